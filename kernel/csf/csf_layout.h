@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Registers and memory of the Mali CSF firmware's counter interface.
+ *
+ * The only thing that the driver side (csf_perfctr.c) and the firmware model
+ * (kernel/vsoc/) share. Names follow the public interface: PRFCNT_*, GLB_*.
+ */
+#ifndef _CSF_LAYOUT_H_
+#define _CSF_LAYOUT_H_
+
+#include <linux/bits.h>
+#include <linux/types.h>
+
+/**
+ * struct csf_glb_control - global control block, written by firmware at boot
+ */
+struct csf_glb_control {
+	/** @version: interface version. */
+	__le32 version;
+	/** @features: GLB features. */
+	__le32 features;
+	/** @input_va: firmware address of struct csf_glb_input. */
+	__le32 input_va;
+	/** @output_va: firmware address of struct csf_glb_output. */
+	__le32 output_va;
+	/** @group_num: command stream groups. */
+	__le32 group_num;
+	/** @group_stride: bytes between group control blocks. */
+	__le32 group_stride;
+	/** @prfcnt_size: see CSF_PRFCNT_SIZE_*. */
+	__le32 prfcnt_size;
+	/** @instr_features: instrumentation features. */
+	__le32 instr_features;
+	/** @prfcnt_features: see CSF_PRFCNT_FEATURES_*; zero on old firmware. */
+	__le32 prfcnt_features;
+};
+
+/* prfcnt_size: bytes of a sample, in units of 256 */
+#define CSF_PRFCNT_SIZE_HW_MASK		GENMASK(15, 0)
+#define CSF_PRFCNT_SIZE_FW_MASK		GENMASK(31, 16)
+/* prfcnt_features: bytes of the metadata block, in units of 256 */
+#define CSF_PRFCNT_FEATURES_MD_MASK	GENMASK(3, 0)
+#define CSF_PRFCNT_SIZE_UNIT_BYTES	256
+
+/**
+ * struct csf_glb_input - global input page, written by the host
+ */
+struct csf_glb_input {
+	/** @req: requests, CSF_GLB_*. */
+	__le32 req;
+	/** @ack_irq_mask: acknowledgements that raise an interrupt. */
+	__le32 ack_irq_mask;
+	/** @doorbell_req: group doorbells. */
+	__le32 doorbell_req;
+	__le32 reserved1;
+	__le32 progress_timer;
+	__le32 poweroff_timer;
+	__le64 core_en_mask;
+	__le32 reserved2;
+	/** @prfcnt_jasid: address space of the sample ring. */
+	__le32 prfcnt_jasid;
+	/** @prfcnt_base: GPU address of the sample ring. */
+	__le64 prfcnt_base;
+	/** @prfcnt_extract: free-running index of the next sample the host will read. */
+	__le32 prfcnt_extract;
+	__le32 reserved3[3];
+	/** @prfcnt_config: see CSF_PRFCNT_CONFIG_*. */
+	__le32 prfcnt_config;
+	__le32 prfcnt_csg_select;
+	/** @prfcnt_fw_en: enable mask, one bit = counters_per_block / 32 counters. */
+	__le32 prfcnt_fw_en;
+	__le32 prfcnt_csg_en;
+	__le32 prfcnt_csf_en;
+	__le32 prfcnt_shader_en;
+	__le32 prfcnt_tiler_en;
+	__le32 prfcnt_mmu_l2_en;
+	__le32 reserved4[8];
+	__le32 idle_timer;
+};
+
+/* prfcnt_config; the number of slots is a power of two, 256 does not fit */
+#define CSF_PRFCNT_CONFIG_SLOTS_MASK	GENMASK(7, 0)
+#define CSF_PRFCNT_CONFIG_SET_MASK	GENMASK(9, 8)
+#define CSF_PRFCNT_CONFIG_METADATA	BIT(10)
+
+/**
+ * struct csf_glb_output - global output page, written by firmware
+ */
+struct csf_glb_output {
+	/** @ack: acknowledgements, CSF_GLB_*. */
+	__le32 ack;
+	__le32 reserved1;
+	__le32 doorbell_ack;
+	__le32 reserved2;
+	__le32 halt_status;
+	/** @prfcnt_status: see CSF_PRFCNT_STATUS_*. */
+	__le32 prfcnt_status;
+	/** @prfcnt_insert: free-running index of the next sample firmware will write. */
+	__le32 prfcnt_insert;
+};
+
+#define CSF_PRFCNT_STATUS_FAILED	BIT(0)
+#define CSF_PRFCNT_STATUS_POWERON	BIT(1)
+#define CSF_PRFCNT_STATUS_POWEROFF	BIT(2)
+#define CSF_PRFCNT_STATUS_PROTSESSION	BIT(3)
+
+/*
+ * Bits of req and ack.
+ *
+ * PRFCNT_ENABLE is a level: req holds the wanted state, done when ack equals it.
+ * PRFCNT_SAMPLE toggles: the host flips req, firmware flips ack when the sample
+ * is in the ring. THRESHOLD and OVERFLOW come from firmware: pending while
+ * req and ack differ, the host copies ack into req to acknowledge.
+ */
+#define CSF_GLB_HALT			BIT(0)
+#define CSF_GLB_PROTM_ENTER		BIT(4)
+#define CSF_GLB_PRFCNT_ENABLE		BIT(5)
+#define CSF_GLB_PRFCNT_SAMPLE		BIT(6)
+#define CSF_GLB_PING			BIT(8)
+#define CSF_GLB_PROTM_EXIT		BIT(23)
+#define CSF_GLB_PRFCNT_THRESHOLD	BIT(24)
+#define CSF_GLB_PRFCNT_OVERFLOW		BIT(25)
+#define CSF_GLB_IDLE			BIT(26)
+
+/* firmware must acknowledge PRFCNT_ENABLE and PRFCNT_SAMPLE within this time */
+#define CSF_PRFCNT_ACK_TIMEOUT_MS	100
+
+/*
+ * A sample: [metadata] FW CSHW TILER MEMSYS × slices SHADER × shader slots,
+ * each block counters_per_block words of 32 bits. Shader slots: one for each
+ * bit up to the highest core present (the absent ones hold zeroes) up to arch
+ * 13, one for each present core from arch 14 on.
+ */
+#define CSF_BLOCK_COUNTERS_MIN		64
+#define CSF_BLOCK_COUNTERS_MAX		128
+
+/* header words of each block; counters begin at CSF_BLOCK_HEADER_WORDS */
+enum csf_block_word {
+	CSF_BLOCK_TIMESTAMP_LO = 0,
+	CSF_BLOCK_TIMESTAMP_HI = 1,
+	/* mask of what was written, in the units of the enable masks; host zeroes it */
+	CSF_BLOCK_PRFCNT_EN = 2,
+	/* metadata block: why the sample was taken; host zeroes it */
+	CSF_BLOCK_SAMPLE_REASON = 3,
+	CSF_BLOCK_HEADER_WORDS = 4,
+};
+
+/* sample_reason of the metadata block */
+#define CSF_REASON_REQUEST		BIT(0)
+#define CSF_REASON_POWEROFF		BIT(1)
+#define CSF_REASON_POWERON		BIT(2)
+#define CSF_REASON_PROTM_ENTER		BIT(3)
+#define CSF_REASON_PROTM_EXIT		BIT(4)
+#define CSF_REASON_THRESHOLD		BIT(5)
+#define CSF_REASON_DISABLE		BIT(6)
+
+/* further words of the metadata block */
+enum csf_metadata_word {
+	/* sample number modulo 2^32, counts overwritten ones too */
+	CSF_METADATA_SEQ = 4,
+	/* 64-bit cycle counts since the previous sample, low word first */
+	CSF_METADATA_CYCLES_TOP = 6,
+	CSF_METADATA_CYCLES_COREGROUP = 8,
+	CSF_METADATA_CYCLES_SHADER = 10,
+	/* GPU timestamp at which the span of this sample began, low word first */
+	CSF_METADATA_START = 12,
+	/* shader cores that were powered for some of the span, 64 bits, low word first */
+	CSF_METADATA_CORES_ON = 14,
+	/* and without power for some of it */
+	CSF_METADATA_CORES_OFF = 16,
+};
+
+#endif /* _CSF_LAYOUT_H_ */
