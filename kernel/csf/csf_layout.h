@@ -122,6 +122,25 @@ struct csf_glb_output {
 #define CSF_GLB_PRFCNT_OVERFLOW		BIT(25)
 #define CSF_GLB_IDLE			BIT(26)
 
+/*
+ * Order of events
+ *
+ * Enable: the host programs base, jasid, config and enable masks, zeroes
+ * EXTRACT, sets PRFCNT_ENABLE in req and rings the doorbell. Firmware sets
+ * INSERT to EXTRACT, begins to count and copies the bit into ack.
+ *
+ * Sample: firmware writes the slot INSERT & (slots - 1), then INSERT + 1, then
+ * (if a request was the reason) flips PRFCNT_SAMPLE in ack, then raises the
+ * global interrupt. The host reads in the opposite order.
+ *
+ * THRESHOLD is raised when half the slots are unread. OVERFLOW is raised when
+ * a sample was due and no slot was free: its counts are lost, and only the
+ * metadata of the next one (sequence number, start of the span) shows it.
+ *
+ * Disable: firmware takes a last sample (CSF_REASON_DISABLE), stops counting
+ * and clears the bit in ack.
+ */
+
 /* firmware must acknowledge PRFCNT_ENABLE and PRFCNT_SAMPLE within this time */
 #define CSF_PRFCNT_ACK_TIMEOUT_MS	100
 
@@ -136,9 +155,14 @@ struct csf_glb_output {
 
 /* header words of each block; counters begin at CSF_BLOCK_HEADER_WORDS */
 enum csf_block_word {
+	/* GPU timestamp up to which the block counted */
 	CSF_BLOCK_TIMESTAMP_LO = 0,
 	CSF_BLOCK_TIMESTAMP_HI = 1,
-	/* mask of what was written, in the units of the enable masks; host zeroes it */
+	/*
+	 * mask of what was written, in the units of the enable masks; host zeroes
+	 * it, and zero it stays where nothing was written: an absent core, a
+	 * core without power in the whole span
+	 */
 	CSF_BLOCK_PRFCNT_EN = 2,
 	/* metadata block: why the sample was taken; host zeroes it */
 	CSF_BLOCK_SAMPLE_REASON = 3,

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Mali CSF firmware counters: what a DRM driver calls to offer them.
+ *
+ * The driver describes its firmware interface and block geometry once, calls
+ * csf_perfctr_irq() on each global interrupt, and leaves the rest to the
+ * counter core (drm_perfctr.h): power and reset go through
+ * drm_perfctr_suspend(), _resume(), _pre_reset(), _post_reset() and _unplug().
+ */
+#ifndef _CSF_PERFCTR_H_
+#define _CSF_PERFCTR_H_
+
+#include <linux/spinlock_types.h>
+#include <linux/types.h>
+
+struct csf_glb_control;
+struct csf_glb_input;
+struct csf_glb_output;
+struct csf_perfctr;
+struct drm_device;
+struct drm_perfctr;
+
+/** CSF_PERFCTR_MAX_SLOTS - largest power of two that fits PRFCNT_CONFIG.SIZE. */
+#define CSF_PERFCTR_MAX_SLOTS		128
+/** CSF_PERFCTR_DEFAULT_SLOTS - a good number of slots for csf_perfctr_config. */
+#define CSF_PERFCTR_DEFAULT_SLOTS	32
+/** CSF_PERFCTR_MAX_L2_SLICES - largest l2_slices. */
+#define CSF_PERFCTR_MAX_L2_SLICES	64
+/** CSF_PERFCTR_SECTIONS - availability masks of a block, 64 counters each. */
+#define CSF_PERFCTR_SECTIONS		2
+
+/**
+ * enum csf_perfctr_type - block types in the order in which firmware writes them
+ */
+enum csf_perfctr_type {
+	/** @CSF_PERFCTR_FW: one block. */
+	CSF_PERFCTR_FW,
+	/** @CSF_PERFCTR_CSHW: one block. */
+	CSF_PERFCTR_CSHW,
+	/** @CSF_PERFCTR_TILER: one block. */
+	CSF_PERFCTR_TILER,
+	/** @CSF_PERFCTR_MEMSYS: one block for each L2 slice. */
+	CSF_PERFCTR_MEMSYS,
+	/** @CSF_PERFCTR_SHADER: see @shader_present of struct csf_perfctr_config. */
+	CSF_PERFCTR_SHADER,
+	/** @CSF_PERFCTR_TYPES: number of types. */
+	CSF_PERFCTR_TYPES,
+};
+
+/**
+ * struct csf_perfctr_anchor - one moment on both clocks
+ */
+struct csf_perfctr_anchor {
+	/** @gpu_ticks: GPU timestamp. */
+	u64 gpu_ticks;
+	/** @raw_ns: CLOCK_MONOTONIC_RAW, ktime_get_raw_ns(). */
+	u64 raw_ns;
+	/**
+	 * @error_ns: how far the two can be apart, e.g. half the time between two
+	 * ktime_get_raw_ns() around the register read.
+	 */
+	u32 error_ns;
+};
+
+/**
+ * struct csf_perfctr_driver_ops - what the counters need from the driver
+ */
+struct csf_perfctr_driver_ops {
+	/**
+	 * @ring_doorbell: ring the global doorbell. Earlier writes to the input
+	 * page must be visible to firmware first: writel() does that. Called
+	 * from process context, without @req_lock.
+	 */
+	void (*ring_doorbell)(void *priv);
+	/**
+	 * @read_anchor: read the GPU timestamp together with CLOCK_MONOTONIC_RAW.
+	 * Called from process context while counting. Optional: without it or
+	 * when it returns an error, samples carry the time of their delivery.
+	 */
+	int (*read_anchor)(void *priv, struct csf_perfctr_anchor *anchor);
+};
+
+/**
+ * struct csf_perfctr_type_config - the counters of one block type
+ */
+struct csf_perfctr_type_config {
+	/**
+	 * @available: counters that exist, bit n of word m is counter 64 m + n;
+	 * the four header words are left out by the source. All zero: every one.
+	 */
+	u64 available[CSF_PERFCTR_SECTIONS];
+	/** @sets: bit n: the type counts in set n; 0 means the primary set only. */
+	u32 sets;
+};
+
+/**
+ * struct csf_perfctr_config - description of a device
+ *
+ * Copied by drmm_csf_perfctr_create(). What the pointers lead to must be valid
+ * until drm_perfctr_unplug() returned and the last csf_perfctr_irq() is over.
+ */
+struct csf_perfctr_config {
+	/** @control: global control block, written by firmware. */
+	const struct csf_glb_control *control;
+	/** @input: global input page. */
+	struct csf_glb_input *input;
+	/** @output: global output page, written by firmware. */
+	const struct csf_glb_output *output;
+	/**
+	 * @req_lock: protects the req and ack_irq_mask words of @input, which the
+	 * driver uses for its own requests. Taken with spin_lock_irqsave(): where
+	 * csf_perfctr_irq() is called from hard interrupts, the driver has to
+	 * disable interrupts too.
+	 */
+	spinlock_t *req_lock;
+	/** @ops: calls into the driver. */
+	const struct csf_perfctr_driver_ops *ops;
+	/** @priv: handed to each of @ops. */
+	void *priv;
+
+	/**
+	 * @ring: kernel address of the sample ring, csf_perfctr_ring_bytes()
+	 * long, 8-byte aligned, zeroed, coherent with firmware (for panthor:
+	 * uncached). Allocated and mapped for the GPU by the driver.
+	 */
+	void *ring;
+	/** @ring_va: GPU address of @ring. */
+	u64 ring_va;
+	/** @ring_bytes: size of the memory behind @ring. */
+	size_t ring_bytes;
+	/** @slots: samples that fit @ring; a power of two, 2..CSF_PERFCTR_MAX_SLOTS. */
+	u32 slots;
+	/** @jasid: address space in which @ring_va is mapped, 0..7. */
+	u32 jasid;
+
+	/** @l2_slices: MEMSYS blocks, 1..CSF_PERFCTR_MAX_L2_SLICES. */
+	u32 l2_slices;
+	/**
+	 * @shader_present: cores that the hardware has. It reserves one block for
+	 * each bit up to the highest, or, with @shader_dense, for each core.
+	 */
+	u64 shader_present;
+	/**
+	 * @shader_visible: cores to show to users, a subset of @shader_present
+	 * (firmware tables can take cores away from the system). Block indices
+	 * are the bit numbers.
+	 */
+	u64 shader_visible;
+	/** @shader_dense: no holes in the sample; arch 14 and later. */
+	bool shader_dense;
+	/**
+	 * @extended_metadata: the metadata block carries enum csf_metadata_word.
+	 * Without it time gaps, cycles and power states of cores are unknown.
+	 */
+	bool extended_metadata;
+	/** @counters_per_block: 64 or 128. */
+	u32 counters_per_block;
+	/** @types: counters of each block type. */
+	struct csf_perfctr_type_config types[CSF_PERFCTR_TYPES];
+	/** @product: enum drm_perfctr_product. */
+	u16 product;
+
+	/** @timestamp_hz: frequency of the GPU timestamp; 0: unknown. */
+	u64 timestamp_hz;
+	/**
+	 * @max_count_hz: rate above which no counter ever counts; from it follows
+	 * how often the core must collect so that no 32-bit counter wraps.
+	 * 0: unknown, once per second is assumed to do.
+	 */
+	u64 max_count_hz;
+};
+
+size_t csf_perfctr_sample_bytes(const struct csf_perfctr_config *config);
+size_t csf_perfctr_ring_bytes(const struct csf_perfctr_config *config);
+
+struct csf_perfctr *drmm_csf_perfctr_create(struct drm_device *drm, struct drm_perfctr *pc,
+					    const struct csf_perfctr_config *config);
+void csf_perfctr_irq(struct csf_perfctr *csf);
+
+#endif /* _CSF_PERFCTR_H_ */
