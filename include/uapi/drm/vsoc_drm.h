@@ -1,0 +1,460 @@
+/* SPDX-License-Identifier: GPL-2.0 WITH Linux-syscall-note OR MIT */
+/*
+ * The virtual SoC (vsoc.ko): jobs for its GPU and its fabric.
+ *
+ * The counters of the device are read with the ioctls of perfctr_drm.h, which
+ * vsoc offers at their usual numbers; buffers for rings come from
+ * DRM_IOCTL_PERFCTR_BO_CREATE. The ioctls here only make the device do
+ * something that can be counted:
+ *
+ *   DRM_IOCTL_VSOC_GET_INFO     shape and limits of the device
+ *   DRM_IOCTL_VSOC_SUBMIT       queue a job, an array of commands
+ *   DRM_IOCTL_VSOC_WAIT         wait for a job
+ *   DRM_IOCTL_VSOC_CTX_CREATE   a further queue
+ *   DRM_IOCTL_VSOC_CTX_DESTROY  give it up, cancel its jobs
+ *
+ * What each command adds to each counter is an exact integer rule, listed in
+ * kernel/vsoc/README.md. Everything that a job counts is counted before WAIT
+ * reports it done or its fence signals.
+ *
+ * All structures are little-endian, have the same layout for 32- and 64-bit
+ * user space and are 8-byte aligned. They grow at the end: a shorter structure
+ * is extended with zeroes, a longer one must be zero there, else -E2BIG.
+ * Members named pad or reserved and unknown flags must be zero, else -EINVAL.
+ * The kernel's debug log (drm.debug=0x2) names the field of every rejection.
+ *
+ * Errors of every ioctl: -EFAULT a pointer is wrong; -ENODEV the device was
+ * unplugged.
+ */
+#ifndef _UAPI_VSOC_DRM_H_
+#define _UAPI_VSOC_DRM_H_
+
+#include "drm.h"
+
+#if defined(__cplusplus)
+extern "C" {
+#endif
+
+/* Driver-private ioctl numbers, relative to DRM_COMMAND_BASE. */
+#define DRM_VSOC_GET_INFO	0x00
+#define DRM_VSOC_SUBMIT		0x01
+#define DRM_VSOC_WAIT		0x02
+#define DRM_VSOC_CTX_CREATE	0x03
+#define DRM_VSOC_CTX_DESTROY	0x04
+
+#define DRM_IOCTL_VSOC_GET_INFO \
+	DRM_IOWR(DRM_COMMAND_BASE + DRM_VSOC_GET_INFO, struct drm_vsoc_get_info)
+#define DRM_IOCTL_VSOC_SUBMIT \
+	DRM_IOWR(DRM_COMMAND_BASE + DRM_VSOC_SUBMIT, struct drm_vsoc_submit)
+#define DRM_IOCTL_VSOC_WAIT \
+	DRM_IOWR(DRM_COMMAND_BASE + DRM_VSOC_WAIT, struct drm_vsoc_wait)
+#define DRM_IOCTL_VSOC_CTX_CREATE \
+	DRM_IOWR(DRM_COMMAND_BASE + DRM_VSOC_CTX_CREATE, struct drm_vsoc_ctx_create)
+#define DRM_IOCTL_VSOC_CTX_DESTROY \
+	DRM_IOWR(DRM_COMMAND_BASE + DRM_VSOC_CTX_DESTROY, struct drm_vsoc_ctx_destroy)
+
+/* --- GET_INFO ------------------------------------------------------------ */
+
+/**
+ * struct drm_vsoc_info - shape and limits of the device
+ */
+struct drm_vsoc_info {
+	/** @version: of this interface; grows with each addition, now 1. */
+	__u32 version;
+	/** @counters_per_block: counter positions of a GPU block, 64 or 128. */
+	__u32 counters_per_block;
+	/** @shader_present: bit n: shader core n exists. */
+	__u64 shader_present;
+	/** @l2_slices: L2 slices, one MEMSYS block each. */
+	__u32 l2_slices;
+	/** @max_commands: commands of one job. */
+	__u32 max_commands;
+	/** @max_contexts: contexts of one open file, the default one included. */
+	__u32 max_contexts;
+	/** @max_queued_jobs: unfinished jobs of one context. */
+	__u32 max_queued_jobs;
+	/** @max_units: largest value of a command's amounts (vertices, bytes, ...). */
+	__u64 max_units;
+	/** @top_hz: nominal clock of firmware and command stream hardware. */
+	__u64 top_hz;
+	/** @coregroup_hz: nominal clock of tiler and L2. */
+	__u64 coregroup_hz;
+	/** @shader_hz: nominal clock of the shader cores. */
+	__u64 shader_hz;
+	/** @max_wait_ns: longest time that one WAIT sleeps. */
+	__u64 max_wait_ns;
+	/** @sockets: sockets of the modelled SoC. */
+	__u32 sockets;
+	/** @root_complexes: PCIe root complexes of each socket. */
+	__u32 root_complexes;
+	/** @root_ports: root ports of each root complex. */
+	__u32 root_ports;
+	/** @gpus: GPUs behind each socket's NVLink-C2C; this one is number 0. */
+	__u32 gpus;
+};
+
+/**
+ * struct drm_vsoc_get_info - argument of DRM_IOCTL_VSOC_GET_INFO
+ *
+ * With @pointer zero, @size is set to the kernel's size of struct
+ * drm_vsoc_info and nothing else happens. Otherwise @size bytes are written;
+ * what the kernel does not know is zero. No permission is needed.
+ *
+ * Errors besides the common ones: -EINVAL @size is zero or no multiple of 8,
+ * or above 4096.
+ */
+struct drm_vsoc_get_info {
+	/** @pointer: user address of a struct drm_vsoc_info, or zero. */
+	__u64 pointer;
+	/** @size: in: bytes at @pointer; out: the kernel's size. */
+	__u32 size;
+	/** @pad: must be zero. */
+	__u32 pad;
+};
+
+/* --- commands ------------------------------------------------------------ */
+
+/**
+ * enum drm_vsoc_cmd_type - what a command does; @type of struct drm_vsoc_command
+ */
+enum drm_vsoc_cmd_type {
+	/** @DRM_VSOC_CMD_DRAW: vertices, primitives, fragments; draw. */
+	DRM_VSOC_CMD_DRAW = 1,
+	/** @DRM_VSOC_CMD_COMPUTE: threads on the shader cores; compute. */
+	DRM_VSOC_CMD_COMPUTE = 2,
+	/** @DRM_VSOC_CMD_COPY: memory traffic of any initiator; copy. */
+	DRM_VSOC_CMD_COPY = 3,
+	/** @DRM_VSOC_CMD_PCIE: traffic of a PCIe root complex; pcie. */
+	DRM_VSOC_CMD_PCIE = 4,
+	/** @DRM_VSOC_CMD_WAIT: pass time; wait. */
+	DRM_VSOC_CMD_WAIT = 5,
+	/** @DRM_VSOC_CMD_SAMPLE: sample a session of the submitting file; sample. */
+	DRM_VSOC_CMD_SAMPLE = 6,
+};
+
+/**
+ * enum drm_vsoc_initiator - who moves bytes
+ */
+enum drm_vsoc_initiator {
+	/** @DRM_VSOC_INITIATOR_GPU: this GPU, through its L2 (counted in MEMSYS). */
+	DRM_VSOC_INITIATOR_GPU = 0,
+	/** @DRM_VSOC_INITIATOR_CPU: a CPU of @socket. */
+	DRM_VSOC_INITIATOR_CPU = 1,
+	/** @DRM_VSOC_INITIATOR_NONCPU: another device of @socket. */
+	DRM_VSOC_INITIATOR_NONCPU = 2,
+	/** @DRM_VSOC_INITIATOR_REMOTE: the other socket. */
+	DRM_VSOC_INITIATOR_REMOTE = 3,
+};
+
+/**
+ * enum drm_vsoc_home - where an address lives, seen from @socket
+ */
+enum drm_vsoc_home {
+	/** @DRM_VSOC_HOME_CMEM: DRAM of the socket's CPUs. */
+	DRM_VSOC_HOME_CMEM = 0,
+	/** @DRM_VSOC_HOME_GMEM: memory of the GPU behind NVLink-C2C. */
+	DRM_VSOC_HOME_GMEM = 1,
+	/** @DRM_VSOC_HOME_CXL: CXL memory of the socket. */
+	DRM_VSOC_HOME_CXL = 2,
+	/** @DRM_VSOC_HOME_PCIE_PEER: memory of a PCIe device. */
+	DRM_VSOC_HOME_PCIE_PEER = 3,
+	/** @DRM_VSOC_HOME_REMOTE: the other socket. */
+	DRM_VSOC_HOME_REMOTE = 4,
+};
+
+/** DRM_VSOC_LINE_BYTES - unit of all memory traffic, a cache line. */
+#define DRM_VSOC_LINE_BYTES	64
+
+/**
+ * struct drm_vsoc_cmd_draw - render
+ *
+ * Amounts are 0..max_units. Traffic of the GPU goes to home CMEM of socket 0.
+ */
+struct drm_vsoc_cmd_draw {
+	/** @vertices: vertices shaded. */
+	__u64 vertices;
+	/** @primitives: primitives assembled. */
+	__u64 primitives;
+	/** @fragments: fragments shaded. */
+	__u64 fragments;
+	/** @texels: texels fetched by all fragments together. */
+	__u64 texels;
+	/** @primitives_culled: primitives that the tiler drops, at most @primitives. */
+	__u64 primitives_culled;
+};
+
+/**
+ * struct drm_vsoc_cmd_compute - run threads on the shader cores
+ *
+ * Traffic of the GPU goes to home CMEM of socket 0.
+ */
+struct drm_vsoc_cmd_compute {
+	/** @threads: 0..max_units. */
+	__u64 threads;
+	/** @instructions: that each thread executes, 0..65535; 0 with a listing. */
+	__u32 instructions;
+	/** @listing_count: reserved for an instruction listing, must be zero. */
+	__u32 listing_count;
+	/** @listing: reserved for an instruction listing, must be zero. */
+	__u64 listing;
+	/** @listing_stride: reserved for an instruction listing, must be zero. */
+	__u32 listing_stride;
+	/** @pad: must be zero. */
+	__u32 pad;
+};
+
+/**
+ * enum drm_vsoc_copy_flags - @flags of struct drm_vsoc_cmd_copy
+ */
+enum drm_vsoc_copy_flags {
+	/** @DRM_VSOC_COPY_READ: @bytes are read from the home. */
+	DRM_VSOC_COPY_READ = 1u << 0,
+	/** @DRM_VSOC_COPY_WRITE: @bytes are written to the home. */
+	DRM_VSOC_COPY_WRITE = 1u << 1,
+};
+
+/**
+ * struct drm_vsoc_cmd_copy - memory traffic
+ *
+ * With both flags @bytes are read and @bytes are written. At least one flag
+ * is needed, else -EINVAL.
+ */
+struct drm_vsoc_cmd_copy {
+	/** @bytes: 0..max_units, multiple of DRM_VSOC_LINE_BYTES. */
+	__u64 bytes;
+	/** @address: physical address in the home, multiple of DRM_VSOC_LINE_BYTES. */
+	__u64 address;
+	/**
+	 * @hit_bytes: of @bytes, in each direction, those that the system level
+	 * cache serves and that do not reach the memory; multiple of
+	 * DRM_VSOC_LINE_BYTES, at most @bytes.
+	 */
+	__u64 hit_bytes;
+	/** @flags: enum drm_vsoc_copy_flags. */
+	__u32 flags;
+	/** @initiator: enum drm_vsoc_initiator. */
+	__u32 initiator;
+	/** @home: enum drm_vsoc_home. */
+	__u32 home;
+	/** @socket: socket of the home, below sockets; the initiator is there too. */
+	__u32 socket;
+	/** @latency_cycles: of each read, in cycles of the memory clock, 0..65535; 0 = 200. */
+	__u32 latency_cycles;
+	/** @gpu: number of the GPU of home GMEM, below gpus; else zero. */
+	__u32 gpu;
+};
+
+/**
+ * enum drm_vsoc_pcie_flags - @flags of struct drm_vsoc_cmd_pcie
+ */
+enum drm_vsoc_pcie_flags {
+	/** @DRM_VSOC_PCIE_READ: a read; without it a write. */
+	DRM_VSOC_PCIE_READ = 1u << 0,
+	/**
+	 * @DRM_VSOC_PCIE_TARGET: the SoC accesses the device (BAR or CXL HDM);
+	 * without it the device accesses memory.
+	 */
+	DRM_VSOC_PCIE_TARGET = 1u << 1,
+};
+
+/**
+ * struct drm_vsoc_cmd_pcie - traffic of a PCIe root complex
+ */
+struct drm_vsoc_cmd_pcie {
+	/** @bytes: 0..max_units, multiple of DRM_VSOC_LINE_BYTES. */
+	__u64 bytes;
+	/** @address: physical address that is accessed, multiple of DRM_VSOC_LINE_BYTES. */
+	__u64 address;
+	/** @flags: enum drm_vsoc_pcie_flags. */
+	__u32 flags;
+	/** @socket: below sockets. */
+	__u32 socket;
+	/** @root_complex: below root_complexes. */
+	__u32 root_complex;
+	/** @root_port: below root_ports. */
+	__u32 root_port;
+	/** @bdf: bus << 8 | device << 3 | function of the device, 0..65535. */
+	__u32 bdf;
+	/**
+	 * @home: enum drm_vsoc_home that the device accesses; with
+	 * DRM_VSOC_PCIE_TARGET only PCIE_PEER (a BAR) or CXL.
+	 */
+	__u32 home;
+	/**
+	 * @initiator: with DRM_VSOC_PCIE_TARGET who accesses the device: CPU,
+	 * NONCPU or REMOTE; else must be zero.
+	 */
+	__u32 initiator;
+	/** @latency_cycles: of each read, in fabric cycles, 0..65535; 0 = 400. */
+	__u32 latency_cycles;
+};
+
+/**
+ * struct drm_vsoc_cmd_wait - pass virtual time
+ */
+struct drm_vsoc_cmd_wait {
+	/** @duration_ns: 0..max_units. */
+	__u64 duration_ns;
+};
+
+/**
+ * struct drm_vsoc_cmd_sample - sample a session between two commands
+ *
+ * All that the commands before it count is in this sample, nothing of the
+ * commands after it is. The session is looked up by SUBMIT; it must be active
+ * when the command is executed. A sample that could not be taken (the ring is
+ * full, the session is not active) does not stop the job; WAIT tells it.
+ */
+struct drm_vsoc_cmd_sample {
+	/** @user_data: for the sample. */
+	__u64 user_data;
+	/** @handle: session of the submitting file, else -ENOENT. */
+	__u32 handle;
+	/** @pad: must be zero. */
+	__u32 pad;
+};
+
+/**
+ * struct drm_vsoc_command - one command of a job
+ */
+struct drm_vsoc_command {
+	/** @type: enum drm_vsoc_cmd_type, else -EINVAL. */
+	__u32 type;
+	/** @pad: must be zero. */
+	__u32 pad;
+	union {
+		/** @draw: for DRM_VSOC_CMD_DRAW. */
+		struct drm_vsoc_cmd_draw draw;
+		/** @compute: for DRM_VSOC_CMD_COMPUTE. */
+		struct drm_vsoc_cmd_compute compute;
+		/** @copy: for DRM_VSOC_CMD_COPY. */
+		struct drm_vsoc_cmd_copy copy;
+		/** @pcie: for DRM_VSOC_CMD_PCIE. */
+		struct drm_vsoc_cmd_pcie pcie;
+		/** @wait: for DRM_VSOC_CMD_WAIT. */
+		struct drm_vsoc_cmd_wait wait;
+		/** @sample: for DRM_VSOC_CMD_SAMPLE. */
+		struct drm_vsoc_cmd_sample sample;
+		/** @reserved: room for more; what a command does not use must be zero. */
+		__u64 reserved[11];
+	};
+};
+
+/* --- SUBMIT -------------------------------------------------------------- */
+
+/** DRM_VSOC_CTX_DEFAULT - the context that every open file has. */
+#define DRM_VSOC_CTX_DEFAULT	0
+
+/**
+ * enum drm_vsoc_submit_flags - @flags of struct drm_vsoc_submit
+ */
+enum drm_vsoc_submit_flags {
+	/** @DRM_VSOC_SUBMIT_FENCE_OUT: return a sync_file in @fence_fd. */
+	DRM_VSOC_SUBMIT_FENCE_OUT = 1u << 0,
+};
+
+/**
+ * struct drm_vsoc_submit - argument of DRM_IOCTL_VSOC_SUBMIT
+ *
+ * Jobs of a context run in order; contexts share the device fairly.
+ * Nothing is queued if SUBMIT fails.
+ *
+ * Errors besides the common ones: -EINVAL a field of this structure or of a
+ * command is out of its range, @command_count is zero, @command_stride is
+ * below the size of struct drm_vsoc_command's first version (96) or no
+ * multiple of 8 or above 4096; -E2BIG @command_count above max_commands, or
+ * a longer command is not zero in the part that the kernel does not know;
+ * -ENOENT no such context or session; -EAGAIN max_queued_jobs jobs of the
+ * context are unfinished: WAIT for one; -EMFILE no file descriptor is left;
+ * -ENOMEM.
+ */
+struct drm_vsoc_submit {
+	/** @flags: enum drm_vsoc_submit_flags. */
+	__u32 flags;
+	/** @ctx_id: DRM_VSOC_CTX_DEFAULT or from CTX_CREATE. */
+	__u32 ctx_id;
+	/** @commands: user address of the struct drm_vsoc_command array. */
+	__u64 commands;
+	/** @command_count: elements of @commands. */
+	__u32 command_count;
+	/** @command_stride: bytes between elements of @commands. */
+	__u32 command_stride;
+	/** @job_id: out: 1 for the first job of the file, then +1 each. */
+	__u64 job_id;
+	/** @fence_fd: out: a sync_file that signals when the job is done, or -1. */
+	__s32 fence_fd;
+	/** @pad: must be zero. */
+	__u32 pad;
+};
+
+/* --- WAIT ---------------------------------------------------------------- */
+
+/**
+ * enum drm_vsoc_wait_flags - @flags of struct drm_vsoc_wait
+ */
+enum drm_vsoc_wait_flags {
+	/** @DRM_VSOC_WAIT_ABSOLUTE: @timeout_ns is a time of CLOCK_MONOTONIC. */
+	DRM_VSOC_WAIT_ABSOLUTE = 1u << 0,
+};
+
+/**
+ * struct drm_vsoc_wait - argument of DRM_IOCTL_VSOC_WAIT
+ *
+ * One call sleeps for at most max_wait_ns. @status, @sample_errors and
+ * @sample_errno are remembered for the last 64 jobs of a file in which one of
+ * them is not zero.
+ *
+ * Errors besides the common ones: -EINVAL unknown @flags, @timeout_ns
+ * negative; -ENOENT the file never had that job; -ETIME it is not done after
+ * @timeout_ns or max_wait_ns; -EINTR a signal came, @timeout_ns then holds
+ * the rest if it was relative.
+ */
+struct drm_vsoc_wait {
+	/** @job_id: from SUBMIT. */
+	__u64 job_id;
+	/** @timeout_ns: 0 only asks. */
+	__s64 timeout_ns;
+	/** @flags: enum drm_vsoc_wait_flags. */
+	__u32 flags;
+	/** @status: out: 0 done; -ECANCELED cut short (context destroyed, reset). */
+	__s32 status;
+	/** @sample_errors: out: SAMPLE commands of the job that gave no sample. */
+	__u32 sample_errors;
+	/** @sample_errno: out: why the first of them failed, negative errno, or 0. */
+	__s32 sample_errno;
+};
+
+/* --- contexts ------------------------------------------------------------ */
+
+/**
+ * struct drm_vsoc_ctx_create - argument of DRM_IOCTL_VSOC_CTX_CREATE
+ *
+ * Errors besides the common ones: -EINVAL @flags; -EMFILE max_contexts
+ * reached; -ENOMEM.
+ */
+struct drm_vsoc_ctx_create {
+	/** @flags: must be zero. */
+	__u32 flags;
+	/** @ctx_id: out: never DRM_VSOC_CTX_DEFAULT. */
+	__u32 ctx_id;
+};
+
+/**
+ * struct drm_vsoc_ctx_destroy - argument of DRM_IOCTL_VSOC_CTX_DESTROY
+ *
+ * Jobs that wait are cancelled, the one that runs is cut short; both are done
+ * with status -ECANCELED when this returns. Errors besides the common ones:
+ * -ENOENT no such context; -EINVAL the default context; @pad.
+ */
+struct drm_vsoc_ctx_destroy {
+	/** @ctx_id: from CTX_CREATE. */
+	__u32 ctx_id;
+	/** @pad: must be zero. */
+	__u32 pad;
+};
+
+#if defined(__cplusplus)
+}
+#endif
+
+#endif /* _UAPI_VSOC_DRM_H_ */
