@@ -1,0 +1,521 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Check the counter database and generate everything that is made from it.
+
+    generate.py --uapi HEADER check                      only the self-checks
+    generate.py --uapi HEADER tables FILE.c              C tables of the library
+    generate.py --uapi HEADER kernel PRODUCT FILE.h      positions for kernel code
+    generate.py --uapi HEADER docs FILE.md               one page for people
+    generate.py --uapi HEADER query [GLOB]               list names (--json for programs)
+
+Each TOML file below the folder of this program (or --database DIR) is one page:
+the counters of one block type of one product. See README.md for the keys.
+"""
+import argparse
+import fnmatch
+import json
+import os
+import re
+import sys
+import tomllib
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+HEADER_POSITIONS = 4  # words 0-3 of a CSF block are its header, never counters
+SECTION_COUNTERS = 64
+MAX_POSITION = 4 * SECTION_COUNTERS - 1
+KINDS = ("count", "cycles", "bytes", "time", "level")
+TRUST = ("unvalidated", "trusted", "quarantined", "explained", "untrusted")
+AVAILABILITY = ("always", "device")
+SCOPES = ("block", "device")
+VARIABLES = ("elapsed_ns", "elapsed_s", "block.cycles")
+FUNCTIONS = {"min": 2, "max": 2}
+PAGE_KEYS = {"product": str, "block": str, "clock": str, "text": str, "pmu": str}
+COUNTER_KEYS = {
+    "bit": int, "id": str, "name": str, "short": str, "long": str, "unit": str, "kind": str,
+    "sets": list, "availability": str, "trust": str, "event": int, "config": int,
+}
+METRIC_KEYS = {"id": str, "name": str, "short": str, "long": str, "formula": str, "unit": str,
+               "scope": str, "trust": str}
+
+
+class Uapi:
+    """The enumerators of the uAPI header, by kind and short name."""
+
+    def __init__(self, path):
+        text = Path(path).read_text(encoding="utf-8")
+        self.kinds = {}
+        for kind in ("BLOCK", "PRODUCT", "CLOCK", "SET"):
+            found = re.findall(rf"^\s*DRM_PERFCTR_{kind}_(\w+)\s*=\s*(0x[0-9a-fA-F]+|\d+),", text, re.M)
+            if not found:
+                raise SystemExit(f"{path}: no enumerators DRM_PERFCTR_{kind}_* found")
+            self.kinds[kind] = {name: int(value, 0) for name, value in found}
+        self.kinds["CLOCK"]["NONE"] = 0xFF
+
+
+class Lines:
+    """Where a key of a table stands in a TOML file: tomllib does not tell."""
+
+    def __init__(self, text):
+        self.at = {}
+        table, counts, where = "", {}, None
+        quotes = None
+        for number, line in enumerate(text.splitlines(), 1):
+            if quotes:
+                if quotes in line:
+                    quotes = None
+                continue
+            header = re.match(r"\s*\[\[?\s*([\w.]+)\s*\]\]?", line)
+            if header:
+                table = header.group(1)
+                index = counts.get(table, 0)
+                counts[table] = index + 1
+                where = (table, index)
+                self.at[where] = number
+                continue
+            key = re.match(r"\s*([\w-]+)\s*=\s*(.*)", line)
+            if key and where:
+                self.at[where + (key.group(1),)] = number
+                for mark in ('"""', "'''"):
+                    if key.group(2).startswith(mark) and mark not in key.group(2)[3:]:
+                        quotes = mark
+
+    def of(self, table, index=0, key=None):
+        line = self.at.get((table, index, key)) if key else None
+        return line or self.at.get((table, index), 1)
+
+
+class Errors:
+    def __init__(self):
+        self.found = []
+
+    def add(self, path, line, text):
+        self.found.append((str(path), line, text))
+
+    def print(self):
+        for path, line, text in sorted(self.found):
+            print(f"{path}:{line}: {text}", file=sys.stderr)
+
+
+def tokens(formula):
+    """Split a formula; raises ValueError at a character that has no place in one."""
+    out, at = [], 0
+    pattern = re.compile(r"\s*(?:(\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)|([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)?)|([-+*/(),]))")
+    while formula[at:].strip():
+        match = pattern.match(formula, at)
+        if not match:
+            raise ValueError(f"'{formula[at:].strip()[0]}' has no place in a formula")
+        number, name, sign = match.groups()
+        out.append(("number", number) if number else ("name", name) if name else (sign, sign))
+        at = match.end()
+    return out + [("end", "the end")]
+
+
+def names_of(formula):
+    """The names that a formula uses, in the grammar of src/expr.c."""
+    stream = tokens(formula)
+    used = []
+
+    def peek():
+        return stream[0]
+
+    def take(kind=None):
+        if kind and stream[0][0] != kind:
+            raise ValueError(f"'{kind}' expected, found '{stream[0][1]}'")
+        return stream.pop(0)
+
+    def primary():
+        kind, text = take()
+        if kind == "number":
+            return
+        if kind == "(":
+            total()
+            take(")")
+            return
+        if kind == "-":
+            primary()
+            return
+        if kind != "name":
+            raise ValueError(f"a value expected, found '{text}'")
+        if peek()[0] != "(":
+            used.append(text)
+            return
+        if text not in FUNCTIONS:
+            raise ValueError(f"unknown function '{text}'; known: {', '.join(FUNCTIONS)}")
+        take("(")
+        total()
+        for _ in range(FUNCTIONS[text] - 1):
+            take(",")
+            total()
+        take(")")
+
+    def product():
+        primary()
+        while peek()[0] in ("*", "/"):
+            take()
+            primary()
+
+    def total():
+        product()
+        while peek()[0] in ("+", "-"):
+            take()
+            product()
+
+    total()
+    take("end")
+    return used
+
+
+class Page:
+    """One TOML file."""
+
+    def __init__(self, path, shown, uapi, errors):
+        self.path, self.shown, self.errors = path, shown, errors
+        self.counters, self.metrics = [], []
+        self.ok = False
+        text = path.read_text(encoding="utf-8")
+        try:
+            data = tomllib.loads(text)
+        except tomllib.TOMLDecodeError as error:
+            line = re.search(r"line (\d+)", str(error))
+            errors.add(shown, int(line.group(1)) if line else len(text.splitlines()) or 1, str(error))
+            return
+        self.lines = Lines(text)
+        for key in data:
+            if key not in ("page", "counter", "metric"):
+                self.error(key, 0, None, f"unknown table '{key}'; known: page, counter, metric")
+        self.head = data.get("page", {})
+        if not self.table("page", 0, self.head, PAGE_KEYS, ("product", "block", "text")):
+            return
+        self.product = self.enumerator("PRODUCT", "product", uapi)
+        self.block = self.enumerator("BLOCK", "block", uapi)
+        self.clock = self.enumerator("CLOCK", "clock", uapi) if "clock" in self.head else 0xFF
+        if None in (self.product, self.block, self.clock):
+            return
+        self.sets_known = uapi.kinds["SET"]
+        self.pmu = self.head.get("pmu", "")
+        self.prefix = f'{self.head["product"]}.{self.head["block"]}'.lower()
+        if self.head["block"] == "GENERIC_PMU":
+            self.prefix += "." + self.pmu
+        for index, counter in enumerate(data.get("counter", [])):
+            self.counter(index, counter)
+        for index, metric in enumerate(data.get("metric", [])):
+            self.metric(index, metric)
+        self.ok = True
+
+    def error(self, table, index, key, text):
+        self.errors.add(self.shown, self.lines.of(table, index, key), text)
+
+    def enumerator(self, kind, key, uapi):
+        value = uapi.kinds[kind].get(self.head[key])
+        if value is None:
+            known = ", ".join(uapi.kinds[kind])
+            self.error("page", 0, key, f"unknown {key} '{self.head[key]}'; the uAPI header has: {known}")
+        return value
+
+    def table(self, table, index, data, keys, needed):
+        good = True
+        name = f"{table} '{data['id']}'" if "id" in data else table
+        for key in needed:
+            if key not in data or data[key] == "":
+                self.error(table, index, None, f"{name}: missing {key}")
+                good = False
+        for key, value in data.items():
+            if key not in keys:
+                self.error(table, index, key, f"{name}: unknown key '{key}'")
+                good = False
+            elif type(value) is not keys[key]:
+                self.error(table, index, key, f"{name}: {key} must be {keys[key].__name__}")
+                good = False
+        return good
+
+    def choice(self, table, index, data, key, allowed):
+        if data[key] not in allowed:
+            self.error(table, index, key,
+                       f"{table} '{data['id']}': {key} '{data[key]}' is none of {', '.join(allowed)}")
+
+    def identifier(self, table, index, data):
+        if not re.fullmatch(r"[a-z][a-z0-9_]*", data["id"]):
+            self.error(table, index, "id", f"{table} '{data['id']}': an id is lower-case letters, digits and _")
+        if not re.fullmatch(r"[A-Za-z][\w-]*", data["name"]):
+            self.error(table, index, "name", f"{table} '{data['id']}': '{data['name']}' is no name")
+
+    def counter(self, index, data):
+        data = dict(data)
+        generic = self.head["block"] == "GENERIC_PMU"
+        needed = ["id", "name", "short", "unit", "kind"] + (["config"] if generic else ["bit"])
+        if not self.table("counter", index, data, COUNTER_KEYS, needed):
+            return
+        for key, value in (("long", data["short"]), ("sets", ["PRIMARY"]), ("availability", "always"),
+                           ("trust", "unvalidated"), ("event", None), ("config", 0), ("bit", 0)):
+            data.setdefault(key, value)
+        self.identifier("counter", index, data)
+        self.choice("counter", index, data, "kind", KINDS)
+        self.choice("counter", index, data, "trust", TRUST)
+        self.choice("counter", index, data, "availability", AVAILABILITY)
+        if not 0 <= data["bit"] <= MAX_POSITION:
+            self.error("counter", index, "bit", f"counter '{data['id']}': bit {data['bit']} is not in 0..{MAX_POSITION}")
+        if self.block < 16 and data["bit"] < HEADER_POSITIONS:
+            self.error("counter", index, "bit",
+                       f"counter '{data['id']}': bits 0..{HEADER_POSITIONS - 1} are the block's header")
+        data["set_mask"] = 0
+        for name in data["sets"]:
+            if name not in self.sets_known:
+                self.error("counter", index, "sets", f"counter '{data['id']}': unknown set '{name}'")
+            else:
+                data["set_mask"] |= 1 << self.sets_known[name]
+        data["index"] = index
+        data["full_id"] = f"{self.prefix}.{data['id']}"
+        self.counters.append(data)
+
+    def metric(self, index, data):
+        data = dict(data)
+        if not self.table("metric", index, data, METRIC_KEYS, ("id", "name", "short", "formula", "unit")):
+            return
+        for key, value in (("long", data["short"]), ("scope", "block"), ("trust", "unvalidated")):
+            data.setdefault(key, value)
+        self.identifier("metric", index, data)
+        self.choice("metric", index, data, "scope", SCOPES)
+        self.choice("metric", index, data, "trust", TRUST)
+        data["index"] = index
+        data["full_id"] = f"{self.prefix}.{data['id']}"
+        self.metrics.append(data)
+
+
+class Database:
+    """All pages, checked against each other."""
+
+    def __init__(self, folder, uapi):
+        self.errors = Errors()
+        self.pages = []
+        files = sorted(folder.rglob("*.toml"))
+        if not files:
+            self.errors.add(folder, 1, "no TOML file here")
+        for path in files:
+            page = Page(path, os.path.relpath(path), uapi, self.errors)
+            if page.ok:
+                self.pages.append(page)
+        self.pages.sort(key=lambda p: (p.product, p.block, p.pmu))
+        self.positions()
+        self.unique("id", "full_id")
+        self.unique("name", "name", within=True)
+        self.formulas()
+
+    def positions(self):
+        seen = {}
+        for page in self.pages:
+            for c in page.counters:
+                for number in range(32):
+                    if not c["set_mask"] >> number & 1:
+                        continue
+                    key = (page.product, page.block, page.pmu, number, c["bit"], c["config"])
+                    if key in seen:
+                        what = "config" if page.head["block"] == "GENERIC_PMU" else "bit"
+                        other, first = seen[key]
+                        line = other.lines.of("counter", first["index"], what)
+                        page.error("counter", c["index"], what,
+                                   f"counter '{c['id']}': {what} {c[what]} is taken by '{first['id']}' "
+                                   f"({other.shown}:{line})")
+                    else:
+                        seen[key] = (page, c)
+
+    def unique(self, key, attribute, within=False):
+        seen = {}
+        for page in self.pages:
+            for table, rows in (("counter", page.counters), ("metric", page.metrics)):
+                for row in rows:
+                    value = row[attribute].lower()
+                    if within:
+                        value = (page.prefix, value)
+                    if value in seen:
+                        other, other_table, first = seen[value]
+                        line = other.lines.of(other_table, first["index"], key)
+                        page.error(table, row["index"], key,
+                                   f"{table} '{row['id']}': {key} '{row[attribute]}' is taken ({other.shown}:{line})")
+                    else:
+                        seen[value] = (page, table, row)
+
+    def formulas(self):
+        names = {}
+        for page in self.pages:
+            for c in page.counters:
+                names.setdefault((page.product, page.head["block"]), set()).add(c["name"])
+        for page in self.pages:
+            for m in page.metrics:
+                try:
+                    used = names_of(m["formula"])
+                except ValueError as error:
+                    page.error("metric", m["index"], "formula", f"metric '{m['id']}': {error}")
+                    continue
+                for name in used:
+                    if name in VARIABLES:
+                        continue
+                    block, dot, counter = name.rpartition(".")
+                    block = block if dot else page.head["block"]
+                    if counter not in names.get((page.product, block), ()):
+                        page.error("metric", m["index"], "formula",
+                                   f"metric '{m['id']}': no counter '{name}' in {page.head['product']}.{block}")
+                if not [n for n in used if n not in VARIABLES]:
+                    page.error("metric", m["index"], "formula", f"metric '{m['id']}': uses no counter")
+
+
+def c_string(text):
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"'
+
+
+def tables(db):
+    out = ["// SPDX-License-Identifier: MIT",
+           "/* Generated by counters/generate.py from the TOML files; do not edit. */",
+           '#include "tables.h"', ""]
+    rows, metric_rows = [], []
+    for page in db.pages:
+        for c in sorted(page.counters, key=lambda c: (c["bit"], c["config"])):
+            rows.append("\t{\n" + "".join(f"\t\t.{key} = {value},\n" for key, value in (
+                ("id", c_string(c["full_id"])), ("name", c_string(c["name"])),
+                ("short_text", c_string(c["short"])), ("long_text", c_string(c["long"])),
+                ("unit", c_string(c["unit"])), ("pmu", c_string(page.pmu)),
+                ("event", f"{c['event'] if c['event'] is not None else c['config']:#x}ULL"),
+                ("sets", f"{c['set_mask']:#x}"), ("product", f"{page.product:#06x}"),
+                ("block_type", page.block), ("position", c["bit"]), ("clock", page.clock),
+                ("kind", "PERFCTR_KIND_" + c["kind"].upper()),
+                ("trust", "PERFCTR_TRUST_" + c["trust"].upper()),
+                ("optional", int(c["availability"] == "device")))) + "\t},")
+        for m in page.metrics:
+            metric_rows.append("\t{\n" + "".join(f"\t\t.{key} = {value},\n" for key, value in (
+                ("id", c_string(m["full_id"])), ("name", c_string(m["name"])),
+                ("short_text", c_string(m["short"])), ("long_text", c_string(m["long"])),
+                ("unit", c_string(m["unit"])), ("formula", c_string(m["formula"])),
+                ("product", f"{page.product:#06x}"), ("block_type", page.block),
+                ("scope", "PERFCTR_SCOPE_" + m["scope"].upper()),
+                ("trust", "PERFCTR_TRUST_" + m["trust"].upper()))) + "\t},")
+    out += ["const struct perfctr_counter_desc perfctr_counter_table[] = {", *rows, "};", "",
+            f"const unsigned int perfctr_counter_count = {len(rows)};", "",
+            "const struct perfctr_metric_desc perfctr_metric_table[] = {", *metric_rows, "};", "",
+            f"const unsigned int perfctr_metric_count = {len(metric_rows)};", ""]
+    return "\n".join(out)
+
+
+def kernel(db, product):
+    """Positions of one product's counters, usable in kernel and user space."""
+    prefix = {"VSOC_CSF": "VSOC"}.get(product, product)
+    guard = f"_{prefix}_COUNTERS_H_"
+    out = ["/* SPDX-License-Identifier: GPL-2.0 OR MIT */",
+           "/* Generated by libperfctr/counters/generate.py from the TOML files; do not edit. */",
+           f"#ifndef {guard}", f"#define {guard}", ""]
+    pages = [page for page in db.pages if page.head["product"] == product]
+    if not pages:
+        raise SystemExit(f"no page has the product '{product}'")
+    for page in pages:
+        block = page.head["block"]
+        name = f"{prefix}_{block}"
+        counters = sorted(page.counters, key=lambda c: c["bit"])
+        out.append(f"/* {page.head['text']} */")
+        out.append(f"enum {name.lower()}_counter {{")
+        for c in counters:
+            out.append(f"\t/* {c['short']} [{c['unit']}] */")
+            out.append(f"\t{name}_{c['name'].upper().replace('-', '_')} = {c['bit']},")
+        out += ["};", ""]
+        out.append("/* positions that exist, one mask of 64 for each section */")
+        for section in range(max(c["bit"] for c in counters) // SECTION_COUNTERS + 1):
+            mask = sum(1 << c["bit"] % SECTION_COUNTERS for c in counters
+                       if c["bit"] // SECTION_COUNTERS == section)
+            out.append(f"#define {name}_AVAILABLE{section or ''}\t{mask:#018x}ULL")
+        if any(c["event"] is not None for c in counters):
+            out += ["", "/* X(position, name, perf event) for every counter */"]
+            row = lambda c: f"X({c['bit']}, \"{c['name']}\", {c['event'] or 0:#x}ULL)"
+        else:
+            out += ["", "/* X(position, name) for every counter */"]
+            row = lambda c: f"X({c['bit']}, \"{c['name']}\")"
+        out.append(f"#define {name}_COUNTERS(X) \\")
+        out += [f"\t{row(c)}" + (" \\" if c is not counters[-1] else "") for c in counters]
+        out.append("")
+    out += [f"#endif /* {guard} */", ""]
+    return "\n".join(out)
+
+
+def docs(db):
+    out = ["# Counters and metrics", "",
+           "Generated from the counter database, `libperfctr/counters/`.", ""]
+    for page in db.pages:
+        title = f"{page.head['product']} {page.head['block']}" + (f" {page.pmu}" if page.pmu else "")
+        clock = page.head.get("clock", "none")
+        out += [f"## {title}", "", page.head["text"], "", f"Clock: {clock.lower()}.", ""]
+        if page.counters:
+            out += ["| position | name | unit | kind | verdict | meaning |", "|---|---|---|---|---|---|"]
+            for c in sorted(page.counters, key=lambda c: (c["bit"], c["config"])):
+                where = f"config {c['config']:#x}" if page.head["block"] == "GENERIC_PMU" else str(c["bit"])
+                out.append(f"| {where} | `{c['name']}` | {c['unit']} | {c['kind']} | {c['trust']} | {c['long']} |")
+            out.append("")
+        if page.metrics:
+            out += ["| metric | unit | formula | meaning |", "|---|---|---|---|"]
+            for m in page.metrics:
+                out.append(f"| `{m['name']}` | {m['unit']} | `{m['formula']}` | {m['long']} |")
+            out.append("")
+    return "\n".join(out)
+
+
+def query(db, pattern, as_json):
+    """Names that match, 'block.NAME' or 'product.block.NAME', case does not matter."""
+    found = []
+    for page in db.pages:
+        for kind, rows in (("counter", page.counters), ("metric", page.metrics)):
+            for row in rows:
+                full = row["full_id"].lower()
+                names = (full, full.split(".", 1)[1], row["name"].lower())
+                if any(fnmatch.fnmatchcase(n, pattern.lower()) for n in names):
+                    found.append({"type": kind, "product": page.head["product"], "block": page.head["block"],
+                                  **{k: row[k] for k in ("id", "name", "short", "long", "unit", "trust")},
+                                  **({"formula": row["formula"]} if kind == "metric" else
+                                     {"bit": row["bit"], "kind": row["kind"], "sets": row["sets"],
+                                      "availability": row["availability"]})})
+    if as_json:
+        print(json.dumps(found, indent=1))
+    else:
+        for row in found:
+            print(f"{row['product']}.{row['block']}.{row['name']:<28} [{row['unit']}] {row['short']}")
+    return found
+
+
+def write(path, text):
+    """Leave an unchanged file alone, so that make does not rebuild what uses it."""
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if path.exists() and path.read_text(encoding="utf-8") == text:
+        os.utime(path)
+        return
+    temporary = path.with_name(f"{path.name}.{os.getpid()}")
+    temporary.write_text(text, encoding="utf-8")
+    temporary.replace(path)
+
+
+def main():
+    parser = argparse.ArgumentParser(description="Check the counter database and generate from it.")
+    parser.add_argument("--uapi", required=True, help="perfctr_drm.h, the source of all enumerators")
+    parser.add_argument("--database", type=Path, default=HERE, help="folder of the TOML files")
+    parser.add_argument("--json", action="store_true", help="query: print JSON")
+    parser.add_argument("what", choices=("check", "tables", "kernel", "docs", "query"))
+    parser.add_argument("arguments", nargs="*")
+    options = parser.parse_args()
+    wanted = {"check": (0,), "tables": (1,), "kernel": (2,), "docs": (1,), "query": (0, 1)}[options.what]
+    if len(options.arguments) not in wanted:
+        parser.error(f"{options.what}: wrong number of arguments")
+    db = Database(options.database, Uapi(options.uapi))
+    if db.errors.found:
+        db.errors.print()
+        return 1
+    if options.what == "tables":
+        write(options.arguments[0], tables(db))
+    elif options.what == "kernel":
+        write(options.arguments[1], kernel(db, options.arguments[0]))
+    elif options.what == "docs":
+        write(options.arguments[0], docs(db))
+    elif options.what == "query":
+        pattern = options.arguments[0] if options.arguments else "*"
+        if not query(db, pattern, options.json):
+            print(f"nothing matches '{pattern}'", file=sys.stderr)
+            return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
