@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The decoder: from the bytes of a sample to its blocks and counters.
+ *
+ * It trusts nothing: the bytes may come from a ring, a file or an attacker, at
+ * any alignment. Every length is checked before it is used. What is newer than
+ * this library (longer headers, unknown block types) is skipped by its size.
+ *
+ * This header and decode.c need nothing but a C compiler, so that both can be
+ * taken into programs that cannot link the library.
+ *
+ *	struct perfctr_sample s;
+ *	struct perfctr_block b;
+ *
+ *	if (perfctr_decode_sample(bytes, size, &s) > 0)
+ *		while (perfctr_decode_block(&s, &b) > 0)
+ *			for (unsigned int i = 0; i < b.count; i++)
+ *				total += perfctr_block_value(&b, i);
+ */
+#ifndef PERFCTR_DECODE_H
+#define PERFCTR_DECODE_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#if defined(__cplusplus)
+extern "C" {
+#endif
+
+/** PERFCTR_NS_PER_S - nanoseconds of a second. */
+#define PERFCTR_NS_PER_S	1000000000ull
+
+/**
+ * enum perfctr_decode_error - what is wrong with bytes; all negative
+ */
+enum perfctr_decode_error {
+	/** @PERFCTR_DECODE_TRUNCATED: fewer bytes than the header says. */
+	PERFCTR_DECODE_TRUNCATED = -1,
+	/** @PERFCTR_DECODE_BAD_SIZE: a size below its minimum or no multiple of 8. */
+	PERFCTR_DECODE_BAD_SIZE = -2,
+	/** @PERFCTR_DECODE_BAD_HEADER_SIZE: a header size that does not fit its size. */
+	PERFCTR_DECODE_BAD_HEADER_SIZE = -3,
+	/** @PERFCTR_DECODE_BAD_BLOCK_COUNT: more or fewer blocks than bytes for them. */
+	PERFCTR_DECODE_BAD_BLOCK_COUNT = -4,
+	/** @PERFCTR_DECODE_BAD_MASK: valid counters that are not enabled, or no room. */
+	PERFCTR_DECODE_BAD_MASK = -5,
+	/** @PERFCTR_DECODE_BAD_TIME: the end lies before the start. */
+	PERFCTR_DECODE_BAD_TIME = -6,
+};
+
+/**
+ * struct perfctr_sample - the header of a sample, and where its blocks are
+ *
+ * Points into the bytes that were decoded: valid as long as those are.
+ */
+struct perfctr_sample {
+	/** @bytes: first byte of the sample. */
+	const unsigned char *bytes;
+	/** @next: first byte of the block that perfctr_decode_block() gives next. */
+	const unsigned char *next;
+	/** @end: byte after the sample. */
+	const unsigned char *end;
+	/** @size: bytes of the sample. */
+	uint32_t size;
+	/** @block_count: blocks of the sample. */
+	uint16_t block_count;
+	/** @blocks_left: blocks that perfctr_decode_block() has not given yet. */
+	uint16_t blocks_left;
+	/** @seq: number of the sample in its session, from 0 on. */
+	uint64_t seq;
+	/** @start_ns: CLOCK_MONOTONIC_RAW of the earliest count inside. */
+	uint64_t start_ns;
+	/** @end_ns: CLOCK_MONOTONIC_RAW of the latest count inside. */
+	uint64_t end_ns;
+	/** @user_data: as given to START, SAMPLE or STOP. */
+	uint64_t user_data;
+	/** @flags: enum drm_perfctr_sample_flags. */
+	uint32_t flags;
+	/** @merged_periods: samples that were due and are part of this one. */
+	uint32_t merged_periods;
+	/** @lost_ns: upper bound of the time whose counts the hardware lost. */
+	uint64_t lost_ns;
+};
+
+/**
+ * struct perfctr_block - the header of a block, and where its counters are
+ */
+struct perfctr_block {
+	/** @bytes: first byte of the block. */
+	const unsigned char *bytes;
+	/** @values: the counters, @count u64 at any alignment. */
+	const unsigned char *values;
+	/** @running: time in ns that each counter ran, @count u64, or NULL. */
+	const unsigned char *running;
+	/** @size: bytes of the block. */
+	uint32_t size;
+	/** @type: enum drm_perfctr_block_type. */
+	uint16_t type;
+	/** @index: physical index. */
+	uint16_t index;
+	/** @section: bit n of a mask stands for counter 64 * @section + n. */
+	uint16_t section;
+	/** @product: enum drm_perfctr_product. */
+	uint16_t product;
+	/** @set: enum drm_perfctr_set. */
+	uint8_t set;
+	/** @clock: enum drm_perfctr_clock or DRM_PERFCTR_CLOCK_NONE. */
+	uint8_t clock;
+	/** @count: counters stored, 0..64. */
+	uint16_t count;
+	/** @states: enum drm_perfctr_block_states. */
+	uint32_t states;
+	/** @capture_ns: when the block was read, relative to the sample's end_ns. */
+	int32_t capture_ns;
+	/** @clock_cycles: cycles of @clock in the span. */
+	uint64_t clock_cycles;
+	/** @enable_mask: counters stored, lowest bit first. */
+	uint64_t enable_mask;
+	/** @valid_mask: counters that were measured; the others read as zero. */
+	uint64_t valid_mask;
+};
+
+/**
+ * struct perfctr_block_pmu - what only the block of a perf PMU has
+ */
+struct perfctr_block_pmu {
+	/** @config: perf config, or the filter bits of it. */
+	uint64_t config;
+	/** @config1: perf config1. */
+	uint64_t config1;
+	/** @config2: perf config2. */
+	uint64_t config2;
+	/** @time_enabled: ns in which the events wanted to count. */
+	uint64_t time_enabled;
+	/** @time_running: ns in which the least lucky of them did. */
+	uint64_t time_running;
+	/** @pmu_type: perf type number on the machine that sampled. */
+	uint32_t pmu_type;
+	/** @cpu: CPU that counted, -1 for several. */
+	int32_t cpu;
+	/** @name: the PMU's name, always NUL terminated. */
+	char name[32];
+};
+
+/**
+ * perfctr_decode_sample() - check and read the header of a sample
+ * @bytes: where a sample should begin; any alignment
+ * @size: bytes that may be read
+ * @sample: filled on success
+ *
+ * All blocks are checked too: after success perfctr_decode_block() cannot fail.
+ *
+ * Return: bytes of the sample, which is where a next one would begin; 0 if @size
+ * is 0; enum perfctr_decode_error if the bytes are no sample.
+ */
+long perfctr_decode_sample(const void *bytes, size_t size, struct perfctr_sample *sample);
+
+/**
+ * perfctr_decode_block() - read the next block of a sample
+ * @sample: from perfctr_decode_sample(); its position moves on
+ * @block: filled on success
+ *
+ * Return: 1 if there was a block, 0 after the last one, enum
+ * perfctr_decode_error if the bytes have changed since they were checked.
+ */
+int perfctr_decode_block(struct perfctr_sample *sample, struct perfctr_block *block);
+
+/**
+ * perfctr_decode_rewind() - let perfctr_decode_block() begin at the first block again
+ * @sample: from perfctr_decode_sample()
+ */
+void perfctr_decode_rewind(struct perfctr_sample *sample);
+
+/**
+ * perfctr_block_read_pmu() - read what only the block of a perf PMU has
+ * @block: from perfctr_decode_block()
+ * @pmu: filled on success
+ *
+ * Return: 1 if the block has it, 0 if it is a GPU block.
+ */
+int perfctr_block_read_pmu(const struct perfctr_block *block, struct perfctr_block_pmu *pmu);
+
+/**
+ * perfctr_block_find() - read one counter by its position
+ * @block: from perfctr_decode_block()
+ * @position: position of the counter in the block, 64 * section + bit
+ * @value: filled if the result is 1
+ *
+ * Return: 1 if it was measured, 0 if it is stored but was not measured, -1 if
+ * the block does not store it.
+ */
+int perfctr_block_find(const struct perfctr_block *block, unsigned int position,
+		       uint64_t *value);
+
+/**
+ * perfctr_decode_error_text() - say in words what is wrong with bytes
+ * @error: enum perfctr_decode_error
+ *
+ * Return: a constant text, never NULL.
+ */
+const char *perfctr_decode_error_text(long error);
+
+/**
+ * perfctr_block_value() - value of a stored counter
+ * @block: from perfctr_decode_block()
+ * @n: 0..count - 1; counters are stored in the order of enable_mask's bits
+ *
+ * Inline, so that a loop over all counters costs what reading the memory costs.
+ *
+ * Return: the value; zero if it was not measured.
+ */
+static inline uint64_t perfctr_block_value(const struct perfctr_block *block, unsigned int n)
+{
+	uint64_t value;
+
+	memcpy(&value, block->values + (size_t)n * sizeof(value), sizeof(value));
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+	value = __builtin_bswap64(value);
+#endif
+	return value;
+}
+
+/**
+ * perfctr_block_running() - time in ns that a stored counter really ran
+ * @block: from perfctr_decode_block()
+ * @n: 0..count - 1
+ *
+ * Return: the time; zero if the block does not tell.
+ */
+static inline uint64_t perfctr_block_running(const struct perfctr_block *block, unsigned int n)
+{
+	uint64_t value;
+
+	if (!block->running)
+		return 0;
+	memcpy(&value, block->running + (size_t)n * sizeof(value), sizeof(value));
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+	value = __builtin_bswap64(value);
+#endif
+	return value;
+}
+
+#if defined(__cplusplus)
+}
+#endif
+
+#endif /* PERFCTR_DECODE_H */

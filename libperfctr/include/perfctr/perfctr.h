@@ -1,0 +1,1230 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * libperfctr: performance counters of DRM devices and SoC PMUs.
+ *
+ *	context    log and error text; everything else is made from one
+ *	device     a DRM node that offers counters
+ *	selection  which counters, given by name
+ *	session    a selection that counts into a ring
+ *	cursor     reads the samples of a session where they lie
+ *	decoder    decode.h: sample bytes to blocks and counters
+ *	totals     adds samples up; sums, rates, metrics
+ *	database   names, units and meaning of counters and metrics
+ *
+ * Conventions
+ *  - Objects are opaque and counted: perfctr_x_ref() takes a reference and
+ *    returns the object, perfctr_x_unref() drops one and returns NULL; both
+ *    accept NULL. An object keeps what it was made from.
+ *  - A function that can fail returns 0 or a negative errno, or what it
+ *    documents. perfctr_ctx_error() then tells the reason in words.
+ *  - Option structures begin with their size: set it to sizeof, the rest to
+ *    zero or to what is wanted. A library older than the program accepts a
+ *    longer structure if what it does not know is zero, else -E2BIG.
+ *  - Structures to which the library returns a pointer may grow at their end:
+ *    never copy, allocate or subscript them. Those that the caller provides
+ *    without a size never change.
+ *  - Nothing is global. A context with everything made from it is for one
+ *    thread at a time; different contexts are independent. The cursor
+ *    functions touch nothing but the cursor and its ring: one other thread
+ *    may use the cursor of a session.
+ */
+#ifndef PERFCTR_PERFCTR_H
+#define PERFCTR_PERFCTR_H
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <drm/perfctr_drm.h>
+#include <perfctr/decode.h>
+
+#if defined(__cplusplus)
+extern "C" {
+#endif
+
+struct perfctr_ctx;
+struct perfctr_device;
+struct perfctr_device_list;
+struct perfctr_selection;
+struct perfctr_session;
+struct perfctr_cursor;
+struct perfctr_totals;
+struct perfctr_totals_block;
+struct perfctr_expr;
+
+/* --- context ------------------------------------------------------------- */
+
+/**
+ * enum perfctr_log_level - importance of a message
+ */
+enum perfctr_log_level {
+	/** @PERFCTR_LOG_NONE: as a threshold: nothing. */
+	PERFCTR_LOG_NONE = 0,
+	/** @PERFCTR_LOG_ERROR: a call failed. */
+	PERFCTR_LOG_ERROR = 1,
+	/** @PERFCTR_LOG_WARNING: something is not as it should be, the call goes on. */
+	PERFCTR_LOG_WARNING = 2,
+	/** @PERFCTR_LOG_INFO: what was chosen. */
+	PERFCTR_LOG_INFO = 3,
+	/** @PERFCTR_LOG_DEBUG: every step. */
+	PERFCTR_LOG_DEBUG = 4,
+};
+
+/**
+ * typedef perfctr_log_fn - receives messages
+ * @data: as given to perfctr_ctx_set_log()
+ * @level: enum perfctr_log_level
+ * @text: one line without a line feed; valid during the call
+ */
+typedef void (*perfctr_log_fn)(void *data, int level, const char *text);
+
+/**
+ * perfctr_ctx_new() - create a context
+ * @ctx: set to the context on success
+ *
+ * The environment variable PERFCTR_LOG (none, error, warning, info, debug) sets
+ * the threshold, else it is none. Without a callback messages go to stderr.
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int perfctr_ctx_new(struct perfctr_ctx **ctx);
+struct perfctr_ctx *perfctr_ctx_ref(struct perfctr_ctx *ctx);
+struct perfctr_ctx *perfctr_ctx_unref(struct perfctr_ctx *ctx);
+
+/**
+ * perfctr_ctx_set_log() - say where messages go
+ * @ctx: context
+ * @fn: callback, NULL for stderr
+ * @data: passed to @fn
+ */
+void perfctr_ctx_set_log(struct perfctr_ctx *ctx, perfctr_log_fn fn, void *data);
+
+/**
+ * perfctr_ctx_set_log_level() - set the threshold of messages
+ * @ctx: context
+ * @level: enum perfctr_log_level; PERFCTR_LOG in the environment wins
+ */
+void perfctr_ctx_set_log_level(struct perfctr_ctx *ctx, int level);
+
+/**
+ * perfctr_ctx_log_level() - threshold in use
+ * @ctx: context
+ *
+ * Return: enum perfctr_log_level.
+ */
+int perfctr_ctx_log_level(const struct perfctr_ctx *ctx);
+
+/**
+ * perfctr_ctx_error() - why the last call that failed did
+ * @ctx: context
+ *
+ * One sentence that names what is wrong and, where one is known, what helps.
+ *
+ * Return: the text, empty if nothing failed yet; valid until the next failure.
+ */
+const char *perfctr_ctx_error(const struct perfctr_ctx *ctx);
+
+/* --- devices ------------------------------------------------------------- */
+
+/**
+ * struct perfctr_device_entry - a DRM node that was looked at
+ */
+struct perfctr_device_entry {
+	/** @path: of the node, for example /dev/dri/renderD128. */
+	const char *path;
+	/** @driver: name of the kernel driver, empty if unknown. */
+	const char *driver;
+	/** @name: name of the device or product, empty without counters. */
+	const char *name;
+	/**
+	 * @error: 0 if the device offers counters, else why not: -EACCES or
+	 * -EPERM the node may not be opened, -ENOTTY or -EINVAL its driver has no
+	 * counters, another negative errno.
+	 */
+	int error;
+};
+
+/**
+ * perfctr_device_list_new() - look at all DRM nodes of the machine
+ * @ctx: context
+ * @list: set to the list on success, ordered by path
+ *
+ * Render nodes, and primary nodes of devices that have no render node. Nodes
+ * without counters are listed too, with the reason.
+ *
+ * Return: 0 or a negative errno. A machine without DRM gives an empty list.
+ */
+int perfctr_device_list_new(struct perfctr_ctx *ctx, struct perfctr_device_list **list);
+struct perfctr_device_list *perfctr_device_list_ref(struct perfctr_device_list *list);
+struct perfctr_device_list *perfctr_device_list_unref(struct perfctr_device_list *list);
+
+/**
+ * perfctr_device_list_count() - nodes in a list
+ * @list: list
+ *
+ * Return: the number.
+ */
+size_t perfctr_device_list_count(const struct perfctr_device_list *list);
+
+/**
+ * perfctr_device_list_get() - one node of a list
+ * @list: list
+ * @n: 0..count - 1
+ *
+ * Return: the entry, valid as long as the list; NULL if @n is out of range.
+ */
+const struct perfctr_device_entry *
+perfctr_device_list_get(const struct perfctr_device_list *list, size_t n);
+
+/**
+ * perfctr_device_open() - open a device
+ * @ctx: context
+ * @which: path of a node ("/dev/dri/renderD128"), last part of it ("renderD128"),
+ *	   name of a driver ("vsoc"), name of a device, or NULL for the first
+ *	   device that offers counters
+ * @device: set to the device on success
+ *
+ * Return: 0; -ENODEV no such device offers counters; -ENOTTY the node's driver
+ * has none; errors of open().
+ */
+int perfctr_device_open(struct perfctr_ctx *ctx, const char *which,
+			struct perfctr_device **device);
+
+/**
+ * perfctr_device_open_fd() - make a device from an open DRM file
+ * @ctx: context
+ * @fd: open DRM file; stays the caller's and is not used after the device is gone
+ * @device: set to the device on success
+ *
+ * Sessions belong to the open file: those of the caller on the same file share
+ * its limits. The file is duplicated, @fd may be closed afterwards.
+ *
+ * Return: 0; -ENOTTY the driver offers no counters; another negative errno.
+ */
+int perfctr_device_open_fd(struct perfctr_ctx *ctx, int fd, struct perfctr_device **device);
+struct perfctr_device *perfctr_device_ref(struct perfctr_device *device);
+struct perfctr_device *perfctr_device_unref(struct perfctr_device *device);
+
+/**
+ * perfctr_device_fd() - the device's DRM file
+ * @device: device
+ *
+ * For the driver's own ioctls; handles of sessions and buffers are of this file.
+ *
+ * Return: the file descriptor, owned by the device.
+ */
+int perfctr_device_fd(const struct perfctr_device *device);
+
+/**
+ * perfctr_device_path() - path of the device's node
+ * @device: device
+ *
+ * Return: the path, empty if it was made from a file descriptor.
+ */
+const char *perfctr_device_path(const struct perfctr_device *device);
+
+/**
+ * perfctr_device_driver() - name of the device's kernel driver
+ * @device: device
+ *
+ * Return: the name.
+ */
+const char *perfctr_device_driver(const struct perfctr_device *device);
+
+/**
+ * perfctr_device_info() - what the device can do
+ * @device: device
+ *
+ * Return: as the kernel told it; what an older kernel does not know is zero.
+ */
+const struct drm_perfctr_device_info *perfctr_device_info(const struct perfctr_device *device);
+
+/**
+ * perfctr_device_block_count() - blocks of the device
+ * @device: device
+ *
+ * Return: the number.
+ */
+size_t perfctr_device_block_count(const struct perfctr_device *device);
+
+/**
+ * perfctr_device_block() - one block of the device
+ * @device: device
+ * @n: 0..count - 1
+ *
+ * Return: the block as the kernel told it, NULL if @n is out of range.
+ */
+const struct drm_perfctr_block_info *perfctr_device_block(const struct perfctr_device *device,
+							  size_t n);
+
+/**
+ * perfctr_device_clock_count() - clock domains of the device
+ * @device: device
+ *
+ * Return: the number.
+ */
+size_t perfctr_device_clock_count(const struct perfctr_device *device);
+
+/**
+ * perfctr_device_clock() - one clock domain of the device
+ * @device: device
+ * @n: 0..count - 1
+ *
+ * Return: the clock as of the last query, NULL if @n is out of range.
+ */
+const struct drm_perfctr_clock_info *perfctr_device_clock(const struct perfctr_device *device,
+							  size_t n);
+
+/**
+ * perfctr_device_refresh() - ask the device again
+ * @device: device
+ *
+ * Brings info, blocks and current clock frequencies up to date; pointers from
+ * before become invalid.
+ *
+ * Return: 0 or a negative errno, with everything as it was.
+ */
+int perfctr_device_refresh(struct perfctr_device *device);
+
+/* --- the counter database ------------------------------------------------ */
+
+/**
+ * enum perfctr_kind - how the values of a counter behave
+ */
+enum perfctr_kind {
+	/** @PERFCTR_KIND_COUNT: events; values of samples add up. */
+	PERFCTR_KIND_COUNT = 0,
+	/** @PERFCTR_KIND_CYCLES: cycles of the counter's clock; add up. */
+	PERFCTR_KIND_CYCLES = 1,
+	/** @PERFCTR_KIND_BYTES: bytes; add up. */
+	PERFCTR_KIND_BYTES = 2,
+	/** @PERFCTR_KIND_TIME: nanoseconds; add up. */
+	PERFCTR_KIND_TIME = 3,
+	/** @PERFCTR_KIND_LEVEL: a state at the sample's end; do not add up. */
+	PERFCTR_KIND_LEVEL = 4,
+};
+
+/**
+ * enum perfctr_trust - verdict of the validation of a counter
+ */
+enum perfctr_trust {
+	/** @PERFCTR_TRUST_UNVALIDATED: nobody compared it with a known count. */
+	PERFCTR_TRUST_UNVALIDATED = 0,
+	/** @PERFCTR_TRUST_TRUSTED: measured equals expected, as far as tested. */
+	PERFCTR_TRUST_TRUSTED = 1,
+	/** @PERFCTR_TRUST_QUARANTINED: differs, no explanation yet. */
+	PERFCTR_TRUST_QUARANTINED = 2,
+	/** @PERFCTR_TRUST_EXPLAINED: differs from its name; the text says what it counts. */
+	PERFCTR_TRUST_EXPLAINED = 3,
+	/** @PERFCTR_TRUST_UNTRUSTED: differs and no explanation holds. */
+	PERFCTR_TRUST_UNTRUSTED = 4,
+};
+
+/**
+ * struct perfctr_counter_desc - what is known of a counter
+ */
+struct perfctr_counter_desc {
+	/** @id: stable name, for example "vsoc_csf.shader.fragments". */
+	const char *id;
+	/** @name: short name, for example "FRAGMENTS". */
+	const char *name;
+	/** @short_text: a few words. */
+	const char *short_text;
+	/** @long_text: what it counts, exactly. */
+	const char *long_text;
+	/** @unit: for example "cycles", "bytes", "fragments". */
+	const char *unit;
+	/** @pmu: perf PMU: its name or the beginning of it, else empty. */
+	const char *pmu;
+	/** @event: perf config that selects it, for counters of perf PMUs. */
+	uint64_t event;
+	/** @sets: bit n: present in counter set n. */
+	uint32_t sets;
+	/** @product: enum drm_perfctr_product. */
+	uint16_t product;
+	/** @block_type: enum drm_perfctr_block_type. */
+	uint16_t block_type;
+	/** @position: position in its block. */
+	uint16_t position;
+	/** @clock: enum drm_perfctr_clock or DRM_PERFCTR_CLOCK_NONE. */
+	uint8_t clock;
+	/** @kind: enum perfctr_kind. */
+	uint8_t kind;
+	/** @trust: enum perfctr_trust. */
+	uint8_t trust;
+	/** @optional: 1 if only some devices of the product have it. */
+	uint8_t optional;
+};
+
+/**
+ * enum perfctr_scope - what a metric is computed of
+ */
+enum perfctr_scope {
+	/** @PERFCTR_SCOPE_BLOCK: one block, or all blocks of its type added up. */
+	PERFCTR_SCOPE_BLOCK = 0,
+	/** @PERFCTR_SCOPE_DEVICE: the device, with all blocks of each type added up. */
+	PERFCTR_SCOPE_DEVICE = 1,
+};
+
+/**
+ * struct perfctr_metric_desc - a value computed from counters
+ */
+struct perfctr_metric_desc {
+	/** @id: stable name, for example "vsoc_csf.memsys.l2_read_hit_ratio". */
+	const char *id;
+	/** @name: short name, for example "l2_read_hit_ratio". */
+	const char *name;
+	/** @short_text: a few words. */
+	const char *short_text;
+	/** @long_text: what it means, exactly. */
+	const char *long_text;
+	/** @unit: for example "%", "bytes/s". */
+	const char *unit;
+	/** @formula: see perfctr_expr_new(). */
+	const char *formula;
+	/** @product: enum drm_perfctr_product. */
+	uint16_t product;
+	/** @block_type: enum drm_perfctr_block_type. */
+	uint16_t block_type;
+	/** @scope: enum perfctr_scope. */
+	uint8_t scope;
+	/** @trust: enum perfctr_trust of the weakest counter or of the metric itself. */
+	uint8_t trust;
+};
+
+/**
+ * perfctr_counter_next() - walk through all counters of the database
+ * @prev: counter from the last call, NULL to begin
+ *
+ * Return: the next counter, ordered by product, block type and position; NULL
+ * after the last one.
+ */
+const struct perfctr_counter_desc *
+perfctr_counter_next(const struct perfctr_counter_desc *prev);
+
+/**
+ * perfctr_counter_at() - what is known of a position
+ * @product: enum drm_perfctr_product
+ * @block_type: enum drm_perfctr_block_type, not GENERIC_PMU
+ * @set: enum drm_perfctr_set
+ * @position: position in the block
+ *
+ * Return: the counter or NULL.
+ */
+const struct perfctr_counter_desc *perfctr_counter_at(unsigned int product,
+						      unsigned int block_type,
+						      unsigned int set, unsigned int position);
+
+/**
+ * perfctr_counter_of_pmu() - what is known of an event of a perf PMU
+ * @pmu: name of the PMU, for example "software"
+ * @config: perf config
+ *
+ * Return: the counter or NULL.
+ */
+const struct perfctr_counter_desc *perfctr_counter_of_pmu(const char *pmu, uint64_t config);
+
+/**
+ * perfctr_metric_next() - walk through all metrics of the database
+ * @prev: metric from the last call, NULL to begin
+ *
+ * Return: the next metric, NULL after the last one.
+ */
+const struct perfctr_metric_desc *perfctr_metric_next(const struct perfctr_metric_desc *prev);
+
+/**
+ * perfctr_block_type_name() - name of a type of block
+ * @type: enum drm_perfctr_block_type
+ *
+ * Return: for example "shader", "ucf"; NULL if unknown.
+ */
+const char *perfctr_block_type_name(unsigned int type);
+
+/**
+ * perfctr_product_name() - name of a product
+ * @product: enum drm_perfctr_product
+ *
+ * Return: for example "vsoc_csf"; NULL if unknown.
+ */
+const char *perfctr_product_name(unsigned int product);
+
+/**
+ * perfctr_block_label() - name of a block for people and for event names
+ * @type: enum drm_perfctr_block_type
+ * @index: its index, DRM_PERFCTR_INDEX_ALL for all added up
+ * @text: where the name goes, always NUL terminated if @size is not zero
+ * @size: bytes at @text
+ *
+ * For example "shader16", "pcie0_rc2", "shader" for all, "type77.3" if unknown.
+ *
+ * Return: length of the full name, as snprintf().
+ */
+int perfctr_block_label(unsigned int type, unsigned int index, char *text, size_t size);
+
+/**
+ * perfctr_flag_text() - names of the bits of flags
+ * @flags: enum drm_perfctr_sample_flags
+ * @text: where the names go, separated by commas, always NUL terminated
+ * @size: bytes at @text
+ *
+ * Return: length of the full text, as snprintf().
+ */
+int perfctr_flag_text(uint32_t flags, char *text, size_t size);
+
+/**
+ * perfctr_state_text() - names of the bits of block states
+ * @states: enum drm_perfctr_block_states
+ * @text: where the names go, separated by commas, always NUL terminated
+ * @size: bytes at @text
+ *
+ * Return: length of the full text, as snprintf().
+ */
+int perfctr_state_text(uint32_t states, char *text, size_t size);
+
+/* --- selections ---------------------------------------------------------- */
+
+/**
+ * perfctr_selection_new() - create an empty selection
+ * @device: device whose counters are selected
+ * @selection: set to the selection on success
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int perfctr_selection_new(struct perfctr_device *device, struct perfctr_selection **selection);
+struct perfctr_selection *perfctr_selection_ref(struct perfctr_selection *selection);
+struct perfctr_selection *perfctr_selection_unref(struct perfctr_selection *selection);
+
+/**
+ * perfctr_selection_add() - select counters by name
+ * @selection: selection
+ * @text: one or more events, separated by commas outside of slashes
+ *
+ * Names are not case-sensitive; * ? and [] match as in a shell. An event is
+ *
+ *   GPU_ACTIVE, FRAG*            counters of all blocks by name
+ *   shader/FRAG*, shader*        a type of block; without a counter: all of it
+ *   memsys0/L2_READ, shader16    one block by its index
+ *   shader/C9                    counter by position, known to the database or not
+ *   ucf0/mem_bytes_rd,src_loc_cpu=1/
+ *                                event of a SoC block with filters
+ *   software/cpu-clock/, pmu/event=0x3c,config1=1,cpu=2/
+ *                                event of any perf PMU as in perf; cpu=N chooses
+ *                                a CPU, else the PMU's own or all added up
+ *   tracepoint/sched:sched_switch/
+ *                                a tracepoint
+ *   cpu-clock, context-switches  events of the software PMU
+ *   metric:l2_*                  what a metric is computed of
+ *   {a,b}                        braces of a perf group are accepted and ignored
+ *
+ * Return: counters that were added, at least 1; -ENOENT nothing has that name;
+ * -EINVAL the text is malformed; -EEXIST an event conflicts with an earlier
+ * one; -EOPNOTSUPP the device takes no perf PMUs; another negative errno. On
+ * failure the selection is as it was.
+ */
+int perfctr_selection_add(struct perfctr_selection *selection, const char *text);
+
+/**
+ * perfctr_selection_add_request() - select counters by a request as the kernel takes it
+ * @selection: selection
+ * @request: request; for GENERIC_PMU the index is chosen by the library
+ *
+ * Return: counters that were added or a negative errno.
+ */
+int perfctr_selection_add_request(struct perfctr_selection *selection,
+				  const struct drm_perfctr_block_request *request);
+
+/**
+ * perfctr_selection_set_counter_set() - choose the counter set of the GPU's blocks
+ * @selection: selection, still empty
+ * @set: enum drm_perfctr_set; primary without this call
+ *
+ * Return: 0; -EOPNOTSUPP the device has no such set; -EBUSY not empty.
+ */
+int perfctr_selection_set_counter_set(struct perfctr_selection *selection, unsigned int set);
+
+/**
+ * perfctr_selection_request_count() - requests of a selection
+ * @selection: selection
+ *
+ * Return: the number.
+ */
+size_t perfctr_selection_request_count(const struct perfctr_selection *selection);
+
+/**
+ * perfctr_selection_request() - one request of a selection
+ * @selection: selection
+ * @n: 0..count - 1
+ *
+ * Return: the request, valid until the selection changes; NULL if out of range.
+ */
+const struct drm_perfctr_block_request *
+perfctr_selection_request(const struct perfctr_selection *selection, size_t n);
+
+/**
+ * perfctr_selection_metric_count() - metrics that were selected with "metric:"
+ * @selection: selection
+ *
+ * Return: the number.
+ */
+size_t perfctr_selection_metric_count(const struct perfctr_selection *selection);
+
+/**
+ * perfctr_selection_metric() - one metric that was selected
+ * @selection: selection
+ * @n: 0..count - 1
+ *
+ * Return: the metric, NULL if out of range.
+ */
+const struct perfctr_metric_desc *
+perfctr_selection_metric(const struct perfctr_selection *selection, size_t n);
+
+/**
+ * perfctr_counter_label() - name of a counter for people
+ * @selection: selection that the block was sampled with, or NULL
+ * @block: block from the decoder
+ * @position: position in the block
+ * @text: where the name goes, always NUL terminated if @size is not zero
+ * @size: bytes at @text
+ *
+ * The database's name; for events of perf PMUs what the selection's text said
+ * ("cpu-clock"); else "C" and the position. Without the block's name.
+ *
+ * Return: length of the full name, as snprintf().
+ */
+int perfctr_counter_label(const struct perfctr_selection *selection,
+			  const struct perfctr_block *block, unsigned int position,
+			  char *text, size_t size);
+
+/* --- sessions ------------------------------------------------------------ */
+
+/**
+ * struct perfctr_session_opts - how a session runs
+ */
+struct perfctr_session_opts {
+	/** @size: sizeof(struct perfctr_session_opts). */
+	size_t size;
+	/** @period_ns: time between samples, 0: only perfctr_session_sample(). */
+	uint64_t period_ns;
+	/**
+	 * @slots: samples that the ring holds, rounded up to a power of two;
+	 * 0: as many as a quarter of a second brings, at least 16.
+	 */
+	uint32_t slots;
+	/** @watermark: unread samples that wake perfctr_cursor_wait(); 0: 1. */
+	uint32_t watermark;
+	/** @flags: DRM_PERFCTR_SETUP_KEEP_AWAKE, DRM_PERFCTR_SETUP_AUTOMATIC. */
+	uint32_t flags;
+	/** @reserved: zero. */
+	uint32_t reserved;
+};
+
+/**
+ * struct perfctr_session_sizes - what a session needs
+ */
+struct perfctr_session_sizes {
+	/** @size: sizeof(struct perfctr_session_sizes), set by the caller. */
+	size_t size;
+	/** @ring_bytes: bytes of the ring. */
+	uint64_t ring_bytes;
+	/** @slots: samples that the ring holds. */
+	uint32_t slots;
+	/** @slot_stride: bytes between slots. */
+	uint32_t slot_stride;
+	/** @sample_bytes: bytes of each sample. */
+	uint32_t sample_bytes;
+	/** @block_count: blocks of each sample. */
+	uint32_t block_count;
+};
+
+/**
+ * perfctr_session_check() - ask the kernel whether a session could be created
+ * @selection: what to count
+ * @opts: how, or NULL
+ * @sizes: filled on success, may be NULL
+ *
+ * Creates nothing.
+ *
+ * Return: 0 or as perfctr_session_new().
+ */
+int perfctr_session_check(struct perfctr_selection *selection,
+			  const struct perfctr_session_opts *opts,
+			  struct perfctr_session_sizes *sizes);
+
+/**
+ * perfctr_session_new() - create a session
+ * @selection: what to count; later changes of it have no effect
+ * @opts: how, or NULL for a manual session
+ * @session: set to the session on success
+ *
+ * Allocates and maps the ring, creates an eventfd, sets the session up. Does
+ * not count yet.
+ *
+ * Return: 0; -EACCES or -EPERM this user may not see system-wide counters or
+ * not that often; -EBUSY another counter set is in use; -EMFILE, -ENFILE too many
+ * sessions; other errors of DRM_PERFCTR_CMD_SETUP, see perfctr_drm.h.
+ */
+int perfctr_session_new(struct perfctr_selection *selection,
+			const struct perfctr_session_opts *opts,
+			struct perfctr_session **session);
+struct perfctr_session *perfctr_session_ref(struct perfctr_session *session);
+struct perfctr_session *perfctr_session_unref(struct perfctr_session *session);
+
+/**
+ * perfctr_session_start() - begin to count
+ * @session: session
+ * @user_data: for periodic and automatic samples
+ *
+ * Return: 0; -EALREADY it counts; -ENOSPC no slot is free for the final sample;
+ * -ETIMEDOUT, -EIO the hardware does not answer; another negative errno.
+ */
+int perfctr_session_start(struct perfctr_session *session, uint64_t user_data);
+
+/**
+ * perfctr_session_sample() - publish a sample now
+ * @session: session
+ * @user_data: for this sample
+ *
+ * Return: 0, the sample is in the ring; -ENOSPC the ring is full: nothing is
+ * lost, the counts will be in the next sample; -ENOTCONN not started; another
+ * negative errno.
+ */
+int perfctr_session_sample(struct perfctr_session *session, uint64_t user_data);
+
+/**
+ * perfctr_session_stop() - publish the final sample and stop counting
+ * @session: session
+ * @user_data: for the final sample
+ *
+ * Return: 0, the sample is in the ring; -EALREADY not started; another negative
+ * errno.
+ */
+int perfctr_session_stop(struct perfctr_session *session, uint64_t user_data);
+
+/**
+ * perfctr_session_status() - the kernel's own totals of the session
+ * @session: session
+ * @status: filled on success; what an older kernel does not know is zero
+ * @size: sizeof(*@status) of the caller
+ *
+ * Return: 0 or a negative errno.
+ */
+int perfctr_session_status(struct perfctr_session *session, struct drm_perfctr_status *status,
+			   size_t size);
+
+/**
+ * perfctr_session_sizes() - sizes of the session's ring
+ * @session: session
+ *
+ * Return: the sizes, valid as long as the session.
+ */
+const struct perfctr_session_sizes *perfctr_session_sizes(const struct perfctr_session *session);
+
+/**
+ * perfctr_session_handle() - the kernel's handle of the session
+ * @session: session
+ *
+ * For jobs that carry samples; belongs to the file of perfctr_device_fd().
+ *
+ * Return: the handle, never 0.
+ */
+uint32_t perfctr_session_handle(const struct perfctr_session *session);
+
+/**
+ * perfctr_session_eventfd() - file that becomes readable at the watermark
+ * @session: session
+ *
+ * For the caller's own poll(). Read 8 bytes from it before looking at the ring,
+ * or use perfctr_cursor_wait(), which does.
+ *
+ * Return: the file descriptor, owned by the session.
+ */
+int perfctr_session_eventfd(const struct perfctr_session *session);
+
+/**
+ * perfctr_session_device() - the session's device
+ * @session: session
+ *
+ * Return: the device, no reference is taken.
+ */
+struct perfctr_device *perfctr_session_device(const struct perfctr_session *session);
+
+/**
+ * perfctr_session_selection() - what the session counts
+ * @session: session
+ *
+ * Return: the session's own copy of the selection, no reference is taken.
+ */
+struct perfctr_selection *perfctr_session_selection(const struct perfctr_session *session);
+
+/* --- cursors ------------------------------------------------------------- */
+
+/**
+ * struct perfctr_slot - a published sample where it lies in the ring
+ */
+struct perfctr_slot {
+	/** @bytes: the sample; valid until perfctr_cursor_advance() passes it. */
+	const void *bytes;
+	/** @size: bytes that may be read; the sample's own size may be smaller. */
+	size_t size;
+	/** @index: free-running index of the slot. */
+	uint64_t index;
+};
+
+/**
+ * perfctr_cursor_new() - read a session's samples
+ * @session: session; has one cursor at a time
+ * @cursor: set to the cursor on success
+ *
+ * Return: 0; -EBUSY the session has a cursor; -ENOMEM.
+ */
+int perfctr_cursor_new(struct perfctr_session *session, struct perfctr_cursor **cursor);
+struct perfctr_cursor *perfctr_cursor_ref(struct perfctr_cursor *cursor);
+struct perfctr_cursor *perfctr_cursor_unref(struct perfctr_cursor *cursor);
+
+/**
+ * perfctr_cursor_peek() - look at an unread sample
+ * @cursor: cursor
+ * @ahead: 0 for the oldest unread one, 1 for the one after it, ...
+ * @slot: filled if the result is 1
+ *
+ * No system call and no copy. Decode with perfctr_decode_sample().
+ *
+ * Return: 1; 0 there is no such sample now; -ENODEV there is none and none will
+ * follow; -EBADMSG the indices in the ring make no sense.
+ */
+int perfctr_cursor_peek(struct perfctr_cursor *cursor, uint32_t ahead, struct perfctr_slot *slot);
+
+/**
+ * perfctr_cursor_advance() - give read samples back to the kernel
+ * @cursor: cursor
+ * @count: how many, oldest first, at most perfctr_cursor_lag()
+ *
+ * One store for all of them: read a few, then advance once.
+ *
+ * Return: 0; -ERANGE so many were not published.
+ */
+int perfctr_cursor_advance(struct perfctr_cursor *cursor, uint32_t count);
+
+/**
+ * perfctr_cursor_next() - decode the oldest unread sample
+ * @cursor: cursor
+ * @sample: filled if the result is 1; valid until perfctr_cursor_advance()
+ *
+ * Return: 1; 0 or a negative errno as perfctr_cursor_peek(); -EBADMSG the
+ * slot's bytes are no sample.
+ */
+int perfctr_cursor_next(struct perfctr_cursor *cursor, struct perfctr_sample *sample);
+
+/**
+ * perfctr_cursor_wait() - sleep until a sample can be read
+ * @cursor: cursor
+ * @timeout_ns: longest time, 0: do not sleep, negative: no limit
+ *
+ * Returns at once, without a system call, while there are unread samples;
+ * otherwise when the session's watermark is reached or the session stops.
+ *
+ * Return: 1 there is a sample; 0 the time is over; -ENODEV none will follow;
+ * -EINTR a signal came.
+ */
+int perfctr_cursor_wait(struct perfctr_cursor *cursor, int64_t timeout_ns);
+
+/**
+ * perfctr_cursor_lag() - samples published and not yet given back
+ * @cursor: cursor
+ *
+ * Return: the number, at most the ring's slots.
+ */
+uint32_t perfctr_cursor_lag(const struct perfctr_cursor *cursor);
+
+/**
+ * perfctr_cursor_merged() - samples that were merged into others so far
+ * @cursor: cursor
+ *
+ * Return: total of the published samples' merged_periods.
+ */
+uint64_t perfctr_cursor_merged(const struct perfctr_cursor *cursor);
+
+/**
+ * perfctr_cursor_lost_ns() - time that the hardware did not count so far
+ * @cursor: cursor
+ *
+ * Return: total of the published samples' lost_ns.
+ */
+uint64_t perfctr_cursor_lost_ns(const struct perfctr_cursor *cursor);
+
+/**
+ * perfctr_cursor_state() - state of the ring
+ * @cursor: cursor
+ *
+ * Return: enum drm_perfctr_ring_state.
+ */
+uint32_t perfctr_cursor_state(const struct perfctr_cursor *cursor);
+
+/* --- totals -------------------------------------------------------------- */
+
+/**
+ * struct perfctr_span - what samples were added up
+ */
+struct perfctr_span {
+	/** @samples: number of samples. */
+	uint64_t samples;
+	/** @start_ns: earliest start_ns of a sample. */
+	uint64_t start_ns;
+	/** @end_ns: latest end_ns of a sample. */
+	uint64_t end_ns;
+	/** @elapsed_ns: time covered: lengths of all samples added up. */
+	uint64_t elapsed_ns;
+	/** @merged_periods: of all samples. */
+	uint64_t merged_periods;
+	/** @lost_ns: of all samples. */
+	uint64_t lost_ns;
+	/** @missing_samples: holes in the sequence numbers. */
+	uint64_t missing_samples;
+	/** @flags: flags of all samples together. */
+	uint32_t flags;
+};
+
+/**
+ * struct perfctr_total - one counter added up
+ */
+struct perfctr_total {
+	/** @desc: what is known of it, NULL if nothing. */
+	const struct perfctr_counter_desc *desc;
+	/** @position: position in its block. */
+	uint16_t position;
+	/** @overflow: 1 if @sum passed 2^64 and is modulo it. */
+	uint16_t overflow;
+	/** @sum: exact sum of the measured values; the last one for a level. */
+	uint64_t sum;
+	/** @min: smallest value of a sample that was measured. */
+	uint64_t min;
+	/** @max: largest value of a sample. */
+	uint64_t max;
+	/** @last: value of the last sample that was measured. */
+	uint64_t last;
+	/** @measured: samples in which it was measured. */
+	uint64_t measured;
+	/** @missed: samples in which it was not. */
+	uint64_t missed;
+	/** @running_ns: time it ran, for counters of perf PMUs. */
+	uint64_t running_ns;
+};
+
+/**
+ * struct perfctr_totals_block_info - the block that counters belong to
+ */
+struct perfctr_totals_block_info {
+	/** @label: name of the block, for example "shader16". */
+	const char *label;
+	/** @type: enum drm_perfctr_block_type. */
+	uint16_t type;
+	/** @index: physical index, DRM_PERFCTR_INDEX_ALL in perfctr_totals_sum(). */
+	uint16_t index;
+	/** @section: positions begin at 64 * @section. */
+	uint16_t section;
+	/** @product: enum drm_perfctr_product. */
+	uint16_t product;
+	/** @set: enum drm_perfctr_set. */
+	uint8_t set;
+	/** @clock: enum drm_perfctr_clock or DRM_PERFCTR_CLOCK_NONE. */
+	uint8_t clock;
+	/** @blocks: blocks that were added up. */
+	uint16_t blocks;
+	/** @states: states of all samples together. */
+	uint32_t states;
+	/** @clock_cycles: cycles of @clock. */
+	uint64_t clock_cycles;
+	/** @is_pmu: 1 if the members below mean something. */
+	uint32_t is_pmu;
+	/** @cpu: CPU that counted, -1 for several. */
+	int32_t cpu;
+	/** @config: see struct perfctr_block_pmu. */
+	uint64_t config;
+	/** @config1: see struct perfctr_block_pmu. */
+	uint64_t config1;
+	/** @config2: see struct perfctr_block_pmu. */
+	uint64_t config2;
+	/** @time_enabled: ns in which the events wanted to count. */
+	uint64_t time_enabled;
+	/** @time_running: ns in which the least lucky of them did. */
+	uint64_t time_running;
+	/** @pmu: name of the PMU, empty if none. */
+	const char *pmu;
+};
+
+/**
+ * perfctr_totals_new() - create totals
+ * @ctx: context
+ * @totals: set to the totals on success
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int perfctr_totals_new(struct perfctr_ctx *ctx, struct perfctr_totals **totals);
+struct perfctr_totals *perfctr_totals_ref(struct perfctr_totals *totals);
+struct perfctr_totals *perfctr_totals_unref(struct perfctr_totals *totals);
+
+/**
+ * perfctr_totals_add() - add a sample
+ * @totals: totals
+ * @sample: from the decoder, its position does not matter and moves
+ *
+ * Return: 0; -EBADMSG its blocks are malformed; -ENOMEM.
+ */
+int perfctr_totals_add(struct perfctr_totals *totals, struct perfctr_sample *sample);
+
+/**
+ * perfctr_totals_reset() - forget all values, keep the blocks
+ * @totals: totals
+ */
+void perfctr_totals_reset(struct perfctr_totals *totals);
+
+/**
+ * perfctr_totals_sum() - add up the blocks of each type
+ * @totals: totals of single blocks
+ * @sum: set to new totals on success, with one block for each type, section,
+ *	 set, product and filter; GENERIC_PMU blocks stay apart
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int perfctr_totals_sum(const struct perfctr_totals *totals, struct perfctr_totals **sum);
+
+/**
+ * perfctr_totals_span() - what was added up
+ * @totals: totals
+ *
+ * Return: the span, valid as long as the totals.
+ */
+const struct perfctr_span *perfctr_totals_span(const struct perfctr_totals *totals);
+
+/**
+ * perfctr_totals_block_count() - blocks in totals
+ * @totals: totals
+ *
+ * Return: the number.
+ */
+size_t perfctr_totals_block_count(const struct perfctr_totals *totals);
+
+/**
+ * perfctr_totals_block() - one block in totals
+ * @totals: totals
+ * @n: 0..count - 1; in the order in which samples brought them
+ *
+ * Return: the block, valid until a sample brings a new one; NULL if out of range.
+ */
+const struct perfctr_totals_block *perfctr_totals_block(const struct perfctr_totals *totals,
+							size_t n);
+
+/**
+ * perfctr_totals_block_info() - what a block is
+ * @block: block in totals
+ *
+ * Return: the description, valid as the block.
+ */
+const struct perfctr_totals_block_info *
+perfctr_totals_block_info(const struct perfctr_totals_block *block);
+
+/**
+ * perfctr_totals_counter_count() - counters of a block
+ * @block: block in totals
+ *
+ * Return: the number.
+ */
+size_t perfctr_totals_counter_count(const struct perfctr_totals_block *block);
+
+/**
+ * perfctr_totals_counter() - one counter of a block
+ * @block: block in totals
+ * @n: 0..count - 1, ordered by position
+ *
+ * Return: the counter, valid as the block; NULL if out of range.
+ */
+const struct perfctr_total *perfctr_totals_counter(const struct perfctr_totals_block *block,
+						   size_t n);
+
+/**
+ * perfctr_totals_label() - name of a counter in totals
+ * @selection: selection that was sampled, or NULL
+ * @block: block in totals
+ * @n: 0..count - 1
+ * @text: where the name goes, always NUL terminated if @size is not zero
+ * @size: bytes at @text
+ *
+ * Return: as perfctr_counter_label().
+ */
+int perfctr_totals_label(const struct perfctr_selection *selection,
+			 const struct perfctr_totals_block *block, size_t n,
+			 char *text, size_t size);
+
+/* --- values and metrics -------------------------------------------------- */
+
+/**
+ * enum perfctr_value_state - whether a value is one
+ */
+enum perfctr_value_state {
+	/** @PERFCTR_VALUE_OK: it is. */
+	PERFCTR_VALUE_OK = 0,
+	/** @PERFCTR_VALUE_NOT_SELECTED: a counter that it needs is not in the samples. */
+	PERFCTR_VALUE_NOT_SELECTED = 1,
+	/** @PERFCTR_VALUE_NOT_MEASURED: a counter that it needs was not measured. */
+	PERFCTR_VALUE_NOT_MEASURED = 2,
+	/** @PERFCTR_VALUE_ZERO_DENOMINATOR: a division by zero. */
+	PERFCTR_VALUE_ZERO_DENOMINATOR = 3,
+	/** @PERFCTR_VALUE_OVERFLOW: beyond what can be computed. */
+	PERFCTR_VALUE_OVERFLOW = 4,
+};
+
+/**
+ * enum perfctr_value_flags - how good a value is
+ */
+enum perfctr_value_flags {
+	/** @PERFCTR_VALUE_INTEGER: integer and exact, @integer holds it. */
+	PERFCTR_VALUE_INTEGER = 1u << 0,
+	/** @PERFCTR_VALUE_ESTIMATED: extrapolated, a counter was multiplexed. */
+	PERFCTR_VALUE_ESTIMATED = 1u << 1,
+	/** @PERFCTR_VALUE_PARTIAL: some samples or blocks did not measure a counter. */
+	PERFCTR_VALUE_PARTIAL = 1u << 2,
+};
+
+/**
+ * struct perfctr_value - a computed number, or why there is none
+ */
+struct perfctr_value {
+	/** @number: the value if @state is PERFCTR_VALUE_OK. */
+	double number;
+	/** @integer: the exact value if PERFCTR_VALUE_INTEGER is set. */
+	int64_t integer;
+	/** @state: enum perfctr_value_state. */
+	uint32_t state;
+	/** @flags: enum perfctr_value_flags. */
+	uint32_t flags;
+};
+
+/**
+ * perfctr_value_state_text() - say in words why there is no value
+ * @state: enum perfctr_value_state
+ *
+ * Return: a constant text, never NULL.
+ */
+const char *perfctr_value_state_text(unsigned int state);
+
+/**
+ * perfctr_totals_rate() - value per second
+ * @totals: totals
+ * @total: counter in them
+ * @value: filled
+ */
+void perfctr_totals_rate(const struct perfctr_totals *totals, const struct perfctr_total *total,
+			 struct perfctr_value *value);
+
+/**
+ * perfctr_totals_metric() - compute a metric of the database
+ * @totals: totals; from perfctr_totals_sum() for whole types and for the device
+ * @metric: metric
+ * @block: block in @totals of the metric's type; NULL: the first one that fits
+ * @value: filled on success
+ *
+ * Return: 0; -EINVAL @block is of another type; -ENOMEM.
+ */
+int perfctr_totals_metric(const struct perfctr_totals *totals,
+			  const struct perfctr_metric_desc *metric,
+			  const struct perfctr_totals_block *block,
+			  struct perfctr_value *value);
+
+/**
+ * typedef perfctr_expr_lookup - tells the value of a name in a formula
+ * @data: as given to perfctr_expr_eval()
+ * @name: the name as it stands in the formula
+ * @value: to be filled; its state and flags carry over to the result
+ */
+typedef void (*perfctr_expr_lookup)(void *data, const char *name, struct perfctr_value *value);
+
+/**
+ * perfctr_expr_new() - read a formula
+ * @ctx: context
+ * @text: formula
+ * @expr: set to the formula on success
+ *
+ * Numbers, names, + - * /, parentheses, min(a, b), max(a, b). A name is a
+ * counter of the metric's block ("L2_READ"), of the blocks of another type
+ * ("MEMSYS.L2_READ"), or one of elapsed_ns, elapsed_s, block.cycles.
+ * Integers stay exact through + - * and division without remainder.
+ *
+ * Return: 0; -EINVAL the formula is malformed; -ENOMEM.
+ */
+int perfctr_expr_new(struct perfctr_ctx *ctx, const char *text, struct perfctr_expr **expr);
+struct perfctr_expr *perfctr_expr_ref(struct perfctr_expr *expr);
+struct perfctr_expr *perfctr_expr_unref(struct perfctr_expr *expr);
+
+/**
+ * perfctr_expr_eval() - compute a formula
+ * @expr: formula
+ * @lookup: tells the values of names
+ * @data: passed to @lookup
+ * @value: filled
+ */
+void perfctr_expr_eval(const struct perfctr_expr *expr, perfctr_expr_lookup lookup, void *data,
+		       struct perfctr_value *value);
+
+/**
+ * perfctr_expr_name() - names that a formula uses
+ * @expr: formula
+ * @n: 0..
+ *
+ * Return: the name, NULL if @n is out of range.
+ */
+const char *perfctr_expr_name(const struct perfctr_expr *expr, size_t n);
+
+/* --- time ---------------------------------------------------------------- */
+
+/**
+ * struct perfctr_anchor - one instant on several clocks
+ */
+struct perfctr_anchor {
+	/** @raw_ns: CLOCK_MONOTONIC_RAW, the clock of samples. */
+	uint64_t raw_ns;
+	/** @monotonic_ns: CLOCK_MONOTONIC at that instant. */
+	uint64_t monotonic_ns;
+	/** @boottime_ns: CLOCK_BOOTTIME at that instant. */
+	uint64_t boottime_ns;
+	/** @realtime_ns: CLOCK_REALTIME at that instant. */
+	uint64_t realtime_ns;
+	/** @error_ns: all clocks were read within this time. */
+	uint64_t error_ns;
+};
+
+/**
+ * perfctr_time_raw_ns() - now, on the clock of samples
+ *
+ * Return: CLOCK_MONOTONIC_RAW in ns.
+ */
+uint64_t perfctr_time_raw_ns(void);
+
+/**
+ * perfctr_time_anchor() - read all clocks at one instant
+ * @anchor: filled with the tightest of a few attempts
+ *
+ * Return: 0 or a negative errno.
+ */
+int perfctr_time_anchor(struct perfctr_anchor *anchor);
+
+/**
+ * perfctr_time_convert() - a time of a sample on another clock
+ * @first: anchor from before
+ * @last: anchor from after, or the same one as @first
+ * @raw_ns: time to convert
+ * @clock: CLOCK_MONOTONIC, CLOCK_BOOTTIME or CLOCK_REALTIME
+ * @ns: set to the time on that clock
+ *
+ * Between the anchors linearly, outside of them at the rate of CLOCK_MONOTONIC_RAW.
+ *
+ * Return: 0; -EINVAL another clock.
+ */
+int perfctr_time_convert(const struct perfctr_anchor *first, const struct perfctr_anchor *last,
+			 uint64_t raw_ns, int clock, uint64_t *ns);
+
+#if defined(__cplusplus)
+}
+#endif
+
+#endif /* PERFCTR_PERFCTR_H */
