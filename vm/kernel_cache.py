@@ -242,8 +242,13 @@ def source_version():
 
 
 def source_tree():
-    """Unpacked kernel source, shared by all tiers and by checkpatch and kernel-doc."""
-    tree = os.path.join(cache_dir(), "src", "linux-" + source_version())
+    """Unpacked and patched source, shared by all tiers and by checkpatch and kernel-doc."""
+    patches = sorted(glob.glob(os.path.join(glob.escape(VM_DIR), "kernels", "*.patch")))
+    key = hashlib.sha256()
+    for patch in patches:
+        with open(patch, "rb") as f:
+            key.update(f.read())
+    tree = os.path.join(cache_dir(), "src", f"linux-{source_version()}-{key.hexdigest()[:12]}")
     if os.path.exists(os.path.join(tree, "Makefile")):
         return tree
     with lock("source"):
@@ -253,6 +258,8 @@ def source_tree():
             with tempfile.TemporaryDirectory(dir=os.path.dirname(tree), prefix=".unpack-") as work:
                 run("tar", "-C", work, "--strip-components=1", "-xf",
                     f"/usr/src/{SOURCE_PACKAGE}.tar.xz")
+                for patch in patches:
+                    run("patch", "-s", "-p1", "-d", work, "-i", patch)
                 os.chmod(work, 0o755)
                 os.rename(work, tree)
                 os.makedirs(work)  # the context manager wants something to remove
@@ -269,8 +276,11 @@ def tier_config(tier):
 
 
 def tier_dir(tier):
-    key = hashlib.sha256(tier_config(tier).encode()).hexdigest()[:12]
-    return os.path.join(cache_dir(), "kernels", f"{tier}-{source_version()}-{key}")
+    key = hashlib.sha256(tier_config(tier).encode())
+    if TIERS[tier][0] == "um":
+        with open(os.path.join(VM_DIR, "kernels", "uml-xstate.patch"), "rb") as f:
+            key.update(f.read())
+    return os.path.join(cache_dir(), "kernels", f"{tier}-{source_version()}-{key.hexdigest()[:12]}")
 
 
 def find_tier(tier):
