@@ -48,14 +48,19 @@ struct csf_glb_control {
 struct csf_glb_input {
 	/** @req: requests, CSF_GLB_*. */
 	__le32 req;
-	/** @ack_irq_mask: acknowledgements that raise an interrupt. */
+	/** @ack_irq_mask: acknowledgments that raise an interrupt. */
 	__le32 ack_irq_mask;
 	/** @doorbell_req: group doorbells. */
 	__le32 doorbell_req;
+	/** @reserved1: not used here. */
 	__le32 reserved1;
+	/** @progress_timer: the driver's. */
 	__le32 progress_timer;
+	/** @poweroff_timer: the driver's. */
 	__le32 poweroff_timer;
+	/** @core_en_mask: the driver's. */
 	__le64 core_en_mask;
+	/** @reserved2: not used here. */
 	__le32 reserved2;
 	/** @prfcnt_jasid: address space of the sample ring. */
 	__le32 prfcnt_jasid;
@@ -63,18 +68,27 @@ struct csf_glb_input {
 	__le64 prfcnt_base;
 	/** @prfcnt_extract: free-running index of the next sample the host will read. */
 	__le32 prfcnt_extract;
+	/** @reserved3: not used here. */
 	__le32 reserved3[3];
 	/** @prfcnt_config: see CSF_PRFCNT_CONFIG_*. */
 	__le32 prfcnt_config;
+	/** @prfcnt_csg_select: group of the CSG blocks, which are not used. */
 	__le32 prfcnt_csg_select;
-	/** @prfcnt_fw_en: enable mask, one bit = counters_per_block / 32 counters. */
+	/** @prfcnt_fw_en: FW block; one bit = counters_per_block / 32 counters. */
 	__le32 prfcnt_fw_en;
+	/** @prfcnt_csg_en: CSG blocks, 0. */
 	__le32 prfcnt_csg_en;
+	/** @prfcnt_csf_en: CSHW block. */
 	__le32 prfcnt_csf_en;
+	/** @prfcnt_shader_en: SHADER blocks. */
 	__le32 prfcnt_shader_en;
+	/** @prfcnt_tiler_en: TILER block. */
 	__le32 prfcnt_tiler_en;
+	/** @prfcnt_mmu_l2_en: MEMSYS blocks. */
 	__le32 prfcnt_mmu_l2_en;
+	/** @reserved4: not used here. */
 	__le32 reserved4[8];
+	/** @idle_timer: the driver's. */
 	__le32 idle_timer;
 };
 
@@ -87,11 +101,15 @@ struct csf_glb_input {
  * struct csf_glb_output - global output page, written by firmware
  */
 struct csf_glb_output {
-	/** @ack: acknowledgements, CSF_GLB_*. */
+	/** @ack: acknowledgments, CSF_GLB_*. */
 	__le32 ack;
+	/** @reserved1: not used here. */
 	__le32 reserved1;
+	/** @doorbell_ack: acknowledged group doorbells. */
 	__le32 doorbell_ack;
+	/** @reserved2: not used here. */
 	__le32 reserved2;
+	/** @halt_status: the driver's. */
 	__le32 halt_status;
 	/** @prfcnt_status: see CSF_PRFCNT_STATUS_*. */
 	__le32 prfcnt_status;

@@ -1,0 +1,482 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Samples as firmware writes them.
+ */
+#include <linux/bitops.h>
+#include <linux/compiler.h>
+#include <linux/errno.h>
+#include <linux/minmax.h>
+#include <linux/string.h>
+#include <linux/types.h>
+#include <asm/byteorder.h>
+#include <drm/perfctr_drm.h>
+
+#include "csf_sample.h"
+
+/**
+ * DOC: what is believed of a firmware sample
+ *
+ * The sample lies in memory that firmware, and through the address space it
+ * runs in possibly others, can write at any time. Each word is read once.
+ * Positions and sizes come from the driver's configuration only, so nothing in
+ * a sample can lead outside of it. What is checked:
+ *
+ * - PRFCNT_EN, zeroed by us when a slot was read: zero in all blocks means that
+ *   firmware never wrote the slot although INSERT says so. A bit that was never
+ *   enabled means that the header is garbage; so does a timestamp before the
+ *   previous sample's or after the present.
+ * - metadata: timestamps in order, sequence number ahead, only cores that exist,
+ *   no more cycles than any clock can give. One contradiction and none of it is
+ *   used.
+ *
+ * A block with a garbage header counts as lost for the span of its sample, the
+ * others are taken::
+ *
+ *     sample n-1          sample n                      sample n+1
+ *     ....end_ticks][start_ticks .......... end_ticks][....
+ *                  ^^ a gap is lost time: samples were due here, the
+ *                     ring was full and the sequence number shows how many
+ *
+ * Counters are relative to the previous sample (firmware clears them), so that
+ * each adds to the totals as it is. A counter at its maximum has stopped there
+ * or was about to wrap; both are reported as saturated.
+ */
+
+/* more cycles per tick of the GPU timestamp than any clock has */
+#define CSF_CYCLES_PER_TICK_MAX		4096
+
+struct csf_sample_span {
+	u64 start_ticks;
+	u64 end_ticks;
+	u64 cores_on;
+	u64 cores_off;
+	u32 reason;
+	/* start and end are known */
+	bool timed;
+	/* cores_on and cores_off are */
+	bool cores_known;
+	bool written;
+	/* samples before this one are missing */
+	bool gap;
+	/* a block of this one could not be read */
+	bool lost;
+};
+
+static u32 read32(const __le32 *words, unsigned int word)
+{
+	return le32_to_cpu(READ_ONCE(words[word]));
+}
+
+static u64 read64(const __le32 *words, unsigned int word)
+{
+	u32 lo = read32(words, word);
+
+	return lo | (u64)read32(words, word + 1) << 32;
+}
+
+static unsigned int shader_slots(const struct csf_perfctr_config *config)
+{
+	return config->shader_dense ? hweight64(config->shader_present) :
+				      fls64(config->shader_present);
+}
+
+/**
+ * csf_reader_block_count() - blocks of a firmware sample without metadata
+ * @config: geometry
+ *
+ * Returns: number of blocks, absent cores included.
+ */
+unsigned int csf_reader_block_count(const struct csf_perfctr_config *config)
+{
+	return CSF_PERFCTR_MEMSYS + config->l2_slices + shader_slots(config);
+}
+
+/* one bit of an enable mask stands for this many counters */
+static unsigned int counters_per_bit(u32 counters_per_block)
+{
+	return counters_per_block / 32;
+}
+
+static u32 compress_mask(const u64 *counters, u32 counters_per_block)
+{
+	unsigned int width = counters_per_bit(counters_per_block);
+	u32 mask = 0;
+	unsigned int i;
+
+	for (i = 0; i < counters_per_block; i++)
+		if (counters[i / 64] & BIT_ULL(i % 64))
+			mask |= BIT(i / width);
+	return mask;
+}
+
+static u64 expand_mask(u32 mask, unsigned int section, u32 counters_per_block)
+{
+	unsigned int width = counters_per_bit(counters_per_block);
+	u64 group = GENMASK_ULL(width - 1, 0);
+	u64 counters = 0;
+	unsigned int bit;
+
+	if (mask == U32_MAX)
+		return U64_MAX;
+	for (bit = 0; bit < 64 / width; bit++)
+		if (mask & BIT(section * (64 / width) + bit))
+			counters |= group << (bit * width);
+	return counters;
+}
+
+static void add_block(struct csf_reader *reader, enum csf_perfctr_type type, u16 index,
+		      bool visible)
+{
+	struct csf_block *block = &reader->blocks[reader->block_count++];
+
+	block->type = type;
+	block->index = index;
+	block->desc = visible ? reader->visible_count++ : CSF_BLOCK_HIDDEN;
+}
+
+/**
+ * csf_reader_init() - derive the layout of samples
+ * @reader: zeroed but for @blocks, which has room for csf_reader_block_count()
+ * @config: geometry, already checked
+ * @has_metadata: firmware puts a metadata block in front
+ *
+ * @reader->spans must be set to @reader->visible_count elements before the
+ * first csf_reader_begin().
+ */
+void csf_reader_init(struct csf_reader *reader, const struct csf_perfctr_config *config,
+		     bool has_metadata)
+{
+	const u64 header = GENMASK_ULL(CSF_BLOCK_HEADER_WORDS - 1, 0);
+	unsigned int type, i;
+
+	reader->counters_per_block = config->counters_per_block;
+	reader->has_metadata = has_metadata;
+	reader->extended_metadata = has_metadata && config->extended_metadata;
+	reader->shader_present = config->shader_present;
+
+	for (type = 0; type < CSF_PERFCTR_TYPES; type++) {
+		u64 *available = reader->available[type];
+
+		memcpy(available, config->types[type].available,
+		       sizeof(reader->available[type]));
+		if (!available[0] && !available[1])
+			memset(available, 0xff, sizeof(reader->available[type]));
+		if (config->counters_per_block <= 64)
+			available[1] = 0;
+		/* without its header a block could not be recognised as written */
+		available[0] |= header;
+		reader->enable[type] = compress_mask(available, config->counters_per_block);
+		available[0] &= ~header;
+	}
+
+	add_block(reader, CSF_PERFCTR_FW, 0, true);
+	add_block(reader, CSF_PERFCTR_CSHW, 0, true);
+	add_block(reader, CSF_PERFCTR_TILER, 0, true);
+	for (i = 0; i < config->l2_slices; i++)
+		add_block(reader, CSF_PERFCTR_MEMSYS, i, true);
+	for (i = 0; i < 64; i++) {
+		bool present = config->shader_present & BIT_ULL(i);
+
+		if (present || (!config->shader_dense && i < fls64(config->shader_present)))
+			add_block(reader, CSF_PERFCTR_SHADER, i,
+				  present && (config->shader_visible & BIT_ULL(i)));
+	}
+	csf_reader_restart(reader);
+}
+
+/**
+ * csf_reader_restart() - the next sample has no predecessor
+ * @reader: the reader
+ */
+void csf_reader_restart(struct csf_reader *reader)
+{
+	reader->end_ticks = 0;
+	reader->seq_valid = false;
+	reader->protected = false;
+	reader->shader_off = false;
+}
+
+/**
+ * csf_reader_begin() - forget what was reported of earlier samples
+ * @reader: the reader
+ */
+void csf_reader_begin(struct csf_reader *reader)
+{
+	memset(reader->spans, 0, reader->visible_count * sizeof(*reader->spans));
+	memset(reader->cycles, 0, sizeof(reader->cycles));
+	reader->samples = 0;
+	reader->reasons = 0;
+	reader->unknown_reason = false;
+	reader->corrupt = false;
+	reader->gap = false;
+	reader->lost_ticks = 0;
+}
+
+/**
+ * csf_reader_sample_bytes() - size of a sample
+ * @reader: the reader
+ *
+ * Returns: bytes between the slots of the ring.
+ */
+size_t csf_reader_sample_bytes(const struct csf_reader *reader)
+{
+	return (size_t)(reader->has_metadata + reader->block_count) *
+	       reader->counters_per_block * sizeof(__le32);
+}
+
+/**
+ * csf_reader_clear_slot() - mark a slot as not written
+ * @reader: the reader
+ * @slot: memory of one sample
+ */
+void csf_reader_clear_slot(const struct csf_reader *reader, void *slot)
+{
+	__le32 *words = slot;
+	unsigned int i;
+
+	for (i = 0; i < reader->has_metadata + reader->block_count; i++) {
+		WRITE_ONCE(words[CSF_BLOCK_PRFCNT_EN], 0);
+		if (!i && reader->has_metadata)
+			WRITE_ONCE(words[CSF_BLOCK_SAMPLE_REASON], 0);
+		words += reader->counters_per_block;
+	}
+}
+
+/**
+ * csf_reader_lost() - counts of all blocks were lost for a part of the span
+ * @reader: the reader
+ * @states: DRM_PERFCTR_STATE_LOST, _ERROR
+ */
+void csf_reader_lost(struct csf_reader *reader, u32 states)
+{
+	unsigned int i;
+
+	for (i = 0; i < reader->visible_count; i++)
+		reader->spans[i].states |= states;
+}
+
+static bool plausible_cycles(u64 cycles, u64 ticks)
+{
+	return cycles / CSF_CYCLES_PER_TICK_MAX <= ticks;
+}
+
+static bool read_extended(struct csf_reader *reader, const __le32 *words,
+			  struct csf_sample_span *span)
+{
+	static const u8 cycle_words[CSF_CLOCKS] = {
+		[DRM_PERFCTR_CLOCK_TOP] = CSF_METADATA_CYCLES_TOP,
+		[DRM_PERFCTR_CLOCK_COREGROUP] = CSF_METADATA_CYCLES_COREGROUP,
+		[DRM_PERFCTR_CLOCK_SHADER] = CSF_METADATA_CYCLES_SHADER,
+	};
+	u32 seq = read32(words, CSF_METADATA_SEQ);
+	u32 missing = seq - reader->seq - 1;
+	u64 cycles[CSF_CLOCKS];
+	unsigned int i;
+
+	span->start_ticks = read64(words, CSF_METADATA_START);
+	span->cores_on = read64(words, CSF_METADATA_CORES_ON);
+	span->cores_off = read64(words, CSF_METADATA_CORES_OFF);
+
+	if (span->start_ticks > span->end_ticks || span->start_ticks < reader->end_ticks)
+		return false;
+	if ((span->cores_on | span->cores_off) & ~reader->shader_present)
+		return false;
+	if (reader->seq_valid && missing > S32_MAX)
+		return false;
+	for (i = 0; i < CSF_CLOCKS; i++) {
+		cycles[i] = read64(words, cycle_words[i]);
+		if (!plausible_cycles(cycles[i], span->end_ticks - span->start_ticks + 1))
+			return false;
+	}
+
+	for (i = 0; i < CSF_CLOCKS; i++)
+		reader->cycles[i] += cycles[i];
+	if (reader->seq_valid && reader->end_ticks) {
+		u64 gap_ticks = span->start_ticks - reader->end_ticks;
+
+		reader->lost_ticks += gap_ticks;
+		span->gap = gap_ticks;
+		if (missing)
+			reader->gap |= gap_ticks;
+		else	/* firmware did not count for a while and does not say why */
+			reader->corrupt |= gap_ticks;
+	}
+	reader->seq = seq;
+	reader->seq_valid = true;
+	span->cores_known = true;
+	return true;
+}
+
+static void read_metadata(struct csf_reader *reader, __le32 *words, u64 now_ticks,
+			  struct csf_sample_span *span)
+{
+	span->end_ticks = read64(words, CSF_BLOCK_TIMESTAMP_LO);
+	span->reason = read32(words, CSF_BLOCK_SAMPLE_REASON);
+	WRITE_ONCE(words[CSF_BLOCK_PRFCNT_EN], 0);
+	WRITE_ONCE(words[CSF_BLOCK_SAMPLE_REASON], 0);
+
+	if (!reader->extended_metadata) {
+		span->start_ticks = reader->end_ticks ?: span->end_ticks;
+		span->timed = span->end_ticks >= reader->end_ticks &&
+			      span->end_ticks <= now_ticks;
+		reader->corrupt |= !span->timed;
+		return;
+	}
+
+	span->timed = span->end_ticks <= now_ticks && read_extended(reader, words, span);
+	if (!span->timed) {
+		reader->corrupt = true;
+		reader->seq++;
+		span->cores_known = false;
+		span->reason = 0;
+	}
+}
+
+static u32 mode_states(struct csf_reader *reader, u32 reason)
+{
+	bool was_protected = reader->protected || (reason & CSF_REASON_PROTM_EXIT);
+
+	if (reason & CSF_REASON_PROTM_EXIT)
+		reader->protected = false;
+	if (reason & CSF_REASON_PROTM_ENTER)
+		reader->protected = true;
+	return was_protected ? DRM_PERFCTR_STATE_PROTECTED : DRM_PERFCTR_STATE_NORMAL;
+}
+
+static u32 power_states(const struct csf_reader *reader, const struct csf_block *block,
+			const struct csf_sample_span *span, bool written)
+{
+	u32 states = 0;
+
+	if (block->type != CSF_PERFCTR_SHADER)
+		return DRM_PERFCTR_STATE_ON;
+
+	if (span->cores_known) {
+		if (span->cores_on & BIT_ULL(block->index))
+			states |= DRM_PERFCTR_STATE_ON;
+		if (span->cores_off & BIT_ULL(block->index))
+			states |= DRM_PERFCTR_STATE_OFF;
+		return states;
+	}
+	if (written)
+		states |= DRM_PERFCTR_STATE_ON;
+	if (!written || reader->shader_off || (span->reason & CSF_REASON_POWERON))
+		states |= DRM_PERFCTR_STATE_OFF;
+	return states;
+}
+
+/* returns true if a counter is at its maximum */
+static bool accumulate(u64 *totals, const __le32 *words, u64 mask)
+{
+	bool saturated = false;
+
+	for (; mask; mask &= mask - 1) {
+		unsigned int i = __ffs64(mask);
+		u32 count = read32(words, i);
+
+		totals[i] += count;
+		saturated |= count == U32_MAX;
+	}
+	return saturated;
+}
+
+/* returns false if the header cannot be believed */
+static bool read_block(struct csf_reader *reader, const struct csf_block *block,
+		       const __le32 *words, u32 enabled, u64 *totals,
+		       struct csf_block_span *span)
+{
+	unsigned int section;
+
+	if (enabled & ~reader->enable[block->type])
+		return false;
+
+	for (section = 0; section < reader->counters_per_block / 64; section++) {
+		u64 mask = expand_mask(enabled, section, reader->counters_per_block) &
+			   reader->available[block->type][section];
+
+		span->valid[section] |= mask;
+		if (totals && accumulate(totals + 64 * section, words + 64 * section, mask))
+			span->states |= DRM_PERFCTR_STATE_SATURATED;
+	}
+	return true;
+}
+
+static void read_visible(struct csf_reader *reader, const struct csf_block *block,
+			 const __le32 *words, u32 enabled, u64 now_ticks,
+			 struct csf_sample_span *sample, u64 *totals)
+{
+	struct csf_block_span *span = &reader->spans[block->desc];
+	u64 ticks = read64(words, CSF_BLOCK_TIMESTAMP_LO);
+	u32 states = power_states(reader, block, sample, enabled);
+
+	span->states |= states | DRM_PERFCTR_STATE_AVAILABLE;
+
+	if (!enabled && !(states & DRM_PERFCTR_STATE_ON)) {
+		/* no power, no counts: that is a measurement, too */
+		memcpy(span->valid, reader->available[block->type], sizeof(span->valid));
+		return;
+	}
+	if (!enabled || ticks < reader->end_ticks || ticks > now_ticks ||
+	    !read_block(reader, block, words, enabled, totals, span)) {
+		span->states |= DRM_PERFCTR_STATE_ERROR | DRM_PERFCTR_STATE_LOST;
+		reader->corrupt = true;
+		sample->lost = true;
+		return;
+	}
+	if (!sample->timed) {
+		sample->start_ticks = reader->end_ticks ?: ticks;
+		sample->end_ticks = ticks;
+		sample->timed = true;
+	}
+}
+
+/**
+ * csf_reader_read() - take a sample out of a slot
+ * @reader: the reader
+ * @slot: memory of the sample, written by firmware before INSERT was read
+ * @now_ticks: GPU timestamp read after INSERT, U64_MAX if unknown
+ * @totals: for each visible block, where its counts are added; NULL: they are dropped
+ *
+ * Returns: 0, or -EIO if firmware has not written the slot: nothing was added.
+ */
+int csf_reader_read(struct csf_reader *reader, void *slot, u64 now_ticks, u64 *const *totals)
+{
+	struct csf_sample_span sample = {};
+	__le32 *words = slot;
+	u32 mode;
+	unsigned int i;
+
+	if (reader->has_metadata) {
+		read_metadata(reader, words, now_ticks, &sample);
+		words += reader->counters_per_block;
+	}
+	mode = mode_states(reader, sample.reason);
+
+	for (i = 0; i < reader->block_count; i++, words += reader->counters_per_block) {
+		const struct csf_block *block = &reader->blocks[i];
+		u32 enabled = read32(words, CSF_BLOCK_PRFCNT_EN);
+
+		WRITE_ONCE(words[CSF_BLOCK_PRFCNT_EN], 0);
+		sample.written |= enabled;
+		if (block->desc == CSF_BLOCK_HIDDEN)
+			continue;
+		reader->spans[block->desc].states |= mode;
+		read_visible(reader, block, words, enabled, now_ticks, &sample,
+			     totals ? totals[block->desc] : NULL);
+	}
+	if (!sample.written)
+		return -EIO;
+
+	if (sample.reason & (CSF_REASON_POWERON | CSF_REASON_POWEROFF))
+		reader->shader_off = sample.reason & CSF_REASON_POWEROFF;
+	reader->samples++;
+	reader->reasons |= sample.reason;
+	reader->unknown_reason |= !sample.reason;
+	if (sample.lost && sample.timed)
+		reader->lost_ticks += sample.end_ticks - sample.start_ticks;
+	if (sample.gap)
+		csf_reader_lost(reader, DRM_PERFCTR_STATE_LOST);
+	/* without an end the next sample has no predecessor either */
+	reader->end_ticks = sample.timed ? sample.end_ticks : 0;
+	return 0;
+}

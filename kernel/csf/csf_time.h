@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * GPU timestamps to CLOCK_MONOTONIC_RAW. Pure code: also built natively by
+ * kernel/tests/native.
+ */
+#ifndef _CSF_TIME_H_
+#define _CSF_TIME_H_
+
+#include <linux/types.h>
+#include "csf_perfctr.h"
+
+/**
+ * struct csf_time - the last two moments at which both clocks were read
+ */
+struct csf_time {
+	/** @hz: nominal frequency of the GPU timestamp, 0 if unknown. */
+	u64 hz;
+	/** @prev: the anchor before @cur. */
+	struct csf_perfctr_anchor prev;
+	/** @cur: the latest anchor. */
+	struct csf_perfctr_anchor cur;
+	/** @anchors: how many of the two are there, 0..2. */
+	unsigned int anchors;
+};
+
+void csf_time_init(struct csf_time *time, u64 hz);
+bool csf_time_add_anchor(struct csf_time *time, const struct csf_perfctr_anchor *anchor);
+u64 csf_time_to_ns(const struct csf_time *time, u64 ticks);
+bool csf_time_to_raw(const struct csf_time *time, u64 ticks, u64 *raw_ns);
+u64 csf_time_error_ns(const struct csf_time *time);
+
+#endif /* _CSF_TIME_H_ */
