@@ -5,7 +5,9 @@
 #ifndef _DRM_PERFCTR_H_
 #define _DRM_PERFCTR_H_
 
+#include <linux/atomic.h>
 #include <linux/types.h>
+#include <linux/xarray.h>
 #include <drm/perfctr_drm.h>
 
 struct drm_device;
@@ -14,7 +16,7 @@ struct drm_perfctr;
 struct drm_perfctr_block;
 struct drm_perfctr_session;
 struct drm_perfctr_source;
-struct xarray;
+struct perfctr_source_state;
 
 /**
  * struct drm_perfctr_block_desc - one block of counters that a source serves
@@ -118,9 +120,8 @@ struct drm_perfctr_source {
 	/* private: the core's */
 	struct drm_perfctr *pc;
 	struct drm_perfctr_block *blocks;
-	u64 time_ns;
-	u64 clock_mask;
-	bool counting;
+	struct perfctr_source_state *state;
+	unsigned int id;
 };
 
 /**
@@ -178,7 +179,9 @@ struct drm_perfctr_config {
 struct drm_perfctr_file {
 	/* private: */
 	struct drm_perfctr *pc;
-	struct xarray *sessions;
+	struct xarray sessions;
+	u32 next_handle;
+	atomic_t session_count;
 };
 
 /* set-up: before drm_dev_register(); freed with the drm_device */

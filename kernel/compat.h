@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The differences between the kernels that we build for (6.1 to 6.12), and
+ * the only place that asks for a version.
+ */
+#ifndef _PERFCTR_COMPAT_H_
+#define _PERFCTR_COMPAT_H_
+
+#include <linux/eventfd.h>
+#include <linux/hrtimer.h>
+#include <linux/sysctl.h>
+#include <linux/version.h>
+#include <drm/drm_gem.h>
+
+static inline void perfctr_eventfd_signal(struct eventfd_ctx *ctx)
+{
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 8, 0)
+	eventfd_signal(ctx);
+#else
+	eventfd_signal(ctx, 1);
+#endif
+}
+
+static inline void perfctr_hrtimer_setup(struct hrtimer *timer,
+					 enum hrtimer_restart (*function)(struct hrtimer *),
+					 clockid_t clock, enum hrtimer_mode mode)
+{
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 13, 0)
+	hrtimer_setup(timer, function, clock, mode);
+#else
+	hrtimer_init(timer, clock, mode);
+	timer->function = function;
+#endif
+}
+
+/* up to 6.1 drivers have no function for it and the reservation lock is not part of it */
+static inline int perfctr_gem_vmap(struct drm_gem_object *obj, struct iosys_map *map)
+{
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 2, 0)
+	return drm_gem_vmap_unlocked(obj, map);
+#else
+	if (!obj->funcs->vmap)
+		return -EOPNOTSUPP;
+	return obj->funcs->vmap(obj, map);
+#endif
+}
+
+static inline void perfctr_gem_vunmap(struct drm_gem_object *obj, struct iosys_map *map)
+{
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 2, 0)
+	drm_gem_vunmap_unlocked(obj, map);
+#else
+	obj->funcs->vunmap(obj, map);
+#endif
+}
+
+/* tables end with an empty entry up to 6.10 and must not from 6.11 on */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 11, 0)
+#define PERFCTR_SYSCTL_END
+#else
+#define PERFCTR_SYSCTL_END	{ }
+#endif
+
+#endif /* _PERFCTR_COMPAT_H_ */

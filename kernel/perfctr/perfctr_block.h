@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Accumulated counts of a block of counters, and what a span of collections
+ * has seen. Pure code: also built natively by kernel/tests/native.
+ */
+#ifndef _PERFCTR_BLOCK_H_
+#define _PERFCTR_BLOCK_H_
+
+#include <linux/types.h>
+#include "drm_perfctr.h"
+
+#define PERFCTR_SECTIONS_MAX	DRM_PERFCTR_BLOCK_INFO_SECTIONS
+#define PERFCTR_COUNTERS_MAX	(PERFCTR_SECTIONS_MAX * DRM_PERFCTR_SECTION_COUNTERS)
+
+/**
+ * struct perfctr_trace - 64 conditions, and when each was last seen
+ *
+ * Collections are numbered 1, 2, 3 ...; number n covers the time since n - 1.
+ * A condition is set in a collection or it is not. The trace answers, for any
+ * number of readers and without work per reader: which conditions were set in
+ * at least one of the collections base + 1 ... now?
+ */
+struct perfctr_trace {
+	/** @now: conditions of the latest collection. */
+	u64 now;
+	/** @changed: number of the latest collection that differed from its predecessor. */
+	u64 changed;
+	/** @last: for each bit not in @now, the last collection that had it. */
+	u64 last[64];
+};
+
+void perfctr_trace_set(struct perfctr_trace *trace, u64 seq, u64 bits);
+u64 perfctr_trace_since(const struct perfctr_trace *trace, u64 base_seq);
+
+/**
+ * struct drm_perfctr_block - a block of counters as the core keeps it
+ *
+ * Totals only ever grow (modulo 2^64). A session remembers the totals of its
+ * last sample and publishes the difference, so that a collection costs the same
+ * for one session as for a thousand.
+ */
+struct drm_perfctr_block {
+	struct drm_perfctr_block_desc desc;
+	/** @totals: desc.counters values. */
+	u64 *totals;
+	/** @states: enum drm_perfctr_block_states of each collection. */
+	struct perfctr_trace states;
+	/** @valid: counters that were measured, one trace per section. */
+	struct perfctr_trace *valid;
+	struct drm_perfctr_source *source;
+};
+
+static inline unsigned int perfctr_block_sections(const struct drm_perfctr_block_desc *desc)
+{
+	return (desc->counters + DRM_PERFCTR_SECTION_COUNTERS - 1) /
+	       DRM_PERFCTR_SECTION_COUNTERS;
+}
+
+/**
+ * struct perfctr_view - one block of one session's samples
+ *
+ * The counters that the session asked for, and where its last sample ended.
+ */
+struct perfctr_view {
+	/** @mask: counters of the section that are stored. */
+	u64 mask;
+	/** @totals: of the section's 64 counters, or of the stored ones (@packed). */
+	const u64 *totals;
+	/** @base: totals at the end of the last sample, one per stored counter. */
+	u64 *base;
+	/** @base_cycles: total of the block's clock at the end of the last sample. */
+	u64 base_cycles;
+	/** @block: the shared block, NULL for a PMU block. */
+	struct drm_perfctr_block *block;
+	/** @pmu: PMU block of this session, NULL for a shared block. */
+	struct perfctr_pmu_block *pmu;
+	/** @source: index in the session's list of sources. */
+	unsigned int source;
+	/** @section: first counter is 64 * section. */
+	u16 section;
+	/** @set: counter set. */
+	u8 set;
+};
+
+u32 perfctr_view_size(const struct perfctr_view *view);
+void perfctr_counters_rebase(u64 *base, const u64 *totals, u64 mask);
+void perfctr_counters_emit(__le64 *dst, u64 *base, const u64 *totals, u64 mask, u64 valid);
+
+#endif /* _PERFCTR_BLOCK_H_ */

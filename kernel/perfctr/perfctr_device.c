@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The counters of a DRM device: set-up and release. Module entry.
+ */
+#include <linux/module.h>
+#include <linux/slab.h>
+#include <drm/drm_managed.h>
+
+#include "perfctr_internal.h"
+
+/**
+ * DOC: overview
+ *
+ * A helper for DRM drivers. It owns sessions, the sampler, the user's ring, the
+ * ioctls; the driver owns the hardware and describes it by sources::
+ *
+ *     hardware -> source -> sampler -> session -> slot of a ring -> user space
+ *
+ * A driver adopts it in these steps:
+ *
+ * 1. probe: drmm_perfctr_create(), then drm_perfctr_add_source() for each kind
+ *    of counter hardware, then drm_dev_register().
+ * 2. ioctl table: entries DRM_PERFCTR_QUERY, DRM_PERFCTR_CONTROL (and _BO_CREATE
+ *    where it has no buffer ioctl that serves), all DRM_RENDER_ALLOW, that call
+ *    drm_perfctr_query_ioctl(), drm_perfctr_control_ioctl(),
+ *    drm_perfctr_bo_create_ioctl().
+ * 3. open and postclose: drm_perfctr_file_open(), drm_perfctr_file_close().
+ * 4. power and reset: drm_perfctr_suspend(), drm_perfctr_resume(),
+ *    drm_perfctr_pre_reset(), drm_perfctr_post_reset().
+ * 5. remove: drm_perfctr_unplug(), then drm_dev_unplug().
+ *
+ * perf PMUs can be sampled by every adopter without any work on its side.
+ */
+
+static void free_source(struct drm_perfctr_source *source)
+{
+	unsigned int i;
+
+	for (i = 0; i < source->block_count; i++) {
+		kvfree(source->blocks[i].totals);
+		kvfree(source->blocks[i].valid);
+	}
+	kvfree(source->blocks);
+	kfree(source->state);
+	source->blocks = NULL;
+	source->state = NULL;
+}
+
+static void release_device(struct drm_device *drm, void *data)
+{
+	struct drm_perfctr *pc = data;
+	unsigned int i;
+
+	perfctr_pmu_remove_device(pc);
+	perfctr_sampler_fini(pc);
+	for (i = 0; i < pc->source_count; i++)
+		free_source(pc->sources[i]);
+	mutex_destroy(&pc->lock);
+	kfree(pc);
+}
+
+/**
+ * drmm_perfctr_create() - give a DRM device counters
+ * @drm: the device, not registered yet
+ * @config: description
+ *
+ * Returns: the counters, released with @drm, or an ERR_PTR.
+ */
+struct drm_perfctr *drmm_perfctr_create(struct drm_device *drm,
+					const struct drm_perfctr_config *config)
+{
+	struct drm_perfctr *pc;
+	int ret;
+
+	pc = kzalloc(sizeof(*pc), GFP_KERNEL);
+	if (!pc)
+		return ERR_PTR(-ENOMEM);
+
+	pc->drm = drm;
+	mutex_init(&pc->lock);
+	INIT_LIST_HEAD(&pc->active);
+	INIT_LIST_HEAD(&pc->all);
+	INIT_LIST_HEAD(&pc->node);
+	strscpy(pc->config.name, config->name, sizeof(pc->config.name));
+	pc->config.gpu_id = config->gpu_id;
+	pc->config.product = config->product;
+	pc->config.sets = config->sets | BIT(DRM_PERFCTR_SET_PRIMARY);
+	pc->config.features = config->features | DRM_PERFCTR_FEATURE_PERIODIC |
+			      (IS_ENABLED(CONFIG_PERF_EVENTS) ? DRM_PERFCTR_FEATURE_PMU : 0);
+	pc->config.clocks = config->clocks;
+	pc->config.clock_count = config->clock_count;
+	pc->config.ops = config->ops;
+
+	ret = perfctr_sampler_init(pc);
+	if (ret) {
+		mutex_destroy(&pc->lock);
+		kfree(pc);
+		return ERR_PTR(ret);
+	}
+	perfctr_pmu_add_device(pc);
+
+	ret = drmm_add_action_or_reset(drm, release_device, pc);
+	return ret ? ERR_PTR(ret) : pc;
+}
+EXPORT_SYMBOL_GPL(drmm_perfctr_create);
+
+static int init_block(struct drm_perfctr_source *source, unsigned int i)
+{
+	struct drm_perfctr_block *block = &source->blocks[i];
+	unsigned int sections;
+
+	block->desc = source->descs[i];
+	block->source = source;
+	if (!block->desc.counters || block->desc.counters > PERFCTR_COUNTERS_MAX)
+		return -EINVAL;
+
+	sections = perfctr_block_sections(&block->desc);
+	/* whole sections, so that a view never has to look at the block's end */
+	block->totals = kvcalloc(sections * DRM_PERFCTR_SECTION_COUNTERS,
+				 sizeof(*block->totals), GFP_KERNEL);
+	block->valid = kvcalloc(sections, sizeof(*block->valid), GFP_KERNEL);
+	return block->totals && block->valid ? 0 : -ENOMEM;
+}
+
+/**
+ * drm_perfctr_add_source() - add a kind of counter hardware
+ * @pc: the counters, of a device not registered yet
+ * @source: the source; must live as long as the device
+ *
+ * Returns: 0; -EINVAL for a description that makes no sense; -ENOSPC for too
+ * many sources; -ENOMEM.
+ */
+int drm_perfctr_add_source(struct drm_perfctr *pc, struct drm_perfctr_source *source)
+{
+	unsigned int i;
+	int ret;
+
+	if (!source->ops || !source->block_count || !source->descs)
+		return -EINVAL;
+	if (pc->source_count == PERFCTR_MAX_SOURCES)
+		return -ENOSPC;
+
+	source->state = kzalloc(sizeof(*source->state), GFP_KERNEL);
+	source->blocks = kvcalloc(source->block_count, sizeof(*source->blocks), GFP_KERNEL);
+	ret = source->state && source->blocks ? 0 : -ENOMEM;
+	if (!source->blocks)
+		goto err_free_state;
+	for (i = 0; !ret && i < source->block_count; i++)
+		ret = init_block(source, i);
+	if (ret)
+		goto err_free;
+
+	source->pc = pc;
+	source->id = pc->source_count;
+	pc->sources[pc->source_count++] = source;
+	pc->block_count += source->block_count;
+	return 0;
+
+err_free:
+	free_source(source);
+	return ret;
+err_free_state:
+	kfree(source->state);
+	source->state = NULL;
+	return ret;
+}
+EXPORT_SYMBOL_GPL(drm_perfctr_add_source);
+
+static int __init perfctr_init(void)
+{
+	int ret;
+
+	ret = perfctr_sysctl_init();
+	if (ret)
+		return ret;
+	ret = perfctr_pmu_init();
+	if (ret)
+		perfctr_sysctl_exit();
+	return ret;
+}
+
+static void __exit perfctr_exit(void)
+{
+	perfctr_pmu_exit();
+	perfctr_sysctl_exit();
+}
+
+module_init(perfctr_init);
+module_exit(perfctr_exit);
+
+MODULE_DESCRIPTION("Performance counters for DRM drivers");
+MODULE_LICENSE("GPL");

@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What the files of the counter core share.
+ */
+#ifndef _PERFCTR_INTERNAL_H_
+#define _PERFCTR_INTERNAL_H_
+
+#include <linux/hrtimer.h>
+#include <linux/kref.h>
+#include <linux/kthread.h>
+#include <linux/list.h>
+#include <linux/mutex.h>
+#include <linux/types.h>
+#include <drm/drm_device.h>
+#include <drm/drm_drv.h>
+#include <drm/drm_print.h>
+
+#include "drm_perfctr.h"
+#include "perfctr_block.h"
+#include "perfctr_layout.h"
+#include "perfctr_ring.h"
+
+struct drm_gem_object;
+struct eventfd_ctx;
+
+#define PERFCTR_VERSION			1
+#define PERFCTR_MAX_SOURCES		8
+#define PERFCTR_MAX_SLOTS		65536u
+#define PERFCTR_MAX_RING_BYTES		(64ull << 20)
+/* a control area or two next to the largest ring */
+#define PERFCTR_MAX_BO_BYTES		(PERFCTR_MAX_RING_BYTES + (1ull << 20))
+#define PERFCTR_MAX_REQUESTS		1024u
+#define PERFCTR_MAX_BLOCKS		65535u
+#define PERFCTR_MAX_SESSIONS_FILE	128u
+#define PERFCTR_MAX_SESSIONS_DEVICE	1024u
+#define PERFCTR_MIN_PERIOD_NS		10000ull
+#define PERFCTR_MAX_PERIOD_NS		(3600ull * NSEC_PER_SEC)
+/* collections per period of an unprivileged user that others can provoke */
+#define PERFCTR_UNPRIVILEGED_TICKS	4
+
+/**
+ * struct perfctr_source_state - what the core keeps about a source
+ *
+ * Under &drm_perfctr.lock.
+ */
+struct perfctr_source_state {
+	/** @seq: number of collections. */
+	u64 seq;
+	/** @time_ns: CLOCK_MONOTONIC_RAW up to which the totals go. */
+	u64 time_ns;
+	/** @good_ns: @time_ns of the last collection that succeeded. */
+	u64 good_ns;
+	/** @lost_ns: total time whose counts the hardware lost. */
+	u64 lost_ns;
+	/** @flags: DRM_PERFCTR_SAMPLE_* of each collection. */
+	struct perfctr_trace flags;
+	/** @pending_flags: for the next collection. */
+	u32 pending_flags;
+	/** @pending_lost_ns: for the next collection. */
+	u64 pending_lost_ns;
+	/** @users: active sessions. */
+	unsigned int users;
+	/** @running: between ops->start and ops->stop. */
+	bool running;
+};
+
+/**
+ * struct drm_perfctr - the counters of a device
+ */
+struct drm_perfctr {
+	struct drm_device *drm;
+	struct {
+		char name[32];
+		u64 gpu_id;
+		u16 product;
+		u32 sets;
+		u32 features;
+		const struct drm_perfctr_clock_desc *clocks;
+		unsigned int clock_count;
+		const struct drm_perfctr_driver_ops *ops;
+	} config;
+
+	/** @sources: constant after set-up. */
+	struct drm_perfctr_source *sources[PERFCTR_MAX_SOURCES];
+	unsigned int source_count;
+	unsigned int block_count;
+
+	/**
+	 * @lock: the sampler lock. Protects everything below, all totals and all
+	 * sessions but for their reference count. Held across hardware access,
+	 * which is bounded.
+	 */
+	struct mutex lock;
+	/** @active: sessions between START and STOP. */
+	struct list_head active;
+	/** @all: all sessions. */
+	struct list_head all;
+	/** @sessions: number of sessions. */
+	unsigned int sessions;
+	/** @set: counter set, valid while @set_users is not zero. */
+	u8 set;
+	/** @set_users: sessions with blocks of a source. */
+	unsigned int set_users;
+	/** @cycles: total cycles of each clock domain. */
+	u64 cycles[DRM_PERFCTR_MAX_CLOCKS];
+	/** @suspended: no hardware access. */
+	bool suspended;
+	/** @resetting: between pre_reset and post_reset. */
+	bool resetting;
+	/** @unplugged: no hardware access ever again. */
+	bool unplugged;
+	/** @last_tick: when the periodic sessions were last served. */
+	ktime_t last_tick;
+
+	struct kthread_worker *worker;
+	struct kthread_work tick_work;
+	struct kthread_work event_work;
+	struct kthread_work hotplug_work;
+	struct hrtimer timer;
+	/** @node: in the list of devices that follow CPU hotplug. */
+	struct list_head node;
+};
+
+/**
+ * struct perfctr_source_view - where a session stands with a source
+ */
+struct perfctr_source_view {
+	struct drm_perfctr_source *source;
+	u64 base_seq;
+	u64 base_lost_ns;
+};
+
+/**
+ * struct drm_perfctr_session - counters that somebody asked for
+ */
+struct drm_perfctr_session {
+	struct kref refcount;
+	struct drm_perfctr *pc;
+	/** @node: in &drm_perfctr.active. */
+	struct list_head node;
+	/** @all_node: in &drm_perfctr.all. */
+	struct list_head all_node;
+	u32 flags;
+	u32 watermark;
+	u64 period_ns;
+	/** @min_gap_ns: shortest time between ticks that this session may cause. */
+	u64 min_gap_ns;
+	bool active;
+	/** @dead: torn down or unplugged. */
+	bool dead;
+	bool awake;
+	bool holds_set;
+	u8 set;
+
+	/** @due: next periodic sample, CLOCK_MONOTONIC. */
+	ktime_t due;
+	u64 user_data;
+	/** @end_ns: end of the last sample. */
+	u64 end_ns;
+	/** @pending_merged: due samples that had no slot. */
+	u64 pending_merged;
+	/** @unread_ns: time whose counts the final collection could not get. */
+	u64 unread_ns;
+	struct {
+		u64 merged_periods;
+		u64 lost_ns;
+		u64 errors;
+		u64 overflows;
+		u64 resets;
+		u64 ring_full;
+		u64 wakeups;
+	} totals;
+
+	struct perfctr_ring ring;
+	u32 sample_size;
+	struct drm_gem_object *ring_bo;
+	struct drm_gem_object *control_bo;
+	void *ring_vaddr;
+	void *control_vaddr;
+	struct eventfd_ctx *eventfd;
+
+	unsigned int source_count;
+	struct perfctr_source_view sources[PERFCTR_MAX_SOURCES];
+	unsigned int view_count;
+	struct perfctr_view *views;
+	/** @bases: memory of all views' bases. */
+	u64 *bases;
+	/** @has_pmu: some views are PMU blocks. */
+	bool has_pmu;
+};
+
+/* rejections name the field, at debug level only: users can cause them at will */
+#define perfctr_reject(pc, errno, fmt, ...) \
+	({ \
+		drm_dbg((pc)->drm, "perfctr: " fmt "\n", ##__VA_ARGS__); \
+		-(errno); \
+	})
+
+/* perfctr_sysctl.c */
+int perfctr_sysctl_init(void);
+void perfctr_sysctl_exit(void);
+bool perfctr_may_observe(void);
+u64 perfctr_min_period_ns(void);
+u64 perfctr_unprivileged_min_period_ns(void);
+
+/* perfctr_session.c */
+struct drm_perfctr_session *perfctr_session_create(struct drm_perfctr *pc,
+						   struct drm_perfctr_setup *setup,
+						   const struct drm_perfctr_block_request *requests,
+						   struct drm_file *file);
+void perfctr_session_teardown(struct drm_perfctr_session *session);
+int perfctr_session_start(struct drm_perfctr_session *session, u64 user_data);
+int perfctr_session_stop(struct drm_perfctr_session *session, u64 user_data);
+int perfctr_session_sample(struct drm_perfctr_session *session, u64 user_data);
+int perfctr_session_status(struct drm_perfctr_session *session, struct drm_perfctr_status *status);
+
+/* perfctr_sampler.c; all with the sampler lock held */
+int perfctr_sampler_collect(struct drm_perfctr *pc, struct drm_perfctr_session *session);
+void perfctr_sampler_collect_final(struct drm_perfctr *pc, struct drm_perfctr_session *session);
+void perfctr_sampler_baseline(struct drm_perfctr_session *session);
+void perfctr_sampler_publish(struct drm_perfctr_session *session, u32 flags, u64 user_data);
+bool perfctr_sampler_has_room(struct drm_perfctr_session *session);
+int perfctr_sampler_attach(struct drm_perfctr_session *session);
+void perfctr_sampler_detach(struct drm_perfctr_session *session);
+void perfctr_sampler_arm(struct drm_perfctr *pc);
+void perfctr_sampler_wake(struct drm_perfctr_session *session);
+int perfctr_sampler_init(struct drm_perfctr *pc);
+void perfctr_sampler_fini(struct drm_perfctr *pc);
+
+/* perfctr_pmu.c */
+#ifdef CONFIG_PERF_EVENTS
+int perfctr_pmu_create(struct drm_perfctr *pc, const struct drm_perfctr_block_request *request,
+		       struct perfctr_pmu_block **out);
+void perfctr_pmu_destroy(struct perfctr_pmu_block *pmu);
+void perfctr_pmu_enable(struct perfctr_pmu_block *pmu);
+void perfctr_pmu_disable(struct perfctr_pmu_block *pmu);
+void perfctr_pmu_collect(struct drm_perfctr *pc, struct perfctr_pmu_block *pmu);
+void perfctr_pmu_follow_cpus(struct drm_perfctr *pc, struct perfctr_pmu_block *pmu);
+unsigned int perfctr_pmu_events(u16 type);
+int perfctr_pmu_init(void);
+void perfctr_pmu_exit(void);
+void perfctr_pmu_add_device(struct drm_perfctr *pc);
+void perfctr_pmu_remove_device(struct drm_perfctr *pc);
+#else
+static inline int perfctr_pmu_create(struct drm_perfctr *pc,
+				     const struct drm_perfctr_block_request *request,
+				     struct perfctr_pmu_block **out)
+{
+	return -EOPNOTSUPP;
+}
+
+static inline void perfctr_pmu_destroy(struct perfctr_pmu_block *pmu) {}
+static inline void perfctr_pmu_enable(struct perfctr_pmu_block *pmu) {}
+static inline void perfctr_pmu_disable(struct perfctr_pmu_block *pmu) {}
+
+static inline void perfctr_pmu_collect(struct drm_perfctr *pc, struct perfctr_pmu_block *pmu) {}
+
+static inline void perfctr_pmu_follow_cpus(struct drm_perfctr *pc, struct perfctr_pmu_block *pmu)
+{
+}
+
+static inline unsigned int perfctr_pmu_events(u16 type)
+{
+	return 0;
+}
+
+static inline int perfctr_pmu_init(void)
+{
+	return 0;
+}
+
+static inline void perfctr_pmu_exit(void) {}
+static inline void perfctr_pmu_add_device(struct drm_perfctr *pc) {}
+static inline void perfctr_pmu_remove_device(struct drm_perfctr *pc) {}
+#endif
+
+#define PERFCTR_PMU_TYPE_FIRST	DRM_PERFCTR_BLOCK_GENERIC_PMU
+#define PERFCTR_PMU_TYPE_LAST	63
+
+static inline bool perfctr_type_is_pmu(u16 type)
+{
+	return type >= PERFCTR_PMU_TYPE_FIRST && type <= PERFCTR_PMU_TYPE_LAST;
+}
+
+#endif /* _PERFCTR_INTERNAL_H_ */

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The bytes of a sample. Pure code: also built natively by kernel/tests/native.
+ */
+#ifndef _PERFCTR_LAYOUT_H_
+#define _PERFCTR_LAYOUT_H_
+
+#include <linux/types.h>
+#include "perfctr_block.h"
+
+/**
+ * struct perfctr_span - what one block reports for the span of a sample
+ */
+struct perfctr_span {
+	/** @states: enum drm_perfctr_block_states seen in the span. */
+	u32 states;
+	/** @valid: counters of the section that were measured. */
+	u64 valid;
+	/** @clock_cycles: cycles of the block's clock. */
+	u64 clock_cycles;
+	/** @capture_ns: when the block was read, relative to the sample's end. */
+	s64 capture_ns;
+};
+
+/**
+ * struct perfctr_pmu_block - counts of perf events, as the PMU code leaves them
+ *
+ * Totals are packed: one for each bit of the mask.
+ */
+struct perfctr_pmu_block {
+	u64 config;
+	u64 config1;
+	u64 config2;
+	u32 pmu_type;
+	s32 cpu;
+	u16 type;
+	u16 index;
+	u16 product;
+	char name[DRM_PERFCTR_PMU_NAME_BYTES];
+	/** @states: since the last sample. */
+	u32 states;
+	/** @time_ns: CLOCK_MONOTONIC_RAW of the last read. */
+	u64 time_ns;
+	/** @count: number of events. */
+	unsigned int count;
+	/** @totals: counts. */
+	u64 *totals;
+	/** @enabled: ns enabled, per event. */
+	u64 *enabled;
+	/** @running: ns running, per event. */
+	u64 *running;
+	/** @base_enabled: at the end of the last sample. */
+	u64 *base_enabled;
+	/** @base_running: at the end of the last sample. */
+	u64 *base_running;
+	/** @events: the perf side, private to perfctr_pmu.c. */
+	struct perfctr_pmu_event *events;
+};
+
+void *perfctr_layout_block(void *dst, struct perfctr_view *view, const struct perfctr_span *span);
+void *perfctr_layout_pmu_block(void *dst, struct perfctr_view *view, u64 end_ns, u32 *states);
+void perfctr_layout_header(void *dst, const struct drm_perfctr_sample_header *values);
+
+#endif /* _PERFCTR_LAYOUT_H_ */

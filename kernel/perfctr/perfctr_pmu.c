@@ -1,0 +1,464 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * SoC blocks: counters of any perf PMU, through perf events that the core owns.
+ */
+#include <linux/bitops.h>
+#include <linux/capability.h>
+#include <linux/cpuhotplug.h>
+#include <linux/cpumask.h>
+#include <linux/perf_event.h>
+#include <linux/slab.h>
+#include <linux/timekeeping.h>
+
+#include "perfctr_internal.h"
+#include "perfctr_pmu.h"
+
+/**
+ * DOC: events and CPUs
+ *
+ * A counter of a SoC block is one perf event, or one for each CPU that the PMU
+ * counts on. Which CPUs these are is found out by opening the event:
+ *
+ * - An uncore PMU accepts any CPU of its die or socket and moves the event to
+ *   the one CPU that it has chosen. Opening it on every CPU and keeping one
+ *   event for each CPU where it ended up gives one event for each die.
+ * - A software, tracepoint or core PMU leaves the event where it was put: one
+ *   event for each CPU.
+ *
+ * When a CPU goes offline an uncore driver moves its events itself. Other events
+ * die there: perf detaches them and keeps their count, which the next read takes
+ * over. When a CPU comes online, events that want every CPU are opened on it too.
+ *
+ * The sum over all events that ever counted only grows, whatever happens to CPUs.
+ */
+
+/**
+ * struct perfctr_pmu_event - one counter of a SoC block
+ */
+struct perfctr_pmu_event {
+	/** @attr: how to open it. */
+	struct perf_event_attr attr;
+	/** @open: events that count, at most one for each possible CPU. */
+	struct perf_event **open;
+	/** @open_count: elements of @open in use. */
+	unsigned int open_count;
+	/** @wanted_cpu: the CPU asked for, or DRM_PERFCTR_CPU_ANY. */
+	int wanted_cpu;
+	/** @single: the first CPU that the PMU accepts is enough. */
+	bool single;
+	/** @counting: between enable and disable. */
+	bool counting;
+	/** @index: expected index of the block, for the check of the PMU's name. */
+	u16 index;
+	/** @kind: of the block. */
+	const struct perfctr_pmu_kind *kind;
+	/** @gone_count: what events counted that are gone. */
+	u64 gone_count;
+	/** @gone_enabled: ns for which they were enabled. */
+	u64 gone_enabled;
+	/** @gone_running: ns for which they ran. */
+	u64 gone_running;
+};
+
+static enum cpuhp_state perfctr_cpuhp_state;
+static DEFINE_MUTEX(perfctr_devices_lock);
+static LIST_HEAD(perfctr_devices);
+
+static bool is_open_on(const struct perfctr_pmu_event *event, int cpu)
+{
+	unsigned int i;
+
+	for (i = 0; i < event->open_count; i++)
+		if (READ_ONCE(event->open[i]->cpu) == cpu)
+			return true;
+	return false;
+}
+
+/* reading kernel memory by breakpoint, or user's by kprobe's name, is not counting */
+static bool pmu_is_refused(const struct pmu *pmu)
+{
+	return pmu->type == PERF_TYPE_BREAKPOINT ||
+	       (pmu->name && (!strcmp(pmu->name, "kprobe") || !strcmp(pmu->name, "uprobe")));
+}
+
+static int open_on(struct drm_perfctr *pc, struct perfctr_pmu_event *event, int cpu)
+{
+	struct perf_event *perf;
+	const char *name;
+
+	perf = perf_event_create_kernel_counter(&event->attr, cpu, NULL, NULL, NULL);
+	if (IS_ERR(perf))
+		return PTR_ERR(perf);
+
+	name = perf->pmu->name ?: "";
+	if (pmu_is_refused(perf->pmu)) {
+		perf_event_release_kernel(perf);
+		return perfctr_reject(pc, EOPNOTSUPP, "pmu_type: %s does not count", name);
+	}
+	if (!perfctr_pmu_kind_matches(event->kind, name, event->index)) {
+		int ret = perfctr_reject(pc, ENOENT, "pmu_type: %s is not block %u:%u", name,
+					 event->kind->type, event->index);
+
+		perf_event_release_kernel(perf);
+		return ret;
+	}
+	/* the PMU moved it to where we already count */
+	if (is_open_on(event, perf->cpu)) {
+		perf_event_release_kernel(perf);
+		return 0;
+	}
+
+	event->open[event->open_count++] = perf;
+	if (event->counting)
+		perf_event_enable(perf);
+	return 0;
+}
+
+static int open_where_wanted(struct drm_perfctr *pc, struct perfctr_pmu_event *event)
+{
+	int cpu, ret = -ENODEV;
+
+	if (event->wanted_cpu != DRM_PERFCTR_CPU_ANY) {
+		if (!event->open_count)
+			ret = open_on(pc, event, event->wanted_cpu);
+		return event->open_count ? 0 : ret;
+	}
+
+	/* a CPU that comes or goes meanwhile is the hotplug work's business */
+	for_each_online_cpu(cpu) {
+		if (event->single && event->open_count)
+			break;
+		if (is_open_on(event, cpu) || event->open_count >= nr_cpu_ids)
+			continue;
+		ret = open_on(pc, event, cpu);
+		/* no such PMU or event: it will not be there on other CPUs either */
+		if (ret == -ENOENT || ret == -EOPNOTSUPP)
+			break;
+	}
+	return event->open_count ? 0 : ret;
+}
+
+static void add_reading(struct perf_event *perf, u64 *count, u64 *enabled, u64 *running)
+{
+	u64 e, r;
+
+	*count += perf_event_read_value(perf, &e, &r);
+	*enabled += e;
+	*running += r;
+}
+
+/* perf detaches the events of a CPU that went offline, and turns them off */
+static bool has_died(const struct perfctr_pmu_event *event, const struct perf_event *perf)
+{
+	return event->counting && READ_ONCE(perf->state) <= PERF_EVENT_STATE_OFF;
+}
+
+/* keep what dead events counted; true if there were any */
+static bool bury_dead(struct perfctr_pmu_event *event)
+{
+	unsigned int i = 0;
+	bool any = false;
+
+	while (i < event->open_count) {
+		struct perf_event *perf = event->open[i];
+
+		if (!has_died(event, perf)) {
+			i++;
+			continue;
+		}
+		add_reading(perf, &event->gone_count, &event->gone_enabled, &event->gone_running);
+		perf_event_release_kernel(perf);
+		event->open[i] = event->open[--event->open_count];
+		any = true;
+	}
+	return any;
+}
+
+/**
+ * perfctr_pmu_follow_cpus() - CPUs came or went: count where it is wanted
+ * @pc: the device
+ * @pmu: the block
+ */
+void perfctr_pmu_follow_cpus(struct drm_perfctr *pc, struct perfctr_pmu_block *pmu)
+{
+	unsigned int i;
+
+	for (i = 0; i < pmu->count; i++) {
+		struct perfctr_pmu_event *event = &pmu->events[i];
+		unsigned int before;
+
+		if (bury_dead(event))
+			pmu->states |= DRM_PERFCTR_STATE_MIGRATED;
+		before = event->open_count;
+		open_where_wanted(pc, event);
+		if (event->open_count != before)
+			pmu->states |= DRM_PERFCTR_STATE_MIGRATED;
+	}
+}
+
+/**
+ * perfctr_pmu_collect() - read all events of a block
+ * @pc: the device
+ * @pmu: the block
+ */
+void perfctr_pmu_collect(struct drm_perfctr *pc, struct perfctr_pmu_block *pmu)
+{
+	unsigned int i, e;
+
+	for (i = 0; i < pmu->count; i++) {
+		struct perfctr_pmu_event *event = &pmu->events[i];
+		u64 count, enabled, running;
+
+		if (bury_dead(event)) {
+			pmu->states |= DRM_PERFCTR_STATE_MIGRATED;
+			open_where_wanted(pc, event);
+		}
+		count = event->gone_count;
+		enabled = event->gone_enabled;
+		running = event->gone_running;
+		for (e = 0; e < event->open_count; e++)
+			add_reading(event->open[e], &count, &enabled, &running);
+
+		pmu->totals[i] = count;
+		pmu->enabled[i] = enabled;
+		pmu->running[i] = running;
+		if (!event->open_count)
+			pmu->states |= DRM_PERFCTR_STATE_OFF;
+		else
+			pmu->states |= DRM_PERFCTR_STATE_ON;
+	}
+	pmu->cpu = pmu->events[0].open_count == 1 ?
+		   READ_ONCE(pmu->events[0].open[0]->cpu) : DRM_PERFCTR_CPU_ANY;
+	pmu->time_ns = ktime_get_raw_ns();
+}
+
+/**
+ * perfctr_pmu_enable() - begin counting
+ * @pmu: the block
+ */
+void perfctr_pmu_enable(struct perfctr_pmu_block *pmu)
+{
+	unsigned int i, e;
+
+	for (i = 0; i < pmu->count; i++) {
+		pmu->events[i].counting = true;
+		for (e = 0; e < pmu->events[i].open_count; e++)
+			perf_event_enable(pmu->events[i].open[e]);
+	}
+}
+
+/**
+ * perfctr_pmu_disable() - stop counting
+ * @pmu: the block
+ */
+void perfctr_pmu_disable(struct perfctr_pmu_block *pmu)
+{
+	unsigned int i, e;
+
+	for (i = 0; i < pmu->count; i++) {
+		pmu->events[i].counting = false;
+		for (e = 0; e < pmu->events[i].open_count; e++)
+			perf_event_disable(pmu->events[i].open[e]);
+	}
+}
+
+/**
+ * perfctr_pmu_destroy() - release a block and its events
+ * @pmu: the block
+ */
+void perfctr_pmu_destroy(struct perfctr_pmu_block *pmu)
+{
+	unsigned int i, e;
+
+	for (i = 0; pmu->events && i < pmu->count; i++) {
+		for (e = 0; e < pmu->events[i].open_count; e++)
+			perf_event_release_kernel(pmu->events[i].open[e]);
+		kfree(pmu->events[i].open);
+	}
+	kfree(pmu->events);
+	kfree(pmu->totals);
+	kfree(pmu);
+}
+
+static int alloc_arrays(struct perfctr_pmu_block *pmu)
+{
+	unsigned int i;
+
+	pmu->totals = kcalloc(pmu->count, 5 * sizeof(u64), GFP_KERNEL_ACCOUNT);
+	pmu->events = kcalloc(pmu->count, sizeof(*pmu->events), GFP_KERNEL_ACCOUNT);
+	if (!pmu->totals || !pmu->events)
+		return -ENOMEM;
+	pmu->enabled = pmu->totals + pmu->count;
+	pmu->running = pmu->enabled + pmu->count;
+	pmu->base_enabled = pmu->running + pmu->count;
+	pmu->base_running = pmu->base_enabled + pmu->count;
+
+	for (i = 0; i < pmu->count; i++) {
+		pmu->events[i].open = kcalloc(nr_cpu_ids, sizeof(*pmu->events[i].open),
+					      GFP_KERNEL_ACCOUNT);
+		if (!pmu->events[i].open)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static int open_events(struct drm_perfctr *pc, struct perfctr_pmu_block *pmu,
+		       const struct perfctr_pmu_kind *kind,
+		       const struct drm_perfctr_block_request *request)
+{
+	u64 mask = request->mask;
+	unsigned int i;
+	int ret;
+
+	for (i = 0; i < pmu->count; i++, mask &= mask - 1) {
+		struct perfctr_pmu_event *event = &pmu->events[i];
+		u64 config = request->config;
+
+		if (kind->events)
+			config |= kind->events[__ffs64(mask)];
+		event->attr = (struct perf_event_attr) {
+			.type = request->pmu_type,
+			.size = sizeof(event->attr),
+			.config = config,
+			.config1 = request->config1,
+			.config2 = request->config2,
+			.disabled = 1,
+		};
+		event->kind = kind;
+		event->index = request->index;
+		event->wanted_cpu = request->cpu;
+		event->single = kind->prefix;
+		ret = open_where_wanted(pc, event);
+		if (ret)
+			return perfctr_reject(pc, -ret, "block %u:%u: PMU %u refuses config 0x%llx",
+					      request->type, request->index, request->pmu_type,
+					      config);
+	}
+	return 0;
+}
+
+/**
+ * perfctr_pmu_create() - open the events of a block
+ * @pc: the device
+ * @request: checked by the ioctl layer
+ * @out: the block, not counting
+ *
+ * Returns: 0, -EACCES, or what the PMU says to the events.
+ */
+int perfctr_pmu_create(struct drm_perfctr *pc, const struct drm_perfctr_block_request *request,
+		       struct perfctr_pmu_block **out)
+{
+	const struct perfctr_pmu_kind *kind = perfctr_pmu_kind(request->type);
+	struct perfctr_pmu_block *pmu;
+	const char *name;
+	int ret;
+
+	/* kernel.perf_event_paranoid is perf's policy and not ours to relax */
+	if (!kind->prefix && !perfmon_capable())
+		return perfctr_reject(pc, EACCES, "block %u:%u: any PMU needs CAP_PERFMON",
+				      request->type, request->index);
+	if (request->config & kind->config_mask)
+		return perfctr_reject(pc, EINVAL, "block %u:%u: config 0x%llx: events are in mask",
+				      request->type, request->index, request->config);
+	if (request->cpu != DRM_PERFCTR_CPU_ANY &&
+	    (request->cpu >= nr_cpu_ids || !cpu_online(request->cpu)))
+		return perfctr_reject(pc, EINVAL, "block %u:%u: cpu %d is not online",
+				      request->type, request->index, request->cpu);
+
+	pmu = kzalloc(sizeof(*pmu), GFP_KERNEL_ACCOUNT);
+	if (!pmu)
+		return -ENOMEM;
+	pmu->type = request->type;
+	pmu->index = request->index;
+	pmu->product = kind->product;
+	pmu->config = request->config;
+	pmu->config1 = request->config1;
+	pmu->config2 = request->config2;
+	pmu->pmu_type = request->pmu_type;
+	pmu->cpu = request->cpu;
+	pmu->count = hweight64(request->mask);
+
+	ret = alloc_arrays(pmu);
+	if (!ret)
+		ret = open_events(pc, pmu, kind, request);
+	if (ret) {
+		perfctr_pmu_destroy(pmu);
+		return ret;
+	}
+	name = pmu->events[0].open[0]->pmu->name ?: "";
+	strscpy(pmu->name, name, sizeof(pmu->name));
+	*out = pmu;
+	return 0;
+}
+
+/**
+ * perfctr_pmu_events() - bits that the mask of a block type can have
+ * @type: enum drm_perfctr_block_type
+ *
+ * Returns: number of events, 0 if no PMU counts such blocks.
+ */
+unsigned int perfctr_pmu_events(u16 type)
+{
+	const struct perfctr_pmu_kind *kind = perfctr_pmu_kind(type);
+
+	return kind ? kind->event_count : 0;
+}
+
+/* opening events takes locks that the hotplug code holds: later, elsewhere */
+static int perfctr_cpu_change(unsigned int cpu)
+{
+	struct drm_perfctr *pc;
+
+	mutex_lock(&perfctr_devices_lock);
+	list_for_each_entry(pc, &perfctr_devices, node)
+		kthread_queue_work(pc->worker, &pc->hotplug_work);
+	mutex_unlock(&perfctr_devices_lock);
+	return 0;
+}
+
+/**
+ * perfctr_pmu_add_device() - have a device follow CPU hotplug
+ * @pc: the device, with its worker
+ */
+void perfctr_pmu_add_device(struct drm_perfctr *pc)
+{
+	mutex_lock(&perfctr_devices_lock);
+	list_add_tail(&pc->node, &perfctr_devices);
+	mutex_unlock(&perfctr_devices_lock);
+}
+
+/**
+ * perfctr_pmu_remove_device() - undo perfctr_pmu_add_device()
+ * @pc: the device
+ */
+void perfctr_pmu_remove_device(struct drm_perfctr *pc)
+{
+	mutex_lock(&perfctr_devices_lock);
+	list_del_init(&pc->node);
+	mutex_unlock(&perfctr_devices_lock);
+}
+
+/**
+ * perfctr_pmu_init() - begin following CPU hotplug
+ *
+ * Returns: 0 or a negative errno.
+ */
+int perfctr_pmu_init(void)
+{
+	int ret;
+
+	ret = cpuhp_setup_state_nocalls(CPUHP_AP_ONLINE_DYN, "drm/perfctr:online",
+					perfctr_cpu_change, perfctr_cpu_change);
+	if (ret < 0)
+		return ret;
+	perfctr_cpuhp_state = ret;
+	return 0;
+}
+
+/**
+ * perfctr_pmu_exit() - undo perfctr_pmu_init()
+ */
+void perfctr_pmu_exit(void)
+{
+	cpuhp_remove_state_nocalls(perfctr_cpuhp_state);
+}

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The kinds of perf PMUs that have a block type of their own: how their PMUs
+ * are named, and which event each bit of a mask stands for.
+ */
+#include <linux/bits.h>
+#include <linux/kernel.h>
+#include <linux/string.h>
+
+#include "drm_perfctr.h"
+#include "perfctr_pmu.h"
+
+/* the dedicated cycle counter of the CoreSight-style PMUs */
+#define CYCLES_CONFIG	BIT_ULL(32)
+
+static const u64 ucf_events[] = {
+	[DRM_PERFCTR_UCF_CYCLES] = CYCLES_CONFIG,
+	[DRM_PERFCTR_UCF_BUS_CYCLES] = 0x1d,
+	[DRM_PERFCTR_UCF_SLC_ALLOCATE] = 0xf0,
+	[DRM_PERFCTR_UCF_SLC_WB] = 0xf3,
+	[DRM_PERFCTR_UCF_SLC_REFILL_RD] = 0x109,
+	[DRM_PERFCTR_UCF_SLC_REFILL_WR] = 0x10a,
+	[DRM_PERFCTR_UCF_SLC_HIT_RD] = 0x119,
+	[DRM_PERFCTR_UCF_SLC_ACCESS_DATALESS] = 0x183,
+	[DRM_PERFCTR_UCF_SLC_ACCESS_ATOMIC] = 0x184,
+	[DRM_PERFCTR_UCF_SLC_ACCESS_RD] = 0x111,
+	[DRM_PERFCTR_UCF_SLC_ACCESS_WR] = 0x112,
+	[DRM_PERFCTR_UCF_SLC_BYTES_RD] = 0x113,
+	[DRM_PERFCTR_UCF_SLC_BYTES_WR] = 0x114,
+	[DRM_PERFCTR_UCF_MEM_ACCESS_RD] = 0x121,
+	[DRM_PERFCTR_UCF_MEM_ACCESS_WR] = 0x122,
+	[DRM_PERFCTR_UCF_MEM_BYTES_RD] = 0x123,
+	[DRM_PERFCTR_UCF_MEM_BYTES_WR] = 0x124,
+	[DRM_PERFCTR_UCF_LOCAL_SNOOP] = 0x180,
+	[DRM_PERFCTR_UCF_EXT_SNP_ACCESS] = 0x181,
+	[DRM_PERFCTR_UCF_EXT_SNP_EVICT] = 0x182,
+};
+
+static const u64 pcie_events[] = {
+	[DRM_PERFCTR_PCIE_RD_BYTES] = 0x0,
+	[DRM_PERFCTR_PCIE_WR_BYTES] = 0x1,
+	[DRM_PERFCTR_PCIE_RD_REQ] = 0x2,
+	[DRM_PERFCTR_PCIE_WR_REQ] = 0x3,
+	[DRM_PERFCTR_PCIE_RD_CUM_OUTS] = 0x4,
+	[DRM_PERFCTR_PCIE_CYCLES] = CYCLES_CONFIG,
+};
+
+static const u64 pcie_tgt_events[] = {
+	[DRM_PERFCTR_PCIE_TGT_RD_BYTES] = 0x0,
+	[DRM_PERFCTR_PCIE_TGT_WR_BYTES] = 0x1,
+	[DRM_PERFCTR_PCIE_TGT_RD_REQ] = 0x2,
+	[DRM_PERFCTR_PCIE_TGT_WR_REQ] = 0x3,
+	[DRM_PERFCTR_PCIE_TGT_CYCLES] = 0x4,
+};
+
+static const u64 cmem_latency_events[] = {
+	[DRM_PERFCTR_CMEM_LATENCY_CYCLES] = 0x0,
+	[DRM_PERFCTR_CMEM_LATENCY_RD_REQ] = 0x1,
+	[DRM_PERFCTR_CMEM_LATENCY_RD_CUM_OUTS] = 0x2,
+};
+
+static const u64 c2c_events[] = {
+	[DRM_PERFCTR_C2C_CYCLES] = 0x0,
+	[DRM_PERFCTR_C2C_IN_RD_CUM_OUTS] = 0x1,
+	[DRM_PERFCTR_C2C_IN_RD_REQ] = 0x2,
+	[DRM_PERFCTR_C2C_IN_WR_CUM_OUTS] = 0x3,
+	[DRM_PERFCTR_C2C_IN_WR_REQ] = 0x4,
+	[DRM_PERFCTR_C2C_OUT_RD_CUM_OUTS] = 0x5,
+	[DRM_PERFCTR_C2C_OUT_RD_REQ] = 0x6,
+	[DRM_PERFCTR_C2C_OUT_WR_CUM_OUTS] = 0x7,
+	[DRM_PERFCTR_C2C_OUT_WR_REQ] = 0x8,
+};
+
+#define EVENTS(table)	.events = (table), .event_count = ARRAY_SIZE(table)
+
+static const struct perfctr_pmu_kind kinds[] = {
+	{
+		.type = DRM_PERFCTR_BLOCK_GENERIC_PMU,
+		.product = DRM_PERFCTR_PRODUCT_PERF_PMU,
+		.event_count = 1,
+	}, {
+		.type = DRM_PERFCTR_BLOCK_UCF,
+		.product = DRM_PERFCTR_PRODUCT_TEGRA410,
+		.prefix = "nvidia_ucf_pmu_",
+		.config_mask = GENMASK_ULL(32, 0),
+		EVENTS(ucf_events),
+	}, {
+		.type = DRM_PERFCTR_BLOCK_PCIE,
+		.product = DRM_PERFCTR_PRODUCT_TEGRA410,
+		.prefix = "nvidia_pcie_pmu_",
+		.per_rc = true,
+		.config_mask = GENMASK_ULL(32, 0),
+		EVENTS(pcie_events),
+	}, {
+		.type = DRM_PERFCTR_BLOCK_PCIE_TGT,
+		.product = DRM_PERFCTR_PRODUCT_TEGRA410,
+		.prefix = "nvidia_pcie_tgt_pmu_",
+		.per_rc = true,
+		.config_mask = GENMASK_ULL(2, 0),
+		EVENTS(pcie_tgt_events),
+	}, {
+		.type = DRM_PERFCTR_BLOCK_CMEM_LATENCY,
+		.product = DRM_PERFCTR_PRODUCT_TEGRA410,
+		.prefix = "nvidia_cmem_latency_pmu_",
+		.config_mask = GENMASK_ULL(1, 0),
+		EVENTS(cmem_latency_events),
+	}, {
+		.type = DRM_PERFCTR_BLOCK_NVLINK_C2C,
+		.product = DRM_PERFCTR_PRODUCT_TEGRA410,
+		.prefix = "nvidia_nvlink_c2c_pmu_",
+		.config_mask = GENMASK_ULL(3, 0),
+		EVENTS(c2c_events),
+	}, {
+		.type = DRM_PERFCTR_BLOCK_NVCLINK,
+		.product = DRM_PERFCTR_PRODUCT_TEGRA410,
+		.prefix = "nvidia_nvclink_pmu_",
+		.config_mask = GENMASK_ULL(3, 0),
+		EVENTS(c2c_events),
+	}, {
+		.type = DRM_PERFCTR_BLOCK_NVDLINK,
+		.product = DRM_PERFCTR_PRODUCT_TEGRA410,
+		.prefix = "nvidia_nvdlink_pmu_",
+		.config_mask = GENMASK_ULL(3, 0),
+		EVENTS(c2c_events),
+	},
+};
+
+/**
+ * perfctr_pmu_kind() - description of a block type
+ * @type: enum drm_perfctr_block_type
+ *
+ * Returns: the kind, or NULL if no PMU counts such blocks.
+ */
+const struct perfctr_pmu_kind *perfctr_pmu_kind(u16 type)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(kinds); i++)
+		if (kinds[i].type == type)
+			return &kinds[i];
+	return NULL;
+}
+
+/**
+ * perfctr_pmu_kind_matches() - is this the PMU of that block?
+ * @kind: kind of the block
+ * @pmu_name: name under which the PMU was registered
+ * @index: the block's index: socket, or socket << 8 | root complex
+ *
+ * User space gives a PMU by its dynamic number; the PMU's own name says what it
+ * really is.
+ *
+ * Returns: true if it is.
+ */
+bool perfctr_pmu_kind_matches(const struct perfctr_pmu_kind *kind, const char *pmu_name,
+			      u16 index)
+{
+	char wanted[DRM_PERFCTR_PMU_NAME_BYTES + 16];
+
+	if (!kind->prefix)
+		return true;
+	if (kind->per_rc)
+		scnprintf(wanted, sizeof(wanted), "%s%u_rc_%u", kind->prefix,
+			  index >> 8, index & 0xff);
+	else
+		scnprintf(wanted, sizeof(wanted), "%s%u", kind->prefix, index);
+	return !strcmp(wanted, pmu_name);
+}

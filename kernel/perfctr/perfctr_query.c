@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * DRM_IOCTL_PERFCTR_QUERY: what exists.
+ */
+#include <linux/minmax.h>
+#include <linux/string.h>
+#include <linux/uaccess.h>
+
+#include "perfctr_internal.h"
+
+static_assert(sizeof(struct drm_perfctr_query) == 24);
+static_assert(sizeof(struct drm_perfctr_device_info) == 128);
+static_assert(sizeof(struct drm_perfctr_block_info) == 48);
+static_assert(sizeof(struct drm_perfctr_clock_info) == 40);
+
+/* one element; false: there is no element with that number */
+typedef bool (*perfctr_query_fill)(struct drm_perfctr *pc, unsigned int nth, void *element);
+
+static unsigned int block_info_count(const struct drm_perfctr *pc)
+{
+	return pc->block_count + (IS_ENABLED(CONFIG_PERF_EVENTS) ? 1 : 0);
+}
+
+static bool fill_device(struct drm_perfctr *pc, unsigned int nth, void *element)
+{
+	struct drm_perfctr_device_info *info = element;
+
+	if (nth)
+		return false;
+
+	*info = (struct drm_perfctr_device_info) {
+		.features = pc->config.features,
+		.version = PERFCTR_VERSION,
+		.sample_header_size = sizeof(struct drm_perfctr_sample_header),
+		.block_header_size = sizeof(struct drm_perfctr_block_header),
+		.pmu_block_header_size = sizeof(struct drm_perfctr_pmu_block_header),
+		.ring_control_size = sizeof(struct drm_perfctr_ring_control),
+		.block_count = block_info_count(pc),
+		.clock_count = pc->config.clock_count,
+		.sets = pc->config.sets,
+		.max_slots = PERFCTR_MAX_SLOTS,
+		.max_sessions_per_file = PERFCTR_MAX_SESSIONS_FILE,
+		.max_requests = PERFCTR_MAX_REQUESTS,
+		.product = pc->config.product,
+		.min_period_ns = PERFCTR_MIN_PERIOD_NS,
+		.unprivileged_min_period_ns = perfctr_unprivileged_min_period_ns(),
+		.max_period_ns = PERFCTR_MAX_PERIOD_NS,
+		.max_ring_bytes = PERFCTR_MAX_RING_BYTES,
+		.gpu_id = pc->config.gpu_id,
+	};
+	strscpy(info->name, pc->config.name, sizeof(info->name));
+
+	mutex_lock(&pc->lock);
+	info->active_set = pc->set_users ? pc->set : DRM_PERFCTR_SET_PRIMARY;
+	mutex_unlock(&pc->lock);
+	return true;
+}
+
+static bool fill_block(struct drm_perfctr *pc, unsigned int nth, void *element)
+{
+	struct drm_perfctr_block_info *info = element;
+	const struct drm_perfctr_block_desc *desc;
+	unsigned int s;
+
+	if (IS_ENABLED(CONFIG_PERF_EVENTS) && nth == pc->block_count) {
+		*info = (struct drm_perfctr_block_info) {
+			.type = DRM_PERFCTR_BLOCK_GENERIC_PMU,
+			.index = DRM_PERFCTR_INDEX_ALL,
+			.counters = 1,
+			.product = DRM_PERFCTR_PRODUCT_PERF_PMU,
+			.sets = BIT(DRM_PERFCTR_SET_PRIMARY),
+			.clock = DRM_PERFCTR_CLOCK_NONE,
+			.available = { 1 },
+		};
+		return true;
+	}
+
+	for (s = 0; s < pc->source_count; s++) {
+		if (nth < pc->sources[s]->block_count)
+			break;
+		nth -= pc->sources[s]->block_count;
+	}
+	if (s == pc->source_count)
+		return false;
+
+	desc = &pc->sources[s]->blocks[nth].desc;
+	*info = (struct drm_perfctr_block_info) {
+		.type = desc->type,
+		.index = desc->index,
+		.counters = desc->counters,
+		.product = desc->product,
+		.sets = desc->sets,
+		.clock = desc->clock,
+	};
+	memcpy(info->available, desc->available, sizeof(info->available));
+	return true;
+}
+
+static bool fill_clock(struct drm_perfctr *pc, unsigned int nth, void *element)
+{
+	const struct drm_perfctr_driver_ops *ops = pc->config.ops;
+	struct drm_perfctr_clock_info *info = element;
+	const struct drm_perfctr_clock_desc *desc;
+
+	if (nth >= pc->config.clock_count)
+		return false;
+
+	desc = &pc->config.clocks[nth];
+	*info = (struct drm_perfctr_clock_info) {
+		.clock = desc->clock,
+		.max_frequency_hz = desc->max_frequency_hz,
+	};
+	if (ops && ops->frequency_hz)
+		info->frequency_hz = ops->frequency_hz(pc->drm, desc->clock);
+	strscpy(info->name, desc->name, sizeof(info->name));
+	return true;
+}
+
+/* element by element, as long or short as the caller knows it */
+static int query_array(struct drm_perfctr *pc, struct drm_perfctr_query *query,
+		       unsigned int exist, size_t size, perfctr_query_fill fill)
+{
+	union {
+		struct drm_perfctr_device_info device;
+		struct drm_perfctr_block_info block;
+		struct drm_perfctr_clock_info clock;
+	} element;
+	u8 __user *to = u64_to_user_ptr(query->pointer);
+	size_t bytes = min_t(size_t, query->stride, size);
+	unsigned int i;
+
+	if (!query->pointer)
+		goto out;
+	if (!query->stride || query->stride % 8)
+		return perfctr_reject(pc, EINVAL, "stride: %u is no multiple of 8", query->stride);
+
+	for (i = 0; i < min(query->count, exist); i++, to += query->stride) {
+		if (!fill(pc, i, &element))
+			break;
+		if (copy_to_user(to, &element, bytes) ||
+		    clear_user(to + bytes, query->stride - bytes))
+			return -EFAULT;
+	}
+out:
+	query->count = exist;
+	query->stride = size;
+	return 0;
+}
+
+/**
+ * drm_perfctr_query_ioctl() - DRM_IOCTL_PERFCTR_QUERY
+ * @pc: the counters
+ * @data: struct drm_perfctr_query in kernel memory
+ *
+ * Returns: 0 or a negative errno as in the uAPI header.
+ */
+int drm_perfctr_query_ioctl(struct drm_perfctr *pc, void *data)
+{
+	struct drm_perfctr_query *query = data;
+
+	if (query->pad)
+		return perfctr_reject(pc, EINVAL, "pad is not zero");
+
+	switch (query->type) {
+	case DRM_PERFCTR_QUERY_DEVICE:
+		return query_array(pc, query, 1, sizeof(struct drm_perfctr_device_info),
+				   fill_device);
+	case DRM_PERFCTR_QUERY_BLOCKS:
+		return query_array(pc, query, block_info_count(pc),
+				   sizeof(struct drm_perfctr_block_info), fill_block);
+	case DRM_PERFCTR_QUERY_CLOCKS:
+		return query_array(pc, query, pc->config.clock_count,
+				   sizeof(struct drm_perfctr_clock_info), fill_clock);
+	default:
+		return perfctr_reject(pc, EINVAL, "type: %u", query->type);
+	}
+}
+EXPORT_SYMBOL_GPL(drm_perfctr_query_ioctl);

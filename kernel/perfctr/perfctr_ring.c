@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The ring of samples that user space maps.
+ */
+#include <linux/compiler.h>
+#include <linux/string.h>
+#include <linux/types.h>
+#include <asm/barrier.h>
+
+#include "perfctr_ring.h"
+
+/**
+ * DOC: slots and indices
+ *
+ * Both indices run freely and are never reduced; slot = index & (slots - 1).
+ * With four slots, S = unread sample, . = free::
+ *
+ *     extract 5, insert 7        extract 5, insert 9       extract 9, insert 9
+ *     slot   0  1  2  3          slot   0  1  2  3         slot   0  1  2  3
+ *            .  S  S  .                 S  S  S  S                .  .  .  .
+ *     2 unread, 2 free           4 unread, full            empty
+ *
+ * A session keeps one slot for the sample of STOP: while it is active a sample
+ * is published only if two slots are free, so at STOP one always is. The slot
+ * that is being written is not visible before insert has moved past it.
+ *
+ * User space owns extract and can write anything there. A value is accepted if
+ * it lies between the last accepted one and insert; else it is ignored, the
+ * slots stay occupied, and only the owner of the ring suffers.
+ */
+
+/**
+ * perfctr_ring_init() - begin with an empty ring
+ * @ring: the ring
+ * @memory: @slots * @stride bytes, 8-byte aligned
+ * @control: indices, 8-byte aligned, overwritten
+ * @slots: power of two
+ * @stride: bytes between slots, multiple of 8
+ */
+void perfctr_ring_init(struct perfctr_ring *ring, void *memory,
+		       struct drm_perfctr_ring_control *control, u32 slots, u32 stride)
+{
+	memset(ring, 0, sizeof(*ring));
+	ring->memory = memory;
+	ring->control = control;
+	ring->slots = slots;
+	ring->stride = stride;
+	memset(control, 0, sizeof(*control));
+}
+
+/**
+ * perfctr_ring_free() - free slots, as far as user space lets us know
+ * @ring: the ring
+ *
+ * Returns: number of slots that may be written, 0..slots.
+ */
+u32 perfctr_ring_free(struct perfctr_ring *ring)
+{
+	/*
+	 * Pairs with user space's store-release of extract_idx: its reads of the
+	 * slot come before our next writes to it. Read once, then checked.
+	 */
+	u64 extract = smp_load_acquire(&ring->control->extract_idx);
+
+	if (extract - ring->extract <= ring->insert - ring->extract)
+		ring->extract = extract;
+	else
+		ring->bad_extract++;
+
+	return ring->slots - (u32)(ring->insert - ring->extract);
+}
+
+/**
+ * perfctr_ring_slot() - where the next sample goes
+ * @ring: the ring; the caller made sure that a slot is free
+ *
+ * Returns: address of stride bytes that user space may change at any time.
+ */
+void *perfctr_ring_slot(struct perfctr_ring *ring)
+{
+	return ring->memory + (size_t)(ring->insert & (ring->slots - 1)) * ring->stride;
+}
+
+/**
+ * perfctr_ring_publish() - make the sample in perfctr_ring_slot() visible
+ * @ring: the ring
+ *
+ * Returns: number of unread samples, this one included.
+ */
+u32 perfctr_ring_publish(struct perfctr_ring *ring)
+{
+	ring->insert++;
+	/*
+	 * Pairs with user space's load-acquire of insert_idx: who sees the new
+	 * index sees the whole sample.
+	 */
+	smp_store_release(&ring->control->insert_idx, ring->insert);
+	return (u32)(ring->insert - ring->extract);
+}
+
+/**
+ * perfctr_ring_set_state() - tell user space what the session is doing
+ * @ring: the ring
+ * @state: enum drm_perfctr_ring_state
+ */
+void perfctr_ring_set_state(struct perfctr_ring *ring, u32 state)
+{
+	/* a reader that sees DEAD must also see the last insert_idx */
+	smp_store_release(&ring->control->state, state);
+}
+
+/**
+ * perfctr_ring_set_totals() - tell user space what was merged and lost so far
+ * @ring: the ring
+ * @merged_periods: total of the published samples
+ * @lost_ns: total of the published samples
+ */
+void perfctr_ring_set_totals(struct perfctr_ring *ring, u64 merged_periods, u64 lost_ns)
+{
+	WRITE_ONCE(ring->control->merged_periods, merged_periods);
+	WRITE_ONCE(ring->control->lost_ns, lost_ns);
+}

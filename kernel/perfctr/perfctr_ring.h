@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The ring of samples that user space maps. Pure code: also built natively by
+ * kernel/tests/native.
+ */
+#ifndef _PERFCTR_RING_H_
+#define _PERFCTR_RING_H_
+
+#include <linux/types.h>
+#include <drm/perfctr_drm.h>
+
+/**
+ * struct perfctr_ring - the kernel's view of a ring
+ *
+ * The indices here are the true ones; what lies in @control is for user space.
+ */
+struct perfctr_ring {
+	/** @memory: slot 0; written only, user space may change it at any time. */
+	void *memory;
+	/** @control: shared indices. */
+	struct drm_perfctr_ring_control *control;
+	/** @slots: power of two. */
+	u32 slots;
+	/** @stride: bytes between slots. */
+	u32 stride;
+	/** @insert: next sample to publish. */
+	u64 insert;
+	/** @extract: last accepted value of user space's index. */
+	u64 extract;
+	/** @bad_extract: impossible values that were ignored. */
+	u64 bad_extract;
+};
+
+void perfctr_ring_init(struct perfctr_ring *ring, void *memory,
+		       struct drm_perfctr_ring_control *control, u32 slots, u32 stride);
+u32 perfctr_ring_free(struct perfctr_ring *ring);
+void *perfctr_ring_slot(struct perfctr_ring *ring);
+u32 perfctr_ring_publish(struct perfctr_ring *ring);
+void perfctr_ring_set_state(struct perfctr_ring *ring, u32 state);
+void perfctr_ring_set_totals(struct perfctr_ring *ring, u64 merged_periods, u64 lost_ns);
+
+#endif /* _PERFCTR_RING_H_ */

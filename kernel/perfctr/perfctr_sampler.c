@@ -1,0 +1,816 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The sampler: collects from the sources, hands each session its share.
+ */
+#include <linux/eventfd.h>
+#include <linux/ktime.h>
+#include <linux/math64.h>
+#include <linux/sched.h>
+#include <linux/timekeeping.h>
+#include <drm/drm_managed.h>
+
+#include "compat.h"
+#include "perfctr_internal.h"
+
+/**
+ * DOC: sampling
+ *
+ * A source adds what the hardware counted to totals that only ever grow. A
+ * session remembers the totals of its last sample, its base, and publishes the
+ * difference::
+ *
+ *     totals of a counter   0----3-------9----12------20----->
+ *     collections           |    |       |     |       |
+ *     session A, periodic   S    +3      +6    +3      +8
+ *     session B, manual          S             +9      X +8
+ *
+ *     S: START takes the base      X: STOP publishes the rest
+ *
+ * So a session costs nothing while it is not due, another session's coming and
+ * going changes nothing for it, and the sum over its samples telescopes to
+ * (total at STOP) - (total at START): the law of conservation holds by
+ * construction, whatever was merged in between.
+ *
+ * A sample that is due while no slot is free is not published; pending_merged
+ * counts it and the next sample is STRETCHED by it. Its base was not touched.
+ *
+ * States, flags and valid masks are kept as traces (struct perfctr_trace), so
+ * they too are exact for every session's own span.
+ */
+
+/**
+ * DOC: locking
+ *
+ * &drm_perfctr.lock, the sampler lock, serialises everything: collections,
+ * START, STOP, SAMPLE, suspend, reset, unplug. It is held while a source waits
+ * for its hardware, which every source bounds; so a waiter waits for
+ * (waiters before it) x (bound) at worst, and interruptibly where it is an ioctl.
+ *
+ * Order: driver's locks around suspend and reset -> sampler lock -> locks of
+ * sources, perf's. A source's interrupt handler never takes the sampler lock.
+ * The hotplug callback only queues work, because creating a perf event under
+ * the sampler lock takes the CPU hotplug lock.
+ *
+ * The session table of a file is an xarray; a lookup takes a reference under
+ * its lock. A session enters the table when it is complete.
+ */
+
+/* the hardware cannot be asked: what a collection reports instead */
+static void source_report_all(struct drm_perfctr_source *source, u32 states, bool valid)
+{
+	unsigned int i;
+
+	for (i = 0; i < source->block_count; i++) {
+		const struct drm_perfctr_block_desc *desc = &source->blocks[i].desc;
+
+		drm_perfctr_block_report(source, i, states, valid ? desc->available : NULL);
+	}
+}
+
+static int source_collect(struct drm_perfctr *pc, struct drm_perfctr_source *source)
+{
+	struct perfctr_source_state *state = source->state;
+	struct drm_perfctr_collection c = { };
+	unsigned int i;
+	u64 now;
+	int ret = 0;
+
+	state->seq++;
+	if (state->running) {
+		ret = source->ops->collect(source, &c);
+		if (ret) {
+			source_report_all(source, DRM_PERFCTR_STATE_ERROR, false);
+			c.flags |= DRM_PERFCTR_SAMPLE_ERROR;
+		}
+	} else if (pc->suspended || pc->unplugged) {
+		/* without power nothing happens: zero is what was counted */
+		source_report_all(source, DRM_PERFCTR_STATE_OFF, true);
+	} else {
+		source_report_all(source, DRM_PERFCTR_STATE_ERROR, false);
+		c.flags |= DRM_PERFCTR_SAMPLE_ERROR;
+		ret = -EIO;
+	}
+
+	now = ktime_get_raw_ns();
+	if (!c.time_ns || c.time_ns > now || c.time_ns < state->time_ns)
+		c.time_ns = max(now, state->time_ns);
+
+	c.lost_ns += state->pending_lost_ns;
+	state->lost_ns += min(c.lost_ns, c.time_ns - state->time_ns);
+	state->pending_lost_ns = 0;
+	perfctr_trace_set(&state->flags, state->seq, c.flags | state->pending_flags);
+	state->pending_flags = 0;
+	state->time_ns = c.time_ns;
+	if (!ret)
+		state->good_ns = c.time_ns;
+	for (i = 0; i < DRM_PERFCTR_MAX_CLOCKS; i++)
+		pc->cycles[i] += c.clock_cycles[i];
+	return ret;
+}
+
+/* sources of @mask, each once */
+static int collect_sources(struct drm_perfctr *pc, unsigned long mask)
+{
+	unsigned int id;
+	int ret = 0;
+
+	for_each_set_bit(id, &mask, PERFCTR_MAX_SOURCES) {
+		int err = source_collect(pc, pc->sources[id]);
+
+		if (err && !ret)
+			ret = err;
+	}
+	return ret;
+}
+
+static unsigned long session_sources(const struct drm_perfctr_session *session)
+{
+	unsigned long mask = 0;
+	unsigned int i;
+
+	for (i = 0; i < session->source_count; i++)
+		mask |= BIT(session->sources[i].source->id);
+	return mask;
+}
+
+static void collect_pmu(struct drm_perfctr_session *session)
+{
+	unsigned int i;
+
+	if (!session->has_pmu)
+		return;
+	for (i = 0; i < session->view_count; i++)
+		if (session->views[i].pmu)
+			perfctr_pmu_collect(session->pc, session->views[i].pmu);
+}
+
+/**
+ * perfctr_sampler_collect() - bring everything that a session counts up to now
+ * @pc: the device
+ * @session: the session
+ *
+ * Returns: 0 or the first error of a source; the others were read all the same.
+ */
+int perfctr_sampler_collect(struct drm_perfctr *pc, struct drm_perfctr_session *session)
+{
+	int ret;
+
+	lockdep_assert_held(&pc->lock);
+	ret = collect_sources(pc, session_sources(session));
+	collect_pmu(session);
+	return ret;
+}
+
+/**
+ * perfctr_sampler_collect_final() - collect for the last sample of a span
+ * @pc: the device
+ * @session: the session
+ *
+ * What a source does not give now comes too late for this session, and is lost
+ * for it.
+ */
+void perfctr_sampler_collect_final(struct drm_perfctr *pc, struct drm_perfctr_session *session)
+{
+	unsigned int i;
+
+	if (!perfctr_sampler_collect(pc, session))
+		return;
+	for (i = 0; i < session->source_count; i++) {
+		const struct perfctr_source_state *state = session->sources[i].source->state;
+
+		session->unread_ns = max(session->unread_ns, state->time_ns - state->good_ns);
+	}
+}
+
+/* the latest capture time of a session's blocks */
+static u64 session_time(struct drm_perfctr_session *session)
+{
+	u64 time_ns = 0;
+	unsigned int i;
+
+	for (i = 0; i < session->source_count; i++)
+		time_ns = max(time_ns, session->sources[i].source->state->time_ns);
+	if (session->has_pmu)
+		for (i = 0; i < session->view_count; i++)
+			if (session->views[i].pmu)
+				time_ns = max(time_ns, session->views[i].pmu->time_ns);
+	return time_ns;
+}
+
+static u64 view_cycles(const struct drm_perfctr *pc, const struct perfctr_view *view)
+{
+	u8 clock = view->block->desc.clock;
+
+	return clock < DRM_PERFCTR_MAX_CLOCKS ? pc->cycles[clock] : 0;
+}
+
+static void rebase_sources(struct drm_perfctr_session *session)
+{
+	unsigned int i;
+
+	for (i = 0; i < session->source_count; i++) {
+		struct perfctr_source_view *sv = &session->sources[i];
+
+		sv->base_seq = sv->source->state->seq;
+		sv->base_lost_ns = sv->source->state->lost_ns;
+	}
+}
+
+/**
+ * perfctr_sampler_baseline() - begin a span: what was counted so far is not published
+ * @session: the session, just collected
+ */
+void perfctr_sampler_baseline(struct drm_perfctr_session *session)
+{
+	struct drm_perfctr *pc = session->pc;
+	unsigned int i;
+
+	lockdep_assert_held(&pc->lock);
+	for (i = 0; i < session->view_count; i++) {
+		struct perfctr_view *view = &session->views[i];
+
+		if (view->pmu) {
+			u32 size = view->pmu->count * sizeof(u64);
+
+			memcpy(view->base, view->pmu->totals, size);
+			memcpy(view->pmu->base_enabled, view->pmu->enabled, size);
+			memcpy(view->pmu->base_running, view->pmu->running, size);
+			view->pmu->states = 0;
+			continue;
+		}
+		perfctr_counters_rebase(view->base, view->totals, view->mask);
+		view->base_cycles = view_cycles(pc, view);
+	}
+	rebase_sources(session);
+	session->end_ns = session_time(session);
+	session->pending_merged = 0;
+}
+
+/**
+ * perfctr_sampler_has_room() - may a sample be published that is not the final one?
+ * @session: the session
+ *
+ * One slot is kept for STOP.
+ *
+ * Returns: true if two slots are free.
+ */
+bool perfctr_sampler_has_room(struct drm_perfctr_session *session)
+{
+	return perfctr_ring_free(&session->ring) >= 2;
+}
+
+/**
+ * perfctr_sampler_wake() - tell user space that there is something to read
+ * @session: the session
+ */
+void perfctr_sampler_wake(struct drm_perfctr_session *session)
+{
+	if (!session->eventfd)
+		return;
+	session->totals.wakeups++;
+	perfctr_eventfd_signal(session->eventfd);
+}
+
+static void publish_view(struct drm_perfctr_session *session, struct perfctr_view *view,
+			 void **at, u64 end_ns, u32 *states)
+{
+	struct drm_perfctr *pc = session->pc;
+	struct perfctr_source_view *sv;
+	struct perfctr_span span;
+	u64 cycles;
+
+	if (view->pmu) {
+		*at = perfctr_layout_pmu_block(*at, view, end_ns, states);
+		return;
+	}
+
+	sv = &session->sources[view->source];
+	cycles = view_cycles(pc, view);
+	span.states = perfctr_trace_since(&view->block->states, sv->base_seq);
+	span.valid = perfctr_trace_since(&view->block->valid[view->section], sv->base_seq);
+	span.clock_cycles = cycles - view->base_cycles;
+	span.capture_ns = sv->source->state->time_ns - end_ns;
+	view->base_cycles = cycles;
+	*states |= span.states;
+	*at = perfctr_layout_block(*at, view, &span);
+}
+
+/**
+ * perfctr_sampler_publish() - publish what a session counted since its last sample
+ * @session: the session, just collected, with a free slot
+ * @flags: DRM_PERFCTR_SAMPLE_* that say why
+ * @user_data: for the header
+ */
+void perfctr_sampler_publish(struct drm_perfctr_session *session, u32 flags, u64 user_data)
+{
+	struct drm_perfctr_sample_header header = {
+		.size = session->sample_size,
+		.header_size = sizeof(header),
+		.block_count = session->view_count,
+		.seq = session->ring.insert,
+		.start_ns = session->end_ns,
+		.end_ns = max(session_time(session), session->end_ns),
+		.user_data = user_data,
+	};
+	void *slot = perfctr_ring_slot(&session->ring);
+	void *at = slot + sizeof(header);
+	u32 unread, states = 0;
+	unsigned int i;
+
+	lockdep_assert_held(&session->pc->lock);
+
+	for (i = 0; i < session->source_count; i++) {
+		struct perfctr_source_view *sv = &session->sources[i];
+		struct perfctr_source_state *state = sv->source->state;
+
+		flags |= perfctr_trace_since(&state->flags, sv->base_seq);
+		header.lost_ns = max(header.lost_ns, state->lost_ns - sv->base_lost_ns);
+	}
+	for (i = 0; i < session->view_count; i++)
+		publish_view(session, &session->views[i], &at, header.end_ns, &states);
+	rebase_sources(session);
+	header.lost_ns = max(header.lost_ns, session->unread_ns);
+	session->unread_ns = 0;
+
+	header.merged_periods = min_t(u64, session->pending_merged, U32_MAX);
+	session->pending_merged -= header.merged_periods;
+	if (header.merged_periods)
+		flags |= DRM_PERFCTR_SAMPLE_STRETCHED;
+	if (states & DRM_PERFCTR_STATE_MULTIPLEXED)
+		flags |= DRM_PERFCTR_SAMPLE_MULTIPLEXED;
+	header.flags = flags;
+	perfctr_layout_header(slot, &header);
+
+	session->end_ns = header.end_ns;
+	session->totals.merged_periods += header.merged_periods;
+	session->totals.lost_ns += header.lost_ns;
+	session->totals.errors += !!(flags & DRM_PERFCTR_SAMPLE_ERROR);
+	session->totals.overflows += !!(flags & DRM_PERFCTR_SAMPLE_OVERFLOW);
+	session->totals.resets += !!(flags & DRM_PERFCTR_SAMPLE_RESET);
+	perfctr_ring_set_totals(&session->ring, session->totals.merged_periods,
+				session->totals.lost_ns);
+
+	unread = perfctr_ring_publish(&session->ring);
+	if (unread >= session->watermark || (flags & DRM_PERFCTR_SAMPLE_FINAL))
+		perfctr_sampler_wake(session);
+}
+
+static int source_start(struct drm_perfctr *pc, struct drm_perfctr_source *source)
+{
+	int ret;
+
+	if (source->state->running || pc->suspended || pc->resetting || pc->unplugged)
+		return 0;
+	ret = source->ops->start(source, pc->set_users ? pc->set : DRM_PERFCTR_SET_PRIMARY);
+	if (!ret)
+		source->state->running = true;
+	return ret;
+}
+
+static void source_stop(struct drm_perfctr_source *source)
+{
+	if (!source->state->running)
+		return;
+	source->ops->stop(source);
+	source->state->running = false;
+}
+
+/**
+ * perfctr_sampler_attach() - have everything count that a session needs
+ * @session: the session
+ *
+ * Returns: 0 or the error of the source that could not be started; nothing has
+ * changed then.
+ */
+int perfctr_sampler_attach(struct drm_perfctr_session *session)
+{
+	struct drm_perfctr *pc = session->pc;
+	unsigned int i;
+	int ret;
+
+	lockdep_assert_held(&pc->lock);
+	for (i = 0; i < session->source_count; i++) {
+		struct drm_perfctr_source *source = session->sources[i].source;
+
+		ret = source_start(pc, source);
+		if (ret) {
+			drm_dbg(pc->drm, "perfctr: %s did not start: %d\n", source->name, ret);
+			goto undo;
+		}
+		source->state->users++;
+	}
+	for (i = 0; i < session->view_count; i++)
+		if (session->views[i].pmu)
+			perfctr_pmu_enable(session->views[i].pmu);
+	return 0;
+
+undo:
+	while (i--) {
+		struct drm_perfctr_source *source = session->sources[i].source;
+
+		if (!--source->state->users)
+			source_stop(source);
+	}
+	return ret;
+}
+
+/**
+ * perfctr_sampler_detach() - undo perfctr_sampler_attach()
+ * @session: the session
+ */
+void perfctr_sampler_detach(struct drm_perfctr_session *session)
+{
+	unsigned int i;
+
+	lockdep_assert_held(&session->pc->lock);
+	for (i = 0; i < session->view_count; i++)
+		if (session->views[i].pmu)
+			perfctr_pmu_disable(session->views[i].pmu);
+	for (i = 0; i < session->source_count; i++) {
+		struct drm_perfctr_source *source = session->sources[i].source;
+
+		if (!--source->state->users)
+			source_stop(source);
+	}
+}
+
+/* when a source must be read lest a hardware counter wraps; KTIME_MAX: never */
+static ktime_t source_deadline(const struct drm_perfctr_source *source)
+{
+	u64 now_raw, age;
+
+	if (!source->state->running || !source->max_interval_ns)
+		return KTIME_MAX;
+	now_raw = ktime_get_raw_ns();
+	age = now_raw - min(now_raw, source->state->time_ns);
+	/* half the interval: the worker may come late */
+	return ktime_add_ns(ktime_get(), source->max_interval_ns / 2 -
+			    min(age, source->max_interval_ns / 2));
+}
+
+/**
+ * perfctr_sampler_arm() - set the timer to the next thing that is due
+ * @pc: the device
+ */
+void perfctr_sampler_arm(struct drm_perfctr *pc)
+{
+	struct drm_perfctr_session *session;
+	ktime_t next = KTIME_MAX;
+	unsigned int i;
+
+	lockdep_assert_held(&pc->lock);
+	list_for_each_entry(session, &pc->active, node) {
+		ktime_t due;
+
+		if (!session->period_ns)
+			continue;
+		/* many sessions with unequal periods must not add up to a storm */
+		due = max_t(ktime_t, session->due,
+			    ktime_add_ns(pc->last_tick, session->min_gap_ns));
+		next = min_t(ktime_t, next, due);
+	}
+	if (!pc->suspended && !pc->unplugged)
+		for (i = 0; i < pc->source_count; i++)
+			next = min(next, source_deadline(pc->sources[i]));
+
+	if (next == KTIME_MAX)
+		hrtimer_cancel(&pc->timer);
+	else
+		hrtimer_start(&pc->timer, next, HRTIMER_MODE_ABS);
+}
+
+/* a periodic session whose time has come: count its periods, see if there is room */
+static bool session_due(struct drm_perfctr_session *session, ktime_t now)
+{
+	u64 missed;
+
+	if (!session->period_ns || ktime_before(now, session->due))
+		return false;
+
+	missed = div64_u64(ktime_to_ns(ktime_sub(now, session->due)), session->period_ns);
+	session->due = ktime_add_ns(session->due, (missed + 1) * session->period_ns);
+	if (perfctr_sampler_has_room(session)) {
+		session->pending_merged += missed;
+		return true;
+	}
+	session->pending_merged += missed + 1;
+	return false;
+}
+
+static void perfctr_tick(struct kthread_work *work)
+{
+	struct drm_perfctr *pc = container_of(work, struct drm_perfctr, tick_work);
+	struct drm_perfctr_session *session, *next;
+	unsigned long sources = 0;
+	unsigned int i;
+	LIST_HEAD(due);
+	ktime_t now;
+
+	mutex_lock(&pc->lock);
+	now = ktime_get();
+	pc->last_tick = now;
+	list_for_each_entry_safe(session, next, &pc->active, node) {
+		if (!session_due(session, now))
+			continue;
+		sources |= session_sources(session);
+		list_move_tail(&session->node, &due);
+	}
+	for (i = 0; i < pc->source_count; i++)
+		if (ktime_compare(source_deadline(pc->sources[i]), now) <= 0)
+			sources |= BIT(i);
+
+	collect_sources(pc, sources);
+	list_for_each_entry(session, &due, node) {
+		collect_pmu(session);
+		perfctr_sampler_publish(session, DRM_PERFCTR_SAMPLE_PERIODIC, session->user_data);
+	}
+	list_splice_tail(&due, &pc->active);
+	perfctr_sampler_arm(pc);
+	mutex_unlock(&pc->lock);
+}
+
+/* the hardware took a sample by itself, or its buffer fills up */
+static void perfctr_event(struct kthread_work *work)
+{
+	struct drm_perfctr *pc = container_of(work, struct drm_perfctr, event_work);
+	struct drm_perfctr_session *session;
+	unsigned long sources = 0;
+	unsigned int i;
+
+	mutex_lock(&pc->lock);
+	for (i = 0; i < pc->source_count; i++)
+		if (pc->sources[i]->state->running)
+			sources |= BIT(i);
+	collect_sources(pc, sources);
+
+	list_for_each_entry(session, &pc->active, node) {
+		if (!(session->flags & DRM_PERFCTR_SETUP_AUTOMATIC))
+			continue;
+		if (!perfctr_sampler_has_room(session)) {
+			session->pending_merged++;
+			continue;
+		}
+		collect_pmu(session);
+		perfctr_sampler_publish(session, DRM_PERFCTR_SAMPLE_AUTOMATIC,
+					session->user_data);
+	}
+	perfctr_sampler_arm(pc);
+	mutex_unlock(&pc->lock);
+}
+
+static void perfctr_hotplug(struct kthread_work *work)
+{
+	struct drm_perfctr *pc = container_of(work, struct drm_perfctr, hotplug_work);
+	struct drm_perfctr_session *session;
+	unsigned int i;
+
+	mutex_lock(&pc->lock);
+	list_for_each_entry(session, &pc->active, node)
+		for (i = 0; session->has_pmu && i < session->view_count; i++)
+			if (session->views[i].pmu)
+				perfctr_pmu_follow_cpus(pc, session->views[i].pmu);
+	mutex_unlock(&pc->lock);
+}
+
+static enum hrtimer_restart perfctr_timer(struct hrtimer *timer)
+{
+	struct drm_perfctr *pc = container_of(timer, struct drm_perfctr, timer);
+
+	kthread_queue_work(pc->worker, &pc->tick_work);
+	return HRTIMER_NORESTART;
+}
+
+/**
+ * drm_perfctr_source_event() - the hardware has something to say by itself
+ * @source: the source
+ *
+ * For samples that the hardware took without being asked (power transitions,
+ * protected mode) and for buffers that fill up: has the core collect soon.
+ * Any context.
+ */
+void drm_perfctr_source_event(struct drm_perfctr_source *source)
+{
+	kthread_queue_work(source->pc->worker, &source->pc->event_work);
+}
+EXPORT_SYMBOL_GPL(drm_perfctr_source_event);
+
+/**
+ * drm_perfctr_block_totals() - totals that a source adds to
+ * @source: the source, in its collect
+ * @block: index in the source's descs
+ *
+ * Returns: one u64 for each of the block's counters.
+ */
+u64 *drm_perfctr_block_totals(struct drm_perfctr_source *source, unsigned int block)
+{
+	return source->blocks[block].totals;
+}
+EXPORT_SYMBOL_GPL(drm_perfctr_block_totals);
+
+/**
+ * drm_perfctr_block_report() - how a block fared since the last collection
+ * @source: the source, in its collect
+ * @block: index in the source's descs
+ * @states: enum drm_perfctr_block_states
+ * @valid: counters that were measured, one mask for each 64; NULL: none
+ *
+ * To be called for every block in every successful collection, once.
+ */
+void drm_perfctr_block_report(struct drm_perfctr_source *source, unsigned int block,
+			      u32 states, const u64 *valid)
+{
+	struct drm_perfctr_block *b = &source->blocks[block];
+	u64 seq = source->state->seq;
+	unsigned int i;
+
+	perfctr_trace_set(&b->states, seq, states);
+	for (i = 0; i < perfctr_block_sections(&b->desc); i++)
+		perfctr_trace_set(&b->valid[i], seq, valid ? valid[i] & b->desc.available[i] : 0);
+}
+EXPORT_SYMBOL_GPL(drm_perfctr_block_report);
+
+/**
+ * drm_perfctr_suspend() - the hardware is about to lose power
+ * @pc: the counters
+ *
+ * Call while it still answers. Active sessions stay active; their samples say
+ * so and go on after drm_perfctr_resume().
+ */
+void drm_perfctr_suspend(struct drm_perfctr *pc)
+{
+	unsigned int i;
+
+	mutex_lock(&pc->lock);
+	if (!pc->suspended && !pc->unplugged) {
+		for (i = 0; i < pc->source_count; i++) {
+			struct drm_perfctr_source *source = pc->sources[i];
+
+			if (!source->state->running)
+				continue;
+			source_collect(pc, source);
+			source_stop(source);
+			source->state->pending_flags |= DRM_PERFCTR_SAMPLE_SUSPENDED;
+		}
+		pc->suspended = true;
+	}
+	mutex_unlock(&pc->lock);
+}
+EXPORT_SYMBOL_GPL(drm_perfctr_suspend);
+
+/* sources that active sessions need; what fails is flagged at each collection */
+static void restart_sources(struct drm_perfctr *pc)
+{
+	unsigned int i;
+
+	for (i = 0; i < pc->source_count; i++) {
+		struct drm_perfctr_source *source = pc->sources[i];
+		int ret;
+
+		if (!source->state->users)
+			continue;
+		ret = source_start(pc, source);
+		if (ret)
+			drm_dbg(pc->drm, "perfctr: %s did not restart: %d\n", source->name, ret);
+	}
+	perfctr_sampler_arm(pc);
+}
+
+/**
+ * drm_perfctr_resume() - the hardware has power again
+ * @pc: the counters
+ */
+void drm_perfctr_resume(struct drm_perfctr *pc)
+{
+	mutex_lock(&pc->lock);
+	if (pc->suspended) {
+		pc->suspended = false;
+		restart_sources(pc);
+	}
+	mutex_unlock(&pc->lock);
+}
+EXPORT_SYMBOL_GPL(drm_perfctr_resume);
+
+/**
+ * drm_perfctr_pre_reset() - the hardware is about to be reset
+ * @pc: the counters
+ *
+ * What it counted since the last collection is lost, as it may not answer any
+ * more; the samples say so.
+ */
+void drm_perfctr_pre_reset(struct drm_perfctr *pc)
+{
+	unsigned int i;
+
+	mutex_lock(&pc->lock);
+	pc->resetting = true;
+	for (i = 0; i < pc->source_count; i++) {
+		struct drm_perfctr_source *source = pc->sources[i];
+
+		if (!source->state->running)
+			continue;
+		if (source->ops->reset)
+			source->ops->reset(source);
+		source->state->running = false;
+		source->state->pending_flags |= DRM_PERFCTR_SAMPLE_RESET;
+		/* at most the whole time; clamped to the span at the next collection */
+		source->state->pending_lost_ns = U64_MAX / 2;
+	}
+	mutex_unlock(&pc->lock);
+}
+EXPORT_SYMBOL_GPL(drm_perfctr_pre_reset);
+
+/**
+ * drm_perfctr_post_reset() - the hardware works again
+ * @pc: the counters
+ */
+void drm_perfctr_post_reset(struct drm_perfctr *pc)
+{
+	unsigned int i;
+
+	mutex_lock(&pc->lock);
+	pc->resetting = false;
+	if (!pc->unplugged) {
+		restart_sources(pc);
+		for (i = 0; i < pc->source_count; i++) {
+			struct drm_perfctr_source *source = pc->sources[i];
+
+			/* ends the lost time here, not at the next sample */
+			if (source->state->pending_lost_ns && source->state->users)
+				source_collect(pc, source);
+		}
+	}
+	mutex_unlock(&pc->lock);
+}
+EXPORT_SYMBOL_GPL(drm_perfctr_post_reset);
+
+/**
+ * drm_perfctr_unplug() - the hardware is gone or about to go
+ * @pc: the counters
+ *
+ * Ends every active session with a final sample. Nothing touches the hardware
+ * after this returned. Call before drm_dev_unplug().
+ */
+void drm_perfctr_unplug(struct drm_perfctr *pc)
+{
+	struct drm_perfctr_session *session, *next;
+	unsigned int i;
+
+	mutex_lock(&pc->lock);
+	for (i = 0; i < pc->source_count; i++)
+		if (pc->sources[i]->state->running)
+			source_collect(pc, pc->sources[i]);
+
+	list_for_each_entry_safe(session, next, &pc->active, node) {
+		list_del_init(&session->node);
+		collect_pmu(session);
+		perfctr_sampler_publish(session, DRM_PERFCTR_SAMPLE_FINAL |
+					DRM_PERFCTR_SAMPLE_UNPLUGGED, session->user_data);
+		session->active = false;
+		perfctr_sampler_detach(session);
+	}
+	list_for_each_entry(session, &pc->all, all_node) {
+		session->dead = true;
+		perfctr_ring_set_state(&session->ring, DRM_PERFCTR_RING_DEAD);
+		perfctr_sampler_wake(session);
+	}
+	pc->unplugged = true;
+	hrtimer_cancel(&pc->timer);
+	mutex_unlock(&pc->lock);
+
+	kthread_flush_worker(pc->worker);
+}
+EXPORT_SYMBOL_GPL(drm_perfctr_unplug);
+
+/**
+ * perfctr_sampler_init() - create the sampler of a device
+ * @pc: the device
+ *
+ * Returns: 0 or a negative errno.
+ */
+int perfctr_sampler_init(struct drm_perfctr *pc)
+{
+	struct kthread_worker *worker;
+
+	worker = kthread_create_worker(0, "perfctr/%s", dev_name(pc->drm->dev));
+	if (IS_ERR(worker))
+		return PTR_ERR(worker);
+	/* a late sample is a stretched one: run before ordinary work */
+	sched_set_fifo_low(worker->task);
+
+	pc->worker = worker;
+	kthread_init_work(&pc->tick_work, perfctr_tick);
+	kthread_init_work(&pc->event_work, perfctr_event);
+	kthread_init_work(&pc->hotplug_work, perfctr_hotplug);
+	perfctr_hrtimer_setup(&pc->timer, perfctr_timer, CLOCK_MONOTONIC, HRTIMER_MODE_ABS);
+	return 0;
+}
+
+/**
+ * perfctr_sampler_fini() - undo perfctr_sampler_init()
+ * @pc: the device, without active sessions
+ */
+void perfctr_sampler_fini(struct drm_perfctr *pc)
+{
+	hrtimer_cancel(&pc->timer);
+	kthread_destroy_worker(pc->worker);
+}

@@ -1,0 +1,716 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Sessions: from SETUP to TEARDOWN.
+ */
+#include <linux/eventfd.h>
+#include <linux/iosys-map.h>
+#include <linux/log2.h>
+#include <linux/overflow.h>
+#include <linux/slab.h>
+#include <drm/drm_file.h>
+#include <drm/drm_gem.h>
+
+#include "compat.h"
+#include "perfctr_internal.h"
+
+/**
+ * DOC: life of a session
+ *
+ * ::
+ *
+ *     SETUP --> stopped --START--> active --STOP--> stopped --> TEARDOWN
+ *                  ^                 |                 |
+ *                  |                 | unplug          |
+ *                  +-----START-------|-----------------+
+ *                                    v
+ *                                   dead
+ *
+ * TEARDOWN and closing the file work in every state. The memory of a session
+ * stays until the last reference is gone: a job that carries a SAMPLE holds one
+ * and finds the session dead.
+ */
+
+#define for_each_block(pc, s, b, block) \
+	for ((s) = 0; (s) < (pc)->source_count; (s)++) \
+		for ((b) = 0, (block) = (pc)->sources[s]->blocks; \
+		     (b) < (pc)->sources[s]->block_count; (b)++, (block)++)
+
+static bool already_viewed(const struct drm_perfctr_session *session,
+			   const struct drm_perfctr_block *block, u16 section)
+{
+	unsigned int i;
+
+	for (i = 0; i < session->view_count; i++)
+		if (session->views[i].block == block && session->views[i].section == section)
+			return true;
+	return false;
+}
+
+static unsigned int session_source(struct drm_perfctr_session *session,
+				   struct drm_perfctr_source *source)
+{
+	unsigned int i;
+
+	for (i = 0; i < session->source_count; i++)
+		if (session->sources[i].source == source)
+			return i;
+	session->sources[i].source = source;
+	session->source_count++;
+	return i;
+}
+
+/* append the block to the session, or say why not */
+static int view_block(struct drm_perfctr_session *session, struct drm_perfctr_block *block,
+		      const struct drm_perfctr_block_request *request)
+{
+	struct drm_perfctr *pc = session->pc;
+	u64 available = block->desc.available[request->section];
+	struct perfctr_view *view = &session->views[session->view_count];
+	u64 mask = request->mask;
+
+	if (request->flags & DRM_PERFCTR_REQUEST_AVAILABLE)
+		mask &= available;
+	if (mask & ~available)
+		return perfctr_reject(pc, EINVAL, "block %u:%u has no counters 0x%llx in section %u",
+				      block->desc.type, block->desc.index, mask & ~available,
+				      request->section);
+	if (!mask)
+		return 0;
+	if (!(block->desc.sets & BIT(request->set)))
+		return perfctr_reject(pc, EOPNOTSUPP, "block %u:%u has no set %u",
+				      block->desc.type, block->desc.index, request->set);
+	if (already_viewed(session, block, request->section))
+		return perfctr_reject(pc, EEXIST, "block %u:%u section %u requested twice",
+				      block->desc.type, block->desc.index, request->section);
+
+	view->block = block;
+	view->mask = mask;
+	view->section = request->section;
+	view->set = request->set;
+	view->totals = block->totals + request->section * DRM_PERFCTR_SECTION_COUNTERS;
+	view->source = session_source(session, block->source);
+	session->view_count++;
+	return 0;
+}
+
+static bool request_matches(const struct drm_perfctr_block_request *request,
+			    const struct drm_perfctr_block *block)
+{
+	if (block->desc.type != request->type)
+		return false;
+	if (request->index == DRM_PERFCTR_INDEX_ALL)
+		return request->section < perfctr_block_sections(&block->desc);
+	return block->desc.index == request->index;
+}
+
+static int view_source_blocks(struct drm_perfctr_session *session,
+			      const struct drm_perfctr_block_request *request)
+{
+	struct drm_perfctr *pc = session->pc;
+	struct drm_perfctr_block *block;
+	bool found = false;
+	unsigned int s, b;
+	int ret;
+
+	for_each_block(pc, s, b, block) {
+		if (!request_matches(request, block))
+			continue;
+		if (request->section >= perfctr_block_sections(&block->desc))
+			return perfctr_reject(pc, ENXIO, "block %u:%u has no section %u",
+					      request->type, request->index, request->section);
+		found = true;
+		ret = view_block(session, block, request);
+		if (ret)
+			return ret;
+	}
+	if (!found)
+		return perfctr_reject(pc, ENXIO, "no block of type %u index %u section %u",
+				      request->type, request->index, request->section);
+	return 0;
+}
+
+static int view_pmu(struct drm_perfctr_session *session,
+		    const struct drm_perfctr_block_request *request)
+{
+	struct drm_perfctr *pc = session->pc;
+	struct perfctr_view *view = &session->views[session->view_count];
+	unsigned int i;
+	int ret;
+
+	for (i = 0; i < session->view_count; i++)
+		if (session->views[i].pmu && session->views[i].pmu->type == request->type &&
+		    session->views[i].pmu->index == request->index)
+			return perfctr_reject(pc, EEXIST, "block %u:%u requested twice",
+					      request->type, request->index);
+
+	ret = perfctr_pmu_create(pc, request, &view->pmu);
+	if (ret)
+		return ret;
+	view->mask = request->mask;
+	view->totals = view->pmu->totals;
+	session->has_pmu = true;
+	session->view_count++;
+	return 0;
+}
+
+/* upper bound of the views that the requests can give */
+static unsigned int count_views(struct drm_perfctr *pc, const struct drm_perfctr_setup *setup,
+				const struct drm_perfctr_block_request *requests)
+{
+	unsigned int i, s, b, count = 0;
+	struct drm_perfctr_block *block;
+
+	for (i = 0; i < setup->request_count; i++) {
+		if (perfctr_type_is_pmu(requests[i].type)) {
+			count++;
+			continue;
+		}
+		for_each_block(pc, s, b, block)
+			count += request_matches(&requests[i], block);
+	}
+	return count;
+}
+
+static int alloc_bases(struct drm_perfctr_session *session)
+{
+	unsigned int i, counters = 0;
+	u64 *bases;
+
+	for (i = 0; i < session->view_count; i++)
+		counters += hweight64(session->views[i].mask);
+	bases = kvcalloc(counters, sizeof(*bases), GFP_KERNEL_ACCOUNT);
+	if (!bases)
+		return -ENOMEM;
+	session->bases = bases;
+	for (i = 0; i < session->view_count; i++) {
+		session->views[i].base = bases;
+		bases += hweight64(session->views[i].mask);
+	}
+	return 0;
+}
+
+static int build_views(struct drm_perfctr_session *session, const struct drm_perfctr_setup *setup,
+		       const struct drm_perfctr_block_request *requests)
+{
+	struct drm_perfctr *pc = session->pc;
+	unsigned int i, max_views;
+	int ret;
+
+	max_views = count_views(pc, setup, requests);
+	if (max_views > PERFCTR_MAX_BLOCKS)
+		return perfctr_reject(pc, E2BIG, "requests: %u blocks", max_views);
+	session->views = kvcalloc(max_views ?: 1, sizeof(*session->views), GFP_KERNEL_ACCOUNT);
+	if (!session->views)
+		return -ENOMEM;
+
+	for (i = 0; i < setup->request_count; i++) {
+		if (perfctr_type_is_pmu(requests[i].type))
+			ret = view_pmu(session, &requests[i]);
+		else
+			ret = view_source_blocks(session, &requests[i]);
+		if (ret)
+			return ret;
+	}
+	if (!session->view_count)
+		return perfctr_reject(pc, EINVAL, "requests: no counter of any block is left");
+	return alloc_bases(session);
+}
+
+static int size_samples(struct drm_perfctr_session *session, struct drm_perfctr_setup *setup)
+{
+	struct drm_perfctr *pc = session->pc;
+	u64 size = sizeof(struct drm_perfctr_sample_header);
+	u64 stride, ring_bytes;
+	unsigned int i;
+
+	for (i = 0; i < session->view_count; i++)
+		size += perfctr_view_size(&session->views[i]);
+	stride = ALIGN(size, DRM_PERFCTR_SLOT_ALIGN);
+	ring_bytes = stride * setup->slots;
+	if (ring_bytes > PERFCTR_MAX_RING_BYTES)
+		return perfctr_reject(pc, ERANGE, "slots: %u of %llu bytes are more than %llu bytes",
+				      setup->slots, stride, PERFCTR_MAX_RING_BYTES);
+
+	session->sample_size = size;
+	setup->sample_size = size;
+	setup->slot_stride = stride;
+	setup->ring_bytes = ring_bytes;
+	setup->block_count = session->view_count;
+	return 0;
+}
+
+/* a buffer of plain memory that holds bytes at offset, mapped */
+static int map_buffer(struct drm_perfctr *pc, struct drm_file *file, const char *what,
+		      u32 handle, u64 offset, u64 bytes,
+		      struct drm_gem_object **out_bo, void **out_vaddr)
+{
+	struct drm_gem_object *bo;
+	struct iosys_map map;
+	u64 end;
+	int ret;
+
+	bo = drm_gem_object_lookup(file, handle);
+	if (!bo)
+		return perfctr_reject(pc, ENOENT, "%s_handle: no buffer %u", what, handle);
+
+	/* the exporter of an imported buffer may move or revoke it under us */
+	if (bo->import_attach) {
+		ret = perfctr_reject(pc, EOPNOTSUPP, "%s_handle: buffer is imported", what);
+		goto err_put;
+	}
+	if (check_add_overflow(offset, bytes, &end) || end > bo->size) {
+		ret = perfctr_reject(pc, ENOSPC, "%s_offset: %llu + %llu bytes do not fit %zu",
+				     what, offset, bytes, bo->size);
+		goto err_put;
+	}
+	ret = perfctr_gem_vmap(bo, &map);
+	if (ret) {
+		drm_dbg(pc->drm, "perfctr: %s_handle: mapping failed: %d\n", what, ret);
+		goto err_put;
+	}
+	if (map.is_iomem) {
+		ret = perfctr_reject(pc, EOPNOTSUPP, "%s_handle: not plain memory", what);
+		goto err_vunmap;
+	}
+
+	*out_bo = bo;
+	*out_vaddr = map.vaddr;
+	return 0;
+
+err_vunmap:
+	perfctr_gem_vunmap(bo, &map);
+err_put:
+	drm_gem_object_put(bo);
+	return ret;
+}
+
+static void unmap_buffer(struct drm_gem_object *bo, void *vaddr)
+{
+	struct iosys_map map;
+
+	if (!bo)
+		return;
+	iosys_map_set_vaddr(&map, vaddr);
+	perfctr_gem_vunmap(bo, &map);
+	drm_gem_object_put(bo);
+}
+
+static int map_ring(struct drm_perfctr_session *session, const struct drm_perfctr_setup *setup,
+		    struct drm_file *file)
+{
+	struct drm_perfctr *pc = session->pc;
+	int ret;
+
+	ret = map_buffer(pc, file, "ring", setup->ring_handle, setup->ring_offset,
+			 setup->ring_bytes, &session->ring_bo, &session->ring_vaddr);
+	if (ret)
+		return ret;
+	ret = map_buffer(pc, file, "control", setup->control_handle, setup->control_offset,
+			 sizeof(struct drm_perfctr_ring_control),
+			 &session->control_bo, &session->control_vaddr);
+	if (ret)
+		return ret;
+
+	if (setup->eventfd >= 0) {
+		struct eventfd_ctx *eventfd = eventfd_ctx_fdget(setup->eventfd);
+
+		if (IS_ERR(eventfd))
+			return perfctr_reject(pc, -PTR_ERR(eventfd), "eventfd: %d is none",
+					      setup->eventfd);
+		session->eventfd = eventfd;
+	}
+	perfctr_ring_init(&session->ring, session->ring_vaddr + setup->ring_offset,
+			  session->control_vaddr + setup->control_offset,
+			  setup->slots, setup->slot_stride);
+	return 0;
+}
+
+static int check_set(struct drm_perfctr *pc, u8 set)
+{
+	if (pc->set_users && pc->set != set)
+		return perfctr_reject(pc, EBUSY, "set %u: set %u is in use", set, pc->set);
+	return 0;
+}
+
+/* the point of no return: the device knows the session */
+static int register_session(struct drm_perfctr_session *session, bool test_only)
+{
+	struct drm_perfctr *pc = session->pc;
+	int ret = 0;
+
+	mutex_lock(&pc->lock);
+	if (pc->unplugged)
+		ret = -ENODEV;
+	else if (session->source_count)
+		ret = check_set(pc, session->set);
+	if (!ret && pc->sessions >= PERFCTR_MAX_SESSIONS_DEVICE)
+		ret = perfctr_reject(pc, ENFILE, "%u sessions on this device", pc->sessions);
+	if (!ret && !test_only) {
+		if (session->source_count) {
+			session->holds_set = true;
+			pc->set_users++;
+			pc->set = session->set;
+		}
+		pc->sessions++;
+		list_add_tail(&session->all_node, &pc->all);
+	}
+	mutex_unlock(&pc->lock);
+	return ret;
+}
+
+static void session_free(struct drm_perfctr_session *session)
+{
+	unsigned int i;
+
+	for (i = 0; i < session->view_count; i++)
+		if (session->views[i].pmu)
+			perfctr_pmu_destroy(session->views[i].pmu);
+	if (session->eventfd)
+		eventfd_ctx_put(session->eventfd);
+	unmap_buffer(session->control_bo, session->control_vaddr);
+	unmap_buffer(session->ring_bo, session->ring_vaddr);
+	kvfree(session->bases);
+	kvfree(session->views);
+	drm_dev_put(session->pc->drm);
+	kfree(session);
+}
+
+static void session_release(struct kref *ref)
+{
+	session_free(container_of(ref, struct drm_perfctr_session, refcount));
+}
+
+/**
+ * perfctr_session_create() - SETUP
+ * @pc: the device
+ * @setup: checked for all that does not depend on the device's state; the
+ *	results are filled in
+ * @requests: setup->request_count checked requests
+ * @file: owner of the buffers
+ *
+ * Returns: the session with one reference, stopped; NULL for TEST_ONLY; or an
+ * ERR_PTR.
+ */
+struct drm_perfctr_session *perfctr_session_create(struct drm_perfctr *pc,
+						   struct drm_perfctr_setup *setup,
+						   const struct drm_perfctr_block_request *requests,
+						   struct drm_file *file)
+{
+	bool test_only = setup->flags & DRM_PERFCTR_SETUP_TEST_ONLY;
+	struct drm_perfctr_session *session;
+	unsigned int i;
+	int ret;
+
+	session = kzalloc(sizeof(*session), GFP_KERNEL_ACCOUNT);
+	if (!session)
+		return ERR_PTR(-ENOMEM);
+	kref_init(&session->refcount);
+	INIT_LIST_HEAD(&session->node);
+	INIT_LIST_HEAD(&session->all_node);
+	drm_dev_get(pc->drm);
+	session->pc = pc;
+	session->flags = setup->flags;
+	session->watermark = setup->watermark ?: 1;
+	session->period_ns = setup->period_ns;
+	session->min_gap_ns = perfctr_min_period_ns();
+	if (session->min_gap_ns > PERFCTR_MIN_PERIOD_NS)
+		session->min_gap_ns /= PERFCTR_UNPRIVILEGED_TICKS;
+	/* the ioctl layer made sure that all source blocks agree */
+	for (i = 0; i < setup->request_count; i++)
+		if (!perfctr_type_is_pmu(requests[i].type))
+			session->set = requests[i].set;
+
+	ret = build_views(session, setup, requests);
+	if (!ret)
+		ret = size_samples(session, setup);
+	if (!ret && !test_only)
+		ret = map_ring(session, setup, file);
+	if (!ret)
+		ret = register_session(session, test_only);
+	if (ret || test_only) {
+		session_free(session);
+		return ERR_PTR(ret);
+	}
+	return session;
+}
+
+/**
+ * perfctr_session_start() - START
+ * @session: the session
+ * @user_data: for periodic and automatic samples
+ *
+ * Returns: 0 or a negative errno as in the uAPI header.
+ */
+int perfctr_session_start(struct drm_perfctr_session *session, u64 user_data)
+{
+	const struct drm_perfctr_driver_ops *ops = session->pc->config.ops;
+	bool wake = session->flags & DRM_PERFCTR_SETUP_KEEP_AWAKE && ops && ops->wake;
+	struct drm_perfctr *pc = session->pc;
+	int ret;
+
+	/* resuming takes the sampler lock: do it first */
+	if (wake) {
+		ret = ops->wake(pc->drm);
+		if (ret)
+			return ret;
+	}
+
+	ret = mutex_lock_interruptible(&pc->lock);
+	if (ret)
+		goto err_relax;
+	if (pc->unplugged || session->dead) {
+		ret = -ENODEV;
+		goto err_unlock;
+	}
+	if (session->active) {
+		ret = perfctr_reject(pc, EALREADY, "START: session is active");
+		goto err_unlock;
+	}
+	if (!perfctr_ring_free(&session->ring)) {
+		ret = perfctr_reject(pc, ENOSPC, "START: no slot is free for the final sample");
+		goto err_unlock;
+	}
+
+	ret = perfctr_sampler_attach(session);
+	if (ret)
+		goto err_unlock;
+	ret = perfctr_sampler_collect(pc, session);
+	if (ret) {
+		drm_dbg(pc->drm, "perfctr: START: no baseline: %d\n", ret);
+		perfctr_sampler_detach(session);
+		goto err_unlock;
+	}
+	perfctr_sampler_baseline(session);
+
+	session->user_data = user_data;
+	session->active = true;
+	session->awake = wake;
+	list_add_tail(&session->node, &pc->active);
+	perfctr_ring_set_state(&session->ring, DRM_PERFCTR_RING_ACTIVE);
+	if (session->period_ns) {
+		/* multiples of the period: equal periods share one collection */
+		u64 now = ktime_get_ns();
+
+		session->due = ns_to_ktime(now - now % session->period_ns + session->period_ns);
+	}
+	perfctr_sampler_arm(pc);
+	mutex_unlock(&pc->lock);
+	return 0;
+
+err_unlock:
+	mutex_unlock(&pc->lock);
+err_relax:
+	if (wake)
+		ops->relax(pc->drm);
+	return ret;
+}
+
+/* leave the active state; the caller relaxes the device if this returns true */
+static bool deactivate(struct drm_perfctr_session *session)
+{
+	bool awake = session->awake;
+
+	list_del_init(&session->node);
+	session->active = false;
+	session->awake = false;
+	perfctr_sampler_detach(session);
+	perfctr_sampler_arm(session->pc);
+	return awake;
+}
+
+/**
+ * perfctr_session_stop() - STOP
+ * @session: the session
+ * @user_data: for the final sample
+ *
+ * Returns: 0 or a negative errno as in the uAPI header.
+ */
+int perfctr_session_stop(struct drm_perfctr_session *session, u64 user_data)
+{
+	struct drm_perfctr *pc = session->pc;
+	bool relax;
+	int ret;
+
+	ret = mutex_lock_interruptible(&pc->lock);
+	if (ret)
+		return ret;
+	if (session->dead) {
+		mutex_unlock(&pc->lock);
+		return -ENODEV;
+	}
+	if (!session->active) {
+		mutex_unlock(&pc->lock);
+		return perfctr_reject(pc, EALREADY, "STOP: session is not active");
+	}
+
+	/* an error is in the sample's flags; what could be read is in it */
+	perfctr_sampler_collect_final(pc, session);
+	perfctr_ring_free(&session->ring);
+	perfctr_sampler_publish(session, DRM_PERFCTR_SAMPLE_FINAL, user_data);
+	perfctr_ring_set_state(&session->ring, 0);
+	relax = deactivate(session);
+	mutex_unlock(&pc->lock);
+
+	if (relax)
+		pc->config.ops->relax(pc->drm);
+	return 0;
+}
+
+/**
+ * perfctr_session_sample() - SAMPLE
+ * @session: the session
+ * @user_data: for the sample
+ *
+ * Returns: 0 or a negative errno as in the uAPI header.
+ */
+int perfctr_session_sample(struct drm_perfctr_session *session, u64 user_data)
+{
+	struct drm_perfctr *pc = session->pc;
+	int ret;
+
+	ret = mutex_lock_interruptible(&pc->lock);
+	if (ret)
+		return ret;
+	if (session->dead) {
+		ret = -ENODEV;
+	} else if (!session->active) {
+		ret = perfctr_reject(pc, ENOTCONN, "SAMPLE: session is not active");
+	} else if (!perfctr_sampler_has_room(session)) {
+		session->totals.ring_full++;
+		ret = perfctr_reject(pc, ENOSPC, "SAMPLE: only the slot of STOP is free");
+	} else {
+		perfctr_sampler_collect(pc, session);
+		perfctr_sampler_publish(session, DRM_PERFCTR_SAMPLE_MANUAL, user_data);
+	}
+	mutex_unlock(&pc->lock);
+	return ret;
+}
+
+/**
+ * drm_perfctr_session_sample() - a SAMPLE in the command stream
+ * @session: reference from drm_perfctr_session_get()
+ * @user_data: for the sample
+ *
+ * Called by the driver between two commands of a job, when what came before is
+ * counted and what comes after has not begun. There is nobody to report a full
+ * ring to: the sample is merged into the next one.
+ *
+ * Returns: 0; -ENOENT if the session ended or is not active meanwhile; -ENOSPC
+ * if the sample was merged.
+ */
+int drm_perfctr_session_sample(struct drm_perfctr_session *session, u64 user_data)
+{
+	struct drm_perfctr *pc = session->pc;
+	int ret = 0;
+
+	mutex_lock(&pc->lock);
+	if (session->dead || !session->active) {
+		ret = -ENOENT;
+	} else if (!perfctr_sampler_has_room(session)) {
+		session->pending_merged++;
+		ret = -ENOSPC;
+	} else {
+		perfctr_sampler_collect(pc, session);
+		perfctr_sampler_publish(session, DRM_PERFCTR_SAMPLE_IN_STREAM, user_data);
+	}
+	mutex_unlock(&pc->lock);
+	return ret;
+}
+EXPORT_SYMBOL_GPL(drm_perfctr_session_sample);
+
+/**
+ * perfctr_session_status() - STATUS
+ * @session: the session
+ * @status: filled in
+ *
+ * Returns: 0 or -EINTR.
+ */
+int perfctr_session_status(struct drm_perfctr_session *session, struct drm_perfctr_status *status)
+{
+	struct drm_perfctr *pc = session->pc;
+	int ret;
+
+	ret = mutex_lock_interruptible(&pc->lock);
+	if (ret)
+		return ret;
+	perfctr_ring_free(&session->ring);
+	*status = (struct drm_perfctr_status) {
+		.flags = (session->active ? DRM_PERFCTR_STATUS_ACTIVE : 0) |
+			 (pc->unplugged ? DRM_PERFCTR_STATUS_UNPLUGGED : 0),
+		.slots = session->ring.slots,
+		.insert_idx = session->ring.insert,
+		.extract_idx = session->ring.extract,
+		.merged_periods = session->totals.merged_periods,
+		.pending_merged = session->pending_merged,
+		.lost_ns = session->totals.lost_ns,
+		.errors = session->totals.errors,
+		.overflows = session->totals.overflows,
+		.resets = session->totals.resets,
+		.bad_extract = session->ring.bad_extract,
+		.ring_full = session->totals.ring_full,
+		.wakeups = session->totals.wakeups,
+	};
+	mutex_unlock(&pc->lock);
+	return 0;
+}
+
+/**
+ * perfctr_session_teardown() - TEARDOWN: end a session in any state
+ * @session: the session, no longer in its file's table; the table's reference
+ *	is consumed
+ */
+void perfctr_session_teardown(struct drm_perfctr_session *session)
+{
+	struct drm_perfctr *pc = session->pc;
+	bool relax;
+
+	mutex_lock(&pc->lock);
+	/* unplug has ended the session, but not its hold on the device */
+	relax = session->active ? deactivate(session) : session->awake;
+	session->awake = false;
+	session->dead = true;
+	perfctr_ring_set_state(&session->ring, DRM_PERFCTR_RING_DEAD);
+	perfctr_sampler_wake(session);
+	if (session->holds_set)
+		pc->set_users--;
+	list_del_init(&session->all_node);
+	pc->sessions--;
+	mutex_unlock(&pc->lock);
+
+	if (relax)
+		pc->config.ops->relax(pc->drm);
+	drm_perfctr_session_put(session);
+}
+
+/**
+ * drm_perfctr_session_get() - look up a session for a job
+ * @pf: the file
+ * @handle: user space's handle
+ *
+ * Returns: a reference, to be given back with drm_perfctr_session_put(), or NULL.
+ */
+struct drm_perfctr_session *drm_perfctr_session_get(struct drm_perfctr_file *pf, u32 handle)
+{
+	struct drm_perfctr_session *session;
+
+	xa_lock(&pf->sessions);
+	session = xa_load(&pf->sessions, handle);
+	if (session)
+		kref_get(&session->refcount);
+	xa_unlock(&pf->sessions);
+	return session;
+}
+EXPORT_SYMBOL_GPL(drm_perfctr_session_get);
+
+/**
+ * drm_perfctr_session_put() - give a reference back
+ * @session: the session, or NULL
+ *
+ * Process context.
+ */
+void drm_perfctr_session_put(struct drm_perfctr_session *session)
+{
+	if (session)
+		kref_put(&session->refcount, session_release);
+}
+EXPORT_SYMBOL_GPL(drm_perfctr_session_put);
