@@ -166,6 +166,22 @@ err_free_state:
 }
 EXPORT_SYMBOL_GPL(drm_perfctr_add_source);
 
+/**
+ * perfctr_block_at() - blocks of all sources, numbered through
+ * @pc: the counters
+ * @nth: below pc->block_count
+ *
+ * Returns: the block.
+ */
+struct drm_perfctr_block *perfctr_block_at(struct drm_perfctr *pc, unsigned int nth)
+{
+	unsigned int s = 0;
+
+	while (nth >= pc->sources[s]->block_count)
+		nth -= pc->sources[s++]->block_count;
+	return &pc->sources[s]->blocks[nth];
+}
+
 static int __init perfctr_init(void)
 {
 	int ret;

@@ -196,6 +196,9 @@ struct drm_perfctr_session {
 		-(errno); \
 	})
 
+/* perfctr_device.c */
+struct drm_perfctr_block *perfctr_block_at(struct drm_perfctr *pc, unsigned int nth);
+
 /* perfctr_sysctl.c */
 int perfctr_sysctl_init(void);
 void perfctr_sysctl_exit(void);

@@ -85,12 +85,13 @@ static int check_request(struct drm_perfctr *pc, const struct drm_perfctr_block_
 		if (r->set)
 			return perfctr_reject(pc, EINVAL, "requests[%u].set: %u", i, r->set);
 		if (r->index == DRM_PERFCTR_INDEX_ALL)
-			return perfctr_reject(pc, EINVAL, "requests[%u].index: all is for GPU blocks",
-					      i);
+			return perfctr_reject(pc, EINVAL,
+					      "requests[%u].index: all is for GPU blocks", i);
 		if (r->flags)
 			return perfctr_reject(pc, EINVAL, "requests[%u].flags: for GPU blocks", i);
 		if (r->mask & ~GENMASK_ULL(events - 1, 0))
-			return perfctr_reject(pc, EINVAL, "requests[%u].mask: type %u has %u events",
+			return perfctr_reject(pc, EINVAL,
+					      "requests[%u].mask: type %u has %u events",
 					      i, r->type, events);
 		if (r->cpu < DRM_PERFCTR_CPU_ANY)
 			return perfctr_reject(pc, EINVAL, "requests[%u].cpu: %d", i, r->cpu);

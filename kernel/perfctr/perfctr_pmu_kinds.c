@@ -71,8 +71,6 @@ static const u64 c2c_events[] = {
 	[DRM_PERFCTR_C2C_OUT_WR_REQ] = 0x8,
 };
 
-#define EVENTS(table)	.events = (table), .event_count = ARRAY_SIZE(table)
-
 static const struct perfctr_pmu_kind kinds[] = {
 	{
 		.type = DRM_PERFCTR_BLOCK_GENERIC_PMU,
@@ -83,45 +81,52 @@ static const struct perfctr_pmu_kind kinds[] = {
 		.product = DRM_PERFCTR_PRODUCT_TEGRA410,
 		.prefix = "nvidia_ucf_pmu_",
 		.config_mask = GENMASK_ULL(32, 0),
-		EVENTS(ucf_events),
+		.events = ucf_events,
+		.event_count = ARRAY_SIZE(ucf_events),
 	}, {
 		.type = DRM_PERFCTR_BLOCK_PCIE,
 		.product = DRM_PERFCTR_PRODUCT_TEGRA410,
 		.prefix = "nvidia_pcie_pmu_",
 		.per_rc = true,
 		.config_mask = GENMASK_ULL(32, 0),
-		EVENTS(pcie_events),
+		.events = pcie_events,
+		.event_count = ARRAY_SIZE(pcie_events),
 	}, {
 		.type = DRM_PERFCTR_BLOCK_PCIE_TGT,
 		.product = DRM_PERFCTR_PRODUCT_TEGRA410,
 		.prefix = "nvidia_pcie_tgt_pmu_",
 		.per_rc = true,
 		.config_mask = GENMASK_ULL(2, 0),
-		EVENTS(pcie_tgt_events),
+		.events = pcie_tgt_events,
+		.event_count = ARRAY_SIZE(pcie_tgt_events),
 	}, {
 		.type = DRM_PERFCTR_BLOCK_CMEM_LATENCY,
 		.product = DRM_PERFCTR_PRODUCT_TEGRA410,
 		.prefix = "nvidia_cmem_latency_pmu_",
 		.config_mask = GENMASK_ULL(1, 0),
-		EVENTS(cmem_latency_events),
+		.events = cmem_latency_events,
+		.event_count = ARRAY_SIZE(cmem_latency_events),
 	}, {
 		.type = DRM_PERFCTR_BLOCK_NVLINK_C2C,
 		.product = DRM_PERFCTR_PRODUCT_TEGRA410,
 		.prefix = "nvidia_nvlink_c2c_pmu_",
 		.config_mask = GENMASK_ULL(3, 0),
-		EVENTS(c2c_events),
+		.events = c2c_events,
+		.event_count = ARRAY_SIZE(c2c_events),
 	}, {
 		.type = DRM_PERFCTR_BLOCK_NVCLINK,
 		.product = DRM_PERFCTR_PRODUCT_TEGRA410,
 		.prefix = "nvidia_nvclink_pmu_",
 		.config_mask = GENMASK_ULL(3, 0),
-		EVENTS(c2c_events),
+		.events = c2c_events,
+		.event_count = ARRAY_SIZE(c2c_events),
 	}, {
 		.type = DRM_PERFCTR_BLOCK_NVDLINK,
 		.product = DRM_PERFCTR_PRODUCT_TEGRA410,
 		.prefix = "nvidia_nvdlink_pmu_",
 		.config_mask = GENMASK_ULL(3, 0),
-		EVENTS(c2c_events),
+		.events = c2c_events,
+		.event_count = ARRAY_SIZE(c2c_events),
 	},
 };
 

@@ -60,7 +60,6 @@ static bool fill_block(struct drm_perfctr *pc, unsigned int nth, void *element)
 {
 	struct drm_perfctr_block_info *info = element;
 	const struct drm_perfctr_block_desc *desc;
-	unsigned int s;
 
 	if (IS_ENABLED(CONFIG_PERF_EVENTS) && nth == pc->block_count) {
 		*info = (struct drm_perfctr_block_info) {
@@ -75,15 +74,10 @@ static bool fill_block(struct drm_perfctr *pc, unsigned int nth, void *element)
 		return true;
 	}
 
-	for (s = 0; s < pc->source_count; s++) {
-		if (nth < pc->sources[s]->block_count)
-			break;
-		nth -= pc->sources[s]->block_count;
-	}
-	if (s == pc->source_count)
+	if (nth >= pc->block_count)
 		return false;
 
-	desc = &pc->sources[s]->blocks[nth].desc;
+	desc = &perfctr_block_at(pc, nth)->desc;
 	*info = (struct drm_perfctr_block_info) {
 		.type = desc->type,
 		.index = desc->index,

@@ -30,11 +30,6 @@
  * and finds the session dead.
  */
 
-#define for_each_block(pc, s, b, block) \
-	for ((s) = 0; (s) < (pc)->source_count; (s)++) \
-		for ((b) = 0, (block) = (pc)->sources[s]->blocks; \
-		     (b) < (pc)->sources[s]->block_count; (b)++, (block)++)
-
 static bool already_viewed(const struct drm_perfctr_session *session,
 			   const struct drm_perfctr_block *block, u16 section)
 {
@@ -71,7 +66,8 @@ static int view_block(struct drm_perfctr_session *session, struct drm_perfctr_bl
 	if (request->flags & DRM_PERFCTR_REQUEST_AVAILABLE)
 		mask &= available;
 	if (mask & ~available)
-		return perfctr_reject(pc, EINVAL, "block %u:%u has no counters 0x%llx in section %u",
+		return perfctr_reject(pc, EINVAL,
+				      "block %u:%u has no counters 0x%llx in section %u",
 				      block->desc.type, block->desc.index, mask & ~available,
 				      request->section);
 	if (!mask)
@@ -107,12 +103,13 @@ static int view_source_blocks(struct drm_perfctr_session *session,
 			      const struct drm_perfctr_block_request *request)
 {
 	struct drm_perfctr *pc = session->pc;
-	struct drm_perfctr_block *block;
 	bool found = false;
-	unsigned int s, b;
+	unsigned int n;
 	int ret;
 
-	for_each_block(pc, s, b, block) {
+	for (n = 0; n < pc->block_count; n++) {
+		struct drm_perfctr_block *block = perfctr_block_at(pc, n);
+
 		if (!request_matches(request, block))
 			continue;
 		if (request->section >= perfctr_block_sections(&block->desc))
@@ -157,16 +154,15 @@ static int view_pmu(struct drm_perfctr_session *session,
 static unsigned int count_views(struct drm_perfctr *pc, const struct drm_perfctr_setup *setup,
 				const struct drm_perfctr_block_request *requests)
 {
-	unsigned int i, s, b, count = 0;
-	struct drm_perfctr_block *block;
+	unsigned int i, n, count = 0;
 
 	for (i = 0; i < setup->request_count; i++) {
 		if (perfctr_type_is_pmu(requests[i].type)) {
 			count++;
 			continue;
 		}
-		for_each_block(pc, s, b, block)
-			count += request_matches(&requests[i], block);
+		for (n = 0; n < pc->block_count; n++)
+			count += request_matches(&requests[i], perfctr_block_at(pc, n));
 	}
 	return count;
 }
@@ -228,7 +224,8 @@ static int size_samples(struct drm_perfctr_session *session, struct drm_perfctr_
 	stride = ALIGN(size, DRM_PERFCTR_SLOT_ALIGN);
 	ring_bytes = stride * setup->slots;
 	if (ring_bytes > PERFCTR_MAX_RING_BYTES)
-		return perfctr_reject(pc, ERANGE, "slots: %u of %llu bytes are more than %llu bytes",
+		return perfctr_reject(pc, ERANGE,
+				      "slots: %u of %llu bytes are more than %llu bytes",
 				      setup->slots, stride, PERFCTR_MAX_RING_BYTES);
 
 	session->sample_size = size;

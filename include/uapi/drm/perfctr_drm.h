@@ -810,7 +810,8 @@ enum drm_perfctr_setup_flags {
  *
  * Errors besides the common ones:
  * -EACCES  counters are system-wide and the caller may not see them: needs
- *          CAP_PERFMON, or sysctl dev.perfctr.paranoid=0 set by root
+ *          CAP_PERFMON, or sysctl dev.perfctr.paranoid=0 set by root;
+ *          DRM_PERFCTR_BLOCK_GENERIC_PMU always needs CAP_PERFMON
  * -EPERM   @period_ns is shorter than what the caller may use
  * -EINVAL  @slots zero or no power of two; an offset not a multiple of 64;
  *          @request_count zero; @request_stride below the size of version 1 or
