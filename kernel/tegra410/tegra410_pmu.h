@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Tegra410 uncore PMU drivers: what the shared body and the kinds know of each other.
+ */
+#ifndef _TEGRA410_PMU_H_
+#define _TEGRA410_PMU_H_
+
+#include <linux/bitops.h>
+#include <linux/cpumask.h>
+#include <linux/device.h>
+#include <linux/list.h>
+#include <linux/mutex.h>
+#include <linux/perf_event.h>
+#include <linux/spinlock.h>
+
+#include "tegra410_pmu_platform.h"
+#include "tegra410_regs.h"
+
+/* hardware or logical counters of one PMU; one bit each in a u32 */
+#define TEGRA410_PMU_SLOTS	32
+/* "nvidia_cmem_latency_pmu_" and two numbers */
+#define TEGRA410_PMU_NAME_BYTES	48
+
+struct tegra410_pmu;
+
+/* the perf event's own fields that hold what open decoded */
+#define hw_event(hwc)		((hwc)->config_base)	/* event number */
+#define hw_filter(hwc)		((hwc)->config)		/* first filter register */
+#define hw_filter2(hwc)		((hwc)->event_base)	/* second filter register */
+/* hwc->flags: the start value could not be read, the first value read is it */
+#define TEGRA410_NO_BASELINE	BIT(0)
+
+/**
+ * struct tegra410_pmu_kind - description of one kind of PMU
+ *
+ * The operations that touch hardware are called with the PMU's lock held and
+ * interrupts off, and only while a device is bound.
+ */
+struct tegra410_pmu_kind {
+	/** @name_format: of the PMU's name: socket, root complex. */
+	const char *name_format;
+	/** @attr_groups: of the PMU in sysfs. */
+	const struct attribute_group *const *attr_groups;
+	/** @task_errno: what an event that is attached to a task gets. */
+	int task_errno;
+	/** @identifier: text of that file; NULL: PMIIDR. */
+	const char *identifier;
+	/**
+	 * @init: a device was bound: identify the hardware, read its shape,
+	 * bring it into the stopped state. Returns 0 or a negative errno.
+	 * May sleep.
+	 */
+	int (*init)(struct tegra410_pmu *pmu, struct device *dev);
+	/**
+	 * @open: check the event's config and decode it into hw_event(),
+	 * hw_filter(), hw_filter2(); reserve what it needs for its lifetime.
+	 * @leader is the first event of the group that this PMU counts with
+	 * filters, or NULL. Called with open_lock. Returns 0 or a negative
+	 * errno with a debug message.
+	 */
+	int (*open)(struct tegra410_pmu *pmu, struct perf_event *event,
+		    struct perf_event *leader);
+	/** @close: give back what @open reserved; optional, with open_lock. */
+	void (*close)(struct tegra410_pmu *pmu, struct perf_event *event);
+	/** @is_cycles: the event has the dedicated cycle counter; optional. */
+	bool (*is_cycles)(const struct perf_event *event);
+	/** @slots: counters that could count the event, a bit for each. */
+	u32 (*slots)(struct tegra410_pmu *pmu, const struct perf_event *event);
+	/**
+	 * @conflict: two events must not count at the same time; optional,
+	 * called with and without the lock.
+	 */
+	bool (*conflict)(const struct perf_event *a, const struct perf_event *b);
+	/** @assign: event type and filters of a stopped counter; optional. */
+	void (*assign)(struct tegra410_pmu *pmu, struct perf_event *event, int idx);
+	/** @preset: value from which a stopped counter starts, into prev_count. */
+	void (*preset)(struct tegra410_pmu *pmu, struct perf_event *event, int idx);
+	/** @start: let these counters count, others continue. */
+	void (*start)(struct tegra410_pmu *pmu, u32 mask);
+	/** @stop: stop these counters, those of pmu->running continue. */
+	void (*stop)(struct tegra410_pmu *pmu, u32 mask);
+	/**
+	 * @read: current value, counting or stopped. Returns 0, or a negative
+	 * errno if no consistent value could be had.
+	 */
+	int (*read)(struct tegra410_pmu *pmu, struct perf_event *event, int idx, u64 *value);
+	/** @release: undo @assign; the counter is stopped; optional. */
+	void (*release)(struct tegra410_pmu *pmu, struct perf_event *event, int idx);
+	/** @idle: nothing of pmu->running is left and all values are read; optional. */
+	void (*idle)(struct tegra410_pmu *pmu);
+	/** @irq: read and clear the overflow status; optional. */
+	u32 (*irq)(struct tegra410_pmu *pmu);
+};
+
+/**
+ * struct tegra410_pmu_slot - a target address filter of PCIE-TGT
+ */
+struct tegra410_pmu_slot {
+	/** @base: address. */
+	u64 base;
+	/** @mask: bits of the address that are compared. */
+	u64 mask;
+	/** @opened: open events that share it. */
+	unsigned int opened;
+	/** @counting: counters that use it now. */
+	unsigned int counting;
+};
+
+/**
+ * struct tegra410_pmu - one PMU
+ *
+ * Lives from the first bind of its device to the end of the module, see
+ * "Unbinding" in tegra410_pmu_bind.c.
+ */
+struct tegra410_pmu {
+	/** @pmu: perf's side. */
+	struct pmu pmu;
+	/** @name: in sysfs. */
+	char name[TEGRA410_PMU_NAME_BYTES];
+	/** @kind: constant. */
+	const struct tegra410_pmu_kind *kind;
+	/** @pdata: of the bound device, or of the last one. */
+	struct tegra410_pmu_platform_data pdata;
+	/** @entry: in the list of all PMUs. */
+	struct list_head entry;
+	/** @hotplug: CPU hotplug instance. */
+	struct hlist_node hotplug;
+
+	/** @open_lock: protects what open events reserve. */
+	struct mutex open_lock;
+	/** @bdf_users: PCIE: open events that use @bdf. */
+	unsigned int bdf_users;
+	/** @bdf: PCIE: the PMU's BDF filter. */
+	u32 bdf;
+	/** @address_slots: PCIE-TGT; .counting is under @lock. */
+	struct tegra410_pmu_slot address_slots[PCIE_TGT_SLOTS];
+
+	/** @lock: protects the registers and all below. */
+	raw_spinlock_t lock;
+	/** @bound: a device is there, registers may be touched. */
+	bool bound;
+	/** @was_opened: an event was opened since registration. */
+	bool was_opened;
+	/** @active_cpu: the CPU of the events, none or one. */
+	cpumask_t active_cpu;
+	/** @migrating: events move to another CPU, counters run on. */
+	bool migrating;
+	/** @used: slots that belong to an event. */
+	u32 used;
+	/** @running: of @used, slots that count. */
+	u32 running;
+	/** @pending: of @used, slots to start when perf enables the PMU again. */
+	u32 pending;
+	/** @parked: of @running, slots whose event perf took off. */
+	u32 parked;
+	/** @events: owner of each slot. */
+	struct perf_event *events[TEGRA410_PMU_SLOTS];
+
+	/** @counter_mask: of the width of a counter. */
+	u64 counter_mask;
+	/** @programmable: CoreSight: event counters. */
+	u32 programmable;
+	/** @has_cycle_counter: CoreSight: dedicated cycle counter. */
+	bool has_cycle_counter;
+	/** @pmiidr: CoreSight: identification. */
+	u32 pmiidr;
+	/** @instances: others: windows that are read. */
+	unsigned int instances;
+	/** @gpus: NVLink-C2C: bit n: GPU n exists. */
+	u32 gpus;
+};
+
+static inline struct tegra410_pmu *to_tegra410_pmu(struct pmu *pmu)
+{
+	return container_of(pmu, struct tegra410_pmu, pmu);
+}
+
+static inline bool tegra410_pmu_owns(struct tegra410_pmu *pmu, struct perf_event *event)
+{
+	return event->pmu == &pmu->pmu;
+}
+
+/* a user's error: which PMU, what is wrong; only at debug level */
+#define tegra410_pmu_reject(pmu, fmt, ...) \
+	pr_debug("%s: " fmt "\n", (pmu)->name, ##__VA_ARGS__)
+
+/* tegra410_pmu_main.c */
+extern const struct pmu tegra410_pmu_template;
+void tegra410_pmu_handle_irq(void *data);
+void tegra410_pmu_detach(struct tegra410_pmu *pmu);
+void tegra410_pmu_begin_migration(struct tegra410_pmu *pmu, unsigned int cpu);
+void tegra410_pmu_end_migration(struct tegra410_pmu *pmu);
+
+/* tegra410_pmu_regs.c */
+int tegra410_pmu_read32(struct tegra410_pmu *pmu, unsigned int window, unsigned int offset,
+			u32 *value);
+void tegra410_pmu_write32(struct tegra410_pmu *pmu, unsigned int window, unsigned int offset,
+			  u32 value);
+void tegra410_pmu_write64(struct tegra410_pmu *pmu, unsigned int window, unsigned int offset,
+			  u64 value);
+int tegra410_pmu_read64(struct tegra410_pmu *pmu, unsigned int window, unsigned int offset,
+			u64 *value);
+
+/* tegra410_pmu_sysfs.c */
+ssize_t tegra410_pmu_event_show(struct device *dev, struct device_attribute *attr, char *page);
+ssize_t tegra410_pmu_text_show(struct device *dev, struct device_attribute *attr, char *page);
+extern const struct attribute_group tegra410_pmu_cpumask_group;
+extern const struct attribute_group tegra410_pmu_identifier_group;
+
+#define TEGRA410_EVENT(_name, _id) \
+	PMU_EVENT_ATTR_ID(_name, tegra410_pmu_event_show, _id)
+
+/* a file in format/; kinds have the same names with different bits */
+#define TEGRA410_FORMAT(_kind, _name, _bits)					\
+	static struct dev_ext_attribute _kind##_format_##_name = {		\
+		.attr = __ATTR(_name, 0444, tegra410_pmu_text_show, NULL),		\
+		.var = (void *)(_bits),						\
+	}
+
+/* tegra410_cspmu.c: CoreSight PMU architecture */
+int tegra410_cspmu_init(struct tegra410_pmu *pmu, u32 model);
+u32 tegra410_cspmu_slots(struct tegra410_pmu *pmu, const struct perf_event *event);
+void tegra410_cspmu_preset(struct tegra410_pmu *pmu, struct perf_event *event, int idx);
+void tegra410_cspmu_start(struct tegra410_pmu *pmu, u32 mask);
+void tegra410_cspmu_stop(struct tegra410_pmu *pmu, u32 mask);
+int tegra410_cspmu_read(struct tegra410_pmu *pmu, struct perf_event *event, int idx, u64 *value);
+u32 tegra410_cspmu_irq(struct tegra410_pmu *pmu);
+/* config of the dedicated cycle counter, except on PCIE-TGT */
+#define TEGRA410_CSPMU_CYCLES	BIT_ULL(32)
+
+/* tegra410_windows.c: fixed counters in instance windows */
+u32 tegra410_windows_slots(struct tegra410_pmu *pmu, const struct perf_event *event);
+void tegra410_windows_preset(struct tegra410_pmu *pmu, struct perf_event *event, int idx);
+int tegra410_windows_sum(struct tegra410_pmu *pmu, u32 instances, unsigned int offset, u64 *sum);
+
+/* the kinds, one file each */
+extern const struct tegra410_pmu_kind tegra410_ucf_kind;
+extern const struct tegra410_pmu_kind tegra410_pcie_kind;
+extern const struct tegra410_pmu_kind tegra410_pcie_tgt_kind;
+extern const struct tegra410_pmu_kind tegra410_cmem_kind;
+extern const struct tegra410_pmu_kind tegra410_nvlink_c2c_gpu_kind;
+extern const struct tegra410_pmu_kind tegra410_nvlink_c2c_cpu_kind;
+extern const struct tegra410_pmu_kind tegra410_nvclink_kind;
+extern const struct tegra410_pmu_kind tegra410_nvdlink_kind;
+
+#endif /* _TEGRA410_PMU_H_ */
