@@ -8,6 +8,11 @@
 
 #include "perfctr_internal.h"
 
+/* both sides of the ring load and store 64-bit indices whole */
+#ifndef CONFIG_64BIT
+#error "drm_perfctr needs a 64-bit kernel"
+#endif
+
 /**
  * DOC: overview
  *

@@ -126,6 +126,17 @@ static int view_source_blocks(struct drm_perfctr_session *session,
 	return 0;
 }
 
+/* a SoC block is known by its filters too; a block of any PMU by its number alone */
+static bool same_pmu_block(const struct perfctr_pmu_block *pmu,
+			   const struct drm_perfctr_block_request *request)
+{
+	if (!pmu || pmu->type != request->type || pmu->index != request->index)
+		return false;
+	return request->type == DRM_PERFCTR_BLOCK_GENERIC_PMU ||
+	       (pmu->config == request->config && pmu->config1 == request->config1 &&
+		pmu->config2 == request->config2);
+}
+
 static int view_pmu(struct drm_perfctr_session *session,
 		    const struct drm_perfctr_block_request *request)
 {
@@ -135,8 +146,7 @@ static int view_pmu(struct drm_perfctr_session *session,
 	int ret;
 
 	for (i = 0; i < session->view_count; i++)
-		if (session->views[i].pmu && session->views[i].pmu->type == request->type &&
-		    session->views[i].pmu->index == request->index)
+		if (same_pmu_block(session->views[i].pmu, request))
 			return perfctr_reject(pc, EEXIST, "block %u:%u requested twice",
 					      request->type, request->index);
 

@@ -824,7 +824,8 @@ enum drm_perfctr_setup_flags {
  * -ENXIO   no block of that type and index, or no such section
  * -EOPNOTSUPP the set does not exist; the kernel has no perf events; the ring
  *          or the control buffer is imported or not plain memory
- * -EEXIST  the same block and section is requested twice
+ * -EEXIST  the same block and section is requested twice; SoC blocks may be
+ *          requested again with other filters
  * -EBUSY   another set is in use on this device
  * -ENOENT  no buffer with that handle; no PMU with that type
  * -ENOSPC  @ring_offset + ring_bytes or @control_offset + control size does
