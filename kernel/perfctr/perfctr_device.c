@@ -51,15 +51,25 @@ static void free_source(struct drm_perfctr_source *source)
 	source->state = NULL;
 }
 
+/* managed resources go in reverse order: the last source first, all before the device */
+static void release_source(struct drm_device *drm, void *data)
+{
+	struct drm_perfctr_source *source = data;
+	struct drm_perfctr *pc = source->pc;
+
+	mutex_lock(&pc->lock);
+	pc->source_count--;
+	pc->block_count -= source->block_count;
+	mutex_unlock(&pc->lock);
+	free_source(source);
+}
+
 static void release_device(struct drm_device *drm, void *data)
 {
 	struct drm_perfctr *pc = data;
-	unsigned int i;
 
 	perfctr_pmu_remove_device(pc);
 	perfctr_sampler_fini(pc);
-	for (i = 0; i < pc->source_count; i++)
-		free_source(pc->sources[i]);
 	mutex_destroy(&pc->lock);
 	kfree(pc);
 }
@@ -130,7 +140,8 @@ static int init_block(struct drm_perfctr_source *source, unsigned int i)
 /**
  * drm_perfctr_add_source() - add a kind of counter hardware
  * @pc: the counters, of a device not registered yet
- * @source: the source; must live as long as the device
+ * @source: the source; memory that is managed by the device (drmm_kzalloc()) before
+ *	this call, or lives longer than the device
  *
  * Returns: 0; -EINVAL for a description that makes no sense; -ENOSPC for too
  * many sources; -ENOMEM.
@@ -159,7 +170,7 @@ int drm_perfctr_add_source(struct drm_perfctr *pc, struct drm_perfctr_source *so
 	source->id = pc->source_count;
 	pc->sources[pc->source_count++] = source;
 	pc->block_count += source->block_count;
-	return 0;
+	return drmm_add_action_or_reset(pc->drm, release_source, source);
 
 err_free:
 	free_source(source);
