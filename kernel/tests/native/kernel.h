@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * A thin stand-in for the linux/ headers, so that the pure parts of the core
+ * and the CSF source build as an ordinary program. The Makefile makes each
+ * header that they include lead here.
+ *
+ * One thread, no interrupts: locks only check that they are balanced. Time
+ * stands still unless somebody waits: native_sleep_ns() moves it and lets the
+ * test act as the hardware in between.
+ */
+#ifndef NATIVE_KERNEL_H
+#define NATIVE_KERNEL_H
+
+#include <assert.h>
+#include <errno.h>
+#include <limits.h>
+#include <linux/types.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* --- types --------------------------------------------------------------- */
+
+typedef __u8 u8;
+typedef __u16 u16;
+typedef __u32 u32;
+typedef __u64 u64;
+typedef __s32 s32;
+typedef __s64 s64;
+typedef unsigned int gfp_t;
+
+typedef struct {
+	int counter;
+} atomic_t;
+
+struct xarray {
+	void *head;
+};
+
+#define S32_MAX		INT32_MAX
+#define S32_MIN		INT32_MIN
+#define U32_MAX		UINT32_MAX
+#define U64_MAX		((u64)~0ull)
+#define GFP_KERNEL	0u
+
+#if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
+#error "the tests are written for a little-endian machine"
+#endif
+/* the C library defines it on every machine, the kernel on big-endian ones only */
+#undef __BIG_ENDIAN
+#define cpu_to_le32(x)	((__le32)(x))
+#define le32_to_cpu(x)	((u32)(x))
+#define cpu_to_le64(x)	((__le64)(x))
+#define le64_to_cpu(x)	((u64)(x))
+
+/* --- compiler ------------------------------------------------------------ */
+
+#define READ_ONCE(x)		(*(const volatile __typeof__(x) *)&(x))
+#define WRITE_ONCE(x, v)	(*(volatile __typeof__(x) *)&(x) = (v))
+#define smp_load_acquire(p)	__atomic_load_n(p, __ATOMIC_ACQUIRE)
+#define smp_store_release(p, v)	__atomic_store_n(p, v, __ATOMIC_RELEASE)
+/* ThreadSanitizer does not know fences; what it checks uses acquire and release */
+#define native_barrier()	__asm__ __volatile__("" ::: "memory")
+#define mb()			native_barrier()
+#define rmb()			native_barrier()
+#define wmb()			native_barrier()
+#define container_of(ptr, type, member) \
+	((type *)((char *)(ptr) - offsetof(type, member)))
+#define fallthrough		__attribute__((fallthrough))
+#define IS_ALIGNED(x, a)	(((x) & ((__typeof__(x))(a) - 1)) == 0)
+#define ALIGN(x, a)		(((x) + (a) - 1) & ~((__typeof__(x))(a) - 1))
+#define ARRAY_SIZE(a)		(sizeof(a) / sizeof((a)[0]))
+
+/* --- bits ---------------------------------------------------------------- */
+
+#define BIT(n)			(1ul << (n))
+#define BIT_ULL(n)		(1ull << (n))
+#define GENMASK(h, l)		((~0ul << (l)) & (~0ul >> (sizeof(long) * 8 - 1 - (h))))
+#define GENMASK_ULL(h, l)	((~0ull << (l)) & (~0ull >> (63 - (h))))
+#define FIELD_GET(mask, reg)	(((reg) & (mask)) >> __builtin_ctzl(mask))
+#define FIELD_PREP(mask, val)	(((__typeof__(mask))(val) << __builtin_ctzl(mask)) & (mask))
+#define __ffs64(x)		((unsigned int)__builtin_ctzll(x))
+#define hweight64(x)		((unsigned int)__builtin_popcountll(x))
+#define hweight32(x)		((unsigned int)__builtin_popcount(x))
+
+static inline int fls64(u64 x)
+{
+	return x ? 64 - __builtin_clzll(x) : 0;
+}
+
+static inline bool is_power_of_2(unsigned long n)
+{
+	return n && !(n & (n - 1));
+}
+
+/* --- arithmetic ---------------------------------------------------------- */
+
+#define min(a, b)	({ __typeof__(a) _a = (a); __typeof__(b) _b = (b); _a < _b ? _a : _b; })
+#define max(a, b)	({ __typeof__(a) _a = (a); __typeof__(b) _b = (b); _a > _b ? _a : _b; })
+#define min_t(t, a, b)		min((t)(a), (t)(b))
+#define max_t(t, a, b)		max((t)(a), (t)(b))
+#define clamp(v, lo, hi)	min(max(v, lo), hi)
+#define clamp_t(t, v, lo, hi)	clamp((t)(v), (t)(lo), (t)(hi))
+
+static inline u64 div64_u64(u64 a, u64 b)
+{
+	return a / b;
+}
+
+static inline u64 div64_u64_rem(u64 a, u64 b, u64 *rest)
+{
+	*rest = a % b;
+	return a / b;
+}
+
+static inline u64 mul_u64_u32_div(u64 a, u32 mul, u32 div)
+{
+	return (u64)((unsigned __int128)a * mul / div);
+}
+
+/* --- time and waiting ---------------------------------------------------- */
+
+#define NSEC_PER_SEC	1000000000ull
+#define NSEC_PER_MSEC	1000000ull
+
+typedef s64 ktime_t;
+
+extern u64 native_now_ns;
+/* called while the code under test waits, after time has moved */
+extern void (*native_while_waiting)(void);
+void native_sleep_ns(u64 ns);
+
+static inline u64 ktime_get_raw_ns(void)
+{
+	return native_now_ns;
+}
+
+static inline ktime_t ktime_get_raw(void)
+{
+	return (ktime_t)native_now_ns;
+}
+
+static inline s64 ktime_to_ms(ktime_t t)
+{
+	return t / (s64)NSEC_PER_MSEC;
+}
+
+/* a jiffy is a millisecond */
+static inline unsigned long msecs_to_jiffies(unsigned int ms)
+{
+	return ms;
+}
+
+typedef struct {
+	unsigned int wakes;
+} wait_queue_head_t;
+
+static inline void init_waitqueue_head(wait_queue_head_t *wq)
+{
+	wq->wakes = 0;
+}
+
+static inline void wake_up(wait_queue_head_t *wq)
+{
+	wq->wakes++;
+}
+
+/* a waiter looks at the condition once it is woken and when its time is over */
+#define wait_event_timeout(wq, condition, timeout)				\
+({										\
+	long _left = (timeout);							\
+	bool _done = (condition);						\
+	while (!_done && _left) {						\
+		unsigned int _wakes = (wq).wakes;				\
+										\
+		native_sleep_ns(NSEC_PER_MSEC);					\
+		_left--;							\
+		if ((wq).wakes != _wakes || !_left)				\
+			_done = (condition);					\
+	}									\
+	_done ? (_left ? _left : 1) : 0;					\
+})
+
+/* --- locks --------------------------------------------------------------- */
+
+typedef struct spinlock {
+	bool held;
+} spinlock_t;
+
+static inline void spin_lock_init(spinlock_t *lock)
+{
+	lock->held = false;
+}
+
+static inline void native_spin_lock(spinlock_t *lock)
+{
+	assert(!lock->held);
+	lock->held = true;
+}
+
+static inline void native_spin_unlock(spinlock_t *lock)
+{
+	assert(lock->held);
+	lock->held = false;
+}
+
+#define spin_lock_irqsave(lock, flags)	((flags) = 0, native_spin_lock(lock))
+#define spin_unlock_irqrestore(lock, flags)	((void)(flags), native_spin_unlock(lock))
+
+/* --- modules, errors, drm ------------------------------------------------ */
+
+#define EXPORT_SYMBOL_GPL(symbol)	extern int native_exported
+#define MODULE_DESCRIPTION(text)	extern int native_module
+#define MODULE_LICENSE(text)		extern int native_module
+
+#define MAX_ERRNO	4095
+#define IS_ERR(p)	((unsigned long)(p) >= (unsigned long)-MAX_ERRNO)
+#define PTR_ERR(p)	((long)(p))
+#define ERR_PTR(e)	((void *)(long)(e))
+
+struct drm_device;
+
+extern unsigned int native_drm_errors;
+extern bool native_verbose;
+
+#define drm_dbg(drm, ...)	((void)(drm), native_verbose ? (void)printf("# " __VA_ARGS__) : (void)0)
+#define drm_err(drm, ...)	(native_drm_errors++, drm_dbg(drm, __VA_ARGS__))
+
+/* freed by native_free_managed() */
+void *native_managed(size_t n, size_t size);
+void native_free_managed(void);
+/* the n-th allocation from now on fails, 0: none */
+extern unsigned int native_fail_alloc;
+
+#define drmm_kzalloc(drm, size, gfp)	((void)(gfp), native_managed(1, size))
+#define drmm_kcalloc(drm, n, size, gfp)	((void)(gfp), native_managed(n, size))
+
+#endif /* NATIVE_KERNEL_H */

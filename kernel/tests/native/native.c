@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What kernel.h needs behind it.
+ */
+#include "kernel.h"
+
+u64 native_now_ns = NSEC_PER_SEC;
+void (*native_while_waiting)(void);
+unsigned int native_drm_errors;
+unsigned int native_fail_alloc;
+bool native_verbose;
+
+void native_sleep_ns(u64 ns)
+{
+	native_now_ns += ns;
+	if (native_while_waiting)
+		native_while_waiting();
+}
+
+struct managed {
+	struct managed *next;
+};
+
+static struct managed *managed;
+
+void *native_managed(size_t n, size_t size)
+{
+	struct managed *m;
+
+	if (native_fail_alloc && !--native_fail_alloc)
+		return NULL;
+	/* behind a header: an overrun still hits the end of the allocation */
+	m = calloc(1, 16 + n * size);
+	if (!m)
+		return NULL;
+	m->next = managed;
+	managed = m;
+	return (char *)m + 16;
+}
+
+void native_free_managed(void)
+{
+	while (managed) {
+		struct managed *next = managed->next;
+
+		free(managed);
+		managed = next;
+	}
+}

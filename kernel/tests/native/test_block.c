@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Totals, bases, traces, and the bytes of a sample.
+ */
+#include "kernel.h"
+#include "test.h"
+#include "perfctr_layout.h"
+
+#define SEQS	64
+
+static void trace_remembers_every_span(void)
+{
+	struct random_state random = { test_seed() };
+	unsigned long round, rounds = test_rounds(300);
+
+	for (round = 0; round < rounds; round++) {
+		u64 bits[SEQS + 1] = { 0 };
+		struct perfctr_trace trace = { 0 };
+		unsigned int seq, base, i;
+
+		for (seq = 1; seq <= SEQS; seq++) {
+			/* long quiet stretches, single bits, everything at once */
+			switch (random_below(&random, 4)) {
+			case 0:
+				bits[seq] = random_u64(&random) & random_u64(&random);
+				break;
+			case 1:
+				bits[seq] = bits[seq - 1] ^ BIT_ULL(random_below(&random, 64));
+				break;
+			default:
+				bits[seq] = bits[seq - 1];
+			}
+			perfctr_trace_set(&trace, seq, bits[seq]);
+
+			for (base = 0; base < seq; base++) {
+				u64 want = 0;
+
+				for (i = base + 1; i <= seq; i++)
+					want |= bits[i];
+				check_eq(perfctr_trace_since(&trace, base), want);
+			}
+		}
+	}
+}
+
+static void emit_into(u64 *sums, u64 *base, const u64 *totals, u64 mask)
+{
+	u64 stored[64];
+	unsigned int at = 0;
+
+	perfctr_counters_emit(stored, base, totals, mask, U64_MAX);
+	for (; mask; mask &= mask - 1)
+		sums[__ffs64(mask)] += stored[at++];
+}
+
+static void two_sessions_with_different_bases_and_masks(void)
+{
+	struct random_state random = { test_seed() };
+	const u64 masks[2] = { 0x00000000fffffff0ull, 0x5555555500000030ull };
+	u64 totals[64] = { 0 }, base[2][64], sums[2][64] = { 0 }, began[2][64];
+	unsigned long round, rounds = test_rounds(5000);
+	unsigned int s, i;
+
+	for (i = 0; i < 64; i++)
+		totals[i] = random_u64(&random);
+	for (s = 0; s < 2; s++) {
+		perfctr_counters_rebase(base[s], totals, masks[s]);
+		memcpy(began[s], totals, sizeof(totals));
+	}
+	for (round = 0; round < rounds; round++) {
+		for (i = 0; i < 64; i++)
+			totals[i] += random_u64(&random) >> random_below(&random, 64);
+		s = random_below(&random, 3);
+		if (s < 2)
+			emit_into(sums[s], base[s], totals, masks[s]);
+	}
+	for (s = 0; s < 2; s++)
+		emit_into(sums[s], base[s], totals, masks[s]);
+	for (s = 0; s < 2; s++)
+		for (i = 0; i < 64; i++)
+			check_eq(sums[s][i], masks[s] & BIT_ULL(i) ? totals[i] - began[s][i] : 0);
+}
+
+static void unmeasured_counter_keeps_its_base(void)
+{
+	u64 totals[64] = { 0 }, base[3], stored[3];
+	const u64 mask = 0x111;
+
+	totals[0] = 10;
+	totals[4] = 20;
+	totals[8] = 30;
+	perfctr_counters_rebase(base, totals, mask);
+	totals[0] += 1;
+	totals[4] += 2;
+	totals[8] += 3;
+	perfctr_counters_emit(stored, base, totals, mask, 0x101);
+	check_eq(stored[0], 1);
+	check_eq(stored[1], 0);
+	check_eq(stored[2], 3);
+	totals[4] += 5;
+	perfctr_counters_emit(stored, base, totals, mask, U64_MAX);
+	check_eq(stored[0], 0);
+	check_eq(stored[1], 7);
+	check_eq(stored[2], 0);
+}
+
+/* 64 of 64 takes another way through the code; totals wrap at 2^64 */
+static void full_mask_gives_the_same(void)
+{
+	struct random_state random = { test_seed() };
+	u64 totals[64], base[64], before[64], stored[64];
+	unsigned int i;
+
+	for (i = 0; i < 64; i++)
+		totals[i] = before[i] = U64_MAX - random_below(&random, 100);
+	perfctr_counters_rebase(base, totals, U64_MAX);
+	for (i = 0; i < 64; i++)
+		totals[i] += random_below(&random, 1000);
+	perfctr_counters_emit(stored, base, totals, U64_MAX, U64_MAX);
+	for (i = 0; i < 64; i++) {
+		check_eq(stored[i], totals[i] - before[i]);
+		check_eq(base[i], totals[i]);
+	}
+}
+
+static void block_bytes_are_as_documented(void)
+{
+	u64 totals[128] = { 0 }, base[2] = { 0 };
+	struct drm_perfctr_block block = {
+		.desc = {
+			.type = DRM_PERFCTR_BLOCK_SHADER, .index = 18, .counters = 128,
+			.product = DRM_PERFCTR_PRODUCT_VSOC_CSF,
+			.clock = DRM_PERFCTR_CLOCK_SHADER,
+		},
+	};
+	struct perfctr_view view = {
+		.mask = BIT_ULL(3) | BIT_ULL(63), .totals = totals + 64, .base = base,
+		.block = &block, .section = 1, .set = DRM_PERFCTR_SET_SECONDARY,
+	};
+	struct perfctr_span span = {
+		.states = DRM_PERFCTR_STATE_ON, .valid = BIT_ULL(63) | BIT_ULL(5),
+		.clock_cycles = 77, .capture_ns = -5000000000ll,
+	};
+	struct {
+		struct drm_perfctr_block_header header;
+		u64 counters[2];
+		u64 behind;
+	} out = { .behind = 0x1234 };
+
+	totals[64 + 3] = 9;
+	totals[64 + 63] = 11;
+	check_eq(perfctr_view_size(&view), 48 + 16);
+	check(perfctr_layout_block(&out, &view, &span) == &out.behind);
+	check_eq(out.behind, 0x1234);
+	check_eq(out.header.size, 64);
+	check_eq(out.header.header_size, 48);
+	check_eq(out.header.type, DRM_PERFCTR_BLOCK_SHADER);
+	check_eq(out.header.index, 18);
+	check_eq(out.header.section, 1);
+	check_eq(out.header.set, DRM_PERFCTR_SET_SECONDARY);
+	check_eq(out.header.clock, DRM_PERFCTR_CLOCK_SHADER);
+	check_eq(out.header.product, DRM_PERFCTR_PRODUCT_VSOC_CSF);
+	check_eq(out.header.states, DRM_PERFCTR_STATE_ON);
+	check_eq(out.header.clock_cycles, 77);
+	check_eq(out.header.enable_mask, view.mask);
+	/* never more than what was enabled */
+	check_eq(out.header.valid_mask, BIT_ULL(63));
+	check_eq((u32)out.header.capture_ns, (u32)S32_MIN);
+	check_eq(out.counters[0], 0);
+	check_eq(out.counters[1], 11);
+}
+
+static void pmu_block_reports_multiplexing(void)
+{
+	u64 totals[3] = { 100, 0, 50 }, enabled[3] = { 1000, 1000, 1000 };
+	u64 running[3] = { 1000, 0, 400 }, base[3] = { 0 };
+	u64 base_enabled[3] = { 0 }, base_running[3] = { 0 };
+	struct perfctr_pmu_block pmu = {
+		.config = 0xc0, .config1 = 0xc1, .config2 = 0xc2, .pmu_type = 42, .cpu = -1,
+		.type = DRM_PERFCTR_BLOCK_UCF, .index = 1,
+		.product = DRM_PERFCTR_PRODUCT_TEGRA410, .name = "nvidia_ucf_pmu_1",
+		.time_ns = 900, .count = 3, .totals = totals, .enabled = enabled,
+		.running = running, .base_enabled = base_enabled, .base_running = base_running,
+	};
+	struct perfctr_view view = { .mask = 0x7, .totals = totals, .base = base, .pmu = &pmu };
+	struct {
+		struct drm_perfctr_pmu_block_header header;
+		u64 counters[3];
+		u64 times[3];
+	} out;
+	u32 states = 0;
+
+	check_eq(perfctr_view_size(&view), sizeof(out));
+	check(perfctr_layout_pmu_block(&out, &view, 1000, &states) == &out + 1);
+	check_eq(out.header.block.size, sizeof(out));
+	check_eq(out.header.block.header_size, 128);
+	check_eq(out.header.block.valid_mask, 0x5);
+	check_eq(out.header.block.enable_mask, 0x7);
+	check_eq(out.header.time_enabled, 1000);
+	check_eq(out.header.time_running, 0);
+	check(states & DRM_PERFCTR_STATE_MULTIPLEXED);
+	check_eq((u32)out.header.block.capture_ns, (u32)-100);
+	check(!strcmp(out.header.pmu_name, "nvidia_ucf_pmu_1"));
+	check_eq(out.counters[0], 100);
+	check_eq(out.counters[1], 0);
+	check_eq(out.counters[2], 50);
+	check_eq(out.times[2], 400);
+
+	/* the next span begins at these values */
+	totals[1] = 8;
+	enabled[1] += 100;
+	running[1] += 100;
+	states = 0;
+	perfctr_layout_pmu_block(&out, &view, 1000, &states);
+	check_eq(out.counters[0], 0);
+	check_eq(out.counters[1], 8);
+	check_eq(out.header.block.valid_mask, 0x2);
+	check(!(states & DRM_PERFCTR_STATE_MULTIPLEXED));
+	check_eq(out.header.time_enabled, 100);
+}
+
+static const struct test tests[] = {
+	TEST(trace_remembers_every_span),
+	TEST(two_sessions_with_different_bases_and_masks),
+	TEST(unmeasured_counter_keeps_its_base),
+	TEST(full_mask_gives_the_same),
+	TEST(block_bytes_are_as_documented),
+	TEST(pmu_block_reports_multiplexing),
+};
+
+int main(int argc, char **argv)
+{
+	return test_main(argc, argv, tests, ARRAY_SIZE(tests));
+}

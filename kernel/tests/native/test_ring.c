@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The ring: indices, full and empty, wrap, hostile user space.
+ */
+#include "kernel.h"
+#include "test.h"
+#include "perfctr_ring.h"
+
+#define STRIDE	64
+#define SLOTS	8
+
+static u8 memory[SLOTS * STRIDE] __attribute__((aligned(8)));
+static struct drm_perfctr_ring_control control;
+static struct perfctr_ring ring;
+
+static void begin(u32 slots, u64 index)
+{
+	memset(memory, 0xa5, sizeof(memory));
+	memset(&control, 0xa5, sizeof(control));
+	perfctr_ring_init(&ring, memory, &control, slots, STRIDE);
+	/* as if that many samples had been published and read */
+	ring.insert = index;
+	ring.extract = index;
+	control.insert_idx = index;
+	control.extract_idx = index;
+}
+
+static void init_clears_the_control_area(void)
+{
+	static const struct drm_perfctr_ring_control zero;
+
+	begin(SLOTS, 0);
+	check(!memcmp(&control, &zero, sizeof(zero)));
+	check_eq(perfctr_ring_free(&ring), SLOTS);
+}
+
+static void one_slot_ring_is_usable(void)
+{
+	begin(1, 0);
+	check_eq(perfctr_ring_free(&ring), 1);
+	check(perfctr_ring_slot(&ring) == memory);
+	check_eq(perfctr_ring_publish(&ring), 1);
+	check_eq(perfctr_ring_free(&ring), 0);
+	check_eq(control.insert_idx, 1);
+	control.extract_idx = 1;
+	check_eq(perfctr_ring_free(&ring), 1);
+	check(perfctr_ring_slot(&ring) == memory);
+	check_eq(ring.bad_extract, 0);
+}
+
+static void two_slot_ring_uses_both(void)
+{
+	begin(2, 0);
+	check(perfctr_ring_slot(&ring) == memory);
+	perfctr_ring_publish(&ring);
+	check_eq(perfctr_ring_free(&ring), 1);
+	check(perfctr_ring_slot(&ring) == memory + STRIDE);
+	check_eq(perfctr_ring_publish(&ring), 2);
+	check_eq(perfctr_ring_free(&ring), 0);
+}
+
+/* every number of unread samples at every position, also across 2^64 */
+static void free_slots_are_exact_at_every_position(void)
+{
+	static const u64 starts[] = { 0, 1, 7, U32_MAX - 3, (u64)U32_MAX + 5, U64_MAX - 4 };
+	unsigned int s, unread;
+
+	for (s = 0; s < ARRAY_SIZE(starts); s++) {
+		for (unread = 0; unread <= SLOTS; unread++) {
+			unsigned int i;
+
+			begin(SLOTS, starts[s]);
+			for (i = 0; i < unread; i++) {
+				check(perfctr_ring_slot(&ring) ==
+				      memory + ((starts[s] + i) % SLOTS) * STRIDE);
+				check_eq(perfctr_ring_publish(&ring), i + 1);
+			}
+			check_eq(perfctr_ring_free(&ring), SLOTS - unread);
+			check_eq(control.insert_idx, starts[s] + unread);
+			for (i = 1; i <= unread; i++) {
+				control.extract_idx = starts[s] + i;
+				check_eq(perfctr_ring_free(&ring), SLOTS - unread + i);
+			}
+			check_eq(ring.bad_extract, 0);
+		}
+	}
+}
+
+static void impossible_extract_is_ignored_and_counted(void)
+{
+	/* 10 published, 7 read: 7..10 are possible */
+	static const u64 hostile[] = { 6, 0, 11, 12, 10 + SLOTS, U64_MAX, 1ull << 63,
+				       7 + (1ull << 32) };
+	unsigned int i;
+
+	begin(SLOTS, 7);
+	for (i = 0; i < 3; i++)
+		perfctr_ring_publish(&ring);
+	for (i = 0; i < ARRAY_SIZE(hostile); i++) {
+		control.extract_idx = hostile[i];
+		check_eq(perfctr_ring_free(&ring), SLOTS - 3);
+		check_eq(ring.bad_extract, i + 1);
+		check_eq(ring.extract, 7);
+	}
+	control.extract_idx = 10;
+	check_eq(perfctr_ring_free(&ring), SLOTS);
+	/* going back behind what was accepted would free slots twice */
+	control.extract_idx = 8;
+	check_eq(perfctr_ring_free(&ring), SLOTS);
+	check_eq(ring.bad_extract, ARRAY_SIZE(hostile) + 1);
+}
+
+static void scribbled_insert_index_is_not_read(void)
+{
+	begin(SLOTS, 0);
+	perfctr_ring_publish(&ring);
+	control.insert_idx = 0xdeadbeef;
+	control.state = 0xffffffff;
+	check_eq(perfctr_ring_free(&ring), SLOTS - 1);
+	check(perfctr_ring_slot(&ring) == memory + STRIDE);
+	check_eq(perfctr_ring_publish(&ring), 2);
+	check_eq(control.insert_idx, 2);
+}
+
+/* the owner may write anything at any time: never more than slots, never outside */
+static void random_extract_never_leads_outside(void)
+{
+	struct random_state random = { test_seed() };
+	unsigned long round, rounds = test_rounds(200000);
+
+	begin(SLOTS, U64_MAX - 1000);
+	for (round = 0; round < rounds; round++) {
+		u64 before = ring.extract;
+		u32 room;
+
+		switch (random_below(&random, 4)) {
+		case 0:
+			control.extract_idx = random_u64(&random);
+			break;
+		case 1:
+			control.extract_idx = ring.insert - random_below(&random, 2 * SLOTS);
+			break;
+		case 2:
+			control.extract_idx = ring.insert + random_below(&random, 3);
+			break;
+		}
+		room = perfctr_ring_free(&ring);
+		check(room <= SLOTS);
+		check(ring.insert - ring.extract <= SLOTS);
+		check(ring.extract - before <= SLOTS);
+		check_eq(room, SLOTS - (ring.insert - ring.extract));
+		if (room) {
+			u8 *slot = perfctr_ring_slot(&ring);
+
+			check(slot >= memory && slot + STRIDE <= memory + sizeof(memory));
+			perfctr_ring_publish(&ring);
+		}
+	}
+}
+
+/* the rule of the core: publish with two free slots, STOP with one */
+static void stop_always_finds_its_slot(void)
+{
+	struct random_state random = { test_seed() };
+	unsigned long round, rounds = test_rounds(100000);
+	u32 slots;
+
+	for (slots = 1; slots <= SLOTS; slots *= 2) {
+		begin(slots, 0);
+		for (round = 0; round < rounds; round++) {
+			if (perfctr_ring_free(&ring) >= 2)
+				perfctr_ring_publish(&ring);
+			if (!random_below(&random, 3) && control.extract_idx != ring.insert)
+				control.extract_idx++;
+			check(perfctr_ring_free(&ring) >= 1);
+		}
+		perfctr_ring_publish(&ring);
+		check(ring.insert - ring.extract <= slots);
+	}
+}
+
+static void totals_and_state_reach_user_space(void)
+{
+	begin(SLOTS, 0);
+	perfctr_ring_set_state(&ring, DRM_PERFCTR_RING_ACTIVE);
+	perfctr_ring_set_totals(&ring, 12, 345678901234ull);
+	check_eq(control.state, DRM_PERFCTR_RING_ACTIVE);
+	check_eq(control.merged_periods, 12);
+	check_eq(control.lost_ns, 345678901234ull);
+}
+
+static const struct test tests[] = {
+	TEST(init_clears_the_control_area),
+	TEST(one_slot_ring_is_usable),
+	TEST(two_slot_ring_uses_both),
+	TEST(free_slots_are_exact_at_every_position),
+	TEST(impossible_extract_is_ignored_and_counted),
+	TEST(scribbled_insert_index_is_not_read),
+	TEST(random_extract_never_leads_outside),
+	TEST(stop_always_finds_its_slot),
+	TEST(totals_and_state_reach_user_space),
+};
+
+int main(int argc, char **argv)
+{
+	return test_main(argc, argv, tests, ARRAY_SIZE(tests));
+}

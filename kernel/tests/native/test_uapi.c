@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The uAPI's layout is frozen: every size and offset, for 64- and 32-bit user
+ * space, C and C++ (the Makefile builds this file four times).
+ */
+#include <stddef.h>
+#include <drm/perfctr_drm.h>
+
+#include "test.h"
+
+#define SIZE(type, bytes)	check_eq(sizeof(struct drm_perfctr_##type), bytes)
+#define OFFSET(type, member, bytes) \
+	check_eq(offsetof(struct drm_perfctr_##type, member), bytes)
+
+static void sample_header(void)
+{
+	SIZE(sample_header, 64);
+	OFFSET(sample_header, size, 0);
+	OFFSET(sample_header, header_size, 4);
+	OFFSET(sample_header, block_count, 6);
+	OFFSET(sample_header, seq, 8);
+	OFFSET(sample_header, start_ns, 16);
+	OFFSET(sample_header, end_ns, 24);
+	OFFSET(sample_header, user_data, 32);
+	OFFSET(sample_header, flags, 40);
+	OFFSET(sample_header, merged_periods, 44);
+	OFFSET(sample_header, lost_ns, 48);
+	OFFSET(sample_header, reserved, 56);
+}
+
+static void block_header(void)
+{
+	SIZE(block_header, 48);
+	OFFSET(block_header, size, 0);
+	OFFSET(block_header, type, 4);
+	OFFSET(block_header, index, 6);
+	OFFSET(block_header, section, 8);
+	OFFSET(block_header, set, 10);
+	OFFSET(block_header, clock, 11);
+	OFFSET(block_header, states, 12);
+	OFFSET(block_header, clock_cycles, 16);
+	OFFSET(block_header, enable_mask, 24);
+	OFFSET(block_header, valid_mask, 32);
+	OFFSET(block_header, capture_ns, 40);
+	OFFSET(block_header, header_size, 44);
+	OFFSET(block_header, product, 46);
+}
+
+static void pmu_block_header(void)
+{
+	SIZE(pmu_block_header, 128);
+	OFFSET(pmu_block_header, block, 0);
+	OFFSET(pmu_block_header, config, 48);
+	OFFSET(pmu_block_header, config1, 56);
+	OFFSET(pmu_block_header, config2, 64);
+	OFFSET(pmu_block_header, time_enabled, 72);
+	OFFSET(pmu_block_header, time_running, 80);
+	OFFSET(pmu_block_header, pmu_type, 88);
+	OFFSET(pmu_block_header, cpu, 92);
+	OFFSET(pmu_block_header, pmu_name, 96);
+}
+
+static void ring_control(void)
+{
+	SIZE(ring_control, 128);
+	OFFSET(ring_control, extract_idx, 0);
+	OFFSET(ring_control, user_reserved, 8);
+	OFFSET(ring_control, insert_idx, 64);
+	OFFSET(ring_control, merged_periods, 72);
+	OFFSET(ring_control, lost_ns, 80);
+	OFFSET(ring_control, state, 88);
+	OFFSET(ring_control, pad, 92);
+	OFFSET(ring_control, kernel_reserved, 96);
+}
+
+static void query(void)
+{
+	SIZE(query, 24);
+	OFFSET(query, type, 0);
+	OFFSET(query, count, 4);
+	OFFSET(query, stride, 8);
+	OFFSET(query, pad, 12);
+	OFFSET(query, pointer, 16);
+}
+
+static void device_info(void)
+{
+	SIZE(device_info, 128);
+	OFFSET(device_info, features, 0);
+	OFFSET(device_info, version, 4);
+	OFFSET(device_info, sample_header_size, 8);
+	OFFSET(device_info, block_header_size, 12);
+	OFFSET(device_info, pmu_block_header_size, 16);
+	OFFSET(device_info, ring_control_size, 20);
+	OFFSET(device_info, block_count, 24);
+	OFFSET(device_info, clock_count, 28);
+	OFFSET(device_info, sets, 32);
+	OFFSET(device_info, active_set, 36);
+	OFFSET(device_info, max_slots, 40);
+	OFFSET(device_info, max_sessions_per_file, 44);
+	OFFSET(device_info, max_requests, 48);
+	OFFSET(device_info, product, 52);
+	OFFSET(device_info, min_period_ns, 56);
+	OFFSET(device_info, unprivileged_min_period_ns, 64);
+	OFFSET(device_info, max_period_ns, 72);
+	OFFSET(device_info, max_ring_bytes, 80);
+	OFFSET(device_info, gpu_id, 88);
+	OFFSET(device_info, name, 96);
+}
+
+static void block_info(void)
+{
+	SIZE(block_info, 48);
+	OFFSET(block_info, type, 0);
+	OFFSET(block_info, index, 2);
+	OFFSET(block_info, counters, 4);
+	OFFSET(block_info, product, 6);
+	OFFSET(block_info, sets, 8);
+	OFFSET(block_info, clock, 12);
+	OFFSET(block_info, available, 16);
+}
+
+static void clock_info(void)
+{
+	SIZE(clock_info, 40);
+	OFFSET(clock_info, clock, 0);
+	OFFSET(clock_info, pad, 4);
+	OFFSET(clock_info, frequency_hz, 8);
+	OFFSET(clock_info, max_frequency_hz, 16);
+	OFFSET(clock_info, name, 24);
+}
+
+static void control(void)
+{
+	SIZE(control, 24);
+	OFFSET(control, cmd, 0);
+	OFFSET(control, handle, 4);
+	OFFSET(control, size, 8);
+	OFFSET(control, pointer, 16);
+}
+
+static void block_request(void)
+{
+	SIZE(block_request, 56);
+	OFFSET(block_request, type, 0);
+	OFFSET(block_request, index, 2);
+	OFFSET(block_request, section, 4);
+	OFFSET(block_request, set, 6);
+	OFFSET(block_request, pad, 7);
+	OFFSET(block_request, flags, 8);
+	OFFSET(block_request, cpu, 12);
+	OFFSET(block_request, mask, 16);
+	OFFSET(block_request, pmu_type, 24);
+	OFFSET(block_request, pad2, 28);
+	OFFSET(block_request, config, 32);
+	OFFSET(block_request, config1, 40);
+	OFFSET(block_request, config2, 48);
+}
+
+static void setup(void)
+{
+	SIZE(setup, 88);
+	OFFSET(setup, flags, 0);
+	OFFSET(setup, slots, 4);
+	OFFSET(setup, ring_handle, 8);
+	OFFSET(setup, control_handle, 12);
+	OFFSET(setup, ring_offset, 16);
+	OFFSET(setup, control_offset, 24);
+	OFFSET(setup, eventfd, 32);
+	OFFSET(setup, watermark, 36);
+	OFFSET(setup, period_ns, 40);
+	OFFSET(setup, requests, 48);
+	OFFSET(setup, request_count, 56);
+	OFFSET(setup, request_stride, 60);
+	OFFSET(setup, slot_stride, 64);
+	OFFSET(setup, sample_size, 68);
+	OFFSET(setup, ring_bytes, 72);
+	OFFSET(setup, block_count, 80);
+	OFFSET(setup, pad, 84);
+}
+
+static void start(void)
+{
+	SIZE(start, 8);
+	OFFSET(start, user_data, 0);
+}
+
+static void stop(void)
+{
+	SIZE(stop, 8);
+	OFFSET(stop, user_data, 0);
+}
+
+static void sample(void)
+{
+	SIZE(sample, 8);
+	OFFSET(sample, user_data, 0);
+}
+
+static void status(void)
+{
+	SIZE(status, 96);
+	OFFSET(status, flags, 0);
+	OFFSET(status, slots, 4);
+	OFFSET(status, insert_idx, 8);
+	OFFSET(status, extract_idx, 16);
+	OFFSET(status, merged_periods, 24);
+	OFFSET(status, pending_merged, 32);
+	OFFSET(status, lost_ns, 40);
+	OFFSET(status, errors, 48);
+	OFFSET(status, overflows, 56);
+	OFFSET(status, resets, 64);
+	OFFSET(status, bad_extract, 72);
+	OFFSET(status, ring_full, 80);
+	OFFSET(status, wakeups, 88);
+}
+
+static void bo_create(void)
+{
+	SIZE(bo_create, 32);
+	OFFSET(bo_create, size, 0);
+	OFFSET(bo_create, flags, 8);
+	OFFSET(bo_create, handle, 12);
+	OFFSET(bo_create, mmap_offset, 16);
+	OFFSET(bo_create, pad, 24);
+}
+
+static void ioctl_numbers(void)
+{
+	check_eq(DRM_IOCTL_PERFCTR_QUERY, 0xc018649d);
+	check_eq(DRM_IOCTL_PERFCTR_CONTROL, 0xc018649e);
+	check_eq(DRM_IOCTL_PERFCTR_BO_CREATE, 0xc020649f);
+}
+
+static const struct test tests[] = {
+	TEST(sample_header),
+	TEST(block_header),
+	TEST(pmu_block_header),
+	TEST(ring_control),
+	TEST(query),
+	TEST(device_info),
+	TEST(block_info),
+	TEST(clock_info),
+	TEST(control),
+	TEST(block_request),
+	TEST(setup),
+	TEST(start),
+	TEST(stop),
+	TEST(sample),
+	TEST(status),
+	TEST(bo_create),
+	TEST(ioctl_numbers),
+};
+
+int main(int argc, char **argv)
+{
+	return test_main(argc, argv, tests, sizeof(tests) / sizeof(tests[0]));
+}
