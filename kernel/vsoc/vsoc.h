@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The virtual SoC: a DRM device whose hardware is a model.
+ *
+ * Locks, outer to inner: vsoc_fw.lock, hw_lock, vsoc_engine.lock. The models
+ * (vsoc_gpu.c, vsoc_fw.c, the fabric) know nothing of DRM; the glue (vsoc_csf.c)
+ * reaches the firmware only through shared pages, a doorbell and an interrupt.
+ */
+#ifndef _VSOC_H_
+#define _VSOC_H_
+
+#include <linux/mutex.h>
+#include <linux/spinlock.h>
+#include <linux/types.h>
+#include <drm/drm_device.h>
+#include "perfctr/drm_perfctr.h"
+#include "vsoc_fabric.h"
+#include "vsoc_rules.h"
+
+struct csf_perfctr;
+struct dentry;
+struct drm_file;
+struct vsoc_engine;
+struct vsoc_fabric;
+struct vsoc_file;
+struct vsoc_fw;
+
+#define VSOC_TIMESTAMP_HZ	24000000ULL
+
+enum vsoc_clock {
+	VSOC_CLOCK_TOP,
+	VSOC_CLOCK_COREGROUP,
+	VSOC_CLOCK_SHADER,
+	VSOC_CLOCKS,
+};
+
+/**
+ * struct vsoc_clock_state - a clock domain; cycles are exact integers
+ */
+struct vsoc_clock_state {
+	/** @hz: frequency now. */
+	u64 hz;
+	/** @on: powered. */
+	bool on;
+	/** @on_ns: powered time since @base_cycles was taken. */
+	u64 on_ns;
+	/** @base_cycles: cycles counted at earlier frequencies. */
+	u64 base_cycles;
+};
+
+/**
+ * struct vsoc_gpu - the registers of the GPU; all under hw_lock
+ */
+struct vsoc_gpu {
+	/** @reg: counter registers as the hardware has them: 32 bits, they wrap. */
+	u32 *reg;
+	/** @truth: the same counts, never wrapping. */
+	u64 *truth;
+	/** @clocks: the clock domains. */
+	struct vsoc_clock_state clocks[VSOC_CLOCKS];
+	/** @clock_ns: CLOCK_MONOTONIC_RAW up to which @clocks are accounted. */
+	u64 clock_ns;
+	/** @cores_on: powered shader cores. */
+	u64 cores_on;
+};
+
+/**
+ * struct vsoc_device - one virtual SoC
+ */
+struct vsoc_device {
+	/** @drm: the DRM device. */
+	struct drm_device drm;
+	/** @id: number of the platform device that it hangs off. */
+	int id;
+	/** @pc: the counter core. */
+	struct drm_perfctr *pc;
+	/** @shape: constant. */
+	struct vsoc_shape shape;
+	/** @hw_lock: protects the hardware model: @gpu and the fabric's traffic. */
+	struct mutex hw_lock;
+	/** @gpu: registers. */
+	struct vsoc_gpu gpu;
+	/** @fw: the microcontroller and its firmware. */
+	struct vsoc_fw *fw;
+	/** @engine: executes jobs. */
+	struct vsoc_engine *engine;
+	/** @fabric: everything outside of the GPU; owned by vsoc_fabric.c. */
+	struct vsoc_fabric *fabric;
+	/** @req_lock: the host's requests in the firmware's input page. */
+	spinlock_t req_lock;
+	/** @fw_slots: samples that fit the firmware's ring. */
+	u32 fw_slots;
+	/** @csf: the counter source above the firmware. */
+	struct csf_perfctr *csf;
+};
+
+static inline struct vsoc_device *to_vsoc(struct drm_device *drm)
+{
+	return container_of(drm, struct vsoc_device, drm);
+}
+
+/* vsoc_gpu.c: the block counter hardware */
+int vsoc_gpu_init(struct vsoc_device *vsoc);
+void vsoc_gpu_update_clocks(struct vsoc_device *vsoc);
+u64 vsoc_gpu_cycles(const struct vsoc_device *vsoc, enum vsoc_clock clock);
+void vsoc_gpu_set_hz(struct vsoc_device *vsoc, enum vsoc_clock clock, u64 hz);
+u64 vsoc_gpu_timestamp(u64 raw_ns);
+void vsoc_gpu_progress(struct vsoc_device *vsoc, struct vsoc_work *work, u64 ns);
+void vsoc_gpu_count(struct vsoc_device *vsoc, u32 block, u32 counter, u64 n);
+
+static inline size_t vsoc_gpu_index(const struct vsoc_device *vsoc, u32 block, u32 counter)
+{
+	return (size_t)block * vsoc->shape.counters_per_block + counter;
+}
+
+/* vsoc_fw.c: the firmware */
+struct csf_glb_control;
+struct csf_glb_input;
+struct csf_glb_output;
+
+/**
+ * struct vsoc_fw_pages - the global interface, shared by firmware and host
+ */
+struct vsoc_fw_pages {
+	struct csf_glb_control *control;
+	struct csf_glb_input *input;
+	struct csf_glb_output *output;
+};
+
+int vsoc_fw_init(struct vsoc_device *vsoc);
+void vsoc_fw_fini(struct vsoc_device *vsoc);
+const struct vsoc_fw_pages *vsoc_fw_pages(struct vsoc_device *vsoc);
+void vsoc_fw_map(struct vsoc_device *vsoc, u64 va, void *memory, size_t bytes);
+void vsoc_fw_set_irq(struct vsoc_device *vsoc, void (*handler)(struct vsoc_device *vsoc));
+void vsoc_fw_doorbell(struct vsoc_device *vsoc);
+void vsoc_fw_core_power(struct vsoc_device *vsoc, u64 cores_on);
+void vsoc_fw_totals(struct vsoc_device *vsoc, u64 *truth, u64 *dropped);
+void vsoc_fw_debugfs(struct vsoc_device *vsoc, struct dentry *dir);
+
+/* vsoc_csf.c: the driver's glue for the counters */
+int vsoc_csf_init(struct vsoc_device *vsoc);
+
+/* vsoc_engine.c: executes jobs over time */
+int vsoc_engine_init(struct vsoc_device *vsoc);
+void vsoc_engine_fini(struct vsoc_device *vsoc);
+bool vsoc_engine_idle(struct vsoc_device *vsoc);
+
+/* vsoc_job.c: files, contexts, jobs and their ioctls */
+int vsoc_open(struct drm_device *drm, struct drm_file *file);
+void vsoc_postclose(struct drm_device *drm, struct drm_file *file);
+struct drm_perfctr_file *vsoc_perfctr_file(struct drm_file *file);
+int vsoc_submit_ioctl(struct drm_device *drm, void *data, struct drm_file *file);
+int vsoc_wait_ioctl(struct drm_device *drm, void *data, struct drm_file *file);
+int vsoc_ctx_create_ioctl(struct drm_device *drm, void *data, struct drm_file *file);
+int vsoc_ctx_destroy_ioctl(struct drm_device *drm, void *data, struct drm_file *file);
+
+/* vsoc_truth.c: what really happened, in debugfs */
+void vsoc_truth_debugfs(struct vsoc_device *vsoc, struct dentry *dir);
+
+#endif /* _VSOC_H_ */

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The driver's glue between the firmware interface and the counter source: what
+ * a driver of real hardware does, and nothing that only a model could.
+ */
+#include <linux/err.h>
+#include <linux/ktime.h>
+#include <linux/vmalloc.h>
+#include <drm/drm_managed.h>
+
+#include "csf/csf_layout.h"
+#include "csf/csf_perfctr.h"
+#include "vsoc.h"
+#include "vsoc_counters.h"
+
+#define RING_VA		0x10000000ULL
+
+/* a section that no counter of the block is in */
+#define NO_COUNTERS	0
+
+static void ring_doorbell(void *priv)
+{
+	vsoc_fw_doorbell(priv);
+}
+
+static int read_anchor(void *priv, struct csf_perfctr_anchor *anchor)
+{
+	u64 before = ktime_get_raw_ns();
+	u64 after;
+
+	anchor->gpu_ticks = vsoc_gpu_timestamp(ktime_get_raw_ns());
+	after = ktime_get_raw_ns();
+	anchor->raw_ns = before + (after - before) / 2;
+	anchor->error_ns = DIV_ROUND_UP(after - before, 2);
+	return 0;
+}
+
+static const struct csf_perfctr_driver_ops driver_ops = {
+	.ring_doorbell = ring_doorbell,
+	.read_anchor = read_anchor,
+};
+
+static void global_irq(struct vsoc_device *vsoc)
+{
+	csf_perfctr_irq(READ_ONCE(vsoc->csf));
+}
+
+static void free_ring(struct drm_device *drm, void *ring)
+{
+	vfree(ring);
+}
+
+int vsoc_csf_init(struct vsoc_device *vsoc)
+{
+	const struct vsoc_fw_pages *pages = vsoc_fw_pages(vsoc);
+	struct csf_perfctr_config config = {
+		.control = pages->control,
+		.input = pages->input,
+		.output = pages->output,
+		.req_lock = &vsoc->req_lock,
+		.ops = &driver_ops,
+		.priv = vsoc,
+		.ring_va = RING_VA,
+		.slots = vsoc->fw_slots,
+		.l2_slices = vsoc->shape.l2_slices,
+		.shader_present = vsoc->shape.shader_present,
+		.shader_visible = vsoc->shape.shader_present,
+		.shader_dense = vsoc->shape.shader_dense,
+		.extended_metadata = true,
+		.counters_per_block = vsoc->shape.counters_per_block,
+		.types = {
+			[CSF_PERFCTR_FW].available = { VSOC_FW_AVAILABLE, NO_COUNTERS },
+			[CSF_PERFCTR_CSHW].available = { VSOC_CSHW_AVAILABLE, NO_COUNTERS },
+			[CSF_PERFCTR_TILER].available = { VSOC_TILER_AVAILABLE, NO_COUNTERS },
+			[CSF_PERFCTR_MEMSYS].available = {
+				VSOC_MEMSYS_AVAILABLE, VSOC_MEMSYS_AVAILABLE1 },
+			[CSF_PERFCTR_SHADER].available = {
+				VSOC_SHADER_AVAILABLE, VSOC_SHADER_AVAILABLE1 },
+		},
+		.product = DRM_PERFCTR_PRODUCT_VSOC_CSF,
+		.timestamp_hz = VSOC_TIMESTAMP_HZ,
+		.max_count_hz = VSOC_MAX_COUNT_HZ,
+	};
+	struct csf_perfctr *csf;
+	int ret;
+
+	config.ring_bytes = csf_perfctr_ring_bytes(&config);
+	config.ring = vzalloc(config.ring_bytes);
+	if (!config.ring)
+		return -ENOMEM;
+	ret = drmm_add_action_or_reset(&vsoc->drm, free_ring, config.ring);
+	if (ret)
+		return ret;
+	vsoc_fw_map(vsoc, config.ring_va, config.ring, config.ring_bytes);
+
+	csf = drmm_csf_perfctr_create(&vsoc->drm, vsoc->pc, &config);
+	if (IS_ERR(csf))
+		return PTR_ERR(csf);
+	WRITE_ONCE(vsoc->csf, csf);
+	vsoc_fw_set_irq(vsoc, global_irq);
+	return 0;
+}

@@ -1,0 +1,317 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The virtual SoC as a DRM device on a platform device that the module creates.
+ */
+#include <linux/debugfs.h>
+#include <linux/err.h>
+#include <linux/module.h>
+#include <linux/platform_device.h>
+#include <linux/uaccess.h>
+#include <drm/drm_debugfs.h>
+#include <drm/drm_device.h>
+#include <drm/drm_drv.h>
+#include <drm/drm_file.h>
+#include <drm/drm_gem.h>
+#include <drm/drm_gem_shmem_helper.h>
+#include <drm/drm_ioctl.h>
+#include <drm/drm_managed.h>
+#include <drm/drm_print.h>
+
+#include "csf/csf_perfctr.h"
+#include "vsoc.h"
+#include "vsoc_job.h"
+
+#define VSOC_GPU_ID		0x765350c0ULL
+#define GET_INFO_MAX_BYTES	4096
+
+static unsigned long long shader_present = 0x50005;
+module_param(shader_present, ullong, 0444);
+MODULE_PARM_DESC(shader_present, "mask of shader cores (0x50005)");
+
+static unsigned int l2_slices = 2;
+module_param(l2_slices, uint, 0444);
+MODULE_PARM_DESC(l2_slices, "L2 slices, 1..16 (2)");
+
+static unsigned int counters_per_block = 64;
+module_param(counters_per_block, uint, 0444);
+MODULE_PARM_DESC(counters_per_block, "counters of each block, 64 or 128 (64)");
+
+static bool shader_dense;
+module_param(shader_dense, bool, 0444);
+MODULE_PARM_DESC(shader_dense, "firmware samples have no holes for absent cores (N)");
+
+static unsigned int fw_slots = CSF_PERFCTR_DEFAULT_SLOTS;
+module_param(fw_slots, uint, 0444);
+MODULE_PARM_DESC(fw_slots, "slots of the firmware's sample ring, a power of two, 2..128 (32)");
+
+/* --- ioctls -------------------------------------------------------------- */
+
+static void fill_info(const struct vsoc_device *vsoc, struct drm_vsoc_info *info)
+{
+	*info = (struct drm_vsoc_info) {
+		.version = 1,
+		.counters_per_block = vsoc->shape.counters_per_block,
+		.shader_present = vsoc->shape.shader_present,
+		.l2_slices = vsoc->shape.l2_slices,
+		.max_commands = VSOC_MAX_COMMANDS,
+		.max_contexts = VSOC_MAX_CONTEXTS,
+		.max_queued_jobs = VSOC_MAX_QUEUED_JOBS,
+		.max_units = VSOC_MAX_UNITS,
+		.top_hz = VSOC_TOP_HZ,
+		.coregroup_hz = VSOC_COREGROUP_HZ,
+		.shader_hz = VSOC_SHADER_HZ,
+		.max_wait_ns = VSOC_MAX_WAIT_NS,
+		.sockets = VSOC_SOCKETS,
+		.root_complexes = VSOC_ROOT_COMPLEXES,
+		.root_ports = VSOC_ROOT_PORTS,
+		.gpus = VSOC_GPUS,
+	};
+}
+
+static int vsoc_get_info_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
+{
+	struct drm_vsoc_get_info *args = data;
+	void __user *to = u64_to_user_ptr(args->pointer);
+	struct drm_vsoc_info info;
+	u32 size = args->size;
+
+	if (args->pad) {
+		drm_dbg_driver(drm, "get_info: pad must be zero\n");
+		return -EINVAL;
+	}
+	args->size = sizeof(info);
+	if (!args->pointer)
+		return 0;
+	if (!size || size % 8 || size > GET_INFO_MAX_BYTES) {
+		drm_dbg_driver(drm, "get_info: size must be a multiple of 8, 8..4096\n");
+		return -EINVAL;
+	}
+
+	fill_info(to_vsoc(drm), &info);
+	if (copy_to_user(to, &info, min_t(size_t, size, sizeof(info))))
+		return -EFAULT;
+	if (size > sizeof(info) && clear_user(to + sizeof(info), size - sizeof(info)))
+		return -EFAULT;
+	return 0;
+}
+
+static int perfctr_query_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
+{
+	return drm_perfctr_query_ioctl(to_vsoc(drm)->pc, data);
+}
+
+static int perfctr_control_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
+{
+	return drm_perfctr_control_ioctl(vsoc_perfctr_file(file), data, file);
+}
+
+static const struct drm_ioctl_desc vsoc_ioctls[] = {
+	DRM_IOCTL_DEF_DRV(VSOC_GET_INFO, vsoc_get_info_ioctl, DRM_RENDER_ALLOW),
+	DRM_IOCTL_DEF_DRV(VSOC_SUBMIT, vsoc_submit_ioctl, DRM_RENDER_ALLOW),
+	DRM_IOCTL_DEF_DRV(VSOC_WAIT, vsoc_wait_ioctl, DRM_RENDER_ALLOW),
+	DRM_IOCTL_DEF_DRV(VSOC_CTX_CREATE, vsoc_ctx_create_ioctl, DRM_RENDER_ALLOW),
+	DRM_IOCTL_DEF_DRV(VSOC_CTX_DESTROY, vsoc_ctx_destroy_ioctl, DRM_RENDER_ALLOW),
+	DRM_IOCTL_DEF_DRV(PERFCTR_QUERY, perfctr_query_ioctl, DRM_RENDER_ALLOW),
+	DRM_IOCTL_DEF_DRV(PERFCTR_CONTROL, perfctr_control_ioctl, DRM_RENDER_ALLOW),
+	DRM_IOCTL_DEF_DRV(PERFCTR_BO_CREATE, drm_perfctr_bo_create_ioctl, DRM_RENDER_ALLOW),
+};
+
+/* --- debugfs ------------------------------------------------------------- */
+
+static void vsoc_debugfs_init(struct drm_minor *minor)
+{
+	struct vsoc_device *vsoc = to_vsoc(minor->dev);
+	struct dentry *dir = debugfs_create_dir("vsoc", minor->debugfs_root);
+
+	vsoc_truth_debugfs(vsoc, dir);
+	vsoc_fw_debugfs(vsoc, dir);
+	vsoc_fabric_debugfs(vsoc, dir);
+}
+
+/* --- device -------------------------------------------------------------- */
+
+DEFINE_DRM_GEM_FOPS(vsoc_fops);
+
+static const struct drm_driver vsoc_drm_driver = {
+	.driver_features = DRIVER_GEM | DRIVER_RENDER,
+	.open = vsoc_open,
+	.postclose = vsoc_postclose,
+	.ioctls = vsoc_ioctls,
+	.num_ioctls = ARRAY_SIZE(vsoc_ioctls),
+	.fops = &vsoc_fops,
+	.debugfs_init = vsoc_debugfs_init,
+	DRM_GEM_SHMEM_DRIVER_OPS,
+
+	.name = "vsoc",
+	.desc = "Virtual SoC",
+	.date = "20261121",
+	.major = 1,
+	.minor = 0,
+};
+
+static u64 frequency_hz(struct drm_device *drm, u8 clock)
+{
+	struct vsoc_device *vsoc = to_vsoc(drm);
+	u64 hz;
+
+	mutex_lock(&vsoc->hw_lock);
+	hz = vsoc->gpu.clocks[clock].hz;
+	mutex_unlock(&vsoc->hw_lock);
+	return hz;
+}
+
+static const struct drm_perfctr_driver_ops perfctr_driver_ops = {
+	.frequency_hz = frequency_hz,
+};
+
+/* enum vsoc_clock has the values of enum drm_perfctr_clock */
+static const struct drm_perfctr_clock_desc clock_descs[] = {
+	{ DRM_PERFCTR_CLOCK_TOP, "top", VSOC_TOP_HZ },
+	{ DRM_PERFCTR_CLOCK_COREGROUP, "coregroup", VSOC_COREGROUP_HZ },
+	{ DRM_PERFCTR_CLOCK_SHADER, "shader", VSOC_SHADER_HZ },
+};
+
+static int perfctr_init(struct vsoc_device *vsoc)
+{
+	const struct drm_perfctr_config config = {
+		.name = "Virtual SoC",
+		.gpu_id = VSOC_GPU_ID,
+		.product = DRM_PERFCTR_PRODUCT_VSOC_CSF,
+		.sets = BIT(DRM_PERFCTR_SET_PRIMARY),
+		.features = DRM_PERFCTR_FEATURE_STATES | DRM_PERFCTR_FEATURE_AUTOMATIC |
+			    DRM_PERFCTR_FEATURE_IN_STREAM | DRM_PERFCTR_FEATURE_BO_CREATE,
+		.clocks = clock_descs,
+		.clock_count = ARRAY_SIZE(clock_descs),
+		.ops = &perfctr_driver_ops,
+	};
+
+	vsoc->pc = drmm_perfctr_create(&vsoc->drm, &config);
+	return PTR_ERR_OR_ZERO(vsoc->pc);
+}
+
+static int check_parameters(struct device *dev)
+{
+	const char *wrong = NULL;
+
+	if (!shader_present)
+		wrong = "shader_present must not be zero";
+	else if (!l2_slices || l2_slices > VSOC_MAX_L2_SLICES)
+		wrong = "l2_slices must be 1..16";
+	else if (counters_per_block != 64 && counters_per_block != 128)
+		wrong = "counters_per_block must be 64 or 128";
+	else if (fw_slots < 2 || fw_slots > CSF_PERFCTR_MAX_SLOTS || fw_slots & (fw_slots - 1))
+		wrong = "fw_slots must be a power of two, 2..128";
+	if (!wrong)
+		return 0;
+	dev_err(dev, "module parameter: %s\n", wrong);
+	return -EINVAL;
+}
+
+/* stop everything that runs by itself, in the order of who calls whom */
+static void stop_models(struct vsoc_device *vsoc)
+{
+	vsoc_engine_fini(vsoc);
+	vsoc_fw_fini(vsoc);
+	vsoc_fabric_fini(vsoc);
+}
+
+static int vsoc_probe(struct platform_device *pdev)
+{
+	struct vsoc_device *vsoc;
+	int ret;
+
+	ret = check_parameters(&pdev->dev);
+	if (ret)
+		return ret;
+
+	vsoc = devm_drm_dev_alloc(&pdev->dev, &vsoc_drm_driver, struct vsoc_device, drm);
+	if (IS_ERR(vsoc))
+		return PTR_ERR(vsoc);
+	vsoc->id = pdev->id;
+	vsoc->fw_slots = fw_slots;
+	spin_lock_init(&vsoc->req_lock);
+	ret = drmm_mutex_init(&vsoc->drm, &vsoc->hw_lock);
+	if (ret)
+		return ret;
+	vsoc_shape_init(&vsoc->shape, shader_present, l2_slices, counters_per_block);
+	vsoc->shape.shader_dense = shader_dense;
+
+	ret = vsoc_gpu_init(vsoc);
+	if (ret)
+		return ret;
+	ret = vsoc_fabric_init(vsoc);
+	if (ret)
+		return ret;
+	ret = vsoc_fw_init(vsoc);
+	if (!ret)
+		ret = vsoc_engine_init(vsoc);
+	if (!ret)
+		ret = perfctr_init(vsoc);
+	if (!ret)
+		ret = vsoc_csf_init(vsoc);
+	if (!ret)
+		ret = drm_dev_register(&vsoc->drm, 0);
+	if (ret) {
+		stop_models(vsoc);
+		return ret;
+	}
+	platform_set_drvdata(pdev, vsoc);
+	return 0;
+}
+
+static void vsoc_remove(struct platform_device *pdev)
+{
+	struct vsoc_device *vsoc = platform_get_drvdata(pdev);
+
+	/* sessions get their last sample while the hardware still answers */
+	drm_perfctr_unplug(vsoc->pc);
+	drm_dev_unplug(&vsoc->drm);
+	stop_models(vsoc);
+}
+
+static struct platform_driver vsoc_platform_driver = {
+	.probe = vsoc_probe,
+	.remove_new = vsoc_remove,
+	.driver = {
+		.name = "vsoc",
+	},
+};
+
+static struct platform_device *vsoc_pdev;
+
+static int __init vsoc_init(void)
+{
+	int ret = platform_driver_register(&vsoc_platform_driver);
+
+	if (ret)
+		return ret;
+	vsoc_pdev = platform_device_register_simple("vsoc", 0, NULL, 0);
+	if (IS_ERR(vsoc_pdev)) {
+		ret = PTR_ERR(vsoc_pdev);
+		goto err_driver;
+	}
+	/* a device whose parameters were refused is of no use */
+	if (!platform_get_drvdata(vsoc_pdev)) {
+		ret = -EINVAL;
+		goto err_device;
+	}
+	return 0;
+
+err_device:
+	platform_device_unregister(vsoc_pdev);
+err_driver:
+	platform_driver_unregister(&vsoc_platform_driver);
+	return ret;
+}
+
+static void __exit vsoc_exit(void)
+{
+	platform_device_unregister(vsoc_pdev);
+	platform_driver_unregister(&vsoc_platform_driver);
+}
+
+module_init(vsoc_init);
+module_exit(vsoc_exit);
+
+MODULE_DESCRIPTION("Virtual SoC with performance counters");
+MODULE_LICENSE("GPL");

@@ -1,0 +1,362 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The workload engine: takes jobs from the contexts in turn and executes their
+ * commands over real time, in slices. A job is never interrupted by another
+ * one, so what is counted between two SAMPLE commands belongs to the commands
+ * between them.
+ */
+#include <linux/delay.h>
+#include <linux/kthread.h>
+#include <linux/slab.h>
+#include <linux/ktime.h>
+#include <linux/wait.h>
+#include <drm/drm_managed.h>
+
+#include "vsoc.h"
+#include "vsoc_counters.h"
+#include "vsoc_engine.h"
+
+/* longest piece of work that is counted at once */
+#define SLICE_NS	NSEC_PER_MSEC
+/* an engine that was kept from running catches up by this at most */
+#define MAX_LAG_NS	NSEC_PER_MSEC
+/* shorter than this is not worth sleeping for; the next slice makes up for it */
+#define MIN_SLEEP_NS	(20 * NSEC_PER_USEC)
+
+/**
+ * struct vsoc_engine - executes the jobs of one device
+ */
+struct vsoc_engine {
+	/** @vsoc: the device. */
+	struct vsoc_device *vsoc;
+	/** @task: the thread that executes. */
+	struct task_struct *task;
+	/** @wait: the thread sleeps here without work. */
+	wait_queue_head_t wait;
+	/** @job_end: woken at the end of each job. */
+	wait_queue_head_t job_end;
+
+	/** @lock: the queues: everything up to the next line, and the contexts'. */
+	spinlock_t lock;
+	/** @ready: contexts with waiting jobs, next one first. */
+	struct list_head ready;
+	/** @running: context of the job in execution. */
+	struct vsoc_ctx *running;
+	/** @cancel: the job in execution has to end with its slice. */
+	bool cancel;
+	/** @last_context: fence context of the last job that was started. */
+	u64 last_context;
+	/** @stopped: takes no more jobs. */
+	bool stopped;
+
+	/* the thread's own */
+	/** @work: the command in execution. */
+	struct vsoc_work work;
+	/** @time_ns: CLOCK_MONOTONIC_RAW up to which work was done. */
+	u64 time_ns;
+};
+
+static bool job_cancelled(struct vsoc_engine *e)
+{
+	return READ_ONCE(e->cancel) || kthread_should_stop();
+}
+
+/* sleep until the next @ns of work are over in real time */
+static void pass_time(struct vsoc_engine *e, u64 ns)
+{
+	u64 now_ns = ktime_get_raw_ns();
+
+	if (e->time_ns + MAX_LAG_NS < now_ns)
+		e->time_ns = now_ns - MAX_LAG_NS;
+	e->time_ns += ns;
+	if (e->time_ns > now_ns + MIN_SLEEP_NS) {
+		u64 us = div_u64(e->time_ns - now_ns, NSEC_PER_USEC);
+
+		usleep_range(us, us + us / 16 + 1);
+	}
+}
+
+/* execute e->work; returns false if the job was cancelled before its end */
+static bool execute(struct vsoc_engine *e)
+{
+	struct vsoc_device *vsoc = e->vsoc;
+	struct vsoc_work *work = &e->work;
+
+	while (work->done_ns < work->duration_ns) {
+		u64 ns = min_t(u64, work->duration_ns - work->done_ns, SLICE_NS);
+
+		if (job_cancelled(e))
+			return false;
+		pass_time(e, ns);
+		mutex_lock(&vsoc->hw_lock);
+		vsoc_gpu_progress(vsoc, work, ns);
+		mutex_unlock(&vsoc->hw_lock);
+	}
+	return true;
+}
+
+/* the start and the end of a job are too short to be interrupted */
+static void execute_at_once(struct vsoc_engine *e)
+{
+	struct vsoc_device *vsoc = e->vsoc;
+
+	mutex_lock(&vsoc->hw_lock);
+	vsoc_gpu_progress(vsoc, &e->work, e->work.duration_ns);
+	mutex_unlock(&vsoc->hw_lock);
+}
+
+static void take_sample(struct vsoc_job *job, const struct vsoc_job_command *c)
+{
+	int ret = drm_perfctr_session_sample(c->session, c->cmd.sample.user_data);
+
+	if (!ret)
+		return;
+	if (!job->sample_errors++)
+		job->sample_errno = ret;
+}
+
+static void run_job(struct vsoc_engine *e, struct vsoc_job *job, bool context_switch)
+{
+	struct vsoc_device *vsoc = e->vsoc;
+	int status = 0;
+	u32 i;
+
+	vsoc_rules_job_start(&e->work, context_switch);
+	execute_at_once(e);
+
+	for (i = 0; i < job->count; i++) {
+		const struct vsoc_job_command *c = &job->commands[i];
+
+		vsoc_rules_command(&e->work, &c->cmd);
+		if (!execute(e)) {
+			status = -ECANCELED;
+			break;
+		}
+		if (c->session)
+			take_sample(job, c);
+	}
+
+	vsoc_rules_job_end(&e->work, status);
+	execute_at_once(e);
+	vsoc_job_finish(vsoc, job, status);
+}
+
+/* context with waiting jobs whose turn it is */
+static struct vsoc_job *next_job(struct vsoc_engine *e, bool *context_switch)
+{
+	struct vsoc_job *job = NULL;
+	struct vsoc_ctx *ctx;
+
+	spin_lock(&e->lock);
+	ctx = list_first_entry_or_null(&e->ready, struct vsoc_ctx, ready);
+	if (ctx) {
+		job = list_first_entry(&ctx->jobs, struct vsoc_job, node);
+		list_del_init(&job->node);
+		if (list_empty(&ctx->jobs))
+			list_del_init(&ctx->ready);
+		else
+			list_move_tail(&ctx->ready, &e->ready);
+		*context_switch = ctx->fence_context != e->last_context;
+		e->last_context = ctx->fence_context;
+		e->running = ctx;
+		WRITE_ONCE(e->cancel, false);
+	}
+	spin_unlock(&e->lock);
+	return job;
+}
+
+static bool has_work(struct vsoc_engine *e)
+{
+	bool work;
+
+	spin_lock(&e->lock);
+	work = !list_empty(&e->ready);
+	spin_unlock(&e->lock);
+	return work;
+}
+
+static int engine_thread(void *data)
+{
+	struct vsoc_engine *e = data;
+
+	while (!kthread_should_stop()) {
+		bool context_switch;
+		struct vsoc_job *job = next_job(e, &context_switch);
+		struct vsoc_ctx *ctx;
+
+		if (!job) {
+			wait_event_idle(e->wait, has_work(e) || kthread_should_stop());
+			e->time_ns = ktime_get_raw_ns();
+			continue;
+		}
+		ctx = job->ctx;
+		run_job(e, job, context_switch);
+
+		spin_lock(&e->lock);
+		e->running = NULL;
+		ctx->unfinished--;
+		spin_unlock(&e->lock);
+		wake_up_all(&e->job_end);
+		vsoc_ctx_put(ctx);
+	}
+	return 0;
+}
+
+/* nothing runs and nothing waits */
+bool vsoc_engine_idle(struct vsoc_device *vsoc)
+{
+	struct vsoc_engine *e = vsoc->engine;
+	bool idle;
+
+	spin_lock(&e->lock);
+	idle = !e->running && list_empty(&e->ready);
+	spin_unlock(&e->lock);
+	return idle;
+}
+
+void vsoc_engine_ctx_init(struct vsoc_ctx *ctx)
+{
+	INIT_LIST_HEAD(&ctx->jobs);
+	INIT_LIST_HEAD(&ctx->ready);
+}
+
+/*
+ * Hand @job over to the engine. Returns 0, or -ENODEV, -ENOENT (the context was
+ * closed) or -EAGAIN, and the job stays the caller's.
+ */
+int vsoc_engine_queue(struct vsoc_device *vsoc, struct vsoc_job *job, u32 max_unfinished)
+{
+	struct vsoc_engine *e = vsoc->engine;
+	struct vsoc_ctx *ctx = job->ctx;
+	int ret = 0;
+
+	/* counted before the job can run and end */
+	mutex_lock(&vsoc->hw_lock);
+	spin_lock(&e->lock);
+	if (e->stopped) {
+		ret = -ENODEV;
+	} else if (ctx->closed) {
+		ret = -ENOENT;
+	} else if (ctx->unfinished >= max_unfinished) {
+		ret = -EAGAIN;
+	} else {
+		ctx->unfinished++;
+		list_add_tail(&job->node, &ctx->jobs);
+		if (list_empty(&ctx->ready))
+			list_add_tail(&ctx->ready, &e->ready);
+		vsoc_gpu_count(vsoc, VSOC_BLOCK_FW, VSOC_FW_DOORBELLS, 1);
+		vsoc_gpu_count(vsoc, VSOC_BLOCK_FW, VSOC_FW_JOBS_SUBMITTED, 1);
+	}
+	spin_unlock(&e->lock);
+	mutex_unlock(&vsoc->hw_lock);
+
+	if (!ret)
+		wake_up(&e->wait);
+	return ret;
+}
+
+static bool is_running(struct vsoc_engine *e, const struct vsoc_ctx *ctx)
+{
+	bool running;
+
+	spin_lock(&e->lock);
+	running = e->running == ctx;
+	spin_unlock(&e->lock);
+	return running;
+}
+
+static void cancel_waiting(struct vsoc_device *vsoc, struct vsoc_ctx *ctx, struct list_head *jobs)
+{
+	struct vsoc_job *job, *next;
+
+	list_for_each_entry_safe(job, next, jobs, node) {
+		list_del_init(&job->node);
+		vsoc_job_finish(vsoc, job, -ECANCELED);
+		spin_lock(&vsoc->engine->lock);
+		ctx->unfinished--;
+		spin_unlock(&vsoc->engine->lock);
+		vsoc_ctx_put(ctx);
+	}
+}
+
+/*
+ * End all jobs of @ctx, of which the caller has a reference, and take no more.
+ * Waits for the running one, which ends with its current slice.
+ */
+void vsoc_engine_close_ctx(struct vsoc_device *vsoc, struct vsoc_ctx *ctx)
+{
+	struct vsoc_engine *e = vsoc->engine;
+	LIST_HEAD(jobs);
+
+	spin_lock(&e->lock);
+	ctx->closed = true;
+	list_splice_init(&ctx->jobs, &jobs);
+	list_del_init(&ctx->ready);
+	if (e->running == ctx)
+		WRITE_ONCE(e->cancel, true);
+	spin_unlock(&e->lock);
+
+	cancel_waiting(vsoc, ctx, &jobs);
+	wait_event(e->job_end, !is_running(e, ctx));
+}
+
+int vsoc_engine_init(struct vsoc_device *vsoc)
+{
+	struct vsoc_engine *e;
+
+	e = drmm_kzalloc(&vsoc->drm, sizeof(*e), GFP_KERNEL);
+	if (!e)
+		return -ENOMEM;
+	e->vsoc = vsoc;
+	init_waitqueue_head(&e->wait);
+	init_waitqueue_head(&e->job_end);
+	spin_lock_init(&e->lock);
+	INIT_LIST_HEAD(&e->ready);
+	e->work.shape = &vsoc->shape;
+	e->work.capacity = vsoc_work_capacity(&vsoc->shape);
+	e->work.items = drmm_kcalloc(&vsoc->drm, e->work.capacity, sizeof(*e->work.items),
+				     GFP_KERNEL);
+	if (!e->work.items)
+		return -ENOMEM;
+	vsoc->engine = e;
+
+	e->task = kthread_run(engine_thread, e, "vsoc%d-engine", vsoc->id);
+	if (IS_ERR(e->task)) {
+		int ret = PTR_ERR(e->task);
+
+		e->task = NULL;
+		return ret;
+	}
+	return 0;
+}
+
+/* stop the thread and cancel all jobs; open files may still close their contexts later */
+void vsoc_engine_fini(struct vsoc_device *vsoc)
+{
+	struct vsoc_engine *e = vsoc->engine;
+	struct vsoc_ctx *ctx;
+
+	if (!e || !e->task)
+		return;
+
+	spin_lock(&e->lock);
+	e->stopped = true;
+	spin_unlock(&e->lock);
+	kthread_stop(e->task);
+	e->task = NULL;
+
+	spin_lock(&e->lock);
+	while ((ctx = list_first_entry_or_null(&e->ready, struct vsoc_ctx, ready))) {
+		LIST_HEAD(jobs);
+
+		/* the jobs' references keep it until the last one is put */
+		kref_get(&ctx->ref);
+		list_splice_init(&ctx->jobs, &jobs);
+		list_del_init(&ctx->ready);
+		spin_unlock(&e->lock);
+		cancel_waiting(vsoc, ctx, &jobs);
+		vsoc_ctx_put(ctx);
+		spin_lock(&e->lock);
+	}
+	spin_unlock(&e->lock);
+}

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Block counter hardware: 32-bit registers that wrap, clocks, and beside them
+ * the 64-bit truth that real hardware does not have.
+ */
+#include <linux/math64.h>
+#include <linux/slab.h>
+#include <linux/ktime.h>
+#include <drm/drm_managed.h>
+
+#include "vsoc.h"
+
+/* any number: the GPU's timestamp does not begin with the host's clock */
+#define VSOC_TIMESTAMP_START	0x123456789aULL
+
+int vsoc_gpu_init(struct vsoc_device *vsoc)
+{
+	static const u64 hz[VSOC_CLOCKS] = {
+		[VSOC_CLOCK_TOP] = VSOC_TOP_HZ,
+		[VSOC_CLOCK_COREGROUP] = VSOC_COREGROUP_HZ,
+		[VSOC_CLOCK_SHADER] = VSOC_SHADER_HZ,
+	};
+	const size_t counters = vsoc_gpu_index(vsoc, vsoc->shape.blocks, 0);
+	struct vsoc_gpu *gpu = &vsoc->gpu;
+	unsigned int i;
+
+	gpu->reg = drmm_kcalloc(&vsoc->drm, counters, sizeof(*gpu->reg), GFP_KERNEL);
+	gpu->truth = drmm_kcalloc(&vsoc->drm, counters, sizeof(*gpu->truth), GFP_KERNEL);
+	if (!gpu->reg || !gpu->truth)
+		return -ENOMEM;
+
+	for (i = 0; i < VSOC_CLOCKS; i++) {
+		gpu->clocks[i].hz = hz[i];
+		gpu->clocks[i].on = true;
+	}
+	gpu->clock_ns = ktime_get_raw_ns();
+	gpu->cores_on = vsoc->shape.shader_present;
+	return 0;
+}
+
+/* account for the time since the last call; before power or frequency changes */
+void vsoc_gpu_update_clocks(struct vsoc_device *vsoc)
+{
+	struct vsoc_gpu *gpu = &vsoc->gpu;
+	u64 now = ktime_get_raw_ns();
+	unsigned int i;
+
+	lockdep_assert_held(&vsoc->hw_lock);
+
+	for (i = 0; i < VSOC_CLOCKS; i++)
+		if (gpu->clocks[i].on)
+			gpu->clocks[i].on_ns += now - gpu->clock_ns;
+	gpu->clock_ns = now;
+}
+
+/* cycles up to the last vsoc_gpu_update_clocks() */
+u64 vsoc_gpu_cycles(const struct vsoc_device *vsoc, enum vsoc_clock clock)
+{
+	const struct vsoc_clock_state *c = &vsoc->gpu.clocks[clock];
+
+	return c->base_cycles + mul_u64_u64_div_u64(c->on_ns, c->hz, NSEC_PER_SEC);
+}
+
+void vsoc_gpu_set_hz(struct vsoc_device *vsoc, enum vsoc_clock clock, u64 hz)
+{
+	struct vsoc_clock_state *c = &vsoc->gpu.clocks[clock];
+
+	vsoc_gpu_update_clocks(vsoc);
+	c->base_cycles = vsoc_gpu_cycles(vsoc, clock);
+	c->on_ns = 0;
+	c->hz = hz;
+}
+
+/* the GPU's timestamp counter at a time of CLOCK_MONOTONIC_RAW */
+u64 vsoc_gpu_timestamp(u64 raw_ns)
+{
+	return VSOC_TIMESTAMP_START + mul_u64_u64_div_u64(raw_ns, VSOC_TIMESTAMP_HZ, NSEC_PER_SEC);
+}
+
+void vsoc_gpu_count(struct vsoc_device *vsoc, u32 block, u32 counter, u64 n)
+{
+	const size_t i = vsoc_gpu_index(vsoc, block, counter);
+
+	lockdep_assert_held(&vsoc->hw_lock);
+	vsoc->gpu.reg[i] += (u32)n;
+	vsoc->gpu.truth[i] += n;
+}
+
+static u64 part_done(const struct vsoc_work *work, u64 total)
+{
+	if (work->done_ns == work->duration_ns)
+		return total;
+	return mul_u64_u64_div_u64(total, work->done_ns, work->duration_ns);
+}
+
+static void report(struct vsoc_device *vsoc, struct vsoc_work_stream *s, u64 lines)
+{
+	struct vsoc_traffic t = s->traffic;
+	u64 hits_before, hits_after;
+
+	if (!lines)
+		return;
+
+	hits_before = mul_u64_u64_div_u64(s->hit_lines, s->done, s->lines);
+	hits_after = mul_u64_u64_div_u64(s->hit_lines, s->done + lines, s->lines);
+	t.address += s->done * DRM_VSOC_LINE_BYTES;
+	t.bytes = lines * DRM_VSOC_LINE_BYTES;
+	t.hit_bytes = (hits_after - hits_before) * DRM_VSOC_LINE_BYTES;
+	s->done += lines;
+	vsoc_fabric_traffic(vsoc, &t);
+}
+
+/*
+ * Execute @ns more nanoseconds of @work. Each counter is at its share of the
+ * total at any time, and at the total in the end.
+ */
+void vsoc_gpu_progress(struct vsoc_device *vsoc, struct vsoc_work *work, u64 ns)
+{
+	u64 lines[VSOC_MAX_STREAMS] = {};
+	u32 i;
+
+	lockdep_assert_held(&vsoc->hw_lock);
+
+	work->done_ns = min(work->done_ns + ns, work->duration_ns);
+
+	for (i = 0; i < work->count; i++) {
+		struct vsoc_work_item *item = &work->items[i];
+		u64 delta = part_done(work, item->total) - item->done;
+
+		item->done += delta;
+		vsoc_gpu_count(vsoc, item->block, item->counter, delta);
+		if (item->stream)
+			lines[item->stream - 1] += delta;
+	}
+
+	for (i = 0; i < work->stream_count; i++) {
+		struct vsoc_work_stream *s = &work->streams[i];
+
+		if (!s->by_counters)
+			lines[i] = part_done(work, s->lines) - s->done;
+		report(vsoc, s, lines[i]);
+	}
+}

@@ -1,0 +1,497 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Open files, their contexts and jobs: the ioctls but GET_INFO.
+ */
+#include <linux/dma-fence.h>
+#include <linux/file.h>
+#include <linux/overflow.h>
+#include <linux/sched/signal.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+#include <linux/sync_file.h>
+#include <linux/uaccess.h>
+#include <linux/xarray.h>
+#include <drm/drm_device.h>
+#include <drm/drm_drv.h>
+#include <drm/drm_file.h>
+#include <drm/drm_print.h>
+
+#include "vsoc.h"
+#include "vsoc_engine.h"
+#include "vsoc_job.h"
+
+#define COMMAND_STRIDE_MIN	96
+#define COMMAND_STRIDE_MAX	4096
+/* ended jobs of a file that had something to tell */
+#define MAX_RECORDS		64
+
+/* what WAIT tells about an ended job */
+struct vsoc_record {
+	u64 job_id;
+	int status;
+	u32 sample_errors;
+	int sample_errno;
+};
+
+/**
+ * struct vsoc_file - an open file
+ */
+struct vsoc_file {
+	/** @vsoc: the device. */
+	struct vsoc_device *vsoc;
+	/** @perf: counter sessions. */
+	struct drm_perfctr_file perf;
+	/** @ctxs: contexts by id. */
+	struct xarray ctxs;
+	/** @jobs: unfinished jobs by id. */
+	struct xarray jobs;
+	/** @submit_lock: makes the ids of jobs follow the order of queueing. */
+	struct mutex submit_lock;
+	/** @last_job: id of the last job, 0: none yet. */
+	u64 last_job;
+	/** @job_end: woken at the end of each job. */
+	wait_queue_head_t job_end;
+
+	/** @record_lock: protects what follows. */
+	spinlock_t record_lock;
+	/** @records: of the last jobs worth a record. */
+	struct vsoc_record records[MAX_RECORDS];
+	/** @next_record: the oldest one. */
+	unsigned int next_record;
+};
+
+static struct vsoc_file *to_vsoc_file(struct drm_file *file)
+{
+	return file->driver_priv;
+}
+
+struct drm_perfctr_file *vsoc_perfctr_file(struct drm_file *file)
+{
+	return &to_vsoc_file(file)->perf;
+}
+
+/* --- contexts ------------------------------------------------------------ */
+
+static void ctx_release(struct kref *ref)
+{
+	kfree(container_of(ref, struct vsoc_ctx, ref));
+}
+
+void vsoc_ctx_put(struct vsoc_ctx *ctx)
+{
+	kref_put(&ctx->ref, ctx_release);
+}
+
+static struct vsoc_ctx *ctx_get(struct vsoc_file *vf, u32 id)
+{
+	struct vsoc_ctx *ctx;
+
+	xa_lock(&vf->ctxs);
+	ctx = xa_load(&vf->ctxs, id);
+	if (ctx)
+		kref_get(&ctx->ref);
+	xa_unlock(&vf->ctxs);
+	return ctx;
+}
+
+static int ctx_create(struct vsoc_file *vf, struct xa_limit limit, u32 *id)
+{
+	struct vsoc_ctx *ctx = kzalloc(sizeof(*ctx), GFP_KERNEL);
+	int ret;
+
+	if (!ctx)
+		return -ENOMEM;
+	kref_init(&ctx->ref);
+	ctx->file = vf;
+	ctx->fence_context = dma_fence_context_alloc(1);
+	vsoc_engine_ctx_init(ctx);
+
+	ret = xa_alloc(&vf->ctxs, id, ctx, limit, GFP_KERNEL);
+	if (ret)
+		kfree(ctx);
+	return ret == -EBUSY ? -EMFILE : ret;
+}
+
+/* the caller took @ctx out of the file's table and has its reference */
+static void ctx_close(struct vsoc_file *vf, struct vsoc_ctx *ctx)
+{
+	vsoc_engine_close_ctx(vf->vsoc, ctx);
+	vsoc_ctx_put(ctx);
+}
+
+int vsoc_ctx_create_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
+{
+	struct drm_vsoc_ctx_create *args = data;
+
+	if (args->flags) {
+		drm_dbg_driver(drm, "ctx_create: flags %#x must be zero\n", args->flags);
+		return -EINVAL;
+	}
+	return ctx_create(to_vsoc_file(file), XA_LIMIT(1, VSOC_MAX_CONTEXTS - 1), &args->ctx_id);
+}
+
+int vsoc_ctx_destroy_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
+{
+	struct drm_vsoc_ctx_destroy *args = data;
+	struct vsoc_file *vf = to_vsoc_file(file);
+	struct vsoc_ctx *ctx;
+
+	if (args->pad || args->ctx_id == DRM_VSOC_CTX_DEFAULT) {
+		drm_dbg_driver(drm, "ctx_destroy: ctx_id %u is the default context or pad is set\n",
+			       args->ctx_id);
+		return -EINVAL;
+	}
+	ctx = xa_erase(&vf->ctxs, args->ctx_id);
+	if (!ctx) {
+		drm_dbg_driver(drm, "ctx_destroy: no context %u\n", args->ctx_id);
+		return -ENOENT;
+	}
+	ctx_close(vf, ctx);
+	return 0;
+}
+
+/* --- files --------------------------------------------------------------- */
+
+int vsoc_open(struct drm_device *drm, struct drm_file *file)
+{
+	struct vsoc_device *vsoc = to_vsoc(drm);
+	struct vsoc_file *vf;
+	u32 id;
+	int ret;
+
+	vf = kzalloc(sizeof(*vf), GFP_KERNEL);
+	if (!vf)
+		return -ENOMEM;
+	vf->vsoc = vsoc;
+	xa_init_flags(&vf->ctxs, XA_FLAGS_ALLOC);
+	xa_init(&vf->jobs);
+	mutex_init(&vf->submit_lock);
+	init_waitqueue_head(&vf->job_end);
+	spin_lock_init(&vf->record_lock);
+
+	ret = ctx_create(vf, XA_LIMIT(DRM_VSOC_CTX_DEFAULT, DRM_VSOC_CTX_DEFAULT), &id);
+	if (ret)
+		goto err_free;
+	ret = drm_perfctr_file_open(vsoc->pc, &vf->perf);
+	if (ret)
+		goto err_ctx;
+	file->driver_priv = vf;
+	return 0;
+
+err_ctx:
+	vsoc_ctx_put(xa_erase(&vf->ctxs, id));
+err_free:
+	xa_destroy(&vf->ctxs);
+	mutex_destroy(&vf->submit_lock);
+	kfree(vf);
+	return ret;
+}
+
+void vsoc_postclose(struct drm_device *drm, struct drm_file *file)
+{
+	struct vsoc_file *vf = to_vsoc_file(file);
+	struct vsoc_ctx *ctx;
+	unsigned long id;
+
+	/* jobs hold sessions: they end first */
+	xa_for_each(&vf->ctxs, id, ctx) {
+		xa_erase(&vf->ctxs, id);
+		ctx_close(vf, ctx);
+	}
+	drm_perfctr_file_close(&vf->perf);
+	xa_destroy(&vf->ctxs);
+	xa_destroy(&vf->jobs);
+	mutex_destroy(&vf->submit_lock);
+	kfree(vf);
+}
+
+/* --- jobs ---------------------------------------------------------------- */
+
+static void job_free(struct vsoc_job *job)
+{
+	u32 i;
+
+	for (i = 0; i < job->count; i++)
+		if (job->commands[i].session)
+			drm_perfctr_session_put(job->commands[i].session);
+	dma_fence_put(job->fence);
+	kvfree(job);
+}
+
+static void remember(struct vsoc_file *vf, const struct vsoc_job *job, int status)
+{
+	struct vsoc_record *r;
+
+	if (!status && !job->sample_errors)
+		return;
+	spin_lock(&vf->record_lock);
+	r = &vf->records[vf->next_record++ % MAX_RECORDS];
+	r->job_id = job->id;
+	r->status = status;
+	r->sample_errors = job->sample_errors;
+	r->sample_errno = job->sample_errno;
+	spin_unlock(&vf->record_lock);
+}
+
+static void recall(struct vsoc_file *vf, struct drm_vsoc_wait *args)
+{
+	unsigned int i;
+
+	spin_lock(&vf->record_lock);
+	for (i = 0; i < MAX_RECORDS; i++) {
+		const struct vsoc_record *r = &vf->records[i];
+
+		if (r->job_id != args->job_id)
+			continue;
+		args->status = r->status;
+		args->sample_errors = r->sample_errors;
+		args->sample_errno = r->sample_errno;
+	}
+	spin_unlock(&vf->record_lock);
+}
+
+/*
+ * The end of a queued job. Its file is still there: closing waits until all
+ * contexts are empty. The caller has the job's context reference from here on.
+ */
+void vsoc_job_finish(struct vsoc_device *vsoc, struct vsoc_job *job, int status)
+{
+	struct vsoc_file *vf = job->ctx->file;
+
+	remember(vf, job, status);
+	xa_erase(&vf->jobs, job->id);
+	if (job->fence) {
+		if (status)
+			dma_fence_set_error(job->fence, status);
+		dma_fence_signal(job->fence);
+	}
+	wake_up_all(&vf->job_end);
+	job_free(job);
+}
+
+static int read_commands(struct vsoc_file *vf, struct vsoc_job *job,
+			 const struct drm_vsoc_submit *args)
+{
+	struct drm_device *drm = &vf->vsoc->drm;
+	u32 i;
+	int ret;
+
+	for (i = 0; i < job->count; i++) {
+		const void __user *from = u64_to_user_ptr(args->commands +
+							  (u64)i * args->command_stride);
+		struct vsoc_job_command *c = &job->commands[i];
+
+		ret = copy_struct_from_user(&c->cmd, sizeof(c->cmd), from, args->command_stride);
+		if (ret) {
+			drm_dbg_driver(drm, "submit: command %u: cannot be read: %d\n", i, ret);
+			return ret;
+		}
+		ret = vsoc_check_command(vf->vsoc, &c->cmd, i);
+		if (ret)
+			return ret;
+		if (c->cmd.type != DRM_VSOC_CMD_SAMPLE)
+			continue;
+		c->session = drm_perfctr_session_get(&vf->perf, c->cmd.sample.handle);
+		if (!c->session) {
+			drm_dbg_driver(drm, "submit: command %u: handle %u is no session\n", i,
+				       c->cmd.sample.handle);
+			return -ENOENT;
+		}
+		cond_resched();
+	}
+	return 0;
+}
+
+static int check_submit(struct drm_device *drm, const struct drm_vsoc_submit *args)
+{
+	const char *wrong = NULL;
+	int ret = -EINVAL;
+
+	if (args->flags & ~DRM_VSOC_SUBMIT_FENCE_OUT)
+		wrong = "flags has an unknown bit";
+	else if (args->pad)
+		wrong = "pad must be zero";
+	else if (!args->command_count)
+		wrong = "command_count is zero";
+	else if (args->command_stride < COMMAND_STRIDE_MIN || args->command_stride % 8 ||
+		 args->command_stride > COMMAND_STRIDE_MAX)
+		wrong = "command_stride must be 96..4096 and a multiple of 8";
+
+	if (!wrong && args->command_count > VSOC_MAX_COMMANDS) {
+		wrong = "command_count is above max_commands";
+		ret = -E2BIG;
+	}
+	if (!wrong)
+		return 0;
+	drm_dbg_driver(drm, "submit: %s\n", wrong);
+	return ret;
+}
+
+/* queue @job under the next id of the file */
+static int job_queue(struct vsoc_file *vf, struct vsoc_job *job, struct sync_file **sync, u64 *id)
+{
+	struct vsoc_ctx *ctx = job->ctx;
+	int ret;
+
+	mutex_lock(&vf->submit_lock);
+	*id = vf->last_job + 1;
+	job->id = *id;
+	if (sync) {
+		job->fence = vsoc_fence_create(ctx->fence_context, ++ctx->fence_seqno);
+		if (job->fence)
+			*sync = sync_file_create(job->fence);
+		if (!*sync) {
+			ret = -ENOMEM;
+			goto out;
+		}
+	}
+	ret = xa_err(xa_store(&vf->jobs, *id, job, GFP_KERNEL));
+	if (ret)
+		goto out;
+	/* from here on the job can end at any time */
+	ret = vsoc_engine_queue(vf->vsoc, job, VSOC_MAX_QUEUED_JOBS);
+	if (ret)
+		xa_erase(&vf->jobs, *id);
+	else
+		vf->last_job = *id;
+out:
+	mutex_unlock(&vf->submit_lock);
+	return ret;
+}
+
+static int submit_job(struct vsoc_file *vf, struct drm_vsoc_submit *args)
+{
+	struct drm_device *drm = &vf->vsoc->drm;
+	bool fence_out = args->flags & DRM_VSOC_SUBMIT_FENCE_OUT;
+	struct sync_file *sync = NULL;
+	struct vsoc_job *job;
+	int fd = -1;
+	int ret;
+
+	job = kvzalloc(struct_size(job, commands, args->command_count), GFP_KERNEL);
+	if (!job)
+		return -ENOMEM;
+	job->count = args->command_count;
+	INIT_LIST_HEAD(&job->node);
+	ret = read_commands(vf, job, args);
+	if (ret)
+		goto err_job;
+
+	if (fence_out) {
+		fd = get_unused_fd_flags(O_CLOEXEC);
+		if (fd < 0) {
+			ret = fd;
+			goto err_job;
+		}
+	}
+	job->ctx = ctx_get(vf, args->ctx_id);
+	if (!job->ctx) {
+		drm_dbg_driver(drm, "submit: no context %u\n", args->ctx_id);
+		ret = -ENOENT;
+		goto err_fd;
+	}
+
+	ret = job_queue(vf, job, fence_out ? &sync : NULL, &args->job_id);
+	if (ret)
+		goto err_ctx;
+	if (sync)
+		fd_install(fd, sync->file);
+	args->fence_fd = fd;
+	return 0;
+
+err_ctx:
+	drm_dbg_driver(drm, "submit: context %u does not take the job: %d\n", args->ctx_id, ret);
+	vsoc_ctx_put(job->ctx);
+	if (job->fence)
+		dma_fence_signal(job->fence);
+	if (sync)
+		fput(sync->file);
+err_fd:
+	if (fd >= 0)
+		put_unused_fd(fd);
+err_job:
+	job_free(job);
+	return ret;
+}
+
+int vsoc_submit_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
+{
+	struct drm_vsoc_submit *args = data;
+	int idx, ret;
+
+	ret = check_submit(drm, args);
+	if (ret)
+		return ret;
+	if (!drm_dev_enter(drm, &idx))
+		return -ENODEV;
+	ret = submit_job(to_vsoc_file(file), args);
+	drm_dev_exit(idx);
+	return ret;
+}
+
+/* --- waiting ------------------------------------------------------------- */
+
+/* time that is left, at most VSOC_MAX_WAIT_NS */
+static s64 wait_ns(const struct drm_vsoc_wait *args)
+{
+	s64 ns = args->timeout_ns;
+
+	if (args->flags & DRM_VSOC_WAIT_ABSOLUTE)
+		ns -= ktime_get_ns();
+	return clamp_t(s64, ns, 0, VSOC_MAX_WAIT_NS);
+}
+
+static bool job_ended(struct vsoc_file *vf, u64 id)
+{
+	return !xa_load(&vf->jobs, id);
+}
+
+static bool job_existed(struct vsoc_file *vf, u64 id)
+{
+	bool existed;
+
+	mutex_lock(&vf->submit_lock);
+	existed = id && id <= vf->last_job;
+	mutex_unlock(&vf->submit_lock);
+	return existed;
+}
+
+int vsoc_wait_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
+{
+	struct drm_vsoc_wait *args = data;
+	struct vsoc_file *vf = to_vsoc_file(file);
+	ktime_t begin = ktime_get();
+	s64 ns;
+	int ret;
+
+	if (args->flags & ~DRM_VSOC_WAIT_ABSOLUTE || args->timeout_ns < 0) {
+		drm_dbg_driver(drm, "wait: unknown flags %#x or timeout_ns negative\n",
+			       args->flags);
+		return -EINVAL;
+	}
+	if (!job_existed(vf, args->job_id)) {
+		drm_dbg_driver(drm, "wait: no job %llu\n", args->job_id);
+		return -ENOENT;
+	}
+
+	args->status = 0;
+	args->sample_errors = 0;
+	args->sample_errno = 0;
+
+	ns = wait_ns(args);
+	if (!ns)
+		ret = job_ended(vf, args->job_id) ? 0 : -ETIME;
+	else
+		ret = wait_event_interruptible_hrtimeout(vf->job_end,
+							 job_ended(vf, args->job_id),
+							 ns_to_ktime(ns));
+	if (ret == -ERESTARTSYS) {
+		if (!(args->flags & DRM_VSOC_WAIT_ABSOLUTE))
+			args->timeout_ns = max_t(s64, args->timeout_ns -
+						 ktime_to_ns(ktime_sub(ktime_get(), begin)), 0);
+		return -EINTR;
+	}
+	if (!ret)
+		recall(vf, args);
+	return ret;
+}

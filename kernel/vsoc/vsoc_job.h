@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef _VSOC_JOB_H_
+#define _VSOC_JOB_H_
+
+#include <linux/time64.h>
+#include <drm/vsoc_drm.h>
+
+struct vsoc_device;
+
+/* limits that GET_INFO tells */
+#define VSOC_MAX_COMMANDS	4096
+#define VSOC_MAX_CONTEXTS	256
+#define VSOC_MAX_QUEUED_JOBS	1024
+#define VSOC_MAX_WAIT_NS	(60ULL * NSEC_PER_SEC)
+
+/* vsoc_command.c: returns 0, or -EINVAL after a debug message that names the field */
+int vsoc_check_command(struct vsoc_device *vsoc, const struct drm_vsoc_command *cmd, u32 number);
+
+#endif /* _VSOC_JOB_H_ */

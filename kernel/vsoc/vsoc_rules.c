@@ -1,0 +1,528 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The counting rules of the virtual GPU. Pure: built natively by the tests.
+ */
+#include <linux/bitops.h>
+#include <linux/math64.h>
+#include <linux/minmax.h>
+#include <linux/string.h>
+
+#include "vsoc_counters.h"
+#include "vsoc_rules.h"
+
+#define WARP_THREADS		16
+#define DRAW_INSTRUCTIONS	16	/* of each vertex and each fragment thread */
+#define WARP_INSTRUCTION_CYCLES	4	/* shader cycles that a warp instruction takes */
+#define LINE_BEATS		4	/* of 16 bytes */
+#define EXT_LINE_CYCLES		10	/* core-group cycles that a line takes on the bus */
+#define EXT_READ_CYCLES		40	/* core-group cycles that an external read is in flight */
+#define TILE_FRAGMENTS		256	/* 16 × 16 */
+#define MMU_PAGE_LINES		64	/* 4 KiB */
+#define FABRIC_BYTES_PER_NS	16
+
+/* core-group and shader cycles to nanoseconds */
+#define COREGROUP_NS(cycles)	DIV64_U64_ROUND_UP((cycles) * 5, 4)
+#define SHADER_NS(cycles)	((cycles) * 2)
+
+#define COMMAND_NS		200	/* fixed part of every command */
+#define COMMAND_MCU_CYCLES	100
+#define COMMAND_CS_CYCLES	16
+#define JOB_START_MCU_CYCLES	400
+#define JOB_END_MCU_CYCLES	200
+
+/* warp instructions of a thread by class, of @total ones */
+struct instruction_mix {
+	u64 total;
+	u64 ld_st;
+	u64 control;
+	u64 convert;
+	u64 misc;
+	u64 integer;
+	u64 fp32;
+};
+
+static struct instruction_mix instruction_mix(u64 total)
+{
+	struct instruction_mix mix = {
+		.total = total,
+		.ld_st = total / 8,
+		.control = total / 16,
+		.convert = total / 16,
+		.misc = total / 8,
+		.integer = total / 4,
+	};
+
+	mix.fp32 = total - mix.ld_st - mix.control - mix.convert - mix.misc - mix.integer;
+	return mix;
+}
+
+u64 vsoc_share(u64 total, u32 n, u32 k)
+{
+	u32 rest;
+	u64 part = div_u64_rem(total, n, &rest);
+
+	return part + (k < rest);
+}
+
+static u64 div_up(u64 total, u32 n)
+{
+	return div_u64(total + n - 1, n);
+}
+
+void vsoc_shape_init(struct vsoc_shape *shape, u64 shader_present, u32 l2_slices,
+		     u32 counters_per_block)
+{
+	shape->shader_present = shader_present;
+	shape->cores = hweight64(shader_present);
+	shape->l2_slices = l2_slices;
+	shape->counters_per_block = counters_per_block;
+	shape->blocks = VSOC_BLOCK_MEMSYS + l2_slices + shape->cores;
+}
+
+u32 vsoc_work_capacity(const struct vsoc_shape *shape)
+{
+	return shape->blocks * 64;
+}
+
+static void work_init(struct vsoc_work *work)
+{
+	work->duration_ns = 0;
+	work->done_ns = 0;
+	work->count = 0;
+	work->stream_count = 0;
+}
+
+static void add_stream(struct vsoc_work *work, u16 block, u16 counter, u64 total, u16 stream)
+{
+	struct vsoc_work_item *item;
+
+	if (!total || counter >= work->shape->counters_per_block ||
+	    work->count == work->capacity)
+		return;
+
+	item = &work->items[work->count++];
+	item->total = total;
+	item->done = 0;
+	item->block = block;
+	item->counter = counter;
+	item->stream = stream;
+}
+
+static void add(struct vsoc_work *work, u16 block, u16 counter, u64 total)
+{
+	add_stream(work, block, counter, total, 0);
+}
+
+static u16 memsys_block(u32 slice)
+{
+	return VSOC_BLOCK_MEMSYS + slice;
+}
+
+static u16 shader_block(const struct vsoc_work *work, u32 core)
+{
+	return VSOC_BLOCK_MEMSYS + work->shape->l2_slices + core;
+}
+
+/* lines that the parts of the GPU move through the L2 */
+struct l2_load {
+	u64 read_tiler;
+	u64 read_shader;
+	u64 read_transfer;
+	u64 write;
+	u64 write_transfer;
+};
+
+static struct vsoc_work_stream *add_traffic(struct vsoc_work *work, const struct vsoc_traffic *t,
+					    u64 lines, u64 hit_lines)
+{
+	struct vsoc_work_stream *s = &work->streams[work->stream_count++];
+
+	s->traffic = *t;
+	s->lines = lines;
+	s->hit_lines = hit_lines;
+	s->done = 0;
+	s->by_counters = false;
+	return s;
+}
+
+/*
+ * Counters of the memory system and the traffic that leaves it; returns the
+ * nanoseconds that the busiest slice needs. @home says where the traffic goes.
+ */
+static u64 memsys(struct vsoc_work *work, const struct l2_load *load,
+		  const struct vsoc_traffic *home, u64 hit_lines)
+{
+	const u32 n = work->shape->l2_slices;
+	struct vsoc_work_stream *in, *out;
+	struct vsoc_traffic t = *home;
+	u64 busiest_ns = 0;
+	u16 in_number, out_number;
+	u32 k;
+
+	t.write = false;
+	in = add_traffic(work, &t, 0, load->read_transfer ? hit_lines : 0);
+	in->by_counters = true;
+	in_number = work->stream_count;
+	t.write = true;
+	out = add_traffic(work, &t, 0, load->write_transfer ? hit_lines : 0);
+	out->by_counters = true;
+	out_number = work->stream_count;
+
+	for (k = 0; k < n; k++) {
+		const u16 b = memsys_block(k);
+		const u64 cached = vsoc_share(load->read_tiler + load->read_shader, n, k);
+		const u64 read = cached + vsoc_share(load->read_transfer, n, k);
+		const u64 read_hit = cached / 4;
+		const u64 ext_read = read - read_hit;
+		const u64 merged = vsoc_share(load->write, n, k);
+		const u64 write = merged + vsoc_share(load->write_transfer, n, k);
+		const u64 write_hit = merged / 2;
+		const u64 ext_write = write - merged / 8;
+		const u64 active = EXT_LINE_CYCLES * (ext_read + ext_write) + read + write;
+
+		add(work, b, VSOC_MEMSYS_L2_ACTIVE, active);
+		add(work, b, VSOC_MEMSYS_L2_READ, read);
+		add(work, b, VSOC_MEMSYS_L2_READ_HIT, read_hit);
+		add(work, b, VSOC_MEMSYS_L2_READ_MISS, read - read_hit);
+		add(work, b, VSOC_MEMSYS_L2_WRITE, write);
+		add(work, b, VSOC_MEMSYS_L2_WRITE_HIT, write_hit);
+		add(work, b, VSOC_MEMSYS_L2_WRITE_MISS, write - write_hit);
+		add(work, b, VSOC_MEMSYS_L2_EVICTIONS, ext_write);
+		add_stream(work, b, VSOC_MEMSYS_EXT_READ, ext_read, in_number);
+		add(work, b, VSOC_MEMSYS_EXT_READ_BEATS, LINE_BEATS * ext_read);
+		add_stream(work, b, VSOC_MEMSYS_EXT_WRITE, ext_write, out_number);
+		add(work, b, VSOC_MEMSYS_EXT_WRITE_BEATS, LINE_BEATS * ext_write);
+		add(work, b, VSOC_MEMSYS_EXT_READ_STALL, 2 * ext_read);
+		add(work, b, VSOC_MEMSYS_EXT_WRITE_STALL, ext_write);
+		add(work, b, VSOC_MEMSYS_EXT_READ_OUTSTANDING, EXT_READ_CYCLES * ext_read);
+		add(work, b, VSOC_MEMSYS_MMU_LOOKUPS, read + write);
+		add(work, b, VSOC_MEMSYS_MMU_MISSES, div_up(read + write, MMU_PAGE_LINES));
+		add(work, b, VSOC_MEMSYS_L2_READ_TILER, vsoc_share(load->read_tiler, n, k));
+		/* the two kinds of cached reads are shared out together above */
+		add(work, b, VSOC_MEMSYS_L2_READ_SHADER,
+		    cached - vsoc_share(load->read_tiler, n, k));
+		add(work, b, VSOC_MEMSYS_L2_READ_TRANSFER, vsoc_share(load->read_transfer, n, k));
+
+		in->lines += ext_read;
+		out->lines += ext_write;
+		busiest_ns = max(busiest_ns, COREGROUP_NS(active));
+	}
+
+	return busiest_ns;
+}
+
+static const struct vsoc_traffic gpu_home = {
+	.kind = VSOC_TRAFFIC_MEM,
+	.initiator = DRM_VSOC_INITIATOR_GPU,
+	.home = DRM_VSOC_HOME_CMEM,
+	.latency_cycles = VSOC_MEM_LATENCY_CYCLES,
+};
+
+/* instructions of @warps warps and @threads threads in core @core */
+static void instructions(struct vsoc_work *work, u32 core, const struct instruction_mix *mix,
+			 u64 warps, u64 threads)
+{
+	const u16 b = shader_block(work, core);
+
+	add(work, b, VSOC_SHADER_EXEC_ACTIVE, WARP_INSTRUCTION_CYCLES * warps * mix->total);
+	add(work, b, VSOC_SHADER_INSTR_FMA, warps * (mix->fp32 + mix->control));
+	add(work, b, VSOC_SHADER_INSTR_CVT, warps * (mix->integer + mix->convert));
+	add(work, b, VSOC_SHADER_INSTR_SFU, warps * mix->misc);
+	add(work, b, VSOC_SHADER_INSTR_MSG, warps * mix->ld_st);
+	add(work, b, VSOC_SHADER_THREAD_INST_INTEGER, threads * mix->integer);
+	add(work, b, VSOC_SHADER_THREAD_INST_FP32, threads * mix->fp32);
+	add(work, b, VSOC_SHADER_THREAD_INST_LD_ST, threads * mix->ld_st);
+	add(work, b, VSOC_SHADER_THREAD_INST_CONTROL, threads * mix->control);
+	add(work, b, VSOC_SHADER_THREAD_INST_BIT_CONVERT, threads * mix->convert);
+	add(work, b, VSOC_SHADER_THREAD_INST_MISC, threads * mix->misc);
+	add(work, b, VSOC_SHADER_THREAD_INST_TOTAL, threads * mix->total);
+}
+
+/* the last warp is not full: its instructions diverge, in the core that runs it */
+static void divergence(struct vsoc_work *work, u64 threads, u64 per_warp)
+{
+	u64 warps = div_up(threads, WARP_THREADS);
+	u32 core;
+
+	if (!(threads % WARP_THREADS))
+		return;
+	div_u64_rem(warps - 1, work->shape->cores, &core);
+	add(work, shader_block(work, core), VSOC_SHADER_INSTR_DIVERGED, per_warp);
+}
+
+static u64 draw(struct vsoc_work *work, const struct drm_vsoc_cmd_draw *d)
+{
+	const struct instruction_mix mix = instruction_mix(DRAW_INSTRUCTIONS);
+	const u32 n = work->shape->cores;
+	const u64 visible = d->primitives - d->primitives_culled;
+	const u64 indices = max(d->vertices, 3 * d->primitives);
+	const u64 frustum = d->primitives_culled / 4, coverage = d->primitives_culled / 8;
+	const u64 index_lines = div_up(indices, 16);
+	const u64 bin_lines = div_up(visible, 4);
+	const u64 vertex_lines = div_up(d->vertices, 2);
+	const u64 texel_lines = div_up(d->texels, 64);
+	const u64 pixels = d->fragments - d->fragments / 4;
+	const u64 pixel_lines = div_up(pixels, 16);
+	const u64 tiles = div_up(d->fragments, TILE_FRAGMENTS);
+	const u64 quads = div_up(d->fragments, 4);
+	const u64 vertex_warps = div_up(d->vertices, WARP_THREADS);
+	const u64 fragment_warps = div_up(d->fragments, WARP_THREADS);
+	const u64 warp_cycles = WARP_INSTRUCTION_CYCLES * DRAW_INSTRUCTIONS;
+	const u64 tiler_cycles = d->vertices + d->primitives;
+	const struct l2_load load = {
+		.read_tiler = index_lines,
+		.read_shader = vertex_lines + texel_lines,
+		.write = bin_lines + vertex_lines + pixel_lines,
+	};
+	u64 vertex_ns, fragment_ns, memory_ns;
+	u32 k;
+
+	add(work, VSOC_BLOCK_TILER, VSOC_TILER_TILER_ACTIVE, tiler_cycles);
+	add(work, VSOC_BLOCK_TILER, VSOC_TILER_DRAWS, 1);
+	add(work, VSOC_BLOCK_TILER, VSOC_TILER_VERTICES, d->vertices);
+	add(work, VSOC_BLOCK_TILER, VSOC_TILER_INDICES, indices);
+	add(work, VSOC_BLOCK_TILER, VSOC_TILER_PRIMITIVES, d->primitives);
+	add(work, VSOC_BLOCK_TILER, VSOC_TILER_PRIMITIVES_VISIBLE, visible);
+	add(work, VSOC_BLOCK_TILER, VSOC_TILER_PRIMITIVES_CULLED_FACING,
+	    d->primitives_culled - frustum - coverage);
+	add(work, VSOC_BLOCK_TILER, VSOC_TILER_PRIMITIVES_CULLED_FRUSTUM, frustum);
+	add(work, VSOC_BLOCK_TILER, VSOC_TILER_PRIMITIVES_CULLED_SAMPLE, coverage);
+	add(work, VSOC_BLOCK_TILER, VSOC_TILER_BIN_ENTRIES, 2 * visible);
+	add(work, VSOC_BLOCK_TILER, VSOC_TILER_VERTEX_CACHE_HIT, indices - d->vertices);
+	add(work, VSOC_BLOCK_TILER, VSOC_TILER_VERTEX_CACHE_MISS, d->vertices);
+	add(work, VSOC_BLOCK_TILER, VSOC_TILER_TILER_READ_BEATS, LINE_BEATS * index_lines);
+	add(work, VSOC_BLOCK_TILER, VSOC_TILER_TILER_WRITE_BEATS, LINE_BEATS * bin_lines);
+	add(work, VSOC_BLOCK_TILER, VSOC_TILER_TILER_STALL,
+	    min(tiler_cycles, index_lines + bin_lines));
+
+	for (k = 0; k < n; k++) {
+		const u16 b = shader_block(work, k);
+		const u64 vw = vsoc_share(vertex_warps, n, k);
+		const u64 fw = vsoc_share(fragment_warps, n, k);
+		const u64 vt = vsoc_share(d->vertices, n, k);
+		const u64 ft = vsoc_share(d->fragments, n, k);
+		const u64 texels = vsoc_share(d->texels, n, k);
+		const u64 fragment_cycles = max(warp_cycles * fw, texels);
+
+		add(work, b, VSOC_SHADER_CORE_ACTIVE, warp_cycles * vw + fragment_cycles);
+		add(work, b, VSOC_SHADER_COMPUTE_ACTIVE, warp_cycles * vw);
+		add(work, b, VSOC_SHADER_FRAGMENT_ACTIVE, fragment_cycles);
+		add(work, b, VSOC_SHADER_COMPUTE_WARPS, vw);
+		add(work, b, VSOC_SHADER_COMPUTE_THREADS, vt);
+		add(work, b, VSOC_SHADER_FRAGMENT_WARPS, fw);
+		add(work, b, VSOC_SHADER_FRAGMENTS, ft);
+		add(work, b, VSOC_SHADER_FRAGMENT_QUADS, vsoc_share(quads, n, k));
+		add(work, b, VSOC_SHADER_PIXELS, vsoc_share(pixels, n, k));
+		add(work, b, VSOC_SHADER_TILES, vsoc_share(tiles, n, k));
+		add(work, b, VSOC_SHADER_TILES_UNCHANGED, vsoc_share(tiles / 8, n, k));
+		add(work, b, VSOC_SHADER_EARLY_Z_KILLED, vsoc_share(quads / 8, n, k));
+		instructions(work, k, &mix, vw + fw, vt + ft);
+		add(work, b, VSOC_SHADER_LS_READ, vsoc_share(vertex_lines, n, k));
+		add(work, b, VSOC_SHADER_LS_WRITE, vsoc_share(vertex_lines, n, k));
+		add(work, b, VSOC_SHADER_LS_READ_BEATS,
+		    LINE_BEATS * vsoc_share(vertex_lines, n, k));
+		add(work, b, VSOC_SHADER_LS_WRITE_BEATS,
+		    LINE_BEATS * vsoc_share(vertex_lines, n, k));
+		add(work, b, VSOC_SHADER_TEX_SAMPLES, texels);
+		add(work, b, VSOC_SHADER_TEX_READ_BEATS,
+		    LINE_BEATS * vsoc_share(texel_lines, n, k));
+		add(work, b, VSOC_SHADER_TILE_WRITE_BEATS,
+		    LINE_BEATS * vsoc_share(pixel_lines, n, k));
+		add(work, b, VSOC_SHADER_FRAGMENT_INSTR, DRAW_INSTRUCTIONS * fw);
+		add(work, b, VSOC_SHADER_COMPUTE_INSTR, DRAW_INSTRUCTIONS * vw);
+	}
+	divergence(work, d->vertices, DRAW_INSTRUCTIONS);
+	divergence(work, d->fragments, DRAW_INSTRUCTIONS);
+
+	vertex_ns = max(COREGROUP_NS(tiler_cycles),
+			SHADER_NS(warp_cycles * div_up(vertex_warps, n)));
+	fragment_ns = SHADER_NS(max(warp_cycles * div_up(fragment_warps, n),
+				    div_up(d->texels, n)));
+	memory_ns = memsys(work, &load, &gpu_home, 0);
+
+	add(work, VSOC_BLOCK_CSHW, VSOC_CSHW_CS_INSTRUCTIONS, 12);
+	add(work, VSOC_BLOCK_CSHW, VSOC_CSHW_JOBS, !!d->vertices + !!d->fragments);
+	add(work, VSOC_BLOCK_CSHW, VSOC_CSHW_VERTEX_JOBS, !!d->vertices);
+	add(work, VSOC_BLOCK_CSHW, VSOC_CSHW_FRAGMENT_JOBS, !!d->fragments);
+	add(work, VSOC_BLOCK_CSHW, VSOC_CSHW_VERTEX_QUEUE_ACTIVE, vertex_ns);
+	add(work, VSOC_BLOCK_CSHW, VSOC_CSHW_FRAGMENT_QUEUE_ACTIVE, fragment_ns);
+
+	return max(vertex_ns + fragment_ns, memory_ns);
+}
+
+static u64 compute(struct vsoc_work *work, const struct drm_vsoc_cmd_compute *c)
+{
+	const struct instruction_mix mix = instruction_mix(c->instructions);
+	const u64 warps = div_up(c->threads, WARP_THREADS);
+	const u64 stores = mix.ld_st / 2, loads = mix.ld_st - stores;
+	const u32 n = work->shape->cores;
+	const struct l2_load load = {
+		.read_shader = warps * loads,
+		.write = warps * stores,
+	};
+	u64 compute_ns;
+	u32 k;
+
+	for (k = 0; k < n; k++) {
+		const u16 b = shader_block(work, k);
+		const u64 w = vsoc_share(warps, n, k);
+		const u64 t = vsoc_share(c->threads, n, k);
+		const u64 cycles = WARP_INSTRUCTION_CYCLES * w * mix.total;
+
+		add(work, b, VSOC_SHADER_CORE_ACTIVE, cycles);
+		add(work, b, VSOC_SHADER_COMPUTE_ACTIVE, cycles);
+		add(work, b, VSOC_SHADER_COMPUTE_WARPS, w);
+		add(work, b, VSOC_SHADER_COMPUTE_THREADS, t);
+		instructions(work, k, &mix, w, t);
+		add(work, b, VSOC_SHADER_LS_READ, w * loads);
+		add(work, b, VSOC_SHADER_LS_WRITE, w * stores);
+		add(work, b, VSOC_SHADER_LS_READ_BEATS, LINE_BEATS * w * loads);
+		add(work, b, VSOC_SHADER_LS_WRITE_BEATS, LINE_BEATS * w * stores);
+		add(work, b, VSOC_SHADER_COMPUTE_INSTR, w * mix.total);
+	}
+	divergence(work, c->threads, mix.total);
+
+	compute_ns = SHADER_NS(WARP_INSTRUCTION_CYCLES * div_up(warps, n) * mix.total);
+
+	add(work, VSOC_BLOCK_CSHW, VSOC_CSHW_CS_INSTRUCTIONS, 8);
+	add(work, VSOC_BLOCK_CSHW, VSOC_CSHW_JOBS, 1);
+	add(work, VSOC_BLOCK_CSHW, VSOC_CSHW_COMPUTE_JOBS, 1);
+	add(work, VSOC_BLOCK_CSHW, VSOC_CSHW_COMPUTE_QUEUE_ACTIVE, compute_ns);
+
+	return max(compute_ns, memsys(work, &load, &gpu_home, 0));
+}
+
+/* the fabric asks each L2 slice for the lines of a copy whose home is this GPU */
+static void snoops(struct vsoc_work *work, u64 lines)
+{
+	const u32 n = work->shape->l2_slices;
+	u32 k;
+
+	for (k = 0; k < n; k++) {
+		u64 part = vsoc_share(lines, n, k);
+
+		add(work, memsys_block(k), VSOC_MEMSYS_SNOOPS, part);
+		add(work, memsys_block(k), VSOC_MEMSYS_SNOOP_HITS, part / 8);
+	}
+}
+
+static u64 copy(struct vsoc_work *work, const struct drm_vsoc_cmd_copy *c)
+{
+	const u64 lines = c->bytes / DRM_VSOC_LINE_BYTES;
+	const u64 hit_lines = c->hit_bytes / DRM_VSOC_LINE_BYTES;
+	const u64 reads = c->flags & DRM_VSOC_COPY_READ ? lines : 0;
+	const u64 writes = c->flags & DRM_VSOC_COPY_WRITE ? lines : 0;
+	struct vsoc_traffic t = {
+		.kind = VSOC_TRAFFIC_MEM,
+		.initiator = c->initiator,
+		.home = c->home,
+		.socket = c->socket,
+		.gpu = c->gpu,
+		.address = c->address,
+		.latency_cycles = c->latency_cycles ?: VSOC_MEM_LATENCY_CYCLES,
+	};
+
+	add(work, VSOC_BLOCK_CSHW, VSOC_CSHW_CS_INSTRUCTIONS, 6);
+
+	if (c->initiator == DRM_VSOC_INITIATOR_GPU) {
+		const struct l2_load load = {
+			.read_transfer = reads,
+			.write_transfer = writes,
+		};
+
+		add(work, VSOC_BLOCK_CSHW, VSOC_CSHW_JOBS, 1);
+		add(work, VSOC_BLOCK_CSHW, VSOC_CSHW_TRANSFER_JOBS, 1);
+		return memsys(work, &load, &t, hit_lines);
+	}
+
+	if (c->home == DRM_VSOC_HOME_GMEM)
+		snoops(work, reads + writes);
+	if (reads)
+		add_traffic(work, &t, reads, hit_lines);
+	t.write = true;
+	if (writes)
+		add_traffic(work, &t, writes, hit_lines);
+	return div_up((reads + writes) * DRM_VSOC_LINE_BYTES, FABRIC_BYTES_PER_NS);
+}
+
+static u64 pcie(struct vsoc_work *work, const struct drm_vsoc_cmd_pcie *p)
+{
+	const bool target = p->flags & DRM_VSOC_PCIE_TARGET;
+	const struct vsoc_traffic t = {
+		.kind = target ? VSOC_TRAFFIC_PCIE_TGT : VSOC_TRAFFIC_PCIE_SRC,
+		.initiator = target ? p->initiator : DRM_VSOC_INITIATOR_NONCPU,
+		.home = p->home,
+		.write = !(p->flags & DRM_VSOC_PCIE_READ),
+		.socket = p->socket,
+		.root_complex = p->root_complex,
+		.root_port = p->root_port,
+		.bdf = p->bdf,
+		.address = p->address,
+		.latency_cycles = p->latency_cycles ?: VSOC_PCIE_LATENCY_CYCLES,
+	};
+
+	add(work, VSOC_BLOCK_CSHW, VSOC_CSHW_CS_INSTRUCTIONS, 6);
+	if (p->bytes)
+		add_traffic(work, &t, p->bytes / DRM_VSOC_LINE_BYTES, 0);
+	return div_up(p->bytes, FABRIC_BYTES_PER_NS);
+}
+
+void vsoc_rules_command(struct vsoc_work *work, const struct drm_vsoc_command *cmd)
+{
+	u64 ns = 0;
+
+	work_init(work);
+
+	switch (cmd->type) {
+	case DRM_VSOC_CMD_DRAW:
+		ns = draw(work, &cmd->draw);
+		break;
+	case DRM_VSOC_CMD_COMPUTE:
+		ns = compute(work, &cmd->compute);
+		break;
+	case DRM_VSOC_CMD_COPY:
+		ns = copy(work, &cmd->copy);
+		break;
+	case DRM_VSOC_CMD_PCIE:
+		ns = pcie(work, &cmd->pcie);
+		break;
+	case DRM_VSOC_CMD_WAIT:
+		ns = cmd->wait.duration_ns;
+		add(work, VSOC_BLOCK_CSHW, VSOC_CSHW_CS_INSTRUCTIONS, 1);
+		break;
+	case DRM_VSOC_CMD_SAMPLE:
+		add(work, VSOC_BLOCK_CSHW, VSOC_CSHW_CS_INSTRUCTIONS, 2);
+		add(work, VSOC_BLOCK_CSHW, VSOC_CSHW_SAMPLE_COMMANDS, 1);
+		break;
+	}
+
+	work->duration_ns = COMMAND_NS + ns;
+	add(work, VSOC_BLOCK_FW, VSOC_FW_MCU_ACTIVE, COMMAND_MCU_CYCLES);
+	add(work, VSOC_BLOCK_FW, VSOC_FW_MCU_SLEEP, work->duration_ns - COMMAND_MCU_CYCLES);
+	add(work, VSOC_BLOCK_CSHW, VSOC_CSHW_GPU_ACTIVE, work->duration_ns);
+	add(work, VSOC_BLOCK_CSHW, VSOC_CSHW_CS_ACTIVE, COMMAND_CS_CYCLES);
+	add(work, VSOC_BLOCK_CSHW, VSOC_CSHW_CS_WAIT, work->duration_ns - COMMAND_CS_CYCLES);
+}
+
+void vsoc_rules_job_start(struct vsoc_work *work, bool context_switch)
+{
+	work_init(work);
+	work->duration_ns = JOB_START_MCU_CYCLES;
+	add(work, VSOC_BLOCK_FW, VSOC_FW_MCU_ACTIVE, JOB_START_MCU_CYCLES);
+	add(work, VSOC_BLOCK_FW, VSOC_FW_SCHED_TICKS, 1);
+	add(work, VSOC_BLOCK_FW, VSOC_FW_JOBS_STARTED, 1);
+	add(work, VSOC_BLOCK_CSHW, VSOC_CSHW_GPU_ACTIVE, JOB_START_MCU_CYCLES);
+	add(work, VSOC_BLOCK_CSHW, VSOC_CSHW_SYNC_WAITS, context_switch);
+}
+
+void vsoc_rules_job_end(struct vsoc_work *work, bool faulted)
+{
+	work_init(work);
+	work->duration_ns = JOB_END_MCU_CYCLES;
+	add(work, VSOC_BLOCK_FW, VSOC_FW_MCU_ACTIVE, JOB_END_MCU_CYCLES);
+	add(work, VSOC_BLOCK_FW, VSOC_FW_HOST_INTERRUPTS, 1);
+	add(work, VSOC_BLOCK_FW, faulted ? VSOC_FW_JOBS_FAULTED : VSOC_FW_JOBS_DONE, 1);
+	add(work, VSOC_BLOCK_CSHW, VSOC_CSHW_GPU_ACTIVE, JOB_END_MCU_CYCLES);
+	add(work, VSOC_BLOCK_CSHW, VSOC_CSHW_CACHE_FLUSHES, 1);
+	add(work, VSOC_BLOCK_CSHW, VSOC_CSHW_SYNC_SETS, 1);
+}

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What a command adds to each counter: exact integer rules, without time and
+ * without state. The table in README.md says the same in words.
+ */
+#ifndef _VSOC_RULES_H_
+#define _VSOC_RULES_H_
+
+#include <linux/bits.h>
+#include <linux/types.h>
+#include <drm/vsoc_drm.h>
+#include "vsoc_fabric.h"
+
+#define VSOC_MAX_L2_SLICES	16
+#define VSOC_MAX_CORES		64
+#define VSOC_MAX_UNITS		BIT_ULL(40)
+#define VSOC_MAX_INSTRUCTIONS	65535
+#define VSOC_MAX_LATENCY_CYCLES	65535
+
+/* nominal clocks; durations of commands are nanoseconds at these */
+#define VSOC_TOP_HZ		1000000000ULL
+#define VSOC_COREGROUP_HZ	800000000ULL
+#define VSOC_SHADER_HZ		500000000ULL
+
+/*
+ * No counter counts faster: the fastest one is EXT_READ_OUTSTANDING with 4
+ * reads in flight in each of 800 million cycles per second.
+ */
+#define VSOC_MAX_COUNT_HZ	3200000000ULL
+
+/* blocks of a shape, in the order of the firmware's sample */
+enum vsoc_block {
+	VSOC_BLOCK_FW,
+	VSOC_BLOCK_CSHW,
+	VSOC_BLOCK_TILER,
+	/* followed by the other slices, then the present cores */
+	VSOC_BLOCK_MEMSYS,
+};
+
+/**
+ * struct vsoc_shape - what a GPU consists of; constant for a device
+ */
+struct vsoc_shape {
+	/** @shader_present: bit n: core n exists. */
+	u64 shader_present;
+	/** @cores: set bits of @shader_present, 1..VSOC_MAX_CORES. */
+	u32 cores;
+	/** @l2_slices: 1..VSOC_MAX_L2_SLICES. */
+	u32 l2_slices;
+	/** @counters_per_block: 64 or 128. */
+	u32 counters_per_block;
+	/** @shader_dense: the firmware's samples have no holes for absent cores. */
+	bool shader_dense;
+	/** @blocks: VSOC_BLOCK_MEMSYS + @l2_slices + @cores. */
+	u32 blocks;
+};
+
+/**
+ * struct vsoc_work_item - what a piece of work adds to one counter
+ */
+struct vsoc_work_item {
+	/** @total: when the work is finished. */
+	u64 total;
+	/** @done: added already. */
+	u64 done;
+	/** @block: number of the block, enum vsoc_block. */
+	u16 block;
+	/** @counter: position in the block. */
+	u16 counter;
+	/** @stream: 1 + index of the traffic that has a line for each count; 0: none. */
+	u16 stream;
+};
+
+/**
+ * struct vsoc_work_stream - memory traffic of a piece of work
+ */
+struct vsoc_work_stream {
+	/** @traffic: what is the same for all parts. */
+	struct vsoc_traffic traffic;
+	/** @lines: of DRM_VSOC_LINE_BYTES, when the work is finished. */
+	u64 lines;
+	/** @done: lines reported already. */
+	u64 done;
+	/** @hit_lines: of @lines, served by the system level cache. */
+	u64 hit_lines;
+	/** @by_counters: progress follows the counters that name this stream. */
+	bool by_counters;
+};
+
+#define VSOC_MAX_STREAMS	2
+
+/**
+ * struct vsoc_work - a command while it is executed
+ */
+struct vsoc_work {
+	/** @shape: of the device. */
+	const struct vsoc_shape *shape;
+	/** @duration_ns: at nominal clocks. */
+	u64 duration_ns;
+	/** @done_ns: of @duration_ns, executed already. */
+	u64 done_ns;
+	/** @items: counters that move. */
+	struct vsoc_work_item *items;
+	/** @count: elements of @items in use. */
+	u32 count;
+	/** @capacity: elements of @items, vsoc_work_capacity(). */
+	u32 capacity;
+	/** @streams: memory traffic. */
+	struct vsoc_work_stream streams[VSOC_MAX_STREAMS];
+	/** @stream_count: elements of @streams in use. */
+	u32 stream_count;
+};
+
+void vsoc_shape_init(struct vsoc_shape *shape, u64 shader_present, u32 l2_slices,
+		     u32 counters_per_block);
+u32 vsoc_work_capacity(const struct vsoc_shape *shape);
+
+/* fill @work in; @cmd is valid in the sense of vsoc_job.c */
+void vsoc_rules_command(struct vsoc_work *work, const struct drm_vsoc_command *cmd);
+void vsoc_rules_job_start(struct vsoc_work *work, bool context_switch);
+void vsoc_rules_job_end(struct vsoc_work *work, bool faulted);
+
+/* part of @total that falls to number @k of @n: parts add up to @total */
+u64 vsoc_share(u64 total, u32 n, u32 k);
+
+#endif /* _VSOC_RULES_H_ */
