@@ -20,21 +20,25 @@ ifneq ($(words $(TOP)),1)
 $(error The checkout is in '$(TOP)': kernel build and QEMU cannot handle blanks in it, move it)
 endif
 
-MAKEFLAGS += --no-print-directory
+MAKEFLAGS += --no-print-directory $(if $(filter 1,$(V)),,-s)
 Q := $(if $(filter 1,$(V)),,@)
 
 # Parts of user space in build order.
 PARTS_ALL := libperfctr tools bench igt-tests mesa
-PARTS_NOW := $(patsubst %/Makefile,%,$(wildcard $(PARTS_ALL:%=%/Makefile)))
+PARTS := $(patsubst %/Makefile,build-%,$(wildcard $(PARTS_ALL:%=%/Makefile)))
 
 # $(call need,FILE,WHAT): fail instead of succeeding with nothing done
 need = @test -e $(1) || { echo "make $@: $(2) does not exist yet ($(1))" >&2; exit 1; }
 
-.DEFAULT_GOAL := all
-.PHONY: all setup generated modules vm shell unit kunit igt mesa-test fuzz debug-test bench check \
-	install dkms deb test demo clean help $(PARTS_NOW)
+SUITES ?=
+FUZZ_S ?= 60
+export FUZZ_S
 
-all: $(PARTS_NOW) modules ## build everything: library, tools, tests, modules for Debian 6.12 and 6.1
+.DEFAULT_GOAL := all
+.PHONY: all setup generated modules booted-modules uml-modules vm shell unit kunit igt mesa-test \
+	fuzz debug-test bench check install dkms deb test demo clean help $(PARTS)
+
+all: $(PARTS) modules ## build everything: library, tools, tests, modules for Debian 6.12 and 6.1
 
 setup: ## install Debian packages and fetch the kernels under test (every target does it by itself)
 	$(Q)scripts/setup
@@ -43,26 +47,79 @@ setup: ## install Debian packages and fetch the kernels under test (every target
 generated: | setup
 	$(Q)if [ -e libperfctr/Makefile ]; then $(MAKE) -C libperfctr generated; fi
 
-$(PARTS_NOW): generated | setup
-	$(Q)$(MAKE) -C $@ all
-$(filter-out libperfctr,$(PARTS_NOW)): $(filter libperfctr,$(PARTS_NOW))
+$(PARTS): generated | setup
+	@echo "  BUILD   $(@:build-%=%)"
+	$(Q)$(MAKE) -C $(@:build-%=%) all
+$(filter-out build-libperfctr,$(PARTS)): $(filter build-libperfctr,$(PARTS))
 
 modules: generated | setup ## kernel modules; KVER="6.12 6.1" (default), fast, uml, or a release
 	$(Q)for k in $(KVER); do case $$k in 6.*) ;; *) vm/kernel_cache.py build $$k || exit;; esac; \
-		scripts/build-modules $$k || exit; done
+		echo "  BUILD   kernel modules for $$k"; scripts/build-modules $$k || exit; done
 
-vm: all ## run CMD="command" in the VM; KERNEL=6.12 (default), 6.1, fast, uml, debug, uml-debug
+# The modules of the kernel that is to boot, beside those that "all" builds.
+booted-modules: all
+	$(Q)$(if $(filter $(KERNEL),$(KVER)),:,$(MAKE) modules KVER=$(KERNEL))
+
+vm: booted-modules ## run CMD="command" in the VM; KERNEL=6.12 (default), 6.1, fast, uml, debug, uml-debug
 	$(Q)$(if $(CMD),,echo 'make vm: say what to run: make vm CMD="perfctr list"' >&2; exit 2)
 	$(Q)vm/run --kernel $(KERNEL) -- sh -c $(call quote,$(CMD))
 quote = '$(subst ','\'',$(1))'
 
-shell: all ## a root shell in the VM, modules loaded, tools on PATH; KERNEL=6.12
+shell: booted-modules ## a root shell in the VM, modules loaded, tools on PATH; KERNEL=6.12
 	$(Q)vm/run --kernel $(KERNEL) -- bash -i
+
+demo: all ## counters of a virtual GPU and of kernel PMUs, live, from the VM
+	$(call need,tools/demo,the demo)
+	$(Q)vm/run --kernel $(KERNEL) -- tools/demo
+
+# The suites are listed in scripts/suites.
+test: all uml-modules ## everything below that tests, on 6.12 and 6.1; last line: N passed, N failed, N skipped
+	$(Q)scripts/run-suites $(SUITES)
+
+uml-modules: generated | setup
+	$(Q)$(MAKE) modules KVER=uml
+
+check: generated | setup ## static checks of all committed sources; silent when clean
+	$(Q)scripts/check
+
+unit: $(filter build-libperfctr build-tools,$(PARTS)) ## native unit tests with sanitizers
+	$(Q)scripts/run-suites 'unit*'
+
+kunit: uml-modules ## KUnit tests under User-mode Linux
+	$(Q)scripts/run-suites 'kunit*'
+
+igt: all ## IGT tests in the VM on 6.12 and 6.1
+	$(Q)scripts/run-suites 'igt*'
+
+mesa-test: all ## Mesa provider: piglit, HUD and GL client in the VM
+	$(Q)scripts/run-suites 'mesa*'
+
+fuzz: all ## fuzzers, free-running; FUZZ_S=seconds per target (default 60)
+	$(call need,kernel/tests/Makefile,the kernel fuzzers)
+	$(call need,libperfctr/Makefile,the library fuzzers)
+	$(Q)$(MAKE) -C libperfctr fuzz
+	$(Q)$(MAKE) -C kernel/tests fuzz
+
+debug-test: all ## tests on kernels with KASAN, lockdep, UBSAN, kmemleak (built once, long)
+	$(Q)$(MAKE) modules KVER="uml-debug debug"
+	$(Q)scripts/run-suites -f scripts/suites-debug
+
+bench: all ## ratios measured in one run
+	$(call need,bench/Makefile,the benchmarks)
+	$(Q)$(MAKE) -C bench run
+
+install: ## library, tools, headers and man pages below $(DESTDIR)$(PREFIX)
+	$(call need,libperfctr/Makefile,the library)
+	$(call need,tools/Makefile,the tools)
+	$(Q)for part in libperfctr tools; do $(MAKE) -C $$part install || exit; done
+
+dkms deb: ## DKMS source package of the modules; Debian packages
+	@echo "make $@: packaging does not exist yet" >&2; exit 1
 
 clean: ## remove build/; the kernels in the cache stay
 	$(Q)rm -rf $(BUILD)
 
 help: ## this list
-	@echo "Targets of perfctr (make V=1 shows commands):"
-	@sed -n 's/^\([a-z-]*\):.*## /  \1|/p' $(firstword $(MAKEFILE_LIST)) | \
-		awk -F'|' '{ printf "%-13s %s\n", $$1, $$2 }'
+	@echo "Targets of perfctr (V=1 shows commands; everything needed is installed by the target itself):"
+	@sed -n 's/^\([a-z -]*\):.*## /\1|/p' $(firstword $(MAKEFILE_LIST)) | \
+		awk -F'|' '{ printf "  %-12s %s\n", $$1, $$2 }'

@@ -20,6 +20,7 @@ import struct
 import subprocess
 import sys
 import tempfile
+import time
 
 VM_DIR = os.path.dirname(os.path.realpath(__file__))
 TOP = os.path.dirname(VM_DIR)
@@ -89,6 +90,32 @@ def run(*argv, **kwargs):
         tail = "\n".join(done.stdout.splitlines()[-15:])
         raise KernelError(f"'{' '.join(argv)}' failed with status {done.returncode}:\n{tail}")
     return done.stdout
+
+
+def run_with_progress(argv, env, what, log_path):
+    """Run a long make; on stderr what it is, how many objects are done, how long it takes."""
+    started = shown = time.monotonic()
+    live = sys.stderr.isatty()
+    note(f"{what}, log: {log_path}")
+    objects = 0
+    with open(log_path, "w", encoding="utf-8") as log, subprocess.Popen(
+            argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+            text=True, errors="replace", env=env) as process:
+        for line in process.stdout:
+            log.write(line)
+            objects += bool(re.match(r"\s+(CC|AS|HOSTCC)\b", line))
+            now = time.monotonic()
+            if now - shown > (1 if live else 60):
+                shown = now
+                text = f"  {objects} objects, {now - started:.0f} s"
+                print("\r" + text if live else text, end="" if live else "\n", file=sys.stderr,
+                      flush=True)
+    if live:
+        note("")
+    if process.returncode:
+        with open(log_path, encoding="utf-8", errors="replace") as f:
+            tail = "".join(f.readlines()[-15:])
+        raise KernelError(f"{what} failed, see {log_path}:\n{tail}")
 
 
 # --- Debian kernels ---------------------------------------------------------------------------
@@ -336,18 +363,11 @@ def build_tier(tier, jobs=None):
             run(*make, "allnoconfig", env=env)
         for line in check_config(f"{build}/.config", wanted):
             note(f"warning: kernel '{tier}': {line} is not in effect (its dependencies are not met)")
-        log = os.path.join(final, "build.log")
-        note(f"building kernel '{tier}' once, several minutes; progress: tail -f {log}")
         targets = ["linux", "modules"] if arch == "um" else ["vmlinux", "modules"]
-        jobs = jobs or os.cpu_count() or 1
-        with open(log, "w", encoding="utf-8") as f:
-            done = subprocess.run(["nice", "-n", "10"] + [a for a in make if a != "-s"] +
-                                  [f"-j{jobs}"] + targets, stdin=subprocess.DEVNULL, stdout=f,
-                                  stderr=subprocess.STDOUT, check=False, env=env)
-        if done.returncode:
-            with open(log, encoding="utf-8", errors="replace") as f:
-                tail = "".join(f.readlines()[-15:])
-            raise KernelError(f"building kernel '{tier}' failed, see {log}:\n{tail}")
+        make_verbose = ["nice", "-n", "10"] + [a for a in make if a != "-s"]
+        run_with_progress([*make_verbose, f"-j{jobs or os.cpu_count() or 1}", *targets], env,
+                          f"building kernel '{tier}' (once, several minutes)",
+                          os.path.join(final, "build.log"))
         run(*make, f"INSTALL_MOD_PATH={final}/root", "modules_install", env=env)
         with open(os.path.join(final, ".complete"), "w", encoding="ascii"):
             pass
