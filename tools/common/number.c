@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: MIT
+#include "number.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct suffix {
+	const char *text;
+	uint64_t factor;
+};
+
+static const struct suffix count_suffixes[] = {
+	{ "", 1 },		{ "k", 1000 },		 { "K", 1000 },
+	{ "M", 1000000 },	{ "G", 1000000000 },	 { "T", 1000000000000 },
+	{ "Ki", 1ull << 10 },	{ "Mi", 1ull << 20 },	 { "Gi", 1ull << 30 },
+	{ "Ti", 1ull << 40 },
+};
+
+static const struct suffix time_suffixes[] = {
+	{ "ns", 1 },		{ "us", 1000 },		 { "ms", 1000000 },
+	{ "s", 1000000000 },	{ "m", 60000000000 },	 { "h", 3600000000000 },
+};
+
+#define ARRAY_SIZE(array) (sizeof(array) / sizeof((array)[0]))
+
+static const struct suffix *find_suffix(const struct suffix *table, size_t count, const char *text)
+{
+	for (size_t i = 0; i < count; i++)
+		if (!strcmp(table[i].text, text))
+			return &table[i];
+	return NULL;
+}
+
+int number_parse_count(const char *text, uint64_t *value)
+{
+	const struct suffix *suffix;
+	unsigned long long number;
+	uint64_t result;
+	char *end;
+
+	/* strtoull() takes blanks and signs, an amount has none */
+	if (!isdigit((unsigned char)*text))
+		return -EINVAL;
+
+	errno = 0;
+	/* not base 0: a leading zero is no request for octal */
+	number = strtoull(text, &end, !strncmp(text, "0x", 2) ? 16 : 10);
+	if (errno)
+		return -errno;
+
+	suffix = find_suffix(count_suffixes, ARRAY_SIZE(count_suffixes), end);
+	if (!suffix)
+		return -EINVAL;
+	if (__builtin_mul_overflow((uint64_t)number, suffix->factor, &result))
+		return -ERANGE;
+	*value = result;
+	return 0;
+}
+
+int number_parse_time(const char *text, uint64_t unit_ns, uint64_t *value_ns)
+{
+	const struct suffix *suffix;
+	uint64_t factor = unit_ns;
+	size_t digits = strspn(text, "0123456789.");
+	double number, ns;
+	char *end;
+
+	if (!digits || strcspn(text, "0123456789") >= digits)
+		return -EINVAL;
+
+	number = strtod(text, &end);
+	if (end != text + digits)
+		return -EINVAL;
+	if (*end) {
+		suffix = find_suffix(time_suffixes, ARRAY_SIZE(time_suffixes), end);
+		if (!suffix)
+			return -EINVAL;
+		factor = suffix->factor;
+	}
+
+	ns = number * (double)factor;
+	if (!(ns < 9.2e18))
+		return -ERANGE;
+	*value_ns = (uint64_t)llround(ns);
+	return 0;
+}
+
+char *number_group(uint64_t value, char *text, size_t size)
+{
+	char digits[24], grouped[32];
+	int length = snprintf(digits, sizeof(digits), "%llu", (unsigned long long)value);
+	int out = 0;
+
+	for (int i = 0; i < length; i++) {
+		if (i && (length - i) % 3 == 0)
+			grouped[out++] = ',';
+		grouped[out++] = digits[i];
+	}
+	grouped[out] = '\0';
+	snprintf(text, size, "%s", grouped);
+	return text;
+}
+
+char *number_short(double value, char *text, size_t size)
+{
+	static const char *const large[] = { "", "k", "M", "G", "T", "P", "E" };
+	static const char *const small[] = { "", "m", "u", "n" };
+	double magnitude = fabs(value);
+	const char *prefix = "";
+	size_t step = 0;
+
+	if (!isfinite(value)) {
+		snprintf(text, size, "- ");
+		return text;
+	}
+	/* 999.95 and not 1000: what would round to 1000.0 takes the next prefix */
+	if (magnitude >= 999.95) {
+		while (magnitude >= 999.95 && step + 1 < ARRAY_SIZE(large)) {
+			magnitude /= 1000;
+			step++;
+		}
+		prefix = large[step];
+	} else if (magnitude > 0 && magnitude < 0.01) {
+		while (magnitude < 1 && step + 1 < ARRAY_SIZE(small)) {
+			magnitude *= 1000;
+			step++;
+		}
+		prefix = small[step];
+	}
+
+	if (!step && magnitude == floor(magnitude))
+		snprintf(text, size, "%s%.0f ", value < 0 ? "-" : "", magnitude);
+	else
+		snprintf(text, size, "%s%.*f %s", value < 0 ? "-" : "",
+			 magnitude < 9.9995 ? 3 : magnitude < 99.995 ? 2 : 1, magnitude, prefix);
+	return text;
+}

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MIT */
+/* Jobs as text: words to the commands of the virtual SoC. */
+#ifndef VSOC_JOB_COMMAND_H
+#define VSOC_JOB_COMMAND_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <drm/vsoc_drm.h>
+
+/**
+ * struct job - commands of one job, in order
+ */
+struct job {
+	/** @commands: as the kernel takes them. */
+	struct drm_vsoc_command *commands;
+	/** @count: elements of @commands in use. */
+	size_t count;
+	/** @capacity: elements of @commands allocated. */
+	size_t capacity;
+};
+
+void job_clear(struct job *job);
+void job_free(struct job *job);
+
+/**
+ * job_add() - append a command
+ * @job: job
+ * @command: command, copied
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int job_add(struct job *job, const struct drm_vsoc_command *command);
+
+/**
+ * job_parse() - append commands from words
+ * @job: job
+ * @words: for example "x2", "draw", "vertices=300", "copy", "bytes=4Ki", "read"
+ * @count: number of words
+ * @error: set to a sentence on failure
+ * @error_bytes: bytes at @error
+ *
+ * Return: 0; -EINVAL with @error; -ENOMEM.
+ */
+int job_parse(struct job *job, const char *const *words, size_t count, char *error,
+	      size_t error_bytes);
+
+/**
+ * command_name() - name of a type of command
+ * @type: enum drm_vsoc_cmd_type
+ *
+ * Return: the name, NULL if unknown.
+ */
+const char *command_name(uint32_t type);
+
+/* One numeric field of a command, for those who add up what was submitted. */
+struct command_amount {
+	const char *command;
+	const char *field;
+	uint64_t sum;
+};
+
+enum { COMMAND_AMOUNTS = 16 };
+
+/**
+ * command_amounts_add() - add the amounts of a command to sums
+ * @amounts: COMMAND_AMOUNTS elements, zeroed before the first call
+ * @command: command
+ */
+void command_amounts_add(struct command_amount *amounts, const struct drm_vsoc_command *command);
+
+/* Print the commands and their fields, one line each. */
+void command_help(void);
+
+#endif /* VSOC_JOB_COMMAND_H */

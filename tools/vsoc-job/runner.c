@@ -1,0 +1,347 @@
+// SPDX-License-Identifier: MIT
+#include "runner.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+	NS_PER_MS = 1000000,
+	/* so that a signal that came just before WAIT does not cost its whole time */
+	WAIT_STEP_NS = 250 * NS_PER_MS,
+};
+
+static const char drm_folder[] = "/dev/dri";
+
+uint64_t runner_now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static bool stopped(const struct runner *runner)
+{
+	return runner->stop && *runner->stop;
+}
+
+static int fail(struct runner *runner, int error, const char *what, const char *help)
+{
+	snprintf(runner->error, sizeof(runner->error), "%s: %s%s%s", what, strerror(-error),
+		 *help ? "; " : "", help);
+	return error;
+}
+
+static int driver_of(int fd, char *name, size_t size)
+{
+	struct drm_version version = { .name = name, .name_len = size - 1 };
+
+	memset(name, 0, size);
+	if (ioctl(fd, DRM_IOCTL_VERSION, &version))
+		return -errno;
+	return 0;
+}
+
+static bool is_vsoc(int fd)
+{
+	char name[32];
+
+	return !driver_of(fd, name, sizeof(name)) && !strcmp(name, "vsoc");
+}
+
+static int by_name(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* the render node of lowest number that is a virtual SoC */
+static int find_vsoc(struct runner *runner)
+{
+	struct dirent *entry;
+	char **names = NULL;
+	size_t count = 0;
+	int fd = -1, denied = 0;
+	DIR *dir = opendir(drm_folder);
+
+	if (dir) {
+		while ((entry = readdir(dir))) {
+			char **more;
+
+			if (strncmp(entry->d_name, "renderD", 7))
+				continue;
+			more = realloc(names, (count + 1) * sizeof(*names));
+			if (!more)
+				break;
+			names = more;
+			names[count] = strdup(entry->d_name);
+			if (names[count])
+				count++;
+		}
+		closedir(dir);
+	}
+	if (count)
+		qsort(names, count, sizeof(*names), by_name);
+
+	for (size_t i = 0; i < count; i++) {
+		char path[300];
+
+		snprintf(path, sizeof(path), "%s/%s", drm_folder, names[i]);
+		if (fd < 0) {
+			fd = open(path, O_RDWR | O_CLOEXEC);
+			if (fd < 0 && errno == EACCES)
+				denied = 1;
+			if (fd >= 0 && !is_vsoc(fd)) {
+				close(fd);
+				fd = -1;
+			}
+		}
+		free(names[i]);
+	}
+	free(names);
+
+	if (fd >= 0)
+		return fd;
+	if (denied)
+		return fail(runner, -EACCES, drm_folder,
+			    "join the group render: usermod -aG render USER");
+	return fail(runner, -ENODEV, "no virtual SoC among the render nodes",
+		    "load its module: modprobe vsoc");
+}
+
+static int open_path(struct runner *runner, const char *which)
+{
+	char path[300];
+	int fd;
+
+	snprintf(path, sizeof(path), "%s%s%s", strchr(which, '/') ? "" : drm_folder,
+		 strchr(which, '/') ? "" : "/", which);
+	fd = open(path, O_RDWR | O_CLOEXEC);
+	if (fd < 0)
+		return fail(runner, -errno, path, "");
+	if (!is_vsoc(fd)) {
+		close(fd);
+		return fail(runner, -ENODEV, path, "it is no virtual SoC (driver vsoc)");
+	}
+	return fd;
+}
+
+static int create_contexts(struct runner *runner, uint32_t count)
+{
+	runner->contexts = calloc(count, sizeof(*runner->contexts));
+	if (!runner->contexts)
+		return fail(runner, -ENOMEM, "contexts", "");
+
+	runner->contexts[0] = DRM_VSOC_CTX_DEFAULT;
+	for (runner->context_count = 1; runner->context_count < count; runner->context_count++) {
+		struct drm_vsoc_ctx_create create = { 0 };
+
+		if (ioctl(runner->fd, DRM_IOCTL_VSOC_CTX_CREATE, &create)) {
+			char help[64];
+
+			snprintf(help, sizeof(help), "the device has %u for each file",
+				 runner->info.max_contexts);
+			return fail(runner, -errno, "creating contexts", help);
+		}
+		runner->contexts[runner->context_count] = create.ctx_id;
+	}
+	return 0;
+}
+
+int runner_open(struct runner *runner, const char *which, int fd, uint32_t contexts)
+{
+	struct drm_vsoc_get_info get = {
+		.pointer = (uintptr_t)&runner->info,
+		.size = sizeof(runner->info),
+	};
+
+	runner->owns_fd = fd < 0;
+	if (fd < 0)
+		fd = which ? open_path(runner, which) : find_vsoc(runner);
+	runner->fd = fd;
+	if (fd < 0)
+		return fd;
+
+	if (ioctl(fd, DRM_IOCTL_VSOC_GET_INFO, &get))
+		return fail(runner, -errno, "asking the device for its shape",
+			    runner->owns_fd ? "" : "is --fd a file of a virtual SoC?");
+	return create_contexts(runner, contexts);
+}
+
+void runner_close(struct runner *runner)
+{
+	for (size_t i = 0; i < runner->queue_count; i++)
+		if (runner->queue[i].fence_fd >= 0)
+			close(runner->queue[i].fence_fd);
+	for (uint32_t i = 1; i < runner->context_count; i++) {
+		struct drm_vsoc_ctx_destroy destroy = { .ctx_id = runner->contexts[i] };
+
+		ioctl(runner->fd, DRM_IOCTL_VSOC_CTX_DESTROY, &destroy);
+	}
+	if (runner->owns_fd && runner->fd >= 0)
+		close(runner->fd);
+	free(runner->contexts);
+	free(runner->queue);
+	runner->contexts = NULL;
+	runner->queue = NULL;
+	runner->context_count = 0;
+	runner->queue_count = 0;
+	runner->fd = -1;
+}
+
+static void finish_job(struct runner *runner, size_t at, const struct runner_result *result)
+{
+	if (runner->queue[at].fence_fd >= 0)
+		close(runner->queue[at].fence_fd);
+	runner->queue_count--;
+	memmove(&runner->queue[at], &runner->queue[at + 1],
+		(runner->queue_count - at) * sizeof(*runner->queue));
+
+	if (result->status == -ETIME)
+		runner->timed_out++;
+	else if (result->status)
+		runner->cancelled++;
+	else
+		runner->done++;
+	runner->sample_errors += result->sample_errors;
+	if (runner->on_result)
+		runner->on_result(runner->on_result_data, result);
+}
+
+/* a fence that does not signal for a job that is done would be a bug of the device */
+static int check_fence(struct runner *runner, int fd)
+{
+	struct pollfd p = { .fd = fd, .events = POLLIN };
+
+	if (fd < 0 || poll(&p, 1, 1000) == 1)
+		return 0;
+	return fail(runner, -EIO, "fence of a finished job", "it is not signalled");
+}
+
+static int wait_job(struct runner *runner, size_t at)
+{
+	const struct runner_job job = runner->queue[at];
+	struct runner_result result = {
+		.id = job.id,
+		.ctx_id = job.ctx_id,
+		.commands = job.commands,
+	};
+	uint64_t end_ns = runner_now_ns() + runner->timeout_ns;
+
+	for (;;) {
+		struct drm_vsoc_wait wait = { .job_id = job.id };
+		uint64_t now_ns = runner_now_ns();
+		uint64_t left_ns = now_ns < end_ns ? end_ns - now_ns : 0;
+
+		if (stopped(runner))
+			return -EINTR;
+		wait.timeout_ns = (int64_t)(left_ns < WAIT_STEP_NS ? left_ns : WAIT_STEP_NS);
+		if (!ioctl(runner->fd, DRM_IOCTL_VSOC_WAIT, &wait)) {
+			int ret = check_fence(runner, job.fence_fd);
+
+			result.status = wait.status;
+			result.sample_errors = wait.sample_errors;
+			result.sample_errno = wait.sample_errno;
+			finish_job(runner, at, &result);
+			return ret;
+		}
+		if (errno == EINTR || (errno == ETIME && left_ns))
+			continue;
+		if (errno != ETIME)
+			return fail(runner, -errno, "waiting for a job", "");
+		result.status = -ETIME;
+		finish_job(runner, at, &result);
+		return 0;
+	}
+}
+
+int runner_wait(struct runner *runner, size_t left)
+{
+	while (runner->queue_count > left) {
+		int ret = wait_job(runner, 0);
+
+		if (ret)
+			return ret;
+	}
+	return 0;
+}
+
+static int wait_oldest_of(struct runner *runner, uint32_t ctx_id)
+{
+	for (size_t i = 0; i < runner->queue_count; i++)
+		if (runner->queue[i].ctx_id == ctx_id)
+			return wait_job(runner, i);
+	return fail(runner, -EAGAIN, "submitting a job",
+		    "the context is full of jobs of another process");
+}
+
+static const char *submit_help(const struct runner *runner, int error, const struct job *job)
+{
+	if (error == E2BIG && job->count > runner->info.max_commands)
+		return "too many commands in one job, see vsoc-job --info";
+	if (error == EINVAL)
+		return "a field is out of range; vsoc-job --info tells the limits, "
+		       "echo 2 > /sys/module/drm/parameters/debug and dmesg the field";
+	if (error == ENOENT)
+		return "a sample command names a session that this file does not have";
+	return "";
+}
+
+int runner_submit(struct runner *runner, const struct job *job)
+{
+	const uint32_t ctx_id = runner->contexts[runner->next_context];
+	struct drm_vsoc_submit submit;
+
+	if (runner->queue_count == runner->queue_capacity) {
+		size_t capacity = runner->queue_capacity ? runner->queue_capacity * 2 : 64;
+		void *queue = realloc(runner->queue, capacity * sizeof(*runner->queue));
+
+		if (!queue)
+			return fail(runner, -ENOMEM, "queue of jobs", "");
+		runner->queue = queue;
+		runner->queue_capacity = capacity;
+	}
+
+	for (;;) {
+		int ret;
+
+		submit = (struct drm_vsoc_submit){
+			.flags = runner->fences ? DRM_VSOC_SUBMIT_FENCE_OUT : 0,
+			.ctx_id = ctx_id,
+			.commands = (uintptr_t)job->commands,
+			.command_count = (uint32_t)job->count,
+			.command_stride = sizeof(*job->commands),
+		};
+		if (stopped(runner))
+			return -EINTR;
+		if (!ioctl(runner->fd, DRM_IOCTL_VSOC_SUBMIT, &submit))
+			break;
+		if (errno == EINTR)
+			continue;
+		if (errno != EAGAIN)
+			return fail(runner, -errno, "submitting a job",
+				    submit_help(runner, errno, job));
+		ret = wait_oldest_of(runner, ctx_id);
+		if (ret)
+			return ret;
+	}
+
+	runner->next_context = (runner->next_context + 1) % runner->context_count;
+	runner->queue[runner->queue_count++] = (struct runner_job){
+		.id = submit.job_id,
+		.ctx_id = ctx_id,
+		.commands = (uint32_t)job->count,
+		.fence_fd = runner->fences ? submit.fence_fd : -1,
+	};
+	runner->submitted++;
+	for (size_t i = 0; i < job->count; i++)
+		command_amounts_add(runner->amounts, &job->commands[i]);
+	return 0;
+}

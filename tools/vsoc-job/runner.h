@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: MIT */
+/* Submits jobs to the virtual SoC and waits for them. */
+#ifndef VSOC_JOB_RUNNER_H
+#define VSOC_JOB_RUNNER_H
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "command.h"
+
+/**
+ * struct runner_job - a job that was submitted and not yet waited for
+ */
+struct runner_job {
+	uint64_t id;
+	uint32_t ctx_id;
+	uint32_t commands;
+	int fence_fd;
+};
+
+/**
+ * struct runner_result - how a job ended
+ */
+struct runner_result {
+	uint64_t id;
+	uint32_t ctx_id;
+	uint32_t commands;
+	/* 0 done, -ECANCELED cut short, -ETIME not done in time */
+	int status;
+	uint32_t sample_errors;
+	int sample_errno;
+};
+
+typedef void (*runner_result_fn)(void *data, const struct runner_result *result);
+
+/**
+ * struct runner - an open device and what is queued on it
+ */
+struct runner {
+	int fd;
+	bool owns_fd;
+	struct drm_vsoc_info info;
+	uint32_t *contexts;
+	uint32_t context_count;
+	uint32_t next_context;
+	bool fences;
+	uint64_t timeout_ns;
+	/* set by a signal handler: waiting ends early */
+	const volatile sig_atomic_t *stop;
+	/* unfinished jobs, oldest first */
+	struct runner_job *queue;
+	size_t queue_count;
+	size_t queue_capacity;
+	runner_result_fn on_result;
+	void *on_result_data;
+	uint64_t submitted;
+	uint64_t done;
+	uint64_t cancelled;
+	uint64_t timed_out;
+	uint64_t sample_errors;
+	struct command_amount amounts[COMMAND_AMOUNTS];
+	char error[512];
+};
+
+/**
+ * runner_open() - open a virtual SoC
+ * @runner: zeroed but for fences, timeout_ns, stop and on_result
+ * @which: path of a DRM node, last part of it, or NULL for the first one of driver vsoc
+ * @fd: open DRM file to use instead, or -1
+ * @contexts: contexts to spread jobs over, at least 1
+ *
+ * Return: 0 or a negative errno with runner->error.
+ */
+int runner_open(struct runner *runner, const char *which, int fd, uint32_t contexts);
+void runner_close(struct runner *runner);
+
+/**
+ * runner_submit() - queue a job in the next context
+ * @runner: runner
+ * @job: commands
+ *
+ * While the context's queue is full, waits for its oldest job.
+ *
+ * Return: 0 or a negative errno with runner->error; -EINTR if stop was set.
+ */
+int runner_submit(struct runner *runner, const struct job *job);
+
+/**
+ * runner_wait() - wait until at most some jobs are unfinished
+ * @runner: runner
+ * @left: unfinished jobs to accept
+ *
+ * A job that is not done in timeout_ns is counted and given up.
+ *
+ * Return: 0 or a negative errno with runner->error; -EINTR if stop was set.
+ */
+int runner_wait(struct runner *runner, size_t left);
+
+uint64_t runner_now_ns(void);
+
+#endif /* VSOC_JOB_RUNNER_H */

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+/* Jobs that are made up: random ones that a seed repeats, and the demo's. */
+#ifndef VSOC_JOB_WORKLOAD_H
+#define VSOC_JOB_WORKLOAD_H
+
+#include <stdint.h>
+
+#include "command.h"
+
+/* Kinds of commands that random jobs consist of, bits by enum drm_vsoc_cmd_type. */
+#define WORKLOAD_GPU	(1u << DRM_VSOC_CMD_DRAW | 1u << DRM_VSOC_CMD_COMPUTE)
+#define WORKLOAD_FABRIC (1u << DRM_VSOC_CMD_COPY | 1u << DRM_VSOC_CMD_PCIE)
+#define WORKLOAD_ALL	(WORKLOAD_GPU | WORKLOAD_FABRIC | 1u << DRM_VSOC_CMD_WAIT)
+
+/**
+ * struct workload_random - source of random jobs
+ */
+struct workload_random {
+	/** @state: begins as the seed. */
+	uint64_t state;
+	/** @kinds: WORKLOAD_ALL or some of it. */
+	uint32_t kinds;
+	/** @info: of the device, so that every command is one it accepts. */
+	const struct drm_vsoc_info *info;
+};
+
+/**
+ * workload_random_job() - make the next random job
+ * @random: source; same seed, kinds and device: same jobs
+ * @job: cleared, then filled
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int workload_random_job(struct workload_random *random, struct job *job);
+
+/**
+ * workload_demo_job() - make the demo's job of one frame
+ * @frame: number of the frame, from 0 on
+ * @frame_ns: time between frames
+ * @info: of the device
+ * @job: cleared, then filled
+ *
+ * The load breathes: a scene that grows and shrinks, particles now and then, a
+ * CPU that streams, a disk that bursts.
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int workload_demo_job(uint64_t frame, uint64_t frame_ns, const struct drm_vsoc_info *info,
+		      struct job *job);
+
+#endif /* VSOC_JOB_WORKLOAD_H */
