@@ -314,6 +314,7 @@ def find_tier(tier):
     build = os.path.join(tier_dir(tier), "build")
     if not os.path.exists(os.path.join(tier_dir(tier), ".complete")):
         raise KernelError(f"kernel '{tier}' is not built yet: run 'vm/kernel_cache.py build {tier}'")
+    source_tree()  # modules are built against both
     with open(f"{build}/include/config/kernel.release", encoding="ascii") as f:
         kver = f.read().strip()
     arch = TIERS[tier][0]
