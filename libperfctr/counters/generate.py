@@ -24,11 +24,13 @@ HERE = Path(__file__).resolve().parent
 HEADER_POSITIONS = 4  # words 0-3 of a CSF block are its header, never counters
 SECTION_COUNTERS = 64
 MAX_POSITION = 4 * SECTION_COUNTERS - 1
+# blocks that share a catalogue in the uAPI header
+CATALOGUES = {"NVLINK_C2C": "C2C", "NVCLINK": "C2C", "NVDLINK": "C2C"}
 KINDS = ("count", "cycles", "bytes", "time", "level")
 TRUST = ("unvalidated", "trusted", "quarantined", "explained", "untrusted")
 AVAILABILITY = ("always", "device")
 SCOPES = ("block", "device")
-VARIABLES = ("elapsed_ns", "elapsed_s", "block.cycles")
+VARIABLES = ("elapsed_ns", "elapsed_s", "block.cycles", "block.count")
 FUNCTIONS = {"min": 2, "max": 2}
 PAGE_KEYS = {"product": str, "block": str, "clock": str, "text": str, "pmu": str}
 COUNTER_KEYS = {
@@ -51,6 +53,11 @@ class Uapi:
                 raise SystemExit(f"{path}: no enumerators DRM_PERFCTR_{kind}_* found")
             self.kinds[kind] = {name: int(value, 0) for name, value in found}
         self.kinds["CLOCK"]["NONE"] = 0xFF
+        # catalogues of SoC blocks: enum drm_perfctr_ucf_event and the like
+        self.events = {}
+        for name, body in re.findall(r"^enum drm_perfctr_(\w+)_event \{(.*?)^\};", text, re.M | re.S):
+            rows = re.findall(rf"^\s*DRM_PERFCTR_{name.upper()}_(\w+)\s*=\s*(\d+),", body, re.M)
+            self.events[name.upper()] = {event: int(value) for event, value in rows}
 
 
 class Lines:
@@ -192,6 +199,7 @@ class Page:
         self.clock = self.enumerator("CLOCK", "clock", uapi) if "clock" in self.head else 0xFF
         if None in (self.product, self.block, self.clock):
             return
+        self.catalogue = uapi.events.get(CATALOGUES.get(self.head["block"], self.head["block"]))
         self.sets_known = uapi.kinds["SET"]
         self.pmu = self.head.get("pmu", "")
         self.prefix = f'{self.head["product"]}.{self.head["block"]}'.lower()
@@ -258,6 +266,10 @@ class Page:
         if self.block < 16 and data["bit"] < HEADER_POSITIONS:
             self.error("counter", index, "bit",
                        f"counter '{data['id']}': bits 0..{HEADER_POSITIONS - 1} are the block's header")
+        if self.catalogue and self.catalogue.get(data["name"].upper()) != data["bit"]:
+            self.error("counter", index, "bit",
+                       f"counter '{data['id']}': the uAPI header has bit "
+                       f"{self.catalogue.get(data['name'].upper(), 'none')} for it, not {data['bit']}")
         data["set_mask"] = 0
         for name in data["sets"]:
             if name not in self.sets_known:

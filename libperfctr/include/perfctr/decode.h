@@ -28,8 +28,7 @@
 extern "C" {
 #endif
 
-/** PERFCTR_NS_PER_S - nanoseconds of a second. */
-#define PERFCTR_NS_PER_S	1000000000ull
+#pragma GCC visibility push(default)
 
 /**
  * enum perfctr_decode_error - what is wrong with bytes; all negative
@@ -63,6 +62,8 @@ struct perfctr_sample {
 	const unsigned char *end;
 	/** @size: bytes of the sample. */
 	uint32_t size;
+	/** @header_size: bytes of its header; the first block follows. */
+	uint16_t header_size;
 	/** @block_count: blocks of the sample. */
 	uint16_t block_count;
 	/** @blocks_left: blocks that perfctr_decode_block() has not given yet. */
@@ -190,8 +191,7 @@ int perfctr_block_read_pmu(const struct perfctr_block *block, struct perfctr_blo
  * Return: 1 if it was measured, 0 if it is stored but was not measured, -1 if
  * the block does not store it.
  */
-int perfctr_block_find(const struct perfctr_block *block, unsigned int position,
-		       uint64_t *value);
+int perfctr_block_find(const struct perfctr_block *block, unsigned int position, uint64_t *value);
 
 /**
  * perfctr_decode_error_text() - say in words what is wrong with bytes
@@ -240,6 +240,8 @@ static inline uint64_t perfctr_block_running(const struct perfctr_block *block, 
 #endif
 	return value;
 }
+
+#pragma GCC visibility pop
 
 #if defined(__cplusplus)
 }

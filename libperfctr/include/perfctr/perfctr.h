@@ -174,8 +174,8 @@ size_t perfctr_device_list_count(const struct perfctr_device_list *list);
  *
  * Return: the entry, valid as long as the list; NULL if @n is out of range.
  */
-const struct perfctr_device_entry *
-perfctr_device_list_get(const struct perfctr_device_list *list, size_t n);
+const struct perfctr_device_entry *perfctr_device_list_get(const struct perfctr_device_list *list,
+							   size_t n);
 
 /**
  * perfctr_device_open() - open a device
@@ -188,8 +188,7 @@ perfctr_device_list_get(const struct perfctr_device_list *list, size_t n);
  * Return: 0; -ENODEV no such device offers counters; -ENOTTY the node's driver
  * has none; errors of open().
  */
-int perfctr_device_open(struct perfctr_ctx *ctx, const char *which,
-			struct perfctr_device **device);
+int perfctr_device_open(struct perfctr_ctx *ctx, const char *which, struct perfctr_device **device);
 
 /**
  * perfctr_device_open_fd() - make a device from an open DRM file
@@ -400,8 +399,7 @@ struct perfctr_metric_desc {
  * Return: the next counter, ordered by product, block type and position; NULL
  * after the last one.
  */
-const struct perfctr_counter_desc *
-perfctr_counter_next(const struct perfctr_counter_desc *prev);
+const struct perfctr_counter_desc *perfctr_counter_next(const struct perfctr_counter_desc *prev);
 
 /**
  * perfctr_counter_at() - what is known of a position
@@ -412,8 +410,7 @@ perfctr_counter_next(const struct perfctr_counter_desc *prev);
  *
  * Return: the counter or NULL.
  */
-const struct perfctr_counter_desc *perfctr_counter_at(unsigned int product,
-						      unsigned int block_type,
+const struct perfctr_counter_desc *perfctr_counter_at(unsigned int product, unsigned int block_type,
 						      unsigned int set, unsigned int position);
 
 /**
@@ -517,10 +514,12 @@ struct perfctr_selection *perfctr_selection_unref(struct perfctr_selection *sele
  *   metric:l2_*                  what a metric is computed of
  *   {a,b}                        braces of a perf group are accepted and ignored
  *
- * Return: counters that were added, at least 1; -ENOENT nothing has that name;
- * -EINVAL the text is malformed; -EEXIST an event conflicts with an earlier
- * one; -EOPNOTSUPP the device takes no perf PMUs; another negative errno. On
- * failure the selection is as it was.
+ * An event with a filter of a SoC block that is selected with another filter
+ * becomes a block of its own, of type GENERIC_PMU.
+ *
+ * Return: counters that the text names, at least 1; -ENOENT nothing has that
+ * name; -EINVAL the text is malformed; -EOPNOTSUPP the device takes no perf
+ * PMUs; another negative errno. On failure the selection is as it was.
  */
 int perfctr_selection_add(struct perfctr_selection *selection, const char *text);
 
@@ -593,8 +592,25 @@ perfctr_selection_metric(const struct perfctr_selection *selection, size_t n);
  * Return: length of the full name, as snprintf().
  */
 int perfctr_counter_label(const struct perfctr_selection *selection,
-			  const struct perfctr_block *block, unsigned int position,
-			  char *text, size_t size);
+			  const struct perfctr_block *block, unsigned int position, char *text,
+			  size_t size);
+
+/**
+ * perfctr_counter_unit() - unit of a counter
+ * @selection: selection that the block was sampled with, or NULL
+ * @block: block from the decoder
+ * @position: position in the block
+ * @text: where the unit goes, always NUL terminated if @size is not zero
+ * @size: bytes at @text
+ * @scale: set to what one count stands for in that unit, usually 1; may be NULL
+ *
+ * From the database, or from the unit and scale files of the event in sysfs.
+ *
+ * Return: length of the unit, as snprintf(); 0 if it is unknown.
+ */
+int perfctr_counter_unit(const struct perfctr_selection *selection,
+			 const struct perfctr_block *block, unsigned int position, char *text,
+			 size_t size, double *scale);
 
 /* --- sessions ------------------------------------------------------------ */
 
@@ -665,8 +681,7 @@ int perfctr_session_check(struct perfctr_selection *selection,
  * sessions; other errors of DRM_PERFCTR_CMD_SETUP, see perfctr_drm.h.
  */
 int perfctr_session_new(struct perfctr_selection *selection,
-			const struct perfctr_session_opts *opts,
-			struct perfctr_session **session);
+			const struct perfctr_session_opts *opts, struct perfctr_session **session);
 struct perfctr_session *perfctr_session_ref(struct perfctr_session *session);
 struct perfctr_session *perfctr_session_unref(struct perfctr_session *session);
 
@@ -985,6 +1000,9 @@ void perfctr_totals_reset(struct perfctr_totals *totals);
  * @sum: set to new totals on success, with one block for each type, section,
  *	 set, product and filter; GENERIC_PMU blocks stay apart
  *
+ * min, max and last are those of the sums of single samples. A copy: it does
+ * not follow later samples.
+ *
  * Return: 0 or -ENOMEM.
  */
 int perfctr_totals_sum(const struct perfctr_totals *totals, struct perfctr_totals **sum);
@@ -1053,8 +1071,8 @@ const struct perfctr_total *perfctr_totals_counter(const struct perfctr_totals_b
  * Return: as perfctr_counter_label().
  */
 int perfctr_totals_label(const struct perfctr_selection *selection,
-			 const struct perfctr_totals_block *block, size_t n,
-			 char *text, size_t size);
+			 const struct perfctr_totals_block *block, size_t n, char *text,
+			 size_t size);
 
 /* --- values and metrics -------------------------------------------------- */
 
@@ -1128,8 +1146,7 @@ void perfctr_totals_rate(const struct perfctr_totals *totals, const struct perfc
  */
 int perfctr_totals_metric(const struct perfctr_totals *totals,
 			  const struct perfctr_metric_desc *metric,
-			  const struct perfctr_totals_block *block,
-			  struct perfctr_value *value);
+			  const struct perfctr_totals_block *block, struct perfctr_value *value);
 
 /**
  * typedef perfctr_expr_lookup - tells the value of a name in a formula
@@ -1147,7 +1164,8 @@ typedef void (*perfctr_expr_lookup)(void *data, const char *name, struct perfctr
  *
  * Numbers, names, + - * /, parentheses, min(a, b), max(a, b). A name is a
  * counter of the metric's block ("L2_READ"), of the blocks of another type
- * ("MEMSYS.L2_READ"), or one of elapsed_ns, elapsed_s, block.cycles.
+ * ("MEMSYS.L2_READ"), or one of elapsed_ns, elapsed_s, block.cycles (of the
+ * block's clock) and block.count (blocks that were added up).
  * Integers stay exact through + - * and division without remainder.
  *
  * Return: 0; -EINVAL the formula is malformed; -ENOMEM.

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Sample bytes to blocks and counters.
+ *
+ * Offsets instead of structures: the bytes may lie at any address, and nothing
+ * but <perfctr/decode.h> is needed to build this file. layout.c compares the
+ * offsets with the kernel's header.
+ */
+#include <perfctr/decode.h>
+
+#include "layout.h"
+
+/* GPU blocks have types below, SoC blocks from here to LAYOUT_PMU_TYPE_LAST */
+static inline int is_pmu_type(unsigned int type)
+{
+	return type >= LAYOUT_PMU_TYPE_FIRST && type <= LAYOUT_PMU_TYPE_LAST;
+}
+
+static inline uint16_t load16(const unsigned char *p)
+{
+	return (uint16_t)(p[0] | p[1] << 8);
+}
+
+static inline uint32_t load32(const unsigned char *p)
+{
+	return (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
+}
+
+static inline uint64_t load64(const unsigned char *p)
+{
+	return load32(p) | (uint64_t)load32(p + 4) << 32;
+}
+
+/* without a population count instruction the compiler would call its runtime */
+static inline unsigned int count_bits(uint64_t x)
+{
+	x -= x >> 1 & 0x5555555555555555u;
+	x = (x & 0x3333333333333333u) + (x >> 2 & 0x3333333333333333u);
+	x = (x + (x >> 4)) & 0x0f0f0f0f0f0f0f0fu;
+	return (unsigned int)(x * 0x0101010101010101u >> 56);
+}
+
+/*
+ * Check the block at @p, of which @left bytes may be read, and fill @block.
+ * Return: 1; 0 if the block's type is unknown and its inside too; an error.
+ */
+static int read_block(const unsigned char *p, size_t left, struct perfctr_block *block)
+{
+	uint32_t size, header_size, needed;
+
+	if (left < LAYOUT_BLOCK_MIN)
+		return PERFCTR_DECODE_BAD_BLOCK_COUNT;
+
+	size = load32(p + LAYOUT_BLOCK_SIZE);
+	header_size = load16(p + LAYOUT_BLOCK_HEADER_SIZE);
+	if (size < LAYOUT_BLOCK_MIN || size % 8)
+		return PERFCTR_DECODE_BAD_SIZE;
+	if (size > left)
+		return PERFCTR_DECODE_TRUNCATED;
+
+	block->bytes = p;
+	block->size = size;
+	block->type = load16(p + LAYOUT_BLOCK_TYPE);
+	if (header_size < (is_pmu_type(block->type) ? LAYOUT_PMU_MIN : LAYOUT_BLOCK_MIN) ||
+	    header_size % 8 || header_size > size)
+		return PERFCTR_DECODE_BAD_HEADER_SIZE;
+
+	block->enable_mask = load64(p + LAYOUT_BLOCK_ENABLE_MASK);
+	block->valid_mask = load64(p + LAYOUT_BLOCK_VALID_MASK);
+	block->count = (uint16_t)count_bits(block->enable_mask);
+	needed = block->count * 8u * (is_pmu_type(block->type) ? 2 : 1);
+	if (needed > size - header_size || block->valid_mask & ~block->enable_mask) {
+		/* a later kernel may have blocks that are not made of counters */
+		if (block->type == 0 || block->type > LAYOUT_PMU_TYPE_LAST)
+			return 0;
+		return PERFCTR_DECODE_BAD_MASK;
+	}
+
+	block->index = load16(p + LAYOUT_BLOCK_INDEX);
+	block->section = load16(p + LAYOUT_BLOCK_SECTION);
+	block->product = load16(p + LAYOUT_BLOCK_PRODUCT);
+	block->set = p[LAYOUT_BLOCK_SET];
+	block->clock = p[LAYOUT_BLOCK_CLOCK];
+	block->states = load32(p + LAYOUT_BLOCK_STATES);
+	block->capture_ns = (int32_t)load32(p + LAYOUT_BLOCK_CAPTURE_NS);
+	block->clock_cycles = load64(p + LAYOUT_BLOCK_CLOCK_CYCLES);
+	block->values = p + header_size;
+	block->running = is_pmu_type(block->type) ? block->values + block->count * 8u : NULL;
+	return 1;
+}
+
+void perfctr_decode_rewind(struct perfctr_sample *sample)
+{
+	sample->next = sample->bytes + sample->header_size;
+	sample->blocks_left = sample->block_count;
+}
+
+int perfctr_decode_block(struct perfctr_sample *sample, struct perfctr_block *block)
+{
+	int result = 0;
+
+	while (!result && sample->blocks_left) {
+		result = read_block(sample->next, (size_t)(sample->end - sample->next), block);
+		if (result < 0)
+			return result;
+		sample->next += block->size;
+		sample->blocks_left--;
+	}
+	return result;
+}
+
+long perfctr_decode_sample(const void *bytes, size_t size, struct perfctr_sample *sample)
+{
+	const unsigned char *p = bytes;
+	struct perfctr_block block;
+	int result;
+
+	if (!size)
+		return 0;
+	if (size < LAYOUT_SAMPLE_MIN)
+		return PERFCTR_DECODE_TRUNCATED;
+
+	sample->size = load32(p + LAYOUT_SAMPLE_SIZE);
+	sample->header_size = load16(p + LAYOUT_SAMPLE_HEADER_SIZE);
+	if (sample->size < LAYOUT_SAMPLE_MIN || sample->size % 8 || sample->size > INT32_MAX)
+		return PERFCTR_DECODE_BAD_SIZE;
+	if (sample->size > size)
+		return PERFCTR_DECODE_TRUNCATED;
+	if (sample->header_size < LAYOUT_SAMPLE_MIN || sample->header_size % 8 ||
+	    sample->header_size > sample->size)
+		return PERFCTR_DECODE_BAD_HEADER_SIZE;
+
+	sample->bytes = p;
+	sample->end = p + sample->size;
+	sample->block_count = load16(p + LAYOUT_SAMPLE_BLOCK_COUNT);
+	sample->seq = load64(p + LAYOUT_SAMPLE_SEQ);
+	sample->start_ns = load64(p + LAYOUT_SAMPLE_START_NS);
+	sample->end_ns = load64(p + LAYOUT_SAMPLE_END_NS);
+	sample->user_data = load64(p + LAYOUT_SAMPLE_USER_DATA);
+	sample->flags = load32(p + LAYOUT_SAMPLE_FLAGS);
+	sample->merged_periods = load32(p + LAYOUT_SAMPLE_MERGED_PERIODS);
+	sample->lost_ns = load64(p + LAYOUT_SAMPLE_LOST_NS);
+	if (sample->end_ns < sample->start_ns)
+		return PERFCTR_DECODE_BAD_TIME;
+
+	perfctr_decode_rewind(sample);
+	do {
+		result = perfctr_decode_block(sample, &block);
+	} while (result > 0);
+	if (result < 0)
+		return result;
+	/* bytes that belong to no block would be counts that nobody sees */
+	if (sample->next != sample->end)
+		return PERFCTR_DECODE_BAD_BLOCK_COUNT;
+
+	perfctr_decode_rewind(sample);
+	return (long)sample->size;
+}
+
+int perfctr_block_read_pmu(const struct perfctr_block *block, struct perfctr_block_pmu *pmu)
+{
+	const unsigned char *p = block->bytes;
+
+	if (!is_pmu_type(block->type))
+		return 0;
+
+	pmu->config = load64(p + LAYOUT_PMU_CONFIG);
+	pmu->config1 = load64(p + LAYOUT_PMU_CONFIG1);
+	pmu->config2 = load64(p + LAYOUT_PMU_CONFIG2);
+	pmu->time_enabled = load64(p + LAYOUT_PMU_TIME_ENABLED);
+	pmu->time_running = load64(p + LAYOUT_PMU_TIME_RUNNING);
+	pmu->pmu_type = load32(p + LAYOUT_PMU_TYPE);
+	pmu->cpu = (int32_t)load32(p + LAYOUT_PMU_CPU);
+	memcpy(pmu->name, p + LAYOUT_PMU_NAME, sizeof(pmu->name));
+	pmu->name[sizeof(pmu->name) - 1] = '\0';
+	return 1;
+}
+
+int perfctr_block_find(const struct perfctr_block *block, unsigned int position, uint64_t *value)
+{
+	unsigned int first = block->section * LAYOUT_SECTION_COUNTERS;
+	uint64_t bit;
+
+	if (position < first || position - first >= LAYOUT_SECTION_COUNTERS)
+		return -1;
+	bit = UINT64_C(1) << (position - first);
+	if (!(block->enable_mask & bit))
+		return -1;
+	if (!(block->valid_mask & bit))
+		return 0;
+	*value = perfctr_block_value(block, count_bits(block->enable_mask & (bit - 1)));
+	return 1;
+}
+
+const char *perfctr_decode_error_text(long error)
+{
+	switch (error) {
+	case PERFCTR_DECODE_TRUNCATED:
+		return "cut off: fewer bytes than its header says";
+	case PERFCTR_DECODE_BAD_SIZE:
+		return "a size that is too small or no multiple of 8";
+	case PERFCTR_DECODE_BAD_HEADER_SIZE:
+		return "a header size that does not fit";
+	case PERFCTR_DECODE_BAD_BLOCK_COUNT:
+		return "a number of blocks that does not fit its size";
+	case PERFCTR_DECODE_BAD_MASK:
+		return "masks that contradict each other or the block's size";
+	case PERFCTR_DECODE_BAD_TIME:
+		return "an end before its start";
+	default:
+		return error < 0 ? "an unknown error" : "no error";
+	}
+}

@@ -1,0 +1,445 @@
+// SPDX-License-Identifier: MIT
+/* Devices: finding them, opening them, and what they say about themselves. */
+#include "private.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#define DRI_PATH "/dev/dri"
+#define DRM_CLASS_PATH "/sys/class/drm"
+
+enum {
+	/* more than any device has; a driver that says so answers another question */
+	MAX_ELEMENTS = 65536,
+};
+
+/*
+ * Ask for an array. @elements is allocated; what a shorter element of the
+ * kernel does not have is zero.
+ */
+static int query(struct perfctr_device *device, uint32_t type, size_t element_bytes,
+		 void **elements, size_t *count)
+{
+	const struct perfctr_sys *sys = device->ctx->sys;
+	struct drm_perfctr_query q = { .type = type };
+	uint32_t room = 0;
+	int error;
+
+	*elements = NULL;
+	error = sys->ioctl(sys->data, device->fd, DRM_IOCTL_PERFCTR_QUERY, &q);
+	while (!error) {
+		room = q.count;
+		if (room > MAX_ELEMENTS) {
+			error = -EPROTO;
+			break;
+		}
+		free(*elements);
+		*elements = calloc(room ? room : 1, element_bytes);
+		if (!*elements)
+			return -ENOMEM;
+		q = (struct drm_perfctr_query){
+			.type = type,
+			.count = room,
+			.stride = (uint32_t)element_bytes,
+			.pointer = (uintptr_t)*elements,
+		};
+		if (!room)
+			break;
+		error = sys->ioctl(sys->data, device->fd, DRM_IOCTL_PERFCTR_QUERY, &q);
+		/* there may be more than a moment ago */
+		if (!error && q.count <= room) {
+			room = q.count;
+			break;
+		}
+	}
+	if (error < 0) {
+		free(*elements);
+		*elements = NULL;
+		return error;
+	}
+	*count = room;
+	return 0;
+}
+
+/* Errors by which a driver says that it does not know the ioctl. */
+static bool is_unknown_ioctl(int error)
+{
+	return error == -ENOTTY || error == -EINVAL || error == -ENOSYS || error == -EOPNOTSUPP ||
+	       error == -EACCES || error == -EPROTO;
+}
+
+static int query_all(struct perfctr_device *device)
+{
+	void *info = NULL, *blocks = NULL, *clocks = NULL;
+	size_t info_count = 0, block_count = 0, clock_count = 0;
+	int error;
+
+	error = query(device, DRM_PERFCTR_QUERY_DEVICE, sizeof(device->info), &info, &info_count);
+	if (!error &&
+	    (info_count != 1 || ((struct drm_perfctr_device_info *)info)->sample_header_size <
+					sizeof(struct drm_perfctr_sample_header)))
+		error = -EPROTO;
+	if (is_unknown_ioctl(error))
+		error = -ENOTTY;
+	if (!error)
+		error = query(device, DRM_PERFCTR_QUERY_BLOCKS, sizeof(*device->blocks), &blocks,
+			      &block_count);
+	if (!error)
+		error = query(device, DRM_PERFCTR_QUERY_CLOCKS, sizeof(*device->clocks), &clocks,
+			      &clock_count);
+	if (error) {
+		free(info);
+		free(blocks);
+		free(clocks);
+		return error;
+	}
+
+	memcpy(&device->info, info, sizeof(device->info));
+	device->info.name[sizeof(device->info.name) - 1] = '\0';
+	free(info);
+	free(device->blocks);
+	device->blocks = blocks;
+	device->block_count = block_count;
+	free(device->clocks);
+	device->clocks = clocks;
+	device->clock_count = clock_count;
+	return 0;
+}
+
+static void read_driver_name(struct perfctr_device *device)
+{
+	const struct perfctr_sys *sys = device->ctx->sys;
+	struct drm_version version = {
+		.name = device->driver,
+		.name_len = sizeof(device->driver) - 1,
+	};
+
+	if (sys->ioctl(sys->data, device->fd, DRM_IOCTL_VERSION, &version))
+		device->driver[0] = '\0';
+	else if (version.name_len < sizeof(device->driver))
+		device->driver[version.name_len] = '\0';
+}
+
+/* Takes over fd, also on failure. Fills *device also with -ENOTTY: its driver is known then. */
+static int device_from_fd(struct perfctr_ctx *ctx, int fd, const char *path,
+			  struct perfctr_device **device)
+{
+	struct perfctr_device *d = calloc(1, sizeof(*d));
+	int error;
+
+	if (!d) {
+		ctx->sys->close(ctx->sys->data, fd);
+		return perfctr_no_memory(ctx);
+	}
+	atomic_init(&d->refs, 1);
+	d->ctx = perfctr_ctx_ref(ctx);
+	d->fd = fd;
+	snprintf(d->path, sizeof(d->path), "%s", path);
+	read_driver_name(d);
+	error = query_all(d);
+	if (error == -ENOTTY)
+		perfctr_fail(ctx, error, "%s: the driver%s%s offers no performance counters",
+			     path[0] ? path : "this DRM file", d->driver[0] ? " " : "", d->driver);
+	else if (error)
+		perfctr_fail(ctx, error, "%s: cannot ask the device for its counters: %s",
+			     path[0] ? path : "this DRM file", strerror(-error));
+	*device = d;
+	return error;
+}
+
+static int open_path(struct perfctr_ctx *ctx, const char *path, struct perfctr_device **device)
+{
+	int fd = ctx->sys->open(ctx->sys->data, path, O_RDWR);
+
+	*device = NULL;
+	if (fd == -EACCES || fd == -EPERM)
+		return perfctr_fail(
+			ctx, fd,
+			"%s: %s; the user must be a member of the node's group (often \"render\")",
+			path, strerror(-fd));
+	if (fd < 0)
+		return perfctr_fail(ctx, fd, "%s: %s", path, strerror(-fd));
+	return device_from_fd(ctx, fd, path, device);
+}
+
+/* --- list ------------------------------------------------------------------ */
+
+struct list_entry {
+	struct perfctr_device_entry entry;
+	char path[PATH_BYTES];
+	char driver[32];
+	char name[32];
+};
+
+struct perfctr_device_list {
+	atomic_uint refs;
+	struct perfctr_ctx *ctx;
+	struct list_entry **entries;
+	size_t count;
+};
+
+static int find_render_node(void *arg, const char *name)
+{
+	bool *found = arg;
+
+	if (!strncmp(name, "renderD", strlen("renderD")))
+		*found = true;
+	return 0;
+}
+
+/* Whether the device of a primary node has a render node, which is listed instead. */
+static bool has_render_node(struct perfctr_ctx *ctx, const char *card)
+{
+	char path[PATH_BYTES];
+	bool found = false;
+
+	snprintf(path, sizeof(path), DRM_CLASS_PATH "/%s/device/drm", card);
+	ctx->sys->list(ctx->sys->data, path, find_render_node, &found);
+	return found;
+}
+
+static int list_add(void *arg, const char *name)
+{
+	struct perfctr_device_list *list = arg;
+	struct perfctr_device *device;
+	struct list_entry **entries;
+	struct list_entry *e;
+
+	if (strncmp(name, "renderD", strlen("renderD")) &&
+	    (strncmp(name, "card", strlen("card")) || has_render_node(list->ctx, name)))
+		return 0;
+
+	entries = realloc(list->entries, (list->count + 1) * sizeof(*entries));
+	if (!entries)
+		return -ENOMEM;
+	list->entries = entries;
+	e = calloc(1, sizeof(*e));
+	if (!e)
+		return -ENOMEM;
+	entries[list->count++] = e;
+
+	snprintf(e->path, sizeof(e->path), DRI_PATH "/%s", name);
+	e->entry = (struct perfctr_device_entry){
+		.path = e->path,
+		.driver = e->driver,
+		.name = e->name,
+	};
+	e->entry.error = open_path(list->ctx, e->path, &device);
+	if (device)
+		memcpy(e->driver, device->driver, sizeof(e->driver));
+	if (!e->entry.error)
+		memcpy(e->name, device->info.name, sizeof(e->name));
+	perfctr_device_unref(device);
+	return 0;
+}
+
+EXPORT int perfctr_device_list_new(struct perfctr_ctx *ctx, struct perfctr_device_list **list)
+{
+	struct perfctr_device_list *l = calloc(1, sizeof(*l));
+	int level = ctx->log_level;
+	int error;
+
+	if (!l)
+		return perfctr_no_memory(ctx);
+	atomic_init(&l->refs, 1);
+	l->ctx = perfctr_ctx_ref(ctx);
+
+	/* a node without counters is no error here */
+	if (level < PERFCTR_LOG_DEBUG)
+		ctx->log_level = PERFCTR_LOG_NONE;
+	error = ctx->sys->list(ctx->sys->data, DRI_PATH, list_add, l);
+	ctx->log_level = level;
+	if (error && error != -ENOENT) {
+		perfctr_device_list_unref(l);
+		return perfctr_fail(ctx, error, DRI_PATH ": %s", strerror(-error));
+	}
+	*list = l;
+	return 0;
+}
+
+EXPORT struct perfctr_device_list *perfctr_device_list_ref(struct perfctr_device_list *list)
+{
+	if (list)
+		perfctr_refs_get(&list->refs);
+	return list;
+}
+
+EXPORT struct perfctr_device_list *perfctr_device_list_unref(struct perfctr_device_list *list)
+{
+	size_t n;
+
+	if (!list || !perfctr_refs_put(&list->refs))
+		return NULL;
+	for (n = 0; n < list->count; n++)
+		free(list->entries[n]);
+	free(list->entries);
+	perfctr_ctx_unref(list->ctx);
+	free(list);
+	return NULL;
+}
+
+EXPORT size_t perfctr_device_list_count(const struct perfctr_device_list *list)
+{
+	return list->count;
+}
+
+EXPORT const struct perfctr_device_entry *
+perfctr_device_list_get(const struct perfctr_device_list *list, size_t n)
+{
+	return n < list->count ? &list->entries[n]->entry : NULL;
+}
+
+/* --- one device -------------------------------------------------------------- */
+
+static bool entry_is(const struct perfctr_device_entry *e, const char *which)
+{
+	return !which || !strcmp(strrchr(e->path, '/') + 1, which) || !strcmp(e->driver, which) ||
+	       !strcasecmp(e->name, which);
+}
+
+EXPORT int perfctr_device_open(struct perfctr_ctx *ctx, const char *which,
+			       struct perfctr_device **device)
+{
+	const struct perfctr_device_entry *denied = NULL;
+	struct perfctr_device_list *list;
+	struct perfctr_device *d = NULL;
+	int error;
+	size_t n;
+
+	if (which && strchr(which, '/')) {
+		error = open_path(ctx, which, &d);
+		if (error)
+			perfctr_device_unref(d);
+		else
+			*device = d;
+		return error;
+	}
+
+	error = perfctr_device_list_new(ctx, &list);
+	if (error)
+		return error;
+	error = -ENODEV;
+	for (n = 0; n < list->count && error == -ENODEV; n++) {
+		const struct perfctr_device_entry *e = perfctr_device_list_get(list, n);
+
+		if (!entry_is(e, which))
+			continue;
+		if (!e->error)
+			error = open_path(ctx, e->path, &d);
+		else if (e->error == -EACCES || e->error == -EPERM || which)
+			denied = e;
+	}
+	if (!error) {
+		*device = d;
+	} else if (error != -ENODEV) {
+		perfctr_device_unref(d);
+	} else if (denied) {
+		/* opening it again puts its reason into the context */
+		error = open_path(ctx, denied->path, &d);
+		if (error)
+			perfctr_device_unref(d);
+		else
+			*device = d;
+	} else if (which) {
+		perfctr_fail(
+			ctx, error,
+			"no device \"%s\": give a node, a driver or a name as \"perfctr info\" shows them",
+			which);
+	} else {
+		perfctr_fail(ctx, error, "none of the %zu DRM devices offers performance counters",
+			     list->count);
+	}
+	perfctr_device_list_unref(list);
+	return error;
+}
+
+EXPORT int perfctr_device_open_fd(struct perfctr_ctx *ctx, int fd, struct perfctr_device **device)
+{
+	struct perfctr_device *d;
+	int copy = ctx->sys->dup(ctx->sys->data, fd);
+	int error;
+
+	if (copy < 0)
+		return perfctr_fail(ctx, copy, "file descriptor %d: %s", fd, strerror(-copy));
+	error = device_from_fd(ctx, copy, "", &d);
+	if (error)
+		perfctr_device_unref(d);
+	else
+		*device = d;
+	return error;
+}
+
+EXPORT struct perfctr_device *perfctr_device_ref(struct perfctr_device *device)
+{
+	if (device)
+		perfctr_refs_get(&device->refs);
+	return device;
+}
+
+EXPORT struct perfctr_device *perfctr_device_unref(struct perfctr_device *device)
+{
+	if (!device || !perfctr_refs_put(&device->refs))
+		return NULL;
+	device->ctx->sys->close(device->ctx->sys->data, device->fd);
+	perfctr_ctx_unref(device->ctx);
+	free(device->blocks);
+	free(device->clocks);
+	free(device);
+	return NULL;
+}
+
+EXPORT int perfctr_device_fd(const struct perfctr_device *device)
+{
+	return device->fd;
+}
+
+EXPORT const char *perfctr_device_path(const struct perfctr_device *device)
+{
+	return device->path;
+}
+
+EXPORT const char *perfctr_device_driver(const struct perfctr_device *device)
+{
+	return device->driver;
+}
+
+EXPORT const struct drm_perfctr_device_info *
+perfctr_device_info(const struct perfctr_device *device)
+{
+	return &device->info;
+}
+
+EXPORT size_t perfctr_device_block_count(const struct perfctr_device *device)
+{
+	return device->block_count;
+}
+
+EXPORT const struct drm_perfctr_block_info *
+perfctr_device_block(const struct perfctr_device *device, size_t n)
+{
+	return n < device->block_count ? &device->blocks[n] : NULL;
+}
+
+EXPORT size_t perfctr_device_clock_count(const struct perfctr_device *device)
+{
+	return device->clock_count;
+}
+
+EXPORT const struct drm_perfctr_clock_info *
+perfctr_device_clock(const struct perfctr_device *device, size_t n)
+{
+	return n < device->clock_count ? &device->clocks[n] : NULL;
+}
+
+EXPORT int perfctr_device_refresh(struct perfctr_device *device)
+{
+	int error = query_all(device);
+
+	if (error)
+		return perfctr_fail(device->ctx, error, "%s: cannot ask the device again: %s",
+				    device->path, strerror(-error));
+	return 0;
+}

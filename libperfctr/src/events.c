@@ -1,0 +1,573 @@
+// SPDX-License-Identifier: MIT
+/* Event names: from what people write to what a selection holds. */
+#include <fnmatch.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "metric.h"
+#include "pmu.h"
+#include "selection.h"
+
+#define METRIC_PREFIX "metric:"
+
+enum { EVENT_BYTES = 512 };
+
+struct parser {
+	struct perfctr_ctx *ctx;
+	struct perfctr_device *device;
+	struct perfctr_selection *selection;
+	struct pmu_list pmus;
+	bool pmus_loaded;
+	/* counters that the text named */
+	int found;
+};
+
+static bool matches(const char *pattern, const char *name)
+{
+	return !fnmatch(pattern, name, FNM_CASEFOLD);
+}
+
+static bool is_glob(const char *text)
+{
+	return strpbrk(text, "*?[") != NULL;
+}
+
+/* --- GPU blocks ------------------------------------------------------------ */
+
+/* "C9" or "9". Return: whether it is a position. */
+static bool parse_position(const char *text, unsigned int *position)
+{
+	char *end;
+	unsigned long value;
+
+	if (*text == 'C' || *text == 'c')
+		text++;
+	if (*text < '0' || *text > '9')
+		return false;
+	value = strtoul(text, &end, 10);
+	if (*end || value > UINT16_MAX)
+		return false;
+	*position = (unsigned int)value;
+	return true;
+}
+
+static bool block_matches(const struct drm_perfctr_block_info *b, const char *pattern)
+{
+	const char *type = perfctr_block_type_name(b->type);
+	char label[LABEL_BYTES];
+
+	if (perfctr_type_is_pmu(b->type))
+		return false;
+	perfctr_block_label(b->type, b->index, label, sizeof(label));
+	return matches(pattern, label) || (type && !strcasecmp(pattern, type));
+}
+
+static bool is_gpu_block(const struct parser *p, const char *pattern)
+{
+	size_t n;
+
+	for (n = 0; n < p->device->block_count; n++)
+		if (block_matches(&p->device->blocks[n], pattern))
+			return true;
+	return false;
+}
+
+/* Without a slash "t*" means counters: a block must be named by its whole type. */
+static bool is_gpu_block_alone(const struct parser *p, const char *pattern)
+{
+	size_t n;
+
+	for (n = 0; n < p->device->block_count; n++) {
+		const char *type = perfctr_block_type_name(p->device->blocks[n].type);
+
+		if (type && !strncasecmp(pattern, type, strlen(type)) &&
+		    block_matches(&p->device->blocks[n], pattern))
+			return true;
+	}
+	return false;
+}
+
+static bool position_exists(const struct parser *p, const struct drm_perfctr_block_info *b,
+			    unsigned int position)
+{
+	unsigned int section = position / DRM_PERFCTR_SECTION_COUNTERS;
+
+	if (position >= b->counters || section >= DRM_PERFCTR_BLOCK_INFO_SECTIONS)
+		return false;
+	/* the kernel tells availability for the primary set only */
+	if (p->selection->set != DRM_PERFCTR_SET_PRIMARY)
+		return perfctr_counter_at(b->product, b->type, p->selection->set, position);
+	return b->available[section] >> position % DRM_PERFCTR_SECTION_COUNTERS & 1;
+}
+
+static bool position_matches(const struct parser *p, const struct drm_perfctr_block_info *b,
+			     unsigned int position, const char *pattern)
+{
+	const struct perfctr_counter_desc *desc =
+		perfctr_counter_at(b->product, b->type, p->selection->set, position);
+	unsigned int wanted;
+	char name[16];
+
+	if (parse_position(pattern, &wanted))
+		return wanted == position;
+	if (desc)
+		return matches(pattern, desc->name);
+	snprintf(name, sizeof(name), "C%u", position);
+	return matches(pattern, name);
+}
+
+/* Return: counters of the block that match, or an error. */
+static int add_block_counters(struct parser *p, const struct drm_perfctr_block_info *b,
+			      const char *pattern)
+{
+	unsigned int position;
+	int found = 0;
+
+	for (position = 0; position < b->counters; position++) {
+		struct drm_perfctr_block_request r = {
+			.type = b->type,
+			.index = b->index,
+			.section = (uint16_t)(position / DRM_PERFCTR_SECTION_COUNTERS),
+			.set = (uint8_t)p->selection->set,
+			.mask = UINT64_C(1) << position % DRM_PERFCTR_SECTION_COUNTERS,
+		};
+		int error;
+
+		if (!position_exists(p, b, position) || !position_matches(p, b, position, pattern))
+			continue;
+		error = selection_add_gpu(p->selection, &r);
+		if (error)
+			return error;
+		found++;
+	}
+	return found;
+}
+
+/* Counters of the blocks that match; no pattern for blocks: all of them. */
+static int add_gpu_counters(struct parser *p, const char *blocks, const char *counters)
+{
+	int found = 0;
+	size_t n;
+
+	for (n = 0; n < p->device->block_count; n++) {
+		const struct drm_perfctr_block_info *b = &p->device->blocks[n];
+		int result;
+
+		if (blocks ? !block_matches(b, blocks) : perfctr_type_is_pmu(b->type))
+			continue;
+		result = add_block_counters(p, b, counters);
+		if (result < 0)
+			return result;
+		found += result;
+	}
+	p->found += found;
+	return found;
+}
+
+static int add_gpu_event(struct parser *p, const char *blocks, const char *counters)
+{
+	int found = add_gpu_counters(p, blocks, *counters ? counters : "*");
+
+	if (found < 0)
+		return found;
+	if (!found)
+		return perfctr_fail(p->ctx, -ENOENT,
+				    "the block %s has no counter \"%s\"; see \"perfctr list\"",
+				    blocks, counters);
+	return 0;
+}
+
+/* --- perf PMUs --------------------------------------------------------------- */
+
+static int load_pmus(struct parser *p)
+{
+	int error;
+
+	if (p->pmus_loaded)
+		return 0;
+	error = pmu_list_load(p->ctx, &p->pmus);
+	p->pmus_loaded = !error;
+	return error;
+}
+
+/* A PMU by its name, its block's name, or as in perf without its running number. */
+static bool pmu_matches(const struct pmu *pmu, const char *pattern)
+{
+	const char *type = perfctr_block_type_name(pmu->block_type);
+	size_t length = strlen(pattern);
+
+	if (matches(pattern, pmu->name) || matches(pattern, pmu->label))
+		return true;
+	if (pmu->block_type != DRM_PERFCTR_BLOCK_GENERIC_PMU)
+		return type && !strcasecmp(pattern, type);
+	return !strncmp(pmu->name, pattern, length) && pmu->name[length] == '_' &&
+	       pmu->name[length + 1] &&
+	       strspn(pmu->name + length + 1, "0123456789") == strlen(pmu->name + length + 1);
+}
+
+/* The database's counter of a SoC block that an event is, apart from its filters. */
+static const struct perfctr_counter_desc *typed_event(const struct pmu *pmu, uint64_t config)
+{
+	const struct perfctr_counter_desc *c = NULL;
+
+	if (pmu->block_type == DRM_PERFCTR_BLOCK_GENERIC_PMU)
+		return NULL;
+	while ((c = perfctr_counter_next(c)))
+		if (c->block_type == pmu->block_type && c->event == config)
+			return c;
+	return NULL;
+}
+
+static int add_pmu_event(struct parser *p, const struct pmu *pmu, const char *terms)
+{
+	struct pmu_event event = { .cpu = DRM_PERFCTR_CPU_ANY };
+	struct drm_perfctr_block_request r = { 0 };
+	struct selection_label label = { 0 };
+	const struct perfctr_counter_desc *desc;
+	char text[EVENT_BYTES];
+	char *term, *rest = text;
+	uint64_t event_bits;
+	int error = 0;
+
+	snprintf(text, sizeof(text), "%s", terms);
+	while (!error && (term = strsep(&rest, ",")))
+		if (*term)
+			error = pmu_add_term(p->ctx, pmu, term, &event);
+	if (error)
+		return error;
+
+	p->found++;
+	r.type = pmu->block_type;
+	r.index = pmu->index;
+	r.cpu = event.cpu;
+	r.pmu_type = pmu->type;
+	r.config1 = event.config1;
+	r.config2 = event.config2;
+
+	event_bits = pmu->block_type == DRM_PERFCTR_BLOCK_GENERIC_PMU ? UINT64_MAX :
+									pmu_event_bits(p->ctx, pmu);
+	desc = typed_event(pmu, event.config & event_bits);
+	if (desc) {
+		r.section = (uint16_t)(desc->position / DRM_PERFCTR_SECTION_COUNTERS);
+		r.mask = UINT64_C(1) << desc->position % DRM_PERFCTR_SECTION_COUNTERS;
+		r.config = event.config & ~event_bits;
+		error = selection_add_pmu(p->selection, &r);
+		if (error != -EEXIST)
+			return error;
+		/* a block has one filter: the same event with another one counts apart */
+		r.section = 0;
+	}
+	r.config = event.config;
+	snprintf(label.text, sizeof(label.text), "%s", terms);
+	memcpy(label.unit, event.unit, sizeof(label.unit));
+	label.scale = event.scale;
+	return selection_add_generic(p->selection, &r, &label);
+}
+
+struct expansion {
+	struct parser *parser;
+	const struct pmu *pmu;
+	const char *pattern;
+	/* terms after the name, with the comma before them */
+	const char *filters;
+};
+
+static int expand_event(void *arg, const char *name)
+{
+	const struct expansion *e = arg;
+	char terms[EVENT_BYTES];
+
+	if (!matches(e->pattern, name))
+		return 0;
+	snprintf(terms, sizeof(terms), "%s%s", name, e->filters);
+	return add_pmu_event(e->parser, e->pmu, terms);
+}
+
+/* All events of a PMU whose name matches the first of the terms. */
+static int add_pmu_events(struct parser *p, const struct pmu *pmu, const char *terms)
+{
+	char pattern[EVENT_BYTES];
+	size_t length = strcspn(terms, ",");
+	struct expansion e = { p, pmu, pattern, terms + length };
+
+	memcpy(pattern, terms, length);
+	pattern[length] = '\0';
+	if (!is_glob(pattern) || strchr(pattern, '='))
+		return add_pmu_event(p, pmu, terms);
+	return pmu_list_events(p->ctx, pmu, expand_event, &e);
+}
+
+static int need_pmu_support(struct parser *p)
+{
+	if (p->device->info.features & DRM_PERFCTR_FEATURE_PMU)
+		return 0;
+	return perfctr_fail(p->ctx, -EOPNOTSUPP,
+			    "%s takes no perf PMUs: its kernel was built without perf events",
+			    p->device->info.name);
+}
+
+static int add_pmu_head(struct parser *p, const char *head, const char *terms)
+{
+	int before = p->found;
+	bool known = false;
+	int error = load_pmus(p);
+	size_t n;
+
+	for (n = 0; !error && n < p->pmus.count; n++) {
+		if (!pmu_matches(&p->pmus.pmus[n], head))
+			continue;
+		if (!known)
+			error = need_pmu_support(p);
+		known = true;
+		if (!error)
+			error = add_pmu_events(p, &p->pmus.pmus[n], *terms ? terms : "*");
+	}
+	if (error)
+		return error;
+	if (!known)
+		return perfctr_fail(p->ctx, -ENOENT,
+				    "there is no block and no PMU \"%s\"; see \"perfctr list\"",
+				    head);
+	if (p->found == before)
+		return perfctr_fail(p->ctx, -ENOENT, "the PMU %s has no event \"%s\"", head, terms);
+	return 0;
+}
+
+/* Events of SoC blocks and of the software PMU by their names alone. */
+static int add_pmu_plain(struct parser *p, const char *name)
+{
+	int error;
+	size_t n;
+
+	if (!(p->device->info.features & DRM_PERFCTR_FEATURE_PMU))
+		return 0;
+	error = load_pmus(p);
+	for (n = 0; !error && n < p->pmus.count; n++) {
+		const struct pmu *pmu = &p->pmus.pmus[n];
+		struct expansion e = { p, pmu, name, "" };
+
+		if (pmu->block_type != DRM_PERFCTR_BLOCK_GENERIC_PMU ||
+		    !strcmp(pmu->name, "software"))
+			error = pmu_list_events(p->ctx, pmu, expand_event, &e);
+	}
+	return error;
+}
+
+/* --- metrics ------------------------------------------------------------------- */
+
+/* Whether the device has blocks of a product and type, or the machine such PMUs. */
+static bool has_block(struct parser *p, unsigned int product, unsigned int type)
+{
+	size_t n;
+
+	for (n = 0; n < p->device->block_count; n++)
+		if (p->device->blocks[n].type == type && p->device->blocks[n].product == product &&
+		    !perfctr_type_is_pmu(type))
+			return true;
+	if (!perfctr_type_is_pmu(type) || type == DRM_PERFCTR_BLOCK_GENERIC_PMU ||
+	    !(p->device->info.features & DRM_PERFCTR_FEATURE_PMU) || load_pmus(p))
+		return false;
+	for (n = 0; n < p->pmus.count; n++)
+		if (p->pmus.pmus[n].block_type == type)
+			return true;
+	return false;
+}
+
+/* The counter that a name in a formula stands for, in the blocks of one type. */
+static int add_metric_counter(struct parser *p, const struct perfctr_metric_desc *metric,
+			      const char *name)
+{
+	const char *dot = strchr(name, '.');
+	char type[LABEL_BYTES];
+
+	if (metric_is_variable(name))
+		return 0;
+	snprintf(type, sizeof(type), "%.*s", dot ? (int)(dot - name) : 0, dot ? name : "");
+	if (!dot)
+		snprintf(type, sizeof(type), "%s", perfctr_block_type_name(metric->block_type));
+	name = dot ? dot + 1 : name;
+	return is_gpu_block(p, type) ? add_gpu_event(p, type, name) : add_pmu_head(p, type, name);
+}
+
+static int add_metric(struct parser *p, const struct perfctr_metric_desc *metric)
+{
+	struct perfctr_expr *expr;
+	const char *name;
+	int error;
+	size_t n;
+
+	error = perfctr_expr_new(p->ctx, metric->formula, &expr);
+	if (error)
+		return error;
+	for (n = 0; !error && (name = perfctr_expr_name(expr, n)); n++)
+		error = add_metric_counter(p, metric, name);
+	perfctr_expr_unref(expr);
+	return error ? error : selection_add_metric(p->selection, metric);
+}
+
+static int add_metrics(struct parser *p, const char *pattern)
+{
+	const struct perfctr_metric_desc *metric = NULL;
+	size_t before = p->selection->metric_count;
+	int found = 0;
+
+	while ((metric = perfctr_metric_next(metric))) {
+		char full[2 * LABEL_BYTES];
+		int error;
+
+		snprintf(full, sizeof(full), "%s.%s", perfctr_block_type_name(metric->block_type),
+			 metric->name);
+		if (!matches(pattern, metric->name) && !matches(pattern, full) &&
+		    !matches(pattern, metric->id))
+			continue;
+		if (!has_block(p, metric->product, metric->block_type))
+			continue;
+		found++;
+		error = add_metric(p, metric);
+		/* one of many may need a counter that this device lacks */
+		if (error == -ENOENT && is_glob(pattern))
+			continue;
+		if (error)
+			return error;
+	}
+	if (!found || (p->selection->metric_count == before && is_glob(pattern) && !p->found))
+		return perfctr_fail(p->ctx, -ENOENT,
+				    "no metric \"%s\" for this device; see \"perfctr list\"",
+				    pattern);
+	return 0;
+}
+
+/* --- the text -------------------------------------------------------------------- */
+
+static int add_plain(struct parser *p, const char *name)
+{
+	int before = p->found;
+	int result;
+
+	if (!strncmp(name, METRIC_PREFIX, strlen(METRIC_PREFIX)))
+		return add_metrics(p, name + strlen(METRIC_PREFIX));
+	if (is_gpu_block_alone(p, name))
+		return add_gpu_event(p, name, "");
+	result = add_gpu_counters(p, NULL, name);
+	if (result)
+		return result < 0 ? result : 0;
+	result = add_pmu_plain(p, name);
+	if (result < 0)
+		return result;
+	if (p->found == before)
+		return perfctr_fail(
+			p->ctx, -ENOENT,
+			"no counter, block or event is named \"%s\"; see \"perfctr list\"", name);
+	return 0;
+}
+
+static int cut(struct parser *p, char *to, const char *from, size_t length)
+{
+	if (length >= EVENT_BYTES)
+		return perfctr_fail(p->ctx, -EINVAL, "an event name of %zu characters", length);
+	memcpy(to, from, length);
+	to[length] = '\0';
+	return 0;
+}
+
+/*
+ * Read one event at *text and move behind it.
+ *
+ * Commas separate events, but also the terms of a perf PMU between its slashes,
+ * so what stands before the first slash decides where the event ends.
+ */
+static int add_event(struct parser *p, const char **text)
+{
+	const char *start = *text;
+	size_t head_length = strcspn(start, "/,{}");
+	size_t length = strcspn(start, ",{}");
+	char head[EVENT_BYTES], tail[EVENT_BYTES];
+	const char *close;
+	int error;
+
+	if (!strncmp(start, METRIC_PREFIX, strlen(METRIC_PREFIX)))
+		head_length = length;
+	error = cut(p, head, start, head_length);
+	if (error)
+		return error;
+	if (!head_length)
+		return perfctr_fail(p->ctx, -EINVAL, "an event without a name at \"%s\"", start);
+	if (start[head_length] != '/') {
+		*text = start + head_length;
+		return add_plain(p, head);
+	}
+
+	start += head_length + 1;
+	close = strchr(start, '/');
+	if (is_gpu_block(p, head)) {
+		length = strcspn(start, "/,{}");
+		*text = start + length + (start[length] == '/');
+	} else if (close) {
+		length = (size_t)(close - start);
+		*text = close + 1;
+	} else {
+		length = strcspn(start, ",{}");
+		*text = start + length;
+	}
+	error = cut(p, tail, start, length);
+	if (error)
+		return error;
+	if (**text && !strchr(",{}", **text))
+		return perfctr_fail(
+			p->ctx, -EINVAL,
+			"\"%s\" after %s/%s/: modifiers have no meaning for these counters", *text,
+			head, tail);
+	return is_gpu_block(p, head) ? add_gpu_event(p, head, tail) : add_pmu_head(p, head, tail);
+}
+
+static int add_text(struct parser *p, const char *text)
+{
+	bool expect_event = true;
+	int error = 0;
+
+	while (!error && *text) {
+		switch (*text) {
+		case ',':
+			if (expect_event)
+				return perfctr_fail(p->ctx, -EINVAL, "an empty event at \"%s\"",
+						    text);
+			expect_event = true;
+			text++;
+			break;
+		case '{':
+		case '}':
+		case ' ':
+			text++;
+			break;
+		default:
+			if (!expect_event)
+				return perfctr_fail(p->ctx, -EINVAL, "a comma is missing at \"%s\"",
+						    text);
+			expect_event = false;
+			error = add_event(p, &text);
+		}
+	}
+	if (!error && expect_event)
+		return perfctr_fail(p->ctx, -EINVAL, "an event name is missing at the end");
+	return error;
+}
+
+EXPORT int perfctr_selection_add(struct perfctr_selection *selection, const char *text)
+{
+	struct parser p = { .ctx = selection->device->ctx, .device = selection->device };
+	int error;
+
+	error = perfctr_selection_copy(selection, &p.selection);
+	if (error)
+		return error;
+	error = add_text(&p, text);
+	pmu_list_free(&p.pmus);
+	if (error) {
+		perfctr_selection_unref(p.selection);
+		return error;
+	}
+	selection_take(selection, p.selection);
+	return p.found;
+}

@@ -1,0 +1,429 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Formulas of metrics: read into postfix order, computed with a small stack.
+ *
+ * counters/generate.py reads the same grammar when it checks the database.
+ */
+#include "private.h"
+
+#include <ctype.h>
+#include <locale.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	MAX_OPS = 128,
+	MAX_NAMES = 32,
+	MAX_NESTING = 32,
+	MAX_STACK = 64,
+	NAME_BYTES = 64,
+};
+
+enum op_code { OP_NUMBER, OP_NAME, OP_ADD, OP_SUB, OP_MUL, OP_DIV, OP_NEG, OP_MIN, OP_MAX };
+
+struct op {
+	enum op_code code;
+	unsigned int name;
+	struct perfctr_value number;
+};
+
+struct perfctr_expr {
+	atomic_uint refs;
+	struct op ops[MAX_OPS];
+	size_t op_count;
+	char names[MAX_NAMES][NAME_BYTES];
+	size_t name_count;
+};
+
+double perfctr_strtod(const char *text, char **end)
+{
+	locale_t c = newlocale(LC_NUMERIC_MASK, "C", (locale_t)0);
+	double value;
+
+	if (!c) {
+		*end = (char *)text;
+		return 0;
+	}
+	value = strtod_l(text, end, c);
+	freelocale(c);
+	return value;
+}
+
+/* --- reading ------------------------------------------------------------------- */
+
+struct reader {
+	struct perfctr_ctx *ctx;
+	struct perfctr_expr *expr;
+	const char *text;
+	const char *at;
+	unsigned int nesting;
+};
+
+static int bad(const struct reader *r, const char *what)
+{
+	return perfctr_fail(r->ctx, -EINVAL, "formula \"%s\": %s at \"%s\"", r->text, what, r->at);
+}
+
+static void skip_space(struct reader *r)
+{
+	while (*r->at == ' ' || *r->at == '\t' || *r->at == '\n')
+		r->at++;
+}
+
+static bool take(struct reader *r, char sign)
+{
+	skip_space(r);
+	if (*r->at != sign)
+		return false;
+	r->at++;
+	return true;
+}
+
+static int emit(struct reader *r, struct op op)
+{
+	if (r->expr->op_count == MAX_OPS)
+		return bad(r, "it is too long");
+	r->expr->ops[r->expr->op_count++] = op;
+	return 0;
+}
+
+static int read_sum(struct reader *r);
+
+static int read_number(struct reader *r)
+{
+	struct op op = { .code = OP_NUMBER };
+	unsigned long long integer;
+	char *end, *integer_end;
+
+	op.number.number = perfctr_strtod(r->at, &end);
+	if (end == r->at || !isfinite(op.number.number))
+		return bad(r, "a number is expected");
+	errno = 0;
+	integer = strtoull(r->at, &integer_end, 10);
+	if (integer_end == end && !errno && integer <= INT64_MAX) {
+		op.number.integer = (int64_t)integer;
+		op.number.flags = PERFCTR_VALUE_INTEGER;
+	}
+	r->at = end;
+	return emit(r, op);
+}
+
+static size_t name_length(const char *text)
+{
+	size_t length = 0;
+	bool dot = false;
+
+	while (isalnum((unsigned char)text[length]) || text[length] == '_' ||
+	       (text[length] == '.' && !dot && length)) {
+		dot |= text[length] == '.';
+		length++;
+	}
+	return length;
+}
+
+static int read_name(struct reader *r, size_t length)
+{
+	struct perfctr_expr *e = r->expr;
+	struct op op = { .code = OP_NAME };
+
+	if (length >= NAME_BYTES)
+		return bad(r, "a name is too long");
+	for (op.name = 0; op.name < e->name_count; op.name++)
+		if (!strncmp(e->names[op.name], r->at, length) && !e->names[op.name][length])
+			break;
+	if (op.name == e->name_count) {
+		if (e->name_count == MAX_NAMES)
+			return bad(r, "too many names");
+		memcpy(e->names[e->name_count], r->at, length);
+		e->names[e->name_count++][length] = '\0';
+	}
+	r->at += length;
+	return emit(r, op);
+}
+
+static int read_call(struct reader *r, enum op_code code)
+{
+	int error;
+
+	if (!take(r, '('))
+		return bad(r, "( is expected");
+	error = read_sum(r);
+	if (error)
+		return error;
+	if (!take(r, ','))
+		return bad(r, "a comma is expected");
+	error = read_sum(r);
+	if (error)
+		return error;
+	if (!take(r, ')'))
+		return bad(r, ") is expected");
+	return emit(r, (struct op){ .code = code });
+}
+
+static int read_value(struct reader *r)
+{
+	size_t length;
+	int error;
+
+	if (r->nesting == MAX_NESTING)
+		return bad(r, "it is nested too deep");
+	skip_space(r);
+	if (take(r, '(')) {
+		r->nesting++;
+		error = read_sum(r);
+		r->nesting--;
+		if (!error && !take(r, ')'))
+			return bad(r, ") is expected");
+		return error;
+	}
+	if (take(r, '-')) {
+		r->nesting++;
+		error = read_value(r);
+		r->nesting--;
+		return error ? error : emit(r, (struct op){ .code = OP_NEG });
+	}
+	if (isdigit((unsigned char)*r->at))
+		return read_number(r);
+
+	length = name_length(r->at);
+	if (!length)
+		return bad(r, *r->at ? "a value is expected" : "it ends too early");
+	if (r->at[length + strspn(r->at + length, " \t\n")] == '(') {
+		enum op_code code;
+
+		if (length == 3 && !strncmp(r->at, "min", length))
+			code = OP_MIN;
+		else if (length == 3 && !strncmp(r->at, "max", length))
+			code = OP_MAX;
+		else
+			return bad(r, "only min() and max() are functions");
+		r->at += length;
+		r->nesting++;
+		error = read_call(r, code);
+		r->nesting--;
+		return error;
+	}
+	return read_name(r, length);
+}
+
+static int read_product(struct reader *r)
+{
+	int error = read_value(r);
+
+	while (!error) {
+		enum op_code code;
+
+		if (take(r, '*'))
+			code = OP_MUL;
+		else if (take(r, '/'))
+			code = OP_DIV;
+		else
+			break;
+		error = read_value(r);
+		if (!error)
+			error = emit(r, (struct op){ .code = code });
+	}
+	return error;
+}
+
+static int read_sum(struct reader *r)
+{
+	int error = read_product(r);
+
+	while (!error) {
+		enum op_code code;
+
+		if (take(r, '+'))
+			code = OP_ADD;
+		else if (take(r, '-'))
+			code = OP_SUB;
+		else
+			break;
+		error = read_product(r);
+		if (!error)
+			error = emit(r, (struct op){ .code = code });
+	}
+	return error;
+}
+
+/* Values on the stack at the same time. */
+static size_t stack_needed(const struct perfctr_expr *e)
+{
+	size_t depth = 0, most = 0, n;
+
+	for (n = 0; n < e->op_count; n++) {
+		if (e->ops[n].code <= OP_NAME)
+			depth++;
+		else if (e->ops[n].code != OP_NEG)
+			depth--;
+		most = depth > most ? depth : most;
+	}
+	return most;
+}
+
+EXPORT int perfctr_expr_new(struct perfctr_ctx *ctx, const char *text, struct perfctr_expr **expr)
+{
+	struct reader r = { .ctx = ctx, .text = text, .at = text };
+	int error;
+
+	r.expr = calloc(1, sizeof(*r.expr));
+	if (!r.expr)
+		return perfctr_no_memory(ctx);
+	atomic_init(&r.expr->refs, 1);
+	error = read_sum(&r);
+	skip_space(&r);
+	if (!error && *r.at)
+		error = bad(&r, "an operator is expected");
+	if (!error && stack_needed(r.expr) > MAX_STACK)
+		error = bad(&r, "it is nested too deep");
+	if (error) {
+		free(r.expr);
+		return error;
+	}
+	*expr = r.expr;
+	return 0;
+}
+
+EXPORT struct perfctr_expr *perfctr_expr_ref(struct perfctr_expr *expr)
+{
+	if (expr)
+		perfctr_refs_get(&expr->refs);
+	return expr;
+}
+
+EXPORT struct perfctr_expr *perfctr_expr_unref(struct perfctr_expr *expr)
+{
+	if (expr && perfctr_refs_put(&expr->refs))
+		free(expr);
+	return NULL;
+}
+
+EXPORT const char *perfctr_expr_name(const struct perfctr_expr *expr, size_t n)
+{
+	return n < expr->name_count ? expr->names[n] : NULL;
+}
+
+/* --- computing ------------------------------------------------------------------- */
+
+/* Return: whether the exact result fits. */
+static bool exact(enum op_code code, int64_t a, int64_t b, int64_t *result)
+{
+	switch (code) {
+	case OP_ADD:
+		return !__builtin_add_overflow(a, b, result);
+	case OP_SUB:
+		return !__builtin_sub_overflow(a, b, result);
+	case OP_MUL:
+		return !__builtin_mul_overflow(a, b, result);
+	case OP_DIV:
+		/* the one quotient that overflows, and its remainder too */
+		if (b == 0 || (b == -1 && a == INT64_MIN) || a % b)
+			return false;
+		*result = a / b;
+		return true;
+	case OP_MIN:
+		*result = a < b ? a : b;
+		return true;
+	case OP_MAX:
+		*result = a > b ? a : b;
+		return true;
+	default:
+		return false;
+	}
+}
+
+static double inexact(enum op_code code, double a, double b)
+{
+	switch (code) {
+	case OP_ADD:
+		return a + b;
+	case OP_SUB:
+		return a - b;
+	case OP_MUL:
+		return a * b;
+	case OP_DIV:
+		return a / b;
+	case OP_MIN:
+		return a < b ? a : b;
+	default:
+		return a > b ? a : b;
+	}
+}
+
+static struct perfctr_value no_value(uint32_t state)
+{
+	return (struct perfctr_value){ .state = state };
+}
+
+static struct perfctr_value combine(enum op_code code, const struct perfctr_value *a,
+				    const struct perfctr_value *b)
+{
+	struct perfctr_value v = { 0 };
+
+	if (a->state != PERFCTR_VALUE_OK)
+		return no_value(a->state);
+	if (b->state != PERFCTR_VALUE_OK)
+		return no_value(b->state);
+	if (code == OP_DIV && b->number == 0)
+		return no_value(PERFCTR_VALUE_ZERO_DENOMINATOR);
+
+	v.flags = (a->flags | b->flags) & ~(uint32_t)PERFCTR_VALUE_INTEGER;
+	if (a->flags & b->flags & PERFCTR_VALUE_INTEGER &&
+	    exact(code, a->integer, b->integer, &v.integer)) {
+		v.flags |= PERFCTR_VALUE_INTEGER;
+		v.number = (double)v.integer;
+	} else {
+		v.number = inexact(code, a->number, b->number);
+		v.integer = 0;
+	}
+	return isfinite(v.number) ? v : no_value(PERFCTR_VALUE_OVERFLOW);
+}
+
+EXPORT void perfctr_expr_eval(const struct perfctr_expr *expr, perfctr_expr_lookup lookup,
+			      void *data, struct perfctr_value *value)
+{
+	struct perfctr_value stack[MAX_STACK];
+	size_t depth = 0, n;
+
+	for (n = 0; n < expr->op_count; n++) {
+		const struct op *op = &expr->ops[n];
+		struct perfctr_value zero = { .flags = PERFCTR_VALUE_INTEGER };
+
+		switch (op->code) {
+		case OP_NUMBER:
+			stack[depth++] = op->number;
+			break;
+		case OP_NAME:
+			stack[depth] = (struct perfctr_value){ 0 };
+			lookup(data, expr->names[op->name], &stack[depth]);
+			depth++;
+			break;
+		case OP_NEG:
+			stack[depth - 1] = combine(OP_SUB, &zero, &stack[depth - 1]);
+			break;
+		default:
+			depth--;
+			stack[depth - 1] = combine(op->code, &stack[depth - 1], &stack[depth]);
+		}
+	}
+	*value = stack[0];
+}
+
+EXPORT const char *perfctr_value_state_text(unsigned int state)
+{
+	switch (state) {
+	case PERFCTR_VALUE_OK:
+		return "ok";
+	case PERFCTR_VALUE_NOT_SELECTED:
+		return "not selected";
+	case PERFCTR_VALUE_NOT_MEASURED:
+		return "not measured";
+	case PERFCTR_VALUE_ZERO_DENOMINATOR:
+		return "division by zero";
+	case PERFCTR_VALUE_OVERFLOW:
+		return "overflow";
+	default:
+		return "unknown";
+	}
+}

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: MIT
+/* Metrics: formulas of the database, computed from totals. */
+#include "metric.h"
+
+#include <string.h>
+#include <strings.h>
+
+#include "totals.h"
+
+struct scope {
+	const struct perfctr_totals *totals;
+	const struct perfctr_metric_desc *metric;
+	/* where names without a block are looked up */
+	const struct perfctr_totals_block *block;
+};
+
+static struct perfctr_value value_of_u64(uint64_t number)
+{
+	struct perfctr_value v = { .number = (double)number };
+
+	if (number <= INT64_MAX) {
+		v.integer = (int64_t)number;
+		v.flags = PERFCTR_VALUE_INTEGER;
+	}
+	return v;
+}
+
+static const struct perfctr_total *find_counter(const struct perfctr_totals_block *b,
+						const char *name)
+{
+	uint64_t mask;
+
+	for (mask = b->mask; mask; mask &= mask - 1) {
+		const struct perfctr_total *t = &b->counters[__builtin_ctzll(mask)].total;
+
+		if (t->desc && !strcmp(t->desc->name, name))
+			return t;
+	}
+	return NULL;
+}
+
+/* Whether two blocks are sections of the same one. */
+static bool same_block(const struct perfctr_totals_block *a, const struct perfctr_totals_block *b)
+{
+	return a->info.type == b->info.type && a->info.index == b->info.index &&
+	       a->info.set == b->info.set && a->info.product == b->info.product &&
+	       a->info.config == b->info.config && a->info.config1 == b->info.config1 &&
+	       a->info.config2 == b->info.config2 && !strcmp(a->pmu, b->pmu);
+}
+
+static struct perfctr_value value_of_counter(const struct perfctr_totals_block *b,
+					     const struct perfctr_total *t)
+{
+	struct perfctr_value v = value_of_u64(t->sum);
+
+	if (!t->measured || (b->info.is_pmu && b->info.time_enabled && !t->running_ns))
+		return (struct perfctr_value){ .state = PERFCTR_VALUE_NOT_MEASURED };
+	if (t->overflow)
+		return (struct perfctr_value){ .state = PERFCTR_VALUE_OVERFLOW };
+	if (b->info.is_pmu && t->running_ns < b->info.time_enabled) {
+		/* multiplexed: as if it had counted all the time at the same rate */
+		v.number *= (double)b->info.time_enabled / (double)t->running_ns;
+		v.integer = 0;
+		v.flags = PERFCTR_VALUE_ESTIMATED;
+	}
+	if (t->missed)
+		v.flags |= PERFCTR_VALUE_PARTIAL;
+	return v;
+}
+
+/* The sum of two counters, exact where it can be. */
+static void add_value(struct perfctr_value *sum, const struct perfctr_value *v)
+{
+	uint32_t inexact = sum->flags & v->flags & PERFCTR_VALUE_INTEGER ? 0 :
+									   PERFCTR_VALUE_INTEGER;
+
+	if (v->state != PERFCTR_VALUE_OK) {
+		/* the others are a part of what was asked for */
+		sum->flags |= PERFCTR_VALUE_PARTIAL;
+		return;
+	}
+	sum->number += v->number;
+	if (inexact || __builtin_add_overflow(sum->integer, v->integer, &sum->integer))
+		inexact = PERFCTR_VALUE_INTEGER;
+	sum->flags = (sum->flags | v->flags) & ~inexact;
+	if (inexact)
+		sum->integer = 0;
+}
+
+/* A counter in all blocks of a type, "MEMSYS.L2_READ". */
+static struct perfctr_value sum_of_type(const struct scope *scope, const char *name)
+{
+	const char *dot = strchr(name, '.');
+	struct perfctr_value sum = { .state = PERFCTR_VALUE_NOT_SELECTED };
+	size_t n;
+
+	for (n = 0; n < scope->totals->block_count; n++) {
+		const struct perfctr_totals_block *b = scope->totals->blocks[n];
+		const char *type = perfctr_block_type_name(b->info.type);
+		const struct perfctr_total *t;
+		struct perfctr_value v;
+
+		if (!type || strlen(type) != (size_t)(dot - name) ||
+		    strncasecmp(type, name, strlen(type)) ||
+		    b->info.product != scope->metric->product)
+			continue;
+		t = find_counter(b, dot + 1);
+		if (!t)
+			continue;
+		v = value_of_counter(b, t);
+		if (sum.state == PERFCTR_VALUE_OK)
+			add_value(&sum, &v);
+		else
+			sum = v;
+	}
+	return sum;
+}
+
+static struct perfctr_value value_in_block(const struct scope *scope, const char *name)
+{
+	const struct perfctr_total *t;
+	size_t n;
+
+	if (!scope->block)
+		return (struct perfctr_value){ .state = PERFCTR_VALUE_NOT_SELECTED };
+	for (n = 0; n < scope->totals->block_count; n++) {
+		const struct perfctr_totals_block *b = scope->totals->blocks[n];
+
+		t = same_block(b, scope->block) ? find_counter(b, name) : NULL;
+		if (t)
+			return value_of_counter(b, t);
+	}
+	return (struct perfctr_value){ .state = PERFCTR_VALUE_NOT_SELECTED };
+}
+
+static void lookup(void *data, const char *name, struct perfctr_value *value)
+{
+	const struct scope *scope = data;
+	uint64_t elapsed_ns = scope->totals->span.elapsed_ns;
+
+	if (!strcmp(name, METRIC_ELAPSED_NS)) {
+		*value = value_of_u64(elapsed_ns);
+	} else if (!strcmp(name, METRIC_ELAPSED_S)) {
+		*value = (struct perfctr_value){ .number = (double)elapsed_ns / NS_PER_S };
+	} else if (!strcmp(name, METRIC_BLOCK_CYCLES)) {
+		*value = value_of_u64(scope->block ? scope->block->info.clock_cycles : 0);
+		if (!scope->block)
+			value->state = PERFCTR_VALUE_NOT_SELECTED;
+		else if (scope->block->info.clock == DRM_PERFCTR_CLOCK_NONE)
+			value->state = PERFCTR_VALUE_NOT_MEASURED;
+	} else if (!strcmp(name, METRIC_BLOCK_COUNT)) {
+		*value = value_of_u64(scope->block ? scope->block->info.blocks : 0);
+		if (!scope->block)
+			value->state = PERFCTR_VALUE_NOT_SELECTED;
+	} else if (strchr(name, '.')) {
+		*value = sum_of_type(scope, name);
+	} else {
+		*value = value_in_block(scope, name);
+	}
+}
+
+static const struct perfctr_totals_block *first_block(const struct perfctr_totals *totals,
+						      const struct perfctr_metric_desc *metric)
+{
+	size_t n;
+
+	for (n = 0; n < totals->block_count; n++)
+		if (totals->blocks[n]->info.type == metric->block_type &&
+		    totals->blocks[n]->info.product == metric->product)
+			return totals->blocks[n];
+	return NULL;
+}
+
+EXPORT int perfctr_totals_metric(const struct perfctr_totals *totals,
+				 const struct perfctr_metric_desc *metric,
+				 const struct perfctr_totals_block *block,
+				 struct perfctr_value *value)
+{
+	struct scope scope = {
+		.totals = totals,
+		.metric = metric,
+		.block = block ? block : first_block(totals, metric),
+	};
+	struct perfctr_expr *expr;
+	int error;
+
+	if (block &&
+	    (block->info.type != metric->block_type || block->info.product != metric->product))
+		return perfctr_fail(totals->ctx, -EINVAL, "the metric %s is not of the block %s",
+				    metric->name, block->info.label);
+	error = perfctr_expr_new(totals->ctx, metric->formula, &expr);
+	if (error)
+		return error;
+	perfctr_expr_eval(expr, lookup, &scope, value);
+	perfctr_expr_unref(expr);
+	return 0;
+}

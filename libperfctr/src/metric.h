@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+/* Names in formulas that are no counters. */
+#ifndef PERFCTR_METRIC_H
+#define PERFCTR_METRIC_H
+
+#include <stdbool.h>
+#include <string.h>
+
+#define METRIC_ELAPSED_NS "elapsed_ns"
+#define METRIC_ELAPSED_S "elapsed_s"
+#define METRIC_BLOCK_CYCLES "block.cycles"
+#define METRIC_BLOCK_COUNT "block.count"
+
+static inline bool metric_is_variable(const char *name)
+{
+	return !strcmp(name, METRIC_ELAPSED_NS) || !strcmp(name, METRIC_ELAPSED_S) ||
+	       !strcmp(name, METRIC_BLOCK_CYCLES) || !strcmp(name, METRIC_BLOCK_COUNT);
+}
+
+#endif /* PERFCTR_METRIC_H */

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: MIT
+/* Names of block types, products, flags and states. */
+#include "private.h"
+
+#include <stdio.h>
+#include <string.h>
+
+struct name {
+	unsigned int value;
+	const char *text;
+};
+
+static const struct name block_types[] = {
+	{ DRM_PERFCTR_BLOCK_FW, "fw" },
+	{ DRM_PERFCTR_BLOCK_CSHW, "cshw" },
+	{ DRM_PERFCTR_BLOCK_TILER, "tiler" },
+	{ DRM_PERFCTR_BLOCK_MEMSYS, "memsys" },
+	{ DRM_PERFCTR_BLOCK_SHADER, "shader" },
+	{ DRM_PERFCTR_BLOCK_PCOUNTER, "pcounter" },
+	{ DRM_PERFCTR_BLOCK_MP, "mp" },
+	{ DRM_PERFCTR_BLOCK_GENERIC_PMU, "pmu" },
+	{ DRM_PERFCTR_BLOCK_UCF, "ucf" },
+	{ DRM_PERFCTR_BLOCK_PCIE, "pcie" },
+	{ DRM_PERFCTR_BLOCK_PCIE_TGT, "pcie_tgt" },
+	{ DRM_PERFCTR_BLOCK_CMEM_LATENCY, "cmem_latency" },
+	{ DRM_PERFCTR_BLOCK_NVLINK_C2C, "nvlink_c2c" },
+	{ DRM_PERFCTR_BLOCK_NVCLINK, "nvclink" },
+	{ DRM_PERFCTR_BLOCK_NVDLINK, "nvdlink" },
+};
+
+static const struct name products[] = {
+	{ DRM_PERFCTR_PRODUCT_VSOC_CSF, "vsoc_csf" }, { DRM_PERFCTR_PRODUCT_MALI_V10, "mali_v10" },
+	{ DRM_PERFCTR_PRODUCT_MALI_V11, "mali_v11" }, { DRM_PERFCTR_PRODUCT_MALI_V12, "mali_v12" },
+	{ DRM_PERFCTR_PRODUCT_MALI_V13, "mali_v13" }, { DRM_PERFCTR_PRODUCT_TEGRA410, "tegra410" },
+	{ DRM_PERFCTR_PRODUCT_NV50, "nv50" },	      { DRM_PERFCTR_PRODUCT_PERF_PMU, "perf_pmu" },
+};
+
+static const struct name sample_flags[] = {
+	{ DRM_PERFCTR_SAMPLE_MANUAL, "manual" },
+	{ DRM_PERFCTR_SAMPLE_PERIODIC, "periodic" },
+	{ DRM_PERFCTR_SAMPLE_AUTOMATIC, "automatic" },
+	{ DRM_PERFCTR_SAMPLE_FINAL, "final" },
+	{ DRM_PERFCTR_SAMPLE_IN_STREAM, "in-stream" },
+	{ DRM_PERFCTR_SAMPLE_STRETCHED, "stretched" },
+	{ DRM_PERFCTR_SAMPLE_OVERFLOW, "overflow" },
+	{ DRM_PERFCTR_SAMPLE_ERROR, "error" },
+	{ DRM_PERFCTR_SAMPLE_RESET, "reset" },
+	{ DRM_PERFCTR_SAMPLE_SUSPENDED, "suspended" },
+	{ DRM_PERFCTR_SAMPLE_MULTIPLEXED, "multiplexed" },
+	{ DRM_PERFCTR_SAMPLE_UNPLUGGED, "unplugged" },
+};
+
+static const struct name block_states[] = {
+	{ DRM_PERFCTR_STATE_ON, "on" },
+	{ DRM_PERFCTR_STATE_OFF, "off" },
+	{ DRM_PERFCTR_STATE_AVAILABLE, "available" },
+	{ DRM_PERFCTR_STATE_UNAVAILABLE, "unavailable" },
+	{ DRM_PERFCTR_STATE_NORMAL, "normal" },
+	{ DRM_PERFCTR_STATE_PROTECTED, "protected" },
+	{ DRM_PERFCTR_STATE_MULTIPLEXED, "multiplexed" },
+	{ DRM_PERFCTR_STATE_SATURATED, "saturated" },
+	{ DRM_PERFCTR_STATE_LOST, "lost" },
+	{ DRM_PERFCTR_STATE_ERROR, "error" },
+	{ DRM_PERFCTR_STATE_MIGRATED, "migrated" },
+};
+
+static const char *find(const struct name *names, size_t count, unsigned int value)
+{
+	size_t n;
+
+	for (n = 0; n < count; n++)
+		if (names[n].value == value)
+			return names[n].text;
+	return NULL;
+}
+
+EXPORT const char *perfctr_block_type_name(unsigned int type)
+{
+	return find(block_types, ARRAY_SIZE(block_types), type);
+}
+
+EXPORT const char *perfctr_product_name(unsigned int product)
+{
+	return find(products, ARRAY_SIZE(products), product);
+}
+
+EXPORT int perfctr_block_label(unsigned int type, unsigned int index, char *text, size_t size)
+{
+	const char *name = perfctr_block_type_name(type);
+
+	if (!name && index == DRM_PERFCTR_INDEX_ALL)
+		return snprintf(text, size, "type%u", type);
+	if (!name)
+		return snprintf(text, size, "type%u.%u", type, index);
+	if (index == DRM_PERFCTR_INDEX_ALL)
+		return snprintf(text, size, "%s", name);
+	if (type == DRM_PERFCTR_BLOCK_PCIE || type == DRM_PERFCTR_BLOCK_PCIE_TGT)
+		return snprintf(text, size, "%s%u_rc%u", name, index >> 8, index & 0xff);
+	return snprintf(text, size, "%s%u", name, index);
+}
+
+static int bits_text(const struct name *names, size_t count, uint32_t bits, char *text, size_t size)
+{
+	size_t length = 0;
+	size_t n;
+
+	if (size)
+		text[0] = '\0';
+	for (n = 0; n < count && bits; n++) {
+		if (!(bits & names[n].value))
+			continue;
+		bits &= ~names[n].value;
+		length += (size_t)snprintf(length < size ? text + length : NULL,
+					   length < size ? size - length : 0, "%s%s",
+					   length ? "," : "", names[n].text);
+	}
+	if (bits)
+		length += (size_t)snprintf(length < size ? text + length : NULL,
+					   length < size ? size - length : 0, "%s0x%x",
+					   length ? "," : "", bits);
+	return (int)length;
+}
+
+EXPORT int perfctr_flag_text(uint32_t flags, char *text, size_t size)
+{
+	return bits_text(sample_flags, ARRAY_SIZE(sample_flags), flags, text, size);
+}
+
+EXPORT int perfctr_state_text(uint32_t states, char *text, size_t size)
+{
+	return bits_text(block_states, ARRAY_SIZE(block_states), states, text, size);
+}

@@ -1,0 +1,367 @@
+// SPDX-License-Identifier: MIT
+/* perf PMUs: from the words that people write to what perf_event_open() takes. */
+#include "pmu.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PMU_PATH "/sys/bus/event_source/devices"
+#define TRACEFS_PATH "/sys/kernel/tracing/events"
+#define DEBUGFS_TRACE_PATH "/sys/kernel/debug/tracing/events"
+
+enum { TEXT_BYTES = 256 };
+
+/* the kinds that have a block type of their own, by the names of their drivers */
+static const struct {
+	const char *format;
+	uint16_t block_type;
+	bool has_root_complex;
+} typed_pmus[] = {
+	{ "nvidia_ucf_pmu_%u%n", DRM_PERFCTR_BLOCK_UCF, false },
+	{ "nvidia_pcie_pmu_%u_rc_%u%n", DRM_PERFCTR_BLOCK_PCIE, true },
+	{ "nvidia_pcie_tgt_pmu_%u_rc_%u%n", DRM_PERFCTR_BLOCK_PCIE_TGT, true },
+	{ "nvidia_cmem_latency_pmu_%u%n", DRM_PERFCTR_BLOCK_CMEM_LATENCY, false },
+	{ "nvidia_nvlink_c2c_pmu_%u%n", DRM_PERFCTR_BLOCK_NVLINK_C2C, false },
+	{ "nvidia_nvclink_pmu_%u%n", DRM_PERFCTR_BLOCK_NVCLINK, false },
+	{ "nvidia_nvdlink_pmu_%u%n", DRM_PERFCTR_BLOCK_NVDLINK, false },
+};
+
+static void classify(struct pmu *pmu)
+{
+	size_t n;
+
+	pmu->block_type = DRM_PERFCTR_BLOCK_GENERIC_PMU;
+	memcpy(pmu->label, pmu->name, sizeof(pmu->label));
+	for (n = 0; n < ARRAY_SIZE(typed_pmus); n++) {
+		unsigned int socket = 0, rc = 0;
+		int end = 0;
+
+		if (typed_pmus[n].has_root_complex)
+			sscanf(pmu->name, typed_pmus[n].format, &socket, &rc, &end);
+		else
+			sscanf(pmu->name, typed_pmus[n].format, &socket, &end);
+		if (!end || pmu->name[end] || socket > UCHAR_MAX || rc > UCHAR_MAX)
+			continue;
+		pmu->block_type = typed_pmus[n].block_type;
+		pmu->index = (uint16_t)(typed_pmus[n].has_root_complex ? socket << 8 | rc : socket);
+		perfctr_block_label(pmu->block_type, pmu->index, pmu->label, sizeof(pmu->label));
+	}
+}
+
+struct load {
+	struct perfctr_ctx *ctx;
+	struct pmu_list *list;
+};
+
+static int load_one(void *arg, const char *name)
+{
+	struct load *load = arg;
+	struct pmu pmu = { 0 };
+	char path[PATH_BYTES], text[32];
+	struct pmu *pmus;
+	char *end;
+
+	if (strlen(name) >= sizeof(pmu.name))
+		return 0;
+	strcpy(pmu.name, name);
+	snprintf(path, sizeof(path), PMU_PATH "/%s/type", name);
+	if (perfctr_sys_read_text(load->ctx->sys, path, text, sizeof(text)) < 0)
+		return 0;
+	pmu.type = (uint32_t)strtoul(text, &end, 10);
+	if (end == text || *end)
+		return 0;
+	classify(&pmu);
+
+	pmus = realloc(load->list->pmus, (load->list->count + 1) * sizeof(*pmus));
+	if (!pmus)
+		return -ENOMEM;
+	load->list->pmus = pmus;
+	pmus[load->list->count++] = pmu;
+	return 0;
+}
+
+int pmu_list_load(struct perfctr_ctx *ctx, struct pmu_list *list)
+{
+	struct load load = { ctx, list };
+	int error;
+
+	*list = (struct pmu_list){ 0 };
+	error = ctx->sys->list(ctx->sys->data, PMU_PATH, load_one, &load);
+	if (error == -ENOENT)
+		return 0;
+	if (error) {
+		pmu_list_free(list);
+		return perfctr_fail(ctx, error, PMU_PATH ": %s", strerror(-error));
+	}
+	return 0;
+}
+
+void pmu_list_free(struct pmu_list *list)
+{
+	free(list->pmus);
+	*list = (struct pmu_list){ 0 };
+}
+
+struct names {
+	sys_list_fn fn;
+	void *arg;
+};
+
+static int event_name(void *arg, const char *name)
+{
+	const struct names *names = arg;
+
+	/* event.unit, event.scale and the like describe the event */
+	return strchr(name, '.') ? 0 : names->fn(names->arg, name);
+}
+
+static const struct perfctr_counter_desc *database_event(const struct pmu *pmu,
+							 const struct perfctr_counter_desc *prev)
+{
+	while ((prev = perfctr_counter_next(prev)))
+		if (prev->block_type == pmu->block_type &&
+		    (pmu->block_type != DRM_PERFCTR_BLOCK_GENERIC_PMU ||
+		     !strcmp(prev->pmu, pmu->name)))
+			return prev;
+	return NULL;
+}
+
+int pmu_list_events(struct perfctr_ctx *ctx, const struct pmu *pmu, sys_list_fn fn, void *arg)
+{
+	const struct perfctr_counter_desc *desc = NULL;
+	struct names names = { fn, arg };
+	char path[PATH_BYTES];
+	int error;
+
+	snprintf(path, sizeof(path), PMU_PATH "/%s/events", pmu->name);
+	error = ctx->sys->list(ctx->sys->data, path, event_name, &names);
+	if (error != -ENOENT)
+		return error;
+	while ((desc = database_event(pmu, desc))) {
+		error = fn(arg, desc->name);
+		if (error)
+			return error;
+	}
+	return 0;
+}
+
+static int parse_number(const char *text, uint64_t *value)
+{
+	char *end;
+
+	if (*text < '0' || *text > '9')
+		return -EINVAL;
+	errno = 0;
+	*value = strtoull(text, &end, 0);
+	return errno || *end ? -EINVAL : 0;
+}
+
+/*
+ * Spread value over the bits that a format file names: "config1:0-7,32-35".
+ * With value NULL collect the bits in *field instead.
+ */
+static int apply_format(const char *format, const uint64_t *value, struct pmu_event *event,
+			uint64_t *mask)
+{
+	uint64_t rest = value ? *value : 0;
+	unsigned int word = 0, low, high;
+	uint64_t *target;
+	int used = 0;
+
+	if (sscanf(format, "config%u:%n", &word, &used) != 1 || !used) {
+		word = 0;
+		sscanf(format, "config:%n", &used);
+	}
+	if (!used || word > 2)
+		return -EINVAL;
+	target = word == 0 ? &event->config : word == 1 ? &event->config1 : &event->config2;
+	if (mask && word)
+		return -EINVAL;
+
+	format += used;
+	while (*format) {
+		unsigned int bits;
+		uint64_t field;
+
+		used = 0;
+		if (sscanf(format, "%u-%u%n", &low, &high, &used) != 2) {
+			if (sscanf(format, "%u%n", &low, &used) != 1)
+				return -EINVAL;
+			high = low;
+		}
+		if (high > 63 || low > high)
+			return -EINVAL;
+		bits = high - low + 1;
+		field = bits == 64 ? UINT64_MAX : (UINT64_C(1) << bits) - 1;
+		if (mask)
+			*mask |= field << low;
+		/* a later term replaces the field of an earlier one, as in perf */
+		*target &= ~(field << low);
+		*target |= (rest & field) << low;
+		rest = bits == 64 ? 0 : rest >> bits;
+		format += used;
+		if (*format == ',')
+			format++;
+		else if (*format)
+			return -EINVAL;
+	}
+	return rest ? -ERANGE : 0;
+}
+
+static int add_field(struct perfctr_ctx *ctx, const struct pmu *pmu, const char *name,
+		     uint64_t value, struct pmu_event *event)
+{
+	char path[PATH_BYTES], format[TEXT_BYTES];
+	int error;
+
+	if (!strcmp(name, "config")) {
+		event->config = value;
+		return 0;
+	}
+	if (!strcmp(name, "config1")) {
+		event->config1 = value;
+		return 0;
+	}
+	if (!strcmp(name, "config2")) {
+		event->config2 = value;
+		return 0;
+	}
+	if (!strcmp(name, "cpu")) {
+		if (value > INT32_MAX)
+			return perfctr_fail(ctx, -EINVAL, "cpu=%llu is no CPU",
+					    (unsigned long long)value);
+		event->cpu = (int32_t)value;
+		return 0;
+	}
+
+	snprintf(path, sizeof(path), PMU_PATH "/%s/format/%s", pmu->name, name);
+	if (strchr(name, '/') || perfctr_sys_read_text(ctx->sys, path, format, sizeof(format)) < 0)
+		return perfctr_fail(ctx, -ENOENT,
+				    "the PMU %s has no event or field \"%s\"; see " PMU_PATH
+				    "/%s/events and /format",
+				    pmu->name, name, pmu->name);
+	error = apply_format(format, &value, event, NULL);
+	if (error == -ERANGE)
+		return perfctr_fail(ctx, -EINVAL, "%s: %s=0x%llx does not fit its field %s",
+				    pmu->name, name, (unsigned long long)value, format);
+	if (error)
+		return perfctr_fail(ctx, -EINVAL, "%s: cannot read the format \"%s\" of %s",
+				    pmu->name, format, name);
+	return 0;
+}
+
+/* "name=value" or "name", which means 1. */
+static int add_assignment(struct perfctr_ctx *ctx, const struct pmu *pmu, const char *term,
+			  struct pmu_event *event)
+{
+	char name[TEXT_BYTES];
+	const char *equals = strchr(term, '=');
+	size_t length = equals ? (size_t)(equals - term) : strlen(term);
+	uint64_t value = 1;
+
+	if (!length || length >= sizeof(name))
+		return perfctr_fail(ctx, -EINVAL, "%s: \"%s\" is no term", pmu->name, term);
+	memcpy(name, term, length);
+	name[length] = '\0';
+	if (equals && parse_number(equals + 1, &value))
+		return perfctr_fail(ctx, -EINVAL, "%s: \"%s\" is no number in \"%s\"", pmu->name,
+				    equals + 1, term);
+	return add_field(ctx, pmu, name, value, event);
+}
+
+/* The content of an event's file: assignments separated by commas. */
+static int add_event_text(struct perfctr_ctx *ctx, const struct pmu *pmu, char *text,
+			  struct pmu_event *event)
+{
+	char *term, *rest = text;
+	int error = 0;
+
+	while (!error && (term = strsep(&rest, ",")))
+		error = add_assignment(ctx, pmu, term, event);
+	return error;
+}
+
+static void read_unit(struct perfctr_ctx *ctx, const struct pmu *pmu, const char *name,
+		      struct pmu_event *event)
+{
+	char path[PATH_BYTES], text[TEXT_BYTES];
+	char *end;
+	double scale;
+
+	snprintf(path, sizeof(path), PMU_PATH "/%s/events/%s.unit", pmu->name, name);
+	if (perfctr_sys_read_text(ctx->sys, path, text, sizeof(event->unit)) > 0)
+		memcpy(event->unit, text, sizeof(event->unit));
+	snprintf(path, sizeof(path), PMU_PATH "/%s/events/%s.scale", pmu->name, name);
+	if (perfctr_sys_read_text(ctx->sys, path, text, sizeof(text)) > 0) {
+		scale = perfctr_strtod(text, &end);
+		if (end != text && !*end && scale > 0)
+			event->scale = scale;
+	}
+}
+
+/* "sched:sched_switch" of the PMU "tracepoint". */
+static int add_tracepoint(struct perfctr_ctx *ctx, const char *term, struct pmu_event *event)
+{
+	static const char *const roots[] = { TRACEFS_PATH, DEBUGFS_TRACE_PATH };
+	const char *colon = strchr(term, ':');
+	char path[PATH_BYTES], text[32];
+	int error = -ENOENT;
+	size_t n;
+
+	for (n = 0; n < ARRAY_SIZE(roots) && error < 0; n++) {
+		snprintf(path, sizeof(path), "%s/%.*s/%s/id", roots[n], (int)(colon - term), term,
+			 colon + 1);
+		error = perfctr_sys_read_text(ctx->sys, path, text, sizeof(text));
+	}
+	if (error < 0)
+		return perfctr_fail(
+			ctx, error,
+			"tracepoint %s: cannot read its id below " TRACEFS_PATH ": %s%s", term,
+			strerror(-error),
+			error == -EACCES ? "; only root may, or mount tracefs with mode=755" : "");
+	return parse_number(text, &event->config) ?
+		       perfctr_fail(ctx, -EINVAL, "tracepoint %s: its id \"%s\" is no number", term,
+				    text) :
+		       0;
+}
+
+int pmu_add_term(struct perfctr_ctx *ctx, const struct pmu *pmu, const char *term,
+		 struct pmu_event *event)
+{
+	const struct perfctr_counter_desc *desc = NULL;
+	char path[PATH_BYTES], text[TEXT_BYTES];
+
+	if (strchr(term, '='))
+		return add_assignment(ctx, pmu, term, event);
+	if (!strcmp(pmu->name, "tracepoint") && strchr(term, ':') && !strchr(term, '/'))
+		return add_tracepoint(ctx, term, event);
+
+	snprintf(path, sizeof(path), PMU_PATH "/%s/events/%s", pmu->name, term);
+	if (!strchr(term, '/') && !strchr(term, '.') &&
+	    perfctr_sys_read_text(ctx->sys, path, text, sizeof(text)) >= 0) {
+		read_unit(ctx, pmu, term, event);
+		return add_event_text(ctx, pmu, text, event);
+	}
+	while ((desc = database_event(pmu, desc))) {
+		if (!strcmp(desc->name, term)) {
+			event->config = desc->event;
+			return 0;
+		}
+	}
+	return add_assignment(ctx, pmu, term, event);
+}
+
+uint64_t pmu_event_bits(struct perfctr_ctx *ctx, const struct pmu *pmu)
+{
+	char path[PATH_BYTES], format[TEXT_BYTES];
+	struct pmu_event unused = { 0 };
+	uint64_t mask = 0;
+
+	snprintf(path, sizeof(path), PMU_PATH "/%s/format/event", pmu->name);
+	if (perfctr_sys_read_text(ctx->sys, path, format, sizeof(format)) < 0 ||
+	    apply_format(format, NULL, &unused, &mask))
+		return UINT64_MAX;
+	return mask;
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+/* perf PMUs as sysfs describes them. */
+#ifndef PERFCTR_PMU_H
+#define PERFCTR_PMU_H
+
+#include "private.h"
+
+enum { PMU_NAME_BYTES = 64 };
+
+struct pmu {
+	char name[PMU_NAME_BYTES];
+	/* "ucf0", "pcie0_rc2"; the name itself if the block type is generic */
+	char label[PMU_NAME_BYTES];
+	uint32_t type;
+	/* enum drm_perfctr_block_type and index; GENERIC_PMU for all but the Tegra410 kinds */
+	uint16_t block_type;
+	uint16_t index;
+};
+
+struct pmu_list {
+	struct pmu *pmus;
+	size_t count;
+};
+
+/* what the terms of an event add up to */
+struct pmu_event {
+	uint64_t config, config1, config2;
+	int32_t cpu;
+	char unit[16];
+	double scale;
+};
+
+/* All PMUs of the machine, empty without perf events. */
+int pmu_list_load(struct perfctr_ctx *ctx, struct pmu_list *list);
+void pmu_list_free(struct pmu_list *list);
+
+/*
+ * Call fn for each event that the PMU names, from sysfs or from the database.
+ */
+int pmu_list_events(struct perfctr_ctx *ctx, const struct pmu *pmu, sys_list_fn fn, void *arg);
+
+/*
+ * Add one term: the name of an event, a format field with a value, config=,
+ * config1=, config2=, cpu=. Return: 0; -ENOENT, -EINVAL with the reason kept.
+ */
+int pmu_add_term(struct perfctr_ctx *ctx, const struct pmu *pmu, const char *term,
+		 struct pmu_event *event);
+
+/* Bits of config that select the event; the others are filters. */
+uint64_t pmu_event_bits(struct perfctr_ctx *ctx, const struct pmu *pmu);
+
+#endif /* PERFCTR_PMU_H */

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: MIT */
+/* What the files of the library share. */
+#ifndef PERFCTR_PRIVATE_H
+#define PERFCTR_PRIVATE_H
+
+#include <errno.h>
+#include <stdatomic.h>
+
+#include <perfctr/perfctr.h>
+
+#include "sys.h"
+
+#define EXPORT __attribute__((visibility("default")))
+#define PRINTF(string, first) __attribute__((format(printf, string, first)))
+#define ARRAY_SIZE(array) (sizeof(array) / sizeof((array)[0]))
+
+enum {
+	NS_PER_S = 1000000000,
+	PATH_BYTES = 512,
+	LABEL_BYTES = 64,
+};
+
+struct perfctr_ctx {
+	atomic_uint refs;
+	const struct perfctr_sys *sys;
+	perfctr_log_fn log;
+	void *log_data;
+	int log_level;
+	bool log_from_environment;
+	char error[512];
+};
+
+int perfctr_ctx_new_with(const struct perfctr_sys *sys, struct perfctr_ctx **ctx);
+
+/* Send a message to the log. */
+void perfctr_log(struct perfctr_ctx *ctx, int level, const char *format, ...) PRINTF(3, 4);
+
+/* Keep the reason for perfctr_ctx_error(). Return: error, a negative errno. */
+int perfctr_fail(struct perfctr_ctx *ctx, int error, const char *format, ...) PRINTF(3, 4);
+
+/* As perfctr_fail() with -ENOMEM. */
+int perfctr_no_memory(struct perfctr_ctx *ctx);
+
+/* Count references; perfctr_refs_put() tells whether the last one went. */
+static inline void perfctr_refs_get(atomic_uint *refs)
+{
+	atomic_fetch_add_explicit(refs, 1, memory_order_relaxed);
+}
+
+static inline bool perfctr_refs_put(atomic_uint *refs)
+{
+	/* what any user did to the object comes before its end, whoever ends it */
+	return atomic_fetch_sub_explicit(refs, 1, memory_order_acq_rel) == 1;
+}
+
+/*
+ * Check a versioned structure of the caller and take the part that is known.
+ * Return: 0; -EINVAL no size; -E2BIG not zero beyond what is known.
+ */
+int perfctr_take_struct(struct perfctr_ctx *ctx, const char *what, const void *from,
+			size_t from_bytes, void *to, size_t to_bytes);
+
+/* As strtod(), whatever the locale's decimal point is. */
+double perfctr_strtod(const char *text, char **end);
+
+/* Whether a block type is counted by a perf PMU. */
+static inline bool perfctr_type_is_pmu(unsigned int type)
+{
+	return type >= DRM_PERFCTR_BLOCK_GENERIC_PMU && type < 64;
+}
+
+struct perfctr_device {
+	atomic_uint refs;
+	struct perfctr_ctx *ctx;
+	int fd;
+	char path[PATH_BYTES];
+	char driver[32];
+	struct drm_perfctr_device_info info;
+	struct drm_perfctr_block_info *blocks;
+	size_t block_count;
+	struct drm_perfctr_clock_info *clocks;
+	size_t clock_count;
+};
+
+/* what an event of a perf PMU was called, for request number n of a selection */
+struct selection_label {
+	char text[LABEL_BYTES];
+	char unit[16];
+	double scale;
+};
+
+struct perfctr_selection {
+	atomic_uint refs;
+	struct perfctr_device *device;
+	unsigned int set;
+	struct drm_perfctr_block_request *requests;
+	struct selection_label *labels;
+	size_t request_count;
+	const struct perfctr_metric_desc **metrics;
+	size_t metric_count;
+};
+
+int perfctr_selection_copy(const struct perfctr_selection *from,
+			   struct perfctr_selection **selection);
+
+/* a buffer object and its mapping; handle 0: none */
+struct buffer {
+	uint32_t handle;
+	void *map;
+	size_t bytes;
+};
+
+struct perfctr_session {
+	atomic_uint refs;
+	struct perfctr_selection *selection;
+	struct perfctr_session_sizes sizes;
+	uint32_t handle;
+	int eventfd;
+	/* slot 0, and the indices: memory that the kernel writes */
+	struct buffer ring, control;
+	atomic_bool has_cursor;
+};
+
+static inline struct perfctr_ctx *session_ctx(const struct perfctr_session *session)
+{
+	return session->selection->device->ctx;
+}
+
+#endif /* PERFCTR_PRIVATE_H */

@@ -1,0 +1,335 @@
+// SPDX-License-Identifier: MIT
+/* Selections: the requests that names stand for. The names are read in events.c. */
+#include "selection.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+EXPORT int perfctr_selection_new(struct perfctr_device *device,
+				 struct perfctr_selection **selection)
+{
+	struct perfctr_selection *s = calloc(1, sizeof(*s));
+
+	if (!s)
+		return perfctr_no_memory(device->ctx);
+	atomic_init(&s->refs, 1);
+	s->device = perfctr_device_ref(device);
+	*selection = s;
+	return 0;
+}
+
+EXPORT struct perfctr_selection *perfctr_selection_ref(struct perfctr_selection *selection)
+{
+	if (selection)
+		perfctr_refs_get(&selection->refs);
+	return selection;
+}
+
+static void free_contents(struct perfctr_selection *selection)
+{
+	free(selection->requests);
+	free(selection->labels);
+	free(selection->metrics);
+}
+
+EXPORT struct perfctr_selection *perfctr_selection_unref(struct perfctr_selection *selection)
+{
+	if (!selection || !perfctr_refs_put(&selection->refs))
+		return NULL;
+	free_contents(selection);
+	perfctr_device_unref(selection->device);
+	free(selection);
+	return NULL;
+}
+
+static void *copy_array(const void *from, size_t count, size_t bytes)
+{
+	/* one more, so that an empty array is not taken for a failure */
+	void *to = calloc(count + 1, bytes);
+
+	if (to && count)
+		memcpy(to, from, count * bytes);
+	return to;
+}
+
+int perfctr_selection_copy(const struct perfctr_selection *from,
+			   struct perfctr_selection **selection)
+{
+	struct perfctr_selection *s = NULL;
+	int error = perfctr_selection_new(from->device, &s);
+
+	if (error)
+		return error;
+	s->set = from->set;
+	s->request_count = from->request_count;
+	s->metric_count = from->metric_count;
+	s->requests = copy_array(from->requests, from->request_count, sizeof(*s->requests));
+	s->labels = copy_array(from->labels, from->request_count, sizeof(*s->labels));
+	s->metrics = copy_array(from->metrics, from->metric_count, sizeof(*s->metrics));
+	if (!s->requests || !s->labels || !s->metrics) {
+		perfctr_selection_unref(s);
+		return perfctr_no_memory(from->device->ctx);
+	}
+	*selection = s;
+	return 0;
+}
+
+void selection_take(struct perfctr_selection *to, struct perfctr_selection *from)
+{
+	free_contents(to);
+	to->requests = from->requests;
+	to->labels = from->labels;
+	to->metrics = from->metrics;
+	to->request_count = from->request_count;
+	to->metric_count = from->metric_count;
+	from->requests = NULL;
+	from->labels = NULL;
+	from->metrics = NULL;
+	perfctr_selection_unref(from);
+}
+
+static int append(struct perfctr_selection *s, const struct drm_perfctr_block_request *request,
+		  const struct selection_label *label)
+{
+	size_t count = s->request_count + 1;
+	struct drm_perfctr_block_request *requests;
+	struct selection_label *labels;
+
+	requests = realloc(s->requests, count * sizeof(*requests));
+	if (!requests)
+		return perfctr_no_memory(s->device->ctx);
+	s->requests = requests;
+	labels = realloc(s->labels, count * sizeof(*labels));
+	if (!labels)
+		return perfctr_no_memory(s->device->ctx);
+	s->labels = labels;
+	requests[count - 1] = *request;
+	labels[count - 1] = label ? *label : (struct selection_label){ 0 };
+	s->request_count = count;
+	return 0;
+}
+
+static struct drm_perfctr_block_request *find(struct perfctr_selection *s,
+					      const struct drm_perfctr_block_request *r)
+{
+	size_t n;
+
+	for (n = 0; n < s->request_count; n++)
+		if (s->requests[n].type == r->type && s->requests[n].index == r->index &&
+		    s->requests[n].section == r->section)
+			return &s->requests[n];
+	return NULL;
+}
+
+static bool same_event(const struct drm_perfctr_block_request *a,
+		       const struct drm_perfctr_block_request *b)
+{
+	return a->pmu_type == b->pmu_type && a->config == b->config && a->config1 == b->config1 &&
+	       a->config2 == b->config2 && a->cpu == b->cpu;
+}
+
+int selection_add_gpu(struct perfctr_selection *s, const struct drm_perfctr_block_request *r)
+{
+	struct drm_perfctr_block_request *old = find(s, r);
+
+	if (!old)
+		return append(s, r, NULL);
+	old->mask |= r->mask;
+	return 0;
+}
+
+int selection_add_pmu(struct perfctr_selection *s, const struct drm_perfctr_block_request *r)
+{
+	struct drm_perfctr_block_request *old = find(s, r);
+
+	if (!old)
+		return append(s, r, NULL);
+	if (!same_event(old, r))
+		return -EEXIST;
+	old->mask |= r->mask;
+	return 0;
+}
+
+int selection_add_generic(struct perfctr_selection *s, const struct drm_perfctr_block_request *r,
+			  const struct selection_label *label)
+{
+	struct drm_perfctr_block_request request = *r;
+	uint32_t index = 0;
+	size_t n;
+
+	for (n = 0; n < s->request_count; n++) {
+		if (s->requests[n].type != DRM_PERFCTR_BLOCK_GENERIC_PMU)
+			continue;
+		if (same_event(&s->requests[n], r))
+			return 0;
+		if (s->requests[n].index >= index)
+			index = s->requests[n].index + 1u;
+	}
+	if (index >= DRM_PERFCTR_INDEX_ALL)
+		return perfctr_fail(s->device->ctx, -E2BIG, "too many events");
+	request.type = DRM_PERFCTR_BLOCK_GENERIC_PMU;
+	request.index = (uint16_t)index;
+	request.mask = 1;
+	return append(s, &request, label);
+}
+
+int selection_add_metric(struct perfctr_selection *s, const struct perfctr_metric_desc *metric)
+{
+	const struct perfctr_metric_desc **metrics;
+	size_t n;
+
+	for (n = 0; n < s->metric_count; n++)
+		if (s->metrics[n] == metric)
+			return 0;
+	metrics = realloc(s->metrics, (s->metric_count + 1) * sizeof(*metrics));
+	if (!metrics)
+		return perfctr_no_memory(s->device->ctx);
+	s->metrics = metrics;
+	metrics[s->metric_count++] = metric;
+	return 0;
+}
+
+EXPORT int perfctr_selection_add_request(struct perfctr_selection *selection,
+					 const struct drm_perfctr_block_request *request)
+{
+	struct perfctr_ctx *ctx = selection->device->ctx;
+	int error;
+
+	if (!request->mask)
+		return perfctr_fail(ctx, -EINVAL, "the request selects no counter");
+	if (request->type == DRM_PERFCTR_BLOCK_GENERIC_PMU)
+		error = selection_add_generic(selection, request, NULL);
+	else if (perfctr_type_is_pmu(request->type))
+		error = selection_add_pmu(selection, request);
+	else
+		error = selection_add_gpu(selection, request);
+	if (error == -EEXIST)
+		perfctr_fail(ctx, error, "block %u.%u is selected with other filters already",
+			     request->type, request->index);
+	return error ? error : __builtin_popcountll(request->mask);
+}
+
+EXPORT int perfctr_selection_set_counter_set(struct perfctr_selection *selection, unsigned int set)
+{
+	struct perfctr_device *device = selection->device;
+
+	if (selection->request_count)
+		return perfctr_fail(device->ctx, -EBUSY,
+				    "the counter set must be chosen before the counters");
+	if (set >= 32 || !((device->info.sets | 1) >> set & 1))
+		return perfctr_fail(device->ctx, -EOPNOTSUPP, "%s has no counter set %u",
+				    device->info.name, set);
+	selection->set = set;
+	return 0;
+}
+
+EXPORT size_t perfctr_selection_request_count(const struct perfctr_selection *selection)
+{
+	return selection->request_count;
+}
+
+EXPORT const struct drm_perfctr_block_request *
+perfctr_selection_request(const struct perfctr_selection *selection, size_t n)
+{
+	return n < selection->request_count ? &selection->requests[n] : NULL;
+}
+
+EXPORT size_t perfctr_selection_metric_count(const struct perfctr_selection *selection)
+{
+	return selection->metric_count;
+}
+
+EXPORT const struct perfctr_metric_desc *
+perfctr_selection_metric(const struct perfctr_selection *selection, size_t n)
+{
+	return n < selection->metric_count ? selection->metrics[n] : NULL;
+}
+
+/* --- names ------------------------------------------------------------------- */
+
+static const struct selection_label *find_label(const struct perfctr_selection *s,
+						unsigned int type, unsigned int index)
+{
+	size_t n;
+
+	if (type != DRM_PERFCTR_BLOCK_GENERIC_PMU || !s)
+		return NULL;
+	for (n = 0; n < s->request_count; n++)
+		if (s->requests[n].type == type && s->requests[n].index == index)
+			return &s->labels[n];
+	return NULL;
+}
+
+int selection_counter_label(const struct perfctr_selection *selection,
+			    const struct counter_key *key, char *text, size_t size)
+{
+	const struct selection_label *label = find_label(selection, key->type, key->index);
+	const struct perfctr_counter_desc *desc = counter_key_desc(key);
+
+	if (label && label->text[0])
+		return snprintf(text, size, "%s", label->text);
+	if (desc)
+		return snprintf(text, size, "%s", desc->name);
+	if (key->type != DRM_PERFCTR_BLOCK_GENERIC_PMU)
+		return snprintf(text, size, "C%u", key->position);
+	if (key->config1 || key->config2)
+		return snprintf(text, size, "config=0x%llx,config1=0x%llx,config2=0x%llx",
+				(unsigned long long)key->config, (unsigned long long)key->config1,
+				(unsigned long long)key->config2);
+	return snprintf(text, size, "config=0x%llx", (unsigned long long)key->config);
+}
+
+const struct perfctr_counter_desc *counter_key_desc(const struct counter_key *key)
+{
+	if (key->type == DRM_PERFCTR_BLOCK_GENERIC_PMU)
+		return perfctr_counter_of_pmu(key->pmu, key->config);
+	return perfctr_counter_at(key->product, key->type, key->set, key->position);
+}
+
+static struct counter_key key_of_block(const struct perfctr_block *block, unsigned int position,
+				       struct perfctr_block_pmu *pmu)
+{
+	struct counter_key key = {
+		.type = block->type,
+		.index = block->index,
+		.product = block->product,
+		.set = block->set,
+		.position = position,
+		.pmu = "",
+	};
+
+	if (perfctr_block_read_pmu(block, pmu)) {
+		key.config = pmu->config;
+		key.config1 = pmu->config1;
+		key.config2 = pmu->config2;
+		key.pmu = pmu->name;
+	}
+	return key;
+}
+
+EXPORT int perfctr_counter_label(const struct perfctr_selection *selection,
+				 const struct perfctr_block *block, unsigned int position,
+				 char *text, size_t size)
+{
+	struct perfctr_block_pmu pmu;
+	struct counter_key key = key_of_block(block, position, &pmu);
+
+	return selection_counter_label(selection, &key, text, size);
+}
+
+EXPORT int perfctr_counter_unit(const struct perfctr_selection *selection,
+				const struct perfctr_block *block, unsigned int position,
+				char *text, size_t size, double *scale)
+{
+	const struct selection_label *label = find_label(selection, block->type, block->index);
+	struct perfctr_block_pmu pmu;
+	struct counter_key key = key_of_block(block, position, &pmu);
+	const struct perfctr_counter_desc *desc = counter_key_desc(&key);
+
+	if (scale)
+		*scale = label && label->scale > 0 ? label->scale : 1;
+	if (label && label->unit[0])
+		return snprintf(text, size, "%s", label->unit);
+	return snprintf(text, size, "%s", desc ? desc->unit : "");
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/* Building a selection, and the names of what is in it. */
+#ifndef PERFCTR_SELECTION_H
+#define PERFCTR_SELECTION_H
+
+#include "private.h"
+
+/* Replace the contents of one selection by those of another, which ends. */
+void selection_take(struct perfctr_selection *to, struct perfctr_selection *from);
+
+int selection_add_gpu(struct perfctr_selection *s, const struct drm_perfctr_block_request *r);
+
+/* Return: -EEXIST, without a text, if the block is selected with other filters. */
+int selection_add_pmu(struct perfctr_selection *s, const struct drm_perfctr_block_request *r);
+
+/* As a block of its own, with an index that is free. */
+int selection_add_generic(struct perfctr_selection *s, const struct drm_perfctr_block_request *r,
+			  const struct selection_label *label);
+
+int selection_add_metric(struct perfctr_selection *s, const struct perfctr_metric_desc *metric);
+
+/* what names a counter */
+struct counter_key {
+	unsigned int type, index, product, set, position;
+	const char *pmu;
+	uint64_t config, config1, config2;
+};
+
+const struct perfctr_counter_desc *counter_key_desc(const struct counter_key *key);
+int selection_counter_label(const struct perfctr_selection *selection,
+			    const struct counter_key *key, char *text, size_t size);
+
+#endif /* PERFCTR_SELECTION_H */

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The seam under every system call, so that tests run without a device.
+ *
+ * All functions return a negative errno on failure.
+ */
+#ifndef PERFCTR_SYS_H
+#define PERFCTR_SYS_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+typedef int (*sys_list_fn)(void *arg, const char *name);
+
+struct perfctr_sys {
+	void *data;
+	int (*open)(void *data, const char *path, int flags);
+	int (*close)(void *data, int fd);
+	/* a duplicate with close-on-exec */
+	int (*dup)(void *data, int fd);
+	ssize_t (*read)(void *data, int fd, void *bytes, size_t size);
+	ssize_t (*write)(void *data, int fd, const void *bytes, size_t size);
+	/* restarted when interrupted, as every DRM ioctl expects */
+	int (*ioctl)(void *data, int fd, unsigned long request, void *argument);
+	int (*mmap)(void *data, int fd, uint64_t offset, size_t size, void **address);
+	int (*munmap)(void *data, void *address, size_t size);
+	/* non-blocking, close-on-exec */
+	int (*eventfd)(void *data);
+	/* 1 readable, 0 time over; negative timeout: no limit */
+	int (*poll)(void *data, int fd, int64_t timeout_ns);
+	/* call fn for each name in a folder, in the order of their bytes; its errors end the call */
+	int (*list)(void *data, const char *path, sys_list_fn fn, void *arg);
+};
+
+extern const struct perfctr_sys perfctr_sys_real;
+
+/*
+ * Read a small text file whole, without the line feed at its end.
+ * Return: length, at most size - 1; -EFBIG if it is longer.
+ */
+int perfctr_sys_read_text(const struct perfctr_sys *sys, const char *path, char *text, size_t size);
+
+#endif /* PERFCTR_SYS_H */

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: MIT
+/* Time: the clock of samples and the clocks of everything else. */
+#include "private.h"
+
+#include <time.h>
+
+enum { ANCHOR_ATTEMPTS = 8 };
+
+static uint64_t read_clock(clockid_t clock)
+{
+	struct timespec t;
+
+	if (clock_gettime(clock, &t))
+		return 0;
+	return (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_nsec;
+}
+
+EXPORT uint64_t perfctr_time_raw_ns(void)
+{
+	return read_clock(CLOCK_MONOTONIC_RAW);
+}
+
+EXPORT int perfctr_time_anchor(struct perfctr_anchor *anchor)
+{
+	struct perfctr_anchor a;
+	bool found = false;
+	int n;
+
+	for (n = 0; n < ANCHOR_ATTEMPTS; n++) {
+		uint64_t before = read_clock(CLOCK_MONOTONIC_RAW);
+		uint64_t after;
+
+		a.monotonic_ns = read_clock(CLOCK_MONOTONIC);
+		a.boottime_ns = read_clock(CLOCK_BOOTTIME);
+		a.realtime_ns = read_clock(CLOCK_REALTIME);
+		after = read_clock(CLOCK_MONOTONIC_RAW);
+		if (!before || !after || after < before)
+			return -EIO;
+		a.raw_ns = before + (after - before) / 2;
+		a.error_ns = after - before;
+		/* the attempt that was not interrupted is the shortest one */
+		if (!found || a.error_ns < anchor->error_ns)
+			*anchor = a;
+		found = true;
+	}
+	return 0;
+}
+
+static int anchor_clock(const struct perfctr_anchor *anchor, int clock, uint64_t *ns)
+{
+	switch (clock) {
+	case CLOCK_MONOTONIC:
+		*ns = anchor->monotonic_ns;
+		return 0;
+	case CLOCK_BOOTTIME:
+		*ns = anchor->boottime_ns;
+		return 0;
+	case CLOCK_REALTIME:
+		*ns = anchor->realtime_ns;
+		return 0;
+	default:
+		return -EINVAL;
+	}
+}
+
+EXPORT int perfctr_time_convert(const struct perfctr_anchor *first,
+				const struct perfctr_anchor *last, uint64_t raw_ns, int clock,
+				uint64_t *ns)
+{
+	uint64_t from, to, raw_span;
+	long double share;
+	int error;
+
+	error = anchor_clock(first, clock, &from);
+	if (!error)
+		error = anchor_clock(last, clock, &to);
+	if (error)
+		return error;
+
+	/* modulo 2^64, so a time before the anchor comes out right as well */
+	if (raw_ns <= first->raw_ns || last->raw_ns <= first->raw_ns) {
+		*ns = from + (raw_ns - first->raw_ns);
+		return 0;
+	}
+	if (raw_ns >= last->raw_ns) {
+		*ns = to + (raw_ns - last->raw_ns);
+		return 0;
+	}
+	/* the other clock's drift is small: interpolate it, not the time */
+	raw_span = last->raw_ns - first->raw_ns;
+	share = (long double)(raw_ns - first->raw_ns) / (long double)raw_span;
+	*ns = from + (raw_ns - first->raw_ns) +
+	      (uint64_t)(int64_t)(share * (long double)(int64_t)(to - from - raw_span));
+	return 0;
+}

@@ -1,0 +1,447 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Totals: samples added up, exactly, for each block and for each type of block.
+ *
+ * A sample is first collected in the pending members and then folded in, so
+ * that the smallest and the largest value of a type are those of its sum.
+ */
+#include "totals.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "selection.h"
+
+static int totals_alloc(struct perfctr_ctx *ctx, bool by_type, struct perfctr_totals **totals)
+{
+	struct perfctr_totals *t = calloc(1, sizeof(*t));
+
+	if (!t)
+		return perfctr_no_memory(ctx);
+	atomic_init(&t->refs, 1);
+	t->ctx = perfctr_ctx_ref(ctx);
+	t->by_type = by_type;
+	*totals = t;
+	return 0;
+}
+
+EXPORT int perfctr_totals_new(struct perfctr_ctx *ctx, struct perfctr_totals **totals)
+{
+	struct perfctr_totals *t = NULL;
+	int error = totals_alloc(ctx, false, &t);
+
+	if (error)
+		return error;
+	error = totals_alloc(ctx, true, &t->sums);
+	if (error) {
+		perfctr_totals_unref(t);
+		return error;
+	}
+	*totals = t;
+	return 0;
+}
+
+EXPORT struct perfctr_totals *perfctr_totals_ref(struct perfctr_totals *totals)
+{
+	if (totals)
+		perfctr_refs_get(&totals->refs);
+	return totals;
+}
+
+EXPORT struct perfctr_totals *perfctr_totals_unref(struct perfctr_totals *totals)
+{
+	size_t n;
+
+	if (!totals || !perfctr_refs_put(&totals->refs))
+		return NULL;
+	for (n = 0; n < totals->block_count; n++)
+		free(totals->blocks[n]);
+	free(totals->blocks);
+	perfctr_totals_unref(totals->sums);
+	perfctr_ctx_unref(totals->ctx);
+	free(totals);
+	return NULL;
+}
+
+/* --- blocks -------------------------------------------------------------------- */
+
+static bool is_block(const struct perfctr_totals_block *b, const struct perfctr_block *block,
+		     unsigned int index, const struct perfctr_block_pmu *pmu)
+{
+	const struct perfctr_totals_block_info *i = &b->info;
+
+	if (i->type != block->type || i->index != index || i->section != block->section ||
+	    i->set != block->set || i->product != block->product)
+		return false;
+	return !i->is_pmu || (i->config == pmu->config && i->config1 == pmu->config1 &&
+			      i->config2 == pmu->config2 && !strcmp(b->pmu, pmu->name));
+}
+
+static void describe(struct perfctr_totals_block *b, const struct perfctr_block *block,
+		     unsigned int index, const struct perfctr_block_pmu *pmu)
+{
+	struct perfctr_totals_block_info *i = &b->info;
+
+	i->type = block->type;
+	i->index = (uint16_t)index;
+	i->section = block->section;
+	i->product = block->product;
+	i->set = block->set;
+	i->clock = block->clock;
+	i->is_pmu = perfctr_type_is_pmu(block->type);
+	i->cpu = -1;
+	if (i->is_pmu) {
+		i->cpu = pmu->cpu;
+		i->config = pmu->config;
+		i->config1 = pmu->config1;
+		i->config2 = pmu->config2;
+		memcpy(b->pmu, pmu->name, sizeof(b->pmu));
+	}
+	if (block->type == DRM_PERFCTR_BLOCK_GENERIC_PMU && b->pmu[0])
+		snprintf(b->label, sizeof(b->label), "%s", b->pmu);
+	else
+		perfctr_block_label(block->type, index, b->label, sizeof(b->label));
+	i->label = b->label;
+	i->pmu = b->pmu;
+}
+
+static void add_counters(struct perfctr_totals_block *b, uint64_t mask)
+{
+	for (mask &= ~b->mask; mask; mask &= mask - 1) {
+		unsigned int bit = (unsigned int)__builtin_ctzll(mask);
+		struct perfctr_total *t = &b->counters[bit].total;
+		struct counter_key key = {
+			.type = b->info.type,
+			.product = b->info.product,
+			.set = b->info.set,
+			.position = b->info.section * DRM_PERFCTR_SECTION_COUNTERS + bit,
+			.pmu = b->pmu,
+			.config = b->info.config,
+		};
+
+		t->position = (uint16_t)key.position;
+		t->desc = counter_key_desc(&key);
+		b->mask |= UINT64_C(1) << bit;
+	}
+}
+
+/* The block of the totals that a block of a sample belongs to, made if it is new. */
+static struct perfctr_totals_block *find_block(struct perfctr_totals *t,
+					       const struct perfctr_block *block,
+					       const struct perfctr_block_pmu *pmu, size_t *hint)
+{
+	unsigned int index = block->index;
+	struct perfctr_totals_block **blocks;
+	struct perfctr_totals_block *b;
+	size_t n;
+
+	/* a generic block's index only tells events apart */
+	if (t->by_type && block->type != DRM_PERFCTR_BLOCK_GENERIC_PMU)
+		index = DRM_PERFCTR_INDEX_ALL;
+
+	/* samples of a session bring their blocks in the same order */
+	for (n = 0; n < t->block_count; n++) {
+		size_t at = (*hint + n) % t->block_count;
+
+		b = t->blocks[at];
+		if (is_block(b, block, index, pmu)) {
+			*hint = at + !t->by_type;
+			return b;
+		}
+	}
+
+	blocks = realloc(t->blocks, (t->block_count + 1) * sizeof(struct perfctr_totals_block *));
+	if (!blocks)
+		return NULL;
+	t->blocks = blocks;
+	b = calloc(1, sizeof(*b));
+	if (!b)
+		return NULL;
+	describe(b, block, index, pmu);
+	blocks[t->block_count++] = b;
+	*hint = t->block_count;
+	return b;
+}
+
+/* --- adding ---------------------------------------------------------------------- */
+
+static void collect(struct perfctr_totals_block *b, const struct perfctr_block *block,
+		    const struct perfctr_block_pmu *pmu)
+{
+	uint64_t mask = block->enable_mask;
+	unsigned int n;
+
+	add_counters(b, mask);
+	for (n = 0; mask; n++, mask &= mask - 1) {
+		unsigned int bit = (unsigned int)__builtin_ctzll(mask);
+		struct totals_counter *c = &b->counters[bit];
+
+		if (block->valid_mask >> bit & 1) {
+			c->pending_overflow |= __builtin_add_overflow(
+				c->pending, perfctr_block_value(block, n), &c->pending);
+			c->pending_measured = true;
+		} else {
+			c->pending_missed = true;
+		}
+		c->pending_running_ns += perfctr_block_running(block, n);
+	}
+	b->pending_mask |= block->enable_mask;
+	b->pending_blocks++;
+	b->info.states |= block->states;
+	b->info.clock_cycles += block->clock_cycles;
+	if (b->info.is_pmu) {
+		b->info.time_enabled += pmu->time_enabled;
+		b->info.time_running += pmu->time_running;
+		if (b->info.cpu != pmu->cpu)
+			b->info.cpu = -1;
+	}
+}
+
+static void fold_counter(struct totals_counter *c)
+{
+	struct perfctr_total *t = &c->total;
+
+	if (c->pending_measured) {
+		if (!t->measured || c->pending < t->min)
+			t->min = c->pending;
+		if (c->pending > t->max)
+			t->max = c->pending;
+		t->last = c->pending;
+		t->measured++;
+		if (t->desc && t->desc->kind == PERFCTR_KIND_LEVEL)
+			t->sum = c->pending;
+		else if (__builtin_add_overflow(t->sum, c->pending, &t->sum))
+			t->overflow = 1;
+		if (c->pending_overflow)
+			t->overflow = 1;
+	}
+	t->missed += c->pending_missed;
+	t->running_ns += c->pending_running_ns;
+	c->pending = 0;
+	c->pending_running_ns = 0;
+	c->pending_measured = false;
+	c->pending_missed = false;
+	c->pending_overflow = false;
+}
+
+static void fold(struct perfctr_totals *t)
+{
+	size_t n;
+
+	for (n = 0; n < t->block_count; n++) {
+		struct perfctr_totals_block *b = t->blocks[n];
+
+		for (; b->pending_mask; b->pending_mask &= b->pending_mask - 1)
+			fold_counter(&b->counters[__builtin_ctzll(b->pending_mask)]);
+		if (b->pending_blocks > b->info.blocks)
+			b->info.blocks = b->pending_blocks;
+		b->pending_blocks = 0;
+	}
+}
+
+static void add_span(struct perfctr_totals *t, const struct perfctr_sample *sample)
+{
+	struct perfctr_span *s = &t->span;
+
+	if (!s->samples || sample->start_ns < s->start_ns)
+		s->start_ns = sample->start_ns;
+	if (sample->end_ns > s->end_ns)
+		s->end_ns = sample->end_ns;
+	s->samples++;
+	s->elapsed_ns += sample->end_ns - sample->start_ns;
+	s->merged_periods += sample->merged_periods;
+	s->lost_ns += sample->lost_ns;
+	s->flags |= sample->flags;
+	if (t->has_seq && sample->seq > t->next_seq)
+		s->missing_samples += sample->seq - t->next_seq;
+	t->has_seq = true;
+	t->next_seq = sample->seq + 1;
+}
+
+/*
+ * Make sure that every block of the sample has a place, so that a sample is
+ * added whole or not at all.
+ */
+static int prepare(struct perfctr_totals *t, struct perfctr_sample *sample)
+{
+	struct perfctr_block_pmu pmu = { 0 };
+	struct perfctr_block block;
+	size_t hint = 0;
+	int result;
+
+	perfctr_decode_rewind(sample);
+	while ((result = perfctr_decode_block(sample, &block)) > 0) {
+		perfctr_block_read_pmu(&block, &pmu);
+		if (!find_block(t, &block, &pmu, &hint))
+			return perfctr_no_memory(t->ctx);
+	}
+	if (result < 0)
+		return perfctr_fail(t->ctx, -EBADMSG, "sample %llu has %s",
+				    (unsigned long long)sample->seq,
+				    perfctr_decode_error_text(result));
+	return 0;
+}
+
+static void add_prepared(struct perfctr_totals *t, struct perfctr_sample *sample)
+{
+	struct perfctr_block_pmu pmu = { 0 };
+	struct perfctr_block block;
+	size_t hint = 0;
+
+	perfctr_decode_rewind(sample);
+	while (perfctr_decode_block(sample, &block) > 0) {
+		struct perfctr_totals_block *b;
+
+		perfctr_block_read_pmu(&block, &pmu);
+		b = find_block(t, &block, &pmu, &hint);
+		if (b)
+			collect(b, &block, &pmu);
+	}
+	fold(t);
+	add_span(t, sample);
+}
+
+EXPORT int perfctr_totals_add(struct perfctr_totals *totals, struct perfctr_sample *sample)
+{
+	int error = prepare(totals, sample);
+
+	if (!error && totals->sums)
+		error = prepare(totals->sums, sample);
+	if (error)
+		return error;
+	add_prepared(totals, sample);
+	if (totals->sums)
+		add_prepared(totals->sums, sample);
+	return 0;
+}
+
+EXPORT void perfctr_totals_reset(struct perfctr_totals *totals)
+{
+	size_t n, bit;
+
+	for (n = 0; n < totals->block_count; n++) {
+		struct perfctr_totals_block *b = totals->blocks[n];
+
+		for (bit = 0; bit < DRM_PERFCTR_SECTION_COUNTERS; bit++) {
+			struct perfctr_total *t = &b->counters[bit].total;
+
+			*t = (struct perfctr_total){ .desc = t->desc, .position = t->position };
+		}
+		b->info.states = 0;
+		b->info.clock_cycles = 0;
+		b->info.time_enabled = 0;
+		b->info.time_running = 0;
+		b->info.blocks = 0;
+	}
+	/* a hole in the numbers counts where the next sample is added */
+	totals->span = (struct perfctr_span){ 0 };
+	if (totals->sums)
+		perfctr_totals_reset(totals->sums);
+}
+
+EXPORT int perfctr_totals_sum(const struct perfctr_totals *totals, struct perfctr_totals **sum)
+{
+	const struct perfctr_totals *from = totals->by_type ? totals : totals->sums;
+	struct perfctr_totals *t = NULL;
+	int error = totals_alloc(totals->ctx, true, &t);
+	size_t n;
+
+	if (error)
+		return error;
+	t->span = from->span;
+	t->has_seq = from->has_seq;
+	t->next_seq = from->next_seq;
+	t->blocks = calloc(from->block_count + 1, sizeof(struct perfctr_totals_block *));
+	for (n = 0; t->blocks && n < from->block_count; n++) {
+		struct perfctr_totals_block *b = malloc(sizeof(*b));
+
+		if (!b)
+			break;
+		memcpy(b, from->blocks[n], sizeof(*b));
+		b->info.label = b->label;
+		b->info.pmu = b->pmu;
+		t->blocks[t->block_count++] = b;
+	}
+	if (t->block_count != from->block_count || !t->blocks) {
+		perfctr_totals_unref(t);
+		return perfctr_no_memory(totals->ctx);
+	}
+	*sum = t;
+	return 0;
+}
+
+/* --- looking --------------------------------------------------------------------- */
+
+EXPORT const struct perfctr_span *perfctr_totals_span(const struct perfctr_totals *totals)
+{
+	return &totals->span;
+}
+
+EXPORT size_t perfctr_totals_block_count(const struct perfctr_totals *totals)
+{
+	return totals->block_count;
+}
+
+EXPORT const struct perfctr_totals_block *perfctr_totals_block(const struct perfctr_totals *totals,
+							       size_t n)
+{
+	return n < totals->block_count ? totals->blocks[n] : NULL;
+}
+
+EXPORT const struct perfctr_totals_block_info *
+perfctr_totals_block_info(const struct perfctr_totals_block *block)
+{
+	return &block->info;
+}
+
+EXPORT size_t perfctr_totals_counter_count(const struct perfctr_totals_block *block)
+{
+	return (size_t)__builtin_popcountll(block->mask);
+}
+
+EXPORT const struct perfctr_total *perfctr_totals_counter(const struct perfctr_totals_block *block,
+							  size_t n)
+{
+	uint64_t mask = block->mask;
+
+	while (mask && n--)
+		mask &= mask - 1;
+	return mask ? &block->counters[__builtin_ctzll(mask)].total : NULL;
+}
+
+EXPORT int perfctr_totals_label(const struct perfctr_selection *selection,
+				const struct perfctr_totals_block *block, size_t n, char *text,
+				size_t size)
+{
+	const struct perfctr_total *t = perfctr_totals_counter(block, n);
+	struct counter_key key = {
+		.type = block->info.type,
+		.index = block->info.index,
+		.product = block->info.product,
+		.set = block->info.set,
+		.pmu = block->pmu,
+		.config = block->info.config,
+		.config1 = block->info.config1,
+		.config2 = block->info.config2,
+	};
+
+	if (!t)
+		return snprintf(text, size, "%s", "");
+	key.position = t->position;
+	return selection_counter_label(selection, &key, text, size);
+}
+
+EXPORT void perfctr_totals_rate(const struct perfctr_totals *totals,
+				const struct perfctr_total *total, struct perfctr_value *value)
+{
+	*value = (struct perfctr_value){ 0 };
+	if (!total->measured) {
+		value->state = PERFCTR_VALUE_NOT_MEASURED;
+	} else if (!totals->span.elapsed_ns) {
+		value->state = PERFCTR_VALUE_ZERO_DENOMINATOR;
+	} else {
+		value->number = (double)total->sum * NS_PER_S / (double)totals->span.elapsed_ns;
+		value->flags = total->missed ? PERFCTR_VALUE_PARTIAL : 0;
+	}
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/* Totals, for those who look inside. */
+#ifndef PERFCTR_TOTALS_H
+#define PERFCTR_TOTALS_H
+
+#include "private.h"
+
+/* one counter: what was added up, and what the sample at hand brought so far */
+struct totals_counter {
+	struct perfctr_total total;
+	uint64_t pending;
+	uint64_t pending_running_ns;
+	bool pending_measured, pending_missed, pending_overflow;
+};
+
+struct perfctr_totals_block {
+	struct perfctr_totals_block_info info;
+	char label[PATH_BYTES / 8];
+	char pmu[DRM_PERFCTR_PMU_NAME_BYTES];
+	uint32_t pmu_type;
+	/* counters that were seen; bit n belongs to counters[n] */
+	uint64_t mask;
+	/* those of the sample at hand, and how many blocks it brought */
+	uint64_t pending_mask;
+	uint16_t pending_blocks;
+	struct totals_counter counters[DRM_PERFCTR_SECTION_COUNTERS];
+};
+
+struct perfctr_totals {
+	atomic_uint refs;
+	struct perfctr_ctx *ctx;
+	/* added up over the blocks of a type: index is DRM_PERFCTR_INDEX_ALL */
+	bool by_type;
+	struct perfctr_totals_block **blocks;
+	size_t block_count;
+	struct perfctr_span span;
+	bool has_seq;
+	uint64_t next_seq;
+	/* the same samples added up by type; NULL if by_type */
+	struct perfctr_totals *sums;
+};
+
+#endif /* PERFCTR_TOTALS_H */
