@@ -277,8 +277,10 @@ static u64 csf_read_clocks(struct csf_perfctr *csf)
 	}
 	if (!csf_time_add_anchor(&csf->time, &anchor)) {
 		drm_dbg(csf->drm, "csf: GPU timestamp did not go on as it must\n");
+		/* either of the two readings is wrong: judge no sample by them */
 		csf->reader.corrupt = true;
 		csf->reader.end_ticks = 0;
+		return U64_MAX;
 	}
 	return anchor.gpu_ticks;
 }

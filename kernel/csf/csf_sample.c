@@ -23,7 +23,8 @@
  *
  * - PRFCNT_EN, zeroed by us when a slot was read: zero in all blocks means that
  *   firmware never wrote the slot although INSERT says so. A bit that was never
- *   enabled means that the header is garbage; so does a timestamp before the
+ *   enabled means that the header is garbage; so do other bits than last time,
+ *   as the enable masks never change while counting, and a timestamp before the
  *   previous sample's or after the present.
  * - metadata: timestamps in order, sequence number ahead, only cores that exist,
  *   no more cycles than any clock can give. One contradiction and none of it is
@@ -190,10 +191,14 @@ void csf_reader_init(struct csf_reader *reader, const struct csf_perfctr_config 
  */
 void csf_reader_restart(struct csf_reader *reader)
 {
+	unsigned int i;
+
 	reader->end_ticks = 0;
 	reader->seq_valid = false;
 	reader->protected = false;
 	reader->shader_off = false;
+	for (i = 0; i < reader->block_count; i++)
+		reader->blocks[i].written = 0;
 }
 
 /**
@@ -380,15 +385,23 @@ static bool accumulate(u64 *totals, const __le32 *words, u64 mask)
 	return saturated;
 }
 
-/* returns false if the header cannot be believed */
-static bool read_block(struct csf_reader *reader, const struct csf_block *block,
-		       const __le32 *words, u32 enabled, u64 *totals,
-		       struct csf_block_span *span)
+static bool believe_header(const struct csf_reader *reader, struct csf_block *block,
+			   u32 enabled, u64 ticks, u64 now_ticks)
+{
+	bool good = enabled && !(enabled & ~reader->enable[block->type]) &&
+		    (!block->written || enabled == block->written) &&
+		    ticks >= reader->end_ticks && ticks <= now_ticks;
+
+	/* after garbage either of the two can be the right one */
+	block->written = good ? enabled : 0;
+	return good;
+}
+
+static void read_counters(const struct csf_reader *reader, const struct csf_block *block,
+			  const __le32 *words, u32 enabled, u64 *totals,
+			  struct csf_block_span *span)
 {
 	unsigned int section;
-
-	if (enabled & ~reader->enable[block->type])
-		return false;
 
 	for (section = 0; section < reader->counters_per_block / 64; section++) {
 		u64 mask = expand_mask(enabled, section, reader->counters_per_block) &
@@ -398,10 +411,9 @@ static bool read_block(struct csf_reader *reader, const struct csf_block *block,
 		if (totals && accumulate(totals + 64 * section, words + 64 * section, mask))
 			span->states |= DRM_PERFCTR_STATE_SATURATED;
 	}
-	return true;
 }
 
-static void read_visible(struct csf_reader *reader, const struct csf_block *block,
+static void read_visible(struct csf_reader *reader, struct csf_block *block,
 			 const __le32 *words, u32 enabled, u64 now_ticks,
 			 struct csf_sample_span *sample, u64 *totals)
 {
@@ -416,13 +428,13 @@ static void read_visible(struct csf_reader *reader, const struct csf_block *bloc
 		memcpy(span->valid, reader->available[block->type], sizeof(span->valid));
 		return;
 	}
-	if (!enabled || ticks < reader->end_ticks || ticks > now_ticks ||
-	    !read_block(reader, block, words, enabled, totals, span)) {
+	if (!believe_header(reader, block, enabled, ticks, now_ticks)) {
 		span->states |= DRM_PERFCTR_STATE_ERROR | DRM_PERFCTR_STATE_LOST;
 		reader->corrupt = true;
 		sample->lost = true;
 		return;
 	}
+	read_counters(reader, block, words, enabled, totals, span);
 	if (!sample->timed) {
 		sample->start_ticks = reader->end_ticks ?: ticks;
 		sample->end_ticks = ticks;
@@ -453,7 +465,7 @@ int csf_reader_read(struct csf_reader *reader, void *slot, u64 now_ticks, u64 *c
 	mode = mode_states(reader, sample.reason);
 
 	for (i = 0; i < reader->block_count; i++, words += reader->counters_per_block) {
-		const struct csf_block *block = &reader->blocks[i];
+		struct csf_block *block = &reader->blocks[i];
 		u32 enabled = read32(words, CSF_BLOCK_PRFCNT_EN);
 
 		WRITE_ONCE(words[CSF_BLOCK_PRFCNT_EN], 0);

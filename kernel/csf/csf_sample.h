@@ -24,6 +24,8 @@ struct csf_block {
 	u16 index;
 	/** @desc: index of the block that users see, or CSF_BLOCK_HIDDEN. */
 	s16 desc;
+	/** @written: PRFCNT_EN of its last good header, 0: not known yet. */
+	u32 written;
 };
 
 /** CSF_BLOCK_HIDDEN - an absent core or one that users must not see. */

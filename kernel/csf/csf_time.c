@@ -61,14 +61,16 @@ static u64 nominal_ns(u64 hz, u64 ticks)
 	return seconds * NSEC_PER_SEC + div64_u64(rest * NSEC_PER_SEC, hz);
 }
 
-/* num * ticks / den without overflow for ticks <= den; loses at most 2^-31 of it */
+/* num * ticks / den without overflow, for ticks <= den; loses at most 2^-27 of it */
 static u64 interpolate(u64 ticks, u64 num, u64 den)
 {
-	while (num > U32_MAX || den > U32_MAX) {
-		num >>= 1;
+	u64 rest, whole = div64_u64_rem(num, den, &rest);
+
+	while (den > U32_MAX) {
+		rest >>= 1;
 		den >>= 1;
 	}
-	return den ? mul_u64_u32_div(ticks, num, den) : 0;
+	return ticks * whole + mul_u64_u32_div(ticks, rest, den);
 }
 
 /**
@@ -119,7 +121,7 @@ u64 csf_time_to_ns(const struct csf_time *time, u64 ticks)
 {
 	u64 den = time->cur.gpu_ticks - time->prev.gpu_ticks;
 
-	if (time->hz || time->anchors < 2 || ticks > den)
+	if (time->hz || time->anchors < 2 || ticks > den || !den)
 		return nominal_ns(time->hz, ticks);
 	return interpolate(ticks, time->cur.raw_ns - time->prev.raw_ns, den);
 }
@@ -172,5 +174,5 @@ u64 csf_time_error_ns(const struct csf_time *time)
 	if (time->anchors < 2)
 		return U64_MAX;
 	return max(time->prev.error_ns, time->cur.error_ns) +
-	       nominal_ns(time->hz, 1) + (span_ns >> 30) + 2;
+	       nominal_ns(time->hz, 1) + (span_ns >> 27) + 2;
 }

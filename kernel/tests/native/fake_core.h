@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The core as a source sees it: takes totals, remembers reports.
+ */
+#ifndef NATIVE_FAKE_CORE_H
+#define NATIVE_FAKE_CORE_H
+
+#include "firmware.h"
+
+struct fake_core {
+	struct drm_perfctr_source *source;
+	u64 totals[FIRMWARE_MAX_BLOCKS][128];
+	u32 states[FIRMWARE_MAX_BLOCKS];
+	u64 valid[FIRMWARE_MAX_BLOCKS][2];
+	/* reports since the last collection began */
+	unsigned int reports[FIRMWARE_MAX_BLOCKS];
+	unsigned int events;
+	unsigned int add_errno;
+};
+
+extern struct fake_core core;
+
+void core_reset(void);
+int core_collect(struct drm_perfctr_collection *c);
+/* index in the source's descs, -1 if there is none */
+int core_block(u16 type, u16 index);
+
+#endif /* NATIVE_FAKE_CORE_H */
