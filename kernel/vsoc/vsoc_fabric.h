@@ -19,7 +19,7 @@ struct vsoc_device;
 #define VSOC_SOCKETS		2
 #define VSOC_ROOT_COMPLEXES	6
 #define VSOC_ROOT_PORTS		8
-#define VSOC_GPUS		1
+#define VSOC_GPUS		2
 
 /* a command without latency_cycles has these */
 #define VSOC_MEM_LATENCY_CYCLES		200

@@ -1,0 +1,550 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Register model of a CoreSight PMU: UCF, PCIE, PCIE-TGT.
+ */
+#include <linux/bitfield.h>
+#include <linux/bitops.h>
+
+#include "compat.h"
+#include "soc_model.h"
+#include "tegra410/tegra410_regs.h"
+
+/* event numbers by catalogue number; cycles are apart */
+static const u32 ucf_ids[] = {
+	[DRM_PERFCTR_UCF_SLC_ALLOCATE]		= UCF_EVENT_SLC_ALLOCATE,
+	[DRM_PERFCTR_UCF_SLC_WB]		= UCF_EVENT_SLC_WB,
+	[DRM_PERFCTR_UCF_SLC_REFILL_RD]		= UCF_EVENT_SLC_REFILL_RD,
+	[DRM_PERFCTR_UCF_SLC_REFILL_WR]		= UCF_EVENT_SLC_REFILL_WR,
+	[DRM_PERFCTR_UCF_SLC_HIT_RD]		= UCF_EVENT_SLC_HIT_RD,
+	[DRM_PERFCTR_UCF_SLC_ACCESS_DATALESS]	= UCF_EVENT_SLC_ACCESS_DATALESS,
+	[DRM_PERFCTR_UCF_SLC_ACCESS_ATOMIC]	= UCF_EVENT_SLC_ACCESS_ATOMIC,
+	[DRM_PERFCTR_UCF_SLC_ACCESS_RD]		= UCF_EVENT_SLC_ACCESS_RD,
+	[DRM_PERFCTR_UCF_SLC_ACCESS_WR]		= UCF_EVENT_SLC_ACCESS_WR,
+	[DRM_PERFCTR_UCF_SLC_BYTES_RD]		= UCF_EVENT_SLC_BYTES_RD,
+	[DRM_PERFCTR_UCF_SLC_BYTES_WR]		= UCF_EVENT_SLC_BYTES_WR,
+	[DRM_PERFCTR_UCF_MEM_ACCESS_RD]		= UCF_EVENT_MEM_ACCESS_RD,
+	[DRM_PERFCTR_UCF_MEM_ACCESS_WR]		= UCF_EVENT_MEM_ACCESS_WR,
+	[DRM_PERFCTR_UCF_MEM_BYTES_RD]		= UCF_EVENT_MEM_BYTES_RD,
+	[DRM_PERFCTR_UCF_MEM_BYTES_WR]		= UCF_EVENT_MEM_BYTES_WR,
+	[DRM_PERFCTR_UCF_LOCAL_SNOOP]		= UCF_EVENT_LOCAL_SNOOP,
+	[DRM_PERFCTR_UCF_EXT_SNP_ACCESS]	= UCF_EVENT_EXT_SNP_ACCESS,
+	[DRM_PERFCTR_UCF_EXT_SNP_EVICT]		= UCF_EVENT_EXT_SNP_EVICT,
+};
+
+/* PCIE and PCIE-TGT have catalogue number = event number, cycles last */
+#define PCIE_IDS	(PCIE_EVENT_RD_CUM_OUTS + 1)
+#define PCIE_TGT_IDS	(PCIE_EVENT_WR_REQ + 1)
+
+static bool cspmu_is_clock(const struct soc_pmu *pmu, unsigned int n)
+{
+	if (n == CSPMU_CYCLE_IDX)
+		return true;
+	switch (pmu->pdata.kind) {
+	case TEGRA410_PMU_UCF:
+		return pmu->cs.typer[n] == UCF_EVENT_BUS_CYCLES;
+	case TEGRA410_PMU_PCIE_TGT:
+		return pmu->cs.typer[n] == PCIE_TGT_EVENT_CYCLES;
+	default:
+		return false;
+	}
+}
+
+static u64 cspmu_amount(const struct soc_pmu *pmu, u32 id, const u64 *amounts)
+{
+	unsigned int i;
+
+	switch (pmu->pdata.kind) {
+	case TEGRA410_PMU_UCF:
+		for (i = 0; i < ARRAY_SIZE(ucf_ids); i++) {
+			if (ucf_ids[i] && ucf_ids[i] == id)
+				return amounts[i];
+		}
+		return 0;
+	case TEGRA410_PMU_PCIE:
+		return id < PCIE_IDS ? amounts[id] : 0;
+	default:
+		return id < PCIE_TGT_IDS ? amounts[id] : 0;
+	}
+}
+
+static bool ucf_selects(u32 filter, const struct soc_tag *tag)
+{
+	static const u32 src[] = {
+		[SOC_SRC_LOC_NONCPU]	= UCF_SRC_LOC_NONCPU,
+		[SOC_SRC_LOC_CPU]	= UCF_SRC_LOC_CPU,
+		[SOC_SRC_REM]		= UCF_SRC_REM,
+	};
+	static const u32 dst[] = {
+		[SOC_DST_CMEM]		= UCF_DST_LOC_CMEM,
+		[SOC_DST_GMEM]		= UCF_DST_LOC_GMEM,
+		[SOC_DST_CXL]		= UCF_DST_LOC_OTHER,
+		[SOC_DST_PCIE_PEER]	= UCF_DST_LOC_OTHER,
+		[SOC_DST_REM]		= UCF_DST_REM,
+	};
+
+	return (filter & src[tag->src]) && (filter & dst[tag->dst]);
+}
+
+static bool pcie_selects(u32 filter, u32 filter2, const struct soc_tag *tag)
+{
+	static const u32 dst[] = {
+		[SOC_DST_CMEM]		= PCIE_DST_LOC_CMEM,
+		[SOC_DST_GMEM]		= PCIE_DST_LOC_GMEM,
+		[SOC_DST_CXL]		= PCIE_DST_LOC_PCIE_CXL,
+		[SOC_DST_PCIE_PEER]	= PCIE_DST_LOC_PCIE_P2P,
+		[SOC_DST_REM]		= PCIE_DST_REM,
+	};
+
+	if (!(filter2 & dst[tag->dst]))
+		return false;
+	if (filter & PCIE_SRC_BDF_EN)
+		return FIELD_GET(PCIE_SRC_BDF, filter) == tag->bdf;
+	return FIELD_GET(PCIE_SRC_RP_MASK, filter) & BIT(tag->rp);
+}
+
+/* lines of [address, address + bytes) for which (line & mask) == (base & mask) */
+static u64 matching_lines(u64 address, u64 bytes, u64 base, u64 mask)
+{
+	u64 end = address + bytes, low, lines = 0;
+	unsigned int k;
+
+	while (address != end) {
+		/* the largest aligned block from here on that has one answer */
+		k = address ? __ffs64(address) : 63;
+		while ((end - address) >> k == 0)
+			k--;
+		for (;; k--) {
+			low = BIT_ULL(k) - 1;
+			if ((address ^ base) & mask & ~low)
+				break;
+			if (BIT_ULL(k) == SOC_LINE_BYTES) {
+				lines += !((address ^ base) & mask);
+				break;
+			}
+			if (!(mask & low)) {
+				lines += BIT_ULL(k) / SOC_LINE_BYTES;
+				break;
+			}
+		}
+		address += BIT_ULL(k);
+	}
+	return lines;
+}
+
+/* lines that pass the filters of a PCIE-TGT counter */
+static u64 pcie_tgt_lines(const struct soc_cspmu *cs, u32 filter2, const struct soc_tag *tag)
+{
+	u32 rp_mask = FIELD_GET(PCIE_TGT_RP_MASK, filter2);
+	u32 slots = FIELD_GET(PCIE_TGT_SLOT, filter2);
+	u64 lines = tag->bytes / SOC_LINE_BYTES;
+	unsigned int slot;
+
+	if (!filter2)
+		return 0;
+	/* root ports are only told apart for BARs */
+	if (rp_mask && (tag->dst != SOC_DST_PCIE_PEER || !(rp_mask & BIT(tag->rp))))
+		return 0;
+	if (slots) {
+		slot = __ffs(slots);
+		if (!(cs->slot[slot].ctrl & PCIE_TGT_SLOT_CTRL_E))
+			return 0;
+		lines = matching_lines(tag->address, tag->bytes, cs->slot[slot].base,
+				       cs->slot[slot].mask);
+	}
+	return lines;
+}
+
+/* what counter @n counts of this traffic */
+static u64 cspmu_selected(const struct soc_pmu *pmu, unsigned int n, const struct soc_tag *tag,
+			  const u64 *amounts)
+{
+	const struct soc_cspmu *cs = &pmu->cs;
+	u64 amount = cspmu_amount(pmu, cs->typer[n], amounts);
+
+	if (!amount)
+		return 0;
+	switch (pmu->pdata.kind) {
+	case TEGRA410_PMU_UCF:
+		return ucf_selects(cs->filtr[n], tag) ? amount : 0;
+	case TEGRA410_PMU_PCIE:
+		return pcie_selects(cs->filtr[n], cs->filt2r[n], tag) ? amount : 0;
+	default:
+		/* bytes or requests, one request for each line */
+		return amount / (tag->bytes / SOC_LINE_BYTES) *
+		       pcie_tgt_lines(cs, cs->filt2r[n], tag);
+	}
+}
+
+static void cspmu_add(struct soc_pmu *pmu, unsigned int n, u64 amount)
+{
+	struct soc_cspmu *cs = &pmu->cs;
+	u64 room = cs->counter_mask - cs->counter[n];
+
+	cs->counter[n] = (cs->counter[n] + amount) & cs->counter_mask;
+	if (amount > room) {
+		cs->overflow |= BIT(n);
+		if (cs->irq_enabled & BIT(n))
+			soc_irq_raise(pmu);
+	}
+}
+
+static u32 cspmu_counting(const struct soc_cspmu *cs)
+{
+	return cs->cr & CSPMU_PMCR_E ? cs->enabled : 0;
+}
+
+static void cspmu_sync(struct soc_pmu *pmu)
+{
+	unsigned long counting = cspmu_counting(&pmu->cs);
+	u64 now = soc_pmu_cycles(pmu);
+	u64 passed = now - pmu->cycles;
+	unsigned int n;
+
+	pmu->cycles = now;
+	for_each_set_bit(n, &counting, SOC_CSPMU_COUNTERS) {
+		if (!cspmu_is_clock(pmu, n))
+			continue;
+		cspmu_add(pmu, n, passed);
+		if (n == CSPMU_CYCLE_IDX)
+			pmu->cycles_counted += passed;
+	}
+}
+
+static void cspmu_count(struct soc_pmu *pmu, const struct soc_tag *tag, const u64 *amounts)
+{
+	unsigned long counting = cspmu_counting(&pmu->cs);
+	unsigned int n;
+
+	for_each_set_bit(n, &counting, SOC_CSPMU_COUNTERS) {
+		if (!cspmu_is_clock(pmu, n))
+			cspmu_add(pmu, n, cspmu_selected(pmu, n, tag, amounts));
+	}
+}
+
+/* --- registers ------------------------------------------------------------ */
+
+/* the index of a register in an array of @count at @first, or -1 */
+static int cspmu_index(const struct soc_cspmu *cs, unsigned int offset, unsigned int first,
+		       unsigned int count)
+{
+	unsigned int n = (offset - first) / 4;
+
+	if (offset < first || n >= count || !(cs->implemented & BIT(n)))
+		return -1;
+	return n;
+}
+
+static u32 *cspmu_event_register(struct soc_cspmu *cs, unsigned int offset)
+{
+	int n;
+
+	if (offset == CSPMU_PMCCFILTR && (cs->implemented & BIT(CSPMU_CYCLE_IDX)))
+		return &cs->ccfiltr;
+	n = cspmu_index(cs, offset, CSPMU_PMEVTYPER(0), CSPMU_CYCLE_IDX);
+	if (n >= 0)
+		return &cs->typer[n];
+	n = cspmu_index(cs, offset, CSPMU_PMEVFILTR(0), CSPMU_CYCLE_IDX);
+	if (n >= 0)
+		return &cs->filtr[n];
+	n = cspmu_index(cs, offset, CSPMU_PMEVFILT2R(0), CSPMU_CYCLE_IDX);
+	return n >= 0 ? &cs->filt2r[n] : NULL;
+}
+
+static u32 cspmu_page0_read(struct soc_pmu *pmu, unsigned int offset)
+{
+	struct soc_cspmu *cs = &pmu->cs;
+	u32 *reg;
+
+	switch (offset) {
+	case CSPMU_PMCNTENSET:
+	case CSPMU_PMCNTENCLR:
+		return cs->enabled;
+	case CSPMU_PMINTENSET:
+	case CSPMU_PMINTENCLR:
+		return cs->irq_enabled;
+	case CSPMU_PMOVSSET:
+		return cs->overflow;
+	case CSPMU_PMCFGR:
+		return cs->pmcfgr;
+	case CSPMU_PMCR:
+		return cs->cr;
+	case CSPMU_PMIIDR:
+		return cs->pmiidr;
+	default:
+		reg = cspmu_event_register(cs, offset);
+		if (reg)
+			return *reg;
+		pmu->bad_accesses++;
+		return 0;
+	}
+}
+
+static void cspmu_control(struct soc_cspmu *cs, u32 value)
+{
+	unsigned int n;
+
+	for (n = 0; n < SOC_CSPMU_COUNTERS; n++) {
+		if (value & (n == CSPMU_CYCLE_IDX ? CSPMU_PMCR_C : CSPMU_PMCR_P))
+			cs->counter[n] = 0;
+	}
+	cs->cr = value & CSPMU_PMCR_E;
+}
+
+static void cspmu_page0_write(struct soc_pmu *pmu, unsigned int offset, u32 value)
+{
+	struct soc_cspmu *cs = &pmu->cs;
+	u32 *reg;
+
+	switch (offset) {
+	case CSPMU_PMCNTENSET:
+		cs->enabled |= value & cs->implemented;
+		break;
+	case CSPMU_PMCNTENCLR:
+		cs->enabled &= ~value;
+		break;
+	case CSPMU_PMINTENSET:
+		cs->irq_enabled |= value & cs->implemented;
+		break;
+	case CSPMU_PMINTENCLR:
+		cs->irq_enabled &= ~value;
+		break;
+	case CSPMU_PMOVSSET:
+		cs->overflow |= value & cs->implemented;
+		break;
+	case CSPMU_PMCR:
+		cspmu_control(cs, value);
+		break;
+	default:
+		reg = cspmu_event_register(cs, offset);
+		if (reg)
+			*reg = value;
+		else
+			pmu->bad_accesses++;
+	}
+}
+
+/* the counter that @offset of page 1 belongs to, and whether it is its high word */
+static int cspmu_counter_at(const struct soc_cspmu *cs, unsigned int offset, bool *high)
+{
+	unsigned int n = offset / cs->stride;
+
+	*high = offset % cs->stride;
+	return n < SOC_CSPMU_COUNTERS && (cs->implemented & BIT(n)) ? n : -1;
+}
+
+static u32 cspmu_page1_read(struct soc_pmu *pmu, unsigned int offset)
+{
+	struct soc_cspmu *cs = &pmu->cs;
+	bool high;
+	int n;
+
+	if (offset == CSPMU_PMOVSCLR)
+		return cs->overflow;
+	n = cspmu_counter_at(cs, offset, &high);
+	if (n < 0) {
+		pmu->bad_accesses++;
+		return 0;
+	}
+	return high ? upper_32_bits(cs->counter[n]) : lower_32_bits(cs->counter[n]);
+}
+
+static void cspmu_page1_write(struct soc_pmu *pmu, unsigned int offset, u32 value)
+{
+	struct soc_cspmu *cs = &pmu->cs;
+	u64 counter;
+	bool high;
+	int n;
+
+	if (offset == CSPMU_PMOVSCLR) {
+		cs->overflow &= ~value;
+		return;
+	}
+	n = cspmu_counter_at(cs, offset, &high);
+	if (n < 0) {
+		pmu->bad_accesses++;
+		return;
+	}
+	if (high)
+		counter = (u64)value << 32 | lower_32_bits(cs->counter[n]);
+	else
+		counter = (cs->counter[n] & ~(u64)U32_MAX) | value;
+	cs->counter[n] = counter & cs->counter_mask;
+}
+
+/* one 32-bit word of an address slot, shifted into place of a 64-bit register */
+static u64 *slot_word(struct soc_cspmu *cs, unsigned int offset, unsigned int *shift, u32 **ctrl)
+{
+	unsigned int n = (offset - PCIE_TGT_SLOT_CTRL(0)) / PCIE_TGT_SLOT_STRIDE;
+	unsigned int word;
+
+	*ctrl = NULL;
+	if (offset < PCIE_TGT_SLOT_CTRL(0) || n >= SOC_ADDRESS_SLOTS)
+		return NULL;
+	word = offset - PCIE_TGT_SLOT_CTRL(n);
+	*shift = word == 8 || word == 16 ? 32 : 0;
+	switch (word) {
+	case 0:
+		*ctrl = &cs->slot[n].ctrl;
+		return NULL;
+	case 4:
+	case 8:
+		return &cs->slot[n].base;
+	case 12:
+	case 16:
+		return &cs->slot[n].mask;
+	default:
+		return NULL;
+	}
+}
+
+static u32 cspmu_slot_read(struct soc_pmu *pmu, unsigned int offset)
+{
+	unsigned int shift;
+	u64 *word;
+	u32 *ctrl;
+
+	word = slot_word(&pmu->cs, offset, &shift, &ctrl);
+	if (ctrl)
+		return *ctrl;
+	if (word)
+		return *word >> shift;
+	pmu->bad_accesses++;
+	return 0;
+}
+
+static void cspmu_slot_write(struct soc_pmu *pmu, unsigned int offset, u32 value)
+{
+	unsigned int shift;
+	u64 *word;
+	u32 *ctrl;
+
+	word = slot_word(&pmu->cs, offset, &shift, &ctrl);
+	if (ctrl)
+		*ctrl = value;
+	else if (word)
+		*word = (*word & ~((u64)U32_MAX << shift)) | (u64)value << shift;
+	else
+		pmu->bad_accesses++;
+}
+
+static bool cspmu_has_slots(const struct soc_pmu *pmu)
+{
+	return pmu->pdata.kind == TEGRA410_PMU_PCIE_TGT;
+}
+
+static u32 cspmu_read(struct soc_pmu *pmu, unsigned int window, unsigned int offset)
+{
+	cspmu_sync(pmu);
+	if (window == CSPMU_PAGE0)
+		return cspmu_page0_read(pmu, offset);
+	if (window == CSPMU_PAGE1)
+		return cspmu_page1_read(pmu, offset);
+	if (window == CSPMU_ADDRESS_FILTER && cspmu_has_slots(pmu))
+		return cspmu_slot_read(pmu, offset);
+	pmu->bad_accesses++;
+	return 0;
+}
+
+static void cspmu_write(struct soc_pmu *pmu, unsigned int window, unsigned int offset, u32 value)
+{
+	cspmu_sync(pmu);
+	if (window == CSPMU_PAGE0)
+		cspmu_page0_write(pmu, offset, value);
+	else if (window == CSPMU_PAGE1)
+		cspmu_page1_write(pmu, offset, value);
+	else if (window == CSPMU_ADDRESS_FILTER && cspmu_has_slots(pmu))
+		cspmu_slot_write(pmu, offset, value);
+	else
+		pmu->bad_accesses++;
+}
+
+static const struct soc_pmu_ops cspmu_ops = {
+	.read = cspmu_read,
+	.write = cspmu_write,
+	.count = cspmu_count,
+	.sync = cspmu_sync,
+};
+
+/* --- set-up --------------------------------------------------------------- */
+
+/* cycle counters of less than 64 bits overflow on their own: look four times per wrap */
+static u64 cspmu_look_ns(const struct soc_pmu *pmu)
+{
+	return max_t(u64, div64_u64((pmu->cs.counter_mask >> 2) * (NSEC_PER_SEC / 1000),
+				    pmu->hz / 1000), NSEC_PER_USEC * 100);
+}
+
+static enum hrtimer_restart cspmu_timer(struct hrtimer *timer)
+{
+	struct soc_pmu *pmu = container_of(timer, struct soc_pmu, cs.timer);
+	unsigned long irq;
+
+	raw_spin_lock_irqsave(&pmu->lock, irq);
+	cspmu_sync(pmu);
+	raw_spin_unlock_irqrestore(&pmu->lock, irq);
+	hrtimer_forward_now(timer, ns_to_ktime(cspmu_look_ns(pmu)));
+	return HRTIMER_RESTART;
+}
+
+/**
+ * soc_cspmu_max_step - largest amount by which traffic may move a counter at once
+ * @pmu: the PMU
+ *
+ * Hardware counts one by one; a model that gets a whole transfer at once must
+ * not jump over an overflow. Returns a quarter of a counter's range.
+ */
+u64 soc_cspmu_max_step(const struct soc_pmu *pmu)
+{
+	return (pmu->cs.counter_mask >> 2) + 1;
+}
+
+/**
+ * soc_cspmu_init - registers after reset
+ * @pmu: the PMU
+ * @config: shape
+ */
+void soc_cspmu_init(struct soc_pmu *pmu, const struct soc_config *config)
+{
+	struct soc_cspmu *cs = &pmu->cs;
+	u32 model;
+
+	switch (pmu->pdata.kind) {
+	case TEGRA410_PMU_UCF:
+		model = UCF_PMIIDR_MODEL;
+		pmu->hz = SOC_UCF_HZ;
+		break;
+	case TEGRA410_PMU_PCIE:
+		model = PCIE_PMIIDR_MODEL;
+		pmu->hz = SOC_PCIE_HZ;
+		break;
+	default:
+		model = PCIE_TGT_PMIIDR_MODEL;
+		pmu->hz = SOC_PCIE_HZ;
+		break;
+	}
+
+	pmu->ops = &cspmu_ops;
+	cs->pmiidr = model | CSPMU_IMPLEMENTER_NVIDIA;
+	/* N counts the cycle counter too, less one */
+	cs->pmcfgr = FIELD_PREP(CSPMU_PMCFGR_N, config->counters) |
+		     FIELD_PREP(CSPMU_PMCFGR_SIZE, config->width - 1) | CSPMU_PMCFGR_CC;
+	cs->counter_mask = GENMASK_ULL(config->width - 1, 0);
+	cs->implemented = GENMASK(config->counters - 1, 0) | BIT(CSPMU_CYCLE_IDX);
+	cs->stride = config->width > 32 ? 8 : 4;
+	soc_irq_init(pmu);
+	pmu->pdata.irq_ops = &soc_irq_ops;
+	pmu->pdata.irq_ctx = pmu;
+
+	perfctr_hrtimer_setup(&cs->timer, cspmu_timer, CLOCK_MONOTONIC, HRTIMER_MODE_REL_HARD);
+	if (config->width < 64)
+		hrtimer_start(&cs->timer, ns_to_ktime(cspmu_look_ns(pmu)), HRTIMER_MODE_REL_HARD);
+}
+
+/**
+ * soc_cspmu_fini - undo soc_cspmu_init()
+ * @pmu: the PMU
+ */
+void soc_cspmu_fini(struct soc_pmu *pmu)
+{
+	hrtimer_cancel(&pmu->cs.timer);
+}

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The model of one PMU: regmap, virtual clock, the device that the driver binds to.
+ */
+#include <linux/platform_device.h>
+#include <linux/regmap.h>
+#include <linux/slab.h>
+#include <linux/timekeeping.h>
+
+#include "soc_model.h"
+#include "tegra410/tegra410_regs.h"
+
+/**
+ * soc_pmu_cycles - the PMU's virtual clock
+ * @pmu: the PMU
+ *
+ * Returns cycles since the machine started, as if the clock had always run.
+ */
+u64 soc_pmu_cycles(const struct soc_pmu *pmu)
+{
+	return mul_u64_u64_div_u64(ktime_get_raw_fast_ns(), pmu->hz, NSEC_PER_SEC);
+}
+
+/**
+ * soc_pmu_count - traffic passes the PMU
+ * @pmu: the PMU
+ * @tag: what it knows of it
+ * @amounts: by catalogue number
+ *
+ * Context: process context, under the device's hw_lock.
+ */
+void soc_pmu_count(struct soc_pmu *pmu, const struct soc_tag *tag, const u64 *amounts)
+{
+	unsigned long irq;
+
+	soc_truth_add(pmu, tag, amounts);
+
+	raw_spin_lock_irqsave(&pmu->lock, irq);
+	pmu->ops->sync(pmu);
+	pmu->ops->count(pmu, tag, amounts);
+	raw_spin_unlock_irqrestore(&pmu->lock, irq);
+
+	if (pmu->pdata.irq_ops)
+		soc_irq_wait(pmu);
+}
+
+static int soc_reg_read(void *context, unsigned int reg, unsigned int *value)
+{
+	struct soc_pmu *pmu = context;
+	unsigned long irq;
+
+	raw_spin_lock_irqsave(&pmu->lock, irq);
+	*value = pmu->ops->read(pmu, reg >> TEGRA410_WINDOW_SHIFT,
+				reg & (BIT(TEGRA410_WINDOW_SHIFT) - 1));
+	raw_spin_unlock_irqrestore(&pmu->lock, irq);
+	return 0;
+}
+
+static int soc_reg_write(void *context, unsigned int reg, unsigned int value)
+{
+	struct soc_pmu *pmu = context;
+	unsigned long irq;
+
+	raw_spin_lock_irqsave(&pmu->lock, irq);
+	pmu->ops->write(pmu, reg >> TEGRA410_WINDOW_SHIFT,
+			reg & (BIT(TEGRA410_WINDOW_SHIFT) - 1), value);
+	raw_spin_unlock_irqrestore(&pmu->lock, irq);
+	return 0;
+}
+
+static bool soc_pmu_is_cspmu(const struct soc_pmu *pmu)
+{
+	return pmu->pdata.kind <= TEGRA410_PMU_PCIE_TGT;
+}
+
+static void soc_pmu_name(struct soc_pmu *pmu)
+{
+	static const char * const kinds[TEGRA410_PMU_KINDS] = {
+		[TEGRA410_PMU_UCF]		= "ucf",
+		[TEGRA410_PMU_PCIE]		= "pcie",
+		[TEGRA410_PMU_PCIE_TGT]		= "pcie_tgt",
+		[TEGRA410_PMU_CMEM_LATENCY]	= "cmem_latency",
+		[TEGRA410_PMU_NVLINK_C2C]	= "nvlink_c2c",
+		[TEGRA410_PMU_NVCLINK]		= "nvclink",
+		[TEGRA410_PMU_NVDLINK]		= "nvdlink",
+	};
+	const char *kind = kinds[pmu->pdata.kind];
+
+	if (pmu->pdata.kind == TEGRA410_PMU_PCIE || pmu->pdata.kind == TEGRA410_PMU_PCIE_TGT)
+		snprintf(pmu->name, sizeof(pmu->name), "nvidia_%s_pmu_%u_rc_%u", kind,
+			 pmu->pdata.socket, pmu->pdata.root_complex);
+	else
+		snprintf(pmu->name, sizeof(pmu->name), "nvidia_%s_pmu_%u", kind,
+			 pmu->pdata.socket);
+}
+
+static int soc_pmu_map(struct soc_pmu *pmu, struct device *parent)
+{
+	const struct regmap_config config = {
+		.name = pmu->name,
+		.reg_bits = 32,
+		.reg_stride = 4,
+		.val_bits = 32,
+		.reg_read = soc_reg_read,
+		.reg_write = soc_reg_write,
+		/* perf programs and reads counters under raw spinlocks */
+		.fast_io = true,
+		.use_raw_spinlock = true,
+		.cache_type = REGCACHE_NONE,
+	};
+
+	pmu->regmap = regmap_init(parent, NULL, pmu, &config);
+	if (IS_ERR(pmu->regmap))
+		return PTR_ERR(pmu->regmap);
+	pmu->pdata.regmap = pmu->regmap;
+	return 0;
+}
+
+/**
+ * soc_pmu_create - build a model
+ * @parent: of the regmap
+ * @pdata: which PMU, its CPUs and peers; the rest is filled in
+ * @config: shape
+ *
+ * Returns the model or an error pointer.
+ */
+struct soc_pmu *soc_pmu_create(struct device *parent,
+			       const struct tegra410_pmu_platform_data *pdata,
+			       const struct soc_config *config)
+{
+	struct soc_pmu *pmu;
+	int ret;
+
+	pmu = kzalloc(sizeof(*pmu), GFP_KERNEL);
+	if (!pmu)
+		return ERR_PTR(-ENOMEM);
+	pmu->pdata = *pdata;
+	raw_spin_lock_init(&pmu->lock);
+	hash_init(pmu->truth.rows);
+	soc_pmu_name(pmu);
+
+	ret = soc_pmu_map(pmu, parent);
+	if (ret) {
+		kfree(pmu);
+		return ERR_PTR(ret);
+	}
+
+	if (soc_pmu_is_cspmu(pmu))
+		soc_cspmu_init(pmu, config);
+	else
+		soc_windows_init(pmu);
+	pmu->cycles = soc_pmu_cycles(pmu);
+	return pmu;
+}
+
+/**
+ * soc_pmu_plug - let a driver find it
+ * @pmu: the PMU
+ * @parent: of the device
+ *
+ * Returns 0 or a negative errno.
+ */
+int soc_pmu_plug(struct soc_pmu *pmu, struct device *parent)
+{
+	const struct platform_device_info info = {
+		.parent = parent,
+		.name = TEGRA410_PMU_DEVICE,
+		.id = PLATFORM_DEVID_AUTO,
+		.data = &pmu->pdata,
+		.size_data = sizeof(pmu->pdata),
+	};
+
+	pmu->pdev = platform_device_register_full(&info);
+	return PTR_ERR_OR_ZERO(pmu->pdev);
+}
+
+/**
+ * soc_pmu_unplug - take the device away from the driver
+ * @pmu: the PMU; plugged or not
+ *
+ * When this returns nobody uses the regmap.
+ */
+void soc_pmu_unplug(struct soc_pmu *pmu)
+{
+	if (!IS_ERR_OR_NULL(pmu->pdev))
+		platform_device_unregister(pmu->pdev);
+	pmu->pdev = NULL;
+}
+
+/**
+ * soc_pmu_destroy - free a model
+ * @pmu: the PMU, unplugged
+ */
+void soc_pmu_destroy(struct soc_pmu *pmu)
+{
+	if (soc_pmu_is_cspmu(pmu))
+		soc_cspmu_fini(pmu);
+	regmap_exit(pmu->regmap);
+	soc_truth_fini(pmu);
+	kfree(pmu);
+}

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What really happened on the fabric: exact totals of each PMU's events, for
+ * each combination of what its filters can tell apart. Counted from the first
+ * moment of the device, whether a PMU counts or not.
+ */
+#include <linux/jhash.h>
+#include <linux/slab.h>
+
+#include "soc_model.h"
+
+static const char * const ucf_names[] = {
+	[DRM_PERFCTR_UCF_SLC_ALLOCATE]		= "slc_allocate",
+	[DRM_PERFCTR_UCF_SLC_WB]		= "slc_wb",
+	[DRM_PERFCTR_UCF_SLC_REFILL_RD]		= "slc_refill_rd",
+	[DRM_PERFCTR_UCF_SLC_REFILL_WR]		= "slc_refill_wr",
+	[DRM_PERFCTR_UCF_SLC_HIT_RD]		= "slc_hit_rd",
+	[DRM_PERFCTR_UCF_SLC_ACCESS_DATALESS]	= "slc_access_dataless",
+	[DRM_PERFCTR_UCF_SLC_ACCESS_ATOMIC]	= "slc_access_atomic",
+	[DRM_PERFCTR_UCF_SLC_ACCESS_RD]		= "slc_access_rd",
+	[DRM_PERFCTR_UCF_SLC_ACCESS_WR]		= "slc_access_wr",
+	[DRM_PERFCTR_UCF_SLC_BYTES_RD]		= "slc_bytes_rd",
+	[DRM_PERFCTR_UCF_SLC_BYTES_WR]		= "slc_bytes_wr",
+	[DRM_PERFCTR_UCF_MEM_ACCESS_RD]		= "mem_access_rd",
+	[DRM_PERFCTR_UCF_MEM_ACCESS_WR]		= "mem_access_wr",
+	[DRM_PERFCTR_UCF_MEM_BYTES_RD]		= "mem_bytes_rd",
+	[DRM_PERFCTR_UCF_MEM_BYTES_WR]		= "mem_bytes_wr",
+	[DRM_PERFCTR_UCF_LOCAL_SNOOP]		= "local_snoop",
+	[DRM_PERFCTR_UCF_EXT_SNP_ACCESS]	= "ext_snp_access",
+	[DRM_PERFCTR_UCF_EXT_SNP_EVICT]		= "ext_snp_evict",
+};
+
+static const char * const pcie_names[] = {
+	[DRM_PERFCTR_PCIE_RD_BYTES]		= "rd_bytes",
+	[DRM_PERFCTR_PCIE_WR_BYTES]		= "wr_bytes",
+	[DRM_PERFCTR_PCIE_RD_REQ]		= "rd_req",
+	[DRM_PERFCTR_PCIE_WR_REQ]		= "wr_req",
+	[DRM_PERFCTR_PCIE_RD_CUM_OUTS]		= "rd_cum_outs",
+};
+
+static const char * const pcie_tgt_names[] = {
+	[DRM_PERFCTR_PCIE_TGT_RD_BYTES]		= "rd_bytes",
+	[DRM_PERFCTR_PCIE_TGT_WR_BYTES]		= "wr_bytes",
+	[DRM_PERFCTR_PCIE_TGT_RD_REQ]		= "rd_req",
+	[DRM_PERFCTR_PCIE_TGT_WR_REQ]		= "wr_req",
+};
+
+static const char * const cmem_names[] = {
+	[DRM_PERFCTR_CMEM_LATENCY_RD_REQ]	= "rd_req",
+	[DRM_PERFCTR_CMEM_LATENCY_RD_CUM_OUTS]	= "rd_cum_outs",
+};
+
+static const char * const c2c_names[] = {
+	[DRM_PERFCTR_C2C_IN_RD_CUM_OUTS]	= "in_rd_cum_outs",
+	[DRM_PERFCTR_C2C_IN_RD_REQ]		= "in_rd_req",
+	[DRM_PERFCTR_C2C_IN_WR_CUM_OUTS]	= "in_wr_cum_outs",
+	[DRM_PERFCTR_C2C_IN_WR_REQ]		= "in_wr_req",
+	[DRM_PERFCTR_C2C_OUT_RD_CUM_OUTS]	= "out_rd_cum_outs",
+	[DRM_PERFCTR_C2C_OUT_RD_REQ]		= "out_rd_req",
+	[DRM_PERFCTR_C2C_OUT_WR_CUM_OUTS]	= "out_wr_cum_outs",
+	[DRM_PERFCTR_C2C_OUT_WR_REQ]		= "out_wr_req",
+};
+
+static const char * const src_names[] = {
+	[SOC_SRC_LOC_NONCPU]	= "loc_noncpu",
+	[SOC_SRC_LOC_CPU]	= "loc_cpu",
+	[SOC_SRC_REM]		= "rem",
+};
+
+static const char * const dst_names[] = {
+	[SOC_DST_CMEM]		= "cmem",
+	[SOC_DST_GMEM]		= "gmem",
+	[SOC_DST_CXL]		= "cxl",
+	[SOC_DST_PCIE_PEER]	= "pcie_peer",
+	[SOC_DST_REM]		= "rem",
+};
+
+/* the part of a tag that makes a row */
+static struct soc_tag truth_key(const struct soc_tag *tag)
+{
+	struct soc_tag key = *tag;
+
+	key.address = round_down(tag->address, SOC_TRUTH_REGION_BYTES);
+	key.bytes = 0;
+	return key;
+}
+
+static bool truth_same(const struct soc_tag *a, const struct soc_tag *b)
+{
+	return a->address == b->address && a->bdf == b->bdf && a->src == b->src &&
+	       a->dst == b->dst && a->rp == b->rp && a->gpu == b->gpu;
+}
+
+static u32 truth_hash(const struct soc_tag *key)
+{
+	return jhash_3words(lower_32_bits(key->address), upper_32_bits(key->address),
+			    key->bdf | key->rp << 16 | key->src << 20 | key->dst << 24 |
+			    (u32)key->gpu << 28, 0);
+}
+
+static struct soc_truth_row *truth_row(struct soc_truth *truth, const struct soc_tag *tag)
+{
+	struct soc_tag key = truth_key(tag);
+	u32 hash = truth_hash(&key);
+	struct soc_truth_row *row;
+
+	hash_for_each_possible(truth->rows, row, node, hash) {
+		if (truth_same(&row->tag, &key))
+			return row;
+	}
+	if (truth->row_count == SOC_TRUTH_MAX_ROWS)
+		return NULL;
+	row = kzalloc(sizeof(*row), GFP_KERNEL);
+	if (!row)
+		return NULL;
+	row->tag = key;
+	hash_add(truth->rows, &row->node, hash);
+	truth->row_count++;
+	return row;
+}
+
+/**
+ * soc_truth_add - some traffic happened
+ * @pmu: the PMU that it passed
+ * @tag: what the PMU knows of it; not across a multiple of SOC_TRUTH_REGION_BYTES
+ * @amounts: by catalogue number
+ */
+void soc_truth_add(struct soc_pmu *pmu, const struct soc_tag *tag, const u64 *amounts)
+{
+	struct soc_truth_row *row = truth_row(&pmu->truth, tag);
+	unsigned int i;
+
+	if (!row) {
+		pmu->truth.dropped++;
+		return;
+	}
+	for (i = 0; i < SOC_EVENTS; i++)
+		row->total[i] += amounts[i];
+}
+
+static const char * const *truth_names(const struct soc_pmu *pmu, unsigned int *count)
+{
+	switch (pmu->pdata.kind) {
+	case TEGRA410_PMU_UCF:
+		*count = ARRAY_SIZE(ucf_names);
+		return ucf_names;
+	case TEGRA410_PMU_PCIE:
+		*count = ARRAY_SIZE(pcie_names);
+		return pcie_names;
+	case TEGRA410_PMU_PCIE_TGT:
+		*count = ARRAY_SIZE(pcie_tgt_names);
+		return pcie_tgt_names;
+	case TEGRA410_PMU_CMEM_LATENCY:
+		*count = ARRAY_SIZE(cmem_names);
+		return cmem_names;
+	default:
+		*count = ARRAY_SIZE(c2c_names);
+		return c2c_names;
+	}
+}
+
+static void truth_show_tag(const struct soc_pmu *pmu, const struct soc_tag *tag,
+			   struct seq_file *m)
+{
+	switch (pmu->pdata.kind) {
+	case TEGRA410_PMU_UCF:
+		seq_printf(m, "src=%s dst=%s", src_names[tag->src], dst_names[tag->dst]);
+		break;
+	case TEGRA410_PMU_PCIE:
+		seq_printf(m, "rp=%u bdf=%#06x dst=%s", tag->rp, tag->bdf, dst_names[tag->dst]);
+		break;
+	case TEGRA410_PMU_PCIE_TGT:
+		seq_printf(m, "rp=%u dst=%s address=%#llx", tag->rp, dst_names[tag->dst],
+			   tag->address);
+		break;
+	case TEGRA410_PMU_NVLINK_C2C:
+		seq_printf(m, "gpu=%u", tag->gpu);
+		break;
+	default:
+		seq_puts(m, "all");
+	}
+}
+
+/**
+ * soc_truth_show - all rows as text: tag, then event=total
+ * @pmu: the PMU
+ * @m: where the text goes
+ */
+void soc_truth_show(struct soc_pmu *pmu, struct seq_file *m)
+{
+	const char * const *names;
+	struct soc_truth_row *row;
+	unsigned int count, i, b;
+
+	names = truth_names(pmu, &count);
+	hash_for_each(pmu->truth.rows, b, row, node) {
+		truth_show_tag(pmu, &row->tag, m);
+		for (i = 0; i < count; i++) {
+			if (names[i])
+				seq_printf(m, " %s=%llu", names[i], row->total[i]);
+		}
+		seq_putc(m, '\n');
+	}
+}
+
+/**
+ * soc_truth_fini - free all rows
+ * @pmu: the PMU
+ */
+void soc_truth_fini(struct soc_pmu *pmu)
+{
+	struct soc_truth_row *row;
+	struct hlist_node *next;
+	unsigned int b;
+
+	hash_for_each_safe(pmu->truth.rows, b, next, row, node) {
+		hash_del(&row->node);
+		kfree(row);
+	}
+}

@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Register model of the PMUs of instance windows: CMEM latency, NVLink-C2C,
+ * NV-CLink, NV-DLink.
+ */
+#include <linux/bitops.h>
+
+#include "soc_model.h"
+#include "tegra410/tegra410_regs.h"
+
+/* counters of an instance: the cycles, then CMEM: REQ and AOR of each channel */
+#define CYCLES			0
+#define CMEM_REQ(mc)		(1 + (mc))
+#define CMEM_AOR(mc)		(1 + CMEM_CHANNELS + (mc))
+
+static bool windows_is_cmem(const struct soc_pmu *pmu)
+{
+	return pmu->pdata.kind == TEGRA410_PMU_CMEM_LATENCY;
+}
+
+static void windows_sync(struct soc_pmu *pmu)
+{
+	u64 now = soc_pmu_cycles(pmu);
+	u64 passed = now - pmu->cycles;
+	unsigned int i;
+
+	pmu->cycles = now;
+	if (!pmu->win.enabled)
+		return;
+	for (i = 0; i < pmu->win.instances; i++)
+		pmu->win.counter[i][CYCLES] += passed;
+	pmu->cycles_counted += passed;
+}
+
+/* spread @amount over the instances of @mask, each channel of which is @counters apart */
+static void windows_spread(struct soc_windows *win, u32 mask, unsigned int first,
+			   unsigned int channels, u64 amount)
+{
+	unsigned int parts = hweight32(mask) * channels, part = 0, i, c;
+	unsigned long bits = mask;
+	u64 share = div_u64(amount, parts);
+	unsigned int rest = amount - share * parts;
+
+	for_each_set_bit(i, &bits, SOC_INSTANCES) {
+		for (c = 0; c < channels; c++)
+			win->counter[i][first + c] += share + (part++ < rest);
+	}
+}
+
+/* the instances that traffic of this tag takes */
+static u32 windows_route(const struct soc_pmu *pmu, const struct soc_tag *tag)
+{
+	switch (pmu->pdata.kind) {
+	case TEGRA410_PMU_NVLINK_C2C:
+		return pmu->pdata.cpu_en_mask ?: pmu->pdata.gpu_en_mask[tag->gpu];
+	case TEGRA410_PMU_NVCLINK:
+		return pmu->pdata.cpu_en_mask;
+	default:
+		return GENMASK(pmu->win.instances - 1, 0);
+	}
+}
+
+static void windows_count(struct soc_pmu *pmu, const struct soc_tag *tag, const u64 *amounts)
+{
+	struct soc_windows *win = &pmu->win;
+	u32 mask = windows_route(pmu, tag);
+	unsigned int event;
+
+	if (!win->enabled || !mask)
+		return;
+	if (windows_is_cmem(pmu)) {
+		windows_spread(win, mask, CMEM_REQ(0), CMEM_CHANNELS,
+			       amounts[DRM_PERFCTR_CMEM_LATENCY_RD_REQ]);
+		windows_spread(win, mask, CMEM_AOR(0), CMEM_CHANNELS,
+			       amounts[DRM_PERFCTR_CMEM_LATENCY_RD_CUM_OUTS]);
+		return;
+	}
+	for (event = DRM_PERFCTR_C2C_IN_RD_CUM_OUTS; event < SOC_INSTANCE_COUNTERS; event++)
+		windows_spread(win, mask, event, 1, amounts[event]);
+}
+
+static void windows_clear(struct soc_windows *win)
+{
+	memset(win->counter, 0, sizeof(win->counter));
+}
+
+/* --- registers ------------------------------------------------------------ */
+
+static int cmem_counter(unsigned int offset)
+{
+	unsigned int mc;
+
+	if (offset == CMEM_CYCLE)
+		return CYCLES;
+	for (mc = 0; mc < CMEM_CHANNELS; mc++) {
+		if (offset == CMEM_MC_REQ(mc))
+			return CMEM_REQ(mc);
+		if (offset == CMEM_MC_AOR(mc))
+			return CMEM_AOR(mc);
+	}
+	return -1;
+}
+
+static int c2c_counter(unsigned int offset)
+{
+	static const unsigned int offsets[] = {
+		[DRM_PERFCTR_C2C_CYCLES]		= C2C_CYCLE,
+		[DRM_PERFCTR_C2C_IN_RD_CUM_OUTS]	= C2C_IN_RD_CUM_OUTS,
+		[DRM_PERFCTR_C2C_IN_RD_REQ]		= C2C_IN_RD_REQ,
+		[DRM_PERFCTR_C2C_IN_WR_CUM_OUTS]	= C2C_IN_WR_CUM_OUTS,
+		[DRM_PERFCTR_C2C_IN_WR_REQ]		= C2C_IN_WR_REQ,
+		[DRM_PERFCTR_C2C_OUT_RD_CUM_OUTS]	= C2C_OUT_RD_CUM_OUTS,
+		[DRM_PERFCTR_C2C_OUT_RD_REQ]		= C2C_OUT_RD_REQ,
+		[DRM_PERFCTR_C2C_OUT_WR_CUM_OUTS]	= C2C_OUT_WR_CUM_OUTS,
+		[DRM_PERFCTR_C2C_OUT_WR_REQ]		= C2C_OUT_WR_REQ,
+	};
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(offsets); i++) {
+		if (offsets[i] == offset)
+			return i;
+	}
+	return -1;
+}
+
+static u32 windows_read(struct soc_pmu *pmu, unsigned int window, unsigned int offset)
+{
+	struct soc_windows *win = &pmu->win;
+	int (*counter_of)(unsigned int offset) = windows_is_cmem(pmu) ? cmem_counter : c2c_counter;
+	bool high = false;
+	int n;
+
+	windows_sync(pmu);
+	n = counter_of(offset);
+	if (n < 0) {
+		n = counter_of(offset - 4);
+		high = true;
+	}
+	/* the broadcast window can not be read, CMEM not without its clock */
+	if (n < 0 || window >= win->instances || (windows_is_cmem(pmu) && !win->gate)) {
+		pmu->bad_accesses++;
+		return 0;
+	}
+	return high ? upper_32_bits(win->counter[window][n]) :
+		      lower_32_bits(win->counter[window][n]);
+}
+
+static void cmem_control(struct soc_pmu *pmu, u32 value)
+{
+	struct soc_windows *win = &pmu->win;
+
+	if (!win->gate) {
+		pmu->bad_accesses++;
+		return;
+	}
+	switch (value) {
+	case CMEM_CTRL_ENABLE:
+	case CMEM_CTRL_DISABLE:
+		win->enabled = value;
+		break;
+	case CMEM_CTRL_CLEAR:
+		windows_clear(win);
+		break;
+	default:
+		pmu->bad_accesses++;
+	}
+}
+
+static void c2c_control(struct soc_pmu *pmu, u32 value)
+{
+	struct soc_windows *win = &pmu->win;
+
+	if (value == C2C_CTRL_ENABLE && !win->enabled)
+		windows_clear(win);
+	win->enabled = value == C2C_CTRL_ENABLE;
+}
+
+static void windows_write(struct soc_pmu *pmu, unsigned int window, unsigned int offset, u32 value)
+{
+	struct soc_windows *win = &pmu->win;
+
+	windows_sync(pmu);
+	/* this model has one state for all instances: control is broadcast */
+	if (window != win->instances)
+		pmu->bad_accesses++;
+	else if (windows_is_cmem(pmu) && offset == CMEM_CG_CTRL)
+		win->gate = value == CMEM_CG_CTRL_ENABLE;
+	else if (windows_is_cmem(pmu) && offset == CMEM_CTRL)
+		cmem_control(pmu, value);
+	else if (windows_is_cmem(pmu) && (offset == CMEM_CG_CTRL + 4 || offset == CMEM_CTRL + 4))
+		pmu->bad_accesses += value != 0;
+	else if (!windows_is_cmem(pmu) && offset == C2C_CTRL)
+		c2c_control(pmu, value);
+	else
+		pmu->bad_accesses++;
+}
+
+static const struct soc_pmu_ops windows_ops = {
+	.read = windows_read,
+	.write = windows_write,
+	.count = windows_count,
+	.sync = windows_sync,
+};
+
+/**
+ * soc_windows_init - registers after reset
+ * @pmu: the PMU
+ */
+void soc_windows_init(struct soc_pmu *pmu)
+{
+	pmu->ops = &windows_ops;
+	switch (pmu->pdata.kind) {
+	case TEGRA410_PMU_CMEM_LATENCY:
+		pmu->win.instances = CMEM_INSTANCES;
+		pmu->hz = SOC_CMEM_HZ;
+		break;
+	case TEGRA410_PMU_NVLINK_C2C:
+		pmu->win.instances = NVLINK_C2C_INSTANCES;
+		pmu->hz = SOC_LINK_HZ;
+		break;
+	case TEGRA410_PMU_NVCLINK:
+		pmu->win.instances = NVCLINK_INSTANCES;
+		pmu->hz = SOC_LINK_HZ;
+		break;
+	default:
+		pmu->win.instances = NVDLINK_INSTANCES;
+		pmu->hz = SOC_LINK_HZ;
+		break;
+	}
+}
