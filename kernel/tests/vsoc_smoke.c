@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * usage: vsoc_smoke [SECONDS]
+ * usage: vsoc_smoke [SECONDS [IDLE_MS]]
+ * IDLE_MS is the time between two pairs of jobs.
  * First light of the virtual SoC: random jobs while a periodic session and
  * in-stream samples run; every counter of every block must add up to the truth
  * in debugfs. Exit status 0 passed, 1 failed, 77 no device.
@@ -305,6 +306,7 @@ static unsigned int compare(void)
 int main(int argc, char **argv)
 {
 	double seconds = argc > 1 ? atof(argv[1]) : 2;
+	unsigned int idle_ms = argc > 2 ? atoi(argv[2]) : 0;
 	struct session periodic = {}, manual = {};
 	struct drm_perfctr_start start = { .user_data = 7 };
 	struct drm_vsoc_ctx_create second = {};
@@ -338,6 +340,7 @@ int main(int argc, char **argv)
 		jobs += 2;
 		drain(&periodic, true);
 		drain(&manual, false);
+		usleep(1000 * idle_ms);
 	} while (time(NULL) < end);
 
 	if (control(DRM_PERFCTR_CMD_STOP, &periodic.handle, &start, sizeof(start)) ||

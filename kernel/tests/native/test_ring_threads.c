@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Kernel side and user side of a ring in two threads, under ThreadSanitizer:
+ * every access to a slot must be ordered by the two indices alone.
+ */
+#include <pthread.h>
+#include <sched.h>
+
+#include "kernel.h"
+#include "perfctr_ring.h"
+#include "test.h"
+
+#define WORDS	8
+#define STRIDE	(WORDS * 8)
+#define SLOTS	64
+
+static u64 memory[SLOTS * WORDS] __attribute__((aligned(64)));
+static struct drm_perfctr_ring_control control __attribute__((aligned(64)));
+static unsigned long samples;
+static u32 slots;
+
+/* what libperfctr does: load-acquire, plain reads, store-release */
+static void *consumer(void *arg)
+{
+	u64 extract = 0, *bad = arg, sum = 0;
+
+	for (;;) {
+		u64 insert = __atomic_load_n(&control.insert_idx, __ATOMIC_ACQUIRE);
+
+		if (insert == extract) {
+			u32 state = __atomic_load_n(&control.state, __ATOMIC_ACQUIRE);
+
+			/* DEAD is written after the last insert_idx */
+			if (state & DRM_PERFCTR_RING_DEAD &&
+			    __atomic_load_n(&control.insert_idx, __ATOMIC_ACQUIRE) == extract)
+				break;
+			sched_yield();
+			continue;
+		}
+		if (insert - extract > slots)
+			++*bad;
+		for (; extract != insert; extract++) {
+			const u64 *slot = memory + (extract & (slots - 1)) * WORDS;
+			unsigned int i;
+
+			/* words 0..6: number of the sample; 7: what was merged into it */
+			for (i = 0; i < WORDS - 1; i++)
+				if (slot[i] != extract)
+					++*bad;
+			sum += 1 + slot[WORDS - 1];
+			__atomic_store_n(&control.extract_idx, extract + 1, __ATOMIC_RELEASE);
+		}
+	}
+	if (sum != samples)
+		++*bad;
+	return NULL;
+}
+
+/* the sampler's rule: two free slots to publish, else merge; STOP takes the last one */
+static void produce(struct perfctr_ring *ring)
+{
+	u64 merged = 0;
+	unsigned long n;
+
+	for (n = 0; n < samples; n++) {
+		bool final = n == samples - 1;
+		u64 *slot;
+		unsigned int i;
+
+		if (perfctr_ring_free(ring) < (final ? 1 : 2)) {
+			merged++;
+			if (!(n % 64))
+				sched_yield();
+			continue;
+		}
+		slot = perfctr_ring_slot(ring);
+		for (i = 0; i < WORDS - 1; i++)
+			slot[i] = ring->insert;
+		slot[WORDS - 1] = merged;
+		merged = 0;
+		perfctr_ring_publish(ring);
+	}
+	perfctr_ring_set_state(ring, DRM_PERFCTR_RING_DEAD);
+}
+
+static void run(u32 ring_slots)
+{
+	struct perfctr_ring ring;
+	pthread_t thread;
+	u64 bad = 0;
+
+	slots = ring_slots;
+	samples = test_rounds(30000);
+	perfctr_ring_init(&ring, memory, &control, slots, STRIDE);
+	check(!pthread_create(&thread, NULL, consumer, &bad));
+	produce(&ring);
+	pthread_join(thread, NULL);
+	check_eq(bad, 0);
+	check_eq(ring.bad_extract, 0);
+	check_eq(perfctr_ring_free(&ring), slots);
+}
+
+static void one_slot(void)
+{
+	run(1);
+}
+
+static void two_slots(void)
+{
+	run(2);
+}
+
+static void many_slots(void)
+{
+	run(SLOTS);
+}
+
+static const struct test tests[] = {
+	TEST(one_slot),
+	TEST(two_slots),
+	TEST(many_slots),
+};
+
+int main(int argc, char **argv)
+{
+	return test_main(argc, argv, tests, ARRAY_SIZE(tests));
+}
