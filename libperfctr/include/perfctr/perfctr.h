@@ -479,6 +479,55 @@ int perfctr_flag_text(uint32_t flags, char *text, size_t size);
  */
 int perfctr_state_text(uint32_t states, char *text, size_t size);
 
+/* --- perf PMUs of the machine --------------------------------------------- */
+
+/**
+ * struct perfctr_pmu_event - an event that a perf PMU of the machine names
+ */
+struct perfctr_pmu_event {
+	/** @pmu: name of the PMU in sysfs. */
+	const char *pmu;
+	/** @label: name of its block, for example "ucf0"; else @pmu. */
+	const char *label;
+	/** @event: name of the event, NULL for a PMU that names none. */
+	const char *event;
+	/** @text: as perfctr_selection_add() takes it. */
+	const char *text;
+	/** @unit: unit of the value after @scale, empty if unknown. */
+	const char *unit;
+	/** @scale: what a count is to be multiplied with, 1 for most. */
+	double scale;
+	/** @desc: what the database knows of it, or NULL. */
+	const struct perfctr_counter_desc *desc;
+	/** @config: perf config. */
+	uint64_t config;
+	/** @pmu_type: type number of the PMU on this machine. */
+	uint32_t pmu_type;
+	/** @block_type: enum drm_perfctr_block_type. */
+	uint16_t block_type;
+	/** @index: index of the block; means nothing for GENERIC_PMU. */
+	uint16_t index;
+};
+
+/**
+ * typedef perfctr_pmu_event_fn - receives events
+ * @data: as given to perfctr_pmu_events()
+ * @event: valid during the call
+ *
+ * Return: 0 to go on; anything else ends the walk and is its result.
+ */
+typedef int (*perfctr_pmu_event_fn)(void *data, const struct perfctr_pmu_event *event);
+
+/**
+ * perfctr_pmu_events() - walk through the named events of the machine's perf PMUs
+ * @ctx: context
+ * @fn: called for each event, ordered by PMU and name, and once for a PMU without any
+ * @data: passed to @fn
+ *
+ * Return: 0; what @fn returned; a negative errno.
+ */
+int perfctr_pmu_events(struct perfctr_ctx *ctx, perfctr_pmu_event_fn fn, void *data);
+
 /* --- selections ---------------------------------------------------------- */
 
 /**
@@ -1073,6 +1122,21 @@ const struct perfctr_total *perfctr_totals_counter(const struct perfctr_totals_b
 int perfctr_totals_label(const struct perfctr_selection *selection,
 			 const struct perfctr_totals_block *block, size_t n, char *text,
 			 size_t size);
+
+/**
+ * perfctr_totals_unit() - unit of a counter in totals
+ * @selection: selection that was sampled, or NULL
+ * @block: block in totals
+ * @n: 0..count - 1
+ * @text: where the unit goes, always NUL terminated if @size is not zero
+ * @size: bytes at @text
+ * @scale: set to what a value has to be multiplied with to be in that unit; may be NULL
+ *
+ * Return: as perfctr_counter_unit().
+ */
+int perfctr_totals_unit(const struct perfctr_selection *selection,
+			const struct perfctr_totals_block *block, size_t n, char *text,
+			size_t size, double *scale);
 
 /* --- values and metrics -------------------------------------------------- */
 

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: MIT
+/* The events that the perf PMUs of the machine name. */
+#include <stdio.h>
+#include <string.h>
+
+#include "pmu.h"
+
+struct walk {
+	struct perfctr_ctx *ctx;
+	const struct pmu *pmu;
+	perfctr_pmu_event_fn fn;
+	void *data;
+	bool any;
+};
+
+static int tell(struct walk *w, const char *name)
+{
+	const struct pmu *pmu = w->pmu;
+	struct pmu_event resolved = { .cpu = DRM_PERFCTR_CPU_ANY };
+	struct perfctr_pmu_event event = {
+		.pmu = pmu->name,
+		.label = pmu->label,
+		.event = name,
+		.block_type = pmu->block_type,
+		.index = pmu->index,
+		.pmu_type = pmu->type,
+		.unit = "",
+		.scale = 1,
+	};
+	char text[PMU_NAME_BYTES + 256];
+	int length;
+
+	length = snprintf(text, sizeof(text), "%s/%s/", pmu->label, name ? name : "");
+	if (length < 0 || (size_t)length >= sizeof(text))
+		return 0;
+	event.text = text;
+	/* an event that sysfs names but describes in a way that this library cannot read */
+	if (name && pmu_add_term(w->ctx, pmu, name, &resolved))
+		return 0;
+	if (name) {
+		event.config = resolved.config;
+		event.desc = pmu->block_type == DRM_PERFCTR_BLOCK_GENERIC_PMU ?
+				     perfctr_counter_of_pmu(pmu->name, resolved.config) :
+				     NULL;
+		if (pmu->block_type != DRM_PERFCTR_BLOCK_GENERIC_PMU) {
+			const struct perfctr_counter_desc *c = NULL;
+
+			while (!event.desc && (c = perfctr_counter_next(c)))
+				if (c->block_type == pmu->block_type && c->event == resolved.config)
+					event.desc = c;
+		}
+		if (event.desc)
+			event.unit = event.desc->unit;
+		if (resolved.unit[0])
+			event.unit = resolved.unit;
+		if (resolved.scale > 0)
+			event.scale = resolved.scale;
+	}
+	return w->fn(w->data, &event);
+}
+
+static int tell_event(void *arg, const char *name)
+{
+	struct walk *w = arg;
+
+	w->any = true;
+	return tell(w, name);
+}
+
+EXPORT int perfctr_pmu_events(struct perfctr_ctx *ctx, perfctr_pmu_event_fn fn, void *data)
+{
+	struct pmu_list list;
+	int error = pmu_list_load(ctx, &list);
+	size_t n;
+
+	for (n = 0; !error && n < list.count; n++) {
+		struct walk w = { ctx, &list.pmus[n], fn, data, false };
+
+		error = pmu_list_events(ctx, w.pmu, tell_event, &w);
+		if (!error && !w.any)
+			error = tell(&w, NULL);
+	}
+	pmu_list_free(&list);
+	return error;
+}
