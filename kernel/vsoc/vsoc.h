@@ -2,14 +2,16 @@
 /*
  * The virtual SoC: a DRM device whose hardware is a model.
  *
- * Locks, outer to inner: vsoc_fw.lock, hw_lock, vsoc_engine.lock. The models
- * (vsoc_gpu.c, vsoc_fw.c, the fabric) know nothing of DRM; the glue (vsoc_csf.c)
- * reaches the firmware only through shared pages, a doorbell and an interrupt.
+ * Locks, outer to inner: reset_sem, the core's sampler lock, vsoc_fw.lock, hw_lock,
+ * vsoc_engine.lock. The models (vsoc_gpu.c, vsoc_fw.c, the fabric) know nothing of
+ * DRM; the glue (vsoc_csf.c) reaches the firmware only through shared pages, a
+ * doorbell and an interrupt.
  */
 #ifndef _VSOC_H_
 #define _VSOC_H_
 
 #include <linux/mutex.h>
+#include <linux/rwsem.h>
 #include <linux/spinlock.h>
 #include <linux/types.h>
 #include <drm/drm_device.h>
@@ -20,6 +22,7 @@
 struct csf_perfctr;
 struct dentry;
 struct drm_file;
+struct platform_device;
 struct vsoc_engine;
 struct vsoc_fabric;
 struct vsoc_file;
@@ -62,6 +65,8 @@ struct vsoc_gpu {
 	u64 clock_ns;
 	/** @cores_on: powered shader cores. */
 	u64 cores_on;
+	/** @protected: in protected mode, in which nothing is counted. */
+	bool protected;
 };
 
 /**
@@ -70,8 +75,8 @@ struct vsoc_gpu {
 struct vsoc_device {
 	/** @drm: the DRM device. */
 	struct drm_device drm;
-	/** @id: number of the platform device that it hangs off. */
-	int id;
+	/** @pdev: the platform device that it hangs off. */
+	struct platform_device *pdev;
 	/** @pc: the counter core. */
 	struct drm_perfctr *pc;
 	/** @shape: constant. */
@@ -86,6 +91,8 @@ struct vsoc_device {
 	struct vsoc_engine *engine;
 	/** @fabric: everything outside of the GPU; owned by vsoc_fabric.c. */
 	struct vsoc_fabric *fabric;
+	/** @reset_sem: taken for writing while the GPU is reset. */
+	struct rw_semaphore reset_sem;
 	/** @req_lock: the host's requests in the firmware's input page. */
 	spinlock_t req_lock;
 	/** @fw_slots: samples that fit the firmware's ring. */
@@ -134,6 +141,8 @@ void vsoc_fw_map(struct vsoc_device *vsoc, u64 va, void *memory, size_t bytes);
 void vsoc_fw_set_irq(struct vsoc_device *vsoc, void (*handler)(struct vsoc_device *vsoc));
 void vsoc_fw_doorbell(struct vsoc_device *vsoc);
 void vsoc_fw_core_power(struct vsoc_device *vsoc, u64 cores_on);
+void vsoc_fw_protected(struct vsoc_device *vsoc, bool enter);
+void vsoc_fw_reset(struct vsoc_device *vsoc);
 void vsoc_fw_totals(struct vsoc_device *vsoc, u64 *truth, u64 *dropped);
 void vsoc_fw_debugfs(struct vsoc_device *vsoc, struct dentry *dir);
 
@@ -144,6 +153,9 @@ int vsoc_csf_init(struct vsoc_device *vsoc);
 int vsoc_engine_init(struct vsoc_device *vsoc);
 void vsoc_engine_fini(struct vsoc_device *vsoc);
 bool vsoc_engine_idle(struct vsoc_device *vsoc);
+bool vsoc_engine_busy(struct vsoc_device *vsoc);
+void vsoc_engine_pause(struct vsoc_device *vsoc, bool cancel);
+void vsoc_engine_resume(struct vsoc_device *vsoc);
 
 /* vsoc_job.c: files, contexts, jobs and their ioctls */
 int vsoc_open(struct drm_device *drm, struct drm_file *file);
@@ -153,6 +165,15 @@ int vsoc_submit_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
 int vsoc_wait_ioctl(struct drm_device *drm, void *data, struct drm_file *file);
 int vsoc_ctx_create_ioctl(struct drm_device *drm, void *data, struct drm_file *file);
 int vsoc_ctx_destroy_ioctl(struct drm_device *drm, void *data, struct drm_file *file);
+
+/* vsoc_power.c: runtime and system power, reset, frequencies */
+extern const struct dev_pm_ops vsoc_pm_ops;
+void vsoc_power_init(struct vsoc_device *vsoc);
+void vsoc_power_fini(struct vsoc_device *vsoc);
+int vsoc_power_get(struct vsoc_device *vsoc);
+void vsoc_power_put(struct vsoc_device *vsoc);
+int vsoc_reset(struct vsoc_device *vsoc);
+void vsoc_power_debugfs(struct vsoc_device *vsoc, struct dentry *dir);
 
 /* vsoc_truth.c: what really happened, in debugfs */
 void vsoc_truth_debugfs(struct vsoc_device *vsoc, struct dentry *dir);

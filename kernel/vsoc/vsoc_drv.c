@@ -6,6 +6,7 @@
 #include <linux/err.h>
 #include <linux/module.h>
 #include <linux/platform_device.h>
+#include <linux/pm.h>
 #include <linux/uaccess.h>
 #include <drm/drm_debugfs.h>
 #include <drm/drm_device.h>
@@ -125,6 +126,7 @@ static void vsoc_debugfs_init(struct drm_minor *minor)
 
 	vsoc_truth_debugfs(vsoc, dir);
 	vsoc_fw_debugfs(vsoc, dir);
+	vsoc_power_debugfs(vsoc, dir);
 	vsoc_fabric_debugfs(vsoc, dir);
 }
 
@@ -160,8 +162,20 @@ static u64 frequency_hz(struct drm_device *drm, u8 clock)
 	return hz;
 }
 
+static int wake(struct drm_device *drm)
+{
+	return vsoc_power_get(to_vsoc(drm));
+}
+
+static void relax(struct drm_device *drm)
+{
+	vsoc_power_put(to_vsoc(drm));
+}
+
 static const struct drm_perfctr_driver_ops perfctr_driver_ops = {
 	.frequency_hz = frequency_hz,
+	.wake = wake,
+	.relax = relax,
 };
 
 /* enum vsoc_clock has the values of enum drm_perfctr_clock */
@@ -227,9 +241,10 @@ static int vsoc_probe(struct platform_device *pdev)
 	vsoc = devm_drm_dev_alloc(&pdev->dev, &vsoc_drm_driver, struct vsoc_device, drm);
 	if (IS_ERR(vsoc))
 		return PTR_ERR(vsoc);
-	vsoc->id = pdev->id;
+	vsoc->pdev = pdev;
 	vsoc->fw_slots = fw_slots;
 	spin_lock_init(&vsoc->req_lock);
+	init_rwsem(&vsoc->reset_sem);
 	ret = drmm_mutex_init(&vsoc->drm, &vsoc->hw_lock);
 	if (ret)
 		return ret;
@@ -249,14 +264,22 @@ static int vsoc_probe(struct platform_device *pdev)
 		ret = perfctr_init(vsoc);
 	if (!ret)
 		ret = vsoc_csf_init(vsoc);
-	if (!ret)
-		ret = drm_dev_register(&vsoc->drm, 0);
-	if (ret) {
-		stop_models(vsoc);
-		return ret;
-	}
+	if (ret)
+		goto err_models;
+
 	platform_set_drvdata(pdev, vsoc);
+	vsoc_power_init(vsoc);
+	ret = drm_dev_register(&vsoc->drm, 0);
+	if (ret)
+		goto err_power;
 	return 0;
+
+err_power:
+	vsoc_power_fini(vsoc);
+	platform_set_drvdata(pdev, NULL);
+err_models:
+	stop_models(vsoc);
+	return ret;
 }
 
 static void vsoc_remove(struct platform_device *pdev)
@@ -264,6 +287,7 @@ static void vsoc_remove(struct platform_device *pdev)
 	struct vsoc_device *vsoc = platform_get_drvdata(pdev);
 
 	/* sessions get their last sample while the hardware still answers */
+	vsoc_power_fini(vsoc);
 	drm_perfctr_unplug(vsoc->pc);
 	drm_dev_unplug(&vsoc->drm);
 	stop_models(vsoc);
@@ -274,6 +298,7 @@ static struct platform_driver vsoc_platform_driver = {
 	.remove_new = vsoc_remove,
 	.driver = {
 		.name = "vsoc",
+		.pm = pm_ptr(&vsoc_pm_ops),
 	},
 };
 

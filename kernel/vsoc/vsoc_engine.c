@@ -7,6 +7,8 @@
  */
 #include <linux/delay.h>
 #include <linux/kthread.h>
+#include <linux/math64.h>
+#include <linux/platform_device.h>
 #include <linux/slab.h>
 #include <linux/ktime.h>
 #include <linux/wait.h>
@@ -33,7 +35,7 @@ struct vsoc_engine {
 	struct task_struct *task;
 	/** @wait: the thread sleeps here without work. */
 	wait_queue_head_t wait;
-	/** @job_end: woken at the end of each job. */
+	/** @job_end: woken at the end of each job and when the thread parks. */
 	wait_queue_head_t job_end;
 
 	/** @lock: the queues: everything up to the next line, and the contexts'. */
@@ -48,6 +50,10 @@ struct vsoc_engine {
 	u64 last_context;
 	/** @stopped: takes no more jobs. */
 	bool stopped;
+	/** @pauses: vsoc_engine_pause() not yet undone. */
+	unsigned int pauses;
+	/** @parked: the thread does nothing until there are no more pauses. */
+	bool parked;
 
 	/* the thread's own */
 	/** @work: the command in execution. */
@@ -61,18 +67,34 @@ static bool job_cancelled(struct vsoc_engine *e)
 	return READ_ONCE(e->cancel) || kthread_should_stop();
 }
 
-/* sleep until the next @ns of work are over in real time */
+/* between two slices: stay here while paused */
+static void park(struct vsoc_engine *e)
+{
+	if (!READ_ONCE(e->pauses))
+		return;
+
+	spin_lock(&e->lock);
+	e->parked = e->pauses;
+	spin_unlock(&e->lock);
+	wake_up_all(&e->job_end);
+	wait_event_idle(e->wait, !READ_ONCE(e->pauses) || kthread_should_stop());
+	e->time_ns = ktime_get_raw_ns();
+}
+
+/* sleep until the next @ns of work at nominal clocks are over in real time */
 static void pass_time(struct vsoc_engine *e, u64 ns)
 {
 	u64 now_ns = ktime_get_raw_ns();
 
+	ns = mul_u64_u64_div_u64(ns, VSOC_SHADER_HZ,
+				 READ_ONCE(e->vsoc->gpu.clocks[VSOC_CLOCK_SHADER].hz));
 	if (e->time_ns + MAX_LAG_NS < now_ns)
 		e->time_ns = now_ns - MAX_LAG_NS;
 	e->time_ns += ns;
 	if (e->time_ns > now_ns + MIN_SLEEP_NS) {
 		u64 us = div_u64(e->time_ns - now_ns, NSEC_PER_USEC);
 
-		usleep_range(us, us + us / 16 + 1);
+		fsleep(us);
 	}
 }
 
@@ -85,6 +107,7 @@ static bool execute(struct vsoc_engine *e)
 	while (work->done_ns < work->duration_ns) {
 		u64 ns = min_t(u64, work->duration_ns - work->done_ns, SLICE_NS);
 
+		park(e);
 		if (job_cancelled(e))
 			return false;
 		pass_time(e, ns);
@@ -121,6 +144,7 @@ static void run_job(struct vsoc_engine *e, struct vsoc_job *job, bool context_sw
 	int status = 0;
 	u32 i;
 
+	vsoc_fw_core_power(vsoc, vsoc->shape.shader_present);
 	vsoc_rules_job_start(&e->work, context_switch);
 	execute_at_once(e);
 
@@ -149,7 +173,7 @@ static struct vsoc_job *next_job(struct vsoc_engine *e, bool *context_switch)
 
 	spin_lock(&e->lock);
 	ctx = list_first_entry_or_null(&e->ready, struct vsoc_ctx, ready);
-	if (ctx) {
+	if (ctx && !e->pauses) {
 		job = list_first_entry(&ctx->jobs, struct vsoc_job, node);
 		list_del_init(&job->node);
 		if (list_empty(&ctx->jobs))
@@ -181,11 +205,14 @@ static int engine_thread(void *data)
 
 	while (!kthread_should_stop()) {
 		bool context_switch;
-		struct vsoc_job *job = next_job(e, &context_switch);
 		struct vsoc_ctx *ctx;
+		struct vsoc_job *job;
 
+		park(e);
+		job = next_job(e, &context_switch);
 		if (!job) {
-			wait_event_idle(e->wait, has_work(e) || kthread_should_stop());
+			wait_event_idle(e->wait, has_work(e) || READ_ONCE(e->pauses) ||
+					kthread_should_stop());
 			e->time_ns = ktime_get_raw_ns();
 			continue;
 		}
@@ -200,6 +227,56 @@ static int engine_thread(void *data)
 		vsoc_ctx_put(ctx);
 	}
 	return 0;
+}
+
+static bool is_parked(struct vsoc_engine *e)
+{
+	bool parked;
+
+	spin_lock(&e->lock);
+	parked = e->parked || e->stopped;
+	spin_unlock(&e->lock);
+	return parked;
+}
+
+/**
+ * vsoc_engine_pause() - stop executing between two slices
+ * @vsoc: the device
+ * @cancel: the job in execution ends there, when the pause is over
+ *
+ * Waits until the thread has stopped, at most for a slice or an in-stream
+ * sample. Pauses nest. Not from the engine's thread.
+ */
+void vsoc_engine_pause(struct vsoc_device *vsoc, bool cancel)
+{
+	struct vsoc_engine *e = vsoc->engine;
+
+	spin_lock(&e->lock);
+	WRITE_ONCE(e->pauses, e->pauses + 1);
+	if (cancel && e->running)
+		WRITE_ONCE(e->cancel, true);
+	spin_unlock(&e->lock);
+	wake_up(&e->wait);
+	wait_event(e->job_end, is_parked(e));
+}
+
+/* undo vsoc_engine_pause() */
+void vsoc_engine_resume(struct vsoc_device *vsoc)
+{
+	struct vsoc_engine *e = vsoc->engine;
+
+	spin_lock(&e->lock);
+	WRITE_ONCE(e->pauses, e->pauses - 1);
+	if (!e->pauses)
+		e->parked = false;
+	spin_unlock(&e->lock);
+	wake_up(&e->wait);
+}
+
+/* a job is being executed; of use only while paused */
+bool vsoc_engine_busy(struct vsoc_device *vsoc)
+{
+	return READ_ONCE(vsoc->engine->running);
 }
 
 /* nothing runs and nothing waits */
@@ -320,7 +397,7 @@ int vsoc_engine_init(struct vsoc_device *vsoc)
 		return -ENOMEM;
 	vsoc->engine = e;
 
-	e->task = kthread_run(engine_thread, e, "vsoc%d-engine", vsoc->id);
+	e->task = kthread_run(engine_thread, e, "vsoc%d-engine", vsoc->pdev->id);
 	if (IS_ERR(e->task)) {
 		int ret = PTR_ERR(e->task);
 
@@ -342,6 +419,7 @@ void vsoc_engine_fini(struct vsoc_device *vsoc)
 	spin_lock(&e->lock);
 	e->stopped = true;
 	spin_unlock(&e->lock);
+	wake_up_all(&e->job_end);
 	kthread_stop(e->task);
 	e->task = NULL;
 

@@ -15,6 +15,7 @@
 #include <linux/log2.h>
 #include <linux/mm.h>
 #include <linux/seq_file.h>
+#include <linux/platform_device.h>
 #include <linux/slab.h>
 #include <linux/wait.h>
 #include <asm/barrier.h>
@@ -107,6 +108,8 @@ struct vsoc_fw {
 	u64 interrupts;
 	/** @doorbells: seen. */
 	u64 doorbells;
+	/** @resets: of the GPU. */
+	u64 resets;
 };
 
 static u32 fw_read(const __le32 *word)
@@ -489,6 +492,71 @@ void vsoc_fw_core_power(struct vsoc_device *vsoc, u64 cores_on)
 	mutex_unlock(&fw->lock);
 }
 
+/*
+ * Protected mode begins or ends. Nothing is counted in it, so that its span has a
+ * sample of its own.
+ */
+void vsoc_fw_protected(struct vsoc_device *vsoc, bool enter)
+{
+	struct vsoc_fw *fw = vsoc->fw;
+
+	mutex_lock(&fw->lock);
+	mutex_lock(&vsoc->hw_lock);
+	if (enter != vsoc->gpu.protected) {
+		if (enter)
+			vsoc_gpu_count(vsoc, VSOC_BLOCK_FW, VSOC_FW_PROTECTED_ENTRIES, 1);
+		automatic_sample(fw, enter ? CSF_REASON_PROTM_ENTER : CSF_REASON_PROTM_EXIT);
+		vsoc->gpu.protected = enter;
+		WRITE_ONCE(fw->pages.output->prfcnt_status,
+			   cpu_to_le32(enter ? CSF_PRFCNT_STATUS_PROTSESSION : 0));
+		if (!enter)
+			vsoc_gpu_count(vsoc, VSOC_BLOCK_FW, VSOC_FW_PROTECTED_EXITS, 1);
+	}
+	mutex_unlock(&vsoc->hw_lock);
+	mutex_unlock(&fw->lock);
+}
+
+/* counts since the last sample that nobody will get */
+static void lose_counts(struct vsoc_fw *fw)
+{
+	struct vsoc_device *vsoc = fw->vsoc;
+	const size_t counters = vsoc_gpu_index(vsoc, vsoc->shape.blocks, 0);
+	size_t i;
+
+	for (i = 0; i < counters; i++) {
+		if (fw->enabled)
+			fw->dropped[i] += vsoc->gpu.reg[i] - fw->base[i];
+		fw->base[i] = vsoc->gpu.reg[i];
+	}
+}
+
+/* the GPU is reset: registers and pages are zeroed, firmware boots anew */
+void vsoc_fw_reset(struct vsoc_device *vsoc)
+{
+	const size_t counters = vsoc_gpu_index(vsoc, vsoc->shape.blocks, 0);
+	struct vsoc_fw *fw = vsoc->fw;
+	unsigned long flags;
+
+	mutex_lock(&fw->lock);
+	mutex_lock(&vsoc->hw_lock);
+	lose_counts(fw);
+	memset(vsoc->gpu.reg, 0, counters * sizeof(*vsoc->gpu.reg));
+	memset(fw->base, 0, counters * sizeof(*fw->base));
+	vsoc->gpu.protected = false;
+	mutex_unlock(&vsoc->hw_lock);
+
+	spin_lock_irqsave(&vsoc->req_lock, flags);
+	memset(fw->pages.input, 0, sizeof(*fw->pages.input));
+	memset(fw->pages.output, 0, sizeof(*fw->pages.output));
+	spin_unlock_irqrestore(&vsoc->req_lock, flags);
+	fw->enabled = false;
+	fw->ack = 0;
+	fw->insert = 0;
+	fw->seq = 0;
+	fw->resets++;
+	mutex_unlock(&fw->lock);
+}
+
 /* one consistent copy of all counts, and of those that firmware had to drop */
 void vsoc_fw_totals(struct vsoc_device *vsoc, u64 *truth, u64 *dropped)
 {
@@ -519,6 +587,7 @@ static int firmware_show(struct seq_file *m, void *unused)
 	seq_printf(m, "interrupts %llu\n", fw->interrupts);
 	seq_printf(m, "samples_written %llu\n", fw->samples_written);
 	seq_printf(m, "samples_dropped %llu\n", fw->samples_dropped);
+	seq_printf(m, "resets %llu\n", fw->resets);
 	mutex_unlock(&fw->lock);
 	return 0;
 }
@@ -590,7 +659,7 @@ int vsoc_fw_init(struct vsoc_device *vsoc)
 		return -ENOMEM;
 	boot(fw);
 
-	fw->mcu = kthread_run(mcu_thread, fw, "vsoc%d-mcu", vsoc->id);
+	fw->mcu = kthread_run(mcu_thread, fw, "vsoc%d-mcu", vsoc->pdev->id);
 	if (IS_ERR(fw->mcu)) {
 		ret = PTR_ERR(fw->mcu);
 		fw->mcu = NULL;

@@ -82,6 +82,8 @@ void vsoc_gpu_count(struct vsoc_device *vsoc, u32 block, u32 counter, u64 n)
 	const size_t i = vsoc_gpu_index(vsoc, block, counter);
 
 	lockdep_assert_held(&vsoc->hw_lock);
+	if (vsoc->gpu.protected)
+		return;
 	vsoc->gpu.reg[i] += (u32)n;
 	vsoc->gpu.truth[i] += n;
 }

@@ -267,6 +267,7 @@ void vsoc_job_finish(struct vsoc_device *vsoc, struct vsoc_job *job, int status)
 	}
 	wake_up_all(&vf->job_end);
 	job_free(job);
+	vsoc_power_put(vsoc);
 }
 
 static int read_commands(struct vsoc_file *vf, struct vsoc_job *job,
@@ -327,6 +328,25 @@ static int check_submit(struct drm_device *drm, const struct drm_vsoc_submit *ar
 	return ret;
 }
 
+/* the job keeps the GPU awake until its end, and nothing is counted during a reset */
+static int power_and_queue(struct vsoc_device *vsoc, struct vsoc_job *job)
+{
+	int ret;
+
+	ret = down_read_killable(&vsoc->reset_sem);
+	if (ret)
+		return ret;
+	ret = vsoc_power_get(vsoc);
+	if (!ret) {
+		/* from here on the job can end at any time */
+		ret = vsoc_engine_queue(vsoc, job, VSOC_MAX_QUEUED_JOBS);
+		if (ret)
+			vsoc_power_put(vsoc);
+	}
+	up_read(&vsoc->reset_sem);
+	return ret;
+}
+
 /* queue @job under the next id of the file */
 static int job_queue(struct vsoc_file *vf, struct vsoc_job *job, struct sync_file **sync, u64 *id)
 {
@@ -348,8 +368,7 @@ static int job_queue(struct vsoc_file *vf, struct vsoc_job *job, struct sync_fil
 	ret = xa_err(xa_store(&vf->jobs, *id, job, GFP_KERNEL));
 	if (ret)
 		goto out;
-	/* from here on the job can end at any time */
-	ret = vsoc_engine_queue(vf->vsoc, job, VSOC_MAX_QUEUED_JOBS);
+	ret = power_and_queue(vf->vsoc, job);
 	if (ret)
 		xa_erase(&vf->jobs, *id);
 	else

@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Power, frequencies and reset of the GPU: what the power controller and the
+ * driver's power management do on real hardware.
+ *
+ * Runtime power management is forbidden until user space writes "auto" to
+ * power/control of the platform device. Jobs keep the GPU awake, sessions only
+ * if they ask to.
+ */
+#include <linux/debugfs.h>
+#include <linux/pm_runtime.h>
+#include <linux/seq_file.h>
+#include <linux/uaccess.h>
+#include <drm/drm_print.h>
+
+#include "vsoc.h"
+
+#define AUTOSUSPEND_MS	50
+#define MIN_HZ		1000000ULL
+
+static void set_clocks(struct vsoc_device *vsoc, bool on)
+{
+	unsigned int i;
+
+	mutex_lock(&vsoc->hw_lock);
+	vsoc_gpu_update_clocks(vsoc);
+	for (i = 0; i < VSOC_CLOCKS; i++)
+		vsoc->gpu.clocks[i].on = on && (i != VSOC_CLOCK_SHADER || vsoc->gpu.cores_on);
+	mutex_unlock(&vsoc->hw_lock);
+}
+
+/*
+ * Cores go down before the counters stop and come up after they started again, so
+ * that both transitions are counted and sampled.
+ */
+static int vsoc_runtime_suspend(struct device *dev)
+{
+	struct vsoc_device *vsoc = dev_get_drvdata(dev);
+
+	vsoc_fw_core_power(vsoc, 0);
+	drm_perfctr_suspend(vsoc->pc);
+	set_clocks(vsoc, false);
+	return 0;
+}
+
+static int vsoc_runtime_resume(struct device *dev)
+{
+	struct vsoc_device *vsoc = dev_get_drvdata(dev);
+
+	set_clocks(vsoc, true);
+	drm_perfctr_resume(vsoc->pc);
+	vsoc_fw_core_power(vsoc, vsoc->shape.shader_present);
+	return 0;
+}
+
+static int vsoc_suspend(struct device *dev)
+{
+	struct vsoc_device *vsoc = dev_get_drvdata(dev);
+	int ret;
+
+	vsoc_engine_pause(vsoc, false);
+	ret = pm_runtime_force_suspend(dev);
+	if (ret)
+		vsoc_engine_resume(vsoc);
+	return ret;
+}
+
+static int vsoc_resume(struct device *dev)
+{
+	struct vsoc_device *vsoc = dev_get_drvdata(dev);
+	int ret;
+
+	ret = pm_runtime_force_resume(dev);
+	vsoc_engine_resume(vsoc);
+	return ret;
+}
+
+const struct dev_pm_ops vsoc_pm_ops = {
+	SYSTEM_SLEEP_PM_OPS(vsoc_suspend, vsoc_resume)
+	RUNTIME_PM_OPS(vsoc_runtime_suspend, vsoc_runtime_resume, NULL)
+};
+
+void vsoc_power_init(struct vsoc_device *vsoc)
+{
+	struct device *dev = vsoc->drm.dev;
+
+	pm_runtime_set_active(dev);
+	pm_runtime_set_autosuspend_delay(dev, AUTOSUSPEND_MS);
+	pm_runtime_use_autosuspend(dev);
+	pm_runtime_enable(dev);
+	pm_runtime_forbid(dev);
+}
+
+/* awake, and power management is over */
+void vsoc_power_fini(struct vsoc_device *vsoc)
+{
+	struct device *dev = vsoc->drm.dev;
+
+	pm_runtime_get_sync(dev);
+	pm_runtime_dont_use_autosuspend(dev);
+	pm_runtime_disable(dev);
+	pm_runtime_allow(dev);
+	pm_runtime_put_noidle(dev);
+	pm_runtime_set_suspended(dev);
+}
+
+/* wake the GPU and keep it awake */
+int vsoc_power_get(struct vsoc_device *vsoc)
+{
+	return pm_runtime_resume_and_get(vsoc->drm.dev);
+}
+
+void vsoc_power_put(struct vsoc_device *vsoc)
+{
+	pm_runtime_mark_last_busy(vsoc->drm.dev);
+	pm_runtime_put_autosuspend(vsoc->drm.dev);
+}
+
+/* reset the GPU: the running job is cut short, counts since the last sample are lost */
+int vsoc_reset(struct vsoc_device *vsoc)
+{
+	int ret;
+
+	ret = down_write_killable(&vsoc->reset_sem);
+	if (ret)
+		return ret;
+	ret = vsoc_power_get(vsoc);
+	if (ret)
+		goto out;
+
+	vsoc_engine_pause(vsoc, true);
+	drm_perfctr_pre_reset(vsoc->pc);
+	vsoc_fw_reset(vsoc);
+	drm_perfctr_post_reset(vsoc->pc);
+	vsoc_engine_resume(vsoc);
+	vsoc_power_put(vsoc);
+out:
+	up_write(&vsoc->reset_sem);
+	return ret;
+}
+
+/* --- debugfs ------------------------------------------------------------- */
+
+static int reset_set(void *data, u64 value)
+{
+	return value == 1 ? vsoc_reset(data) : -EINVAL;
+}
+DEFINE_DEBUGFS_ATTRIBUTE(reset_fops, NULL, reset_set, "%llu\n");
+
+static int cores_on_get(void *data, u64 *value)
+{
+	struct vsoc_device *vsoc = data;
+
+	mutex_lock(&vsoc->hw_lock);
+	*value = vsoc->gpu.cores_on;
+	mutex_unlock(&vsoc->hw_lock);
+	return 0;
+}
+
+/* a job powers all cores up: only between jobs */
+static int cores_on_set(void *data, u64 value)
+{
+	struct vsoc_device *vsoc = data;
+	int ret;
+
+	if (value & ~vsoc->shape.shader_present)
+		return -EINVAL;
+	ret = vsoc_power_get(vsoc);
+	if (ret)
+		return ret;
+	vsoc_engine_pause(vsoc, false);
+	if (vsoc_engine_busy(vsoc))
+		ret = -EBUSY;
+	else
+		vsoc_fw_core_power(vsoc, value);
+	vsoc_engine_resume(vsoc);
+	vsoc_power_put(vsoc);
+	return ret;
+}
+DEFINE_DEBUGFS_ATTRIBUTE(cores_on_fops, cores_on_get, cores_on_set, "0x%llx\n");
+
+static int protected_get(void *data, u64 *value)
+{
+	struct vsoc_device *vsoc = data;
+
+	mutex_lock(&vsoc->hw_lock);
+	*value = vsoc->gpu.protected;
+	mutex_unlock(&vsoc->hw_lock);
+	return 0;
+}
+
+static int protected_set(void *data, u64 value)
+{
+	if (value > 1)
+		return -EINVAL;
+	vsoc_fw_protected(data, value);
+	return 0;
+}
+DEFINE_DEBUGFS_ATTRIBUTE(protected_fops, protected_get, protected_set, "%llu\n");
+
+static int set_hz(struct vsoc_device *vsoc, enum vsoc_clock clock, u64 nominal, u64 hz)
+{
+	/* above nominal, counters would be faster than they may be */
+	if (hz < MIN_HZ || hz > nominal)
+		return -ERANGE;
+	mutex_lock(&vsoc->hw_lock);
+	vsoc_gpu_set_hz(vsoc, clock, hz);
+	mutex_unlock(&vsoc->hw_lock);
+	return 0;
+}
+
+static int get_hz(struct vsoc_device *vsoc, enum vsoc_clock clock, u64 *hz)
+{
+	mutex_lock(&vsoc->hw_lock);
+	*hz = vsoc->gpu.clocks[clock].hz;
+	mutex_unlock(&vsoc->hw_lock);
+	return 0;
+}
+
+static int top_hz_get(void *data, u64 *hz)
+{
+	return get_hz(data, VSOC_CLOCK_TOP, hz);
+}
+
+static int top_hz_set(void *data, u64 hz)
+{
+	return set_hz(data, VSOC_CLOCK_TOP, VSOC_TOP_HZ, hz);
+}
+DEFINE_DEBUGFS_ATTRIBUTE(top_hz_fops, top_hz_get, top_hz_set, "%llu\n");
+
+static int coregroup_hz_get(void *data, u64 *hz)
+{
+	return get_hz(data, VSOC_CLOCK_COREGROUP, hz);
+}
+
+static int coregroup_hz_set(void *data, u64 hz)
+{
+	return set_hz(data, VSOC_CLOCK_COREGROUP, VSOC_COREGROUP_HZ, hz);
+}
+DEFINE_DEBUGFS_ATTRIBUTE(coregroup_hz_fops, coregroup_hz_get, coregroup_hz_set, "%llu\n");
+
+static int shader_hz_get(void *data, u64 *hz)
+{
+	return get_hz(data, VSOC_CLOCK_SHADER, hz);
+}
+
+static int shader_hz_set(void *data, u64 hz)
+{
+	return set_hz(data, VSOC_CLOCK_SHADER, VSOC_SHADER_HZ, hz);
+}
+DEFINE_DEBUGFS_ATTRIBUTE(shader_hz_fops, shader_hz_get, shader_hz_set, "%llu\n");
+
+void vsoc_power_debugfs(struct vsoc_device *vsoc, struct dentry *dir)
+{
+	debugfs_create_file("reset", 0200, dir, vsoc, &reset_fops);
+	debugfs_create_file("cores_on", 0600, dir, vsoc, &cores_on_fops);
+	debugfs_create_file("protected", 0600, dir, vsoc, &protected_fops);
+	debugfs_create_file("top_hz", 0600, dir, vsoc, &top_hz_fops);
+	debugfs_create_file("coregroup_hz", 0600, dir, vsoc, &coregroup_hz_fops);
+	debugfs_create_file("shader_hz", 0600, dir, vsoc, &shader_hz_fops);
+}
