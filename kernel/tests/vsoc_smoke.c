@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: MIT
+// SPDX-License-Identifier: GPL-2.0
 /*
  * usage: vsoc_smoke [SECONDS [IDLE_MS]]
  * IDLE_MS is the time between two pairs of jobs.
@@ -33,22 +33,22 @@
 #define WAIT_NS		30000000000LL
 
 struct session {
-	uint32_t handle;
-	uint64_t stride;
-	uint8_t *ring;
+	__u32 handle;
+	__u64 stride;
+	__u8 *ring;
 	struct drm_perfctr_ring_control *control;
-	uint64_t samples;
-	uint64_t seq;
-	uint32_t flags;
+	__u64 samples;
+	__u64 seq;
+	__u32 flags;
 };
 
 struct total {
-	uint16_t type;
-	uint16_t index;
-	uint64_t available[2];
-	uint64_t sum[MAX_COUNTERS];
-	uint64_t before[MAX_COUNTERS];
-	uint64_t after[MAX_COUNTERS];
+	__u16 type;
+	__u16 index;
+	__u64 available[2];
+	__u64 sum[MAX_COUNTERS];
+	__u64 before[MAX_COUNTERS];
+	__u64 after[MAX_COUNTERS];
 };
 
 static struct total totals[MAX_BLOCKS];
@@ -83,7 +83,7 @@ static int open_device(void)
 	return -1;
 }
 
-static struct total *find(uint16_t type, uint16_t index)
+static struct total *find(__u16 type, __u16 index)
 {
 	for (unsigned int i = 0; i < total_count; i++)
 		if (totals[i].type == type && totals[i].index == index)
@@ -130,11 +130,11 @@ static void query_blocks(void)
 			continue;
 		totals[total_count].type = info[i].type;
 		totals[total_count].index = info[i].index;
-		memcpy(totals[total_count++].available, info[i].available, 2 * sizeof(uint64_t));
+		memcpy(totals[total_count++].available, info[i].available, 2 * sizeof(__u64));
 	}
 }
 
-static void *buffer(uint64_t bytes, uint32_t *handle)
+static void *buffer(__u64 bytes, __u32 *handle)
 {
 	struct drm_perfctr_bo_create bo = { .size = bytes };
 	void *map;
@@ -148,7 +148,7 @@ static void *buffer(uint64_t bytes, uint32_t *handle)
 	return map;
 }
 
-static int control(uint32_t cmd, uint32_t *handle, void *arg, size_t size)
+static int control(__u32 cmd, __u32 *handle, void *arg, size_t size)
 {
 	struct drm_perfctr_control c = {
 		.cmd = cmd, .handle = *handle, .size = size, .pointer = (uintptr_t)arg,
@@ -159,7 +159,7 @@ static int control(uint32_t cmd, uint32_t *handle, void *arg, size_t size)
 	return ret;
 }
 
-static void setup(struct session *s, uint64_t period_ns)
+static void setup(struct session *s, __u64 period_ns)
 {
 	struct drm_perfctr_block_request requests[MAX_REQUESTS] = {};
 	struct drm_perfctr_setup setup = {
@@ -167,11 +167,11 @@ static void setup(struct session *s, uint64_t period_ns)
 		.period_ns = period_ns, .requests = (uintptr_t)requests,
 		.request_stride = sizeof(requests[0]),
 	};
-	uint32_t handle = 0;
+	__u32 handle = 0;
 
 	for (unsigned int section = 0; section < 2; section++) {
 		for (unsigned int t = 1; t <= DRM_PERFCTR_BLOCK_SHADER; t++) {
-			uint64_t available = 0;
+			__u64 available = 0;
 
 			for (unsigned int i = 0; i < total_count; i++)
 				if (totals[i].type == t)
@@ -197,10 +197,10 @@ static void setup(struct session *s, uint64_t period_ns)
 
 static void drain(struct session *s, bool add)
 {
-	uint64_t extract = s->control->extract_idx;
+	__u64 extract = s->control->extract_idx;
 
 	while (extract != __atomic_load_n(&s->control->insert_idx, __ATOMIC_ACQUIRE)) {
-		const uint8_t *p = s->ring + (extract & (SLOTS - 1)) * s->stride;
+		const __u8 *p = s->ring + (extract & (SLOTS - 1)) * s->stride;
 		const struct drm_perfctr_sample_header *h = (const void *)p;
 
 		if (h->seq != s->seq++) {
@@ -212,7 +212,7 @@ static void drain(struct session *s, bool add)
 		p += h->header_size;
 		for (unsigned int i = 0; i < h->block_count; i++) {
 			const struct drm_perfctr_block_header *b = (const void *)p;
-			const uint64_t *v = (const void *)(p + b->header_size);
+			const __u64 *v = (const void *)(p + b->header_size);
 			struct total *t = find(b->type, b->index);
 
 			for (unsigned int bit = 0; bit < 64; bit++) {
@@ -228,7 +228,7 @@ static void drain(struct session *s, bool add)
 	}
 }
 
-static uint64_t submit(struct drm_vsoc_command *cmds, unsigned int count, uint32_t ctx)
+static __u64 submit(struct drm_vsoc_command *cmds, unsigned int count, __u32 ctx)
 {
 	struct drm_vsoc_submit s = {
 		.ctx_id = ctx, .commands = (uintptr_t)cmds, .command_count = count,
@@ -240,7 +240,7 @@ static uint64_t submit(struct drm_vsoc_command *cmds, unsigned int count, uint32
 	return s.job_id;
 }
 
-static void wait_job(uint64_t id)
+static void wait_job(__u64 id)
 {
 	struct drm_vsoc_wait w = { .job_id = id, .timeout_ns = WAIT_NS };
 
@@ -253,7 +253,7 @@ static void wait_job(uint64_t id)
 	}
 }
 
-static unsigned int random_commands(struct drm_vsoc_command *c, uint32_t session)
+static unsigned int random_commands(struct drm_vsoc_command *c, __u32 session)
 {
 	memset(c, 0, 5 * sizeof(*c));
 	c[0].type = DRM_VSOC_CMD_DRAW;
@@ -286,7 +286,7 @@ static unsigned int compare(void)
 		const struct total *t = &totals[i];
 
 		for (unsigned int c = 0; c < MAX_COUNTERS; c++) {
-			uint64_t truth = t->after[c] - t->before[c];
+			__u64 truth = t->after[c] - t->before[c];
 
 			if (!(t->available[c / 64] >> c % 64 & 1))
 				continue;
@@ -331,7 +331,7 @@ int main(int argc, char **argv)
 	end = time(NULL) + seconds;
 	do {
 		struct drm_vsoc_command c[5];
-		uint64_t a, b;
+		__u64 a, b;
 
 		a = submit(c, random_commands(c, manual.handle), 0);
 		b = submit(c, random_commands(c, manual.handle), second.ctx_id);

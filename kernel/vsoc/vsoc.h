@@ -129,8 +129,11 @@ struct csf_glb_output;
  * struct vsoc_fw_pages - the global interface, shared by firmware and host
  */
 struct vsoc_fw_pages {
+	/** @control: written at boot. */
 	struct csf_glb_control *control;
+	/** @input: written by the host. */
 	struct csf_glb_input *input;
+	/** @output: written by firmware. */
 	struct csf_glb_output *output;
 };
 
