@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A DRM device without a GPU: serves the perf PMUs of the machine that it is
+ * loaded on through the counter interface of perfctr_drm.h.
+ *
+ * All counters come from the core's PMU source; this driver has no hardware of
+ * its own. docs/tegra410.md tells how to use it on real machines.
+ */
+#include <linux/err.h>
+#include <linux/module.h>
+#include <linux/platform_device.h>
+#include <linux/slab.h>
+#include <drm/drm_device.h>
+#include <drm/drm_drv.h>
+#include <drm/drm_file.h>
+#include <drm/drm_gem.h>
+#include <drm/drm_gem_shmem_helper.h>
+#include <drm/drm_ioctl.h>
+
+#include "perfctr/drm_perfctr.h"
+
+#define PERFCTR_SOC_NAME	"perfctr_soc"
+
+/**
+ * struct perfctr_soc - the device
+ */
+struct perfctr_soc {
+	/** @drm: the DRM device. */
+	struct drm_device drm;
+	/** @pc: the counter core. */
+	struct drm_perfctr *pc;
+};
+
+static struct perfctr_soc *to_perfctr_soc(struct drm_device *drm)
+{
+	return container_of(drm, struct perfctr_soc, drm);
+}
+
+static int perfctr_soc_open(struct drm_device *drm, struct drm_file *file)
+{
+	struct drm_perfctr_file *pf;
+	int ret;
+
+	pf = kzalloc(sizeof(*pf), GFP_KERNEL);
+	if (!pf)
+		return -ENOMEM;
+	ret = drm_perfctr_file_open(to_perfctr_soc(drm)->pc, pf);
+	if (ret) {
+		kfree(pf);
+		return ret;
+	}
+	file->driver_priv = pf;
+	return 0;
+}
+
+static void perfctr_soc_postclose(struct drm_device *drm, struct drm_file *file)
+{
+	struct drm_perfctr_file *pf = file->driver_priv;
+
+	drm_perfctr_file_close(pf);
+	kfree(pf);
+}
+
+static int query_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
+{
+	return drm_perfctr_query_ioctl(to_perfctr_soc(drm)->pc, data);
+}
+
+static int control_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
+{
+	return drm_perfctr_control_ioctl(file->driver_priv, data, file);
+}
+
+static const struct drm_ioctl_desc perfctr_soc_ioctls[] = {
+	DRM_IOCTL_DEF_DRV(PERFCTR_QUERY, query_ioctl, DRM_RENDER_ALLOW),
+	DRM_IOCTL_DEF_DRV(PERFCTR_CONTROL, control_ioctl, DRM_RENDER_ALLOW),
+	DRM_IOCTL_DEF_DRV(PERFCTR_BO_CREATE, drm_perfctr_bo_create_ioctl, DRM_RENDER_ALLOW),
+};
+
+DEFINE_DRM_GEM_FOPS(perfctr_soc_fops);
+
+static const struct drm_driver perfctr_soc_drm_driver = {
+	.driver_features = DRIVER_GEM | DRIVER_RENDER,
+	.open = perfctr_soc_open,
+	.postclose = perfctr_soc_postclose,
+	.ioctls = perfctr_soc_ioctls,
+	.num_ioctls = ARRAY_SIZE(perfctr_soc_ioctls),
+	.fops = &perfctr_soc_fops,
+	DRM_GEM_SHMEM_DRIVER_OPS,
+
+	.name = PERFCTR_SOC_NAME,
+	.desc = "PMUs of this machine",
+	.date = "20261121",
+	.major = 1,
+	.minor = 0,
+};
+
+static void perfctr_soc_remove(void *data)
+{
+	struct perfctr_soc *soc = data;
+
+	/* sessions get their last sample first */
+	drm_perfctr_unplug(soc->pc);
+	drm_dev_unplug(&soc->drm);
+}
+
+static int perfctr_soc_probe(struct platform_device *pdev)
+{
+	const struct drm_perfctr_config config = {
+		.name = "PMUs of this machine",
+		.product = DRM_PERFCTR_PRODUCT_PERF_PMU,
+		.sets = BIT(DRM_PERFCTR_SET_PRIMARY),
+		.features = DRM_PERFCTR_FEATURE_STATES | DRM_PERFCTR_FEATURE_BO_CREATE,
+	};
+	struct perfctr_soc *soc;
+	int ret;
+
+	soc = devm_drm_dev_alloc(&pdev->dev, &perfctr_soc_drm_driver, struct perfctr_soc, drm);
+	if (IS_ERR(soc))
+		return PTR_ERR(soc);
+	soc->pc = drmm_perfctr_create(&soc->drm, &config);
+	if (IS_ERR(soc->pc))
+		return PTR_ERR(soc->pc);
+	ret = drm_dev_register(&soc->drm, 0);
+	if (ret)
+		return ret;
+	return devm_add_action_or_reset(&pdev->dev, perfctr_soc_remove, soc);
+}
+
+static struct platform_driver perfctr_soc_platform_driver = {
+	.probe = perfctr_soc_probe,
+	.driver = {
+		.name = PERFCTR_SOC_NAME,
+	},
+};
+
+static struct platform_device *perfctr_soc_pdev;
+
+static int __init perfctr_soc_init(void)
+{
+	int ret = platform_driver_register(&perfctr_soc_platform_driver);
+
+	if (ret)
+		return ret;
+	perfctr_soc_pdev = platform_device_register_simple(PERFCTR_SOC_NAME, -1, NULL, 0);
+	if (IS_ERR(perfctr_soc_pdev)) {
+		platform_driver_unregister(&perfctr_soc_platform_driver);
+		return PTR_ERR(perfctr_soc_pdev);
+	}
+	return 0;
+}
+
+static void __exit perfctr_soc_exit(void)
+{
+	platform_device_unregister(perfctr_soc_pdev);
+	platform_driver_unregister(&perfctr_soc_platform_driver);
+}
+
+module_init(perfctr_soc_init);
+module_exit(perfctr_soc_exit);
+
+MODULE_DESCRIPTION("Counters of the machine's perf PMUs on a DRM node");
+MODULE_LICENSE("GPL");
