@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: MIT
+/*
+ * What reading counters costs a consumer, on a device (in the VM: the virtual SoC):
+ *
+ *  - reading COUNTERS counters through the ring, against one read() of a
+ *    perf_event group of as many events;
+ *  - from asking for a sample to seeing it, against a bare eventfd round trip
+ *    between two threads.
+ *
+ * Subject and peer take turns in the same run; each figure is the median of
+ * all rounds. usage: perfctr-bench-vm [--json]
+ */
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <perfctr/perfctr.h>
+
+#define COUNTERS	64
+#define ROUNDS		15
+/* a ring that a round drains whole but for the slot kept for STOP */
+#define SLOTS		256
+#define SAMPLES		(SLOTS - 1)
+#define GOAL_READ_RATIO	10.0
+
+static volatile uint64_t sink;
+
+static void die(const char *what, const char *why)
+{
+	fprintf(stderr, "perfctr-bench-vm: %s: %s\n", what, why);
+	exit(1);
+}
+
+static uint64_t now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC_RAW, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+static int by_value(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+static double median(double *values, size_t count)
+{
+	qsort(values, count, sizeof(*values), by_value);
+	return values[count / 2];
+}
+
+/* --- subject: the ring --------------------------------------------------- */
+
+struct subject {
+	struct perfctr_ctx *ctx;
+	struct perfctr_device *device;
+	struct perfctr_session *session;
+	struct perfctr_cursor *cursor;
+};
+
+static uint64_t lowest_bits(uint64_t mask, unsigned int count)
+{
+	uint64_t low = 0;
+
+	for (; mask && count; count--, mask &= mask - 1)
+		low |= mask & -mask;
+	return low;
+}
+
+/* COUNTERS counters from as many blocks as it takes */
+static void select_counters(struct subject *s, struct perfctr_selection *selection)
+{
+	unsigned int left = COUNTERS;
+
+	for (size_t n = 0; left && n < perfctr_device_block_count(s->device); n++) {
+		const struct drm_perfctr_block_info *block = perfctr_device_block(s->device, n);
+		struct drm_perfctr_block_request request = {
+			.type = block->type,
+			.index = block->index,
+			.mask = lowest_bits(block->available[0], left),
+		};
+
+		if (block->type == DRM_PERFCTR_BLOCK_GENERIC_PMU || !request.mask)
+			continue;
+		if (perfctr_selection_add_request(selection, &request) < 0)
+			die("selecting counters", perfctr_ctx_error(s->ctx));
+		left -= (unsigned int)__builtin_popcountll(request.mask);
+	}
+	if (left)
+		die("selecting counters", "the device has fewer than 64");
+}
+
+static void subject_open(struct subject *s)
+{
+	struct perfctr_session_opts opts = { .size = sizeof(opts), .slots = SLOTS };
+	struct perfctr_selection *selection;
+
+	if (perfctr_ctx_new(&s->ctx))
+		die("context", strerror(ENOMEM));
+	if (perfctr_device_open(s->ctx, NULL, &s->device))
+		die("device", perfctr_ctx_error(s->ctx));
+	if (perfctr_selection_new(s->device, &selection))
+		die("selection", perfctr_ctx_error(s->ctx));
+	select_counters(s, selection);
+	if (perfctr_session_new(selection, &opts, &s->session) ||
+	    perfctr_cursor_new(s->session, &s->cursor) || perfctr_session_start(s->session, 0))
+		die("session", perfctr_ctx_error(s->ctx));
+	perfctr_selection_unref(selection);
+}
+
+static void subject_close(struct subject *s)
+{
+	perfctr_session_stop(s->session, 0);
+	perfctr_cursor_unref(s->cursor);
+	perfctr_session_unref(s->session);
+	perfctr_device_unref(s->device);
+	perfctr_ctx_unref(s->ctx);
+}
+
+/* decode the oldest sample, add up all of its counters */
+static unsigned int consume(struct subject *s, uint64_t *sum)
+{
+	struct perfctr_sample sample;
+	struct perfctr_block block;
+	unsigned int counters = 0;
+
+	if (perfctr_cursor_next(s->cursor, &sample) != 1)
+		die("cursor", "no sample where one must be");
+	while (perfctr_decode_block(&sample, &block) > 0)
+		for (unsigned int n = 0; n < block.count; n++, counters++)
+			*sum += perfctr_block_value(&block, n);
+	return counters;
+}
+
+static double time_ring(struct subject *s)
+{
+	uint64_t begin, sum = 0;
+
+	for (unsigned int i = 0; i < SAMPLES; i++)
+		if (perfctr_session_sample(s->session, i))
+			die("sample", perfctr_ctx_error(s->ctx));
+
+	begin = now_ns();
+	for (unsigned int i = 0; i < SAMPLES; i++) {
+		if (consume(s, &sum) != COUNTERS)
+			die("decode", "a sample has other than 64 counters");
+		perfctr_cursor_advance(s->cursor, 1);
+	}
+	begin = now_ns() - begin;
+	sink += sum;
+	return (double)begin / SAMPLES;
+}
+
+static double time_request(struct subject *s)
+{
+	uint64_t begin, sum = 0;
+
+	begin = now_ns();
+	for (unsigned int i = 0; i < SAMPLES; i++) {
+		if (perfctr_session_sample(s->session, i))
+			die("sample", perfctr_ctx_error(s->ctx));
+		consume(s, &sum);
+		perfctr_cursor_advance(s->cursor, 1);
+	}
+	begin = now_ns() - begin;
+	sink += sum;
+	return (double)begin / SAMPLES;
+}
+
+/* --- peer: a perf_event group --------------------------------------------- */
+
+static int group_open(int *members)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_SOFTWARE,
+		.size = sizeof(attr),
+		.config = PERF_COUNT_SW_CONTEXT_SWITCHES,
+		.read_format = PERF_FORMAT_GROUP | PERF_FORMAT_TOTAL_TIME_ENABLED |
+			       PERF_FORMAT_TOTAL_TIME_RUNNING,
+	};
+
+	for (int i = 0; i < COUNTERS; i++) {
+		members[i] = (int)syscall(SYS_perf_event_open, &attr, 0, -1,
+					  i ? members[0] : -1, PERF_FLAG_FD_CLOEXEC);
+		if (members[i] < 0)
+			die("perf_event_open", strerror(errno));
+	}
+	return members[0];
+}
+
+static double time_group(int leader)
+{
+	uint64_t buffer[3 + COUNTERS], begin, sum = 0;
+
+	begin = now_ns();
+	for (unsigned int i = 0; i < SAMPLES; i++) {
+		if (read(leader, buffer, sizeof(buffer)) != (ssize_t)sizeof(buffer))
+			die("group read", strerror(errno));
+		for (unsigned int n = 0; n < COUNTERS; n++)
+			sum += buffer[3 + n];
+	}
+	begin = now_ns() - begin;
+	sink += sum;
+	return (double)begin / SAMPLES;
+}
+
+/* --- peer: an eventfd round trip ------------------------------------------ */
+
+struct ping {
+	int request;
+	int answer;
+};
+
+static void *ping_answer(void *data)
+{
+	const struct ping *ping = data;
+	uint64_t value;
+
+	while (read(ping->request, &value, sizeof(value)) == sizeof(value) && value == 1)
+		if (write(ping->answer, &value, sizeof(value)) != sizeof(value))
+			break;
+	return NULL;
+}
+
+static double time_ping(const struct ping *ping)
+{
+	uint64_t begin, value = 1;
+
+	begin = now_ns();
+	for (unsigned int i = 0; i < SAMPLES; i++)
+		if (write(ping->request, &value, sizeof(value)) != sizeof(value) ||
+		    read(ping->answer, &value, sizeof(value)) != sizeof(value))
+			die("eventfd", strerror(errno));
+	return (double)(now_ns() - begin) / SAMPLES;
+}
+
+/* --- main ----------------------------------------------------------------- */
+
+static void report(bool json, double ring, double group, double request, double ping)
+{
+	if (json) {
+		printf("{\"benchmark\": \"vm\", \"counters\": %d, "
+		       "\"ring_read_ns\": %.1f, \"perf_group_read_ns\": %.1f, "
+		       "\"read_ratio\": %.2f, \"read_ratio_goal\": %.1f, "
+		       "\"sample_request_to_visible_ns\": %.1f, "
+		       "\"eventfd_round_trip_ns\": %.1f, \"latency_ratio\": %.2f}\n",
+		       COUNTERS, ring, group, group / ring, GOAL_READ_RATIO, request, ping,
+		       request / ping);
+		return;
+	}
+	printf("read %d counters: ring %.0f ns, perf group read() %.0f ns: "
+	       "%.1f times cheaper (goal %.0f)\n",
+	       COUNTERS, ring, group, group / ring, GOAL_READ_RATIO);
+	printf("sample requested to sample visible: %.0f ns, eventfd round trip %.0f ns: "
+	       "ratio %.2f\n",
+	       request, ping, request / ping);
+}
+
+int main(int argc, char **argv)
+{
+	double ring[ROUNDS], group[ROUNDS], request[ROUNDS], ping_ns[ROUNDS];
+	bool json = argc > 1 && !strcmp(argv[1], "--json");
+	struct ping ping = { eventfd(0, 0), eventfd(0, 0) };
+	uint64_t end = 2;
+	int members[COUNTERS], leader;
+	struct subject subject;
+	pthread_t thread;
+
+	if (argc > 1 && !json)
+		die("usage", "perfctr-bench-vm [--json]");
+	subject_open(&subject);
+	leader = group_open(members);
+	if (ping.request < 0 || ping.answer < 0 ||
+	    pthread_create(&thread, NULL, ping_answer, &ping))
+		die("eventfd", strerror(errno));
+
+	for (unsigned int i = 0; i < ROUNDS; i++) {
+		ring[i] = time_ring(&subject);
+		group[i] = time_group(leader);
+		request[i] = time_request(&subject);
+		ping_ns[i] = time_ping(&ping);
+	}
+	report(json, median(ring, ROUNDS), median(group, ROUNDS), median(request, ROUNDS),
+	       median(ping_ns, ROUNDS));
+
+	if (write(ping.request, &end, sizeof(end)) == sizeof(end))
+		pthread_join(thread, NULL);
+	subject_close(&subject);
+	return 0;
+}
