@@ -161,8 +161,7 @@ static int parse_options(int argc, char **argv, struct options *o)
 	uint64_t value;
 	int c;
 
-	/* +: the first word that is no option begins the commands */
-	while ((c = getopt_long(argc, argv, "+d:f:r:D:c:t:jnvqh", long_options, NULL)) != -1) {
+	while ((c = getopt_long(argc, argv, "d:f:r:D:c:t:jnvqh", long_options, NULL)) != -1) {
 		int ret = 0;
 
 		switch (c) {

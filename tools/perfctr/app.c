@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: MIT
+#include "app.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "defaults.h"
+
+static const struct subcommand subcommands[] = {
+	{ "info", "devices, their blocks, clocks and limits, and what this user may do", info_run },
+	{ "list", "events and metrics that can be counted", list_run },
+	{ "stat", "count events while a command runs, or until Ctrl-C", stat_run },
+	{ "check", "can counters be used here? If not, what helps?", check_run },
+};
+
+static void usage(FILE *to)
+{
+	fputs("usage: perfctr COMMAND [OPTION...]\n\n"
+	      "Performance counters of GPUs and of the SoC around them.\n\n",
+	      to);
+	for (size_t i = 0; i < ARRAY_SIZE(subcommands); i++)
+		fprintf(to, "  %-8s %s\n", subcommands[i].name, subcommands[i].summary);
+	fputs("\n"
+	      "perfctr COMMAND --help tells the options, man perfctr-COMMAND the details.\n"
+	      "Begin with: perfctr check; perfctr list; perfctr stat sleep 1\n"
+	      "Exit: 0 fine, 1 error, 2 usage, 3 not permitted, 4 no device;\n"
+	      "stat passes the status of its command through.\n",
+	      to);
+}
+
+void app_error(const struct app *app, const char *format, ...)
+{
+	va_list args;
+
+	fprintf(app->err, "perfctr%s%s: ", app->name ? " " : "", app->name ? app->name : "");
+	va_start(args, format);
+	vfprintf(app->err, format, args);
+	va_end(args);
+	fputc('\n', app->err);
+}
+
+int app_usage(const struct app *app, const char *format, ...)
+{
+	va_list args;
+
+	fprintf(app->err, "perfctr%s%s: ", app->name ? " " : "", app->name ? app->name : "");
+	va_start(args, format);
+	vfprintf(app->err, format, args);
+	va_end(args);
+	fprintf(app->err, "; see perfctr %s%s--help\n", app->name ? app->name : "",
+		app->name ? " " : "");
+	return EXIT_USAGE;
+}
+
+int app_failed(const struct app *app, int error)
+{
+	const char *reason = perfctr_ctx_error(app->ctx);
+
+	app_error(app, "%s", *reason ? reason : strerror(-error));
+	switch (error) {
+	case -EACCES:
+	case -EPERM:
+		return EXIT_DENIED;
+	case -ENODEV:
+	case -ENOTTY:
+		fputs("perfctr check tells what is missing and the command that fixes it\n",
+		      app->err);
+		return EXIT_NO_DEVICE;
+	default:
+		return EXIT_FAILED;
+	}
+}
+
+int app_open_device(const struct app *app, const char *which, struct perfctr_device **device)
+{
+	int error = perfctr_device_open(app->ctx, which, device);
+
+	return error ? app_failed(app, error) : 0;
+}
+
+int app_select(const struct app *app, struct perfctr_selection *selection,
+	       const char *const *events, size_t count)
+{
+	if (!count) {
+		int error = defaults_add(selection);
+
+		return error < 0 ? app_failed(app, error) : 0;
+	}
+	for (size_t i = 0; i < count; i++) {
+		int added = perfctr_selection_add(selection, events[i]);
+
+		if (added == -ENOENT || added == -EINVAL || added == -EEXIST) {
+			app_failed(app, added);
+			return EXIT_USAGE;
+		}
+		if (added < 0)
+			return app_failed(app, added);
+	}
+	return 0;
+}
+
+int app_flush(FILE *out)
+{
+	errno = 0;
+	if (!fflush(out) && !ferror(out))
+		return 0;
+	/* "perfctr list | head": who read has read enough */
+	return errno == EPIPE || !errno ? 0 : -errno;
+}
+
+bool app_has_capability(unsigned int number)
+{
+	unsigned long long mask = 0;
+	char line[256];
+	FILE *status = fopen("/proc/self/status", "re");
+
+	while (status && fgets(line, sizeof(line), status))
+		if (sscanf(line, "CapEff: %llx", &mask) == 1)
+			break;
+	if (status)
+		fclose(status);
+	return mask >> number & 1;
+}
+
+int app_read_number(const char *path, long *value)
+{
+	char text[64], *end;
+	FILE *file = fopen(path, "re");
+	int ret = -EINVAL;
+
+	if (!file)
+		return -errno;
+	if (fgets(text, sizeof(text), file)) {
+		*value = strtol(text, &end, 0);
+		if (end != text)
+			ret = 0;
+	}
+	fclose(file);
+	return ret;
+}
+
+int app_run(struct app *app, int argc, char **argv)
+{
+	const char *name = argc > 1 ? argv[1] : "";
+
+	if (!strcmp(name, "--version")) {
+		fputs("perfctr " PERFCTR_VERSION "\n", app->out);
+		return EXIT_FINE;
+	}
+	if (!strcmp(name, "--help") || !strcmp(name, "-h") || !strcmp(name, "help")) {
+		usage(app->out);
+		return EXIT_FINE;
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(subcommands); i++) {
+		if (strcmp(subcommands[i].name, name))
+			continue;
+		app->name = name;
+		return subcommands[i].run(app, argc - 1, argv + 1);
+	}
+	if (*name)
+		app_error(app, "there is no command '%s'", name);
+	usage(app->err);
+	return EXIT_USAGE;
+}

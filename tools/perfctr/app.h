@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: MIT */
+/* What the subcommands of perfctr share. */
+#ifndef PERFCTR_APP_H
+#define PERFCTR_APP_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include <perfctr/perfctr.h>
+
+#define ARRAY_SIZE(array) (sizeof(array) / sizeof((array)[0]))
+#define NS_PER_S 1000000000ull
+#define NS_PER_MS 1000000ull
+
+/* Exit status of every subcommand; stat and record pass the command's own through. */
+enum exit_status {
+	EXIT_FINE = 0,
+	EXIT_FAILED = 1,
+	EXIT_USAGE = 2,
+	/* this user may not see the counters */
+	EXIT_DENIED = 3,
+	/* no device offers counters */
+	EXIT_NO_DEVICE = 4,
+	/* the command to run cannot be executed, or is not found */
+	EXIT_CANNOT_RUN = 126,
+	EXIT_NOT_FOUND = 127,
+	EXIT_SIGNAL_BASE = 128,
+};
+
+/**
+ * struct app - what a subcommand gets
+ */
+struct app {
+	/** @ctx: the library. */
+	struct perfctr_ctx *ctx;
+	/** @name: of the subcommand, for messages. */
+	const char *name;
+	/** @out: where results go that are asked for; stdout but in tests. */
+	FILE *out;
+	/** @err: where messages go; stderr but in tests. */
+	FILE *err;
+};
+
+/**
+ * struct subcommand - one verb of perfctr
+ */
+struct subcommand {
+	const char *name;
+	const char *summary;
+	/* argv[0] is the subcommand's name. Return: enum exit_status */
+	int (*run)(struct app *app, int argc, char **argv);
+};
+
+int info_run(struct app *app, int argc, char **argv);
+int list_run(struct app *app, int argc, char **argv);
+int stat_run(struct app *app, int argc, char **argv);
+int top_run(struct app *app, int argc, char **argv);
+int check_run(struct app *app, int argc, char **argv);
+int record_run(struct app *app, int argc, char **argv);
+int report_run(struct app *app, int argc, char **argv);
+int export_run(struct app *app, int argc, char **argv);
+int diff_run(struct app *app, int argc, char **argv);
+
+/**
+ * app_run() - perfctr without main()
+ * @app: ctx, out and err set
+ * @argc: as of main()
+ * @argv: as of main()
+ *
+ * Return: exit status.
+ */
+int app_run(struct app *app, int argc, char **argv);
+
+/* Print a message with the subcommand's name in front. */
+void app_error(const struct app *app, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+/* As app_error() with a hint at --help. Return: EXIT_USAGE. */
+int app_usage(const struct app *app, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+/*
+ * Print the library's reason for a failed call and what helps against it.
+ * Return: the exit status that stands for the error.
+ */
+int app_failed(const struct app *app, int error);
+
+/*
+ * Open a device, or say why there is none.
+ * Return: 0 or an exit status.
+ */
+int app_open_device(const struct app *app, const char *which, struct perfctr_device **device);
+
+/* Add events, or those that are worth seeing if there are none. Return: 0 or an exit status. */
+int app_select(const struct app *app, struct perfctr_selection *selection,
+	       const char *const *events, size_t count);
+
+/* Write what is buffered. Return: 0; -errno; a reader that went away is no error. */
+int app_flush(FILE *out);
+
+/* Whether this process has a capability in its effective set; number from capability(7). */
+bool app_has_capability(unsigned int number);
+enum { APP_CAP_SYS_ADMIN = 21, APP_CAP_PERFMON = 38 };
+
+/* Value of a sysctl below /proc/sys or of a small file with one number. Return: 0 or -errno. */
+int app_read_number(const char *path, long *value);
+
+#endif /* PERFCTR_APP_H */

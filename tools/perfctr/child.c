@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: MIT
+#include "child.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static void close_fd(int *fd)
+{
+	if (*fd >= 0)
+		close(*fd);
+	*fd = -1;
+}
+
+/* In the new process: wait for the word, then become the command. */
+static void become(char **argv, int stdout_fd, int go_fd, int error_fd)
+{
+	sigset_t none;
+	char byte;
+	int error;
+
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	if (stdout_fd >= 0 && dup2(stdout_fd, STDOUT_FILENO) < 0)
+		_exit(EXIT_FAILURE);
+	/* no byte: the parent gave up or died */
+	if (read(go_fd, &byte, 1) != 1)
+		_exit(EXIT_FAILURE);
+	execvp(argv[0], argv);
+	error = errno;
+	if (write(error_fd, &error, sizeof(error)) != sizeof(error))
+		_exit(EXIT_FAILURE);
+	_exit(127);
+}
+
+int child_prepare(struct child *child, char **argv, int stdout_fd)
+{
+	int go[2], report[2], error;
+
+	*child = (struct child){ .pid = -1, .go_fd = -1, .error_fd = -1 };
+	if (pipe2(go, O_CLOEXEC))
+		return -errno;
+	if (pipe2(report, O_CLOEXEC)) {
+		error = errno;
+		close(go[0]);
+		close(go[1]);
+		return -error;
+	}
+
+	child->pid = fork();
+	if (!child->pid) {
+		close(go[1]);
+		close(report[0]);
+		become(argv, stdout_fd, go[0], report[1]);
+	}
+	error = child->pid < 0 ? errno : 0;
+	close(go[0]);
+	close(report[1]);
+	child->go_fd = go[1];
+	child->error_fd = report[0];
+	if (error) {
+		close_fd(&child->go_fd);
+		close_fd(&child->error_fd);
+	}
+	return -error;
+}
+
+int child_go(struct child *child)
+{
+	ssize_t bytes;
+	int error = 0;
+
+	if (write(child->go_fd, "", 1) != 1)
+		error = errno;
+	close_fd(&child->go_fd);
+	/* closed by exec: the end of file says that it worked */
+	do
+		bytes = read(child->error_fd, &error, sizeof(error));
+	while (bytes < 0 && errno == EINTR);
+	close_fd(&child->error_fd);
+	if (bytes == 0)
+		return 0;
+	child_wait(child);
+	return error ? -error : -EIO;
+}
+
+bool child_poll(struct child *child)
+{
+	if (!child->ended && waitpid(child->pid, &child->status, WNOHANG) == child->pid)
+		child->ended = true;
+	return child->ended;
+}
+
+void child_wait(struct child *child)
+{
+	while (!child->ended) {
+		if (waitpid(child->pid, &child->status, 0) == child->pid || errno != EINTR)
+			child->ended = true;
+	}
+}
+
+void child_abandon(struct child *child)
+{
+	close_fd(&child->go_fd);
+	close_fd(&child->error_fd);
+	if (child->pid > 0)
+		child_wait(child);
+}
+
+int child_exit_status(const struct child *child)
+{
+	if (WIFSIGNALED(child->status))
+		return 128 + WTERMSIG(child->status);
+	return WEXITSTATUS(child->status);
+}

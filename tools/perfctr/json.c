@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: MIT
+#include "json.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+void json_add(struct json_object *object, const char *name, struct json_object *value)
+{
+	json_object_object_add(object, name, value);
+}
+
+void json_add_u64(struct json_object *object, const char *name, uint64_t value)
+{
+	json_add(object, name, json_object_new_uint64(value));
+}
+
+void json_add_bool(struct json_object *object, const char *name, bool value)
+{
+	json_add(object, name, json_object_new_boolean(value));
+}
+
+/* Bytes of the UTF-8 sequence at text, 0 if there is none. */
+static size_t utf8_length(const unsigned char *text)
+{
+	size_t length = *text < 0x80 ? 1 : *text >= 0xc2 && *text < 0xe0 ? 2 :
+			*text >= 0xe0 && *text < 0xf0 ? 3 : *text >= 0xf0 && *text < 0xf5 ? 4 : 0;
+
+	for (size_t i = 1; i < length; i++)
+		if ((text[i] & 0xc0) != 0x80)
+			return 0;
+	/* overlong forms, surrogates, beyond U+10FFFF */
+	if ((text[0] == 0xe0 && text[1] < 0xa0) || (text[0] == 0xed && text[1] > 0x9f) ||
+	    (text[0] == 0xf0 && text[1] < 0x90) || (text[0] == 0xf4 && text[1] > 0x8f))
+		return 0;
+	return length;
+}
+
+void json_add_text(struct json_object *object, const char *name, const char *value)
+{
+	static const char replacement[] = "\xef\xbf\xbd";
+	char *clean, *to;
+
+	if (!value) {
+		json_add(object, name, NULL);
+		return;
+	}
+	clean = malloc(3 * strlen(value) + 1);
+	if (!clean) {
+		json_add(object, name, NULL);
+		return;
+	}
+	to = clean;
+	while (*value) {
+		size_t length = utf8_length((const unsigned char *)value);
+
+		if (length) {
+			memcpy(to, value, length);
+			to += length;
+			value += length;
+		} else {
+			memcpy(to, replacement, 3);
+			to += 3;
+			value++;
+		}
+	}
+	*to = '\0';
+	json_add(object, name, json_object_new_string(clean));
+	free(clean);
+}
+
+void json_add_double(struct json_object *object, const char *name, double value)
+{
+	char text[40];
+
+	if (!isfinite(value)) {
+		json_add(object, name, NULL);
+		return;
+	}
+	for (int digits = 15; digits <= 17; digits++) {
+		snprintf(text, sizeof(text), "%.*g", digits, value);
+		if (strtod(text, NULL) == value)
+			break;
+	}
+	/* a number that happens to be whole stays recognisable as no integer */
+	if (!strpbrk(text, ".e"))
+		strcat(text, ".0");
+	json_add(object, name, json_object_new_double_s(value, text));
+}
+
+void json_add_words(struct json_object *object, const char *name, const char *words)
+{
+	struct json_object *array = json_object_new_array();
+
+	while (*words) {
+		size_t length = strcspn(words, ",");
+
+		json_object_array_add(array, json_object_new_string_len(words, (int)length));
+		words += length + (words[length] == ',');
+	}
+	json_add(object, name, array);
+}
+
+void json_write(FILE *to, struct json_object *value, bool indented)
+{
+	int flags = JSON_C_TO_STRING_NOSLASHESCAPE |
+		    (indented ? JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_SPACED : 0);
+
+	fputs(json_object_to_json_string_ext(value, flags), to);
+	json_object_put(value);
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/* JSON output: numbers keep their type, text is escaped, what is unknown is null. */
+#ifndef PERFCTR_JSON_H
+#define PERFCTR_JSON_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <json.h>
+
+/* Add a member; object and name as of json_object_object_add(). */
+void json_add(struct json_object *object, const char *name, struct json_object *value);
+void json_add_u64(struct json_object *object, const char *name, uint64_t value);
+void json_add_bool(struct json_object *object, const char *name, bool value);
+
+/* NULL becomes null. Bytes that are no UTF-8 become U+FFFD, so that the result is valid. */
+void json_add_text(struct json_object *object, const char *name, const char *value);
+
+/* Shortest digits that read back as the same number; null if not finite. */
+void json_add_double(struct json_object *object, const char *name, double value);
+
+/* "a,b" as an array of texts, empty array for an empty text. */
+void json_add_words(struct json_object *object, const char *name, const char *words);
+
+/* Write one value, indented or in one line, without a line feed after it; drops it. */
+void json_write(FILE *to, struct json_object *value, bool indented);
+
+#endif /* PERFCTR_JSON_H */

@@ -1,0 +1,396 @@
+// SPDX-License-Identifier: MIT
+/* perfctr list: what can be counted. */
+#include <errno.h>
+#include <fnmatch.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "app.h"
+#include "json.h"
+
+static const char help[] =
+	"usage: perfctr list [-lj] [-d DEVICE] [PATTERN...]\n"
+	"\n"
+	"Lists the events and metrics that can be counted here, as -e of perfctr stat\n"
+	"takes them. A PATTERN with * ? [] selects by name; without one it is searched\n"
+	"for in names and short descriptions.\n"
+	"\n"
+	"  -l, --long           unit, kind, trust, formula and full description of each\n"
+	"  -a, --all            everything in the database, of all products\n"
+	"  -d, --device DEVICE  node (/dev/dri/renderD128, renderD128), driver or name\n"
+	"  -j, --json           as JSON, always with descriptions\n"
+	"\n"
+	"Tracepoints are counted as tracepoint/SUBSYSTEM:EVENT/, for their names see\n"
+	"/sys/kernel/tracing/events. Any perf PMU takes pmu/event=0x3c,config1=1,cpu=2/.\n"
+	"Exit: 0 something is listed, 1 error or nothing found, 2 usage, 4 no device.\n";
+
+static const char *const kind_names[] = {
+	[PERFCTR_KIND_COUNT] = "count", [PERFCTR_KIND_CYCLES] = "cycles",
+	[PERFCTR_KIND_BYTES] = "bytes", [PERFCTR_KIND_TIME] = "time",
+	[PERFCTR_KIND_LEVEL] = "level",
+};
+
+static const char *const trust_names[] = {
+	[PERFCTR_TRUST_UNVALIDATED] = "unvalidated", [PERFCTR_TRUST_TRUSTED] = "trusted",
+	[PERFCTR_TRUST_QUARANTINED] = "quarantined", [PERFCTR_TRUST_EXPLAINED] = "explained",
+	[PERFCTR_TRUST_UNTRUSTED] = "untrusted",
+};
+
+struct lister {
+	struct app *app;
+	struct perfctr_device *device;
+	char **patterns;
+	int pattern_count;
+	bool is_long;
+	bool all;
+	int width;
+	size_t found;
+	/* heading that the next event belongs under, and the one that is printed */
+	char heading[128];
+	char printed[128];
+	struct json_object *events;
+	struct json_object *metrics;
+};
+
+static const char *name_of(const char *const *names, size_t count, unsigned int n)
+{
+	return n < count && names[n] ? names[n] : "unknown";
+}
+
+static bool contains(const char *text, const char *part)
+{
+	return text && strcasestr(text, part);
+}
+
+static bool wanted(const struct lister *l, const char *text, const char *name, const char *shorter)
+{
+	for (int i = 0; i < l->pattern_count; i++) {
+		const char *p = l->patterns[i];
+
+		if (strpbrk(p, "*?[") ? !fnmatch(p, text, FNM_CASEFOLD) ||
+						!fnmatch(p, name, FNM_CASEFOLD) :
+					contains(text, p) || contains(shorter, p))
+			return true;
+	}
+	return !l->pattern_count;
+}
+
+/* Print text wrapped at words, indented. */
+static void print_wrapped(FILE *out, const char *text, int indent, int width)
+{
+	int column = 0;
+
+	while (*text) {
+		int length = (int)strcspn(text, " \n");
+
+		if (column && column + 1 + length > width - indent) {
+			fputc('\n', out);
+			column = 0;
+		}
+		if (column)
+			fputc(' ', out);
+		else
+			fprintf(out, "%*s", indent, "");
+		fprintf(out, "%.*s", length, text);
+		column += length + (column ? 1 : 0);
+		text += length;
+		text += strspn(text, " \n");
+	}
+	fputc('\n', out);
+}
+
+static void print_heading(struct lister *l)
+{
+	if (!strcmp(l->heading, l->printed))
+		return;
+	fprintf(l->app->out, "%s%s:\n", l->found ? "\n" : "", l->heading);
+	memcpy(l->printed, l->heading, sizeof(l->printed));
+}
+
+static void print_entry(struct lister *l, const char *text, const char *unit, const char *shorter)
+{
+	print_heading(l);
+	if (*unit)
+		fprintf(l->app->out, "  %-36s %s [%s]\n", text, shorter, unit);
+	else
+		fprintf(l->app->out, "  %-36s %s\n", text, shorter);
+}
+
+/* --- counters of the database --------------------------------------------- */
+
+static void show_counter(struct lister *l, const char *text,
+			 const struct perfctr_counter_desc *c, const char *blocks)
+{
+	const char *kind = name_of(kind_names, ARRAY_SIZE(kind_names), c->kind);
+	const char *trust = name_of(trust_names, ARRAY_SIZE(trust_names), c->trust);
+
+	if (!wanted(l, text, c->name, c->short_text))
+		return;
+	if (l->events) {
+		struct json_object *e = json_object_new_object();
+
+		json_add_text(e, "event", text);
+		json_add_text(e, "id", c->id);
+		json_add_text(e, "name", c->name);
+		json_add_text(e, "block", perfctr_block_type_name(c->block_type));
+		json_add_words(e, "blocks", blocks);
+		json_add_text(e, "product", perfctr_product_name(c->product));
+		json_add_u64(e, "position", c->position);
+		json_add_text(e, "unit", c->unit);
+		json_add_text(e, "kind", kind);
+		json_add_text(e, "trust", trust);
+		json_add_text(e, "short", c->short_text);
+		json_add_text(e, "long", c->long_text);
+		json_object_array_add(l->events, e);
+	} else {
+		print_entry(l, text, c->unit, c->short_text);
+		if (l->is_long) {
+			print_wrapped(l->app->out, c->long_text, 6, l->width);
+			fprintf(l->app->out, "      kind %s, %s, id %s%s%s\n", kind, trust, c->id,
+				*blocks ? ", in " : "", blocks);
+		}
+	}
+	l->found++;
+}
+
+/* Labels of the device's blocks that have a counter, "shader0,shader2". */
+static void blocks_with(const struct lister *l, const struct perfctr_counter_desc *c, char *text,
+			size_t size)
+{
+	unsigned int section = c->position / DRM_PERFCTR_SECTION_COUNTERS;
+	uint64_t bit = UINT64_C(1) << c->position % DRM_PERFCTR_SECTION_COUNTERS;
+	size_t used = 0;
+
+	text[0] = '\0';
+	for (size_t i = 0; l->device && i < perfctr_device_block_count(l->device); i++) {
+		const struct drm_perfctr_block_info *b = perfctr_device_block(l->device, i);
+		char label[64];
+
+		if (b->type != c->block_type || b->product != c->product ||
+		    section >= DRM_PERFCTR_BLOCK_INFO_SECTIONS ||
+		    !(b->available[section] & bit))
+			continue;
+		perfctr_block_label(b->type, b->index, label, sizeof(label));
+		used += (size_t)snprintf(text + used, used < size ? size - used : 0, "%s%s",
+					 used ? "," : "", label);
+		if (used >= size)
+			break;
+	}
+}
+
+static void list_counters(struct lister *l)
+{
+	const struct perfctr_counter_desc *c = NULL;
+
+	while ((c = perfctr_counter_next(c))) {
+		const char *type = perfctr_block_type_name(c->block_type);
+		const char *product = perfctr_product_name(c->product);
+		char blocks[512], text[192];
+
+		blocks_with(l, c, blocks, sizeof(blocks));
+		if (!*blocks && !l->all)
+			continue;
+		if (c->block_type == DRM_PERFCTR_BLOCK_GENERIC_PMU)
+			snprintf(text, sizeof(text), "%s/%s/", c->pmu, c->name);
+		else
+			snprintf(text, sizeof(text), "%s/%s", type, c->name);
+		snprintf(l->heading, sizeof(l->heading), "%s of %s", type, product);
+		show_counter(l, text, c, blocks);
+	}
+}
+
+/* --- perf PMUs of the machine --------------------------------------------- */
+
+static int show_pmu_event(void *data, const struct perfctr_pmu_event *event)
+{
+	struct lister *l = data;
+	const char *shorter = event->desc ? event->desc->short_text : "";
+	char unit[64];
+
+	snprintf(l->heading, sizeof(l->heading), "perf PMU %s", event->pmu);
+	if (event->desc) {
+		show_counter(l, event->text, event->desc, event->label);
+		return 0;
+	}
+	if (!wanted(l, event->text, event->event ? event->event : event->pmu, shorter))
+		return 0;
+	if (!event->event) {
+		/* nothing to name; worth a line only for those who look for the PMU */
+		if (!l->pattern_count || l->events)
+			return 0;
+		print_entry(l, event->text, "", "names no events: give its format fields");
+	} else if (l->events) {
+		struct json_object *e = json_object_new_object();
+
+		json_add_text(e, "event", event->text);
+		json_add(e, "id", NULL);
+		json_add_text(e, "name", event->event);
+		json_add_text(e, "block", perfctr_block_type_name(event->block_type));
+		json_add_words(e, "blocks", event->label);
+		json_add_text(e, "product", "perf_pmu");
+		json_add(e, "position", NULL);
+		json_add_text(e, "unit", event->unit);
+		json_add_text(e, "kind", "count");
+		json_add_text(e, "trust", trust_names[PERFCTR_TRUST_UNVALIDATED]);
+		json_add_text(e, "short", NULL);
+		json_add_text(e, "long", NULL);
+		json_object_array_add(l->events, e);
+	} else {
+		snprintf(unit, sizeof(unit), "%s", event->unit);
+		print_entry(l, event->text, unit, "");
+	}
+	l->found++;
+	return 0;
+}
+
+/* --- metrics --------------------------------------------------------------- */
+
+/* Whether everything that a metric needs can be selected here. */
+static bool can_compute(struct lister *l, const struct perfctr_metric_desc *m)
+{
+	struct perfctr_selection *selection;
+	char text[192];
+	int result;
+
+	if (l->all || !l->device)
+		return l->all;
+	if (perfctr_selection_new(l->device, &selection))
+		return false;
+	snprintf(text, sizeof(text), "metric:%s", m->id);
+	result = perfctr_selection_add(selection, text);
+	perfctr_selection_unref(selection);
+	return result > 0;
+}
+
+static void list_metrics(struct lister *l)
+{
+	const struct perfctr_metric_desc *m = NULL;
+
+	snprintf(l->heading, sizeof(l->heading), "metrics");
+	while ((m = perfctr_metric_next(m))) {
+		const char *trust = name_of(trust_names, ARRAY_SIZE(trust_names), m->trust);
+		char text[192];
+
+		snprintf(text, sizeof(text), "metric:%s.%s", perfctr_block_type_name(m->block_type),
+			 m->name);
+		if (!wanted(l, text, m->name, m->short_text) || !can_compute(l, m))
+			continue;
+		if (l->metrics) {
+			struct json_object *e = json_object_new_object();
+
+			json_add_text(e, "metric", text);
+			json_add_text(e, "id", m->id);
+			json_add_text(e, "name", m->name);
+			json_add_text(e, "block", perfctr_block_type_name(m->block_type));
+			json_add_text(e, "product", perfctr_product_name(m->product));
+			json_add_text(e, "scope",
+				      m->scope == PERFCTR_SCOPE_DEVICE ? "device" : "block");
+			json_add_text(e, "unit", m->unit);
+			json_add_text(e, "formula", m->formula);
+			json_add_text(e, "trust", trust);
+			json_add_text(e, "short", m->short_text);
+			json_add_text(e, "long", m->long_text);
+			json_object_array_add(l->metrics, e);
+		} else {
+			print_entry(l, text, m->unit, m->short_text);
+			if (l->is_long) {
+				print_wrapped(l->app->out, m->long_text, 6, l->width);
+				fprintf(l->app->out, "      = %s, %s, id %s\n", m->formula, trust,
+					m->id);
+			}
+		}
+		l->found++;
+	}
+}
+
+static int terminal_width(FILE *out)
+{
+	struct winsize size;
+
+	if (!ioctl(fileno(out), TIOCGWINSZ, &size) && size.ws_col >= 40)
+		return size.ws_col;
+	return 100;
+}
+
+static int list_all(struct lister *l, bool json)
+{
+	struct json_object *root = NULL;
+	int error;
+
+	if (json) {
+		root = json_object_new_object();
+		l->events = json_object_new_array();
+		l->metrics = json_object_new_array();
+		json_add(root, "events", l->events);
+		json_add(root, "metrics", l->metrics);
+	}
+	list_counters(l);
+	error = l->all ? 0 : perfctr_pmu_events(l->app->ctx, show_pmu_event, l);
+	list_metrics(l);
+	if (json) {
+		json_write(l->app->out, root, true);
+		fputc('\n', l->app->out);
+	}
+	if (error)
+		return app_failed(l->app, error);
+	if (l->found)
+		return EXIT_FINE;
+	app_error(l->app, l->pattern_count ? "nothing here has such a name; perfctr list --all "
+					     "shows the whole database" :
+					     "nothing can be counted here");
+	return EXIT_FAILED;
+}
+
+int list_run(struct app *app, int argc, char **argv)
+{
+	static const struct option options[] = {
+		{ "long", no_argument, NULL, 'l' },
+		{ "all", no_argument, NULL, 'a' },
+		{ "device", required_argument, NULL, 'd' },
+		{ "json", no_argument, NULL, 'j' },
+		{ "help", no_argument, NULL, 'h' },
+		{ 0 },
+	};
+	struct lister l = { .app = app, .width = terminal_width(app->out) };
+	const char *which = NULL;
+	bool json = false;
+	int c, status;
+
+	optind = 0;
+	while ((c = getopt_long(argc, argv, "lad:jh", options, NULL)) != -1) {
+		switch (c) {
+		case 'l':
+			l.is_long = true;
+			break;
+		case 'a':
+			l.all = true;
+			break;
+		case 'd':
+			which = optarg;
+			break;
+		case 'j':
+			json = true;
+			break;
+		case 'h':
+			fputs(help, app->out);
+			return EXIT_FINE;
+		default:
+			return app_usage(app, "unknown option");
+		}
+	}
+	l.patterns = argv + optind;
+	l.pattern_count = argc - optind;
+
+	if (!l.all) {
+		status = app_open_device(app, which, &l.device);
+		if (status)
+			return status;
+	}
+	status = list_all(&l, json);
+	perfctr_device_unref(l.device);
+	return status;
+}

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: MIT
+#include <locale.h>
+#include <string.h>
+
+#include "app.h"
+
+int main(int argc, char **argv)
+{
+	struct app app = { .out = stdout, .err = stderr };
+	int status, error;
+
+	/* characters of the terminal only: numbers keep their point */
+	setlocale(LC_CTYPE, "");
+	error = perfctr_ctx_new(&app.ctx);
+	if (error) {
+		app_error(&app, "%s", strerror(-error));
+		return EXIT_FAILED;
+	}
+	status = app_run(&app, argc, argv);
+	perfctr_ctx_unref(app.ctx);
+	error = app_flush(stdout);
+	if (error) {
+		app_error(&app, "writing the result: %s", strerror(-error));
+		return EXIT_FAILED;
+	}
+	return status;
+}

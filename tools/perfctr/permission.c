@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: MIT
+#include "permission.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* ask the kernel about the first counter of the first block of the wanted kind */
+static int try_block(struct perfctr_device *device, bool pmu)
+{
+	struct perfctr_selection *selection;
+	int error = perfctr_selection_new(device, &selection);
+
+	if (error)
+		return error;
+	error = -ENOENT;
+	if (pmu) {
+		error = perfctr_selection_add(selection, "software/task-clock/");
+	} else {
+		for (size_t i = 0; error < 0 && i < perfctr_device_block_count(device); i++) {
+			const struct drm_perfctr_block_info *b = perfctr_device_block(device, i);
+			struct drm_perfctr_block_request r = {
+				.type = b->type,
+				.index = b->index,
+				.mask = b->available[0] & -b->available[0],
+			};
+
+			if (b->type < DRM_PERFCTR_BLOCK_GENERIC_PMU && r.mask)
+				error = perfctr_selection_add_request(selection, &r);
+		}
+	}
+	if (error >= 0)
+		error = perfctr_session_check(selection, NULL, NULL);
+	perfctr_selection_unref(selection);
+	return error;
+}
+
+void permission_of(const struct app *app, struct perfctr_device *device,
+		   struct permission *permission)
+{
+	int gpu = try_block(device, false);
+	int pmu = perfctr_device_info(device)->features & DRM_PERFCTR_FEATURE_PMU ?
+			  try_block(device, true) :
+			  -EOPNOTSUPP;
+	long paranoid;
+
+	*permission = (struct permission){
+		.may_count = gpu >= 0 || (gpu == -ENOENT && pmu >= 0),
+		.may_count_pmu = pmu >= 0,
+		.cap_perfmon = app_has_capability(APP_CAP_PERFMON) ||
+			       app_has_capability(APP_CAP_SYS_ADMIN),
+		.error = gpu >= 0 || gpu == -ENOENT ? pmu : gpu,
+	};
+	if (permission->may_count && permission->may_count_pmu) {
+		permission->error = 0;
+		snprintf(permission->text, sizeof(permission->text),
+			 "may count everything, perf PMUs too");
+		return;
+	}
+	if (permission->may_count && pmu == -EOPNOTSUPP) {
+		permission->error = 0;
+		snprintf(permission->text, sizeof(permission->text),
+			 "may count everything; this kernel or device takes no perf PMUs");
+		return;
+	}
+	if (permission->may_count) {
+		snprintf(permission->text, sizeof(permission->text),
+			 "may count the device's blocks, but no perf PMUs: that needs CAP_PERFMON");
+		snprintf(permission->fix, sizeof(permission->fix),
+			 "run as root, or: setcap cap_perfmon+ep $(command -v perfctr)");
+		return;
+	}
+	if (permission->error == -EACCES || permission->error == -EPERM) {
+		bool has_sysctl = !app_read_number(PARANOID_PATH, &paranoid);
+
+		snprintf(permission->text, sizeof(permission->text),
+			 "may not count: counters show what all users do, no CAP_PERFMON%s",
+			 has_sysctl && paranoid ? " and sysctl dev.perfctr.paranoid is on" : "");
+		snprintf(permission->fix, sizeof(permission->fix),
+			 "sudo sysctl dev.perfctr.paranoid=0 (for all users), or: "
+			 "sudo setcap cap_perfmon+ep $(command -v perfctr)");
+		return;
+	}
+	snprintf(permission->text, sizeof(permission->text), "may not count: %s",
+		 *perfctr_ctx_error(app->ctx) ? perfctr_ctx_error(app->ctx) :
+						strerror(-permission->error));
+}
+
+const char *permission_entry_text(const struct perfctr_device_entry *entry)
+{
+	switch (entry->error) {
+	case -EACCES:
+	case -EPERM:
+		return "this user may not open it; sudo usermod -aG render $USER and log in again";
+	case -ENOTTY:
+	case -EINVAL:
+		return "its driver has no counters";
+	case -ENODEV:
+		return "the device is gone";
+	default:
+		return strerror(-entry->error);
+	}
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+/* May this user see counters, and if not, what helps? */
+#ifndef PERFCTR_PERMISSION_H
+#define PERFCTR_PERMISSION_H
+
+#include "app.h"
+
+#define PARANOID_PATH "/proc/sys/dev/perfctr/paranoid"
+
+/**
+ * struct permission - what a user may do with a device
+ */
+struct permission {
+	/** @may_count: a session with the device's own counters is accepted. */
+	bool may_count;
+	/** @may_count_pmu: a session with an event of the kernel's software PMU is. */
+	bool may_count_pmu;
+	/** @cap_perfmon: the process has CAP_PERFMON or CAP_SYS_ADMIN. */
+	bool cap_perfmon;
+	/** @error: why not, a negative errno. */
+	int error;
+	/** @text: a sentence. */
+	char text[256];
+	/** @fix: command that helps, empty if nothing has to be changed. */
+	char fix[256];
+};
+
+/**
+ * permission_of() - find out by asking the kernel to check a session
+ * @app: app
+ * @device: device
+ * @permission: filled
+ */
+void permission_of(const struct app *app, struct perfctr_device *device,
+		   struct permission *permission);
+
+/**
+ * permission_entry_text() - why a node offers no counters
+ * @entry: entry with an error
+ *
+ * Return: a constant text.
+ */
+const char *permission_entry_text(const struct perfctr_device_entry *entry);
+
+#endif /* PERFCTR_PERMISSION_H */

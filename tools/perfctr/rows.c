@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: MIT
+#include "rows.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct row *add_row(struct rows *rows)
+{
+	struct row *row;
+
+	if (rows->count == rows->capacity) {
+		size_t capacity = rows->capacity ? 2 * rows->capacity : 64;
+		struct row *more = realloc(rows->rows, capacity * sizeof(*more));
+
+		if (!more)
+			return NULL;
+		rows->rows = more;
+		rows->capacity = capacity;
+	}
+	row = &rows->rows[rows->count++];
+	*row = (struct row){ .scale = 1, .running_ratio = 1, .rate = NAN };
+	return row;
+}
+
+/* Event names of SoC blocks end with a slash, as perf's do. */
+static void name_counter(struct row *row, const struct perfctr_totals_block_info *info)
+{
+	char filters[128] = "";
+
+	snprintf(row->label, sizeof(row->label), "%s", info->label);
+	if (!info->is_pmu) {
+		snprintf(row->event, sizeof(row->event), "%s/%.180s", row->label, row->counter);
+		return;
+	}
+	/* for a generic PMU the name says it all: it is what the user wrote */
+	if (info->type != DRM_PERFCTR_BLOCK_GENERIC_PMU) {
+		const uint64_t words[] = { info->config, info->config1, info->config2 };
+		static const char *const names[] = { "config", "config1", "config2" };
+		size_t used = 0;
+
+		for (size_t i = 0; i < 3; i++)
+			if (words[i])
+				used += (size_t)snprintf(filters + used, sizeof(filters) - used,
+							 ",%s=0x%llx", names[i],
+							 (unsigned long long)words[i]);
+	}
+	snprintf(row->event, sizeof(row->event), "%s/%.120s%s/", row->label, row->counter, filters);
+}
+
+static void fill_value(struct row *row, const struct perfctr_total *total,
+		       const struct perfctr_span *span)
+{
+	const struct perfctr_totals_block_info *info = row->info;
+	bool is_level = total->desc && total->desc->kind == PERFCTR_KIND_LEVEL;
+
+	row->value = total->sum;
+	row->measured = total->measured;
+	row->missed = total->missed;
+	if (total->missed)
+		row->flags |= PERFCTR_VALUE_PARTIAL;
+	if (!total->measured) {
+		row->state = PERFCTR_VALUE_NOT_MEASURED;
+		return;
+	}
+	if (total->overflow) {
+		row->state = PERFCTR_VALUE_OVERFLOW;
+		return;
+	}
+	row->number = (double)total->sum * row->scale;
+	if (info->is_pmu && info->time_enabled && total->running_ns < info->time_enabled) {
+		row->running_ratio = (double)total->running_ns / (double)info->time_enabled;
+		if (!total->running_ns) {
+			row->state = PERFCTR_VALUE_NOT_MEASURED;
+			return;
+		}
+		row->number /= row->running_ratio;
+		row->flags |= PERFCTR_VALUE_ESTIMATED;
+	} else if (row->scale == 1) {
+		row->flags |= PERFCTR_VALUE_INTEGER;
+	}
+	if (!is_level && span->elapsed_ns)
+		row->rate = row->number * 1e9 / (double)span->elapsed_ns;
+}
+
+static int add_counters(struct rows *rows, const struct perfctr_totals *totals,
+			const struct perfctr_totals_block *block,
+			const struct perfctr_selection *selection)
+{
+	for (size_t n = 0; n < perfctr_totals_counter_count(block); n++) {
+		const struct perfctr_total *total = perfctr_totals_counter(block, n);
+		struct row *row = add_row(rows);
+
+		if (!row)
+			return -ENOMEM;
+		row->info = perfctr_totals_block_info(block);
+		row->desc = total->desc;
+		perfctr_totals_label(selection, block, n, row->counter, sizeof(row->counter));
+		perfctr_totals_unit(selection, block, n, row->unit, sizeof(row->unit), &row->scale);
+		name_counter(row, row->info);
+		fill_value(row, total, perfctr_totals_span(totals));
+	}
+	return 0;
+}
+
+static int add_metric(struct rows *rows, const struct perfctr_totals *totals,
+		      const struct perfctr_metric_desc *metric,
+		      const struct perfctr_totals_block *block)
+{
+	const char *type = perfctr_block_type_name(metric->block_type);
+	struct perfctr_value value = { 0 };
+	struct row *row;
+	int error = perfctr_totals_metric(totals, metric, block, &value);
+
+	if (error)
+		return error;
+	row = add_row(rows);
+	if (!row)
+		return -ENOMEM;
+	row->metric = metric;
+	row->info = block ? perfctr_totals_block_info(block) : NULL;
+	row->state = value.state;
+	row->flags = value.flags;
+	row->number = value.number;
+	snprintf(row->label, sizeof(row->label), "%s", row->info ? row->info->label : type);
+	snprintf(row->counter, sizeof(row->counter), "%s", metric->name);
+	snprintf(row->event, sizeof(row->event), "metric:%s.%s", row->label, metric->name);
+	snprintf(row->unit, sizeof(row->unit), "%s", metric->unit);
+	return 0;
+}
+
+/* Whether block n is the first section of its block. */
+static bool is_first_section(const struct perfctr_totals *totals, size_t n)
+{
+	const struct perfctr_totals_block_info *info =
+		perfctr_totals_block_info(perfctr_totals_block(totals, n));
+
+	for (size_t i = 0; i < n; i++) {
+		const struct perfctr_totals_block_info *other =
+			perfctr_totals_block_info(perfctr_totals_block(totals, i));
+
+		if (other->type == info->type && other->index == info->index &&
+		    other->config == info->config && other->config1 == info->config1 &&
+		    other->config2 == info->config2)
+			return false;
+	}
+	return true;
+}
+
+static int add_metrics(struct rows *rows, const struct perfctr_totals *single,
+		       const struct perfctr_selection *selection, bool per_block)
+{
+	int error = 0;
+
+	for (size_t i = 0; !error && i < perfctr_selection_metric_count(selection); i++) {
+		const struct perfctr_metric_desc *metric = perfctr_selection_metric(selection, i);
+
+		if (!per_block || metric->scope == PERFCTR_SCOPE_DEVICE) {
+			error = add_metric(rows, rows->sum, metric, NULL);
+			continue;
+		}
+		for (size_t n = 0; !error && n < perfctr_totals_block_count(single); n++) {
+			const struct perfctr_totals_block *block = perfctr_totals_block(single, n);
+			const struct perfctr_totals_block_info *info =
+				perfctr_totals_block_info(block);
+
+			if (info->type == metric->block_type && info->product == metric->product &&
+			    is_first_section(single, n))
+				error = add_metric(rows, single, metric, block);
+		}
+	}
+	return error;
+}
+
+int rows_fill(struct rows *rows, struct perfctr_totals *totals,
+	      struct perfctr_selection *selection, bool per_block)
+{
+	const struct perfctr_totals *shown;
+	int error;
+
+	rows_clear(rows);
+	error = perfctr_totals_sum(totals, &rows->sum);
+	if (error)
+		return error;
+	rows->span = *perfctr_totals_span(totals);
+	shown = per_block ? totals : rows->sum;
+	for (size_t n = 0; !error && n < perfctr_totals_block_count(shown); n++)
+		error = add_counters(rows, shown, perfctr_totals_block(shown, n), selection);
+	if (!error)
+		error = add_metrics(rows, totals, selection, per_block);
+	return error;
+}
+
+void rows_clear(struct rows *rows)
+{
+	rows->count = 0;
+	rows->sum = perfctr_totals_unref(rows->sum);
+}
+
+void rows_free(struct rows *rows)
+{
+	rows_clear(rows);
+	free(rows->rows);
+	*rows = (struct rows){ 0 };
+}
+
+const struct row *rows_find(const struct rows *rows, const char *event, size_t hint)
+{
+	if (hint < rows->count && !strcmp(rows->rows[hint].event, event))
+		return &rows->rows[hint];
+	for (size_t i = 0; i < rows->count; i++)
+		if (!strcmp(rows->rows[i].event, event))
+			return &rows->rows[i];
+	return NULL;
+}

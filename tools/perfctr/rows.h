@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: MIT */
+/* Counters and metrics of totals as lines of a table. */
+#ifndef PERFCTR_ROWS_H
+#define PERFCTR_ROWS_H
+
+#include <perfctr/perfctr.h>
+
+enum { ROW_EVENT_BYTES = 256, ROW_UNIT_BYTES = 32 };
+
+/**
+ * struct row - one counter or metric
+ */
+struct row {
+	/** @event: as an event name, for example "shader16/FRAGMENTS". */
+	char event[ROW_EVENT_BYTES];
+	/** @unit: of the value, of the scaled one if @scale is not 1. */
+	char unit[ROW_UNIT_BYTES];
+	/** @label: name of the block, for example "shader16" or "shader". */
+	char label[64];
+	/** @counter: name of the counter or metric alone. */
+	char counter[ROW_EVENT_BYTES];
+	/** @desc: of the counter, NULL if unknown or a metric. */
+	const struct perfctr_counter_desc *desc;
+	/** @metric: NULL for a counter. */
+	const struct perfctr_metric_desc *metric;
+	/** @info: of the block; valid until rows_clear(); NULL for a metric of the device. */
+	const struct perfctr_totals_block_info *info;
+	/** @state: enum perfctr_value_state; if not OK there is no value. */
+	uint32_t state;
+	/** @flags: enum perfctr_value_flags. */
+	uint32_t flags;
+	/** @value: exact count; counters only. */
+	uint64_t value;
+	/** @number: value for people: scaled, extrapolated; the result of a metric. */
+	double number;
+	/** @scale: factor from @value to @unit, 1 for most. */
+	double scale;
+	/** @running_ratio: part of the time in which a multiplexed counter ran, else 1. */
+	double running_ratio;
+	/** @rate: @number per second, NAN for metrics and levels. */
+	double rate;
+	/** @measured: samples in which it was measured. */
+	uint64_t measured;
+	/** @missed: samples in which it was not. */
+	uint64_t missed;
+};
+
+/**
+ * struct rows - a table
+ */
+struct rows {
+	struct row *rows;
+	size_t count;
+	size_t capacity;
+	/** @span: what was added up. */
+	struct perfctr_span span;
+	/** @sum: keeps what @info of rows points to. */
+	struct perfctr_totals *sum;
+};
+
+/**
+ * rows_fill() - make a table of totals
+ * @rows: table, its former contents are dropped
+ * @totals: of single blocks
+ * @selection: what was counted
+ * @per_block: a line for each block, else one for each type of block
+ *
+ * Return: 0 or a negative errno.
+ */
+int rows_fill(struct rows *rows, struct perfctr_totals *totals,
+	      struct perfctr_selection *selection, bool per_block);
+
+/* Drop the contents; the table can be filled again. */
+void rows_clear(struct rows *rows);
+void rows_free(struct rows *rows);
+
+/* The line of that event, NULL if there is none; hint: where it probably is. */
+const struct row *rows_find(const struct rows *rows, const char *event, size_t hint);
+
+#endif /* PERFCTR_ROWS_H */

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: MIT */
+/* What perfctr stat knows, for the formats that show it. */
+#ifndef PERFCTR_STAT_H
+#define PERFCTR_STAT_H
+
+#include "app.h"
+#include "json.h"
+#include "rows.h"
+
+/**
+ * struct stat_options - the command line
+ */
+struct stat_options {
+	const char *device;
+	const char **events;
+	size_t event_count;
+	uint64_t interval_ns;
+	uint64_t period_ns;
+	uint64_t timeout_ns;
+	uint32_t repeat;
+	const char *separator;
+	const char *output;
+	unsigned int set;
+	bool json;
+	bool jsonl;
+	bool per_block;
+	bool keep_awake;
+	bool verbose;
+	char **command;
+};
+
+/**
+ * struct row_stat - one row over intervals and over runs
+ */
+struct row_stat {
+	char event[ROW_EVENT_BYTES];
+	/** @intervals: whole intervals in which it was measured. */
+	uint64_t intervals;
+	/** @min: smallest value of those; exact for counters. */
+	uint64_t min;
+	uint64_t max;
+	/** @number_min: the same for what is no integer. */
+	double number_min;
+	double number_max;
+	double number_sum;
+	/** @runs: runs in which it was measured, with mean and sum of squared differences. */
+	uint64_t runs;
+	double run_mean;
+	double run_m2;
+};
+
+/**
+ * struct stat_report - the result so far
+ */
+struct stat_report {
+	const struct stat_options *options;
+	FILE *out;
+	struct perfctr_device *device;
+	struct perfctr_selection *selection;
+	/** @rows: of everything. */
+	struct rows rows;
+	/** @stats: elements match those of @rows in number and order. */
+	struct row_stat *stats;
+	size_t stat_count;
+	/** @status: the kernel's own totals. */
+	struct drm_perfctr_status status;
+	/** @start_ns: CLOCK_MONOTONIC_RAW of the first count. */
+	uint64_t start_ns;
+	uint64_t interval_count;
+	/** @exit_status: of the command, 0 without one. */
+	int exit_status;
+	uint32_t runs;
+	/** @ended_by: signal that ended counting, 0 if none. */
+	int ended_by;
+	/** @has_intervals: intervals were written, for formats that need commas. */
+	bool has_intervals;
+};
+
+/**
+ * struct stat_format - a way to show the result
+ */
+struct stat_format {
+	void (*begin)(struct stat_report *report);
+	/* one interval of -I */
+	void (*interval)(struct stat_report *report, const struct rows *rows);
+	void (*end)(struct stat_report *report);
+};
+
+extern const struct stat_format stat_text;
+extern const struct stat_format stat_csv;
+extern const struct stat_format stat_json;
+extern const struct stat_format stat_jsonl;
+
+/* Shared by formats. */
+const struct row_stat *stat_of_row(const struct stat_report *report, size_t n);
+double row_stat_stddev_percent(const struct row_stat *stat);
+
+#endif /* PERFCTR_STAT_H */
