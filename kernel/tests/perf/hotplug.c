@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: MIT
+/*
+ * CPUs go offline and come back: the PMU's events move and lose nothing.
+ *
+ * usage: hotplug FIRST SECOND: the two CPUs of socket 0, the first of which
+ * owns its PMUs
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "soc.h"
+#include "tap.h"
+
+#define UCF "nvidia_ucf_pmu_0"
+#define CMEM "nvidia_cmem_latency_pmu_0"
+#define C2C "nvidia_nvlink_c2c_pmu_0"
+#define EVENTS 4
+
+static const struct {
+	const char *pmu;
+	uint64_t config;
+	const char *name;
+} events[EVENTS] = {
+	{ UCF, 0x123, "mem_bytes_rd" },
+	{ UCF, 0x124, "mem_bytes_wr" },
+	{ CMEM, 1, "rd_req" },
+	{ C2C, 6, "out_rd_req" },
+};
+
+static int fd[EVENTS];
+
+static uint64_t missing(const struct soc_count *base, const uint64_t *truth)
+{
+	uint64_t lost = 0;
+	int i;
+
+	for (i = 0; i < EVENTS; i++) {
+		uint64_t counted = soc_read(fd[i]).value - base[i].value;
+		uint64_t really = soc_truth(events[i].pmu, events[i].name, "") - truth[i];
+
+		if (counted != really || !really) {
+			printf("# %s %s: counted %lu, really %lu\n", events[i].pmu, events[i].name,
+			       (unsigned long)counted, (unsigned long)really);
+			lost++;
+		}
+	}
+	return lost;
+}
+
+int main(int argc, char **argv)
+{
+	int first = argc == 3 ? atoi(argv[1]) : -1, second = argc == 3 ? atoi(argv[2]) : -1;
+	uint64_t truth[EVENTS];
+	struct soc_count base[EVENTS];
+	pid_t load;
+	int i;
+
+	if (argc != 3) {
+		fprintf(stderr, "usage: hotplug FIRST SECOND\n");
+		return 2;
+	}
+
+	tap(soc_pmu_cpu(UCF) == first, "CPU %d owns the PMU: %d", first, soc_pmu_cpu(UCF));
+	for (i = 0; i < EVENTS; i++) {
+		struct perf_event_attr attr = soc_attr(events[i].pmu, events[i].config, 0, 0);
+
+		/* any CPU of the socket will do */
+		fd[i] = soc_open(&attr, -1, i % 2 ? first : second, -1, 0);
+		base[i] = soc_read(fd[i]);
+		truth[i] = soc_truth(events[i].pmu, events[i].name, "");
+	}
+
+	load = soc_job_start("-D 120s copy bytes=64Ki read write initiator=cpu home=cmem socket=0 "
+			     "copy bytes=64Ki read initiator=cpu home=gmem socket=0");
+	usleep(300000);
+	tap(soc_cpu_online(first, false), "CPU %d goes offline under load", first);
+	tap(soc_pmu_cpu(UCF) == second, "CPU %d owns the PMU: %d", second, soc_pmu_cpu(UCF));
+	usleep(300000);
+	tap(soc_cpu_online(first, true), "CPU %d comes back", first);
+	tap(soc_pmu_cpu(UCF) == second, "and does not take it: %d", soc_pmu_cpu(UCF));
+	tap(soc_cpu_online(second, false), "CPU %d goes offline under load", second);
+	tap(soc_pmu_cpu(UCF) == first, "CPU %d owns the PMU again: %d", first, soc_pmu_cpu(UCF));
+	usleep(300000);
+	soc_job_stop(load);
+	usleep(300000);
+	tap(missing(base, truth) == 0, "not a single count is lost");
+
+	tap(soc_cpu_online(first, false), "the last CPU of the socket goes offline");
+	tap(soc_pmu_cpu(UCF) == -1, "cpumask is empty: %d", soc_pmu_cpu(UCF));
+	{
+		struct perf_event_attr attr = soc_attr(UCF, 0x123, 0, 0);
+		int got = soc_open(&attr, -1, first, -1, 0);
+
+		tap(got < 0, "no event can be opened: %d", got);
+	}
+	soc_cpu_online(second, true);
+	tap(soc_pmu_cpu(UCF) == second, "the first to return owns it: %d", soc_pmu_cpu(UCF));
+	i = soc_event(UCF, 0x123, 0, 0, -1);
+	soc_job("copy bytes=64Ki read initiator=cpu home=cmem socket=0");
+	tap(i >= 0 && soc_read(i).value == 65536, "and events count there");
+	soc_cpu_online(first, true);
+	return tap_done();
+}

@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: MIT
+/*
+ * perfctr_soc: the PMUs of the machine through a DRM node without a GPU.
+ *
+ * One session with UCF, CMEM and PCIE blocks, the latter with a filter; its
+ * samples add up to the truth and to what perf events count at the same time.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <drm/perfctr_drm.h>
+
+#include "soc.h"
+#include "tap.h"
+
+#define DRIVER "perfctr_soc"
+#define NODES 16
+#define SLOTS 8
+#define BIT(n) (UINT64_C(1) << (n))
+#define UCF "nvidia_ucf_pmu_0"
+#define CMEM "nvidia_cmem_latency_pmu_0"
+#define PCIE "nvidia_pcie_pmu_0_rc_4"
+#define BDF UINT64_C(0x0108)
+#define JOB                                                                          \
+	"copy bytes=64Ki hit_bytes=4Ki read write initiator=cpu home=cmem socket=0 " \
+	"copy bytes=4Ki read initiator=noncpu home=cmem socket=0 "                   \
+	"pcie bytes=8Ki read socket=0 rc=4 rp=1 bdf=0x108 home=cmem "                \
+	"pcie bytes=16Ki read socket=0 rc=4 rp=1 bdf=0x109 home=cmem"
+
+enum { BLOCK_UCF, BLOCK_CMEM, BLOCK_PCIE, BLOCKS };
+
+static int open_node(void)
+{
+	char path[64], name[64];
+	struct drm_version version;
+	int fd, i;
+
+	for (i = 0; i < NODES; i++) {
+		snprintf(path, sizeof(path), "/dev/dri/renderD%d", 128 + i);
+		fd = open(path, O_RDWR | O_CLOEXEC);
+		if (fd < 0)
+			continue;
+		memset(name, 0, sizeof(name));
+		version = (struct drm_version){ .name = name, .name_len = sizeof(name) - 1 };
+		if (!ioctl(fd, DRM_IOCTL_VERSION, &version) && !strcmp(name, DRIVER))
+			return fd;
+		close(fd);
+	}
+	return -1;
+}
+
+static int command(int fd, uint32_t cmd, uint32_t *handle, void *data, size_t size)
+{
+	struct drm_perfctr_control control = {
+		.cmd = cmd,
+		.handle = *handle,
+		.size = size,
+		.pointer = (uintptr_t)data,
+	};
+	int ret = ioctl(fd, DRM_IOCTL_PERFCTR_CONTROL, &control);
+
+	*handle = control.handle;
+	return ret ? -errno : 0;
+}
+
+static void fill_requests(struct drm_perfctr_block_request *requests)
+{
+	memset(requests, 0, BLOCKS * sizeof(*requests));
+	requests[BLOCK_UCF] = (struct drm_perfctr_block_request){
+		.type = DRM_PERFCTR_BLOCK_UCF,
+		.cpu = DRM_PERFCTR_CPU_ANY,
+		.mask = BIT(DRM_PERFCTR_UCF_MEM_BYTES_RD) | BIT(DRM_PERFCTR_UCF_MEM_BYTES_WR),
+		.pmu_type = soc_pmu_type(UCF),
+	};
+	requests[BLOCK_CMEM] = (struct drm_perfctr_block_request){
+		.type = DRM_PERFCTR_BLOCK_CMEM_LATENCY,
+		.cpu = DRM_PERFCTR_CPU_ANY,
+		.mask = BIT(DRM_PERFCTR_CMEM_LATENCY_RD_REQ) |
+			BIT(DRM_PERFCTR_CMEM_LATENCY_RD_CUM_OUTS),
+		.pmu_type = soc_pmu_type(CMEM),
+	};
+	requests[BLOCK_PCIE] = (struct drm_perfctr_block_request){
+		.type = DRM_PERFCTR_BLOCK_PCIE,
+		.index = 4,
+		.cpu = DRM_PERFCTR_CPU_ANY,
+		.mask = BIT(DRM_PERFCTR_PCIE_RD_BYTES),
+		.pmu_type = soc_pmu_type(PCIE),
+		.config1 = BDF << 8 | BIT(24),
+	};
+}
+
+/* add the counters of all unread samples, two for each block */
+static unsigned int drain(const char *ring, struct drm_perfctr_ring_control *control,
+			  uint32_t stride, uint64_t totals[BLOCKS][2])
+{
+	uint64_t insert = __atomic_load_n(&control->insert_idx, __ATOMIC_ACQUIRE);
+	uint64_t index = control->extract_idx;
+	unsigned int samples = 0;
+
+	for (; index != insert; index++, samples++) {
+		const struct drm_perfctr_sample_header *sample =
+			(const void *)(ring + (index % SLOTS) * stride);
+		const char *at = (const char *)sample + sample->header_size;
+		int i;
+
+		for (i = 0; i < sample->block_count; i++) {
+			const struct drm_perfctr_block_header *block = (const void *)at;
+			const uint64_t *counters = (const void *)(at + block->header_size);
+			int which = block->type == DRM_PERFCTR_BLOCK_UCF  ? BLOCK_UCF :
+				    block->type == DRM_PERFCTR_BLOCK_PCIE ? BLOCK_PCIE :
+									    BLOCK_CMEM;
+
+			totals[which][0] += counters[0];
+			if (which != BLOCK_PCIE)
+				totals[which][1] += counters[1];
+			at += block->size;
+		}
+	}
+	__atomic_store_n(&control->extract_idx, index, __ATOMIC_RELEASE);
+	return samples;
+}
+
+static void session(int fd)
+{
+	struct drm_perfctr_block_request requests[BLOCKS];
+	struct drm_perfctr_setup setup = {
+		.flags = DRM_PERFCTR_SETUP_TEST_ONLY,
+		.slots = SLOTS,
+		.eventfd = -1,
+		.requests = (uintptr_t)requests,
+		.request_count = BLOCKS,
+		.request_stride = sizeof(*requests),
+	};
+	struct drm_perfctr_start start = { .user_data = 1 };
+	struct drm_perfctr_sample sample = { .user_data = 2 };
+	struct drm_perfctr_stop stop = { .user_data = 3 };
+	struct drm_perfctr_bo_create bo = {};
+	uint64_t totals[BLOCKS][2] = {}, truth[BLOCKS];
+	struct drm_perfctr_ring_control *control;
+	struct soc_count together;
+	uint32_t handle = 0;
+	unsigned int samples;
+	int event, ret, i;
+	char *ring;
+
+	fill_requests(requests);
+	ret = command(fd, DRM_PERFCTR_CMD_SETUP, &handle, &setup, sizeof(setup));
+	if (!tap(!ret, "SETUP would work: %s", strerror(-ret)))
+		return;
+
+	bo.size = setup.ring_bytes + sizeof(*control);
+	ret = ioctl(fd, DRM_IOCTL_PERFCTR_BO_CREATE, &bo);
+	ring = ret ? MAP_FAILED :
+		     mmap(NULL, bo.size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, bo.mmap_offset);
+	if (!tap(ring != MAP_FAILED, "a buffer of the node"))
+		return;
+	control = (void *)(ring + setup.ring_bytes);
+
+	setup.flags = 0;
+	setup.ring_handle = bo.handle;
+	setup.control_handle = bo.handle;
+	setup.control_offset = setup.ring_bytes;
+	ret = command(fd, DRM_PERFCTR_CMD_SETUP, &handle, &setup, sizeof(setup));
+	tap(!ret, "SETUP: %s", strerror(-ret));
+
+	event = soc_event(UCF, 0x123, 0, 0, -1);
+	truth[BLOCK_UCF] = soc_truth(UCF, "mem_bytes_rd", "");
+	truth[BLOCK_CMEM] = soc_truth(CMEM, "rd_cum_outs", "");
+	truth[BLOCK_PCIE] = soc_truth(PCIE, "rd_bytes", "bdf=0x0108");
+	ret = command(fd, DRM_PERFCTR_CMD_START, &handle, &start, sizeof(start));
+	tap(!ret, "START: %s", strerror(-ret));
+	for (i = 0; i < 3; i++) {
+		soc_job(JOB);
+		ret = command(fd, DRM_PERFCTR_CMD_SAMPLE, &handle, &sample, sizeof(sample));
+	}
+	tap(!ret, "SAMPLE: %s", strerror(-ret));
+	ret = command(fd, DRM_PERFCTR_CMD_STOP, &handle, &stop, sizeof(stop));
+	tap(!ret, "STOP: %s", strerror(-ret));
+	together = soc_read(event);
+	close(event);
+
+	samples = drain(ring, control, setup.slot_stride, totals);
+	tap(samples == 4, "three samples and the final one: %u", samples);
+	truth[BLOCK_UCF] = soc_truth(UCF, "mem_bytes_rd", "") - truth[BLOCK_UCF];
+	truth[BLOCK_CMEM] = soc_truth(CMEM, "rd_cum_outs", "") - truth[BLOCK_CMEM];
+	truth[BLOCK_PCIE] = soc_truth(PCIE, "rd_bytes", "bdf=0x0108") - truth[BLOCK_PCIE];
+	tap(totals[BLOCK_UCF][0] == truth[BLOCK_UCF] && truth[BLOCK_UCF],
+	    "UCF bytes read: %lu of %lu", (unsigned long)totals[BLOCK_UCF][0],
+	    (unsigned long)truth[BLOCK_UCF]);
+	tap(totals[BLOCK_CMEM][1] == truth[BLOCK_CMEM] && truth[BLOCK_CMEM],
+	    "CMEM requests in flight: %lu of %lu", (unsigned long)totals[BLOCK_CMEM][1],
+	    (unsigned long)truth[BLOCK_CMEM]);
+	tap(totals[BLOCK_PCIE][0] == truth[BLOCK_PCIE] && truth[BLOCK_PCIE],
+	    "PCIE bytes of one device: %lu of %lu", (unsigned long)totals[BLOCK_PCIE][0],
+	    (unsigned long)truth[BLOCK_PCIE]);
+	tap(together.value == totals[BLOCK_UCF][0], "a perf event at the same time: %lu",
+	    (unsigned long)together.value);
+	tap(totals[BLOCK_CMEM][0] * 32 == totals[BLOCK_UCF][0],
+	    "what left the fabric is what entered the memory: %lu bytes",
+	    (unsigned long)totals[BLOCK_CMEM][0] * 32);
+}
+
+int main(void)
+{
+	struct drm_perfctr_device_info info = {};
+	struct drm_perfctr_query query = {
+		.type = DRM_PERFCTR_QUERY_DEVICE,
+		.count = 1,
+		.stride = sizeof(info),
+		.pointer = (uintptr_t)&info,
+	};
+	int fd = open_node();
+
+	if (tap(fd >= 0, "there is a render node of %s", DRIVER)) {
+		tap(!ioctl(fd, DRM_IOCTL_PERFCTR_QUERY, &query), "QUERY");
+		tap(info.features & DRM_PERFCTR_FEATURE_PMU &&
+			    info.features & DRM_PERFCTR_FEATURE_BO_CREATE,
+		    "it serves PMUs and has buffers: features %#x", info.features);
+		session(fd);
+		close(fd);
+	}
+	return tap_done();
+}

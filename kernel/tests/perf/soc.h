@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The virtual SoC's PMUs for the perf_event tests: opening events, running
+ * jobs, ground truth, CPUs.
+ */
+#ifndef PERFCTR_TESTS_PERF_SOC_H
+#define PERFCTR_TESTS_PERF_SOC_H
+
+#include <linux/perf_event.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/* dynamic type of a PMU from sysfs; exits if there is none */
+uint32_t soc_pmu_type(const char *pmu);
+/* the CPU of a PMU, -1 if it has none now */
+int soc_pmu_cpu(const char *pmu);
+
+/* attributes of a counting event that starts at once */
+struct perf_event_attr soc_attr(const char *pmu, uint64_t config, uint64_t config1,
+				uint64_t config2);
+/* file descriptor or negative errno */
+int soc_open(const struct perf_event_attr *attr, pid_t pid, int cpu, int group,
+	     unsigned long flags);
+/* the same for a plain event on the PMU's CPU */
+int soc_event(const char *pmu, uint64_t config, uint64_t config1, uint64_t config2, int group);
+
+struct soc_count {
+	uint64_t value;
+	uint64_t enabled_ns;
+	uint64_t running_ns;
+};
+
+/* exits if the event can not be read */
+struct soc_count soc_read(int fd);
+
+/* run vsoc-job with these arguments and wait; exits if it fails */
+void soc_job(const char *arguments);
+/* the same in the background, until soc_job_stop() */
+pid_t soc_job_start(const char *arguments);
+void soc_job_stop(pid_t pid);
+
+/* total of an event over the rows of a PMU that contain @row ("" for all) */
+uint64_t soc_truth(const char *pmu, const char *event, const char *row);
+
+/* false if the CPU can not be switched */
+bool soc_cpu_online(int cpu, bool online);
+
+#endif /* PERFCTR_TESTS_PERF_SOC_H */
