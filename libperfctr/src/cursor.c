@@ -98,8 +98,10 @@ EXPORT int perfctr_cursor_peek(struct perfctr_cursor *cursor, uint32_t ahead,
 
 	if (ahead >= cursor->insert - cursor->extract) {
 		cursor_sync(cursor, cursor->extract);
-		if (cursor->insert - cursor->extract > cursor->slots)
+		if (cursor->insert - cursor->extract > cursor->slots) {
+			cursor->insert = cursor->extract;
 			return -EBADMSG;
+		}
 		if (ahead >= cursor->insert - cursor->extract)
 			return cursor->state & DRM_PERFCTR_RING_DEAD ? -ENODEV : 0;
 	}

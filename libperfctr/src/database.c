@@ -67,6 +67,9 @@ EXPORT const struct perfctr_counter_desc *perfctr_counter_of_pmu(const char *pmu
 {
 	const struct perfctr_counter_desc *c = NULL;
 
+	/* what "software" gives for its first two events are PMUs of their own in the kernel */
+	if (!strcmp(pmu, "cpu_clock") || !strcmp(pmu, "task_clock"))
+		pmu = "software";
 	while ((c = perfctr_counter_next(c)))
 		if (c->block_type == DRM_PERFCTR_BLOCK_GENERIC_PMU && c->event == config &&
 		    !strcmp(c->pmu, pmu))

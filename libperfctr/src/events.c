@@ -200,8 +200,8 @@ static bool pmu_matches(const struct pmu *pmu, const char *pattern)
 
 	if (matches(pattern, pmu->name) || matches(pattern, pmu->label))
 		return true;
-	if (pmu->block_type != DRM_PERFCTR_BLOCK_GENERIC_PMU)
-		return type && !strcasecmp(pattern, type);
+	if (pmu->block_type != DRM_PERFCTR_BLOCK_GENERIC_PMU && type && !strcasecmp(pattern, type))
+		return true;
 	return !strncmp(pmu->name, pattern, length) && pmu->name[length] == '_' &&
 	       pmu->name[length + 1] &&
 	       strspn(pmu->name + length + 1, "0123456789") == strlen(pmu->name + length + 1);

@@ -1135,8 +1135,8 @@ int perfctr_totals_label(const struct perfctr_selection *selection,
  * Return: as perfctr_counter_unit().
  */
 int perfctr_totals_unit(const struct perfctr_selection *selection,
-			const struct perfctr_totals_block *block, size_t n, char *text,
-			size_t size, double *scale);
+			const struct perfctr_totals_block *block, size_t n, char *text, size_t size,
+			double *scale);
 
 /* --- values and metrics -------------------------------------------------- */
 

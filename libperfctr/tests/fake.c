@@ -1,0 +1,535 @@
+// SPDX-License-Identifier: MIT
+#include "fake.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "test.h"
+
+enum { FIRST_FD = 100 };
+
+static bool fails(struct fake *f, enum fake_call call, int *error)
+{
+	f->calls[call]++;
+	*error = f->fail_error[call];
+	return f->fail_at[call] && f->calls[call] == f->fail_at[call];
+}
+
+void fake_fail(struct fake *f, enum fake_call call, int nth, int error)
+{
+	f->fail_at[call] = nth;
+	f->fail_error[call] = error;
+	f->calls[call] = 0;
+}
+
+void fake_file(struct fake *f, const char *path, const char *content)
+{
+	size_t n;
+
+	for (n = 0; n < f->file_count && strcmp(f->files[n].path, path); n++)
+		;
+	if (n == f->file_count && f->file_count++ == ARRAY_SIZE(f->files))
+		abort();
+	f->files[n].path = path;
+	f->files[n].content = content;
+}
+
+static int take_fd(struct fake *f)
+{
+	size_t n;
+
+	for (n = 0; n < ARRAY_SIZE(f->fds); n++) {
+		if (!f->fds[n].used) {
+			memset(&f->fds[n], 0, sizeof(f->fds[n]));
+			f->fds[n].used = true;
+			f->open_fds++;
+			return FIRST_FD + (int)n;
+		}
+	}
+	abort();
+}
+
+static int index_of(struct fake *f, int fd)
+{
+	if (fd < FIRST_FD || fd >= FIRST_FD + (int)ARRAY_SIZE(f->fds) ||
+	    !f->fds[fd - FIRST_FD].used)
+		abort();
+	return fd - FIRST_FD;
+}
+
+static int fake_open(void *data, const char *path, int flags)
+{
+	struct fake *f = data;
+	int error, fd;
+	size_t n;
+
+	(void)flags;
+	for (n = 0; n < f->file_count; n++)
+		if (!strcmp(f->files[n].path, path) && f->files[n].content)
+			break;
+	if (n == f->file_count)
+		return -ENOENT;
+	if (!strncmp(path, "/dev/", 5) && fails(f, FAKE_OPEN, &error))
+		return error;
+	if (!strcmp(f->files[n].content, "denied"))
+		return -EACCES;
+	fd = take_fd(f);
+	f->fds[fd - FIRST_FD].content = f->files[n].content;
+	if (!strncmp(f->files[n].content, "node:", 5)) {
+		f->fds[fd - FIRST_FD].device = true;
+		f->fds[fd - FIRST_FD].driver = f->files[n].content + 5;
+	}
+	return fd;
+}
+
+static int fake_close(void *data, int fd)
+{
+	struct fake *f = data;
+
+	f->fds[index_of(f, fd)].used = false;
+	f->open_fds--;
+	return 0;
+}
+
+static int fake_dup(void *data, int fd)
+{
+	struct fake *f = data;
+	int error, copy;
+
+	if (fails(f, FAKE_DUP, &error))
+		return error;
+	copy = take_fd(f);
+	f->fds[copy - FIRST_FD] = f->fds[index_of(f, fd)];
+	return copy;
+}
+
+static ssize_t fake_read(void *data, int fd, void *bytes, size_t size)
+{
+	struct fake *f = data;
+	int n = index_of(f, fd), error;
+	size_t left;
+
+	if (fails(f, FAKE_READ, &error))
+		return error;
+	if (f->fds[n].eventfd) {
+		if (!f->eventfd_count)
+			return -EAGAIN;
+		memcpy(bytes, &f->eventfd_count, sizeof(f->eventfd_count));
+		f->eventfd_count = 0;
+		return sizeof(f->eventfd_count);
+	}
+	left = strlen(f->fds[n].content) - f->fds[n].at;
+	size = size < left ? size : left;
+	memcpy(bytes, f->fds[n].content + f->fds[n].at, size);
+	f->fds[n].at += size;
+	return (ssize_t)size;
+}
+
+static int fake_eventfd(void *data)
+{
+	struct fake *f = data;
+	int error, fd;
+
+	if (fails(f, FAKE_EVENTFD, &error))
+		return error;
+	fd = take_fd(f);
+	f->fds[fd - FIRST_FD].eventfd = true;
+	return fd;
+}
+
+static int fake_poll(void *data, int fd, int64_t timeout_ns)
+{
+	struct fake *f = data;
+	int error;
+
+	(void)timeout_ns;
+	if (!f->fds[index_of(f, fd)].eventfd)
+		abort();
+	if (fails(f, FAKE_POLL, &error))
+		return error;
+	if (!f->eventfd_count && f->on_poll)
+		f->on_poll(f);
+	return f->eventfd_count > 0;
+}
+
+static int compare_names(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static int fake_list(void *data, const char *path, sys_list_fn fn, void *arg)
+{
+	struct fake *f = data;
+	size_t length = strlen(path), count = 0, n, k;
+	char *names[ARRAY_SIZE(f->files)];
+	bool exists = false;
+	int error = 0;
+
+	if (fails(f, FAKE_LIST, &error))
+		return error;
+	error = 0;
+	for (n = 0; n < f->file_count; n++) {
+		const char *rest = f->files[n].path + length;
+		char *name;
+
+		if (strncmp(f->files[n].path, path, length) || *rest != '/')
+			continue;
+		exists = true;
+		name = strndup(rest + 1, strcspn(rest + 1, "/"));
+		for (k = 0; k < count && strcmp(names[k], name); k++)
+			;
+		if (k < count || !*name)
+			free(name);
+		else
+			names[count++] = name;
+	}
+	qsort(names, count, sizeof(*names), compare_names);
+	for (n = 0; n < count; n++) {
+		if (!error)
+			error = fn(arg, names[n]);
+		free(names[n]);
+	}
+	return exists ? error : -ENOENT;
+}
+
+static int fake_mmap(void *data, int fd, uint64_t offset, size_t size, void **address)
+{
+	struct fake *f = data;
+	int error;
+
+	if (!f->fds[index_of(f, fd)].device)
+		abort();
+	if (fails(f, FAKE_MMAP, &error))
+		return error;
+	if (offset >= ARRAY_SIZE(f->objects) || size > f->objects[offset].bytes)
+		return -EINVAL;
+	*address = f->objects[offset].memory;
+	f->mappings++;
+	return 0;
+}
+
+static int fake_munmap(void *data, void *address, size_t size)
+{
+	struct fake *f = data;
+
+	(void)address;
+	(void)size;
+	f->mappings--;
+	return 0;
+}
+
+/* --- the kernel ---------------------------------------------------------------- */
+
+static int answer_query(struct fake *f, struct drm_perfctr_query *q)
+{
+	static const struct drm_perfctr_clock_info clocks[2] = {
+		{ .clock = 0, .frequency_hz = 500000000, .name = "top" },
+		{ .clock = 2, .frequency_hz = 800000000, .name = "shader" },
+	};
+	const unsigned char *from;
+	size_t bytes, size, count, n;
+
+	switch (q->type) {
+	case DRM_PERFCTR_QUERY_DEVICE:
+		from = (void *)&f->info;
+		size = sizeof(f->info);
+		bytes = f->info_bytes;
+		count = 1;
+		break;
+	case DRM_PERFCTR_QUERY_BLOCKS:
+		from = (void *)f->blocks;
+		size = sizeof(f->blocks[0]);
+		bytes = f->block_bytes;
+		count = f->block_count;
+		break;
+	case DRM_PERFCTR_QUERY_CLOCKS:
+		from = (void *)clocks;
+		bytes = size = sizeof(clocks[0]);
+		count = ARRAY_SIZE(clocks);
+		break;
+	default:
+		return -EINVAL;
+	}
+	if (q->pointer) {
+		if (!q->stride || q->stride % 8)
+			return -EINVAL;
+		for (n = 0; n < count && n < q->count; n++) {
+			unsigned char *to = (unsigned char *)(uintptr_t)q->pointer + n * q->stride;
+			size_t known = bytes < size ? bytes : size;
+
+			memset(to, 0, q->stride);
+			memcpy(to, from + n * size, known < q->stride ? known : q->stride);
+		}
+	}
+	q->count = (uint32_t)count;
+	q->stride = (uint32_t)bytes;
+	return 0;
+}
+
+static int create_object(struct fake *f, struct drm_perfctr_bo_create *c)
+{
+	size_t n;
+
+	for (n = 1; n < ARRAY_SIZE(f->objects); n++)
+		if (!f->objects[n].memory)
+			break;
+	if (n == ARRAY_SIZE(f->objects))
+		return -ENOMEM;
+	c->size = (c->size + 4095) / 4096 * 4096;
+	f->objects[n].bytes = c->size;
+	f->objects[n].memory = aligned_alloc(4096, c->size);
+	memset(f->objects[n].memory, 0, c->size);
+	c->handle = (uint32_t)n;
+	c->mmap_offset = n;
+	f->buffers++;
+	return 0;
+}
+
+/* The blocks that one sample of the session has. */
+static void make_sample(struct fake *f, uint32_t flags)
+{
+	struct sample_writer *w = &f->writer;
+	struct drm_perfctr_sample_header *h = sample_begin(w);
+	uint64_t values[64];
+	uint32_t n, bit;
+
+	h->seq = f->seq;
+	h->start_ns = 1000000 * (f->seq + f->merged);
+	h->end_ns = h->start_ns + 1000000;
+	h->flags = flags;
+	for (bit = 0; bit < 64; bit++)
+		values[bit] = f->step * (bit + 1);
+	for (n = 0; n < f->setup.request_count; n++) {
+		const struct drm_perfctr_block_request *r = &f->requests[n];
+
+		if (perfctr_type_is_pmu(r->type)) {
+			struct drm_perfctr_pmu_block_header *p;
+
+			p = sample_add_pmu(w, r->type, r->index, r->mask, values, NULL, 1000000);
+			p->config = r->config;
+			p->config1 = r->config1;
+			p->config2 = r->config2;
+			p->pmu_type = r->pmu_type;
+			if (r->type != DRM_PERFCTR_BLOCK_GENERIC_PMU)
+				strcpy(p->pmu_name, "nvidia");
+		} else {
+			sample_add_block(w, r->type, r->index, r->mask, values)->section =
+				r->section;
+		}
+	}
+}
+
+bool fake_publish(struct fake *f, uint32_t flags)
+{
+	uint64_t extract = __atomic_load_n(&f->control->extract_idx, __ATOMIC_ACQUIRE);
+
+	if (f->insert - extract >= f->setup.slots)
+		return false;
+	make_sample(f, flags);
+	memcpy(f->ring + (f->insert & (f->setup.slots - 1)) * f->stride, f->writer.bytes,
+	       f->writer.size);
+	f->seq++;
+	__atomic_store_n(&f->control->insert_idx, ++f->insert, __ATOMIC_RELEASE);
+	f->eventfd_count++;
+	return true;
+}
+
+static int setup_session(struct fake *f, struct drm_perfctr_control *c)
+{
+	struct drm_perfctr_setup *s = (void *)(uintptr_t)c->pointer;
+	bool test_only = s->flags & DRM_PERFCTR_SETUP_TEST_ONLY;
+	int error;
+
+	if (fails(f, test_only ? FAKE_TEST_ONLY : FAKE_CONTROL, &error))
+		return error;
+	if (s->request_count > ARRAY_SIZE(f->requests))
+		return -E2BIG;
+	if (s->slots > f->info.max_slots)
+		return -ERANGE;
+	if (test_only && (s->ring_handle || s->control_handle || s->eventfd != -1))
+		return -EINVAL;
+	f->setup = *s;
+	memcpy(f->requests, (void *)(uintptr_t)s->requests,
+	       s->request_count * sizeof(f->requests[0]));
+	make_sample(f, 0);
+	s->sample_size = (uint32_t)f->writer.size;
+	s->slot_stride = (s->sample_size + FAKE_SLOT_ALIGN - 1) / FAKE_SLOT_ALIGN * FAKE_SLOT_ALIGN;
+	s->ring_bytes = (uint64_t)s->slot_stride * s->slots;
+	s->block_count = s->request_count;
+	if (s->ring_bytes > f->info.max_ring_bytes)
+		return -ERANGE;
+	if (test_only)
+		return 0;
+	if (!f->objects[s->ring_handle].memory || !f->objects[s->control_handle].memory)
+		return -ENOENT;
+	if (s->ring_bytes > f->objects[s->ring_handle].bytes)
+		return -ENOSPC;
+	f->stride = s->slot_stride;
+	f->ring = f->objects[s->ring_handle].memory;
+	f->control = f->objects[s->control_handle].memory;
+	f->has_session = true;
+	f->insert = 0;
+	f->seq = 0;
+	c->handle = 42;
+	return 0;
+}
+
+static int run_command(struct fake *f, struct drm_perfctr_control *c)
+{
+	struct drm_perfctr_status *status = (void *)(uintptr_t)c->pointer;
+	int error;
+
+	if (c->cmd == DRM_PERFCTR_CMD_SETUP)
+		return setup_session(f, c);
+	if (fails(f, FAKE_CONTROL + c->cmd, &error))
+		return error;
+	if (!f->has_session || c->handle != 42)
+		return -ENOENT;
+	switch (c->cmd) {
+	case DRM_PERFCTR_CMD_TEARDOWN:
+		if (c->size || c->pointer)
+			return -EINVAL;
+		f->has_session = false;
+		f->active = false;
+		return 0;
+	case DRM_PERFCTR_CMD_START:
+		if (f->active)
+			return -EALREADY;
+		f->active = true;
+		return 0;
+	case DRM_PERFCTR_CMD_STOP:
+		if (!f->active)
+			return -EALREADY;
+		f->active = false;
+		return fake_publish(f, DRM_PERFCTR_SAMPLE_FINAL) ? 0 : -EIO;
+	case DRM_PERFCTR_CMD_SAMPLE:
+		if (!f->active)
+			return -ENOTCONN;
+		if (f->insert - f->control->extract_idx + 1 >= f->setup.slots)
+			return -ENOSPC;
+		fake_publish(f, DRM_PERFCTR_SAMPLE_MANUAL);
+		return 0;
+	case DRM_PERFCTR_CMD_STATUS:
+		memset(status, 0, c->size);
+		status->insert_idx = f->insert;
+		status->slots = f->setup.slots;
+		return 0;
+	default:
+		return -EINVAL;
+	}
+}
+
+static int fake_ioctl(void *data, int fd, unsigned long request, void *argument)
+{
+	struct fake *f = data;
+	int n = index_of(f, fd), error;
+	struct drm_version *version = argument;
+	struct drm_gem_close *close = argument;
+
+	if (!f->fds[n].device)
+		return -ENOTTY;
+	if (request == DRM_IOCTL_VERSION) {
+		size_t length = strlen(f->fds[n].driver);
+
+		strncpy(version->name, f->fds[n].driver, version->name_len);
+		version->name_len = length;
+		return 0;
+	}
+	if (strcmp(f->fds[n].driver, "vsoc"))
+		return -EINVAL;
+	switch (request) {
+	case DRM_IOCTL_PERFCTR_QUERY:
+		return fails(f, FAKE_QUERY, &error) ? error : answer_query(f, argument);
+	case DRM_IOCTL_PERFCTR_BO_CREATE:
+		return fails(f, FAKE_BO_CREATE, &error) ? error : create_object(f, argument);
+	case DRM_IOCTL_GEM_CLOSE:
+		free(f->objects[close->handle].memory);
+		f->objects[close->handle].memory = NULL;
+		f->buffers--;
+		return 0;
+	case DRM_IOCTL_PERFCTR_CONTROL:
+		return run_command(f, argument);
+	default:
+		return -EINVAL;
+	}
+}
+
+/* --- the machine ---------------------------------------------------------------- */
+
+static void add_block(struct fake *f, uint16_t type, uint16_t index, uint32_t clock,
+		      uint64_t available)
+{
+	f->blocks[f->block_count++] = (struct drm_perfctr_block_info){
+		.type = type,
+		.index = index,
+		.counters = 64,
+		.product = DRM_PERFCTR_PRODUCT_VSOC_CSF,
+		.sets = 1,
+		.clock = clock,
+		.available = { available },
+	};
+}
+
+struct fake *fake_new(void)
+{
+	static const uint16_t cores[] = { 0, 2, 16, 18 };
+	struct fake *f = calloc(1, sizeof(*f));
+	size_t n;
+
+	f->sys = (struct perfctr_sys){
+		.data = f,
+		.open = fake_open,
+		.close = fake_close,
+		.dup = fake_dup,
+		.read = fake_read,
+		.ioctl = fake_ioctl,
+		.mmap = fake_mmap,
+		.munmap = fake_munmap,
+		.eventfd = fake_eventfd,
+		.poll = fake_poll,
+		.list = fake_list,
+	};
+	f->step = 1;
+	f->info_bytes = sizeof(f->info);
+	f->block_bytes = sizeof(f->blocks[0]);
+	f->info = (struct drm_perfctr_device_info){
+		.features = DRM_PERFCTR_FEATURE_PERIODIC | DRM_PERFCTR_FEATURE_PMU |
+			    DRM_PERFCTR_FEATURE_BO_CREATE,
+		.version = 1,
+		.sample_header_size = 64,
+		.block_header_size = 48,
+		.sets = 1,
+		.max_slots = 4096,
+		.max_sessions_per_file = 8,
+		.max_requests = 64,
+		.product = DRM_PERFCTR_PRODUCT_VSOC_CSF,
+		.min_period_ns = 10000,
+		.unprivileged_min_period_ns = 1000000,
+		.max_period_ns = 10000000000,
+		.max_ring_bytes = 1 << 20,
+		.name = "Fake SoC",
+	};
+	add_block(f, DRM_PERFCTR_BLOCK_FW, 0, DRM_PERFCTR_CLOCK_TOP, 0x3fff0);
+	add_block(f, DRM_PERFCTR_BLOCK_CSHW, 0, DRM_PERFCTR_CLOCK_TOP, 0xffff0);
+	add_block(f, DRM_PERFCTR_BLOCK_TILER, 0, DRM_PERFCTR_CLOCK_COREGROUP, 0x7fff0);
+	add_block(f, DRM_PERFCTR_BLOCK_MEMSYS, 0, DRM_PERFCTR_CLOCK_COREGROUP, 0x7ffff0);
+	add_block(f, DRM_PERFCTR_BLOCK_MEMSYS, 1, DRM_PERFCTR_CLOCK_COREGROUP, 0x7ffff0);
+	for (n = 0; n < ARRAY_SIZE(cores); n++)
+		add_block(f, DRM_PERFCTR_BLOCK_SHADER, cores[n], DRM_PERFCTR_CLOCK_SHADER,
+			  0x3ffffff0);
+
+	fake_file(f, "/dev/dri/card0", "node:vsoc");
+	fake_file(f, "/dev/dri/renderD128", "node:vsoc");
+	fake_file(f, "/sys/class/drm/card0/device/drm/renderD128", "");
+	fake_file(f, "/sys/bus/event_source/devices/software/type", "1\n");
+	return f;
+}
+
+void fake_free(struct fake *f)
+{
+	EQUAL(f->open_fds, 0);
+	EQUAL(f->buffers, 0);
+	EQUAL(f->mappings, 0);
+	CHECK(!f->has_session);
+	free(f);
+}

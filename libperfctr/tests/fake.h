@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A machine in memory: files, DRM nodes and a kernel that answers the ioctls,
+ * behind the library's table of system calls.
+ */
+#ifndef PERFCTR_FAKE_H
+#define PERFCTR_FAKE_H
+
+#include "private.h"
+
+#include "samples.h"
+
+enum fake_call {
+	FAKE_OPEN,
+	FAKE_DUP,
+	FAKE_READ,
+	FAKE_MMAP,
+	FAKE_EVENTFD,
+	FAKE_POLL,
+	FAKE_LIST,
+	FAKE_QUERY,
+	FAKE_BO_CREATE,
+	/* FAKE_CONTROL + enum drm_perfctr_cmd */
+	FAKE_CONTROL,
+	FAKE_TEST_ONLY = FAKE_CONTROL + 8,
+	FAKE_CALLS,
+};
+
+enum { FAKE_SLOT_ALIGN = 64 };
+
+struct fake {
+	struct perfctr_sys sys;
+	/* fails the call number fail_at[call] (from 1) with fail_error[call]; 0: none */
+	int fail_at[FAKE_CALLS], fail_error[FAKE_CALLS], calls[FAKE_CALLS];
+
+	/* what the device says; a test may change it */
+	struct drm_perfctr_device_info info;
+	struct drm_perfctr_block_info blocks[24];
+	size_t block_count;
+	/* bytes of the kernel's own structures: a past or future kernel */
+	size_t info_bytes, block_bytes;
+
+	/* the last session */
+	struct drm_perfctr_setup setup;
+	struct drm_perfctr_block_request requests[64];
+	bool has_session, active, dead;
+	uint32_t *ring_words;
+	unsigned char *ring;
+	struct drm_perfctr_ring_control *control;
+	uint64_t insert, seq, merged;
+	uint32_t stride;
+	/* counter n of a block grows by step * (n + 1) in each sample */
+	uint64_t step;
+	struct sample_writer writer;
+	/* called by poll() in place of time that passes */
+	void (*on_poll)(struct fake *fake);
+
+	/* what is open or allocated: all zero at the end */
+	int open_fds, buffers, mappings;
+	struct {
+		void *memory;
+		size_t bytes;
+	} objects[16];
+	struct {
+		bool used;
+		const char *content;
+		size_t at;
+		bool device, eventfd;
+		const char *driver;
+	} fds[64];
+	uint64_t eventfd_count;
+	/* text files by path; a node is one with the content "node:DRIVER" */
+	struct {
+		const char *path, *content;
+	} files[256];
+	size_t file_count;
+};
+
+/* A machine with a vsoc device: fw, cshw, tiler, two L2 slices, four cores. */
+struct fake *fake_new(void);
+/* Check that nothing is left, and free. */
+void fake_free(struct fake *fake);
+void fake_file(struct fake *fake, const char *path, const char *content);
+void fake_fail(struct fake *fake, enum fake_call call, int nth, int error);
+
+/* Publish a sample as the kernel does. Return: whether there was a slot. */
+bool fake_publish(struct fake *fake, uint32_t flags);
+
+#endif /* PERFCTR_FAKE_H */

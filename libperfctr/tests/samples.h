@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+/* Making samples, well formed unless a test changes them afterwards. */
+#ifndef PERFCTR_SAMPLES_H
+#define PERFCTR_SAMPLES_H
+
+#include <drm/perfctr_drm.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { SAMPLE_ROOM = 1 << 16 };
+
+struct sample_writer {
+	/* aligned as a slot is */
+	_Alignas(8) unsigned char bytes[SAMPLE_ROOM];
+	size_t size;
+	/* offset of the last block */
+	size_t block;
+};
+
+struct drm_perfctr_sample_header *sample_begin(struct sample_writer *w);
+struct drm_perfctr_sample_header *sample_header(struct sample_writer *w);
+
+/* Add a block with the counters of mask; values has one for each of them. */
+struct drm_perfctr_block_header *sample_add_block(struct sample_writer *w, uint16_t type,
+						  uint16_t index, uint64_t mask,
+						  const uint64_t *values);
+
+/* The same for a block of a perf PMU; running has as many elements, or is NULL: all the time. */
+struct drm_perfctr_pmu_block_header *sample_add_pmu(struct sample_writer *w, uint16_t type,
+						    uint16_t index, uint64_t mask,
+						    const uint64_t *values, const uint64_t *running,
+						    uint64_t enabled);
+
+/* Make a header longer by so many bytes of 0xa5, as a later kernel would. */
+void sample_grow_block_header(struct sample_writer *w, size_t bytes);
+void sample_grow_header(struct sample_writer *w, size_t bytes);
+
+#endif /* PERFCTR_SAMPLES_H */

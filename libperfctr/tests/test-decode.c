@@ -1,0 +1,424 @@
+// SPDX-License-Identifier: MIT
+/* The decoder: what it reads, and that no bytes make it read anything else. */
+#include <perfctr/decode.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "samples.h"
+#include "test.h"
+
+static struct sample_writer w;
+static const uint64_t numbers[64] = {
+	1, 2, 3, UINT64_MAX, (UINT64_C(1) << 53) + 1, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16,
+};
+
+/* Decode an exact copy on the heap, so that the sanitizer sees a byte too many. */
+static long decode_copy(const void *bytes, size_t size, unsigned int shift)
+{
+	unsigned char *copy = malloc(size + shift);
+	struct perfctr_sample s;
+	struct perfctr_block b;
+	struct perfctr_block_pmu pmu;
+	uint64_t sum = 0;
+	long result;
+	int more;
+
+	memcpy(copy + shift, bytes, size);
+	result = perfctr_decode_sample(copy + shift, size, &s);
+	if (result > 0) {
+		while ((more = perfctr_decode_block(&s, &b)) > 0) {
+			for (unsigned int n = 0; n < b.count; n++)
+				sum += perfctr_block_value(&b, n) + perfctr_block_running(&b, n);
+			sum += (uint64_t)perfctr_block_read_pmu(&b, &pmu);
+		}
+		CHECK(more == 0);
+		CHECK(s.next == s.end);
+	}
+	free(copy);
+	/* keep the reads */
+	__asm__ volatile("" : : "r"(sum));
+	return result;
+}
+
+static void make_mixed(void)
+{
+	struct drm_perfctr_sample_header *h = sample_begin(&w);
+
+	h->seq = 7;
+	h->user_data = 0x1122334455667788;
+	h->merged_periods = 3;
+	h->lost_ns = 99;
+	sample_add_block(&w, DRM_PERFCTR_BLOCK_FW, 0, 0xf0, numbers);
+	sample_add_block(&w, DRM_PERFCTR_BLOCK_SHADER, 18, 0x8000000000000101, numbers);
+	sample_add_pmu(&w, DRM_PERFCTR_BLOCK_UCF, 1, 0x5, numbers, NULL, 1000);
+}
+
+static void reads_headers_and_values(void)
+{
+	struct perfctr_sample s;
+	struct perfctr_block b;
+	struct perfctr_block_pmu pmu;
+	uint64_t value = 0;
+
+	make_mixed();
+	EQUAL(perfctr_decode_sample(w.bytes, w.size, &s), w.size);
+	EQUAL(s.seq, 7);
+	EQUAL(s.start_ns, 1000);
+	EQUAL(s.end_ns, 2000);
+	EQUAL(s.user_data, 0x1122334455667788);
+	EQUAL(s.flags, DRM_PERFCTR_SAMPLE_MANUAL);
+	EQUAL(s.merged_periods, 3);
+	EQUAL(s.lost_ns, 99);
+	EQUAL(s.block_count, 3);
+
+	EQUAL(perfctr_decode_block(&s, &b), 1);
+	EQUAL(b.type, DRM_PERFCTR_BLOCK_FW);
+	EQUAL(b.count, 4);
+	EQUAL(b.clock_cycles, 500);
+	EQUAL(b.product, DRM_PERFCTR_PRODUCT_VSOC_CSF);
+	EQUAL(perfctr_block_value(&b, 3), UINT64_MAX);
+	EQUAL(perfctr_block_running(&b, 0), 0);
+	EQUAL(perfctr_block_read_pmu(&b, &pmu), 0);
+
+	EQUAL(perfctr_decode_block(&s, &b), 1);
+	EQUAL(b.index, 18);
+	EQUAL(perfctr_block_find(&b, 63, &value), 1);
+	EQUAL(value, 3);
+	EQUAL(perfctr_block_find(&b, 8, &value), 1);
+	EQUAL(value, 2);
+	EQUAL(perfctr_block_find(&b, 1, &value), -1);
+	EQUAL(perfctr_block_find(&b, 64, &value), -1);
+
+	EQUAL(perfctr_decode_block(&s, &b), 1);
+	EQUAL(perfctr_block_read_pmu(&b, &pmu), 1);
+	EQUAL_TEXT(pmu.name, "software");
+	EQUAL(pmu.time_enabled, 1000);
+	EQUAL(perfctr_block_running(&b, 1), 1000);
+	EQUAL(perfctr_decode_block(&s, &b), 0);
+
+	perfctr_decode_rewind(&s);
+	EQUAL(perfctr_decode_block(&s, &b), 1);
+	EQUAL(b.type, DRM_PERFCTR_BLOCK_FW);
+}
+
+static void counts_beyond_double_precision_stay_exact(void)
+{
+	const uint64_t value = (UINT64_C(1) << 53) + 1;
+	struct perfctr_sample s;
+	struct perfctr_block b;
+
+	sample_begin(&w);
+	sample_add_block(&w, DRM_PERFCTR_BLOCK_SHADER, 0, 1, &value);
+	perfctr_decode_sample(w.bytes, w.size, &s);
+	EQUAL(perfctr_decode_block(&s, &b), 1);
+	EQUAL(perfctr_block_value(&b, 0), value);
+}
+
+static void not_measured_differs_from_zero(void)
+{
+	const uint64_t zeroes[2] = { 0 };
+	struct perfctr_sample s;
+	struct perfctr_block b;
+	uint64_t value = 5;
+
+	sample_begin(&w);
+	sample_add_block(&w, DRM_PERFCTR_BLOCK_SHADER, 0, 0x30, zeroes)->valid_mask = 0x20;
+	EQUAL(perfctr_decode_sample(w.bytes, w.size, &s), w.size);
+	perfctr_decode_block(&s, &b);
+	EQUAL(perfctr_block_find(&b, 4, &value), 0);
+	EQUAL(value, 5);
+	EQUAL(perfctr_block_find(&b, 5, &value), 1);
+	EQUAL(value, 0);
+}
+
+static void sections_number_their_counters(void)
+{
+	struct perfctr_sample s;
+	struct perfctr_block b;
+	uint64_t value;
+
+	sample_begin(&w);
+	sample_add_block(&w, DRM_PERFCTR_BLOCK_SHADER, 0, 0x2, numbers)->section = 2;
+	perfctr_decode_sample(w.bytes, w.size, &s);
+	perfctr_decode_block(&s, &b);
+	EQUAL(perfctr_block_find(&b, 129, &value), 1);
+	EQUAL(perfctr_block_find(&b, 1, &value), -1);
+	/* 64 * section does not fit 16 bits */
+	b.section = UINT16_MAX;
+	EQUAL(perfctr_block_find(&b, 64u * UINT16_MAX + 1, &value), 1);
+}
+
+static void every_shorter_buffer_is_refused(void)
+{
+	size_t size;
+
+	make_mixed();
+	EQUAL(decode_copy(w.bytes, 0, 0), 0);
+	for (size = 1; size < w.size; size++)
+		EQUAL(decode_copy(w.bytes, size, 0), PERFCTR_DECODE_TRUNCATED);
+	EQUAL(decode_copy(w.bytes, w.size, 0), w.size);
+}
+
+static void any_alignment_is_read(void)
+{
+	unsigned int shift;
+
+	make_mixed();
+	for (shift = 0; shift < 16; shift++)
+		EQUAL(decode_copy(w.bytes, w.size, shift), w.size);
+}
+
+static void samples_follow_each_other(void)
+{
+	static unsigned char two[2 * SAMPLE_ROOM];
+	struct perfctr_sample s;
+	long size;
+
+	make_mixed();
+	memcpy(two, w.bytes, w.size);
+	sample_header(&w)->seq = 8;
+	memcpy(two + w.size, w.bytes, w.size);
+	size = perfctr_decode_sample(two, 2 * w.size, &s);
+	EQUAL(size, w.size);
+	EQUAL(perfctr_decode_sample(two + size, 2 * w.size - (size_t)size, &s), w.size);
+	EQUAL(s.seq, 8);
+}
+
+static void longer_headers_are_skipped(void)
+{
+	struct perfctr_sample s;
+	struct perfctr_block b;
+
+	make_mixed();
+	sample_grow_header(&w, 24);
+	sample_grow_block_header(&w, 16);
+	EQUAL(perfctr_decode_sample(w.bytes, w.size, &s), w.size);
+	EQUAL(perfctr_decode_block(&s, &b), 1);
+	EQUAL(perfctr_block_value(&b, 0), 1);
+	EQUAL(perfctr_decode_block(&s, &b), 1);
+	EQUAL(perfctr_decode_block(&s, &b), 1);
+	EQUAL(perfctr_block_value(&b, 1), 2);
+	EQUAL(perfctr_block_running(&b, 1), 1000);
+	EQUAL(decode_copy(w.bytes, w.size, 0), w.size);
+}
+
+static void more_after_the_counters_is_skipped(void)
+{
+	struct perfctr_sample s;
+	struct perfctr_block b;
+
+	sample_begin(&w);
+	sample_add_block(&w, DRM_PERFCTR_BLOCK_FW, 0, 0x10, numbers);
+	((struct drm_perfctr_block_header *)(w.bytes + w.block))->size += 16;
+	w.size += 16;
+	sample_header(&w)->size += 16;
+	sample_add_block(&w, DRM_PERFCTR_BLOCK_SHADER, 3, 0x10, numbers + 4);
+	EQUAL(perfctr_decode_sample(w.bytes, w.size, &s), w.size);
+	EQUAL(perfctr_decode_block(&s, &b), 1);
+	EQUAL(perfctr_decode_block(&s, &b), 1);
+	EQUAL(b.index, 3);
+	EQUAL(perfctr_block_value(&b, 0), (UINT64_C(1) << 53) + 1);
+}
+
+static void unknown_types_are_read_or_skipped(void)
+{
+	struct drm_perfctr_block_header *strange;
+	struct perfctr_sample s;
+	struct perfctr_block b;
+
+	sample_begin(&w);
+	/* made of counters: readable by position */
+	sample_add_block(&w, 900, 1, 0x3, numbers);
+	/* made of something else: its masks are no masks */
+	strange = sample_add_block(&w, 901, 2, 0x1, numbers);
+	strange->enable_mask = UINT64_MAX;
+	strange->valid_mask = 0x1234;
+	sample_add_block(&w, DRM_PERFCTR_BLOCK_TILER, 0, 0x10, numbers);
+	EQUAL(perfctr_decode_sample(w.bytes, w.size, &s), w.size);
+	EQUAL(perfctr_decode_block(&s, &b), 1);
+	EQUAL(b.type, 900);
+	EQUAL(perfctr_block_value(&b, 1), 2);
+	EQUAL(perfctr_decode_block(&s, &b), 1);
+	EQUAL(b.type, DRM_PERFCTR_BLOCK_TILER);
+	EQUAL(perfctr_decode_block(&s, &b), 0);
+}
+
+static void sample_of_no_blocks_is_a_sample(void)
+{
+	struct perfctr_sample s;
+	struct perfctr_block b;
+
+	sample_begin(&w);
+	EQUAL(perfctr_decode_sample(w.bytes, w.size, &s), 64);
+	EQUAL(perfctr_decode_block(&s, &b), 0);
+}
+
+/* --- one fault at a time ---------------------------------------------------- */
+
+static struct drm_perfctr_block_header *block_at(size_t offset)
+{
+	return (struct drm_perfctr_block_header *)(w.bytes + offset);
+}
+
+static long with_sample_sizes(uint32_t size, uint16_t header_size, uint16_t blocks)
+{
+	make_mixed();
+	sample_header(&w)->size = size;
+	sample_header(&w)->header_size = header_size;
+	sample_header(&w)->block_count = blocks;
+	return decode_copy(w.bytes, w.size, 0);
+}
+
+static void bad_sample_headers_are_refused(void)
+{
+	uint32_t size;
+
+	make_mixed();
+	size = (uint32_t)w.size;
+	EQUAL(with_sample_sizes(size, 64, 3), size);
+	EQUAL(with_sample_sizes(0, 64, 3), PERFCTR_DECODE_BAD_SIZE);
+	EQUAL(with_sample_sizes(56, 64, 3), PERFCTR_DECODE_BAD_SIZE);
+	EQUAL(with_sample_sizes(size - 4, 64, 3), PERFCTR_DECODE_BAD_SIZE);
+	EQUAL(with_sample_sizes(UINT32_MAX - 7, 64, 3), PERFCTR_DECODE_BAD_SIZE);
+	EQUAL(with_sample_sizes(size + 8, 64, 3), PERFCTR_DECODE_TRUNCATED);
+	EQUAL(with_sample_sizes(size, 0, 3), PERFCTR_DECODE_BAD_HEADER_SIZE);
+	EQUAL(with_sample_sizes(size, 56, 3), PERFCTR_DECODE_BAD_HEADER_SIZE);
+	EQUAL(with_sample_sizes(size, 68, 3), PERFCTR_DECODE_BAD_HEADER_SIZE);
+	EQUAL(with_sample_sizes(size, (uint16_t)(size + 8), 3), PERFCTR_DECODE_BAD_HEADER_SIZE);
+	EQUAL(with_sample_sizes(size, 64, 2), PERFCTR_DECODE_BAD_BLOCK_COUNT);
+	EQUAL(with_sample_sizes(size, 64, 0), PERFCTR_DECODE_BAD_BLOCK_COUNT);
+	EQUAL(with_sample_sizes(size, 64, 4), PERFCTR_DECODE_BAD_BLOCK_COUNT);
+	EQUAL(with_sample_sizes(size, 64, UINT16_MAX), PERFCTR_DECODE_BAD_BLOCK_COUNT);
+	make_mixed();
+	sample_header(&w)->end_ns = 999;
+	EQUAL(decode_copy(w.bytes, w.size, 0), PERFCTR_DECODE_BAD_TIME);
+}
+
+static long with_block_sizes(uint32_t size, uint16_t header_size)
+{
+	make_mixed();
+	block_at(64)->size = size;
+	block_at(64)->header_size = header_size;
+	return decode_copy(w.bytes, w.size, 0);
+}
+
+static void bad_block_headers_are_refused(void)
+{
+	EQUAL(with_block_sizes(0, 48), PERFCTR_DECODE_BAD_SIZE);
+	EQUAL(with_block_sizes(40, 48), PERFCTR_DECODE_BAD_SIZE);
+	EQUAL(with_block_sizes(84, 48), PERFCTR_DECODE_BAD_SIZE);
+	EQUAL(with_block_sizes(UINT32_MAX - 7, 48), PERFCTR_DECODE_TRUNCATED);
+	EQUAL(with_block_sizes(1 << 20, 48), PERFCTR_DECODE_TRUNCATED);
+	EQUAL(with_block_sizes(80, 40), PERFCTR_DECODE_BAD_HEADER_SIZE);
+	EQUAL(with_block_sizes(80, 52), PERFCTR_DECODE_BAD_HEADER_SIZE);
+	EQUAL(with_block_sizes(80, 88), PERFCTR_DECODE_BAD_HEADER_SIZE);
+	EQUAL(with_block_sizes(80, 56), PERFCTR_DECODE_BAD_MASK);
+}
+
+static void masks_without_room_are_refused(void)
+{
+	make_mixed();
+	block_at(64)->enable_mask = UINT64_MAX;
+	EQUAL(decode_copy(w.bytes, w.size, 0), PERFCTR_DECODE_BAD_MASK);
+	make_mixed();
+	block_at(64)->valid_mask = 0x1f0;
+	EQUAL(decode_copy(w.bytes, w.size, 0), PERFCTR_DECODE_BAD_MASK);
+	/* room for the counters of a PMU block but not for their times */
+	make_mixed();
+	block_at(w.block)->enable_mask = 0x7;
+	EQUAL(decode_copy(w.bytes, w.size, 0), PERFCTR_DECODE_BAD_MASK);
+	/* a GPU block's header is too short for a PMU */
+	make_mixed();
+	block_at(64)->type = DRM_PERFCTR_BLOCK_UCF;
+	EQUAL(decode_copy(w.bytes, w.size, 0), PERFCTR_DECODE_BAD_HEADER_SIZE);
+}
+
+static void pmu_names_end(void)
+{
+	struct drm_perfctr_pmu_block_header *p;
+	struct perfctr_block_pmu pmu;
+	struct perfctr_sample s;
+	struct perfctr_block b;
+
+	sample_begin(&w);
+	p = sample_add_pmu(&w, DRM_PERFCTR_BLOCK_GENERIC_PMU, 0, 1, numbers, NULL, 1);
+	memset(p->pmu_name, 'x', sizeof(p->pmu_name));
+	perfctr_decode_sample(w.bytes, w.size, &s);
+	perfctr_decode_block(&s, &b);
+	perfctr_block_read_pmu(&b, &pmu);
+	EQUAL(strlen(pmu.name), 31);
+}
+
+/* In a ring the bytes can change after they were checked: never read outside. */
+static void bytes_that_change_are_checked_again(void)
+{
+	struct perfctr_sample s;
+	struct perfctr_block b;
+	int result;
+
+	make_mixed();
+	perfctr_decode_sample(w.bytes, w.size, &s);
+	EQUAL(perfctr_decode_block(&s, &b), 1);
+	memset(w.bytes + 64, 0xff, w.size - 64);
+	do {
+		result = perfctr_decode_block(&s, &b);
+	} while (result > 0);
+	CHECK(result < 0);
+}
+
+static uint32_t random_next(uint32_t *state)
+{
+	*state = *state * 1664525u + 1013904223u;
+	return *state >> 8;
+}
+
+static void scribbled_samples_never_lead_outside(void)
+{
+	uint32_t seed = 1;
+	int round, n;
+
+	for (round = 0; round < 20000; round++) {
+		make_mixed();
+		for (n = (int)(random_next(&seed) % 8); n >= 0; n--) {
+			static const unsigned char likely[] = { 0, 1, 7, 8, 0x7f, 0x80, 0xff };
+			size_t at = random_next(&seed) % w.size;
+
+			w.bytes[at] = round % 2 ? likely[random_next(&seed) % sizeof(likely)] :
+						  (unsigned char)random_next(&seed);
+		}
+		decode_copy(w.bytes, w.size, round % 3 ? 0 : random_next(&seed) % 8);
+	}
+}
+
+static void errors_have_texts(void)
+{
+	int error;
+
+	for (error = PERFCTR_DECODE_BAD_TIME; error < 0; error++)
+		CHECK(strcmp(perfctr_decode_error_text(error), "an unknown error"));
+	EQUAL_TEXT(perfctr_decode_error_text(-99), "an unknown error");
+	EQUAL_TEXT(perfctr_decode_error_text(64), "no error");
+}
+
+static const struct test tests[] = {
+	{ "reads headers and values", reads_headers_and_values },
+	{ "counts beyond double precision stay exact", counts_beyond_double_precision_stay_exact },
+	{ "not measured differs from zero", not_measured_differs_from_zero },
+	{ "sections number their counters", sections_number_their_counters },
+	{ "every shorter buffer is refused", every_shorter_buffer_is_refused },
+	{ "any alignment is read", any_alignment_is_read },
+	{ "samples follow each other", samples_follow_each_other },
+	{ "longer headers are skipped", longer_headers_are_skipped },
+	{ "more after the counters is skipped", more_after_the_counters_is_skipped },
+	{ "unknown types are read or skipped", unknown_types_are_read_or_skipped },
+	{ "a sample of no blocks is a sample", sample_of_no_blocks_is_a_sample },
+	{ "bad sample headers are refused", bad_sample_headers_are_refused },
+	{ "bad block headers are refused", bad_block_headers_are_refused },
+	{ "masks without room are refused", masks_without_room_are_refused },
+	{ "names of PMUs end", pmu_names_end },
+	{ "bytes that change are checked again", bytes_that_change_are_checked_again },
+	{ "scribbled samples never lead outside", scribbled_samples_never_lead_outside },
+	{ "errors have texts", errors_have_texts },
+};
+
+TEST_MAIN(tests)

@@ -1,0 +1,371 @@
+// SPDX-License-Identifier: MIT
+/* Event names: what people write becomes the right requests, or the right complaint. */
+#include <string.h>
+
+#include "fake.h"
+#include "test.h"
+
+#define PMUS "/sys/bus/event_source/devices/"
+
+static struct fake *fake;
+static struct perfctr_ctx *ctx;
+static struct perfctr_device *device;
+static struct perfctr_selection *s;
+
+static void add_ucf(struct fake *f, bool second)
+{
+	fake_file(f, PMUS "nvidia_ucf_pmu_0/type", "20\n");
+	fake_file(f, PMUS "nvidia_ucf_pmu_0/format/event", "config:0-32\n");
+	fake_file(f, PMUS "nvidia_ucf_pmu_0/format/src_loc_cpu", "config1:1\n");
+	fake_file(f, PMUS "nvidia_ucf_pmu_0/format/dst_loc_cmem", "config1:8\n");
+	fake_file(f, PMUS "nvidia_ucf_pmu_0/events/cycles", "event=0x100000000\n");
+	fake_file(f, PMUS "nvidia_ucf_pmu_0/events/mem_bytes_rd", "event=0x123\n");
+	fake_file(f, PMUS "nvidia_ucf_pmu_0/events/mem_bytes_wr", "event=0x124\n");
+	if (!second)
+		return;
+	fake_file(f, PMUS "nvidia_ucf_pmu_1/type", "21\n");
+	fake_file(f, PMUS "nvidia_ucf_pmu_1/format/event", "config:0-32\n");
+	fake_file(f, PMUS "nvidia_ucf_pmu_1/events/mem_bytes_rd", "event=0x123\n");
+	fake_file(f, PMUS "nvidia_ucf_pmu_1/events/cycles", "event=0x100000000\n");
+}
+
+static void add_others(struct fake *f)
+{
+	fake_file(f, PMUS "nvidia_pcie_tgt_pmu_1_rc_3/type", "30\n");
+	fake_file(f, PMUS "nvidia_pcie_tgt_pmu_1_rc_3/format/event", "config:0-2\n");
+	fake_file(f, PMUS "nvidia_pcie_tgt_pmu_1_rc_3/format/dst_rp_mask", "config:3-10\n");
+	fake_file(f, PMUS "nvidia_pcie_tgt_pmu_1_rc_3/format/dst_addr_base", "config1:0-63\n");
+	fake_file(f, PMUS "nvidia_pcie_tgt_pmu_1_rc_3/events/rd_bytes", "event=0x0\n");
+	fake_file(f, PMUS "nvidia_pcie_tgt_pmu_1_rc_3/events/cycles", "event=0x4\n");
+	fake_file(f, PMUS "uncore_imc_0/type", "40\n");
+	fake_file(f, PMUS "uncore_imc_0/format/event", "config:0-7\n");
+	fake_file(f, PMUS "uncore_imc_0/format/umask", "config:8-15\n");
+	fake_file(f, PMUS "uncore_imc_0/format/split", "config:16-17,32-33\n");
+	fake_file(f, PMUS "uncore_imc_0/format/strange", "what:3\n");
+	fake_file(f, PMUS "uncore_imc_0/events/read", "event=0x04,umask=0x03\n");
+	fake_file(f, PMUS "uncore_imc_0/events/read.unit", "MiB\n");
+	fake_file(f, PMUS "uncore_imc_0/events/read.scale", "6.103515625e-5\n");
+	fake_file(f, PMUS "uncore_imc_1/type", "41\n");
+	fake_file(f, PMUS "uncore_imc_1/format/event", "config:0-7\n");
+	fake_file(f, PMUS "uncore_imc_1/format/umask", "config:8-15\n");
+	fake_file(f, PMUS "uncore_imc_1/events/read", "event=0x04,umask=0x03\n");
+	fake_file(f, PMUS "tracepoint/type", "2\n");
+	fake_file(f, "/sys/kernel/tracing/events/sched/sched_switch/id", "316\n");
+}
+
+static void begin(void)
+{
+	fake = fake_new();
+	add_ucf(fake, true);
+	add_others(fake);
+	perfctr_ctx_new_with(&fake->sys, &ctx);
+	EQUAL(perfctr_device_open(ctx, NULL, &device), 0);
+	EQUAL(perfctr_selection_new(device, &s), 0);
+}
+
+static void end(void)
+{
+	perfctr_selection_unref(s);
+	perfctr_device_unref(device);
+	perfctr_ctx_unref(ctx);
+	fake_free(fake);
+}
+
+static void restart(void)
+{
+	end();
+	begin();
+}
+
+static const struct drm_perfctr_block_request *request(size_t n)
+{
+	static const struct drm_perfctr_block_request none;
+	const struct drm_perfctr_block_request *r = perfctr_selection_request(s, n);
+
+	return r ? r : &none;
+}
+
+static void blocks_and_counters_by_name(void)
+{
+	begin();
+	EQUAL(perfctr_selection_add(s, "memsys1/L2_READ"), 1);
+	EQUAL(perfctr_selection_request_count(s), 1);
+	EQUAL(request(0)->type, DRM_PERFCTR_BLOCK_MEMSYS);
+	EQUAL(request(0)->index, 1);
+	EQUAL(request(0)->mask, 1 << 5);
+	EQUAL(perfctr_selection_add(s, "memsys1/L2_READ_HIT"), 1);
+	EQUAL(perfctr_selection_request_count(s), 1);
+	EQUAL(request(0)->mask, 3 << 5);
+	CHECK(!perfctr_selection_request(s, 1));
+	restart();
+	EQUAL(perfctr_selection_add(s, "shader/FRAGMENTS"), 4);
+	EQUAL(request(3)->index, 18);
+	restart();
+	EQUAL(perfctr_selection_add(s, "shader16/"), 26);
+	EQUAL(request(0)->mask, 0x3ffffff0);
+	restart();
+	EQUAL(perfctr_selection_add(s, "SHADER1[68]/frag*"), 8);
+	restart();
+	EQUAL(perfctr_selection_add(s, "shader*"), 4 * 26);
+	restart();
+	/* names of counters, not the block tiler0 with all that it has */
+	EQUAL(perfctr_selection_add(s, "tile*"), 4 + 4 * 3);
+	EQUAL(perfctr_selection_add(s, "tiler*"), 15);
+	restart();
+	EQUAL(perfctr_selection_add(s, "GPU_ACTIVE,JOBS"), 2);
+	EQUAL(request(0)->type, DRM_PERFCTR_BLOCK_CSHW);
+	end();
+}
+
+static void positions_work_without_a_name(void)
+{
+	begin();
+	EQUAL(perfctr_selection_add(s, "shader0/C9"), 1);
+	EQUAL(request(0)->mask, 1 << 9);
+	EQUAL(perfctr_selection_add(s, "shader0/9"), 1);
+	EQUAL(perfctr_selection_request_count(s), 1);
+	EQUAL(perfctr_selection_add(s, "shader0/C2"), -ENOENT);
+	EQUAL(perfctr_selection_add(s, "shader0/C99999999999"), -ENOENT);
+	fake->blocks[0].product = 0x7777;
+	EQUAL(perfctr_device_refresh(device), 0);
+	EQUAL(perfctr_selection_add(s, "fw"), 14);
+	end();
+}
+
+static void counters_past_the_first_section(void)
+{
+	begin();
+	fake->blocks[5].counters = 128;
+	fake->blocks[5].available[1] = 0x5;
+	EQUAL(perfctr_device_refresh(device), 0);
+	EQUAL(perfctr_selection_add(s, "shader0/C66"), 1);
+	EQUAL(request(0)->section, 1);
+	EQUAL(request(0)->mask, 0x4);
+	end();
+}
+
+static void events_of_soc_blocks(void)
+{
+	begin();
+	EQUAL(perfctr_selection_add(s, "ucf0/mem_bytes_rd,src_loc_cpu=1,dst_loc_cmem/"), 1);
+	EQUAL(request(0)->type, DRM_PERFCTR_BLOCK_UCF);
+	EQUAL(request(0)->index, 0);
+	EQUAL(request(0)->pmu_type, 20);
+	EQUAL(request(0)->cpu, -1);
+	EQUAL(request(0)->mask, 1 << DRM_PERFCTR_UCF_MEM_BYTES_RD);
+	EQUAL(request(0)->config, 0);
+	EQUAL(request(0)->config1, 0x102);
+	/* same filter: same block; another one: a block of its own */
+	EQUAL(perfctr_selection_add(s, "ucf0/mem_bytes_wr,src_loc_cpu=1,dst_loc_cmem/"), 1);
+	EQUAL(perfctr_selection_request_count(s), 1);
+	EQUAL(perfctr_selection_add(s, "nvidia_ucf_pmu_0/mem_bytes_rd/"), 1);
+	EQUAL(perfctr_selection_request_count(s), 2);
+	EQUAL(request(1)->type, DRM_PERFCTR_BLOCK_GENERIC_PMU);
+	EQUAL(request(1)->config, 0x123);
+	EQUAL(request(1)->mask, 1);
+	restart();
+	EQUAL(perfctr_selection_add(s, "ucf*/mem_bytes_*/,nvidia_ucf_pmu/cycles/"), 5);
+	EQUAL(perfctr_selection_request_count(s), 2);
+	EQUAL(request(1)->index, 1);
+	EQUAL(request(0)->mask, 0x18001);
+	restart();
+	EQUAL(perfctr_selection_add(s, "mem_bytes_rd"), 2);
+	restart();
+	EQUAL(perfctr_selection_add(
+		      s, "pcie_tgt1_rc3/rd_bytes,dst_rp_mask=0x3,dst_addr_base=0x10000/"),
+	      1);
+	EQUAL(request(0)->index, 0x103);
+	EQUAL(request(0)->mask, 1);
+	EQUAL(request(0)->config, 0x18);
+	EQUAL(request(0)->config1, 0x10000);
+	restart();
+	/* an event that the catalogue does not have */
+	EQUAL(perfctr_selection_add(s, "ucf0/event=0xf1/"), 1);
+	EQUAL(request(0)->type, DRM_PERFCTR_BLOCK_GENERIC_PMU);
+	EQUAL(request(0)->config, 0xf1);
+	end();
+}
+
+static void perf_style_events(void)
+{
+	char unit[16];
+	struct perfctr_block block;
+	struct perfctr_sample sample;
+	double scale = 0;
+
+	begin();
+	EQUAL(perfctr_selection_add(s, "software/cpu-clock/"), 1);
+	EQUAL(request(0)->type, DRM_PERFCTR_BLOCK_GENERIC_PMU);
+	EQUAL(request(0)->pmu_type, 1);
+	EQUAL(request(0)->config, 0);
+	EQUAL(request(0)->index, 0);
+	EQUAL(perfctr_selection_add(s, "context-switches"), 1);
+	EQUAL(request(1)->config, 3);
+	EQUAL(request(1)->index, 1);
+	/* the same event again is the same counter */
+	EQUAL(perfctr_selection_add(s, "software/config=3/"), 1);
+	EQUAL(perfctr_selection_request_count(s), 2);
+	EQUAL(perfctr_selection_add(s, "software/config=3,cpu=2/"), 1);
+	EQUAL(request(2)->cpu, 2);
+	EQUAL(perfctr_selection_add(s, "tracepoint/sched:sched_switch/"), 1);
+	EQUAL(request(3)->config, 316);
+	EQUAL(request(3)->pmu_type, 2);
+	restart();
+	EQUAL(perfctr_selection_add(s, "uncore_imc/read/"), 2);
+	EQUAL(request(0)->config, 0x304);
+	EQUAL(request(1)->pmu_type, 41);
+	fake->setup.request_count = 1;
+	fake->requests[0] = *request(0);
+	sample_begin(&fake->writer);
+	sample_add_pmu(&fake->writer, DRM_PERFCTR_BLOCK_GENERIC_PMU, 0, 1, &fake->step, NULL, 1);
+	perfctr_decode_sample(fake->writer.bytes, fake->writer.size, &sample);
+	perfctr_decode_block(&sample, &block);
+	perfctr_counter_unit(s, &block, 0, unit, sizeof(unit), &scale);
+	EQUAL_TEXT(unit, "MiB");
+	CHECK(scale == 6.103515625e-5);
+	restart();
+	EQUAL(perfctr_selection_add(s, "uncore_imc_0/split=0xf,event=7,config2=0x55/"), 1);
+	EQUAL(request(0)->config, 0x300030007);
+	EQUAL(request(0)->config2, 0x55);
+	restart();
+	EQUAL(perfctr_selection_add(s, "{uncore_imc_0/read/,uncore_imc_0/event=1,umask=2/},JOBS"),
+	      3);
+	EQUAL(request(1)->config, 0x201);
+	end();
+}
+
+static void metrics_select_their_counters(void)
+{
+	begin();
+	EQUAL(perfctr_selection_add(s, "metric:l2_read_hit_ratio"), 4);
+	EQUAL(perfctr_selection_request_count(s), 2);
+	EQUAL(request(0)->mask, 3 << 5);
+	EQUAL(perfctr_selection_metric_count(s), 1);
+	EQUAL_TEXT(perfctr_selection_metric(s, 0)->name, "l2_read_hit_ratio");
+	CHECK(!perfctr_selection_metric(s, 1));
+	CHECK(perfctr_selection_add(s, "metric:memsys.*") > 4);
+	restart();
+	EQUAL(perfctr_selection_add(s, "metric:mem_read_bandwidth"), 2);
+	EQUAL(request(0)->type, DRM_PERFCTR_BLOCK_UCF);
+	/* this machine has no such PMU */
+	EQUAL(perfctr_selection_add(s, "metric:cmem_read_latency"), -ENOENT);
+	HAS_TEXT(perfctr_ctx_error(ctx), "no metric \"cmem_read_latency\"");
+	end();
+}
+
+static void bad_events_are_refused_with_a_reason(void)
+{
+	static const struct {
+		const char *text;
+		int error;
+		const char *reason;
+	} cases[] = {
+		{ "", -EINVAL, "an event name is missing" },
+		{ "GPU_ACTIVE,", -EINVAL, "an event name is missing" },
+		{ ",GPU_ACTIVE", -EINVAL, "an empty event" },
+		{ "GPU_ACTIVE,,JOBS", -EINVAL, "an empty event" },
+		{ "/FRAGMENTS", -EINVAL, "without a name" },
+		{ "NOTHING", -ENOENT, "is named \"NOTHING\"" },
+		{ "shader/NOTHING", -ENOENT, "shader has no counter \"NOTHING\"" },
+		{ "shader1/FRAGMENTS", -ENOENT, "no block and no PMU \"shader1\"" },
+		{ "memsys0/L2_READ/u", -EINVAL, "modifiers have no meaning" },
+		{ "software/cpu-clock/u", -EINVAL, "modifiers have no meaning" },
+		{ "ucf0/nothing/", -ENOENT, "has no event or field \"nothing\"" },
+		{ "ucf0/nothing*/", -ENOENT, "has no event \"nothing*\"" },
+		{ "ucf0/mem_bytes_rd,src_loc_cpu=2/", -EINVAL, "does not fit its field" },
+		{ "ucf0/mem_bytes_rd,src_loc_cpu=x/", -EINVAL, "\"x\" is no number" },
+		{ "ucf0/mem_bytes_rd,src_loc_cpu=-1/", -EINVAL, "is no number" },
+		{ "ucf0/=1/", -EINVAL, "is no term" },
+		{ "ucf0/../type/", -EINVAL, "modifiers" },
+		{ "uncore_imc_0/strange=1/", -EINVAL, "cannot read the format" },
+		{ "uncore_imc_0/cpu=4294967296/", -EINVAL, "is no CPU" },
+		{ "tracepoint/sched:nothing/", -ENOENT, "cannot read its id" },
+		{ "metric:nothing", -ENOENT, "no metric" },
+		{ "metric:nothing*", -ENOENT, "no metric" },
+		{ "GPU_ACTIVE JOBS", -ENOENT, "" },
+		{ "{GPU_ACTIVE}JOBS", -EINVAL, "a comma is missing" },
+	};
+	size_t n;
+
+	begin();
+	EQUAL(perfctr_selection_add(s, "fw/MCU_ACTIVE"), 1);
+	for (n = 0; n < ARRAY_SIZE(cases); n++) {
+		if (!EQUAL(perfctr_selection_add(s, cases[n].text), cases[n].error))
+			test_fail(__FILE__, __LINE__, "at \"%s\"", cases[n].text);
+		HAS_TEXT(perfctr_ctx_error(ctx), cases[n].reason);
+		EQUAL(perfctr_selection_request_count(s), 1);
+	}
+	/* one bad event in a list: nothing of the list is added */
+	EQUAL(perfctr_selection_add(s, "shader*,NOTHING"), -ENOENT);
+	EQUAL(perfctr_selection_request_count(s), 1);
+	end();
+}
+
+static void long_names_are_refused(void)
+{
+	char text[4096];
+
+	begin();
+	memset(text, 'x', sizeof(text) - 1);
+	text[sizeof(text) - 1] = '\0';
+	EQUAL(perfctr_selection_add(s, text), -EINVAL);
+	memcpy(text, "software/", 9);
+	EQUAL(perfctr_selection_add(s, text), -EINVAL);
+	end();
+}
+
+static void device_without_perf_events_says_so(void)
+{
+	begin();
+	fake->info.features &= ~(uint32_t)DRM_PERFCTR_FEATURE_PMU;
+	EQUAL(perfctr_device_refresh(device), 0);
+	EQUAL(perfctr_selection_add(s, "software/cpu-clock/"), -EOPNOTSUPP);
+	EQUAL(perfctr_selection_add(s, "cpu-clock"), -ENOENT);
+	EQUAL(perfctr_selection_add(s, "metric:mem_read_bandwidth"), -ENOENT);
+	end();
+}
+
+static void counter_sets_are_chosen_first(void)
+{
+	begin();
+	EQUAL(perfctr_selection_set_counter_set(s, 1), -EOPNOTSUPP);
+	EQUAL(perfctr_selection_set_counter_set(s, 99), -EOPNOTSUPP);
+	EQUAL(perfctr_selection_set_counter_set(s, 0), 0);
+	EQUAL(perfctr_selection_add(s, "GPU_ACTIVE"), 1);
+	EQUAL(perfctr_selection_set_counter_set(s, 0), -EBUSY);
+	end();
+}
+
+static void requests_can_be_given_raw(void)
+{
+	struct drm_perfctr_block_request r = { .type = DRM_PERFCTR_BLOCK_FW, .mask = 0x30 };
+
+	begin();
+	EQUAL(perfctr_selection_add_request(s, &r), 2);
+	r.mask = 0;
+	EQUAL(perfctr_selection_add_request(s, &r), -EINVAL);
+	r = (struct drm_perfctr_block_request){ .type = DRM_PERFCTR_BLOCK_UCF, .mask = 1 };
+	EQUAL(perfctr_selection_add_request(s, &r), 1);
+	r.config1 = 1;
+	EQUAL(perfctr_selection_add_request(s, &r), -EEXIST);
+	r.type = DRM_PERFCTR_BLOCK_GENERIC_PMU;
+	EQUAL(perfctr_selection_add_request(s, &r), 1);
+	EQUAL(request(2)->index, 0);
+	end();
+}
+
+static const struct test tests[] = {
+	{ "blocks and counters by name", blocks_and_counters_by_name },
+	{ "positions work without a name", positions_work_without_a_name },
+	{ "counters past the first section", counters_past_the_first_section },
+	{ "events of SoC blocks", events_of_soc_blocks },
+	{ "perf style events", perf_style_events },
+	{ "metrics select their counters", metrics_select_their_counters },
+	{ "bad events are refused with a reason", bad_events_are_refused_with_a_reason },
+	{ "long names are refused", long_names_are_refused },
+	{ "a device without perf events says so", device_without_perf_events_says_so },
+	{ "counter sets are chosen first", counter_sets_are_chosen_first },
+	{ "requests can be given raw", requests_can_be_given_raw },
+};
+
+TEST_MAIN(tests)

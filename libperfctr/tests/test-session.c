@@ -1,0 +1,431 @@
+// SPDX-License-Identifier: MIT
+/* Sessions and cursors, against a kernel in memory. */
+#include <string.h>
+
+#include "fake.h"
+#include "test.h"
+
+static struct fake *fake;
+static struct perfctr_ctx *ctx;
+static struct perfctr_device *device;
+static struct perfctr_selection *selection;
+static struct perfctr_session *session;
+static struct perfctr_cursor *cursor;
+
+static void begin(void)
+{
+	fake = fake_new();
+	perfctr_ctx_new_with(&fake->sys, &ctx);
+	EQUAL(perfctr_device_open(ctx, NULL, &device), 0);
+	EQUAL(perfctr_selection_new(device, &selection), 0);
+	CHECK(perfctr_selection_add(selection, "shader/FRAG*,GPU_ACTIVE") > 0);
+	session = NULL;
+	cursor = NULL;
+}
+
+static void begin_session(uint32_t slots)
+{
+	struct perfctr_session_opts opts = { .size = sizeof(opts), .slots = slots };
+
+	begin();
+	EQUAL(perfctr_session_new(selection, &opts, &session), 0);
+	EQUAL(perfctr_cursor_new(session, &cursor), 0);
+	EQUAL(perfctr_session_start(session, 1), 0);
+}
+
+static void end(void)
+{
+	cursor = perfctr_cursor_unref(cursor);
+	session = perfctr_session_unref(session);
+	selection = perfctr_selection_unref(selection);
+	device = perfctr_device_unref(device);
+	ctx = perfctr_ctx_unref(ctx);
+	CHECK(!cursor && !session && !selection && !device && !ctx);
+	fake_free(fake);
+}
+
+static void reads_what_was_published(void)
+{
+	struct perfctr_sample sample;
+	struct perfctr_block block;
+	uint64_t n;
+
+	begin_session(4);
+	for (n = 0; n < 10; n++) {
+		EQUAL(perfctr_cursor_next(cursor, &sample), 0);
+		EQUAL(perfctr_session_sample(session, n), 0);
+		EQUAL(perfctr_cursor_lag(cursor), 1);
+		EQUAL(perfctr_cursor_next(cursor, &sample), 1);
+		EQUAL(sample.seq, n);
+		EQUAL(sample.block_count, 5);
+		EQUAL(perfctr_decode_block(&sample, &block), 1);
+		EQUAL(block.index, 0);
+		EQUAL(perfctr_block_value(&block, 2), 3);
+		EQUAL(perfctr_cursor_advance(cursor, 1), 0);
+		EQUAL(fake->control->extract_idx, n + 1);
+	}
+	EQUAL(perfctr_session_stop(session, 0), 0);
+	EQUAL(perfctr_cursor_next(cursor, &sample), 1);
+	EQUAL(sample.flags, DRM_PERFCTR_SAMPLE_FINAL);
+	end();
+}
+
+static void burst_is_read_ahead_and_given_back_at_once(void)
+{
+	struct perfctr_sample sample;
+	struct perfctr_slot slot;
+	uint32_t n;
+
+	begin_session(8);
+	for (n = 0; n < 7; n++)
+		EQUAL(perfctr_session_sample(session, 0), 0);
+	EQUAL(perfctr_session_sample(session, 0), -ENOSPC);
+	HAS_TEXT(perfctr_ctx_error(ctx), "the ring is full; nothing is lost");
+	for (n = 0; n < 7; n++) {
+		EQUAL(perfctr_cursor_peek(cursor, n, &slot), 1);
+		EQUAL(slot.index, n);
+		CHECK(perfctr_decode_sample(slot.bytes, slot.size, &sample) > 0);
+		EQUAL(sample.seq, n);
+	}
+	EQUAL(perfctr_cursor_peek(cursor, 7, &slot), 0);
+	EQUAL(perfctr_cursor_advance(cursor, 8), -ERANGE);
+	EQUAL(fake->control->extract_idx, 0);
+	EQUAL(perfctr_cursor_advance(cursor, 7), 0);
+	EQUAL(fake->control->extract_idx, 7);
+	EQUAL(perfctr_cursor_lag(cursor), 0);
+	end();
+}
+
+static void advance_knows_of_samples_that_nobody_peeked_at(void)
+{
+	begin_session(8);
+	EQUAL(perfctr_session_sample(session, 0), 0);
+	EQUAL(perfctr_session_sample(session, 0), 0);
+	EQUAL(perfctr_cursor_advance(cursor, 2), 0);
+	EQUAL(fake->control->extract_idx, 2);
+	end();
+}
+
+static void ring_of_one_slot_works(void)
+{
+	struct perfctr_sample sample;
+
+	begin_session(1);
+	EQUAL(perfctr_session_sample(session, 0), -ENOSPC);
+	EQUAL(perfctr_session_stop(session, 0), 0);
+	EQUAL(perfctr_cursor_next(cursor, &sample), 1);
+	EQUAL(perfctr_cursor_advance(cursor, 1), 0);
+	EQUAL(perfctr_session_start(session, 0), 0);
+	EQUAL(perfctr_session_stop(session, 0), 0);
+	EQUAL(perfctr_cursor_next(cursor, &sample), 1);
+	EQUAL(sample.seq, 1);
+	end();
+}
+
+static void waiting_needs_no_system_call_while_there_is_data(void)
+{
+	begin_session(4);
+	EQUAL(perfctr_session_sample(session, 0), 0);
+	fake->calls[FAKE_POLL] = 0;
+	fake->calls[FAKE_READ] = 0;
+	EQUAL(perfctr_cursor_wait(cursor, -1), 1);
+	EQUAL(perfctr_cursor_wait(cursor, 0), 1);
+	EQUAL(fake->calls[FAKE_POLL], 0);
+	EQUAL(fake->calls[FAKE_READ], 0);
+	end();
+}
+
+static void publish_one(struct fake *f)
+{
+	fake_publish(f, DRM_PERFCTR_SAMPLE_PERIODIC);
+}
+
+static void waiting_ends_with_a_sample_or_the_time(void)
+{
+	begin_session(4);
+	EQUAL(perfctr_cursor_wait(cursor, 0), 0);
+	EQUAL(fake->calls[FAKE_POLL], 0);
+	EQUAL(perfctr_cursor_wait(cursor, 1000), 0);
+	fake->on_poll = publish_one;
+	EQUAL(perfctr_cursor_wait(cursor, 1000000000), 1);
+	EQUAL(perfctr_cursor_advance(cursor, 1), 0);
+	fake_fail(fake, FAKE_POLL, 1, -EINTR);
+	EQUAL(perfctr_cursor_wait(cursor, -1), -EINTR);
+	end();
+}
+
+/* An event about samples that were read already must not look like a sample. */
+static void stale_events_do_not_wake(void)
+{
+	begin_session(4);
+	EQUAL(perfctr_session_sample(session, 0), 0);
+	EQUAL(perfctr_cursor_wait(cursor, -1), 1);
+	EQUAL(perfctr_cursor_advance(cursor, 1), 0);
+	EQUAL(fake->eventfd_count, 1);
+	fake->calls[FAKE_POLL] = 0;
+	EQUAL(perfctr_cursor_wait(cursor, 1000000000), 0);
+	EQUAL(fake->calls[FAKE_POLL], 2);
+	end();
+}
+
+static void dead_ring_is_read_to_its_end(void)
+{
+	struct perfctr_sample sample;
+
+	begin_session(4);
+	EQUAL(perfctr_session_sample(session, 0), 0);
+	fake->control->state = DRM_PERFCTR_RING_DEAD;
+	EQUAL(perfctr_cursor_next(cursor, &sample), 1);
+	EQUAL(perfctr_cursor_advance(cursor, 1), 0);
+	EQUAL(perfctr_cursor_next(cursor, &sample), -ENODEV);
+	EQUAL(perfctr_cursor_wait(cursor, -1), -ENODEV);
+	EQUAL(perfctr_cursor_state(cursor), DRM_PERFCTR_RING_DEAD);
+	end();
+}
+
+static void impossible_memory_is_noticed(void)
+{
+	struct perfctr_sample sample;
+	struct perfctr_slot slot;
+
+	begin_session(4);
+	EQUAL(perfctr_session_sample(session, 0), 0);
+	memset(fake->ring, 0xff, fake->stride);
+	EQUAL(perfctr_cursor_next(cursor, &sample), -EBADMSG);
+	EQUAL(perfctr_cursor_advance(cursor, 1), 0);
+	fake->control->insert_idx = 100;
+	EQUAL(perfctr_cursor_peek(cursor, 0, &slot), -EBADMSG);
+	EQUAL(perfctr_cursor_lag(cursor), 4);
+	fake->control->insert_idx = 0;
+	EQUAL(perfctr_cursor_peek(cursor, 0, &slot), -EBADMSG);
+	end();
+}
+
+static void indices_wrap(void)
+{
+	struct perfctr_sample sample;
+	uint64_t n;
+
+	begin_session(4);
+	cursor = perfctr_cursor_unref(cursor);
+	fake->insert = UINT64_MAX - 1;
+	fake->control->insert_idx = UINT64_MAX - 1;
+	fake->control->extract_idx = UINT64_MAX - 1;
+	EQUAL(perfctr_cursor_new(session, &cursor), 0);
+	for (n = 0; n < 5; n++) {
+		EQUAL(perfctr_session_sample(session, 0), 0);
+		EQUAL(perfctr_cursor_next(cursor, &sample), 1);
+		EQUAL(sample.seq, n);
+		EQUAL(perfctr_cursor_advance(cursor, 1), 0);
+	}
+	EQUAL(fake->control->extract_idx, 3);
+	end();
+}
+
+static void session_has_one_cursor(void)
+{
+	struct perfctr_cursor *second;
+
+	begin_session(4);
+	EQUAL(perfctr_cursor_new(session, &second), -EBUSY);
+	cursor = perfctr_cursor_unref(cursor);
+	EQUAL(perfctr_cursor_new(session, &cursor), 0);
+	end();
+}
+
+static void cursor_keeps_its_session(void)
+{
+	struct perfctr_sample sample;
+
+	begin_session(4);
+	session = perfctr_session_unref(session);
+	selection = perfctr_selection_unref(selection);
+	device = perfctr_device_unref(device);
+	ctx = perfctr_ctx_unref(ctx);
+	publish_one(fake);
+	EQUAL(perfctr_cursor_next(cursor, &sample), 1);
+	end();
+}
+
+static void commands_report_the_kernels_errors(void)
+{
+	struct drm_perfctr_status status;
+
+	begin_session(4);
+	EQUAL(perfctr_session_start(session, 0), -EALREADY);
+	HAS_TEXT(perfctr_ctx_error(ctx), "cannot start the session: it counts already");
+	EQUAL(perfctr_session_stop(session, 0), 0);
+	EQUAL(perfctr_session_stop(session, 0), -EALREADY);
+	HAS_TEXT(perfctr_ctx_error(ctx), "it does not count");
+	EQUAL(perfctr_session_sample(session, 0), -ENOTCONN);
+	EQUAL(perfctr_session_status(session, &status, sizeof(status)), 0);
+	EQUAL(status.insert_idx, 1);
+	EQUAL(perfctr_session_status(session, &status, 8), 0);
+	EQUAL(perfctr_session_handle(session), 42);
+	fake_fail(fake, FAKE_CONTROL + DRM_PERFCTR_CMD_START, 1, -ENODEV);
+	EQUAL(perfctr_session_start(session, 0), -ENODEV);
+	HAS_TEXT(perfctr_ctx_error(ctx), "the device is gone");
+	end();
+}
+
+static void refused_set_up_says_what_helps(void)
+{
+	static const struct {
+		int error;
+		const char *text;
+	} cases[] = {
+		{ -EACCES, "dev.perfctr.paranoid=0" },
+		{ -EPERM, "the shortest is 1000000 ns" },
+		{ -EBUSY, "another session uses counter set" },
+		{ -EMFILE, "8 sessions already" },
+		{ -ENFILE, "too many sessions" },
+		{ -E2BIG, "at most 64" },
+		{ -ENODEV, "is gone" },
+		{ -EXDEV, "makes it log the reason" },
+	};
+	size_t n;
+
+	for (n = 0; n < ARRAY_SIZE(cases); n++) {
+		begin();
+		fake_fail(fake, FAKE_TEST_ONLY, 1, cases[n].error);
+		EQUAL(perfctr_session_new(selection, NULL, &session), cases[n].error);
+		HAS_TEXT(perfctr_ctx_error(ctx), cases[n].text);
+		end();
+	}
+}
+
+static void period_out_of_range_is_named(void)
+{
+	struct perfctr_session_opts opts = { .size = sizeof(opts), .period_ns = 5, .slots = 4 };
+
+	begin();
+	fake_fail(fake, FAKE_TEST_ONLY, 1, -ERANGE);
+	EQUAL(perfctr_session_new(selection, &opts, &session), -ERANGE);
+	HAS_TEXT(perfctr_ctx_error(ctx), "the period of 5 ns is not within 10000..10000000000");
+	end();
+}
+
+static void failing_system_calls_leave_nothing_behind(void)
+{
+	static const enum fake_call calls[] = { FAKE_BO_CREATE, FAKE_MMAP, FAKE_EVENTFD,
+						FAKE_CONTROL, FAKE_TEST_ONLY };
+	size_t n;
+	int nth;
+
+	for (n = 0; n < ARRAY_SIZE(calls); n++) {
+		for (nth = 1; nth <= 2; nth++) {
+			begin();
+			fake_fail(fake, calls[n], nth, -ENOMEM);
+			if (perfctr_session_new(selection, NULL, &session))
+				CHECK(!session);
+			else
+				CHECK(nth == 2 && fake->calls[calls[n]] == 1);
+			end();
+		}
+	}
+}
+
+static void ring_fits_the_period_and_the_limits(void)
+{
+	struct perfctr_session_sizes sizes = { .size = sizeof(sizes) };
+	struct perfctr_session_opts opts = { .size = sizeof(opts) };
+
+	begin();
+	EQUAL(perfctr_session_check(selection, &opts, &sizes), 0);
+	EQUAL(sizes.slots, 16);
+	EQUAL(sizes.block_count, 5);
+	EQUAL(sizes.size, sizeof(sizes));
+	opts.period_ns = 1000000;
+	EQUAL(perfctr_session_check(selection, &opts, &sizes), 0);
+	EQUAL(sizes.slots, 256);
+	/* the quarter of a second does not fit max_ring_bytes: the ring shrinks */
+	opts.period_ns = 10000;
+	EQUAL(perfctr_session_check(selection, &opts, &sizes), 0);
+	CHECK(sizes.slots < 4096 && sizes.ring_bytes <= fake->info.max_ring_bytes);
+	/* what the program asks for is not changed */
+	opts.slots = 4096;
+	EQUAL(perfctr_session_check(selection, &opts, &sizes), -ERANGE);
+	HAS_TEXT(perfctr_ctx_error(ctx), "a ring of 4096 slots is too large");
+	opts.slots = 5;
+	EQUAL(perfctr_session_check(selection, &opts, &sizes), 0);
+	EQUAL(sizes.slots, 8);
+	opts.slots = UINT32_MAX;
+	EQUAL(perfctr_session_check(selection, &opts, NULL), -ERANGE);
+	end();
+}
+
+static void options_grow_both_ways(void)
+{
+	struct {
+		struct perfctr_session_opts opts;
+		uint64_t later;
+	} longer = { .opts = { .size = sizeof(longer) } };
+	struct perfctr_session_opts opts = { .size = offsetof(struct perfctr_session_opts, slots),
+					     .slots = 7 };
+	struct perfctr_session_sizes sizes = { .size = sizeof(sizes) };
+
+	begin();
+	EQUAL(perfctr_session_check(selection, &longer.opts, NULL), 0);
+	longer.later = 1;
+	EQUAL(perfctr_session_check(selection, &longer.opts, NULL), -E2BIG);
+	HAS_TEXT(perfctr_ctx_error(ctx), "older than the program");
+	EQUAL(perfctr_session_check(selection, &opts, &sizes), 0);
+	EQUAL(sizes.slots, 16);
+	opts.size = 0;
+	EQUAL(perfctr_session_check(selection, &opts, NULL), -EINVAL);
+	HAS_TEXT(perfctr_ctx_error(ctx), "its size is not set");
+	opts.size = sizeof(opts);
+	opts.flags = DRM_PERFCTR_SETUP_TEST_ONLY;
+	EQUAL(perfctr_session_check(selection, &opts, NULL), -EINVAL);
+	end();
+}
+
+static void empty_selection_is_refused(void)
+{
+	struct perfctr_selection *empty;
+
+	begin();
+	EQUAL(perfctr_selection_new(device, &empty), 0);
+	EQUAL(perfctr_session_new(empty, NULL, &session), -EINVAL);
+	HAS_TEXT(perfctr_ctx_error(ctx), "nothing is selected");
+	perfctr_selection_unref(empty);
+	end();
+}
+
+static void device_without_memory_for_rings_is_named(void)
+{
+	begin();
+	fake->info.features &= ~(uint32_t)DRM_PERFCTR_FEATURE_BO_CREATE;
+	EQUAL(perfctr_device_refresh(device), 0);
+	fake_fail(fake, FAKE_BO_CREATE, 1, -EINVAL);
+	EQUAL(perfctr_session_new(selection, NULL, &session), -EOPNOTSUPP);
+	end();
+}
+
+static const struct test tests[] = {
+	{ "reads what was published", reads_what_was_published },
+	{ "a burst is read ahead and given back at once",
+	  burst_is_read_ahead_and_given_back_at_once },
+	{ "advance knows of samples that nobody peeked at",
+	  advance_knows_of_samples_that_nobody_peeked_at },
+	{ "a ring of one slot works", ring_of_one_slot_works },
+	{ "waiting needs no system call while there is data",
+	  waiting_needs_no_system_call_while_there_is_data },
+	{ "waiting ends with a sample or the time", waiting_ends_with_a_sample_or_the_time },
+	{ "stale events do not wake", stale_events_do_not_wake },
+	{ "a dead ring is read to its end", dead_ring_is_read_to_its_end },
+	{ "impossible memory is noticed", impossible_memory_is_noticed },
+	{ "indices wrap", indices_wrap },
+	{ "a session has one cursor", session_has_one_cursor },
+	{ "a cursor keeps its session", cursor_keeps_its_session },
+	{ "commands report the kernel's errors", commands_report_the_kernels_errors },
+	{ "a refused set-up says what helps", refused_set_up_says_what_helps },
+	{ "a period out of range is named", period_out_of_range_is_named },
+	{ "failing system calls leave nothing behind", failing_system_calls_leave_nothing_behind },
+	{ "the ring fits the period and the limits", ring_fits_the_period_and_the_limits },
+	{ "options grow both ways", options_grow_both_ways },
+	{ "an empty selection is refused", empty_selection_is_refused },
+	{ "a device without memory for rings is named", device_without_memory_for_rings_is_named },
+};
+
+TEST_MAIN(tests)

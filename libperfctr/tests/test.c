@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: MIT
+#include "test.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+static unsigned int failures;
+
+void test_fail(const char *file, int line, const char *format, ...)
+{
+	va_list args;
+
+	failures++;
+	printf("# %s:%d: ", file, line);
+	va_start(args, format);
+	vprintf(format, args);
+	va_end(args);
+	putchar('\n');
+}
+
+bool test_check(bool good, const char *file, int line, const char *text)
+{
+	if (!good)
+		test_fail(file, line, "%s", text);
+	return good;
+}
+
+bool test_equal(long long a, long long b, const char *file, int line, const char *text)
+{
+	if (a != b)
+		test_fail(file, line, "%s: %lld (0x%llx) and %lld (0x%llx)", text, a,
+			  (unsigned long long)a, b, (unsigned long long)b);
+	return a == b;
+}
+
+bool test_equal_text(const char *a, const char *b, const char *file, int line, const char *text)
+{
+	bool equal = a && b && !strcmp(a, b);
+
+	if (!equal)
+		test_fail(file, line, "%s: \"%s\" and \"%s\"", text, a ? a : "(null)",
+			  b ? b : "(null)");
+	return equal;
+}
+
+bool test_has_text(const char *all, const char *part, const char *file, int line)
+{
+	bool found = all && strstr(all, part);
+
+	if (!found)
+		test_fail(file, line, "\"%s\" does not contain \"%s\"", all ? all : "(null)", part);
+	return found;
+}
+
+int test_main(const struct test *tests, size_t count)
+{
+	unsigned int failed = 0;
+	size_t n;
+
+	printf("1..%zu\n", count);
+	for (n = 0; n < count; n++) {
+		failures = 0;
+		tests[n].run();
+		failed += failures > 0;
+		printf("%s %zu - %s\n", failures ? "not ok" : "ok", n + 1, tests[n].name);
+		fflush(stdout);
+	}
+	return failed > 0;
+}
