@@ -106,8 +106,8 @@ int app_flush(FILE *out)
 	errno = 0;
 	if (!fflush(out) && !ferror(out))
 		return 0;
-	/* "perfctr list | head": who read has read enough */
-	return errno == EPIPE || !errno ? 0 : -errno;
+	/* an earlier write failed, its reason is gone */
+	return errno ? -errno : -EIO;
 }
 
 bool app_has_capability(unsigned int number)

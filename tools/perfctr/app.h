@@ -95,7 +95,7 @@ int app_open_device(const struct app *app, const char *which, struct perfctr_dev
 int app_select(const struct app *app, struct perfctr_selection *selection,
 	       const char *const *events, size_t count);
 
-/* Write what is buffered. Return: 0; -errno; a reader that went away is no error. */
+/* Write what is buffered. Return: 0 if everything was written, else -errno. */
 int app_flush(FILE *out);
 
 /* Whether this process has a capability in its effective set; number from capability(7). */

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include <locale.h>
+#include <signal.h>
 #include <string.h>
 
 #include "app.h"
@@ -9,6 +10,8 @@ int main(int argc, char **argv)
 	struct app app = { .out = stdout, .err = stderr };
 	int status, error;
 
+	/* "perfctr list | head" ends quietly, whatever the caller ignores */
+	signal(SIGPIPE, SIG_DFL);
 	/* characters of the terminal only: numbers keep their point */
 	setlocale(LC_CTYPE, "");
 	error = perfctr_ctx_new(&app.ctx);

@@ -30,7 +30,12 @@ static void name_counter(struct row *row, const struct perfctr_totals_block_info
 {
 	char filters[128] = "";
 
-	snprintf(row->label, sizeof(row->label), "%s", info->label);
+	const char *label = info->label;
+
+	/* two events of the PMU "software" are PMUs of their own inside of the kernel */
+	if (!strcmp(label, "cpu_clock") || !strcmp(label, "task_clock"))
+		label = "software";
+	snprintf(row->label, sizeof(row->label), "%s", label);
 	if (!info->is_pmu) {
 		snprintf(row->event, sizeof(row->event), "%s/%.180s", row->label, row->counter);
 		return;

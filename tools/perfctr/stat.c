@@ -319,6 +319,20 @@ static int end_interval(struct stat *s)
 	return 0;
 }
 
+/*
+ * Periods are aligned to a grid that all sessions share, so the first one is
+ * shorter; if it is much shorter it belongs to the first interval.
+ */
+static bool interval_is_over(const struct stat *s)
+{
+	const struct perfctr_span *span = perfctr_totals_span(s->interval);
+	const uint64_t wanted_ns = interval_ns(&s->options);
+
+	if (span->samples + span->merged_periods < wanted_ns / s->options.period_ns)
+		return false;
+	return s->report.interval_count || span->elapsed_ns >= wanted_ns / 2;
+}
+
 static int take_sample(struct stat *s, struct perfctr_sample *sample)
 {
 	int error = perfctr_totals_add(s->run, sample);
@@ -331,9 +345,7 @@ static int take_sample(struct stat *s, struct perfctr_sample *sample)
 		return error;
 	if (!s->report.start_ns)
 		s->report.start_ns = sample->start_ns;
-	/* sample times jitter: a sample that comes a little early ends its interval too */
-	if (perfctr_totals_span(s->interval)->elapsed_ns + s->options.period_ns / 4 >=
-	    interval_ns(&s->options))
+	if (interval_is_over(s))
 		return end_interval(s);
 	return 0;
 }
