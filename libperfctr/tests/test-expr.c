@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: MIT
+/* Formulas, the database and time. */
+#include <errno.h>
+#include <perfctr/perfctr.h>
+#include <string.h>
+#include <time.h>
+
+#include "test.h"
+
+static void lookup(void *data, const char *name, struct perfctr_value *value)
+{
+	(void)data;
+	if (!strcmp(name, "seven"))
+		*value = (struct perfctr_value){ 7, 7, 0, PERFCTR_VALUE_INTEGER };
+	else if (!strcmp(name, "block.big"))
+		*value = (struct perfctr_value){ 9007199254740993.0, 9007199254740993, 0,
+						 PERFCTR_VALUE_INTEGER };
+	else if (!strcmp(name, "most"))
+		*value = (struct perfctr_value){ (double)INT64_MAX, INT64_MAX, 0,
+						 PERFCTR_VALUE_INTEGER };
+	else if (!strcmp(name, "half"))
+		*value = (struct perfctr_value){ 0.5, 0, 0, PERFCTR_VALUE_ESTIMATED };
+	else
+		value->state = PERFCTR_VALUE_NOT_MEASURED;
+}
+
+static struct perfctr_value eval(const char *text)
+{
+	struct perfctr_value v = { .state = 99 };
+	struct perfctr_expr *e;
+	struct perfctr_ctx *ctx;
+
+	perfctr_ctx_new(&ctx);
+	if (EQUAL(perfctr_expr_new(ctx, text, &e), 0)) {
+		perfctr_expr_eval(e, lookup, NULL, &v);
+		perfctr_expr_unref(e);
+	}
+	perfctr_ctx_unref(ctx);
+	return v;
+}
+
+static void integers_stay_exact(void)
+{
+	struct perfctr_value v = eval("block.big");
+
+	EQUAL(v.integer, 9007199254740993);
+	EQUAL(v.flags, PERFCTR_VALUE_INTEGER);
+	EQUAL(eval("block.big * 3 - 2 * block.big").integer, 9007199254740993);
+	EQUAL(eval("21 / seven").integer, 3);
+	EQUAL(eval("2 + 3 * 4 - -1").integer, 15);
+	EQUAL(eval("(2 + 3) * 4").integer, 20);
+	EQUAL(eval("20 - 5 - 3").integer, 12);
+	EQUAL(eval("100 / 5 / 2").integer, 10);
+	EQUAL(eval("min(seven, 3) + max(seven, 3)").integer, 10);
+	EQUAL(eval("- (1 + 1)").integer, -2);
+}
+
+static void the_rest_is_a_double(void)
+{
+	struct perfctr_value v = eval("seven / 2");
+
+	CHECK(v.number == 3.5 && !(v.flags & PERFCTR_VALUE_INTEGER));
+	v = eval("half * seven");
+	CHECK(v.number == 3.5);
+	EQUAL(v.flags, PERFCTR_VALUE_ESTIMATED);
+	v = eval("most + 1");
+	CHECK(v.number == 9223372036854775808.0 && !(v.flags & PERFCTR_VALUE_INTEGER));
+	CHECK(eval("1e3 * 2.5").number == 2500);
+	CHECK(eval("min(half, 2)").number == 0.5);
+}
+
+static void no_value_has_a_reason(void)
+{
+	EQUAL(eval("seven / 0").state, PERFCTR_VALUE_ZERO_DENOMINATOR);
+	EQUAL(eval("seven / (seven - 7)").state, PERFCTR_VALUE_ZERO_DENOMINATOR);
+	EQUAL(eval("1 + unknown * 2").state, PERFCTR_VALUE_NOT_MEASURED);
+	EQUAL(eval("unknown / 0").state, PERFCTR_VALUE_NOT_MEASURED);
+	EQUAL(eval("1e308 * 1e308").state, PERFCTR_VALUE_OVERFLOW);
+	EQUAL(eval("max(unknown, 1)").state, PERFCTR_VALUE_NOT_MEASURED);
+}
+
+static void bad_formulas_are_refused(void)
+{
+	static const char *const bad[] = {
+		"",	 "1 +",	   "* 2",	 "(1",	     "1)",    "1 2",  "a b",
+		"f(1)",	 "min(1)", "max(1,2,3)", "min(1 2)", "1 $ 2", "a..b", ".5",
+		"1e999", "min",	   "min(",	 "a.b.c",    "é",
+	};
+	struct perfctr_expr *e;
+	struct perfctr_ctx *ctx;
+	char deep[4096];
+	size_t n;
+
+	perfctr_ctx_new(&ctx);
+	for (n = 0; n < sizeof(bad) / sizeof(bad[0]); n++) {
+		int error = perfctr_expr_new(ctx, bad[n], &e);
+
+		/* "min" alone is a name like any other */
+		if (!strcmp(bad[n], "min")) {
+			EQUAL(error, 0);
+			perfctr_expr_unref(e);
+		} else if (!EQUAL(error, -EINVAL)) {
+			test_fail(__FILE__, __LINE__, "at \"%s\"", bad[n]);
+		}
+	}
+	HAS_TEXT(perfctr_ctx_error(ctx), "formula");
+	memset(deep, '(', sizeof(deep) - 1);
+	deep[sizeof(deep) - 1] = '\0';
+	EQUAL(perfctr_expr_new(ctx, deep, &e), -EINVAL);
+	memset(deep, '-', sizeof(deep) - 1);
+	EQUAL(perfctr_expr_new(ctx, deep, &e), -EINVAL);
+	for (n = 0; n + 2 < sizeof(deep); n += 2)
+		memcpy(deep + n, "1+", 2);
+	EQUAL(perfctr_expr_new(ctx, deep, &e), -EINVAL);
+	memset(deep, 'a', sizeof(deep) - 1);
+	EQUAL(perfctr_expr_new(ctx, deep, &e), -EINVAL);
+	perfctr_ctx_unref(ctx);
+}
+
+static void names_are_told(void)
+{
+	struct perfctr_expr *e;
+	struct perfctr_ctx *ctx;
+
+	perfctr_ctx_new(&ctx);
+	EQUAL(perfctr_expr_new(ctx, "A / (B.C + A)", &e), 0);
+	EQUAL_TEXT(perfctr_expr_name(e, 0), "A");
+	EQUAL_TEXT(perfctr_expr_name(e, 1), "B.C");
+	CHECK(!perfctr_expr_name(e, 2));
+	perfctr_expr_unref(e);
+	perfctr_ctx_unref(ctx);
+}
+
+/* Every formula that the database offers is one for this reader as well. */
+static void formulas_of_the_database_are_read(void)
+{
+	const struct perfctr_metric_desc *m = NULL;
+	struct perfctr_ctx *ctx;
+	size_t count = 0;
+
+	perfctr_ctx_new(&ctx);
+	while ((m = perfctr_metric_next(m))) {
+		struct perfctr_expr *e;
+
+		if (!EQUAL(perfctr_expr_new(ctx, m->formula, &e), 0))
+			continue;
+		CHECK(perfctr_expr_name(e, 0));
+		CHECK(m->unit[0] && m->short_text[0]);
+		perfctr_expr_unref(e);
+		count++;
+	}
+	CHECK(count > 40);
+	perfctr_ctx_unref(ctx);
+}
+
+static void counters_are_found_where_they_are(void)
+{
+	const struct perfctr_counter_desc *c = NULL;
+	size_t count = 0;
+
+	while ((c = perfctr_counter_next(c))) {
+		if (c->block_type == DRM_PERFCTR_BLOCK_GENERIC_PMU)
+			CHECK(perfctr_counter_of_pmu(c->pmu, c->event) == c);
+		else
+			CHECK(perfctr_counter_at(c->product, c->block_type,
+						 (unsigned int)__builtin_ctz(c->sets),
+						 c->position) == c);
+		count++;
+	}
+	CHECK(count > 150);
+	CHECK(!perfctr_counter_at(DRM_PERFCTR_PRODUCT_VSOC_CSF, DRM_PERFCTR_BLOCK_SHADER, 0, 3));
+	CHECK(!perfctr_counter_at(DRM_PERFCTR_PRODUCT_VSOC_CSF, DRM_PERFCTR_BLOCK_SHADER, 9, 4));
+	CHECK(!perfctr_counter_at(DRM_PERFCTR_PRODUCT_VSOC_CSF, DRM_PERFCTR_BLOCK_SHADER, 99, 4));
+	CHECK(!perfctr_counter_at(0xffff, 1, 0, 4));
+	CHECK(!perfctr_counter_of_pmu("software", 999));
+	EQUAL_TEXT(perfctr_counter_of_pmu("cpu_clock", 0)->name, "cpu-clock");
+}
+
+static void names_of_blocks_and_bits(void)
+{
+	char text[64];
+
+	perfctr_block_label(DRM_PERFCTR_BLOCK_SHADER, 18, text, sizeof(text));
+	EQUAL_TEXT(text, "shader18");
+	perfctr_block_label(DRM_PERFCTR_BLOCK_PCIE, 0x102, text, sizeof(text));
+	EQUAL_TEXT(text, "pcie1_rc2");
+	perfctr_block_label(DRM_PERFCTR_BLOCK_UCF, DRM_PERFCTR_INDEX_ALL, text, sizeof(text));
+	EQUAL_TEXT(text, "ucf");
+	perfctr_block_label(77, 3, text, sizeof(text));
+	EQUAL_TEXT(text, "type77.3");
+	EQUAL(perfctr_flag_text(0, text, sizeof(text)), 0);
+	EQUAL_TEXT(text, "");
+	perfctr_flag_text(DRM_PERFCTR_SAMPLE_MANUAL | DRM_PERFCTR_SAMPLE_RESET | 1u << 31, text,
+			  sizeof(text));
+	EQUAL_TEXT(text, "manual,reset,0x80000000");
+	EQUAL(perfctr_state_text(DRM_PERFCTR_STATE_ON | DRM_PERFCTR_STATE_OFF, text, 4), 6);
+	EQUAL_TEXT(text, "on,");
+	EQUAL(perfctr_state_text(DRM_PERFCTR_STATE_ON, NULL, 0), 2);
+}
+
+static void time_converts_between_anchors(void)
+{
+	const struct perfctr_anchor a = { .raw_ns = 1000,
+					  .monotonic_ns = 5000,
+					  .realtime_ns = 9000000 };
+	const struct perfctr_anchor b = { .raw_ns = 2000,
+					  .monotonic_ns = 6010,
+					  .realtime_ns = 9000990 };
+	uint64_t ns;
+
+	EQUAL(perfctr_time_convert(&a, &b, 1000, CLOCK_MONOTONIC, &ns), 0);
+	EQUAL(ns, 5000);
+	perfctr_time_convert(&a, &b, 1500, CLOCK_MONOTONIC, &ns);
+	EQUAL(ns, 5505);
+	perfctr_time_convert(&a, &b, 1500, CLOCK_REALTIME, &ns);
+	EQUAL(ns, 9000495);
+	perfctr_time_convert(&a, &b, 2100, CLOCK_MONOTONIC, &ns);
+	EQUAL(ns, 6110);
+	perfctr_time_convert(&a, &b, 900, CLOCK_MONOTONIC, &ns);
+	EQUAL(ns, 4900);
+	perfctr_time_convert(&a, &a, 1700, CLOCK_MONOTONIC, &ns);
+	EQUAL(ns, 5700);
+	EQUAL(perfctr_time_convert(&a, &b, 1500, CLOCK_TAI, &ns), -EINVAL);
+}
+
+static void anchors_are_of_now(void)
+{
+	struct perfctr_anchor a, b;
+	uint64_t now = perfctr_time_raw_ns();
+
+	EQUAL(perfctr_time_anchor(&a), 0);
+	EQUAL(perfctr_time_anchor(&b), 0);
+	CHECK(a.raw_ns >= now && b.raw_ns >= a.raw_ns && b.realtime_ns > 0);
+	CHECK(a.error_ns < 1000000000);
+}
+
+static const struct test tests[] = {
+	{ "integers stay exact", integers_stay_exact },
+	{ "the rest is a double", the_rest_is_a_double },
+	{ "no value has a reason", no_value_has_a_reason },
+	{ "bad formulas are refused", bad_formulas_are_refused },
+	{ "names are told", names_are_told },
+	{ "formulas of the database are read", formulas_of_the_database_are_read },
+	{ "counters are found where they are", counters_are_found_where_they_are },
+	{ "names of blocks and bits", names_of_blocks_and_bits },
+	{ "time converts between anchors", time_converts_between_anchors },
+	{ "anchors are of now", anchors_are_of_now },
+};
+
+TEST_MAIN(tests)

@@ -1,0 +1,153 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""The generator: every kind of mistake in the database is named with its file and line."""
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+TOP = Path(__file__).resolve().parents[2]
+GENERATE = [sys.executable, TOP / "libperfctr/counters/generate.py",
+            "--uapi", TOP / "include/uapi/drm/perfctr_drm.h"]
+
+PAGE = """\
+[page]
+product = "VSOC_CSF"
+block = "SHADER"
+clock = "SHADER"
+text = "Cores."
+
+[[counter]]
+bit = 4
+id = "one"
+name = "ONE"
+short = "First"
+unit = "things"
+kind = "count"
+
+[[counter]]
+bit = 5
+id = "two"
+name = "TWO"
+short = "Second"
+unit = "things"
+kind = "count"
+
+[[metric]]
+id = "ratio"
+name = "ratio"
+short = "Ratio"
+formula = "ONE / TWO"
+unit = "%"
+"""
+
+# what is replaced, by what, line of the complaint, part of it
+MISTAKES = [
+    ('bit = 5', 'bit = 4', 16, "bit 4 is taken by 'one' ({page}:8)"),
+    ('bit = 5', 'bit = 3', 16, "bits 0..3 are the block's header"),
+    ('bit = 5', 'bit = 256', 16, "bit 256 is not in 0..255"),
+    ('bit = 5', 'bit = "5"', 16, "bit must be int"),
+    ('bit = 5\n', '', 15, "counter 'two': missing bit"),
+    ('id = "two"', 'id = "one"', 17, "id 'vsoc_csf.shader.one' is taken ({page}:9)"),
+    ('id = "two"', 'id = "Two"', 17, "an id is lower-case"),
+    ('name = "TWO"', 'name = "ONE"', 18, "name 'ONE' is taken ({page}:10)"),
+    ('name = "TWO"', 'name = "2"', 18, "'2' is no name"),
+    ('unit = "things"\nkind = "count"\n\n[[metric]]', 'kind = "count"\n\n[[metric]]', 15,
+     "counter 'two': missing unit"),
+    ('kind = "count"\n\n[[metric]]', 'kind = "many"\n\n[[metric]]', 21, "kind 'many' is none of"),
+    ('short = "Second"', 'shrot = "Second"', 19, "unknown key 'shrot'"),
+    ('formula = "ONE / TWO"', 'formula = "ONE / THREE"', 27, "no counter 'THREE' in VSOC_CSF.SHADER"),
+    ('formula = "ONE / TWO"', 'formula = "ONE / TILER.ONE"', 27, "no counter 'TILER.ONE'"),
+    ('formula = "ONE / TWO"', 'formula = "ONE /"', 27, "a value expected"),
+    ('formula = "ONE / TWO"', 'formula = "ONE $ TWO"', 27, "'$' has no place"),
+    ('formula = "ONE / TWO"', 'formula = "avg(ONE, TWO)"', 27, "unknown function 'avg'"),
+    ('formula = "ONE / TWO"', 'formula = "min(ONE)"', 27, "',' expected"),
+    ('formula = "ONE / TWO"', 'formula = "1 + elapsed_s"', 27, "uses no counter"),
+    ('unit = "%"', '', 23, "metric 'ratio': missing unit"),
+    ('block = "SHADER"', 'block = "CORE"', 3, "unknown block 'CORE'"),
+    ('product = "VSOC_CSF"', 'product = "X"', 2, "unknown product 'X'"),
+    ('clock = "SHADER"', 'clock = "FAST"', 4, "unknown clock 'FAST'"),
+    ('text = "Cores."', '', 1, "missing text"),
+    ('bit = 5', 'bit = ', 16, "line 16"),
+    ('[[metric]]', '[[metrics]]', 23, "unknown table 'metrics'"),
+    ('bit = 5', 'bit = 5\nsets = ["FOURTH"]', 17, "unknown set 'FOURTH'"),
+    ('bit = 5', 'bit = 5\ntrust = "sure"', 17, "trust 'sure' is none of"),
+]
+
+UCF = """\
+[page]
+product = "TEGRA410"
+block = "UCF"
+pmu = "nvidia_ucf_pmu_"
+text = "Fabric."
+
+[[counter]]
+bit = 1
+event = 0x100000000
+id = "cycles"
+name = "cycles"
+short = "Cycles"
+unit = "cycles"
+kind = "cycles"
+"""
+
+results = []
+
+
+def report(good, name, text=""):
+    results.append(good)
+    if not good:
+        print("# " + text.replace("\n", "\n# "))
+    print(f"{'ok' if good else 'not ok'} {len(results)} - {name}")
+
+
+def run(folder, *arguments):
+    done = subprocess.run([*GENERATE, "--database", folder, *arguments], capture_output=True, text=True)
+    return done.returncode, done.stdout, done.stderr
+
+
+def page_of(folder, text):
+    path = Path(folder) / "page.toml"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+print(f"1..{len(MISTAKES) + 6}")
+with tempfile.TemporaryDirectory() as folder:
+    page_of(folder, PAGE)
+    status, _, errors = run(folder, "check")
+    report(status == 0 and not errors, "a page without mistakes passes", errors)
+
+    for old, new, line, text in MISTAKES:
+        assert PAGE.count(old) >= 1, old
+        at = PAGE.rindex(old)
+        path = page_of(folder, PAGE[:at] + new + PAGE[at + len(old):])
+        shown = None
+        status, _, errors = run(folder, "check")
+        for found in errors.splitlines():
+            if f"page.toml:{line}: " in found and text.split("{page}")[0] in found and \
+               (text.count("{page}") == 0 or text.split("{page}")[1] in found):
+                shown = found
+        report(status == 1 and shown is not None, f"{old.splitlines()[0]} -> {new.splitlines()[0] if new else 'nothing'}",
+               f"expected line {line}: {text}\n{errors}")
+
+    page_of(folder, UCF)
+    status, _, errors = run(folder, "check")
+    report(status == 1 and "page.toml:8: " in errors and "the uAPI header has bit 0" in errors,
+           "positions of SoC events are those of the uAPI header", errors)
+
+    page_of(folder, PAGE)
+    header = Path(folder) / "out.h"
+    run(folder, "kernel", "VSOC_CSF", header)
+    before = header.read_text(encoding="utf-8")
+    report("VSOC_SHADER_TWO = 5," in before and "#define VSOC_SHADER_AVAILABLE" in before,
+           "the kernel header has the positions", before)
+    status, out, _ = run(folder, "--json", "query", "shader.t*")
+    report(status == 0 and '"name": "TWO"' in out and '"ONE"' not in out, "queries match names", out)
+    status, _, errors = run(folder, "query", "nothing")
+    report(status == 1 and "nothing matches" in errors, "a query without a match says so", errors)
+    document = Path(folder) / "out.md"
+    run(folder, "docs", document)
+    report("| 5 | `TWO` | things |" in document.read_text(encoding="utf-8"), "the page for people has all counters")
+
+sys.exit(not all(results))

@@ -1,0 +1,333 @@
+// SPDX-License-Identifier: MIT
+/* Adding samples up, and metrics of the sums. */
+#include <errno.h>
+#include <perfctr/perfctr.h>
+#include <string.h>
+
+#include "samples.h"
+#include "test.h"
+
+static struct sample_writer w;
+static struct perfctr_ctx *ctx;
+static struct perfctr_totals *totals;
+static uint64_t next_seq;
+
+static void begin(void)
+{
+	perfctr_ctx_new(&ctx);
+	EQUAL(perfctr_totals_new(ctx, &totals), 0);
+	next_seq = 0;
+}
+
+static void end(void)
+{
+	totals = perfctr_totals_unref(totals);
+	ctx = perfctr_ctx_unref(ctx);
+	CHECK(!totals && !ctx);
+}
+
+/* Two L2 slices with L2_READ, L2_READ_HIT and L2_READ_MISS. */
+static void begin_sample(uint64_t read, uint64_t hit)
+{
+	const uint64_t values[3] = { read, hit, read - hit };
+	struct drm_perfctr_sample_header *h = sample_begin(&w);
+
+	h->seq = next_seq++;
+	h->start_ns = 1000000 * h->seq;
+	h->end_ns = h->start_ns + 1000000;
+	sample_add_block(&w, DRM_PERFCTR_BLOCK_MEMSYS, 0, 0xe0, values);
+	sample_add_block(&w, DRM_PERFCTR_BLOCK_MEMSYS, 1, 0xe0, values);
+}
+
+static void add(void)
+{
+	struct perfctr_sample s;
+
+	EQUAL(perfctr_decode_sample(w.bytes, w.size, &s), w.size);
+	EQUAL(perfctr_totals_add(totals, &s), 0);
+}
+
+static void add_block_value(uint64_t value, uint64_t valid)
+{
+	struct drm_perfctr_sample_header *h = sample_begin(&w);
+
+	h->seq = next_seq++;
+	sample_add_block(&w, DRM_PERFCTR_BLOCK_SHADER, 0, 0x10, &value)->valid_mask = valid;
+	add();
+}
+
+static const struct perfctr_total *counter(const struct perfctr_totals *t, size_t block, size_t n)
+{
+	return perfctr_totals_counter(perfctr_totals_block(t, block), n);
+}
+
+static void sums_per_block_and_per_type(void)
+{
+	const struct perfctr_totals_block_info *info;
+	struct perfctr_totals *sum;
+
+	begin();
+	begin_sample(100, 25);
+	add();
+	begin_sample(10, 5);
+	add();
+	EQUAL(perfctr_totals_block_count(totals), 2);
+	info = perfctr_totals_block_info(perfctr_totals_block(totals, 1));
+	EQUAL_TEXT(info->label, "memsys1");
+	EQUAL(info->clock_cycles, 1000);
+	EQUAL(info->blocks, 1);
+	EQUAL(perfctr_totals_counter_count(perfctr_totals_block(totals, 1)), 3);
+	EQUAL_TEXT(counter(totals, 1, 1)->desc->name, "L2_READ_HIT");
+	EQUAL(counter(totals, 1, 1)->sum, 30);
+	EQUAL(counter(totals, 1, 1)->min, 5);
+	EQUAL(counter(totals, 1, 1)->max, 25);
+	EQUAL(counter(totals, 1, 1)->last, 5);
+	EQUAL(counter(totals, 1, 1)->measured, 2);
+	CHECK(!counter(totals, 1, 3));
+	CHECK(!perfctr_totals_block(totals, 2));
+	EQUAL(perfctr_totals_span(totals)->elapsed_ns, 2000000);
+	EQUAL(perfctr_totals_span(totals)->samples, 2);
+
+	EQUAL(perfctr_totals_sum(totals, &sum), 0);
+	EQUAL(perfctr_totals_block_count(sum), 1);
+	info = perfctr_totals_block_info(perfctr_totals_block(sum, 0));
+	EQUAL_TEXT(info->label, "memsys");
+	EQUAL(info->index, DRM_PERFCTR_INDEX_ALL);
+	EQUAL(info->blocks, 2);
+	EQUAL(info->clock_cycles, 2000);
+	/* of the sum in each sample, not of one slice */
+	EQUAL(counter(sum, 0, 0)->sum, 220);
+	EQUAL(counter(sum, 0, 0)->min, 20);
+	EQUAL(counter(sum, 0, 0)->max, 200);
+	EQUAL(counter(sum, 0, 0)->measured, 2);
+	EQUAL(perfctr_totals_span(sum)->samples, 2);
+	/* a copy: later samples do not change it */
+	begin_sample(1, 1);
+	add();
+	EQUAL(counter(sum, 0, 0)->sum, 220);
+	perfctr_totals_unref(sum);
+	end();
+}
+
+static void large_counts_stay_exact(void)
+{
+	const uint64_t odd = (UINT64_C(1) << 53) + 1;
+
+	begin();
+	add_block_value(odd, 0x10);
+	EQUAL(counter(totals, 0, 0)->sum, odd);
+	add_block_value(1, 0x10);
+	EQUAL(counter(totals, 0, 0)->sum, odd + 1);
+	EQUAL(counter(totals, 0, 0)->overflow, 0);
+	add_block_value(UINT64_MAX, 0x10);
+	EQUAL(counter(totals, 0, 0)->overflow, 1);
+	EQUAL(counter(totals, 0, 0)->max, UINT64_MAX);
+	end();
+}
+
+static void not_measured_is_no_zero(void)
+{
+	struct perfctr_value v;
+
+	begin();
+	add_block_value(0, 0);
+	EQUAL(counter(totals, 0, 0)->measured, 0);
+	EQUAL(counter(totals, 0, 0)->missed, 1);
+	perfctr_totals_rate(totals, counter(totals, 0, 0), &v);
+	EQUAL(v.state, PERFCTR_VALUE_NOT_MEASURED);
+	add_block_value(0, 0x10);
+	EQUAL(counter(totals, 0, 0)->measured, 1);
+	perfctr_totals_rate(totals, counter(totals, 0, 0), &v);
+	EQUAL(v.state, PERFCTR_VALUE_OK);
+	EQUAL(v.flags, PERFCTR_VALUE_PARTIAL);
+	end();
+}
+
+static void missing_samples_are_counted(void)
+{
+	begin();
+	add_block_value(1, 0x10);
+	next_seq += 3;
+	add_block_value(1, 0x10);
+	EQUAL(perfctr_totals_span(totals)->missing_samples, 3);
+	perfctr_totals_reset(totals);
+	EQUAL(perfctr_totals_span(totals)->missing_samples, 0);
+	EQUAL(counter(totals, 0, 0)->sum, 0);
+	EQUAL(counter(totals, 0, 0)->measured, 0);
+	next_seq++;
+	add_block_value(7, 0x10);
+	EQUAL(perfctr_totals_span(totals)->missing_samples, 1);
+	EQUAL(counter(totals, 0, 0)->sum, 7);
+	EQUAL(counter(totals, 0, 0)->min, 7);
+	end();
+}
+
+static void span_of_merged_and_lost_adds_up(void)
+{
+	begin();
+	begin_sample(1, 1);
+	sample_header(&w)->merged_periods = 4;
+	sample_header(&w)->lost_ns = 10;
+	sample_header(&w)->flags = DRM_PERFCTR_SAMPLE_STRETCHED;
+	add();
+	begin_sample(1, 1);
+	sample_header(&w)->merged_periods = 1;
+	sample_header(&w)->lost_ns = 5;
+	add();
+	EQUAL(perfctr_totals_span(totals)->merged_periods, 5);
+	EQUAL(perfctr_totals_span(totals)->lost_ns, 15);
+	EQUAL(perfctr_totals_span(totals)->flags,
+	      DRM_PERFCTR_SAMPLE_STRETCHED | DRM_PERFCTR_SAMPLE_MANUAL);
+	end();
+}
+
+static const struct perfctr_metric_desc *metric(const char *id)
+{
+	const struct perfctr_metric_desc *m = NULL;
+
+	while ((m = perfctr_metric_next(m)))
+		if (!strcmp(m->id, id))
+			return m;
+	test_fail(__FILE__, __LINE__, "the database has no metric %s", id);
+	return perfctr_metric_next(NULL);
+}
+
+static struct perfctr_value value_of(const struct perfctr_totals *t, const char *id)
+{
+	struct perfctr_value v = { 0 };
+
+	EQUAL(perfctr_totals_metric(t, metric(id), NULL, &v), 0);
+	return v;
+}
+
+static void metrics_of_blocks(void)
+{
+	struct perfctr_totals *sum;
+	struct perfctr_value v;
+
+	begin();
+	begin_sample(100, 25);
+	add();
+	v = value_of(totals, "vsoc_csf.memsys.l2_read_hit_ratio");
+	EQUAL(v.state, PERFCTR_VALUE_OK);
+	EQUAL(v.integer, 25);
+	EQUAL(v.flags, PERFCTR_VALUE_INTEGER);
+	v = value_of(totals, "vsoc_csf.memsys.ext_read_latency");
+	EQUAL(v.state, PERFCTR_VALUE_NOT_SELECTED);
+	v = value_of(totals, "vsoc_csf.shader.instructions");
+	EQUAL(v.state, PERFCTR_VALUE_NOT_SELECTED);
+	EQUAL(perfctr_totals_metric(totals, metric("vsoc_csf.shader.instructions"),
+				    perfctr_totals_block(totals, 0), &v),
+	      -EINVAL);
+	EQUAL(perfctr_totals_sum(totals, &sum), 0);
+	v = value_of(sum, "vsoc_csf.memsys.l2_read_hit_ratio");
+	EQUAL(v.integer, 25);
+	perfctr_totals_unref(sum);
+	perfctr_totals_reset(totals);
+	begin_sample(0, 0);
+	add();
+	v = value_of(totals, "vsoc_csf.memsys.l2_read_hit_ratio");
+	EQUAL(v.state, PERFCTR_VALUE_ZERO_DENOMINATOR);
+	HAS_TEXT(perfctr_value_state_text(v.state), "division by zero");
+	end();
+}
+
+enum { CMEM_CYCLES = 2000, CMEM_REQUESTS = 50, CMEM_OUTSTANDING = 5000, SPAN_NS = 1000 };
+
+/* Two sockets whose memory answers in 100 cycles of 2 GHz. */
+static void begin_latency(const uint64_t *running)
+{
+	const uint64_t values[3] = { CMEM_CYCLES, CMEM_REQUESTS, CMEM_OUTSTANDING };
+
+	sample_begin(&w)->seq = next_seq++;
+	sample_add_pmu(&w, DRM_PERFCTR_BLOCK_CMEM_LATENCY, 0, 7, values, running, SPAN_NS);
+	sample_add_pmu(&w, DRM_PERFCTR_BLOCK_CMEM_LATENCY, 1, 7, values, running, SPAN_NS);
+}
+
+static void latency_does_not_depend_on_the_number_of_blocks(void)
+{
+	struct perfctr_totals *sum;
+	struct perfctr_value v;
+
+	begin();
+	begin_latency(NULL);
+	add();
+	v = value_of(totals, "tegra410.cmem_latency.cmem_read_latency");
+	EQUAL(v.integer, 50);
+	EQUAL(perfctr_totals_sum(totals, &sum), 0);
+	EQUAL(perfctr_totals_block_count(sum), 1);
+	v = value_of(sum, "tegra410.cmem_latency.cmem_read_latency");
+	EQUAL(v.integer, 50);
+	v = value_of(sum, "tegra410.cmem_latency.cmem_read_latency_cycles");
+	EQUAL(v.integer, 100);
+	v = value_of(sum, "tegra410.cmem_latency.cmem_read_in_flight");
+	EQUAL(v.integer, 5);
+	v = value_of(sum, "tegra410.cmem_latency.cmem_read_bandwidth");
+	EQUAL(v.state, PERFCTR_VALUE_OK);
+	CHECK(v.number > 3.199e9 && v.number < 3.201e9);
+	perfctr_totals_unref(sum);
+	end();
+}
+
+static void multiplexed_counters_are_scaled_and_say_so(void)
+{
+	static const uint64_t running[3] = { SPAN_NS, SPAN_NS / 2, SPAN_NS / 4 };
+	static const uint64_t never[3] = { SPAN_NS, 0, SPAN_NS };
+	struct perfctr_value v;
+
+	begin();
+	begin_latency(running);
+	add();
+	v = value_of(totals, "tegra410.cmem_latency.cmem_read_latency_cycles");
+	EQUAL(v.state, PERFCTR_VALUE_OK);
+	EQUAL(v.flags, PERFCTR_VALUE_ESTIMATED);
+	/* 4 * 5000 / (2 * 50) */
+	CHECK(v.number == 200);
+	/* the counts themselves are as they were counted */
+	EQUAL(counter(totals, 0, 2)->sum, CMEM_OUTSTANDING);
+	EQUAL(counter(totals, 0, 2)->running_ns, SPAN_NS / 4);
+	end();
+	begin();
+	begin_latency(never);
+	add();
+	v = value_of(totals, "tegra410.cmem_latency.cmem_read_latency_cycles");
+	EQUAL(v.state, PERFCTR_VALUE_NOT_MEASURED);
+	end();
+}
+
+static void filters_keep_blocks_apart(void)
+{
+	static const uint64_t one = 1;
+	struct perfctr_totals *sum;
+
+	begin();
+	sample_begin(&w);
+	sample_add_pmu(&w, DRM_PERFCTR_BLOCK_UCF, 0, 1, &one, NULL, 1)->config1 = 2;
+	sample_add_pmu(&w, DRM_PERFCTR_BLOCK_UCF, 0, 1, &one, NULL, 1)->config1 = 4;
+	sample_add_pmu(&w, DRM_PERFCTR_BLOCK_GENERIC_PMU, 0, 1, &one, NULL, 1)->config = 3;
+	sample_add_pmu(&w, DRM_PERFCTR_BLOCK_GENERIC_PMU, 1, 1, &one, NULL, 1)->config = 3;
+	add();
+	EQUAL(perfctr_totals_block_count(totals), 4);
+	EQUAL_TEXT(counter(totals, 2, 0)->desc->name, "context-switches");
+	EQUAL(perfctr_totals_sum(totals, &sum), 0);
+	EQUAL(perfctr_totals_block_count(sum), 4);
+	EQUAL_TEXT(perfctr_totals_block_info(perfctr_totals_block(sum, 2))->label, "software");
+	perfctr_totals_unref(sum);
+	end();
+}
+
+static const struct test tests[] = {
+	{ "sums per block and per type", sums_per_block_and_per_type },
+	{ "large counts stay exact", large_counts_stay_exact },
+	{ "not measured is no zero", not_measured_is_no_zero },
+	{ "missing samples are counted", missing_samples_are_counted },
+	{ "the span of merged and lost adds up", span_of_merged_and_lost_adds_up },
+	{ "metrics of blocks", metrics_of_blocks },
+	{ "latency does not depend on the number of blocks",
+	  latency_does_not_depend_on_the_number_of_blocks },
+	{ "multiplexed counters are scaled and say so",
+	  multiplexed_counters_are_scaled_and_say_so },
+	{ "filters keep blocks apart", filters_keep_blocks_apart },
+};
+
+TEST_MAIN(tests)
