@@ -14,6 +14,7 @@
 #include <linux/rwsem.h>
 #include <linux/spinlock.h>
 #include <linux/types.h>
+#include <linux/workqueue.h>
 #include <drm/drm_device.h>
 #include "perfctr/drm_perfctr.h"
 #include "vsoc_fabric.h"
@@ -25,6 +26,7 @@ struct drm_file;
 struct platform_device;
 struct vsoc_engine;
 struct vsoc_fabric;
+struct vsoc_faults;
 struct vsoc_file;
 struct vsoc_fw;
 
@@ -89,6 +91,10 @@ struct vsoc_device {
 	struct vsoc_fw *fw;
 	/** @engine: executes jobs. */
 	struct vsoc_engine *engine;
+	/** @faults: hardware that fails by name. */
+	struct vsoc_faults *faults;
+	/** @reset_work: vsoc_reset_soon(). */
+	struct work_struct reset_work;
 	/** @fabric: everything outside of the GPU; owned by vsoc_fabric.c. */
 	struct vsoc_fabric *fabric;
 	/** @reset_sem: taken for writing while the GPU is reset. */
@@ -105,6 +111,9 @@ static inline struct vsoc_device *to_vsoc(struct drm_device *drm)
 {
 	return container_of(drm, struct vsoc_device, drm);
 }
+
+/* vsoc_drv.c: the device disappears, soon; any context */
+void vsoc_unplug_soon(struct vsoc_device *vsoc);
 
 /* vsoc_gpu.c: the block counter hardware */
 int vsoc_gpu_init(struct vsoc_device *vsoc);
@@ -176,6 +185,8 @@ void vsoc_power_fini(struct vsoc_device *vsoc);
 int vsoc_power_get(struct vsoc_device *vsoc);
 void vsoc_power_put(struct vsoc_device *vsoc);
 int vsoc_reset(struct vsoc_device *vsoc);
+void vsoc_reset_soon(struct vsoc_device *vsoc);
+void vsoc_reset_work(struct work_struct *work);
 void vsoc_power_debugfs(struct vsoc_device *vsoc, struct dentry *dir);
 
 /* vsoc_truth.c: what really happened, in debugfs */

@@ -20,6 +20,7 @@
 
 #include "csf/csf_perfctr.h"
 #include "vsoc.h"
+#include "vsoc_fault.h"
 #include "vsoc_job.h"
 
 #define VSOC_GPU_ID		0x765350c0ULL
@@ -127,6 +128,7 @@ static void vsoc_debugfs_init(struct drm_minor *minor)
 	vsoc_truth_debugfs(vsoc, dir);
 	vsoc_fw_debugfs(vsoc, dir);
 	vsoc_power_debugfs(vsoc, dir);
+	vsoc_faults_debugfs(vsoc, dir);
 	vsoc_fabric_debugfs(vsoc, dir);
 }
 
@@ -251,6 +253,10 @@ static int vsoc_probe(struct platform_device *pdev)
 	vsoc_shape_init(&vsoc->shape, shader_present, l2_slices, counters_per_block);
 	vsoc->shape.shader_dense = shader_dense;
 
+	INIT_WORK(&vsoc->reset_work, vsoc_reset_work);
+	ret = vsoc_faults_init(vsoc);
+	if (ret)
+		return ret;
 	ret = vsoc_gpu_init(vsoc);
 	if (ret)
 		return ret;
@@ -291,6 +297,8 @@ static void vsoc_remove(struct platform_device *pdev)
 	drm_perfctr_unplug(vsoc->pc);
 	drm_dev_unplug(&vsoc->drm);
 	stop_models(vsoc);
+	/* nobody is left who could ask for one */
+	cancel_work_sync(&vsoc->reset_work);
 }
 
 static struct platform_driver vsoc_platform_driver = {
@@ -303,6 +311,18 @@ static struct platform_driver vsoc_platform_driver = {
 };
 
 static struct platform_device *vsoc_pdev;
+
+static void unplug_work(struct work_struct *work)
+{
+	device_release_driver(&vsoc_pdev->dev);
+}
+
+static DECLARE_WORK(vsoc_unplug_work, unplug_work);
+
+void vsoc_unplug_soon(struct vsoc_device *vsoc)
+{
+	schedule_work(&vsoc_unplug_work);
+}
 
 static int __init vsoc_init(void)
 {
@@ -331,6 +351,9 @@ err_driver:
 
 static void __exit vsoc_exit(void)
 {
+	/* without the device nobody asks for it any more */
+	device_release_driver(&vsoc_pdev->dev);
+	cancel_work_sync(&vsoc_unplug_work);
 	platform_device_unregister(vsoc_pdev);
 	platform_driver_unregister(&vsoc_platform_driver);
 }

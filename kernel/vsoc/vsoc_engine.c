@@ -17,11 +17,14 @@
 #include "vsoc.h"
 #include "vsoc_counters.h"
 #include "vsoc_engine.h"
+#include "vsoc_fault.h"
 
 /* longest piece of work that is counted at once */
 #define SLICE_NS	NSEC_PER_MSEC
 /* an engine that was kept from running catches up by this at most */
 #define MAX_LAG_NS	NSEC_PER_MSEC
+/* a job without progress for this long hangs */
+#define HANG_TIMEOUT_NS	(200 * NSEC_PER_MSEC)
 /* shorter than this is not worth sleeping for; the next slice makes up for it */
 #define MIN_SLEEP_NS	(20 * NSEC_PER_USEC)
 
@@ -67,17 +70,19 @@ static bool job_cancelled(struct vsoc_engine *e)
 	return READ_ONCE(e->cancel) || kthread_should_stop();
 }
 
-/* between two slices: stay here while paused */
+/* between two slices: stay here while paused; a new pause may follow at once */
 static void park(struct vsoc_engine *e)
 {
 	if (!READ_ONCE(e->pauses))
 		return;
 
-	spin_lock(&e->lock);
-	e->parked = e->pauses;
-	spin_unlock(&e->lock);
-	wake_up_all(&e->job_end);
-	wait_event_idle(e->wait, !READ_ONCE(e->pauses) || kthread_should_stop());
+	while (READ_ONCE(e->pauses) && !kthread_should_stop()) {
+		spin_lock(&e->lock);
+		WRITE_ONCE(e->parked, e->pauses);
+		spin_unlock(&e->lock);
+		wake_up_all(&e->job_end);
+		wait_event_idle(e->wait, !READ_ONCE(e->parked) || kthread_should_stop());
+	}
 	e->time_ns = ktime_get_raw_ns();
 }
 
@@ -95,6 +100,22 @@ static void pass_time(struct vsoc_engine *e, u64 ns)
 		u64 us = div_u64(e->time_ns - now_ns, NSEC_PER_USEC);
 
 		fsleep(us);
+	}
+}
+
+/* the command makes no progress: the watchdog resets the GPU, which cancels the job */
+static void hang(struct vsoc_engine *e)
+{
+	u64 hang_ns = ktime_get_raw_ns();
+	bool reported = false;
+
+	while (!job_cancelled(e)) {
+		park(e);
+		usleep_range(USEC_PER_MSEC, 2 * USEC_PER_MSEC);
+		if (!reported && ktime_get_raw_ns() - hang_ns > HANG_TIMEOUT_NS) {
+			vsoc_reset_soon(e->vsoc);
+			reported = true;
+		}
 	}
 }
 
@@ -151,6 +172,12 @@ static void run_job(struct vsoc_engine *e, struct vsoc_job *job, bool context_sw
 	for (i = 0; i < job->count; i++) {
 		const struct vsoc_job_command *c = &job->commands[i];
 
+		if (vsoc_fault(vsoc, VSOC_FAULT_JOB_FAULT)) {
+			status = -EIO;
+			break;
+		}
+		if (vsoc_fault(vsoc, VSOC_FAULT_JOB_HANG))
+			hang(e);
 		vsoc_rules_command(&e->work, &c->cmd);
 		if (!execute(e)) {
 			status = -ECANCELED;
@@ -268,7 +295,7 @@ void vsoc_engine_resume(struct vsoc_device *vsoc)
 	spin_lock(&e->lock);
 	WRITE_ONCE(e->pauses, e->pauses - 1);
 	if (!e->pauses)
-		e->parked = false;
+		WRITE_ONCE(e->parked, false);
 	spin_unlock(&e->lock);
 	wake_up(&e->wait);
 }

@@ -8,289 +8,38 @@
  * the interrupt.
  */
 #include <linux/bitfield.h>
-#include <linux/bitops.h>
 #include <linux/debugfs.h>
-#include <linux/irq_work.h>
+#include <linux/delay.h>
 #include <linux/kthread.h>
 #include <linux/log2.h>
 #include <linux/mm.h>
 #include <linux/seq_file.h>
 #include <linux/platform_device.h>
 #include <linux/slab.h>
-#include <linux/wait.h>
-#include <asm/barrier.h>
 #include <drm/drm_managed.h>
 #include <drm/drm_print.h>
 
-#include "csf/csf_layout.h"
-#include "vsoc.h"
 #include "vsoc_counters.h"
+#include "vsoc_fault.h"
+#include "vsoc_fw.h"
 
 #define FW_VERSION		0x03000000	/* 3.0 */
 #define FW_INPUT_VA		0x04001000
 #define FW_OUTPUT_VA		0x04002000
-#define FW_ENABLE_BITS		32		/* bits of an enable mask */
 
 /* requests that are acknowledged without anything else to do */
 #define FW_PLAIN_REQUESTS	(CSF_GLB_PING)
 
-enum fw_block_type {
-	FW_BLOCK_FW,
-	FW_BLOCK_CSHW,
-	FW_BLOCK_TILER,
-	FW_BLOCK_MEMSYS,
-	FW_BLOCK_SHADER,
-	FW_BLOCK_TYPES,
-};
+/* faults */
+#define SLOW_DOORBELL_MS	20
+#define STORM_EVENTS		32
+#define STORM_PAUSE_US		200
 
-/**
- * struct vsoc_fw - the microcontroller; everything but the pages is private to it
- */
-struct vsoc_fw {
-	/** @vsoc: the device. */
-	struct vsoc_device *vsoc;
-	/** @pages: memory shared with the host. */
-	struct vsoc_fw_pages pages;
-	/** @map_va: address of the only mapping in address space 0. */
-	u64 map_va;
-	/** @map: its memory. */
-	void *map;
-	/** @map_bytes: its size. */
-	size_t map_bytes;
-
-	/** @mcu: the processor. */
-	struct task_struct *mcu;
-	/** @wait: the MCU sleeps here. */
-	wait_queue_head_t wait;
-	/** @doorbell: rung since the MCU last looked. */
-	bool doorbell;
-	/** @irq: the interrupt line. */
-	struct irq_work irq;
-	/** @handler: what the host does in hard interrupt context. */
-	void (*handler)(struct vsoc_device *vsoc);
-
-	/** @lock: firmware state, that is everything below. Outside of hw_lock. */
-	struct mutex lock;
-	/** @enabled: counting, PRFCNT_ENABLE is acknowledged. */
-	bool enabled;
-	/** @metadata: samples begin with a metadata block. */
-	bool metadata;
-	/** @ring: the sample ring. */
-	void *ring;
-	/** @slots: of the ring. */
-	u32 slots;
-	/** @enable: masks as programmed. */
-	u32 enable[FW_BLOCK_TYPES];
-	/** @insert: next slot to write, free-running. */
-	u32 insert;
-	/** @seq: number of the next sample. */
-	u32 seq;
-	/** @ack: what the output page says. */
-	u32 ack;
-	/** @start_ticks: GPU timestamp at which the running span began. */
-	u64 start_ticks;
-	/** @cycles: of the clocks at that time. */
-	u64 cycles[VSOC_CLOCKS];
-	/** @cores_on: cores powered for some of the span. */
-	u64 cores_on;
-	/** @cores_off: cores without power for some of the span. */
-	u64 cores_off;
-	/** @base: counter registers at the end of the last sample. */
-	u32 *base;
-	/** @dropped: counts lost to full rings since the device exists. */
-	u64 *dropped;
-
-	/** @samples_written: since the device exists. */
-	u64 samples_written;
-	/** @samples_dropped: since the device exists. */
-	u64 samples_dropped;
-	/** @interrupts: raised. */
-	u64 interrupts;
-	/** @doorbells: seen. */
-	u64 doorbells;
-	/** @resets: of the GPU. */
-	u64 resets;
-};
-
-static u32 fw_read(const __le32 *word)
+static void interrupt(struct vsoc_fw *fw)
 {
-	/* pairs with the host's barrier before it rings the doorbell */
-	return le32_to_cpu(smp_load_acquire(word));
-}
-
-static void fw_write(__le32 *word, u32 value)
-{
-	/* what the word announces was written before */
-	smp_store_release(word, cpu_to_le32(value));
-}
-
-/* --- geometry ------------------------------------------------------------ */
-
-static u32 shader_slots(const struct vsoc_shape *shape)
-{
-	return shape->shader_dense ? shape->cores : fls64(shape->shader_present);
-}
-
-static size_t block_bytes(const struct vsoc_shape *shape)
-{
-	return shape->counters_per_block * sizeof(__le32);
-}
-
-static size_t sample_bytes(const struct vsoc_fw *fw)
-{
-	const struct vsoc_shape *shape = &fw->vsoc->shape;
-
-	return (fw->metadata + VSOC_BLOCK_MEMSYS + shape->l2_slices + shader_slots(shape)) *
-	       block_bytes(shape);
-}
-
-/* --- sampling ------------------------------------------------------------ */
-
-static void put_u64(__le32 *words, u64 value)
-{
-	words[0] = cpu_to_le32(lower_32_bits(value));
-	words[1] = cpu_to_le32(upper_32_bits(value));
-}
-
-/*
- * Read and clear the counters of @block. @words is NULL if there is no slot to
- * write to: the counts are gone.
- */
-static void sample_block(struct vsoc_fw *fw, __le32 *words, u32 block, u32 enable, u64 ticks)
-{
-	struct vsoc_device *vsoc = fw->vsoc;
-	const u32 counters = vsoc->shape.counters_per_block;
-	const u32 per_bit = counters / FW_ENABLE_BITS;
-	u32 c;
-
-	if (words) {
-		put_u64(&words[CSF_BLOCK_TIMESTAMP_LO], ticks);
-		words[CSF_BLOCK_PRFCNT_EN] = cpu_to_le32(enable);
-		words[CSF_BLOCK_HEADER_WORDS - 1] = 0;
-	}
-
-	for (c = CSF_BLOCK_HEADER_WORDS; c < counters; c++) {
-		const size_t i = vsoc_gpu_index(vsoc, block, c);
-		u32 value = vsoc->gpu.reg[i] - fw->base[i];
-
-		fw->base[i] = vsoc->gpu.reg[i];
-		if (!(enable & BIT(c / per_bit)))
-			value = 0;
-		if (words)
-			words[c] = cpu_to_le32(value);
-		else
-			fw->dropped[i] += value;
-	}
-}
-
-static void sample_metadata(struct vsoc_fw *fw, __le32 *words, u32 reason, u64 ticks)
-{
-	struct vsoc_device *vsoc = fw->vsoc;
-	unsigned int i;
-
-	memset(words, 0, block_bytes(&vsoc->shape));
-	put_u64(&words[CSF_BLOCK_TIMESTAMP_LO], ticks);
-	/* the metadata block is always written in full */
-	words[CSF_BLOCK_PRFCNT_EN] = cpu_to_le32(U32_MAX);
-	words[CSF_BLOCK_SAMPLE_REASON] = cpu_to_le32(reason);
-	words[CSF_METADATA_SEQ] = cpu_to_le32(fw->seq);
-	for (i = 0; i < VSOC_CLOCKS; i++)
-		put_u64(&words[CSF_METADATA_CYCLES_TOP + 2 * i],
-			vsoc_gpu_cycles(vsoc, i) - fw->cycles[i]);
-	put_u64(&words[CSF_METADATA_START], fw->start_ticks);
-	put_u64(&words[CSF_METADATA_CORES_ON], fw->cores_on);
-	put_u64(&words[CSF_METADATA_CORES_OFF], fw->cores_off);
-}
-
-/* the span that begins now; called with the clocks up to date */
-static void begin_span(struct vsoc_fw *fw, u64 ticks)
-{
-	struct vsoc_device *vsoc = fw->vsoc;
-	const u64 present = vsoc->shape.shader_present;
-	unsigned int i;
-
-	fw->start_ticks = ticks;
-	for (i = 0; i < VSOC_CLOCKS; i++)
-		fw->cycles[i] = vsoc_gpu_cycles(vsoc, i);
-	fw->cores_on = vsoc->gpu.cores_on;
-	fw->cores_off = present & ~vsoc->gpu.cores_on;
-}
-
-/* write all blocks to @slot, or drop the counts if it is NULL */
-static void sample_hardware(struct vsoc_fw *fw, __le32 *slot, u32 reason)
-{
-	struct vsoc_device *vsoc = fw->vsoc;
-	const struct vsoc_shape *shape = &vsoc->shape;
-	const u32 words = shape->counters_per_block;
-	u32 block, core, number = 0;
-	u64 ticks;
-
-	vsoc_gpu_update_clocks(vsoc);
-	ticks = vsoc_gpu_timestamp(vsoc->gpu.clock_ns);
-
-	if (slot && fw->metadata) {
-		sample_metadata(fw, slot, reason, ticks);
-		slot += words;
-	}
-
-	for (block = 0; block < VSOC_BLOCK_MEMSYS + shape->l2_slices; block++) {
-		u32 type = min_t(u32, block, FW_BLOCK_MEMSYS);
-
-		sample_block(fw, slot, block, fw->enable[type], ticks);
-		if (slot)
-			slot += words;
-	}
-
-	for (core = 0; core < fls64(shape->shader_present); core++) {
-		bool present = shape->shader_present & BIT_ULL(core);
-		bool on = fw->cores_on & BIT_ULL(core);
-
-		if (!present && shape->shader_dense)
-			continue;
-		if (present)
-			/* a core without power in the whole span writes no mask */
-			sample_block(fw, slot, block + number++,
-				     on ? fw->enable[FW_BLOCK_SHADER] : 0, ticks);
-		else if (slot)
-			memset(slot, 0, block_bytes(shape));
-		if (slot)
-			slot += words;
-	}
-
-	begin_span(fw, ticks);
-}
-
-/* an event of firmware's own: pending while req and ack differ */
-static u32 event(u32 req, u32 ack, u32 bit)
-{
-	return (req ^ ack) & bit ? ack : ack ^ bit;
-}
-
-/*
- * Take a sample, with hw_lock held. Returns the acknowledge word that tells the
- * host of it, to be written after whatever else is to be acknowledged is in it.
- */
-static u32 take_sample(struct vsoc_fw *fw, u32 req, u32 ack, u32 reason)
-{
-	u32 extract = fw_read(&fw->pages.input->prfcnt_extract);
-	__le32 *slot = NULL;
-
-	if (fw->insert - extract < fw->slots)
-		slot = fw->ring + (fw->insert & (fw->slots - 1)) * sample_bytes(fw);
-
-	sample_hardware(fw, slot, reason);
-	fw->seq++;
-
-	if (slot) {
-		fw->samples_written++;
-		fw_write(&fw->pages.output->prfcnt_insert, ++fw->insert);
-	} else {
-		fw->samples_dropped++;
-		ack = event(req, ack, CSF_GLB_PRFCNT_OVERFLOW);
-	}
-	if (fw->insert - extract >= fw->slots / 2)
-		ack = event(req, ack, CSF_GLB_PRFCNT_THRESHOLD);
-	return ack;
+	fw->interrupts++;
+	if (!vsoc_fault(fw->vsoc, VSOC_FAULT_LOST_IRQ))
+		irq_work_queue(&fw->irq);
 }
 
 static void acknowledge(struct vsoc_fw *fw, u32 ack)
@@ -301,10 +50,8 @@ static void acknowledge(struct vsoc_fw *fw, u32 ack)
 		return;
 	fw->ack = ack;
 	fw_write(&fw->pages.output->ack, ack);
-	if (changed & fw_read(&fw->pages.input->ack_irq_mask)) {
-		fw->interrupts++;
-		irq_work_queue(&fw->irq);
-	}
+	if (changed & fw_read(&fw->pages.input->ack_irq_mask))
+		interrupt(fw);
 }
 
 /* a sample that nobody asked for, with hw_lock held */
@@ -314,10 +61,9 @@ static void automatic_sample(struct vsoc_fw *fw, u32 reason)
 
 	if (!fw->enabled)
 		return;
-	acknowledge(fw, take_sample(fw, req, fw->ack, reason));
+	acknowledge(fw, fw_take_sample(fw, req, fw->ack, reason));
 	/* without an event nothing was acknowledged, but INSERT has moved */
-	fw->interrupts++;
-	irq_work_queue(&fw->irq);
+	interrupt(fw);
 }
 
 /* --- requests ------------------------------------------------------------ */
@@ -338,7 +84,7 @@ static bool program(struct vsoc_fw *fw)
 	fw->enable[FW_BLOCK_MEMSYS] = fw_read(&in->prfcnt_mmu_l2_en);
 	fw->enable[FW_BLOCK_SHADER] = fw_read(&in->prfcnt_shader_en);
 
-	bytes = fw->slots * sample_bytes(fw);
+	bytes = fw->slots * fw_sample_bytes(fw);
 	if (!is_power_of_2(fw->slots) || FIELD_GET(CSF_PRFCNT_CONFIG_SET_MASK, config) ||
 	    fw_read(&in->prfcnt_jasid) || base < fw->map_va || base % sizeof(u64) ||
 	    base - fw->map_va > fw->map_bytes || bytes > fw->map_bytes - (base - fw->map_va)) {
@@ -365,7 +111,7 @@ static bool start_counting(struct vsoc_fw *fw)
 
 	vsoc_gpu_update_clocks(vsoc);
 	memcpy(fw->base, vsoc->gpu.reg, counters * sizeof(*fw->base));
-	begin_span(fw, vsoc_gpu_timestamp(vsoc->gpu.clock_ns));
+	fw_begin_span(fw, vsoc_gpu_timestamp(vsoc->gpu.clock_ns));
 	fw->enabled = true;
 	return true;
 }
@@ -380,15 +126,18 @@ static void handle_requests(struct vsoc_fw *fw)
 	ack ^= pending & FW_PLAIN_REQUESTS;
 
 	if (pending & CSF_GLB_PRFCNT_SAMPLE) {
+		if (fw->enabled && vsoc_fault(fw->vsoc, VSOC_FAULT_EXTRA_SAMPLE))
+			ack = fw_take_sample(fw, req, ack, CSF_REASON_THRESHOLD);
 		/* disabled in the same breath: the last sample is the answer */
-		if (fw->enabled && req & CSF_GLB_PRFCNT_ENABLE)
-			ack = take_sample(fw, req, ack, CSF_REASON_REQUEST);
+		if (fw->enabled && req & CSF_GLB_PRFCNT_ENABLE &&
+		    !vsoc_fault(fw->vsoc, VSOC_FAULT_ACK_WITHOUT_SAMPLE))
+			ack = fw_take_sample(fw, req, ack, CSF_REASON_REQUEST);
 		ack ^= CSF_GLB_PRFCNT_SAMPLE;
 	}
 
 	if (pending & CSF_GLB_PRFCNT_ENABLE) {
 		if (!(req & CSF_GLB_PRFCNT_ENABLE)) {
-			ack = take_sample(fw, req, ack, CSF_REASON_DISABLE);
+			ack = fw_take_sample(fw, req, ack, CSF_REASON_DISABLE);
 			fw->enabled = false;
 			ack ^= CSF_GLB_PRFCNT_ENABLE;
 		} else if (start_counting(fw)) {
@@ -397,7 +146,68 @@ static void handle_requests(struct vsoc_fw *fw)
 	}
 
 	mutex_unlock(&fw->vsoc->hw_lock);
+
+	if (vsoc_fault(fw->vsoc, VSOC_FAULT_LATE_ACK))
+		msleep(vsoc_fault_delay_ms(fw->vsoc));
 	acknowledge(fw, ack);
+	if (pending & CSF_GLB_PRFCNT_SAMPLE && vsoc_fault(fw->vsoc, VSOC_FAULT_DOUBLE_ACK))
+		acknowledge(fw, ack ^ CSF_GLB_PRFCNT_SAMPLE);
+}
+
+/* firmware crashes and boots anew without a word */
+static void restart(struct vsoc_fw *fw)
+{
+	mutex_lock(&fw->vsoc->hw_lock);
+	fw_lose_counts(fw, VSOC_BLOCK_FW);
+	mutex_unlock(&fw->vsoc->hw_lock);
+	fw->enabled = false;
+	fw->insert = 0;
+	fw->ack = 0;
+	fw_write(&fw->pages.output->prfcnt_insert, 0);
+	fw_write(&fw->pages.output->ack, 0);
+}
+
+/* the host acknowledges and firmware raises the event again */
+static void threshold_storm(struct vsoc_fw *fw)
+{
+	unsigned int i;
+
+	for (i = 0; i < STORM_EVENTS; i++) {
+		u32 req = fw_read(&fw->pages.input->req);
+
+		acknowledge(fw, fw_event(req, fw->ack, CSF_GLB_PRFCNT_THRESHOLD));
+		usleep_range(STORM_PAUSE_US, 2 * STORM_PAUSE_US);
+	}
+}
+
+/* returns true if firmware never gets to see the doorbell's requests */
+static bool fail_request(struct vsoc_fw *fw)
+{
+	struct vsoc_device *vsoc = fw->vsoc;
+
+	if (vsoc_fault(vsoc, VSOC_FAULT_SLOW_DOORBELL))
+		msleep(SLOW_DOORBELL_MS);
+	if (vsoc_fault(vsoc, VSOC_FAULT_SPURIOUS_IRQ)) {
+		interrupt(fw);
+		usleep_range(USEC_PER_MSEC, 2 * USEC_PER_MSEC);
+	}
+	if (fw->enabled && vsoc_fault(vsoc, VSOC_FAULT_THRESHOLD_STORM))
+		threshold_storm(fw);
+	if (fw->enabled && vsoc_fault(vsoc, VSOC_FAULT_STATUS_FAILED))
+		WRITE_ONCE(fw->pages.output->prfcnt_status, cpu_to_le32(CSF_PRFCNT_STATUS_FAILED));
+	if (fw->enabled && vsoc_fault(vsoc, VSOC_FAULT_FW_RESTART)) {
+		restart(fw);
+		return true;
+	}
+	if (fw->enabled && vsoc_fault(vsoc, VSOC_FAULT_RESET_IN_REQUEST)) {
+		vsoc_reset_soon(vsoc);
+		return true;
+	}
+	if (fw->enabled && vsoc_fault(vsoc, VSOC_FAULT_UNPLUG_IN_REQUEST)) {
+		vsoc_unplug_soon(vsoc);
+		return true;
+	}
+	return vsoc_fault(vsoc, VSOC_FAULT_NO_ACK);
 }
 
 static int mcu_thread(void *data)
@@ -410,7 +220,8 @@ static int mcu_thread(void *data)
 			continue;
 		mutex_lock(&fw->lock);
 		fw->doorbells++;
-		handle_requests(fw);
+		if (!fail_request(fw))
+			handle_requests(fw);
 		mutex_unlock(&fw->lock);
 	}
 	return 0;
@@ -432,6 +243,8 @@ void vsoc_fw_doorbell(struct vsoc_device *vsoc)
 {
 	struct vsoc_fw *fw = vsoc->fw;
 
+	if (vsoc_fault(vsoc, VSOC_FAULT_LOST_DOORBELL))
+		return;
 	/* after what the host wrote to the input page */
 	smp_store_release(&fw->doorbell, true);
 	wake_up(&fw->wait);
@@ -478,8 +291,11 @@ void vsoc_fw_core_power(struct vsoc_device *vsoc, u64 cores_on)
 	up = cores_on & ~vsoc->gpu.cores_on;
 	down = vsoc->gpu.cores_on & ~cores_on;
 	if (up || down) {
-		automatic_sample(fw, (up ? CSF_REASON_POWERON : 0) |
-				 (down ? CSF_REASON_POWEROFF : 0));
+		if (down && vsoc_fault(vsoc, VSOC_FAULT_POWER_LOSS))
+			fw_lose_counts(fw, VSOC_BLOCK_MEMSYS + vsoc->shape.l2_slices);
+		else
+			automatic_sample(fw, (up ? CSF_REASON_POWERON : 0) |
+					 (down ? CSF_REASON_POWEROFF : 0));
 		vsoc_gpu_update_clocks(vsoc);
 		vsoc->gpu.cores_on = cores_on;
 		vsoc->gpu.clocks[VSOC_CLOCK_SHADER].on = cores_on;
@@ -516,20 +332,6 @@ void vsoc_fw_protected(struct vsoc_device *vsoc, bool enter)
 	mutex_unlock(&fw->lock);
 }
 
-/* counts since the last sample that nobody will get */
-static void lose_counts(struct vsoc_fw *fw)
-{
-	struct vsoc_device *vsoc = fw->vsoc;
-	const size_t counters = vsoc_gpu_index(vsoc, vsoc->shape.blocks, 0);
-	size_t i;
-
-	for (i = 0; i < counters; i++) {
-		if (fw->enabled)
-			fw->dropped[i] += vsoc->gpu.reg[i] - fw->base[i];
-		fw->base[i] = vsoc->gpu.reg[i];
-	}
-}
-
 /* the GPU is reset: registers and pages are zeroed, firmware boots anew */
 void vsoc_fw_reset(struct vsoc_device *vsoc)
 {
@@ -539,7 +341,7 @@ void vsoc_fw_reset(struct vsoc_device *vsoc)
 
 	mutex_lock(&fw->lock);
 	mutex_lock(&vsoc->hw_lock);
-	lose_counts(fw);
+	fw_lose_counts(fw, VSOC_BLOCK_FW);
 	memset(vsoc->gpu.reg, 0, counters * sizeof(*vsoc->gpu.reg));
 	memset(fw->base, 0, counters * sizeof(*fw->base));
 	vsoc->gpu.protected = false;
@@ -618,9 +420,9 @@ static void boot(struct vsoc_fw *fw)
 {
 	const struct vsoc_shape *shape = &fw->vsoc->shape;
 	struct csf_glb_control *control = fw->pages.control;
-	const size_t block_units = block_bytes(shape) / CSF_PRFCNT_SIZE_UNIT_BYTES;
+	const size_t block_units = fw_block_bytes(shape) / CSF_PRFCNT_SIZE_UNIT_BYTES;
 	const size_t hw_blocks = VSOC_BLOCK_MEMSYS - VSOC_BLOCK_CSHW + shape->l2_slices +
-				 shader_slots(shape);
+				 fw_shader_slots(shape);
 
 	control->version = cpu_to_le32(FW_VERSION);
 	control->input_va = cpu_to_le32(FW_INPUT_VA);

@@ -18,6 +18,7 @@
 
 #include "vsoc.h"
 #include "vsoc_engine.h"
+#include "vsoc_fault.h"
 #include "vsoc_job.h"
 
 #define COMMAND_STRIDE_MIN	96
@@ -96,9 +97,11 @@ static struct vsoc_ctx *ctx_get(struct vsoc_file *vf, u32 id)
 
 static int ctx_create(struct vsoc_file *vf, struct xa_limit limit, u32 *id)
 {
-	struct vsoc_ctx *ctx = kzalloc(sizeof(*ctx), GFP_KERNEL);
+	struct vsoc_ctx *ctx = NULL;
 	int ret;
 
+	if (!vsoc_fault(vf->vsoc, VSOC_FAULT_ALLOC_CTX))
+		ctx = kzalloc(sizeof(*ctx), GFP_KERNEL);
 	if (!ctx)
 		return -ENOMEM;
 	kref_init(&ctx->ref);
@@ -155,11 +158,12 @@ int vsoc_ctx_destroy_ioctl(struct drm_device *drm, void *data, struct drm_file *
 int vsoc_open(struct drm_device *drm, struct drm_file *file)
 {
 	struct vsoc_device *vsoc = to_vsoc(drm);
-	struct vsoc_file *vf;
+	struct vsoc_file *vf = NULL;
 	u32 id;
 	int ret;
 
-	vf = kzalloc(sizeof(*vf), GFP_KERNEL);
+	if (!vsoc_fault(vsoc, VSOC_FAULT_ALLOC_FILE))
+		vf = kzalloc(sizeof(*vf), GFP_KERNEL);
 	if (!vf)
 		return -ENOMEM;
 	vf->vsoc = vsoc;
@@ -357,7 +361,8 @@ static int job_queue(struct vsoc_file *vf, struct vsoc_job *job, struct sync_fil
 	*id = vf->last_job + 1;
 	job->id = *id;
 	if (sync) {
-		job->fence = vsoc_fence_create(ctx->fence_context, ++ctx->fence_seqno);
+		if (!vsoc_fault(vf->vsoc, VSOC_FAULT_ALLOC_FENCE))
+			job->fence = vsoc_fence_create(ctx->fence_context, ++ctx->fence_seqno);
 		if (job->fence)
 			*sync = sync_file_create(job->fence);
 		if (!*sync) {
@@ -383,11 +388,12 @@ static int submit_job(struct vsoc_file *vf, struct drm_vsoc_submit *args)
 	struct drm_device *drm = &vf->vsoc->drm;
 	bool fence_out = args->flags & DRM_VSOC_SUBMIT_FENCE_OUT;
 	struct sync_file *sync = NULL;
-	struct vsoc_job *job;
+	struct vsoc_job *job = NULL;
 	int fd = -1;
 	int ret;
 
-	job = kvzalloc(struct_size(job, commands, args->command_count), GFP_KERNEL);
+	if (!vsoc_fault(vf->vsoc, VSOC_FAULT_ALLOC_JOB))
+		job = kvzalloc(struct_size(job, commands, args->command_count), GFP_KERNEL);
 	if (!job)
 		return -ENOMEM;
 	job->count = args->command_count;

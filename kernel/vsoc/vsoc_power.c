@@ -80,6 +80,17 @@ const struct dev_pm_ops vsoc_pm_ops = {
 	RUNTIME_PM_OPS(vsoc_runtime_suspend, vsoc_runtime_resume, NULL)
 };
 
+void vsoc_reset_work(struct work_struct *work)
+{
+	vsoc_reset(container_of(work, struct vsoc_device, reset_work));
+}
+
+/* any context */
+void vsoc_reset_soon(struct vsoc_device *vsoc)
+{
+	schedule_work(&vsoc->reset_work);
+}
+
 void vsoc_power_init(struct vsoc_device *vsoc)
 {
 	struct device *dev = vsoc->drm.dev;

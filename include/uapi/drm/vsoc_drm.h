@@ -416,7 +416,10 @@ struct drm_vsoc_wait {
 	__s64 timeout_ns;
 	/** @flags: enum drm_vsoc_wait_flags. */
 	__u32 flags;
-	/** @status: out: 0 done; -ECANCELED cut short (context destroyed, reset). */
+	/**
+	 * @status: out: 0 done; -ECANCELED cut short (context destroyed, reset);
+	 * -EIO the GPU faulted (debugfs fail_job_fault).
+	 */
 	__s32 status;
 	/** @sample_errors: out: SAMPLE commands of the job that gave no sample. */
 	__u32 sample_errors;

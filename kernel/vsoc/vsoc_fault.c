@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Faults by name: when they happen. What happens is said where it happens.
+ *
+ * Each fault has a probability in 1/1000 and a number of times that are left.
+ * Both come from one pseudo-random sequence with a seed, so that the same seed and
+ * the same sequence of questions give the same faults.
+ */
+#include <linux/debugfs.h>
+#include <linux/prandom.h>
+#include <linux/seq_file.h>
+#include <linux/spinlock.h>
+#include <linux/string.h>
+#include <linux/uaccess.h>
+#include <drm/drm_managed.h>
+
+#include "vsoc.h"
+#include "vsoc_fault.h"
+
+#define ALWAYS_PERMILLE		1000
+#define DEFAULT_DELAY_MS	150
+#define MAX_DELAY_MS		2000
+#define UNLIMITED		U32_MAX
+#define MAX_INPUT_BYTES		64
+
+/**
+ * struct vsoc_fault_state - one fault
+ */
+struct vsoc_fault_state {
+	/** @owner: all of them. */
+	struct vsoc_faults *owner;
+	/** @permille: probability. */
+	u32 permille;
+	/** @times: that it may still happen. */
+	u32 times;
+	/** @hits: that it has happened. */
+	u32 hits;
+};
+
+/**
+ * struct vsoc_faults - the faults of one device
+ */
+struct vsoc_faults {
+	/** @lock: protects everything. */
+	spinlock_t lock;
+	/** @random: the sequence. */
+	struct rnd_state random;
+	/** @seed: with which it began. */
+	u64 seed;
+	/** @delay_ms: for faults that are about being late. */
+	u32 delay_ms;
+	/** @state: of each fault. */
+	struct vsoc_fault_state state[VSOC_FAULT_COUNT];
+};
+
+static const char * const fault_names[VSOC_FAULT_COUNT] = {
+	[VSOC_FAULT_LOST_DOORBELL] = "fail_lost_doorbell",
+	[VSOC_FAULT_SLOW_DOORBELL] = "fail_slow_doorbell",
+	[VSOC_FAULT_NO_ACK] = "fail_no_ack",
+	[VSOC_FAULT_LATE_ACK] = "fail_late_ack",
+	[VSOC_FAULT_DOUBLE_ACK] = "fail_double_ack",
+	[VSOC_FAULT_ACK_WITHOUT_SAMPLE] = "fail_ack_without_sample",
+	[VSOC_FAULT_SPURIOUS_IRQ] = "fail_spurious_irq",
+	[VSOC_FAULT_LOST_IRQ] = "fail_lost_irq",
+	[VSOC_FAULT_EXTRA_SAMPLE] = "fail_extra_sample",
+	[VSOC_FAULT_INSERT_BEYOND] = "fail_insert_beyond",
+	[VSOC_FAULT_INSERT_BACKWARDS] = "fail_insert_backwards",
+	[VSOC_FAULT_GARBAGE_HEADER] = "fail_garbage_header",
+	[VSOC_FAULT_GARBAGE_METADATA] = "fail_garbage_metadata",
+	[VSOC_FAULT_TORN_WRITE] = "fail_torn_write",
+	[VSOC_FAULT_SEQ_JUMP] = "fail_seq_jump",
+	[VSOC_FAULT_TIME_BACKWARDS] = "fail_time_backwards",
+	[VSOC_FAULT_CLOCK_STOP] = "fail_clock_stop",
+	[VSOC_FAULT_COUNTER_WRAP] = "fail_counter_wrap",
+	[VSOC_FAULT_SATURATION] = "fail_saturation",
+	[VSOC_FAULT_THRESHOLD_STORM] = "fail_threshold_storm",
+	[VSOC_FAULT_OVERFLOW] = "fail_overflow",
+	[VSOC_FAULT_STATUS_FAILED] = "fail_status_failed",
+	[VSOC_FAULT_FW_RESTART] = "fail_fw_restart",
+	[VSOC_FAULT_POWER_LOSS] = "fail_power_loss",
+	[VSOC_FAULT_JOB_HANG] = "fail_job_hang",
+	[VSOC_FAULT_JOB_FAULT] = "fail_job_fault",
+	[VSOC_FAULT_RESET_IN_REQUEST] = "fail_reset_in_request",
+	[VSOC_FAULT_UNPLUG_IN_REQUEST] = "fail_unplug_in_request",
+	[VSOC_FAULT_ALLOC_JOB] = "fail_alloc_job",
+	[VSOC_FAULT_ALLOC_FENCE] = "fail_alloc_fence",
+	[VSOC_FAULT_ALLOC_CTX] = "fail_alloc_ctx",
+	[VSOC_FAULT_ALLOC_FILE] = "fail_alloc_file",
+};
+
+bool vsoc_fault(struct vsoc_device *vsoc, enum vsoc_fault fault)
+{
+	struct vsoc_faults *faults = vsoc->faults;
+	struct vsoc_fault_state *state = &faults->state[fault];
+	unsigned long flags;
+	bool happens = false;
+
+	/* nobody asked for it: cheap */
+	if (!READ_ONCE(state->permille))
+		return false;
+
+	spin_lock_irqsave(&faults->lock, flags);
+	if (state->times)
+		happens = prandom_u32_state(&faults->random) % ALWAYS_PERMILLE < state->permille;
+	if (happens) {
+		state->hits++;
+		if (state->times != UNLIMITED)
+			state->times--;
+	}
+	spin_unlock_irqrestore(&faults->lock, flags);
+	return happens;
+}
+
+u32 vsoc_fault_random(struct vsoc_device *vsoc)
+{
+	unsigned long flags;
+	u32 number;
+
+	spin_lock_irqsave(&vsoc->faults->lock, flags);
+	number = prandom_u32_state(&vsoc->faults->random);
+	spin_unlock_irqrestore(&vsoc->faults->lock, flags);
+	return number;
+}
+
+unsigned int vsoc_fault_delay_ms(struct vsoc_device *vsoc)
+{
+	return READ_ONCE(vsoc->faults->delay_ms);
+}
+
+static int fault_show(struct seq_file *m, void *unused)
+{
+	struct vsoc_fault_state *state = m->private;
+	struct vsoc_fault_state copy;
+
+	spin_lock_irq(&state->owner->lock);
+	copy = *state;
+	spin_unlock_irq(&state->owner->lock);
+	seq_printf(m, "%u %u %u\n", copy.permille, copy.times, copy.hits);
+	return 0;
+}
+
+static int fault_open(struct inode *inode, struct file *file)
+{
+	return single_open(file, fault_show, inode->i_private);
+}
+
+/* "PERMILLE [TIMES]" */
+static ssize_t fault_write(struct file *file, const char __user *from, size_t count, loff_t *pos)
+{
+	struct vsoc_fault_state *state = ((struct seq_file *)file->private_data)->private;
+	u32 permille, times = UNLIMITED;
+	char text[MAX_INPUT_BYTES];
+
+	if (count >= sizeof(text))
+		return -EINVAL;
+	if (copy_from_user(text, from, count))
+		return -EFAULT;
+	text[count] = '\0';
+	if (sscanf(text, "%u %u", &permille, &times) < 1 || permille > ALWAYS_PERMILLE)
+		return -EINVAL;
+
+	spin_lock_irq(&state->owner->lock);
+	WRITE_ONCE(state->permille, permille);
+	state->times = times;
+	state->hits = 0;
+	spin_unlock_irq(&state->owner->lock);
+	return count;
+}
+
+static const struct file_operations fault_fops = {
+	.owner = THIS_MODULE,
+	.open = fault_open,
+	.read = seq_read,
+	.write = fault_write,
+	.llseek = seq_lseek,
+	.release = single_release,
+};
+
+static int seed_get(void *data, u64 *seed)
+{
+	struct vsoc_faults *faults = data;
+
+	*seed = faults->seed;
+	return 0;
+}
+
+static int seed_set(void *data, u64 seed)
+{
+	struct vsoc_faults *faults = data;
+
+	spin_lock_irq(&faults->lock);
+	faults->seed = seed;
+	prandom_seed_state(&faults->random, seed);
+	spin_unlock_irq(&faults->lock);
+	return 0;
+}
+DEFINE_DEBUGFS_ATTRIBUTE(seed_fops, seed_get, seed_set, "%llu\n");
+
+static int delay_get(void *data, u64 *ms)
+{
+	struct vsoc_faults *faults = data;
+
+	*ms = faults->delay_ms;
+	return 0;
+}
+
+static int delay_set(void *data, u64 ms)
+{
+	struct vsoc_faults *faults = data;
+
+	if (ms > MAX_DELAY_MS)
+		return -ERANGE;
+	WRITE_ONCE(faults->delay_ms, ms);
+	return 0;
+}
+DEFINE_DEBUGFS_ATTRIBUTE(delay_fops, delay_get, delay_set, "%llu\n");
+
+void vsoc_faults_debugfs(struct vsoc_device *vsoc, struct dentry *dir)
+{
+	unsigned int i;
+
+	for (i = 0; i < VSOC_FAULT_COUNT; i++)
+		debugfs_create_file(fault_names[i], 0600, dir, &vsoc->faults->state[i],
+				    &fault_fops);
+	debugfs_create_file("fail_seed", 0600, dir, vsoc->faults, &seed_fops);
+	debugfs_create_file("fail_delay_ms", 0600, dir, vsoc->faults, &delay_fops);
+}
+
+int vsoc_faults_init(struct vsoc_device *vsoc)
+{
+	struct vsoc_faults *faults;
+	unsigned int i;
+
+	faults = drmm_kzalloc(&vsoc->drm, sizeof(*faults), GFP_KERNEL);
+	if (!faults)
+		return -ENOMEM;
+	spin_lock_init(&faults->lock);
+	prandom_seed_state(&faults->random, faults->seed);
+	faults->delay_ms = DEFAULT_DELAY_MS;
+	for (i = 0; i < VSOC_FAULT_COUNT; i++)
+		faults->state[i].owner = faults;
+	vsoc->faults = faults;
+	return 0;
+}

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The inside of the firmware: shared by vsoc_fw.c and vsoc_fw_sample.c only.
+ */
+#ifndef _VSOC_FW_H_
+#define _VSOC_FW_H_
+
+#include <linux/bitops.h>
+#include <linux/irq_work.h>
+#include <linux/mutex.h>
+#include <linux/wait.h>
+#include <asm/barrier.h>
+#include <asm/byteorder.h>
+
+#include "csf/csf_layout.h"
+#include "vsoc.h"
+
+#define FW_ENABLE_BITS		32		/* bits of an enable mask */
+
+enum fw_block_type {
+	FW_BLOCK_FW,
+	FW_BLOCK_CSHW,
+	FW_BLOCK_TILER,
+	FW_BLOCK_MEMSYS,
+	FW_BLOCK_SHADER,
+	FW_BLOCK_TYPES,
+};
+
+/**
+ * struct vsoc_fw - the microcontroller; everything but the pages is private to it
+ */
+struct vsoc_fw {
+	/** @vsoc: the device. */
+	struct vsoc_device *vsoc;
+	/** @pages: memory shared with the host. */
+	struct vsoc_fw_pages pages;
+	/** @map_va: address of the only mapping in address space 0. */
+	u64 map_va;
+	/** @map: its memory. */
+	void *map;
+	/** @map_bytes: its size. */
+	size_t map_bytes;
+
+	/** @mcu: the processor. */
+	struct task_struct *mcu;
+	/** @wait: the MCU sleeps here. */
+	wait_queue_head_t wait;
+	/** @doorbell: rung since the MCU last looked. */
+	bool doorbell;
+	/** @irq: the interrupt line. */
+	struct irq_work irq;
+	/** @handler: what the host does in hard interrupt context. */
+	void (*handler)(struct vsoc_device *vsoc);
+
+	/** @lock: firmware state, that is everything below. Outside of hw_lock. */
+	struct mutex lock;
+	/** @enabled: counting, PRFCNT_ENABLE is acknowledged. */
+	bool enabled;
+	/** @metadata: samples begin with a metadata block. */
+	bool metadata;
+	/** @ring: the sample ring. */
+	void *ring;
+	/** @slots: of the ring. */
+	u32 slots;
+	/** @enable: masks as programmed. */
+	u32 enable[FW_BLOCK_TYPES];
+	/** @insert: next slot to write, free-running. */
+	u32 insert;
+	/** @seq: number of the next sample. */
+	u32 seq;
+	/** @ack: what the output page says. */
+	u32 ack;
+	/** @start_ticks: GPU timestamp at which the running span began. */
+	u64 start_ticks;
+	/** @cycles: of the clocks at that time. */
+	u64 cycles[VSOC_CLOCKS];
+	/** @cores_on: cores powered for some of the span. */
+	u64 cores_on;
+	/** @cores_off: cores without power for some of the span. */
+	u64 cores_off;
+	/** @base: counter registers at the end of the last sample. */
+	u32 *base;
+	/** @dropped: counts that firmware or a fault destroyed since the device exists. */
+	u64 *dropped;
+
+	/** @saturated: register that is at its maximum in this sample, 0: none. */
+	size_t saturated;
+	/** @samples_written: since the device exists. */
+	u64 samples_written;
+	/** @samples_dropped: since the device exists. */
+	u64 samples_dropped;
+	/** @interrupts: raised. */
+	u64 interrupts;
+	/** @doorbells: seen. */
+	u64 doorbells;
+	/** @resets: of the GPU. */
+	u64 resets;
+};
+
+static inline u32 fw_read(const __le32 *word)
+{
+	/* pairs with the host's barrier before it rings the doorbell */
+	return le32_to_cpu(smp_load_acquire(word));
+}
+
+static inline void fw_write(__le32 *word, u32 value)
+{
+	/* what the word announces was written before */
+	smp_store_release(word, cpu_to_le32(value));
+}
+
+static inline u32 fw_shader_slots(const struct vsoc_shape *shape)
+{
+	return shape->shader_dense ? shape->cores : fls64(shape->shader_present);
+}
+
+static inline size_t fw_block_bytes(const struct vsoc_shape *shape)
+{
+	return shape->counters_per_block * sizeof(__le32);
+}
+
+static inline size_t fw_sample_bytes(const struct vsoc_fw *fw)
+{
+	const struct vsoc_shape *shape = &fw->vsoc->shape;
+
+	return (fw->metadata + VSOC_BLOCK_MEMSYS + shape->l2_slices + fw_shader_slots(shape)) *
+	       fw_block_bytes(shape);
+}
+
+/* vsoc_fw_sample.c: all with hw_lock held */
+u32 fw_event(u32 req, u32 ack, u32 bit);
+void fw_begin_span(struct vsoc_fw *fw, u64 ticks);
+u32 fw_take_sample(struct vsoc_fw *fw, u32 req, u32 ack, u32 reason);
+void fw_lose_counts(struct vsoc_fw *fw, u32 first_block);
+
+#endif /* _VSOC_FW_H_ */
