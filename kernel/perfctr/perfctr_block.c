@@ -4,6 +4,7 @@
  * has seen.
  */
 #include <linux/bitops.h>
+#include <linux/string.h>
 #include <linux/types.h>
 #include <asm/byteorder.h>
 
@@ -63,16 +64,15 @@ void perfctr_counters_rebase(u64 *base, const u64 *totals, u64 mask)
 		*base++ = totals[__ffs64(mask)];
 }
 
-static void counters_emit_all(__le64 *dst, u64 *base, const u64 *totals)
+/* all of them: two passes, as copying the bases at once is cheaper than one by one */
+static void counters_emit_all(__le64 *__restrict dst, u64 *__restrict base,
+			      const u64 *__restrict totals)
 {
 	unsigned int i;
 
-	for (i = 0; i < DRM_PERFCTR_SECTION_COUNTERS; i++) {
-		u64 now = totals[i];
-
-		dst[i] = cpu_to_le64(now - base[i]);
-		base[i] = now;
-	}
+	for (i = 0; i < DRM_PERFCTR_SECTION_COUNTERS; i++)
+		dst[i] = cpu_to_le64(totals[i] - base[i]);
+	memcpy(base, totals, DRM_PERFCTR_SECTION_COUNTERS * sizeof(*base));
 }
 
 /**

@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: MIT
+/*
+ * What samples cost without a kernel around them, against plain memory work:
+ *
+ *  - publishing a sample with 64 counters and copying it out of the ring, each
+ *    against memcpy of as many bytes;
+ *  - decoding it and adding up its counters, against adding up 64 u64;
+ *  - publishing for 1 to 64 sessions.
+ *
+ * Subject and peer take turns in the same run; each figure is the median of
+ * all rounds. usage: perfctr-bench-native [--json]
+ */
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <perfctr/decode.h>
+
+#include "produce.h"
+
+#define ROUNDS			41
+#define ITERATIONS		20000
+#define MAX_SESSIONS		64
+#define SESSION_STEPS		7
+#define SLOT_BYTES		1024
+#define GOAL_PRODUCE		4.0
+#define GOAL_DRAIN		2.0
+#define GOAL_READ		3.0
+#define GOAL_SESSION		1.1
+
+static volatile uint64_t sink;
+static unsigned char copy[4096];
+static unsigned char peer_ring[SLOTS * SLOT_BYTES] __attribute__((aligned(64)));
+static uint64_t plain[COUNTERS];
+
+static uint64_t now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC_RAW, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+static int by_value(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+static double median(double *values, size_t count)
+{
+	qsort(values, count, sizeof(*values), by_value);
+	return values[count / 2];
+}
+
+/* keeps the compiler from seeing through a loop */
+static inline void opaque(void *p)
+{
+	__asm__ __volatile__("" : : "r"(p) : "memory");
+}
+
+static const unsigned char *slot_of(uint64_t index)
+{
+	return ring_memory() + (index & (SLOTS - 1)) * slot_stride();
+}
+
+/* --- subjects and peers: ns for each sample ------------------------------- */
+
+static double produce_one(void)
+{
+	uint64_t begin = now_ns();
+
+	for (unsigned int i = 0; i < ITERATIONS; i++)
+		sessions_publish();
+	return (double)(now_ns() - begin) / ITERATIONS;
+}
+
+static double copy_in(void)
+{
+	uint64_t begin = now_ns();
+	size_t bytes = sample_bytes(), stride = slot_stride();
+
+	for (unsigned int i = 0; i < ITERATIONS; i++) {
+		memcpy(peer_ring + (i & (SLOTS - 1)) * stride, copy, bytes);
+		opaque(peer_ring);
+	}
+	return (double)(now_ns() - begin) / ITERATIONS;
+}
+
+/*
+ * Take a sample out as a recorder does: see it, check its size, copy it, give the
+ * slot back. All slots hold samples, the indices go round them.
+ */
+static double drain_one(void)
+{
+	uint64_t begin, first = *ring_insert_idx() - SLOTS, extract = first;
+
+	begin = now_ns();
+	for (unsigned int i = 0; i < ITERATIONS; i++) {
+		uint64_t insert = __atomic_load_n(ring_insert_idx(), __ATOMIC_ACQUIRE);
+		const unsigned char *slot = slot_of(extract);
+		uint32_t size;
+
+		if (extract == insert) {
+			extract = first;
+			continue;
+		}
+		memcpy(&size, slot, sizeof(size));
+		if (size > slot_stride()) {
+			sink++;
+			continue;
+		}
+		memcpy(copy, slot, size);
+		opaque(copy);
+		__atomic_store_n(ring_extract_idx(), ++extract, __ATOMIC_RELEASE);
+	}
+	return (double)(now_ns() - begin) / ITERATIONS;
+}
+
+static double copy_out(void)
+{
+	uint64_t begin = now_ns();
+	size_t bytes = sample_bytes(), stride = slot_stride();
+
+	for (unsigned int i = 0; i < ITERATIONS; i++) {
+		memcpy(copy, ring_memory() + (i & (SLOTS - 1)) * stride, bytes);
+		opaque(copy);
+	}
+	return (double)(now_ns() - begin) / ITERATIONS;
+}
+
+static double decode_and_read(void)
+{
+	uint64_t begin = now_ns(), sum = 0;
+
+	for (unsigned int i = 0; i < ITERATIONS; i++) {
+		struct perfctr_sample sample;
+		struct perfctr_block block;
+
+		if (perfctr_decode_sample(slot_of(i), slot_stride(), &sample) <= 0)
+			sink++;
+		while (perfctr_decode_block(&sample, &block) > 0)
+			for (unsigned int n = 0; n < block.count; n++)
+				sum += perfctr_block_value(&block, n);
+	}
+	sink += sum;
+	return (double)(now_ns() - begin) / ITERATIONS;
+}
+
+static double plain_sum(void)
+{
+	uint64_t begin = now_ns(), sum = 0;
+
+	for (unsigned int i = 0; i < ITERATIONS; i++) {
+		for (unsigned int n = 0; n < COUNTERS; n++)
+			sum += plain[n];
+		opaque(plain);
+	}
+	sink += sum;
+	return (double)(now_ns() - begin) / ITERATIONS;
+}
+
+/* all rings are written once around before the clock runs */
+static double publish_in(unsigned int sessions)
+{
+	uint64_t begin, end;
+	unsigned int i;
+
+	if (!sessions_create(sessions)) {
+		fprintf(stderr, "perfctr-bench-native: out of memory\n");
+		exit(1);
+	}
+	for (i = 0; i < SLOTS / sessions; i++)
+		sessions_publish();
+	hardware_counts();
+	begin = now_ns();
+	for (i = 0; i < ITERATIONS / sessions; i++)
+		sessions_publish();
+	end = now_ns();
+	sessions_destroy();
+	return (double)(end - begin) / (ITERATIONS / sessions) / sessions;
+}
+
+/* --- report -------------------------------------------------------------- */
+
+struct pair {
+	const char *name, *peer;
+	double (*subject_ns)(void);
+	double (*peer_ns)(void);
+	double goal;
+	double subject, against;
+};
+
+static struct pair pairs[] = {
+	{ "produce", "memcpy", produce_one, copy_in, GOAL_PRODUCE, 0, 0 },
+	{ "drain", "memcpy", drain_one, copy_out, GOAL_DRAIN, 0, 0 },
+	{ "decode_read", "plain sum", decode_and_read, plain_sum, GOAL_READ, 0, 0 },
+};
+
+static const char *verdict(double ratio, double goal)
+{
+	return ratio <= goal ? "met" : "MISSED";
+}
+
+static void run_pair(struct pair *p)
+{
+	static double subject[ROUNDS], against[ROUNDS];
+
+	for (unsigned int round = 0; round < ROUNDS; round++) {
+		hardware_counts();
+		subject[round] = p->subject_ns();
+		against[round] = p->peer_ns();
+	}
+	p->subject = median(subject, ROUNDS);
+	p->against = median(against, ROUNDS);
+}
+
+int main(int argc, char **argv)
+{
+	bool json = argc > 1 && !strcmp(argv[1], "--json");
+	static double cost[SESSION_STEPS][ROUNDS];
+	double first = 0, worst = 0;
+	unsigned int i, n;
+
+	if (argc > 2 || (argc == 2 && !json)) {
+		fprintf(stderr, "usage: perfctr-bench-native [--json]\n");
+		return 2;
+	}
+	if (slot_stride() > SLOT_BYTES || !sessions_create(1)) {
+		fprintf(stderr, "perfctr-bench-native: out of memory\n");
+		return 1;
+	}
+	for (n = 0; n < SLOTS; n++)
+		sessions_publish();
+
+	if (json)
+		printf("{\"benchmark\": \"native\", \"counters\": %d, \"sample_bytes\": %zu",
+		       COUNTERS, sample_bytes());
+	for (i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++) {
+		struct pair *p = &pairs[i];
+		double ratio;
+
+		run_pair(p);
+		ratio = p->subject / p->against;
+		if (json)
+			printf(", \"%s_ns\": %.2f, \"%s_peer_ns\": %.2f, \"%s_ratio\": %.2f, "
+			       "\"%s_ratio_goal\": %.1f", p->name, p->subject, p->name,
+			       p->against, p->name, ratio, p->name, p->goal);
+		else
+			printf("%-12s %7.1f ns, %s %6.1f ns: %.2fx (goal <= %.1fx: %s)\n", p->name,
+			       p->subject, p->peer, p->against, ratio, p->goal,
+			       verdict(ratio, p->goal));
+	}
+
+	sessions_destroy();
+	for (unsigned int round = 0; round < ROUNDS; round++)
+		for (n = 0; n < SESSION_STEPS; n++)
+			cost[n][round] = publish_in(1u << n);
+	for (n = 0; n < SESSION_STEPS; n++) {
+		double ns = median(cost[n], ROUNDS);
+
+		first = n ? first : ns;
+		worst = ns / first > worst ? ns / first : worst;
+		if (json)
+			printf(", \"session_ns_of_%u\": %.2f", 1u << n, ns);
+		else
+			printf("sessions %-3u %7.1f ns each: %.2fx\n", 1u << n, ns, ns / first);
+	}
+	if (json)
+		printf(", \"session_ratio\": %.2f, \"session_ratio_goal\": %.1f}\n", worst,
+		       GOAL_SESSION);
+	else
+		printf("cost per session, 1 to %d: at most %.2fx (goal <= %.1fx: %s)\n",
+		       MAX_SESSIONS, worst, GOAL_SESSION, verdict(worst, GOAL_SESSION));
+	return 0;
+}

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What the sampler does for a session that is due, with the core's own code:
+ * room, header, block, publish.
+ */
+#include "kernel.h"
+#include "perfctr_layout.h"
+#include "perfctr_ring.h"
+#include "produce.h"
+
+struct bench_session {
+	struct perfctr_ring ring;
+	struct perfctr_view view;
+	u64 base[COUNTERS];
+	u64 base_seq;
+	u64 end_ns;
+	struct drm_perfctr_ring_control control __attribute__((aligned(64)));
+};
+
+static u64 totals[COUNTERS];
+static u64 seq, now_ns;
+static struct perfctr_trace valid;
+static struct drm_perfctr_block block = {
+	.desc = {
+		.type = DRM_PERFCTR_BLOCK_SHADER, .counters = COUNTERS,
+		.clock = DRM_PERFCTR_CLOCK_SHADER,
+	},
+	.totals = totals,
+	.valid = &valid,
+};
+static struct bench_session *sessions;
+static unsigned int session_count;
+static void *memory;
+
+size_t sample_bytes(void)
+{
+	return sizeof(struct drm_perfctr_sample_header) +
+	       sizeof(struct drm_perfctr_block_header) + COUNTERS * sizeof(u64);
+}
+
+size_t slot_stride(void)
+{
+	return ALIGN(sample_bytes(), DRM_PERFCTR_SLOT_ALIGN);
+}
+
+int sessions_create(unsigned int count)
+{
+	size_t ring_bytes = SLOTS / count * slot_stride();
+	unsigned int i;
+
+	sessions = aligned_alloc(64, ALIGN(count * sizeof(*sessions), 64));
+	memory = aligned_alloc(4096, ALIGN(SLOTS * slot_stride(), 4096));
+	if (!sessions || !memory)
+		return 0;
+	memset(sessions, 0, count * sizeof(*sessions));
+	memset(memory, 0, SLOTS * slot_stride());
+	session_count = count;
+	for (i = 0; i < count; i++) {
+		struct bench_session *s = &sessions[i];
+
+		perfctr_ring_init(&s->ring, (char *)memory + i * ring_bytes, &s->control,
+				  SLOTS / count, slot_stride());
+		s->view.mask = U64_MAX;
+		s->view.totals = totals;
+		s->view.base = s->base;
+		s->view.block = &block;
+	}
+	return 1;
+}
+
+void sessions_destroy(void)
+{
+	free(sessions);
+	free(memory);
+}
+
+void hardware_counts(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < COUNTERS; i++)
+		totals[i] += i;
+	seq++;
+	now_ns += 1000000;
+	perfctr_trace_set(&valid, seq, U64_MAX);
+	perfctr_trace_set(&block.states, seq, DRM_PERFCTR_STATE_ON);
+}
+
+static void publish(struct bench_session *s)
+{
+	struct drm_perfctr_sample_header header = {
+		.size = sample_bytes(),
+		.header_size = sizeof(header),
+		.block_count = 1,
+		.seq = s->ring.insert,
+		.start_ns = s->end_ns,
+		.end_ns = now_ns,
+		.flags = DRM_PERFCTR_SAMPLE_PERIODIC,
+	};
+	struct perfctr_span span = {
+		.states = perfctr_trace_since(&block.states, s->base_seq),
+		.valid = perfctr_trace_since(&valid, s->base_seq),
+	};
+	void *slot;
+
+	if (perfctr_ring_free(&s->ring) < 2)
+		return;
+	slot = perfctr_ring_slot(&s->ring);
+	perfctr_layout_block((char *)slot + sizeof(header), &s->view, &span);
+	perfctr_layout_header(slot, &header);
+	s->base_seq = seq;
+	s->end_ns = now_ns;
+	perfctr_ring_set_totals(&s->ring, 0, 0);
+	perfctr_ring_publish(&s->ring);
+}
+
+void sessions_publish(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < session_count; i++) {
+		struct bench_session *s = &sessions[i];
+
+		publish(s);
+		WRITE_ONCE(s->control.extract_idx, s->control.insert_idx);
+	}
+}
+
+unsigned char *ring_memory(void)
+{
+	return memory;
+}
+
+uint64_t *ring_insert_idx(void)
+{
+	return (uint64_t *)&sessions[0].control.insert_idx;
+}
+
+uint64_t *ring_extract_idx(void)
+{
+	return (uint64_t *)&sessions[0].control.extract_idx;
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The kernel side of the benchmark: produce.c is built against the stand-in for
+ * the linux/ headers, everything else as an ordinary program.
+ */
+#ifndef BENCH_PRODUCE_H
+#define BENCH_PRODUCE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define COUNTERS	64
+/*
+ * A second of a 1 kHz session. Sessions share them, so that all cases touch the
+ * same amount of memory and none profits from the caches more than another.
+ */
+#define SLOTS		1024
+
+/* sessions of one block each, on the same totals, SLOTS / @count slots; 0 if out of memory */
+int sessions_create(unsigned int count);
+void sessions_destroy(void);
+/* as if the hardware had counted: all totals grow */
+void hardware_counts(void);
+/* publish one sample in each session; their readers keep up */
+void sessions_publish(void);
+size_t sample_bytes(void);
+size_t slot_stride(void);
+/* ring of session 0 */
+unsigned char *ring_memory(void);
+uint64_t *ring_insert_idx(void);
+uint64_t *ring_extract_idx(void);
+
+#endif /* BENCH_PRODUCE_H */
