@@ -383,7 +383,7 @@ static struct perfctr_value combine(enum op_code code, const struct perfctr_valu
 EXPORT void perfctr_expr_eval(const struct perfctr_expr *expr, perfctr_expr_lookup lookup,
 			      void *data, struct perfctr_value *value)
 {
-	struct perfctr_value stack[MAX_STACK];
+	struct perfctr_value stack[MAX_STACK] = { { 0 } };
 	size_t depth = 0, n;
 
 	for (n = 0; n < expr->op_count; n++) {

@@ -306,7 +306,7 @@ static int add_tracepoint(struct perfctr_ctx *ctx, const char *term, struct pmu_
 {
 	static const char *const roots[] = { TRACEFS_PATH, DEBUGFS_TRACE_PATH };
 	const char *colon = strchr(term, ':');
-	char path[PATH_BYTES], text[32];
+	char path[PATH_BYTES], text[32] = "";
 	int error = -ENOENT;
 	size_t n;
 
