@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * usage: vsoc_smoke [SECONDS [IDLE_MS]]
- * IDLE_MS is the time between two pairs of jobs.
+ * IDLE_MS is the time between two pairs of jobs. With VSOC_SMOKE_LOSSY in the
+ * environment hardware may lose counts: samples must never tell more than the
+ * truth, and if they tell less, a flag must say so.
  * First light of the virtual SoC: random jobs while a periodic session and
  * in-stream samples run; every counter of every block must add up to the truth
  * in debugfs. Exit status 0 passed, 1 failed, 77 no device.
@@ -40,6 +42,7 @@ struct session {
 	__u64 samples;
 	__u64 seq;
 	__u32 flags;
+	bool saturated;
 };
 
 struct total {
@@ -55,6 +58,7 @@ static struct total totals[MAX_BLOCKS];
 static unsigned int total_count;
 static int fd;
 static char truth_path[128];
+static bool lossy;
 
 static void fail(const char *what)
 {
@@ -215,6 +219,7 @@ static void drain(struct session *s, bool add)
 			const __u64 *v = (const void *)(p + b->header_size);
 			struct total *t = find(b->type, b->index);
 
+			s->saturated |= !!(b->states & DRM_PERFCTR_STATE_SATURATED);
 			for (unsigned int bit = 0; bit < 64; bit++) {
 				if (!(b->enable_mask >> bit & 1))
 					continue;
@@ -246,7 +251,7 @@ static void wait_job(__u64 id)
 
 	if (ioctl(fd, DRM_IOCTL_VSOC_WAIT, &w))
 		fail("WAIT");
-	if (w.status || w.sample_errors) {
+	if (!lossy && (w.status || w.sample_errors)) {
 		fprintf(stderr, "job %llu: status %d, %u sample errors, first %d\n",
 			(unsigned long long)id, w.status, w.sample_errors, w.sample_errno);
 		exit(1);
@@ -278,9 +283,11 @@ static unsigned int random_commands(struct drm_vsoc_command *c, __u32 session)
 	return 5;
 }
 
-static unsigned int compare(void)
+static unsigned int compare(const struct session *s)
 {
-	unsigned int wrong = 0, moved = 0;
+	const __u32 admits = DRM_PERFCTR_SAMPLE_OVERFLOW | DRM_PERFCTR_SAMPLE_ERROR |
+			     DRM_PERFCTR_SAMPLE_RESET | DRM_PERFCTR_SAMPLE_UNPLUGGED;
+	unsigned int wrong = 0, moved = 0, less = 0;
 
 	for (unsigned int i = 0; i < total_count; i++) {
 		const struct total *t = &totals[i];
@@ -293,13 +300,18 @@ static unsigned int compare(void)
 			moved += !!truth;
 			if (t->sum[c] == truth)
 				continue;
+			if (lossy && t->sum[c] < truth && (s->flags & admits || s->saturated)) {
+				less++;
+				continue;
+			}
 			if (wrong++ < 20)
 				fprintf(stderr, "block %u.%u counter %u: %llu, truth %llu\n",
 					t->type, t->index, c, (unsigned long long)t->sum[c],
 					(unsigned long long)truth);
 		}
 	}
-	printf("%u blocks, %u counters moved, %u wrong\n", total_count, moved, wrong);
+	printf("%u blocks, %u counters moved, %u lost something, %u wrong\n", total_count, moved,
+	       less, wrong);
 	return wrong || !moved;
 }
 
@@ -313,6 +325,7 @@ int main(int argc, char **argv)
 	unsigned int jobs = 0;
 	time_t end;
 
+	lossy = getenv("VSOC_SMOKE_LOSSY");
 	fd = open_device();
 	if (fd < 0) {
 		fprintf(stderr, "vsoc_smoke: no vsoc device\n");
@@ -352,5 +365,5 @@ int main(int argc, char **argv)
 	printf("%u jobs, %llu periodic samples (flags %#x), %llu in-stream (flags %#x)\n", jobs,
 	       (unsigned long long)periodic.samples, periodic.flags,
 	       (unsigned long long)manual.samples, manual.flags);
-	return compare();
+	return compare(&periodic);
 }

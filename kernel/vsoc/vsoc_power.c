@@ -115,10 +115,12 @@ void vsoc_power_fini(struct vsoc_device *vsoc)
 	pm_runtime_set_suspended(dev);
 }
 
-/* wake the GPU and keep it awake */
+/* wake the GPU and keep it awake; -ENODEV when the device is about to go */
 int vsoc_power_get(struct vsoc_device *vsoc)
 {
-	return pm_runtime_resume_and_get(vsoc->drm.dev);
+	int ret = pm_runtime_resume_and_get(vsoc->drm.dev);
+
+	return ret == -EACCES ? -ENODEV : ret;
 }
 
 void vsoc_power_put(struct vsoc_device *vsoc)
