@@ -16,7 +16,7 @@
 #include "tap.h"
 
 #define CYCLES (UINT64_C(1) << 32)
-#define BDF(bdf) ((uint64_t)(bdf) << 8)
+#define BDF(bdf) ((__u64)(bdf) << 8)
 #define BDF_EN (UINT64_C(1) << 24)
 #define ADDR_EN (UINT64_C(1) << 11)
 #define MAX_EVENTS 64
@@ -28,6 +28,7 @@
 #define C2C "nvidia_nvlink_c2c_pmu_0"
 #define CLINK "nvidia_nvclink_pmu_0"
 #define DLINK "nvidia_nvdlink_pmu_0"
+#define TGT_WRITE	"pcie write target socket=0 rc=2 rp=1 home=peer initiator=cpu"
 #define SOCKET_1 "nvidia_ucf_pmu_1"
 
 /* events that a test opened, closed together */
@@ -64,6 +65,7 @@ static const struct kind {
 	{ UCF, 0, EINVAL },	      { PCIE, 0, EINVAL },     { PCIE_TGT, 0, EINVAL },
 	{ CMEM, ENOENT, EOPNOTSUPP }, { C2C, ENOENT, EINVAL }, { CLINK, ENOENT, EINVAL },
 	{ DLINK, ENOENT, EINVAL },
+	{ NULL, 0, 0 },
 };
 
 static int cgroup_fd(void)
@@ -188,24 +190,21 @@ static void pcie_filters(void)
 	close_all();
 }
 
-static int address_event(uint64_t base)
+static int address_event(__u64 base)
 {
 	return soc_event(PCIE_TGT, 1 | ADDR_EN, base, UINT64_C(0xfffffffffff00000), -1);
 }
 
 /* bytes written that an address event sees of 64 KiB at @address */
-static uint64_t written_at(uint64_t base, uint64_t address)
+static __u64 written_at(__u64 base, __u64 address)
 {
 	char job[160];
-	uint64_t value;
+	__u64 value;
 	int fd = address_event(base);
 
 	if (fd < 0)
 		return UINT64_MAX;
-	snprintf(
-		job, sizeof(job),
-		"pcie bytes=64Ki write target socket=0 rc=2 rp=1 home=peer initiator=cpu address=%#lx",
-		(unsigned long)address);
+	snprintf(job, sizeof(job), "%s bytes=64Ki address=%#lx", TGT_WRITE, (unsigned long)address);
 	soc_job(job);
 	value = soc_read(fd).value;
 	close(fd);
@@ -214,7 +213,7 @@ static uint64_t written_at(uint64_t base, uint64_t address)
 
 static void address_slots(void)
 {
-	uint64_t i;
+	__u64 i;
 
 	for (i = 0; i < 8; i++)
 		keep(address_event(i << 20));
@@ -253,14 +252,12 @@ static void address_slots(void)
 static void shared_slot(void)
 {
 	int first = address_event(0x700000), second = address_event(0x700000);
-	uint64_t both, rest;
+	__u64 both, rest;
 
-	soc_job("pcie bytes=64Ki write target socket=0 rc=2 rp=1 home=peer initiator=cpu "
-		"address=0x700000");
+	soc_job(TGT_WRITE " bytes=64Ki address=0x700000");
 	both = soc_read(first).value;
 	close(first);
-	soc_job("pcie bytes=4Ki write target socket=0 rc=2 rp=1 home=peer initiator=cpu "
-		"address=0x700000");
+	soc_job(TGT_WRITE " bytes=4Ki address=0x700000");
 	rest = soc_read(second).value;
 	close(second);
 	tap(both == 65536 && rest == 65536 + 4096, "%s: shared address: %lu, then %lu", PCIE_TGT,
@@ -282,10 +279,10 @@ static void gpu_masks(void)
 
 int main(void)
 {
-	size_t i;
+	const struct kind *kind;
 
-	for (i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
-		table(&kinds[i]);
+	for (kind = kinds; kind->pmu; kind++)
+		table(kind);
 	reserved_bits();
 	groups();
 	pcie_filters();

@@ -16,10 +16,12 @@
 #define CMEM "nvidia_cmem_latency_pmu_0"
 #define C2C "nvidia_nvlink_c2c_pmu_0"
 #define EVENTS 4
+#define COPY_CMEM "copy bytes=64Ki read write initiator=cpu home=cmem socket=0"
+#define COPY_GMEM "copy bytes=64Ki read initiator=cpu home=gmem socket=0"
 
 static const struct {
 	const char *pmu;
-	uint64_t config;
+	__u64 config;
 	const char *name;
 } events[EVENTS] = {
 	{ UCF, 0x123, "mem_bytes_rd" },
@@ -30,14 +32,14 @@ static const struct {
 
 static int fd[EVENTS];
 
-static uint64_t missing(const struct soc_count *base, const uint64_t *truth)
+static __u64 missing(const struct soc_count *base, const __u64 *truth)
 {
-	uint64_t lost = 0;
+	__u64 lost = 0;
 	int i;
 
 	for (i = 0; i < EVENTS; i++) {
-		uint64_t counted = soc_read(fd[i]).value - base[i].value;
-		uint64_t really = soc_truth(events[i].pmu, events[i].name, "") - truth[i];
+		__u64 counted = soc_read(fd[i]).value - base[i].value;
+		__u64 really = soc_truth(events[i].pmu, events[i].name, "") - truth[i];
 
 		if (counted != really || !really) {
 			printf("# %s %s: counted %lu, really %lu\n", events[i].pmu, events[i].name,
@@ -51,7 +53,7 @@ static uint64_t missing(const struct soc_count *base, const uint64_t *truth)
 int main(int argc, char **argv)
 {
 	int first = argc == 3 ? atoi(argv[1]) : -1, second = argc == 3 ? atoi(argv[2]) : -1;
-	uint64_t truth[EVENTS];
+	__u64 truth[EVENTS];
 	struct soc_count base[EVENTS];
 	pid_t load;
 	int i;
@@ -71,8 +73,7 @@ int main(int argc, char **argv)
 		truth[i] = soc_truth(events[i].pmu, events[i].name, "");
 	}
 
-	load = soc_job_start("-D 120s copy bytes=64Ki read write initiator=cpu home=cmem socket=0 "
-			     "copy bytes=64Ki read initiator=cpu home=gmem socket=0");
+	load = soc_job_start("-D 120s " COPY_CMEM " " COPY_GMEM);
 	usleep(300000);
 	tap(soc_cpu_online(first, false), "CPU %d goes offline under load", first);
 	tap(soc_pmu_cpu(UCF) == second, "CPU %d owns the PMU: %d", second, soc_pmu_cpu(UCF));

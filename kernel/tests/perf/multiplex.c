@@ -23,9 +23,9 @@
 static void more_events_than_counters(void)
 {
 	struct soc_count first[EVENTS], count;
-	uint64_t running = 0, enabled = 0;
+	__u64 running = 0, enabled = 0;
 	bool honest = true, all_ran = true;
-	double estimate = 0, truth, rate;
+	double estimate = 0, truth, rate, in_use;
 	int fd[EVENTS], cycles, i;
 	pid_t load;
 
@@ -57,12 +57,12 @@ static void more_events_than_counters(void)
 
 	tap(all_ran, "each of %d events had a turn on %d counters", EVENTS, COUNTERS);
 	tap(honest, "running is never more than enabled");
-	tap(running > enabled / EVENTS * COUNTERS * 8 / 10 &&
-		    running < enabled / EVENTS * COUNTERS * 102 / 100,
-	    "%d counters were in use: %.2f", COUNTERS, (double)running * EVENTS / enabled);
+	in_use = enabled ? (double)running * EVENTS / enabled : 0;
+	tap(in_use > COUNTERS * 0.8 && in_use < COUNTERS * 1.02, "%d counters were in use: %.2f",
+	    COUNTERS, in_use);
 	tap(abs((int)(100 * estimate / truth) - 100) <= SLACK_PERCENT,
 	    "scaled by its times a count is near the truth: %.2f", estimate / truth);
-	/* perf does not try the rest of its list once an event did not fit, so cycles take turns too */
+	/* perf tries no further event once one did not fit, so cycles take turns too */
 	rate = count.running_ns ? (double)count.value / count.running_ns : 0;
 	tap(rate > UCF_GHZ * 0.9 && rate < UCF_GHZ * 1.1,
 	    "cycles in the time that they ran are the clock: %.2f GHz", rate);
@@ -111,7 +111,7 @@ static void filters_in_turns(void)
 /* opening and closing other events costs an event that counts nothing */
 static void undisturbed(void)
 {
-	uint64_t truth, counted;
+	__u64 truth, counted;
 	pid_t load;
 	int fd, other, i;
 

@@ -20,6 +20,7 @@
 #include "tap.h"
 
 #define DRIVER "perfctr_soc"
+#define FEATURES (DRM_PERFCTR_FEATURE_PMU | DRM_PERFCTR_FEATURE_BO_CREATE)
 #define NODES 16
 #define SLOTS 8
 #define BIT(n) (UINT64_C(1) << (n))
@@ -55,7 +56,7 @@ static int open_node(void)
 	return -1;
 }
 
-static int command(int fd, uint32_t cmd, uint32_t *handle, void *data, size_t size)
+static int command(int fd, __u32 cmd, __u32 *handle, void *data, size_t size)
 {
 	struct drm_perfctr_control control = {
 		.cmd = cmd,
@@ -97,10 +98,10 @@ static void fill_requests(struct drm_perfctr_block_request *requests)
 
 /* add the counters of all unread samples, two for each block */
 static unsigned int drain(const char *ring, struct drm_perfctr_ring_control *control,
-			  uint32_t stride, uint64_t totals[BLOCKS][2])
+			  __u32 stride, __u64 totals[BLOCKS][2])
 {
-	uint64_t insert = __atomic_load_n(&control->insert_idx, __ATOMIC_ACQUIRE);
-	uint64_t index = control->extract_idx;
+	__u64 insert = __atomic_load_n(&control->insert_idx, __ATOMIC_ACQUIRE);
+	__u64 index = control->extract_idx;
 	unsigned int samples = 0;
 
 	for (; index != insert; index++, samples++) {
@@ -111,7 +112,7 @@ static unsigned int drain(const char *ring, struct drm_perfctr_ring_control *con
 
 		for (i = 0; i < sample->block_count; i++) {
 			const struct drm_perfctr_block_header *block = (const void *)at;
-			const uint64_t *counters = (const void *)(at + block->header_size);
+			const __u64 *counters = (const void *)(at + block->header_size);
 			int which = block->type == DRM_PERFCTR_BLOCK_UCF  ? BLOCK_UCF :
 				    block->type == DRM_PERFCTR_BLOCK_PCIE ? BLOCK_PCIE :
 									    BLOCK_CMEM;
@@ -141,10 +142,10 @@ static void session(int fd)
 	struct drm_perfctr_sample sample = { .user_data = 2 };
 	struct drm_perfctr_stop stop = { .user_data = 3 };
 	struct drm_perfctr_bo_create bo = {};
-	uint64_t totals[BLOCKS][2] = {}, truth[BLOCKS];
+	__u64 totals[BLOCKS][2] = {}, truth[BLOCKS];
 	struct drm_perfctr_ring_control *control;
 	struct soc_count together;
-	uint32_t handle = 0;
+	__u32 handle = 0;
 	unsigned int samples;
 	int event, ret, i;
 	char *ring;
@@ -219,8 +220,7 @@ int main(void)
 
 	if (tap(fd >= 0, "there is a render node of %s", DRIVER)) {
 		tap(!ioctl(fd, DRM_IOCTL_PERFCTR_QUERY, &query), "QUERY");
-		tap(info.features & DRM_PERFCTR_FEATURE_PMU &&
-			    info.features & DRM_PERFCTR_FEATURE_BO_CREATE,
+		tap((info.features & FEATURES) == FEATURES,
 		    "it serves PMUs and has buffers: features %#x", info.features);
 		session(fd);
 		close(fd);

@@ -17,7 +17,7 @@
 #define LINE_BYTES 1024
 #define PATH_BYTES 256
 
-__attribute__((noreturn)) static void fail(const char *what, const char *which)
+static _Noreturn void fail(const char *what, const char *which)
 {
 	printf("Bail out! %s %s: %s\n", what, which, strerror(errno));
 	exit(1);
@@ -39,13 +39,13 @@ static bool pmu_number(const char *pmu, const char *name, long *number)
 	return found;
 }
 
-uint32_t soc_pmu_type(const char *pmu)
+__u32 soc_pmu_type(const char *pmu)
 {
 	long type;
 
 	if (!pmu_number(pmu, "type", &type))
 		fail("no type of", pmu);
-	return (uint32_t)type;
+	return (__u32)type;
 }
 
 int soc_pmu_cpu(const char *pmu)
@@ -55,8 +55,8 @@ int soc_pmu_cpu(const char *pmu)
 	return pmu_number(pmu, "cpumask", &cpu) ? (int)cpu : -1;
 }
 
-struct perf_event_attr soc_attr(const char *pmu, uint64_t config, uint64_t config1,
-				uint64_t config2)
+struct perf_event_attr soc_attr(const char *pmu, __u64 config, __u64 config1,
+				__u64 config2)
 {
 	return (struct perf_event_attr){
 		.type = soc_pmu_type(pmu),
@@ -76,7 +76,7 @@ int soc_open(const struct perf_event_attr *attr, pid_t pid, int cpu, int group, 
 	return fd < 0 ? -errno : (int)fd;
 }
 
-int soc_event(const char *pmu, uint64_t config, uint64_t config1, uint64_t config2, int group)
+int soc_event(const char *pmu, __u64 config, __u64 config1, __u64 config2, int group)
 {
 	struct perf_event_attr attr = soc_attr(pmu, config, config1, config2);
 
@@ -138,11 +138,11 @@ static FILE *open_truth(void)
 	return file;
 }
 
-uint64_t soc_truth(const char *pmu, const char *event, const char *row)
+__u64 soc_truth(const char *pmu, const char *event, const char *row)
 {
 	char line[LINE_BYTES], section[PATH_BYTES], key[PATH_BYTES];
 	FILE *file = open_truth();
-	uint64_t total = 0;
+	__u64 total = 0;
 	bool inside = false;
 
 	snprintf(section, sizeof(section), "[%s]\n", pmu);

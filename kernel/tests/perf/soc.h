@@ -7,28 +7,29 @@
 #define PERFCTR_TESTS_PERF_SOC_H
 
 #include <linux/perf_event.h>
+#include <linux/types.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
 /* dynamic type of a PMU from sysfs; exits if there is none */
-uint32_t soc_pmu_type(const char *pmu);
+__u32 soc_pmu_type(const char *pmu);
 /* the CPU of a PMU, -1 if it has none now */
 int soc_pmu_cpu(const char *pmu);
 
 /* attributes of a counting event that starts at once */
-struct perf_event_attr soc_attr(const char *pmu, uint64_t config, uint64_t config1,
-				uint64_t config2);
+struct perf_event_attr soc_attr(const char *pmu, __u64 config, __u64 config1,
+				__u64 config2);
 /* file descriptor or negative errno */
 int soc_open(const struct perf_event_attr *attr, pid_t pid, int cpu, int group,
 	     unsigned long flags);
 /* the same for a plain event on the PMU's CPU */
-int soc_event(const char *pmu, uint64_t config, uint64_t config1, uint64_t config2, int group);
+int soc_event(const char *pmu, __u64 config, __u64 config1, __u64 config2, int group);
 
 struct soc_count {
-	uint64_t value;
-	uint64_t enabled_ns;
-	uint64_t running_ns;
+	__u64 value;
+	__u64 enabled_ns;
+	__u64 running_ns;
 };
 
 /* exits if the event can not be read */
@@ -41,7 +42,7 @@ pid_t soc_job_start(const char *arguments);
 void soc_job_stop(pid_t pid);
 
 /* total of an event over the rows of a PMU that contain @row ("" for all) */
-uint64_t soc_truth(const char *pmu, const char *event, const char *row);
+__u64 soc_truth(const char *pmu, const char *event, const char *row);
 
 /* false if the CPU can not be switched */
 bool soc_cpu_online(int cpu, bool online);
