@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <stdnoreturn.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -17,7 +18,7 @@
 #define LINE_BYTES 1024
 #define PATH_BYTES 256
 
-static _Noreturn void fail(const char *what, const char *which)
+static noreturn void fail(const char *what, const char *which)
 {
 	printf("Bail out! %s %s: %s\n", what, which, strerror(errno));
 	exit(1);
