@@ -69,7 +69,7 @@ static int tell_event(void *arg, const char *name)
 
 EXPORT int perfctr_pmu_events(struct perfctr_ctx *ctx, perfctr_pmu_event_fn fn, void *data)
 {
-	struct pmu_list list;
+	struct pmu_list list = { 0 };
 	int error = pmu_list_load(ctx, &list);
 	size_t n;
 

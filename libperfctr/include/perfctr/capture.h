@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Capture files: samples as they lay in the ring, and what is needed to read them.
+ *
+ * A file is a header of 16 bytes, "perfctr\n" and the version 1 as u64, and
+ * then records until its end. A record is a header of 8 bytes, u32 size of the
+ * whole record and u32 type, and its content, filled up with zeroes to a
+ * multiple of 8 bytes. All numbers are little-endian. A reader skips records of
+ * types that it does not know and ignores what is longer than it knows.
+ *
+ * A file that was cut off is readable up to its last whole record.
+ */
+#ifndef PERFCTR_CAPTURE_H
+#define PERFCTR_CAPTURE_H
+
+#include <perfctr/perfctr.h>
+
+#if defined(__cplusplus)
+extern "C" {
+#endif
+
+/** PERFCTR_CAPTURE_MAX_RECORD - largest size of a record, in bytes. */
+#define PERFCTR_CAPTURE_MAX_RECORD (16u << 20)
+
+/**
+ * enum perfctr_capture_type - what a record holds
+ */
+enum perfctr_capture_type {
+	/** @PERFCTR_CAPTURE_DEVICE: struct drm_perfctr_device_info. */
+	PERFCTR_CAPTURE_DEVICE = 1,
+	/** @PERFCTR_CAPTURE_BLOCK: struct drm_perfctr_block_info, one for each block. */
+	PERFCTR_CAPTURE_BLOCK = 2,
+	/** @PERFCTR_CAPTURE_CLOCK: struct drm_perfctr_clock_info, one for each clock. */
+	PERFCTR_CAPTURE_CLOCK = 3,
+	/** @PERFCTR_CAPTURE_REQUEST: struct drm_perfctr_block_request of the session. */
+	PERFCTR_CAPTURE_REQUEST = 4,
+	/** @PERFCTR_CAPTURE_LABEL: u64 number of the request, then its name, NUL terminated. */
+	PERFCTR_CAPTURE_LABEL = 5,
+	/** @PERFCTR_CAPTURE_ANCHOR: struct perfctr_anchor. */
+	PERFCTR_CAPTURE_ANCHOR = 6,
+	/** @PERFCTR_CAPTURE_TEXT: a key and a value, each NUL terminated. */
+	PERFCTR_CAPTURE_TEXT = 7,
+	/** @PERFCTR_CAPTURE_SAMPLE: a sample as it lay in the ring. */
+	PERFCTR_CAPTURE_SAMPLE = 16,
+};
+
+struct perfctr_capture_writer;
+struct perfctr_capture_reader;
+
+/**
+ * perfctr_capture_writer_new() - begin a capture file
+ * @ctx: context
+ * @fd: file, pipe or socket, at its beginning; stays the caller's
+ * @writer: set to the writer on success
+ *
+ * What is written is kept in memory until perfctr_capture_flush() or until
+ * there is enough of it.
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int perfctr_capture_writer_new(struct perfctr_ctx *ctx, int fd,
+			       struct perfctr_capture_writer **writer);
+struct perfctr_capture_writer *perfctr_capture_writer_ref(struct perfctr_capture_writer *writer);
+
+/**
+ * perfctr_capture_writer_unref() - drop a reference
+ * @writer: writer or NULL
+ *
+ * What was not flushed is lost: flush before the last one.
+ *
+ * Return: NULL.
+ */
+struct perfctr_capture_writer *perfctr_capture_writer_unref(struct perfctr_capture_writer *writer);
+
+/**
+ * perfctr_capture_write_session() - write what a session is
+ * @writer: writer
+ * @session: session
+ *
+ * Device, blocks, clocks, requests and names: what a reader needs besides the
+ * counter database.
+ *
+ * Return: 0 or a negative errno.
+ */
+int perfctr_capture_write_session(struct perfctr_capture_writer *writer,
+				  const struct perfctr_session *session);
+
+/**
+ * perfctr_capture_write_anchor() - write the time on all clocks
+ * @writer: writer
+ *
+ * At least at the beginning and at the end; more often makes conversions better.
+ *
+ * Return: 0 or a negative errno.
+ */
+int perfctr_capture_write_anchor(struct perfctr_capture_writer *writer);
+
+/**
+ * perfctr_capture_write_text() - write something about the capture
+ * @writer: writer
+ * @key: for example "command"
+ * @value: text
+ *
+ * Return: 0; -E2BIG too long; another negative errno.
+ */
+int perfctr_capture_write_text(struct perfctr_capture_writer *writer, const char *key,
+			       const char *value);
+
+/**
+ * perfctr_capture_write_sample() - write a sample
+ * @writer: writer
+ * @bytes: the sample, from perfctr_cursor_peek()
+ * @size: bytes that may be read; the sample's own size is written
+ *
+ * Looks at nothing but the size.
+ *
+ * Return: 0; -EBADMSG the sample's size is not within @size; another negative errno.
+ */
+int perfctr_capture_write_sample(struct perfctr_capture_writer *writer, const void *bytes,
+				 size_t size);
+
+/**
+ * perfctr_capture_flush() - write to the file what is still in memory
+ * @writer: writer
+ *
+ * Return: 0 or the negative errno of write(), for example -ENOSPC; what could
+ * not be written is kept and tried again.
+ */
+int perfctr_capture_flush(struct perfctr_capture_writer *writer);
+
+/**
+ * perfctr_capture_bytes() - size of the file so far
+ * @writer: writer
+ *
+ * Return: bytes, flushed or not.
+ */
+uint64_t perfctr_capture_bytes(const struct perfctr_capture_writer *writer);
+
+/**
+ * struct perfctr_capture_record - a record of a file
+ */
+struct perfctr_capture_record {
+	/** @content: bytes, aligned to 8; valid until the next record is read. */
+	const void *content;
+	/** @size: bytes of the content, fill included. */
+	size_t size;
+	/** @offset: where the record begins in the file. */
+	uint64_t offset;
+	/** @type: enum perfctr_capture_type or something newer. */
+	uint32_t type;
+};
+
+/**
+ * perfctr_capture_reader_new() - begin to read a capture file
+ * @ctx: context
+ * @fd: file or pipe, at its beginning; stays the caller's
+ * @reader: set to the reader on success
+ *
+ * Return: 0; -EBADMSG it is no capture file; -EPROTONOSUPPORT it is of a version
+ * that this library cannot read; another negative errno.
+ */
+int perfctr_capture_reader_new(struct perfctr_ctx *ctx, int fd,
+			       struct perfctr_capture_reader **reader);
+struct perfctr_capture_reader *perfctr_capture_reader_ref(struct perfctr_capture_reader *reader);
+struct perfctr_capture_reader *perfctr_capture_reader_unref(struct perfctr_capture_reader *reader);
+
+/**
+ * perfctr_capture_next() - read the next record
+ * @reader: reader
+ * @record: filled if the result is 1
+ *
+ * A record may be shorter than its structure was when this library was built:
+ * perfctr_capture_copy() takes what is there. Samples go to
+ * perfctr_decode_sample(), which checks them.
+ *
+ * Return: 1; 0 at the end, also of a file that was cut off; -EBADMSG what follows
+ * is no record; the negative errno of read().
+ */
+int perfctr_capture_next(struct perfctr_capture_reader *reader,
+			 struct perfctr_capture_record *record);
+
+/**
+ * perfctr_capture_cut_bytes() - what was left of a record that was cut off
+ * @reader: reader that has come to the end
+ *
+ * Return: bytes after the last whole record, 0 if the file is complete.
+ */
+uint64_t perfctr_capture_cut_bytes(const struct perfctr_capture_reader *reader);
+
+/**
+ * perfctr_capture_copy() - take a structure from a record
+ * @record: record
+ * @to: where the structure goes; what the record does not have is zero
+ * @size: bytes of the structure
+ */
+void perfctr_capture_copy(const struct perfctr_capture_record *record, void *to, size_t size);
+
+/**
+ * perfctr_capture_text() - take key and value from a record
+ * @record: record of type PERFCTR_CAPTURE_TEXT
+ * @key: set to the key
+ * @value: set to the value
+ *
+ * Return: 0; -EBADMSG it holds no two texts.
+ */
+int perfctr_capture_text(const struct perfctr_capture_record *record, const char **key,
+			 const char **value);
+
+#if defined(__cplusplus)
+}
+#endif
+
+#endif /* PERFCTR_CAPTURE_H */

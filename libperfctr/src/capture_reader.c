@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: MIT
+/* Reading capture files: no bytes of a file lead anywhere but to an error or to its end. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "capture.h"
+
+enum { FIRST_ROOM_BYTES = 64 * 1024 };
+
+struct perfctr_capture_reader {
+	atomic_uint refs;
+	struct perfctr_ctx *ctx;
+	int fd;
+	/* bytes of the file from offset on; the record at hand begins at start */
+	unsigned char *buffer;
+	size_t start, used, room;
+	uint64_t offset;
+	/* the record that was given out last, to be passed by the next call */
+	size_t current;
+	bool at_end;
+};
+
+/*
+ * Make so many bytes from start on available.
+ * Return: 1; 0 the file ends before; a negative errno.
+ */
+static int fill(struct perfctr_capture_reader *r, size_t wanted)
+{
+	const struct perfctr_sys *sys = r->ctx->sys;
+	ssize_t result;
+
+	if (r->used - r->start >= wanted)
+		return 1;
+	memmove(r->buffer, r->buffer + r->start, r->used - r->start);
+	r->offset += r->start;
+	r->used -= r->start;
+	r->start = 0;
+	while (r->used < wanted && !r->at_end) {
+		/* a size that the file claims costs memory only as far as there are bytes */
+		if (r->used == r->room) {
+			unsigned char *buffer = realloc(r->buffer, 2 * r->room);
+
+			if (!buffer)
+				return perfctr_no_memory(r->ctx);
+			r->buffer = buffer;
+			r->room *= 2;
+		}
+		result = sys->read(sys->data, r->fd, r->buffer + r->used, r->room - r->used);
+		if (result < 0)
+			return perfctr_fail(r->ctx, (int)result, "cannot read the capture: %s",
+					    strerror((int)-result));
+		r->at_end = !result;
+		r->used += (size_t)result;
+	}
+	return r->used >= wanted;
+}
+
+static int read_header(struct perfctr_capture_reader *r)
+{
+	int result = fill(r, CAPTURE_HEADER_BYTES);
+	uint64_t version;
+
+	if (result < 0)
+		return result;
+	if (!result || memcmp(r->buffer, CAPTURE_MAGIC, sizeof(uint64_t)))
+		return perfctr_fail(r->ctx, -EBADMSG, "this is no capture file");
+	memcpy(&version, r->buffer + sizeof(uint64_t), sizeof(version));
+	version = le64toh(version);
+	if (version != CAPTURE_VERSION)
+		return perfctr_fail(r->ctx, -EPROTONOSUPPORT,
+				    "the capture is of version %llu, this library reads version %d",
+				    (unsigned long long)version, CAPTURE_VERSION);
+	r->current = CAPTURE_HEADER_BYTES;
+	return 0;
+}
+
+EXPORT int perfctr_capture_reader_new(struct perfctr_ctx *ctx, int fd,
+				      struct perfctr_capture_reader **reader)
+{
+	struct perfctr_capture_reader *r = calloc(1, sizeof(*r));
+	int error;
+
+	if (!r)
+		return perfctr_no_memory(ctx);
+	atomic_init(&r->refs, 1);
+	r->ctx = perfctr_ctx_ref(ctx);
+	r->fd = fd;
+	r->room = FIRST_ROOM_BYTES;
+	r->buffer = malloc(r->room);
+	error = r->buffer ? read_header(r) : perfctr_no_memory(ctx);
+	if (error) {
+		perfctr_capture_reader_unref(r);
+		return error;
+	}
+	*reader = r;
+	return 0;
+}
+
+EXPORT struct perfctr_capture_reader *
+perfctr_capture_reader_ref(struct perfctr_capture_reader *reader)
+{
+	if (reader)
+		perfctr_refs_get(&reader->refs);
+	return reader;
+}
+
+EXPORT struct perfctr_capture_reader *
+perfctr_capture_reader_unref(struct perfctr_capture_reader *reader)
+{
+	if (!reader || !perfctr_refs_put(&reader->refs))
+		return NULL;
+	perfctr_ctx_unref(reader->ctx);
+	free(reader->buffer);
+	free(reader);
+	return NULL;
+}
+
+EXPORT int perfctr_capture_next(struct perfctr_capture_reader *reader,
+				struct perfctr_capture_record *record)
+{
+	struct capture_record_header header;
+	uint32_t size;
+	int result;
+
+	reader->start += reader->current;
+	reader->current = 0;
+	result = fill(reader, sizeof(header));
+	if (result <= 0)
+		return result;
+	memcpy(&header, reader->buffer + reader->start, sizeof(header));
+	size = le32toh(header.size);
+	if (size < sizeof(header) || size % CAPTURE_ALIGN || size > PERFCTR_CAPTURE_MAX_RECORD)
+		return perfctr_fail(reader->ctx, -EBADMSG,
+				    "the capture is damaged at byte %llu: a record of %u bytes",
+				    (unsigned long long)(reader->offset + reader->start), size);
+	result = fill(reader, size);
+	if (result <= 0)
+		return result;
+	*record = (struct perfctr_capture_record){
+		.content = reader->buffer + reader->start + sizeof(header),
+		.size = size - sizeof(header),
+		.offset = reader->offset + reader->start,
+		.type = le32toh(header.type),
+	};
+	reader->current = size;
+	return 1;
+}
+
+EXPORT uint64_t perfctr_capture_cut_bytes(const struct perfctr_capture_reader *reader)
+{
+	return reader->used - reader->start - reader->current;
+}
+
+EXPORT void perfctr_capture_copy(const struct perfctr_capture_record *record, void *to, size_t size)
+{
+	memset(to, 0, size);
+	memcpy(to, record->content, record->size < size ? record->size : size);
+}
+
+EXPORT int perfctr_capture_text(const struct perfctr_capture_record *record, const char **key,
+				const char **value)
+{
+	const char *text = record->content;
+	size_t length = record->size ? strnlen(text, record->size) + 1 : record->size;
+
+	if (length >= record->size ||
+	    strnlen(text + length, record->size - length) == record->size - length)
+		return -EBADMSG;
+	*key = text;
+	*value = text + length;
+	return 0;
+}

@@ -1,0 +1,320 @@
+// SPDX-License-Identifier: MIT
+/* Capture files: what is written is read, and what is cut or damaged is noticed. */
+#include <perfctr/capture.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "fake.h"
+#include "test.h"
+
+enum { SAMPLES = 3 };
+
+static struct perfctr_ctx *ctx;
+static unsigned char file[1 << 20];
+static size_t file_bytes;
+
+/* A file in memory with these bytes, at its beginning. */
+static int open_bytes(const void *bytes, size_t size)
+{
+	int fd = memfd_create("capture", MFD_CLOEXEC);
+
+	if (fd < 0 || write(fd, bytes, size) != (ssize_t)size || lseek(fd, 0, SEEK_SET))
+		abort();
+	return fd;
+}
+
+/* A session of the fake machine, recorded; the file's bytes are in file. */
+static void record_session(void)
+{
+	struct perfctr_capture_writer *writer;
+	struct perfctr_selection *selection;
+	struct perfctr_session *session;
+	struct perfctr_cursor *cursor;
+	struct perfctr_device *device;
+	struct perfctr_ctx *fake_ctx;
+	struct fake *fake = fake_new();
+	struct perfctr_slot slot;
+	int fd = open_bytes("", 0);
+	uint64_t n;
+
+	fake->step = (UINT64_C(1) << 53) + 1;
+	perfctr_ctx_new_with(&fake->sys, &fake_ctx);
+	EQUAL(perfctr_device_open(fake_ctx, NULL, &device), 0);
+	EQUAL(perfctr_selection_new(device, &selection), 0);
+	EQUAL(perfctr_selection_add(selection, "GPU_ACTIVE,software/cpu-clock/"), 2);
+	EQUAL(perfctr_session_new(selection, NULL, &session), 0);
+	EQUAL(perfctr_cursor_new(session, &cursor), 0);
+	EQUAL(perfctr_session_start(session, 0), 0);
+
+	EQUAL(perfctr_capture_writer_new(ctx, fd, &writer), 0);
+	EQUAL(perfctr_capture_write_session(writer, session), 0);
+	EQUAL(perfctr_capture_write_anchor(writer), 0);
+	EQUAL(perfctr_capture_write_text(writer, "command", "sleep 1"), 0);
+	for (n = 0; n < SAMPLES; n++) {
+		EQUAL(perfctr_session_sample(session, n), 0);
+		EQUAL(perfctr_cursor_peek(cursor, 0, &slot), 1);
+		EQUAL(perfctr_capture_write_sample(writer, slot.bytes, slot.size), 0);
+		perfctr_cursor_advance(cursor, 1);
+	}
+	file_bytes = perfctr_capture_bytes(writer);
+	EQUAL(perfctr_capture_flush(writer), 0);
+	EQUAL(perfctr_capture_bytes(writer), file_bytes);
+	writer = perfctr_capture_writer_unref(writer);
+	CHECK(!writer);
+	EQUAL(lseek(fd, 0, SEEK_END), file_bytes);
+	EQUAL(pread(fd, file, sizeof(file), 0), file_bytes);
+	close(fd);
+
+	perfctr_cursor_unref(cursor);
+	perfctr_session_unref(session);
+	perfctr_selection_unref(selection);
+	perfctr_device_unref(device);
+	perfctr_ctx_unref(fake_ctx);
+	fake_free(fake);
+}
+
+struct seen {
+	int result, records, samples, blocks, requests, labels;
+	uint64_t cut_bytes, last_seq, sum;
+	/* where the last whole record ends */
+	uint64_t end;
+};
+
+static void see_sample(const struct perfctr_capture_record *record, struct seen *seen)
+{
+	struct perfctr_sample sample;
+	struct perfctr_block block;
+
+	if (!CHECK(perfctr_decode_sample(record->content, record->size, &sample) > 0))
+		return;
+	seen->samples++;
+	seen->last_seq = sample.seq;
+	while (perfctr_decode_block(&sample, &block) > 0)
+		seen->sum += perfctr_block_value(&block, 0);
+}
+
+static struct seen read_bytes(const void *bytes, size_t size)
+{
+	struct perfctr_capture_reader *reader = NULL;
+	struct perfctr_capture_record record;
+	struct seen seen = { 0 };
+	int fd = open_bytes(bytes, size);
+
+	seen.result = perfctr_capture_reader_new(ctx, fd, &reader);
+	while (reader && (seen.result = perfctr_capture_next(reader, &record)) > 0) {
+		seen.records++;
+		seen.end = record.offset + record.size + 8;
+		seen.blocks += record.type == PERFCTR_CAPTURE_BLOCK;
+		seen.requests += record.type == PERFCTR_CAPTURE_REQUEST;
+		seen.labels += record.type == PERFCTR_CAPTURE_LABEL;
+		if (record.type == PERFCTR_CAPTURE_SAMPLE)
+			see_sample(&record, &seen);
+	}
+	if (reader)
+		seen.cut_bytes = perfctr_capture_cut_bytes(reader);
+	perfctr_capture_reader_unref(reader);
+	close(fd);
+	return seen;
+}
+
+static void begin(void)
+{
+	perfctr_ctx_new(&ctx);
+	record_session();
+}
+
+static void end(void)
+{
+	ctx = perfctr_ctx_unref(ctx);
+}
+
+static void what_is_written_is_read(void)
+{
+	struct seen seen;
+
+	begin();
+	seen = read_bytes(file, file_bytes);
+	EQUAL(seen.result, 0);
+	EQUAL(seen.samples, SAMPLES);
+	EQUAL(seen.last_seq, SAMPLES - 1);
+	EQUAL(seen.blocks, 9);
+	EQUAL(seen.requests, 2);
+	EQUAL(seen.labels, 1);
+	EQUAL(seen.cut_bytes, 0);
+	EQUAL(seen.end, file_bytes);
+	/* two counters, exact */
+	EQUAL(seen.sum, 2 * SAMPLES * ((UINT64_C(1) << 53) + 1));
+	end();
+}
+
+static void records_hold_what_they_say(void)
+{
+	struct drm_perfctr_device_info info;
+	struct perfctr_capture_reader *reader;
+	struct perfctr_capture_record record;
+	struct perfctr_anchor anchor = { 0 };
+	const char *key = "", *value = "";
+	int fd;
+
+	begin();
+	fd = open_bytes(file, file_bytes);
+	EQUAL(perfctr_capture_reader_new(ctx, fd, &reader), 0);
+	EQUAL(perfctr_capture_next(reader, &record), 1);
+	EQUAL(record.type, PERFCTR_CAPTURE_DEVICE);
+	perfctr_capture_copy(&record, &info, sizeof(info));
+	EQUAL_TEXT(info.name, "Fake SoC");
+	while (perfctr_capture_next(reader, &record) > 0) {
+		if (record.type == PERFCTR_CAPTURE_ANCHOR)
+			perfctr_capture_copy(&record, &anchor, sizeof(anchor));
+		if (record.type == PERFCTR_CAPTURE_TEXT)
+			EQUAL(perfctr_capture_text(&record, &key, &value), 0);
+	}
+	EQUAL_TEXT(key, "command");
+	EQUAL_TEXT(value, "sleep 1");
+	CHECK(anchor.raw_ns && anchor.realtime_ns);
+	perfctr_capture_reader_unref(reader);
+	close(fd);
+	end();
+}
+
+static void file_cut_anywhere_reads_to_its_last_whole_record(void)
+{
+	struct seen whole;
+	size_t size;
+
+	begin();
+	whole = read_bytes(file, file_bytes);
+	for (size = 0; size < file_bytes; size++) {
+		struct seen seen = read_bytes(file, size);
+
+		if (size < 16) {
+			EQUAL(seen.result, -EBADMSG);
+			continue;
+		}
+		EQUAL(seen.result, 0);
+		CHECK(seen.samples <= whole.samples);
+		EQUAL((seen.records ? seen.end : 16) + seen.cut_bytes, size);
+	}
+	/* one byte less costs the last sample and nothing else */
+	EQUAL(read_bytes(file, file_bytes - 1).samples, SAMPLES - 1);
+	end();
+}
+
+static void unknown_records_and_longer_ones_are_skipped(void)
+{
+	static unsigned char longer[sizeof(file)];
+	const uint32_t unknown[] = { 24, 999, 1, 2, 3, 4 };
+	struct seen seen;
+
+	begin();
+	memcpy(longer, file, 16);
+	memcpy(longer + 16, unknown, sizeof(unknown));
+	memcpy(longer + 40, file + 16, file_bytes - 16);
+	seen = read_bytes(longer, file_bytes + 24);
+	EQUAL(seen.result, 0);
+	EQUAL(seen.samples, SAMPLES);
+	end();
+}
+
+static void damage_is_named_with_its_place(void)
+{
+	struct seen seen;
+
+	begin();
+	file[0] ^= 1;
+	EQUAL(read_bytes(file, file_bytes).result, -EBADMSG);
+	file[0] ^= 1;
+	file[8] = 2;
+	EQUAL(read_bytes(file, file_bytes).result, -EPROTONOSUPPORT);
+	HAS_TEXT(perfctr_ctx_error(ctx), "version 2");
+	file[8] = 1;
+	memcpy(file + 16, "\4\0\0\0", 4);
+	seen = read_bytes(file, file_bytes);
+	EQUAL(seen.result, -EBADMSG);
+	HAS_TEXT(perfctr_ctx_error(ctx), "damaged at byte 16");
+	memcpy(file + 16, "\xf8\xff\xff\xff", 4);
+	EQUAL(read_bytes(file, file_bytes).result, -EBADMSG);
+	/* a size that the file does not have: cut off, and no memory for it */
+	memcpy(file + 16, "\0\0\xff\0", 4);
+	seen = read_bytes(file, file_bytes);
+	EQUAL(seen.result, 0);
+	EQUAL(seen.records, 0);
+	EQUAL(seen.cut_bytes, file_bytes - 16);
+	end();
+}
+
+static int write_error;
+static unsigned char written[1 << 20];
+static size_t written_bytes;
+
+static ssize_t short_write(void *data, int fd, const void *bytes, size_t size)
+{
+	size_t part = size < 100 ? size : 100;
+
+	(void)data;
+	(void)fd;
+	if (write_error && written_bytes > 300)
+		return write_error;
+	memcpy(written + written_bytes, bytes, part);
+	written_bytes += part;
+	return (ssize_t)part;
+}
+
+static void full_disk_loses_nothing_that_was_kept(void)
+{
+	struct perfctr_sys sys = perfctr_sys_real;
+	struct perfctr_capture_writer *writer;
+	struct perfctr_ctx *small;
+	char text[1000];
+
+	memset(text, 'x', sizeof(text) - 1);
+	text[sizeof(text) - 1] = '\0';
+	perfctr_ctx_new(&ctx);
+	sys.write = short_write;
+	perfctr_ctx_new_with(&sys, &small);
+	EQUAL(perfctr_capture_writer_new(small, 0, &writer), 0);
+	EQUAL(perfctr_capture_write_text(writer, "key", text), 0);
+	write_error = -ENOSPC;
+	EQUAL(perfctr_capture_flush(writer), -ENOSPC);
+	HAS_TEXT(perfctr_ctx_error(small), "No space left");
+	write_error = 0;
+	EQUAL(perfctr_capture_write_text(writer, "more", text), 0);
+	EQUAL(perfctr_capture_flush(writer), 0);
+	EQUAL(perfctr_capture_bytes(writer), written_bytes);
+	EQUAL(read_bytes(written, written_bytes).records, 2);
+	perfctr_capture_writer_unref(writer);
+	perfctr_ctx_unref(small);
+	end();
+}
+
+static void impossible_samples_are_not_written(void)
+{
+	struct perfctr_capture_writer *writer;
+	uint32_t bytes[32] = { 256 };
+
+	perfctr_ctx_new(&ctx);
+	EQUAL(perfctr_capture_writer_new(ctx, -1, &writer), 0);
+	EQUAL(perfctr_capture_write_sample(writer, bytes, sizeof(bytes)), -EBADMSG);
+	bytes[0] = 8;
+	EQUAL(perfctr_capture_write_sample(writer, bytes, sizeof(bytes)), -EBADMSG);
+	EQUAL(perfctr_capture_write_sample(writer, bytes, 3), -EBADMSG);
+	EQUAL(perfctr_capture_bytes(writer), 16);
+	EQUAL(perfctr_capture_flush(writer), -EBADF);
+	perfctr_capture_writer_unref(writer);
+	end();
+}
+
+static const struct test tests[] = {
+	{ "what is written is read", what_is_written_is_read },
+	{ "records hold what they say", records_hold_what_they_say },
+	{ "a file cut anywhere reads to its last whole record",
+	  file_cut_anywhere_reads_to_its_last_whole_record },
+	{ "unknown records are skipped", unknown_records_and_longer_ones_are_skipped },
+	{ "damage is named with its place", damage_is_named_with_its_place },
+	{ "a full disk loses nothing that was kept", full_disk_loses_nothing_that_was_kept },
+	{ "impossible samples are not written", impossible_samples_are_not_written },
+};
+
+TEST_MAIN(tests)
