@@ -57,7 +57,8 @@ static void two_sessions_with_different_bases_and_masks(void)
 {
 	struct random_state random = { test_seed() };
 	const u64 masks[2] = { 0x00000000fffffff0ull, 0x5555555500000030ull };
-	u64 totals[64] = { 0 }, base[2][64], sums[2][64] = { 0 }, began[2][64];
+	/* too large for a kernel stack */
+	static u64 totals[64], base[2][64], sums[2][64], began[2][64];
 	unsigned long round, rounds = test_rounds(5000);
 	unsigned int s, i;
 
@@ -108,7 +109,7 @@ static void unmeasured_counter_keeps_its_base(void)
 static void full_mask_gives_the_same(void)
 {
 	struct random_state random = { test_seed() };
-	u64 totals[64], base[64], before[64], stored[64];
+	static u64 totals[64], base[64], before[64], stored[64];
 	unsigned int i;
 
 	for (i = 0; i < 64; i++)
@@ -228,7 +229,9 @@ static const struct test tests[] = {
 	TEST(pmu_block_reports_multiplexing),
 };
 
+#ifndef __KERNEL__
 int main(int argc, char **argv)
 {
 	return test_main(argc, argv, tests, ARRAY_SIZE(tests));
 }
+#endif

@@ -201,7 +201,9 @@ static const struct test tests[] = {
 	TEST(totals_and_state_reach_user_space),
 };
 
+#ifndef __KERNEL__
 int main(int argc, char **argv)
 {
 	return test_main(argc, argv, tests, ARRAY_SIZE(tests));
 }
+#endif

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What samples cost in the kernel. Ratios of medians; subject and peer take
+ * turns. Printed, and checked against limits far above the goals only: a busy
+ * host must not fail the tests.
+ */
+#include <linux/ktime.h>
+#include <linux/slab.h>
+#include <linux/sort.h>
+
+#include "kunit_csf.h"
+#include "perfctr_layout.h"
+#include "perfctr_ring.h"
+
+#define ROUNDS			31
+#define ITERATIONS		4096
+#define SLOTS			256
+#define COUNTERS		64
+#define BENCH_PERIOD_NS		NSEC_PER_MSEC
+#define GOAL_PRODUCE		4
+#define GOAL_CPU_PERMILLE	10
+/* a failure is a defect, not a busy machine */
+#define LIMIT_FACTOR		5
+
+static int by_value(const void *a, const void *b)
+{
+	u64 x = *(const u64 *)a, y = *(const u64 *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+static u64 median(u64 *values)
+{
+	sort(values, ROUNDS, sizeof(*values), by_value, NULL);
+	return values[ROUNDS / 2];
+}
+
+/* one session on the blocks of a source, with a reader that keeps up */
+struct bench_session {
+	struct perfctr_ring ring;
+	struct drm_perfctr_ring_control control;
+	struct perfctr_view *views;
+	struct drm_perfctr_block *blocks;
+	u64 *bases;
+	unsigned int count;
+	u32 size;
+	void *memory;
+};
+
+static void bench_session_init(struct kunit *test, struct bench_session *s, unsigned int count,
+			       u64 *totals, u64 mask)
+{
+	unsigned int i;
+
+	s->count = count;
+	s->views = kunit_kcalloc(test, count, sizeof(*s->views), GFP_KERNEL);
+	s->blocks = kunit_kcalloc(test, count, sizeof(*s->blocks), GFP_KERNEL);
+	s->bases = kunit_kcalloc(test, count * COUNTERS, sizeof(u64), GFP_KERNEL);
+	KUNIT_ASSERT_TRUE(test, s->views && s->blocks && s->bases);
+	s->size = sizeof(struct drm_perfctr_sample_header);
+	for (i = 0; i < count; i++) {
+		s->blocks[i].desc.counters = COUNTERS;
+		s->views[i].block = &s->blocks[i];
+		s->views[i].mask = mask;
+		s->views[i].totals = totals + i * COUNTERS;
+		s->views[i].base = s->bases + i * COUNTERS;
+		s->size += perfctr_view_size(&s->views[i]);
+	}
+	s->memory = kunit_kzalloc(test, SLOTS * ALIGN(s->size, DRM_PERFCTR_SLOT_ALIGN), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s->memory);
+	perfctr_ring_init(&s->ring, s->memory, &s->control, SLOTS,
+			  ALIGN(s->size, DRM_PERFCTR_SLOT_ALIGN));
+}
+
+static void bench_publish(struct bench_session *s, u64 end_ns)
+{
+	struct drm_perfctr_sample_header header = {
+		.size = s->size, .header_size = sizeof(header), .block_count = s->count,
+		.seq = s->ring.insert, .end_ns = end_ns,
+	};
+	struct perfctr_span span = { .valid = U64_MAX };
+	void *slot, *at;
+	unsigned int i;
+
+	if (perfctr_ring_free(&s->ring) < 2)
+		return;
+	slot = perfctr_ring_slot(&s->ring);
+	at = slot + sizeof(header);
+	for (i = 0; i < s->count; i++)
+		at = perfctr_layout_block(at, &s->views[i], &span);
+	perfctr_layout_header(slot, &header);
+	perfctr_ring_publish(&s->ring);
+	WRITE_ONCE(s->control.extract_idx, s->control.insert_idx);
+}
+
+static void produce_against_memcpy(struct kunit *test)
+{
+	struct bench_session *s = kunit_kzalloc(test, sizeof(*s), GFP_KERNEL);
+	u64 *totals = kunit_kcalloc(test, COUNTERS, sizeof(u64), GFP_KERNEL);
+	u64 produce[ROUNDS], copy[ROUNDS], begin, ratio;
+	unsigned int round, i;
+	void *source, *peer;
+
+	KUNIT_ASSERT_TRUE(test, s && totals);
+	bench_session_init(test, s, 1, totals, U64_MAX);
+	source = kunit_kzalloc(test, s->size, GFP_KERNEL);
+	peer = kunit_kzalloc(test, SLOTS * s->ring.stride, GFP_KERNEL);
+	KUNIT_ASSERT_TRUE(test, source && peer);
+
+	for (round = 0; round < ROUNDS; round++) {
+		begin = ktime_get_raw_ns();
+		for (i = 0; i < ITERATIONS; i++)
+			bench_publish(s, i);
+		produce[round] = ktime_get_raw_ns() - begin;
+		begin = ktime_get_raw_ns();
+		for (i = 0; i < ITERATIONS; i++) {
+			memcpy(peer + (i & (SLOTS - 1)) * s->ring.stride, source, s->size);
+			barrier();
+		}
+		copy[round] = ktime_get_raw_ns() - begin;
+	}
+	ratio = median(produce) * 100 / max(median(copy), 1ULL);
+	kunit_info(test, "produce %llu ns, memcpy %llu ns: %llu.%02llux (goal <= %d.0x)\n",
+		   median(produce) / ITERATIONS, median(copy) / ITERATIONS,
+		   ratio / 100, ratio % 100, GOAL_PRODUCE);
+	KUNIT_EXPECT_EQ(test, s->ring.insert, (u64)ROUNDS * ITERATIONS);
+	KUNIT_EXPECT_LE(test, ratio, 100 * GOAL_PRODUCE * LIMIT_FACTOR);
+}
+
+/* collect everything from the source and publish it; firmware's own time is left out */
+static void cpu_share_of_1khz_all_blocks(struct kunit *test)
+{
+	struct bench_session *s = kunit_kzalloc(test, sizeof(*s), GFP_KERNEL);
+	struct kunit_csf *fw = kunit_csf_boot(test);
+	struct drm_perfctr_collection c;
+	u64 cost[ROUNDS], begin, ns, permyriad;
+	unsigned int round, i;
+
+	KUNIT_ASSERT_NOT_NULL(test, s);
+	bench_session_init(test, s, KUNIT_CSF_VISIBLE, &fw->totals[0][0], ~0xfULL);
+	for (round = 0; round < ROUNDS; round++) {
+		fw->model_ns = 0;
+		begin = ktime_get_raw_ns();
+		for (i = 0; i < 100; i++) {
+			kunit_csf_collect(fw, &c);
+			bench_publish(s, c.time_ns);
+		}
+		cost[round] = (ktime_get_raw_ns() - begin - fw->model_ns) / 100;
+	}
+	fw->source->ops->stop(fw->source);
+	ns = median(cost);
+	permyriad = ns * 10000 / BENCH_PERIOD_NS;
+	kunit_info(test, "a sample of %u blocks, %u bytes: %llu ns, %llu.%02llu %% of a CPU at 1 kHz (goal <= 1 %%)\n",
+		   KUNIT_CSF_VISIBLE, s->size, ns, permyriad / 100, permyriad % 100);
+	KUNIT_EXPECT_LE(test, permyriad, 10 * GOAL_CPU_PERMILLE * LIMIT_FACTOR);
+}
+
+static struct kunit_case bench_cases[] = {
+	KUNIT_CASE(produce_against_memcpy),
+	KUNIT_CASE(cpu_share_of_1khz_all_blocks),
+	{ }
+};
+
+static struct kunit_suite bench_suite = {
+	.name = "perfctr_bench",
+	.init = kunit_csf_device_init,
+	.exit = kunit_csf_device_exit,
+	.test_cases = bench_cases,
+};
+kunit_test_suite(bench_suite);
