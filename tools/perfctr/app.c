@@ -12,6 +12,7 @@ static const struct subcommand subcommands[] = {
 	{ "info", "devices, their blocks, clocks and limits, and what this user may do", info_run },
 	{ "list", "events and metrics that can be counted", list_run },
 	{ "stat", "count events while a command runs, or until Ctrl-C", stat_run },
+	{ "top", "watch counters live", top_run },
 	{ "check", "can counters be used here? If not, what helps?", check_run },
 };
 

@@ -7,8 +7,8 @@
 #define MAX_DEPTH 32
 
 static const char *const type_names[] = {
-	[JSON_NULL] = "null",	  [JSON_BOOL] = "true or false", [JSON_NUMBER] = "a number",
-	[JSON_STRING] = "a text", [JSON_ARRAY] = "a list",	 [JSON_OBJECT] = "an object",
+	[NODE_NULL] = "null",	  [NODE_BOOL] = "true or false", [NODE_NUMBER] = "a number",
+	[NODE_STRING] = "a text", [NODE_ARRAY] = "a list",	 [NODE_OBJECT] = "an object",
 };
 
 struct reader {
@@ -242,25 +242,25 @@ static struct json *read_value(struct reader *r)
 	if (r->at == r->end)
 		return bad(r, "the file ends where a value is expected");
 	if (take(r, '{')) {
-		value->type = JSON_OBJECT;
+		value->type = NODE_OBJECT;
 		return read_members(r, value, '}');
 	}
 	if (take(r, '[')) {
-		value->type = JSON_ARRAY;
+		value->type = NODE_ARRAY;
 		return read_members(r, value, ']');
 	}
 	if (take(r, '"')) {
-		value->type = JSON_STRING;
+		value->type = NODE_STRING;
 		value->text = read_string(r);
 		return value->text ? value : NULL;
 	}
 	if (take_word(r, "null"))
 		return value;
-	value->type = JSON_BOOL;
+	value->type = NODE_BOOL;
 	value->truth = take_word(r, "true");
 	if (value->truth || take_word(r, "false"))
 		return value;
-	value->type = JSON_NUMBER;
+	value->type = NODE_NUMBER;
 	value->text = read_number(r);
 	return value->text ? value : NULL;
 }
@@ -313,7 +313,7 @@ const struct json *json_member(const struct json *object, const char *key)
 }
 
 const struct json *json_get(const struct json_file *file, const struct json *object,
-			    const char *key, enum json_type type, bool required)
+			    const char *key, enum node_type type, bool required)
 {
 	const struct json *member = json_member(object, key);
 
@@ -332,7 +332,7 @@ const struct json *json_get(const struct json_file *file, const struct json *obj
 const char *json_text(const struct json_file *file, const struct json *object, const char *key,
 		      const char *fallback)
 {
-	const struct json *member = json_get(file, object, key, JSON_STRING, !fallback);
+	const struct json *member = json_get(file, object, key, NODE_STRING, !fallback);
 
 	return member ? member->text : fallback;
 }
@@ -340,7 +340,7 @@ const char *json_text(const struct json_file *file, const struct json *object, c
 uint64_t json_u64(const struct json_file *file, const struct json *object, const char *key,
 		  uint64_t max, uint64_t fallback)
 {
-	const struct json *member = json_get(file, object, key, JSON_NUMBER, false);
+	const struct json *member = json_get(file, object, key, NODE_NUMBER, false);
 	enum number_error error;
 	uint64_t value;
 

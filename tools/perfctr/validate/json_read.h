@@ -8,7 +8,7 @@
 
 #include "base.h"
 
-enum json_type { JSON_NULL, JSON_BOOL, JSON_NUMBER, JSON_STRING, JSON_ARRAY, JSON_OBJECT };
+enum node_type { NODE_NULL, NODE_BOOL, NODE_NUMBER, NODE_STRING, NODE_ARRAY, NODE_OBJECT };
 
 /**
  * struct json - a value
@@ -28,8 +28,8 @@ struct json {
 	unsigned int line;
 	/** @column: in bytes, from 1 on. */
 	unsigned int column;
-	/** @type: enum json_type. */
-	enum json_type type;
+	/** @type: enum node_type. */
+	enum node_type type;
 	/** @truth: of a bool. */
 	bool truth;
 };
@@ -65,7 +65,7 @@ const struct json *json_member(const struct json *object, const char *key);
 
 /* The same with a check of the type; a failure if it is required and absent. */
 const struct json *json_get(const struct json_file *file, const struct json *object,
-			    const char *key, enum json_type type, bool required);
+			    const char *key, enum node_type type, bool required);
 /* A string member, or @fallback if it is absent. */
 const char *json_text(const struct json_file *file, const struct json *object, const char *key,
 		      const char *fallback);

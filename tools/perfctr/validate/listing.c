@@ -167,7 +167,7 @@ int listing_parse(const struct json_file *file, const struct json *list, struct 
 	p.targets = arena_array(file->arena, MAX_INSTRUCTIONS, sizeof(*p.targets));
 	p.places = arena_array(file->arena, MAX_INSTRUCTIONS, sizeof(*p.places));
 	for (p.at = list->first; p.at; p.at = p.at->next) {
-		if (p.at->type != JSON_STRING)
+		if (p.at->type != NODE_STRING)
 			return json_fail(file, p.at, "an instruction is a text");
 		if (parse_text(&p) < 0)
 			return -1;

@@ -1,0 +1,564 @@
+// SPDX-License-Identifier: MIT
+/* perfctr top: counters live. */
+#include <curses.h>
+#include <errno.h>
+#include <getopt.h>
+#include <langinfo.h>
+#include <math.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "common/number.h"
+#include "json.h"
+#include "top_view.h"
+
+enum {
+	DEFAULT_INTERVAL_MS = 500,
+	SNAPSHOT_COLUMNS = 100,
+	MAX_COLUMNS = 512,
+	LINE_BYTES = 4 * MAX_COLUMNS + 1,
+};
+
+static const char help[] =
+	"usage: perfctr top [OPTION...]\n"
+	"\n"
+	"Shows counters live: rates per second and metrics, with a bar (full: 100 %, or the\n"
+	"largest value so far) and the last values as a line.\n"
+	"\n"
+	"  -e, --event EVENTS   what to show, as in perfctr stat (default: what tells most)\n"
+	"  -I, --interval TIME  time between updates; a number without unit is in ms\n"
+	"  -A, --per-core       a line for each block (also --per-block)\n"
+	"  -n, --count N        end after N updates\n"
+	"      --timeout TIME   end after TIME\n"
+	"      --snapshot       count one interval, print it, end\n"
+	"      --plain          no screen control: print each update below the last one;\n"
+	"                       always so if stdout is no terminal\n"
+	"      --ascii          no characters beyond ASCII\n"
+	"  -j, --json           with --snapshot: as JSON\n"
+	"  -d, --device DEVICE  node (renderD128), driver or name\n"
+	"\n"
+	"Keys: up down PgUp PgDn move, space or Enter folds a block, a folds all, s sorts\n"
+	"(as selected, by value, by name), c single blocks or sums, p pauses, q ends.\n"
+	"Exit: 0 fine, 1 error, 2 usage, 3 not permitted, 4 no device.\n";
+
+struct top {
+	struct app *app;
+	const char *which;
+	const char **events;
+	size_t event_count;
+	uint64_t interval_ns;
+	uint64_t timeout_ns;
+	uint64_t updates;
+	bool per_block;
+	bool snapshot;
+	bool plain;
+	bool ascii;
+	bool json;
+	bool utf8;
+	struct perfctr_device *device;
+	struct perfctr_selection *selection;
+	struct perfctr_session *session;
+	struct perfctr_cursor *cursor;
+	struct perfctr_totals *totals;
+	struct rows rows;
+	struct top_view view;
+	int signal_fd;
+	bool paused;
+	bool quit;
+	/* first line on the screen, and the one that keys act on */
+	size_t first;
+	size_t at;
+};
+
+enum long_option { OPT_TIMEOUT = 256, OPT_SNAPSHOT, OPT_PLAIN, OPT_ASCII };
+
+static const struct option long_options[] = {
+	{ "event", required_argument, NULL, 'e' },
+	{ "interval", required_argument, NULL, 'I' },
+	{ "per-core", no_argument, NULL, 'A' },
+	{ "per-block", no_argument, NULL, 'A' },
+	{ "count", required_argument, NULL, 'n' },
+	{ "timeout", required_argument, NULL, OPT_TIMEOUT },
+	{ "snapshot", no_argument, NULL, OPT_SNAPSHOT },
+	{ "plain", no_argument, NULL, OPT_PLAIN },
+	{ "ascii", no_argument, NULL, OPT_ASCII },
+	{ "json", no_argument, NULL, 'j' },
+	{ "device", required_argument, NULL, 'd' },
+	{ "help", no_argument, NULL, 'h' },
+	{ 0 },
+};
+
+static int read_time(const struct app *app, const char *option, uint64_t *ns)
+{
+	if (!number_parse_time(optarg, NS_PER_MS, ns) && *ns)
+		return 0;
+	return app_usage(app, "%s '%s': give a time such as 500 (ms) or 2s", option, optarg);
+}
+
+/* Return: 0; an exit status; -1 help was printed. */
+static int parse_options(struct top *t, int argc, char **argv)
+{
+	const char **events;
+	int c, ret = 0;
+
+	optind = 0;
+	while ((c = getopt_long(argc, argv, "+e:I:An:jd:h", long_options, NULL)) != -1) {
+		switch (c) {
+		case 'e':
+			events = realloc(t->events, (t->event_count + 1) * sizeof(*events));
+			if (!events)
+				return EXIT_FAILED;
+			t->events = events;
+			t->events[t->event_count++] = optarg;
+			break;
+		case 'I':
+			ret = read_time(t->app, "-I", &t->interval_ns);
+			break;
+		case OPT_TIMEOUT:
+			ret = read_time(t->app, "--timeout", &t->timeout_ns);
+			break;
+		case 'n':
+			if (number_parse_count(optarg, &t->updates) || !t->updates)
+				ret = app_usage(t->app, "-n '%s': give a number", optarg);
+			break;
+		case 'A':
+			t->per_block = true;
+			break;
+		case OPT_SNAPSHOT:
+			t->snapshot = true;
+			break;
+		case OPT_PLAIN:
+			t->plain = true;
+			break;
+		case OPT_ASCII:
+			t->ascii = true;
+			break;
+		case 'j':
+			t->json = true;
+			break;
+		case 'd':
+			t->which = optarg;
+			break;
+		case 'h':
+			fputs(help, t->app->out);
+			return -1;
+		default:
+			ret = app_usage(t->app, "unknown or incomplete option");
+		}
+		if (ret)
+			return ret;
+	}
+	if (optind < argc)
+		return app_usage(t->app, "'%s' is too much", argv[optind]);
+	if (t->json && !t->snapshot)
+		return app_usage(t->app, "--json needs --snapshot; for a stream use perfctr stat "
+					 "-I 500 --jsonl");
+	return 0;
+}
+
+/* --- samples -------------------------------------------------------------------- */
+
+/* Take in what the ring holds. Return: intervals that ended, or a negative errno. */
+static int take_samples(struct top *t)
+{
+	struct perfctr_sample sample;
+	int result, updates = 0;
+
+	while ((result = perfctr_cursor_next(t->cursor, &sample)) > 0) {
+		int error;
+
+		perfctr_totals_reset(t->totals);
+		error = perfctr_totals_add(t->totals, &sample);
+		if (!error)
+			error = perfctr_cursor_advance(t->cursor, 1);
+		if (!error)
+			error = rows_fill(&t->rows, t->totals, t->selection, t->per_block);
+		/* the first period is a fragment: periods lie on a grid */
+		if (!error && (t->view.samples || t->snapshot ||
+			       sample.end_ns - sample.start_ns >= t->interval_ns / 2) &&
+		    !t->paused) {
+			error = top_view_update(&t->view, &t->rows);
+			updates++;
+		}
+		if (error)
+			return error;
+	}
+	return result < 0 ? result : updates;
+}
+
+static int start(struct top *t)
+{
+	struct perfctr_session_opts opts = {
+		.size = sizeof(opts),
+		/* a snapshot takes exactly one interval, not what is left of a period */
+		.period_ns = t->snapshot ? 0 : t->interval_ns,
+	};
+	int error = perfctr_session_new(t->selection, &opts, &t->session);
+
+	if (!error)
+		error = perfctr_cursor_new(t->session, &t->cursor);
+	if (!error)
+		error = perfctr_totals_new(t->app->ctx, &t->totals);
+	if (!error)
+		error = perfctr_session_start(t->session, 0);
+	return error ? app_failed(t->app, error) : 0;
+}
+
+/* Sleep until something happens. Return: whether a signal says to end. */
+static bool wait_for_events(struct top *t, int timeout_ms, bool keys)
+{
+	struct pollfd fds[] = {
+		{ .fd = t->signal_fd, .events = POLLIN },
+		{ .fd = perfctr_session_eventfd(t->session), .events = POLLIN },
+		{ .fd = keys ? STDIN_FILENO : -1, .events = POLLIN },
+	};
+	struct signalfd_siginfo info;
+	uint64_t counter;
+	bool end = false;
+
+	if (poll(fds, ARRAY_SIZE(fds), timeout_ms) < 0 && errno != EINTR)
+		return true;
+	if (fds[1].revents & POLLIN && read(fds[1].fd, &counter, sizeof(counter)) < 0)
+		end = errno != EAGAIN;
+	while (read(t->signal_fd, &info, sizeof(info)) == sizeof(info)) {
+		if (info.ssi_signo == SIGWINCH)
+			/* where curses looks for it when its own handler cannot run */
+			ungetch(KEY_RESIZE);
+		else
+			end = true;
+	}
+	/* a terminal that is gone reads as its end for ever */
+	return end || fds[2].revents & (POLLHUP | POLLERR | POLLNVAL);
+}
+
+/* --- without a screen ------------------------------------------------------------- */
+
+static void print_view(struct top *t, unsigned int width)
+{
+	char text[LINE_BYTES];
+	struct top_line *lines;
+	size_t count;
+
+	if (top_view_lines(&t->view, &lines, &count))
+		return;
+	top_status(&t->view, text, sizeof(text));
+	fprintf(t->app->out, "%s: %s\n", perfctr_device_info(t->device)->name, text);
+	for (size_t i = 0; i < count; i++) {
+		top_format(&lines[i], width, t->utf8, text, sizeof(text));
+		fprintf(t->app->out, "%s\n", text);
+	}
+	fflush(t->app->out);
+	free(lines);
+}
+
+static void print_json(struct top *t)
+{
+	struct json_object *root = json_object_new_object();
+	struct json_object *items = json_object_new_array();
+
+	json_add_text(root, "device", perfctr_device_info(t->device)->name);
+	json_add_u64(root, "elapsed_ns", t->view.span.elapsed_ns);
+	for (size_t i = 0; i < t->view.count; i++) {
+		const struct top_item *item = &t->view.items[i];
+		struct json_object *o = json_object_new_object();
+		char unit[ROW_UNIT_BYTES + 2];
+
+		snprintf(unit, sizeof(unit), "%s%s", item->unit, item->is_rate ? "/s" : "");
+		json_add_text(o, "event", item->event);
+		json_add_text(o, "group", item->group);
+		json_add_double(o, "value", item->now);
+		json_add_text(o, "unit", unit);
+		json_add_text(o, "state", item->state == PERFCTR_VALUE_OK ?
+						  "ok" :
+						  perfctr_value_state_text(item->state));
+		json_add_bool(o, "estimated", item->flags & PERFCTR_VALUE_ESTIMATED);
+		json_object_array_add(items, o);
+	}
+	json_add(root, "items", items);
+	json_write(t->app->out, root, true);
+	fputc('\n', t->app->out);
+}
+
+static int run_snapshot(struct top *t)
+{
+	int error;
+
+	wait_for_events(t, (int)(t->interval_ns / NS_PER_MS), false);
+	error = perfctr_session_stop(t->session, 0);
+	if (!error)
+		error = take_samples(t);
+	if (error < 0)
+		return app_failed(t->app, error);
+	if (t->json)
+		print_json(t);
+	else
+		print_view(t, SNAPSHOT_COLUMNS);
+	return EXIT_FINE;
+}
+
+static bool time_is_over(const struct top *t, uint64_t begin_ns)
+{
+	return t->timeout_ns && perfctr_time_raw_ns() - begin_ns >= t->timeout_ns;
+}
+
+static int run_plain(struct top *t)
+{
+	uint64_t begin_ns = perfctr_time_raw_ns(), updates = 0;
+
+	while (!time_is_over(t, begin_ns) && (!t->updates || updates < t->updates)) {
+		int got;
+
+		if (wait_for_events(t, (int)(t->interval_ns / NS_PER_MS) + 1, false))
+			break;
+		got = take_samples(t);
+		if (got < 0)
+			return app_failed(t->app, got);
+		if (!got)
+			continue;
+		if (updates)
+			fputc('\n', t->app->out);
+		print_view(t, SNAPSHOT_COLUMNS);
+		updates += (uint64_t)got;
+	}
+	return EXIT_FINE;
+}
+
+/* --- on the screen -------------------------------------------------------------------- */
+
+static const char *const sort_names[] = { "as selected", "by value", "by name" };
+
+static short color_of(const struct top_item *item)
+{
+	double fill = top_item_fill(item);
+
+	if (item->state != PERFCTR_VALUE_OK)
+		return 3;
+	return fill > 0.85 ? 3 : fill > 0.5 ? 2 : 1;
+}
+
+static void draw_line(const struct top_line *line, int y, int width, bool utf8, bool chosen)
+{
+	char text[LINE_BYTES];
+	attr_t attributes = chosen ? A_REVERSE : A_NORMAL;
+
+	top_format(line, (unsigned int)(width > MAX_COLUMNS ? MAX_COLUMNS : width), utf8, text,
+		   sizeof(text));
+	if (line->kind == TOP_LINE_GROUP)
+		attributes |= A_BOLD;
+	attr_set(attributes, line->kind == TOP_LINE_ITEM && !chosen ? color_of(line->item) : 0,
+		 NULL);
+	mvaddstr(y, 0, text);
+	attr_set(A_NORMAL, 0, NULL);
+}
+
+static void draw(struct top *t, const struct top_line *lines, size_t count)
+{
+	int height = getmaxy(stdscr), width = getmaxx(stdscr);
+	size_t room = height > 2 ? (size_t)height - 2 : 0;
+	char status[256];
+
+	if (t->at >= count)
+		t->at = count ? count - 1 : 0;
+	if (t->at < t->first)
+		t->first = t->at;
+	if (room && t->at >= t->first + room)
+		t->first = t->at - room + 1;
+
+	erase();
+	top_status(&t->view, status, sizeof(status));
+	mvprintw(0, 0, "%.40s: %.120s%s", perfctr_device_info(t->device)->name, status,
+		 t->paused ? "  PAUSED" : "");
+	for (size_t i = 0; i < room && t->first + i < count; i++)
+		draw_line(&lines[t->first + i], (int)i + 1, width, t->utf8, t->first + i == t->at);
+	attron(A_REVERSE);
+	mvprintw(height - 1, 0, "q quit  space fold  a all  s sort: %s  c %s  p pause",
+		 sort_names[t->view.sort], t->per_block ? "sums" : "single blocks");
+	attroff(A_REVERSE);
+	refresh();
+}
+
+/* Items of the other view have other names: begin anew. */
+static void switch_view(struct top *t)
+{
+	enum top_sort sort = t->view.sort;
+
+	top_view_free(&t->view);
+	t->view = (struct top_view){ .sort = sort };
+	t->per_block = !t->per_block;
+	t->at = 0;
+}
+
+static void fold_all(struct top *t, const struct top_line *lines, size_t count)
+{
+	bool any_open = false;
+
+	for (size_t i = 0; i < count; i++)
+		any_open |= lines[i].kind == TOP_LINE_GROUP && !lines[i].folded;
+	for (size_t i = 0; i < count; i++)
+		if (lines[i].kind == TOP_LINE_GROUP && lines[i].folded != any_open)
+			top_view_fold(&t->view, lines[i].item->group);
+	t->at = 0;
+}
+
+static void take_key(struct top *t, int key, const struct top_line *lines, size_t count)
+{
+	size_t page = (size_t)(getmaxy(stdscr) > 3 ? getmaxy(stdscr) - 3 : 1);
+
+	switch (key) {
+	case 'q':
+	case 'Q':
+		t->quit = true;
+		break;
+	case KEY_UP:
+	case 'k':
+		t->at -= t->at > 0;
+		break;
+	case KEY_DOWN:
+	case 'j':
+		t->at += t->at + 1 < count;
+		break;
+	case KEY_PPAGE:
+		t->at = t->at > page ? t->at - page : 0;
+		break;
+	case KEY_NPAGE:
+		t->at = t->at + page < count ? t->at + page : count ? count - 1 : 0;
+		break;
+	case ' ':
+	case '\n':
+	case KEY_ENTER:
+		if (t->at < count)
+			top_view_fold(&t->view, lines[t->at].item->group);
+		break;
+	case 'a':
+		fold_all(t, lines, count);
+		break;
+	case 's':
+		t->view.sort = (t->view.sort + 1) % TOP_SORTS;
+		break;
+	case 'c':
+		switch_view(t);
+		break;
+	case 'p':
+		t->paused = !t->paused;
+		break;
+	case KEY_RESIZE:
+		endwin();
+		refresh();
+		break;
+	default:
+		break;
+	}
+}
+
+static int run_screen(struct top *t)
+{
+	uint64_t begin_ns = perfctr_time_raw_ns(), updates = 0;
+	int result = 0;
+
+	initscr();
+	cbreak();
+	noecho();
+	curs_set(0);
+	keypad(stdscr, TRUE);
+	nodelay(stdscr, TRUE);
+	if (has_colors()) {
+		start_color();
+		use_default_colors();
+		init_pair(1, COLOR_GREEN, -1);
+		init_pair(2, COLOR_YELLOW, -1);
+		init_pair(3, COLOR_RED, -1);
+	}
+
+	while (!t->quit && !time_is_over(t, begin_ns) && (!t->updates || updates < t->updates)) {
+		struct top_line *lines;
+		size_t count;
+		int key;
+
+		result = top_view_lines(&t->view, &lines, &count);
+		if (result)
+			break;
+		draw(t, lines, count);
+		if (wait_for_events(t, (int)(t->interval_ns / NS_PER_MS) + 1, true))
+			t->quit = true;
+		while (!t->quit && (key = getch()) != ERR) {
+			take_key(t, key, lines, count);
+			/* lines point into the view, which a key may have changed */
+			free(lines);
+			lines = NULL;
+			result = top_view_lines(&t->view, &lines, &count);
+			if (result)
+				break;
+		}
+		free(lines);
+		result = result ? result : take_samples(t);
+		if (result < 0)
+			break;
+		updates += (uint64_t)result;
+		result = 0;
+	}
+	endwin();
+	return result < 0 ? app_failed(t->app, result) : EXIT_FINE;
+}
+
+static int run(struct top *t)
+{
+	bool screen = !t->plain && !t->snapshot && isatty(STDOUT_FILENO) && isatty(STDIN_FILENO) &&
+		      t->app->out == stdout;
+	int status = start(t);
+
+	if (status)
+		return status;
+	if (t->snapshot)
+		return run_snapshot(t);
+	return screen ? run_screen(t) : run_plain(t);
+}
+
+int top_run(struct app *app, int argc, char **argv)
+{
+	struct top t = {
+		.app = app,
+		.interval_ns = DEFAULT_INTERVAL_MS * NS_PER_MS,
+		.signal_fd = -1,
+	};
+	sigset_t set, before;
+	int status = parse_options(&t, argc, argv), error;
+
+	if (status) {
+		free(t.events);
+		return status < 0 ? EXIT_FINE : status;
+	}
+	t.utf8 = !t.ascii && !strcmp(nl_langinfo(CODESET), "UTF-8");
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGHUP);
+	sigaddset(&set, SIGWINCH);
+	sigprocmask(SIG_BLOCK, &set, &before);
+	t.signal_fd = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
+
+	status = app_open_device(app, t.which, &t.device);
+	if (!status) {
+		error = perfctr_selection_new(t.device, &t.selection);
+		status = error ? app_failed(app, error) :
+				 app_select(app, t.selection, t.events, t.event_count);
+	}
+	if (!status)
+		status = run(&t);
+
+	close(t.signal_fd);
+	sigprocmask(SIG_SETMASK, &before, NULL);
+	rows_free(&t.rows);
+	top_view_free(&t.view);
+	perfctr_totals_unref(t.totals);
+	perfctr_cursor_unref(t.cursor);
+	perfctr_session_unref(t.session);
+	perfctr_selection_unref(t.selection);
+	perfctr_device_unref(t.device);
+	free(t.events);
+	return status;
+}
