@@ -20,15 +20,15 @@
 
 #include "produce.h"
 
-#define ROUNDS			41
-#define ITERATIONS		20000
-#define MAX_SESSIONS		64
-#define SESSION_STEPS		7
-#define SLOT_BYTES		1024
-#define GOAL_PRODUCE		4.0
-#define GOAL_DRAIN		2.0
-#define GOAL_READ		3.0
-#define GOAL_SESSION		1.1
+#define ROUNDS 41
+#define ITERATIONS 20000
+#define MAX_SESSIONS 64
+#define SESSION_STEPS 7
+#define SLOT_BYTES 1024
+#define GOAL_PRODUCE 4.0
+#define GOAL_DRAIN 2.0
+#define GOAL_READ 3.0
+#define GOAL_SESSION 1.1
 
 static volatile uint64_t sink;
 static unsigned char copy[4096];
@@ -247,8 +247,9 @@ int main(int argc, char **argv)
 		ratio = p->subject / p->against;
 		if (json)
 			printf(", \"%s_ns\": %.2f, \"%s_peer_ns\": %.2f, \"%s_ratio\": %.2f, "
-			       "\"%s_ratio_goal\": %.1f", p->name, p->subject, p->name,
-			       p->against, p->name, ratio, p->name, p->goal);
+			       "\"%s_ratio_goal\": %.1f",
+			       p->name, p->subject, p->name, p->against, p->name, ratio, p->name,
+			       p->goal);
 		else
 			printf("%-12s %7.1f ns, %s %6.1f ns: %.2fx (goal <= %.1fx: %s)\n", p->name,
 			       p->subject, p->peer, p->against, ratio, p->goal,

@@ -14,7 +14,7 @@ struct bench_session {
 	u64 base[COUNTERS];
 	u64 base_seq;
 	u64 end_ns;
-	struct drm_perfctr_ring_control control __attribute__((aligned(64)));
+	struct drm_perfctr_ring_control control __aligned(64);
 };
 
 static u64 totals[COUNTERS];
@@ -28,14 +28,15 @@ static struct drm_perfctr_block block = {
 	.totals = totals,
 	.valid = &valid,
 };
+
 static struct bench_session *sessions;
 static unsigned int session_count;
 static void *memory;
 
 size_t sample_bytes(void)
 {
-	return sizeof(struct drm_perfctr_sample_header) +
-	       sizeof(struct drm_perfctr_block_header) + COUNTERS * sizeof(u64);
+	return sizeof(struct drm_perfctr_sample_header) + sizeof(struct drm_perfctr_block_header) +
+	       COUNTERS * sizeof(u64);
 }
 
 size_t slot_stride(void)

@@ -9,12 +9,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define COUNTERS	64
+#define COUNTERS 64
 /*
  * A second of a 1 kHz session. Sessions share them, so that all cases touch the
  * same amount of memory and none profits from the caches more than another.
  */
-#define SLOTS		1024
+#define SLOTS 1024
 
 /* sessions of one block each, on the same totals, SLOTS / @count slots; 0 if out of memory */
 int sessions_create(unsigned int count);

@@ -1,15 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * csf_time.c as a part of this module: not exported a second time.
+ * csf_time.c as a part of this module, with the core's functions replaced.
  */
-#include <linux/export.h>
-#include <linux/module.h>
-
 #include "kunit_csf.h"
-#undef EXPORT_SYMBOL_GPL
-#define EXPORT_SYMBOL_GPL(symbol)
-#undef MODULE_DESCRIPTION
-#define MODULE_DESCRIPTION(text)
-#undef MODULE_LICENSE
-#define MODULE_LICENSE(text)
 #include "../../csf/csf_time.c"

@@ -167,4 +167,5 @@ static struct kunit_suite bench_suite = {
 	.exit = kunit_csf_device_exit,
 	.test_cases = bench_cases,
 };
+
 kunit_test_suite(bench_suite);

@@ -336,4 +336,5 @@ static struct kunit_suite csf_suite = {
 	.exit = kunit_csf_device_exit,
 	.test_cases = csf_cases,
 };
+
 kunit_test_suite(csf_suite);

@@ -31,16 +31,16 @@ int kunit_add_source(struct drm_perfctr *pc, struct drm_perfctr_source *source);
 #define KUNIT_CSF_COUNTERS	64
 #define KUNIT_CSF_SLOTS		8
 
-/**
- * struct kunit_csf - a GPU with mask 0x50005, firmware that answers at once
- *
- * and what the core would have got. Time is real.
+/*
+ * A GPU with mask 0x50005, firmware that answers at once, and what the core
+ * would have got. Time is real.
  */
 struct kunit_csf {
 	struct drm_device *drm;
 	struct csf_glb_control control;
 	struct csf_glb_input input;
 	struct csf_glb_output output;
+	/* req and ack_irq_mask of input */
 	spinlock_t lock;
 	struct csf_perfctr_config config;
 	struct csf_perfctr *csf;

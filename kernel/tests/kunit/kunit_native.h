@@ -27,24 +27,8 @@ struct test {
 /* of the running case; suites run one after the other */
 static struct kunit *native_kunit;
 
-#define check(condition)						\
-do {									\
-	if (!(condition)) {						\
-		KUNIT_FAIL(native_kunit, "not true: %s", #condition);	\
-		return;							\
-	}								\
-} while (0)
-
-#define check_eq(have, want)						\
-do {									\
-	u64 _have = (have), _want = (want);				\
-									\
-	if (_have != _want) {						\
-		KUNIT_FAIL(native_kunit, "%s is %llu, not %llu",	\
-			   #have, _have, _want);			\
-		return;							\
-	}								\
-} while (0)
+#define check(condition)	KUNIT_ASSERT_TRUE(native_kunit, condition)
+#define check_eq(have, want)	KUNIT_ASSERT_EQ(native_kunit, (u64)(have), (u64)(want))
 
 struct random_state {
 	u64 x;

@@ -21,7 +21,7 @@ static bool fault(unsigned int *count)
 
 u64 firmware_ticks(void)
 {
-	unsigned __int128 ns = native_now_ns;
+	__uint128_t ns = native_now_ns;
 
 	if (fw.frozen_ticks)
 		return fw.frozen_ticks;
@@ -308,7 +308,8 @@ static void enable(void)
 	fw.enables++;
 	/* what was in the counters before is not cleared */
 	new_span(false);
-	fw.hw[0][10] = fw.hw[1][11] = 12345;
+	fw.hw[0][10] = 12345;
+	fw.hw[1][11] = 12345;
 	fw.output.ack |= CSF_GLB_PRFCNT_ENABLE;
 	raise();
 }

@@ -53,7 +53,8 @@ struct firmware {
 	struct csf_glb_control control;
 	struct csf_glb_input input;
 	struct csf_glb_output output;
-	u8 ring[FIRMWARE_MAX_SLOTS * FIRMWARE_MAX_SAMPLE] __attribute__((aligned(8)));
+	u8 ring[FIRMWARE_MAX_SLOTS * FIRMWARE_MAX_SAMPLE] __aligned(8);
+	/* req and ack_irq_mask of input */
 	spinlock_t lock;
 	struct csf_perfctr_config config;
 

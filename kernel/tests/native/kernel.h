@@ -70,10 +70,13 @@ struct xarray {
 #define wmb()			native_barrier()
 #define container_of(ptr, type, member) \
 	((type *)((char *)(ptr) - offsetof(type, member)))
+#define __aligned(n)		__attribute__((aligned(n)))
 #define fallthrough		__attribute__((fallthrough))
 #define IS_ALIGNED(x, a)	(((x) & ((__typeof__(x))(a) - 1)) == 0)
 #define ALIGN(x, a)		(((x) + (a) - 1) & ~((__typeof__(x))(a) - 1))
+#ifndef ARRAY_SIZE
 #define ARRAY_SIZE(a)		(sizeof(a) / sizeof((a)[0]))
+#endif
 
 /* --- bits ---------------------------------------------------------------- */
 
@@ -119,7 +122,7 @@ static inline u64 div64_u64_rem(u64 a, u64 b, u64 *rest)
 
 static inline u64 mul_u64_u32_div(u64 a, u32 mul, u32 div)
 {
-	return (u64)((unsigned __int128)a * mul / div);
+	return (u64)((__uint128_t)a * mul / div);
 }
 
 /* --- time and waiting ---------------------------------------------------- */
@@ -227,7 +230,8 @@ struct drm_device;
 extern unsigned int native_drm_errors;
 extern bool native_verbose;
 
-#define drm_dbg(drm, ...)	((void)(drm), native_verbose ? (void)printf("# " __VA_ARGS__) : (void)0)
+#define drm_dbg(drm, ...) \
+	((void)(drm), native_verbose ? (void)printf("# " __VA_ARGS__) : (void)0)
 #define drm_err(drm, ...)	(native_drm_errors++, drm_dbg(drm, __VA_ARGS__))
 
 /* freed by native_free_managed() */

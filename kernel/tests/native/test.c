@@ -2,6 +2,7 @@
 /*
  * Runs a program's tests and prints TAP.
  */
+#include <setjmp.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -9,23 +10,27 @@
 
 #define DEFAULT_SEED	20240305
 
-bool test_failed;
+static jmp_buf end_of_test;
 
-void test_fail(const char *file, int line, const char *what)
+void test_check(bool good, const char *file, int line, const char *what)
 {
-	test_failed = true;
+	if (good)
+		return;
 	printf("# %s:%d: not true: %s\n", file, line, what);
+	longjmp(end_of_test, 1);
 }
 
-void test_fail_eq(const char *file, int line, const char *what, uint64_t have, uint64_t want)
+void test_check_eq(unsigned long long have, unsigned long long want, const char *file, int line,
+		   const char *what)
 {
-	test_failed = true;
+	if (have == want)
+		return;
 	printf("# %s:%d: %s is %llu (0x%llx), not %llu (0x%llx)\n", file, line, what,
-	       (unsigned long long)have, (unsigned long long)have,
-	       (unsigned long long)want, (unsigned long long)want);
+	       have, have, want, want);
+	longjmp(end_of_test, 1);
 }
 
-uint64_t test_seed(void)
+unsigned long long test_seed(void)
 {
 	const char *seed = getenv("PERFCTR_SEED");
 
@@ -39,6 +44,14 @@ unsigned long test_rounds(unsigned long otherwise)
 	return rounds ? strtoul(rounds, NULL, 0) : otherwise;
 }
 
+static bool run_test(const struct test *test)
+{
+	if (setjmp(end_of_test))
+		return false;
+	test->run();
+	return true;
+}
+
 /* arguments: names of the tests to run, default all */
 int test_main(int argc, char **argv, const struct test *tests, size_t count)
 {
@@ -48,16 +61,16 @@ int test_main(int argc, char **argv, const struct test *tests, size_t count)
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	for (i = 0; i < count; i++) {
 		bool wanted = argc < 2;
+		bool good;
 		int a;
 
 		for (a = 1; a < argc; a++)
 			wanted |= !strcmp(argv[a], tests[i].name);
 		if (!wanted)
 			continue;
-		test_failed = false;
-		tests[i].run();
-		failed += test_failed;
-		printf("%sok %u - %s\n", test_failed ? "not " : "", ++number, tests[i].name);
+		good = run_test(&tests[i]);
+		failed += !good;
+		printf("%sok %u - %s\n", good ? "" : "not ", ++number, tests[i].name);
 	}
 	printf("1..%u\n", number);
 	return failed || !number;

@@ -7,7 +7,6 @@
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
 #ifdef __cplusplus
@@ -21,50 +20,39 @@ struct test {
 
 #define TEST(function)	{ #function, function }
 
-extern bool test_failed;
+#ifndef ARRAY_SIZE
+#define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
+#endif
 
 /* a failing check ends the test, not the program */
-#define check(condition)							\
-do {										\
-	if (!(condition)) {							\
-		test_fail(__FILE__, __LINE__, #condition);			\
-		return;								\
-	}									\
-} while (0)
+#define check(condition)	test_check(!!(condition), __FILE__, __LINE__, #condition)
+#define check_eq(have, want)	test_check_eq(have, want, __FILE__, __LINE__, #have)
 
-#define check_eq(have, want)							\
-do {										\
-	uint64_t _have = (have), _want = (want);				\
-	if (_have != _want) {							\
-		test_fail_eq(__FILE__, __LINE__, #have, _have, _want);		\
-		return;								\
-	}									\
-} while (0)
-
-void test_fail(const char *file, int line, const char *what);
-void test_fail_eq(const char *file, int line, const char *what, uint64_t have, uint64_t want);
+void test_check(bool good, const char *file, int line, const char *what);
+void test_check_eq(unsigned long long have, unsigned long long want, const char *file, int line,
+		   const char *what);
 int test_main(int argc, char **argv, const struct test *tests, size_t count);
 
 /* seed of everything random: PERFCTR_SEED or a fixed one; printed on failure */
-uint64_t test_seed(void);
+unsigned long long test_seed(void);
 /* PERFCTR_ROUNDS or @otherwise */
 unsigned long test_rounds(unsigned long otherwise);
 
 struct random_state {
-	uint64_t x;
+	unsigned long long x;
 };
 
 /* splitmix64: any seed is a good one, and replays everywhere */
-static inline uint64_t random_u64(struct random_state *state)
+static inline unsigned long long random_u64(struct random_state *state)
 {
-	uint64_t z = state->x += 0x9e3779b97f4a7c15ull;
+	unsigned long long z = state->x += 0x9e3779b97f4a7c15ull;
 
 	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
 	z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
 	return z ^ (z >> 31);
 }
 
-static inline uint32_t random_below(struct random_state *state, uint32_t n)
+static inline unsigned int random_below(struct random_state *state, unsigned int n)
 {
 	return random_u64(state) % n;
 }

@@ -113,7 +113,8 @@ static void full_mask_gives_the_same(void)
 	unsigned int i;
 
 	for (i = 0; i < 64; i++)
-		totals[i] = before[i] = U64_MAX - random_below(&random, 100);
+		totals[i] = U64_MAX - random_below(&random, 100);
+	memcpy(before, totals, sizeof(before));
 	perfctr_counters_rebase(base, totals, U64_MAX);
 	for (i = 0; i < 64; i++)
 		totals[i] += random_below(&random, 1000);

@@ -264,8 +264,10 @@ static void indices_wrap_at_32_bits(void)
 
 	firmware_default_config();
 	check_eq(start(), 0);
-	csf->extract = csf->seen_insert = fw.input.prfcnt_extract = fw.output.prfcnt_insert =
-		U32_MAX - 5;
+	fw.input.prfcnt_extract = U32_MAX - 5;
+	fw.output.prfcnt_insert = U32_MAX - 5;
+	csf->extract = U32_MAX - 5;
+	csf->seen_insert = U32_MAX - 5;
 	for (i = 0; i < 20; i++) {
 		count(i);
 		if (i % 3 == 0)
@@ -983,29 +985,73 @@ static void wrong_configuration_is_rejected(void)
 		firmware_default_config();
 		firmware_boot();
 		switch (i) {
-		case 0: fw.config.control = NULL; break;
-		case 1: fw.config.input = NULL; break;
-		case 2: fw.config.output = NULL; break;
-		case 3: fw.config.req_lock = NULL; break;
-		case 4: fw.config.ops = NULL; break;
-		case 5: fw.config.ring = NULL; break;
-		case 6: fw.config.ring_bytes = csf_perfctr_ring_bytes(&fw.config) - 1; break;
-		case 7: fw.config.slots = 0; break;
-		case 8: fw.config.slots = 1; break;
-		case 9: fw.config.slots = 3; break;
-		case 10: fw.config.slots = 256; break;
-		case 11: fw.config.jasid = 8; break;
-		case 12: fw.config.l2_slices = 0; break;
-		case 13: fw.config.l2_slices = 65; break;
-		case 14: fw.config.shader_present = 0; break;
-		case 15: fw.config.shader_visible = 0x2; break;
-		case 16: fw.config.counters_per_block = 32; break;
-		case 17: fw.config.counters_per_block = 65; break;
-		case 18: fw.config.ring = fw.ring + 4; break;
+		case 0:
+			fw.config.control = NULL;
+			break;
+		case 1:
+			fw.config.input = NULL;
+			break;
+		case 2:
+			fw.config.output = NULL;
+			break;
+		case 3:
+			fw.config.req_lock = NULL;
+			break;
+		case 4:
+			fw.config.ops = NULL;
+			break;
+		case 5:
+			fw.config.ring = NULL;
+			break;
+		case 6:
+			fw.config.ring_bytes = csf_perfctr_ring_bytes(&fw.config) - 1;
+			break;
+		case 7:
+			fw.config.slots = 0;
+			break;
+		case 8:
+			fw.config.slots = 1;
+			break;
+		case 9:
+			fw.config.slots = 3;
+			break;
+		case 10:
+			fw.config.slots = 256;
+			break;
+		case 11:
+			fw.config.jasid = 8;
+			break;
+		case 12:
+			fw.config.l2_slices = 0;
+			break;
+		case 13:
+			fw.config.l2_slices = 65;
+			break;
+		case 14:
+			fw.config.shader_present = 0;
+			break;
+		case 15:
+			fw.config.shader_visible = 0x2;
+			break;
+		case 16:
+			fw.config.counters_per_block = 32;
+			break;
+		case 17:
+			fw.config.counters_per_block = 65;
+			break;
+		case 18:
+			fw.config.ring = fw.ring + 4;
+			break;
 		/* firmware has another idea of the geometry */
-		case 19: fw.control.prfcnt_size += 1; break;
-		case 20: fw.control.prfcnt_size += 1 << 16; break;
-		case 21: fw.control.prfcnt_features = 5; break;
+		case 19:
+			fw.control.prfcnt_size += 1;
+			break;
+		case 20:
+			fw.control.prfcnt_size += 1 << 16;
+			break;
+		case 21:
+			fw.control.prfcnt_features = 5;
+			break;
 		}
 		create();
 		check(IS_ERR(csf));

@@ -11,7 +11,7 @@
 /* a clock that runs @ppm fast and began at @offset */
 static u64 ticks_at(u64 raw_ns, u64 hz, s64 ppm, u64 offset)
 {
-	return offset + (u64)((unsigned __int128)raw_ns * hz / NSEC_PER_SEC *
+	return offset + (u64)((__uint128_t)raw_ns * hz / NSEC_PER_SEC *
 			      (1000000 + ppm) / 1000000);
 }
 

@@ -9,7 +9,7 @@
 #define STRIDE	64
 #define SLOTS	8
 
-static u8 memory[SLOTS * STRIDE] __attribute__((aligned(8)));
+static u8 memory[SLOTS * STRIDE] __aligned(8);
 static struct drm_perfctr_ring_control control;
 static struct perfctr_ring ring;
 

@@ -14,8 +14,8 @@
 #define STRIDE	(WORDS * 8)
 #define SLOTS	64
 
-static u64 memory[SLOTS * WORDS] __attribute__((aligned(64)));
-static struct drm_perfctr_ring_control control __attribute__((aligned(64)));
+static u64 memory[SLOTS * WORDS] __aligned(64);
+static struct drm_perfctr_ring_control control __aligned(64);
 static unsigned long samples;
 static u32 slots;
 

@@ -254,5 +254,5 @@ static const struct test tests[] = {
 
 int main(int argc, char **argv)
 {
-	return test_main(argc, argv, tests, sizeof(tests) / sizeof(tests[0]));
+	return test_main(argc, argv, tests, ARRAY_SIZE(tests));
 }
