@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: MIT
+/* Parsing and formatting of the commands, without a device. */
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/number.h"
+#include "perfctr/json.h"
+#include "perfctr/top_view.h"
+#include "vsoc-job/command.h"
+#include "vsoc-job/workload.h"
+
+static unsigned int passed, failed;
+
+static void check(bool ok, const char *what)
+{
+	if (ok) {
+		passed++;
+		return;
+	}
+	failed++;
+	printf("failed: %s\n", what);
+}
+
+#define CHECK(condition) check(condition, __FILE__ ": " #condition)
+
+static void test_numbers(void)
+{
+	uint64_t v = 0;
+	char text[40];
+
+	CHECK(!number_parse_count("64Ki", &v) && v == 65536);
+	CHECK(!number_parse_count("0x10", &v) && v == 16);
+	CHECK(!number_parse_count("010", &v) && v == 10);
+	CHECK(!number_parse_count("18446744073709551615", &v) && v == UINT64_MAX);
+	CHECK(number_parse_count("18446744073709551616", &v) == -ERANGE);
+	CHECK(number_parse_count("18446744073709551615k", &v) == -ERANGE);
+	CHECK(number_parse_count("-1", &v) == -EINVAL);
+	CHECK(number_parse_count("", &v) == -EINVAL);
+	CHECK(number_parse_count("5x", &v) == -EINVAL);
+	CHECK(!number_parse_time("1.5s", 1, &v) && v == 1500000000);
+	CHECK(!number_parse_time("100", 1000000, &v) && v == 100000000);
+	CHECK(number_parse_time("s", 1, &v) == -EINVAL);
+	CHECK(number_parse_time("1..5s", 1, &v) == -EINVAL);
+	CHECK(number_parse_time("99999999999h", 1, &v) == -ERANGE);
+	CHECK(!strcmp(number_group(UINT64_MAX, text, sizeof(text)), "18,446,744,073,709,551,615"));
+	CHECK(!strcmp(number_group(999, text, sizeof(text)), "999"));
+	CHECK(!strcmp(number_short(999950, text, sizeof(text)), "1.000 M"));
+	CHECK(!strcmp(number_short(0, text, sizeof(text)), "0 "));
+	CHECK(!strcmp(number_short(0.000001, text, sizeof(text)), "1.000 u"));
+	CHECK(!strcmp(number_short(NAN, text, sizeof(text)), "- "));
+}
+
+static void test_json(void)
+{
+	struct json_object *o = json_object_new_object();
+	const char *text;
+
+	json_add_u64(o, "n", UINT64_C(9007199254740993));
+	json_add_u64(o, "max", UINT64_MAX);
+	json_add_double(o, "nan", NAN);
+	json_add_double(o, "whole", 2);
+	json_add_text(o, "bad", "a\"\xff\n");
+	json_add_text(o, "none", NULL);
+	json_add_words(o, "words", "a,b");
+	text = json_object_to_json_string_ext(o, JSON_C_TO_STRING_PLAIN);
+	CHECK(!strcmp(text, "{\"n\":9007199254740993,\"max\":18446744073709551615,\"nan\":null,"
+			    "\"whole\":2.0,\"bad\":\"a\\\"\xef\xbf\xbd\\n\",\"none\":null,"
+			    "\"words\":[\"a\",\"b\"]}"));
+	json_object_put(o);
+}
+
+static int parse(struct job *job, const char *line, char *error)
+{
+	char copy[256], *rest = copy, *word;
+	const char *words[32];
+	size_t count = 0;
+
+	snprintf(copy, sizeof(copy), "%s", line);
+	job_clear(job);
+	while ((word = strsep(&rest, " ")))
+		words[count++] = word;
+	return job_parse(job, words, count, error, 256);
+}
+
+static void test_commands(void)
+{
+	struct job job = { 0 };
+	char error[256];
+
+	CHECK(!parse(&job, "x3 draw vertices=5k copy bytes=4Ki read write home=gmem", error));
+	CHECK(job.count == 4 && job.commands[2].draw.vertices == 5000);
+	CHECK(job.commands[3].copy.bytes == 4096 && job.commands[3].copy.flags == 3);
+	CHECK(job.commands[3].copy.home == DRM_VSOC_HOME_GMEM);
+	CHECK(!parse(&job, "wait time=2ms", error) && job.commands[0].wait.duration_ns == 2000000);
+	CHECK(parse(&job, "draw nonsense=1", error) == -EINVAL && strstr(error, "vertices="));
+	CHECK(parse(&job, "copy bytes=64", error) == -EINVAL && strstr(error, "'read'"));
+	CHECK(parse(&job, "copy bytes=64 read socket=4294967296", error) == -EINVAL);
+	CHECK(parse(&job, "x0 draw", error) == -EINVAL);
+	CHECK(parse(&job, "x2", error) == -EINVAL);
+	CHECK(parse(&job, "dance", error) == -EINVAL);
+	job_free(&job);
+}
+
+static void test_random_repeats(void)
+{
+	const struct drm_vsoc_info info = {
+		.sockets = 2, .root_complexes = 6, .root_ports = 8, .gpus = 1
+	};
+	struct workload_random a = { .state = 7, .kinds = WORKLOAD_ALL, .info = &info }, b = a;
+	struct job x = { 0 }, y = { 0 };
+	bool same = true, gpu_only = true;
+
+	for (int i = 0; i < 200; i++) {
+		workload_random_job(&a, &x);
+		workload_random_job(&b, &y);
+		same &= x.count == y.count &&
+			!memcmp(x.commands, y.commands, x.count * sizeof(*x.commands));
+	}
+	CHECK(same);
+	a.kinds = WORKLOAD_GPU;
+	for (int i = 0; i < 200; i++) {
+		workload_random_job(&a, &x);
+		for (size_t n = 0; n < x.count; n++)
+			gpu_only &= x.commands[n].type <= DRM_VSOC_CMD_COMPUTE;
+	}
+	CHECK(gpu_only);
+	job_free(&x);
+	job_free(&y);
+}
+
+static void test_top(void)
+{
+	struct row row[2] = {
+		{ .event = "shader/A", .label = "shader", .counter = "A", .unit = "cycles",
+		  .rate = 50, .number = 50 },
+		{ .event = "tiler/B", .label = "tiler", .counter = "B", .rate = NAN,
+		  .state = PERFCTR_VALUE_NOT_MEASURED },
+	};
+	struct rows rows = { .rows = row, .count = 2 };
+	struct top_view view = { 0 };
+	struct top_line *lines = NULL;
+	char text[512];
+	size_t count = 0;
+
+	CHECK(!top_view_update(&view, &rows));
+	row[0].rate = 25;
+	CHECK(!top_view_update(&view, &rows));
+	CHECK(top_item_fill(&view.items[0]) == 0.5);
+	top_bar(0.5, 4, false, text);
+	CHECK(!strcmp(text, "##  "));
+	top_spark(&view.items[0], 4, false, text);
+	CHECK(!strcmp(text, "  #-"));
+	top_value(&view.items[1], text, sizeof(text));
+	CHECK(!strcmp(text, "<not measured>"));
+	CHECK(!top_view_lines(&view, &lines, &count) && count == 4);
+	free(lines);
+	top_view_fold(&view, "shader");
+	CHECK(!top_view_lines(&view, &lines, &count) && count == 3 && lines[0].folded);
+	free(lines);
+	top_view_free(&view);
+}
+
+int main(void)
+{
+	test_numbers();
+	test_json();
+	test_commands();
+	test_random_repeats();
+	test_top();
+	printf("%u passed, %u failed, 0 skipped\n", passed, failed);
+	return failed != 0;
+}

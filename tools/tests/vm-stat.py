@@ -1,0 +1,216 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""perfctr in the VM against the virtual SoC's own truth. Prints TAP. Runs as root in the guest."""
+
+import csv
+import glob
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+TRUTH = (glob.glob("/sys/kernel/debug/dri/*/vsoc/truth") or [None])[0]
+TESTS = []
+ALL_GPU = "fw/*,cshw/*,tiler/*,memsys/*,shader/*"
+NOBODY = 65534
+
+
+def test(function):
+    TESTS.append(function)
+    return function
+
+
+def check(condition, what):
+    if not condition:
+        raise AssertionError(what)
+
+
+def run(*command, status=0, **options):
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                          timeout=60, check=False, **options)
+    check(done.returncode == status,
+          f"{' '.join(command)}: status {done.returncode}, expected {status}: {done.stderr}")
+    return done
+
+
+def truth():
+    """{(block type, index, counter): total}"""
+    values = {}
+    with open(TRUTH, encoding="ascii") as f:
+        for line in f:
+            kind, index, _, name, value = line.split()
+            values[kind.lower(), int(index), name] = int(value)
+    return values
+
+
+def counted(before, after):
+    return {key: after[key] - before[key] for key in after}
+
+
+# counters that the act of measuring moves between reading the truth and START or STOP
+MOVED_BY_MEASURING = {"MCU_ACTIVE", "MCU_SLEEP", "DOORBELLS", "HOST_INTERRUPTS", "SCHED_TICKS",
+                      "CORE_POWER_UPS", "CORE_POWER_DOWNS", "SAMPLE_COMMANDS"}
+
+
+def compare(counters, expected):
+    compared = 0
+    for c in counters:
+        key = (c["type"], c["index"], c["counter"])
+        if c["counter"] in MOVED_BY_MEASURING or key not in expected:
+            continue
+        check(c["state"] == "ok", f"{key} is {c['state']}")
+        check(c["value"] == expected[key], f"{key}: counted {c['value']}, truth {expected[key]}")
+        compared += 1
+    check(compared > 100, f"only {compared} counters were compared")
+
+
+def stat_against_truth(*options):
+    before = truth()
+    out = run("perfctr", "stat", "--json", "-A", "-e", ALL_GPU, *options, "--",
+              "vsoc-job", "-q", "--random", "150", "--seed", "11", "-c", "3").stdout
+    result = json.loads(out)
+    check(result["exit_status"] == 0 and result["missing_samples"] == 0, "bad run")
+    compare(result["counters"], counted(before, truth()))
+    return result
+
+
+@test
+def totals_equal_truth():
+    """stat: totals of every GPU counter equal the truth exactly"""
+    result = stat_against_truth()
+    check(any(c["value"] for c in result["counters"]), "nothing was counted")
+
+
+@test
+def fast_period_totals_equal_truth():
+    """stat -p 1: a thousand samples per second add up to the truth"""
+    check(stat_against_truth("-p", "1ms")["samples"] > 3, "too few samples")
+
+
+@test
+def intervals_add_up():
+    """stat -I: the values of the intervals add up to the summary"""
+    result = stat_against_truth("-I", "20", "-p", "5")
+    check(len(result["intervals"]) >= 2, "too few intervals")
+    for n, c in enumerate(result["counters"]):
+        total = sum(i["counters"][n]["value"] for i in result["intervals"])
+        check(total == c["value"], f"{c['event']}: {total} in intervals, {c['value']} in all")
+
+
+@test
+def sums_equal_single_blocks():
+    """stat: a type of block is the sum of its blocks"""
+    before = truth()
+    result = json.loads(run("perfctr", "stat", "--json", "-e", "shader/FRAGMENTS", "vsoc-job", "-q",
+                            "draw", "fragments=123457").stdout)
+    expected = sum(v for k, v in counted(before, truth()).items() if k[2] == "FRAGMENTS")
+    values = [c["value"] for c in result["counters"]]
+    check(values == [123457] and expected == 123457, f"counted {values}, truth {expected}")
+
+
+@test
+def csv_fields():
+    """stat -x: a row of eight fields for each counter, quoted where needed"""
+    out = run("perfctr", "stat", "-x", ",", "-e", "FRAGMENTS,software/context-switches,cpu=0/",
+              "vsoc-job", "-q", "draw", "fragments=1000").stdout
+    rows = list(csv.reader(io.StringIO(out)))
+    check([len(r) for r in rows] == [8, 8], f"fields: {rows}")
+    check(rows[0][:3] == ["1000", "fragments", "shader/FRAGMENTS"], f"row: {rows[0]}")
+    check(rows[1][2] == "software/context-switches,cpu=0/", f"row: {rows[1]}")
+
+
+@test
+def exit_status_is_the_commands():
+    """stat: exit status of the command, 128 + signal, 127 if it is missing"""
+    run("perfctr", "stat", "-e", "FRAGMENTS", "--", "sh", "-c", "exit 7", status=7)
+    run("perfctr", "stat", "-e", "FRAGMENTS", "--", "sh", "-c", "kill -9 $$", status=137)
+    run("perfctr", "stat", "-e", "FRAGMENTS", "no-such-command", status=127)
+    run("perfctr", "stat", "-e", "nonsense", "true", status=2)
+
+
+@test
+def interrupt_leaves_valid_json():
+    """stat --json and --jsonl: valid after SIGINT and SIGTERM"""
+    for option in ("--json", "--jsonl"):
+        for number in (signal.SIGINT, signal.SIGTERM):
+            process = subprocess.Popen(["perfctr", "stat", option, "-I", "20", "-e", "FRAGMENTS"],
+                                       stdout=subprocess.PIPE, text=True)
+            time.sleep(0.5)
+            process.send_signal(number)
+            out = process.communicate(timeout=20)[0]
+            check(process.returncode == 0, f"status {process.returncode}")
+            documents = [out] if option == "--json" else out.splitlines()
+            last = [json.loads(d) for d in documents][-1]
+            check(last["counters"][0]["value"] == 0, f"counted {last['counters']}")
+
+
+@test
+def command_output_is_apart():
+    """stat --json: what the command prints does not get into the document"""
+    done = run("perfctr", "stat", "--json", "-e", "FRAGMENTS", "echo", "hello")
+    json.loads(done.stdout)
+    check("hello" in done.stderr, "output of the command is lost")
+
+
+@test
+def denied_says_why():
+    """without privilege: status 3 and the command that helps"""
+    def drop():
+        os.setgroups([os.stat(glob.glob("/dev/dri/renderD*")[0]).st_gid])
+        os.setgid(NOBODY)
+        os.setuid(NOBODY)
+    node = glob.glob("/dev/dri/renderD*")[0]
+    os.chmod(node, 0o666)
+    done = run("perfctr", "stat", "-e", "FRAGMENTS", "true", status=3, preexec_fn=drop)
+    check("dev.perfctr.paranoid=0" in done.stderr, f"no fix in {done.stderr!r}")
+    result = json.loads(run("perfctr", "check", "--json", status=3, preexec_fn=drop).stdout)
+    fixes = [c["fix"] for c in result["checks"] if c["verdict"] == "bad"]
+    check(not result["usable"] and len(fixes) == 1 and "paranoid=0" in fixes[0], f"fixes {fixes}")
+
+
+@test
+def list_info_check():
+    """list, info and check: valid JSON that agrees with itself"""
+    events = json.loads(run("perfctr", "list", "--json").stdout)["events"]
+    check(all(e["short"] and e["long"] and e["unit"] for e in events if e["id"]), "texts missing")
+    device = json.loads(run("perfctr", "info", "--json").stdout)["devices"][0]
+    check([b["block"] for b in device["blocks"] if b["type"] == "shader"]
+          == ["shader0", "shader2", "shader16", "shader18"], "shader blocks")
+    check(json.loads(run("perfctr", "check", "--json").stdout)["usable"], "not usable")
+    for name in ("info", "list", "stat", "top", "check"):
+        lines = run("perfctr", name, "--help").stdout.splitlines()
+        check(len(lines) <= 40 and all(len(l) <= 90 for l in lines), f"help of {name} is too long")
+
+
+@test
+def top_snapshot():
+    """top --snapshot: rates of one interval"""
+    out = run("perfctr", "top", "--snapshot", "--json", "-e", "software/task-clock/,FRAGMENTS").stdout
+    items = {i["event"]: i for i in json.loads(out)["items"]}
+    check(items["shader/FRAGMENTS"]["value"] == 0, "fragments on an idle GPU")
+    check(items["software/task-clock/"]["value"] > 0, "no task clock")
+
+
+def main():
+    if not TRUTH:
+        print("Bail out! no vsoc in debugfs")
+        return 1
+    failed = 0
+    print(f"1..{len(TESTS)}", flush=True)
+    for number, function in enumerate(TESTS, 1):
+        try:
+            function()
+            print(f"ok {number} - {function.__doc__}", flush=True)
+        except (AssertionError, OSError, ValueError, KeyError, subprocess.SubprocessError) as error:
+            failed += 1
+            print(f"not ok {number} - {function.__doc__}")
+            for line in str(error).splitlines()[:10]:
+                print(f"# {line}", flush=True)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
