@@ -59,6 +59,7 @@ int test_main(int argc, char **argv, const struct test *tests, size_t count)
 	size_t i;
 
 	setvbuf(stdout, NULL, _IOLBF, 0);
+	printf("# PERFCTR_SEED=%llu\n", test_seed());
 	for (i = 0; i < count; i++) {
 		bool wanted = argc < 2;
 		bool good;

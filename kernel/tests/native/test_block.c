@@ -128,7 +128,7 @@ static void full_mask_gives_the_same(void)
 static void block_bytes_are_as_documented(void)
 {
 	u64 totals[128] = { 0 }, base[2] = { 0 };
-	struct drm_perfctr_block block = {
+	static struct drm_perfctr_block block = {
 		.desc = {
 			.type = DRM_PERFCTR_BLOCK_SHADER, .index = 18, .counters = 128,
 			.product = DRM_PERFCTR_PRODUCT_VSOC_CSF,
