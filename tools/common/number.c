@@ -15,15 +15,21 @@ struct suffix {
 };
 
 static const struct suffix count_suffixes[] = {
-	{ "", 1 },		{ "k", 1000 },		 { "K", 1000 },
-	{ "M", 1000000 },	{ "G", 1000000000 },	 { "T", 1000000000000 },
-	{ "Ki", 1ull << 10 },	{ "Mi", 1ull << 20 },	 { "Gi", 1ull << 30 },
+	{ "", 1 },
+	{ "k", 1000 },
+	{ "K", 1000 },
+	{ "M", 1000000 },
+	{ "G", 1000000000 },
+	{ "T", 1000000000000 },
+	{ "Ki", 1ull << 10 },
+	{ "Mi", 1ull << 20 },
+	{ "Gi", 1ull << 30 },
 	{ "Ti", 1ull << 40 },
 };
 
 static const struct suffix time_suffixes[] = {
-	{ "ns", 1 },		{ "us", 1000 },		 { "ms", 1000000 },
-	{ "s", 1000000000 },	{ "m", 60000000000 },	 { "h", 3600000000000 },
+	{ "ns", 1 },	     { "us", 1000 },	   { "ms", 1000000 },
+	{ "s", 1000000000 }, { "m", 60000000000 }, { "h", 3600000000000 },
 };
 
 #define ARRAY_SIZE(array) (sizeof(array) / sizeof((array)[0]))
@@ -137,6 +143,9 @@ char *number_short(double value, char *text, size_t size)
 		snprintf(text, size, "%s%.0f ", value < 0 ? "-" : "", magnitude);
 	else
 		snprintf(text, size, "%s%.*f %s", value < 0 ? "-" : "",
-			 magnitude < 9.9995 ? 3 : magnitude < 99.995 ? 2 : 1, magnitude, prefix);
+			 magnitude < 9.9995 ? 3 :
+			 magnitude < 99.995 ? 2 :
+					      1,
+			 magnitude, prefix);
 	return text;
 }

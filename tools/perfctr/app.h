@@ -76,8 +76,7 @@ void app_error(const struct app *app, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
 /* As app_error() with a hint at --help. Return: EXIT_USAGE. */
-int app_usage(const struct app *app, const char *format, ...)
-	__attribute__((format(printf, 2, 3)));
+int app_usage(const struct app *app, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /*
  * Print the library's reason for a failed call and what helps against it.

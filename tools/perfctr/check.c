@@ -90,8 +90,7 @@ static void check_module(struct checker *k, bool has_device)
 }
 
 /* Return: exit status; the node to go on with in *path if there is one. */
-static int check_nodes(struct checker *k, const struct perfctr_device_list *list,
-		       const char **path)
+static int check_nodes(struct checker *k, const struct perfctr_device_list *list, const char **path)
 {
 	size_t count = perfctr_device_list_count(list);
 	bool denied = false;

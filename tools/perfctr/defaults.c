@@ -25,12 +25,8 @@ static const char *const gpu_events[] = {
 };
 
 static const char *const soc_events[] = {
-	"metric:slc_read_bandwidth",
-	"metric:mem_read_bandwidth",
-	"metric:mem_write_bandwidth",
-	"metric:pcie.read_bandwidth",
-	"metric:pcie.write_bandwidth",
-	"metric:cmem_read_latency",
+	"metric:slc_read_bandwidth",  "metric:mem_read_bandwidth",   "metric:mem_write_bandwidth",
+	"metric:pcie.read_bandwidth", "metric:pcie.write_bandwidth", "metric:cmem_read_latency",
 };
 
 /* PMUs that every kernel has; their events need CAP_PERFMON */

@@ -23,8 +23,11 @@ void json_add_bool(struct json_object *object, const char *name, bool value)
 /* Bytes of the UTF-8 sequence at text, 0 if there is none. */
 static size_t utf8_length(const unsigned char *text)
 {
-	size_t length = *text < 0x80 ? 1 : *text >= 0xc2 && *text < 0xe0 ? 2 :
-			*text >= 0xe0 && *text < 0xf0 ? 3 : *text >= 0xf0 && *text < 0xf5 ? 4 : 0;
+	size_t length = *text < 0x80		      ? 1 :
+			*text >= 0xc2 && *text < 0xe0 ? 2 :
+			*text >= 0xe0 && *text < 0xf0 ? 3 :
+			*text >= 0xf0 && *text < 0xf5 ? 4 :
+							0;
 
 	for (size_t i = 1; i < length; i++)
 		if ((text[i] & 0xc0) != 0x80)

@@ -71,9 +71,9 @@ static bool wanted(const struct lister *l, const char *text, const char *name, c
 	for (int i = 0; i < l->pattern_count; i++) {
 		const char *p = l->patterns[i];
 
-		if (strpbrk(p, "*?[") ? !fnmatch(p, text, FNM_CASEFOLD) ||
-						!fnmatch(p, name, FNM_CASEFOLD) :
-					contains(text, p) || contains(shorter, p))
+		if (strpbrk(p, "*?[") ?
+			    !fnmatch(p, text, FNM_CASEFOLD) || !fnmatch(p, name, FNM_CASEFOLD) :
+			    contains(text, p) || contains(shorter, p))
 			return true;
 	}
 	return !l->pattern_count;
@@ -122,8 +122,8 @@ static void print_entry(struct lister *l, const char *text, const char *unit, co
 
 /* --- counters of the database --------------------------------------------- */
 
-static void show_counter(struct lister *l, const char *text,
-			 const struct perfctr_counter_desc *c, const char *blocks)
+static void show_counter(struct lister *l, const char *text, const struct perfctr_counter_desc *c,
+			 const char *blocks)
 {
 	const char *kind = name_of(kind_names, ARRAY_SIZE(kind_names), c->kind);
 	const char *trust = name_of(trust_names, ARRAY_SIZE(trust_names), c->trust);
@@ -171,8 +171,7 @@ static void blocks_with(const struct lister *l, const struct perfctr_counter_des
 		char label[64];
 
 		if (b->type != c->block_type || b->product != c->product ||
-		    section >= DRM_PERFCTR_BLOCK_INFO_SECTIONS ||
-		    !(b->available[section] & bit))
+		    section >= DRM_PERFCTR_BLOCK_INFO_SECTIONS || !(b->available[section] & bit))
 			continue;
 		perfctr_block_label(b->type, b->index, label, sizeof(label));
 		used += (size_t)snprintf(text + used, used < size ? size - used : 0, "%s%s",
@@ -348,12 +347,9 @@ static int list_all(struct lister *l, bool json)
 int list_run(struct app *app, int argc, char **argv)
 {
 	static const struct option options[] = {
-		{ "long", no_argument, NULL, 'l' },
-		{ "all", no_argument, NULL, 'a' },
-		{ "device", required_argument, NULL, 'd' },
-		{ "json", no_argument, NULL, 'j' },
-		{ "help", no_argument, NULL, 'h' },
-		{ 0 },
+		{ "long", no_argument, NULL, 'l' },	    { "all", no_argument, NULL, 'a' },
+		{ "device", required_argument, NULL, 'd' }, { "json", no_argument, NULL, 'j' },
+		{ "help", no_argument, NULL, 'h' },	    { 0 },
 	};
 	struct lister l = { .app = app, .width = terminal_width(app->out) };
 	const char *which = NULL;

@@ -2,6 +2,7 @@
 #include "rows.h"
 
 #include <errno.h>
+#include <linux/perf_event.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,16 +26,31 @@ static struct row *add_row(struct rows *rows)
 	return row;
 }
 
+/*
+ * Two events of the PMU "software" are PMUs of their own inside of the kernel,
+ * before 6.2 without a name: what was asked for is the PMU's type.
+ */
+static bool is_software(const struct perfctr_totals_block_info *info,
+			const struct perfctr_selection *selection)
+{
+	if (info->type != DRM_PERFCTR_BLOCK_GENERIC_PMU)
+		return false;
+	for (size_t i = 0; i < perfctr_selection_request_count(selection); i++) {
+		const struct drm_perfctr_block_request *r = perfctr_selection_request(selection, i);
+
+		if (r->type == info->type && r->index == info->index)
+			return r->pmu_type == PERF_TYPE_SOFTWARE;
+	}
+	return false;
+}
+
 /* Event names of SoC blocks end with a slash, as perf's do. */
 static void name_counter(struct row *row, const struct perfctr_totals_block_info *info)
 {
 	char filters[128] = "";
 
-	const char *label = info->label;
+	const char *label = row->is_software ? "software" : info->label;
 
-	/* two events of the PMU "software" are PMUs of their own inside of the kernel */
-	if (!strcmp(label, "cpu_clock") || !strcmp(label, "task_clock"))
-		label = "software";
 	snprintf(row->label, sizeof(row->label), "%s", label);
 	if (!info->is_pmu) {
 		snprintf(row->event, sizeof(row->event), "%s/%.180s", row->label, row->counter);
@@ -75,7 +91,8 @@ static void fill_value(struct row *row, const struct perfctr_total *total,
 		return;
 	}
 	row->number = (double)total->sum * row->scale;
-	if (info->is_pmu && info->time_enabled && total->running_ns < info->time_enabled) {
+	if (info->states & DRM_PERFCTR_STATE_MULTIPLEXED && info->time_enabled &&
+	    total->running_ns < info->time_enabled) {
 		row->running_ratio = (double)total->running_ns / (double)info->time_enabled;
 		if (!total->running_ns) {
 			row->state = PERFCTR_VALUE_NOT_MEASURED;
@@ -104,6 +121,12 @@ static int add_counters(struct rows *rows, const struct perfctr_totals *totals,
 		row->desc = total->desc;
 		perfctr_totals_label(selection, block, n, row->counter, sizeof(row->counter));
 		perfctr_totals_unit(selection, block, n, row->unit, sizeof(row->unit), &row->scale);
+		row->is_software = is_software(row->info, selection);
+		if (row->is_software && !row->desc) {
+			row->desc = perfctr_counter_of_pmu("software", row->info->config);
+			if (row->desc)
+				snprintf(row->unit, sizeof(row->unit), "%s", row->desc->unit);
+		}
 		name_counter(row, row->info);
 		fill_value(row, total, perfctr_totals_span(totals));
 	}
@@ -179,8 +202,8 @@ static int add_metrics(struct rows *rows, const struct perfctr_totals *single,
 	return error;
 }
 
-int rows_fill(struct rows *rows, struct perfctr_totals *totals,
-	      struct perfctr_selection *selection, bool per_block)
+int rows_fill(struct rows *rows, struct perfctr_totals *totals, struct perfctr_selection *selection,
+	      bool per_block)
 {
 	const struct perfctr_totals *shown;
 	int error;

@@ -3,6 +3,8 @@
 #ifndef PERFCTR_ROWS_H
 #define PERFCTR_ROWS_H
 
+#include <stdbool.h>
+
 #include <perfctr/perfctr.h>
 
 enum { ROW_EVENT_BYTES = 256, ROW_UNIT_BYTES = 32 };
@@ -23,6 +25,8 @@ struct row {
 	const struct perfctr_counter_desc *desc;
 	/** @metric: NULL for a counter. */
 	const struct perfctr_metric_desc *metric;
+	/** @is_software: an event of the kernel's PMU "software". */
+	bool is_software;
 	/** @info: of the block; valid until rows_clear(); NULL for a metric of the device. */
 	const struct perfctr_totals_block_info *info;
 	/** @state: enum perfctr_value_state; if not OK there is no value. */
@@ -67,8 +71,8 @@ struct rows {
  *
  * Return: 0 or a negative errno.
  */
-int rows_fill(struct rows *rows, struct perfctr_totals *totals,
-	      struct perfctr_selection *selection, bool per_block);
+int rows_fill(struct rows *rows, struct perfctr_totals *totals, struct perfctr_selection *selection,
+	      bool per_block);
 
 /* Drop the contents; the table can be filled again. */
 void rows_clear(struct rows *rows);

@@ -47,9 +47,10 @@ static struct json_object *counter(const struct row *row)
 	json_add_u64(c, "blocks", row->info->blocks);
 	json_add_text(c, "counter", row->counter);
 	json_add_text(c, "id", row->desc ? row->desc->id : NULL);
-	json_add_text(c, "kind", row->desc && row->desc->kind < ARRAY_SIZE(kind_names) ?
-					 kind_names[row->desc->kind] :
-					 NULL);
+	json_add_text(c, "kind",
+		      row->desc && row->desc->kind < ARRAY_SIZE(kind_names) ?
+			      kind_names[row->desc->kind] :
+			      NULL);
 	json_add_text(c, "unit", *row->unit ? row->unit : NULL);
 	/* the exact count; null and never 0 if it was not measured */
 	if (ok)
@@ -191,8 +192,7 @@ static void add_tail(struct json_object *root, const struct stat_report *report)
 	json_add_u64(status, "resets", st->resets);
 	json_add(root, "kernel", status);
 	json_add_u64(root, "runs", report->runs);
-	json_add_text(root, "ended_by",
-		      report->ended_by ? sigabbrev_np(report->ended_by) : NULL);
+	json_add_text(root, "ended_by", report->ended_by ? sigabbrev_np(report->ended_by) : NULL);
 	json_add(root, "exit_status", json_object_new_int(report->exit_status));
 }
 
@@ -214,7 +214,8 @@ static void write_members(FILE *out, struct json_object *object)
 {
 	bool first = true;
 
-	json_object_object_foreach(object, name, value) {
+	json_object_object_foreach(object, name, value)
+	{
 		struct json_object *key = json_object_new_string(name);
 
 		fprintf(out, "%s%s: ", first ? "" : ",\n", json_object_to_json_string(key));

@@ -140,8 +140,9 @@ static void print_trouble(struct stat_report *report)
 	char flags[128];
 
 	if (span->merged_periods)
-		fprintf(report->out, " %13" PRIu64 " periods merged into longer samples: "
-				     "time resolution lost, no counts\n",
+		fprintf(report->out,
+			" %13" PRIu64 " periods merged into longer samples: "
+			"time resolution lost, no counts\n",
 			span->merged_periods);
 	if (span->lost_ns)
 		fprintf(report->out, " %13.6f seconds at most whose counts the hardware lost\n",
@@ -182,7 +183,8 @@ static void text_end(struct stat_report *report)
 		has_range |= i < report->stat_count && report->stats[i].intervals;
 	}
 	print_command(report);
-	fprintf(report->out, "%20s  %-12s %-*s %9s  ", "count", "unit", (int)width, "event", "rate");
+	fprintf(report->out, "%20s  %-12s %-*s %9s  ", "count", "unit", (int)width, "event",
+		"rate");
 	if (report->runs < 2 && has_range)
 		fprintf(report->out, "  %9s%9s%9s  in %ss", "min ", "mean ", "max ",
 			number_short((double)interval_ns * 1e-9, text, sizeof(text)));

@@ -178,8 +178,9 @@ static int take_samples(struct top *t)
 		if (!error)
 			error = rows_fill(&t->rows, t->totals, t->selection, t->per_block);
 		/* the first period is a fragment: periods lie on a grid */
-		if (!error && (t->view.samples || t->snapshot ||
-			       sample.end_ns - sample.start_ns >= t->interval_ns / 2) &&
+		if (!error &&
+		    (t->view.samples || t->snapshot ||
+		     sample.end_ns - sample.start_ns >= t->interval_ns / 2) &&
 		    !t->paused) {
 			error = top_view_update(&t->view, &t->rows);
 			updates++;
@@ -272,9 +273,10 @@ static void print_json(struct top *t)
 		json_add_text(o, "group", item->group);
 		json_add_double(o, "value", item->now);
 		json_add_text(o, "unit", unit);
-		json_add_text(o, "state", item->state == PERFCTR_VALUE_OK ?
-						  "ok" :
-						  perfctr_value_state_text(item->state));
+		json_add_text(o, "state",
+			      item->state == PERFCTR_VALUE_OK ?
+				      "ok" :
+				      perfctr_value_state_text(item->state));
 		json_add_bool(o, "estimated", item->flags & PERFCTR_VALUE_ESTIMATED);
 		json_object_array_add(items, o);
 	}

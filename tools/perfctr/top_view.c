@@ -188,8 +188,8 @@ int top_view_lines(const struct top_view *view, struct top_line **lines, size_t 
 		}
 		head->items++;
 		if (!head->folded)
-			out[(*count)++] = (struct top_line){ .kind = TOP_LINE_ITEM,
-							     .item = order[i] };
+			out[(*count)++] =
+				(struct top_line){ .kind = TOP_LINE_ITEM, .item = order[i] };
 	}
 	free(order);
 	return 0;
@@ -290,7 +290,8 @@ void top_format(const struct top_line *line, unsigned int width, bool utf8, char
 
 void top_status(const struct top_view *view, char *text, size_t size)
 {
-	int used = snprintf(text, size, "%.1f s, %" PRIu64 " samples", view->seconds, view->samples);
+	int used =
+		snprintf(text, size, "%.1f s, %" PRIu64 " samples", view->seconds, view->samples);
 
 	if (view->merged_periods && used > 0 && (size_t)used < size)
 		used += snprintf(text + used, size - (size_t)used, ", %" PRIu64 " periods merged",

@@ -134,9 +134,16 @@ static void test_random_repeats(void)
 static void test_top(void)
 {
 	struct row row[2] = {
-		{ .event = "shader/A", .label = "shader", .counter = "A", .unit = "cycles",
-		  .rate = 50, .number = 50 },
-		{ .event = "tiler/B", .label = "tiler", .counter = "B", .rate = NAN,
+		{ .event = "shader/A",
+		  .label = "shader",
+		  .counter = "A",
+		  .unit = "cycles",
+		  .rate = 50,
+		  .number = 50 },
+		{ .event = "tiler/B",
+		  .label = "tiler",
+		  .counter = "B",
+		  .rate = NAN,
 		  .state = PERFCTR_VALUE_NOT_MEASURED },
 	};
 	struct rows rows = { .rows = row, .count = 2 };

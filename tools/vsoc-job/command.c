@@ -13,12 +13,12 @@
 enum { MAX_REPEAT = 65536 };
 
 enum field_kind {
-	FIELD_AMOUNT,	 /* a number that adds up */
-	FIELD_NUMBER,	 /* a number that does not */
-	FIELD_TIME,	 /* a duration */
+	FIELD_AMOUNT, /* a number that adds up */
+	FIELD_NUMBER, /* a number that does not */
+	FIELD_TIME, /* a duration */
 	FIELD_INITIATOR, /* enum drm_vsoc_initiator by name */
-	FIELD_HOME,	 /* enum drm_vsoc_home by name */
-	FIELD_FLAG,	 /* a word that sets a bit */
+	FIELD_HOME, /* enum drm_vsoc_home by name */
+	FIELD_FLAG, /* a word that sets a bit */
 };
 
 struct field {
@@ -29,15 +29,15 @@ struct field {
 	uint32_t flag;
 };
 
-#define FIELD(kind, member, name)                                                      \
-	{                                                                              \
-		name, kind, offsetof(struct drm_vsoc_command, member),                 \
-			sizeof(((struct drm_vsoc_command *)0)->member), 0              \
+#define FIELD(kind, member, name)                                         \
+	{                                                                 \
+		name, kind, offsetof(struct drm_vsoc_command, member),    \
+			sizeof(((struct drm_vsoc_command *)0)->member), 0 \
 	}
-#define FLAG(member, name, bit)                                                        \
-	{                                                                              \
-		name, FIELD_FLAG, offsetof(struct drm_vsoc_command, member),           \
-			sizeof(((struct drm_vsoc_command *)0)->member), bit            \
+#define FLAG(member, name, bit)                                              \
+	{                                                                    \
+		name, FIELD_FLAG, offsetof(struct drm_vsoc_command, member), \
+			sizeof(((struct drm_vsoc_command *)0)->member), bit  \
 	}
 
 static const struct field draw_fields[] = {
@@ -115,10 +115,8 @@ static const char *const initiators[] = {
 };
 
 static const char *const homes[] = {
-	[DRM_VSOC_HOME_CMEM] = "cmem",
-	[DRM_VSOC_HOME_GMEM] = "gmem",
-	[DRM_VSOC_HOME_CXL] = "cxl",
-	[DRM_VSOC_HOME_PCIE_PEER] = "peer",
+	[DRM_VSOC_HOME_CMEM] = "cmem",	   [DRM_VSOC_HOME_GMEM] = "gmem",
+	[DRM_VSOC_HOME_CXL] = "cxl",	   [DRM_VSOC_HOME_PCIE_PEER] = "peer",
 	[DRM_VSOC_HOME_REMOTE] = "remote",
 };
 
@@ -185,8 +183,7 @@ static uint64_t load_field(const struct drm_vsoc_command *command, const struct 
 	return narrow;
 }
 
-static bool store_field(struct drm_vsoc_command *command, const struct field *field,
-			uint64_t value)
+static bool store_field(struct drm_vsoc_command *command, const struct field *field, uint64_t value)
 {
 	unsigned char *at = (unsigned char *)command + field->offset;
 	uint32_t narrow = (uint32_t)value;
@@ -264,8 +261,9 @@ static int parse_field(const struct command_kind *kind, struct drm_vsoc_command 
 
 	if (!field || (field->kind == FIELD_FLAG) != (word[length] == '\0')) {
 		list_fields(kind, known, sizeof(known));
-		snprintf(error, error_bytes, "%s: '%s' is neither a field nor a command; %s has: %s",
-			 kind->name, word, kind->name, known);
+		snprintf(error, error_bytes,
+			 "%s: '%s' is neither a field nor a command; %s has: %s", kind->name, word,
+			 kind->name, known);
 		return -EINVAL;
 	}
 	if (field->kind == FIELD_FLAG) {
@@ -294,16 +292,18 @@ int job_parse(struct job *job, const char *const *words, size_t count, char *err
 		if (words[at][0] == 'x' && !number_parse_count(words[at] + 1, &repeat)) {
 			if (repeat < 1 || repeat > MAX_REPEAT || ++at == count) {
 				snprintf(error, error_bytes,
-					 "'xN' repeats the command after it, N = 1..%d", MAX_REPEAT);
+					 "'xN' repeats the command after it, N = 1..%d",
+					 MAX_REPEAT);
 				return -EINVAL;
 			}
 		}
 
 		kind = find_kind(words[at]);
 		if (!kind) {
-			snprintf(error, error_bytes,
-				 "'%s' is no command; there are: draw compute copy pcie wait sample",
-				 words[at]);
+			snprintf(
+				error, error_bytes,
+				"'%s' is no command; there are: draw compute copy pcie wait sample",
+				words[at]);
 			return -EINVAL;
 		}
 		command.type = kind->type;

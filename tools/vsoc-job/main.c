@@ -137,8 +137,9 @@ static int read_count(const char *what, const char *text, uint64_t min, uint64_t
 		      uint64_t *value)
 {
 	if (number_parse_count(text, value) || *value < min || *value > max) {
-		fprintf(stderr, "vsoc-job: %s '%s': give a number from %" PRIu64 " to %" PRIu64 "\n",
-			what, text, min, max);
+		fprintf(stderr,
+			"vsoc-job: %s '%s': give a number from %" PRIu64 " to %" PRIu64 "\n", what,
+			text, min, max);
 		return -EINVAL;
 	}
 	return 0;
@@ -271,8 +272,8 @@ static void on_result(void *data, const struct runner_result *result)
 		json_object_array_add(report->jobs, job);
 		return;
 	}
-	if (report->options->json || (!report->options->verbose && !result->status &&
-				      !result->sample_errors))
+	if (report->options->json ||
+	    (!report->options->verbose && !result->status && !result->sample_errors))
 		return;
 	fprintf(stderr, "job %" PRIu64 ": %s", result->id, text);
 	if (result->sample_errors)
@@ -341,12 +342,14 @@ static void print_info(const struct drm_vsoc_info *info, bool json)
 		size_t bytes;
 	} members[] = {
 #define MEMBER(name) { #name, offsetof(struct drm_vsoc_info, name), sizeof(info->name) }
-		MEMBER(version),	   MEMBER(counters_per_block), MEMBER(shader_present),
-		MEMBER(l2_slices),	   MEMBER(max_commands),       MEMBER(max_contexts),
-		MEMBER(max_queued_jobs),   MEMBER(max_units),	       MEMBER(top_hz),
-		MEMBER(coregroup_hz),	   MEMBER(shader_hz),	       MEMBER(max_wait_ns),
-		MEMBER(sockets),	   MEMBER(root_complexes),     MEMBER(root_ports),
-		MEMBER(gpus),
+		MEMBER(version),	 MEMBER(counters_per_block),
+		MEMBER(shader_present),	 MEMBER(l2_slices),
+		MEMBER(max_commands),	 MEMBER(max_contexts),
+		MEMBER(max_queued_jobs), MEMBER(max_units),
+		MEMBER(top_hz),		 MEMBER(coregroup_hz),
+		MEMBER(shader_hz),	 MEMBER(max_wait_ns),
+		MEMBER(sockets),	 MEMBER(root_complexes),
+		MEMBER(root_ports),	 MEMBER(gpus),
 #undef MEMBER
 	};
 	struct json_object *root = json_object_new_object();

@@ -8,9 +8,9 @@
 #include "command.h"
 
 /* Kinds of commands that random jobs consist of, bits by enum drm_vsoc_cmd_type. */
-#define WORKLOAD_GPU	(1u << DRM_VSOC_CMD_DRAW | 1u << DRM_VSOC_CMD_COMPUTE)
+#define WORKLOAD_GPU (1u << DRM_VSOC_CMD_DRAW | 1u << DRM_VSOC_CMD_COMPUTE)
 #define WORKLOAD_FABRIC (1u << DRM_VSOC_CMD_COPY | 1u << DRM_VSOC_CMD_PCIE)
-#define WORKLOAD_ALL	(WORKLOAD_GPU | WORKLOAD_FABRIC | 1u << DRM_VSOC_CMD_WAIT)
+#define WORKLOAD_ALL (WORKLOAD_GPU | WORKLOAD_FABRIC | 1u << DRM_VSOC_CMD_WAIT)
 
 /**
  * struct workload_random - source of random jobs

@@ -80,10 +80,13 @@ void features_count(struct arena *arena, struct features *features, const char *
 	for (size_t i = 0; i < listing->count; i++) {
 		const char *mnemonic = listing->instructions[i].mnemonic;
 		struct feature feature = {
-			.mnemonic = mnemonic, .length = feature_length(keep, mnemonic),
+			.mnemonic = mnemonic,
+			.length = feature_length(keep, mnemonic),
 		};
 		const uint64_t amounts[STATES] = {
-			tallies[i].on, tallies[i].off, !tallies[i].on && !tallies[i].off,
+			tallies[i].on,
+			tallies[i].off,
+			!tallies[i].on && !tallies[i].off,
 		};
 
 		for (int state = 0; state < STATES; state++) {

@@ -183,7 +183,10 @@ int formula_eval(const char *text, const struct bindings *bindings, int64_t *val
 		 struct failure *failure)
 {
 	struct reader r = {
-		.text = text, .at = text, .bindings = bindings, .failure = failure,
+		.text = text,
+		.at = text,
+		.bindings = bindings,
+		.failure = failure,
 	};
 
 	*value = sum(&r);

@@ -268,7 +268,11 @@ static struct json *read_value(struct reader *r)
 const struct json *json_parse(const struct json_file *file, const char *text, size_t length)
 {
 	struct reader r = {
-		.file = file, .at = text, .end = text + length, .line_start = text, .line = 1,
+		.file = file,
+		.at = text,
+		.end = text + length,
+		.line_start = text,
+		.line = 1,
 	};
 	const char *nul = memchr(text, 0, length);
 	struct json *value;

@@ -120,7 +120,8 @@ static int parse_text(struct parser *p)
 	if (parse_one(p, text, &insn, &target) < 0)
 		return -1;
 	if (insn.label && repeat > 1)
-		return json_fail(p->file, p->at, "a label stands for one place, not for %lu", repeat);
+		return json_fail(p->file, p->at, "a label stands for one place, not for %lu",
+				 repeat);
 	if (repeat > MAX_INSTRUCTIONS || p->listing->count + repeat > MAX_INSTRUCTIONS)
 		return json_fail(p->file, p->at, "more than %d instructions", MAX_INSTRUCTIONS);
 	while (repeat--) {

@@ -248,7 +248,8 @@ static uint32_t intern_node(struct builder *b, struct layer *layer, const int64_
 	hash_grow(b, layer);
 	slot = hash_sums(b, sums);
 	for (; b->hash[slot]; slot = (slot + 1) & (b->hash_size - 1))
-		if (!bytes || !memcmp(layer->sums + (b->hash[slot] - 1) * b->row_count, sums, bytes))
+		if (!bytes ||
+		    !memcmp(layer->sums + (b->hash[slot] - 1) * b->row_count, sums, bytes))
 			return b->hash[slot] - 1;
 	layer->sums = arena_grow(b->arena, layer->sums, layer->nodes, bytes ? bytes : 1);
 	if (bytes)
@@ -275,9 +276,9 @@ static int build_layer(struct builder *b, size_t depth)
 					sums[r] += (int64_t)w *
 						   b->rows[r]->coefficients[layer->variable];
 			}
-			layer->children[n * weights + w] =
-				promising(b, depth + 1, sums) ? intern_node(b, next, sums)
-							      : NO_CHILD;
+			layer->children[n * weights + w] = promising(b, depth + 1, sums) ?
+								   intern_node(b, next, sums) :
+								   NO_CHILD;
 			if (*b->nodes > MAX_SOLVE_NODES)
 				return fail(b->failure,
 					    "the space of rules is too large (%d nodes); give the "
@@ -294,8 +295,7 @@ static void count_solutions(struct builder *b)
 		struct layer *layer = &b->layers[depth];
 		const unsigned int weights = layer->max_weight + 1;
 
-		layer->solutions =
-			arena_array(b->arena, layer->nodes, sizeof(*layer->solutions));
+		layer->solutions = arena_array(b->arena, layer->nodes, sizeof(*layer->solutions));
 		for (size_t n = 0; n < layer->nodes; n++) {
 			if (depth == b->count) {
 				layer->solutions[n] = 1;
@@ -305,9 +305,8 @@ static void count_solutions(struct builder *b)
 				uint32_t child = layer->children[n * weights + w];
 
 				if (child != NO_CHILD)
-					layer->solutions[n] =
-						add_saturated(layer->solutions[n],
-							      layer[1].solutions[child]);
+					layer->solutions[n] = add_saturated(
+						layer->solutions[n], layer[1].solutions[child]);
 			}
 		}
 	}
