@@ -274,7 +274,7 @@ static bool read_extended(struct csf_reader *reader, const __le32 *words,
 		[DRM_PERFCTR_CLOCK_SHADER] = CSF_METADATA_CYCLES_SHADER,
 	};
 	u32 seq = read32(words, CSF_METADATA_SEQ);
-	u32 missing = seq - reader->seq - 1;
+	u32 missing = reader->seq_valid ? seq - reader->seq - 1 : 0;
 	u64 cycles[CSF_CLOCKS];
 	unsigned int i;
 
@@ -286,7 +286,7 @@ static bool read_extended(struct csf_reader *reader, const __le32 *words,
 		return false;
 	if ((span->cores_on | span->cores_off) & ~reader->shader_present)
 		return false;
-	if (reader->seq_valid && missing > S32_MAX)
+	if (missing > S32_MAX)
 		return false;
 	for (i = 0; i < CSF_CLOCKS; i++) {
 		cycles[i] = read64(words, cycle_words[i]);
@@ -296,7 +296,7 @@ static bool read_extended(struct csf_reader *reader, const __le32 *words,
 
 	for (i = 0; i < CSF_CLOCKS; i++)
 		reader->cycles[i] += cycles[i];
-	if (reader->seq_valid && reader->end_ticks) {
+	if (reader->end_ticks) {
 		u64 gap_ticks = span->start_ticks - reader->end_ticks;
 
 		reader->lost_ticks += gap_ticks;
@@ -331,7 +331,8 @@ static void read_metadata(struct csf_reader *reader, __le32 *words, u64 now_tick
 	span->timed = span->end_ticks <= now_ticks && read_extended(reader, words, span);
 	if (!span->timed) {
 		reader->corrupt = true;
-		reader->seq++;
+		/* this number or the last one is wrong: begin with the next */
+		reader->seq_valid = false;
 		span->cores_known = false;
 		span->reason = 0;
 	}

@@ -909,7 +909,7 @@ static void stopped_gpu_clock_is_flagged(void)
 static void random_firmware_breaks_nothing(void)
 {
 	struct random_state random = { test_seed() };
-	unsigned long round, rounds = test_rounds(400);
+	unsigned long round, rounds = test_rounds(1000);
 
 	for (round = 0; round < rounds; round++) {
 		const struct shape *shape = &shapes[random_below(&random, ARRAY_SIZE(shapes))];
