@@ -74,8 +74,11 @@ static bool is_block(const struct perfctr_totals_block *b, const struct perfctr_
 	if (i->type != block->type || i->index != index || i->section != block->section ||
 	    i->set != block->set || i->product != block->product)
 		return false;
-	return !i->is_pmu || (i->config == pmu->config && i->config1 == pmu->config1 &&
-			      i->config2 == pmu->config2 && !strcmp(b->pmu, pmu->name));
+	return !i->is_pmu ||
+	       (i->config == pmu->config && i->config1 == pmu->config1 &&
+		i->config2 == pmu->config2 &&
+		/* of the other types each instance has a name of its own */
+		(i->type != DRM_PERFCTR_BLOCK_GENERIC_PMU || !strcmp(b->pmu, pmu->name)));
 }
 
 static void describe(struct perfctr_totals_block *b, const struct perfctr_block *block,

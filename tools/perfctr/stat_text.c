@@ -49,7 +49,7 @@ static void print_notes(FILE *out, const struct row *row)
 static void text_begin(struct stat_report *report)
 {
 	if (report->options->interval_ns)
-		fprintf(report->out, "#%11s %18s  %-12s %s\n", "time s", "counts", "unit", "event");
+		fprintf(report->out, "#%11s %18s  %-18s %s\n", "time s", "counts", "unit", "event");
 }
 
 static void text_interval(struct stat_report *report, const struct rows *rows)
@@ -61,7 +61,7 @@ static void text_interval(struct stat_report *report, const struct rows *rows)
 		const struct row *row = &rows->rows[i];
 
 		value_text(row, row->number, value, sizeof(value));
-		fprintf(report->out, "%12.6f %18s  %-12s %s", time_s, value, row->unit, row->event);
+		fprintf(report->out, "%12.6f %18s  %-18s %s", time_s, value, row->unit, row->event);
 		if (isfinite(row->rate))
 			fprintf(report->out, "  # %s%s/s",
 				number_short(row->rate, rate, sizeof(rate)), row->unit);
@@ -118,7 +118,7 @@ static void print_row(struct stat_report *report, size_t n, int width)
 		number_group((uint64_t)llround(stat->run_mean), value, sizeof(value));
 	else
 		value_text(row, runs ? stat->run_mean : row->number, value, sizeof(value));
-	fprintf(report->out, "%20s  %-12s %-*s", value, row->unit, width, row->event);
+	fprintf(report->out, "%20s  %-18s %-*s", value, row->unit, width, row->event);
 	if (isfinite(row->rate))
 		number_short(row->rate, rate, sizeof(rate));
 	fprintf(report->out, " %9s%s", rate, *rate ? "/s" : "  ");
@@ -183,7 +183,7 @@ static void text_end(struct stat_report *report)
 		has_range |= i < report->stat_count && report->stats[i].intervals;
 	}
 	print_command(report);
-	fprintf(report->out, "%20s  %-12s %-*s %9s  ", "count", "unit", (int)width, "event",
+	fprintf(report->out, "%20s  %-18s %-*s %9s  ", "count", "unit", (int)width, "event",
 		"rate");
 	if (report->runs < 2 && has_range)
 		fprintf(report->out, "  %9s%9s%9s  in %ss", "min ", "mean ", "max ",
