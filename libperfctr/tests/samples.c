@@ -94,6 +94,9 @@ struct drm_perfctr_pmu_block_header *sample_add_pmu(struct sample_writer *w, uin
 		if (times[n] < b->time_running)
 			b->time_running = times[n];
 	}
+	/* as the kernel says it */
+	if (b->time_running < enabled)
+		b->block.states |= DRM_PERFCTR_STATE_MULTIPLEXED;
 	sample_header(w)->block_count++;
 	return b;
 }
