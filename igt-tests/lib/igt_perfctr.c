@@ -1,0 +1,406 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Sessions of the counter interface for tests. Uses nothing but the uAPI header.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "minigt.h"
+#include "igt_perfctr.h"
+
+#define FIRST_RENDER_MINOR 128
+#define RENDER_MINORS 64
+
+int igt_perfctr_ioctl(int fd, unsigned long request, void *arg)
+{
+	return ioctl(fd, request, arg) ? -errno : 0;
+}
+
+int igt_perfctr_query(int fd, struct drm_perfctr_query *query)
+{
+	return igt_perfctr_ioctl(fd, DRM_IOCTL_PERFCTR_QUERY, query);
+}
+
+int igt_perfctr_control(int fd, uint32_t cmd, uint32_t *handle, void *arg, uint64_t size)
+{
+	struct drm_perfctr_control control = {
+		.cmd = cmd,
+		.handle = handle ? *handle : 0,
+		.size = size,
+		.pointer = (uintptr_t)arg,
+	};
+	int ret = igt_perfctr_ioctl(fd, DRM_IOCTL_PERFCTR_CONTROL, &control);
+
+	if (!ret && handle)
+		*handle = control.handle;
+	return ret;
+}
+
+static bool driver_is(int fd, const char *driver)
+{
+	char name[32] = "";
+	struct drm_version version = { .name = name, .name_len = sizeof(name) - 1 };
+
+	return !ioctl(fd, DRM_IOCTL_VERSION, &version) && !strcmp(name, driver);
+}
+
+static void describe(struct igt_perfctr_device *dev)
+{
+	struct drm_perfctr_query query = {
+		.type = DRM_PERFCTR_QUERY_DEVICE,
+		.count = 1,
+		.stride = sizeof(dev->info),
+		.pointer = (uintptr_t)&dev->info,
+	};
+
+	igt_assert_eq(igt_perfctr_query(dev->fd, &query), 0);
+	query.type = DRM_PERFCTR_QUERY_BLOCKS;
+	query.count = IGT_PERFCTR_MAX_BLOCKS;
+	query.stride = sizeof(dev->blocks[0]);
+	query.pointer = (uintptr_t)dev->blocks;
+	igt_assert_eq(igt_perfctr_query(dev->fd, &query), 0);
+	igt_assert_lte(query.count, IGT_PERFCTR_MAX_BLOCKS);
+	dev->block_count = query.count;
+}
+
+bool igt_perfctr_open(struct igt_perfctr_device *dev, const char *driver)
+{
+	char path[32];
+
+	memset(dev, 0, sizeof(*dev));
+	for (int i = 0; i < RENDER_MINORS; i++) {
+		snprintf(path, sizeof(path), "/dev/dri/renderD%d", FIRST_RENDER_MINOR + i);
+		dev->fd = open(path, O_RDWR | O_CLOEXEC);
+		if (dev->fd < 0)
+			continue;
+		if (driver_is(dev->fd, driver)) {
+			dev->minor = FIRST_RENDER_MINOR + i;
+			describe(dev);
+			return true;
+		}
+		close(dev->fd);
+	}
+	dev->fd = -1;
+	return false;
+}
+
+void igt_perfctr_reopen(struct igt_perfctr_device *dev, const struct igt_perfctr_device *other)
+{
+	char path[32];
+
+	*dev = *other;
+	snprintf(path, sizeof(path), "/dev/dri/renderD%d", other->minor);
+	dev->fd = open(path, O_RDWR | O_CLOEXEC);
+	igt_assert(dev->fd >= 0);
+}
+
+void igt_perfctr_close(struct igt_perfctr_device *dev)
+{
+	if (dev->fd >= 0)
+		close(dev->fd);
+	dev->fd = -1;
+}
+
+void *igt_perfctr_buffer(int fd, uint64_t bytes, uint32_t *handle, uint64_t *mapped)
+{
+	struct drm_perfctr_bo_create bo = { .size = bytes };
+	void *map;
+
+	igt_assert_eq(igt_perfctr_ioctl(fd, DRM_IOCTL_PERFCTR_BO_CREATE, &bo), 0);
+	map = mmap(NULL, bo.size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, bo.mmap_offset);
+	igt_assert(map != MAP_FAILED);
+	*handle = bo.handle;
+	*mapped = bo.size;
+	return map;
+}
+
+void igt_perfctr_gem_close(int fd, uint32_t handle)
+{
+	struct drm_gem_close args = { .handle = handle };
+
+	igt_assert_eq(igt_perfctr_ioctl(fd, DRM_IOCTL_GEM_CLOSE, &args), 0);
+}
+
+void igt_perfctr_session_init(struct igt_perfctr_session *s, const struct igt_perfctr_device *dev)
+{
+	memset(s, 0, sizeof(*s));
+	s->dev = dev;
+	s->setup.slots = 16;
+	s->setup.eventfd = -1;
+	s->setup.request_stride = sizeof(s->requests[0]);
+
+	for (unsigned int section = 0; section < DRM_PERFCTR_BLOCK_INFO_SECTIONS; section++) {
+		uint16_t type = 0;
+
+		for (unsigned int i = 0; i < dev->block_count; i++) {
+			const struct drm_perfctr_block_info *b = &dev->blocks[i];
+			struct drm_perfctr_block_request *r;
+
+			if (b->type == type || b->type >= DRM_PERFCTR_BLOCK_GENERIC_PMU ||
+			    !b->available[section])
+				continue;
+			type = b->type;
+			r = &s->requests[s->setup.request_count++];
+			r->type = type;
+			r->index = DRM_PERFCTR_INDEX_ALL;
+			r->section = section;
+			r->mask = b->available[section];
+		}
+	}
+}
+
+void igt_perfctr_add_pmu(struct igt_perfctr_session *s, uint16_t index, uint32_t type,
+			 uint64_t config, int cpu)
+{
+	struct drm_perfctr_block_request *r = &s->requests[s->setup.request_count++];
+
+	memset(r, 0, sizeof(*r));
+	r->type = DRM_PERFCTR_BLOCK_GENERIC_PMU;
+	r->index = index;
+	r->mask = 1;
+	r->pmu_type = type;
+	r->config = config;
+	r->cpu = cpu;
+}
+
+static int send_setup(struct igt_perfctr_session *s)
+{
+	if (!s->keep_pointer)
+		s->setup.requests = (uintptr_t)s->requests;
+	return igt_perfctr_control(s->dev->fd, DRM_PERFCTR_CMD_SETUP, &s->handle, &s->setup,
+				   sizeof(s->setup));
+}
+
+int igt_perfctr_session_try(struct igt_perfctr_session *s)
+{
+	struct drm_perfctr_setup want = s->setup;
+	int ret;
+
+	s->setup.flags |= DRM_PERFCTR_SETUP_TEST_ONLY;
+	s->setup.eventfd = -1;
+	s->setup.control_offset = 0;
+	ret = send_setup(s);
+	if (ret)
+		return ret;
+	want.ring_bytes = s->setup.ring_bytes;
+	want.requests = s->setup.requests;
+	s->setup = want;
+
+	if (!s->ring) {
+		uint64_t mapped;
+
+		s->ring = igt_perfctr_buffer(s->dev->fd, s->setup.ring_bytes, &s->setup.ring_handle,
+					     &mapped);
+		s->ring_map = mapped;
+		s->control = igt_perfctr_buffer(s->dev->fd,
+						s->setup.control_offset + sizeof(*s->control),
+						&s->setup.control_handle, &s->control_map);
+		s->control = (void *)((char *)s->control + s->setup.control_offset);
+	}
+	return send_setup(s);
+}
+
+void igt_perfctr_session_create(struct igt_perfctr_session *s)
+{
+	igt_assert_eq(igt_perfctr_session_try(s), 0);
+	igt_assert(s->handle != 0);
+}
+
+static int tagged(struct igt_perfctr_session *s, uint32_t cmd, uint64_t user_data)
+{
+	return igt_perfctr_control(s->dev->fd, cmd, &s->handle, &user_data, sizeof(user_data));
+}
+
+int igt_perfctr_start(struct igt_perfctr_session *s, uint64_t user_data)
+{
+	s->restarted = true;
+	return tagged(s, DRM_PERFCTR_CMD_START, user_data);
+}
+
+int igt_perfctr_stop(struct igt_perfctr_session *s, uint64_t user_data)
+{
+	return tagged(s, DRM_PERFCTR_CMD_STOP, user_data);
+}
+
+int igt_perfctr_sample(struct igt_perfctr_session *s, uint64_t user_data)
+{
+	return tagged(s, DRM_PERFCTR_CMD_SAMPLE, user_data);
+}
+
+int igt_perfctr_teardown(struct igt_perfctr_session *s)
+{
+	return igt_perfctr_control(s->dev->fd, DRM_PERFCTR_CMD_TEARDOWN, &s->handle, NULL, 0);
+}
+
+struct drm_perfctr_status igt_perfctr_status(struct igt_perfctr_session *s)
+{
+	struct drm_perfctr_status status;
+
+	igt_assert_eq(igt_perfctr_control(s->dev->fd, DRM_PERFCTR_CMD_STATUS, &s->handle, &status,
+					  sizeof(status)),
+		      0);
+	return status;
+}
+
+uint64_t igt_perfctr_unread(const struct igt_perfctr_session *s)
+{
+	return __atomic_load_n(&s->control->insert_idx, __ATOMIC_ACQUIRE) - s->extract;
+}
+
+const struct drm_perfctr_sample_header *igt_perfctr_slot(const struct igt_perfctr_session *s,
+							 uint64_t index)
+{
+	return (const void *)(s->ring +
+			      (index & (s->setup.slots - 1)) * (uint64_t)s->setup.slot_stride);
+}
+
+static void add_block(struct igt_perfctr_session *s, unsigned int n,
+		      const struct drm_perfctr_block_header *b)
+{
+	const struct drm_perfctr_pmu_block_header *pmu = (const void *)b;
+	const uint64_t *values = (const void *)((const char *)b + b->header_size);
+	bool is_pmu = b->type >= DRM_PERFCTR_BLOCK_GENERIC_PMU;
+	unsigned int stored = __builtin_popcountll(b->enable_mask);
+	struct igt_perfctr_sum *sum = &s->sums[n];
+	unsigned int i = 0;
+
+	igt_assert_eq(b->header_size % 8, 0);
+	igt_assert_lte(is_pmu ? sizeof(*pmu) : sizeof(*b), b->header_size);
+	igt_assert_eq(b->size, b->header_size + (is_pmu ? 2 : 1) * stored * sizeof(uint64_t));
+	igt_assert_eq_u64(b->valid_mask & ~b->enable_mask, 0);
+	if (!s->samples) {
+		sum->type = b->type;
+		sum->index = b->index;
+		sum->section = b->section;
+		sum->mask = b->enable_mask;
+		sum->valid = ~0ull;
+	}
+	igt_assert_eq(sum->type, b->type);
+	igt_assert_eq(sum->index, b->index);
+	igt_assert_eq(sum->section, b->section);
+	igt_assert_eq_u64(sum->mask, b->enable_mask);
+
+	sum->valid &= b->valid_mask;
+	sum->states |= b->states;
+	sum->cycles += b->clock_cycles;
+	if (is_pmu) {
+		sum->time_enabled += pmu->time_enabled;
+		sum->time_running += pmu->time_running;
+	}
+	for (unsigned int bit = 0; bit < DRM_PERFCTR_SECTION_COUNTERS; bit++) {
+		if (!(b->enable_mask >> bit & 1))
+			continue;
+		/* not measured: zero */
+		if (!(b->valid_mask >> bit & 1))
+			igt_assert_eq_u64(values[i], 0);
+		sum->value[bit] += values[i++];
+	}
+}
+
+static void add_sample(struct igt_perfctr_session *s, const struct drm_perfctr_sample_header *h)
+{
+	const char *at = (const char *)h + h->header_size;
+
+	igt_assert_eq_u32(h->size, s->setup.sample_size);
+	igt_assert_lte(sizeof(*h), h->header_size);
+	igt_assert_eq(h->header_size % 8, 0);
+	igt_assert_eq(h->block_count, s->setup.block_count);
+	igt_assert_lte(h->block_count, IGT_PERFCTR_MAX_BLOCKS);
+	igt_assert_eq_u64(h->seq, s->samples);
+	igt_assert_eq_u64(h->reserved, 0);
+	igt_assert_lte_u64(h->start_ns, h->end_ns);
+	if (s->samples && !s->restarted)
+		igt_assert_eq_u64(h->start_ns, s->last.end_ns);
+	else if (s->samples)
+		igt_assert_lte_u64(s->last.end_ns, h->start_ns);
+	igt_assert_lte_u64(h->lost_ns, h->end_ns - h->start_ns);
+	igt_assert_eq(!!h->merged_periods, !!(h->flags & DRM_PERFCTR_SAMPLE_STRETCHED));
+
+	for (unsigned int n = 0; n < h->block_count; n++) {
+		const struct drm_perfctr_block_header *b = (const void *)at;
+
+		add_block(s, n, b);
+		at += b->size;
+	}
+	igt_assert_eq(at - (const char *)h, h->size);
+
+	if (!s->samples)
+		s->first = *h;
+	s->last = *h;
+	/* START may only follow a final sample */
+	s->restarted = h->flags & DRM_PERFCTR_SAMPLE_FINAL;
+	s->samples++;
+	s->manual += !!(h->flags & DRM_PERFCTR_SAMPLE_MANUAL);
+	s->periodic += !!(h->flags & DRM_PERFCTR_SAMPLE_PERIODIC);
+	s->automatic += !!(h->flags & DRM_PERFCTR_SAMPLE_AUTOMATIC);
+	s->in_stream += !!(h->flags & DRM_PERFCTR_SAMPLE_IN_STREAM);
+	s->final += !!(h->flags & DRM_PERFCTR_SAMPLE_FINAL);
+	s->merged += h->merged_periods;
+	s->lost_ns += h->lost_ns;
+	s->flags |= h->flags;
+}
+
+unsigned int igt_perfctr_drain(struct igt_perfctr_session *s)
+{
+	unsigned int n = 0;
+
+	while (igt_perfctr_unread(s)) {
+		igt_assert_lte_u64(igt_perfctr_unread(s), s->setup.slots);
+		add_sample(s, igt_perfctr_slot(s, s->extract));
+		__atomic_store_n(&s->control->extract_idx, ++s->extract, __ATOMIC_RELEASE);
+		n++;
+	}
+	return n;
+}
+
+uint64_t igt_perfctr_value(const struct drm_perfctr_sample_header *h, uint16_t type, uint16_t index,
+			   uint16_t counter)
+{
+	const char *at = (const char *)h + h->header_size;
+
+	for (unsigned int n = 0; n < h->block_count; n++) {
+		const struct drm_perfctr_block_header *b = (const void *)at;
+		const uint64_t *values = (const void *)(at + b->header_size);
+		uint64_t bit = 1ull << counter % DRM_PERFCTR_SECTION_COUNTERS;
+
+		if (b->type == type && b->index == index &&
+		    b->section == counter / DRM_PERFCTR_SECTION_COUNTERS && b->enable_mask & bit)
+			return values[__builtin_popcountll(b->enable_mask & (bit - 1))];
+		at += b->size;
+	}
+	igt_assert_f(false, "sample has no counter %u of block %u:%u\n", counter, type, index);
+	return 0;
+}
+
+uint64_t igt_perfctr_sum(const struct igt_perfctr_session *s, uint16_t type, uint16_t index,
+			 uint16_t counter)
+{
+	for (unsigned int i = 0; i < s->setup.block_count; i++) {
+		const struct igt_perfctr_sum *sum = &s->sums[i];
+
+		if (sum->type == type && sum->index == index &&
+		    sum->section == counter / DRM_PERFCTR_SECTION_COUNTERS &&
+		    sum->mask >> counter % DRM_PERFCTR_SECTION_COUNTERS & 1)
+			return sum->value[counter % DRM_PERFCTR_SECTION_COUNTERS];
+	}
+	igt_assert_f(false, "session has no counter %u of block %u:%u\n", counter, type, index);
+	return 0;
+}
+
+void igt_perfctr_session_fini(struct igt_perfctr_session *s)
+{
+	if (s->handle)
+		igt_assert_eq(igt_perfctr_teardown(s), 0);
+	if (s->ring) {
+		munmap(s->ring, s->ring_map);
+		munmap((char *)s->control - s->setup.control_offset, s->control_map);
+		igt_perfctr_gem_close(s->dev->fd, s->setup.ring_handle);
+		igt_perfctr_gem_close(s->dev->fd, s->setup.control_handle);
+	}
+	s->handle = 0;
+	s->ring = NULL;
+}

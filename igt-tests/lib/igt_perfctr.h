@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Sessions of the counter interface for tests: set-up, a ring reader of its own that checks
+ * every promise of the header, and sums.
+ */
+#ifndef IGT_PERFCTR_H
+#define IGT_PERFCTR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <drm/perfctr_drm.h>
+
+#define IGT_PERFCTR_MAX_BLOCKS 80
+#define IGT_PERFCTR_MAX_REQUESTS 16
+
+struct igt_perfctr_device {
+	int fd;
+	int minor; /* of the render node */
+	struct drm_perfctr_device_info info;
+	struct drm_perfctr_block_info blocks[IGT_PERFCTR_MAX_BLOCKS];
+	unsigned int block_count;
+};
+
+/* sums over all samples of one block of a session */
+struct igt_perfctr_sum {
+	uint16_t type, index, section;
+	uint64_t mask;
+	uint64_t valid; /* valid in every sample */
+	uint32_t states; /* seen in any sample */
+	uint64_t cycles;
+	uint64_t time_enabled, time_running;
+	uint64_t value[DRM_PERFCTR_SECTION_COUNTERS];
+};
+
+struct igt_perfctr_session {
+	const struct igt_perfctr_device *dev;
+	/* what SETUP gets; change it between init and create */
+	struct drm_perfctr_setup setup;
+	struct drm_perfctr_block_request requests[IGT_PERFCTR_MAX_REQUESTS];
+	bool keep_pointer; /* setup.requests was set by the test */
+	uint32_t handle;
+	uint8_t *ring;
+	size_t ring_map;
+	struct drm_perfctr_ring_control *control;
+	uint64_t control_map;
+	uint64_t extract;
+
+	/* what drain() found */
+	struct igt_perfctr_sum sums[IGT_PERFCTR_MAX_BLOCKS];
+	struct drm_perfctr_sample_header first, last;
+	bool restarted; /* START came: the next start_ns need not be the last end_ns */
+	uint64_t samples, periodic, manual, final, in_stream, automatic;
+	uint64_t merged, lost_ns;
+	uint32_t flags; /* of all samples */
+};
+
+/* opens the render node of @driver; false: there is none */
+bool igt_perfctr_open(struct igt_perfctr_device *dev, const char *driver);
+/* a further file on the same device */
+void igt_perfctr_reopen(struct igt_perfctr_device *dev, const struct igt_perfctr_device *other);
+void igt_perfctr_close(struct igt_perfctr_device *dev);
+
+/* all return 0 or -errno */
+int igt_perfctr_ioctl(int fd, unsigned long request, void *arg);
+int igt_perfctr_query(int fd, struct drm_perfctr_query *query);
+int igt_perfctr_control(int fd, uint32_t cmd, uint32_t *handle, void *arg, uint64_t size);
+
+/* buffer of @bytes, mapped; never fails */
+void *igt_perfctr_buffer(int fd, uint64_t bytes, uint32_t *handle, uint64_t *mapped);
+void igt_perfctr_gem_close(int fd, uint32_t handle);
+
+/* 16 slots, manual, all available counters of all GPU blocks */
+void igt_perfctr_session_init(struct igt_perfctr_session *s, const struct igt_perfctr_device *dev);
+void igt_perfctr_add_pmu(struct igt_perfctr_session *s, uint16_t index, uint32_t type,
+			 uint64_t config, int cpu);
+/* TEST_ONLY, buffers, SETUP; 0 or -errno */
+int igt_perfctr_session_try(struct igt_perfctr_session *s);
+void igt_perfctr_session_create(struct igt_perfctr_session *s);
+int igt_perfctr_start(struct igt_perfctr_session *s, uint64_t user_data);
+int igt_perfctr_stop(struct igt_perfctr_session *s, uint64_t user_data);
+int igt_perfctr_sample(struct igt_perfctr_session *s, uint64_t user_data);
+int igt_perfctr_teardown(struct igt_perfctr_session *s);
+struct drm_perfctr_status igt_perfctr_status(struct igt_perfctr_session *s);
+/* read everything that is published, check it, give the slots back; returns samples read */
+unsigned int igt_perfctr_drain(struct igt_perfctr_session *s);
+/* the same without giving anything back or checking: number of unread samples */
+uint64_t igt_perfctr_unread(const struct igt_perfctr_session *s);
+const struct drm_perfctr_sample_header *igt_perfctr_slot(const struct igt_perfctr_session *s,
+							 uint64_t index);
+/* one counter of one sample; fails if the sample does not have it */
+uint64_t igt_perfctr_value(const struct drm_perfctr_sample_header *h, uint16_t type, uint16_t index,
+			   uint16_t counter);
+/* sum of one counter; fails if the session does not have it */
+uint64_t igt_perfctr_sum(const struct igt_perfctr_session *s, uint16_t type, uint16_t index,
+			 uint16_t counter);
+void igt_perfctr_session_fini(struct igt_perfctr_session *s);
+
+#endif

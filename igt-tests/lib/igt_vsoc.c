@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Jobs and truth of the virtual SoC.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "minigt.h"
+#include "igt_vsoc.h"
+
+#define JOB_TIMEOUT_NS 20000000000ll
+
+void igt_vsoc_mixed(struct drm_vsoc_command commands[3], unsigned int n)
+{
+	memset(commands, 0, 3 * sizeof(commands[0]));
+	commands[0].type = DRM_VSOC_CMD_DRAW;
+	commands[0].draw.vertices = 300 + 17 * n;
+	commands[0].draw.primitives = 100 + 5 * n;
+	commands[0].draw.primitives_culled = 11 + n;
+	commands[0].draw.fragments = 5000 + 301 * n;
+	commands[0].draw.texels = 7000 + 13 * n;
+	commands[1].type = DRM_VSOC_CMD_COMPUTE;
+	commands[1].compute.threads = 4001 + 100 * n;
+	commands[1].compute.instructions = 64;
+	commands[2].type = DRM_VSOC_CMD_COPY;
+	commands[2].copy.flags = DRM_VSOC_COPY_READ | DRM_VSOC_COPY_WRITE;
+	commands[2].copy.bytes = DRM_VSOC_LINE_BYTES * (1000 + n);
+}
+
+uint64_t igt_vsoc_submit(const struct igt_perfctr_device *dev,
+			 const struct drm_vsoc_command *commands, unsigned int count)
+{
+	struct drm_vsoc_submit submit = {
+		.commands = (uintptr_t)commands,
+		.command_count = count,
+		.command_stride = sizeof(*commands),
+	};
+
+	igt_assert_eq(igt_perfctr_ioctl(dev->fd, DRM_IOCTL_VSOC_SUBMIT, &submit), 0);
+	return submit.job_id;
+}
+
+struct drm_vsoc_wait igt_vsoc_wait(const struct igt_perfctr_device *dev, uint64_t job)
+{
+	struct drm_vsoc_wait wait = { .job_id = job, .timeout_ns = JOB_TIMEOUT_NS };
+	int ret;
+
+	do {
+		ret = igt_perfctr_ioctl(dev->fd, DRM_IOCTL_VSOC_WAIT, &wait);
+	} while (ret == -EINTR);
+	igt_assert_eq(ret, 0);
+	return wait;
+}
+
+void igt_vsoc_work(const struct igt_perfctr_device *dev, unsigned int n)
+{
+	struct drm_vsoc_command commands[3];
+
+	igt_vsoc_mixed(commands, n);
+	igt_assert_eq(igt_vsoc_wait(dev, igt_vsoc_submit(dev, commands, 3)).status, 0);
+}
+
+static void debugfs_path(const struct igt_perfctr_device *dev, const char *file, char *path,
+			 size_t size)
+{
+	snprintf(path, size, "/sys/kernel/debug/dri/%d/vsoc/%s", dev->minor, file);
+}
+
+static uint16_t type_of(const char *name)
+{
+	static const char *const names[] = {
+		[DRM_PERFCTR_BLOCK_FW] = "FW",	       [DRM_PERFCTR_BLOCK_CSHW] = "CSHW",
+		[DRM_PERFCTR_BLOCK_TILER] = "TILER",   [DRM_PERFCTR_BLOCK_MEMSYS] = "MEMSYS",
+		[DRM_PERFCTR_BLOCK_SHADER] = "SHADER",
+	};
+
+	for (unsigned int i = 1; i < sizeof(names) / sizeof(names[0]); i++)
+		if (!strcmp(name, names[i]))
+			return i;
+	return 0;
+}
+
+void igt_vsoc_truth(const struct igt_perfctr_device *dev, struct igt_vsoc_truth *truth)
+{
+	char path[96], type[16], name[40];
+	unsigned long long value;
+	unsigned int index, counter;
+	FILE *f;
+
+	debugfs_path(dev, "truth", path, sizeof(path));
+	f = fopen(path, "r");
+	igt_require_f(f, "%s: %s\n", path, strerror(errno));
+	truth->count = 0;
+	while (fscanf(f, "%15s %u %u %39s %llu", type, &index, &counter, name, &value) == 5) {
+		igt_assert_lt(truth->count, IGT_VSOC_MAX_COUNTERS);
+		truth->at[truth->count].type = type_of(type);
+		truth->at[truth->count].index = index;
+		truth->at[truth->count].counter = counter;
+		strcpy(truth->at[truth->count].name, name);
+		truth->at[truth->count++].value = value;
+	}
+	igt_assert(feof(f));
+	fclose(f);
+	igt_assert_lt(0, truth->count);
+}
+
+uint16_t igt_vsoc_counter(const struct igt_vsoc_truth *truth, uint16_t type, const char *name)
+{
+	for (unsigned int i = 0; i < truth->count; i++)
+		if (truth->at[i].type == type && !strcmp(truth->at[i].name, name))
+			return truth->at[i].counter;
+	igt_assert_f(false, "no counter %s\n", name);
+	return 0;
+}
+
+void igt_vsoc_assert_conserved(const struct igt_perfctr_session *s,
+			       const struct igt_vsoc_truth *before,
+			       const struct igt_vsoc_truth *after)
+{
+	unsigned int compared = 0, enabled = 0;
+
+	igt_assert_eq(before->count, after->count);
+	for (unsigned int b = 0; b < s->setup.block_count; b++) {
+		const struct igt_perfctr_sum *sum = &s->sums[b];
+
+		if (sum->type >= DRM_PERFCTR_BLOCK_GENERIC_PMU)
+			continue;
+		enabled += __builtin_popcountll(sum->mask);
+		for (unsigned int i = 0; i < after->count; i++) {
+			unsigned int bit = after->at[i].counter % DRM_PERFCTR_SECTION_COUNTERS;
+			uint64_t truth = after->at[i].value - before->at[i].value;
+
+			if (after->at[i].type != sum->type || after->at[i].index != sum->index ||
+			    after->at[i].counter / DRM_PERFCTR_SECTION_COUNTERS != sum->section ||
+			    !(sum->mask >> bit & 1))
+				continue;
+			igt_assert_f(sum->value[bit] == truth,
+				     "block %u:%u counter %u: %llu measured, %llu true\n",
+				     sum->type, sum->index, after->at[i].counter,
+				     (unsigned long long)sum->value[bit],
+				     (unsigned long long)truth);
+			compared++;
+		}
+	}
+	igt_assert_lt(0, compared);
+	igt_assert_eq(compared, enabled);
+}
+
+void igt_vsoc_debugfs(const struct igt_perfctr_device *dev, const char *file, const char *text)
+{
+	char path[96];
+	int fd;
+
+	debugfs_path(dev, file, path, sizeof(path));
+	fd = open(path, O_WRONLY);
+	igt_require_f(fd >= 0, "%s: %s\n", path, strerror(errno));
+	igt_assert_eq(write(fd, text, strlen(text)), (int)strlen(text));
+	close(fd);
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The virtual SoC for tests: jobs, and what the hardware really counted.
+ */
+#ifndef IGT_VSOC_H
+#define IGT_VSOC_H
+
+#include <drm/vsoc_drm.h>
+
+#include "igt_perfctr.h"
+
+#define IGT_VSOC_MAX_COUNTERS 4096
+
+/* exact totals of all counters at one moment */
+struct igt_vsoc_truth {
+	unsigned int count;
+	struct {
+		uint16_t type, index, counter;
+		uint64_t value;
+		char name[40];
+	} at[IGT_VSOC_MAX_COUNTERS];
+};
+
+/* commands for one job: a draw, a compute and a copy; n makes jobs differ */
+void igt_vsoc_mixed(struct drm_vsoc_command commands[3], unsigned int n);
+uint64_t igt_vsoc_submit(const struct igt_perfctr_device *dev,
+			 const struct drm_vsoc_command *commands, unsigned int count);
+struct drm_vsoc_wait igt_vsoc_wait(const struct igt_perfctr_device *dev, uint64_t job);
+/* submit a mixed job and wait for it */
+void igt_vsoc_work(const struct igt_perfctr_device *dev, unsigned int n);
+
+void igt_vsoc_truth(const struct igt_perfctr_device *dev, struct igt_vsoc_truth *truth);
+/* number of the counter of that name; fails if there is none */
+uint16_t igt_vsoc_counter(const struct igt_vsoc_truth *truth, uint16_t type, const char *name);
+/* every sum of the session is exactly what the hardware counted in between */
+void igt_vsoc_assert_conserved(const struct igt_perfctr_session *s,
+			       const struct igt_vsoc_truth *before,
+			       const struct igt_vsoc_truth *after);
+/* write a debugfs file of the device */
+void igt_vsoc_debugfs(const struct igt_perfctr_device *dev, const char *file, const char *text);
+
+#endif

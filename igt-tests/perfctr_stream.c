@@ -1,0 +1,952 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Samples: conservation, rings, periods, tags, times, wake-up, sampling in jobs.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "minigt.h"
+#include "igt_perfctr.h"
+#include "igt_vsoc.h"
+
+IGT_TEST_DESCRIPTION("Sums of samples equal what the hardware counted, whatever happens");
+
+#define MS 1000000ull
+
+static struct igt_perfctr_device dev;
+static struct igt_vsoc_truth before, after;
+
+static void sleep_ms(unsigned int ms)
+{
+	struct timespec t = { .tv_sec = ms / 1000, .tv_nsec = ms % 1000 * MS };
+
+	nanosleep(&t, NULL);
+}
+
+static uint64_t raw_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC_RAW, &t);
+	return t.tv_sec * 1000000000ull + t.tv_nsec;
+}
+
+static void create(struct igt_perfctr_session *s, uint32_t slots, uint64_t period_ns)
+{
+	igt_perfctr_session_init(s, &dev);
+	s->setup.slots = slots;
+	s->setup.period_ns = period_ns;
+	igt_perfctr_session_create(s);
+}
+
+/* indices, states and totals of STATUS are those that the reader saw */
+static void check_status(struct igt_perfctr_session *s, bool active)
+{
+	struct drm_perfctr_status st = igt_perfctr_status(s);
+
+	igt_assert_eq_u32(st.flags, active ? DRM_PERFCTR_STATUS_ACTIVE : 0);
+	igt_assert_eq_u32(st.slots, s->setup.slots);
+	igt_assert_eq_u64(st.insert_idx, s->control->insert_idx);
+	igt_assert_eq_u64(st.insert_idx, s->samples + igt_perfctr_unread(s));
+	igt_assert_eq_u64(st.extract_idx, s->extract);
+	if (!igt_perfctr_unread(s)) {
+		igt_assert_eq_u64(st.merged_periods, s->merged);
+		igt_assert_eq_u64(st.lost_ns, s->lost_ns);
+		igt_assert_eq_u64(s->control->merged_periods, s->merged);
+		igt_assert_eq_u64(s->control->lost_ns, s->lost_ns);
+	}
+	igt_assert_eq_u64(st.errors, 0);
+	igt_assert_eq_u64(st.overflows, 0);
+	igt_assert_eq_u64(st.resets, 0);
+	igt_assert_eq_u64(st.bad_extract, 0);
+}
+
+/* run @jobs between START and STOP; after each one @step; sums must be the truth */
+static void conserve(struct igt_perfctr_session *s, unsigned int jobs,
+		     void (*step)(struct igt_perfctr_session *s, unsigned int n))
+{
+	igt_vsoc_truth(&dev, &before);
+	igt_assert_eq(igt_perfctr_start(s, 0), 0);
+	for (unsigned int n = 0; n < jobs; n++) {
+		igt_vsoc_work(&dev, n);
+		if (step)
+			step(s, n);
+	}
+	igt_assert_eq(igt_perfctr_stop(s, 0), 0);
+	igt_vsoc_truth(&dev, &after);
+	igt_perfctr_drain(s);
+	igt_vsoc_assert_conserved(s, &before, &after);
+	igt_assert_eq_u64(s->final, 1);
+	igt_assert_eq_u64(s->lost_ns, 0);
+	check_status(s, false);
+}
+
+static void step_sample(struct igt_perfctr_session *s, unsigned int n)
+{
+	igt_assert_eq(igt_perfctr_sample(s, n), 0);
+	igt_perfctr_drain(s);
+	igt_assert_eq_u64(s->last.user_data, n);
+}
+
+static void step_drain(struct igt_perfctr_session *s, unsigned int n)
+{
+	igt_perfctr_drain(s);
+}
+
+static void step_nap(struct igt_perfctr_session *s, unsigned int n)
+{
+	sleep_ms(2);
+}
+
+/* --- conservation -------------------------------------------------------- */
+
+static void *jobs_thread(void *arg)
+{
+	for (unsigned int n = 0; n < 12; n++)
+		igt_vsoc_work(&dev, n);
+	return NULL;
+}
+
+static void conservation_tests(void)
+{
+	igt_describe("manual samples add up to the truth");
+	igt_subtest("conserve-manual")
+	{
+		struct igt_perfctr_session s;
+
+		create(&s, 16, 0);
+		conserve(&s, 8, step_sample);
+		igt_assert_eq_u64(s.manual, 8);
+		igt_perfctr_session_fini(&s);
+	}
+	igt_describe("the final sample alone holds everything");
+	igt_subtest("conserve-final-only")
+	{
+		struct igt_perfctr_session s;
+
+		create(&s, 1, 0);
+		conserve(&s, 3, NULL);
+		igt_assert_eq_u64(s.samples, 1);
+		igt_perfctr_session_fini(&s);
+	}
+	igt_describe("periodic samples add up to the truth while jobs run");
+	igt_subtest("conserve-periodic")
+	{
+		struct igt_perfctr_session s;
+
+		create(&s, 256, MS);
+		conserve(&s, 8, step_drain);
+		igt_assert_lt(1, s.periodic);
+		igt_perfctr_session_fini(&s);
+	}
+	igt_describe("periodic and manual samples of one session add up to the truth");
+	igt_subtest("conserve-periodic-and-manual")
+	{
+		struct igt_perfctr_session s;
+
+		create(&s, 256, 2 * MS);
+		conserve(&s, 8, step_sample);
+		igt_assert_eq_u64(s.manual, 8);
+		igt_perfctr_session_fini(&s);
+	}
+	igt_describe("a consumer that reads nothing loses nothing: samples stretch");
+	igt_subtest("conserve-stretched")
+	{
+		struct igt_perfctr_session s;
+
+		create(&s, 4, MS);
+		conserve(&s, 10, step_nap);
+		igt_assert_eq_u64(s.samples, 4);
+		igt_assert(s.flags & DRM_PERFCTR_SAMPLE_STRETCHED);
+		igt_perfctr_session_fini(&s);
+	}
+	igt_describe("a consumer that sleeps and comes back loses nothing");
+	igt_subtest("conserve-sleeping-consumer")
+	{
+		struct igt_perfctr_session s;
+
+		create(&s, 4, MS);
+		igt_vsoc_truth(&dev, &before);
+		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+		for (unsigned int round = 0; round < 3; round++) {
+			igt_vsoc_work(&dev, round);
+			sleep_ms(20);
+			igt_vsoc_work(&dev, 5 + round);
+			igt_perfctr_drain(&s);
+		}
+		igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
+		igt_vsoc_truth(&dev, &after);
+		igt_perfctr_drain(&s);
+		igt_vsoc_assert_conserved(&s, &before, &after);
+		igt_assert(s.flags & DRM_PERFCTR_SAMPLE_STRETCHED);
+		igt_perfctr_session_fini(&s);
+	}
+	igt_describe("work between STOP and START is in no sample");
+	igt_subtest("conserve-start-stop-start")
+	{
+		struct igt_perfctr_session s;
+
+		create(&s, 16, 0);
+		igt_vsoc_work(&dev, 50); /* before the first START */
+		conserve(&s, 2, step_sample);
+		for (unsigned int i = 0; i < 3; i++) {
+			struct igt_perfctr_session again = s;
+
+			igt_vsoc_work(&dev, 60 + i);
+			memset(s.sums, 0, sizeof(s.sums));
+			for (unsigned int b = 0; b < s.setup.block_count; b++) {
+				s.sums[b] = again.sums[b];
+				memset(s.sums[b].value, 0, sizeof(s.sums[b].value));
+			}
+			s.final = 0;
+			conserve(&s, 2, step_sample);
+		}
+		igt_perfctr_session_fini(&s);
+	}
+	igt_describe("two sessions with different masks and periods each see the whole truth");
+	igt_subtest("conserve-two-sessions")
+	{
+		struct igt_perfctr_session a, b;
+
+		create(&a, 64, MS);
+		igt_perfctr_session_init(&b, &dev);
+		/* every other counter of the second and third type only */
+		b.requests[0] = b.requests[1];
+		b.requests[1] = b.requests[2];
+		b.requests[0].mask &= 0x5555555555555555;
+		b.requests[1].mask &= 0x3333333333333333;
+		b.setup.request_count = 2;
+		igt_perfctr_session_create(&b);
+
+		igt_vsoc_truth(&dev, &before);
+		igt_assert_eq(igt_perfctr_start(&a, 0), 0);
+		igt_assert_eq(igt_perfctr_start(&b, 0), 0);
+		for (unsigned int n = 0; n < 5; n++) {
+			igt_vsoc_work(&dev, n);
+			igt_assert_eq(igt_perfctr_sample(&b, n), 0);
+			igt_perfctr_drain(&a);
+			igt_perfctr_drain(&b);
+		}
+		igt_assert_eq(igt_perfctr_stop(&a, 0), 0);
+		igt_assert_eq(igt_perfctr_stop(&b, 0), 0);
+		igt_vsoc_truth(&dev, &after);
+		igt_perfctr_drain(&a);
+		igt_perfctr_drain(&b);
+		igt_vsoc_assert_conserved(&a, &before, &after);
+		igt_vsoc_assert_conserved(&b, &before, &after);
+		igt_perfctr_session_fini(&a);
+		igt_perfctr_session_fini(&b);
+	}
+	igt_describe("sessions that come and go while jobs run change nothing for another");
+	igt_subtest("conserve-joining-and-leaving")
+	{
+		struct igt_perfctr_session s, other;
+		pthread_t thread;
+
+		create(&s, 64, MS);
+		igt_vsoc_truth(&dev, &before);
+		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+		igt_assert_eq(pthread_create(&thread, NULL, jobs_thread, NULL), 0);
+		for (unsigned int n = 0; n < 12; n++) {
+			igt_perfctr_session_init(&other, &dev);
+			other.setup.request_count = 1 + n % other.setup.request_count;
+			other.setup.period_ns = n & 1 ? MS / 2 : 0;
+			igt_perfctr_session_create(&other);
+			igt_assert_eq(igt_perfctr_start(&other, 0), 0);
+			igt_perfctr_drain(&s);
+			if (n % 3)
+				igt_assert_eq(igt_perfctr_stop(&other, 0), 0);
+			igt_perfctr_session_fini(&other);
+		}
+		pthread_join(thread, NULL);
+		igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
+		igt_vsoc_truth(&dev, &after);
+		igt_perfctr_drain(&s);
+		igt_vsoc_assert_conserved(&s, &before, &after);
+		igt_perfctr_session_fini(&s);
+	}
+	igt_describe("an idle device counts nothing, and says that it measured it");
+	igt_subtest("idle-is-measured-zero")
+	{
+		struct igt_perfctr_session s;
+
+		create(&s, 16, 0);
+		conserve(&s, 0, NULL);
+		for (unsigned int b = 0; b < s.setup.block_count; b++) {
+			igt_assert_eq_u64(s.sums[b].valid, s.sums[b].mask);
+			for (unsigned int i = 0; i < 64; i++)
+				igt_assert_eq_u64(s.sums[b].value[i], 0);
+		}
+		igt_perfctr_session_fini(&s);
+	}
+	igt_describe("a sample's values belong to its own job, not to the one before or after");
+	igt_subtest("conserve-each-sample")
+	{
+		struct igt_perfctr_session s;
+
+		create(&s, 16, 0);
+		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+		for (unsigned int n = 0; n < 5; n++) {
+			for (unsigned int b = 0; b < s.setup.block_count; b++)
+				memset(s.sums[b].value, 0, sizeof(s.sums[b].value));
+			igt_vsoc_truth(&dev, &before);
+			igt_vsoc_work(&dev, 3 * n);
+			igt_vsoc_truth(&dev, &after);
+			igt_assert_eq(igt_perfctr_sample(&s, n), 0);
+			igt_assert_eq(igt_perfctr_drain(&s), 1);
+			igt_vsoc_assert_conserved(&s, &before, &after);
+		}
+		igt_perfctr_session_fini(&s);
+	}
+}
+
+/* --- rings --------------------------------------------------------------- */
+
+static uint64_t checksum(const struct igt_perfctr_session *s)
+{
+	uint64_t hash = 14695981039346656037ull;
+
+	for (uint64_t i = 0; i < s->setup.slots; i++) {
+		const uint8_t *slot = (const void *)igt_perfctr_slot(s, i);
+
+		for (uint32_t b = 0; b < s->setup.sample_size; b++)
+			hash = (hash ^ slot[b]) * 1099511628211ull;
+	}
+	return hash;
+}
+
+static void full_ring(uint32_t slots, uint64_t period_ns)
+{
+	struct igt_perfctr_session s;
+	struct drm_perfctr_status st;
+	uint64_t sum;
+
+	create(&s, slots, period_ns);
+	igt_vsoc_truth(&dev, &before);
+	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+	if (period_ns) {
+		/* until only the slot of STOP is free */
+		for (unsigned int i = 0; igt_perfctr_unread(&s) < slots - 1; i++) {
+			igt_assert_lt(i, 1000);
+			sleep_ms(2);
+		}
+	} else {
+		for (uint32_t i = 0; i < slots - 1; i++)
+			igt_assert_eq(igt_perfctr_sample(&s, i), 0);
+	}
+	sum = checksum(&s);
+	for (unsigned int i = 0; i < 3; i++) {
+		igt_vsoc_work(&dev, i);
+		igt_assert_eq(igt_perfctr_sample(&s, 0xbad), -ENOSPC);
+	}
+	if (period_ns)
+		sleep_ms(20);
+	/* nothing was overwritten, nothing was published */
+	igt_assert_eq_u64(checksum(&s), sum);
+	igt_assert_eq_u64(igt_perfctr_unread(&s), slots - 1);
+	st = igt_perfctr_status(&s);
+	igt_assert_eq_u64(st.ring_full, 3);
+	igt_assert_eq_u64(st.insert_idx, slots - 1);
+	igt_assert_eq_u64(st.extract_idx, 0);
+	igt_assert_eq(!!st.pending_merged, !!period_ns);
+
+	igt_assert_eq(igt_perfctr_stop(&s, 77), 0);
+	igt_vsoc_truth(&dev, &after);
+	igt_assert_eq_u64(igt_perfctr_unread(&s), slots);
+	igt_assert_eq_u64(igt_perfctr_status(&s).pending_merged, 0);
+	igt_assert_eq(igt_perfctr_drain(&s), (int)slots);
+	igt_assert_eq_u64(s.last.user_data, 77);
+	igt_assert_eq_u32(s.last.flags & ~DRM_PERFCTR_SAMPLE_STRETCHED, DRM_PERFCTR_SAMPLE_FINAL);
+	igt_vsoc_assert_conserved(&s, &before, &after);
+	igt_perfctr_session_fini(&s);
+}
+
+static void hostile_extract(uint64_t value)
+{
+	struct igt_perfctr_session s, other;
+	struct drm_perfctr_status st;
+
+	create(&s, 8, 0);
+	create(&other, 8, 0);
+	igt_vsoc_truth(&dev, &before);
+	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+	igt_assert_eq(igt_perfctr_start(&other, 0), 0);
+	for (unsigned int i = 0; i < 3; i++)
+		igt_assert_eq(igt_perfctr_sample(&s, i), 0);
+	igt_perfctr_drain(&s);
+	/* the kernel looks, and accepts 3 */
+	igt_assert_eq_u64(igt_perfctr_status(&s).extract_idx, 3);
+
+	__atomic_store_n(&s.control->extract_idx, value, __ATOMIC_RELEASE);
+	/* nothing is free but what was: 7 of 8 slots for samples */
+	for (unsigned int i = 0; i < 7; i++)
+		igt_assert_eq(igt_perfctr_sample(&s, i), 0);
+	igt_assert_eq(igt_perfctr_sample(&s, 0), -ENOSPC);
+	st = igt_perfctr_status(&s);
+	igt_assert_eq_u64(st.extract_idx, 3);
+	igt_assert_lte_u64(1, st.bad_extract);
+
+	/* the right value heals it */
+	__atomic_store_n(&s.control->extract_idx, s.extract, __ATOMIC_RELEASE);
+	igt_vsoc_work(&dev, 1);
+	igt_assert_eq(igt_perfctr_drain(&s), 7);
+	igt_assert_eq(igt_perfctr_sample(&s, 0), 0);
+	igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
+	igt_assert_eq(igt_perfctr_stop(&other, 0), 0);
+	igt_vsoc_truth(&dev, &after);
+	igt_perfctr_drain(&s);
+	igt_perfctr_drain(&other);
+	igt_vsoc_assert_conserved(&s, &before, &after);
+	igt_vsoc_assert_conserved(&other, &before, &after);
+	check_status(&other, false);
+	igt_perfctr_session_fini(&s);
+	igt_perfctr_session_fini(&other);
+}
+
+static volatile bool scribbling;
+
+static void *scribble(void *arg)
+{
+	struct igt_perfctr_session *s = arg;
+	uint64_t x = 88172645463325252ull;
+
+	while (scribbling) {
+		for (unsigned int i = 0; i < 512; i++) {
+			x ^= x << 13, x ^= x >> 7, x ^= x << 17;
+			((volatile uint64_t *)s->ring)[x % (s->setup.ring_bytes / 8)] = x;
+			((volatile uint64_t *)s->control)[x % (sizeof(*s->control) / 8)] =
+				x & 1 ? x : x & 31;
+		}
+		sleep_ms(0);
+	}
+	return NULL;
+}
+
+static void ring_tests(void)
+{
+	static const uint64_t hostile[] = {
+		2, 0, 4000, 11, ~0ull, 1ull << 63, 0x100000003, 0x7fffffffffffffff,
+	};
+	static const char *const hostile_names[] = {
+		"extract-one-back",	"extract-zero",	     "extract-beyond-insert",
+		"extract-full-circle",	"extract-minus-one", "extract-sign-bit",
+		"extract-low-32-right", "extract-largest",
+	};
+
+	igt_describe("a ring of one slot delivers the final sample and nothing else");
+	igt_subtest("ring-one-slot") full_ring(1, 0);
+	igt_describe("a ring of two slots delivers one sample and the final one");
+	igt_subtest("ring-two-slots") full_ring(2, 0);
+	igt_describe("a full ring refuses SAMPLE, keeps every byte, and still takes STOP's");
+	igt_subtest("ring-full-manual") full_ring(16, 0);
+	igt_describe("periods that find the ring full are merged into STOP's sample");
+	igt_subtest("ring-full-periodic") full_ring(8, MS);
+	igt_describe("a periodic session in one slot gives one stretched sample");
+	igt_subtest("ring-one-slot-periodic") full_ring(1, MS);
+
+	igt_describe("every power of two up to 4096 works as number of slots, all of them usable");
+	igt_subtest("ring-all-sizes")
+	{
+		for (uint32_t slots = 1; slots <= 4096; slots *= 2) {
+			struct igt_perfctr_session s;
+
+			igt_perfctr_session_init(&s, &dev);
+			s.setup.slots = slots;
+			s.setup.request_count = 1;
+			igt_perfctr_session_create(&s);
+			igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+			for (uint32_t i = 0; i < slots - 1 && i < 70; i++)
+				igt_assert_eq(igt_perfctr_sample(&s, i), 0);
+			igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
+			igt_assert_eq(igt_perfctr_drain(&s), slots < 71 ? (int)slots : 71);
+			igt_perfctr_session_fini(&s);
+		}
+	}
+	igt_describe("indices run through the ring many times");
+	igt_subtest("ring-wraps")
+	{
+		struct igt_perfctr_session s;
+
+		create(&s, 4, 0);
+		conserve(&s, 23, step_sample);
+		igt_assert_eq_u64(s.control->insert_idx, 24);
+		igt_perfctr_session_fini(&s);
+	}
+	igt_describe("control area and ring in one buffer at an offset work");
+	igt_subtest("ring-offsets")
+	{
+		struct igt_perfctr_session s;
+
+		igt_perfctr_session_init(&s, &dev);
+		s.setup.control_offset = 4096 + 64;
+		igt_perfctr_session_create(&s);
+		conserve(&s, 2, step_sample);
+		igt_perfctr_session_fini(&s);
+	}
+
+	for (unsigned int i = 0; i < sizeof(hostile) / sizeof(hostile[0]); i++) {
+		igt_describe("an impossible extract_idx is ignored, counted, and costs its owner "
+			     "only");
+		igt_subtest(hostile_names[i]) hostile_extract(hostile[i]);
+	}
+
+	igt_describe("scribbling over slots and control area harms nobody else");
+	igt_subtest("ring-scribbled")
+	{
+		struct igt_perfctr_session s, other;
+		pthread_t thread;
+
+		create(&s, 8, MS);
+		create(&other, 256, MS);
+		igt_vsoc_truth(&dev, &before);
+		igt_assert_eq(igt_perfctr_start(&other, 0), 0);
+		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+		scribbling = true;
+		igt_assert_eq(pthread_create(&thread, NULL, scribble, &s), 0);
+		for (unsigned int n = 0; n < 10; n++) {
+			int ret = igt_perfctr_sample(&s, n);
+
+			igt_assert(!ret || ret == -ENOSPC);
+			igt_vsoc_work(&dev, n);
+			igt_perfctr_drain(&other);
+		}
+		igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
+		scribbling = false;
+		pthread_join(thread, NULL);
+		igt_assert_eq(igt_perfctr_stop(&other, 0), 0);
+		igt_vsoc_truth(&dev, &after);
+		igt_perfctr_drain(&other);
+		igt_vsoc_assert_conserved(&other, &before, &after);
+		check_status(&other, false);
+		igt_assert_lte_u64(1, igt_perfctr_status(&s).bad_extract);
+		igt_perfctr_session_fini(&s);
+		igt_perfctr_session_fini(&other);
+	}
+	igt_describe("what user space writes to insert_idx is neither read nor kept");
+	igt_subtest("insert-index-written")
+	{
+		struct igt_perfctr_session s;
+
+		create(&s, 8, 0);
+		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+		s.control->insert_idx = 12345;
+		s.control->state = ~0u;
+		igt_assert_eq(igt_perfctr_sample(&s, 0), 0);
+		igt_assert_eq_u64(s.control->insert_idx, 1);
+		igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
+		igt_assert_eq_u64(s.control->insert_idx, 2);
+		igt_assert_eq_u32(s.control->state, 0);
+		igt_perfctr_drain(&s);
+		igt_perfctr_session_fini(&s);
+	}
+	igt_describe("the user's reserved words stay as they are, the kernel's stay zero");
+	igt_subtest("control-reserved")
+	{
+		struct igt_perfctr_session s;
+
+		create(&s, 8, 0);
+		for (unsigned int i = 0; i < 7; i++)
+			s.control->user_reserved[i] = i + 1;
+		conserve(&s, 2, step_sample);
+		for (unsigned int i = 0; i < 7; i++)
+			igt_assert_eq_u64(s.control->user_reserved[i], i + 1);
+		for (unsigned int i = 0; i < 4; i++)
+			igt_assert_eq_u64(s.control->kernel_reserved[i], 0);
+		igt_assert_eq_u32(s.control->pad, 0);
+		igt_perfctr_session_fini(&s);
+	}
+}
+
+/* --- tags, times, states ------------------------------------------------- */
+
+static void header_tests(void)
+{
+	igt_describe("SAMPLE and STOP tag their samples, START tags all others");
+	igt_subtest("user-data")
+	{
+		struct igt_perfctr_session s;
+		uint64_t i;
+
+		create(&s, 256, 2 * MS);
+		igt_assert_eq(igt_perfctr_start(&s, 0x5eed), 0);
+		for (unsigned int n = 0; n < 4; n++) {
+			sleep_ms(5);
+			igt_assert_eq(igt_perfctr_sample(&s, 0xa0 + n), 0);
+		}
+		igt_assert_eq(igt_perfctr_stop(&s, ~0ull), 0);
+		for (i = 0, s.extract = 0; i < igt_perfctr_unread(&s); i++) {
+			const struct drm_perfctr_sample_header *h = igt_perfctr_slot(&s, i);
+
+			if (h->flags & DRM_PERFCTR_SAMPLE_MANUAL)
+				igt_assert_eq_u64(h->user_data, 0xa0 + s.manual++);
+			else if (h->flags & DRM_PERFCTR_SAMPLE_FINAL)
+				igt_assert_eq_u64(h->user_data, ~0ull);
+			else
+				igt_assert_eq_u64(h->user_data, 0x5eed);
+		}
+		igt_assert_eq_u64(s.manual, 4);
+		s.manual = 0;
+		igt_perfctr_drain(&s);
+		igt_assert_lt(0, s.periodic);
+		igt_perfctr_session_fini(&s);
+	}
+	igt_describe("a sample has exactly one reason");
+	igt_subtest("flags-reason")
+	{
+		const uint32_t reasons = DRM_PERFCTR_SAMPLE_MANUAL | DRM_PERFCTR_SAMPLE_PERIODIC |
+					 DRM_PERFCTR_SAMPLE_AUTOMATIC | DRM_PERFCTR_SAMPLE_FINAL |
+					 DRM_PERFCTR_SAMPLE_IN_STREAM;
+		struct igt_perfctr_session s;
+
+		create(&s, 64, 2 * MS);
+		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+		igt_assert_eq(igt_perfctr_sample(&s, 0), 0);
+		sleep_ms(10);
+		igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
+		for (uint64_t i = 0; i < igt_perfctr_unread(&s); i++)
+			igt_assert_eq(__builtin_popcount(igt_perfctr_slot(&s, i)->flags & reasons),
+				      1);
+		igt_perfctr_drain(&s);
+		igt_assert_eq_u64(s.final, 1);
+		igt_assert_eq_u64(s.manual, 1);
+		igt_perfctr_session_fini(&s);
+	}
+	igt_describe("spans lie on CLOCK_MONOTONIC_RAW between START and STOP, without holes");
+	igt_subtest("time-spans")
+	{
+		struct igt_perfctr_session s;
+		uint64_t t0, t1, t2, t3;
+
+		create(&s, 64, 0);
+		t0 = raw_ns();
+		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+		t1 = raw_ns();
+		sleep_ms(5);
+		igt_assert_eq(igt_perfctr_sample(&s, 0), 0);
+		igt_assert_eq(igt_perfctr_sample(&s, 0), 0);
+		t2 = raw_ns();
+		igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
+		t3 = raw_ns();
+		igt_assert_eq(igt_perfctr_drain(&s), 3);
+		igt_assert_lte_u64(t0, s.first.start_ns);
+		igt_assert_lte_u64(s.first.start_ns, t1);
+		igt_assert_lte_u64(5 * MS, s.first.end_ns - s.first.start_ns + (t1 - t0));
+		igt_assert_lte_u64(s.last.start_ns, t2);
+		igt_assert_lte_u64(s.last.end_ns, t3);
+		igt_perfctr_session_fini(&s);
+	}
+	igt_describe("sequence numbers go on over STOP and START");
+	igt_subtest("seq-over-restart")
+	{
+		struct igt_perfctr_session s;
+
+		create(&s, 16, 0);
+		for (unsigned int i = 0; i < 4; i++) {
+			igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+			igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
+			igt_assert_eq(igt_perfctr_drain(&s), 1);
+			igt_assert_eq_u64(s.last.seq, i);
+		}
+		igt_perfctr_session_fini(&s);
+	}
+	igt_describe("periods that passed are samples or merged ones, none is forgotten");
+	igt_subtest("merged-arithmetic")
+	{
+		struct igt_perfctr_session s;
+		uint64_t t0, t1, periods;
+
+		create(&s, 4, MS);
+		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+		t0 = raw_ns();
+		sleep_ms(60);
+		t1 = raw_ns();
+		igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
+		igt_perfctr_drain(&s);
+		/* the grid begins up to one period late, STOP can come up to one early */
+		periods = s.periodic + s.merged;
+		igt_assert_lte_u64((t1 - t0) / MS - 1, periods);
+		igt_assert_lte_u64(periods, (s.last.end_ns - s.first.start_ns) / MS + 1);
+		igt_perfctr_session_fini(&s);
+	}
+	igt_describe("the control area tells whether the session runs");
+	igt_subtest("ring-state")
+	{
+		struct igt_perfctr_session s;
+
+		create(&s, 4, 0);
+		igt_assert_eq_u32(s.control->state, 0);
+		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+		igt_assert_eq_u32(s.control->state, DRM_PERFCTR_RING_ACTIVE);
+		igt_assert_eq_u32(igt_perfctr_status(&s).flags, DRM_PERFCTR_STATUS_ACTIVE);
+		igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
+		igt_assert_eq_u32(s.control->state, 0);
+		igt_assert_eq(igt_perfctr_teardown(&s), 0);
+		igt_assert_eq_u32(s.control->state, DRM_PERFCTR_RING_DEAD);
+		s.handle = 0;
+		igt_perfctr_session_fini(&s);
+	}
+	igt_describe("TEARDOWN of an active session ends it");
+	igt_subtest("teardown-active")
+	{
+		struct igt_perfctr_session s;
+		uint64_t insert;
+
+		create(&s, 64, MS);
+		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+		igt_assert_eq(igt_perfctr_teardown(&s), 0);
+		igt_assert_eq_u32(s.control->state, DRM_PERFCTR_RING_DEAD);
+		insert = s.control->insert_idx;
+		sleep_ms(10);
+		igt_assert_eq_u64(s.control->insert_idx, insert);
+		s.handle = 0;
+		igt_perfctr_session_fini(&s);
+	}
+	igt_describe("blocks count the cycles of their clock for the time of the span");
+	igt_subtest("clock-cycles")
+	{
+		struct igt_perfctr_session s;
+
+		create(&s, 4, 0);
+		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+		igt_vsoc_work(&dev, 0);
+		sleep_ms(20);
+		igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
+		igt_assert_eq(igt_perfctr_drain(&s), 1);
+		for (unsigned int b = 0; b < s.setup.block_count; b++) {
+			uint64_t ns = s.last.end_ns - s.last.start_ns;
+
+			if (s.sums[b].type != DRM_PERFCTR_BLOCK_FW)
+				continue;
+			/* the top clock runs at 1 GHz */
+			igt_assert_lte_u64(ns * 95 / 100, s.sums[b].cycles);
+			igt_assert_lte_u64(s.sums[b].cycles, ns * 105 / 100);
+			igt_assert(s.sums[b].states & DRM_PERFCTR_STATE_ON);
+		}
+		igt_perfctr_session_fini(&s);
+	}
+	igt_describe("a 1 kHz session publishes at its rate");
+	igt_subtest("periodic-rate")
+	{
+		struct igt_perfctr_session s;
+
+		create(&s, 1024, MS);
+		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+		sleep_ms(200);
+		igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
+		igt_perfctr_drain(&s);
+		igt_info("%d samples in 200 periods, %d merged\n", (int)s.periodic, (int)s.merged);
+		igt_assert_lte_u64(199, s.periodic + s.merged);
+		/* software emulation on a busy host: half of them came by themselves */
+		igt_assert_lte_u64(100, s.periodic);
+		igt_perfctr_session_fini(&s);
+	}
+}
+
+/* --- wake-up ------------------------------------------------------------- */
+
+static uint64_t signals(int fd)
+{
+	uint64_t n;
+
+	return read(fd, &n, sizeof(n)) == sizeof(n) ? n : 0;
+}
+
+static void wake_tests(void)
+{
+	igt_describe("each sample at or above the watermark signals the eventfd once");
+	igt_subtest("wake-watermark")
+	{
+		struct igt_perfctr_session s;
+		int fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+
+		igt_perfctr_session_init(&s, &dev);
+		s.setup.eventfd = fd;
+		s.setup.watermark = 4;
+		igt_perfctr_session_create(&s);
+		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+		for (unsigned int i = 1; i <= 6; i++) {
+			igt_assert_eq(igt_perfctr_sample(&s, i), 0);
+			igt_assert_eq_u64(signals(fd), i >= 4);
+		}
+		igt_perfctr_drain(&s);
+		igt_assert_eq(igt_perfctr_sample(&s, 0), 0);
+		igt_assert_eq_u64(signals(fd), 0);
+		igt_assert_eq_u64(igt_perfctr_status(&s).wakeups, 3);
+		igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
+		igt_assert_eq_u64(signals(fd), 1);
+		igt_perfctr_session_fini(&s);
+		/* the ring died */
+		igt_assert_eq_u64(signals(fd), 1);
+		close(fd);
+	}
+	igt_describe("watermark 0 means every sample");
+	igt_subtest("wake-zero")
+	{
+		struct igt_perfctr_session s;
+		int fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+
+		igt_perfctr_session_init(&s, &dev);
+		s.setup.eventfd = fd;
+		igt_perfctr_session_create(&s);
+		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+		for (unsigned int i = 0; i < 3; i++)
+			igt_assert_eq(igt_perfctr_sample(&s, i), 0);
+		igt_assert_eq_u64(signals(fd), 3);
+		igt_perfctr_session_fini(&s);
+		close(fd);
+	}
+	igt_describe("a poll on the eventfd returns when a period's sample is there");
+	igt_subtest("wake-poll")
+	{
+		struct igt_perfctr_session s;
+		struct pollfd p = { .fd = eventfd(0, EFD_CLOEXEC), .events = POLLIN };
+
+		igt_perfctr_session_init(&s, &dev);
+		s.setup.eventfd = p.fd;
+		s.setup.watermark = 3;
+		s.setup.period_ns = 5 * MS;
+		igt_perfctr_session_create(&s);
+		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+		igt_assert_eq(poll(&p, 1, 5000), 1);
+		igt_assert_lte_u64(3, igt_perfctr_unread(&s));
+		igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
+		igt_perfctr_session_fini(&s);
+		close(p.fd);
+	}
+	igt_describe("an eventfd that nobody reads and that is closed does no harm");
+	igt_subtest("wake-closed-eventfd")
+	{
+		struct igt_perfctr_session s;
+		int fd = eventfd(0, EFD_CLOEXEC);
+
+		igt_perfctr_session_init(&s, &dev);
+		s.setup.eventfd = fd;
+		igt_perfctr_session_create(&s);
+		close(fd);
+		conserve(&s, 3, step_sample);
+		igt_perfctr_session_fini(&s);
+	}
+}
+
+/* --- samples in jobs ----------------------------------------------------- */
+
+static void in_stream_tests(void)
+{
+	igt_describe("samples between the commands of a job attribute counts to each command");
+	igt_subtest("in-stream-attribution")
+	{
+		struct drm_vsoc_command c[6] = { 0 };
+		struct igt_perfctr_session s;
+		struct drm_vsoc_wait wait;
+		uint16_t counter;
+
+		create(&s, 16, 0);
+		for (unsigned int i = 0; i < 3; i++) {
+			c[2 * i].type = DRM_VSOC_CMD_DRAW;
+			c[2 * i].draw.vertices = 300 * (i + 1);
+			c[2 * i].draw.primitives = 100 * (i + 1);
+			c[2 * i + 1].type = DRM_VSOC_CMD_SAMPLE;
+			c[2 * i + 1].sample.handle = s.handle;
+			c[2 * i + 1].sample.user_data = 70 + i;
+		}
+		igt_vsoc_truth(&dev, &before);
+		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+		wait = igt_vsoc_wait(&dev, igt_vsoc_submit(&dev, c, 6));
+		igt_assert_eq(wait.status, 0);
+		igt_assert_eq(wait.sample_errors, 0);
+		igt_assert_eq_u64(igt_perfctr_unread(&s), 3);
+		counter = igt_vsoc_counter(&before, DRM_PERFCTR_BLOCK_TILER, "VERTICES");
+		for (unsigned int i = 0; i < 3; i++) {
+			const struct drm_perfctr_sample_header *h = igt_perfctr_slot(&s, i);
+
+			igt_assert(h->flags & DRM_PERFCTR_SAMPLE_IN_STREAM);
+			igt_assert_eq_u64(h->user_data, 70 + i);
+			igt_assert_eq_u64(igt_perfctr_value(h, DRM_PERFCTR_BLOCK_TILER, 0, counter),
+					  300 * (i + 1));
+		}
+		igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
+		igt_vsoc_truth(&dev, &after);
+		igt_perfctr_drain(&s);
+		igt_vsoc_assert_conserved(&s, &before, &after);
+		igt_perfctr_session_fini(&s);
+	}
+	igt_describe("a sample in a job that finds the ring full is merged, and WAIT tells it");
+	igt_subtest("in-stream-full")
+	{
+		struct drm_vsoc_command c[3] = { 0 };
+		struct igt_perfctr_session s;
+		struct drm_vsoc_wait wait;
+
+		create(&s, 2, 0);
+		for (unsigned int i = 0; i < 3; i++) {
+			c[i].type = DRM_VSOC_CMD_SAMPLE;
+			c[i].sample.handle = s.handle;
+		}
+		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+		wait = igt_vsoc_wait(&dev, igt_vsoc_submit(&dev, c, 3));
+		igt_assert_eq(wait.sample_errors, 2);
+		igt_assert_eq(wait.sample_errno, -ENOSPC);
+		igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
+		igt_assert_eq(igt_perfctr_drain(&s), 2);
+		igt_assert_eq_u64(s.last.merged_periods, 2);
+		igt_perfctr_session_fini(&s);
+	}
+	igt_describe("a job cannot name a session that is not its file's");
+	igt_subtest("in-stream-bad-handle")
+	{
+		struct drm_vsoc_command c = { .type = DRM_VSOC_CMD_SAMPLE };
+		struct drm_vsoc_submit submit = {
+			.commands = (uintptr_t)&c,
+			.command_count = 1,
+			.command_stride = sizeof(c),
+		};
+		struct igt_perfctr_device other;
+		struct igt_perfctr_session s;
+
+		create(&s, 4, 0);
+		c.sample.handle = s.handle;
+		igt_perfctr_reopen(&other, &dev);
+		igt_assert_eq(igt_perfctr_ioctl(other.fd, DRM_IOCTL_VSOC_SUBMIT, &submit), -ENOENT);
+		igt_perfctr_close(&other);
+		igt_perfctr_session_fini(&s);
+		igt_assert_eq(igt_perfctr_ioctl(dev.fd, DRM_IOCTL_VSOC_SUBMIT, &submit), -ENOENT);
+	}
+	igt_describe("a session that was torn down before its job runs is told by WAIT");
+	igt_subtest("in-stream-torn-down")
+	{
+		struct drm_vsoc_command c[2] = { 0 };
+		struct igt_perfctr_session s;
+		struct drm_vsoc_wait wait;
+		uint64_t job;
+
+		create(&s, 4, 0);
+		c[0].type = DRM_VSOC_CMD_WAIT;
+		c[0].wait.duration_ns = 30 * MS;
+		c[1].type = DRM_VSOC_CMD_SAMPLE;
+		c[1].sample.handle = s.handle;
+		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+		job = igt_vsoc_submit(&dev, c, 2);
+		igt_perfctr_session_fini(&s);
+		wait = igt_vsoc_wait(&dev, job);
+		igt_assert_eq(wait.status, 0);
+		igt_assert_eq(wait.sample_errors, 1);
+		igt_assert_eq(wait.sample_errno, -ENOENT);
+	}
+}
+
+igt_main
+{
+	igt_fixture igt_require_f(igt_perfctr_open(&dev, "vsoc"), "no virtual SoC\n");
+	conservation_tests();
+	ring_tests();
+	header_tests();
+	wake_tests();
+	in_stream_tests();
+	igt_fixture igt_perfctr_close(&dev);
+}

@@ -1,0 +1,865 @@
+// SPDX-License-Identifier: MIT
+/*
+ * QUERY, BO_CREATE and every rejection of CONTROL: one subtest for each rule of the header.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/udmabuf.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "minigt.h"
+#include "igt_perfctr.h"
+
+IGT_TEST_DESCRIPTION("What the counter interface tells and what it refuses");
+
+#define BO_BYTES (1u << 20)
+
+static struct igt_perfctr_device dev;
+static uint32_t bo;
+static struct igt_perfctr_session good; /* set up and stopped */
+
+/* --- helpers ------------------------------------------------------------- */
+
+/* a SETUP that would succeed, with all buffers in one */
+static struct igt_perfctr_session request(void)
+{
+	struct igt_perfctr_session s;
+
+	igt_perfctr_session_init(&s, &dev);
+	s.setup.slots = 2;
+	s.setup.ring_handle = bo;
+	s.setup.control_handle = bo;
+	s.setup.ring_offset = 4096;
+	return s;
+}
+
+static int send_sized(struct igt_perfctr_session *s, void *arg, uint64_t size)
+{
+	if (!s->keep_pointer)
+		s->setup.requests = (uintptr_t)s->requests;
+	return igt_perfctr_control(dev.fd, DRM_PERFCTR_CMD_SETUP, &s->handle, arg, size);
+}
+
+static int send(struct igt_perfctr_session *s)
+{
+	return send_sized(s, &s->setup, sizeof(s->setup));
+}
+
+/* the request fails like this, and the same without the mistake works */
+static void refused(struct igt_perfctr_session *s, int error)
+{
+	struct igt_perfctr_session fine = request();
+
+	igt_assert_eq(send(s), -error);
+	igt_assert_eq(send(&fine), 0);
+	igt_assert_eq(igt_perfctr_teardown(&fine), 0);
+}
+
+static void only_pmu(struct igt_perfctr_session *s)
+{
+	s->setup.request_count = 0;
+	/* PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK */
+	igt_perfctr_add_pmu(s, 0, 1, 0, DRM_PERFCTR_CPU_ANY);
+}
+
+static int command(uint32_t cmd, uint32_t handle, void *arg, uint64_t size)
+{
+	return igt_perfctr_control(dev.fd, cmd, &handle, arg, size);
+}
+
+/* a buffer of somebody else, as a handle of ours */
+static uint32_t import_buffer(void)
+{
+	struct drm_prime_handle prime = { 0 };
+	struct udmabuf_create create = { .size = BO_BYTES };
+	int memfd, exporter = open("/dev/udmabuf", O_RDWR);
+
+	igt_require_f(exporter >= 0, "no exporter of foreign buffers (/dev/udmabuf)\n");
+	memfd = memfd_create("igt", MFD_ALLOW_SEALING);
+	igt_assert(memfd >= 0);
+	igt_assert_eq(ftruncate(memfd, BO_BYTES), 0);
+	igt_assert_eq(fcntl(memfd, F_ADD_SEALS, F_SEAL_SHRINK), 0);
+	create.memfd = memfd;
+	prime.fd = ioctl(exporter, UDMABUF_CREATE, &create);
+	igt_assert(prime.fd >= 0);
+	igt_assert_eq(igt_perfctr_ioctl(dev.fd, DRM_IOCTL_PRIME_FD_TO_HANDLE, &prime), 0);
+	close(prime.fd);
+	close(memfd);
+	close(exporter);
+	return prime.handle;
+}
+
+/* --- QUERY --------------------------------------------------------------- */
+
+static void query_array(uint32_t type, uint32_t kernel_size)
+{
+	static const uint32_t strides[] = { 8, 16, 24, 40, 48, 128, 136, 256 };
+	uint8_t whole[64 * 128] = { 0 }, got[64 * 256];
+	struct drm_perfctr_query q = { .type = type };
+	uint32_t exist;
+
+	igt_assert_eq(igt_perfctr_query(dev.fd, &q), 0);
+	exist = q.count;
+	igt_assert_eq_u32(q.stride, kernel_size);
+	igt_assert_lte(1, exist);
+	igt_assert_lte(exist, 64);
+
+	q.pointer = (uintptr_t)whole;
+	igt_assert_eq(igt_perfctr_query(dev.fd, &q), 0);
+	for (unsigned int i = 0; i < sizeof(strides) / sizeof(strides[0]); i++) {
+		for (uint32_t count = 0; count <= exist + 1; count++) {
+			uint32_t written = count < exist ? count : exist;
+
+			memset(got, 0xa5, sizeof(got));
+			q = (struct drm_perfctr_query){
+				.type = type,
+				.count = count,
+				.stride = strides[i],
+				.pointer = (uintptr_t)got,
+			};
+			igt_assert_eq(igt_perfctr_query(dev.fd, &q), 0);
+			igt_assert_eq_u32(q.count, exist);
+			igt_assert_eq_u32(q.stride, kernel_size);
+			for (uint32_t e = 0; e < written; e++) {
+				for (uint32_t at = 0; at < strides[i]; at++)
+					igt_assert_eq(
+						got[e * strides[i] + at],
+						at < kernel_size ? whole[e * kernel_size + at] : 0);
+			}
+			/* nothing behind it */
+			igt_assert_eq(got[written * strides[i]], 0xa5);
+		}
+	}
+}
+
+static void query_tests(void)
+{
+	igt_describe("QUERY without a pointer tells number and size of the elements");
+	igt_subtest("query-sizes")
+	{
+		static const uint32_t sizes[] = {
+			sizeof(struct drm_perfctr_device_info),
+			sizeof(struct drm_perfctr_block_info),
+			sizeof(struct drm_perfctr_clock_info),
+		};
+
+		for (uint32_t type = 0; type < 3; type++) {
+			struct drm_perfctr_query q = { .type = type, .count = 99, .stride = 3 };
+
+			igt_assert_eq(igt_perfctr_query(dev.fd, &q), 0);
+			igt_assert_eq_u32(q.stride, sizes[type]);
+			igt_assert(q.count != 99);
+		}
+	}
+
+	igt_describe("the device tells its own limits, and they are usable numbers");
+	igt_subtest("query-device")
+	{
+		igt_assert(dev.info.version >= 1);
+		igt_assert_eq_u32(dev.info.sample_header_size,
+				  sizeof(struct drm_perfctr_sample_header));
+		igt_assert_eq_u32(dev.info.block_header_size,
+				  sizeof(struct drm_perfctr_block_header));
+		igt_assert_eq_u32(dev.info.pmu_block_header_size,
+				  sizeof(struct drm_perfctr_pmu_block_header));
+		igt_assert_eq_u32(dev.info.ring_control_size,
+				  sizeof(struct drm_perfctr_ring_control));
+		igt_assert_eq_u32(dev.info.block_count, dev.block_count);
+		igt_assert(dev.info.sets & 1);
+		igt_assert(dev.info.max_slots && !(dev.info.max_slots & (dev.info.max_slots - 1)));
+		igt_assert(dev.info.max_sessions_per_file > 0);
+		igt_assert(dev.info.max_requests > 0);
+		igt_assert(dev.info.min_period_ns > 0);
+		igt_assert_lte_u64(dev.info.min_period_ns, dev.info.unprivileged_min_period_ns);
+		igt_assert_lte_u64(dev.info.unprivileged_min_period_ns, dev.info.max_period_ns);
+		igt_assert(memchr(dev.info.name, 0, sizeof(dev.info.name)));
+		igt_assert(dev.info.name[0]);
+	}
+
+	igt_describe("every block has counters, all available ones among its positions");
+	igt_subtest("query-blocks")
+	{
+		for (unsigned int i = 0; i < dev.block_count; i++) {
+			const struct drm_perfctr_block_info *b = &dev.blocks[i];
+
+			igt_assert_lt(0, b->counters);
+			igt_assert(b->sets & 1);
+			for (unsigned int c = 0; c < 256; c++)
+				if (b->available[c / 64] >> c % 64 & 1)
+					igt_assert_lt(c, b->counters);
+			for (unsigned int j = 0; j < i; j++)
+				igt_assert(b->type != dev.blocks[j].type ||
+					   b->index != dev.blocks[j].index);
+		}
+	}
+
+	igt_describe("shader blocks have the physical numbers of a sparse core mask");
+	igt_subtest("query-sparse-cores")
+	{
+		uint64_t mask = 0;
+
+		for (unsigned int i = 0; i < dev.block_count; i++)
+			if (dev.blocks[i].type == DRM_PERFCTR_BLOCK_SHADER)
+				mask |= 1ull << dev.blocks[i].index;
+		igt_assert_eq_u64(mask, 0x50005);
+	}
+
+	igt_describe("clocks have names and run no faster than they can");
+	igt_subtest("query-clocks")
+	{
+		struct drm_perfctr_clock_info clocks[DRM_PERFCTR_MAX_CLOCKS] = { 0 };
+		struct drm_perfctr_query q = {
+			.type = DRM_PERFCTR_QUERY_CLOCKS,
+			.count = DRM_PERFCTR_MAX_CLOCKS,
+			.stride = sizeof(clocks[0]),
+			.pointer = (uintptr_t)clocks,
+		};
+
+		igt_assert_eq(igt_perfctr_query(dev.fd, &q), 0);
+		igt_assert_eq_u32(q.count, dev.info.clock_count);
+		for (unsigned int i = 0; i < q.count; i++) {
+			igt_assert_eq(clocks[i].pad, 0);
+			igt_assert(clocks[i].name[0]);
+			igt_assert_lte_u64(clocks[i].frequency_hz, clocks[i].max_frequency_hz);
+		}
+	}
+
+	igt_describe("the device element comes whole, cut or extended with zeroes");
+	igt_subtest("query-stride-device")
+		query_array(DRM_PERFCTR_QUERY_DEVICE, sizeof(struct drm_perfctr_device_info));
+	igt_describe("blocks come with any stride and count");
+	igt_subtest("query-stride-blocks")
+		query_array(DRM_PERFCTR_QUERY_BLOCKS, sizeof(struct drm_perfctr_block_info));
+	igt_describe("clocks come with any stride and count");
+	igt_subtest("query-stride-clocks")
+		query_array(DRM_PERFCTR_QUERY_CLOCKS, sizeof(struct drm_perfctr_clock_info));
+
+	igt_describe("an unknown query is -EINVAL");
+	igt_subtest("query-bad-type")
+	{
+		struct drm_perfctr_query q = { .type = 3 };
+
+		igt_assert_eq(igt_perfctr_query(dev.fd, &q), -EINVAL);
+	}
+	igt_describe("the query's pad must be zero");
+	igt_subtest("query-bad-pad")
+	{
+		struct drm_perfctr_query q = { .pad = 1 };
+
+		igt_assert_eq(igt_perfctr_query(dev.fd, &q), -EINVAL);
+	}
+	igt_describe("a stride of zero or no multiple of 8 is -EINVAL");
+	igt_subtest("query-bad-stride")
+	{
+		char buffer[256];
+		struct drm_perfctr_query q = { .count = 1, .pointer = (uintptr_t)buffer };
+
+		igt_assert_eq(igt_perfctr_query(dev.fd, &q), -EINVAL);
+		q.stride = 12;
+		igt_assert_eq(igt_perfctr_query(dev.fd, &q), -EINVAL);
+	}
+	igt_describe("a query into memory that is not there is -EFAULT");
+	igt_subtest("query-bad-pointer")
+	{
+		struct drm_perfctr_query q = { .count = 1, .stride = 128, .pointer = 8 };
+
+		igt_assert_eq(igt_perfctr_query(dev.fd, &q), -EFAULT);
+	}
+}
+
+/* --- BO_CREATE ----------------------------------------------------------- */
+
+static void bo_tests(void)
+{
+	igt_describe("a new buffer is whole pages of zeroes and can be mapped");
+	igt_subtest("bo-zeroed")
+	{
+		uint64_t mapped;
+		uint32_t handle;
+		uint8_t *p = igt_perfctr_buffer(dev.fd, 5000, &handle, &mapped);
+
+		igt_assert_eq_u64(mapped, 8192);
+		for (unsigned int i = 0; i < mapped; i++)
+			igt_assert_eq(p[i], 0);
+		munmap(p, mapped);
+		igt_perfctr_gem_close(dev.fd, handle);
+	}
+	igt_describe("BO_CREATE refuses size zero, flags and pad with -EINVAL");
+	igt_subtest("bo-bad-fields")
+	{
+		struct drm_perfctr_bo_create zero = { 0 };
+		struct drm_perfctr_bo_create flags = { .size = 4096, .flags = 1 };
+		struct drm_perfctr_bo_create pad = { .size = 4096, .pad = 1 };
+		unsigned long nr = DRM_IOCTL_PERFCTR_BO_CREATE;
+
+		igt_assert_eq(igt_perfctr_ioctl(dev.fd, nr, &zero), -EINVAL);
+		igt_assert_eq(igt_perfctr_ioctl(dev.fd, nr, &flags), -EINVAL);
+		igt_assert_eq(igt_perfctr_ioctl(dev.fd, nr, &pad), -EINVAL);
+	}
+	igt_describe("a buffer beyond the largest ring and 1 MiB is -ERANGE");
+	igt_subtest("bo-too-large")
+	{
+		struct drm_perfctr_bo_create c = {
+			.size = dev.info.max_ring_bytes + (1 << 20) + 1,
+		};
+
+		igt_assert_eq(igt_perfctr_ioctl(dev.fd, DRM_IOCTL_PERFCTR_BO_CREATE, &c), -ERANGE);
+		c.size = ~0ull;
+		igt_assert_eq(igt_perfctr_ioctl(dev.fd, DRM_IOCTL_PERFCTR_BO_CREATE, &c), -ERANGE);
+	}
+}
+
+/* --- SETUP --------------------------------------------------------------- */
+
+/* one rule: what makes the request wrong, and the errno */
+struct rule {
+	const char *name, *what;
+	void (*spoil)(struct igt_perfctr_session *s);
+	int error;
+};
+
+#define SPOIL(name, ...)                                \
+	static void name(struct igt_perfctr_session *s) \
+	{                                               \
+		__VA_ARGS__;                            \
+	}
+
+SPOIL(bad_flags, s->setup.flags = 1u << 31)
+SPOIL(bad_pad, s->setup.pad = 1)
+SPOIL(slots_zero, s->setup.slots = 0)
+SPOIL(slots_three, s->setup.slots = 3)
+SPOIL(slots_beyond, s->setup.slots = 2 * dev.info.max_slots)
+SPOIL(slots_huge, s->setup.slots = 1u << 31)
+SPOIL(ring_beyond, s->setup.slots = dev.info.max_slots)
+SPOIL(ring_unaligned, s->setup.ring_offset += 32)
+SPOIL(control_unaligned, s->setup.control_offset = 8)
+SPOIL(count_zero, s->setup.request_count = 0)
+SPOIL(count_beyond, s->setup.request_count = dev.info.max_requests + 1)
+SPOIL(stride_short, s->setup.request_stride = 48)
+SPOIL(stride_odd, s->setup.request_stride = 60)
+SPOIL(pointer_bad, s->setup.requests = 8; s->keep_pointer = true)
+SPOIL(watermark_beyond, s->setup.watermark = s->setup.slots + 1)
+SPOIL(period_short, s->setup.period_ns = dev.info.min_period_ns - 1)
+SPOIL(period_long, s->setup.period_ns = dev.info.max_period_ns + 1)
+SPOIL(eventfd_closed, s->setup.eventfd = 1000)
+SPOIL(eventfd_negative, s->setup.eventfd = -2)
+SPOIL(eventfd_other, s->setup.eventfd = dev.fd)
+SPOIL(ring_handle, s->setup.ring_handle = 0xdead)
+SPOIL(control_handle, s->setup.control_handle = 0xdead)
+SPOIL(ring_end, s->setup.ring_offset = BO_BYTES - 64)
+SPOIL(ring_wraps, s->setup.ring_offset = -64ull)
+SPOIL(control_end, s->setup.control_offset = BO_BYTES - 64)
+SPOIL(control_wraps, s->setup.control_offset = -64ull)
+SPOIL(test_only_buffers, s->setup.flags = DRM_PERFCTR_SETUP_TEST_ONLY)
+SPOIL(request_pad, s->requests[1].pad = 1)
+SPOIL(request_pad2, s->requests[1].pad2 = 1)
+SPOIL(request_flags, s->requests[1].flags = 2)
+SPOIL(mask_zero, s->requests[1].mask = 0)
+SPOIL(mask_absent, s->requests[1].mask |= 1ull << 63)
+SPOIL(type_zero, s->requests[0].type = 0)
+SPOIL(type_unknown, s->requests[0].type = 15)
+SPOIL(type_soc_unknown, only_pmu(s); s->requests[0].type = 63)
+SPOIL(type_huge, s->requests[0].type = 0xffff)
+SPOIL(index_absent, s->requests[0].index = 17)
+SPOIL(section_absent, s->requests[0].section = 3)
+SPOIL(section_huge, s->requests[0].section = 0xffff)
+SPOIL(set_absent, s->requests[0].set = DRM_PERFCTR_SET_TERTIARY; s->setup.request_count = 1)
+SPOIL(set_huge, s->requests[0].set = 200; s->setup.request_count = 1)
+SPOIL(twice, s->requests[1] = s->requests[0])
+SPOIL(gpu_cpu, s->requests[0].cpu = 1)
+SPOIL(gpu_pmu_type, s->requests[0].pmu_type = 1)
+SPOIL(gpu_config, s->requests[0].config = 1)
+SPOIL(gpu_config1, s->requests[0].config1 = 1)
+SPOIL(gpu_config2, s->requests[0].config2 = 1)
+SPOIL(soc_set, only_pmu(s); s->requests[0].set = 1)
+SPOIL(soc_section, only_pmu(s); s->requests[0].section = 1)
+SPOIL(soc_mask, only_pmu(s); s->requests[0].mask = 2)
+SPOIL(soc_all, only_pmu(s); s->requests[0].index = DRM_PERFCTR_INDEX_ALL)
+SPOIL(soc_flags, only_pmu(s); s->requests[0].flags = DRM_PERFCTR_REQUEST_AVAILABLE)
+SPOIL(soc_cpu, only_pmu(s); s->requests[0].cpu = -2)
+SPOIL(soc_cpu_absent, only_pmu(s); s->requests[0].cpu = 4000)
+SPOIL(soc_type, only_pmu(s); s->requests[0].pmu_type = 0x7fff0000)
+SPOIL(soc_kind, only_pmu(s); s->requests[0].type = DRM_PERFCTR_BLOCK_UCF)
+SPOIL(soc_kind_config, only_pmu(s); s->requests[0].type = DRM_PERFCTR_BLOCK_UCF;
+      s->requests[0].config = 1)
+SPOIL(soc_twice, only_pmu(s); igt_perfctr_add_pmu(s, 0, 1, 0, DRM_PERFCTR_CPU_ANY))
+
+static const struct rule rules[] = {
+	{ "setup-bad-flags", "unknown flags are -EINVAL", bad_flags, EINVAL },
+	{ "setup-bad-pad", "pad must be zero", bad_pad, EINVAL },
+	{ "setup-slots-zero", "a ring has at least one slot", slots_zero, EINVAL },
+	{ "setup-slots-three", "slots are a power of two", slots_three, EINVAL },
+	{ "setup-slots-beyond", "slots end at max_slots", slots_beyond, ERANGE },
+	{ "setup-slots-huge", "no slot count overflows", slots_huge, ERANGE },
+	{ "setup-ring-beyond", "a ring ends at max_ring_bytes", ring_beyond, ERANGE },
+	{ "setup-ring-unaligned", "ring_offset is a multiple of 64", ring_unaligned, EINVAL },
+	{ "setup-control-unaligned", "control_offset is a multiple of 64", control_unaligned,
+	  EINVAL },
+	{ "setup-count-zero", "something must be requested", count_zero, EINVAL },
+	{ "setup-count-beyond", "requests end at max_requests", count_beyond, E2BIG },
+	{ "setup-stride-short", "a request is at least version 1", stride_short, EINVAL },
+	{ "setup-stride-odd", "a stride is a multiple of 8", stride_odd, EINVAL },
+	{ "setup-requests-pointer", "requests must be readable", pointer_bad, EFAULT },
+	{ "setup-watermark-beyond", "a watermark fits the ring", watermark_beyond, EINVAL },
+	{ "setup-period-short", "no period below min_period_ns", period_short, ERANGE },
+	{ "setup-period-long", "no period above max_period_ns", period_long, ERANGE },
+	{ "setup-eventfd-closed", "the eventfd is open", eventfd_closed, EBADF },
+	{ "setup-eventfd-negative", "only -1 means no eventfd", eventfd_negative, EBADF },
+	{ "setup-eventfd-other", "the eventfd is an eventfd", eventfd_other, EINVAL },
+	{ "setup-ring-handle", "the ring's buffer exists", ring_handle, ENOENT },
+	{ "setup-control-handle", "the control area's buffer exists", control_handle, ENOENT },
+	{ "setup-ring-end", "the ring fits its buffer", ring_end, ENOSPC },
+	{ "setup-ring-wraps", "ring_offset cannot wrap around", ring_wraps, ENOSPC },
+	{ "setup-control-end", "the control area fits its buffer", control_end, ENOSPC },
+	{ "setup-control-wraps", "control_offset cannot wrap around", control_wraps, ENOSPC },
+	{ "setup-test-only-buffers", "TEST_ONLY takes no buffers", test_only_buffers, EINVAL },
+	{ "setup-request-pad", "a request's pad must be zero", request_pad, EINVAL },
+	{ "setup-request-pad2", "a request's second pad must be zero", request_pad2, EINVAL },
+	{ "setup-request-flags", "unknown request flags are -EINVAL", request_flags, EINVAL },
+	{ "setup-mask-zero", "a request asks for something", mask_zero, EINVAL },
+	{ "setup-mask-absent", "a block must have the counters", mask_absent, EINVAL },
+	{ "setup-type-zero", "type 0 is no block", type_zero, ENXIO },
+	{ "setup-type-unknown", "an unknown GPU type is -ENXIO", type_unknown, ENXIO },
+	{ "setup-type-soc-unknown", "an unknown SoC type is -ENXIO", type_soc_unknown, ENXIO },
+	{ "setup-type-huge", "no type indexes out of a table", type_huge, ENXIO },
+	{ "setup-index-absent", "holes of the core mask are no blocks", index_absent, ENXIO },
+	{ "setup-section-absent", "a block must have the section", section_absent, ENXIO },
+	{ "setup-section-huge", "no section indexes out of a table", section_huge, ENXIO },
+	{ "setup-set-absent", "a set must exist", set_absent, EOPNOTSUPP },
+	{ "setup-set-huge", "no set shifts out of a mask", set_huge, EOPNOTSUPP },
+	{ "setup-twice", "the same block twice is -EEXIST", twice, EEXIST },
+	{ "setup-gpu-cpu", "cpu is for SoC blocks", gpu_cpu, EINVAL },
+	{ "setup-gpu-pmu-type", "pmu_type is for SoC blocks", gpu_pmu_type, EINVAL },
+	{ "setup-gpu-config", "config is for SoC blocks", gpu_config, EINVAL },
+	{ "setup-gpu-config1", "config1 is for SoC blocks", gpu_config1, EINVAL },
+	{ "setup-gpu-config2", "config2 is for SoC blocks", gpu_config2, EINVAL },
+	{ "setup-soc-set", "SoC blocks have no sets", soc_set, EINVAL },
+	{ "setup-soc-section", "SoC blocks have one section", soc_section, ENXIO },
+	{ "setup-soc-mask", "a generic PMU block has one counter", soc_mask, EINVAL },
+	{ "setup-soc-all", "SoC blocks are asked for one by one", soc_all, EINVAL },
+	{ "setup-soc-flags", "AVAILABLE is for GPU blocks", soc_flags, EINVAL },
+	{ "setup-soc-cpu", "a CPU is -1 or a number", soc_cpu, EINVAL },
+	{ "setup-soc-cpu-absent", "the CPU must be online", soc_cpu_absent, EINVAL },
+	{ "setup-soc-type", "the PMU must exist", soc_type, ENOENT },
+	{ "setup-soc-kind", "the PMU must be of the block's kind", soc_kind, ENOENT },
+	{ "setup-soc-kind-config", "events of a kind are in its mask", soc_kind_config, EINVAL },
+	{ "setup-soc-twice", "the same generic block twice is -EEXIST", soc_twice, EEXIST },
+};
+
+static void setup_tests(void)
+{
+	for (unsigned int i = 0; i < sizeof(rules) / sizeof(rules[0]); i++) {
+		igt_describe(rules[i].what);
+		igt_subtest(rules[i].name)
+		{
+			struct igt_perfctr_session s = request();
+
+			rules[i].spoil(&s);
+			refused(&s, rules[i].error);
+		}
+	}
+
+	igt_describe("all GPU blocks of a session are in one set");
+	igt_subtest("setup-sets-differ")
+	{
+		struct igt_perfctr_session s = request();
+
+		igt_require_f(dev.info.sets & 2, "device has one set only\n");
+		s.requests[1].set = 1;
+		refused(&s, EINVAL);
+	}
+
+	igt_describe("TEST_ONLY tells the sizes that SETUP then has, and creates nothing");
+	igt_subtest("setup-test-only")
+	{
+		struct igt_perfctr_session t, s = request();
+
+		for (unsigned int i = 0; i < 2 * dev.info.max_sessions_per_file; i++) {
+			igt_perfctr_session_init(&t, &dev);
+			t.setup.slots = 2;
+			t.setup.flags = DRM_PERFCTR_SETUP_TEST_ONLY;
+			igt_assert_eq(send(&t), 0);
+			igt_assert_eq_u32(t.handle, 0);
+		}
+		igt_assert_eq(send(&s), 0);
+		igt_assert_eq_u32(s.setup.slot_stride, t.setup.slot_stride);
+		igt_assert_eq_u32(s.setup.sample_size, t.setup.sample_size);
+		igt_assert_eq_u64(s.setup.ring_bytes, t.setup.ring_bytes);
+		igt_assert_eq_u32(s.setup.block_count, t.setup.block_count);
+		igt_assert_eq_u64(s.setup.ring_bytes, 2ull * s.setup.slot_stride);
+		igt_assert_eq_u32(s.setup.slot_stride % DRM_PERFCTR_SLOT_ALIGN, 0);
+		igt_assert_lte(s.setup.sample_size, s.setup.slot_stride);
+		igt_assert_eq(igt_perfctr_teardown(&s), 0);
+	}
+
+	igt_describe("REQUEST_AVAILABLE drops what a block does not have");
+	igt_subtest("setup-available")
+	{
+		struct igt_perfctr_session s = request(), all = request();
+
+		igt_assert_eq(send(&all), 0);
+		for (unsigned int i = 0; i < s.setup.request_count; i++) {
+			s.requests[i].flags = DRM_PERFCTR_REQUEST_AVAILABLE;
+			s.requests[i].mask = ~0ull;
+		}
+		igt_assert_eq(send(&s), 0);
+		igt_assert_eq_u32(s.setup.sample_size, all.setup.sample_size);
+		igt_assert_eq(igt_perfctr_teardown(&s), 0);
+		igt_assert_eq(igt_perfctr_teardown(&all), 0);
+	}
+
+	igt_describe("ring and control area exactly at the end of a buffer fit");
+	igt_subtest("setup-exact-fit")
+	{
+		struct igt_perfctr_session s = request();
+
+		s.setup.control_offset = BO_BYTES - sizeof(struct drm_perfctr_ring_control);
+		igt_assert_eq(send(&s), 0);
+		igt_assert_eq(igt_perfctr_teardown(&s), 0);
+		s.setup.ring_offset = BO_BYTES - s.setup.ring_bytes;
+		s.setup.control_offset = 0;
+		igt_assert_eq(send(&s), 0);
+		igt_assert_eq(igt_perfctr_teardown(&s), 0);
+	}
+
+	igt_describe("an imported buffer is -EOPNOTSUPP");
+	igt_subtest("setup-imported")
+	{
+		struct igt_perfctr_session ring = request(), control = request();
+		uint32_t handle = import_buffer();
+
+		ring.setup.ring_handle = handle;
+		refused(&ring, EOPNOTSUPP);
+		control.setup.control_handle = handle;
+		refused(&control, EOPNOTSUPP);
+		igt_perfctr_gem_close(dev.fd, handle);
+	}
+
+	igt_describe("one session more than max_sessions_per_file is -EMFILE");
+	igt_subtest("setup-emfile")
+	{
+		struct igt_perfctr_session s;
+		uint32_t first = 0;
+
+		for (unsigned int i = 0; i < dev.info.max_sessions_per_file - 1; i++) {
+			s = request();
+			igt_assert_eq(send(&s), 0);
+			if (!first)
+				first = s.handle;
+		}
+		s = request();
+		igt_assert_eq(send(&s), -EMFILE);
+		for (uint32_t h = first; h < first + dev.info.max_sessions_per_file - 1; h++)
+			igt_assert_eq(command(DRM_PERFCTR_CMD_TEARDOWN, h, NULL, 0), 0);
+		refused(&s, 0);
+	}
+
+	igt_describe("the device's limit of sessions is -ENFILE and ends with their files");
+	igt_subtest("setup-enfile")
+	{
+		struct igt_perfctr_device files[16];
+		int ret = 0;
+		unsigned int n = 0;
+
+		while (n < 16 && !ret) {
+			struct igt_perfctr_session s;
+			uint32_t handle;
+			uint64_t mapped;
+
+			igt_perfctr_reopen(&files[n], &dev);
+			munmap(igt_perfctr_buffer(files[n].fd, 65536, &handle, &mapped), mapped);
+			for (unsigned int i = 0; i < dev.info.max_sessions_per_file && !ret; i++) {
+				s = request();
+				s.setup.ring_handle = handle;
+				s.setup.control_handle = handle;
+				s.setup.requests = (uintptr_t)s.requests;
+				ret = igt_perfctr_control(files[n].fd, DRM_PERFCTR_CMD_SETUP,
+							  &s.handle, &s.setup, sizeof(s.setup));
+			}
+			n++;
+		}
+		igt_assert_eq(ret, -ENFILE);
+		while (n--)
+			igt_perfctr_close(&files[n]);
+		{
+			struct igt_perfctr_session s = request();
+
+			igt_assert_eq(send(&s), 0);
+			igt_assert_eq(igt_perfctr_teardown(&s), 0);
+		}
+	}
+}
+
+/* --- growth of structures ------------------------------------------------ */
+
+static void growth_tests(void)
+{
+	static const struct {
+		uint32_t cmd;
+		const char *name;
+		uint64_t size;
+	} commands[] = {
+		{ DRM_PERFCTR_CMD_SETUP, "size-of-setup", sizeof(struct drm_perfctr_setup) },
+		{ DRM_PERFCTR_CMD_START, "size-of-start", sizeof(struct drm_perfctr_start) },
+		{ DRM_PERFCTR_CMD_STOP, "size-of-stop", sizeof(struct drm_perfctr_stop) },
+		{ DRM_PERFCTR_CMD_SAMPLE, "size-of-sample", sizeof(struct drm_perfctr_sample) },
+		{ DRM_PERFCTR_CMD_STATUS, "size-of-status", sizeof(struct drm_perfctr_status) },
+	};
+
+	for (unsigned int i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
+		igt_describe("a command without a pointer tells the size of its structure and "
+			     "does nothing else");
+		igt_subtest(commands[i].name)
+		{
+			struct drm_perfctr_control c = { .cmd = commands[i].cmd };
+
+			igt_assert_eq(igt_perfctr_ioctl(dev.fd, DRM_IOCTL_PERFCTR_CONTROL, &c), 0);
+			igt_assert_eq_u64(c.size, commands[i].size);
+			igt_assert_eq_u32(c.handle, 0);
+		}
+	}
+
+	igt_describe("a longer structure is fine if the rest is zero");
+	igt_subtest("growth-zero-tail")
+	{
+		struct {
+			struct drm_perfctr_setup setup;
+			uint64_t more[20];
+		} longer = { 0 };
+		struct igt_perfctr_session s = request();
+		uint64_t tag[3] = { 7, 0, 0 };
+
+		s.setup.requests = (uintptr_t)s.requests;
+		longer.setup = s.setup;
+		igt_assert_eq(igt_perfctr_control(dev.fd, DRM_PERFCTR_CMD_SETUP, &s.handle, &longer,
+						  sizeof(longer)),
+			      0);
+		igt_assert_eq(command(DRM_PERFCTR_CMD_START, s.handle, tag, sizeof(tag)), 0);
+		igt_assert_eq(command(DRM_PERFCTR_CMD_STOP, s.handle, tag, sizeof(tag)), 0);
+		igt_assert_eq(igt_perfctr_teardown(&s), 0);
+	}
+	igt_describe("a longer structure with something in the rest is -E2BIG");
+	igt_subtest("growth-tail")
+	{
+		struct {
+			struct drm_perfctr_setup setup;
+			uint64_t more[20];
+		} longer = { 0 };
+		struct igt_perfctr_session s = request();
+		uint64_t tag[3] = { 7, 0, 1 };
+
+		s.setup.requests = (uintptr_t)s.requests;
+		longer.setup = s.setup;
+		longer.more[19] = 1;
+		igt_assert_eq(igt_perfctr_control(dev.fd, DRM_PERFCTR_CMD_SETUP, &s.handle, &longer,
+						  sizeof(longer)),
+			      -E2BIG);
+		igt_assert_eq(command(DRM_PERFCTR_CMD_START, good.handle, tag, sizeof(tag)),
+			      -E2BIG);
+	}
+	igt_describe("a shorter structure is extended with zeroes");
+	igt_subtest("growth-short")
+	{
+		struct igt_perfctr_session s = request();
+
+		/* all but the results */
+		igt_assert_eq(send_sized(&s, &s.setup,
+					 offsetof(struct drm_perfctr_setup, slot_stride)),
+			      0);
+		igt_assert_eq_u32(s.setup.slot_stride, 0);
+		igt_assert_eq(igt_perfctr_teardown(&s), 0);
+	}
+	igt_describe("STATUS fills as much as the caller knows, and zeroes beyond");
+	igt_subtest("growth-status")
+	{
+		uint64_t words[20];
+
+		memset(words, 0xa5, sizeof(words));
+		igt_assert_eq(command(DRM_PERFCTR_CMD_STATUS, good.handle, words, 16), 0);
+		igt_assert_eq_u64(words[0], (uint64_t)good.setup.slots << 32);
+		igt_assert_eq_u64(words[2], 0xa5a5a5a5a5a5a5a5);
+		igt_assert_eq(command(DRM_PERFCTR_CMD_STATUS, good.handle, words, sizeof(words)),
+			      0);
+		for (unsigned int i = sizeof(struct drm_perfctr_status) / 8; i < 20; i++)
+			igt_assert_eq_u64(words[i], 0);
+	}
+	igt_describe("longer requests with zero tails are fine, with others -E2BIG");
+	igt_subtest("growth-requests")
+	{
+		struct {
+			struct drm_perfctr_block_request request;
+			uint64_t more;
+		} longer[2] = { 0 };
+		struct igt_perfctr_session s = request();
+
+		longer[0].request = s.requests[0];
+		longer[1].request = s.requests[1];
+		s.setup.request_count = 2;
+		s.setup.request_stride = sizeof(longer[0]);
+		s.setup.requests = (uintptr_t)longer;
+		s.keep_pointer = true;
+		igt_assert_eq(send(&s), 0);
+		igt_assert_eq(igt_perfctr_teardown(&s), 0);
+		longer[1].more = 1;
+		igt_assert_eq(send(&s), -E2BIG);
+	}
+	igt_describe("fewer than 8 bytes are no structure");
+	igt_subtest("size-too-small")
+	{
+		uint64_t tag = 0;
+
+		for (uint32_t cmd = 0; cmd <= DRM_PERFCTR_CMD_STATUS; cmd++)
+			if (cmd != DRM_PERFCTR_CMD_TEARDOWN)
+				igt_assert_eq(command(cmd, good.handle, &tag, 7), -EINVAL);
+	}
+	igt_describe("a size beyond all reason is refused without reading it");
+	igt_subtest("size-huge")
+	{
+		uint64_t tag = 0;
+
+		for (uint32_t cmd = 0; cmd <= DRM_PERFCTR_CMD_STATUS; cmd++)
+			if (cmd != DRM_PERFCTR_CMD_TEARDOWN)
+				igt_assert_eq(command(cmd, good.handle, &tag, ~0ull), -E2BIG);
+	}
+}
+
+/* --- commands ------------------------------------------------------------ */
+
+static void command_tests(void)
+{
+	static const uint32_t others[] = {
+		DRM_PERFCTR_CMD_START,
+		DRM_PERFCTR_CMD_STOP,
+		DRM_PERFCTR_CMD_SAMPLE,
+		DRM_PERFCTR_CMD_STATUS,
+	};
+	uint64_t words[16] = { 0 };
+
+	igt_describe("an unknown command is -EINVAL, with or without a structure");
+	igt_subtest("command-unknown")
+	{
+		igt_assert_eq(command(6, good.handle, words, 8), -EINVAL);
+		igt_assert_eq(command(6, good.handle, NULL, 0), -EINVAL);
+		igt_assert_eq(command(~0u, good.handle, words, 8), -EINVAL);
+	}
+	igt_describe("a handle that is no session is -ENOENT");
+	igt_subtest("command-bad-handle")
+	{
+		static const uint32_t handles[] = { 0, 0x7fffffff, ~0u };
+
+		for (unsigned int h = 0; h < 3; h++) {
+			for (unsigned int i = 0; i < 4; i++)
+				igt_assert_eq(command(others[i], handles[h], words, 8), -ENOENT);
+			igt_assert_eq(command(DRM_PERFCTR_CMD_TEARDOWN, handles[h], NULL, 0),
+				      -ENOENT);
+		}
+	}
+	igt_describe("sessions of another file are not there");
+	igt_subtest("command-other-file")
+	{
+		struct igt_perfctr_device other;
+		uint32_t handle = good.handle;
+
+		igt_perfctr_reopen(&other, &dev);
+		for (unsigned int i = 0; i < 4; i++)
+			igt_assert_eq(igt_perfctr_control(other.fd, others[i], &handle, words, 8),
+				      -ENOENT);
+		igt_assert_eq(igt_perfctr_control(other.fd, DRM_PERFCTR_CMD_TEARDOWN, &handle, NULL,
+						  0),
+			      -ENOENT);
+		igt_perfctr_close(&other);
+		igt_assert_eq(igt_perfctr_status(&good).slots, good.setup.slots);
+	}
+	igt_describe("a structure that cannot be read or written is -EFAULT");
+	igt_subtest("command-bad-pointer")
+	{
+		for (unsigned int i = 0; i < 4; i++)
+			igt_assert_eq(command(others[i], good.handle, (void *)8, 8), -EFAULT);
+		igt_assert_eq(command(DRM_PERFCTR_CMD_SETUP, 0, (void *)8,
+				      sizeof(struct drm_perfctr_setup)),
+			      -EFAULT);
+	}
+	igt_describe("TEARDOWN takes no structure");
+	igt_subtest("teardown-structure")
+	{
+		igt_assert_eq(command(DRM_PERFCTR_CMD_TEARDOWN, good.handle, words, 8), -EINVAL);
+		igt_assert_eq(command(DRM_PERFCTR_CMD_TEARDOWN, good.handle, NULL, 8), -EINVAL);
+		igt_assert_eq(igt_perfctr_status(&good).slots, good.setup.slots);
+	}
+	igt_describe("the second TEARDOWN of a session is -ENOENT");
+	igt_subtest("teardown-twice")
+	{
+		struct igt_perfctr_session s = request();
+
+		igt_assert_eq(send(&s), 0);
+		igt_assert_eq(igt_perfctr_teardown(&s), 0);
+		igt_assert_eq(igt_perfctr_teardown(&s), -ENOENT);
+	}
+	igt_describe("START of an active session is -EALREADY");
+	igt_subtest("start-active")
+	{
+		struct igt_perfctr_session s = request();
+
+		igt_assert_eq(send(&s), 0);
+		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+		igt_assert_eq(igt_perfctr_start(&s, 0), -EALREADY);
+		igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
+		igt_assert_eq(igt_perfctr_teardown(&s), 0);
+	}
+	igt_describe("STOP of a session that is not active is -EALREADY");
+	igt_subtest("stop-stopped") igt_assert_eq(igt_perfctr_stop(&good, 0), -EALREADY);
+	igt_describe("SAMPLE of a session that is not active is -ENOTCONN");
+	igt_subtest("sample-stopped") igt_assert_eq(igt_perfctr_sample(&good, 0), -ENOTCONN);
+	igt_describe("START is -ENOSPC while no slot is free for the final sample");
+	igt_subtest("start-full")
+	{
+		struct igt_perfctr_session s;
+
+		igt_perfctr_session_init(&s, &dev);
+		s.setup.slots = 1;
+		igt_perfctr_session_create(&s);
+		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+		igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
+		igt_assert_eq(igt_perfctr_start(&s, 0), -ENOSPC);
+		igt_assert_eq(igt_perfctr_drain(&s), 1);
+		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+		igt_perfctr_session_fini(&s);
+	}
+	igt_describe("handles are not zero and belong to the file that made them");
+	igt_subtest("handles")
+	{
+		struct igt_perfctr_session a = request(), b = request();
+
+		igt_assert_eq(send(&a), 0);
+		igt_assert_eq(send(&b), 0);
+		igt_assert(a.handle && b.handle && a.handle != b.handle);
+		igt_assert_eq(igt_perfctr_teardown(&a), 0);
+		igt_assert_eq(igt_perfctr_teardown(&b), 0);
+	}
+}
+
+igt_main
+{
+	igt_fixture
+	{
+		uint64_t mapped;
+
+		igt_require_f(igt_perfctr_open(&dev, "vsoc"), "no virtual SoC\n");
+		munmap(igt_perfctr_buffer(dev.fd, BO_BYTES, &bo, &mapped), mapped);
+		igt_perfctr_session_init(&good, &dev);
+		igt_perfctr_session_create(&good);
+	}
+	query_tests();
+	bo_tests();
+	setup_tests();
+	growth_tests();
+	command_tests();
+	igt_fixture
+	{
+		igt_perfctr_session_fini(&good);
+		igt_perfctr_close(&dev);
+	}
+}
