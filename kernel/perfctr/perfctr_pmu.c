@@ -147,10 +147,24 @@ static void add_reading(struct perf_event *perf, u64 *count, u64 *enabled, u64 *
 	*running += r;
 }
 
-/* perf detaches the events of a CPU that went offline, and turns them off */
-static bool has_died(const struct perfctr_pmu_event *event, const struct perf_event *perf)
+static bool is_detached(const struct perf_event *perf)
 {
-	return event->counting && READ_ONCE(perf->state) <= PERF_EVENT_STATE_OFF;
+	return !(READ_ONCE(perf->attach_state) & PERF_ATTACH_CONTEXT);
+}
+
+/*
+ * perf detaches the events of a CPU that went offline, for good and whether they
+ * count or not. A PMU driver that moves its events to another CPU detaches them
+ * too, but under locks that a reading waits for.
+ */
+static bool has_died(struct perf_event *perf)
+{
+	u64 enabled, running;
+
+	if (!is_detached(perf))
+		return false;
+	perf_event_read_value(perf, &enabled, &running);
+	return is_detached(perf);
 }
 
 /* keep what dead events counted; true if there were any */
@@ -162,7 +176,7 @@ static bool bury_dead(struct perfctr_pmu_event *event)
 	while (i < event->open_count) {
 		struct perf_event *perf = event->open[i];
 
-		if (!has_died(event, perf)) {
+		if (!has_died(perf)) {
 			i++;
 			continue;
 		}
@@ -234,12 +248,15 @@ void perfctr_pmu_collect(struct drm_perfctr *pc, struct perfctr_pmu_block *pmu)
 
 /**
  * perfctr_pmu_enable() - begin counting
+ * @pc: the device
  * @pmu: the block
  */
-void perfctr_pmu_enable(struct perfctr_pmu_block *pmu)
+void perfctr_pmu_enable(struct drm_perfctr *pc, struct perfctr_pmu_block *pmu)
 {
 	unsigned int i, e;
 
+	/* CPUs may have come and gone while the session was stopped */
+	perfctr_pmu_follow_cpus(pc, pmu);
 	for (i = 0; i < pmu->count; i++) {
 		pmu->events[i].counting = true;
 		for (e = 0; e < pmu->events[i].open_count; e++)

@@ -401,7 +401,7 @@ int perfctr_sampler_attach(struct drm_perfctr_session *session)
 	}
 	for (i = 0; i < session->view_count; i++)
 		if (session->views[i].pmu)
-			perfctr_pmu_enable(session->views[i].pmu);
+			perfctr_pmu_enable(pc, session->views[i].pmu);
 	return 0;
 
 undo:
