@@ -1,0 +1,638 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Many sessions, processes that come and go, and who may count.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <linux/capability.h>
+#include <pthread.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "minigt.h"
+#include "igt_perfctr.h"
+#include "igt_vsoc.h"
+
+IGT_TEST_DESCRIPTION("No client of the counters can harm, starve or outlive another");
+
+#define MS 1000000ull
+#define SESSIONS 64
+#define NOBODY 65534
+
+#ifndef CAP_PERFMON
+#define CAP_PERFMON 38
+#endif
+
+static struct igt_perfctr_device dev;
+static struct igt_vsoc_truth before, after;
+static struct igt_perfctr_session many[SESSIONS];
+
+static void sleep_ms(unsigned int ms)
+{
+	struct timespec t = { .tv_sec = ms / 1000, .tv_nsec = ms % 1000 * MS };
+
+	nanosleep(&t, NULL);
+}
+
+static void create(struct igt_perfctr_session *s, const struct igt_perfctr_device *d,
+		   uint64_t period_ns)
+{
+	igt_perfctr_session_init(s, d);
+	s->setup.slots = 64;
+	s->setup.period_ns = period_ns;
+	igt_perfctr_session_create(s);
+}
+
+/* work, STOP, and compare with the truth since @before */
+static void finish_conserved(struct igt_perfctr_session *s)
+{
+	igt_vsoc_work(&dev, 3);
+	igt_assert_eq(igt_perfctr_stop(s, 0), 0);
+	igt_vsoc_truth(&dev, &after);
+	igt_perfctr_drain(s);
+	igt_vsoc_assert_conserved(s, &before, &after);
+}
+
+/* --- many ---------------------------------------------------------------- */
+
+static void start_many(void)
+{
+	for (unsigned int i = 0; i < SESSIONS; i++) {
+		struct igt_perfctr_session *s = &many[i];
+
+		igt_perfctr_session_init(s, &dev);
+		s->setup.slots = 1u << i % 6;
+		/* manual, and periods from 2 ms on that do not divide each other */
+		s->setup.period_ns = i % 3 ? 2 * MS + i * 137000 : 0;
+		s->setup.request_count = 1 + i % s->setup.request_count;
+		for (unsigned int r = 0; r < s->setup.request_count; r++) {
+			uint64_t mask = s->requests[r].mask & (0x5bd1e995a5a5c3c3ull << i % 7);
+
+			if (mask)
+				s->requests[r].mask = mask;
+		}
+		igt_perfctr_session_create(s);
+	}
+	igt_vsoc_truth(&dev, &before);
+	for (unsigned int i = 0; i < SESSIONS; i++)
+		igt_assert_eq(igt_perfctr_start(&many[i], i), 0);
+}
+
+static void many_tests(void)
+{
+	igt_describe("64 sessions with different masks and periods each see the whole truth, "
+		     "in whatever order they end");
+	igt_subtest("many-sessions")
+	{
+		start_many();
+		for (unsigned int n = 0; n < 4; n++) {
+			igt_vsoc_work(&dev, n);
+			for (unsigned int i = n; i < SESSIONS; i += 4)
+				igt_perfctr_drain(&many[i]);
+		}
+		/* no job runs: whenever a session stops, it has all of them */
+		igt_vsoc_truth(&dev, &after);
+		for (unsigned int i = 0; i < SESSIONS; i++) {
+			struct igt_perfctr_session *s = &many[i * 37 % SESSIONS];
+
+			igt_assert_eq(igt_perfctr_stop(s, 0), 0);
+			igt_perfctr_drain(s);
+			igt_vsoc_assert_conserved(s, &before, &after);
+			igt_perfctr_session_fini(s);
+		}
+	}
+	igt_describe("sessions that are torn down while active disturb none of the others");
+	igt_subtest("many-torn-down")
+	{
+		start_many();
+		for (unsigned int i = 1; i < SESSIONS; i++) {
+			igt_perfctr_session_fini(&many[i * 29 % SESSIONS]);
+			if (i % 8 == 0)
+				igt_vsoc_work(&dev, i);
+		}
+		finish_conserved(&many[0]);
+		igt_perfctr_session_fini(&many[0]);
+	}
+	igt_describe("closing a file ends all its sessions, active or not");
+	igt_subtest("close-active")
+	{
+		struct igt_perfctr_device other;
+		struct igt_perfctr_session s, theirs[8];
+
+		create(&s, &dev, 0);
+		igt_vsoc_truth(&dev, &before);
+		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+		igt_perfctr_reopen(&other, &dev);
+		for (unsigned int i = 0; i < 8; i++) {
+			create(&theirs[i], &other, i & 1 ? MS : 0);
+			if (i & 2)
+				igt_assert_eq(igt_perfctr_start(&theirs[i], 0), 0);
+		}
+		igt_perfctr_close(&other);
+		/* the mappings keep the file of the DRM device: they have to go too */
+		for (unsigned int i = 0; i < 8; i++) {
+			munmap(theirs[i].ring, theirs[i].ring_map);
+			munmap(theirs[i].control, theirs[i].control_map);
+		}
+		finish_conserved(&s);
+		igt_perfctr_session_fini(&s);
+	}
+}
+
+/* --- processes ----------------------------------------------------------- */
+
+enum end { END_KILL, END_EXEC, END_EXIT };
+
+/* a child with many active sessions ends; whatever it left would add up */
+static void child_ends(enum end end)
+{
+	struct igt_perfctr_session s;
+
+	create(&s, &dev, MS);
+	igt_vsoc_truth(&dev, &before);
+	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+	for (unsigned int round = 0; round < 20; round++) {
+		int pipes[2], status;
+		char byte;
+		pid_t pid;
+
+		igt_assert_eq(pipe(pipes), 0);
+		pid = fork();
+		if (!pid) {
+			struct igt_perfctr_device mine;
+
+			igt_perfctr_reopen(&mine, &dev);
+			/* 20 rounds of 60 are more sessions than a device has */
+			for (unsigned int i = 0; i < 60; i++) {
+				igt_perfctr_session_init(&many[0], &mine);
+				many[0].setup.request_count = 1;
+				many[0].setup.period_ns = i % 2 * 3 * MS;
+				if (igt_perfctr_session_try(&many[0]) ||
+				    igt_perfctr_start(&many[0], 0))
+					_exit(1);
+			}
+			if (write(pipes[1], "x", 1) != 1)
+				_exit(2);
+			if (end == END_EXEC)
+				execl("/bin/true", "true", NULL);
+			if (end == END_KILL)
+				pause();
+			_exit(0);
+		}
+		igt_assert(pid > 0);
+		close(pipes[1]);
+		igt_assert_eq(read(pipes[0], &byte, 1), 1);
+		close(pipes[0]);
+		if (end == END_KILL)
+			kill(pid, SIGKILL);
+		igt_assert_eq(waitpid(pid, &status, 0), pid);
+		if (end != END_KILL)
+			igt_assert_eq(status, 0);
+		igt_perfctr_drain(&s);
+	}
+	finish_conserved(&s);
+	igt_perfctr_session_fini(&s);
+}
+
+static void process_tests(void)
+{
+	igt_describe("a killed process leaves nothing behind");
+	igt_subtest("process-killed") child_ends(END_KILL);
+	igt_describe("exec ends the sessions of a file that is closed by it");
+	igt_subtest("process-exec") child_ends(END_EXEC);
+	igt_describe("a process that exits without cleaning up leaves nothing behind");
+	igt_subtest("process-exit") child_ends(END_EXIT);
+
+	igt_describe("a forked child that closes its copy of the file ends nothing");
+	igt_subtest("fork-close")
+	{
+		struct igt_perfctr_session s;
+
+		create(&s, &dev, MS);
+		igt_vsoc_truth(&dev, &before);
+		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+		igt_fork(child, 1) close(dev.fd);
+		igt_waitchildren();
+		finish_conserved(&s);
+		igt_perfctr_session_fini(&s);
+	}
+	igt_describe("a session goes on with the duplicate of a closed descriptor");
+	igt_subtest("dup-close")
+	{
+		struct igt_perfctr_device mine;
+		struct igt_perfctr_session s;
+		int copy;
+
+		igt_perfctr_reopen(&mine, &dev);
+		create(&s, &mine, 0);
+		igt_vsoc_truth(&dev, &before);
+		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+		copy = dup(mine.fd);
+		close(mine.fd);
+		mine.fd = copy;
+		finish_conserved(&s);
+		igt_perfctr_session_fini(&s);
+		igt_perfctr_close(&mine);
+	}
+	igt_describe("unmapping ring and control area while active stops nothing");
+	igt_subtest("munmap-active")
+	{
+		struct igt_perfctr_session s;
+
+		create(&s, &dev, MS);
+		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+		munmap(s.ring, s.ring_map);
+		munmap(s.control, s.control_map);
+		igt_vsoc_work(&dev, 0);
+		sleep_ms(5);
+		igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
+		igt_assert_lte_u64(2, igt_perfctr_status(&s).insert_idx);
+		igt_assert_eq(igt_perfctr_teardown(&s), 0);
+		igt_perfctr_gem_close(dev.fd, s.setup.ring_handle);
+		igt_perfctr_gem_close(dev.fd, s.setup.control_handle);
+	}
+	igt_describe("GEM_CLOSE of the buffers while active takes nothing away");
+	igt_subtest("gem-close-active")
+	{
+		struct igt_perfctr_session s;
+
+		create(&s, &dev, MS);
+		igt_vsoc_truth(&dev, &before);
+		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+		igt_perfctr_gem_close(dev.fd, s.setup.ring_handle);
+		igt_perfctr_gem_close(dev.fd, s.setup.control_handle);
+		finish_conserved(&s);
+		igt_assert_eq(igt_perfctr_teardown(&s), 0);
+		munmap(s.ring, s.ring_map);
+		munmap(s.control, s.control_map);
+	}
+	igt_describe("a mapping outlives its session: the last samples can still be read");
+	igt_subtest("read-after-teardown")
+	{
+		struct igt_perfctr_session s;
+
+		create(&s, &dev, 0);
+		igt_vsoc_truth(&dev, &before);
+		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+		igt_vsoc_work(&dev, 1);
+		igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
+		igt_vsoc_truth(&dev, &after);
+		igt_assert_eq(igt_perfctr_teardown(&s), 0);
+		s.handle = 0;
+		igt_perfctr_drain(&s);
+		igt_vsoc_assert_conserved(&s, &before, &after);
+		igt_perfctr_session_fini(&s);
+	}
+}
+
+/* --- races --------------------------------------------------------------- */
+
+static uint32_t raced_handle;
+static volatile int raced_bad;
+
+static void *race(void *arg)
+{
+	uint64_t x = (uintptr_t)arg * 2654435761u + 1, tag = 0;
+	struct drm_perfctr_status status;
+
+	for (unsigned int n = 0; n < 400; n++) {
+		uint32_t handle = raced_handle;
+		int ret;
+
+		x ^= x << 13, x ^= x >> 7, x ^= x << 17;
+		switch (x % 5) {
+		case 0:
+			ret = igt_perfctr_control(dev.fd, DRM_PERFCTR_CMD_START, &handle, &tag, 8);
+			break;
+		case 1:
+			ret = igt_perfctr_control(dev.fd, DRM_PERFCTR_CMD_STOP, &handle, &tag, 8);
+			break;
+		case 2:
+			ret = igt_perfctr_control(dev.fd, DRM_PERFCTR_CMD_STATUS, &handle, &status,
+						  sizeof(status));
+			break;
+		case 3:
+			if (n % 16 == 0) {
+				ret = igt_perfctr_control(dev.fd, DRM_PERFCTR_CMD_TEARDOWN, &handle,
+							  NULL, 0);
+				break;
+			}
+			/* fallthrough */
+		default:
+			ret = igt_perfctr_control(dev.fd, DRM_PERFCTR_CMD_SAMPLE, &handle, &tag, 8);
+		}
+		/* what the header allows here, and nothing else; dead: torn down meanwhile */
+		if (ret && ret != -ENOENT && ret != -EALREADY && ret != -ENOTCONN &&
+		    ret != -ENOSPC && ret != -ENODEV)
+			raced_bad = ret;
+	}
+	return NULL;
+}
+
+static void race_tests(void)
+{
+	igt_describe("commands on one session from several threads fail only as documented");
+	igt_subtest("race-commands")
+	{
+		raced_bad = 0;
+		for (unsigned int round = 0; round < 12; round++) {
+			struct igt_perfctr_session s;
+			pthread_t threads[3];
+
+			create(&s, &dev, round & 1 ? MS : 0);
+			raced_handle = s.handle;
+			for (uintptr_t i = 0; i < 3; i++)
+				pthread_create(&threads[i], NULL, race,
+					       (void *)(round * 3 + i + 1));
+			for (unsigned int i = 0; i < 3; i++)
+				pthread_join(threads[i], NULL);
+			igt_perfctr_teardown(&s); /* one of them may have done it */
+			s.handle = 0;
+			igt_perfctr_session_fini(&s);
+		}
+		igt_assert_eq(raced_bad, 0);
+	}
+	igt_describe("opening, counting and closing in four processes at once works");
+	igt_subtest("stress-open-close")
+	{
+		igt_fork(child, 4)
+		{
+			for (unsigned int i = 0; i < 25; i++) {
+				struct igt_perfctr_device mine;
+				struct igt_perfctr_session s;
+
+				igt_perfctr_reopen(&mine, &dev);
+				create(&s, &mine, i % 2 ? MS : 0);
+				igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+				igt_assert_eq(igt_perfctr_sample(&s, 0), 0);
+				if (i % 3)
+					igt_perfctr_session_fini(&s);
+				igt_perfctr_close(&mine);
+			}
+		}
+		igt_waitchildren();
+	}
+}
+
+/* --- permission ---------------------------------------------------------- */
+
+static void drop_to(uint64_t capabilities)
+{
+	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct data[2] = {
+		{ .effective = capabilities, .permitted = capabilities },
+		{ .effective = capabilities >> 32, .permitted = capabilities >> 32 },
+	};
+
+	igt_assert_eq(prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0), 0);
+	igt_assert_eq(setgroups(0, NULL), 0);
+	igt_assert_eq(setresgid(NOBODY, NOBODY, NOBODY), 0);
+	igt_assert_eq(setresuid(NOBODY, NOBODY, NOBODY), 0);
+	igt_assert_eq(syscall(SYS_capset, &header, data), 0);
+}
+
+static void set_sysctl(const char *name, const char *value)
+{
+	char path[64];
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/sys/dev/perfctr/%s", name);
+	fd = open(path, O_WRONLY);
+	igt_assert(fd >= 0);
+	igt_assert_eq(write(fd, value, strlen(value)), (int)strlen(value));
+	close(fd);
+}
+
+static int try_period(uint64_t period_ns)
+{
+	struct igt_perfctr_session s;
+	int ret;
+
+	igt_perfctr_session_init(&s, &dev);
+	s.setup.period_ns = period_ns;
+	ret = igt_perfctr_session_try(&s);
+	if (!ret)
+		igt_perfctr_session_fini(&s);
+	return ret;
+}
+
+static int try_generic(void)
+{
+	struct igt_perfctr_session s;
+	int ret;
+
+	igt_perfctr_session_init(&s, &dev);
+	igt_perfctr_add_pmu(&s, 0, 1, 0, DRM_PERFCTR_CPU_ANY);
+	ret = igt_perfctr_session_try(&s);
+	if (!ret)
+		igt_perfctr_session_fini(&s);
+	return ret;
+}
+
+static void send_fd(int socket, int fd)
+{
+	union {
+		char bytes[CMSG_SPACE(sizeof(int))];
+		struct cmsghdr align;
+	} u = { 0 };
+	char byte = 'x';
+	struct iovec io = { .iov_base = &byte, .iov_len = 1 };
+	struct msghdr message = {
+		.msg_iov = &io,
+		.msg_iovlen = 1,
+		.msg_control = u.bytes,
+		.msg_controllen = sizeof(u.bytes),
+	};
+	struct cmsghdr *c = CMSG_FIRSTHDR(&message);
+
+	c->cmsg_level = SOL_SOCKET;
+	c->cmsg_type = SCM_RIGHTS;
+	c->cmsg_len = CMSG_LEN(sizeof(int));
+	memcpy(CMSG_DATA(c), &fd, sizeof(fd));
+	igt_assert_eq(sendmsg(socket, &message, 0), 1);
+}
+
+static int receive_fd(int socket)
+{
+	union {
+		char bytes[CMSG_SPACE(sizeof(int))];
+		struct cmsghdr align;
+	} u = { 0 };
+	char byte;
+	struct iovec io = { .iov_base = &byte, .iov_len = 1 };
+	struct msghdr message = {
+		.msg_iov = &io,
+		.msg_iovlen = 1,
+		.msg_control = u.bytes,
+		.msg_controllen = sizeof(u.bytes),
+	};
+	int fd;
+
+	igt_assert_eq(recvmsg(socket, &message, 0), 1);
+	igt_assert(CMSG_FIRSTHDR(&message));
+	memcpy(&fd, CMSG_DATA(CMSG_FIRSTHDR(&message)), sizeof(fd));
+	return fd;
+}
+
+static void permission_tests(void)
+{
+	igt_describe("without CAP_PERFMON counters are -EACCES");
+	igt_subtest("permission-none")
+	{
+		igt_fork(child, 1)
+		{
+			drop_to(0);
+			igt_assert_eq(try_period(0), -EACCES);
+			igt_assert_eq(try_generic(), -EACCES);
+		}
+		igt_waitchildren();
+	}
+	igt_describe("CAP_PERFMON alone is enough for everything");
+	igt_subtest("permission-cap-perfmon")
+	{
+		igt_fork(child, 1)
+		{
+			drop_to(1ull << CAP_PERFMON);
+			igt_assert_eq(try_period(0), 0);
+			igt_assert_eq(try_period(dev.info.min_period_ns), 0);
+			igt_assert_eq(try_generic(), 0);
+		}
+		igt_waitchildren();
+	}
+	igt_describe("CAP_SYS_ADMIN includes CAP_PERFMON, as everywhere in the kernel");
+	igt_subtest("permission-cap-sys-admin")
+	{
+		igt_fork(child, 1)
+		{
+			drop_to(1ull << CAP_SYS_ADMIN);
+			igt_assert_eq(try_period(dev.info.min_period_ns), 0);
+		}
+		igt_waitchildren();
+	}
+	igt_describe("what exists may be asked without any right");
+	igt_subtest("permission-query")
+	{
+		igt_fork(child, 1)
+		{
+			struct drm_perfctr_query q = { .type = DRM_PERFCTR_QUERY_BLOCKS };
+
+			drop_to(0);
+			igt_assert_eq(igt_perfctr_query(dev.fd, &q), 0);
+			igt_assert_eq_u32(q.count, dev.block_count);
+		}
+		igt_waitchildren();
+	}
+	igt_describe("paranoid=0 opens GPU counters to everybody, with a limited rate");
+	igt_subtest("permission-paranoid")
+	{
+		set_sysctl("paranoid", "0");
+		igt_fork(child, 1)
+		{
+			drop_to(0);
+			igt_assert_eq(try_period(0), 0);
+			igt_assert_eq(try_period(dev.info.unprivileged_min_period_ns), 0);
+			igt_assert_eq(try_period(dev.info.unprivileged_min_period_ns - 1), -EPERM);
+			igt_assert_eq(try_period(dev.info.min_period_ns - 1), -ERANGE);
+		}
+		igt_waitchildren();
+		set_sysctl("paranoid", "1");
+	}
+	igt_describe("paranoid=0 does not open other PMUs: perf has its own policy");
+	igt_subtest("permission-generic-pmu")
+	{
+		set_sysctl("paranoid", "0");
+		igt_fork(child, 1)
+		{
+			drop_to(0);
+			igt_assert_eq(try_generic(), -EACCES);
+		}
+		igt_waitchildren();
+		set_sysctl("paranoid", "1");
+	}
+	igt_describe("the rate limit of others is root's to set, and the device tells it");
+	igt_subtest("permission-rate-sysctl")
+	{
+		struct drm_perfctr_device_info info;
+		struct drm_perfctr_query q = {
+			.type = DRM_PERFCTR_QUERY_DEVICE,
+			.count = 1,
+			.stride = sizeof(info),
+			.pointer = (uintptr_t)&info,
+		};
+
+		set_sysctl("paranoid", "0");
+		set_sysctl("max_sample_rate_hz", "100");
+		memset(&info, 0, sizeof(info));
+		igt_assert_eq(igt_perfctr_query(dev.fd, &q), 0);
+		igt_assert_eq_u64(info.unprivileged_min_period_ns, 10 * MS);
+		igt_fork(child, 1)
+		{
+			drop_to(0);
+			igt_assert_eq(try_period(9 * MS), -EPERM);
+			igt_assert_eq(try_period(10 * MS), 0);
+		}
+		igt_waitchildren();
+		igt_assert_eq(try_period(9 * MS), 0);
+		set_sysctl("max_sample_rate_hz", "1000");
+		set_sysctl("paranoid", "1");
+	}
+	igt_describe("a session handed over by fd works for a process that could not make one");
+	igt_subtest("permission-fd-passed")
+	{
+		int sockets[2];
+
+		igt_assert_eq(socketpair(AF_UNIX, SOCK_STREAM, 0, sockets), 0);
+		igt_fork(child, 1)
+		{
+			struct igt_perfctr_session s;
+			struct igt_perfctr_device mine = dev;
+
+			/* handle, sizes and mappings come by fork; the file by the socket */
+			igt_assert_eq(recv(sockets[1], &s, sizeof(s), MSG_WAITALL), (int)sizeof(s));
+			drop_to(0);
+			close(dev.fd);
+			mine.fd = receive_fd(sockets[1]);
+			s.dev = &mine;
+			igt_assert_eq(igt_perfctr_start(&s, 1), 0);
+			igt_assert_eq(igt_perfctr_sample(&s, 2), 0);
+			igt_assert_eq(igt_perfctr_stop(&s, 3), 0);
+			igt_assert_eq(igt_perfctr_control(mine.fd, DRM_PERFCTR_CMD_SETUP, &s.handle,
+							  &s.setup, sizeof(s.setup)),
+				      -EACCES);
+		}
+		{
+			struct igt_perfctr_device mine;
+			struct igt_perfctr_session s;
+
+			igt_perfctr_reopen(&mine, &dev);
+			create(&s, &mine, 0);
+			igt_assert_eq(write(sockets[0], &s, sizeof(s)), (int)sizeof(s));
+			send_fd(sockets[0], mine.fd);
+			igt_waitchildren();
+			igt_assert_eq(igt_perfctr_drain(&s), 2);
+			igt_assert_eq_u64(s.last.user_data, 3);
+			igt_perfctr_session_fini(&s);
+			igt_perfctr_close(&mine);
+		}
+		close(sockets[0]);
+		close(sockets[1]);
+	}
+}
+
+igt_main
+{
+	igt_fixture igt_require_f(igt_perfctr_open(&dev, "vsoc"), "no virtual SoC\n");
+	many_tests();
+	process_tests();
+	race_tests();
+	permission_tests();
+	igt_fixture igt_perfctr_close(&dev);
+}

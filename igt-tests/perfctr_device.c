@@ -1,0 +1,408 @@
+// SPDX-License-Identifier: MIT
+/*
+ * What happens to the device: power, reset, faults by name, unplug.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "minigt.h"
+#include "igt_perfctr.h"
+#include "igt_vsoc.h"
+
+IGT_TEST_DESCRIPTION("Whatever happens to the device, the samples say so and do not lie");
+
+#define MS 1000000ull
+#define PLATFORM "/sys/bus/platform/devices/vsoc.0"
+#define DRIVER "/sys/bus/platform/drivers/vsoc"
+/* one wait for firmware may end by its deadline; nothing may take longer than a few of them */
+#define PATIENCE_NS 10000000000ull
+
+static struct igt_perfctr_device dev;
+static struct igt_vsoc_truth before, after;
+
+static void sleep_ms(unsigned int ms)
+{
+	struct timespec t = { .tv_sec = ms / 1000, .tv_nsec = ms % 1000 * MS };
+
+	nanosleep(&t, NULL);
+}
+
+static uint64_t raw_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC_RAW, &t);
+	return t.tv_sec * 1000000000ull + t.tv_nsec;
+}
+
+static void write_file(const char *path, const char *text)
+{
+	int fd = open(path, O_WRONLY);
+
+	igt_require_f(fd >= 0, "%s: %s\n", path, strerror(errno));
+	igt_assert_eq(write(fd, text, strlen(text)), (int)strlen(text));
+	close(fd);
+}
+
+static bool file_says(const char *path, const char *word)
+{
+	char text[64] = "";
+	int fd = open(path, O_RDONLY);
+
+	igt_require_f(fd >= 0, "%s: %s\n", path, strerror(errno));
+	igt_assert(read(fd, text, sizeof(text) - 1) >= 0);
+	close(fd);
+	return !strncmp(text, word, strlen(word));
+}
+
+static void create(struct igt_perfctr_session *s, uint32_t flags, uint64_t period_ns)
+{
+	igt_perfctr_session_init(s, &dev);
+	s->setup.slots = 64;
+	s->setup.flags = flags;
+	s->setup.period_ns = period_ns;
+	igt_perfctr_session_create(s);
+}
+
+static void begin(struct igt_perfctr_session *s)
+{
+	igt_vsoc_truth(&dev, &before);
+	igt_assert_eq(igt_perfctr_start(s, 0), 0);
+}
+
+static void end_conserved(struct igt_perfctr_session *s)
+{
+	igt_assert_eq(igt_perfctr_stop(s, 0), 0);
+	igt_vsoc_truth(&dev, &after);
+	igt_perfctr_drain(s);
+	igt_vsoc_assert_conserved(s, &before, &after);
+}
+
+/* --- power ---------------------------------------------------------------- */
+
+static bool suspended(void)
+{
+	for (unsigned int i = 0; i < 100; i++) {
+		if (file_says(PLATFORM "/power/runtime_status", "suspended"))
+			return true;
+		sleep_ms(10);
+	}
+	return false;
+}
+
+static void power_tests(void)
+{
+	igt_describe("an active session lets the GPU sleep, and its samples say that it did");
+	igt_subtest("power-suspended")
+	{
+		struct igt_perfctr_session s;
+
+		create(&s, 0, 0);
+		begin(&s);
+		igt_vsoc_work(&dev, 0);
+		write_file(PLATFORM "/power/control", "auto");
+		igt_assert(suspended());
+		igt_assert_eq(igt_perfctr_sample(&s, 0), 0);
+		/* sampling did not wake it */
+		igt_assert(file_says(PLATFORM "/power/runtime_status", "suspended"));
+		igt_perfctr_drain(&s);
+		igt_assert(s.last.flags & DRM_PERFCTR_SAMPLE_SUSPENDED);
+		igt_assert_eq_u64(s.lost_ns, 0);
+		igt_vsoc_work(&dev, 1);
+		write_file(PLATFORM "/power/control", "on");
+		end_conserved(&s);
+		igt_perfctr_session_fini(&s);
+	}
+	igt_describe("KEEP_AWAKE keeps the GPU awake between START and STOP");
+	igt_subtest("power-keep-awake")
+	{
+		struct igt_perfctr_session s;
+
+		create(&s, DRM_PERFCTR_SETUP_KEEP_AWAKE, 0);
+		write_file(PLATFORM "/power/control", "auto");
+		igt_assert(suspended());
+		/* START wakes it, which counts as a transition before the session */
+		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+		igt_vsoc_truth(&dev, &before);
+		igt_assert(file_says(PLATFORM "/power/runtime_status", "active"));
+		sleep_ms(300);
+		igt_assert(file_says(PLATFORM "/power/runtime_status", "active"));
+		igt_vsoc_work(&dev, 1);
+		end_conserved(&s);
+		igt_assert(!(s.flags & DRM_PERFCTR_SAMPLE_SUSPENDED));
+		igt_assert(suspended());
+		write_file(PLATFORM "/power/control", "on");
+		igt_perfctr_session_fini(&s);
+	}
+	igt_describe("a session can be started while the GPU sleeps, and counts when it wakes");
+	igt_subtest("power-start-suspended")
+	{
+		struct igt_perfctr_session s;
+
+		create(&s, 0, 0);
+		write_file(PLATFORM "/power/control", "auto");
+		igt_assert(suspended());
+		begin(&s);
+		igt_assert(file_says(PLATFORM "/power/runtime_status", "suspended"));
+		igt_vsoc_work(&dev, 2);
+		write_file(PLATFORM "/power/control", "on");
+		end_conserved(&s);
+		igt_perfctr_session_fini(&s);
+	}
+	igt_describe("AUTOMATIC sessions get a sample for each transition of the cores");
+	igt_subtest("power-automatic")
+	{
+		struct igt_perfctr_session s, plain;
+
+		create(&s, DRM_PERFCTR_SETUP_AUTOMATIC, 0);
+		create(&plain, 0, 0);
+		begin(&s);
+		igt_assert_eq(igt_perfctr_start(&plain, 0), 0);
+		igt_vsoc_work(&dev, 0);
+		igt_vsoc_debugfs(&dev, "cores_on", "0x0");
+		sleep_ms(50);
+		igt_vsoc_debugfs(&dev, "cores_on", "0x50005");
+		sleep_ms(50);
+		igt_vsoc_work(&dev, 1);
+		igt_assert_eq(igt_perfctr_stop(&plain, 0), 0);
+		end_conserved(&s);
+		igt_perfctr_drain(&plain);
+		igt_vsoc_assert_conserved(&plain, &before, &after);
+		igt_assert_lte_u64(2, s.automatic);
+		igt_assert_eq_u64(plain.automatic, 0);
+		for (unsigned int b = 0; b < plain.setup.block_count; b++)
+			if (plain.sums[b].type == DRM_PERFCTR_BLOCK_SHADER)
+				igt_assert(plain.sums[b].states & DRM_PERFCTR_STATE_OFF);
+		igt_perfctr_session_fini(&s);
+		igt_perfctr_session_fini(&plain);
+	}
+	igt_describe("protected mode is reported");
+	igt_subtest("power-protected")
+	{
+		struct igt_perfctr_session s;
+		uint32_t states = 0;
+
+		create(&s, 0, 0);
+		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+		igt_vsoc_debugfs(&dev, "protected", "1");
+		igt_vsoc_work(&dev, 0);
+		igt_vsoc_debugfs(&dev, "protected", "0");
+		igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
+		igt_perfctr_drain(&s);
+		for (unsigned int b = 0; b < s.setup.block_count; b++)
+			states |= s.sums[b].states;
+		igt_assert(states & DRM_PERFCTR_STATE_PROTECTED);
+		igt_assert(states & DRM_PERFCTR_STATE_NORMAL);
+		igt_perfctr_session_fini(&s);
+	}
+}
+
+/* --- reset ---------------------------------------------------------------- */
+
+static void reset_tests(void)
+{
+	igt_describe("a reset is flagged in the sample that it falls into and counted by STATUS");
+	igt_subtest("reset-flagged")
+	{
+		struct igt_perfctr_session s;
+
+		create(&s, 0, 0);
+		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+		igt_vsoc_work(&dev, 0);
+		igt_assert_eq(igt_perfctr_sample(&s, 0), 0);
+		igt_vsoc_debugfs(&dev, "reset", "1");
+		igt_assert_eq(igt_perfctr_sample(&s, 1), 0);
+		igt_assert_eq(igt_perfctr_sample(&s, 2), 0);
+		igt_assert(!(igt_perfctr_slot(&s, 0)->flags & DRM_PERFCTR_SAMPLE_RESET));
+		igt_assert(igt_perfctr_slot(&s, 1)->flags & DRM_PERFCTR_SAMPLE_RESET);
+		igt_assert_lt(0, igt_perfctr_slot(&s, 1)->lost_ns > 0);
+		igt_assert(!(igt_perfctr_slot(&s, 2)->flags & DRM_PERFCTR_SAMPLE_RESET));
+		igt_assert_eq_u64(igt_perfctr_status(&s).resets, 1);
+		igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
+		igt_perfctr_drain(&s);
+		igt_assert_eq_u64(igt_perfctr_status(&s).lost_ns, s.lost_ns);
+		igt_perfctr_session_fini(&s);
+	}
+	igt_describe("after a reset counting goes on exactly");
+	igt_subtest("reset-goes-on")
+	{
+		struct igt_perfctr_session s;
+
+		create(&s, 0, 0);
+		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+		igt_vsoc_debugfs(&dev, "reset", "1");
+		igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
+		igt_perfctr_drain(&s);
+		for (unsigned int b = 0; b < s.setup.block_count; b++)
+			memset(s.sums[b].value, 0, sizeof(s.sums[b].value));
+		begin(&s);
+		igt_vsoc_work(&dev, 4);
+		end_conserved(&s);
+		igt_assert(!(s.last.flags & DRM_PERFCTR_SAMPLE_RESET));
+		igt_perfctr_session_fini(&s);
+	}
+}
+
+/* --- faults --------------------------------------------------------------- */
+
+static const char *const faults[] = {
+	"lost_doorbell",    "slow_doorbell",	  "no_ack",	      "late_ack",
+	"double_ack",	    "ack_without_sample", "spurious_irq",     "lost_irq",
+	"extra_sample",	    "insert_beyond",	  "insert_backwards", "garbage_header",
+	"garbage_metadata", "torn_write",	  "seq_jump",	      "time_backwards",
+	"clock_stop",	    "counter_wrap",	  "saturation",	      "threshold_storm",
+	"overflow",	    "status_failed",	  "fw_restart",	      "power_loss",
+};
+
+#define HONEST_FLAGS \
+	(DRM_PERFCTR_SAMPLE_ERROR | DRM_PERFCTR_SAMPLE_OVERFLOW | DRM_PERFCTR_SAMPLE_RESET)
+
+/* a block whose counts are not the truth says so itself, or the sample does */
+static bool admits(const struct igt_perfctr_session *s, const struct igt_perfctr_sum *sum)
+{
+	return s->flags & HONEST_FLAGS || s->lost_ns || sum->valid != sum->mask ||
+	       sum->states & (DRM_PERFCTR_STATE_LOST | DRM_PERFCTR_STATE_ERROR |
+			      DRM_PERFCTR_STATE_SATURATED);
+}
+
+static void assert_honest(const struct igt_perfctr_session *s)
+{
+	for (unsigned int b = 0; b < s->setup.block_count; b++) {
+		const struct igt_perfctr_sum *sum = &s->sums[b];
+
+		for (unsigned int i = 0; i < after.count && !admits(s, sum); i++) {
+			if (after.at[i].type != sum->type || after.at[i].index != sum->index)
+				continue;
+			igt_assert_f(igt_perfctr_sum(s, sum->type, sum->index,
+						     after.at[i].counter) ==
+					     after.at[i].value - before.at[i].value,
+				     "%s of block %u:%u is wrong and nothing says so\n",
+				     after.at[i].name, sum->type, sum->index);
+		}
+	}
+}
+
+static void fault(const char *name)
+{
+	char file[48];
+	struct igt_perfctr_session s;
+	uint64_t t0;
+
+	snprintf(file, sizeof(file), "fail_%s", name);
+	create(&s, 0, 0);
+	begin(&s);
+	t0 = raw_ns();
+	igt_vsoc_debugfs(&dev, file, "1000 1");
+	for (unsigned int i = 0; i < 4; i++) {
+		igt_vsoc_work(&dev, i);
+		igt_assert_eq(igt_perfctr_sample(&s, i), 0);
+	}
+	igt_vsoc_debugfs(&dev, file, "0");
+	igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
+	igt_assert_lte_u64(raw_ns() - t0, PATIENCE_NS);
+	igt_vsoc_truth(&dev, &after);
+	igt_perfctr_drain(&s);
+	assert_honest(&s);
+	igt_perfctr_session_fini(&s);
+
+	/* and the next session is as if nothing had been */
+	create(&s, 0, 0);
+	begin(&s);
+	igt_vsoc_work(&dev, 9);
+	end_conserved(&s);
+	igt_assert(!(s.flags & HONEST_FLAGS));
+	igt_perfctr_session_fini(&s);
+}
+
+static void fault_tests(void)
+{
+	static char names[sizeof(faults) / sizeof(faults[0])][48];
+
+	for (unsigned int i = 0; i < sizeof(faults) / sizeof(faults[0]); i++) {
+		snprintf(names[i], sizeof(names[i]), "fault-%s", faults[i]);
+		for (char *c = names[i]; *c; c++)
+			if (*c == '_')
+				*c = '-';
+		igt_describe("a fault of the firmware ends in bounded time with true counts or "
+			     "with a sample that admits what is missing");
+		igt_subtest(names[i]) fault(faults[i]);
+	}
+}
+
+/* --- unplug --------------------------------------------------------------- */
+
+static void unplug_tests(void)
+{
+	igt_describe("unplug delivers a final sample, kills the ring, wakes its reader; later "
+		     "commands are -ENODEV and closing is safe");
+	igt_subtest("unplug-active")
+	{
+		struct drm_perfctr_query query = { .type = DRM_PERFCTR_QUERY_DEVICE };
+		struct igt_perfctr_session s, idle;
+		int fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+		uint64_t signals;
+
+		igt_perfctr_session_init(&s, &dev);
+		s.setup.eventfd = fd;
+		s.setup.watermark = 16;
+		igt_perfctr_session_create(&s);
+		create(&idle, 0, 0);
+		begin(&s);
+		igt_vsoc_work(&dev, 0);
+		igt_vsoc_truth(&dev, &after);
+
+		write_file(DRIVER "/unbind", "vsoc.0");
+		igt_assert_eq_u32(s.control->state, DRM_PERFCTR_RING_DEAD);
+		igt_assert_eq_u32(idle.control->state, DRM_PERFCTR_RING_DEAD);
+		igt_assert_eq(read(fd, &signals, sizeof(signals)), (int)sizeof(signals));
+		igt_assert_eq(igt_perfctr_drain(&s), 1);
+		igt_assert_eq_u32(s.last.flags,
+				  DRM_PERFCTR_SAMPLE_FINAL | DRM_PERFCTR_SAMPLE_UNPLUGGED);
+		igt_vsoc_assert_conserved(&s, &before, &after);
+
+		igt_assert_eq(igt_perfctr_query(dev.fd, &query), -ENODEV);
+		igt_assert_eq(igt_perfctr_start(&idle, 0), -ENODEV);
+		igt_assert_eq(igt_perfctr_stop(&s, 0), -ENODEV);
+		igt_assert_eq(igt_perfctr_sample(&s, 0), -ENODEV);
+		igt_assert_eq(igt_perfctr_teardown(&s), -ENODEV);
+		close(fd);
+		igt_perfctr_close(&dev);
+
+		write_file(DRIVER "/bind", "vsoc.0");
+		igt_assert(igt_perfctr_open(&dev, "vsoc"));
+		create(&s, 0, 0);
+		begin(&s);
+		igt_vsoc_work(&dev, 2);
+		end_conserved(&s);
+		igt_perfctr_session_fini(&s);
+	}
+	igt_describe("a file can be closed after its device is gone, again and again");
+	igt_subtest("unplug-close")
+	{
+		for (unsigned int i = 0; i < 5; i++) {
+			struct igt_perfctr_session s;
+
+			create(&s, 0, i & 1 ? MS : 0);
+			igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+			write_file(DRIVER "/unbind", "vsoc.0");
+			igt_assert_eq_u32(s.control->state, DRM_PERFCTR_RING_DEAD);
+			igt_perfctr_close(&dev);
+			write_file(DRIVER "/bind", "vsoc.0");
+			igt_assert(igt_perfctr_open(&dev, "vsoc"));
+		}
+	}
+}
+
+igt_main
+{
+	igt_fixture igt_require_f(igt_perfctr_open(&dev, "vsoc"), "no virtual SoC\n");
+	power_tests();
+	reset_tests();
+	fault_tests();
+	unplug_tests();
+	igt_fixture igt_perfctr_close(&dev);
+}

@@ -1,0 +1,499 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Blocks that perf PMUs count, alone and together with the GPU's.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/perf_event.h>
+#include <sched.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "minigt.h"
+#include "igt_perfctr.h"
+#include "igt_vsoc.h"
+
+IGT_TEST_DESCRIPTION("SoC blocks count what their PMU counts, wherever its CPUs go");
+
+#define MS 1000000ull
+#define GLOBAL DRM_PERFCTR_CPU_ANY
+
+static struct igt_perfctr_device dev;
+static struct igt_vsoc_truth before, after;
+static uint64_t tracepoint; /* a system call that nobody else makes */
+
+static void sleep_ms(unsigned int ms)
+{
+	struct timespec t = { .tv_sec = ms / 1000, .tv_nsec = ms % 1000 * MS };
+
+	nanosleep(&t, NULL);
+}
+
+static long long read_number(const char *path)
+{
+	long long n = -1;
+	FILE *f = fopen(path, "r");
+
+	if (f && fscanf(f, "%lld", &n) != 1)
+		n = -1;
+	if (f)
+		fclose(f);
+	return n;
+}
+
+/* one call, one event */
+static void calls(unsigned int n)
+{
+	while (n--)
+		syscall(SYS_sched_get_priority_max, SCHED_RR);
+}
+
+static void pin(int cpu)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	if (cpu >= 0) {
+		CPU_SET(cpu, &set);
+	} else {
+		for (int i = 0; i < CPU_SETSIZE; i++)
+			CPU_SET(i, &set);
+	}
+	igt_assert_eq(sched_setaffinity(0, sizeof(set), &set), 0);
+}
+
+static void cpu_online(int cpu, bool online)
+{
+	char path[64];
+	int fd;
+
+	snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu%d/online", cpu);
+	fd = open(path, O_WRONLY);
+	igt_require_f(fd >= 0, "CPU %d cannot be taken offline\n", cpu);
+	igt_assert_eq(write(fd, online ? "1" : "0", 1), 1);
+	close(fd);
+	/* the core follows in its own thread */
+	sleep_ms(100);
+}
+
+static void pmu_only(struct igt_perfctr_session *s)
+{
+	igt_perfctr_session_init(s, &dev);
+	s->setup.request_count = 0;
+	memset(s->requests, 0, sizeof(s->requests));
+}
+
+static void trace_session(struct igt_perfctr_session *s, int cpu)
+{
+	pmu_only(s);
+	igt_perfctr_add_pmu(s, 7, PERF_TYPE_TRACEPOINT, tracepoint, cpu);
+	igt_perfctr_session_create(s);
+}
+
+static uint64_t counted(const struct igt_perfctr_session *s, uint16_t index)
+{
+	return igt_perfctr_sum(s, DRM_PERFCTR_BLOCK_GENERIC_PMU, index, 0);
+}
+
+static int try_pmu(uint32_t type, uint64_t config, int cpu)
+{
+	struct igt_perfctr_session s;
+	int ret;
+
+	pmu_only(&s);
+	igt_perfctr_add_pmu(&s, 0, type, config, cpu);
+	ret = igt_perfctr_session_try(&s);
+	if (!ret)
+		igt_perfctr_session_fini(&s);
+	return ret;
+}
+
+static void counting_tests(void)
+{
+	igt_describe("a tracepoint is counted exactly");
+	igt_subtest("tracepoint-exact")
+	{
+		struct igt_perfctr_session s;
+
+		trace_session(&s, GLOBAL);
+		calls(17);
+		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+		calls(1000);
+		igt_assert_eq(igt_perfctr_sample(&s, 0), 0);
+		igt_assert_eq(igt_perfctr_drain(&s), 1);
+		igt_assert_eq_u64(counted(&s, 7), 1000);
+		calls(234);
+		igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
+		calls(55);
+		igt_perfctr_drain(&s);
+		igt_assert_eq_u64(counted(&s, 7), 1234);
+		/* again: what came between is not in it */
+		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+		calls(10);
+		igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
+		igt_perfctr_drain(&s);
+		igt_assert_eq_u64(counted(&s, 7), 1244);
+		igt_perfctr_session_fini(&s);
+	}
+	igt_describe("periodic and stretched samples of a PMU add up exactly");
+	igt_subtest("tracepoint-periodic")
+	{
+		struct igt_perfctr_session s;
+
+		pmu_only(&s);
+		s.setup.slots = 4;
+		s.setup.period_ns = MS;
+		igt_perfctr_add_pmu(&s, 7, PERF_TYPE_TRACEPOINT, tracepoint, GLOBAL);
+		igt_perfctr_session_create(&s);
+		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+		for (unsigned int i = 0; i < 20; i++) {
+			calls(50);
+			sleep_ms(1);
+		}
+		igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
+		igt_perfctr_drain(&s);
+		igt_assert_eq_u64(counted(&s, 7), 1000);
+		igt_assert(s.flags & DRM_PERFCTR_SAMPLE_STRETCHED);
+		igt_perfctr_session_fini(&s);
+	}
+	igt_describe("a request for a CPU counts that CPU only, and the block says which");
+	igt_subtest("per-cpu")
+	{
+		const struct drm_perfctr_pmu_block_header *b;
+		struct igt_perfctr_session s;
+
+		pmu_only(&s);
+		igt_perfctr_add_pmu(&s, 0, PERF_TYPE_TRACEPOINT, tracepoint, 0);
+		igt_perfctr_add_pmu(&s, 1, PERF_TYPE_TRACEPOINT, tracepoint, 1);
+		igt_perfctr_session_create(&s);
+		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+		pin(0);
+		calls(30);
+		pin(1);
+		calls(400);
+		pin(-1);
+		igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
+		b = (const void *)((const char *)igt_perfctr_slot(&s, 0) +
+				   sizeof(struct drm_perfctr_sample_header));
+		igt_assert_eq(b->cpu, 0);
+		b = (const void *)((const char *)b + b->block.size);
+		igt_assert_eq(b->cpu, 1);
+		igt_assert_eq_u32(b->pmu_type, PERF_TYPE_TRACEPOINT);
+		igt_assert_eq_u64(b->config, tracepoint);
+		igt_assert(!strcmp(b->pmu_name, "tracepoint"));
+		igt_perfctr_drain(&s);
+		igt_assert_eq_u64(counted(&s, 0), 30);
+		igt_assert_eq_u64(counted(&s, 1), 400);
+		igt_perfctr_session_fini(&s);
+	}
+	igt_describe("enabled and running times are those of the span");
+	igt_subtest("times")
+	{
+		struct igt_perfctr_session s;
+		uint64_t span;
+
+		pmu_only(&s);
+		igt_perfctr_add_pmu(&s, 0, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK, 0);
+		igt_perfctr_session_create(&s);
+		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+		sleep_ms(30);
+		igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
+		igt_perfctr_drain(&s);
+		span = s.last.end_ns - s.first.start_ns;
+		igt_assert_eq_u64(s.sums[0].time_enabled, s.sums[0].time_running);
+		igt_assert_lte_u64(span * 9 / 10, s.sums[0].time_enabled);
+		igt_assert_lte_u64(s.sums[0].time_enabled, span * 11 / 10);
+		igt_assert_lte_u64(span * 9 / 10, counted(&s, 0));
+		igt_assert(!(s.flags & DRM_PERFCTR_SAMPLE_MULTIPLEXED));
+		igt_perfctr_session_fini(&s);
+	}
+	igt_describe("a counter that counted nothing while it ran is a measured zero");
+	igt_subtest("measured-zero")
+	{
+		struct igt_perfctr_session s;
+
+		pmu_only(&s);
+		igt_perfctr_add_pmu(&s, 0, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_DUMMY, GLOBAL);
+		igt_perfctr_session_create(&s);
+		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+		sleep_ms(5);
+		igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
+		igt_perfctr_drain(&s);
+		igt_assert_eq_u64(counted(&s, 0), 0);
+		igt_assert_eq_u64(s.sums[0].valid, 1);
+		igt_perfctr_session_fini(&s);
+	}
+	igt_describe("one sample carries GPU blocks and PMU blocks, both exact");
+	igt_subtest("gpu-and-pmu")
+	{
+		struct igt_perfctr_session s;
+
+		igt_perfctr_session_init(&s, &dev);
+		igt_perfctr_add_pmu(&s, 7, PERF_TYPE_TRACEPOINT, tracepoint, GLOBAL);
+		igt_perfctr_session_create(&s);
+		igt_vsoc_truth(&dev, &before);
+		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+		for (unsigned int i = 0; i < 4; i++) {
+			igt_vsoc_work(&dev, i);
+			calls(25);
+			igt_assert_eq(igt_perfctr_sample(&s, i), 0);
+		}
+		igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
+		igt_vsoc_truth(&dev, &after);
+		igt_perfctr_drain(&s);
+		igt_vsoc_assert_conserved(&s, &before, &after);
+		igt_assert_eq_u64(counted(&s, 7), 100);
+		igt_perfctr_session_fini(&s);
+	}
+	igt_describe("two sessions count the same tracepoint independently");
+	igt_subtest("two-sessions")
+	{
+		struct igt_perfctr_session a, b;
+
+		trace_session(&a, GLOBAL);
+		trace_session(&b, GLOBAL);
+		igt_assert_eq(igt_perfctr_start(&a, 0), 0);
+		calls(10);
+		igt_assert_eq(igt_perfctr_start(&b, 0), 0);
+		calls(100);
+		igt_assert_eq(igt_perfctr_stop(&a, 0), 0);
+		calls(1000);
+		igt_assert_eq(igt_perfctr_stop(&b, 0), 0);
+		igt_perfctr_drain(&a);
+		igt_perfctr_drain(&b);
+		igt_assert_eq_u64(counted(&a, 7), 110);
+		igt_assert_eq_u64(counted(&b, 7), 1100);
+		igt_perfctr_session_fini(&a);
+		igt_perfctr_session_fini(&b);
+	}
+}
+
+static void refusal_tests(void)
+{
+	igt_describe("a PMU type that nobody has is -ENOENT");
+	igt_subtest("no-such-pmu") igt_assert_eq(try_pmu(0x7fff0000, 0, GLOBAL), -ENOENT);
+	igt_describe("a CPU that is offline is -EINVAL");
+	igt_subtest("offline-cpu")
+	{
+		cpu_online(1, false);
+		igt_assert_eq(try_pmu(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK, 1), -EINVAL);
+		cpu_online(1, true);
+		igt_assert_eq(try_pmu(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK, 1), 0);
+	}
+	igt_describe("breakpoints are no counters");
+	igt_subtest("breakpoint-refused") igt_assert(try_pmu(PERF_TYPE_BREAKPOINT, 0, GLOBAL) < 0);
+	igt_describe("kprobes and uprobes are no counters");
+	igt_subtest("probe-refused")
+	{
+		long long type = read_number("/sys/bus/event_source/devices/kprobe/type");
+
+		igt_require_f(type > 0, "kernel has no kprobe PMU\n");
+		igt_assert(try_pmu(type, 0, GLOBAL) < 0);
+	}
+	igt_describe("an event that the PMU does not have is the PMU's own error");
+	igt_subtest("no-such-event") igt_assert(try_pmu(PERF_TYPE_SOFTWARE, 12345, GLOBAL) < 0);
+	igt_describe("generic blocks with different numbers may count the same event");
+	igt_subtest("same-event-twice")
+	{
+		struct igt_perfctr_session s;
+
+		pmu_only(&s);
+		igt_perfctr_add_pmu(&s, 0, PERF_TYPE_TRACEPOINT, tracepoint, GLOBAL);
+		igt_perfctr_add_pmu(&s, 0xfffe, PERF_TYPE_TRACEPOINT, tracepoint, GLOBAL);
+		igt_perfctr_session_create(&s);
+		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+		calls(42);
+		igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
+		igt_perfctr_drain(&s);
+		igt_assert_eq_u64(counted(&s, 0), 42);
+		igt_assert_eq_u64(counted(&s, 0xfffe), 42);
+		igt_perfctr_session_fini(&s);
+	}
+}
+
+static void hotplug_tests(void)
+{
+	igt_describe("no count is lost when a CPU goes and comes back while counting");
+	igt_subtest("hotplug-active")
+	{
+		struct igt_perfctr_session s;
+
+		trace_session(&s, GLOBAL);
+		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+		pin(1);
+		calls(100);
+		pin(0);
+		cpu_online(1, false);
+		calls(20);
+		igt_assert_eq(igt_perfctr_sample(&s, 0), 0);
+		igt_perfctr_drain(&s);
+		igt_assert_eq_u64(counted(&s, 7), 120);
+		cpu_online(1, true);
+		pin(1);
+		calls(3);
+		pin(-1);
+		igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
+		igt_perfctr_drain(&s);
+		igt_assert_eq_u64(counted(&s, 7), 123);
+		igt_assert(s.sums[0].states & DRM_PERFCTR_STATE_MIGRATED);
+		igt_perfctr_session_fini(&s);
+	}
+	igt_describe("a session that was stopped while a CPU went and came counts it after START");
+	igt_subtest("hotplug-stopped")
+	{
+		struct igt_perfctr_session s;
+
+		trace_session(&s, GLOBAL);
+		cpu_online(1, false);
+		cpu_online(1, true);
+		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+		pin(1);
+		calls(100);
+		pin(0);
+		calls(20);
+		pin(-1);
+		igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
+		igt_perfctr_drain(&s);
+		igt_assert_eq_u64(counted(&s, 7), 120);
+		igt_perfctr_session_fini(&s);
+	}
+	igt_describe("a block of one CPU keeps what it counted when that CPU goes");
+	igt_subtest("hotplug-own-cpu")
+	{
+		struct igt_perfctr_session s;
+
+		trace_session(&s, 1);
+		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+		pin(1);
+		calls(100);
+		pin(0);
+		cpu_online(1, false);
+		calls(20);
+		igt_assert_eq(igt_perfctr_sample(&s, 0), 0);
+		igt_perfctr_drain(&s);
+		igt_assert_eq_u64(counted(&s, 7), 100);
+		cpu_online(1, true);
+		pin(1);
+		calls(3);
+		pin(-1);
+		igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
+		igt_perfctr_drain(&s);
+		igt_assert_eq_u64(counted(&s, 7), 103);
+		igt_perfctr_session_fini(&s);
+	}
+	igt_describe(
+		"CPUs that come and go during periodic sampling of GPU blocks disturb nothing");
+	igt_subtest("hotplug-gpu")
+	{
+		struct igt_perfctr_session s;
+
+		igt_perfctr_session_init(&s, &dev);
+		s.setup.period_ns = 2 * MS;
+		s.setup.slots = 256;
+		igt_perfctr_add_pmu(&s, 7, PERF_TYPE_TRACEPOINT, tracepoint, GLOBAL);
+		igt_perfctr_session_create(&s);
+		igt_vsoc_truth(&dev, &before);
+		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+		cpu_online(1, false);
+		igt_vsoc_work(&dev, 0);
+		cpu_online(1, true);
+		igt_vsoc_work(&dev, 1);
+		igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
+		igt_vsoc_truth(&dev, &after);
+		igt_perfctr_drain(&s);
+		igt_vsoc_assert_conserved(&s, &before, &after);
+		igt_perfctr_session_fini(&s);
+	}
+}
+
+/* --- the fabric's own PMUs ------------------------------------------------ */
+
+static uint32_t ucf_type(void)
+{
+	long long type = read_number("/sys/bus/event_source/devices/nvidia_ucf_pmu_0/type");
+
+	igt_require_f(type > 0, "no PMU nvidia_ucf_pmu_0\n");
+	return type;
+}
+
+static void add_ucf(struct igt_perfctr_session *s, uint16_t index, uint64_t config1)
+{
+	struct drm_perfctr_block_request *r = &s->requests[s->setup.request_count++];
+
+	memset(r, 0, sizeof(*r));
+	r->type = DRM_PERFCTR_BLOCK_UCF;
+	r->index = index;
+	r->cpu = GLOBAL;
+	r->mask = 1ull << DRM_PERFCTR_UCF_MEM_BYTES_RD | 1ull << DRM_PERFCTR_UCF_MEM_BYTES_WR;
+	r->pmu_type = ucf_type();
+	r->config1 = config1;
+}
+
+static void fabric_tests(void)
+{
+	igt_describe("bytes that a CPU reads are the bytes that the fabric's PMU counts");
+	igt_subtest("ucf-bytes")
+	{
+		struct drm_vsoc_command c = { .type = DRM_VSOC_CMD_COPY };
+		struct igt_perfctr_session s;
+
+		c.copy.bytes = 64 * 1000;
+		c.copy.flags = DRM_VSOC_COPY_READ;
+		c.copy.initiator = DRM_VSOC_INITIATOR_CPU;
+		pmu_only(&s);
+		add_ucf(&s, 0, 0);
+		igt_perfctr_session_create(&s);
+		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+		igt_vsoc_wait(&dev, igt_vsoc_submit(&dev, &c, 1));
+		igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
+		igt_perfctr_drain(&s);
+		igt_assert_eq_u64(igt_perfctr_sum(&s, DRM_PERFCTR_BLOCK_UCF, 0,
+						  DRM_PERFCTR_UCF_MEM_BYTES_RD),
+				  64000);
+		igt_assert_eq_u64(igt_perfctr_sum(&s, DRM_PERFCTR_BLOCK_UCF, 0,
+						  DRM_PERFCTR_UCF_MEM_BYTES_WR),
+				  0);
+		igt_perfctr_session_fini(&s);
+	}
+	igt_describe("a SoC block may not be asked for twice with the same filters");
+	igt_subtest("ucf-twice")
+	{
+		struct igt_perfctr_session s;
+
+		pmu_only(&s);
+		add_ucf(&s, 0, 0);
+		add_ucf(&s, 0, 0);
+		igt_assert_eq(igt_perfctr_session_try(&s), -EEXIST);
+	}
+	igt_describe("the PMU of another socket is not this block");
+	igt_subtest("ucf-wrong-socket")
+	{
+		struct igt_perfctr_session s;
+
+		pmu_only(&s);
+		add_ucf(&s, 1, 0);
+		igt_assert_eq(igt_perfctr_session_try(&s), -ENOENT);
+	}
+}
+
+igt_main
+{
+	igt_fixture
+	{
+		long long id;
+
+		igt_require_f(igt_perfctr_open(&dev, "vsoc"), "no virtual SoC\n");
+		igt_require_f(dev.info.features & DRM_PERFCTR_FEATURE_PMU, "no perf events\n");
+		id = read_number("/sys/kernel/tracing/events/syscalls/"
+				 "sys_enter_sched_get_priority_max/id");
+		igt_require_f(id > 0, "no tracepoints of system calls\n");
+		tracepoint = id;
+	}
+	counting_tests();
+	refusal_tests();
+	hotplug_tests();
+	fabric_tests();
+	igt_fixture igt_perfctr_close(&dev);
+}
