@@ -675,6 +675,8 @@ static int csf_collect(struct drm_perfctr_source *source, struct drm_perfctr_col
 		reader->gap = true;
 		c->lost_ns = csf->time_ns - before_ns;
 		csf_reader_lost(reader, DRM_PERFCTR_STATE_LOST);
+	} else if (reader->lost_untimed) {
+		c->lost_ns = csf->time_ns - before_ns;
 	} else {
 		c->lost_ns = min(csf_time_to_ns(&csf->time, reader->lost_ticks),
 				 csf->time_ns - before_ns);

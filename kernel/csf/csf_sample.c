@@ -51,6 +51,8 @@ struct csf_sample_span {
 	u64 end_ticks;
 	u64 cores_on;
 	u64 cores_off;
+	/* cores that lost power without a sample before it */
+	u64 cores_gone;
 	u32 reason;
 	/* start and end are known */
 	bool timed;
@@ -197,6 +199,7 @@ void csf_reader_restart(struct csf_reader *reader)
 	reader->seq_valid = false;
 	reader->protected = false;
 	reader->shader_off = false;
+	reader->cores_on = 0;
 	for (i = 0; i < reader->block_count; i++)
 		reader->blocks[i].written = 0;
 }
@@ -215,6 +218,7 @@ void csf_reader_begin(struct csf_reader *reader)
 	reader->corrupt = false;
 	reader->gap = false;
 	reader->lost_ticks = 0;
+	reader->lost_untimed = false;
 }
 
 /**
@@ -371,6 +375,15 @@ static u32 power_states(const struct csf_reader *reader, const struct csf_block 
 	return states;
 }
 
+/* firmware samples before cores lose power; where it did not, their counts are gone */
+static void follow_cores(struct csf_reader *reader, struct csf_sample_span *span)
+{
+	if (span->cores_known && !span->gap && !reader->power_down)
+		span->cores_gone = reader->cores_on & ~span->cores_on;
+	reader->cores_on = span->cores_known ? span->cores_on : 0;
+	reader->power_down = span->reason & CSF_REASON_POWEROFF;
+}
+
 /* returns true if a counter is at its maximum */
 static bool accumulate(u64 *totals, const __le32 *words, u64 mask)
 {
@@ -424,6 +437,11 @@ static void read_visible(struct csf_reader *reader, struct csf_block *block,
 
 	span->states |= states | DRM_PERFCTR_STATE_AVAILABLE;
 
+	if (block->type == CSF_PERFCTR_SHADER && sample->cores_gone & BIT_ULL(block->index)) {
+		span->states |= DRM_PERFCTR_STATE_LOST;
+		reader->corrupt = true;
+		sample->lost = true;
+	}
 	if (!enabled && !(states & DRM_PERFCTR_STATE_ON)) {
 		/* no power, no counts: that is a measurement, too */
 		memcpy(span->valid, reader->available[block->type], sizeof(span->valid));
@@ -462,6 +480,7 @@ int csf_reader_read(struct csf_reader *reader, void *slot, u64 now_ticks, u64 *c
 	if (reader->has_metadata) {
 		read_metadata(reader, words, now_ticks, &sample);
 		words += reader->counters_per_block;
+		follow_cores(reader, &sample);
 	}
 	mode = mode_states(reader, sample.reason);
 
@@ -487,6 +506,7 @@ int csf_reader_read(struct csf_reader *reader, void *slot, u64 now_ticks, u64 *c
 	reader->unknown_reason |= !sample.reason;
 	if (sample.lost && sample.timed)
 		reader->lost_ticks += sample.end_ticks - sample.start_ticks;
+	reader->lost_untimed |= sample.lost && !sample.timed;
 	if (sample.gap)
 		csf_reader_lost(reader, DRM_PERFCTR_STATE_LOST);
 	/* without an end the next sample has no predecessor either */

@@ -74,6 +74,10 @@ struct csf_reader {
 	bool protected;
 	/** @shader_off: the last sample ended with the cores losing power. */
 	bool shader_off;
+	/** @cores_on: cores with power in the last sample, 0 if that is not known. */
+	u64 cores_on;
+	/** @power_down: the last sample was taken because cores lose power. */
+	bool power_down;
 
 	/* what follows is collected over several samples: csf_reader_begin() */
 
@@ -91,6 +95,8 @@ struct csf_reader {
 	bool gap;
 	/** @lost_ticks: time in which something was not counted. */
 	u64 lost_ticks;
+	/** @lost_untimed: something was not counted in a time that is not known. */
+	bool lost_untimed;
 	/** @cycles: clock cycles, indexed by enum drm_perfctr_clock. */
 	u64 cycles[CSF_CLOCKS];
 };
