@@ -249,24 +249,47 @@ static void reset_tests(void)
 
 /* --- faults --------------------------------------------------------------- */
 
-static const char *const faults[] = {
-	"lost_doorbell",    "slow_doorbell",	  "no_ack",	      "late_ack",
-	"double_ack",	    "ack_without_sample", "spurious_irq",     "lost_irq",
-	"extra_sample",	    "insert_beyond",	  "insert_backwards", "garbage_header",
-	"garbage_metadata", "torn_write",	  "seq_jump",	      "time_backwards",
-	"clock_stop",	    "counter_wrap",	  "saturation",	      "threshold_storm",
-	"overflow",	    "status_failed",	  "fw_restart",	      "power_loss",
+/* flags that a fault must leave, and whether it costs counts */
+static const struct {
+	const char *name;
+	uint32_t flags;
+	bool loses;
+} faults[] = {
+	{ "lost_doorbell", DRM_PERFCTR_SAMPLE_ERROR, false },
+	{ "slow_doorbell", 0, false },
+	{ "no_ack", DRM_PERFCTR_SAMPLE_ERROR, false },
+	{ "late_ack", DRM_PERFCTR_SAMPLE_ERROR, false },
+	{ "double_ack", 0, false },
+	{ "ack_without_sample", 0, false },
+	{ "spurious_irq", 0, false },
+	{ "lost_irq", 0, false },
+	{ "extra_sample", 0, false },
+	{ "insert_beyond", DRM_PERFCTR_SAMPLE_ERROR, true },
+	{ "insert_backwards", DRM_PERFCTR_SAMPLE_ERROR, true },
+	{ "garbage_header", DRM_PERFCTR_SAMPLE_ERROR, true },
+	{ "garbage_metadata", DRM_PERFCTR_SAMPLE_ERROR, false },
+	{ "torn_write", DRM_PERFCTR_SAMPLE_ERROR, true },
+	{ "seq_jump", 0, false },
+	{ "time_backwards", DRM_PERFCTR_SAMPLE_ERROR, true },
+	{ "clock_stop", 0, false },
+	{ "counter_wrap", 0, false },
+	{ "saturation", 0, false },
+	{ "threshold_storm", 0, false },
+	{ "overflow", DRM_PERFCTR_SAMPLE_OVERFLOW, true },
+	{ "status_failed", DRM_PERFCTR_SAMPLE_ERROR, true },
+	{ "fw_restart", DRM_PERFCTR_SAMPLE_ERROR, true },
+	{ "power_loss", DRM_PERFCTR_SAMPLE_ERROR, true },
 };
 
-#define HONEST_FLAGS \
-	(DRM_PERFCTR_SAMPLE_ERROR | DRM_PERFCTR_SAMPLE_OVERFLOW | DRM_PERFCTR_SAMPLE_RESET)
+#define TROUBLE (DRM_PERFCTR_SAMPLE_ERROR | DRM_PERFCTR_SAMPLE_OVERFLOW | DRM_PERFCTR_SAMPLE_RESET)
 
-/* a block whose counts are not the truth says so itself, or the sample does */
+/*
+ * Counts may only differ from the truth where lost_ns or the block says so. ERROR alone is no
+ * excuse: what could not be read comes with a later sample.
+ */
 static bool admits(const struct igt_perfctr_session *s, const struct igt_perfctr_sum *sum)
 {
-	return s->flags & HONEST_FLAGS || s->lost_ns || sum->valid != sum->mask ||
-	       sum->states & (DRM_PERFCTR_STATE_LOST | DRM_PERFCTR_STATE_ERROR |
-			      DRM_PERFCTR_STATE_SATURATED);
+	return s->lost_ns || sum->states & DRM_PERFCTR_STATE_SATURATED;
 }
 
 static void assert_honest(const struct igt_perfctr_session *s)
@@ -286,7 +309,22 @@ static void assert_honest(const struct igt_perfctr_session *s)
 	}
 }
 
-static void fault(const char *name)
+/* how often the fault has happened */
+static unsigned int hits(const char *file)
+{
+	unsigned int permille, times, n = 0;
+	char path[96];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/sys/kernel/debug/dri/%d/vsoc/%s", dev.minor, file);
+	f = fopen(path, "r");
+	igt_assert(f);
+	igt_assert_eq(fscanf(f, "%u %u %u", &permille, &times, &n), 3);
+	fclose(f);
+	return n;
+}
+
+static void fault(const char *name, uint32_t flags, bool loses)
 {
 	char file[48];
 	struct igt_perfctr_session s;
@@ -299,14 +337,20 @@ static void fault(const char *name)
 	igt_vsoc_debugfs(&dev, file, "1000 1");
 	for (unsigned int i = 0; i < 4; i++) {
 		igt_vsoc_work(&dev, i);
+		/* cores that lose power: the place of one fault */
+		igt_vsoc_debugfs(&dev, "cores_on", "0x1");
 		igt_assert_eq(igt_perfctr_sample(&s, i), 0);
 	}
+	igt_assert_eq(hits(file), 1);
 	igt_vsoc_debugfs(&dev, file, "0");
 	igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
 	igt_assert_lte_u64(raw_ns() - t0, PATIENCE_NS);
 	igt_vsoc_truth(&dev, &after);
 	igt_perfctr_drain(&s);
+	igt_info("flags %#x, lost %llu ns\n", s.flags, (unsigned long long)s.lost_ns);
 	assert_honest(&s);
+	igt_assert_eq_u32(s.flags & flags, flags);
+	igt_assert_eq(s.lost_ns != 0, loses);
 	igt_perfctr_session_fini(&s);
 
 	/* and the next session is as if nothing had been */
@@ -314,7 +358,7 @@ static void fault(const char *name)
 	begin(&s);
 	igt_vsoc_work(&dev, 9);
 	end_conserved(&s);
-	igt_assert(!(s.flags & HONEST_FLAGS));
+	igt_assert(!(s.flags & TROUBLE));
 	igt_perfctr_session_fini(&s);
 }
 
@@ -323,13 +367,69 @@ static void fault_tests(void)
 	static char names[sizeof(faults) / sizeof(faults[0])][48];
 
 	for (unsigned int i = 0; i < sizeof(faults) / sizeof(faults[0]); i++) {
-		snprintf(names[i], sizeof(names[i]), "fault-%s", faults[i]);
+		snprintf(names[i], sizeof(names[i]), "fault-%s", faults[i].name);
 		for (char *c = names[i]; *c; c++)
 			if (*c == '_')
 				*c = '-';
 		igt_describe("a fault of the firmware ends in bounded time with true counts or "
 			     "with a sample that admits what is missing");
-		igt_subtest(names[i]) fault(faults[i]);
+		igt_subtest(names[i]) fault(faults[i].name, faults[i].flags, faults[i].loses);
+	}
+}
+
+static void start_fault_tests(void)
+{
+	static const char *const dead[] = { "fail_no_ack", "fail_lost_doorbell" };
+
+	igt_describe("START of hardware that never answers fails in bounded time, and works when "
+		     "it answers again");
+	igt_subtest("fault-start")
+	{
+		for (unsigned int i = 0; i < sizeof(dead) / sizeof(dead[0]); i++) {
+			struct igt_perfctr_session s;
+			uint64_t t0;
+			int ret;
+
+			create(&s, 0, 0);
+			igt_vsoc_debugfs(&dev, dead[i], "1000");
+			t0 = raw_ns();
+			ret = igt_perfctr_start(&s, 0);
+			igt_assert_lte_u64(raw_ns() - t0, PATIENCE_NS);
+			igt_vsoc_debugfs(&dev, dead[i], "0");
+			igt_assert(ret == -ETIMEDOUT || ret == -EIO);
+			igt_assert_eq_u32(s.control->state, 0);
+			igt_assert_eq(igt_perfctr_sample(&s, 0), -ENOTCONN);
+			begin(&s);
+			igt_vsoc_work(&dev, i);
+			end_conserved(&s);
+			igt_perfctr_session_fini(&s);
+		}
+	}
+	igt_describe("hardware that stops answering gives samples with ERROR, not errors, and "
+		     "STOP still delivers");
+	igt_subtest("fault-dead-firmware")
+	{
+		struct igt_perfctr_session s;
+		uint64_t t0;
+
+		create(&s, 0, 0);
+		begin(&s);
+		igt_vsoc_work(&dev, 0);
+		igt_vsoc_debugfs(&dev, "fail_no_ack", "1000");
+		t0 = raw_ns();
+		igt_assert_eq(igt_perfctr_sample(&s, 0), 0);
+		igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
+		igt_assert_lte_u64(raw_ns() - t0, PATIENCE_NS);
+		igt_vsoc_debugfs(&dev, "fail_no_ack", "0");
+		igt_vsoc_truth(&dev, &after);
+		igt_assert_eq(igt_perfctr_drain(&s), 2);
+		igt_assert(s.flags & DRM_PERFCTR_SAMPLE_ERROR);
+		igt_assert(s.last.flags & DRM_PERFCTR_SAMPLE_FINAL);
+		igt_assert_lte_u64(1, igt_perfctr_status(&s).errors);
+		/* what is missing is bounded in time */
+		igt_assert_lte_u64(1, s.lost_ns);
+		assert_honest(&s);
+		igt_perfctr_session_fini(&s);
 	}
 }
 
@@ -403,6 +503,7 @@ igt_main
 	power_tests();
 	reset_tests();
 	fault_tests();
+	start_fault_tests();
 	unplug_tests();
 	igt_fixture igt_perfctr_close(&dev);
 }
