@@ -30,7 +30,10 @@
 /* a ring that a round drains whole but for the slot kept for STOP */
 #define SLOTS		256
 #define SAMPLES		(SLOTS - 1)
+/* samples that a reader takes before it gives their slots back */
+#define BATCH		16
 #define GOAL_READ_RATIO	10.0
+#define MAX_BLOCKS	256
 
 static volatile uint64_t sink;
 
@@ -79,21 +82,42 @@ static uint64_t lowest_bits(uint64_t mask, unsigned int count)
 	return low;
 }
 
-/* COUNTERS counters from as many blocks as it takes */
+/* the block with the most counters that was not taken yet, or NULL */
+static const struct drm_perfctr_block_info *largest_block(const struct subject *s,
+							  const bool *taken, size_t *which)
+{
+	const struct drm_perfctr_block_info *largest = NULL;
+
+	for (size_t n = 0; n < perfctr_device_block_count(s->device) && n < MAX_BLOCKS; n++) {
+		const struct drm_perfctr_block_info *block = perfctr_device_block(s->device, n);
+
+		if (taken[n] || block->type == DRM_PERFCTR_BLOCK_GENERIC_PMU)
+			continue;
+		if (largest && __builtin_popcountll(block->available[0]) <=
+				       __builtin_popcountll(largest->available[0]))
+			continue;
+		largest = block;
+		*which = n;
+	}
+	return largest;
+}
+
+/* COUNTERS counters from as few blocks as possible, as a group is of one PMU */
 static void select_counters(struct subject *s, struct perfctr_selection *selection)
 {
+	const struct drm_perfctr_block_info *block;
 	unsigned int left = COUNTERS;
+	bool taken[MAX_BLOCKS] = { false };
+	size_t which = 0;
 
-	for (size_t n = 0; left && n < perfctr_device_block_count(s->device); n++) {
-		const struct drm_perfctr_block_info *block = perfctr_device_block(s->device, n);
+	while (left && (block = largest_block(s, taken, &which)) != NULL) {
 		struct drm_perfctr_block_request request = {
 			.type = block->type,
 			.index = block->index,
 			.mask = lowest_bits(block->available[0], left),
 		};
 
-		if (block->type == DRM_PERFCTR_BLOCK_GENERIC_PMU || !request.mask)
-			continue;
+		taken[which] = true;
 		if (perfctr_selection_add_request(selection, &request) < 0)
 			die("selecting counters", perfctr_ctx_error(s->ctx));
 		left -= (unsigned int)__builtin_popcountll(request.mask);
@@ -129,14 +153,16 @@ static void subject_close(struct subject *s)
 	perfctr_ctx_unref(s->ctx);
 }
 
-/* decode the oldest sample, add up all of its counters */
-static unsigned int consume(struct subject *s, uint64_t *sum)
+/* decode an unread sample, add up all of its counters */
+static unsigned int consume(struct subject *s, unsigned int ahead, uint64_t *sum)
 {
 	struct perfctr_sample sample;
 	struct perfctr_block block;
+	struct perfctr_slot slot;
 	unsigned int counters = 0;
 
-	if (perfctr_cursor_next(s->cursor, &sample) != 1)
+	if (perfctr_cursor_peek(s->cursor, ahead, &slot) != 1 ||
+	    perfctr_decode_sample(slot.bytes, slot.size, &sample) <= 0)
 		die("cursor", "no sample where one must be");
 	while (perfctr_decode_block(&sample, &block) > 0)
 		for (unsigned int n = 0; n < block.count; n++, counters++)
@@ -154,10 +180,12 @@ static double time_ring(struct subject *s)
 
 	begin = now_ns();
 	for (unsigned int i = 0; i < SAMPLES; i++) {
-		if (consume(s, &sum) != COUNTERS)
+		if (consume(s, i % BATCH, &sum) != COUNTERS)
 			die("decode", "a sample has other than 64 counters");
-		perfctr_cursor_advance(s->cursor, 1);
+		if (i % BATCH == BATCH - 1)
+			perfctr_cursor_advance(s->cursor, BATCH);
 	}
+	perfctr_cursor_advance(s->cursor, SAMPLES % BATCH);
 	begin = now_ns() - begin;
 	sink += sum;
 	return (double)begin / SAMPLES;
@@ -171,7 +199,7 @@ static double time_request(struct subject *s)
 	for (unsigned int i = 0; i < SAMPLES; i++) {
 		if (perfctr_session_sample(s->session, i))
 			die("sample", perfctr_ctx_error(s->ctx));
-		consume(s, &sum);
+		consume(s, 0, &sum);
 		perfctr_cursor_advance(s->cursor, 1);
 	}
 	begin = now_ns() - begin;
