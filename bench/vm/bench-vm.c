@@ -25,15 +25,15 @@
 
 #include <perfctr/perfctr.h>
 
-#define COUNTERS	64
-#define ROUNDS		15
+#define COUNTERS 64
+#define ROUNDS 15
 /* a ring that a round drains whole but for the slot kept for STOP */
-#define SLOTS		256
-#define SAMPLES		(SLOTS - 1)
+#define SLOTS 256
+#define SAMPLES (SLOTS - 1)
 /* samples that a reader takes before it gives their slots back */
-#define BATCH		16
-#define GOAL_READ_RATIO	10.0
-#define MAX_BLOCKS	256
+#define BATCH 16
+#define GOAL_READ_RATIO 10.0
+#define MAX_BLOCKS 256
 
 static volatile uint64_t sink;
 
@@ -220,8 +220,8 @@ static int group_open(int *members)
 	};
 
 	for (int i = 0; i < COUNTERS; i++) {
-		members[i] = (int)syscall(SYS_perf_event_open, &attr, 0, -1,
-					  i ? members[0] : -1, PERF_FLAG_FD_CLOEXEC);
+		members[i] = (int)syscall(SYS_perf_event_open, &attr, 0, -1, i ? members[0] : -1,
+					  PERF_FLAG_FD_CLOEXEC);
 		if (members[i] < 0)
 			die("perf_event_open", strerror(errno));
 	}

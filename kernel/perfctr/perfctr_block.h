@@ -40,6 +40,7 @@ u64 perfctr_trace_since(const struct perfctr_trace *trace, u64 base_seq);
  * for one session as for a thousand.
  */
 struct drm_perfctr_block {
+	/** @desc: as described by the source. */
 	struct drm_perfctr_block_desc desc;
 	/** @totals: desc.counters values. */
 	u64 *totals;
@@ -47,6 +48,7 @@ struct drm_perfctr_block {
 	struct perfctr_trace states;
 	/** @valid: counters that were measured, one trace per section. */
 	struct perfctr_trace *valid;
+	/** @source: the source that counts it. */
 	struct drm_perfctr_source *source;
 };
 

@@ -68,21 +68,33 @@ struct perfctr_source_state {
  * struct drm_perfctr - the counters of a device
  */
 struct drm_perfctr {
+	/** @drm: the device. */
 	struct drm_device *drm;
+	/** @config: as given by the driver, see struct drm_perfctr_config. */
 	struct {
+		/** @config.name: product name. */
 		char name[32];
+		/** @config.gpu_id: the driver's identification of the hardware. */
 		u64 gpu_id;
+		/** @config.product: enum drm_perfctr_product of the GPU blocks. */
 		u16 product;
+		/** @config.sets: bit n: counter set n exists. */
 		u32 sets;
+		/** @config.features: enum drm_perfctr_features. */
 		u32 features;
+		/** @config.clocks: clock domains. */
 		const struct drm_perfctr_clock_desc *clocks;
+		/** @config.clock_count: elements of @config.clocks. */
 		unsigned int clock_count;
+		/** @config.ops: may be NULL. */
 		const struct drm_perfctr_driver_ops *ops;
 	} config;
 
 	/** @sources: constant after set-up. */
 	struct drm_perfctr_source *sources[PERFCTR_MAX_SOURCES];
+	/** @source_count: elements of @sources in use. */
 	unsigned int source_count;
+	/** @block_count: blocks of all sources. */
 	unsigned int block_count;
 
 	/**
@@ -112,10 +124,15 @@ struct drm_perfctr {
 	/** @last_tick: when the periodic sessions were last served. */
 	ktime_t last_tick;
 
+	/** @worker: serves the works below. */
 	struct kthread_worker *worker;
+	/** @tick_work: something is due. */
 	struct kthread_work tick_work;
+	/** @event_work: the hardware has something to say. */
 	struct kthread_work event_work;
+	/** @hotplug_work: a CPU came or went. */
 	struct kthread_work hotplug_work;
+	/** @timer: queues @tick_work. */
 	struct hrtimer timer;
 	/** @node: in the list of devices that follow CPU hotplug. */
 	struct list_head node;
@@ -125,8 +142,11 @@ struct drm_perfctr {
  * struct perfctr_source_view - where a session stands with a source
  */
 struct perfctr_source_view {
+	/** @source: the source. */
 	struct drm_perfctr_source *source;
+	/** @base_seq: its collection at which the last sample ended. */
 	u64 base_seq;
+	/** @base_lost_ns: its lost time at the end of the last sample. */
 	u64 base_lost_ns;
 };
 
@@ -134,26 +154,36 @@ struct perfctr_source_view {
  * struct drm_perfctr_session - counters that somebody asked for
  */
 struct drm_perfctr_session {
+	/** @refcount: one of the file's table, one of each job that samples it. */
 	struct kref refcount;
+	/** @pc: the device. */
 	struct drm_perfctr *pc;
 	/** @node: in &drm_perfctr.active. */
 	struct list_head node;
 	/** @all_node: in &drm_perfctr.all. */
 	struct list_head all_node;
+	/** @flags: enum drm_perfctr_setup_flags. */
 	u32 flags;
+	/** @watermark: unread samples that wake. */
 	u32 watermark;
+	/** @period_ns: 0 for a manual session. */
 	u64 period_ns;
 	/** @min_gap_ns: shortest time between ticks that this session may cause. */
 	u64 min_gap_ns;
+	/** @active: between START and STOP. */
 	bool active;
 	/** @dead: torn down or unplugged. */
 	bool dead;
+	/** @awake: holds the device awake. */
 	bool awake;
+	/** @holds_set: counted in &drm_perfctr.set_users. */
 	bool holds_set;
+	/** @set: counter set of the blocks of sources. */
 	u8 set;
 
 	/** @due: next periodic sample, CLOCK_MONOTONIC. */
 	ktime_t due;
+	/** @user_data: of START. */
 	u64 user_data;
 	/** @end_ns: end of the last sample. */
 	u64 end_ns;
@@ -161,27 +191,46 @@ struct drm_perfctr_session {
 	u64 pending_merged;
 	/** @unread_ns: time whose counts the final collection could not get. */
 	u64 unread_ns;
+	/** @totals: since SETUP, see struct drm_perfctr_status. */
 	struct {
+		/** @totals.merged_periods: in published samples. */
 		u64 merged_periods;
+		/** @totals.lost_ns: in published samples. */
 		u64 lost_ns;
+		/** @totals.errors: samples with DRM_PERFCTR_SAMPLE_ERROR. */
 		u64 errors;
+		/** @totals.overflows: samples with DRM_PERFCTR_SAMPLE_OVERFLOW. */
 		u64 overflows;
+		/** @totals.resets: samples with DRM_PERFCTR_SAMPLE_RESET. */
 		u64 resets;
+		/** @totals.ring_full: SAMPLE commands that found no slot. */
 		u64 ring_full;
+		/** @totals.wakeups: signals of @eventfd. */
 		u64 wakeups;
 	} totals;
 
+	/** @ring: the user's ring. */
 	struct perfctr_ring ring;
+	/** @sample_size: bytes of each sample. */
 	u32 sample_size;
+	/** @ring_bo: buffer of the ring. */
 	struct drm_gem_object *ring_bo;
+	/** @control_bo: buffer of the control area, may be the same. */
 	struct drm_gem_object *control_bo;
+	/** @ring_vaddr: mapping of @ring_bo. */
 	void *ring_vaddr;
+	/** @control_vaddr: mapping of @control_bo. */
 	void *control_vaddr;
+	/** @eventfd: may be NULL. */
 	struct eventfd_ctx *eventfd;
 
+	/** @source_count: elements of @sources in use. */
 	unsigned int source_count;
+	/** @sources: sources that count for this session. */
 	struct perfctr_source_view sources[PERFCTR_MAX_SOURCES];
+	/** @view_count: elements of @views; blocks of each sample. */
 	unsigned int view_count;
+	/** @views: the blocks in the order of the sample. */
 	struct perfctr_view *views;
 	/** @bases: memory of all views' bases. */
 	u64 *bases;

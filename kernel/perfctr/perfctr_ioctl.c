@@ -15,6 +15,8 @@
 #define PERFCTR_REQUEST_SIZE_V1	sizeof(struct drm_perfctr_block_request)
 /* no structure is shorter than one word */
 #define PERFCTR_STRUCT_SIZE_MIN	sizeof(u64)
+/* larger than any will ever be: spares us the scan of the rest for zeroes */
+#define PERFCTR_STRUCT_SIZE_MAX	4096
 
 static_assert(sizeof(struct drm_perfctr_control) == 24);
 static_assert(sizeof(struct drm_perfctr_setup) == 88);
@@ -39,8 +41,7 @@ static int copy_in(struct drm_perfctr *pc, const struct drm_perfctr_control *con
 	if (control->size < PERFCTR_STRUCT_SIZE_MIN)
 		return perfctr_reject(pc, EINVAL, "size: %llu bytes are no structure",
 				      control->size);
-	/* larger than any structure will ever be: spare us the scan for zeroes */
-	if (control->size > PAGE_SIZE)
+	if (control->size > PERFCTR_STRUCT_SIZE_MAX)
 		return perfctr_reject(pc, E2BIG, "size: %llu bytes", control->size);
 	ret = copy_struct_from_user(dst, size, u64_to_user_ptr(control->pointer), control->size);
 	if (ret == -E2BIG)
@@ -202,7 +203,7 @@ static int check_setup(struct drm_perfctr *pc, const struct drm_perfctr_setup *s
 		return perfctr_reject(pc, E2BIG, "request_count: %u is above %u",
 				      setup->request_count, PERFCTR_MAX_REQUESTS);
 	if (setup->request_stride < PERFCTR_REQUEST_SIZE_V1 || setup->request_stride % 8 ||
-	    setup->request_stride > PAGE_SIZE)
+	    setup->request_stride > PERFCTR_STRUCT_SIZE_MAX)
 		return perfctr_reject(pc, EINVAL, "request_stride: %u", setup->request_stride);
 	if (setup->flags & DRM_PERFCTR_SETUP_TEST_ONLY &&
 	    (setup->ring_handle || setup->control_handle || setup->ring_offset ||
@@ -322,7 +323,7 @@ static int control_status(struct drm_perfctr_file *pf, const struct drm_perfctr_
 	if (control->size < PERFCTR_STRUCT_SIZE_MIN)
 		return perfctr_reject(pf->pc, EINVAL, "size: %llu bytes are no structure",
 				      control->size);
-	if (control->size > PAGE_SIZE)
+	if (control->size > PERFCTR_STRUCT_SIZE_MAX)
 		return perfctr_reject(pf->pc, E2BIG, "size: %llu bytes", control->size);
 	session = lookup(pf, control->handle);
 	if (!session)

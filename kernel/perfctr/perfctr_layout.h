@@ -28,14 +28,23 @@ struct perfctr_span {
  * Totals are packed: one for each bit of the mask.
  */
 struct perfctr_pmu_block {
+	/** @config: for the block's header. */
 	u64 config;
+	/** @config1: for the block's header. */
 	u64 config1;
+	/** @config2: for the block's header. */
 	u64 config2;
+	/** @pmu_type: dynamic perf type number. */
 	u32 pmu_type;
+	/** @cpu: the CPU that counts, -1 for several. */
 	s32 cpu;
+	/** @type: enum drm_perfctr_block_type. */
 	u16 type;
+	/** @index: of the block. */
 	u16 index;
+	/** @product: enum drm_perfctr_product. */
 	u16 product;
+	/** @name: the PMU's name. */
 	char name[DRM_PERFCTR_PMU_NAME_BYTES];
 	/** @states: since the last sample. */
 	u32 states;

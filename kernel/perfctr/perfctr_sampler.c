@@ -96,7 +96,8 @@ static int source_collect(struct drm_perfctr *pc, struct drm_perfctr_source *sou
 		c.time_ns = max(now, state->time_ns);
 
 	c.lost_ns += state->pending_lost_ns;
-	state->lost_ns += min(c.lost_ns, c.time_ns - state->time_ns);
+	/* a collection that failed lost nothing by itself, but may be part of what was */
+	state->lost_ns += min(c.lost_ns, c.time_ns - min(c.time_ns, state->good_ns));
 	state->pending_lost_ns = 0;
 	perfctr_trace_set(&state->flags, state->seq, c.flags | state->pending_flags);
 	state->pending_flags = 0;
@@ -330,6 +331,7 @@ void perfctr_sampler_publish(struct drm_perfctr_session *session, u32 flags, u64
 		publish_view(session, &session->views[i], &at, header.end_ns, &states);
 	rebase_sources(session);
 	header.lost_ns = max(header.lost_ns, session->unread_ns);
+	header.lost_ns = min(header.lost_ns, header.end_ns - header.start_ns);
 	session->unread_ns = 0;
 
 	header.merged_periods = min_t(u64, session->pending_merged, U32_MAX);

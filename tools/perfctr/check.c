@@ -153,7 +153,7 @@ static int check_sample(struct checker *k, struct perfctr_device *device)
 	struct perfctr_selection *selection = NULL;
 	struct perfctr_session *session = NULL;
 	struct perfctr_cursor *cursor = NULL;
-	struct perfctr_sample sample;
+	struct perfctr_sample sample = { 0 };
 	int error = perfctr_selection_new(device, &selection);
 
 	if (!error)

@@ -164,6 +164,7 @@ static void test_top(void)
 	CHECK(!strcmp(text, "<not measured>"));
 	CHECK(!top_view_lines(&view, &lines, &count) && count == 4);
 	free(lines);
+	lines = NULL;
 	top_view_fold(&view, "shader");
 	CHECK(!top_view_lines(&view, &lines, &count) && count == 3 && lines[0].folded);
 	free(lines);

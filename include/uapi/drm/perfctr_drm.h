@@ -123,8 +123,11 @@ enum drm_perfctr_block_type {
  * device at a time: SETUP with another one fails with -EBUSY.
  */
 enum drm_perfctr_set {
+	/** @DRM_PERFCTR_SET_PRIMARY: the set that every device has. */
 	DRM_PERFCTR_SET_PRIMARY = 0,
+	/** @DRM_PERFCTR_SET_SECONDARY: depends on the product. */
 	DRM_PERFCTR_SET_SECONDARY = 1,
+	/** @DRM_PERFCTR_SET_TERTIARY: depends on the product. */
 	DRM_PERFCTR_SET_TERTIARY = 2,
 };
 
@@ -718,8 +721,8 @@ enum drm_perfctr_cmd {
  * Errors of every command: -EINVAL unknown @cmd or a field that must be zero
  * is not (the kernel's debug log, drm.debug=0x2, names it); -EINVAL @size
  * below 8; -E2BIG the structure is longer than the kernel's and not zero
- * there; -EFAULT @pointer; -ENOENT @handle is no session of this file (all
- * but SETUP); -ENODEV the device was unplugged (the ring's state says so too);
+ * there, or longer than 4096 bytes; -EFAULT @pointer; -ENOENT @handle is no
+ * session of this file (all but SETUP); -ENODEV the device was unplugged (the ring's state says so too);
  * -EINTR a signal came while waiting for another session's turn.
  */
 struct drm_perfctr_control {
@@ -814,8 +817,8 @@ enum drm_perfctr_setup_flags {
  *          DRM_PERFCTR_BLOCK_GENERIC_PMU always needs CAP_PERFMON
  * -EPERM   @period_ns is shorter than what the caller may use
  * -EINVAL  @slots zero or no power of two; an offset not a multiple of 64;
- *          @request_count zero; @request_stride below the size of version 1 or
- *          no multiple of 8; a request with a zero @mask, with counters that
+ *          @request_count zero; @request_stride below the size of version 1,
+ *          above 4096 or no multiple of 8; a request with a zero @mask, with counters that
  *          the block lacks, with a set that differs from the others', with SoC
  *          fields set for a GPU block or the reverse; @watermark above @slots
  * -ERANGE  @slots above max_slots; ring above max_ring_bytes; @period_ns
