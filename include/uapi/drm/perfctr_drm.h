@@ -722,8 +722,9 @@ enum drm_perfctr_cmd {
  * is not (the kernel's debug log, drm.debug=0x2, names it); -EINVAL @size
  * below 8; -E2BIG the structure is longer than the kernel's and not zero
  * there, or longer than 4096 bytes; -EFAULT @pointer; -ENOENT @handle is no
- * session of this file (all but SETUP); -ENODEV the device was unplugged (the ring's state says so too);
- * -EINTR a signal came while waiting for another session's turn.
+ * session of this file (all but SETUP); -ENODEV the device was unplugged (the
+ * ring's state says so too); -EINTR a signal came while waiting for another
+ * session's turn.
  */
 struct drm_perfctr_control {
 	/** @cmd: enum drm_perfctr_cmd. */
