@@ -164,9 +164,14 @@ static unsigned int consume(struct subject *s, unsigned int ahead, uint64_t *sum
 	if (perfctr_cursor_peek(s->cursor, ahead, &slot) != 1 ||
 	    perfctr_decode_sample(slot.bytes, slot.size, &sample) <= 0)
 		die("cursor", "no sample where one must be");
-	while (perfctr_decode_block(&sample, &block) > 0)
-		for (unsigned int n = 0; n < block.count; n++, counters++)
-			*sum += perfctr_block_value(&block, n);
+	while (perfctr_decode_block(&sample, &block) > 0) {
+		uint64_t block_sum = 0;
+
+		for (unsigned int n = 0; n < block.count; n++)
+			block_sum += perfctr_block_value(&block, n);
+		*sum += block_sum;
+		counters += block.count;
+	}
 	return counters;
 }
 

@@ -40,42 +40,60 @@ static inline unsigned int count_bits(uint64_t x)
 	return (unsigned int)(x * 0x0101010101010101u >> 56);
 }
 
+/* what the check of a block has to look at */
+struct shape {
+	uint64_t enable_mask;
+	uint64_t valid_mask;
+	uint32_t size;
+	uint32_t header_size;
+	uint16_t type;
+	uint16_t count;
+};
+
 /*
- * Check the block at @p, of which @left bytes may be read, and fill @block.
+ * Check the block at @p, of which @left bytes may be read.
  * Return: 1; 0 if the block's type is unknown and its inside too; an error.
  */
-static int read_block(const unsigned char *p, size_t left, struct perfctr_block *block)
+static inline int check_block(const unsigned char *p, size_t left, struct shape *shape)
 {
-	uint32_t size, header_size, needed;
+	uint32_t needed;
 
 	if (left < LAYOUT_BLOCK_MIN)
 		return PERFCTR_DECODE_BAD_BLOCK_COUNT;
 
-	size = load32(p + LAYOUT_BLOCK_SIZE);
-	header_size = load16(p + LAYOUT_BLOCK_HEADER_SIZE);
-	if (size < LAYOUT_BLOCK_MIN || size % 8)
+	shape->size = load32(p + LAYOUT_BLOCK_SIZE);
+	shape->header_size = load16(p + LAYOUT_BLOCK_HEADER_SIZE);
+	shape->type = load16(p + LAYOUT_BLOCK_TYPE);
+	if (shape->size < LAYOUT_BLOCK_MIN || shape->size % 8)
 		return PERFCTR_DECODE_BAD_SIZE;
-	if (size > left)
+	if (shape->size > left)
 		return PERFCTR_DECODE_TRUNCATED;
-
-	block->bytes = p;
-	block->size = size;
-	block->type = load16(p + LAYOUT_BLOCK_TYPE);
-	if (header_size < (is_pmu_type(block->type) ? LAYOUT_PMU_MIN : LAYOUT_BLOCK_MIN) ||
-	    header_size % 8 || header_size > size)
+	if (shape->header_size < (is_pmu_type(shape->type) ? LAYOUT_PMU_MIN : LAYOUT_BLOCK_MIN) ||
+	    shape->header_size % 8 || shape->header_size > shape->size)
 		return PERFCTR_DECODE_BAD_HEADER_SIZE;
 
-	block->enable_mask = load64(p + LAYOUT_BLOCK_ENABLE_MASK);
-	block->valid_mask = load64(p + LAYOUT_BLOCK_VALID_MASK);
-	block->count = (uint16_t)count_bits(block->enable_mask);
-	needed = block->count * 8u * (is_pmu_type(block->type) ? 2 : 1);
-	if (needed > size - header_size || block->valid_mask & ~block->enable_mask) {
+	shape->enable_mask = load64(p + LAYOUT_BLOCK_ENABLE_MASK);
+	shape->valid_mask = load64(p + LAYOUT_BLOCK_VALID_MASK);
+	shape->count = (uint16_t)count_bits(shape->enable_mask);
+	needed = shape->count * 8u * (is_pmu_type(shape->type) ? 2 : 1);
+	if (needed > shape->size - shape->header_size || shape->valid_mask & ~shape->enable_mask) {
 		/* a later kernel may have blocks that are not made of counters */
-		if (block->type == 0 || block->type > LAYOUT_PMU_TYPE_LAST)
+		if (shape->type == 0 || shape->type > LAYOUT_PMU_TYPE_LAST)
 			return 0;
 		return PERFCTR_DECODE_BAD_MASK;
 	}
+	return 1;
+}
 
+static void fill_block(const unsigned char *p, const struct shape *shape,
+		       struct perfctr_block *block)
+{
+	block->bytes = p;
+	block->size = shape->size;
+	block->type = shape->type;
+	block->enable_mask = shape->enable_mask;
+	block->valid_mask = shape->valid_mask;
+	block->count = shape->count;
 	block->index = load16(p + LAYOUT_BLOCK_INDEX);
 	block->section = load16(p + LAYOUT_BLOCK_SECTION);
 	block->product = load16(p + LAYOUT_BLOCK_PRODUCT);
@@ -84,9 +102,8 @@ static int read_block(const unsigned char *p, size_t left, struct perfctr_block 
 	block->states = load32(p + LAYOUT_BLOCK_STATES);
 	block->capture_ns = (int32_t)load32(p + LAYOUT_BLOCK_CAPTURE_NS);
 	block->clock_cycles = load64(p + LAYOUT_BLOCK_CLOCK_CYCLES);
-	block->values = p + header_size;
-	block->running = is_pmu_type(block->type) ? block->values + block->count * 8u : NULL;
-	return 1;
+	block->values = p + shape->header_size;
+	block->running = is_pmu_type(shape->type) ? block->values + shape->count * 8u : NULL;
 }
 
 void perfctr_decode_rewind(struct perfctr_sample *sample)
@@ -95,24 +112,37 @@ void perfctr_decode_rewind(struct perfctr_sample *sample)
 	sample->blocks_left = sample->block_count;
 }
 
-int perfctr_decode_block(struct perfctr_sample *sample, struct perfctr_block *block)
+/* the next block that can be understood; NULL @block: check it only */
+static inline int next_block(struct perfctr_sample *sample, struct perfctr_block *block)
 {
-	int result = 0;
+	struct shape shape;
 
-	while (!result && sample->blocks_left) {
-		result = read_block(sample->next, (size_t)(sample->end - sample->next), block);
+	while (sample->blocks_left) {
+		const unsigned char *p = sample->next;
+		int result = check_block(p, (size_t)(sample->end - p), &shape);
+
 		if (result < 0)
 			return result;
-		sample->next += block->size;
+		sample->next += shape.size;
 		sample->blocks_left--;
+		if (result) {
+			if (block)
+				fill_block(p, &shape, block);
+			return 1;
+		}
 	}
-	return result;
+	return 0;
+}
+
+int perfctr_decode_block(struct perfctr_sample *sample, struct perfctr_block *block)
+{
+	/* checked again: another writer of the ring's memory cannot lead us astray */
+	return next_block(sample, block);
 }
 
 long perfctr_decode_sample(const void *bytes, size_t size, struct perfctr_sample *sample)
 {
 	const unsigned char *p = bytes;
-	struct perfctr_block block;
 	int result;
 
 	if (!size)
@@ -145,7 +175,7 @@ long perfctr_decode_sample(const void *bytes, size_t size, struct perfctr_sample
 
 	perfctr_decode_rewind(sample);
 	do {
-		result = perfctr_decode_block(sample, &block);
+		result = next_block(sample, NULL);
 	} while (result > 0);
 	if (result < 0)
 		return result;
