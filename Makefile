@@ -36,7 +36,7 @@ export FUZZ_S
 
 .DEFAULT_GOAL := all
 .PHONY: all setup generated modules booted-modules uml-modules vm shell unit kunit igt mesa-test \
-	fuzz debug-test bench check install dkms deb test demo clean help $(PARTS)
+	fuzz debug-test bench check install dkms deb package-test test demo clean help $(PARTS)
 
 all: $(PARTS) modules ## build everything: library, tools, tests, modules for Debian 6.12 and 6.1
 
@@ -113,8 +113,17 @@ install: ## library, tools, headers and man pages below $(DESTDIR)$(PREFIX)
 	$(call need,tools/Makefile,the tools)
 	$(Q)for part in libperfctr tools; do $(MAKE) -C $$part install || exit; done
 
-dkms deb: ## DKMS source package of the modules; Debian packages
-	@echo "make $@: packaging does not exist yet" >&2; exit 1
+# the sources as they belong below /usr/src
+DKMS_TREE := $(BUILD)/dkms/perfctr-$(shell sed -n 's/^PERFCTR_VERSION := //p' version.mk)
+dkms: generated ## sources of the modules for DKMS, and how to install them
+	$(Q)packaging/dkms-tree $(DKMS_TREE)
+	@echo "$(DKMS_TREE): copy it to /usr/src, then run: dkms install $(subst perfctr-,perfctr/,$(notdir $(DKMS_TREE)))"
+
+deb: | setup ## Debian packages in build/deb, judged by lintian
+	$(Q)packaging/build-deb
+
+package-test: all ## dkms on 6.12 and 6.1; packages installed, upgraded and removed in a fresh root
+	$(Q)scripts/run-suites 'package*'
 
 clean: ## remove build/; the kernels in the cache stay
 	$(Q)rm -rf $(BUILD)

@@ -1,0 +1,19 @@
+# SPDX-License-Identifier: MIT
+# shellcheck shell=bash
+# For test scripts to source: check TEXT COMMAND... is one test of TAP; the command's output is shown if it fails.
+tap_number=0
+tap_failed=0
+
+check() {
+	local text=$1 output
+	shift
+	tap_number=$((tap_number + 1))
+	if output=$("$@" 2>&1); then
+		echo "ok $tap_number - $text"
+	else
+		echo "not ok $tap_number - $text"
+		echo "${output//$'\n'/$'\n# '}" | sed '1s/^/# /' | tail -n 30
+		tap_failed=1
+	fi
+	[ -z "${tap_log-}" ] || printf '== %s\n%s\n' "$text" "$output" >>"$tap_log"
+}
