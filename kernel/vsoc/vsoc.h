@@ -83,6 +83,8 @@ struct vsoc_device {
 	struct drm_perfctr *pc;
 	/** @shape: constant. */
 	struct vsoc_shape shape;
+	/** @counting: counter logic of the shader cores; @last_integer is the engine's. */
+	struct vsoc_counting counting;
 	/** @hw_lock: protects the hardware model: @gpu and the fabric's traffic. */
 	struct mutex hw_lock;
 	/** @gpu: registers. */
@@ -191,5 +193,9 @@ void vsoc_power_debugfs(struct vsoc_device *vsoc, struct dentry *dir);
 
 /* vsoc_truth.c: what really happened, in debugfs */
 void vsoc_truth_debugfs(struct vsoc_device *vsoc, struct dentry *dir);
+
+/* vsoc_profile.c: which counter logic the shader cores have */
+int vsoc_profile_by_name(const char *name);
+void vsoc_profile_debugfs(struct vsoc_device *vsoc, struct dentry *dir);
 
 #endif /* _VSOC_H_ */

@@ -2,11 +2,20 @@
 /*
  * What a command may look like.
  */
+#include <linux/overflow.h>
+#include <linux/sched/signal.h>
+#include <linux/slab.h>
 #include <linux/string.h>
+#include <linux/uaccess.h>
 #include <drm/drm_print.h>
 
 #include "vsoc.h"
 #include "vsoc_job.h"
+
+#define LISTING_STRIDE_MIN	16
+#define LISTING_STRIDE_MAX	4096
+/* steps and instructions between two looks at the rest of the world */
+#define LISTING_BREATH		8192
 
 static bool is_amount(u64 value)
 {
@@ -39,8 +48,14 @@ static const char *check_compute(const struct drm_vsoc_cmd_compute *c)
 		return "threads is above max_units";
 	if (c->instructions > VSOC_MAX_INSTRUCTIONS)
 		return "instructions is above 65535";
-	if (c->listing || c->listing_count || c->listing_stride)
-		return "a listing is not supported: must be zero";
+	if (!c->listing_count && (c->listing || c->listing_stride))
+		return "listing and listing_stride must be zero without listing_count";
+	if (c->listing_count && c->instructions)
+		return "instructions must be zero with a listing";
+	if (c->listing_count &&
+	    (c->listing_stride < LISTING_STRIDE_MIN || c->listing_stride % 8 ||
+	     c->listing_stride > LISTING_STRIDE_MAX))
+		return "listing_stride must be 16..4096 and a multiple of 8";
 	if (c->pad)
 		return "pad must be zero";
 	return NULL;
@@ -156,4 +171,94 @@ int vsoc_check_command(struct vsoc_device *vsoc, const struct drm_vsoc_command *
 		return 0;
 	drm_dbg_driver(&vsoc->drm, "submit: command %u (type %u): %s\n", number, cmd->type, wrong);
 	return -EINVAL;
+}
+
+static int read_steps(struct vsoc_device *vsoc, const struct drm_vsoc_cmd_compute *c, u32 number,
+		      struct vsoc_step *steps)
+{
+	u32 i;
+	int ret;
+
+	BUILD_BUG_ON(sizeof(steps->insn) != LISTING_STRIDE_MIN);
+
+	for (i = 0; i < c->listing_count; i++) {
+		const void __user *from = u64_to_user_ptr(c->listing + (u64)i * c->listing_stride);
+		const char *wrong;
+
+		ret = copy_struct_from_user(&steps[i].insn, sizeof(steps[i].insn), from,
+					    c->listing_stride);
+		if (ret) {
+			drm_dbg_driver(&vsoc->drm,
+				       "submit: command %u, instruction %u: cannot be read: %d\n",
+				       number, i, ret);
+			return ret;
+		}
+		wrong = vsoc_listing_check(&steps[i].insn, c->listing_count);
+		if (wrong) {
+			drm_dbg_driver(&vsoc->drm, "submit: command %u, instruction %u: %s\n",
+				       number, i, wrong);
+			return -EINVAL;
+		}
+	}
+	cond_resched();
+	return 0;
+}
+
+/* follow one thread to its end; @budget: steps that the job has left */
+static int follow_thread(struct vsoc_device *vsoc, struct vsoc_run *run, u32 number, u32 *budget,
+			 struct vsoc_thread *thread)
+{
+	int ret;
+
+	do {
+		const u32 left = min_t(u32, VSOC_MAX_STEPS - run->taken, *budget);
+		const u32 steps = min_t(u32, left, LISTING_BREATH);
+		const u32 before = run->taken;
+
+		if (!left) {
+			drm_dbg_driver(&vsoc->drm, "submit: command %u: the listing %s\n", number,
+				       *budget ? "does not end within max_steps" :
+				       "is more than the job's max_job_steps");
+			return *budget ? -ELOOP : -E2BIG;
+		}
+		ret = vsoc_listing_run(run, steps, thread);
+		*budget -= run->taken - before;
+		if (ret == -EINVAL)
+			drm_dbg_driver(&vsoc->drm,
+				       "submit: command %u: the listing ends without EXIT\n",
+				       number);
+		if (fatal_signal_pending(current))
+			return -EINTR;
+		cond_resched();
+	} while (ret == -EAGAIN);
+	return ret;
+}
+
+int vsoc_read_listing(struct vsoc_device *vsoc, const struct drm_vsoc_cmd_compute *c, u32 number,
+		      u32 *budget, struct vsoc_thread **thread)
+{
+	struct vsoc_run run = { .count = c->listing_count };
+	int ret = -ENOMEM;
+
+	if (c->listing_count > VSOC_MAX_LISTING) {
+		drm_dbg_driver(&vsoc->drm, "submit: command %u: listing_count is above max_listing\n",
+			       number);
+		return -E2BIG;
+	}
+	if (c->listing_count > *budget) {
+		drm_dbg_driver(&vsoc->drm, "submit: command %u: the job is above max_job_steps\n",
+			       number);
+		return -E2BIG;
+	}
+	*budget -= c->listing_count;
+
+	run.steps = kvcalloc(c->listing_count, sizeof(*run.steps), GFP_KERNEL);
+	*thread = kzalloc(sizeof(**thread), GFP_KERNEL);
+	if (run.steps && *thread)
+		ret = read_steps(vsoc, c, number, run.steps);
+	if (!ret)
+		ret = follow_thread(vsoc, &run, number, budget, *thread);
+	kvfree(run.steps);
+	/* in case of an error the job frees the thread */
+	return ret;
 }

@@ -46,12 +46,16 @@ static unsigned int fw_slots = CSF_PERFCTR_DEFAULT_SLOTS;
 module_param(fw_slots, uint, 0444);
 MODULE_PARM_DESC(fw_slots, "slots of the firmware's sample ring, a power of two, 2..128 (32)");
 
+static char *profile = "xavier";
+module_param(profile, charp, 0444);
+MODULE_PARM_DESC(profile, "how thread instructions count: xavier or documented (xavier)");
+
 /* --- ioctls -------------------------------------------------------------- */
 
 static void fill_info(const struct vsoc_device *vsoc, struct drm_vsoc_info *info)
 {
 	*info = (struct drm_vsoc_info) {
-		.version = 1,
+		.version = 2,
 		.counters_per_block = vsoc->shape.counters_per_block,
 		.shader_present = vsoc->shape.shader_present,
 		.l2_slices = vsoc->shape.l2_slices,
@@ -67,6 +71,9 @@ static void fill_info(const struct vsoc_device *vsoc, struct drm_vsoc_info *info
 		.root_complexes = VSOC_ROOT_COMPLEXES,
 		.root_ports = VSOC_ROOT_PORTS,
 		.gpus = VSOC_GPUS,
+		.max_listing = VSOC_MAX_LISTING,
+		.max_steps = VSOC_MAX_STEPS,
+		.max_job_steps = VSOC_MAX_JOB_STEPS,
 	};
 }
 
@@ -126,6 +133,7 @@ static void vsoc_debugfs_init(struct drm_minor *minor)
 	struct dentry *dir = debugfs_create_dir("vsoc", minor->debugfs_root);
 
 	vsoc_truth_debugfs(vsoc, dir);
+	vsoc_profile_debugfs(vsoc, dir);
 	vsoc_fw_debugfs(vsoc, dir);
 	vsoc_power_debugfs(vsoc, dir);
 	vsoc_faults_debugfs(vsoc, dir);
@@ -217,6 +225,8 @@ static int check_parameters(struct device *dev)
 		wrong = "counters_per_block must be 64 or 128";
 	else if (fw_slots < 2 || fw_slots > CSF_PERFCTR_MAX_SLOTS || fw_slots & (fw_slots - 1))
 		wrong = "fw_slots must be a power of two, 2..128";
+	else if (vsoc_profile_by_name(profile) < 0)
+		wrong = "profile must be xavier or documented";
 	if (!wrong)
 		return 0;
 	dev_err(dev, "module parameter: %s\n", wrong);
@@ -252,6 +262,7 @@ static int vsoc_probe(struct platform_device *pdev)
 		return ret;
 	vsoc_shape_init(&vsoc->shape, shader_present, l2_slices, counters_per_block);
 	vsoc->shape.shader_dense = shader_dense;
+	vsoc->counting.profile = vsoc_profile_by_name(profile);
 
 	INIT_WORK(&vsoc->reset_work, vsoc_reset_work);
 	ret = vsoc_faults_init(vsoc);

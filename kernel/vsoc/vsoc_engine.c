@@ -178,7 +178,7 @@ static void run_job(struct vsoc_engine *e, struct vsoc_job *job, bool context_sw
 		}
 		if (vsoc_fault(vsoc, VSOC_FAULT_JOB_HANG))
 			hang(e);
-		vsoc_rules_command(&e->work, &c->cmd);
+		vsoc_rules_command(&e->work, &c->cmd, c->thread);
 		if (!execute(e)) {
 			status = -ECANCELED;
 			break;
@@ -417,6 +417,7 @@ int vsoc_engine_init(struct vsoc_device *vsoc)
 	spin_lock_init(&e->lock);
 	INIT_LIST_HEAD(&e->ready);
 	e->work.shape = &vsoc->shape;
+	e->work.counting = &vsoc->counting;
 	e->work.capacity = vsoc_work_capacity(&vsoc->shape);
 	e->work.items = drmm_kcalloc(&vsoc->drm, e->work.capacity, sizeof(*e->work.items),
 				     GFP_KERNEL);

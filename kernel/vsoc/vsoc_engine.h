@@ -16,6 +16,7 @@ struct dma_fence;
 struct drm_perfctr_session;
 struct vsoc_device;
 struct vsoc_file;
+struct vsoc_thread;
 
 /**
  * struct vsoc_job_command - a checked command
@@ -25,6 +26,8 @@ struct vsoc_job_command {
 	struct drm_vsoc_command cmd;
 	/** @session: for DRM_VSOC_CMD_SAMPLE, a reference. */
 	struct drm_perfctr_session *session;
+	/** @thread: for DRM_VSOC_CMD_COMPUTE with a listing: what a thread does. */
+	struct vsoc_thread *thread;
 };
 
 /**

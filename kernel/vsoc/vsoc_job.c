@@ -215,9 +215,11 @@ static void job_free(struct vsoc_job *job)
 {
 	u32 i;
 
-	for (i = 0; i < job->count; i++)
+	for (i = 0; i < job->count; i++) {
 		if (job->commands[i].session)
 			drm_perfctr_session_put(job->commands[i].session);
+		kfree(job->commands[i].thread);
+	}
 	dma_fence_put(job->fence);
 	kvfree(job);
 }
@@ -278,6 +280,7 @@ static int read_commands(struct vsoc_file *vf, struct vsoc_job *job,
 			 const struct drm_vsoc_submit *args)
 {
 	struct drm_device *drm = &vf->vsoc->drm;
+	u32 budget = VSOC_MAX_JOB_STEPS;
 	u32 i;
 	int ret;
 
@@ -294,6 +297,11 @@ static int read_commands(struct vsoc_file *vf, struct vsoc_job *job,
 		ret = vsoc_check_command(vf->vsoc, &c->cmd, i);
 		if (ret)
 			return ret;
+		if (c->cmd.type == DRM_VSOC_CMD_COMPUTE && c->cmd.compute.listing_count) {
+			ret = vsoc_read_listing(vf->vsoc, &c->cmd.compute, i, &budget, &c->thread);
+			if (ret)
+				return ret;
+		}
 		if (c->cmd.type != DRM_VSOC_CMD_SAMPLE)
 			continue;
 		c->session = drm_perfctr_session_get(&vf->perf, c->cmd.sample.handle);

@@ -6,6 +6,7 @@
 #include <drm/vsoc_drm.h>
 
 struct vsoc_device;
+struct vsoc_thread;
 
 /* limits that GET_INFO tells */
 #define VSOC_MAX_COMMANDS	4096
@@ -15,5 +16,12 @@ struct vsoc_device;
 
 /* vsoc_command.c: returns 0, or -EINVAL after a debug message that names the field */
 int vsoc_check_command(struct vsoc_device *vsoc, const struct drm_vsoc_command *cmd, u32 number);
+
+/*
+ * vsoc_command.c: read the listing of a checked command and follow a thread through it. @budget:
+ * instructions and steps that the job has left. The caller frees *@thread, also after an error.
+ */
+int vsoc_read_listing(struct vsoc_device *vsoc, const struct drm_vsoc_cmd_compute *c, u32 number,
+		      u32 *budget, struct vsoc_thread **thread);
 
 #endif /* _VSOC_JOB_H_ */

@@ -30,30 +30,117 @@
 #define JOB_START_MCU_CYCLES	400
 #define JOB_END_MCU_CYCLES	200
 
-/* warp instructions of a thread by class, of @total ones */
-struct instruction_mix {
-	u64 total;
-	u64 ld_st;
-	u64 control;
-	u64 convert;
-	u64 misc;
-	u64 integer;
-	u64 fp32;
-};
+/* the registers count at most this fast, what they have to count decides when a kernel is done */
+#define MAX_COUNTS_PER_NS	3
+#define ACCUMULATOR_MAX		U16_MAX	/* of a miscounting kernel accumulator */
 
-static struct instruction_mix instruction_mix(u64 total)
+/* a thread of @total instructions without a listing */
+static struct vsoc_thread fixed_mix(u64 total)
 {
-	struct instruction_mix mix = {
-		.total = total,
-		.ld_st = total / 8,
-		.control = total / 16,
-		.convert = total / 16,
-		.misc = total / 8,
-		.integer = total / 4,
+	struct vsoc_thread t = {
+		.on = {
+			[VSOC_CLASS_LD_ST] = total / 8,
+			[VSOC_CLASS_CONTROL] = total / 16,
+			[VSOC_CLASS_CONVERT] = total / 16,
+			[VSOC_CLASS_MISC] = total / 8,
+			[VSOC_CLASS_INTEGER] = total / 4,
+		},
+		.stores = total / 8 / 2,
 	};
 
-	mix.fp32 = total - mix.ld_st - mix.control - mix.convert - mix.misc - mix.integer;
-	return mix;
+	t.loads = t.on[VSOC_CLASS_LD_ST] - t.stores;
+	t.on[VSOC_CLASS_FP32] = total - t.on[VSOC_CLASS_LD_ST] - t.on[VSOC_CLASS_CONTROL] -
+				t.on[VSOC_CLASS_CONVERT] - t.on[VSOC_CLASS_MISC] -
+				t.on[VSOC_CLASS_INTEGER];
+	return t;
+}
+
+static u64 executed(const struct vsoc_thread *thread)
+{
+	u64 sum = 0;
+	u32 i;
+
+	for (i = 0; i < VSOC_CLASSES; i++)
+		sum += thread->on[i];
+	return sum;
+}
+
+/* an instruction whose guard is false takes its turn all the same */
+static u64 issued(const struct vsoc_thread *thread)
+{
+	u64 sum = executed(thread);
+	u32 i;
+
+	for (i = 0; i < VSOC_CLASSES; i++)
+		sum += thread->off[i];
+	return sum;
+}
+
+void vsoc_rules_count_thread(const struct vsoc_thread *thread, enum vsoc_profile profile,
+			     bool count_dead, u64 counts[VSOC_THREAD_COUNTERS])
+{
+	const bool documented = profile == VSOC_PROFILE_DOCUMENTED;
+	u64 class[VSOC_CLASSES], total = 0;
+	u32 i;
+
+	for (i = 0; i < VSOC_CLASSES; i++) {
+		class[i] = thread->on[i];
+		if (documented && i != VSOC_CLASS_CONTROL)
+			class[i] += thread->off[i];
+		if (documented || count_dead)
+			class[i] += thread->dead[i];
+	}
+	if (documented) {
+		/* moves have a class but no counter; the total has them */
+		total = class[VSOC_CLASS_MOVE];
+	} else {
+		/* a shuffle has no class, any other move is miscellaneous */
+		class[VSOC_CLASS_MISC] += class[VSOC_CLASS_MOVE] - thread->shuffles;
+	}
+
+	counts[VSOC_THREAD_INTEGER] = class[VSOC_CLASS_INTEGER];
+	counts[VSOC_THREAD_FP32] = class[VSOC_CLASS_FP32];
+	counts[VSOC_THREAD_LD_ST] = class[VSOC_CLASS_LD_ST];
+	counts[VSOC_THREAD_CONTROL] = class[VSOC_CLASS_CONTROL];
+	counts[VSOC_THREAD_CONVERT] = class[VSOC_CLASS_CONVERT];
+	counts[VSOC_THREAD_MISC] = class[VSOC_CLASS_MISC];
+	for (i = 0; i < VSOC_THREAD_TOTAL; i++)
+		total += counts[i];
+	counts[VSOC_THREAD_TOTAL] = total;
+}
+
+/* counter logic that is wrong in a controlled way; @counts are of all threads of core @core */
+static void miscount(struct vsoc_counting *counting, enum vsoc_miscount how, u32 core,
+		     u64 counts[VSOC_THREAD_COUNTERS])
+{
+	const u64 last = counting->last_integer[core];
+	u64 *integer = &counts[VSOC_THREAD_INTEGER];
+
+	counting->last_integer[core] = *integer;
+	switch (how) {
+	case VSOC_MISCOUNT_DOUBLE:
+		*integer *= 2;
+		break;
+	case VSOC_MISCOUNT_SWAP:
+		swap(*integer, counts[VSOC_THREAD_FP32]);
+		break;
+	case VSOC_MISCOUNT_SATURATE:
+		*integer = min_t(u64, *integer, ACCUMULATOR_MAX);
+		break;
+	case VSOC_MISCOUNT_WRAP:
+		*integer &= ACCUMULATOR_MAX;
+		break;
+	case VSOC_MISCOUNT_STALE:
+		*integer = last;
+		break;
+	case VSOC_MISCOUNT_OFF_BY_ONE:
+		*integer += 1;
+		break;
+	case VSOC_MISCOUNT_NONE:
+	case VSOC_MISCOUNT_DEAD:
+	case VSOC_MISCOUNTS:
+		break;
+	}
 }
 
 u64 vsoc_share(u64 total, u32 n, u32 k)
@@ -218,24 +305,75 @@ static const struct vsoc_traffic gpu_home = {
 	.latency_cycles = VSOC_MEM_LATENCY_CYCLES,
 };
 
-/* instructions of @warps warps and @threads threads in core @core */
-static void instructions(struct vsoc_work *work, u32 core, const struct instruction_mix *mix,
-			 u64 warps, u64 threads)
+static const u16 thread_counters[VSOC_THREAD_COUNTERS] = {
+	[VSOC_THREAD_INTEGER] = VSOC_SHADER_THREAD_INST_INTEGER,
+	[VSOC_THREAD_FP32] = VSOC_SHADER_THREAD_INST_FP32,
+	[VSOC_THREAD_LD_ST] = VSOC_SHADER_THREAD_INST_LD_ST,
+	[VSOC_THREAD_CONTROL] = VSOC_SHADER_THREAD_INST_CONTROL,
+	[VSOC_THREAD_CONVERT] = VSOC_SHADER_THREAD_INST_BIT_CONVERT,
+	[VSOC_THREAD_MISC] = VSOC_SHADER_THREAD_INST_MISC,
+	[VSOC_THREAD_TOTAL] = VSOC_SHADER_THREAD_INST_TOTAL,
+};
+
+/* what @warps warps of @thread do in core @core */
+static void warp_instructions(struct vsoc_work *work, u32 core, const struct vsoc_thread *thread,
+			      u64 warps)
 {
 	const u16 b = shader_block(work, core);
+	const u64 *on = thread->on;
 
-	add(work, b, VSOC_SHADER_EXEC_ACTIVE, WARP_INSTRUCTION_CYCLES * warps * mix->total);
-	add(work, b, VSOC_SHADER_INSTR_FMA, warps * (mix->fp32 + mix->control));
-	add(work, b, VSOC_SHADER_INSTR_CVT, warps * (mix->integer + mix->convert));
-	add(work, b, VSOC_SHADER_INSTR_SFU, warps * mix->misc);
-	add(work, b, VSOC_SHADER_INSTR_MSG, warps * mix->ld_st);
-	add(work, b, VSOC_SHADER_THREAD_INST_INTEGER, threads * mix->integer);
-	add(work, b, VSOC_SHADER_THREAD_INST_FP32, threads * mix->fp32);
-	add(work, b, VSOC_SHADER_THREAD_INST_LD_ST, threads * mix->ld_st);
-	add(work, b, VSOC_SHADER_THREAD_INST_CONTROL, threads * mix->control);
-	add(work, b, VSOC_SHADER_THREAD_INST_BIT_CONVERT, threads * mix->convert);
-	add(work, b, VSOC_SHADER_THREAD_INST_MISC, threads * mix->misc);
-	add(work, b, VSOC_SHADER_THREAD_INST_TOTAL, threads * mix->total);
+	add(work, b, VSOC_SHADER_EXEC_ACTIVE, WARP_INSTRUCTION_CYCLES * warps * issued(thread));
+	add(work, b, VSOC_SHADER_INSTR_FMA,
+	    warps * (on[VSOC_CLASS_FP32] + on[VSOC_CLASS_CONTROL]));
+	add(work, b, VSOC_SHADER_INSTR_CVT,
+	    warps * (on[VSOC_CLASS_INTEGER] + on[VSOC_CLASS_CONVERT]));
+	add(work, b, VSOC_SHADER_INSTR_SFU,
+	    warps * (on[VSOC_CLASS_MISC] + on[VSOC_CLASS_MOVE] - thread->shuffles));
+	add(work, b, VSOC_SHADER_INSTR_MSG, warps * (on[VSOC_CLASS_LD_ST] + thread->shuffles));
+}
+
+static void add_thread_counts(struct vsoc_work *work, u32 core,
+			      const u64 counts[VSOC_THREAD_COUNTERS])
+{
+	u32 i;
+
+	for (i = 0; i < VSOC_THREAD_COUNTERS; i++)
+		add(work, shader_block(work, core), thread_counters[i], counts[i]);
+}
+
+/* @threads vertex and fragment threads of @thread in core @core */
+static void thread_instructions(struct vsoc_work *work, u32 core,
+				const struct vsoc_thread *thread, u64 threads)
+{
+	u64 counts[VSOC_THREAD_COUNTERS];
+	u32 i;
+
+	vsoc_rules_count_thread(thread, VSOC_PROFILE_XAVIER, false, counts);
+	for (i = 0; i < VSOC_THREAD_COUNTERS; i++)
+		counts[i] *= threads;
+	add_thread_counts(work, core, counts);
+}
+
+/*
+ * The same for threads of a kernel, as the counter logic sees it. Returns the time that the
+ * fastest counter needs.
+ */
+static u64 kernel_instructions(struct vsoc_work *work, u32 core, const struct vsoc_thread *thread,
+			       u64 threads)
+{
+	const enum vsoc_miscount how = READ_ONCE(work->counting->miscount);
+	u64 counts[VSOC_THREAD_COUNTERS], most = 0;
+	u32 i;
+
+	vsoc_rules_count_thread(thread, READ_ONCE(work->counting->profile),
+				how == VSOC_MISCOUNT_DEAD, counts);
+	for (i = 0; i < VSOC_THREAD_COUNTERS; i++)
+		counts[i] *= threads;
+	miscount(work->counting, how, core, counts);
+	add_thread_counts(work, core, counts);
+	for (i = 0; i < VSOC_THREAD_COUNTERS; i++)
+		most = max(most, counts[i]);
+	return div_up(most, MAX_COUNTS_PER_NS);
 }
 
 /* the last warp is not full: its instructions diverge, in the core that runs it */
@@ -252,7 +390,7 @@ static void divergence(struct vsoc_work *work, u64 threads, u64 per_warp)
 
 static u64 draw(struct vsoc_work *work, const struct drm_vsoc_cmd_draw *d)
 {
-	const struct instruction_mix mix = instruction_mix(DRAW_INSTRUCTIONS);
+	const struct vsoc_thread thread = fixed_mix(DRAW_INSTRUCTIONS);
 	const u32 n = work->shape->cores;
 	const u64 visible = d->primitives - d->primitives_culled;
 	const u64 indices = max(d->vertices, 3 * d->primitives);
@@ -316,7 +454,8 @@ static u64 draw(struct vsoc_work *work, const struct drm_vsoc_cmd_draw *d)
 		add(work, b, VSOC_SHADER_TILES, vsoc_share(tiles, n, k));
 		add(work, b, VSOC_SHADER_TILES_UNCHANGED, vsoc_share(tiles / 8, n, k));
 		add(work, b, VSOC_SHADER_EARLY_Z_KILLED, vsoc_share(quads / 8, n, k));
-		instructions(work, k, &mix, vw + fw, vt + ft);
+		warp_instructions(work, k, &thread, vw + fw);
+		thread_instructions(work, k, &thread, vt + ft);
 		add(work, b, VSOC_SHADER_LS_READ, vsoc_share(vertex_lines, n, k));
 		add(work, b, VSOC_SHADER_LS_WRITE, vsoc_share(vertex_lines, n, k));
 		add(work, b, VSOC_SHADER_LS_READ_BEATS,
@@ -350,46 +489,47 @@ static u64 draw(struct vsoc_work *work, const struct drm_vsoc_cmd_draw *d)
 	return max(vertex_ns + fragment_ns, memory_ns);
 }
 
-static u64 compute(struct vsoc_work *work, const struct drm_vsoc_cmd_compute *c)
+static u64 compute(struct vsoc_work *work, const struct drm_vsoc_cmd_compute *c,
+		   const struct vsoc_thread *listed)
 {
-	const struct instruction_mix mix = instruction_mix(c->instructions);
+	const struct vsoc_thread thread = listed ? *listed : fixed_mix(c->instructions);
 	const u64 warps = div_up(c->threads, WARP_THREADS);
-	const u64 stores = mix.ld_st / 2, loads = mix.ld_st - stores;
 	const u32 n = work->shape->cores;
 	const struct l2_load load = {
-		.read_shader = warps * loads,
-		.write = warps * stores,
+		.read_shader = warps * thread.loads,
+		.write = warps * thread.stores,
 	};
-	u64 compute_ns;
+	u64 compute_ns, counting_ns = 0;
 	u32 k;
 
 	for (k = 0; k < n; k++) {
 		const u16 b = shader_block(work, k);
 		const u64 w = vsoc_share(warps, n, k);
 		const u64 t = vsoc_share(c->threads, n, k);
-		const u64 cycles = WARP_INSTRUCTION_CYCLES * w * mix.total;
+		const u64 cycles = WARP_INSTRUCTION_CYCLES * w * issued(&thread);
 
 		add(work, b, VSOC_SHADER_CORE_ACTIVE, cycles);
 		add(work, b, VSOC_SHADER_COMPUTE_ACTIVE, cycles);
 		add(work, b, VSOC_SHADER_COMPUTE_WARPS, w);
 		add(work, b, VSOC_SHADER_COMPUTE_THREADS, t);
-		instructions(work, k, &mix, w, t);
-		add(work, b, VSOC_SHADER_LS_READ, w * loads);
-		add(work, b, VSOC_SHADER_LS_WRITE, w * stores);
-		add(work, b, VSOC_SHADER_LS_READ_BEATS, LINE_BEATS * w * loads);
-		add(work, b, VSOC_SHADER_LS_WRITE_BEATS, LINE_BEATS * w * stores);
-		add(work, b, VSOC_SHADER_COMPUTE_INSTR, w * mix.total);
+		warp_instructions(work, k, &thread, w);
+		counting_ns = max(counting_ns, kernel_instructions(work, k, &thread, t));
+		add(work, b, VSOC_SHADER_LS_READ, w * thread.loads);
+		add(work, b, VSOC_SHADER_LS_WRITE, w * thread.stores);
+		add(work, b, VSOC_SHADER_LS_READ_BEATS, LINE_BEATS * w * thread.loads);
+		add(work, b, VSOC_SHADER_LS_WRITE_BEATS, LINE_BEATS * w * thread.stores);
+		add(work, b, VSOC_SHADER_COMPUTE_INSTR, w * executed(&thread));
 	}
-	divergence(work, c->threads, mix.total);
+	divergence(work, c->threads, executed(&thread));
 
-	compute_ns = SHADER_NS(WARP_INSTRUCTION_CYCLES * div_up(warps, n) * mix.total);
+	compute_ns = SHADER_NS(WARP_INSTRUCTION_CYCLES * div_up(warps, n) * issued(&thread));
 
 	add(work, VSOC_BLOCK_CSHW, VSOC_CSHW_CS_INSTRUCTIONS, 8);
 	add(work, VSOC_BLOCK_CSHW, VSOC_CSHW_JOBS, 1);
 	add(work, VSOC_BLOCK_CSHW, VSOC_CSHW_COMPUTE_JOBS, 1);
 	add(work, VSOC_BLOCK_CSHW, VSOC_CSHW_COMPUTE_QUEUE_ACTIVE, compute_ns);
 
-	return max(compute_ns, memsys(work, &load, &gpu_home, 0));
+	return max3(compute_ns, counting_ns, memsys(work, &load, &gpu_home, 0));
 }
 
 /* the fabric asks each L2 slice for the lines of a copy whose home is this GPU */
@@ -467,7 +607,8 @@ static u64 pcie(struct vsoc_work *work, const struct drm_vsoc_cmd_pcie *p)
 	return div_up(p->bytes, FABRIC_BYTES_PER_NS);
 }
 
-void vsoc_rules_command(struct vsoc_work *work, const struct drm_vsoc_command *cmd)
+void vsoc_rules_command(struct vsoc_work *work, const struct drm_vsoc_command *cmd,
+			const struct vsoc_thread *thread)
 {
 	u64 ns = 0;
 
@@ -478,7 +619,7 @@ void vsoc_rules_command(struct vsoc_work *work, const struct drm_vsoc_command *c
 		ns = draw(work, &cmd->draw);
 		break;
 	case DRM_VSOC_CMD_COMPUTE:
-		ns = compute(work, &cmd->compute);
+		ns = compute(work, &cmd->compute, thread);
 		break;
 	case DRM_VSOC_CMD_COPY:
 		ns = copy(work, &cmd->copy);

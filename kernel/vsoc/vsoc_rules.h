@@ -10,6 +10,7 @@
 #include <linux/types.h>
 #include <drm/vsoc_drm.h>
 #include "vsoc_fabric.h"
+#include "vsoc_listing.h"
 
 #define VSOC_MAX_L2_SLICES	16
 #define VSOC_MAX_CORES		64
@@ -87,6 +88,68 @@ struct vsoc_work_stream {
 	bool by_counters;
 };
 
+/**
+ * enum vsoc_profile - how the shader cores count thread instructions
+ */
+enum vsoc_profile {
+	/** @VSOC_PROFILE_XAVIER: as measured on the product. */
+	VSOC_PROFILE_XAVIER,
+	/** @VSOC_PROFILE_DOCUMENTED: as a reader of its documentation expects. */
+	VSOC_PROFILE_DOCUMENTED,
+	/** @VSOC_PROFILES: number of profiles. */
+	VSOC_PROFILES,
+};
+
+/**
+ * enum vsoc_miscount - how counter logic is wrong, for those who look for that
+ *
+ * Concerns THREAD_INST_INTEGER of COMPUTE commands if nothing else is said.
+ */
+enum vsoc_miscount {
+	/** @VSOC_MISCOUNT_NONE: it is right. */
+	VSOC_MISCOUNT_NONE,
+	/** @VSOC_MISCOUNT_DOUBLE: counts twice. */
+	VSOC_MISCOUNT_DOUBLE,
+	/** @VSOC_MISCOUNT_SWAP: integer and single precision are exchanged. */
+	VSOC_MISCOUNT_SWAP,
+	/** @VSOC_MISCOUNT_DEAD: all classes count what is never reached behind EXIT. */
+	VSOC_MISCOUNT_DEAD,
+	/** @VSOC_MISCOUNT_SATURATE: a core stops at 65535 in each kernel. */
+	VSOC_MISCOUNT_SATURATE,
+	/** @VSOC_MISCOUNT_WRAP: a core counts modulo 65536 in each kernel. */
+	VSOC_MISCOUNT_WRAP,
+	/** @VSOC_MISCOUNT_STALE: a core reports the kernel before, a buffer swap is lost. */
+	VSOC_MISCOUNT_STALE,
+	/** @VSOC_MISCOUNT_OFF_BY_ONE: one too many for each kernel in each core. */
+	VSOC_MISCOUNT_OFF_BY_ONE,
+	/** @VSOC_MISCOUNTS: number of ways. */
+	VSOC_MISCOUNTS,
+};
+
+/**
+ * struct vsoc_counting - the counter logic of the shader cores
+ */
+struct vsoc_counting {
+	/** @profile: enum vsoc_profile; may change at any time, read once per kernel and core. */
+	u32 profile;
+	/** @miscount: enum vsoc_miscount, likewise. */
+	u32 miscount;
+	/** @last_integer: integer thread instructions of the last kernel, by present core. */
+	u64 last_integer[VSOC_MAX_CORES];
+};
+
+/* counters of thread instructions */
+enum vsoc_thread_counter {
+	VSOC_THREAD_INTEGER,
+	VSOC_THREAD_FP32,
+	VSOC_THREAD_LD_ST,
+	VSOC_THREAD_CONTROL,
+	VSOC_THREAD_CONVERT,
+	VSOC_THREAD_MISC,
+	VSOC_THREAD_TOTAL,
+	VSOC_THREAD_COUNTERS,
+};
+
 #define VSOC_MAX_STREAMS	2
 
 /**
@@ -95,6 +158,8 @@ struct vsoc_work_stream {
 struct vsoc_work {
 	/** @shape: of the device. */
 	const struct vsoc_shape *shape;
+	/** @counting: counter logic of the shader cores. */
+	struct vsoc_counting *counting;
 	/** @duration_ns: at nominal clocks. */
 	u64 duration_ns;
 	/** @done_ns: of @duration_ns, executed already. */
@@ -115,8 +180,16 @@ void vsoc_shape_init(struct vsoc_shape *shape, u64 shader_present, u32 l2_slices
 		     u32 counters_per_block);
 u32 vsoc_work_capacity(const struct vsoc_shape *shape);
 
-/* fill @work in; @cmd is valid in the sense of vsoc_job.c */
-void vsoc_rules_command(struct vsoc_work *work, const struct drm_vsoc_command *cmd);
+/* what the registers count for one thread; @count_dead: VSOC_MISCOUNT_DEAD */
+void vsoc_rules_count_thread(const struct vsoc_thread *thread, enum vsoc_profile profile,
+			     bool count_dead, u64 counts[VSOC_THREAD_COUNTERS]);
+
+/*
+ * Fill @work in; @cmd is valid in the sense of vsoc_job.c, @thread what a thread of its
+ * listing does, NULL: it has none.
+ */
+void vsoc_rules_command(struct vsoc_work *work, const struct drm_vsoc_command *cmd,
+			const struct vsoc_thread *thread);
 void vsoc_rules_job_start(struct vsoc_work *work, bool context_switch);
 void vsoc_rules_job_end(struct vsoc_work *work, bool faulted);
 

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "command.h"
 
+#include <ctype.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +21,7 @@ enum field_kind {
 	FIELD_INITIATOR, /* enum drm_vsoc_initiator by name */
 	FIELD_HOME, /* enum drm_vsoc_home by name */
 	FIELD_FLAG, /* a word that sets a bit */
+	FIELD_LISTING, /* a file with instructions */
 };
 
 struct field {
@@ -51,6 +54,7 @@ static const struct field draw_fields[] = {
 static const struct field compute_fields[] = {
 	FIELD(FIELD_AMOUNT, compute.threads, "threads"),
 	FIELD(FIELD_NUMBER, compute.instructions, "instructions"),
+	FIELD(FIELD_LISTING, compute.listing, "listing"),
 };
 
 static const struct field copy_fields[] = {
@@ -122,11 +126,16 @@ static const char *const homes[] = {
 
 void job_clear(struct job *job)
 {
+	for (size_t i = 0; i < job->listing_count; i++)
+		listing_free(&job->listings[i]);
+	job->listing_count = 0;
 	job->count = 0;
 }
 
 void job_free(struct job *job)
 {
+	job_clear(job);
+	free(job->listings);
 	free(job->commands);
 	*job = (struct job){ 0 };
 }
@@ -246,9 +255,84 @@ static const char *value_help(enum field_kind kind)
 	}
 }
 
-static int parse_field(const struct command_kind *kind, struct drm_vsoc_command *command,
-		       const char *word, char *error, size_t error_bytes)
+/* a command while its words are read */
+struct reader {
+	const struct command_kind *kind;
+	struct drm_vsoc_command command;
+	const char *listing;
+	struct listing_parameter parameters[LISTING_MAX_PARAMETERS];
+	size_t parameter_count;
+	char *error;
+	size_t error_bytes;
+};
+
+/* "N=10" */
+static int parse_parameter(struct reader *r, const char *word, size_t length)
 {
+	struct listing_parameter *parameter = &r->parameters[r->parameter_count];
+	uint64_t value;
+
+	if (r->parameter_count == LISTING_MAX_PARAMETERS || length >= LISTING_NAME_BYTES) {
+		snprintf(r->error, r->error_bytes,
+			 "compute: '%s': at most %d parameters, names of up to %d letters", word,
+			 LISTING_MAX_PARAMETERS, LISTING_NAME_BYTES - 1);
+		return -EINVAL;
+	}
+	if (number_parse_count(word + length + 1, &value) || value > UINT32_MAX) {
+		snprintf(r->error, r->error_bytes,
+			 "compute: '%s': give a number from 0 to %" PRIu32, word, UINT32_MAX);
+		return -EINVAL;
+	}
+	memcpy(parameter->name, word, length);
+	parameter->name[length] = '\0';
+	parameter->value = (int64_t)value;
+	r->parameter_count++;
+	return 0;
+}
+
+static int read_listing(struct reader *r, struct job *job)
+{
+	struct drm_vsoc_cmd_compute *compute = &r->command.compute;
+	struct listing *listings;
+	FILE *file;
+	int ret;
+
+	if (!r->listing) {
+		if (!r->parameter_count)
+			return 0;
+		snprintf(r->error, r->error_bytes,
+			 "compute: '%s=' is a parameter of a listing, add listing=FILE",
+			 r->parameters[0].name);
+		return -EINVAL;
+	}
+	listings = realloc(job->listings, (job->listing_count + 1) * sizeof(*listings));
+	if (!listings)
+		return -ENOMEM;
+	job->listings = listings;
+
+	file = fopen(r->listing, "re");
+	if (!file) {
+		snprintf(r->error, r->error_bytes, "%s: %s", r->listing, strerror(errno));
+		return -EINVAL;
+	}
+	ret = listing_read(file, r->listing, r->parameters, r->parameter_count,
+			   &listings[job->listing_count], r->error, r->error_bytes);
+	fclose(file);
+	if (ret)
+		return ret == -EIO ? -EINVAL : ret;
+	compute->listing = (uintptr_t)listings[job->listing_count].instructions;
+	compute->listing_count = (uint32_t)listings[job->listing_count].count;
+	compute->listing_stride = sizeof(struct drm_vsoc_instruction);
+	job->listing_count++;
+	return 0;
+}
+
+static int parse_field(struct reader *r, const char *word)
+{
+	const struct command_kind *kind = r->kind;
+	struct drm_vsoc_command *command = &r->command;
+	char *error = r->error;
+	size_t error_bytes = r->error_bytes;
 	size_t length = strcspn(word, "=");
 	const struct field *field = NULL;
 	uint64_t value;
@@ -259,6 +343,9 @@ static int parse_field(const struct command_kind *kind, struct drm_vsoc_command 
 		    !memcmp(kind->fields[i].name, word, length))
 			field = &kind->fields[i];
 
+	if (!field && kind->type == DRM_VSOC_CMD_COMPUTE && word[length] &&
+	    isupper((unsigned char)word[0]) && listing_name_length(word) == length)
+		return parse_parameter(r, word, length);
 	if (!field || (field->kind == FIELD_FLAG) != (word[length] == '\0')) {
 		list_fields(kind, known, sizeof(known));
 		snprintf(error, error_bytes,
@@ -268,6 +355,10 @@ static int parse_field(const struct command_kind *kind, struct drm_vsoc_command 
 	}
 	if (field->kind == FIELD_FLAG) {
 		store_field(command, field, load_field(command, field) | field->flag);
+		return 0;
+	}
+	if (field->kind == FIELD_LISTING) {
+		r->listing = word + length + 1;
 		return 0;
 	}
 	if (parse_value(field, word + length + 1, &value) || !store_field(command, field, value)) {
@@ -284,8 +375,7 @@ int job_parse(struct job *job, const char *const *words, size_t count, char *err
 	size_t at = 0;
 
 	while (at < count) {
-		struct drm_vsoc_command command = { 0 };
-		const struct command_kind *kind;
+		struct reader r = { .error = error, .error_bytes = error_bytes };
 		uint64_t repeat = 1;
 		int ret;
 
@@ -298,31 +388,34 @@ int job_parse(struct job *job, const char *const *words, size_t count, char *err
 			}
 		}
 
-		kind = find_kind(words[at]);
-		if (!kind) {
+		r.kind = find_kind(words[at]);
+		if (!r.kind) {
 			snprintf(
 				error, error_bytes,
 				"'%s' is no command; there are: draw compute copy pcie wait sample",
 				words[at]);
 			return -EINVAL;
 		}
-		command.type = kind->type;
+		r.command.type = r.kind->type;
 		for (at++; at < count && !find_kind(words[at]); at++) {
 			uint64_t ignored;
 
 			if (words[at][0] == 'x' && !number_parse_count(words[at] + 1, &ignored))
 				break;
-			ret = parse_field(kind, &command, words[at], error, error_bytes);
+			ret = parse_field(&r, words[at]);
 			if (ret)
 				return ret;
 		}
 
-		if (kind->type == DRM_VSOC_CMD_COPY && !command.copy.flags) {
+		if (r.kind->type == DRM_VSOC_CMD_COPY && !r.command.copy.flags) {
 			snprintf(error, error_bytes, "copy: add 'read', 'write' or both");
 			return -EINVAL;
 		}
+		ret = read_listing(&r, job);
+		if (ret)
+			return ret;
 		while (repeat--) {
-			ret = job_add(job, &command);
+			ret = job_add(job, &r.command);
 			if (ret)
 				return ret;
 		}

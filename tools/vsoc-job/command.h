@@ -9,6 +9,8 @@
 
 #include <drm/vsoc_drm.h>
 
+#include "common/listing.h"
+
 /**
  * struct job - commands of one job, in order
  */
@@ -19,6 +21,10 @@ struct job {
 	size_t count;
 	/** @capacity: elements of @commands allocated. */
 	size_t capacity;
+	/** @listings: that commands point to. */
+	struct listing *listings;
+	/** @listing_count: elements of @listings. */
+	size_t listing_count;
 };
 
 void job_clear(struct job *job);
@@ -36,7 +42,8 @@ int job_add(struct job *job, const struct drm_vsoc_command *command);
 /**
  * job_parse() - append commands from words
  * @job: job
- * @words: for example "x2", "draw", "vertices=300", "copy", "bytes=4Ki", "read"
+ * @words: for example "x2", "draw", "vertices=300", "copy", "bytes=4Ki", "read";
+ *	a compute's "listing=FILE" is read, "N=10" behind it is a parameter of the listing
  * @count: number of words
  * @error: set to a sentence on failure
  * @error_bytes: bytes at @error

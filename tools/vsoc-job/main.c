@@ -72,6 +72,9 @@ static const char usage[] =
 
 static const char usage_options[] =
 	"\n"
+	"listing=FILE is what each thread of a compute does, NAME=NUMBER behind it a\n"
+	"parameter of it; format: vsoc-job(1).\n"
+	"\n"
 	"  -d, --device NODE     /dev/dri/renderD128 or renderD128 (default: first vsoc)\n"
 	"      --fd N            use the open DRM file N; sample handles are of that file\n"
 	"  -f, --file FILE       read jobs from FILE, - for standard input\n"
@@ -350,6 +353,8 @@ static void print_info(const struct drm_vsoc_info *info, bool json)
 		MEMBER(shader_hz),	 MEMBER(max_wait_ns),
 		MEMBER(sockets),	 MEMBER(root_complexes),
 		MEMBER(root_ports),	 MEMBER(gpus),
+		MEMBER(max_listing),	 MEMBER(max_steps),
+		MEMBER(max_job_steps),
 #undef MEMBER
 	};
 	struct json_object *root = json_object_new_object();

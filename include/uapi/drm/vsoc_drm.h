@@ -59,7 +59,7 @@ extern "C" {
  * struct drm_vsoc_info - shape and limits of the device
  */
 struct drm_vsoc_info {
-	/** @version: of this interface; grows with each addition, now 1. */
+	/** @version: of this interface; grows with each addition, now 2. */
 	__u32 version;
 	/** @counters_per_block: counter positions of a GPU block, 64 or 128. */
 	__u32 counters_per_block;
@@ -91,6 +91,12 @@ struct drm_vsoc_info {
 	__u32 root_ports;
 	/** @gpus: GPUs behind each socket's NVLink-C2C; this one is number 0. */
 	__u32 gpus;
+	/** @max_listing: instructions of one listing. Since version 2, as what follows. */
+	__u32 max_listing;
+	/** @max_steps: instructions that one thread reaches until it ends. */
+	__u32 max_steps;
+	/** @max_job_steps: the same for one thread of each command of a job together. */
+	__u64 max_job_steps;
 };
 
 /**
@@ -184,7 +190,150 @@ struct drm_vsoc_cmd_draw {
 };
 
 /**
+ * enum drm_vsoc_opcode - @opcode of struct drm_vsoc_instruction
+ *
+ * Named after the shader instructions whose counting is modelled; modifiers do
+ * not matter (IMAD.MOV and IMAD.WIDE are IMAD). The upper byte is the class:
+ * 1 integer, 2 single precision, 3 load and store, 4 control, 5 conversion,
+ * 6 miscellaneous, 7 move. Operands are not modelled.
+ */
+enum drm_vsoc_opcode {
+	/** @DRM_VSOC_OP_BMSK: class integer. */
+	DRM_VSOC_OP_BMSK = 0x100,
+	/** @DRM_VSOC_OP_BREV: class integer. */
+	DRM_VSOC_OP_BREV = 0x101,
+	/** @DRM_VSOC_OP_FLO: class integer. */
+	DRM_VSOC_OP_FLO = 0x102,
+	/** @DRM_VSOC_OP_IABS: class integer. */
+	DRM_VSOC_OP_IABS = 0x103,
+	/** @DRM_VSOC_OP_IADD: class integer. */
+	DRM_VSOC_OP_IADD = 0x104,
+	/** @DRM_VSOC_OP_IADD3: class integer. */
+	DRM_VSOC_OP_IADD3 = 0x105,
+	/** @DRM_VSOC_OP_IADD32I: class integer. */
+	DRM_VSOC_OP_IADD32I = 0x106,
+	/** @DRM_VSOC_OP_IDP: class integer. */
+	DRM_VSOC_OP_IDP = 0x107,
+	/** @DRM_VSOC_OP_IDP4A: class integer. */
+	DRM_VSOC_OP_IDP4A = 0x108,
+	/** @DRM_VSOC_OP_IMAD: class integer. */
+	DRM_VSOC_OP_IMAD = 0x109,
+	/** @DRM_VSOC_OP_IMMA: class integer. */
+	DRM_VSOC_OP_IMMA = 0x10a,
+	/** @DRM_VSOC_OP_IMNMX: class integer. */
+	DRM_VSOC_OP_IMNMX = 0x10b,
+	/** @DRM_VSOC_OP_IMUL: class integer. */
+	DRM_VSOC_OP_IMUL = 0x10c,
+	/** @DRM_VSOC_OP_IMUL32I: class integer. */
+	DRM_VSOC_OP_IMUL32I = 0x10d,
+	/** @DRM_VSOC_OP_ISCADD: class integer. */
+	DRM_VSOC_OP_ISCADD = 0x10e,
+	/** @DRM_VSOC_OP_ISCADD32I: class integer. */
+	DRM_VSOC_OP_ISCADD32I = 0x10f,
+	/** @DRM_VSOC_OP_ISETP: class integer. */
+	DRM_VSOC_OP_ISETP = 0x110,
+	/** @DRM_VSOC_OP_LEA: class integer. */
+	DRM_VSOC_OP_LEA = 0x111,
+	/** @DRM_VSOC_OP_LOP: class integer. */
+	DRM_VSOC_OP_LOP = 0x112,
+	/** @DRM_VSOC_OP_LOP3: class integer. */
+	DRM_VSOC_OP_LOP3 = 0x113,
+	/** @DRM_VSOC_OP_LOP32I: class integer. */
+	DRM_VSOC_OP_LOP32I = 0x114,
+	/** @DRM_VSOC_OP_POPC: class integer. */
+	DRM_VSOC_OP_POPC = 0x115,
+	/** @DRM_VSOC_OP_SHF: class integer. */
+	DRM_VSOC_OP_SHF = 0x116,
+	/** @DRM_VSOC_OP_SHL: class integer. */
+	DRM_VSOC_OP_SHL = 0x117,
+	/** @DRM_VSOC_OP_SHR: class integer. */
+	DRM_VSOC_OP_SHR = 0x118,
+	/** @DRM_VSOC_OP_VABSDIFF: class integer. */
+	DRM_VSOC_OP_VABSDIFF = 0x119,
+	/** @DRM_VSOC_OP_VABSDIFF4: class integer. */
+	DRM_VSOC_OP_VABSDIFF4 = 0x11a,
+	/** @DRM_VSOC_OP_FADD: class single precision. */
+	DRM_VSOC_OP_FADD = 0x200,
+	/** @DRM_VSOC_OP_FMUL: class single precision. */
+	DRM_VSOC_OP_FMUL = 0x201,
+	/** @DRM_VSOC_OP_FSEL: class single precision. */
+	DRM_VSOC_OP_FSEL = 0x202,
+	/** @DRM_VSOC_OP_FSETP: class single precision. */
+	DRM_VSOC_OP_FSETP = 0x203,
+	/** @DRM_VSOC_OP_LDG: load a line of global memory per warp. */
+	DRM_VSOC_OP_LDG = 0x300,
+	/** @DRM_VSOC_OP_STG: store a line of global memory per warp. */
+	DRM_VSOC_OP_STG = 0x301,
+	/** @DRM_VSOC_OP_LDS: load from memory of the core. */
+	DRM_VSOC_OP_LDS = 0x302,
+	/** @DRM_VSOC_OP_STS: store to memory of the core. */
+	DRM_VSOC_OP_STS = 0x303,
+	/** @DRM_VSOC_OP_BRA: go to @target if the guard is true. */
+	DRM_VSOC_OP_BRA = 0x400,
+	/** @DRM_VSOC_OP_EXIT: the thread ends if the guard is true. */
+	DRM_VSOC_OP_EXIT = 0x401,
+	/** @DRM_VSOC_OP_I2F: class conversion. */
+	DRM_VSOC_OP_I2F = 0x500,
+	/** @DRM_VSOC_OP_S2R: class miscellaneous. */
+	DRM_VSOC_OP_S2R = 0x600,
+	/** @DRM_VSOC_OP_NOP: class miscellaneous. */
+	DRM_VSOC_OP_NOP = 0x601,
+	/** @DRM_VSOC_OP_BAR: barrier. */
+	DRM_VSOC_OP_BAR = 0x602,
+	/** @DRM_VSOC_OP_MOV: class move. */
+	DRM_VSOC_OP_MOV = 0x700,
+	/** @DRM_VSOC_OP_SHFL: move between threads of a warp. */
+	DRM_VSOC_OP_SHFL = 0x701,
+};
+
+/**
+ * enum drm_vsoc_guard - @guard of struct drm_vsoc_instruction
+ */
+enum drm_vsoc_guard {
+	/** @DRM_VSOC_GUARD_TRUE: no guard predicate, or PT. */
+	DRM_VSOC_GUARD_TRUE = 0,
+	/** @DRM_VSOC_GUARD_FALSE: !PT. */
+	DRM_VSOC_GUARD_FALSE = 1,
+	/**
+	 * @DRM_VSOC_GUARD_TIMES: true the first @guard_times times that a thread
+	 * comes here, then false once, then all over again. A loop of N rounds
+	 * ends with a BRA whose guard is true N - 1 times, also when it is inside
+	 * another loop.
+	 */
+	DRM_VSOC_GUARD_TIMES = 2,
+};
+
+/**
+ * struct drm_vsoc_instruction - one place in a listing
+ */
+struct drm_vsoc_instruction {
+	/** @opcode: enum drm_vsoc_opcode. */
+	__u16 opcode;
+	/** @guard: enum drm_vsoc_guard. */
+	__u8 guard;
+	/** @pad: must be zero. */
+	__u8 pad;
+	/** @guard_times: for DRM_VSOC_GUARD_TIMES, else zero. */
+	__u32 guard_times;
+	/** @target: of a BRA, index of an instruction of the listing; else zero. */
+	__u32 target;
+	/** @reserved: must be zero. */
+	__u32 reserved;
+};
+
+/**
  * struct drm_vsoc_cmd_compute - run threads on the shader cores
+ *
+ * All threads do the same: @instructions of a fixed mix, or what a listing
+ * says. A thread begins at the first instruction of its listing, and must
+ * reach an EXIT whose guard is true within max_steps instructions, those with
+ * a false guard included.
+ *
+ * Errors of SUBMIT because of a listing: -EINVAL a field of an instruction is
+ * out of its range, the thread runs past the end, or @instructions is not
+ * zero; -E2BIG @listing_count above max_listing, or all listings of the job
+ * together take more than max_job_steps instructions and steps; -ELOOP the
+ * thread is not done after max_steps; -EINTR a fatal signal came meanwhile.
  *
  * Traffic of the GPU goes to home CMEM of socket 0.
  */
@@ -193,11 +342,14 @@ struct drm_vsoc_cmd_compute {
 	__u64 threads;
 	/** @instructions: that each thread executes, 0..65535; 0 with a listing. */
 	__u32 instructions;
-	/** @listing_count: reserved for an instruction listing, must be zero. */
+	/** @listing_count: elements of @listing, 0..max_listing; 0: no listing. */
 	__u32 listing_count;
-	/** @listing: reserved for an instruction listing, must be zero. */
+	/** @listing: user address of an array of struct drm_vsoc_instruction, or zero. */
 	__u64 listing;
-	/** @listing_stride: reserved for an instruction listing, must be zero. */
+	/**
+	 * @listing_stride: bytes between elements of @listing, 16..4096, a multiple
+	 * of 8; zero without a listing.
+	 */
 	__u32 listing_stride;
 	/** @pad: must be zero. */
 	__u32 pad;

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Instruction listings: what a thread of a COMPUTE does. Pure.
+ */
+#ifndef _VSOC_LISTING_H_
+#define _VSOC_LISTING_H_
+
+#include <linux/types.h>
+#include <drm/vsoc_drm.h>
+
+#define VSOC_MAX_LISTING	4096
+#define VSOC_MAX_STEPS		(1u << 20)
+#define VSOC_MAX_JOB_STEPS	(1u << 22)
+
+/* upper byte of enum drm_vsoc_opcode */
+enum vsoc_class {
+	VSOC_CLASS_INTEGER = 1,
+	VSOC_CLASS_FP32,
+	VSOC_CLASS_LD_ST,
+	VSOC_CLASS_CONTROL,
+	VSOC_CLASS_CONVERT,
+	VSOC_CLASS_MISC,
+	VSOC_CLASS_MOVE,
+	VSOC_CLASSES,
+};
+
+/**
+ * struct vsoc_thread - instructions of one thread
+ */
+struct vsoc_thread {
+	/** @on: executed with a true guard, by class. */
+	u64 on[VSOC_CLASSES];
+	/** @off: reached with a false guard. */
+	u64 off[VSOC_CLASSES];
+	/** @dead: that stand behind the EXIT that ended the thread and were never reached. */
+	u64 dead[VSOC_CLASSES];
+	/** @shuffles: SHFL among @on of VSOC_CLASS_MOVE. */
+	u64 shuffles;
+	/** @loads: LDG among @on of VSOC_CLASS_LD_ST. */
+	u64 loads;
+	/** @stores: STG among @on of VSOC_CLASS_LD_ST. */
+	u64 stores;
+};
+
+/**
+ * struct vsoc_step - an instruction of a listing while it is executed
+ */
+struct vsoc_step {
+	/** @insn: as user space gave it. */
+	struct drm_vsoc_instruction insn;
+	/** @used: times that the guard was true since it was false. */
+	u32 used;
+	/** @reached: a thread came here. */
+	bool reached;
+};
+
+/* what is wrong with instruction @insn of a listing of @count, or NULL */
+const char *vsoc_listing_check(const struct drm_vsoc_instruction *insn, u32 count);
+
+/**
+ * struct vsoc_run - a thread on its way through a listing
+ */
+struct vsoc_run {
+	/** @steps: the listing; @used and @reached zero at the beginning. */
+	struct vsoc_step *steps;
+	/** @count: elements of @steps. */
+	u32 count;
+	/** @at: where the thread is. */
+	u32 at;
+	/** @taken: instructions that it has reached. */
+	u32 taken;
+};
+
+/* execute up to @steps more; 0 the thread ended, -EAGAIN not yet, -EINVAL it ran past the end */
+int vsoc_listing_run(struct vsoc_run *run, u32 steps, struct vsoc_thread *thread);
+
+#endif /* _VSOC_LISTING_H_ */

@@ -1,0 +1,476 @@
+// SPDX-License-Identifier: MIT
+#include "listing.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ARRAY_SIZE(array) (sizeof(array) / sizeof((array)[0]))
+
+enum { MAX_NESTING = 64 };
+
+#define OPCODE(name)                      \
+	{                                 \
+#name, DRM_VSOC_OP_##name \
+	}
+
+static const struct {
+	const char *mnemonic;
+	uint16_t opcode;
+} opcodes[] = {
+	OPCODE(BMSK),	   OPCODE(BREV),      OPCODE(FLO),  OPCODE(IABS),    OPCODE(IADD),
+	OPCODE(IADD3),	   OPCODE(IADD32I),   OPCODE(IDP),  OPCODE(IDP4A),   OPCODE(IMAD),
+	OPCODE(IMMA),	   OPCODE(IMNMX),     OPCODE(IMUL), OPCODE(IMUL32I), OPCODE(ISCADD),
+	OPCODE(ISCADD32I), OPCODE(ISETP),     OPCODE(LEA),  OPCODE(LOP),     OPCODE(LOP3),
+	OPCODE(LOP32I),	   OPCODE(POPC),      OPCODE(SHF),  OPCODE(SHL),     OPCODE(SHR),
+	OPCODE(VABSDIFF),  OPCODE(VABSDIFF4), OPCODE(FADD), OPCODE(FMUL),    OPCODE(FSEL),
+	OPCODE(FSETP),	   OPCODE(LDG),	      OPCODE(STG),  OPCODE(LDS),     OPCODE(STS),
+	OPCODE(BRA),	   OPCODE(EXIT),      OPCODE(I2F),  OPCODE(S2R),     OPCODE(NOP),
+	OPCODE(BAR),	   OPCODE(MOV),	      OPCODE(SHFL),
+};
+
+/* a place that a name stands for, and a branch that names one */
+struct label {
+	char name[LISTING_NAME_BYTES];
+	size_t at;
+	size_t line;
+};
+
+struct parser {
+	const char *file;
+	size_t line;
+	struct listing_parameter *parameters;
+	size_t parameter_count;
+	struct drm_vsoc_instruction *instructions;
+	size_t count;
+	struct label *labels;
+	size_t label_count;
+	struct label *branches;
+	size_t branch_count;
+	char *error;
+	size_t error_bytes;
+};
+
+static int __attribute__((format(printf, 3, 4)))
+fail(struct parser *p, size_t line, const char *format, ...)
+{
+	size_t used;
+	va_list args;
+
+	if (line)
+		snprintf(p->error, p->error_bytes, "%s:%zu: ", p->file, line);
+	else
+		snprintf(p->error, p->error_bytes, "%s: ", p->file);
+	used = strlen(p->error);
+	va_start(args, format);
+	vsnprintf(p->error + used, p->error_bytes - used, format, args);
+	va_end(args);
+	return -EINVAL;
+}
+
+static char *skip_space(char *text)
+{
+	return text + strspn(text, " \t\r");
+}
+
+size_t listing_name_length(const char *text)
+{
+	size_t length = 0;
+
+	if (!isalpha((unsigned char)*text) && *text != '_')
+		return 0;
+	while (isalnum((unsigned char)text[length]) || text[length] == '_')
+		length++;
+	return length;
+}
+
+const char *listing_mnemonic(uint16_t opcode)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(opcodes); i++)
+		if (opcodes[i].opcode == opcode)
+			return opcodes[i].mnemonic;
+	return NULL;
+}
+
+/* --- formulas ------------------------------------------------------------- */
+
+struct formula {
+	struct parser *p;
+	char *at;
+	unsigned int nesting;
+	bool failed;
+};
+
+static int64_t bad(struct formula *f, const char *what)
+{
+	if (!f->failed)
+		fail(f->p, f->p->line, "formula: %s at '%s'", what, f->at);
+	f->failed = true;
+	return 0;
+}
+
+static bool take(struct formula *f, char sign)
+{
+	f->at = skip_space(f->at);
+	if (*f->at != sign)
+		return false;
+	f->at++;
+	return true;
+}
+
+static int64_t sum(struct formula *f);
+
+static int64_t choose(struct formula *f, bool max)
+{
+	int64_t a, b;
+
+	if (!take(f, '('))
+		return bad(f, "'(' is missing");
+	a = sum(f);
+	if (!take(f, ','))
+		return bad(f, "',' is missing");
+	b = sum(f);
+	if (!take(f, ')'))
+		return bad(f, "')' is missing");
+	return (a > b) == max ? a : b;
+}
+
+static int64_t named(struct formula *f)
+{
+	size_t length = listing_name_length(f->at);
+	const char *name = f->at;
+
+	f->at += length;
+	if (length == 3 && (!memcmp(name, "min", 3) || !memcmp(name, "max", 3)))
+		return choose(f, name[1] == 'a');
+	for (size_t i = 0; i < f->p->parameter_count; i++) {
+		struct listing_parameter *parameter = &f->p->parameters[i];
+
+		if (strlen(parameter->name) == length && !memcmp(parameter->name, name, length)) {
+			parameter->used = true;
+			return parameter->value;
+		}
+	}
+	if (!f->failed)
+		fail(f->p, f->p->line, "formula: '%.*s' has no value, give %.*s=NUMBER",
+		     (int)length, name, (int)length, name);
+	f->failed = true;
+	return 0;
+}
+
+static int64_t operand(struct formula *f)
+{
+	int64_t value = 0;
+
+	if (f->failed)
+		return 0;
+	if (++f->nesting > MAX_NESTING) {
+		value = bad(f, "nested too deeply");
+	} else if (take(f, '(')) {
+		value = sum(f);
+		if (!take(f, ')'))
+			bad(f, "')' is missing");
+	} else if (listing_name_length(f->at)) {
+		value = named(f);
+	} else if (isdigit((unsigned char)*f->at)) {
+		errno = 0;
+		value = strtoll(f->at, &f->at, 10);
+		if (errno)
+			bad(f, "number is too large");
+	} else {
+		bad(f, "a number, a name or '(' is missing");
+	}
+	f->nesting--;
+	return value;
+}
+
+static int64_t product(struct formula *f)
+{
+	int64_t value = operand(f);
+
+	while (!f->failed) {
+		bool times = take(f, '*');
+		int64_t other;
+
+		if (!times && !take(f, '/'))
+			break;
+		other = operand(f);
+		if (f->failed)
+			break;
+		if (times) {
+			if (__builtin_mul_overflow(value, other, &value))
+				bad(f, "number is too large");
+		} else if (!other || (other == -1 && value == INT64_MIN) || value % other) {
+			bad(f, "division by zero or with a remainder");
+		} else {
+			value /= other;
+		}
+	}
+	return value;
+}
+
+static int64_t sum(struct formula *f)
+{
+	int64_t value = product(f);
+
+	while (!f->failed) {
+		bool plus = take(f, '+');
+		int64_t other;
+
+		if (!plus && !take(f, '-'))
+			break;
+		other = product(f);
+		if (plus ? __builtin_add_overflow(value, other, &value) :
+			   __builtin_sub_overflow(value, other, &value))
+			bad(f, "number is too large");
+	}
+	return value;
+}
+
+static int evaluate(struct parser *p, char *text, int64_t *value)
+{
+	struct formula f = { .p = p, .at = text };
+
+	*value = sum(&f);
+	if (!f.failed && *skip_space(f.at))
+		bad(&f, "an operator is missing");
+	return f.failed ? -EINVAL : 0;
+}
+
+/* --- lines ---------------------------------------------------------------- */
+
+static int add_label(struct parser *p, struct label **labels, size_t *count, const char *name,
+		     size_t length)
+{
+	struct label *label;
+	void *more;
+
+	if (!length || length >= LISTING_NAME_BYTES)
+		return fail(p, p->line, "'%.*s' is no name of at most %d letters, digits and _",
+			    (int)length, name, LISTING_NAME_BYTES - 1);
+	more = realloc(*labels, (*count + 1) * sizeof(**labels));
+	if (!more)
+		return -ENOMEM;
+	*labels = more;
+	label = &(*labels)[(*count)++];
+	memcpy(label->name, name, length);
+	label->name[length] = '\0';
+	label->at = p->count;
+	label->line = p->line;
+	return 0;
+}
+
+static const struct label *find_label(const struct parser *p, const char *name, size_t length)
+{
+	for (size_t i = 0; i < p->label_count; i++)
+		if (strlen(p->labels[i].name) == length && !memcmp(p->labels[i].name, name, length))
+			return &p->labels[i];
+	return NULL;
+}
+
+static int parse_repeat(struct parser *p, char **text, unsigned long *repeat)
+{
+	char *end;
+
+	if (!isdigit((unsigned char)**text))
+		return 0;
+	*repeat = strtoul(*text, &end, 10);
+	end = skip_space(end);
+	if (*end != '*' || !*repeat || *repeat > LISTING_MAX_INSTRUCTIONS)
+		return fail(p, p->line, "a repetition is written '7 * NOP', 1 to %d times",
+			    LISTING_MAX_INSTRUCTIONS);
+	*text = skip_space(end + 1);
+	return 0;
+}
+
+static int parse_guard(struct parser *p, char **text, struct drm_vsoc_instruction *insn)
+{
+	char *at = *text, *end;
+	int64_t times;
+	int ret;
+
+	if (*at != '@')
+		return 0;
+	at++;
+	if (!strncmp(at, "!PT", 3)) {
+		insn->guard = DRM_VSOC_GUARD_FALSE;
+		at += 3;
+	} else if (!strncmp(at, "PT", 2)) {
+		at += 2;
+	} else {
+		at += *at == '!';
+		if (at[0] != 'P' || !isdigit((unsigned char)at[1]))
+			return fail(p, p->line,
+				    "a guard is @PT, @!PT, @P0{FORMULA} or @!P0{FORMULA}");
+		at += 2;
+		end = strchr(at, '}');
+		if (*at != '{' || !end)
+			return fail(p, p->line,
+				    "say in braces how often the guard is true: @P0{N - 1}");
+		*end = '\0';
+		ret = evaluate(p, at + 1, &times);
+		if (ret)
+			return ret;
+		if (times < 0 || times > UINT32_MAX)
+			return fail(p, p->line, "the guard would be true %" PRId64 " times", times);
+		insn->guard = DRM_VSOC_GUARD_TIMES;
+		insn->guard_times = (uint32_t)times;
+		at = end + 1;
+	}
+	if (*at && *at != ' ' && *at != '\t')
+		return fail(p, p->line, "a space is missing behind the guard");
+	*text = skip_space(at);
+	return 0;
+}
+
+static int parse_mnemonic(struct parser *p, char **text, struct drm_vsoc_instruction *insn)
+{
+	size_t word = strcspn(*text, " \t\r;"), base = strcspn(*text, ". \t\r;");
+
+	for (size_t i = 0; i < ARRAY_SIZE(opcodes); i++) {
+		if (strlen(opcodes[i].mnemonic) == base &&
+		    !memcmp(opcodes[i].mnemonic, *text, base)) {
+			insn->opcode = opcodes[i].opcode;
+			*text = skip_space(*text + word);
+			return 0;
+		}
+	}
+	return fail(p, p->line, "'%.*s' is no instruction of the virtual SoC", (int)word, *text);
+}
+
+static int parse_target(struct parser *p, char *text, struct drm_vsoc_instruction *insn)
+{
+	char *end;
+	long target;
+
+	if (*text != '+' && *text != '-') {
+		if (!listing_name_length(text))
+			return fail(p, p->line, "say where BRA goes: a label, +n or -n");
+		return add_label(p, &p->branches, &p->branch_count, text,
+				 listing_name_length(text));
+	}
+	target = strtol(text, &end, 10);
+	if (end == text + 1 || target > LISTING_MAX_INSTRUCTIONS ||
+	    target < -LISTING_MAX_INSTRUCTIONS || (long)p->count + target < 0)
+		return fail(p, p->line, "BRA %s leaves the listing", text);
+	/* whether it is below the end is known at the end */
+	insn->target = (uint32_t)((long)p->count + target);
+	return 0;
+}
+
+static int parse_line(struct parser *p, char *text)
+{
+	struct drm_vsoc_instruction insn = { 0 };
+	unsigned long repeat = 1;
+	bool labelled = false;
+	size_t length;
+	int ret;
+
+	text[strcspn(text, "#\n")] = '\0';
+	text = skip_space(text);
+	ret = parse_repeat(p, &text, &repeat);
+	if (ret)
+		return ret;
+
+	length = listing_name_length(text);
+	if (length && text[length] == ':') {
+		if (find_label(p, text, length))
+			return fail(p, p->line, "label '%.*s' stands twice", (int)length, text);
+		ret = add_label(p, &p->labels, &p->label_count, text, length);
+		if (ret)
+			return ret;
+		labelled = true;
+		text = skip_space(text + length + 1);
+	}
+	if (!*text && repeat == 1)
+		return 0;
+	ret = parse_guard(p, &text, &insn);
+	if (!ret)
+		ret = parse_mnemonic(p, &text, &insn);
+	if (ret)
+		return ret;
+	if (repeat > 1 && (labelled || insn.opcode == DRM_VSOC_OP_BRA))
+		return fail(p, p->line, "a label or a branch stands for one place, not for %lu",
+			    repeat);
+	if (insn.opcode == DRM_VSOC_OP_BRA) {
+		ret = parse_target(p, text, &insn);
+		if (ret)
+			return ret;
+	}
+	if (p->count + repeat > LISTING_MAX_INSTRUCTIONS)
+		return fail(p, p->line, "more than %d instructions", LISTING_MAX_INSTRUCTIONS);
+	while (repeat--)
+		p->instructions[p->count++] = insn;
+	return 0;
+}
+
+static int finish(struct parser *p)
+{
+	if (!p->count)
+		return fail(p, 0, "the listing is empty");
+	for (size_t i = 0; i < p->branch_count; i++) {
+		const struct label *branch = &p->branches[i];
+		const struct label *label = find_label(p, branch->name, strlen(branch->name));
+
+		if (!label)
+			return fail(p, branch->line, "there is no label '%s'", branch->name);
+		p->instructions[branch->at].target = (uint32_t)label->at;
+	}
+	for (size_t i = 0; i < p->count; i++)
+		if (p->instructions[i].target >= p->count)
+			return fail(p, 0, "the branch at instruction %zu leaves the listing", i);
+	for (size_t i = 0; i < p->parameter_count; i++)
+		if (!p->parameters[i].used)
+			return fail(p, 0, "no formula has the parameter '%s'",
+				    p->parameters[i].name);
+	return 0;
+}
+
+int listing_read(FILE *file, const char *name, struct listing_parameter *parameters,
+		 size_t parameter_count, struct listing *listing, char *error, size_t error_bytes)
+{
+	struct parser p = {
+		.file = name,
+		.parameters = parameters,
+		.parameter_count = parameter_count,
+		.instructions = calloc(LISTING_MAX_INSTRUCTIONS, sizeof(*p.instructions)),
+		.error = error,
+		.error_bytes = error_bytes,
+	};
+	size_t capacity = 0;
+	char *line = NULL;
+	int ret = p.instructions ? 0 : -ENOMEM;
+
+	for (size_t i = 0; i < parameter_count; i++)
+		parameters[i].used = false;
+	while (!ret && getline(&line, &capacity, file) >= 0) {
+		p.line++;
+		ret = parse_line(&p, line);
+	}
+	if (!ret && ferror(file)) {
+		fail(&p, 0, "cannot be read");
+		ret = -EIO;
+	}
+	if (!ret)
+		ret = finish(&p);
+	if (ret == -ENOMEM)
+		snprintf(error, error_bytes, "%s: out of memory", name);
+
+	free(line);
+	free(p.labels);
+	free(p.branches);
+	if (ret)
+		free(p.instructions);
+	else
+		*listing = (struct listing){ p.instructions, p.count };
+	return ret;
+}
+
+void listing_free(struct listing *listing)
+{
+	free(listing->instructions);
+	*listing = (struct listing){ 0 };
+}

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT */
+/* Instruction listings as text, see listings/README.md. */
+#ifndef COMMON_LISTING_H
+#define COMMON_LISTING_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <drm/vsoc_drm.h>
+
+enum {
+	LISTING_MAX_INSTRUCTIONS = 4096,
+	LISTING_MAX_PARAMETERS = 16,
+	LISTING_NAME_BYTES = 32,
+};
+
+/**
+ * struct listing_parameter - a name in the formulas of a listing
+ */
+struct listing_parameter {
+	/** @name: a letter or underscore, then letters, digits, underscores. */
+	char name[LISTING_NAME_BYTES];
+	/** @value: what it stands for. */
+	int64_t value;
+	/** @used: set by listing_read() if a formula has it. */
+	bool used;
+};
+
+/**
+ * struct listing - what a thread does; zeroed when empty
+ */
+struct listing {
+	/** @instructions: as the kernel takes them; owned. */
+	struct drm_vsoc_instruction *instructions;
+	/** @count: elements of @instructions. */
+	size_t count;
+};
+
+/**
+ * listing_read() - read a listing
+ * @file: open for reading
+ * @name: of the file, for errors
+ * @parameters: names of formulas
+ * @parameter_count: elements of @parameters, at most LISTING_MAX_PARAMETERS
+ * @listing: filled on success, to be given to listing_free()
+ * @error: set to "NAME:LINE: what is wrong" on failure
+ * @error_bytes: bytes at @error
+ *
+ * Return: 0; -EINVAL with @error, also if a parameter is not used; -ENOMEM; -EIO.
+ */
+int listing_read(FILE *file, const char *name, struct listing_parameter *parameters,
+		 size_t parameter_count, struct listing *listing, char *error, size_t error_bytes);
+
+void listing_free(struct listing *listing);
+
+/**
+ * listing_mnemonic() - name of an opcode
+ * @opcode: enum drm_vsoc_opcode
+ *
+ * Return: the name without modifiers, NULL if unknown.
+ */
+const char *listing_mnemonic(uint16_t opcode);
+
+/* length of the name that @text begins with, 0: none */
+size_t listing_name_length(const char *text);
+
+#endif /* COMMON_LISTING_H */
