@@ -125,6 +125,43 @@ static void conservation_tests(void)
 		igt_assert_eq_u64(s.manual, 8);
 		igt_perfctr_session_fini(&s);
 	}
+	igt_describe("each counter set adds up to its own truth, one set after the other");
+	igt_subtest("conserve-sets")
+	{
+		uint64_t different[DRM_PERFCTR_SET_TERTIARY + 1] = { 0 };
+
+		for (unsigned int round = 0; round < 2; round++) {
+			for (unsigned int set = 0; set <= DRM_PERFCTR_SET_TERTIARY; set++) {
+				struct igt_perfctr_session s;
+
+				igt_perfctr_session_init_set(&s, &dev, set);
+				s.setup.slots = 256;
+				s.setup.period_ns = MS;
+				igt_perfctr_session_create(&s);
+				igt_perfctr_describe(&dev);
+				igt_assert_eq_u32(dev.info.active_set, set);
+				igt_vsoc_truth_of_set(&dev, set, &before);
+				igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+				for (unsigned int n = 0; n < 4; n++) {
+					igt_vsoc_work(&dev, n);
+					igt_assert_eq(igt_perfctr_sample(&s, n), 0);
+					igt_perfctr_drain(&s);
+				}
+				igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
+				igt_perfctr_drain(&s);
+				igt_vsoc_truth_of_set(&dev, set, &after);
+				igt_vsoc_assert_conserved(&s, &before, &after);
+				different[set] =
+					igt_perfctr_sum(&s, DRM_PERFCTR_BLOCK_MEMSYS, 0, 5);
+				igt_assert(different[set]);
+				igt_perfctr_session_fini(&s);
+			}
+			/* the same work, the same position, another meaning */
+			igt_assert(different[0] != different[1]);
+			igt_assert(different[1] != different[2]);
+			igt_assert(different[0] != different[2]);
+		}
+	}
 	igt_describe("the final sample alone holds everything");
 	igt_subtest("conserve-final-only")
 	{

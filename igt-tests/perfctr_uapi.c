@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/udmabuf.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
@@ -70,25 +71,49 @@ static int command(uint32_t cmd, uint32_t handle, void *arg, uint64_t size)
 	return igt_perfctr_control(dev.fd, cmd, &handle, arg, size);
 }
 
-/* a buffer of somebody else, as a handle of ours */
-static uint32_t import_buffer(void)
+/* a dma-buf of vgem: for kernels without udmabuf */
+static int export_vgem_buffer(void)
 {
-	struct drm_prime_handle prime = { 0 };
-	struct udmabuf_create create = { .size = BO_BYTES };
-	int memfd, exporter = open("/dev/udmabuf", O_RDWR);
+	struct drm_mode_create_dumb create = { .width = 512, .height = 512, .bpp = 32 };
+	struct drm_prime_handle prime = { .flags = DRM_CLOEXEC };
+	int fd;
 
-	igt_require_f(exporter >= 0, "no exporter of foreign buffers (/dev/udmabuf)\n");
+	igt_assert_eq(system("modprobe -q vgem"), 0);
+	fd = igt_perfctr_open_card("vgem");
+	igt_assert_f(fd >= 0, "no exporter of foreign buffers: neither /dev/udmabuf nor vgem\n");
+	igt_assert_eq(igt_perfctr_ioctl(fd, DRM_IOCTL_MODE_CREATE_DUMB, &create), 0);
+	prime.handle = create.handle;
+	igt_assert_eq(igt_perfctr_ioctl(fd, DRM_IOCTL_PRIME_HANDLE_TO_FD, &prime), 0);
+	close(fd);
+	return prime.fd;
+}
+
+static int export_udmabuf(int exporter)
+{
+	struct udmabuf_create create = { .size = BO_BYTES };
+	int memfd, fd;
+
 	memfd = memfd_create("igt", MFD_ALLOW_SEALING);
 	igt_assert(memfd >= 0);
 	igt_assert_eq(ftruncate(memfd, BO_BYTES), 0);
 	igt_assert_eq(fcntl(memfd, F_ADD_SEALS, F_SEAL_SHRINK), 0);
 	create.memfd = memfd;
-	prime.fd = ioctl(exporter, UDMABUF_CREATE, &create);
-	igt_assert(prime.fd >= 0);
-	igt_assert_eq(igt_perfctr_ioctl(dev.fd, DRM_IOCTL_PRIME_FD_TO_HANDLE, &prime), 0);
-	close(prime.fd);
+	fd = ioctl(exporter, UDMABUF_CREATE, &create);
+	igt_assert(fd >= 0);
 	close(memfd);
 	close(exporter);
+	return fd;
+}
+
+/* a buffer of somebody else, as a handle of ours */
+static uint32_t import_buffer(void)
+{
+	struct drm_prime_handle prime = { 0 };
+	int exporter = open("/dev/udmabuf", O_RDWR);
+
+	prime.fd = exporter >= 0 ? export_udmabuf(exporter) : export_vgem_buffer();
+	igt_assert_eq(igt_perfctr_ioctl(dev.fd, DRM_IOCTL_PRIME_FD_TO_HANDLE, &prime), 0);
+	close(prime.fd);
 	return prime.handle;
 }
 
@@ -366,7 +391,7 @@ SPOIL(type_huge, s->requests[0].type = 0xffff)
 SPOIL(index_absent, s->requests[0].index = 17)
 SPOIL(section_absent, s->requests[0].section = 3)
 SPOIL(section_huge, s->requests[0].section = 0xffff)
-SPOIL(set_absent, s->requests[0].set = DRM_PERFCTR_SET_TERTIARY; s->setup.request_count = 1)
+SPOIL(set_absent, s->requests[0].set = DRM_PERFCTR_SET_TERTIARY + 1; s->setup.request_count = 1)
 SPOIL(set_huge, s->requests[0].set = 200; s->setup.request_count = 1)
 SPOIL(twice, s->requests[1] = s->requests[0])
 SPOIL(gpu_cpu, s->requests[0].cpu = 1)
@@ -467,9 +492,87 @@ static void setup_tests(void)
 	{
 		struct igt_perfctr_session s = request();
 
-		igt_require_f(dev.info.sets & 2, "device has one set only\n");
-		s.requests[1].set = 1;
+		igt_perfctr_session_init_set(&s, &dev, DRM_PERFCTR_SET_SECONDARY);
+		s.setup.slots = 2;
+		s.setup.ring_handle = bo;
+		s.setup.control_handle = bo;
+		s.setup.ring_offset = 4096;
+		/* either alone is fine */
+		igt_assert_lte(2, s.setup.request_count);
+		igt_assert_eq(igt_perfctr_teardown(&good), 0);
+		igt_assert_eq(send(&s), 0);
+		igt_assert_eq(igt_perfctr_teardown(&s), 0);
+		igt_assert_eq(send(&good), 0);
+		s.requests[1].set = DRM_PERFCTR_SET_PRIMARY;
 		refused(&s, EINVAL);
+	}
+
+	igt_describe("one counter set at a time on a device; the last session of a set frees it");
+	igt_subtest("setup-set-in-use")
+	{
+		struct igt_perfctr_session s[DRM_PERFCTR_SET_TERTIARY + 1];
+		struct igt_perfctr_device other;
+
+		igt_perfctr_reopen(&other, &dev);
+		for (unsigned int used = 0; used <= DRM_PERFCTR_SET_TERTIARY; used++) {
+			for (unsigned int set = 0; set <= DRM_PERFCTR_SET_TERTIARY; set++) {
+				igt_perfctr_session_init_set(&s[set], &other, set);
+				s[set].setup.slots = 2;
+			}
+			if (used == DRM_PERFCTR_SET_PRIMARY) {
+				/* the file's own idle session holds the set as well */
+				igt_assert_eq(igt_perfctr_session_try(&s[1]), -EBUSY);
+				igt_assert_eq(igt_perfctr_teardown(&good), 0);
+			}
+			igt_perfctr_session_create(&s[used]);
+			for (unsigned int set = 0; set <= DRM_PERFCTR_SET_TERTIARY; set++) {
+				struct igt_perfctr_session t;
+
+				igt_perfctr_session_init_set(&t, &dev, set);
+				t.setup.slots = 2;
+				igt_assert_eq(igt_perfctr_session_try(&t),
+					      set == used ? 0 : -EBUSY);
+				igt_perfctr_session_fini(&t);
+			}
+			/* PMU blocks have no set */
+			struct igt_perfctr_session pmu = request();
+
+			only_pmu(&pmu);
+			igt_assert_eq(send(&pmu), 0);
+			igt_assert_eq(igt_perfctr_teardown(&pmu), 0);
+			igt_perfctr_session_fini(&s[used]);
+		}
+		igt_perfctr_close(&other);
+		igt_assert_eq(send(&good), 0);
+	}
+
+	igt_describe("a type that does not count in a set is -EOPNOTSUPP");
+	igt_subtest("setup-set-not-of-block")
+	{
+		struct igt_perfctr_session s = request();
+		bool found = false;
+
+		for (unsigned int i = 0; i < dev.block_count; i++) {
+			const struct drm_perfctr_block_info *b = &dev.blocks[i];
+
+			for (unsigned int set = 1; set <= DRM_PERFCTR_SET_TERTIARY; set++) {
+				if (b->type >= DRM_PERFCTR_BLOCK_GENERIC_PMU ||
+				    b->sets >> set & 1 || !(dev.info.sets >> set & 1))
+					continue;
+				for (unsigned int n = 0; n < 4; n++)
+					igt_assert_eq_u64(b->set_available[set - 1][n], 0);
+				s.setup.request_count = 1;
+				s.requests[0] = (struct drm_perfctr_block_request){
+					.type = b->type,
+					.index = b->index,
+					.set = set,
+					.mask = 1ull << 4,
+				};
+				refused(&s, EOPNOTSUPP);
+				found = true;
+			}
+		}
+		igt_assert(found);
 	}
 
 	igt_describe("TEST_ONLY tells the sizes that SETUP then has, and creates nothing");

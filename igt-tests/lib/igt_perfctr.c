@@ -48,7 +48,7 @@ static bool driver_is(int fd, const char *driver)
 	return !ioctl(fd, DRM_IOCTL_VERSION, &version) && !strcmp(name, driver);
 }
 
-static void describe(struct igt_perfctr_device *dev)
+void igt_perfctr_describe(struct igt_perfctr_device *dev)
 {
 	struct drm_perfctr_query query = {
 		.type = DRM_PERFCTR_QUERY_DEVICE,
@@ -79,7 +79,7 @@ bool igt_perfctr_open(struct igt_perfctr_device *dev, const char *driver)
 			continue;
 		if (driver_is(dev->fd, driver)) {
 			dev->minor = FIRST_RENDER_MINOR + i;
-			describe(dev);
+			igt_perfctr_describe(dev);
 			return true;
 		}
 		close(dev->fd);
@@ -96,6 +96,23 @@ void igt_perfctr_reopen(struct igt_perfctr_device *dev, const struct igt_perfctr
 	snprintf(path, sizeof(path), "/dev/dri/renderD%d", other->minor);
 	dev->fd = open(path, O_RDWR | O_CLOEXEC);
 	igt_assert(dev->fd >= 0);
+}
+
+int igt_perfctr_open_card(const char *driver)
+{
+	char path[32];
+	int fd;
+
+	for (int i = 0; i < RENDER_MINORS; i++) {
+		snprintf(path, sizeof(path), "/dev/dri/card%d", i);
+		fd = open(path, O_RDWR | O_CLOEXEC);
+		if (fd < 0)
+			continue;
+		if (driver_is(fd, driver))
+			return fd;
+		close(fd);
+	}
+	return -1;
 }
 
 void igt_perfctr_close(struct igt_perfctr_device *dev)
@@ -127,6 +144,12 @@ void igt_perfctr_gem_close(int fd, uint32_t handle)
 
 void igt_perfctr_session_init(struct igt_perfctr_session *s, const struct igt_perfctr_device *dev)
 {
+	igt_perfctr_session_init_set(s, dev, DRM_PERFCTR_SET_PRIMARY);
+}
+
+void igt_perfctr_session_init_set(struct igt_perfctr_session *s,
+				  const struct igt_perfctr_device *dev, unsigned int set)
+{
 	memset(s, 0, sizeof(*s));
 	s->dev = dev;
 	s->setup.slots = 16;
@@ -138,17 +161,19 @@ void igt_perfctr_session_init(struct igt_perfctr_session *s, const struct igt_pe
 
 		for (unsigned int i = 0; i < dev->block_count; i++) {
 			const struct drm_perfctr_block_info *b = &dev->blocks[i];
+			const __u64 *available = set ? b->set_available[set - 1] : b->available;
 			struct drm_perfctr_block_request *r;
 
 			if (b->type == type || b->type >= DRM_PERFCTR_BLOCK_GENERIC_PMU ||
-			    !b->available[section])
+			    !available[section])
 				continue;
 			type = b->type;
 			r = &s->requests[s->setup.request_count++];
 			r->type = type;
 			r->index = DRM_PERFCTR_INDEX_ALL;
 			r->section = section;
-			r->mask = b->available[section];
+			r->set = set;
+			r->mask = available[section];
 		}
 	}
 }

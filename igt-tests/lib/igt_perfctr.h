@@ -61,6 +61,10 @@ bool igt_perfctr_open(struct igt_perfctr_device *dev, const char *driver);
 /* a further file on the same device */
 void igt_perfctr_reopen(struct igt_perfctr_device *dev, const struct igt_perfctr_device *other);
 void igt_perfctr_close(struct igt_perfctr_device *dev);
+/* query device and blocks anew */
+void igt_perfctr_describe(struct igt_perfctr_device *dev);
+/* the primary node of another driver, or -1 */
+int igt_perfctr_open_card(const char *driver);
 
 /* all return 0 or -errno */
 int igt_perfctr_ioctl(int fd, unsigned long request, void *arg);
@@ -73,6 +77,9 @@ void igt_perfctr_gem_close(int fd, uint32_t handle);
 
 /* 16 slots, manual, all available counters of all GPU blocks */
 void igt_perfctr_session_init(struct igt_perfctr_session *s, const struct igt_perfctr_device *dev);
+/* the same of one counter set, enum drm_perfctr_set */
+void igt_perfctr_session_init_set(struct igt_perfctr_session *s,
+				  const struct igt_perfctr_device *dev, unsigned int set);
 void igt_perfctr_add_pmu(struct igt_perfctr_session *s, uint16_t index, uint32_t type,
 			 uint64_t config, int cpu);
 /* TEST_ONLY, buffers, SETUP; 0 or -errno */

@@ -84,12 +84,19 @@ static uint16_t type_of(const char *name)
 
 void igt_vsoc_truth(const struct igt_perfctr_device *dev, struct igt_vsoc_truth *truth)
 {
+	igt_vsoc_truth_of_set(dev, DRM_PERFCTR_SET_PRIMARY, truth);
+}
+
+void igt_vsoc_truth_of_set(const struct igt_perfctr_device *dev, unsigned int set,
+			   struct igt_vsoc_truth *truth)
+{
+	static const char *const files[] = { "truth", "truth_secondary", "truth_tertiary" };
 	char path[96], type[16], name[40];
 	unsigned long long value;
 	unsigned int index, counter;
 	FILE *f;
 
-	debugfs_path(dev, "truth", path, sizeof(path));
+	debugfs_path(dev, files[set], path, sizeof(path));
 	f = fopen(path, "r");
 	igt_require_f(f, "%s: %s\n", path, strerror(errno));
 	truth->count = 0;

@@ -30,6 +30,9 @@ struct drm_vsoc_wait igt_vsoc_wait(const struct igt_perfctr_device *dev, uint64_
 void igt_vsoc_work(const struct igt_perfctr_device *dev, unsigned int n);
 
 void igt_vsoc_truth(const struct igt_perfctr_device *dev, struct igt_vsoc_truth *truth);
+/* the same of one counter set, enum drm_perfctr_set; without it: the primary one */
+void igt_vsoc_truth_of_set(const struct igt_perfctr_device *dev, unsigned int set,
+			   struct igt_vsoc_truth *truth);
 /* number of the counter of that name; fails if there is none */
 uint16_t igt_vsoc_counter(const struct igt_vsoc_truth *truth, uint16_t type, const char *name);
 /* every sum of the session is exactly what the hardware counted in between */

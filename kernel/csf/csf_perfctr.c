@@ -513,6 +513,7 @@ static int csf_start(struct drm_perfctr_source *source, u8 set)
 	int ret;
 
 	csf->set = set;
+	csf_reader_use_set(&csf->reader, &csf->config, set);
 	csf_time_init(&csf->time, csf->config.timestamp_hz);
 	csf_reader_begin(&csf->reader);
 	csf->retry_ns = 0;
@@ -846,6 +847,17 @@ static int csf_check_firmware(struct drm_device *drm, const struct csf_perfctr_c
 	return -EINVAL;
 }
 
+/* positions of a set, as in csf_reader_use_set() */
+static void csf_describe_set(const struct csf_perfctr *csf, unsigned int type, u8 set, u64 *out)
+{
+	struct csf_reader reader = { .counters_per_block = csf->reader.counters_per_block };
+
+	if (!(csf->config.types[type].sets & BIT(set)))
+		return;
+	csf_reader_use_set(&reader, &csf->config, set);
+	memcpy(out, reader.available[type], sizeof(reader.available[type]));
+}
+
 static void csf_describe_blocks(const struct csf_perfctr *csf,
 				struct drm_perfctr_block_desc *descs)
 {
@@ -877,6 +889,10 @@ static void csf_describe_blocks(const struct csf_perfctr *csf,
 		desc->clock = kinds[block->type].clock;
 		memcpy(desc->available, reader->available[block->type],
 		       sizeof(reader->available[block->type]));
+		csf_describe_set(csf, block->type, DRM_PERFCTR_SET_SECONDARY,
+				 desc->set_available[0]);
+		csf_describe_set(csf, block->type, DRM_PERFCTR_SET_TERTIARY,
+				 desc->set_available[1]);
 	}
 }
 

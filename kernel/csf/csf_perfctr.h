@@ -85,12 +85,18 @@ struct csf_perfctr_driver_ops {
  */
 struct csf_perfctr_type_config {
 	/**
-	 * @available: counters that exist, bit n of word m is counter 64 m + n;
-	 * the four header words are left out by the source. All zero: every one.
+	 * @available: counters that exist in the primary set, bit n of word m is
+	 * counter 64 m + n; the four header words are left out by the source. All
+	 * zero: every one.
 	 */
 	u64 available[CSF_PERFCTR_SECTIONS];
 	/** @sets: bit n: the type counts in set n; 0 means the primary set only. */
 	u32 sets;
+	/**
+	 * @set_available: as @available for the secondary and the tertiary set;
+	 * all zero: none. Only where @sets has the set.
+	 */
+	u64 set_available[2][CSF_PERFCTR_SECTIONS];
 };
 
 /**

@@ -138,6 +138,38 @@ static void add_block(struct csf_reader *reader, enum csf_perfctr_type type, u16
 }
 
 /**
+ * csf_reader_use_set() - expect samples of another counter set
+ * @reader: with its sizes known
+ * @config: geometry, already checked
+ * @set: enum drm_perfctr_set
+ */
+void csf_reader_use_set(struct csf_reader *reader, const struct csf_perfctr_config *config,
+			u8 set)
+{
+	const u64 header = GENMASK_ULL(CSF_BLOCK_HEADER_WORDS - 1, 0);
+	unsigned int type;
+
+	for (type = 0; type < CSF_PERFCTR_TYPES; type++) {
+		const struct csf_perfctr_type_config *t = &config->types[type];
+		u64 *available = reader->available[type];
+
+		if (set == DRM_PERFCTR_SET_PRIMARY) {
+			memcpy(available, t->available, sizeof(t->available));
+			if (!available[0] && !available[1])
+				memset(available, 0xff, sizeof(t->available));
+		} else {
+			memcpy(available, t->set_available[set - 1], sizeof(t->available));
+		}
+		if (config->counters_per_block <= 64)
+			available[1] = 0;
+		/* without its header a block could not be recognised as written */
+		available[0] |= header;
+		reader->enable[type] = compress_mask(available, config->counters_per_block);
+		available[0] &= ~header;
+	}
+}
+
+/**
  * csf_reader_init() - derive the layout of samples
  * @reader: zeroed but for @blocks, which has room for csf_reader_block_count()
  * @config: geometry, already checked
@@ -149,28 +181,14 @@ static void add_block(struct csf_reader *reader, enum csf_perfctr_type type, u16
 void csf_reader_init(struct csf_reader *reader, const struct csf_perfctr_config *config,
 		     bool has_metadata)
 {
-	const u64 header = GENMASK_ULL(CSF_BLOCK_HEADER_WORDS - 1, 0);
-	unsigned int type, i;
+	unsigned int i;
 
 	reader->counters_per_block = config->counters_per_block;
 	reader->has_metadata = has_metadata;
 	reader->extended_metadata = has_metadata && config->extended_metadata;
 	reader->shader_present = config->shader_present;
 
-	for (type = 0; type < CSF_PERFCTR_TYPES; type++) {
-		u64 *available = reader->available[type];
-
-		memcpy(available, config->types[type].available,
-		       sizeof(reader->available[type]));
-		if (!available[0] && !available[1])
-			memset(available, 0xff, sizeof(reader->available[type]));
-		if (config->counters_per_block <= 64)
-			available[1] = 0;
-		/* without its header a block could not be recognised as written */
-		available[0] |= header;
-		reader->enable[type] = compress_mask(available, config->counters_per_block);
-		available[0] &= ~header;
-	}
+	csf_reader_use_set(reader, config, DRM_PERFCTR_SET_PRIMARY);
 
 	add_block(reader, CSF_PERFCTR_FW, 0, true);
 	add_block(reader, CSF_PERFCTR_CSHW, 0, true);

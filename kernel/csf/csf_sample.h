@@ -59,7 +59,7 @@ struct csf_reader {
 	bool extended_metadata;
 	/** @shader_present: cores that can report. */
 	u64 shader_present;
-	/** @available: counters of each type, header words left out. */
+	/** @available: counters of each type in the set in use, header words left out. */
 	u64 available[CSF_PERFCTR_TYPES][CSF_PERFCTR_SECTIONS];
 	/** @enable: enable mask of each type as programmed. */
 	u32 enable[CSF_PERFCTR_TYPES];
@@ -104,6 +104,8 @@ struct csf_reader {
 unsigned int csf_reader_block_count(const struct csf_perfctr_config *config);
 void csf_reader_init(struct csf_reader *reader, const struct csf_perfctr_config *config,
 		     bool has_metadata);
+void csf_reader_use_set(struct csf_reader *reader, const struct csf_perfctr_config *config,
+			u8 set);
 void csf_reader_restart(struct csf_reader *reader);
 void csf_reader_begin(struct csf_reader *reader);
 size_t csf_reader_sample_bytes(const struct csf_reader *reader);

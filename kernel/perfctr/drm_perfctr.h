@@ -34,8 +34,10 @@ struct drm_perfctr_block_desc {
 	u32 sets;
 	/** @clock: enum drm_perfctr_clock or DRM_PERFCTR_CLOCK_NONE. */
 	u8 clock;
-	/** @available: positions that count, one mask for each 64. */
+	/** @available: positions that count in the primary set, one mask for each 64. */
 	u64 available[DRM_PERFCTR_BLOCK_INFO_SECTIONS];
+	/** @set_available: the same for the secondary and the tertiary set. */
+	u64 set_available[2][DRM_PERFCTR_BLOCK_INFO_SECTIONS];
 };
 
 /**

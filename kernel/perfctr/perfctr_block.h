@@ -6,10 +6,12 @@
 #ifndef _PERFCTR_BLOCK_H_
 #define _PERFCTR_BLOCK_H_
 
+#include <linux/bits.h>
 #include <linux/types.h>
 #include "drm_perfctr.h"
 
 #define PERFCTR_SECTIONS_MAX	DRM_PERFCTR_BLOCK_INFO_SECTIONS
+#define PERFCTR_SETS_MASK	GENMASK(DRM_PERFCTR_SET_TERTIARY, 0)
 #define PERFCTR_COUNTERS_MAX	(PERFCTR_SECTIONS_MAX * DRM_PERFCTR_SECTION_COUNTERS)
 
 /**
@@ -51,6 +53,12 @@ struct drm_perfctr_block {
 	/** @source: the source that counts it. */
 	struct drm_perfctr_source *source;
 };
+
+/* positions that count in counter set @set, one mask for each 64 */
+static inline const u64 *perfctr_block_available(const struct drm_perfctr_block_desc *desc, u8 set)
+{
+	return set == DRM_PERFCTR_SET_PRIMARY ? desc->available : desc->set_available[set - 1];
+}
 
 static inline unsigned int perfctr_block_sections(const struct drm_perfctr_block_desc *desc)
 {

@@ -99,7 +99,7 @@ struct drm_perfctr *drmm_perfctr_create(struct drm_device *drm,
 	strscpy(pc->config.name, config->name, sizeof(pc->config.name));
 	pc->config.gpu_id = config->gpu_id;
 	pc->config.product = config->product;
-	pc->config.sets = config->sets | BIT(DRM_PERFCTR_SET_PRIMARY);
+	pc->config.sets = (config->sets & PERFCTR_SETS_MASK) | BIT(DRM_PERFCTR_SET_PRIMARY);
 	pc->config.features = config->features | DRM_PERFCTR_FEATURE_PERIODIC |
 			      (IS_ENABLED(CONFIG_PERF_EVENTS) ? DRM_PERFCTR_FEATURE_PMU : 0);
 	pc->config.clocks = config->clocks;

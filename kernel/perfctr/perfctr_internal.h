@@ -245,6 +245,12 @@ struct drm_perfctr_session {
 		-(errno); \
 	})
 
+/* the counter set that the hardware counts; with the sampler lock held */
+static inline u8 perfctr_active_set(const struct drm_perfctr *pc)
+{
+	return pc->set_users ? pc->set : DRM_PERFCTR_SET_PRIMARY;
+}
+
 /* perfctr_device.c */
 struct drm_perfctr_block *perfctr_block_at(struct drm_perfctr *pc, unsigned int nth);
 

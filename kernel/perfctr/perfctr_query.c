@@ -10,7 +10,7 @@
 
 static_assert(sizeof(struct drm_perfctr_query) == 24);
 static_assert(sizeof(struct drm_perfctr_device_info) == 128);
-static_assert(sizeof(struct drm_perfctr_block_info) == 48);
+static_assert(sizeof(struct drm_perfctr_block_info) == 112);
 static_assert(sizeof(struct drm_perfctr_clock_info) == 40);
 
 /* one element; false: there is no element with that number */
@@ -51,7 +51,7 @@ static bool fill_device(struct drm_perfctr *pc, unsigned int nth, void *element)
 	strscpy(info->name, pc->config.name, sizeof(info->name));
 
 	mutex_lock(&pc->lock);
-	info->active_set = pc->set_users ? pc->set : DRM_PERFCTR_SET_PRIMARY;
+	info->active_set = perfctr_active_set(pc);
 	mutex_unlock(&pc->lock);
 	return true;
 }
@@ -87,6 +87,7 @@ static bool fill_block(struct drm_perfctr *pc, unsigned int nth, void *element)
 		.clock = desc->clock,
 	};
 	memcpy(info->available, desc->available, sizeof(info->available));
+	memcpy(info->set_available, desc->set_available, sizeof(info->set_available));
 	return true;
 }
 

@@ -58,12 +58,14 @@
 /* the hardware cannot be asked: what a collection reports instead */
 static void source_report_all(struct drm_perfctr_source *source, u32 states, bool valid)
 {
+	u8 set = perfctr_active_set(source->pc);
 	unsigned int i;
 
 	for (i = 0; i < source->block_count; i++) {
 		const struct drm_perfctr_block_desc *desc = &source->blocks[i].desc;
 
-		drm_perfctr_block_report(source, i, states, valid ? desc->available : NULL);
+		drm_perfctr_block_report(source, i, states,
+					 valid ? perfctr_block_available(desc, set) : NULL);
 	}
 }
 
@@ -363,7 +365,7 @@ static int source_start(struct drm_perfctr *pc, struct drm_perfctr_source *sourc
 
 	if (source->state->running || pc->suspended || pc->resetting || pc->unplugged)
 		return 0;
-	ret = source->ops->start(source, pc->set_users ? pc->set : DRM_PERFCTR_SET_PRIMARY);
+	ret = source->ops->start(source, perfctr_active_set(pc));
 	if (!ret)
 		source->state->running = true;
 	return ret;
@@ -622,12 +624,13 @@ void drm_perfctr_block_report(struct drm_perfctr_source *source, unsigned int bl
 			      u32 states, const u64 *valid)
 {
 	struct drm_perfctr_block *b = &source->blocks[block];
+	const u64 *available = perfctr_block_available(&b->desc, perfctr_active_set(source->pc));
 	u64 seq = source->state->seq;
 	unsigned int i;
 
 	perfctr_trace_set(&b->states, seq, states);
 	for (i = 0; i < perfctr_block_sections(&b->desc); i++)
-		perfctr_trace_set(&b->valid[i], seq, valid ? valid[i] & b->desc.available[i] : 0);
+		perfctr_trace_set(&b->valid[i], seq, valid ? valid[i] & available[i] : 0);
 }
 EXPORT_SYMBOL_GPL(drm_perfctr_block_report);
 

@@ -59,10 +59,14 @@ static int view_block(struct drm_perfctr_session *session, struct drm_perfctr_bl
 		      const struct drm_perfctr_block_request *request)
 {
 	struct drm_perfctr *pc = session->pc;
-	u64 available = block->desc.available[request->section];
 	struct perfctr_view *view = &session->views[session->view_count];
 	u64 mask = request->mask;
+	u64 available;
 
+	if (!(block->desc.sets & BIT(request->set)))
+		return perfctr_reject(pc, EOPNOTSUPP, "block %u:%u has no set %u",
+				      block->desc.type, block->desc.index, request->set);
+	available = perfctr_block_available(&block->desc, request->set)[request->section];
 	if (request->flags & DRM_PERFCTR_REQUEST_AVAILABLE)
 		mask &= available;
 	if (mask & ~available)
@@ -72,9 +76,6 @@ static int view_block(struct drm_perfctr_session *session, struct drm_perfctr_bl
 				      request->section);
 	if (!mask)
 		return 0;
-	if (!(block->desc.sets & BIT(request->set)))
-		return perfctr_reject(pc, EOPNOTSUPP, "block %u:%u has no set %u",
-				      block->desc.type, block->desc.index, request->set);
 	if (already_viewed(session, block, request->section))
 		return perfctr_reject(pc, EEXIST, "block %u:%u section %u requested twice",
 				      block->desc.type, block->desc.index, request->section);

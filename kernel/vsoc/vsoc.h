@@ -126,9 +126,19 @@ u64 vsoc_gpu_timestamp(u64 raw_ns);
 void vsoc_gpu_progress(struct vsoc_device *vsoc, struct vsoc_work *work, u64 ns);
 void vsoc_gpu_count(struct vsoc_device *vsoc, u32 block, u32 counter, u64 n);
 
+/*
+ * Counter registers: those of the primary set for all blocks, then the secondary
+ * set's, then the tertiary set's. @block: block + set * shape.blocks.
+ */
 static inline size_t vsoc_gpu_index(const struct vsoc_device *vsoc, u32 block, u32 counter)
 {
 	return (size_t)block * vsoc->shape.counters_per_block + counter;
+}
+
+/* number of all counter registers */
+static inline size_t vsoc_gpu_registers(const struct vsoc_device *vsoc)
+{
+	return vsoc_gpu_index(vsoc, VSOC_SETS * vsoc->shape.blocks, 0);
 }
 
 /* vsoc_fw.c: the firmware */

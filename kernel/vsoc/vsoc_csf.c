@@ -18,6 +18,10 @@
 /* a section that no counter of the block is in */
 #define NO_COUNTERS	0
 
+#define ALL_SETS \
+	(BIT(DRM_PERFCTR_SET_PRIMARY) | BIT(DRM_PERFCTR_SET_SECONDARY) | \
+	 BIT(DRM_PERFCTR_SET_TERTIARY))
+
 static void ring_doorbell(void *priv)
 {
 	vsoc_fw_doorbell(priv);
@@ -70,12 +74,38 @@ int vsoc_csf_init(struct vsoc_device *vsoc)
 		.counters_per_block = vsoc->shape.counters_per_block,
 		.types = {
 			[CSF_PERFCTR_FW].available = { VSOC_FW_AVAILABLE, NO_COUNTERS },
-			[CSF_PERFCTR_CSHW].available = { VSOC_CSHW_AVAILABLE, NO_COUNTERS },
-			[CSF_PERFCTR_TILER].available = { VSOC_TILER_AVAILABLE, NO_COUNTERS },
-			[CSF_PERFCTR_MEMSYS].available = {
-				VSOC_MEMSYS_AVAILABLE, VSOC_MEMSYS_AVAILABLE1 },
-			[CSF_PERFCTR_SHADER].available = {
-				VSOC_SHADER_AVAILABLE, VSOC_SHADER_AVAILABLE1 },
+			[CSF_PERFCTR_CSHW] = {
+				.available = { VSOC_CSHW_AVAILABLE, NO_COUNTERS },
+				.set_available = {
+					{ VSOC_CSHW_SECONDARY_AVAILABLE, NO_COUNTERS },
+					{ VSOC_CSHW_TERTIARY_AVAILABLE, NO_COUNTERS },
+				},
+				.sets = ALL_SETS,
+			},
+			[CSF_PERFCTR_TILER] = {
+				.available = { VSOC_TILER_AVAILABLE, NO_COUNTERS },
+				.set_available = {
+					{ VSOC_TILER_SECONDARY_AVAILABLE, NO_COUNTERS },
+				},
+				.sets = BIT(DRM_PERFCTR_SET_PRIMARY) |
+					BIT(DRM_PERFCTR_SET_SECONDARY),
+			},
+			[CSF_PERFCTR_MEMSYS] = {
+				.available = { VSOC_MEMSYS_AVAILABLE, VSOC_MEMSYS_AVAILABLE1 },
+				.set_available = {
+					{ VSOC_MEMSYS_SECONDARY_AVAILABLE, NO_COUNTERS },
+					{ VSOC_MEMSYS_TERTIARY_AVAILABLE, NO_COUNTERS },
+				},
+				.sets = ALL_SETS,
+			},
+			[CSF_PERFCTR_SHADER] = {
+				.available = { VSOC_SHADER_AVAILABLE, VSOC_SHADER_AVAILABLE1 },
+				.set_available = {
+					{ VSOC_SHADER_SECONDARY_AVAILABLE, NO_COUNTERS },
+					{ VSOC_SHADER_TERTIARY_AVAILABLE, NO_COUNTERS },
+				},
+				.sets = ALL_SETS,
+			},
 		},
 		.product = DRM_PERFCTR_PRODUCT_VSOC_CSF,
 		.timestamp_hz = VSOC_TIMESTAMP_HZ,

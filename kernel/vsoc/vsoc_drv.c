@@ -201,7 +201,8 @@ static int perfctr_init(struct vsoc_device *vsoc)
 		.name = "Virtual SoC",
 		.gpu_id = VSOC_GPU_ID,
 		.product = DRM_PERFCTR_PRODUCT_VSOC_CSF,
-		.sets = BIT(DRM_PERFCTR_SET_PRIMARY),
+		.sets = BIT(DRM_PERFCTR_SET_PRIMARY) | BIT(DRM_PERFCTR_SET_SECONDARY) |
+			BIT(DRM_PERFCTR_SET_TERTIARY),
 		.features = DRM_PERFCTR_FEATURE_STATES | DRM_PERFCTR_FEATURE_AUTOMATIC |
 			    DRM_PERFCTR_FEATURE_IN_STREAM | DRM_PERFCTR_FEATURE_BO_CREATE,
 		.clocks = clock_descs,

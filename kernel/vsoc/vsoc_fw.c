@@ -77,6 +77,7 @@ static bool program(struct vsoc_fw *fw)
 	size_t bytes;
 
 	fw->slots = FIELD_GET(CSF_PRFCNT_CONFIG_SLOTS_MASK, config);
+	fw->set = FIELD_GET(CSF_PRFCNT_CONFIG_SET_MASK, config);
 	fw->metadata = config & CSF_PRFCNT_CONFIG_METADATA;
 	fw->enable[FW_BLOCK_FW] = fw_read(&in->prfcnt_fw_en);
 	fw->enable[FW_BLOCK_CSHW] = fw_read(&in->prfcnt_csf_en);
@@ -85,7 +86,7 @@ static bool program(struct vsoc_fw *fw)
 	fw->enable[FW_BLOCK_SHADER] = fw_read(&in->prfcnt_shader_en);
 
 	bytes = fw->slots * fw_sample_bytes(fw);
-	if (!is_power_of_2(fw->slots) || FIELD_GET(CSF_PRFCNT_CONFIG_SET_MASK, config) ||
+	if (!is_power_of_2(fw->slots) || fw->set >= VSOC_SETS ||
 	    fw_read(&in->prfcnt_jasid) || base < fw->map_va || base % sizeof(u64) ||
 	    base - fw->map_va > fw->map_bytes || bytes > fw->map_bytes - (base - fw->map_va)) {
 		drm_dbg_driver(&vsoc->drm, "firmware: cannot count into %u slots at %#llx\n",
@@ -99,7 +100,7 @@ static bool program(struct vsoc_fw *fw)
 static bool start_counting(struct vsoc_fw *fw)
 {
 	struct vsoc_device *vsoc = fw->vsoc;
-	const size_t counters = vsoc_gpu_index(vsoc, vsoc->shape.blocks, 0);
+	const size_t counters = vsoc_gpu_registers(vsoc);
 
 	if (!program(fw)) {
 		WRITE_ONCE(fw->pages.output->prfcnt_status, cpu_to_le32(CSF_PRFCNT_STATUS_FAILED));
@@ -335,7 +336,7 @@ void vsoc_fw_protected(struct vsoc_device *vsoc, bool enter)
 /* the GPU is reset: registers and pages are zeroed, firmware boots anew */
 void vsoc_fw_reset(struct vsoc_device *vsoc)
 {
-	const size_t counters = vsoc_gpu_index(vsoc, vsoc->shape.blocks, 0);
+	const size_t counters = vsoc_gpu_registers(vsoc);
 	struct vsoc_fw *fw = vsoc->fw;
 	unsigned long flags;
 
@@ -362,7 +363,7 @@ void vsoc_fw_reset(struct vsoc_device *vsoc)
 /* one consistent copy of all counts, and of those that firmware had to drop */
 void vsoc_fw_totals(struct vsoc_device *vsoc, u64 *truth, u64 *dropped)
 {
-	const size_t bytes = vsoc_gpu_index(vsoc, vsoc->shape.blocks, 0) * sizeof(*truth);
+	const size_t bytes = vsoc_gpu_registers(vsoc) * sizeof(*truth);
 	struct vsoc_fw *fw = vsoc->fw;
 
 	mutex_lock(&fw->lock);
@@ -436,7 +437,7 @@ static void boot(struct vsoc_fw *fw)
 
 int vsoc_fw_init(struct vsoc_device *vsoc)
 {
-	const size_t counters = vsoc_gpu_index(vsoc, vsoc->shape.blocks, 0);
+	const size_t counters = vsoc_gpu_registers(vsoc);
 	struct vsoc_fw *fw;
 	int ret;
 

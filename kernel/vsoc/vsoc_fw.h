@@ -58,6 +58,8 @@ struct vsoc_fw {
 	bool enabled;
 	/** @metadata: samples begin with a metadata block. */
 	bool metadata;
+	/** @set: counter set that the hardware counts for samples. */
+	u32 set;
 	/** @ring: the sample ring. */
 	void *ring;
 	/** @slots: of the ring. */
@@ -107,6 +109,14 @@ static inline void fw_write(__le32 *word, u32 value)
 {
 	/* what the word announces was written before */
 	smp_store_release(word, cpu_to_le32(value));
+}
+
+/* register of a block in the counter set in use */
+static inline size_t fw_index(const struct vsoc_fw *fw, u32 block, u32 counter)
+{
+	const struct vsoc_device *vsoc = fw->vsoc;
+
+	return vsoc_gpu_index(vsoc, fw->set * vsoc->shape.blocks + block, counter);
 }
 
 static inline u32 fw_shader_slots(const struct vsoc_shape *shape)

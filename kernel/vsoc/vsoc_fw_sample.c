@@ -33,7 +33,7 @@ static void sample_block(struct vsoc_fw *fw, __le32 *words, u32 block, u32 enabl
 	}
 
 	for (c = CSF_BLOCK_HEADER_WORDS; c < counters; c++) {
-		const size_t i = vsoc_gpu_index(vsoc, block, c);
+		const size_t i = fw_index(fw, block, c);
 		u32 value = vsoc->gpu.reg[i] - fw->base[i];
 
 		fw->base[i] = vsoc->gpu.reg[i];
@@ -144,7 +144,7 @@ static void sample_hardware(struct vsoc_fw *fw, __le32 *slot, u32 reason)
 static void saturate(struct vsoc_fw *fw)
 {
 	struct vsoc_device *vsoc = fw->vsoc;
-	const size_t i = vsoc_gpu_index(vsoc, VSOC_BLOCK_CSHW, VSOC_CSHW_GPU_ACTIVE);
+	const size_t i = fw_index(fw, VSOC_BLOCK_CSHW, VSOC_CSHW_GPU_ACTIVE);
 	u32 pending = vsoc->gpu.reg[i] - fw->base[i];
 
 	fw->saturated = 0;
@@ -159,7 +159,7 @@ static void saturate(struct vsoc_fw *fw)
 static void wrap_soon(struct vsoc_fw *fw)
 {
 	struct vsoc_device *vsoc = fw->vsoc;
-	const size_t counters = vsoc_gpu_index(vsoc, vsoc->shape.blocks, 0);
+	const size_t counters = vsoc_gpu_registers(vsoc);
 	size_t i;
 
 	for (i = 0; i < counters; i++) {
@@ -191,7 +191,7 @@ static void drop_block(struct vsoc_fw *fw, u32 position, const __le32 *words)
 	if (block < 0)
 		return;
 	for (c = CSF_BLOCK_HEADER_WORDS; c < fw->vsoc->shape.counters_per_block; c++)
-		fw->dropped[vsoc_gpu_index(fw->vsoc, block, c)] += le32_to_cpu(words[c]);
+		fw->dropped[fw_index(fw, block, c)] += le32_to_cpu(words[c]);
 }
 
 static void corrupt(struct vsoc_fw *fw, __le32 *slot)
@@ -237,10 +237,11 @@ static u32 announced_insert(struct vsoc_fw *fw)
 void fw_lose_counts(struct vsoc_fw *fw, u32 first_block)
 {
 	struct vsoc_device *vsoc = fw->vsoc;
-	const size_t counters = vsoc_gpu_index(vsoc, vsoc->shape.blocks, 0);
+	const size_t end = fw_index(fw, vsoc->shape.blocks, 0);
 	size_t i;
 
-	for (i = vsoc_gpu_index(vsoc, first_block, 0); i < counters; i++) {
+	/* the base of the other sets is taken when they are enabled */
+	for (i = fw_index(fw, first_block, 0); i < end; i++) {
 		if (fw->enabled)
 			fw->dropped[i] += vsoc->gpu.reg[i] - fw->base[i];
 		fw->base[i] = vsoc->gpu.reg[i];

@@ -20,7 +20,7 @@ int vsoc_gpu_init(struct vsoc_device *vsoc)
 		[VSOC_CLOCK_COREGROUP] = VSOC_COREGROUP_HZ,
 		[VSOC_CLOCK_SHADER] = VSOC_SHADER_HZ,
 	};
-	const size_t counters = vsoc_gpu_index(vsoc, vsoc->shape.blocks, 0);
+	const size_t counters = vsoc_gpu_registers(vsoc);
 	struct vsoc_gpu *gpu = &vsoc->gpu;
 	unsigned int i;
 

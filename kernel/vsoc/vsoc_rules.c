@@ -6,6 +6,7 @@
 #include <linux/math64.h>
 #include <linux/minmax.h>
 #include <linux/string.h>
+#include <drm/perfctr_drm.h>
 
 #include "vsoc_counters.h"
 #include "vsoc_rules.h"
@@ -18,6 +19,7 @@
 #define EXT_READ_CYCLES		40	/* core-group cycles that an external read is in flight */
 #define TILE_FRAGMENTS		256	/* 16 × 16 */
 #define MMU_PAGE_LINES		64	/* 4 KiB */
+#define MMU_WALK_READS		4	/* levels of a table walk */
 #define FABRIC_BYTES_PER_NS	16
 
 /* core-group and shader cycles to nanoseconds */
@@ -168,7 +170,7 @@ void vsoc_shape_init(struct vsoc_shape *shape, u64 shader_present, u32 l2_slices
 
 u32 vsoc_work_capacity(const struct vsoc_shape *shape)
 {
-	return shape->blocks * 64;
+	return VSOC_SETS * shape->blocks * 64;
 }
 
 static void work_init(struct vsoc_work *work)
@@ -195,9 +197,49 @@ static void add_stream(struct vsoc_work *work, u16 block, u16 counter, u64 total
 	item->stream = stream;
 }
 
+/* counters at positions 0..63 of @block that the sets after the primary have as well */
+static const u64 *shared_counters(const struct vsoc_work *work, u16 block)
+{
+	static const u64 cshw[] = { VSOC_CSHW_SECONDARY_SHARED, VSOC_CSHW_TERTIARY_SHARED };
+	static const u64 tiler[] = { VSOC_TILER_SECONDARY_SHARED, 0 };
+	static const u64 memsys[] = { VSOC_MEMSYS_SECONDARY_SHARED, VSOC_MEMSYS_TERTIARY_SHARED };
+	static const u64 shader[] = { VSOC_SHADER_SECONDARY_SHARED, VSOC_SHADER_TERTIARY_SHARED };
+	static const u64 none[] = { 0, 0 };
+
+	switch (block) {
+	case VSOC_BLOCK_FW:
+		return none;
+	case VSOC_BLOCK_CSHW:
+		return cshw;
+	case VSOC_BLOCK_TILER:
+		return tiler;
+	}
+	return block < VSOC_BLOCK_MEMSYS + work->shape->l2_slices ? memsys : shader;
+}
+
+/* a counter of the primary set, and of the others where they have it too */
 static void add(struct vsoc_work *work, u16 block, u16 counter, u64 total)
 {
+	const u64 *shared = shared_counters(work, block);
+	u16 set;
+
 	add_stream(work, block, counter, total, 0);
+	for (set = 1; counter < 64 && set < VSOC_SETS; set++)
+		if (shared[set - 1] & BIT_ULL(counter))
+			add_stream(work, set * work->shape->blocks + block, counter, total, 0);
+}
+
+/* a counter of one of the other sets */
+static void add_secondary(struct vsoc_work *work, u16 block, u16 counter, u64 total)
+{
+	add_stream(work, DRM_PERFCTR_SET_SECONDARY * work->shape->blocks + block, counter, total,
+		   0);
+}
+
+static void add_tertiary(struct vsoc_work *work, u16 block, u16 counter, u64 total)
+{
+	add_stream(work, DRM_PERFCTR_SET_TERTIARY * work->shape->blocks + block, counter, total,
+		   0);
 }
 
 static u16 memsys_block(u32 slice)
@@ -290,6 +332,24 @@ static u64 memsys(struct vsoc_work *work, const struct l2_load *load,
 		    cached - vsoc_share(load->read_tiler, n, k));
 		add(work, b, VSOC_MEMSYS_L2_READ_TRANSFER, vsoc_share(load->read_transfer, n, k));
 
+		add_secondary(work, b, VSOC_MEMSYS_SECONDARY_L2_LOOKUPS, read + write);
+		add_secondary(work, b, VSOC_MEMSYS_SECONDARY_L2_HITS, read_hit + write_hit);
+		add_secondary(work, b, VSOC_MEMSYS_SECONDARY_L2_MISSES,
+			      read + write - read_hit - write_hit);
+		add_secondary(work, b, VSOC_MEMSYS_SECONDARY_EXT_READ_BUSY,
+			      EXT_LINE_CYCLES * ext_read);
+		add_secondary(work, b, VSOC_MEMSYS_SECONDARY_EXT_WRITE_BUSY,
+			      EXT_LINE_CYCLES * ext_write);
+		add_secondary(work, b, VSOC_MEMSYS_SECONDARY_WRITES_MERGED, write - ext_write);
+		add_tertiary(work, b, VSOC_MEMSYS_TERTIARY_MMU_HITS,
+			     read + write - div_up(read + write, MMU_PAGE_LINES));
+		add_tertiary(work, b, VSOC_MEMSYS_TERTIARY_MMU_WALK_READS,
+			     MMU_WALK_READS * div_up(read + write, MMU_PAGE_LINES));
+		add_tertiary(work, b, VSOC_MEMSYS_TERTIARY_READS_CACHED, cached);
+		add_tertiary(work, b, VSOC_MEMSYS_TERTIARY_READS_TRANSFER, read - cached);
+		add_tertiary(work, b, VSOC_MEMSYS_TERTIARY_WRITES_CACHED, merged);
+		add_tertiary(work, b, VSOC_MEMSYS_TERTIARY_WRITES_TRANSFER, write - merged);
+
 		in->lines += ext_read;
 		out->lines += ext_write;
 		busiest_ns = max(busiest_ns, COREGROUP_NS(active));
@@ -330,6 +390,10 @@ static void warp_instructions(struct vsoc_work *work, u32 core, const struct vso
 	add(work, b, VSOC_SHADER_INSTR_SFU,
 	    warps * (on[VSOC_CLASS_MISC] + on[VSOC_CLASS_MOVE] - thread->shuffles));
 	add(work, b, VSOC_SHADER_INSTR_MSG, warps * (on[VSOC_CLASS_LD_ST] + thread->shuffles));
+	add_secondary(work, b, VSOC_SHADER_SECONDARY_WARPS, warps);
+	add_secondary(work, b, VSOC_SHADER_SECONDARY_INSTR_TOTAL, warps * executed(thread));
+	add_secondary(work, b, VSOC_SHADER_SECONDARY_INSTR_LOAD, warps * thread->loads);
+	add_secondary(work, b, VSOC_SHADER_SECONDARY_INSTR_STORE, warps * thread->stores);
 }
 
 static void add_thread_counts(struct vsoc_work *work, u32 core,
@@ -380,12 +444,15 @@ static u64 kernel_instructions(struct vsoc_work *work, u32 core, const struct vs
 static void divergence(struct vsoc_work *work, u64 threads, u64 per_warp)
 {
 	u64 warps = div_up(threads, WARP_THREADS);
-	u32 core;
+	u32 core, filled;
 
-	if (!(threads % WARP_THREADS))
+	div_u64_rem(threads, WARP_THREADS, &filled);
+	if (!filled)
 		return;
 	div_u64_rem(warps - 1, work->shape->cores, &core);
 	add(work, shader_block(work, core), VSOC_SHADER_INSTR_DIVERGED, per_warp);
+	add_secondary(work, shader_block(work, core), VSOC_SHADER_SECONDARY_LANES_EMPTY,
+		      WARP_THREADS - filled);
 }
 
 static u64 draw(struct vsoc_work *work, const struct drm_vsoc_cmd_draw *d)
@@ -433,6 +500,11 @@ static u64 draw(struct vsoc_work *work, const struct drm_vsoc_cmd_draw *d)
 	add(work, VSOC_BLOCK_TILER, VSOC_TILER_TILER_STALL,
 	    min(tiler_cycles, index_lines + bin_lines));
 
+	add_secondary(work, VSOC_BLOCK_TILER, VSOC_TILER_SECONDARY_INDEX_LINES, index_lines);
+	add_secondary(work, VSOC_BLOCK_TILER, VSOC_TILER_SECONDARY_BIN_LINES, bin_lines);
+	add_secondary(work, VSOC_BLOCK_TILER, VSOC_TILER_SECONDARY_PRIMITIVES_REJECTED,
+		      d->primitives_culled);
+
 	for (k = 0; k < n; k++) {
 		const u16 b = shader_block(work, k);
 		const u64 vw = vsoc_share(vertex_warps, n, k);
@@ -455,6 +527,7 @@ static u64 draw(struct vsoc_work *work, const struct drm_vsoc_cmd_draw *d)
 		add(work, b, VSOC_SHADER_TILES_UNCHANGED, vsoc_share(tiles / 8, n, k));
 		add(work, b, VSOC_SHADER_EARLY_Z_KILLED, vsoc_share(quads / 8, n, k));
 		warp_instructions(work, k, &thread, vw + fw);
+		add_secondary(work, b, VSOC_SHADER_SECONDARY_THREADS, vt + ft);
 		thread_instructions(work, k, &thread, vt + ft);
 		add(work, b, VSOC_SHADER_LS_READ, vsoc_share(vertex_lines, n, k));
 		add(work, b, VSOC_SHADER_LS_WRITE, vsoc_share(vertex_lines, n, k));
@@ -467,6 +540,16 @@ static u64 draw(struct vsoc_work *work, const struct drm_vsoc_cmd_draw *d)
 		    LINE_BEATS * vsoc_share(texel_lines, n, k));
 		add(work, b, VSOC_SHADER_TILE_WRITE_BEATS,
 		    LINE_BEATS * vsoc_share(pixel_lines, n, k));
+		add_tertiary(work, b, VSOC_SHADER_TERTIARY_FRAGMENTS_KILLED,
+			     ft - vsoc_share(pixels, n, k));
+		add_tertiary(work, b, VSOC_SHADER_TERTIARY_QUADS_LATE_Z,
+			     vsoc_share(quads, n, k) - vsoc_share(quads / 8, n, k));
+		add_tertiary(work, b, VSOC_SHADER_TERTIARY_TILES_WRITTEN,
+			     vsoc_share(tiles, n, k) - vsoc_share(tiles / 8, n, k));
+		add_tertiary(work, b, VSOC_SHADER_TERTIARY_TEX_LINES,
+			     vsoc_share(texel_lines, n, k));
+		add_tertiary(work, b, VSOC_SHADER_TERTIARY_TILE_LINES,
+			     vsoc_share(pixel_lines, n, k));
 		add(work, b, VSOC_SHADER_FRAGMENT_INSTR, DRAW_INSTRUCTIONS * fw);
 		add(work, b, VSOC_SHADER_COMPUTE_INSTR, DRAW_INSTRUCTIONS * vw);
 	}
@@ -513,6 +596,7 @@ static u64 compute(struct vsoc_work *work, const struct drm_vsoc_cmd_compute *c,
 		add(work, b, VSOC_SHADER_COMPUTE_WARPS, w);
 		add(work, b, VSOC_SHADER_COMPUTE_THREADS, t);
 		warp_instructions(work, k, &thread, w);
+		add_secondary(work, b, VSOC_SHADER_SECONDARY_THREADS, t);
 		counting_ns = max(counting_ns, kernel_instructions(work, k, &thread, t));
 		add(work, b, VSOC_SHADER_LS_READ, w * thread.loads);
 		add(work, b, VSOC_SHADER_LS_WRITE, w * thread.stores);

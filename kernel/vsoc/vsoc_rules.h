@@ -14,6 +14,7 @@
 
 #define VSOC_MAX_L2_SLICES	16
 #define VSOC_MAX_CORES		64
+#define VSOC_SETS		3	/* enum drm_perfctr_set */
 #define VSOC_MAX_UNITS		BIT_ULL(40)
 #define VSOC_MAX_INSTRUCTIONS	65535
 #define VSOC_MAX_LATENCY_CYCLES	65535
@@ -52,7 +53,7 @@ struct vsoc_shape {
 	u32 counters_per_block;
 	/** @shader_dense: the firmware's samples have no holes for absent cores. */
 	bool shader_dense;
-	/** @blocks: VSOC_BLOCK_MEMSYS + @l2_slices + @cores. */
+	/** @blocks: VSOC_BLOCK_MEMSYS + @l2_slices + @cores; so many for each counter set. */
 	u32 blocks;
 };
 
@@ -64,7 +65,7 @@ struct vsoc_work_item {
 	u64 total;
 	/** @done: added already. */
 	u64 done;
-	/** @block: number of the block, enum vsoc_block. */
+	/** @block: number of the block, enum vsoc_block, plus set times vsoc_shape.blocks. */
 	u16 block;
 	/** @counter: position in the block. */
 	u16 counter;

@@ -7,6 +7,8 @@
 #include <linux/seq_file.h>
 #include <linux/slab.h>
 
+#include <drm/perfctr_drm.h>
+
 #include "vsoc.h"
 #include "vsoc_counters.h"
 
@@ -17,20 +19,63 @@ struct counter_name {
 
 #define COUNTER_NAME(position, text)	{ position, text },
 
-static const struct counter_name fw_names[] = { VSOC_FW_COUNTERS(COUNTER_NAME) };
-static const struct counter_name cshw_names[] = { VSOC_CSHW_COUNTERS(COUNTER_NAME) };
-static const struct counter_name tiler_names[] = { VSOC_TILER_COUNTERS(COUNTER_NAME) };
-static const struct counter_name memsys_names[] = { VSOC_MEMSYS_COUNTERS(COUNTER_NAME) };
-static const struct counter_name shader_names[] = { VSOC_SHADER_COUNTERS(COUNTER_NAME) };
+struct counter_names {
+	const struct counter_name *names;
+	size_t count;
+};
+
+#define NAMES(kind) \
+	static const struct counter_name kind##_names[] = { VSOC_##kind##_COUNTERS(COUNTER_NAME) }
+#define NAMES_OF(kind) { kind##_names, ARRAY_SIZE(kind##_names) }
+
+NAMES(FW);
+NAMES(CSHW);
+NAMES(CSHW_SECONDARY);
+NAMES(CSHW_TERTIARY);
+NAMES(TILER);
+NAMES(TILER_SECONDARY);
+NAMES(MEMSYS);
+NAMES(MEMSYS_SECONDARY);
+NAMES(MEMSYS_TERTIARY);
+NAMES(SHADER);
+NAMES(SHADER_SECONDARY);
+NAMES(SHADER_TERTIARY);
+
+/* what each type counts in a counter set */
+struct set_names {
+	struct counter_names fw;
+	struct counter_names cshw;
+	struct counter_names tiler;
+	struct counter_names memsys;
+	struct counter_names shader;
+};
+
+static const struct set_names sets[VSOC_SETS] = {
+	[DRM_PERFCTR_SET_PRIMARY] = {
+		NAMES_OF(FW), NAMES_OF(CSHW), NAMES_OF(TILER), NAMES_OF(MEMSYS),
+		NAMES_OF(SHADER),
+	},
+	[DRM_PERFCTR_SET_SECONDARY] = {
+		.cshw = NAMES_OF(CSHW_SECONDARY),
+		.tiler = NAMES_OF(TILER_SECONDARY),
+		.memsys = NAMES_OF(MEMSYS_SECONDARY),
+		.shader = NAMES_OF(SHADER_SECONDARY),
+	},
+	[DRM_PERFCTR_SET_TERTIARY] = {
+		.cshw = NAMES_OF(CSHW_TERTIARY),
+		.memsys = NAMES_OF(MEMSYS_TERTIARY),
+		.shader = NAMES_OF(SHADER_TERTIARY),
+	},
+};
 
 static void show_block(struct seq_file *m, const char *type, u32 index, u32 block,
-		       const struct counter_name *names, size_t count, const u64 *values)
+		       const struct counter_names *names, const u64 *values)
 {
 	const struct vsoc_device *vsoc = m->private;
 	size_t i;
 
-	for (i = 0; i < count; i++) {
-		const struct counter_name *n = &names[i];
+	for (i = 0; i < names->count; i++) {
+		const struct counter_name *n = &names->names[i];
 
 		if (n->counter < vsoc->shape.counters_per_block)
 			seq_printf(m, "%s %u %u %s %llu\n", type, index, n->counter, n->name,
@@ -38,51 +83,53 @@ static void show_block(struct seq_file *m, const char *type, u32 index, u32 bloc
 	}
 }
 
-static void show_counters(struct seq_file *m, const u64 *values)
+static void show_counters(struct seq_file *m, const u64 *values, u32 set)
 {
 	const struct vsoc_device *vsoc = m->private;
 	const struct vsoc_shape *shape = &vsoc->shape;
-	u32 block = VSOC_BLOCK_MEMSYS;
+	const struct set_names *names = &sets[set];
+	const u32 first = set * shape->blocks;
+	u32 block = first + VSOC_BLOCK_MEMSYS;
 	u32 i;
 
-	show_block(m, "FW", 0, VSOC_BLOCK_FW, fw_names, ARRAY_SIZE(fw_names), values);
-	show_block(m, "CSHW", 0, VSOC_BLOCK_CSHW, cshw_names, ARRAY_SIZE(cshw_names), values);
-	show_block(m, "TILER", 0, VSOC_BLOCK_TILER, tiler_names, ARRAY_SIZE(tiler_names), values);
+	show_block(m, "FW", 0, first + VSOC_BLOCK_FW, &names->fw, values);
+	show_block(m, "CSHW", 0, first + VSOC_BLOCK_CSHW, &names->cshw, values);
+	show_block(m, "TILER", 0, first + VSOC_BLOCK_TILER, &names->tiler, values);
 	for (i = 0; i < shape->l2_slices; i++)
-		show_block(m, "MEMSYS", i, block++, memsys_names, ARRAY_SIZE(memsys_names),
-			   values);
+		show_block(m, "MEMSYS", i, block++, &names->memsys, values);
 	for (i = 0; i < VSOC_MAX_CORES; i++)
 		if (shape->shader_present & BIT_ULL(i))
-			show_block(m, "SHADER", i, block++, shader_names,
-				   ARRAY_SIZE(shader_names), values);
+			show_block(m, "SHADER", i, block++, &names->shader, values);
 }
 
 /* both totals in one consistent copy; @dropped selects the one to show */
-static int show_totals(struct seq_file *m, bool dropped)
+static int show_totals(struct seq_file *m, u32 set, bool dropped)
 {
 	struct vsoc_device *vsoc = m->private;
-	const size_t counters = vsoc_gpu_index(vsoc, vsoc->shape.blocks, 0);
+	const size_t counters = vsoc_gpu_registers(vsoc);
 	u64 *totals = kvcalloc(2 * counters, sizeof(*totals), GFP_KERNEL);
 
 	if (!totals)
 		return -ENOMEM;
 	vsoc_fw_totals(vsoc, totals, totals + counters);
-	show_counters(m, dropped ? totals + counters : totals);
+	show_counters(m, dropped ? totals + counters : totals, set);
 	kvfree(totals);
 	return 0;
 }
 
-static int truth_show(struct seq_file *m, void *unused)
-{
-	return show_totals(m, false);
-}
-DEFINE_SHOW_ATTRIBUTE(truth);
+#define TOTALS_FILE(name, set, dropped) \
+	static int name##_show(struct seq_file *m, void *unused) \
+	{ \
+		return show_totals(m, set, dropped); \
+	} \
+	DEFINE_SHOW_ATTRIBUTE(name)
 
-static int dropped_show(struct seq_file *m, void *unused)
-{
-	return show_totals(m, true);
-}
-DEFINE_SHOW_ATTRIBUTE(dropped);
+TOTALS_FILE(truth, DRM_PERFCTR_SET_PRIMARY, false);
+TOTALS_FILE(truth_secondary, DRM_PERFCTR_SET_SECONDARY, false);
+TOTALS_FILE(truth_tertiary, DRM_PERFCTR_SET_TERTIARY, false);
+TOTALS_FILE(dropped, DRM_PERFCTR_SET_PRIMARY, true);
+TOTALS_FILE(dropped_secondary, DRM_PERFCTR_SET_SECONDARY, true);
+TOTALS_FILE(dropped_tertiary, DRM_PERFCTR_SET_TERTIARY, true);
 
 static int shape_show(struct seq_file *m, void *unused)
 {
@@ -129,7 +176,11 @@ DEFINE_SHOW_ATTRIBUTE(idle);
 void vsoc_truth_debugfs(struct vsoc_device *vsoc, struct dentry *dir)
 {
 	debugfs_create_file("truth", 0444, dir, vsoc, &truth_fops);
+	debugfs_create_file("truth_secondary", 0444, dir, vsoc, &truth_secondary_fops);
+	debugfs_create_file("truth_tertiary", 0444, dir, vsoc, &truth_tertiary_fops);
 	debugfs_create_file("dropped", 0444, dir, vsoc, &dropped_fops);
+	debugfs_create_file("dropped_secondary", 0444, dir, vsoc, &dropped_secondary_fops);
+	debugfs_create_file("dropped_tertiary", 0444, dir, vsoc, &dropped_tertiary_fops);
 	debugfs_create_file("shape", 0444, dir, vsoc, &shape_fops);
 	debugfs_create_file("idle", 0444, dir, vsoc, &idle_fops);
 }

@@ -407,6 +407,28 @@ def tables(db):
     return "\n".join(out)
 
 
+def kernel_set(name, text, counters):
+    """What kernel code needs of one page in one counter set."""
+    out = [f"/* {text} */", f"enum {name.lower()}_counter {{"]
+    for c in counters:
+        out.append(f"\t/* {c['short']} [{c['unit']}] */")
+        out.append(f"\t{name}_{c['name'].upper().replace('-', '_')} = {c['bit']},")
+    out += ["};", "", "/* positions that exist, one mask of 64 for each section */"]
+    for section in range(max(c["bit"] for c in counters) // SECTION_COUNTERS + 1):
+        mask = sum(1 << c["bit"] % SECTION_COUNTERS for c in counters
+                   if c["bit"] // SECTION_COUNTERS == section)
+        out.append(f"#define {name}_AVAILABLE{section or ''}\t{mask:#018x}ULL")
+    if any(c["event"] is not None for c in counters):
+        out += ["", "/* X(position, name, perf event) for every counter */"]
+        row = lambda c: f"X({c['bit']}, \"{c['name']}\", {c['event'] or 0:#x}ULL)"
+    else:
+        out += ["", "/* X(position, name) for every counter */"]
+        row = lambda c: f"X({c['bit']}, \"{c['name']}\")"
+    out.append(f"#define {name}_COUNTERS(X) \\")
+    out += [f"\t{row(c)}" + (" \\" if c is not counters[-1] else "") for c in counters]
+    return out + [""]
+
+
 def kernel(db, product):
     """Positions of one product's counters, usable in kernel and user space."""
     prefix = {"VSOC_CSF": "VSOC"}.get(product, product)
@@ -418,29 +440,18 @@ def kernel(db, product):
     if not pages:
         raise SystemExit(f"no page has the product '{product}'")
     for page in pages:
-        block = page.head["block"]
-        name = f"{prefix}_{block}"
-        counters = sorted(page.counters, key=lambda c: c["bit"])
-        out.append(f"/* {page.head['text']} */")
-        out.append(f"enum {name.lower()}_counter {{")
-        for c in counters:
-            out.append(f"\t/* {c['short']} [{c['unit']}] */")
-            out.append(f"\t{name}_{c['name'].upper().replace('-', '_')} = {c['bit']},")
-        out += ["};", ""]
-        out.append("/* positions that exist, one mask of 64 for each section */")
-        for section in range(max(c["bit"] for c in counters) // SECTION_COUNTERS + 1):
-            mask = sum(1 << c["bit"] % SECTION_COUNTERS for c in counters
-                       if c["bit"] // SECTION_COUNTERS == section)
-            out.append(f"#define {name}_AVAILABLE{section or ''}\t{mask:#018x}ULL")
-        if any(c["event"] is not None for c in counters):
-            out += ["", "/* X(position, name, perf event) for every counter */"]
-            row = lambda c: f"X({c['bit']}, \"{c['name']}\", {c['event'] or 0:#x}ULL)"
-        else:
-            out += ["", "/* X(position, name) for every counter */"]
-            row = lambda c: f"X({c['bit']}, \"{c['name']}\")"
-        out.append(f"#define {name}_COUNTERS(X) \\")
-        out += [f"\t{row(c)}" + (" \\" if c is not counters[-1] else "") for c in counters]
-        out.append("")
+        primary = [c for c in page.counters if c["set_mask"] & 1]
+        for set_name, number in page.sets_known.items():
+            counters = [c for c in page.counters if c["set_mask"] >> number & 1]
+            if not counters:
+                continue
+            name = f"{prefix}_{page.head['block']}" + (f"_{set_name}" if number else "")
+            text = page.head["text"] + (f" Counter set {number}." if number else "")
+            out += kernel_set(name, text, sorted(counters, key=lambda c: c["bit"]))
+            if number:
+                shared = sum(1 << c["bit"] for c in counters if c in primary)
+                out += ["/* positions below 64 that mean the same in the primary set */",
+                        f"#define {name}_SHARED\t{shared:#018x}ULL", ""]
     out += [f"#endif /* {guard} */", ""]
     return "\n".join(out)
 
@@ -453,10 +464,13 @@ def docs(db):
         clock = page.head.get("clock", "none")
         out += [f"## {title}", "", page.head["text"], "", f"Clock: {clock.lower()}.", ""]
         if page.counters:
-            out += ["| position | name | unit | kind | verdict | meaning |", "|---|---|---|---|---|---|"]
+            several = any(c["sets"] != ["PRIMARY"] for c in page.counters)
+            out += ["| position | " + ("set | " if several else "") + "name | unit | kind | verdict | meaning |",
+                    "|---" * (7 if several else 6) + "|"]
             for c in sorted(page.counters, key=lambda c: (c["bit"], c["config"])):
                 where = f"config {c['config']:#x}" if page.head["block"] == "GENERIC_PMU" else str(c["bit"])
-                out.append(f"| {where} | `{c['name']}` | {c['unit']} | {c['kind']} | {c['trust']} | {c['long']} |")
+                sets = " | " + ", ".join(c["sets"]).lower() if several else ""
+                out.append(f"| {where}{sets} | `{c['name']}` | {c['unit']} | {c['kind']} | {c['trust']} | {c['long']} |")
             out.append("")
         if page.metrics:
             out += ["| metric | unit | formula | meaning |", "|---|---|---|---|"]

@@ -93,13 +93,14 @@ static bool position_exists(const struct parser *p, const struct drm_perfctr_blo
 			    unsigned int position)
 {
 	unsigned int section = position / DRM_PERFCTR_SECTION_COUNTERS;
+	const __u64 *available;
 
 	if (position >= b->counters || section >= DRM_PERFCTR_BLOCK_INFO_SECTIONS)
 		return false;
-	/* the kernel tells availability for the primary set only */
+	available = b->available;
 	if (p->selection->set != DRM_PERFCTR_SET_PRIMARY)
-		return perfctr_counter_at(b->product, b->type, p->selection->set, position);
-	return b->available[section] >> position % DRM_PERFCTR_SECTION_COUNTERS & 1;
+		available = b->set_available[p->selection->set - 1];
+	return available[section] >> position % DRM_PERFCTR_SECTION_COUNTERS & 1;
 }
 
 static bool position_matches(const struct parser *p, const struct drm_perfctr_block_info *b,

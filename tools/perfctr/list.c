@@ -140,6 +140,7 @@ static void show_counter(struct lister *l, const char *text, const struct perfct
 		json_add_words(e, "blocks", blocks);
 		json_add_text(e, "product", perfctr_product_name(c->product));
 		json_add_u64(e, "position", c->position);
+		json_add_u64(e, "sets", c->sets);
 		json_add_text(e, "unit", c->unit);
 		json_add_text(e, "kind", kind);
 		json_add_text(e, "trust", trust);
@@ -157,9 +158,14 @@ static void show_counter(struct lister *l, const char *text, const struct perfct
 	l->found++;
 }
 
-/* Labels of the device's blocks that have a counter, "shader0,shader2". */
-static void blocks_with(const struct lister *l, const struct perfctr_counter_desc *c, char *text,
-			size_t size)
+static const __u64 *available_in(const struct drm_perfctr_block_info *b, unsigned int set)
+{
+	return set == DRM_PERFCTR_SET_PRIMARY ? b->available : b->set_available[set - 1];
+}
+
+/* Labels of the device's blocks that have a counter in a set, "shader0,shader2". */
+static void blocks_with(const struct lister *l, const struct perfctr_counter_desc *c,
+			unsigned int set, char *text, size_t size)
 {
 	unsigned int section = c->position / DRM_PERFCTR_SECTION_COUNTERS;
 	uint64_t bit = UINT64_C(1) << c->position % DRM_PERFCTR_SECTION_COUNTERS;
@@ -171,7 +177,8 @@ static void blocks_with(const struct lister *l, const struct perfctr_counter_des
 		char label[64];
 
 		if (b->type != c->block_type || b->product != c->product ||
-		    section >= DRM_PERFCTR_BLOCK_INFO_SECTIONS || !(b->available[section] & bit))
+		    section >= DRM_PERFCTR_BLOCK_INFO_SECTIONS ||
+		    !(available_in(b, set)[section] & bit))
 			continue;
 		perfctr_block_label(b->type, b->index, label, sizeof(label));
 		used += (size_t)snprintf(text + used, used < size ? size - used : 0, "%s%s",
@@ -181,7 +188,8 @@ static void blocks_with(const struct lister *l, const struct perfctr_counter_des
 	}
 }
 
-static void list_counters(struct lister *l)
+/* Counters of which @set is the first that has them. */
+static void list_counters(struct lister *l, unsigned int set)
 {
 	const struct perfctr_counter_desc *c = NULL;
 
@@ -190,14 +198,20 @@ static void list_counters(struct lister *l)
 		const char *product = perfctr_product_name(c->product);
 		char blocks[512], text[192];
 
-		blocks_with(l, c, blocks, sizeof(blocks));
+		if ((c->sets & -c->sets) != 1u << set)
+			continue;
+		blocks_with(l, c, set, blocks, sizeof(blocks));
 		if (!*blocks && !l->all)
 			continue;
 		if (c->block_type == DRM_PERFCTR_BLOCK_GENERIC_PMU)
 			snprintf(text, sizeof(text), "%s/%s/", c->pmu, c->name);
 		else
 			snprintf(text, sizeof(text), "%s/%s", type, c->name);
-		snprintf(l->heading, sizeof(l->heading), "%s of %s", type, product);
+		if (set == DRM_PERFCTR_SET_PRIMARY)
+			snprintf(l->heading, sizeof(l->heading), "%s of %s", type, product);
+		else
+			snprintf(l->heading, sizeof(l->heading), "%s of %s in counter set %u", type,
+				 product, set);
 		show_counter(l, text, c, blocks);
 	}
 }
@@ -327,7 +341,8 @@ static int list_all(struct lister *l, bool json)
 		json_add(root, "events", l->events);
 		json_add(root, "metrics", l->metrics);
 	}
-	list_counters(l);
+	for (unsigned int set = DRM_PERFCTR_SET_PRIMARY; set <= DRM_PERFCTR_SET_TERTIARY; set++)
+		list_counters(l, set);
 	error = l->all ? 0 : perfctr_pmu_events(l->app->ctx, show_pmu_event, l);
 	list_metrics(l);
 	if (json) {

@@ -667,6 +667,11 @@ struct drm_perfctr_block_info {
 	__u32 clock;
 	/** @available: counters that exist, one mask per section, in the primary set. */
 	__u64 available[DRM_PERFCTR_BLOCK_INFO_SECTIONS];
+	/**
+	 * @set_available: the same for the secondary ([0]) and the tertiary ([1])
+	 * set; zero where @sets lacks the set.
+	 */
+	__u64 set_available[2][DRM_PERFCTR_BLOCK_INFO_SECTIONS];
 };
 
 /**

@@ -110,7 +110,7 @@ static void device_info(void)
 
 static void block_info(void)
 {
-	SIZE(block_info, 48);
+	SIZE(block_info, 112);
 	OFFSET(block_info, type, 0);
 	OFFSET(block_info, index, 2);
 	OFFSET(block_info, counters, 4);
@@ -118,6 +118,7 @@ static void block_info(void)
 	OFFSET(block_info, sets, 8);
 	OFFSET(block_info, clock, 12);
 	OFFSET(block_info, available, 16);
+	OFFSET(block_info, set_available, 48);
 }
 
 static void clock_info(void)
