@@ -241,8 +241,8 @@ int vsoc_read_listing(struct vsoc_device *vsoc, const struct drm_vsoc_cmd_comput
 	int ret = -ENOMEM;
 
 	if (c->listing_count > VSOC_MAX_LISTING) {
-		drm_dbg_driver(&vsoc->drm, "submit: command %u: listing_count is above max_listing\n",
-			       number);
+		drm_dbg_driver(&vsoc->drm,
+			       "submit: command %u: listing_count is above max_listing\n", number);
 		return -E2BIG;
 	}
 	if (c->listing_count > *budget) {

@@ -5,12 +5,13 @@
 #ifndef _VSOC_LISTING_H_
 #define _VSOC_LISTING_H_
 
+#include <linux/bits.h>
 #include <linux/types.h>
 #include <drm/vsoc_drm.h>
 
 #define VSOC_MAX_LISTING	4096
-#define VSOC_MAX_STEPS		(1u << 20)
-#define VSOC_MAX_JOB_STEPS	(1u << 22)
+#define VSOC_MAX_STEPS		BIT(20)
+#define VSOC_MAX_JOB_STEPS	BIT(22)
 
 /* upper byte of enum drm_vsoc_opcode */
 enum vsoc_class {

@@ -606,7 +606,9 @@ static u64 compute(struct vsoc_work *work, const struct drm_vsoc_cmd_compute *c,
 	}
 	divergence(work, c->threads, executed(&thread));
 
-	compute_ns = SHADER_NS(WARP_INSTRUCTION_CYCLES * div_up(warps, n) * issued(&thread));
+	/* a warp that does nothing takes the time of an instruction */
+	compute_ns = SHADER_NS(WARP_INSTRUCTION_CYCLES * div_up(warps, n) *
+			       max_t(u64, issued(&thread), 1));
 
 	add(work, VSOC_BLOCK_CSHW, VSOC_CSHW_CS_INSTRUCTIONS, 8);
 	add(work, VSOC_BLOCK_CSHW, VSOC_CSHW_JOBS, 1);

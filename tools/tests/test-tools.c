@@ -5,7 +5,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "common/listing.h"
 #include "common/number.h"
 #include "perfctr/json.h"
 #include "perfctr/top_view.h"
@@ -104,6 +106,113 @@ static void test_commands(void)
 	job_free(&job);
 }
 
+static int listing(const char *text, int64_t n, struct listing *listing, char *error)
+{
+	struct listing_parameter parameter = { .name = "N", .value = n };
+	FILE *file = fmemopen((void *)(uintptr_t)text, strlen(text), "r");
+	int ret = listing_read(file, "x", &parameter, n >= 0, listing, error, 256);
+
+	fclose(file);
+	return ret;
+}
+
+static void test_listings(void)
+{
+	static const struct {
+		const char *text;
+		int64_t n;
+		const char *error;
+	} bad[] = {
+		{ "", -1, "x: the listing is empty" },
+		{ "# nothing\n\n", -1, "x: the listing is empty" },
+		{ "NOP\nDANCE R1\n", -1, "x:2: 'DANCE' is no instruction" },
+		{ "mov R1\n", -1, "x:1: 'mov' is no instruction" },
+		{ "MOVE R1\n", -1, "x:1: 'MOVE' is no instruction" },
+		{ "BRA\n", -1, "x:1: say where BRA goes" },
+		{ "BRA there\n", -1, "x:1: there is no label 'there'" },
+		{ "BRA -1\n", -1, "x:1: BRA -1 leaves" },
+		{ "BRA +1\n", -1, "x: the branch at instruction 0 leaves" },
+		{ "a: NOP\na: NOP\n", -1, "x:2: label 'a' stands twice" },
+		{ "NOP\nBRA a\na:\n", -1, "x: the branch at instruction 1 leaves" },
+		{ "0 * NOP\n", -1, "x:1: a repetition" },
+		{ "7 NOP\n", -1, "x:1: a repetition" },
+		{ "4097 * NOP\n", -1, "x:1: a repetition" },
+		{ "4096 * NOP\nNOP\n", -1, "x:2: more than 4096" },
+		{ "2 * a: NOP\n", -1, "x:1: a label or a branch" },
+		{ "2 *\n", -1, "x:1: '' is no instruction" },
+		{ "@P NOP\n", -1, "x:1: a guard is" },
+		{ "@P0 NOP\n", -1, "x:1: say in braces" },
+		{ "@P0{1 NOP\n", -1, "x:1: say in braces" },
+		{ "@PT0 NOP\n", -1, "x:1: a space is missing" },
+		{ "@P0{N} NOP\n", -1, "x:1: formula: 'N' has no value" },
+		{ "@P0{N-2} NOP\n", 1, "x:1: the guard would be true -1 times" },
+		{ "@P0{N*N} NOP\n", 4000000000, "x:1: formula: number is too large" },
+		{ "@P0{4294967296} NOP\n", -1, "x:1: the guard would be true 4294967296" },
+		{ "@P0{N/2} NOP\n", 3, "x:1: formula: division" },
+		{ "@P0{N/(N-3)} NOP\n", 3, "x:1: formula: division" },
+		{ "@P0{} NOP\n", -1, "x:1: formula: a number" },
+		{ "@P0{(1} NOP\n", -1, "x:1: formula: ')' is missing" },
+		{ "@P0{min(1)} NOP\n", -1, "x:1: formula: ',' is missing" },
+		{ "@P0{1 2} NOP\n", -1, "x:1: formula: an operator" },
+		{ "NOP\n", 1, "x: no formula has the parameter 'N'" },
+	};
+	struct listing l = { 0 };
+	char error[256], text[512];
+
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		int ret = listing(bad[i].text, bad[i].n, &l, error);
+
+		if (ret != -EINVAL || strncmp(error, bad[i].error, strlen(bad[i].error)))
+			printf("%s: %d %s\n", bad[i].text, ret, ret ? error : "");
+		CHECK(ret == -EINVAL && !strncmp(error, bad[i].error, strlen(bad[i].error)));
+		if (!ret)
+			listing_free(&l);
+	}
+	memset(text, '(', sizeof(text));
+	memcpy(text, "@P0{", 4);
+	strcpy(text + 300, "} NOP\n");
+	CHECK(listing(text, -1, &l, error) == -EINVAL && strstr(error, "nested too deeply"));
+
+	CHECK(!listing("a:\n@!PT SHFL.IDX PT, RZ # text\r\n\t@!P1{max(N - 1, 0) * (2 + 1)} BRA a;\n"
+		       "BRA -1\n2 * IMAD.MOV R1, R2\n@PT EXIT",
+		       5, &l, error));
+	CHECK(l.count == 6 && l.instructions[0].opcode == DRM_VSOC_OP_SHFL);
+	CHECK(l.instructions[0].guard == DRM_VSOC_GUARD_FALSE);
+	CHECK(l.instructions[1].guard == DRM_VSOC_GUARD_TIMES);
+	CHECK(l.instructions[1].guard_times == 12 && l.instructions[1].target == 0);
+	CHECK(l.instructions[2].target == 1 && l.instructions[4].opcode == DRM_VSOC_OP_IMAD);
+	CHECK(l.instructions[5].opcode == DRM_VSOC_OP_EXIT && !l.instructions[5].guard);
+	listing_free(&l);
+	CHECK(!strcmp(listing_mnemonic(DRM_VSOC_OP_VABSDIFF4), "VABSDIFF4"));
+	CHECK(!listing_mnemonic(0));
+}
+
+static void test_listing_commands(void)
+{
+	char line[256], path[] = "/tmp/test-tools-XXXXXX", error[256];
+	struct job job = { 0 };
+	int fd = mkstemp(path);
+
+	CHECK(fd >= 0 && write(fd, "@P0{N} NOP\nEXIT\n", 17) == 17);
+	close(fd);
+	snprintf(line, sizeof(line), "x2 compute threads=16 listing=%s N=3 compute threads=1",
+		 path);
+	CHECK(!parse(&job, line, error) && job.count == 3 && job.listing_count == 1);
+	CHECK(job.commands[0].compute.listing == job.commands[1].compute.listing);
+	CHECK(job.commands[1].compute.listing_count == 2);
+	CHECK(job.listings[0].instructions[0].guard_times == 3);
+	CHECK(!job.commands[2].compute.listing);
+	CHECK(parse(&job, "compute threads=16 N=3", error) == -EINVAL && strstr(error, "listing="));
+	CHECK(parse(&job, "compute listing=/nonexistent", error) == -EINVAL);
+	snprintf(line, sizeof(line), "compute listing=%s", path);
+	CHECK(parse(&job, line, error) == -EINVAL && strstr(error, ":1:"));
+	snprintf(line, sizeof(line), "compute listing=%s N=x", path);
+	CHECK(parse(&job, line, error) == -EINVAL && strstr(error, "N=x"));
+	CHECK(parse(&job, "draw N=3", error) == -EINVAL);
+	unlink(path);
+	job_free(&job);
+}
+
 static void test_random_repeats(void)
 {
 	const struct drm_vsoc_info info = {
@@ -176,6 +285,8 @@ int main(void)
 	test_numbers();
 	test_json();
 	test_commands();
+	test_listings();
+	test_listing_commands();
 	test_random_repeats();
 	test_top();
 	printf("%u passed, %u failed, 0 skipped\n", passed, failed);

@@ -41,6 +41,7 @@ struct xarray {
 	void *head;
 };
 
+#define U16_MAX		UINT16_MAX
 #define S32_MAX		INT32_MAX
 #define S32_MIN		INT32_MIN
 #define U32_MAX		UINT32_MAX
@@ -115,6 +116,21 @@ static inline u64 div64_u64(u64 a, u64 b)
 }
 
 static inline u64 div64_u64_rem(u64 a, u64 b, u64 *rest)
+{
+	*rest = a % b;
+	return a / b;
+}
+
+#define max3(a, b, c)		max(max(a, b), c)
+#define swap(a, b)		({ __typeof__(a) _s = (a); (a) = (b); (b) = _s; })
+#define DIV64_U64_ROUND_UP(a, b)	(((a) + (b) - 1) / (b))
+
+static inline u64 div_u64(u64 a, u32 b)
+{
+	return a / b;
+}
+
+static inline u64 div_u64_rem(u64 a, u32 b, u32 *rest)
 {
 	*rest = a % b;
 	return a / b;
