@@ -2,7 +2,8 @@
 # shellcheck shell=bash
 # For test scripts to source: check TEXT COMMAND... is one test of TAP; the command's output is shown if it fails.
 tap_number=0
-tap_failed=0
+# the exit status of the script
+export tap_failed=0
 
 check() {
 	local text=$1 output
