@@ -36,7 +36,7 @@ export FUZZ_S
 
 .DEFAULT_GOAL := all
 .PHONY: all setup generated modules booted-modules uml-modules vm shell unit kunit igt mesa-test \
-	fuzz debug-test bench check install dkms deb package-test test demo clean help $(PARTS)
+	fuzz debug-test bench check install dkms deb package-test panthor-check test demo clean help $(PARTS)
 
 all: $(PARTS) modules ## build everything: library, tools, tests, modules for Debian 6.12 and 6.1
 
@@ -121,6 +121,9 @@ dkms: generated ## sources of the modules for DKMS, and how to install them
 
 deb: | setup ## Debian packages in build/deb, judged by lintian
 	$(Q)packaging/build-deb
+
+panthor-check: | setup ## apply the panthor series to Debian's kernel source, build for arm64 and x86-64
+	$(Q)scripts/run-suites 'panthor*'
 
 package-test: all ## dkms on 6.12 and 6.1; packages installed, upgraded and removed in a fresh root
 	$(Q)scripts/run-suites 'package*'

@@ -1,0 +1,300 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The CSF source in the order in which the panthor driver calls it (see
+ * kernel/panthor/): an interface page that the driver's own requests share and
+ * that each boot of firmware writes anew, runtime suspend, reset, unplug, and
+ * firmware that has no metadata block.
+ */
+#include "csf_perfctr.h"
+#include "fake_core.h"
+#include "test.h"
+
+/* the driver's bits in req and ack_irq_mask */
+#define CFG_ALLOC_EN		BIT(2)
+#define CFG_PROGRESS_TIMER	BIT(1)
+#define CFG_POWEROFF_TIMER	BIT(3)
+#define IDLE_EN			BIT(10)
+#define CONFIGURE		(CFG_ALLOC_EN | CFG_POWEROFF_TIMER | CFG_PROGRESS_TIMER)
+#define DRIVER_IRQS		(CONFIGURE | CSF_GLB_PING | IDLE_EN | CSF_GLB_IDLE)
+#define DRIVER_BITS		(CONFIGURE | CSF_GLB_PING | IDLE_EN)
+#define COUNTER_IRQS		(CSF_GLB_PRFCNT_ENABLE | CSF_GLB_PRFCNT_SAMPLE |	\
+				 CSF_GLB_PRFCNT_THRESHOLD | CSF_GLB_PRFCNT_OVERFLOW)
+
+static struct csf_perfctr *csf;
+/* what the driver wrote into req, without the counters' bits */
+static u32 driver_req;
+static bool asleep;
+
+static void global_irq(void)
+{
+	csf_perfctr_irq(csf);
+}
+
+static void toggle(u32 bits)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&fw.lock, flags);
+	driver_req ^= bits;
+	fw.input.req ^= bits;
+	spin_unlock_irqrestore(&fw.lock, flags);
+	firmware_process();
+	/* firmware serves the driver's requests at once */
+	fw.output.ack = (fw.output.ack & ~DRIVER_BITS) | (fw.input.req & DRIVER_BITS);
+}
+
+/* what panthor_fw_init_global_iface() does after each boot: no lock, all of the mask */
+static void init_global_iface(void)
+{
+	unsigned long flags;
+
+	fw.input.ack_irq_mask = DRIVER_IRQS;
+	spin_lock_irqsave(&fw.lock, flags);
+	fw.input.req = (fw.input.req & ~IDLE_EN) | IDLE_EN;
+	spin_unlock_irqrestore(&fw.lock, flags);
+	driver_req = fw.input.req & DRIVER_BITS;
+	toggle(CONFIGURE);
+}
+
+static void ping(void)
+{
+	toggle(CSF_GLB_PING);
+}
+
+/* firmware without a metadata block, as Debian's kernel boots it */
+static void probe(void)
+{
+	native_free_managed();
+	firmware_default_config();
+	fw.config.extended_metadata = false;
+	fw.metadata = false;
+	firmware_boot();
+	fw.input.req = 0;
+	init_global_iface();
+	core_reset();
+	native_while_waiting = firmware_process;
+	csf = drmm_csf_perfctr_create(NULL, NULL, &fw.config);
+	check(!IS_ERR(csf));
+	fw.irq = global_irq;
+	asleep = false;
+}
+
+/* --- the core's side of the driver's hooks, as perfctr_sampler.c has it --- */
+
+static int core_start(void)
+{
+	return core.source->ops->start(core.source, 0);
+}
+
+static void suspend(bool fast)
+{
+	struct drm_perfctr_collection c;
+
+	check_eq(core_collect(&c), 0);
+	core.source->ops->stop(core.source);
+	/* then panthor_fw_suspend(): the microcontroller halts */
+	asleep = true;
+	check(!fw.counting);
+	check_eq(fw.input.req & CSF_GLB_PRFCNT_ENABLE, 0);
+	if (!fast)
+		firmware_restart();
+}
+
+static void resume(void)
+{
+	asleep = false;
+	init_global_iface();
+	/* nothing of the counters is left in the mask that the driver wrote */
+	check_eq(fw.input.ack_irq_mask & COUNTER_IRQS, 0);
+	check_eq(core_start(), 0);
+}
+
+static void reset_on_hang(void)
+{
+	core.source->ops->reset(core.source);
+	/* all sections are loaded again: pages, ring state and requests are gone */
+	firmware_restart();
+	init_global_iface();
+	check_eq(core_start(), 0);
+}
+
+static void count(u32 n)
+{
+	unsigned int b;
+
+	check(!asleep);
+	native_sleep_ns(20000);
+	for (b = 0; b < fw.blocks; b++)
+		firmware_count(b, 4 + b % 8, n + b);
+	ping();
+}
+
+static void collect(void)
+{
+	struct drm_perfctr_collection c;
+
+	check_eq(core_collect(&c), 0);
+	check_eq(c.flags, 0);
+	check_eq(c.lost_ns, 0);
+}
+
+static u64 totals(const u64 (*of)[128])
+{
+	u64 sum = 0;
+	unsigned int b, i;
+
+	for (b = 0; b < FIRMWARE_MAX_BLOCKS; b++)
+		for (i = 0; i < 128; i++)
+			sum += of[b][i];
+	return sum;
+}
+
+/* the sums over all blocks and counters; test_csf.c compares each of them */
+static u64 lost(void)
+{
+	return totals(fw.counted) - totals(fw.dropped) - totals(core.totals);
+}
+
+static void the_driver_and_the_counters_share_a_page(void)
+{
+	unsigned int i;
+
+	probe();
+	check_eq(core_start(), 0);
+	for (i = 0; i < 20; i++) {
+		count(i);
+		collect();
+		check_eq(fw.input.req & DRIVER_BITS, driver_req);
+		check_eq(fw.input.ack_irq_mask, DRIVER_IRQS | COUNTER_IRQS);
+	}
+	check_eq(lost(), 0);
+	check_eq(fw.protocol_errors, 0);
+	core.source->ops->stop(core.source);
+	check_eq(fw.input.req & DRIVER_BITS, driver_req);
+	check_eq(fw.input.ack_irq_mask & DRIVER_IRQS, DRIVER_IRQS);
+}
+
+/* autosuspend comes every 50 ms on an idle GPU: nothing may be lost in a thousand of them */
+static void suspend_and_resume_keep_every_count(void)
+{
+	unsigned int i;
+
+	probe();
+	check_eq(core_start(), 0);
+	for (i = 0; i < 1000; i++) {
+		count(i);
+		if (i % 3)
+			collect();
+		count(1);
+		suspend(i % 2);
+		resume();
+	}
+	count(5);
+	collect();
+	check_eq(lost(), 0);
+	check_eq(fw.protocol_errors, 0);
+}
+
+/* probe, first suspend and first resume happen before anybody counts */
+static void an_idle_device_sleeps_and_wakes(void)
+{
+	probe();
+	asleep = true;
+	firmware_restart();
+	asleep = false;
+	init_global_iface();
+	check_eq(fw.enables, 0);
+	check_eq(core_start(), 0);
+	count(7);
+	collect();
+	check_eq(lost(), 0);
+	check_eq(fw.protocol_errors, 0);
+}
+
+static void a_reset_loses_only_what_was_not_collected(void)
+{
+	u64 before, after;
+
+	probe();
+	check_eq(core_start(), 0);
+	count(11);
+	collect();
+	before = totals(fw.counted);
+	count(13);
+	after = totals(fw.counted);
+	reset_on_hang();
+	count(17);
+	collect();
+	/* firmware says the same: what it had counted was dropped with the reset */
+	check_eq(totals(fw.dropped), after - before);
+	check_eq(lost(), 0);
+	check_eq(fw.protocol_errors, 0);
+}
+
+static void reset_after_reset_and_suspend_in_between(void)
+{
+	struct random_state random = { test_seed() };
+	unsigned int i;
+
+	probe();
+	check_eq(core_start(), 0);
+	for (i = 0; i < 500; i++) {
+		count(random_below(&random, 100));
+		switch (random_below(&random, 4)) {
+		case 0:
+			reset_on_hang();
+			break;
+		case 1:
+			suspend(random_below(&random, 2));
+			resume();
+			break;
+		default:
+			collect();
+		}
+	}
+	collect();
+	check_eq(lost(), 0);
+	check_eq(fw.protocol_errors, 0);
+	check_eq(fw.input.req & DRIVER_BITS, driver_req);
+}
+
+/* a late interrupt of the job IRQ after the source was stopped for good */
+static void interrupts_after_unplug_are_harmless(void)
+{
+	u32 req;
+
+	probe();
+	check_eq(core_start(), 0);
+	count(1);
+	suspend(true);
+	req = fw.input.req;
+	fw.output.ack ^= CSF_GLB_PRFCNT_THRESHOLD | CSF_GLB_PRFCNT_OVERFLOW;
+	global_irq();
+	check_eq(fw.input.req, req);
+	check_eq(lost(), 0);
+}
+
+/* sizes that firmware states are all that tells 64 counters from 128 */
+static void the_size_of_firmware_decides(void)
+{
+	probe();
+	fw.config.counters_per_block = 128;
+	csf = drmm_csf_perfctr_create(NULL, NULL, &fw.config);
+	check(IS_ERR(csf) && PTR_ERR(csf) == -EINVAL);
+	csf = NULL;
+}
+
+static const struct test tests[] = {
+	TEST(the_driver_and_the_counters_share_a_page),
+	TEST(suspend_and_resume_keep_every_count),
+	TEST(an_idle_device_sleeps_and_wakes),
+	TEST(a_reset_loses_only_what_was_not_collected),
+	TEST(reset_after_reset_and_suspend_in_between),
+	TEST(interrupts_after_unplug_are_harmless),
+	TEST(the_size_of_firmware_decides),
+};
+
+int main(int argc, char **argv)
+{
+	return test_main(argc, argv, tests, ARRAY_SIZE(tests));
+}
