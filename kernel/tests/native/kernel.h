@@ -31,6 +31,7 @@ typedef __u64 u64;
 typedef __s16 s16;
 typedef __s32 s32;
 typedef __s64 s64;
+typedef __uint128_t u128;
 typedef unsigned int gfp_t;
 
 typedef struct {

@@ -13,8 +13,6 @@
 #define MAX_BLOCKS	(VSOC_BLOCK_MEMSYS + VSOC_MAX_L2_SLICES + VSOC_MAX_CORES)
 #define MAX_COUNTERS	128
 
-typedef __uint128_t u128;
-
 static struct vsoc_shape shape;
 static struct vsoc_counting counting;
 static struct vsoc_work work;
@@ -172,8 +170,8 @@ static u128 want_draw(const struct drm_vsoc_cmd_draw *d, struct memory *m)
 {
 	u128 V = d->vertices, P = d->primitives, C = d->primitives_culled, F = d->fragments;
 	u128 X = d->texels, I = more(V, 3 * P), seen = P - C, pixels = F - F / 4;
-	u128 Wv = up(V, 16), Wf = up(F, 16), Li = up(I, 16), Lb = up(seen, 4), Lv = up(V, 2);
-	u128 Lt = up(X, 64), Lp = up(pixels, 16), Tv, Tf;
+	u128 wv = up(V, 16), wf = up(F, 16), li = up(I, 16), lb = up(seen, 4), lv = up(V, 2);
+	u128 lt = up(X, 64), lp = up(pixels, 16), tv, tf;
 	u32 k, n = shape.cores;
 
 	TILER(TILER_ACTIVE) = V + P;
@@ -188,11 +186,11 @@ static u128 want_draw(const struct drm_vsoc_cmd_draw *d, struct memory *m)
 	TILER(BIN_ENTRIES) = 2 * seen;
 	TILER(VERTEX_CACHE_HIT) = I - V;
 	TILER(VERTEX_CACHE_MISS) = V;
-	TILER(TILER_READ_BEATS) = 4 * Li;
-	TILER(TILER_WRITE_BEATS) = 4 * Lb;
-	TILER(TILER_STALL) = V + P < Li + Lb ? V + P : Li + Lb;
+	TILER(TILER_READ_BEATS) = 4 * li;
+	TILER(TILER_WRITE_BEATS) = 4 * lb;
+	TILER(TILER_STALL) = V + P < li + lb ? V + P : li + lb;
 	for (k = 0; k < n; k++) {
-		u128 vw = share(Wv, n, k), fw = share(Wf, n, k);
+		u128 vw = share(wv, n, k), fw = share(wf, n, k);
 
 		SHADER(k, COMPUTE_WARPS) = vw;
 		SHADER(k, COMPUTE_THREADS) = share(V, n, k);
@@ -207,34 +205,34 @@ static u128 want_draw(const struct drm_vsoc_cmd_draw *d, struct memory *m)
 		SHADER(k, FRAGMENT_ACTIVE) = more(64 * fw, share(X, n, k));
 		SHADER(k, CORE_ACTIVE) = SHADER(k, COMPUTE_ACTIVE) + SHADER(k, FRAGMENT_ACTIVE);
 		SHADER(k, TEX_SAMPLES) = share(X, n, k);
-		SHADER(k, LS_READ) = share(Lv, n, k);
-		SHADER(k, LS_WRITE) = share(Lv, n, k);
-		SHADER(k, LS_READ_BEATS) = 4 * share(Lv, n, k);
-		SHADER(k, LS_WRITE_BEATS) = 4 * share(Lv, n, k);
-		SHADER(k, TEX_READ_BEATS) = 4 * share(Lt, n, k);
-		SHADER(k, TILE_WRITE_BEATS) = 4 * share(Lp, n, k);
+		SHADER(k, LS_READ) = share(lv, n, k);
+		SHADER(k, LS_WRITE) = share(lv, n, k);
+		SHADER(k, LS_READ_BEATS) = 4 * share(lv, n, k);
+		SHADER(k, LS_WRITE_BEATS) = 4 * share(lv, n, k);
+		SHADER(k, TEX_READ_BEATS) = 4 * share(lt, n, k);
+		SHADER(k, TILE_WRITE_BEATS) = 4 * share(lp, n, k);
 		instructions(k, 16, vw + fw, share(V, n, k) + share(F, n, k));
 		SHADER(k, FRAGMENT_INSTR) = 16 * fw;
 		SHADER(k, COMPUTE_INSTR) = 16 * vw;
 	}
 	diverged(V, 16);
 	diverged(F, 16);
-	*m = memsys(Li, Lv + Lt, 0, Lb + Lv + Lp, 0);
+	*m = memsys(li, lv + lt, 0, lb + lv + lp, 0);
 
-	Tv = more(up((V + P) * 5, 4), 128 * up(Wv, n));
-	Tf = 2 * more(64 * up(Wf, n), up(X, n));
+	tv = more(up((V + P) * 5, 4), 128 * up(wv, n));
+	tf = 2 * more(64 * up(wf, n), up(X, n));
 	CSHW(CS_INSTRUCTIONS) = 12;
 	CSHW(VERTEX_JOBS) = V != 0;
 	CSHW(FRAGMENT_JOBS) = F != 0;
 	CSHW(JOBS) = (V != 0) + (F != 0);
-	CSHW(VERTEX_QUEUE_ACTIVE) = Tv;
-	CSHW(FRAGMENT_QUEUE_ACTIVE) = Tf;
-	return more(Tv + Tf, m->ns);
+	CSHW(VERTEX_QUEUE_ACTIVE) = tv;
+	CSHW(FRAGMENT_QUEUE_ACTIVE) = tf;
+	return more(tv + tf, m->ns);
 }
 
 static u128 want_compute(const struct drm_vsoc_cmd_compute *c, struct memory *m)
 {
-	u128 T = c->threads, i = c->instructions, W = up(T, 16), ls = i / 8, Tc;
+	u128 T = c->threads, i = c->instructions, W = up(T, 16), ls = i / 8, tc;
 	u32 k, n = shape.cores;
 
 	for (k = 0; k < n; k++) {
@@ -253,12 +251,12 @@ static u128 want_compute(const struct drm_vsoc_cmd_compute *c, struct memory *m)
 	}
 	diverged(T, i);
 	*m = memsys(0, W * (ls - ls / 2), 0, W * (ls / 2), 0);
-	Tc = 8 * up(W, n) * more(i, 1);
+	tc = 8 * up(W, n) * more(i, 1);
 	CSHW(CS_INSTRUCTIONS) = 8;
 	CSHW(JOBS) = 1;
 	CSHW(COMPUTE_JOBS) = 1;
-	CSHW(COMPUTE_QUEUE_ACTIVE) = Tc;
-	return more(Tc, m->ns);
+	CSHW(COMPUTE_QUEUE_ACTIVE) = tc;
+	return more(tc, m->ns);
 }
 
 static u128 want_copy(const struct drm_vsoc_cmd_copy *c, struct memory *m)
