@@ -10,7 +10,8 @@
 
 #include "common/listing.h"
 
-#define MAX_BLOCKS	(VSOC_BLOCK_MEMSYS + VSOC_MAX_L2_SLICES + VSOC_MAX_CORES)
+/* of all counter sets */
+#define MAX_BLOCKS	(VSOC_SETS * (VSOC_BLOCK_MEMSYS + VSOC_MAX_L2_SLICES + VSOC_MAX_CORES))
 #define MAX_COUNTERS	128
 
 static struct vsoc_shape shape;
@@ -52,7 +53,8 @@ static void run(const struct drm_vsoc_command *cmd, const struct vsoc_thread *th
 	check(work.count < work.capacity);
 	memset(have, 0, sizeof(have));
 	for (i = 0; i < work.count; i++) {
-		check(items[i].block < shape.blocks && items[i].counter < shape.counters_per_block);
+		check(items[i].block < VSOC_SETS * shape.blocks);
+		check(items[i].counter < shape.counters_per_block);
 		check(items[i].total && !items[i].done);
 		have[items[i].block][items[i].counter] += items[i].total;
 	}
@@ -87,6 +89,17 @@ static u128 more(u128 a, u128 b)
 #define TILER(c)	want[VSOC_BLOCK_TILER][VSOC_TILER_##c]
 #define MEMSYS(k, c)	want[VSOC_BLOCK_MEMSYS + (k)][VSOC_MEMSYS_##c]
 #define SHADER(k, c)	want[VSOC_BLOCK_MEMSYS + shape.l2_slices + (k)][VSOC_SHADER_##c]
+
+#define TILER2(c) \
+	want[shape.blocks + VSOC_BLOCK_TILER][VSOC_TILER_SECONDARY_##c]
+#define MEMSYS2(k, c) \
+	want[shape.blocks + VSOC_BLOCK_MEMSYS + (k)][VSOC_MEMSYS_SECONDARY_##c]
+#define MEMSYS3(k, c) \
+	want[2 * shape.blocks + VSOC_BLOCK_MEMSYS + (k)][VSOC_MEMSYS_TERTIARY_##c]
+#define SHADER2(k, c) \
+	want[shape.blocks + VSOC_BLOCK_MEMSYS + shape.l2_slices + (k)][VSOC_SHADER_SECONDARY_##c]
+#define SHADER3(k, c) \
+	want[2 * shape.blocks + VSOC_BLOCK_MEMSYS + shape.l2_slices + (k)][VSOC_SHADER_TERTIARY_##c]
 
 /* external lines read and written, memory time */
 struct memory {
@@ -123,6 +136,18 @@ static struct memory memsys(u128 tiler, u128 shader, u128 rx, u128 w, u128 wx)
 		MEMSYS(k, L2_READ_TILER) = share(tiler, n, k);
 		MEMSYS(k, L2_READ_SHADER) = c - share(tiler, n, k);
 		MEMSYS(k, L2_READ_TRANSFER) = share(rx, n, k);
+		MEMSYS2(k, L2_LOOKUPS) = r + wr;
+		MEMSYS2(k, L2_HITS) = c / 4 + share(w, n, k) / 2;
+		MEMSYS2(k, L2_MISSES) = r + wr - c / 4 - share(w, n, k) / 2;
+		MEMSYS2(k, EXT_READ_BUSY) = 10 * er;
+		MEMSYS2(k, EXT_WRITE_BUSY) = 10 * ew;
+		MEMSYS2(k, WRITES_MERGED) = wr - ew;
+		MEMSYS3(k, MMU_HITS) = r + wr - up(r + wr, 64);
+		MEMSYS3(k, MMU_WALK_READS) = 4 * up(r + wr, 64);
+		MEMSYS3(k, READS_CACHED) = c;
+		MEMSYS3(k, READS_TRANSFER) = r - c;
+		MEMSYS3(k, WRITES_CACHED) = share(w, n, k);
+		MEMSYS3(k, WRITES_TRANSFER) = share(wx, n, k);
 		m.in += er;
 		m.out += ew;
 		m.ns = more(m.ns, up(MEMSYS(k, L2_ACTIVE) * 5, 4));
@@ -158,12 +183,21 @@ static void instructions(u32 k, u128 i, u128 w, u128 t)
 	SHADER(k, INSTR_SFU) = w * m.misc;
 	SHADER(k, INSTR_MSG) = w * m.ld_st;
 	SHADER(k, EXEC_ACTIVE) = 4 * w * i;
+	SHADER2(k, WARPS) = w;
+	SHADER2(k, THREADS) = t;
+	SHADER2(k, INSTR_TOTAL) = w * i;
+	SHADER2(k, INSTR_LOAD) = w * (m.ld_st - m.ld_st / 2);
+	SHADER2(k, INSTR_STORE) = w * (m.ld_st / 2);
 }
 
 static void diverged(u128 threads, u128 i)
 {
-	if (threads % 16)
-		SHADER((u32)((up(threads, 16) - 1) % shape.cores), INSTR_DIVERGED) += i;
+	u32 core = (u32)((up(threads, 16) - 1) % shape.cores);
+
+	if (threads % 16 == 0)
+		return;
+	SHADER(core, INSTR_DIVERGED) += i;
+	SHADER2(core, LANES_EMPTY) += 16 - threads % 16;
 }
 
 static u128 want_draw(const struct drm_vsoc_cmd_draw *d, struct memory *m)
@@ -188,6 +222,9 @@ static u128 want_draw(const struct drm_vsoc_cmd_draw *d, struct memory *m)
 	TILER(VERTEX_CACHE_MISS) = V;
 	TILER(TILER_READ_BEATS) = 4 * li;
 	TILER(TILER_WRITE_BEATS) = 4 * lb;
+	TILER2(INDEX_LINES) = li;
+	TILER2(BIN_LINES) = lb;
+	TILER2(PRIMITIVES_REJECTED) = C;
 	TILER(TILER_STALL) = V + P < li + lb ? V + P : li + lb;
 	for (k = 0; k < n; k++) {
 		u128 vw = share(wv, n, k), fw = share(wf, n, k);
@@ -212,6 +249,11 @@ static u128 want_draw(const struct drm_vsoc_cmd_draw *d, struct memory *m)
 		SHADER(k, TEX_READ_BEATS) = 4 * share(lt, n, k);
 		SHADER(k, TILE_WRITE_BEATS) = 4 * share(lp, n, k);
 		instructions(k, 16, vw + fw, share(V, n, k) + share(F, n, k));
+		SHADER3(k, FRAGMENTS_KILLED) = share(F, n, k) - share(pixels, n, k);
+		SHADER3(k, QUADS_LATE_Z) = share(up(F, 4), n, k) - share(up(F, 4) / 8, n, k);
+		SHADER3(k, TILES_WRITTEN) = share(up(F, 256), n, k) - share(up(F, 256) / 8, n, k);
+		SHADER3(k, TEX_LINES) = share(lt, n, k);
+		SHADER3(k, TILE_LINES) = share(lp, n, k);
 		SHADER(k, FRAGMENT_INSTR) = 16 * fw;
 		SHADER(k, COMPUTE_INSTR) = 16 * vw;
 	}
@@ -319,11 +361,39 @@ static u128 want_command(const struct drm_vsoc_command *cmd, struct memory *m)
 	return ns;
 }
 
+/* what all sets have at the same position, the tiler's not in the tertiary one */
+static void want_shared(void)
+{
+	u32 set, b;
+
+	for (set = 1; set < VSOC_SETS; set++) {
+		for (b = VSOC_BLOCK_CSHW; b < shape.blocks; b++) {
+			u128 *to = want[set * shape.blocks + b];
+			const u128 *from = want[b];
+
+			if (b == VSOC_BLOCK_CSHW) {
+				to[VSOC_CSHW_GPU_ACTIVE] = from[VSOC_CSHW_GPU_ACTIVE];
+				to[VSOC_CSHW_CS_ACTIVE] = from[VSOC_CSHW_CS_ACTIVE];
+				to[VSOC_CSHW_JOBS] = from[VSOC_CSHW_JOBS];
+			} else if (b == VSOC_BLOCK_TILER) {
+				if (set == 1)
+					to[VSOC_TILER_TILER_ACTIVE] = from[VSOC_TILER_TILER_ACTIVE];
+			} else if (b < VSOC_BLOCK_MEMSYS + shape.l2_slices) {
+				to[VSOC_MEMSYS_L2_ACTIVE] = from[VSOC_MEMSYS_L2_ACTIVE];
+			} else {
+				to[VSOC_SHADER_CORE_ACTIVE] = from[VSOC_SHADER_CORE_ACTIVE];
+				to[VSOC_SHADER_EXEC_ACTIVE] = from[VSOC_SHADER_EXEC_ACTIVE];
+			}
+		}
+	}
+}
+
 static void compare(void)
 {
 	u32 b, c;
 
-	for (b = 0; b < shape.blocks; b++) {
+	want_shared();
+	for (b = 0; b < VSOC_SETS * shape.blocks; b++) {
 		for (c = 0; c < shape.counters_per_block; c++) {
 			if (have[b][c] == want[b][c])
 				continue;
