@@ -180,23 +180,45 @@ static void power_tests(void)
 		igt_perfctr_session_fini(&s);
 		igt_perfctr_session_fini(&plain);
 	}
-	igt_describe("protected mode is reported");
+	igt_describe("what is no transition gives AUTOMATIC sessions no sample");
+	igt_subtest("automatic-overflow")
+	{
+		struct igt_perfctr_session s;
+
+		create(&s, DRM_PERFCTR_SETUP_AUTOMATIC, 0);
+		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+		igt_vsoc_debugfs(&dev, "fail_overflow", "1000 1");
+		igt_assert_eq(igt_perfctr_sample(&s, 0), 0);
+		/* the event of the overflow has the core collect */
+		sleep_ms(100);
+		igt_vsoc_debugfs(&dev, "fail_overflow", "0");
+		igt_assert_eq_u32(igt_perfctr_status(&s).flags, DRM_PERFCTR_STATUS_ACTIVE);
+		igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
+		igt_perfctr_drain(&s);
+		igt_assert_eq_u64(s.samples, 2);
+		igt_assert_eq_u64(s.automatic, 0);
+		igt_perfctr_session_fini(&s);
+	}
+	igt_describe("protected mode is reported, and is a transition");
 	igt_subtest("power-protected")
 	{
 		struct igt_perfctr_session s;
 		uint32_t states = 0;
 
-		create(&s, 0, 0);
+		create(&s, DRM_PERFCTR_SETUP_AUTOMATIC, 0);
 		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
 		igt_vsoc_debugfs(&dev, "protected", "1");
 		igt_vsoc_work(&dev, 0);
+		sleep_ms(50);
 		igt_vsoc_debugfs(&dev, "protected", "0");
+		sleep_ms(50);
 		igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
 		igt_perfctr_drain(&s);
 		for (unsigned int b = 0; b < s.setup.block_count; b++)
 			states |= s.sums[b].states;
 		igt_assert(states & DRM_PERFCTR_STATE_PROTECTED);
 		igt_assert(states & DRM_PERFCTR_STATE_NORMAL);
+		igt_assert_eq_u64(s.automatic, 2);
 		igt_perfctr_session_fini(&s);
 	}
 }
@@ -443,6 +465,7 @@ static void unplug_tests(void)
 	{
 		struct drm_perfctr_query query = { .type = DRM_PERFCTR_QUERY_DEVICE };
 		struct igt_perfctr_session s, idle;
+		struct drm_perfctr_status status = { 0 };
 		int fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
 		uint64_t signals;
 
@@ -468,6 +491,9 @@ static void unplug_tests(void)
 		igt_assert_eq(igt_perfctr_start(&idle, 0), -ENODEV);
 		igt_assert_eq(igt_perfctr_stop(&s, 0), -ENODEV);
 		igt_assert_eq(igt_perfctr_sample(&s, 0), -ENODEV);
+		igt_assert_eq(igt_perfctr_control(dev.fd, DRM_PERFCTR_CMD_STATUS, &s.handle, &status,
+						  sizeof(status)),
+			      -ENODEV);
 		igt_assert_eq(igt_perfctr_teardown(&s), -ENODEV);
 		close(fd);
 		igt_perfctr_close(&dev);

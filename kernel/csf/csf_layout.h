@@ -195,6 +195,8 @@ enum csf_block_word {
 #define CSF_REASON_PROTM_EXIT		BIT(4)
 #define CSF_REASON_THRESHOLD		BIT(5)
 #define CSF_REASON_DISABLE		BIT(6)
+#define CSF_REASON_TRANSITIONS \
+	(CSF_REASON_POWEROFF | CSF_REASON_POWERON | CSF_REASON_PROTM_ENTER | CSF_REASON_PROTM_EXIT)
 
 /* further words of the metadata block */
 enum csf_metadata_word {

@@ -602,6 +602,8 @@ static int csf_collect_samples(struct csf_perfctr *csf)
 	if (csf_settle_request(csf, csf_ack_deadline_ms()))
 		return -EIO;
 	ret = csf_drain(csf, csf->totals);
+	/* firmware that does not say why: nobody asked for these */
+	csf->reader.transition |= csf->reader.samples && !csf->reader.has_metadata;
 	if (!ret)
 		ret = csf_request(csf, csf->totals, csf_ack_deadline_ms());
 	if (!ret && (csf_status(csf) & CSF_PRFCNT_STATUS_FAILED))
@@ -686,6 +688,7 @@ static int csf_collect(struct drm_perfctr_source *source, struct drm_perfctr_col
 		c->flags |= DRM_PERFCTR_SAMPLE_ERROR;
 	if (reader->gap)
 		c->flags |= DRM_PERFCTR_SAMPLE_OVERFLOW;
+	c->transition = reader->transition;
 	for (i = 0; i < CSF_CLOCKS; i++)
 		c->clock_cycles[i] = reader->cycles[i];
 	csf_report_blocks(csf, csf_status_states(csf_status(csf)));

@@ -233,6 +233,7 @@ void csf_reader_begin(struct csf_reader *reader)
 	reader->samples = 0;
 	reader->reasons = 0;
 	reader->unknown_reason = false;
+	reader->transition = false;
 	reader->corrupt = false;
 	reader->gap = false;
 	reader->lost_ticks = 0;
@@ -522,6 +523,7 @@ int csf_reader_read(struct csf_reader *reader, void *slot, u64 now_ticks, u64 *c
 	reader->samples++;
 	reader->reasons |= sample.reason;
 	reader->unknown_reason |= !sample.reason;
+	reader->transition |= sample.reason & CSF_REASON_TRANSITIONS;
 	if (sample.lost && sample.timed)
 		reader->lost_ticks += sample.end_ticks - sample.start_ticks;
 	reader->lost_untimed |= sample.lost && !sample.timed;

@@ -89,6 +89,8 @@ struct csf_reader {
 	u32 reasons;
 	/** @unknown_reason: one of them did not tell its reason. */
 	bool unknown_reason;
+	/** @transition: one of them was taken as power or protected mode changed. */
+	bool transition;
 	/** @corrupt: something in them could not be believed. */
 	bool corrupt;
 	/** @gap: samples are missing between them. */

@@ -60,6 +60,12 @@ struct drm_perfctr_collection {
 	u64 clock_cycles[DRM_PERFCTR_MAX_CLOCKS];
 	/** @flags: DRM_PERFCTR_SAMPLE_OVERFLOW, _ERROR, _RESET, _SUSPENDED. */
 	u32 flags;
+	/**
+	 * @transition: power or protected mode changed since the last collection:
+	 * sessions with DRM_PERFCTR_SETUP_AUTOMATIC get a sample. Not for a buffer
+	 * that fills up or overflows.
+	 */
+	bool transition;
 };
 
 /**

@@ -58,6 +58,8 @@ struct perfctr_source_state {
 	u32 pending_flags;
 	/** @pending_lost_ns: for the next collection. */
 	u64 pending_lost_ns;
+	/** @transition_seq: number of the last collection with a transition. */
+	u64 transition_seq;
 	/** @users: active sessions. */
 	unsigned int users;
 	/** @running: between ops->start and ops->stop. */
@@ -148,6 +150,8 @@ struct perfctr_source_view {
 	u64 base_seq;
 	/** @base_lost_ns: its lost time at the end of the last sample. */
 	u64 base_lost_ns;
+	/** @transition_seq: its collection up to which an AUTOMATIC sample was due. */
+	u64 transition_seq;
 };
 
 /**

@@ -104,6 +104,11 @@ static int source_collect(struct drm_perfctr *pc, struct drm_perfctr_source *sou
 	perfctr_trace_set(&state->flags, state->seq, c.flags | state->pending_flags);
 	state->pending_flags = 0;
 	state->time_ns = c.time_ns;
+	if (c.transition) {
+		state->transition_seq = state->seq;
+		/* whoever collects: its interrupt may be late or lost */
+		kthread_queue_work(pc->worker, &pc->event_work);
+	}
 	if (!ret)
 		state->good_ns = c.time_ns;
 	for (i = 0; i < DRM_PERFCTR_MAX_CLOCKS; i++)
@@ -245,6 +250,8 @@ void perfctr_sampler_baseline(struct drm_perfctr_session *session)
 		view->base_cycles = view_cycles(pc, view);
 	}
 	rebase_sources(session);
+	for (i = 0; i < session->source_count; i++)
+		session->sources[i].transition_seq = session->sources[i].base_seq;
 	session->end_ns = session_time(session);
 	session->pending_merged = 0;
 }
@@ -533,6 +540,23 @@ static void perfctr_tick(struct kthread_work *work)
 	mutex_unlock(&pc->lock);
 }
 
+/* an AUTOMATIC session that has not had a sample for what the collections found */
+static bool session_saw_transition(struct drm_perfctr_session *session)
+{
+	bool due = false;
+	unsigned int i;
+
+	if (!(session->flags & DRM_PERFCTR_SETUP_AUTOMATIC))
+		return false;
+	for (i = 0; i < session->source_count; i++) {
+		struct perfctr_source_view *sv = &session->sources[i];
+
+		due |= sv->source->state->transition_seq > sv->transition_seq;
+		sv->transition_seq = sv->source->state->seq;
+	}
+	return due;
+}
+
 /* the hardware took a sample by itself, or its buffer fills up */
 static void perfctr_event(struct kthread_work *work)
 {
@@ -548,7 +572,7 @@ static void perfctr_event(struct kthread_work *work)
 	collect_sources(pc, sources);
 
 	list_for_each_entry(session, &pc->active, node) {
-		if (!(session->flags & DRM_PERFCTR_SETUP_AUTOMATIC))
+		if (!session_saw_transition(session))
 			continue;
 		if (!perfctr_sampler_has_room(session)) {
 			session->pending_merged++;
@@ -590,7 +614,8 @@ static enum hrtimer_restart perfctr_timer(struct hrtimer *timer)
  *
  * For samples that the hardware took without being asked (power transitions,
  * protected mode) and for buffers that fill up: has the core collect soon.
- * Any context.
+ * Which of them it was is told by &drm_perfctr_collection.transition then: an
+ * interrupt often stands for both. Any context.
  */
 void drm_perfctr_source_event(struct drm_perfctr_source *source)
 {

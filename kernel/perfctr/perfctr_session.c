@@ -643,8 +643,7 @@ int perfctr_session_status(struct drm_perfctr_session *session, struct drm_perfc
 		return ret;
 	perfctr_ring_free(&session->ring);
 	*status = (struct drm_perfctr_status) {
-		.flags = (session->active ? DRM_PERFCTR_STATUS_ACTIVE : 0) |
-			 (pc->unplugged ? DRM_PERFCTR_STATUS_UNPLUGGED : 0),
+		.flags = session->active ? DRM_PERFCTR_STATUS_ACTIVE : 0,
 		.slots = session->ring.slots,
 		.insert_idx = session->ring.insert,
 		.extract_idx = session->ring.extract,

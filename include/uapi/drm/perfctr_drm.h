@@ -501,7 +501,10 @@ enum drm_perfctr_c2c_event {
 enum drm_perfctr_ring_state {
 	/** @DRM_PERFCTR_RING_ACTIVE: between START and STOP. */
 	DRM_PERFCTR_RING_ACTIVE = 1u << 0,
-	/** @DRM_PERFCTR_RING_DEAD: torn down or unplugged; nothing will follow. */
+	/**
+	 * @DRM_PERFCTR_RING_DEAD: nothing will follow. A session that was not torn
+	 * down by its owner has lost its device.
+	 */
 	DRM_PERFCTR_RING_DEAD = 1u << 1,
 };
 
@@ -810,7 +813,10 @@ enum drm_perfctr_setup_flags {
 	DRM_PERFCTR_SETUP_TEST_ONLY = 1u << 0,
 	/** @DRM_PERFCTR_SETUP_KEEP_AWAKE: keep the GPU powered while active. */
 	DRM_PERFCTR_SETUP_KEEP_AWAKE = 1u << 1,
-	/** @DRM_PERFCTR_SETUP_AUTOMATIC: publish on transitions of the hardware. */
+	/**
+	 * @DRM_PERFCTR_SETUP_AUTOMATIC: publish also when power or protected mode of
+	 * the hardware changed; transitions close together may share a sample.
+	 */
 	DRM_PERFCTR_SETUP_AUTOMATIC = 1u << 2,
 };
 
@@ -922,12 +928,14 @@ struct drm_perfctr_sample {
 
 /**
  * enum drm_perfctr_status_flags - @flags of struct drm_perfctr_status
+ *
+ * None says that the device is gone: STATUS fails with -ENODEV then, as every
+ * ioctl of the file does. DRM_PERFCTR_RING_DEAD and, for a session that was
+ * active, DRM_PERFCTR_SAMPLE_UNPLUGGED in its last sample tell it without ioctl.
  */
 enum drm_perfctr_status_flags {
 	/** @DRM_PERFCTR_STATUS_ACTIVE: between START and STOP. */
 	DRM_PERFCTR_STATUS_ACTIVE = 1u << 0,
-	/** @DRM_PERFCTR_STATUS_UNPLUGGED: the device is gone. */
-	DRM_PERFCTR_STATUS_UNPLUGGED = 1u << 1,
 };
 
 /**

@@ -286,7 +286,10 @@ static void overflow_is_acknowledged_and_told(struct kunit *test)
 			CSF_GLB_PRFCNT_OVERFLOW, 0);
 	KUNIT_EXPECT_EQ(test, kunit_csf_collect(fw, &c), 0);
 	KUNIT_EXPECT_EQ(test, c.flags, DRM_PERFCTR_SAMPLE_OVERFLOW);
+	KUNIT_EXPECT_TRUE(test, c.transition);
 	KUNIT_EXPECT_NE(test, c.lost_ns, 0);
+	KUNIT_EXPECT_EQ(test, kunit_csf_collect(fw, &c), 0);
+	KUNIT_EXPECT_FALSE(test, c.transition);
 	expect_totals(test, fw, KUNIT_CSF_SLOTS);
 	fw->source->ops->stop(fw->source);
 }

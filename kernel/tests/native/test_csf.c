@@ -478,9 +478,14 @@ static void events_are_acknowledged_and_told_once(void)
 	check_eq(core.events, 1);
 	check(fw.input.req & CSF_GLB_IDLE && fw.input.req & CSF_GLB_PING);
 	check_eq(core_collect(&c), 0);
+	check(!c.transition);
 	firmware_sample(CSF_REASON_POWEROFF);
 	irq();
 	check_eq(core.events, 2);
+	check_eq(core_collect(&c), 0);
+	check(c.transition);
+	check_eq(core_collect(&c), 0);
+	check(!c.transition);
 	check(conserved());
 }
 
