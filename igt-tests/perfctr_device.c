@@ -4,8 +4,11 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/time.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -23,6 +26,7 @@ IGT_TEST_DESCRIPTION("Whatever happens to the device, the samples say so and do 
 
 static struct igt_perfctr_device dev;
 static struct igt_vsoc_truth before, after;
+static bool occupied_enough;
 
 static void sleep_ms(unsigned int ms)
 {
@@ -457,6 +461,125 @@ static void start_fault_tests(void)
 
 /* --- unplug --------------------------------------------------------------- */
 
+static void on_alarm(int signal)
+{
+	(void)signal;
+}
+
+/* a session whose SAMPLE waits for firmware that never answers, over and over */
+static void *occupy(void *data)
+{
+	struct igt_perfctr_session *s = data;
+	sigset_t all;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_BLOCK, &all, NULL);
+	while (!__atomic_load_n(&occupied_enough, __ATOMIC_RELAXED))
+		igt_perfctr_sample(s, 0);
+	return NULL;
+}
+
+static int interrupted_setup(struct igt_perfctr_session *s)
+{
+	struct igt_perfctr_session t = *s;
+
+	t.handle = 0;
+	t.setup.flags |= DRM_PERFCTR_SETUP_TEST_ONLY;
+	t.setup.ring_handle = 0;
+	t.setup.control_handle = 0;
+	t.setup.ring_offset = 0;
+	t.setup.control_offset = 0;
+	t.setup.requests = (uintptr_t)t.requests;
+	return igt_perfctr_control(dev.fd, DRM_PERFCTR_CMD_SETUP, &t.handle, &t.setup,
+				   sizeof(t.setup));
+}
+
+static int interrupted_start(struct igt_perfctr_session *s)
+{
+	return igt_perfctr_start(s, 0);
+}
+
+static int interrupted_sample(struct igt_perfctr_session *s)
+{
+	return igt_perfctr_sample(s, 0);
+}
+
+static int interrupted_stop(struct igt_perfctr_session *s)
+{
+	return igt_perfctr_stop(s, 0);
+}
+
+static int interrupted_status(struct igt_perfctr_session *s)
+{
+	struct drm_perfctr_status status;
+
+	return igt_perfctr_control(dev.fd, DRM_PERFCTR_CMD_STATUS, &s->handle, &status,
+				   sizeof(status));
+}
+
+/* repeat @command until a signal finds it waiting: its turn may come first */
+static bool is_interrupted(int (*command)(struct igt_perfctr_session *s),
+			   struct igt_perfctr_session *s, int otherwise)
+{
+	for (unsigned int i = 0; i < 40; i++) {
+		const struct itimerval soon = { .it_value.tv_usec = 20000 };
+		int ret;
+
+		igt_assert_eq(setitimer(ITIMER_REAL, &soon, NULL), 0);
+		ret = command(s);
+		if (ret == -EINTR)
+			return true;
+		igt_assert_eq(ret, otherwise);
+	}
+	return false;
+}
+
+static void signal_tests(void)
+{
+	igt_describe("a signal ends the wait for another session's turn with -EINTR and no effect");
+	igt_subtest("interrupted")
+	{
+		const struct sigaction action = { .sa_handler = on_alarm };
+		struct igt_perfctr_session busy, idle, active;
+		struct sigaction old;
+		pthread_t thread;
+
+		create(&busy, 0, 0);
+		create(&idle, 0, 0);
+		create(&active, 0, 0);
+		igt_assert_eq(igt_perfctr_start(&busy, 0), 0);
+		igt_assert_eq(igt_perfctr_start(&active, 0), 0);
+		igt_assert_eq(sigaction(SIGALRM, &action, &old), 0);
+		igt_vsoc_debugfs(&dev, "fail_late_ack", "1000");
+		igt_vsoc_debugfs(&dev, "fail_delay_ms", "90");
+		__atomic_store_n(&occupied_enough, false, __ATOMIC_RELAXED);
+		igt_assert_eq(pthread_create(&thread, NULL, occupy, &busy), 0);
+		sleep_ms(20);
+
+		/* what would not change anything: as often as it takes */
+		igt_assert(is_interrupted(interrupted_setup, &idle, 0));
+		igt_assert(is_interrupted(interrupted_status, &idle, 0));
+		igt_assert(is_interrupted(interrupted_stop, &idle, -EALREADY));
+		igt_assert(is_interrupted(interrupted_start, &active, -EALREADY));
+		igt_assert(is_interrupted(interrupted_sample, &idle, -ENOTCONN));
+
+		__atomic_store_n(&occupied_enough, true, __ATOMIC_RELAXED);
+		igt_assert_eq(pthread_join(thread, NULL), 0);
+		igt_vsoc_debugfs(&dev, "fail_late_ack", "0");
+		igt_vsoc_debugfs(&dev, "fail_delay_ms", "150");
+		igt_assert_eq(sigaction(SIGALRM, &old, NULL), 0);
+		/* all as it was */
+		igt_assert_eq(igt_perfctr_stop(&idle, 0), -EALREADY);
+		igt_assert_eq_u32(active.control->state, DRM_PERFCTR_RING_ACTIVE);
+		igt_assert_eq_u64(igt_perfctr_status(&active).insert_idx, 0);
+		igt_assert_eq(igt_perfctr_stop(&active, 0), 0);
+		igt_assert_eq(igt_perfctr_stop(&busy, 0), 0);
+		igt_perfctr_session_fini(&busy);
+		igt_perfctr_session_fini(&idle);
+		igt_perfctr_session_fini(&active);
+	}
+}
+
 static void unplug_tests(void)
 {
 	igt_describe("unplug delivers a final sample, kills the ring, wakes its reader; later "
@@ -491,8 +614,8 @@ static void unplug_tests(void)
 		igt_assert_eq(igt_perfctr_start(&idle, 0), -ENODEV);
 		igt_assert_eq(igt_perfctr_stop(&s, 0), -ENODEV);
 		igt_assert_eq(igt_perfctr_sample(&s, 0), -ENODEV);
-		igt_assert_eq(igt_perfctr_control(dev.fd, DRM_PERFCTR_CMD_STATUS, &s.handle, &status,
-						  sizeof(status)),
+		igt_assert_eq(igt_perfctr_control(dev.fd, DRM_PERFCTR_CMD_STATUS, &s.handle,
+						  &status, sizeof(status)),
 			      -ENODEV);
 		igt_assert_eq(igt_perfctr_teardown(&s), -ENODEV);
 		close(fd);
@@ -530,6 +653,7 @@ igt_main
 	reset_tests();
 	fault_tests();
 	start_fault_tests();
+	signal_tests();
 	unplug_tests();
 	igt_fixture igt_perfctr_close(&dev);
 }

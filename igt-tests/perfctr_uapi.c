@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "minigt.h"
@@ -474,6 +475,85 @@ static const struct rule rules[] = {
 	{ "setup-soc-twice", "the same generic block twice is -EEXIST", soc_twice, EEXIST },
 };
 
+static int open_cgroup(const char *file)
+{
+	char path[64];
+	int fd;
+
+	snprintf(path, sizeof(path), "/sys/fs/cgroup/%s", file);
+	fd = open(path, O_WRONLY | O_CLOEXEC);
+	igt_assert_f(fd >= 0, "%s: %s\n", path, strerror(errno));
+	return fd;
+}
+
+/*
+ * A memory cgroup whose limit grows page by page: each allocation of SETUP is the one that
+ * fails once. All memory of this process exists before, so that nothing else can fail.
+ */
+static void setup_enomem(void)
+{
+	static struct drm_perfctr_block_request many[1024];
+	struct igt_perfctr_session s = request();
+	unsigned int failed = 0, worked = 0;
+	int control, procs, root, limit;
+	int bad = 0;
+
+	control = open_cgroup("cgroup.subtree_control");
+	igt_assert_eq(write(control, "+memory", 7), 7);
+	close(control);
+	igt_assert(!mkdir("/sys/fs/cgroup/perfctr-nomem", 0755) || errno == EEXIST);
+	root = open_cgroup("cgroup.procs");
+	procs = open_cgroup("perfctr-nomem/cgroup.procs");
+	limit = open_cgroup("perfctr-nomem/memory.max");
+
+	only_pmu(&s);
+	for (unsigned int i = 0; i < 1024; i++) {
+		many[i] = s.requests[0];
+		many[i].index = i;
+	}
+	/* three quarters of the memory are for the PMU blocks */
+	s.setup.requests = (uintptr_t)many;
+	s.setup.request_count = 24;
+	s.setup.ring_handle = 0;
+	s.setup.control_handle = 0;
+	s.setup.ring_offset = 0;
+	s.setup.flags = DRM_PERFCTR_SETUP_TEST_ONLY;
+	s.keep_pointer = true;
+	igt_assert_eq(send(&s), 0);
+	igt_assert_eq(mlockall(MCL_CURRENT), 0);
+	for (unsigned int pages = 0; pages < 64 && !bad; pages++) {
+		static char bytes[16];
+		int length = snprintf(bytes, sizeof(bytes), "%u", pages * 4096);
+		int ret;
+
+		s.setup.request_count = pages % 2 ? 1024 : 24;
+		if (write(procs, "0", 1) != 1 || write(limit, bytes, length) != length)
+			bad = errno;
+		s.setup.ring_handle = 0;
+		ret = send(&s);
+		if (write(limit, "max", 3) != 3 || write(root, "0", 1) != 1)
+			bad = errno;
+		if (ret == -ENOMEM)
+			failed++;
+		else if (!ret)
+			worked++;
+		else
+			bad = -ret;
+	}
+	munlockall();
+	igt_assert_eq(bad, 0);
+	igt_info("-ENOMEM with %u of 64 limits\n", failed);
+	igt_assert_lt(0, failed);
+	igt_assert_lt(0, worked);
+	close(limit);
+	close(procs);
+	close(root);
+	igt_assert_eq(rmdir("/sys/fs/cgroup/perfctr-nomem"), 0);
+	/* and with memory it works */
+	s.setup.request_count = 24;
+	igt_assert_eq(send(&s), 0);
+}
+
 static void setup_tests(void)
 {
 	for (unsigned int i = 0; i < sizeof(rules) / sizeof(rules[0]); i++) {
@@ -659,6 +739,10 @@ static void setup_tests(void)
 			igt_assert_eq(command(DRM_PERFCTR_CMD_TEARDOWN, h, NULL, 0), 0);
 		refused(&s, 0);
 	}
+
+	igt_describe("SETUP beyond the caller's memory limit is -ENOMEM, wherever it hits, and "
+		     "leaves nothing behind");
+	igt_subtest("setup-enomem") setup_enomem();
 
 	igt_describe("the device's limit of sessions is -ENFILE and ends with their files");
 	igt_subtest("setup-enfile")

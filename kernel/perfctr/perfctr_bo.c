@@ -37,7 +37,8 @@ int drm_perfctr_bo_create_ioctl(struct drm_device *drm, void *data, struct drm_f
 
 	shmem = drm_gem_shmem_create(drm, PAGE_ALIGN(create->size));
 	if (IS_ERR(shmem))
-		return PTR_ERR(shmem);
+		/* shmem says -ENOSPC when there is no memory for an inode */
+		return PTR_ERR(shmem) == -ENOSPC ? -ENOMEM : PTR_ERR(shmem);
 
 	create->size = shmem->base.size;
 	create->mmap_offset = drm_vma_node_offset_addr(&shmem->base.vma_node);

@@ -35,6 +35,12 @@ struct eventfd_ctx;
 #define PERFCTR_MAX_SESSIONS_DEVICE	1024u
 #define PERFCTR_MIN_PERIOD_NS		10000ull
 #define PERFCTR_MAX_PERIOD_NS		(3600ull * NSEC_PER_SEC)
+/*
+ * For memory whose size or number user space decides: charged to it, and -ENOMEM
+ * rather than the OOM killer and a warning when its limit is reached.
+ */
+#define PERFCTR_GFP_USER \
+	(GFP_KERNEL_ACCOUNT | __GFP_RETRY_MAYFAIL | __GFP_NOWARN)
 /* collections per period of an unprivileged user that others can provoke */
 #define PERFCTR_UNPRIVILEGED_TICKS	4
 

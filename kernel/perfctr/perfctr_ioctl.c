@@ -137,7 +137,7 @@ static struct drm_perfctr_block_request *copy_requests(struct drm_perfctr *pc,
 	unsigned int i;
 	int ret;
 
-	requests = kvcalloc(setup->request_count, sizeof(*requests), GFP_KERNEL_ACCOUNT);
+	requests = kvcalloc(setup->request_count, sizeof(*requests), PERFCTR_GFP_USER);
 	if (!requests)
 		return ERR_PTR(-ENOMEM);
 
@@ -219,7 +219,7 @@ static int publish_handle(struct drm_perfctr_file *pf, struct drm_perfctr_sessio
 	int ret;
 
 	ret = xa_alloc_cyclic(&pf->sessions, handle, session, XA_LIMIT(1, INT_MAX),
-			      &pf->next_handle, GFP_KERNEL_ACCOUNT);
+			      &pf->next_handle, PERFCTR_GFP_USER);
 	return ret < 0 ? ret : 0;
 }
 

@@ -301,8 +301,8 @@ static int alloc_arrays(struct perfctr_pmu_block *pmu)
 {
 	unsigned int i;
 
-	pmu->totals = kcalloc(pmu->count, 5 * sizeof(u64), GFP_KERNEL_ACCOUNT);
-	pmu->events = kcalloc(pmu->count, sizeof(*pmu->events), GFP_KERNEL_ACCOUNT);
+	pmu->totals = kcalloc(pmu->count, 5 * sizeof(u64), PERFCTR_GFP_USER);
+	pmu->events = kcalloc(pmu->count, sizeof(*pmu->events), PERFCTR_GFP_USER);
 	if (!pmu->totals || !pmu->events)
 		return -ENOMEM;
 	pmu->enabled = pmu->totals + pmu->count;
@@ -312,7 +312,7 @@ static int alloc_arrays(struct perfctr_pmu_block *pmu)
 
 	for (i = 0; i < pmu->count; i++) {
 		pmu->events[i].open = kcalloc(nr_cpu_ids, sizeof(*pmu->events[i].open),
-					      GFP_KERNEL_ACCOUNT);
+					      PERFCTR_GFP_USER);
 		if (!pmu->events[i].open)
 			return -ENOMEM;
 	}
@@ -382,7 +382,7 @@ int perfctr_pmu_create(struct drm_perfctr *pc, const struct drm_perfctr_block_re
 		return perfctr_reject(pc, EINVAL, "block %u:%u: cpu %d is not online",
 				      request->type, request->index, request->cpu);
 
-	pmu = kzalloc(sizeof(*pmu), GFP_KERNEL_ACCOUNT);
+	pmu = kzalloc(sizeof(*pmu), PERFCTR_GFP_USER);
 	if (!pmu)
 		return -ENOMEM;
 	pmu->type = request->type;

@@ -185,7 +185,7 @@ static int alloc_bases(struct drm_perfctr_session *session)
 
 	for (i = 0; i < session->view_count; i++)
 		counters += hweight64(session->views[i].mask);
-	bases = kvcalloc(counters, sizeof(*bases), GFP_KERNEL_ACCOUNT);
+	bases = kvcalloc(counters, sizeof(*bases), PERFCTR_GFP_USER);
 	if (!bases)
 		return -ENOMEM;
 	session->bases = bases;
@@ -206,7 +206,7 @@ static int build_views(struct drm_perfctr_session *session, const struct drm_per
 	max_views = count_views(pc, setup, requests);
 	if (max_views > PERFCTR_MAX_BLOCKS)
 		return perfctr_reject(pc, E2BIG, "requests: %u blocks", max_views);
-	session->views = kvcalloc(max_views ?: 1, sizeof(*session->views), GFP_KERNEL_ACCOUNT);
+	session->views = kvcalloc(max_views ?: 1, sizeof(*session->views), PERFCTR_GFP_USER);
 	if (!session->views)
 		return -ENOMEM;
 
@@ -344,9 +344,11 @@ static int check_set(struct drm_perfctr *pc, u8 set)
 static int register_session(struct drm_perfctr_session *session, bool test_only)
 {
 	struct drm_perfctr *pc = session->pc;
-	int ret = 0;
+	int ret;
 
-	mutex_lock(&pc->lock);
+	ret = mutex_lock_interruptible(&pc->lock);
+	if (ret)
+		return ret;
 	if (pc->unplugged)
 		ret = -ENODEV;
 	else if (session->source_count)
@@ -409,7 +411,7 @@ struct drm_perfctr_session *perfctr_session_create(struct drm_perfctr *pc,
 	unsigned int i;
 	int ret;
 
-	session = kzalloc(sizeof(*session), GFP_KERNEL_ACCOUNT);
+	session = kzalloc(sizeof(*session), PERFCTR_GFP_USER);
 	if (!session)
 		return ERR_PTR(-ENOMEM);
 	kref_init(&session->refcount);

@@ -732,7 +732,7 @@ enum drm_perfctr_cmd {
  * there, or longer than 4096 bytes; -EFAULT @pointer; -ENOENT @handle is no
  * session of this file (all but SETUP); -ENODEV the device was unplugged (the
  * ring's state says so too); -EINTR a signal came while waiting for another
- * session's turn.
+ * session's turn (all but TEARDOWN): nothing was done, repeat the command.
  */
 struct drm_perfctr_control {
 	/** @cmd: enum drm_perfctr_cmd. */

@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Each allocation (and user copy) of each call fails once: needs a kernel with fault injection (vm/run --kernel
+ * uml-debug or debug). Not named perfctr_*: the suites on Debian's kernels do not run it.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "minigt.h"
+#include "igt_perfctr.h"
+#include "igt_vsoc.h"
+
+IGT_TEST_DESCRIPTION("Out of memory at every place: -ENOMEM or success, and nothing left behind");
+
+/* more allocations than any call makes */
+#define MOST 2000
+
+static struct igt_perfctr_device dev;
+
+/* the n-th allocation or user copy of this thread from now on fails */
+static void arm(int fd, unsigned int n)
+{
+	char text[16];
+	int length = snprintf(text, sizeof(text), "%u", n);
+
+	igt_assert_eq(pwrite(fd, text, length, 0), length);
+}
+
+/* returns whether it did; looking is a user copy, too, and may be the one that fails */
+static bool disarm(int fd)
+{
+	char text[16] = "";
+	bool failed = pread(fd, text, sizeof(text) - 1, 0) > 0 && !atoi(text);
+
+	if (pwrite(fd, "0", 1, 0) != 1)
+		igt_assert_eq(pwrite(fd, "0", 1, 0), 1);
+	return failed;
+}
+
+static void let_fail(const char *attribute, const char *file, const char *value)
+{
+	char path[96];
+	int fd;
+
+	snprintf(path, sizeof(path), "/sys/kernel/debug/%s/%s", attribute, file);
+	fd = open(path, O_WRONLY);
+	igt_require_f(fd >= 0, "%s: %s\n", path, strerror(errno));
+	igt_assert_eq(write(fd, value, strlen(value)), (int)strlen(value));
+	close(fd);
+}
+
+static int call_open(struct igt_perfctr_session *s)
+{
+	char path[32];
+	int fd;
+
+	snprintf(path, sizeof(path), "/dev/dri/renderD%d", dev.minor);
+	fd = open(path, O_RDWR | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	close(fd);
+	return 0;
+}
+
+static int call_query(struct igt_perfctr_session *s)
+{
+	static struct drm_perfctr_block_info blocks[IGT_PERFCTR_MAX_BLOCKS];
+	struct drm_perfctr_query query = {
+		.type = DRM_PERFCTR_QUERY_BLOCKS,
+		.count = IGT_PERFCTR_MAX_BLOCKS,
+		.stride = sizeof(blocks[0]),
+		.pointer = (uintptr_t)blocks,
+	};
+
+	return igt_perfctr_query(dev.fd, &query);
+}
+
+static int call_bo_create(struct igt_perfctr_session *s)
+{
+	struct drm_perfctr_bo_create bo = { .size = 65536 };
+	int ret = igt_perfctr_ioctl(dev.fd, DRM_IOCTL_PERFCTR_BO_CREATE, &bo);
+	struct drm_gem_close close = { .handle = bo.handle };
+
+	if (!ret)
+		ret = igt_perfctr_ioctl(dev.fd, DRM_IOCTL_GEM_CLOSE, &close);
+	return ret;
+}
+
+static int call_setup(struct igt_perfctr_session *s)
+{
+	struct drm_perfctr_setup setup = s->setup;
+	uint32_t handle = 0;
+	int ret;
+
+	ret = igt_perfctr_control(dev.fd, DRM_PERFCTR_CMD_SETUP, &handle, &setup, sizeof(setup));
+	if (!ret)
+		ret = igt_perfctr_control(dev.fd, DRM_PERFCTR_CMD_TEARDOWN, &handle, NULL, 0);
+	return ret;
+}
+
+/* a call whose result could not be copied out has been done all the same */
+static int stop(struct igt_perfctr_session *s, int ret)
+{
+	int stopped = igt_perfctr_stop(s, 0);
+
+	if (s->control->state)
+		igt_perfctr_stop(s, 0);
+	igt_assert_eq_u32(s->control->state, 0);
+	return ret ? ret : stopped;
+}
+
+static int call_start(struct igt_perfctr_session *s)
+{
+	int ret = igt_perfctr_start(s, 0);
+
+	return ret && ret != -EFAULT ? ret : stop(s, ret);
+}
+
+static int call_sample(struct igt_perfctr_session *s)
+{
+	int ret = igt_perfctr_start(s, 0);
+
+	if (ret && ret != -EFAULT)
+		return ret;
+	if (!ret)
+		ret = igt_perfctr_sample(s, 0);
+	return stop(s, ret);
+}
+
+/*
+ * Returns how many of the call's allocations failed with -ENOMEM. Some failures are made up
+ * for, by a smaller allocation or another kind of memory: success.
+ */
+static unsigned int sweep(int (*call)(struct igt_perfctr_session *s), struct igt_perfctr_session *s)
+{
+	int fd = open("/proc/thread-self/fail-nth", O_RDWR | O_CLOEXEC);
+	unsigned int n, failed = 0;
+	int ret = 0;
+
+	igt_require_f(fd >= 0, "the kernel has no fault injection\n");
+	for (n = 1; n < MOST; n++) {
+		bool happened;
+
+		arm(fd, n);
+		ret = call(s);
+		happened = disarm(fd);
+		igt_assert_f(!ret || (happened && (ret == -ENOMEM || ret == -EFAULT)),
+			     "place %u: %d\n", n, ret);
+		failed += ret == -ENOMEM;
+		igt_perfctr_drain(s);
+		if (!happened)
+			break;
+	}
+	close(fd);
+	igt_assert_lt(n, MOST);
+	igt_info("%u places, %u times -ENOMEM\n", n - 1, failed);
+	/* it works now, and counts right */
+	igt_assert_eq(call(s), 0);
+	return failed;
+}
+
+igt_main
+{
+	struct igt_perfctr_session s;
+
+	igt_fixture
+	{
+		static const char *const kinds[] = { "failslab", "fail_page_alloc" };
+
+		igt_require(igt_perfctr_open(&dev, "vsoc"));
+		for (unsigned int i = 0; i < 2; i++)
+			let_fail(kinds[i], "ignore-gfp-wait", "N");
+		let_fail("failslab", "verbose", "0");
+		let_fail("fail_page_alloc", "verbose", "0");
+		let_fail("fail_page_alloc", "min-order", "0");
+		igt_perfctr_session_init(&s, &dev);
+		igt_perfctr_session_create(&s);
+	}
+
+	igt_describe("open");
+	igt_subtest("open") igt_assert_lt(0, sweep(call_open, &s));
+	igt_describe("QUERY");
+	igt_subtest("query") sweep(call_query, &s);
+	igt_describe("BO_CREATE");
+	igt_subtest("bo-create") igt_assert_lt(0, sweep(call_bo_create, &s));
+	igt_describe("SETUP");
+	igt_subtest("setup")
+	{
+		struct igt_perfctr_session other;
+
+		/* buffers that no other session writes to */
+		igt_perfctr_session_init(&other, &dev);
+		igt_perfctr_session_create(&other);
+		igt_assert_lt(0, sweep(call_setup, &other));
+		igt_perfctr_session_fini(&other);
+	}
+	igt_describe("START and STOP");
+	igt_subtest("start") sweep(call_start, &s);
+	igt_describe("SAMPLE");
+	igt_subtest("sample") sweep(call_sample, &s);
+
+	igt_describe("after all that the counts are exact");
+	igt_subtest("conserve")
+	{
+		static struct igt_vsoc_truth before, after;
+		struct igt_perfctr_session t;
+
+		igt_perfctr_session_init(&t, &dev);
+		igt_perfctr_session_create(&t);
+		igt_vsoc_truth(&dev, &before);
+		igt_assert_eq(igt_perfctr_start(&t, 0), 0);
+		igt_vsoc_work(&dev, 1);
+		igt_assert_eq(igt_perfctr_stop(&t, 0), 0);
+		igt_vsoc_truth(&dev, &after);
+		igt_perfctr_drain(&t);
+		igt_vsoc_assert_conserved(&t, &before, &after);
+		igt_perfctr_session_fini(&t);
+	}
+
+	igt_fixture
+	{
+		igt_perfctr_session_fini(&s);
+		igt_perfctr_close(&dev);
+	}
+}
