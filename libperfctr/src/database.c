@@ -21,6 +21,13 @@ EXPORT const struct perfctr_metric_desc *perfctr_metric_next(const struct perfct
 	return next < perfctr_metric_table + perfctr_metric_count ? next : NULL;
 }
 
+EXPORT const struct perfctr_filter_desc *perfctr_filter_next(const struct perfctr_filter_desc *prev)
+{
+	const struct perfctr_filter_desc *next = prev ? prev + 1 : perfctr_filter_table;
+
+	return next < perfctr_filter_table + perfctr_filter_count ? next : NULL;
+}
+
 /* Negative, zero or positive as a comes before, at or after the key. */
 static int compare(const struct perfctr_counter_desc *a, unsigned int product,
 		   unsigned int block_type, unsigned int position)

@@ -254,11 +254,7 @@ static int add_pmu_event(struct parser *p, const struct pmu *pmu, const char *te
 		r.section = (uint16_t)(desc->position / DRM_PERFCTR_SECTION_COUNTERS);
 		r.mask = UINT64_C(1) << desc->position % DRM_PERFCTR_SECTION_COUNTERS;
 		r.config = event.config & ~event_bits;
-		error = selection_add_pmu(p->selection, &r);
-		if (error != -EEXIST)
-			return error;
-		/* a block has one filter: the same event with another one counts apart */
-		r.section = 0;
+		return selection_add_pmu(p->selection, &r);
 	}
 	r.config = event.config;
 	snprintf(label.text, sizeof(label.text), "%s", terms);

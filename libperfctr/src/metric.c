@@ -89,6 +89,13 @@ static void add_value(struct perfctr_value *sum, const struct perfctr_value *v)
 		sum->integer = 0;
 }
 
+/* A metric is of all traffic, unless it is asked for a block with a filter. */
+static bool is_filtered(const struct perfctr_totals_block *b)
+{
+	return b->info.is_pmu && b->info.type != DRM_PERFCTR_BLOCK_GENERIC_PMU &&
+	       (b->info.config || b->info.config1 || b->info.config2);
+}
+
 /* A counter in all blocks of a type, "MEMSYS.L2_READ". */
 static struct perfctr_value sum_of_type(const struct scope *scope, const char *name)
 {
@@ -102,7 +109,7 @@ static struct perfctr_value sum_of_type(const struct scope *scope, const char *n
 		const struct perfctr_total *t;
 		struct perfctr_value v;
 
-		if (!type || strlen(type) != (size_t)(dot - name) ||
+		if (!type || is_filtered(b) || strlen(type) != (size_t)(dot - name) ||
 		    strncasecmp(type, name, strlen(type)) ||
 		    b->info.product != scope->metric->product)
 			continue;
@@ -168,7 +175,8 @@ static const struct perfctr_totals_block *first_block(const struct perfctr_total
 
 	for (n = 0; n < totals->block_count; n++)
 		if (totals->blocks[n]->info.type == metric->block_type &&
-		    totals->blocks[n]->info.product == metric->product)
+		    totals->blocks[n]->info.product == metric->product &&
+		    !is_filtered(totals->blocks[n]))
 			return totals->blocks[n];
 	return NULL;
 }

@@ -141,14 +141,19 @@ int selection_add_gpu(struct perfctr_selection *s, const struct drm_perfctr_bloc
 
 int selection_add_pmu(struct perfctr_selection *s, const struct drm_perfctr_block_request *r)
 {
-	struct drm_perfctr_block_request *old = find(s, r);
+	size_t n;
 
-	if (!old)
-		return append(s, r, NULL);
-	if (!same_event(old, r))
-		return -EEXIST;
-	old->mask |= r->mask;
-	return 0;
+	for (n = 0; n < s->request_count; n++) {
+		struct drm_perfctr_block_request *old = &s->requests[n];
+
+		/* the same block with another filter is a block of its own in the samples */
+		if (old->type != r->type || old->index != r->index || old->section != r->section ||
+		    !same_event(old, r))
+			continue;
+		old->mask |= r->mask;
+		return 0;
+	}
+	return append(s, r, NULL);
 }
 
 int selection_add_generic(struct perfctr_selection *s, const struct drm_perfctr_block_request *r,
@@ -204,9 +209,6 @@ EXPORT int perfctr_selection_add_request(struct perfctr_selection *selection,
 		error = selection_add_pmu(selection, request);
 	else
 		error = selection_add_gpu(selection, request);
-	if (error == -EEXIST)
-		perfctr_fail(ctx, error, "block %u.%u is selected with other filters already",
-			     request->type, request->index);
 	return error ? error : __builtin_popcountll(request->mask);
 }
 

@@ -10,7 +10,7 @@ void selection_take(struct perfctr_selection *to, struct perfctr_selection *from
 
 int selection_add_gpu(struct perfctr_selection *s, const struct drm_perfctr_block_request *r);
 
-/* Return: -EEXIST, without a text, if the block is selected with other filters. */
+/* A block of its own for each combination of filters. */
 int selection_add_pmu(struct perfctr_selection *s, const struct drm_perfctr_block_request *r);
 
 /* As a block of its own, with an index that is free. */

@@ -10,5 +10,7 @@ extern const struct perfctr_counter_desc perfctr_counter_table[];
 extern const unsigned int perfctr_counter_count;
 extern const struct perfctr_metric_desc perfctr_metric_table[];
 extern const unsigned int perfctr_metric_count;
+extern const struct perfctr_filter_desc perfctr_filter_table[];
+extern const unsigned int perfctr_filter_count;
 
 #endif /* PERFCTR_TABLES_H */

@@ -160,9 +160,10 @@ static void events_of_soc_blocks(void)
 	EQUAL(perfctr_selection_request_count(s), 1);
 	EQUAL(perfctr_selection_add(s, "nvidia_ucf_pmu_0/mem_bytes_rd/"), 1);
 	EQUAL(perfctr_selection_request_count(s), 2);
-	EQUAL(request(1)->type, DRM_PERFCTR_BLOCK_GENERIC_PMU);
-	EQUAL(request(1)->config, 0x123);
-	EQUAL(request(1)->mask, 1);
+	EQUAL(request(1)->type, DRM_PERFCTR_BLOCK_UCF);
+	EQUAL(request(1)->index, 0);
+	EQUAL(request(1)->config1, 0);
+	EQUAL(request(1)->mask, 1 << DRM_PERFCTR_UCF_MEM_BYTES_RD);
 	restart();
 	EQUAL(perfctr_selection_add(s, "ucf*/mem_bytes_*/,nvidia_ucf_pmu/cycles/"), 5);
 	EQUAL(perfctr_selection_request_count(s), 2);
@@ -336,6 +337,37 @@ static void counter_sets_are_chosen_first(void)
 	end();
 }
 
+static const char *filters(unsigned int type, uint64_t config, uint64_t config1, uint64_t config2)
+{
+	static char text[256];
+	int length = perfctr_filter_text(type, config, config1, config2, text, sizeof(text));
+
+	EQUAL(length, strlen(text));
+	return text;
+}
+
+static void filters_have_names(void)
+{
+	char small[8] = "xxxxxxx";
+
+	EQUAL_TEXT(filters(DRM_PERFCTR_BLOCK_UCF, 0, 0, 0), "");
+	EQUAL_TEXT(filters(DRM_PERFCTR_BLOCK_UCF, 0, 0x102, 0), "src_loc_cpu=1,dst_loc_cmem=1");
+	EQUAL_TEXT(filters(DRM_PERFCTR_BLOCK_PCIE, 0, 0x1010800, 0x11),
+		   "src_bdf=0x108,src_bdf_en=1,dst_loc_cmem=1,dst_rem=1");
+	EQUAL_TEXT(
+		filters(DRM_PERFCTR_BLOCK_PCIE_TGT, 0x818, 0x10000, UINT64_MAX),
+		"dst_rp_mask=0x3,dst_addr_en=1,dst_addr_base=0x10000,dst_addr_mask=0xffffffffffffffff");
+	/* what has no name is not hidden */
+	EQUAL_TEXT(filters(DRM_PERFCTR_BLOCK_UCF, 0x10, 0x2000001, 5),
+		   "src_loc_noncpu=1,config=0x10,config1=0x2000000,config2=0x5");
+	EQUAL_TEXT(filters(DRM_PERFCTR_BLOCK_NVCLINK, 0, 3, 0), "config1=0x3");
+	EQUAL_TEXT(filters(DRM_PERFCTR_BLOCK_GENERIC_PMU, 1, 2, 3), "");
+	EQUAL_TEXT(filters(DRM_PERFCTR_BLOCK_SHADER, 1, 2, 3), "");
+	EQUAL(perfctr_filter_text(DRM_PERFCTR_BLOCK_UCF, 0, 2, 0, small, sizeof(small)), 13);
+	EQUAL_TEXT(small, "src_loc");
+	EQUAL(perfctr_filter_text(DRM_PERFCTR_BLOCK_UCF, 0, 2, 0, NULL, 0), 13);
+}
+
 static void requests_can_be_given_raw(void)
 {
 	struct drm_perfctr_block_request r = { .type = DRM_PERFCTR_BLOCK_FW, .mask = 0x30 };
@@ -347,10 +379,16 @@ static void requests_can_be_given_raw(void)
 	r = (struct drm_perfctr_block_request){ .type = DRM_PERFCTR_BLOCK_UCF, .mask = 1 };
 	EQUAL(perfctr_selection_add_request(s, &r), 1);
 	r.config1 = 1;
-	EQUAL(perfctr_selection_add_request(s, &r), -EEXIST);
+	EQUAL(perfctr_selection_add_request(s, &r), 1);
+	EQUAL(perfctr_selection_request_count(s), 3);
+	r.mask = 2;
+	EQUAL(perfctr_selection_add_request(s, &r), 1);
+	EQUAL(perfctr_selection_request_count(s), 3);
+	EQUAL(request(2)->mask, 3);
+	EQUAL(request(1)->mask, 1);
 	r.type = DRM_PERFCTR_BLOCK_GENERIC_PMU;
 	EQUAL(perfctr_selection_add_request(s, &r), 1);
-	EQUAL(request(2)->index, 0);
+	EQUAL(request(3)->index, 0);
 	end();
 }
 
@@ -365,6 +403,7 @@ static const struct test tests[] = {
 	{ "long names are refused", long_names_are_refused },
 	{ "a device without perf events says so", device_without_perf_events_says_so },
 	{ "counter sets are chosen first", counter_sets_are_chosen_first },
+	{ "filters have names", filters_have_names },
 	{ "requests can be given raw", requests_can_be_given_raw },
 };
 

@@ -41,6 +41,36 @@ formula = "ONE / TWO"
 unit = "%"
 """
 
+FILTERS = """\
+[page]
+product = "TEGRA410"
+block = "PCIE"
+pmu = "nvidia_pcie_pmu_"
+text = "PCIe."
+
+[[filter]]
+name = "one"
+bits = "config1:0-7"
+short = "One"
+
+[[filter]]
+name = "two"
+bits = "config1:8"
+short = "Two"
+"""
+
+FILTER_MISTAKES = [
+    ('config1:8', 'config1:8', 0, ""),
+    ('config1:8', 'config1:7', 14, "bits config1:7 are those of 'one'"),
+    ('config1:8', 'config2:0-64', 14, "bits 'config2:0-64' are none"),
+    ('config1:8', 'config2:9-8', 14, "bits 'config2:9-8' are none"),
+    ('config1:8', 'config3:0', 14, "bits 'config3:0' are none"),
+    ('name = "two"', 'name = "one"', 13, "filter 'one' is there already"),
+    ('name = "two"', 'name = "a b"', 13, "filter 'a b' is no name"),
+    ('short = "Two"', '', 12, "missing short"),
+    ('"TEGRA410"\nblock = "PCIE"', '"VSOC_CSF"\nblock = "SHADER"', 8, "SHADER blocks have no filters"),
+]
+
 # what is replaced, by what, line of the complaint, part of it
 MISTAKES = [
     ('bit = 5', 'bit = 4', 16, "bit 4 is taken by 'one' ({page}:8)"),
@@ -112,7 +142,7 @@ def page_of(folder, text):
     return path
 
 
-print(f"1..{len(MISTAKES) + 6}")
+print(f"1..{len(MISTAKES) + len(FILTER_MISTAKES) + 6}")
 with tempfile.TemporaryDirectory() as folder:
     page_of(folder, PAGE)
     status, _, errors = run(folder, "check")
@@ -130,6 +160,12 @@ with tempfile.TemporaryDirectory() as folder:
                 shown = found
         report(status == 1 and shown is not None, f"{old.splitlines()[0]} -> {new.splitlines()[0] if new else 'nothing'}",
                f"expected line {line}: {text}\n{errors}")
+
+    for old, new, line, text in FILTER_MISTAKES:
+        page_of(folder, FILTERS.replace(old, new))
+        status, _, errors = run(folder, "check")
+        report(status == (1 if text else 0) and text in errors and (not text or f"page.toml:{line}: " in errors),
+               f"filters: {old.splitlines()[0]} -> {new}", f"expected line {line}: {text}\n{errors}")
 
     page_of(folder, UCF)
     status, _, errors = run(folder, "check")

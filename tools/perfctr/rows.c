@@ -47,8 +47,7 @@ static bool is_software(const struct perfctr_totals_block_info *info,
 /* Event names of SoC blocks end with a slash, as perf's do. */
 static void name_counter(struct row *row, const struct perfctr_totals_block_info *info)
 {
-	char filters[128] = "";
-
+	char filters[128];
 	const char *label = row->is_software ? "software" : info->label;
 
 	snprintf(row->label, sizeof(row->label), "%s", label);
@@ -57,18 +56,10 @@ static void name_counter(struct row *row, const struct perfctr_totals_block_info
 		return;
 	}
 	/* for a generic PMU the name says it all: it is what the user wrote */
-	if (info->type != DRM_PERFCTR_BLOCK_GENERIC_PMU) {
-		const uint64_t words[] = { info->config, info->config1, info->config2 };
-		static const char *const names[] = { "config", "config1", "config2" };
-		size_t used = 0;
-
-		for (size_t i = 0; i < 3; i++)
-			if (words[i])
-				used += (size_t)snprintf(filters + used, sizeof(filters) - used,
-							 ",%s=0x%llx", names[i],
-							 (unsigned long long)words[i]);
-	}
-	snprintf(row->event, sizeof(row->event), "%s/%.120s%s/", row->label, row->counter, filters);
+	perfctr_filter_text(info->type, info->config, info->config1, info->config2, filters,
+			    sizeof(filters));
+	snprintf(row->event, sizeof(row->event), "%s/%.120s%s%s/", row->label, row->counter,
+		 filters[0] ? "," : "", filters);
 }
 
 static void fill_value(struct row *row, const struct perfctr_total *total,
@@ -195,6 +186,7 @@ static int add_metrics(struct rows *rows, const struct perfctr_totals *single,
 				perfctr_totals_block_info(block);
 
 			if (info->type == metric->block_type && info->product == metric->product &&
+			    !info->config && !info->config1 && !info->config2 &&
 			    is_first_section(single, n))
 				error = add_metric(rows, single, metric, block);
 		}

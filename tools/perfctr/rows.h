@@ -7,7 +7,7 @@
 
 #include <perfctr/perfctr.h>
 
-enum { ROW_EVENT_BYTES = 256, ROW_UNIT_BYTES = 32 };
+enum { ROW_EVENT_BYTES = 384, ROW_UNIT_BYTES = 32 };
 
 /**
  * struct row - one counter or metric

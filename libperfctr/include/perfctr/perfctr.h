@@ -431,6 +431,53 @@ const struct perfctr_counter_desc *perfctr_counter_of_pmu(const char *pmu, uint6
 const struct perfctr_metric_desc *perfctr_metric_next(const struct perfctr_metric_desc *prev);
 
 /**
+ * struct perfctr_filter_desc - one filter of the events of a SoC block
+ */
+struct perfctr_filter_desc {
+	/** @name: as in event names and in the PMU's format directory, "src_loc_cpu". */
+	const char *name;
+	/** @short_text: what it lets through. */
+	const char *short_text;
+	/** @product: enum drm_perfctr_product. */
+	uint16_t product;
+	/** @block_type: enum drm_perfctr_block_type. */
+	uint16_t block_type;
+	/** @word: 0: in perf's config, 1: config1, 2: config2. */
+	uint8_t word;
+	/** @low: lowest bit in it. */
+	uint8_t low;
+	/** @width: bits, 1..64. */
+	uint8_t width;
+	/** @hex: people read it in hexadecimal: a mask or an address. */
+	uint8_t hex;
+};
+
+/**
+ * perfctr_filter_next() - walk through all filters of the database
+ * @prev: filter from the last call, NULL to begin
+ *
+ * Return: the next filter, NULL after the last one.
+ */
+const struct perfctr_filter_desc *perfctr_filter_next(const struct perfctr_filter_desc *prev);
+
+/**
+ * perfctr_filter_text() - filters of a SoC block as people write them
+ * @block_type: enum drm_perfctr_block_type; a generic PMU's words are events and give no text
+ * @config: filter bits of perf's config, from the block
+ * @config1: config1
+ * @config2: config2
+ * @text: where the text goes, always NUL terminated if @size is not zero
+ * @size: bytes at @text
+ *
+ * For example "src_loc_cpu=1,dst_loc_cmem=1", "" without a filter. Bits that the database has
+ * no name for follow as "config1=0x...".
+ *
+ * Return: length of the full text, as snprintf().
+ */
+int perfctr_filter_text(unsigned int block_type, uint64_t config, uint64_t config1,
+			uint64_t config2, char *text, size_t size);
+
+/**
  * perfctr_block_type_name() - name of a type of block
  * @type: enum drm_perfctr_block_type
  *
