@@ -169,13 +169,15 @@ igt_main
 
 	igt_fixture
 	{
-		static const char *const kinds[] = { "failslab", "fail_page_alloc" };
+		static const char *const kinds[] = { "failslab", "fail_page_alloc",
+						     "fail_usercopy" };
 
 		igt_require(igt_perfctr_open(&dev, "vsoc"));
 		for (unsigned int i = 0; i < 2; i++)
 			let_fail(kinds[i], "ignore-gfp-wait", "N");
-		let_fail("failslab", "verbose", "0");
-		let_fail("fail_page_alloc", "verbose", "0");
+		/* no call trace for each failure */
+		for (unsigned int i = 0; i < 3; i++)
+			let_fail(kinds[i], "verbose", "0");
 		let_fail("fail_page_alloc", "min-order", "0");
 		igt_perfctr_session_init(&s, &dev);
 		igt_perfctr_session_create(&s);

@@ -283,17 +283,25 @@ static void refusal_tests(void)
 		igt_assert_eq(try_pmu(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK, 1), 0);
 	}
 	igt_describe("breakpoints are no counters");
-	igt_subtest("breakpoint-refused") igt_assert(try_pmu(PERF_TYPE_BREAKPOINT, 0, GLOBAL) < 0);
+	igt_subtest("breakpoint-refused")
+		igt_assert_eq(try_pmu(PERF_TYPE_BREAKPOINT, 0, GLOBAL), -EOPNOTSUPP);
 	igt_describe("kprobes and uprobes are no counters");
 	igt_subtest("probe-refused")
 	{
 		long long type = read_number("/sys/bus/event_source/devices/kprobe/type");
 
+		struct igt_perfctr_session s;
+
 		igt_require_f(type > 0, "kernel has no kprobe PMU\n");
-		igt_assert(try_pmu(type, 0, GLOBAL) < 0);
+		pmu_only(&s);
+		igt_perfctr_add_pmu(&s, 0, type, 0, GLOBAL);
+		/* one that perf has nothing against */
+		s.requests[0].config1 = (uintptr_t) "schedule_timeout";
+		igt_assert_eq(igt_perfctr_session_try(&s), -EOPNOTSUPP);
 	}
 	igt_describe("an event that the PMU does not have is the PMU's own error");
-	igt_subtest("no-such-event") igt_assert(try_pmu(PERF_TYPE_SOFTWARE, 12345, GLOBAL) < 0);
+	igt_subtest("no-such-event")
+		igt_assert_eq(try_pmu(PERF_TYPE_SOFTWARE, 12345, GLOBAL), -ENOENT);
 	igt_describe("generic blocks with different numbers may count the same event");
 	igt_subtest("same-event-twice")
 	{
@@ -431,6 +439,63 @@ static void add_ucf(struct igt_perfctr_session *s, uint16_t index, uint64_t conf
 	r->config1 = config1;
 }
 
+#define UCF_TYPE "/sys/bus/event_source/devices/nvidia_ucf_pmu_0/type"
+#define UCF_COUNTERS 8
+#define UCF_MEM_BYTES_RD 0x123
+
+static void ucf_events(struct igt_perfctr_session *s, unsigned int count)
+{
+	long long type = read_number(UCF_TYPE);
+
+	igt_assert_lt(0, (int)type);
+	pmu_only(s);
+	for (unsigned int i = 0; i < count; i++)
+		igt_perfctr_add_pmu(s, i, type, UCF_MEM_BYTES_RD, GLOBAL);
+	igt_perfctr_session_create(s);
+}
+
+static void multiplexed(void)
+{
+	const unsigned int events = UCF_COUNTERS + 4;
+	const struct drm_perfctr_sample_header *h;
+	uint64_t running = 0, enabled = 0;
+	struct igt_perfctr_session s;
+	unsigned int multiplexed = 0;
+	const uint8_t *at;
+	double in_use;
+
+	ucf_events(&s, events);
+	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+	/* perf changes turns with the tick */
+	sleep_ms(1000);
+	igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
+	h = igt_perfctr_slot(&s, 0);
+	igt_assert(h->flags & DRM_PERFCTR_SAMPLE_MULTIPLEXED);
+	igt_assert_eq_u32(h->block_count, events);
+	at = (const uint8_t *)h + h->header_size;
+	for (unsigned int b = 0; b < events; b++) {
+		const struct drm_perfctr_pmu_block_header *pmu = (const void *)at;
+
+		igt_assert_lte_u64(pmu->time_running, pmu->time_enabled);
+		igt_assert_eq(!!(pmu->block.states & DRM_PERFCTR_STATE_MULTIPLEXED),
+			      pmu->time_running < pmu->time_enabled);
+		/* measured, if not all the time */
+		igt_assert_eq_u64(pmu->block.valid_mask, 1);
+		igt_assert_lte_u64(1, pmu->time_running);
+		multiplexed += !!(pmu->block.states & DRM_PERFCTR_STATE_MULTIPLEXED);
+		running += pmu->time_running;
+		enabled += pmu->time_enabled;
+		at += pmu->block.size;
+	}
+	in_use = (double)running * events / enabled;
+	igt_info("%u of %u events multiplexed, %.2f counters in use\n", multiplexed, events,
+		 in_use);
+	igt_assert_lte(events - UCF_COUNTERS, multiplexed);
+	igt_assert(in_use > UCF_COUNTERS * 0.7 && in_use < UCF_COUNTERS * 1.02);
+	igt_perfctr_drain(&s);
+	igt_perfctr_session_fini(&s);
+}
+
 static void fabric_tests(void)
 {
 	igt_describe("bytes that a CPU reads are the bytes that the fabric's PMU counts");
@@ -455,6 +520,23 @@ static void fabric_tests(void)
 		igt_assert_eq_u64(igt_perfctr_sum(&s, DRM_PERFCTR_BLOCK_UCF, 0,
 						  DRM_PERFCTR_UCF_MEM_BYTES_WR),
 				  0);
+		igt_perfctr_session_fini(&s);
+	}
+	igt_describe("more events than the PMU has counters are multiplexed, and say so");
+	igt_subtest("multiplexed") multiplexed();
+	igt_describe("as many events as counters are not");
+	igt_subtest("not-multiplexed")
+	{
+		struct igt_perfctr_session s;
+
+		ucf_events(&s, UCF_COUNTERS);
+		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+		sleep_ms(100);
+		igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
+		igt_perfctr_drain(&s);
+		igt_assert(!(s.flags & DRM_PERFCTR_SAMPLE_MULTIPLEXED));
+		for (unsigned int b = 0; b < s.setup.block_count; b++)
+			igt_assert(!(s.sums[b].states & DRM_PERFCTR_STATE_MULTIPLEXED));
 		igt_perfctr_session_fini(&s);
 	}
 	igt_describe("a SoC block may not be asked for twice with the same filters");

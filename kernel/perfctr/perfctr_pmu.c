@@ -86,6 +86,9 @@ static int open_on(struct drm_perfctr *pc, struct perfctr_pmu_event *event, int 
 	struct perf_event *perf;
 	const char *name;
 
+	/* perf would find fault with the breakpoint first */
+	if (event->attr.type == PERF_TYPE_BREAKPOINT)
+		return perfctr_reject(pc, EOPNOTSUPP, "pmu_type: breakpoints do not count");
 	perf = perf_event_create_kernel_counter(&event->attr, cpu, NULL, NULL, NULL);
 	if (IS_ERR(perf))
 		return PTR_ERR(perf);
