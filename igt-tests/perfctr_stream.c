@@ -637,10 +637,10 @@ static void ring_tests(void)
 
 /* --- tags, times, states ------------------------------------------------- */
 
-/* ns that the device's sampling thread has run */
-static uint64_t sampler_ns(void)
+/* ns that the device's sampling thread has run, and how often it was put on a CPU */
+static uint64_t sampler_ns(uint64_t *times)
 {
-	unsigned long long ns = 0;
+	unsigned long long ns = 0, turns = 0;
 	struct dirent *entry;
 	DIR *proc = opendir("/proc");
 
@@ -660,13 +660,14 @@ static uint64_t sampler_ns(void)
 			continue;
 		snprintf(path, sizeof(path), "/proc/%s/schedstat", entry->d_name);
 		f = fopen(path, "r");
-		if (f && fscanf(f, "%llu", &ns) != 1)
+		if (f && fscanf(f, "%llu %*u %llu", &ns, &turns) != 2)
 			ns = 0;
 		if (f)
 			fclose(f);
 	}
 	closedir(proc);
 	igt_assert_f(ns, "no thread perfctr/vsoc*\n");
+	*times = turns;
 	return ns;
 }
 
@@ -681,18 +682,18 @@ static int ascending(const void *a, const void *b)
 static void periodic_rate(uint64_t period_ns, unsigned int periods)
 {
 	static uint64_t late[4096];
-	uint64_t before_ns, after_ns, span_ns, due;
+	uint64_t before_ns, after_ns, span_ns, due, turns;
 	struct igt_perfctr_session s;
 	unsigned int n = 0;
 	double rate, share;
 
 	create(&s, 4096, period_ns);
 	igt_assert_lt(periods, 4096);
-	before_ns = sampler_ns();
+	before_ns = sampler_ns(&turns);
 	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
 	sleep_ms(periods * period_ns / MS);
 	igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
-	after_ns = sampler_ns();
+	after_ns = sampler_ns(&turns);
 
 	/* periodic samples but the first, whose span is a part of a period */
 	for (uint64_t i = 1; i + 1 < igt_perfctr_unread(&s); i++) {
@@ -885,6 +886,31 @@ static void header_tests(void)
 			igt_assert_lte_u64(s.sums[b].cycles, ns * 105 / 100);
 			igt_assert(s.sums[b].states & DRM_PERFCTR_STATE_ON);
 		}
+		igt_perfctr_session_fini(&s);
+	}
+	igt_describe("a session that nobody reads is collected before a counter can wrap, and no "
+		     "more often than that");
+	igt_subtest("collected-in-time")
+	{
+		uint64_t samples, turns_before, turns;
+		struct igt_perfctr_session s;
+
+		create(&s, 2, 0);
+		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+		sleep_ms(100);
+		samples = igt_vsoc_firmware(&dev, "samples_written");
+		sampler_ns(&turns_before);
+		sleep_ms(3000);
+		samples = igt_vsoc_firmware(&dev, "samples_written") - samples;
+		sampler_ns(&turns);
+		turns -= turns_before;
+		igt_info("%d samples of firmware, %d turns of the sampler in 3 s\n", (int)samples,
+			 (int)turns);
+		/* 3.2e9 counts per s: 1.34 s until a wrap, three quarters of it allowed */
+		igt_assert_lte_u64(3, samples);
+		igt_assert_lte_u64(samples, 12);
+		igt_assert_lte_u64(turns, 10 * samples);
+		igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
 		igt_perfctr_session_fini(&s);
 	}
 	igt_describe("a 1 kHz session publishes at its rate");

@@ -4,6 +4,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -165,4 +166,22 @@ void igt_vsoc_debugfs(const struct igt_perfctr_device *dev, const char *file, co
 	igt_require_f(fd >= 0, "%s: %s\n", path, strerror(errno));
 	igt_assert_eq(write(fd, text, strlen(text)), (int)strlen(text));
 	close(fd);
+}
+
+uint64_t igt_vsoc_firmware(const struct igt_perfctr_device *dev, const char *name)
+{
+	char path[96], word[40], value[40];
+	FILE *f;
+
+	debugfs_path(dev, "firmware", path, sizeof(path));
+	f = fopen(path, "r");
+	igt_require_f(f, "%s: %s\n", path, strerror(errno));
+	while (fscanf(f, "%39s %39s", word, value) == 2) {
+		if (!strcmp(word, name)) {
+			fclose(f);
+			return strtoull(value, NULL, 0);
+		}
+	}
+	igt_assert_f(false, "no %s in %s\n", name, path);
+	return 0;
 }

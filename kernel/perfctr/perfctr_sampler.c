@@ -445,18 +445,17 @@ void perfctr_sampler_detach(struct drm_perfctr_session *session)
 	}
 }
 
-/* when a source must be read lest a hardware counter wraps; KTIME_MAX: never */
-static ktime_t source_deadline(const struct drm_perfctr_source *source)
+/* ns until a source must be read lest a hardware counter wraps; U64_MAX: never */
+static u64 source_time_left_ns(const struct drm_perfctr_source *source)
 {
 	u64 now_raw, age;
 
 	if (!source->state->running || !source->max_interval_ns)
-		return KTIME_MAX;
+		return U64_MAX;
 	now_raw = ktime_get_raw_ns();
 	age = now_raw - min(now_raw, source->state->time_ns);
 	/* half the interval: the worker may come late */
-	return ktime_add_ns(ktime_get(), source->max_interval_ns / 2 -
-			    min(age, source->max_interval_ns / 2));
+	return source->max_interval_ns / 2 - min(age, source->max_interval_ns / 2);
 }
 
 /**
@@ -481,8 +480,12 @@ void perfctr_sampler_arm(struct drm_perfctr *pc)
 		next = min_t(ktime_t, next, due);
 	}
 	if (!pc->suspended && !pc->unplugged)
-		for (i = 0; i < pc->source_count; i++)
-			next = min(next, source_deadline(pc->sources[i]));
+		for (i = 0; i < pc->source_count; i++) {
+			u64 left_ns = source_time_left_ns(pc->sources[i]);
+
+			if (left_ns != U64_MAX)
+				next = min_t(ktime_t, next, ktime_add_ns(ktime_get(), left_ns));
+		}
 
 	if (next == KTIME_MAX)
 		hrtimer_cancel(&pc->timer);
@@ -527,7 +530,7 @@ static void perfctr_tick(struct kthread_work *work)
 		list_move_tail(&session->node, &due);
 	}
 	for (i = 0; i < pc->source_count; i++)
-		if (ktime_compare(source_deadline(pc->sources[i]), now) <= 0)
+		if (!source_time_left_ns(pc->sources[i]))
 			sources |= BIT(i);
 
 	collect_sources(pc, sources);
