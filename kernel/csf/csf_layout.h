@@ -2,7 +2,7 @@
 /*
  * Registers and memory of the Mali CSF firmware's counter interface.
  *
- * The only thing that the driver side (csf_perfctr.c) and the firmware model
+ * The only thing that the driver side (csf_protocol.c) and the firmware model
  * (kernel/vsoc/) share. Names follow the public interface: PRFCNT_*, GLB_*.
  */
 #ifndef _CSF_LAYOUT_H_

@@ -5,27 +5,20 @@
 #include <linux/bitfield.h>
 #include <linux/bitops.h>
 #include <linux/err.h>
-#include <linux/jiffies.h>
 #include <linux/ktime.h>
 #include <linux/log2.h>
 #include <linux/math64.h>
 #include <linux/minmax.h>
 #include <linux/module.h>
 #include <linux/slab.h>
-#include <linux/spinlock.h>
 #include <linux/timekeeping.h>
-#include <linux/wait.h>
 #include <asm/barrier.h>
 #include <asm/byteorder.h>
 #include <drm/drm_device.h>
 #include <drm/drm_managed.h>
 #include <drm/drm_print.h>
 
-#include "csf_layout.h"
-#include "csf_perfctr.h"
-#include "csf_sample.h"
-#include "csf_time.h"
-#include "drm_perfctr.h"
+#include "csf_internal.h"
 
 /**
  * DOC: overview
@@ -56,38 +49,6 @@
  */
 
 /**
- * DOC: requests and acknowledgments
- *
- * Only the words in memory say whether a request is done. The interrupt merely
- * wakes; it is shared with the driver's other requests, and one that comes
- * between a request and its acknowledgment finds req and ack still different::
- *
- *     req  ___/-----------------      ack  ________________/----
- *                 ^ interrupt for something else   ^ done
- *
- * Acknowledgment too late: the request stays outstanding, as firmware still
- * works on it. The collection fails with what it has; the next one waits for the
- * old request first and then makes its own, so that it never takes the old
- * sample for the new one::
- *
- *     req  ___/--------------------------\_________
- *     ack  __________________/---------------\_____
- *             |--- timeout --| late, read    | the new one
- *
- * If the old request is not answered in the second time either, firmware is
- * told to stop and start again (recovery). Firmware that does not even do that
- * is left alone for CSF_RETRY_NS.
- *
- * Acknowledged twice: the bit flips back and req and ack differ without a
- * request of ours. That is how a request looks to firmware, so it is treated as
- * one that is outstanding. Acknowledged without a new sample, or with one that
- * was not taken for the request: the request is made once more.
- *
- * A lost interrupt costs CSF_POLL_MS, a lost doorbell one timeout: waiting for an
- * old request rings again.
- */
-
-/**
  * DOC: recovery
  *
  * INSERT more than a ring ahead of EXTRACT (or behind it), a slot that was never
@@ -112,388 +73,18 @@
  * ============================ ==========================================
  */
 
-/**
- * DOC: locking
- *
- * The core's sampler lock serialises all source operations, so everything but
- * the fields below is only touched by one thread. Waiting happens under it.
- *
- * csf_perfctr_config.req_lock (innermost, taken with interrupts disabled)
- * protects the words req and ack_irq_mask, which the driver's other requests
- * change too, and in struct csf_perfctr what csf_perfctr_irq() needs: live,
- * requesting, seen_insert, event_pending, overflow. No wait, no callback and no
- * call of the core is made under it.
- *
- * csf_perfctr_irq() may run in hard or threaded interrupt context, at any time,
- * concurrently with itself and with every operation.
- */
-
-/* interrupts can get lost: look at the words this often while waiting */
-#define CSF_POLL_MS			10
 /* firmware that could not be recovered is tried again after this time */
 #define CSF_RETRY_NS			NSEC_PER_SEC
-/* a request that was acknowledged without a sample is made this often */
-#define CSF_REQUEST_ATTEMPTS		2
 /* collect at least this often where the driver does not know how fast counters are */
 #define CSF_DEFAULT_INTERVAL_NS		NSEC_PER_SEC
 #define CSF_MAX_JASID			7
-
-#define CSF_EVENTS	(CSF_GLB_PRFCNT_THRESHOLD | CSF_GLB_PRFCNT_OVERFLOW)
-#define CSF_ACK_IRQS	(CSF_GLB_PRFCNT_ENABLE | CSF_GLB_PRFCNT_SAMPLE | CSF_EVENTS)
-
-/**
- * struct csf_perfctr - the counters of one device
- */
-struct csf_perfctr {
-	/** @source: what the core sees. */
-	struct drm_perfctr_source source;
-	/** @drm: for messages. */
-	struct drm_device *drm;
-	/** @config: as given by the driver. */
-	struct csf_perfctr_config config;
-	/** @reader: takes samples apart. */
-	struct csf_reader reader;
-	/** @time: converts their timestamps. */
-	struct csf_time time;
-	/** @totals: of each visible block, in the core. */
-	u64 **totals;
-	/** @sample_bytes: between slots. */
-	size_t sample_bytes;
-	/** @ack_wait: woken by each global interrupt. */
-	wait_queue_head_t ack_wait;
-
-	/** @set: counter set in use. */
-	u8 set;
-	/** @enabled: firmware acknowledged PRFCNT_ENABLE. */
-	bool enabled;
-	/** @extract: next sample to read; what is in memory is for firmware only. */
-	u32 extract;
-	/** @outstanding: a request was not acknowledged in time. */
-	bool outstanding;
-	/** @time_ns: CLOCK_MONOTONIC_RAW up to which counts were read. */
-	u64 time_ns;
-	/** @retry_ns: CLOCK_MONOTONIC_RAW before which a dead firmware is left alone. */
-	u64 retry_ns;
-
-	/** @live: csf_perfctr_irq() may look at the pages. */
-	bool live;
-	/** @requesting: new samples are expected, they are no event. */
-	bool requesting;
-	/** @event_pending: the core was told to collect. */
-	bool event_pending;
-	/** @overflow: firmware ran out of slots since the last collection. */
-	bool overflow;
-	/** @seen_insert: INSERT up to which nobody needs to be told. */
-	u32 seen_insert;
-};
 
 static struct csf_perfctr *to_csf(struct drm_perfctr_source *source)
 {
 	return container_of(source, struct csf_perfctr, source);
 }
 
-/* --- words shared with firmware ------------------------------------------ */
-
-static u32 csf_req(const struct csf_perfctr *csf)
-{
-	return le32_to_cpu(READ_ONCE(csf->config.input->req));
-}
-
-static u32 csf_ack(const struct csf_perfctr *csf)
-{
-	return le32_to_cpu(READ_ONCE(csf->config.output->ack));
-}
-
-static u32 csf_status(const struct csf_perfctr *csf)
-{
-	return le32_to_cpu(READ_ONCE(csf->config.output->prfcnt_status));
-}
-
-static u32 csf_insert(const struct csf_perfctr *csf)
-{
-	return le32_to_cpu(READ_ONCE(csf->config.output->prfcnt_insert));
-}
-
-static void csf_write(__le32 *word, u32 value)
-{
-	WRITE_ONCE(*word, cpu_to_le32(value));
-}
-
-/* bits of req and ack that differ: a request of ours or an event of firmware's */
-static u32 csf_pending(const struct csf_perfctr *csf)
-{
-	return csf_req(csf) ^ csf_ack(csf);
-}
-
-static void csf_update_req(struct csf_perfctr *csf, u32 value, u32 mask)
-{
-	unsigned long flags;
-
-	spin_lock_irqsave(csf->config.req_lock, flags);
-	csf_write(&csf->config.input->req, (csf_req(csf) & ~mask) | (value & mask));
-	spin_unlock_irqrestore(csf->config.req_lock, flags);
-}
-
-static void csf_ring_doorbell(struct csf_perfctr *csf)
-{
-	/* what was written to the input page comes before the doorbell */
-	wmb();
-	csf->config.ops->ring_doorbell(csf->config.priv);
-}
-
-static u64 csf_now_ms(void)
-{
-	return ktime_to_ms(ktime_get_raw());
-}
-
-/* wait until req and ack agree in all bits of @mask */
-static int csf_wait_ack(struct csf_perfctr *csf, u32 mask, u64 deadline_ms)
-{
-	do {
-		if (wait_event_timeout(csf->ack_wait, !(csf_pending(csf) & mask),
-				       msecs_to_jiffies(CSF_POLL_MS)))
-			return 0;
-	} while (csf_now_ms() < deadline_ms);
-
-	return -ETIMEDOUT;
-}
-
-static u64 csf_ack_deadline_ms(void)
-{
-	return csf_now_ms() + CSF_PRFCNT_ACK_TIMEOUT_MS;
-}
-
-/* --- reading samples ----------------------------------------------------- */
-
-/* read both clocks; returns the GPU timestamp or U64_MAX if it is unknown */
-static u64 csf_read_clocks(struct csf_perfctr *csf)
-{
-	const struct csf_perfctr_driver_ops *ops = csf->config.ops;
-	struct csf_perfctr_anchor anchor = {};
-
-	if (!ops->read_anchor || ops->read_anchor(csf->config.priv, &anchor)) {
-		csf_time_init(&csf->time, csf->config.timestamp_hz);
-		return U64_MAX;
-	}
-	if (!csf_time_add_anchor(&csf->time, &anchor)) {
-		drm_dbg(csf->drm, "csf: GPU timestamp did not go on as it must\n");
-		/* either of the two readings is wrong: judge no sample by them */
-		csf->reader.corrupt = true;
-		csf->reader.end_ticks = 0;
-		return U64_MAX;
-	}
-	return anchor.gpu_ticks;
-}
-
-/*
- * Read all samples that firmware has finished. Returns -EPROTO if the indices
- * cannot be right and -EIO if a slot was not written; what came before is read.
- */
-static int csf_drain(struct csf_perfctr *csf, u64 *const *totals)
-{
-	u32 insert = csf_insert(csf);
-	u32 count = insert - csf->extract;
-	u64 now_ticks;
-
-	if (!count)
-		return 0;
-	if (count > csf->config.slots) {
-		drm_dbg(csf->drm, "csf: INSERT %u is not within %u of EXTRACT %u\n",
-			insert, csf->config.slots, csf->extract);
-		return -EPROTO;
-	}
-	/* INSERT before the slots and before the clocks that bound their timestamps */
-	rmb();
-	now_ticks = csf_read_clocks(csf);
-
-	for (; count; count--) {
-		u32 slot = csf->extract & (csf->config.slots - 1);
-		int ret;
-
-		ret = csf_reader_read(&csf->reader, csf->config.ring + slot * csf->sample_bytes,
-				      now_ticks, totals);
-		if (ret) {
-			drm_dbg(csf->drm, "csf: slot %u was not written\n", slot);
-			return ret;
-		}
-		/* csf_perfctr_irq() looks at it */
-		WRITE_ONCE(csf->extract, csf->extract + 1);
-		/* reads and the zeroed masks before firmware may write the slot again */
-		mb();
-		csf_write(&csf->config.input->prfcnt_extract, csf->extract);
-	}
-	return 0;
-}
-
-/* --- requests ------------------------------------------------------------ */
-
-static void csf_expect_samples(struct csf_perfctr *csf, bool expect)
-{
-	unsigned long flags;
-
-	spin_lock_irqsave(csf->config.req_lock, flags);
-	csf->requesting = expect;
-	csf->seen_insert = csf->extract;
-	if (expect)
-		csf->event_pending = false;
-	spin_unlock_irqrestore(csf->config.req_lock, flags);
-}
-
-/* a request that was not acknowledged in time, or one that firmware made up */
-static int csf_settle_request(struct csf_perfctr *csf, u64 deadline_ms)
-{
-	if (!csf->outstanding && !(csf_pending(csf) & CSF_GLB_PRFCNT_SAMPLE))
-		return 0;
-
-	csf_ring_doorbell(csf);
-	if (csf_wait_ack(csf, CSF_GLB_PRFCNT_SAMPLE, deadline_ms))
-		return -ETIMEDOUT;
-	csf->outstanding = false;
-	return 0;
-}
-
-/* ask for a sample and read everything up to it */
-static int csf_request(struct csf_perfctr *csf, u64 *const *totals, u64 deadline_ms)
-{
-	unsigned int attempt;
-	int ret;
-
-	for (attempt = 0; attempt < CSF_REQUEST_ATTEMPTS; attempt++) {
-		unsigned int samples = csf->reader.samples;
-
-		csf->reader.reasons = 0;
-		csf->reader.unknown_reason = false;
-		csf_update_req(csf, ~csf_ack(csf), CSF_GLB_PRFCNT_SAMPLE);
-		csf_ring_doorbell(csf);
-		if (csf_wait_ack(csf, CSF_GLB_PRFCNT_SAMPLE, deadline_ms)) {
-			csf->outstanding = true;
-			return -ETIMEDOUT;
-		}
-		/* the acknowledgment before INSERT */
-		rmb();
-		ret = csf_drain(csf, totals);
-		if (ret)
-			return ret;
-		if (csf->reader.samples == samples)
-			continue;
-		if (!csf->reader.has_metadata || csf->reader.unknown_reason ||
-		    (csf->reader.reasons & CSF_REASON_REQUEST))
-			return 0;
-	}
-	drm_dbg(csf->drm, "csf: SAMPLE acknowledged without a sample\n");
-	return -EIO;
-}
-
-/* --- enable and disable -------------------------------------------------- */
-
-static void csf_set_live(struct csf_perfctr *csf, bool live)
-{
-	struct csf_glb_input *input = csf->config.input;
-	unsigned long flags;
-
-	spin_lock_irqsave(csf->config.req_lock, flags);
-	csf->live = live;
-	csf->requesting = false;
-	csf->event_pending = false;
-	csf->overflow = false;
-	csf->seen_insert = csf->extract;
-	if (live) {
-		u32 ack = csf_ack(csf);
-
-		/* events of an earlier time and unanswered requests are forgotten */
-		csf_write(&input->req, (csf_req(csf) & ~CSF_EVENTS) | (ack & CSF_EVENTS));
-		csf_write(&input->ack_irq_mask,
-			  le32_to_cpu(READ_ONCE(input->ack_irq_mask)) | CSF_ACK_IRQS);
-	}
-	spin_unlock_irqrestore(csf->config.req_lock, flags);
-}
-
-static int csf_disable(struct csf_perfctr *csf, u64 deadline_ms)
-{
-	int ret;
-
-	csf_update_req(csf, 0, CSF_GLB_PRFCNT_ENABLE);
-	csf_ring_doorbell(csf);
-	ret = csf_wait_ack(csf, CSF_GLB_PRFCNT_ENABLE, deadline_ms);
-	if (ret)
-		drm_dbg(csf->drm, "csf: PRFCNT_ENABLE=0 not acknowledged\n");
-	csf->enabled = false;
-	return ret;
-}
-
-static void csf_program(struct csf_perfctr *csf)
-{
-	const struct csf_perfctr_config *config = &csf->config;
-	struct csf_glb_input *input = config->input;
-	const u32 *enable = csf->reader.enable;
-	u32 slot;
-
-	for (slot = 0; slot < config->slots; slot++)
-		csf_reader_clear_slot(&csf->reader, config->ring + slot * csf->sample_bytes);
-
-	WRITE_ONCE(csf->extract, 0);
-	csf_write(&input->prfcnt_jasid, config->jasid);
-	WRITE_ONCE(input->prfcnt_base, cpu_to_le64(config->ring_va));
-	csf_write(&input->prfcnt_extract, 0);
-	csf_write(&input->prfcnt_config,
-		  FIELD_PREP(CSF_PRFCNT_CONFIG_SLOTS_MASK, config->slots) |
-		  FIELD_PREP(CSF_PRFCNT_CONFIG_SET_MASK, csf->set) |
-		  (csf->reader.has_metadata ? CSF_PRFCNT_CONFIG_METADATA : 0));
-	csf_write(&input->prfcnt_csg_select, 0);
-	csf_write(&input->prfcnt_csg_en, 0);
-	csf_write(&input->prfcnt_fw_en, enable[CSF_PERFCTR_FW]);
-	csf_write(&input->prfcnt_csf_en, enable[CSF_PERFCTR_CSHW]);
-	csf_write(&input->prfcnt_tiler_en, enable[CSF_PERFCTR_TILER]);
-	csf_write(&input->prfcnt_mmu_l2_en, enable[CSF_PERFCTR_MEMSYS]);
-	csf_write(&input->prfcnt_shader_en, enable[CSF_PERFCTR_SHADER]);
-}
-
-/*
- * Begin to count from scratch. Firmware does not promise that enabling clears
- * the hardware counters, so a first sample is taken and dropped.
- */
-static int csf_enable(struct csf_perfctr *csf, u64 deadline_ms)
-{
-	int ret;
-
-	if ((csf_req(csf) | csf_ack(csf)) & CSF_GLB_PRFCNT_ENABLE) {
-		ret = csf_disable(csf, deadline_ms);
-		if (ret)
-			return ret;
-	}
-
-	csf_program(csf);
-	csf_reader_restart(&csf->reader);
-	/* an old request must not be answered into the new ring */
-	csf->outstanding = false;
-	csf_update_req(csf, csf_ack(csf), CSF_GLB_PRFCNT_SAMPLE);
-	csf_set_live(csf, true);
-	csf_expect_samples(csf, true);
-	csf_read_clocks(csf);
-
-	csf_update_req(csf, CSF_GLB_PRFCNT_ENABLE, CSF_GLB_PRFCNT_ENABLE);
-	csf_ring_doorbell(csf);
-	ret = csf_wait_ack(csf, CSF_GLB_PRFCNT_ENABLE, deadline_ms);
-	if (ret) {
-		drm_dbg(csf->drm, "csf: PRFCNT_ENABLE=1 not acknowledged\n");
-		goto err_stop;
-	}
-	csf->enabled = true;
-
-	ret = csf_request(csf, NULL, deadline_ms);
-	if (ret)
-		goto err_stop;
-	csf_expect_samples(csf, false);
-	return 0;
-
-err_stop:
-	/* not waited for: the next attempt does */
-	csf_update_req(csf, 0, CSF_GLB_PRFCNT_ENABLE);
-	csf_ring_doorbell(csf);
-	csf->enabled = false;
-	csf_set_live(csf, false);
-	return ret;
-}
+/* --- start and stop ------------------------------------------------------- */
 
 /* time of the last sample that was read, or of now */
 static u64 csf_last_time_ns(struct csf_perfctr *csf)
@@ -544,18 +135,6 @@ static void csf_reset(struct drm_perfctr_source *source)
 }
 
 /* --- collecting ---------------------------------------------------------- */
-
-static bool csf_take_overflow(struct csf_perfctr *csf)
-{
-	unsigned long flags;
-	bool overflow;
-
-	spin_lock_irqsave(csf->config.req_lock, flags);
-	overflow = csf->overflow;
-	csf->overflow = false;
-	spin_unlock_irqrestore(csf->config.req_lock, flags);
-	return overflow;
-}
 
 /* what firmware says of the impact of power and protected mode, without metadata */
 static u32 csf_status_states(u32 status)
@@ -710,55 +289,6 @@ static const struct drm_perfctr_source_ops csf_source_ops = {
 	.collect = csf_collect,
 	.reset = csf_reset,
 };
-
-/* --- interrupts ---------------------------------------------------------- */
-
-/**
- * csf_perfctr_irq() - the global interface raised an interrupt
- * @csf: the counters, may be NULL
- *
- * To be called on each global interrupt whatever its reason, from hard or
- * threaded interrupt context. Acknowledges the events of the counters and
- * leaves all other bits alone. Does not touch the pages unless something
- * counts, so that it is harmless while the GPU is reset or suspended.
- */
-void csf_perfctr_irq(struct csf_perfctr *csf)
-{
-	bool collect = false;
-	unsigned long flags;
-	u32 ack, events, insert;
-
-	if (!csf)
-		return;
-
-	spin_lock_irqsave(csf->config.req_lock, flags);
-	if (csf->live) {
-		ack = csf_ack(csf);
-		events = (csf_req(csf) ^ ack) & CSF_EVENTS;
-		insert = csf_insert(csf);
-
-		if (events)
-			csf_write(&csf->config.input->req,
-				  (csf_req(csf) & ~events) | (ack & events));
-		if (events & CSF_GLB_PRFCNT_OVERFLOW)
-			csf->overflow = true;
-		/* the sampler being at it, or a storm: no reason to collect again */
-		collect = events & CSF_GLB_PRFCNT_THRESHOLD &&
-			  insert - READ_ONCE(csf->extract) >= csf->config.slots / 4;
-		collect |= events & CSF_GLB_PRFCNT_OVERFLOW;
-		/* a sample that nobody asked for: power or protected mode changed */
-		collect |= !csf->requesting && insert != csf->seen_insert;
-		csf->seen_insert = insert;
-		collect &= !csf->event_pending;
-		csf->event_pending |= collect;
-	}
-	spin_unlock_irqrestore(csf->config.req_lock, flags);
-
-	wake_up(&csf->ack_wait);
-	if (collect)
-		drm_perfctr_source_event(&csf->source);
-}
-EXPORT_SYMBOL_GPL(csf_perfctr_irq);
 
 /* --- set-up -------------------------------------------------------------- */
 

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The inside of the Mali CSF counters: what csf_perfctr.c (the source of the
+ * core) and csf_protocol.c (the conversation with firmware) share.
+ */
+#ifndef _CSF_INTERNAL_H_
+#define _CSF_INTERNAL_H_
+
+#include <linux/types.h>
+#include <linux/wait.h>
+
+#include "csf_layout.h"
+#include "csf_perfctr.h"
+#include "csf_sample.h"
+#include "csf_time.h"
+#include "drm_perfctr.h"
+
+/* interrupts can get lost: look at the words this often while waiting */
+#define CSF_POLL_MS			10
+#define CSF_EVENTS	(CSF_GLB_PRFCNT_THRESHOLD | CSF_GLB_PRFCNT_OVERFLOW)
+#define CSF_ACK_IRQS	(CSF_GLB_PRFCNT_ENABLE | CSF_GLB_PRFCNT_SAMPLE | CSF_EVENTS)
+
+/**
+ * struct csf_perfctr - the counters of one device
+ */
+struct csf_perfctr {
+	/** @source: what the core sees. */
+	struct drm_perfctr_source source;
+	/** @drm: for messages. */
+	struct drm_device *drm;
+	/** @config: as given by the driver. */
+	struct csf_perfctr_config config;
+	/** @reader: takes samples apart. */
+	struct csf_reader reader;
+	/** @time: converts their timestamps. */
+	struct csf_time time;
+	/** @totals: of each visible block, in the core. */
+	u64 **totals;
+	/** @sample_bytes: between slots. */
+	size_t sample_bytes;
+	/** @ack_wait: woken by each global interrupt. */
+	wait_queue_head_t ack_wait;
+
+	/** @set: counter set in use. */
+	u8 set;
+	/** @enabled: firmware acknowledged PRFCNT_ENABLE. */
+	bool enabled;
+	/** @extract: next sample to read; what is in memory is for firmware only. */
+	u32 extract;
+	/** @outstanding: a request was not acknowledged in time. */
+	bool outstanding;
+	/** @time_ns: CLOCK_MONOTONIC_RAW up to which counts were read. */
+	u64 time_ns;
+	/** @retry_ns: CLOCK_MONOTONIC_RAW before which a dead firmware is left alone. */
+	u64 retry_ns;
+
+	/** @live: csf_perfctr_irq() may look at the pages. */
+	bool live;
+	/** @requesting: new samples are expected, they are no event. */
+	bool requesting;
+	/** @event_pending: the core was told to collect. */
+	bool event_pending;
+	/** @overflow: firmware ran out of slots since the last collection. */
+	bool overflow;
+	/** @seen_insert: INSERT up to which nobody needs to be told. */
+	u32 seen_insert;
+};
+
+/* csf_protocol.c: with the core's sampler lock held; deadlines: CLOCK_MONOTONIC_RAW */
+u32 csf_status(const struct csf_perfctr *csf);
+u64 csf_ack_deadline_ms(void);
+int csf_drain(struct csf_perfctr *csf, u64 *const *totals);
+void csf_expect_samples(struct csf_perfctr *csf, bool expect);
+int csf_settle_request(struct csf_perfctr *csf, u64 deadline_ms);
+int csf_request(struct csf_perfctr *csf, u64 *const *totals, u64 deadline_ms);
+void csf_set_live(struct csf_perfctr *csf, bool live);
+int csf_disable(struct csf_perfctr *csf, u64 deadline_ms);
+int csf_enable(struct csf_perfctr *csf, u64 deadline_ms);
+bool csf_take_overflow(struct csf_perfctr *csf);
+
+#endif /* _CSF_INTERNAL_H_ */
