@@ -21,6 +21,7 @@
 #include "vsoc_rules.h"
 
 struct csf_perfctr;
+struct vsoc_account;
 struct dentry;
 struct drm_file;
 struct platform_device;
@@ -30,6 +31,8 @@ struct vsoc_faults;
 struct vsoc_file;
 struct vsoc_fw;
 
+/* when stepped time begins that was stepped from the beginning; nothing boots that fast */
+#define VSOC_STEPPED_START_NS	(10 * NSEC_PER_MSEC)
 #define VSOC_TIMESTAMP_HZ	24000000ULL
 
 enum vsoc_clock {
@@ -61,14 +64,34 @@ struct vsoc_gpu {
 	u32 *reg;
 	/** @truth: the same counts, never wrapping. */
 	u64 *truth;
+	/** @account: of whose work is being counted, NULL: nobody's. */
+	struct vsoc_account *account;
+	/** @nobody: counts that no context caused. */
+	u64 *nobody;
+	/** @closed: counts of contexts that are gone. */
+	u64 *closed;
+	/** @accounts: of the contexts. */
+	struct list_head accounts;
 	/** @clocks: the clock domains. */
 	struct vsoc_clock_state clocks[VSOC_CLOCKS];
-	/** @clock_ns: CLOCK_MONOTONIC_RAW up to which @clocks are accounted. */
+	/** @clock_ns: vsoc_now_ns() up to which @clocks are accounted. */
 	u64 clock_ns;
 	/** @cores_on: powered shader cores. */
 	u64 cores_on;
 	/** @protected: in protected mode, in which nothing is counted. */
 	bool protected;
+};
+
+/**
+ * struct vsoc_stepped - time that moves only when a test says so
+ */
+struct vsoc_stepped {
+	/** @on: it is in use; changes under hw_lock. */
+	bool on;
+	/** @now_ns: time of the device; written by the engine, under hw_lock. */
+	u64 now_ns;
+	/** @target_ns: where it may go; under the engine's lock. */
+	u64 target_ns;
 };
 
 /**
@@ -89,6 +112,10 @@ struct vsoc_device {
 	struct mutex hw_lock;
 	/** @gpu: registers. */
 	struct vsoc_gpu gpu;
+	/** @stepped: virtual time, unless it is real. */
+	struct vsoc_stepped stepped;
+	/** @files: opened since the device exists. */
+	atomic_t files;
 	/** @fw: the microcontroller and its firmware. */
 	struct vsoc_fw *fw;
 	/** @engine: executes jobs. */
@@ -125,6 +152,8 @@ void vsoc_gpu_set_hz(struct vsoc_device *vsoc, enum vsoc_clock clock, u64 hz);
 u64 vsoc_gpu_timestamp(u64 raw_ns);
 void vsoc_gpu_progress(struct vsoc_device *vsoc, struct vsoc_work *work, u64 ns);
 void vsoc_gpu_count(struct vsoc_device *vsoc, u32 block, u32 counter, u64 n);
+void vsoc_gpu_count_truth(struct vsoc_device *vsoc, size_t index, u64 n);
+u64 vsoc_now_ns(const struct vsoc_device *vsoc);
 
 /*
  * Counter registers: those of the primary set for all blocks, then the secondary
@@ -180,6 +209,11 @@ bool vsoc_engine_idle(struct vsoc_device *vsoc);
 bool vsoc_engine_busy(struct vsoc_device *vsoc);
 void vsoc_engine_pause(struct vsoc_device *vsoc, bool cancel);
 void vsoc_engine_resume(struct vsoc_device *vsoc);
+int vsoc_engine_step(struct vsoc_device *vsoc, u64 ns);
+int vsoc_engine_set_stepped(struct vsoc_device *vsoc, bool on);
+
+/* vsoc_step.c: stepped time, in debugfs */
+void vsoc_step_debugfs(struct vsoc_device *vsoc, struct dentry *dir);
 
 /* vsoc_job.c: files, contexts, jobs and their ioctls */
 int vsoc_open(struct drm_device *drm, struct drm_file *file);

@@ -29,11 +29,11 @@ static void ring_doorbell(void *priv)
 
 static int read_anchor(void *priv, struct csf_perfctr_anchor *anchor)
 {
-	u64 before = ktime_get_raw_ns();
+	u64 before = vsoc_now_ns(priv);
 	u64 after;
 
-	anchor->gpu_ticks = vsoc_gpu_timestamp(ktime_get_raw_ns());
-	after = ktime_get_raw_ns();
+	anchor->gpu_ticks = vsoc_gpu_timestamp(vsoc_now_ns(priv));
+	after = vsoc_now_ns(priv);
 	anchor->raw_ns = before + (after - before) / 2;
 	anchor->error_ns = DIV_ROUND_UP(after - before, 2);
 	return 0;

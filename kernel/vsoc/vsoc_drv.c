@@ -50,6 +50,10 @@ static char *profile = "xavier";
 module_param(profile, charp, 0444);
 MODULE_PARM_DESC(profile, "how thread instructions count: xavier or documented (xavier)");
 
+static bool stepped;
+module_param(stepped, bool, 0644);
+MODULE_PARM_DESC(stepped, "a device that is bound begins with stepped time, always the same (N)");
+
 /* --- ioctls -------------------------------------------------------------- */
 
 static void fill_info(const struct vsoc_device *vsoc, struct drm_vsoc_info *info)
@@ -134,6 +138,7 @@ static void vsoc_debugfs_init(struct drm_minor *minor)
 
 	vsoc_truth_debugfs(vsoc, dir);
 	vsoc_profile_debugfs(vsoc, dir);
+	vsoc_step_debugfs(vsoc, dir);
 	vsoc_fw_debugfs(vsoc, dir);
 	vsoc_power_debugfs(vsoc, dir);
 	vsoc_faults_debugfs(vsoc, dir);
@@ -266,6 +271,11 @@ static int vsoc_probe(struct platform_device *pdev)
 	vsoc->counting.profile = vsoc_profile_by_name(profile);
 
 	INIT_WORK(&vsoc->reset_work, vsoc_reset_work);
+	if (READ_ONCE(stepped)) {
+		vsoc->stepped.on = true;
+		vsoc->stepped.now_ns = VSOC_STEPPED_START_NS;
+		vsoc->stepped.target_ns = VSOC_STEPPED_START_NS;
+	}
 	ret = vsoc_faults_init(vsoc);
 	if (ret)
 		return ret;

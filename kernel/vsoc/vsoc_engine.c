@@ -15,6 +15,7 @@
 #include <drm/drm_managed.h>
 
 #include "vsoc.h"
+#include "vsoc_account.h"
 #include "vsoc_counters.h"
 #include "vsoc_engine.h"
 #include "vsoc_fault.h"
@@ -25,6 +26,10 @@
 #define MAX_LAG_NS	NSEC_PER_MSEC
 /* a job without progress for this long hangs */
 #define HANG_TIMEOUT_NS	(200 * NSEC_PER_MSEC)
+/* longest step */
+#define STEP_MAX_NS	(10 * NSEC_PER_SEC)
+/* longest wait for a step to be over */
+#define STEP_TIMEOUT	(20 * HZ)
 /* shorter than this is not worth sleeping for; the next slice makes up for it */
 #define MIN_SLEEP_NS	(20 * NSEC_PER_USEC)
 
@@ -83,11 +88,53 @@ static void park(struct vsoc_engine *e)
 		wake_up_all(&e->job_end);
 		wait_event_idle(e->wait, !READ_ONCE(e->parked) || kthread_should_stop());
 	}
-	e->time_ns = ktime_get_raw_ns();
+	e->time_ns = vsoc_now_ns(e->vsoc);
+}
+
+static void move_time(struct vsoc_engine *e, u64 now_ns)
+{
+	struct vsoc_device *vsoc = e->vsoc;
+
+	mutex_lock(&vsoc->hw_lock);
+	WRITE_ONCE(vsoc->stepped.now_ns, max(vsoc->stepped.now_ns, now_ns));
+	mutex_unlock(&vsoc->hw_lock);
+	wake_up_all(&e->job_end);
+}
+
+static u64 step_target(struct vsoc_engine *e)
+{
+	u64 target_ns;
+
+	spin_lock(&e->lock);
+	target_ns = e->vsoc->stepped.target_ns;
+	spin_unlock(&e->lock);
+	return target_ns;
+}
+
+/*
+ * Virtual time for up to @ns of work at nominal clocks; waits until a test lets it pass. Returns
+ * the work that there is time for, 0: time is real again, the job was cancelled, or a pause.
+ */
+static u64 pass_stepped_time(struct vsoc_engine *e, u64 ns)
+{
+	struct vsoc_device *vsoc = e->vsoc;
+	const u64 hz = READ_ONCE(vsoc->gpu.clocks[VSOC_CLOCK_SHADER].hz);
+	const u64 target_ns = step_target(e);
+	const u64 left_ns = target_ns - min(target_ns, e->time_ns);
+
+	ns = min(ns, mul_u64_u64_div_u64(left_ns, hz, VSOC_SHADER_HZ));
+	if (ns) {
+		e->time_ns += mul_u64_u64_div_u64(ns, VSOC_SHADER_HZ, hz);
+		return ns;
+	}
+	move_time(e, target_ns);
+	wait_event_idle(e->wait, step_target(e) != target_ns || !READ_ONCE(vsoc->stepped.on) ||
+			READ_ONCE(e->pauses) || job_cancelled(e));
+	return 0;
 }
 
 /* sleep until the next @ns of work at nominal clocks are over in real time */
-static void pass_time(struct vsoc_engine *e, u64 ns)
+static void pass_real_time(struct vsoc_engine *e, u64 ns)
 {
 	u64 now_ns = ktime_get_raw_ns();
 
@@ -119,10 +166,22 @@ static void hang(struct vsoc_engine *e)
 	}
 }
 
+/* @ns of e->work happen now */
+static void progress(struct vsoc_engine *e, u64 ns)
+{
+	struct vsoc_device *vsoc = e->vsoc;
+
+	mutex_lock(&vsoc->hw_lock);
+	vsoc->gpu.account = e->running->account;
+	vsoc_gpu_progress(vsoc, &e->work, ns);
+	vsoc->gpu.account = NULL;
+	WRITE_ONCE(vsoc->stepped.now_ns, max(vsoc->stepped.now_ns, e->time_ns));
+	mutex_unlock(&vsoc->hw_lock);
+}
+
 /* execute e->work; returns false if the job was cancelled before its end */
 static bool execute(struct vsoc_engine *e)
 {
-	struct vsoc_device *vsoc = e->vsoc;
 	struct vsoc_work *work = &e->work;
 
 	while (work->done_ns < work->duration_ns) {
@@ -131,10 +190,12 @@ static bool execute(struct vsoc_engine *e)
 		park(e);
 		if (job_cancelled(e))
 			return false;
-		pass_time(e, ns);
-		mutex_lock(&vsoc->hw_lock);
-		vsoc_gpu_progress(vsoc, work, ns);
-		mutex_unlock(&vsoc->hw_lock);
+		if (READ_ONCE(e->vsoc->stepped.on))
+			ns = pass_stepped_time(e, ns);
+		else
+			pass_real_time(e, ns);
+		if (ns)
+			progress(e, ns);
 	}
 	return true;
 }
@@ -142,11 +203,7 @@ static bool execute(struct vsoc_engine *e)
 /* the start and the end of a job are too short to be interrupted */
 static void execute_at_once(struct vsoc_engine *e)
 {
-	struct vsoc_device *vsoc = e->vsoc;
-
-	mutex_lock(&vsoc->hw_lock);
-	vsoc_gpu_progress(vsoc, &e->work, e->work.duration_ns);
-	mutex_unlock(&vsoc->hw_lock);
+	progress(e, e->work.duration_ns);
 }
 
 static void take_sample(struct vsoc_job *job, const struct vsoc_job_command *c)
@@ -203,10 +260,8 @@ static struct vsoc_job *next_job(struct vsoc_engine *e, bool *context_switch)
 	if (ctx && !e->pauses) {
 		job = list_first_entry(&ctx->jobs, struct vsoc_job, node);
 		list_del_init(&job->node);
-		if (list_empty(&ctx->jobs))
-			list_del_init(&ctx->ready);
-		else
-			list_move_tail(&ctx->ready, &e->ready);
+		/* it lines up again at the end of its job, behind those who came meanwhile */
+		list_del_init(&ctx->ready);
 		*context_switch = ctx->fence_context != e->last_context;
 		e->last_context = ctx->fence_context;
 		e->running = ctx;
@@ -226,6 +281,28 @@ static bool has_work(struct vsoc_engine *e)
 	return work;
 }
 
+/* there is virtual time to pass */
+static bool step_pending(struct vsoc_engine *e)
+{
+	const struct vsoc_stepped *stepped = &e->vsoc->stepped;
+
+	return READ_ONCE(stepped->on) && READ_ONCE(stepped->now_ns) < step_target(e);
+}
+
+/* virtual time passes at once if there is nothing to do in it */
+static void skip_to_target(struct vsoc_engine *e)
+{
+	u64 target_ns = 0;
+
+	spin_lock(&e->lock);
+	/* a job that was submitted before the step is seen here: it comes first */
+	if (list_empty(&e->ready))
+		target_ns = e->vsoc->stepped.target_ns;
+	spin_unlock(&e->lock);
+	if (target_ns && READ_ONCE(e->vsoc->stepped.on))
+		move_time(e, target_ns);
+}
+
 static int engine_thread(void *data)
 {
 	struct vsoc_engine *e = data;
@@ -238,9 +315,10 @@ static int engine_thread(void *data)
 		park(e);
 		job = next_job(e, &context_switch);
 		if (!job) {
-			wait_event_idle(e->wait, has_work(e) || READ_ONCE(e->pauses) ||
-					kthread_should_stop());
-			e->time_ns = ktime_get_raw_ns();
+			skip_to_target(e);
+			wait_event_idle(e->wait, has_work(e) || step_pending(e) ||
+					READ_ONCE(e->pauses) || kthread_should_stop());
+			e->time_ns = vsoc_now_ns(e->vsoc);
 			continue;
 		}
 		ctx = job->ctx;
@@ -249,6 +327,8 @@ static int engine_thread(void *data)
 		spin_lock(&e->lock);
 		e->running = NULL;
 		ctx->unfinished--;
+		if (!list_empty(&ctx->jobs))
+			list_add_tail(&ctx->ready, &e->ready);
 		spin_unlock(&e->lock);
 		wake_up_all(&e->job_end);
 		vsoc_ctx_put(ctx);
@@ -306,6 +386,96 @@ bool vsoc_engine_busy(struct vsoc_device *vsoc)
 	return READ_ONCE(vsoc->engine->running);
 }
 
+/**
+ * vsoc_engine_set_stepped() - let virtual time stand still, or be real again
+ * @vsoc: the device
+ * @on: stand still
+ *
+ * Time never goes back: it stands where it is, or jumps to real time, which the device's clocks
+ * do not count.
+ *
+ * Return: 0; -EALREADY it is so.
+ */
+int vsoc_engine_set_stepped(struct vsoc_device *vsoc, bool on)
+{
+	struct vsoc_engine *e = vsoc->engine;
+	int ret = 0;
+
+	vsoc_engine_pause(vsoc, false);
+	mutex_lock(&vsoc->hw_lock);
+	if (vsoc->stepped.on == on) {
+		ret = -EALREADY;
+	} else {
+		vsoc_gpu_update_clocks(vsoc);
+		spin_lock(&e->lock);
+		vsoc->stepped.target_ns = vsoc->gpu.clock_ns;
+		vsoc->stepped.now_ns = vsoc->gpu.clock_ns;
+		spin_unlock(&e->lock);
+		WRITE_ONCE(vsoc->stepped.on, on);
+		vsoc->gpu.clock_ns = vsoc_now_ns(vsoc);
+	}
+	mutex_unlock(&vsoc->hw_lock);
+	vsoc_engine_resume(vsoc);
+	wake_up_all(&e->job_end);
+	return ret;
+}
+
+static bool step_done(struct vsoc_engine *e)
+{
+	return !step_pending(e) || READ_ONCE(e->stopped);
+}
+
+/* returns the time by which the step would overtake real time, 0: it is under way; or -EINVAL */
+static s64 try_step(struct vsoc_engine *e, u64 ns)
+{
+	struct vsoc_stepped *stepped = &e->vsoc->stepped;
+	u64 room_ns;
+	s64 ret = 0;
+
+	spin_lock(&e->lock);
+	room_ns = ktime_get_raw_ns() - stepped->target_ns;
+	if (!READ_ONCE(stepped->on))
+		ret = -EINVAL;
+	else if (ns > room_ns)
+		ret = ns - room_ns;
+	else
+		stepped->target_ns += ns;
+	spin_unlock(&e->lock);
+	return ret;
+}
+
+/**
+ * vsoc_engine_step() - let virtual time pass
+ * @vsoc: the device
+ * @ns: that long, at most STEP_MAX_NS
+ *
+ * Waits until everything that happens in this time has happened, and before that until real
+ * time is ahead: the core takes a sample from the future for a mistake.
+ *
+ * Return: 0; -EINVAL time is not stepped; -ERANGE @ns; -EINTR a fatal signal; -ETIME a job that
+ * does not go on, for STEP_TIMEOUT.
+ */
+int vsoc_engine_step(struct vsoc_device *vsoc, u64 ns)
+{
+	struct vsoc_engine *e = vsoc->engine;
+	s64 ahead_ns;
+	long left;
+
+	if (ns > STEP_MAX_NS)
+		return -ERANGE;
+	while ((ahead_ns = try_step(e, ns))) {
+		if (ahead_ns < 0)
+			return ahead_ns;
+		if (schedule_timeout_killable(nsecs_to_jiffies(ahead_ns) + 1))
+			return -EINTR;
+	}
+	wake_up(&e->wait);
+	left = wait_event_killable_timeout(e->job_end, step_done(e), STEP_TIMEOUT);
+	if (left < 0)
+		return -EINTR;
+	return left ? 0 : -ETIME;
+}
+
 /* nothing runs and nothing waits */
 bool vsoc_engine_idle(struct vsoc_device *vsoc)
 {
@@ -346,10 +516,12 @@ int vsoc_engine_queue(struct vsoc_device *vsoc, struct vsoc_job *job, u32 max_un
 	} else {
 		ctx->unfinished++;
 		list_add_tail(&job->node, &ctx->jobs);
-		if (list_empty(&ctx->ready))
+		if (list_empty(&ctx->ready) && e->running != ctx)
 			list_add_tail(&ctx->ready, &e->ready);
+		vsoc->gpu.account = ctx->account;
 		vsoc_gpu_count(vsoc, VSOC_BLOCK_FW, VSOC_FW_DOORBELLS, 1);
 		vsoc_gpu_count(vsoc, VSOC_BLOCK_FW, VSOC_FW_JOBS_SUBMITTED, 1);
+		vsoc->gpu.account = NULL;
 	}
 	spin_unlock(&e->lock);
 	mutex_unlock(&vsoc->hw_lock);
@@ -399,6 +571,7 @@ void vsoc_engine_close_ctx(struct vsoc_device *vsoc, struct vsoc_ctx *ctx)
 	if (e->running == ctx)
 		WRITE_ONCE(e->cancel, true);
 	spin_unlock(&e->lock);
+	wake_up(&e->wait);
 
 	cancel_waiting(vsoc, ctx, &jobs);
 	wait_event(e->job_end, !is_running(e, ctx));

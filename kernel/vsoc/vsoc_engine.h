@@ -14,6 +14,7 @@
 
 struct dma_fence;
 struct drm_perfctr_session;
+struct vsoc_account;
 struct vsoc_device;
 struct vsoc_file;
 struct vsoc_thread;
@@ -38,15 +39,15 @@ struct vsoc_ctx {
 	struct kref ref;
 	/** @file: constant until the context is closed. */
 	struct vsoc_file *file;
-	/** @id: for user space. */
-	u32 id;
+	/** @account: what its jobs counted; set with its first job. */
+	struct vsoc_account *account;
 	/** @fence_context: for the jobs' fences. */
 	u64 fence_context;
 
 	/* under the engine's lock */
 	/** @jobs: waiting jobs, oldest first. */
 	struct list_head jobs;
-	/** @ready: in the engine's round robin if @jobs is not empty. */
+	/** @ready: in the engine's round robin if @jobs is not empty and none of them runs. */
 	struct list_head ready;
 	/** @unfinished: jobs, waiting and running. */
 	u32 unfinished;

@@ -151,7 +151,7 @@ static void saturate(struct vsoc_fw *fw)
 	if (!vsoc_fault(vsoc, VSOC_FAULT_SATURATION))
 		return;
 	fw->saturated = i;
-	vsoc->gpu.truth[i] += U32_MAX - (u64)pending + SATURATION_EXTRA;
+	vsoc_gpu_count_truth(vsoc, i, U32_MAX - (u64)pending + SATURATION_EXTRA);
 	fw->dropped[i] += SATURATION_EXTRA;
 }
 

@@ -9,6 +9,7 @@
 #include <drm/drm_managed.h>
 
 #include "vsoc.h"
+#include "vsoc_account.h"
 
 /* any number: the GPU's timestamp does not begin with the host's clock */
 #define VSOC_TIMESTAMP_START	0x123456789aULL
@@ -26,23 +27,29 @@ int vsoc_gpu_init(struct vsoc_device *vsoc)
 
 	gpu->reg = drmm_kcalloc(&vsoc->drm, counters, sizeof(*gpu->reg), GFP_KERNEL);
 	gpu->truth = drmm_kcalloc(&vsoc->drm, counters, sizeof(*gpu->truth), GFP_KERNEL);
-	if (!gpu->reg || !gpu->truth)
+	if (!gpu->reg || !gpu->truth || vsoc_accounts_init(vsoc))
 		return -ENOMEM;
 
 	for (i = 0; i < VSOC_CLOCKS; i++) {
 		gpu->clocks[i].hz = hz[i];
 		gpu->clocks[i].on = true;
 	}
-	gpu->clock_ns = ktime_get_raw_ns();
+	gpu->clock_ns = vsoc_now_ns(vsoc);
 	gpu->cores_on = vsoc->shape.shader_present;
 	return 0;
+}
+
+/* CLOCK_MONOTONIC_RAW, or what a test made of it, which is never ahead of that */
+u64 vsoc_now_ns(const struct vsoc_device *vsoc)
+{
+	return READ_ONCE(vsoc->stepped.on) ? READ_ONCE(vsoc->stepped.now_ns) : ktime_get_raw_ns();
 }
 
 /* account for the time since the last call; before power or frequency changes */
 void vsoc_gpu_update_clocks(struct vsoc_device *vsoc)
 {
 	struct vsoc_gpu *gpu = &vsoc->gpu;
-	u64 now = ktime_get_raw_ns();
+	u64 now = vsoc_now_ns(vsoc);
 	unsigned int i;
 
 	lockdep_assert_held(&vsoc->hw_lock);
@@ -77,6 +84,19 @@ u64 vsoc_gpu_timestamp(u64 raw_ns)
 	return VSOC_TIMESTAMP_START + mul_u64_u64_div_u64(raw_ns, VSOC_TIMESTAMP_HZ, NSEC_PER_SEC);
 }
 
+/* what really happened, whatever the registers say */
+void vsoc_gpu_count_truth(struct vsoc_device *vsoc, size_t index, u64 n)
+{
+	struct vsoc_gpu *gpu = &vsoc->gpu;
+
+	lockdep_assert_held(&vsoc->hw_lock);
+	gpu->truth[index] += n;
+	if (gpu->account)
+		gpu->account->counts[index] += n;
+	else
+		gpu->nobody[index] += n;
+}
+
 void vsoc_gpu_count(struct vsoc_device *vsoc, u32 block, u32 counter, u64 n)
 {
 	const size_t i = vsoc_gpu_index(vsoc, block, counter);
@@ -85,7 +105,7 @@ void vsoc_gpu_count(struct vsoc_device *vsoc, u32 block, u32 counter, u64 n)
 	if (vsoc->gpu.protected)
 		return;
 	vsoc->gpu.reg[i] += (u32)n;
-	vsoc->gpu.truth[i] += n;
+	vsoc_gpu_count_truth(vsoc, i, n);
 }
 
 static u64 part_done(const struct vsoc_work *work, u64 total)

@@ -17,6 +17,7 @@
 #include <drm/drm_print.h>
 
 #include "vsoc.h"
+#include "vsoc_account.h"
 #include "vsoc_engine.h"
 #include "vsoc_fault.h"
 #include "vsoc_job.h"
@@ -40,6 +41,10 @@ struct vsoc_record {
 struct vsoc_file {
 	/** @vsoc: the device. */
 	struct vsoc_device *vsoc;
+	/** @pid: of who opened it. */
+	pid_t pid;
+	/** @number: of the file, from 1 on. */
+	u32 number;
 	/** @perf: counter sessions. */
 	struct drm_perfctr_file perf;
 	/** @ctxs: contexts by id. */
@@ -75,7 +80,10 @@ struct drm_perfctr_file *vsoc_perfctr_file(struct drm_file *file)
 
 static void ctx_release(struct kref *ref)
 {
-	kfree(container_of(ref, struct vsoc_ctx, ref));
+	struct vsoc_ctx *ctx = container_of(ref, struct vsoc_ctx, ref);
+
+	vsoc_account_close(ctx->account);
+	kfree(ctx);
 }
 
 void vsoc_ctx_put(struct vsoc_ctx *ctx)
@@ -167,6 +175,8 @@ int vsoc_open(struct drm_device *drm, struct drm_file *file)
 	if (!vf)
 		return -ENOMEM;
 	vf->vsoc = vsoc;
+	vf->pid = task_tgid_nr(current);
+	vf->number = atomic_inc_return(&vsoc->files);
 	xa_init_flags(&vf->ctxs, XA_FLAGS_ALLOC);
 	xa_init(&vf->jobs);
 	mutex_init(&vf->submit_lock);
@@ -360,7 +370,8 @@ static int power_and_queue(struct vsoc_device *vsoc, struct vsoc_job *job)
 }
 
 /* queue @job under the next id of the file */
-static int job_queue(struct vsoc_file *vf, struct vsoc_job *job, struct sync_file **sync, u64 *id)
+static int job_queue(struct vsoc_file *vf, struct vsoc_job *job, u32 ctx_id,
+		     struct sync_file **sync, u64 *id)
 {
 	struct vsoc_ctx *ctx = job->ctx;
 	int ret;
@@ -368,6 +379,12 @@ static int job_queue(struct vsoc_file *vf, struct vsoc_job *job, struct sync_fil
 	mutex_lock(&vf->submit_lock);
 	*id = vf->last_job + 1;
 	job->id = *id;
+	if (!ctx->account)
+		ctx->account = vsoc_account_open(vf->vsoc, vf->pid, vf->number, ctx_id);
+	if (!ctx->account) {
+		ret = -ENOMEM;
+		goto out;
+	}
 	if (sync) {
 		if (!vsoc_fault(vf->vsoc, VSOC_FAULT_ALLOC_FENCE))
 			job->fence = vsoc_fence_create(ctx->fence_context, ++ctx->fence_seqno);
@@ -424,7 +441,7 @@ static int submit_job(struct vsoc_file *vf, struct drm_vsoc_submit *args)
 		goto err_fd;
 	}
 
-	ret = job_queue(vf, job, fence_out ? &sync : NULL, &args->job_id);
+	ret = job_queue(vf, job, args->ctx_id, fence_out ? &sync : NULL, &args->job_id);
 	if (ret)
 		goto err_ctx;
 	if (sync)

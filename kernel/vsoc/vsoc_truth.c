@@ -10,7 +10,10 @@
 #include <drm/perfctr_drm.h>
 
 #include "vsoc.h"
+#include "vsoc_account.h"
 #include "vsoc_counters.h"
+
+#define ACCOUNT_NAME_BYTES	40
 
 struct counter_name {
 	u16 counter;
@@ -68,8 +71,9 @@ static const struct set_names sets[VSOC_SETS] = {
 	},
 };
 
-static void show_block(struct seq_file *m, const char *type, u32 index, u32 block,
-		       const struct counter_names *names, const u64 *values)
+/* @account: begins each line and lines of zeroes are left out; NULL: neither */
+static void show_block(struct seq_file *m, const char *account, const char *type, u32 index,
+		       u32 block, const struct counter_names *names, const u64 *values)
 {
 	const struct vsoc_device *vsoc = m->private;
 	size_t i;
@@ -77,13 +81,20 @@ static void show_block(struct seq_file *m, const char *type, u32 index, u32 bloc
 	for (i = 0; i < names->count; i++) {
 		const struct counter_name *n = &names->names[i];
 
-		if (n->counter < vsoc->shape.counters_per_block)
-			seq_printf(m, "%s %u %u %s %llu\n", type, index, n->counter, n->name,
-				   values[vsoc_gpu_index(vsoc, block, n->counter)]);
+		u64 value;
+
+		if (n->counter >= vsoc->shape.counters_per_block)
+			continue;
+		value = values[vsoc_gpu_index(vsoc, block, n->counter)];
+		if (account && !value)
+			continue;
+		if (account)
+			seq_printf(m, "%s ", account);
+		seq_printf(m, "%s %u %u %s %llu\n", type, index, n->counter, n->name, value);
 	}
 }
 
-static void show_counters(struct seq_file *m, const u64 *values, u32 set)
+static void show_counters(struct seq_file *m, const char *account, const u64 *values, u32 set)
 {
 	const struct vsoc_device *vsoc = m->private;
 	const struct vsoc_shape *shape = &vsoc->shape;
@@ -92,14 +103,14 @@ static void show_counters(struct seq_file *m, const u64 *values, u32 set)
 	u32 block = first + VSOC_BLOCK_MEMSYS;
 	u32 i;
 
-	show_block(m, "FW", 0, first + VSOC_BLOCK_FW, &names->fw, values);
-	show_block(m, "CSHW", 0, first + VSOC_BLOCK_CSHW, &names->cshw, values);
-	show_block(m, "TILER", 0, first + VSOC_BLOCK_TILER, &names->tiler, values);
+	show_block(m, account, "FW", 0, first + VSOC_BLOCK_FW, &names->fw, values);
+	show_block(m, account, "CSHW", 0, first + VSOC_BLOCK_CSHW, &names->cshw, values);
+	show_block(m, account, "TILER", 0, first + VSOC_BLOCK_TILER, &names->tiler, values);
 	for (i = 0; i < shape->l2_slices; i++)
-		show_block(m, "MEMSYS", i, block++, &names->memsys, values);
+		show_block(m, account, "MEMSYS", i, block++, &names->memsys, values);
 	for (i = 0; i < VSOC_MAX_CORES; i++)
 		if (shape->shader_present & BIT_ULL(i))
-			show_block(m, "SHADER", i, block++, &names->shader, values);
+			show_block(m, account, "SHADER", i, block++, &names->shader, values);
 }
 
 /* both totals in one consistent copy; @dropped selects the one to show */
@@ -112,7 +123,7 @@ static int show_totals(struct seq_file *m, u32 set, bool dropped)
 	if (!totals)
 		return -ENOMEM;
 	vsoc_fw_totals(vsoc, totals, totals + counters);
-	show_counters(m, dropped ? totals + counters : totals, set);
+	show_counters(m, NULL, dropped ? totals + counters : totals, set);
 	kvfree(totals);
 	return 0;
 }
@@ -130,6 +141,36 @@ TOTALS_FILE(truth_tertiary, DRM_PERFCTR_SET_TERTIARY, false);
 TOTALS_FILE(dropped, DRM_PERFCTR_SET_PRIMARY, true);
 TOTALS_FILE(dropped_secondary, DRM_PERFCTR_SET_SECONDARY, true);
 TOTALS_FILE(dropped_tertiary, DRM_PERFCTR_SET_TERTIARY, true);
+
+/*
+ * Accounts of the primary set, lines of zeroes left out. The first three are "total", "nobody"
+ * and "closed"; a context is PID/FILE/CONTEXT.
+ */
+static int truth_contexts_show(struct seq_file *m, void *unused)
+{
+	static const char * const fixed[VSOC_ACCOUNTS_FIXED] = { "total", "nobody", "closed" };
+	struct vsoc_device *vsoc = m->private;
+	struct vsoc_account_snapshot *s = vsoc_accounts_snapshot(vsoc);
+	const size_t counters = vsoc_gpu_registers(vsoc);
+	size_t i;
+
+	if (!s)
+		return -ENOMEM;
+	for (i = 0; i < s->count; i++) {
+		const struct vsoc_account_owner *owner = &s->owners[i];
+		char name[ACCOUNT_NAME_BYTES];
+
+		if (i < VSOC_ACCOUNTS_FIXED)
+			strscpy(name, fixed[i], sizeof(name));
+		else
+			snprintf(name, sizeof(name), "%d/%u/%u", owner->pid, owner->file,
+				 owner->ctx_id);
+		show_counters(m, name, s->counts + i * counters, DRM_PERFCTR_SET_PRIMARY);
+	}
+	kvfree(s);
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(truth_contexts);
 
 static int shape_show(struct seq_file *m, void *unused)
 {
@@ -181,6 +222,7 @@ void vsoc_truth_debugfs(struct vsoc_device *vsoc, struct dentry *dir)
 	debugfs_create_file("dropped", 0444, dir, vsoc, &dropped_fops);
 	debugfs_create_file("dropped_secondary", 0444, dir, vsoc, &dropped_secondary_fops);
 	debugfs_create_file("dropped_tertiary", 0444, dir, vsoc, &dropped_tertiary_fops);
+	debugfs_create_file("truth_contexts", 0444, dir, vsoc, &truth_contexts_fops);
 	debugfs_create_file("shape", 0444, dir, vsoc, &shape_fops);
 	debugfs_create_file("idle", 0444, dir, vsoc, &idle_fops);
 }

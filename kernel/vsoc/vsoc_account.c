@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Who caused what the hardware counted: an account for each context, one for
+ * contexts that are gone, one for what no context did (power, protected mode).
+ * Together they are the truth.
+ */
+#include <linux/slab.h>
+#include <linux/string.h>
+#include <drm/drm_managed.h>
+
+#include "vsoc.h"
+#include "vsoc_account.h"
+
+int vsoc_accounts_init(struct vsoc_device *vsoc)
+{
+	struct vsoc_gpu *gpu = &vsoc->gpu;
+	const size_t counters = vsoc_gpu_registers(vsoc);
+
+	INIT_LIST_HEAD(&gpu->accounts);
+	gpu->nobody = drmm_kcalloc(&vsoc->drm, counters, sizeof(*gpu->nobody), GFP_KERNEL);
+	gpu->closed = drmm_kcalloc(&vsoc->drm, counters, sizeof(*gpu->closed), GFP_KERNEL);
+	return gpu->nobody && gpu->closed ? 0 : -ENOMEM;
+}
+
+/* returns NULL without memory */
+struct vsoc_account *vsoc_account_open(struct vsoc_device *vsoc, pid_t pid, u32 file, u32 ctx_id)
+{
+	struct vsoc_account *account;
+
+	account = kvzalloc(struct_size(account, counts, vsoc_gpu_registers(vsoc)),
+			   GFP_KERNEL_ACCOUNT);
+	if (!account)
+		return NULL;
+	account->vsoc = vsoc;
+	account->pid = pid;
+	account->file = file;
+	account->ctx_id = ctx_id;
+	mutex_lock(&vsoc->hw_lock);
+	list_add_tail(&account->node, &vsoc->gpu.accounts);
+	mutex_unlock(&vsoc->hw_lock);
+	return account;
+}
+
+/* its counts are added to those of all contexts that are gone; @account may be NULL */
+void vsoc_account_close(struct vsoc_account *account)
+{
+	struct vsoc_device *vsoc;
+	size_t i;
+
+	if (!account)
+		return;
+	vsoc = account->vsoc;
+	mutex_lock(&vsoc->hw_lock);
+	list_del(&account->node);
+	for (i = 0; i < vsoc_gpu_registers(vsoc); i++)
+		vsoc->gpu.closed[i] += account->counts[i];
+	mutex_unlock(&vsoc->hw_lock);
+	kvfree(account);
+}
+
+/* all accounts and the truth at one moment; the caller frees with kvfree() */
+struct vsoc_account_snapshot *vsoc_accounts_snapshot(struct vsoc_device *vsoc)
+{
+	const size_t counters = vsoc_gpu_registers(vsoc);
+	const size_t bytes = counters * sizeof(u64);
+	struct vsoc_gpu *gpu = &vsoc->gpu;
+	struct vsoc_account_snapshot *s;
+	struct vsoc_account *account;
+	size_t room = 0, count;
+	u64 *to;
+
+	for (;;) {
+		s = kvzalloc(sizeof(*s) + (VSOC_ACCOUNTS_FIXED + room) *
+			     (sizeof(*s->owners) + bytes), GFP_KERNEL);
+		if (!s)
+			return NULL;
+		mutex_lock(&vsoc->hw_lock);
+		count = list_count_nodes(&gpu->accounts);
+		if (count <= room)
+			break;
+		mutex_unlock(&vsoc->hw_lock);
+		kvfree(s);
+		room = count;
+	}
+
+	s->count = VSOC_ACCOUNTS_FIXED + count;
+	s->owners = (struct vsoc_account_owner *)(s + 1);
+	s->counts = (u64 *)(s->owners + VSOC_ACCOUNTS_FIXED + room);
+	to = s->counts;
+	memcpy(to, gpu->truth, bytes);
+	memcpy(to + counters, gpu->nobody, bytes);
+	memcpy(to + 2 * counters, gpu->closed, bytes);
+	count = VSOC_ACCOUNTS_FIXED;
+	list_for_each_entry(account, &gpu->accounts, node) {
+		s->owners[count].pid = account->pid;
+		s->owners[count].file = account->file;
+		s->owners[count].ctx_id = account->ctx_id;
+		memcpy(to + count++ * counters, account->counts, bytes);
+	}
+	mutex_unlock(&vsoc->hw_lock);
+	return s;
+}
