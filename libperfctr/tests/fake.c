@@ -32,6 +32,17 @@ void fake_file(struct fake *f, const char *path, const char *content)
 		abort();
 	f->files[n].path = path;
 	f->files[n].content = content;
+	f->files[n].bytes = 0;
+}
+
+void fake_binary(struct fake *f, const char *path, const void *content, size_t bytes)
+{
+	size_t n;
+
+	fake_file(f, path, content);
+	for (n = 0; strcmp(f->files[n].path, path); n++)
+		;
+	f->files[n].bytes = bytes;
 }
 
 static int take_fd(struct fake *f)
@@ -75,6 +86,7 @@ static int fake_open(void *data, const char *path, int flags)
 		return -EACCES;
 	fd = take_fd(f);
 	f->fds[fd - FIRST_FD].content = f->files[n].content;
+	f->fds[fd - FIRST_FD].bytes = f->files[n].bytes ?: strlen(f->files[n].content);
 	if (!strncmp(f->files[n].content, "node:", 5)) {
 		f->fds[fd - FIRST_FD].device = true;
 		f->fds[fd - FIRST_FD].driver = f->files[n].content + 5;
@@ -118,7 +130,7 @@ static ssize_t fake_read(void *data, int fd, void *bytes, size_t size)
 		f->eventfd_count = 0;
 		return sizeof(f->eventfd_count);
 	}
-	left = strlen(f->fds[n].content) - f->fds[n].at;
+	left = f->fds[n].bytes - f->fds[n].at;
 	size = size < left ? size : left;
 	memcpy(bytes, f->fds[n].content + f->fds[n].at, size);
 	f->fds[n].at += size;

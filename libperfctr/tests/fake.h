@@ -64,7 +64,7 @@ struct fake {
 	struct {
 		bool used;
 		const char *content;
-		size_t at;
+		size_t at, bytes;
 		bool device, eventfd;
 		const char *driver;
 	} fds[64];
@@ -72,6 +72,8 @@ struct fake {
 	/* text files by path; a node is one with the content "node:DRIVER" */
 	struct {
 		const char *path, *content;
+		/* of a binary one; 0: up to the first NUL */
+		size_t bytes;
 	} files[256];
 	size_t file_count;
 };
@@ -81,6 +83,7 @@ struct fake *fake_new(void);
 /* Check that nothing is left, and free. */
 void fake_free(struct fake *fake);
 void fake_file(struct fake *fake, const char *path, const char *content);
+void fake_binary(struct fake *fake, const char *path, const void *content, size_t bytes);
 void fake_fail(struct fake *fake, enum fake_call call, int nth, int error);
 
 /* Publish a sample as the kernel does. Return: whether there was a slot. */

@@ -283,6 +283,54 @@ static int show_all(struct app *app, struct json_object *array, struct json_obje
 	return status;
 }
 
+/* --- root complexes --------------------------------------------------------- */
+
+struct ports {
+	struct app *app;
+	struct json_object *array;
+	bool any;
+};
+
+static int show_port(void *data, const struct perfctr_pcie_port *port)
+{
+	struct ports *ports = data;
+	struct json_object *o;
+
+	if (!ports->array) {
+		if (!ports->any)
+			fprintf(ports->app->out,
+				"PCIe root ports (lspci's address: block, root port)\n");
+		ports->any = true;
+		fprintf(ports->app->out,
+			"  %-14s pcie%u_rc%u, pcie_tgt%u_rc%u: rp %u, segment %04x, bus %02x\n",
+			port->address, port->socket, port->root_complex, port->socket,
+			port->root_complex, port->root_port, port->segment, port->bus);
+		return 0;
+	}
+	o = json_object_new_object();
+	json_add_text(o, "address", port->address);
+	json_add_u64(o, "socket", port->socket);
+	json_add_u64(o, "root_complex", port->root_complex);
+	json_add_u64(o, "root_port", port->root_port);
+	json_add_u64(o, "segment", port->segment);
+	json_add_u64(o, "bus", port->bus);
+	json_object_array_add(ports->array, o);
+	return 0;
+}
+
+/* Of interest where such ports are; that only root may see them is said, and no failure. */
+static void show_ports(struct app *app, struct json_object *root)
+{
+	struct ports ports = { .app = app };
+
+	if (root) {
+		ports.array = json_object_new_array();
+		json_add(root, "pcie_root_ports", ports.array);
+	}
+	if (perfctr_pcie_ports(app->ctx, show_port, &ports) == -EACCES)
+		fprintf(app->err, "%s\n", perfctr_ctx_error(app->ctx));
+}
+
 int info_run(struct app *app, int argc, char **argv)
 {
 	static const struct option options[] = {
@@ -323,6 +371,8 @@ int info_run(struct app *app, int argc, char **argv)
 		json_add(root, "without_counters", others);
 	}
 	status = which ? show_one(app, which, devices) : show_all(app, devices, others);
+	if (!which)
+		show_ports(app, root);
 	if (json) {
 		json_write(app->out, root, true);
 		fputc('\n', app->out);

@@ -575,6 +575,60 @@ typedef int (*perfctr_pmu_event_fn)(void *data, const struct perfctr_pmu_event *
  */
 int perfctr_pmu_events(struct perfctr_ctx *ctx, perfctr_pmu_event_fn fn, void *data);
 
+/**
+ * struct perfctr_pcie_port - a PCIe root port and the root complex that it belongs to
+ *
+ * The PMUs of a Tegra410 are named after socket and root complex; lspci and drivers know PCI
+ * segments. Each root port tells both in a designated vendor-specific extended capability
+ * (DVSEC, vendor 0x10de, id 4).
+ */
+struct perfctr_pcie_port {
+	/** @address: "0004:00:00.0"; NULL from perfctr_pcie_port_decode(). */
+	const char *address;
+	/** @segment: PCI segment (domain). */
+	uint8_t segment;
+	/** @bus: bus behind the port. */
+	uint8_t bus;
+	/** @root_port: number of the port, bit of src_rp_mask and dst_rp_mask. */
+	uint8_t root_port;
+	/** @root_complex: number in the PMU's name: pcie<socket>_rc<root_complex>. */
+	uint8_t root_complex;
+	/** @socket: socket of the root complex. */
+	uint8_t socket;
+};
+
+/**
+ * perfctr_pcie_port_decode() - find the capability in a configuration space
+ * @config: configuration space, as in a device's file "config" in sysfs; never trusted
+ * @bytes: how much of it there is, 4096 for all
+ * @port: filled in on success
+ *
+ * Return: 0; -ENOENT if the device is no such root port; -ENODATA if @bytes end before the
+ * extended capabilities, as they do for users other than root; -EBADMSG if the list of
+ * capabilities is cut short, goes round or points nowhere.
+ */
+int perfctr_pcie_port_decode(const void *config, size_t bytes, struct perfctr_pcie_port *port);
+
+/**
+ * typedef perfctr_pcie_port_fn - receives root ports
+ * @data: as given to perfctr_pcie_ports()
+ * @port: valid during the call
+ *
+ * Return: 0 to go on; anything else ends the walk and is its result.
+ */
+typedef int (*perfctr_pcie_port_fn)(void *data, const struct perfctr_pcie_port *port);
+
+/**
+ * perfctr_pcie_ports() - walk through the root ports of the machine that tell their root complex
+ * @ctx: context
+ * @fn: called for each, in the order of their addresses
+ * @data: passed to @fn
+ *
+ * Return: 0, also if there is none; what @fn returned; -EACCES if there may be some that only
+ * root can see; another negative errno.
+ */
+int perfctr_pcie_ports(struct perfctr_ctx *ctx, perfctr_pcie_port_fn fn, void *data);
+
 /* --- selections ---------------------------------------------------------- */
 
 /**
