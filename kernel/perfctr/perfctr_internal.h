@@ -292,6 +292,10 @@ int perfctr_sampler_attach(struct drm_perfctr_session *session);
 void perfctr_sampler_detach(struct drm_perfctr_session *session);
 void perfctr_sampler_arm(struct drm_perfctr *pc);
 void perfctr_sampler_wake(struct drm_perfctr_session *session);
+int perfctr_source_collect(struct drm_perfctr *pc, struct drm_perfctr_source *source);
+int perfctr_source_start(struct drm_perfctr *pc, struct drm_perfctr_source *source);
+void perfctr_source_stop(struct drm_perfctr_source *source);
+void perfctr_collect_pmu(struct drm_perfctr_session *session);
 int perfctr_sampler_init(struct drm_perfctr *pc);
 void perfctr_sampler_fini(struct drm_perfctr *pc);
 

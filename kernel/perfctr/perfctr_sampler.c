@@ -69,7 +69,14 @@ static void source_report_all(struct drm_perfctr_source *source, u32 states, boo
 	}
 }
 
-static int source_collect(struct drm_perfctr *pc, struct drm_perfctr_source *source)
+/**
+ * perfctr_source_collect() - bring the totals of a source up to now
+ * @pc: the device
+ * @source: the source; one that does not run is reported as such
+ *
+ * Returns: 0 or the source's error.
+ */
+int perfctr_source_collect(struct drm_perfctr *pc, struct drm_perfctr_source *source)
 {
 	struct perfctr_source_state *state = source->state;
 	struct drm_perfctr_collection c = { };
@@ -123,7 +130,7 @@ static int collect_sources(struct drm_perfctr *pc, unsigned long mask)
 	int ret = 0;
 
 	for_each_set_bit(id, &mask, PERFCTR_MAX_SOURCES) {
-		int err = source_collect(pc, pc->sources[id]);
+		int err = perfctr_source_collect(pc, pc->sources[id]);
 
 		if (err && !ret)
 			ret = err;
@@ -141,7 +148,11 @@ static unsigned long session_sources(const struct drm_perfctr_session *session)
 	return mask;
 }
 
-static void collect_pmu(struct drm_perfctr_session *session)
+/**
+ * perfctr_collect_pmu() - bring the PMU blocks of a session up to now
+ * @session: the session
+ */
+void perfctr_collect_pmu(struct drm_perfctr_session *session)
 {
 	unsigned int i;
 
@@ -165,7 +176,7 @@ int perfctr_sampler_collect(struct drm_perfctr *pc, struct drm_perfctr_session *
 
 	lockdep_assert_held(&pc->lock);
 	ret = collect_sources(pc, session_sources(session));
-	collect_pmu(session);
+	perfctr_collect_pmu(session);
 	return ret;
 }
 
@@ -366,7 +377,14 @@ void perfctr_sampler_publish(struct drm_perfctr_session *session, u32 flags, u64
 		perfctr_sampler_wake(session);
 }
 
-static int source_start(struct drm_perfctr *pc, struct drm_perfctr_source *source)
+/**
+ * perfctr_source_start() - have a source count, if the device can
+ * @pc: the device
+ * @source: the source
+ *
+ * Returns: 0 or the source's error.
+ */
+int perfctr_source_start(struct drm_perfctr *pc, struct drm_perfctr_source *source)
 {
 	int ret;
 
@@ -378,7 +396,11 @@ static int source_start(struct drm_perfctr *pc, struct drm_perfctr_source *sourc
 	return ret;
 }
 
-static void source_stop(struct drm_perfctr_source *source)
+/**
+ * perfctr_source_stop() - undo perfctr_source_start()
+ * @source: the source
+ */
+void perfctr_source_stop(struct drm_perfctr_source *source)
 {
 	if (!source->state->running)
 		return;
@@ -403,7 +425,7 @@ int perfctr_sampler_attach(struct drm_perfctr_session *session)
 	for (i = 0; i < session->source_count; i++) {
 		struct drm_perfctr_source *source = session->sources[i].source;
 
-		ret = source_start(pc, source);
+		ret = perfctr_source_start(pc, source);
 		if (ret) {
 			drm_dbg(pc->drm, "perfctr: %s did not start: %d\n", source->name, ret);
 			goto undo;
@@ -420,7 +442,7 @@ undo:
 		struct drm_perfctr_source *source = session->sources[i].source;
 
 		if (!--source->state->users)
-			source_stop(source);
+			perfctr_source_stop(source);
 	}
 	return ret;
 }
@@ -441,7 +463,7 @@ void perfctr_sampler_detach(struct drm_perfctr_session *session)
 		struct drm_perfctr_source *source = session->sources[i].source;
 
 		if (!--source->state->users)
-			source_stop(source);
+			perfctr_source_stop(source);
 	}
 }
 
@@ -535,7 +557,7 @@ static void perfctr_tick(struct kthread_work *work)
 
 	collect_sources(pc, sources);
 	list_for_each_entry(session, &due, node) {
-		collect_pmu(session);
+		perfctr_collect_pmu(session);
 		perfctr_sampler_publish(session, DRM_PERFCTR_SAMPLE_PERIODIC, session->user_data);
 	}
 	list_splice_tail(&due, &pc->active);
@@ -581,7 +603,7 @@ static void perfctr_event(struct kthread_work *work)
 			session->pending_merged++;
 			continue;
 		}
-		collect_pmu(session);
+		perfctr_collect_pmu(session);
 		perfctr_sampler_publish(session, DRM_PERFCTR_SAMPLE_AUTOMATIC,
 					session->user_data);
 	}
@@ -661,158 +683,6 @@ void drm_perfctr_block_report(struct drm_perfctr_source *source, unsigned int bl
 		perfctr_trace_set(&b->valid[i], seq, valid ? valid[i] & available[i] : 0);
 }
 EXPORT_SYMBOL_GPL(drm_perfctr_block_report);
-
-/**
- * drm_perfctr_suspend() - the hardware is about to lose power
- * @pc: the counters
- *
- * Call while it still answers. Active sessions stay active; their samples say
- * so and go on after drm_perfctr_resume().
- */
-void drm_perfctr_suspend(struct drm_perfctr *pc)
-{
-	unsigned int i;
-
-	mutex_lock(&pc->lock);
-	if (!pc->suspended && !pc->unplugged) {
-		for (i = 0; i < pc->source_count; i++) {
-			struct drm_perfctr_source *source = pc->sources[i];
-
-			if (!source->state->running)
-				continue;
-			source_collect(pc, source);
-			source_stop(source);
-			source->state->pending_flags |= DRM_PERFCTR_SAMPLE_SUSPENDED;
-		}
-		pc->suspended = true;
-	}
-	mutex_unlock(&pc->lock);
-}
-EXPORT_SYMBOL_GPL(drm_perfctr_suspend);
-
-/* sources that active sessions need; what fails is flagged at each collection */
-static void restart_sources(struct drm_perfctr *pc)
-{
-	unsigned int i;
-
-	for (i = 0; i < pc->source_count; i++) {
-		struct drm_perfctr_source *source = pc->sources[i];
-		int ret;
-
-		if (!source->state->users)
-			continue;
-		ret = source_start(pc, source);
-		if (ret)
-			drm_dbg(pc->drm, "perfctr: %s did not restart: %d\n", source->name, ret);
-	}
-	perfctr_sampler_arm(pc);
-}
-
-/**
- * drm_perfctr_resume() - the hardware has power again
- * @pc: the counters
- */
-void drm_perfctr_resume(struct drm_perfctr *pc)
-{
-	mutex_lock(&pc->lock);
-	if (pc->suspended) {
-		pc->suspended = false;
-		restart_sources(pc);
-	}
-	mutex_unlock(&pc->lock);
-}
-EXPORT_SYMBOL_GPL(drm_perfctr_resume);
-
-/**
- * drm_perfctr_pre_reset() - the hardware is about to be reset
- * @pc: the counters
- *
- * What it counted since the last collection is lost, as it may not answer any
- * more; the samples say so.
- */
-void drm_perfctr_pre_reset(struct drm_perfctr *pc)
-{
-	unsigned int i;
-
-	mutex_lock(&pc->lock);
-	pc->resetting = true;
-	for (i = 0; i < pc->source_count; i++) {
-		struct drm_perfctr_source *source = pc->sources[i];
-
-		if (!source->state->running)
-			continue;
-		if (source->ops->reset)
-			source->ops->reset(source);
-		source->state->running = false;
-		source->state->pending_flags |= DRM_PERFCTR_SAMPLE_RESET;
-		/* at most the whole time; clamped to the span at the next collection */
-		source->state->pending_lost_ns = U64_MAX / 2;
-	}
-	mutex_unlock(&pc->lock);
-}
-EXPORT_SYMBOL_GPL(drm_perfctr_pre_reset);
-
-/**
- * drm_perfctr_post_reset() - the hardware works again
- * @pc: the counters
- */
-void drm_perfctr_post_reset(struct drm_perfctr *pc)
-{
-	unsigned int i;
-
-	mutex_lock(&pc->lock);
-	pc->resetting = false;
-	if (!pc->unplugged) {
-		restart_sources(pc);
-		for (i = 0; i < pc->source_count; i++) {
-			struct drm_perfctr_source *source = pc->sources[i];
-
-			/* ends the lost time here, not at the next sample */
-			if (source->state->pending_lost_ns && source->state->users)
-				source_collect(pc, source);
-		}
-	}
-	mutex_unlock(&pc->lock);
-}
-EXPORT_SYMBOL_GPL(drm_perfctr_post_reset);
-
-/**
- * drm_perfctr_unplug() - the hardware is gone or about to go
- * @pc: the counters
- *
- * Ends every active session with a final sample. Nothing touches the hardware
- * after this returned. Call before drm_dev_unplug().
- */
-void drm_perfctr_unplug(struct drm_perfctr *pc)
-{
-	struct drm_perfctr_session *session, *next;
-	unsigned int i;
-
-	mutex_lock(&pc->lock);
-	for (i = 0; i < pc->source_count; i++)
-		if (pc->sources[i]->state->running)
-			source_collect(pc, pc->sources[i]);
-
-	list_for_each_entry_safe(session, next, &pc->active, node) {
-		list_del_init(&session->node);
-		collect_pmu(session);
-		perfctr_sampler_publish(session, DRM_PERFCTR_SAMPLE_FINAL |
-					DRM_PERFCTR_SAMPLE_UNPLUGGED, session->user_data);
-		session->active = false;
-		perfctr_sampler_detach(session);
-	}
-	list_for_each_entry(session, &pc->all, all_node) {
-		session->dead = true;
-		perfctr_ring_set_state(&session->ring, DRM_PERFCTR_RING_DEAD);
-		perfctr_sampler_wake(session);
-	}
-	pc->unplugged = true;
-	hrtimer_cancel(&pc->timer);
-	mutex_unlock(&pc->lock);
-
-	kthread_flush_worker(pc->worker);
-}
-EXPORT_SYMBOL_GPL(drm_perfctr_unplug);
 
 /**
  * perfctr_sampler_init() - create the sampler of a device

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What happens to a device while it counts: suspend, resume, reset, unplug.
+ */
+#include <linux/hrtimer.h>
+#include <linux/kthread.h>
+
+#include "perfctr_internal.h"
+
+/**
+ * drm_perfctr_suspend() - the hardware is about to lose power
+ * @pc: the counters
+ *
+ * Call while it still answers. Active sessions stay active; their samples say
+ * so and go on after drm_perfctr_resume().
+ */
+void drm_perfctr_suspend(struct drm_perfctr *pc)
+{
+	unsigned int i;
+
+	mutex_lock(&pc->lock);
+	if (!pc->suspended && !pc->unplugged) {
+		for (i = 0; i < pc->source_count; i++) {
+			struct drm_perfctr_source *source = pc->sources[i];
+
+			if (!source->state->running)
+				continue;
+			perfctr_source_collect(pc, source);
+			perfctr_source_stop(source);
+			source->state->pending_flags |= DRM_PERFCTR_SAMPLE_SUSPENDED;
+		}
+		pc->suspended = true;
+	}
+	mutex_unlock(&pc->lock);
+}
+EXPORT_SYMBOL_GPL(drm_perfctr_suspend);
+
+/* sources that active sessions need; what fails is flagged at each collection */
+static void restart_sources(struct drm_perfctr *pc)
+{
+	unsigned int i;
+
+	for (i = 0; i < pc->source_count; i++) {
+		struct drm_perfctr_source *source = pc->sources[i];
+		int ret;
+
+		if (!source->state->users)
+			continue;
+		ret = perfctr_source_start(pc, source);
+		if (ret)
+			drm_dbg(pc->drm, "perfctr: %s did not restart: %d\n", source->name, ret);
+	}
+	perfctr_sampler_arm(pc);
+}
+
+/**
+ * drm_perfctr_resume() - the hardware has power again
+ * @pc: the counters
+ */
+void drm_perfctr_resume(struct drm_perfctr *pc)
+{
+	mutex_lock(&pc->lock);
+	if (pc->suspended) {
+		pc->suspended = false;
+		restart_sources(pc);
+	}
+	mutex_unlock(&pc->lock);
+}
+EXPORT_SYMBOL_GPL(drm_perfctr_resume);
+
+/**
+ * drm_perfctr_pre_reset() - the hardware is about to be reset
+ * @pc: the counters
+ *
+ * What it counted since the last collection is lost, as it may not answer any
+ * more; the samples say so.
+ */
+void drm_perfctr_pre_reset(struct drm_perfctr *pc)
+{
+	unsigned int i;
+
+	mutex_lock(&pc->lock);
+	pc->resetting = true;
+	for (i = 0; i < pc->source_count; i++) {
+		struct drm_perfctr_source *source = pc->sources[i];
+
+		if (!source->state->running)
+			continue;
+		if (source->ops->reset)
+			source->ops->reset(source);
+		source->state->running = false;
+		source->state->pending_flags |= DRM_PERFCTR_SAMPLE_RESET;
+		/* at most the whole time; clamped to the span at the next collection */
+		source->state->pending_lost_ns = U64_MAX / 2;
+	}
+	mutex_unlock(&pc->lock);
+}
+EXPORT_SYMBOL_GPL(drm_perfctr_pre_reset);
+
+/**
+ * drm_perfctr_post_reset() - the hardware works again
+ * @pc: the counters
+ */
+void drm_perfctr_post_reset(struct drm_perfctr *pc)
+{
+	unsigned int i;
+
+	mutex_lock(&pc->lock);
+	pc->resetting = false;
+	if (!pc->unplugged) {
+		restart_sources(pc);
+		for (i = 0; i < pc->source_count; i++) {
+			struct drm_perfctr_source *source = pc->sources[i];
+
+			/* ends the lost time here, not at the next sample */
+			if (source->state->pending_lost_ns && source->state->users)
+				perfctr_source_collect(pc, source);
+		}
+	}
+	mutex_unlock(&pc->lock);
+}
+EXPORT_SYMBOL_GPL(drm_perfctr_post_reset);
+
+/**
+ * drm_perfctr_unplug() - the hardware is gone or about to go
+ * @pc: the counters
+ *
+ * Ends every active session with a final sample. Nothing touches the hardware
+ * after this returned. Call before drm_dev_unplug().
+ */
+void drm_perfctr_unplug(struct drm_perfctr *pc)
+{
+	struct drm_perfctr_session *session, *next;
+	unsigned int i;
+
+	mutex_lock(&pc->lock);
+	for (i = 0; i < pc->source_count; i++)
+		if (pc->sources[i]->state->running)
+			perfctr_source_collect(pc, pc->sources[i]);
+
+	list_for_each_entry_safe(session, next, &pc->active, node) {
+		list_del_init(&session->node);
+		perfctr_collect_pmu(session);
+		perfctr_sampler_publish(session, DRM_PERFCTR_SAMPLE_FINAL |
+					DRM_PERFCTR_SAMPLE_UNPLUGGED, session->user_data);
+		session->active = false;
+		perfctr_sampler_detach(session);
+	}
+	list_for_each_entry(session, &pc->all, all_node) {
+		session->dead = true;
+		perfctr_ring_set_state(&session->ring, DRM_PERFCTR_RING_DEAD);
+		perfctr_sampler_wake(session);
+	}
+	pc->unplugged = true;
+	hrtimer_cancel(&pc->timer);
+	mutex_unlock(&pc->lock);
+
+	kthread_flush_worker(pc->worker);
+}
+EXPORT_SYMBOL_GPL(drm_perfctr_unplug);
