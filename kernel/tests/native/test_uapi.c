@@ -5,6 +5,7 @@
  */
 #include <stddef.h>
 #include <drm/perfctr_drm.h>
+#include <drm/vsoc_drm.h>
 
 #include "test.h"
 
@@ -226,6 +227,42 @@ static void bo_create(void)
 	OFFSET(bo_create, pad, 24);
 }
 
+#define VSOC_SIZE(type, bytes)	check_eq(sizeof(struct drm_vsoc_##type), bytes)
+#define VSOC_OFFSET(type, member, bytes) \
+	check_eq(offsetof(struct drm_vsoc_##type, member), bytes)
+
+static void vsoc_structures(void)
+{
+	VSOC_SIZE(info, 104);
+	VSOC_OFFSET(info, gpus, 84);
+	VSOC_OFFSET(info, max_listing, 88);
+	VSOC_OFFSET(info, max_steps, 92);
+	VSOC_OFFSET(info, max_job_steps, 96);
+	VSOC_SIZE(get_info, 16);
+	VSOC_SIZE(instruction, 16);
+	VSOC_OFFSET(instruction, guard, 2);
+	VSOC_OFFSET(instruction, guard_times, 4);
+	VSOC_OFFSET(instruction, target, 8);
+	VSOC_SIZE(cmd_compute, 32);
+	VSOC_OFFSET(cmd_compute, listing_count, 12);
+	VSOC_OFFSET(cmd_compute, listing, 16);
+	VSOC_OFFSET(cmd_compute, listing_stride, 24);
+	VSOC_SIZE(cmd_draw, 40);
+	VSOC_SIZE(cmd_copy, 48);
+	VSOC_SIZE(cmd_pcie, 48);
+	VSOC_SIZE(cmd_sample, 16);
+	VSOC_SIZE(command, 96);
+	VSOC_OFFSET(command, compute, 8);
+	VSOC_SIZE(submit, 40);
+	VSOC_OFFSET(submit, job_id, 24);
+	VSOC_SIZE(wait, 32);
+	VSOC_SIZE(ctx_create, 8);
+	VSOC_SIZE(ctx_destroy, 8);
+	/* opcodes are numbers by class */
+	check_eq(DRM_VSOC_OP_VABSDIFF4, 0x11a);
+	check_eq(DRM_VSOC_OP_SHFL, 0x701);
+}
+
 static void ioctl_numbers(void)
 {
 	check_eq(DRM_IOCTL_PERFCTR_QUERY, 0xc018649d);
@@ -250,6 +287,7 @@ static const struct test tests[] = {
 	TEST(sample),
 	TEST(status),
 	TEST(bo_create),
+	TEST(vsoc_structures),
 	TEST(ioctl_numbers),
 };
 
