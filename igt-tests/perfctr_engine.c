@@ -754,6 +754,19 @@ static void contexts_add_up(void)
 	igt_perfctr_close(&other);
 }
 
+static void step(uint64_t ns)
+{
+	char text[24];
+
+	snprintf(text, sizeof(text), "%llu", (unsigned long long)ns);
+	igt_vsoc_debugfs(&dev, "step_ns", text);
+}
+
+static void stepped(bool on)
+{
+	igt_vsoc_debugfs(&dev, "stepped", on ? "1" : "0");
+}
+
 /* A, SAMPLE, B, SAMPLE: exactly what A and B count, whoever else is busy */
 static void attribution(void)
 {
@@ -796,15 +809,19 @@ static void attribution(void)
 	noise.draw.vertices = 1000;
 	for (unsigned int i = 0; i < CONTEXTS; i++)
 		ctx[i] = ctx_create(other.fd);
+	/* so that nobody ends before we looked */
+	stepped(true);
 	for (unsigned int n = 0; n < 48; n++)
 		igt_assert_eq(submit_to(other.fd, ctx[n % CONTEXTS], &noise, 1, &last, NULL), 0);
 	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
 	igt_assert_eq(submit_to(dev.fd, 0, c, 5, &job, NULL), 0);
-	igt_assert_eq(wait_for(dev.fd, job, 20000 * MS, &w), 0);
+	while (wait_for(dev.fd, job, 0, &w) == -ETIME)
+		step(MS);
 	igt_assert_eq(w.status, 0);
 	igt_assert_eq(w.sample_errors, 0);
 	/* others were there all the time */
 	igt_assert_eq(wait_for(other.fd, last, 0, &w), -ETIME);
+	stepped(false);
 
 	for (unsigned int i = 0; i < 2; i++) {
 		const struct drm_perfctr_sample_header *h = igt_perfctr_slot(&s, i + 1);
@@ -832,14 +849,6 @@ static void attribution(void)
 
 /* --- stepped time --------------------------------------------------------------- */
 
-static void step(uint64_t ns)
-{
-	char text[24];
-
-	snprintf(text, sizeof(text), "%llu", (unsigned long long)ns);
-	igt_vsoc_debugfs(&dev, "step_ns", text);
-}
-
 static uint64_t device_time(void)
 {
 	unsigned long long ns = 0;
@@ -852,11 +861,6 @@ static uint64_t device_time(void)
 	igt_assert_eq(fscanf(f, "%llu", &ns), 1);
 	fclose(f);
 	return ns;
-}
-
-static void stepped(bool on)
-{
-	igt_vsoc_debugfs(&dev, "stepped", on ? "1" : "0");
 }
 
 static void time_stands_still(void)
