@@ -30,6 +30,7 @@ struct vsoc_fabric;
 struct vsoc_faults;
 struct vsoc_file;
 struct vsoc_fw;
+struct vsoc_instance;
 
 /* when stepped time begins that was stepped from the beginning; nothing boots that fast */
 #define VSOC_STEPPED_START_NS	(10 * NSEC_PER_MSEC)
@@ -102,6 +103,8 @@ struct vsoc_device {
 	struct drm_device drm;
 	/** @pdev: the platform device that it hangs off. */
 	struct platform_device *pdev;
+	/** @instance: whose device it is, see vsoc_devices.c. */
+	struct vsoc_instance *instance;
 	/** @pc: the counter core. */
 	struct drm_perfctr *pc;
 	/** @shape: constant. */
@@ -141,7 +144,7 @@ static inline struct vsoc_device *to_vsoc(struct drm_device *drm)
 	return container_of(drm, struct vsoc_device, drm);
 }
 
-/* vsoc_drv.c: the device disappears, soon; any context */
+/* vsoc_devices.c: the device disappears, soon; any context */
 void vsoc_unplug_soon(struct vsoc_device *vsoc);
 
 /* vsoc_gpu.c: the block counter hardware */

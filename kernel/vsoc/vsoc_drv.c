@@ -20,39 +20,12 @@
 
 #include "csf/csf_perfctr.h"
 #include "vsoc.h"
+#include "vsoc_devices.h"
 #include "vsoc_fault.h"
 #include "vsoc_job.h"
 
 #define VSOC_GPU_ID		0x765350c0ULL
 #define GET_INFO_MAX_BYTES	4096
-
-static unsigned long long shader_present = 0x50005;
-module_param(shader_present, ullong, 0444);
-MODULE_PARM_DESC(shader_present, "mask of shader cores (0x50005)");
-
-static unsigned int l2_slices = 2;
-module_param(l2_slices, uint, 0444);
-MODULE_PARM_DESC(l2_slices, "L2 slices, 1..16 (2)");
-
-static unsigned int counters_per_block = 64;
-module_param(counters_per_block, uint, 0444);
-MODULE_PARM_DESC(counters_per_block, "counters of each block, 64 or 128 (64)");
-
-static bool shader_dense;
-module_param(shader_dense, bool, 0444);
-MODULE_PARM_DESC(shader_dense, "firmware samples have no holes for absent cores (N)");
-
-static unsigned int fw_slots = CSF_PERFCTR_DEFAULT_SLOTS;
-module_param(fw_slots, uint, 0444);
-MODULE_PARM_DESC(fw_slots, "slots of the firmware's sample ring, a power of two, 2..128 (32)");
-
-static char *profile = "xavier";
-module_param(profile, charp, 0444);
-MODULE_PARM_DESC(profile, "how thread instructions count: xavier or documented (xavier)");
-
-static bool stepped;
-module_param(stepped, bool, 0644);
-MODULE_PARM_DESC(stepped, "a device that is bound begins with stepped time, always the same (N)");
 
 /* --- ioctls -------------------------------------------------------------- */
 
@@ -219,26 +192,6 @@ static int perfctr_init(struct vsoc_device *vsoc)
 	return PTR_ERR_OR_ZERO(vsoc->pc);
 }
 
-static int check_parameters(struct device *dev)
-{
-	const char *wrong = NULL;
-
-	if (!shader_present)
-		wrong = "shader_present must not be zero";
-	else if (!l2_slices || l2_slices > VSOC_MAX_L2_SLICES)
-		wrong = "l2_slices must be 1..16";
-	else if (counters_per_block != 64 && counters_per_block != 128)
-		wrong = "counters_per_block must be 64 or 128";
-	else if (fw_slots < 2 || fw_slots > CSF_PERFCTR_MAX_SLOTS || fw_slots & (fw_slots - 1))
-		wrong = "fw_slots must be a power of two, 2..128";
-	else if (vsoc_profile_by_name(profile) < 0)
-		wrong = "profile must be xavier or documented";
-	if (!wrong)
-		return 0;
-	dev_err(dev, "module parameter: %s\n", wrong);
-	return -EINVAL;
-}
-
 /* stop everything that runs by itself, in the order of who calls whom */
 static void stop_models(struct vsoc_device *vsoc)
 {
@@ -249,29 +202,29 @@ static void stop_models(struct vsoc_device *vsoc)
 
 static int vsoc_probe(struct platform_device *pdev)
 {
+	struct vsoc_instance *instance;
+	struct vsoc_config config = vsoc_devices_config(pdev, &instance);
 	struct vsoc_device *vsoc;
 	int ret;
-
-	ret = check_parameters(&pdev->dev);
-	if (ret)
-		return ret;
 
 	vsoc = devm_drm_dev_alloc(&pdev->dev, &vsoc_drm_driver, struct vsoc_device, drm);
 	if (IS_ERR(vsoc))
 		return PTR_ERR(vsoc);
 	vsoc->pdev = pdev;
-	vsoc->fw_slots = fw_slots;
+	vsoc->instance = instance;
+	vsoc->fw_slots = config.fw_slots;
 	spin_lock_init(&vsoc->req_lock);
 	init_rwsem(&vsoc->reset_sem);
 	ret = drmm_mutex_init(&vsoc->drm, &vsoc->hw_lock);
 	if (ret)
 		return ret;
-	vsoc_shape_init(&vsoc->shape, shader_present, l2_slices, counters_per_block);
-	vsoc->shape.shader_dense = shader_dense;
-	vsoc->counting.profile = vsoc_profile_by_name(profile);
+	vsoc_shape_init(&vsoc->shape, config.shader_present, config.l2_slices,
+			config.counters_per_block);
+	vsoc->shape.shader_dense = config.shader_dense;
+	vsoc->counting.profile = config.profile;
 
 	INIT_WORK(&vsoc->reset_work, vsoc_reset_work);
-	if (READ_ONCE(stepped)) {
+	if (config.stepped) {
 		vsoc->stepped.on = true;
 		vsoc->stepped.now_ns = VSOC_STEPPED_START_NS;
 		vsoc->stepped.target_ns = VSOC_STEPPED_START_NS;
@@ -329,22 +282,9 @@ static struct platform_driver vsoc_platform_driver = {
 	.driver = {
 		.name = "vsoc",
 		.pm = pm_ptr(&vsoc_pm_ops),
+		.groups = vsoc_devices_groups,
 	},
 };
-
-static struct platform_device *vsoc_pdev;
-
-static void unplug_work(struct work_struct *work)
-{
-	device_release_driver(&vsoc_pdev->dev);
-}
-
-static DECLARE_WORK(vsoc_unplug_work, unplug_work);
-
-void vsoc_unplug_soon(struct vsoc_device *vsoc)
-{
-	schedule_work(&vsoc_unplug_work);
-}
 
 static int __init vsoc_init(void)
 {
@@ -352,32 +292,19 @@ static int __init vsoc_init(void)
 
 	if (ret)
 		return ret;
-	vsoc_pdev = platform_device_register_simple("vsoc", 0, NULL, 0);
-	if (IS_ERR(vsoc_pdev)) {
-		ret = PTR_ERR(vsoc_pdev);
-		goto err_driver;
+	ret = vsoc_devices_init();
+	if (ret) {
+		platform_driver_unregister(&vsoc_platform_driver);
+		vsoc_devices_exit();
 	}
-	/* a device whose parameters were refused is of no use */
-	if (!platform_get_drvdata(vsoc_pdev)) {
-		ret = -EINVAL;
-		goto err_device;
-	}
-	return 0;
-
-err_device:
-	platform_device_unregister(vsoc_pdev);
-err_driver:
-	platform_driver_unregister(&vsoc_platform_driver);
 	return ret;
 }
 
 static void __exit vsoc_exit(void)
 {
-	/* without the device nobody asks for it any more */
-	device_release_driver(&vsoc_pdev->dev);
-	cancel_work_sync(&vsoc_unplug_work);
-	platform_device_unregister(vsoc_pdev);
+	/* with the driver the files go that make devices */
 	platform_driver_unregister(&vsoc_platform_driver);
+	vsoc_devices_exit();
 }
 
 module_init(vsoc_init);
