@@ -67,7 +67,7 @@ void igt_perfctr_describe(struct igt_perfctr_device *dev)
 	dev->block_count = query.count;
 }
 
-bool igt_perfctr_open(struct igt_perfctr_device *dev, const char *driver)
+bool igt_perfctr_open_nth(struct igt_perfctr_device *dev, const char *driver, unsigned int n)
 {
 	char path[32];
 
@@ -77,7 +77,7 @@ bool igt_perfctr_open(struct igt_perfctr_device *dev, const char *driver)
 		dev->fd = open(path, O_RDWR | O_CLOEXEC);
 		if (dev->fd < 0)
 			continue;
-		if (driver_is(dev->fd, driver)) {
+		if (driver_is(dev->fd, driver) && !n--) {
 			dev->minor = FIRST_RENDER_MINOR + i;
 			igt_perfctr_describe(dev);
 			return true;
@@ -86,6 +86,11 @@ bool igt_perfctr_open(struct igt_perfctr_device *dev, const char *driver)
 	}
 	dev->fd = -1;
 	return false;
+}
+
+bool igt_perfctr_open(struct igt_perfctr_device *dev, const char *driver)
+{
+	return igt_perfctr_open_nth(dev, driver, 0);
 }
 
 void igt_perfctr_reopen(struct igt_perfctr_device *dev, const struct igt_perfctr_device *other)

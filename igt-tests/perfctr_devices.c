@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Several devices at once, of different shapes, that come and go.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "minigt.h"
+#include "igt_perfctr.h"
+#include "igt_vsoc.h"
+
+IGT_TEST_DESCRIPTION("Devices of different shapes live side by side and know nothing of each other");
+
+#define MS 1000000ull
+#define DRIVER "/sys/bus/platform/drivers/vsoc"
+#define OTHER "9"
+#define OTHER_PLATFORM "vsoc.9"
+/* two cores, densely numbered, one slice, wide blocks, a short ring */
+#define OTHER_SHAPE \
+	OTHER " shader_present=0x12 l2_slices=1 counters_per_block=128 shader_dense=1 fw_slots=4"
+#define CYCLES 50
+
+static struct igt_perfctr_device dev, other;
+static struct igt_vsoc_truth before, after, other_before, other_after;
+
+/* 0 or -errno */
+static int tell_driver(const char *file, const char *text)
+{
+	char path[64];
+	int fd, ret;
+
+	snprintf(path, sizeof(path), DRIVER "/%s", file);
+	fd = open(path, O_WRONLY | O_CLOEXEC);
+	igt_require_f(fd >= 0, "%s: %s\n", path, strerror(errno));
+	ret = write(fd, text, strlen(text)) == (ssize_t)strlen(text) ? 0 : -errno;
+	close(fd);
+	return ret;
+}
+
+static void come(void)
+{
+	igt_assert_eq(tell_driver("new_device", OTHER_SHAPE), 0);
+	igt_assert(igt_perfctr_open_nth(&other, "vsoc", 1));
+}
+
+static void go(void)
+{
+	igt_perfctr_close(&other);
+	igt_assert_eq(tell_driver("del_device", OTHER), 0);
+}
+
+static unsigned int blocks_of(const struct igt_perfctr_device *d, uint16_t type)
+{
+	unsigned int n = 0;
+
+	for (unsigned int i = 0; i < d->block_count; i++)
+		n += d->blocks[i].type == type;
+	return n;
+}
+
+static bool has_block(const struct igt_perfctr_device *d, uint16_t type, uint16_t index)
+{
+	for (unsigned int i = 0; i < d->block_count; i++)
+		if (d->blocks[i].type == type && d->blocks[i].index == index)
+			return true;
+	return false;
+}
+
+static void create(struct igt_perfctr_session *s, const struct igt_perfctr_device *d,
+		   uint64_t period_ns)
+{
+	igt_perfctr_session_init(s, d);
+	s->setup.slots = 64;
+	s->setup.period_ns = period_ns;
+	igt_perfctr_session_create(s);
+}
+
+static void shape_tests(void)
+{
+	igt_describe("a device has the shape that was asked for, and the first one keeps its own");
+	igt_subtest("shape")
+	{
+		unsigned int cores = blocks_of(&dev, DRM_PERFCTR_BLOCK_SHADER);
+		unsigned int slices = blocks_of(&dev, DRM_PERFCTR_BLOCK_MEMSYS);
+
+		come();
+		igt_assert_eq_u32(blocks_of(&other, DRM_PERFCTR_BLOCK_SHADER), 2);
+		igt_assert_eq_u32(blocks_of(&other, DRM_PERFCTR_BLOCK_MEMSYS), 1);
+		igt_assert_eq_u32(other.blocks[0].counters, 128);
+		/* numbers are those of the cores, however firmware packs them */
+		igt_assert(has_block(&other, DRM_PERFCTR_BLOCK_SHADER, 1));
+		igt_assert(has_block(&other, DRM_PERFCTR_BLOCK_SHADER, 4));
+		igt_perfctr_describe(&dev);
+		igt_assert_eq_u32(blocks_of(&dev, DRM_PERFCTR_BLOCK_SHADER), cores);
+		igt_assert_eq_u32(blocks_of(&dev, DRM_PERFCTR_BLOCK_MEMSYS), slices);
+		go();
+	}
+	igt_describe("a shape that cannot be is refused and leaves no device behind");
+	igt_subtest("shape-refused")
+	{
+		static const struct {
+			const char *text;
+			int error;
+		} refused[] = {
+			{ "", -EINVAL },
+			{ "x", -EINVAL },
+			{ "-1", -EINVAL },
+			{ "256", -EINVAL },
+			{ OTHER " shader_present=0", -EINVAL },
+			{ OTHER " shader_present=yes", -EINVAL },
+			{ OTHER " l2_slices=0", -EINVAL },
+			{ OTHER " l2_slices=17", -EINVAL },
+			{ OTHER " counters_per_block=96", -EINVAL },
+			{ OTHER " fw_slots=3", -EINVAL },
+			{ OTHER " fw_slots=256", -EINVAL },
+			{ OTHER " profile=paper", -EINVAL },
+			{ OTHER " l2_slices", -EINVAL },
+			{ OTHER " cores=4", -EINVAL },
+			{ "0", -EEXIST },
+		};
+		static char long_text[600];
+
+		for (unsigned int i = 0; i < sizeof(refused) / sizeof(refused[0]); i++)
+			/* an empty write never reaches the driver */
+			if (*refused[i].text)
+				igt_assert_eq(tell_driver("new_device", refused[i].text),
+					      refused[i].error);
+		memset(long_text, ' ', sizeof(long_text) - 1);
+		long_text[0] = '9';
+		igt_assert_eq(tell_driver("new_device", long_text), -E2BIG);
+		igt_assert_eq(tell_driver("del_device", OTHER), -ENODEV);
+		igt_assert_eq(tell_driver("del_device", "nine"), -EINVAL);
+		igt_assert(!igt_perfctr_open_nth(&other, "vsoc", 1));
+	}
+	igt_describe("a device that is unbound and bound again has the same shape");
+	igt_subtest("shape-kept")
+	{
+		come();
+		igt_perfctr_close(&other);
+		igt_assert_eq(tell_driver("unbind", OTHER_PLATFORM), 0);
+		igt_assert(!igt_perfctr_open_nth(&other, "vsoc", 1));
+		igt_assert_eq(tell_driver("bind", OTHER_PLATFORM), 0);
+		igt_assert(igt_perfctr_open_nth(&other, "vsoc", 1));
+		igt_assert_eq_u32(blocks_of(&other, DRM_PERFCTR_BLOCK_SHADER), 2);
+		igt_assert_eq_u32(other.blocks[0].counters, 128);
+		go();
+	}
+}
+
+static void side_by_side_tests(void)
+{
+	igt_describe("sessions of two devices count what their own device did, and nothing else");
+	igt_subtest("both-exact")
+	{
+		struct igt_perfctr_session a, b;
+
+		come();
+		create(&a, &dev, 2 * MS);
+		create(&b, &other, 3 * MS);
+		igt_vsoc_truth(&dev, &before);
+		igt_vsoc_truth(&other, &other_before);
+		igt_assert_eq(igt_perfctr_start(&a, 0), 0);
+		igt_assert_eq(igt_perfctr_start(&b, 0), 0);
+		for (unsigned int i = 0; i < 6; i++) {
+			igt_vsoc_work(i & 1 ? &dev : &other, i);
+			igt_vsoc_work(&dev, i);
+			igt_perfctr_drain(&a);
+			igt_perfctr_drain(&b);
+		}
+		igt_assert_eq(igt_perfctr_stop(&a, 0), 0);
+		igt_assert_eq(igt_perfctr_stop(&b, 0), 0);
+		igt_perfctr_drain(&a);
+		igt_perfctr_drain(&b);
+		igt_vsoc_truth(&dev, &after);
+		igt_vsoc_truth(&other, &other_after);
+		igt_vsoc_assert_conserved(&a, &before, &after);
+		igt_vsoc_assert_conserved(&b, &other_before, &other_after);
+		igt_perfctr_session_fini(&a);
+		igt_perfctr_session_fini(&b);
+		go();
+	}
+	igt_describe("a handle of one device means nothing to another");
+	igt_subtest("handles-apart")
+	{
+		struct igt_perfctr_session s;
+		struct drm_perfctr_status status = { 0 };
+
+		come();
+		create(&s, &dev, 0);
+		igt_assert_eq(igt_perfctr_control(other.fd, DRM_PERFCTR_CMD_STATUS, &s.handle,
+						  &status, sizeof(status)),
+			      -ENOENT);
+		igt_perfctr_session_fini(&s);
+		go();
+	}
+	igt_describe("a device goes while it works; its session is told, the other one is exact");
+	igt_subtest("gone-under-load")
+	{
+		struct drm_vsoc_command commands[3];
+		struct igt_perfctr_session a, b;
+
+		come();
+		create(&a, &dev, 2 * MS);
+		create(&b, &other, 2 * MS);
+		igt_vsoc_truth(&dev, &before);
+		igt_assert_eq(igt_perfctr_start(&a, 0), 0);
+		igt_assert_eq(igt_perfctr_start(&b, 0), 0);
+		igt_vsoc_mixed(commands, 1);
+		for (unsigned int i = 0; i < 16; i++)
+			igt_vsoc_submit(&other, commands, 3);
+		igt_vsoc_work(&dev, 1);
+		/* with the file open, the ring mapped and jobs queued */
+		igt_assert_eq(tell_driver("del_device", OTHER), 0);
+		igt_assert_eq_u32(b.control->state, DRM_PERFCTR_RING_DEAD);
+		igt_perfctr_drain(&b);
+		igt_assert(b.last.flags & DRM_PERFCTR_SAMPLE_UNPLUGGED);
+		igt_assert_eq(igt_perfctr_sample(&b, 0), -ENODEV);
+		for (unsigned int i = 0; i < 4; i++) {
+			igt_vsoc_work(&dev, i);
+			igt_perfctr_drain(&a);
+		}
+		igt_assert_eq(igt_perfctr_stop(&a, 0), 0);
+		igt_perfctr_drain(&a);
+		igt_vsoc_truth(&dev, &after);
+		igt_vsoc_assert_conserved(&a, &before, &after);
+		igt_perfctr_session_fini(&a);
+		igt_perfctr_close(&other);
+	}
+	igt_describe("devices come and go many times, with sessions open or not");
+	igt_subtest("come-and-go")
+	{
+		for (unsigned int i = 0; i < CYCLES; i++) {
+			struct igt_perfctr_session s;
+
+			come();
+			if (i % 3) {
+				create(&s, &other, i % 3 == 1 ? MS : 0);
+				igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+			}
+			igt_assert_eq(tell_driver("del_device", OTHER), 0);
+			if (i % 3)
+				igt_assert_eq_u32(s.control->state, DRM_PERFCTR_RING_DEAD);
+			igt_perfctr_close(&other);
+		}
+		igt_assert(!igt_perfctr_open_nth(&other, "vsoc", 1));
+	}
+}
+
+igt_main
+{
+	igt_fixture
+	{
+		igt_require_f(igt_perfctr_open(&dev, "vsoc"), "no virtual SoC\n");
+		/* of a run that was cut short */
+		tell_driver("del_device", OTHER);
+	}
+	shape_tests();
+	side_by_side_tests();
+	igt_fixture igt_perfctr_close(&dev);
+}
