@@ -288,6 +288,7 @@ static struct attribute *vsoc_driver_attrs[] = {
 	&driver_attr_del_device.attr,
 	NULL
 };
+
 static const struct attribute_group vsoc_driver_group = {
 	.attrs = vsoc_driver_attrs,
 };
