@@ -43,7 +43,7 @@ static int tell_driver(const char *file, const char *text)
 static void come(void)
 {
 	igt_assert_eq(tell_driver("new_device", OTHER_SHAPE), 0);
-	igt_assert(igt_perfctr_open_nth(&other, "vsoc", 1));
+	igt_assert(igt_perfctr_open_device(&other, OTHER_PLATFORM));
 }
 
 static void go(void)
@@ -133,7 +133,7 @@ static void shape_tests(void)
 		igt_assert_eq(tell_driver("new_device", long_text), -E2BIG);
 		igt_assert_eq(tell_driver("del_device", OTHER), -ENODEV);
 		igt_assert_eq(tell_driver("del_device", "nine"), -EINVAL);
-		igt_assert(!igt_perfctr_open_nth(&other, "vsoc", 1));
+		igt_assert(!igt_perfctr_open_device(&other, OTHER_PLATFORM));
 	}
 	igt_describe("a device that is unbound and bound again has the same shape");
 	igt_subtest("shape-kept")
@@ -141,9 +141,9 @@ static void shape_tests(void)
 		come();
 		igt_perfctr_close(&other);
 		igt_assert_eq(tell_driver("unbind", OTHER_PLATFORM), 0);
-		igt_assert(!igt_perfctr_open_nth(&other, "vsoc", 1));
+		igt_assert(!igt_perfctr_open_device(&other, OTHER_PLATFORM));
 		igt_assert_eq(tell_driver("bind", OTHER_PLATFORM), 0);
-		igt_assert(igt_perfctr_open_nth(&other, "vsoc", 1));
+		igt_assert(igt_perfctr_open_device(&other, OTHER_PLATFORM));
 		igt_assert_eq_u32(blocks_of(&other, DRM_PERFCTR_BLOCK_SHADER), 2);
 		igt_assert_eq_u32(other.blocks[0].counters, 128);
 		go();
@@ -245,7 +245,7 @@ static void side_by_side_tests(void)
 				igt_assert_eq_u32(s.control->state, DRM_PERFCTR_RING_DEAD);
 			igt_perfctr_close(&other);
 		}
-		igt_assert(!igt_perfctr_open_nth(&other, "vsoc", 1));
+		igt_assert(!igt_perfctr_open_device(&other, OTHER_PLATFORM));
 	}
 }
 
@@ -253,7 +253,7 @@ igt_main
 {
 	igt_fixture
 	{
-		igt_require_f(igt_perfctr_open(&dev, "vsoc"), "no virtual SoC\n");
+		igt_require_f(igt_perfctr_open_device(&dev, "vsoc.0"), "no virtual SoC\n");
 		/* of a run that was cut short */
 		tell_driver("del_device", OTHER);
 	}

@@ -67,18 +67,36 @@ void igt_perfctr_describe(struct igt_perfctr_device *dev)
 	dev->block_count = query.count;
 }
 
-bool igt_perfctr_open_nth(struct igt_perfctr_device *dev, const char *driver, unsigned int n)
+/* the name of the device behind a render node, "vsoc.0" */
+static bool device_is(int minor, const char *name)
+{
+	char path[64], target[256];
+	ssize_t length;
+
+	snprintf(path, sizeof(path), "/sys/class/drm/renderD%d/device", minor);
+	length = readlink(path, target, sizeof(target) - 1);
+	if (length < 0)
+		return false;
+	target[length] = '\0';
+	return strrchr(target, '/') && !strcmp(strrchr(target, '/') + 1, name);
+}
+
+static bool open_node(struct igt_perfctr_device *dev, const char *driver, const char *device)
 {
 	char path[32];
 
 	memset(dev, 0, sizeof(*dev));
 	for (int i = 0; i < RENDER_MINORS; i++) {
-		snprintf(path, sizeof(path), "/dev/dri/renderD%d", FIRST_RENDER_MINOR + i);
+		int minor = FIRST_RENDER_MINOR + i;
+
+		if (device && !device_is(minor, device))
+			continue;
+		snprintf(path, sizeof(path), "/dev/dri/renderD%d", minor);
 		dev->fd = open(path, O_RDWR | O_CLOEXEC);
 		if (dev->fd < 0)
 			continue;
-		if (driver_is(dev->fd, driver) && !n--) {
-			dev->minor = FIRST_RENDER_MINOR + i;
+		if (!driver || driver_is(dev->fd, driver)) {
+			dev->minor = minor;
 			igt_perfctr_describe(dev);
 			return true;
 		}
@@ -90,7 +108,12 @@ bool igt_perfctr_open_nth(struct igt_perfctr_device *dev, const char *driver, un
 
 bool igt_perfctr_open(struct igt_perfctr_device *dev, const char *driver)
 {
-	return igt_perfctr_open_nth(dev, driver, 0);
+	return open_node(dev, driver, NULL);
+}
+
+bool igt_perfctr_open_device(struct igt_perfctr_device *dev, const char *device)
+{
+	return open_node(dev, NULL, device);
 }
 
 void igt_perfctr_reopen(struct igt_perfctr_device *dev, const struct igt_perfctr_device *other)

@@ -58,8 +58,8 @@ struct igt_perfctr_session {
 
 /* opens the render node of @driver; false: there is none */
 bool igt_perfctr_open(struct igt_perfctr_device *dev, const char *driver);
-/* the same of the n-th such device */
-bool igt_perfctr_open_nth(struct igt_perfctr_device *dev, const char *driver, unsigned int n);
+/* the node of the device that sysfs knows by a name, for example "vsoc.0" */
+bool igt_perfctr_open_device(struct igt_perfctr_device *dev, const char *device);
 /* a further file on the same device */
 void igt_perfctr_reopen(struct igt_perfctr_device *dev, const struct igt_perfctr_device *other);
 void igt_perfctr_close(struct igt_perfctr_device *dev);
