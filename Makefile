@@ -36,7 +36,7 @@ export FUZZ_S
 
 .DEFAULT_GOAL := all
 .PHONY: all setup generated modules booted-modules uml-modules vm shell unit kunit igt mesa-test \
-	fuzz debug-test bench check install dkms deb package-test panthor-check test demo clean help $(PARTS)
+	fuzz debug-test bench check install dkms deb package-test panthor-check arm64 test-arm64 test demo clean help $(PARTS)
 
 all: $(PARTS) modules ## build everything: library, tools, tests, modules for Debian 6.12 and 6.1
 
@@ -73,7 +73,7 @@ demo: all ## counters of a virtual GPU and of kernel PMUs, live, from the VM
 	$(Q)vm/run --kernel $(KERNEL) -- tools/demo
 
 # The suites are listed in scripts/suites.
-test: all uml-modules ## everything below that tests, on 6.12 and 6.1; last line: N passed, N failed, N skipped
+test: all uml-modules arm64 ## everything below that tests, on 6.12 and 6.1; last line: N passed, N failed, N skipped
 	$(Q)scripts/run-suites $(SUITES)
 
 uml-modules: generated | setup
@@ -121,6 +121,15 @@ dkms: generated ## sources of the modules for DKMS, and how to install them
 
 deb: | setup ## Debian packages in build/deb, judged by lintian
 	$(Q)packaging/build-deb
+
+# arm64 is cross-built with what vm/arm64.py fetches
+arm64: generated | setup ## cross-build everything for arm64 into build/arm64
+	$(Q)vm/arm64.py fetch >/dev/null
+	@echo "  BUILD   arm64: library, commands, tests, modules"
+	$(Q)scripts/build-arm64
+
+test-arm64: arm64 ## all tests that run on Debian's arm64 6.12 kernel, emulated
+	$(Q)scripts/run-suites -f scripts/suites-arm64
 
 panthor-check: | setup ## apply the panthor series to Debian's kernel source, build for arm64 and x86-64
 	$(Q)scripts/run-suites 'panthor*'

@@ -269,7 +269,11 @@ static void do_share(char **words)
 
 static void do_module(char **words)
 {
-	insert_module(path_in(lower_dir, words[1]), words[2] ? words[2] : "");
+	/* a directory of the host that is no part of the guest's root is only there once it is shared */
+	const char *path = path_in(root_dir, words[1]);
+
+	insert_module(access(path, R_OK) ? path_in(lower_dir, words[1]) : path,
+		      words[2] ? words[2] : "");
 }
 
 static void do_env(char **words)

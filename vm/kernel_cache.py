@@ -49,7 +49,7 @@ class KernelError(Exception):
 class Kernel:
     name: str  # what the user asked for: 6.12, 6.1, fast, uml, ... or a full version
     kver: str  # kernel release, what uname -r prints
-    arch: str  # x86_64 or um
+    arch: str  # x86_64, arm64 or um
     kdir: str  # directory to build modules against
     image: str  # ELF to boot
     modules: str  # root of a lib/modules/<kver> tree, "" if all in-kernel code is built in
@@ -376,6 +376,10 @@ def build_tier(tier, jobs=None):
 
 def find(name):
     """The kernel that a name or version stands for."""
+    if name == "arm64":
+        # it knows the rest of an arm64 machine too, and needs this module for that
+        import arm64
+        return arm64.find()
     return find_tier(name) if name in TIERS else find_debian(name)
 
 

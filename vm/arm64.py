@@ -1,0 +1,209 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Debian 12 for arm64 in the cache: kernel, headers, root file system and cross compiler.
+
+usage: vm/arm64.py fetch        make them available
+       vm/arm64.py env          shell assignments for a cross build: CC, PKG_CONFIG_*, ...
+
+Nothing is installed for it: arm64 packages come through an apt of our own, which knows the archives of this machine's
+apt and nothing else, and are only unpacked. The cross compiler is unpacked too: as a package it would push out gcc-multilib,
+which the 32-bit tests need.
+"""
+
+import contextlib
+import glob
+import hashlib
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+
+import kernel_cache
+from kernel_cache import Kernel, KernelError, note, run
+
+NAME = "arm64"
+TRIPLE = "aarch64-linux-gnu"
+# what the tests run on, and what they are built with
+ROOT_PACKAGES = ["bash", "coreutils", "dash", "findutils", "grep", "kmod", "libc6-dev", "libcap2", "libdrm-dev",
+                 "libgcc-12-dev", "libjson-c-dev", "libncurses-dev", "linux-libc-dev", "procps", "python3",
+                 "sed", "util-linux"]
+CROSS_PACKAGES = [f"gcc-12-{TRIPLE}", f"cpp-12-{TRIPLE}", f"binutils-{TRIPLE}",
+                  "libgcc-12-dev-arm64-cross"]
+RELEASE = r"6\.12\.\d+\+deb12"
+GCC = f"usr/bin/{TRIPLE}-gcc-12"
+
+
+def base_dir():
+    key = hashlib.sha256(" ".join(ROOT_PACKAGES + CROSS_PACKAGES + [amd64_release()]).encode()).hexdigest()[:12]
+    return os.path.join(kernel_cache.cache_dir(), f"arm64-{key}")
+
+
+def amd64_release():
+    """The same release for both: the architecture-independent headers are those that are installed."""
+    return kernel_cache.find_debian("6.12").kver.removesuffix("-amd64")
+
+
+class Apt:
+    """apt for another architecture, in directories of its own."""
+
+    def __init__(self, work):
+        self.archives = os.path.join(work, "archives")
+        for name in ("archives/partial", "lists/partial", "state"):
+            os.makedirs(os.path.join(work, name))
+        path = os.path.join(work, "apt.conf")
+        with open(os.path.join(work, "state/status"), "w", encoding="ascii"), \
+                open(path, "w", encoding="ascii") as f:
+            f.write(f'APT::Architecture "{NAME}"; APT::Architectures "{NAME}"; APT::Install-Recommends "false";\n'
+                    f'APT::Sandbox::User "root"; Dir::State "{work}/state"; Dir::State::status "{work}/state/status";\n'
+                    f'Dir::State::lists "{work}/lists"; Dir::Cache "{work}"; Dir::Cache::archives "{self.archives}";\n')
+        self.env = {**os.environ, "APT_CONFIG": path, "DEBIAN_FRONTEND": "noninteractive"}
+
+    def __call__(self, *words):
+        return run("apt-get", "-q", "-y", *words, env=self.env)
+
+
+def unpack(debs, to):
+    """As dpkg would, on a merged /usr and without running anything."""
+    for name in ("bin", "sbin", "lib"):
+        os.makedirs(os.path.join(to, "usr", name), exist_ok=True)
+        with contextlib.suppress(FileExistsError):
+            os.symlink(f"usr/{name}", os.path.join(to, name))
+    for deb in sorted(debs):
+        # tar keeps the links of the merged /usr, dpkg -x would replace them
+        with subprocess.Popen(["dpkg-deb", "--fsys-tarfile", deb], stdout=subprocess.PIPE) as data:
+            run_from(data.stdout, "tar", "-C", to, "--keep-directory-symlink", "-xpf", "-")
+            if data.wait():
+                raise KernelError(f"{os.path.basename(deb)} cannot be unpacked")
+
+
+def run_from(stdin, *argv):
+    done = subprocess.run(argv, stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+    if done.returncode:
+        raise KernelError(f"'{' '.join(argv)}' failed:\n{done.stdout[-2000:]}")
+
+
+def raw_image(vmlinuz, image):
+    """The kernel as QEMU loads it: Debian's is an Image, perhaps compressed."""
+    with open(vmlinuz, "rb") as f:
+        start = f.read(64)
+    if start.startswith(b"\x1f\x8b"):
+        with open(image, "wb") as f:
+            subprocess.run(["gzip", "-dc", vmlinuz], stdout=f, check=True)
+    elif start[56:60] == b"ARM\x64":
+        shutil.copyfile(vmlinuz, image)
+    else:
+        raise KernelError(f"{vmlinuz}: not an arm64 image")
+
+
+def make(final):
+    release = amd64_release()
+    image, headers = f"linux-image-{release}-arm64-unsigned", f"linux-headers-{release}-arm64"
+    os.makedirs(os.path.dirname(final), exist_ok=True)
+    note("fetching Debian 12 for arm64 (once, about a minute)")
+    with tempfile.TemporaryDirectory(dir=os.path.dirname(final), prefix=".arm64-") as work:
+        apt = Apt(os.path.join(work, "apt"))
+        apt("update")
+        apt("--download-only", "install", *ROOT_PACKAGES)
+        tree = os.path.join(work, "tree")
+        root, modules = os.path.join(tree, "root"), os.path.join(tree, "kernel")
+        unpack(glob.glob(f"{apt.archives}/*.deb"), root)
+        # the shell that everything begins with; a package's script would choose it
+        with contextlib.suppress(FileExistsError):
+            os.symlink("dash", os.path.join(root, "usr/bin/sh"))
+        with contextlib.suppress(FileExistsError):
+            os.symlink("python3.11", os.path.join(root, "usr/bin/python3"))
+        for name in ("dev", "proc", "sys", "tmp", "run", "mnt", "var/tmp", "root", "host"):
+            os.makedirs(os.path.join(root, name), exist_ok=True)
+
+        packages = os.path.join(work, "packages")
+        os.makedirs(packages)
+        # their dependencies are of the other architecture, or not of interest
+        run("apt-get", "-q", "download", image, headers, env=apt.env, cwd=packages)
+        unpack(glob.glob(f"{packages}/linux-image-*.deb"), modules)
+        unpack(glob.glob(f"{packages}/linux-headers-*.deb"), os.path.join(tree, "headers"))
+        # the build's own tools are this machine's
+        kbuild = f"usr/lib/linux-kbuild-{release}"
+        os.makedirs(os.path.join(tree, "headers/usr/lib"), exist_ok=True)
+        os.symlink(f"/{kbuild}", os.path.join(tree, "headers", kbuild))
+        raw_image(glob.glob(f"{modules}/boot/vmlinuz-*")[0], os.path.join(tree, "Image"))
+        shutil.rmtree(f"{modules}/boot")
+        run("depmod", "-b", modules, f"{release}-arm64")
+
+        cross = os.path.join(work, "cross")
+        os.makedirs(cross)
+        run("apt-get", "-q", "-o", "APT::Sandbox::User=root", "download", *CROSS_PACKAGES, cwd=cross)
+        unpack(glob.glob(f"{cross}/*.deb"), os.path.join(tree, "cross"))
+        open(os.path.join(tree, ".complete"), "w", encoding="ascii").close()
+        shutil.rmtree(final, ignore_errors=True)
+        os.rename(tree, final)
+
+
+def fetch():
+    final = base_dir()
+    with kernel_cache.lock(NAME):
+        if not os.path.exists(os.path.join(final, ".complete")):
+            make(final)
+    return final
+
+
+def base():
+    final = base_dir()
+    if not os.path.exists(os.path.join(final, ".complete")):
+        raise KernelError("Debian for arm64 is not in the cache: run vm/arm64.py fetch")
+    return final
+
+
+def find():
+    top = base()
+    kver = f"{amd64_release()}-arm64"
+    return Kernel(NAME, kver, NAME, f"{top}/headers/usr/src/linux-headers-{kver}", f"{top}/Image", f"{top}/kernel", True)
+
+
+def root():
+    return os.path.join(base(), "root")
+
+
+def compiler_env():
+    """The unpacked compiler finds its parts beside itself, its libraries with some help."""
+    cross = os.path.join(base(), "cross")
+    libraries = f"{cross}/usr/lib/x86_64-linux-gnu"
+    return {
+        "PATH": f"{cross}/usr/bin:{os.environ.get('PATH', '')}",
+        "LD_LIBRARY_PATH": ":".join(p for p in (libraries, os.environ.get("LD_LIBRARY_PATH")) if p),
+        "CROSS_COMPILE": f"{TRIPLE}-",
+    }
+
+
+def build_env():
+    top = root()
+    gcc = os.path.join(base(), "cross", GCC)
+    return {
+        **compiler_env(),
+        "CC": f"{gcc} --sysroot={top}",
+        "AR": f"{TRIPLE}-ar",
+        "PKG_CONFIG_SYSROOT_DIR": top,
+        "PKG_CONFIG_LIBDIR": f"{top}/usr/lib/{TRIPLE}/pkgconfig:{top}/usr/share/pkgconfig",
+    }
+
+
+def main(argv):
+    try:
+        if argv == ["fetch"]:
+            print(fetch())
+        elif argv == ["env"]:
+            for name, value in build_env().items():
+                print(f"export {name}={shlex.quote(value)}")
+        else:
+            print(__doc__, file=sys.stderr)
+            return 2
+    except (KernelError, OSError) as error:
+        print(f"arm64: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
