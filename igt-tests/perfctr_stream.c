@@ -582,8 +582,8 @@ static void ring_tests(void)
 		scribbling = true;
 		igt_assert_eq(pthread_create(&thread, NULL, scribble, &s), 0);
 		/* until the scribbler had its turn, however busy the machine */
-		for (unsigned int n = 0;
-		     n < 10 || (n < 500 && !igt_perfctr_status(&s).bad_extract); n++) {
+		for (unsigned int n = 0; n < 10 || (n < 500 && !igt_perfctr_status(&s).bad_extract);
+		     n++) {
 			int ret = igt_perfctr_sample(&s, n);
 
 			igt_assert(!ret || ret == -ENOSPC);

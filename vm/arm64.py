@@ -14,7 +14,6 @@ import contextlib
 import glob
 import hashlib
 import os
-import re
 import shlex
 import shutil
 import subprocess
@@ -32,7 +31,6 @@ ROOT_PACKAGES = ["bash", "coreutils", "dash", "findutils", "grep", "kmod", "libc
                  "sed", "util-linux"]
 CROSS_PACKAGES = [f"gcc-12-{TRIPLE}", f"cpp-12-{TRIPLE}", f"binutils-{TRIPLE}",
                   "libgcc-12-dev-arm64-cross"]
-RELEASE = r"6\.12\.\d+\+deb12"
 GCC = f"usr/bin/{TRIPLE}-gcc-12"
 
 

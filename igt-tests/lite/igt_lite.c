@@ -38,7 +38,8 @@ int igt_subtest_init_parse_opts(int *argc, char **argv, const char *extra_short_
 		} else if (!strcmp(argv[i], "--run-subtest") && i + 1 < *argc) {
 			wanted = argv[++i];
 		} else {
-			fprintf(stderr, "%s: unknown option %s: --list-subtests, --run-subtest NAMES\n",
+			fprintf(stderr,
+				"%s: unknown option %s: --list-subtests, --run-subtest NAMES\n",
 				argv[0], argv[i]);
 			exit(2);
 		}
@@ -152,7 +153,8 @@ void __igt_skip_check(const char *file, int line, const char *func, const char *
 {
 	va_list arguments;
 
-	printf("Test requirement not met in function %s, file %s:%d: %s\n", func, file, line, check);
+	printf("Test requirement not met in function %s, file %s:%d: %s\n", func, file, line,
+	       check);
 	va_start(arguments, format);
 	say(format, arguments);
 	va_end(arguments);
