@@ -78,6 +78,50 @@ static void create(struct igt_perfctr_session *s, const struct igt_perfctr_devic
 	igt_perfctr_session_create(s);
 }
 
+#define UCF_TYPE "/sys/bus/event_source/devices/nvidia_ucf_pmu_0/type"
+#define COPY_BYTES 64000
+
+static void add_ucf(struct igt_perfctr_session *s)
+{
+	struct drm_perfctr_block_request *r = &s->requests[s->setup.request_count++];
+	FILE *f = fopen(UCF_TYPE, "re");
+
+	igt_require_f(f, "no PMU nvidia_ucf_pmu_0\n");
+	memset(r, 0, sizeof(*r));
+	igt_assert_eq(fscanf(f, "%u", &r->pmu_type), 1);
+	fclose(f);
+	r->type = DRM_PERFCTR_BLOCK_UCF;
+	r->cpu = DRM_PERFCTR_CPU_ANY;
+	r->mask = 1ull << DRM_PERFCTR_UCF_MEM_BYTES_RD;
+}
+
+static void copy_by_cpu(const struct igt_perfctr_device *d)
+{
+	struct drm_vsoc_command c = { .type = DRM_VSOC_CMD_COPY };
+
+	c.copy.bytes = COPY_BYTES;
+	c.copy.flags = DRM_VSOC_COPY_READ;
+	c.copy.initiator = DRM_VSOC_INITIATOR_CPU;
+	igt_assert_eq(igt_vsoc_wait(d, igt_vsoc_submit(d, &c, 1)).status, 0);
+}
+
+/* the block of the PMU in a sample */
+static const struct drm_perfctr_pmu_block_header *
+ucf_block(const struct igt_perfctr_session *s, const struct drm_perfctr_sample_header *h)
+{
+	const uint8_t *at = (const uint8_t *)h + h->header_size;
+
+	for (unsigned int i = 0; i < h->block_count; i++) {
+		const struct drm_perfctr_block_header *block = (const void *)at;
+
+		if (block->type == DRM_PERFCTR_BLOCK_UCF)
+			return (const void *)at;
+		at += block->size;
+	}
+	igt_assert_f(false, "the sample has no UCF block\n");
+	return NULL;
+}
+
 static void shape_tests(void)
 {
 	igt_describe("a device has the shape that was asked for, and the first one keeps its own");
@@ -228,6 +272,50 @@ static void side_by_side_tests(void)
 		igt_vsoc_assert_conserved(&a, &before, &after);
 		igt_perfctr_session_fini(&a);
 		igt_perfctr_close(&other);
+	}
+	igt_describe("a PMU that disappears costs its own block only, and the block says so");
+	igt_subtest("pmu-gone")
+	{
+		const struct drm_perfctr_pmu_block_header *pmu;
+		struct igt_perfctr_session s;
+		uint64_t bytes;
+
+		come();
+		/* the GPU of one device, the fabric of the other */
+		igt_perfctr_session_init(&s, &other);
+		s.setup.slots = 64;
+		add_ucf(&s);
+		igt_perfctr_session_create(&s);
+		igt_vsoc_truth(&other, &other_before);
+		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+		copy_by_cpu(&dev);
+		igt_vsoc_work(&other, 0);
+		igt_assert_eq(igt_perfctr_sample(&s, 1), 0);
+		igt_perfctr_drain(&s);
+		bytes = igt_perfctr_sum(&s, DRM_PERFCTR_BLOCK_UCF, 0, DRM_PERFCTR_UCF_MEM_BYTES_RD);
+		igt_assert_eq_u64(bytes, COPY_BYTES);
+
+		igt_perfctr_close(&dev);
+		igt_assert_eq(tell_driver("unbind", "vsoc.0"), 0);
+		for (unsigned int i = 1; i < 4; i++) {
+			igt_vsoc_work(&other, i);
+			igt_assert_eq(igt_perfctr_sample(&s, i), 0);
+		}
+		pmu = ucf_block(&s, igt_perfctr_slot(&s, s.extract + 2));
+		igt_assert_eq_u64(pmu->block.valid_mask, 0);
+		igt_assert(pmu->block.states & DRM_PERFCTR_STATE_ERROR);
+		igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
+		igt_perfctr_drain(&s);
+		igt_vsoc_truth(&other, &other_after);
+		igt_vsoc_assert_conserved(&s, &other_before, &other_after);
+		/* nothing was made up after it was gone */
+		igt_assert_eq_u64(igt_perfctr_sum(&s, DRM_PERFCTR_BLOCK_UCF, 0,
+						  DRM_PERFCTR_UCF_MEM_BYTES_RD),
+				  bytes);
+		igt_perfctr_session_fini(&s);
+		igt_assert_eq(tell_driver("bind", "vsoc.0"), 0);
+		igt_assert(igt_perfctr_open_device(&dev, "vsoc.0"));
+		go();
 	}
 	igt_describe("devices come and go many times, with sessions open or not");
 	igt_subtest("come-and-go")

@@ -58,6 +58,8 @@ struct perfctr_pmu_event {
 	u64 gone_enabled;
 	/** @gone_running: ns for which they ran. */
 	u64 gone_running;
+	/** @halted_running: ns that perf calls running, while their hardware was gone. */
+	u64 halted_running;
 };
 
 static enum cpuhp_state perfctr_cpuhp_state;
@@ -150,6 +152,17 @@ static void add_reading(struct perf_event *perf, u64 *count, u64 *enabled, u64 *
 	*running += r;
 }
 
+/*
+ * A PMU whose hardware disappears stops its events, but perf goes on to call them
+ * active: without this, what nobody counted would be a measured zero. Seen before
+ * and after a reading, so that an event on its way out is not taken for one.
+ */
+static bool is_halted(const struct perf_event *perf)
+{
+	return READ_ONCE(perf->state) == PERF_EVENT_STATE_ACTIVE &&
+	       READ_ONCE(perf->hw.state) & PERF_HES_STOPPED;
+}
+
 static bool is_detached(const struct perf_event *perf)
 {
 	return !(READ_ONCE(perf->attach_state) & PERF_ATTACH_CONTEXT);
@@ -225,6 +238,7 @@ void perfctr_pmu_collect(struct drm_perfctr *pc, struct perfctr_pmu_block *pmu)
 	for (i = 0; i < pmu->count; i++) {
 		struct perfctr_pmu_event *event = &pmu->events[i];
 		u64 count, enabled, running;
+		bool halted = false;
 
 		if (bury_dead(event)) {
 			pmu->states |= DRM_PERFCTR_STATE_MIGRATED;
@@ -233,12 +247,20 @@ void perfctr_pmu_collect(struct drm_perfctr *pc, struct perfctr_pmu_block *pmu)
 		count = event->gone_count;
 		enabled = event->gone_enabled;
 		running = event->gone_running;
-		for (e = 0; e < event->open_count; e++)
+		for (e = 0; e < event->open_count; e++) {
+			bool before = is_halted(event->open[e]);
+
 			add_reading(event->open[e], &count, &enabled, &running);
+			halted |= before && is_halted(event->open[e]);
+		}
+		if (halted) {
+			event->halted_running = running - pmu->running[i];
+			pmu->states |= DRM_PERFCTR_STATE_ERROR;
+		}
 
 		pmu->totals[i] = count;
 		pmu->enabled[i] = enabled;
-		pmu->running[i] = running;
+		pmu->running[i] = running - event->halted_running;
 		if (!event->open_count)
 			pmu->states |= DRM_PERFCTR_STATE_OFF;
 		else

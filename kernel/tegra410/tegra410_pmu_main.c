@@ -341,8 +341,11 @@ void tegra410_pmu_detach(struct tegra410_pmu *pmu)
 	if (pmu->bound) {
 		tegra410_pmu_halt(pmu, pmu->running);
 		bits = pmu->used;
-		for_each_set_bit(idx, &bits, TEGRA410_PMU_SLOTS)
+		for_each_set_bit(idx, &bits, TEGRA410_PMU_SLOTS) {
+			/* perf calls them active until it schedules them anew */
+			pmu->events[idx]->hw.state |= PERF_HES_STOPPED | PERF_HES_UPTODATE;
 			tegra410_pmu_drop(pmu, idx);
+		}
 	}
 	pmu->bound = false;
 	cpumask_clear(&pmu->active_cpu);

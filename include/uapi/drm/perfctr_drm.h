@@ -201,7 +201,10 @@ enum drm_perfctr_block_states {
 	DRM_PERFCTR_STATE_SATURATED = 1u << 7,
 	/** @DRM_PERFCTR_STATE_LOST: counts of this block were lost in the span. */
 	DRM_PERFCTR_STATE_LOST = 1u << 8,
-	/** @DRM_PERFCTR_STATE_ERROR: the block could not be read at least once. */
+	/**
+	 * @DRM_PERFCTR_STATE_ERROR: the block could not be read at least once, or
+	 * the PMU's hardware is gone.
+	 */
 	DRM_PERFCTR_STATE_ERROR = 1u << 9,
 	/** @DRM_PERFCTR_STATE_MIGRATED: counting moved to another CPU. */
 	DRM_PERFCTR_STATE_MIGRATED = 1u << 10,
