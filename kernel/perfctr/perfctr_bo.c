@@ -40,6 +40,9 @@ int drm_perfctr_bo_create_ioctl(struct drm_device *drm, void *data, struct drm_f
 		/* shmem says -ENOSPC when there is no memory for an inode */
 		return PTR_ERR(shmem) == -ENOSPC ? -ENOMEM : PTR_ERR(shmem);
 
+	/* only CPUs use a ring; drivers of GPUs that are not coherent prefer write-combining */
+	shmem->map_wc = false;
+
 	create->size = shmem->base.size;
 	create->mmap_offset = drm_vma_node_offset_addr(&shmem->base.vma_node);
 	ret = drm_gem_handle_create(file, &shmem->base, &create->handle);
