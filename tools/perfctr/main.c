@@ -22,6 +22,9 @@ int main(int argc, char **argv)
 	status = app_run(&app, argc, argv);
 	perfctr_ctx_unref(app.ctx);
 	error = app_flush(stdout);
+	/* a command that failed has said why */
+	if (error && status == EXIT_FAILED)
+		return status;
 	if (error) {
 		app_error(&app, "writing the result: %s", strerror(-error));
 		return EXIT_FAILED;

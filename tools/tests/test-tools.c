@@ -103,6 +103,9 @@ static void test_commands(void)
 	CHECK(parse(&job, "x0 draw", error) == -EINVAL);
 	CHECK(parse(&job, "x2", error) == -EINVAL);
 	CHECK(parse(&job, "dance", error) == -EINVAL);
+	CHECK(parse(&job, "pcie bytes=64 read write", error) == -EINVAL &&
+	      strstr(error, "two commands"));
+	CHECK(parse(&job, "pcie bytes=64 write target home=peer", error) == 0);
 	job_free(&job);
 }
 

@@ -260,6 +260,8 @@ struct reader {
 	const struct command_kind *kind;
 	struct drm_vsoc_command command;
 	const char *listing;
+	/* of pcie: which of the two words came */
+	bool reads, writes;
 	struct listing_parameter parameters[LISTING_MAX_PARAMETERS];
 	size_t parameter_count;
 	char *error;
@@ -352,6 +354,15 @@ static int parse_field(struct reader *r, const char *word)
 			 "%s: '%s' is neither a field nor a command; %s has: %s", kind->name, word,
 			 kind->name, known);
 		return -EINVAL;
+	}
+	if (field->kind == FIELD_FLAG && kind->type == DRM_VSOC_CMD_PCIE) {
+		r->reads |= field->flag == DRM_VSOC_PCIE_READ;
+		r->writes |= !field->flag;
+		if (r->reads && r->writes) {
+			snprintf(error, error_bytes,
+				 "%s: reads or writes: give two commands for both", kind->name);
+			return -EINVAL;
+		}
 	}
 	if (field->kind == FIELD_FLAG) {
 		store_field(command, field, load_field(command, field) | field->flag);
