@@ -337,6 +337,231 @@ static void side_by_side_tests(void)
 	}
 }
 
+/* --- faults of one device, seen from another ---------------------------------------------- */
+
+/* what a fault is tried on: a device of its own, with sessions on both */
+static struct igt_perfctr_session s_dev, s_other;
+
+static uint64_t raw_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC_RAW, &t);
+	return t.tv_sec * 1000000000ull + t.tv_nsec;
+}
+
+/* once, the next time the place is reached */
+static void arm(const char *fault)
+{
+	char file[48];
+
+	snprintf(file, sizeof(file), "fail_%s", fault);
+	igt_vsoc_debugfs(&other, file, "1000 1");
+}
+
+static unsigned int hits(const char *fault)
+{
+	unsigned int permille, times, n = 0;
+	char path[96];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/sys/kernel/debug/dri/%d/vsoc/fail_%s", other.minor, fault);
+	f = fopen(path, "r");
+	igt_assert(f);
+	igt_assert_eq(fscanf(f, "%u %u %u", &permille, &times, &n), 3);
+	fclose(f);
+	return n;
+}
+
+static int job_status(void)
+{
+	struct drm_vsoc_command commands[3];
+
+	igt_vsoc_mixed(commands, 3);
+	return igt_vsoc_wait(&other, igt_vsoc_submit(&other, commands, 3)).status;
+}
+
+static int submit_errno(uint32_t flags)
+{
+	struct drm_vsoc_command commands[3];
+	struct drm_vsoc_submit submit = {
+		.flags = flags,
+		.commands = (uintptr_t)commands,
+		.command_count = 3,
+		.command_stride = sizeof(commands[0]),
+	};
+	int ret;
+
+	igt_vsoc_mixed(commands, 4);
+	ret = igt_perfctr_ioctl(other.fd, DRM_IOCTL_VSOC_SUBMIT, &submit);
+	if (!ret && flags & DRM_VSOC_SUBMIT_FENCE_OUT)
+		close(submit.fence_fd);
+	if (!ret)
+		igt_assert_eq(igt_vsoc_wait(&other, submit.job_id).status, 0);
+	return ret;
+}
+
+static void job_hang(void)
+{
+	/* the watchdog of 200 ms resets the GPU */
+	igt_assert_eq(job_status(), -ECANCELED);
+}
+
+static void job_fault(void)
+{
+	igt_assert_eq(job_status(), -EIO);
+}
+
+static void reset_in_request(void)
+{
+	int ret = igt_perfctr_sample(&s_other, 7);
+
+	/* a sample that is flagged, or a clear error: never silence */
+	igt_assert_f(!ret || ret == -EIO || ret == -ETIMEDOUT, "sample: %d\n", ret);
+}
+
+static void alloc_job(void)
+{
+	igt_assert_eq(submit_errno(0), -ENOMEM);
+	igt_assert_eq(submit_errno(0), 0);
+}
+
+static void alloc_fence(void)
+{
+	igt_assert_eq(submit_errno(DRM_VSOC_SUBMIT_FENCE_OUT), -ENOMEM);
+	igt_assert_eq(submit_errno(DRM_VSOC_SUBMIT_FENCE_OUT), 0);
+}
+
+static void alloc_ctx(void)
+{
+	struct drm_vsoc_ctx_create create = { 0 };
+
+	igt_assert_eq(igt_perfctr_ioctl(other.fd, DRM_IOCTL_VSOC_CTX_CREATE, &create), -ENOMEM);
+	igt_assert_eq(igt_perfctr_ioctl(other.fd, DRM_IOCTL_VSOC_CTX_CREATE, &create), 0);
+}
+
+static void alloc_file(void)
+{
+	char path[32];
+	int fd;
+
+	snprintf(path, sizeof(path), "/dev/dri/renderD%d", other.minor);
+	fd = open(path, O_RDWR | O_CLOEXEC);
+	igt_assert(fd < 0 && errno == ENOMEM);
+	fd = open(path, O_RDWR | O_CLOEXEC);
+	igt_assert(fd >= 0);
+	close(fd);
+}
+
+static const struct {
+	const char *name;
+	const char *subtest;
+	void (*provoke)(void);
+	/* flags that the samples of the session on that device must and may have */
+	uint32_t must, may;
+	/* a reset destroys what was not collected */
+	bool loses;
+} faults[] = {
+	{ "job_hang", "fault-job-hang", job_hang, DRM_PERFCTR_SAMPLE_RESET,
+	  DRM_PERFCTR_SAMPLE_ERROR, true },
+	{ "job_fault", "fault-job-fault", job_fault, 0, 0, false },
+	{ "reset_in_request", "fault-reset-in-request", reset_in_request, DRM_PERFCTR_SAMPLE_RESET,
+	  DRM_PERFCTR_SAMPLE_ERROR, true },
+	{ "alloc_job", "fault-alloc-job", alloc_job, 0, 0, false },
+	{ "alloc_fence", "fault-alloc-fence", alloc_fence, 0, 0, false },
+	{ "alloc_ctx", "fault-alloc-ctx", alloc_ctx, 0, 0, false },
+	{ "alloc_file", "fault-alloc-file", alloc_file, 0, 0, false },
+};
+
+#define TROUBLE (DRM_PERFCTR_SAMPLE_ERROR | DRM_PERFCTR_SAMPLE_OVERFLOW | DRM_PERFCTR_SAMPLE_RESET)
+/* a watchdog, a reset, waits for firmware that end by their deadlines */
+#define PATIENCE_NS 5000000000ull
+
+static void sessions_begin(void)
+{
+	come();
+	create(&s_dev, &dev, 2 * MS);
+	create(&s_other, &other, 0);
+	igt_vsoc_truth(&dev, &before);
+	igt_vsoc_truth(&other, &other_before);
+	igt_assert_eq(igt_perfctr_start(&s_dev, 0), 0);
+	igt_assert_eq(igt_perfctr_start(&s_other, 0), 0);
+	igt_vsoc_work(&dev, 1);
+	igt_vsoc_work(&other, 1);
+}
+
+/* the session on the device without faults is exact, whatever happened to the other one */
+static void end_other_device_exact(void)
+{
+	igt_vsoc_work(&dev, 2);
+	igt_assert_eq(igt_perfctr_stop(&s_dev, 0), 0);
+	igt_perfctr_drain(&s_dev);
+	igt_assert_eq_u32(s_dev.flags & TROUBLE, 0);
+	igt_vsoc_truth(&dev, &after);
+	igt_vsoc_assert_conserved(&s_dev, &before, &after);
+	igt_perfctr_session_fini(&s_dev);
+}
+
+static void fault_tests(void)
+{
+	for (unsigned int i = 0; i < sizeof(faults) / sizeof(faults[0]); i++) {
+		igt_describe_f("%s: the samples say so, it is over soon, another device is exact",
+			       faults[i].name);
+		igt_subtest(faults[i].subtest)
+		{
+			uint64_t t0;
+
+			sessions_begin();
+			arm(faults[i].name);
+			t0 = raw_ns();
+			faults[i].provoke();
+			igt_assert_eq(hits(faults[i].name), 1);
+			/* it works again */
+			igt_assert_eq(job_status(), 0);
+			igt_assert_eq(igt_perfctr_sample(&s_other, 8), 0);
+			igt_assert_lte_u64(raw_ns() - t0, PATIENCE_NS);
+			igt_vsoc_work(&other, 2);
+			igt_assert_eq(igt_perfctr_stop(&s_other, 0), 0);
+			/* drain() checks that all of it is well-formed */
+			igt_perfctr_drain(&s_other);
+			igt_assert_eq_u32(s_other.flags & faults[i].must, faults[i].must);
+			igt_assert_eq_u32(
+				s_other.flags & TROUBLE & ~(faults[i].must | faults[i].may), 0);
+			igt_vsoc_truth(&other, &other_after);
+			if (faults[i].loses)
+				igt_assert_lte_u64(1, s_other.lost_ns);
+			else
+				igt_vsoc_assert_conserved(&s_other, &other_before, &other_after);
+			end_other_device_exact();
+			igt_perfctr_session_fini(&s_other);
+			go();
+		}
+	}
+	igt_describe(
+		"a device that disappears instead of an answer ends its session, another goes on");
+	igt_subtest("fault-unplug-in-request")
+	{
+		uint64_t t0;
+		int ret;
+
+		sessions_begin();
+		arm("unplug_in_request");
+		t0 = raw_ns();
+		ret = igt_perfctr_sample(&s_other, 7);
+		igt_assert_f(!ret || ret == -ENODEV || ret == -EIO || ret == -ETIMEDOUT,
+			     "sample: %d\n", ret);
+		while (s_other.control->state != DRM_PERFCTR_RING_DEAD &&
+		       raw_ns() - t0 < PATIENCE_NS)
+			usleep(1000);
+		igt_assert_eq_u32(s_other.control->state, DRM_PERFCTR_RING_DEAD);
+		igt_perfctr_drain(&s_other);
+		igt_assert(s_other.last.flags & DRM_PERFCTR_SAMPLE_UNPLUGGED);
+		igt_assert_eq(igt_perfctr_sample(&s_other, 8), -ENODEV);
+		end_other_device_exact();
+		go();
+	}
+}
+
 igt_main
 {
 	igt_fixture
@@ -347,5 +572,6 @@ igt_main
 	}
 	shape_tests();
 	side_by_side_tests();
+	fault_tests();
 	igt_fixture igt_perfctr_close(&dev);
 }
