@@ -28,6 +28,28 @@ static ssize_t read_input(void *data, int fd, void *bytes, size_t size)
 	return (ssize_t)part;
 }
 
+/* What a report does with it: names, units, metrics. */
+static void use(const struct perfctr_capture_reader *reader, const struct perfctr_totals *totals)
+{
+	const struct perfctr_selection *selection = perfctr_capture_selection(reader);
+	const struct perfctr_totals_block *block;
+	struct perfctr_totals *sum;
+	struct perfctr_value value;
+	char text[64];
+
+	for (size_t b = 0; (block = perfctr_totals_block(totals, b)); b++) {
+		for (size_t n = 0; perfctr_totals_counter(block, n); n++) {
+			perfctr_totals_label(selection, block, n, text, sizeof(text));
+			perfctr_totals_unit(selection, block, n, text, sizeof(text), NULL);
+		}
+	}
+	if (perfctr_totals_sum(totals, &sum))
+		return;
+	for (size_t n = 0; n < perfctr_selection_metric_count(selection); n++)
+		perfctr_totals_metric(sum, perfctr_selection_metric(selection, n), NULL, &value);
+	perfctr_totals_unref(sum);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct input in = { data, size };
@@ -35,6 +57,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct perfctr_capture_reader *reader = NULL;
 	struct perfctr_capture_record record;
 	struct drm_perfctr_device_info info;
+	struct perfctr_totals *totals;
 	struct perfctr_sample sample;
 	struct perfctr_ctx *ctx;
 	const char *key, *value;
@@ -43,18 +66,24 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (perfctr_ctx_new_with(&sys, &ctx))
 		abort();
 	if (!perfctr_capture_reader_new(ctx, 0, &reader)) {
+		if (perfctr_totals_new(ctx, &totals) ||
+		    perfctr_totals_describe(totals, perfctr_capture_selection(reader)))
+			abort();
 		while (perfctr_capture_next(reader, &record) > 0) {
 			if (record.offset != used)
 				abort();
 			used += record.size + 8;
 			perfctr_capture_copy(&record, &info, sizeof(info));
-			perfctr_decode_sample(record.content, record.size, &sample);
+			if (perfctr_decode_sample(record.content, record.size, &sample) > 0)
+				perfctr_totals_add(totals, &sample);
 			if (!perfctr_capture_text(&record, &key, &value) &&
 			    strlen(key) + strlen(value) + 2 > record.size)
 				abort();
 		}
 		if (used > size)
 			abort();
+		use(reader, totals);
+		perfctr_totals_unref(totals);
 	}
 	perfctr_capture_reader_unref(reader);
 	perfctr_ctx_unref(ctx);

@@ -10,6 +10,10 @@
 
 #define CAPTURE_MAGIC "perfctr\n"
 
+/* keys of texts that the library writes itself */
+#define CAPTURE_KEY_DRIVER "driver"
+#define CAPTURE_KEY_PATH "path"
+
 enum {
 	CAPTURE_VERSION = 1,
 	CAPTURE_HEADER_BYTES = 16,
@@ -24,5 +28,23 @@ struct capture_record_header {
 
 _Static_assert(sizeof(struct capture_record_header) == CAPTURE_RECORD_HEADER_BYTES, "record");
 _Static_assert(sizeof(CAPTURE_MAGIC) - 1 == sizeof(uint64_t), "magic");
+
+/* What the records before the samples say: an object each, made with the reader. */
+struct capture_meta {
+	struct perfctr_device *device;
+	struct perfctr_selection *selection;
+	struct perfctr_capture_session session;
+	struct drm_perfctr_status status;
+	bool has_session, has_status;
+};
+
+int capture_meta_init(struct capture_meta *meta, struct perfctr_ctx *ctx);
+void capture_meta_free(struct capture_meta *meta);
+
+/*
+ * Take what a record says, if it is of use. What is malformed is left out.
+ * Return: 0 or -ENOMEM.
+ */
+int capture_meta_take(struct capture_meta *meta, const struct perfctr_capture_record *record);
 
 #endif /* PERFCTR_CAPTURE_FORMAT_H */

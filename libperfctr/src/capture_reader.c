@@ -18,6 +18,7 @@ struct perfctr_capture_reader {
 	/* the record that was given out last, to be passed by the next call */
 	size_t current;
 	bool at_end;
+	struct capture_meta meta;
 };
 
 /*
@@ -87,7 +88,9 @@ EXPORT int perfctr_capture_reader_new(struct perfctr_ctx *ctx, int fd,
 	r->fd = fd;
 	r->room = FIRST_ROOM_BYTES;
 	r->buffer = malloc(r->room);
-	error = r->buffer ? read_header(r) : perfctr_no_memory(ctx);
+	error = r->buffer ? capture_meta_init(&r->meta, ctx) : perfctr_no_memory(ctx);
+	if (!error)
+		error = read_header(r);
 	if (error) {
 		perfctr_capture_reader_unref(r);
 		return error;
@@ -109,6 +112,7 @@ perfctr_capture_reader_unref(struct perfctr_capture_reader *reader)
 {
 	if (!reader || !perfctr_refs_put(&reader->refs))
 		return NULL;
+	capture_meta_free(&reader->meta);
 	perfctr_ctx_unref(reader->ctx);
 	free(reader->buffer);
 	free(reader);
@@ -143,12 +147,36 @@ EXPORT int perfctr_capture_next(struct perfctr_capture_reader *reader,
 		.type = le32toh(header.type),
 	};
 	reader->current = size;
-	return 1;
+	result = capture_meta_take(&reader->meta, record);
+	return result < 0 ? result : 1;
 }
 
 EXPORT uint64_t perfctr_capture_cut_bytes(const struct perfctr_capture_reader *reader)
 {
 	return reader->used - reader->start - reader->current;
+}
+
+EXPORT struct perfctr_device *perfctr_capture_device(const struct perfctr_capture_reader *reader)
+{
+	return reader->meta.device;
+}
+
+EXPORT struct perfctr_selection *
+perfctr_capture_selection(const struct perfctr_capture_reader *reader)
+{
+	return reader->meta.selection;
+}
+
+EXPORT const struct perfctr_capture_session *
+perfctr_capture_session(const struct perfctr_capture_reader *reader)
+{
+	return reader->meta.has_session ? &reader->meta.session : NULL;
+}
+
+EXPORT const struct drm_perfctr_status *
+perfctr_capture_status(const struct perfctr_capture_reader *reader)
+{
+	return reader->meta.has_status ? &reader->meta.status : NULL;
 }
 
 EXPORT void perfctr_capture_copy(const struct perfctr_capture_record *record, void *to, size_t size)

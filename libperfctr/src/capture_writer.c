@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* Writing capture files. Recording never decodes: a sample is copied by its size. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -136,38 +137,197 @@ static int write_record(struct perfctr_capture_writer *w, uint32_t type, const v
 	return 0;
 }
 
+/* Texts one after the other, each with its NUL. */
+struct texts {
+	char *bytes;
+	size_t used, room;
+};
+
+static bool add_text(struct texts *t, const char *text)
+{
+	size_t length = strlen(text) + 1;
+
+	if (length > t->room - t->used) {
+		size_t room = 2 * (t->room + length);
+		char *bytes = realloc(t->bytes, room);
+
+		if (!bytes)
+			return false;
+		t->bytes = bytes;
+		t->room = room;
+	}
+	memcpy(t->bytes + t->used, text, length);
+	t->used += length;
+	return true;
+}
+
+/* A record of a structure and texts. */
+static int write_with_texts(struct perfctr_capture_writer *w, uint32_t type, const void *fixed,
+			    size_t fixed_bytes, const char *const *texts, size_t count)
+{
+	struct texts t = { 0 };
+	int error = 0;
+	size_t n;
+
+	for (n = 0; !error && n < count; n++)
+		if (!add_text(&t, texts[n]))
+			error = perfctr_no_memory(w->ctx);
+	if (!error)
+		error = write_record(w, type, fixed, fixed_bytes, t.bytes, t.used);
+	free(t.bytes);
+	return error;
+}
+
 static int write_requests(struct perfctr_capture_writer *w, const struct perfctr_selection *s)
 {
 	int error = 0;
 	uint64_t n;
 
 	for (n = 0; !error && n < s->request_count; n++) {
+		const struct selection_label *label = &s->labels[n];
 		uint64_t number = htole64(n);
+		char scale[32];
+		const char *texts[] = { label->text, label->unit, scale };
 
+		snprintf(scale, sizeof(scale), "%.17g", label->scale > 0 ? label->scale : 1);
 		error = write_record(w, PERFCTR_CAPTURE_REQUEST, &s->requests[n],
 				     sizeof(s->requests[n]), NULL, 0);
-		if (!error && s->labels[n].text[0])
-			error = write_record(w, PERFCTR_CAPTURE_LABEL, &number, sizeof(number),
-					     s->labels[n].text, strlen(s->labels[n].text) + 1);
+		if (!error && label->text[0])
+			error = write_with_texts(w, PERFCTR_CAPTURE_LABEL, &number, sizeof(number),
+						 texts, ARRAY_SIZE(texts));
 	}
+	return error;
+}
+
+static bool is_product_of_device(const struct perfctr_device *d,
+				 const struct perfctr_counter_desc *c)
+{
+	size_t n;
+
+	/* what a PMU is, its samples tell: it may not be among the device's blocks */
+	if (perfctr_type_is_pmu(c->block_type))
+		return true;
+	for (n = 0; n < d->block_count; n++)
+		if (d->blocks[n].type == c->block_type && d->blocks[n].product == c->product)
+			return true;
+	return false;
+}
+
+/* Whether the counter may be in the samples. */
+static bool is_selected(const struct perfctr_selection *s, const struct perfctr_counter_desc *c)
+{
+	size_t n;
+
+	for (n = 0; n < s->request_count; n++) {
+		const struct drm_perfctr_block_request *r = &s->requests[n];
+
+		if (r->type == c->block_type && r->type != DRM_PERFCTR_BLOCK_GENERIC_PMU &&
+		    c->position / DRM_PERFCTR_SECTION_COUNTERS == r->section && r->set < 32 &&
+		    c->sets >> r->set & 1 &&
+		    r->mask >> c->position % DRM_PERFCTR_SECTION_COUNTERS & 1)
+			return is_product_of_device(s->device, c);
+	}
+	return false;
+}
+
+static int write_counter(struct perfctr_capture_writer *w, const struct perfctr_counter_desc *c)
+{
+	const struct perfctr_capture_counter fixed = {
+		.event = c->event,
+		.sets = c->sets,
+		.product = c->product,
+		.block_type = c->block_type,
+		.position = c->position,
+		.clock = c->clock,
+		.kind = c->kind,
+		.trust = c->trust,
+		.optional = c->optional,
+		.header_bytes = sizeof(fixed),
+	};
+	const char *texts[] = { c->id, c->name, c->short_text, c->long_text, c->unit, c->pmu };
+
+	return write_with_texts(w, PERFCTR_CAPTURE_COUNTER, &fixed, sizeof(fixed), texts,
+				ARRAY_SIZE(texts));
+}
+
+static int write_metric(struct perfctr_capture_writer *w, const struct perfctr_metric_desc *m)
+{
+	const struct perfctr_capture_metric fixed = {
+		.product = m->product,
+		.block_type = m->block_type,
+		.scope = m->scope,
+		.trust = m->trust,
+		.header_bytes = sizeof(fixed),
+	};
+	const char *texts[] = { m->id, m->name, m->short_text, m->long_text, m->unit, m->formula };
+
+	return write_with_texts(w, PERFCTR_CAPTURE_METRIC, &fixed, sizeof(fixed), texts,
+				ARRAY_SIZE(texts));
+}
+
+/* Names and meaning of what is counted, so that the file needs no database. */
+static int write_catalogue(struct perfctr_capture_writer *w, const struct perfctr_selection *s)
+{
+	const struct perfctr_counter_desc *counter = NULL;
+	int error = 0;
+	size_t n;
+
+	while (!error && (counter = perfctr_counter_next(counter)))
+		if (is_selected(s, counter))
+			error = write_counter(w, counter);
+	for (n = 0; !error && n < s->metric_count; n++)
+		error = write_metric(w, s->metrics[n]);
+	return error;
+}
+
+static int write_device(struct perfctr_capture_writer *w, const struct perfctr_device *d)
+{
+	int error;
+	size_t n;
+
+	error = write_record(w, PERFCTR_CAPTURE_DEVICE, &d->info, sizeof(d->info), NULL, 0);
+	for (n = 0; !error && n < d->block_count; n++)
+		error = write_record(w, PERFCTR_CAPTURE_BLOCK, &d->blocks[n], sizeof(d->blocks[n]),
+				     NULL, 0);
+	for (n = 0; !error && n < d->clock_count; n++)
+		error = write_record(w, PERFCTR_CAPTURE_CLOCK, &d->clocks[n], sizeof(d->clocks[n]),
+				     NULL, 0);
+	if (!error)
+		error = perfctr_capture_write_text(w, CAPTURE_KEY_DRIVER, d->driver);
+	if (!error)
+		error = perfctr_capture_write_text(w, CAPTURE_KEY_PATH, d->path);
 	return error;
 }
 
 EXPORT int perfctr_capture_write_session(struct perfctr_capture_writer *writer,
 					 const struct perfctr_session *session)
 {
-	const struct perfctr_device *d = session->selection->device;
-	int error;
-	size_t n;
+	const struct perfctr_capture_session how = {
+		.period_ns = session->period_ns,
+		.flags = session->flags,
+		.slots = session->sizes.slots,
+		.sample_bytes = session->sizes.sample_bytes,
+		.block_count = session->sizes.block_count,
+		.set = session->selection->set,
+	};
+	int error = write_device(writer, session->selection->device);
 
-	error = write_record(writer, PERFCTR_CAPTURE_DEVICE, &d->info, sizeof(d->info), NULL, 0);
-	for (n = 0; !error && n < d->block_count; n++)
-		error = write_record(writer, PERFCTR_CAPTURE_BLOCK, &d->blocks[n],
-				     sizeof(d->blocks[n]), NULL, 0);
-	for (n = 0; !error && n < d->clock_count; n++)
-		error = write_record(writer, PERFCTR_CAPTURE_CLOCK, &d->clocks[n],
-				     sizeof(d->clocks[n]), NULL, 0);
-	return error ? error : write_requests(writer, session->selection);
+	if (!error)
+		error = write_record(writer, PERFCTR_CAPTURE_SESSION, &how, sizeof(how), NULL, 0);
+	if (!error)
+		error = write_requests(writer, session->selection);
+	return error ? error : write_catalogue(writer, session->selection);
+}
+
+EXPORT int perfctr_capture_write_status(struct perfctr_capture_writer *writer,
+					struct perfctr_session *session)
+{
+	struct drm_perfctr_status status;
+	int error = perfctr_session_status(session, &status, sizeof(status));
+
+	if (error)
+		return error;
+	return write_record(writer, PERFCTR_CAPTURE_STATUS, &status, sizeof(status), NULL, 0);
 }
 
 EXPORT int perfctr_capture_write_anchor(struct perfctr_capture_writer *writer)

@@ -383,7 +383,9 @@ EXPORT struct perfctr_device *perfctr_device_unref(struct perfctr_device *device
 {
 	if (!device || !perfctr_refs_put(&device->refs))
 		return NULL;
-	device->ctx->sys->close(device->ctx->sys->data, device->fd);
+	/* a device that was read from a file has none */
+	if (device->fd >= 0)
+		device->ctx->sys->close(device->ctx->sys->data, device->fd);
 	perfctr_ctx_unref(device->ctx);
 	free(device->blocks);
 	free(device->clocks);

@@ -89,6 +89,9 @@ struct selection_label {
 	double scale;
 };
 
+/* counters and metrics that a capture file describes */
+struct catalogue;
+
 struct perfctr_selection {
 	atomic_uint refs;
 	struct perfctr_device *device;
@@ -98,6 +101,8 @@ struct perfctr_selection {
 	size_t request_count;
 	const struct perfctr_metric_desc **metrics;
 	size_t metric_count;
+	/* NULL unless it was read from a file */
+	struct catalogue *catalogue;
 };
 
 int perfctr_selection_copy(const struct perfctr_selection *from,
@@ -114,6 +119,8 @@ struct perfctr_session {
 	atomic_uint refs;
 	struct perfctr_selection *selection;
 	struct perfctr_session_sizes sizes;
+	uint64_t period_ns;
+	uint32_t flags;
 	uint32_t handle;
 	int eventfd;
 	/* slot 0, and the indices: memory that the kernel writes */

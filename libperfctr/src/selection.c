@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "catalogue.h"
+
 EXPORT int perfctr_selection_new(struct perfctr_device *device,
 				 struct perfctr_selection **selection)
 {
@@ -38,6 +40,7 @@ EXPORT struct perfctr_selection *perfctr_selection_unref(struct perfctr_selectio
 	if (!selection || !perfctr_refs_put(&selection->refs))
 		return NULL;
 	free_contents(selection);
+	catalogue_unref(selection->catalogue);
 	perfctr_device_unref(selection->device);
 	free(selection);
 	return NULL;
@@ -71,6 +74,7 @@ int perfctr_selection_copy(const struct perfctr_selection *from,
 		perfctr_selection_unref(s);
 		return perfctr_no_memory(from->device->ctx);
 	}
+	s->catalogue = catalogue_ref(from->catalogue);
 	*selection = s;
 	return 0;
 }
@@ -89,8 +93,8 @@ void selection_take(struct perfctr_selection *to, struct perfctr_selection *from
 	perfctr_selection_unref(from);
 }
 
-static int append(struct perfctr_selection *s, const struct drm_perfctr_block_request *request,
-		  const struct selection_label *label)
+int selection_append(struct perfctr_selection *s, const struct drm_perfctr_block_request *request,
+		     const struct selection_label *label)
 {
 	size_t count = s->request_count + 1;
 	struct drm_perfctr_block_request *requests;
@@ -134,7 +138,7 @@ int selection_add_gpu(struct perfctr_selection *s, const struct drm_perfctr_bloc
 	struct drm_perfctr_block_request *old = find(s, r);
 
 	if (!old)
-		return append(s, r, NULL);
+		return selection_append(s, r, NULL);
 	old->mask |= r->mask;
 	return 0;
 }
@@ -153,7 +157,7 @@ int selection_add_pmu(struct perfctr_selection *s, const struct drm_perfctr_bloc
 		old->mask |= r->mask;
 		return 0;
 	}
-	return append(s, r, NULL);
+	return selection_append(s, r, NULL);
 }
 
 int selection_add_generic(struct perfctr_selection *s, const struct drm_perfctr_block_request *r,
@@ -176,7 +180,7 @@ int selection_add_generic(struct perfctr_selection *s, const struct drm_perfctr_
 	request.type = DRM_PERFCTR_BLOCK_GENERIC_PMU;
 	request.index = (uint16_t)index;
 	request.mask = 1;
-	return append(s, &request, label);
+	return selection_append(s, &request, label);
 }
 
 int selection_add_metric(struct perfctr_selection *s, const struct perfctr_metric_desc *metric)
@@ -267,7 +271,7 @@ int selection_counter_label(const struct perfctr_selection *selection,
 			    const struct counter_key *key, char *text, size_t size)
 {
 	const struct selection_label *label = find_label(selection, key->type, key->index);
-	const struct perfctr_counter_desc *desc = counter_key_desc(key);
+	const struct perfctr_counter_desc *desc = counter_key_desc(selection, key);
 
 	if (label && label->text[0])
 		return snprintf(text, size, "%s", label->text);
@@ -282,11 +286,18 @@ int selection_counter_label(const struct perfctr_selection *selection,
 	return snprintf(text, size, "config=0x%llx", (unsigned long long)key->config);
 }
 
-const struct perfctr_counter_desc *counter_key_desc(const struct counter_key *key)
+const struct perfctr_counter_desc *counter_key_desc(const struct perfctr_selection *selection,
+						    const struct counter_key *key)
 {
+	const struct perfctr_counter_desc *desc;
+
 	if (key->type == DRM_PERFCTR_BLOCK_GENERIC_PMU)
 		return perfctr_counter_of_pmu(key->pmu, key->config);
-	return perfctr_counter_at(key->product, key->type, key->set, key->position);
+	desc = perfctr_counter_at(key->product, key->type, key->set, key->position);
+	/* the database is kept, a file is as old as it is: the file only fills gaps */
+	if (!desc && selection && selection->catalogue)
+		desc = catalogue_counter(selection->catalogue, key);
+	return desc;
 }
 
 static struct counter_key key_of_block(const struct perfctr_block *block, unsigned int position,
@@ -327,7 +338,7 @@ EXPORT int perfctr_counter_unit(const struct perfctr_selection *selection,
 	const struct selection_label *label = find_label(selection, block->type, block->index);
 	struct perfctr_block_pmu pmu;
 	struct counter_key key = key_of_block(block, position, &pmu);
-	const struct perfctr_counter_desc *desc = counter_key_desc(&key);
+	const struct perfctr_counter_desc *desc = counter_key_desc(selection, &key);
 
 	if (scale)
 		*scale = label && label->scale > 0 ? label->scale : 1;

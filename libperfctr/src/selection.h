@@ -8,6 +8,10 @@
 /* Replace the contents of one selection by those of another, which ends. */
 void selection_take(struct perfctr_selection *to, struct perfctr_selection *from);
 
+/* A request as it is, without looking whether it belongs to one that is there. */
+int selection_append(struct perfctr_selection *s, const struct drm_perfctr_block_request *request,
+		     const struct selection_label *label);
+
 int selection_add_gpu(struct perfctr_selection *s, const struct drm_perfctr_block_request *r);
 
 /* A block of its own for each combination of filters. */
@@ -26,7 +30,9 @@ struct counter_key {
 	uint64_t config, config1, config2;
 };
 
-const struct perfctr_counter_desc *counter_key_desc(const struct counter_key *key);
+/* What is known of a counter, by the database or by the file of the selection; NULL: nothing. */
+const struct perfctr_counter_desc *counter_key_desc(const struct perfctr_selection *selection,
+						    const struct counter_key *key);
 int selection_counter_label(const struct perfctr_selection *selection,
 			    const struct counter_key *key, char *text, size_t size);
 

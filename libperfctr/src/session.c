@@ -271,6 +271,8 @@ static int session_setup(struct perfctr_session *s, const struct perfctr_session
 	if (error)
 		return error;
 	take_sizes(&setup, &s->sizes);
+	s->period_ns = opts->period_ns;
+	s->flags = opts->flags;
 
 	error = buffer_create(device, "ring", setup.ring_bytes, &s->ring);
 	if (!error)

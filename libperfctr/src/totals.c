@@ -58,10 +58,22 @@ EXPORT struct perfctr_totals *perfctr_totals_unref(struct perfctr_totals *totals
 	for (n = 0; n < totals->block_count; n++)
 		free(totals->blocks[n]);
 	free(totals->blocks);
+	perfctr_selection_unref(totals->selection);
 	perfctr_totals_unref(totals->sums);
 	perfctr_ctx_unref(totals->ctx);
 	free(totals);
 	return NULL;
+}
+
+EXPORT int perfctr_totals_describe(struct perfctr_totals *totals,
+				   struct perfctr_selection *selection)
+{
+	if (totals->block_count)
+		return perfctr_fail(totals->ctx, -EBUSY, "the totals have blocks already");
+	perfctr_selection_ref(selection);
+	perfctr_selection_unref(totals->selection);
+	totals->selection = selection;
+	return totals->sums ? perfctr_totals_describe(totals->sums, selection) : 0;
 }
 
 /* --- blocks -------------------------------------------------------------------- */
@@ -109,7 +121,8 @@ static void describe(struct perfctr_totals_block *b, const struct perfctr_block 
 	i->pmu = b->pmu;
 }
 
-static void add_counters(struct perfctr_totals_block *b, uint64_t mask)
+static void add_counters(const struct perfctr_totals *totals, struct perfctr_totals_block *b,
+			 uint64_t mask)
 {
 	for (mask &= ~b->mask; mask; mask &= mask - 1) {
 		unsigned int bit = (unsigned int)__builtin_ctzll(mask);
@@ -124,7 +137,7 @@ static void add_counters(struct perfctr_totals_block *b, uint64_t mask)
 		};
 
 		t->position = (uint16_t)key.position;
-		t->desc = counter_key_desc(&key);
+		t->desc = counter_key_desc(totals->selection, &key);
 		b->mask |= UINT64_C(1) << bit;
 	}
 }
@@ -169,13 +182,13 @@ static struct perfctr_totals_block *find_block(struct perfctr_totals *t,
 
 /* --- adding ---------------------------------------------------------------------- */
 
-static void collect(struct perfctr_totals_block *b, const struct perfctr_block *block,
-		    const struct perfctr_block_pmu *pmu)
+static void collect(const struct perfctr_totals *totals, struct perfctr_totals_block *b,
+		    const struct perfctr_block *block, const struct perfctr_block_pmu *pmu)
 {
 	uint64_t mask = block->enable_mask;
 	unsigned int n;
 
-	add_counters(b, mask);
+	add_counters(totals, b, mask);
 	for (n = 0; mask; n++, mask &= mask - 1) {
 		unsigned int bit = (unsigned int)__builtin_ctzll(mask);
 		struct totals_counter *c = &b->counters[bit];
@@ -299,7 +312,7 @@ static void add_prepared(struct perfctr_totals *t, struct perfctr_sample *sample
 		perfctr_block_read_pmu(&block, &pmu);
 		b = find_block(t, &block, &pmu, &hint);
 		if (b)
-			collect(b, &block, &pmu);
+			collect(t, b, &block, &pmu);
 	}
 	fold(t);
 	add_span(t, sample);
@@ -353,6 +366,7 @@ EXPORT int perfctr_totals_sum(const struct perfctr_totals *totals, struct perfct
 	if (error)
 		return error;
 	t->span = from->span;
+	t->selection = perfctr_selection_ref(from->selection);
 	t->has_seq = from->has_seq;
 	t->next_seq = from->next_seq;
 	t->blocks = calloc(from->block_count + 1, sizeof(struct perfctr_totals_block *));

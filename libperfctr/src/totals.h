@@ -31,6 +31,8 @@ struct perfctr_totals {
 	struct perfctr_ctx *ctx;
 	/* added up over the blocks of a type: index is DRM_PERFCTR_INDEX_ALL */
 	bool by_type;
+	/* describes what the database does not know; may be NULL */
+	struct perfctr_selection *selection;
 	struct perfctr_totals_block **blocks;
 	size_t block_count;
 	struct perfctr_span span;

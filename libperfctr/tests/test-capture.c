@@ -44,6 +44,7 @@ static void record_session(void)
 	EQUAL(perfctr_device_open(fake_ctx, NULL, &device), 0);
 	EQUAL(perfctr_selection_new(device, &selection), 0);
 	EQUAL(perfctr_selection_add(selection, "GPU_ACTIVE,software/cpu-clock/"), 2);
+	CHECK(perfctr_selection_add(selection, "metric:gpu_utilization") > 0);
 	EQUAL(perfctr_session_new(selection, NULL, &session), 0);
 	EQUAL(perfctr_cursor_new(session, &cursor), 0);
 	EQUAL(perfctr_session_start(session, 0), 0);
@@ -58,6 +59,8 @@ static void record_session(void)
 		EQUAL(perfctr_capture_write_sample(writer, slot.bytes, slot.size), 0);
 		perfctr_cursor_advance(cursor, 1);
 	}
+	EQUAL(perfctr_session_stop(session, 0), 0);
+	EQUAL(perfctr_capture_write_status(writer, session), 0);
 	file_bytes = perfctr_capture_bytes(writer);
 	EQUAL(perfctr_capture_flush(writer), 0);
 	EQUAL(perfctr_capture_bytes(writer), file_bytes);
@@ -179,6 +182,139 @@ static void records_hold_what_they_say(void)
 	end();
 }
 
+/* Read all of it; the reader stays, its totals are the caller's. */
+static struct perfctr_capture_reader *read_all(const void *bytes, size_t size,
+					       struct perfctr_totals **totals)
+{
+	struct perfctr_capture_reader *reader = NULL;
+	struct perfctr_capture_record record;
+	struct perfctr_sample sample;
+	int fd = open_bytes(bytes, size);
+
+	EQUAL(perfctr_totals_new(ctx, totals), 0);
+	EQUAL(perfctr_capture_reader_new(ctx, fd, &reader), 0);
+	EQUAL(perfctr_totals_describe(*totals, perfctr_capture_selection(reader)), 0);
+	while (perfctr_capture_next(reader, &record) > 0)
+		if (record.type == PERFCTR_CAPTURE_SAMPLE &&
+		    perfctr_decode_sample(record.content, record.size, &sample) > 0)
+			EQUAL(perfctr_totals_add(*totals, &sample), 0);
+	close(fd);
+	return reader;
+}
+
+static void file_explains_itself(void)
+{
+	const struct perfctr_capture_session *session;
+	const struct drm_perfctr_status *status;
+	struct perfctr_capture_reader *reader;
+	struct perfctr_selection *selection;
+	struct perfctr_device *device;
+	struct perfctr_totals *totals;
+	double scale = 0;
+	char text[64];
+
+	begin();
+	reader = read_all(file, file_bytes, &totals);
+	device = perfctr_capture_device(reader);
+	EQUAL_TEXT(perfctr_device_info(device)->name, "Fake SoC");
+	EQUAL(perfctr_device_fd(device), -1);
+	CHECK(*perfctr_device_driver(device));
+	CHECK(*perfctr_device_path(device));
+	EQUAL(perfctr_device_block_count(device), 9);
+	selection = perfctr_capture_selection(reader);
+	EQUAL(perfctr_selection_request_count(selection), 2);
+	EQUAL(perfctr_selection_metric_count(selection), 1);
+	EQUAL_TEXT(perfctr_selection_metric(selection, 0)->name, "gpu_utilization");
+	session = perfctr_capture_session(reader);
+	status = perfctr_capture_status(reader);
+	if (CHECK(session && status)) {
+		EQUAL(session->period_ns, 0);
+		CHECK(session->sample_bytes > 0 && session->slots > 0);
+		EQUAL(session->block_count, 2);
+	}
+	/* names without a device and without sysfs */
+	EQUAL(perfctr_totals_block_count(totals), 2);
+	perfctr_totals_label(selection, perfctr_totals_block(totals, 1), 0, text, sizeof(text));
+	EQUAL_TEXT(text, "cpu-clock");
+	perfctr_totals_unit(selection, perfctr_totals_block(totals, 1), 0, text, sizeof(text),
+			    &scale);
+	CHECK(scale > 0);
+	EQUAL(perfctr_totals_counter(perfctr_totals_block(totals, 0), 0)->sum,
+	      SAMPLES * ((UINT64_C(1) << 53) + 1));
+	/* no session can be made of it */
+	CHECK(perfctr_session_check(selection, NULL, NULL) < 0);
+	perfctr_totals_unref(totals);
+	perfctr_capture_reader_unref(reader);
+	end();
+}
+
+/* Let a product that no database knows be in all blocks and in what describes them. */
+static void change_product(uint16_t product)
+{
+	size_t at = 16;
+
+	while (at < file_bytes) {
+		uint32_t size, type;
+		unsigned char *content = file + at + 8;
+
+		memcpy(&size, file + at, sizeof(size));
+		memcpy(&type, file + at + 4, sizeof(type));
+		if (type == PERFCTR_CAPTURE_COUNTER)
+			memcpy(content + offsetof(struct perfctr_capture_counter, product),
+			       &product, sizeof(product));
+		if (type == PERFCTR_CAPTURE_METRIC) {
+			/* and with a name that it does not have */
+			content[sizeof(struct perfctr_capture_metric)] = 'X';
+			memcpy(content + offsetof(struct perfctr_capture_metric, product), &product,
+			       sizeof(product));
+		}
+		/* the first block follows the sample's header */
+		if (type == PERFCTR_CAPTURE_SAMPLE)
+			memcpy(content + sizeof(struct drm_perfctr_sample_header) +
+				       offsetof(struct drm_perfctr_block_header, product),
+			       &product, sizeof(product));
+		at += size;
+	}
+}
+
+static void unknown_devices_are_read_by_what_the_file_says(void)
+{
+	const struct perfctr_total *total;
+	struct perfctr_capture_reader *reader;
+	struct perfctr_selection *selection;
+	struct perfctr_totals *totals, *sum;
+	char text[64];
+
+	begin();
+	change_product(0x7777);
+	reader = read_all(file, file_bytes, &totals);
+	selection = perfctr_capture_selection(reader);
+	perfctr_totals_label(selection, perfctr_totals_block(totals, 0), 0, text, sizeof(text));
+	EQUAL_TEXT(text, "GPU_ACTIVE");
+	total = perfctr_totals_counter(perfctr_totals_block(totals, 0), 0);
+	if (CHECK(total->desc)) {
+		EQUAL(total->desc->kind, PERFCTR_KIND_CYCLES);
+		EQUAL_TEXT(total->desc->unit, "cycles");
+		EQUAL(total->desc->product, 0x7777);
+	}
+	EQUAL(perfctr_totals_sum(totals, &sum), 0);
+	if (EQUAL(perfctr_selection_metric_count(selection), 1)) {
+		const struct perfctr_metric_desc *metric = perfctr_selection_metric(selection, 0);
+		struct perfctr_value value;
+
+		EQUAL(metric->id[0], 'X');
+		EQUAL(perfctr_totals_metric(sum, metric, NULL, &value), 0);
+		EQUAL(value.state, PERFCTR_VALUE_OK);
+	}
+	/* what describes the counters lives as long as the totals */
+	reader = perfctr_capture_reader_unref(reader);
+	totals = perfctr_totals_unref(totals);
+	total = perfctr_totals_counter(perfctr_totals_block(sum, 0), 0);
+	EQUAL_TEXT(total->desc->name, "GPU_ACTIVE");
+	perfctr_totals_unref(sum);
+	end();
+}
+
 static void file_cut_anywhere_reads_to_its_last_whole_record(void)
 {
 	struct seen whole;
@@ -197,8 +333,8 @@ static void file_cut_anywhere_reads_to_its_last_whole_record(void)
 		CHECK(seen.samples <= whole.samples);
 		EQUAL((seen.records ? seen.end : 16) + seen.cut_bytes, size);
 	}
-	/* one byte less costs the last sample and nothing else */
-	EQUAL(read_bytes(file, file_bytes - 1).samples, SAMPLES - 1);
+	/* one byte less costs the last record and nothing else */
+	EQUAL(read_bytes(file, file_bytes - 1).records, whole.records - 1);
 	end();
 }
 
@@ -309,6 +445,9 @@ static void impossible_samples_are_not_written(void)
 static const struct test tests[] = {
 	{ "what is written is read", what_is_written_is_read },
 	{ "records hold what they say", records_hold_what_they_say },
+	{ "a file explains itself", file_explains_itself },
+	{ "unknown devices are read by what the file says",
+	  unknown_devices_are_read_by_what_the_file_says },
 	{ "a file cut anywhere reads to its last whole record",
 	  file_cut_anywhere_reads_to_its_last_whole_record },
 	{ "unknown records are skipped", unknown_records_and_longer_ones_are_skipped },

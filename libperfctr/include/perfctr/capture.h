@@ -8,7 +8,9 @@
  * multiple of 8 bytes. All numbers are little-endian. A reader skips records of
  * types that it does not know and ignores what is longer than it knows.
  *
- * A file that was cut off is readable up to its last whole record.
+ * A file that was cut off is readable up to its last whole record. What comes
+ * before the samples (device, session, counters by name) is enough to read them
+ * with a library whose counter database does not know the device.
  */
 #ifndef PERFCTR_CAPTURE_H
 #define PERFCTR_CAPTURE_H
@@ -34,14 +36,101 @@ enum perfctr_capture_type {
 	PERFCTR_CAPTURE_CLOCK = 3,
 	/** @PERFCTR_CAPTURE_REQUEST: struct drm_perfctr_block_request of the session. */
 	PERFCTR_CAPTURE_REQUEST = 4,
-	/** @PERFCTR_CAPTURE_LABEL: u64 number of the request, then its name, NUL terminated. */
+	/**
+	 * @PERFCTR_CAPTURE_LABEL: u64 number of the request, then three texts, each NUL
+	 * terminated: its name, its unit, and what one count stands for in that unit.
+	 */
 	PERFCTR_CAPTURE_LABEL = 5,
 	/** @PERFCTR_CAPTURE_ANCHOR: struct perfctr_anchor. */
 	PERFCTR_CAPTURE_ANCHOR = 6,
 	/** @PERFCTR_CAPTURE_TEXT: a key and a value, each NUL terminated. */
 	PERFCTR_CAPTURE_TEXT = 7,
+	/** @PERFCTR_CAPTURE_SESSION: struct perfctr_capture_session. */
+	PERFCTR_CAPTURE_SESSION = 8,
+	/**
+	 * @PERFCTR_CAPTURE_COUNTER: struct perfctr_capture_counter, then six texts, each NUL
+	 * terminated: id, name, short_text, long_text, unit, pmu of struct perfctr_counter_desc.
+	 */
+	PERFCTR_CAPTURE_COUNTER = 9,
+	/**
+	 * @PERFCTR_CAPTURE_METRIC: struct perfctr_capture_metric, then six texts, each NUL
+	 * terminated: id, name, short_text, long_text, unit, formula of struct
+	 * perfctr_metric_desc. One for each metric that was selected.
+	 */
+	PERFCTR_CAPTURE_METRIC = 10,
+	/**
+	 * @PERFCTR_CAPTURE_STATUS: struct drm_perfctr_status at the end. A file without it was
+	 * not finished.
+	 */
+	PERFCTR_CAPTURE_STATUS = 11,
 	/** @PERFCTR_CAPTURE_SAMPLE: a sample as it lay in the ring. */
 	PERFCTR_CAPTURE_SAMPLE = 16,
+};
+
+/**
+ * struct perfctr_capture_session - how the session ran
+ */
+struct perfctr_capture_session {
+	/** @period_ns: time between samples, 0: manual. */
+	uint64_t period_ns;
+	/** @flags: enum drm_perfctr_setup_flags. */
+	uint32_t flags;
+	/** @slots: samples that the ring held. */
+	uint32_t slots;
+	/** @sample_bytes: bytes of each sample. */
+	uint32_t sample_bytes;
+	/** @block_count: blocks of each sample. */
+	uint32_t block_count;
+	/** @set: enum drm_perfctr_set. */
+	uint32_t set;
+	/** @reserved: zero. */
+	uint32_t reserved;
+};
+
+/**
+ * struct perfctr_capture_counter - a counter that may be in the samples
+ *
+ * As in struct perfctr_counter_desc.
+ */
+struct perfctr_capture_counter {
+	/** @event: perf config that selects it. */
+	uint64_t event;
+	/** @sets: bit n: present in counter set n. */
+	uint32_t sets;
+	/** @product: enum drm_perfctr_product. */
+	uint16_t product;
+	/** @block_type: enum drm_perfctr_block_type. */
+	uint16_t block_type;
+	/** @position: position in its block. */
+	uint16_t position;
+	/** @clock: enum drm_perfctr_clock or DRM_PERFCTR_CLOCK_NONE. */
+	uint8_t clock;
+	/** @kind: enum perfctr_kind. */
+	uint8_t kind;
+	/** @trust: enum perfctr_trust. */
+	uint8_t trust;
+	/** @optional: 1 if only some devices of the product have it. */
+	uint8_t optional;
+	/** @header_bytes: where the texts begin; at least 24. */
+	uint16_t header_bytes;
+};
+
+/**
+ * struct perfctr_capture_metric - a metric that was selected
+ *
+ * As in struct perfctr_metric_desc.
+ */
+struct perfctr_capture_metric {
+	/** @product: enum drm_perfctr_product. */
+	uint16_t product;
+	/** @block_type: enum drm_perfctr_block_type. */
+	uint16_t block_type;
+	/** @scope: enum perfctr_scope. */
+	uint8_t scope;
+	/** @trust: enum perfctr_trust. */
+	uint8_t trust;
+	/** @header_bytes: where the texts begin; at least 8. */
+	uint16_t header_bytes;
 };
 
 struct perfctr_capture_writer;
@@ -77,8 +166,9 @@ struct perfctr_capture_writer *perfctr_capture_writer_unref(struct perfctr_captu
  * @writer: writer
  * @session: session
  *
- * Device, blocks, clocks, requests and names: what a reader needs besides the
- * counter database.
+ * Device, blocks, clocks, how the session runs, requests, and name, unit and
+ * meaning of all counters and metrics: what a reader needs, whatever its own
+ * counter database knows.
  *
  * Return: 0 or a negative errno.
  */
@@ -118,6 +208,19 @@ int perfctr_capture_write_text(struct perfctr_capture_writer *writer, const char
  */
 int perfctr_capture_write_sample(struct perfctr_capture_writer *writer, const void *bytes,
 				 size_t size);
+
+/**
+ * perfctr_capture_write_status() - write the kernel's own totals of the session
+ * @writer: writer
+ * @session: session, stopped
+ *
+ * At the end: from it a reader knows that the file is whole, and how many
+ * samples there were.
+ *
+ * Return: 0; -ENODEV the device is gone; another negative errno.
+ */
+int perfctr_capture_write_status(struct perfctr_capture_writer *writer,
+				 struct perfctr_session *session);
 
 /**
  * perfctr_capture_flush() - write to the file what is still in memory
@@ -205,6 +308,47 @@ void perfctr_capture_copy(const struct perfctr_capture_record *record, void *to,
  */
 int perfctr_capture_text(const struct perfctr_capture_record *record, const char **key,
 			 const char **value);
+
+/**
+ * perfctr_capture_device() - the device that was recorded
+ * @reader: reader
+ *
+ * What the records that were read so far say of it: complete when the first
+ * sample is reached. It answers as a device that is there, but no session can
+ * be made from it; perfctr_device_fd() is -1.
+ *
+ * Return: the device, no reference is taken.
+ */
+struct perfctr_device *perfctr_capture_device(const struct perfctr_capture_reader *reader);
+
+/**
+ * perfctr_capture_selection() - what was recorded
+ * @reader: reader
+ *
+ * As perfctr_capture_device(). Gives names and units of counters to
+ * perfctr_totals_label() and its like, and to totals by perfctr_totals_describe().
+ *
+ * Return: the selection, no reference is taken.
+ */
+struct perfctr_selection *perfctr_capture_selection(const struct perfctr_capture_reader *reader);
+
+/**
+ * perfctr_capture_session() - how the session ran
+ * @reader: reader
+ *
+ * Return: valid as long as the reader; NULL if no record has told it yet.
+ */
+const struct perfctr_capture_session *
+perfctr_capture_session(const struct perfctr_capture_reader *reader);
+
+/**
+ * perfctr_capture_status() - the kernel's totals at the end of the session
+ * @reader: reader that has come to the end
+ *
+ * Return: valid as long as the reader; NULL if the recording was not finished.
+ */
+const struct drm_perfctr_status *
+perfctr_capture_status(const struct perfctr_capture_reader *reader);
 
 #if defined(__cplusplus)
 }

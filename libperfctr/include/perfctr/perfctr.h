@@ -1130,6 +1130,18 @@ struct perfctr_totals *perfctr_totals_ref(struct perfctr_totals *totals);
 struct perfctr_totals *perfctr_totals_unref(struct perfctr_totals *totals);
 
 /**
+ * perfctr_totals_describe() - say where names and kinds of unknown counters are
+ * @totals: totals, still empty
+ * @selection: from perfctr_capture_selection(); others add nothing to the database
+ *
+ * Counters that this library's database does not know are described by what the
+ * capture file says of them.
+ *
+ * Return: 0; -EBUSY @totals has blocks already.
+ */
+int perfctr_totals_describe(struct perfctr_totals *totals, struct perfctr_selection *selection);
+
+/**
  * perfctr_totals_add() - add a sample
  * @totals: totals
  * @sample: from the decoder, its position does not matter and moves

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: MIT
+/* What a capture file says of device, session and counters. No bytes of it are trusted. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "capture.h"
+#include "catalogue.h"
+
+/* the kernel's own limit; a file that claims more is no recording */
+enum { MAX_BLOCKS = 65536, MAX_REQUESTS = 65536 };
+
+int capture_meta_init(struct capture_meta *meta, struct perfctr_ctx *ctx)
+{
+	struct perfctr_device *d = calloc(1, sizeof(*d));
+	int error;
+
+	if (!d)
+		return perfctr_no_memory(ctx);
+	atomic_init(&d->refs, 1);
+	d->ctx = perfctr_ctx_ref(ctx);
+	d->fd = -1;
+	meta->device = d;
+	error = perfctr_selection_new(d, &meta->selection);
+	return error ? error : catalogue_new(ctx, &meta->selection->catalogue);
+}
+
+void capture_meta_free(struct capture_meta *meta)
+{
+	perfctr_selection_unref(meta->selection);
+	perfctr_device_unref(meta->device);
+}
+
+/* Text of a file as a terminal may show it. */
+static void take_name(char *to, size_t size, const char *from, size_t room)
+{
+	size_t length = strnlen(from, room);
+
+	if (length >= size)
+		length = size - 1;
+	for (size_t n = 0; n < length; n++)
+		to[n] = (unsigned char)from[n] < ' ' || from[n] == 0x7f ? '?' : from[n];
+	to[length] = '\0';
+}
+
+/* Room for one more element. */
+static void *grow(struct perfctr_device *d, void *array, size_t count, size_t bytes)
+{
+	void *more;
+
+	/* at powers of two */
+	if (count & (count - 1))
+		return array;
+	more = realloc(array, (count ? 2 * count : 1) * bytes);
+	if (!more)
+		perfctr_no_memory(d->ctx);
+	return more;
+}
+
+static int take_block(struct perfctr_device *d, const struct perfctr_capture_record *record)
+{
+	struct drm_perfctr_block_info *blocks;
+
+	if (d->block_count == MAX_BLOCKS)
+		return 0;
+	blocks = grow(d, d->blocks, d->block_count, sizeof(*blocks));
+	if (!blocks)
+		return -ENOMEM;
+	d->blocks = blocks;
+	perfctr_capture_copy(record, &blocks[d->block_count++], sizeof(*blocks));
+	return 0;
+}
+
+static int take_clock(struct perfctr_device *d, const struct perfctr_capture_record *record)
+{
+	struct drm_perfctr_clock_info *clocks, *clock;
+
+	if (d->clock_count == DRM_PERFCTR_MAX_CLOCKS)
+		return 0;
+	clocks = grow(d, d->clocks, d->clock_count, sizeof(*clocks));
+	if (!clocks)
+		return -ENOMEM;
+	d->clocks = clocks;
+	clock = &clocks[d->clock_count++];
+	perfctr_capture_copy(record, clock, sizeof(*clock));
+	take_name(clock->name, sizeof(clock->name), clock->name, sizeof(clock->name));
+	return 0;
+}
+
+static int take_request(struct perfctr_selection *s, const struct perfctr_capture_record *record)
+{
+	struct drm_perfctr_block_request request;
+
+	if (s->request_count == MAX_REQUESTS)
+		return 0;
+	perfctr_capture_copy(record, &request, sizeof(request));
+	return selection_append(s, &request, NULL);
+}
+
+/* Name, unit and scale; files of the first library have only the name. */
+static void take_label(struct perfctr_selection *s, const struct perfctr_capture_record *record)
+{
+	const char *text = (const char *)record->content + sizeof(uint64_t);
+	const char *end = (const char *)record->content + record->size;
+	struct selection_label *label;
+	char scale[32] = "";
+	uint64_t number;
+	double value;
+
+	if (record->size < sizeof(number))
+		return;
+	memcpy(&number, record->content, sizeof(number));
+	number = le64toh(number);
+	if (number >= s->request_count)
+		return;
+	label = &s->labels[number];
+	take_name(label->text, sizeof(label->text), text, (size_t)(end - text));
+	text += strnlen(text, (size_t)(end - text));
+	if (text < end)
+		text++;
+	take_name(label->unit, sizeof(label->unit), text, (size_t)(end - text));
+	text += strnlen(text, (size_t)(end - text));
+	if (text < end)
+		text++;
+	take_name(scale, sizeof(scale), text, (size_t)(end - text));
+	value = perfctr_strtod(scale, NULL);
+	label->scale = value > 0 && value < 1e30 ? value : 1;
+}
+
+static void take_text(struct perfctr_device *d, const struct perfctr_capture_record *record)
+{
+	const char *key, *value;
+
+	if (perfctr_capture_text(record, &key, &value))
+		return;
+	if (!strcmp(key, CAPTURE_KEY_DRIVER))
+		take_name(d->driver, sizeof(d->driver), value, strlen(value));
+	else if (!strcmp(key, CAPTURE_KEY_PATH))
+		take_name(d->path, sizeof(d->path), value, strlen(value));
+}
+
+int capture_meta_take(struct capture_meta *meta, const struct perfctr_capture_record *record)
+{
+	struct perfctr_device *d = meta->device;
+
+	switch (record->type) {
+	case PERFCTR_CAPTURE_DEVICE:
+		perfctr_capture_copy(record, &d->info, sizeof(d->info));
+		take_name(d->info.name, sizeof(d->info.name), d->info.name, sizeof(d->info.name));
+		return 0;
+	case PERFCTR_CAPTURE_BLOCK:
+		return take_block(d, record);
+	case PERFCTR_CAPTURE_CLOCK:
+		return take_clock(d, record);
+	case PERFCTR_CAPTURE_REQUEST:
+		return take_request(meta->selection, record);
+	case PERFCTR_CAPTURE_LABEL:
+		take_label(meta->selection, record);
+		return 0;
+	case PERFCTR_CAPTURE_TEXT:
+		take_text(d, record);
+		return 0;
+	case PERFCTR_CAPTURE_SESSION:
+		perfctr_capture_copy(record, &meta->session, sizeof(meta->session));
+		meta->selection->set = meta->session.set;
+		meta->has_session = true;
+		return 0;
+	case PERFCTR_CAPTURE_COUNTER:
+		return catalogue_take_counter(meta->selection->catalogue, record);
+	case PERFCTR_CAPTURE_METRIC:
+		return catalogue_take_metric(meta->selection->catalogue, record, meta->selection);
+	case PERFCTR_CAPTURE_STATUS:
+		perfctr_capture_copy(record, &meta->status, sizeof(meta->status));
+		meta->has_status = true;
+		return 0;
+	default:
+		return 0;
+	}
+}
