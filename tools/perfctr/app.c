@@ -13,6 +13,7 @@ static const struct subcommand subcommands[] = {
 	{ "list", "events and metrics that can be counted", list_run },
 	{ "stat", "count events while a command runs, or until Ctrl-C", stat_run },
 	{ "top", "watch counters live", top_run },
+	{ "record", "record samples into a file while a command runs", record_run },
 	{ "check", "can counters be used here? If not, what helps?", check_run },
 };
 
@@ -27,7 +28,7 @@ static void usage(FILE *to)
 	      "perfctr COMMAND --help tells the options, man perfctr-COMMAND the details.\n"
 	      "Begin with: perfctr check; perfctr list; perfctr stat sleep 1\n"
 	      "Exit: 0 fine, 1 error, 2 usage, 3 not permitted, 4 no device;\n"
-	      "stat passes the status of its command through.\n",
+	      "stat and record pass the status of their command through.\n",
 	      to);
 }
 

@@ -10,100 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "rows_json.h"
 #include "stat.h"
-
-static const char *const kind_names[] = {
-	[PERFCTR_KIND_COUNT] = "count", [PERFCTR_KIND_CYCLES] = "cycles",
-	[PERFCTR_KIND_BYTES] = "bytes", [PERFCTR_KIND_TIME] = "time",
-	[PERFCTR_KIND_LEVEL] = "level",
-};
-
-static void add_rate(struct json_object *object, const struct row *row)
-{
-	char unit[ROW_UNIT_BYTES + 2];
-
-	json_add_double(object, "rate", row->rate);
-	if (!isfinite(row->rate)) {
-		json_add(object, "rate_unit", NULL);
-		return;
-	}
-	snprintf(unit, sizeof(unit), "%s/s", row->unit);
-	json_add_text(object, "rate_unit", unit);
-}
-
-static struct json_object *counter(const struct row *row)
-{
-	struct json_object *c = json_object_new_object();
-	bool ok = row->state == PERFCTR_VALUE_OK;
-	char states[128];
-
-	json_add_text(c, "event", row->event);
-	json_add_text(c, "block", row->label);
-	json_add_text(c, "type", perfctr_block_type_name(row->info->type));
-	if (row->info->index == DRM_PERFCTR_INDEX_ALL || row->info->blocks > 1)
-		json_add(c, "index", NULL);
-	else
-		json_add_u64(c, "index", row->info->index);
-	json_add_u64(c, "blocks", row->info->blocks);
-	json_add_text(c, "counter", row->counter);
-	json_add_text(c, "id", row->desc ? row->desc->id : NULL);
-	json_add_text(c, "kind",
-		      row->desc && row->desc->kind < ARRAY_SIZE(kind_names) ?
-			      kind_names[row->desc->kind] :
-			      NULL);
-	json_add_text(c, "unit", *row->unit ? row->unit : NULL);
-	/* the exact count; null and never 0 if it was not measured */
-	if (ok)
-		json_add_u64(c, "value", row->value);
-	else
-		json_add(c, "value", NULL);
-	json_add_text(c, "state", ok ? "ok" : perfctr_value_state_text(row->state));
-	if (row->scale != 1) {
-		json_add_double(c, "scale", row->scale);
-		json_add_double(c, "scaled_value", ok ? row->number : NAN);
-	}
-	if (row->flags & PERFCTR_VALUE_ESTIMATED)
-		json_add_double(c, "estimate", row->number);
-	json_add_double(c, "running_percent", 100 * row->running_ratio);
-	json_add_u64(c, "samples_measured", row->measured);
-	json_add_u64(c, "samples_missed", row->missed);
-	perfctr_state_text(row->info->states, states, sizeof(states));
-	json_add_words(c, "block_states", states);
-	add_rate(c, row);
-	return c;
-}
-
-static struct json_object *metric(const struct row *row)
-{
-	struct json_object *m = json_object_new_object();
-	bool ok = row->state == PERFCTR_VALUE_OK;
-
-	json_add_text(m, "metric", row->event);
-	json_add_text(m, "block", row->label);
-	json_add_text(m, "name", row->counter);
-	json_add_text(m, "id", row->metric->id);
-	json_add_text(m, "unit", row->metric->unit);
-	json_add_double(m, "value", ok ? row->number : NAN);
-	json_add_text(m, "state", ok ? "ok" : perfctr_value_state_text(row->state));
-	json_add_bool(m, "estimated", row->flags & PERFCTR_VALUE_ESTIMATED);
-	json_add_bool(m, "partial", row->flags & PERFCTR_VALUE_PARTIAL);
-	return m;
-}
-
-static void add_span(struct json_object *object, const struct perfctr_span *span)
-{
-	char flags[256];
-
-	json_add_u64(object, "start_ns", span->start_ns);
-	json_add_u64(object, "end_ns", span->end_ns);
-	json_add_u64(object, "elapsed_ns", span->elapsed_ns);
-	json_add_u64(object, "samples", span->samples);
-	json_add_u64(object, "merged_periods", span->merged_periods);
-	json_add_u64(object, "lost_ns", span->lost_ns);
-	json_add_u64(object, "missing_samples", span->missing_samples);
-	perfctr_flag_text(span->flags, flags, sizeof(flags));
-	json_add_words(object, "flags", flags);
-}
 
 static void add_statistics(struct json_object *object, const struct stat_report *report, size_t n)
 {
@@ -135,7 +43,8 @@ static void add_rows(struct json_object *object, const struct rows *rows,
 
 	for (size_t i = 0; i < rows->count; i++) {
 		const struct row *row = &rows->rows[i];
-		struct json_object *o = row->metric ? metric(row) : counter(row);
+		struct json_object *o = row->metric ? rows_json_metric(row) :
+						      rows_json_counter(row);
 
 		if (report)
 			add_statistics(o, report, i);
@@ -182,7 +91,7 @@ static void add_tail(struct json_object *root, const struct stat_report *report)
 	const struct drm_perfctr_status *st = &report->status;
 	struct json_object *status = json_object_new_object();
 
-	add_span(root, &report->rows.span);
+	rows_json_add_span(root, &report->rows.span);
 	add_rows(root, &report->rows, report);
 	json_add_u64(status, "samples", st->insert_idx);
 	json_add_u64(status, "merged_periods", st->merged_periods);
@@ -201,7 +110,7 @@ static struct json_object *interval(const struct stat_report *report, const stru
 	struct json_object *i = json_object_new_object();
 
 	json_add_double(i, "time_s", (double)(rows->span.end_ns - report->start_ns) * 1e-9);
-	add_span(i, &rows->span);
+	rows_json_add_span(i, &rows->span);
 	add_rows(i, rows, NULL);
 	return i;
 }

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT */
+/* The samples of the last seconds, in memory. */
+#ifndef PERFCTR_FLIGHT_H
+#define PERFCTR_FLIGHT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/**
+ * struct flight_entry - when a sample was taken from the ring, and how large it is
+ */
+struct flight_entry {
+	uint64_t taken_ns;
+	uint32_t bytes;
+};
+
+/**
+ * struct flight - samples, oldest first
+ */
+struct flight {
+	/** @keep_ns: samples that were taken longer ago are dropped. */
+	uint64_t keep_ns;
+	/** @limit_bytes: memory for samples; older ones go when it is used up. */
+	size_t limit_bytes;
+	/** @stride: room for each sample. */
+	size_t stride;
+	/** @capacity: samples that fit now, a power of two or 0. */
+	size_t capacity;
+	/** @first: free-running index of the oldest sample. */
+	size_t first;
+	/** @count: samples kept. */
+	size_t count;
+	/** @cut_short: samples younger than @keep_ns that went for lack of room. */
+	uint64_t cut_short;
+	struct flight_entry *entries;
+	unsigned char *bytes;
+};
+
+/**
+ * flight_add() - keep a sample, drop those that are too old
+ * @flight: keep_ns, limit_bytes and stride set by the caller, the rest zero at first
+ * @bytes: the sample
+ * @size: its bytes, at most stride
+ * @now_ns: time, never less than at the last call
+ *
+ * Return: 0; -E2BIG it is longer than stride; -ENOMEM not even one fits.
+ */
+int flight_add(struct flight *flight, const void *bytes, size_t size, uint64_t now_ns);
+
+/**
+ * flight_get() - a kept sample
+ * @flight: flight
+ * @n: 0..count - 1, oldest first
+ * @size: set to its bytes
+ *
+ * Return: the sample, valid until the next flight_add().
+ */
+const void *flight_get(const struct flight *flight, size_t n, size_t *size);
+
+void flight_free(struct flight *flight);
+
+#endif /* PERFCTR_FLIGHT_H */

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: MIT
+#include "rows_json.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#include "app.h"
+#include "json.h"
+
+static const char *const kind_names[] = {
+	[PERFCTR_KIND_COUNT] = "count", [PERFCTR_KIND_CYCLES] = "cycles",
+	[PERFCTR_KIND_BYTES] = "bytes", [PERFCTR_KIND_TIME] = "time",
+	[PERFCTR_KIND_LEVEL] = "level",
+};
+
+static void add_rate(struct json_object *object, const struct row *row)
+{
+	char unit[ROW_UNIT_BYTES + 2];
+
+	json_add_double(object, "rate", row->rate);
+	if (!isfinite(row->rate)) {
+		json_add(object, "rate_unit", NULL);
+		return;
+	}
+	snprintf(unit, sizeof(unit), "%s/s", row->unit);
+	json_add_text(object, "rate_unit", unit);
+}
+
+struct json_object *rows_json_counter(const struct row *row)
+{
+	struct json_object *c = json_object_new_object();
+	bool ok = row->state == PERFCTR_VALUE_OK;
+	char states[128];
+
+	json_add_text(c, "event", row->event);
+	json_add_text(c, "block", row->label);
+	json_add_text(c, "type", perfctr_block_type_name(row->info->type));
+	if (row->info->index == DRM_PERFCTR_INDEX_ALL || row->info->blocks > 1)
+		json_add(c, "index", NULL);
+	else
+		json_add_u64(c, "index", row->info->index);
+	json_add_u64(c, "blocks", row->info->blocks);
+	json_add_text(c, "counter", row->counter);
+	json_add_text(c, "id", row->desc ? row->desc->id : NULL);
+	json_add_text(c, "kind",
+		      row->desc && row->desc->kind < ARRAY_SIZE(kind_names) ?
+			      kind_names[row->desc->kind] :
+			      NULL);
+	json_add_text(c, "unit", *row->unit ? row->unit : NULL);
+	/* the exact count; null and never 0 if it was not measured */
+	if (ok)
+		json_add_u64(c, "value", row->value);
+	else
+		json_add(c, "value", NULL);
+	json_add_text(c, "state", ok ? "ok" : perfctr_value_state_text(row->state));
+	if (row->scale != 1) {
+		json_add_double(c, "scale", row->scale);
+		json_add_double(c, "scaled_value", ok ? row->number : NAN);
+	}
+	if (row->flags & PERFCTR_VALUE_ESTIMATED)
+		json_add_double(c, "estimate", row->number);
+	json_add_double(c, "running_percent", 100 * row->running_ratio);
+	json_add_u64(c, "samples_measured", row->measured);
+	json_add_u64(c, "samples_missed", row->missed);
+	perfctr_state_text(row->info->states, states, sizeof(states));
+	json_add_words(c, "block_states", states);
+	add_rate(c, row);
+	return c;
+}
+
+struct json_object *rows_json_metric(const struct row *row)
+{
+	struct json_object *m = json_object_new_object();
+	bool ok = row->state == PERFCTR_VALUE_OK;
+
+	json_add_text(m, "metric", row->event);
+	json_add_text(m, "block", row->label);
+	json_add_text(m, "name", row->counter);
+	json_add_text(m, "id", row->metric->id);
+	json_add_text(m, "unit", row->metric->unit);
+	json_add_double(m, "value", ok ? row->number : NAN);
+	json_add_text(m, "state", ok ? "ok" : perfctr_value_state_text(row->state));
+	json_add_bool(m, "estimated", row->flags & PERFCTR_VALUE_ESTIMATED);
+	json_add_bool(m, "partial", row->flags & PERFCTR_VALUE_PARTIAL);
+	return m;
+}
+
+void rows_json_add_span(struct json_object *object, const struct perfctr_span *span)
+{
+	char flags[256];
+
+	json_add_u64(object, "start_ns", span->start_ns);
+	json_add_u64(object, "end_ns", span->end_ns);
+	json_add_u64(object, "elapsed_ns", span->elapsed_ns);
+	json_add_u64(object, "samples", span->samples);
+	json_add_u64(object, "merged_periods", span->merged_periods);
+	json_add_u64(object, "lost_ns", span->lost_ns);
+	json_add_u64(object, "missing_samples", span->missing_samples);
+	perfctr_flag_text(span->flags, flags, sizeof(flags));
+	json_add_words(object, "flags", flags);
+}
