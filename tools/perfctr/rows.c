@@ -44,6 +44,14 @@ static bool is_software(const struct perfctr_totals_block_info *info,
 	return false;
 }
 
+/* A name may come from a file or from a driver: none shall move the terminal's cursor. */
+static void clean(char *text)
+{
+	for (; *text; text++)
+		if ((unsigned char)*text < ' ' || *text == 0x7f)
+			*text = '?';
+}
+
 /* Event names of SoC blocks end with a slash, as perf's do. */
 static void name_counter(struct row *row, const struct perfctr_totals_block_info *info)
 {
@@ -51,6 +59,8 @@ static void name_counter(struct row *row, const struct perfctr_totals_block_info
 	const char *label = row->is_software ? "software" : info->label;
 
 	snprintf(row->label, sizeof(row->label), "%s", label);
+	clean(row->label);
+	clean(row->counter);
 	if (!info->is_pmu) {
 		snprintf(row->event, sizeof(row->event), "%s/%.180s", row->label, row->counter);
 		return;

@@ -1,0 +1,314 @@
+// SPDX-License-Identifier: MIT
+#include "capture_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "rows_json.h"
+
+enum { MAX_TEXTS = 1000, MAX_ANCHORS = 1000000 };
+
+static int out_of_memory(const struct app *app)
+{
+	app_error(app, "out of memory");
+	return EXIT_FAILED;
+}
+
+/* Text of a file as a terminal may show it. */
+static char *clean_copy(const char *text)
+{
+	char *copy = strdup(text);
+
+	for (char *c = copy; c && *c; c++)
+		if ((unsigned char)*c < ' ' || *c == 0x7f)
+			*c = '?';
+	return copy;
+}
+
+static int take_text(struct capture_file *file, const struct perfctr_capture_record *record)
+{
+	struct capture_text *texts, *text;
+	const char *key, *value;
+
+	if (file->text_count == MAX_TEXTS || perfctr_capture_text(record, &key, &value))
+		return 0;
+	texts = realloc(file->texts, (file->text_count + 1) * sizeof(*texts));
+	if (!texts)
+		return -ENOMEM;
+	file->texts = texts;
+	text = &texts[file->text_count++];
+	text->key = clean_copy(key);
+	text->value = clean_copy(value);
+	return text->key && text->value ? 0 : -ENOMEM;
+}
+
+static int take_anchor(struct capture_file *file, const struct perfctr_capture_record *record)
+{
+	struct perfctr_anchor *anchors, anchor;
+
+	perfctr_capture_copy(record, &anchor, sizeof(anchor));
+	/* conversion needs them in order; one that is not is not ours */
+	if (file->anchor_count == MAX_ANCHORS || !anchor.raw_ns ||
+	    (file->anchor_count && anchor.raw_ns < file->anchors[file->anchor_count - 1].raw_ns))
+		return 0;
+	if (!(file->anchor_count & (file->anchor_count - 1))) {
+		size_t room = file->anchor_count ? 2 * file->anchor_count : 1;
+
+		anchors = realloc(file->anchors, room * sizeof(*anchors));
+		if (!anchors)
+			return -ENOMEM;
+		file->anchors = anchors;
+	}
+	file->anchors[file->anchor_count++] = anchor;
+	return 0;
+}
+
+static int take_record(struct capture_file *file, const struct perfctr_capture_record *record)
+{
+	struct perfctr_sample sample;
+	int error;
+
+	switch (record->type) {
+	case PERFCTR_CAPTURE_TEXT:
+		return take_text(file, record);
+	case PERFCTR_CAPTURE_ANCHOR:
+		return take_anchor(file, record);
+	case PERFCTR_CAPTURE_SAMPLE:
+		if (perfctr_decode_sample(record->content, record->size, &sample) <= 0) {
+			file->bad_samples++;
+			return 0;
+		}
+		error = perfctr_totals_add(file->totals, &sample);
+		if (error == -EBADMSG)
+			file->bad_samples++;
+		return error == -ENOMEM ? error : 0;
+	default:
+		return 0;
+	}
+}
+
+/* A pipe can be read once only: what comes from it goes into a file without a name. */
+static int spool(const struct app *app)
+{
+	FILE *file = tmpfile();
+	char buffer[65536];
+	ssize_t bytes;
+	int fd = -1;
+
+	if (!file) {
+		app_error(app, "a temporary file: %s", strerror(errno));
+		return -1;
+	}
+	while ((bytes = read(STDIN_FILENO, buffer, sizeof(buffer))) > 0)
+		if (fwrite(buffer, 1, (size_t)bytes, file) != (size_t)bytes)
+			break;
+	if (bytes || fflush(file))
+		app_error(app, "reading standard input: %s", strerror(errno));
+	else
+		fd = fcntl(fileno(file), F_DUPFD_CLOEXEC, 3);
+	fclose(file);
+	if (fd >= 0)
+		lseek(fd, 0, SEEK_SET);
+	return fd;
+}
+
+static int open_file(const struct app *app, const char *path, struct capture_file *file)
+{
+	struct stat stat;
+
+	*file = (struct capture_file){ .path = path, .fd = -1 };
+	if (!strcmp(path, "-")) {
+		file->path = "stdin";
+		file->fd = spool(app);
+		return file->fd < 0 ? EXIT_FAILED : 0;
+	}
+	file->fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (file->fd < 0 || fstat(file->fd, &stat)) {
+		app_error(app, "%s: %s", path, strerror(errno));
+		return EXIT_FAILED;
+	}
+	if (S_ISREG(stat.st_mode))
+		return 0;
+	app_error(app, "%s: this is no file; a pipe is read as standard input, with -", path);
+	return EXIT_FAILED;
+}
+
+static int read_file(const struct app *app, struct capture_file *file)
+{
+	struct perfctr_capture_record record;
+	int result;
+
+	result = perfctr_totals_new(app->ctx, &file->totals);
+	if (!result)
+		result = perfctr_capture_reader_new(app->ctx, file->fd, &file->reader);
+	if (result) {
+		app_error(app, "%s: %s", file->path, perfctr_ctx_error(app->ctx));
+		return EXIT_FAILED;
+	}
+	file->device = perfctr_capture_device(file->reader);
+	file->selection = perfctr_capture_selection(file->reader);
+	perfctr_totals_describe(file->totals, file->selection);
+	while ((result = perfctr_capture_next(file->reader, &record)) > 0) {
+		result = take_record(file, &record);
+		if (result)
+			return out_of_memory(app);
+	}
+	if (result == -EBADMSG) {
+		file->damage = clean_copy(perfctr_ctx_error(app->ctx));
+	} else if (result) {
+		app_error(app, "%s: %s", file->path, strerror(-result));
+		return EXIT_FAILED;
+	}
+	file->session = perfctr_capture_session(file->reader);
+	file->status = perfctr_capture_status(file->reader);
+	file->cut_bytes = perfctr_capture_cut_bytes(file->reader);
+	file->bytes = (uint64_t)lseek(file->fd, 0, SEEK_END);
+	return 0;
+}
+
+int capture_file_open(const struct app *app, const char *path, struct capture_file *file)
+{
+	int status = open_file(app, path, file);
+
+	if (!status)
+		status = read_file(app, file);
+	if (status)
+		capture_file_close(file);
+	return status;
+}
+
+int capture_file_each(const struct app *app, struct capture_file *file, capture_sample_fn fn,
+		      void *data)
+{
+	struct perfctr_capture_reader *reader;
+	struct perfctr_capture_record record;
+	struct perfctr_sample sample;
+	int result;
+
+	if (lseek(file->fd, 0, SEEK_SET)) {
+		app_error(app, "%s: %s", file->path, strerror(errno));
+		return EXIT_FAILED;
+	}
+	result = perfctr_capture_reader_new(app->ctx, file->fd, &reader);
+	if (result)
+		return app_failed(app, result);
+	while ((result = perfctr_capture_next(reader, &record)) > 0) {
+		if (record.type != PERFCTR_CAPTURE_SAMPLE ||
+		    perfctr_decode_sample(record.content, record.size, &sample) <= 0)
+			continue;
+		result = fn(data, &sample);
+		if (result)
+			break;
+	}
+	perfctr_capture_reader_unref(reader);
+	/* damage ends the samples, which was noticed when the file was opened */
+	if (!result || result == -EBADMSG)
+		return 0;
+	if (result == -ENOMEM)
+		return out_of_memory(app);
+	app_error(app, "%s: %s", file->path, strerror(-result));
+	return EXIT_FAILED;
+}
+
+void capture_file_close(struct capture_file *file)
+{
+	perfctr_totals_unref(file->totals);
+	perfctr_capture_reader_unref(file->reader);
+	for (size_t n = 0; n < file->text_count; n++) {
+		free(file->texts[n].key);
+		free(file->texts[n].value);
+	}
+	free(file->texts);
+	free(file->anchors);
+	free(file->damage);
+	if (file->fd >= 0)
+		close(file->fd);
+	*file = (struct capture_file){ .fd = -1 };
+}
+
+const char *capture_file_text(const struct capture_file *file, const char *key)
+{
+	for (size_t n = 0; n < file->text_count; n++)
+		if (!strcmp(file->texts[n].key, key))
+			return file->texts[n].value;
+	return NULL;
+}
+
+bool capture_file_realtime(const struct capture_file *file, uint64_t raw_ns, uint64_t *ns)
+{
+	size_t last = 0;
+
+	if (!file->anchor_count)
+		return false;
+	while (last + 1 < file->anchor_count && file->anchors[last].raw_ns < raw_ns)
+		last++;
+	return !perfctr_time_convert(&file->anchors[last ? last - 1 : 0], &file->anchors[last],
+				     raw_ns, CLOCK_REALTIME, ns);
+}
+
+uint64_t capture_file_absent(const struct capture_file *file)
+{
+	const struct perfctr_span *span = perfctr_totals_span(file->totals);
+
+	if (!file->status || file->status->insert_idx < span->samples)
+		return 0;
+	return file->status->insert_idx - span->samples;
+}
+
+void capture_file_warn(const struct app *app, const struct capture_file *file)
+{
+	if (file->damage)
+		app_error(app, "%s: %s; shown is what comes before", file->path, file->damage);
+	if (file->cut_bytes && !file->damage)
+		app_error(app, "%s: cut off in the middle of a record (%" PRIu64 " bytes left out)",
+			  file->path, file->cut_bytes);
+	else if (!file->status && !file->damage)
+		app_error(app, "%s: recording was not finished, the end is missing", file->path);
+	if (file->bad_samples)
+		app_error(app, "%s: %" PRIu64 " records are no samples and were left out",
+			  file->path, file->bad_samples);
+}
+
+int capture_file_exit_status(const struct capture_file *file)
+{
+	return file->damage || file->bad_samples ? EXIT_FAILED : EXIT_FINE;
+}
+
+struct json_object *capture_file_json(const struct capture_file *file)
+{
+	const struct perfctr_span *span = perfctr_totals_span(file->totals);
+	struct json_object *o = json_object_new_object(), *device = json_object_new_object();
+	struct json_object *texts = json_object_new_object();
+	uint64_t ns;
+
+	json_add_text(o, "file", file->path);
+	json_add_u64(o, "bytes", file->bytes);
+	json_add_text(device, "name", perfctr_device_info(file->device)->name);
+	json_add_text(device, "driver", perfctr_device_driver(file->device));
+	json_add_text(device, "path", perfctr_device_path(file->device));
+	json_add(o, "device", device);
+	for (size_t n = 0; n < file->text_count; n++)
+		json_add_text(texts, file->texts[n].key, file->texts[n].value);
+	json_add(o, "texts", texts);
+	if (file->session)
+		json_add_u64(o, "period_ns", file->session->period_ns);
+	else
+		json_add(o, "period_ns", NULL);
+	if (span->samples && capture_file_realtime(file, span->start_ns, &ns))
+		json_add_u64(o, "start_realtime_ns", ns);
+	else
+		json_add(o, "start_realtime_ns", NULL);
+	json_add_bool(o, "finished", file->status);
+	json_add_u64(o, "cut_bytes", file->cut_bytes);
+	json_add_text(o, "damage", file->damage);
+	json_add_u64(o, "bad_samples", file->bad_samples);
+	json_add_u64(o, "samples_not_in_file", capture_file_absent(file));
+	rows_json_add_span(o, span);
+	return o;
+}

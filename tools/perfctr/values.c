@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: MIT
+#include "values.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { NO_LINE = -1 };
+
+/*
+ * What a block of the samples contributes to: found once, as samples of a
+ * session bring the same blocks in the same order.
+ */
+struct values_source {
+	struct perfctr_block block;
+	struct perfctr_block_pmu pmu;
+	/* line of the counter at each bit: of the block, and of its type */
+	int lines[DRM_PERFCTR_SECTION_COUNTERS];
+	int sum_lines[DRM_PERFCTR_SECTION_COUNTERS];
+};
+
+/* --- lines ------------------------------------------------------------------ */
+
+static void add_lines(struct values *v, const struct rows *rows, bool is_block)
+{
+	for (size_t n = 0; n < rows->count; n++) {
+		const struct row *row = &rows->rows[n];
+		bool is_level = row->desc && row->desc->kind == PERFCTR_KIND_LEVEL;
+
+		v->lines[v->count++] = (struct values_line){
+			.row = row,
+			.is_block = is_block,
+			.is_rate = !row->metric && !is_level,
+		};
+	}
+}
+
+int values_init(const struct app *app, const struct capture_file *file, bool per_block,
+		struct values *values)
+{
+	size_t count;
+	int error;
+
+	*values = (struct values){ .file = file };
+	error = rows_fill(&values->sums, file->totals, file->selection, false);
+	if (!error && per_block)
+		error = rows_fill(&values->blocks, file->totals, file->selection, true);
+	if (error)
+		return error;
+	count = values->sums.count + values->blocks.count;
+	values->lines = calloc(count + 1, sizeof(*values->lines));
+	values->items = calloc(count + 1, sizeof(*values->items));
+	values->scaled = calloc(count + 1, sizeof(*values->scaled));
+	if (!values->lines || !values->items || !values->scaled)
+		return -ENOMEM;
+	add_lines(values, &values->sums, false);
+	add_lines(values, &values->blocks, true);
+	if (!perfctr_selection_metric_count(file->selection))
+		return 0;
+	error = perfctr_totals_new(app->ctx, &values->one);
+	return error ? error : perfctr_totals_describe(values->one, file->selection);
+}
+
+void values_free(struct values *values)
+{
+	rows_free(&values->sums);
+	rows_free(&values->blocks);
+	perfctr_totals_unref(values->one);
+	free(values->lines);
+	free(values->items);
+	free(values->scaled);
+	free(values->sources);
+	*values = (struct values){ 0 };
+}
+
+/* --- counters ----------------------------------------------------------------- */
+
+static bool is_of_block(const struct perfctr_totals_block_info *i, const struct values_source *s,
+			unsigned int index)
+{
+	const struct perfctr_block *b = &s->block;
+
+	if (i->type != b->type || i->index != index || i->section != b->section ||
+	    i->set != b->set || i->product != b->product)
+		return false;
+	return !i->is_pmu ||
+	       (i->config == s->pmu.config && i->config1 == s->pmu.config1 &&
+		i->config2 == s->pmu.config2 &&
+		(i->type != DRM_PERFCTR_BLOCK_GENERIC_PMU || !strcmp(i->pmu, s->pmu.name)));
+}
+
+/* Lines of the counters of a block in totals; first: line of the totals' first counter. */
+static void find_lines(const struct perfctr_totals *totals, size_t first,
+		       const struct values_source *s, unsigned int index, int *lines)
+{
+	const struct perfctr_totals_block *block;
+	const struct perfctr_total *total;
+
+	for (size_t n = 0; (block = perfctr_totals_block(totals, n)); n++) {
+		if (!is_of_block(perfctr_totals_block_info(block), s, index)) {
+			first += perfctr_totals_counter_count(block);
+			continue;
+		}
+		for (size_t c = 0; (total = perfctr_totals_counter(block, c)); c++)
+			lines[total->position % DRM_PERFCTR_SECTION_COUNTERS] = (int)(first + c);
+		return;
+	}
+}
+
+static bool is_same_source(const struct values_source *s, const struct perfctr_block *block,
+			   const struct perfctr_block_pmu *pmu)
+{
+	return s->block.type == block->type && s->block.index == block->index &&
+	       s->block.section == block->section && s->block.set == block->set &&
+	       s->block.product == block->product && s->pmu.config == pmu->config &&
+	       s->pmu.config1 == pmu->config1 && s->pmu.config2 == pmu->config2 &&
+	       !strcmp(s->pmu.name, pmu->name);
+}
+
+static struct values_source *find_source(struct values *v, size_t n,
+					 const struct perfctr_block *block,
+					 const struct perfctr_block_pmu *pmu)
+{
+	struct values_source *s;
+	unsigned int sum_index;
+
+	if (n == v->source_count) {
+		s = realloc(v->sources, (n + 1) * sizeof(*s));
+		if (!s)
+			return NULL;
+		v->sources = s;
+		memset(&s[n], 0, sizeof(*s));
+		v->source_count++;
+	}
+	s = &v->sources[n];
+	if (s->block.bytes && is_same_source(s, block, pmu))
+		return s;
+	s->block = *block;
+	s->pmu = *pmu;
+	for (size_t bit = 0; bit < DRM_PERFCTR_SECTION_COUNTERS; bit++)
+		s->lines[bit] = s->sum_lines[bit] = NO_LINE;
+	/* a generic block's index only tells events apart: it is not added up with others */
+	sum_index = block->type == DRM_PERFCTR_BLOCK_GENERIC_PMU ? block->index :
+								   DRM_PERFCTR_INDEX_ALL;
+	find_lines(v->sums.sum, 0, s, sum_index, s->sum_lines);
+	if (v->blocks.count)
+		find_lines(v->file->totals, v->sums.count, s, block->index, s->lines);
+	return s;
+}
+
+static void add_count(struct values *v, int line, bool valid, uint64_t count, double scaled)
+{
+	struct values_item *item;
+
+	if (line == NO_LINE)
+		return;
+	item = &v->items[line];
+	item->is_present = true;
+	if (!valid)
+		return;
+	item->is_measured = true;
+	item->count += count;
+	v->scaled[line] += scaled;
+}
+
+static int take_blocks(struct values *v, struct perfctr_sample *sample)
+{
+	struct perfctr_block_pmu pmu;
+	struct perfctr_block block;
+
+	perfctr_decode_rewind(sample);
+	for (size_t n = 0; perfctr_decode_block(sample, &block) > 0; n++) {
+		uint64_t mask = block.enable_mask;
+		const struct values_source *s;
+		bool has_pmu;
+
+		memset(&pmu, 0, sizeof(pmu));
+		has_pmu = perfctr_block_read_pmu(&block, &pmu);
+		s = find_source(v, n, &block, &pmu);
+		if (!s)
+			return -ENOMEM;
+		for (unsigned int i = 0; mask; i++, mask &= mask - 1) {
+			unsigned int bit = (unsigned int)__builtin_ctzll(mask);
+			bool valid = block.valid_mask >> bit & 1;
+			uint64_t count = perfctr_block_value(&block, i);
+			uint64_t running_ns = perfctr_block_running(&block, i);
+			double scaled = (double)count;
+
+			/* as if it had counted all the time at the same rate */
+			if (has_pmu && block.states & DRM_PERFCTR_STATE_MULTIPLEXED &&
+			    running_ns < pmu.time_enabled) {
+				if (running_ns)
+					scaled *= (double)pmu.time_enabled / (double)running_ns;
+				else
+					valid = false;
+			}
+			add_count(v, s->lines[bit], valid, count, scaled);
+			add_count(v, s->sum_lines[bit], valid, count, scaled);
+		}
+	}
+	return 0;
+}
+
+static void finish_counters(struct values *v, const struct perfctr_sample *sample)
+{
+	const double elapsed_ns = (double)(sample->end_ns - sample->start_ns);
+
+	for (size_t n = 0; n < v->count; n++) {
+		const struct values_line *l = &v->lines[n];
+		struct values_item *item = &v->items[n];
+		double number = v->scaled[n] * l->row->scale;
+
+		item->number = NAN;
+		/* no time, no rate */
+		if (item->is_measured && (!l->is_rate || elapsed_ns > 0))
+			item->number = l->is_rate ? number * 1e9 / elapsed_ns : number;
+	}
+}
+
+/* --- metrics -------------------------------------------------------------------- */
+
+/* Number of the block in the capture's totals; those of one sample come in the same order. */
+static size_t block_number(const struct perfctr_totals *totals,
+			   const struct perfctr_totals_block_info *info)
+{
+	size_t n = 0;
+
+	while (n < perfctr_totals_block_count(totals) &&
+	       perfctr_totals_block_info(perfctr_totals_block(totals, n)) != info)
+		n++;
+	return n;
+}
+
+static int take_metrics(struct values *v, struct perfctr_sample *sample)
+{
+	struct perfctr_totals *sum;
+	int error;
+
+	if (!v->one)
+		return 0;
+	perfctr_totals_reset(v->one);
+	error = perfctr_totals_add(v->one, sample);
+	if (!error)
+		error = perfctr_totals_sum(v->one, &sum);
+	if (error)
+		return error == -EBADMSG ? 0 : error;
+	for (size_t n = 0; n < v->count; n++) {
+		const struct values_line *l = &v->lines[n];
+		const struct perfctr_totals_block *block = NULL;
+		struct perfctr_value value;
+		bool of_block = l->is_block && l->row->info;
+
+		if (!l->row->metric)
+			continue;
+		v->items[n].is_present = true;
+		if (of_block)
+			block = perfctr_totals_block(v->one,
+						     block_number(v->file->totals, l->row->info));
+		if (of_block && !block)
+			continue;
+		if (!perfctr_totals_metric(block ? v->one : sum, l->row->metric, block, &value) &&
+		    value.state == PERFCTR_VALUE_OK) {
+			v->items[n].is_measured = true;
+			v->items[n].number = value.number;
+		}
+	}
+	perfctr_totals_unref(sum);
+	return 0;
+}
+
+int values_take(struct values *values, struct perfctr_sample *sample)
+{
+	int error;
+
+	memset(values->items, 0, values->count * sizeof(*values->items));
+	memset(values->scaled, 0, values->count * sizeof(*values->scaled));
+	error = take_blocks(values, sample);
+	if (error)
+		return error;
+	finish_counters(values, sample);
+	return take_metrics(values, sample);
+}
