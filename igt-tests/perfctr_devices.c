@@ -352,22 +352,23 @@ static uint64_t raw_ns(void)
 	return t.tv_sec * 1000000000ull + t.tv_nsec;
 }
 
-/* once, the next time the place is reached */
-static void arm(const char *fault)
+/* the next @times the place is reached */
+static void arm(const struct igt_perfctr_device *d, const char *fault, unsigned int times)
 {
-	char file[48];
+	char file[48], text[24];
 
 	snprintf(file, sizeof(file), "fail_%s", fault);
-	igt_vsoc_debugfs(&other, file, "1000 1");
+	snprintf(text, sizeof(text), "1000 %u", times);
+	igt_vsoc_debugfs(d, file, text);
 }
 
-static unsigned int hits(const char *fault)
+static unsigned int hits(const struct igt_perfctr_device *d, const char *fault)
 {
 	unsigned int permille, times, n = 0;
 	char path[96];
 	FILE *f;
 
-	snprintf(path, sizeof(path), "/sys/kernel/debug/dri/%d/vsoc/fail_%s", other.minor, fault);
+	snprintf(path, sizeof(path), "/sys/kernel/debug/dri/%d/vsoc/fail_%s", d->minor, fault);
 	f = fopen(path, "r");
 	igt_assert(f);
 	igt_assert_eq(fscanf(f, "%u %u %u", &permille, &times, &n), 3);
@@ -514,10 +515,10 @@ static void fault_tests(void)
 			uint64_t t0;
 
 			sessions_begin();
-			arm(faults[i].name);
+			arm(&other, faults[i].name, 1);
 			t0 = raw_ns();
 			faults[i].provoke();
-			igt_assert_eq(hits(faults[i].name), 1);
+			igt_assert_eq(hits(&other, faults[i].name), 1);
 			/* it works again */
 			igt_assert_eq(job_status(), 0);
 			igt_assert_eq(igt_perfctr_sample(&s_other, 8), 0);
@@ -547,7 +548,7 @@ static void fault_tests(void)
 		int ret;
 
 		sessions_begin();
-		arm("unplug_in_request");
+		arm(&other, "unplug_in_request", 1);
 		t0 = raw_ns();
 		ret = igt_perfctr_sample(&s_other, 7);
 		igt_assert_f(!ret || ret == -ENODEV || ret == -EIO || ret == -ETIMEDOUT,
@@ -564,6 +565,112 @@ static void fault_tests(void)
 	}
 }
 
+/* --- faults of the fabric ----------------------------------------------------------------- */
+
+#define SLOW_READS 2
+
+static void pmu_fault_tests(void)
+{
+	igt_describe("a PMU whose registers answer late costs time, no counts, and no other device "
+		     "is wrong");
+	igt_subtest("fault-pmu-slow")
+	{
+		struct igt_perfctr_session s;
+
+		igt_require_f(!access(UCF_TYPE, R_OK), "no PMU nvidia_ucf_pmu_0\n");
+		come();
+		igt_perfctr_session_init(&s, &dev);
+		s.setup.slots = 64;
+		s.setup.period_ns = 2 * MS;
+		add_ucf(&s);
+		igt_perfctr_session_create(&s);
+		create(&s_other, &other, 2 * MS);
+		igt_vsoc_truth(&dev, &before);
+		igt_vsoc_truth(&other, &other_before);
+		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+		igt_assert_eq(igt_perfctr_start(&s_other, 0), 0);
+		copy_by_cpu(&dev);
+		igt_vsoc_work(&other, 1);
+		arm(&dev, "pmu_slow", SLOW_READS);
+		copy_by_cpu(&dev);
+		igt_vsoc_work(&other, 2);
+		for (unsigned int i = 0; hits(&dev, "pmu_slow") < SLOW_READS; i++) {
+			igt_assert_lt(i, 1000);
+			igt_perfctr_drain(&s);
+			usleep(2000);
+		}
+		igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
+		igt_assert_eq(igt_perfctr_stop(&s_other, 0), 0);
+		igt_perfctr_drain(&s);
+		igt_perfctr_drain(&s_other);
+		/* periods that nobody could keep are told */
+		igt_assert_lte_u64(1, s.merged);
+		igt_assert_eq_u64(s.lost_ns + s_other.lost_ns, 0);
+		igt_assert_eq_u64(igt_perfctr_sum(&s, DRM_PERFCTR_BLOCK_UCF, 0,
+						  DRM_PERFCTR_UCF_MEM_BYTES_RD),
+				  2 * COPY_BYTES);
+		igt_vsoc_truth(&dev, &after);
+		igt_vsoc_truth(&other, &other_after);
+		igt_vsoc_assert_conserved(&s, &before, &after);
+		igt_vsoc_assert_conserved(&s_other, &other_before, &other_after);
+		igt_perfctr_session_fini(&s);
+		igt_perfctr_session_fini(&s_other);
+		go();
+	}
+	igt_describe(
+		"a PMU that disappears while it is read costs its own block, until it is back");
+	igt_subtest("fault-pmu-gone")
+	{
+		const struct drm_perfctr_pmu_block_header *pmu;
+		struct igt_perfctr_session s;
+		uint64_t t0;
+
+		igt_require_f(!access(UCF_TYPE, R_OK), "no PMU nvidia_ucf_pmu_0\n");
+		igt_perfctr_session_init(&s, &dev);
+		s.setup.slots = 64;
+		add_ucf(&s);
+		igt_perfctr_session_create(&s);
+		igt_vsoc_truth(&dev, &before);
+		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+		copy_by_cpu(&dev);
+		arm(&dev, "pmu_gone", 1);
+		igt_assert_eq(igt_perfctr_sample(&s, 1), 0);
+		igt_assert_eq(hits(&dev, "pmu_gone"), 1);
+		/* the sample that was being taken has it; soon none does */
+		t0 = raw_ns();
+		do {
+			igt_assert_lte_u64(raw_ns() - t0, PATIENCE_NS);
+			igt_perfctr_drain(&s);
+			usleep(1000);
+			igt_assert_eq(igt_perfctr_sample(&s, 2), 0);
+			pmu = ucf_block(&s, igt_perfctr_slot(&s, s.extract));
+		} while (!(pmu->block.states & DRM_PERFCTR_STATE_ERROR));
+		igt_assert_eq_u64(pmu->block.valid_mask, 0);
+		copy_by_cpu(&dev);
+		igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
+		igt_perfctr_drain(&s);
+		igt_vsoc_truth(&dev, &after);
+		igt_vsoc_assert_conserved(&s, &before, &after);
+		igt_assert_eq_u64(igt_perfctr_sum(&s, DRM_PERFCTR_BLOCK_UCF, 0,
+						  DRM_PERFCTR_UCF_MEM_BYTES_RD),
+				  COPY_BYTES);
+		igt_perfctr_session_fini(&s);
+
+		igt_vsoc_debugfs(&dev, "pmu_plug", "nvidia_ucf_pmu_0");
+		igt_perfctr_session_init(&s, &dev);
+		add_ucf(&s);
+		igt_perfctr_session_create(&s);
+		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+		copy_by_cpu(&dev);
+		igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
+		igt_perfctr_drain(&s);
+		igt_assert_eq_u64(igt_perfctr_sum(&s, DRM_PERFCTR_BLOCK_UCF, 0,
+						  DRM_PERFCTR_UCF_MEM_BYTES_RD),
+				  COPY_BYTES);
+		igt_perfctr_session_fini(&s);
+	}
+}
+
 igt_main
 {
 	igt_fixture
@@ -575,5 +682,6 @@ igt_main
 	shape_tests();
 	side_by_side_tests();
 	fault_tests();
+	pmu_fault_tests();
 	igt_fixture igt_perfctr_close(&dev);
 }

@@ -201,6 +201,12 @@ struct soc_pmu {
 	struct regmap *regmap;
 	/** @hz: of the cycle counter. */
 	u64 hz;
+	/** @before_read: see struct soc_config. */
+	void (*before_read)(struct soc_pmu *pmu, void *data);
+	/** @before_read_data: for @before_read. */
+	void *before_read_data;
+	/** @leaving: its device is about to go. */
+	bool leaving;
 	/** @truth: under hw_lock. */
 	struct soc_truth truth;
 	/** @lock: protects all below. */
@@ -229,6 +235,10 @@ struct soc_config {
 	unsigned int counters;
 	/** @width: bits of their counters, 8..64. */
 	unsigned int width;
+	/** @before_read: before each read of a register, with interrupts off; may spoil it. */
+	void (*before_read)(struct soc_pmu *pmu, void *data);
+	/** @before_read_data: for @before_read. */
+	void *before_read_data;
 };
 
 /* soc_cspmu.c, soc_windows.c: models by kind */

@@ -9,18 +9,27 @@
  */
 #include <linux/cpumask.h>
 #include <linux/debugfs.h>
+#include <linux/delay.h>
 #include <linux/module.h>
+#include <linux/mutex.h>
 #include <linux/platform_device.h>
 #include <linux/seq_file.h>
 #include <linux/slab.h>
+#include <linux/string.h>
+#include <linux/uaccess.h>
+#include <linux/workqueue.h>
 
 #include "soc_model.h"
 #include "tegra410/tegra410_regs.h"
 #include "vsoc.h"
+#include "vsoc_fault.h"
 
 #define KINDS		(VSOC_TRAFFIC_PCIE_TGT + 1)
 #define INITIATORS	(DRM_VSOC_INITIATOR_REMOTE + 1)
 #define HOMES		(DRM_VSOC_HOME_REMOTE + 1)
+
+/* a read that stalls, well below what the kernel takes for a lock-up */
+#define SLOW_READ_MS	20
 
 #define MIN_COUNTERS	1
 #define MAX_COUNTERS	31
@@ -82,6 +91,10 @@ struct vsoc_fabric {
 	struct soc_pmu *all[VSOC_SOCKETS * (5 + 2 * VSOC_ROOT_COMPLEXES)];
 	/** @count: elements of @all. */
 	unsigned int count;
+	/** @plug_lock: which of them have a device. */
+	struct mutex plug_lock;
+	/** @leave_work: takes the devices of those that are leaving. */
+	struct work_struct leave_work;
 };
 
 /* PMUs have global names: one virtual SoC at a time has them */
@@ -408,8 +421,105 @@ static int soc_show(struct seq_file *m, void *unused)
 }
 DEFINE_SHOW_ATTRIBUTE(soc);
 
+/* --- PMUs that come and go ------------------------------------------------ */
+
+static void leave_work(struct work_struct *work)
+{
+	struct vsoc_fabric *fabric = container_of(work, struct vsoc_fabric, leave_work);
+	unsigned int i;
+
+	mutex_lock(&fabric->plug_lock);
+	for (i = 0; i < fabric->count; i++) {
+		if (!READ_ONCE(fabric->all[i]->leaving))
+			continue;
+		soc_pmu_unplug(fabric->all[i]);
+		WRITE_ONCE(fabric->all[i]->leaving, false);
+	}
+	mutex_unlock(&fabric->plug_lock);
+}
+
+/* under the raw lock of a regmap */
+static void before_read(struct soc_pmu *pmu, void *data)
+{
+	struct vsoc_device *vsoc = data;
+
+	if (vsoc_fault(vsoc, VSOC_FAULT_PMU_SLOW))
+		mdelay(SLOW_READ_MS);
+	if (vsoc_fault(vsoc, VSOC_FAULT_PMU_GONE)) {
+		WRITE_ONCE(pmu->leaving, true);
+		schedule_work(&vsoc->fabric->leave_work);
+	}
+}
+
+static int plug(struct vsoc_device *vsoc, const char *name, bool in)
+{
+	struct vsoc_fabric *fabric = vsoc->fabric;
+	unsigned int i;
+	int ret = -ENODEV;
+
+	/* the PMUs of this device have no names: those of the first one have them */
+	if (!fabric->owner)
+		return -EBUSY;
+	mutex_lock(&fabric->plug_lock);
+	for (i = 0; i < fabric->count && ret == -ENODEV; i++) {
+		struct soc_pmu *pmu = fabric->all[i];
+
+		if (strcmp(pmu->name, name))
+			continue;
+		ret = 0;
+		if (!in)
+			soc_pmu_unplug(pmu);
+		else if (pmu->pdev)
+			ret = -EEXIST;
+		else
+			ret = soc_pmu_plug(pmu, vsoc->drm.dev);
+	}
+	mutex_unlock(&fabric->plug_lock);
+	return ret;
+}
+
+static ssize_t plug_write(struct file *file, const char __user *from, size_t count, bool in)
+{
+	char name[SOC_NAME_BYTES];
+	int ret;
+
+	if (count >= sizeof(name))
+		return -EINVAL;
+	if (copy_from_user(name, from, count))
+		return -EFAULT;
+	name[count] = '\0';
+	ret = plug(file->private_data, strim(name), in);
+	return ret ?: count;
+}
+
+static ssize_t pmu_plug_write(struct file *file, const char __user *from, size_t count,
+			      loff_t *pos)
+{
+	return plug_write(file, from, count, true);
+}
+
+static ssize_t pmu_unplug_write(struct file *file, const char __user *from, size_t count,
+				loff_t *pos)
+{
+	return plug_write(file, from, count, false);
+}
+
+static const struct file_operations pmu_plug_fops = {
+	.owner = THIS_MODULE,
+	.open = simple_open,
+	.write = pmu_plug_write,
+};
+
+static const struct file_operations pmu_unplug_fops = {
+	.owner = THIS_MODULE,
+	.open = simple_open,
+	.write = pmu_unplug_write,
+};
+
 void vsoc_fabric_debugfs(struct vsoc_device *vsoc, struct dentry *dir)
 {
+	debugfs_create_file("pmu_plug", 0200, dir, vsoc, &pmu_plug_fops);
+	debugfs_create_file("pmu_unplug", 0200, dir, vsoc, &pmu_unplug_fops);
 	debugfs_create_file("traffic", 0444, dir, vsoc, &traffic_fops);
 	debugfs_create_file("soc", 0444, dir, vsoc, &soc_fops);
 }
@@ -467,7 +577,12 @@ static int socket_cpus(struct vsoc_device *vsoc, unsigned int socket, cpumask_t 
 static int create_pmu(struct vsoc_device *vsoc, struct tegra410_pmu_platform_data *pdata,
 		      enum tegra410_pmu_kind_id kind, struct soc_pmu **slot)
 {
-	const struct soc_config config = { .counters = soc_counters, .width = soc_width };
+	const struct soc_config config = {
+		.counters = soc_counters,
+		.width = soc_width,
+		.before_read = before_read,
+		.before_read_data = vsoc,
+	};
 	struct soc_pmu *pmu;
 
 	pdata->kind = kind;
@@ -549,6 +664,8 @@ int vsoc_fabric_init(struct vsoc_device *vsoc)
 	vsoc->fabric = kzalloc(sizeof(*vsoc->fabric), GFP_KERNEL);
 	if (!vsoc->fabric)
 		return -ENOMEM;
+	mutex_init(&vsoc->fabric->plug_lock);
+	INIT_WORK(&vsoc->fabric->leave_work, leave_work);
 
 	for (socket = 0; !ret && socket < VSOC_SOCKETS; socket++)
 		ret = create_socket(vsoc, socket);
@@ -568,8 +685,12 @@ void vsoc_fabric_fini(struct vsoc_device *vsoc)
 
 	if (!fabric)
 		return;
+	/* after this nothing reads, so that nothing leaves by itself */
+	mutex_lock(&fabric->plug_lock);
 	for (i = 0; i < fabric->count; i++)
 		soc_pmu_unplug(fabric->all[i]);
+	mutex_unlock(&fabric->plug_lock);
+	cancel_work_sync(&fabric->leave_work);
 	if (fabric->owner)
 		atomic_set(&soc_taken, 0);
 	for (i = 0; i < fabric->count; i++)
