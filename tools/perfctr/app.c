@@ -14,6 +14,7 @@ static const struct subcommand subcommands[] = {
 	{ "stat", "count events while a command runs, or until Ctrl-C", stat_run },
 	{ "top", "watch counters live", top_run },
 	{ "record", "record samples into a file while a command runs", record_run },
+	{ "report", "what a capture holds: tables, a picture, a page to explore", report_run },
 	{ "export", "a capture for other programs: Perfetto, CSV, JSON", export_run },
 	{ "check", "can counters be used here? If not, what helps?", check_run },
 };

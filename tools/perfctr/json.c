@@ -39,36 +39,34 @@ static size_t utf8_length(const unsigned char *text)
 	return length;
 }
 
-void json_add_text(struct json_object *object, const char *name, const char *value)
+char *json_clean_text(const char *text)
 {
 	static const char replacement[] = "\xef\xbf\xbd";
-	char *clean, *to;
+	char *clean = malloc(3 * strlen(text) + 1), *to = clean;
 
-	if (!value) {
-		json_add(object, name, NULL);
-		return;
-	}
-	clean = malloc(3 * strlen(value) + 1);
-	if (!clean) {
-		json_add(object, name, NULL);
-		return;
-	}
-	to = clean;
-	while (*value) {
-		size_t length = utf8_length((const unsigned char *)value);
+	while (clean && *text) {
+		size_t length = utf8_length((const unsigned char *)text);
 
 		if (length) {
-			memcpy(to, value, length);
+			memcpy(to, text, length);
 			to += length;
-			value += length;
+			text += length;
 		} else {
 			memcpy(to, replacement, 3);
 			to += 3;
-			value++;
+			text++;
 		}
 	}
-	*to = '\0';
-	json_add(object, name, json_object_new_string(clean));
+	if (clean)
+		*to = '\0';
+	return clean;
+}
+
+void json_add_text(struct json_object *object, const char *name, const char *value)
+{
+	char *clean = value ? json_clean_text(value) : NULL;
+
+	json_add(object, name, clean ? json_object_new_string(clean) : NULL);
 	free(clean);
 }
 

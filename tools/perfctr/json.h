@@ -17,6 +17,9 @@ void json_add_bool(struct json_object *object, const char *name, bool value);
 /* NULL becomes null. Bytes that are no UTF-8 become U+FFFD, so that the result is valid. */
 void json_add_text(struct json_object *object, const char *name, const char *value);
 
+/* A copy in which bytes that are no UTF-8 are U+FFFD; the caller frees it. NULL: no memory. */
+char *json_clean_text(const char *text);
+
 /* Shortest digits that read back as the same number; null if not finite. */
 void json_add_double(struct json_object *object, const char *name, double value);
 

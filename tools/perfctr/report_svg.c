@@ -1,0 +1,486 @@
+// SPDX-License-Identifier: MIT
+/*
+ * perfctr report --svg: a picture of counters and metrics over time, for
+ * documents and bug reports. Bins are drawn as steps: between its ends a sample
+ * says nothing of the course.
+ */
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/number.h"
+#include "report.h"
+
+enum {
+	WIDTH = 1200,
+	MARGIN = 24,
+	NAME_WIDTH = 236,
+	VALUE_WIDTH = 190,
+	PLOT_X = MARGIN + NAME_WIDTH,
+	PLOT_WIDTH = WIDTH - 2 * MARGIN - NAME_WIDTH - VALUE_WIDTH - 14,
+	VALUE_X = WIDTH - MARGIN,
+	ROW_HEIGHT = 44,
+	PLOT_HEIGHT = 36,
+	GROUP_HEIGHT = 30,
+	AXIS_HEIGHT = 30,
+	STRIP_HEIGHT = 8,
+	LINE_HEIGHT = 19,
+	COLORS = 8,
+	TICKS = 8,
+};
+
+static const char style[] =
+	"svg{--page:#fff;--card:#f6f7f9;--text:#1a1f26;--quiet:#5b6673;--grid:#dfe3e8;"
+	"--warn:#c98500;--bad:#b3261e;--g0:#0b62c4;--g1:#c2570c;--g2:#0f8265;--g3:#7a4bb5;"
+	"--g4:#a8336f;--g5:#54710f;--g6:#1f7a96;--g7:#8a5a2b;"
+	"font:13px system-ui,'Segoe UI','DejaVu Sans',sans-serif;"
+	"font-variant-numeric:tabular-nums;fill:var(--text)}\n"
+	"@media (prefers-color-scheme:dark){svg{--page:#12161b;--card:#1a2027;--text:#e6eaef;"
+	"--quiet:#9aa6b3;--grid:#2b343e;--warn:#f0b34a;--bad:#ff8a80;--g0:#6cb0ff;--g1:#ff9d5c;"
+	"--g2:#4fd1ad;--g3:#c09bf2;--g4:#f28bbd;--g5:#b6d35f;--g6:#63c9e6;--g7:#d9a571}}\n"
+	".page{fill:var(--page)}.card{fill:var(--card)}.title{font-size:17px;font-weight:650}\n"
+	".group{font-size:14px;font-weight:650}.name{font-weight:550}\n"
+	".quiet{fill:var(--quiet)}.small{font-size:11px}.end{text-anchor:end}\n"
+	".middle{text-anchor:middle}.grid{stroke:var(--grid);stroke-width:1}\n"
+	".mean{fill:none;stroke-width:1.2}.area{opacity:.3}.fill{opacity:.14}\n"
+	".warn{fill:var(--warn)}.bad{fill:var(--bad)}\n";
+
+struct picture {
+	const struct report *report;
+	FILE *out;
+	double y;
+	double ns_width;
+	uint64_t start_ns;
+};
+
+static double x_of(const struct picture *p, uint64_t ns)
+{
+	return PLOT_X + (double)(ns - p->start_ns) * p->ns_width;
+}
+
+static void write_text(const struct picture *p, double x, double y, const char *class,
+		       const char *text)
+{
+	fprintf(p->out, "<text x=\"%.1f\" y=\"%.1f\" class=\"%s\">", x, y, class);
+	report_markup_text(p->out, text);
+	fputs("</text>\n", p->out);
+}
+
+/* As much of a text as fits that many characters. */
+static char *cut(char *text, size_t characters)
+{
+	if (strlen(text) > characters) {
+		/* not within a character of several bytes */
+		while (characters && ((unsigned char)text[characters] & 0xc0) == 0x80)
+			characters--;
+		snprintf(text + characters, 4, "...");
+	}
+	return text;
+}
+
+/* --- what is in the picture ------------------------------------------------------- */
+
+static bool is_zero(const struct timeline_line *line)
+{
+	return !(line->most > 0) && line->row->state == PERFCTR_VALUE_OK;
+}
+
+static bool is_drawn(const struct picture *p, const struct timeline_line *line)
+{
+	if (is_zero(line) || !line->samples)
+		return false;
+	return !line->is_block || (p->report->per_block && line->row->info);
+}
+
+static bool is_first_of_group(const struct picture *p, size_t n)
+{
+	const struct timeline *t = p->report->timeline;
+
+	if (!is_drawn(p, &t->lines[n]))
+		return false;
+	for (size_t i = 0; i < n; i++)
+		if (is_drawn(p, &t->lines[i]) &&
+		    !strcmp(report_group(t->lines[i].row), report_group(t->lines[n].row)))
+			return false;
+	return true;
+}
+
+/* Whether a line of a block is already there as that of its type. */
+static bool is_twin(const struct picture *p, const struct timeline_line *block)
+{
+	const struct timeline *t = p->report->timeline;
+
+	for (size_t n = 0; n < t->line_count; n++)
+		if (report_is_part(block, &t->lines[n]))
+			return false;
+	return true;
+}
+
+/* --- head and axis ------------------------------------------------------------------ */
+
+static void write_head(struct picture *p)
+{
+	const struct capture_file *file = p->report->file;
+	const struct perfctr_span *span = perfctr_totals_span(file->totals);
+	const char *command = capture_file_text(file, "command");
+	char text[600], date[64], number[32];
+
+	snprintf(text, sizeof(text), "%s",
+		 command ? command : perfctr_device_info(file->device)->name);
+	p->y += 22;
+	write_text(p, MARGIN, p->y, "title", cut(text, 110));
+	snprintf(text, sizeof(text), "%s (%s) \xc2\xb7 %s \xc2\xb7 %.3f s \xc2\xb7 %s samples",
+		 perfctr_device_info(file->device)->name, perfctr_device_driver(file->device),
+		 report_date(file, date, sizeof(date)), (double)span->elapsed_ns * 1e-9,
+		 number_group(span->samples, number, sizeof(number)));
+	p->y += LINE_HEIGHT + 2;
+	write_text(p, MARGIN, p->y, "quiet", text);
+	for (size_t n = 0; report_trouble(file, n, text, sizeof(text)); n++) {
+		p->y += LINE_HEIGHT;
+		fprintf(p->out, "<path class=\"warn\" d=\"M%d %.1fl5 -9l5 9z\"/>\n", MARGIN, p->y);
+		write_text(p, MARGIN + 16, p->y, "", cut(text, 150));
+	}
+	p->y += 12;
+}
+
+/* Length of a step of the axis: 1, 2 or 5 times a power of ten. */
+static double tick_ns(double span_ns)
+{
+	double step = pow(10, floor(log10(span_ns / TICKS)));
+
+	if (span_ns / TICKS / step >= 5)
+		return 5 * step;
+	return span_ns / TICKS / step >= 2 ? 2 * step : step;
+}
+
+static void time_text(double ns, double span_ns, char *text, size_t size)
+{
+	if (span_ns >= 1e9)
+		snprintf(text, size, "%.6g s", ns * 1e-9);
+	else if (span_ns >= 1e6)
+		snprintf(text, size, "%.6g ms", ns * 1e-6);
+	else
+		snprintf(text, size, "%.6g \xc2\xb5s", ns * 1e-3);
+}
+
+static void write_axis(struct picture *p)
+{
+	const struct timeline *t = p->report->timeline;
+	const double span_ns = (double)(t->end_ns - t->start_ns);
+	const double step = tick_ns(span_ns);
+	char text[32];
+
+	p->y += AXIS_HEIGHT - 8;
+	for (double ns = 0; ns <= span_ns * (1 + 1e-9); ns += step) {
+		double x = PLOT_X + ns * p->ns_width;
+
+		time_text(ns, span_ns, text, sizeof(text));
+		write_text(p, x, p->y, "quiet small middle", text);
+	}
+	p->y += 8;
+}
+
+static void write_grid(const struct picture *p, double top, double bottom)
+{
+	const struct timeline *t = p->report->timeline;
+	const double span_ns = (double)(t->end_ns - t->start_ns);
+
+	fputs("<path class=\"grid\" d=\"", p->out);
+	for (double ns = 0; ns <= span_ns * (1 + 1e-9); ns += tick_ns(span_ns))
+		fprintf(p->out, "M%.1f %.1fV%.1f", PLOT_X + ns * p->ns_width, top, bottom);
+	fputs("\"/>\n", p->out);
+}
+
+/* Where samples were merged, where counts were lost. */
+static void write_strip(struct picture *p)
+{
+	const struct timeline *t = p->report->timeline;
+	const uint32_t odd = DRM_PERFCTR_SAMPLE_OVERFLOW | DRM_PERFCTR_SAMPLE_ERROR |
+			     DRM_PERFCTR_SAMPLE_RESET | DRM_PERFCTR_SAMPLE_SUSPENDED |
+			     DRM_PERFCTR_SAMPLE_UNPLUGGED;
+	bool any = false;
+
+	for (size_t n = 0; n < t->bin_count; n++) {
+		const struct timeline_bin *bin = &t->bins[n];
+		bool is_bad = bin->lost_ns || bin->flags & odd;
+		double x = x_of(p, bin->start_ns), width = x_of(p, bin->end_ns) - x;
+
+		if (!is_bad && !bin->merged_periods)
+			continue;
+		if (!any)
+			write_text(p, MARGIN, p->y + STRIP_HEIGHT, "quiet small", "merged, lost");
+		any = true;
+		fprintf(p->out,
+			"<rect class=\"%s\" x=\"%.1f\" y=\"%.1f\" width=\"%.2f\" height=\"%d\"/>\n",
+			is_bad ? "bad" : "warn", x, p->y, width < 1 ? 1 : width, STRIP_HEIGHT);
+	}
+	if (any)
+		p->y += STRIP_HEIGHT + 6;
+}
+
+/* --- lines ---------------------------------------------------------------------------- */
+
+/* Bins without a hole between them, as a range. Return: false after the last one. */
+static bool next_run(const struct timeline *t, const double *values, size_t *first, size_t *last)
+{
+	size_t n = *last;
+
+	while (n < t->bin_count && isnan(values[n]))
+		n++;
+	*first = n;
+	while (n < t->bin_count && !isnan(values[n]))
+		n++;
+	*last = n;
+	return *first < n;
+}
+
+static double y_of(double bottom, double value, double top)
+{
+	double share = value > 0 ? value / top : 0;
+
+	return share > 1 ? bottom - PLOT_HEIGHT : bottom - (PLOT_HEIGHT - 3) * share;
+}
+
+static void write_steps(const struct picture *p, const double *values, size_t first, size_t last,
+			double bottom, double top)
+{
+	const struct timeline *t = p->report->timeline;
+
+	for (size_t n = first; n < last; n++)
+		fprintf(p->out, "%c%.1f %.1fH%.1f", n == first ? 'M' : 'L',
+			x_of(p, t->bins[n].start_ns), y_of(bottom, values[n], top),
+			x_of(p, t->bins[n].end_ns));
+}
+
+static void write_area(const struct picture *p, const struct timeline_line *line, double bottom,
+		       double top)
+{
+	const struct timeline *t = p->report->timeline;
+	size_t first = 0, last = 0;
+
+	while (next_run(t, line->max, &first, &last)) {
+		write_steps(p, t->is_exact ? line->mean : line->max, first, last, bottom, top);
+		if (t->is_exact)
+			fprintf(p->out, "V%.1fH%.1fZ", bottom, x_of(p, t->bins[first].start_ns));
+		for (size_t n = last; !t->is_exact && n-- > first;)
+			fprintf(p->out, "L%.1f %.1fH%.1f%s", x_of(p, t->bins[n].end_ns),
+				y_of(bottom, line->min[n], top), x_of(p, t->bins[n].start_ns),
+				n == first ? "Z" : "");
+	}
+}
+
+static int by_value(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+/*
+ * Top of a line's scale. A few short peaks would press all else to the ground:
+ * they are cut off, and the label says so.
+ */
+static double top_of(const struct timeline *t, const struct timeline_line *line)
+{
+	const bool is_percent = !strcmp(line->row->unit, "%");
+	double full = is_percent && line->most < 100 ? 100 : line->most;
+	double *sorted = malloc((t->bin_count + 1) * sizeof(*sorted)), common = 0;
+	size_t count = 0;
+
+	for (size_t n = 0; sorted && n < t->bin_count; n++)
+		if (!isnan(line->max[n]))
+			sorted[count++] = line->max[n];
+	if (count > 50) {
+		qsort(sorted, count, sizeof(*sorted), by_value);
+		common = 1.15 * sorted[99 * count / 100];
+		if (is_percent && common < 100)
+			common = 100;
+	}
+	free(sorted);
+	return common > 0 && full > 1.5 * common ? common : full;
+}
+
+static void write_curve(const struct picture *p, const struct timeline_line *line, int color)
+{
+	const struct timeline *t = p->report->timeline;
+	const double bottom = p->y + PLOT_HEIGHT, top = top_of(t, line);
+	size_t first = 0, last = 0;
+	char text[200], unit[64], number[32], most[32];
+
+	fprintf(p->out, "<path class=\"%s\" style=\"fill:var(--g%d)\" d=\"",
+		t->is_exact ? "fill" : "area", color);
+	write_area(p, line, bottom, top);
+	fprintf(p->out, "\"/>\n<path class=\"mean\" style=\"stroke:var(--g%d)\" d=\"", color);
+	while (next_run(t, line->mean, &first, &last))
+		write_steps(p, line->mean, first, last, bottom, top);
+	fputs("\"/>\n", p->out);
+	report_rate_unit(line->row, unit, sizeof(unit));
+	number_short(top, number, sizeof(number));
+	if (line->most > top)
+		snprintf(text, sizeof(text), "%s%s, peaks to %s%s", number, unit,
+			 number_short(line->most, most, sizeof(most)), unit);
+	else
+		snprintf(text, sizeof(text), "%s%s", number, unit);
+	write_text(p, PLOT_X + 4, p->y + 10, "quiet small", text);
+}
+
+static void write_values(const struct picture *p, const struct timeline_line *line)
+{
+	const struct row *row = line->row;
+	char text[160], value[64], unit[64], number[32];
+
+	report_value(row, value, sizeof(value));
+	if (row->metric && row->state == PERFCTR_VALUE_OK)
+		snprintf(text, sizeof(text), "%s%s",
+			 number_short(row->number, number, sizeof(number)), row->unit);
+	else
+		snprintf(text, sizeof(text), "%s %s", value, row->unit);
+	write_text(p, VALUE_X, p->y + 15, "end", text);
+	if (row->metric || !isfinite(row->rate)) {
+		snprintf(text, sizeof(text), "mean");
+	} else {
+		report_rate_unit(row, unit, sizeof(unit));
+		snprintf(text, sizeof(text), "%s%s mean",
+			 number_short(row->rate, number, sizeof(number)), unit);
+	}
+	write_text(p, VALUE_X, p->y + 30, "quiet small end", text);
+}
+
+static void write_line(struct picture *p, const struct timeline_line *line, int color)
+{
+	const struct row *row = line->row;
+	const double indent = line->is_block ? 14 : 0;
+	char name[ROW_EVENT_BYTES + 4], text[ROW_EVENT_BYTES + 4];
+
+	snprintf(name, sizeof(name), "%s", row->counter);
+	snprintf(text, sizeof(text), "%s",
+		 line->is_block ? row->label :
+		 row->metric	? row->metric->short_text :
+		 row->desc	? row->desc->short_text :
+				  row->label);
+	fputs("<g><title>", p->out);
+	report_markup_text(p->out, row->event);
+	fputs("</title>\n", p->out);
+	write_text(p, MARGIN + indent, p->y + 15, "name", cut(name, 26));
+	write_text(p, MARGIN + indent, p->y + 30, "quiet small", cut(text, 36));
+	fprintf(p->out,
+		"<rect class=\"card\" x=\"%d\" y=\"%.1f\" width=\"%d\" height=\"%d\" rx=\"2\"/>\n",
+		PLOT_X, p->y, PLOT_WIDTH, PLOT_HEIGHT);
+	write_grid(p, p->y, p->y + PLOT_HEIGHT);
+	write_curve(p, line, color);
+	write_values(p, line);
+	fputs("</g>\n", p->out);
+	p->y += ROW_HEIGHT;
+}
+
+/* Metrics before counters, and behind each its blocks. */
+static void write_group(struct picture *p, const char *group, int color)
+{
+	const struct timeline *t = p->report->timeline;
+
+	p->y += GROUP_HEIGHT - 8;
+	fprintf(p->out, "<g style=\"fill:var(--g%d)\">", color);
+	write_text(p, MARGIN, p->y, "group", group);
+	fputs("</g>\n", p->out);
+	p->y += 8;
+	for (int metrics = 1; metrics >= 0; metrics--) {
+		for (size_t n = 0; n < t->line_count; n++) {
+			const struct timeline_line *sum = &t->lines[n];
+
+			if (sum->is_block || (sum->row->metric != NULL) != metrics ||
+			    strcmp(report_group(sum->row), group) || !is_drawn(p, sum))
+				continue;
+			write_line(p, sum, color);
+			for (size_t b = 0; b < t->line_count; b++)
+				if (is_drawn(p, &t->lines[b]) && report_is_part(&t->lines[b], sum))
+					write_line(p, &t->lines[b], color);
+		}
+	}
+}
+
+/* Counters that were zero, or that nobody measured, need no line of their own. */
+static void write_list(struct picture *p, const char *title, bool zeros)
+{
+	const struct timeline *t = p->report->timeline;
+	size_t length = strlen(title), found = 0;
+	char text[4096];
+
+	snprintf(text, sizeof(text), "%s", title);
+	for (size_t n = 0; n < t->line_count; n++) {
+		const struct timeline_line *line = &t->lines[n];
+
+		if (line->is_block || is_drawn(p, line) || is_zero(line) != zeros)
+			continue;
+		found++;
+		if (length < sizeof(text))
+			length += (size_t)snprintf(text + length, sizeof(text) - length, " %s",
+						   line->row->event);
+	}
+	if (!found)
+		return;
+	p->y += LINE_HEIGHT;
+	write_text(p, MARGIN, p->y, "quiet small", cut(text, 170));
+}
+
+static double picture_height(const struct picture *p)
+{
+	const struct timeline *t = p->report->timeline;
+	double height = 4 * LINE_HEIGHT + AXIS_HEIGHT + STRIP_HEIGHT + 80;
+	char text[512];
+
+	for (size_t n = 0; report_trouble(p->report->file, n, text, sizeof(text)); n++)
+		height += LINE_HEIGHT;
+	for (size_t n = 0; n < t->line_count; n++) {
+		const struct timeline_line *line = &t->lines[n];
+
+		if (is_drawn(p, line) && (!line->is_block || !is_twin(p, line)))
+			height += ROW_HEIGHT;
+		if (is_first_of_group(p, n))
+			height += GROUP_HEIGHT;
+	}
+	return height;
+}
+
+void report_svg(const struct report *report)
+{
+	const struct timeline *t = report->timeline;
+	const double span_ns = (double)(t->end_ns - t->start_ns);
+	struct picture p = {
+		.report = report,
+		.out = report->out,
+		.y = MARGIN - 8,
+		.start_ns = t->start_ns,
+		.ns_width = span_ns > 0 ? PLOT_WIDTH / span_ns : 0,
+	};
+	double height = picture_height(&p);
+	int color = 0;
+
+	fprintf(p.out,
+		"<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %.0f\" width=\"%d\" "
+		"height=\"%.0f\" role=\"img\">\n<title>",
+		WIDTH, height, WIDTH, height);
+	report_markup_text(p.out, perfctr_device_info(report->file->device)->name);
+	fprintf(p.out,
+		": counters over time</title>\n<!-- made by perfctr report %s -->\n<style>%s</style>\n"
+		"<rect class=\"page\" width=\"%d\" height=\"%.0f\"/>\n",
+		PERFCTR_VERSION, style, WIDTH, height);
+	write_head(&p);
+	if (span_ns > 0) {
+		write_axis(&p);
+		write_strip(&p);
+	}
+	for (size_t n = 0; span_ns > 0 && n < t->line_count; n++)
+		if (is_first_of_group(&p, n))
+			write_group(&p, report_group(t->lines[n].row), color++ % COLORS);
+	if (span_ns <= 0)
+		write_text(&p, MARGIN, p.y + LINE_HEIGHT, "", "the capture has no samples");
+	write_list(&p, "zero throughout:", true);
+	write_list(&p, "not measured:", false);
+	if (!t->is_exact)
+		write_text(
+			&p, MARGIN, p.y + LINE_HEIGHT, "quiet small",
+			"lines: mean of several samples; areas: from the smallest to the largest "
+			"of them");
+	fputs("</svg>\n", p.out);
+}
