@@ -350,19 +350,25 @@ static int take_sample(struct stat *s, struct perfctr_sample *sample)
 	return 0;
 }
 
+/*
+ * Take in what has been published so far, not what comes meanwhile: where samples come faster
+ * than they can be shown there is no end.
+ */
 static int drain(struct stat *s)
 {
+	uint32_t left = perfctr_cursor_lag(s->cursor);
 	struct perfctr_sample sample;
 	int result;
 
-	while ((result = perfctr_cursor_next(s->cursor, &sample)) > 0) {
-		int error = take_sample(s, &sample);
-
-		if (!error)
-			error = perfctr_cursor_advance(s->cursor, 1);
-		if (error)
-			return error;
-	}
+	/* at least once: it also tells that the device is gone */
+	do {
+		result = perfctr_cursor_next(s->cursor, &sample);
+		if (result <= 0)
+			return result;
+		result = take_sample(s, &sample);
+		if (!result)
+			result = perfctr_cursor_advance(s->cursor, 1);
+	} while (!result && left-- > 1);
 	return result;
 }
 
@@ -427,8 +433,11 @@ static int count(struct stat *s)
 			told_ns = now_ns;
 			continue;
 		}
-		if (poll(fds, ARRAY_SIZE(fds), left_ns < 0 ? -1 : (int)(left_ns / NS_PER_MS) + 1) <
-			    0 &&
+		/* the eventfd tells of new samples only */
+		if (perfctr_cursor_lag(s->cursor))
+			left_ns = 0;
+		if (poll(fds, ARRAY_SIZE(fds),
+			 left_ns < 0 ? -1 : (int)((left_ns + NS_PER_MS - 1) / NS_PER_MS)) < 0 &&
 		    errno != EINTR)
 			return -errno;
 		/* the count says nothing that the ring does not */

@@ -165,12 +165,18 @@ static int parse_options(struct top *t, int argc, char **argv)
 /* Take in what the ring holds. Return: intervals that ended, or a negative errno. */
 static int take_samples(struct top *t)
 {
+	/* not what comes meanwhile: keys have their turn however fast samples come */
+	uint32_t left = perfctr_cursor_lag(t->cursor);
 	struct perfctr_sample sample;
 	int result, updates = 0;
 
-	while ((result = perfctr_cursor_next(t->cursor, &sample)) > 0) {
+	do {
 		int error;
 
+		/* at least once: it also tells that the device is gone */
+		result = perfctr_cursor_next(t->cursor, &sample);
+		if (result <= 0)
+			break;
 		perfctr_totals_reset(t->totals);
 		error = perfctr_totals_add(t->totals, &sample);
 		if (!error)
@@ -187,7 +193,7 @@ static int take_samples(struct top *t)
 		}
 		if (error)
 			return error;
-	}
+	} while (left-- > 1);
 	return result < 0 ? result : updates;
 }
 

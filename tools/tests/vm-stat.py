@@ -101,6 +101,12 @@ def intervals_add_up():
 
 
 @test
+def ends_with_its_command():
+    """stat -I 1 -p 1: ends with its command, although samples come faster than they are shown"""
+    check(len(stat_against_truth("-I", "1", "-p", "1")["intervals"]) > 5, "too few intervals")
+
+
+@test
 def sums_equal_single_blocks():
     """stat: a type of block is the sum of its blocks"""
     before = truth()
