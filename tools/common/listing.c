@@ -42,9 +42,11 @@ struct label {
 struct parser {
 	const char *file;
 	size_t line;
+	bool foreign;
 	struct listing_parameter *parameters;
 	size_t parameter_count;
 	struct drm_vsoc_instruction *instructions;
+	char (*mnemonics)[LISTING_MNEMONIC_BYTES];
 	size_t count;
 	struct label *labels;
 	size_t label_count;
@@ -329,7 +331,14 @@ static int parse_guard(struct parser *p, char **text, struct drm_vsoc_instructio
 static int parse_mnemonic(struct parser *p, char **text, struct drm_vsoc_instruction *insn)
 {
 	size_t word = strcspn(*text, " \t\r;"), base = strcspn(*text, ". \t\r;");
+	bool sound = base > 0 && word < LISTING_MNEMONIC_BYTES;
 
+	for (size_t i = 0; i < word; i++)
+		sound &= isalnum((unsigned char)(*text)[i]) || strchr("._", (*text)[i]);
+	if (word >= LISTING_MNEMONIC_BYTES)
+		return fail(p, p->line, "'%.*s' is longer than the %d characters of a mnemonic",
+			    (int)word, *text, LISTING_MNEMONIC_BYTES - 1);
+	memcpy(p->mnemonics[p->count], *text, word);
 	for (size_t i = 0; i < ARRAY_SIZE(opcodes); i++) {
 		if (strlen(opcodes[i].mnemonic) == base &&
 		    !memcmp(opcodes[i].mnemonic, *text, base)) {
@@ -338,7 +347,12 @@ static int parse_mnemonic(struct parser *p, char **text, struct drm_vsoc_instruc
 			return 0;
 		}
 	}
-	return fail(p, p->line, "'%.*s' is no instruction of the virtual SoC", (int)word, *text);
+	if (p->foreign && sound) {
+		*text = skip_space(*text + word);
+		return 0;
+	}
+	return fail(p, p->line, "'%.*s' is no instruction%s", (int)word, *text,
+		    p->foreign ? "" : " of the virtual SoC");
 }
 
 static int parse_target(struct parser *p, char *text, struct drm_vsoc_instruction *insn)
@@ -387,6 +401,8 @@ static int parse_line(struct parser *p, char *text)
 	}
 	if (!*text && repeat == 1)
 		return 0;
+	if (p->count == LISTING_MAX_INSTRUCTIONS)
+		return fail(p, p->line, "more than %d instructions", LISTING_MAX_INSTRUCTIONS);
 	ret = parse_guard(p, &text, &insn);
 	if (!ret)
 		ret = parse_mnemonic(p, &text, &insn);
@@ -402,8 +418,11 @@ static int parse_line(struct parser *p, char *text)
 	}
 	if (p->count + repeat > LISTING_MAX_INSTRUCTIONS)
 		return fail(p, p->line, "more than %d instructions", LISTING_MAX_INSTRUCTIONS);
-	while (repeat--)
-		p->instructions[p->count++] = insn;
+	for (size_t first = p->count; repeat--; p->count++) {
+		p->instructions[p->count] = insn;
+		if (p->count > first)
+			memcpy(p->mnemonics[p->count], p->mnemonics[first], LISTING_MNEMONIC_BYTES);
+	}
 	return 0;
 }
 
@@ -429,20 +448,23 @@ static int finish(struct parser *p)
 	return 0;
 }
 
-int listing_read(FILE *file, const char *name, struct listing_parameter *parameters,
-		 size_t parameter_count, struct listing *listing, char *error, size_t error_bytes)
+static int read_listing(FILE *file, const char *name, bool foreign,
+			struct listing_parameter *parameters, size_t parameter_count,
+			struct listing *listing, char *error, size_t error_bytes)
 {
 	struct parser p = {
 		.file = name,
+		.foreign = foreign,
 		.parameters = parameters,
 		.parameter_count = parameter_count,
 		.instructions = calloc(LISTING_MAX_INSTRUCTIONS, sizeof(*p.instructions)),
+		.mnemonics = calloc(LISTING_MAX_INSTRUCTIONS, sizeof(*p.mnemonics)),
 		.error = error,
 		.error_bytes = error_bytes,
 	};
 	size_t capacity = 0;
 	char *line = NULL;
-	int ret = p.instructions ? 0 : -ENOMEM;
+	int ret = p.instructions && p.mnemonics ? 0 : -ENOMEM;
 
 	for (size_t i = 0; i < parameter_count; i++)
 		parameters[i].used = false;
@@ -462,15 +484,33 @@ int listing_read(FILE *file, const char *name, struct listing_parameter *paramet
 	free(line);
 	free(p.labels);
 	free(p.branches);
-	if (ret)
+	if (ret) {
 		free(p.instructions);
-	else
-		*listing = (struct listing){ p.instructions, p.count };
+		free(p.mnemonics);
+	} else {
+		*listing = (struct listing){ p.instructions, p.mnemonics, p.count };
+	}
 	return ret;
+}
+
+int listing_read(FILE *file, const char *name, struct listing_parameter *parameters,
+		 size_t parameter_count, struct listing *listing, char *error, size_t error_bytes)
+{
+	return read_listing(file, name, false, parameters, parameter_count, listing, error,
+			    error_bytes);
+}
+
+int listing_read_foreign(FILE *file, const char *name, struct listing_parameter *parameters,
+			 size_t parameter_count, struct listing *listing, char *error,
+			 size_t error_bytes)
+{
+	return read_listing(file, name, true, parameters, parameter_count, listing, error,
+			    error_bytes);
 }
 
 void listing_free(struct listing *listing)
 {
 	free(listing->instructions);
+	free(listing->mnemonics);
 	*listing = (struct listing){ 0 };
 }

@@ -14,6 +14,7 @@ enum {
 	LISTING_MAX_INSTRUCTIONS = 4096,
 	LISTING_MAX_PARAMETERS = 16,
 	LISTING_NAME_BYTES = 32,
+	LISTING_MNEMONIC_BYTES = 24,
 };
 
 /**
@@ -34,6 +35,8 @@ struct listing_parameter {
 struct listing {
 	/** @instructions: as the kernel takes them; owned. */
 	struct drm_vsoc_instruction *instructions;
+	/** @mnemonics: as written, with modifiers, one for each instruction; owned. */
+	char (*mnemonics)[LISTING_MNEMONIC_BYTES];
 	/** @count: elements of @instructions. */
 	size_t count;
 };
@@ -52,6 +55,16 @@ struct listing {
  */
 int listing_read(FILE *file, const char *name, struct listing_parameter *parameters,
 		 size_t parameter_count, struct listing *listing, char *error, size_t error_bytes);
+
+/**
+ * listing_read_foreign() - read a listing of any machine
+ *
+ * As listing_read(), but an instruction that the virtual SoC does not have gets opcode 0 and
+ * may have small letters. BRA and EXIT still are what ends a straight line.
+ */
+int listing_read_foreign(FILE *file, const char *name, struct listing_parameter *parameters,
+			 size_t parameter_count, struct listing *listing, char *error,
+			 size_t error_bytes);
 
 void listing_free(struct listing *listing);
 
