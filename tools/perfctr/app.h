@@ -58,6 +58,7 @@ int top_run(struct app *app, int argc, char **argv);
 int check_run(struct app *app, int argc, char **argv);
 int record_run(struct app *app, int argc, char **argv);
 int report_run(struct app *app, int argc, char **argv);
+int validate_run(struct app *app, int argc, char **argv);
 int export_run(struct app *app, int argc, char **argv);
 int diff_run(struct app *app, int argc, char **argv);
 

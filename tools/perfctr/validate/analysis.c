@@ -1,0 +1,421 @@
+// SPDX-License-Identifier: MIT
+#include "analysis.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* --- formulas ---------------------------------------------------------------------- */
+
+struct names {
+	const struct analysis *analysis;
+	const struct point *point;
+	const struct cell *cells;
+	const char *unknown;
+	bool missing;
+};
+
+static void lookup(void *data, const char *name, struct perfctr_value *value)
+{
+	struct names *names = data;
+	const struct campaign *campaign = names->analysis->campaign;
+	long n;
+
+	*value = (struct perfctr_value){ .flags = PERFCTR_VALUE_INTEGER };
+	if (names->point) {
+		n = benchmark_parameter(&campaign->benchmarks[names->point->benchmark], name);
+		if (n >= 0) {
+			value->integer = names->point->parameters[n];
+			value->number = (double)value->integer;
+			return;
+		}
+	}
+	for (size_t i = 0; i < campaign->constant_count; i++) {
+		if (!strcmp(campaign->constants[i].name, name)) {
+			value->integer = campaign->constants[i].value;
+			value->number = (double)value->integer;
+			return;
+		}
+	}
+	n = names->cells ? campaign_event(campaign, name) : -1;
+	if (n >= 0 && names->cells[n].count && names->cells[n].value <= INT64_MAX) {
+		value->integer = (int64_t)names->cells[n].value;
+		value->number = (double)value->integer;
+		return;
+	}
+	value->state = PERFCTR_VALUE_NOT_MEASURED;
+	if (n >= 0)
+		names->missing = true;
+	else
+		names->unknown = name;
+}
+
+int analysis_formula(const struct analysis *analysis, const char *text, const struct point *point,
+		     const struct cell *cells, int64_t *value)
+{
+	struct names names = { .analysis = analysis, .point = point, .cells = cells };
+	struct perfctr_expr *expr;
+	struct perfctr_value result = { 0 };
+
+	if (perfctr_expr_new(analysis->ctx, text, &expr))
+		return fail(analysis->failure, "campaign %s: %s", analysis->campaign->name,
+			    perfctr_ctx_error(analysis->ctx));
+	perfctr_expr_eval(expr, lookup, &names, &result);
+	*value = result.integer;
+	if (names.unknown)
+		fail(analysis->failure, "campaign %s: formula '%s': '%s' is not known",
+		     analysis->campaign->name, text, names.unknown);
+	else if (!names.missing &&
+		 (result.state != PERFCTR_VALUE_OK || !(result.flags & PERFCTR_VALUE_INTEGER)))
+		fail(analysis->failure, "campaign %s: formula '%s' gives no integer of 64 bits",
+		     analysis->campaign->name, text);
+	perfctr_expr_unref(expr);
+	return analysis->failure->text[0] ? -1 : names.missing;
+}
+
+bool analysis_formula_has(const struct analysis *analysis, const char *text, const char *name)
+{
+	struct perfctr_expr *expr;
+	const char *at;
+	bool found = false;
+
+	if (perfctr_expr_new(analysis->ctx, text, &expr))
+		return false;
+	for (size_t n = 0; !found && (at = perfctr_expr_name(expr, n)); n++)
+		found = !strcmp(at, name);
+	perfctr_expr_unref(expr);
+	return found;
+}
+
+/* --- what points do ------------------------------------------------------------------ */
+
+/* whether a guard of a listing names a parameter */
+static bool listing_names(const char *text, const char *name)
+{
+	size_t length = strlen(name);
+	bool inside = false;
+
+	for (const char *at = text; *at; at++) {
+		size_t word = listing_name_length(at);
+
+		if (*at == '#')
+			at += strcspn(at, "\n") - 1;
+		inside = *at == '{' || (inside && *at != '}' && *at != '\n');
+		if (!word)
+			continue;
+		if (inside && word == length && !memcmp(at, name, length))
+			return true;
+		at += word - 1;
+	}
+	return false;
+}
+
+int analysis_listing(struct analysis *a, const struct point *point, struct listing *listing)
+{
+	const struct benchmark *b = &a->campaign->benchmarks[point->benchmark];
+	struct listing_parameter parameters[MAX_PARAMETERS];
+	size_t count = 0;
+	char error[384] = "";
+	FILE *file = fmemopen((void *)b->listing, strlen(b->listing), "r");
+	int ret;
+
+	if (!file)
+		return fail(a->failure, "%s: %s", b->listing_name, strerror(errno));
+	for (size_t i = 0; i < b->parameter_count; i++) {
+		if (!listing_names(b->listing, b->parameters[i].name))
+			continue;
+		snprintf(parameters[count].name, sizeof(parameters[count].name), "%s",
+			 b->parameters[i].name);
+		parameters[count++].value = point->parameters[i];
+	}
+	ret = listing_read_foreign(file, b->listing_name, parameters, count, listing, error,
+				   sizeof(error));
+	fclose(file);
+	return ret ? fail(a->failure, "%s", error) : 0;
+}
+
+static int too_many(struct analysis *a, const struct point *point)
+{
+	return fail(a->failure, "%s: it does more than 2^63 of something", point->label);
+}
+
+static int count_listing(struct analysis *a, struct point *point)
+{
+	const struct benchmark *b = &a->campaign->benchmarks[point->benchmark];
+	struct listing listing;
+	int64_t threads, times;
+	int ret;
+
+	if (analysis_formula(a, b->threads, point, NULL, &threads) ||
+	    analysis_listing(a, point, &listing))
+		return -1;
+	ret = listing_features(a->arena, &a->features, a->campaign->keep, &listing, &point->counts,
+			       a->failure);
+	listing_free(&listing);
+	if (ret < 0)
+		return -1;
+	point->known = a->features.count;
+	if (threads < 0 || __builtin_mul_overflow(threads, point->kernels, &times))
+		return too_many(a, point);
+	for (size_t f = 0; f < point->known; f++)
+		if (__builtin_mul_overflow(point->counts[f], times, &point->counts[f]))
+			return too_many(a, point);
+	return 0;
+}
+
+static int count_quantities(struct analysis *a, struct point *point)
+{
+	const struct benchmark *b = &a->campaign->benchmarks[point->benchmark];
+
+	for (size_t i = 0; i < b->quantity_count; i++) {
+		const struct feature feature = { .name = b->quantities[i].name };
+
+		features_intern(a->arena, &a->features, &feature);
+	}
+	point->known = a->features.count;
+	point->counts = arena_array(a->arena, point->known, sizeof(*point->counts));
+	for (size_t i = 0; i < b->quantity_count; i++) {
+		const struct feature feature = { .name = b->quantities[i].name };
+		int64_t amount;
+
+		if (analysis_formula(a, b->quantities[i].formula, point, NULL, &amount))
+			return -1;
+		if (amount < 0 || __builtin_mul_overflow(amount, point->kernels, &amount))
+			return fail(a->failure, "%s: quantity '%s' is negative or beyond 63 bits",
+				    point->label, feature.name);
+		point->counts[features_find(&a->features, &feature)] += amount;
+	}
+	return 0;
+}
+
+static const char *label(struct analysis *a, size_t benchmark, const int64_t *parameters)
+{
+	const struct benchmark *b = &a->campaign->benchmarks[benchmark];
+	const char *text = b->name;
+
+	for (size_t i = 0; i < b->parameter_count; i++)
+		text = arena_printf(a->arena, "%s %s=%" PRId64, text, b->parameters[i].name,
+				    parameters[i]);
+	return text;
+}
+
+long analysis_point(struct analysis *a, size_t benchmark, const int64_t *parameters)
+{
+	const struct benchmark *b = &a->campaign->benchmarks[benchmark];
+	const size_t bytes = b->parameter_count * sizeof(*parameters);
+	struct point *point;
+
+	for (size_t i = 0; i < a->point_count; i++)
+		if (a->points[i].benchmark == benchmark &&
+		    !memcmp(a->points[i].parameters, parameters, bytes))
+			return (long)i;
+	a->points = arena_grow(a->arena, a->points, a->point_count, sizeof(*a->points));
+	point = &a->points[a->point_count];
+	*point = (struct point){ .benchmark = benchmark, .reserve = b->reserve };
+	memcpy(point->parameters, parameters, bytes);
+	point->label = label(a, benchmark, parameters);
+	if (analysis_formula(a, b->kernels, point, NULL, &point->kernels))
+		return -1;
+	if (point->kernels < 1)
+		return fail(a->failure, "%s: it is started %" PRId64 " times", point->label,
+			    point->kernels);
+	if (b->listing ? count_listing(a, point) : count_quantities(a, point))
+		return -1;
+	return (long)a->point_count++;
+}
+
+/* all combinations of values, the last parameter fastest */
+static int add_points(struct analysis *a, size_t benchmark)
+{
+	const struct benchmark *b = &a->campaign->benchmarks[benchmark];
+	size_t at[MAX_PARAMETERS] = { 0 };
+	int64_t parameters[MAX_PARAMETERS] = { 0 };
+
+	for (;;) {
+		size_t p = b->parameter_count;
+
+		for (size_t i = 0; i < p; i++)
+			parameters[i] = b->parameters[i].values[at[i]];
+		if (analysis_point(a, benchmark, parameters) < 0)
+			return -1;
+		while (p && ++at[p - 1] == b->parameters[p - 1].count)
+			at[--p] = 0;
+		if (!p)
+			return 0;
+	}
+}
+
+int analysis_begin(struct analysis *a)
+{
+	const struct feature kernel = { .name = FEATURE_KERNEL }, unit = { .name = FEATURE_UNIT };
+
+	a->unavailable = arena_array(a->arena, a->campaign->event_count, sizeof(*a->unavailable));
+	/* they are numbers 0 and 1, see analysis_count() */
+	features_intern(a->arena, &a->features, &kernel);
+	features_intern(a->arena, &a->features, &unit);
+	/* what only a hypothesis knows is a feature too */
+	for (size_t e = 0; e < a->campaign->event_count; e++)
+		for (size_t i = 0; i < a->campaign->events[e].candidate_count; i++)
+			features_intern(a->arena, &a->features,
+					&a->campaign->events[e].candidates[i]);
+	for (size_t i = 0; i < a->campaign->benchmark_count; i++)
+		if (add_points(a, i) < 0)
+			return -1;
+	return 0;
+}
+
+long analysis_construct(struct analysis *a, const char *name, const char *listing,
+			const char *threads)
+{
+	const int64_t none[MAX_PARAMETERS] = { 0 };
+	struct campaign *campaign = a->campaign;
+	struct benchmark *more;
+
+	/* rarely more than a few dozen: simply copied */
+	more = arena_array(a->arena, campaign->benchmark_count + 1, sizeof(*more));
+	memcpy(more, campaign->benchmarks, campaign->benchmark_count * sizeof(*more));
+	more[campaign->benchmark_count] = (struct benchmark){
+		.name = name,
+		.title = "constructed to tell the remaining rules apart",
+		.listing = listing,
+		.listing_name = name,
+		.threads = threads,
+		.kernels = "1",
+		.command = "",
+		.constructed = true,
+	};
+	campaign->benchmarks = more;
+	return analysis_point(a, campaign->benchmark_count++, none);
+}
+
+int64_t analysis_count(const struct analysis *a, const struct point *point, size_t feature,
+		       uint64_t units)
+{
+	(void)a;
+	if (feature == 0)
+		return point->kernels;
+	if (feature == 1)
+		return units < INT32_MAX ? point->kernels * (int64_t)units : 0;
+	return feature < point->known ? point->counts[feature] : 0;
+}
+
+int analysis_expected(const struct analysis *a, const struct point *point, const struct rule *rule,
+		      uint64_t units, uint64_t *value)
+{
+	wide sum = 0;
+
+	for (size_t f = 0; f < a->features.count; f++)
+		sum += (wide)rule_weight(rule, &a->features.items[f]) *
+		       analysis_count(a, point, f, units);
+	if (sum < 0 || sum > INT64_MAX)
+		return -1;
+	*value = (uint64_t)sum;
+	return 0;
+}
+
+bool analysis_accepts(const struct event *event, uint64_t expected, uint64_t value)
+{
+	uint64_t apart = expected > value ? expected - value : value - expected;
+
+	return apart <= acceptance_limit(&event->accept, expected);
+}
+
+/* --- readings ------------------------------------------------------------------------ */
+
+static int by_value(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+struct cell analysis_cell(const struct analysis *a, size_t point, size_t event)
+{
+	const struct measured *m = &a->measured;
+	struct cell cell = { .min = UINT64_MAX };
+	uint64_t *values = malloc((m->count + 1) * sizeof(*values));
+
+	if (!values)
+		return (struct cell){ 0 };
+	for (size_t i = 0; i < m->count; i++) {
+		const struct reading *r = &m->readings[i];
+
+		if (a->point_of[i] != point || r->event != event || r->dropped)
+			continue;
+		values[cell.count++] = r->value;
+		cell.min = r->value < cell.min ? r->value : cell.min;
+		cell.max = r->value > cell.max ? r->value : cell.max;
+		if (r->units)
+			cell.units = r->units;
+		if (r->has_published) {
+			cell.published = r->published;
+			cell.has_published = true;
+		}
+	}
+	if (cell.count) {
+		qsort(values, cell.count, sizeof(*values), by_value);
+		cell.value = values[(cell.count - 1) / 2];
+	}
+	free(values);
+	return cell;
+}
+
+bool analysis_has(const struct analysis *a, size_t event)
+{
+	for (size_t i = 0; i < a->measured.count; i++)
+		if (a->measured.readings[i].event == event && !a->measured.readings[i].dropped)
+			return true;
+	return false;
+}
+
+/* the anchor of a reading's run, or NULL */
+static const struct reading *anchor_of(const struct analysis *a, size_t n, size_t anchor)
+{
+	const struct reading *readings = a->measured.readings;
+
+	for (size_t i = 0; i < a->measured.count; i++)
+		if (readings[i].event == anchor && readings[i].run == readings[n].run &&
+		    a->point_of[i] == a->point_of[n])
+			return &readings[i];
+	return NULL;
+}
+
+static void drop_runs(struct analysis *a, size_t anchor)
+{
+	const struct event *event = &a->campaign->events[anchor];
+	bool *drop = arena_array(a->arena, a->measured.count + 1, sizeof(*drop));
+
+	for (size_t i = 0; i < a->measured.count; i++) {
+		const struct reading *own = anchor_of(a, i, anchor);
+		struct cell cell = analysis_cell(a, a->point_of[i], anchor);
+
+		/* without an anchor a reading cannot be compared with others: it stays */
+		drop[i] = own && !analysis_accepts(event, cell.value, own->value);
+	}
+	for (size_t i = 0; i < a->measured.count; i++) {
+		a->measured.readings[i].dropped = drop[i];
+		a->dropped += drop[i];
+	}
+}
+
+int analysis_merge(struct analysis *a)
+{
+	struct measured *m = &a->measured;
+
+	a->point_of = arena_array(a->arena, m->count + 1, sizeof(*a->point_of));
+	a->dropped = 0;
+	for (size_t i = 0; i < m->count; i++) {
+		long point = analysis_point(a, m->readings[i].benchmark, m->readings[i].parameters);
+
+		if (point < 0)
+			return -1;
+		a->points[point].reserve = false;
+		a->point_of[i] = (size_t)point;
+		m->readings[i].dropped = false;
+	}
+	if (a->campaign->anchor)
+		drop_runs(a, (size_t)campaign_event(a->campaign, a->campaign->anchor));
+	return 0;
+}

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Everything that is known of a campaign: its points (a benchmark with values for its
+ * parameters), what each point does, and what was measured there.
+ */
+#ifndef VALIDATE_ANALYSIS_H
+#define VALIDATE_ANALYSIS_H
+
+#include <perfctr/perfctr.h>
+
+#include "measured.h"
+
+/**
+ * struct point - a benchmark with values for its parameters
+ */
+struct point {
+	size_t benchmark;
+	int64_t parameters[MAX_PARAMETERS];
+	/** @counts: by number of feature, in all threads and kernels; ends with @known. */
+	int64_t *counts;
+	/** @known: elements of @counts. */
+	size_t known;
+	/** @kernels: how often the work is started. */
+	int64_t kernels;
+	/** @label: for people, for example "float-loop N=10". */
+	const char *label;
+	/** @reserve: not measured yet, and only if the engine asks for it. */
+	bool reserve;
+};
+
+/**
+ * struct cell - what was measured of an event at a point
+ */
+struct cell {
+	/** @count: readings that count; 0: not measured. */
+	size_t count;
+	/** @value: median. */
+	uint64_t value;
+	uint64_t min;
+	uint64_t max;
+	/** @units: blocks that counted, 0: unknown. */
+	uint64_t units;
+	uint64_t published;
+	bool has_published;
+};
+
+/**
+ * struct analysis - a campaign and what is known
+ */
+struct analysis {
+	struct arena *arena;
+	struct failure *failure;
+	struct perfctr_ctx *ctx;
+	struct campaign *campaign;
+	struct features features;
+	struct point *points;
+	size_t point_count;
+	struct measured measured;
+	/** @point_of: point of each reading. */
+	size_t *point_of;
+	/** @unavailable: by event: why it cannot be measured here, or NULL. */
+	const char **unavailable;
+	/** @dropped: readings that are left out because their run's anchor was off. */
+	size_t dropped;
+};
+
+/**
+ * analysis_begin() - work out what each point of a campaign does
+ * @analysis: arena, failure, ctx and campaign are set, the rest zero
+ *
+ * Return: 0 or -1.
+ */
+int analysis_begin(struct analysis *analysis);
+
+/* The point; it is added if it is new. Returns its number or -1. */
+long analysis_point(struct analysis *analysis, size_t benchmark, const int64_t *parameters);
+
+/* The listing of a point, to be given to listing_free(). Returns 0 or -1. */
+int analysis_listing(struct analysis *analysis, const struct point *point, struct listing *listing);
+
+/* Adds a benchmark that has a listing and no parameters. Returns its point or -1. */
+long analysis_construct(struct analysis *analysis, const char *name, const char *listing,
+			const char *threads);
+
+/* Relates readings to points, drops those of runs whose anchor is off. Returns 0 or -1. */
+int analysis_merge(struct analysis *analysis);
+
+struct cell analysis_cell(const struct analysis *analysis, size_t point, size_t event);
+bool analysis_has(const struct analysis *analysis, size_t event);
+
+/* How often a feature occurs at a point; units: see FEATURE_UNIT. */
+int64_t analysis_count(const struct analysis *analysis, const struct point *point, size_t feature,
+		       uint64_t units);
+
+/**
+ * analysis_expected() - what a rule gives at a point
+ * @value: set on success
+ *
+ * Return: 0; -1 it is negative or beyond 63 bits.
+ */
+int analysis_expected(const struct analysis *analysis, const struct point *point,
+		      const struct rule *rule, uint64_t units, uint64_t *value);
+
+/* Whether a value is within the acceptance of an event. */
+bool analysis_accepts(const struct event *event, uint64_t expected, uint64_t value);
+
+/**
+ * analysis_formula() - compute a formula over integers
+ * @analysis: its constants can be named
+ * @text: formula
+ * @point: its parameters can be named, may be NULL
+ * @cells: the campaign's events can be named, one for each; may be NULL
+ * @value: set on success
+ *
+ * Return: 0; 1 an event of the formula was not measured; -1 with a failure.
+ */
+int analysis_formula(const struct analysis *analysis, const char *text, const struct point *point,
+		     const struct cell *cells, int64_t *value);
+
+/* Whether a formula names an event. */
+bool analysis_formula_has(const struct analysis *analysis, const char *text, const char *name);
+
+#endif /* VALIDATE_ANALYSIS_H */

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: MIT
+#include "base.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_FILE_BYTES ((size_t)64 << 20)
+
+struct arena_block {
+	struct arena_block *next;
+	max_align_t bytes[];
+};
+
+static void out_of_memory(void)
+{
+	fputs("perfctr validate: out of memory\n", stderr);
+	exit(2);
+}
+
+void *arena_alloc(struct arena *arena, size_t bytes)
+{
+	struct arena_block *block;
+
+	if (bytes > SIZE_MAX - sizeof(*block))
+		out_of_memory();
+	block = calloc(1, sizeof(*block) + bytes);
+	if (!block)
+		out_of_memory();
+	block->next = arena->last;
+	arena->last = block;
+	return block->bytes;
+}
+
+void *arena_array(struct arena *arena, size_t count, size_t bytes)
+{
+	if (bytes && count > SIZE_MAX / bytes)
+		out_of_memory();
+	return arena_alloc(arena, count * bytes);
+}
+
+void *arena_grow(struct arena *arena, void *array, size_t count, size_t bytes)
+{
+	void *grown;
+
+	if (count & (count - 1) || (count == 1 && !array))
+		return array;
+	grown = arena_array(arena, count ? 2 * count : 1, bytes);
+	if (count)
+		memcpy(grown, array, count * bytes);
+	return grown;
+}
+
+char *arena_copy(struct arena *arena, const char *text, size_t length)
+{
+	char *copy = arena_alloc(arena, length + 1);
+
+	memcpy(copy, text, length);
+	return copy;
+}
+
+char *arena_printf(struct arena *arena, const char *format, ...)
+{
+	va_list args;
+	char *text;
+	int length;
+
+	va_start(args, format);
+	length = vsnprintf(NULL, 0, format, args);
+	va_end(args);
+	text = arena_alloc(arena, (size_t)length + 1);
+	va_start(args, format);
+	vsnprintf(text, (size_t)length + 1, format, args);
+	va_end(args);
+	return text;
+}
+
+void arena_free(struct arena *arena)
+{
+	while (arena->last) {
+		struct arena_block *next = arena->last->next;
+
+		free(arena->last);
+		arena->last = next;
+	}
+}
+
+int fail(struct failure *failure, const char *format, ...)
+{
+	va_list args;
+
+	if (failure->text[0])
+		return -1;
+	va_start(args, format);
+	vsnprintf(failure->text, sizeof(failure->text), format, args);
+	va_end(args);
+	return -1;
+}
+
+char *read_file(struct arena *arena, const char *path, size_t *length, struct failure *failure)
+{
+	FILE *file = strcmp(path, "-") ? fopen(path, "rb") : stdin;
+	size_t used = 0, capacity = 65536, got;
+	char *bytes = malloc(capacity), *bigger, *copy = NULL;
+
+	if (!file || !bytes) {
+		fail(failure, "%s: %s", path, strerror(errno));
+		goto out;
+	}
+	while ((got = fread(bytes + used, 1, capacity - used, file)) > 0) {
+		used += got;
+		if (used > MAX_FILE_BYTES) {
+			fail(failure, "%s: longer than %zu MiB", path, MAX_FILE_BYTES >> 20);
+			goto out;
+		}
+		if (used < capacity)
+			continue;
+		bigger = realloc(bytes, capacity *= 2);
+		if (!bigger)
+			out_of_memory();
+		bytes = bigger;
+	}
+	if (ferror(file)) {
+		fail(failure, "%s: %s", path, strerror(errno));
+		goto out;
+	}
+	copy = arena_copy(arena, bytes, used);
+	*length = used;
+out:
+	free(bytes);
+	if (file && file != stdin)
+		fclose(file);
+	return copy;
+}

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: MIT */
+/* Memory that lives as long as an analysis, and the text of the first error. */
+#ifndef VALIDATE_BASE_H
+#define VALIDATE_BASE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#define ARRAY_SIZE(array) (sizeof(array) / sizeof((array)[0]))
+
+/* sums of products of 64-bit numbers; gcc and clang on all 64-bit machines */
+typedef __int128 wide;
+
+/**
+ * struct arena - memory that is freed all at once; starts out as {0}
+ */
+struct arena {
+	/** @last: newest block. */
+	struct arena_block *last;
+};
+
+/**
+ * arena_alloc() - zeroed memory
+ * @arena: arena
+ * @bytes: size
+ *
+ * Ends the program with a message if there is no memory.
+ *
+ * Return: the memory, owned by the arena.
+ */
+void *arena_alloc(struct arena *arena, size_t bytes);
+
+/**
+ * arena_array() - zeroed array; ends the program if its size overflows
+ * @arena: arena
+ * @count: elements
+ * @bytes: of one element
+ *
+ * Return: the memory, owned by the arena.
+ */
+void *arena_array(struct arena *arena, size_t count, size_t bytes);
+
+/**
+ * arena_grow() - room for one element more
+ * @arena: arena
+ * @array: array from arena_array() or NULL
+ * @count: elements in use
+ * @bytes: of one element
+ *
+ * Capacities are powers of two, so that @count alone tells when to copy.
+ *
+ * Return: the array, possibly moved; element @count is zero.
+ */
+void *arena_grow(struct arena *arena, void *array, size_t count, size_t bytes);
+char *arena_copy(struct arena *arena, const char *text, size_t length);
+char *arena_printf(struct arena *arena, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+void arena_free(struct arena *arena);
+
+/**
+ * struct failure - what went wrong; text is empty if nothing did
+ */
+struct failure {
+	/** @text: one line: file, line, column, reason and what would be right. */
+	char text[512];
+};
+
+/* Returns -1; only the first failure is kept. */
+int fail(struct failure *failure, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/**
+ * read_file() - a whole file
+ * @arena: owner of the bytes
+ * @path: file, "-" for standard input
+ * @length: set to its length
+ * @failure: set if the result is NULL
+ *
+ * Return: the bytes followed by a NUL, or NULL.
+ */
+char *read_file(struct arena *arena, const char *path, size_t *length, struct failure *failure);
+
+#endif /* VALIDATE_BASE_H */

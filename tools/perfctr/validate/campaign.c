@@ -1,0 +1,521 @@
+// SPDX-License-Identifier: MIT
+#include "campaign.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "builtin.h"
+
+enum { MAX_WEIGHT_OF_CAMPAIGN = 15, DEFAULT_MAX_WEIGHT = 2, DEFAULT_RUNS = 3, MAX_GROUPS = 1000 };
+
+long campaign_event(const struct campaign *campaign, const char *name)
+{
+	for (size_t i = 0; i < campaign->event_count; i++)
+		if (!strcmp(campaign->events[i].name, name))
+			return (long)i;
+	return -1;
+}
+
+long campaign_benchmark(const struct campaign *campaign, const char *name)
+{
+	for (size_t i = 0; i < campaign->benchmark_count; i++)
+		if (!strcmp(campaign->benchmarks[i].name, name))
+			return (long)i;
+	return -1;
+}
+
+long benchmark_parameter(const struct benchmark *benchmark, const char *name)
+{
+	for (size_t i = 0; i < benchmark->parameter_count; i++)
+		if (!strcmp(benchmark->parameters[i].name, name))
+			return (long)i;
+	return -1;
+}
+
+uint64_t acceptance_limit(const struct acceptance *accept, uint64_t expected)
+{
+	uint64_t relative = (uint64_t)((unsigned __int128)expected * accept->relative_ppm / PPM);
+
+	return relative > accept->absolute ? relative : accept->absolute;
+}
+
+/* --- parts -------------------------------------------------------------------------- */
+
+/* classes of mnemonics that rules may name, while a file is read */
+struct class
+{
+	const char *name;
+	const char **members;
+};
+
+struct reader {
+	struct document doc;
+	struct campaign *campaign;
+	struct class *classes;
+	size_t class_count;
+	/* folder of the file, "" for a built-in one */
+	const char *folder;
+};
+
+static bool failed(const struct reader *r)
+{
+	return r->doc.failure->text[0];
+}
+
+static const char **parse_names(struct reader *r, const struct json_object *list)
+{
+	size_t count = json_object_array_length(list);
+	const char **names = arena_array(r->doc.arena, count + 1, sizeof(*names));
+
+	for (size_t i = 0; i < count; i++)
+		names[i] = document_string(&r->doc, json_object_array_get_idx(list, i), "a name");
+	return names;
+}
+
+static struct acceptance parse_accept(struct reader *r, const struct json_object *object,
+				      const struct acceptance *fallback)
+{
+	static const char *const keys[] = { "absolute", "relative_ppm", NULL };
+	const struct json_object *accept =
+		document_get(&r->doc, object, "accept", json_type_object, false);
+	struct acceptance result = *fallback;
+
+	if (!accept)
+		return result;
+	document_only(&r->doc, accept, keys);
+	result.absolute = document_u64(&r->doc, accept, "absolute", INT64_MAX, 0);
+	result.relative_ppm = document_u64(&r->doc, accept, "relative_ppm", PPM, 0);
+	return result;
+}
+
+/* "MOV", "NOP:dead", "2 BRA", "-1 BRA", "INTEGER:off" with INTEGER a class */
+static void parse_term(struct reader *r, const struct json_object *value, struct rule *rule)
+{
+	const char *text = document_string(&r->doc, value, "a feature");
+	struct failure reason = { "" };
+	struct feature feature;
+	long weight = 1;
+	char *end;
+
+	if (!text)
+		return;
+	if (*text == '-' || isdigit((unsigned char)*text)) {
+		weight = strtol(text, &end, 10);
+		text = end + strspn(end, " ");
+	}
+	if (feature_parse(r->doc.arena, text, &feature, &reason) < 0) {
+		document_fail(&r->doc, value, "%s", reason.text);
+		return;
+	}
+	for (size_t c = 0; c < r->class_count; c++) {
+		if (strcmp(r->classes[c].name, feature.name))
+			continue;
+		for (const char **name = r->classes[c].members; *name; name++) {
+			feature.name = *name;
+			rule_add(r->doc.arena, rule, &feature, weight);
+		}
+		return;
+	}
+	rule_add(r->doc.arena, rule, &feature, weight);
+}
+
+static void parse_rule(struct reader *r, const struct json_object *list, struct rule *rule)
+{
+	rule->given = true;
+	for (size_t i = 0; i < json_object_array_length(list) && !failed(r); i++)
+		parse_term(r, json_object_array_get_idx(list, i), rule);
+}
+
+/* rule of "sum": the documented rules of other events together */
+static void parse_sum(struct reader *r, const struct json_object *list, struct rule *rule)
+{
+	for (size_t i = 0; i < json_object_array_length(list) && !failed(r); i++) {
+		const struct json_object *value = json_object_array_get_idx(list, i);
+		const char *name = document_string(&r->doc, value, "an event");
+		long part = name ? campaign_event(r->campaign, name) : -1;
+		const struct rule *of;
+
+		if (part < 0) {
+			document_fail(&r->doc, value, "'%s' is no event further up",
+				      name ? name : "");
+			return;
+		}
+		of = &r->campaign->events[part].documented;
+		for (size_t t = 0; t < of->count; t++)
+			rule_add(r->doc.arena, rule, &of->terms[t].feature, of->terms[t].weight);
+	}
+}
+
+static unsigned int parse_set(struct reader *r, const struct json_object *object)
+{
+	static const char *const names[] = { "primary", "secondary", "tertiary" };
+	const char *set = document_text(&r->doc, object, "set", names[0]);
+
+	for (unsigned int i = 0; set && i < ARRAY_SIZE(names); i++)
+		if (!strcmp(set, names[i]))
+			return i;
+	document_fail(&r->doc, object, "'set' is primary, secondary or tertiary");
+	return 0;
+}
+
+static void parse_ideas(struct reader *r, const struct json_object *list, struct event *event)
+{
+	static const char *const keys[] = { "name", "rule", NULL };
+	size_t count = json_object_array_length(list);
+
+	event->ideas = arena_array(r->doc.arena, count, sizeof(*event->ideas));
+	for (size_t i = 0; i < count && !failed(r); i++) {
+		const struct json_object *object = json_object_array_get_idx(list, i);
+		const struct json_object *rule;
+
+		if (json_object_get_type(object) != json_type_object) {
+			document_fail(&r->doc, object, "a hypothesis is an object");
+			return;
+		}
+		document_only(&r->doc, object, keys);
+		event->ideas[i].name = document_text(&r->doc, object, "name", NULL);
+		rule = document_get(&r->doc, object, "rule", json_type_array, true);
+		if (rule)
+			parse_rule(r, rule, &event->ideas[i].rule);
+		event->idea_count++;
+	}
+}
+
+static void parse_event(struct reader *r, const struct json_object *object, struct event *event)
+{
+	static const char *const keys[] = { "name",	  "counter",	"set",	      "group",
+					    "text",	  "documented", "sum",	      "candidates",
+					    "max_weight", "accept",	"hypotheses", NULL };
+	const struct acceptance exact = { 0 };
+	const struct json_object *list;
+
+	document_only(&r->doc, object, keys);
+	event->name = document_text(&r->doc, object, "name", NULL);
+	event->counter = document_text(&r->doc, object, "counter", "");
+	event->text = document_text(&r->doc, object, "text", "");
+	event->set = parse_set(r, object);
+	event->group = (unsigned int)document_u64(&r->doc, object, "group", MAX_GROUPS, 0);
+	event->max_weight = (unsigned int)document_u64(&r->doc, object, "max_weight",
+						       MAX_WEIGHT_OF_CAMPAIGN, DEFAULT_MAX_WEIGHT);
+	event->accept = parse_accept(r, object, &exact);
+	list = document_get(&r->doc, object, "documented", json_type_array, false);
+	if (list)
+		parse_rule(r, list, &event->documented);
+	list = document_get(&r->doc, object, "sum", json_type_array, false);
+	if (list)
+		parse_sum(r, list, &event->documented);
+	list = document_get(&r->doc, object, "candidates", json_type_array, false);
+	if (list) {
+		struct rule rule = { 0 };
+
+		parse_rule(r, list, &rule);
+		event->candidates =
+			arena_array(r->doc.arena, rule.count, sizeof(*event->candidates));
+		for (size_t i = 0; i < rule.count; i++)
+			event->candidates[event->candidate_count++] = rule.terms[i].feature;
+	}
+	list = document_get(&r->doc, object, "hypotheses", json_type_array, false);
+	if (list)
+		parse_ideas(r, list, event);
+}
+
+static void parse_parameters(struct reader *r, const struct json_object *object,
+			     struct benchmark *benchmark)
+{
+	json_object_object_foreach((struct json_object *)object, key, list)
+	{
+		struct parameter *p = &benchmark->parameters[benchmark->parameter_count];
+		size_t count;
+
+		if (benchmark->parameter_count == MAX_PARAMETERS) {
+			document_fail(&r->doc, list, "more than %d parameters", MAX_PARAMETERS);
+			return;
+		}
+		if (json_object_get_type(list) != json_type_array ||
+		    !json_object_array_length(list) ||
+		    json_object_array_length(list) > MAX_PARAMETER_VALUES) {
+			document_fail(&r->doc, list ? list : object,
+				      "a parameter is a list of 1 to %d values",
+				      MAX_PARAMETER_VALUES);
+			return;
+		}
+		benchmark->parameter_count++;
+		count = json_object_array_length(list);
+		p->name = arena_copy(r->doc.arena, key, strlen(key));
+		p->values = arena_array(r->doc.arena, count, sizeof(*p->values));
+		for (size_t i = 0; i < count; i++) {
+			uint64_t number = 0;
+
+			document_count(&r->doc, json_object_array_get_idx(list, i), key, INT64_MAX,
+				       &number);
+			p->values[p->count++] = (int64_t)number;
+		}
+	}
+}
+
+static void parse_quantities(struct reader *r, const struct json_object *object,
+			     struct benchmark *benchmark)
+{
+	benchmark->quantities = arena_array(r->doc.arena, (size_t)json_object_object_length(object),
+					    sizeof(*benchmark->quantities));
+	json_object_object_foreach((struct json_object *)object, key, value)
+	{
+		const char *formula = document_string(&r->doc, value, "a formula");
+		struct failure reason = { "" };
+		struct feature feature;
+
+		if (!formula)
+			return;
+		if (feature_parse(r->doc.arena, key, &feature, &reason) < 0) {
+			document_fail(&r->doc, value, "%s", reason.text);
+			return;
+		}
+		benchmark->quantities[benchmark->quantity_count++] = (struct quantity){
+			feature.name,
+			formula,
+		};
+	}
+}
+
+/* a built-in listing, or a file beside the campaign's */
+static const char *find_listing(struct reader *r, const struct json_object *at, const char *name)
+{
+	const struct builtin *builtin = builtin_find(name);
+	struct failure reason = { "" };
+	const char *text;
+	size_t length;
+
+	if (builtin)
+		return builtin->text;
+	text = read_file(r->doc.arena, arena_printf(r->doc.arena, "%s%s", r->folder, name), &length,
+			 &reason);
+	if (!text)
+		document_fail(&r->doc, at, "%s", reason.text);
+	return text;
+}
+
+static void parse_benchmark(struct reader *r, const struct json_object *object,
+			    struct benchmark *benchmark)
+{
+	static const char *const keys[] = { "name",	  "title",   "listing", "threads",
+					    "kernels",	  "command", "reserve", "parameters",
+					    "quantities", NULL };
+	struct json_object *member;
+
+	document_only(&r->doc, object, keys);
+	benchmark->name = document_text(&r->doc, object, "name", NULL);
+	if (benchmark->name && campaign_benchmark(r->campaign, benchmark->name) >= 0)
+		document_fail(&r->doc, object, "benchmark '%s' stands twice", benchmark->name);
+	benchmark->title = document_text(&r->doc, object, "title", "");
+	benchmark->threads = document_text(&r->doc, object, "threads", "1");
+	benchmark->kernels = document_text(&r->doc, object, "kernels", "1");
+	benchmark->command = document_text(&r->doc, object, "command", "");
+	member = document_get(&r->doc, object, "reserve", json_type_boolean, false);
+	benchmark->reserve = member && json_object_get_boolean(member);
+	member = document_get(&r->doc, object, "parameters", json_type_object, false);
+	if (member)
+		parse_parameters(r, member, benchmark);
+	member = document_get(&r->doc, object, "quantities", json_type_object, false);
+	if (member)
+		parse_quantities(r, member, benchmark);
+	member = document_get(&r->doc, object, "listing", json_type_string, false);
+	if (member) {
+		benchmark->listing_name = document_string(&r->doc, member, "listing");
+		if (!failed(r))
+			benchmark->listing = find_listing(r, member, benchmark->listing_name);
+	} else if (!benchmark->quantity_count && !failed(r)) {
+		document_fail(&r->doc, object, "a benchmark needs a 'listing' or 'quantities'");
+	}
+}
+
+static void parse_relation(struct reader *r, const struct json_object *object,
+			   struct relation *relation)
+{
+	static const char *const keys[] = { "name", "left", "right", "accept", NULL };
+	const struct acceptance exact = { 0 };
+
+	document_only(&r->doc, object, keys);
+	relation->name = document_text(&r->doc, object, "name", NULL);
+	relation->left = document_text(&r->doc, object, "left", NULL);
+	relation->right = document_text(&r->doc, object, "right", NULL);
+	relation->accept = parse_accept(r, object, &exact);
+}
+
+/* --- the file --------------------------------------------------------------------------- */
+
+/* Calls @parse for each object of a list; returns the array, of @count elements of @bytes. */
+static void *parse_objects(struct reader *r, const struct json_object *root, const char *key,
+			   bool required, size_t bytes, size_t *count,
+			   void (*parse)(struct reader *r, const struct json_object *object,
+					 void *item))
+{
+	const struct json_object *list =
+		document_get(&r->doc, root, key, json_type_array, required);
+	size_t length = list ? json_object_array_length(list) : 0;
+	char *items = arena_array(r->doc.arena, length ? length : 1, bytes);
+
+	/* the parsers look at what is before them */
+	if (count == &r->campaign->event_count)
+		r->campaign->events = (struct event *)items;
+	else if (count == &r->campaign->benchmark_count)
+		r->campaign->benchmarks = (struct benchmark *)items;
+	for (size_t i = 0; i < length && !failed(r); i++) {
+		const struct json_object *object = json_object_array_get_idx(list, i);
+
+		if (json_object_get_type(object) != json_type_object) {
+			document_fail(&r->doc, object ? object : list, "'%s' is a list of objects",
+				      key);
+			break;
+		}
+		parse(r, object, items + i * bytes);
+		++*count;
+	}
+	return items;
+}
+
+static void event_object(struct reader *r, const struct json_object *object, void *item)
+{
+	struct event *event = item;
+
+	parse_event(r, object, event);
+	if (!failed(r) && campaign_event(r->campaign, event->name) >= 0)
+		document_fail(&r->doc, object, "event '%s' stands twice", event->name);
+}
+
+static void benchmark_object(struct reader *r, const struct json_object *object, void *item)
+{
+	parse_benchmark(r, object, item);
+}
+
+static void relation_object(struct reader *r, const struct json_object *object, void *item)
+{
+	parse_relation(r, object, item);
+}
+
+static void parse_classes(struct reader *r, const struct json_object *object)
+{
+	r->classes = arena_array(r->doc.arena, (size_t)json_object_object_length(object),
+				 sizeof(*r->classes));
+	json_object_object_foreach((struct json_object *)object, key, list)
+	{
+		if (json_object_get_type(list) != json_type_array) {
+			document_fail(&r->doc, list ? list : object,
+				      "a class is a list of mnemonics");
+			return;
+		}
+		r->classes[r->class_count++] = (struct class){
+			arena_copy(r->doc.arena, key, strlen(key)),
+			parse_names(r, list),
+		};
+	}
+}
+
+static void parse_constants(struct reader *r, const struct json_object *object)
+{
+	struct campaign *campaign = r->campaign;
+
+	campaign->constants = arena_array(r->doc.arena, (size_t)json_object_object_length(object),
+					  sizeof(*campaign->constants));
+	json_object_object_foreach((struct json_object *)object, key, value)
+	{
+		uint64_t number = 0;
+
+		document_count(&r->doc, value ? value : object, key, INT64_MAX, &number);
+		campaign->constants[campaign->constant_count++] = (struct constant){
+			arena_copy(r->doc.arena, key, strlen(key)),
+			(int64_t)number,
+		};
+	}
+}
+
+static void parse_root(struct reader *r)
+{
+	static const char *const keys[] = { "campaign",	 "title",   "text",   "device",
+					    "profile",	 "anchor",  "keep",   "runs",
+					    "constants", "classes", "events", "benchmarks",
+					    "relations", NULL };
+	const struct json_object *root = r->doc.root, *member;
+	struct campaign *campaign = r->campaign;
+
+	document_only(&r->doc, root, keys);
+	campaign->name = document_text(&r->doc, root, "campaign", NULL);
+	campaign->title = document_text(&r->doc, root, "title", "");
+	campaign->text = document_text(&r->doc, root, "text", "");
+	campaign->device = document_text(&r->doc, root, "device", "");
+	campaign->profile = document_text(&r->doc, root, "profile", "");
+	campaign->anchor = document_text(&r->doc, root, "anchor", "");
+	campaign->runs = (unsigned int)document_u64(&r->doc, root, "runs", MAX_RUNS, DEFAULT_RUNS);
+	member = document_get(&r->doc, root, "keep", json_type_array, false);
+	if (member)
+		campaign->keep = parse_names(r, member);
+	member = document_get(&r->doc, root, "classes", json_type_object, false);
+	if (member)
+		parse_classes(r, member);
+	member = document_get(&r->doc, root, "constants", json_type_object, false);
+	if (member)
+		parse_constants(r, member);
+	parse_objects(r, root, "events", true, sizeof(struct event), &campaign->event_count,
+		      event_object);
+	parse_objects(r, root, "benchmarks", true, sizeof(struct benchmark),
+		      &campaign->benchmark_count, benchmark_object);
+	campaign->relations = parse_objects(r, root, "relations", false, sizeof(struct relation),
+					    &campaign->relation_count, relation_object);
+	if (!failed(r) && !*campaign->anchor)
+		campaign->anchor = NULL;
+	else if (!failed(r) && campaign_event(campaign, campaign->anchor) < 0)
+		document_fail(&r->doc, root, "the anchor '%s' is no event", campaign->anchor);
+	if (!failed(r) && !campaign->runs)
+		document_fail(&r->doc, root, "'runs' is 0");
+}
+
+const char *campaign_builtin(size_t n)
+{
+	for (size_t i = 0; i < builtin_count; i++) {
+		const char *end = strstr(builtins[i].name, ".json");
+
+		if (end && !n--)
+			return builtins[i].name;
+	}
+	return NULL;
+}
+
+int campaign_load(struct arena *arena, const char *which, struct campaign *campaign,
+		  struct failure *failure)
+{
+	const struct builtin *builtin = builtin_find(arena_printf(arena, "%s.json", which));
+	struct reader r = {
+		.doc = { .arena = arena, .failure = failure },
+		.campaign = campaign,
+		.folder = "",
+	};
+
+	*campaign = (struct campaign){ .name = which };
+	if (builtin) {
+		r.doc.name = builtin->name;
+		r.doc.text = builtin->text;
+		r.doc.length = (size_t)(builtin->end - builtin->text) - 1;
+	} else if (strpbrk(which, "/.")) {
+		const char *slash = strrchr(which, '/');
+
+		r.doc.name = which;
+		if (slash)
+			r.folder = arena_copy(arena, which, (size_t)(slash - which) + 1);
+		r.doc.text = read_file(arena, which, &r.doc.length, failure);
+		if (!r.doc.text)
+			return -1;
+	} else {
+		return fail(failure,
+			    "there is no campaign '%s'; perfctr validate --list has all, "
+			    "a file is given with its path",
+			    which);
+	}
+	if (document_parse(&r.doc) < 0)
+		return -1;
+	if (json_object_get_type(r.doc.root) != json_type_object)
+		document_fail(&r.doc, r.doc.root, "a campaign is an object");
+	else
+		parse_root(&r);
+	document_free(&r.doc);
+	return failed(&r) ? -1 : 0;
+}

@@ -1,0 +1,362 @@
+// SPDX-License-Identifier: MIT
+#include "document.h"
+
+#include <stdarg.h>
+#include <string.h>
+
+enum { MAX_NUMBER_BYTES = 64 };
+
+static const char *const type_names[] = {
+	[json_type_null] = "null",	  [json_type_boolean] = "true or false",
+	[json_type_double] = "a number",  [json_type_int] = "a number",
+	[json_type_object] = "an object", [json_type_array] = "a list",
+	[json_type_string] = "a text",
+};
+
+/* --- where a value stands ------------------------------------------------------- */
+
+/* the text and what json-c made of it, side by side; the text is known to be JSON */
+struct walk {
+	const char *at;
+	const struct json_object *wanted;
+	const char *found;
+	/* a name that stands twice in its object */
+	const char *twice;
+};
+
+static void skip_space(struct walk *w)
+{
+	w->at += strspn(w->at, " \t\r\n");
+}
+
+/* from the opening quote to behind the closing one */
+static void skip_string(struct walk *w)
+{
+	for (w->at++; *w->at && *w->at != '"'; w->at++)
+		if (*w->at == '\\' && w->at[1])
+			w->at++;
+	if (*w->at)
+		w->at++;
+}
+
+static void walk_value(struct walk *w, const struct json_object *value);
+
+static bool same_key(const char *a, const char *b)
+{
+	size_t length = strcspn(a + 1, "\"");
+
+	return !strncmp(a, b, length + 2);
+}
+
+static void walk_object(struct walk *w, const struct json_object *object)
+{
+	const char *first = w->at + 1;
+	int members = 0;
+
+	json_object_object_foreach((struct json_object *)object, key, value)
+	{
+		struct walk earlier = { .at = first };
+		const char *own;
+
+		(void)key;
+		w->at++;
+		skip_space(w);
+		own = w->at;
+		/* json-c keeps one of two members with the same name */
+		for (int i = 0; i < members; i++) {
+			skip_space(&earlier);
+			if (same_key(earlier.at, own))
+				w->twice = own;
+			skip_string(&earlier);
+			earlier.at = strchr(earlier.at, ':') + 1;
+			walk_value(&earlier, NULL);
+			skip_space(&earlier);
+			earlier.at++;
+		}
+		if (w->twice)
+			return;
+		skip_string(w);
+		skip_space(w);
+		w->at++;
+		walk_value(w, value);
+		if (w->found || w->twice)
+			return;
+		skip_space(w);
+		members++;
+	}
+	if (!members)
+		w->at++;
+	skip_space(w);
+	if (*w->at++ == ',') {
+		/* more than json-c kept */
+		skip_space(w);
+		w->twice = w->at;
+	}
+}
+
+/* Any value that nothing is known of. */
+static void skip_value(struct walk *w)
+{
+	unsigned int depth = 0;
+
+	do {
+		skip_space(w);
+		if (*w->at == '"') {
+			skip_string(w);
+			continue;
+		}
+		if (*w->at == '{' || *w->at == '[')
+			depth++;
+		else if (*w->at == '}' || *w->at == ']')
+			depth--;
+		else if (*w->at != ',' && *w->at != ':')
+			w->at += strcspn(w->at, ",:{}[]\" \t\r\n") - 1;
+		w->at++;
+	} while (depth && *w->at);
+}
+
+static void walk_array(struct walk *w, const struct json_object *array)
+{
+	size_t count = json_object_array_length(array);
+
+	for (size_t i = 0; i < count; i++) {
+		w->at++;
+		walk_value(w, json_object_array_get_idx(array, i));
+		if (w->found || w->twice)
+			return;
+		skip_space(w);
+	}
+	if (!count)
+		w->at++;
+	skip_space(w);
+	w->at++;
+}
+
+static void walk_value(struct walk *w, const struct json_object *value)
+{
+	skip_space(w);
+	if (value && value == w->wanted) {
+		w->found = w->at;
+		return;
+	}
+	switch (json_object_get_type(value)) {
+	case json_type_object:
+		walk_object(w, value);
+		break;
+	case json_type_array:
+		walk_array(w, value);
+		break;
+	default:
+		skip_value(w);
+		break;
+	}
+}
+
+static const char *locate(const struct document *document, const struct json_object *value)
+{
+	struct walk w = { .at = document->text, .wanted = value };
+
+	walk_value(&w, document->root);
+	return w.found ? w.found : document->text;
+}
+
+static int fail_at(const struct document *document, const char *at, const char *reason)
+{
+	unsigned int line = 1, column = 1;
+
+	for (const char *c = document->text; c < at; c++) {
+		column = *c == '\n' ? 1 : column + 1;
+		line += *c == '\n';
+	}
+	return fail(document->failure, "%s:%u:%u: %s", document->name, line, column, reason);
+}
+
+int document_fail(const struct document *document, const struct json_object *at, const char *format,
+		  ...)
+{
+	char reason[384];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(reason, sizeof(reason), format, args);
+	va_end(args);
+	return fail_at(document, locate(document, at), reason);
+}
+
+/* --- reading -------------------------------------------------------------------- */
+
+int document_parse(struct document *document)
+{
+	const char *nul = memchr(document->text, 0, document->length);
+	struct json_tokener *tokener;
+	enum json_tokener_error error;
+	struct walk w = { .at = document->text };
+	size_t end;
+
+	document->root = NULL;
+	if (nul)
+		return fail_at(document, nul, "a NUL byte; this is no text file");
+	tokener = json_tokener_new();
+	if (!tokener)
+		return fail(document->failure, "%s: out of memory", document->name);
+	json_tokener_set_flags(tokener, JSON_TOKENER_STRICT | JSON_TOKENER_VALIDATE_UTF8);
+	/* the NUL behind the text tells the tokener that it is over */
+	document->root = json_tokener_parse_ex(tokener, document->text, (int)document->length + 1);
+	error = json_tokener_get_error(tokener);
+	end = json_tokener_get_parse_end(tokener);
+	json_tokener_free(tokener);
+	if (error != json_tokener_success || !document->root)
+		return fail_at(document,
+			       document->text + (end < document->length ? end : document->length),
+			       error != json_tokener_success ? json_tokener_error_desc(error) :
+							       "null is no content");
+	walk_value(&w, document->root);
+	if (w.twice)
+		return fail_at(document, w.twice, "this name stands twice in the object");
+	return 0;
+}
+
+void document_free(struct document *document)
+{
+	json_object_put(document->root);
+	document->root = NULL;
+}
+
+struct json_object *document_get(const struct document *document, const struct json_object *object,
+				 const char *key, enum json_type type, bool required)
+{
+	struct json_object *member;
+
+	if (!json_object_object_get_ex(object, key, &member)) {
+		if (required)
+			document_fail(document, object, "'%s' is missing", key);
+		return NULL;
+	}
+	if (json_object_get_type(member) != type) {
+		document_fail(document, member ? member : object, "'%s' must be %s", key,
+			      type_names[type]);
+		return NULL;
+	}
+	return member;
+}
+
+const char *document_string(const struct document *document, const struct json_object *value,
+			    const char *what)
+{
+	const char *text;
+
+	if (json_object_get_type(value) != json_type_string) {
+		document_fail(document, value, "%s must be a text", what);
+		return NULL;
+	}
+	text = json_object_get_string((struct json_object *)value);
+	if (strlen(text) != (size_t)json_object_get_string_len(value)) {
+		document_fail(document, value, "%s has a character U+0000", what);
+		return NULL;
+	}
+	return arena_copy(document->arena, text, strlen(text));
+}
+
+const char *document_text(const struct document *document, const struct json_object *object,
+			  const char *key, const char *fallback)
+{
+	const struct json_object *member =
+		document_get(document, object, key, json_type_string, !fallback);
+
+	return member ? document_string(document, member, key) : fallback;
+}
+
+int document_count(const struct document *document, const struct json_object *value,
+		   const char *what, uint64_t max, uint64_t *count)
+{
+	char number[MAX_NUMBER_BYTES];
+	enum number_error error;
+	const char *at;
+
+	if (json_object_get_type(value) != json_type_int &&
+	    json_object_get_type(value) != json_type_double)
+		return document_fail(document, value, "'%s' must be a number", what);
+	/* json-c clips what is beyond 64 bits: then only the text tells */
+	*count = json_object_get_uint64(value);
+	if (json_object_is_type(value, json_type_int) && json_object_get_int64(value) >= 0 &&
+	    *count != UINT64_MAX && *count <= max)
+		return 0;
+	at = locate(document, value);
+	snprintf(number, sizeof(number), "%.*s", (int)strcspn(at, ",]} \t\r\n"), at);
+	error = parse_count(number, count);
+	if (!error && *count > max)
+		return document_fail(document, value, "'%s' is %s, at most %llu is possible", what,
+				     number, (unsigned long long)max);
+	if (error)
+		return document_fail(document, value, "'%s' is %s: %s", what, number,
+				     number_error_text(error));
+	return 0;
+}
+
+uint64_t document_u64(const struct document *document, const struct json_object *object,
+		      const char *key, uint64_t max, uint64_t fallback)
+{
+	struct json_object *member;
+	uint64_t count;
+
+	if (!json_object_object_get_ex(object, key, &member))
+		return fallback;
+	return document_count(document, member ? member : object, key, max, &count) ? fallback :
+										      count;
+}
+
+int document_only(const struct document *document, const struct json_object *object,
+		  const char *const *keys)
+{
+	json_object_object_foreach((struct json_object *)object, key, value)
+	{
+		size_t i = 0;
+
+		while (keys[i] && strcmp(keys[i], key))
+			i++;
+		if (!keys[i])
+			return document_fail(document, value ? value : object,
+					     "unknown member '%s'", key);
+	}
+	return 0;
+}
+
+enum number_error parse_count(const char *text, uint64_t *value)
+{
+	bool negative = *text == '-';
+	const char *at = text + negative;
+
+	*value = 0;
+	if (!*text)
+		return NUMBER_EMPTY;
+	if (*at < '0' || *at > '9')
+		return NUMBER_TEXT;
+	for (; *at >= '0' && *at <= '9'; at++)
+		if (__builtin_mul_overflow(*value, 10, value) ||
+		    __builtin_add_overflow(*value, (uint64_t)(*at - '0'), value))
+			return negative ? NUMBER_NEGATIVE : NUMBER_OVERFLOW;
+	if (*at == '.' || *at == 'e' || *at == 'E')
+		return NUMBER_FRACTION;
+	if (*at)
+		return NUMBER_TEXT;
+	return negative ? NUMBER_NEGATIVE : NUMBER_OK;
+}
+
+const char *number_error_text(enum number_error error)
+{
+	switch (error) {
+	case NUMBER_OK:
+		return "fine";
+	case NUMBER_EMPTY:
+		return "empty; a number is expected";
+	case NUMBER_NEGATIVE:
+		return "negative; counts begin at 0";
+	case NUMBER_FRACTION:
+		return "not an integer; write counts as digits only";
+	case NUMBER_TEXT:
+		return "not a number; write counts as digits only";
+	case NUMBER_OVERFLOW:
+		break;
+	}
+	return "beyond 2^64-1, the largest count";
+}

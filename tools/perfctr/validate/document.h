@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * JSON files of which every error names line and column. json-c parses; it does not
+ * remember where a value stood, so that is looked up in the text when it is needed.
+ */
+#ifndef VALIDATE_DOCUMENT_H
+#define VALIDATE_DOCUMENT_H
+
+#include <json.h>
+
+#include "base.h"
+
+/**
+ * struct document - a JSON file
+ */
+struct document {
+	/** @name: for messages. */
+	const char *name;
+	/** @text: the bytes, NUL terminated. */
+	const char *text;
+	/** @length: of @text. */
+	size_t length;
+	/** @arena: owner of strings. */
+	struct arena *arena;
+	/** @failure: the first error. */
+	struct failure *failure;
+	/** @root: what was read; owned. */
+	struct json_object *root;
+};
+
+/**
+ * document_parse() - read a text
+ * @document: all but @root filled
+ *
+ * Names that stand twice in an object are an error, as is anything but JSON.
+ *
+ * Return: 0 with @root set, or -1.
+ */
+int document_parse(struct document *document);
+void document_free(struct document *document);
+
+/* Returns -1; the message begins with file, line and column of @at. */
+int document_fail(const struct document *document, const struct json_object *at, const char *format,
+		  ...) __attribute__((format(printf, 3, 4)));
+
+/* A member of the given type; NULL if it is absent or, with a failure, of another type. */
+struct json_object *document_get(const struct document *document, const struct json_object *object,
+				 const char *key, enum json_type type, bool required);
+/* A text, copied to the arena; @fallback if it is absent, NULL: it is required. */
+const char *document_text(const struct document *document, const struct json_object *object,
+			  const char *key, const char *fallback);
+/* The text of a value that must be one, copied to the arena; NULL with a failure. */
+const char *document_string(const struct document *document, const struct json_object *value,
+			    const char *what);
+/* A count of at most @max; @fallback if it is absent. */
+uint64_t document_u64(const struct document *document, const struct json_object *object,
+		      const char *key, uint64_t max, uint64_t fallback);
+/* A value that must be a count of at most @max. Returns 0 or -1. */
+int document_count(const struct document *document, const struct json_object *value,
+		   const char *what, uint64_t max, uint64_t *count);
+/* A failure if @object has a member that is not in @keys (NULL at the end). */
+int document_only(const struct document *document, const struct json_object *object,
+		  const char *const *keys);
+
+enum number_error {
+	NUMBER_OK,
+	NUMBER_EMPTY,
+	NUMBER_NEGATIVE,
+	NUMBER_FRACTION,
+	NUMBER_TEXT,
+	NUMBER_OVERFLOW,
+};
+
+/* A count: decimal digits only, 0..2^64-1. */
+enum number_error parse_count(const char *text, uint64_t *value);
+const char *number_error_text(enum number_error error);
+
+#endif /* VALIDATE_DOCUMENT_H */

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Known ways in which counter logic is wrong. Each predicts every reading from what the
+ * event should count; a fault that predicts all of them, and is not the documentation
+ * itself, has a name.
+ */
+#ifndef VALIDATE_FAULT_H
+#define VALIDATE_FAULT_H
+
+#include "analysis.h"
+#include "search.h"
+
+enum fault {
+	FAULT_NONE,
+	/* counts 2, 3 or 4 times */
+	FAULT_MULTIPLE,
+	/* two events are exchanged */
+	FAULT_SWAP,
+	/* counts what another event should, which itself is right */
+	FAULT_MULTIPLEXER,
+	/* counts what stands behind EXIT and is never reached */
+	FAULT_DEAD,
+	/* counts instructions whose guard is false */
+	FAULT_PREDICATED_OFF,
+	/* one too many for each kernel, or for each in each unit */
+	FAULT_OFF_BY_ONE,
+	/* a unit stops at 2^n - 1 */
+	FAULT_SATURATED,
+	/* a unit counts modulo 2^n */
+	FAULT_WRAPPED,
+	/* reports the work before: a buffer swap was lost */
+	FAULT_STALE,
+	/* never counts */
+	FAULT_SILENT,
+};
+
+/**
+ * struct fault_found - a fault that explains all readings
+ */
+struct fault_found {
+	enum fault fault;
+	/** @text: one sentence. */
+	const char *text;
+	/** @correct: what the counter counts, if that is a rule; given is false if counts are lost. */
+	struct rule correct;
+};
+
+/* "doubled", "swap", ... for machines. */
+const char *fault_name(enum fault fault);
+
+/**
+ * fault_find() - look for faults that explain an event's readings
+ * @analysis: readings
+ * @event: number of the event
+ * @found: room for @max
+ * @max: elements of @found
+ *
+ * Return: how many were found.
+ */
+size_t fault_find(const struct analysis *analysis, size_t event, struct fault_found *found,
+		  size_t max);
+
+/**
+ * fault_of_rule() - name the difference between what is and what should be
+ * @analysis: campaign and arena
+ * @event: number of the event
+ * @search: search with one rule left
+ * @found: filled if the result is true
+ *
+ * Return: whether the difference has a name.
+ */
+bool fault_of_rule(const struct analysis *analysis, size_t event, const struct search *search,
+		   struct fault_found *found);
+
+#endif /* VALIDATE_FAULT_H */

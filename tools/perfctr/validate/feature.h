@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Features: what a counter could look at. A rule gives each feature a weight.
+ *
+ * A feature of a listing is a mnemonic and what became of the instruction: "MOV" or
+ * "MOV:on" executed, "SHFL:off" reached with a false guard, "NOP:skipped" jumped over,
+ * "NOP:dead" behind the EXIT that ended the thread and never reached. Other benchmarks
+ * have quantities, for example "read_lines". Every benchmark has "@kernel", one for each
+ * kernel, and "@unit", one for each kernel in each unit that counts.
+ */
+#ifndef VALIDATE_FEATURE_H
+#define VALIDATE_FEATURE_H
+
+#include "common/listing.h"
+#include "base.h"
+
+enum state { STATE_ON, STATE_OFF, STATE_SKIPPED, STATE_DEAD };
+#define STATES 4
+
+#define FEATURE_KERNEL "@kernel"
+#define FEATURE_UNIT "@unit"
+
+extern const char *const state_names[STATES];
+
+/**
+ * struct feature - a mnemonic in a state, or a quantity
+ */
+struct feature {
+	/** @name: mnemonic or quantity; kept by the arena. */
+	const char *name;
+	/** @state: enum state; STATE_ON for quantities. */
+	enum state state;
+};
+
+/**
+ * struct features - features that have numbers
+ */
+struct features {
+	/** @items: without doubles. */
+	struct feature *items;
+	/** @count: elements of @items. */
+	size_t count;
+};
+
+/**
+ * struct term - part of a rule
+ */
+struct term {
+	/** @feature: an operation stands for all its modifiers. */
+	struct feature feature;
+	/** @weight: counts for each of it. */
+	int64_t weight;
+};
+
+/**
+ * struct rule - what a counter counts: the sum of its terms
+ */
+struct rule {
+	struct term *terms;
+	size_t count;
+	/** @given: somebody stated it, be it as the empty sum. */
+	bool given;
+};
+
+/* "MOV", "NOP:dead". Returns 0 or -1. */
+int feature_parse(struct arena *arena, const char *text, struct feature *feature,
+		  struct failure *failure);
+/* "NOP:dead"; "MOV" for state on. Returns @text. */
+char *feature_text(const struct feature *feature, char *text, size_t size);
+/* Whether @part is @whole, or an operation of which @whole is a modification. */
+bool feature_covers(const struct feature *part, const struct feature *whole);
+/* Number of a feature; it is added if it is new. */
+size_t features_intern(struct arena *arena, struct features *features,
+		       const struct feature *feature);
+/* Number or -1. */
+long features_find(const struct features *features, const struct feature *feature);
+
+/* Weight that a rule gives a feature. */
+int64_t rule_weight(const struct rule *rule, const struct feature *feature);
+void rule_add(struct arena *arena, struct rule *rule, const struct feature *feature,
+	      int64_t weight);
+/* "2 MOV + NOP:dead - S2R", "nothing" for the empty sum; in the arena. */
+const char *rule_text(struct arena *arena, const struct rule *rule);
+
+/* times each instruction of a listing was executed, and reached with a false guard */
+struct tally {
+	uint64_t on;
+	uint64_t off;
+};
+
+#define MAX_STEPS 10000000
+
+/**
+ * listing_run() - follow one thread
+ * @listing: program
+ * @tallies: one for each instruction, filled
+ * @exit_at: set to the instruction that ended the thread
+ * @failure: set if the thread leaves the listing or never ends
+ *
+ * Return: 0 or -1.
+ */
+int listing_run(const struct listing *listing, struct tally *tallies, size_t *exit_at,
+		struct failure *failure);
+
+/**
+ * listing_features() - how often each feature occurs in one thread
+ * @arena: owner of the result
+ * @features: grows by those that are new
+ * @keep: mnemonics with modifiers that are features of their own (NULL at the end), or NULL
+ * @listing: program
+ * @counts: set to an array, index is the feature's; ends with @features->count
+ * @failure: see listing_run()
+ *
+ * Return: 0 or -1.
+ */
+int listing_features(struct arena *arena, struct features *features, const char *const *keep,
+		     const struct listing *listing, int64_t **counts, struct failure *failure);
+
+#endif /* VALIDATE_FEATURE_H */

@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The CPU that this program runs on. Kernels of known length, counted by perf events of the
+ * calling thread, user space only where the event allows it.
+ */
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/utsname.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "machine.h"
+
+/* --- kernels ----------------------------------------------------------------------- */
+
+/* two instructions a round, one of them a branch that is taken but in the last round */
+static int loop(uint64_t rounds)
+{
+#if defined(__x86_64__)
+	__asm__ volatile("1: dec %0\n\tjnz 1b" : "+r"(rounds) : : "cc");
+	return 0;
+#elif defined(__aarch64__)
+	__asm__ volatile("1: subs %0, %0, #1\n\tb.ne 1b" : "+r"(rounds) : : "cc");
+	return 0;
+#else
+	(void)rounds;
+	return -ENOTSUP;
+#endif
+}
+
+/* first write to each page of fresh memory */
+static int touch(uint64_t pages)
+{
+	size_t page_bytes = (size_t)sysconf(_SC_PAGESIZE), bytes = pages * page_bytes;
+	volatile char *memory =
+		mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (memory == MAP_FAILED)
+		return -errno;
+	/* huge pages would be one fault for many pages */
+	madvise((void *)memory, bytes, MADV_NOHUGEPAGE);
+	for (size_t at = 0; at < bytes; at += page_bytes)
+		memory[at] = 1;
+	munmap((void *)memory, bytes);
+	return 0;
+}
+
+static int naps(uint64_t count)
+{
+	const struct timespec nap = { .tv_nsec = 1000 };
+
+	while (count--)
+		nanosleep(&nap, NULL);
+	return 0;
+}
+
+static const struct kernel {
+	const char *name;
+	int (*run)(uint64_t amount);
+} kernels[] = {
+	{ "loop", loop },
+	{ "touch", touch },
+	{ "sleep", naps },
+};
+
+/* --- events ------------------------------------------------------------------------ */
+
+static const struct cpu_event {
+	const char *name;
+	uint32_t type;
+	uint64_t config;
+	bool user_only;
+} cpu_events[] = {
+	{ "cpu/instructions/", PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS, true },
+	{ "cpu/branches/", PERF_TYPE_HARDWARE, PERF_COUNT_HW_BRANCH_INSTRUCTIONS, true },
+	{ "software/page-faults/", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS, false },
+	{ "software/minor-faults/", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS_MIN, false },
+	{ "software/context-switches/", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CONTEXT_SWITCHES, false },
+};
+
+struct cpu {
+	/* one for each event of the campaign, -1: not available */
+	int *fds;
+	size_t count;
+	uint64_t run;
+};
+
+static int open_event(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(cpu_events); i++) {
+		struct perf_event_attr attr = {
+			.type = cpu_events[i].type,
+			.size = sizeof(attr),
+			.config = cpu_events[i].config,
+			.disabled = 1,
+			.exclude_kernel = cpu_events[i].user_only,
+			.exclude_hv = cpu_events[i].user_only,
+		};
+		long fd;
+
+		if (strcmp(cpu_events[i].name, name))
+			continue;
+		fd = syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+		return fd < 0 ? -errno : (int)fd;
+	}
+	return -EINVAL;
+}
+
+/* One event at a time: they do not disturb each other, and all of them fit. */
+static int measure_event(struct analysis *a, const struct cpu *cpu, const struct point *point,
+			 size_t event, const struct kernel *kernel, uint64_t amount)
+{
+	struct reading reading = {
+		.benchmark = point->benchmark,
+		.event = event,
+		.run = cpu->run,
+		.sequence = NO_SEQUENCE,
+		.units = 1,
+	};
+	int fd = cpu->fds[event], error;
+
+	memcpy(reading.parameters, point->parameters, sizeof(reading.parameters));
+	ioctl(fd, PERF_EVENT_IOC_RESET, 0);
+	ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
+	error = kernel->run(amount);
+	ioctl(fd, PERF_EVENT_IOC_DISABLE, 0);
+	if (!error && read(fd, &reading.value, sizeof(reading.value)) != sizeof(reading.value))
+		error = -EIO;
+	if (error)
+		return fail(a->failure, "%s: %s", point->label, strerror(-error));
+	measured_add(a->arena, &a->measured, a->campaign, &reading);
+	return 0;
+}
+
+static int measure(struct machine *machine, struct analysis *a, size_t number)
+{
+	const struct point *point = &a->points[number];
+	const struct benchmark *b = &a->campaign->benchmarks[point->benchmark];
+	size_t word = strcspn(b->command, " ");
+	const struct kernel *kernel = NULL;
+	struct cpu *cpu = machine->data;
+	int64_t amount;
+	int ret = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(kernels); i++)
+		if (strlen(kernels[i].name) == word && !memcmp(kernels[i].name, b->command, word))
+			kernel = &kernels[i];
+	if (!kernel || !b->command[word])
+		return fail(a->failure,
+			    "%s: a kernel of the CPU is 'loop', 'touch' or 'sleep' and a "
+			    "formula",
+			    point->label);
+	if (analysis_formula(a, b->command + word + 1, point, NULL, &amount))
+		return -1;
+	for (size_t e = 0; !ret && e < a->campaign->event_count; e++)
+		if (cpu->fds[e] >= 0)
+			ret = measure_event(a, cpu, point, e, kernel, (uint64_t)amount);
+	cpu->run++;
+	return ret;
+}
+
+static void close_cpu(struct machine *machine)
+{
+	struct cpu *cpu = machine->data;
+
+	for (size_t e = 0; e < cpu->count; e++)
+		if (cpu->fds[e] >= 0)
+			close(cpu->fds[e]);
+}
+
+static const char *why_not(struct analysis *a, int error)
+{
+	if (error == -ENOENT || error == -EOPNOTSUPP || error == -ENODEV)
+		return "not measured: this CPU has no PMU that counts it";
+	return arena_printf(a->arena, "not measured: %s", strerror(-error));
+}
+
+int machine_cpu(struct analysis *a, struct machine *machine, int *error)
+{
+	const size_t events = a->campaign->event_count;
+	struct cpu *cpu = arena_alloc(a->arena, sizeof(*cpu));
+	struct utsname kernel;
+	size_t usable = 0;
+
+	*machine = (struct machine){
+		.name = "this CPU",
+		.data = cpu,
+		.measure = measure,
+		.close = close_cpu,
+	};
+	cpu->fds = arena_array(a->arena, events, sizeof(*cpu->fds));
+	cpu->count = events;
+	*error = -ENODEV;
+	for (size_t e = 0; e < events; e++) {
+		cpu->fds[e] = open_event(a->campaign->events[e].counter);
+		if (cpu->fds[e] < 0) {
+			*error = cpu->fds[e];
+			a->unavailable[e] = why_not(a, cpu->fds[e]);
+			cpu->fds[e] = -1;
+		} else {
+			usable++;
+		}
+	}
+	a->measured.source = "live on this CPU";
+	if (!uname(&kernel)) {
+		measured_configure(a->arena, &a->measured, "kernel",
+				   arena_printf(a->arena, "%s", kernel.release));
+		measured_configure(a->arena, &a->measured, "machine",
+				   arena_printf(a->arena, "%s", kernel.machine));
+	}
+	measured_configure(a->arena, &a->measured, "perfctr", PERFCTR_VERSION);
+	if (usable)
+		return 0;
+	fail(a->failure, "perf events of a thread cannot be opened: %s", strerror(-*error));
+	close_cpu(machine);
+	return -1;
+}

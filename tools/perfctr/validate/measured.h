@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Measurements from a file: other people's data.
+ *
+ * CSV: comment lines begin with #, "# campaign: NAME" may come first; then a header with the
+ * columns benchmark, event, value, and optionally run, sequence (order in which the work was
+ * done), units (how many counted), expected (what the source of the data printed), and one
+ * column for each parameter. JSON: {"campaign": NAME, "configuration": {...}, "rows":
+ * [{"benchmark", "event", "parameters": {...}, "value", ...}]}. Every error names line and
+ * column.
+ */
+#ifndef VALIDATE_MEASURED_H
+#define VALIDATE_MEASURED_H
+
+#include "campaign.h"
+
+#define NO_SEQUENCE UINT64_MAX
+
+/**
+ * struct reading - one number
+ */
+struct reading {
+	size_t benchmark;
+	size_t event;
+	/** @parameters: in the order of the benchmark's parameters. */
+	int64_t parameters[MAX_PARAMETERS];
+	/** @run: readings of one run were taken together. */
+	uint64_t run;
+	/** @sequence: of the work among all, or NO_SEQUENCE. */
+	uint64_t sequence;
+	/** @units: blocks that counted; 0: unknown. */
+	uint64_t units;
+	uint64_t value;
+	/** @published: what the source of the data expected. */
+	uint64_t published;
+	/** @has_published: @published was given. */
+	bool has_published;
+	/** @dropped: the run's anchor is off, see analysis_merge(). */
+	bool dropped;
+};
+
+/**
+ * struct measured - all readings
+ */
+struct measured {
+	struct reading *readings;
+	size_t count;
+	/** @source: file or device, for the report. */
+	const char *source;
+	/** @configuration: pairs of name and value. */
+	const char **configuration;
+	size_t configuration_count;
+};
+
+/* Name of the campaign that a file says it belongs to, or NULL; no errors. */
+const char *measured_campaign(struct arena *arena, const char *text, size_t length);
+
+/**
+ * measured_parse() - read measurements
+ * @arena: owner of the result
+ * @name: of the file, for messages
+ * @text: CSV or JSON
+ * @length: its bytes
+ * @campaign: that they belong to
+ * @measured: readings are added
+ * @failure: names file, line and column on failure
+ *
+ * Return: 0 or -1.
+ */
+int measured_parse(struct arena *arena, const char *name, const char *text, size_t length,
+		   const struct campaign *campaign, struct measured *measured,
+		   struct failure *failure);
+
+/* Adds a reading; -1 if one of the same event in the same run of the same work is there. */
+int measured_add(struct arena *arena, struct measured *measured, const struct campaign *campaign,
+		 const struct reading *reading);
+
+/* Adds a pair to the configuration; both are kept as they are. */
+void measured_configure(struct arena *arena, struct measured *measured, const char *name,
+			const char *value);
+
+#endif /* VALIDATE_MEASURED_H */

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT */
+/* Results of studies for people and programs. */
+#ifndef VALIDATE_REPORT_H
+#define VALIDATE_REPORT_H
+
+#include "study.h"
+
+/**
+ * struct report - what is reported
+ */
+struct report {
+	/** @studies: campaigns that were evaluated. */
+	const struct study *studies;
+	size_t count;
+	/** @skipped: campaigns that could not be run, and why: pairs of name and reason. */
+	const char *const *skipped;
+	size_t skipped_count;
+	/** @verbose: the reasoning of trusted events too. */
+	bool verbose;
+	/** @arena: for texts. */
+	struct arena *arena;
+};
+
+/**
+ * struct table_row - an event at a point
+ */
+struct table_row {
+	struct cell cell;
+	/** @has_expected: the documentation predicts a value. */
+	bool has_expected;
+	uint64_t expected;
+	/** @has_refined: the definition that was found predicts a value. */
+	bool has_refined;
+	uint64_t refined;
+	/** @slip: what the source of the data printed does not follow from its benchmark. */
+	bool slip;
+};
+
+void validate_text(const struct report *report, FILE *out);
+void validate_json(const struct report *report, FILE *out);
+void validate_html(const struct report *report, FILE *out);
+
+/* A line of a table; false if the event was not measured there. */
+bool validate_row(const struct study *study, size_t point, size_t event, struct table_row *row);
+
+/**
+ * validate_chain() - the reasoning about an event, step by step
+ * @study: study
+ * @event: number of the event
+ * @arena: owner of the result
+ * @count: set to the number of steps
+ *
+ * Return: sentences without a full stop.
+ */
+const char **validate_chain(const struct study *study, size_t event, struct arena *arena,
+			    size_t *count);
+
+/* Whether an event may be relied on: TRUSTED or EXPLAINED. */
+bool validate_usable(const struct outcome *outcome);
+
+#endif /* VALIDATE_REPORT_H */

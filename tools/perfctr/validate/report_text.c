@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: MIT
+/* The report for terminals. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "common/number.h"
+#include "report.h"
+
+static const char *signed_group(uint64_t from, uint64_t to, char *text, size_t size)
+{
+	char digits[40];
+
+	if (from == to)
+		return "0";
+	number_group(to > from ? to - from : from - to, digits, sizeof(digits));
+	snprintf(text, size, "%c%s", to > from ? '+' : '-', digits);
+	return text;
+}
+
+static void print_row(FILE *out, const struct event *event, const struct table_row *row)
+{
+	char expected[40] = "-", measured[40], refined[40] = "", apart[48] = "";
+
+	number_group(row->cell.value, measured, sizeof(measured));
+	if (row->has_expected)
+		number_group(row->expected, expected, sizeof(expected));
+	if (row->has_refined)
+		number_group(row->refined, refined, sizeof(refined));
+	fprintf(out, "  %-22s %15s %15s %15s %15s", event->name, expected, measured,
+		row->has_expected ?
+			signed_group(row->expected, row->cell.value, apart, sizeof(apart)) :
+			"",
+		refined);
+	if (row->cell.max != row->cell.min)
+		fprintf(out, "  %s..%s", number_group(row->cell.min, measured, sizeof(measured)),
+			number_group(row->cell.max, expected, sizeof(expected)));
+	if (row->slip)
+		fprintf(out, "  the source expected %s: not what the listing gives",
+			number_group(row->cell.published, expected, sizeof(expected)));
+	fputc('\n', out);
+}
+
+static void print_point(const struct study *study, size_t point, FILE *out)
+{
+	const struct analysis *a = &study->analysis;
+	bool any = false;
+
+	for (size_t e = 0; e < a->campaign->event_count; e++) {
+		struct table_row row;
+
+		if (!validate_row(study, point, e, &row))
+			continue;
+		if (!any)
+			fprintf(out, "\n  %-22s %15s %15s %15s %15s\n", a->points[point].label,
+				"expected", "measured", "difference", "refined");
+		any = true;
+		print_row(out, &a->campaign->events[e], &row);
+	}
+}
+
+static void print_tables(const struct study *study, FILE *out)
+{
+	const struct analysis *a = &study->analysis;
+	size_t constructed = 0;
+
+	for (size_t p = 0; p < a->point_count; p++) {
+		if (a->campaign->benchmarks[a->points[p].benchmark].constructed)
+			constructed += !a->points[p].reserve;
+		else
+			print_point(study, p, out);
+	}
+	if (constructed)
+		fprintf(out, "\n  %zu constructed benchmark%s beside these\n", constructed,
+			constructed == 1 ? "" : "s");
+	if (a->dropped)
+		fprintf(out, "\n  %zu readings left out: the anchor %s of their run was off\n",
+			a->dropped, a->campaign->anchor);
+}
+
+static void print_verdicts(const struct study *study, FILE *out)
+{
+	const struct campaign *c = study->analysis.campaign;
+
+	fprintf(out, "\n  %-22s %-12s %s\n", "event", "verdict", "why; what it counts");
+	for (size_t e = 0; e < c->event_count; e++) {
+		const struct outcome *o = &study->outcomes[e];
+
+		fprintf(out, "  %-22s %-12s %s\n", c->events[e].name, verdict_names[o->verdict],
+			o->reason);
+		if (o->definition && o->verdict != VERDICT_TRUSTED)
+			fprintf(out, "  %-22s %-12s = %s\n", "", "", o->definition);
+	}
+}
+
+static void print_relations(const struct study *study, FILE *out)
+{
+	const struct analysis *a = &study->analysis;
+
+	if (!a->campaign->relation_count)
+		return;
+	fputs("\n  relations\n", out);
+	for (size_t r = 0; r < a->campaign->relation_count; r++) {
+		const struct relation_result *result = &study->relations[r];
+
+		fprintf(out, "  %-42s ", a->campaign->relations[r].name);
+		if (!result->points)
+			fputs("not measured\n", out);
+		else if (!result->violated)
+			fprintf(out, "holds at %zu point%s\n", result->points,
+				result->points == 1 ? "" : "s");
+		else
+			fprintf(out,
+				"violated at %zu of %zu; %s: %" PRId64 " against %" PRId64 "\n",
+				result->violated, result->points, a->points[result->worst].label,
+				result->left, result->right);
+	}
+}
+
+static void print_chains(const struct report *report, const struct study *study, FILE *out)
+{
+	const struct campaign *c = study->analysis.campaign;
+
+	for (size_t e = 0; e < c->event_count; e++) {
+		const struct outcome *o = &study->outcomes[e];
+		const char **steps;
+		size_t count;
+
+		if (o->verdict == VERDICT_SELECTED ||
+		    (o->verdict == VERDICT_TRUSTED && !report->verbose))
+			continue;
+		steps = validate_chain(study, e, report->arena, &count);
+		fprintf(out, "\n  %s:", c->events[e].name);
+		for (size_t i = 0; i < o->path_length; i++)
+			fprintf(out, "%s %s", i ? " ->" : "", verdict_names[o->path[i]]);
+		fputc('\n', out);
+		for (size_t i = 0; i < count; i++)
+			fprintf(out, "  %2zu. %s\n", i + 1, steps[i]);
+	}
+}
+
+static void print_next(const struct study *study, FILE *out)
+{
+	const struct proposal *next = &study->next;
+	const char *line;
+
+	if (next->point < 0)
+		return;
+	fprintf(out, "\n  next benchmark: %s\n", next->name);
+	for (line = next->listing; line && *line; line += strcspn(line, "\n") + 1)
+		fprintf(out, "    %.*s\n", (int)strcspn(line, "\n"), line);
+}
+
+void validate_text(const struct report *report, FILE *out)
+{
+	for (size_t i = 0; i < report->count; i++) {
+		const struct study *study = &report->studies[i];
+		const struct measured *m = &study->analysis.measured;
+
+		fprintf(out, "%s%s: %s\n", i ? "\n" : "", study->analysis.campaign->name,
+			study->analysis.campaign->title);
+		if (m->source)
+			fprintf(out, "  measured: %s", m->source);
+		for (size_t n = 0; n < m->configuration_count; n++)
+			fprintf(out, ", %s %s", m->configuration[2 * n],
+				m->configuration[2 * n + 1]);
+		if (m->source)
+			fputc('\n', out);
+		print_tables(study, out);
+		print_verdicts(study, out);
+		print_relations(study, out);
+		print_chains(report, study, out);
+		print_next(study, out);
+	}
+	for (size_t i = 0; i < report->skipped_count; i++)
+		fprintf(out, "%s%s: not run: %s\n", i || !report->count ? "" : "\n",
+			report->skipped[2 * i], report->skipped[2 * i + 1]);
+}

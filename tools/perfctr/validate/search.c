@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: MIT
+#include "search.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+/* open features that are listed one by one */
+enum { MAX_LISTED = 12 };
+
+bool search_may_use(const struct event *event, const struct feature *feature)
+{
+	for (size_t i = 0; i < event->candidate_count; i++)
+		if (feature_covers(&event->candidates[i], feature))
+			return true;
+	/* without any: whatever a thread came to or ended before, nothing that it jumped over */
+	return !event->candidate_count && *feature->name != '@' && feature->state != STATE_SKIPPED;
+}
+
+static void choose_variables(const struct analysis *a, const struct event *event, struct search *s)
+{
+	s->variables = arena_array(&s->arena, a->features.count, sizeof(*s->variables));
+	for (size_t f = 0; f < a->features.count; f++)
+		if (search_may_use(event, &a->features.items[f]))
+			s->variables[s->count++] = f;
+	s->occurs = arena_array(&s->arena, s->count, sizeof(*s->occurs));
+}
+
+static int64_t clip(uint64_t value)
+{
+	return value > INT64_MAX ? INT64_MAX : (int64_t)value;
+}
+
+static void add_row(const struct analysis *a, const struct event *event, const struct point *point,
+		    const struct cell *cell, struct search *s, struct solve_row *row)
+{
+	const uint64_t limit = acceptance_limit(&event->accept, cell->value);
+	int64_t *coefficients = arena_array(&s->arena, s->count, sizeof(*coefficients));
+
+	for (size_t v = 0; v < s->count; v++) {
+		coefficients[v] = analysis_count(a, point, s->variables[v], cell->units);
+		s->occurs[v] |= coefficients[v] != 0;
+	}
+	/* a rule has to agree with every reading, not only with the median */
+	row->coefficients = coefficients;
+	row->lo = clip(cell->max > limit ? cell->max - limit : 0);
+	row->hi = clip(cell->min <= UINT64_MAX - limit ? cell->min + limit : UINT64_MAX);
+}
+
+int search_rules(const struct analysis *a, size_t event_number, struct search *s)
+{
+	const struct event *event = &a->campaign->events[event_number];
+	struct solve_problem problem;
+	struct solve_row *rows;
+	unsigned int *weights;
+
+	*s = (struct search){ .max_weight = event->max_weight };
+	choose_variables(a, event, s);
+	rows = arena_array(&s->arena, a->point_count, sizeof(*rows));
+	weights = arena_array(&s->arena, s->count, sizeof(*weights));
+	for (size_t v = 0; v < s->count; v++)
+		weights[v] = event->max_weight;
+	for (size_t p = 0; p < a->point_count; p++) {
+		struct cell cell = analysis_cell(a, p, event_number);
+
+		if (!cell.count)
+			continue;
+		add_row(a, event, &a->points[p], &cell, s, &rows[s->points]);
+		if (rows[s->points].lo > rows[s->points].hi) {
+			/* readings that are further apart than what is accepted fit no rule */
+			s->space.solutions = 0;
+			s->space.allowed = arena_array(&s->arena, s->count, sizeof(uint32_t));
+			return 0;
+		}
+		s->points++;
+	}
+	problem = (struct solve_problem){ weights, rows, s->count, s->points };
+	return solve(&s->arena, &problem, &s->space, &s->failure);
+}
+
+void search_free(struct search *s)
+{
+	arena_free(&s->arena);
+}
+
+int search_weight(const struct search *s, size_t variable)
+{
+	uint32_t allowed = s->space.allowed[variable];
+
+	return allowed && !(allowed & (allowed - 1)) ? __builtin_ctz(allowed) : -1;
+}
+
+struct rule search_rule(const struct analysis *a, const struct search *s, uint64_t number,
+			struct arena *arena)
+{
+	uint8_t *weights = arena_array(arena, s->count, sizeof(*weights));
+	struct rule rule = { .given = true };
+
+	space_solution(&s->space, number, weights);
+	for (size_t v = 0; v < s->count; v++)
+		if (weights[v] && s->occurs[v])
+			rule_add(arena, &rule, &a->features.items[s->variables[v]], weights[v]);
+	return rule;
+}
+
+/* --- in words ------------------------------------------------------------------------ */
+
+const char *search_proven(const struct analysis *a, const struct search *s, struct arena *arena)
+{
+	struct rule rule = { .given = true };
+
+	for (size_t v = 0; v < s->count; v++)
+		if (search_weight(s, v) > 0)
+			rule_add(arena, &rule, &a->features.items[s->variables[v]],
+				 search_weight(s, v));
+	return rule_text(arena, &rule);
+}
+
+static const char *append(struct arena *arena, const char *text, const char *more)
+{
+	return arena_printf(arena, "%s%s%s", text, *text ? ", " : "", more);
+}
+
+const char *search_excluded(const struct analysis *a, const struct search *s, struct arena *arena)
+{
+	const char *text = "";
+	char name[96];
+
+	for (size_t v = 0; v < s->count; v++)
+		if (!search_weight(s, v))
+			text = append(arena, text,
+				      feature_text(&a->features.items[s->variables[v]], name,
+						   sizeof(name)));
+	return text;
+}
+
+const char *search_untested(const struct analysis *a, const struct search *s, struct arena *arena)
+{
+	const char *text = "";
+	char name[96];
+
+	for (size_t v = 0; v < s->count; v++)
+		if (!s->occurs[v])
+			text = append(arena, text,
+				      feature_text(&a->features.items[s->variables[v]], name,
+						   sizeof(name)));
+	return text;
+}
+
+static const char *weights_text(struct arena *arena, uint32_t allowed)
+{
+	const char *text = "";
+
+	for (unsigned int w = 0; allowed >> w; w++)
+		if (allowed >> w & 1)
+			text = arena_printf(arena, "%s%s%u", text, *text ? "|" : "", w);
+	return text;
+}
+
+static int64_t gcd(int64_t a, int64_t b)
+{
+	while (b) {
+		int64_t rest = a % b;
+
+		a = b;
+		b = rest;
+	}
+	return a < 0 ? -a : a;
+}
+
+/* threads are a factor of everything: nobody wants to read it */
+static void shorten(struct rule *rule, int64_t *sum)
+{
+	int64_t divisor = *sum;
+
+	for (size_t i = 0; i < rule->count; i++)
+		divisor = gcd(divisor, rule->terms[i].weight);
+	for (size_t i = 0; divisor > 1 && i < rule->count; i++)
+		rule->terms[i].weight /= divisor;
+	if (divisor > 1)
+		*sum /= divisor;
+}
+
+/* what a measurement says about weights that are not known one by one */
+static const char *fact_text(const struct analysis *a, const struct search *s,
+			     const struct solve_fact *fact, struct arena *arena)
+{
+	struct rule rule = { .given = true };
+	int64_t lo = fact->lo, hi = fact->hi;
+	bool negative = false;
+
+	for (size_t v = 0; v < s->count; v++) {
+		int64_t c = fact->coefficients[v];
+		int weight = search_weight(s, v);
+
+		if (!c)
+			continue;
+		if (weight >= 0) {
+			lo -= c * weight;
+			hi -= c * weight;
+			continue;
+		}
+		if (!rule.count)
+			negative = c < 0;
+		rule_add(arena, &rule, &a->features.items[s->variables[v]], negative ? -c : c);
+	}
+	if (!rule.count || lo != hi)
+		return NULL;
+	shorten(&rule, &lo);
+	return arena_printf(arena, "%s = %" PRId64, rule_text(arena, &rule), negative ? -lo : lo);
+}
+
+const char *search_open(const struct analysis *a, const struct search *s, struct arena *arena)
+{
+	const char *text = "";
+	size_t open = 0;
+	char name[96];
+
+	for (size_t v = 0; v < s->count; v++)
+		open += s->occurs[v] && search_weight(s, v) < 0 && s->space.allowed[v];
+	if (open > MAX_LISTED)
+		return arena_printf(arena, "the weights of %zu features", open);
+	for (size_t v = 0; v < s->count; v++) {
+		if (!s->occurs[v] || search_weight(s, v) >= 0 || !s->space.allowed[v])
+			continue;
+		feature_text(&a->features.items[s->variables[v]], name, sizeof(name));
+		text = append(arena, text,
+			      arena_printf(arena, "%s %s", name,
+					   weights_text(arena, s->space.allowed[v])));
+	}
+	if (!*text)
+		return text;
+	for (size_t c = 0; c < s->space.count; c++) {
+		const struct component *component = &s->space.components[c];
+
+		for (size_t i = 0; component->solutions > 1 && i < component->fact_count; i++) {
+			const char *fact = fact_text(a, s, component->facts[i], arena);
+
+			if (fact && !strstr(text, fact))
+				text = arena_printf(arena, "%s; %s", text, fact);
+		}
+	}
+	return text;
+}
+
+const char *search_bounds(const struct search *s, struct arena *arena)
+{
+	uint64_t rules = 1;
+	bool more = false;
+
+	for (size_t v = 0; v < s->count && !more; v++)
+		more = __builtin_mul_overflow(rules, s->max_weight + 1, &rules);
+	if (more)
+		return arena_printf(arena, "%zu features, weights 0..%u: %u^%zu rules", s->count,
+				    s->max_weight, s->max_weight + 1, s->count);
+	return arena_printf(arena, "%zu feature%s, weights 0..%u: %" PRIu64 " rules", s->count,
+			    s->count == 1 ? "" : "s", s->max_weight, rules);
+}

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The search for rules: all weights 0..max of an event's candidate features that agree
+ * with every measurement.
+ */
+#ifndef VALIDATE_SEARCH_H
+#define VALIDATE_SEARCH_H
+
+#include "analysis.h"
+#include "solve.h"
+
+/**
+ * struct search - what is left of the space of rules
+ */
+struct search {
+	/** @arena: owner of the graphs. */
+	struct arena arena;
+	/** @variables: numbers of the candidate features. */
+	size_t *variables;
+	size_t count;
+	/** @occurs: by variable: some measured point has the feature. */
+	bool *occurs;
+	/** @max_weight: of each feature. */
+	unsigned int max_weight;
+	/** @points: measurements that were used. */
+	size_t points;
+	/** @space: remaining rules. */
+	struct space space;
+	/** @failure: set if the space is too large to be searched. */
+	struct failure failure;
+};
+
+/**
+ * search_rules() - find all rules that agree
+ * @analysis: measurements
+ * @event: number of the event
+ * @search: filled; to be freed, whatever the result
+ *
+ * Return: 0; -1 with @search->failure.
+ */
+int search_rules(const struct analysis *analysis, size_t event, struct search *search);
+void search_free(struct search *search);
+
+/* Whether a feature belongs to the space of an event's rules. */
+bool search_may_use(const struct event *event, const struct feature *feature);
+
+/* Weight of a variable in all remaining rules, or -1 if they differ. */
+int search_weight(const struct search *search, size_t variable);
+
+/* The remaining rule number @number, in @arena. */
+struct rule search_rule(const struct analysis *analysis, const struct search *search,
+			uint64_t number, struct arena *arena);
+
+/* What all remaining rules agree in: "MOV + S2R", in @arena. */
+const char *search_proven(const struct analysis *analysis, const struct search *search,
+			  struct arena *arena);
+/* What they agree to leave out: "SHFL:off, NOP:dead". */
+const char *search_excluded(const struct analysis *analysis, const struct search *search,
+			    struct arena *arena);
+/* Where they differ: "NOP 0..2; EXIT + BRA:dead = 1"; empty if they do not. */
+const char *search_open(const struct analysis *analysis, const struct search *search,
+			struct arena *arena);
+/* Candidates that no measurement had. */
+const char *search_untested(const struct analysis *analysis, const struct search *search,
+			    struct arena *arena);
+/* "7 features, weights 0..2: 2187 rules". */
+const char *search_bounds(const struct search *search, struct arena *arena);
+
+#endif /* VALIDATE_SEARCH_H */

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * All counting rules that fit: weights 0..max for each feature such that every
+ * measurement lies in its interval.
+ *
+ * Exact measurements are a linear system over the integers. It is reduced first
+ * (which shows what no measurement connects), cut into independent components,
+ * and each component becomes a layered graph: a layer for each feature, a node
+ * for each combination of partial sums from which a solution can still be
+ * reached. Equal futures are shared, so the number of solutions can be far larger
+ * than the graph; counts are exact and any solution can be fetched by its number.
+ */
+#ifndef VALIDATE_SOLVE_H
+#define VALIDATE_SOLVE_H
+
+#include "base.h"
+
+#define MAX_WEIGHT 15
+#define MAX_SOLVE_NODES 2000000
+/* partial sums of all nodes: 64 MiB, and as much again while they grow */
+#define MAX_SOLVE_SUMS ((size_t)8 << 20)
+
+/**
+ * struct solve_row - one measurement: lo <= sum of coefficient * weight <= hi
+ */
+struct solve_row {
+	/** @coefficients: one for each variable, may be negative. */
+	const int64_t *coefficients;
+	/** @lo: least value. */
+	int64_t lo;
+	/** @hi: greatest value; equal to @lo if the measurement is exact. */
+	int64_t hi;
+};
+
+/**
+ * struct solve_problem - what is known
+ */
+struct solve_problem {
+	/** @max_weight: of each variable, 0..MAX_WEIGHT. */
+	const unsigned int *max_weight;
+	/** @rows: measurements. */
+	const struct solve_row *rows;
+	/** @variables: number of features. */
+	size_t variables;
+	/** @row_count: elements of @rows. */
+	size_t row_count;
+};
+
+/**
+ * struct solve_fact - what the measurements say after reduction: lo <= sum <= hi
+ */
+struct solve_fact {
+	/** @coefficients: one for each variable. */
+	int64_t *coefficients;
+	int64_t lo;
+	int64_t hi;
+};
+
+/**
+ * struct component - variables that depend on each other, and on no others
+ */
+struct component {
+	/** @variables: their numbers in the problem. */
+	const size_t *variables;
+	/** @count: elements of @variables. */
+	size_t count;
+	/** @solutions: number of solutions, UINT64_MAX if more. */
+	uint64_t solutions;
+	/** @layers: of the graph. */
+	const struct layer *layers;
+	/** @facts: that join the variables. */
+	const struct solve_fact **facts;
+	size_t fact_count;
+};
+
+/**
+ * struct space - all solutions: each combination of the components' solutions
+ */
+struct space {
+	/** @components: independent of each other. */
+	struct component *components;
+	/** @count: elements of @components. */
+	size_t count;
+	/** @variables: of the problem. */
+	size_t variables;
+	/** @solutions: product of the components' numbers, UINT64_MAX if more. */
+	uint64_t solutions;
+	/** @allowed: bit w of element v: some solution gives variable v the weight w. */
+	uint32_t *allowed;
+	/** @nodes: size of the graphs, for the curious. */
+	size_t nodes;
+};
+
+/**
+ * solve() - find all solutions
+ * @arena: owner of the result
+ * @problem: what is known
+ * @space: filled on success
+ * @failure: set if the graph would get too large
+ *
+ * Return: 0 or -1.
+ */
+int solve(struct arena *arena, const struct solve_problem *problem, struct space *space,
+	  struct failure *failure);
+
+/**
+ * component_solution() - fetch a solution of a component
+ * @component: component
+ * @number: 0..solutions - 1, in lexical order
+ * @weights: weights of the problem's variables; those of the component are set
+ */
+void component_solution(const struct component *component, uint64_t number, uint8_t *weights);
+
+/* The same for the whole space; the last component varies fastest. */
+void space_solution(const struct space *space, uint64_t number, uint8_t *weights);
+
+#endif /* VALIDATE_SOLVE_H */

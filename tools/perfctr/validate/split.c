@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: MIT
+#include "split.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	/* rules that are looked at one by one; of more an even selection */
+	MAX_RULES = 4096,
+	/* so that a thread stays far below what devices accept */
+	MAX_INSTRUCTIONS = 3000,
+	MAX_FEATURES = 16,
+};
+
+/* a multiple of all warps and numbers of cores that matter */
+#define CONSTRUCTED_THREADS "1024"
+
+/* --- how well a point splits ------------------------------------------------------------ */
+
+static int by_value(const void *a, const void *b)
+{
+	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+/* any number of units will do: it is the same for all rules */
+static uint64_t units_of(const struct analysis *a, size_t event)
+{
+	for (size_t i = 0; i < a->measured.count; i++)
+		if (a->measured.readings[i].event == event && a->measured.readings[i].units)
+			return a->measured.readings[i].units;
+	return 0;
+}
+
+/* what the remaining rules of a wish predict; the caller frees */
+static int64_t *predictions(const struct analysis *a, const struct point *point,
+			    const struct wish *wish, size_t *count)
+{
+	const struct search *s = wish->search;
+	const uint64_t rules = s->space.solutions, units = units_of(a, wish->event);
+	uint8_t *weights = calloc(s->count + 1, 1);
+	int64_t *values;
+
+	*count = rules < MAX_RULES ? (size_t)rules : MAX_RULES;
+	values = calloc(*count + 1, sizeof(*values));
+	if (!weights || !values) {
+		free(weights);
+		free(values);
+		*count = 0;
+		return NULL;
+	}
+	for (size_t i = 0; i < *count; i++) {
+		uint64_t number = rules <= MAX_RULES ? i : rules / MAX_RULES * i;
+
+		space_solution(&s->space, number, weights);
+		for (size_t v = 0; v < s->count; v++)
+			values[i] += weights[v] * analysis_count(a, point, s->variables[v], units);
+	}
+	free(weights);
+	return values;
+}
+
+/* Rules that it tells from those of the largest group, over all wishes. */
+static size_t split_score(const struct analysis *a, const struct point *point,
+			  const struct wish *wishes, size_t count, struct proposal *proposal)
+{
+	size_t score = 0;
+
+	proposal->splits = arena_array(a->arena, count, sizeof(*proposal->splits));
+	proposal->split_count = 0;
+	for (size_t w = 0; w < count; w++) {
+		size_t rules, groups = 0, largest = 0, run = 0;
+		int64_t *values;
+
+		if (!wishes[w].search) {
+			/* anything that isolates features brings it closer to a search */
+			score += a->campaign->benchmarks[point->benchmark].constructed;
+			continue;
+		}
+		values = predictions(a, point, &wishes[w], &rules);
+		if (!values)
+			continue;
+		qsort(values, rules, sizeof(*values), by_value);
+		for (size_t i = 0; i < rules; i++) {
+			run = i && values[i] == values[i - 1] ? run + 1 : 1;
+			groups += run == 1;
+			largest = run > largest ? run : largest;
+		}
+		free(values);
+		score += rules - largest;
+		proposal->splits[proposal->split_count++] =
+			(struct split){ wishes[w].event, rules, groups, largest };
+	}
+	return score;
+}
+
+/* --- construction -------------------------------------------------------------------------- */
+
+/* a feature that rules differ in, and how many events want to know */
+struct open_feature {
+	size_t feature;
+	size_t wishes;
+	/* written line by line: few of them, please */
+	bool is_branch;
+};
+
+/* measured in a benchmark that was made to tell it apart */
+static bool was_isolated(const struct analysis *a, size_t feature)
+{
+	for (size_t p = 0; p < a->point_count; p++)
+		if (a->campaign->benchmarks[a->points[p].benchmark].constructed &&
+		    !a->points[p].reserve && analysis_count(a, &a->points[p], feature, 0))
+			return true;
+	return false;
+}
+
+static bool is_open(const struct analysis *a, const struct wish *wish, size_t feature)
+{
+	const struct search *s = wish->search;
+
+	if (!s)
+		return search_may_use(&a->campaign->events[wish->event],
+				      &a->features.items[feature]) &&
+		       !was_isolated(a, feature);
+	for (size_t v = 0; v < s->count; v++)
+		if (s->variables[v] == feature)
+			return search_weight(s, v) < 0;
+	return false;
+}
+
+/* the virtual SoC knows some mnemonics; elsewhere a person writes the benchmark */
+static bool can_build(const struct analysis *a, const struct feature *feature)
+{
+	size_t length = strcspn(feature->name, ".");
+
+	if (*feature->name == '@')
+		return false;
+	if (strcmp(a->campaign->device, "vsoc"))
+		return !strpbrk(feature->name, "abcdefghijklmnopqrstuvwxyz");
+	for (unsigned int opcode = 0x100; opcode < 0x800; opcode++) {
+		const char *name = listing_mnemonic((uint16_t)opcode);
+
+		if (name && strlen(name) == length && !memcmp(name, feature->name, length))
+			return true;
+	}
+	return false;
+}
+
+static int by_wishes(const void *a, const void *b)
+{
+	const struct open_feature *x = a, *y = b;
+
+	if (x->is_branch != y->is_branch)
+		return x->is_branch ? -1 : 1;
+	if (x->wishes != y->wishes)
+		return x->wishes < y->wishes ? 1 : -1;
+	return x->feature < y->feature ? -1 : x->feature > y->feature;
+}
+
+static struct open_feature *open_features(const struct analysis *a, const struct wish *wishes,
+					  size_t count, size_t *found)
+{
+	struct open_feature *open = arena_array(a->arena, a->features.count, sizeof(*open));
+
+	*found = 0;
+	for (size_t f = 0; f < a->features.count; f++) {
+		struct open_feature *at = &open[*found];
+
+		*at = (struct open_feature){
+			.feature = f,
+			.is_branch = !strcmp(a->features.items[f].name, "BRA"),
+		};
+		for (size_t w = 0; w < count; w++)
+			at->wishes += is_open(a, &wishes[w], f);
+		*found += at->wishes && can_build(a, &a->features.items[f]);
+	}
+	qsort(open, *found, sizeof(*open), by_wishes);
+	return open;
+}
+
+static const char *lines(struct arena *arena, const char *text, size_t times, const char *guard,
+			 const char *name)
+{
+	if (strcmp(name, "BRA"))
+		return arena_printf(arena, "%s\t%zu * %s%s\n", text, times, guard, name);
+	/* a branch stands for one place; this one goes where the thread goes anyway */
+	while (times--)
+		text = arena_printf(arena, "%s\t%sBRA +1\n", text, guard);
+	return text;
+}
+
+/* amounts of features by state; the EXIT that ends the thread comes by itself */
+static const char *write_listing(struct arena *arena, const struct features *features,
+				 const struct open_feature *open, const size_t *amounts,
+				 size_t count)
+{
+	const char *parts[STATES] = { "", "", "", "" };
+	size_t skipped = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		const struct feature *feature = &features->items[open[i].feature];
+		const char **part = &parts[feature->state];
+
+		if (!amounts[i])
+			continue;
+		*part = lines(arena, *part, amounts[i], feature->state == STATE_OFF ? "@!PT " : "",
+			      feature->name);
+		if (feature->state == STATE_SKIPPED)
+			skipped += amounts[i];
+	}
+	if (skipped)
+		parts[STATE_SKIPPED] =
+			arena_printf(arena, "\tBRA +%zu\n%s", skipped + 1, parts[STATE_SKIPPED]);
+	/* the last branch behind EXIT needs a place to go to */
+	if (*parts[STATE_DEAD])
+		return arena_printf(arena, "%s%s%s\tEXIT\n%s%s", parts[STATE_ON], parts[STATE_OFF],
+				    parts[STATE_SKIPPED], parts[STATE_DEAD],
+				    strstr(parts[STATE_DEAD], "BRA") ? "\tNOP\n" : "");
+	return arena_printf(arena, "%s%s%s\tEXIT\n", parts[STATE_ON], parts[STATE_OFF],
+			    parts[STATE_SKIPPED]);
+}
+
+/*
+ * Amounts are digits of a number: with weights below the base, the count tells the weight
+ * of each feature. What does not fit into one listing is left for the next one.
+ */
+static const char *construct(struct analysis *a, const struct wish *wishes, size_t count)
+{
+	size_t found, used = 0, total = 0, amount = 1, base = 2;
+	struct open_feature *open = open_features(a, wishes, count, &found);
+	size_t amounts[MAX_FEATURES] = { 0 };
+	bool exit_open = false;
+
+	for (size_t w = 0; w < count; w++)
+		if (a->campaign->events[wishes[w].event].max_weight + 1 > base)
+			base = a->campaign->events[wishes[w].event].max_weight + 1;
+	for (size_t i = 0; i < found; i++) {
+		const struct feature *feature = &a->features.items[open[i].feature];
+
+		if (feature->state == STATE_ON && !strcmp(feature->name, "EXIT")) {
+			/* there is exactly one: the first digit is taken */
+			exit_open = true;
+			amount = base;
+			memmove(&open[i], &open[i + 1], (--found - i) * sizeof(*open));
+			break;
+		}
+	}
+	while (used < found && used < MAX_FEATURES && total + amount <= MAX_INSTRUCTIONS) {
+		amounts[used++] = amount;
+		total += amount;
+		amount *= base;
+	}
+	if (!used && !exit_open)
+		return NULL;
+	return write_listing(a->arena, &a->features, open, amounts, used);
+}
+
+/* --- choice -------------------------------------------------------------------------------- */
+
+int split_propose(struct analysis *a, const struct wish *wishes, size_t count, unsigned int number,
+		  struct proposal *proposal)
+{
+	const char *listing = count ? construct(a, wishes, count) : NULL;
+	size_t best = 0;
+
+	*proposal = (struct proposal){ .point = -1 };
+	for (size_t p = 0; p < a->point_count; p++) {
+		struct proposal with = { 0 };
+		size_t score;
+
+		if (!a->points[p].reserve)
+			continue;
+		score = split_score(a, &a->points[p], wishes, count, &with);
+		if (score > best) {
+			best = score;
+			*proposal = with;
+			proposal->point = (long)p;
+			proposal->name = a->points[p].label;
+		}
+	}
+	if (listing) {
+		const char *name = arena_printf(a->arena, "constructed-%u", number);
+		struct proposal with = { 0 };
+		long point = analysis_construct(a, name, listing, CONSTRUCTED_THREADS);
+
+		if (point < 0)
+			return -1;
+		if (split_score(a, &a->points[point], wishes, count, &with) > best) {
+			*proposal = with;
+			proposal->point = point;
+			proposal->name = name;
+			proposal->listing = listing;
+			a->points[point].reserve = true;
+		} else {
+			/* nobody will measure it */
+			a->point_count--;
+			a->campaign->benchmark_count--;
+		}
+	}
+	return 0;
+}

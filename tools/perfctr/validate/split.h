@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+/* The next benchmark: the one that tells most of the remaining rules apart. */
+#ifndef VALIDATE_SPLIT_H
+#define VALIDATE_SPLIT_H
+
+#include "search.h"
+
+/**
+ * struct wish - an event of which several rules are left
+ */
+struct wish {
+	size_t event;
+	/** @search: its rules; NULL: there are too many to be searched yet. */
+	const struct search *search;
+};
+
+/**
+ * struct split - what a benchmark tells about an event
+ */
+struct split {
+	size_t event;
+	/** @rules: remaining ones that were looked at. */
+	size_t rules;
+	/** @groups: different values that they predict. */
+	size_t groups;
+	/** @largest: rules of the largest group. */
+	size_t largest;
+};
+
+/**
+ * struct proposal - what to measure next
+ */
+struct proposal {
+	/** @point: a point of the campaign that was not measured, or of @listing; -1: none helps. */
+	long point;
+	/** @listing: text of a benchmark that was made for it, or NULL. */
+	const char *listing;
+	/** @name: of the benchmark. */
+	const char *name;
+	/** @splits: what it does for each event with open rules. */
+	struct split *splits;
+	size_t split_count;
+};
+
+/**
+ * split_propose() - choose or construct a benchmark
+ * @analysis: a constructed benchmark is added to it, as a point in reserve
+ * @wishes: events with open rules
+ * @count: elements of @wishes
+ * @number: for the name of a constructed benchmark
+ * @proposal: filled
+ *
+ * Return: 0, also if nothing helps; -1 on failure.
+ */
+int split_propose(struct analysis *analysis, const struct wish *wishes, size_t count,
+		  unsigned int number, struct proposal *proposal);
+
+#endif /* VALIDATE_SPLIT_H */

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: MIT
+#include "study.h"
+
+#include <inttypes.h>
+
+/* each round settles several features; a campaign that needs more has lost its way */
+enum { MAX_ROUNDS = 96 };
+
+/* Points change from one reading to the next, so that what is stale shows. */
+static int measure_all(struct study *study, struct machine *machine, FILE *progress)
+{
+	struct analysis *a = &study->analysis;
+	size_t points = a->point_count;
+
+	for (unsigned int run = 0; run < a->campaign->runs; run++) {
+		if (progress)
+			fprintf(progress, "%s: run %u of %u on %s\n", a->campaign->name, run + 1,
+				a->campaign->runs, machine->name);
+		for (size_t p = 0; p < points; p++)
+			if (!a->points[p].reserve && machine->measure(machine, a, p) < 0)
+				return -1;
+	}
+	return 0;
+}
+
+static int judge(struct study *study, const char *after, struct search *searches,
+		 struct wish *wishes, size_t *wish_count, bool ask_all)
+{
+	struct analysis *a = &study->analysis;
+
+	*wish_count = 0;
+	if (analysis_merge(a) < 0 || verdict_relations(a, study->relations) < 0)
+		return -1;
+	for (size_t e = 0; e < a->campaign->event_count; e++) {
+		struct outcome *o = &study->outcomes[e];
+
+		searches[e] = (struct search){ 0 };
+		verdict_event(a, e, study->relations, after, &searches[e], o);
+		if (!ask_all && o->verdict != VERDICT_QUARANTINED)
+			continue;
+		if (o->search_error)
+			wishes[(*wish_count)++] = (struct wish){ e, NULL };
+		else if (verdict_is_open(o))
+			wishes[(*wish_count)++] = (struct wish){ e, &searches[e] };
+	}
+	return 0;
+}
+
+int study_run(struct study *study, struct machine *machine, FILE *progress)
+{
+	struct analysis *a = &study->analysis;
+	const size_t events = a->campaign->event_count;
+	struct search *searches = arena_array(a->arena, events, sizeof(*searches));
+	struct wish *wishes = arena_array(a->arena, events, sizeof(*wishes));
+	const char *after = "the first measurements";
+	size_t count;
+	int ret = 0;
+
+	study->outcomes = arena_array(a->arena, events, sizeof(*study->outcomes));
+	study->relations =
+		arena_array(a->arena, a->campaign->relation_count, sizeof(*study->relations));
+	if (machine && !a->measured.count && measure_all(study, machine, progress) < 0)
+		return -1;
+	for (unsigned int round = 1; !ret; round++) {
+		ret = judge(study, after, searches, wishes, &count, machine != NULL);
+		if (!ret)
+			ret = split_propose(a, wishes, count, round, &study->next);
+		for (size_t e = 0; e < events; e++)
+			search_free(&searches[e]);
+		if (ret || !machine || study->next.point < 0 || round == MAX_ROUNDS)
+			break;
+		if (progress)
+			fprintf(progress, "%s: %s, because rules of %zu events are open\n",
+				a->campaign->name, study->next.name, count);
+		a->points[study->next.point].reserve = false;
+		after = study->next.name;
+		study->asked++;
+		ret = machine->measure(machine, a, (size_t)study->next.point);
+	}
+	return ret;
+}

@@ -1,0 +1,351 @@
+// SPDX-License-Identifier: MIT
+#include "verdict.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+const char *const verdict_names[VERDICTS] = {
+	[VERDICT_SELECTED] = "SELECTED",   [VERDICT_MEASURED] = "MEASURED",
+	[VERDICT_TRUSTED] = "TRUSTED",	   [VERDICT_QUARANTINED] = "QUARANTINED",
+	[VERDICT_EXPLAINED] = "EXPLAINED", [VERDICT_UNTRUSTED] = "UNTRUSTED",
+};
+
+/* --- relations ----------------------------------------------------------------------- */
+
+static uint64_t apart(int64_t a, int64_t b)
+{
+	return a > b ? (uint64_t)a - (uint64_t)b : (uint64_t)b - (uint64_t)a;
+}
+
+int verdict_relations(const struct analysis *a, struct relation_result *results)
+{
+	const struct campaign *c = a->campaign;
+	struct cell *cells = arena_array(a->arena, c->event_count, sizeof(*cells));
+
+	memset(results, 0, c->relation_count * sizeof(*results));
+	for (size_t p = 0; p < a->point_count; p++) {
+		for (size_t e = 0; e < c->event_count; e++)
+			cells[e] = analysis_cell(a, p, e);
+		for (size_t r = 0; r < c->relation_count; r++) {
+			const struct relation *relation = &c->relations[r];
+			struct relation_result *result = &results[r];
+			int64_t left = 0, right = 0;
+			int missing;
+
+			missing = analysis_formula(a, relation->left, &a->points[p], cells, &left);
+			if (!missing)
+				missing = analysis_formula(a, relation->right, &a->points[p], cells,
+							   &right);
+			if (missing < 0)
+				return -1;
+			if (missing)
+				continue;
+			if (!result->points++ ||
+			    apart(left, right) > apart(result->left, result->right)) {
+				result->worst = p;
+				result->left = left;
+				result->right = right;
+			}
+			result->violated += apart(left, right) >
+					    acceptance_limit(&relation->accept,
+							     right < 0 ? 0 : (uint64_t)right);
+		}
+	}
+	return 0;
+}
+
+/* whether a measurement of an event is not what is documented */
+static bool is_off(const struct analysis *a, size_t number)
+{
+	const struct event *event = &a->campaign->events[number];
+
+	for (size_t p = 0; p < a->point_count && event->documented.given; p++) {
+		struct cell cell = analysis_cell(a, p, number);
+		uint64_t expected;
+
+		if (cell.count &&
+		    !analysis_expected(a, &a->points[p], &event->documented, cell.units,
+				       &expected) &&
+		    (!analysis_accepts(event, expected, cell.min) ||
+		     !analysis_accepts(event, expected, cell.max)))
+			return true;
+	}
+	return false;
+}
+
+static bool other_is_off(const struct analysis *a, size_t event, const struct relation *relation)
+{
+	const struct campaign *c = a->campaign;
+
+	for (size_t e = 0; e < c->event_count; e++)
+		if (e != event &&
+		    (analysis_formula_has(a, relation->left, c->events[e].name) ||
+		     analysis_formula_has(a, relation->right, c->events[e].name)) &&
+		    is_off(a, e))
+			return true;
+	return false;
+}
+
+static const char *violated_relations(const struct analysis *a, size_t event,
+				      const struct relation_result *results, size_t *known)
+{
+	const struct campaign *c = a->campaign;
+	const char *name = c->events[event].name, *text = "";
+
+	*known = 0;
+	for (size_t r = 0; r < c->relation_count; r++) {
+		if (!results[r].points || (!analysis_formula_has(a, c->relations[r].left, name) &&
+					   !analysis_formula_has(a, c->relations[r].right, name)))
+			continue;
+		++*known;
+		if (results[r].violated && !other_is_off(a, event, &c->relations[r]))
+			text = arena_printf(a->arena, "%s%s%s", text, *text ? ", " : "",
+					    c->relations[r].name);
+	}
+	return text;
+}
+
+/* --- comparing ------------------------------------------------------------------------ */
+
+static void step(struct outcome *o, enum verdict verdict)
+{
+	o->verdict = verdict;
+	if (o->path_length < MAX_PATH)
+		o->path[o->path_length++] = verdict;
+}
+
+static uint64_t distance(uint64_t a, uint64_t b)
+{
+	return a > b ? a - b : b - a;
+}
+
+/* the reading that is furthest from what is documented, over all points */
+static void compare(const struct analysis *a, size_t number, struct outcome *o)
+{
+	const struct event *event = &a->campaign->events[number];
+
+	o->repeatable = true;
+	for (size_t p = 0; p < a->point_count; p++) {
+		struct cell cell = analysis_cell(a, p, number);
+		uint64_t expected, value;
+
+		if (!cell.count)
+			continue;
+		o->points++;
+		if (cell.max - cell.min > o->spread)
+			o->spread = cell.max - cell.min;
+		if (cell.max - cell.min > 2 * acceptance_limit(&event->accept, cell.value))
+			o->repeatable = false;
+		if (!event->documented.given ||
+		    analysis_expected(a, &a->points[p], &event->documented, cell.units, &expected))
+			continue;
+		value = distance(cell.max, expected) > distance(cell.min, expected) ? cell.max :
+										      cell.min;
+		o->off += !analysis_accepts(event, expected, value);
+		if (o->points == 1 ||
+		    distance(value, expected) > distance(o->worst_value, o->worst_expected)) {
+			o->worst = p;
+			o->worst_expected = expected;
+			o->worst_value = value;
+		}
+	}
+}
+
+static void try_ideas(const struct analysis *a, size_t number, struct outcome *o)
+{
+	const struct event *event = &a->campaign->events[number];
+
+	o->ideas = arena_array(a->arena, event->idea_count, sizeof(*o->ideas));
+	for (size_t i = 0; i < event->idea_count; i++) {
+		struct idea_result *result = &o->ideas[i];
+
+		result->fits = true;
+		for (size_t p = 0; p < a->point_count && result->fits; p++) {
+			struct cell cell = analysis_cell(a, p, number);
+
+			if (!cell.count)
+				continue;
+			result->point = p;
+			result->fits = !analysis_expected(a, &a->points[p], &event->ideas[i].rule,
+							  cell.units, &result->predicted) &&
+				       analysis_accepts(event, result->predicted, cell.min) &&
+				       analysis_accepts(event, result->predicted, cell.max);
+		}
+	}
+}
+
+/* --- searching -------------------------------------------------------------------------- */
+
+static void add_round(const struct analysis *a, struct outcome *o, const char *after)
+{
+	const struct round *last = o->round_count ? &o->rounds[o->round_count - 1] : NULL;
+
+	/* a round that brought this event nothing is not worth a line */
+	if (last && last->points == o->points)
+		return;
+	o->rounds = arena_grow(a->arena, o->rounds, o->round_count, sizeof(*o->rounds));
+	o->rounds[o->round_count++] = (struct round){ after, o->points, o->remaining, o->open };
+}
+
+static int search_event(const struct analysis *a, size_t number, const char *after,
+			struct search *search, struct outcome *o)
+{
+	const struct event *event = &a->campaign->events[number];
+
+	o->searched = event->candidate_count || event->documented.given;
+	if (!o->searched)
+		return 0;
+	if (search_rules(a, number, search) < 0) {
+		o->search_error =
+			arena_copy(a->arena, search->failure.text, strlen(search->failure.text));
+		search_free(search);
+		return 0;
+	}
+	o->search_error = NULL;
+	o->remaining = search->space.solutions;
+	o->bounds = search_bounds(search, a->arena);
+	o->proven = search_proven(a, search, a->arena);
+	o->excluded = search_excluded(a, search, a->arena);
+	o->open = search_open(a, search, a->arena);
+	o->untested = search_untested(a, search, a->arena);
+	add_round(a, o, after);
+	return 1;
+}
+
+bool verdict_is_open(const struct outcome *o)
+{
+	return o->searched && !o->search_error && o->remaining > 1;
+}
+
+/* --- judging ---------------------------------------------------------------------------- */
+
+static const char *plural(uint64_t n)
+{
+	return n == 1 ? "" : "s";
+}
+
+static void define(struct outcome *o, const struct rule *rule, const char *text)
+{
+	o->definition = text;
+	o->found = *rule;
+}
+
+/* more than one rule fits */
+static void judge_several(const struct analysis *a, struct outcome *o)
+{
+	if (o->remaining == UINT64_MAX)
+		o->reason =
+			"more than 2^64 rules fit; it takes further benchmarks to tell them apart";
+	else
+		o->reason = arena_printf(a->arena,
+					 "%" PRIu64
+					 " rules fit; it takes a further benchmark to tell them "
+					 "apart",
+					 o->remaining);
+	o->definition = arena_printf(a->arena, "%s%s%s%s%s", o->proven, *o->open ? "; open: " : "",
+				     o->open, *o->untested ? "; untested: " : "", o->untested);
+}
+
+static void judge_none(const struct analysis *a, size_t number, struct outcome *o)
+{
+	const struct fault_found *fault = o->fault_count == 1 ? &o->faults[0] : NULL;
+
+	if (!o->repeatable) {
+		o->reason = arena_printf(
+			a->arena, "readings of the same work differ by up to %" PRIu64, o->spread);
+	} else if (fault && fault->correct.given) {
+		step(o, VERDICT_EXPLAINED);
+		o->reason = fault->text;
+		define(o, &fault->correct, rule_text(a->arena, &fault->correct));
+		return;
+	} else if (o->fault_count > 1) {
+		o->reason = arena_printf(a->arena, "%zu known faults fit, the first: %s",
+					 o->fault_count, o->faults[0].text);
+		return;
+	} else if (fault) {
+		o->reason = arena_printf(a->arena, "%s: counts are lost", fault->text);
+	} else if (*o->violated && !o->off) {
+		o->reason = arena_printf(a->arena, "relation violated: %s", o->violated);
+	} else if (o->searched) {
+		o->reason = "no rule of the stated space and no known fault fits";
+	} else {
+		o->reason = "it is off, and no space of rules was stated";
+	}
+	(void)number;
+	step(o, VERDICT_UNTRUSTED);
+}
+
+static void judge_one(const struct analysis *a, size_t number, const struct search *search,
+		      struct outcome *o)
+{
+	struct rule rule = search_rule(a, search, 0, a->arena);
+	struct fault_found named;
+
+	step(o, VERDICT_EXPLAINED);
+	define(o, &rule, rule_text(a->arena, &rule));
+	if (!o->fault_count && fault_of_rule(a, number, search, &named))
+		o->faults[o->fault_count++] = named;
+	o->reason = o->fault_count ? o->faults[0].text : "one rule is left";
+}
+
+static void judge_quarantined(const struct analysis *a, size_t number, bool has_search,
+			      const struct search *search, struct outcome *o)
+{
+	step(o, VERDICT_QUARANTINED);
+	o->fault_count = fault_find(a, number, o->faults, MAX_FAULTS);
+	if (has_search && o->remaining > 1)
+		judge_several(a, o);
+	else if (has_search && o->remaining == 1 && o->repeatable && !*o->violated)
+		judge_one(a, number, search, o);
+	else if (has_search && o->remaining == 1 && o->repeatable && o->off)
+		judge_one(a, number, search, o);
+	else
+		judge_none(a, number, o);
+}
+
+static void judge_by_relations(const struct analysis *a, size_t known, struct outcome *o)
+{
+	if (!known) {
+		o->reason = "nothing to compare with: neither a documented rule nor a relation";
+	} else if (*o->violated) {
+		step(o, VERDICT_QUARANTINED);
+		o->reason = arena_printf(a->arena, "relation violated: %s", o->violated);
+		step(o, VERDICT_UNTRUSTED);
+	} else {
+		step(o, VERDICT_TRUSTED);
+		o->reason = arena_printf(a->arena, "%zu relation%s with other events hold%s", known,
+					 plural(known), known == 1 ? "s" : "");
+	}
+}
+
+int verdict_event(const struct analysis *a, size_t number, const struct relation_result *relations,
+		  const char *after, struct search *search, struct outcome *o)
+{
+	const struct event *event = &a->campaign->events[number];
+	size_t known;
+	int searched;
+
+	*o = (struct outcome){ .rounds = o->rounds, .round_count = o->round_count };
+	step(o, VERDICT_SELECTED);
+	o->reason = a->unavailable[number] ? a->unavailable[number] : "not measured";
+	o->violated = violated_relations(a, number, relations, &known);
+	if (!analysis_has(a, number))
+		return 0;
+	step(o, VERDICT_MEASURED);
+	compare(a, number, o);
+	try_ideas(a, number, o);
+	searched = search_event(a, number, after, search, o);
+	if (!event->documented.given) {
+		judge_by_relations(a, known, o);
+		return searched;
+	}
+	if (o->off || !o->repeatable || *o->violated) {
+		judge_quarantined(a, number, searched, search, o);
+		return searched;
+	}
+	step(o, VERDICT_TRUSTED);
+	o->reason = arena_printf(a->arena, "as documented at %zu point%s", o->points,
+				 plural(o->points));
+	define(o, &event->documented, rule_text(a->arena, &event->documented));
+	return searched;
+}
