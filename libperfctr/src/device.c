@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* Devices: finding them, opening them, and what they say about themselves. */
-#include "private.h"
+#include "broker.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -16,6 +16,15 @@ enum {
 	MAX_ELEMENTS = 65536,
 };
 
+int perfctr_device_ioctl(struct perfctr_device *device, unsigned long request, void *argument)
+{
+	const struct perfctr_sys *sys = device->ctx->sys;
+
+	if (device->broker)
+		return broker_ioctl(device->broker, request, argument);
+	return sys->ioctl(sys->data, device->fd, request, argument);
+}
+
 /*
  * Ask for an array. @elements is allocated; what a shorter element of the
  * kernel does not have is zero.
@@ -23,13 +32,12 @@ enum {
 static int query(struct perfctr_device *device, uint32_t type, size_t element_bytes,
 		 void **elements, size_t *count)
 {
-	const struct perfctr_sys *sys = device->ctx->sys;
 	struct drm_perfctr_query q = { .type = type };
 	uint32_t room = 0;
 	int error;
 
 	*elements = NULL;
-	error = sys->ioctl(sys->data, device->fd, DRM_IOCTL_PERFCTR_QUERY, &q);
+	error = perfctr_device_ioctl(device, DRM_IOCTL_PERFCTR_QUERY, &q);
 	while (!error) {
 		room = q.count;
 		if (room > MAX_ELEMENTS) {
@@ -48,7 +56,7 @@ static int query(struct perfctr_device *device, uint32_t type, size_t element_by
 		};
 		if (!room)
 			break;
-		error = sys->ioctl(sys->data, device->fd, DRM_IOCTL_PERFCTR_QUERY, &q);
+		error = perfctr_device_ioctl(device, DRM_IOCTL_PERFCTR_QUERY, &q);
 		/* there may be more than a moment ago */
 		if (!error && q.count <= room) {
 			room = q.count;
@@ -123,30 +131,57 @@ static void read_driver_name(struct perfctr_device *device)
 		device->driver[version.name_len] = '\0';
 }
 
-/* Takes over fd, also on failure. Fills *device also with -ENOTTY: its driver is known then. */
-static int device_from_fd(struct perfctr_ctx *ctx, int fd, const char *path,
-			  struct perfctr_device **device)
+/* Fills *device also with -ENOTTY: its driver is known then. */
+static int device_new(struct perfctr_ctx *ctx, int fd, struct broker *broker, const char *path,
+		      const char *driver, struct perfctr_device **device)
 {
 	struct perfctr_device *d = calloc(1, sizeof(*d));
 	int error;
 
 	if (!d) {
-		ctx->sys->close(ctx->sys->data, fd);
+		if (fd >= 0)
+			ctx->sys->close(ctx->sys->data, fd);
+		broker_free(broker);
 		return perfctr_no_memory(ctx);
 	}
 	atomic_init(&d->refs, 1);
 	d->ctx = perfctr_ctx_ref(ctx);
 	d->fd = fd;
+	d->broker = broker;
 	snprintf(d->path, sizeof(d->path), "%s", path);
-	read_driver_name(d);
+	snprintf(d->driver, sizeof(d->driver), "%s", driver);
+	if (fd >= 0)
+		read_driver_name(d);
 	error = query_all(d);
+	*device = d;
+	if (error && broker && broker_said_why(broker))
+		return error;
 	if (error == -ENOTTY)
 		perfctr_fail(ctx, error, "%s: the driver%s%s offers no performance counters",
 			     path[0] ? path : "this DRM file", d->driver[0] ? " " : "", d->driver);
 	else if (error)
 		perfctr_fail(ctx, error, "%s: cannot ask the device for its counters: %s",
 			     path[0] ? path : "this DRM file", strerror(-error));
-	*device = d;
+	return error;
+}
+
+/* Takes over fd, also on failure. Fills *device as device_new(). */
+static int device_from_fd(struct perfctr_ctx *ctx, int fd, const char *path,
+			  struct perfctr_device **device)
+{
+	return device_new(ctx, fd, NULL, path, "", device);
+}
+
+int perfctr_device_from_broker(struct perfctr_ctx *ctx, struct broker *broker, const char *path,
+			       const char *driver, struct perfctr_device **device)
+{
+	struct perfctr_device *d = NULL;
+	int error = device_new(ctx, -1, broker, path, driver, &d);
+
+	if (error)
+		perfctr_device_unref(d);
+	else
+		*device = d;
 	return error;
 }
 
@@ -386,6 +421,7 @@ EXPORT struct perfctr_device *perfctr_device_unref(struct perfctr_device *device
 	/* a device that was read from a file has none */
 	if (device->fd >= 0)
 		device->ctx->sys->close(device->ctx->sys->data, device->fd);
+	broker_free(device->broker);
 	perfctr_ctx_unref(device->ctx);
 	free(device->blocks);
 	free(device->clocks);

@@ -69,10 +69,14 @@ static inline bool perfctr_type_is_pmu(unsigned int type)
 	return type >= DRM_PERFCTR_BLOCK_GENERIC_PMU && type < 64;
 }
 
+struct broker;
+
 struct perfctr_device {
 	atomic_uint refs;
 	struct perfctr_ctx *ctx;
+	/* one of the two: the DRM file, or who has it and lets us ask; -1 or NULL */
 	int fd;
+	struct broker *broker;
 	char path[PATH_BYTES];
 	char driver[32];
 	struct drm_perfctr_device_info info;
@@ -81,6 +85,13 @@ struct perfctr_device {
 	struct drm_perfctr_clock_info *clocks;
 	size_t clock_count;
 };
+
+/* DRM_IOCTL_PERFCTR_QUERY and DRM_IOCTL_PERFCTR_CONTROL, by whoever has the DRM file. */
+int perfctr_device_ioctl(struct perfctr_device *device, unsigned long request, void *argument);
+
+/* Takes over the broker, also on failure. */
+int perfctr_device_from_broker(struct perfctr_ctx *ctx, struct broker *broker, const char *path,
+			       const char *driver, struct perfctr_device **device);
 
 /* what an event of a perf PMU was called, for request number n of a selection */
 struct selection_label {

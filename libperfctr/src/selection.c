@@ -133,6 +133,22 @@ static bool same_event(const struct drm_perfctr_block_request *a,
 	       a->config2 == b->config2 && a->cpu == b->cpu;
 }
 
+/* A broker shows the blocks that its policy allows; what perf PMUs there are is told by sysfs. */
+static int check_broker(struct perfctr_selection *s, unsigned int type)
+{
+	const struct perfctr_device *device = s->device;
+	size_t n;
+
+	for (n = 0; device->broker && n < device->block_count; n++)
+		if (device->blocks[n].type == type)
+			return 0;
+	if (!device->broker)
+		return 0;
+	return perfctr_fail(device->ctx, -EACCES, "the broker's policy does not allow %s",
+			    type == DRM_PERFCTR_BLOCK_GENERIC_PMU ? "events of perf PMUs" :
+								    perfctr_block_type_name(type));
+}
+
 int selection_add_gpu(struct perfctr_selection *s, const struct drm_perfctr_block_request *r)
 {
 	struct drm_perfctr_block_request *old = find(s, r);
@@ -145,8 +161,11 @@ int selection_add_gpu(struct perfctr_selection *s, const struct drm_perfctr_bloc
 
 int selection_add_pmu(struct perfctr_selection *s, const struct drm_perfctr_block_request *r)
 {
+	int error = check_broker(s, r->type);
 	size_t n;
 
+	if (error)
+		return error;
 	for (n = 0; n < s->request_count; n++) {
 		struct drm_perfctr_block_request *old = &s->requests[n];
 
@@ -164,9 +183,12 @@ int selection_add_generic(struct perfctr_selection *s, const struct drm_perfctr_
 			  const struct selection_label *label)
 {
 	struct drm_perfctr_block_request request = *r;
+	int error = check_broker(s, DRM_PERFCTR_BLOCK_GENERIC_PMU);
 	uint32_t index = 0;
 	size_t n;
 
+	if (error)
+		return error;
 	for (n = 0; n < s->request_count; n++) {
 		if (s->requests[n].type != DRM_PERFCTR_BLOCK_GENERIC_PMU)
 			continue;

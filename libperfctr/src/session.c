@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* Sessions: memory for the ring, and the commands. */
-#include "private.h"
+#include "broker.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,14 +17,13 @@ enum {
 static int control(struct perfctr_device *device, uint32_t cmd, uint32_t *handle, void *argument,
 		   size_t bytes)
 {
-	const struct perfctr_sys *sys = device->ctx->sys;
 	struct drm_perfctr_control c = {
 		.cmd = cmd,
 		.handle = *handle,
 		.size = bytes,
 		.pointer = (uintptr_t)argument,
 	};
-	int error = sys->ioctl(sys->data, device->fd, DRM_IOCTL_PERFCTR_CONTROL, &c);
+	int error = perfctr_device_ioctl(device, DRM_IOCTL_PERFCTR_CONTROL, &c);
 
 	if (!error)
 		*handle = c.handle;
@@ -38,6 +37,8 @@ static void explain_setup(struct perfctr_device *device, const struct drm_perfct
 	const struct drm_perfctr_device_info *info = &device->info;
 	struct perfctr_ctx *ctx = device->ctx;
 
+	if (device->broker && broker_said_why(device->broker))
+		return;
 	switch (error) {
 	case -EACCES:
 		perfctr_fail(
@@ -151,7 +152,8 @@ static int test_setup(struct perfctr_selection *selection, const struct perfctr_
 	} while (true);
 	if (error)
 		explain_setup(device, setup, error);
-	else if (!setup->slot_stride || setup->ring_bytes / setup->slot_stride < setup->slots)
+	else if (!setup->slot_stride || setup->ring_bytes / setup->slot_stride < setup->slots ||
+		 setup->slots & (setup->slots - 1))
 		error = perfctr_fail(device->ctx, -EPROTO, "%s: the kernel gives impossible sizes",
 				     device->info.name);
 	return error;
@@ -238,7 +240,8 @@ static int buffer_create(struct perfctr_device *device, const char *what, uint64
 				    strerror(-error));
 	buffer->handle = create.handle;
 	buffer->bytes = (size_t)bytes;
-	error = sys->mmap(sys->data, device->fd, create.mmap_offset, buffer->bytes, &buffer->map);
+	error = sys->mmap(sys->data, device->fd, create.mmap_offset, buffer->bytes, true,
+			  &buffer->map);
 	if (error) {
 		buffer->map = NULL;
 		return perfctr_fail(device->ctx, error, "%s: cannot map the %s: %s",
@@ -260,21 +263,14 @@ static void buffer_destroy(struct perfctr_device *device, struct buffer *buffer)
 
 /* --- life --------------------------------------------------------------------------- */
 
-static int session_setup(struct perfctr_session *s, const struct perfctr_session_opts *opts)
+/* Ring, control area and eventfd are ours, and the kernel is told of them. */
+static int create_buffers(struct perfctr_session *s, struct drm_perfctr_setup *setup)
 {
 	struct perfctr_device *device = s->selection->device;
 	const struct perfctr_sys *sys = device->ctx->sys;
-	struct drm_perfctr_setup setup;
 	int error;
 
-	error = test_setup(s->selection, opts, &setup);
-	if (error)
-		return error;
-	take_sizes(&setup, &s->sizes);
-	s->period_ns = opts->period_ns;
-	s->flags = opts->flags;
-
-	error = buffer_create(device, "ring", setup.ring_bytes, &s->ring);
+	error = buffer_create(device, "ring", setup->ring_bytes, &s->ring);
 	if (!error)
 		error = buffer_create(device, "control area",
 				      sizeof(struct drm_perfctr_ring_control), &s->control);
@@ -284,11 +280,67 @@ static int session_setup(struct perfctr_session *s, const struct perfctr_session
 	if (s->eventfd < 0)
 		return perfctr_fail(device->ctx, s->eventfd, "cannot create an eventfd: %s",
 				    strerror(-s->eventfd));
+	setup->ring_handle = s->ring.handle;
+	setup->control_handle = s->control.handle;
+	setup->eventfd = s->eventfd;
+	return 0;
+}
+
+static int map_file(struct perfctr_device *device, const char *what, int fd, uint64_t bytes,
+		    bool writable, struct buffer *buffer)
+{
+	const struct perfctr_sys *sys = device->ctx->sys;
+	int error = -ERANGE;
+
+	if (bytes <= SIZE_MAX) {
+		buffer->bytes = (size_t)bytes;
+		error = sys->mmap(sys->data, fd, 0, buffer->bytes, writable, &buffer->map);
+	}
+	if (!error)
+		return 0;
+	buffer->map = NULL;
+	return perfctr_fail(device->ctx, error, "%s: cannot map the broker's %s: %s",
+			    device->info.name, what, strerror(-error));
+}
+
+/* They are the broker's: a mapping and an eventfd are all that is left here. */
+static int map_files(struct perfctr_session *s)
+{
+	struct perfctr_device *device = s->selection->device;
+	const struct perfctr_sys *sys = device->ctx->sys;
+	int files[BROKER_FILES];
+	int error = broker_take_files(device->broker, files);
+
+	if (error)
+		return error;
+	s->eventfd = files[BROKER_EVENTFD];
+	error = map_file(device, "ring", files[BROKER_RING], s->sizes.ring_bytes, false, &s->ring);
+	if (!error)
+		error = map_file(device, "control area", files[BROKER_CONTROL],
+				 sizeof(struct drm_perfctr_ring_control), true, &s->control);
+	sys->close(sys->data, files[BROKER_RING]);
+	sys->close(sys->data, files[BROKER_CONTROL]);
+	return error;
+}
+
+static int session_setup(struct perfctr_session *s, const struct perfctr_session_opts *opts)
+{
+	struct perfctr_device *device = s->selection->device;
+	struct drm_perfctr_setup setup;
+	int error;
+
+	error = test_setup(s->selection, opts, &setup);
+	if (error)
+		return error;
+	take_sizes(&setup, &s->sizes);
+	s->period_ns = opts->period_ns;
+	s->flags = opts->flags;
+	if (!device->broker)
+		error = create_buffers(s, &setup);
+	if (error)
+		return error;
 
 	setup.flags &= ~(uint32_t)DRM_PERFCTR_SETUP_TEST_ONLY;
-	setup.ring_handle = s->ring.handle;
-	setup.control_handle = s->control.handle;
-	setup.eventfd = s->eventfd;
 	setup.slot_stride = 0;
 	setup.sample_size = 0;
 	setup.ring_bytes = 0;
@@ -303,6 +355,9 @@ static int session_setup(struct perfctr_session *s, const struct perfctr_session
 		return perfctr_fail(device->ctx, -EPROTO,
 				    "%s: the kernel changed its mind about the ring's size",
 				    device->info.name);
+	error = device->broker ? map_files(s) : 0;
+	if (error)
+		return error;
 	perfctr_log(device->ctx, PERFCTR_LOG_INFO,
 		    "%s: session %u, %u blocks, %u slots of %u bytes, period %llu ns",
 		    device->info.name, s->handle, s->sizes.block_count, s->sizes.slots,
@@ -376,6 +431,8 @@ static int command(struct perfctr_session *s, uint32_t cmd, const char *name, vo
 	const char *reason;
 	int error = control(device, cmd, &s->handle, argument, bytes);
 
+	if (error && device->broker && broker_said_why(device->broker))
+		return error;
 	switch (error) {
 	case 0:
 		return 0;

@@ -11,10 +11,16 @@
 #include <sys/eventfd.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
 
-enum { NS_PER_S = 1000000000 };
+enum {
+	NS_PER_S = 1000000000,
+	/* more than any message of ours brings */
+	MAX_FILES = 8,
+};
 
 static int real_open(void *data, const char *path, int flags)
 {
@@ -71,9 +77,11 @@ static int real_ioctl(void *data, int fd, unsigned long request, void *argument)
 	return result < 0 ? -errno : result;
 }
 
-static int real_mmap(void *data, int fd, uint64_t offset, size_t size, void **address)
+static int real_mmap(void *data, int fd, uint64_t offset, size_t size, bool writable,
+		     void **address)
 {
-	void *p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)offset);
+	int prot = writable ? PROT_READ | PROT_WRITE : PROT_READ;
+	void *p = mmap(NULL, size, prot, MAP_SHARED, fd, (off_t)offset);
 
 	(void)data;
 	if (p == MAP_FAILED)
@@ -109,6 +117,84 @@ static int real_poll(void *data, int fd, int64_t timeout_ns)
 	return result < 0 ? -errno : result;
 }
 
+static int real_connect(void *data, const char *path)
+{
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	size_t length = strlen(path);
+	int fd, error;
+
+	(void)data;
+	if (length >= sizeof(address.sun_path))
+		return -ENAMETOOLONG;
+	memcpy(address.sun_path, path, length + 1);
+	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	if (fd < 0)
+		return -errno;
+	if (!connect(fd, (const struct sockaddr *)&address, sizeof(address)))
+		return fd;
+	error = -errno;
+	close(fd);
+	return error;
+}
+
+static int real_send(void *data, int fd, const void *bytes, size_t size)
+{
+	ssize_t done;
+
+	(void)data;
+	do {
+		done = send(fd, bytes, size, MSG_NOSIGNAL);
+	} while (done < 0 && errno == EINTR);
+	if (done < 0)
+		return -errno;
+	return (size_t)done == size ? 0 : -EMSGSIZE;
+}
+
+static ssize_t real_receive(void *data, int fd, void *bytes, size_t size, int *files,
+			    size_t *file_count)
+{
+	union {
+		char bytes[CMSG_SPACE(MAX_FILES * sizeof(int))];
+		struct cmsghdr align;
+	} control;
+	struct iovec io = { .iov_base = bytes, .iov_len = size };
+	struct msghdr message = {
+		.msg_iov = &io,
+		.msg_iovlen = 1,
+		.msg_control = control.bytes,
+		.msg_controllen = sizeof(control.bytes),
+	};
+	size_t room = *file_count, count = 0, n;
+	int all[MAX_FILES];
+	ssize_t done;
+
+	(void)data;
+	*file_count = 0;
+	do {
+		done = recvmsg(fd, &message, MSG_CMSG_CLOEXEC);
+	} while (done < 0 && errno == EINTR);
+	if (done < 0)
+		return -errno;
+	for (struct cmsghdr *c = CMSG_FIRSTHDR(&message); c; c = CMSG_NXTHDR(&message, c)) {
+		size_t here = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+
+		if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS ||
+		    here > MAX_FILES - count)
+			continue;
+		memcpy(all + count, CMSG_DATA(c), here * sizeof(int));
+		count += here;
+	}
+	if (count > room || message.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) {
+		for (n = 0; n < count; n++)
+			close(all[n]);
+		return -EMSGSIZE;
+	}
+	if (count)
+		memcpy(files, all, count * sizeof(int));
+	*file_count = count;
+	return done;
+}
+
 static int real_list(void *data, const char *path, sys_list_fn fn, void *arg)
 {
 	struct dirent **entries;
@@ -142,6 +228,9 @@ const struct perfctr_sys perfctr_sys_real = {
 	.munmap = real_munmap,
 	.eventfd = real_eventfd,
 	.poll = real_poll,
+	.connect = real_connect,
+	.send = real_send,
+	.receive = real_receive,
 	.list = real_list,
 };
 

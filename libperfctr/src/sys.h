@@ -7,6 +7,7 @@
 #ifndef PERFCTR_SYS_H
 #define PERFCTR_SYS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -23,12 +24,24 @@ struct perfctr_sys {
 	ssize_t (*write)(void *data, int fd, const void *bytes, size_t size);
 	/* restarted when interrupted, as every DRM ioctl expects */
 	int (*ioctl)(void *data, int fd, unsigned long request, void *argument);
-	int (*mmap)(void *data, int fd, uint64_t offset, size_t size, void **address);
+	int (*mmap)(void *data, int fd, uint64_t offset, size_t size, bool writable,
+		    void **address);
 	int (*munmap)(void *data, void *address, size_t size);
 	/* non-blocking, close-on-exec */
 	int (*eventfd)(void *data);
 	/* 1 readable, 0 time over; negative timeout: no limit */
 	int (*poll)(void *data, int fd, int64_t timeout_ns);
+	/* a connection of whole messages to a Unix socket, close-on-exec */
+	int (*connect)(void *data, const char *path);
+	/* a whole message; never a signal */
+	int (*send)(void *data, int fd, const void *bytes, size_t size);
+	/*
+	 * A whole message and the files that came with it, which the caller owns, close-on-exec.
+	 * *file_count: room in, number out. Return: bytes, 0 at the end of the connection;
+	 * -EMSGSIZE the message or its files need more room.
+	 */
+	ssize_t (*receive)(void *data, int fd, void *bytes, size_t size, int *files,
+			   size_t *file_count);
 	/* call fn for each name in a folder, in the order of their bytes; its errors end the call */
 	int (*list)(void *data, const char *path, sys_list_fn fn, void *arg);
 };

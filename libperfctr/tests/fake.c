@@ -204,12 +204,13 @@ static int fake_list(void *data, const char *path, sys_list_fn fn, void *arg)
 	return exists ? error : -ENOENT;
 }
 
-static int fake_mmap(void *data, int fd, uint64_t offset, size_t size, void **address)
+static int fake_mmap(void *data, int fd, uint64_t offset, size_t size, bool writable,
+		     void **address)
 {
 	struct fake *f = data;
 	int error;
 
-	if (!f->fds[index_of(f, fd)].device)
+	if (!f->fds[index_of(f, fd)].device || !writable)
 		abort();
 	if (fails(f, FAKE_MMAP, &error))
 		return error;

@@ -39,6 +39,8 @@ struct app {
 	FILE *out;
 	/** @err: where messages go; stderr but in tests. */
 	FILE *err;
+	/** @via: socket of the broker to go through, or NULL. */
+	const char *via;
 };
 
 /**
@@ -61,6 +63,7 @@ int report_run(struct app *app, int argc, char **argv);
 int validate_run(struct app *app, int argc, char **argv);
 int export_run(struct app *app, int argc, char **argv);
 int diff_run(struct app *app, int argc, char **argv);
+int serve_run(struct app *app, int argc, char **argv);
 
 /**
  * app_run() - perfctr without main()
@@ -86,10 +89,14 @@ int app_usage(const struct app *app, const char *format, ...) __attribute__((for
 int app_failed(const struct app *app, int error);
 
 /*
- * Open a device, or say why there is none.
+ * Open a device to count on, or say why there is none. Goes through the broker if --via says so, or
+ * if this user may not count himself and the broker of the system lets him.
  * Return: 0 or an exit status.
  */
 int app_open_device(const struct app *app, const char *which, struct perfctr_device **device);
+
+/* The same to look only: the broker if --via says so or if this user may not open the node. */
+int app_open_to_look(const struct app *app, const char *which, struct perfctr_device **device);
 
 /* Add events, or those that are worth seeing if there are none. Return: 0 or an exit status. */
 int app_select(const struct app *app, struct perfctr_selection *selection,

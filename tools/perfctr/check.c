@@ -157,7 +157,7 @@ static int check_sample(struct checker *k, struct perfctr_device *device)
 	int error = perfctr_selection_new(device, &selection);
 
 	if (!error)
-		error = defaults_add(selection);
+		error = defaults_add(k->app, selection);
 	if (error >= 0)
 		error = perfctr_session_new(selection, NULL, &session);
 	if (!error)

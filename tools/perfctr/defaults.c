@@ -52,13 +52,15 @@ static int add_known(struct perfctr_selection *selection, const char *const *eve
 	return added;
 }
 
-int defaults_add(struct perfctr_selection *selection)
+int defaults_add(const struct app *app, struct perfctr_selection *selection)
 {
 	int error = 0, added = 0;
 
 	added += add_known(selection, gpu_events, ARRAY_SIZE(gpu_events), &error);
 	added += add_known(selection, soc_events, ARRAY_SIZE(soc_events), &error);
-	if (app_has_capability(APP_CAP_PERFMON) || app_has_capability(APP_CAP_SYS_ADMIN))
+	/* a broker has a policy of its own, and few allow them */
+	if (!app->via &&
+	    (app_has_capability(APP_CAP_PERFMON) || app_has_capability(APP_CAP_SYS_ADMIN)))
 		added += add_known(selection, kernel_events, ARRAY_SIZE(kernel_events), &error);
 	if (!added)
 		added = perfctr_selection_add(selection, "*");

@@ -3,7 +3,7 @@
 #ifndef PERFCTR_DEFAULTS_H
 #define PERFCTR_DEFAULTS_H
 
-#include <perfctr/perfctr.h>
+#include "app.h"
 
 /**
  * defaults_add() - select the events that tell most of what a device does
@@ -14,6 +14,6 @@
  *
  * Return: number of counters, or a negative errno if nothing could be selected.
  */
-int defaults_add(struct perfctr_selection *selection);
+int defaults_add(const struct app *app, struct perfctr_selection *selection);
 
 #endif /* PERFCTR_DEFAULTS_H */

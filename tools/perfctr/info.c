@@ -17,6 +17,7 @@ static const char help[] =
 	"and what this user may do.\n"
 	"\n"
 	"  -d, --device DEVICE  node (/dev/dri/renderD128, renderD128), driver or name\n"
+	"      --via SOCKET     the device as the broker (perfctr serve) there shows it\n"
 	"  -j, --json           as JSON\n"
 	"\n"
 	"Exit: 0 a device offers counters, 1 error, 2 usage, 3 not permitted, 4 no device.\n";
@@ -231,7 +232,7 @@ static int show_one(struct app *app, const char *which, struct json_object *arra
 {
 	struct perfctr_device *device;
 	struct permission permission;
-	int status = app_open_device(app, which, &device);
+	int status = app_open_to_look(app, which, &device);
 
 	if (status)
 		return status;
@@ -331,10 +332,13 @@ static void show_ports(struct app *app, struct json_object *root)
 		fprintf(app->err, "%s\n", perfctr_ctx_error(app->ctx));
 }
 
+enum { OPT_VIA = 256 };
+
 int info_run(struct app *app, int argc, char **argv)
 {
 	static const struct option options[] = {
 		{ "device", required_argument, NULL, 'd' },
+		{ "via", required_argument, NULL, OPT_VIA },
 		{ "json", no_argument, NULL, 'j' },
 		{ "help", no_argument, NULL, 'h' },
 		{ 0 },
@@ -349,6 +353,9 @@ int info_run(struct app *app, int argc, char **argv)
 		switch (c) {
 		case 'd':
 			which = optarg;
+			break;
+		case OPT_VIA:
+			app->via = optarg;
 			break;
 		case 'j':
 			json = true;
@@ -370,7 +377,7 @@ int info_run(struct app *app, int argc, char **argv)
 		json_add(root, "devices", devices);
 		json_add(root, "without_counters", others);
 	}
-	status = which ? show_one(app, which, devices) : show_all(app, devices, others);
+	status = which || app->via ? show_one(app, which, devices) : show_all(app, devices, others);
 	if (!which)
 		show_ports(app, root);
 	if (json) {

@@ -22,6 +22,7 @@ static const char help[] =
 	"  -l, --long           unit, kind, trust, formula and full description of each\n"
 	"  -a, --all            everything in the database, of all products\n"
 	"  -d, --device DEVICE  node (/dev/dri/renderD128, renderD128), driver or name\n"
+	"      --via SOCKET     what the broker (perfctr serve) there lets this user count\n"
 	"  -j, --json           as JSON, always with descriptions\n"
 	"\n"
 	"Tracepoints are counted as tracepoint/SUBSYSTEM:EVENT/, for their names see\n"
@@ -359,12 +360,18 @@ static int list_all(struct lister *l, bool json)
 	return EXIT_FAILED;
 }
 
+enum { OPT_VIA = 256 };
+
 int list_run(struct app *app, int argc, char **argv)
 {
 	static const struct option options[] = {
-		{ "long", no_argument, NULL, 'l' },	    { "all", no_argument, NULL, 'a' },
-		{ "device", required_argument, NULL, 'd' }, { "json", no_argument, NULL, 'j' },
-		{ "help", no_argument, NULL, 'h' },	    { 0 },
+		{ "long", no_argument, NULL, 'l' },
+		{ "all", no_argument, NULL, 'a' },
+		{ "device", required_argument, NULL, 'd' },
+		{ "json", no_argument, NULL, 'j' },
+		{ "via", required_argument, NULL, OPT_VIA },
+		{ "help", no_argument, NULL, 'h' },
+		{ 0 },
 	};
 	struct lister l = { .app = app, .width = terminal_width(app->out) };
 	const char *which = NULL;
@@ -383,6 +390,9 @@ int list_run(struct app *app, int argc, char **argv)
 		case 'd':
 			which = optarg;
 			break;
+		case OPT_VIA:
+			app->via = optarg;
+			break;
 		case 'j':
 			json = true;
 			break;
@@ -397,7 +407,7 @@ int list_run(struct app *app, int argc, char **argv)
 	l.pattern_count = argc - optind;
 
 	if (!l.all) {
-		status = app_open_device(app, which, &l.device);
+		status = app_open_to_look(app, which, &l.device);
 		if (status)
 			return status;
 	}

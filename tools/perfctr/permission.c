@@ -34,6 +34,16 @@ static int try_block(struct perfctr_device *device, bool pmu)
 	return error;
 }
 
+int permission_to_count(struct perfctr_device *device)
+{
+	int error = try_block(device, false);
+
+	/* a device without blocks of its own has those of the SoC */
+	if (error == -ENOENT)
+		error = try_block(device, true);
+	return error < 0 ? error : 0;
+}
+
 void permission_of(const struct app *app, struct perfctr_device *device,
 		   struct permission *permission)
 {

@@ -35,6 +35,14 @@ void permission_of(const struct app *app, struct perfctr_device *device,
 		   struct permission *permission);
 
 /**
+ * permission_to_count() - whether the kernel would accept a session with a block of the device
+ * @device: device
+ *
+ * Return: 0 or a negative errno, -EACCES above all.
+ */
+int permission_to_count(struct perfctr_device *device);
+
+/**
  * permission_entry_text() - why a node offers no counters
  * @entry: entry with an error
  *

@@ -40,6 +40,7 @@ static const char help[] =
 	"  -j, --json             one JSON document; --jsonl: one object per line\n"
 	"  -o, --output FILE      write there\n"
 	"  -d, --device DEVICE    node (renderD128), driver or name\n"
+	"      --via SOCKET       through the broker (perfctr serve) there\n"
 	"      --set N            counter set 0, 1 or 2\n"
 	"      --keep-awake       do not let the GPU power down while counting\n"
 	"  -a, --all-cpus         accepted: counting is always system-wide\n"
@@ -57,6 +58,7 @@ enum long_option {
 	OPT_SET,
 	OPT_KEEP_AWAKE,
 	OPT_PER_CONTEXT,
+	OPT_VIA,
 };
 
 static const struct option long_options[] = {
@@ -76,6 +78,7 @@ static const struct option long_options[] = {
 	{ "jsonl", no_argument, NULL, OPT_JSONL },
 	{ "output", required_argument, NULL, 'o' },
 	{ "device", required_argument, NULL, 'd' },
+	{ "via", required_argument, NULL, OPT_VIA },
 	{ "set", required_argument, NULL, OPT_SET },
 	{ "keep-awake", no_argument, NULL, OPT_KEEP_AWAKE },
 	{ "all-cpus", no_argument, NULL, 'a' },
@@ -154,6 +157,9 @@ static int take_option(const struct app *app, struct stat_options *o, int c)
 		return 0;
 	case 'd':
 		o->device = optarg;
+		return 0;
+	case OPT_VIA:
+		o->via = optarg;
 		return 0;
 	case OPT_KEEP_AWAKE:
 		o->keep_awake = true;
@@ -676,6 +682,7 @@ int stat_run(struct app *app, int argc, char **argv)
 		free(s.options.events);
 		return status < 0 ? EXIT_FINE : status;
 	}
+	app->via = s.options.via;
 	s.format = choose_format(&s.options);
 	sigprocmask(SIG_SETMASK, NULL, &before);
 

@@ -12,6 +12,7 @@
  */
 struct stat_options {
 	const char *device;
+	const char *via;
 	const char **events;
 	size_t event_count;
 	uint64_t interval_ns;

@@ -40,6 +40,7 @@ static const char help[] =
 	"      --ascii          no characters beyond ASCII\n"
 	"  -j, --json           with --snapshot: as JSON\n"
 	"  -d, --device DEVICE  node (renderD128), driver or name\n"
+	"      --via SOCKET     through the broker (perfctr serve) there\n"
 	"\n"
 	"Keys: up down PgUp PgDn move, space or Enter folds a block, a folds all, s sorts\n"
 	"(as selected, by value, by name), c single blocks or sums, p pauses, q ends.\n"
@@ -74,7 +75,7 @@ struct top {
 	size_t at;
 };
 
-enum long_option { OPT_TIMEOUT = 256, OPT_SNAPSHOT, OPT_PLAIN, OPT_ASCII };
+enum long_option { OPT_TIMEOUT = 256, OPT_VIA, OPT_SNAPSHOT, OPT_PLAIN, OPT_ASCII };
 
 static const struct option long_options[] = {
 	{ "event", required_argument, NULL, 'e' },
@@ -88,6 +89,7 @@ static const struct option long_options[] = {
 	{ "ascii", no_argument, NULL, OPT_ASCII },
 	{ "json", no_argument, NULL, 'j' },
 	{ "device", required_argument, NULL, 'd' },
+	{ "via", required_argument, NULL, OPT_VIA },
 	{ "help", no_argument, NULL, 'h' },
 	{ 0 },
 };
@@ -124,6 +126,9 @@ static int parse_options(struct top *t, int argc, char **argv)
 		case 'n':
 			if (number_parse_count(optarg, &t->updates) || !t->updates)
 				ret = app_usage(t->app, "-n '%s': give a number", optarg);
+			break;
+		case OPT_VIA:
+			t->app->via = optarg;
 			break;
 		case 'A':
 			t->per_block = true;

@@ -202,6 +202,26 @@ int perfctr_device_open(struct perfctr_ctx *ctx, const char *which, struct perfc
  * Return: 0; -ENOTTY the driver offers no counters; another negative errno.
  */
 int perfctr_device_open_fd(struct perfctr_ctx *ctx, int fd, struct perfctr_device **device);
+
+/**
+ * perfctr_device_open_broker() - open a device through "perfctr serve"
+ * @ctx: context
+ * @socket: path of the broker's socket, NULL for the one of the system, /run/perfctr/serve
+ * @which: as for perfctr_device_open(), among the devices that the broker lets this user have
+ * @device: set to the device on success
+ *
+ * For processes that may not count themselves. Everything that is made from the
+ * device works the same, within what the broker's policy allows; samples come
+ * from the kernel through the ring, not through the broker. Blocks that the policy
+ * forbids are not among the device's. When the broker ends, sessions end: the
+ * cursor gives what was published and then -ENODEV.
+ *
+ * Return: 0; -ENOENT, -ECONNREFUSED nobody listens there; -EACCES the user may not
+ * connect, or the policy does not name him; -EUSERS too many clients; -ENODEV no such
+ * device, or none that the policy allows; another negative errno.
+ */
+int perfctr_device_open_broker(struct perfctr_ctx *ctx, const char *socket, const char *which,
+			       struct perfctr_device **device);
 struct perfctr_device *perfctr_device_ref(struct perfctr_device *device);
 struct perfctr_device *perfctr_device_unref(struct perfctr_device *device);
 
@@ -211,7 +231,7 @@ struct perfctr_device *perfctr_device_unref(struct perfctr_device *device);
  *
  * For the driver's own ioctls; handles of sessions and buffers are of this file.
  *
- * Return: the file descriptor, owned by the device.
+ * Return: the file descriptor, owned by the device; -1 if a broker has it.
  */
 int perfctr_device_fd(const struct perfctr_device *device);
 

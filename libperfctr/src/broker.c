@@ -1,0 +1,326 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The client's side of the protocol in perfctr/broker.h.
+ *
+ * QUERY and CONTROL become messages below the code that makes them, so that devices and
+ * sessions are the same whoever has the DRM file.
+ */
+#include "broker.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <perfctr/broker.h>
+
+_Static_assert((int)BROKER_FILES == PERFCTR_BROKER_FILES, "as documented");
+
+enum { CONTENT_BYTES = PERFCTR_BROKER_MAX_BYTES - sizeof(struct perfctr_broker_header) };
+
+struct message {
+	struct perfctr_broker_header header;
+	unsigned char content[CONTENT_BYTES];
+};
+
+struct broker {
+	struct perfctr_ctx *ctx;
+	int fd;
+	bool said_why;
+	/* of the last SETUP, -1: none */
+	int files[BROKER_FILES];
+	struct message message;
+};
+
+/* --- messages --------------------------------------------------------------------- */
+
+static void drop_files(struct broker *b)
+{
+	for (size_t n = 0; n < ARRAY_SIZE(b->files); n++) {
+		if (b->files[n] >= 0)
+			b->ctx->sys->close(b->ctx->sys->data, b->files[n]);
+		b->files[n] = -1;
+	}
+}
+
+/* What a broker says is shown to people: one line of characters that a terminal can take. */
+static void clean_text(unsigned char *text, size_t bytes)
+{
+	for (size_t n = 0; n < bytes && text[n]; n++)
+		if (text[n] < ' ' || text[n] == 0x7f)
+			text[n] = ' ';
+}
+
+static int refused(struct broker *b, size_t bytes)
+{
+	struct message *m = &b->message;
+	int error = m->header.error;
+
+	if (error >= 0 || error < -4095)
+		return perfctr_fail(b->ctx, -EPROTO, "the broker does not follow the protocol");
+	b->said_why = bytes != 0;
+	if (!bytes)
+		return error;
+	m->content[bytes < CONTENT_BYTES ? bytes : CONTENT_BYTES - 1] = '\0';
+	clean_text(m->content, bytes);
+	return perfctr_fail(b->ctx, error, "%s", (const char *)m->content);
+}
+
+static int receive_reply(struct broker *b, uint16_t type, size_t *bytes)
+{
+	const struct perfctr_sys *sys = b->ctx->sys;
+	struct message *m = &b->message;
+	size_t file_count = ARRAY_SIZE(b->files);
+	ssize_t got = sys->receive(sys->data, b->fd, m, sizeof(*m), b->files, &file_count);
+
+	/* a broker that hangs up with our request unread is reset first and its last words come after */
+	if (got == -ECONNRESET) {
+		file_count = ARRAY_SIZE(b->files);
+		got = sys->receive(sys->data, b->fd, m, sizeof(*m), b->files, &file_count);
+	}
+	for (size_t n = file_count; n < ARRAY_SIZE(b->files); n++)
+		b->files[n] = -1;
+	if (!got || got == -ECONNRESET || got == -EPIPE) {
+		b->said_why = true;
+		return perfctr_fail(b->ctx, -ECONNRESET, "the broker ended the connection");
+	}
+	if (got < 0) {
+		b->said_why = true;
+		return perfctr_fail(b->ctx, (int)got, "no reply from the broker: %s",
+				    strerror((int)-got));
+	}
+	if ((size_t)got < sizeof(m->header) || m->header.size != (size_t)got ||
+	    m->header.version != PERFCTR_BROKER_VERSION ||
+	    (m->header.type != type && m->header.type != PERFCTR_BROKER_END)) {
+		b->said_why = true;
+		return perfctr_fail(b->ctx, -EPROTO, "the broker does not follow the protocol");
+	}
+	*bytes = (size_t)got - sizeof(m->header);
+	if (m->header.error || m->header.type != type)
+		return refused(b, *bytes);
+	return 0;
+}
+
+/* Send the message with its content of @bytes. Return: 0, with the reply in its place. */
+static int ask(struct broker *b, uint16_t type, size_t *bytes)
+{
+	const struct perfctr_sys *sys = b->ctx->sys;
+	struct message *m = &b->message;
+	int error;
+
+	drop_files(b);
+	b->said_why = false;
+	m->header.size = (uint32_t)(sizeof(m->header) + *bytes);
+	m->header.version = PERFCTR_BROKER_VERSION;
+	m->header.type = type;
+	m->header.error = 0;
+	error = sys->send(sys->data, b->fd, m, m->header.size);
+	/* a broker that hung up may have said why before */
+	if (error && error != -EPIPE && error != -ECONNRESET) {
+		b->said_why = true;
+		return perfctr_fail(b->ctx, error, "cannot ask the broker: %s", strerror(-error));
+	}
+	error = receive_reply(b, type, bytes);
+	if (error)
+		drop_files(b);
+	return error;
+}
+
+static int malformed(struct broker *b)
+{
+	b->said_why = true;
+	return perfctr_fail(b->ctx, -EPROTO, "the broker does not follow the protocol");
+}
+
+/* --- the ioctls ------------------------------------------------------------------- */
+
+/* The elements may need several messages. */
+static int ask_query(struct broker *b, struct drm_perfctr_query *q)
+{
+	struct message *m = &b->message;
+	unsigned char *to = (unsigned char *)(uintptr_t)q->pointer;
+	uint32_t done = 0, total;
+	size_t bytes;
+	int error;
+
+	do {
+		m->header = (struct perfctr_broker_header){
+			.code = q->type,
+			.first = done,
+			.count = q->count - done,
+			.stride = q->stride,
+		};
+		bytes = 0;
+		error = ask(b, PERFCTR_BROKER_QUERY, &bytes);
+		if (error)
+			return error;
+		total = m->header.first;
+		if (m->header.count > q->count - done ||
+		    (m->header.count &&
+		     (!m->header.stride || m->header.stride > bytes / m->header.count)))
+			return malformed(b);
+		for (uint32_t n = 0; n < m->header.count; n++) {
+			size_t size = m->header.stride < q->stride ? m->header.stride : q->stride;
+
+			memcpy(to + (size_t)(done + n) * q->stride,
+			       m->content + (size_t)n * m->header.stride, size);
+		}
+		done += m->header.count;
+	} while (m->header.count && done < q->count && done < total);
+	/* fewer than promised would leave holes */
+	if (q->count && done < total && done < q->count)
+		return malformed(b);
+	q->count = total;
+	return 0;
+}
+
+static int ask_setup(struct broker *b, struct drm_perfctr_control *c)
+{
+	struct drm_perfctr_setup *setup = (struct drm_perfctr_setup *)(uintptr_t)c->pointer;
+	const void *requests = (const void *)(uintptr_t)setup->requests;
+	size_t request_bytes = (size_t)setup->request_count * setup->request_stride;
+	struct message *m = &b->message;
+	struct drm_perfctr_setup reply = { 0 }, sent = *setup;
+	bool test = setup->flags & DRM_PERFCTR_SETUP_TEST_ONLY;
+	size_t bytes = sizeof(sent) + request_bytes;
+	int error;
+
+	if (request_bytes > CONTENT_BYTES - sizeof(sent)) {
+		b->said_why = true;
+		return perfctr_fail(b->ctx, -E2BIG, "%u requests do not fit a broker's message",
+				    setup->request_count);
+	}
+	sent.requests = 0;
+	sent.ring_handle = 0;
+	sent.control_handle = 0;
+	sent.eventfd = -1;
+	m->header = (struct perfctr_broker_header){
+		.code = c->cmd,
+		.count = setup->request_count,
+		.stride = setup->request_stride,
+	};
+	memcpy(m->content, &sent, sizeof(sent));
+	memcpy(m->content + sizeof(sent), requests, request_bytes);
+	error = ask(b, PERFCTR_BROKER_CONTROL, &bytes);
+	if (error)
+		return error;
+	if (!test && b->files[BROKER_EVENTFD] < 0)
+		return malformed(b);
+	memcpy(&reply, m->content, bytes < sizeof(reply) ? bytes : sizeof(reply));
+	setup->slot_stride = reply.slot_stride;
+	setup->sample_size = reply.sample_size;
+	setup->ring_bytes = reply.ring_bytes;
+	setup->block_count = reply.block_count;
+	c->handle = m->header.handle;
+	return 0;
+}
+
+static int ask_control(struct broker *b, struct drm_perfctr_control *c)
+{
+	void *argument = (void *)(uintptr_t)c->pointer;
+	struct message *m = &b->message;
+	size_t bytes = c->size;
+	int error;
+
+	if (c->cmd == DRM_PERFCTR_CMD_SETUP)
+		return ask_setup(b, c);
+	m->header = (struct perfctr_broker_header){ .code = c->cmd, .handle = c->handle };
+	if (bytes)
+		memcpy(m->content, argument, bytes);
+	error = ask(b, PERFCTR_BROKER_CONTROL, &bytes);
+	if (error)
+		return error;
+	if (bytes < c->size)
+		return malformed(b);
+	if (c->size)
+		memcpy(argument, m->content, c->size);
+	return 0;
+}
+
+int broker_ioctl(struct broker *broker, unsigned long request, void *argument)
+{
+	if (request == DRM_IOCTL_PERFCTR_QUERY)
+		return ask_query(broker, argument);
+	if (request == DRM_IOCTL_PERFCTR_CONTROL)
+		return ask_control(broker, argument);
+	return -ENOTTY;
+}
+
+bool broker_said_why(const struct broker *broker)
+{
+	return broker->said_why;
+}
+
+int broker_take_files(struct broker *broker, int files[BROKER_FILES])
+{
+	if (broker->files[BROKER_EVENTFD] < 0)
+		return malformed(broker);
+	for (size_t n = 0; n < BROKER_FILES; n++) {
+		files[n] = broker->files[n];
+		broker->files[n] = -1;
+	}
+	return 0;
+}
+
+/* --- life ------------------------------------------------------------------------- */
+
+void broker_free(struct broker *broker)
+{
+	if (!broker)
+		return;
+	drop_files(broker);
+	if (broker->fd >= 0)
+		broker->ctx->sys->close(broker->ctx->sys->data, broker->fd);
+	free(broker);
+}
+
+static int broker_connect(struct perfctr_ctx *ctx, const char *path, struct broker **broker)
+{
+	struct broker *b = calloc(1, sizeof(*b));
+
+	if (!b)
+		return perfctr_no_memory(ctx);
+	b->ctx = ctx;
+	for (size_t n = 0; n < BROKER_FILES; n++)
+		b->files[n] = -1;
+	b->fd = ctx->sys->connect(ctx->sys->data, path);
+	if (b->fd < 0) {
+		int error = b->fd;
+
+		free(b);
+		return perfctr_fail(ctx, error, "no broker answers at %s: %s", path,
+				    strerror(-error));
+	}
+	*broker = b;
+	return 0;
+}
+
+EXPORT int perfctr_device_open_broker(struct perfctr_ctx *ctx, const char *socket,
+				      const char *which, struct perfctr_device **device)
+{
+	struct perfctr_broker_opened opened;
+	struct broker *b = NULL;
+	size_t bytes = which ? strlen(which) + 1 : 1;
+	int error;
+
+	error = broker_connect(ctx, socket ? socket : PERFCTR_BROKER_SOCKET, &b);
+	if (error)
+		return error;
+	if (bytes > sizeof(opened.path)) {
+		broker_free(b);
+		return perfctr_fail(ctx, -ENAMETOOLONG, "no device has a name of %zu characters",
+				    bytes - 1);
+	}
+	b->message.header = (struct perfctr_broker_header){ 0 };
+	memcpy(b->message.content, which ? which : "", bytes);
+	error = ask(b, PERFCTR_BROKER_OPEN, &bytes);
+	if (!error && bytes < sizeof(opened))
+		error = malformed(b);
+	if (error) {
+		broker_free(b);
+		return error;
+	}
+	memcpy(&opened, b->message.content, sizeof(opened));
+	opened.path[sizeof(opened.path) - 1] = '\0';
+	opened.driver[sizeof(opened.driver) - 1] = '\0';
+	return perfctr_device_from_broker(ctx, b, opened.path, opened.driver, device);
+}

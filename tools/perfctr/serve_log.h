@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+/* Log lines of the broker: to stderr, where systemd's journal or a file takes them. */
+#ifndef PERFCTR_SERVE_LOG_H
+#define PERFCTR_SERVE_LOG_H
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <sys/types.h>
+
+/**
+ * struct serve_log - where lines go and how many still may
+ */
+struct serve_log {
+	/** @to: file. */
+	FILE *to;
+	/** @json: one JSON object per line. */
+	bool json;
+	/** @second: that @lines are counted of. */
+	long second;
+	/** @lines: written in this second. */
+	unsigned int lines;
+	/** @suppressed: lines that were too many. */
+	unsigned long suppressed;
+};
+
+/**
+ * struct serve_peer - who is at the other end, as the kernel says
+ */
+struct serve_peer {
+	/** @number: of the connection, from 1 on. */
+	unsigned long number;
+	pid_t pid;
+	uid_t uid;
+	gid_t gid;
+	/** @groups: supplementary groups. */
+	gid_t *groups;
+	/** @group_count: number of them. */
+	size_t group_count;
+};
+
+/**
+ * serve_log_line() - write a line
+ * @log: log
+ * @event: a word for programs that read the log
+ * @peer: whom it is about, or NULL for the broker itself
+ * @format: the sentence
+ *
+ * At most SERVE_LOG_LINES_PER_S lines: a client cannot fill a disk. How many were left out is said
+ * with the next one.
+ */
+void serve_log_line(struct serve_log *log, const char *event, const struct serve_peer *peer,
+		    const char *format, ...) __attribute__((format(printf, 4, 5)));
+enum { SERVE_LOG_LINES_PER_S = 20 };
+
+#endif /* PERFCTR_SERVE_LOG_H */
