@@ -493,10 +493,8 @@ static void reply_setup(struct client *c, struct drm_perfctr_setup *s)
 static int create_session(struct client *c, struct drm_perfctr_setup *s, const int **files)
 {
 	struct serve_session *session;
-	int error = check_limits(c, s);
+	int error;
 
-	if (error)
-		return error;
 	session = serve_sessions_setup(&c->sessions, s, &error);
 	if (!session)
 		return kernel_refused(c, error);
@@ -527,6 +525,8 @@ static int take_setup(struct client *c, const int **files)
 		error = kernel_control(c, DRM_PERFCTR_CMD_SETUP, 0, &s, sizeof(s));
 		if (error)
 			kernel_refused(c, error);
+		else
+			error = check_limits(c, &s);
 	}
 	if (!error && !test) {
 		/* the sizes of the test are for the buffers */

@@ -9,7 +9,7 @@
 
 #include "serve_log.h"
 
-#define SERVE_POLICY_PATH "/etc/perfctr/serve.conf"
+#define SERVE_POLICY_PATH PERFCTR_SYSCONFDIR "/perfctr/serve.conf"
 
 /**
  * struct serve_words - names or patterns of one key
