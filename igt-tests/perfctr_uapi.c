@@ -277,7 +277,7 @@ static void query_tests(void)
 
 		igt_assert_eq(igt_perfctr_query(dev.fd, &q), -EINVAL);
 	}
-	igt_describe("a stride of zero or no multiple of 8 is -EINVAL");
+	igt_describe("a stride of zero, above 4096 or no multiple of 8 is -EINVAL");
 	igt_subtest("query-bad-stride")
 	{
 		char buffer[256];
@@ -285,6 +285,10 @@ static void query_tests(void)
 
 		igt_assert_eq(igt_perfctr_query(dev.fd, &q), -EINVAL);
 		q.stride = 12;
+		igt_assert_eq(igt_perfctr_query(dev.fd, &q), -EINVAL);
+		q.stride = 4096 + 8;
+		igt_assert_eq(igt_perfctr_query(dev.fd, &q), -EINVAL);
+		q.stride = -8u;
 		igt_assert_eq(igt_perfctr_query(dev.fd, &q), -EINVAL);
 	}
 	igt_describe("a query into memory that is not there is -EFAULT");

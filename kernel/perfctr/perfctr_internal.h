@@ -30,6 +30,8 @@ struct eventfd_ctx;
 /* a control area or two next to the largest ring */
 #define PERFCTR_MAX_BO_BYTES		(PERFCTR_MAX_RING_BYTES + (1ull << 20))
 #define PERFCTR_MAX_REQUESTS		1024u
+/* larger than any structure will ever be: bounds the scan and the writing of zeroes behind ours */
+#define PERFCTR_STRUCT_SIZE_MAX		4096u
 #define PERFCTR_MAX_BLOCKS		65535u
 #define PERFCTR_MAX_SESSIONS_FILE	128u
 #define PERFCTR_MAX_SESSIONS_DEVICE	1024u

@@ -15,8 +15,6 @@
 #define PERFCTR_REQUEST_SIZE_V1	sizeof(struct drm_perfctr_block_request)
 /* no structure is shorter than one word */
 #define PERFCTR_STRUCT_SIZE_MIN	sizeof(u64)
-/* larger than any will ever be: spares us the scan of the rest for zeroes */
-#define PERFCTR_STRUCT_SIZE_MAX	4096
 
 static_assert(sizeof(struct drm_perfctr_control) == 24);
 static_assert(sizeof(struct drm_perfctr_setup) == 88);

@@ -126,8 +126,9 @@ static int query_array(struct drm_perfctr *pc, struct drm_perfctr_query *query,
 
 	if (!query->pointer)
 		goto out;
-	if (!query->stride || query->stride % 8)
-		return perfctr_reject(pc, EINVAL, "stride: %u is no multiple of 8", query->stride);
+	if (!query->stride || query->stride % 8 || query->stride > PERFCTR_STRUCT_SIZE_MAX)
+		return perfctr_reject(pc, EINVAL, "stride: %u is no multiple of 8 up to %u",
+				      query->stride, PERFCTR_STRUCT_SIZE_MAX);
 
 	for (i = 0; i < min(query->count, exist); i++, to += query->stride) {
 		if (!fill(pc, i, &element))

@@ -569,8 +569,8 @@ enum drm_perfctr_query_type {
  * one gets the first @stride bytes. @count and @stride are then set to what
  * exists in full. No permission is needed.
  *
- * Errors: -EINVAL unknown @type, @pad not zero, @stride zero or not a
- * multiple of 8; -EFAULT; -ENODEV the device was unplugged.
+ * Errors: -EINVAL unknown @type, @pad not zero, @stride zero, above 4096 or
+ * not a multiple of 8; -EFAULT; -ENODEV the device was unplugged.
  */
 struct drm_perfctr_query {
 	/** @type: enum drm_perfctr_query_type. */
