@@ -94,7 +94,7 @@ igt: all ## IGT tests in the VM on 6.12 and 6.1
 mesa-test: all ## Mesa provider: piglit, HUD and GL client in the VM
 	$(Q)scripts/run-suites 'mesa*'
 
-fuzz: all ## fuzzers, free-running; FUZZ_S=seconds per target (default 60)
+fuzz: all ## fuzzers, free-running; FUZZ_S=seconds for each (60), FUZZ_KERNEL=6.12, FUZZ_SEED
 	$(call need,kernel/tests/Makefile,the kernel fuzzers)
 	$(call need,libperfctr/Makefile,the library fuzzers)
 	$(Q)$(MAKE) -C libperfctr fuzz

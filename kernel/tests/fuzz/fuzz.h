@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The ioctl fuzzer: what its files share.
+ *
+ * An operation is a function of one number, its seed, and of what the process
+ * holds at that moment. So a run is repeated by its seed, and a recorded run is
+ * a list of numbers, from which lines can be taken away.
+ */
+#ifndef FUZZ_H
+#define FUZZ_H
+
+#include <linux/types.h>
+#include <setjmp.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include <drm/perfctr_drm.h>
+#include <drm/vsoc_drm.h>
+
+#ifndef ARRAY_SIZE
+#define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
+#endif
+#define fallthrough	__attribute__((__fallthrough__))
+
+/* --- random -------------------------------------------------------------- */
+
+struct rng {
+	__u64 x;
+};
+
+/* splitmix64: any seed is a good one */
+static inline __u64 rnd(struct rng *r)
+{
+	__u64 z = r->x += 0x9e3779b97f4a7c15ull;
+
+	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
+	z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
+	return z ^ (z >> 31);
+}
+
+static inline unsigned int below(struct rng *r, unsigned int n)
+{
+	return rnd(r) % n;
+}
+
+static inline bool percent(struct rng *r, unsigned int p)
+{
+	return below(r, 100) < p;
+}
+
+/* a number at which programs break */
+__u64 wild(struct rng *r);
+/* up to three fields of a structure become wild */
+void mutate(struct rng *r, void *data, size_t bytes);
+
+/* --- what a process holds ------------------------------------------------ */
+
+#define MAX_FDS		8
+#define MAX_BOS		16
+#define MAX_SESSIONS	24
+#define MAX_EVENTFDS	4
+#define MAX_DMABUFS	4
+#define MAX_CONTEXTS	4
+#define MAX_JOBS	8
+
+struct bo {
+	int fd;			/* slot of the file that owns it */
+	__u32 handle;
+	/* address, and below it the number of pages: one word, lest threads mix two mappings */
+	uintptr_t map;
+};
+
+struct session {
+	int fd;			/* slot of the file that owns it */
+	__u32 handle;
+	int ring, control;	/* slots of its buffers */
+	struct drm_perfctr_setup setup;
+	__u64 extract;
+};
+
+/*
+ * Two threads of a process use one world without any lock: what they get wrong
+ * by that is one more kind of input.
+ */
+struct world {
+	int fds[MAX_FDS];
+	struct bo bos[MAX_BOS];
+	struct session sessions[MAX_SESSIONS];
+	int eventfds[MAX_EVENTFDS];
+	int dmabufs[MAX_DMABUFS];
+	__u32 contexts[MAX_CONTEXTS];
+	__u64 jobs[MAX_JOBS];
+	/* pages: writable, read-only, none */
+	char *arena;
+	struct {
+		__u16 block;
+		__u32 type;
+	} pmus[16];
+	unsigned int pmu_count;
+};
+
+#define PAGE_BYTES	4096ul
+#define ARENA_PAGES	16
+/* largest buffer that is mapped */
+#define MAX_MAP_BYTES	((PAGE_BYTES - 1) * PAGE_BYTES)
+#define RENDER_MINORS	64
+#define FIRST_RENDER_MINOR 128
+#define ARENA_RW	(ARENA_PAGES * PAGE_BYTES)
+
+/* --- operations ---------------------------------------------------------- */
+
+struct op {
+	const char *name;
+	unsigned int weight;
+	void (*run)(struct world *w, struct rng *r);
+};
+
+/* what any process does, and what only root's hand on sysfs and debugfs does */
+extern const struct op user_ops[], root_ops[];
+
+/* counts of one run, shared by all processes */
+struct tally {
+	__u64 ops, ok, failed, faults;
+	/* by operation and errno, 0: success */
+	__u32 results[64][134];
+};
+
+extern struct tally *tally;
+extern bool fuzz_verbose;
+/* a thread that touches memory that is gone comes back here */
+extern __thread sigjmp_buf *fuzz_recover;
+/* number of the operation in its table */
+extern __thread unsigned int fuzz_op;
+
+/* a file that is open, a session that exists, mostly */
+int any_fd(struct world *w, struct rng *r);
+struct session *any_session(struct world *w, struct rng *r);
+struct bo *any_bo(struct world *w, struct rng *r);
+/* where a buffer is mapped, or NULL */
+char *map_of(const struct bo *bo, __u64 *bytes);
+/* a structure where the kernel can read it, mostly */
+void *place(struct world *w, struct rng *r, const void *data, size_t bytes);
+
+/* fuzz_jobs.c */
+void op_submit(struct world *w, struct rng *r);
+void op_wait(struct world *w, struct rng *r);
+void op_context(struct world *w, struct rng *r);
+void op_info(struct world *w, struct rng *r);
+
+/* fuzz_rings.c */
+void op_scribble_control(struct world *w, struct rng *r);
+void op_scribble_ring(struct world *w, struct rng *r);
+void op_drain(struct world *w, struct rng *r);
+void op_eventfd(struct world *w, struct rng *r);
+
+void world_init(struct world *w);
+/* close and unmap everything */
+void world_fini(struct world *w);
+void run_op(struct world *w, const struct op *ops, __u64 seed);
+/* ioctl() with its result in the tally: 0 or -errno */
+int call(int fd, unsigned long request, void *arg);
+/* the n-th of our render nodes, or -1 */
+int open_node(unsigned int n);
+int open_any_node(void);
+
+/* --- root's hand (fuzz_root.c) ------------------------------------------- */
+
+/* remember how things are, and put them back */
+void root_init(void);
+void root_restore(void);
+int write_text(const char *path, const char *text);
+
+/* --- the verdict (fuzz_ledger.c) ----------------------------------------- */
+
+struct kernel_state {
+	unsigned long taint;
+	int kmsg;
+	unsigned long shmem_kb;
+};
+
+void kernel_before(struct kernel_state *k);
+/* prints TAP, returns the number of failures */
+int kernel_after(struct kernel_state *k, double seconds);
+
+#endif /* FUZZ_H */

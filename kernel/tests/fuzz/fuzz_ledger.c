@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The ioctl fuzzer: the verdict. When everybody is gone nothing may be left,
+ * neither a session nor memory nor a word in the kernel's log.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "fuzz.h"
+
+/* KERN_WARNING and worse is not for what users do */
+#define WARNING_LEVEL	4
+/* died, warned, soft lockup */
+#define TAINT_SPLAT	0x4280ul
+/* pages that user space itself left: page tables, tmpfs of the guest */
+#define SHMEM_SLACK_KB	256
+#define RUNTIME_STATUS	"/sys/bus/platform/devices/vsoc.0/power/runtime_status"
+#define RUNTIME_CONTROL	"/sys/bus/platform/devices/vsoc.0/power/control"
+/* share of ioctls that succeed in a run that is long enough to tell */
+#define LEAST_OK_PERMILLE 200
+#define LEAST_OPS	5000
+
+static unsigned int passed, failed;
+
+static void result(bool good, const char *what)
+{
+	if (good)
+		passed++;
+	else
+		failed++;
+	printf("%sok %u - %s\n", good ? "" : "not ", passed + failed, what);
+	fflush(stdout);
+}
+
+static unsigned long read_number(const char *path, const char *key)
+{
+	unsigned long value = 0;
+	char line[256];
+	FILE *f = fopen(path, "r");
+
+	while (f && fgets(line, sizeof(line), f))
+		if (!key || !strncmp(line, key, strlen(key))) {
+			value = strtoul(line + (key ? strlen(key) : 0), NULL, 10);
+			break;
+		}
+	if (f)
+		fclose(f);
+	return value;
+}
+
+void kernel_before(struct kernel_state *k)
+{
+	k->taint = read_number("/proc/sys/kernel/tainted", NULL);
+	k->shmem_kb = read_number("/proc/meminfo", "Shmem:");
+	k->kmsg = open("/dev/kmsg", O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	if (k->kmsg >= 0)
+		lseek(k->kmsg, 0, SEEK_END);
+}
+
+/* lines of our modules and splats; *lines gets all of them, whatever their level */
+static unsigned int complaints(struct kernel_state *k, unsigned int *lines)
+{
+	static const char *const ours[] = {
+		"perfctr", "vsoc", "csf", "tegra410", "WARNING", "BUG", "KASAN", "UBSAN", "KCSAN",
+		"KFENCE", "Call Trace", "refcount", "blocked for more", "stall", "rcu", "Oops",
+	};
+	unsigned int found = 0;
+	char record[8192];
+
+	*lines = 0;
+	for (;;) {
+		ssize_t n = read(k->kmsg, record, sizeof(record) - 1);
+		unsigned int i;
+		char *text;
+
+		if (n < 0 && errno == EPIPE) {
+			printf("# the kernel's log overflowed\n");
+			found++;
+			continue;
+		}
+		if (n <= 0)
+			break;
+		record[n] = '\0';
+		text = strchr(record, ';');
+		for (i = 0; text && i < ARRAY_SIZE(ours); i++) {
+			if (!strstr(text, ours[i]))
+				continue;
+			++*lines;
+			if ((strtoul(record, NULL, 10) & 7) <= WARNING_LEVEL) {
+				printf("# kernel: %.200s", text + 1);
+				found++;
+			}
+			break;
+		}
+	}
+	return found;
+}
+
+/* --- sessions ------------------------------------------------------------ */
+
+static int small_setup(int fd, __u8 set, __u32 handle, __u32 *session)
+{
+	struct drm_perfctr_block_request request = {
+		.type = DRM_PERFCTR_BLOCK_CSHW,
+		.index = DRM_PERFCTR_INDEX_ALL,
+		.set = set,
+		.flags = DRM_PERFCTR_REQUEST_AVAILABLE,
+		.mask = ~0ull,
+	};
+	struct drm_perfctr_setup setup = {
+		.flags = handle ? 0 : DRM_PERFCTR_SETUP_TEST_ONLY,
+		.slots = 1,
+		.ring_handle = handle,
+		.control_handle = handle,
+		.control_offset = handle ? PAGE_BYTES : 0,
+		.eventfd = -1,
+		.requests = (uintptr_t)&request,
+		.request_count = 1,
+		.request_stride = sizeof(request),
+	};
+	struct drm_perfctr_control control = {
+		.cmd = DRM_PERFCTR_CMD_SETUP,
+		.size = sizeof(setup),
+		.pointer = (uintptr_t)&setup,
+	};
+
+	if (ioctl(fd, DRM_IOCTL_PERFCTR_CONTROL, &control))
+		return -errno;
+	if (session)
+		*session = control.handle;
+	return 0;
+}
+
+/*
+ * A device has room for so many sessions. If exactly that many still fit, none
+ * of the run's is left.
+ */
+static void check_sessions(void)
+{
+	unsigned int count = 0, room = 1024;
+	int fds[64], n = 0, ret = 0;
+
+	while (n < (int)ARRAY_SIZE(fds) && ret != -ENFILE) {
+		struct drm_perfctr_bo_create bo = { .size = 2 * PAGE_BYTES };
+
+		fds[n] = open_any_node();
+		if (fds[n] < 0 || ioctl(fds[n], DRM_IOCTL_PERFCTR_BO_CREATE, &bo))
+			break;
+		do {
+			ret = small_setup(fds[n], 0, bo.handle, NULL);
+			count += !ret;
+		} while (!ret);
+		n++;
+		if (ret != -EMFILE)
+			break;
+	}
+	printf("# %u sessions fit, then %d\n", count, ret);
+	result(count == room && ret == -ENFILE, "no session is left");
+	while (n--)
+		close(fds[n]);
+}
+
+static void check_sets(void)
+{
+	int fd = open_any_node();
+	int ret = fd < 0 ? -ENODEV : small_setup(fd, 1, 0, NULL);
+
+	result(!ret, "nobody holds a counter set");
+	if (fd >= 0)
+		close(fd);
+}
+
+static void check_asleep(void)
+{
+	char status[32] = "";
+	int tries = 40;
+
+	if (write_text(RUNTIME_CONTROL, "auto"))
+		return;
+	while (tries-- && strncmp(status, "suspended", 9)) {
+		int fd = open(RUNTIME_STATUS, O_RDONLY | O_CLOEXEC);
+
+		if (fd < 0 || read(fd, status, sizeof(status) - 1) < 0)
+			break;
+		close(fd);
+		usleep(100000);
+	}
+	result(!strncmp(status, "suspended", 9), "nobody keeps the device awake");
+	write_text(RUNTIME_CONTROL, "on");
+}
+
+static void check_memory(const struct kernel_state *k)
+{
+	unsigned long kb = 0;
+	int tries = 20;
+
+	/* files are released a little later than their processes end */
+	while (tries--) {
+		kb = read_number("/proc/meminfo", "Shmem:");
+		if (kb <= k->shmem_kb + SHMEM_SLACK_KB)
+			break;
+		usleep(100000);
+	}
+	printf("# Shmem %lu kB before, %lu kB after\n", k->shmem_kb, kb);
+	result(kb <= k->shmem_kb + SHMEM_SLACK_KB, "no buffer is left");
+}
+
+static void check_leaks(void)
+{
+	char leaks[2048] = "";
+	const char *path = "/sys/kernel/debug/kmemleak";
+	ssize_t n;
+	int fd;
+
+	/* what a register or a stack still points to is found by the second scan */
+	if (write_text(path, "scan"))
+		return;
+	sleep(6);
+	write_text(path, "scan");
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	n = fd < 0 ? -1 : read(fd, leaks, sizeof(leaks) - 1);
+	if (n > 0)
+		printf("# %s\n", leaks);
+	result(n == 0, "kmemleak finds nothing");
+	if (fd >= 0)
+		close(fd);
+}
+
+int kernel_after(struct kernel_state *k, double seconds)
+{
+	unsigned long taint = read_number("/proc/sys/kernel/tainted", NULL);
+	unsigned int lines, worse;
+
+	result((taint & TAINT_SPLAT) == (k->taint & TAINT_SPLAT), "the kernel is not tainted");
+	worse = complaints(k, &lines);
+	printf("# %u lines of ours in the kernel's log in %.1f s\n", lines, seconds);
+	result(k->kmsg >= 0 && !worse, "no warning in the kernel's log");
+	/* devices that come and go say so, once each */
+	result(lines < 100 + 20 * seconds, "the kernel's log is not flooded");
+	printf("# %llu operations, %llu ioctls succeeded, %llu failed\n",
+	       (unsigned long long)tally->ops, (unsigned long long)tally->ok,
+	       (unsigned long long)tally->failed);
+	if (tally->ops >= LEAST_OPS)
+		result(tally->ok * 1000 > LEAST_OK_PERMILLE * (tally->ok + tally->failed),
+		       "enough of it was valid to get anywhere");
+	check_memory(k);
+	check_sessions();
+	check_sets();
+	check_asleep();
+	check_leaks();
+	printf("1..%u\n%u passed, %u failed, 0 skipped\n", passed + failed, passed, failed);
+	return failed;
+}

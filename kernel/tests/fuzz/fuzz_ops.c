@@ -1,0 +1,787 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The ioctl fuzzer: what a process can do to the kernel, right and wrong.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "fuzz.h"
+
+#define MAX_REQUESTS		12
+
+struct tally *tally;
+bool fuzz_verbose;
+__thread sigjmp_buf *fuzz_recover;
+__thread unsigned int fuzz_op;
+/* an ioctl found its file closed or its device gone */
+static __thread bool gone;
+static bool is_child;
+
+/* --- values -------------------------------------------------------------- */
+
+__u64 wild(struct rng *r)
+{
+	static const __u64 numbers[] = {
+		0, 1, 2, 7, 8, 63, 64, 65, 127, 128, 255, 256, 4095, 4096, 4097, 0x7fff, 0x8000,
+		0xfffe, 0xffff, 0x10000, 0x10001, 0x7fffffff, 0x80000000, 0xffffffff, 0x100000000,
+		0x7fffffffffffffff, 0x8000000000000000, 0xffffffffffffffc0, 0xffffffffffffffff,
+	};
+
+	switch (below(r, 4)) {
+	case 0:
+		return rnd(r);
+	case 1:
+		return below(r, 300);
+	case 2:
+		return (1ull << below(r, 64)) - percent(r, 30);
+	default:
+		return numbers[below(r, ARRAY_SIZE(numbers))];
+	}
+}
+
+static size_t min_size(size_t a, size_t b)
+{
+	return a < b ? a : b;
+}
+
+void mutate(struct rng *r, void *data, size_t bytes)
+{
+	unsigned int n = 1 + below(r, 3);
+
+	while (n--) {
+		size_t width = min_size(bytes, 1u << below(r, 4));
+		size_t at = below(r, bytes / width) * width;
+		__u64 value = wild(r);
+
+		if (percent(r, 25)) {
+			((__u8 *)data)[at] ^= 1u << below(r, 8);
+			continue;
+		}
+		memcpy((char *)data + at, &value, width);
+	}
+}
+
+int call(int fd, unsigned long request, void *arg)
+{
+	int ret = ioctl(fd, request, arg) ? -errno : 0;
+
+	if (ret == -ENODEV || ret == -EBADF)
+		gone = true;
+	if (ret)
+		__atomic_fetch_add(&tally->failed, 1, __ATOMIC_RELAXED);
+	else
+		__atomic_fetch_add(&tally->ok, 1, __ATOMIC_RELAXED);
+	if (-ret < (int)ARRAY_SIZE(tally->results[0]))
+		__atomic_fetch_add(&tally->results[fuzz_op][-ret], 1, __ATOMIC_RELAXED);
+	if (fuzz_verbose)
+		fprintf(stderr, "#   ioctl(%d, 0x%lx): %d\n", fd, request, ret);
+	return ret;
+}
+
+/* --- picking ------------------------------------------------------------- */
+
+/* a slot with an open file, mostly */
+static int any_slot(struct world *w, struct rng *r)
+{
+	unsigned int first = below(r, MAX_FDS);
+	unsigned int i;
+
+	for (i = 0; i < MAX_FDS && percent(r, 99); i++)
+		if (w->fds[(first + i) % MAX_FDS] >= 0)
+			return (first + i) % MAX_FDS;
+	return first;
+}
+
+int any_fd(struct world *w, struct rng *r)
+{
+	return w->fds[any_slot(w, r)];
+}
+
+struct session *any_session(struct world *w, struct rng *r)
+{
+	unsigned int first = below(r, MAX_SESSIONS);
+	unsigned int i;
+
+	/* one that exists, mostly */
+	for (i = 0; i < MAX_SESSIONS && percent(r, 99); i++)
+		if (w->sessions[(first + i) % MAX_SESSIONS].handle)
+			return &w->sessions[(first + i) % MAX_SESSIONS];
+	return &w->sessions[first];
+}
+
+struct bo *any_bo(struct world *w, struct rng *r)
+{
+	unsigned int first = below(r, MAX_BOS);
+	unsigned int i;
+
+	for (i = 0; i < MAX_BOS && percent(r, 99); i++)
+		if (w->bos[(first + i) % MAX_BOS].handle)
+			return &w->bos[(first + i) % MAX_BOS];
+	return &w->bos[first];
+}
+
+char *map_of(const struct bo *bo, __u64 *bytes)
+{
+	uintptr_t map = __atomic_load_n(&bo->map, __ATOMIC_RELAXED);
+
+	*bytes = map % PAGE_BYTES * PAGE_BYTES;
+	return map ? (char *)(map & ~(PAGE_BYTES - 1)) : NULL;
+}
+
+static void set_map(struct bo *bo, uintptr_t map)
+{
+	map = __atomic_exchange_n(&bo->map, map, __ATOMIC_RELAXED);
+	if (map)
+		munmap((void *)(map & ~(PAGE_BYTES - 1)), map % PAGE_BYTES * PAGE_BYTES);
+}
+
+/* where a structure goes: our memory, its last bytes, a buffer of the device, or nonsense */
+void *place(struct world *w, struct rng *r, const void *data, size_t bytes)
+{
+	char *at = w->arena + 64 * below(r, ARENA_RW / 64 / 2);
+	__u64 map_bytes;
+	struct bo *bo;
+	char *map;
+
+	switch (below(r, 20)) {
+	case 0:
+		/* the page behind is not there */
+		at = w->arena + ARENA_RW - bytes;
+		break;
+	case 1:
+		/* read-only */
+		return w->arena + ARENA_RW + PAGE_BYTES;
+	case 2:
+		return percent(r, 50) ? (void *)wild(r) : (void *)0xffff888000000000ul;
+	case 3:
+		/* memory that the kernel writes to on its own account */
+		bo = any_bo(w, r);
+		map = map_of(bo, &map_bytes);
+		if (map && map_bytes >= bytes)
+			at = map;
+		break;
+	}
+	memcpy(at, data, bytes);
+	return at;
+}
+
+/* --- files --------------------------------------------------------------- */
+
+static bool is_ours(int fd)
+{
+	char name[32] = "";
+	struct drm_version version = { .name = name, .name_len = sizeof(name) - 1 };
+
+	return !ioctl(fd, DRM_IOCTL_VERSION, &version) &&
+	       (!strcmp(name, "vsoc") || !strcmp(name, "perfctr_soc"));
+}
+
+int open_node(unsigned int n)
+{
+	char path[32];
+	int fd;
+
+	snprintf(path, sizeof(path), "/dev/dri/renderD%u", FIRST_RENDER_MINOR + n);
+	fd = open(path, O_RDWR | O_CLOEXEC);
+	if (fd >= 0 && !is_ours(fd)) {
+		close(fd);
+		return -1;
+	}
+	return fd;
+}
+
+int open_any_node(void)
+{
+	unsigned int n;
+	int fd = -1;
+
+	for (n = 0; n < RENDER_MINORS && fd < 0; n++)
+		fd = open_node(n);
+	return fd;
+}
+
+/* what belonged to a file that is closed: mostly forgotten, sometimes still tried */
+static void forget_file(struct world *w, struct rng *r, int slot)
+{
+	unsigned int i;
+
+	for (i = 0; i < MAX_SESSIONS; i++)
+		if (w->sessions[i].fd == slot && percent(r, 90))
+			w->sessions[i].handle = 0;
+	for (i = 0; i < MAX_BOS; i++)
+		if (w->bos[i].fd == slot && percent(r, 90))
+			w->bos[i].handle = 0;
+}
+
+static void op_open(struct world *w, struct rng *r)
+{
+	unsigned int first = percent(r, 60) ? 0 : below(r, 8);
+	unsigned int slot = below(r, MAX_FDS);
+	unsigned int i, n;
+	int fd = -1;
+
+	/* a file of a device that is gone is of no more use */
+	for (i = 0; i < MAX_FDS; i++)
+		if (w->fds[i] >= 0 && !is_ours(w->fds[i]))
+			slot = i;
+	if (w->fds[slot] >= 0 && is_ours(w->fds[slot]) && percent(r, 70))
+		return;
+	for (n = 0; n < RENDER_MINORS && fd < 0; n++)
+		fd = open_node((first + n) % RENDER_MINORS);
+	if (fd < 0)
+		return;
+	fd = __atomic_exchange_n(&w->fds[slot], fd, __ATOMIC_RELAXED);
+	if (fd < 0)
+		return;
+	forget_file(w, r, slot);
+	close(fd);
+}
+
+static void op_close(struct world *w, struct rng *r)
+{
+	unsigned int slot = below(r, MAX_FDS);
+	/* the other thread may be in the middle of an ioctl of this file */
+	int fd = __atomic_exchange_n(&w->fds[slot], -1, __ATOMIC_RELAXED);
+
+	if (fd < 0)
+		return;
+	forget_file(w, r, slot);
+	close(fd);
+}
+
+static void op_dup(struct world *w, struct rng *r)
+{
+	int fd = any_fd(w, r), *slot = &w->fds[below(r, MAX_FDS)];
+
+	if (fd >= 0 && *slot < 0)
+		*slot = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+}
+
+/* --- QUERY --------------------------------------------------------------- */
+
+static void op_query(struct world *w, struct rng *r)
+{
+	static const __u32 strides[] = {
+		sizeof(struct drm_perfctr_device_info), sizeof(struct drm_perfctr_block_info),
+		sizeof(struct drm_perfctr_clock_info),
+	};
+	unsigned int type = below(r, 3);
+	struct drm_perfctr_query query = {
+		.type = type,
+		.count = below(r, 40),
+		.stride = strides[type] + 8 * below(r, 3),
+	};
+
+	if (percent(r, 70))
+		query.pointer = (uintptr_t)(w->arena + 64 * below(r, 128));
+	if (percent(r, 30))
+		mutate(r, &query, sizeof(query));
+	call(any_fd(w, r), DRM_IOCTL_PERFCTR_QUERY, place(w, r, &query, sizeof(query)));
+}
+
+/* --- buffers ------------------------------------------------------------- */
+
+static int new_bo(struct world *w, struct rng *r, int fd_slot, __u64 bytes)
+{
+	struct drm_perfctr_bo_create create = { .size = bytes };
+	unsigned int i = below(r, MAX_BOS);
+	struct bo *bo = &w->bos[i];
+	void *map;
+
+	if (percent(r, 8))
+		mutate(r, &create, sizeof(create));
+	if (call(w->fds[fd_slot], DRM_IOCTL_PERFCTR_BO_CREATE, &create))
+		return -1;
+	bo->fd = fd_slot;
+	bo->handle = create.handle;
+	set_map(bo, 0);
+	if (create.size > MAX_MAP_BYTES)
+		return i;
+	map = mmap(NULL, create.size, PROT_READ | PROT_WRITE, MAP_SHARED, w->fds[fd_slot],
+		   create.mmap_offset);
+	if (map != MAP_FAILED)
+		set_map(bo, (uintptr_t)map | create.size / PAGE_BYTES);
+	return i;
+}
+
+static void op_bo_create(struct world *w, struct rng *r)
+{
+	new_bo(w, r, any_slot(w, r), 1ull << below(r, 19));
+}
+
+static void op_gem_close(struct world *w, struct rng *r)
+{
+	struct bo *bo = any_bo(w, r);
+	struct drm_gem_close close_bo = { .handle = percent(r, 90) ? bo->handle : wild(r) };
+
+	/* a session may be using it */
+	call(percent(r, 90) ? w->fds[bo->fd] : any_fd(w, r), DRM_IOCTL_GEM_CLOSE, &close_bo);
+	if (percent(r, 80))
+		bo->handle = 0;
+}
+
+static void op_munmap(struct world *w, struct rng *r)
+{
+	set_map(any_bo(w, r), 0);
+}
+
+static void op_export(struct world *w, struct rng *r)
+{
+	struct bo *bo = any_bo(w, r);
+	int *slot = &w->dmabufs[below(r, MAX_DMABUFS)];
+	struct drm_prime_handle prime = {
+		.handle = bo->handle,
+		.flags = DRM_CLOEXEC | (percent(r, 50) ? DRM_RDWR : 0),
+	};
+
+	if (call(w->fds[bo->fd], DRM_IOCTL_PRIME_HANDLE_TO_FD, &prime))
+		return;
+	if (*slot >= 0)
+		close(*slot);
+	*slot = prime.fd;
+}
+
+static void op_import(struct world *w, struct rng *r)
+{
+	unsigned int fd_slot = any_slot(w, r);
+	struct bo *bo = &w->bos[below(r, MAX_BOS)];
+	struct drm_prime_handle prime = { .fd = w->dmabufs[below(r, MAX_DMABUFS)] };
+
+	if (call(w->fds[fd_slot], DRM_IOCTL_PRIME_FD_TO_HANDLE, &prime))
+		return;
+	set_map(bo, 0);
+	bo->fd = fd_slot;
+	bo->handle = prime.handle;
+}
+
+/* --- CONTROL ------------------------------------------------------------- */
+
+static int control(struct world *w, struct rng *r, int fd, __u32 cmd, __u32 *handle,
+		   const void *arg, size_t bytes)
+{
+	struct drm_perfctr_control c = { .cmd = cmd, .handle = *handle, .size = bytes };
+	int ret;
+
+	if (percent(r, 6))
+		c.size = percent(r, 50) ? bytes + 8 * below(r, 8) : wild(r);
+	c.pointer = arg ? (uintptr_t)place(w, r, arg, bytes) : 0;
+	if (percent(r, 5))
+		mutate(r, &c, sizeof(c));
+	ret = call(fd, DRM_IOCTL_PERFCTR_CONTROL, &c);
+	*handle = c.handle;
+	return ret;
+}
+
+static void random_request(struct world *w, struct rng *r, struct drm_perfctr_block_request *q)
+{
+	unsigned int i;
+
+	memset(q, 0, sizeof(*q));
+	q->index = DRM_PERFCTR_INDEX_ALL;
+	switch (below(r, 20)) {
+	case 0:
+		/* a PMU of the machine: software events, the fabric's */
+		if (!w->pmu_count)
+			break;
+		i = below(r, w->pmu_count);
+		q->type = w->pmus[i].block;
+		q->pmu_type = percent(r, 95) ? w->pmus[i].type : wild(r);
+		q->index = below(r, 4);
+		q->cpu = percent(r, 80) ? DRM_PERFCTR_CPU_ANY : (int)below(r, 4);
+		q->mask = 1;
+		if (q->type == DRM_PERFCTR_BLOCK_GENERIC_PMU)
+			q->config = percent(r, 90) ? below(r, 10) : wild(r);
+		else
+			q->mask = 1 + below(r, 7);
+		break;
+	case 1:
+		q->index = below(r, 4);
+		fallthrough;
+	default:
+		q->type = 1 + below(r, 5);
+		q->flags = DRM_PERFCTR_REQUEST_AVAILABLE;
+		q->mask = percent(r, 70) ? ~0ull : rnd(r) & rnd(r);
+		q->section = percent(r, 90) ? 0 : below(r, 3);
+	}
+	if (percent(r, 4))
+		mutate(r, q, sizeof(*q));
+}
+
+static unsigned int random_requests(struct world *w, struct rng *r,
+				    struct drm_perfctr_block_request *requests)
+{
+	unsigned int i, count = 1 + below(r, percent(r, 90) ? 5 : MAX_REQUESTS);
+	__u8 set = percent(r, 90) ? 0 : below(r, 4);
+
+	for (i = 0; i < count; i++) {
+		random_request(w, r, &requests[i]);
+		if (requests[i].type < DRM_PERFCTR_BLOCK_GENERIC_PMU)
+			requests[i].set = percent(r, 99) ? set : below(r, 4);
+		/* the same type twice is refused */
+		if (percent(r, 90) && requests[i].type <= DRM_PERFCTR_BLOCK_SHADER)
+			requests[i].type = 1 + i % 5;
+	}
+	return count;
+}
+
+static void random_setup(struct world *w, struct rng *r, struct drm_perfctr_setup *setup)
+{
+	struct drm_perfctr_block_request requests[MAX_REQUESTS];
+
+	memset(setup, 0, sizeof(*setup));
+	setup->slots = 1u << below(r, percent(r, 95) ? 6 : 17);
+	setup->eventfd = -1;
+	setup->request_count = random_requests(w, r, requests);
+	setup->request_stride = sizeof(requests[0]);
+	setup->requests = (uintptr_t)place(w, r, requests, sizeof(requests));
+	if (percent(r, 30))
+		setup->period_ns = 100000ull << below(r, 12);
+	setup->watermark = percent(r, 80) ? 0 : below(r, setup->slots + 2);
+	if (percent(r, 10))
+		setup->flags |= DRM_PERFCTR_SETUP_KEEP_AWAKE;
+	if (percent(r, 15))
+		setup->flags |= DRM_PERFCTR_SETUP_AUTOMATIC;
+}
+
+/* buffers that fit, of this file or of another one, shared or not */
+static bool find_buffers(struct world *w, struct rng *r, int fd_slot,
+			 struct drm_perfctr_setup *setup, struct session *s)
+{
+	if (setup->ring_bytes > (8u << 20))
+		return false;
+	s->ring = percent(r, 80) ? new_bo(w, r, fd_slot, setup->ring_bytes + PAGE_BYTES) :
+				   (int)below(r, MAX_BOS);
+	if (s->ring < 0)
+		return false;
+	s->control = percent(r, 50) ? s->ring : (int)below(r, MAX_BOS);
+	setup->ring_handle = w->bos[s->ring].handle;
+	setup->control_handle = w->bos[s->control].handle;
+	/* behind the ring, or in the middle of it */
+	setup->control_offset = s->ring != s->control ? 0 : percent(r, 90) ?
+				setup->ring_bytes & ~63ull : 64 * below(r, 32);
+	setup->eventfd = percent(r, 60) ? -1 : w->eventfds[below(r, MAX_EVENTFDS)];
+	return true;
+}
+
+static void op_setup(struct world *w, struct rng *r)
+{
+	int fd_slot = any_slot(w, r);
+	struct session *s = &w->sessions[below(r, MAX_SESSIONS)];
+	struct session made = { .fd = fd_slot };
+	struct drm_perfctr_setup setup;
+	struct drm_perfctr_control c = {
+		.cmd = DRM_PERFCTR_CMD_SETUP,
+		.size = sizeof(setup),
+		.pointer = (uintptr_t)&setup,
+	};
+
+	random_setup(w, r, &setup);
+	setup.flags |= DRM_PERFCTR_SETUP_TEST_ONLY;
+	if (call(w->fds[fd_slot], DRM_IOCTL_PERFCTR_CONTROL, &c) ||
+	    !find_buffers(w, r, fd_slot, &setup, &made))
+		return;
+	setup.flags &= ~DRM_PERFCTR_SETUP_TEST_ONLY;
+	if (percent(r, 15))
+		mutate(r, &setup, sizeof(setup));
+	made.setup = setup;
+	if (percent(r, 10)) {
+		/* from memory that changes meanwhile */
+		control(w, r, w->fds[fd_slot], DRM_PERFCTR_CMD_SETUP, &made.handle, &setup,
+			sizeof(setup));
+		if (made.handle)
+			*s = made;
+		return;
+	}
+	if (call(w->fds[fd_slot], DRM_IOCTL_PERFCTR_CONTROL, &c))
+		return;
+	made.setup = setup;
+	made.handle = c.handle;
+	*s = made;
+	if (percent(r, 70)) {
+		__u64 user_data = rnd(r);
+
+		control(w, r, w->fds[fd_slot], DRM_PERFCTR_CMD_START, &made.handle, &user_data,
+			sizeof(user_data));
+	}
+}
+
+/* everything of SETUP is wrong at once */
+static void op_setup_wild(struct world *w, struct rng *r)
+{
+	struct drm_perfctr_setup setup;
+	__u32 handle = 0;
+
+	random_setup(w, r, &setup);
+	if (percent(r, 50))
+		setup.flags |= DRM_PERFCTR_SETUP_TEST_ONLY;
+	setup.request_stride += percent(r, 50) ? 8 * below(r, 10) : 0;
+	mutate(r, &setup, sizeof(setup));
+	if (!control(w, r, any_fd(w, r), DRM_PERFCTR_CMD_SETUP, &handle, &setup, sizeof(setup)) &&
+	    handle && !(setup.flags & DRM_PERFCTR_SETUP_TEST_ONLY))
+		control(w, r, any_fd(w, r), DRM_PERFCTR_CMD_TEARDOWN, &handle, NULL, 0);
+}
+
+static void tagged(struct world *w, struct rng *r, __u32 cmd)
+{
+	struct session *s = any_session(w, r);
+	__u32 handle = percent(r, 96) ? s->handle : wild(r);
+	__u64 user_data = rnd(r);
+
+	/* without a session there is little to find */
+	if (!s->handle && percent(r, 80)) {
+		op_setup(w, r);
+		return;
+	}
+
+	control(w, r, percent(r, 97) ? w->fds[s->fd] : any_fd(w, r), cmd, &handle, &user_data,
+		sizeof(user_data));
+}
+
+static void op_start(struct world *w, struct rng *r)
+{
+	tagged(w, r, DRM_PERFCTR_CMD_START);
+}
+
+static void op_stop(struct world *w, struct rng *r)
+{
+	tagged(w, r, DRM_PERFCTR_CMD_STOP);
+}
+
+static void op_sample(struct world *w, struct rng *r)
+{
+	tagged(w, r, DRM_PERFCTR_CMD_SAMPLE);
+}
+
+static void op_status(struct world *w, struct rng *r)
+{
+	struct session *s = any_session(w, r);
+	struct drm_perfctr_status status = { 0 };
+	__u32 handle = s->handle;
+
+	control(w, r, w->fds[s->fd], DRM_PERFCTR_CMD_STATUS, &handle, &status, sizeof(status));
+}
+
+static void op_teardown(struct world *w, struct rng *r)
+{
+	struct session *s = any_session(w, r);
+	__u32 handle = s->handle;
+
+	control(w, r, w->fds[s->fd], DRM_PERFCTR_CMD_TEARDOWN, &handle, NULL, 0);
+	if (percent(r, 80))
+		s->handle = 0;
+}
+
+/* --- numbers ------------------------------------------------------------- */
+
+/* our numbers and those beside them, with structures of any size */
+static void op_raw(struct world *w, struct rng *r)
+{
+	static const unsigned int numbers[] = {
+		0x5d, 0x5e, 0x5f, 0, 1, 2, 3, 4, 5, 0x5c, 0x60,
+	};
+	unsigned int number = numbers[below(r, ARRAY_SIZE(numbers))];
+	unsigned int size = percent(r, 70) ? 8 * below(r, 20) : below(r, 16384);
+	char bytes[256];
+	unsigned int i;
+
+	for (i = 0; i < sizeof(bytes); i += 8) {
+		__u64 value = percent(r, 60) ? 0 : wild(r);
+
+		memcpy(bytes + i, &value, 8);
+	}
+	/* a SETUP whose session nobody knows is closed with the file */
+	call(any_fd(w, r), _IOC(below(r, 4), DRM_IOCTL_BASE, DRM_COMMAND_BASE + number, size),
+	     place(w, r, bytes, sizeof(bytes)));
+}
+
+/* --- processes ----------------------------------------------------------- */
+
+/* a child inherits everything, does some of the above and ends, mostly not by itself */
+static void op_child(struct world *w, struct rng *r)
+{
+	unsigned int n = 2 + below(r, 20);
+	__u64 seed = rnd(r);
+	pid_t pid = fork();
+
+	if (!pid) {
+		/* must not fork itself: no grandchildren that nobody waits for */
+		static const struct op ops[] = {
+			{ "sample", 1, op_sample }, { "stop", 1, op_stop },
+			{ "start", 1, op_start }, { "teardown", 1, op_teardown },
+			{ "setup", 2, op_setup }, { "submit", 1, op_submit },
+			{ "close", 1, op_close }, { NULL, 0, NULL },
+		};
+
+		alarm(10);
+		is_child = true;
+		while (n--)
+			run_op(w, ops, seed++);
+		_exit(0);
+	}
+	if (pid < 0)
+		return;
+	if (percent(r, 60)) {
+		usleep(below(r, 5000));
+		kill(pid, SIGKILL);
+	}
+	waitpid(pid, NULL, 0);
+}
+
+static void op_nap(struct world *w, struct rng *r)
+{
+	usleep(below(r, 2000));
+}
+
+/* the call that the other thread is in gets a signal */
+static void op_signal(struct world *w, struct rng *r)
+{
+	kill(getpid(), SIGUSR1);
+}
+
+const struct op user_ops[] = {
+	{ "open", 10, op_open },
+	{ "close", 1, op_close },
+	{ "dup", 1, op_dup },
+	{ "query", 5, op_query },
+	{ "bo_create", 3, op_bo_create },
+	{ "gem_close", 2, op_gem_close },
+	{ "munmap", 1, op_munmap },
+	{ "export", 1, op_export },
+	{ "import", 1, op_import },
+	{ "setup", 16, op_setup },
+	{ "setup_wild", 8, op_setup_wild },
+	{ "start", 10, op_start },
+	{ "stop", 8, op_stop },
+	{ "sample", 14, op_sample },
+	{ "status", 5, op_status },
+	{ "teardown", 5, op_teardown },
+	{ "scribble_control", 8, op_scribble_control },
+	{ "scribble_ring", 4, op_scribble_ring },
+	{ "drain", 12, op_drain },
+	{ "eventfd", 3, op_eventfd },
+	{ "submit", 8, op_submit },
+	{ "wait", 3, op_wait },
+	{ "context", 2, op_context },
+	{ "info", 1, op_info },
+	{ "raw", 4, op_raw },
+	{ "child", 1, op_child },
+	{ "nap", 2, op_nap },
+	{ "signal", 2, op_signal },
+	{ NULL, 0, NULL },
+};
+
+/* --- running ------------------------------------------------------------- */
+
+void run_op(struct world *w, const struct op *ops, __u64 seed)
+{
+	struct rng r = { .x = seed };
+	const struct op *op;
+	unsigned int total = 0, n;
+	sigjmp_buf recover;
+
+	for (op = ops; op->name; op++)
+		total += op->weight;
+	n = below(&r, total);
+	for (op = ops; n >= op->weight; op++)
+		n -= op->weight;
+	if (fuzz_verbose)
+		fprintf(stderr, "# %d 0x%016llx %s\n", getpid(), (unsigned long long)seed,
+			op->name);
+	__atomic_fetch_add(&tally->ops, 1, __ATOMIC_RELAXED);
+
+	if (!sigsetjmp(recover, 1)) {
+		fuzz_recover = &recover;
+		if (!is_child)
+			fuzz_op = op - ops;
+		op->run(w, &r);
+		/* most programs would open the device again */
+		if (gone && percent(&r, 80))
+			op_open(w, &r);
+	} else {
+		__atomic_fetch_add(&tally->faults, 1, __ATOMIC_RELAXED);
+	}
+	gone = false;
+	fuzz_recover = NULL;
+}
+
+static void find_pmus(struct world *w)
+{
+	static const struct {
+		const char *name;
+		__u16 block;
+	} known[] = {
+		{ "software", DRM_PERFCTR_BLOCK_GENERIC_PMU },
+		{ "nvidia_ucf_pmu_0", DRM_PERFCTR_BLOCK_UCF },
+		{ "nvidia_ucf_pmu_1", DRM_PERFCTR_BLOCK_GENERIC_PMU },
+		{ "nvidia_pcie_pmu_0_rc_0", DRM_PERFCTR_BLOCK_PCIE },
+		{ "nvidia_pcie_tgt_pmu_0_rc_0", DRM_PERFCTR_BLOCK_PCIE_TGT },
+		{ "nvidia_cmem_latency_pmu_0", DRM_PERFCTR_BLOCK_CMEM_LATENCY },
+		{ "nvidia_nvlink_c2c_pmu_0", DRM_PERFCTR_BLOCK_NVLINK_C2C },
+		{ "nvidia_nvclink_pmu_0", DRM_PERFCTR_BLOCK_NVCLINK },
+		{ "nvidia_nvdlink_pmu_0", DRM_PERFCTR_BLOCK_NVDLINK },
+	};
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(known); i++) {
+		char path[96], text[16];
+		ssize_t n;
+		int fd;
+
+		snprintf(path, sizeof(path), "/sys/bus/event_source/devices/%s/type",
+			 known[i].name);
+		fd = open(path, O_RDONLY);
+		if (fd < 0)
+			continue;
+		n = read(fd, text, sizeof(text) - 1);
+		close(fd);
+		if (n <= 0)
+			continue;
+		text[n] = '\0';
+		w->pmus[w->pmu_count].block = known[i].block;
+		w->pmus[w->pmu_count++].type = strtoul(text, NULL, 0);
+	}
+}
+
+void world_init(struct world *w)
+{
+	unsigned int i;
+
+	memset(w, 0, sizeof(*w));
+	for (i = 0; i < MAX_FDS; i++)
+		w->fds[i] = -1;
+	for (i = 0; i < MAX_EVENTFDS; i++)
+		w->eventfds[i] = -1;
+	for (i = 0; i < MAX_DMABUFS; i++)
+		w->dmabufs[i] = -1;
+	w->arena = mmap(NULL, ARENA_RW + 3 * PAGE_BYTES, PROT_READ | PROT_WRITE,
+			MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	mprotect(w->arena + ARENA_RW, PAGE_BYTES, PROT_NONE);
+	mprotect(w->arena + ARENA_RW + PAGE_BYTES, PAGE_BYTES, PROT_READ);
+	mprotect(w->arena + ARENA_RW + 2 * PAGE_BYTES, PAGE_BYTES, PROT_NONE);
+	find_pmus(w);
+}
+
+void world_fini(struct world *w)
+{
+	unsigned int i;
+
+	for (i = 0; i < MAX_BOS; i++)
+		set_map(&w->bos[i], 0);
+	for (i = 0; i < MAX_FDS; i++)
+		if (w->fds[i] >= 0)
+			close(w->fds[i]);
+	for (i = 0; i < MAX_EVENTFDS; i++)
+		if (w->eventfds[i] >= 0)
+			close(w->eventfds[i]);
+	for (i = 0; i < MAX_DMABUFS; i++)
+		if (w->dmabufs[i] >= 0)
+			close(w->dmabufs[i]);
+}

@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The ioctl fuzzer: root's hand, which pulls devices, power, CPUs and rights
+ * away while the others work. Root may do all that; nothing may break by it.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "fuzz.h"
+
+#define DRIVER		"/sys/bus/platform/drivers/vsoc/"
+#define DEVICE		"/sys/bus/platform/devices/vsoc.0/"
+#define PARANOID	"/proc/sys/dev/perfctr/paranoid"
+#define RATE		"/proc/sys/dev/perfctr/max_sample_rate_hz"
+#define CPU1		"/sys/devices/system/cpu/cpu1/online"
+/* devices that come and go; vsoc.0 is only unbound and bound */
+#define FIRST_ID	240
+#define IDS		3
+
+int write_text(const char *path, const char *text)
+{
+	int fd = open(path, O_WRONLY | O_CLOEXEC);
+	int ret;
+
+	if (fd < 0)
+		return -errno;
+	ret = write(fd, text, strlen(text)) < 0 ? -errno : 0;
+	close(fd);
+	if (fuzz_verbose)
+		fprintf(stderr, "#   %s <- %s: %d\n", path, text, ret);
+	return ret;
+}
+
+/* of a device that is there, if luck will have it */
+static unsigned int some_minor(struct rng *r)
+{
+	unsigned int tries = 16, minor;
+	char path[96];
+
+	do {
+		minor = FIRST_RENDER_MINOR + below(r, tries);
+		snprintf(path, sizeof(path), "/sys/kernel/debug/dri/%u/vsoc", minor);
+	} while (access(path, F_OK) && --tries);
+	return minor;
+}
+
+static void debugfs(struct rng *r, const char *file, const char *text)
+{
+	char path[96];
+
+	snprintf(path, sizeof(path), "/sys/kernel/debug/dri/%u/vsoc/%s",
+		 some_minor(r), file);
+	write_text(path, text);
+}
+
+/* nodes are root's alone where no udev says otherwise */
+static void open_nodes_to_all(void)
+{
+	unsigned int i;
+	char path[32];
+
+	for (i = 0; i < RENDER_MINORS; i++) {
+		snprintf(path, sizeof(path), "/dev/dri/renderD%u", FIRST_RENDER_MINOR + i);
+		chmod(path, 0666);
+	}
+}
+
+static void root_new_device(struct world *w, struct rng *r)
+{
+	char text[160];
+
+	snprintf(text, sizeof(text),
+		 "%u shader_present=0x%x l2_slices=%u counters_per_block=%u fw_slots=%u shader_dense=%u",
+		 FIRST_ID + below(r, IDS), below(r, 256), below(r, 18), 64 * (1 + below(r, 2)),
+		 1u << below(r, 8), below(r, 2));
+	if (percent(r, 10))
+		text[below(r, strlen(text))] = 32 + below(r, 95);
+	write_text(DRIVER "new_device", text);
+	open_nodes_to_all();
+}
+
+static void root_del_device(struct world *w, struct rng *r)
+{
+	char text[16];
+
+	snprintf(text, sizeof(text), "%u", FIRST_ID + below(r, IDS));
+	write_text(DRIVER "del_device", text);
+}
+
+static void root_unbind(struct world *w, struct rng *r)
+{
+	write_text(DRIVER "unbind", "vsoc.0");
+	usleep(below(r, 3000));
+	write_text(DRIVER "bind", "vsoc.0");
+	open_nodes_to_all();
+}
+
+static void root_reset(struct world *w, struct rng *r)
+{
+	debugfs(r, "reset", "1");
+}
+
+static void root_power(struct world *w, struct rng *r)
+{
+	write_text(DEVICE "power/control", percent(r, 50) ? "auto" : "on");
+}
+
+static void root_cores(struct world *w, struct rng *r)
+{
+	char text[24];
+
+	snprintf(text, sizeof(text), "0x%x", below(r, 2) ? 0x50005 : below(r, 0x60000));
+	debugfs(r, "cores_on", text);
+	debugfs(r, "protected", percent(r, 30) ? "1" : "0");
+}
+
+static void root_clock(struct world *w, struct rng *r)
+{
+	static const char *const files[] = { "top_hz", "coregroup_hz", "shader_hz" };
+	char text[24];
+
+	snprintf(text, sizeof(text), "%llu", (unsigned long long)(percent(r, 80) ?
+		 1000000 + rnd(r) % 1000000000 : wild(r)));
+	debugfs(r, files[below(r, 3)], text);
+}
+
+/* firmware that misbehaves: rarely, so that sessions also work */
+static void root_fault(struct world *w, struct rng *r)
+{
+	static const char *const faults[] = {
+		"lost_doorbell", "slow_doorbell", "no_ack", "double_ack", "ack_without_sample",
+		"spurious_irq", "lost_irq", "extra_sample", "insert_beyond", "insert_backwards",
+		"garbage_header", "garbage_metadata", "torn_write", "seq_jump", "time_backwards",
+		"clock_stop", "counter_wrap", "saturation", "threshold_storm", "overflow",
+		"status_failed", "fw_restart", "power_loss", "job_hang", "job_fault",
+		"reset_in_request", "alloc_job", "alloc_fence", "alloc_ctx", "alloc_file",
+	};
+	char file[40], text[24];
+
+	snprintf(file, sizeof(file), "fail_%s", faults[below(r, ARRAY_SIZE(faults))]);
+	snprintf(text, sizeof(text), "%u %u", below(r, 300), 1 + below(r, 3));
+	debugfs(r, file, text);
+}
+
+static void root_read(struct world *w, struct rng *r)
+{
+	static const char *const files[] = {
+		"truth", "dropped", "truth_secondary", "shape", "truth_contexts", "firmware",
+		"traffic", "idle", "soc",
+	};
+	static char buffer[65536];
+	char path[96];
+	int fd;
+
+	snprintf(path, sizeof(path), "/sys/kernel/debug/dri/%u/vsoc/%s",
+		 some_minor(r), files[below(r, ARRAY_SIZE(files))]);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return;
+	while (read(fd, buffer, sizeof(buffer)) > 0)
+		;
+	close(fd);
+}
+
+static void root_rights(struct world *w, struct rng *r)
+{
+	char text[24];
+
+	write_text(PARANOID, percent(r, 50) ? "0" : "1");
+	snprintf(text, sizeof(text), "%llu", (unsigned long long)(percent(r, 50) ? 1000 :
+		 wild(r)));
+	write_text(RATE, text);
+}
+
+static void root_cpu(struct world *w, struct rng *r)
+{
+	write_text(CPU1, "0");
+	usleep(below(r, 20000));
+	write_text(CPU1, "1");
+}
+
+static void root_nap(struct world *w, struct rng *r)
+{
+	usleep(below(r, 60000));
+}
+
+const struct op root_ops[] = {
+	{ "new_device", 5, root_new_device },
+	{ "del_device", 4, root_del_device },
+	{ "unbind", 1, root_unbind },
+	{ "reset", 3, root_reset },
+	{ "power", 2, root_power },
+	{ "cores", 3, root_cores },
+	{ "clock", 2, root_clock },
+	{ "fault", 6, root_fault },
+	{ "read", 6, root_read },
+	{ "rights", 2, root_rights },
+	{ "cpu", 1, root_cpu },
+	{ "nap", 40, root_nap },
+	{ NULL, 0, NULL },
+};
+
+void root_init(void)
+{
+	write_text(PARANOID, "0");
+	open_nodes_to_all();
+}
+
+void root_restore(void)
+{
+	unsigned int id;
+	char text[16];
+
+	write_text(CPU1, "1");
+	for (id = FIRST_ID; id < FIRST_ID + IDS; id++) {
+		snprintf(text, sizeof(text), "%u", id);
+		write_text(DRIVER "del_device", text);
+	}
+	/* faults, clocks and masks go with the device */
+	write_text(DRIVER "unbind", "vsoc.0");
+	write_text(DRIVER "bind", "vsoc.0");
+	write_text(DEVICE "power/control", "on");
+	write_text(PARANOID, "1");
+	write_text(RATE, "1000");
+}
