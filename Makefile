@@ -60,7 +60,7 @@ modules: generated | setup ## kernel modules; KVER="6.12 6.1" (default), fast, u
 booted-modules: all
 	$(Q)$(if $(filter $(KERNEL),$(KVER)),:,$(MAKE) modules KVER=$(KERNEL))
 
-vm: booted-modules ## run CMD="command" in the VM; KERNEL=6.12 (default), 6.1, fast, uml, debug, uml-debug
+vm: booted-modules ## run CMD="command" in the VM; KERNEL=6.12 (default), 6.1, fast, uml, debug, kcsan, uml-debug
 	$(Q)$(if $(CMD),,echo 'make vm: say what to run: make vm CMD="perfctr list"' >&2; exit 2)
 	$(Q)vm/run --kernel $(KERNEL) -- sh -c $(call quote,$(CMD))
 quote = '$(subst ','\'',$(1))'
@@ -100,9 +100,9 @@ fuzz: all ## fuzzers, free-running; FUZZ_S=seconds for each (60), FUZZ_KERNEL=6.
 	$(Q)$(MAKE) -C libperfctr fuzz
 	$(Q)$(MAKE) -C kernel/tests fuzz
 
-debug-test: all ## tests on kernels with KASAN, lockdep, UBSAN, kmemleak (built once, long)
-	$(Q)$(MAKE) modules KVER="uml-debug debug"
-	$(Q)scripts/run-suites -f scripts/suites-debug
+debug-test: all ## tests on kernels with KASAN, KCSAN, lockdep, UBSAN, kmemleak (built once, long); SUITES=
+	$(Q)$(MAKE) modules KVER="uml-debug debug kcsan"
+	$(Q)scripts/run-suites -f scripts/suites-debug $(SUITES)
 
 bench: all ## ratios measured in one run
 	$(call need,bench/Makefile,the benchmarks)

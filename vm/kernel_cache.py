@@ -38,7 +38,12 @@ TIERS = {
     "debug": ("x86_64", ["base", "x86", "sanitize", "sanitize-x86"]),
     "uml": ("um", ["base", "uml"]),
     "uml-debug": ("um", ["base", "uml", "sanitize"]),
+    "kcsan": ("x86_64", ["base", "x86", "kcsan"]),
 }
+# Variables for the kernel's make. Races between parts of the kernel that are not ours are not ours to
+# report; modules are built without this, and what races with them without instrumentation is still
+# seen, as a value that changes.
+BUILD_ARGS = {"kcsan": ["KCSAN_SANITIZE=n"]}
 
 
 class KernelError(Exception):
@@ -304,6 +309,7 @@ def tier_config(tier):
 
 def tier_dir(tier):
     key = hashlib.sha256(tier_config(tier).encode())
+    key.update("".join(BUILD_ARGS.get(tier, [])).encode())
     if TIERS[tier][0] == "um":
         with open(os.path.join(VM_DIR, "kernels", "uml-xstate.patch"), "rb") as f:
             key.update(f.read())
@@ -356,7 +362,7 @@ def build_tier(tier, jobs=None):
         fragment = os.path.join(final, "fragment.config")
         with open(fragment, "w", encoding="ascii") as f:
             f.write(wanted)
-        make = ["make", "-s", "-C", tree, f"ARCH={arch}", f"O={build}"]
+        make = ["make", "-s", "-C", tree, f"ARCH={arch}", f"O={build}", *BUILD_ARGS.get(tier, [])]
         env = {k: v for k, v in os.environ.items()
                if k not in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL", "MAKEOVERRIDES", "V", "O", "W")}
         env["KCONFIG_ALLCONFIG"] = fragment
@@ -387,7 +393,7 @@ def find(name):
 
 USAGE = """usage: vm/kernel_cache.py COMMAND [ARGUMENT...]
   fetch [--update] SERIES...  make Debian kernels (6.12, 6.1) and their headers available
-  build TIER...               build our own kernels (fast, debug, uml, uml-debug)
+  build TIER...               build our own kernels (fast, debug, kcsan, uml, uml-debug)
   get FIELD[,FIELD...] NAME   print fields of a kernel: kver, arch, kdir, image, modules
   source                      print the unpacked kernel source's directory
   dir                         print the cache directory"""
