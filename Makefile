@@ -20,6 +20,11 @@ ifneq ($(words $(TOP)),1)
 $(error The checkout is in '$(TOP)': kernel build and QEMU cannot handle blanks in it, move it)
 endif
 
+# what is being built is told on stderr, as stdout is the command's of "make vm"; not with -s
+ifndef NEWS
+NEWS := $(if $(findstring s,$(filter-out -%,$(firstword $(MAKEFLAGS)))),:,echo >&2)
+endif
+export NEWS
 MAKEFLAGS += --no-print-directory $(if $(filter 1,$(V)),,-s)
 Q := $(if $(filter 1,$(V)),,@)
 
@@ -48,13 +53,14 @@ generated: | setup
 	$(Q)if [ -e libperfctr/Makefile ]; then $(MAKE) -C libperfctr generated; fi
 
 $(PARTS): generated | setup
-	@echo "  BUILD   $(@:build-%=%)"
-	$(Q)$(MAKE) -C $(@:build-%=%) all
+	$(Q)$(MAKE) -q -C $(@:build-%=%) all >/dev/null 2>&1 || \
+		{ $(NEWS) "  BUILD   $(@:build-%=%)"; $(MAKE) -C $(@:build-%=%) all; }
 $(filter-out build-libperfctr,$(PARTS)): $(filter build-libperfctr,$(PARTS))
 
 modules: generated | setup ## kernel modules; KVER="6.12 6.1" (default), fast, uml, or a release
+	$(Q)$(if $(strip $(KVER)),,echo 'make $@: KVER is empty: say KVER="6.12 6.1", fast, uml, ...' >&2; exit 2)
 	$(Q)for k in $(KVER); do case $$k in 6.*) ;; *) vm/kernel_cache.py build $$k || exit;; esac; \
-		echo "  BUILD   kernel modules for $$k"; scripts/build-modules $$k || exit; done
+		scripts/build-modules $$k || exit; done
 
 # The modules of the kernel that is to boot, beside those that "all" builds.
 booted-modules: all
@@ -66,7 +72,10 @@ vm: booted-modules ## run CMD="command" in the VM; KERNEL=6.12 (default), 6.1, f
 quote = '$(subst ','\'',$(1))'
 
 shell: booted-modules ## a root shell in the VM, modules loaded, tools on PATH; KERNEL=6.12
-	$(Q)vm/run --kernel $(KERNEL) -- bash -i
+	$(Q)vm/run --kernel $(KERNEL) -- bash -i; status=$$?; \
+		case $$status in $(VM_FAILURES)) exit $$status ;; esac
+# vm/run's own: kernel complaint, timeout, no guest. How a shell or Ctrl-] ends it is no error.
+VM_FAILURES := 99 | 124 | 125
 
 demo: all ## counters of a virtual GPU and of kernel PMUs, live, from the VM
 	$(call need,tools/demo,the demo)
@@ -125,7 +134,7 @@ deb: | setup ## Debian packages in build/deb, judged by lintian
 # arm64 is cross-built with what vm/arm64.py fetches
 arm64: generated | setup ## cross-build everything for arm64 into build/arm64
 	$(Q)vm/arm64.py fetch >/dev/null
-	@echo "  BUILD   arm64: library, commands, tests, modules"
+	$(Q)$(NEWS) "  BUILD   arm64: library, commands, tests, modules"
 	$(Q)scripts/build-arm64
 
 test-arm64: arm64 ## all tests that run on Debian's arm64 6.12 kernel, emulated
@@ -142,5 +151,5 @@ clean: ## remove build/; the kernels in the cache stay
 
 help: ## this list
 	@echo "Targets of perfctr (V=1 shows commands; everything needed is installed by the target itself):"
-	@sed -n 's/^\([a-z -]*\):.*## /\1|/p' $(firstword $(MAKEFILE_LIST)) | \
+	@sed -n 's/^\([a-z0-9 -]*\):.*## /\1|/p' $(firstword $(MAKEFILE_LIST)) | \
 		awk -F'|' '{ printf "  %-12s %s\n", $$1, $$2 }'

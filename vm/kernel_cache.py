@@ -347,7 +347,9 @@ def check_config(config, wanted):
 
 def build_tier(tier, jobs=None):
     if tier not in TIERS:
-        raise KernelError(f"unknown tier '{tier}': use one of {', '.join(TIERS)}")
+        raise KernelError(f"unknown kernel '{tier}': use one of "
+                          f"{', '.join([*DEBIAN_SERIES, *TIERS])}, or a Debian release such as "
+                          "6.12.5+deb12-amd64")
     final = tier_dir(tier)
     if os.path.exists(os.path.join(final, ".complete")):
         return
