@@ -21,6 +21,8 @@ enum exit_status {
 	EXIT_DENIED = 3,
 	/* no device offers counters */
 	EXIT_NO_DEVICE = 4,
+	/* diff: more than the threshold */
+	EXIT_DIFFERS = 5,
 	/* the command to run cannot be executed, or is not found */
 	EXIT_CANNOT_RUN = 126,
 	EXIT_NOT_FOUND = 127,
