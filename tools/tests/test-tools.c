@@ -9,6 +9,8 @@
 
 #include "common/listing.h"
 #include "common/number.h"
+#include "perfctr/compare.h"
+#include "perfctr/flight.h"
 #include "perfctr/json.h"
 #include "perfctr/top_view.h"
 #include "vsoc-job/command.h"
@@ -283,6 +285,65 @@ static void test_top(void)
 	top_view_free(&view);
 }
 
+static uint64_t flight_number(const struct flight *flight, size_t n)
+{
+	uint64_t number = 0;
+	size_t size;
+
+	memcpy(&number, flight_get(flight, n, &size), sizeof(number));
+	return size == sizeof(number) ? number : UINT64_MAX;
+}
+
+static void test_flight(void)
+{
+	struct flight f = { .keep_ns = 1000, .limit_bytes = 1 << 20, .stride = 64 };
+	bool in_order = true;
+
+	CHECK(flight_add(&f, &f, 65, 0) == -E2BIG);
+	for (uint64_t n = 0; n < 5000; n++)
+		in_order &= !flight_add(&f, &n, sizeof(n), 10 * n);
+	CHECK(in_order);
+	/* those of the last 1000 ns, at 10 ns each, and the one at its border */
+	CHECK(f.count == 101 && !f.cut_short);
+	for (size_t n = 0; n < f.count; n++)
+		in_order &= flight_number(&f, n) == 5000 - 101 + n;
+	CHECK(in_order);
+	/* room for 16 only: the newest are kept, and that some are missing is known */
+	flight_free(&f);
+	f = (struct flight){ .keep_ns = 1000, .limit_bytes = 1024, .stride = 64 };
+	for (uint64_t n = 0; n < 100; n++)
+		flight_add(&f, &n, sizeof(n), n);
+	CHECK(f.count == 16 && f.cut_short == 84);
+	CHECK(flight_number(&f, 0) == 84 && flight_number(&f, 15) == 99);
+	flight_free(&f);
+	f = (struct flight){ .keep_ns = 1000, .limit_bytes = 32, .stride = 64 };
+	CHECK(flight_add(&f, &f, 8, 0) == -ENOMEM);
+	flight_free(&f);
+}
+
+/* against tables of Student's t distribution and a worked example */
+static void test_compare(void)
+{
+	const double a[] = { 1, 2, 3, NAN, 4, 5, 6 }, b[] = { 11, 12, 13, 14, 15, 16 };
+	struct compare_mean x = compare_mean_of(a, 7), y = compare_mean_of(b, 6);
+	const double level[] = { 7, 7, 7, 7, 7, 7 };
+	struct compare_mean z = compare_mean_of(level, 6);
+	double error = NAN;
+
+	CHECK(x.count == 6 && x.mean == 3.5 && fabs(x.variance - 3.5 / 6) < 1e-12);
+	/* equal variances: ten degrees of freedom, t = 3.1693 */
+	CHECK(compare_error(&x, &y, &error));
+	CHECK(fabs(error - 3.1693 * sqrt(2 * 3.5 / 6)) < 0.005);
+	/* one without variance: five, t = 4.0321 */
+	CHECK(compare_error(&x, &z, &error));
+	CHECK(fabs(error - 4.0321 * sqrt(3.5 / 6)) < 0.04);
+	CHECK(compare_error(&z, &z, &error) && error == 0);
+	y = compare_mean_of(b, COMPARE_LEAST - 1);
+	CHECK(!compare_error(&x, &y, &error));
+	y = compare_mean_of(NULL, 0);
+	CHECK(!y.count && !compare_error(&x, &y, &error));
+}
+
 int main(void)
 {
 	test_numbers();
@@ -292,6 +353,8 @@ int main(void)
 	test_listing_commands();
 	test_random_repeats();
 	test_top();
+	test_flight();
+	test_compare();
 	printf("%u passed, %u failed, 0 skipped\n", passed, failed);
 	return failed != 0;
 }

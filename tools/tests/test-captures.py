@@ -1,0 +1,435 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""usage: test-captures.py PERFCTR BUILD: report, export and diff of captures that are made here. Prints TAP."""
+
+import csv
+import html.parser
+import importlib.util
+import io
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import xml.dom.minidom
+
+import capture_bytes as cb
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+TESTS = []
+EXACT = 2**53 + 1
+HUGE = 2**64 - 1
+START = 10**12
+REALTIME = 1_700_000_000 * 10**9
+MS = 10**6
+NAME = "cmd </script><b>&\"' \x07"
+
+
+def test(function):
+    TESTS.append(function)
+    return function
+
+
+def check(condition, what):
+    if not condition:
+        raise AssertionError(what)
+
+
+class Tools:
+    perfctr = build = work = None
+
+
+def run(*words, status=0, stdin=None):
+    done = subprocess.run([Tools.perfctr, *words], input=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                          timeout=120, check=False)
+    check(done.returncode == status, f"perfctr {' '.join(words)}: status {done.returncode}, expected {status}: "
+          f"{done.stderr.decode(errors='replace')[-1500:]}")
+    return done
+
+
+def path(name):
+    return os.path.join(Tools.work, name)
+
+
+def head(product=cb.VSOC_CSF):
+    """What comes before the samples: two shader blocks and one event of a PMU."""
+    parts = [cb.HEADER]
+    parts += [cb.record(cb.TEXT, cb.texts("driver", "testdriver")), cb.record(cb.TEXT, cb.texts("command", NAME))]
+    # period, flags, slots, sample_bytes, block_count, set, reserved
+    parts.append(cb.record(cb.SESSION, (10 * MS).to_bytes(8, "little") + bytes(24)))
+    parts.append(cb.record(cb.REQUEST, cb.block_request(cb.SHADER, 0xffff, 0x300)))
+    parts.append(cb.record(cb.REQUEST, cb.block_request(cb.GENERIC_PMU, 0, 1, pmu_type=20, config=3)))
+    parts.append(cb.record(cb.LABEL, (1).to_bytes(8, "little") + cb.texts("my-event", "Joules", "0.25")))
+    parts += [cb.counter(product, cb.SHADER, 8, "EIGHT", "fragments"),
+              cb.counter(product, cb.SHADER, 9, "LEVEL", "queues", level=True),
+              cb.metric(product, cb.SHADER, "eights", "fragments/s", "EIGHT / elapsed_s")]
+    parts.append(cb.anchor(START, REALTIME))
+    return b"".join(parts)
+
+
+def pmu_block(count, running=1000):
+    return cb.block(cb.GENERIC_PMU, 0, {0: count}, product=cb.PERF_PMU, states=1 | (64 if running < 1000 else 0),
+                    pmu={"name": "power", "config": 3, "enabled": 1000, "running": running}, running={0: running})
+
+
+def blocks(first, second, product=cb.UNHEARD_OF, valid=None):
+    return [cb.block(cb.SHADER, 0, {8: first, 9: 3}, product=product),
+            cb.block(cb.SHADER, 16, {8: second, 9: 4}, product=product, valid=valid), pmu_block(8)]
+
+
+def unknown_device(finished=True):
+    """Three samples of a product that no database knows; the second is stretched, one counter not measured in it."""
+    parts = [head(cb.UNHEARD_OF)]
+    t = START
+    parts.append(cb.record(cb.SAMPLE, cb.sample(0, t, t + 10 * MS, blocks(EXACT, 1))))
+    parts.append(cb.record(cb.SAMPLE, cb.sample(1, t + 10 * MS, t + 40 * MS, blocks(2, 0, valid=0x200), merged=2,
+                                                flags=cb.PERIODIC | cb.STRETCHED, lost=500)))
+    parts.append(cb.record(999, b"something newer"))
+    parts.append(cb.record(cb.SAMPLE, cb.sample(2, t + 40 * MS, t + 50 * MS, blocks(5, 7), flags=cb.FINAL)))
+    if finished:
+        parts += [cb.anchor(START + 50 * MS, REALTIME + 50 * MS), cb.status(3, merged=2, lost=500)]
+    return b"".join(parts)
+
+
+def write(name, data):
+    with open(path(name), "wb") as f:
+        f.write(data)
+    return path(name)
+
+
+def by_event(entries):
+    return {e["event"] if "event" in e else e["metric"]: e for e in entries}
+
+
+@test
+def report_is_exact():
+    """report --json: exact sums beyond 2^53, holes, what was lost, of a product that no database knows"""
+    result = json.loads(run("report", "-j", "-A", write("a.cap", unknown_device())).stdout)
+    sums, single = by_event(result["counters"]), by_event(result["block_counters"])
+    check(sums["shader/EIGHT"]["value"] == EXACT + 1 + 2 + 5 + 7, f"sum {sums['shader/EIGHT']}")
+    check(single["shader0/EIGHT"]["value"] == EXACT + 7, "shader0")
+    check(single["shader16/EIGHT"]["value"] == 8 and single["shader16/EIGHT"]["samples_missed"] == 1, "shader16")
+    check(sums["shader/LEVEL"]["value"] == 7 and sums["shader/LEVEL"]["kind"] == "level", "levels do not add up")
+    check(sums["shader/EIGHT"]["unit"] == "fragments" and sums["shader/EIGHT"]["rate_unit"] == "fragments/s", "unit")
+    mine = [e for e in result["counters"] if e["counter"] == "my-event"][0]
+    check(mine["value"] == 24 and mine["scaled_value"] == 6.0 and mine["unit"] == "Joules", f"scaled {mine}")
+    rate = by_event(result["metrics"])["metric:shader.eights"]
+    check(abs(rate["value"] - (EXACT + 15) / 0.05) < 1e4, f"metric {rate}")
+    capture = result["capture"]
+    check(capture["finished"] and capture["merged_periods"] == 2 and capture["lost_ns"] == 500, "trouble")
+    check(capture["start_realtime_ns"] == REALTIME and capture["period_ns"] == 10 * MS, "time")
+    check(len(result["notes"]) == 2, f"notes {result['notes']}")
+    # of single samples: 7 of both shaders in 10 ms, 2 of one in 30 ms
+    check(sums["shader/EIGHT"]["sample_min"] == 2 / 0.03, f"min {sums['shader/EIGHT']['sample_min']}")
+
+
+@test
+def text_is_fit_for_a_terminal():
+    """report: totals in full, and no control character of a file reaches the terminal"""
+    out = run("report", "-A", path("a.cap")).stdout.decode()
+    check(f"{EXACT + 15:,}" in out and "not measured in 1 of 3 samples" in out, out)
+    check("2 periods merged" in out and "2023-11-14 22:13:20 UTC" in out, out)
+    check(not re.search(r"[\x00-\x09\x0b-\x1f\x7f]", out), "control characters")
+    check(all(len(line) < 200 for line in out.splitlines()), "lines too long")
+
+
+@test
+def cut_anywhere():
+    """report of a file that was cut off: what is whole, and that the end is missing"""
+    data = unknown_device()
+    first = data.index(cb.sample(0, START, START + 10 * MS, blocks(EXACT, 1)))
+    seen = set()
+    for size in range(16, len(data), 61):
+        done = run("report", "-j", "-", stdin=data[:size])
+        capture = json.loads(done.stdout)["capture"]
+        seen.add(capture["samples"])
+        check(not capture["finished"] and capture["damage"] is None, f"cut at {size}: {capture}")
+        check(capture["samples"] == 0 or size > first, "samples from nowhere")
+        check(b"perfctr report:" in done.stderr, "said nothing")
+    check(seen == {0, 1, 2, 3}, f"samples {seen}")
+    run("report", "-", stdin=data[:15], status=1)
+
+
+@test
+def damage_is_told():
+    """report of a damaged file: what comes before is shown, status 1"""
+    data = bytearray(unknown_device())
+    at = data.index((999).to_bytes(4, "little")) - 4
+    data[at:at + 4] = b"\xff\xff\xff\xff"
+    done = run("report", "-j", "-", stdin=bytes(data), status=1)
+    capture = json.loads(done.stdout)["capture"]
+    check(capture["samples"] == 2 and f"byte {at}" in capture["damage"], f"{capture}")
+    # a sample that is none is left out
+    data = bytearray(unknown_device())
+    at = data.index(cb.sample(0, START, START + 10 * MS, blocks(EXACT, 1)))
+    data[at + 4:at + 6] = b"\xff\xff"
+    done = run("report", "-j", "-", stdin=bytes(data), status=1)
+    check(json.loads(done.stdout)["capture"]["bad_samples"] == 1, "bad sample")
+
+
+@test
+def exports_are_exact():
+    """export csv and json: the same exact integers, nothing for what was not measured"""
+    rows = list(csv.DictReader(io.StringIO(run("export", "-f", "csv", path("a.cap")).stdout.decode())))
+    values = {(int(r["seq"]), r["event"]): r["value"] for r in rows}
+    check(len(rows) == 3 * 5, f"{len(rows)} rows")
+    check(values[0, "shader0/EIGHT"] == str(EXACT) and values[1, "shader16/EIGHT"] == "", f"{values}")
+    check({r["flags"] for r in rows} == {"periodic", "periodic+stretched", "final"}, "flags")
+    lines = [json.loads(l) for l in run("export", "--json", path("a.cap")).stdout.decode().splitlines()]
+    check([l["record"] for l in lines] == ["capture"] + ["sample"] * 3 + ["end"], "records")
+    units = {c["event"]: c["unit"] for c in lines[0]["columns"]}
+    for line in lines[1:-1]:
+        for event, value in line["counters"].items():
+            check(values[line["seq"], event] == ("" if value is None else str(value)), f"{event}: {value}")
+            check(event in units, f"{event} has no column")
+    check(lines[2]["counters"]["shader16/EIGHT"] is None and lines[2]["lost_ns"] == 500, "second sample")
+    check(abs(lines[3]["metrics"]["metric:shader0.eights"] - 500) < 1e-6, f"{lines[3]['metrics']}")
+    largest = head(cb.UNHEARD_OF) + cb.record(cb.SAMPLE, cb.sample(0, START, START + MS, blocks(HUGE, 0)))
+    out = run("export", "-f", "csv", "-", stdin=largest).stdout.decode()
+    check(str(HUGE) in out, "largest integer")
+    run("export", "-f", "yaml", path("a.cap"), status=2)
+
+
+def perfetto_classes():
+    """Python's own protobuf, by a description that protoc compiles: nothing of protobuf-c is in it."""
+    proto = os.path.join(HERE, "..", "perfctr")
+    subprocess.run(["protoc", f"-I{proto}", f"--python_out={Tools.work}", "perfetto.proto"], check=True)
+    spec = importlib.util.spec_from_file_location("perfetto_pb2", path("perfetto_pb2.py"))
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def decode_trace(*options):
+    trace = perfetto_classes().Trace()
+    run("export", "-f", "perfetto", *options, "-o", path("a.pftrace"), path("a.cap"))
+    with open(path("a.pftrace"), "rb") as f:
+        trace.ParseFromString(f.read())
+    return trace
+
+
+@test
+def perfetto_tracks():
+    """export perfetto: a track with a unit for each counter and metric of each block, values at the samples' starts"""
+    trace = decode_trace()
+    first = trace.packet[0]
+    check(first.sequence_flags == 1 and first.trace_packet_defaults.timestamp_clock_id == 5, "defaults")
+    check(len({p.trusted_packet_sequence_id for p in trace.packet}) == 1, "sequences")
+    snapshots = [{c.clock_id: c.timestamp for c in p.clock_snapshot.clocks} for p in trace.packet
+                 if p.HasField("clock_snapshot")]
+    check(snapshots[0] == {5: START, 3: START + 5, 6: START + 1000, 1: REALTIME} and len(snapshots) == 2,
+          f"clocks {snapshots}")
+    tracks = {p.track_descriptor.uuid: p.track_descriptor for p in trace.packet if p.HasField("track_descriptor")}
+    names = {}
+    for track in tracks.values():
+        if track.HasField("counter"):
+            names[tracks[track.parent_uuid].name, track.name] = track
+    check(names["shader0", "EIGHT"].counter.unit_name == "fragments/s", "unit")
+    check(names["shader16", "LEVEL"].counter.unit_name == "queues", "unit of a level")
+    check(("shader16", "eights") in names and ("power", "my-event") in names, f"tracks {list(names)}")
+    defined = set()
+    for p in trace.packet:
+        if p.HasField("track_descriptor"):
+            check(p.track_descriptor.parent_uuid in defined or not p.track_descriptor.parent_uuid, "unknown parent")
+            defined.add(p.track_descriptor.uuid)
+        elif p.HasField("track_event"):
+            check(p.track_event.track_uuid in defined, "event before its track")
+    points = [(p.timestamp, p.track_event.double_counter_value) for p in trace.packet
+              if p.HasField("track_event") and p.track_event.track_uuid == names["shader0", "EIGHT"].uuid]
+    check(points == [(START, EXACT * 100.0), (START + 10 * MS, 2 / 0.03), (START + 40 * MS, 500.0),
+                     (START + 50 * MS, 0.0)], f"points {points}")
+
+
+@test
+def perfetto_says_what_is_missing():
+    """export perfetto: slices name merged, lost and unmeasured; --counts is exact"""
+    trace = decode_trace("--counts")
+    events = [p.track_event for p in trace.packet if p.HasField("track_event")]
+    begins = [e for e in events if e.type == 1]
+    notes = {a.name: (a.string_value or a.uint_value) for a in begins[0].debug_annotations}
+    check(len(begins) == 1 and sum(e.type == 2 for e in events) == 1, f"slices {begins}")
+    check(notes["not_measured"] == "shader16/EIGHT" and notes["merged_periods"] == 2 and notes["lost_ns"] == 500,
+          f"notes {notes}")
+    check(EXACT in [e.counter_value for e in events], "exact count")
+
+
+class Page(html.parser.HTMLParser):
+    """Elements of a page, and what it would load."""
+
+    def __init__(self):
+        super().__init__()
+        self.loads, self.tags, self.data, self.text, self.inside = [], [], "", "", None
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append(tag)
+        attrs = dict(attrs)
+        self.inside = attrs.get("id") if tag == "script" else tag
+        self.loads += [v for k, v in attrs.items() if k in ("src", "href", "srcset", "data", "action")]
+
+    def handle_endtag(self, tag):
+        self.inside = None
+
+    def handle_data(self, data):
+        if self.inside == "data":
+            self.data += data
+        elif self.inside not in ("script", "style", None):
+            self.text += data
+
+
+def read_page(capture):
+    run("report", "--html", "-o", path("a.html"), capture)
+    with open(path("a.html"), encoding="utf-8") as f:
+        text = f.read()
+    page = Page()
+    page.feed(text)
+    return page, text
+
+
+@test
+def page_is_self_contained():
+    """report --html: loads nothing, escapes all names, has every total and every line"""
+    page, text = read_page(path("a.cap"))
+    check(not page.loads and not re.search(r"@import|url\(", text), f"loads {page.loads}")
+    check("b" not in page.tags and "</script><b>" not in text, "the command's name is markup")
+    check(f"{EXACT + 15:,}" in page.text, "exact total in the table")
+    data = json.loads(page.data)
+    lines = {line["event"]: line for line in data["lines"]}
+    check(data["exact"] and data["from"] == [0, 10 * MS, 40 * MS] and data["to"] == [10 * MS, 40 * MS, 50 * MS],
+          "bins")
+    check(lines["shader16/EIGHT"]["mean"] == [100, None, 700], f"{lines['shader16/EIGHT']}")
+    check(data["quality"]["1"][:2] == [2, 500], f"{data['quality']}")
+
+
+def long_capture(count, period=MS):
+    parts = [head()]
+    for n in range(count):
+        peak = 10**6 if n == count // 3 else n % 7
+        parts.append(cb.record(cb.SAMPLE, cb.sample(n, START + n * period, START + (n + 1) * period,
+                                                    [cb.block(cb.SHADER, 0, {8: peak})])))
+    return b"".join(parts) + cb.status(count)
+
+
+@test
+def long_captures_hide_no_peak():
+    """report --html of a long capture: fewer points than samples, and the largest sample is in them"""
+    data = json.loads(read_page(write("long.cap", long_capture(20000)))[0].data)
+    line = [line for line in data["lines"] if line["event"].startswith("shader/")][0]
+    check(not data["exact"] and len(data["from"]) < 10000 and data["samples"] == 20000, "points")
+    check(max(line["max"]) == 10**9 and min(line["min"]) == 0, f"peak {max(line['max'])}")
+    check(len(line["mean"]) == len(data["from"]) == len(data["to"]), "lengths")
+    width = [b - a for a, b in zip(data["from"], data["to"])]
+    total = sum(m * w for m, w in zip(line["mean"], width)) / 1e9
+    expected = 10**6 + sum(n % 7 for n in range(20000) if n != 20000 // 3)
+    check(abs(total - expected) < expected * 1e-3, f"mean over time is {total} in all, expected {expected}")
+
+
+@test
+def pictures_are_well_formed():
+    """report --svg: XML, names escaped, a hole where nobody measured, what was merged is marked"""
+    for name in ("a.cap", "long.cap"):
+        out = run("report", "--svg", "-A", path(name)).stdout
+        svg = xml.dom.minidom.parseString(out).documentElement
+        check(svg.tagName == "svg", "no svg")
+        words = [t.firstChild.data for t in svg.getElementsByTagName("text") if t.firstChild]
+        check(any("</script>" in w for w in words), f"title {words[:3]}")
+        check(not svg.getElementsByTagName("script"), "scripts")
+        paths = [p.getAttribute("d") for p in svg.getElementsByTagName("path") if p.getAttribute("class") == "mean"]
+        check(paths and all(re.fullmatch(r"[MLHVZ0-9. -]*", p) for p in paths), "paths")
+        if name == "a.cap":
+            check(any(p.count("M") == 2 for p in paths), "no hole")
+            check([r for r in svg.getElementsByTagName("rect") if r.getAttribute("class") == "bad"], "no mark")
+
+
+@test
+def page_runs_in_a_browser():
+    """report --html in Chromium: the script runs, every line is drawn, zoom and search work"""
+    browser = shutil.which("chromium-headless-shell") or shutil.which("chromium")
+    if not browser:
+        return "no Chromium"
+    read_page(path("a.cap"))
+
+    def dump(view):
+        done = subprocess.run([browser, "--no-sandbox", "--disable-gpu", "--window-size=1300,2000", "--dump-dom",
+                               "--enable-logging=stderr", "--v=0", "--virtual-time-budget=5000",
+                               f"file://{path('a.html')}#{view}"],
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=100, check=False)
+        errors = [l for l in done.stderr.splitlines() if "CONSOLE" in l]
+        check(not errors, f"console: {errors}")
+        return done.stdout
+
+    everything = dump("blocks=1&zero=1")
+    rows = re.findall(r'<path class="mean"[^>]*? d="([^"]*)"', everything)
+    check('data-ready="' in everything and len(rows) >= 7, f"{len(rows)} lines drawn")
+    check(all(d.startswith("M") for d in rows), "empty lines")
+    zoomed = dump("t=0.02-0.03&q=level")
+    check("20.000 ms to 30.000 ms" in zoomed, "no zoom")
+    check(len(re.findall(r'<div class="row"', zoomed)) == 1, "search shows one line")
+    return None
+
+
+@test
+def diff_compares_rates():
+    """diff: clear and unclear changes, exact totals, holes; --threshold"""
+    def capture(scale, seed, count=200, period=MS):
+        parts, state = [head()], seed
+        for n in range(count):
+            state = (state * 1103515245 + 12345) % 2**31
+            parts.append(cb.record(cb.SAMPLE, cb.sample(
+                n, START + n * period, START + (n + 1) * period,
+                [cb.block(cb.SHADER, 0, {8: scale * 1000 + state % 200, 9: 500 + state % 1000})])))
+        return b"".join(parts) + cb.status(count)
+
+    a, b = write("d1.cap", capture(10, 1)), write("d2.cap", capture(11, 2, count=400))
+    result = json.loads(run("diff", "-j", a, b).stdout)
+    changes = {c["event"]: c for c in result["changes"]}
+    eight, nine = [c for c in changes.values() if not c["is_metric"]][:2]
+    check(eight["verdict"] == "clear" and 9 < eight["change_percent"] < 11, f"{eight}")
+    check(nine["verdict"] == "within noise", f"{nine}")
+    check(isinstance(eight["a"]["value"], int) and eight["b"]["value"] > 2 * eight["a"]["value"], "totals")
+    run("diff", "--threshold", "5", a, b, status=5)
+    run("diff", "--threshold", "20", a, b)
+    same = json.loads(run("diff", "-j", a, a).stdout)["changes"]
+    check(all(not c["change"] and c["verdict"] != "clear" for c in same), "a capture differs from itself")
+    # three samples tell nothing about chance
+    few = json.loads(run("diff", "-j", a, path("a.cap")).stdout)["changes"]
+    check({c["verdict"] for c in few if c["a"] and c["b"]} <= {"unknown"}, "verdict of three samples")
+    check([c for c in few if c["a"] is None] and [c for c in few if c["b"] is None], "only in one of them")
+    check("~" in run("diff", a, b).stdout.decode(), "text")
+    run("diff", a, status=2)
+
+
+@test
+def help_fits():
+    """--help fits a screen, options are described"""
+    for name in ("record", "report", "export", "diff"):
+        lines = run(name, "--help").stdout.decode().splitlines()
+        check(len(lines) <= 40 and all(len(l) <= 90 for l in lines) and "Exit:" in "".join(lines),
+              f"help of {name}")
+    run("report", path("nothing"), status=1)
+    run("report", HERE, status=1)
+
+
+def main():
+    if len(sys.argv) != 3:
+        print(__doc__, file=sys.stderr)
+        return 2
+    Tools.perfctr, Tools.build = sys.argv[1:]
+    failed = 0
+    print(f"1..{len(TESTS)}", flush=True)
+    with tempfile.TemporaryDirectory() as Tools.work:
+        for number, function in enumerate(TESTS, 1):
+            try:
+                skip = function()
+                print(f"ok {number} - {function.__doc__}{f' # SKIP {skip}' if skip else ''}", flush=True)
+            except Exception as error:  # whatever it is, the test has failed and the others go on
+                failed += 1
+                print(f"not ok {number} - {function.__doc__}")
+                for line in f"{type(error).__name__}: {error}".splitlines()[:12]:
+                    print(f"# {line}", flush=True)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,157 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""perfctr record in the VM against the virtual SoC's own truth. Prints TAP. Runs as root in the guest."""
+
+import importlib.util
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+SPEC = importlib.util.spec_from_file_location("vm_stat", os.path.join(HERE, "vm-stat.py"))
+vm_stat = importlib.util.module_from_spec(SPEC)
+SPEC.loader.exec_module(vm_stat)
+vm_stat.TESTS.clear()
+
+test, check, run, truth, counted = vm_stat.test, vm_stat.check, vm_stat.run, vm_stat.truth, vm_stat.counted
+WORK = tempfile.mkdtemp()
+JOB = ("vsoc-job", "-q", "--random", "150", "--seed", "11", "-c", "3")
+
+
+def path(name):
+    return os.path.join(WORK, name)
+
+
+def report(name, *options):
+    return json.loads(run("perfctr", "report", "-j", "-A", *options, path(name)).stdout)
+
+
+def record(*words, status=0):
+    """What was recorded, by record's own JSON."""
+    done = run("perfctr", "record", "-j", *words, status=status)
+    return json.loads(done.stdout), done.stderr
+
+
+def record_against_truth(name, *options):
+    before = truth()
+    ended, line = record("-e", vm_stat.ALL_GPU, "-o", path(name), *options, "--", *JOB)
+    expected = counted(before, truth())
+    check(ended["whole"] and ended["samples"] == ended["kernel"]["samples"], f"recorded {ended}")
+    check(ended["bytes"] == os.path.getsize(path(name)), f"bytes {ended['bytes']}")
+    result = report(name)
+    check(result["capture"]["finished"] and not result["capture"]["missing_samples"], "not whole")
+    check(result["capture"]["samples"] == ended["samples"], "samples")
+    check(result["capture"]["merged_periods"] == ended["kernel"]["merged_periods"], "merged")
+    vm_stat.compare(result["block_counters"], expected)
+    check(any(c["value"] for c in result["counters"]), "nothing was counted")
+    return ended, line
+
+
+@test
+def totals_equal_truth():
+    """record: totals of every GPU counter in the file equal the truth exactly"""
+    ended, line = record_against_truth("a.cap", "-p", "5")
+    check(f"{ended['samples']:,} samples" in line and "no counts lost" in line, f"end line {line!r}")
+
+
+@test
+def fast_and_single_samples_equal_truth():
+    """record -p 500us and -p 0: the same with thousands of samples per second and with one"""
+    check(record_against_truth("fast.cap", "-p", "500us")[0]["samples"] > 3, "too few samples")
+    check(record_against_truth("one.cap", "-p", "0")[0]["samples"] == 1, "more than one sample")
+
+
+@test
+def flight_recorder_keeps_the_last_seconds():
+    """record -F: SIGUSR1 writes the last second, the end too; numbers of samples are told"""
+    process = subprocess.Popen(["perfctr", "record", "-F", "1s", "-p", "10", "-e", "FRAGMENTS", "-o", path("f.cap")],
+                               stderr=subprocess.PIPE, text=True)
+    time.sleep(2.5)
+    process.send_signal(signal.SIGUSR1)
+    for _ in range(100):
+        if os.path.exists(path("f.cap.1")):
+            break
+        time.sleep(0.05)
+    # it gets its name when it is whole
+    first = report("f.cap.1")["capture"]
+    run("vsoc-job", "-q", "draw", "fragments=4321")
+    process.send_signal(signal.SIGINT)
+    line = process.communicate(timeout=20)[1]
+    check(process.returncode == 0 and "the last 1.000 s of" in line, f"{process.returncode} {line!r}")
+    last = report("f.cap")
+    for capture in (first, last["capture"]):
+        check(capture["finished"] and 0.5e9 < capture["elapsed_ns"] < 1.6e9, f"kept {capture['elapsed_ns']} ns")
+        check(capture["samples_not_in_file"] > 50 and not capture["missing_samples"], "older samples")
+    check(last["counters"][0]["value"] == 4321, f"counted {last['counters'][0]}")
+    check(first["start_ns"] < last["capture"]["start_ns"], "the same time twice")
+
+
+@test
+def samples_in_the_stream():
+    """record --in-stream: counts of each command alone, by the tags of the job's samples"""
+    script = ("vsoc-job -q --fd $PERFCTR_FD draw fragments=1000 sample handle=$PERFCTR_SESSION user_data=7"
+              " draw fragments=5 sample handle=$PERFCTR_SESSION user_data=8")
+    record("--in-stream", "-e", "FRAGMENTS", "-o", path("s.cap"), "--", "sh", "-c", script)
+    lines = run("perfctr", "export", "-f", "json", path("s.cap")).stdout.splitlines()
+    samples = [json.loads(line) for line in lines][1:-1]
+    tagged = {s["user_data"]: sum(s["counters"].values()) for s in samples}
+    check(tagged == {7: 1000, 8: 5, 0: 0}, f"{tagged}")
+
+
+@test
+def every_end_leaves_a_file():
+    """record: SIGINT and SIGTERM leave a whole file, SIGKILL one that reads to its last whole sample"""
+    for number, status in ((signal.SIGINT, 0), (signal.SIGTERM, 0), (signal.SIGKILL, -9)):
+        process = subprocess.Popen(["perfctr", "record", "-q", "-p", "2", "-e", "shader/*", "-o", path("e.cap")])
+        time.sleep(1.8)
+        process.send_signal(number)
+        check(process.wait(timeout=20) == status, f"status {process.returncode} after signal {number}")
+        capture = report("e.cap")["capture"]
+        check(capture["finished"] == (number != signal.SIGKILL), f"finished after signal {number}")
+        check(capture["samples"] > 50 and capture["damage"] is None, f"{capture['samples']} samples")
+        os.unlink(path("e.cap"))
+
+
+@test
+def status_of_the_command():
+    """record: exit status of the command, 128 + signal, 127; a full disk is an error"""
+    options = ("-q", "-e", "FRAGMENTS", "-o", path("x.cap"))
+    run("perfctr", "record", *options, "--", "sh", "-c", "exit 7", status=7)
+    check(report("x.cap")["capture"]["texts"]["command"] == "sh -c exit 7", "command")
+    run("perfctr", "record", *options, "--", "sh", "-c", "kill -9 $$", status=137)
+    run("perfctr", "record", *options, "no-such-command", status=127)
+    run("perfctr", "record", "-e", "nonsense", "true", status=2)
+    done = run("perfctr", "record", "-e", "FRAGMENTS", "-o", "/dev/full", "true", status=1)
+    check("No space left" in done.stderr and "ended early" in done.stderr, done.stderr)
+    run("perfctr", "record", "-o", path("no/such/folder"), "true", status=1)
+    # what the command prints does not get into a capture on stdout
+    done = subprocess.run("perfctr record -q -o - -e FRAGMENTS echo hello | perfctr report -j -", shell=True,
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=60, check=True)
+    check(json.loads(done.stdout)["capture"]["finished"] and "hello" in done.stderr, done.stderr)
+
+
+@test
+def sums_of_exports_equal_truth():
+    """export of a recording: CSV and JSON add up to the report's totals"""
+    expected = {c["event"]: c["value"] for c in report("a.cap")["block_counters"]}
+    sums = {}
+    for line in run("perfctr", "export", "-f", "csv", path("a.cap")).stdout.splitlines()[1:]:
+        fields = line.split(",")
+        sums[fields[7]] = sums.get(fields[7], 0) + int(fields[10])
+    check(sums == expected and len(sums) > 100, "CSV differs")
+    lines = run("perfctr", "export", "-f", "json", path("a.cap")).stdout.splitlines()
+    sums = {}
+    for sample in [json.loads(line) for line in lines[1:-1]]:
+        for event, value in sample["counters"].items():
+            sums[event] = sums.get(event, 0) + value
+    check(sums == expected, "JSON differs")
+    run("perfctr", "export", "-f", "perfetto", "-o", path("a.pftrace"), path("a.cap"))
+    check(os.path.getsize(path("a.pftrace")) > 10000, "trace")
+
+
+if __name__ == "__main__":
+    sys.exit(vm_stat.main())
