@@ -1,0 +1,462 @@
+// SPDX-License-Identifier: MIT
+#include "gpc_catalogue.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* what the HUD's syntax and its dump files reserve */
+#define RESERVED_CHARACTERS "+,:;=/"
+
+/* A catalogue in the making. */
+struct builder {
+	struct gpc_catalogue *catalogue;
+	struct perfctr_ctx *ctx;
+	struct perfctr_device *device;
+	unsigned int counter_room, group_room;
+	bool no_memory;
+	/* the PMU whose events come, and whether it can be used */
+	char pmu_label[64];
+	bool pmu_usable;
+};
+
+/* One SoC block, to be added up with the others of its type. */
+struct soc_type {
+	struct builder *builder;
+	uint16_t type;
+};
+
+static _Thread_local char problem_text[512];
+
+/* --- the device ------------------------------------------------------------ */
+
+static bool is_one_of(const char *name, const char *const *names)
+{
+	for (; *names; names++)
+		if (!strcmp(name, *names))
+			return true;
+	return false;
+}
+
+/* The only usable node, of one of the drivers if there are any; NULL for none or several. */
+static const char *only_node(const struct perfctr_device_list *list, const char *const *drivers,
+			     unsigned int *found)
+{
+	const struct perfctr_device_entry *entry;
+	const char *path = NULL;
+
+	*found = 0;
+	for (size_t n = 0; (entry = gpc.device_list_get(list, n)); n++) {
+		if (entry->error || (drivers && !is_one_of(entry->driver, drivers)))
+			continue;
+		path = entry->path;
+		++*found;
+	}
+	return *found == 1 ? path : NULL;
+}
+
+static bool choose_device(struct builder *b, const char *wanted, const char *const *screen_drivers)
+{
+	struct perfctr_device_list *list = NULL;
+	unsigned int found;
+	const char *path;
+
+	if (wanted)
+		return !gpc.device_open(b->ctx, wanted, &b->device);
+	if (gpc.device_list_new(b->ctx, &list))
+		return false;
+	path = only_node(list, screen_drivers, &found);
+	if (!found)
+		path = only_node(list, NULL, &found);
+	if (found > 1)
+		snprintf(
+			problem_text, sizeof(problem_text),
+			"%u devices have counters: choose one with GALLIUM_PERFCTR=renderD<number>",
+			found);
+	else if (!found)
+		/* it knows why each node cannot be used */
+		gpc.device_open(b->ctx, NULL, &b->device);
+	else if (gpc.device_open(b->ctx, path, &b->device))
+		path = NULL;
+	gpc.device_list_unref(list);
+	return b->device != NULL;
+}
+
+/* --- groups and counters --------------------------------------------------- */
+
+static bool grow(struct builder *b, void *array, unsigned int count, unsigned int *room,
+		 size_t bytes)
+{
+	void **elements = array;
+	void *more;
+
+	if (count < *room)
+		return true;
+	more = realloc(*elements, (*room ? 2 * *room : 64) * bytes);
+	if (!more) {
+		b->no_memory = true;
+		return false;
+	}
+	*elements = more;
+	*room = *room ? 2 * *room : 64;
+	return true;
+}
+
+/* The group that counters are added to from now on; left away again if none comes. */
+static bool begin_group(struct builder *b, const char *name)
+{
+	struct gpc_catalogue *c = b->catalogue;
+
+	if (c->group_count && !c->groups[c->group_count - 1].count)
+		free(c->groups[--c->group_count].name);
+	if (!grow(b, &c->groups, c->group_count, &b->group_room, sizeof(*c->groups)))
+		return false;
+	c->groups[c->group_count] = (struct gpc_group){ .name = strdup(name) };
+	if (!c->groups[c->group_count].name) {
+		b->no_memory = true;
+		return false;
+	}
+	c->group_count++;
+	return true;
+}
+
+static bool has_counter(const struct gpc_catalogue *c, const char *name)
+{
+	const struct gpc_group *group = &c->groups[c->group_count - 1];
+
+	for (unsigned int n = 0; n < group->count; n++)
+		if (!strcmp(c->counters[c->counter_count - 1 - n].name, name))
+			return true;
+	return false;
+}
+
+static void replace_reserved(char *text)
+{
+	while (*(text = strpbrk(text, RESERVED_CHARACTERS) ?: ""))
+		*text = '_';
+}
+
+/* Append to the group that was begun; @like has all but the names. */
+static void add_counter(struct builder *b, const struct gpc_counter *like, const char *name,
+			const char *event)
+{
+	struct gpc_catalogue *c = b->catalogue;
+	struct gpc_group *group = &c->groups[c->group_count - 1];
+	struct gpc_counter *counter;
+	char clean[96];
+
+	snprintf(clean, sizeof(clean), "%s", name);
+	replace_reserved(clean);
+	if (has_counter(c, clean) ||
+	    !grow(b, &c->counters, c->counter_count, &b->counter_room, sizeof(*c->counters)))
+		return;
+	counter = &c->counters[c->counter_count];
+	*counter = *like;
+	counter->group = c->group_count - 1;
+	counter->name = strdup(clean);
+	counter->event = strdup(event);
+	if (asprintf(&counter->full_name, "%s.%s", group->name, clean) < 0)
+		counter->full_name = NULL;
+	if (!counter->name || !counter->event || !counter->full_name) {
+		free(counter->name);
+		free(counter->event);
+		free(counter->full_name);
+		b->no_memory = true;
+		return;
+	}
+	c->counter_count++;
+	group->count++;
+}
+
+/* Whether the device takes an event; with the request that it stands for, the first of several. */
+static bool try_event(struct builder *b, const char *event, bool ask_kernel,
+		      struct drm_perfctr_block_request *request)
+{
+	struct perfctr_selection *selection = NULL;
+	bool ok = !gpc.selection_new(b->device, &selection) &&
+		  gpc.selection_add(selection, event) > 0 &&
+		  (!ask_kernel || !gpc.session_check(selection, NULL, NULL));
+
+	if (ok && request)
+		*request = *gpc.selection_request(selection, 0);
+	gpc.selection_unref(selection);
+	return ok;
+}
+
+static enum gpc_unit unit_of_kind(unsigned int kind)
+{
+	switch (kind) {
+	case PERFCTR_KIND_BYTES:
+		return GPC_UNIT_BYTES;
+	case PERFCTR_KIND_TIME:
+		return GPC_UNIT_MICROSECONDS;
+	default:
+		return GPC_UNIT_COUNT;
+	}
+}
+
+static void set_kind(struct gpc_counter *counter, const struct perfctr_counter_desc *desc)
+{
+	counter->scale = 1;
+	if (!desc)
+		return;
+	counter->unit = unit_of_kind(desc->kind);
+	counter->is_level = desc->kind == PERFCTR_KIND_LEVEL;
+	/* times are in ns */
+	if (counter->unit == GPC_UNIT_MICROSECONDS)
+		counter->scale = 1e-3;
+}
+
+static void add_metrics(struct builder *b, unsigned int type, unsigned int index)
+{
+	const struct perfctr_metric_desc *metric = NULL;
+
+	while ((metric = gpc.metric_next(metric))) {
+		struct gpc_counter like = { .metric = metric,
+					    .scale = 1,
+					    .unit = GPC_UNIT_NUMBER,
+					    .is_level = true,
+					    .block_type = (uint16_t)type,
+					    .block_index = (uint16_t)index };
+		char event[128];
+
+		if (metric->block_type != type ||
+		    (metric->scope == PERFCTR_SCOPE_DEVICE && index != DRM_PERFCTR_INDEX_ALL))
+			continue;
+		snprintf(event, sizeof(event), "metric:%s", metric->id);
+		if (!try_event(b, event, false, NULL))
+			continue;
+		if (!strcmp(metric->unit, "%")) {
+			like.unit = GPC_UNIT_PERCENT;
+		} else if (!strcmp(metric->unit, "bytes/s")) {
+			like.unit = GPC_UNIT_BYTES;
+		} else if (!strcmp(metric->unit, "bytes")) {
+			like.unit = GPC_UNIT_BYTES;
+			like.is_level = false;
+		} else if (!strcmp(metric->unit, "Hz")) {
+			like.unit = GPC_UNIT_HZ;
+		}
+		add_counter(b, &like, metric->name, event);
+	}
+}
+
+/* --- blocks of the GPU ----------------------------------------------------- */
+
+/* Availability of the counters of one block, or of all blocks of its type. */
+static unsigned int available(const struct builder *b, unsigned int type, unsigned int index,
+			      uint64_t *mask, unsigned int *product)
+{
+	const struct drm_perfctr_block_info *info;
+	unsigned int blocks = 0;
+
+	memset(mask, 0, DRM_PERFCTR_BLOCK_INFO_SECTIONS * sizeof(*mask));
+	for (size_t n = 0; (info = gpc.device_block(b->device, n)); n++) {
+		if (info->type != type || (index != DRM_PERFCTR_INDEX_ALL && info->index != index))
+			continue;
+		for (unsigned int s = 0; s < DRM_PERFCTR_BLOCK_INFO_SECTIONS; s++)
+			mask[s] |= info->available[s];
+		*product = info->product;
+		blocks++;
+	}
+	return blocks;
+}
+
+static void add_block(struct builder *b, unsigned int type, unsigned int index)
+{
+	uint64_t mask[DRM_PERFCTR_BLOCK_INFO_SECTIONS];
+	unsigned int product = 0;
+	char label[64];
+
+	available(b, type, index, mask, &product);
+	gpc.block_label(type, index, label, sizeof(label));
+	if (!begin_group(b, label))
+		return;
+	for (unsigned int p = 0; p < DRM_PERFCTR_BLOCK_INFO_SECTIONS * 64; p++) {
+		const struct perfctr_counter_desc *desc;
+		struct gpc_counter like = { .block_type = (uint16_t)type,
+					    .block_index = (uint16_t)index,
+					    .position = (uint16_t)p };
+		char name[16], event[96];
+
+		if (!(mask[p / 64] >> p % 64 & 1))
+			continue;
+		desc = gpc.counter_at(product, type, DRM_PERFCTR_SET_PRIMARY, p);
+		set_kind(&like, desc);
+		snprintf(name, sizeof(name), "C%u", p);
+		/* by position: a name may be of several counters */
+		snprintf(event, sizeof(event), "%s/%s", label, name);
+		add_counter(b, &like, desc ? desc->name : name, event);
+	}
+	add_metrics(b, type, index);
+}
+
+static void add_gpu_blocks(struct builder *b)
+{
+	uint64_t mask[DRM_PERFCTR_BLOCK_INFO_SECTIONS];
+	unsigned int product;
+
+	/* by type, whatever the order in which the kernel tells them */
+	for (unsigned int type = 1; type < DRM_PERFCTR_BLOCK_GENERIC_PMU; type++) {
+		unsigned int blocks = available(b, type, DRM_PERFCTR_INDEX_ALL, mask, &product);
+		const struct drm_perfctr_block_info *info;
+
+		if (blocks)
+			add_block(b, type, DRM_PERFCTR_INDEX_ALL);
+		for (size_t n = 0; blocks > 1 && (info = gpc.device_block(b->device, n)); n++)
+			if (info->type == type)
+				add_block(b, type, info->index);
+	}
+}
+
+/* --- perf PMUs ------------------------------------------------------------- */
+
+/* All blocks of a type of SoC block added up: what the first of them has. */
+static int add_soc_sum(void *data, const struct perfctr_pmu_event *event)
+{
+	struct soc_type *soc = data;
+	struct builder *b = soc->builder;
+	struct gpc_counter like = { .block_type = soc->type, .block_index = DRM_PERFCTR_INDEX_ALL };
+	char text[96];
+
+	if (event->block_type != soc->type || !event->event || !event->desc)
+		return 0;
+	like.position = event->desc->position;
+	set_kind(&like, event->desc);
+	snprintf(text, sizeof(text), "%s/%s/", gpc.block_type_name(soc->type), event->event);
+	if (!has_counter(b->catalogue, event->event) && try_event(b, text, false, NULL))
+		add_counter(b, &like, event->event, text);
+	return 0;
+}
+
+static int add_pmu_event(void *data, const struct perfctr_pmu_event *event)
+{
+	struct builder *b = data;
+	bool is_named_kind = event->block_type != DRM_PERFCTR_BLOCK_GENERIC_PMU;
+	struct drm_perfctr_block_request request;
+	struct gpc_counter like = { .block_type = event->block_type, .block_index = event->index };
+
+	if (!event->event || (is_named_kind && !event->desc))
+		return 0;
+	if (strcmp(b->pmu_label, event->label)) {
+		snprintf(b->pmu_label, sizeof(b->pmu_label), "%s", event->label);
+		b->pmu_usable = try_event(b, event->text, true, NULL);
+		if (b->pmu_usable && !begin_group(b, event->label))
+			return -ENOMEM;
+	}
+	if (!b->pmu_usable || !try_event(b, event->text, false, &request))
+		return 0;
+	set_kind(&like, event->desc);
+	if (event->desc)
+		like.position = event->desc->position;
+	if (!is_named_kind) {
+		like.position = 0;
+		like.pmu_type = request.pmu_type;
+		like.config = request.config;
+		like.config1 = request.config1;
+	}
+	if (event->scale != 1) {
+		like.scale = event->scale;
+		like.unit = GPC_UNIT_NUMBER;
+	}
+	add_counter(b, &like, event->event, event->text);
+	return 0;
+}
+
+static int find_pmu_instance(void *data, const struct perfctr_pmu_event *event)
+{
+	struct soc_type *soc = data;
+
+	return event->block_type == soc->type;
+}
+
+static void add_pmus(struct builder *b)
+{
+	if (!(gpc.device_info(b->device)->features & DRM_PERFCTR_FEATURE_PMU))
+		return;
+	for (unsigned int type = DRM_PERFCTR_BLOCK_GENERIC_PMU + 1; type < 64; type++) {
+		struct soc_type soc = { b, (uint16_t)type };
+		const char *name = gpc.block_type_name(type);
+
+		if (!name || gpc.pmu_events(b->ctx, find_pmu_instance, &soc) != 1 ||
+		    !begin_group(b, name))
+			continue;
+		gpc.pmu_events(b->ctx, add_soc_sum, &soc);
+		add_metrics(b, type, DRM_PERFCTR_INDEX_ALL);
+	}
+	gpc.pmu_events(b->ctx, add_pmu_event, b);
+}
+
+/* --- the whole ------------------------------------------------------------- */
+
+static bool fill(struct builder *b)
+{
+	struct gpc_catalogue *c = b->catalogue;
+
+	c->device = strdup(gpc.device_path(b->device));
+	c->driver = strdup(gpc.device_driver(b->device));
+	b->no_memory = !c->device || !c->driver;
+	add_gpu_blocks(b);
+	add_pmus(b);
+	if (c->group_count && !c->groups[c->group_count - 1].count)
+		free(c->groups[--c->group_count].name);
+	if (b->no_memory) {
+		snprintf(problem_text, sizeof(problem_text), "out of memory");
+		return false;
+	}
+	if (!c->counter_count) {
+		snprintf(problem_text, sizeof(problem_text), "%s has no counters", c->device);
+		return false;
+	}
+	/* the rules are the same for all of them; a reason is one that helps */
+	return try_event(b, c->counters[0].event, true, NULL);
+}
+
+struct gpc_catalogue *gpc_catalogue_new(const char *wanted, const char *const *screen_drivers,
+					const char **problem)
+{
+	struct builder b = { 0 };
+	bool ok = false;
+
+	*problem = gpc_library_load();
+	if (*problem)
+		return NULL;
+	*problem = problem_text;
+	snprintf(problem_text, sizeof(problem_text), "out of memory");
+	b.catalogue = calloc(1, sizeof(*b.catalogue));
+	if (!b.catalogue || gpc.ctx_new(&b.ctx))
+		goto out;
+	problem_text[0] = '\0';
+	ok = choose_device(&b, wanted, screen_drivers) && fill(&b);
+	if (!ok && !problem_text[0])
+		snprintf(problem_text, sizeof(problem_text), "%s", gpc.ctx_error(b.ctx));
+out:
+	if (b.ctx) {
+		gpc.device_unref(b.device);
+		gpc.ctx_unref(b.ctx);
+	}
+	if (!ok) {
+		gpc_catalogue_free(b.catalogue);
+		return NULL;
+	}
+	*problem = NULL;
+	return b.catalogue;
+}
+
+void gpc_catalogue_free(struct gpc_catalogue *catalogue)
+{
+	if (!catalogue)
+		return;
+	for (unsigned int n = 0; n < catalogue->counter_count; n++) {
+		free(catalogue->counters[n].name);
+		free(catalogue->counters[n].full_name);
+		free(catalogue->counters[n].event);
+	}
+	for (unsigned int n = 0; n < catalogue->group_count; n++)
+		free(catalogue->groups[n].name);
+	free(catalogue->counters);
+	free(catalogue->groups);
+	free(catalogue->device);
+	free(catalogue->driver);
+	free(catalogue);
+}

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a device can count, as groups of counters for GL: one group for each
+ * type of block with all its blocks added up, one for each block where there
+ * are several, one for each perf PMU. Metrics are counters of the group that
+ * they are computed from. Order and names depend on the device only.
+ */
+#ifndef GPC_CATALOGUE_H
+#define GPC_CATALOGUE_H
+
+#include "gpc_library.h"
+
+#include <stdbool.h>
+
+/**
+ * enum gpc_unit - what a value is, and how it is told
+ */
+enum gpc_unit {
+	/** @GPC_UNIT_COUNT: integer. */
+	GPC_UNIT_COUNT,
+	/** @GPC_UNIT_BYTES: integer, bytes or bytes per second. */
+	GPC_UNIT_BYTES,
+	/** @GPC_UNIT_MICROSECONDS: integer. */
+	GPC_UNIT_MICROSECONDS,
+	/** @GPC_UNIT_HZ: integer. */
+	GPC_UNIT_HZ,
+	/** @GPC_UNIT_NUMBER: with fraction. */
+	GPC_UNIT_NUMBER,
+	/** @GPC_UNIT_PERCENT: with fraction, 0..100. */
+	GPC_UNIT_PERCENT,
+};
+
+/**
+ * struct gpc_counter - something that can be counted
+ */
+struct gpc_counter {
+	/** @name: in its group, "FRAGMENTS". */
+	char *name;
+	/** @full_name: of the device, "shader16.FRAGMENTS". */
+	char *full_name;
+	/** @event: what perfctr_selection_add() takes. */
+	char *event;
+	/** @metric: for a metric, else NULL. */
+	const struct perfctr_metric_desc *metric;
+	/** @scale: what a count is multiplied with, 1 for most. */
+	double scale;
+	/** @config: of a perf event, to find its block among others. */
+	uint64_t config;
+	/** @config1: of a perf event. */
+	uint64_t config1;
+	/** @pmu_type: of a perf event, type of the PMU. */
+	uint32_t pmu_type;
+	/** @group: index of its group. */
+	unsigned int group;
+	/** @unit: what values are. */
+	enum gpc_unit unit;
+	/** @is_level: values are states or ratios: they do not add up over time. */
+	bool is_level;
+	/** @block_type: enum drm_perfctr_block_type; 0 for a metric of the whole device. */
+	uint16_t block_type;
+	/** @block_index: DRM_PERFCTR_INDEX_ALL: all blocks added up. */
+	uint16_t block_index;
+	/** @position: in its block. */
+	uint16_t position;
+};
+
+/**
+ * struct gpc_group - counters that belong together, never empty
+ */
+struct gpc_group {
+	/** @name: "shader16". */
+	char *name;
+	/** @count: number of its counters. */
+	unsigned int count;
+};
+
+/**
+ * struct gpc_catalogue - groups and counters of a device; does not change
+ */
+struct gpc_catalogue {
+	/** @counters: those of the first group, of the second one, ... */
+	struct gpc_counter *counters;
+	/** @groups: the groups. */
+	struct gpc_group *groups;
+	/** @counter_count: elements of @counters. */
+	unsigned int counter_count;
+	/** @group_count: elements of @groups. */
+	unsigned int group_count;
+	/** @device: what perfctr_device_open() takes. */
+	char *device;
+	/** @driver: name of the device's kernel driver. */
+	char *driver;
+};
+
+/**
+ * gpc_catalogue_new() - find the device and what it counts
+ * @wanted: name or node of the device, or NULL
+ * @screen_drivers: names of the kernel drivers that the screen's GPU may have, ends with NULL
+ * @problem: set to a sentence that says why there is none; valid forever or until the next call
+ *	     of this thread
+ *
+ * The device is @wanted; else the only one with one of the drivers; else the only one there is.
+ *
+ * Return: the catalogue, owned by the caller; NULL on failure.
+ */
+struct gpc_catalogue *gpc_catalogue_new(const char *wanted, const char *const *screen_drivers,
+					const char **problem);
+
+/**
+ * gpc_catalogue_free() - give a catalogue up
+ * @catalogue: catalogue or NULL
+ */
+void gpc_catalogue_free(struct gpc_catalogue *catalogue);
+
+#endif /* GPC_CATALOGUE_H */

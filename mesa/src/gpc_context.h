@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Queries of one GL context, on one session of the device.
+ *
+ * A session counts what all queries of the context want and is replaced when a
+ * query wants more. A query takes one sample when it begins and one when it
+ * ends, however many counters it has; the samples between, whoever took them,
+ * add up to its values. Samples that a job took between two of its commands
+ * are the context's own: the counters of the GPU in an attributed query are
+ * those of the context's commands only.
+ *
+ * A context and all that is made from it are for one thread at a time.
+ */
+#ifndef GPC_CONTEXT_H
+#define GPC_CONTEXT_H
+
+#include "gpc_catalogue.h"
+
+struct gpc_context;
+struct gpc_query;
+
+/**
+ * enum gpc_mark - user_data of samples: what ends with them
+ */
+enum gpc_mark {
+	/** @GPC_MARK_OTHER: something else. */
+	GPC_MARK_OTHER = 0,
+	/** @GPC_MARK_OWN: commands of the context, nobody else's. */
+	GPC_MARK_OWN = 1,
+};
+
+/**
+ * typedef gpc_say_fn - tells the user, one line without a line feed
+ */
+typedef void (*gpc_say_fn)(const char *text);
+
+/**
+ * union gpc_value - value of a counter
+ */
+union gpc_value {
+	/** @integer: for units without fraction. */
+	uint64_t integer;
+	/** @number: for GPC_UNIT_NUMBER and GPC_UNIT_PERCENT. */
+	double number;
+};
+
+/**
+ * gpc_context_new() - open the device for a GL context
+ * @catalogue: of the device, outlives the context
+ * @say: where messages go
+ *
+ * Return: the context or NULL, after a message.
+ */
+struct gpc_context *gpc_context_new(const struct gpc_catalogue *catalogue, gpc_say_fn say);
+
+/**
+ * gpc_context_free() - close it and give up its queries
+ * @context: context or NULL
+ */
+void gpc_context_free(struct gpc_context *context);
+
+/**
+ * gpc_context_fd() - file of the device, for the driver's own ioctls
+ * @context: context
+ *
+ * Return: the file descriptor, owned by the context.
+ */
+int gpc_context_fd(const struct gpc_context *context);
+
+/**
+ * gpc_context_handles() - sessions that jobs must take samples of
+ * @context: context
+ * @handles: filled with the first @max handles
+ * @max: elements of @handles
+ *
+ * Those of attributed queries that are active.
+ *
+ * Return: the number of such sessions, which may be above @max.
+ */
+unsigned int gpc_context_handles(struct gpc_context *context, uint32_t *handles, unsigned int max);
+
+/**
+ * gpc_context_room() - make room for samples that a job will take
+ * @context: context
+ *
+ * Return: samples that fit into the ring of each session now.
+ */
+unsigned int gpc_context_room(struct gpc_context *context);
+
+/**
+ * gpc_context_fail() - values cannot be trusted from here on
+ * @context: context
+ * @what: reason, one sentence without a full stop; only the first one is told
+ */
+void gpc_context_fail(struct gpc_context *context, const char *what);
+
+/**
+ * gpc_query_new() - create a query
+ * @context: context
+ * @counters: indices in the catalogue, any order, twice is fine
+ * @count: number of them, at least 1
+ * @attributed: jobs take samples for it, see gpc_context_handles()
+ *
+ * Return: the query; NULL if the device is gone or memory is short.
+ */
+struct gpc_query *gpc_query_new(struct gpc_context *context, const unsigned int *counters,
+				unsigned int count, bool attributed);
+
+/**
+ * gpc_query_begin() - begin to count
+ * @query: query, may be active: then it begins again
+ *
+ * Return: whether it counts. If not, the reason was told, once.
+ */
+bool gpc_query_begin(struct gpc_query *query);
+
+/**
+ * gpc_query_end() - stop to count and compute the values
+ * @query: query
+ *
+ * Return: whether it was active. The values are final when this returns.
+ */
+bool gpc_query_end(struct gpc_query *query);
+
+/**
+ * gpc_query_value() - result of the last gpc_query_end()
+ * @query: query
+ * @n: position in the array of gpc_query_new()
+ *
+ * Return: the value, zero if it was never measured.
+ */
+union gpc_value gpc_query_value(const struct gpc_query *query, unsigned int n);
+
+/**
+ * gpc_query_free() - give a query up, active or not
+ * @query: query or NULL
+ */
+void gpc_query_free(struct gpc_query *query);
+
+#endif /* GPC_CONTEXT_H */

@@ -1,0 +1,630 @@
+// SPDX-License-Identifier: MIT
+#include "gpc_hook.h"
+
+#include "gpc_catalogue.h"
+#include "gpc_context.h"
+#include "gpc_vsoc.h"
+
+#include "pipe/p_context.h"
+#include "pipe/p_defines.h"
+#include "pipe/p_screen.h"
+#include "util/log.h"
+#include "util/u_debug.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Query types of ours begin far from those of drivers: 256 and a few hundred. */
+#define FIRST_HUD_TYPE 0x50430000u
+#define FIRST_MONITOR_TYPE 0x50440000u
+#define LAST_TYPE 0x5044ffffu
+#define NO_GROUP (~0u)
+/* a GPU that does nothing for so long hangs */
+#define FLUSH_TIMEOUT_NS 10000000000ull
+
+/* What a screen was before, and its counters. Hangs on pipe_screen::gpc. */
+struct gpc_screen {
+	void (*destroy)(struct pipe_screen *screen);
+	struct pipe_context *(*context_create)(struct pipe_screen *screen, void *priv,
+					       unsigned flags);
+	int (*get_driver_query_info)(struct pipe_screen *screen, unsigned index,
+				     struct pipe_driver_query_info *info);
+	int (*get_driver_query_group_info)(struct pipe_screen *screen, unsigned index,
+					   struct pipe_driver_query_group_info *info);
+	/* NULL: there are none, and the user was told why */
+	struct gpc_catalogue *catalogue;
+	unsigned references;
+	bool is_software;
+};
+
+/* What a context was before, and what counts for it. Hangs on pipe_context::gpc. */
+struct gpc_hook {
+	const struct gpc_screen *screen;
+	struct gpc_context *context;
+	bool context_failed;
+
+	/* Rendering that becomes jobs of the virtual GPU. */
+	struct gpc_vsoc *vsoc;
+	struct gpc_work work;
+	struct pipe_query *statistics;
+	bool statistics_active;
+
+	void (*destroy)(struct pipe_context *pipe);
+	struct pipe_query *(*create_query)(struct pipe_context *pipe, unsigned type,
+					   unsigned index);
+	struct pipe_query *(*create_batch_query)(struct pipe_context *pipe, unsigned count,
+						 unsigned *types);
+	void (*destroy_query)(struct pipe_context *pipe, struct pipe_query *query);
+	bool (*begin_query)(struct pipe_context *pipe, struct pipe_query *query);
+	bool (*end_query)(struct pipe_context *pipe, struct pipe_query *query);
+	bool (*get_query_result)(struct pipe_context *pipe, struct pipe_query *query, bool wait,
+				 union pipe_query_result *result);
+	void (*set_active_query_state)(struct pipe_context *pipe, bool enable);
+	void (*flush)(struct pipe_context *pipe, struct pipe_fence_handle **fence, unsigned flags);
+};
+
+/* A batch query: counters of ours, and perhaps some of the driver. */
+struct hooked_query {
+	struct gpc_query *ours;
+	struct pipe_query *drivers;
+	union pipe_query_result *driver_result;
+	unsigned count;
+	/* whether a counter of ours is for a monitor: then rendering is waited for */
+	bool for_monitor;
+	struct {
+		enum { OF_DRIVER, FOR_HUD, FOR_MONITOR } kind;
+		/* position in the query of ours or of the driver */
+		unsigned position;
+		enum gpc_unit unit;
+	} counters[];
+};
+
+/* screens come and go in any thread, and drivers share them */
+static pthread_mutex_t screens_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static void say(const char *text)
+{
+	mesa_logw("perfctr: %s", text);
+}
+
+/* --- queries --------------------------------------------------------------- */
+
+/* Drivers' queries are aligned pointers: an odd one is ours, and no driver ever sees it. */
+static struct pipe_query *to_pipe_query(struct hooked_query *query)
+{
+	return (struct pipe_query *)((uintptr_t)query | 1);
+}
+
+static struct hooked_query *to_hooked_query(struct pipe_query *query)
+{
+	return (uintptr_t)query & 1 ? (struct hooked_query *)((uintptr_t)query & ~(uintptr_t)1) :
+				      NULL;
+}
+
+static bool is_type_of_ours(unsigned type)
+{
+	return type >= FIRST_HUD_TYPE && type <= LAST_TYPE;
+}
+
+static struct gpc_context *counting_context(struct gpc_hook *hook)
+{
+	if (!hook->context && !hook->context_failed && hook->screen->catalogue) {
+		hook->context = gpc_context_new(hook->screen->catalogue, say);
+		hook->context_failed = !hook->context;
+	}
+	return hook->context;
+}
+
+static struct pipe_query *hooked_create_query(struct pipe_context *pipe, unsigned type,
+					      unsigned index)
+{
+	struct gpc_hook *hook = pipe->gpc;
+
+	/* ours have PIPE_DRIVER_QUERY_FLAG_BATCH: only create_batch_query takes them */
+	if (is_type_of_ours(type))
+		return NULL;
+	return hook->create_query(pipe, type, index);
+}
+
+static void free_hooked_query(struct pipe_context *pipe, struct hooked_query *query)
+{
+	struct gpc_hook *hook = pipe->gpc;
+
+	gpc_query_free(query->ours);
+	if (query->drivers)
+		hook->destroy_query(pipe, query->drivers);
+	free(query->driver_result);
+	free(query);
+}
+
+/* Divide @types; returns how many are ours, or -1 for a type that does not exist. */
+static int divide(const struct gpc_catalogue *catalogue, struct hooked_query *query,
+		  const unsigned *types, unsigned *ours, unsigned *drivers)
+{
+	unsigned our_count = 0, driver_count = 0;
+
+	for (unsigned n = 0; n < query->count; n++) {
+		bool for_hud = types[n] < FIRST_MONITOR_TYPE;
+		unsigned counter = types[n] - (for_hud ? FIRST_HUD_TYPE : FIRST_MONITOR_TYPE);
+
+		if (!is_type_of_ours(types[n])) {
+			query->counters[n].kind = OF_DRIVER;
+			query->counters[n].position = driver_count;
+			drivers[driver_count++] = types[n];
+			continue;
+		}
+		if (counter >= catalogue->counter_count)
+			return -1;
+		query->counters[n].kind = for_hud ? FOR_HUD : FOR_MONITOR;
+		query->counters[n].position = our_count;
+		query->counters[n].unit = catalogue->counters[counter].unit;
+		query->for_monitor |= !for_hud;
+		ours[our_count++] = counter;
+	}
+	return (int)our_count;
+}
+
+static bool fill_batch_query(struct pipe_context *pipe, struct hooked_query *query,
+			     const unsigned *types, unsigned *ours, unsigned *drivers)
+{
+	struct gpc_hook *hook = pipe->gpc;
+	struct gpc_context *context = counting_context(hook);
+	int our_count;
+	unsigned driver_count;
+
+	if (!context)
+		return false;
+	our_count = divide(hook->screen->catalogue, query, types, ours, drivers);
+	if (our_count < 0)
+		return false;
+	driver_count = query->count - (unsigned)our_count;
+	/* only a job can take samples between commands */
+	query->ours =
+		gpc_query_new(context, ours, (unsigned)our_count, query->for_monitor && hook->vsoc);
+	if (!query->ours)
+		return false;
+	if (!driver_count)
+		return true;
+	/* a driver may clear a whole union */
+	query->driver_result =
+		calloc(1, sizeof(*query->driver_result) +
+				  driver_count * sizeof(query->driver_result->batch[0]));
+	if (!query->driver_result || !hook->create_batch_query)
+		return false;
+	query->drivers = hook->create_batch_query(pipe, driver_count, drivers);
+	return query->drivers != NULL;
+}
+
+static struct pipe_query *hooked_create_batch_query(struct pipe_context *pipe, unsigned count,
+						    unsigned *types)
+{
+	struct gpc_hook *hook = pipe->gpc;
+	struct hooked_query *query;
+	unsigned *ours, *drivers, n = 0;
+	bool ok;
+
+	while (n < count && !is_type_of_ours(types[n]))
+		n++;
+	if (n == count)
+		return hook->create_batch_query ? hook->create_batch_query(pipe, count, types) :
+						  NULL;
+	query = calloc(1, sizeof(*query) + count * sizeof(query->counters[0]));
+	ours = calloc(count, sizeof(*ours));
+	drivers = calloc(count, sizeof(*drivers));
+	ok = query && ours && drivers;
+	if (ok) {
+		query->count = count;
+		ok = fill_batch_query(pipe, query, types, ours, drivers);
+	}
+	free(drivers);
+	free(ours);
+	if (ok)
+		return to_pipe_query(query);
+	if (query)
+		free_hooked_query(pipe, query);
+	return NULL;
+}
+
+static void hooked_destroy_query(struct pipe_context *pipe, struct pipe_query *query)
+{
+	struct gpc_hook *hook = pipe->gpc;
+	struct hooked_query *hooked = to_hooked_query(query);
+
+	if (hooked)
+		free_hooked_query(pipe, hooked);
+	else if (query)
+		hook->destroy_query(pipe, query);
+}
+
+/* Everything that was drawn is counted after this. */
+static void finish_rendering(struct pipe_context *pipe)
+{
+	struct gpc_hook *hook = pipe->gpc;
+	struct pipe_screen *screen = pipe->screen;
+	struct pipe_fence_handle *fence = NULL;
+
+	pipe->flush(pipe, &fence, 0);
+	if (fence) {
+		if (!screen->fence_finish(screen, pipe, fence, FLUSH_TIMEOUT_NS))
+			gpc_context_fail(hook->context, "rendering is not done after 10 s: its end "
+							"is not in the values");
+		screen->fence_reference(screen, &fence, NULL);
+	}
+	if (hook->vsoc)
+		gpc_vsoc_wait(hook->vsoc);
+}
+
+static bool hooked_begin_query(struct pipe_context *pipe, struct pipe_query *query)
+{
+	struct gpc_hook *hook = pipe->gpc;
+	struct hooked_query *hooked = to_hooked_query(query);
+
+	if (!hooked)
+		return query && hook->begin_query(pipe, query);
+	if (hooked->drivers && !hook->begin_query(pipe, hooked->drivers))
+		return false;
+	if (hooked->for_monitor)
+		finish_rendering(pipe);
+	if (gpc_query_begin(hooked->ours))
+		return true;
+	if (hooked->drivers)
+		hook->end_query(pipe, hooked->drivers);
+	return false;
+}
+
+static bool hooked_end_query(struct pipe_context *pipe, struct pipe_query *query)
+{
+	struct gpc_hook *hook = pipe->gpc;
+	struct hooked_query *hooked = to_hooked_query(query);
+
+	if (!hooked)
+		return query && hook->end_query(pipe, query);
+	if (hooked->for_monitor)
+		finish_rendering(pipe);
+	if (!gpc_query_end(hooked->ours))
+		return false;
+	return !hooked->drivers || hook->end_query(pipe, hooked->drivers);
+}
+
+/* In 64 bits whatever the unit: a reader may look at more of them than the unit needs. */
+static union pipe_numeric_type_union format(union gpc_value value, enum gpc_unit unit, bool for_hud)
+{
+	union pipe_numeric_type_union result = { .u64 = 0 };
+
+	if (unit != GPC_UNIT_NUMBER && unit != GPC_UNIT_PERCENT)
+		result.u64 = value.integer;
+	else if (!for_hud)
+		result.f = (float)value.number;
+	else if (unit == GPC_UNIT_NUMBER)
+		/* the HUD divides numbers of a batch by 1000 */
+		result.u64 = (uint64_t)(value.number * 1000 + 0.5);
+	else
+		result.u64 = (uint64_t)(value.number + 0.5);
+	return result;
+}
+
+static bool hooked_get_query_result(struct pipe_context *pipe, struct pipe_query *query, bool wait,
+				    union pipe_query_result *result)
+{
+	struct gpc_hook *hook = pipe->gpc;
+	struct hooked_query *hooked = to_hooked_query(query);
+
+	if (!hooked)
+		return query && hook->get_query_result(pipe, query, wait, result);
+	if (hooked->drivers &&
+	    !hook->get_query_result(pipe, hooked->drivers, wait, hooked->driver_result))
+		return false;
+	/* there is room for just so many numbers, not for the whole union */
+	for (unsigned n = 0; n < hooked->count; n++) {
+		unsigned position = hooked->counters[n].position;
+
+		if (hooked->counters[n].kind == OF_DRIVER)
+			result->batch[n] = hooked->driver_result->batch[position];
+		else
+			result->batch[n] = format(gpc_query_value(hooked->ours, position),
+						  hooked->counters[n].unit,
+						  hooked->counters[n].kind == FOR_HUD);
+	}
+	return true;
+}
+
+/* --- rendering that becomes jobs of the virtual GPU ------------------------- */
+
+static void begin_statistics(struct pipe_context *pipe)
+{
+	struct gpc_hook *hook = pipe->gpc;
+
+	if (!hook->statistics_active)
+		hook->statistics_active = hook->begin_query(pipe, hook->statistics);
+}
+
+static void end_statistics(struct pipe_context *pipe)
+{
+	struct gpc_hook *hook = pipe->gpc;
+	union pipe_query_result result = { 0 };
+
+	if (!hook->statistics_active)
+		return;
+	hook->statistics_active = false;
+	hook->end_query(pipe, hook->statistics);
+	if (!hook->get_query_result(pipe, hook->statistics, true, &result))
+		return;
+	hook->work.vertices += result.pipeline_statistics.vs_invocations;
+	hook->work.primitives += result.pipeline_statistics.c_invocations;
+	hook->work.fragments += result.pipeline_statistics.ps_invocations;
+	hook->work.threads += result.pipeline_statistics.cs_invocations;
+}
+
+static void submit_work(struct gpc_hook *hook)
+{
+	gpc_vsoc_submit(hook->vsoc, &hook->work);
+	memset(&hook->work, 0, sizeof(hook->work));
+}
+
+static void hooked_flush(struct pipe_context *pipe, struct pipe_fence_handle **fence,
+			 unsigned flags)
+{
+	struct gpc_hook *hook = pipe->gpc;
+	bool active = hook->statistics_active;
+
+	hook->flush(pipe, fence, flags);
+	end_statistics(pipe);
+	submit_work(hook);
+	if (active)
+		begin_statistics(pipe);
+}
+
+/* What the HUD and the driver draw for themselves is not the program's work. */
+static void hooked_set_active_query_state(struct pipe_context *pipe, bool enable)
+{
+	struct gpc_hook *hook = pipe->gpc;
+
+	if (!enable)
+		end_statistics(pipe);
+	hook->set_active_query_state(pipe, enable);
+	if (enable)
+		begin_statistics(pipe);
+}
+
+static void begin_work(struct pipe_context *pipe)
+{
+	struct gpc_hook *hook = pipe->gpc;
+
+	if (!counting_context(hook))
+		return;
+	hook->statistics = hook->create_query(pipe, PIPE_QUERY_PIPELINE_STATISTICS, 0);
+	if (!hook->statistics)
+		return;
+	hook->vsoc = gpc_vsoc_new(hook->context);
+	if (!hook->vsoc)
+		return;
+	hook->flush = pipe->flush;
+	hook->set_active_query_state = pipe->set_active_query_state;
+	pipe->flush = hooked_flush;
+	pipe->set_active_query_state = hooked_set_active_query_state;
+	begin_statistics(pipe);
+}
+
+/* --- contexts -------------------------------------------------------------- */
+
+static void hooked_context_destroy(struct pipe_context *pipe)
+{
+	struct gpc_hook *hook = pipe->gpc;
+
+	if (hook->statistics) {
+		if (hook->vsoc) {
+			end_statistics(pipe);
+			submit_work(hook);
+		}
+		hook->destroy_query(pipe, hook->statistics);
+	}
+	gpc_vsoc_free(hook->vsoc);
+	gpc_context_free(hook->context);
+	pipe->destroy = hook->destroy;
+	free(hook);
+	pipe->destroy(pipe);
+}
+
+static struct pipe_context *hooked_context_create(struct pipe_screen *screen, void *priv,
+						  unsigned flags)
+{
+	const struct gpc_screen *s = screen->gpc;
+	struct pipe_context *pipe = s->context_create(screen, priv, flags);
+	struct gpc_hook *hook;
+
+	if (!pipe || !pipe->create_query)
+		return pipe;
+	hook = calloc(1, sizeof(*hook));
+	if (!hook)
+		return pipe;
+	hook->screen = s;
+	pipe->gpc = hook;
+	hook->destroy = pipe->destroy;
+	hook->create_query = pipe->create_query;
+	hook->create_batch_query = pipe->create_batch_query;
+	hook->destroy_query = pipe->destroy_query;
+	hook->begin_query = pipe->begin_query;
+	hook->end_query = pipe->end_query;
+	hook->get_query_result = pipe->get_query_result;
+	pipe->destroy = hooked_context_destroy;
+	pipe->create_query = hooked_create_query;
+	pipe->create_batch_query = hooked_create_batch_query;
+	pipe->destroy_query = hooked_destroy_query;
+	pipe->begin_query = hooked_begin_query;
+	pipe->end_query = hooked_end_query;
+	pipe->get_query_result = hooked_get_query_result;
+	if (s->is_software && gpc_vsoc_is_device(s->catalogue) &&
+	    screen->get_param(screen, PIPE_CAP_QUERY_PIPELINE_STATISTICS))
+		begin_work(pipe);
+	return pipe;
+}
+
+/* --- screens --------------------------------------------------------------- */
+
+static const enum pipe_driver_query_type pipe_types[] = {
+	[GPC_UNIT_COUNT] = PIPE_DRIVER_QUERY_TYPE_UINT64,
+	[GPC_UNIT_BYTES] = PIPE_DRIVER_QUERY_TYPE_BYTES,
+	[GPC_UNIT_MICROSECONDS] = PIPE_DRIVER_QUERY_TYPE_MICROSECONDS,
+	[GPC_UNIT_HZ] = PIPE_DRIVER_QUERY_TYPE_HZ,
+	[GPC_UNIT_NUMBER] = PIPE_DRIVER_QUERY_TYPE_FLOAT,
+	[GPC_UNIT_PERCENT] = PIPE_DRIVER_QUERY_TYPE_PERCENTAGE,
+};
+
+static unsigned driver_groups(const struct gpc_screen *s, struct pipe_screen *screen)
+{
+	return s->get_driver_query_group_info ?
+		       (unsigned)s->get_driver_query_group_info(screen, 0, NULL) :
+		       0;
+}
+
+static int hooked_driver_query_info(struct pipe_screen *screen, unsigned index,
+				    struct pipe_driver_query_info *info)
+{
+	const struct gpc_screen *s = screen->gpc;
+	const struct gpc_catalogue *c = s->catalogue;
+	unsigned drivers =
+		s->get_driver_query_info ? (unsigned)s->get_driver_query_info(screen, 0, NULL) : 0;
+	const struct gpc_counter *counter;
+	bool for_hud;
+
+	if (!info)
+		return (int)(drivers + 2 * c->counter_count);
+	if (index < drivers) {
+		int result = s->get_driver_query_info(screen, index, info);
+
+		/* some drivers have no groups and say 0, which is one of ours now */
+		if (result && info->group_id >= driver_groups(s, screen))
+			info->group_id = NO_GROUP;
+		return result;
+	}
+	index -= drivers;
+	if (index >= 2 * c->counter_count)
+		return 0;
+	for_hud = index < c->counter_count;
+	if (!for_hud)
+		index -= c->counter_count;
+	counter = &c->counters[index];
+	memset(info, 0, sizeof(*info));
+	info->name = for_hud ? counter->full_name : counter->name;
+	info->query_type = (for_hud ? FIRST_HUD_TYPE : FIRST_MONITOR_TYPE) + index;
+	info->type = pipe_types[counter->unit];
+	/* the HUD reads it as an integer whatever the type */
+	if (for_hud && counter->unit == GPC_UNIT_PERCENT)
+		info->max_value.u64 = 100;
+	info->result_type = counter->is_level ? PIPE_DRIVER_QUERY_RESULT_TYPE_AVERAGE :
+						PIPE_DRIVER_QUERY_RESULT_TYPE_CUMULATIVE;
+	info->group_id = for_hud ? NO_GROUP : driver_groups(s, screen) + counter->group;
+	info->flags = PIPE_DRIVER_QUERY_FLAG_BATCH;
+	if (!for_hud)
+		info->flags |= PIPE_DRIVER_QUERY_FLAG_DONT_LIST;
+	return 1;
+}
+
+static int hooked_driver_query_group_info(struct pipe_screen *screen, unsigned index,
+					  struct pipe_driver_query_group_info *info)
+{
+	const struct gpc_screen *s = screen->gpc;
+	const struct gpc_catalogue *c = s->catalogue;
+	unsigned drivers = driver_groups(s, screen);
+
+	if (!info)
+		return (int)(drivers + c->group_count);
+	if (index < drivers)
+		return s->get_driver_query_group_info(screen, index, info);
+	index -= drivers;
+	if (index >= c->group_count)
+		return 0;
+	info->name = c->groups[index].name;
+	info->num_queries = c->groups[index].count;
+	/* blocks count everything they have; perf PMUs take turns if there is too much */
+	info->max_active_queries = c->groups[index].count;
+	return 1;
+}
+
+static void hooked_screen_destroy(struct pipe_screen *screen)
+{
+	struct gpc_screen *s = screen->gpc;
+	void (*destroy)(struct pipe_screen * screen) = s->destroy;
+
+	pthread_mutex_lock(&screens_lock);
+	if (!--s->references) {
+		/* a shared screen may live on */
+		screen->destroy = destroy;
+		screen->context_create = s->context_create;
+		screen->get_driver_query_info = s->get_driver_query_info;
+		screen->get_driver_query_group_info = s->get_driver_query_group_info;
+		screen->gpc = NULL;
+		gpc_catalogue_free(s->catalogue);
+		free(s);
+	}
+	pthread_mutex_unlock(&screens_lock);
+	destroy(screen);
+}
+
+/* Kernel drivers that a screen's GPU can have, by what the screen's name tells. */
+static const char *const *kernel_drivers(const char *name)
+{
+	static const struct {
+		const char *part;
+		const char *drivers[4];
+	} known[] = {
+		{ "Panfrost", { "panfrost", "panthor" } },
+		{ "Mali4", { "lima" } },
+		{ "V3D", { "v3d" } },
+		{ "VC4", { "vc4", "v3d" } },
+		{ "Vivante", { "etnaviv" } },
+		{ "FD", { "msm" } },
+		{ "Adreno", { "msm" } },
+		{ "NV", { "nouveau", "nova-drm" } },
+		{ "AMD", { "amdgpu", "radeon" } },
+		{ "Intel", { "i915", "xe" } },
+	};
+	static const char *const none[] = { NULL };
+
+	for (unsigned n = 0; n < sizeof(known) / sizeof(known[0]); n++)
+		if (strstr(name, known[n].part))
+			return known[n].drivers;
+	return none;
+}
+
+static void hook(struct pipe_screen *screen, const char *wanted)
+{
+	const char *name = screen->get_name(screen);
+	struct gpc_screen *s = calloc(1, sizeof(*s));
+	const char *problem;
+
+	if (!s)
+		return;
+	s->catalogue = gpc_catalogue_new(wanted, kernel_drivers(name), &problem);
+	if (!s->catalogue) {
+		mesa_logw("perfctr: no counters: %s", problem);
+		free(s);
+		return;
+	}
+	s->references = 1;
+	s->is_software = !strncmp(name, "softpipe", 8) || !strncmp(name, "llvmpipe", 8);
+	s->destroy = screen->destroy;
+	s->context_create = screen->context_create;
+	s->get_driver_query_info = screen->get_driver_query_info;
+	s->get_driver_query_group_info = screen->get_driver_query_group_info;
+	screen->gpc = s;
+	screen->destroy = hooked_screen_destroy;
+	screen->context_create = hooked_context_create;
+	screen->get_driver_query_info = hooked_driver_query_info;
+	screen->get_driver_query_group_info = hooked_driver_query_group_info;
+}
+
+void gpc_screen_hook(struct pipe_screen *screen)
+{
+	const char *wanted = debug_get_option("GALLIUM_PERFCTR", NULL);
+
+	if (!screen || !wanted || !*wanted || !strcmp(wanted, "0"))
+		return;
+	pthread_mutex_lock(&screens_lock);
+	if (screen->destroy == hooked_screen_destroy)
+		((struct gpc_screen *)screen->gpc)->references++;
+	else
+		hook(screen, strcmp(wanted, "1") ? wanted : NULL);
+	pthread_mutex_unlock(&screens_lock);
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Counters of libperfctr in every Gallium driver, for the HUD and for
+ * GL_AMD_performance_monitor.
+ *
+ * A screen and its contexts get further driver queries by replacing a few of
+ * their functions. Drivers, HUD and state tracker stay as they are. The
+ * environment variable GALLIUM_PERFCTR turns this on:
+ *
+ *	GALLIUM_PERFCTR=1          the device of the screen, or the only one
+ *	GALLIUM_PERFCTR=renderD128 this device: node, driver or name
+ *
+ * Each counter is listed twice, because the two users read values in
+ * different formats: first outside of groups, where the HUD finds it under
+ * "group.COUNTER", then in its group and hidden from the HUD, as "COUNTER".
+ */
+#ifndef GPC_HOOK_H
+#define GPC_HOOK_H
+
+struct pipe_screen;
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/**
+ * gpc_screen_hook() - add counters to a screen
+ * @screen: screen that nothing will wrap any more, or NULL; may have been here before, as drivers
+ *	    share screens. Each call stands for one screen->destroy().
+ */
+void gpc_screen_hook(struct pipe_screen *screen);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* GPC_HOOK_H */

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: MIT
+#include "gpc_library.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdio.h>
+
+/* the number is that of the binary interface */
+#define LIBRARY "libperfctr.so.0"
+
+struct gpc_library gpc;
+
+static char problem[256];
+
+static bool find(void *library, const char *name, void *function)
+{
+	/* POSIX lets a function's address travel in a void pointer, C does not */
+	*(void **)function = dlsym(library, name);
+	if (!*(void **)function)
+		snprintf(problem, sizeof(problem), "%s is too old: it lacks %s", LIBRARY, name);
+	return *(void **)function != NULL;
+}
+
+static void load(void)
+{
+	void *library = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
+
+	if (!library) {
+		const char *reason = dlerror();
+
+		snprintf(problem, sizeof(problem), "%s", reason ? reason : LIBRARY " is missing");
+		return;
+	}
+#define GPC_FIND(name) find(library, "perfctr_" #name, &gpc.name) &&
+	if (GPC_FUNCTIONS(GPC_FIND) true)
+		return;
+#undef GPC_FIND
+	dlclose(library);
+}
+
+const char *gpc_library_load(void)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+	pthread_once(&once, load);
+	return problem[0] ? problem : NULL;
+}

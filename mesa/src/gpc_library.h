@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * libperfctr, loaded when it is needed: a driver that was built with this runs
+ * without the library, too.
+ */
+#ifndef GPC_LIBRARY_H
+#define GPC_LIBRARY_H
+
+#include <perfctr/perfctr.h>
+
+/* Functions of the library that are used, without their prefix "perfctr_". */
+#define GPC_FUNCTIONS(X)           \
+	X(block_label)             \
+	X(block_type_name)         \
+	X(counter_at)              \
+	X(ctx_error)               \
+	X(ctx_new)                 \
+	X(ctx_unref)               \
+	X(cursor_advance)          \
+	X(cursor_lag)              \
+	X(cursor_new)              \
+	X(cursor_next)             \
+	X(cursor_unref)            \
+	X(device_block)            \
+	X(device_block_count)      \
+	X(device_driver)           \
+	X(device_fd)               \
+	X(device_info)             \
+	X(device_list_count)       \
+	X(device_list_get)         \
+	X(device_list_new)         \
+	X(device_list_unref)       \
+	X(device_open)             \
+	X(device_path)             \
+	X(device_unref)            \
+	X(metric_next)             \
+	X(pmu_events)              \
+	X(selection_add)           \
+	X(selection_new)           \
+	X(selection_request)       \
+	X(selection_request_count) \
+	X(selection_unref)         \
+	X(session_check)           \
+	X(session_handle)          \
+	X(session_new)             \
+	X(session_sample)          \
+	X(session_start)           \
+	X(session_unref)           \
+	X(totals_add)              \
+	X(totals_block)            \
+	X(totals_block_info)       \
+	X(totals_counter)          \
+	X(totals_metric)           \
+	X(totals_new)              \
+	X(totals_reset)            \
+	X(totals_sum)              \
+	X(totals_unref)
+
+/**
+ * struct gpc_library - the library's functions
+ *
+ * gpc.ctx_new() is perfctr_ctx_new().
+ */
+struct gpc_library {
+#define GPC_MEMBER(name) __typeof__(&perfctr_##name) name;
+	GPC_FUNCTIONS(GPC_MEMBER)
+#undef GPC_MEMBER
+};
+
+/** gpc - the functions, valid once gpc_library_load() returned NULL. */
+extern struct gpc_library gpc;
+
+/**
+ * gpc_library_load() - load the library, the first time
+ *
+ * It stays loaded until the process ends. Any thread may call this.
+ *
+ * Return: NULL; otherwise why the library cannot be used, in words, valid forever.
+ */
+const char *gpc_library_load(void);
+
+#endif /* GPC_LIBRARY_H */

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: MIT
+#include "gpc_vsoc.h"
+
+#include <drm/vsoc_drm.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+
+enum {
+	/* of each session: before and after the work */
+	SAMPLES_OF_A_JOB = 2,
+	WORK_COMMANDS = 2,
+};
+
+/* a job takes milliseconds, but the queue before it may be long */
+#define WAIT_STEP_NS 1000000000ll
+#define WAIT_STEPS 30
+
+struct gpc_vsoc {
+	struct gpc_context *context;
+	uint64_t last_job;
+	uint64_t done_job;
+	/* samples of each session that jobs may take since the last wait */
+	unsigned int due_samples;
+	/* the device does not take work any more */
+	bool stopped;
+};
+
+bool gpc_vsoc_is_device(const struct gpc_catalogue *catalogue)
+{
+	return !strcmp(catalogue->driver, "vsoc");
+}
+
+struct gpc_vsoc *gpc_vsoc_new(struct gpc_context *context)
+{
+	struct gpc_vsoc *v = calloc(1, sizeof(*v));
+
+	if (v)
+		v->context = context;
+	return v;
+}
+
+void gpc_vsoc_free(struct gpc_vsoc *vsoc)
+{
+	free(vsoc);
+}
+
+static void stop(struct gpc_vsoc *v, const char *what, int error)
+{
+	char text[128];
+
+	v->stopped = true;
+	snprintf(text, sizeof(text), "the virtual GPU takes no work any more: %s: %s", what,
+		 strerror(error));
+	gpc_context_fail(v->context, text);
+}
+
+/* drmIoctl() would spin on EAGAIN, which says that the queue is full */
+static int call(int fd, unsigned long request, void *argument)
+{
+	int result;
+
+	do {
+		result = ioctl(fd, request, argument);
+	} while (result && errno == EINTR);
+	return result;
+}
+
+void gpc_vsoc_wait(struct gpc_vsoc *vsoc)
+{
+	struct drm_vsoc_wait wait = { .job_id = vsoc->last_job };
+	int fd = gpc_context_fd(vsoc->context);
+
+	if (vsoc->stopped || vsoc->done_job == vsoc->last_job)
+		return;
+	for (int n = 0; n < WAIT_STEPS; n++) {
+		wait.timeout_ns = WAIT_STEP_NS;
+		if (!call(fd, DRM_IOCTL_VSOC_WAIT, &wait))
+			break;
+		if (errno != ETIME) {
+			stop(vsoc, "WAIT", errno);
+			return;
+		}
+		if (n == WAIT_STEPS - 1) {
+			stop(vsoc, "a job is not done after 30 s", ETIME);
+			return;
+		}
+	}
+	vsoc->done_job = vsoc->last_job;
+	vsoc->due_samples = 0;
+	if (wait.sample_errors)
+		gpc_context_fail(vsoc->context,
+				 "a job could not be sampled: values of the GPU are too low");
+	else if (wait.status)
+		gpc_context_fail(vsoc->context, "a job of the virtual GPU was cut short");
+}
+
+static void add_samples(struct drm_vsoc_command *commands, uint32_t *count, const uint32_t *handles,
+			unsigned int handle_count, enum gpc_mark mark)
+{
+	for (unsigned int n = 0; n < handle_count; n++)
+		commands[(*count)++] = (struct drm_vsoc_command){
+			.type = DRM_VSOC_CMD_SAMPLE,
+			.sample = { .handle = handles[n], .user_data = mark },
+		};
+}
+
+/* The job's commands; returns their number. */
+static uint32_t build(struct drm_vsoc_command *commands, const struct gpc_work *work,
+		      const uint32_t *handles, unsigned int handle_count)
+{
+	uint32_t count = 0;
+
+	/* what others do on the GPU ends with this sample, what we do ends with the other */
+	add_samples(commands, &count, handles, handle_count, GPC_MARK_OTHER);
+	if (work->vertices | work->primitives | work->fragments)
+		commands[count++] = (struct drm_vsoc_command){
+			.type = DRM_VSOC_CMD_DRAW,
+			.draw = { .vertices = work->vertices,
+				  .primitives = work->primitives,
+				  .fragments = work->fragments },
+		};
+	if (work->threads)
+		commands[count++] = (struct drm_vsoc_command){
+			.type = DRM_VSOC_CMD_COMPUTE,
+			.compute = { .threads = work->threads },
+		};
+	add_samples(commands, &count, handles, handle_count, GPC_MARK_OWN);
+	return count;
+}
+
+static void queue(struct gpc_vsoc *v, struct drm_vsoc_command *commands, uint32_t count)
+{
+	struct drm_vsoc_submit submit = {
+		.ctx_id = DRM_VSOC_CTX_DEFAULT,
+		.commands = (uintptr_t)commands,
+		.command_count = count,
+		.command_stride = sizeof(*commands),
+	};
+
+	while (call(gpc_context_fd(v->context), DRM_IOCTL_VSOC_SUBMIT, &submit)) {
+		/* with a full queue: when the last one of ours is done, so are all */
+		if (errno != EAGAIN || v->done_job == v->last_job) {
+			stop(v, "SUBMIT", errno);
+			return;
+		}
+		gpc_vsoc_wait(v);
+		if (v->stopped)
+			return;
+	}
+	v->last_job = submit.job_id;
+}
+
+void gpc_vsoc_submit(struct gpc_vsoc *vsoc, const struct gpc_work *work)
+{
+	unsigned int handle_count = gpc_context_handles(vsoc->context, NULL, 0);
+	struct drm_vsoc_command *commands;
+	uint32_t *handles;
+
+	if (vsoc->stopped || !(work->vertices | work->primitives | work->fragments | work->threads))
+		return;
+	handles = calloc(handle_count + 1, sizeof(*handles));
+	commands = calloc(SAMPLES_OF_A_JOB * handle_count + WORK_COMMANDS, sizeof(*commands));
+	if (!handles || !commands) {
+		stop(vsoc, "a job", ENOMEM);
+		goto out;
+	}
+	if (handle_count &&
+	    gpc_context_room(vsoc->context) < vsoc->due_samples + SAMPLES_OF_A_JOB) {
+		gpc_vsoc_wait(vsoc);
+		gpc_context_room(vsoc->context);
+	}
+	gpc_context_handles(vsoc->context, handles, handle_count);
+	queue(vsoc, commands, build(commands, work, handles, handle_count));
+	if (handle_count)
+		vsoc->due_samples += SAMPLES_OF_A_JOB;
+out:
+	free(commands);
+	free(handles);
+}
