@@ -131,6 +131,8 @@ struct vsoc_device {
 	struct vsoc_fabric *fabric;
 	/** @reset_sem: taken for writing while the GPU is reset. */
 	struct rw_semaphore reset_sem;
+	/** @reset_ms: how long a reset takes. */
+	unsigned int reset_ms;
 	/** @req_lock: the host's requests in the firmware's input page. */
 	spinlock_t req_lock;
 	/** @fw_slots: samples that fit the firmware's ring. */

@@ -8,6 +8,7 @@
  * if they ask to.
  */
 #include <linux/debugfs.h>
+#include <linux/delay.h>
 #include <linux/pm_runtime.h>
 #include <linux/seq_file.h>
 #include <linux/uaccess.h>
@@ -17,6 +18,8 @@
 
 #define AUTOSUSPEND_MS	50
 #define MIN_HZ		1000000ULL
+/* longest reset */
+#define MAX_RESET_MS	10000
 
 static void set_clocks(struct vsoc_device *vsoc, bool on)
 {
@@ -143,6 +146,7 @@ int vsoc_reset(struct vsoc_device *vsoc)
 
 	vsoc_engine_pause(vsoc, true);
 	drm_perfctr_pre_reset(vsoc->pc);
+	msleep(READ_ONCE(vsoc->reset_ms));
 	vsoc_fw_reset(vsoc);
 	drm_perfctr_post_reset(vsoc->pc);
 	vsoc_engine_resume(vsoc);
@@ -159,6 +163,25 @@ static int reset_set(void *data, u64 value)
 	return value == 1 ? vsoc_reset(data) : -EINVAL;
 }
 DEFINE_DEBUGFS_ATTRIBUTE(reset_fops, NULL, reset_set, "%llu\n");
+
+static int reset_ms_get(void *data, u64 *ms)
+{
+	struct vsoc_device *vsoc = data;
+
+	*ms = READ_ONCE(vsoc->reset_ms);
+	return 0;
+}
+
+static int reset_ms_set(void *data, u64 ms)
+{
+	struct vsoc_device *vsoc = data;
+
+	if (ms > MAX_RESET_MS)
+		return -ERANGE;
+	WRITE_ONCE(vsoc->reset_ms, ms);
+	return 0;
+}
+DEFINE_DEBUGFS_ATTRIBUTE(reset_ms_fops, reset_ms_get, reset_ms_set, "%llu\n");
 
 static int cores_on_get(void *data, u64 *value)
 {
@@ -266,6 +289,7 @@ DEFINE_DEBUGFS_ATTRIBUTE(shader_hz_fops, shader_hz_get, shader_hz_set, "%llu\n")
 void vsoc_power_debugfs(struct vsoc_device *vsoc, struct dentry *dir)
 {
 	debugfs_create_file("reset", 0200, dir, vsoc, &reset_fops);
+	debugfs_create_file("reset_ms", 0600, dir, vsoc, &reset_ms_fops);
 	debugfs_create_file("cores_on", 0600, dir, vsoc, &cores_on_fops);
 	debugfs_create_file("protected", 0600, dir, vsoc, &protected_fops);
 	debugfs_create_file("top_hz", 0600, dir, vsoc, &top_hz_fops);
