@@ -116,9 +116,18 @@ static void power_tests(void)
 		igt_perfctr_drain(&s);
 		igt_assert(s.last.flags & DRM_PERFCTR_SAMPLE_SUSPENDED);
 		igt_assert_eq_u64(s.lost_ns, 0);
+		/* the whole span of one, the beginning of the next */
+		for (unsigned int i = 0; i < 2; i++) {
+			igt_assert_eq(igt_perfctr_sample(&s, 0), 0);
+			igt_perfctr_drain(&s);
+			igt_assert_eq_u32(s.last.flags,
+					  DRM_PERFCTR_SAMPLE_MANUAL | DRM_PERFCTR_SAMPLE_SUSPENDED);
+			if (!i)
+				write_file(PLATFORM "/power/control", "on");
+		}
 		igt_vsoc_work(&dev, 1);
-		write_file(PLATFORM "/power/control", "on");
 		end_conserved(&s);
+		igt_assert_eq_u32(s.last.flags, DRM_PERFCTR_SAMPLE_FINAL);
 		igt_perfctr_session_fini(&s);
 	}
 	igt_describe("KEEP_AWAKE keeps the GPU awake between START and STOP");
@@ -459,6 +468,243 @@ static void start_fault_tests(void)
 	}
 }
 
+/* --- lost time ------------------------------------------------------------ */
+
+/* one session that samples all the time, beside one whose samples are long */
+struct beside {
+	struct igt_perfctr_session manual, periodic;
+};
+
+static void begin_beside(struct beside *b)
+{
+	create(&b->manual, 0, 0);
+	create(&b->periodic, 0, 10 * MS);
+	igt_assert_eq(igt_perfctr_start(&b->manual, 0), 0);
+	igt_assert_eq(igt_perfctr_start(&b->periodic, 0), 0);
+}
+
+static void drain_beside(struct beside *b)
+{
+	igt_perfctr_drain(&b->manual);
+	igt_perfctr_drain(&b->periodic);
+}
+
+/* that neither tells more than its whole time is checked for each sample that is read */
+static void end_beside(struct beside *b, uint32_t flags, uint64_t lost_ns)
+{
+	igt_assert_eq(igt_perfctr_stop(&b->manual, 0), 0);
+	igt_assert_eq(igt_perfctr_stop(&b->periodic, 0), 0);
+	drain_beside(b);
+	igt_info("%.1f ms and %.1f ms lost, at least %.1f ms\n", b->manual.lost_ns * 1e-6,
+		 b->periodic.lost_ns * 1e-6, lost_ns * 1e-6);
+	igt_assert_eq_u32(b->manual.flags & flags, flags);
+	igt_assert_eq_u32(b->periodic.flags & flags, flags);
+	igt_assert_lte_u64(lost_ns, b->manual.lost_ns);
+	igt_assert_lte_u64(lost_ns, b->periodic.lost_ns);
+	igt_perfctr_session_fini(&b->manual);
+	igt_perfctr_session_fini(&b->periodic);
+}
+
+static void *reset_gpu(void *unused)
+{
+	(void)unused;
+	igt_vsoc_debugfs(&dev, "reset", "1");
+	return NULL;
+}
+
+/* after an unplug: its sessions end with their file */
+static void bind_again(void)
+{
+	igt_perfctr_close(&dev);
+	write_file(DRIVER "/bind", "vsoc.0");
+	igt_assert(igt_perfctr_open(&dev, "vsoc"));
+}
+
+/* fall asleep while firmware does not answer, @awake_ns after a sample */
+static void suspend_unread(const char *cores_on, uint64_t awake_ns)
+{
+	const uint32_t flags = DRM_PERFCTR_SAMPLE_ERROR | DRM_PERFCTR_SAMPLE_SUSPENDED;
+	struct igt_perfctr_session s;
+
+	create(&s, 0, 0);
+	begin(&s);
+	igt_vsoc_work(&dev, 0);
+	igt_vsoc_debugfs(&dev, "cores_on", cores_on);
+	igt_assert_eq(igt_perfctr_sample(&s, 0), 0);
+	if (awake_ns)
+		sleep_ms(awake_ns / MS);
+	else
+		igt_vsoc_work(&dev, 1);
+	igt_vsoc_debugfs(&dev, "fail_lost_irq", "1000");
+	igt_vsoc_debugfs(&dev, "fail_no_ack", "1000");
+	write_file(PLATFORM "/power/control", "auto");
+	igt_assert(suspended());
+	igt_vsoc_debugfs(&dev, "fail_lost_irq", "0");
+	igt_vsoc_debugfs(&dev, "fail_no_ack", "0");
+	sleep_ms(500);
+	igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
+	write_file(PLATFORM "/power/control", "on");
+	igt_vsoc_truth(&dev, &after);
+	igt_perfctr_drain(&s);
+	igt_info("%.1f of %.1f ms lost\n", s.lost_ns * 1e-6,
+		 (s.last.end_ns - s.first.start_ns) * 1e-6);
+	assert_honest(&s);
+	igt_assert_eq_u32(s.last.flags & flags, flags);
+	igt_assert_lte_u64(awake_ns + 1, s.last.lost_ns);
+	/* asleep it lost nothing */
+	igt_assert_lte_u64(s.last.lost_ns + 500 * MS, s.last.end_ns - s.last.start_ns);
+	igt_perfctr_session_fini(&s);
+}
+
+static void unplug_in_reset(bool sampling)
+{
+	const uint32_t flags = DRM_PERFCTR_SAMPLE_FINAL | DRM_PERFCTR_SAMPLE_UNPLUGGED |
+			       DRM_PERFCTR_SAMPLE_RESET;
+	struct igt_perfctr_session s, periodic;
+	pthread_t thread;
+
+	create(&s, 0, 0);
+	create(&periodic, 0, 10 * MS);
+	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+	if (sampling)
+		igt_assert_eq(igt_perfctr_start(&periodic, 0), 0);
+	igt_vsoc_debugfs(&dev, "reset_ms", "1000");
+	igt_assert_eq(pthread_create(&thread, NULL, reset_gpu, NULL), 0);
+	sleep_ms(300);
+	write_file(DRIVER "/unbind", "vsoc.0");
+	igt_assert_eq(pthread_join(thread, NULL), 0);
+	igt_assert_eq(igt_perfctr_drain(&s), 1);
+	igt_perfctr_drain(&periodic);
+	igt_info("%.1f ms and %.1f ms lost\n", s.lost_ns * 1e-6, periodic.lost_ns * 1e-6);
+	igt_assert_eq_u32(s.last.flags & flags, flags);
+	igt_assert_lte_u64(200 * MS, s.lost_ns);
+	if (sampling) {
+		igt_assert_eq_u32(periodic.last.flags & flags, flags);
+		igt_assert_lte_u64(200 * MS, periodic.lost_ns);
+	}
+	bind_again();
+}
+
+static void lost_tests(void)
+{
+	igt_describe("the time that a reset takes is lost for each session, however many sample in "
+		     "it");
+	igt_subtest("lost-reset")
+	{
+		struct igt_perfctr_session after_it;
+		struct beside b;
+
+		begin_beside(&b);
+		igt_vsoc_debugfs(&dev, "reset_ms", "300");
+		igt_vsoc_debugfs(&dev, "reset", "1");
+		igt_vsoc_debugfs(&dev, "reset_ms", "0");
+		/* and not for one that begins when it is over */
+		create(&after_it, 0, 0);
+		igt_assert_eq(igt_perfctr_start(&after_it, 0), 0);
+		igt_assert_eq(igt_perfctr_sample(&b.manual, 0), 0);
+		drain_beside(&b);
+		igt_assert_lte_u64(300 * MS, b.manual.last.lost_ns);
+		igt_assert_eq(igt_perfctr_stop(&after_it, 0), 0);
+		igt_perfctr_drain(&after_it);
+		igt_assert_eq_u64(after_it.lost_ns, 0);
+		igt_assert(!(after_it.flags & DRM_PERFCTR_SAMPLE_RESET));
+		igt_perfctr_session_fini(&after_it);
+		sleep_ms(50);
+		end_beside(&b, DRM_PERFCTR_SAMPLE_RESET, 300 * MS);
+		igt_assert_eq_u64(b.manual.last.lost_ns, 0);
+		igt_assert(!(b.manual.last.flags & DRM_PERFCTR_SAMPLE_RESET));
+		/* nor for more than the time since the sample before it */
+		igt_assert_lte_u64(b.periodic.lost_ns, 300 * MS + 100 * MS);
+	}
+	igt_describe("counts that could not be read before the GPU fell asleep are lost");
+	igt_subtest("lost-suspend")
+	{
+		/* with cores on, firmware takes a sample of its own when they go, which can be read */
+		suspend_unread("0x50005", 0);
+		suspend_unread("0x0", 200 * MS);
+	}
+	igt_describe("counts that come too late for STOP are lost, also if some of them came");
+	igt_subtest("lost-stop")
+	{
+		struct igt_perfctr_session s;
+
+		create(&s, 0, 0);
+		begin(&s);
+		/* nobody learns that firmware takes samples of its own until STOP */
+		igt_vsoc_debugfs(&dev, "fail_lost_irq", "1000");
+		igt_vsoc_debugfs(&dev, "cores_on", "0x1");
+		igt_vsoc_work(&dev, 0);
+		igt_vsoc_debugfs(&dev, "fail_no_ack", "1000");
+		igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
+		igt_vsoc_debugfs(&dev, "fail_lost_irq", "0");
+		igt_vsoc_debugfs(&dev, "fail_no_ack", "0");
+		igt_vsoc_truth(&dev, &after);
+		igt_perfctr_drain(&s);
+		igt_info("%.1f ms lost\n", s.lost_ns * 1e-6);
+		assert_honest(&s);
+		igt_assert(s.last.flags & DRM_PERFCTR_SAMPLE_ERROR);
+		igt_perfctr_session_fini(&s);
+	}
+	igt_describe("a GPU that wakes up without counting loses all until it is started again");
+	igt_subtest("lost-resume")
+	{
+		struct igt_perfctr_session other;
+		struct beside b;
+		uint64_t dead_ns;
+
+		create(&other, 0, 0);
+		begin_beside(&b);
+		write_file(PLATFORM "/power/control", "auto");
+		igt_assert(suspended());
+		igt_vsoc_debugfs(&dev, "fail_no_ack", "1000");
+		write_file(PLATFORM "/power/control", "on");
+		igt_vsoc_debugfs(&dev, "fail_no_ack", "0");
+		dead_ns = raw_ns();
+		igt_vsoc_work(&dev, 0);
+		sleep_ms(300);
+		dead_ns = raw_ns() - dead_ns;
+		igt_vsoc_truth(&dev, &before);
+		igt_assert_eq(igt_perfctr_start(&other, 0), 0);
+		igt_vsoc_work(&dev, 1);
+		igt_assert_eq(igt_perfctr_stop(&other, 0), 0);
+		igt_vsoc_truth(&dev, &after);
+		igt_perfctr_drain(&other);
+		igt_vsoc_assert_conserved(&other, &before, &after);
+		igt_assert_eq_u64(other.lost_ns, 0);
+		igt_assert_eq_u32(other.flags, DRM_PERFCTR_SAMPLE_FINAL);
+		igt_perfctr_session_fini(&other);
+		end_beside(&b, DRM_PERFCTR_SAMPLE_ERROR | DRM_PERFCTR_SAMPLE_SUSPENDED, dead_ns);
+	}
+	igt_describe("what a device does not count before it goes is lost");
+	igt_subtest("lost-unplug")
+	{
+		struct igt_perfctr_session s;
+		uint64_t work_ns;
+
+		create(&s, 0, 0);
+		begin(&s);
+		work_ns = raw_ns();
+		igt_vsoc_work(&dev, 0);
+		work_ns = raw_ns() - work_ns;
+		igt_vsoc_truth(&dev, &after);
+		igt_vsoc_debugfs(&dev, "fail_no_ack", "1000");
+		write_file(DRIVER "/unbind", "vsoc.0");
+		igt_assert_eq(igt_perfctr_drain(&s), 1);
+		igt_info("%.1f ms lost\n", s.lost_ns * 1e-6);
+		assert_honest(&s);
+		igt_assert_eq_u32(s.flags, DRM_PERFCTR_SAMPLE_FINAL | DRM_PERFCTR_SAMPLE_UNPLUGGED |
+						   DRM_PERFCTR_SAMPLE_ERROR);
+		igt_assert_lte_u64(work_ns, s.lost_ns);
+		bind_again();
+	}
+	igt_describe("a reset that ends in an unplug is told, and all its time is lost");
+	igt_subtest("lost-unplug-in-reset")
+	{
+		unplug_in_reset(false);
+		unplug_in_reset(true);
+	}
+}
+
 /* --- unplug --------------------------------------------------------------- */
 
 static void on_alarm(int signal)
@@ -653,6 +899,7 @@ igt_main
 	reset_tests();
 	fault_tests();
 	start_fault_tests();
+	lost_tests();
 	signal_tests();
 	unplug_tests();
 	igt_fixture igt_perfctr_close(&dev);

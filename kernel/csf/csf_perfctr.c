@@ -268,6 +268,7 @@ static int csf_collect(struct drm_perfctr_source *source, struct drm_perfctr_col
 	if (reader->gap)
 		c->flags |= DRM_PERFCTR_SAMPLE_OVERFLOW;
 	c->transition = reader->transition;
+	c->incomplete = ret && !restart;
 	for (i = 0; i < CSF_CLOCKS; i++)
 		c->clock_cycles[i] = reader->cycles[i];
 	csf_report_blocks(csf, csf_status_states(csf_status(csf)));

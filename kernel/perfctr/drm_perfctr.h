@@ -66,6 +66,12 @@ struct drm_perfctr_collection {
 	 * that fills up or overflows.
 	 */
 	bool transition;
+	/**
+	 * @incomplete: counts from after @time_ns are still in the hardware, which did
+	 * not give them in time. They come with the next collection or, if there is
+	 * none before @stop, the core tells that they are lost.
+	 */
+	bool incomplete;
 };
 
 /**

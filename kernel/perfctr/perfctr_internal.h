@@ -56,7 +56,7 @@ struct perfctr_source_state {
 	u64 seq;
 	/** @time_ns: CLOCK_MONOTONIC_RAW up to which the totals go. */
 	u64 time_ns;
-	/** @good_ns: @time_ns of the last collection that succeeded. */
+	/** @good_ns: time up to which all counts are in the totals or in @lost_ns. */
 	u64 good_ns;
 	/** @lost_ns: total time whose counts the hardware lost. */
 	u64 lost_ns;
@@ -64,14 +64,19 @@ struct perfctr_source_state {
 	struct perfctr_trace flags;
 	/** @pending_flags: for the next collection. */
 	u32 pending_flags;
-	/** @pending_lost_ns: for the next collection. */
-	u64 pending_lost_ns;
+	/**
+	 * @lost_flags: DRM_PERFCTR_SAMPLE_* that say why all counts since @good_ns are
+	 * lost, until the source is started; 0: they are not.
+	 */
+	u32 lost_flags;
 	/** @transition_seq: number of the last collection with a transition. */
 	u64 transition_seq;
 	/** @users: active sessions. */
 	unsigned int users;
 	/** @running: between ops->start and ops->stop. */
 	bool running;
+	/** @incomplete: the last collection left counts in the hardware. */
+	bool incomplete;
 };
 
 /**
@@ -287,6 +292,7 @@ int perfctr_session_status(struct drm_perfctr_session *session, struct drm_perfc
 /* perfctr_sampler.c; all with the sampler lock held */
 int perfctr_sampler_collect(struct drm_perfctr *pc, struct drm_perfctr_session *session);
 void perfctr_sampler_collect_final(struct drm_perfctr *pc, struct drm_perfctr_session *session);
+void perfctr_sampler_give_up(struct drm_perfctr_session *session);
 void perfctr_sampler_baseline(struct drm_perfctr_session *session);
 void perfctr_sampler_publish(struct drm_perfctr_session *session, u32 flags, u64 user_data);
 bool perfctr_sampler_has_room(struct drm_perfctr_session *session);
@@ -297,6 +303,7 @@ void perfctr_sampler_wake(struct drm_perfctr_session *session);
 int perfctr_source_collect(struct drm_perfctr *pc, struct drm_perfctr_source *source);
 int perfctr_source_start(struct drm_perfctr *pc, struct drm_perfctr_source *source);
 void perfctr_source_stop(struct drm_perfctr_source *source);
+void perfctr_source_account_lost(struct drm_perfctr_source *source);
 void perfctr_collect_pmu(struct drm_perfctr_session *session);
 int perfctr_sampler_init(struct drm_perfctr *pc);
 void perfctr_sampler_fini(struct drm_perfctr *pc);

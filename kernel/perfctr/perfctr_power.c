@@ -23,11 +23,14 @@ void drm_perfctr_suspend(struct drm_perfctr *pc)
 		for (i = 0; i < pc->source_count; i++) {
 			struct drm_perfctr_source *source = pc->sources[i];
 
-			if (!source->state->running)
-				continue;
-			perfctr_source_collect(pc, source);
-			perfctr_source_stop(source);
-			source->state->pending_flags |= DRM_PERFCTR_SAMPLE_SUSPENDED;
+			if (source->state->running) {
+				perfctr_source_collect(pc, source);
+				/* stopping drops what could not be read */
+				if (source->state->incomplete)
+					source->state->lost_flags |= DRM_PERFCTR_SAMPLE_ERROR;
+				perfctr_source_stop(source);
+			}
+			perfctr_source_account_lost(source);
 		}
 		pc->suspended = true;
 	}
@@ -35,33 +38,54 @@ void drm_perfctr_suspend(struct drm_perfctr *pc)
 }
 EXPORT_SYMBOL_GPL(drm_perfctr_suspend);
 
-/* sources that active sessions need; what fails is flagged at each collection */
+/* sources that active sessions need; while one does not run, its counts are lost */
 static void restart_sources(struct drm_perfctr *pc)
 {
 	unsigned int i;
 
 	for (i = 0; i < pc->source_count; i++) {
 		struct drm_perfctr_source *source = pc->sources[i];
+		struct perfctr_source_state *state = source->state;
 		int ret;
 
-		if (!source->state->users)
+		if (!state->users)
 			continue;
 		ret = perfctr_source_start(pc, source);
 		if (ret)
 			drm_dbg(pc->drm, "perfctr: %s did not restart: %d\n", source->name, ret);
+		if (!state->running && !pc->suspended)
+			state->lost_flags |= DRM_PERFCTR_SAMPLE_ERROR;
 	}
 	perfctr_sampler_arm(pc);
+}
+
+/* up to now nothing happened that could have been counted */
+static void end_suspension(struct drm_perfctr *pc)
+{
+	unsigned int i;
+
+	pc->suspended = false;
+	for (i = 0; i < pc->source_count; i++) {
+		struct perfctr_source_state *state = pc->sources[i]->state;
+
+		if (!state->users)
+			continue;
+		state->good_ns = max(state->good_ns, ktime_get_raw_ns());
+		state->pending_flags |= DRM_PERFCTR_SAMPLE_SUSPENDED;
+	}
 }
 
 /**
  * drm_perfctr_resume() - the hardware has power again
  * @pc: the counters
+ *
+ * Call before anything runs on it.
  */
 void drm_perfctr_resume(struct drm_perfctr *pc)
 {
 	mutex_lock(&pc->lock);
 	if (pc->suspended) {
-		pc->suspended = false;
+		end_suspension(pc);
 		restart_sources(pc);
 	}
 	mutex_unlock(&pc->lock);
@@ -73,7 +97,7 @@ EXPORT_SYMBOL_GPL(drm_perfctr_resume);
  * @pc: the counters
  *
  * What it counted since the last collection is lost, as it may not answer any
- * more; the samples say so.
+ * more, and so is everything until it counts again; the samples say so.
  */
 void drm_perfctr_pre_reset(struct drm_perfctr *pc)
 {
@@ -81,17 +105,15 @@ void drm_perfctr_pre_reset(struct drm_perfctr *pc)
 
 	mutex_lock(&pc->lock);
 	pc->resetting = true;
-	for (i = 0; i < pc->source_count; i++) {
+	for (i = 0; !pc->suspended && i < pc->source_count; i++) {
 		struct drm_perfctr_source *source = pc->sources[i];
 
-		if (!source->state->running)
+		if (!source->state->users)
 			continue;
-		if (source->ops->reset)
+		if (source->state->running && source->ops->reset)
 			source->ops->reset(source);
 		source->state->running = false;
-		source->state->pending_flags |= DRM_PERFCTR_SAMPLE_RESET;
-		/* at most the whole time; clamped to the span at the next collection */
-		source->state->pending_lost_ns = U64_MAX / 2;
+		source->state->lost_flags |= DRM_PERFCTR_SAMPLE_RESET;
 	}
 	mutex_unlock(&pc->lock);
 }
@@ -100,23 +122,15 @@ EXPORT_SYMBOL_GPL(drm_perfctr_pre_reset);
 /**
  * drm_perfctr_post_reset() - the hardware works again
  * @pc: the counters
+ *
+ * Not to be called for a reset that failed: drm_perfctr_unplug() is.
  */
 void drm_perfctr_post_reset(struct drm_perfctr *pc)
 {
-	unsigned int i;
-
 	mutex_lock(&pc->lock);
 	pc->resetting = false;
-	if (!pc->unplugged) {
+	if (!pc->unplugged)
 		restart_sources(pc);
-		for (i = 0; i < pc->source_count; i++) {
-			struct drm_perfctr_source *source = pc->sources[i];
-
-			/* ends the lost time here, not at the next sample */
-			if (source->state->pending_lost_ns && source->state->users)
-				perfctr_source_collect(pc, source);
-		}
-	}
 	mutex_unlock(&pc->lock);
 }
 EXPORT_SYMBOL_GPL(drm_perfctr_post_reset);
@@ -134,13 +148,15 @@ void drm_perfctr_unplug(struct drm_perfctr *pc)
 	unsigned int i;
 
 	mutex_lock(&pc->lock);
+	/* also those that do not run: that is what their sessions have to be told */
 	for (i = 0; i < pc->source_count; i++)
-		if (pc->sources[i]->state->running)
+		if (pc->sources[i]->state->users)
 			perfctr_source_collect(pc, pc->sources[i]);
 
 	list_for_each_entry_safe(session, next, &pc->active, node) {
 		list_del_init(&session->node);
 		perfctr_collect_pmu(session);
+		perfctr_sampler_give_up(session);
 		perfctr_sampler_publish(session, DRM_PERFCTR_SAMPLE_FINAL |
 					DRM_PERFCTR_SAMPLE_UNPLUGGED, session->user_data);
 		session->active = false;

@@ -39,6 +39,32 @@
  */
 
 /**
+ * DOC: lost time
+ *
+ * Each source keeps the time up to which everything is accounted for: in its
+ * totals or in its total of lost time (perfctr_source_state.good_ns). While
+ * perfctr_source_state.lost_flags says that the hardware is awake and does not
+ * count, every collection moves both on, so that each session sees its own part
+ * of the loss, however many of them sample meanwhile::
+ *
+ *     counting           ======|.............|=======
+ *                          good^      ^      ^ start succeeds: the rest is added
+ *                          reset      collection of a session: lost_ns += ...
+ *     session A, 10 ms   s  s  s  L  L  L  L  L  s  s
+ *     session B, manual  s                          L (all of it)
+ *
+ * ======================================= =================== ==================
+ * what happens                            counts are lost     until
+ * ======================================= =================== ==================
+ * reset                                   since good_ns       a start succeeds
+ * last collection before suspend failed   since good_ns       suspended
+ * restart after resume or reset failed    since the attempt   a start succeeds
+ * last collection of STOP, unplug failed  since good_ns       (the session ends)
+ * suspended                               no: nothing happens
+ * ======================================= =================== ==================
+ */
+
+/**
  * DOC: locking
  *
  * &drm_perfctr.lock, the sampler lock, serialises everything: collections,
@@ -94,6 +120,7 @@ int perfctr_source_collect(struct drm_perfctr *pc, struct drm_perfctr_source *so
 	} else if (pc->suspended || pc->unplugged) {
 		/* without power nothing happens: zero is what was counted */
 		source_report_all(source, DRM_PERFCTR_STATE_OFF, true);
+		c.flags |= pc->suspended ? DRM_PERFCTR_SAMPLE_SUSPENDED : 0;
 	} else {
 		source_report_all(source, DRM_PERFCTR_STATE_ERROR, false);
 		c.flags |= DRM_PERFCTR_SAMPLE_ERROR;
@@ -104,11 +131,12 @@ int perfctr_source_collect(struct drm_perfctr *pc, struct drm_perfctr_source *so
 	if (!c.time_ns || c.time_ns > now || c.time_ns < state->time_ns)
 		c.time_ns = max(now, state->time_ns);
 
-	c.lost_ns += state->pending_lost_ns;
+	if (state->lost_flags)
+		c.lost_ns = U64_MAX;
 	/* a collection that failed lost nothing by itself, but may be part of what was */
 	state->lost_ns += min(c.lost_ns, c.time_ns - min(c.time_ns, state->good_ns));
-	state->pending_lost_ns = 0;
-	perfctr_trace_set(&state->flags, state->seq, c.flags | state->pending_flags);
+	perfctr_trace_set(&state->flags, state->seq,
+			  c.flags | state->pending_flags | state->lost_flags);
 	state->pending_flags = 0;
 	state->time_ns = c.time_ns;
 	if (c.transition) {
@@ -116,8 +144,9 @@ int perfctr_source_collect(struct drm_perfctr *pc, struct drm_perfctr_source *so
 		/* whoever collects: its interrupt may be late or lost */
 		kthread_queue_work(pc->worker, &pc->event_work);
 	}
-	if (!ret)
-		state->good_ns = c.time_ns;
+	if (!ret || state->lost_flags)
+		state->good_ns = max(state->good_ns, c.time_ns);
+	state->incomplete = state->running && (ret || c.incomplete);
 	for (i = 0; i < DRM_PERFCTR_MAX_CLOCKS; i++)
 		pc->cycles[i] += c.clock_cycles[i];
 	return ret;
@@ -181,24 +210,37 @@ int perfctr_sampler_collect(struct drm_perfctr *pc, struct drm_perfctr_session *
 }
 
 /**
- * perfctr_sampler_collect_final() - collect for the last sample of a span
- * @pc: the device
- * @session: the session
+ * perfctr_sampler_give_up() - no more collections for this session
+ * @session: the session, just collected
  *
- * What a source does not give now comes too late for this session, and is lost
+ * What a source did not give comes too late for its last sample, and is lost
  * for it.
  */
-void perfctr_sampler_collect_final(struct drm_perfctr *pc, struct drm_perfctr_session *session)
+void perfctr_sampler_give_up(struct drm_perfctr_session *session)
 {
 	unsigned int i;
 
-	if (!perfctr_sampler_collect(pc, session))
-		return;
 	for (i = 0; i < session->source_count; i++) {
-		const struct perfctr_source_state *state = session->sources[i].source->state;
+		struct perfctr_source_state *state = session->sources[i].source->state;
 
-		session->unread_ns = max(session->unread_ns, state->time_ns - state->good_ns);
+		if (!state->incomplete)
+			continue;
+		/* the span ends here all the same */
+		state->time_ns = max(state->time_ns, ktime_get_raw_ns());
+		session->unread_ns = max(session->unread_ns,
+					 state->time_ns - min(state->time_ns, state->good_ns));
 	}
+}
+
+/**
+ * perfctr_sampler_collect_final() - collect for the last sample of a span
+ * @pc: the device
+ * @session: the session
+ */
+void perfctr_sampler_collect_final(struct drm_perfctr *pc, struct drm_perfctr_session *session)
+{
+	perfctr_sampler_collect(pc, session);
+	perfctr_sampler_give_up(session);
 }
 
 /* the latest capture time of a session's blocks */
@@ -378,6 +420,26 @@ void perfctr_sampler_publish(struct drm_perfctr_session *session, u32 flags, u64
 }
 
 /**
+ * perfctr_source_account_lost() - counts are not lost any more from now on
+ * @source: the source
+ *
+ * Counting began again, or power went and nothing happens any more. The time is
+ * told by the next sample of each session, whoever collects first.
+ */
+void perfctr_source_account_lost(struct drm_perfctr_source *source)
+{
+	struct perfctr_source_state *state = source->state;
+	u64 now = ktime_get_raw_ns();
+
+	if (!state->lost_flags)
+		return;
+	state->lost_ns += now - min(now, state->good_ns);
+	state->good_ns = max(now, state->good_ns);
+	state->pending_flags |= state->lost_flags;
+	state->lost_flags = 0;
+}
+
+/**
  * perfctr_source_start() - have a source count, if the device can
  * @pc: the device
  * @source: the source
@@ -391,9 +453,11 @@ int perfctr_source_start(struct drm_perfctr *pc, struct drm_perfctr_source *sour
 	if (source->state->running || pc->suspended || pc->resetting || pc->unplugged)
 		return 0;
 	ret = source->ops->start(source, perfctr_active_set(pc));
-	if (!ret)
-		source->state->running = true;
-	return ret;
+	if (ret)
+		return ret;
+	source->state->running = true;
+	perfctr_source_account_lost(source);
+	return 0;
 }
 
 /**
@@ -406,6 +470,16 @@ void perfctr_source_stop(struct drm_perfctr_source *source)
 		return;
 	source->ops->stop(source);
 	source->state->running = false;
+}
+
+/* one session less; what is lost while there is none is nobody's loss */
+static void release_source(struct drm_perfctr_source *source)
+{
+	if (--source->state->users)
+		return;
+	perfctr_source_stop(source);
+	source->state->lost_flags = 0;
+	source->state->pending_flags = 0;
 }
 
 /**
@@ -438,12 +512,8 @@ int perfctr_sampler_attach(struct drm_perfctr_session *session)
 	return 0;
 
 undo:
-	while (i--) {
-		struct drm_perfctr_source *source = session->sources[i].source;
-
-		if (!--source->state->users)
-			perfctr_source_stop(source);
-	}
+	while (i--)
+		release_source(session->sources[i].source);
 	return ret;
 }
 
@@ -459,12 +529,8 @@ void perfctr_sampler_detach(struct drm_perfctr_session *session)
 	for (i = 0; i < session->view_count; i++)
 		if (session->views[i].pmu)
 			perfctr_pmu_disable(session->views[i].pmu);
-	for (i = 0; i < session->source_count; i++) {
-		struct drm_perfctr_source *source = session->sources[i].source;
-
-		if (!--source->state->users)
-			perfctr_source_stop(source);
-	}
+	for (i = 0; i < session->source_count; i++)
+		release_source(session->sources[i].source);
 }
 
 /* ns until a source must be read lest a hardware counter wraps; U64_MAX: never */

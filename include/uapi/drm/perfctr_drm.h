@@ -285,7 +285,8 @@ struct drm_perfctr_sample_header {
 	__u32 merged_periods;
 	/**
 	 * @lost_ns: upper bound of the time inside the span whose counts the
-	 * hardware lost, 0 if none were.
+	 * hardware lost, 0 if none were. That includes time in which it was awake
+	 * and did not count: during a reset, or until it is started again.
 	 */
 	__u64 lost_ns;
 	/** @reserved: zero. */
