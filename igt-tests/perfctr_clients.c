@@ -482,6 +482,48 @@ static int receive_fd(int socket)
 	return fd;
 }
 
+#define PERF_PARANOID "/proc/sys/kernel/perf_event_paranoid"
+
+static int read_int(const char *path)
+{
+	int value = -1;
+	FILE *f = fopen(path, "r");
+
+	if (f && fscanf(f, "%d", &value) != 1)
+		value = -1;
+	if (f)
+		fclose(f);
+	return value;
+}
+
+static void write_int(const char *path, int value)
+{
+	int fd = open(path, O_WRONLY);
+
+	igt_assert(fd >= 0);
+	igt_assert(dprintf(fd, "%d\n", value) > 0);
+	close(fd);
+}
+
+static int try_ucf(uint32_t pmu_type)
+{
+	struct igt_perfctr_session s;
+	int ret;
+
+	igt_perfctr_session_init(&s, &dev);
+	s.setup.request_count = 1;
+	s.requests[0] = (struct drm_perfctr_block_request){
+		.type = DRM_PERFCTR_BLOCK_UCF,
+		.cpu = DRM_PERFCTR_CPU_ANY,
+		.mask = 1ull << DRM_PERFCTR_UCF_MEM_BYTES_RD,
+		.pmu_type = pmu_type,
+	};
+	ret = igt_perfctr_session_try(&s);
+	if (!ret)
+		igt_perfctr_session_fini(&s);
+	return ret;
+}
+
 static void permission_tests(void)
 {
 	igt_describe("without CAP_PERFMON counters are -EACCES");
@@ -555,6 +597,27 @@ static void permission_tests(void)
 			igt_assert_eq(try_generic(), -EACCES);
 		}
 		igt_waitchildren();
+		set_sysctl("paranoid", "1");
+	}
+	igt_describe("SoC blocks need perf's leave too, and without it the error says so");
+	igt_subtest("permission-soc")
+	{
+		int type = read_int("/sys/bus/event_source/devices/nvidia_ucf_pmu_0/type");
+		int paranoid = read_int(PERF_PARANOID);
+
+		igt_require_f(type > 0, "no PMU nvidia_ucf_pmu_0\n");
+		set_sysctl("paranoid", "0");
+		for (int level = 0; level <= 3; level++) {
+			write_int(PERF_PARANOID, level);
+			igt_fork(child, 1)
+			{
+				drop_to(0);
+				igt_assert_eq(try_ucf(type), level ? -EACCES : 0);
+			}
+			igt_waitchildren();
+			igt_assert_eq(try_ucf(type), 0);
+		}
+		write_int(PERF_PARANOID, paranoid);
 		set_sysctl("paranoid", "1");
 	}
 	igt_describe("the rate limit of others is root's to set, and the device tells it");

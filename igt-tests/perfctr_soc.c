@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <linux/perf_event.h>
 #include <sched.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -416,6 +417,181 @@ static void hotplug_tests(void)
 	}
 }
 
+/* --- a PMU that refuses CPUs ----------------------------------------------- */
+
+#define TEST_PMU "/sys/module/perfctr_test_pmu/parameters/refuse"
+#define TEST_PMU_TYPE "/sys/bus/event_source/devices/perfctr_test/type"
+
+static uint32_t test_type;
+
+/* errors with which new events of CPU 0 and CPU 1 are refused, 0: taken */
+static void refuse(int cpu0, int cpu1)
+{
+	int fd = open(TEST_PMU, O_WRONLY);
+
+	igt_assert(fd >= 0);
+	igt_assert(dprintf(fd, "%d,%d\n", cpu0, cpu1) > 0);
+	close(fd);
+}
+
+static void test_pmu_load(void)
+{
+	const char *directory = getenv("PERFCTR_KMOD");
+	char command[256];
+
+	if (read_number(TEST_PMU_TYPE) < 0) {
+		snprintf(command, sizeof(command), "insmod '%s/perfctr_test_pmu.ko'",
+			 directory ?: ".");
+		igt_require_f(!system(command), "no module perfctr_test_pmu\n");
+	}
+	test_type = read_number(TEST_PMU_TYPE);
+}
+
+static void test_pmu_session(struct igt_perfctr_session *s)
+{
+	pmu_only(s);
+	igt_perfctr_add_pmu(s, 7, test_type, 0, GLOBAL);
+	igt_perfctr_session_create(s);
+}
+
+static const struct drm_perfctr_pmu_block_header *
+first_pmu_block(const struct drm_perfctr_sample_header *h)
+{
+	return (const void *)((const char *)h + h->header_size);
+}
+
+static void unprivileged_start(struct igt_perfctr_session *s)
+{
+	igt_fork(child, 1)
+	{
+		igt_assert_eq(setgid(65534), 0);
+		igt_assert_eq(setuid(65534), 0);
+		igt_assert_eq(igt_perfctr_start(s, 0), 0);
+	}
+	igt_waitchildren();
+	s->restarted = true;
+}
+
+static void refused_cpu_tests(void)
+{
+	igt_describe("CPUs that the PMU does not have are left out, as on big.LITTLE");
+	igt_subtest("hybrid-cpus")
+	{
+		struct igt_perfctr_session s;
+
+		test_pmu_load();
+		for (int other = 0; other < 2; other++) {
+			refuse(other == 0 ? ENOENT : 0, other == 1 ? ENOENT : 0);
+			test_pmu_session(&s);
+			igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+			sleep_ms(5);
+			igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
+			igt_assert_eq(first_pmu_block(igt_perfctr_slot(&s, 0))->cpu, !other);
+			igt_perfctr_drain(&s);
+			igt_assert_lte_u64(1, counted(&s, 7));
+			igt_assert_eq_u64(s.sums[0].valid, 1);
+			igt_perfctr_session_fini(&s);
+		}
+		refuse(0, 0);
+	}
+	igt_describe("a CPU that refuses for another reason is not left out: SETUP fails");
+	igt_subtest("refused-setup")
+	{
+		static const int errors[] = { EBUSY, ENOMEM, ENOSPC, EACCES, EPERM, EOPNOTSUPP };
+
+		test_pmu_load();
+		for (unsigned int i = 0; i < sizeof(errors) / sizeof(errors[0]); i++) {
+			refuse(0, errors[i]);
+			igt_assert_eq(try_pmu(test_type, 0, GLOBAL), -errors[i]);
+			/* and what the other CPU says does not hide it */
+			refuse(errors[i], EINVAL);
+			igt_assert_eq(try_pmu(test_type, 0, GLOBAL), -errors[i]);
+			igt_assert_eq(try_pmu(test_type, 0, 0), -errors[i]);
+		}
+		refuse(EINVAL, ENOENT);
+		igt_assert_eq(try_pmu(test_type, 0, GLOBAL), -ENOENT);
+		refuse(EINVAL, EINVAL);
+		igt_assert_eq(try_pmu(test_type, 0, GLOBAL), -EINVAL);
+		refuse(0, 0);
+		igt_assert_eq(try_pmu(test_type, 0, GLOBAL), 0);
+	}
+	igt_describe("START fails if a CPU that came meanwhile is refused, and can be repeated");
+	igt_subtest("refused-start")
+	{
+		struct igt_perfctr_session s;
+		uint64_t span;
+
+		test_pmu_load();
+		cpu_online(1, false);
+		test_pmu_session(&s);
+		cpu_online(1, true);
+		refuse(0, EBUSY);
+		igt_assert_eq(igt_perfctr_start(&s, 0), -EBUSY);
+		igt_assert_eq(igt_perfctr_stop(&s, 0), -EALREADY);
+		refuse(0, 0);
+		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+		sleep_ms(20);
+		igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
+		igt_perfctr_drain(&s);
+		span = s.last.end_ns - s.first.start_ns;
+		igt_assert_lte_u64(span * 18 / 10, counted(&s, 7));
+		igt_assert_eq_u64(s.sums[0].valid, 1);
+		igt_perfctr_session_fini(&s);
+	}
+	igt_describe("a CPU that is refused while counting makes the counter invalid");
+	igt_subtest("refused-active")
+	{
+		const struct drm_perfctr_pmu_block_header *b;
+		struct igt_perfctr_session s;
+
+		test_pmu_load();
+		test_pmu_session(&s);
+		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+		cpu_online(1, false);
+		refuse(0, ENOSPC);
+		cpu_online(1, true);
+		for (unsigned int i = 0; i < 2; i++) {
+			sleep_ms(5);
+			igt_assert_eq(igt_perfctr_sample(&s, 0), 0);
+			b = first_pmu_block(igt_perfctr_slot(&s, i));
+			igt_assert_eq_u64(b->block.valid_mask, 0);
+			igt_assert(b->block.states & DRM_PERFCTR_STATE_ERROR);
+		}
+		refuse(0, 0);
+		cpu_online(1, false);
+		cpu_online(1, true);
+		igt_assert_eq(igt_perfctr_sample(&s, 0), 0);
+		sleep_ms(5);
+		igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
+		b = first_pmu_block(igt_perfctr_slot(&s, 3));
+		igt_assert_eq_u64(b->block.valid_mask, 1);
+		igt_assert(!(b->block.states & DRM_PERFCTR_STATE_ERROR));
+		igt_perfctr_drain(&s);
+		igt_perfctr_session_fini(&s);
+	}
+	igt_describe("a session counts with the rights of SETUP, whoever starts it");
+	igt_subtest("hotplug-unprivileged-start")
+	{
+		struct igt_perfctr_session s;
+		uint64_t span;
+
+		pmu_only(&s);
+		igt_perfctr_add_pmu(&s, 7, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK, GLOBAL);
+		cpu_online(1, false);
+		igt_perfctr_session_create(&s);
+		cpu_online(1, true);
+		unprivileged_start(&s);
+		sleep_ms(50);
+		igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
+		igt_perfctr_drain(&s);
+		span = s.last.end_ns - s.first.start_ns;
+		igt_assert_lte_u64(span * 18 / 10, counted(&s, 7));
+		igt_assert_lte_u64(span * 18 / 10, s.sums[0].time_enabled);
+		igt_assert_eq_u64(s.sums[0].valid, 1);
+		igt_perfctr_session_fini(&s);
+	}
+}
+
 /* --- the fabric's own PMUs ------------------------------------------------ */
 
 static uint32_t ucf_type(void)
@@ -576,6 +752,7 @@ igt_main
 	counting_tests();
 	refusal_tests();
 	hotplug_tests();
+	refused_cpu_tests();
 	fabric_tests();
 	igt_fixture igt_perfctr_close(&dev);
 }

@@ -313,10 +313,10 @@ void perfctr_sampler_fini(struct drm_perfctr *pc);
 int perfctr_pmu_create(struct drm_perfctr *pc, const struct drm_perfctr_block_request *request,
 		       struct perfctr_pmu_block **out);
 void perfctr_pmu_destroy(struct perfctr_pmu_block *pmu);
-void perfctr_pmu_enable(struct drm_perfctr *pc, struct perfctr_pmu_block *pmu);
+int perfctr_pmu_enable(struct drm_perfctr *pc, struct perfctr_pmu_block *pmu);
 void perfctr_pmu_disable(struct perfctr_pmu_block *pmu);
 void perfctr_pmu_collect(struct drm_perfctr *pc, struct perfctr_pmu_block *pmu);
-void perfctr_pmu_follow_cpus(struct drm_perfctr *pc, struct perfctr_pmu_block *pmu);
+int perfctr_pmu_follow_cpus(struct drm_perfctr *pc, struct perfctr_pmu_block *pmu);
 unsigned int perfctr_pmu_events(u16 type);
 int perfctr_pmu_init(void);
 void perfctr_pmu_exit(void);
@@ -331,13 +331,19 @@ static inline int perfctr_pmu_create(struct drm_perfctr *pc,
 }
 
 static inline void perfctr_pmu_destroy(struct perfctr_pmu_block *pmu) {}
-static inline void perfctr_pmu_enable(struct drm_perfctr *pc, struct perfctr_pmu_block *pmu) {}
+
+static inline int perfctr_pmu_enable(struct drm_perfctr *pc, struct perfctr_pmu_block *pmu)
+{
+	return 0;
+}
+
 static inline void perfctr_pmu_disable(struct perfctr_pmu_block *pmu) {}
 
 static inline void perfctr_pmu_collect(struct drm_perfctr *pc, struct perfctr_pmu_block *pmu) {}
 
-static inline void perfctr_pmu_follow_cpus(struct drm_perfctr *pc, struct perfctr_pmu_block *pmu)
+static inline int perfctr_pmu_follow_cpus(struct drm_perfctr *pc, struct perfctr_pmu_block *pmu)
 {
+	return 0;
 }
 
 static inline unsigned int perfctr_pmu_events(u16 type)

@@ -114,8 +114,11 @@ void *perfctr_layout_pmu_block(void *dst, struct perfctr_view *view, u64 end_ns,
 		u64 running = pmu->running[i] - pmu->base_running[i];
 		u64 value = pmu->totals[i] - view->base[i];
 
+		/* a part of the CPUs is not the count */
+		if (pmu->incomplete & BIT_ULL(i))
+			value = 0;
 		/* never scheduled: not zero, but not measured */
-		if (running || value)
+		else if (running || value)
 			header.block.valid_mask |= mask & -mask;
 		if (running < enabled)
 			header.block.states |= DRM_PERFCTR_STATE_MULTIPLEXED;
@@ -132,6 +135,7 @@ void *perfctr_layout_pmu_block(void *dst, struct perfctr_view *view, u64 end_ns,
 
 	memcpy(dst, &header, sizeof(header));
 	pmu->states = 0;
+	pmu->incomplete = 0;
 	*states |= header.block.states;
 	return dst + header.block.size;
 }

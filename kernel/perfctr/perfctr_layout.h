@@ -8,6 +8,8 @@
 #include <linux/types.h>
 #include "perfctr_block.h"
 
+struct cred;
+
 /**
  * struct perfctr_span - what one block reports for the span of a sample
  */
@@ -48,6 +50,8 @@ struct perfctr_pmu_block {
 	char name[DRM_PERFCTR_PMU_NAME_BYTES];
 	/** @states: since the last sample. */
 	u32 states;
+	/** @incomplete: events that lacked a CPU since the last sample; bit n: @totals[n]. */
+	u64 incomplete;
 	/** @time_ns: CLOCK_MONOTONIC_RAW of the last read. */
 	u64 time_ns;
 	/** @count: number of events. */
@@ -62,6 +66,8 @@ struct perfctr_pmu_block {
 	u64 *base_enabled;
 	/** @base_running: at the end of the last sample. */
 	u64 *base_running;
+	/** @cred: of SETUP, with which events are opened. */
+	const struct cred *cred;
 	/** @events: the perf side, private to perfctr_pmu.c. */
 	struct perfctr_pmu_event *events;
 };

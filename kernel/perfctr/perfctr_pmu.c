@@ -6,6 +6,7 @@
 #include <linux/capability.h>
 #include <linux/cpuhotplug.h>
 #include <linux/cpumask.h>
+#include <linux/cred.h>
 #include <linux/perf_event.h>
 #include <linux/slab.h>
 #include <linux/timekeeping.h>
@@ -23,7 +24,17 @@
  *   the one CPU that it has chosen. Opening it on every CPU and keeping one
  *   event for each CPU where it ended up gives one event for each die.
  * - A software, tracepoint or core PMU leaves the event where it was put: one
- *   event for each CPU.
+ *   event for each CPU that the PMU counts on. Each type of core of a
+ *   heterogeneous machine has a PMU of its own, which refuses the others' CPUs.
+ *
+ * A PMU that does not count on a CPU says -ENOENT or -EINVAL, and one that is
+ * going -ENODEV. Every other refusal means that a CPU would be missing from the
+ * sum: SETUP and START fail then, and later, when nobody can be told, the
+ * counter is not valid and the block has DRM_PERFCTR_STATE_ERROR.
+ *
+ * Events are opened with the credentials of whoever did SETUP, by whatever task:
+ * the right to count was checked there and is part of the session, as the right
+ * to write is part of an open file.
  *
  * When a CPU goes offline an uncore driver moves its events itself. Other events
  * die there: perf detaches them and keeps their count, which the next read takes
@@ -48,10 +59,14 @@ struct perfctr_pmu_event {
 	bool single;
 	/** @counting: between enable and disable. */
 	bool counting;
+	/** @missing: a CPU that is wanted could not be opened. */
+	bool missing;
 	/** @index: expected index of the block, for the check of the PMU's name. */
 	u16 index;
 	/** @kind: of the block. */
 	const struct perfctr_pmu_kind *kind;
+	/** @cred: whose rights open it, see @cred of the block. */
+	const struct cred *cred;
 	/** @gone_count: what events counted that are gone. */
 	u64 gone_count;
 	/** @gone_enabled: ns for which they were enabled. */
@@ -83,6 +98,16 @@ static bool pmu_is_refused(const struct pmu *pmu)
 	       (pmu->name && (!strcmp(pmu->name, "kprobe") || !strcmp(pmu->name, "uprobe")));
 }
 
+static struct perf_event *create_on(struct perfctr_pmu_event *event, int cpu)
+{
+	const struct cred *caller = override_creds(event->cred);
+	struct perf_event *perf;
+
+	perf = perf_event_create_kernel_counter(&event->attr, cpu, NULL, NULL, NULL);
+	revert_creds(caller);
+	return perf;
+}
+
 static int open_on(struct drm_perfctr *pc, struct perfctr_pmu_event *event, int cpu)
 {
 	struct perf_event *perf;
@@ -91,7 +116,7 @@ static int open_on(struct drm_perfctr *pc, struct perfctr_pmu_event *event, int 
 	/* perf would find fault with the breakpoint first */
 	if (event->attr.type == PERF_TYPE_BREAKPOINT)
 		return perfctr_reject(pc, EOPNOTSUPP, "pmu_type: breakpoints do not count");
-	perf = perf_event_create_kernel_counter(&event->attr, cpu, NULL, NULL, NULL);
+	perf = create_on(event, cpu);
 	if (IS_ERR(perf))
 		return PTR_ERR(perf);
 
@@ -119,28 +144,64 @@ static int open_on(struct drm_perfctr *pc, struct perfctr_pmu_event *event, int 
 	return 0;
 }
 
-static int open_where_wanted(struct drm_perfctr *pc, struct perfctr_pmu_event *event)
+/* the PMU does not count on that CPU, or it or the CPU is going */
+static bool is_elsewhere(int error)
 {
-	int cpu, ret = -ENODEV;
+	return error == -ENODEV || error == -ENOENT || error == -EINVAL;
+}
 
-	if (event->wanted_cpu != DRM_PERFCTR_CPU_ANY) {
-		if (!event->open_count)
-			ret = open_on(pc, event, event->wanted_cpu);
-		return event->open_count ? 0 : ret;
-	}
+/*
+ * If no CPU takes the event, the error that tells most: where one says that the
+ * PMU has no such event and another that it is not associated, the former.
+ */
+static int more_telling(int error, int other)
+{
+	if (error == -ENOENT || other == -ENOENT)
+		return -ENOENT;
+	return error == -ENODEV ? other : error;
+}
+
+static int open_on_any(struct drm_perfctr *pc, struct perfctr_pmu_event *event)
+{
+	int cpu, error = -ENODEV;
 
 	/* a CPU that comes or goes meanwhile is the hotplug work's business */
 	for_each_online_cpu(cpu) {
+		int ret;
+
 		if (event->single && event->open_count)
 			break;
 		if (is_open_on(event, cpu) || event->open_count >= nr_cpu_ids)
 			continue;
 		ret = open_on(pc, event, cpu);
-		/* no such PMU or event: it will not be there on other CPUs either */
-		if (ret == -ENOENT || ret == -EOPNOTSUPP)
+		if (!ret)
+			continue;
+		drm_dbg(pc->drm, "perfctr: PMU %u refuses CPU %d: %d\n", event->attr.type, cpu,
+			ret);
+		if (!is_elsewhere(ret))
+			return ret;
+		error = more_telling(error, ret);
+		/* an uncore PMU means the event, not the CPU */
+		if (event->single && ret == -ENOENT)
 			break;
 	}
-	return event->open_count ? 0 : ret;
+	return event->open_count ? 0 : error;
+}
+
+/*
+ * Returns: 0 if every CPU that the PMU counts on is open; an error that is
+ * is_elsewhere() if none of them is there.
+ */
+static int open_where_wanted(struct drm_perfctr *pc, struct perfctr_pmu_event *event)
+{
+	int ret = 0;
+
+	if (event->wanted_cpu == DRM_PERFCTR_CPU_ANY)
+		ret = open_on_any(pc, event);
+	else if (!event->open_count)
+		ret = open_on(pc, event, event->wanted_cpu);
+	event->missing = ret && !is_elsewhere(ret);
+	return ret;
 }
 
 static void add_reading(struct perf_event *perf, u64 *count, u64 *enabled, u64 *running)
@@ -208,22 +269,30 @@ static bool bury_dead(struct perfctr_pmu_event *event)
  * perfctr_pmu_follow_cpus() - CPUs came or went: count where it is wanted
  * @pc: the device
  * @pmu: the block
+ *
+ * Returns: 0, or the first error that keeps an event from a CPU that it should
+ * count on. The others were opened all the same.
  */
-void perfctr_pmu_follow_cpus(struct drm_perfctr *pc, struct perfctr_pmu_block *pmu)
+int perfctr_pmu_follow_cpus(struct drm_perfctr *pc, struct perfctr_pmu_block *pmu)
 {
 	unsigned int i;
+	int error = 0;
 
 	for (i = 0; i < pmu->count; i++) {
 		struct perfctr_pmu_event *event = &pmu->events[i];
 		unsigned int before;
+		int ret;
 
 		if (bury_dead(event))
 			pmu->states |= DRM_PERFCTR_STATE_MIGRATED;
 		before = event->open_count;
-		open_where_wanted(pc, event);
+		ret = open_where_wanted(pc, event);
+		if (event->missing && !error)
+			error = ret;
 		if (event->open_count != before)
 			pmu->states |= DRM_PERFCTR_STATE_MIGRATED;
 	}
+	return error;
 }
 
 /**
@@ -258,6 +327,11 @@ void perfctr_pmu_collect(struct drm_perfctr *pc, struct perfctr_pmu_block *pmu)
 			pmu->states |= DRM_PERFCTR_STATE_ERROR;
 		}
 
+		if (event->missing) {
+			pmu->incomplete |= BIT_ULL(i);
+			pmu->states |= DRM_PERFCTR_STATE_ERROR;
+		}
+
 		pmu->totals[i] = count;
 		pmu->enabled[i] = enabled;
 		pmu->running[i] = running - event->halted_running;
@@ -275,18 +349,26 @@ void perfctr_pmu_collect(struct drm_perfctr *pc, struct perfctr_pmu_block *pmu)
  * perfctr_pmu_enable() - begin counting
  * @pc: the device
  * @pmu: the block
+ *
+ * Returns: 0, or why the PMU does not count on a CPU on which it should; nothing
+ * counts then.
  */
-void perfctr_pmu_enable(struct drm_perfctr *pc, struct perfctr_pmu_block *pmu)
+int perfctr_pmu_enable(struct drm_perfctr *pc, struct perfctr_pmu_block *pmu)
 {
 	unsigned int i, e;
+	int ret;
 
 	/* CPUs may have come and gone while the session was stopped */
-	perfctr_pmu_follow_cpus(pc, pmu);
+	ret = perfctr_pmu_follow_cpus(pc, pmu);
+	if (ret)
+		return perfctr_reject(pc, -ret, "START: block %u:%u: PMU %u refuses a CPU",
+				      pmu->type, pmu->index, pmu->pmu_type);
 	for (i = 0; i < pmu->count; i++) {
 		pmu->events[i].counting = true;
 		for (e = 0; e < pmu->events[i].open_count; e++)
 			perf_event_enable(pmu->events[i].open[e]);
 	}
+	return 0;
 }
 
 /**
@@ -319,6 +401,7 @@ void perfctr_pmu_destroy(struct perfctr_pmu_block *pmu)
 	}
 	kfree(pmu->events);
 	kfree(pmu->totals);
+	put_cred(pmu->cred);
 	kfree(pmu);
 }
 
@@ -367,10 +450,15 @@ static int open_events(struct drm_perfctr *pc, struct perfctr_pmu_block *pmu,
 			.disabled = 1,
 		};
 		event->kind = kind;
+		event->cred = pmu->cred;
 		event->index = request->index;
 		event->wanted_cpu = request->cpu;
 		event->single = kind->prefix;
 		ret = open_where_wanted(pc, event);
+		if (ret == -EACCES || ret == -EPERM)
+			return perfctr_reject(pc, -ret,
+					      "block %u:%u: perf wants CAP_PERFMON or sysctl kernel.perf_event_paranoid=0",
+					      request->type, request->index);
 		if (ret)
 			return perfctr_reject(pc, -ret, "block %u:%u: PMU %u refuses config 0x%llx",
 					      request->type, request->index, request->pmu_type,
@@ -385,7 +473,7 @@ static int open_events(struct drm_perfctr *pc, struct perfctr_pmu_block *pmu,
  * @request: checked by the ioctl layer
  * @out: the block, not counting
  *
- * Returns: 0, -EACCES, or what the PMU says to the events.
+ * Returns: 0, -EACCES, or what perf or the PMU says to the events.
  */
 int perfctr_pmu_create(struct drm_perfctr *pc, const struct drm_perfctr_block_request *request,
 		       struct perfctr_pmu_block **out)
@@ -419,6 +507,7 @@ int perfctr_pmu_create(struct drm_perfctr *pc, const struct drm_perfctr_block_re
 	pmu->pmu_type = request->pmu_type;
 	pmu->cpu = request->cpu;
 	pmu->count = hweight64(request->mask);
+	pmu->cred = get_current_cred();
 
 	ret = alloc_arrays(pmu);
 	if (!ret)

@@ -297,6 +297,7 @@ void perfctr_sampler_baseline(struct drm_perfctr_session *session)
 			memcpy(view->pmu->base_enabled, view->pmu->enabled, size);
 			memcpy(view->pmu->base_running, view->pmu->running, size);
 			view->pmu->states = 0;
+			view->pmu->incomplete = 0;
 			continue;
 		}
 		perfctr_counters_rebase(view->base, view->totals, view->mask);
@@ -486,13 +487,13 @@ static void release_source(struct drm_perfctr_source *source)
  * perfctr_sampler_attach() - have everything count that a session needs
  * @session: the session
  *
- * Returns: 0 or the error of the source that could not be started; nothing has
- * changed then.
+ * Returns: 0 or the error of the source or the PMU that could not be started;
+ * nothing has changed then.
  */
 int perfctr_sampler_attach(struct drm_perfctr_session *session)
 {
 	struct drm_perfctr *pc = session->pc;
-	unsigned int i;
+	unsigned int i, v;
 	int ret;
 
 	lockdep_assert_held(&pc->lock);
@@ -506,11 +507,17 @@ int perfctr_sampler_attach(struct drm_perfctr_session *session)
 		}
 		source->state->users++;
 	}
-	for (i = 0; i < session->view_count; i++)
-		if (session->views[i].pmu)
-			perfctr_pmu_enable(pc, session->views[i].pmu);
+	for (v = 0; v < session->view_count; v++) {
+		ret = session->views[v].pmu ? perfctr_pmu_enable(pc, session->views[v].pmu) : 0;
+		if (ret)
+			goto undo_pmu;
+	}
 	return 0;
 
+undo_pmu:
+	while (v--)
+		if (session->views[v].pmu)
+			perfctr_pmu_disable(session->views[v].pmu);
 undo:
 	while (i--)
 		release_source(session->sources[i].source);

@@ -203,7 +203,8 @@ enum drm_perfctr_block_states {
 	DRM_PERFCTR_STATE_LOST = 1u << 8,
 	/**
 	 * @DRM_PERFCTR_STATE_ERROR: the block could not be read at least once, or
-	 * the PMU's hardware is gone.
+	 * the PMU's hardware is gone, or a CPU that came online could not be counted
+	 * on: counters that lack it are not valid until it can.
 	 */
 	DRM_PERFCTR_STATE_ERROR = 1u << 9,
 	/** @DRM_PERFCTR_STATE_MIGRATED: counting moved to another CPU. */
@@ -830,7 +831,8 @@ enum drm_perfctr_setup_flags {
  * Errors besides the common ones:
  * -EACCES  counters are system-wide and the caller may not see them: needs
  *          CAP_PERFMON, or sysctl dev.perfctr.paranoid=0 set by root;
- *          DRM_PERFCTR_BLOCK_GENERIC_PMU always needs CAP_PERFMON
+ *          DRM_PERFCTR_BLOCK_GENERIC_PMU always needs CAP_PERFMON, the other
+ *          SoC blocks CAP_PERFMON or sysctl kernel.perf_event_paranoid=0 besides
  * -EPERM   @period_ns is shorter than what the caller may use
  * -EINVAL  @slots zero or no power of two; an offset not a multiple of 64;
  *          @request_count zero; @request_stride below the size of version 1,
@@ -846,13 +848,18 @@ enum drm_perfctr_setup_flags {
  * -EEXIST  the same block and section is requested twice; SoC blocks may be
  *          requested again with other filters
  * -EBUSY   another set is in use on this device
- * -ENOENT  no buffer with that handle; no PMU with that type
+ * -ENOENT  no buffer with that handle; no PMU with that type, or it is not of
+ *          the block's kind, or it has no such event
  * -ENOSPC  @ring_offset + ring_bytes or @control_offset + control size does
  *          not fit the buffer
  * -EBADF   @eventfd is not an open file; -EINVAL it is no eventfd
  * -EMFILE  max_sessions_per_file reached; -ENFILE limit of the device reached
  * -ENOMEM  out of memory
- * For SoC blocks errors of the PMU itself are passed on, see its documentation.
+ * For SoC blocks errors of perf and of the PMU itself are passed on, see its
+ * documentation. With DRM_PERFCTR_CPU_ANY an event counts on every CPU that its
+ * PMU counts on: -ENOENT, -EINVAL and -ENODEV of a PMU say that it does not
+ * count on that CPU, and are errors only if no CPU is left; any other error of
+ * one CPU is SETUP's. The right to count is checked here, not by START.
  */
 struct drm_perfctr_setup {
 	/** @flags: enum drm_perfctr_setup_flags. */
@@ -899,7 +906,8 @@ struct drm_perfctr_setup {
  *
  * Counts from before START are in no sample. Errors besides the common ones:
  * -EALREADY the session is active; -ENOSPC no slot is free for the final
- * sample; -ETIMEDOUT or -EIO the hardware could not be started.
+ * sample; -ETIMEDOUT or -EIO the hardware could not be started; what perf says
+ * if a CPU that came online since SETUP cannot be counted on.
  */
 struct drm_perfctr_start {
 	/** @user_data: for the periodic and automatic samples. */

@@ -219,6 +219,24 @@ static void pmu_block_reports_multiplexing(void)
 	check_eq(out.header.block.valid_mask, 0x2);
 	check(!(states & DRM_PERFCTR_STATE_MULTIPLEXED));
 	check_eq(out.header.time_enabled, 100);
+
+	/* what lacks a CPU is not measured, and never counted later as if it were */
+	for (unsigned int i = 0; i < 3; i++) {
+		totals[i] += 5;
+		enabled[i] += 10;
+		running[i] += 10;
+	}
+	pmu.incomplete = 0x2;
+	perfctr_layout_pmu_block(&out, &view, 1000, &states);
+	check_eq(out.header.block.valid_mask, 0x5);
+	check_eq(out.counters[0], 5);
+	check_eq(out.counters[1], 0);
+	check_eq(pmu.incomplete, 0);
+	totals[1] += 3;
+	running[1] += 10;
+	perfctr_layout_pmu_block(&out, &view, 1000, &states);
+	check_eq(out.header.block.valid_mask, 0x2);
+	check_eq(out.counters[1], 3);
 }
 
 static const struct test tests[] = {
