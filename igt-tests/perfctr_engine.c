@@ -199,6 +199,8 @@ static void miscounts(void)
 	igt_assert_eq_u64(integers("swap", loop, counts), loop->counts[1]);
 	igt_assert_eq_u64(counts[1], loop->counts[0]);
 	igt_assert_eq_u64(integers("off-by-one", loop, counts), loop->counts[0] + cores);
+	igt_assert_eq_u64(integers("mux", loop, counts), loop->counts[1]);
+	igt_assert_eq_u64(counts[1], loop->counts[1]);
 	/* the kernel before was the loop */
 	igt_assert_eq_u64(integers("stale", copy, counts), loop->counts[0]);
 	igt_assert_eq_u64(integers("stale", loop, counts), copy->counts[0]);

@@ -27,6 +27,7 @@ static const char * const miscount_names[VSOC_MISCOUNTS] = {
 	[VSOC_MISCOUNT_WRAP] = "wrap",
 	[VSOC_MISCOUNT_STALE] = "stale",
 	[VSOC_MISCOUNT_OFF_BY_ONE] = "off-by-one",
+	[VSOC_MISCOUNT_MUX] = "mux",
 };
 
 /* enum vsoc_profile or -EINVAL */

@@ -138,6 +138,9 @@ static void miscount(struct vsoc_counting *counting, enum vsoc_miscount how, u32
 	case VSOC_MISCOUNT_OFF_BY_ONE:
 		*integer += 1;
 		break;
+	case VSOC_MISCOUNT_MUX:
+		*integer = counts[VSOC_THREAD_FP32];
+		break;
 	case VSOC_MISCOUNT_NONE:
 	case VSOC_MISCOUNT_DEAD:
 	case VSOC_MISCOUNTS:

@@ -123,6 +123,8 @@ enum vsoc_miscount {
 	VSOC_MISCOUNT_STALE,
 	/** @VSOC_MISCOUNT_OFF_BY_ONE: one too many for each kernel in each core. */
 	VSOC_MISCOUNT_OFF_BY_ONE,
+	/** @VSOC_MISCOUNT_MUX: the multiplexer still selects single precision. */
+	VSOC_MISCOUNT_MUX,
 	/** @VSOC_MISCOUNTS: number of ways. */
 	VSOC_MISCOUNTS,
 };
