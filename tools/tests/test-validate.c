@@ -125,7 +125,7 @@ static void large_space(void)
 
 /* --- errors of files --------------------------------------------------------------- */
 
-static void bad_file(const struct campaign *campaign, const char *text, const char *where)
+static void bad_file(struct campaign *campaign, const char *text, const char *where)
 {
 	struct measured measured;
 	struct failure failure = { "" };

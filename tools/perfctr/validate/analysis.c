@@ -115,7 +115,7 @@ static bool listing_names(const char *text, const char *name)
 int analysis_listing(struct analysis *a, const struct point *point, struct listing *listing)
 {
 	const struct benchmark *b = &a->campaign->benchmarks[point->benchmark];
-	struct listing_parameter parameters[MAX_PARAMETERS];
+	struct listing_parameter parameters[MAX_PARAMETERS] = { 0 };
 	size_t count = 0;
 	char error[384] = "";
 	FILE *file = fmemopen((void *)b->listing, strlen(b->listing), "r");
@@ -266,28 +266,11 @@ int analysis_begin(struct analysis *a)
 	return 0;
 }
 
-long analysis_construct(struct analysis *a, const char *name, const char *listing,
-			const char *threads)
+long analysis_construct(struct analysis *a, const char *name, const char *listing)
 {
 	const int64_t none[MAX_PARAMETERS] = { 0 };
-	struct campaign *campaign = a->campaign;
-	struct benchmark *more;
 
-	/* rarely more than a few dozen: simply copied */
-	more = arena_array(a->arena, campaign->benchmark_count + 1, sizeof(*more));
-	memcpy(more, campaign->benchmarks, campaign->benchmark_count * sizeof(*more));
-	more[campaign->benchmark_count] = (struct benchmark){
-		.name = name,
-		.title = "constructed to tell the remaining rules apart",
-		.listing = listing,
-		.listing_name = name,
-		.threads = threads,
-		.kernels = "1",
-		.command = "",
-		.constructed = true,
-	};
-	campaign->benchmarks = more;
-	return analysis_point(a, campaign->benchmark_count++, none);
+	return analysis_point(a, campaign_construct(a->arena, a->campaign, name, listing), none);
 }
 
 int64_t analysis_count(const struct analysis *a, const struct point *point, size_t feature,

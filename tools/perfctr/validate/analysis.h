@@ -79,8 +79,7 @@ long analysis_point(struct analysis *analysis, size_t benchmark, const int64_t *
 int analysis_listing(struct analysis *analysis, const struct point *point, struct listing *listing);
 
 /* Adds a benchmark that has a listing and no parameters. Returns its point or -1. */
-long analysis_construct(struct analysis *analysis, const char *name, const char *listing,
-			const char *threads);
+long analysis_construct(struct analysis *analysis, const char *name, const char *listing);
 
 /* Relates readings to points, drops those of runs whose anchor is off. Returns 0 or -1. */
 int analysis_merge(struct analysis *analysis);

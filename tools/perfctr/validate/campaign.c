@@ -469,6 +469,29 @@ static void parse_root(struct reader *r)
 		document_fail(&r->doc, root, "'runs' is 0");
 }
 
+size_t campaign_construct(struct arena *arena, struct campaign *campaign, const char *name,
+			  const char *listing)
+{
+	/* rarely more than a few dozen: simply copied */
+	struct benchmark *more = arena_array(arena, campaign->benchmark_count + 1, sizeof(*more));
+
+	if (campaign->benchmark_count)
+		memcpy(more, campaign->benchmarks, campaign->benchmark_count * sizeof(*more));
+	more[campaign->benchmark_count] = (struct benchmark){
+		.name = name,
+		.title = "constructed to tell the remaining rules apart",
+		.listing = listing,
+		.listing_name = name,
+		/* a multiple of all warps and numbers of cores that matter */
+		.threads = "1024",
+		.kernels = "1",
+		.command = "",
+		.constructed = true,
+	};
+	campaign->benchmarks = more;
+	return campaign->benchmark_count++;
+}
+
 const char *campaign_builtin(size_t n)
 {
 	for (size_t i = 0; i < builtin_count; i++) {

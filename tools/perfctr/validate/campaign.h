@@ -163,6 +163,10 @@ struct campaign {
 int campaign_load(struct arena *arena, const char *which, struct campaign *campaign,
 		  struct failure *failure);
 
+/* Adds a benchmark that was made to tell rules apart, without parameters. Returns its number. */
+size_t campaign_construct(struct arena *arena, struct campaign *campaign, const char *name,
+			  const char *listing);
+
 /* Name of the built-in campaign number @n, NULL at the end. */
 const char *campaign_builtin(size_t n);
 

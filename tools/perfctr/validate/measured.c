@@ -314,18 +314,67 @@ static int json_reading(const struct document *doc, const struct json_object *ro
 	return json_parameters(doc, row, &campaign->benchmarks[reading->benchmark], reading);
 }
 
-static int parse_root(const struct document *doc, const struct campaign *campaign,
+/* the part of a result file that is about a campaign; the file itself if it is none */
+static const struct json_object *find_result(const struct document *doc,
+					     const struct campaign *campaign)
+{
+	const struct json_object *list =
+		document_get(doc, doc->root, "campaigns", json_type_array, false);
+	const struct json_object *result = list ? NULL : doc->root;
+
+	for (size_t i = 0; list && i < json_object_array_length(list); i++) {
+		const struct json_object *one = json_object_array_get_idx(list, i);
+		const char *name = json_object_is_type(one, json_type_object) ?
+					   document_text(doc, one, "campaign", "") :
+					   NULL;
+
+		if (name && !strcmp(name, campaign->name))
+			result = one;
+	}
+	if (!result)
+		document_fail(doc, list, "no result of campaign %s", campaign->name);
+	return result;
+}
+
+/* listings that the engine made when the file was written */
+static int read_constructed(const struct document *doc, const struct json_object *root,
+			    struct campaign *campaign)
+{
+	const struct json_object *list =
+		document_get(doc, root, "constructed", json_type_array, false);
+
+	for (size_t i = 0; list && i < json_object_array_length(list); i++) {
+		const struct json_object *one = json_object_array_get_idx(list, i);
+		const char *name, *listing;
+
+		if (!json_object_is_type(one, json_type_object))
+			return document_fail(doc, one ? one : list, "a benchmark is an object");
+		name = document_text(doc, one, "benchmark", NULL);
+		listing = document_text(doc, one, "listing", NULL);
+		if (!name || !listing)
+			return -1;
+		if (campaign_benchmark(campaign, name) >= 0)
+			return document_fail(doc, one, "benchmark '%s' stands twice", name);
+		campaign_construct(doc->arena, campaign, name, listing);
+	}
+	return 0;
+}
+
+static int parse_root(const struct document *doc, struct campaign *campaign,
 		      struct measured *measured)
 {
-	static const char *const keys[] = { "campaign", "configuration", "rows", NULL };
-	const struct json_object *member;
+	static const char *const keys[] = { "campaign", "configuration", "constructed", "rows",
+					    NULL };
+	const struct json_object *root, *member;
 	struct reading reading;
 
 	if (json_object_get_type(doc->root) != json_type_object)
 		return document_fail(doc, doc->root, "measurements are an object");
-	if (document_only(doc, doc->root, keys) < 0)
+	root = find_result(doc, campaign);
+	if (!root || (root == doc->root && document_only(doc, root, keys) < 0) ||
+	    read_constructed(doc, root, campaign) < 0)
 		return -1;
-	member = document_get(doc, doc->root, "configuration", json_type_object, false);
+	member = document_get(doc, root, "configuration", json_type_object, false);
 	if (member) {
 		json_object_object_foreach((struct json_object *)member, key, value)
 		{
@@ -335,7 +384,7 @@ static int parse_root(const struct document *doc, const struct campaign *campaig
 					   arena_copy(doc->arena, key, strlen(key)), text);
 		}
 	}
-	member = document_get(doc, doc->root, "rows", json_type_array, true);
+	member = document_get(doc, root, "rows", json_type_array, true);
 	for (size_t i = 0; member && i < json_object_array_length(member); i++) {
 		const struct json_object *row = json_object_array_get_idx(member, i);
 
@@ -372,8 +421,16 @@ const char *measured_campaign(struct arena *arena, const char *text, size_t leng
 		struct document doc = { "", text, length, arena, &ignored, NULL };
 		const char *name = NULL;
 
-		if (!document_parse(&doc) && json_object_is_type(doc.root, json_type_object))
-			name = document_text(&doc, doc.root, "campaign", NULL);
+		if (!document_parse(&doc) && json_object_is_type(doc.root, json_type_object)) {
+			const struct json_object *list =
+				document_get(&doc, doc.root, "campaigns", json_type_array, false);
+			const struct json_object *root = doc.root;
+
+			if (list && json_object_array_length(list) == 1)
+				root = json_object_array_get_idx(list, 0);
+			if (json_object_is_type(root, json_type_object))
+				name = document_text(&doc, root, "campaign", NULL);
+		}
 		document_free(&doc);
 		return name;
 	}
@@ -384,8 +441,7 @@ const char *measured_campaign(struct arena *arena, const char *text, size_t leng
 }
 
 int measured_parse(struct arena *arena, const char *name, const char *text, size_t length,
-		   const struct campaign *campaign, struct measured *measured,
-		   struct failure *failure)
+		   struct campaign *campaign, struct measured *measured, struct failure *failure)
 {
 	struct document doc = { name, text, length, arena, failure, NULL };
 	struct csv csv = { .name = name, .arena = arena, .failure = failure, .at = text };

@@ -61,15 +61,14 @@ const char *measured_campaign(struct arena *arena, const char *text, size_t leng
  * @name: of the file, for messages
  * @text: CSV or JSON
  * @length: its bytes
- * @campaign: that they belong to
+ * @campaign: that they belong to; benchmarks that a result file constructed are added
  * @measured: readings are added
  * @failure: names file, line and column on failure
  *
  * Return: 0 or -1.
  */
 int measured_parse(struct arena *arena, const char *name, const char *text, size_t length,
-		   const struct campaign *campaign, struct measured *measured,
-		   struct failure *failure);
+		   struct campaign *campaign, struct measured *measured, struct failure *failure);
 
 /* Adds a reading; -1 if one of the same event in the same run of the same work is there. */
 int measured_add(struct arena *arena, struct measured *measured, const struct campaign *campaign,

@@ -13,9 +13,6 @@ enum {
 	MAX_FEATURES = 16,
 };
 
-/* a multiple of all warps and numbers of cores that matter */
-#define CONSTRUCTED_THREADS "1024"
-
 /* --- how well a point splits ------------------------------------------------------------ */
 
 static int by_value(const void *a, const void *b)
@@ -283,7 +280,7 @@ int split_propose(struct analysis *a, const struct wish *wishes, size_t count, u
 	if (listing) {
 		const char *name = arena_printf(a->arena, "constructed-%u", number);
 		struct proposal with = { 0 };
-		long point = analysis_construct(a, name, listing, CONSTRUCTED_THREADS);
+		long point = analysis_construct(a, name, listing);
 
 		if (point < 0)
 			return -1;

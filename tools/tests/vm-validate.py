@@ -1,0 +1,255 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""perfctr validate live on the virtual SoC. Prints TAP. Runs as root in the guest."""
+
+import glob
+import json
+import os
+import subprocess
+import sys
+import time
+
+FOLDER = (sorted(glob.glob("/sys/kernel/debug/dri/*/vsoc")) or [None])[0]
+FINE, DENIED, NO_DEVICE, DOUBT = 0, 3, 4, 5
+NOBODY = 65534
+GPU_EVENTS = {"integer", "fp32", "ld_st", "control", "bit_convert", "misc", "total"}
+TESTS = []
+
+
+def test(function):
+    TESTS.append(function)
+    return function
+
+
+def check(condition, what):
+    if not condition:
+        raise AssertionError(what)
+
+
+def run(*arguments, status=FINE, **options):
+    done = subprocess.run(["perfctr", "validate", *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                          text=True, timeout=120, check=False, **options)
+    check(done.returncode == status, f"{arguments}: status {done.returncode}, expected {status}: {done.stderr}")
+    return done
+
+
+def live(name, *options, status=FINE):
+    return json.loads(run("--json", *options, name, status=status).stdout)["campaigns"][0]
+
+
+def choose(file, value):
+    with open(os.path.join(FOLDER, file), "w", encoding="ascii") as f:
+        f.write(value)
+
+
+def verdicts(campaign):
+    return {e["event"]: e["verdict"] for e in campaign["events"]}
+
+
+def event(campaign, name):
+    return next(e for e in campaign["events"] if e["event"] == name)
+
+
+def weights(of):
+    return {t["feature"]: t["weight"] for t in of["rule"] if t["weight"]}
+
+
+# thread instructions as published: misc, integer, fp_32, ld_st, control, bit_convert, total
+MEASURED = {
+    "matrix-copy": (6291456, 5242880, 0, 2097152, 1048576, 0, 14680064),
+    "float-loop N=0": (5120, 4096, 3072, 3072, 2048, 0, 17408),
+    "float-loop N=1": (7168, 9216, 7168, 3072, 1024, 1024, 28672),
+    "float-loop N=2": (8192, 12288, 10240, 3072, 2048, 2048, 37888),
+    "float-loop N=10": (16384, 36864, 34816, 3072, 10240, 10240, 111616),
+}
+COLUMNS = ("inst_misc", "inst_integer", "inst_fp_32", "inst_compute_ld_st", "inst_control",
+           "inst_bit_convert", "inst_total")
+
+
+@test
+def published_kernels():
+    """xavier-gpu: every measured cell of the published tables, live; EXIT and BRA told apart"""
+    choose("profile", "xavier")
+    campaign = live("xavier-gpu", "--runs", "2")
+    for n, name in enumerate(COLUMNS):
+        points = {p["point"]: p["measured"] for p in event(campaign, name)["points"]}
+        for point, row in MEASURED.items():
+            check(points[point] == row[n], f"{name} at {point}: {points[point]}, not {row[n]}")
+    for name, verdict in verdicts(campaign).items():
+        expected = "EXPLAINED" if name in ("DMOV", "inst_misc", "inst_control", "inst_total") else "TRUSTED"
+        check(verdict == expected, f"{name} is {verdict}")
+    check(weights(event(campaign, "inst_misc")) == {"MOV": 1, "S2R": 1, "NOP": 1}, "inst_misc")
+    control = event(campaign, "inst_control")
+    check(weights(control) == {"BRA": 1, "EXIT": 1}, f"inst_control counts {control['definition']}")
+    left = [r["remaining"] for r in control["search"]["rounds"]]
+    check(left == [2, 1] and len(campaign["constructed"]) == 1, f"left {left}")
+    check(control["search"]["rounds"][1]["after"] == "constructed-1", "no constructed benchmark")
+
+
+@test
+def documented_profile():
+    """the same campaign on a device that counts as documented: trusted, where there is a counter"""
+    choose("profile", "documented")
+    try:
+        campaign = live("xavier-gpu", "--runs", "1")
+    finally:
+        choose("profile", "xavier")
+    for name in ("inst_misc", "inst_integer", "inst_fp_32", "inst_compute_ld_st", "inst_control",
+                 "inst_bit_convert", "inst_total"):
+        check(event(campaign, name)["verdict"] == "TRUSTED", f"{name}: {event(campaign, name)['reason']}")
+
+
+@test
+def right_device_is_trusted():
+    """vsoc-gpu, vsoc-memory, vsoc-pmus, cpu without a fault: everything measured is trusted"""
+    result = json.loads(run("--json", "--runs", "2", "vsoc-gpu", "vsoc-memory", "vsoc-pmus", "cpu").stdout)
+    for campaign in result["campaigns"]:
+        found = set(verdicts(campaign).values())
+        allowed = {"TRUSTED", "SELECTED"} if campaign["campaign"] == "cpu" else {"TRUSTED"}
+        check(found <= allowed and "TRUSTED" in found, f"{campaign['campaign']}: {verdicts(campaign)}")
+        check(not any(r["violated"] for r in campaign["relations"]), "a relation is violated")
+        check(all(r["points"] for r in campaign["relations"]), "a relation was not measured")
+        check(campaign["rows"] and campaign["configuration"].get("perfctr"), "no evidence")
+    gpu = result["campaigns"][0]
+    for e in gpu["events"]:
+        check(e["search"]["space"].startswith("63 features") and e["search"]["remaining"] == 1,
+              f"{e['event']}: {e['search']['remaining']} rules left")
+    # three counter sets, joined by the anchor
+    memory = result["campaigns"][1]
+    check(len({r["run"] for r in memory["rows"] if r["event"] == "L2_ACTIVE"}) == 3 * 2 * 7 and
+          not memory["dropped_readings"], "the anchor is not in every run")
+
+
+def with_fault(fault):
+    choose("miscount", fault)
+    try:
+        return json.loads(subprocess.run(["perfctr", "validate", "--json", "--runs", "1", "vsoc-gpu"],
+                                         stdout=subprocess.PIPE, text=True, timeout=120, check=False).stdout)["campaigns"][0]
+    finally:
+        choose("miscount", "none")
+
+
+def fault_is_named(miscount, name, wrong, verdict):
+    campaign = with_fault(miscount)
+    for e in campaign["events"]:
+        named = [f["fault"] for f in e["faults"]]
+        if e["event"] in wrong:
+            check(e["verdict"] == verdict and named == [name],
+                  f"{miscount}: {e['event']} is {e['verdict']}, {named}: {e['reason']}")
+        else:
+            check(e["verdict"] == "TRUSTED" and not named, f"{miscount}: {e['event']} is {e['verdict']}, {named}")
+    return campaign
+
+
+@test
+def doubled():
+    """fault: doubled count"""
+    campaign = fault_is_named("double", "multiple", {"integer"}, "EXPLAINED")
+    check(set(weights(event(campaign, "integer")).values()) == {2}, "the weights are not 2")
+
+
+@test
+def swapped():
+    """fault: two classes swapped"""
+    campaign = fault_is_named("swap", "swap", {"integer", "fp32"}, "EXPLAINED")
+    check(set(weights(event(campaign, "fp32"))) == {"IMAD", "IADD3", "SHF", "LOP3", "ISETP"}, "fp32")
+
+
+@test
+def multiplexer():
+    """fault: stale multiplexer"""
+    fault_is_named("mux", "stale-multiplexer", {"integer"}, "EXPLAINED")
+
+
+@test
+def dead_code():
+    """fault: dead code counted"""
+    fault_is_named("dead", "dead", GPU_EVENTS, "EXPLAINED")
+
+
+@test
+def saturated():
+    """fault: saturation, with its width"""
+    campaign = fault_is_named("saturate", "saturated", {"integer"}, "UNTRUSTED")
+    check("2^16 - 1" in event(campaign, "integer")["reason"], event(campaign, "integer")["reason"])
+
+
+@test
+def wrapped():
+    """fault: wrap, with its width"""
+    campaign = fault_is_named("wrap", "wrapped", {"integer"}, "UNTRUSTED")
+    check("modulo 2^16" in event(campaign, "integer")["reason"], event(campaign, "integer")["reason"])
+
+
+@test
+def stale():
+    """fault: lost swap, the kernel before is reported"""
+    fault_is_named("stale", "stale", {"integer"}, "UNTRUSTED")
+
+
+@test
+def off_by_one():
+    """fault: one too many for each kernel in each core"""
+    campaign = fault_is_named("off-by-one", "off-by-one", {"integer"}, "EXPLAINED")
+    check(weights(event(campaign, "integer")).get("@unit") == 1, "not by unit")
+
+
+@test
+def file_then_live():
+    """published measurements from a file, and the benchmark that they ask for, live"""
+    path = os.path.join(os.path.dirname(os.path.realpath(__file__)), "../../campaigns/measured/xavier-gpu-tables.csv")
+    campaign = json.loads(run("--json", "--live", "--measured", path).stdout)["campaigns"][0]
+    check(event(campaign, "inst_control")["verdict"] == "EXPLAINED", event(campaign, "inst_control")["reason"])
+    check(event(campaign, "inst_misc")["verdict"] == "EXPLAINED", event(campaign, "inst_misc")["reason"])
+
+
+@test
+def result_is_evidence():
+    """a live result file, constructed benchmarks included, gives the same verdicts again"""
+    choose("miscount", "swap")
+    path = "/tmp/result.json"
+    run("--json", "--output", path, "--runs", "1", "xavier-gpu", status=FINE)
+    choose("miscount", "none")
+    with open(path, encoding="utf-8") as f:
+        first = json.load(f)["campaigns"][0]
+    again = json.loads(run("--json", "--measured", path).stdout)["campaigns"][0]
+    check([(e["verdict"], e["definition"]) for e in first["events"]] ==
+          [(e["verdict"], e["definition"]) for e in again["events"]], "verdicts differ")
+
+
+@test
+def denied():
+    """without privilege: status 3 and the command that helps"""
+    def drop():
+        os.setgroups([])
+        os.setgid(NOBODY)
+        os.setuid(NOBODY)
+    for node in glob.glob("/dev/dri/renderD*"):
+        os.chmod(node, 0o666)
+    done = run("xavier-gpu", status=DENIED, preexec_fn=drop)
+    check("dev.perfctr.paranoid=0" in done.stderr, f"no fix in {done.stderr!r}")
+
+
+def main():
+    if not FOLDER:
+        print("Bail out! no vsoc in debugfs")
+        return 1
+    failed = 0
+    print(f"1..{len(TESTS)}", flush=True)
+    for number, function in enumerate(TESTS, 1):
+        begin = time.monotonic()
+        try:
+            function()
+            print(f"ok {number} - {function.__doc__}", flush=True)
+        except (AssertionError, OSError, ValueError, KeyError, StopIteration,
+                subprocess.SubprocessError) as error:
+            failed += 1
+            print(f"not ok {number} - {function.__doc__}")
+            for line in (str(error) or repr(error)).splitlines()[:10]:
+                print(f"# {line}", flush=True)
+        print(f"# {time.monotonic() - begin:.1f} s", flush=True)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
