@@ -3,6 +3,7 @@
 #include "report.h"
 
 #include <errno.h>
+#include <fnmatch.h>
 #include <getopt.h>
 #include <inttypes.h>
 #include <math.h>
@@ -29,6 +30,8 @@ static const char help[] =
 	"Shows a capture of perfctr record (default: " DEFAULT_FILE "; - is stdin): totals,\n"
 	"rates and metrics, what was not measured, merged or lost.\n"
 	"\n"
+	"  -e, --event PATTERN  only what matches, e.g. 'metric:*', 'shader*/FRAG*'; may be\n"
+	"                     given several times\n"
 	"  -A, --per-core     lines of single blocks and cores too (also --per-block)\n"
 	"      --svg          a picture: counters and metrics over time\n"
 	"      --html         a page to look around in: zoom, pan, search; needs no network\n"
@@ -49,18 +52,16 @@ struct report_options {
 	const char *output;
 	enum format format;
 	bool per_block;
+	const char **patterns;
+	size_t pattern_count;
 };
 
 static const struct option long_options[] = {
-	{ "per-core", no_argument, NULL, 'A' },
-	{ "per-block", no_argument, NULL, 'A' },
-	{ "no-aggr", no_argument, NULL, 'A' },
-	{ "svg", no_argument, NULL, 's' },
-	{ "html", no_argument, NULL, 'w' },
-	{ "json", no_argument, NULL, 'j' },
-	{ "output", required_argument, NULL, 'o' },
-	{ "help", no_argument, NULL, 'h' },
-	{ 0 },
+	{ "event", required_argument, NULL, 'e' }, { "per-core", no_argument, NULL, 'A' },
+	{ "per-block", no_argument, NULL, 'A' },   { "no-aggr", no_argument, NULL, 'A' },
+	{ "svg", no_argument, NULL, 's' },	   { "html", no_argument, NULL, 'w' },
+	{ "json", no_argument, NULL, 'j' },	   { "output", required_argument, NULL, 'o' },
+	{ "help", no_argument, NULL, 'h' },	   { 0 },
 };
 
 static int set_format(const struct app *app, struct report_options *o, enum format format)
@@ -71,14 +72,30 @@ static int set_format(const struct app *app, struct report_options *o, enum form
 	return 0;
 }
 
+static int add_pattern(const struct app *app, struct report_options *o, const char *pattern)
+{
+	const char **patterns = realloc(o->patterns, (o->pattern_count + 1) * sizeof(*patterns));
+
+	if (!patterns) {
+		app_error(app, "out of memory");
+		return EXIT_FAILED;
+	}
+	o->patterns = patterns;
+	o->patterns[o->pattern_count++] = pattern;
+	return 0;
+}
+
 /* Return: 0; an exit status; -1 help was printed. */
 static int parse_options(const struct app *app, int argc, char **argv, struct report_options *o)
 {
 	int c, ret = 0;
 
 	optind = 0;
-	while (!ret && (c = getopt_long(argc, argv, "Ajo:h", long_options, NULL)) != -1) {
+	while (!ret && (c = getopt_long(argc, argv, "e:Ajo:h", long_options, NULL)) != -1) {
 		switch (c) {
+		case 'e':
+			ret = add_pattern(app, o, optarg);
+			break;
 		case 'A':
 			o->per_block = true;
 			break;
@@ -269,6 +286,28 @@ static size_t bins_of(const struct report_options *o, struct capture_file *file)
 	return bins > HTML_MOST_BINS ? HTML_MOST_BINS : bins;
 }
 
+static bool matches(const struct report_options *o, const char *event)
+{
+	for (size_t n = 0; n < o->pattern_count; n++)
+		if (!fnmatch(o->patterns[n], event, FNM_CASEFOLD))
+			return true;
+	return !o->pattern_count;
+}
+
+/* Keep the lines that were asked for. Return: 0 or an exit status. */
+static int select_lines(const struct app *app, const struct report_options *o, struct timeline *t)
+{
+	size_t kept = 0;
+
+	for (size_t n = 0; n < t->line_count; n++)
+		if (matches(o, t->lines[n].row->event))
+			t->lines[kept++] = t->lines[n];
+	if (t->line_count && !kept)
+		return app_usage(app, "nothing in the capture matches '%s'", o->patterns[0]);
+	t->line_count = kept;
+	return 0;
+}
+
 static int show(struct app *app, const struct report_options *o, struct capture_file *file,
 		FILE *out)
 {
@@ -289,6 +328,8 @@ static int show(struct app *app, const struct report_options *o, struct capture_
 	};
 	int status = timeline_fill(app, file, bins_of(o, file), report.per_block, &timeline);
 
+	if (!status)
+		status = select_lines(app, o, &timeline);
 	if (!status)
 		formats[o->format](&report);
 	timeline_free(&timeline);
@@ -320,15 +361,17 @@ int report_run(struct app *app, int argc, char **argv)
 	struct capture_file file;
 	int status = parse_options(app, argc, argv, &options);
 
-	if (status)
+	if (!status)
+		status = capture_file_open(app, options.path, &file);
+	if (status) {
+		free(options.patterns);
 		return status < 0 ? EXIT_FINE : status;
-	status = capture_file_open(app, options.path, &file);
-	if (status)
-		return status;
+	}
 	capture_file_warn(app, &file);
 	status = write_report(app, &options, &file);
 	if (!status)
 		status = capture_file_exit_status(&file);
 	capture_file_close(&file);
+	free(options.patterns);
 	return status;
 }
