@@ -92,7 +92,47 @@ decoder_stands_alone() {
 }
 
 
-echo "1..13"
+# Every call has a page, which is installed, and nothing in it displeases mandoc.
+man_pages() {
+	local name
+	while read -r name; do
+		[ -e "$home/share/man/man3/$name.3" ] || { echo "no page of $name"; return 1; }
+	done <"$root/exported"
+	command -v mandoc >/dev/null || return 0
+	mandoc -T lint -W warning "$home"/share/man/man3/*.3 | grep -v 'missing date' || return 0
+	return 1
+}
+
+# What is missing in the comments is an error of the generator.
+man_is_complete() {
+	local generate=("${PYTHON:-python3}" "$top/libperfctr/man/generate.py") bad
+	mkdir -p "$root/bad" "$root/pages"
+	for bad in 's/^ \* @which:/ * @what:/' 's/^ \* Return: 0; -ENODEV no such/ * 0; -ENODEV no such/' \
+		's/^ \* perfctr_device_fd()/ * perfctr_device_file()/'; do
+		sed "$bad" "$top/libperfctr/include/perfctr/perfctr.h" >"$root/bad/perfctr.h"
+		! cmp -s "$root/bad/perfctr.h" "$top/libperfctr/include/perfctr/perfctr.h" || return
+		! "${generate[@]}" "$root/pages" "$root/bad/perfctr.h" 2>/dev/null || { echo "$bad"; return 1; }
+	done
+	(cat "$top/libperfctr/libperfctr.map"; echo '	perfctr_no_such_call;') >"$root/bad/map"
+	! "${generate[@]}" --map "$root/bad/map" "$root/pages" "$top"/libperfctr/include/perfctr/*.h 2>/dev/null
+}
+
+# The code in the pages compiles as it stands there.
+man_examples() {
+	local file count=0
+	mkdir -p "$root/examples"
+	"${PYTHON:-python3}" "$top/libperfctr/man/generate.py" --examples "$root/examples" "$root/pages" \
+		"$top"/libperfctr/include/perfctr/*.h || return
+	for file in "$root"/examples/*.c; do
+		count=$((count + 1))
+		# shellcheck disable=SC2046
+		"$cc" -std=c11 -Wall -Wextra -Wno-unused-parameter -Werror $(flags --cflags) -c "$file" -o "$root/example.o" ||
+			return
+	done
+	[ "$count" = 2 ] || { echo "$count examples"; return 1; }
+}
+
+echo "1..16"
 check 'make install' make -s -C "$top/libperfctr" install BUILD="$build" DESTDIR= PREFIX="$home"
 check 'make install with DESTDIR' install_staged
 check 'pkg-config knows it' pkg-config --exists perfctr
@@ -108,4 +148,7 @@ check 'the static library links' link_static
 check 'what is declared is exported' exported_is_declared
 check 'the SONAME is libperfctr.so.0' soname
 check 'the decoder needs no library' decoder_stands_alone
+check 'every call has a man page' man_pages
+check 'man pages are complete or not made' man_is_complete
+check 'examples in man pages compile' man_examples
 exit "$bad"

@@ -27,6 +27,30 @@
  *    thread at a time; different contexts are independent. The cursor
  *    functions touch nothing but the cursor and its ring: one other thread
  *    may use the cursor of a session.
+ *
+ * What all shader cores counted in a second:
+ *
+ *	struct perfctr_ctx *ctx = NULL;
+ *	struct perfctr_device *device = NULL;
+ *	struct perfctr_selection *selection = NULL;
+ *	struct perfctr_session *session = NULL;
+ *	struct perfctr_cursor *cursor = NULL;
+ *	struct perfctr_sample sample;
+ *	struct perfctr_block block;
+ *
+ *	if (perfctr_ctx_new(&ctx) || perfctr_device_open(ctx, NULL, &device) ||
+ *	    perfctr_selection_new(device, &selection) ||
+ *	    perfctr_selection_add(selection, "shader/FRAGMENTS") < 0 ||
+ *	    perfctr_session_new(selection, NULL, &session) ||
+ *	    perfctr_cursor_new(session, &cursor) || perfctr_session_start(session, 0))
+ *		return 1;
+ *	sleep(1);
+ *	perfctr_session_stop(session, 0);
+ *	while (perfctr_cursor_next(cursor, &sample) > 0) {
+ *		while (perfctr_decode_block(&sample, &block) > 0)
+ *			total += perfctr_block_value(&block, 0);
+ *		perfctr_cursor_advance(cursor, 1);
+ *	}
  */
 #ifndef PERFCTR_PERFCTR_H
 #define PERFCTR_PERFCTR_H
@@ -189,6 +213,8 @@ const struct perfctr_device_entry *perfctr_device_list_get(const struct perfctr_
  * has none; errors of open().
  */
 int perfctr_device_open(struct perfctr_ctx *ctx, const char *which, struct perfctr_device **device);
+struct perfctr_device *perfctr_device_ref(struct perfctr_device *device);
+struct perfctr_device *perfctr_device_unref(struct perfctr_device *device);
 
 /**
  * perfctr_device_open_fd() - make a device from an open DRM file
@@ -222,8 +248,6 @@ int perfctr_device_open_fd(struct perfctr_ctx *ctx, int fd, struct perfctr_devic
  */
 int perfctr_device_open_broker(struct perfctr_ctx *ctx, const char *socket, const char *which,
 			       struct perfctr_device **device);
-struct perfctr_device *perfctr_device_ref(struct perfctr_device *device);
-struct perfctr_device *perfctr_device_unref(struct perfctr_device *device);
 
 /**
  * perfctr_device_fd() - the device's DRM file
