@@ -57,8 +57,9 @@ static int refused(struct broker *b, size_t bytes)
 
 	if (error >= 0 || error < -4095)
 		return perfctr_fail(b->ctx, -EPROTO, "the broker does not follow the protocol");
-	b->said_why = bytes != 0;
-	if (!bytes)
+	/* without a reason it is the kernel's answer, which is explained as ever */
+	b->said_why = bytes && m->content[0];
+	if (!b->said_why)
 		return error;
 	m->content[bytes < CONTENT_BYTES ? bytes : CONTENT_BYTES - 1] = '\0';
 	clean_text(m->content, bytes);

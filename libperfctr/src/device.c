@@ -90,7 +90,7 @@ static int query_all(struct perfctr_device *device)
 	    (info_count != 1 || ((struct drm_perfctr_device_info *)info)->sample_header_size <
 					sizeof(struct drm_perfctr_sample_header)))
 		error = -EPROTO;
-	if (is_unknown_ioctl(error))
+	if (is_unknown_ioctl(error) && !device->broker)
 		error = -ENOTTY;
 	if (!error)
 		error = query(device, DRM_PERFCTR_QUERY_BLOCKS, sizeof(*device->blocks), &blocks,

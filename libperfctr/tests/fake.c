@@ -418,7 +418,8 @@ static int run_command(struct fake *f, struct drm_perfctr_control *c)
 	case DRM_PERFCTR_CMD_SAMPLE:
 		if (!f->active)
 			return -ENOTCONN;
-		if (f->insert - f->control->extract_idx + 1 >= f->setup.slots)
+		if (f->insert - __atomic_load_n(&f->control->extract_idx, __ATOMIC_ACQUIRE) + 1 >=
+		    f->setup.slots)
 			return -ENOSPC;
 		fake_publish(f, DRM_PERFCTR_SAMPLE_MANUAL);
 		return 0;

@@ -1,0 +1,416 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The client of a broker that may say anything: connections and messages of a script in place of sockets.
+ * What a real broker and the kernel do is tested in the VM.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include <perfctr/broker.h>
+
+#include "fake.h"
+#include "test.h"
+
+enum { MAX_BYTES = PERFCTR_BROKER_MAX_BYTES, FIRST_FILE = 1000 };
+
+/* a broker whose n-th answer, from 1 on, can be spoilt */
+static struct script {
+	struct fake *fake;
+	struct perfctr_ctx *ctx;
+	struct perfctr_sys sys;
+	int answers;
+	/* what to do with answer number spoil_at */
+	int spoil_at;
+	void (*spoil)(struct script *s, struct perfctr_broker_header *h);
+	/* of the answer that waits to be received */
+	_Alignas(8) unsigned char bytes[MAX_BYTES];
+	size_t size;
+	int receive_error, file_count;
+	/* what the broker said to be at the end */
+	bool gone;
+	int open_files;
+} script;
+
+static void answer_query(struct perfctr_broker_header *h, unsigned char *content)
+{
+	struct fake *f = script.fake;
+	struct drm_perfctr_query q = { .type = h->code };
+	uint32_t first = h->first;
+
+	/* a message holds two blocks only, so that a client must ask again */
+	q.count = h->count < 2 ? h->count : 2;
+	h->stride = h->code == DRM_PERFCTR_QUERY_DEVICE ? sizeof(f->info) :
+		    h->code == DRM_PERFCTR_QUERY_BLOCKS ? sizeof(f->blocks[0]) :
+							  sizeof(struct drm_perfctr_clock_info);
+	h->first = h->code == DRM_PERFCTR_QUERY_DEVICE ? 1 :
+		   h->code == DRM_PERFCTR_QUERY_BLOCKS ? (uint32_t)f->block_count :
+							 0;
+	h->count = first < h->first ? q.count : 0;
+	if (h->count > h->first - first)
+		h->count = h->first - first;
+	if (h->code == DRM_PERFCTR_QUERY_DEVICE)
+		memcpy(content, &f->info, sizeof(f->info));
+	else if (h->code == DRM_PERFCTR_QUERY_BLOCKS && h->count)
+		memcpy(content, &f->blocks[first], (size_t)h->count * h->stride);
+	script.size = sizeof(*h) + (size_t)h->count * h->stride;
+}
+
+static void answer_setup(struct perfctr_broker_header *h, unsigned char *content)
+{
+	struct drm_perfctr_setup setup;
+
+	memcpy(&setup, content, sizeof(setup));
+	EQUAL(setup.ring_handle, 0);
+	EQUAL(setup.eventfd, -1);
+	EQUAL(setup.requests, 0);
+	setup.slot_stride = 256;
+	setup.sample_size = 200;
+	setup.ring_bytes = (uint64_t)setup.slots * setup.slot_stride;
+	setup.block_count = h->count;
+	memcpy(content, &setup, sizeof(setup));
+	h->handle = 7;
+	script.file_count = setup.flags & DRM_PERFCTR_SETUP_TEST_ONLY ? 0 : 3;
+	script.size = sizeof(*h) + sizeof(setup);
+}
+
+static int script_send(void *data, int fd, const void *bytes, size_t size)
+{
+	struct perfctr_broker_header *h = (void *)script.bytes;
+	unsigned char *content = script.bytes + sizeof(*h);
+	struct perfctr_broker_opened opened = { .path = "/dev/dri/renderD128", .driver = "vsoc" };
+
+	(void)data;
+	(void)fd;
+	if (script.gone)
+		return -EPIPE;
+	memcpy(script.bytes, bytes, size);
+	EQUAL(h->size, size);
+	script.size = size;
+	script.file_count = 0;
+	script.receive_error = 0;
+	if (h->type == PERFCTR_BROKER_OPEN) {
+		memcpy(content, &opened, sizeof(opened));
+		script.size = sizeof(*h) + sizeof(opened);
+	} else if (h->type == PERFCTR_BROKER_QUERY) {
+		answer_query(h, content);
+	} else if (h->code == DRM_PERFCTR_CMD_SETUP) {
+		answer_setup(h, content);
+	}
+	h->size = (uint32_t)script.size;
+	if (++script.answers == script.spoil_at)
+		script.spoil(&script, h);
+	return 0;
+}
+
+static ssize_t script_receive(void *data, int fd, void *bytes, size_t size, int *files,
+			      size_t *file_count)
+{
+	(void)data;
+	(void)fd;
+	if (script.gone) {
+		*file_count = 0;
+		return 0;
+	}
+	if (script.receive_error) {
+		int error = script.receive_error;
+
+		script.receive_error = 0;
+		*file_count = 0;
+		return error;
+	}
+	if (script.size > size)
+		abort();
+	memcpy(bytes, script.bytes, script.size);
+	for (int n = 0; n < script.file_count; n++)
+		files[n] = FIRST_FILE + n;
+	*file_count = (size_t)script.file_count;
+	script.open_files += script.file_count;
+	return (ssize_t)script.size;
+}
+
+static int script_connect(void *data, const char *path)
+{
+	(void)data;
+	if (strcmp(path, PERFCTR_BROKER_SOCKET))
+		return -ENOENT;
+	script.open_files++;
+	return FIRST_FILE - 1;
+}
+
+static int script_close(void *data, int fd)
+{
+	/* sysfs is read as ever */
+	if (fd < FIRST_FILE - 1)
+		return script.fake->sys.close(data, fd);
+	script.open_files--;
+	return 0;
+}
+
+static int script_mmap(void *data, int fd, uint64_t offset, size_t size, bool writable,
+		       void **address)
+{
+	(void)data;
+	EQUAL(offset, 0);
+	/* the ring is not asked for more than the broker gives */
+	EQUAL(writable, fd == FIRST_FILE + 1);
+	*address = calloc(1, size);
+	return *address ? 0 : -ENOMEM;
+}
+
+static int script_munmap(void *data, void *address, size_t size)
+{
+	(void)data;
+	(void)size;
+	free(address);
+	return 0;
+}
+
+static void begin(int spoil_at, void (*spoil)(struct script *s, struct perfctr_broker_header *h))
+{
+	memset(&script, 0, sizeof(script));
+	script.fake = fake_new();
+	script.spoil_at = spoil_at;
+	script.spoil = spoil;
+	script.sys = script.fake->sys;
+	script.sys.connect = script_connect;
+	script.sys.send = script_send;
+	script.sys.receive = script_receive;
+	script.sys.close = script_close;
+	script.sys.mmap = script_mmap;
+	script.sys.munmap = script_munmap;
+	perfctr_ctx_new_with(&script.sys, &script.ctx);
+}
+
+static void end(void)
+{
+	perfctr_ctx_unref(script.ctx);
+	EQUAL(script.open_files, 0);
+	fake_free(script.fake);
+}
+
+/* Everything that a program does, until something fails. */
+static int use_broker(void)
+{
+	struct perfctr_session_opts opts = { .size = sizeof(opts), .slots = 4 };
+	struct perfctr_selection *selection = NULL;
+	struct perfctr_session *session = NULL;
+	struct perfctr_device *device = NULL;
+	struct drm_perfctr_status status;
+	struct perfctr_cursor *cursor = NULL;
+	struct perfctr_slot slot;
+	int error;
+
+	error = perfctr_device_open_broker(script.ctx, NULL, "vsoc", &device);
+	if (error)
+		return error;
+	EQUAL(perfctr_device_fd(device), -1);
+	EQUAL_TEXT(perfctr_device_driver(device), "vsoc");
+	EQUAL(perfctr_device_block_count(device), script.fake->block_count);
+	EQUAL(perfctr_device_block(device, 8)->index, 18);
+	EQUAL(perfctr_selection_new(device, &selection), 0);
+	CHECK(perfctr_selection_add(selection, "FRAGMENTS") > 0);
+	EQUAL(perfctr_selection_add(selection, "software/cpu-clock/"), -EACCES);
+	error = perfctr_session_new(selection, &opts, &session);
+	if (!error)
+		error = perfctr_cursor_new(session, &cursor);
+	if (!error)
+		error = perfctr_session_start(session, 0);
+	if (!error)
+		error = perfctr_session_status(session, &status, sizeof(status));
+	if (!error) {
+		EQUAL(perfctr_session_eventfd(session), FIRST_FILE + 2);
+		EQUAL(perfctr_session_handle(session), 7);
+		EQUAL(perfctr_cursor_peek(cursor, 0, &slot), 0);
+		error = perfctr_session_stop(session, 0);
+	}
+	perfctr_cursor_unref(cursor);
+	perfctr_session_unref(session);
+	perfctr_selection_unref(selection);
+	perfctr_device_unref(device);
+	return error;
+}
+
+static int spoilt(int at, void (*spoil)(struct script *s, struct perfctr_broker_header *h))
+{
+	int error;
+
+	begin(at, spoil);
+	error = use_broker();
+	/* the last answer, to TEARDOWN, does not matter to anybody */
+	if (error && !perfctr_ctx_error(script.ctx)[0])
+		test_fail(__FILE__, __LINE__, "answer %d: error %d without a reason", at, error);
+	end();
+	return error;
+}
+
+static void everything_works(void)
+{
+	begin(0, NULL);
+	EQUAL(use_broker(), 0);
+	CHECK(script.answers > 10);
+	end();
+}
+
+static void nobody_listens(void)
+{
+	struct perfctr_device *device;
+
+	begin(0, NULL);
+	EQUAL(perfctr_device_open_broker(script.ctx, "/no/where", NULL, &device), -ENOENT);
+	HAS_TEXT(perfctr_ctx_error(script.ctx), "no broker answers at /no/where");
+	end();
+}
+
+static void refuse(struct script *s, struct perfctr_broker_header *h)
+{
+	static const char text[] = "the\tpolicy \033[1msays no";
+
+	memcpy(s->bytes + sizeof(*h), text, sizeof(text));
+	h->error = -EACCES;
+	s->size = sizeof(*h) + sizeof(text);
+	h->size = (uint32_t)s->size;
+	s->file_count = 0;
+}
+
+static void refusal_is_told_in_the_brokers_words(void)
+{
+	begin(1, refuse);
+	EQUAL(use_broker(), -EACCES);
+	/* without what a terminal would obey */
+	EQUAL_TEXT(perfctr_ctx_error(script.ctx), "the policy  [1msays no");
+	end();
+}
+
+static void hang_up(struct script *s, struct perfctr_broker_header *h)
+{
+	(void)h;
+	s->gone = true;
+}
+
+static void reset_first(struct script *s, struct perfctr_broker_header *h)
+{
+	refuse(s, h);
+	s->receive_error = -ECONNRESET;
+}
+
+static void cut(struct script *s, struct perfctr_broker_header *h)
+{
+	(void)h;
+	s->size = 5;
+}
+
+static void wrong_size(struct script *s, struct perfctr_broker_header *h)
+{
+	(void)s;
+	h->size++;
+}
+
+static void wrong_version(struct script *s, struct perfctr_broker_header *h)
+{
+	(void)s;
+	h->version = 9;
+}
+
+static void wrong_type(struct script *s, struct perfctr_broker_header *h)
+{
+	(void)s;
+	h->type = 55;
+}
+
+static void positive_error(struct script *s, struct perfctr_broker_header *h)
+{
+	(void)s;
+	h->error = 13;
+}
+
+static void many_elements(struct script *s, struct perfctr_broker_header *h)
+{
+	(void)s;
+	if (h->type == PERFCTR_BROKER_QUERY) {
+		h->count = 0x10000001;
+		h->stride = 0x100;
+	} else {
+		h->error = -EPROTO;
+	}
+}
+
+static void few_elements(struct script *s, struct perfctr_broker_header *h)
+{
+	(void)s;
+	h->count = 0;
+	if (h->type != PERFCTR_BROKER_QUERY)
+		h->error = -EPROTO;
+}
+
+/* Whatever is wrong with whichever answer: an error, a reason, nothing left open. */
+static void broken_answers_are_errors(void)
+{
+	void (*const wrongs[])(struct script * s, struct perfctr_broker_header * h) = {
+		hang_up, reset_first, cut, wrong_size, wrong_version, wrong_type, positive_error,
+	};
+	int answers;
+
+	begin(0, NULL);
+	use_broker();
+	answers = script.answers;
+	end();
+	for (size_t n = 0; n < ARRAY_SIZE(wrongs); n++)
+		for (int at = 1; at < answers; at++)
+			CHECK(spoilt(at, wrongs[n]) < 0);
+	EQUAL(spoilt(2, many_elements), -EPROTO);
+	EQUAL(spoilt(3, many_elements), -EPROTO);
+	/* the number of devices is asked for first, then the device */
+	EQUAL(spoilt(3, few_elements), -EPROTO);
+}
+
+static void no_files(struct script *s, struct perfctr_broker_header *h)
+{
+	(void)h;
+	s->file_count = s->file_count ? 2 : 0;
+}
+
+static void short_content(struct script *s, struct perfctr_broker_header *h)
+{
+	s->size = sizeof(*h);
+	h->size = (uint32_t)s->size;
+}
+
+static void sizes_that_lie(struct script *s, struct perfctr_broker_header *h)
+{
+	struct drm_perfctr_setup *setup = (void *)(s->bytes + sizeof(*h));
+
+	if (h->type == PERFCTR_BROKER_CONTROL && h->code == DRM_PERFCTR_CMD_SETUP) {
+		setup->ring_bytes = 512;
+		setup->slot_stride = 4096;
+	} else {
+		h->error = -EPROTO;
+	}
+}
+
+static void answers_without_what_belongs_to_them(void)
+{
+	int answers;
+
+	begin(0, NULL);
+	use_broker();
+	answers = script.answers;
+	end();
+	for (int at = 1; at < answers; at++) {
+		int error = spoilt(at, short_content);
+
+		CHECK(error == 0 || error == -EPROTO || error == -ENOTTY);
+		CHECK(spoilt(at, sizes_that_lie) < 0);
+		error = spoilt(at, no_files);
+		CHECK(error == 0 || error == -EPROTO);
+	}
+}
+
+static const struct test tests[] = {
+	{ "everything works", everything_works },
+	{ "nobody listens", nobody_listens },
+	{ "a refusal is told in the broker's words", refusal_is_told_in_the_brokers_words },
+	{ "broken answers are errors", broken_answers_are_errors },
+	{ "answers without what belongs to them", answers_without_what_belongs_to_them },
+};
+
+TEST_MAIN(tests)
