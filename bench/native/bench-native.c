@@ -4,19 +4,22 @@
  *
  *  - publishing a sample with 64 counters and copying it out of the ring, each
  *    against memcpy of as many bytes;
+ *  - recording it: copying it from the ring into a capture that is written to
+ *    /dev/null, against memcpy of as many bytes;
  *  - decoding it and adding up its counters, against adding up 64 u64;
  *  - publishing for 1 to 64 sessions.
  *
  * Subject and peer take turns in the same run; each figure is the median of
  * all rounds. usage: perfctr-bench-native [--json]
  */
+#include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-#include <perfctr/decode.h>
+#include <perfctr/capture.h>
 
 #include "produce.h"
 
@@ -28,6 +31,7 @@
 #define GOAL_PRODUCE 4.0
 #define GOAL_DRAIN 2.0
 #define GOAL_READ 3.0
+#define GOAL_RECORD 4.0
 #define GOAL_SESSION 1.1
 
 static volatile uint64_t sink;
@@ -132,6 +136,19 @@ static double copy_out(void)
 	return (double)(now_ns() - begin) / ITERATIONS;
 }
 
+static struct perfctr_capture_writer *writer;
+
+/* As perfctr record does, without the system calls for waiting. */
+static double record_one(void)
+{
+	uint64_t begin = now_ns();
+
+	for (unsigned int i = 0; i < ITERATIONS; i++)
+		if (perfctr_capture_write_sample(writer, slot_of(i), slot_stride()))
+			sink++;
+	return (double)(now_ns() - begin) / ITERATIONS;
+}
+
 static double decode_and_read(void)
 {
 	uint64_t begin = now_ns(), sum = 0;
@@ -197,6 +214,7 @@ struct pair {
 static struct pair pairs[] = {
 	{ "produce", "memcpy", produce_one, copy_in, GOAL_PRODUCE, 0, 0 },
 	{ "drain", "memcpy", drain_one, copy_out, GOAL_DRAIN, 0, 0 },
+	{ "record", "memcpy", record_one, copy_out, GOAL_RECORD, 0, 0 },
 	{ "decode_read", "plain sum", decode_and_read, plain_sum, GOAL_READ, 0, 0 },
 };
 
@@ -222,6 +240,7 @@ int main(int argc, char **argv)
 {
 	bool json = argc > 1 && !strcmp(argv[1], "--json");
 	static double cost[SESSION_STEPS][ROUNDS];
+	struct perfctr_ctx *ctx;
 	double first = 0, worst = 0;
 	unsigned int i, n;
 
@@ -230,6 +249,11 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	if (slot_stride() > SLOT_BYTES || !sessions_create(1)) {
+		fprintf(stderr, "perfctr-bench-native: out of memory\n");
+		return 1;
+	}
+	if (perfctr_ctx_new(&ctx) ||
+	    perfctr_capture_writer_new(ctx, open("/dev/null", O_WRONLY | O_CLOEXEC), &writer)) {
 		fprintf(stderr, "perfctr-bench-native: out of memory\n");
 		return 1;
 	}
@@ -256,6 +280,8 @@ int main(int argc, char **argv)
 			       verdict(ratio, p->goal));
 	}
 
+	perfctr_capture_writer_unref(writer);
+	perfctr_ctx_unref(ctx);
 	sessions_destroy();
 	for (unsigned int round = 0; round < ROUNDS; round++)
 		for (n = 0; n < SESSION_STEPS; n++)
