@@ -63,6 +63,7 @@ static const char help[] =
 	"                         writes it to FILE.1, FILE.2, ..., the end to FILE\n"
 	"      --timeout TIME     end after TIME\n"
 	"  -d, --device DEVICE    node (renderD128), driver or name\n"
+	"      --via SOCKET       through the broker (perfctr serve) there\n"
 	"      --set N            counter set 0, 1 or 2\n"
 	"      --keep-awake       do not let the GPU power down while counting\n"
 	"      --automatic        a sample also when the GPU's power changes\n"
@@ -77,6 +78,7 @@ static const char help[] =
 
 struct record_options {
 	const char *device;
+	const char *via;
 	const char **events;
 	size_t event_count;
 	const char *output;
@@ -101,6 +103,7 @@ enum long_option {
 	OPT_KEEP_AWAKE,
 	OPT_AUTOMATIC,
 	OPT_PROGRESS,
+	OPT_VIA,
 };
 
 static const struct option long_options[] = {
@@ -111,6 +114,7 @@ static const struct option long_options[] = {
 	{ "flight", required_argument, NULL, 'F' },
 	{ "timeout", required_argument, NULL, OPT_TIMEOUT },
 	{ "device", required_argument, NULL, 'd' },
+	{ "via", required_argument, NULL, OPT_VIA },
 	{ "set", required_argument, NULL, OPT_SET },
 	{ "keep-awake", no_argument, NULL, OPT_KEEP_AWAKE },
 	{ "automatic", no_argument, NULL, OPT_AUTOMATIC },
@@ -158,6 +162,9 @@ static int take_option(const struct app *app, struct record_options *o, int c)
 		return read_time(app, "-p", optarg, true, &o->period_ns);
 	case 'F':
 		return read_time(app, "-F", optarg, false, &o->flight_ns);
+	case OPT_VIA:
+		o->via = optarg;
+		return 0;
 	case OPT_TIMEOUT:
 		return read_time(app, "--timeout", optarg, false, &o->timeout_ns);
 	case OPT_SET:
@@ -606,6 +613,11 @@ static int share_session(struct record *r)
 
 	if (!r->options.in_stream)
 		return 0;
+	if (perfctr_device_fd(r->device) < 0) {
+		app_error(r->app,
+			  "--in-stream shares the open device: through a broker there is none");
+		return -EACCES;
+	}
 	/* without FD_CLOEXEC, unlike the library's own */
 	r->shared_fd = dup(perfctr_device_fd(r->device));
 	if (r->shared_fd < 0)
@@ -903,6 +915,7 @@ int record_run(struct app *app, int argc, char **argv)
 			   (r.options.progress || !r.options.command);
 	sigprocmask(SIG_SETMASK, NULL, &before);
 
+	app->via = r.options.via;
 	status = app_open_device(app, r.options.device, &r.device);
 	if (!status)
 		status = select_events(&r);

@@ -121,7 +121,7 @@ static const char page_lines[] =
 	"<button type=\"button\" id=\"theme\">light/dark</button>\n"
 	"<span id=\"readout\" role=\"status\"></span>\n</div>\n"
 	"<div class=\"strip\"><div class=\"name\">merged, lost</div>\n<div>\n"
-	"<div id=\"overview\" role=\"slider\" aria-label=\"Visible time\" aria-valuemin=\"0\" "
+	"<div id=\"overview\" role=\"slider\" tabindex=\"0\" aria-label=\"Visible time\" aria-valuemin=\"0\" "
 	"aria-valuemax=\"100\" aria-valuenow=\"0\"><div id=\"window\" class=\"hidden\"></div></div>\n"
 	"<div id=\"axis\" aria-hidden=\"true\"></div>\n</div>\n<div></div></div>\n</div>\n"
 	"<div id=\"lines\"></div>\n"

@@ -260,6 +260,7 @@ function drawAxis() {
 	byId("window").style.left = `${100 * left / end}%`;
 	byId("window").style.width = `${100 * span / end}%`;
 	byId("window").classList.toggle("hidden", span >= end);
+	byId("overview").setAttribute("aria-valuenow", String(Math.round(100 * left / end)));
 	byId("overview").setAttribute("aria-valuetext", `${time(left)} to ${time(right)}`);
 }
 

@@ -117,6 +117,37 @@ def every_end_leaves_a_file():
 
 
 @test
+def through_the_broker():
+    """record --via: a user without privilege records what the policy allows, and it equals the truth"""
+    policy, socket, folder = path("policy"), path("socket"), path("open")
+    with open(policy, "w", encoding="utf-8") as f:
+        f.write("[rule tester]\nusers = nobody\ndevices = vsoc\nblocks = shader\nmin_period = 2ms\n")
+    os.chmod(WORK, 0o755)
+    os.mkdir(folder)
+    os.chmod(folder, 0o777)
+    broker = subprocess.Popen(["perfctr", "serve", "--socket", socket, "--policy", policy], stderr=subprocess.PIPE,
+                              text=True)
+    check("listening" in broker.stderr.readline(), "the broker does not listen")
+
+    def drop():
+        os.setgroups([])
+        os.setgid(vm_stat.NOBODY)
+        os.setuid(vm_stat.NOBODY)
+
+    words = ("perfctr", "record", "-q", "--via", socket, "-e", "FRAGMENTS", "-o", os.path.join(folder, "b.cap"))
+    recorder = subprocess.Popen([*words, "-p", "10", "--timeout", "3s"], preexec_fn=drop)
+    time.sleep(1)
+    run("vsoc-job", "-q", "draw", "fragments=98765")
+    check(recorder.wait(timeout=20) == 0, "recorder failed")
+    result = report("open/b.cap")
+    check(result["capture"]["finished"] and result["counters"][0]["value"] == 98765, f"{result['counters']}")
+    done = run(*words, "--in-stream", "true", status=126, preexec_fn=drop)
+    check("through a broker there is none" in done.stderr, done.stderr)
+    broker.terminate()
+    broker.wait(timeout=20)
+
+
+@test
 def status_of_the_command():
     """record: exit status of the command, 128 + signal, 127; a full disk is an error"""
     options = ("-q", "-e", "FRAGMENTS", "-o", path("x.cap"))
