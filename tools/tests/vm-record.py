@@ -2,9 +2,11 @@
 # SPDX-License-Identifier: MIT
 """perfctr record in the VM against the virtual SoC's own truth. Prints TAP. Runs as root in the guest."""
 
+import contextlib
 import importlib.util
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -163,6 +165,28 @@ def status_of_the_command():
     done = subprocess.run("perfctr record -q -o - -e FRAGMENTS echo hello | perfctr report -j -", shell=True,
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=60, check=True)
     check(json.loads(done.stdout)["capture"]["finished"] and "hello" in done.stderr, done.stderr)
+
+
+@test
+def progress_on_a_terminal():
+    """record: progress on a terminal, gone before the end line; a reader of the pipe that goes is an error, told"""
+    ours, theirs = os.openpty()
+    process = subprocess.Popen(["perfctr", "record", "-e", "FRAGMENTS", "-o", path("p.cap"), "--timeout", "2s"],
+                               stderr=theirs)
+    os.close(theirs)
+    text = b""
+    with contextlib.suppress(OSError):  # the end of a terminal
+        while part := os.read(ours, 4096):
+            text += part
+    check(process.wait(timeout=20) == 0, "status")
+    screen = text.decode().split("\r\x1b[K")
+    check(len(screen) > 2 and re.fullmatch(r"recording: [0-9.]+ s, [0-9,]+ samples, [0-9.]+ ?[kM]?B; .*Ctrl-C ends",
+                                           screen[1]), f"progress {screen}")
+    check(screen[-1].startswith("perfctr record: ") and "samples" in screen[-1], f"end line {screen[-1]!r}")
+    done = subprocess.run("set -o pipefail; perfctr record -o - -p 1 -e 'shader/*' --timeout 10s | head -c 1000 | wc -c",
+                          shell=True, executable="/bin/bash", stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                          timeout=60, check=False)
+    check(done.returncode == 1 and "Broken pipe" in done.stderr and "ended early" in done.stderr, done.stderr)
 
 
 @test
