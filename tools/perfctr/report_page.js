@@ -85,8 +85,10 @@ function pieces(line) {
 			continue;
 		const min = line.min ? line.min[n] : mean, max = line.max ? line.max[n] : mean;
 		const x0 = (from[n] - left) * scale, x1 = (to[n] - left) * scale;
-		if (!merge) {
+		// a long sample stays alone: what a short one beside it reached is not its own
+		if (!merge || x1 - x0 > STEP) {
 			result.push([x0, x1, min, max, mean]);
+			index = -1;
 			continue;
 		}
 		const i = STEP * Math.floor(Math.max(0, x0) / STEP);
@@ -134,7 +136,7 @@ function paths({ line, label }) {
 		});
 		const bottom = y(0);
 		fill += `${low}L${clamp(run[run.length - 1][1])} ${bottom}H${clamp(run[0][0])}Z`;
-		if (line.min || list.length && list[0].length > 5)
+		if (line.min || list.some((p) => p.length > 5))
 			area += `${there}${back}Z`;
 		run = [];
 	};
