@@ -70,6 +70,15 @@ sample_answers() {
 	grep -qE 'DRM devices offers performance counters|CAP_PERFMON|group' "$root/err"
 }
 
+# A capture of the virtual SoC: two draws of 1000 and 5 fragments.
+read_capture() {
+	# shellcheck disable=SC2046
+	"$cc" -std=c11 -Wall -Wextra $(flags --cflags) "$top/libperfctr/examples/capture.c" -o "$root/capture" \
+		-Werror $(flags --libs) &&
+		LD_LIBRARY_PATH=$home/lib "$root/capture" "$top/libperfctr/fuzz/corpus/capture/vsoc-in-stream" |
+		grep -E '^shader +FRAGMENTS +1005 fragments$'
+}
+
 # Declared functions are exported, and nothing else is.
 exported_is_declared() {
 	nm -D --defined-only "$home/lib/libperfctr.so" | awk '$2 == "T" { print $3 }' |
@@ -132,7 +141,7 @@ man_examples() {
 	[ "$count" = 2 ] || { echo "$count examples"; return 1; }
 }
 
-echo "1..16"
+echo "1..17"
 check 'make install' make -s -C "$top/libperfctr" install BUILD="$build" DESTDIR= PREFIX="$home"
 check 'make install with DESTDIR' install_staged
 check 'pkg-config knows it' pkg-config --exists perfctr
@@ -144,6 +153,7 @@ check 'the decoder'"'"'s header stands alone' "$cc" -std=c11 -x c -fsyntax-only 
 check 'the example links' link_shared
 check 'the example answers' sample_answers
 check 'the example for C++ lists the database' run_database
+check 'the example that reads a capture' read_capture
 check 'the static library links' link_static
 check 'what is declared is exported' exported_is_declared
 check 'the SONAME is libperfctr.so.0' soname
