@@ -41,7 +41,7 @@ export FUZZ_S
 
 .DEFAULT_GOAL := all
 .PHONY: all setup generated modules booted-modules uml-modules vm shell unit kunit igt mesa-test \
-	fuzz debug-test bench check install dkms deb package-test panthor-check arm64 test-arm64 test demo mesa clean help $(PARTS)
+	fuzz debug-test bench check install dkms deb package-test panthor-check arm64 test-arm64 test demo mesa demo-hud clean help $(PARTS)
 
 all: $(PARTS) modules ## build everything: library, tools, tests, modules for Debian 6.12 and 6.1
 
@@ -80,6 +80,9 @@ VM_FAILURES := 99 | 124 | 125
 demo: all ## counters of a virtual GPU and of kernel PMUs, live, from the VM
 	$(call need,tools/demo,the demo)
 	$(Q)vm/run --kernel $(KERNEL) -- tools/demo
+
+demo-hud: all mesa ## a GL scene with the counters in the Gallium HUD, as pictures
+	$(Q)mesa/demo-hud
 
 # The suites are listed in scripts/suites.
 test: all uml-modules arm64 mesa ## everything below that tests, on 6.12 and 6.1; last line: N passed, N failed, N skipped

@@ -16,6 +16,13 @@ static _Noreturn void die(const char *what, const char *name)
 	exit(1);
 }
 
+void gl_load(void)
+{
+#define X(type, name) gl.name = (type)eglGetProcAddress("gl" #name);
+	PERF_MONITOR_FUNCTIONS(X)
+#undef X
+}
+
 void surface_use(const struct surface *surface)
 {
 	if (!eglMakeCurrent(surface->display, EGL_NO_SURFACE, EGL_NO_SURFACE, surface->context))
@@ -53,9 +60,7 @@ void surface_new(struct surface *surface)
 	if (glCheckFramebufferStatus(GL_FRAMEBUFFER) != GL_FRAMEBUFFER_COMPLETE)
 		die("the framebuffer is not", "complete");
 	glViewport(0, 0, SURFACE_SIZE, SURFACE_SIZE);
-#define X(type, name) gl.name = (type)eglGetProcAddress("gl" #name);
-	PERF_MONITOR_FUNCTIONS(X)
-#undef X
+	gl_load();
 }
 
 void surface_free(struct surface *surface)

@@ -65,7 +65,7 @@ struct value {
 	X(PFNGLENDPERFMONITORAMDPROC, EndPerfMonitorAMD)                           \
 	X(PFNGLGETPERFMONITORCOUNTERDATAAMDPROC, GetPerfMonitorCounterDataAMD)
 
-/* gl.BeginPerfMonitorAMD() and so on, after surface_new() */
+/* gl.BeginPerfMonitorAMD() and so on, after gl_load() or surface_new() */
 struct perf_monitor_functions {
 #define X(type, name) type name;
 	PERF_MONITOR_FUNCTIONS(X)
@@ -73,6 +73,7 @@ struct perf_monitor_functions {
 };
 
 extern struct perf_monitor_functions gl;
+void gl_load(void);
 
 /* Create a context of OpenGL and make it current; exits if there is no GL. */
 void surface_new(struct surface *surface);

@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: MIT
+/*
+ * An animated scene in a window: a ring of lit blocks that turns and breathes. What is drawn depends on
+ * the frame's number only. usage: scene [-s WxH] [-n FRAMES] [-b BLOCKS] [-c] [-m]
+ *  -s  size of the window in pixels, default 200x200
+ *  -n  frames to draw, default 100
+ *  -b  blocks of the ring at most, default 24
+ *  -c  print "frame vertices primitives fragments" of each frame, from GL's pipeline statistics
+ *  -m  in each frame two monitors of GL_AMD_performance_monitor, and print what they count: of the
+ *	first one fragments, of the second one, which begins after the first and ends after it, primitives
+ */
+#include "common/monitor.h"
+
+#include <X11/Xlib.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+enum { STATISTICS = 3, FRAMES_PER_BREATH = 30, FACES = 6, CORNERS = 4 };
+
+struct options {
+	int width, height, frames, blocks;
+	bool statistics, monitors;
+};
+
+static const double pi = 3.14159265358979323846;
+
+static const GLenum targets[STATISTICS] = { GL_VERTEX_SHADER_INVOCATIONS_ARB,
+					    GL_CLIPPING_INPUT_PRIMITIVES_ARB,
+					    GL_FRAGMENT_SHADER_INVOCATIONS_ARB };
+
+static _Noreturn void die(const char *what)
+{
+	fprintf(stderr, "scene: %s\n", what);
+	exit(1);
+}
+
+/* --- window ---------------------------------------------------------------- */
+
+static EGLSurface open_window(EGLDisplay *display, int width, int height)
+{
+	static const EGLint wanted[] = { EGL_RENDERABLE_TYPE, EGL_OPENGL_BIT, EGL_DEPTH_SIZE, 16,
+					 EGL_NONE };
+	Display *x = XOpenDisplay(NULL);
+	EGLSurface surface;
+	EGLContext context;
+	EGLConfig config;
+	EGLint count = 0;
+	Window window;
+
+	if (!x)
+		die("no X display");
+	window = XCreateSimpleWindow(x, DefaultRootWindow(x), 0, 0, (unsigned int)width,
+				     (unsigned int)height, 0, 0, 0);
+	XMapWindow(x, window);
+	XSync(x, False);
+	*display = eglGetDisplay((EGLNativeDisplayType)x);
+	if (!eglInitialize(*display, NULL, NULL) || !eglBindAPI(EGL_OPENGL_API) ||
+	    !eglChooseConfig(*display, wanted, &config, 1, &count) || !count)
+		die("no EGL display for OpenGL");
+	surface = eglCreateWindowSurface(*display, config, (EGLNativeWindowType)window, NULL);
+	context = eglCreateContext(*display, config, EGL_NO_CONTEXT, NULL);
+	if (surface == EGL_NO_SURFACE || context == EGL_NO_CONTEXT ||
+	    !eglMakeCurrent(*display, surface, surface, context))
+		die("no OpenGL context");
+	return surface;
+}
+
+/* --- scene ----------------------------------------------------------------- */
+
+/* A unit cube around the origin, one face after the other: axis and sign of the normal. */
+static void draw_block(void)
+{
+	for (int face = 0; face < FACES; face++) {
+		static const int across[CORNERS] = { -1, 1, 1, -1 }, up[CORNERS] = { -1, -1, 1, 1 };
+		int axis = face / 2, sign = face % 2 ? -1 : 1;
+		float v[3] = { 0 };
+
+		v[axis] = (float)sign;
+		glNormal3fv(v);
+		for (int n = 0; n < CORNERS; n++) {
+			int corner = sign > 0 ? n : CORNERS - 1 - n;
+
+			v[axis] = 0.5f * (float)sign;
+			v[(axis + 1) % 3] = 0.5f * (float)across[corner];
+			v[(axis + 2) % 3] = 0.5f * (float)up[corner];
+			glVertex3fv(v);
+		}
+	}
+}
+
+static void draw_frame(const struct options *options, int frame)
+{
+	static const float light[] = { 2, 4, 5, 0 };
+	double phase = 2 * pi * frame / FRAMES_PER_BREATH;
+	int blocks = (int)lround(options->blocks * (0.6 - 0.4 * cos(phase)));
+	double aspect = 0.6 * options->width / options->height;
+	double size = 0.55 - 0.2 * sin(phase / 2);
+
+	glClearColor(0.07f, 0.08f, 0.12f, 1);
+	glClear(GL_COLOR_BUFFER_BIT | GL_DEPTH_BUFFER_BIT);
+	glMatrixMode(GL_PROJECTION);
+	glLoadIdentity();
+	glFrustum(-aspect, aspect, -0.6, 0.6, 1, 20);
+	glMatrixMode(GL_MODELVIEW);
+	glLoadIdentity();
+	glTranslated(0, -0.9, -5.5);
+	glRotated(35, 1, 0, 0);
+	glLightfv(GL_LIGHT0, GL_POSITION, light);
+	glRotated(2.0 * frame, 0, 1, 0);
+	for (int n = 0; n < blocks; n++) {
+		double angle = 360.0 * n / blocks, hue = 2 * pi * n / blocks;
+
+		glPushMatrix();
+		glRotated(angle, 0, 1, 0);
+		glTranslated(2.2, 0.3 * sin(3 * hue + phase), 0);
+		glRotated(angle + 3.0 * frame, 1, 0.5, 0.2);
+		glScaled(size, size, size);
+		glColor3d(0.55 + 0.45 * cos(hue), 0.55 + 0.45 * cos(hue + 2.1),
+			  0.55 + 0.45 * cos(hue + 4.2));
+		glBegin(GL_QUADS);
+		draw_block();
+		glEnd();
+		glPopMatrix();
+	}
+}
+
+static void draw_counted(const struct options *options, int frame, const GLuint *queries)
+{
+	GLuint64 amount;
+
+	for (int n = 0; n < STATISTICS; n++)
+		glBeginQuery(targets[n], queries[n]);
+	draw_frame(options, frame);
+	for (int n = 0; n < STATISTICS; n++)
+		glEndQuery(targets[n]);
+	printf("%d", frame);
+	for (int n = 0; n < STATISTICS; n++) {
+		glGetQueryObjectui64v(queries[n], GL_QUERY_RESULT, &amount);
+		printf(" %llu", (unsigned long long)amount);
+	}
+	putchar('\n');
+}
+
+static uint64_t only_value(const struct groups *groups, GLuint monitor)
+{
+	struct value value;
+
+	if (monitor_values(groups, monitor, &value, 1) != 1)
+		die("a monitor has no result");
+	return value.u64;
+}
+
+static void draw_monitored(const struct options *options, int frame, const struct groups *groups,
+			   const GLuint *monitors)
+{
+	gl.BeginPerfMonitorAMD(monitors[0]);
+	gl.BeginPerfMonitorAMD(monitors[1]);
+	draw_frame(options, frame);
+	gl.EndPerfMonitorAMD(monitors[0]);
+	gl.EndPerfMonitorAMD(monitors[1]);
+	printf("%d %llu %llu\n", frame, (unsigned long long)only_value(groups, monitors[0]),
+	       (unsigned long long)only_value(groups, monitors[1]));
+}
+
+static struct options read_options(int argc, char **argv)
+{
+	struct options options = { .width = 200, .height = 200, .frames = 100, .blocks = 24 };
+	int option;
+
+	while ((option = getopt(argc, argv, "s:n:b:cm")) != -1) {
+		switch (option) {
+		case 's':
+			if (sscanf(optarg, "%dx%d", &options.width, &options.height) != 2)
+				die("-s takes a size like 640x480");
+			break;
+		case 'n':
+			options.frames = atoi(optarg);
+			break;
+		case 'b':
+			options.blocks = atoi(optarg);
+			break;
+		case 'c':
+			options.statistics = true;
+			break;
+		case 'm':
+			options.monitors = true;
+			break;
+		default:
+			exit(2);
+		}
+	}
+	if (options.width < 1 || options.height < 1 || options.frames < 1 || options.blocks < 1)
+		die("numbers are 1 and above");
+	return options;
+}
+
+int main(int argc, char **argv)
+{
+	struct options options = read_options(argc, argv);
+	static const char *const counters[2][2] = { { "shader.FRAGMENTS" },
+						    { "tiler.PRIMITIVES" } };
+	GLuint queries[STATISTICS], monitors[2];
+	struct groups groups = { 0 };
+	EGLDisplay display;
+	EGLSurface surface = open_window(&display, options.width, options.height);
+
+	glViewport(0, 0, options.width, options.height);
+	glEnable(GL_DEPTH_TEST);
+	glEnable(GL_CULL_FACE);
+	glEnable(GL_LIGHTING);
+	glEnable(GL_LIGHT0);
+	glEnable(GL_COLOR_MATERIAL);
+	glEnable(GL_NORMALIZE);
+	glGenQueries(STATISTICS, queries);
+	gl_load();
+	if (options.monitors) {
+		groups_read(&groups);
+		for (int n = 0; n < 2; n++)
+			monitors[n] = monitor_of(&groups, counters[n]);
+	}
+	for (int frame = 0; frame < options.frames; frame++) {
+		if (options.statistics)
+			draw_counted(&options, frame, queries);
+		else if (options.monitors)
+			draw_monitored(&options, frame, &groups, monitors);
+		else
+			draw_frame(&options, frame);
+		eglSwapBuffers(display, surface);
+	}
+	groups_free(&groups);
+	eglTerminate(display);
+	return 0;
+}
