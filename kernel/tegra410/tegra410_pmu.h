@@ -188,7 +188,7 @@ static inline bool tegra410_pmu_owns(struct tegra410_pmu *pmu, struct perf_event
 extern const struct pmu tegra410_pmu_template;
 void tegra410_pmu_handle_irq(void *data);
 void tegra410_pmu_detach(struct tegra410_pmu *pmu);
-void tegra410_pmu_begin_migration(struct tegra410_pmu *pmu, unsigned int cpu);
+bool tegra410_pmu_begin_migration(struct tegra410_pmu *pmu, unsigned int cpu);
 void tegra410_pmu_end_migration(struct tegra410_pmu *pmu);
 
 /* tegra410_pmu_regs.c */

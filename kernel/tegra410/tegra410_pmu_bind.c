@@ -104,7 +104,8 @@ static int tegra410_pmu_cpu_offline(unsigned int cpu, struct hlist_node *node)
 	if (target >= nr_cpu_ids)
 		return 0;
 
-	tegra410_pmu_begin_migration(pmu, target);
+	if (!tegra410_pmu_begin_migration(pmu, target))
+		return 0;
 	tegra410_pmu_set_affinity(pmu, target);
 	perf_pmu_migrate_context(&pmu->pmu, cpu, target);
 	tegra410_pmu_end_migration(pmu);
@@ -185,6 +186,7 @@ static void tegra410_pmu_go(struct tegra410_pmu *pmu)
 	raw_spin_lock_irqsave(&pmu->lock, irq);
 	pmu->bound = true;
 	cpu = cpumask_any_and(&pmu->pdata.cpus, cpu_online_mask);
+	cpumask_clear(&pmu->active_cpu);
 	if (cpu < nr_cpu_ids) {
 		cpumask_set_cpu(cpu, &pmu->active_cpu);
 		tegra410_pmu_set_affinity(pmu, cpu);
@@ -219,9 +221,12 @@ static void tegra410_pmu_unbind(void *data)
 	struct tegra410_pmu *pmu = data;
 
 	mutex_lock(&tegra410_pmus_lock);
+	/* a CPU on its way offline moves events and interrupt without the PMU's lock */
+	cpus_read_lock();
 	tegra410_pmu_detach(pmu);
 	if (pmu->pdata.irq_ops)
 		pmu->pdata.irq_ops->free(pmu->pdata.irq_ctx);
+	cpus_read_unlock();
 	/* constant since detach */
 	if (!pmu->was_opened)
 		tegra410_pmu_unregister(pmu);

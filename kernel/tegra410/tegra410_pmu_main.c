@@ -39,8 +39,13 @@
  *
  * tegra410_pmu.lock (raw spinlock, interrupts off): registers, slots, the
  * owning CPU, whether a device is bound. Nests inside perf's context locks.
+ *
  * event->count and prev_count of an event in pmu->events[] are only written
  * with it, so interrupt and callbacks may even run on different CPUs.
+ *
+ * cpus_read_lock(): a device binds and leaves with it, so that the hotplug callbacks
+ * can move events and the interrupt of a bound PMU without tegra410_pmu.lock, which
+ * perf's own locks forbid. Outside of tegra410_pmu.open_lock.
  */
 
 static void tegra410_pmu_fold(struct tegra410_pmu *pmu, struct perf_event *event, int idx)
@@ -300,15 +305,22 @@ void tegra410_pmu_handle_irq(void *data)
  * tegra410_pmu_begin_migration - keep counters while events move to another CPU
  * @pmu: the PMU
  * @cpu: where they move
+ *
+ * Return: false if there is no device, and nothing to move.
  */
-void tegra410_pmu_begin_migration(struct tegra410_pmu *pmu, unsigned int cpu)
+bool tegra410_pmu_begin_migration(struct tegra410_pmu *pmu, unsigned int cpu)
 {
 	unsigned long irq;
+	bool bound;
 
 	raw_spin_lock_irqsave(&pmu->lock, irq);
-	pmu->migrating = true;
-	cpumask_copy(&pmu->active_cpu, cpumask_of(cpu));
+	bound = pmu->bound;
+	if (bound) {
+		pmu->migrating = true;
+		cpumask_copy(&pmu->active_cpu, cpumask_of(cpu));
+	}
 	raw_spin_unlock_irqrestore(&pmu->lock, irq);
+	return bound;
 }
 
 /**

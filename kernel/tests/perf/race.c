@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The virtual SoC comes and goes while CPUs do. Its PMUs stay registered, because they had
+ * events; on a kernel with KASAN this also shows what touches a device that is gone.
+ *
+ * usage: race FIRST SECOND: the two CPUs of socket 0
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <glob.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "soc.h"
+#include "tap.h"
+
+#define DRIVER "/sys/bus/platform/drivers/vsoc"
+#define DEVICE "vsoc.0"
+#define PMUS "/sys/bus/event_source/devices/nvidia_*"
+#define UCF "nvidia_ucf_pmu_0"
+#define SECONDS 8
+#define COPY "copy bytes=64Ki read initiator=cpu home=cmem socket=0"
+#define BYTES 65536
+
+static glob_t pmus;
+
+/* of the PMU with this number, without the final newline */
+static void read_cpumask(size_t n, char *text, size_t size)
+{
+	char path[256];
+	ssize_t got;
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/cpumask", pmus.gl_pathv[n]);
+	fd = open(path, O_RDONLY);
+	got = fd < 0 ? -1 : read(fd, text, size - 1);
+	if (fd >= 0)
+		close(fd);
+	text[got > 0 ? got - 1 : 0] = '\0';
+}
+
+/* how many PMUs say something else than one CPU or, without a device, than none */
+static unsigned int wrong_cpumasks(bool bound)
+{
+	unsigned int wrong = 0;
+
+	for (size_t n = 0; n < pmus.gl_pathc; n++) {
+		char text[64], *end;
+
+		read_cpumask(n, text, sizeof(text));
+		strtoul(text, &end, 10);
+		if (bound ? !*end : !*text)
+			continue;
+		if (!wrong++)
+			printf("# %s of a PMU %s a device: cpumask '%s'\n", pmus.gl_pathv[n],
+			       bound ? "with" : "without", text);
+	}
+	return wrong;
+}
+
+static bool driver(const char *file)
+{
+	char path[128];
+	bool done;
+	int fd;
+
+	snprintf(path, sizeof(path), DRIVER "/%s", file);
+	fd = open(path, O_WRONLY);
+	done = fd >= 0 && write(fd, DEVICE, strlen(DEVICE)) == (ssize_t)strlen(DEVICE);
+	if (fd >= 0)
+		close(fd);
+	return done;
+}
+
+/* a PMU that perf was asked for an event of, granted or not, stays registered */
+static void open_all(void)
+{
+	for (size_t n = 0; n < pmus.gl_pathc; n++) {
+		const char *pmu = strrchr(pmus.gl_pathv[n], '/') + 1;
+		int fd = soc_event(pmu, 0, 0, 0, -1);
+
+		if (fd >= 0)
+			close(fd);
+	}
+}
+
+struct cpu_switch {
+	int cpu;
+	bool online, done;
+};
+
+static void *switch_cpu(void *data)
+{
+	struct cpu_switch *s = data;
+
+	s->done = soc_cpu_online(s->cpu, s->online);
+	return NULL;
+}
+
+/* switch a CPU while the device goes or comes, a bit earlier or later each time */
+static bool race(int cpu, bool online, const char *file)
+{
+	struct cpu_switch s = { .cpu = cpu, .online = online };
+	pthread_t thread;
+	bool done;
+
+	if (pthread_create(&thread, NULL, switch_cpu, &s))
+		return false;
+	usleep(random() % 20000);
+	done = driver(file);
+	pthread_join(thread, NULL);
+	return done && s.done;
+}
+
+int main(int argc, char **argv)
+{
+	int first = argc == 3 ? atoi(argv[1]) : -1, second = argc == 3 ? atoi(argv[2]) : -1;
+	unsigned int rounds = 0, failed = 0, wrong = 0;
+	time_t end;
+	int fd;
+
+	if (argc != 3) {
+		fprintf(stderr, "usage: race FIRST SECOND\n");
+		return 2;
+	}
+	if (glob(PMUS, 0, NULL, &pmus)) {
+		printf("Bail out! no PMU\n");
+		return 1;
+	}
+	open_all();
+
+	for (end = time(NULL) + SECONDS; time(NULL) < end; rounds++) {
+		int cpu = rounds % 2 ? second : first;
+
+		/* now it owns the PMUs of its socket */
+		failed += !soc_cpu_online(first + second - cpu, false);
+		failed += !soc_cpu_online(first + second - cpu, true);
+		failed += !race(cpu, false, "unbind");
+		wrong += wrong_cpumasks(false);
+		failed += !race(cpu, true, "bind");
+		wrong += wrong_cpumasks(true);
+	}
+
+	tap(rounds > 1 && !failed, "%u times the device goes and comes, %zu PMUs", rounds,
+	    pmus.gl_pathc);
+	tap(!wrong, "cpumask is empty without a device and one CPU with it: %u times not", wrong);
+	fd = soc_event(UCF, 0x123, 0, 0, -1);
+	soc_job(COPY);
+	tap(fd >= 0 && soc_read(fd).value == BYTES, "events count as before");
+	close(fd);
+	return tap_done();
+}
