@@ -4,32 +4,24 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <grp.h>
-#include <linux/capability.h>
 #include <pthread.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "minigt.h"
 #include "igt_perfctr.h"
+#include "igt_rights.h"
 #include "igt_vsoc.h"
 
 IGT_TEST_DESCRIPTION("No client of the counters can harm, starve or outlive another");
 
 #define MS 1000000ull
 #define SESSIONS 64
-#define NOBODY 65534
-
-#ifndef CAP_PERFMON
-#define CAP_PERFMON 38
-#endif
 
 static struct igt_perfctr_device dev;
 static struct igt_vsoc_truth before, after;
@@ -384,33 +376,6 @@ static void race_tests(void)
 
 /* --- permission ---------------------------------------------------------- */
 
-static void drop_to(uint64_t capabilities)
-{
-	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
-	struct __user_cap_data_struct data[2] = {
-		{ .effective = capabilities, .permitted = capabilities },
-		{ .effective = capabilities >> 32, .permitted = capabilities >> 32 },
-	};
-
-	igt_assert_eq(prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0), 0);
-	igt_assert_eq(setgroups(0, NULL), 0);
-	igt_assert_eq(setresgid(NOBODY, NOBODY, NOBODY), 0);
-	igt_assert_eq(setresuid(NOBODY, NOBODY, NOBODY), 0);
-	igt_assert_eq(syscall(SYS_capset, &header, data), 0);
-}
-
-static void set_sysctl(const char *name, const char *value)
-{
-	char path[64];
-	int fd;
-
-	snprintf(path, sizeof(path), "/proc/sys/dev/perfctr/%s", name);
-	fd = open(path, O_WRONLY);
-	igt_assert(fd >= 0);
-	igt_assert_eq(write(fd, value, strlen(value)), (int)strlen(value));
-	close(fd);
-}
-
 static int try_period(uint64_t period_ns)
 {
 	struct igt_perfctr_session s;
@@ -531,7 +496,7 @@ static void permission_tests(void)
 	{
 		igt_fork(child, 1)
 		{
-			drop_to(0);
+			igt_drop_to(IGT_NOBODY, 0);
 			igt_assert_eq(try_period(0), -EACCES);
 			igt_assert_eq(try_generic(), -EACCES);
 		}
@@ -542,7 +507,7 @@ static void permission_tests(void)
 	{
 		igt_fork(child, 1)
 		{
-			drop_to(1ull << CAP_PERFMON);
+			igt_drop_to(IGT_NOBODY, 1ull << CAP_PERFMON);
 			igt_assert_eq(try_period(0), 0);
 			igt_assert_eq(try_period(dev.info.min_period_ns), 0);
 			igt_assert_eq(try_generic(), 0);
@@ -554,7 +519,7 @@ static void permission_tests(void)
 	{
 		igt_fork(child, 1)
 		{
-			drop_to(1ull << CAP_SYS_ADMIN);
+			igt_drop_to(IGT_NOBODY, 1ull << CAP_SYS_ADMIN);
 			igt_assert_eq(try_period(dev.info.min_period_ns), 0);
 		}
 		igt_waitchildren();
@@ -566,7 +531,7 @@ static void permission_tests(void)
 		{
 			struct drm_perfctr_query q = { .type = DRM_PERFCTR_QUERY_BLOCKS };
 
-			drop_to(0);
+			igt_drop_to(IGT_NOBODY, 0);
 			igt_assert_eq(igt_perfctr_query(dev.fd, &q), 0);
 			igt_assert_eq_u32(q.count, dev.block_count);
 		}
@@ -575,29 +540,29 @@ static void permission_tests(void)
 	igt_describe("paranoid=0 opens GPU counters to everybody, with a limited rate");
 	igt_subtest("permission-paranoid")
 	{
-		set_sysctl("paranoid", "0");
+		igt_perfctr_sysctl("paranoid", "0");
 		igt_fork(child, 1)
 		{
-			drop_to(0);
+			igt_drop_to(IGT_NOBODY, 0);
 			igt_assert_eq(try_period(0), 0);
 			igt_assert_eq(try_period(dev.info.unprivileged_min_period_ns), 0);
 			igt_assert_eq(try_period(dev.info.unprivileged_min_period_ns - 1), -EPERM);
 			igt_assert_eq(try_period(dev.info.min_period_ns - 1), -ERANGE);
 		}
 		igt_waitchildren();
-		set_sysctl("paranoid", "1");
+		igt_perfctr_sysctl("paranoid", "1");
 	}
 	igt_describe("paranoid=0 does not open other PMUs: perf has its own policy");
 	igt_subtest("permission-generic-pmu")
 	{
-		set_sysctl("paranoid", "0");
+		igt_perfctr_sysctl("paranoid", "0");
 		igt_fork(child, 1)
 		{
-			drop_to(0);
+			igt_drop_to(IGT_NOBODY, 0);
 			igt_assert_eq(try_generic(), -EACCES);
 		}
 		igt_waitchildren();
-		set_sysctl("paranoid", "1");
+		igt_perfctr_sysctl("paranoid", "1");
 	}
 	igt_describe("SoC blocks need perf's leave too, and without it the error says so");
 	igt_subtest("permission-soc")
@@ -606,19 +571,19 @@ static void permission_tests(void)
 		int paranoid = read_int(PERF_PARANOID);
 
 		igt_require_f(type > 0, "no PMU nvidia_ucf_pmu_0\n");
-		set_sysctl("paranoid", "0");
+		igt_perfctr_sysctl("paranoid", "0");
 		for (int level = 0; level <= 3; level++) {
 			write_int(PERF_PARANOID, level);
 			igt_fork(child, 1)
 			{
-				drop_to(0);
+				igt_drop_to(IGT_NOBODY, 0);
 				igt_assert_eq(try_ucf(type), level ? -EACCES : 0);
 			}
 			igt_waitchildren();
 			igt_assert_eq(try_ucf(type), 0);
 		}
 		write_int(PERF_PARANOID, paranoid);
-		set_sysctl("paranoid", "1");
+		igt_perfctr_sysctl("paranoid", "1");
 	}
 	igt_describe("the rate limit of others is root's to set, and the device tells it");
 	igt_subtest("permission-rate-sysctl")
@@ -631,21 +596,21 @@ static void permission_tests(void)
 			.pointer = (uintptr_t)&info,
 		};
 
-		set_sysctl("paranoid", "0");
-		set_sysctl("max_sample_rate_hz", "100");
+		igt_perfctr_sysctl("paranoid", "0");
+		igt_perfctr_sysctl("max_sample_rate_hz", "100");
 		memset(&info, 0, sizeof(info));
 		igt_assert_eq(igt_perfctr_query(dev.fd, &q), 0);
 		igt_assert_eq_u64(info.unprivileged_min_period_ns, 10 * MS);
 		igt_fork(child, 1)
 		{
-			drop_to(0);
+			igt_drop_to(IGT_NOBODY, 0);
 			igt_assert_eq(try_period(9 * MS), -EPERM);
 			igt_assert_eq(try_period(10 * MS), 0);
 		}
 		igt_waitchildren();
 		igt_assert_eq(try_period(9 * MS), 0);
-		set_sysctl("max_sample_rate_hz", "1000");
-		set_sysctl("paranoid", "1");
+		igt_perfctr_sysctl("max_sample_rate_hz", "1000");
+		igt_perfctr_sysctl("paranoid", "1");
 	}
 	igt_describe("a session handed over by fd works for a process that could not make one");
 	igt_subtest("permission-fd-passed")
@@ -660,7 +625,7 @@ static void permission_tests(void)
 
 			/* handle, sizes and mappings come by fork; the file by the socket */
 			igt_assert_eq(recv(sockets[1], &s, sizeof(s), MSG_WAITALL), (int)sizeof(s));
-			drop_to(0);
+			igt_drop_to(IGT_NOBODY, 0);
 			close(dev.fd);
 			mine.fd = receive_fd(sockets[1]);
 			s.dev = &mine;

@@ -22,6 +22,7 @@
 
 struct drm_gem_object;
 struct eventfd_ctx;
+struct perfctr_user;
 
 #define PERFCTR_VERSION			1
 #define PERFCTR_MAX_SOURCES		8
@@ -240,6 +241,10 @@ struct drm_perfctr_session {
 	void *control_vaddr;
 	/** @eventfd: may be NULL. */
 	struct eventfd_ctx *eventfd;
+	/** @user: who made the session, NULL if that was with CAP_PERFMON. */
+	struct perfctr_user *user;
+	/** @pinned_bytes: of both buffers, as charged to @user. */
+	u64 pinned_bytes;
 
 	/** @source_count: elements of @sources in use. */
 	unsigned int source_count;
@@ -277,6 +282,13 @@ void perfctr_sysctl_exit(void);
 bool perfctr_may_observe(void);
 u64 perfctr_min_period_ns(void);
 u64 perfctr_unprivileged_min_period_ns(void);
+unsigned int perfctr_max_user_sessions(void);
+u64 perfctr_max_user_ring_bytes(void);
+
+/* perfctr_user.c */
+int perfctr_user_charge(struct drm_perfctr *pc, u64 bytes, struct perfctr_user **out);
+void perfctr_user_uncharge(struct perfctr_user *user, u64 bytes);
+int perfctr_user_pace(struct perfctr_user *user);
 
 /* perfctr_session.c */
 struct drm_perfctr_session *perfctr_session_create(struct drm_perfctr *pc,

@@ -333,6 +333,15 @@ static int map_ring(struct drm_perfctr_session *session, const struct drm_perfct
 	return 0;
 }
 
+/* whole buffers are pinned, whatever part of them the session uses */
+static int charge_user(struct drm_perfctr_session *session)
+{
+	session->pinned_bytes = session->ring_bo->size;
+	if (session->control_bo != session->ring_bo)
+		session->pinned_bytes += session->control_bo->size;
+	return perfctr_user_charge(session->pc, session->pinned_bytes, &session->user);
+}
+
 static int check_set(struct drm_perfctr *pc, u8 set)
 {
 	if (pc->set_users && pc->set != set)
@@ -379,6 +388,7 @@ static void session_free(struct drm_perfctr_session *session)
 		eventfd_ctx_put(session->eventfd);
 	unmap_buffer(session->control_bo, session->control_vaddr);
 	unmap_buffer(session->ring_bo, session->ring_vaddr);
+	perfctr_user_uncharge(session->user, session->pinned_bytes);
 	kvfree(session->bases);
 	kvfree(session->views);
 	drm_dev_put(session->pc->drm);
@@ -435,6 +445,8 @@ struct drm_perfctr_session *perfctr_session_create(struct drm_perfctr *pc,
 		ret = size_samples(session, setup);
 	if (!ret && !test_only)
 		ret = map_ring(session, setup, file);
+	if (!ret && !test_only)
+		ret = charge_user(session);
 	if (!ret)
 		ret = register_session(session, test_only);
 	if (ret || test_only) {
@@ -458,6 +470,9 @@ int perfctr_session_start(struct drm_perfctr_session *session, u64 user_data)
 	struct drm_perfctr *pc = session->pc;
 	int ret;
 
+	ret = perfctr_user_pace(session->user);
+	if (ret)
+		return ret;
 	/* resuming takes the sampler lock: do it first */
 	if (wake) {
 		ret = ops->wake(pc->drm);
@@ -578,6 +593,9 @@ int perfctr_session_sample(struct drm_perfctr_session *session, u64 user_data)
 	struct drm_perfctr *pc = session->pc;
 	int ret;
 
+	ret = perfctr_user_pace(session->user);
+	if (ret)
+		return ret;
 	ret = mutex_lock_interruptible(&pc->lock);
 	if (ret)
 		return ret;

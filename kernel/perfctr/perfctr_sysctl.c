@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Who may count, and how often: sysctl dev.perfctr.*
+ * Who may count, how often and how much: sysctl dev.perfctr.*
  */
 #include <linux/capability.h>
 #include <linux/math64.h>
@@ -14,6 +14,10 @@
 static int perfctr_paranoid = 1;
 /* samples per second of one unprivileged session */
 static int perfctr_max_sample_rate_hz = 1000;
+/* of one unprivileged user, all devices together: an eighth of what a device has */
+static int perfctr_user_sessions = PERFCTR_MAX_SESSIONS_DEVICE / 8;
+/* of one unprivileged user's buffers: four of the largest rings */
+static int perfctr_user_ring_kb = 4 * (int)(PERFCTR_MAX_BO_BYTES >> 10);
 
 static int rate_min_hz = 1;
 static int rate_max_hz = (int)(NSEC_PER_SEC / PERFCTR_MIN_PERIOD_NS);
@@ -38,6 +42,22 @@ static struct ctl_table perfctr_sysctl_table[] = {
 		.proc_handler = proc_dointvec_minmax,
 		.extra1 = &rate_min_hz,
 		.extra2 = &rate_max_hz,
+	},
+	{
+		.procname = "max_user_sessions",
+		.data = &perfctr_user_sessions,
+		.maxlen = sizeof(perfctr_user_sessions),
+		.mode = 0644,
+		.proc_handler = proc_dointvec_minmax,
+		.extra1 = SYSCTL_ZERO,
+	},
+	{
+		.procname = "max_user_ring_kb",
+		.data = &perfctr_user_ring_kb,
+		.maxlen = sizeof(perfctr_user_ring_kb),
+		.mode = 0644,
+		.proc_handler = proc_dointvec_minmax,
+		.extra1 = SYSCTL_ZERO,
 	},
 	PERFCTR_SYSCTL_END
 };
@@ -69,4 +89,14 @@ u64 perfctr_unprivileged_min_period_ns(void)
 u64 perfctr_min_period_ns(void)
 {
 	return perfmon_capable() ? PERFCTR_MIN_PERIOD_NS : perfctr_unprivileged_min_period_ns();
+}
+
+unsigned int perfctr_max_user_sessions(void)
+{
+	return READ_ONCE(perfctr_user_sessions);
+}
+
+u64 perfctr_max_user_ring_bytes(void)
+{
+	return (u64)READ_ONCE(perfctr_user_ring_kb) << 10;
 }

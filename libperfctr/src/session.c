@@ -53,6 +53,12 @@ static void explain_setup(struct perfctr_device *device, const struct drm_perfct
 			info->name, (unsigned long long)s->period_ns,
 			(unsigned long long)info->unprivileged_min_period_ns);
 		return;
+	case -EDQUOT:
+		perfctr_fail(
+			ctx, error,
+			"%s: this user's sessions or their rings are at the limit: end some, run as root, or raise sysctl dev.perfctr.max_user_sessions or max_user_ring_kb",
+			info->name);
+		return;
 	case -EBUSY:
 		perfctr_fail(
 			ctx, error,

@@ -730,6 +730,9 @@ enum drm_perfctr_cmd {
  * Success is always 0. Commands are synchronous: when SAMPLE or STOP returns
  * 0 the sample is in the ring. They wait for the hardware for a bounded time;
  * hardware that does not answer gives a sample with DRM_PERFCTR_SAMPLE_ERROR.
+ * The hardware takes one sample at a time, for everybody: sessions that were
+ * made without CAP_PERFMON wait, all of a user's together, until
+ * unprivileged_min_period_ns / 4 has passed since their last START or SAMPLE.
  *
  * Errors of every command: -EINVAL unknown @cmd or a field that must be zero
  * is not (the kernel's debug log, drm.debug=0x2, names it); -EINVAL @size
@@ -854,6 +857,8 @@ enum drm_perfctr_setup_flags {
  *          not fit the buffer
  * -EBADF   @eventfd is not an open file; -EINVAL it is no eventfd
  * -EMFILE  max_sessions_per_file reached; -ENFILE limit of the device reached
+ * -EDQUOT  the caller's user has its share, see sysctl dev.perfctr.max_user_sessions
+ *          and max_user_ring_kb; nobody with CAP_PERFMON gets this
  * -ENOMEM  out of memory
  * For SoC blocks errors of perf and of the PMU itself are passed on, see its
  * documentation. With DRM_PERFCTR_CPU_ANY an event counts on every CPU that its

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Processes with fewer rights, and root's settings.
+ */
+#include <fcntl.h>
+#include <grp.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "minigt.h"
+#include "igt_rights.h"
+
+void igt_drop_to(unsigned int uid, uint64_t capabilities)
+{
+	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct data[2] = {
+		{ .effective = capabilities, .permitted = capabilities },
+		{ .effective = capabilities >> 32, .permitted = capabilities >> 32 },
+	};
+
+	igt_assert_eq(prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0), 0);
+	igt_assert_eq(setgroups(0, NULL), 0);
+	igt_assert_eq(setresgid(uid, uid, uid), 0);
+	igt_assert_eq(setresuid(uid, uid, uid), 0);
+	igt_assert_eq(syscall(SYS_capset, &header, data), 0);
+}
+
+void igt_perfctr_sysctl(const char *name, const char *value)
+{
+	char path[64];
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/sys/dev/perfctr/%s", name);
+	fd = open(path, O_WRONLY);
+	igt_assert(fd >= 0);
+	igt_assert_eq(write(fd, value, strlen(value)), (int)strlen(value));
+	close(fd);
+}

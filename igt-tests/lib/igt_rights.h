@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Processes with fewer rights, and root's settings.
+ */
+#ifndef IGT_RIGHTS_H
+#define IGT_RIGHTS_H
+
+#include <linux/capability.h>
+#include <stdint.h>
+
+#ifndef CAP_PERFMON
+#define CAP_PERFMON 38
+#endif
+
+#define IGT_NOBODY 65534
+
+/* become @uid with these capabilities and no others, for good */
+void igt_drop_to(unsigned int uid, uint64_t capabilities);
+/* set dev.perfctr.@name */
+void igt_perfctr_sysctl(const char *name, const char *value);
+
+#endif

@@ -1,0 +1,640 @@
+// SPDX-License-Identifier: MIT
+/*
+ * What one user may take of what all share, and what it sees of others.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "minigt.h"
+#include "igt_perfctr.h"
+#include "igt_rights.h"
+#include "igt_vsoc.h"
+
+IGT_TEST_DESCRIPTION(
+	"A user without rights cannot take what is others', nor see it, nor make a noise");
+
+#define MS 1000000ull
+#define SECOND (1000 * MS)
+#define PAGE 4096
+/* defaults of the sysctls */
+#define USER_SESSIONS 128
+#define USER_RING_KB "266240"
+/* collections of an unprivileged user per shortest period */
+#define TICKS 4
+
+static struct igt_perfctr_device dev;
+
+static uint64_t now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * SECOND + t.tv_nsec;
+}
+
+/* --- small sessions, many of them ----------------------------------------- */
+
+static uint32_t buffer(int fd, uint64_t bytes)
+{
+	struct drm_perfctr_bo_create bo = { .size = bytes };
+
+	igt_assert_eq(igt_perfctr_ioctl(fd, DRM_IOCTL_PERFCTR_BO_CREATE, &bo), 0);
+	return bo.handle;
+}
+
+/* one slot and the control area behind it, in two pages of the ring's buffer; a handle or -errno */
+static int small(int fd, uint32_t ring, uint32_t control)
+{
+	struct drm_perfctr_block_request request = {
+		.type = DRM_PERFCTR_BLOCK_CSHW,
+		.index = DRM_PERFCTR_INDEX_ALL,
+		.flags = DRM_PERFCTR_REQUEST_AVAILABLE,
+		.mask = ~0ull,
+	};
+	struct drm_perfctr_setup setup = {
+		.slots = 1,
+		.ring_handle = ring,
+		.control_handle = control,
+		.control_offset = ring == control ? PAGE : 0,
+		.eventfd = -1,
+		.requests = (uintptr_t)&request,
+		.request_count = 1,
+		.request_stride = sizeof(request),
+	};
+	uint32_t handle = 0;
+	int ret = igt_perfctr_control(fd, DRM_PERFCTR_CMD_SETUP, &handle, &setup, sizeof(setup));
+
+	return ret ? ret : (int)handle;
+}
+
+/* as many as there may be on that file; the errno that ended it in *@error */
+static unsigned int fill(int fd, uint32_t bo, int *error)
+{
+	unsigned int count = 0;
+
+	while ((*error = small(fd, bo, bo)) > 0)
+		count++;
+	return count;
+}
+
+static int command(int fd, uint32_t cmd, uint32_t handle)
+{
+	uint64_t user_data = 0;
+
+	return igt_perfctr_control(fd, cmd, &handle, &user_data, sizeof(user_data));
+}
+
+static void teardown(int fd, uint32_t handle)
+{
+	igt_assert_eq(igt_perfctr_control(fd, DRM_PERFCTR_CMD_TEARDOWN, &handle, NULL, 0), 0);
+}
+
+/* --- sessions and memory --------------------------------------------------- */
+
+static void default_limits(void)
+{
+	igt_perfctr_sysctl("max_sample_rate_hz", "1000");
+	igt_perfctr_sysctl("max_user_sessions", "128");
+	igt_perfctr_sysctl("max_user_ring_kb", USER_RING_KB);
+}
+
+/* the first user takes all that it can have, then the second one does */
+static void user_sessions(void)
+{
+	int taken[2];
+	char byte = 0;
+
+	igt_assert_eq(pipe(taken), 0);
+	igt_perfctr_sysctl("max_user_sessions", "20");
+	igt_fork(child, 2)
+	{
+		struct igt_perfctr_device a, b;
+		uint32_t bo_a, bo_b;
+		int handle, error;
+
+		igt_perfctr_reopen(&a, &dev);
+		igt_perfctr_reopen(&b, &dev);
+		bo_a = buffer(a.fd, 2 * PAGE);
+		bo_b = buffer(b.fd, 2 * PAGE);
+		igt_drop_to(IGT_NOBODY - child, 0);
+		if (child)
+			igt_assert_eq(read(taken[0], &byte, 1), 1);
+		handle = small(a.fd, bo_a, bo_a);
+		igt_assert_lt(0, handle);
+		igt_assert_eq(fill(a.fd, bo_a, &error), 19);
+		igt_assert_eq(error, -EDQUOT);
+		/* on another file, too */
+		igt_assert_eq(small(b.fd, bo_b, bo_b), -EDQUOT);
+		teardown(a.fd, handle);
+		igt_assert_lt(0, small(b.fd, bo_b, bo_b));
+		igt_assert_eq(small(a.fd, bo_a, bo_a), -EDQUOT);
+		if (!child) {
+			igt_assert_eq(write(taken[1], &byte, 1), 1);
+			/* until the other one has had its turn */
+			sleep(1);
+		}
+	}
+	igt_waitchildren();
+	close(taken[0]);
+	close(taken[1]);
+	/* root is not counted, and those of the children are gone */
+	{
+		struct igt_perfctr_device mine;
+		uint32_t bo;
+		int error;
+
+		igt_perfctr_reopen(&mine, &dev);
+		bo = buffer(mine.fd, 2 * PAGE);
+		igt_assert_eq_u32(fill(mine.fd, bo, &error), mine.info.max_sessions_per_file);
+		igt_assert_eq(error, -EMFILE);
+		igt_perfctr_close(&mine);
+	}
+	default_limits();
+}
+
+static void device_is_left(void)
+{
+	int ready[2], done[2];
+	char byte = 0;
+
+	default_limits();
+	igt_assert_eq(pipe(ready), 0);
+	igt_assert_eq(pipe(done), 0);
+	igt_fork(child, 1)
+	{
+		struct igt_perfctr_device files[10];
+		unsigned int count = 0;
+		uint32_t bo[10];
+		int error = 0;
+
+		for (unsigned int i = 0; i < 10; i++) {
+			igt_perfctr_reopen(&files[i], &dev);
+			bo[i] = buffer(files[i].fd, 2 * PAGE);
+		}
+		igt_drop_to(IGT_NOBODY, 0);
+		for (unsigned int i = 0; i < 10; i++)
+			count += fill(files[i].fd, bo[i], &error);
+		igt_assert_eq(count, USER_SESSIONS);
+		igt_assert_eq(error, -EDQUOT);
+		igt_assert_eq(write(ready[1], &byte, 1), 1);
+		igt_assert_eq(read(done[0], &byte, 1), 1);
+	}
+	/* while the child has all that it can have */
+	igt_assert_eq(read(ready[0], &byte, 1), 1);
+	{
+		struct igt_perfctr_session s;
+
+		igt_perfctr_session_init(&s, &dev);
+		igt_perfctr_session_create(&s);
+		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+		igt_vsoc_work(&dev, 1);
+		igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
+		igt_assert_eq(igt_perfctr_drain(&s), 1);
+		igt_perfctr_session_fini(&s);
+	}
+	igt_assert_eq(write(done[1], &byte, 1), 1);
+	igt_waitchildren();
+	for (unsigned int i = 0; i < 2; i++) {
+		close(ready[i]);
+		close(done[i]);
+	}
+}
+
+static void user_memory(void)
+{
+	igt_perfctr_sysctl("max_user_ring_kb", "1024");
+	igt_fork(child, 1)
+	{
+		struct igt_perfctr_device mine;
+		uint32_t large, larger, tiny;
+		int handle;
+
+		igt_perfctr_reopen(&mine, &dev);
+		large = buffer(mine.fd, 600 << 10);
+		larger = buffer(mine.fd, 1025 << 10);
+		tiny = buffer(mine.fd, PAGE);
+		igt_drop_to(IGT_NOBODY, 0);
+		igt_assert_eq(small(mine.fd, larger, larger), -EDQUOT);
+		/* whole buffers count, not the part that is used */
+		handle = small(mine.fd, large, large);
+		igt_assert_lt(0, handle);
+		igt_assert_eq(small(mine.fd, large, tiny), -EDQUOT);
+		teardown(mine.fd, handle);
+		igt_assert_lt(0, small(mine.fd, large, tiny));
+	}
+	igt_waitchildren();
+	default_limits();
+}
+
+/* bytes of a cgroup's memory, or of one kind of it */
+static uint64_t cgroup_bytes(const char *group, const char *file, const char *key)
+{
+	char path[128], word[40];
+	unsigned long long value = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/%s", group, file);
+	f = fopen(path, "r");
+	igt_require_f(f, "%s: %s\n", path, strerror(errno));
+	if (!key)
+		igt_assert_eq(fscanf(f, "%llu", &value), 1);
+	else
+		while (fscanf(f, "%39s %llu", word, &value) == 2 && strcmp(word, key))
+			value = 0;
+	fclose(f);
+	return value;
+}
+
+static bool write_file(const char *directory, const char *file, const char *text)
+{
+	char path[128];
+	int fd;
+	bool good;
+
+	snprintf(path, sizeof(path), "%s/%s", directory, file);
+	fd = open(path, O_WRONLY);
+	good = fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text);
+	if (fd >= 0)
+		close(fd);
+	return good;
+}
+
+static void charged_to_caller(void)
+{
+	const char *group = "/sys/fs/cgroup/perfctr-limits";
+	const uint64_t bytes = 8 << 20;
+
+	write_file("/sys/fs/cgroup", "cgroup.subtree_control", "+memory");
+	igt_require(!mkdir(group, 0755) || errno == EEXIST);
+	igt_require_f(cgroup_bytes(group, "memory.current", NULL) < bytes / 2,
+		      "no memory controller\n");
+	igt_fork(child, 1)
+	{
+		struct igt_perfctr_device mine;
+		uint64_t before, between, after;
+		uint32_t ring, handle;
+
+		igt_assert(write_file(group, "cgroup.procs", "0"));
+		igt_perfctr_reopen(&mine, &dev);
+		before = cgroup_bytes(group, "memory.stat", "shmem");
+		ring = buffer(mine.fd, bytes);
+		handle = small(mine.fd, ring, ring);
+		igt_assert_lt(0, (int)handle);
+		between = cgroup_bytes(group, "memory.current", NULL);
+		/* SETUP pins the whole buffer */
+		igt_assert_lte_u64(before + bytes, cgroup_bytes(group, "memory.stat", "shmem"));
+		igt_assert_lte_u64(bytes, between);
+		igt_perfctr_close(&mine);
+		after = cgroup_bytes(group, "memory.stat", "shmem");
+		igt_assert_lte_u64(after, before + bytes / 2);
+	}
+	igt_waitchildren();
+	rmdir(group);
+}
+
+/* --- rate ------------------------------------------------------------------- */
+
+/* SAMPLE, and START where it must be, as fast as it goes; counts what demanded a collection */
+static unsigned int hammer(int fd, uint32_t handle, uint64_t end_ns)
+{
+	unsigned int count = 0;
+
+	while (now_ns() < end_ns) {
+		/* a ring of one slot has no room but for STOP */
+		if (!command(fd, DRM_PERFCTR_CMD_START, handle))
+			count++;
+		if (command(fd, DRM_PERFCTR_CMD_SAMPLE, handle) == -ENOSPC)
+			count++;
+	}
+	return count;
+}
+
+struct hammer {
+	int fd;
+	uint32_t handle;
+	uint64_t end_ns;
+	unsigned int count;
+};
+
+static void *hammer_thread(void *data)
+{
+	struct hammer *h = data;
+
+	h->count = hammer(h->fd, h->handle, h->end_ns);
+	return NULL;
+}
+
+static void user_rate(void)
+{
+	const int children = 2, threads = 2;
+	const uint64_t span_ns = 500 * MS;
+	unsigned int *total =
+		mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	uint64_t end_ns = now_ns() + 200 * MS + span_ns, start_ns = now_ns(), most;
+
+	igt_assert(total != MAP_FAILED);
+	/* slow enough to be noticed on any machine */
+	igt_perfctr_sysctl("max_sample_rate_hz", "50");
+	igt_fork(child, children)
+	{
+		struct hammer h[threads];
+		pthread_t id[threads];
+
+		for (int i = 0; i < threads; i++) {
+			struct igt_perfctr_device mine;
+			uint32_t bo;
+
+			igt_perfctr_reopen(&mine, &dev);
+			bo = buffer(mine.fd, 2 * PAGE);
+			h[i] = (struct hammer){ mine.fd, bo, end_ns, 0 };
+		}
+		igt_drop_to(IGT_NOBODY, 0);
+		for (int i = 0; i < threads; i++) {
+			int handle = small(h[i].fd, h[i].handle, h[i].handle);
+
+			igt_assert_lt(0, handle);
+			h[i].handle = handle;
+			igt_assert_eq(pthread_create(&id[i], NULL, hammer_thread, &h[i]), 0);
+		}
+		for (int i = 0; i < threads; i++) {
+			pthread_join(id[i], NULL);
+			__atomic_fetch_add(total, h[i].count, __ATOMIC_RELAXED);
+		}
+	}
+	igt_waitchildren();
+	most = (now_ns() - start_ns) * 50 * TICKS / SECOND + children * threads;
+	default_limits();
+	igt_info("%u collections demanded in %llu ms, at most %llu may be\n", *total,
+		 (unsigned long long)(now_ns() - start_ns) / MS, (unsigned long long)most);
+	igt_assert_lte_u64(*total, most);
+	/* it is a limit, not a refusal */
+	igt_assert_lt(20, *total);
+	munmap(total, PAGE);
+}
+
+static void on_alarm(int signo)
+{
+}
+
+static void rate_interrupted(void)
+{
+	/* a quarter of a second between two samples */
+	igt_perfctr_sysctl("max_sample_rate_hz", "1");
+	igt_fork(child, 1)
+	{
+		struct sigaction action = { .sa_handler = on_alarm };
+		struct itimerval soon = { .it_value.tv_usec = 30000 };
+		struct igt_perfctr_device mine;
+		uint64_t start_ns;
+		uint32_t bo;
+		int handle;
+
+		igt_perfctr_reopen(&mine, &dev);
+		bo = buffer(mine.fd, 2 * PAGE);
+		igt_drop_to(IGT_NOBODY, 0);
+		handle = small(mine.fd, bo, bo);
+		igt_assert_eq(command(mine.fd, DRM_PERFCTR_CMD_START, handle), 0);
+		/* STOP does not wait */
+		start_ns = now_ns();
+		igt_assert_eq(command(mine.fd, DRM_PERFCTR_CMD_STOP, handle), 0);
+		igt_assert_lt((now_ns() - start_ns) / MS, 200);
+		sigaction(SIGALRM, &action, NULL);
+		setitimer(ITIMER_REAL, &soon, NULL);
+		igt_assert_eq(command(mine.fd, DRM_PERFCTR_CMD_SAMPLE, handle), -EINTR);
+		/* the turn was not lost */
+		start_ns = now_ns();
+		igt_assert_eq(command(mine.fd, DRM_PERFCTR_CMD_SAMPLE, handle), -ENOTCONN);
+		igt_assert_lt((now_ns() - start_ns) / MS, 1000);
+	}
+	igt_waitchildren();
+	default_limits();
+}
+
+/* --- others ----------------------------------------------------------------- */
+
+/* everything that a user can do to keep the device busy, until killed */
+static void be_malicious(unsigned int seed)
+{
+	struct igt_perfctr_device mine;
+	struct drm_vsoc_command commands[3];
+	struct drm_vsoc_submit submit = {
+		.commands = (uintptr_t)commands,
+		.command_count = 3,
+		.command_stride = sizeof(commands[0]),
+	};
+	uint32_t bo;
+	int handle;
+
+	igt_perfctr_reopen(&mine, &dev);
+	bo = buffer(mine.fd, 2 * PAGE);
+	igt_drop_to(IGT_NOBODY - seed % 2, 0);
+	igt_vsoc_mixed(commands, seed);
+	for (;;) {
+		struct drm_perfctr_status status;
+		uint32_t h;
+
+		handle = small(mine.fd, bo, bo);
+		h = handle;
+		command(mine.fd, DRM_PERFCTR_CMD_START, handle);
+		for (unsigned int i = 0; i < 20; i++) {
+			command(mine.fd, DRM_PERFCTR_CMD_SAMPLE, handle);
+			igt_perfctr_control(mine.fd, DRM_PERFCTR_CMD_STATUS, &h, &status,
+					    sizeof(status));
+			igt_perfctr_ioctl(mine.fd, DRM_IOCTL_VSOC_SUBMIT, &submit);
+		}
+		command(mine.fd, DRM_PERFCTR_CMD_STOP, handle);
+		teardown(mine.fd, handle);
+	}
+}
+
+static void nobody_starves(void)
+{
+	const unsigned int attackers = 6;
+	const uint64_t span_ns = 2 * SECOND, period_ns = 10 * MS;
+	struct igt_perfctr_session s;
+	struct drm_perfctr_status status;
+	uint64_t end_ns, worst_ns = 0, samples = 0, due, start_ns;
+	pid_t pids[6];
+
+	for (unsigned int i = 0; i < attackers; i++) {
+		pids[i] = fork();
+		igt_assert(pids[i] >= 0);
+		if (!pids[i])
+			be_malicious(i);
+	}
+	igt_perfctr_session_init(&s, &dev);
+	s.setup.slots = 1024;
+	s.setup.period_ns = period_ns;
+	igt_perfctr_session_create(&s);
+	start_ns = now_ns();
+	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+	end_ns = now_ns() + span_ns;
+	while (now_ns() < end_ns) {
+		uint64_t before_ns = now_ns();
+
+		igt_assert_eq(igt_perfctr_sample(&s, 0), 0);
+		if (now_ns() - before_ns > worst_ns)
+			worst_ns = now_ns() - before_ns;
+		samples++;
+		igt_perfctr_drain(&s);
+		usleep(20000);
+	}
+	igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
+	due = (now_ns() - start_ns) / period_ns;
+	for (unsigned int i = 0; i < attackers; i++) {
+		kill(pids[i], SIGKILL);
+		igt_assert_eq(waitpid(pids[i], NULL, 0), pids[i]);
+	}
+	igt_perfctr_drain(&s);
+	status = igt_perfctr_status(&s);
+	igt_info(
+		"%u attackers: %llu of %llu periods on time, slowest of %llu SAMPLEs took %llu us\n",
+		attackers, (unsigned long long)s.periodic, (unsigned long long)due,
+		(unsigned long long)samples, (unsigned long long)worst_ns / 1000);
+	/*
+	 * All periods are accounted for, and a good part of them by a sample of their own: the
+	 * hardware is a model and takes its time from the same virtual CPU as the attackers.
+	 */
+	igt_assert_lte_u64(due / 5, s.periodic);
+	igt_assert_lte_u64(due, s.periodic + status.merged_periods + 2);
+	igt_assert_lte_u64(status.errors, 0);
+	/* a bound for a loaded virtual machine; on real hardware it is microseconds */
+	igt_assert_lte_u64(worst_ns, SECOND);
+	igt_perfctr_session_fini(&s);
+}
+
+/* the counters and the memory of somebody else, with every handle there is */
+static void others_are_private(void)
+{
+	struct drm_perfctr_bo_create bo = { .size = 4 * PAGE };
+	struct igt_perfctr_session s;
+
+	igt_perfctr_session_init(&s, &dev);
+	igt_perfctr_session_create(&s);
+	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+	igt_assert_eq(igt_perfctr_ioctl(dev.fd, DRM_IOCTL_PERFCTR_BO_CREATE, &bo), 0);
+	igt_fork(child, 1)
+	{
+		struct igt_perfctr_device mine;
+
+		igt_perfctr_reopen(&mine, &dev);
+		igt_drop_to(IGT_NOBODY, 0);
+		for (uint32_t handle = 0; handle < 300; handle++) {
+			struct drm_perfctr_status status;
+			uint32_t h = handle;
+
+			igt_assert_eq(command(mine.fd, DRM_PERFCTR_CMD_SAMPLE, handle), -ENOENT);
+			igt_assert_eq(igt_perfctr_control(mine.fd, DRM_PERFCTR_CMD_STATUS, &h,
+							  &status, sizeof(status)),
+				      -ENOENT);
+			igt_assert_eq(small(mine.fd, handle, handle), -ENOENT);
+		}
+		/* the offset is known, the file is not the owner's */
+		igt_assert(mmap(NULL, bo.size, PROT_READ, MAP_SHARED, mine.fd, bo.mmap_offset) ==
+			   MAP_FAILED);
+	}
+	igt_waitchildren();
+	igt_perfctr_gem_close(dev.fd, bo.handle);
+	igt_perfctr_session_fini(&s);
+}
+
+/* --- noise ------------------------------------------------------------------ */
+
+/* records since the last call that concern us, at any level */
+static unsigned int kernel_log(int kmsg)
+{
+	char record[8192];
+	unsigned int n = 0;
+	ssize_t bytes;
+
+	while ((bytes = read(kmsg, record, sizeof(record) - 1)) > 0 || errno == EPIPE) {
+		record[bytes > 0 ? bytes : 0] = '\0';
+		n += !!strstr(record, "perfctr:") || !!strstr(record, "vsoc") ||
+		     !!strstr(record, "csf:") || bytes < 0;
+		errno = 0;
+	}
+	return n;
+}
+
+static void log_is_silent(void)
+{
+	int kmsg = open("/dev/kmsg", O_RDONLY | O_NONBLOCK);
+
+	igt_require(kmsg >= 0);
+	lseek(kmsg, 0, SEEK_END);
+	kernel_log(kmsg);
+	igt_fork(child, 1)
+	{
+		struct igt_perfctr_device mine;
+		uint64_t words[12];
+
+		igt_perfctr_reopen(&mine, &dev);
+		igt_drop_to(IGT_NOBODY, 0);
+		for (unsigned int i = 0; i < 20000; i++) {
+			struct drm_perfctr_control control = {
+				.cmd = i % 7,
+				.handle = i,
+				.size = 8 * (i % 14),
+				.pointer = (uintptr_t)words,
+			};
+			struct drm_perfctr_query query = { .type = i % 5,
+							   .stride = i % 99,
+							   .pointer = (uintptr_t)words };
+
+			for (unsigned int w = 0; w < 12; w++)
+				words[w] = (i * 2654435761u) >> (w + i % 20);
+			igt_perfctr_ioctl(mine.fd, DRM_IOCTL_PERFCTR_CONTROL, &control);
+			query.count = i % 2;
+			igt_perfctr_ioctl(mine.fd, DRM_IOCTL_PERFCTR_QUERY, &query);
+			igt_perfctr_ioctl(mine.fd, DRM_IOCTL_VSOC_SUBMIT, words);
+		}
+	}
+	igt_waitchildren();
+	igt_assert_eq(kernel_log(kmsg), 0);
+	close(kmsg);
+}
+
+igt_main
+{
+	igt_fixture
+	{
+		igt_require_f(igt_perfctr_open(&dev, "vsoc"), "no virtual SoC\n");
+		igt_perfctr_sysctl("paranoid", "0");
+		default_limits();
+	}
+	igt_describe(
+		"a user has so many sessions on all files together, then -EDQUOT; others have theirs");
+	igt_subtest("user-sessions") user_sessions();
+	igt_describe("one user cannot take all sessions of a device from everybody else");
+	igt_subtest("device-is-left") device_is_left();
+	igt_describe("a user pins so much memory by all rings together, then -EDQUOT");
+	igt_subtest("user-memory") user_memory();
+	igt_describe("memory of a ring is charged to the memory cgroup of whoever set it up");
+	igt_subtest("charged-to-caller") charged_to_caller();
+	igt_describe("START and SAMPLE of all of a user's processes keep their distance");
+	igt_subtest("user-rate") user_rate();
+	igt_describe("who waits for its turn can be interrupted, and STOP never waits for it");
+	igt_subtest("rate-interrupted") rate_interrupted();
+	igt_describe("six attackers of two users take neither time nor periods from a session");
+	igt_subtest("nobody-starves") nobody_starves();
+	igt_describe("sessions and buffers of another file can neither be used nor mapped");
+	igt_subtest("others-private") others_are_private();
+	igt_describe("twenty thousand wrong calls put no line into the kernel's log");
+	igt_subtest("log-silent") log_is_silent();
+	igt_fixture
+	{
+		igt_perfctr_sysctl("paranoid", "1");
+		default_limits();
+		igt_perfctr_close(&dev);
+	}
+}

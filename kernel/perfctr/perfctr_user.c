@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What one user without CAP_PERFMON may take of all devices together.
+ */
+#include <linux/cred.h>
+#include <linux/hashtable.h>
+#include <linux/hrtimer.h>
+#include <linux/ktime.h>
+#include <linux/sched.h>
+#include <linux/sched/signal.h>
+#include <linux/slab.h>
+#include <linux/uidgid.h>
+
+#include "perfctr_internal.h"
+
+/**
+ * DOC: limits of users
+ *
+ * Sessions and the buffers that they pin are counted for each user, all devices
+ * together, and refused with -EDQUOT above dev.perfctr.max_user_sessions and
+ * dev.perfctr.max_user_ring_kb. So nobody can take all sessions of a device, or
+ * all memory, from everybody else. All other memory that user space can have us
+ * allocate is charged to its memory cgroup.
+ *
+ * Collections that a user demands, by START or SAMPLE, take turns and keep a
+ * distance, the same that periods of others keep: PERFCTR_UNPRIVILEGED_TICKS for
+ * each shortest period. Who asks more often sleeps before it may queue for the
+ * sampler lock, so the hardware is free for others meanwhile.
+ *
+ * Who has CAP_PERFMON is not counted.
+ */
+
+#define USER_HASH_BITS	6
+
+/**
+ * struct perfctr_user - a user with sessions
+ */
+struct perfctr_user {
+	/** @node: in users. */
+	struct hlist_node node;
+	/** @uid: whose it is. */
+	kuid_t uid;
+	/** @sessions: number of sessions; gone with the last one. */
+	unsigned int sessions;
+	/** @bytes: of their buffers. */
+	u64 bytes;
+	/** @pace: whose turn it is to have a collection; protects @next_ns. */
+	struct mutex pace;
+	/** @next_ns: earliest time of the next one, CLOCK_MONOTONIC. */
+	u64 next_ns;
+};
+
+/* protects the table and all counts */
+static DEFINE_MUTEX(users_lock);
+static DEFINE_HASHTABLE(users, USER_HASH_BITS);
+
+static struct perfctr_user *get_user_of(kuid_t uid)
+{
+	struct perfctr_user *user;
+
+	hash_for_each_possible(users, user, node, __kuid_val(uid))
+		if (uid_eq(user->uid, uid))
+			return user;
+
+	user = kzalloc(sizeof(*user), PERFCTR_GFP_USER);
+	if (!user)
+		return NULL;
+	user->uid = uid;
+	mutex_init(&user->pace);
+	hash_add(users, &user->node, __kuid_val(uid));
+	return user;
+}
+
+/* with the lock held */
+static void drop_unused(struct perfctr_user *user)
+{
+	if (user->sessions)
+		return;
+	hash_del(&user->node);
+	mutex_destroy(&user->pace);
+	kfree(user);
+}
+
+/**
+ * perfctr_user_charge() - a session begins
+ * @pc: the device
+ * @bytes: of the buffers that it pins
+ * @out: the user, to be given to perfctr_user_uncharge(); NULL if it may do what it likes
+ *
+ * Returns: 0; -EDQUOT if the caller has enough already; -ENOMEM; -EINTR.
+ */
+int perfctr_user_charge(struct drm_perfctr *pc, u64 bytes, struct perfctr_user **out)
+{
+	unsigned int max_sessions = perfctr_max_user_sessions();
+	u64 max_bytes = perfctr_max_user_ring_bytes();
+	struct perfctr_user *user;
+	int ret = 0;
+
+	*out = NULL;
+	if (perfmon_capable())
+		return 0;
+	if (mutex_lock_interruptible(&users_lock))
+		return -EINTR;
+	user = get_user_of(current_uid());
+	if (!user) {
+		ret = -ENOMEM;
+	} else if (user->sessions >= max_sessions) {
+		ret = perfctr_reject(pc, EDQUOT, "%u sessions of this user", user->sessions);
+		drop_unused(user);
+	} else if (bytes > max_bytes || user->bytes > max_bytes - bytes) {
+		ret = perfctr_reject(pc, EDQUOT, "%llu bytes of this user's buffers, and %llu",
+				     user->bytes, bytes);
+		drop_unused(user);
+	} else {
+		user->sessions++;
+		user->bytes += bytes;
+		*out = user;
+	}
+	mutex_unlock(&users_lock);
+	return ret;
+}
+
+/**
+ * perfctr_user_uncharge() - a session ends
+ * @user: from perfctr_user_charge(), may be NULL
+ * @bytes: as given there
+ */
+void perfctr_user_uncharge(struct perfctr_user *user, u64 bytes)
+{
+	if (!user)
+		return;
+	mutex_lock(&users_lock);
+	user->sessions--;
+	user->bytes -= bytes;
+	drop_unused(user);
+	mutex_unlock(&users_lock);
+}
+
+/**
+ * perfctr_user_pace() - wait until the caller may have a collection
+ * @user: from perfctr_user_charge(), may be NULL; the caller holds one of its sessions
+ *
+ * Not with the sampler lock held. The wait is as long as the user's own calls
+ * before this one take, a distance each.
+ *
+ * Returns: 0 or -EINTR.
+ */
+int perfctr_user_pace(struct perfctr_user *user)
+{
+	u64 distance_ns = perfctr_unprivileged_min_period_ns() / PERFCTR_UNPRIVILEGED_TICKS;
+	ktime_t next;
+	int ret;
+
+	if (!user)
+		return 0;
+	ret = mutex_lock_interruptible(&user->pace);
+	if (ret)
+		return ret;
+	next = ns_to_ktime(user->next_ns);
+	while (ktime_before(ktime_get(), next)) {
+		if (signal_pending(current)) {
+			ret = -EINTR;
+			goto out;
+		}
+		set_current_state(TASK_INTERRUPTIBLE);
+		schedule_hrtimeout(&next, HRTIMER_MODE_ABS);
+	}
+	user->next_ns = ktime_get_ns() + distance_ns;
+out:
+	mutex_unlock(&user->pace);
+	return ret;
+}
