@@ -8,6 +8,7 @@ import importlib.util
 import io
 import json
 import os
+import random
 import re
 import shutil
 import subprocess
@@ -367,6 +368,34 @@ def page_runs_in_a_browser():
     check("20.000 ms to 30.000 ms" in zoomed, "no zoom")
     check(len(re.findall(r'<div class="row"', zoomed)) == 1, "search shows one line")
     return None
+
+
+@test
+def any_bytes_end_well():
+    """report, export and diff of what fuzzing found and of damaged captures: an answer or an error, never a crash"""
+    corpus = os.path.join(HERE, "..", "..", "libperfctr", "fuzz", "corpus", "capture")
+    inputs = []
+    for name in sorted(os.listdir(corpus))[::4] + ["vsoc-in-stream"]:
+        with open(os.path.join(corpus, name), "rb") as f:
+            inputs.append(f.read())
+    whole, chance = unknown_device(), random.Random(7)
+    for _ in range(40):
+        data = bytearray(whole)
+        for _ in range(chance.randrange(1, 6)):
+            at = chance.randrange(16, len(data) - 8)
+            data[at:at + chance.choice((1, 2, 4))] = chance.choice((b"\0", b"\xff", b"\x7f\xff", b"\x80"))
+        inputs.append(bytes(data))
+    commands = (("report", "-A"), ("report", "--html"), ("report", "--svg", "-A"), ("export", "-f", "perfetto"),
+                ("export", "-f", "json"), ("export", "-f", "csv"), ("diff", "-A", path("a.cap")))
+    ends = set()
+    for number, data in enumerate(inputs):
+        words = commands[number % len(commands)]
+        done = subprocess.run([Tools.perfctr, *words, "-"], input=data, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                              timeout=120, check=False)
+        check(done.returncode in (0, 1), f"input {number}: {words} ended with {done.returncode}: "
+              f"{done.stderr.decode(errors='replace')[-1500:]}")
+        ends.add(done.returncode)
+    check(ends == {0, 1}, f"only ever {ends}")
 
 
 @test
