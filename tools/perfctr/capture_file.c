@@ -268,7 +268,8 @@ void capture_file_warn(const struct app *app, const struct capture_file *file)
 	if (file->cut_bytes && !file->damage)
 		app_error(app, "%s: cut off in the middle of a record (%" PRIu64 " bytes left out)",
 			  file->path, file->cut_bytes);
-	else if (!file->status && !file->damage)
+	else if (!file->status && !file->damage &&
+		 !(perfctr_totals_span(file->totals)->flags & DRM_PERFCTR_SAMPLE_UNPLUGGED))
 		app_error(app, "%s: recording was not finished, the end is missing", file->path);
 	if (file->bad_samples)
 		app_error(app, "%s: %" PRIu64 " records are no samples and were left out",

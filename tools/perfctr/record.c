@@ -773,7 +773,7 @@ static int finish(struct record *r, bool write_more)
 static int run(struct record *r)
 {
 	int status = launch(r), error;
-	bool failed;
+	bool failed, gone;
 
 	if (status)
 		return status;
@@ -795,7 +795,8 @@ static int run(struct record *r)
 	status = let_go(r);
 	error = status ? 0 : collect(r);
 	/* unplugged: what was recorded until then is worth keeping */
-	if (error == -ENODEV)
+	gone = error == -ENODEV;
+	if (gone)
 		error = 0;
 	failed = error != 0;
 	clear_progress(r);
@@ -814,8 +815,11 @@ static int run(struct record *r)
 		failed = true;
 	if (!r->options.quiet)
 		print_end(r, !failed);
+	if (gone && r->options.command)
+		/* its status is still wanted; a terminal's Ctrl-C reaches it without us */
+		child_wait(&r->child);
 	if (!status)
-		status = failed ? EXIT_FAILED : command_status(r);
+		status = failed || (gone && !r->options.command) ? EXIT_FAILED : command_status(r);
 	if (r->options.json)
 		print_json(r, status, !failed);
 	return status;

@@ -273,15 +273,16 @@ function redraw() {
 	if (pending)
 		return;
 	pending = true;
-	requestAnimationFrame(() => {
-		pending = false;
-		drawAxis();
-		for (const row of rows)
-			if (row.visible && !row.drawn)
-				drawRow(row);
-		readout();
-		remember();
-	});
+	requestAnimationFrame(draw);
+}
+function draw() {
+	pending = false;
+	drawAxis();
+	for (const row of rows)
+		if (row.visible && !row.drawn)
+			drawRow(row);
+	readout();
+	remember();
 }
 
 // the view is in the address: a link or a bookmark brings it back
@@ -539,5 +540,9 @@ listenAll();
 recall();
 addEventListener("hashchange", () => { recall(); filter(); });
 filter();
+// what is on the screen is there at once, the rest when it is scrolled to
+for (const row of rows)
+	row.visible = row.box.offsetParent !== null && row.box.getBoundingClientRect().top < innerHeight;
+draw();
 document.documentElement.dataset.ready = String(rows.length);
 })();

@@ -208,5 +208,27 @@ def sums_of_exports_equal_truth():
     check(os.path.getsize(path("a.pftrace")) > 10000, "trace")
 
 
+@test
+def unplugged():
+    """record while the device goes: what came before is in the file, and the command's status is waited for"""
+    # the last test: there is no device after it
+    driver = "/sys/bus/platform/drivers/vsoc"
+    words = ("perfctr", "record", "-p", "10", "-e", "FRAGMENTS", "-o")
+    alone = subprocess.Popen([*words, path("u1.cap")], stderr=subprocess.PIPE, text=True)
+    beside = subprocess.Popen([*words, path("u2.cap"), "--", "sh", "-c", "sleep 3; exit 9"], stderr=subprocess.PIPE,
+                              text=True)
+    time.sleep(1.5)
+    for name in os.listdir(driver):
+        if name.startswith("vsoc."):
+            with open(os.path.join(driver, "unbind"), "w", encoding="ascii") as f:
+                f.write(name)
+    for process, status in ((alone, 1), (beside, 9)):
+        line = process.communicate(timeout=30)[1]
+        check(process.returncode == status and "the device is gone" in line, f"{process.returncode} {line!r}")
+    for name in ("u1.cap", "u2.cap"):
+        capture = report(name)["capture"]
+        check(capture["samples"] > 20 and "unplugged" in capture["flags"] and not capture["damage"], f"{capture}")
+
+
 if __name__ == "__main__":
     sys.exit(vm_stat.main())
