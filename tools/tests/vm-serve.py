@@ -244,7 +244,7 @@ MOVED_BY_MEASURING = {"MCU_ACTIVE", "MCU_SLEEP", "DOORBELLS", "HOST_INTERRUPTS",
 
 def start_counting(*options, uid=USER):
     """perfctr stat that counts until it is told, once it does"""
-    process = subprocess.Popen(["perfctr", "stat", "--jsonl", "--via", SOCKET, "-I", "20", "-e",
+    process = subprocess.Popen(["perfctr", "stat", "--jsonl", "--via", SOCKET, "-I", "100", "-e",
                                 "FRAGMENTS", *options], preexec_fn=drop(uid), text=True,
                                stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     first = process.stdout.readline()
@@ -404,8 +404,10 @@ def killed_client_leaves_nothing():
         check_all_released(broker)
         process = start_counting()
         os.kill(broker.children()[0], signal.SIGKILL)
-        check(process.wait(timeout=60) != 0, "a client whose process was killed ends well")
-        check("the broker ended the connection" in process.stderr.read(), "no reason")
+        # communicate() also empties the pipe that the process writes into
+        error = process.communicate(timeout=60)[1]
+        check(process.returncode != 0, "a client whose process was killed ends well")
+        check("the broker ended the connection" in error, "no reason")
         check_all_released(broker)
         check("ended by signal 9" in broker.log(), "no log line")
         start_counting().kill()
@@ -420,8 +422,8 @@ def killed_broker_leaves_nothing():
     check(len(children) == 2, f"processes {children}")
     broker.end(signal.SIGKILL)
     for process in clients:
-        status = process.wait(timeout=60)
-        error = process.stderr.read()
+        error = process.communicate(timeout=60)[1]
+        status = process.returncode
         check(status not in (0, -9) and "the broker ended the connection" in error,
               f"status {status}: {error}")
     wait_for(lambda: not any(os.path.exists(f"/proc/{pid}") for pid in children),
