@@ -439,8 +439,9 @@ static int count(struct stat *s)
 			told_ns = now_ns;
 			continue;
 		}
-		/* the eventfd tells of new samples only */
-		if (perfctr_cursor_lag(s->cursor))
+		/* the eventfd tells of news only, and of the end of the ring once */
+		if (perfctr_cursor_lag(s->cursor) ||
+		    perfctr_cursor_state(s->cursor) & DRM_PERFCTR_RING_DEAD)
 			left_ns = 0;
 		if (poll(fds, ARRAY_SIZE(fds),
 			 left_ns < 0 ? -1 : (int)((left_ns + NS_PER_MS - 1) / NS_PER_MS)) < 0 &&

@@ -232,6 +232,10 @@ static bool wait_for_events(struct top *t, int timeout_ms, bool keys)
 	uint64_t counter;
 	bool end = false;
 
+	/* the eventfd tells of news only, and of the end of the ring once */
+	if (perfctr_cursor_lag(t->cursor) ||
+	    perfctr_cursor_state(t->cursor) & DRM_PERFCTR_RING_DEAD)
+		timeout_ms = 0;
 	if (poll(fds, ARRAY_SIZE(fds), timeout_ms) < 0 && errno != EINTR)
 		return true;
 	if (fds[1].revents & POLLIN && read(fds[1].fd, &counter, sizeof(counter)) < 0)
