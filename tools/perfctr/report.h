@@ -3,6 +3,7 @@
 #ifndef PERFCTR_REPORT_H
 #define PERFCTR_REPORT_H
 
+#include "markup.h"
 #include "timeline.h"
 
 /**
@@ -21,9 +22,6 @@ void report_text(const struct report *report);
 void report_json(const struct report *report);
 void report_svg(const struct report *report);
 void report_html(const struct report *report);
-
-/* Text of HTML and SVG, in elements and attributes. */
-void report_markup_text(FILE *out, const char *text);
 
 /* Name of the group that a line is shown in: a type of block, "software". */
 const char *report_group(const struct row *row);

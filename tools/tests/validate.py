@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 """perfctr validate on measurements from files. Prints TAP; needs no device."""
 
+import html.parser
 import json
 import os
 import subprocess
@@ -213,6 +214,48 @@ def unrepeatable():
                         "matrix-copy,inst_integer,2,6291456"], "inst_integer")
     check(found["verdict"] == "UNTRUSTED" and "differ by up to" in found["reason"], f"{found['reason']}")
     check(found["spread"] == 1048576, f"spread {found['spread']}")
+
+
+class Page(html.parser.HTMLParser):
+    """Counts elements, collects table cells, and what would be loaded from elsewhere."""
+
+    def __init__(self):
+        super().__init__()
+        self.elements, self.cells, self.outside, self.open_cell = {}, [], [], False
+
+    def handle_starttag(self, tag, attrs):
+        self.elements[tag] = self.elements.get(tag, 0) + 1
+        self.open_cell = tag in ("td", "th")
+        if self.open_cell:
+            self.cells.append("")
+        self.outside += [v for k, v in attrs if k in ("src", "href") or (v and "://" in v)]
+
+    def handle_endtag(self, tag):
+        self.open_cell &= tag not in ("td", "tr", "table")
+
+    def handle_data(self, data):
+        if self.open_cell:
+            self.cells[-1] += data.strip()
+
+
+@test
+def html_page():
+    """the page needs nothing else, has every cell of the tables, a plot for each event, the steps"""
+    path = written("", ".html")
+    run("--html", path, "--measured", os.path.join(MEASURED, "xavier-gpu-tables.csv"), status=DOUBT)
+    with open(path, encoding="utf-8") as f:
+        text = f.read()
+    os.unlink(path)
+    page = Page()
+    page.feed(text)
+    check(not page.outside and "@import" not in text and "url(" not in text, f"outside: {page.outside}")
+    numbers = {f"{e * THREADS.get(p, 1024):,}" for p, r in TABLES.items() for pair in r.values() for e in pair}
+    check(numbers <= set(page.cells), f"missing: {numbers - set(page.cells)}")
+    check(text.count("the source of the data expected") == 4, "slips")
+    # the loop varies N: a plot of each of its eight events, with the hypotheses of inst_misc
+    check(page.elements["figure"] == 8 and text.count('<polyline class="documented"') == 16, f"{page.elements}")
+    check(text.count("S2R + MOV + executed NOP") >= 2, "no hypothesis in the legend")
+    check("is rejected at float-loop N=0" in text, "no reasoning")
 
 
 @test

@@ -20,6 +20,7 @@
 		name, embed_##symbol, embed_##symbol##_end \
 	}
 
+EMBED(page_css, "tools/perfctr/validate/page.css");
 EMBED(xavier_gpu, "campaigns/xavier-gpu.json");
 EMBED(vsoc_gpu, "campaigns/vsoc-gpu.json");
 EMBED(vsoc_memory, "campaigns/vsoc-memory.json");
@@ -31,15 +32,11 @@ EMBED(float_loop, "listings/float-loop.lst");
 EMBED(executed_nop, "listings/executed-nop.lst");
 
 const struct builtin builtins[] = {
-	BUILTIN(xavier_gpu, "xavier-gpu.json"),
-	BUILTIN(vsoc_gpu, "vsoc-gpu.json"),
-	BUILTIN(vsoc_memory, "vsoc-memory.json"),
-	BUILTIN(vsoc_pmus, "vsoc-pmus.json"),
-	BUILTIN(cpu, "cpu.json"),
-	BUILTIN(a53_copy, "a53-copy.json"),
-	BUILTIN(matrix_copy, "matrix-copy.lst"),
-	BUILTIN(float_loop, "float-loop.lst"),
-	BUILTIN(executed_nop, "executed-nop.lst"),
+	BUILTIN(page_css, "page.css"),	       BUILTIN(xavier_gpu, "xavier-gpu.json"),
+	BUILTIN(vsoc_gpu, "vsoc-gpu.json"),    BUILTIN(vsoc_memory, "vsoc-memory.json"),
+	BUILTIN(vsoc_pmus, "vsoc-pmus.json"),  BUILTIN(cpu, "cpu.json"),
+	BUILTIN(a53_copy, "a53-copy.json"),    BUILTIN(matrix_copy, "matrix-copy.lst"),
+	BUILTIN(float_loop, "float-loop.lst"), BUILTIN(executed_nop, "executed-nop.lst"),
 };
 
 const size_t builtin_count = sizeof(builtins) / sizeof(builtins[0]);

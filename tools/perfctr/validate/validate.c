@@ -27,6 +27,7 @@ static const char help[] =
 	"  -d, --device DEVICE  node (/dev/dri/renderD128, renderD128), driver or name\n"
 	"  -j, --json           the result file: verdicts with all readings, as JSON\n"
 	"  -o, --output FILE    write the report there instead of to stdout\n"
+	"      --html FILE      a page with tables, plots and the reasoning besides\n"
 	"  -v, --verbose        the reasoning about trusted events too; what is being done\n"
 	"      --list           built-in campaigns\n"
 	"\n"
@@ -38,6 +39,7 @@ static const char help[] =
 struct options {
 	const char *measured;
 	const char *output;
+	const char *html;
 	bool json;
 	const char *device;
 	unsigned int runs;
@@ -251,6 +253,8 @@ static int conclude(struct validator *v)
 	int status;
 
 	status = write_report(v, &report, o->output, o->json ? validate_json : validate_text);
+	if (!status && o->html)
+		status = write_report(v, &report, o->html, validate_html);
 	if (status)
 		return status;
 	for (size_t i = 0; i < v->study_count; i++)
@@ -264,7 +268,7 @@ static int conclude(struct validator *v)
 
 static int parse_options(struct app *app, int argc, char **argv, struct options *o)
 {
-	enum { OPTION_LIST = 256 };
+	enum { OPTION_LIST = 256, OPTION_HTML };
 	static const struct option options[] = {
 		{ "measured", required_argument, NULL, 'm' },
 		{ "json", no_argument, NULL, 'j' },
@@ -273,6 +277,7 @@ static int parse_options(struct app *app, int argc, char **argv, struct options 
 		{ "device", required_argument, NULL, 'd' },
 		{ "output", required_argument, NULL, 'o' },
 		{ "verbose", no_argument, NULL, 'v' },
+		{ "html", required_argument, NULL, OPTION_HTML },
 		{ "list", no_argument, NULL, OPTION_LIST },
 		{ "help", no_argument, NULL, 'h' },
 		{ 0 },
@@ -305,6 +310,9 @@ static int parse_options(struct app *app, int argc, char **argv, struct options 
 			break;
 		case 'v':
 			o->verbose = true;
+			break;
+		case OPTION_HTML:
+			o->html = optarg;
 			break;
 		case OPTION_LIST:
 			o->list = true;

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef VALIDATE_REPORT_CHART_H
+#define VALIDATE_REPORT_CHART_H
+
+#include "report.h"
+
+/* Number of the first parameter that takes several values, or -1. */
+long chart_parameter(const struct benchmark *benchmark);
+
+/**
+ * chart_print() - plot an event over a parameter
+ * @out: HTML page
+ * @study: study
+ * @benchmark: number of the benchmark
+ * @parameter: number of the parameter; others keep their last value
+ * @event: number of the event; nothing is printed with fewer than two points
+ */
+void chart_print(FILE *out, const struct study *study, size_t benchmark, size_t parameter,
+		 size_t event);
+
+#endif /* VALIDATE_REPORT_CHART_H */
