@@ -137,6 +137,17 @@ def exit_status_is_the_commands():
     run("perfctr", "stat", "-e", "nonsense", "true", status=2)
 
 
+def wait_until_counting(process):
+    """stat blocks its signals before it counts; a busy machine takes its time until then"""
+    for _ in range(200):
+        with open(f"/proc/{process.pid}/status", encoding="ascii") as f:
+            blocked = next(int(line.split()[1], 16) for line in f if line.startswith("SigBlk"))
+        if blocked >> (signal.SIGTERM - 1) & 1:
+            break
+        time.sleep(0.05)
+    time.sleep(0.3)
+
+
 @test
 def interrupt_leaves_valid_json():
     """stat --json and --jsonl: valid after SIGINT and SIGTERM"""
@@ -144,7 +155,7 @@ def interrupt_leaves_valid_json():
         for number in (signal.SIGINT, signal.SIGTERM):
             process = subprocess.Popen(["perfctr", "stat", option, "-I", "20", "-e", "FRAGMENTS"],
                                        stdout=subprocess.PIPE, text=True)
-            time.sleep(0.5)
+            wait_until_counting(process)
             process.send_signal(number)
             out = process.communicate(timeout=20)[0]
             check(process.returncode == 0, f"status {process.returncode}")
