@@ -7,6 +7,7 @@
     generate.py --uapi HEADER kernel PRODUCT FILE.h      positions for kernel code
     generate.py --uapi HEADER docs FILE.md               one page for people
     generate.py --uapi HEADER query [GLOB]               list names (--json for programs)
+    generate.py --uapi HEADER trust FILE                 take over what perfctr validate --save noted
 
 Each TOML file below the folder of this program (or --database DIR) is one page:
 the counters of one block type of one product. See README.md for the keys.
@@ -36,6 +37,7 @@ PAGE_KEYS = {"product": str, "block": str, "clock": str, "text": str, "pmu": str
 COUNTER_KEYS = {
     "bit": int, "id": str, "name": str, "short": str, "long": str, "unit": str, "kind": str,
     "sets": list, "availability": str, "trust": str, "event": int, "config": int,
+    "definition": str,
 }
 FILTER_KEYS = {"name": str, "bits": str, "short": str, "hex": bool}
 METRIC_KEYS = {"id": str, "name": str, "short": str, "long": str, "formula": str, "unit": str,
@@ -258,7 +260,8 @@ class Page:
         if not self.table("counter", index, data, COUNTER_KEYS, needed):
             return
         for key, value in (("long", data["short"]), ("sets", ["PRIMARY"]), ("availability", "always"),
-                           ("trust", "unvalidated"), ("event", None), ("config", 0), ("bit", 0)):
+                           ("trust", "unvalidated"), ("event", None), ("config", 0), ("bit", 0),
+                           ("definition", "")):
             data.setdefault(key, value)
         self.identifier("counter", index, data)
         self.choice("counter", index, data, "kind", KINDS)
@@ -418,7 +421,8 @@ def tables(db):
                 ("block_type", page.block), ("position", c["bit"]), ("clock", page.clock),
                 ("kind", "PERFCTR_KIND_" + c["kind"].upper()),
                 ("trust", "PERFCTR_TRUST_" + c["trust"].upper()),
-                ("optional", int(c["availability"] == "device")))) + "\t},")
+                ("optional", int(c["availability"] == "device")),
+                ("definition", c_string(c["definition"]) if c["definition"] else "NULL"))) + "\t},")
         for f in page.filters:
             filter_rows.append("\t{\n" + "".join(f"\t\t.{key} = {value},\n" for key, value in (
                 ("name", c_string(f["name"])), ("short_text", c_string(f["short"])),
@@ -504,7 +508,8 @@ def docs(db):
             for c in sorted(page.counters, key=lambda c: (c["bit"], c["config"])):
                 where = f"config {c['config']:#x}" if page.head["block"] == "GENERIC_PMU" else str(c["bit"])
                 sets = " | " + ", ".join(c["sets"]).lower() if several else ""
-                out.append(f"| {where}{sets} | `{c['name']}` | {c['unit']} | {c['kind']} | {c['trust']} | {c['long']} |")
+                counts = f" Counts: `{c['definition']}`." if c["definition"] else ""
+                out.append(f"| {where}{sets} | `{c['name']}` | {c['unit']} | {c['kind']} | {c['trust']} | {c['long']}{counts} |")
             out.append("")
         if page.filters:
             out += ["| filter | bits | meaning |", "|---|---|---|"]
@@ -541,6 +546,45 @@ def query(db, pattern, as_json):
     return found
 
 
+def set_key(lines, page, index, key, value):
+    """Set or, with None, remove a text of a counter in a page's lines; returns how many it grew."""
+    at = page.lines.at.get(("counter", index, key))
+    new = [] if value is None else [f"{key} = {json.dumps(value, ensure_ascii=False)}"]
+    if at is not None:
+        lines[at - 1:at] = new
+        return len(new) - 1
+    behind = max(n for k, n in page.lines.at.items() if k[:2] == ("counter", index))
+    lines[behind:behind] = new
+    return len(new)
+
+
+def trust(db, path):
+    """Take verdicts of perfctr validate --save over into the TOML files."""
+    verdicts = json.loads(Path(path).read_text(encoding="utf-8"))
+    if verdicts.get("format") != "perfctr verdicts 1":
+        raise SystemExit(f"{path}: no file of verdicts")
+    left = dict(verdicts["verdicts"])
+    for page in db.pages:
+        lines = page.path.read_text(encoding="utf-8").splitlines()
+        # from the end, so that the places of what is before stay right
+        for c in sorted(page.counters, key=lambda c: -c["index"]):
+            verdict = left.pop(c["full_id"], None)
+            if verdict is None:
+                continue
+            if verdict["trust"] not in TRUST:
+                raise SystemExit(f"{path}: {c['full_id']}: '{verdict['trust']}' is no verdict")
+            definition = verdict.get("definition") if verdict["trust"] != "trusted" else None
+            keys = [("trust", verdict["trust"]), ("definition", definition)]
+            # the later line first, for the same reason
+            keys.sort(key=lambda k: -page.lines.at.get(("counter", c["index"], k[0]), 1 << 30))
+            for key, value in keys:
+                set_key(lines, page, c["index"], key, value)
+        write(page.path, "\n".join(lines) + "\n")
+    for name in left:
+        print(f"{name}: not in the database", file=sys.stderr)
+    return not left
+
+
 def write(path, text):
     """Leave an unchanged file alone, so that make does not rebuild what uses it."""
     path = Path(path)
@@ -558,10 +602,11 @@ def main():
     parser.add_argument("--uapi", required=True, help="perfctr_drm.h, the source of all enumerators")
     parser.add_argument("--database", type=Path, default=HERE, help="folder of the TOML files")
     parser.add_argument("--json", action="store_true", help="query: print JSON")
-    parser.add_argument("what", choices=("check", "tables", "kernel", "docs", "query"))
+    parser.add_argument("what", choices=("check", "tables", "kernel", "docs", "query", "trust"))
     parser.add_argument("arguments", nargs="*")
     options = parser.parse_args()
-    wanted = {"check": (0,), "tables": (1,), "kernel": (2,), "docs": (1,), "query": (0, 1)}[options.what]
+    wanted = {"check": (0,), "tables": (1,), "kernel": (2,), "docs": (1,), "query": (0, 1),
+              "trust": (1,)}[options.what]
     if len(options.arguments) not in wanted:
         parser.error(f"{options.what}: wrong number of arguments")
     db = Database(options.database, Uapi(options.uapi))
@@ -574,6 +619,8 @@ def main():
         write(options.arguments[1], kernel(db, options.arguments[0]))
     elif options.what == "docs":
         write(options.arguments[0], docs(db))
+    elif options.what == "trust":
+        return 0 if trust(db, options.arguments[0]) else 1
     elif options.what == "query":
         pattern = options.arguments[0] if options.arguments else "*"
         if not query(db, pattern, options.json):

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """The generator: every kind of mistake in the database is named with its file and line."""
+import json
 import subprocess
 import sys
 import tempfile
@@ -142,7 +143,7 @@ def page_of(folder, text):
     return path
 
 
-print(f"1..{len(MISTAKES) + len(FILTER_MISTAKES) + 6}")
+print(f"1..{len(MISTAKES) + len(FILTER_MISTAKES) + 10}")
 with tempfile.TemporaryDirectory() as folder:
     page_of(folder, PAGE)
     status, _, errors = run(folder, "check")
@@ -185,5 +186,29 @@ with tempfile.TemporaryDirectory() as folder:
     document = Path(folder) / "out.md"
     run(folder, "docs", document)
     report("| 5 | `TWO` | things |" in document.read_text(encoding="utf-8"), "the page for people has all counters")
+
+    verdicts = Path(folder).parent / f"{Path(folder).name}.json"
+    verdicts.write_text(json.dumps({"format": "perfctr verdicts 1", "verdicts": {
+        "vsoc_csf.shader.one": {"trust": "explained", "definition": 'A "B"'},
+        "vsoc_csf.shader.two": {"trust": "trusted", "definition": None}}}), encoding="utf-8")
+    status, _, errors = run(folder, "trust", verdicts)
+    page = Path(folder) / "page.toml"
+    text = page.read_text(encoding="utf-8")
+    report(status == 0 and text.count("trust = ") == 2 and 'definition = "A \\"B\\""' in text and
+           run(folder, "check")[0] == 0, "verdicts come into the database", text + errors)
+    run(folder, "trust", verdicts)
+    report(page.read_text(encoding="utf-8") == text, "the same verdicts again change nothing")
+    run(folder, "tables", Path(folder) / "out.c")
+    tables = (Path(folder) / "out.c").read_text(encoding="utf-8")
+    report('.definition = "A \\"B\\""' in tables and ".definition = NULL" in tables and
+           "PERFCTR_TRUST_EXPLAINED" in tables, "tables have verdict and definition", tables[:500])
+    verdicts.write_text(json.dumps({"format": "perfctr verdicts 1", "verdicts": {
+        "vsoc_csf.shader.one": {"trust": "trusted"}, "vsoc_csf.shader.three": {"trust": "trusted"}}}),
+        encoding="utf-8")
+    status, _, errors = run(folder, "trust", verdicts)
+    report(status == 1 and "three: not in the database" in errors and
+           "definition" not in page.read_text(encoding="utf-8"),
+           "a verdict that is replaced takes its definition along; an unknown counter is named", errors)
+    verdicts.unlink()
 
 sys.exit(not all(results))

@@ -11,6 +11,7 @@
 
 #include "app.h"
 #include "json.h"
+#include "verdicts.h"
 
 static const char help[] =
 	"usage: perfctr list [-lj] [-d DEVICE] [PATTERN...]\n"
@@ -24,6 +25,7 @@ static const char help[] =
 	"  -d, --device DEVICE  node (/dev/dri/renderD128, renderD128), driver or name\n"
 	"      --via SOCKET     what the broker (perfctr serve) there lets this user count\n"
 	"  -j, --json           as JSON, always with descriptions\n"
+	"      --trusted-only   only what perfctr validate found to be as documented\n"
 	"\n"
 	"Tracepoints are counted as tracepoint/SUBSYSTEM:EVENT/, for their names see\n"
 	"/sys/kernel/tracing/events. Any perf PMU takes pmu/event=0x3c,config1=1,cpu=2/.\n"
@@ -33,12 +35,6 @@ static const char *const kind_names[] = {
 	[PERFCTR_KIND_COUNT] = "count", [PERFCTR_KIND_CYCLES] = "cycles",
 	[PERFCTR_KIND_BYTES] = "bytes", [PERFCTR_KIND_TIME] = "time",
 	[PERFCTR_KIND_LEVEL] = "level",
-};
-
-static const char *const trust_names[] = {
-	[PERFCTR_TRUST_UNVALIDATED] = "unvalidated", [PERFCTR_TRUST_TRUSTED] = "trusted",
-	[PERFCTR_TRUST_QUARANTINED] = "quarantined", [PERFCTR_TRUST_EXPLAINED] = "explained",
-	[PERFCTR_TRUST_UNTRUSTED] = "untrusted",
 };
 
 struct lister {
@@ -55,6 +51,12 @@ struct lister {
 	char printed[128];
 	struct json_object *events;
 	struct json_object *metrics;
+	struct verdicts *verdicts;
+	bool trusted_only;
+	/* counters that need a footnote, and whether there are marks at all */
+	const struct perfctr_counter_desc **notes;
+	size_t note_count;
+	bool marks;
 };
 
 static const char *name_of(const char *const *names, size_t count, unsigned int n)
@@ -112,13 +114,42 @@ static void print_heading(struct lister *l)
 	memcpy(l->printed, l->heading, sizeof(l->printed));
 }
 
-static void print_entry(struct lister *l, const char *text, const char *unit, const char *shorter)
+static void print_entry(struct lister *l, const char *text, const char *unit, const char *shorter,
+			unsigned int trust)
 {
 	print_heading(l);
 	if (*unit)
-		fprintf(l->app->out, "  %-36s %s [%s]\n", text, shorter, unit);
+		fprintf(l->app->out, "%c %-36s %s [%s]\n", verdicts_mark(trust), text, shorter,
+			unit);
 	else
-		fprintf(l->app->out, "  %-36s %s\n", text, shorter);
+		fprintf(l->app->out, "%c %-36s %s\n", verdicts_mark(trust), text, shorter);
+	l->marks |= trust != PERFCTR_TRUST_UNVALIDATED;
+}
+
+/* Keep a counter for the footnotes. */
+static void add_note(struct lister *l, const struct perfctr_counter_desc *c)
+{
+	const struct perfctr_counter_desc **notes =
+		realloc(l->notes, (l->note_count + 1) * sizeof(*notes));
+
+	if (!notes)
+		return;
+	l->notes = notes;
+	l->notes[l->note_count++] = c;
+}
+
+static void print_notes(struct lister *l)
+{
+	if (!l->marks)
+		return;
+	fputs("\n" VERDICTS_LEGEND "\n", l->app->out);
+	for (size_t i = 0; i < l->note_count; i++)
+		verdicts_print_note(l->verdicts, l->app->out, l->notes[i]->name, l->notes[i]);
+}
+
+static bool is_hidden(const struct lister *l, unsigned int trust)
+{
+	return l->trusted_only && trust != PERFCTR_TRUST_TRUSTED;
 }
 
 /* --- counters of the database --------------------------------------------- */
@@ -127,10 +158,14 @@ static void show_counter(struct lister *l, const char *text, const struct perfct
 			 const char *blocks)
 {
 	const char *kind = name_of(kind_names, ARRAY_SIZE(kind_names), c->kind);
-	const char *trust = name_of(trust_names, ARRAY_SIZE(trust_names), c->trust);
+	unsigned int verdict = verdicts_trust(l->verdicts, c);
+	const char *trust = verdicts_trust_name(verdict);
+	struct verdict_note note = { 0 };
 
-	if (!wanted(l, text, c->name, c->short_text))
+	if (!wanted(l, text, c->name, c->short_text) || is_hidden(l, verdict))
 		return;
+	if (!verdicts_find(l->verdicts, c, &note))
+		note.definition = c->definition;
 	if (l->events) {
 		struct json_object *e = json_object_new_object();
 
@@ -145,11 +180,13 @@ static void show_counter(struct lister *l, const char *text, const struct perfct
 		json_add_text(e, "unit", c->unit);
 		json_add_text(e, "kind", kind);
 		json_add_text(e, "trust", trust);
+		json_add_text(e, "definition", note.definition);
 		json_add_text(e, "short", c->short_text);
 		json_add_text(e, "long", c->long_text);
 		json_object_array_add(l->events, e);
 	} else {
-		print_entry(l, text, c->unit, c->short_text);
+		print_entry(l, text, c->unit, c->short_text, verdict);
+		add_note(l, c);
 		if (l->is_long) {
 			print_wrapped(l->app->out, c->long_text, 6, l->width);
 			fprintf(l->app->out, "      kind %s, %s, id %s%s%s\n", kind, trust, c->id,
@@ -230,13 +267,15 @@ static int show_pmu_event(void *data, const struct perfctr_pmu_event *event)
 		show_counter(l, event->text, event->desc, event->label);
 		return 0;
 	}
-	if (!wanted(l, event->text, event->event ? event->event : event->pmu, shorter))
+	if (!wanted(l, event->text, event->event ? event->event : event->pmu, shorter) ||
+	    is_hidden(l, PERFCTR_TRUST_UNVALIDATED))
 		return 0;
 	if (!event->event) {
 		/* nothing to name; worth a line only for those who look for the PMU */
 		if (!l->pattern_count || l->events)
 			return 0;
-		print_entry(l, event->text, "", "names no events: give its format fields");
+		print_entry(l, event->text, "", "names no events: give its format fields",
+			    PERFCTR_TRUST_UNVALIDATED);
 	} else if (l->events) {
 		struct json_object *e = json_object_new_object();
 
@@ -249,13 +288,13 @@ static int show_pmu_event(void *data, const struct perfctr_pmu_event *event)
 		json_add(e, "position", NULL);
 		json_add_text(e, "unit", event->unit);
 		json_add_text(e, "kind", "count");
-		json_add_text(e, "trust", trust_names[PERFCTR_TRUST_UNVALIDATED]);
+		json_add_text(e, "trust", verdicts_trust_name(PERFCTR_TRUST_UNVALIDATED));
 		json_add_text(e, "short", NULL);
 		json_add_text(e, "long", NULL);
 		json_object_array_add(l->events, e);
 	} else {
 		snprintf(unit, sizeof(unit), "%s", event->unit);
-		print_entry(l, event->text, unit, "");
+		print_entry(l, event->text, unit, "", PERFCTR_TRUST_UNVALIDATED);
 	}
 	l->found++;
 	return 0;
@@ -286,12 +325,14 @@ static void list_metrics(struct lister *l)
 
 	snprintf(l->heading, sizeof(l->heading), "metrics");
 	while ((m = perfctr_metric_next(m))) {
-		const char *trust = name_of(trust_names, ARRAY_SIZE(trust_names), m->trust);
+		unsigned int verdict = verdicts_metric_trust(l->verdicts, l->app->ctx, m);
+		const char *trust = verdicts_trust_name(verdict);
 		char text[192];
 
 		snprintf(text, sizeof(text), "metric:%s.%s", perfctr_block_type_name(m->block_type),
 			 m->name);
-		if (!wanted(l, text, m->name, m->short_text) || !can_compute(l, m))
+		if (!wanted(l, text, m->name, m->short_text) || is_hidden(l, verdict) ||
+		    !can_compute(l, m))
 			continue;
 		if (l->metrics) {
 			struct json_object *e = json_object_new_object();
@@ -310,7 +351,7 @@ static void list_metrics(struct lister *l)
 			json_add_text(e, "long", m->long_text);
 			json_object_array_add(l->metrics, e);
 		} else {
-			print_entry(l, text, m->unit, m->short_text);
+			print_entry(l, text, m->unit, m->short_text, verdict);
 			if (l->is_long) {
 				print_wrapped(l->app->out, m->long_text, 6, l->width);
 				fprintf(l->app->out, "      = %s, %s, id %s\n", m->formula, trust,
@@ -349,18 +390,22 @@ static int list_all(struct lister *l, bool json)
 	if (json) {
 		json_write(l->app->out, root, true);
 		fputc('\n', l->app->out);
+	} else {
+		print_notes(l);
 	}
 	if (error)
 		return app_failed(l->app, error);
 	if (l->found)
 		return EXIT_FINE;
-	app_error(l->app, l->pattern_count ? "nothing here has such a name; perfctr list --all "
+	app_error(l->app, l->trusted_only  ? "nothing of that is known to be trusted; perfctr "
+					     "validate --save finds out" :
+			  l->pattern_count ? "nothing here has such a name; perfctr list --all "
 					     "shows the whole database" :
 					     "nothing can be counted here");
 	return EXIT_FAILED;
 }
 
-enum { OPT_VIA = 256 };
+enum { OPT_VIA = 256, OPT_TRUSTED_ONLY };
 
 int list_run(struct app *app, int argc, char **argv)
 {
@@ -370,6 +415,7 @@ int list_run(struct app *app, int argc, char **argv)
 		{ "device", required_argument, NULL, 'd' },
 		{ "json", no_argument, NULL, 'j' },
 		{ "via", required_argument, NULL, OPT_VIA },
+		{ "trusted-only", no_argument, NULL, OPT_TRUSTED_ONLY },
 		{ "help", no_argument, NULL, 'h' },
 		{ 0 },
 	};
@@ -396,6 +442,9 @@ int list_run(struct app *app, int argc, char **argv)
 		case 'j':
 			json = true;
 			break;
+		case OPT_TRUSTED_ONLY:
+			l.trusted_only = true;
+			break;
 		case 'h':
 			fputs(help, app->out);
 			return EXIT_FINE;
@@ -411,7 +460,10 @@ int list_run(struct app *app, int argc, char **argv)
 		if (status)
 			return status;
 	}
+	l.verdicts = verdicts_load(app->err);
 	status = list_all(&l, json);
+	verdicts_free(l.verdicts);
+	free(l.notes);
 	perfctr_device_unref(l.device);
 	return status;
 }

@@ -108,6 +108,23 @@ static void fill_value(struct row *row, const struct perfctr_total *total,
 		row->rate = row->number * 1e9 / (double)span->elapsed_ns;
 }
 
+/* What is known of the last line; drops it if it is not to be shown. */
+static void judge_row(struct rows *rows)
+{
+	struct row *row = &rows->rows[rows->count - 1];
+
+	if (!row->metric)
+		row->trust = verdicts_trust(rows->verdicts, row->desc);
+	else if (rows->verdicts)
+		row->trust = verdicts_metric_trust(rows->verdicts, rows->ctx, row->metric);
+	else
+		row->trust = row->metric->trust;
+	if (rows->trusted_only && row->trust != PERFCTR_TRUST_TRUSTED) {
+		rows->count--;
+		rows->hidden++;
+	}
+}
+
 static int add_counters(struct rows *rows, const struct perfctr_totals *totals,
 			const struct perfctr_totals_block *block,
 			const struct perfctr_selection *selection)
@@ -130,6 +147,7 @@ static int add_counters(struct rows *rows, const struct perfctr_totals *totals,
 		}
 		name_counter(row, row->info);
 		fill_value(row, total, perfctr_totals_span(totals));
+		judge_row(rows);
 	}
 	return 0;
 }
@@ -157,6 +175,7 @@ static int add_metric(struct rows *rows, const struct perfctr_totals *totals,
 	snprintf(row->counter, sizeof(row->counter), "%s", metric->name);
 	snprintf(row->event, sizeof(row->event), "metric:%s.%s", row->label, metric->name);
 	snprintf(row->unit, sizeof(row->unit), "%s", metric->unit);
+	judge_row(rows);
 	return 0;
 }
 
@@ -226,6 +245,7 @@ int rows_fill(struct rows *rows, struct perfctr_totals *totals, struct perfctr_s
 void rows_clear(struct rows *rows)
 {
 	rows->count = 0;
+	rows->hidden = 0;
 	rows->sum = perfctr_totals_unref(rows->sum);
 }
 

@@ -7,6 +7,8 @@
 
 #include <perfctr/perfctr.h>
 
+#include "verdicts.h"
+
 enum { ROW_EVENT_BYTES = 384, ROW_UNIT_BYTES = 32 };
 
 /**
@@ -47,6 +49,8 @@ struct row {
 	uint64_t measured;
 	/** @missed: samples in which it was not. */
 	uint64_t missed;
+	/** @trust: enum perfctr_trust; of a metric that of its least trusted counter. */
+	unsigned int trust;
 };
 
 /**
@@ -60,6 +64,14 @@ struct rows {
 	struct perfctr_span span;
 	/** @sum: keeps what @info of rows points to. */
 	struct perfctr_totals *sum;
+	/** @verdicts: of this machine, not owned, or NULL; stays when the table is filled again. */
+	const struct verdicts *verdicts;
+	/** @ctx: for formulas of metrics; needed with @verdicts. */
+	struct perfctr_ctx *ctx;
+	/** @trusted_only: lines of counters that are not trusted are left out. */
+	bool trusted_only;
+	/** @hidden: lines that were left out. */
+	size_t hidden;
 };
 
 /**

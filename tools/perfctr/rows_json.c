@@ -42,6 +42,7 @@ struct json_object *rows_json_counter(const struct row *row)
 	json_add_u64(c, "blocks", row->info->blocks);
 	json_add_text(c, "counter", row->counter);
 	json_add_text(c, "id", row->desc ? row->desc->id : NULL);
+	json_add_text(c, "trust", verdicts_trust_name(row->trust));
 	json_add_text(c, "kind",
 		      row->desc && row->desc->kind < ARRAY_SIZE(kind_names) ?
 			      kind_names[row->desc->kind] :

@@ -43,6 +43,7 @@ static const char help[] =
 	"      --via SOCKET       through the broker (perfctr serve) there\n"
 	"      --set N            counter set 0, 1 or 2\n"
 	"      --keep-awake       do not let the GPU power down while counting\n"
+	"      --trusted-only     leave out what perfctr validate did not find trusted\n"
 	"  -a, --all-cpus         accepted: counting is always system-wide\n"
 	"\n"
 	"A table goes to stderr if there is a COMMAND, as with perf; CSV and JSON go to\n"
@@ -59,6 +60,7 @@ enum long_option {
 	OPT_KEEP_AWAKE,
 	OPT_PER_CONTEXT,
 	OPT_VIA,
+	OPT_TRUSTED_ONLY,
 };
 
 static const struct option long_options[] = {
@@ -81,6 +83,7 @@ static const struct option long_options[] = {
 	{ "via", required_argument, NULL, OPT_VIA },
 	{ "set", required_argument, NULL, OPT_SET },
 	{ "keep-awake", no_argument, NULL, OPT_KEEP_AWAKE },
+	{ "trusted-only", no_argument, NULL, OPT_TRUSTED_ONLY },
 	{ "all-cpus", no_argument, NULL, 'a' },
 	{ "verbose", no_argument, NULL, 'v' },
 	{ "help", no_argument, NULL, 'h' },
@@ -166,6 +169,9 @@ static int take_option(const struct app *app, struct stat_options *o, int c)
 		return 0;
 	case 'v':
 		o->verbose = true;
+		return 0;
+	case OPT_TRUSTED_ONLY:
+		o->trusted_only = true;
 		return 0;
 	case 'a':
 		return 0;
@@ -685,6 +691,13 @@ int stat_run(struct app *app, int argc, char **argv)
 	}
 	app->via = s.options.via;
 	s.format = choose_format(&s.options);
+	s.report.verdicts = verdicts_load(app->err);
+	s.scratch.verdicts = s.report.verdicts;
+	s.scratch.ctx = app->ctx;
+	s.scratch.trusted_only = s.options.trusted_only;
+	s.report.rows.verdicts = s.report.verdicts;
+	s.report.rows.ctx = app->ctx;
+	s.report.rows.trusted_only = s.options.trusted_only;
 	sigprocmask(SIG_SETMASK, NULL, &before);
 
 	status = app_open_device(app, s.options.device, &s.report.device);
@@ -703,6 +716,7 @@ int stat_run(struct app *app, int argc, char **argv)
 	if (s.signal_fd >= 0)
 		close(s.signal_fd);
 	sigprocmask(SIG_SETMASK, &before, NULL);
+	verdicts_free(s.report.verdicts);
 	rows_free(&s.scratch);
 	rows_free(&s.report.rows);
 	free(s.report.stats);

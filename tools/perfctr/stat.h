@@ -11,6 +11,8 @@
  * struct stat_options - the command line
  */
 struct stat_options {
+	/** @trusted_only: leave out what is not known to be trusted. */
+	bool trusted_only;
 	const char *device;
 	const char *via;
 	const char **events;
@@ -54,6 +56,8 @@ struct row_stat {
  * struct stat_report - the result so far
  */
 struct stat_report {
+	/** @verdicts: on this machine's counters. */
+	struct verdicts *verdicts;
 	const struct stat_options *options;
 	FILE *out;
 	struct perfctr_device *device;

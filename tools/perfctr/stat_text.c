@@ -118,7 +118,8 @@ static void print_row(struct stat_report *report, size_t n, int width)
 		number_group((uint64_t)llround(stat->run_mean), value, sizeof(value));
 	else
 		value_text(row, runs ? stat->run_mean : row->number, value, sizeof(value));
-	fprintf(report->out, "%20s  %-18s %-*s", value, row->unit, width, row->event);
+	fprintf(report->out, "%20s  %-16s %c %-*s", value, row->unit, verdicts_mark(row->trust),
+		width, row->event);
 	if (isfinite(row->rate))
 		number_short(row->rate, rate, sizeof(rate));
 	fprintf(report->out, " %9s%s", rate, *rate ? "/s" : "  ");
@@ -159,6 +160,23 @@ static void print_trouble(struct stat_report *report)
 			(uint64_t)status->bad_extract);
 }
 
+/* what the marks mean, and what marked counters count */
+static void print_verdicts(struct stat_report *report)
+{
+	const struct rows *rows = &report->rows;
+	bool marks = false;
+
+	for (size_t i = 0; i < rows->count; i++)
+		marks |= rows->rows[i].trust != PERFCTR_TRUST_UNVALIDATED;
+	if (marks)
+		fputs(" " VERDICTS_LEGEND "\n", report->out);
+	for (size_t i = 0; i < rows->count; i++)
+		verdicts_print_note(report->verdicts, report->out, rows->rows[i].event,
+				    rows->rows[i].desc);
+	if (rows->hidden)
+		fprintf(report->out, " %zu left out: not known to be trusted\n", rows->hidden);
+}
+
 static void text_end(struct stat_report *report)
 {
 	const struct stat_options *o = report->options;
@@ -194,6 +212,7 @@ static void text_end(struct stat_report *report)
 	fprintf(report->out, "\n %13.6f seconds counted, %" PRIu64 " sample%s\n",
 		(double)span->elapsed_ns * 1e-9, span->samples, span->samples == 1 ? "" : "s");
 	print_trouble(report);
+	print_verdicts(report);
 	if (o->command && report->exit_status)
 		fprintf(report->out, " %s ended with status %d\n", o->command[0],
 			report->exit_status);

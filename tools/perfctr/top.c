@@ -39,6 +39,7 @@ static const char help[] =
 	"                       always so if stdout is no terminal\n"
 	"      --ascii          no characters beyond ASCII\n"
 	"  -j, --json           with --snapshot: as JSON\n"
+	"      --trusted-only   leave out what perfctr validate did not find trusted\n"
 	"  -d, --device DEVICE  node (renderD128), driver or name\n"
 	"      --via SOCKET     through the broker (perfctr serve) there\n"
 	"\n"
@@ -66,6 +67,7 @@ struct top {
 	struct perfctr_cursor *cursor;
 	struct perfctr_totals *totals;
 	struct rows rows;
+	struct verdicts *verdicts;
 	struct top_view view;
 	int signal_fd;
 	bool paused;
@@ -75,7 +77,14 @@ struct top {
 	size_t at;
 };
 
-enum long_option { OPT_TIMEOUT = 256, OPT_VIA, OPT_SNAPSHOT, OPT_PLAIN, OPT_ASCII };
+enum long_option {
+	OPT_TIMEOUT = 256,
+	OPT_VIA,
+	OPT_SNAPSHOT,
+	OPT_PLAIN,
+	OPT_ASCII,
+	OPT_TRUSTED_ONLY
+};
 
 static const struct option long_options[] = {
 	{ "event", required_argument, NULL, 'e' },
@@ -87,6 +96,7 @@ static const struct option long_options[] = {
 	{ "snapshot", no_argument, NULL, OPT_SNAPSHOT },
 	{ "plain", no_argument, NULL, OPT_PLAIN },
 	{ "ascii", no_argument, NULL, OPT_ASCII },
+	{ "trusted-only", no_argument, NULL, OPT_TRUSTED_ONLY },
 	{ "json", no_argument, NULL, 'j' },
 	{ "device", required_argument, NULL, 'd' },
 	{ "via", required_argument, NULL, OPT_VIA },
@@ -141,6 +151,9 @@ static int parse_options(struct top *t, int argc, char **argv)
 			break;
 		case OPT_ASCII:
 			t->ascii = true;
+			break;
+		case OPT_TRUSTED_ONLY:
+			t->rows.trusted_only = true;
 			break;
 		case 'j':
 			t->json = true;
@@ -267,6 +280,9 @@ static void print_view(struct top *t, unsigned int width)
 		top_format(&lines[i], width, t->utf8, text, sizeof(text));
 		fprintf(t->app->out, "%s\n", text);
 	}
+	for (size_t i = 0; i < t->rows.count; i++)
+		verdicts_print_note(t->verdicts, t->app->out, t->rows.rows[i].event,
+				    t->rows.rows[i].desc);
 	fflush(t->app->out);
 	free(lines);
 }
@@ -286,6 +302,7 @@ static void print_json(struct top *t)
 		snprintf(unit, sizeof(unit), "%s%s", item->unit, item->is_rate ? "/s" : "");
 		json_add_text(o, "event", item->event);
 		json_add_text(o, "group", item->group);
+		json_add_text(o, "trust", verdicts_trust_name(item->trust));
 		json_add_double(o, "value", item->now);
 		json_add_text(o, "unit", unit);
 		json_add_text(o, "state",
@@ -372,6 +389,30 @@ static void draw_line(const struct top_line *line, int y, int width, bool utf8, 
 	attr_set(A_NORMAL, 0, NULL);
 }
 
+/* In the last line but one: what the chosen counter counts if it is not as documented. */
+static void draw_note(struct top *t, const struct top_line *lines, size_t count, int height)
+{
+	const struct top_item *item = t->at < count ? lines[t->at].item : NULL;
+	const struct row *row = item ? rows_find(&t->rows, item->event, item->order) : NULL;
+	char *note = NULL;
+	size_t size;
+	FILE *text;
+
+	if (!row || lines[t->at].kind != TOP_LINE_ITEM || height < 4)
+		return;
+	text = open_memstream(&note, &size);
+	if (!text)
+		return;
+	verdicts_print_note(t->verdicts, text, item->counter, row->desc);
+	fclose(text);
+	if (size > 1) {
+		note[size - 1] = '\0';
+		mvaddstr(height - 2, 0, note);
+		clrtoeol();
+	}
+	free(note);
+}
+
 static void draw(struct top *t, const struct top_line *lines, size_t count)
 {
 	int height = getmaxy(stdscr), width = getmaxx(stdscr);
@@ -391,6 +432,7 @@ static void draw(struct top *t, const struct top_line *lines, size_t count)
 		 t->paused ? "  PAUSED" : "");
 	for (size_t i = 0; i < room && t->first + i < count; i++)
 		draw_line(&lines[t->first + i], (int)i + 1, width, t->utf8, t->first + i == t->at);
+	draw_note(t, lines, count, height);
 	attron(A_REVERSE);
 	mvprintw(height - 1, 0, "q quit  space fold  a all  s sort: %s  c %s  p pause",
 		 sort_names[t->view.sort], t->per_block ? "sums" : "single blocks");
@@ -558,6 +600,9 @@ int top_run(struct app *app, int argc, char **argv)
 	sigprocmask(SIG_BLOCK, &set, &before);
 	t.signal_fd = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
 
+	t.verdicts = verdicts_load(app->err);
+	t.rows.verdicts = t.verdicts;
+	t.rows.ctx = app->ctx;
 	status = app_open_device(app, t.which, &t.device);
 	if (!status) {
 		error = perfctr_selection_new(t.device, &t.selection);
@@ -569,6 +614,7 @@ int top_run(struct app *app, int argc, char **argv)
 
 	close(t.signal_fd);
 	sigprocmask(SIG_SETMASK, &before, NULL);
+	verdicts_free(t.verdicts);
 	rows_free(&t.rows);
 	top_view_free(&t.view);
 	perfctr_totals_unref(t.totals);

@@ -41,7 +41,7 @@ static struct top_item *find_item(struct top_view *view, const struct row *row, 
 		return NULL;
 	view->items = items;
 	item = &items[view->count];
-	*item = (struct top_item){ .order = view->count, .group_order = view->count };
+	*item = (struct top_item){ .order = view->count, .group_order = view->count + 1 };
 	snprintf(item->event, sizeof(item->event), "%s", row->event);
 	snprintf(item->group, sizeof(item->group), "%s", group);
 	if (row->metric)
@@ -58,8 +58,6 @@ static struct top_item *find_item(struct top_view *view, const struct row *row, 
 			break;
 		}
 	}
-	if (!row->metric && item->group_order == item->order)
-		item->group_order = item->order + 1;
 	view->count++;
 	return item;
 }
@@ -73,6 +71,7 @@ int top_view_update(struct top_view *view, const struct rows *rows)
 
 		if (!item)
 			return -ENOMEM;
+		item->trust = row->trust;
 		item->is_rate = !row->metric && isfinite(row->rate);
 		item->is_percent = !strcmp(row->unit, "%");
 		snprintf(item->unit, sizeof(item->unit), "%s", row->unit);
@@ -273,7 +272,7 @@ void top_format(const struct top_line *line, unsigned int width, bool utf8, char
 	}
 	name = name < MIN_NAME_COLUMNS ? MIN_NAME_COLUMNS : name;
 	name = name > MAX_NAME_COLUMNS ? MAX_NAME_COLUMNS : name;
-	/* 2 blanks in front of the name, 1 between the columns */
+	/* the mark and a blank in front of the name, 1 between the columns */
 	spark = width > name + VALUE_COLUMNS + bar + 7 ? width - name - VALUE_COLUMNS - bar - 7 : 0;
 	spark = spark > MAX_SPARK_COLUMNS ? MAX_SPARK_COLUMNS : spark;
 	if (!spark) {
@@ -283,9 +282,9 @@ void top_format(const struct top_line *line, unsigned int width, bool utf8, char
 	top_value(line->item, value, sizeof(value));
 	top_bar(top_item_fill(line->item), bar, utf8, bar_text);
 	top_spark(line->item, spark, utf8, spark_text);
-	snprintf(text, size, "  %-*.*s %*.*s%s%s%s%s%s", (int)name, (int)name, line->item->counter,
-		 VALUE_COLUMNS, VALUE_COLUMNS, value, bar ? " |" : "", bar_text, bar ? "|" : "",
-		 spark ? " " : "", spark_text);
+	snprintf(text, size, "%c %-*.*s %*.*s%s%s%s%s%s", verdicts_mark(line->item->trust),
+		 (int)name, (int)name, line->item->counter, VALUE_COLUMNS, VALUE_COLUMNS, value,
+		 bar ? " |" : "", bar_text, bar ? "|" : "", spark ? " " : "", spark_text);
 }
 
 void top_status(const struct top_view *view, char *text, size_t size)

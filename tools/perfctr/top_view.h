@@ -26,6 +26,8 @@ struct top_item {
 	/** @is_percent: 100 is a full bar; else the largest value seen is. */
 	bool is_percent;
 	bool is_rate;
+	/** @trust: enum perfctr_trust. */
+	unsigned int trust;
 	uint32_t state;
 	uint32_t flags;
 	/** @now: per second for counters, value of metrics and levels. */

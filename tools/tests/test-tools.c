@@ -247,7 +247,7 @@ static void test_random_repeats(void)
 
 static void test_top(void)
 {
-	struct row row[2] = {
+	struct row row[3] = {
 		{ .event = "shader/A",
 		  .label = "shader",
 		  .counter = "A",
@@ -259,8 +259,9 @@ static void test_top(void)
 		  .counter = "B",
 		  .rate = NAN,
 		  .state = PERFCTR_VALUE_NOT_MEASURED },
+		{ .event = "tiler/C", .label = "tiler", .counter = "C", .trust = 4 },
 	};
-	struct rows rows = { .rows = row, .count = 2 };
+	struct rows rows = { .rows = row, .count = 2 }, more = { .rows = row, .count = 3 };
 	struct top_view view = { 0 };
 	struct top_line *lines = NULL;
 	char text[512];
@@ -281,6 +282,14 @@ static void test_top(void)
 	lines = NULL;
 	top_view_fold(&view, "shader");
 	CHECK(!top_view_lines(&view, &lines, &count) && count == 3 && lines[0].folded);
+	free(lines);
+	lines = NULL;
+	/* the second counter of a group stays in it, whatever its number */
+	CHECK(!top_view_update(&view, &more));
+	CHECK(!top_view_lines(&view, &lines, &count) && count == 4);
+	CHECK(lines[3].kind == TOP_LINE_ITEM && !strcmp(lines[3].item->counter, "C"));
+	top_format(&lines[3], 60, false, text, sizeof(text));
+	CHECK(!strncmp(text, "! C", 3));
 	free(lines);
 	top_view_free(&view);
 }

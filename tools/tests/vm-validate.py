@@ -217,6 +217,67 @@ def result_is_evidence():
           [(e["verdict"], e["definition"]) for e in again["events"]], "verdicts differ")
 
 
+def perfctr(*arguments, status=FINE):
+    done = subprocess.run(["perfctr", *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                          timeout=60, check=False, env={**os.environ, "PERFCTR_VERDICTS": "/tmp/verdicts.json"})
+    check(done.returncode == status, f"{arguments}: status {done.returncode}: {done.stderr}")
+    return done
+
+
+@test
+def written_back():
+    """--save: list, stat and top mark counters, say what they count, and filter"""
+    # what the database itself says of the virtual SoC
+    own = perfctr("list", "--trusted-only").stdout
+    check("+ shader/THREAD_INST_INTEGER" in own and "+ memsys/L2_READ " in own and "FRAGMENTS" not in own and
+          "+ metric:memsys.l2_read_hit_ratio" in own, f"list: {own}")
+    perfctr("list", "--trusted-only", "FRAGMENTS", status=1)
+    choose("miscount", "swap")
+    perfctr("validate", "--save", "--runs", "1", "vsoc-gpu")
+    choose("miscount", "none")
+    with open("/tmp/verdicts.json", encoding="utf-8") as f:
+        saved = json.load(f)["verdicts"]
+    check(len(saved) == 7, f"{len(saved)} verdicts")
+    events = {e["name"]: e for e in json.loads(perfctr("list", "--json", "shader/*").stdout)["events"]}
+    check(events["THREAD_INST_INTEGER"]["trust"] == "explained" and
+          events["THREAD_INST_INTEGER"]["definition"] == "FSETP + FMUL + FADD + FSEL", "list: definition")
+    check(events["THREAD_INST_MISC"]["trust"] == "trusted" and
+          events["FRAGMENTS"]["trust"] == "unvalidated", "list: trust")
+    text = perfctr("list", "shader/*").stdout
+    check("\n= shader/THREAD_INST_FP32" in text and "\n+ shader/THREAD_INST_MISC" in text and
+          "it counts IMAD + IADD3 + SHF + LOP3 + ISETP (vsoc-gpu" in text, "list: marks")
+    only = perfctr("list", "--trusted-only").stdout
+    check(only.count("\n+ shader/") == 5 and "INTEGER" not in only and "FRAGMENTS" not in only, f"list: {only}")
+    counters = "shader/THREAD_INST_INTEGER,shader/THREAD_INST_MISC,shader/FRAGMENTS"
+    work = ("vsoc-job", "-q", "compute", "threads=1024", "instructions=32")
+    stat = perfctr("stat", "-e", counters, *work).stderr
+    check("= shader/THREAD_INST_INTEGER" in stat and "+ shader/THREAD_INST_MISC" in stat and
+          "swapped: it and fp32 are exchanged" in stat, f"stat: {stat}")
+    result = json.loads(perfctr("stat", "--json", "-e", counters, *work).stdout)
+    check([c["trust"] for c in result["counters"]] == ["unvalidated", "explained", "trusted"], "stat: JSON")
+    stat = perfctr("stat", "--trusted-only", "-e", counters, *work).stderr
+    check("MISC" in stat and "INTEGER" not in stat and "2 left out" in stat, f"stat: {stat}")
+    top = perfctr("top", "--snapshot", "-I", "50", "-e", counters).stdout
+    check("\n= THREAD_INST_INTEGER" in top and "it counts FSETP" in top, f"top: {top}")
+    top = perfctr("top", "--snapshot", "-I", "50", "--trusted-only", "-e", counters).stdout
+    check("MISC" in top and "INTEGER" not in top, f"top: {top}")
+    # right again: the verdict is replaced
+    perfctr("validate", "--save", "--runs", "1", "vsoc-gpu")
+    with open("/tmp/verdicts.json", encoding="utf-8") as f:
+        check({v["trust"] for v in json.load(f)["verdicts"].values()} == {"trusted"}, "not replaced")
+    # a campaign with definitions of its own says nothing about the database
+    check("not saved" in perfctr("validate", "--save", "--runs", "1", "xavier-gpu").stderr, "xavier-gpu was saved")
+
+
+@test
+def broken_verdicts():
+    """a file of verdicts that is none is said to be, and not used"""
+    with open("/tmp/verdicts.json", "w", encoding="utf-8") as f:
+        f.write("{")
+    done = perfctr("list", "shader/FRAGMENTS")
+    check("no file of verdicts" in done.stderr and "shader/FRAGMENTS" in done.stdout, done.stderr)
+
+
 @test
 def denied():
     """without privilege: status 3 and the command that helps"""

@@ -398,6 +398,8 @@ struct perfctr_counter_desc {
 	uint8_t trust;
 	/** @optional: 1 if only some devices of the product have it. */
 	uint8_t optional;
+	/** @definition: what it counts if validation found that to be something else, or NULL. */
+	const char *definition;
 };
 
 /**

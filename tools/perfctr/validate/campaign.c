@@ -431,10 +431,10 @@ static void parse_constants(struct reader *r, const struct json_object *object)
 
 static void parse_root(struct reader *r)
 {
-	static const char *const keys[] = { "campaign",	 "title",   "text",   "device",
-					    "profile",	 "anchor",  "keep",   "runs",
-					    "constants", "classes", "events", "benchmarks",
-					    "relations", NULL };
+	static const char *const keys[] = { "campaign",	  "database",  "title",	  "text",
+					    "device",	  "profile",   "anchor",  "keep",
+					    "runs",	  "constants", "classes", "events",
+					    "benchmarks", "relations", NULL };
 	const struct json_object *root = r->doc.root, *member;
 	struct campaign *campaign = r->campaign;
 
@@ -444,6 +444,8 @@ static void parse_root(struct reader *r)
 	campaign->text = document_text(&r->doc, root, "text", "");
 	campaign->device = document_text(&r->doc, root, "device", "");
 	campaign->profile = document_text(&r->doc, root, "profile", "");
+	member = document_get(&r->doc, root, "database", json_type_boolean, false);
+	campaign->database = member && json_object_get_boolean((struct json_object *)member);
 	campaign->anchor = document_text(&r->doc, root, "anchor", "");
 	campaign->runs = (unsigned int)document_u64(&r->doc, root, "runs", MAX_RUNS, DEFAULT_RUNS);
 	member = document_get(&r->doc, root, "keep", json_type_array, false);

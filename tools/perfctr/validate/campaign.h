@@ -135,6 +135,8 @@ struct campaign {
 	const char *device;
 	/** @profile: profile of the virtual SoC it is about, or "". */
 	const char *profile;
+	/** @database: what is documented is what the counter database says. */
+	bool database;
 	/** @anchor: event that joins runs of different events, or NULL. */
 	const char *anchor;
 	/** @keep: mnemonics with modifiers that are features of their own (NULL at the end). */

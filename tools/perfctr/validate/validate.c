@@ -4,9 +4,11 @@
 #include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "machine.h"
 #include "perfctr/app.h"
+#include "perfctr/verdicts.h"
 #include "report.h"
 
 /* beside those of all commands: a counter is QUARANTINED or UNTRUSTED */
@@ -28,6 +30,7 @@ static const char help[] =
 	"  -j, --json           the result file: verdicts with all readings, as JSON\n"
 	"  -o, --output FILE    write the report there instead of to stdout\n"
 	"      --html FILE      a page with tables, plots and the reasoning besides\n"
+	"      --save[=FILE]    note the verdicts for list, stat and top to show\n"
 	"  -v, --verbose        the reasoning about trusted events too; what is being done\n"
 	"      --list           built-in campaigns\n"
 	"\n"
@@ -40,6 +43,8 @@ struct options {
 	const char *measured;
 	const char *output;
 	const char *html;
+	const char *save_path;
+	bool save;
 	bool json;
 	const char *device;
 	unsigned int runs;
@@ -238,6 +243,72 @@ static int write_report(struct validator *v, const struct report *report, const 
 	return EXIT_FAILED;
 }
 
+static void put_verdicts(const struct study *study, struct verdicts *verdicts, size_t *saved)
+{
+	static const unsigned int trusts[VERDICTS] = {
+		[VERDICT_TRUSTED] = PERFCTR_TRUST_TRUSTED,
+		[VERDICT_QUARANTINED] = PERFCTR_TRUST_QUARANTINED,
+		[VERDICT_EXPLAINED] = PERFCTR_TRUST_EXPLAINED,
+		[VERDICT_UNTRUSTED] = PERFCTR_TRUST_UNTRUSTED,
+	};
+	const struct campaign *campaign = study->analysis.campaign;
+	time_t now = time(NULL);
+	char date[32] = "";
+	struct tm utc;
+
+	if (gmtime_r(&now, &utc))
+		strftime(date, sizeof(date), "%Y-%m-%d", &utc);
+	for (size_t e = 0; e < campaign->event_count; e++) {
+		const struct event *event = &campaign->events[e];
+		const struct outcome *o = &study->outcomes[e];
+		const struct perfctr_counter_desc *desc =
+			verdicts_counter(event->counter, event->set);
+		const struct verdict_note note = {
+			.trust = trusts[o->verdict],
+			.definition = o->verdict == VERDICT_TRUSTED ? NULL : o->definition,
+			.reason = o->verdict == VERDICT_TRUSTED ? NULL : o->reason,
+			.campaign = campaign->name,
+			.time = date,
+		};
+
+		if (!desc || note.trust == PERFCTR_TRUST_UNVALIDATED)
+			continue;
+		verdicts_put(verdicts, desc, &note);
+		++*saved;
+	}
+}
+
+/* Writes the verdicts to where list, stat and top look for them. */
+static int save_verdicts(struct validator *v)
+{
+	struct verdicts *verdicts = verdicts_load(v->app->err);
+	size_t saved = 0;
+	char where[1024];
+	int error;
+
+	if (!verdicts)
+		return EXIT_FAILED;
+	for (size_t i = 0; i < v->study_count; i++) {
+		const struct campaign *campaign = v->studies[i].analysis.campaign;
+
+		if (campaign->database)
+			put_verdicts(&v->studies[i], verdicts, &saved);
+		else
+			app_error(v->app,
+				  "%s is not saved: what it calls documented is not what the "
+				  "counter database says",
+				  campaign->name);
+	}
+	error = verdicts_save(verdicts, v->options->save_path, where, sizeof(where));
+	verdicts_free(verdicts);
+	if (error) {
+		app_error(v->app, "%s: %s", where, strerror(-error));
+		return EXIT_FAILED;
+	}
+	fprintf(v->app->err, "%zu verdicts saved in %s\n", saved, where);
+	return EXIT_FINE;
+}
+
 static int conclude(struct validator *v)
 {
 	const struct report report = {
@@ -255,6 +326,8 @@ static int conclude(struct validator *v)
 	status = write_report(v, &report, o->output, o->json ? validate_json : validate_text);
 	if (!status && o->html)
 		status = write_report(v, &report, o->html, validate_html);
+	if (!status && o->save)
+		status = save_verdicts(v);
 	if (status)
 		return status;
 	for (size_t i = 0; i < v->study_count; i++)
@@ -268,7 +341,7 @@ static int conclude(struct validator *v)
 
 static int parse_options(struct app *app, int argc, char **argv, struct options *o)
 {
-	enum { OPTION_LIST = 256, OPTION_HTML };
+	enum { OPTION_LIST = 256, OPTION_HTML, OPTION_SAVE };
 	static const struct option options[] = {
 		{ "measured", required_argument, NULL, 'm' },
 		{ "json", no_argument, NULL, 'j' },
@@ -278,6 +351,7 @@ static int parse_options(struct app *app, int argc, char **argv, struct options 
 		{ "output", required_argument, NULL, 'o' },
 		{ "verbose", no_argument, NULL, 'v' },
 		{ "html", required_argument, NULL, OPTION_HTML },
+		{ "save", optional_argument, NULL, OPTION_SAVE },
 		{ "list", no_argument, NULL, OPTION_LIST },
 		{ "help", no_argument, NULL, 'h' },
 		{ 0 },
@@ -314,6 +388,10 @@ static int parse_options(struct app *app, int argc, char **argv, struct options 
 		case OPTION_HTML:
 			o->html = optarg;
 			break;
+		case OPTION_SAVE:
+			o->save = true;
+			o->save_path = optarg;
+			break;
 		case OPTION_LIST:
 			o->list = true;
 			break;
@@ -328,6 +406,8 @@ static int parse_options(struct app *app, int argc, char **argv, struct options 
 	o->campaign_count = (size_t)(argc - optind);
 	if (o->measured && o->campaign_count > 1)
 		return app_usage(app, "a file of measurements is of one campaign");
+	if (o->save && o->measured)
+		return app_usage(app, "--save is for this machine's counters: without --measured");
 	if (o->live && !o->measured)
 		return app_usage(app, "--live goes with --measured; without it all is live");
 	return 0;

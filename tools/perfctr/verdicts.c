@@ -1,0 +1,349 @@
+// SPDX-License-Identifier: MIT
+#include "verdicts.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <json.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "app.h"
+#include "json.h"
+
+enum { PATH_BYTES = 1024, NAME_BYTES = 128 };
+
+static const char format_name[] = "perfctr verdicts 1";
+static const char system_path[] = "/var/lib/perfctr/verdicts.json";
+
+/* members: id of a counter to an object */
+struct verdicts {
+	struct json_object *all;
+	/* ids that were put since loading */
+	struct json_object *put;
+};
+
+static const struct {
+	const char *name;
+	char mark;
+	/* the larger, the worse */
+	int rank;
+} trusts[] = {
+	[PERFCTR_TRUST_UNVALIDATED] = { "unvalidated", ' ', 0 },
+	[PERFCTR_TRUST_TRUSTED] = { "trusted", '+', 1 },
+	[PERFCTR_TRUST_EXPLAINED] = { "explained", '=', 2 },
+	[PERFCTR_TRUST_QUARANTINED] = { "quarantined", '?', 3 },
+	[PERFCTR_TRUST_UNTRUSTED] = { "untrusted", '!', 4 },
+};
+
+const char *verdicts_trust_name(unsigned int trust)
+{
+	return trust < ARRAY_SIZE(trusts) ? trusts[trust].name : "unknown";
+}
+
+char verdicts_mark(unsigned int trust)
+{
+	return trust < ARRAY_SIZE(trusts) ? trusts[trust].mark : ' ';
+}
+
+/* --- files --------------------------------------------------------------------------- */
+
+static void user_path(char *path, size_t size)
+{
+	const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
+
+	if (state && *state == '/')
+		snprintf(path, size, "%s/perfctr/verdicts.json", state);
+	else
+		snprintf(path, size, "%s/.local/state/perfctr/verdicts.json", home ? home : "");
+}
+
+static void read_verdicts(struct verdicts *verdicts, const char *path, FILE *err)
+{
+	struct json_object *root, *list, *format;
+
+	if (access(path, R_OK))
+		return;
+	root = json_object_from_file(path);
+	if (!json_object_object_get_ex(root, "format", &format) ||
+	    !json_object_object_get_ex(root, "verdicts", &list) ||
+	    strcmp(json_object_get_string(format), format_name) != 0 ||
+	    !json_object_is_type(list, json_type_object)) {
+		fprintf(err, "perfctr: %s: no file of verdicts; it is not used\n", path);
+		json_object_put(root);
+		return;
+	}
+	json_object_object_foreach(list, id, verdict)
+	{
+		if (json_object_is_type(verdict, json_type_object))
+			json_object_object_add(verdicts->all, id, json_object_get(verdict));
+	}
+	json_object_put(root);
+}
+
+struct verdicts *verdicts_load(FILE *err)
+{
+	struct verdicts *verdicts = calloc(1, sizeof(*verdicts));
+	const char *chosen = getenv("PERFCTR_VERDICTS");
+	char path[PATH_BYTES];
+
+	if (!verdicts)
+		return NULL;
+	verdicts->all = json_object_new_object();
+	verdicts->put = json_object_new_object();
+	if (chosen && *chosen) {
+		read_verdicts(verdicts, chosen, err);
+		return verdicts;
+	}
+	read_verdicts(verdicts, system_path, err);
+	user_path(path, sizeof(path));
+	read_verdicts(verdicts, path, err);
+	return verdicts;
+}
+
+void verdicts_free(struct verdicts *verdicts)
+{
+	if (!verdicts)
+		return;
+	json_object_put(verdicts->all);
+	json_object_put(verdicts->put);
+	free(verdicts);
+}
+
+/* The folder of a file, which may not be there yet. */
+static void make_folder(const char *path)
+{
+	char folder[PATH_BYTES];
+
+	snprintf(folder, sizeof(folder), "%s", path);
+	for (char *slash = strchr(folder + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+		*slash = '\0';
+		mkdir(folder, 0755);
+		*slash = '/';
+	}
+}
+
+int verdicts_save(const struct verdicts *verdicts, const char *path, char *where, size_t size)
+{
+	const char *chosen = getenv("PERFCTR_VERDICTS");
+	struct json_object *root = json_object_new_object();
+	char temporary[PATH_BYTES + 8];
+	FILE *file;
+	int error = 0;
+
+	if (path)
+		snprintf(where, size, "%s", path);
+	else if (chosen && *chosen)
+		snprintf(where, size, "%s", chosen);
+	else if (!geteuid())
+		snprintf(where, size, "%s", system_path);
+	else
+		user_path(where, size);
+	make_folder(where);
+	json_add_text(root, "format", format_name);
+	json_add(root, "verdicts", json_object_get(verdicts->all));
+	snprintf(temporary, sizeof(temporary), "%s.new", where);
+	file = fopen(temporary, "we");
+	if (!file) {
+		json_object_put(root);
+		return -errno;
+	}
+	/* readers see the old file or the new one */
+	json_write(file, root, true);
+	fputc('\n', file);
+	if (ferror(file))
+		error = -EIO;
+	if (fclose(file))
+		error = -errno;
+	if (!error && rename(temporary, where))
+		error = -errno;
+	if (error)
+		unlink(temporary);
+	return error;
+}
+
+/* --- looking up ------------------------------------------------------------------------ */
+
+static const char *member(const struct json_object *object, const char *name)
+{
+	struct json_object *value;
+
+	return json_object_object_get_ex(object, name, &value) &&
+			       json_object_is_type(value, json_type_string) ?
+		       json_object_get_string(value) :
+		       NULL;
+}
+
+const struct verdict_note *verdicts_find(const struct verdicts *verdicts,
+					 const struct perfctr_counter_desc *desc,
+					 struct verdict_note *note)
+{
+	struct json_object *verdict;
+	const char *trust;
+
+	if (!verdicts || !desc || !json_object_object_get_ex(verdicts->all, desc->id, &verdict))
+		return NULL;
+	trust = member(verdict, "trust");
+	for (unsigned int i = 0; trust && i < ARRAY_SIZE(trusts); i++) {
+		if (strcmp(trusts[i].name, trust) != 0)
+			continue;
+		*note = (struct verdict_note){
+			.trust = i,
+			.definition = member(verdict, "definition"),
+			.reason = member(verdict, "reason"),
+			.campaign = member(verdict, "campaign"),
+			.time = member(verdict, "time"),
+		};
+		return note;
+	}
+	return NULL;
+}
+
+unsigned int verdicts_trust(const struct verdicts *verdicts,
+			    const struct perfctr_counter_desc *desc)
+{
+	struct verdict_note note;
+
+	if (verdicts_find(verdicts, desc, &note))
+		return note.trust;
+	return desc ? desc->trust : PERFCTR_TRUST_UNVALIDATED;
+}
+
+/* a name in a metric's formula: "L2_READ" or "MEMSYS.L2_READ" */
+static const struct perfctr_counter_desc *formula_counter(const struct perfctr_metric_desc *metric,
+							  const char *name)
+{
+	const char *dot = strchr(name, '.'), *own = perfctr_block_type_name(metric->block_type);
+	const struct perfctr_counter_desc *c = NULL;
+
+	while ((c = perfctr_counter_next(c))) {
+		const char *type = perfctr_block_type_name(c->block_type);
+
+		if (!type || strcmp(c->name, dot ? dot + 1 : name) != 0)
+			continue;
+		if (dot ? strlen(type) == (size_t)(dot - name) &&
+				    !strncasecmp(type, name, (size_t)(dot - name)) :
+			  c->product == metric->product && own && !strcmp(type, own))
+			return c;
+	}
+	return NULL;
+}
+
+unsigned int verdicts_metric_trust(const struct verdicts *verdicts, struct perfctr_ctx *ctx,
+				   const struct perfctr_metric_desc *metric)
+{
+	unsigned int worst = PERFCTR_TRUST_TRUSTED;
+	bool known = false, all = true;
+	struct perfctr_expr *expr;
+	const char *name;
+
+	if (perfctr_expr_new(ctx, metric->formula, &expr))
+		return metric->trust;
+	for (size_t n = 0; (name = perfctr_expr_name(expr, n)); n++) {
+		const struct perfctr_counter_desc *c = formula_counter(metric, name);
+		unsigned int trust = verdicts_trust(verdicts, c);
+
+		/* elapsed_s and the like are no counters */
+		if (!c)
+			continue;
+		known = true;
+		all &= trust != PERFCTR_TRUST_UNVALIDATED;
+		if (trust != PERFCTR_TRUST_UNVALIDATED && trusts[trust].rank > trusts[worst].rank)
+			worst = trust;
+	}
+	perfctr_expr_unref(expr);
+	if (!known || (!all && worst == PERFCTR_TRUST_TRUSTED))
+		return metric->trust;
+	return worst;
+}
+
+void verdicts_print_note(const struct verdicts *verdicts, FILE *out, const char *name,
+			 const struct perfctr_counter_desc *desc)
+{
+	struct verdict_note note = { 0 };
+
+	if (!desc)
+		return;
+	if (!verdicts_find(verdicts, desc, &note))
+		note = (struct verdict_note){ .trust = desc->trust,
+					      .definition = desc->definition };
+	if (note.trust == PERFCTR_TRUST_TRUSTED || note.trust == PERFCTR_TRUST_UNVALIDATED)
+		return;
+	fprintf(out, " %c %s is %s", verdicts_mark(note.trust), name,
+		verdicts_trust_name(note.trust));
+	if (note.reason)
+		fprintf(out, ": %s", note.reason);
+	if (note.definition)
+		fprintf(out, "; it counts %s", note.definition);
+	if (note.campaign)
+		fprintf(out, " (%s%s%s)", note.campaign, note.time ? ", " : "",
+			note.time ? note.time : "");
+	fputc('\n', out);
+}
+
+/* whether "shader16" or "pcie0_rc1" is a block of type "shader", "pcie" */
+static bool is_label_of(const char *label, size_t length, const char *type)
+{
+	size_t prefix = strlen(type);
+
+	if (length < prefix || strncasecmp(label, type, prefix) != 0)
+		return false;
+	for (size_t i = prefix; i < length; i++)
+		if (!isdigit((unsigned char)label[i]) && !strchr("_rc", label[i]))
+			return false;
+	return length == prefix || isdigit((unsigned char)label[prefix]);
+}
+
+const struct perfctr_counter_desc *verdicts_counter(const char *event, unsigned int set)
+{
+	const char *slash = strchr(event, '/');
+	const struct perfctr_counter_desc *c = NULL;
+	char name[NAME_BYTES];
+
+	/* a filter makes another event of it */
+	if (!slash || strchr(event, ','))
+		return NULL;
+	snprintf(name, sizeof(name), "%.*s", (int)strcspn(slash + 1, "/"), slash + 1);
+	while ((c = perfctr_counter_next(c))) {
+		const char *type = c->block_type == DRM_PERFCTR_BLOCK_GENERIC_PMU ?
+					   c->pmu :
+					   perfctr_block_type_name(c->block_type);
+
+		if (type && c->sets >> set & 1 && !strcasecmp(c->name, name) &&
+		    is_label_of(event, (size_t)(slash - event), type))
+			return c;
+	}
+	return NULL;
+}
+
+/* --- noting ------------------------------------------------------------------------------ */
+
+static int rank_of(const struct json_object *verdict)
+{
+	const char *trust = member(verdict, "trust");
+
+	for (unsigned int i = 0; trust && i < ARRAY_SIZE(trusts); i++)
+		if (!strcmp(trusts[i].name, trust))
+			return trusts[i].rank;
+	return 0;
+}
+
+void verdicts_put(struct verdicts *verdicts, const struct perfctr_counter_desc *desc,
+		  const struct verdict_note *note)
+{
+	struct json_object *verdict, *old;
+
+	if (json_object_object_get_ex(verdicts->put, desc->id, NULL) &&
+	    json_object_object_get_ex(verdicts->all, desc->id, &old) &&
+	    rank_of(old) >= trusts[note->trust].rank)
+		return;
+	verdict = json_object_new_object();
+	json_add_text(verdict, "trust", verdicts_trust_name(note->trust));
+	json_add_text(verdict, "definition", note->definition);
+	json_add_text(verdict, "reason", note->reason);
+	json_add_text(verdict, "campaign", note->campaign);
+	json_add_text(verdict, "time", note->time);
+	json_object_object_add(verdicts->all, desc->id, verdict);
+	json_object_object_add(verdicts->put, desc->id, NULL);
+}

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Verdicts of perfctr validate on this machine's counters, beside the counter database: what
+ * list, stat and top mark.
+ *
+ * They are in a JSON file: $PERFCTR_VERDICTS, else /var/lib/perfctr/verdicts.json (root's) and,
+ * over it, perfctr/verdicts.json below $XDG_STATE_HOME or ~/.local/state.
+ */
+#ifndef PERFCTR_VERDICTS_H
+#define PERFCTR_VERDICTS_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include <perfctr/perfctr.h>
+
+struct verdicts;
+
+/**
+ * struct verdict_note - what is known of a counter beyond the database
+ */
+struct verdict_note {
+	/** @trust: enum perfctr_trust. */
+	unsigned int trust;
+	/** @definition: what it counts, if that is not what the database says; else NULL. */
+	const char *definition;
+	/** @reason: of the verdict, or NULL. */
+	const char *reason;
+	/** @campaign: that judged it, or NULL. */
+	const char *campaign;
+	/** @time: when, as text, or NULL. */
+	const char *time;
+};
+
+/**
+ * verdicts_load() - read the verdicts of this machine
+ * @err: where a message goes if a file cannot be read as one
+ *
+ * Return: the verdicts, to be freed; without any: the database's own.
+ */
+struct verdicts *verdicts_load(FILE *err);
+void verdicts_free(struct verdicts *verdicts);
+
+/* What is known of a counter, NULL: nothing is known beyond the database. */
+const struct verdict_note *verdicts_find(const struct verdicts *verdicts,
+					 const struct perfctr_counter_desc *desc,
+					 struct verdict_note *note);
+
+/* enum perfctr_trust of a counter; @desc may be NULL */
+unsigned int verdicts_trust(const struct verdicts *verdicts,
+			    const struct perfctr_counter_desc *desc);
+
+/* the same of the least trusted counter that a metric needs */
+unsigned int verdicts_metric_trust(const struct verdicts *verdicts, struct perfctr_ctx *ctx,
+				   const struct perfctr_metric_desc *metric);
+
+/* "trusted", ... and the mark before or behind a name: + = ? ! or a blank */
+const char *verdicts_trust_name(unsigned int trust);
+char verdicts_mark(unsigned int trust);
+
+/* One line that explains the marks. */
+#define VERDICTS_LEGEND "+ trusted   = counts something else   ? quarantined   ! not to be trusted"
+
+/**
+ * verdicts_print_note() - footnote of a counter that is not as documented
+ * @verdicts: verdicts
+ * @out: where it goes
+ * @name: of the counter, for people
+ * @desc: counter, may be NULL
+ *
+ * Prints nothing for what is trusted or was not validated.
+ */
+void verdicts_print_note(const struct verdicts *verdicts, FILE *out, const char *name,
+			 const struct perfctr_counter_desc *desc);
+
+/* The counter of an event's name ("shader/THREAD_INST_MISC", "ucf0/cycles/"), NULL: none. */
+const struct perfctr_counter_desc *verdicts_counter(const char *event, unsigned int set);
+
+/* --- writing ------------------------------------------------------------------------- */
+
+/**
+ * verdicts_put() - note a verdict, to be saved
+ * @verdicts: from verdicts_load()
+ * @desc: counter
+ * @note: texts are copied
+ *
+ * Of several verdicts on one counter since loading the worst stays.
+ */
+void verdicts_put(struct verdicts *verdicts, const struct perfctr_counter_desc *desc,
+		  const struct verdict_note *note);
+
+/**
+ * verdicts_save() - write all verdicts
+ * @verdicts: verdicts
+ * @path: file, NULL: where this user's verdicts are
+ * @where: set to the file's name, also on failure; up to @size bytes
+ * @size: bytes at @where
+ *
+ * Return: 0 or a negative errno; an old file stays as it is then.
+ */
+int verdicts_save(const struct verdicts *verdicts, const char *path, char *where, size_t size);
+
+#endif /* PERFCTR_VERDICTS_H */
