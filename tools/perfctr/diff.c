@@ -10,6 +10,7 @@
 #include "common/number.h"
 #include "compare.h"
 #include "json.h"
+#include "output.h"
 #include "report.h"
 
 enum {
@@ -463,24 +464,17 @@ static bool exceeds_threshold(const struct diff *d)
 
 static int write_diff(struct diff *d)
 {
-	int error;
+	struct output output;
+	int status = output_open(d->app, d->options.output, &output);
 
-	d->out = d->options.output ? fopen(d->options.output, "we") : d->app->out;
-	if (!d->out) {
-		app_error(d->app, "%s: %s", d->options.output, strerror(errno));
-		return EXIT_FAILED;
-	}
+	if (status)
+		return status;
+	d->out = output.stream;
 	if (d->options.json)
 		print_json(d);
 	else
 		print_text(d);
-	error = app_flush(d->out);
-	if (d->options.output && fclose(d->out) && !error)
-		error = -errno;
-	if (!error)
-		return 0;
-	app_error(d->app, "writing the result: %s", strerror(-error));
-	return EXIT_FAILED;
+	return output_close(d->app, &output, 0);
 }
 
 int diff_run(struct app *app, int argc, char **argv)

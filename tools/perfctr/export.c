@@ -2,10 +2,11 @@
 /* perfctr export: a capture for other programs. */
 #include "export.h"
 
-#include <errno.h>
 #include <getopt.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "output.h"
 
 #define DEFAULT_FILE "perfctr.capture"
 
@@ -140,8 +141,8 @@ int export_run(struct app *app, int argc, char **argv)
 {
 	struct export_options options = { 0 };
 	struct capture_file file;
-	int status = parse_options(app, argc, argv, &options), error;
-	FILE *out;
+	struct output output;
+	int status = parse_options(app, argc, argv, &options);
 
 	if (status)
 		return status < 0 ? EXIT_FINE : status;
@@ -149,22 +150,11 @@ int export_run(struct app *app, int argc, char **argv)
 	if (status)
 		return status;
 	capture_file_warn(app, &file);
-	out = options.output ? fopen(options.output, "we") : app->out;
-	if (!out) {
-		app_error(app, "%s: %s", options.output, strerror(errno));
-		capture_file_close(&file);
-		return EXIT_FAILED;
-	}
-	status = write_all(app, &options, &file, out);
+	status = output_open(app, options.output, &output);
+	if (!status)
+		status = output_close(app, &output, write_all(app, &options, &file, output.stream));
 	if (!status)
 		status = capture_file_exit_status(&file);
 	capture_file_close(&file);
-	error = app_flush(out);
-	if (options.output && fclose(out) && !error)
-		error = -errno;
-	if (!error)
-		return status;
-	app_error(app, "%s: %s", options.output ? options.output : "writing the result",
-		  strerror(-error));
-	return EXIT_FAILED;
+	return status;
 }

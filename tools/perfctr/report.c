@@ -2,7 +2,6 @@
 /* perfctr report: what a capture holds. */
 #include "report.h"
 
-#include <errno.h>
 #include <fnmatch.h>
 #include <getopt.h>
 #include <inttypes.h>
@@ -12,6 +11,7 @@
 #include <time.h>
 
 #include "common/number.h"
+#include "output.h"
 
 #define DEFAULT_FILE "perfctr.capture"
 
@@ -338,21 +338,12 @@ static int show(struct app *app, const struct report_options *o, struct capture_
 
 static int write_report(struct app *app, const struct report_options *o, struct capture_file *file)
 {
-	FILE *out = o->output ? fopen(o->output, "we") : app->out;
-	int status, error;
+	struct output output;
+	int status = output_open(app, o->output, &output);
 
-	if (!out) {
-		app_error(app, "%s: %s", o->output, strerror(errno));
-		return EXIT_FAILED;
-	}
-	status = show(app, o, file, out);
-	error = app_flush(out);
-	if (o->output && fclose(out) && !error)
-		error = -errno;
-	if (!error)
+	if (status)
 		return status;
-	app_error(app, "%s: %s", o->output ? o->output : "writing the result", strerror(-error));
-	return EXIT_FAILED;
+	return output_close(app, &output, show(app, o, file, output.stream));
 }
 
 int report_run(struct app *app, int argc, char **argv)

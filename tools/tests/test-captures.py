@@ -11,9 +11,11 @@ import os
 import random
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
+import time
 import xml.dom.minidom
 
 import capture_bytes as cb
@@ -427,6 +429,32 @@ def diff_compares_rates():
     check([c for c in few if c["a"] is None] and [c for c in few if c["b"] is None], "only in one of them")
     check("~" in run("diff", a, b).stdout.decode(), "text")
     run("diff", a, status=2)
+
+
+@test
+def interrupted_output():
+    """report, export and diff -o: an interrupted one leaves what was there, a whole one replaces it"""
+    capture, out = write("slow.cap", long_capture(60000)), path("out.csv")
+    with open(out, "w", encoding="ascii") as f:
+        f.write("before")
+    process = subprocess.Popen([Tools.perfctr, "export", "-f", "csv", "-o", out, capture])
+    time.sleep(0.4)
+    process.send_signal(signal.SIGINT)
+    interrupted = process.wait(timeout=60) == -signal.SIGINT
+    with open(out, encoding="ascii") as f:
+        text = f.read()
+    check(text == "before" if interrupted else text.count("\n") == 60001, "half of a file")
+    check(not [n for n in os.listdir(Tools.work) if "part" in n], "something stays behind")
+    run("export", "-f", "csv", "-o", out, path("a.cap"))
+    run("report", "-o", "/dev/null", path("a.cap"))
+    with open(out, encoding="ascii") as f:
+        check(len(f.read().splitlines()) == 16, "the whole file")
+    check(not [n for n in os.listdir(Tools.work) if "part" in n], "something stays behind")
+    run("report", "-o", path("no/folder"), path("a.cap"), status=1)
+    run("report", "-o", "/dev/full", path("a.cap"), status=1)
+    os.symlink(out, path("link"))
+    run("report", "-o", path("link"), path("a.cap"))
+    check(os.path.islink(path("link")) and os.path.getsize(out) > 500, "the link is gone")
 
 
 @test

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: MIT
+#include "output.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { PATH_BYTES = 4096 };
+
+static int failed(const struct app *app, const char *path, int error)
+{
+	app_error(app, "%s: %s", path ? path : "writing the result", strerror(error));
+	return EXIT_FAILED;
+}
+
+/* A file without a name in the folder of path: it is gone with the process. */
+static int open_nameless(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	char folder[PATH_BYTES];
+
+	if (!slash)
+		snprintf(folder, sizeof(folder), ".");
+	else if (slash == path)
+		snprintf(folder, sizeof(folder), "/");
+	else
+		snprintf(folder, sizeof(folder), "%.*s", (int)(slash - path), path);
+	return open(folder, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
+}
+
+int output_open(const struct app *app, const char *path, struct output *output)
+{
+	struct stat stat;
+	int fd = -1;
+
+	*output = (struct output){ .stream = app->out, .path = path };
+	if (!path)
+		return 0;
+	/* a link stays one: what it points to is written */
+	if (lstat(path, &stat) || S_ISREG(stat.st_mode))
+		fd = open_nameless(path);
+	output->is_nameless = fd >= 0;
+	/* file systems that cannot do that; or a device, a pipe, no folder */
+	if (fd < 0)
+		fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+	if (fd < 0)
+		return failed(app, path, errno);
+	output->stream = fdopen(fd, "w");
+	if (output->stream)
+		return 0;
+	close(fd);
+	return failed(app, path, ENOMEM);
+}
+
+/* Give the file its name, in place of what has it. Return: 0 or -errno. */
+static int name_file(const struct output *output)
+{
+	char from[40], part[PATH_BYTES];
+	int error;
+
+	snprintf(from, sizeof(from), "/proc/self/fd/%d", fileno(output->stream));
+	if (snprintf(part, sizeof(part), "%s.%ld.part", output->path, (long)getpid()) >=
+	    (int)sizeof(part))
+		return -ENAMETOOLONG;
+	if (linkat(AT_FDCWD, from, AT_FDCWD, part, AT_SYMLINK_FOLLOW))
+		return -errno;
+	if (!rename(part, output->path))
+		return 0;
+	error = -errno;
+	unlink(part);
+	return error;
+}
+
+int output_close(const struct app *app, struct output *output, int status)
+{
+	int error = app_flush(output->stream);
+
+	if (output->is_nameless && !error && !status)
+		error = name_file(output);
+	if (output->path && fclose(output->stream) && !error)
+		error = -errno;
+	output->stream = NULL;
+	return error ? failed(app, output->path, -error) : status;
+}

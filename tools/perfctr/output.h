@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/* Where a result goes: to a file that is whole or not there, or to stdout. */
+#ifndef PERFCTR_OUTPUT_H
+#define PERFCTR_OUTPUT_H
+
+#include "app.h"
+
+/**
+ * struct output - a result that is being written
+ */
+struct output {
+	/** @stream: to write to. */
+	FILE *stream;
+	/** @path: NULL for stdout. */
+	const char *path;
+	/** @is_nameless: the file gets its name when it is whole. */
+	bool is_nameless;
+};
+
+/**
+ * output_open() - begin a result
+ * @app: for messages, and for stdout
+ * @path: file, NULL for stdout; must outlive @output
+ * @output: filled on success
+ *
+ * What was under that name stays until output_close(), whatever ends the
+ * process before. Devices and pipes are written as they are.
+ *
+ * Return: 0 or an exit status, the reason was told.
+ */
+int output_open(const struct app *app, const char *path, struct output *output);
+
+/**
+ * output_close() - end a result
+ * @app: for messages
+ * @output: open output
+ * @status: of what was written; a file of which nothing came is dropped
+ *
+ * Return: @status, or EXIT_FAILED if the result could not be written, which was told.
+ */
+int output_close(const struct app *app, struct output *output, int status);
+
+#endif /* PERFCTR_OUTPUT_H */
