@@ -35,7 +35,8 @@ struct gpc_screen {
 	/* NULL: there are none, and the user was told why */
 	struct gpc_catalogue *catalogue;
 	unsigned references;
-	bool is_software;
+	/* rendering becomes jobs of the virtual GPU */
+	bool gives_work;
 };
 
 /* What a context was before, and what counts for it. Hangs on pipe_context::gpc. */
@@ -454,8 +455,7 @@ static struct pipe_context *hooked_context_create(struct pipe_screen *screen, vo
 	pipe->begin_query = hooked_begin_query;
 	pipe->end_query = hooked_end_query;
 	pipe->get_query_result = hooked_get_query_result;
-	if (s->is_software && gpc_vsoc_is_device(s->catalogue) &&
-	    screen->get_param(screen, PIPE_CAP_QUERY_PIPELINE_STATISTICS))
+	if (s->gives_work)
 		begin_work(pipe);
 	return pipe;
 }
@@ -588,22 +588,32 @@ static const char *const *kernel_drivers(const char *name)
 	return none;
 }
 
-static void hook(struct pipe_screen *screen, const char *wanted)
+static bool gives_work(struct pipe_screen *screen, const struct gpc_catalogue *catalogue)
 {
 	const char *name = screen->get_name(screen);
+
+	return (!strncmp(name, "softpipe", 8) || !strncmp(name, "llvmpipe", 8)) &&
+	       gpc_vsoc_is_device(catalogue) &&
+	       screen->get_param(screen, PIPE_CAP_QUERY_PIPELINE_STATISTICS) &&
+	       debug_get_bool_option("GALLIUM_PERFCTR_JOBS", true);
+}
+
+static void hook(struct pipe_screen *screen, const char *wanted)
+{
 	struct gpc_screen *s = calloc(1, sizeof(*s));
 	const char *problem;
 
 	if (!s)
 		return;
-	s->catalogue = gpc_catalogue_new(wanted, kernel_drivers(name), &problem);
+	s->catalogue =
+		gpc_catalogue_new(wanted, kernel_drivers(screen->get_name(screen)), &problem);
 	if (!s->catalogue) {
 		mesa_logw("perfctr: no counters: %s", problem);
 		free(s);
 		return;
 	}
 	s->references = 1;
-	s->is_software = !strncmp(name, "softpipe", 8) || !strncmp(name, "llvmpipe", 8);
+	s->gives_work = gives_work(screen, s->catalogue);
 	s->destroy = screen->destroy;
 	s->context_create = screen->context_create;
 	s->get_driver_query_info = screen->get_driver_query_info;

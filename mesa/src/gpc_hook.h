@@ -10,6 +10,9 @@
  *	GALLIUM_PERFCTR=1          the device of the screen, or the only one
  *	GALLIUM_PERFCTR=renderD128 this device: node, driver or name
  *
+ * On a virtual SoC what softpipe or llvmpipe renders becomes jobs of the virtual GPU, and monitors
+ * count the jobs of their own context. GALLIUM_PERFCTR_JOBS=0 leaves that out.
+ *
  * Each counter is listed twice, because the two users read values in
  * different formats: first outside of groups, where the HUD finds it under
  * "group.COUNTER", then in its group and hidden from the HUD, as "COUNTER".

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
-/* GL_AMD_performance_monitor on the virtual SoC: values against what was drawn. Prints TAP. */
+/* GL_AMD_performance_monitor on the virtual SoC: values against what was drawn. Prints TAP.
+ * usage: monitors [--without-jobs]
+ */
 #include "common/monitor.h"
 
 #include <glob.h>
@@ -587,8 +589,45 @@ static void selected_while_active(void)
 	gl.DeletePerfMonitorsAMD(1, &monitor);
 }
 
-int main(void)
+/* GALLIUM_PERFCTR_JOBS=0: no commands of ours to sample between; monitors are of the whole device. */
+static void counts_the_device(void)
 {
+	char *const other[] = { "vsoc-job",	   "-q", "draw", "vertices=31", "primitives=7",
+				"fragments=12345", NULL };
+	GLuint monitor = monitor_of(&groups, drawing);
+
+	draw_rectangle(64, 64);
+	for (int n = 0; n < 3; n++) {
+		gl.BeginPerfMonitorAMD(monitor);
+		draw_rectangle(10, 10);
+		waitpid(start(other), NULL, 0);
+		gl.EndPerfMonitorAMD(monitor);
+		waitpid(start(other), NULL, 0);
+		read_values(monitor);
+		EXPECT_EQUAL(value("tiler.VERTICES"), 31);
+		EXPECT_EQUAL(value("tiler.PRIMITIVES"), 7);
+		EXPECT_EQUAL(value("shader.FRAGMENTS"), 12345);
+		EXPECT_EQUAL(parts_of_fragments(), 12345);
+	}
+	gl.DeletePerfMonitorsAMD(1, &monitor);
+}
+
+static int without_jobs(void)
+{
+	setenv("GALLIUM_PERFCTR_JOBS", "0", 1);
+	surface_new(&surface);
+	groups_read(&groups);
+	puts("1..1");
+	run("without jobs a monitor counts the device from Begin to End", counts_the_device);
+	groups_free(&groups);
+	surface_free(&surface);
+	return failures != 0;
+}
+
+int main(int argc, char **argv)
+{
+	if (argc > 1 && !strcmp(argv[1], "--without-jobs"))
+		return without_jobs();
 	surface_new(&surface);
 	groups_read(&groups);
 	puts("1..20");

@@ -60,6 +60,7 @@ void surface_new(struct surface *surface)
 	if (glCheckFramebufferStatus(GL_FRAMEBUFFER) != GL_FRAMEBUFFER_COMPLETE)
 		die("the framebuffer is not", "complete");
 	glViewport(0, 0, SURFACE_SIZE, SURFACE_SIZE);
+	glClear(GL_COLOR_BUFFER_BIT);
 	gl_load();
 }
 

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Mesa's performance_monitor.c with a driver whose groups are not what they should be: one without
+ * counters, one with more of them than it says. Built against Mesa's source by mesa/tests/groups.
+ */
+#include "main/performance_monitor.c"
+
+#include <stdio.h>
+
+enum { GROUPS = 3, COUNTERS = 5, ANNOUNCED = 2 };
+
+static struct gl_context context;
+
+/* --- what performance_monitor.c calls --------------------------------------- */
+
+void st_flush_bitmap_cache(struct st_context *st)
+{
+	(void)st;
+}
+
+void vbo_exec_FlushVertices(struct gl_context *ctx, GLuint flags)
+{
+	(void)ctx;
+	(void)flags;
+}
+
+int ST_DEBUG;
+
+/* --- the driver ------------------------------------------------------------ */
+
+/* Group 0 is empty, 1 has two counters and says so, 2 has three and says two. */
+static int group_info(struct pipe_screen *screen, unsigned int index,
+		      struct pipe_driver_query_group_info *info)
+{
+	static const char *const names[GROUPS] = { "empty", "right", "too many" };
+
+	(void)screen;
+	if (!info)
+		return GROUPS;
+	info->name = names[index];
+	info->num_queries = index ? ANNOUNCED : 0;
+	info->max_active_queries = info->num_queries;
+	return 1;
+}
+
+static int query_info(struct pipe_screen *screen, unsigned int index,
+		      struct pipe_driver_query_info *info)
+{
+	static const unsigned int groups[COUNTERS] = { 1, 2, 2, 1, 2 };
+
+	(void)screen;
+	if (!info)
+		return COUNTERS;
+	memset(info, 0, sizeof(*info));
+	info->name = "counter";
+	info->query_type = PIPE_QUERY_DRIVER_SPECIFIC + index;
+	info->type = PIPE_DRIVER_QUERY_TYPE_UINT64;
+	info->group_id = groups[index];
+	return 1;
+}
+
+static int number, failed;
+
+static void check(bool ok, const char *name)
+{
+	printf("%sok %d - %s\n", ok ? "" : "not ", ++number, name);
+	failed += !ok;
+}
+
+int main(void)
+{
+	static struct pipe_screen screen = { .get_driver_query_info = query_info,
+					     .get_driver_query_group_info = group_info };
+	static struct pipe_context pipe = { .screen = &screen };
+	GLint groups = -1, counters = -1, max = -1;
+	char name[16] = "";
+
+	context.pipe = &pipe;
+	_glapi_set_context(&context);
+	_mesa_init_performance_monitors(&context);
+
+	puts("1..4");
+	_mesa_GetPerfMonitorGroupsAMD(&groups, 0, NULL);
+	check(groups == GROUPS - 1, "patch 2: a group without counters is left out");
+	/* without the patch there are groups, and nothing behind them: it ends here */
+	if (!context.PerfMonitor.Groups) {
+		puts("Bail out! groups were announced and there are none");
+		return 1;
+	}
+	_mesa_GetPerfMonitorGroupStringAMD(0, sizeof(name), NULL, name);
+	check(!strcmp(name, "right"), "patch 2: the groups after it move up");
+	_mesa_GetPerfMonitorCountersAMD(0, &counters, &max, 0, NULL);
+	check(counters == ANNOUNCED && max == ANNOUNCED, "all counters of a group");
+	_mesa_GetPerfMonitorCountersAMD(1, &counters, NULL, 0, NULL);
+	check(counters == ANNOUNCED, "patch 2: not more counters than there is room for");
+	_mesa_free_perfomance_monitor_groups(&context);
+	return failed != 0;
+}
