@@ -183,13 +183,15 @@ igt_main
 		igt_perfctr_session_create(&s);
 	}
 
-	igt_describe("open");
+	igt_describe(
+		"opening the node with each allocation failing once: -ENOMEM or success, nothing left");
 	igt_subtest("open") igt_assert_lt(0, sweep(call_open, &s));
-	igt_describe("QUERY");
+	igt_describe("QUERY with each allocation failing once: -ENOMEM or success, nothing left");
 	igt_subtest("query") sweep(call_query, &s);
-	igt_describe("BO_CREATE");
+	igt_describe(
+		"BO_CREATE with each allocation failing once: -ENOMEM or success, nothing left");
 	igt_subtest("bo-create") igt_assert_lt(0, sweep(call_bo_create, &s));
-	igt_describe("SETUP");
+	igt_describe("SETUP with each allocation failing once: -ENOMEM or success, nothing left");
 	igt_subtest("setup")
 	{
 		struct igt_perfctr_session other;
@@ -200,9 +202,10 @@ igt_main
 		igt_assert_lt(0, sweep(call_setup, &other));
 		igt_perfctr_session_fini(&other);
 	}
-	igt_describe("START and STOP");
+	igt_describe(
+		"START and STOP with each allocation failing once: -ENOMEM or success, nothing left");
 	igt_subtest("start") sweep(call_start, &s);
-	igt_describe("SAMPLE");
+	igt_describe("SAMPLE with each allocation failing once: -ENOMEM or success, nothing left");
 	igt_subtest("sample") sweep(call_sample, &s);
 
 	igt_describe("after all that the counts are exact");

@@ -1144,23 +1144,43 @@ igt_main
 	}
 	igt_describe("each wrong counter logic is wrong in its own way only");
 	igt_subtest("listing-miscounts") miscounts();
+	igt_describe(
+		"a listing that is wrong, too long or does not end is refused, by an errno of its own");
 	igt_subtest("listing-errors") listing_errors();
+	igt_describe("every field of SUBMIT and of its commands that is out of range is refused");
 	igt_subtest("submit-errors") submit_errors();
+	igt_describe("without a free file descriptor for the fence nothing is queued: -EMFILE");
 	igt_subtest("submit-emfile") submit_emfile();
+	igt_describe("a context takes so many unfinished jobs, then -EAGAIN until one is done");
 	igt_subtest("submit-queue-full") queue_full();
+	igt_describe("WAIT refuses wrong fields and jobs that never were, and ends at its timeout");
 	igt_subtest("wait-errors") wait_errors();
+	igt_describe("contexts that do not exist, one too many and the default one are refused");
 	igt_subtest("context-errors") ctx_errors();
+	igt_describe("GET_INFO takes any size that makes sense and refuses all others");
 	igt_subtest("info-errors") info_errors();
+	igt_describe(
+		"an out-fence signals at the end of its job, tells how it ended and outlives its file");
 	igt_subtest("fences") fences();
+	igt_describe("destroying a context cuts its running job short, and others go on");
 	igt_subtest("context-destroy-running") destroy_running();
 	igt_describe("the truth by context adds up to the truth, at any moment");
 	igt_subtest("truth-contexts") contexts_add_up();
+	igt_describe(
+		"between two samples in a job are exactly the counts of the commands between them");
 	igt_subtest("attribution-exact") attribution();
+	igt_describe(
+		"stepped time moves by what is asked for, to the nanosecond, and not otherwise");
 	igt_subtest("time-stands-still") time_stands_still();
+	igt_describe("steps beyond their range and steps of a device whose time runs are refused");
 	igt_subtest("step-errors") step_errors();
 	igt_describe("contexts take turns, whoever queued first or more");
 	igt_subtest("contexts-fair") fair();
+	igt_describe(
+		"GPU time converted to CLOCK_MONOTONIC_RAW stays within its bound, in stepped time");
 	igt_subtest("time-bound") time_bound();
+	igt_describe(
+		"GPU time converted to CLOCK_MONOTONIC_RAW stays within its bound, in real time");
 	igt_subtest("time-bound-real") time_bound_real();
 	igt_describe("the same seed gives the same ring, timestamps included");
 	igt_subtest("stepped-repeats") repeats();

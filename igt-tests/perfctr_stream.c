@@ -662,6 +662,7 @@ static uint64_t sampler_ns(uint64_t *times)
 			continue;
 		snprintf(path, sizeof(path), "/proc/%s/schedstat", entry->d_name);
 		f = fopen(path, "r");
+		igt_require_f(f, "the kernel has no schedstat\n");
 		if (f && fscanf(f, "%llu %*u %llu", &ns, &turns) != 2)
 			ns = 0;
 		if (f)
