@@ -4,6 +4,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -22,6 +23,10 @@ IGT_TEST_DESCRIPTION("Devices of different shapes live side by side and know not
 #define OTHER_SHAPE \
 	OTHER " shader_present=0x12 l2_slices=1 counters_per_block=128 shader_dense=1 fw_slots=4"
 #define CYCLES 50
+/* as many as a context takes, so that cancelling them takes time */
+#define QUEUED_JOBS 1024
+#define CLOSES 20
+#define CLOSE_STEP_NS 500000
 
 static struct igt_perfctr_device dev, other;
 static struct igt_vsoc_truth before, after, other_before, other_after;
@@ -119,6 +124,16 @@ ucf_block(const struct igt_perfctr_session *s, const struct drm_perfctr_sample_h
 		at += block->size;
 	}
 	igt_assert_f(false, "the sample has no UCF block\n");
+	return NULL;
+}
+
+/* a bit later each time, from before the device goes to after that */
+static void *close_soon(void *round)
+{
+	struct timespec t = { .tv_nsec = *(const unsigned int *)round * CLOSE_STEP_NS };
+
+	nanosleep(&t, NULL);
+	close(other.fd);
 	return NULL;
 }
 
@@ -272,6 +287,24 @@ static void side_by_side_tests(void)
 		igt_vsoc_assert_conserved(&a, &before, &after);
 		igt_perfctr_session_fini(&a);
 		igt_perfctr_close(&other);
+	}
+	igt_describe("a file is closed while the device that it belongs to goes with its jobs");
+	igt_subtest("close-under-unplug")
+	{
+		for (unsigned int i = 0; i < CLOSES; i++) {
+			struct drm_vsoc_command c = { .type = DRM_VSOC_CMD_WAIT };
+			pthread_t thread;
+
+			c.wait.duration_ns = 1000 * MS;
+			come();
+			for (unsigned int j = 0; j < QUEUED_JOBS; j++)
+				igt_vsoc_submit(&other, &c, 1);
+			igt_assert_eq(pthread_create(&thread, NULL, close_soon, &i), 0);
+			igt_assert_eq(tell_driver("del_device", OTHER), 0);
+			igt_assert_eq(pthread_join(thread, NULL), 0);
+			other.fd = -1;
+		}
+		igt_vsoc_work(&dev, 0);
 	}
 	igt_describe("a PMU that disappears costs its own block only, and the block says so");
 	igt_subtest("pmu-gone")

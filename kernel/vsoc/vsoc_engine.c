@@ -531,14 +531,14 @@ int vsoc_engine_queue(struct vsoc_device *vsoc, struct vsoc_job *job, u32 max_un
 	return ret;
 }
 
-static bool is_running(struct vsoc_engine *e, const struct vsoc_ctx *ctx)
+static bool all_finished(struct vsoc_engine *e, const struct vsoc_ctx *ctx)
 {
-	bool running;
+	bool finished;
 
 	spin_lock(&e->lock);
-	running = e->running == ctx;
+	finished = !ctx->unfinished;
 	spin_unlock(&e->lock);
-	return running;
+	return finished;
 }
 
 static void cancel_waiting(struct vsoc_device *vsoc, struct vsoc_ctx *ctx, struct list_head *jobs)
@@ -551,13 +551,15 @@ static void cancel_waiting(struct vsoc_device *vsoc, struct vsoc_ctx *ctx, struc
 		spin_lock(&vsoc->engine->lock);
 		ctx->unfinished--;
 		spin_unlock(&vsoc->engine->lock);
+		wake_up_all(&vsoc->engine->job_end);
 		vsoc_ctx_put(ctx);
 	}
 }
 
 /*
  * End all jobs of @ctx, of which the caller has a reference, and take no more.
- * Waits for the running one, which ends with its current slice.
+ * Waits for the running one, which ends with its current slice, and for those
+ * that vsoc_engine_fini() is cancelling: their file may be freed after this.
  */
 void vsoc_engine_close_ctx(struct vsoc_device *vsoc, struct vsoc_ctx *ctx)
 {
@@ -574,7 +576,7 @@ void vsoc_engine_close_ctx(struct vsoc_device *vsoc, struct vsoc_ctx *ctx)
 	wake_up(&e->wait);
 
 	cancel_waiting(vsoc, ctx, &jobs);
-	wait_event(e->job_end, !is_running(e, ctx));
+	wait_event(e->job_end, all_finished(e, ctx));
 }
 
 int vsoc_engine_init(struct vsoc_device *vsoc)
