@@ -60,6 +60,7 @@ static void check_status(struct igt_perfctr_session *s, bool active)
 	igt_assert_eq_u64(st.extract_idx, s->extract);
 	if (!igt_perfctr_unread(s)) {
 		igt_assert_eq_u64(st.merged_periods, s->merged);
+		igt_assert_eq_u64(st.merged_others, s->merged_others);
 		igt_assert_eq_u64(st.lost_ns, s->lost_ns);
 		igt_assert_eq_u64(s->control->merged_periods, s->merged);
 		igt_assert_eq_u64(s->control->lost_ns, s->lost_ns);
@@ -726,6 +727,40 @@ static void periodic_rate(uint64_t period_ns, unsigned int periods)
 	igt_perfctr_session_fini(&s);
 }
 
+/*
+ * A periodic session whose ring is full, with other samples that find no slot either, and
+ * whose STOP takes long. The grid of periods begins up to one period after START.
+ */
+static void merged_arithmetic(bool others, bool slow_stop)
+{
+	struct drm_vsoc_command c[20] = { 0 };
+	const uint64_t period_ns = 10 * MS;
+	struct igt_perfctr_session s;
+	uint64_t merged = 0, periods;
+
+	create(&s, 4, period_ns);
+	for (unsigned int i = 0; i < 20; i++) {
+		c[i].type = DRM_VSOC_CMD_SAMPLE;
+		c[i].sample.handle = s.handle;
+	}
+	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+	sleep_ms(60);
+	if (others)
+		merged = igt_vsoc_wait(&dev, igt_vsoc_submit(&dev, c, 20)).sample_errors;
+	if (slow_stop)
+		igt_vsoc_debugfs(&dev, "fail_late_ack", "1000");
+	igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
+	igt_vsoc_debugfs(&dev, "fail_late_ack", "0");
+	igt_perfctr_drain(&s);
+	periods = (s.last.end_ns - s.first.start_ns) / period_ns;
+	igt_info("%d periods, of them %d merged, %d other samples merged; time for %d\n",
+		 (int)(s.periodic + s.merged), (int)s.merged, (int)s.merged_others, (int)periods);
+	igt_assert_eq_u64(s.merged_others, merged);
+	igt_assert_lte_u64(periods, s.periodic + s.merged + 1);
+	igt_assert_lte_u64(s.periodic + s.merged, periods + 1);
+	igt_perfctr_session_fini(&s);
+}
+
 static void header_tests(void)
 {
 	igt_describe("SAMPLE and STOP tag their samples, START tags all others");
@@ -819,21 +854,9 @@ static void header_tests(void)
 	igt_describe("periods that passed are samples or merged ones, none is forgotten");
 	igt_subtest("merged-arithmetic")
 	{
-		struct igt_perfctr_session s;
-		uint64_t t0, t1, periods;
-
-		create(&s, 4, MS);
-		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
-		t0 = raw_ns();
-		sleep_ms(60);
-		t1 = raw_ns();
-		igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
-		igt_perfctr_drain(&s);
-		/* the grid begins up to one period late, STOP can come up to one early */
-		periods = s.periodic + s.merged;
-		igt_assert_lte_u64((t1 - t0) / MS - 1, periods);
-		igt_assert_lte_u64(periods, (s.last.end_ns - s.first.start_ns) / MS + 1);
-		igt_perfctr_session_fini(&s);
+		merged_arithmetic(false, false);
+		merged_arithmetic(true, false);
+		merged_arithmetic(false, true);
 	}
 	igt_describe("the control area tells whether the session runs");
 	igt_subtest("ring-state")
@@ -1069,7 +1092,8 @@ static void in_stream_tests(void)
 		igt_assert_eq(wait.sample_errno, -ENOSPC);
 		igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
 		igt_assert_eq(igt_perfctr_drain(&s), 2);
-		igt_assert_eq_u64(s.last.merged_periods, 2);
+		igt_assert_eq_u64(s.last.merged_others, 2);
+		igt_assert_eq_u64(s.last.merged_periods, 0);
 		igt_perfctr_session_fini(&s);
 	}
 	igt_describe("a job cannot name a session that is not its file's");

@@ -364,14 +364,15 @@ static void add_sample(struct igt_perfctr_session *s, const struct drm_perfctr_s
 	igt_assert_eq(h->block_count, s->setup.block_count);
 	igt_assert_lte(h->block_count, IGT_PERFCTR_MAX_BLOCKS);
 	igt_assert_eq_u64(h->seq, s->samples);
-	igt_assert_eq_u64(h->reserved, 0);
+	igt_assert_eq_u32(h->reserved, 0);
 	igt_assert_lte_u64(h->start_ns, h->end_ns);
 	if (s->samples && !s->restarted)
 		igt_assert_eq_u64(h->start_ns, s->last.end_ns);
 	else if (s->samples)
 		igt_assert_lte_u64(s->last.end_ns, h->start_ns);
 	igt_assert_lte_u64(h->lost_ns, h->end_ns - h->start_ns);
-	igt_assert_eq(!!h->merged_periods, !!(h->flags & DRM_PERFCTR_SAMPLE_STRETCHED));
+	igt_assert_eq(h->merged_periods || h->merged_others,
+		      !!(h->flags & DRM_PERFCTR_SAMPLE_STRETCHED));
 
 	for (unsigned int n = 0; n < h->block_count; n++) {
 		const struct drm_perfctr_block_header *b = (const void *)at;
@@ -393,6 +394,7 @@ static void add_sample(struct igt_perfctr_session *s, const struct drm_perfctr_s
 	s->in_stream += !!(h->flags & DRM_PERFCTR_SAMPLE_IN_STREAM);
 	s->final += !!(h->flags & DRM_PERFCTR_SAMPLE_FINAL);
 	s->merged += h->merged_periods;
+	s->merged_others += h->merged_others;
 	s->lost_ns += h->lost_ns;
 	s->flags |= h->flags;
 }

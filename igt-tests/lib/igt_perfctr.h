@@ -52,7 +52,7 @@ struct igt_perfctr_session {
 	struct drm_perfctr_sample_header first, last;
 	bool restarted; /* START came: the next start_ns need not be the last end_ns */
 	uint64_t samples, periodic, manual, final, in_stream, automatic;
-	uint64_t merged, lost_ns;
+	uint64_t merged, merged_others, lost_ns;
 	uint32_t flags; /* of all samples */
 };
 

@@ -205,14 +205,18 @@ struct drm_perfctr_session {
 	u64 user_data;
 	/** @end_ns: end of the last sample. */
 	u64 end_ns;
-	/** @pending_merged: due samples that had no slot. */
-	u64 pending_merged;
+	/** @pending_periods: periods that ended without a sample. */
+	u64 pending_periods;
+	/** @pending_others: other samples that had no slot. */
+	u64 pending_others;
 	/** @unread_ns: time whose counts the final collection could not get. */
 	u64 unread_ns;
 	/** @totals: since SETUP, see struct drm_perfctr_status. */
 	struct {
 		/** @totals.merged_periods: in published samples. */
 		u64 merged_periods;
+		/** @totals.merged_others: in published samples. */
+		u64 merged_others;
 		/** @totals.lost_ns: in published samples. */
 		u64 lost_ns;
 		/** @totals.errors: samples with DRM_PERFCTR_SAMPLE_ERROR. */
@@ -305,6 +309,7 @@ int perfctr_session_status(struct drm_perfctr_session *session, struct drm_perfc
 int perfctr_sampler_collect(struct drm_perfctr *pc, struct drm_perfctr_session *session);
 void perfctr_sampler_collect_final(struct drm_perfctr *pc, struct drm_perfctr_session *session);
 void perfctr_sampler_give_up(struct drm_perfctr_session *session);
+void perfctr_sampler_count_periods(struct drm_perfctr_session *session, ktime_t now);
 void perfctr_sampler_baseline(struct drm_perfctr_session *session);
 void perfctr_sampler_publish(struct drm_perfctr_session *session, u32 flags, u64 user_data);
 bool perfctr_sampler_has_room(struct drm_perfctr_session *session);

@@ -19,7 +19,7 @@
 static_assert(sizeof(struct drm_perfctr_control) == 24);
 static_assert(sizeof(struct drm_perfctr_setup) == 88);
 static_assert(sizeof(struct drm_perfctr_block_request) == 56);
-static_assert(sizeof(struct drm_perfctr_status) == 96);
+static_assert(sizeof(struct drm_perfctr_status) == 104);
 
 static struct drm_perfctr_session *lookup(struct drm_perfctr_file *pf, u32 handle)
 {

@@ -31,8 +31,8 @@
  * (total at STOP) - (total at START): the law of conservation holds by
  * construction, whatever was merged in between.
  *
- * A sample that is due while no slot is free is not published; pending_merged
- * counts it and the next sample is STRETCHED by it. Its base was not touched.
+ * A sample that is due while no slot is free is not published; pending_periods or
+ * pending_others counts it and the next sample is STRETCHED by it. Its base was not touched.
  *
  * States, flags and valid masks are kept as traces (struct perfctr_trace), so
  * they too are exact for every session's own span.
@@ -307,7 +307,8 @@ void perfctr_sampler_baseline(struct drm_perfctr_session *session)
 	for (i = 0; i < session->source_count; i++)
 		session->sources[i].transition_seq = session->sources[i].base_seq;
 	session->end_ns = session_time(session);
-	session->pending_merged = 0;
+	session->pending_periods = 0;
+	session->pending_others = 0;
 }
 
 /**
@@ -397,9 +398,11 @@ void perfctr_sampler_publish(struct drm_perfctr_session *session, u32 flags, u64
 	header.lost_ns = min(header.lost_ns, header.end_ns - header.start_ns);
 	session->unread_ns = 0;
 
-	header.merged_periods = min_t(u64, session->pending_merged, U32_MAX);
-	session->pending_merged -= header.merged_periods;
-	if (header.merged_periods)
+	header.merged_periods = min_t(u64, session->pending_periods, U32_MAX);
+	session->pending_periods -= header.merged_periods;
+	header.merged_others = min_t(u64, session->pending_others, U32_MAX);
+	session->pending_others -= header.merged_others;
+	if (header.merged_periods || header.merged_others)
 		flags |= DRM_PERFCTR_SAMPLE_STRETCHED;
 	if (states & DRM_PERFCTR_STATE_MULTIPLEXED)
 		flags |= DRM_PERFCTR_SAMPLE_MULTIPLEXED;
@@ -408,6 +411,7 @@ void perfctr_sampler_publish(struct drm_perfctr_session *session, u32 flags, u64
 
 	session->end_ns = header.end_ns;
 	session->totals.merged_periods += header.merged_periods;
+	session->totals.merged_others += header.merged_others;
 	session->totals.lost_ns += header.lost_ns;
 	session->totals.errors += !!(flags & DRM_PERFCTR_SAMPLE_ERROR);
 	session->totals.overflows += !!(flags & DRM_PERFCTR_SAMPLE_OVERFLOW);
@@ -588,22 +592,33 @@ void perfctr_sampler_arm(struct drm_perfctr *pc)
 		hrtimer_start(&pc->timer, next, HRTIMER_MODE_ABS);
 }
 
+/**
+ * perfctr_sampler_count_periods() - count the periods of a session that are over
+ * @session: the session, periodic or not
+ * @now: CLOCK_MONOTONIC
+ */
+void perfctr_sampler_count_periods(struct drm_perfctr_session *session, ktime_t now)
+{
+	u64 ended;
+
+	if (!session->period_ns || ktime_before(now, session->due))
+		return;
+	ended = 1 + div64_u64(ktime_to_ns(ktime_sub(now, session->due)), session->period_ns);
+	session->due = ktime_add_ns(session->due, ended * session->period_ns);
+	session->pending_periods += ended;
+}
+
 /* a periodic session whose time has come: count its periods, see if there is room */
 static bool session_due(struct drm_perfctr_session *session, ktime_t now)
 {
-	u64 missed;
-
 	if (!session->period_ns || ktime_before(now, session->due))
 		return false;
-
-	missed = div64_u64(ktime_to_ns(ktime_sub(now, session->due)), session->period_ns);
-	session->due = ktime_add_ns(session->due, (missed + 1) * session->period_ns);
-	if (perfctr_sampler_has_room(session)) {
-		session->pending_merged += missed;
-		return true;
-	}
-	session->pending_merged += missed + 1;
-	return false;
+	perfctr_sampler_count_periods(session, now);
+	if (!perfctr_sampler_has_room(session))
+		return false;
+	/* the last one is the sample itself */
+	session->pending_periods--;
+	return true;
 }
 
 static void perfctr_tick(struct kthread_work *work)
@@ -673,7 +688,7 @@ static void perfctr_event(struct kthread_work *work)
 		if (!session_saw_transition(session))
 			continue;
 		if (!perfctr_sampler_has_room(session)) {
-			session->pending_merged++;
+			session->pending_others++;
 			continue;
 		}
 		perfctr_collect_pmu(session);

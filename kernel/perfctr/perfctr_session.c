@@ -570,6 +570,7 @@ int perfctr_session_stop(struct drm_perfctr_session *session, u64 user_data)
 
 	/* an error is in the sample's flags; what could be read is in it */
 	perfctr_sampler_collect_final(pc, session);
+	perfctr_sampler_count_periods(session, ktime_get());
 	perfctr_ring_free(&session->ring);
 	perfctr_sampler_publish(session, DRM_PERFCTR_SAMPLE_FINAL, user_data);
 	perfctr_ring_set_state(&session->ring, 0);
@@ -635,7 +636,7 @@ int drm_perfctr_session_sample(struct drm_perfctr_session *session, u64 user_dat
 	if (session->dead || !session->active) {
 		ret = -ENOENT;
 	} else if (!perfctr_sampler_has_room(session)) {
-		session->pending_merged++;
+		session->pending_others++;
 		ret = -ENOSPC;
 	} else {
 		perfctr_sampler_collect(pc, session);
@@ -668,7 +669,7 @@ int perfctr_session_status(struct drm_perfctr_session *session, struct drm_perfc
 		.insert_idx = session->ring.insert,
 		.extract_idx = session->ring.extract,
 		.merged_periods = session->totals.merged_periods,
-		.pending_merged = session->pending_merged,
+		.pending_merged = session->pending_periods + session->pending_others,
 		.lost_ns = session->totals.lost_ns,
 		.errors = session->totals.errors,
 		.overflows = session->totals.overflows,
@@ -676,6 +677,7 @@ int perfctr_session_status(struct drm_perfctr_session *session, struct drm_perfc
 		.bad_extract = session->ring.bad_extract,
 		.ring_full = session->totals.ring_full,
 		.wakeups = session->totals.wakeups,
+		.merged_others = session->totals.merged_others,
 	};
 	mutex_unlock(&pc->lock);
 	return 0;

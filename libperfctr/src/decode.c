@@ -170,6 +170,7 @@ long perfctr_decode_sample(const void *bytes, size_t size, struct perfctr_sample
 	sample->flags = load32(p + LAYOUT_SAMPLE_FLAGS);
 	sample->merged_periods = load32(p + LAYOUT_SAMPLE_MERGED_PERIODS);
 	sample->lost_ns = load64(p + LAYOUT_SAMPLE_LOST_NS);
+	sample->merged_others = load32(p + LAYOUT_SAMPLE_MERGED_OTHERS);
 	if (sample->end_ns < sample->start_ns)
 		return PERFCTR_DECODE_BAD_TIME;
 

@@ -22,6 +22,7 @@ CHECK(LAYOUT_SAMPLE_USER_DATA, drm_perfctr_sample_header, user_data);
 CHECK(LAYOUT_SAMPLE_FLAGS, drm_perfctr_sample_header, flags);
 CHECK(LAYOUT_SAMPLE_MERGED_PERIODS, drm_perfctr_sample_header, merged_periods);
 CHECK(LAYOUT_SAMPLE_LOST_NS, drm_perfctr_sample_header, lost_ns);
+CHECK(LAYOUT_SAMPLE_MERGED_OTHERS, drm_perfctr_sample_header, merged_others);
 _Static_assert(LAYOUT_SAMPLE_MIN <= sizeof(struct drm_perfctr_sample_header), "sample");
 
 CHECK(LAYOUT_BLOCK_SIZE, drm_perfctr_block_header, size);

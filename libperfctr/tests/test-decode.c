@@ -48,6 +48,7 @@ static void make_mixed(void)
 	h->user_data = 0x1122334455667788;
 	h->merged_periods = 3;
 	h->lost_ns = 99;
+	h->merged_others = 5;
 	sample_add_block(&w, DRM_PERFCTR_BLOCK_FW, 0, 0xf0, numbers);
 	sample_add_block(&w, DRM_PERFCTR_BLOCK_SHADER, 18, 0x8000000000000101, numbers);
 	sample_add_pmu(&w, DRM_PERFCTR_BLOCK_UCF, 1, 0x5, numbers, NULL, 1000);
@@ -69,6 +70,7 @@ static void reads_headers_and_values(void)
 	EQUAL(s.flags, DRM_PERFCTR_SAMPLE_MANUAL);
 	EQUAL(s.merged_periods, 3);
 	EQUAL(s.lost_ns, 99);
+	EQUAL(s.merged_others, 5);
 	EQUAL(s.block_count, 3);
 
 	EQUAL(perfctr_decode_block(&s, &b), 1);

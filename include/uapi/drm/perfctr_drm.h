@@ -230,7 +230,10 @@ enum drm_perfctr_sample_flags {
 	DRM_PERFCTR_SAMPLE_FINAL = 1u << 3,
 	/** @DRM_PERFCTR_SAMPLE_IN_STREAM: taken between two commands of a job. */
 	DRM_PERFCTR_SAMPLE_IN_STREAM = 1u << 4,
-	/** @DRM_PERFCTR_SAMPLE_STRETCHED: merged_periods earlier samples are inside. */
+	/**
+	 * @DRM_PERFCTR_SAMPLE_STRETCHED: earlier samples are inside: merged_periods or
+	 * merged_others is not zero.
+	 */
 	DRM_PERFCTR_SAMPLE_STRETCHED = 1u << 5,
 	/**
 	 * @DRM_PERFCTR_SAMPLE_OVERFLOW: the hardware ran out of room; counts of up
@@ -279,9 +282,10 @@ struct drm_perfctr_sample_header {
 	/** @flags: enum drm_perfctr_sample_flags. */
 	__u32 flags;
 	/**
-	 * @merged_periods: samples that were due but had no slot (or came late)
-	 * and are part of this one. The sum of 1 + merged_periods over a periodic
-	 * session is the number of its periods.
+	 * @merged_periods: periods that ended inside the span without a sample of
+	 * their own, as there was no slot or the sampler came late. Each period that
+	 * ends between START and STOP is either a sample with
+	 * DRM_PERFCTR_SAMPLE_PERIODIC or one of these, in whatever sample comes next.
 	 */
 	__u32 merged_periods;
 	/**
@@ -290,8 +294,10 @@ struct drm_perfctr_sample_header {
 	 * and did not count: during a reset, or until it is started again.
 	 */
 	__u64 lost_ns;
+	/** @merged_others: AUTOMATIC and IN_STREAM samples inside that had no slot. */
+	__u32 merged_others;
 	/** @reserved: zero. */
-	__u64 reserved;
+	__u32 reserved;
 };
 
 /**
@@ -988,6 +994,8 @@ struct drm_perfctr_status {
 	__u64 ring_full;
 	/** @wakeups: how often the eventfd was signalled. */
 	__u64 wakeups;
+	/** @merged_others: total in published samples. */
+	__u64 merged_others;
 };
 
 /* --- BO_CREATE ----------------------------------------------------------- */

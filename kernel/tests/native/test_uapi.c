@@ -26,7 +26,8 @@ static void sample_header(void)
 	OFFSET(sample_header, flags, 40);
 	OFFSET(sample_header, merged_periods, 44);
 	OFFSET(sample_header, lost_ns, 48);
-	OFFSET(sample_header, reserved, 56);
+	OFFSET(sample_header, merged_others, 56);
+	OFFSET(sample_header, reserved, 60);
 }
 
 static void block_header(void)
@@ -201,7 +202,7 @@ static void sample(void)
 
 static void status(void)
 {
-	SIZE(status, 96);
+	SIZE(status, 104);
 	OFFSET(status, flags, 0);
 	OFFSET(status, slots, 4);
 	OFFSET(status, insert_idx, 8);
@@ -215,6 +216,7 @@ static void status(void)
 	OFFSET(status, bad_extract, 72);
 	OFFSET(status, ring_full, 80);
 	OFFSET(status, wakeups, 88);
+	OFFSET(status, merged_others, 96);
 }
 
 static void bo_create(void)

@@ -78,10 +78,12 @@ struct perfctr_sample {
 	uint64_t user_data;
 	/** @flags: enum drm_perfctr_sample_flags. */
 	uint32_t flags;
-	/** @merged_periods: samples that were due and are part of this one. */
+	/** @merged_periods: periods that ended inside without a sample of their own. */
 	uint32_t merged_periods;
 	/** @lost_ns: upper bound of the time whose counts the hardware lost. */
 	uint64_t lost_ns;
+	/** @merged_others: AUTOMATIC and IN_STREAM samples that are part of this one. */
+	uint32_t merged_others;
 };
 
 /**

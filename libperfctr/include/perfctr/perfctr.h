@@ -1049,7 +1049,7 @@ int perfctr_cursor_wait(struct perfctr_cursor *cursor, int64_t timeout_ns);
 uint32_t perfctr_cursor_lag(const struct perfctr_cursor *cursor);
 
 /**
- * perfctr_cursor_merged() - samples that were merged into others so far
+ * perfctr_cursor_merged() - periods that were merged into longer samples so far
  * @cursor: cursor
  *
  * Return: total of the published samples' merged_periods.
