@@ -269,6 +269,7 @@ struct record {
 	bool shows_progress;
 	bool progress_on_screen;
 	bool flight_was_cut;
+	bool device_is_gone;
 	struct drm_perfctr_status status;
 	bool has_status;
 };
@@ -708,6 +709,9 @@ static void print_end(const struct record *r, bool whole)
 			(uint64_t)st->insert_idx - r->samples);
 	if (r->flight_was_cut)
 		fprintf(err, "; %d MiB of memory were not enough for all of it", FLIGHT_LIMIT_MIB);
+	/* its last totals may still have been had */
+	if (r->device_is_gone)
+		fputs("; the device is gone", err);
 	if (!whole)
 		fputs("; recording ended early", err);
 	fputc('\n', err);
@@ -773,7 +777,7 @@ static int finish(struct record *r, bool write_more)
 static int run(struct record *r)
 {
 	int status = launch(r), error;
-	bool failed, gone;
+	bool failed;
 
 	if (status)
 		return status;
@@ -795,8 +799,8 @@ static int run(struct record *r)
 	status = let_go(r);
 	error = status ? 0 : collect(r);
 	/* unplugged: what was recorded until then is worth keeping */
-	gone = error == -ENODEV;
-	if (gone)
+	r->device_is_gone = error == -ENODEV;
+	if (r->device_is_gone)
 		error = 0;
 	failed = error != 0;
 	clear_progress(r);
@@ -815,11 +819,12 @@ static int run(struct record *r)
 		failed = true;
 	if (!r->options.quiet)
 		print_end(r, !failed);
-	if (gone && r->options.command)
+	if (r->device_is_gone && r->options.command)
 		/* its status is still wanted; a terminal's Ctrl-C reaches it without us */
 		child_wait(&r->child);
 	if (!status)
-		status = failed || (gone && !r->options.command) ? EXIT_FAILED : command_status(r);
+		status = failed || (r->device_is_gone && !r->options.command) ? EXIT_FAILED :
+										command_status(r);
 	if (r->options.json)
 		print_json(r, status, !failed);
 	return status;

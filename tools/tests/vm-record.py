@@ -32,6 +32,15 @@ def report(name, *options):
     return json.loads(run("perfctr", "report", "-j", "-A", *options, path(name)).stdout)
 
 
+def wait_for_samples(name, count):
+    """A recording begins when the machine has time for it, and is written twice per second."""
+    end = time.monotonic() + 30
+    while not os.path.exists(path(name)) or not os.path.getsize(path(name)) or \
+            report(name)["capture"]["samples"] < count:
+        check(time.monotonic() < end, f"{name}: nothing is recorded")
+        time.sleep(0.1)
+
+
 def record(*words, status=0):
     """What was recorded, by record's own JSON."""
     done = run("perfctr", "record", "-j", *words, status=status)
@@ -72,7 +81,7 @@ def flight_recorder_keeps_the_last_seconds():
     """record -F: SIGUSR1 writes the last second, the end too; numbers of samples are told"""
     process = subprocess.Popen(["perfctr", "record", "-F", "1s", "-p", "10", "-e", "FRAGMENTS", "-o", path("f.cap")],
                                stderr=subprocess.PIPE, text=True)
-    time.sleep(2.5)
+    time.sleep(3.5)
     process.send_signal(signal.SIGUSR1)
     for _ in range(100):
         if os.path.exists(path("f.cap.1")):
@@ -109,7 +118,7 @@ def every_end_leaves_a_file():
     """record: SIGINT and SIGTERM leave a whole file, SIGKILL one that reads to its last whole sample"""
     for number, status in ((signal.SIGINT, 0), (signal.SIGTERM, 0), (signal.SIGKILL, -9)):
         process = subprocess.Popen(["perfctr", "record", "-q", "-p", "2", "-e", "shader/*", "-o", path("e.cap")])
-        time.sleep(1.8)
+        wait_for_samples("e.cap", 60)
         process.send_signal(number)
         check(process.wait(timeout=20) == status, f"status {process.returncode} after signal {number}")
         capture = report("e.cap")["capture"]
@@ -215,9 +224,10 @@ def unplugged():
     driver = "/sys/bus/platform/drivers/vsoc"
     words = ("perfctr", "record", "-p", "10", "-e", "FRAGMENTS", "-o")
     alone = subprocess.Popen([*words, path("u1.cap")], stderr=subprocess.PIPE, text=True)
-    beside = subprocess.Popen([*words, path("u2.cap"), "--", "sh", "-c", "sleep 3; exit 9"], stderr=subprocess.PIPE,
+    beside = subprocess.Popen([*words, path("u2.cap"), "--", "sh", "-c", "sleep 6; exit 9"], stderr=subprocess.PIPE,
                               text=True)
-    time.sleep(1.5)
+    for name in ("u1.cap", "u2.cap"):
+        wait_for_samples(name, 30)
     for name in os.listdir(driver):
         if name.startswith("vsoc."):
             with open(os.path.join(driver, "unbind"), "w", encoding="ascii") as f:
