@@ -216,6 +216,79 @@ def unrepeatable():
     check(found["spread"] == 1048576, f"spread {found['spread']}")
 
 
+def own_campaign(rows, anchor=True, accept=0):
+    """verdicts on a campaign of two events that are 1 and 2 for each unit of work, and one of relations"""
+    campaign = {"campaign": "own", "events": [
+        {"name": "a", "documented": ["n"], "accept": {"absolute": accept}},
+        {"name": "b", "documented": ["2 n"], "accept": {"absolute": accept}},
+        {"name": "c"}],
+        "benchmarks": [{"name": "work", "parameters": {"N": [100]}, "quantities": {"n": "N"}}],
+        "relations": [{"name": "c = a + b", "left": "c", "right": "a + b"}]}
+    if anchor:
+        campaign["anchor"] = "a"
+    path = written(json.dumps(campaign), ".json")
+    data = written("benchmark,N,run,event,value\n" + "".join(f"work,100,{r}\n" for r in rows))
+    done = subprocess.run([PERFCTR, "validate", "--json", "--measured", data, path], stdout=subprocess.PIPE,
+                          text=True, timeout=60, check=False)
+    os.unlink(path)
+    os.unlink(data)
+    return json.loads(done.stdout)["campaigns"][0]
+
+
+@test
+def anchor():
+    """runs of different events are merged on the anchor; those whose anchor is off are left out"""
+    rows = ["0,a,100", "0,b,200", "1,a,100", "1,c,300", "2,a,150", "2,b,300", "3,a,100", "3,b,200"]
+    merged = own_campaign(rows)
+    check({e["event"]: e["verdict"] for e in merged["events"]} == dict.fromkeys("abc", "TRUSTED"),
+          f"{[(e['event'], e['reason']) for e in merged['events']]}")
+    check(merged["dropped_readings"] == 2 and merged["relations"][0]["points"] == 1, "dropped")
+    apart = own_campaign(rows, anchor=False)
+    check(event(apart, "b")["verdict"] == "UNTRUSTED" and "differ" in event(apart, "b")["reason"],
+          event(apart, "b")["reason"])
+
+
+@test
+def order_statistics():
+    """the median of the runs is reported, and the worst run decides"""
+    rows = [f"{n},b,{v}" for n, v in enumerate((206, 195, 201))]
+    found = event(own_campaign(rows, anchor=False, accept=10), "b")
+    check(found["verdict"] == "TRUSTED" and found["spread"] == 11, f"{found['verdict']} {found['spread']}")
+    point = found["points"][0]
+    check((point["measured"], point["min"], point["max"]) == (201, 195, 206), f"{point}")
+    found = event(own_campaign(rows, anchor=False, accept=5), "b")
+    check(found["verdict"] == "UNTRUSTED", f"{found['verdict']}: a reading is off by 6")
+
+
+@test
+def relations_alone():
+    """an event without a rule is judged by relations; a violated one is held against it"""
+    rows = ["0,a,100", "0,b,200"]
+    found = own_campaign(rows + ["0,c,300"])
+    check(event(found, "c")["verdict"] == "TRUSTED" and "relation" in event(found, "c")["reason"], "holds")
+    found = own_campaign(rows + ["0,c,301"])
+    check(event(found, "c")["verdict"] == "UNTRUSTED", "violated")
+    # b is off by its own measurement: the relation says nothing about c
+    found = own_campaign(["0,a,100", "0,b,210", "0,c,300"])
+    check(event(found, "c")["verdict"] == "MEASURED" and event(found, "b")["verdict"] == "UNTRUSTED",
+          f"blame: {event(found, 'c')['reason']}")
+
+
+@test
+def without_device():
+    """without a virtual SoC its campaigns are skipped with a reason; by name that is status 4"""
+    if os.path.exists("/dev/dri"):
+        return
+    done = subprocess.run([PERFCTR, "validate", "--json", "--runs", "1"], stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, text=True, timeout=60, check=False)
+    if done.returncode in (FINE, DOUBT):
+        result = json.loads(done.stdout)
+        check({s["campaign"] for s in result["skipped"]} >= {"xavier-gpu", "vsoc-gpu"} and
+              all(s["reason"] for s in result["skipped"]), f"{result['skipped']}")
+    run("xavier-gpu", status=4)
+    check("give --measured" in run("a53-copy", status=4).stderr, "a campaign for files only")
+
+
 class Page(html.parser.HTMLParser):
     """Counts elements, collects table cells, and what would be loaded from elsewhere."""
 

@@ -87,17 +87,17 @@ static bool other_is_off(const struct analysis *a, size_t event, const struct re
 }
 
 static const char *violated_relations(const struct analysis *a, size_t event,
-				      const struct relation_result *results, size_t *known)
+				      const struct relation_result *results, size_t *holding)
 {
 	const struct campaign *c = a->campaign;
 	const char *name = c->events[event].name, *text = "";
 
-	*known = 0;
+	*holding = 0;
 	for (size_t r = 0; r < c->relation_count; r++) {
 		if (!results[r].points || (!analysis_formula_has(a, c->relations[r].left, name) &&
 					   !analysis_formula_has(a, c->relations[r].right, name)))
 			continue;
-		++*known;
+		*holding += !results[r].violated;
 		if (results[r].violated && !other_is_off(a, event, &c->relations[r]))
 			text = arena_printf(a->arena, "%s%s%s", text, *text ? ", " : "",
 					    c->relations[r].name);
@@ -303,18 +303,19 @@ static void judge_quarantined(const struct analysis *a, size_t number, bool has_
 		judge_none(a, number, o);
 }
 
-static void judge_by_relations(const struct analysis *a, size_t known, struct outcome *o)
+static void judge_by_relations(const struct analysis *a, size_t holding, struct outcome *o)
 {
-	if (!known) {
-		o->reason = "nothing to compare with: neither a documented rule nor a relation";
-	} else if (*o->violated) {
+	if (*o->violated) {
 		step(o, VERDICT_QUARANTINED);
 		o->reason = arena_printf(a->arena, "relation violated: %s", o->violated);
 		step(o, VERDICT_UNTRUSTED);
-	} else {
+	} else if (holding) {
 		step(o, VERDICT_TRUSTED);
-		o->reason = arena_printf(a->arena, "%zu relation%s with other events hold%s", known,
-					 plural(known), known == 1 ? "s" : "");
+		o->reason = arena_printf(a->arena, "%zu relation%s with other events hold%s",
+					 holding, plural(holding), holding == 1 ? "s" : "");
+	} else {
+		o->reason = "nothing to compare with: no documented rule, and no relation that "
+			    "holds or speaks against it";
 	}
 }
 
@@ -322,13 +323,13 @@ int verdict_event(const struct analysis *a, size_t number, const struct relation
 		  const char *after, struct search *search, struct outcome *o)
 {
 	const struct event *event = &a->campaign->events[number];
-	size_t known;
+	size_t holding;
 	int searched;
 
 	*o = (struct outcome){ .rounds = o->rounds, .round_count = o->round_count };
 	step(o, VERDICT_SELECTED);
 	o->reason = a->unavailable[number] ? a->unavailable[number] : "not measured";
-	o->violated = violated_relations(a, number, relations, &known);
+	o->violated = violated_relations(a, number, relations, &holding);
 	if (!analysis_has(a, number))
 		return 0;
 	step(o, VERDICT_MEASURED);
@@ -336,7 +337,7 @@ int verdict_event(const struct analysis *a, size_t number, const struct relation
 	try_ideas(a, number, o);
 	searched = search_event(a, number, after, search, o);
 	if (!event->documented.given) {
-		judge_by_relations(a, known, o);
+		judge_by_relations(a, holding, o);
 		return searched;
 	}
 	if (o->off || !o->repeatable || *o->violated) {
