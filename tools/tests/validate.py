@@ -275,6 +275,21 @@ def relations_alone():
 
 
 @test
+def too_large():
+    """a space that is too large to be searched: the event stays quarantined and says why, soon"""
+    names = [f"q{n}" for n in range(40)]
+    amounts = [[(n + 3) ** 3 * (p + 7) ** 4 % 99991 for n in range(40)] for p in range(3)]
+    campaign = {"campaign": "own", "events": [{"name": "e", "documented": ["q0"], "candidates": names}],
+                "benchmarks": [{"name": f"b{p}", "quantities": {q: str(a) for q, a in zip(names, row)}}
+                               for p, row in enumerate(amounts)]}
+    path = written(json.dumps(campaign), ".json")
+    data = written("benchmark,event,value\n" + "".join(f"b{p},e,{sum(row[::2])}\n" for p, row in enumerate(amounts)))
+    done = run("--json", "--measured", data, path, status=DOUBT)
+    found = event(json.loads(done.stdout)["campaigns"][0], "e")
+    check(found["verdict"] == "QUARANTINED" and "too large" in found["reason"], f"{found['reason']}")
+
+
+@test
 def without_device():
     """without a virtual SoC its campaigns are skipped with a reason; by name that is status 4"""
     if os.path.exists("/dev/dri"):

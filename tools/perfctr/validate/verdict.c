@@ -264,6 +264,10 @@ static void judge_none(const struct analysis *a, size_t number, struct outcome *
 		return;
 	} else if (fault) {
 		o->reason = arena_printf(a->arena, "%s: counts are lost", fault->text);
+	} else if (o->search_error) {
+		/* that nothing was found is no reason to say that there is nothing */
+		o->reason = arena_printf(a->arena, "not searched: %s", o->search_error);
+		return;
 	} else if (*o->violated && !o->off) {
 		o->reason = arena_printf(a->arena, "relation violated: %s", o->violated);
 	} else if (o->searched) {
