@@ -262,6 +262,39 @@ static void reset_tests(void)
 		igt_assert_eq_u64(igt_perfctr_status(&s).lost_ns, s.lost_ns);
 		igt_perfctr_session_fini(&s);
 	}
+	igt_describe("hardware that does not start after a reset is tried again, for sessions that "
+		     "are there already");
+	igt_subtest("reset-restart")
+	{
+		struct igt_perfctr_session s;
+		uint64_t t0, dead_ns;
+
+		create(&s, 0, 0);
+		begin(&s);
+		igt_vsoc_debugfs(&dev, "fail_no_ack", "1000");
+		t0 = raw_ns();
+		igt_vsoc_debugfs(&dev, "reset", "1");
+		igt_assert_eq(igt_perfctr_sample(&s, 0), 0);
+		igt_perfctr_drain(&s);
+		igt_assert(s.last.flags & DRM_PERFCTR_SAMPLE_ERROR);
+		igt_vsoc_debugfs(&dev, "fail_no_ack", "0");
+		do {
+			igt_assert_lte_u64(raw_ns() - t0, PATIENCE_NS);
+			sleep_ms(20);
+			igt_assert_eq(igt_perfctr_sample(&s, 0), 0);
+			dead_ns = s.last.end_ns - t0;
+			igt_perfctr_drain(&s);
+		} while (s.last.flags & DRM_PERFCTR_SAMPLE_ERROR);
+		igt_assert_lte_u64(dead_ns, s.lost_ns);
+		/* from here on exactly */
+		for (unsigned int b = 0; b < s.setup.block_count; b++)
+			memset(s.sums[b].value, 0, sizeof(s.sums[b].value));
+		igt_vsoc_truth(&dev, &before);
+		igt_vsoc_work(&dev, 4);
+		end_conserved(&s);
+		igt_assert(!(s.last.flags & DRM_PERFCTR_SAMPLE_ERROR));
+		igt_perfctr_session_fini(&s);
+	}
 	igt_describe("after a reset counting goes on exactly");
 	igt_subtest("reset-goes-on")
 	{

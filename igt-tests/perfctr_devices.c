@@ -651,6 +651,45 @@ static void pmu_fault_tests(void)
 		go();
 	}
 	igt_describe(
+		"a PMU that was away between two samples is told, and costs its own block until "
+		"there is a new session");
+	igt_subtest("pmu-back")
+	{
+		const struct drm_perfctr_pmu_block_header *pmu;
+		struct igt_perfctr_session s, t;
+
+		igt_require_f(!access(UCF_TYPE, R_OK), "no PMU nvidia_ucf_pmu_0\n");
+		igt_perfctr_session_init(&s, &dev);
+		add_ucf(&s);
+		igt_perfctr_session_create(&s);
+		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+		copy_by_cpu(&dev);
+		igt_vsoc_debugfs(&dev, "pmu_unplug", "nvidia_ucf_pmu_0");
+		copy_by_cpu(&dev);
+		igt_vsoc_debugfs(&dev, "pmu_plug", "nvidia_ucf_pmu_0");
+		/* perf looks at all events of the PMU anew when another one comes */
+		igt_perfctr_session_init(&t, &dev);
+		add_ucf(&t);
+		igt_perfctr_session_create(&t);
+		igt_assert_eq(igt_perfctr_start(&t, 0), 0);
+		copy_by_cpu(&dev);
+		igt_assert_eq(igt_perfctr_sample(&s, 1), 0);
+		pmu = ucf_block(&s, igt_perfctr_slot(&s, 0));
+		igt_assert(pmu->block.states & DRM_PERFCTR_STATE_ERROR);
+		igt_assert_eq(igt_perfctr_stop(&t, 0), 0);
+		pmu = ucf_block(&t, igt_perfctr_slot(&t, 0));
+		igt_assert_eq_u32(pmu->block.states &
+					  (DRM_PERFCTR_STATE_ERROR | DRM_PERFCTR_STATE_MULTIPLEXED),
+				  0);
+		igt_perfctr_drain(&t);
+		igt_assert_eq_u64(igt_perfctr_sum(&t, DRM_PERFCTR_BLOCK_UCF, 0,
+						  DRM_PERFCTR_UCF_MEM_BYTES_RD),
+				  COPY_BYTES);
+		igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
+		igt_perfctr_session_fini(&s);
+		igt_perfctr_session_fini(&t);
+	}
+	igt_describe(
 		"a PMU that disappears while it is read costs its own block, until it is back");
 	igt_subtest("fault-pmu-gone")
 	{

@@ -168,6 +168,31 @@ void igt_vsoc_debugfs(const struct igt_perfctr_device *dev, const char *file, co
 	close(fd);
 }
 
+uint64_t igt_vsoc_ucf_bytes_read(const struct igt_perfctr_device *dev)
+{
+	static const char event[] = " mem_bytes_rd=";
+	char path[96], line[1024];
+	uint64_t bytes = 0;
+	bool ours = false;
+	FILE *f;
+
+	debugfs_path(dev, "soc", path, sizeof(path));
+	f = fopen(path, "r");
+	if (!f)
+		return 0;
+	/* "[PMU]", its state, a line for each kind of traffic */
+	while (fgets(line, sizeof(line), f)) {
+		const char *at = strstr(line, event);
+
+		if (*line == '[')
+			ours = !strncmp(line, "[nvidia_ucf_pmu_0]", 18);
+		else if (ours && at)
+			bytes += strtoull(at + strlen(event), NULL, 10);
+	}
+	fclose(f);
+	return bytes;
+}
+
 uint64_t igt_vsoc_firmware(const struct igt_perfctr_device *dev, const char *name)
 {
 	char path[96], word[40], value[40];

@@ -39,6 +39,8 @@ uint16_t igt_vsoc_counter(const struct igt_vsoc_truth *truth, uint16_t type, con
 void igt_vsoc_assert_conserved(const struct igt_perfctr_session *s,
 			       const struct igt_vsoc_truth *before,
 			       const struct igt_vsoc_truth *after);
+/* bytes read from memory that the UCF PMU of socket 0 has seen; 0 without the fabric's file */
+uint64_t igt_vsoc_ucf_bytes_read(const struct igt_perfctr_device *dev);
 /* a number in the debugfs file "firmware" */
 uint64_t igt_vsoc_firmware(const struct igt_perfctr_device *dev, const char *name);
 /* write a debugfs file of the device */

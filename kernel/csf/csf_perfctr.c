@@ -109,8 +109,9 @@ static int csf_start(struct drm_perfctr_source *source, u8 set)
 	csf_reader_begin(&csf->reader);
 	csf->retry_ns = 0;
 	ret = csf_enable(csf, csf_ack_deadline_ms());
+	/* how firmware failed to start is nothing that user space can act upon */
 	if (ret)
-		return ret;
+		return ret == -ETIMEDOUT ? ret : -EIO;
 	csf->time_ns = 0;
 	csf->time_ns = csf_last_time_ns(csf);
 	return 0;

@@ -85,8 +85,8 @@ struct drm_perfctr_source_ops {
 	/**
 	 * @start: begin counting everything that the source's blocks have in
 	 * counter set @set. Called when the first session becomes active and
-	 * after resume and reset. Returns 0 or a negative errno, with nothing
-	 * counting then.
+	 * after resume and reset. Returns 0, or -ETIMEDOUT / -EIO with nothing
+	 * counting; START returns the same.
 	 */
 	int (*start)(struct drm_perfctr_source *source, u8 set);
 	/** @stop: stop counting; must not fail. Counts since the last @collect are dropped. */

@@ -78,6 +78,8 @@ struct perfctr_source_state {
 	bool running;
 	/** @incomplete: the last collection left counts in the hardware. */
 	bool incomplete;
+	/** @restart_ns: while it should run and does not: not to be tried again before. */
+	u64 restart_ns;
 };
 
 /**

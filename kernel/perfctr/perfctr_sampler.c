@@ -38,6 +38,9 @@
  * they too are exact for every session's own span.
  */
 
+/* hardware that does not start again is tried this often */
+#define RESTART_INTERVAL_NS	NSEC_PER_SEC
+
 /**
  * DOC: lost time
  *
@@ -58,7 +61,9 @@
  * ======================================= =================== ==================
  * reset                                   since good_ns       a start succeeds
  * last collection before suspend failed   since good_ns       suspended
- * restart after resume or reset failed    since the attempt   a start succeeds
+ * restart after resume or reset failed    since the attempt   a start succeeds; tried
+ *                                                             again by collections, at
+ *                                                             most once a second
  * last collection of STOP, unplug failed  since good_ns       (the session ends)
  * suspended                               no: nothing happens
  * ======================================= =================== ==================
@@ -93,6 +98,25 @@ static void source_report_all(struct drm_perfctr_source *source, u32 states, boo
 		drm_perfctr_block_report(source, i, states,
 					 valid ? perfctr_block_available(desc, set) : NULL);
 	}
+}
+
+/*
+ * A start after resume or reset that failed is not the end: hardware that was slow to wake up
+ * must not cost its sessions the rest of their lives. One that stays dead holds the lock for a
+ * timeout now and then only.
+ */
+static void retry_start(struct drm_perfctr *pc, struct drm_perfctr_source *source)
+{
+	struct perfctr_source_state *state = source->state;
+	u64 now = ktime_get_raw_ns();
+	int ret;
+
+	if (state->running || !state->users || now < state->restart_ns)
+		return;
+	ret = perfctr_source_start(pc, source);
+	state->restart_ns = ktime_get_raw_ns() + RESTART_INTERVAL_NS;
+	if (ret)
+		drm_dbg(pc->drm, "perfctr: %s still does not start: %d\n", source->name, ret);
 }
 
 /**
@@ -149,6 +173,7 @@ int perfctr_source_collect(struct drm_perfctr *pc, struct drm_perfctr_source *so
 	state->incomplete = state->running && (ret || c.incomplete);
 	for (i = 0; i < DRM_PERFCTR_MAX_CLOCKS; i++)
 		pc->cycles[i] += c.clock_cycles[i];
+	retry_start(pc, source);
 	return ret;
 }
 

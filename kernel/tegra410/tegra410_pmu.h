@@ -29,6 +29,8 @@ struct tegra410_pmu;
 #define hw_filter2(hwc)		((hwc)->event_base)	/* second filter register */
 /* hwc->flags: the start value could not be read, the first value read is it */
 #define TEGRA410_NO_BASELINE	BIT(0)
+/* hwc->flags: the device left while it was counting */
+#define TEGRA410_ORPHAN		BIT(1)
 
 /**
  * struct tegra410_pmu_kind - description of one kind of PMU

@@ -25,8 +25,9 @@
  *  - Any other one stays registered until the module is unloaded, without a
  *    device: the last values are read, cpumask becomes empty, opening fails
  *    with -ENODEV, add() fails, so that perf shows events as not running.
- *  - A new device of the same name and kind takes the registered PMU over,
- *    open events count on.
+ *  - A new device of the same name and kind takes the registered PMU over.
+ *    Events that were counting when the old one left stay halted, events that
+ *    were not count like new ones.
  *  - The module can not be unloaded while events are open.
  */
 

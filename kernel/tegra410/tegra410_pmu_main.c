@@ -131,6 +131,11 @@ static int tegra410_pmu_attach(struct tegra410_pmu *pmu, struct perf_event *even
 		return -ENODEV;
 	if (!cpumask_test_cpu(smp_processor_id(), &pmu->pdata.cpus))
 		return -ENOENT;
+	/* refused, it would keep perf from adding those behind it */
+	if (hwc->flags & TEGRA410_ORPHAN) {
+		hwc->state = PERF_HES_STOPPED | PERF_HES_UPTODATE;
+		return 0;
+	}
 
 	if (hwc->idx >= 0 && pmu->events[hwc->idx] == event) {
 		pmu->parked &= ~BIT(hwc->idx);
@@ -341,7 +346,9 @@ void tegra410_pmu_end_migration(struct tegra410_pmu *pmu)
  * tegra410_pmu_detach - the device goes away: last values, then no register access
  * @pmu: the PMU
  *
- * Events keep the counts that they have. add() fails from now on.
+ * Events keep the counts that they have. add() fails from now on. Those that
+ * were counting do not count again even if a device comes back: nobody could
+ * tell what they missed.
  */
 void tegra410_pmu_detach(struct tegra410_pmu *pmu)
 {
@@ -356,6 +363,7 @@ void tegra410_pmu_detach(struct tegra410_pmu *pmu)
 		for_each_set_bit(idx, &bits, TEGRA410_PMU_SLOTS) {
 			/* perf calls them active until it schedules them anew */
 			pmu->events[idx]->hw.state |= PERF_HES_STOPPED | PERF_HES_UPTODATE;
+			pmu->events[idx]->hw.flags |= TEGRA410_ORPHAN;
 			tegra410_pmu_drop(pmu, idx);
 		}
 	}

@@ -460,6 +460,8 @@ static int plug(struct vsoc_device *vsoc, const char *name, bool in)
 	/* the PMUs of this device have no names: those of the first one have them */
 	if (!fabric->owner)
 		return -EBUSY;
+	/* one that is leaving leaves before it comes */
+	flush_work(&fabric->leave_work);
 	mutex_lock(&fabric->plug_lock);
 	for (i = 0; i < fabric->count && ret == -ENODEV; i++) {
 		struct soc_pmu *pmu = fabric->all[i];

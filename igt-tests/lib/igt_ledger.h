@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a session has told against what the hardware counted, while the session goes on.
+ */
+#ifndef IGT_LEDGER_H
+#define IGT_LEDGER_H
+
+#include "igt_vsoc.h"
+
+struct igt_ledger {
+	struct igt_perfctr_session *session;
+	unsigned int set; /* enum drm_perfctr_set */
+	/* up to here everything is settled */
+	struct igt_vsoc_truth base;
+	uint64_t ucf_base; /* bytes, for sessions with DRM_PERFCTR_UCF_MEM_BYTES_RD */
+	/* over all settlements */
+	uint64_t compared; /* counters that were compared */
+	uint64_t counts; /* counts that were found in samples */
+	uint64_t missing; /* counts that samples admit to lack */
+	uint64_t lost_ns;
+	uint64_t ucf_bytes;
+};
+
+/* the session is about to count, the GPU is idle */
+void igt_ledger_open(struct igt_ledger *ledger, struct igt_perfctr_session *session,
+		     unsigned int set);
+/*
+ * All that was counted until @now has been published and drained, the GPU was idle since. Each
+ * counter that no sample excuses must be exact; of the others none may be too high, and what is
+ * missing must fit into lost_ns. Asserts, and begins anew at @now.
+ */
+void igt_ledger_settle(struct igt_ledger *ledger, const struct igt_vsoc_truth *now);
+
+#endif

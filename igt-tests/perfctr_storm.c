@@ -1,0 +1,1207 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Everything at once, in an order that a seed decides: sessions, jobs, faults, resets, power, CPU
+ * hotplug, system suspend, devices that go, readers that sleep or scribble, processes that die.
+ *
+ * One thread decides and acts, so that the same seed takes the same decisions; what runs beside
+ * it (jobs, periods, firmware, processes) runs in real time. Every honest session has a ledger
+ * that must be exact wherever its samples do not admit otherwise.
+ *
+ * Environment: PERFCTR_STORM_SEED (1), PERFCTR_STORM_SECONDS (10), PERFCTR_STORM_STEPS (no limit;
+ * to replay up to a failure), PERFCTR_STORM_SUSPEND=1: with system suspend, see storm,
+ * PERFCTR_STORM_TRACE=1: tell each step.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "minigt.h"
+#include "igt_ledger.h"
+
+IGT_TEST_DESCRIPTION("Whatever happens in whatever order, sessions tell the truth");
+
+#define MS 1000000ull
+#define DRIVER "/sys/bus/platform/drivers/vsoc"
+#define PLATFORM "/sys/devices/platform/vsoc.%u"
+#define CPU1 "/sys/devices/system/cpu/cpu1/online"
+#define UCF_TYPE "/sys/bus/event_source/devices/nvidia_ucf_pmu_0/type"
+
+#define DEVICES 2
+#define CLIENTS 7
+#define MAX_JOBS 48
+#define MAX_FAULTS 64
+#define MAX_PMUS 64
+#define MAX_DOOMED 3
+#define FAULT_NAME_BYTES 48
+#define TELL_EVERY_NS (10 * 1000 * MS)
+/* a watchdog, a reset, some deadlines of firmware, on a machine that does other things too */
+#define PATIENCE_NS (8 * 1000 * MS)
+
+enum reader {
+	READER_PROMPT,
+	READER_SLOW,
+	READER_HOSTILE,
+	READERS,
+};
+
+static const char *const reader_names[READERS] = { "prompt", "slow", "hostile" };
+
+struct device {
+	unsigned int number; /* of the platform device */
+	bool present;
+	struct igt_perfctr_device dev;
+	uint32_t contexts[3];
+	uint64_t jobs[MAX_JOBS];
+	unsigned int job_count;
+	/* faults may happen */
+	bool armed;
+	/* its PMUs may have gone */
+	bool pmus_armed;
+	/* a fault took it: what is open sees -ENODEV */
+	bool gone;
+};
+
+struct client {
+	bool used;
+	struct device *on;
+	struct igt_perfctr_device file;
+	struct igt_perfctr_session session;
+	struct igt_ledger ledger;
+	enum reader reader;
+	bool active;
+	unsigned int set;
+};
+
+static struct device devices[DEVICES] = { { .number = 0 }, { .number = 9 } };
+static struct client clients[CLIENTS];
+static pid_t doomed[MAX_DOOMED];
+static char fault_names[MAX_FAULTS][FAULT_NAME_BYTES];
+static unsigned int fault_count;
+static char pmu_names[MAX_PMUS][FAULT_NAME_BYTES];
+static unsigned int pmu_count;
+static bool with_suspend, with_trace;
+
+static struct {
+	uint64_t seed, state, step;
+	const char *doing;
+	uint64_t settled, compared, counts, missing, lost_ns, ucf_bytes, samples, merged;
+	uint64_t faults, suspends;
+} storm;
+
+/* --- chance ----------------------------------------------------------------------------------- */
+
+static uint32_t any(uint32_t below)
+{
+	storm.state ^= storm.state << 13;
+	storm.state ^= storm.state >> 7;
+	storm.state ^= storm.state << 17;
+	return (storm.state * 0x2545f4914f6cdd1dull >> 32) % below;
+}
+
+static bool one_in(uint32_t n)
+{
+	return !any(n);
+}
+
+static uint64_t raw_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC_RAW, &t);
+	return t.tv_sec * 1000000000ull + t.tv_nsec;
+}
+
+/* what a step does, if somebody wants to know */
+static void __attribute__((format(printf, 1, 2))) trace(const char *format, ...)
+{
+	va_list args;
+
+	if (!with_trace)
+		return;
+	fprintf(stderr, "%6llu %s: ", (unsigned long long)storm.step, storm.doing);
+	va_start(args, format);
+	vfprintf(stderr, format, args);
+	va_end(args);
+	fputc('\n', stderr);
+}
+
+/* --- files ------------------------------------------------------------------------------------ */
+
+/* 0 or -errno */
+static int put(const char *path, const char *text)
+{
+	int fd = open(path, O_WRONLY | O_CLOEXEC);
+	int ret;
+
+	if (fd < 0)
+		return -errno;
+	ret = write(fd, text, strlen(text)) == (ssize_t)strlen(text) ? 0 : -errno;
+	close(fd);
+	return ret;
+}
+
+static int debugfs(const struct device *d, const char *file, const char *text)
+{
+	char path[128];
+
+	snprintf(path, sizeof(path), "/sys/kernel/debug/dri/%d/vsoc/%s", d->dev.minor, file);
+	return put(path, text);
+}
+
+/* the first number in a debugfs file, or @missing */
+static long long debugfs_number(const struct device *d, const char *file, long long missing)
+{
+	char path[128];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/sys/kernel/debug/dri/%d/vsoc/%s", d->dev.minor, file);
+	f = fopen(path, "re");
+	if (!f)
+		return missing;
+	if (fscanf(f, "%lli", &missing) != 1)
+		missing = -1;
+	fclose(f);
+	return missing;
+}
+
+static int power(const struct device *d, const char *how)
+{
+	char path[96];
+
+	snprintf(path, sizeof(path), PLATFORM "/power/control", d->number);
+	return put(path, how);
+}
+
+static int by_name(const void *a, const void *b)
+{
+	return strcmp(a, b);
+}
+
+/* what the device can fail at, in an order that does not depend on the directory's */
+static void find_faults(const struct device *d)
+{
+	char path[96];
+	struct dirent *e;
+	DIR *dir;
+
+	snprintf(path, sizeof(path), "/sys/kernel/debug/dri/%d/vsoc", d->dev.minor);
+	dir = opendir(path);
+	igt_require_f(dir, "%s: %s\n", path, strerror(errno));
+	fault_count = 0;
+	while ((e = readdir(dir))) {
+		if (strncmp(e->d_name, "fail_", 5) || !strcmp(e->d_name, "fail_seed") ||
+		    !strcmp(e->d_name, "fail_delay_ms"))
+			continue;
+		igt_assert_lt(fault_count, MAX_FAULTS);
+		igt_assert_lt(strlen(e->d_name), FAULT_NAME_BYTES);
+		strcpy(fault_names[fault_count++], e->d_name);
+	}
+	closedir(dir);
+	qsort(fault_names, fault_count, sizeof(fault_names[0]), by_name);
+}
+
+static void find_pmus(const struct device *d)
+{
+	char path[96], line[512];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/sys/kernel/debug/dri/%d/vsoc/soc", d->dev.minor);
+	f = fopen(path, "re");
+	igt_assert(f);
+	for (pmu_count = 0; fgets(line, sizeof(line), f);)
+		if (sscanf(line, "[%47[^]]]", pmu_names[pmu_count]) == 1)
+			igt_assert_lt(++pmu_count, MAX_PMUS);
+	fclose(f);
+}
+
+/* --- devices ---------------------------------------------------------------------------------- */
+
+/* true if that is because the device has gone, which only a fault of the second one does */
+static bool is_gone(struct device *d, int ret)
+{
+	if (ret != -ENODEV || !d->number)
+		return false;
+	igt_assert_f(d->armed, "the device is gone, and no fault took it\n");
+	d->gone = true;
+	return true;
+}
+
+/* the fault does not happen from now on */
+static void disarm_one(const struct device *d, const char *fault)
+{
+	unsigned int permille, times, hits = 0;
+	char path[128];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/sys/kernel/debug/dri/%d/vsoc/%s", d->dev.minor, fault);
+	f = fopen(path, "re");
+	if (f && fscanf(f, "%u %u %u", &permille, &times, &hits) != 3)
+		hits = 0;
+	if (f)
+		fclose(f);
+	debugfs(d, fault, "0");
+	storm.faults += hits;
+}
+
+static void disarm(struct device *d)
+{
+	if (!d->armed)
+		return;
+	for (unsigned int i = 0; i < fault_count; i++)
+		disarm_one(d, fault_names[i]);
+	/* PMUs do not come back by themselves; those that are there say so */
+	for (unsigned int i = 0; d->pmus_armed && i < pmu_count; i++)
+		debugfs(d, "pmu_plug", pmu_names[i]);
+	d->pmus_armed = false;
+	d->armed = false;
+}
+
+static void wait_job(struct device *d, int fd, uint64_t job)
+{
+	struct drm_vsoc_wait wait = { .job_id = job, .timeout_ns = PATIENCE_NS };
+	int ret;
+
+	do {
+		ret = igt_perfctr_ioctl(fd, DRM_IOCTL_VSOC_WAIT, &wait);
+	} while (ret == -EINTR);
+	if (is_gone(d, ret))
+		return;
+	igt_assert_f(!ret, "WAIT for job %llu: %d\n", (unsigned long long)job, ret);
+	igt_assert_f(!wait.status || wait.status == -ECANCELED || wait.status == -EIO,
+		     "job %llu: %d\n", (unsigned long long)job, wait.status);
+}
+
+/*
+ * Nothing runs, nothing will, and no power transition is to come, so that the truth stands still;
+ * only saturation is counted when a sample is taken. False: the device has gone.
+ */
+static bool quiesce(struct device *d)
+{
+	uint64_t t0 = raw_ns();
+
+	for (unsigned int i = 0; i < d->job_count && !d->gone; i++)
+		wait_job(d, d->dev.fd, d->jobs[i]);
+	d->job_count = 0;
+	if (d->gone)
+		return false;
+	power(d, "on");
+	/* also what other files have submitted */
+	while (debugfs_number(d, "idle", 1) != 1) {
+		igt_assert_f(raw_ns() - t0 < PATIENCE_NS, "the GPU is not idle after %llu ms\n",
+			     PATIENCE_NS / MS);
+		usleep(500);
+	}
+	/* the status of a device that the last fault took */
+	if (d->number && debugfs_number(d, "idle", -2) == -2) {
+		igt_assert(d->armed);
+		d->gone = true;
+	}
+	return !d->gone;
+}
+
+static void come(struct device *d)
+{
+	static const char *const shapes[] = {
+		"shader_present=0x12 l2_slices=1 counters_per_block=128 shader_dense=1 fw_slots=4",
+		"shader_present=0x1 l2_slices=3",
+		"shader_present=0x1110055 l2_slices=2 fw_slots=8",
+		"shader_present=0xff l2_slices=1 shader_dense=1",
+	};
+	char name[16], text[128];
+
+	snprintf(text, sizeof(text), "%u %s", d->number,
+		 shapes[any(sizeof(shapes) / sizeof(shapes[0]))]);
+	igt_assert_eq(put(DRIVER "/new_device", text), 0);
+	snprintf(name, sizeof(name), "vsoc.%u", d->number);
+	igt_assert(igt_perfctr_open_device(&d->dev, name));
+	d->present = true;
+}
+
+static void open_contexts(struct device *d)
+{
+	for (unsigned int i = 0; i < sizeof(d->contexts) / sizeof(d->contexts[0]); i++) {
+		struct drm_vsoc_ctx_create create = { 0 };
+
+		igt_assert_eq(igt_perfctr_ioctl(d->dev.fd, DRM_IOCTL_VSOC_CTX_CREATE, &create), 0);
+		d->contexts[i] = create.ctx_id;
+	}
+}
+
+/* --- clients ---------------------------------------------------------------------------------- */
+
+static void remember(struct client *c)
+{
+	storm.compared += c->ledger.compared;
+	storm.counts += c->ledger.counts;
+	storm.missing += c->ledger.missing;
+	storm.lost_ns += c->ledger.lost_ns;
+	storm.ucf_bytes += c->ledger.ucf_bytes;
+	storm.samples += c->session.samples;
+	storm.merged += c->session.merged;
+	memset(&c->ledger, 0, sizeof(c->ledger));
+}
+
+/* the file goes with all that is in it: what a process does that ends */
+static void drop(struct client *c)
+{
+	struct igt_perfctr_session *s = &c->session;
+
+	remember(c);
+	if (s->ring) {
+		munmap(s->ring, s->ring_map);
+		munmap((char *)s->control - s->setup.control_offset, s->control_map);
+	}
+	igt_perfctr_close(&c->file);
+	c->used = false;
+	c->active = false;
+}
+
+static bool is_honest(const struct client *c)
+{
+	return c->reader != READER_HOSTILE;
+}
+
+static struct client *pick(bool (*suits)(const struct client *c))
+{
+	unsigned int first = any(CLIENTS);
+
+	for (unsigned int i = 0; i < CLIENTS; i++) {
+		struct client *c = &clients[(first + i) % CLIENTS];
+
+		if (c->used && !c->on->gone && suits(c))
+			return c;
+	}
+	return NULL;
+}
+
+static bool is_active(const struct client *c)
+{
+	return c->active;
+}
+
+static bool is_idle(const struct client *c)
+{
+	return !c->active;
+}
+
+static bool is_any(const struct client *c)
+{
+	return true;
+}
+
+static bool has_ledger(const struct client *c)
+{
+	return c->active && is_honest(c);
+}
+
+/* blocks and counters at random, at least one */
+static void choose_counters(struct igt_perfctr_session *s)
+{
+	unsigned int kept = 0;
+
+	for (unsigned int i = 0; i < s->setup.request_count; i++) {
+		struct drm_perfctr_block_request r = s->requests[i];
+
+		if (one_in(4) && kept)
+			continue;
+		if (one_in(3))
+			r.mask &= (uint64_t)any(UINT32_MAX) << 32 | any(UINT32_MAX);
+		if (r.mask)
+			s->requests[kept++] = r;
+	}
+	if (!kept)
+		kept = 1;
+	s->setup.request_count = kept;
+}
+
+static void add_ucf(struct igt_perfctr_session *s)
+{
+	struct drm_perfctr_block_request *r = &s->requests[s->setup.request_count];
+	FILE *f = fopen(UCF_TYPE, "re");
+
+	if (!f)
+		return;
+	memset(r, 0, sizeof(*r));
+	if (fscanf(f, "%u", &r->pmu_type) == 1) {
+		r->type = DRM_PERFCTR_BLOCK_UCF;
+		r->cpu = DRM_PERFCTR_CPU_ANY;
+		r->mask = 1ull << DRM_PERFCTR_UCF_MEM_BYTES_RD;
+		s->setup.request_count++;
+	}
+	fclose(f);
+}
+
+/*
+ * Settle the account of a session that goes on: what was counted until now must come with a good
+ * sample soon, once nothing fails any more.
+ */
+static void settle(struct client *c)
+{
+	static struct igt_vsoc_truth now;
+	struct igt_perfctr_session *s = &c->session;
+	uint64_t until_ns, t0;
+	int ret = 0;
+
+	if (!quiesce(c->on))
+		return;
+	disarm(c->on);
+	until_ns = raw_ns();
+	t0 = until_ns;
+	do {
+		igt_assert_f(raw_ns() - t0 < PATIENCE_NS,
+			     "no good sample for %llu ms: SAMPLE %d, %llu samples, the last with "
+			     "flags %#x ended %lld us too early\n",
+			     PATIENCE_NS / MS, ret, (unsigned long long)s->samples, s->last.flags,
+			     (long long)(until_ns - s->last.end_ns) / 1000);
+		igt_perfctr_drain(s);
+		ret = igt_perfctr_sample(s, storm.step);
+		/* a signal, or a period that came first and took the slot */
+		igt_assert_f(!ret || ret == -EINTR || ret == -ENOSPC, "SAMPLE: %d\n", ret);
+		igt_perfctr_drain(s);
+	} while (!s->samples || s->last.end_ns < until_ns ||
+		 s->last.flags & DRM_PERFCTR_SAMPLE_ERROR);
+	igt_vsoc_truth_of_set(&c->on->dev, c->set, &now);
+	igt_ledger_settle(&c->ledger, &now);
+	storm.settled++;
+}
+
+/* the final sample has been drained, and has all that there was */
+static void settle_final(struct client *c, const struct igt_vsoc_truth *truth)
+{
+	igt_assert(c->session.last.flags & DRM_PERFCTR_SAMPLE_FINAL);
+	igt_ledger_settle(&c->ledger, truth);
+	storm.settled++;
+}
+
+/* --- what can happen: each returns whether it did -------------------------------------------- */
+
+static struct device *some_device(void)
+{
+	struct device *d = &devices[any(DEVICES)];
+
+	return d->present && !d->gone ? d : &devices[0];
+}
+
+static unsigned int some_commands(struct drm_vsoc_command *commands, uint32_t session)
+{
+	unsigned int count = 1 + any(5);
+
+	memset(commands, 0, (count + 1) * sizeof(*commands));
+	for (unsigned int i = 0; i < count; i++) {
+		struct drm_vsoc_command *c = &commands[i];
+
+		switch (any(session ? 6 : 5)) {
+		case 0:
+			c->type = DRM_VSOC_CMD_DRAW;
+			c->draw.primitives = 1 + any(3000);
+			c->draw.vertices = 3 * c->draw.primitives;
+			c->draw.primitives_culled = any(c->draw.primitives);
+			c->draw.fragments = any(200000);
+			c->draw.texels = any(400000);
+			break;
+		case 1:
+			c->type = DRM_VSOC_CMD_COMPUTE;
+			c->compute.threads = 1 + any(40000);
+			c->compute.instructions = 1 + any(100);
+			break;
+		case 2:
+			c->type = DRM_VSOC_CMD_COPY;
+			c->copy.flags = 1 + any(3);
+			c->copy.bytes = DRM_VSOC_LINE_BYTES * (1ull + any(20000));
+			c->copy.initiator = any(DRM_VSOC_INITIATOR_REMOTE + 1);
+			break;
+		case 3:
+			c->type = DRM_VSOC_CMD_WAIT;
+			c->wait.duration_ns = any(2 * MS);
+			break;
+		case 4:
+			c->type = DRM_VSOC_CMD_DRAW;
+			c->draw.vertices = 3;
+			c->draw.primitives = 1;
+			break;
+		default:
+			c->type = DRM_VSOC_CMD_SAMPLE;
+			c->sample.handle = session;
+			c->sample.user_data = storm.step;
+			break;
+		}
+	}
+	return count;
+}
+
+static int submit(int fd, uint32_t ctx, const struct drm_vsoc_command *commands, unsigned int count,
+		  uint64_t *job)
+{
+	struct drm_vsoc_submit submit = {
+		.ctx_id = ctx,
+		.commands = (uintptr_t)commands,
+		.command_count = count,
+		.command_stride = sizeof(*commands),
+	};
+	int ret = igt_perfctr_ioctl(fd, DRM_IOCTL_VSOC_SUBMIT, &submit);
+
+	*job = submit.job_id;
+	return ret;
+}
+
+static bool do_job(void)
+{
+	struct drm_vsoc_command commands[8];
+	struct device *d = some_device();
+	uint64_t job;
+	int ret;
+
+	ret = submit(d->dev.fd, d->contexts[any(3)], commands, some_commands(commands, 0), &job);
+	if (is_gone(d, ret))
+		return true;
+	igt_assert_f(!ret || ret == -EAGAIN || (ret == -ENOMEM && d->armed), "SUBMIT: %d\n", ret);
+	if (ret)
+		return true;
+	if (d->job_count == MAX_JOBS || one_in(4)) {
+		wait_job(d, d->dev.fd, job);
+		d->job_count = 0;
+	} else {
+		d->jobs[d->job_count++] = job;
+	}
+	return true;
+}
+
+/* SAMPLE between commands */
+static bool do_in_stream(void)
+{
+	struct drm_vsoc_command commands[8];
+	struct client *c = pick(is_active);
+	uint64_t job;
+	int ret;
+
+	if (!c)
+		return false;
+	ret = submit(c->file.fd, DRM_VSOC_CTX_DEFAULT, commands,
+		     some_commands(commands, c->session.handle), &job);
+	if (is_gone(c->on, ret))
+		return true;
+	igt_assert_f(!ret || (ret == -ENOMEM && c->on->armed), "SUBMIT: %d\n", ret);
+	if (!ret)
+		wait_job(c->on, c->file.fd, job);
+	return true;
+}
+
+static bool do_setup(void)
+{
+	static const uint64_t periods_ns[] = { 0, 0, 0, MS, 2 * MS, 7 * MS, 20 * MS };
+	struct device *d = some_device();
+	struct client *c = NULL;
+	char path[32];
+	int ret;
+
+	for (unsigned int i = 0; i < CLIENTS && !c; i++)
+		if (!clients[i].used)
+			c = &clients[i];
+	if (!c)
+		return false;
+	memset(c, 0, sizeof(*c));
+	c->on = d;
+	c->file = d->dev;
+	snprintf(path, sizeof(path), "/dev/dri/renderD%d", d->dev.minor);
+	c->file.fd = open(path, O_RDWR | O_CLOEXEC);
+	if (c->file.fd < 0) {
+		igt_assert_f(d->armed && (errno == ENOMEM || errno == ENODEV), "open: %s\n",
+			     strerror(errno));
+		return true;
+	}
+	c->set = one_in(6) ? any(3) : DRM_PERFCTR_SET_PRIMARY;
+	c->reader = one_in(3) ? any(READERS) : READER_PROMPT;
+	igt_perfctr_session_init_set(&c->session, &c->file, c->set);
+	choose_counters(&c->session);
+	if (!d->number && one_in(3))
+		add_ucf(&c->session);
+	c->session.setup.slots = 4u << any(5);
+	c->session.setup.period_ns = periods_ns[any(sizeof(periods_ns) / sizeof(periods_ns[0]))];
+	if (one_in(4))
+		c->session.setup.flags |= DRM_PERFCTR_SETUP_AUTOMATIC;
+	if (one_in(6))
+		c->session.setup.flags |= DRM_PERFCTR_SETUP_KEEP_AWAKE;
+	ret = igt_perfctr_session_try(&c->session);
+	/* another session counts another set; a PMU that a fault took */
+	igt_assert_f(!ret || ret == -EBUSY || (d->armed && (ret == -ENODEV || ret == -ENOENT)),
+		     "SETUP: %d\n", ret);
+	c->used = true;
+	is_gone(d, ret);
+	if (ret)
+		drop(c);
+	return true;
+}
+
+static bool do_start(void)
+{
+	struct client *c = pick(is_idle);
+	int ret;
+
+	if (!c || !quiesce(c->on))
+		return c;
+	disarm_one(c->on, "fail_saturation");
+	if (is_honest(c)) {
+		igt_perfctr_drain(&c->session);
+		igt_ledger_open(&c->ledger, &c->session, c->set);
+	}
+	ret = igt_perfctr_start(&c->session, storm.step);
+	trace("client %d on %u, %s, period %llu us, %u slots, flags %#x: %d", (int)(c - clients),
+	      c->on->number, reader_names[c->reader],
+	      (unsigned long long)c->session.setup.period_ns / 1000, c->session.setup.slots,
+	      c->session.setup.flags, ret);
+	if (is_gone(c->on, ret))
+		return true;
+	if (ret) {
+		igt_assert_f(ret == -EBUSY || (ret == -ENOSPC && !is_honest(c)) ||
+				     (c->on->armed && (ret == -EIO || ret == -ETIMEDOUT)),
+			     "START: %d\n", ret);
+		return true;
+	}
+	c->active = true;
+	return true;
+}
+
+static bool do_stop(void)
+{
+	static struct igt_vsoc_truth truth;
+	struct client *c = pick(is_active);
+	int ret;
+
+	if (!c || !quiesce(c->on))
+		return c;
+	disarm_one(c->on, "fail_saturation");
+	if (is_honest(c))
+		igt_vsoc_truth_of_set(&c->on->dev, c->set, &truth);
+	ret = igt_perfctr_stop(&c->session, storm.step);
+	if (is_gone(c->on, ret))
+		return true;
+	trace("client %d: %d", (int)(c - clients), ret);
+	igt_assert_f(!ret, "STOP: %d\n", ret);
+	c->active = false;
+	if (is_honest(c)) {
+		igt_perfctr_drain(&c->session);
+		settle_final(c, &truth);
+		remember(c);
+	}
+	return true;
+}
+
+static void on_alarm(int signal)
+{
+}
+
+/* sometimes with a signal in the middle */
+static bool do_sample(void)
+{
+	const struct itimerval soon = { .it_value.tv_usec = 1 + any(3000) }, never = { 0 };
+	struct client *c = pick(is_active);
+	bool interrupt = one_in(4);
+	int ret;
+
+	if (!c)
+		return false;
+	if (interrupt)
+		setitimer(ITIMER_REAL, &soon, NULL);
+	ret = igt_perfctr_sample(&c->session, storm.step);
+	setitimer(ITIMER_REAL, &never, NULL);
+	trace("client %d: %d", (int)(c - clients), ret);
+	if (is_gone(c->on, ret))
+		return true;
+	igt_assert_f(!ret || ret == -ENOSPC || (interrupt && ret == -EINTR), "SAMPLE: %d\n", ret);
+	return true;
+}
+
+static bool do_read(void)
+{
+	for (unsigned int i = 0; i < CLIENTS; i++)
+		if (clients[i].used && clients[i].session.ring &&
+		    clients[i].reader == READER_PROMPT)
+			igt_perfctr_drain(&clients[i].session);
+	return true;
+}
+
+static bool do_settle(void)
+{
+	struct client *c = pick(has_ledger);
+
+	if (!c)
+		return false;
+	trace("client %d, %llu samples so far", (int)(c - clients),
+	      (unsigned long long)c->session.samples);
+	settle(c);
+	return true;
+}
+
+static bool do_leave(void)
+{
+	struct client *c = pick(is_any);
+
+	if (!c)
+		return false;
+	/* orderly or not */
+	if (one_in(2))
+		igt_perfctr_teardown(&c->session);
+	drop(c);
+	return true;
+}
+
+/* write where only the kernel should, and nonsense where the reader may */
+static bool do_scribble(void)
+{
+	for (unsigned int i = 0; i < CLIENTS; i++) {
+		struct client *c = &clients[i];
+		uint64_t *ring = (uint64_t *)c->session.ring;
+
+		if (!c->used || c->reader != READER_HOSTILE || !ring)
+			continue;
+		for (unsigned int n = 0; n < 64; n++)
+			ring[any(c->session.ring_map / sizeof(*ring))] = storm.state * n;
+		switch (any(4)) {
+		case 0:
+			c->session.control->extract_idx = storm.state;
+			break;
+		case 1:
+			c->session.control->extract_idx = c->session.control->insert_idx;
+			break;
+		case 2:
+			c->session.control->insert_idx = storm.state;
+			break;
+		default:
+			memset(c->session.control, 0xff, sizeof(*c->session.control));
+		}
+	}
+	return true;
+}
+
+static bool do_fault(void)
+{
+	static const char *const how[] = { "1000 1", "1000 2", "300 3", "50 10" };
+	struct device *d = some_device();
+	const char *name = fault_names[any(fault_count)];
+	const char *much = how[any(4)];
+
+	/* the first device stays: its PMUs are everybody's */
+	if (!d->number && !strcmp(name, "fail_unplug_in_request"))
+		return false;
+	trace("%s %s on %u", name, much, d->number);
+	d->armed = true;
+	d->pmus_armed |= !strcmp(name, "fail_pmu_gone");
+	if (!is_gone(d, debugfs(d, name, much) == -ENOENT ? -ENODEV : 0))
+		igt_assert_eq(debugfs(d, name, much), 0);
+	return true;
+}
+
+static bool do_reset(void)
+{
+	struct device *d = some_device();
+	int ret = debugfs(d, "reset", "1");
+
+	trace("%u: %d", d->number, ret);
+	if (!is_gone(d, ret == -ENOENT ? -ENODEV : ret))
+		igt_assert_f(!ret || ret == -EINTR, "reset: %d\n", ret);
+	return true;
+}
+
+static uint64_t cores_of(const struct device *d)
+{
+	uint64_t cores = 0;
+
+	for (unsigned int i = 0; i < d->dev.block_count; i++)
+		if (d->dev.blocks[i].type == DRM_PERFCTR_BLOCK_SHADER)
+			cores |= 1ull << d->dev.blocks[i].index;
+	return cores;
+}
+
+static bool do_power(void)
+{
+	static const char *const what_names[] = { "cores", "protected", "autosuspend", "clock" };
+	struct device *d = some_device();
+	char text[24];
+
+	uint32_t what = any(4);
+
+	trace("%s on %u", what_names[what], d->number);
+	switch (what) {
+	case 0:
+		snprintf(text, sizeof(text), "%#llx",
+			 (unsigned long long)(cores_of(d) & storm.state));
+		/* busy with a job: they stay on */
+		debugfs(d, "cores_on", text);
+		break;
+	case 1:
+		debugfs(d, "protected", one_in(3) ? "1" : "0");
+		break;
+	case 2:
+		power(d, "auto");
+		/* long enough to suspend, or not */
+		usleep(any(120) * 1000);
+		break;
+	default:
+		snprintf(text, sizeof(text), "%u", 50000000 + any(450000000));
+		debugfs(d, "shader_hz", text);
+	}
+	return true;
+}
+
+static bool do_cpu(void)
+{
+	static bool offline;
+
+	if (access(CPU1, W_OK))
+		return false;
+	offline = !offline;
+	igt_assert_eq(put(CPU1, offline ? "0" : "1"), 0);
+	return true;
+}
+
+static bool do_suspend(void)
+{
+	if (!with_suspend)
+		return false;
+	igt_assert_eq(put("/sys/power/state", "freeze"), 0);
+	storm.suspends++;
+	return true;
+}
+
+/* a device comes, or goes, with or without work in it */
+static bool do_device(void)
+{
+	static struct igt_vsoc_truth truth[CLIENTS];
+	struct device *d = &devices[1];
+	char number[16];
+	bool quiet;
+
+	if (!d->present) {
+		come(d);
+		open_contexts(d);
+		return true;
+	}
+	quiet = !d->gone && one_in(2) && quiesce(d);
+	if (quiet) {
+		disarm(d);
+		for (unsigned int i = 0; i < CLIENTS; i++)
+			if (clients[i].used && clients[i].on == d && has_ledger(&clients[i])) {
+				/* room for the final sample is not all it takes: no fault left */
+				settle(&clients[i]);
+				igt_vsoc_truth_of_set(&d->dev, clients[i].set, &truth[i]);
+			}
+	}
+	snprintf(number, sizeof(number), "%u", d->number);
+	igt_assert_eq(put(DRIVER "/del_device", number), 0);
+	for (unsigned int i = 0; i < CLIENTS; i++) {
+		struct client *c = &clients[i];
+
+		if (!c->used || c->on != d)
+			continue;
+		if (is_honest(c) && c->session.ring) {
+			igt_assert_eq_u32(c->session.control->state, DRM_PERFCTR_RING_DEAD);
+			igt_perfctr_drain(&c->session);
+			if (c->active)
+				igt_assert(c->session.last.flags & DRM_PERFCTR_SAMPLE_UNPLUGGED);
+			if (c->active && quiet)
+				settle_final(c, &truth[i]);
+		}
+		igt_assert_eq(igt_perfctr_sample(&c->session, 0), -ENODEV);
+		drop(c);
+	}
+	igt_perfctr_close(&d->dev);
+	d->present = d->gone = d->armed = false;
+	d->job_count = 0;
+	return true;
+}
+
+/* a process that counts until it is killed */
+static bool do_doom(void)
+{
+	struct igt_perfctr_session s;
+	struct igt_perfctr_device file;
+	unsigned int i;
+	int ready[2];
+	char byte;
+
+	for (i = 0; i < MAX_DOOMED && doomed[i]; i++)
+		;
+	if (i == MAX_DOOMED) {
+		i = any(MAX_DOOMED);
+		kill(doomed[i], SIGKILL);
+		igt_assert_eq(waitpid(doomed[i], NULL, 0), doomed[i]);
+		doomed[i] = 0;
+		return true;
+	}
+	igt_assert_eq(pipe(ready), 0);
+	igt_perfctr_session_init(&s, &devices[0].dev);
+	s.setup.period_ns = (1 + any(5)) * MS;
+	doomed[i] = fork();
+	igt_assert_lte(0, doomed[i]);
+	if (!doomed[i]) {
+		char path[32];
+
+		file = devices[0].dev;
+		s.dev = &file;
+		snprintf(path, sizeof(path), "/dev/dri/renderD%d", file.minor);
+		file.fd = open(path, O_RDWR);
+		/* what fails here fails by a fault, or because another set is counted */
+		if (file.fd >= 0 && !igt_perfctr_session_try(&s))
+			igt_perfctr_start(&s, 0);
+		if (write(ready[1], "", 1) != 1)
+			_exit(1);
+		for (;;)
+			igt_perfctr_sample(&s, 0), usleep(2000);
+	}
+	close(ready[1]);
+	igt_assert_eq(read(ready[0], &byte, 1), 1);
+	close(ready[0]);
+	return true;
+}
+
+static const struct {
+	const char *name;
+	unsigned int weight;
+	bool (*happens)(void);
+} happenings[] = {
+	{ "job", 24, do_job },	      { "in-stream sample", 8, do_in_stream },
+	{ "setup", 10, do_setup },    { "start", 12, do_start },
+	{ "stop", 5, do_stop },	      { "sample", 14, do_sample },
+	{ "read", 12, do_read },      { "settle", 8, do_settle },
+	{ "leave", 2, do_leave },     { "scribble", 3, do_scribble },
+	{ "fault", 10, do_fault },    { "reset", 2, do_reset },
+	{ "power", 5, do_power },     { "cpu hotplug", 1, do_cpu },
+	{ "suspend", 1, do_suspend }, { "device", 1, do_device },
+	{ "doom", 2, do_doom },
+};
+#define HAPPENINGS (sizeof(happenings) / sizeof(happenings[0]))
+
+static uint64_t happened[HAPPENINGS];
+
+static void happen(void)
+{
+	unsigned int sum = 0, at = 0;
+	uint32_t n;
+
+	for (unsigned int i = 0; i < HAPPENINGS; i++)
+		sum += happenings[i].weight;
+	n = any(sum);
+	while (n >= happenings[at].weight)
+		n -= happenings[at++].weight;
+	storm.step++;
+	storm.doing = happenings[at].name;
+	happened[at] += happenings[at].happens();
+	if (one_in(8))
+		usleep(any(4000));
+	/* a fault took it */
+	if (devices[1].gone)
+		do_device();
+}
+
+static uint64_t from_environment(const char *name, uint64_t otherwise)
+{
+	const char *text = getenv(name);
+	char *end;
+	uint64_t n;
+
+	if (!text || !*text)
+		return otherwise;
+	errno = 0;
+	n = strtoull(text, &end, 0);
+	igt_assert_f(!errno && !*end && *text != '-', "%s=%s is not a number\n", name, text);
+	return n;
+}
+
+static void end_doomed(void)
+{
+	for (unsigned int i = 0; i < MAX_DOOMED; i++) {
+		if (!doomed[i])
+			continue;
+		kill(doomed[i], SIGKILL);
+		waitpid(doomed[i], NULL, 0);
+		doomed[i] = 0;
+	}
+}
+
+/* if an assertion ended it, this is the last word */
+static void tell_replay(void)
+{
+	if (storm.doing)
+		fprintf(stderr,
+			"storm: step %llu (%s); replay: PERFCTR_STORM_SEED=%llu "
+			"PERFCTR_STORM_STEPS=%llu\n",
+			(unsigned long long)storm.step, storm.doing, (unsigned long long)storm.seed,
+			(unsigned long long)storm.step);
+}
+
+/* everything that is left must be in order, and a new session as if nothing had been */
+static void calm_down(void)
+{
+	static struct igt_vsoc_truth before, after;
+	struct igt_perfctr_session s;
+
+	storm.doing = "calming down";
+	for (unsigned int i = 0; i < DEVICES; i++)
+		if (devices[i].present && quiesce(&devices[i]))
+			disarm(&devices[i]);
+	if (devices[1].gone)
+		do_device();
+	for (unsigned int i = 0; i < CLIENTS; i++) {
+		if (!clients[i].used)
+			continue;
+		if (has_ledger(&clients[i]))
+			settle(&clients[i]);
+		drop(&clients[i]);
+	}
+	if (devices[1].present)
+		do_device();
+	end_doomed();
+	put(CPU1, "1");
+	debugfs(&devices[0], "protected", "0");
+	debugfs(&devices[0], "shader_hz", "500000000");
+	igt_perfctr_session_init(&s, &devices[0].dev);
+	igt_perfctr_session_create(&s);
+	igt_vsoc_truth(&devices[0].dev, &before);
+	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+	igt_vsoc_work(&devices[0].dev, 1);
+	igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
+	igt_perfctr_drain(&s);
+	igt_assert_eq_u32(s.flags & (DRM_PERFCTR_SAMPLE_ERROR | DRM_PERFCTR_SAMPLE_RESET), 0);
+	igt_vsoc_truth(&devices[0].dev, &after);
+	igt_vsoc_assert_conserved(&s, &before, &after);
+	igt_perfctr_session_fini(&s);
+	storm.doing = NULL;
+}
+
+static void tell(uint64_t begin_ns)
+{
+	igt_info("%3llu s: %llu steps, %llu accounts settled, %llu counters compared: %llu counts "
+		 "and %llu fabric bytes in %llu samples (%llu merged), %llu counts missing as "
+		 "admitted (%.3f s), %llu faults, %llu suspends\n",
+		 (unsigned long long)((raw_ns() - begin_ns) / (1000 * MS)),
+		 (unsigned long long)storm.step, (unsigned long long)storm.settled,
+		 (unsigned long long)storm.compared, (unsigned long long)storm.counts,
+		 (unsigned long long)storm.ucf_bytes, (unsigned long long)storm.samples,
+		 (unsigned long long)storm.merged, (unsigned long long)storm.missing,
+		 storm.lost_ns / 1e9, (unsigned long long)storm.faults,
+		 (unsigned long long)storm.suspends);
+}
+
+static void run_storm(void)
+{
+	const struct sigaction action = { .sa_handler = on_alarm };
+	uint64_t duration_ns = from_environment("PERFCTR_STORM_SECONDS", 10) * 1000 * MS;
+	uint64_t steps = from_environment("PERFCTR_STORM_STEPS", UINT64_MAX);
+	uint64_t begin_ns = raw_ns(), told_ns = begin_ns;
+	char seed[24];
+
+	storm.seed = from_environment("PERFCTR_STORM_SEED", 1);
+	/* zero is where the sequence would stay */
+	storm.state = storm.seed * 0x9e3779b97f4a7c15ull + 0x2545f4914f6cdd1dull;
+	with_trace = from_environment("PERFCTR_STORM_TRACE", 0);
+	with_suspend = from_environment("PERFCTR_STORM_SUSPEND", 0);
+	igt_assert_eq(sigaction(SIGALRM, &action, NULL), 0);
+	find_faults(&devices[0]);
+	find_pmus(&devices[0]);
+	open_contexts(&devices[0]);
+	snprintf(seed, sizeof(seed), "%llu", (unsigned long long)storm.seed);
+	debugfs(&devices[0], "fail_seed", seed);
+	/* a device that is late is late by less than anybody's patience */
+	debugfs(&devices[0], "fail_delay_ms", "60");
+	if (with_suspend) {
+		igt_assert_eq(put("/sys/module/suspend/parameters/pm_test_delay", "0"), 0);
+		igt_assert_eq(put("/sys/power/pm_test", "devices"), 0);
+	}
+
+	while (storm.step < steps && (steps != UINT64_MAX || raw_ns() - begin_ns < duration_ns)) {
+		happen();
+		if (raw_ns() - told_ns >= TELL_EVERY_NS) {
+			told_ns = raw_ns();
+			tell(begin_ns);
+		}
+	}
+	calm_down();
+	tell(begin_ns);
+	for (unsigned int i = 0; i < HAPPENINGS; i++)
+		igt_info("%8llu %s\n", (unsigned long long)happened[i], happenings[i].name);
+	debugfs(&devices[0], "fail_delay_ms", "150");
+	/* it did find something to compare */
+	if (steps == UINT64_MAX && duration_ns >= 1000 * MS) {
+		igt_assert_lte_u64(1, storm.settled);
+		igt_assert_lte_u64(1, storm.counts);
+	}
+}
+
+/* what a machine that sleeps does to a session in the middle of a job, without all the rest */
+static void suspend_exact(void)
+{
+	static struct igt_vsoc_truth before, after;
+	struct drm_vsoc_command commands[3] = { 0 };
+	struct igt_perfctr_session s, manual;
+	uint64_t job;
+
+	igt_assert_eq(put("/sys/module/suspend/parameters/pm_test_delay", "0"), 0);
+	igt_assert_eq(put("/sys/power/pm_test", "devices"), 0);
+	igt_perfctr_session_init(&s, &devices[0].dev);
+	s.setup.period_ns = 2 * MS;
+	s.setup.slots = 64;
+	igt_perfctr_session_create(&s);
+	igt_perfctr_session_init(&manual, &devices[0].dev);
+	igt_perfctr_session_create(&manual);
+	igt_vsoc_truth(&devices[0].dev, &before);
+	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+	igt_assert_eq(igt_perfctr_start(&manual, 0), 0);
+	commands[0].type = DRM_VSOC_CMD_COMPUTE;
+	commands[0].compute.threads = 50000;
+	commands[0].compute.instructions = 1000;
+	job = igt_vsoc_submit(&devices[0].dev, commands, 1);
+	for (unsigned int i = 0; i < 3; i++)
+		igt_assert_eq(put("/sys/power/state", "freeze"), 0);
+	/* the job goes on where it was */
+	igt_assert_eq(igt_vsoc_wait(&devices[0].dev, job).status, 0);
+	igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
+	igt_assert_eq(igt_perfctr_stop(&manual, 0), 0);
+	igt_vsoc_truth(&devices[0].dev, &after);
+	igt_perfctr_drain(&s);
+	igt_perfctr_drain(&manual);
+	igt_assert(s.flags & DRM_PERFCTR_SAMPLE_SUSPENDED);
+	igt_assert(manual.flags & DRM_PERFCTR_SAMPLE_SUSPENDED);
+	igt_assert_eq_u64(s.lost_ns + manual.lost_ns, 0);
+	igt_vsoc_assert_conserved(&s, &before, &after);
+	igt_vsoc_assert_conserved(&manual, &before, &after);
+	igt_perfctr_session_fini(&s);
+	igt_perfctr_session_fini(&manual);
+}
+
+igt_main
+{
+	igt_fixture
+	{
+		igt_require_f(igt_perfctr_open_device(&devices[0].dev, "vsoc.0"),
+			      "no virtual SoC\n");
+		devices[0].present = true;
+		/* of a run that was cut short */
+		put(DRIVER "/del_device", "9");
+	}
+	igt_describe(
+		"random sessions, jobs, faults, power, hotplug and hostile readers: every account "
+		"is exact but for what samples admit");
+	igt_subtest("storm") run_storm();
+	/* only where its program survives it */
+	if (from_environment("PERFCTR_STORM_SUSPEND", 0)) {
+		igt_describe(
+			"a machine that sleeps in the middle of a job costs no count, and samples "
+			"say that it slept");
+		igt_subtest("system-suspend") suspend_exact();
+	}
+	igt_fixture
+	{
+		tell_replay();
+		end_doomed();
+		igt_perfctr_close(&devices[0].dev);
+	}
+}
