@@ -80,6 +80,11 @@ struct drm_perfctr_collection {
  * All are called with the core's sampler lock held, never concurrently, and may
  * sleep for a bounded time. None may call back into the core except for the
  * drm_perfctr_block_*() functions.
+ *
+ * The sampler lock is taken where dma-fences are signalled (jobs, reset). So none
+ * may allocate memory with GFP_KERNEL, wait for a fence, take a dma_resv lock or
+ * mmap_lock, or take a lock that anybody holds while doing so; GFP_NOWAIT is fine.
+ * lockdep complains about the first that does.
  */
 struct drm_perfctr_source_ops {
 	/**
@@ -214,7 +219,11 @@ int drm_perfctr_query_ioctl(struct drm_perfctr *pc, void *data);
 int drm_perfctr_control_ioctl(struct drm_perfctr_file *pf, void *data, struct drm_file *file);
 int drm_perfctr_bo_create_ioctl(struct drm_device *drm, void *data, struct drm_file *file);
 
-/* power and reset; sleepable, outside of source ops */
+/*
+ * power and reset; sleepable, outside of source ops. They allocate nothing and wait
+ * for nothing but bounded hardware access: may be called where fences are signalled,
+ * between dma_fence_begin_signalling() and dma_fence_end_signalling()
+ */
 void drm_perfctr_suspend(struct drm_perfctr *pc);
 void drm_perfctr_resume(struct drm_perfctr *pc);
 void drm_perfctr_pre_reset(struct drm_perfctr *pc);
@@ -228,7 +237,10 @@ u64 *drm_perfctr_block_totals(struct drm_perfctr_source *source, unsigned int bl
 void drm_perfctr_block_report(struct drm_perfctr_source *source, unsigned int block,
 			      u32 states, const u64 *valid);
 
-/* sampling in the command stream */
+/*
+ * sampling in the command stream; drm_perfctr_session_sample() may be called where
+ * fences are signalled, the others may not
+ */
 struct drm_perfctr_session *drm_perfctr_session_get(struct drm_perfctr_file *pf, u32 handle);
 void drm_perfctr_session_put(struct drm_perfctr_session *session);
 int drm_perfctr_session_sample(struct drm_perfctr_session *session, u64 user_data);

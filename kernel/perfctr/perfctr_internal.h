@@ -5,6 +5,7 @@
 #ifndef _PERFCTR_INTERNAL_H_
 #define _PERFCTR_INTERNAL_H_
 
+#include <linux/atomic.h>
 #include <linux/hrtimer.h>
 #include <linux/kref.h>
 #include <linux/kthread.h>
@@ -117,8 +118,9 @@ struct drm_perfctr {
 
 	/**
 	 * @lock: the sampler lock. Protects everything below, all totals and all
-	 * sessions but for their reference count. Held across hardware access,
-	 * which is bounded.
+	 * sessions but for their reference count and their perf events. Held
+	 * across hardware access, which is bounded. Fences wait for it: nothing
+	 * may be allocated under it, and no lock taken under which others do.
 	 */
 	struct mutex lock;
 	/** @active: sessions between START and STOP. */
@@ -139,6 +141,10 @@ struct drm_perfctr {
 	bool resetting;
 	/** @unplugged: no hardware access ever again. */
 	bool unplugged;
+	/** @pmu_wanted: the PMU blocks of some sessions are to be read. */
+	bool pmu_wanted;
+	/** @cpu_changes: CPUs that came or went. Atomic. */
+	atomic_t cpu_changes;
 	/** @last_tick: when the periodic sessions were last served. */
 	ktime_t last_tick;
 
@@ -150,6 +156,8 @@ struct drm_perfctr {
 	struct kthread_work event_work;
 	/** @hotplug_work: a CPU came or went. */
 	struct kthread_work hotplug_work;
+	/** @pmu_work: PMU blocks are to be read. */
+	struct kthread_work pmu_work;
 	/** @timer: queues @tick_work. */
 	struct hrtimer timer;
 	/** @node: in the list of devices that follow CPU hotplug. */
@@ -264,6 +272,20 @@ struct drm_perfctr_session {
 	u64 *bases;
 	/** @has_pmu: some views are PMU blocks. */
 	bool has_pmu;
+
+	/**
+	 * @pmu_lock: serialises START, STOP and SAMPLE and protects the events of
+	 * the PMU blocks. Before the sampler lock; see "perf events and fences".
+	 */
+	struct mutex pmu_lock;
+	/** @pmu_wanted: the worker is to read the PMU blocks; under the sampler lock. */
+	bool pmu_wanted;
+	/** @pmu_follow: and to follow CPU hotplug first. */
+	bool pmu_follow;
+	/** @pmu_node: in the worker's list of what it reads now. */
+	struct list_head pmu_node;
+	/** @cpu_changes: of the device, when START opened the events. */
+	int cpu_changes;
 };
 
 /* rejections name the field, at debug level only: users can cause them at will */
@@ -323,18 +345,29 @@ int perfctr_source_collect(struct drm_perfctr *pc, struct drm_perfctr_source *so
 int perfctr_source_start(struct drm_perfctr *pc, struct drm_perfctr_source *source);
 void perfctr_source_stop(struct drm_perfctr_source *source);
 void perfctr_source_account_lost(struct drm_perfctr_source *source);
-void perfctr_collect_pmu(struct drm_perfctr_session *session);
 int perfctr_sampler_init(struct drm_perfctr *pc);
 void perfctr_sampler_fini(struct drm_perfctr *pc);
 
-/* perfctr_pmu.c */
+/* perfctr_pmu_session.c */
+int perfctr_session_lock(struct drm_perfctr_session *session);
+void perfctr_session_unlock(struct drm_perfctr_session *session);
+int perfctr_session_enable_pmu(struct drm_perfctr_session *session);
+void perfctr_session_disable_pmu(struct drm_perfctr_session *session);
+void perfctr_session_baseline_pmu(struct drm_perfctr_session *session);
+void perfctr_session_close_pmu(struct drm_perfctr_session *session);
+void perfctr_session_want_pmu(struct drm_perfctr_session *session, bool follow);
+void perfctr_serve_pmu(struct drm_perfctr *pc);
+
+/* perfctr_pmu.c; with the session's pmu_lock held and the sampler lock not, but to hand over */
 #ifdef CONFIG_PERF_EVENTS
 int perfctr_pmu_create(struct drm_perfctr *pc, const struct drm_perfctr_block_request *request,
 		       struct perfctr_pmu_block **out);
 void perfctr_pmu_destroy(struct perfctr_pmu_block *pmu);
 int perfctr_pmu_enable(struct drm_perfctr *pc, struct perfctr_pmu_block *pmu);
 void perfctr_pmu_disable(struct perfctr_pmu_block *pmu);
-void perfctr_pmu_collect(struct drm_perfctr *pc, struct perfctr_pmu_block *pmu);
+void perfctr_pmu_read(struct drm_perfctr *pc, struct perfctr_pmu_block *pmu);
+void perfctr_pmu_hand_over(struct perfctr_pmu_block *pmu);
+void perfctr_pmu_close(struct perfctr_pmu_block *pmu);
 int perfctr_pmu_follow_cpus(struct drm_perfctr *pc, struct perfctr_pmu_block *pmu);
 unsigned int perfctr_pmu_events(u16 type);
 int perfctr_pmu_init(void);
@@ -350,6 +383,8 @@ static inline int perfctr_pmu_create(struct drm_perfctr *pc,
 }
 
 static inline void perfctr_pmu_destroy(struct perfctr_pmu_block *pmu) {}
+static inline void perfctr_pmu_close(struct perfctr_pmu_block *pmu) {}
+static inline void perfctr_pmu_hand_over(struct perfctr_pmu_block *pmu) {}
 
 static inline int perfctr_pmu_enable(struct drm_perfctr *pc, struct perfctr_pmu_block *pmu)
 {
@@ -358,7 +393,7 @@ static inline int perfctr_pmu_enable(struct drm_perfctr *pc, struct perfctr_pmu_
 
 static inline void perfctr_pmu_disable(struct perfctr_pmu_block *pmu) {}
 
-static inline void perfctr_pmu_collect(struct drm_perfctr *pc, struct perfctr_pmu_block *pmu) {}
+static inline void perfctr_pmu_read(struct drm_perfctr *pc, struct perfctr_pmu_block *pmu) {}
 
 static inline int perfctr_pmu_follow_cpus(struct drm_perfctr *pc, struct perfctr_pmu_block *pmu)
 {

@@ -68,6 +68,20 @@ struct perfctr_pmu_block {
 	u64 *base_running;
 	/** @cred: of SETUP, with which events are opened. */
 	const struct cred *cred;
+	/**
+	 * @fresh: what was read, with each event's counts, and not handed over yet;
+	 * under &drm_perfctr_session.pmu_lock, the rest under the sampler lock too.
+	 */
+	struct {
+		/** @fresh.states: as @states. */
+		u32 states;
+		/** @fresh.cpu: as @cpu. */
+		s32 cpu;
+		/** @fresh.incomplete: as @incomplete. */
+		u64 incomplete;
+		/** @fresh.time_ns: as @time_ns. */
+		u64 time_ns;
+	} fresh;
 	/** @events: the perf side, private to perfctr_pmu.c. */
 	struct perfctr_pmu_event *events;
 };

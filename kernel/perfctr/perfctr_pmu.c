@@ -73,6 +73,12 @@ struct perfctr_pmu_event {
 	u64 gone_enabled;
 	/** @gone_running: ns for which they ran. */
 	u64 gone_running;
+	/** @count: all that was counted, as of the last read. */
+	u64 count;
+	/** @enabled: ns for which it was enabled, as of then. */
+	u64 enabled;
+	/** @running: ns for which it ran, as of then. */
+	u64 running;
 	/** @halted_running: ns that perf calls running, while their hardware was gone. */
 	u64 halted_running;
 };
@@ -284,23 +290,26 @@ int perfctr_pmu_follow_cpus(struct drm_perfctr *pc, struct perfctr_pmu_block *pm
 		int ret;
 
 		if (bury_dead(event))
-			pmu->states |= DRM_PERFCTR_STATE_MIGRATED;
+			pmu->fresh.states |= DRM_PERFCTR_STATE_MIGRATED;
 		before = event->open_count;
 		ret = open_where_wanted(pc, event);
 		if (event->missing && !error)
 			error = ret;
 		if (event->open_count != before)
-			pmu->states |= DRM_PERFCTR_STATE_MIGRATED;
+			pmu->fresh.states |= DRM_PERFCTR_STATE_MIGRATED;
 	}
 	return error;
 }
 
 /**
- * perfctr_pmu_collect() - read all events of a block
+ * perfctr_pmu_read() - read all events of a block
  * @pc: the device
  * @pmu: the block
+ *
+ * With the session's pmu_lock and without the sampler lock, as everything that
+ * calls perf.
  */
-void perfctr_pmu_collect(struct drm_perfctr *pc, struct perfctr_pmu_block *pmu)
+void perfctr_pmu_read(struct drm_perfctr *pc, struct perfctr_pmu_block *pmu)
 {
 	unsigned int i, e;
 
@@ -310,7 +319,7 @@ void perfctr_pmu_collect(struct drm_perfctr *pc, struct perfctr_pmu_block *pmu)
 		bool halted = false;
 
 		if (bury_dead(event)) {
-			pmu->states |= DRM_PERFCTR_STATE_MIGRATED;
+			pmu->fresh.states |= DRM_PERFCTR_STATE_MIGRATED;
 			open_where_wanted(pc, event);
 		}
 		count = event->gone_count;
@@ -323,26 +332,49 @@ void perfctr_pmu_collect(struct drm_perfctr *pc, struct perfctr_pmu_block *pmu)
 			halted |= before && is_halted(event->open[e]);
 		}
 		if (halted) {
-			event->halted_running = running - pmu->running[i];
-			pmu->states |= DRM_PERFCTR_STATE_ERROR;
+			event->halted_running = running - event->running;
+			pmu->fresh.states |= DRM_PERFCTR_STATE_ERROR;
 		}
 
 		if (event->missing) {
-			pmu->incomplete |= BIT_ULL(i);
-			pmu->states |= DRM_PERFCTR_STATE_ERROR;
+			pmu->fresh.incomplete |= BIT_ULL(i);
+			pmu->fresh.states |= DRM_PERFCTR_STATE_ERROR;
 		}
 
-		pmu->totals[i] = count;
-		pmu->enabled[i] = enabled;
-		pmu->running[i] = running - event->halted_running;
+		event->count = count;
+		event->enabled = enabled;
+		event->running = running - event->halted_running;
 		if (!event->open_count)
-			pmu->states |= DRM_PERFCTR_STATE_OFF;
+			pmu->fresh.states |= DRM_PERFCTR_STATE_OFF;
 		else
-			pmu->states |= DRM_PERFCTR_STATE_ON;
+			pmu->fresh.states |= DRM_PERFCTR_STATE_ON;
 	}
-	pmu->cpu = pmu->events[0].open_count == 1 ?
-		   READ_ONCE(pmu->events[0].open[0]->cpu) : DRM_PERFCTR_CPU_ANY;
-	pmu->time_ns = ktime_get_raw_ns();
+	pmu->fresh.cpu = pmu->events[0].open_count == 1 ?
+			 READ_ONCE(pmu->events[0].open[0]->cpu) : DRM_PERFCTR_CPU_ANY;
+	pmu->fresh.time_ns = ktime_get_raw_ns();
+}
+
+/**
+ * perfctr_pmu_hand_over() - let samples have what was read
+ * @pmu: the block
+ *
+ * With the session's pmu_lock and the sampler lock.
+ */
+void perfctr_pmu_hand_over(struct perfctr_pmu_block *pmu)
+{
+	unsigned int i;
+
+	for (i = 0; i < pmu->count; i++) {
+		pmu->totals[i] = pmu->events[i].count;
+		pmu->enabled[i] = pmu->events[i].enabled;
+		pmu->running[i] = pmu->events[i].running;
+	}
+	pmu->states |= pmu->fresh.states;
+	pmu->incomplete |= pmu->fresh.incomplete;
+	pmu->cpu = pmu->fresh.cpu;
+	pmu->time_ns = pmu->fresh.time_ns;
+	pmu->fresh.states = 0;
+	pmu->fresh.incomplete = 0;
 }
 
 /**
@@ -387,18 +419,32 @@ void perfctr_pmu_disable(struct perfctr_pmu_block *pmu)
 }
 
 /**
+ * perfctr_pmu_close() - release the events of a block
+ * @pmu: the block, which counts no more
+ */
+void perfctr_pmu_close(struct perfctr_pmu_block *pmu)
+{
+	unsigned int i;
+
+	for (i = 0; pmu->events && i < pmu->count; i++) {
+		struct perfctr_pmu_event *event = &pmu->events[i];
+
+		while (event->open_count)
+			perf_event_release_kernel(event->open[--event->open_count]);
+	}
+}
+
+/**
  * perfctr_pmu_destroy() - release a block and its events
  * @pmu: the block
  */
 void perfctr_pmu_destroy(struct perfctr_pmu_block *pmu)
 {
-	unsigned int i, e;
+	unsigned int i;
 
-	for (i = 0; pmu->events && i < pmu->count; i++) {
-		for (e = 0; e < pmu->events[i].open_count; e++)
-			perf_event_release_kernel(pmu->events[i].open[e]);
+	perfctr_pmu_close(pmu);
+	for (i = 0; pmu->events && i < pmu->count; i++)
 		kfree(pmu->events[i].open);
-	}
 	kfree(pmu->events);
 	kfree(pmu->totals);
 	put_cred(pmu->cred);
@@ -541,8 +587,10 @@ static int perfctr_cpu_change(unsigned int cpu)
 	struct drm_perfctr *pc;
 
 	mutex_lock(&perfctr_devices_lock);
-	list_for_each_entry(pc, &perfctr_devices, node)
+	list_for_each_entry(pc, &perfctr_devices, node) {
+		atomic_inc(&pc->cpu_changes);
 		kthread_queue_work(pc->worker, &pc->hotplug_work);
+	}
 	mutex_unlock(&perfctr_devices_lock);
 	return 0;
 }

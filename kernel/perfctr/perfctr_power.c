@@ -135,6 +135,19 @@ void drm_perfctr_post_reset(struct drm_perfctr *pc)
 }
 EXPORT_SYMBOL_GPL(drm_perfctr_post_reset);
 
+/* the last time for active sessions; those that are dead by now stop counting */
+static void read_pmu_blocks(struct drm_perfctr *pc)
+{
+	struct drm_perfctr_session *session;
+
+	mutex_lock(&pc->lock);
+	list_for_each_entry(session, &pc->all, all_node)
+		perfctr_session_want_pmu(session, false);
+	mutex_unlock(&pc->lock);
+	kthread_queue_work(pc->worker, &pc->pmu_work);
+	kthread_flush_worker(pc->worker);
+}
+
 /**
  * drm_perfctr_unplug() - the hardware is gone or about to go
  * @pc: the counters
@@ -147,6 +160,7 @@ void drm_perfctr_unplug(struct drm_perfctr *pc)
 	struct drm_perfctr_session *session, *next;
 	unsigned int i;
 
+	read_pmu_blocks(pc);
 	mutex_lock(&pc->lock);
 	/* also those that do not run: that is what their sessions have to be told */
 	for (i = 0; i < pc->source_count; i++)
@@ -155,7 +169,6 @@ void drm_perfctr_unplug(struct drm_perfctr *pc)
 
 	list_for_each_entry_safe(session, next, &pc->active, node) {
 		list_del_init(&session->node);
-		perfctr_collect_pmu(session);
 		perfctr_sampler_give_up(session);
 		perfctr_sampler_count_periods(session, ktime_get());
 		perfctr_sampler_publish(session, DRM_PERFCTR_SAMPLE_FINAL |
@@ -172,6 +185,6 @@ void drm_perfctr_unplug(struct drm_perfctr *pc)
 	hrtimer_cancel(&pc->timer);
 	mutex_unlock(&pc->lock);
 
-	kthread_flush_worker(pc->worker);
+	read_pmu_blocks(pc);
 }
 EXPORT_SYMBOL_GPL(drm_perfctr_unplug);

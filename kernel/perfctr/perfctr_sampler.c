@@ -77,10 +77,17 @@
  * for its hardware, which every source bounds; so a waiter waits for
  * (waiters before it) x (bound) at worst, and interruptibly where it is an ioctl.
  *
+ * Reset and in-stream SAMPLE take it where a driver signals dma-fences, or has to
+ * before they can be signalled. Reclaim may wait for fences. So under the sampler
+ * lock nobody may allocate memory with GFP_KERNEL, wait for a fence, or take a
+ * lock under which somebody else does: this holds for sources too, and lockdep
+ * knows it from drmm_perfctr_create() on. perf does all of that, so it is called
+ * without the sampler lock, see "perf events and fences".
+ *
  * Order: driver's locks around suspend and reset -> sampler lock -> locks of
- * sources, perf's. A source's interrupt handler never takes the sampler lock.
- * The hotplug callback only queues work, because creating a perf event under
- * the sampler lock takes the CPU hotplug lock.
+ * sources; session's pmu_lock -> sampler lock; pmu_lock -> perf's locks. A source's
+ * interrupt handler never takes the sampler lock. The hotplug callback only queues
+ * work, because creating a perf event takes the CPU hotplug lock.
  *
  * The session table of a file is an xarray; a lookup takes a reference under
  * its lock. A session enters the table when it is complete.
@@ -203,35 +210,18 @@ static unsigned long session_sources(const struct drm_perfctr_session *session)
 }
 
 /**
- * perfctr_collect_pmu() - bring the PMU blocks of a session up to now
- * @session: the session
- */
-void perfctr_collect_pmu(struct drm_perfctr_session *session)
-{
-	unsigned int i;
-
-	if (!session->has_pmu)
-		return;
-	for (i = 0; i < session->view_count; i++)
-		if (session->views[i].pmu)
-			perfctr_pmu_collect(session->pc, session->views[i].pmu);
-}
-
-/**
- * perfctr_sampler_collect() - bring everything that a session counts up to now
+ * perfctr_sampler_collect() - bring all sources of a session up to now
  * @pc: the device
  * @session: the session
+ *
+ * PMU blocks were read before, see "perf events and fences".
  *
  * Returns: 0 or the first error of a source; the others were read all the same.
  */
 int perfctr_sampler_collect(struct drm_perfctr *pc, struct drm_perfctr_session *session)
 {
-	int ret;
-
 	lockdep_assert_held(&pc->lock);
-	ret = collect_sources(pc, session_sources(session));
-	perfctr_collect_pmu(session);
-	return ret;
+	return collect_sources(pc, session_sources(session));
 }
 
 /**
@@ -513,16 +503,16 @@ static void release_source(struct drm_perfctr_source *source)
 }
 
 /**
- * perfctr_sampler_attach() - have everything count that a session needs
+ * perfctr_sampler_attach() - have all sources count that a session needs
  * @session: the session
  *
- * Returns: 0 or the error of the source or the PMU that could not be started;
- * nothing has changed then.
+ * Returns: 0 or the error of the source that could not be started; nothing has
+ * changed then.
  */
 int perfctr_sampler_attach(struct drm_perfctr_session *session)
 {
 	struct drm_perfctr *pc = session->pc;
-	unsigned int i, v;
+	unsigned int i;
 	int ret;
 
 	lockdep_assert_held(&pc->lock);
@@ -536,17 +526,8 @@ int perfctr_sampler_attach(struct drm_perfctr_session *session)
 		}
 		source->state->users++;
 	}
-	for (v = 0; v < session->view_count; v++) {
-		ret = session->views[v].pmu ? perfctr_pmu_enable(pc, session->views[v].pmu) : 0;
-		if (ret)
-			goto undo_pmu;
-	}
 	return 0;
 
-undo_pmu:
-	while (v--)
-		if (session->views[v].pmu)
-			perfctr_pmu_disable(session->views[v].pmu);
 undo:
 	while (i--)
 		release_source(session->sources[i].source);
@@ -562,9 +543,6 @@ void perfctr_sampler_detach(struct drm_perfctr_session *session)
 	unsigned int i;
 
 	lockdep_assert_held(&session->pc->lock);
-	for (i = 0; i < session->view_count; i++)
-		if (session->views[i].pmu)
-			perfctr_pmu_disable(session->views[i].pmu);
 	for (i = 0; i < session->source_count; i++)
 		release_source(session->sources[i].source);
 }
@@ -658,6 +636,10 @@ static void perfctr_tick(struct kthread_work *work)
 	mutex_lock(&pc->lock);
 	now = ktime_get();
 	pc->last_tick = now;
+	list_for_each_entry(session, &pc->active, node)
+		if (session->period_ns && !ktime_before(now, session->due))
+			perfctr_session_want_pmu(session, false);
+	perfctr_serve_pmu(pc);
 	list_for_each_entry_safe(session, next, &pc->active, node) {
 		if (!session_due(session, now))
 			continue;
@@ -669,10 +651,8 @@ static void perfctr_tick(struct kthread_work *work)
 			sources |= BIT(i);
 
 	collect_sources(pc, sources);
-	list_for_each_entry(session, &due, node) {
-		perfctr_collect_pmu(session);
+	list_for_each_entry(session, &due, node)
 		perfctr_sampler_publish(session, DRM_PERFCTR_SAMPLE_PERIODIC, session->user_data);
-	}
 	list_splice_tail(&due, &pc->active);
 	perfctr_sampler_arm(pc);
 	mutex_unlock(&pc->lock);
@@ -704,6 +684,10 @@ static void perfctr_event(struct kthread_work *work)
 	unsigned int i;
 
 	mutex_lock(&pc->lock);
+	list_for_each_entry(session, &pc->active, node)
+		if (session->flags & DRM_PERFCTR_SETUP_AUTOMATIC)
+			perfctr_session_want_pmu(session, false);
+	perfctr_serve_pmu(pc);
 	for (i = 0; i < pc->source_count; i++)
 		if (pc->sources[i]->state->running)
 			sources |= BIT(i);
@@ -716,7 +700,6 @@ static void perfctr_event(struct kthread_work *work)
 			session->pending_others++;
 			continue;
 		}
-		perfctr_collect_pmu(session);
 		perfctr_sampler_publish(session, DRM_PERFCTR_SAMPLE_AUTOMATIC,
 					session->user_data);
 	}
@@ -728,13 +711,20 @@ static void perfctr_hotplug(struct kthread_work *work)
 {
 	struct drm_perfctr *pc = container_of(work, struct drm_perfctr, hotplug_work);
 	struct drm_perfctr_session *session;
-	unsigned int i;
 
 	mutex_lock(&pc->lock);
 	list_for_each_entry(session, &pc->active, node)
-		for (i = 0; session->has_pmu && i < session->view_count; i++)
-			if (session->views[i].pmu)
-				perfctr_pmu_follow_cpus(pc, session->views[i].pmu);
+		perfctr_session_want_pmu(session, true);
+	perfctr_serve_pmu(pc);
+	mutex_unlock(&pc->lock);
+}
+
+static void perfctr_pmu_wanted(struct kthread_work *work)
+{
+	struct drm_perfctr *pc = container_of(work, struct drm_perfctr, pmu_work);
+
+	mutex_lock(&pc->lock);
+	perfctr_serve_pmu(pc);
 	mutex_unlock(&pc->lock);
 }
 
@@ -817,6 +807,7 @@ int perfctr_sampler_init(struct drm_perfctr *pc)
 	kthread_init_work(&pc->tick_work, perfctr_tick);
 	kthread_init_work(&pc->event_work, perfctr_event);
 	kthread_init_work(&pc->hotplug_work, perfctr_hotplug);
+	kthread_init_work(&pc->pmu_work, perfctr_pmu_wanted);
 	perfctr_hrtimer_setup(&pc->timer, perfctr_timer, CLOCK_MONOTONIC, HRTIMER_MODE_ABS);
 	return 0;
 }

@@ -391,6 +391,7 @@ static void session_free(struct drm_perfctr_session *session)
 	perfctr_user_uncharge(session->user, session->pinned_bytes);
 	kvfree(session->bases);
 	kvfree(session->views);
+	mutex_destroy(&session->pmu_lock);
 	drm_dev_put(session->pc->drm);
 	kfree(session);
 }
@@ -427,6 +428,7 @@ struct drm_perfctr_session *perfctr_session_create(struct drm_perfctr *pc,
 	kref_init(&session->refcount);
 	INIT_LIST_HEAD(&session->node);
 	INIT_LIST_HEAD(&session->all_node);
+	mutex_init(&session->pmu_lock);
 	drm_dev_get(pc->drm);
 	session->pc = pc;
 	session->flags = setup->flags;
@@ -456,6 +458,85 @@ struct drm_perfctr_session *perfctr_session_create(struct drm_perfctr *pc,
 	return session;
 }
 
+/* with the sampler lock held */
+static int check_start(struct drm_perfctr_session *session)
+{
+	struct drm_perfctr *pc = session->pc;
+
+	if (pc->unplugged || session->dead)
+		return -ENODEV;
+	if (session->active)
+		return perfctr_reject(pc, EALREADY, "START: session is active");
+	if (!perfctr_ring_free(&session->ring))
+		return perfctr_reject(pc, ENOSPC, "START: no slot is free for the final sample");
+	return 0;
+}
+
+/* with the sampler lock held; PMU blocks count already */
+static int activate(struct drm_perfctr_session *session)
+{
+	struct drm_perfctr *pc = session->pc;
+	int ret;
+
+	ret = perfctr_sampler_attach(session);
+	if (ret)
+		return ret;
+	ret = perfctr_sampler_collect(pc, session);
+	if (ret) {
+		drm_dbg(pc->drm, "perfctr: START: no baseline: %d\n", ret);
+		perfctr_sampler_detach(session);
+		return ret;
+	}
+	perfctr_session_baseline_pmu(session);
+	perfctr_sampler_baseline(session);
+
+	session->active = true;
+	list_add_tail(&session->node, &pc->active);
+	perfctr_ring_set_state(&session->ring, DRM_PERFCTR_RING_ACTIVE);
+	if (session->period_ns) {
+		/* multiples of the period: equal periods share one collection */
+		u64 now = ktime_get_ns();
+
+		session->due = ns_to_ktime(now - now % session->period_ns + session->period_ns);
+	}
+	perfctr_sampler_arm(pc);
+	return 0;
+}
+
+/* with the session's pmu_lock held */
+static int start(struct drm_perfctr_session *session, u64 user_data, bool awake)
+{
+	struct drm_perfctr *pc = session->pc;
+	int ret;
+
+	ret = mutex_lock_interruptible(&pc->lock);
+	if (ret)
+		return ret;
+	ret = check_start(session);
+	mutex_unlock(&pc->lock);
+	if (ret)
+		return ret;
+
+	ret = perfctr_session_enable_pmu(session);
+	if (ret)
+		return ret;
+	ret = mutex_lock_interruptible(&pc->lock);
+	if (!ret) {
+		/* it may have been unplugged or torn down meanwhile */
+		ret = check_start(session);
+		if (!ret)
+			ret = activate(session);
+		if (!ret) {
+			session->user_data = user_data;
+			session->awake = awake;
+		}
+		mutex_unlock(&pc->lock);
+	}
+	if (ret)
+		perfctr_session_disable_pmu(session);
+	return ret;
+}
+
 /**
  * perfctr_session_start() - START
  * @session: the session
@@ -479,53 +560,12 @@ int perfctr_session_start(struct drm_perfctr_session *session, u64 user_data)
 		if (ret)
 			return ret;
 	}
-
-	ret = mutex_lock_interruptible(&pc->lock);
-	if (ret)
-		goto err_relax;
-	if (pc->unplugged || session->dead) {
-		ret = -ENODEV;
-		goto err_unlock;
+	ret = mutex_lock_interruptible(&session->pmu_lock);
+	if (!ret) {
+		ret = start(session, user_data, wake);
+		mutex_unlock(&session->pmu_lock);
 	}
-	if (session->active) {
-		ret = perfctr_reject(pc, EALREADY, "START: session is active");
-		goto err_unlock;
-	}
-	if (!perfctr_ring_free(&session->ring)) {
-		ret = perfctr_reject(pc, ENOSPC, "START: no slot is free for the final sample");
-		goto err_unlock;
-	}
-
-	ret = perfctr_sampler_attach(session);
-	if (ret)
-		goto err_unlock;
-	ret = perfctr_sampler_collect(pc, session);
-	if (ret) {
-		drm_dbg(pc->drm, "perfctr: START: no baseline: %d\n", ret);
-		perfctr_sampler_detach(session);
-		goto err_unlock;
-	}
-	perfctr_sampler_baseline(session);
-
-	session->user_data = user_data;
-	session->active = true;
-	session->awake = wake;
-	list_add_tail(&session->node, &pc->active);
-	perfctr_ring_set_state(&session->ring, DRM_PERFCTR_RING_ACTIVE);
-	if (session->period_ns) {
-		/* multiples of the period: equal periods share one collection */
-		u64 now = ktime_get_ns();
-
-		session->due = ns_to_ktime(now - now % session->period_ns + session->period_ns);
-	}
-	perfctr_sampler_arm(pc);
-	mutex_unlock(&pc->lock);
-	return 0;
-
-err_unlock:
-	mutex_unlock(&pc->lock);
-err_relax:
-	if (wake)
+	if (ret && wake)
 		ops->relax(pc->drm);
 	return ret;
 }
@@ -553,33 +593,33 @@ static bool deactivate(struct drm_perfctr_session *session)
 int perfctr_session_stop(struct drm_perfctr_session *session, u64 user_data)
 {
 	struct drm_perfctr *pc = session->pc;
-	bool relax;
+	bool relax = false;
 	int ret;
 
-	ret = mutex_lock_interruptible(&pc->lock);
+	ret = perfctr_session_lock(session);
 	if (ret)
 		return ret;
 	if (session->dead) {
-		mutex_unlock(&pc->lock);
-		return -ENODEV;
+		ret = -ENODEV;
+	} else if (!session->active) {
+		ret = perfctr_reject(pc, EALREADY, "STOP: session is not active");
+	} else {
+		/* an error is in the sample's flags; what could be read is in it */
+		perfctr_sampler_collect_final(pc, session);
+		perfctr_sampler_count_periods(session, ktime_get());
+		perfctr_ring_free(&session->ring);
+		perfctr_sampler_publish(session, DRM_PERFCTR_SAMPLE_FINAL, user_data);
+		perfctr_ring_set_state(&session->ring, 0);
+		relax = deactivate(session);
 	}
-	if (!session->active) {
-		mutex_unlock(&pc->lock);
-		return perfctr_reject(pc, EALREADY, "STOP: session is not active");
-	}
-
-	/* an error is in the sample's flags; what could be read is in it */
-	perfctr_sampler_collect_final(pc, session);
-	perfctr_sampler_count_periods(session, ktime_get());
-	perfctr_ring_free(&session->ring);
-	perfctr_sampler_publish(session, DRM_PERFCTR_SAMPLE_FINAL, user_data);
-	perfctr_ring_set_state(&session->ring, 0);
-	relax = deactivate(session);
 	mutex_unlock(&pc->lock);
+	if (!ret)
+		perfctr_session_disable_pmu(session);
+	mutex_unlock(&session->pmu_lock);
 
 	if (relax)
 		pc->config.ops->relax(pc->drm);
-	return 0;
+	return ret;
 }
 
 /**
@@ -597,7 +637,7 @@ int perfctr_session_sample(struct drm_perfctr_session *session, u64 user_data)
 	ret = perfctr_user_pace(session->user);
 	if (ret)
 		return ret;
-	ret = mutex_lock_interruptible(&pc->lock);
+	ret = perfctr_session_lock(session);
 	if (ret)
 		return ret;
 	if (session->dead) {
@@ -611,7 +651,7 @@ int perfctr_session_sample(struct drm_perfctr_session *session, u64 user_data)
 		perfctr_sampler_collect(pc, session);
 		perfctr_sampler_publish(session, DRM_PERFCTR_SAMPLE_MANUAL, user_data);
 	}
-	mutex_unlock(&pc->lock);
+	perfctr_session_unlock(session);
 	return ret;
 }
 
@@ -623,6 +663,9 @@ int perfctr_session_sample(struct drm_perfctr_session *session, u64 user_data)
  * Called by the driver between two commands of a job, when what came before is
  * counted and what comes after has not begun. There is nobody to report a full
  * ring to: the sample is merged into the next one.
+ *
+ * May be called where fences are signalled, so it does not call perf: PMU blocks
+ * are as they were read last, which their capture time tells, and are read soon.
  *
  * Returns: 0; -ENOENT if the session ended or is not active meanwhile; -ENOSPC
  * if the sample was merged.
@@ -641,6 +684,9 @@ int drm_perfctr_session_sample(struct drm_perfctr_session *session, u64 user_dat
 	} else {
 		perfctr_sampler_collect(pc, session);
 		perfctr_sampler_publish(session, DRM_PERFCTR_SAMPLE_IN_STREAM, user_data);
+		perfctr_session_want_pmu(session, false);
+		if (session->has_pmu)
+			kthread_queue_work(pc->worker, &pc->pmu_work);
 	}
 	mutex_unlock(&pc->lock);
 	return ret;
@@ -705,6 +751,7 @@ void perfctr_session_teardown(struct drm_perfctr_session *session)
 	list_del_init(&session->all_node);
 	pc->sessions--;
 	mutex_unlock(&pc->lock);
+	perfctr_session_close_pmu(session);
 
 	if (relax)
 		pc->config.ops->relax(pc->drm);
@@ -735,7 +782,8 @@ EXPORT_SYMBOL_GPL(drm_perfctr_session_get);
  * drm_perfctr_session_put() - give a reference back
  * @session: the session, or NULL
  *
- * Process context.
+ * Process context, where a driver frees its jobs and not where it signals their
+ * fences: the last reference unmaps and frees buffers.
  */
 void drm_perfctr_session_put(struct drm_perfctr_session *session)
 {

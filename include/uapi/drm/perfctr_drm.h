@@ -228,7 +228,11 @@ enum drm_perfctr_sample_flags {
 	DRM_PERFCTR_SAMPLE_AUTOMATIC = 1u << 2,
 	/** @DRM_PERFCTR_SAMPLE_FINAL: published by STOP, the last one until START. */
 	DRM_PERFCTR_SAMPLE_FINAL = 1u << 3,
-	/** @DRM_PERFCTR_SAMPLE_IN_STREAM: taken between two commands of a job. */
+	/**
+	 * @DRM_PERFCTR_SAMPLE_IN_STREAM: taken between two commands of a job. SoC
+	 * blocks are as they were read last, at their capture_ns, and are read again
+	 * at once for the next sample: a job must not wait for perf.
+	 */
 	DRM_PERFCTR_SAMPLE_IN_STREAM = 1u << 4,
 	/**
 	 * @DRM_PERFCTR_SAMPLE_STRETCHED: earlier samples are inside: merged_periods or
