@@ -110,7 +110,8 @@ static struct soc_truth_row *truth_row(struct soc_truth *truth, const struct soc
 	}
 	if (truth->row_count == SOC_TRUTH_MAX_ROWS)
 		return NULL;
-	row = kzalloc(sizeof(*row), GFP_KERNEL);
+	/* fences wait for the job that causes the traffic */
+	row = kzalloc(sizeof(*row), GFP_ATOMIC | __GFP_NOWARN);
 	if (!row)
 		return NULL;
 	row->tag = key;

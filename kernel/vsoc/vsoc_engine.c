@@ -6,6 +6,7 @@
  * between them.
  */
 #include <linux/delay.h>
+#include <linux/dma-fence.h>
 #include <linux/kthread.h>
 #include <linux/math64.h>
 #include <linux/platform_device.h>
@@ -219,6 +220,7 @@ static void take_sample(struct vsoc_job *job, const struct vsoc_job_command *c)
 static void run_job(struct vsoc_engine *e, struct vsoc_job *job, bool context_switch)
 {
 	struct vsoc_device *vsoc = e->vsoc;
+	bool signalling = dma_fence_begin_signalling();
 	int status = 0;
 	u32 i;
 
@@ -246,6 +248,7 @@ static void run_job(struct vsoc_engine *e, struct vsoc_job *job, bool context_sw
 
 	vsoc_rules_job_end(&e->work, status);
 	execute_at_once(e);
+	dma_fence_end_signalling(signalling);
 	vsoc_job_finish(vsoc, job, status);
 }
 

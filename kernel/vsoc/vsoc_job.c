@@ -273,6 +273,7 @@ static void recall(struct vsoc_file *vf, struct drm_vsoc_wait *args)
 void vsoc_job_finish(struct vsoc_device *vsoc, struct vsoc_job *job, int status)
 {
 	struct vsoc_file *vf = job->ctx->file;
+	bool signalling = dma_fence_begin_signalling();
 
 	remember(vf, job, status);
 	xa_erase(&vf->jobs, job->id);
@@ -281,6 +282,7 @@ void vsoc_job_finish(struct vsoc_device *vsoc, struct vsoc_job *job, int status)
 			dma_fence_set_error(job->fence, status);
 		dma_fence_signal(job->fence);
 	}
+	dma_fence_end_signalling(signalling);
 	wake_up_all(&vf->job_end);
 	job_free(job);
 	vsoc_power_put(vsoc);

@@ -9,6 +9,7 @@
  */
 #include <linux/debugfs.h>
 #include <linux/delay.h>
+#include <linux/dma-fence.h>
 #include <linux/pm_runtime.h>
 #include <linux/seq_file.h>
 #include <linux/uaccess.h>
@@ -135,6 +136,7 @@ void vsoc_power_put(struct vsoc_device *vsoc)
 /* reset the GPU: the running job is cut short, counts since the last sample are lost */
 int vsoc_reset(struct vsoc_device *vsoc)
 {
+	bool signalling;
 	int ret;
 
 	ret = down_write_killable(&vsoc->reset_sem);
@@ -144,12 +146,15 @@ int vsoc_reset(struct vsoc_device *vsoc)
 	if (ret)
 		goto out;
 
+	/* jobs that wait for the reset have fences */
+	signalling = dma_fence_begin_signalling();
 	vsoc_engine_pause(vsoc, true);
 	drm_perfctr_pre_reset(vsoc->pc);
 	msleep(READ_ONCE(vsoc->reset_ms));
 	vsoc_fw_reset(vsoc);
 	drm_perfctr_post_reset(vsoc->pc);
 	vsoc_engine_resume(vsoc);
+	dma_fence_end_signalling(signalling);
 	vsoc_power_put(vsoc);
 out:
 	up_write(&vsoc->reset_sem);
