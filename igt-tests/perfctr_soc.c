@@ -23,7 +23,13 @@ IGT_TEST_DESCRIPTION("SoC blocks count what their PMU counts, wherever its CPUs 
 
 static struct igt_perfctr_device dev;
 static struct igt_vsoc_truth before, after;
-static uint64_t tracepoint; /* a system call that nobody else makes */
+/* an event that nobody else causes: a system call, or hits of a PMU of the tests */
+static struct {
+	uint32_t type;
+	uint64_t config;
+	const char *pmu;
+	int hit_fd;
+} exact = { .hit_fd = -1 };
 
 static void sleep_ms(unsigned int ms)
 {
@@ -44,11 +50,52 @@ static long long read_number(const char *path)
 	return n;
 }
 
+#define TEST_PMU "/sys/module/perfctr_test_pmu/parameters/"
+#define TEST_PMU_TYPE "/sys/bus/event_source/devices/perfctr_test/type"
+
+static uint32_t test_type;
+
+static void test_pmu_load(void)
+{
+	const char *directory = getenv("PERFCTR_KMOD");
+	char command[256];
+
+	if (read_number(TEST_PMU_TYPE) < 0) {
+		snprintf(command, sizeof(command), "insmod '%s/perfctr_test_pmu.ko'",
+			 directory ?: ".");
+		igt_require_f(!system(command), "no module perfctr_test_pmu\n");
+	}
+	test_type = read_number(TEST_PMU_TYPE);
+}
+
+/* the tracepoint of a system call, else the PMU of the tests */
+static void choose_exact(void)
+{
+	long long id = read_number("/sys/kernel/tracing/events/syscalls/"
+				   "sys_enter_sched_get_priority_max/id");
+
+	exact.type = PERF_TYPE_TRACEPOINT;
+	exact.config = id;
+	exact.pmu = "tracepoint";
+	if (id > 0)
+		return;
+	test_pmu_load();
+	exact.type = test_type;
+	exact.config = 1;
+	exact.pmu = "perfctr_test";
+	exact.hit_fd = open(TEST_PMU "hit", O_WRONLY | O_CLOEXEC);
+	igt_assert(exact.hit_fd >= 0);
+}
+
 /* one call, one event */
 static void calls(unsigned int n)
 {
-	while (n--)
-		syscall(SYS_sched_get_priority_max, SCHED_RR);
+	while (n--) {
+		if (exact.hit_fd >= 0)
+			igt_assert_eq(pwrite(exact.hit_fd, "1", 1, 0), 1);
+		else
+			syscall(SYS_sched_get_priority_max, SCHED_RR);
+	}
 }
 
 static void pin(int cpu)
@@ -89,8 +136,14 @@ static void pmu_only(struct igt_perfctr_session *s)
 static void trace_session(struct igt_perfctr_session *s, int cpu)
 {
 	pmu_only(s);
-	igt_perfctr_add_pmu(s, 7, PERF_TYPE_TRACEPOINT, tracepoint, cpu);
+	igt_perfctr_add_pmu(s, 7, exact.type, exact.config, cpu);
 	igt_perfctr_session_create(s);
+}
+
+static const struct drm_perfctr_pmu_block_header *
+first_pmu_block(const struct drm_perfctr_sample_header *h)
+{
+	return (const void *)((const char *)h + h->header_size);
 }
 
 static uint64_t counted(const struct igt_perfctr_session *s, uint16_t index)
@@ -146,7 +199,7 @@ static void counting_tests(void)
 		pmu_only(&s);
 		s.setup.slots = 4;
 		s.setup.period_ns = MS;
-		igt_perfctr_add_pmu(&s, 7, PERF_TYPE_TRACEPOINT, tracepoint, GLOBAL);
+		igt_perfctr_add_pmu(&s, 7, exact.type, exact.config, GLOBAL);
 		igt_perfctr_session_create(&s);
 		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
 		for (unsigned int i = 0; i < 20; i++) {
@@ -166,8 +219,8 @@ static void counting_tests(void)
 		struct igt_perfctr_session s;
 
 		pmu_only(&s);
-		igt_perfctr_add_pmu(&s, 0, PERF_TYPE_TRACEPOINT, tracepoint, 0);
-		igt_perfctr_add_pmu(&s, 1, PERF_TYPE_TRACEPOINT, tracepoint, 1);
+		igt_perfctr_add_pmu(&s, 0, exact.type, exact.config, 0);
+		igt_perfctr_add_pmu(&s, 1, exact.type, exact.config, 1);
 		igt_perfctr_session_create(&s);
 		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
 		pin(0);
@@ -181,9 +234,9 @@ static void counting_tests(void)
 		igt_assert_eq(b->cpu, 0);
 		b = (const void *)((const char *)b + b->block.size);
 		igt_assert_eq(b->cpu, 1);
-		igt_assert_eq_u32(b->pmu_type, PERF_TYPE_TRACEPOINT);
-		igt_assert_eq_u64(b->config, tracepoint);
-		igt_assert(!strcmp(b->pmu_name, "tracepoint"));
+		igt_assert_eq_u32(b->pmu_type, exact.type);
+		igt_assert_eq_u64(b->config, exact.config);
+		igt_assert(!strcmp(b->pmu_name, exact.pmu));
 		igt_perfctr_drain(&s);
 		igt_assert_eq_u64(counted(&s, 0), 30);
 		igt_assert_eq_u64(counted(&s, 1), 400);
@@ -232,7 +285,7 @@ static void counting_tests(void)
 		struct igt_perfctr_session s;
 
 		igt_perfctr_session_init(&s, &dev);
-		igt_perfctr_add_pmu(&s, 7, PERF_TYPE_TRACEPOINT, tracepoint, GLOBAL);
+		igt_perfctr_add_pmu(&s, 7, exact.type, exact.config, GLOBAL);
 		igt_perfctr_session_create(&s);
 		igt_vsoc_truth(&dev, &before);
 		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
@@ -309,8 +362,8 @@ static void refusal_tests(void)
 		struct igt_perfctr_session s;
 
 		pmu_only(&s);
-		igt_perfctr_add_pmu(&s, 0, PERF_TYPE_TRACEPOINT, tracepoint, GLOBAL);
-		igt_perfctr_add_pmu(&s, 0xfffe, PERF_TYPE_TRACEPOINT, tracepoint, GLOBAL);
+		igt_perfctr_add_pmu(&s, 0, exact.type, exact.config, GLOBAL);
+		igt_perfctr_add_pmu(&s, 0xfffe, exact.type, exact.config, GLOBAL);
 		igt_perfctr_session_create(&s);
 		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
 		calls(42);
@@ -401,7 +454,7 @@ static void hotplug_tests(void)
 		igt_perfctr_session_init(&s, &dev);
 		s.setup.period_ns = 2 * MS;
 		s.setup.slots = 256;
-		igt_perfctr_add_pmu(&s, 7, PERF_TYPE_TRACEPOINT, tracepoint, GLOBAL);
+		igt_perfctr_add_pmu(&s, 7, exact.type, exact.config, GLOBAL);
 		igt_perfctr_session_create(&s);
 		igt_vsoc_truth(&dev, &before);
 		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
@@ -417,34 +470,111 @@ static void hotplug_tests(void)
 	}
 }
 
+/* --- fences --------------------------------------------------------------- */
+
+/* a job with nothing but a SAMPLE, and a fence */
+static void sample_in_job(const struct igt_perfctr_session *s, uint64_t user_data)
+{
+	struct drm_vsoc_command c = {
+		.type = DRM_VSOC_CMD_SAMPLE,
+		.sample = { .handle = s->handle, .user_data = user_data },
+	};
+	struct drm_vsoc_submit submit = {
+		.flags = DRM_VSOC_SUBMIT_FENCE_OUT,
+		.commands = (uintptr_t)&c,
+		.command_count = 1,
+		.command_stride = sizeof(c),
+	};
+
+	igt_assert_eq(igt_perfctr_ioctl(dev.fd, DRM_IOCTL_VSOC_SUBMIT, &submit), 0);
+	igt_assert_eq(igt_vsoc_wait(&dev, submit.job_id).sample_errors, 0);
+	close(submit.fence_fd);
+}
+
+/* perf allocates the file under the mutex that reading an event of the CPU takes */
+static void perf_user(int cpu)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_SOFTWARE,
+		.size = sizeof(attr),
+		.config = PERF_COUNT_SW_CPU_CLOCK,
+	};
+	int fd = syscall(SYS_perf_event_open, &attr, -1, cpu, -1, 0);
+
+	igt_assert(fd >= 0);
+	close(fd);
+}
+
+static void fence_tests(void)
+{
+	igt_describe("jobs sample SoC blocks without waiting for perf; sums stay exact");
+	igt_subtest("in-stream")
+	{
+		const struct drm_perfctr_pmu_block_header *b;
+		struct igt_perfctr_session s;
+
+		trace_session(&s, GLOBAL);
+		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+		calls(10);
+		sample_in_job(&s, 1);
+		/* nothing was read since START: not measured, as opposed to zero */
+		b = first_pmu_block(igt_perfctr_slot(&s, 0));
+		igt_assert_eq_u64(b->block.valid_mask, 0);
+		igt_assert(b->block.capture_ns <= 0);
+		sleep_ms(100);
+		calls(200);
+		sample_in_job(&s, 2);
+		b = first_pmu_block(igt_perfctr_slot(&s, 1));
+		igt_assert_eq_u64(b->block.valid_mask, 1);
+		igt_assert_eq_u64(*(const uint64_t *)((const char *)b + b->block.header_size), 10);
+		calls(3000);
+		igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
+		igt_assert_eq(igt_perfctr_drain(&s), 3);
+		igt_assert_eq_u64(s.in_stream, 2);
+		igt_assert_eq_u64(counted(&s, 7), 3210);
+		igt_perfctr_session_fini(&s);
+	}
+	igt_describe("jobs and resets get through whatever perf does; for lockdep");
+	igt_subtest("reset-and-perf")
+	{
+		struct igt_perfctr_session s;
+
+		igt_perfctr_session_init(&s, &dev);
+		s.setup.period_ns = 2 * MS;
+		s.setup.slots = 256;
+		igt_perfctr_add_pmu(&s, 7, exact.type, exact.config, GLOBAL);
+		igt_perfctr_session_create(&s);
+		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+		calls(1);
+		perf_user(0);
+		cpu_online(1, false);
+		cpu_online(1, true);
+		perf_user(1);
+		calls(20);
+		sample_in_job(&s, 1);
+		igt_vsoc_debugfs(&dev, "reset", "1");
+		calls(300);
+		sample_in_job(&s, 2);
+		igt_assert_eq(igt_perfctr_sample(&s, 0), 0);
+		igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
+		igt_perfctr_drain(&s);
+		igt_assert_eq_u64(counted(&s, 7), 321);
+		igt_assert(s.flags & DRM_PERFCTR_SAMPLE_RESET);
+		igt_assert(s.flags & DRM_PERFCTR_SAMPLE_IN_STREAM);
+		igt_perfctr_session_fini(&s);
+	}
+}
+
 /* --- a PMU that refuses CPUs ----------------------------------------------- */
-
-#define TEST_PMU "/sys/module/perfctr_test_pmu/parameters/refuse"
-#define TEST_PMU_TYPE "/sys/bus/event_source/devices/perfctr_test/type"
-
-static uint32_t test_type;
 
 /* errors with which new events of CPU 0 and CPU 1 are refused, 0: taken */
 static void refuse(int cpu0, int cpu1)
 {
-	int fd = open(TEST_PMU, O_WRONLY);
+	int fd = open(TEST_PMU "refuse", O_WRONLY);
 
 	igt_assert(fd >= 0);
 	igt_assert(dprintf(fd, "%d,%d\n", cpu0, cpu1) > 0);
 	close(fd);
-}
-
-static void test_pmu_load(void)
-{
-	const char *directory = getenv("PERFCTR_KMOD");
-	char command[256];
-
-	if (read_number(TEST_PMU_TYPE) < 0) {
-		snprintf(command, sizeof(command), "insmod '%s/perfctr_test_pmu.ko'",
-			 directory ?: ".");
-		igt_require_f(!system(command), "no module perfctr_test_pmu\n");
-	}
-	test_type = read_number(TEST_PMU_TYPE);
 }
 
 static void test_pmu_session(struct igt_perfctr_session *s)
@@ -452,12 +582,6 @@ static void test_pmu_session(struct igt_perfctr_session *s)
 	pmu_only(s);
 	igt_perfctr_add_pmu(s, 7, test_type, 0, GLOBAL);
 	igt_perfctr_session_create(s);
-}
-
-static const struct drm_perfctr_pmu_block_header *
-first_pmu_block(const struct drm_perfctr_sample_header *h)
-{
-	return (const void *)((const char *)h + h->header_size);
 }
 
 static void unprivileged_start(struct igt_perfctr_session *s)
@@ -740,18 +864,14 @@ igt_main
 {
 	igt_fixture
 	{
-		long long id;
-
 		igt_require_f(igt_perfctr_open(&dev, "vsoc"), "no virtual SoC\n");
 		igt_require_f(dev.info.features & DRM_PERFCTR_FEATURE_PMU, "no perf events\n");
-		id = read_number("/sys/kernel/tracing/events/syscalls/"
-				 "sys_enter_sched_get_priority_max/id");
-		igt_require_f(id > 0, "no tracepoints of system calls\n");
-		tracepoint = id;
+		choose_exact();
 	}
 	counting_tests();
 	refusal_tests();
 	hotplug_tests();
+	fence_tests();
 	refused_cpu_tests();
 	fabric_tests();
 	igt_fixture igt_perfctr_close(&dev);

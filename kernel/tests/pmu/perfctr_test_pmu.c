@@ -1,20 +1,42 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A perf PMU that counts ns on every CPU, and refuses CPUs as a test says: with
- * -ENOENT as the PMU of the other cores of a heterogeneous machine, with -EBUSY
- * as one whose counters somebody else has, ...
+ * A perf PMU that counts on every CPU: ns (config 0), or what tests hit it with
+ * (config 1), for kernels that have no tracepoints of system calls. It refuses
+ * CPUs as a test says: with -ENOENT as the PMU of the other cores of a
+ * heterogeneous machine, with -EBUSY as one whose counters somebody else has, ...
  *
  *     echo 2,0 > /sys/module/perfctr_test_pmu/parameters/refuse	# CPU 0: -ENOENT
+ *     echo 1 > /sys/module/perfctr_test_pmu/parameters/hit	# one more on this CPU
  */
 #include <linux/module.h>
+#include <linux/percpu.h>
 #include <linux/perf_event.h>
 #include <linux/sched/clock.h>
 
-#define MAX_CPUS 64
+#define MAX_CPUS	64
+#define CONFIG_HITS	1
 
 static int refuse[MAX_CPUS];
 module_param_array(refuse, int, NULL, 0644);
 MODULE_PARM_DESC(refuse, "errno with which new events of CPU 0, 1, ... are refused, 0: taken");
+
+static DEFINE_PER_CPU(u64, hits);
+
+static int hit_set(const char *value, const struct kernel_param *kp)
+{
+	u64 n;
+	int ret = kstrtou64(value, 0, &n);
+
+	if (!ret)
+		this_cpu_add(hits, n);
+	return ret;
+}
+
+static const struct kernel_param_ops hit_ops = {
+	.set = hit_set,
+};
+module_param_cb(hit, &hit_ops, NULL, 0200);
+MODULE_PARM_DESC(hit, "adds a number to what this CPU has counted");
 
 static struct pmu test_pmu;
 
@@ -24,15 +46,21 @@ static int test_event_init(struct perf_event *event)
 
 	if (event->attr.type != test_pmu.type)
 		return -ENOENT;
-	if (event->cpu < 0 || event->cpu >= MAX_CPUS)
+	if (event->cpu < 0 || event->cpu >= MAX_CPUS || event->attr.config > CONFIG_HITS)
 		return -EINVAL;
 	error = READ_ONCE(refuse[event->cpu]);
 	return error > 0 && error <= MAX_ERRNO ? -error : 0;
 }
 
+/* the hardware's register; on the event's CPU */
+static u64 test_now(const struct perf_event *event)
+{
+	return event->attr.config == CONFIG_HITS ? this_cpu_read(hits) : local_clock();
+}
+
 static void test_read(struct perf_event *event)
 {
-	u64 now = local_clock();
+	u64 now = test_now(event);
 	u64 last = local64_xchg(&event->hw.prev_count, now);
 
 	local64_add(now - last, &event->count);
@@ -40,7 +68,7 @@ static void test_read(struct perf_event *event)
 
 static void test_start(struct perf_event *event, int flags)
 {
-	local64_set(&event->hw.prev_count, local_clock());
+	local64_set(&event->hw.prev_count, test_now(event));
 	event->hw.state = 0;
 }
 
