@@ -9,6 +9,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <perfctr/broker.h>
+
 #include "app.h"
 #include "defaults.h"
 #include "json.h"
@@ -210,6 +212,32 @@ static void check_perf(struct checker *k, const struct perfctr_device *device)
 		    paranoid);
 }
 
+/* Whom the broker lets count needs nothing else. Return: exit status. */
+static int check_broker(struct checker *k, const char *which, int status)
+{
+	struct perfctr_device *device;
+	int error;
+
+	if (access(PERFCTR_BROKER_SOCKET, F_OK)) {
+		say(k, VERDICT_NOTE, "broker",
+		    "sudo systemctl enable --now perfctr-serve.socket; sudo adduser $USER perfctr",
+		    "nobody listens at %s who could count for this user", PERFCTR_BROKER_SOCKET);
+		return status;
+	}
+	error = perfctr_device_open_broker(k->app->ctx, NULL, which, &device);
+	if (error) {
+		say(k, VERDICT_NOTE, "broker", "sudo adduser $USER perfctr, then log in again",
+		    "the broker at %s refuses: %s", PERFCTR_BROKER_SOCKET,
+		    perfctr_ctx_error(k->app->ctx));
+		return status;
+	}
+	say(k, VERDICT_OK, "broker", NULL, "%s lets this user count on %s", PERFCTR_BROKER_SOCKET,
+	    perfctr_device_info(device)->name);
+	status = check_sample(k, device);
+	perfctr_device_unref(device);
+	return status;
+}
+
 static int check_device(struct checker *k, const char *which)
 {
 	struct perfctr_device *device;
@@ -245,6 +273,8 @@ static int check_all(struct checker *k, const char *which)
 	status = check_nodes(k, list, &path);
 	if (status == EXIT_FINE || which)
 		status = check_device(k, which ? which : path);
+	if (status == EXIT_DENIED)
+		status = check_broker(k, which, status);
 	perfctr_device_list_unref(list);
 	return status;
 }

@@ -14,6 +14,7 @@
 
 #include "common/number.h"
 #include "json.h"
+#include "top_sets.h"
 #include "top_view.h"
 
 enum {
@@ -31,6 +32,7 @@ static const char help[] =
 	"\n"
 	"  -e, --event EVENTS   what to show, as in perfctr stat (default: what tells most)\n"
 	"  -I, --interval TIME  time between updates; a number without unit is in ms\n"
+	"      --view NAME      overview, gpu, memory, pcie or links: metrics of that part\n"
 	"  -A, --per-core       a line for each block (also --per-block)\n"
 	"  -n, --count N        end after N updates\n"
 	"      --timeout TIME   end after TIME\n"
@@ -44,7 +46,8 @@ static const char help[] =
 	"      --via SOCKET     through the broker (perfctr serve) there\n"
 	"\n"
 	"Keys: up down PgUp PgDn move, space or Enter folds a block, a folds all, s sorts\n"
-	"(as selected, by value, by name), c single blocks or sums, p pauses, q ends.\n"
+	"(as selected, by value, by name), c single blocks or sums, v next view, 1-5 views,\n"
+	"p pauses, q ends.\n"
 	"Exit: 0 fine, 1 error, 2 usage, 3 not permitted, 4 no device.\n";
 
 struct top {
@@ -70,6 +73,9 @@ struct top {
 	struct verdicts *verdicts;
 	struct top_view view;
 	int signal_fd;
+	/* index into top_sets, and what happened when another one was wanted */
+	size_t set;
+	char note[64];
 	bool paused;
 	bool quit;
 	/* first line on the screen, and the one that keys act on */
@@ -80,6 +86,7 @@ struct top {
 enum long_option {
 	OPT_TIMEOUT = 256,
 	OPT_VIA,
+	OPT_VIEW,
 	OPT_SNAPSHOT,
 	OPT_PLAIN,
 	OPT_ASCII,
@@ -100,6 +107,7 @@ static const struct option long_options[] = {
 	{ "json", no_argument, NULL, 'j' },
 	{ "device", required_argument, NULL, 'd' },
 	{ "via", required_argument, NULL, OPT_VIA },
+	{ "view", required_argument, NULL, OPT_VIEW },
 	{ "help", no_argument, NULL, 'h' },
 	{ 0 },
 };
@@ -136,6 +144,17 @@ static int parse_options(struct top *t, int argc, char **argv)
 		case 'n':
 			if (number_parse_count(optarg, &t->updates) || !t->updates)
 				ret = app_usage(t->app, "-n '%s': give a number", optarg);
+			break;
+		case OPT_VIEW:
+			ret = top_set_find(optarg);
+			if (ret >= 0) {
+				t->set = (size_t)ret;
+				ret = 0;
+			} else {
+				ret = app_usage(t->app,
+						"--view '%s': overview, gpu, memory, pcie, links",
+						optarg);
+			}
 			break;
 		case OPT_VIA:
 			t->app->via = optarg;
@@ -180,6 +199,17 @@ static int parse_options(struct top *t, int argc, char **argv)
 
 /* --- samples -------------------------------------------------------------------- */
 
+/* The counters that metrics are made of are not what a view is about. */
+static void keep_metrics(struct rows *rows)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < rows->count; i++)
+		if (rows->rows[i].metric)
+			rows->rows[kept++] = rows->rows[i];
+	rows->count = kept;
+}
+
 /* Take in what the ring holds. Return: intervals that ended, or a negative errno. */
 static int take_samples(struct top *t)
 {
@@ -201,6 +231,8 @@ static int take_samples(struct top *t)
 			error = perfctr_cursor_advance(t->cursor, 1);
 		if (!error)
 			error = rows_fill(&t->rows, t->totals, t->selection, t->per_block);
+		if (!error && top_sets[t->set].events)
+			keep_metrics(&t->rows);
 		/* the first period is a fragment: periods lie on a grid */
 		if (!error &&
 		    (t->view.samples || t->snapshot ||
@@ -417,7 +449,7 @@ static void draw(struct top *t, const struct top_line *lines, size_t count)
 {
 	int height = getmaxy(stdscr), width = getmaxx(stdscr);
 	size_t room = height > 2 ? (size_t)height - 2 : 0;
-	char status[256];
+	char status[256], text[512];
 
 	if (t->at >= count)
 		t->at = count ? count - 1 : 0;
@@ -428,27 +460,97 @@ static void draw(struct top *t, const struct top_line *lines, size_t count)
 
 	erase();
 	top_status(&t->view, status, sizeof(status));
-	mvprintw(0, 0, "%.40s: %.120s%s", perfctr_device_info(t->device)->name, status,
-		 t->paused ? "  PAUSED" : "");
+	snprintf(text, sizeof(text), "%.40s: %.120s%s%s%s", perfctr_device_info(t->device)->name,
+		 status, t->paused ? "  PAUSED" : "", *t->note ? "  " : "", t->note);
+	mvaddnstr(0, 0, text, width);
 	for (size_t i = 0; i < room && t->first + i < count; i++)
 		draw_line(&lines[t->first + i], (int)i + 1, width, t->utf8, t->first + i == t->at);
 	draw_note(t, lines, count, height);
 	attron(A_REVERSE);
-	mvprintw(height - 1, 0, "q quit  space fold  a all  s sort: %s  c %s  p pause",
-		 sort_names[t->view.sort], t->per_block ? "sums" : "single blocks");
+	snprintf(text, sizeof(text),
+		 "q quit  space fold  a all  s sort: %s  c %s  v view: %s  p pause",
+		 sort_names[t->view.sort], t->per_block ? "sums" : "single blocks",
+		 top_sets[t->set].name);
+	mvaddnstr(height - 1, 0, text, width);
 	attroff(A_REVERSE);
 	refresh();
 }
 
-/* Items of the other view have other names: begin anew. */
-static void switch_view(struct top *t)
+static void begin_anew(struct top *t)
 {
 	enum top_sort sort = t->view.sort;
 
 	top_view_free(&t->view);
 	t->view = (struct top_view){ .sort = sort };
-	t->per_block = !t->per_block;
 	t->at = 0;
+}
+
+/* Items of the other view have other names. */
+static void switch_view(struct top *t)
+{
+	begin_anew(t);
+	t->per_block = !t->per_block;
+}
+
+static int select_set(struct top *t, size_t set, struct perfctr_selection **selection)
+{
+	int error = perfctr_selection_new(t->device, selection);
+
+	if (error)
+		return app_failed(t->app, error);
+	if (!top_sets[set].events)
+		return app_select(t->app, *selection, t->events, t->event_count);
+	error = top_set_select(&top_sets[set], *selection);
+	if (error > 0)
+		return 0;
+	if (error < 0)
+		return app_failed(t->app, error);
+	app_error(t->app, "view %s: nothing of it can be counted here", top_sets[set].name);
+	return EXIT_FAILED;
+}
+
+/* A view is a session of its own: what is not shown is not counted. Return: 0 or an exit status. */
+static int change_set(struct top *t, size_t set)
+{
+	struct perfctr_selection *selection = NULL;
+	FILE *err = t->app->err;
+	char *text = NULL;
+	size_t length = 0;
+	int status;
+
+	/* what is wrong with it belongs on the screen */
+	t->app->err = open_memstream(&text, &length);
+	status = t->app->err ? select_set(t, set, &selection) : EXIT_FAILED;
+	if (t->app->err)
+		fclose(t->app->err);
+	t->app->err = err;
+	free(text);
+	if (status) {
+		perfctr_selection_unref(selection);
+		snprintf(t->note, sizeof(t->note), "no counters for %s here", top_sets[set].name);
+		return 0;
+	}
+	perfctr_session_stop(t->session, 0);
+	t->totals = perfctr_totals_unref(t->totals);
+	t->cursor = perfctr_cursor_unref(t->cursor);
+	t->session = perfctr_session_unref(t->session);
+	perfctr_selection_unref(t->selection);
+	t->selection = selection;
+	t->set = set;
+	t->note[0] = '\0';
+	begin_anew(t);
+	return start(t);
+}
+
+/* The next view that has something to show. */
+static int next_set(struct top *t)
+{
+	size_t before = t->set;
+	int status = 0;
+
+	for (size_t i = 1; i < top_set_count && !status && t->set == before; i++)
+		status = change_set(t, (before + i) % top_set_count);
+	return status;
 }
 
 static void fold_all(struct top *t, const struct top_line *lines, size_t count)
@@ -463,7 +565,8 @@ static void fold_all(struct top *t, const struct top_line *lines, size_t count)
 	t->at = 0;
 }
 
-static void take_key(struct top *t, int key, const struct top_line *lines, size_t count)
+/* Return: 0 or an exit status. */
+static int take_key(struct top *t, int key, const struct top_line *lines, size_t count)
 {
 	size_t page = (size_t)(getmaxy(stdscr) > 3 ? getmaxy(stdscr) - 3 : 1);
 
@@ -501,6 +604,14 @@ static void take_key(struct top *t, int key, const struct top_line *lines, size_
 	case 'c':
 		switch_view(t);
 		break;
+	case 'v':
+		return next_set(t);
+	case '1':
+	case '2':
+	case '3':
+	case '4':
+	case '5':
+		return change_set(t, (size_t)(key - '1'));
 	case 'p':
 		t->paused = !t->paused;
 		break;
@@ -511,12 +622,13 @@ static void take_key(struct top *t, int key, const struct top_line *lines, size_
 	default:
 		break;
 	}
+	return 0;
 }
 
 static int run_screen(struct top *t)
 {
 	uint64_t begin_ns = perfctr_time_raw_ns(), updates = 0;
-	int result = 0;
+	int result = 0, status = 0;
 
 	initscr();
 	cbreak();
@@ -543,8 +655,8 @@ static int run_screen(struct top *t)
 		draw(t, lines, count);
 		if (wait_for_events(t, (int)(t->interval_ns / NS_PER_MS) + 1, true))
 			t->quit = true;
-		while (!t->quit && (key = getch()) != ERR) {
-			take_key(t, key, lines, count);
+		while (!t->quit && !status && (key = getch()) != ERR) {
+			status = take_key(t, key, lines, count);
 			/* lines point into the view, which a key may have changed */
 			free(lines);
 			lines = NULL;
@@ -553,6 +665,8 @@ static int run_screen(struct top *t)
 				break;
 		}
 		free(lines);
+		if (status)
+			break;
 		result = result ? result : take_samples(t);
 		if (result < 0)
 			break;
@@ -560,6 +674,8 @@ static int run_screen(struct top *t)
 		result = 0;
 	}
 	endwin();
+	if (status)
+		return status;
 	return result < 0 ? app_failed(t->app, result) : EXIT_FINE;
 }
 
@@ -584,7 +700,7 @@ int top_run(struct app *app, int argc, char **argv)
 		.signal_fd = -1,
 	};
 	sigset_t set, before;
-	int status = parse_options(&t, argc, argv), error;
+	int status = parse_options(&t, argc, argv);
 
 	if (status) {
 		free(t.events);
@@ -604,11 +720,8 @@ int top_run(struct app *app, int argc, char **argv)
 	t.rows.verdicts = t.verdicts;
 	t.rows.ctx = app->ctx;
 	status = app_open_device(app, t.which, &t.device);
-	if (!status) {
-		error = perfctr_selection_new(t.device, &t.selection);
-		status = error ? app_failed(app, error) :
-				 app_select(app, t.selection, t.events, t.event_count);
-	}
+	if (!status)
+		status = select_set(&t, t.set, &t.selection);
 	if (!status)
 		status = run(&t);
 

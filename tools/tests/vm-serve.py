@@ -296,7 +296,14 @@ def fallback_says_so():
         check(any(i["event"] == "shader/FRAGMENTS" for i in items), "top shows no fragments")
         events = json.loads(run("perfctr", "list", "--json", uid=USER).stdout)["events"]
         check({e["block"] for e in events if e["id"]} >= {"shader", "memsys"}, "list")
+        result = json.loads(run("perfctr", "check", "--json", uid=USER).stdout)
+        check(result["usable"] and result["checks"][-2]["check"] == "broker" and
+              result["checks"][-1]["verdict"] == "ok", f"check {result['checks']}")
+        result = json.loads(run("perfctr", "check", "--json", uid=OTHER, status=3).stdout)
+        check(not result["usable"] and "adduser" in result["checks"][-1]["fix"], f"check {result}")
     check(not os.path.exists("/run/perfctr/serve"), "the socket stays behind")
+    result = json.loads(run("perfctr", "check", "--json", uid=USER, status=3).stdout)
+    check("systemctl enable --now perfctr-serve.socket" in result["checks"][-1]["fix"], f"{result}")
 
 
 @test

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/* What perfctr top shows at a time: everything, or the metrics of one part of the machine. */
+#ifndef PERFCTR_TOP_SETS_H
+#define PERFCTR_TOP_SETS_H
+
+#include <stddef.h>
+
+#include <perfctr/perfctr.h>
+
+/**
+ * struct top_set - a choice of events under a name
+ */
+struct top_set {
+	/** @name: for --view and the screen. */
+	const char *name;
+	/** @events: patterns, NULL terminated; NULL: what -e says or the defaults. */
+	const char *const *events;
+};
+
+extern const struct top_set top_sets[];
+extern const size_t top_set_count;
+
+/** top_set_find() - the number of a set by its name, or -1 */
+int top_set_find(const char *name);
+
+/**
+ * top_set_select() - add what this device has of a set
+ * @set: set with events
+ * @selection: empty selection
+ *
+ * Return: number of counters, 0 if it has none; a negative errno.
+ */
+int top_set_select(const struct top_set *set, struct perfctr_selection *selection);
+
+#endif /* PERFCTR_TOP_SETS_H */

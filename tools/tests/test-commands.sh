@@ -1,0 +1,72 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# usage: tools/tests/test-commands.sh
+# What every subcommand of perfctr has: help that fits a screen and names its exit statuses, --json, a man page
+# with all options, completion, status 2 for what it does not understand. Prints TAP; needs no device.
+# shellcheck disable=SC2317,SC2016  # functions are called by name
+set -u
+
+top=$(cd "$(dirname "$0")/../.." && pwd -P)
+. "$top/scripts/tap.sh"
+build=${BUILD:-$top/build}
+perfctr=$build/bin/perfctr
+lines=45 columns=90
+
+help_fits() {
+	"$perfctr" "$1" --help | awk -v lines="$lines" -v columns="$columns" '
+		length() > columns { print "line of " length() " columns: " $0; bad = 1 }
+		END { if (NR > lines) { print NR " lines"; bad = 1 } exit bad }'
+}
+
+says_exit_status() {
+	"$perfctr" "$1" --help | tr '\n' ' ' | grep -Eq 'Exit: .*0 .*2 usage|Exit: the command.s own +status.*2 usage'
+}
+
+has_json() {
+	"$perfctr" "$1" --help | grep -q -e --json
+}
+
+# options in the help, without those that only perf's users know
+man_has_options() {
+	local page=$top/tools/man/perfctr-$1.1 option bad=0
+	[ -e "$page" ] || { echo "$page is missing"; return 1; }
+	for option in $("$perfctr" "$1" --help | grep -oE -e '--[a-z][a-z-]*' | sort -u); do
+		case $option in --help | --per-block | --no-aggr) continue ;; esac
+		# roff writes a hyphen as \-
+		sed 's/\\-/-/g' "$page" | grep -q -e "$option" || { echo "no $option in ${page##*/}"; bad=1; }
+	done
+	return "$bad"
+}
+
+completes() {
+	local words
+	# shellcheck disable=SC2034 # bash's own variables of completion
+	words=$(COMP_WORDBREAKS=: PATH=$build/bin:$PATH bash -c '
+		complete() { :; }; compopt() { :; }
+		. "$0"; COMP_WORDS=(perfctr ""); COMP_CWORD=1; _perfctr; echo "${COMPREPLY[@]}"
+		COMP_WORDS=(perfctr '"$1"' --); COMP_CWORD=2; _perfctr; echo "${COMPREPLY[@]}"' \
+		"$top/tools/completions/perfctr") || return
+	grep -qw "$1" <<<"$(head -n 1 <<<"$words")" || { echo "the command: $words"; return 1; }
+	grep -q -e --json <<<"$(tail -n 1 <<<"$words")" || { echo "its options: $words"; return 1; }
+}
+
+rejects_nonsense() {
+	local status
+	"$perfctr" "$1" --no-such-option </dev/null >/dev/null 2>&1
+	status=$?
+	[ "$status" = 2 ] || { echo "status $status"; return 1; }
+}
+
+mapfile -t commands < <("$perfctr" --help | sed -n 's/^  \([a-z]*\)  .*/\1/p')
+[ ${#commands[@]} -gt 5 ] || { echo "Bail out! commands: ${commands[*]}"; exit 1; }
+echo "1..$((${#commands[@]} * 6 + 1))"
+for command in "${commands[@]}"; do
+	check "$command: help fits a screen" help_fits "$command"
+	check "$command: help says what the exit statuses are" says_exit_status "$command"
+	check "$command: --json" has_json "$command"
+	check "$command: the man page has all options" man_has_options "$command"
+	check "$command: completion knows it and its options" completes "$command"
+	check "$command: an unknown option is status 2" rejects_nonsense "$command"
+done
+check "the overview fits a screen too" sh -c "[ \$('$perfctr' --help | wc -l) -le $lines ]"
+exit "$tap_failed"

@@ -1,0 +1,210 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""perfctr top on a terminal of tmux, driven by keys and read back. Prints TAP. Runs as root in the guest."""
+
+import glob
+import json
+import os
+import re
+import subprocess
+import sys
+import time
+
+TRUTH = (glob.glob("/sys/kernel/debug/dri/*/vsoc/truth") or [None])[0]
+TESTS = []
+PATIENCE_S = 40
+
+
+def test(function):
+    TESTS.append(function)
+    return function
+
+
+def check(condition, what):
+    if not condition:
+        raise AssertionError(what)
+
+
+class Terminal:
+    """perfctr top in a pane; when it ends a shell tells its exit status"""
+
+    def __init__(self, *options, columns=110, rows=30):
+        environment = dict(os.environ, TERM="screen", LANG="C.UTF-8", LC_ALL="C.UTF-8")
+        self.tmux("kill-server", check=False)
+        command = " ".join(["perfctr", "top", "-I", "200", *(f"'{o}'" for o in options)])
+        self.tmux("-u", "new-session", "-d", "-x", str(columns), "-y", str(rows),
+                  f"{command}; echo \"ended $?\"; sleep 1000", env=environment)
+        self.tmux("set-option", "-g", "window-size", "manual")
+
+    @staticmethod
+    def tmux(*arguments, **options):
+        options.setdefault("check", True)
+        return subprocess.run(["tmux", "-L", "top", *arguments], timeout=30, text=True,
+                              stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, **options).stdout
+
+    def screen(self):
+        return self.tmux("-u", "capture-pane", "-p", "-t", "0").rstrip("\n").split("\n")
+
+    def keys(self, *keys):
+        self.tmux("send-keys", "-t", "0", *keys)
+
+    def resize(self, columns, rows):
+        self.tmux("resize-window", "-t", "0", "-x", str(columns), "-y", str(rows))
+
+    def wait(self, condition, what):
+        end = time.monotonic() + PATIENCE_S
+        while True:
+            screen = self.screen()
+            if condition(screen):
+                return screen
+            check(time.monotonic() < end, what + ":\n" + "\n".join(screen))
+            time.sleep(0.2)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.tmux("kill-server", check=False)
+
+
+def has(text):
+    return lambda screen: any(text in line for line in screen)
+
+
+def item_of(screen, name):
+    """(value, the bar, the sparkline) of a line"""
+    for line in screen:
+        found = re.match(rf"\s+{re.escape(name)}\s+(.*?)\s*\|(.*)\|(.*)$", line)
+        if found:
+            return found.group(1), found.group(2), found.group(3)
+    return None
+
+
+@test
+def bars_and_lines():
+    """a heading, values with bars and sparklines that move with the work, a help line"""
+    with Terminal("-e", "FRAGMENTS,GPU_ACTIVE,metric:gpu_utilization") as t:
+        screen = t.wait(has("FRAGMENTS"), "no counters")
+        check(screen[0].startswith("Virtual SoC: "), f"first line {screen[0]!r}")
+        check(screen[-1].startswith("q quit  space fold"), f"last line {screen[-1]!r}")
+        check(item_of(screen, "FRAGMENTS")[0].startswith("0 "), "fragments on an idle GPU")
+        work = subprocess.Popen(["vsoc-job", "-q", "--random", "100000", "--seed", "3"])
+        try:
+            screen = t.wait(lambda s: item_of(s, "FRAGMENTS") and
+                            "█" in item_of(s, "FRAGMENTS")[1] and
+                            len(set(item_of(s, "FRAGMENTS")[2].strip())) > 2, "no bar and no line")
+        finally:
+            work.kill()
+            work.wait()
+        check("fragments/s" in item_of(screen, "FRAGMENTS")[0], "unit")
+
+
+@test
+def keys_fold_and_sort():
+    """a folds and unfolds all, space one block, s sorts by value and by name, c shows single blocks"""
+    with Terminal("-e", "VERTICES,PRIMITIVES,TILER_ACTIVE,FRAGMENTS,GPU_ACTIVE") as t:
+        t.wait(lambda s: has("FRAGMENTS")(s) and has("GPU_ACTIVE")(s), "no counters")
+        t.keys("a")
+        screen = t.wait(lambda s: not has("FRAGMENTS")(s) and has("shader")(s), "not folded")
+        check(any(line.startswith("+ shader (") for line in screen), "no sign of folding")
+        t.keys("a")
+        t.wait(has("FRAGMENTS"), "not unfolded")
+        t.keys("Space")
+        t.wait(lambda s: sum(line.startswith("+ ") for line in s) == 1, "one block is not folded")
+        t.keys("Space")
+        t.keys("s")
+        t.wait(has("sort: by value"), "not sorted by value")
+        t.keys("s")
+        screen = t.wait(has("sort: by name"), "not sorted by name")
+        names = [line.split()[0] for line in screen
+                 if line.split()[:1] and line.split()[0] in ("VERTICES", "PRIMITIVES", "TILER_ACTIVE")]
+        check(names == ["PRIMITIVES", "TILER_ACTIVE", "VERTICES"], f"order {names}")
+        t.keys("c")
+        t.wait(lambda s: has("shader16")(s) and has("shader0")(s), "no single blocks")
+        t.keys("c")
+        t.wait(lambda s: not has("shader16")(s) and has("FRAGMENTS")(s), "single blocks stay")
+
+
+@test
+def views_of_metrics():
+    """1-5 and v choose views: GPU, memory, PCIe, links; nothing but metrics in them"""
+    with Terminal() as t:
+        t.wait(has("view: overview"), "no help line")
+        for key, name, metric, other in (("2", "gpu", "shader_utilization", "ext_read_bandwidth"),
+                                         ("3", "memory", "l2_read_hit_ratio", "tiler_utilization")):
+            t.keys(key)
+            screen = t.wait(lambda s, n=name, m=metric: has("view: " + n)(s) and has(m)(s), name)
+            check(not has(other)(screen) and not has("FRAGMENTS ")(screen), f"{name}: {screen}")
+        for key, name, metric in (("4", "pcie", "read_bandwidth"), ("5", "links", "c2c_in_rd_latency")):
+            t.keys(key)
+            t.wait(lambda s, n=name, m=metric: has("no counters for " + n)(s) or
+                   (has("view: " + n)(s) and has(m)(s)), name)
+        t.keys("1")
+        t.wait(lambda s: has("view: overview")(s) and has("FRAGMENTS")(s), "not back")
+        t.keys("v")
+        t.wait(has("view: gpu"), "v")
+    # the same without a screen
+    for view, metric in (("gpu", "gpu_utilization"), ("memory", "l2_write_hit_ratio")):
+        out = subprocess.run(["perfctr", "top", "--snapshot", "--view", view, "--json"], check=True,
+                             stdout=subprocess.PIPE, text=True, timeout=60).stdout
+        events = [i["event"] for i in json.loads(out)["items"]]
+        check(events and all(e.startswith("metric:") for e in events), f"{view}: {events}")
+        check(any(e.endswith(metric) for e in events), f"{view}: {events}")
+    bad = subprocess.run(["perfctr", "top", "--view", "x"], stderr=subprocess.PIPE, text=True, check=False)
+    check(bad.returncode == 2 and "overview, gpu" in bad.stderr, bad.stderr)
+
+
+@test
+def resizing():
+    """any size of the terminal: lines are cut, the help line stays at the bottom"""
+    with Terminal() as t:
+        t.wait(has("FRAGMENTS"), "no counters")
+        for columns, rows in ((60, 12), (132, 43), (20, 5), (10, 2), (80, 24)):
+            t.resize(columns, rows)
+            t.wait(lambda s, c=columns, r=rows: len(s) == r and s[-1].startswith("q quit"[:c]) and
+                   s[0].startswith("Virtual SoC"[:c]) and all(len(l) <= c for l in s),
+                   f"{columns}x{rows}")
+        screen = t.wait(has("GPU_ACTIVE"), "counters do not come back")
+        check(sum(l.startswith("q quit") for l in screen) == 1, "rests of an old help line")
+
+
+@test
+def pause_and_end():
+    """p holds the screen; q and Ctrl-C end with status 0 and give the terminal back"""
+    for key in ("q", "C-c"):
+        with Terminal("-e", "software/task-clock/") as t:
+            t.wait(has("task-clock"), "no counters")
+            t.keys("p")
+            first = t.wait(has("PAUSED"), "not paused")
+            time.sleep(1)
+            values = [item_of(s, "task-clock")[0] for s in (first, t.screen())]
+            check(values[0] == values[1], f"values change: {values}")
+            t.keys("p")
+            t.wait(lambda s: not has("PAUSED")(s), "paused for ever")
+            t.keys(key)
+            screen = t.wait(has("ended"), "does not end")
+            check("ended 0" in screen and not has("q quit")(screen), f"after {key}: {screen}")
+
+
+def main():
+    if not TRUTH:
+        print("Bail out! no vsoc in debugfs")
+        return 1
+    failed = 0
+    print(f"1..{len(TESTS)}", flush=True)
+    for number, function in enumerate(TESTS, 1):
+        name = " ".join(function.__doc__.split())
+        try:
+            function()
+            print(f"ok {number} - {name}", flush=True)
+        except (AssertionError, OSError, ValueError, KeyError, TypeError,
+                subprocess.SubprocessError) as error:
+            failed += 1
+            print(f"not ok {number} - {name}")
+            for line in f"{type(error).__name__}: {error}".splitlines()[:40]:
+                print(f"# {line}", flush=True)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
