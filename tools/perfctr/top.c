@@ -439,7 +439,7 @@ static void draw_note(struct top *t, const struct top_line *lines, size_t count,
 	fclose(text);
 	if (size > 1) {
 		note[size - 1] = '\0';
-		mvaddstr(height - 2, 0, note);
+		mvaddnstr(height - 2, 0, note, getmaxx(stdscr));
 		clrtoeol();
 	}
 	free(note);
