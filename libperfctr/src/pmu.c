@@ -50,6 +50,15 @@ static void classify(struct pmu *pmu)
 	}
 }
 
+/* Its driver has lost its device: perf has the PMU still, and no CPU that counts for it. */
+static bool is_gone(struct perfctr_ctx *ctx, const char *name)
+{
+	char path[PATH_BYTES], cpus[TEXT_BYTES];
+
+	snprintf(path, sizeof(path), PMU_PATH "/%s/cpumask", name);
+	return !perfctr_sys_read_text(ctx->sys, path, cpus, sizeof(cpus));
+}
+
 struct load {
 	struct perfctr_ctx *ctx;
 	struct pmu_list *list;
@@ -70,7 +79,7 @@ static int load_one(void *arg, const char *name)
 	if (perfctr_sys_read_text(load->ctx->sys, path, text, sizeof(text)) < 0)
 		return 0;
 	pmu.type = (uint32_t)strtoul(text, &end, 10);
-	if (end == text || *end)
+	if (end == text || *end || is_gone(load->ctx, name))
 		return 0;
 	classify(&pmu);
 
@@ -102,6 +111,20 @@ void pmu_list_free(struct pmu_list *list)
 {
 	free(list->pmus);
 	*list = (struct pmu_list){ 0 };
+}
+
+void pmu_name_of_type(struct perfctr_ctx *ctx, uint32_t type, char *name, size_t size)
+{
+	struct pmu_list list;
+	size_t n;
+
+	snprintf(name, size, "pmu_type=%u", type);
+	if (pmu_list_load(ctx, &list))
+		return;
+	for (n = 0; n < list.count; n++)
+		if (list.pmus[n].type == type)
+			snprintf(name, size, "%s", list.pmus[n].name);
+	pmu_list_free(&list);
 }
 
 struct names {

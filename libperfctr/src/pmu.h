@@ -34,6 +34,9 @@ struct pmu_event {
 int pmu_list_load(struct perfctr_ctx *ctx, struct pmu_list *list);
 void pmu_list_free(struct pmu_list *list);
 
+/* "software" for PERF_TYPE_SOFTWARE; "pmu_type=77" if there is none. */
+void pmu_name_of_type(struct perfctr_ctx *ctx, uint32_t type, char *name, size_t size);
+
 /*
  * Call fn for each event that the PMU names, from sysfs or from the database.
  */

@@ -116,9 +116,6 @@ struct perfctr_selection {
 	struct catalogue *catalogue;
 };
 
-int perfctr_selection_copy(const struct perfctr_selection *from,
-			   struct perfctr_selection **selection);
-
 /* a buffer object and its mapping; handle 0: none */
 struct buffer {
 	uint32_t handle;

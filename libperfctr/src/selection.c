@@ -56,8 +56,8 @@ static void *copy_array(const void *from, size_t count, size_t bytes)
 	return to;
 }
 
-int perfctr_selection_copy(const struct perfctr_selection *from,
-			   struct perfctr_selection **selection)
+EXPORT int perfctr_selection_copy(const struct perfctr_selection *from,
+				  struct perfctr_selection **selection)
 {
 	struct perfctr_selection *s = NULL;
 	int error = perfctr_selection_new(from->device, &s);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* Sessions: memory for the ring, and the commands. */
 #include "broker.h"
+#include "refusal.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,8 +15,8 @@ enum {
 
 /* --- the command ioctl -------------------------------------------------------- */
 
-static int control(struct perfctr_device *device, uint32_t cmd, uint32_t *handle, void *argument,
-		   size_t bytes)
+int session_control(struct perfctr_device *device, uint32_t cmd, uint32_t *handle, void *argument,
+		    size_t bytes)
 {
 	struct drm_perfctr_control c = {
 		.cmd = cmd,
@@ -28,78 +29,6 @@ static int control(struct perfctr_device *device, uint32_t cmd, uint32_t *handle
 	if (!error)
 		*handle = c.handle;
 	return error;
-}
-
-/* What is known to help against an error of SETUP. */
-static void explain_setup(struct perfctr_device *device, const struct drm_perfctr_setup *s,
-			  int error)
-{
-	const struct drm_perfctr_device_info *info = &device->info;
-	struct perfctr_ctx *ctx = device->ctx;
-
-	if (device->broker && broker_said_why(device->broker))
-		return;
-	switch (error) {
-	case -EACCES:
-		perfctr_fail(
-			ctx, error,
-			"%s: counters show what all users do, so this needs CAP_PERFMON (run as root), or \"sysctl dev.perfctr.paranoid=0\" by root",
-			info->name);
-		return;
-	case -EPERM:
-		perfctr_fail(
-			ctx, error,
-			"%s: a period of %llu ns needs CAP_PERFMON (run as root); without it the shortest is %llu ns",
-			info->name, (unsigned long long)s->period_ns,
-			(unsigned long long)info->unprivileged_min_period_ns);
-		return;
-	case -EDQUOT:
-		perfctr_fail(
-			ctx, error,
-			"%s: this user's sessions or their rings are at the limit: end some, run as root, or raise sysctl dev.perfctr.max_user_sessions or max_user_ring_kb",
-			info->name);
-		return;
-	case -EBUSY:
-		perfctr_fail(
-			ctx, error,
-			"%s: another session uses counter set %u, and the hardware has one at a time",
-			info->name, info->active_set);
-		return;
-	case -ERANGE:
-		if (s->period_ns &&
-		    (s->period_ns < info->min_period_ns || s->period_ns > info->max_period_ns))
-			perfctr_fail(ctx, error,
-				     "%s: the period of %llu ns is not within %llu..%llu ns",
-				     info->name, (unsigned long long)s->period_ns,
-				     (unsigned long long)info->min_period_ns,
-				     (unsigned long long)info->max_period_ns);
-		else
-			perfctr_fail(
-				ctx, error,
-				"%s: a ring of %u slots is too large; at most %u slots and %llu bytes",
-				info->name, s->slots, info->max_slots,
-				(unsigned long long)info->max_ring_bytes);
-		return;
-	case -E2BIG:
-		perfctr_fail(ctx, error, "%s: %u requests are too many, at most %u", info->name,
-			     s->request_count, info->max_requests);
-		return;
-	case -EMFILE:
-		perfctr_fail(ctx, error, "%s: this file has %u sessions already, the most it may",
-			     info->name, info->max_sessions_per_file);
-		return;
-	case -ENFILE:
-		perfctr_fail(ctx, error, "%s: too many sessions on the device", info->name);
-		return;
-	case -ENODEV:
-		perfctr_fail(ctx, error, "%s: the device is gone", info->name);
-		return;
-	default:
-		perfctr_fail(
-			ctx, error,
-			"%s: the kernel refuses the session: %s; \"echo 1 > /sys/module/drm/parameters/debug\" makes it log the reason",
-			info->name, strerror(-error));
-	}
 }
 
 /* --- sizes -------------------------------------------------------------------- */
@@ -151,13 +80,14 @@ static int test_setup(struct perfctr_selection *selection, const struct perfctr_
 	fill_setup(selection, opts, setup);
 	do {
 		handle = 0;
-		error = control(device, DRM_PERFCTR_CMD_SETUP, &handle, setup, sizeof(*setup));
+		error = session_control(device, DRM_PERFCTR_CMD_SETUP, &handle, setup,
+					sizeof(*setup));
 		if (error != -ERANGE || opts->slots || setup->slots == 1)
 			break;
 		setup->slots /= 2;
 	} while (true);
 	if (error)
-		explain_setup(device, setup, error);
+		refusal_explain(selection, setup, error);
 	else if (!setup->slot_stride || setup->ring_bytes / setup->slot_stride < setup->slots ||
 		 setup->slots & (setup->slots - 1))
 		error = perfctr_fail(device->ctx, -EPROTO, "%s: the kernel gives impossible sizes",
@@ -351,10 +281,10 @@ static int session_setup(struct perfctr_session *s, const struct perfctr_session
 	setup.sample_size = 0;
 	setup.ring_bytes = 0;
 	setup.block_count = 0;
-	error = control(device, DRM_PERFCTR_CMD_SETUP, &s->handle, &setup, sizeof(setup));
+	error = session_control(device, DRM_PERFCTR_CMD_SETUP, &s->handle, &setup, sizeof(setup));
 	if (error) {
 		s->handle = 0;
-		explain_setup(device, &setup, error);
+		refusal_explain(s->selection, &setup, error);
 		return error;
 	}
 	if (setup.slot_stride != s->sizes.slot_stride || setup.ring_bytes != s->sizes.ring_bytes)
@@ -418,7 +348,7 @@ EXPORT struct perfctr_session *perfctr_session_unref(struct perfctr_session *ses
 		return NULL;
 	device = session->selection->device;
 	if (session->handle)
-		control(device, DRM_PERFCTR_CMD_TEARDOWN, &session->handle, NULL, 0);
+		session_control(device, DRM_PERFCTR_CMD_TEARDOWN, &session->handle, NULL, 0);
 	if (session->eventfd >= 0)
 		device->ctx->sys->close(device->ctx->sys->data, session->eventfd);
 	buffer_destroy(device, &session->control);
@@ -435,7 +365,7 @@ static int command(struct perfctr_session *s, uint32_t cmd, const char *name, vo
 {
 	struct perfctr_device *device = s->selection->device;
 	const char *reason;
-	int error = control(device, cmd, &s->handle, argument, bytes);
+	int error = session_control(device, cmd, &s->handle, argument, bytes);
 
 	if (error && device->broker && broker_said_why(device->broker))
 		return error;

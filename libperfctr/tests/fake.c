@@ -357,6 +357,12 @@ static int setup_session(struct fake *f, struct drm_perfctr_control *c)
 		return error;
 	if (s->request_count > ARRAY_SIZE(f->requests))
 		return -E2BIG;
+	for (uint32_t n = 0; n < s->request_count; n++) {
+		const struct drm_perfctr_block_request *r = (void *)(uintptr_t)s->requests;
+
+		if (f->refused_error && r[n].type == f->refused_type)
+			return f->refused_error;
+	}
 	if (s->slots > f->info.max_slots)
 		return -ERANGE;
 	if (test_only && (s->ring_handle || s->control_handle || s->eventfd != -1))

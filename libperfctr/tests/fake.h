@@ -33,6 +33,10 @@ struct fake {
 	/* fails the call number fail_at[call] (from 1) with fail_error[call]; 0: none */
 	int fail_at[FAKE_CALLS], fail_error[FAKE_CALLS], calls[FAKE_CALLS];
 
+	/* a session with a block of that type is refused with that error; 0: none */
+	unsigned int refused_type;
+	int refused_error;
+
 	/* what the device says; a test may change it */
 	struct drm_perfctr_device_info info;
 	struct drm_perfctr_block_info blocks[24];

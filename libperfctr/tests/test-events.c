@@ -187,6 +187,32 @@ static void events_of_soc_blocks(void)
 	end();
 }
 
+/* perf keeps a PMU whose driver is unbound, with no CPU that counts for it */
+static void pmus_without_a_cpu_are_gone(void)
+{
+	begin();
+	fake_file(fake, PMUS "nvidia_ucf_pmu_0/cpumask", "\n");
+	fake_file(fake, PMUS "nvidia_ucf_pmu_1/cpumask", "0\n");
+	EQUAL(perfctr_selection_add(s, "ucf/mem_bytes_rd/"), 1);
+	EQUAL(request(0)->index, 1);
+	EQUAL(perfctr_selection_add(s, "ucf0/mem_bytes_rd/"), -ENOENT);
+	end();
+}
+
+static void a_copy_can_be_tried(void)
+{
+	struct perfctr_selection *copy = NULL;
+
+	begin();
+	EQUAL(perfctr_selection_add(s, "memsys1/L2_READ"), 1);
+	EQUAL(perfctr_selection_copy(s, &copy), 0);
+	EQUAL(perfctr_selection_add(copy, "ucf1/cycles/"), 1);
+	EQUAL(perfctr_selection_request_count(copy), 2);
+	EQUAL(perfctr_selection_request_count(s), 1);
+	perfctr_selection_unref(copy);
+	end();
+}
+
 static void perf_style_events(void)
 {
 	char unit[16];
@@ -397,6 +423,8 @@ static const struct test tests[] = {
 	{ "positions work without a name", positions_work_without_a_name },
 	{ "counters past the first section", counters_past_the_first_section },
 	{ "events of SoC blocks", events_of_soc_blocks },
+	{ "PMUs without a CPU are gone", pmus_without_a_cpu_are_gone },
+	{ "a copy can be tried", a_copy_can_be_tried },
 	{ "perf style events", perf_style_events },
 	{ "metrics select their counters", metrics_select_their_counters },
 	{ "bad events are refused with a reason", bad_events_are_refused_with_a_reason },

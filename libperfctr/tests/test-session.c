@@ -302,7 +302,74 @@ static void period_out_of_range_is_named(void)
 	fake_fail(fake, FAKE_TEST_ONLY, 1, -ERANGE);
 	EQUAL(perfctr_session_new(selection, &opts, &session), -ERANGE);
 	HAS_TEXT(perfctr_ctx_error(ctx), "the period of 5 ns is not within 10000..10000000000");
+	/* the kernel takes a period below the minimum for a mistake of another kind */
 	end();
+	begin();
+	fake_fail(fake, FAKE_TEST_ONLY, 1, -EINVAL);
+	EQUAL(perfctr_session_new(selection, &opts, &session), -EINVAL);
+	HAS_TEXT(perfctr_ctx_error(ctx), "the period of 5 ns is not within 10000..10000000000");
+	end();
+}
+
+#define PMUS "/sys/bus/event_source/devices/"
+
+/* what is refused is found among what is not, and named */
+static void refused_pmu_is_named(void)
+{
+	static const struct {
+		const char *event;
+		unsigned int type;
+		int error;
+		const char *paranoid;
+		const char *text;
+	} cases[] = {
+		{ "ucf0/cycles/", DRM_PERFCTR_BLOCK_UCF, -EACCES, "0",
+		  "the PMU of ucf0 is perf's, and kernel.perf_event_paranoid = 3" },
+		{ "ucf0/cycles/", DRM_PERFCTR_BLOCK_UCF, -EACCES, "1", "dev.perfctr.paranoid=0" },
+		{ "software/config=3/", DRM_PERFCTR_BLOCK_GENERIC_PMU, -EACCES, "0",
+		  "no SoC blocks need CAP_PERFMON" },
+		{ "ucf0/cycles/", DRM_PERFCTR_BLOCK_UCF, -EINVAL, "0",
+		  "the PMU of ucf0 refuses ucf0/cycles/: Invalid argument; \"echo 'module tegra" },
+		{ "software/config=3/", DRM_PERFCTR_BLOCK_GENERIC_PMU, -EINVAL, "0",
+		  "the PMU software refuses software/config=3/" },
+		{ "software/config=3,cpu=9/", DRM_PERFCTR_BLOCK_GENERIC_PMU, -EINVAL, "0",
+		  "CPU 9 is not online; there are 0-3,8" },
+		{ "software/config=3,cpu=8/", DRM_PERFCTR_BLOCK_GENERIC_PMU, -EINVAL, "0",
+		  "the PMU software refuses" },
+		{ "pcie0_rc4/rd_bytes,src_bdf=0x108/", DRM_PERFCTR_BLOCK_PCIE, -EINVAL, "0",
+		  "pcie0_rc4/rd_bytes/: src_bdf does nothing without src_bdf_en=1" },
+		{ "pcie0_rc4/rd_bytes,src_bdf=0x108,src_bdf_en=1/", DRM_PERFCTR_BLOCK_PCIE, -EINVAL,
+		  "0", "the PMU of pcie0_rc4 refuses pcie0_rc4/rd_bytes/" },
+		/* it is the GPU's blocks that are refused */
+		{ "ucf0/cycles/", DRM_PERFCTR_BLOCK_SHADER, -EACCES, "0",
+		  "this needs CAP_PERFMON" },
+		{ "ucf0/cycles/", DRM_PERFCTR_BLOCK_SHADER, -EINVAL, "0",
+		  "\"echo 2 > /sys/module/drm/parameters/debug\" makes it log" },
+	};
+	size_t n;
+
+	for (n = 0; n < ARRAY_SIZE(cases); n++) {
+		begin();
+		fake_file(fake, PMUS "nvidia_ucf_pmu_0/type", "20\n");
+		fake_file(fake, PMUS "nvidia_ucf_pmu_0/cpumask", "0\n");
+		fake_file(fake, PMUS "nvidia_ucf_pmu_0/format/event", "config:0-32\n");
+		fake_file(fake, PMUS "nvidia_ucf_pmu_0/events/cycles", "event=0x100000000\n");
+		fake_file(fake, PMUS "nvidia_pcie_pmu_0_rc_4/type", "21\n");
+		fake_file(fake, PMUS "nvidia_pcie_pmu_0_rc_4/format/event", "config:0-2\n");
+		fake_file(fake, PMUS "nvidia_pcie_pmu_0_rc_4/format/src_bdf", "config1:8-23\n");
+		fake_file(fake, PMUS "nvidia_pcie_pmu_0_rc_4/format/src_bdf_en", "config1:24\n");
+		fake_file(fake, PMUS "nvidia_pcie_pmu_0_rc_4/events/rd_bytes", "event=0x0\n");
+		fake_file(fake, PMUS "software/type", "1\n");
+		fake_file(fake, "/proc/sys/dev/perfctr/paranoid", cases[n].paranoid);
+		fake_file(fake, "/proc/sys/kernel/perf_event_paranoid", "3\n");
+		fake_file(fake, "/sys/devices/system/cpu/online", "0-3,8\n");
+		EQUAL(perfctr_selection_add(selection, cases[n].event), 1);
+		fake->refused_type = cases[n].type;
+		fake->refused_error = cases[n].error;
+		EQUAL(perfctr_session_new(selection, NULL, &session), cases[n].error);
+		HAS_TEXT(perfctr_ctx_error(ctx), cases[n].text);
+		end();
+	}
 }
 
 static void failing_system_calls_leave_nothing_behind(void)
@@ -420,6 +487,7 @@ static const struct test tests[] = {
 	{ "a cursor keeps its session", cursor_keeps_its_session },
 	{ "commands report the kernel's errors", commands_report_the_kernels_errors },
 	{ "a refused set-up says what helps", refused_set_up_says_what_helps },
+	{ "a refused PMU is named", refused_pmu_is_named },
 	{ "a period out of range is named", period_out_of_range_is_named },
 	{ "failing system calls leave nothing behind", failing_system_calls_leave_nothing_behind },
 	{ "the ring fits the period and the limits", ring_fits_the_period_and_the_limits },

@@ -74,6 +74,11 @@ int app_failed(const struct app *app, int error)
 	case -EACCES:
 	case -EPERM:
 		return EXIT_DENIED;
+	case -EINVAL:
+	case -ERANGE:
+	case -E2BIG:
+		/* what was asked for, not what happened to it */
+		return EXIT_USAGE;
 	case -ENODEV:
 	case -ENOTTY:
 		fputs("perfctr check tells what is missing and the command that fixes it\n",
@@ -158,9 +163,17 @@ int app_select(const struct app *app, struct perfctr_selection *selection,
 	       const char *const *events, size_t count)
 {
 	if (!count) {
-		int error = defaults_add(app, selection);
+		struct left_out left_out;
+		char why[128];
+		int error = defaults_add(app, selection, &left_out);
 
-		return error < 0 ? app_failed(app, error) : 0;
+		if (error < 0)
+			return app_failed(app, error);
+		if (*left_out.blocks) {
+			defaults_why(&left_out, why, sizeof(why));
+			app_error(app, "without %s: %s", left_out.blocks, why);
+		}
+		return 0;
 	}
 	for (size_t i = 0; i < count; i++) {
 		int added = perfctr_selection_add(selection, events[i]);

@@ -149,19 +149,14 @@ static int check_permission(struct checker *k, struct perfctr_device *device)
 }
 
 /* The only proof is a sample. */
-static int check_sample(struct checker *k, struct perfctr_device *device)
+static int check_sample(struct checker *k, struct perfctr_selection *selection)
 {
 	const struct timespec pause = { 0, 10 * NS_PER_MS };
-	struct perfctr_selection *selection = NULL;
 	struct perfctr_session *session = NULL;
 	struct perfctr_cursor *cursor = NULL;
 	struct perfctr_sample sample = { 0 };
-	int error = perfctr_selection_new(device, &selection);
+	int error = perfctr_session_new(selection, NULL, &session);
 
-	if (!error)
-		error = defaults_add(k->app, selection);
-	if (error >= 0)
-		error = perfctr_session_new(selection, NULL, &session);
 	if (!error)
 		error = perfctr_cursor_new(session, &cursor);
 	if (!error)
@@ -190,26 +185,49 @@ static int check_sample(struct checker *k, struct perfctr_device *device)
 		error = -EIO;
 	perfctr_cursor_unref(cursor);
 	perfctr_session_unref(session);
-	perfctr_selection_unref(selection);
 	return error ? EXIT_FAILED : EXIT_FINE;
 }
 
-static void check_perf(struct checker *k, const struct perfctr_device *device)
+static void check_perf(struct checker *k, const struct perfctr_device *device,
+		       const struct left_out *left_out)
 {
-	long paranoid;
+	char why[128];
 
 	if (!(perfctr_device_info(device)->features & DRM_PERFCTR_FEATURE_PMU)) {
 		say(k, VERDICT_NOTE, "perf PMUs", NULL,
 		    "not through this device: kernel without CONFIG_PERF_EVENTS");
 		return;
 	}
-	if (app_read_number("/proc/sys/kernel/perf_event_paranoid", &paranoid))
-		say(k, VERDICT_NOTE, "perf PMUs", NULL, "the kernel has no perf_event_paranoid");
+	if (*left_out->blocks) {
+		const char *fix = defaults_why(left_out, why, sizeof(why));
+
+		say(k, VERDICT_NOTE, "perf PMUs", fix, "not %s: %s", left_out->blocks, why);
+		return;
+	}
+	say(k, VERDICT_OK, "perf PMUs", NULL, "%s can be counted in the same sample",
+	    app_has_capability(APP_CAP_PERFMON) || app_has_capability(APP_CAP_SYS_ADMIN) ?
+		    "all" :
+		    "those of the SoC's blocks");
+}
+
+/* What perfctr stat counts without being told what. */
+static int check_counting(struct checker *k, struct perfctr_device *device)
+{
+	struct perfctr_selection *selection = NULL;
+	struct left_out left_out = { 0 };
+	int status = EXIT_FAILED;
+	int error = perfctr_selection_new(device, &selection);
+
+	if (!error)
+		error = defaults_add(k->app, selection, &left_out);
+	check_perf(k, device, &left_out);
+	if (error >= 0)
+		status = check_sample(k, selection);
 	else
-		say(k, VERDICT_OK, "perf PMUs", NULL,
-		    "can be counted in the same sample (kernel.perf_event_paranoid = %ld does not "
-		    "matter here)",
-		    paranoid);
+		say(k, VERDICT_BAD, "sample", NULL, "nothing can be counted: %s",
+		    perfctr_ctx_error(k->app->ctx));
+	perfctr_selection_unref(selection);
+	return status;
 }
 
 /* Whom the broker lets count needs nothing else. Return: exit status. */
@@ -249,9 +267,8 @@ static int check_device(struct checker *k, const char *which)
 		return error == -EACCES ? EXIT_DENIED : EXIT_NO_DEVICE;
 	}
 	status = check_permission(k, device);
-	check_perf(k, device);
 	if (status == EXIT_FINE)
-		status = check_sample(k, device);
+		status = check_counting(k, device);
 	perfctr_device_unref(device);
 	return status;
 }

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "defaults.h"
 
-#include "app.h"
+#include <errno.h>
+#include <string.h>
+
+#define PERF_PARANOID_PATH "/proc/sys/kernel/perf_event_paranoid"
 
 /* counters of which there is one that matters, then metrics */
 static const char *const gpu_events[] = {
@@ -52,12 +55,87 @@ static int add_known(struct perfctr_selection *selection, const char *const *eve
 	return added;
 }
 
-int defaults_add(const struct app *app, struct perfctr_selection *selection)
+static bool is_accepted(struct perfctr_selection *selection, int *error)
 {
-	int error = 0, added = 0;
+	*error = perfctr_session_check(selection, NULL, NULL);
+	return *error >= 0;
+}
 
+/* The kinds of block that one selection has and another has not. */
+static void note_left_out(struct left_out *left_out, const struct perfctr_selection *with,
+			  int error)
+{
+	size_t length = strlen(left_out->blocks);
+
+	left_out->error = error;
+	for (size_t i = 0; i < perfctr_selection_request_count(with); i++) {
+		const struct drm_perfctr_block_request *r = perfctr_selection_request(with, i);
+		const char *name = perfctr_block_type_name(r->type);
+		const char *known = strstr(left_out->blocks, name);
+
+		/* pcie is in pcie_tgt */
+		while (known && known[strlen(name)] != ',' && known[strlen(name)])
+			known = strstr(known + 1, name);
+		if (known || r->type < DRM_PERFCTR_BLOCK_GENERIC_PMU)
+			continue;
+		length += (size_t)snprintf(left_out->blocks + length,
+					   sizeof(left_out->blocks) - length, "%s%s",
+					   length ? ", " : "", name);
+		if (length >= sizeof(left_out->blocks))
+			return;
+	}
+}
+
+/*
+ * Add an event if the kernel takes it. Return: counters added.
+ *
+ * It is tried alone: whether it fits to the others is not what is asked.
+ */
+static int add_permitted(struct perfctr_selection *selection, struct perfctr_selection *empty,
+			 const char *event, struct left_out *left_out)
+{
+	struct perfctr_selection *one = NULL;
+	int added, error = perfctr_selection_copy(empty, &one);
+
+	if (error)
+		return 0;
+	added = perfctr_selection_add(one, event);
+	if (added > 0 && is_accepted(one, &error))
+		added = perfctr_selection_add(selection, event);
+	else if (added > 0)
+		note_left_out(left_out, one, error);
+	perfctr_selection_unref(one);
+	return added > 0 && error >= 0 ? added : 0;
+}
+
+int defaults_add(const struct app *app, struct perfctr_selection *selection,
+		 struct left_out *left_out)
+{
+	struct perfctr_selection *all = NULL, *empty = NULL;
+	int error = 0, added = 0, soc = 0, refused = 0;
+	struct left_out unused;
+
+	left_out = left_out ? left_out : &unused;
+	*left_out = (struct left_out){ 0 };
+	if (perfctr_selection_copy(selection, &empty))
+		return -ENOMEM;
 	added += add_known(selection, gpu_events, ARRAY_SIZE(gpu_events), &error);
-	added += add_known(selection, soc_events, ARRAY_SIZE(soc_events), &error);
+	error = perfctr_selection_copy(selection, &all);
+	if (!error)
+		soc = add_known(all, soc_events, ARRAY_SIZE(soc_events), &error);
+	/* mostly everyone may see them all, or nothing at all */
+	if (all && soc && !is_accepted(all, &refused) &&
+	    (!added || is_accepted(selection, &error))) {
+		for (size_t i = 0; i < ARRAY_SIZE(soc_events); i++)
+			added += add_permitted(selection, empty, soc_events[i], left_out);
+		/* what can be said of nothing is why */
+		if (!added)
+			added = add_known(selection, soc_events, ARRAY_SIZE(soc_events), &error);
+	} else {
+		added += add_known(selection, soc_events, ARRAY_SIZE(soc_events), &error);
+	}
+	perfctr_selection_unref(all);
+	perfctr_selection_unref(empty);
 	/* a broker has a policy of its own, and few allow them */
 	if (!app->via &&
 	    (app_has_capability(APP_CAP_PERFMON) || app_has_capability(APP_CAP_SYS_ADMIN)))
@@ -65,4 +143,20 @@ int defaults_add(const struct app *app, struct perfctr_selection *selection)
 	if (!added)
 		added = perfctr_selection_add(selection, "*");
 	return added ? added : error;
+}
+
+const char *defaults_why(const struct left_out *left_out, char *text, size_t size)
+{
+	bool denied = left_out->error == -EACCES || left_out->error == -EPERM;
+	long paranoid;
+
+	if (!denied || app_has_capability(APP_CAP_PERFMON) ||
+	    app_read_number(PERF_PARANOID_PATH, &paranoid)) {
+		snprintf(text, size, "the kernel refuses them: %s", strerror(-left_out->error));
+		return NULL;
+	}
+	snprintf(text, size, "kernel.perf_event_paranoid = %ld keeps them for CAP_PERFMON",
+		 paranoid);
+	return "sudo sysctl kernel.perf_event_paranoid=0 (for all users), or: "
+	       "sudo setcap cap_perfmon+ep $(command -v perfctr)";
 }

@@ -6,14 +6,37 @@
 #include "app.h"
 
 /**
+ * struct left_out - what this user may not see
+ */
+struct left_out {
+	/** @blocks: kinds of SoC blocks, "ucf, pcie"; empty: nothing was left out. */
+	char blocks[128];
+	/** @error: what the kernel said to the last of them. */
+	int error;
+};
+
+/**
  * defaults_add() - select the events that tell most of what a device does
+ * @app: app
  * @selection: empty selection
+ * @left_out: filled with the PMUs that the kernel refuses this user; may be NULL
  *
  * Metrics of the device and the counters that people look at first; what this
  * device lacks or this user may not see is left out.
  *
  * Return: number of counters, or a negative errno if nothing could be selected.
  */
-int defaults_add(const struct app *app, struct perfctr_selection *selection);
+int defaults_add(const struct app *app, struct perfctr_selection *selection,
+		 struct left_out *left_out);
+
+/**
+ * defaults_why() - why PMUs were left out, and what helps
+ * @left_out: not empty
+ * @text: filled with a clause such as "kernel.perf_event_paranoid = 3 keeps them for CAP_PERFMON"
+ * @size: bytes at @text
+ *
+ * Return: the command that helps, NULL if none is known.
+ */
+const char *defaults_why(const struct left_out *left_out, char *text, size_t size);
 
 #endif /* PERFCTR_DEFAULTS_H */

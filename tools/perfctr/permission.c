@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <unistd.h>
 
 /* ask the kernel about the first counter of the first block of the wanted kind */
 static int try_block(struct perfctr_device *device, bool pmu)
@@ -63,7 +64,11 @@ void permission_of(const struct app *app, struct perfctr_device *device,
 	if (permission->may_count && permission->may_count_pmu) {
 		permission->error = 0;
 		snprintf(permission->text, sizeof(permission->text),
-			 "may count everything, perf PMUs too");
+			 "may count everything, perf PMUs too%s",
+			 access("/sys/kernel/tracing/events", R_OK | X_OK) ?
+				 ", but no tracepoints: their numbers are in /sys/kernel/tracing, "
+				 "which only root may read" :
+				 "");
 		return;
 	}
 	if (permission->may_count && pmu == -EOPNOTSUPP) {
@@ -73,8 +78,10 @@ void permission_of(const struct app *app, struct perfctr_device *device,
 		return;
 	}
 	if (permission->may_count) {
-		snprintf(permission->text, sizeof(permission->text),
-			 "may count the device's blocks, but no perf PMUs: that needs CAP_PERFMON");
+		snprintf(
+			permission->text, sizeof(permission->text),
+			"may count the device's blocks, but no software events and other perf PMUs: "
+			"that needs CAP_PERFMON");
 		snprintf(permission->fix, sizeof(permission->fix),
 			 "run as root, or: setcap cap_perfmon+ep $(command -v perfctr)");
 		return;

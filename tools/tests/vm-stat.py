@@ -188,6 +188,67 @@ def denied_says_why():
     check(not result["usable"] and len(fixes) == 1 and "paranoid=0" in fixes[0], f"fixes {fixes}")
 
 
+def drop_privileges():
+    os.setgroups([])
+    os.setgid(NOBODY)
+    os.setuid(NOBODY)
+
+
+def write(path, text):
+    with open(path, "w", encoding="ascii") as f:
+        f.write(text)
+
+
+PARANOID = "/proc/sys/dev/perfctr/paranoid"
+PERF_PARANOID = "/proc/sys/kernel/perf_event_paranoid"
+
+
+@test
+def everyone_may_count_but_perf_pmus():
+    """dev.perfctr.paranoid = 0: who may not open perf's PMUs counts all the rest, and is told"""
+    os.chmod(glob.glob("/dev/dri/renderD*")[0], 0o666)
+    with open(PERF_PARANOID, encoding="ascii") as f:
+        before = f.read()
+    write(PARANOID, "0")
+    try:
+        for level in ("3", "1", "0"):
+            write(PERF_PARANOID, level)
+            open_to_all = level == "0"
+            done = run("perfctr", "stat", "-x", ";", "--", "true", preexec_fn=drop_privileges)
+            told = f"without ucf, pcie, cmem_latency: kernel.perf_event_paranoid = {level} keeps"
+            check((told in done.stderr) != open_to_all, f"{level}: stderr {done.stderr!r}")
+            check(("metric:ucf" in done.stdout) == open_to_all, f"{level}: {done.stdout}")
+            check("cshw/GPU_ACTIVE" in done.stdout, f"{level}: {done.stdout}")
+            run("perfctr", "top", "--snapshot", preexec_fn=drop_privileges)
+            result = json.loads(run("perfctr", "check", "-j", preexec_fn=drop_privileges).stdout)
+            line = next(c for c in result["checks"] if c["check"] == "perf PMUs")
+            check(result["usable"], f"{level}: {result}")
+            check(line["verdict"] == ("ok" if open_to_all else "note"), f"{level}: {line}")
+            check(open_to_all or "perf_event_paranoid=0" in line["fix"], f"{level}: {line}")
+            done = run("perfctr", "stat", "-e", "ucf0/mem_bytes_rd/", "true",
+                       status=0 if open_to_all else 3, preexec_fn=drop_privileges)
+            check(open_to_all or f"kernel.perf_event_paranoid = {level}" in done.stderr,
+                  f"{level}: {done.stderr}")
+    finally:
+        write(PARANOID, "1")
+        write(PERF_PARANOID, before)
+
+
+@test
+def refusals_are_explained():
+    """stat: what the kernel refuses is named, with status 2"""
+    cases = {
+        "pcie0_rc4/rd_bytes,src_bdf=0x0108/": "src_bdf does nothing without src_bdf_en=1",
+        "software/context-switches,cpu=77/": "CPU 77 is not online",
+        "msr/event=0xff/": "the PMU msr refuses msr/event=0xff/",
+    }
+    for event, text in cases.items():
+        done = run("perfctr", "stat", "-e", event, "true", status=2)
+        check(text in done.stderr, f"{event}: {done.stderr!r}")
+    done = run("perfctr", "stat", "-p", "1us", "-e", "GPU_ACTIVE", "true", status=2)
+    check("the period of 1000 ns is not within" in done.stderr, done.stderr)
+
+
 @test
 def list_info_check():
     """list, info and check: valid JSON that agrees with itself"""

@@ -689,6 +689,18 @@ struct perfctr_selection *perfctr_selection_ref(struct perfctr_selection *select
 struct perfctr_selection *perfctr_selection_unref(struct perfctr_selection *selection);
 
 /**
+ * perfctr_selection_copy() - copy a selection
+ * @from: selection
+ * @selection: set to the copy on success
+ *
+ * For trying something with perfctr_session_check() that may be refused.
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int perfctr_selection_copy(const struct perfctr_selection *from,
+			   struct perfctr_selection **selection);
+
+/**
  * perfctr_selection_add() - select counters by name
  * @selection: selection
  * @text: one or more events, separated by commas outside of slashes

@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Why the kernel refuses a session.
+ *
+ * It answers with an errno and nothing else, so the reason is found here: by what is known of the
+ * request, and by asking for each request alone.
+ */
+#include "refusal.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "broker.h"
+#include "pmu.h"
+#include "selection.h"
+
+#define PERFCTR_PARANOID_PATH "/proc/sys/dev/perfctr/paranoid"
+#define PERF_PARANOID_PATH "/proc/sys/kernel/perf_event_paranoid"
+#define CPU_ONLINE_PATH "/sys/devices/system/cpu/online"
+
+/* Return: whether the file has a number. */
+static bool read_number(struct perfctr_ctx *ctx, const char *path, long *value)
+{
+	char text[32], *end;
+
+	if (perfctr_sys_read_text(ctx->sys, path, text, sizeof(text)) <= 0)
+		return false;
+	*value = strtol(text, &end, 10);
+	return !*end;
+}
+
+/* The first request that is refused alone, and like the whole; NULL: it is what they are together. */
+static const struct drm_perfctr_block_request *
+refused_request(struct perfctr_selection *s, const struct drm_perfctr_setup *setup, int error)
+{
+	size_t n;
+
+	for (n = 0; n < s->request_count; n++) {
+		struct drm_perfctr_setup one = *setup;
+		uint32_t handle = 0;
+
+		one.flags |= DRM_PERFCTR_SETUP_TEST_ONLY;
+		one.ring_handle = one.control_handle = 0;
+		one.eventfd = -1;
+		one.slot_stride = one.sample_size = one.block_count = 0;
+		one.ring_bytes = 0;
+		one.requests = (uintptr_t)&s->requests[n];
+		one.request_count = 1;
+		if (session_control(s->device, DRM_PERFCTR_CMD_SETUP, &handle, &one, sizeof(one)) ==
+		    error)
+			return &s->requests[n];
+	}
+	return NULL;
+}
+
+static bool has_pmu(const struct perfctr_selection *s)
+{
+	size_t n;
+
+	for (n = 0; n < s->request_count; n++)
+		if (perfctr_type_is_pmu(s->requests[n].type))
+			return true;
+	return false;
+}
+
+static void explain_denial(struct perfctr_selection *s, const struct drm_perfctr_setup *setup,
+			   int error)
+{
+	const char *name = s->device->info.name;
+	const struct drm_perfctr_block_request *r;
+	struct perfctr_ctx *ctx = s->device->ctx;
+	long mine = 1, perf;
+	char label[LABEL_BYTES];
+
+	read_number(ctx, PERFCTR_PARANOID_PATH, &mine);
+	r = !mine && has_pmu(s) ? refused_request(s, setup, error) : NULL;
+	if (!r || !perfctr_type_is_pmu(r->type)) {
+		perfctr_fail(
+			ctx, error,
+			"%s: counters show what all users do, so this needs CAP_PERFMON (run as root), or \"sysctl dev.perfctr.paranoid=0\" by root",
+			name);
+		return;
+	}
+	if (r->type == DRM_PERFCTR_BLOCK_GENERIC_PMU) {
+		perfctr_fail(
+			ctx, error,
+			"%s: events of perf PMUs that are no SoC blocks need CAP_PERFMON (run as root)",
+			name);
+		return;
+	}
+	perfctr_block_label(r->type, r->index, label, sizeof(label));
+	if (!read_number(ctx, PERF_PARANOID_PATH, &perf))
+		perf = 2;
+	perfctr_fail(
+		ctx, error,
+		"%s: the PMU of %s is perf's, and kernel.perf_event_paranoid = %ld keeps it for CAP_PERFMON: run as root, or \"sysctl kernel.perf_event_paranoid=0\" by root",
+		name, label, perf);
+}
+
+/* "0-3,6" */
+static bool is_in_list(const char *text, long number)
+{
+	char *end;
+
+	while (*text) {
+		long low = strtol(text, &end, 10), high = low;
+
+		if (*end == '-')
+			high = strtol(end + 1, &end, 10);
+		if (number >= low && number <= high)
+			return true;
+		if (*end != ',')
+			return false;
+		text = end + 1;
+	}
+	return false;
+}
+
+static uint64_t filter_value(const struct drm_perfctr_block_request *r,
+			     const struct perfctr_filter_desc *f)
+{
+	const uint64_t words[] = { r->config, r->config1, r->config2 };
+	uint64_t mask = f->width < 64 ? (UINT64_C(1) << f->width) - 1 : UINT64_MAX;
+
+	return f->word < ARRAY_SIZE(words) ? words[f->word] >> f->low & mask : 0;
+}
+
+/* A filter with a value whose switch, "src_bdf_en" for "src_bdf", is off; NULL: there is none. */
+static const struct perfctr_filter_desc *
+unswitched_filter(const struct drm_perfctr_block_request *r, const struct perfctr_filter_desc **on)
+{
+	const struct perfctr_filter_desc *f = NULL;
+
+	while ((f = perfctr_filter_next(f))) {
+		if (f->block_type != r->type || !filter_value(r, f))
+			continue;
+		for (*on = NULL; (*on = perfctr_filter_next(*on));) {
+			size_t length = strlen((*on)->name);
+
+			if ((*on)->block_type == r->type && length > 3 &&
+			    !strcmp((*on)->name + length - 3, "_en") &&
+			    !strncmp((*on)->name, f->name, length - 3) && !filter_value(r, *on))
+				return f;
+		}
+	}
+	return NULL;
+}
+
+static void explain_pmu(struct perfctr_selection *s, const struct drm_perfctr_block_request *r,
+			int error)
+{
+	const struct perfctr_filter_desc *filter, *on;
+	struct perfctr_ctx *ctx = s->device->ctx;
+	char label[LABEL_BYTES], event[256], online[256];
+	struct counter_key key = {
+		.type = r->type,
+		.index = r->index,
+		.product = DRM_PERFCTR_PRODUCT_TEGRA410,
+		.position = r->section * DRM_PERFCTR_SECTION_COUNTERS +
+			    (unsigned int)__builtin_ctzll(r->mask | UINT64_C(1) << 63),
+		.pmu = "",
+		.config = r->config,
+		.config1 = r->config1,
+		.config2 = r->config2,
+	};
+
+	selection_counter_label(s, &key, event, sizeof(event));
+	if (r->type == DRM_PERFCTR_BLOCK_GENERIC_PMU)
+		pmu_name_of_type(ctx, r->pmu_type, label, sizeof(label));
+	else
+		perfctr_block_label(r->type, r->index, label, sizeof(label));
+
+	if (r->cpu != DRM_PERFCTR_CPU_ANY &&
+	    perfctr_sys_read_text(ctx->sys, CPU_ONLINE_PATH, online, sizeof(online)) > 0 &&
+	    !is_in_list(online, r->cpu)) {
+		perfctr_fail(ctx, error, "%s/%s/: CPU %d is not online; there are %s", label, event,
+			     r->cpu, online);
+		return;
+	}
+	filter = r->type == DRM_PERFCTR_BLOCK_GENERIC_PMU ? NULL : unswitched_filter(r, &on);
+	if (filter) {
+		perfctr_fail(ctx, error, "%s/%s/: %s does nothing without %s=1", label, event,
+			     filter->name, on->name);
+		return;
+	}
+	if (r->type == DRM_PERFCTR_BLOCK_GENERIC_PMU)
+		perfctr_fail(ctx, error,
+			     "the PMU %s refuses %s/%s/: %s; perf would be refused as well", label,
+			     label, event, strerror(-error));
+	else
+		perfctr_fail(
+			ctx, error,
+			"the PMU of %s refuses %s/%s/: %s; \"echo 'module tegra410_pmu +p' > /proc/dynamic_debug/control\" makes it log the reason",
+			label, label, event, strerror(-error));
+}
+
+static void explain_other(struct perfctr_selection *s, const struct drm_perfctr_setup *setup,
+			  int error)
+{
+	const struct drm_perfctr_block_request *r = refused_request(s, setup, error);
+
+	if (r && perfctr_type_is_pmu(r->type)) {
+		explain_pmu(s, r, error);
+		return;
+	}
+	perfctr_fail(
+		s->device->ctx, error,
+		"%s: the kernel refuses the session: %s; \"echo 2 > /sys/module/drm/parameters/debug\" makes it log the reason",
+		s->device->info.name, strerror(-error));
+}
+
+/* Return: whether it is the period. */
+static bool explain_period(struct perfctr_device *device, const struct drm_perfctr_setup *s,
+			   int error)
+{
+	const struct drm_perfctr_device_info *info = &device->info;
+
+	if (!s->period_ns ||
+	    (s->period_ns >= info->min_period_ns && s->period_ns <= info->max_period_ns))
+		return false;
+	perfctr_fail(device->ctx, error, "%s: the period of %llu ns is not within %llu..%llu ns",
+		     info->name, (unsigned long long)s->period_ns,
+		     (unsigned long long)info->min_period_ns,
+		     (unsigned long long)info->max_period_ns);
+	return true;
+}
+
+void refusal_explain(struct perfctr_selection *selection, const struct drm_perfctr_setup *setup,
+		     int error)
+{
+	struct perfctr_device *device = selection->device;
+	const struct drm_perfctr_device_info *info = &device->info;
+	const struct drm_perfctr_setup *s = setup;
+	struct perfctr_ctx *ctx = device->ctx;
+
+	if (device->broker && broker_said_why(device->broker))
+		return;
+	switch (error) {
+	case -EACCES:
+		explain_denial(selection, setup, error);
+		return;
+	case -EPERM:
+		perfctr_fail(
+			ctx, error,
+			"%s: a period of %llu ns needs CAP_PERFMON (run as root); without it the shortest is %llu ns",
+			info->name, (unsigned long long)s->period_ns,
+			(unsigned long long)info->unprivileged_min_period_ns);
+		return;
+	case -EDQUOT:
+		perfctr_fail(
+			ctx, error,
+			"%s: this user's sessions or their rings are at the limit: end some, run as root, or raise sysctl dev.perfctr.max_user_sessions or max_user_ring_kb",
+			info->name);
+		return;
+	case -EBUSY:
+		perfctr_fail(
+			ctx, error,
+			"%s: another session uses counter set %u, and the hardware has one at a time",
+			info->name, info->active_set);
+		return;
+	case -ERANGE:
+		if (!explain_period(device, s, error))
+			perfctr_fail(
+				ctx, error,
+				"%s: a ring of %u slots is too large; at most %u slots and %llu bytes",
+				info->name, s->slots, info->max_slots,
+				(unsigned long long)info->max_ring_bytes);
+		return;
+	case -E2BIG:
+		perfctr_fail(ctx, error, "%s: %u requests are too many, at most %u", info->name,
+			     s->request_count, info->max_requests);
+		return;
+	case -EMFILE:
+		perfctr_fail(ctx, error, "%s: this file has %u sessions already, the most it may",
+			     info->name, info->max_sessions_per_file);
+		return;
+	case -ENFILE:
+		perfctr_fail(ctx, error, "%s: too many sessions on the device", info->name);
+		return;
+	case -ENODEV:
+		perfctr_fail(ctx, error, "%s: the device is gone", info->name);
+		return;
+	case -EINVAL:
+		if (!explain_period(device, s, error))
+			explain_other(selection, setup, error);
+		return;
+	default:
+		explain_other(selection, setup, error);
+	}
+}
