@@ -64,6 +64,22 @@ static bool block_matches(const struct drm_perfctr_block_info *b, const char *pa
 	return matches(pattern, label) || (type && !strcasecmp(pattern, type));
 }
 
+/* Whether a pattern for blocks selects some of a type, not the type. */
+static bool selects_some(const struct parser *p, const struct drm_perfctr_block_info *b,
+			 const char *pattern)
+{
+	const char *type = perfctr_block_type_name(b->type);
+	size_t n;
+
+	if (!pattern || (type && !strcasecmp(pattern, type)))
+		return false;
+	for (n = 0; is_glob(pattern) && n < p->device->block_count; n++)
+		if (p->device->blocks[n].type == b->type &&
+		    !block_matches(&p->device->blocks[n], pattern))
+			return true;
+	return !is_glob(pattern);
+}
+
 static bool is_gpu_block(const struct parser *p, const char *pattern)
 {
 	size_t n;
@@ -121,7 +137,7 @@ static bool position_matches(const struct parser *p, const struct drm_perfctr_bl
 
 /* Return: counters of the block that match, or an error. */
 static int add_block_counters(struct parser *p, const struct drm_perfctr_block_info *b,
-			      const char *pattern)
+			      const char *pattern, bool single)
 {
 	unsigned int position;
 	int found = 0;
@@ -138,7 +154,7 @@ static int add_block_counters(struct parser *p, const struct drm_perfctr_block_i
 
 		if (!position_exists(p, b, position) || !position_matches(p, b, position, pattern))
 			continue;
-		error = selection_add_gpu(p->selection, &r);
+		error = selection_add_gpu(p->selection, &r, single);
 		if (error)
 			return error;
 		found++;
@@ -158,7 +174,7 @@ static int add_gpu_counters(struct parser *p, const char *blocks, const char *co
 
 		if (blocks ? !block_matches(b, blocks) : perfctr_type_is_pmu(b->type))
 			continue;
-		result = add_block_counters(p, b, counters);
+		result = add_block_counters(p, b, counters, selects_some(p, b, blocks));
 		if (result < 0)
 			return result;
 		found += result;
@@ -167,12 +183,56 @@ static int add_gpu_counters(struct parser *p, const char *blocks, const char *co
 	return found;
 }
 
+static bool is_in_set(const struct drm_perfctr_block_info *b, unsigned int position,
+		      unsigned int set)
+{
+	unsigned int section = position / DRM_PERFCTR_SECTION_COUNTERS;
+	const __u64 *available = set ? b->set_available[set - 1] : b->available;
+
+	return section < DRM_PERFCTR_BLOCK_INFO_SECTIONS &&
+	       available[section] >> position % DRM_PERFCTR_SECTION_COUNTERS & 1;
+}
+
+/* A counter set but the chosen one that has a counter of that name; -1: none has. */
+static int other_set(const struct parser *p, const char *blocks, const char *name)
+{
+	const struct perfctr_counter_desc *desc = NULL;
+	unsigned int set;
+	size_t n;
+
+	while ((desc = perfctr_counter_next(desc))) {
+		if (strcasecmp(desc->name, name))
+			continue;
+		for (n = 0; n < p->device->block_count; n++) {
+			const struct drm_perfctr_block_info *b = &p->device->blocks[n];
+
+			if (b->type != desc->block_type || b->product != desc->product ||
+			    (blocks && !block_matches(b, blocks)))
+				continue;
+			for (set = 0; set <= ARRAY_SIZE(b->set_available); set++)
+				if (set != p->selection->set && desc->sets >> set & 1 &&
+				    is_in_set(b, desc->position, set))
+					return (int)set;
+		}
+	}
+	return -1;
+}
+
+static int fail_other_set(const struct parser *p, const char *counter, int set)
+{
+	return perfctr_fail(p->ctx, -ENOENT,
+			    "%s is in counter set %d, and set %u is chosen: choose with --set %d",
+			    counter, set, p->selection->set, set);
+}
+
 static int add_gpu_event(struct parser *p, const char *blocks, const char *counters)
 {
 	int found = add_gpu_counters(p, blocks, *counters ? counters : "*");
 
 	if (found < 0)
 		return found;
+	if (!found && other_set(p, blocks, counters) >= 0)
+		return fail_other_set(p, counters, other_set(p, blocks, counters));
 	if (!found)
 		return perfctr_fail(p->ctx, -ENOENT,
 				    "the block %s has no counter \"%s\"; see \"perfctr list\"",
@@ -208,6 +268,21 @@ static bool pmu_matches(const struct pmu *pmu, const char *pattern)
 	       strspn(pmu->name + length + 1, "0123456789") == strlen(pmu->name + length + 1);
 }
 
+/* Whether a pattern for PMUs selects some of a kind, not the kind. */
+static bool selects_some_pmus(const struct parser *p, const struct pmu *pmu, const char *pattern)
+{
+	size_t n;
+
+	if (!pattern)
+		return false;
+	for (n = 0; n < p->pmus.count; n++)
+		if (p->pmus.pmus[n].block_type == pmu->block_type &&
+		    !pmu_matches(&p->pmus.pmus[n], pattern))
+			return true;
+	/* the only one of its kind, by its own name */
+	return !is_glob(pattern) && (matches(pattern, pmu->name) || matches(pattern, pmu->label));
+}
+
 /* The database's counter of a SoC block that an event is, apart from its filters. */
 static const struct perfctr_counter_desc *typed_event(const struct pmu *pmu, uint64_t config)
 {
@@ -221,7 +296,7 @@ static const struct perfctr_counter_desc *typed_event(const struct pmu *pmu, uin
 	return NULL;
 }
 
-static int add_pmu_event(struct parser *p, const struct pmu *pmu, const char *terms)
+static int add_pmu_event(struct parser *p, const struct pmu *pmu, const char *terms, bool single)
 {
 	struct pmu_event event = { .cpu = DRM_PERFCTR_CPU_ANY };
 	struct drm_perfctr_block_request r = { 0 };
@@ -254,7 +329,7 @@ static int add_pmu_event(struct parser *p, const struct pmu *pmu, const char *te
 		r.section = (uint16_t)(desc->position / DRM_PERFCTR_SECTION_COUNTERS);
 		r.mask = UINT64_C(1) << desc->position % DRM_PERFCTR_SECTION_COUNTERS;
 		r.config = event.config & ~event_bits;
-		return selection_add_pmu(p->selection, &r);
+		return selection_add_pmu(p->selection, &r, single);
 	}
 	r.config = event.config;
 	snprintf(label.text, sizeof(label.text), "%s", terms);
@@ -269,6 +344,7 @@ struct expansion {
 	const char *pattern;
 	/* terms after the name, with the comma before them */
 	const char *filters;
+	bool single;
 };
 
 static int expand_event(void *arg, const char *name)
@@ -279,20 +355,20 @@ static int expand_event(void *arg, const char *name)
 	if (!matches(e->pattern, name))
 		return 0;
 	snprintf(terms, sizeof(terms), "%s%s", name, e->filters);
-	return add_pmu_event(e->parser, e->pmu, terms);
+	return add_pmu_event(e->parser, e->pmu, terms, e->single);
 }
 
 /* All events of a PMU whose name matches the first of the terms. */
-static int add_pmu_events(struct parser *p, const struct pmu *pmu, const char *terms)
+static int add_pmu_events(struct parser *p, const struct pmu *pmu, const char *terms, bool single)
 {
 	char pattern[EVENT_BYTES];
 	size_t length = strcspn(terms, ",");
-	struct expansion e = { p, pmu, pattern, terms + length };
+	struct expansion e = { p, pmu, pattern, terms + length, single };
 
 	memcpy(pattern, terms, length);
 	pattern[length] = '\0';
 	if (!is_glob(pattern) || strchr(pattern, '='))
-		return add_pmu_event(p, pmu, terms);
+		return add_pmu_event(p, pmu, terms, single);
 	return pmu_list_events(p->ctx, pmu, expand_event, &e);
 }
 
@@ -319,7 +395,8 @@ static int add_pmu_head(struct parser *p, const char *head, const char *terms)
 			error = need_pmu_support(p);
 		known = true;
 		if (!error)
-			error = add_pmu_events(p, &p->pmus.pmus[n], *terms ? terms : "*");
+			error = add_pmu_events(p, &p->pmus.pmus[n], *terms ? terms : "*",
+					       selects_some_pmus(p, &p->pmus.pmus[n], head));
 	}
 	if (error)
 		return error;
@@ -343,7 +420,7 @@ static int add_pmu_plain(struct parser *p, const char *name)
 	error = load_pmus(p);
 	for (n = 0; !error && n < p->pmus.count; n++) {
 		const struct pmu *pmu = &p->pmus.pmus[n];
-		struct expansion e = { p, pmu, name, "" };
+		struct expansion e = { p, pmu, name, "", false };
 
 		if (pmu->block_type != DRM_PERFCTR_BLOCK_GENERIC_PMU ||
 		    !strcmp(pmu->name, "software"))
@@ -453,6 +530,8 @@ static int add_plain(struct parser *p, const char *name)
 	result = add_pmu_plain(p, name);
 	if (result < 0)
 		return result;
+	if (p->found == before && other_set(p, NULL, name) >= 0)
+		return fail_other_set(p, name, other_set(p, NULL, name));
 	if (p->found == before)
 		return perfctr_fail(
 			p->ctx, -ENOENT,

@@ -98,6 +98,8 @@ struct selection_label {
 	char text[LABEL_BYTES];
 	char unit[16];
 	double scale;
+	/* bits of the request's mask that were named with the block's index, and without */
+	uint64_t single, summed;
 };
 
 /* counters and metrics that a capture file describes */

@@ -149,18 +149,41 @@ static int check_broker(struct perfctr_selection *s, unsigned int type)
 								    perfctr_block_type_name(type));
 }
 
-int selection_add_gpu(struct perfctr_selection *s, const struct drm_perfctr_block_request *r)
+static struct selection_label naming(const struct drm_perfctr_block_request *r, bool single)
+{
+	return (struct selection_label){ .single = single ? r->mask : 0,
+					 .summed = single ? 0 : r->mask };
+}
+
+/* Add the counters of a request to one of the selection. */
+static void merge(struct perfctr_selection *s, struct drm_perfctr_block_request *old,
+		  const struct drm_perfctr_block_request *r, bool single)
+{
+	struct selection_label *label = &s->labels[old - s->requests];
+
+	old->mask |= r->mask;
+	if (single)
+		label->single |= r->mask;
+	else
+		label->summed |= r->mask;
+}
+
+int selection_add_gpu(struct perfctr_selection *s, const struct drm_perfctr_block_request *r,
+		      bool single)
 {
 	struct drm_perfctr_block_request *old = find(s, r);
+	const struct selection_label label = naming(r, single);
 
 	if (!old)
-		return selection_append(s, r, NULL);
-	old->mask |= r->mask;
+		return selection_append(s, r, &label);
+	merge(s, old, r, single);
 	return 0;
 }
 
-int selection_add_pmu(struct perfctr_selection *s, const struct drm_perfctr_block_request *r)
+int selection_add_pmu(struct perfctr_selection *s, const struct drm_perfctr_block_request *r,
+		      bool single)
 {
+	const struct selection_label label = naming(r, single);
 	int error = check_broker(s, r->type);
 	size_t n;
 
@@ -173,10 +196,10 @@ int selection_add_pmu(struct perfctr_selection *s, const struct drm_perfctr_bloc
 		if (old->type != r->type || old->index != r->index || old->section != r->section ||
 		    !same_event(old, r))
 			continue;
-		old->mask |= r->mask;
+		merge(s, old, r, single);
 		return 0;
 	}
-	return selection_append(s, r, NULL);
+	return selection_append(s, r, &label);
 }
 
 int selection_add_generic(struct perfctr_selection *s, const struct drm_perfctr_block_request *r,
@@ -232,9 +255,9 @@ EXPORT int perfctr_selection_add_request(struct perfctr_selection *selection,
 	if (request->type == DRM_PERFCTR_BLOCK_GENERIC_PMU)
 		error = selection_add_generic(selection, request, NULL);
 	else if (perfctr_type_is_pmu(request->type))
-		error = selection_add_pmu(selection, request);
+		error = selection_add_pmu(selection, request, false);
 	else
-		error = selection_add_gpu(selection, request);
+		error = selection_add_gpu(selection, request, false);
 	return error ? error : __builtin_popcountll(request->mask);
 }
 
@@ -261,6 +284,13 @@ EXPORT const struct drm_perfctr_block_request *
 perfctr_selection_request(const struct perfctr_selection *selection, size_t n)
 {
 	return n < selection->request_count ? &selection->requests[n] : NULL;
+}
+
+EXPORT void perfctr_selection_naming(const struct perfctr_selection *selection, size_t n,
+				     uint64_t *single, uint64_t *summed)
+{
+	*single = n < selection->request_count ? selection->labels[n].single : 0;
+	*summed = n < selection->request_count ? selection->labels[n].summed : 0;
 }
 
 EXPORT size_t perfctr_selection_metric_count(const struct perfctr_selection *selection)

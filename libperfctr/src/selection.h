@@ -12,10 +12,13 @@ void selection_take(struct perfctr_selection *to, struct perfctr_selection *from
 int selection_append(struct perfctr_selection *s, const struct drm_perfctr_block_request *request,
 		     const struct selection_label *label);
 
-int selection_add_gpu(struct perfctr_selection *s, const struct drm_perfctr_block_request *r);
+/* single: it was named with its index, so it is not to be added up with others. */
+int selection_add_gpu(struct perfctr_selection *s, const struct drm_perfctr_block_request *r,
+		      bool single);
 
 /* A block of its own for each combination of filters. */
-int selection_add_pmu(struct perfctr_selection *s, const struct drm_perfctr_block_request *r);
+int selection_add_pmu(struct perfctr_selection *s, const struct drm_perfctr_block_request *r,
+		      bool single);
 
 /* As a block of its own, with an index that is free. */
 int selection_add_generic(struct perfctr_selection *s, const struct drm_perfctr_block_request *r,

@@ -125,17 +125,76 @@ static void judge_row(struct rows *rows)
 	}
 }
 
+static bool is_same_event(const struct perfctr_totals_block_info *a,
+			  const struct perfctr_totals_block_info *b)
+{
+	return a->type == b->type && a->section == b->section && a->set == b->set &&
+	       a->product == b->product && a->config == b->config && a->config1 == b->config1 &&
+	       a->config2 == b->config2 &&
+	       (a->type != DRM_PERFCTR_BLOCK_GENERIC_PMU || a->index == b->index);
+}
+
+const struct perfctr_totals_block_info *row_part(const struct row *row, size_t *n)
+{
+	const struct perfctr_totals_block *block;
+
+	while (row->parts && (block = perfctr_totals_block(row->parts, (*n)++))) {
+		const struct perfctr_totals_block_info *info = perfctr_totals_block_info(block);
+
+		if (!is_same_event(info, row->info))
+			continue;
+		for (size_t c = 0; c < perfctr_totals_counter_count(block); c++)
+			if (perfctr_totals_counter(block, c)->position == row->position)
+				return info;
+	}
+	return NULL;
+}
+
+/* how counters shall be shown */
+enum naming { NAMING_ALL, NAMING_SINGLE, NAMING_SUMMED };
+
+/* Whether a counter was named that way, for a sum: in any of its blocks. */
+static bool is_named(const struct perfctr_selection *selection,
+		     const struct perfctr_totals_block_info *info, unsigned int position,
+		     enum naming naming)
+{
+	const uint64_t bit = UINT64_C(1) << position % DRM_PERFCTR_SECTION_COUNTERS;
+	bool known = false;
+
+	for (size_t i = 0; i < perfctr_selection_request_count(selection); i++) {
+		const struct drm_perfctr_block_request *r = perfctr_selection_request(selection, i);
+		uint64_t single, summed;
+
+		if (r->type != info->type || r->section != info->section || !(r->mask & bit) ||
+		    (info->index != DRM_PERFCTR_INDEX_ALL && r->index != info->index) ||
+		    (info->is_pmu && (r->config != info->config || r->config1 != info->config1 ||
+				      r->config2 != info->config2)))
+			continue;
+		perfctr_selection_naming(selection, i, &single, &summed);
+		if ((naming == NAMING_SINGLE ? single : summed) & bit)
+			return true;
+		known |= (single | summed) & bit;
+	}
+	/* of what a file holds that is not known */
+	return naming == NAMING_SUMMED && !known;
+}
+
 static int add_counters(struct rows *rows, const struct perfctr_totals *totals,
 			const struct perfctr_totals_block *block,
-			const struct perfctr_selection *selection)
+			const struct perfctr_selection *selection, enum naming naming)
 {
 	for (size_t n = 0; n < perfctr_totals_counter_count(block); n++) {
 		const struct perfctr_total *total = perfctr_totals_counter(block, n);
-		struct row *row = add_row(rows);
+		struct row *row;
 
+		if (naming != NAMING_ALL &&
+		    !is_named(selection, perfctr_totals_block_info(block), total->position, naming))
+			continue;
+		row = add_row(rows);
 		if (!row)
 			return -ENOMEM;
 		row->info = perfctr_totals_block_info(block);
+		row->position = total->position;
 		row->desc = total->desc;
 		perfctr_totals_label(selection, block, n, row->counter, sizeof(row->counter));
 		perfctr_totals_unit(selection, block, n, row->unit, sizeof(row->unit), &row->scale);
@@ -223,10 +282,31 @@ static int add_metrics(struct rows *rows, const struct perfctr_totals *single,
 	return error;
 }
 
+/* A type of block: the sum, then single blocks that were named. */
+static int add_type(struct rows *rows, const struct perfctr_totals *totals,
+		    const struct perfctr_totals_block *sum,
+		    const struct perfctr_selection *selection)
+{
+	const struct perfctr_totals_block_info *info = perfctr_totals_block_info(sum);
+	size_t first = rows->count;
+	int error = add_counters(rows, rows->sum, sum, selection, NAMING_SUMMED);
+
+	for (size_t i = first; i < rows->count; i++)
+		rows->rows[i].parts = totals;
+	if (info->type == DRM_PERFCTR_BLOCK_GENERIC_PMU)
+		return error;
+	for (size_t n = 0; !error && n < perfctr_totals_block_count(totals); n++) {
+		const struct perfctr_totals_block *block = perfctr_totals_block(totals, n);
+
+		if (is_same_event(perfctr_totals_block_info(block), info))
+			error = add_counters(rows, totals, block, selection, NAMING_SINGLE);
+	}
+	return error;
+}
+
 int rows_fill(struct rows *rows, struct perfctr_totals *totals, struct perfctr_selection *selection,
 	      bool per_block)
 {
-	const struct perfctr_totals *shown;
 	int error;
 
 	rows_clear(rows);
@@ -234,9 +314,11 @@ int rows_fill(struct rows *rows, struct perfctr_totals *totals, struct perfctr_s
 	if (error)
 		return error;
 	rows->span = *perfctr_totals_span(totals);
-	shown = per_block ? totals : rows->sum;
-	for (size_t n = 0; !error && n < perfctr_totals_block_count(shown); n++)
-		error = add_counters(rows, shown, perfctr_totals_block(shown, n), selection);
+	for (size_t n = 0; per_block && !error && n < perfctr_totals_block_count(totals); n++)
+		error = add_counters(rows, totals, perfctr_totals_block(totals, n), selection,
+				     NAMING_ALL);
+	for (size_t n = 0; !per_block && !error && n < perfctr_totals_block_count(rows->sum); n++)
+		error = add_type(rows, totals, perfctr_totals_block(rows->sum, n), selection);
 	if (!error)
 		error = add_metrics(rows, totals, selection, per_block);
 	return error;

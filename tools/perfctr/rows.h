@@ -19,6 +19,8 @@ struct row {
 	char event[ROW_EVENT_BYTES];
 	/** @unit: of the value, of the scaled one if @scale is not 1. */
 	char unit[ROW_UNIT_BYTES];
+	/** @position: of the counter in its block. */
+	unsigned int position;
 	/** @label: name of the block, for example "shader16" or "shader". */
 	char label[64];
 	/** @counter: name of the counter or metric alone. */
@@ -29,6 +31,8 @@ struct row {
 	const struct perfctr_metric_desc *metric;
 	/** @is_software: an event of the kernel's PMU "software". */
 	bool is_software;
+	/** @parts: the single blocks of which @info is the sum; NULL if it is a single one. */
+	const struct perfctr_totals *parts;
 	/** @info: of the block; valid until rows_clear(); NULL for a metric of the device. */
 	const struct perfctr_totals_block_info *info;
 	/** @state: enum perfctr_value_state; if not OK there is no value. */
@@ -79,12 +83,29 @@ struct rows {
  * @rows: table, its former contents are dropped
  * @totals: of single blocks
  * @selection: what was counted
- * @per_block: a line for each block, else one for each type of block
+ * @per_block: a line for each block, else one for each type of block, and for each block whose
+ *             counter was named with its index; @totals must outlive the rows
  *
  * Return: 0 or a negative errno.
  */
 int rows_fill(struct rows *rows, struct perfctr_totals *totals, struct perfctr_selection *selection,
 	      bool per_block);
+
+/* Whether it adds up cycles of several blocks: their sum is no clock, that of one is. */
+static inline bool row_is_clock_of_many(const struct row *row)
+{
+	return row->desc && row->desc->kind == PERFCTR_KIND_CYCLES && row->parts &&
+	       row->info->blocks > 1;
+}
+
+/**
+ * row_part() - walk through the single blocks that a row adds up
+ * @row: row
+ * @n: where to begin, moved on
+ *
+ * Return: a block that has the counter, NULL at the end.
+ */
+const struct perfctr_totals_block_info *row_part(const struct row *row, size_t *n);
 
 /* Drop the contents; the table can be filled again. */
 void rows_clear(struct rows *rows);

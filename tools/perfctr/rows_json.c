@@ -29,8 +29,11 @@ static void add_rate(struct json_object *object, const struct row *row)
 struct json_object *rows_json_counter(const struct row *row)
 {
 	struct json_object *c = json_object_new_object();
+	const struct perfctr_totals_block_info *part;
 	bool ok = row->state == PERFCTR_VALUE_OK;
+	struct json_object *names;
 	char states[128];
+	size_t n = 0;
 
 	json_add_text(c, "event", row->event);
 	json_add_text(c, "block", row->label);
@@ -40,6 +43,12 @@ struct json_object *rows_json_counter(const struct row *row)
 	else
 		json_add_u64(c, "index", row->info->index);
 	json_add_u64(c, "blocks", row->info->blocks);
+	names = json_object_new_array();
+	if (!row->parts)
+		json_object_array_add(names, json_object_new_string(row->label));
+	while ((part = row_part(row, &n)))
+		json_object_array_add(names, json_object_new_string(part->label));
+	json_add(c, "block_names", names);
 	json_add_text(c, "counter", row->counter);
 	json_add_text(c, "id", row->desc ? row->desc->id : NULL);
 	json_add_text(c, "trust", verdicts_trust_name(row->trust));

@@ -179,7 +179,7 @@ static int take_option(const struct app *app, struct stat_options *o, int c)
 		return app_usage(app, "--per-context: this interface counts system-wide; a job "
 				      "can carry samples of its own instead");
 	default:
-		return app_usage(app, "unknown or incomplete option");
+		return app_bad_option(app);
 	}
 }
 
@@ -256,20 +256,29 @@ static int find_stats(struct stat_report *report, const struct rows *rows)
 	return 0;
 }
 
-static void add_interval(struct row_stat *stat, const struct row *row)
+static void add_interval(struct row_stat *stat, const struct row *row, uint64_t elapsed_ns)
 {
+	double number = isfinite(row->rate) ? row->rate : row->number;
+
 	if (row->state != PERFCTR_VALUE_OK || row->missed)
 		return;
-	if (!stat->intervals || row->value < stat->min)
-		stat->min = row->value;
-	if (!stat->intervals || row->value > stat->max)
-		stat->max = row->value;
-	if (!stat->intervals || row->number < stat->number_min)
-		stat->number_min = row->number;
-	if (!stat->intervals || row->number > stat->number_max)
-		stat->number_max = row->number;
-	stat->number_sum += row->number;
+	if (!stat->intervals || number < stat->min)
+		stat->min = number;
+	if (!stat->intervals || number > stat->max)
+		stat->max = number;
+	stat->weighted_sum += number * (double)elapsed_ns * 1e-9;
+	stat->elapsed_ns += elapsed_ns;
 	stat->intervals++;
+}
+
+double row_stat_mean(const struct row_stat *stat)
+{
+	return stat->weighted_sum / ((double)stat->elapsed_ns * 1e-9);
+}
+
+bool row_stat_has_range(const struct stat_report *report, const struct row_stat *stat)
+{
+	return stat && stat->intervals && stat->elapsed_ns >= report->rows.span.elapsed_ns / 2;
 }
 
 /* Welford's method: stable for many runs of large counts */
@@ -306,21 +315,20 @@ static int end_interval(struct stat *s)
 {
 	const struct perfctr_span *span = perfctr_totals_span(s->interval);
 	const uint64_t wanted_ns = interval_ns(&s->options);
-	bool whole;
+	bool long_enough;
 	int error;
 
 	if (!span->samples)
 		return 0;
-	/* only intervals of about the same length compare */
-	whole = span->elapsed_ns >= wanted_ns - wanted_ns / 4 &&
-		span->elapsed_ns <= wanted_ns + wanted_ns / 4;
+	/* rates compare whatever the length, but the rest before the end may be of no length */
+	long_enough = span->elapsed_ns >= wanted_ns / 2;
 	error = rows_fill(&s->scratch, s->interval, s->report.selection, s->options.per_block);
 	if (!error)
 		error = find_stats(&s->report, &s->scratch);
 	if (error)
 		return error;
-	for (size_t i = 0; whole && i < s->scratch.count; i++)
-		add_interval(&s->report.stats[i], &s->scratch.rows[i]);
+	for (size_t i = 0; long_enough && i < s->scratch.count; i++)
+		add_interval(&s->report.stats[i], &s->scratch.rows[i], span->elapsed_ns);
 	s->report.interval_count++;
 	if (s->options.interval_ns) {
 		s->format->interval(&s->report, &s->scratch);
@@ -417,13 +425,21 @@ static int count(struct stat *s)
 	for (;;) {
 		struct pollfd fds[] = {
 			{ .fd = s->signal_fd, .events = POLLIN },
-			{ .fd = perfctr_session_eventfd(s->session), .events = POLLIN },
+			{ .fd = s->report.device_gone ? -1 : perfctr_session_eventfd(s->session),
+			  .events = POLLIN },
 		};
 		uint64_t now_ns, counter;
 		int64_t left_ns = -1;
 		int ends_by, error;
 
-		error = drain(s);
+		error = s->report.device_gone ? 0 : drain(s);
+		if (error == -ENODEV) {
+			/* what was counted until then is worth showing, and the command goes on */
+			s->report.device_gone = true;
+			if (!s->options.command)
+				return 0;
+			continue;
+		}
 		if (error)
 			return error;
 		now_ns = perfctr_time_raw_ns();
@@ -528,7 +544,9 @@ static int run_once(struct stat *s)
 	status = let_go(s);
 	error = status ? 0 : count(s);
 	stop_error = perfctr_session_stop(s->session, 0);
-	if (!error)
+	if (stop_error == -ENODEV)
+		s->report.device_gone = true;
+	else if (!error)
 		error = stop_error;
 	/* what is in the ring is worth showing after an error too */
 	stop_error = drain(s);
@@ -558,7 +576,7 @@ static int run_all(struct stat *s)
 	int status = 0, error;
 
 	s->format->begin(report);
-	while (!status && runs-- && !report->ended_by)
+	while (!status && runs-- && !report->ended_by && !report->device_gone)
 		status = run_once(s);
 
 	/* whatever happened: the result so far is shown and the document is whole */
@@ -568,12 +586,17 @@ static int run_all(struct stat *s)
 	error = rows_fill(&report->rows, s->all, report->selection, s->options.per_block);
 	if (error && !status)
 		status = app_failed(s->app, error);
+	if (!status && report->device_gone) {
+		app_error(s->app,
+			  "the device is gone: what follows was counted in the %.3f s before",
+			  (double)report->rows.span.elapsed_ns * 1e-9);
+	}
 	if (status && !report->exit_status)
 		report->exit_status = status;
 	s->format->end(report);
 	if (status)
 		return status;
-	return report->exit_status;
+	return report->device_gone && !report->exit_status ? EXIT_NO_DEVICE : report->exit_status;
 }
 
 /* --- set-up ------------------------------------------------------------------ */

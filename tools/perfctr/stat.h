@@ -37,15 +37,14 @@ struct stat_options {
  */
 struct row_stat {
 	char event[ROW_EVENT_BYTES];
-	/** @intervals: whole intervals in which it was measured. */
+	/** @intervals: that were long enough to compare, in which it was measured. */
 	uint64_t intervals;
-	/** @min: smallest value of those; exact for counters. */
-	uint64_t min;
-	uint64_t max;
-	/** @number_min: the same for what is no integer. */
-	double number_min;
-	double number_max;
-	double number_sum;
+	/** @min: smallest rate of those, per second; of metrics and levels the value. */
+	double min;
+	double max;
+	/** @weighted_sum: of rate times seconds; @elapsed_ns: of those. */
+	double weighted_sum;
+	uint64_t elapsed_ns;
 	/** @runs: runs in which it was measured, with mean and sum of squared differences. */
 	uint64_t runs;
 	double run_mean;
@@ -77,6 +76,8 @@ struct stat_report {
 	uint32_t runs;
 	/** @ended_by: signal that ended counting, 0 if none. */
 	int ended_by;
+	/** @device_gone: the device ended it. */
+	bool device_gone;
 	/** @has_intervals: intervals were written, for formats that need commas. */
 	bool has_intervals;
 };
@@ -98,6 +99,10 @@ extern const struct stat_format stat_jsonl;
 
 /* Shared by formats. */
 const struct row_stat *stat_of_row(const struct stat_report *report, size_t n);
+
+/* Whether min, mean and max of a row say something: most of the time is in them. */
+bool row_stat_has_range(const struct stat_report *report, const struct row_stat *stat);
+double row_stat_mean(const struct row_stat *stat);
 double row_stat_stddev_percent(const struct row_stat *stat);
 
 #endif /* PERFCTR_STAT_H */

@@ -23,8 +23,9 @@ static void put_text(FILE *out, const char *text, const char *separator)
 
 static void put_number(FILE *out, double value)
 {
+	/* as many digits as a double has */
 	if (isfinite(value))
-		fprintf(out, "%.6g", value);
+		fprintf(out, "%.15g", value);
 }
 
 static void put_row(struct stat_report *report, const struct row *row, const struct row_stat *stat)
@@ -37,7 +38,7 @@ static void put_row(struct stat_report *report, const struct row *row, const str
 	else if (row->state != PERFCTR_VALUE_OK)
 		fprintf(out, "<%s>", perfctr_value_state_text(row->state));
 	else if (row->metric || row->scale != 1)
-		fprintf(out, "%.9g", row->number);
+		put_number(out, row->number);
 	else
 		/* what was counted; the running percentage tells how it extrapolates */
 		fprintf(out, "%" PRIu64, row->value);
@@ -52,11 +53,11 @@ static void put_row(struct stat_report *report, const struct row *row, const str
 	fprintf(out, "%.2f", 100 * row->running_ratio);
 	fputs(separator, out);
 	put_number(out, row->rate);
-	if (stat && stat->intervals) {
+	if (row_stat_has_range(report, stat)) {
 		fputs(separator, out);
-		put_number(out, stat->number_min);
+		put_number(out, stat->min);
 		fputs(separator, out);
-		put_number(out, stat->number_max);
+		put_number(out, stat->max);
 	} else {
 		fprintf(out, "%s%s", separator, separator);
 	}

@@ -19,15 +19,12 @@ static void add_statistics(struct json_object *object, const struct stat_report 
 	const struct row *row = &report->rows.rows[n];
 
 	json_add_u64(object, "intervals", stat ? stat->intervals : 0);
-	if (stat && stat->intervals) {
-		if (row->metric || row->scale != 1) {
-			json_add_double(object, "min", stat->number_min);
-			json_add_double(object, "max", stat->number_max);
-		} else {
-			json_add_u64(object, "min", stat->min);
-			json_add_u64(object, "max", stat->max);
-		}
-		json_add_double(object, "mean", stat->number_sum / (double)stat->intervals);
+	if (row_stat_has_range(report, stat)) {
+		bool is_rate = isfinite(row->rate);
+
+		json_add_double(object, is_rate ? "min_rate" : "min", stat->min);
+		json_add_double(object, is_rate ? "mean_rate" : "mean", row_stat_mean(stat));
+		json_add_double(object, is_rate ? "max_rate" : "max", stat->max);
 	}
 	if (stat && report->runs > 1) {
 		json_add_double(object, "run_mean", stat->run_mean);
@@ -101,7 +98,10 @@ static void add_tail(struct json_object *root, const struct stat_report *report)
 	json_add_u64(status, "resets", st->resets);
 	json_add(root, "kernel", status);
 	json_add_u64(root, "runs", report->runs);
-	json_add_text(root, "ended_by", report->ended_by ? sigabbrev_np(report->ended_by) : NULL);
+	json_add_text(root, "ended_by",
+		      report->device_gone ? "device" :
+		      report->ended_by	  ? sigabbrev_np(report->ended_by) :
+					    NULL);
 	json_add(root, "exit_status", json_object_new_int(report->exit_status));
 }
 

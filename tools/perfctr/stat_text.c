@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: MIT
 /* The table of perfctr stat. */
 #include <inttypes.h>
+#include <limits.h>
 #include <math.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
 #include "common/number.h"
 #include "stat.h"
@@ -94,39 +97,98 @@ static void print_command(struct stat_report *report)
 	fputs(":\n\n", report->out);
 }
 
-static void print_range(struct stat_report *report, const struct row_stat *stat)
+static void print_range(struct stat_report *report, const struct row_stat *stat, double part)
 {
 	char min[32], mean[32], max[32];
-	double n;
 
-	if (!stat || !stat->intervals)
+	if (!row_stat_has_range(report, stat)) {
+		fprintf(report->out, "  %27s", "");
 		return;
-	n = (double)stat->intervals;
-	fprintf(report->out, "  %9s%9s%9s", number_short(stat->number_min, min, sizeof(min)),
-		number_short(stat->number_sum / n, mean, sizeof(mean)),
-		number_short(stat->number_max, max, sizeof(max)));
+	}
+	fprintf(report->out, "  %9s%9s%9s", number_short(stat->min * part, min, sizeof(min)),
+		number_short(row_stat_mean(stat) * part, mean, sizeof(mean)),
+		number_short(stat->max * part, max, sizeof(max)));
 }
 
-static void print_row(struct stat_report *report, size_t n, int width)
+/* widths of columns in characters, as the contents need them */
+struct columns {
+	int value, unit, event;
+	bool range;
+	/* intervals that went into the ranges, at most */
+	uint64_t intervals;
+};
+
+static void row_value(struct stat_report *report, size_t n, char *value, size_t size)
 {
 	const struct row *row = &report->rows.rows[n];
 	const struct row_stat *stat = stat_of_row(report, n);
 	bool runs = report->runs > 1 && stat && stat->runs;
-	char value[64], rate[32] = "";
 
 	if (runs && row->state == PERFCTR_VALUE_OK && !row->metric && row->scale == 1)
-		number_group((uint64_t)llround(stat->run_mean), value, sizeof(value));
+		number_group((uint64_t)llround(stat->run_mean), value, size);
 	else
-		value_text(row, runs ? stat->run_mean : row->number, value, sizeof(value));
-	fprintf(report->out, "%20s  %-16s %c %-*s", value, row->unit, verdicts_mark(row->trust),
-		width, row->event);
+		value_text(row, runs ? stat->run_mean : row->number, value, size);
+}
+
+static int wider(int width, const char *text)
+{
+	int length = (int)strlen(text);
+
+	return length > width ? length : width;
+}
+
+static int terminal_columns(FILE *out)
+{
+	struct winsize size;
+
+	if (isatty(fileno(out)) && !ioctl(fileno(out), TIOCGWINSZ, &size) && size.ws_col)
+		return size.ws_col;
+	return INT_MAX;
+}
+
+static struct columns measure(struct stat_report *report)
+{
+	struct columns c = { .value = 14, .unit = 4, .event = 20 };
+	char value[64];
+
+	for (size_t i = 0; i < report->rows.count; i++) {
+		const struct row_stat *stat = stat_of_row(report, i);
+
+		row_value(report, i, value, sizeof(value));
+		c.value = wider(c.value, value);
+		c.unit = wider(c.unit, report->rows.rows[i].unit);
+		c.event = wider(c.event, report->rows.rows[i].event);
+		if (!row_stat_has_range(report, stat))
+			continue;
+		c.range = report->runs < 2;
+		if (stat->intervals > c.intervals)
+			c.intervals = stat->intervals;
+	}
+	/* beside them: five blanks, a rate of 12, a range of 29 */
+	if (c.value + c.unit + c.event + 5 + 12 + 29 > terminal_columns(report->out))
+		c.range = false;
+	return c;
+}
+
+static void print_row(struct stat_report *report, size_t n, const struct columns *c)
+{
+	const struct row *row = &report->rows.rows[n];
+	const struct row_stat *stat = stat_of_row(report, n);
+	char value[64], rate[32] = "";
+	const double part = row_is_clock_of_many(row) ? 1.0 / row->info->blocks : 1;
+
+	row_value(report, n, value, sizeof(value));
+	fprintf(report->out, "%*s  %-*s %c %-*s", c->value, value, c->unit, row->unit,
+		verdicts_mark(row->trust), c->event, row->event);
 	if (isfinite(row->rate))
-		number_short(row->rate, rate, sizeof(rate));
+		number_short(row->rate * part, rate, sizeof(rate));
 	fprintf(report->out, " %9s%s", rate, *rate ? "/s" : "  ");
-	if (runs)
+	if (report->runs > 1 && stat && stat->runs)
 		fprintf(report->out, "  ( +- %5.2f%% )", row_stat_stddev_percent(stat));
-	else
-		print_range(report, stat);
+	else if (c->range)
+		print_range(report, stat, part);
+	if (part != 1)
+		fprintf(report->out, "  (rate of one of %u)", row->info->blocks);
 	print_notes(report->out, row);
 	fputc('\n', report->out);
 }
@@ -182,8 +244,7 @@ static void text_end(struct stat_report *report)
 	const struct stat_options *o = report->options;
 	const struct perfctr_span *span = &report->rows.span;
 	uint64_t interval_ns = o->interval_ns ? o->interval_ns : o->period_ns;
-	bool has_range = false;
-	size_t width = 24;
+	struct columns c;
 	char text[32];
 
 	if (!report->runs) {
@@ -194,23 +255,24 @@ static void text_end(struct stat_report *report)
 		fputs("nothing was counted\n", report->out);
 		return;
 	}
-	for (size_t i = 0; i < report->rows.count; i++) {
-		size_t length = strlen(report->rows.rows[i].event);
-
-		width = length > width ? length : width;
-		has_range |= i < report->stat_count && report->stats[i].intervals;
-	}
+	c = measure(report);
 	print_command(report);
-	fprintf(report->out, "%20s  %-18s %-*s %9s  ", "count", "unit", (int)width, "event",
-		"rate");
-	if (report->runs < 2 && has_range)
-		fprintf(report->out, "  %9s%9s%9s  in %ss", "min ", "mean ", "max ",
-			number_short((double)interval_ns * 1e-9, text, sizeof(text)));
+	fprintf(report->out, "%*s  %-*s   %-*s %9s  ", c.value, "count", c.unit, "unit", c.event,
+		"event", "rate");
+	if (c.range)
+		fprintf(report->out, "  %9s%9s%9s/s", "min ", "mean ", "max ");
 	fputc('\n', report->out);
 	for (size_t i = 0; i < report->rows.count; i++)
-		print_row(report, i, (int)width);
+		print_row(report, i, &c);
 	fprintf(report->out, "\n %13.6f seconds counted, %" PRIu64 " sample%s\n",
 		(double)span->elapsed_ns * 1e-9, span->samples, span->samples == 1 ? "" : "s");
+	if (c.range)
+		fprintf(report->out,
+			" %13" PRIu64 " intervals of about %ss: min, mean and max are of them\n",
+			c.intervals, number_short((double)interval_ns * 1e-9, text, sizeof(text)));
+	if (report->device_gone)
+		fprintf(report->out, " %13.6f seconds were the device's last: it is gone\n",
+			(double)span->elapsed_ns * 1e-9);
 	print_trouble(report);
 	print_verdicts(report);
 	if (o->command && report->exit_status)

@@ -143,7 +143,7 @@ static int parse_options(struct top *t, int argc, char **argv)
 			break;
 		case 'n':
 			if (number_parse_count(optarg, &t->updates) || !t->updates)
-				ret = app_usage(t->app, "-n '%s': give a number", optarg);
+				ret = app_usage(t->app, "-n '%s': give a number from 1 on", optarg);
 			break;
 		case OPT_VIEW:
 			ret = top_set_find(optarg);
@@ -184,7 +184,7 @@ static int parse_options(struct top *t, int argc, char **argv)
 			fputs(help, t->app->out);
 			return -1;
 		default:
-			ret = app_usage(t->app, "unknown or incomplete option");
+			ret = app_bad_option(t->app);
 		}
 		if (ret)
 			return ret;
@@ -337,6 +337,7 @@ static void print_json(struct top *t)
 		json_add_text(o, "trust", verdicts_trust_name(item->trust));
 		json_add_double(o, "value", item->now);
 		json_add_text(o, "unit", unit);
+		json_add_bool(o, "of_one_block", item->of_one);
 		json_add_text(o, "state",
 			      item->state == PERFCTR_VALUE_OK ?
 				      "ok" :

@@ -249,6 +249,105 @@ def refusals_are_explained():
     check("the period of 1000 ns is not within" in done.stderr, done.stderr)
 
 
+def counters_of(*arguments):
+    out = run("perfctr", "stat", "--json", *arguments).stdout
+    return json.loads(out)["counters"]
+
+
+@test
+def what_is_named_is_a_row():
+    """stat -e memsys0/...: a row of its own under that name; only types are added up"""
+    before = truth()
+    counters = counters_of("-e", "memsys0/L2_READ,shader0/FRAGMENTS,shader1?/FRAGMENTS,"
+                           "ucf0/mem_bytes_rd/,ucf1/mem_bytes_rd/,ucf/cycles/", "--",
+                           "vsoc-job", "-q", "--random", "30", "--seed", "3")
+    expected = counted(before, truth())
+    rows = {c["event"]: c for c in counters}
+    check(sorted(rows) == ["memsys0/L2_READ", "shader0/FRAGMENTS", "shader16/FRAGMENTS",
+                           "shader18/FRAGMENTS", "ucf/cycles/", "ucf0/mem_bytes_rd/",
+                           "ucf1/mem_bytes_rd/"], f"rows {sorted(rows)}")
+    for event, c in rows.items():
+        if c["index"] is not None:
+            check(c["block_names"] == [event.split("/")[0]] == [c["block"]], f"{c}")
+        key = (c["type"], c["index"], c["counter"])
+        check(key not in expected or c["value"] == expected[key], f"{c}: truth {expected.get(key)}")
+    check(rows["ucf/cycles/"]["block_names"] == ["ucf0", "ucf1"], f"{rows['ucf/cycles/']}")
+    both = counters_of("-e", "shader/FRAGMENTS,shader16/FRAGMENTS", "--",
+                       "vsoc-job", "-q", "draw", "fragments=1000")
+    check([(c["event"], c["value"]) for c in both] ==
+          [("shader/FRAGMENTS", 1000), ("shader16/FRAGMENTS", 250)], f"{both}")
+
+
+@test
+def ranges_are_rates():
+    """stat: min, mean and max are rates over true spans; clocks of many are shown as of one"""
+    result = json.loads(run("perfctr", "stat", "-j", "-p", "20", "--timeout", "1s", "-e",
+                            "ucf0/cycles/").stdout)
+    c = result["counters"][0]
+    check(c["min_rate"] <= c["mean_rate"] <= c["max_rate"], f"{c}")
+    check(0.9 < c["mean_rate"] / c["rate"] < 1.1, f"mean {c['mean_rate']} of {c['rate']}")
+    check(c["intervals"] > 5, f"{c}")
+    # most of the time is in intervals that are too short to compare
+    c = counters_of("-p", "10s", "-e", "GPU_ACTIVE", "true")[0]
+    check(c["intervals"] == 0 and "min_rate" not in c, f"{c}")
+    out = run("perfctr", "stat", "-e", "ucf/cycles/,ucf0/cycles/", "true").stderr
+    lines = [line for line in out.splitlines() if "cycles/" in line]
+    check("(rate of one of 2)" in lines[0] and "(rate" not in lines[1], out)
+    rates = [line.split()[3] for line in lines]
+    check(rates[0] == rates[1], f"clocks {rates}")
+
+
+@test
+def device_that_goes_leaves_a_result():
+    """stat: the result until the device went, the command ends by itself, status 4"""
+    driver = "/sys/bus/platform/drivers/vsoc/"
+    command = ["perfctr", "stat", "-j", "-I", "100", "-e", "GPU_ACTIVE", "--", "sh", "-c",
+               f"sleep 1; echo vsoc.0 > {driver}unbind; sleep 1; echo finished >&2"]
+    try:
+        done = run(*command, status=4)
+    finally:
+        write(driver + "bind", "vsoc.0")
+    result = json.loads(done.stdout)
+    check("finished" in done.stderr, f"the command was not left alone: {done.stderr}")
+    check("the device is gone" in done.stderr, done.stderr)
+    check(result["ended_by"] == "device" and result["exit_status"] == 0, f"{result}")
+    check(len(result["intervals"]) >= 3, f"{len(result['intervals'])} intervals")
+    check(0.3e9 < result["elapsed_ns"] < 2.5e9, f"{result['elapsed_ns']} ns")
+
+
+@test
+def counters_of_other_sets_are_told():
+    """stat: a counter of another set is answered with --set"""
+    done = run("perfctr", "stat", "-e", "FRAGMENTS_KILLED", "true", status=2)
+    check("--set 2" in done.stderr, done.stderr)
+    done = run("perfctr", "stat", "--set", "1", "-e", "shader/FRAGMENTS", "true", status=2)
+    check("--set 0" in done.stderr, done.stderr)
+    run("perfctr", "stat", "--set", "2", "-e", "FRAGMENTS_KILLED", "true")
+
+
+@test
+def list_knows_short_names_and_filters():
+    """list: metric:NAME without its block, filters and trust with -l"""
+    out = run("perfctr", "list", "metric:l2_read_hit_ratio").stdout
+    check("metric:memsys.l2_read_hit_ratio" in out, out)
+    out = run("perfctr", "list", "-l").stdout
+    check(out.count("src_bdf_en=0..1") == 1 and "dst_addr_base" in out, "filters")
+    check("Trust: unvalidated:" in out, "trust")
+
+
+@test
+def usage_is_told_once():
+    """bad options: one line that names them; perfctr help COMMAND"""
+    for arguments, name in (("stat -Z", "-Z"), ("stat --nonsense", "--nonsense"),
+                            ("top -n", "-n"), ("list --zz", "--zz")):
+        done = run("perfctr", *arguments.split(), status=2)
+        command = arguments.split()[0]
+        check(done.stderr == f"perfctr {command}: unknown or incomplete option {name}; "
+              f"see perfctr {command} --help\n", done.stderr)
+    check(run("perfctr", "help", "stat").stdout == run("perfctr", "stat", "--help").stdout, "help")
+    run("perfctr", "help", "nonsense", status=2)
+
+
 @test
 def list_info_check():
     """list, info and check: valid JSON that agrees with itself"""

@@ -769,6 +769,19 @@ const struct drm_perfctr_block_request *
 perfctr_selection_request(const struct perfctr_selection *selection, size_t n);
 
 /**
+ * perfctr_selection_naming() - how the counters of a request were named
+ * @selection: selection
+ * @n: number of the request
+ * @single: set to the bits of its mask that were named with the block's index, as in
+ *          "memsys0/L2_READ" or "shader1?/FRAGMENTS": to be shown by themselves
+ * @summed: set to those that were named without, as in "L2_READ" or "memsys/L2_READ": to be
+ *          added up over the blocks of the type; a bit can be in both. Both are 0 for
+ *          what a capture file selects.
+ */
+void perfctr_selection_naming(const struct perfctr_selection *selection, size_t n, uint64_t *single,
+			      uint64_t *summed);
+
+/**
  * perfctr_selection_metric_count() - metrics that were selected with "metric:"
  * @selection: selection
  *
