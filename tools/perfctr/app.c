@@ -2,6 +2,7 @@
 #include "app.h"
 
 #include <errno.h>
+#include <getopt.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -63,6 +64,14 @@ int app_usage(const struct app *app, const char *format, ...)
 	fprintf(app->err, "; see perfctr %s%s--help\n", app->name ? app->name : "",
 		app->name ? " " : "");
 	return EXIT_USAGE;
+}
+
+int app_bad_option(const struct app *app)
+{
+	/* one of several letters in a word, or a long option */
+	if (optopt > ' ' && optopt < 0x7f)
+		return app_usage(app, "unknown or incomplete option -%c", optopt);
+	return app_usage(app, "unknown or incomplete option %s", app->argv[optind - 1]);
 }
 
 int app_failed(const struct app *app, int error)
@@ -236,10 +245,18 @@ int app_run(struct app *app, int argc, char **argv)
 		fputs("perfctr " PERFCTR_VERSION "\n", app->out);
 		return EXIT_FINE;
 	}
+	if (!strcmp(name, "help") && argc > 2) {
+		char *help_of[] = { argv[0], argv[2], "--help", NULL };
+
+		return app_run(app, 3, help_of);
+	}
 	if (!strcmp(name, "--help") || !strcmp(name, "-h") || !strcmp(name, "help")) {
 		usage(app->out);
 		return EXIT_FINE;
 	}
+	/* the message is ours */
+	opterr = 0;
+	app->argv = argv + 1;
 	for (size_t i = 0; i < ARRAY_SIZE(subcommands); i++) {
 		if (strcmp(subcommands[i].name, name))
 			continue;

@@ -41,6 +41,8 @@ struct app {
 	FILE *out;
 	/** @err: where messages go; stderr but in tests. */
 	FILE *err;
+	/** @argv: what the subcommand was given, for messages. */
+	char **argv;
 	/** @via: socket of the broker to go through, or NULL. */
 	const char *via;
 };
@@ -83,6 +85,9 @@ void app_error(const struct app *app, const char *format, ...)
 
 /* As app_error() with a hint at --help. Return: EXIT_USAGE. */
 int app_usage(const struct app *app, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* For what getopt_long() does not know: name it. Return: EXIT_USAGE. */
+int app_bad_option(const struct app *app);
 
 /*
  * Print the library's reason for a failed call and what helps against it.

@@ -95,7 +95,7 @@ static int parse_options(const struct app *app, int argc, char **argv, struct di
 			fputs(help, app->out);
 			return -1;
 		default:
-			return app_usage(app, "unknown or incomplete option");
+			return app_bad_option(app);
 		}
 	}
 	if (argc - optind != 2)

@@ -86,7 +86,7 @@ static int parse_options(const struct app *app, int argc, char **argv, struct ex
 			fputs(help, app->out);
 			return -1;
 		default:
-			ret = app_usage(app, "unknown or incomplete option");
+			ret = app_bad_option(app);
 		}
 	}
 	if (ret)

@@ -364,7 +364,7 @@ int info_run(struct app *app, int argc, char **argv)
 			fputs(help, app->out);
 			return EXIT_FINE;
 		default:
-			return app_usage(app, "unknown option");
+			return app_bad_option(app);
 		}
 	}
 	if (optind < argc)

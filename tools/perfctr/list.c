@@ -49,6 +49,8 @@ struct lister {
 	/* heading that the next event belongs under, and the one that is printed */
 	char heading[128];
 	char printed[128];
+	/* by type of block */
+	bool filters_printed[64];
 	struct json_object *events;
 	struct json_object *metrics;
 	struct verdicts *verdicts;
@@ -256,6 +258,33 @@ static void list_counters(struct lister *l, unsigned int set)
 
 /* --- perf PMUs of the machine --------------------------------------------- */
 
+/* Filters of a type of SoC block, once below its first PMU. */
+static void print_filters(struct lister *l, unsigned int block_type)
+{
+	const struct perfctr_filter_desc *f = NULL;
+	bool any = false;
+
+	if (block_type >= ARRAY_SIZE(l->filters_printed) || l->filters_printed[block_type])
+		return;
+	l->filters_printed[block_type] = true;
+	while ((f = perfctr_filter_next(f))) {
+		char text[64];
+
+		if (f->block_type != block_type)
+			continue;
+		if (!any)
+			fprintf(l->app->out, "      filters, behind the event: %s0/EVENT,%s=.../\n",
+				perfctr_block_type_name(block_type), f->name);
+		any = true;
+		if (f->width == 1)
+			snprintf(text, sizeof(text), "%s=0..1", f->name);
+		else
+			snprintf(text, sizeof(text), "%s (%u bits%s)", f->name, f->width,
+				 f->hex ? ", hex" : "");
+		fprintf(l->app->out, "        %-28s %s\n", text, f->short_text);
+	}
+}
+
 static int show_pmu_event(void *data, const struct perfctr_pmu_event *event)
 {
 	struct lister *l = data;
@@ -264,7 +293,11 @@ static int show_pmu_event(void *data, const struct perfctr_pmu_event *event)
 
 	snprintf(l->heading, sizeof(l->heading), "perf PMU %s", event->pmu);
 	if (event->desc) {
+		size_t before = l->found;
+
 		show_counter(l, event->text, event->desc, event->label);
+		if (l->found > before && l->is_long && !l->events)
+			print_filters(l, event->block_type);
 		return 0;
 	}
 	if (!wanted(l, event->text, event->event ? event->event : event->pmu, shorter) ||
@@ -319,6 +352,17 @@ static bool can_compute(struct lister *l, const struct perfctr_metric_desc *m)
 	return result > 0;
 }
 
+/* "metric:NAME", as perfctr stat takes it too, for "metric:BLOCK.NAME". */
+static bool wanted_metric(const struct lister *l, const char *text,
+			  const struct perfctr_metric_desc *m)
+{
+	char without_block[192];
+
+	snprintf(without_block, sizeof(without_block), "metric:%s", m->name);
+	return wanted(l, text, m->name, m->short_text) ||
+	       wanted(l, without_block, without_block, "");
+}
+
 static void list_metrics(struct lister *l)
 {
 	const struct perfctr_metric_desc *m = NULL;
@@ -331,7 +375,7 @@ static void list_metrics(struct lister *l)
 
 		snprintf(text, sizeof(text), "metric:%s.%s", perfctr_block_type_name(m->block_type),
 			 m->name);
-		if (!wanted(l, text, m->name, m->short_text) || is_hidden(l, verdict) ||
+		if (!wanted_metric(l, text, m) || is_hidden(l, verdict) ||
 		    !can_compute(l, m))
 			continue;
 		if (l->metrics) {
@@ -395,6 +439,10 @@ static int list_all(struct lister *l, bool json)
 	}
 	if (error)
 		return app_failed(l->app, error);
+	if (l->found && l->is_long && !json)
+		fputs("\nTrust: unvalidated: as documented, nobody has compared it yet; trusted,\n"
+		      "explained, quarantined, untrusted: what perfctr validate found.\n",
+		      l->app->out);
 	if (l->found)
 		return EXIT_FINE;
 	app_error(l->app, l->trusted_only  ? "nothing of that is known to be trusted; perfctr "
@@ -449,7 +497,7 @@ int list_run(struct app *app, int argc, char **argv)
 			fputs(help, app->out);
 			return EXIT_FINE;
 		default:
-			return app_usage(app, "unknown option");
+			return app_bad_option(app);
 		}
 	}
 	l.patterns = argv + optind;

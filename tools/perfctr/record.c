@@ -197,7 +197,7 @@ static int take_option(const struct app *app, struct record_options *o, int c)
 		/* as with perf; counting is always system-wide */
 		return 0;
 	default:
-		return app_usage(app, "unknown or incomplete option");
+		return app_bad_option(app);
 	}
 }
 

@@ -148,7 +148,7 @@ static int parse_options(struct server *s, int argc, char **argv)
 			fputs(help, s->app->out);
 			return -1;
 		default:
-			return app_usage(s->app, "unknown or incomplete option");
+			return app_bad_option(s->app);
 		}
 	}
 	if (!status && optind < argc)

@@ -399,7 +399,7 @@ static int parse_options(struct app *app, int argc, char **argv, struct options 
 			fputs(help, app->out);
 			return -1;
 		default:
-			return app_usage(app, "unknown option");
+			return app_bad_option(app);
 		}
 	}
 	o->campaigns = argv + optind;
