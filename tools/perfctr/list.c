@@ -375,8 +375,7 @@ static void list_metrics(struct lister *l)
 
 		snprintf(text, sizeof(text), "metric:%s.%s", perfctr_block_type_name(m->block_type),
 			 m->name);
-		if (!wanted_metric(l, text, m) || is_hidden(l, verdict) ||
-		    !can_compute(l, m))
+		if (!wanted_metric(l, text, m) || is_hidden(l, verdict) || !can_compute(l, m))
 			continue;
 		if (l->metrics) {
 			struct json_object *e = json_object_new_object();

@@ -462,8 +462,9 @@ static int count(struct stat *s)
 			continue;
 		}
 		/* the eventfd tells of news only, and of the end of the ring once */
-		if (perfctr_cursor_lag(s->cursor) ||
-		    perfctr_cursor_state(s->cursor) & DRM_PERFCTR_RING_DEAD)
+		if (!s->report.device_gone &&
+		    (perfctr_cursor_lag(s->cursor) ||
+		     perfctr_cursor_state(s->cursor) & DRM_PERFCTR_RING_DEAD))
 			left_ns = 0;
 		if (poll(fds, ARRAY_SIZE(fds),
 			 left_ns < 0 ? -1 : (int)((left_ns + NS_PER_MS - 1) / NS_PER_MS)) < 0 &&
