@@ -16,9 +16,9 @@
 #define ITERATIONS		4096
 #define SLOTS			256
 #define COUNTERS		64
-#define BENCH_PERIOD_NS		NSEC_PER_MSEC
 #define GOAL_PRODUCE		4
-#define GOAL_CPU_PERMILLE	10
+/* of a loop: ten times what it takes on an idle machine of today */
+#define LIMIT_ALL_BLOCKS_NS	10000
 /* a failure is a defect, not a busy machine */
 #define LIMIT_FACTOR		5
 
@@ -127,13 +127,16 @@ static void produce_against_memcpy(struct kunit *test)
 	KUNIT_EXPECT_LE(test, ratio, 100 * GOAL_PRODUCE * LIMIT_FACTOR);
 }
 
-/* collect everything from the source and publish it; firmware's own time is left out */
-static void cpu_share_of_1khz_all_blocks(struct kunit *test)
+/*
+ * Collect everything from the source and publish it, in a loop: no timer, no interrupt, no
+ * sleeping until firmware answers, no switch of threads. Firmware's own time is left out.
+ */
+static void collect_and_publish_all_blocks(struct kunit *test)
 {
 	struct bench_session *s = kunit_kzalloc(test, sizeof(*s), GFP_KERNEL);
 	struct kunit_csf *fw = kunit_csf_boot(test);
 	struct drm_perfctr_collection c;
-	u64 cost[ROUNDS], begin, ns, permyriad;
+	u64 cost[ROUNDS], begin, ns;
 	unsigned int round, i;
 
 	KUNIT_ASSERT_NOT_NULL(test, s);
@@ -149,15 +152,14 @@ static void cpu_share_of_1khz_all_blocks(struct kunit *test)
 	}
 	fw->source->ops->stop(fw->source);
 	ns = median(cost);
-	permyriad = ns * 10000 / BENCH_PERIOD_NS;
-	kunit_info(test, "a sample of %u blocks, %u bytes: %llu ns, %llu.%02llu %% of a CPU at 1 kHz (goal <= 1 %%)\n",
-		   KUNIT_CSF_VISIBLE, s->size, ns, permyriad / 100, permyriad % 100);
-	KUNIT_EXPECT_LE(test, permyriad, 10 * GOAL_CPU_PERMILLE * LIMIT_FACTOR);
+	kunit_info(test, "a sample of %u blocks, %u bytes: %llu ns to collect and publish, without timer, interrupt and threads\n",
+		   KUNIT_CSF_VISIBLE, s->size, ns);
+	KUNIT_EXPECT_LE(test, ns, LIMIT_ALL_BLOCKS_NS * LIMIT_FACTOR);
 }
 
 static struct kunit_case bench_cases[] = {
 	KUNIT_CASE(produce_against_memcpy),
-	KUNIT_CASE(cpu_share_of_1khz_all_blocks),
+	KUNIT_CASE(collect_and_publish_all_blocks),
 	{ }
 };
 
