@@ -41,7 +41,7 @@ export FUZZ_S
 
 .DEFAULT_GOAL := all
 .PHONY: all setup generated modules booted-modules uml-modules vm shell unit kunit igt mesa-test \
-	fuzz debug-test bench check install dkms deb package-test panthor-check arm64 test-arm64 test demo mesa demo-hud clean help $(PARTS)
+	fuzz debug-test bench check install dkms deb package-test panthor-check arm64 test-arm64 test demo mesa mesa-shim demo-hud clean help $(PARTS)
 
 all: $(PARTS) modules ## build everything: library, tools, tests, modules for Debian 6.12 and 6.1
 
@@ -85,7 +85,7 @@ demo-hud: all mesa ## a GL scene with the counters in the Gallium HUD, as pictur
 	$(Q)mesa/demo-hud
 
 # The suites are listed in scripts/suites.
-test: all uml-modules arm64 mesa ## everything below that tests, on 6.12 and 6.1; last line: N passed, N failed, N skipped
+test: all uml-modules arm64 mesa mesa-shim ## everything below that tests, on 6.12 and 6.1; last line: N passed, N failed, N skipped
 	$(Q)scripts/run-suites $(SUITES)
 
 uml-modules: generated | setup
@@ -106,7 +106,10 @@ igt: all ## IGT tests in the VM on 6.12 and 6.1
 mesa: generated | setup ## Mesa's software driver with our counters; fetches and compiles Mesa the first time
 	$(Q)mesa/build softpipe
 
-mesa-test: all mesa ## Mesa provider: piglit, HUD and GL client in the VM
+mesa-shim: generated | setup
+	$(Q)mesa/build shim
+
+mesa-test: all mesa mesa-shim ## Mesa provider: piglit, HUD and GL client in the VM
 	$(Q)scripts/run-suites 'mesa*'
 
 fuzz: all ## fuzzers, free-running; FUZZ_S=seconds for each (60), FUZZ_KERNEL=6.12, FUZZ_SEED
