@@ -213,7 +213,7 @@ static void check_perf(struct checker *k, const struct perfctr_device *device,
 }
 
 /* What perfctr stat counts without being told what. */
-static int check_counting(struct checker *k, struct perfctr_device *device)
+static int check_counting(struct checker *k, struct perfctr_device *device, bool by_broker)
 {
 	struct perfctr_selection *selection = NULL;
 	struct left_out left_out = { 0 };
@@ -222,7 +222,9 @@ static int check_counting(struct checker *k, struct perfctr_device *device)
 
 	if (!error)
 		error = defaults_add(k->app, selection, &left_out);
-	check_perf(k, device, &left_out);
+	/* what a broker keeps back is its policy, not perf's */
+	if (!by_broker)
+		check_perf(k, device, &left_out);
 	if (error >= 0)
 		status = check_sample(k, selection);
 	else
@@ -253,7 +255,7 @@ static int check_broker(struct checker *k, const char *which, int status)
 	}
 	say(k, VERDICT_OK, "broker", NULL, "%s lets this user count on %s", PERFCTR_BROKER_SOCKET,
 	    perfctr_device_info(device)->name);
-	status = check_sample(k, device);
+	status = check_counting(k, device, true);
 	perfctr_device_unref(device);
 	return status;
 }
@@ -270,7 +272,7 @@ static int check_device(struct checker *k, const char *which)
 	}
 	status = check_permission(k, device);
 	if (status == EXIT_FINE)
-		status = check_counting(k, device);
+		status = check_counting(k, device, false);
 	perfctr_device_unref(device);
 	return status;
 }
