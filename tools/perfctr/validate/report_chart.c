@@ -141,9 +141,9 @@ static void print_grid(const struct chart *c, const char *parameter)
 		if (n && n + 1 < c->count &&
 		    (x_of(c, n) - x_of(c, n - 1) < 24 || x_of(c, c->count - 1) - x_of(c, n) < 24))
 			continue;
-		fprintf(c->out,
-			"<text x=\"%.1f\" y=\"%d\" text-anchor=\"middle\">%" PRId64 "</text>",
-			x_of(c, n), HEIGHT - BOTTOM + 13, c->spots[n].x);
+		fprintf(c->out, "<text x=\"%.1f\" y=\"%d\" text-anchor=\"%s\">%" PRId64 "</text>",
+			x_of(c, n), HEIGHT - BOTTOM + 13, n && n + 1 == c->count ? "end" : "middle",
+			c->spots[n].x);
 	}
 	fprintf(c->out,
 		"<line class=\"axis\" x1=\"%d\" x2=\"%d\" y1=\"%d\" y2=\"%d\"/>"
@@ -200,7 +200,7 @@ void chart_print(FILE *out, const struct study *study, size_t benchmark, size_t 
 	const struct event *event = &campaign->events[number];
 	const struct outcome *o = &study->outcomes[number];
 	const struct rule *found = o->verdict == VERDICT_EXPLAINED ? &o->found : NULL;
-	struct chart c = { .out = out, .study = study, .event = number, .x_max = 1, .y_max = 1 };
+	struct chart c = { .out = out, .study = study, .event = number, .x_max = 1 };
 	char style[8];
 
 	collect(&c, benchmark, parameter);
@@ -217,6 +217,9 @@ void chart_print(FILE *out, const struct study *study, size_t benchmark, size_t 
 	stretch(&c, &event->documented);
 	for (size_t i = 0; i < event->idea_count; i++)
 		stretch(&c, &event->ideas[i].rule);
+	/* nothing was expected, nothing was measured: the table says that better */
+	if (c.y_max <= 0)
+		return;
 	c.y_max *= 1.06;
 
 	fputs("<figure><figcaption><b>", out);
