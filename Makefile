@@ -40,7 +40,7 @@ FUZZ_S ?= 60
 export FUZZ_S
 
 .DEFAULT_GOAL := all
-.PHONY: all setup generated modules booted-modules uml-modules vm shell unit kunit igt mesa-test \
+.PHONY: all setup generated modules booted-modules uml-modules vm shell unit coverage kunit igt mesa-test \
 	fuzz debug-test bench check install dkms deb package-test panthor-check arm64 test-arm64 test demo mesa mesa-shim demo-hud clean help $(PARTS)
 
 all: $(PARTS) modules ## build everything: library, tools, tests, modules for Debian 6.12 and 6.1
@@ -96,6 +96,9 @@ check: generated | setup ## static checks of all committed sources; silent when 
 
 unit: $(filter build-libperfctr build-tools,$(PARTS)) ## native unit tests with sanitizers
 	$(Q)scripts/run-suites 'unit*'
+
+coverage: $(filter build-libperfctr,$(PARTS)) ## lines and branches of the library that its tests run
+	$(Q)$(MAKE) -C libperfctr coverage
 
 kunit: uml-modules ## KUnit tests under User-mode Linux
 	$(Q)scripts/run-suites 'kunit*'
