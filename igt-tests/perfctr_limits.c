@@ -237,6 +237,88 @@ static void user_memory(void)
 }
 
 /* bytes of a cgroup's memory, or of one kind of it */
+#define PERF_PARANOID "/proc/sys/kernel/perf_event_paranoid"
+#define UCF_TYPE "/sys/bus/event_source/devices/nvidia_ucf_pmu_0/type"
+
+static int read_int(const char *path)
+{
+	int value = -1;
+	FILE *f = fopen(path, "r");
+
+	if (f && fscanf(f, "%d", &value) != 1)
+		value = -1;
+	if (f)
+		fclose(f);
+	return value;
+}
+
+static void write_int(const char *path, int value)
+{
+	int fd = open(path, O_WRONLY);
+
+	igt_assert(fd >= 0);
+	igt_assert(dprintf(fd, "%d\n", value) > 0);
+	close(fd);
+}
+
+/* a session of 16 counters of each of @blocks SoC blocks; a handle or -errno */
+static int soc_session(int fd, uint32_t bo, int type, unsigned int blocks)
+{
+	struct drm_perfctr_block_request requests[16] = { 0 };
+	struct drm_perfctr_setup setup = {
+		.slots = 1,
+		.ring_handle = bo,
+		.control_handle = bo,
+		.control_offset = 31 * PAGE,
+		.eventfd = -1,
+		.requests = (uintptr_t)requests,
+		.request_count = blocks,
+		.request_stride = sizeof(requests[0]),
+	};
+	uint32_t handle = 0;
+	int ret;
+
+	for (unsigned int i = 0; i < blocks; i++) {
+		requests[i].type = DRM_PERFCTR_BLOCK_UCF;
+		requests[i].cpu = DRM_PERFCTR_CPU_ANY;
+		requests[i].mask = 0xffff;
+		requests[i].pmu_type = type;
+		/* a filter for each */
+		requests[i].config1 = ((i + 1) & 7) | ((i + 1) & ~7u) << 5;
+	}
+	ret = igt_perfctr_control(fd, DRM_PERFCTR_CMD_SETUP, &handle, &setup, sizeof(setup));
+	return ret ? ret : (int)handle;
+}
+
+static void user_soc_counters(void)
+{
+	int paranoid = read_int(PERF_PARANOID);
+	int type = read_int(UCF_TYPE);
+
+	igt_require_f(type > 0, "no PMU nvidia_ucf_pmu_0\n");
+	write_int(PERF_PARANOID, 0);
+	igt_fork(child, 1)
+	{
+		struct igt_perfctr_device a, b;
+		uint32_t bo_a, bo_b;
+		int first;
+
+		igt_perfctr_reopen(&a, &dev);
+		igt_perfctr_reopen(&b, &dev);
+		bo_a = buffer(a.fd, 32 * PAGE);
+		bo_b = buffer(b.fd, 32 * PAGE);
+		igt_drop_to(IGT_NOBODY, 0);
+		first = soc_session(a.fd, bo_a, type, 16);
+		igt_assert_lt(0, first);
+		igt_assert_lt(0, soc_session(b.fd, bo_b, type, 16));
+		igt_assert_eq(soc_session(b.fd, bo_b, type, 1), -EDQUOT);
+		teardown(a.fd, first);
+		igt_assert_lt(0, soc_session(b.fd, bo_b, type, 1));
+	}
+	igt_waitchildren();
+	write_int(PERF_PARANOID, paranoid);
+}
+
 static uint64_t cgroup_bytes(const char *group, const char *file, const char *key)
 {
 	char path[128], word[40];
@@ -619,6 +701,8 @@ igt_main
 	igt_subtest("device-is-left") device_is_left();
 	igt_describe("a user pins so much memory by all rings together, then -EDQUOT");
 	igt_subtest("user-memory") user_memory();
+	igt_describe("a user has so many SoC counters in all sessions together, then -EDQUOT");
+	igt_subtest("user-soc-counters") user_soc_counters();
 	igt_describe("memory of a ring is charged to the memory cgroup of whoever set it up");
 	igt_subtest("charged-to-caller") charged_to_caller();
 	igt_describe("START and SAMPLE of all of a user's processes keep their distance");

@@ -796,6 +796,87 @@ static void multiplexed(void)
 	igt_perfctr_session_fini(&s);
 }
 
+static int try_filters(uint16_t type, const char *pmu, uint64_t config, uint64_t config1,
+		       uint64_t config2)
+{
+	struct drm_perfctr_block_request *r;
+	struct igt_perfctr_session s;
+	char path[96];
+	int ret;
+
+	snprintf(path, sizeof(path), "/sys/bus/event_source/devices/%s/type", pmu);
+	pmu_only(&s);
+	r = &s.requests[s.setup.request_count++];
+	r->type = type;
+	r->cpu = GLOBAL;
+	r->mask = 1;
+	r->pmu_type = read_number(path);
+	r->config = config;
+	r->config1 = config1;
+	r->config2 = config2;
+	ret = igt_perfctr_session_try(&s);
+	if (!ret)
+		igt_perfctr_session_fini(&s);
+	return ret;
+}
+
+/* @counters in UCF blocks that differ by their filters; 0 or -errno */
+static int try_counters(struct igt_perfctr_session *s, unsigned int counters)
+{
+	const unsigned int most = 16;
+
+	pmu_only(s);
+	for (unsigned int filter = 1; counters; filter++) {
+		unsigned int n = counters < most ? counters : most;
+
+		/* three bits of the source, four of the destination */
+		add_ucf(s, 0, (filter & 7) | (filter & ~7u) << 5);
+		s->requests[s->setup.request_count - 1].mask = (1ull << n) - 1;
+		counters -= n;
+	}
+	return igt_perfctr_session_try(s);
+}
+
+static void bounds_tests(void)
+{
+	igt_describe("bits that are no filter of the PMU are refused, they would be another block");
+	igt_subtest("filter-bits")
+	{
+		static const char ucf[] = "nvidia_ucf_pmu_0", tgt[] = "nvidia_pcie_tgt_pmu_0_rc_0";
+		static const char cmem[] = "nvidia_cmem_latency_pmu_0";
+
+		igt_require_f(ucf_type(), "no PMU nvidia_ucf_pmu_0\n");
+		igt_assert_eq(try_filters(DRM_PERFCTR_BLOCK_UCF, ucf, 0, 0xf07, 0), 0);
+		igt_assert_eq(try_filters(DRM_PERFCTR_BLOCK_UCF, ucf, 0, 0x8, 0), -EINVAL);
+		igt_assert_eq(try_filters(DRM_PERFCTR_BLOCK_UCF, ucf, 0, 0x1000, 0), -EINVAL);
+		igt_assert_eq(try_filters(DRM_PERFCTR_BLOCK_UCF, ucf, 0, 0, 1), -EINVAL);
+		igt_assert_eq(try_filters(DRM_PERFCTR_BLOCK_UCF, ucf, 1ull << 40, 0, 0), -EINVAL);
+		igt_assert_eq(try_filters(DRM_PERFCTR_BLOCK_CMEM_LATENCY, cmem, 0, 1, 0), -EINVAL);
+		igt_assert_eq(try_filters(DRM_PERFCTR_BLOCK_PCIE_TGT, tgt, 0x7f8, 0, 0), 0);
+		/* an address without its enable bit */
+		igt_assert_eq(try_filters(DRM_PERFCTR_BLOCK_PCIE_TGT, tgt, 0, 0x10000, 0), -EINVAL);
+		igt_assert_eq(try_filters(DRM_PERFCTR_BLOCK_PCIE_TGT, tgt, 0x800, 0x10000, ~0ull),
+			      0);
+	}
+	igt_describe("a session has so many SoC counters, and can start with all of them");
+	igt_subtest("soc-counters")
+	{
+		struct igt_perfctr_session s;
+
+		igt_require_f(ucf_type(), "no PMU nvidia_ucf_pmu_0\n");
+		igt_assert_eq(try_counters(&s, DRM_PERFCTR_MAX_SOC_COUNTERS), 0);
+		/* one more event of the first block */
+		s.requests[0].mask |= 1ull << 16;
+		igt_assert_eq(igt_perfctr_control(dev.fd, DRM_PERFCTR_CMD_SETUP, &s.handle,
+						  &s.setup, sizeof(s.setup)),
+			      -E2BIG);
+		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+		igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
+		igt_perfctr_drain(&s);
+		igt_perfctr_session_fini(&s);
+	}
+}
+
 static void fabric_tests(void)
 {
 	igt_describe("bytes that a CPU reads are the bytes that the fabric's PMU counts");
@@ -874,5 +955,6 @@ igt_main
 	fence_tests();
 	refused_cpu_tests();
 	fabric_tests();
+	bounds_tests();
 	igt_fixture igt_perfctr_close(&dev);
 }

@@ -259,6 +259,8 @@ struct drm_perfctr_session {
 	struct perfctr_user *user;
 	/** @pinned_bytes: of both buffers, as charged to @user. */
 	u64 pinned_bytes;
+	/** @soc_counters: of all PMU blocks, as charged to @user. */
+	unsigned int soc_counters;
 
 	/** @source_count: elements of @sources in use. */
 	unsigned int source_count;
@@ -314,8 +316,9 @@ unsigned int perfctr_max_user_sessions(void);
 u64 perfctr_max_user_ring_bytes(void);
 
 /* perfctr_user.c */
-int perfctr_user_charge(struct drm_perfctr *pc, u64 bytes, struct perfctr_user **out);
-void perfctr_user_uncharge(struct perfctr_user *user, u64 bytes);
+int perfctr_user_charge(struct drm_perfctr *pc, u64 bytes, unsigned int soc_counters,
+			struct perfctr_user **out);
+void perfctr_user_uncharge(struct perfctr_user *user, u64 bytes, unsigned int soc_counters);
 int perfctr_user_pace(struct perfctr_user *user);
 
 /* perfctr_session.c */

@@ -109,16 +109,22 @@ static int check_request(struct drm_perfctr *pc, const struct drm_perfctr_block_
 static int check_requests(struct drm_perfctr *pc, const struct drm_perfctr_setup *setup,
 			  const struct drm_perfctr_block_request *requests)
 {
+	unsigned int i, soc_counters = 0;
 	int set = -1;
-	unsigned int i;
 
 	for (i = 0; i < setup->request_count; i++) {
 		int ret = check_request(pc, &requests[i], i);
 
 		if (ret)
 			return ret;
-		if (perfctr_type_is_pmu(requests[i].type))
+		if (perfctr_type_is_pmu(requests[i].type)) {
+			soc_counters += hweight64(requests[i].mask);
+			if (soc_counters > DRM_PERFCTR_MAX_SOC_COUNTERS)
+				return perfctr_reject(pc, E2BIG,
+						      "requests[%u].mask: more than %u SoC counters",
+						      i, DRM_PERFCTR_MAX_SOC_COUNTERS);
 			continue;
+		}
 		if (set >= 0 && requests[i].set != set)
 			return perfctr_reject(pc, EINVAL, "requests[%u].set: %u, others have %d",
 					      i, requests[i].set, set);

@@ -8,6 +8,8 @@
 #include <linux/cpumask.h>
 #include <linux/cred.h>
 #include <linux/perf_event.h>
+#include <linux/sched.h>
+#include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include <linux/timekeeping.h>
 
@@ -378,6 +380,21 @@ void perfctr_pmu_hand_over(struct perfctr_pmu_block *pmu)
 }
 
 /**
+ * perfctr_pmu_disable() - stop counting
+ * @pmu: the block
+ */
+void perfctr_pmu_disable(struct perfctr_pmu_block *pmu)
+{
+	unsigned int i, e;
+
+	for (i = 0; i < pmu->count; i++) {
+		pmu->events[i].counting = false;
+		for (e = 0; e < pmu->events[i].open_count; e++)
+			perf_event_disable(pmu->events[i].open[e]);
+	}
+}
+
+/**
  * perfctr_pmu_enable() - begin counting
  * @pc: the device
  * @pmu: the block
@@ -396,26 +413,17 @@ int perfctr_pmu_enable(struct drm_perfctr *pc, struct perfctr_pmu_block *pmu)
 		return perfctr_reject(pc, -ret, "START: block %u:%u: PMU %u refuses a CPU",
 				      pmu->type, pmu->index, pmu->pmu_type);
 	for (i = 0; i < pmu->count; i++) {
+		/* each one takes longer than the one before: perf schedules them all anew */
+		if (fatal_signal_pending(current)) {
+			perfctr_pmu_disable(pmu);
+			return -EINTR;
+		}
+		cond_resched();
 		pmu->events[i].counting = true;
 		for (e = 0; e < pmu->events[i].open_count; e++)
 			perf_event_enable(pmu->events[i].open[e]);
 	}
 	return 0;
-}
-
-/**
- * perfctr_pmu_disable() - stop counting
- * @pmu: the block
- */
-void perfctr_pmu_disable(struct perfctr_pmu_block *pmu)
-{
-	unsigned int i, e;
-
-	for (i = 0; i < pmu->count; i++) {
-		pmu->events[i].counting = false;
-		for (e = 0; e < pmu->events[i].open_count; e++)
-			perf_event_disable(pmu->events[i].open[e]);
-	}
 }
 
 /**
@@ -500,6 +508,8 @@ static int open_events(struct drm_perfctr *pc, struct perfctr_pmu_block *pmu,
 		event->index = request->index;
 		event->wanted_cpu = request->cpu;
 		event->single = kind->prefix;
+		if (fatal_signal_pending(current))
+			return -EINTR;
 		ret = open_where_wanted(pc, event);
 		if (ret == -EACCES || ret == -EPERM)
 			return perfctr_reject(pc, -ret,
@@ -525,14 +535,27 @@ int perfctr_pmu_create(struct drm_perfctr *pc, const struct drm_perfctr_block_re
 		       struct perfctr_pmu_block **out)
 {
 	const struct perfctr_pmu_kind *kind = perfctr_pmu_kind(request->type);
+	const u64 configs[] = { request->config, request->config1, request->config2 };
 	struct perfctr_pmu_block *pmu;
 	const char *name;
+	unsigned int i;
 	int ret;
 
 	/* kernel.perf_event_paranoid is perf's policy and not ours to relax */
 	if (!kind->prefix && !perfmon_capable())
 		return perfctr_reject(pc, EACCES, "block %u:%u: any PMU needs CAP_PERFMON",
 				      request->type, request->index);
+	for (i = 0; i < ARRAY_SIZE(configs); i++) {
+		u64 refused = perfctr_pmu_kind_refuses(kind, i, configs[0], configs[i]);
+
+		/* what selects the event has a message of its own */
+		if (!i)
+			refused &= ~kind->config_mask;
+		if (refused)
+			return perfctr_reject(pc, EINVAL,
+					      "block %u:%u: config%u: 0x%llx is no filter",
+					      request->type, request->index, i, refused);
+	}
 	if (request->config & kind->config_mask)
 		return perfctr_reject(pc, EINVAL, "block %u:%u: config 0x%llx: events are in mask",
 				      request->type, request->index, request->config);

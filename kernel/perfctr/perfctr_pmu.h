@@ -21,6 +21,10 @@ struct perfctr_pmu_kind {
 	bool per_rc;
 	/** @config_mask: bits of config that select the event; others are filters. */
 	u64 config_mask;
+	/** @filter: filters in config, config1 and config2: all other bits are refused. */
+	u64 filter[3];
+	/** @filter_enable: bit of config without which config1 and config2 mean nothing. */
+	u64 filter_enable;
 	/** @events: config of each event of the catalogue; NULL: the user's config. */
 	const u64 *events;
 	/** @event_count: elements of @events, or 1. */
@@ -28,6 +32,8 @@ struct perfctr_pmu_kind {
 };
 
 const struct perfctr_pmu_kind *perfctr_pmu_kind(u16 type);
+u64 perfctr_pmu_kind_refuses(const struct perfctr_pmu_kind *kind, unsigned int field,
+			     u64 config, u64 value);
 bool perfctr_pmu_kind_matches(const struct perfctr_pmu_kind *kind, const char *pmu_name,
 			      u16 index);
 

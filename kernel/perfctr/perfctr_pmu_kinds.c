@@ -81,6 +81,7 @@ static const struct perfctr_pmu_kind kinds[] = {
 		.product = DRM_PERFCTR_PRODUCT_TEGRA410,
 		.prefix = "nvidia_ucf_pmu_",
 		.config_mask = GENMASK_ULL(32, 0),
+		.filter = { 0, GENMASK_ULL(11, 8) | GENMASK_ULL(2, 0), 0 },
 		.events = ucf_events,
 		.event_count = ARRAY_SIZE(ucf_events),
 	}, {
@@ -89,6 +90,7 @@ static const struct perfctr_pmu_kind kinds[] = {
 		.prefix = "nvidia_pcie_pmu_",
 		.per_rc = true,
 		.config_mask = GENMASK_ULL(32, 0),
+		.filter = { 0, GENMASK_ULL(24, 0), GENMASK_ULL(4, 0) },
 		.events = pcie_events,
 		.event_count = ARRAY_SIZE(pcie_events),
 	}, {
@@ -97,6 +99,8 @@ static const struct perfctr_pmu_kind kinds[] = {
 		.prefix = "nvidia_pcie_tgt_pmu_",
 		.per_rc = true,
 		.config_mask = GENMASK_ULL(2, 0),
+		.filter = { GENMASK_ULL(11, 3), U64_MAX, U64_MAX },
+		.filter_enable = BIT_ULL(11),
 		.events = pcie_tgt_events,
 		.event_count = ARRAY_SIZE(pcie_tgt_events),
 	}, {
@@ -111,6 +115,7 @@ static const struct perfctr_pmu_kind kinds[] = {
 		.product = DRM_PERFCTR_PRODUCT_TEGRA410,
 		.prefix = "nvidia_nvlink_c2c_pmu_",
 		.config_mask = GENMASK_ULL(3, 0),
+		.filter = { 0, GENMASK_ULL(1, 0), 0 },
 		.events = c2c_events,
 		.event_count = ARRAY_SIZE(c2c_events),
 	}, {
@@ -144,6 +149,27 @@ const struct perfctr_pmu_kind *perfctr_pmu_kind(u16 type)
 		if (kinds[i].type == type)
 			return &kinds[i];
 	return NULL;
+}
+
+/**
+ * perfctr_pmu_kind_refuses() - bits that are no filter of that kind of PMU
+ * @kind: kind of the block
+ * @field: 0: config, 1: config1, 2: config2
+ * @config: config of the request
+ * @value: the field's value in the request
+ *
+ * A PMU ignores most of them, but the block would be another one.
+ *
+ * Returns: the bits of @value that may not be set; 0 for a block of any PMU.
+ */
+u64 perfctr_pmu_kind_refuses(const struct perfctr_pmu_kind *kind, unsigned int field,
+			     u64 config, u64 value)
+{
+	if (!kind->prefix)
+		return 0;
+	if (field && kind->filter_enable & ~config)
+		return value;
+	return value & ~kind->filter[field];
 }
 
 /**

@@ -157,6 +157,7 @@ static int view_pmu(struct drm_perfctr_session *session,
 	view->mask = request->mask;
 	view->totals = view->pmu->totals;
 	session->has_pmu = true;
+	session->soc_counters += view->pmu->count;
 	session->view_count++;
 	return 0;
 }
@@ -339,7 +340,8 @@ static int charge_user(struct drm_perfctr_session *session)
 	session->pinned_bytes = session->ring_bo->size;
 	if (session->control_bo != session->ring_bo)
 		session->pinned_bytes += session->control_bo->size;
-	return perfctr_user_charge(session->pc, session->pinned_bytes, &session->user);
+	return perfctr_user_charge(session->pc, session->pinned_bytes, session->soc_counters,
+				   &session->user);
 }
 
 static int check_set(struct drm_perfctr *pc, u8 set)
@@ -388,7 +390,7 @@ static void session_free(struct drm_perfctr_session *session)
 		eventfd_ctx_put(session->eventfd);
 	unmap_buffer(session->control_bo, session->control_vaddr);
 	unmap_buffer(session->ring_bo, session->ring_vaddr);
-	perfctr_user_uncharge(session->user, session->pinned_bytes);
+	perfctr_user_uncharge(session->user, session->pinned_bytes, session->soc_counters);
 	kvfree(session->bases);
 	kvfree(session->views);
 	mutex_destroy(&session->pmu_lock);

@@ -18,7 +18,8 @@
  *
  * Sessions and the buffers that they pin are counted for each user, all devices
  * together, and refused with -EDQUOT above dev.perfctr.max_user_sessions and
- * dev.perfctr.max_user_ring_kb. So nobody can take all sessions of a device, or
+ * dev.perfctr.max_user_ring_kb, and so are counters of SoC blocks, which are perf
+ * events, above twice what one session may have. So nobody can take all sessions of a device, or
  * all memory, from everybody else. All other memory that user space can have us
  * allocate is charged to its memory cgroup.
  *
@@ -31,6 +32,7 @@
  */
 
 #define USER_HASH_BITS	6
+#define MAX_SOC_COUNTERS	(2 * DRM_PERFCTR_MAX_SOC_COUNTERS)
 
 /**
  * struct perfctr_user - a user with sessions
@@ -44,6 +46,8 @@ struct perfctr_user {
 	unsigned int sessions;
 	/** @bytes: of their buffers. */
 	u64 bytes;
+	/** @soc_counters: of their SoC blocks. */
+	unsigned int soc_counters;
 	/** @pace: whose turn it is to have a collection; protects @next_ns. */
 	struct mutex pace;
 	/** @next_ns: earliest time of the next one, CLOCK_MONOTONIC. */
@@ -85,11 +89,13 @@ static void drop_unused(struct perfctr_user *user)
  * perfctr_user_charge() - a session begins
  * @pc: the device
  * @bytes: of the buffers that it pins
+ * @soc_counters: of its SoC blocks
  * @out: the user, to be given to perfctr_user_uncharge(); NULL if it may do what it likes
  *
  * Returns: 0; -EDQUOT if the caller has enough already; -ENOMEM; -EINTR.
  */
-int perfctr_user_charge(struct drm_perfctr *pc, u64 bytes, struct perfctr_user **out)
+int perfctr_user_charge(struct drm_perfctr *pc, u64 bytes, unsigned int soc_counters,
+			struct perfctr_user **out)
 {
 	unsigned int max_sessions = perfctr_max_user_sessions();
 	u64 max_bytes = perfctr_max_user_ring_bytes();
@@ -111,9 +117,14 @@ int perfctr_user_charge(struct drm_perfctr *pc, u64 bytes, struct perfctr_user *
 		ret = perfctr_reject(pc, EDQUOT, "%llu bytes of this user's buffers, and %llu",
 				     user->bytes, bytes);
 		drop_unused(user);
+	} else if (soc_counters > MAX_SOC_COUNTERS - user->soc_counters) {
+		ret = perfctr_reject(pc, EDQUOT, "%u SoC counters of this user, and %u",
+				     user->soc_counters, soc_counters);
+		drop_unused(user);
 	} else {
 		user->sessions++;
 		user->bytes += bytes;
+		user->soc_counters += soc_counters;
 		*out = user;
 	}
 	mutex_unlock(&users_lock);
@@ -124,14 +135,16 @@ int perfctr_user_charge(struct drm_perfctr *pc, u64 bytes, struct perfctr_user *
  * perfctr_user_uncharge() - a session ends
  * @user: from perfctr_user_charge(), may be NULL
  * @bytes: as given there
+ * @soc_counters: as given there
  */
-void perfctr_user_uncharge(struct perfctr_user *user, u64 bytes)
+void perfctr_user_uncharge(struct perfctr_user *user, u64 bytes, unsigned int soc_counters)
 {
 	if (!user)
 		return;
 	mutex_lock(&users_lock);
 	user->sessions--;
 	user->bytes -= bytes;
+	user->soc_counters -= soc_counters;
 	drop_unused(user);
 	mutex_unlock(&users_lock);
 }

@@ -774,6 +774,15 @@ enum drm_perfctr_request_flags {
 	DRM_PERFCTR_REQUEST_AVAILABLE = 1u << 0,
 };
 
+/**
+ * DRM_PERFCTR_MAX_SOC_COUNTERS - counters of all SoC blocks of one session
+ *
+ * Each is a perf event, or one for each CPU, and perf needs longer for each
+ * further one. The sessions of a user without CAP_PERFMON have twice as many
+ * together.
+ */
+#define DRM_PERFCTR_MAX_SOC_COUNTERS	256
+
 /** DRM_PERFCTR_CPU_ANY - SoC blocks: the PMU's own CPU, or all CPUs added up. */
 #define DRM_PERFCTR_CPU_ANY	(-1)
 
@@ -851,10 +860,12 @@ enum drm_perfctr_setup_flags {
  *          @request_count zero; @request_stride below the size of version 1,
  *          above 4096 or no multiple of 8; a request with a zero @mask, with counters that
  *          the block lacks, with a set that differs from the others', with SoC
- *          fields set for a GPU block or the reverse; @watermark above @slots
+ *          fields set for a GPU block or the reverse, with bits that are no
+ *          filter of the block's PMU; @watermark above @slots
  * -ERANGE  @slots above max_slots; ring above max_ring_bytes; @period_ns
  *          beyond min_period_ns..max_period_ns
- * -E2BIG   @request_count above max_requests, more than 65535 blocks
+ * -E2BIG   @request_count above max_requests, more than 65535 blocks, more
+ *          than DRM_PERFCTR_MAX_SOC_COUNTERS counters in SoC blocks
  * -ENXIO   no block of that type and index, or no such section
  * -EOPNOTSUPP the set does not exist; the kernel has no perf events; the ring
  *          or the control buffer is imported or not plain memory
@@ -868,7 +879,8 @@ enum drm_perfctr_setup_flags {
  * -EBADF   @eventfd is not an open file; -EINVAL it is no eventfd
  * -EMFILE  max_sessions_per_file reached; -ENFILE limit of the device reached
  * -EDQUOT  the caller's user has its share, see sysctl dev.perfctr.max_user_sessions
- *          and max_user_ring_kb; nobody with CAP_PERFMON gets this
+ *          and max_user_ring_kb, and DRM_PERFCTR_MAX_SOC_COUNTERS; nobody with
+ *          CAP_PERFMON gets this
  * -ENOMEM  out of memory
  * For SoC blocks errors of perf and of the PMU itself are passed on, see its
  * documentation. With DRM_PERFCTR_CPU_ANY an event counts on every CPU that its
