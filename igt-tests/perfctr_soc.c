@@ -352,6 +352,15 @@ static void refusal_tests(void)
 		/* one that perf has nothing against */
 		s.requests[0].config1 = (uintptr_t) "schedule_timeout";
 		igt_assert_eq(igt_perfctr_session_try(&s), -EOPNOTSUPP);
+		/* and one that it has: nothing may be created first, nor a name be read */
+		s.requests[0].config1 = (uintptr_t) "perfctr_no_such_function";
+		igt_assert_eq(igt_perfctr_session_try(&s), -EOPNOTSUPP);
+		s.requests[0].config1 = 0x10;
+		igt_assert_eq(igt_perfctr_session_try(&s), -EOPNOTSUPP);
+		type = read_number("/sys/bus/event_source/devices/uprobe/type");
+		igt_require_f(type > 0, "kernel has no uprobe PMU\n");
+		s.requests[0].pmu_type = type;
+		igt_assert_eq(igt_perfctr_session_try(&s), -EOPNOTSUPP);
 	}
 	igt_describe("an event that the PMU does not have is the PMU's own error");
 	igt_subtest("no-such-event")

@@ -7,6 +7,7 @@
 #include <linux/cpuhotplug.h>
 #include <linux/cpumask.h>
 #include <linux/cred.h>
+#include <linux/device.h>
 #include <linux/perf_event.h>
 #include <linux/sched.h>
 #include <linux/sched/signal.h>
@@ -99,11 +100,53 @@ static bool is_open_on(const struct perfctr_pmu_event *event, int cpu)
 	return false;
 }
 
-/* reading kernel memory by breakpoint, or user's by kprobe's name, is not counting */
-static bool pmu_is_refused(const struct pmu *pmu)
+/*
+ * PMUs that do more than counting when an event is opened: they read memory at an
+ * address of the user, or put a probe there. Built into the kernel, so that their
+ * numbers are known for good.
+ */
+static const char * const refused_names[] = { "breakpoint", "kprobe", "uprobe" };
+static u32 refused_types[ARRAY_SIZE(refused_names)];
+
+static const char *refused_name(u32 type)
 {
-	return pmu->type == PERF_TYPE_BREAKPOINT ||
-	       (pmu->name && (!strcmp(pmu->name, "kprobe") || !strcmp(pmu->name, "uprobe")));
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(refused_types); i++)
+		if (refused_types[i] == type)
+			return refused_names[i];
+	return NULL;
+}
+
+/* perf's PMUs are devices of a bus that any of them leads to */
+static int learn_refused_types(void)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_SOFTWARE,
+		.size = sizeof(attr),
+		.config = PERF_COUNT_SW_DUMMY,
+		.disabled = 1,
+	};
+	struct perf_event *perf;
+	unsigned int i;
+
+	perf = perf_event_create_kernel_counter(&attr, raw_smp_processor_id(), NULL, NULL, NULL);
+	if (IS_ERR(perf))
+		return PTR_ERR(perf);
+	for (i = 0; i < ARRAY_SIZE(refused_names); i++) {
+		struct device *dev = NULL;
+
+		/* nobody's, if the kernel has no such PMU */
+		refused_types[i] = U32_MAX;
+		if (perf->pmu->dev)
+			dev = bus_find_device_by_name(perf->pmu->dev->bus, NULL, refused_names[i]);
+		if (!dev)
+			continue;
+		refused_types[i] = ((struct pmu *)dev_get_drvdata(dev))->type;
+		put_device(dev);
+	}
+	perf_event_release_kernel(perf);
+	return 0;
 }
 
 static struct perf_event *create_on(struct perfctr_pmu_event *event, int cpu)
@@ -121,18 +164,14 @@ static int open_on(struct drm_perfctr *pc, struct perfctr_pmu_event *event, int 
 	struct perf_event *perf;
 	const char *name;
 
-	/* perf would find fault with the breakpoint first */
-	if (event->attr.type == PERF_TYPE_BREAKPOINT)
-		return perfctr_reject(pc, EOPNOTSUPP, "pmu_type: breakpoints do not count");
+	name = refused_name(event->attr.type);
+	if (name)
+		return perfctr_reject(pc, EOPNOTSUPP, "pmu_type: %s does not count", name);
 	perf = create_on(event, cpu);
 	if (IS_ERR(perf))
 		return PTR_ERR(perf);
 
 	name = perf->pmu->name ?: "";
-	if (pmu_is_refused(perf->pmu)) {
-		perf_event_release_kernel(perf);
-		return perfctr_reject(pc, EOPNOTSUPP, "pmu_type: %s does not count", name);
-	}
 	if (!perfctr_pmu_kind_matches(event->kind, name, event->index)) {
 		int ret = perfctr_reject(pc, ENOENT, "pmu_type: %s is not block %u:%u", name,
 					 event->kind->type, event->index);
@@ -649,6 +688,9 @@ int perfctr_pmu_init(void)
 {
 	int ret;
 
+	ret = learn_refused_types();
+	if (ret)
+		return ret;
 	ret = cpuhp_setup_state_nocalls(CPUHP_AP_ONLINE_DYN, "drm/perfctr:online",
 					perfctr_cpu_change, perfctr_cpu_change);
 	if (ret < 0)
