@@ -215,9 +215,11 @@ static void find_pmus(const struct device *d)
 	FILE *f;
 
 	snprintf(path, sizeof(path), "/sys/kernel/debug/dri/%d/vsoc/soc", d->dev.minor);
+	pmu_count = 0;
 	f = fopen(path, "re");
-	igt_assert(f);
-	for (pmu_count = 0; fgets(line, sizeof(line), f);)
+	if (!f)
+		return;
+	while (fgets(line, sizeof(line), f))
 		if (sscanf(line, "[%47[^]]]", pmu_names[pmu_count]) == 1)
 			igt_assert_lt(++pmu_count, MAX_PMUS);
 	fclose(f);

@@ -115,7 +115,7 @@ void pmu_list_free(struct pmu_list *list)
 
 void pmu_name_of_type(struct perfctr_ctx *ctx, uint32_t type, char *name, size_t size)
 {
-	struct pmu_list list;
+	struct pmu_list list = { 0 };
 	size_t n;
 
 	snprintf(name, size, "pmu_type=%u", type);

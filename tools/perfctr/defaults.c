@@ -113,7 +113,7 @@ int defaults_add(const struct app *app, struct perfctr_selection *selection,
 {
 	struct perfctr_selection *all = NULL, *empty = NULL;
 	int error = 0, added = 0, soc = 0, refused = 0;
-	struct left_out unused;
+	struct left_out unused = { 0 };
 
 	left_out = left_out ? left_out : &unused;
 	*left_out = (struct left_out){ 0 };
