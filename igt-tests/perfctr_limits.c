@@ -422,7 +422,7 @@ static void user_rate(void)
 	const uint64_t span_ns = 500 * MS;
 	unsigned int *total =
 		mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	uint64_t end_ns = now_ns() + 200 * MS + span_ns, start_ns = now_ns(), most;
+	uint64_t start_ns = now_ns(), most;
 
 	igt_assert(total != MAP_FAILED);
 	/* slow enough to be noticed on any machine */
@@ -438,7 +438,7 @@ static void user_rate(void)
 
 			igt_perfctr_reopen(&mine, &dev);
 			bo = buffer(mine.fd, 2 * PAGE);
-			h[i] = (struct hammer){ mine.fd, bo, end_ns, 0 };
+			h[i] = (struct hammer){ mine.fd, bo, 0, 0 };
 		}
 		igt_drop_to(IGT_NOBODY, 0);
 		for (int i = 0; i < threads; i++) {
@@ -446,6 +446,7 @@ static void user_rate(void)
 
 			igt_assert_lt(0, handle);
 			h[i].handle = handle;
+			h[i].end_ns = now_ns() + span_ns;
 			igt_assert_eq(pthread_create(&id[i], NULL, hammer_thread, &h[i]), 0);
 		}
 		for (int i = 0; i < threads; i++) {
@@ -539,6 +540,13 @@ static void be_malicious(unsigned int seed)
 	}
 }
 
+/* kernels with checkers are many times slower, and attackers run with them, too */
+static bool sanitized(void)
+{
+	return !access("/sys/kernel/debug/kmemleak", F_OK) ||
+	       !access("/sys/kernel/debug/kcsan", F_OK);
+}
+
 static void nobody_starves(void)
 {
 	const unsigned int attackers = 6;
@@ -587,11 +595,11 @@ static void nobody_starves(void)
 	 * All periods are accounted for, and a good part of them by a sample of their own: the
 	 * hardware is a model and takes its time from the same virtual CPU as the attackers.
 	 */
-	igt_assert_lte_u64(due / 5, s.periodic);
+	igt_assert_lte_u64(due / (sanitized() ? 40 : 5), s.periodic);
 	igt_assert_lte_u64(due, s.periodic + status.merged_periods + 2);
 	igt_assert_lte_u64(status.errors, 0);
 	/* a bound for a loaded virtual machine; on real hardware it is microseconds */
-	igt_assert_lte_u64(worst_ns, SECOND);
+	igt_assert_lte_u64(worst_ns, (sanitized() ? 5 : 1) * SECOND);
 	igt_perfctr_session_fini(&s);
 }
 
