@@ -41,7 +41,7 @@ export FUZZ_S
 
 .DEFAULT_GOAL := all
 .PHONY: all setup generated modules booted-modules uml-modules vm shell unit coverage kunit igt mesa-test \
-	fuzz debug-test bench check install dkms deb package-test panthor-check arm64 test-arm64 test demo mesa mesa-shim demo-hud clean help $(PARTS)
+	fuzz debug-test kernel-coverage bench check install dkms deb package-test panthor-check arm64 test-arm64 test demo mesa mesa-shim demo-hud clean help $(PARTS)
 
 all: $(PARTS) modules ## build everything: library, tools, tests, modules for Debian 6.12 and 6.1
 
@@ -124,6 +124,9 @@ fuzz: all ## fuzzers, free-running; FUZZ_S=seconds for each (60), FUZZ_KERNEL=6.
 debug-test: all ## tests on kernels with KASAN, KCSAN, lockdep, UBSAN, kmemleak (built once, long); SUITES=
 	$(Q)$(MAKE) modules KVER="uml-debug debug kcsan"
 	$(Q)scripts/run-suites -f scripts/suites-debug $(SUITES)
+
+kernel-coverage: all ## lines and branches of the kernel modules that the tests run (docs/coverage.md)
+	$(Q)scripts/coverage
 
 bench: all ## ratios measured in one run
 	$(call need,bench/Makefile,the benchmarks)
