@@ -496,7 +496,7 @@ static int open_cgroup(const char *file)
  */
 static void setup_enomem(void)
 {
-	static struct drm_perfctr_block_request many[1024];
+	static struct drm_perfctr_block_request many[DRM_PERFCTR_MAX_SOC_COUNTERS];
 	struct igt_perfctr_session s = request();
 	unsigned int failed = 0, worked = 0;
 	int control, procs, root, limit;
@@ -511,7 +511,7 @@ static void setup_enomem(void)
 	limit = open_cgroup("perfctr-nomem/memory.max");
 
 	only_pmu(&s);
-	for (unsigned int i = 0; i < 1024; i++) {
+	for (unsigned int i = 0; i < DRM_PERFCTR_MAX_SOC_COUNTERS; i++) {
 		many[i] = s.requests[0];
 		many[i].index = i;
 	}
@@ -530,7 +530,7 @@ static void setup_enomem(void)
 		int length = snprintf(bytes, sizeof(bytes), "%u", pages * 4096);
 		int ret;
 
-		s.setup.request_count = pages % 2 ? 1024 : 24;
+		s.setup.request_count = pages % 2 ? DRM_PERFCTR_MAX_SOC_COUNTERS : 24;
 		if (write(procs, "0", 1) != 1 || write(limit, bytes, length) != length)
 			bad = errno;
 		s.setup.ring_handle = 0;
