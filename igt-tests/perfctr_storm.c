@@ -3,9 +3,10 @@
  * Everything at once, in an order that a seed decides: sessions, jobs, faults, resets, power, CPU
  * hotplug, system suspend, devices that go, readers that sleep or scribble, processes that die.
  *
- * One thread decides and acts, so that the same seed takes the same decisions; what runs beside
- * it (jobs, periods, firmware, processes) runs in real time. Every honest session has a ledger
- * that must be exact wherever its samples do not admit otherwise.
+ * One thread decides and acts. What a step draws follows from seed and step alone; what becomes
+ * of it depends on what is there, and that on what the hardware did, for jobs, periods, firmware
+ * and processes run in real time. A replay therefore repeats the storm closely, not to the letter.
+ * Every honest session has a ledger that must be exact wherever its samples do not admit otherwise.
  *
  * Environment: PERFCTR_STORM_SEED (1), PERFCTR_STORM_SECONDS (10), PERFCTR_STORM_STEPS (no limit;
  * to replay up to a failure), PERFCTR_STORM_SUSPEND=1: with system suspend, see storm,
@@ -105,6 +106,19 @@ static uint32_t any(uint32_t below)
 	storm.state ^= storm.state >> 7;
 	storm.state ^= storm.state << 17;
 	return (storm.state * 0x2545f4914f6cdd1dull >> 32) % below;
+}
+
+/* decisions of a step follow from the seed and its number */
+static void begin_step(uint64_t step)
+{
+	uint64_t mixed = storm.seed + step * 0x9e3779b97f4a7c15ull;
+
+	mixed = (mixed ^ mixed >> 30) * 0xbf58476d1ce4e5b9ull;
+	mixed = (mixed ^ mixed >> 27) * 0x94d049bb133111ebull;
+	mixed ^= mixed >> 31;
+	storm.step = step;
+	/* zero is where the sequence would stay */
+	storm.state = mixed ? mixed : 1;
 }
 
 static bool one_in(uint32_t n)
@@ -310,6 +324,14 @@ static bool quiesce(struct device *d)
 	return !d->gone;
 }
 
+static void seed_faults(const struct device *d)
+{
+	char seed[24];
+
+	snprintf(seed, sizeof(seed), "%llu", (unsigned long long)(storm.seed + storm.step));
+	debugfs(d, "fail_seed", seed);
+}
+
 static void come(struct device *d)
 {
 	static const char *const shapes[] = {
@@ -325,6 +347,7 @@ static void come(struct device *d)
 	igt_assert_eq(put(DRIVER "/new_device", text), 0);
 	snprintf(name, sizeof(name), "vsoc.%u", d->number);
 	igt_assert(igt_perfctr_open_device(&d->dev, name));
+	seed_faults(d);
 	d->present = true;
 }
 
@@ -991,10 +1014,11 @@ static void happen(void)
 
 	for (unsigned int i = 0; i < HAPPENINGS; i++)
 		sum += happenings[i].weight;
+	/* whatever was drawn before: a result that differs does not shift all that follows */
+	begin_step(storm.step + 1);
 	n = any(sum);
 	while (n >= happenings[at].weight)
 		n -= happenings[at++].weight;
-	storm.step++;
 	storm.doing = happenings[at].name;
 	happened[at] += happenings[at].happens();
 	if (one_in(8))
@@ -1099,19 +1123,16 @@ static void run_storm(void)
 	uint64_t duration_ns = from_environment("PERFCTR_STORM_SECONDS", 10) * 1000 * MS;
 	uint64_t steps = from_environment("PERFCTR_STORM_STEPS", UINT64_MAX);
 	uint64_t begin_ns = raw_ns(), told_ns = begin_ns;
-	char seed[24];
 
 	storm.seed = from_environment("PERFCTR_STORM_SEED", 1);
-	/* zero is where the sequence would stay */
-	storm.state = storm.seed * 0x9e3779b97f4a7c15ull + 0x2545f4914f6cdd1dull;
+	begin_step(0);
 	with_trace = from_environment("PERFCTR_STORM_TRACE", 0);
 	with_suspend = from_environment("PERFCTR_STORM_SUSPEND", 0);
 	igt_assert_eq(sigaction(SIGALRM, &action, NULL), 0);
 	find_faults(&devices[0]);
 	find_pmus(&devices[0]);
 	open_contexts(&devices[0]);
-	snprintf(seed, sizeof(seed), "%llu", (unsigned long long)storm.seed);
-	debugfs(&devices[0], "fail_seed", seed);
+	seed_faults(&devices[0]);
 	/* a device that is late is late by less than anybody's patience */
 	debugfs(&devices[0], "fail_delay_ms", "60");
 	if (with_suspend) {
