@@ -692,11 +692,12 @@ static void lost_tests(void)
 		igt_assert(suspended());
 		igt_vsoc_debugfs(&dev, "fail_no_ack", "1000");
 		write_file(PLATFORM "/power/control", "on");
-		igt_vsoc_debugfs(&dev, "fail_no_ack", "0");
 		dead_ns = raw_ns();
 		igt_vsoc_work(&dev, 0);
 		sleep_ms(300);
 		dead_ns = raw_ns() - dead_ns;
+		/* until here, as collections try to start it again */
+		igt_vsoc_debugfs(&dev, "fail_no_ack", "0");
 		igt_vsoc_truth(&dev, &before);
 		igt_assert_eq(igt_perfctr_start(&other, 0), 0);
 		igt_vsoc_work(&dev, 1);
