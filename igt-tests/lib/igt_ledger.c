@@ -63,13 +63,17 @@ static void settle_counter(struct igt_ledger *ledger, const struct igt_perfctr_s
 	ledger->missing += truth - told;
 }
 
-/* the GPU's troubles are none of the fabric's: only a PMU that is gone is an excuse */
+/*
+ * The GPU's troubles are none of the fabric's: only a PMU that is gone, or that perf did not let
+ * count all the time, is an excuse.
+ */
 static void settle_ucf(struct igt_ledger *ledger, const struct igt_perfctr_sum *sum)
 {
 	const uint64_t bit = 1ull << DRM_PERFCTR_UCF_MEM_BYTES_RD;
 	uint64_t told = sum->value[DRM_PERFCTR_UCF_MEM_BYTES_RD];
 	uint64_t now = igt_vsoc_ucf_bytes_read(ledger->session->dev);
-	bool excused = sum->states & DRM_PERFCTR_STATE_ERROR || !(sum->valid & bit);
+	bool excused = sum->states & (DRM_PERFCTR_STATE_ERROR | DRM_PERFCTR_STATE_MULTIPLEXED) ||
+		       !(sum->valid & bit);
 
 	if (!(sum->mask & bit))
 		return;
