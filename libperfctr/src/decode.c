@@ -16,6 +16,25 @@ static inline int is_pmu_type(unsigned int type)
 	return type >= LAYOUT_PMU_TYPE_FIRST && type <= LAYOUT_PMU_TYPE_LAST;
 }
 
+/* NVIDIA blocks, whose counters take turns */
+static inline int is_mux_type(unsigned int type)
+{
+	return type >= LAYOUT_MUX_TYPE_FIRST && type <= LAYOUT_MUX_TYPE_LAST;
+}
+
+/* each counter comes with the time that it ran */
+static inline int has_times(unsigned int type)
+{
+	return is_pmu_type(type) || is_mux_type(type);
+}
+
+static inline uint32_t header_min(unsigned int type)
+{
+	if (is_pmu_type(type))
+		return LAYOUT_PMU_MIN;
+	return is_mux_type(type) ? LAYOUT_MUX_MIN : LAYOUT_BLOCK_MIN;
+}
+
 static inline uint16_t load16(const unsigned char *p)
 {
 	return (uint16_t)(p[0] | p[1] << 8);
@@ -68,14 +87,14 @@ static inline int check_block(const unsigned char *p, size_t left, struct shape 
 		return PERFCTR_DECODE_BAD_SIZE;
 	if (shape->size > left)
 		return PERFCTR_DECODE_TRUNCATED;
-	if (shape->header_size < (is_pmu_type(shape->type) ? LAYOUT_PMU_MIN : LAYOUT_BLOCK_MIN) ||
-	    shape->header_size % 8 || shape->header_size > shape->size)
+	if (shape->header_size < header_min(shape->type) || shape->header_size % 8 ||
+	    shape->header_size > shape->size)
 		return PERFCTR_DECODE_BAD_HEADER_SIZE;
 
 	shape->enable_mask = load64(p + LAYOUT_BLOCK_ENABLE_MASK);
 	shape->valid_mask = load64(p + LAYOUT_BLOCK_VALID_MASK);
 	shape->count = (uint16_t)count_bits(shape->enable_mask);
-	needed = shape->count * 8u * (is_pmu_type(shape->type) ? 2 : 1);
+	needed = shape->count * 8u * (has_times(shape->type) ? 2 : 1);
 	if (needed > shape->size - shape->header_size || shape->valid_mask & ~shape->enable_mask) {
 		/* a later kernel may have blocks that are not made of counters */
 		if (shape->type == 0 || shape->type > LAYOUT_PMU_TYPE_LAST)
@@ -103,7 +122,7 @@ static void fill_block(const unsigned char *p, const struct shape *shape,
 	block->capture_ns = (int32_t)load32(p + LAYOUT_BLOCK_CAPTURE_NS);
 	block->clock_cycles = load64(p + LAYOUT_BLOCK_CLOCK_CYCLES);
 	block->values = p + shape->header_size;
-	block->running = is_pmu_type(shape->type) ? block->values + shape->count * 8u : NULL;
+	block->running = has_times(shape->type) ? block->values + shape->count * 8u : NULL;
 }
 
 void perfctr_decode_rewind(struct perfctr_sample *sample)
@@ -204,6 +223,19 @@ int perfctr_block_read_pmu(const struct perfctr_block *block, struct perfctr_blo
 	pmu->cpu = (int32_t)load32(p + LAYOUT_PMU_CPU);
 	memcpy(pmu->name, p + LAYOUT_PMU_NAME, sizeof(pmu->name));
 	pmu->name[sizeof(pmu->name) - 1] = '\0';
+	return 1;
+}
+
+int perfctr_block_read_times(const struct perfctr_block *block, uint64_t *enabled_ns,
+			     uint64_t *running_ns)
+{
+	const unsigned char *p = block->bytes;
+
+	if (!has_times(block->type))
+		return 0;
+	p += is_pmu_type(block->type) ? LAYOUT_PMU_TIME_ENABLED : LAYOUT_MUX_TIME_ENABLED;
+	*enabled_ns = load64(p);
+	*running_ns = load64(p + sizeof(uint64_t));
 	return 1;
 }
 

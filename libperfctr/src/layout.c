@@ -40,6 +40,11 @@ CHECK(LAYOUT_BLOCK_HEADER_SIZE, drm_perfctr_block_header, header_size);
 CHECK(LAYOUT_BLOCK_PRODUCT, drm_perfctr_block_header, product);
 _Static_assert(LAYOUT_BLOCK_MIN <= sizeof(struct drm_perfctr_block_header), "block");
 
+CHECK(LAYOUT_MUX_TIME_ENABLED, drm_perfctr_mux_block_header, time_enabled);
+CHECK(LAYOUT_MUX_TIME_RUNNING, drm_perfctr_mux_block_header, time_running);
+_Static_assert(LAYOUT_MUX_MIN <= sizeof(struct drm_perfctr_mux_block_header), "mux block");
+_Static_assert((unsigned int)LAYOUT_MUX_TYPE_FIRST == DRM_PERFCTR_BLOCK_PCOUNTER, "mux types");
+
 CHECK(LAYOUT_PMU_CONFIG, drm_perfctr_pmu_block_header, config);
 CHECK(LAYOUT_PMU_CONFIG1, drm_perfctr_pmu_block_header, config1);
 CHECK(LAYOUT_PMU_CONFIG2, drm_perfctr_pmu_block_header, config2);

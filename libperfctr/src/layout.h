@@ -39,6 +39,13 @@ enum {
 	LAYOUT_BLOCK_PRODUCT = 46,
 	LAYOUT_BLOCK_MIN = 48,
 
+	/* struct drm_perfctr_mux_block_header */
+	LAYOUT_MUX_TYPE_FIRST = 16,
+	LAYOUT_MUX_TYPE_LAST = 31,
+	LAYOUT_MUX_TIME_ENABLED = 48,
+	LAYOUT_MUX_TIME_RUNNING = 56,
+	LAYOUT_MUX_MIN = 64,
+
 	/* struct drm_perfctr_pmu_block_header */
 	LAYOUT_PMU_TYPE_FIRST = 32,
 	LAYOUT_PMU_TYPE_LAST = 63,

@@ -61,6 +61,38 @@ struct drm_perfctr_block_header *sample_add_block(struct sample_writer *w, uint1
 	return b;
 }
 
+struct drm_perfctr_mux_block_header *sample_add_mux(struct sample_writer *w, uint16_t type,
+						    uint16_t index, uint64_t mask,
+						    const uint64_t *values, const uint64_t *running,
+						    uint64_t enabled)
+{
+	size_t bytes = (size_t)__builtin_popcountll(mask) * sizeof(*values);
+	struct drm_perfctr_mux_block_header *b;
+	size_t n;
+
+	w->block = w->size;
+	b = append(w, sizeof(*b) + 2 * bytes);
+	b->block.size = (uint32_t)(sizeof(*b) + 2 * bytes);
+	b->block.type = type;
+	b->block.index = index;
+	b->block.clock = (uint8_t)index;
+	b->block.enable_mask = mask;
+	b->block.valid_mask = mask;
+	b->block.header_size = sizeof(*b);
+	b->block.product = DRM_PERFCTR_PRODUCT_NV50;
+	b->time_enabled = enabled;
+	b->time_running = enabled;
+	memcpy(b + 1, values, bytes);
+	memcpy((unsigned char *)(b + 1) + bytes, running, bytes);
+	for (n = 0; n < bytes / sizeof(*values); n++)
+		if (running[n] < b->time_running)
+			b->time_running = running[n];
+	if (b->time_running < enabled)
+		b->block.states |= DRM_PERFCTR_STATE_MULTIPLEXED;
+	sample_header(w)->block_count++;
+	return b;
+}
+
 struct drm_perfctr_pmu_block_header *sample_add_pmu(struct sample_writer *w, uint16_t type,
 						    uint16_t index, uint64_t mask,
 						    const uint64_t *values, const uint64_t *running,

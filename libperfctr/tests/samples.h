@@ -26,6 +26,11 @@ struct drm_perfctr_block_header *sample_add_block(struct sample_writer *w, uint1
 						  const uint64_t *values);
 
 /* The same for a block of a perf PMU; running has as many elements, or is NULL: all the time. */
+/* a block of NVIDIA counters, which take turns; @running: ns of each counter */
+struct drm_perfctr_mux_block_header *sample_add_mux(struct sample_writer *w, uint16_t type,
+						    uint16_t index, uint64_t mask,
+						    const uint64_t *values, const uint64_t *running,
+						    uint64_t enabled);
 struct drm_perfctr_pmu_block_header *sample_add_pmu(struct sample_writer *w, uint16_t type,
 						    uint16_t index, uint64_t mask,
 						    const uint64_t *values, const uint64_t *running,

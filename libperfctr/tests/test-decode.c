@@ -335,6 +335,39 @@ static void masks_without_room_are_refused(void)
 	EQUAL(decode_copy(w.bytes, w.size, 0), PERFCTR_DECODE_BAD_HEADER_SIZE);
 }
 
+static void blocks_whose_counters_take_turns(void)
+{
+	const uint64_t values[2] = { 7, 9 }, running[2] = { 400, 1000 };
+	struct drm_perfctr_mux_block_header *m;
+	uint64_t enabled_ns = 0, running_ns = 0;
+	struct perfctr_block_pmu pmu;
+	struct perfctr_sample s;
+	struct perfctr_block b;
+
+	sample_begin(&w);
+	m = sample_add_mux(&w, DRM_PERFCTR_BLOCK_PCOUNTER, 1, 0x11, values, running, 1000);
+	EQUAL(perfctr_decode_sample(w.bytes, w.size, &s), w.size);
+	EQUAL(perfctr_decode_block(&s, &b), 1);
+	EQUAL(perfctr_block_value(&b, 1), 9);
+	EQUAL(perfctr_block_running(&b, 0), 400);
+	EQUAL(perfctr_block_running(&b, 1), 1000);
+	EQUAL(perfctr_block_read_times(&b, &enabled_ns, &running_ns), 1);
+	EQUAL(enabled_ns, 1000);
+	EQUAL(running_ns, 400);
+	EQUAL(perfctr_block_read_pmu(&b, &pmu), 0);
+	/* its times must fit too */
+	m->block.enable_mask = 0x111;
+	EQUAL(decode_copy(w.bytes, w.size, 0), PERFCTR_DECODE_BAD_MASK);
+	m->block.enable_mask = 0x11;
+	m->block.header_size = sizeof(m->block);
+	EQUAL(decode_copy(w.bytes, w.size, 0), PERFCTR_DECODE_BAD_HEADER_SIZE);
+	/* others have none */
+	make_mixed();
+	EQUAL(perfctr_decode_sample(w.bytes, w.size, &s), w.size);
+	perfctr_decode_block(&s, &b);
+	EQUAL(perfctr_block_read_times(&b, &enabled_ns, &running_ns), 0);
+}
+
 static void pmu_names_end(void)
 {
 	struct drm_perfctr_pmu_block_header *p;
@@ -417,6 +450,7 @@ static const struct test tests[] = {
 	{ "bad sample headers are refused", bad_sample_headers_are_refused },
 	{ "bad block headers are refused", bad_block_headers_are_refused },
 	{ "masks without room are refused", masks_without_room_are_refused },
+	{ "blocks whose counters take turns", blocks_whose_counters_take_turns },
 	{ "names of PMUs end", pmu_names_end },
 	{ "bytes that change are checked again", bytes_that_change_are_checked_again },
 	{ "scribbled samples never lead outside", scribbled_samples_never_lead_outside },

@@ -87,7 +87,7 @@ enum drm_perfctr_block_type {
 	/** @DRM_PERFCTR_BLOCK_SHADER: shader core; index = physical core number. */
 	DRM_PERFCTR_BLOCK_SHADER = 5,
 
-	/** @DRM_PERFCTR_BLOCK_PCOUNTER: PCOUNTER; index = clock domain. */
+	/** @DRM_PERFCTR_BLOCK_PCOUNTER: PCOUNTER; index = clock domain = its clock. */
 	DRM_PERFCTR_BLOCK_PCOUNTER = 16,
 	/** @DRM_PERFCTR_BLOCK_MP: MP counters; index = TPC. */
 	DRM_PERFCTR_BLOCK_MP = 17,
@@ -134,7 +134,9 @@ enum drm_perfctr_set {
 /**
  * enum drm_perfctr_clock - clock domain
  *
- * Index of the domain; in masks, bit n stands for domain n.
+ * Index of the domain; in masks, bit n stands for domain n. These are the names
+ * of Mali devices; what the clocks of DRM_PERFCTR_PRODUCT_NV50 are is told by
+ * DRM_PERFCTR_QUERY_CLOCKS, number n is that of PCOUNTER's domain n.
  */
 enum drm_perfctr_clock {
 	/** @DRM_PERFCTR_CLOCK_TOP: GPU top level (command stream, firmware). */
@@ -338,6 +340,24 @@ struct drm_perfctr_block_header {
 	__u16 header_size;
 	/** @product: enum drm_perfctr_product. */
 	__u16 product;
+};
+
+/**
+ * struct drm_perfctr_mux_block_header - header of the NVIDIA block types (16-31)
+ *
+ * Their hardware has fewer counters than can be asked for; what does not fit
+ * takes turns. As in SoC blocks, the counters are followed by one more u64 for
+ * each of them: the time in ns in which that counter really ran. Value, time and
+ * @time_enabled say what it would have been: value * time_enabled / time.
+ * A counter that did not run at all in the span is not in valid_mask.
+ */
+struct drm_perfctr_mux_block_header {
+	/** @block: the common part; its header_size covers this structure. */
+	struct drm_perfctr_block_header block;
+	/** @time_enabled: ns of the span in which the block counted for anybody. */
+	__u64 time_enabled;
+	/** @time_running: ns in which the least lucky of the stored counters did. */
+	__u64 time_running;
 };
 
 /** DRM_PERFCTR_PMU_NAME_BYTES - room for a PMU's name with its final NUL. */

@@ -185,6 +185,19 @@ void perfctr_decode_rewind(struct perfctr_sample *sample);
 int perfctr_block_read_pmu(const struct perfctr_block *block, struct perfctr_block_pmu *pmu);
 
 /**
+ * perfctr_block_read_times() - read how long a block counted
+ * @block: from perfctr_decode_block()
+ * @enabled_ns: ns in which its counters wanted to count, filled on success
+ * @running_ns: ns in which the least lucky of them did, filled on success
+ *
+ * What each counter ran is told by perfctr_block_running().
+ *
+ * Return: 1 if the block tells, 0 if its counters never take turns.
+ */
+int perfctr_block_read_times(const struct perfctr_block *block, uint64_t *enabled_ns,
+			     uint64_t *running_ns);
+
+/**
  * perfctr_block_find() - read one counter by its position
  * @block: from perfctr_decode_block()
  * @position: position of the counter in the block, 64 * section + bit

@@ -1143,7 +1143,7 @@ struct perfctr_total {
 	uint64_t measured;
 	/** @missed: samples in which it was not. */
 	uint64_t missed;
-	/** @running_ns: time it ran, for counters of perf PMUs. */
+	/** @running_ns: time it ran, for counters of perf PMUs and others that take turns. */
 	uint64_t running_ns;
 };
 
@@ -1171,7 +1171,7 @@ struct perfctr_totals_block_info {
 	uint32_t states;
 	/** @clock_cycles: cycles of @clock. */
 	uint64_t clock_cycles;
-	/** @is_pmu: 1 if the members below mean something. */
+	/** @is_pmu: 1 if the members below, but for the times, mean something. */
 	uint32_t is_pmu;
 	/** @cpu: CPU that counted, -1 for several. */
 	int32_t cpu;
