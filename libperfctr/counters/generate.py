@@ -37,8 +37,17 @@ PAGE_KEYS = {"product": str, "block": str, "clock": str, "text": str, "pmu": str
 COUNTER_KEYS = {
     "bit": int, "id": str, "name": str, "short": str, "long": str, "unit": str, "kind": str,
     "sets": list, "availability": str, "trust": str, "event": int, "config": int,
-    "definition": str,
+    "definition": str, "recipe": dict,
 }
+# what a counter of an NVIDIA block is made of
+RECIPE_KEYS = {
+    "PCOUNTER": {"domain": (0, 7), "event": (0, 0xFFFFFFFF), "event_op": (0, 0x1FFFFF),
+                 "start": (0, 0xFFFFFFFF), "start_op": (0, 0xFFFFF)},
+    "MP": {"unit": (0, 5), "signal": (0, 255)},
+}
+RECIPE_NEEDED = {"PCOUNTER": ("domain", "mode", "event", "event_op"), "MP": ("mode", "unit", "signal")}
+RECIPE_MODES = {"PCOUNTER": ("SIMPLE", "EVENT_B4", "EVENT_B6"), "MP": ("LOGOP", "LOGOP_PULSE")}
+MAX_MUXES = 2
 FILTER_KEYS = {"name": str, "bits": str, "short": str, "hex": bool}
 METRIC_KEYS = {"id": str, "name": str, "short": str, "long": str, "formula": str, "unit": str,
                "scope": str, "trust": str}
@@ -276,6 +285,7 @@ class Page:
             self.error("counter", index, "bit",
                        f"counter '{data['id']}': the uAPI header has bit "
                        f"{self.catalogue.get(data['name'].upper(), 'none')} for it, not {data['bit']}")
+        self.recipe(index, data)
         data["set_mask"] = 0
         for name in data["sets"]:
             if name not in self.sets_known:
@@ -285,6 +295,39 @@ class Page:
         data["index"] = index
         data["full_id"] = f"{self.prefix}.{data['id']}"
         self.counters.append(data)
+
+    def recipe(self, index, data):
+        """What the hardware is set to for a counter of an NVIDIA block."""
+        block = self.head["block"]
+        recipe = data.setdefault("recipe", None)
+        wrong = lambda text: self.error("counter", index, "recipe", f"counter '{data['id']}': recipe: {text}")
+        if block not in RECIPE_KEYS:
+            if recipe is not None:
+                wrong(f"{block} blocks have none")
+            return
+        if recipe is None:
+            wrong("missing")
+            return
+        for key in RECIPE_NEEDED[block]:
+            if key not in recipe:
+                wrong(f"missing {key}")
+        for key, value in recipe.items():
+            if key == "mode":
+                if value not in RECIPE_MODES[block]:
+                    wrong(f"mode '{value}' is none of {', '.join(RECIPE_MODES[block])}")
+            elif key == "mux":
+                if not isinstance(value, dict) or len(value) > MAX_MUXES:
+                    wrong(f"mux must be a table of at most {MAX_MUXES} registers")
+                elif not all(re.fullmatch(r"0x[0-9a-f]+|MPC", k) and type(v) is int and 0 <= v <= 0xFFFFFFFF
+                             for k, v in value.items()):
+                    wrong("mux must be registers, 0x400c0c or MPC, with values of 32 bits")
+            elif key not in RECIPE_KEYS[block]:
+                wrong(f"unknown key '{key}'")
+            elif type(value) is not int or not RECIPE_KEYS[block][key][0] <= value <= RECIPE_KEYS[block][key][1]:
+                low, high = RECIPE_KEYS[block][key]
+                wrong(f"{key} is not in {low:#x}..{high:#x}")
+        if recipe.get("mode", "").startswith("EVENT_B") and not ("start" in recipe and "start_op" in recipe):
+            wrong(f"mode '{recipe['mode']}' needs start and start_op")
 
     def filter(self, index, data):
         """Bits of a perf event that select what is counted, named as in the PMU's format directory."""
@@ -467,6 +510,48 @@ def kernel_set(name, text, counters):
     return out + [""]
 
 
+def recipes(prefix, pages):
+    """Recipes of an NVIDIA product: X-macros, as the kernel wants nothing but integers of them."""
+    pages = {page.head["block"]: page for page in pages if page.head["block"] in RECIPE_KEYS}
+    if not pages:
+        return []
+    counters = lambda block: sorted(pages[block].counters, key=lambda c: c["bit"]) if block in pages else []
+    muxes = sorted({m for block in pages for c in counters(block) for m in c["recipe"].get("mux", {})},
+                   key=lambda m: (m != "MPC", m))
+    name = lambda m: f"{prefix}_MUX_{m.removeprefix('0x').upper()}"
+    out = ["/* multiplexers of the recipes */", f"enum {prefix.lower()}_mux {{", f"\t{prefix}_MUX_NONE,"]
+    out += [f"\t{name(m)}," for m in muxes] + [f"\t{prefix}_MUXES,", "};", ""]
+
+    def macro(text, title, rows):
+        return [f"/* {text} */", f"#define {title}(X) \\"] + \
+            [f"\tX({', '.join(str(v) for v in row)})" + (" \\" if row is not rows[-1] else "") for row in rows] + [""]
+
+    def mux(recipe):
+        given = [(name(m), f"{v:#x}u") for m, v in recipe.get("mux", {}).items()]
+        given += [(f"{prefix}_MUX_NONE", "0u")] * (MAX_MUXES - len(given))
+        return [v for pair in given for v in pair]
+
+    out += macro("X(multiplexer, register; 0: not the same for all chips)", f"{prefix}_MUX_REGISTERS",
+                 [(name(m), m if m != "MPC" else 0) for m in muxes])
+    if "PCOUNTER" in pages:
+        out += macro("X(position, domain, mode, event, event_op, start, start_op, mux, value, mux, value)",
+                     f"{prefix}_PCOUNTER_RECIPES",
+                     [(c["bit"], r["domain"], f"PCOUNTER_{r['mode']}", f"{r['event']:#x}u", f"{r['event_op']:#x}u",
+                       f"{r.get('start', 0):#x}u", f"{r.get('start_op', 0):#x}u", *mux(r))
+                      for c in counters("PCOUNTER") for r in [c["recipe"]]])
+        for domain in range(8):
+            mask = sum(1 << c["bit"] for c in counters("PCOUNTER") if c["recipe"]["domain"] == domain)
+            if mask >> SECTION_COUNTERS:
+                raise SystemExit(f"{prefix}: recipes of more than {SECTION_COUNTERS} counters")
+            out += [f"#define {prefix}_PCOUNTER_DOMAIN{domain}\t{mask:#018x}ULL"]
+        out += [""]
+    if "MP" in pages:
+        out += macro("X(position, mode, unit, signal, mux, value, mux, value)", f"{prefix}_MP_RECIPES",
+                     [(c["bit"], f"MP_{r['mode']}", r["unit"], f"{r['signal']:#x}", *mux(r))
+                      for c in counters("MP") for r in [c["recipe"]]])
+    return out
+
+
 def kernel(db, product):
     """Positions of one product's counters, usable in kernel and user space."""
     prefix = {"VSOC_CSF": "VSOC"}.get(product, product)
@@ -490,8 +575,16 @@ def kernel(db, product):
                 shared = sum(1 << c["bit"] for c in counters if c in primary)
                 out += ["/* positions below 64 that mean the same in the primary set */",
                         f"#define {name}_SHARED\t{shared:#018x}ULL", ""]
+    out += recipes(prefix, pages)
     out += [f"#endif /* {guard} */", ""]
     return "\n".join(out)
+
+
+def recipe_text(recipe):
+    """A recipe on one line."""
+    number = lambda v: hex(v) if v > 9 else str(v)
+    words = [f"{k} {v if isinstance(v, str) else number(v)}" for k, v in recipe.items() if k != "mux"]
+    return ", ".join(words + [f"{m} = {number(v)}" for m, v in recipe.get("mux", {}).items()])
 
 
 def docs(db):
@@ -509,6 +602,8 @@ def docs(db):
                 where = f"config {c['config']:#x}" if page.head["block"] == "GENERIC_PMU" else str(c["bit"])
                 sets = " | " + ", ".join(c["sets"]).lower() if several else ""
                 counts = f" Counts: `{c['definition']}`." if c["definition"] else ""
+                if c["recipe"]:
+                    counts += f" Recipe: `{recipe_text(c['recipe'])}`."
                 out.append(f"| {where}{sets} | `{c['name']}` | {c['unit']} | {c['kind']} | {c['trust']} | {c['long']}{counts} |")
             out.append("")
         if page.filters:

@@ -122,6 +122,35 @@ unit = "cycles"
 kind = "cycles"
 """
 
+PCOUNTER = """\
+[page]
+product = "NV50"
+block = "PCOUNTER"
+text = "Macro signals."
+
+[[counter]]
+bit = 0
+id = "one"
+name = "one"
+short = "First"
+unit = "cycles"
+kind = "cycles"
+recipe = { domain = 1, mode = "EVENT_B4", event = 0xec, event_op = 0x5555, start = 0x76, start_op = 0xffff, mux = { MPC = 3 } }
+"""
+
+RECIPE_MISTAKES = [
+    ("domain = 1", "domain = 8", "domain is not in 0x0..0x7"),
+    ("EVENT_B4", "EVENT_B5", "mode 'EVENT_B5' is none of"),
+    (", start_op = 0xffff", "", "mode 'EVENT_B4' needs start and start_op"),
+    ("event = 0xec, ", "", "missing event"),
+    ("MPC = 3", "MPD = 3", "mux must be registers"),
+    ("MPC = 3", '"0x1" = 1, "0x2" = 2, MPC = 3', "at most 2 registers"),
+    ("domain = 1", "domain = 1, colour = 1", "unknown key 'colour'"),
+    ("PCOUNTER", "MP", "unknown key 'domain'"),
+    ("PCOUNTER", "FW", "FW blocks have none"),
+    ("recipe =", "#", "recipe: missing"),
+]
+
 results = []
 
 
@@ -143,7 +172,7 @@ def page_of(folder, text):
     return path
 
 
-print(f"1..{len(MISTAKES) + len(FILTER_MISTAKES) + 10}")
+print(f"1..{len(MISTAKES) + len(FILTER_MISTAKES) + len(RECIPE_MISTAKES) + 12}")
 with tempfile.TemporaryDirectory() as folder:
     page_of(folder, PAGE)
     status, _, errors = run(folder, "check")
@@ -167,6 +196,20 @@ with tempfile.TemporaryDirectory() as folder:
         status, _, errors = run(folder, "check")
         report(status == (1 if text else 0) and text in errors and (not text or f"page.toml:{line}: " in errors),
                f"filters: {old.splitlines()[0]} -> {new}", f"expected line {line}: {text}\n{errors}")
+
+    page_of(folder, PCOUNTER)
+    status, _, errors = run(folder, "check")
+    report(status == 0 and not errors, "a page with recipes passes", errors)
+    header = Path(folder) / "recipes.h"
+    run(folder, "kernel", "NV50", header)
+    text = header.read_text(encoding="utf-8")
+    report("X(0, 1, PCOUNTER_EVENT_B4, 0xecu, 0x5555u, 0x76u, 0xffffu, NV50_MUX_MPC, 0x3u, NV50_MUX_NONE, 0u)" in text
+           and "#define NV50_PCOUNTER_DOMAIN1\t0x0000000000000001ULL" in text, "recipes for the kernel", text)
+    for old, new, wanted in RECIPE_MISTAKES:
+        page_of(folder, PCOUNTER.replace(old, new))
+        status, _, errors = run(folder, "check")
+        report(status == 1 and "page.toml:" in errors and wanted in errors, f"recipe: {old} -> {new}",
+               f"expected: {wanted}\n{errors}")
 
     page_of(folder, UCF)
     status, _, errors = run(folder, "check")
