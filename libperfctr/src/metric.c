@@ -48,12 +48,18 @@ static bool same_block(const struct perfctr_totals_block *a, const struct perfct
 	       a->info.config2 == b->info.config2 && !strcmp(a->pmu, b->pmu);
 }
 
+/* Blocks of NVIDIA GPUs: the kernel lets their counters take turns, and tells the time of each. */
+static bool takes_turns(const struct perfctr_totals_block *b)
+{
+	return b->info.time_enabled && !b->info.is_pmu;
+}
+
 static struct perfctr_value value_of_counter(const struct perfctr_totals_block *b,
 					     const struct perfctr_total *t)
 {
 	struct perfctr_value v = value_of_u64(t->sum);
 
-	if (!t->measured || (b->info.is_pmu && b->info.time_enabled && !t->running_ns))
+	if (!t->measured || (b->info.time_enabled && !t->running_ns))
 		return (struct perfctr_value){ .state = PERFCTR_VALUE_NOT_MEASURED };
 	if (t->overflow)
 		return (struct perfctr_value){ .state = PERFCTR_VALUE_OVERFLOW };
@@ -65,7 +71,8 @@ static struct perfctr_value value_of_counter(const struct perfctr_totals_block *
 		v.integer = 0;
 		v.flags = PERFCTR_VALUE_ESTIMATED;
 	}
-	if (t->missed)
+	/* a counter that had no turn in a sample was not missed: its time is in the estimate */
+	if (t->missed && !takes_turns(b))
 		v.flags |= PERFCTR_VALUE_PARTIAL;
 	return v;
 }

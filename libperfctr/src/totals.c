@@ -186,6 +186,7 @@ static void collect(const struct perfctr_totals *totals, struct perfctr_totals_b
 		    const struct perfctr_block *block, const struct perfctr_block_pmu *pmu)
 {
 	uint64_t mask = block->enable_mask;
+	uint64_t enabled_ns, running_ns;
 	unsigned int n;
 
 	add_counters(totals, b, mask);
@@ -206,12 +207,12 @@ static void collect(const struct perfctr_totals *totals, struct perfctr_totals_b
 	b->pending_blocks++;
 	b->info.states |= block->states;
 	b->info.clock_cycles += block->clock_cycles;
-	if (b->info.is_pmu) {
-		b->info.time_enabled += pmu->time_enabled;
-		b->info.time_running += pmu->time_running;
-		if (b->info.cpu != pmu->cpu)
-			b->info.cpu = -1;
+	if (perfctr_block_read_times(block, &enabled_ns, &running_ns)) {
+		b->info.time_enabled += enabled_ns;
+		b->info.time_running += running_ns;
 	}
+	if (b->info.is_pmu && b->info.cpu != pmu->cpu)
+		b->info.cpu = -1;
 }
 
 static void fold_counter(struct totals_counter *c)

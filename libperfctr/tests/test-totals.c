@@ -269,6 +269,29 @@ static void latency_does_not_depend_on_the_number_of_blocks(void)
 	end();
 }
 
+static void counters_without_a_turn_in_a_sample_are_not_missed(void)
+{
+	const uint64_t first[2] = { 100, 0 }, first_ns[2] = { SPAN_NS, 0 };
+	const uint64_t second[2] = { 0, 30 }, second_ns[2] = { 0, SPAN_NS };
+	struct perfctr_value v;
+
+	begin();
+	/* setup_primitive_count and setup_primitive_culled_count */
+	sample_add_mux(&w, DRM_PERFCTR_BLOCK_PCOUNTER, 1, 0x11000, first, first_ns, SPAN_NS)
+		->block.valid_mask = 0x1000;
+	add();
+	sample_begin(&w);
+	sample_add_mux(&w, DRM_PERFCTR_BLOCK_PCOUNTER, 1, 0x11000, second, second_ns, SPAN_NS)
+		->block.valid_mask = 0x10000;
+	add();
+	v = value_of(totals, "nv50.pcounter.setup_cull_rate");
+	EQUAL(v.state, PERFCTR_VALUE_OK);
+	EQUAL(v.flags, PERFCTR_VALUE_ESTIMATED);
+	CHECK(v.number == 30);
+	EQUAL(counter(totals, 0, 0)->running_ns, SPAN_NS);
+	end();
+}
+
 static void multiplexed_counters_are_scaled_and_say_so(void)
 {
 	static const uint64_t running[3] = { SPAN_NS, SPAN_NS / 2, SPAN_NS / 4 };
@@ -325,6 +348,8 @@ static const struct test tests[] = {
 	{ "metrics of blocks", metrics_of_blocks },
 	{ "latency does not depend on the number of blocks",
 	  latency_does_not_depend_on_the_number_of_blocks },
+	{ "counters without a turn in a sample are not missed",
+	  counters_without_a_turn_in_a_sample_are_not_missed },
 	{ "multiplexed counters are scaled and say so",
 	  multiplexed_counters_are_scaled_and_say_so },
 	{ "filters keep blocks apart", filters_keep_blocks_apart },
