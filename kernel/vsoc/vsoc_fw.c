@@ -19,6 +19,7 @@
 #include <drm/drm_managed.h>
 #include <drm/drm_print.h>
 
+#include "compat.h"
 #include "vsoc_counters.h"
 #include "vsoc_fault.h"
 #include "vsoc_fw.h"
@@ -35,11 +36,29 @@
 #define STORM_EVENTS		32
 #define STORM_PAUSE_US		200
 
+/* what the host does in its interrupt is not the MCU's time */
+static void stop_clock(struct vsoc_fw *fw)
+{
+	if (fw->busy_since_ns)
+		fw->busy_ns += ktime_get_mono_fast_ns() - fw->busy_since_ns;
+	fw->busy_since_ns = 0;
+}
+
+/* a CPU that cannot interrupt itself (User-mode Linux) leaves irq_work to its next tick: 10 ms */
+static void raise_line(struct vsoc_fw *fw)
+{
+	if (arch_irq_work_has_interrupt())
+		irq_work_queue(&fw->irq);
+	else
+		hrtimer_start(&fw->irq_timer, 0, HRTIMER_MODE_REL_HARD);
+}
+
 static void interrupt(struct vsoc_fw *fw)
 {
 	fw->interrupts++;
+	stop_clock(fw);
 	if (!vsoc_fault(fw->vsoc, VSOC_FAULT_LOST_IRQ))
-		irq_work_queue(&fw->irq);
+		raise_line(fw);
 }
 
 static void acknowledge(struct vsoc_fw *fw, u32 ack)
@@ -221,20 +240,32 @@ static int mcu_thread(void *data)
 			continue;
 		mutex_lock(&fw->lock);
 		fw->doorbells++;
+		fw->busy_since_ns = ktime_get_mono_fast_ns();
 		if (!fail_request(fw))
 			handle_requests(fw);
+		stop_clock(fw);
 		mutex_unlock(&fw->lock);
 	}
 	return 0;
 }
 
-static void raise_irq(struct irq_work *work)
+static void call_handler(struct vsoc_fw *fw)
 {
-	struct vsoc_fw *fw = container_of(work, struct vsoc_fw, irq);
 	void (*handler)(struct vsoc_device *vsoc) = READ_ONCE(fw->handler);
 
 	if (handler)
 		handler(fw->vsoc);
+}
+
+static void irq_from_work(struct irq_work *work)
+{
+	call_handler(container_of(work, struct vsoc_fw, irq));
+}
+
+static enum hrtimer_restart irq_from_timer(struct hrtimer *timer)
+{
+	call_handler(container_of(timer, struct vsoc_fw, irq_timer));
+	return HRTIMER_NORESTART;
 }
 
 /* --- what the rest of the device sees ------------------------------------ */
@@ -272,8 +303,10 @@ void vsoc_fw_map(struct vsoc_device *vsoc, u64 va, void *memory, size_t bytes)
 void vsoc_fw_set_irq(struct vsoc_device *vsoc, void (*handler)(struct vsoc_device *vsoc))
 {
 	WRITE_ONCE(vsoc->fw->handler, handler);
-	if (!handler)
-		irq_work_sync(&vsoc->fw->irq);
+	if (handler)
+		return;
+	irq_work_sync(&vsoc->fw->irq);
+	hrtimer_cancel(&vsoc->fw->irq_timer);
 }
 
 /*
@@ -391,6 +424,7 @@ static int firmware_show(struct seq_file *m, void *unused)
 	seq_printf(m, "samples_written %llu\n", fw->samples_written);
 	seq_printf(m, "samples_dropped %llu\n", fw->samples_dropped);
 	seq_printf(m, "resets %llu\n", fw->resets);
+	seq_printf(m, "busy_ns %llu\n", fw->busy_ns);
 	mutex_unlock(&fw->lock);
 	return 0;
 }
@@ -447,7 +481,9 @@ int vsoc_fw_init(struct vsoc_device *vsoc)
 	vsoc->fw = fw;
 	fw->vsoc = vsoc;
 	init_waitqueue_head(&fw->wait);
-	fw->irq = IRQ_WORK_INIT_HARD(raise_irq);
+	fw->irq = IRQ_WORK_INIT_HARD(irq_from_work);
+	perfctr_hrtimer_setup(&fw->irq_timer, irq_from_timer, CLOCK_MONOTONIC,
+			      HRTIMER_MODE_REL_HARD);
 	ret = drmm_mutex_init(&vsoc->drm, &fw->lock);
 	if (ret)
 		return ret;

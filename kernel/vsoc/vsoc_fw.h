@@ -6,6 +6,7 @@
 #define _VSOC_FW_H_
 
 #include <linux/bitops.h>
+#include <linux/hrtimer.h>
 #include <linux/irq_work.h>
 #include <linux/mutex.h>
 #include <linux/wait.h>
@@ -49,6 +50,8 @@ struct vsoc_fw {
 	bool doorbell;
 	/** @irq: the interrupt line. */
 	struct irq_work irq;
+	/** @irq_timer: the same where irq_work is no interrupt. */
+	struct hrtimer irq_timer;
 	/** @handler: what the host does in hard interrupt context. */
 	void (*handler)(struct vsoc_device *vsoc);
 
@@ -56,6 +59,10 @@ struct vsoc_fw {
 	struct mutex lock;
 	/** @enabled: counting, PRFCNT_ENABLE is acknowledged. */
 	bool enabled;
+	/** @busy_since_ns: CLOCK_MONOTONIC since the MCU works on requests; 0: it does not. */
+	u64 busy_since_ns;
+	/** @busy_ns: time that the MCU took for requests, up to its interrupts. */
+	u64 busy_ns;
 	/** @metadata: samples begin with a metadata block. */
 	bool metadata;
 	/** @set: counter set that the hardware counts for samples. */
