@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Soaks up what a CPU has left, and a bare sampler to compare with.
+ *
+ * A write of N to "soak" counts in a loop for N milliseconds, in the writer's
+ * context; "result" then tells how far it came: "LOOPS NS", of the CPU's time. What the loop does
+ * less while a session samples is what the session costs the kernel, timers,
+ * interrupts and switches of threads included. The writer must be SCHED_IDLE.
+ *
+ * A write of N to "bare" starts the least that can sample hardware N times a
+ * second: a timer, a thread, a second interrupt that answers it; 0 stops it.
+ */
+#include <linux/debugfs.h>
+#include <linux/hrtimer.h>
+#include <linux/kthread.h>
+#include <linux/ktime.h>
+#include <linux/module.h>
+#include <linux/mutex.h>
+#include <linux/sched.h>
+
+#include "compat.h"
+
+#define SOAK_MAX_MS	10000
+#define BARE_MAX_HZ	100000
+/* loops between two looks at the clock */
+#define SOAK_STEP	256
+
+static struct dentry *soak_dir;
+static DEFINE_MUTEX(soak_lock);
+static u64 soak_loops, soak_ns;
+
+/*
+ * Time of this CPU. User-mode Linux is a thread of the host: what the host gave to others in
+ * between is not counted, and no function of that kernel tells.
+ */
+static u64 soak_clock_ns(void)
+{
+#if defined(CONFIG_UML) && defined(CONFIG_X86_64)
+	struct { s64 sec, nsec; } ts = {};
+	long ret = 228;	/* clock_gettime of the host */
+
+	asm volatile("syscall" : "+a" (ret) : "D" (3 /* CLOCK_THREAD_CPUTIME_ID */), "S" (&ts) :
+		     "rcx", "r11", "memory");
+	if (!ret)
+		return ts.sec * NSEC_PER_SEC + ts.nsec;
+#endif
+	return ktime_get_raw_ns();
+}
+
+static int soak_set(void *data, u64 ms)
+{
+	u64 begin_ns, clock_ns, loops = 0;
+
+	if (!ms || ms > SOAK_MAX_MS)
+		return -EINVAL;
+	begin_ns = ktime_get_raw_ns();
+	clock_ns = soak_clock_ns();
+	do {
+		unsigned int i;
+
+		for (i = 0; i < SOAK_STEP; i++)
+			cpu_relax();
+		loops += SOAK_STEP;
+		cond_resched();
+		if (fatal_signal_pending(current))
+			return -EINTR;
+	} while (ktime_get_raw_ns() - begin_ns < ms * NSEC_PER_MSEC);
+	clock_ns = soak_clock_ns() - clock_ns;
+	mutex_lock(&soak_lock);
+	soak_loops = loops;
+	soak_ns = clock_ns;
+	mutex_unlock(&soak_lock);
+	return 0;
+}
+DEFINE_DEBUGFS_ATTRIBUTE(soak_fops, NULL, soak_set, "%llu\n");
+
+static int result_show(struct seq_file *m, void *unused)
+{
+	mutex_lock(&soak_lock);
+	seq_printf(m, "%llu %llu\n", soak_loops, soak_ns);
+	mutex_unlock(&soak_lock);
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(result);
+
+/* --- the bare sampler ------------------------------------------------------ */
+
+static struct {
+	/* one writer starts or stops at a time */
+	struct mutex lock;
+	struct hrtimer period, answer;
+	struct kthread_worker *worker;
+	struct kthread_work work;
+	struct completion answered;
+	u64 period_ns, samples;
+} bare;
+
+static enum hrtimer_restart bare_period(struct hrtimer *timer)
+{
+	kthread_queue_work(bare.worker, &bare.work);
+	hrtimer_forward_now(timer, ns_to_ktime(bare.period_ns));
+	return HRTIMER_RESTART;
+}
+
+static enum hrtimer_restart bare_answer(struct hrtimer *timer)
+{
+	complete(&bare.answered);
+	return HRTIMER_NORESTART;
+}
+
+static void bare_sample(struct kthread_work *work)
+{
+	reinit_completion(&bare.answered);
+	hrtimer_start(&bare.answer, 0, HRTIMER_MODE_REL_HARD);
+	wait_for_completion(&bare.answered);
+	bare.samples++;
+}
+
+static void bare_stop(void)
+{
+	if (!bare.worker)
+		return;
+	hrtimer_cancel(&bare.period);
+	kthread_destroy_worker(bare.worker);
+	bare.worker = NULL;
+}
+
+static int bare_set(void *data, u64 hz)
+{
+	struct kthread_worker *worker;
+	int ret = 0;
+
+	if (hz > BARE_MAX_HZ)
+		return -EINVAL;
+	mutex_lock(&bare.lock);
+	bare_stop();
+	if (hz) {
+		worker = kthread_create_worker(0, "perfctr-bare");
+		if (IS_ERR(worker)) {
+			ret = PTR_ERR(worker);
+			goto unlock;
+		}
+		sched_set_fifo_low(worker->task);
+		bare.worker = worker;
+		bare.samples = 0;
+		bare.period_ns = div64_u64(NSEC_PER_SEC, hz);
+		hrtimer_start(&bare.period, ns_to_ktime(bare.period_ns), HRTIMER_MODE_REL);
+	}
+unlock:
+	mutex_unlock(&bare.lock);
+	return ret;
+}
+
+/* samples since it was started */
+static int bare_get(void *data, u64 *samples)
+{
+	*samples = READ_ONCE(bare.samples);
+	return 0;
+}
+DEFINE_DEBUGFS_ATTRIBUTE(bare_fops, bare_get, bare_set, "%llu\n");
+
+static int __init soak_init(void)
+{
+	mutex_init(&bare.lock);
+	kthread_init_work(&bare.work, bare_sample);
+	init_completion(&bare.answered);
+	perfctr_hrtimer_setup(&bare.period, bare_period, CLOCK_MONOTONIC, HRTIMER_MODE_REL);
+	perfctr_hrtimer_setup(&bare.answer, bare_answer, CLOCK_MONOTONIC, HRTIMER_MODE_REL_HARD);
+	soak_dir = debugfs_create_dir("perfctr_soak", NULL);
+	debugfs_create_file_unsafe("soak", 0200, soak_dir, NULL, &soak_fops);
+	debugfs_create_file("result", 0400, soak_dir, NULL, &result_fops);
+	debugfs_create_file_unsafe("bare", 0600, soak_dir, NULL, &bare_fops);
+	return 0;
+}
+module_init(soak_init);
+
+static void __exit soak_exit(void)
+{
+	debugfs_remove(soak_dir);
+	bare_stop();
+}
+module_exit(soak_exit);
+
+MODULE_DESCRIPTION("perfctr benchmark: what a CPU has left");
+MODULE_LICENSE("GPL");
