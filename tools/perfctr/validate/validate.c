@@ -11,7 +11,7 @@
 #include "perfctr/verdicts.h"
 #include "report.h"
 
-/* beside those of all commands: a counter is QUARANTINED or UNTRUSTED */
+/* beside those of all commands: a counter was measured and is neither trusted nor explained */
 enum { EXIT_DOUBT = 5 };
 
 static const char help[] =
@@ -37,7 +37,7 @@ static const char help[] =
 	"Verdicts: TRUSTED as documented; EXPLAINED not as documented, but one definition is\n"
 	"left; QUARANTINED several are; UNTRUSTED none is. docs/validate.md has the formats.\n"
 	"Exit: 0 all are trusted or explained, 1 error, 2 usage, 3 not permitted, 4 no device,\n"
-	"5 a counter is quarantined or untrusted.\n";
+	"5 a counter is neither.\n";
 
 struct options {
 	const char *measured;

@@ -86,18 +86,44 @@ static bool other_is_off(const struct analysis *a, size_t event, const struct re
 	return false;
 }
 
+/*
+ * Whether a relation that holds says something of an event: all others in it are what is
+ * documented of them. Two events that are known by their sum alone may be exchanged.
+ */
+static bool supports(const struct analysis *a, size_t event, const struct relation *relation)
+{
+	const struct campaign *c = a->campaign;
+
+	for (size_t e = 0; e < c->event_count; e++)
+		if (e != event &&
+		    (analysis_formula_has(a, relation->left, c->events[e].name) ||
+		     analysis_formula_has(a, relation->right, c->events[e].name)) &&
+		    (!c->events[e].documented.given || is_off(a, e)))
+			return false;
+	return true;
+}
+
+/* relations of an event that hold, and those of them from which its value follows */
+struct held {
+	size_t all;
+	size_t supporting;
+};
+
 static const char *violated_relations(const struct analysis *a, size_t event,
-				      const struct relation_result *results, size_t *holding)
+				      const struct relation_result *results, struct held *held)
 {
 	const struct campaign *c = a->campaign;
 	const char *name = c->events[event].name, *text = "";
 
-	*holding = 0;
+	*held = (struct held){ 0 };
 	for (size_t r = 0; r < c->relation_count; r++) {
 		if (!results[r].points || (!analysis_formula_has(a, c->relations[r].left, name) &&
 					   !analysis_formula_has(a, c->relations[r].right, name)))
 			continue;
-		*holding += !results[r].violated;
+		if (!results[r].violated) {
+			held->all++;
+			held->supporting += supports(a, event, &c->relations[r]);
+		}
 		if (results[r].violated && !other_is_off(a, event, &c->relations[r]))
 			text = arena_printf(a->arena, "%s%s%s", text, *text ? ", " : "",
 					    c->relations[r].name);
@@ -139,6 +165,7 @@ static void compare(const struct analysis *a, size_t number, struct outcome *o)
 		if (!event->documented.given ||
 		    analysis_expected(a, &a->points[p], &event->documented, cell.units, &expected))
 			continue;
+		o->exercised += expected > 0;
 		value = distance(cell.max, expected) > distance(cell.min, expected) ? cell.max :
 										      cell.min;
 		o->off += !analysis_accepts(event, expected, value);
@@ -246,6 +273,57 @@ static void judge_several(const struct analysis *a, struct outcome *o)
 				     o->open, *o->untested ? "; untested: " : "", o->untested);
 }
 
+/* points that a rule was tried at: work that it, or the documentation, says is counted */
+static size_t tried_at(const struct analysis *a, size_t number, const struct rule *rule)
+{
+	const struct rule *documented = &a->campaign->events[number].documented;
+	size_t points = 0;
+
+	for (size_t p = 0; p < a->point_count; p++) {
+		const struct cell cell = analysis_cell(a, p, number);
+		uint64_t value = 0, expected = 0;
+
+		if (!cell.count)
+			continue;
+		analysis_expected(a, &a->points[p], rule, cell.units, &value);
+		analysis_expected(a, &a->points[p], documented, cell.units, &expected);
+		points += value || expected;
+	}
+	return points;
+}
+
+/* A rule that was made from a measurement is not tested by the same. */
+static void explain(const struct analysis *a, size_t number, const struct rule *rule,
+		    const char *reason, struct outcome *o)
+{
+	define(o, rule, rule_text(a->arena, rule));
+	if (tried_at(a, number, rule) < 2) {
+		o->reason = arena_printf(
+			a->arena, "%s; a single point says so, it takes a second to confirm it",
+			reason);
+		return;
+	}
+	step(o, VERDICT_EXPLAINED);
+	o->reason = reason;
+}
+
+/* whether two rules give the same wherever was measured, by what they give each feature */
+static bool same_rule(const struct analysis *a, const struct search *search, const struct rule *x,
+		      const struct rule *y)
+{
+	for (size_t f = 0; f < a->features.count; f++) {
+		bool occurs = true;
+
+		for (size_t v = 0; v < search->count; v++)
+			if (search->variables[v] == f)
+				occurs = search->occurs[v];
+		if (occurs &&
+		    rule_weight(x, &a->features.items[f]) != rule_weight(y, &a->features.items[f]))
+			return false;
+	}
+	return true;
+}
+
 static void judge_none(const struct analysis *a, size_t number, struct outcome *o)
 {
 	const struct fault_found *fault = o->fault_count == 1 ? &o->faults[0] : NULL;
@@ -254,9 +332,7 @@ static void judge_none(const struct analysis *a, size_t number, struct outcome *
 		o->reason = arena_printf(
 			a->arena, "readings of the same work differ by up to %" PRIu64, o->spread);
 	} else if (fault && fault->correct.given) {
-		step(o, VERDICT_EXPLAINED);
-		o->reason = fault->text;
-		define(o, &fault->correct, rule_text(a->arena, &fault->correct));
+		explain(a, number, &fault->correct, fault->text, o);
 		return;
 	} else if (o->fault_count > 1) {
 		o->reason = arena_printf(a->arena, "%zu known faults fit, the first: %s",
@@ -275,7 +351,6 @@ static void judge_none(const struct analysis *a, size_t number, struct outcome *
 	} else {
 		o->reason = "it is off, and no space of rules was stated";
 	}
-	(void)number;
 	step(o, VERDICT_UNTRUSTED);
 }
 
@@ -285,11 +360,20 @@ static void judge_one(const struct analysis *a, size_t number, const struct sear
 	struct rule rule = search_rule(a, search, 0, a->arena);
 	struct fault_found named;
 
-	step(o, VERDICT_EXPLAINED);
-	define(o, &rule, rule_text(a->arena, &rule));
+	/* faults are hypotheses like the rules of the space: one of either may be left */
+	for (size_t i = 0; i < o->fault_count; i++) {
+		if (o->faults[i].correct.given &&
+		    same_rule(a, search, &rule, &o->faults[i].correct))
+			continue;
+		o->reason = arena_printf(a->arena, "one rule fits, and a known fault as well: %s",
+					 o->faults[i].text);
+		o->definition = arena_printf(a->arena, "%s, unless it is faulty",
+					     rule_text(a->arena, &rule));
+		return;
+	}
 	if (!o->fault_count && fault_of_rule(a, number, search, &named))
 		o->faults[o->fault_count++] = named;
-	o->reason = o->fault_count ? o->faults[0].text : "one rule is left";
+	explain(a, number, &rule, o->fault_count ? o->faults[0].text : "one rule is left", o);
 }
 
 static void judge_quarantined(const struct analysis *a, size_t number, bool has_search,
@@ -307,16 +391,31 @@ static void judge_quarantined(const struct analysis *a, size_t number, bool has_
 		judge_none(a, number, o);
 }
 
-static void judge_by_relations(const struct analysis *a, size_t holding, struct outcome *o)
+/* whether some reading of an event is more than nothing */
+static bool ever_counted(const struct analysis *a, size_t number)
+{
+	for (size_t p = 0; p < a->point_count; p++)
+		if (analysis_cell(a, p, number).max > 0 && analysis_cell(a, p, number).count)
+			return true;
+	return false;
+}
+
+static void judge_by_relations(const struct analysis *a, size_t number, const struct held *held,
+			       struct outcome *o)
 {
 	if (*o->violated) {
 		step(o, VERDICT_QUARANTINED);
 		o->reason = arena_printf(a->arena, "relation violated: %s", o->violated);
 		step(o, VERDICT_UNTRUSTED);
-	} else if (holding) {
+	} else if (held->supporting && ever_counted(a, number)) {
 		step(o, VERDICT_TRUSTED);
 		o->reason = arena_printf(a->arena, "%zu relation%s with other events hold%s",
-					 holding, plural(holding), holding == 1 ? "s" : "");
+					 held->supporting, plural(held->supporting),
+					 held->supporting == 1 ? "s" : "");
+	} else if (held->supporting) {
+		o->reason = "it never counted; a counter that cannot would look the same";
+	} else if (held->all) {
+		o->reason = "relations hold, but only with events of which as little is known";
 	} else {
 		o->reason = "nothing to compare with: no documented rule, and no relation that "
 			    "holds or speaks against it";
@@ -327,13 +426,13 @@ int verdict_event(const struct analysis *a, size_t number, const struct relation
 		  const char *after, struct search *search, struct outcome *o)
 {
 	const struct event *event = &a->campaign->events[number];
-	size_t holding;
+	struct held held;
 	int searched;
 
 	*o = (struct outcome){ .rounds = o->rounds, .round_count = o->round_count };
 	step(o, VERDICT_SELECTED);
 	o->reason = a->unavailable[number] ? a->unavailable[number] : "not measured";
-	o->violated = violated_relations(a, number, relations, &holding);
+	o->violated = violated_relations(a, number, relations, &held);
 	if (!analysis_has(a, number))
 		return 0;
 	step(o, VERDICT_MEASURED);
@@ -341,11 +440,16 @@ int verdict_event(const struct analysis *a, size_t number, const struct relation
 	try_ideas(a, number, o);
 	searched = search_event(a, number, after, search, o);
 	if (!event->documented.given) {
-		judge_by_relations(a, holding, o);
+		judge_by_relations(a, number, &held, o);
 		return searched;
 	}
 	if (o->off || !o->repeatable || *o->violated) {
 		judge_quarantined(a, number, searched, search, o);
+		return searched;
+	}
+	/* what is documented as nothing is exercised by anything */
+	if (!o->exercised && event->documented.count) {
+		o->reason = "no benchmark made it count; a counter that cannot would look the same";
 		return searched;
 	}
 	step(o, VERDICT_TRUSTED);

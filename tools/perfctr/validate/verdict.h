@@ -6,7 +6,8 @@
  *	                     -> QUARANTINED -> EXPLAINED (one corrected definition is left)
  *	                                    -> UNTRUSTED (none fits)
  *
- * An event stays QUARANTINED while several definitions fit.
+ * An event stays MEASURED while nothing made it count, for a dead counter would look the same.
+ * It stays QUARANTINED while several definitions fit, or one that a single point suggested.
  */
 #ifndef VALIDATE_VERDICT_H
 #define VALIDATE_VERDICT_H
@@ -79,6 +80,8 @@ struct outcome {
 	struct rule found;
 	/** @points: with measurements. */
 	size_t points;
+	/** @exercised: of these, where what is documented gives more than nothing. */
+	size_t exercised;
 	/** @off: of these, beyond the acceptance. */
 	size_t off;
 	/** @worst: point with the largest difference of a single reading. */
