@@ -426,6 +426,22 @@ def usage():
         status=FAILED).stderr, "place of an error")
 
 
+@test
+def impossible_work():
+    """parameters that a benchmark cannot have are an error with the row's line and column"""
+    rows = [("1", 5), ("99999999999", 6)]
+    path = written("benchmark,N,event,value\n# a comment\n" + "".join(f"float-loop,{n},DMOV,{v}\n" for n, v in rows))
+    error = run("--measured", path, "xavier-gpu", status=FAILED).stderr
+    os.unlink(path)
+    check(":4:1: float-loop.lst:24: the guard would be true 99999999998 times" in error, error)
+    lines = ",\n".join(f' {{"benchmark": "float-loop", "parameters": {{"N": {n}}}, "event": "DMOV", "value": {v}}}'
+                       for n, v in rows)
+    path = written(f'{{"campaign": "xavier-gpu", "rows": [\n{lines}]}}', ".json")
+    error = run("--measured", path, status=FAILED).stderr
+    os.unlink(path)
+    check(":3:2: float-loop.lst:24: " in error, error)
+
+
 def main():
     failed = 0
     print(f"1..{len(TESTS)}", flush=True)

@@ -392,8 +392,10 @@ int analysis_merge(struct analysis *a)
 	for (size_t i = 0; i < m->count; i++) {
 		long point = analysis_point(a, m->readings[i].benchmark, m->readings[i].parameters);
 
-		if (point < 0)
+		if (point < 0) {
+			a->bad_reading = &m->readings[i];
 			return -1;
+		}
 		a->points[point].reserve = false;
 		a->point_of[i] = (size_t)point;
 		m->readings[i].dropped = false;

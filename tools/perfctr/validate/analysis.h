@@ -60,6 +60,8 @@ struct analysis {
 	size_t *point_of;
 	/** @unavailable: by event: why it cannot be measured here, or NULL. */
 	const char **unavailable;
+	/** @bad_reading: what analysis_merge() failed at, if it was a reading. */
+	const struct reading *bad_reading;
 	/** @dropped: readings that are left out because their run's anchor was off. */
 	size_t dropped;
 };

@@ -160,7 +160,7 @@ static const char *locate(const struct document *document, const struct json_obj
 	return w.found ? w.found : document->text;
 }
 
-static int fail_at(const struct document *document, const char *at, const char *reason)
+static const char *place_of(const struct document *document, const char *at)
 {
 	unsigned int line = 1, column = 1;
 
@@ -168,7 +168,17 @@ static int fail_at(const struct document *document, const char *at, const char *
 		column = *c == '\n' ? 1 : column + 1;
 		line += *c == '\n';
 	}
-	return fail(document->failure, "%s:%u:%u: %s", document->name, line, column, reason);
+	return arena_printf(document->arena, "%s:%u:%u", document->name, line, column);
+}
+
+const char *document_place(const struct document *document, const struct json_object *value)
+{
+	return place_of(document, locate(document, value));
+}
+
+static int fail_at(const struct document *document, const char *at, const char *reason)
+{
+	return fail(document->failure, "%s: %s", place_of(document, at), reason);
 }
 
 int document_fail(const struct document *document, const struct json_object *at, const char *format,

@@ -43,6 +43,9 @@ void document_free(struct document *document);
 int document_fail(const struct document *document, const struct json_object *at, const char *format,
 		  ...) __attribute__((format(printf, 3, 4)));
 
+/* "FILE:LINE:COLUMN" of a value, in the arena. */
+const char *document_place(const struct document *document, const struct json_object *value);
+
 /* A member of the given type; NULL if it is absent or, with a failure, of another type. */
 struct json_object *document_get(const struct document *document, const struct json_object *object,
 				 const char *key, enum json_type type, bool required);

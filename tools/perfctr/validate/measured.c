@@ -460,3 +460,29 @@ int measured_parse(struct arena *arena, const char *name, const char *text, size
 	document_free(&doc);
 	return ret;
 }
+
+const char *measured_place(struct arena *arena, const char *name, const char *text, size_t length,
+			   const struct campaign *campaign, size_t number)
+{
+	struct failure ignored = { "" };
+	struct document doc = { name, text, length, arena, &ignored, NULL };
+	struct csv csv = { .name = name, .arena = arena, .failure = &ignored, .at = text };
+	const struct json_object *rows;
+	const char *place = name;
+
+	if (!looks_like_json(text, length)) {
+		csv.end = text + length;
+		/* the header is a row too */
+		for (size_t n = 0; n <= number + 1; n++)
+			if (csv_row(&csv) <= 0)
+				return name;
+		return arena_printf(arena, "%s:%u:1", name, csv.row_line);
+	}
+	if (!document_parse(&doc)) {
+		rows = document_get(&doc, find_result(&doc, campaign), "rows", json_type_array,
+				    true);
+		place = document_place(&doc, json_object_array_get_idx(rows, number));
+	}
+	document_free(&doc);
+	return place;
+}

@@ -70,6 +70,20 @@ const char *measured_campaign(struct arena *arena, const char *text, size_t leng
 int measured_parse(struct arena *arena, const char *name, const char *text, size_t length,
 		   struct campaign *campaign, struct measured *measured, struct failure *failure);
 
+/**
+ * measured_place() - where a reading stands
+ * @arena: owner of the result
+ * @name: of the file
+ * @text: what measured_parse() accepted
+ * @length: its bytes
+ * @campaign: that it belongs to
+ * @number: of the reading
+ *
+ * Return: "FILE:LINE:COLUMN" of its row.
+ */
+const char *measured_place(struct arena *arena, const char *name, const char *text, size_t length,
+			   const struct campaign *campaign, size_t number);
+
 /* Adds a reading; -1 if one of the same event in the same run of the same work is there. */
 int measured_add(struct arena *arena, struct measured *measured, const struct campaign *campaign,
 		 const struct reading *reading);

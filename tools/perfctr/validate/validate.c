@@ -109,6 +109,23 @@ static int run_live(struct validator *v, struct study *study)
 	return ret < 0 ? EXIT_FAILED : EXIT_FINE;
 }
 
+/* The work that a row is of may be impossible; only its benchmark knows. */
+static int check_rows(struct validator *v, struct analysis *a, const char *text, size_t length)
+{
+	const char *place;
+
+	if (!analysis_merge(a))
+		return 0;
+	if (a->bad_reading) {
+		place = measured_place(&v->arena, v->options->measured, text, length, a->campaign,
+				       (size_t)(a->bad_reading - a->measured.readings));
+		app_error(v->app, "%s: %s", place, v->failure.text);
+	} else {
+		failed(v);
+	}
+	return -1;
+}
+
 static int evaluate_file(struct validator *v)
 {
 	const struct options *o = v->options;
@@ -137,6 +154,8 @@ static int evaluate_file(struct validator *v)
 	    measured_parse(&v->arena, o->measured, text, length, study->analysis.campaign,
 			   &study->analysis.measured, &v->failure) < 0)
 		return failed(v);
+	if (check_rows(v, &study->analysis, text, length) < 0)
+		return EXIT_FAILED;
 	v->study_count = 1;
 	if (!o->live)
 		return study_run(study, NULL, NULL) < 0 ? failed(v) : EXIT_FINE;
