@@ -123,6 +123,30 @@ static void large_space(void)
 	arena_free(&arena);
 }
 
+/* sums that 64 bits do not hold: right, or refused, never wrong */
+static void large_numbers(void)
+{
+	const int64_t c[] = { INT64_C(4000000000000000000), INT64_C(4000000000000000001) };
+	const unsigned int small[] = { 1, 0 }, large[] = { 2, 2 };
+	struct solve_row row = { c, 2 * (c[0] / 2) - 1, INT64_MAX };
+	struct solve_problem problem = { small, &row, 2, 1 };
+	struct failure failure = { "" };
+	struct arena arena = { 0 };
+	struct space space;
+
+	CHECK(!solve(&arena, &problem, &space, &failure));
+	CHECK(space.solutions == 1);
+	/* beyond what can be reached */
+	row.lo = row.hi;
+	CHECK(!solve(&arena, &problem, &space, &failure));
+	CHECK(space.solutions == 0);
+	row.lo = row.hi = 2 * c[0];
+	problem.max_weight = large;
+	CHECK(solve(&arena, &problem, &space, &failure) < 0);
+	CHECK(strstr(failure.text, "62 bits"));
+	arena_free(&arena);
+}
+
 /* --- errors of files --------------------------------------------------------------- */
 
 static void bad_file(struct campaign *campaign, const char *text, const char *where)
@@ -307,6 +331,7 @@ int main(void)
 	for (unsigned int i = 0; i < TRIES; i++)
 		against_brute_force();
 	large_space();
+	large_numbers();
 	measured_errors();
 	mutated_files();
 	campaign_errors();

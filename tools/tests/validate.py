@@ -355,6 +355,20 @@ def too_large():
 
 
 @test
+def names_of_quantities():
+    """a documented quantity that no benchmark has is an error, not zero"""
+    for member in ("documented", "candidates"):
+        e = {"name": "e", "documented": ["loads"], member: ["laods"]}
+        path = written(json.dumps({"campaign": "own", "events": [e],
+                                   "benchmarks": [{"name": "w", "quantities": {"loads": "100"}}]}), ".json")
+        data = written("benchmark,event,value\nw,e,0\n")
+        error = run("--measured", data, path, status=FAILED).stderr
+        os.unlink(path)
+        os.unlink(data)
+        check("event 'e': no benchmark has 'laods'" in error, error)
+
+
+@test
 def without_device():
     """without a virtual SoC its campaigns are skipped with a reason; by name that is status 4"""
     if os.path.exists("/dev/dri"):

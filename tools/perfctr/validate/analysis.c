@@ -247,11 +247,65 @@ static int add_points(struct analysis *a, size_t benchmark)
 	}
 }
 
+static bool is_quantity(const struct campaign *c, const struct feature *feature)
+{
+	for (size_t b = 0; b < c->benchmark_count; b++)
+		for (size_t q = 0; q < c->benchmarks[b].quantity_count; q++) {
+			const struct feature quantity = {
+				.name = c->benchmarks[b].quantities[q].name
+			};
+
+			if (feature_covers(feature, &quantity))
+				return true;
+		}
+	return false;
+}
+
+static int check_feature(const struct analysis *a, const struct event *event,
+			 const struct feature *feature)
+{
+	char text[96];
+
+	if (*feature->name == '@' || is_quantity(a->campaign, feature))
+		return 0;
+	return fail(a->failure, "campaign %s: event '%s': no benchmark has '%s'", a->campaign->name,
+		    event->name, feature_text(feature, text, sizeof(text)));
+}
+
+/* A name that no benchmark has would count for nothing, and nobody would notice the slip. */
+static int check_names(const struct analysis *a)
+{
+	const struct campaign *c = a->campaign;
+
+	/* instructions need not occur: that none does is a result */
+	for (size_t b = 0; b < c->benchmark_count; b++)
+		if (c->benchmarks[b].listing)
+			return 0;
+	for (size_t e = 0; e < c->event_count; e++) {
+		const struct event *event = &c->events[e];
+
+		for (size_t i = 0; i < event->documented.count; i++)
+			if (check_feature(a, event, &event->documented.terms[i].feature) < 0)
+				return -1;
+		for (size_t i = 0; i < event->candidate_count; i++)
+			if (check_feature(a, event, &event->candidates[i]) < 0)
+				return -1;
+		for (size_t n = 0; n < event->idea_count; n++)
+			for (size_t i = 0; i < event->ideas[n].rule.count; i++)
+				if (check_feature(a, event,
+						  &event->ideas[n].rule.terms[i].feature) < 0)
+					return -1;
+	}
+	return 0;
+}
+
 int analysis_begin(struct analysis *a)
 {
 	const struct feature kernel = { .name = FEATURE_KERNEL }, unit = { .name = FEATURE_UNIT };
 
 	a->unavailable = arena_array(a->arena, a->campaign->event_count, sizeof(*a->unavailable));
+	if (check_names(a) < 0)
+		return -1;
 	/* they are numbers 0 and 1, see analysis_count() */
 	features_intern(a->arena, &a->features, &kernel);
 	features_intern(a->arena, &a->features, &unit);

@@ -290,12 +290,16 @@ static void print_listing(FILE *out, const char *name, const char *listing, cons
 	text(out, note);
 	fputs("</span></summary><pre>", out);
 	/* words and line feeds: the escape would turn these into blanks */
-	for (const char *line = listing; line && *line; line += strcspn(line, "\n") + 1) {
+	for (const char *line = listing; line && *line;) {
+		int length = (int)strcspn(line, "\n");
 		char copy[128];
 
-		snprintf(copy, sizeof(copy), "%.*s", (int)strcspn(line, "\n"), line);
+		snprintf(copy, sizeof(copy), "%.*s", length, line);
 		text(out, copy);
 		fputc('\n', out);
+		/* the last line may end with the text */
+		line += length;
+		line += *line == '\n';
 	}
 	fputs("</pre></details>\n", out);
 }

@@ -9,6 +9,8 @@
 /* a partial sum of a row that no remaining variable can spoil */
 #define SATISFIED INT64_MAX
 #define NO_CHILD UINT32_MAX
+/* of all that a row's variables can add up to, so that sums and SATISFIED stay apart */
+#define MAX_ROW_SUM ((wide)1 << 62)
 
 /* nodes before a variable is chosen; the last layer has at most one node */
 struct layer {
@@ -97,6 +99,31 @@ static void normalize(struct solve_fact *row, size_t variables)
 		row->coefficients[v] /= divisor;
 	if (divisor > 1)
 		row->lo = row->hi = row->lo / divisor;
+}
+
+/*
+ * Cuts the interval of a row to what can be reached at all. A row that reaches further than
+ * sums can be computed is a failure: an answer would be wrong.
+ */
+static int bound(struct solve_fact *row, const unsigned int *max_weight, size_t variables,
+		 struct failure *failure)
+{
+	wide reach = 0;
+
+	for (size_t v = 0; v < variables; v++) {
+		wide c = row->coefficients[v];
+
+		reach += (c < 0 ? -c : c) * max_weight[v];
+	}
+	if (reach > MAX_ROW_SUM)
+		return fail(failure,
+			    "a benchmark does so much that sums of it do not fit in 62 bits; give "
+			    "it less work or the event a smaller max_weight");
+	if (row->lo > reach)
+		row->lo = row->hi = (int64_t)reach + 1;
+	else if (row->hi > reach)
+		row->hi = (int64_t)reach;
+	return 0;
 }
 
 /* Gauss-Jordan elimination of the exact rows, which come first. */
@@ -447,6 +474,9 @@ int solve(struct arena *arena, const struct solve_problem *problem, struct space
 	}
 	for (size_t r = 0; r < exact; r++)
 		normalize(&rows[r], n);
+	for (size_t r = 0; r < count; r++)
+		if (bound(&rows[r], problem->max_weight, n, failure) < 0)
+			return -1;
 	reduce(rows, exact, n, arena_array(arena, n + 1, sizeof(wide)));
 
 	for (size_t r = 0; r < count; r++) {

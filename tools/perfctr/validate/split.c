@@ -53,7 +53,11 @@ static int64_t *predictions(const struct analysis *a, const struct point *point,
 
 		space_solution(&s->space, number, weights);
 		for (size_t v = 0; v < s->count; v++)
-			values[i] += weights[v] * analysis_count(a, point, s->variables[v], units);
+			/* modulo 2^64: equal sums stay equal */
+			values[i] = (int64_t)((uint64_t)values[i] +
+					      weights[v] * (uint64_t)analysis_count(a, point,
+										    s->variables[v],
+										    units));
 	}
 	free(weights);
 	return values;
