@@ -759,9 +759,11 @@ static void setup_tests(void)
 			struct igt_perfctr_session s;
 			uint32_t handle;
 			uint64_t mapped;
+			void *map;
 
 			igt_perfctr_reopen(&files[n], &dev);
-			munmap(igt_perfctr_buffer(files[n].fd, 65536, &handle, &mapped), mapped);
+			map = igt_perfctr_buffer(files[n].fd, 65536, &handle, &mapped);
+			munmap(map, mapped);
 			for (unsigned int i = 0; i < dev.info.max_sessions_per_file && !ret; i++) {
 				s = request();
 				s.setup.ring_handle = handle;
@@ -1037,9 +1039,11 @@ igt_main
 	igt_fixture
 	{
 		uint64_t mapped;
+		void *map;
 
 		igt_require_f(igt_perfctr_open(&dev, "vsoc"), "no virtual SoC\n");
-		munmap(igt_perfctr_buffer(dev.fd, BO_BYTES, &bo, &mapped), mapped);
+		map = igt_perfctr_buffer(dev.fd, BO_BYTES, &bo, &mapped);
+		munmap(map, mapped);
 		igt_perfctr_session_init(&good, &dev);
 		igt_perfctr_session_create(&good);
 	}
