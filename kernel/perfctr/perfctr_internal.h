@@ -336,7 +336,7 @@ int perfctr_session_status(struct drm_perfctr_session *session, struct drm_perfc
 int perfctr_sampler_collect(struct drm_perfctr *pc, struct drm_perfctr_session *session);
 void perfctr_sampler_collect_final(struct drm_perfctr *pc, struct drm_perfctr_session *session);
 void perfctr_sampler_give_up(struct drm_perfctr_session *session);
-void perfctr_sampler_count_periods(struct drm_perfctr_session *session, ktime_t now);
+void perfctr_sampler_count_final_periods(struct drm_perfctr_session *session);
 void perfctr_sampler_baseline(struct drm_perfctr_session *session);
 void perfctr_sampler_publish(struct drm_perfctr_session *session, u32 flags, u64 user_data);
 bool perfctr_sampler_has_room(struct drm_perfctr_session *session);

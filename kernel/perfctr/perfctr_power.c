@@ -170,7 +170,7 @@ void drm_perfctr_unplug(struct drm_perfctr *pc)
 	list_for_each_entry_safe(session, next, &pc->active, node) {
 		list_del_init(&session->node);
 		perfctr_sampler_give_up(session);
-		perfctr_sampler_count_periods(session, ktime_get());
+		perfctr_sampler_count_final_periods(session);
 		perfctr_sampler_publish(session, DRM_PERFCTR_SAMPLE_FINAL |
 					DRM_PERFCTR_SAMPLE_UNPLUGGED, session->user_data);
 		session->active = false;

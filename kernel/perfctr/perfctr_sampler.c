@@ -273,6 +273,14 @@ static u64 session_time(struct drm_perfctr_session *session)
 	return time_ns;
 }
 
+/* a time of hardware, CLOCK_MONOTONIC_RAW and not long ago, on the timer's clock */
+static ktime_t to_monotonic(u64 raw_ns)
+{
+	u64 now_ns = ktime_get_raw_ns();
+
+	return ktime_sub_ns(ktime_get(), now_ns - min(raw_ns, now_ns));
+}
+
 static u64 view_cycles(const struct drm_perfctr *pc, const struct perfctr_view *view)
 {
 	u8 clock = view->block->desc.clock;
@@ -324,6 +332,13 @@ void perfctr_sampler_baseline(struct drm_perfctr_session *session)
 	session->end_ns = session_time(session);
 	session->pending_periods = 0;
 	session->pending_others = 0;
+	if (session->period_ns) {
+		u64 start_ns = ktime_to_ns(to_monotonic(session->end_ns));
+
+		/* multiples of the period: equal periods share one collection */
+		session->due = ns_to_ktime(start_ns - start_ns % session->period_ns +
+					   session->period_ns);
+	}
 }
 
 /**
@@ -595,12 +610,8 @@ void perfctr_sampler_arm(struct drm_perfctr *pc)
 		hrtimer_start(&pc->timer, next, HRTIMER_MODE_ABS);
 }
 
-/**
- * perfctr_sampler_count_periods() - count the periods of a session that are over
- * @session: the session, periodic or not
- * @now: CLOCK_MONOTONIC
- */
-void perfctr_sampler_count_periods(struct drm_perfctr_session *session, ktime_t now)
+/* count the periods of a session, periodic or not, that ended before @now, CLOCK_MONOTONIC */
+static void count_periods(struct drm_perfctr_session *session, ktime_t now)
 {
 	u64 ended;
 
@@ -611,12 +622,23 @@ void perfctr_sampler_count_periods(struct drm_perfctr_session *session, ktime_t 
 	session->pending_periods += ended;
 }
 
+/**
+ * perfctr_sampler_count_final_periods() - count the periods that the final sample merges
+ * @session: the session, periodic or not, just collected for the last time
+ *
+ * Those that ended inside its span, however long hardware took to answer afterwards.
+ */
+void perfctr_sampler_count_final_periods(struct drm_perfctr_session *session)
+{
+	count_periods(session, to_monotonic(max(session_time(session), session->end_ns)));
+}
+
 /* a periodic session whose time has come: count its periods, see if there is room */
 static bool session_due(struct drm_perfctr_session *session, ktime_t now)
 {
 	if (!session->period_ns || ktime_before(now, session->due))
 		return false;
-	perfctr_sampler_count_periods(session, now);
+	count_periods(session, now);
 	if (!perfctr_sampler_has_room(session))
 		return false;
 	/* the last one is the sample itself */

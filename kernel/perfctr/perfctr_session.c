@@ -495,12 +495,6 @@ static int activate(struct drm_perfctr_session *session)
 	session->active = true;
 	list_add_tail(&session->node, &pc->active);
 	perfctr_ring_set_state(&session->ring, DRM_PERFCTR_RING_ACTIVE);
-	if (session->period_ns) {
-		/* multiples of the period: equal periods share one collection */
-		u64 now = ktime_get_ns();
-
-		session->due = ns_to_ktime(now - now % session->period_ns + session->period_ns);
-	}
 	perfctr_sampler_arm(pc);
 	return 0;
 }
@@ -608,7 +602,7 @@ int perfctr_session_stop(struct drm_perfctr_session *session, u64 user_data)
 	} else {
 		/* an error is in the sample's flags; what could be read is in it */
 		perfctr_sampler_collect_final(pc, session);
-		perfctr_sampler_count_periods(session, ktime_get());
+		perfctr_sampler_count_final_periods(session);
 		perfctr_ring_free(&session->ring);
 		perfctr_sampler_publish(session, DRM_PERFCTR_SAMPLE_FINAL, user_data);
 		perfctr_ring_set_state(&session->ring, 0);
