@@ -17,6 +17,8 @@
 
 /* interrupts can get lost: look at the words this often while waiting */
 #define CSF_POLL_MS			10
+/* and not less often before giving up: a virtual machine that stood still is no dead hardware */
+#define CSF_MIN_POLLS			3
 #define CSF_EVENTS	(CSF_GLB_PRFCNT_THRESHOLD | CSF_GLB_PRFCNT_OVERFLOW)
 #define CSF_ACK_IRQS	(CSF_GLB_PRFCNT_ENABLE | CSF_GLB_PRFCNT_SAMPLE | CSF_EVENTS)
 

@@ -58,8 +58,8 @@
  * was read and the new beginning is lost and reported: the collection carries
  * DRM_PERFCTR_SAMPLE_ERROR and the time.
  *
- * Every step has one acknowledge timeout, so that a collection takes at most four
- * of them:
+ * Every step has one acknowledge timeout, of CSF_MIN_POLLS looks at least, so that a
+ * collection takes at most four of them:
  *
  * ============================ ==========================================
  * firmware                     waits

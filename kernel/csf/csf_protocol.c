@@ -126,11 +126,13 @@ static u64 csf_now_ms(void)
 /* wait until req and ack agree in all bits of @mask */
 static int csf_wait_ack(struct csf_perfctr *csf, u32 mask, u64 deadline_ms)
 {
+	unsigned int polls = 0;
+
 	do {
 		if (wait_event_timeout(csf->ack_wait, !(csf_pending(csf) & mask),
 				       msecs_to_jiffies(CSF_POLL_MS)))
 			return 0;
-	} while (csf_now_ms() < deadline_ms);
+	} while (++polls < CSF_MIN_POLLS || csf_now_ms() < deadline_ms);
 
 	return -ETIMEDOUT;
 }

@@ -13,6 +13,7 @@
 #include <linux/kthread.h>
 #include <linux/log2.h>
 #include <linux/mm.h>
+#include <linux/sched.h>
 #include <linux/seq_file.h>
 #include <linux/platform_device.h>
 #include <linux/slab.h>
@@ -504,6 +505,8 @@ int vsoc_fw_init(struct vsoc_device *vsoc)
 		fw->mcu = NULL;
 		return ret;
 	}
+	/* a microcontroller does not wait for CPUs that are busy */
+	sched_set_fifo(fw->mcu);
 	return 0;
 }
 

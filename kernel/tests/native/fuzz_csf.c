@@ -13,7 +13,7 @@
 
 #define MS		NSEC_PER_MSEC
 /* longest collection: four timeouts, each up to one poll late */
-#define COLLECT_MAX_NS	(4 * (CSF_PRFCNT_ACK_TIMEOUT_MS + CSF_POLL_MS) * MS)
+#define COLLECT_MAX_NS	(4 * (CSF_PRFCNT_ACK_TIMEOUT_MS + 2 * CSF_MIN_POLLS * CSF_POLL_MS) * MS)
 #define MAX_STEPS	200
 
 static struct csf_perfctr *csf;

@@ -9,7 +9,8 @@
 #define MS			NSEC_PER_MSEC
 #define ACK_TIMEOUT_NS		(CSF_PRFCNT_ACK_TIMEOUT_MS * MS)
 /* longest collection: four timeouts, each up to one poll late */
-#define COLLECT_MAX_NS		(4 * (ACK_TIMEOUT_NS + CSF_POLL_MS * MS))
+/* four steps, each with up to two answers in time and one more that has its polls to come */
+#define COLLECT_MAX_NS		(4 * (ACK_TIMEOUT_NS + 2 * CSF_MIN_POLLS * CSF_POLL_MS * MS))
 
 static struct csf_perfctr *csf;
 
@@ -790,6 +791,37 @@ static void late_answer_is_not_taken_for_the_next(void)
 	check(c.time_ns + 100 >= asked_ns);
 }
 
+/* time goes on, firmware does not, until a whole poll is over */
+static unsigned int stands_still;
+
+static void stand_still(void)
+{
+	if (stands_still == CSF_POLL_MS)
+		native_now_ns += 10 * ACK_TIMEOUT_NS;
+	if (stands_still)
+		stands_still--;
+	else
+		firmware_process();
+}
+
+static void machine_that_stood_still_is_no_dead_firmware(void)
+{
+	struct drm_perfctr_collection c;
+
+	firmware_default_config();
+	fw.ack_delay_ns = MS;
+	check_eq(start(), 0);
+	native_while_waiting = stand_still;
+	count(3);
+	fw.fail.late_ack = 1;
+	stands_still = CSF_POLL_MS;
+	check_eq(core_collect(&c), 0);
+	check_eq(stands_still, 0);
+	check_eq(c.flags, 0);
+	check_eq(c.lost_ns, 0);
+	check(conserved());
+}
+
 static void start_gives_up_and_can_be_repeated(void)
 {
 	struct drm_perfctr_collection c;
@@ -1132,6 +1164,7 @@ static const struct test tests[] = {
 	TEST(faults_are_flagged_bounded_and_over),
 	TEST(saturated_counter_is_told),
 	TEST(late_answer_is_not_taken_for_the_next),
+	TEST(machine_that_stood_still_is_no_dead_firmware),
 	TEST(start_gives_up_and_can_be_repeated),
 	TEST(stop_is_bounded_and_the_next_start_recovers),
 	TEST(dead_firmware_costs_little_and_comes_back),
