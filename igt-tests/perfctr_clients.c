@@ -244,7 +244,8 @@ static void process_tests(void)
 		munmap(s.ring, s.ring_map);
 		munmap(s.control, s.control_map);
 		igt_vsoc_work(&dev, 0);
-		sleep_ms(5);
+		while (!igt_perfctr_status(&s).insert_idx)
+			sleep_ms(1);
 		igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
 		igt_assert_lte_u64(2, igt_perfctr_status(&s).insert_idx);
 		igt_assert_eq(igt_perfctr_teardown(&s), 0);

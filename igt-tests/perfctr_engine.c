@@ -546,7 +546,8 @@ static void fences(void)
 	struct drm_vsoc_wait w;
 	uint32_t ctx;
 
-	c.wait.duration_ns = 50 * MS;
+	/* longer than a busy host takes until it is looked at */
+	c.wait.duration_ns = 400 * MS;
 	igt_assert_eq(submit_to(dev.fd, 0, &c, 1, &job, &done), 0);
 	igt_assert(!signaled(done, 0));
 	igt_assert_eq(fence_status(done), 0);
@@ -575,6 +576,7 @@ static void fences(void)
 	igt_assert_eq(fence_status(orphan), -ECANCELED);
 
 	/* nobody asked for one */
+	c.wait.duration_ns = MS;
 	igt_assert_eq(igt_vsoc_wait(&dev, igt_vsoc_submit(&dev, &c, 1)).status, 0);
 	close(merge.fence);
 	close(orphan);

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,6 +22,7 @@
 IGT_TEST_DESCRIPTION("Sums of samples equal what the hardware counted, whatever happens");
 
 #define MS 1000000ull
+#define MAX_PERIODS 4096
 
 static struct igt_perfctr_device dev;
 static struct igt_vsoc_truth before, after;
@@ -95,17 +97,23 @@ static void step_sample(struct igt_perfctr_session *s, unsigned int n)
 {
 	igt_assert_eq(igt_perfctr_sample(s, n), 0);
 	igt_perfctr_drain(s);
-	igt_assert_eq_u64(s->last.user_data, n);
+	/* the sample of a period may have come after it */
+	igt_assert_eq_u64(s->manual_data, n);
 }
 
-static void step_drain(struct igt_perfctr_session *s, unsigned int n)
+/* however busy the machine: until samples of periods came, or periods found no slot */
+static void step_two_periods(struct igt_perfctr_session *s, unsigned int n)
 {
+	igt_perfctr_drain(s);
+	if (n == 7 && s->periodic < 2)
+		igt_perfctr_wait_unread(s, 2);
 	igt_perfctr_drain(s);
 }
 
-static void step_nap(struct igt_perfctr_session *s, unsigned int n)
+static void step_until_merged(struct igt_perfctr_session *s, unsigned int n)
 {
-	sleep_ms(2);
+	if (n == 7)
+		igt_perfctr_wait_merged(s);
 }
 
 /* --- conservation -------------------------------------------------------- */
@@ -182,7 +190,7 @@ static void conservation_tests(void)
 		struct igt_perfctr_session s;
 
 		create(&s, 256, MS);
-		conserve(&s, 8, step_drain);
+		conserve(&s, 8, step_two_periods);
 		igt_assert_lt(1, s.periodic);
 		igt_perfctr_session_fini(&s);
 	}
@@ -202,7 +210,7 @@ static void conservation_tests(void)
 		struct igt_perfctr_session s;
 
 		create(&s, 4, MS);
-		conserve(&s, 10, step_nap);
+		conserve(&s, 10, step_until_merged);
 		igt_assert_eq_u64(s.samples, 4);
 		igt_assert(s.flags & DRM_PERFCTR_SAMPLE_STRETCHED);
 		igt_perfctr_session_fini(&s);
@@ -217,7 +225,7 @@ static void conservation_tests(void)
 		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
 		for (unsigned int round = 0; round < 3; round++) {
 			igt_vsoc_work(&dev, round);
-			sleep_ms(20);
+			igt_perfctr_wait_merged(&s);
 			igt_vsoc_work(&dev, 5 + round);
 			igt_perfctr_drain(&s);
 		}
@@ -373,10 +381,7 @@ static void full_ring(uint32_t slots, uint64_t period_ns)
 	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
 	if (period_ns) {
 		/* until only the slot of STOP is free */
-		for (unsigned int i = 0; igt_perfctr_unread(&s) < slots - 1; i++) {
-			igt_assert_lt(i, 1000);
-			sleep_ms(2);
-		}
+		igt_perfctr_wait_unread(&s, slots - 1);
 	} else {
 		for (uint32_t i = 0; i < slots - 1; i++)
 			igt_assert_eq(igt_perfctr_sample(&s, i), 0);
@@ -387,7 +392,7 @@ static void full_ring(uint32_t slots, uint64_t period_ns)
 		igt_assert_eq(igt_perfctr_sample(&s, 0xbad), -ENOSPC);
 	}
 	if (period_ns)
-		sleep_ms(20);
+		igt_perfctr_wait_merged(&s);
 	/* nothing was overwritten, nothing was published */
 	igt_assert_eq_u64(checksum(&s), sum);
 	igt_assert_eq_u64(igt_perfctr_unread(&s), slots - 1);
@@ -682,21 +687,61 @@ static int ascending(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* rate, jitter and cost of a periodic session that nobody hinders */
-static void periodic_rate(uint64_t period_ns, unsigned int periods)
+/* a thread of user space with the same period: what the machine can do just now */
+struct peer {
+	uint64_t period_ns, wakes, late[MAX_PERIODS];
+	bool stop;
+};
+
+static void *peer_thread(void *data)
 {
-	static uint64_t late[4096];
+	const struct sched_param fifo = { .sched_priority = 1 };
+	struct peer *p = data;
+	struct timespec t;
+	uint64_t due, now;
+
+	igt_assert_eq(pthread_setschedparam(pthread_self(), SCHED_FIFO, &fifo), 0);
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	due = t.tv_sec * 1000000000ull + t.tv_nsec;
+	while (!__atomic_load_n(&p->stop, __ATOMIC_RELAXED) && p->wakes < MAX_PERIODS) {
+		due += p->period_ns;
+		t.tv_sec = due / 1000000000;
+		t.tv_nsec = due % 1000000000;
+		clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL);
+		clock_gettime(CLOCK_MONOTONIC, &t);
+		now = t.tv_sec * 1000000000ull + t.tv_nsec;
+		p->late[p->wakes++] = now - due;
+		/* periods that passed meanwhile are gone */
+		due += (now - due) / p->period_ns * p->period_ns;
+	}
+	return NULL;
+}
+
+/*
+ * Rate, jitter and cost of a periodic session that nobody hinders. All periods are accounted for
+ * on any machine. That most of them have a sample of their own, soon after they end, is measured
+ * by the peer: false if the machine was too busy with other things, or the kernel is broken.
+ */
+static bool periodic_rate(uint64_t period_ns, unsigned int periods)
+{
+	static uint64_t late[MAX_PERIODS];
+	static struct peer peer;
 	uint64_t before_ns, after_ns, span_ns, due, turns;
 	struct igt_perfctr_session s;
-	unsigned int n = 0;
 	double rate, share;
+	unsigned int n = 0;
+	pthread_t thread;
 
-	create(&s, 4096, period_ns);
-	igt_assert_lt(periods, 4096);
+	create(&s, MAX_PERIODS, period_ns);
+	igt_assert_lt(periods, MAX_PERIODS);
+	peer = (struct peer){ .period_ns = period_ns };
 	before_ns = sampler_ns(&turns);
+	igt_assert_eq(pthread_create(&thread, NULL, peer_thread, &peer), 0);
 	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
 	sleep_ms(periods * period_ns / MS);
 	igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
+	__atomic_store_n(&peer.stop, true, __ATOMIC_RELAXED);
+	igt_assert_eq(pthread_join(thread, NULL), 0);
 	after_ns = sampler_ns(&turns);
 
 	/* periodic samples but the first, whose span is a part of a period */
@@ -709,22 +754,24 @@ static void periodic_rate(uint64_t period_ns, unsigned int periods)
 	}
 	igt_assert_lt(1, (int)n);
 	qsort(late, n, sizeof(late[0]), ascending);
+	qsort(peer.late, peer.wakes, sizeof(peer.late[0]), ascending);
 	igt_perfctr_drain(&s);
 	span_ns = s.last.end_ns - s.first.start_ns;
+	periods = span_ns / period_ns;
 	rate = (s.periodic + s.merged) * 1e9 / span_ns;
 	share = 100.0 * (after_ns - before_ns) / span_ns;
 	igt_info("%d periods, %d merged: %.1f per s; jitter median %.1f us, 99 %% %.1f us, "
-		 "worst %.1f us; sampler %.2f %% of a CPU\n",
+		 "worst %.1f us; sampler %.2f %% of a CPU; peer woke %d times, late by %.1f us "
+		 "(median), %.1f us (worst)\n",
 		 (int)s.periodic, (int)s.merged, rate, late[n / 2] / 1e3, late[n * 99 / 100] / 1e3,
-		 late[n - 1] / 1e3, share);
-	/* each period is published or merged, none is made up: the ends may cut one off */
-	igt_assert(rate > 1e9 / period_ns * (1 - 2.0 / periods));
-	igt_assert(rate < 1e9 / period_ns * (1 + 2.0 / periods));
-	/* software emulation on a busy host: bounds that only a defect exceeds */
-	igt_assert_lte_u64(periods / 2, s.periodic);
-	igt_assert_lte_u64(late[n / 2], period_ns / 2);
-	igt_assert(share < 60);
+		 late[n - 1] / 1e3, share, (int)peer.wakes, peer.late[peer.wakes / 2] / 1e3,
+		 peer.late[peer.wakes - 1] / 1e3);
 	igt_perfctr_session_fini(&s);
+	/* each period is published or merged, none is made up: the ends may cut one off */
+	igt_assert_lte_u64(periods, s.periodic + s.merged + 1);
+	igt_assert_lte_u64(s.periodic + s.merged, periods + 1);
+	return s.periodic >= peer.wakes / 2 &&
+	       late[n / 2] <= period_ns / 2 + peer.late[peer.wakes / 2] && share < 60;
 }
 
 /*
@@ -747,10 +794,15 @@ static void merged_arithmetic(bool others, bool slow_stop)
 	sleep_ms(60);
 	if (others)
 		merged = igt_vsoc_wait(&dev, igt_vsoc_submit(&dev, c, 20)).sample_errors;
-	if (slow_stop)
+	if (slow_stop) {
+		/* late, but in time: each of STOP's requests takes four periods */
+		igt_vsoc_debugfs(&dev, "fail_delay_ms", "40");
 		igt_vsoc_debugfs(&dev, "fail_late_ack", "1000");
+	}
 	igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
 	igt_vsoc_debugfs(&dev, "fail_late_ack", "0");
+	igt_vsoc_debugfs(&dev, "fail_delay_ms", "150");
+	igt_vsoc_settle(&dev);
 	igt_perfctr_drain(&s);
 	periods = (s.last.end_ns - s.first.start_ns) / period_ns;
 	igt_info("%d periods, of them %d merged, %d other samples merged; time for %d\n",
@@ -775,6 +827,7 @@ static void header_tests(void)
 			sleep_ms(5);
 			igt_assert_eq(igt_perfctr_sample(&s, 0xa0 + n), 0);
 		}
+		igt_perfctr_wait_unread(&s, 5);
 		igt_assert_eq(igt_perfctr_stop(&s, ~0ull), 0);
 		for (i = 0, s.extract = 0; i < igt_perfctr_unread(&s); i++) {
 			const struct drm_perfctr_sample_header *h = igt_perfctr_slot(&s, i);
@@ -918,23 +971,25 @@ static void header_tests(void)
 		     "more often than that");
 	igt_subtest("collected-in-time")
 	{
-		uint64_t samples, turns_before, turns;
+		uint64_t samples, turns_before, turns, span_ns;
 		struct igt_perfctr_session s;
 
 		create(&s, 2, 0);
 		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
 		sleep_ms(100);
+		span_ns = raw_ns();
 		samples = igt_vsoc_firmware(&dev, "samples_written");
 		sampler_ns(&turns_before);
 		sleep_ms(3000);
 		samples = igt_vsoc_firmware(&dev, "samples_written") - samples;
 		sampler_ns(&turns);
+		span_ns = raw_ns() - span_ns;
 		turns -= turns_before;
-		igt_info("%d samples of firmware, %d turns of the sampler in 3 s\n", (int)samples,
-			 (int)turns);
+		igt_info("%d samples of firmware, %d turns of the sampler in %.1f s\n",
+			 (int)samples, (int)turns, span_ns * 1e-9);
 		/* 3.2e9 counts per s: 1.34 s until a wrap, three quarters of it allowed */
 		igt_assert_lte_u64(3, samples);
-		igt_assert_lte_u64(samples, 12);
+		igt_assert_lte_u64(samples, 4 * span_ns / (1000 * MS));
 		igt_assert_lte_u64(turns, 10 * samples);
 		igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
 		igt_perfctr_session_fini(&s);
@@ -942,7 +997,10 @@ static void header_tests(void)
 	igt_describe("a 1 kHz session publishes at its rate");
 	igt_subtest("periodic-rate")
 	{
-		periodic_rate(MS, 1000);
+		unsigned int attempts = 0;
+
+		while (!periodic_rate(MS, 1000))
+			igt_assert_lt(attempts++, 5);
 	}
 }
 

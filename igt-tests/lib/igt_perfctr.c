@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "minigt.h"
@@ -304,6 +305,29 @@ uint64_t igt_perfctr_unread(const struct igt_perfctr_session *s)
 	return __atomic_load_n(&s->control->insert_idx, __ATOMIC_ACQUIRE) - s->extract;
 }
 
+/* what takes milliseconds on an idle machine; without an end only where the kernel has a defect */
+#define PATIENCE_MS 20000
+
+static void pause_ms(unsigned int *waited)
+{
+	const struct timespec ms = { .tv_nsec = 1000000 };
+
+	igt_assert_lt((*waited)++, PATIENCE_MS);
+	nanosleep(&ms, NULL);
+}
+
+void igt_perfctr_wait_unread(const struct igt_perfctr_session *s, uint64_t samples)
+{
+	for (unsigned int waited = 0; igt_perfctr_unread(s) < samples;)
+		pause_ms(&waited);
+}
+
+void igt_perfctr_wait_merged(struct igt_perfctr_session *s)
+{
+	for (unsigned int waited = 0; !igt_perfctr_status(s).pending_merged;)
+		pause_ms(&waited);
+}
+
 const struct drm_perfctr_sample_header *igt_perfctr_slot(const struct igt_perfctr_session *s,
 							 uint64_t index)
 {
@@ -388,6 +412,8 @@ static void add_sample(struct igt_perfctr_session *s, const struct drm_perfctr_s
 	/* START may only follow a final sample */
 	s->restarted = h->flags & DRM_PERFCTR_SAMPLE_FINAL;
 	s->samples++;
+	if (h->flags & DRM_PERFCTR_SAMPLE_MANUAL)
+		s->manual_data = h->user_data;
 	s->manual += !!(h->flags & DRM_PERFCTR_SAMPLE_MANUAL);
 	s->periodic += !!(h->flags & DRM_PERFCTR_SAMPLE_PERIODIC);
 	s->automatic += !!(h->flags & DRM_PERFCTR_SAMPLE_AUTOMATIC);

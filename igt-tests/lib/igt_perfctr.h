@@ -50,6 +50,7 @@ struct igt_perfctr_session {
 	/* what drain() found */
 	struct igt_perfctr_sum sums[IGT_PERFCTR_MAX_BLOCKS];
 	struct drm_perfctr_sample_header first, last;
+	uint64_t manual_data; /* user_data of the last manual sample */
 	bool restarted; /* START came: the next start_ns need not be the last end_ns */
 	uint64_t samples, periodic, manual, final, in_stream, automatic;
 	uint64_t merged, merged_others, lost_ns;
@@ -98,6 +99,9 @@ unsigned int igt_perfctr_drain(struct igt_perfctr_session *s);
 uint64_t igt_perfctr_unread(const struct igt_perfctr_session *s);
 const struct drm_perfctr_sample_header *igt_perfctr_slot(const struct igt_perfctr_session *s,
 							 uint64_t index);
+/* wait until so many samples are unread, or until periods wait for a slot; never for ever */
+void igt_perfctr_wait_unread(const struct igt_perfctr_session *s, uint64_t samples);
+void igt_perfctr_wait_merged(struct igt_perfctr_session *s);
 /* one counter of one sample; fails if the sample does not have it */
 uint64_t igt_perfctr_value(const struct drm_perfctr_sample_header *h, uint16_t type, uint16_t index,
 			   uint16_t counter);

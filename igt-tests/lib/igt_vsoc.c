@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "minigt.h"
@@ -191,6 +192,19 @@ uint64_t igt_vsoc_ucf_bytes_read(const struct igt_perfctr_device *dev)
 	}
 	fclose(f);
 	return bytes;
+}
+
+void igt_vsoc_settle(const struct igt_perfctr_device *dev)
+{
+	/* PRFCNT_ENABLE and PRFCNT_SAMPLE of the global interface */
+	const uint64_t requests = 3ull << 5;
+	const struct timespec pause = { .tv_nsec = 2000000 };
+
+	for (unsigned int i = 0;
+	     (igt_vsoc_firmware(dev, "req") ^ igt_vsoc_firmware(dev, "ack")) & requests; i++) {
+		igt_assert_lt(i, 1000);
+		nanosleep(&pause, NULL);
+	}
 }
 
 uint64_t igt_vsoc_firmware(const struct igt_perfctr_device *dev, const char *name)
