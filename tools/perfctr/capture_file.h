@@ -8,6 +8,9 @@
 #include "app.h"
 #include "json.h"
 
+/* what record writes and the others read if they are told no file */
+#define CAPTURE_DEFAULT_FILE "perfctr.capture"
+
 /**
  * struct capture_text - something that the recorder wrote about the capture
  */

@@ -8,12 +8,11 @@
 
 #include "output.h"
 
-#define DEFAULT_FILE "perfctr.capture"
-
 static const char help[] =
 	"usage: perfctr export [OPTION...] [FILE]\n"
 	"\n"
-	"Writes a capture of perfctr record (default: " DEFAULT_FILE "; - is stdin) for other\n"
+	"Writes a capture of perfctr record (default: " CAPTURE_DEFAULT_FILE
+	"; - is stdin) for other\n"
 	"programs.\n"
 	"\n"
 	"  -f, --format perfetto   counter tracks for ui.perfetto.dev and trace_processor:\n"
@@ -99,7 +98,7 @@ static int parse_options(const struct app *app, int argc, char **argv, struct ex
 		return app_usage(app, "a Perfetto trace is nothing for a terminal: use -o OUT");
 	if (o->counts && o->format != &export_perfetto)
 		return app_usage(app, "--counts is for perfetto: csv and json have counts anyway");
-	o->path = optind < argc ? argv[optind] : DEFAULT_FILE;
+	o->path = optind < argc ? argv[optind] : CAPTURE_DEFAULT_FILE;
 	return 0;
 }
 

@@ -2,24 +2,9 @@
 /* A capture as CSV: a line for each counter of each block of each sample. */
 #include <errno.h>
 #include <inttypes.h>
-#include <string.h>
 
+#include "csv_field.h"
 #include "export.h"
-
-static void write_field(FILE *out, const char *text)
-{
-	if (!strpbrk(text, ",\"\n")) {
-		fputs(text, out);
-		return;
-	}
-	fputc('"', out);
-	for (; *text; text++) {
-		if (*text == '"')
-			fputc('"', out);
-		fputc(*text, out);
-	}
-	fputc('"', out);
-}
 
 static int csv_begin(struct export *e)
 {
@@ -47,9 +32,9 @@ static int csv_sample(struct export *e, const struct perfctr_sample *sample)
 			"%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%s,%u,%" PRIu64 ",",
 			sample->seq, sample->start_ns, sample->end_ns, sample->user_data, flags,
 			sample->merged_periods, sample->lost_ns);
-		write_field(e->out, line->row->event);
+		csv_field(e->out, line->row->event, ",");
 		fputc(',', e->out);
-		write_field(e->out, line->row->unit);
+		csv_field(e->out, line->row->unit, ",");
 		fprintf(e->out, ",%.17g,", line->row->scale);
 		if (item->is_measured)
 			fprintf(e->out, "%" PRIu64, item->count);

@@ -11,9 +11,8 @@
 #include <time.h>
 
 #include "common/number.h"
+#include "option.h"
 #include "output.h"
-
-#define DEFAULT_FILE "perfctr.capture"
 
 enum {
 	/* one for each two pixels of a line: more is ink, not information */
@@ -27,7 +26,8 @@ enum {
 static const char help[] =
 	"usage: perfctr report [OPTION...] [FILE]\n"
 	"\n"
-	"Shows a capture of perfctr record (default: " DEFAULT_FILE "; - is stdin): totals,\n"
+	"Shows a capture of perfctr record (default: " CAPTURE_DEFAULT_FILE
+	"; - is stdin): totals,\n"
 	"rates and metrics, what was not measured, merged or lost.\n"
 	"\n"
 	"  -e, --event PATTERN  only what matches, e.g. 'metric:*', 'shader*/FRAG*'; may be\n"
@@ -52,8 +52,7 @@ struct report_options {
 	const char *output;
 	enum format format;
 	bool per_block;
-	const char **patterns;
-	size_t pattern_count;
+	struct option_words patterns;
 };
 
 static const struct option long_options[] = {
@@ -72,19 +71,6 @@ static int set_format(const struct app *app, struct report_options *o, enum form
 	return 0;
 }
 
-static int add_pattern(const struct app *app, struct report_options *o, const char *pattern)
-{
-	const char **patterns = realloc(o->patterns, (o->pattern_count + 1) * sizeof(*patterns));
-
-	if (!patterns) {
-		app_error(app, "out of memory");
-		return EXIT_FAILED;
-	}
-	o->patterns = patterns;
-	o->patterns[o->pattern_count++] = pattern;
-	return 0;
-}
-
 /* Return: 0; an exit status; -1 help was printed. */
 static int parse_options(const struct app *app, int argc, char **argv, struct report_options *o)
 {
@@ -94,7 +80,7 @@ static int parse_options(const struct app *app, int argc, char **argv, struct re
 	while (!ret && (c = getopt_long(argc, argv, "e:Ajo:h", long_options, NULL)) != -1) {
 		switch (c) {
 		case 'e':
-			ret = add_pattern(app, o, optarg);
+			ret = option_words_add(app, &o->patterns, optarg);
 			break;
 		case 'A':
 			o->per_block = true;
@@ -122,7 +108,7 @@ static int parse_options(const struct app *app, int argc, char **argv, struct re
 		return ret;
 	if (argc - optind > 1)
 		return app_usage(app, "one FILE at a time; perfctr diff compares two");
-	o->path = optind < argc ? argv[optind] : DEFAULT_FILE;
+	o->path = optind < argc ? argv[optind] : CAPTURE_DEFAULT_FILE;
 	return 0;
 }
 
@@ -288,10 +274,10 @@ static size_t bins_of(const struct report_options *o, struct capture_file *file)
 
 static bool matches(const struct report_options *o, const char *event)
 {
-	for (size_t n = 0; n < o->pattern_count; n++)
-		if (!fnmatch(o->patterns[n], event, FNM_CASEFOLD))
+	for (size_t n = 0; n < o->patterns.count; n++)
+		if (!fnmatch(o->patterns.words[n], event, FNM_CASEFOLD))
 			return true;
-	return !o->pattern_count;
+	return !o->patterns.count;
 }
 
 /* Keep the lines that were asked for. Return: 0 or an exit status. */
@@ -303,7 +289,7 @@ static int select_lines(const struct app *app, const struct report_options *o, s
 		if (matches(o, t->lines[n].row->event))
 			t->lines[kept++] = t->lines[n];
 	if (t->line_count && !kept)
-		return app_usage(app, "nothing in the capture matches '%s'", o->patterns[0]);
+		return app_usage(app, "nothing in the capture matches '%s'", o->patterns.words[0]);
 	t->line_count = kept;
 	return 0;
 }
@@ -355,7 +341,7 @@ int report_run(struct app *app, int argc, char **argv)
 	if (!status)
 		status = capture_file_open(app, options.path, &file);
 	if (status) {
-		free(options.patterns);
+		option_words_free(&options.patterns);
 		return status < 0 ? EXIT_FINE : status;
 	}
 	capture_file_warn(app, &file);
@@ -363,6 +349,6 @@ int report_run(struct app *app, int argc, char **argv)
 	if (!status)
 		status = capture_file_exit_status(&file);
 	capture_file_close(&file);
-	free(options.patterns);
+	option_words_free(&options.patterns);
 	return status;
 }

@@ -10,11 +10,9 @@
 #include <getopt.h>
 #include <grp.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -29,6 +27,7 @@
 #include "serve_client.h"
 #include "serve_log.h"
 #include "serve_policy.h"
+#include "signals.h"
 
 static const char help[] =
 	"usage: perfctr serve [OPTION...]\n"
@@ -77,8 +76,7 @@ struct server {
 	int listener;
 	/* the socket's file is ours to remove */
 	bool owns_path;
-	int signal_fd;
-	sigset_t signals_before;
+	struct signals signals;
 	struct child *children;
 	size_t child_count;
 	unsigned long connections;
@@ -384,9 +382,9 @@ static void serve_in_child(struct server *s, const struct serve_rule *rule,
 	/* a broker that is killed takes its clients' sessions along */
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL) || getppid() != parent)
 		_exit(EXIT_FAILED);
-	sigprocmask(SIG_SETMASK, &s->signals_before, NULL);
+	sigprocmask(SIG_SETMASK, &s->signals.before, NULL);
 	close(s->listener);
-	close(s->signal_fd);
+	close(s->signals.fd);
 	serve_client_run(s->app, &s->log, rule, peer, fd);
 	fflush(s->log.to);
 	_exit(EXIT_FINE);
@@ -499,7 +497,7 @@ static bool take_signals(struct server *s)
 	struct signalfd_siginfo info;
 	bool end = false;
 
-	while (read(s->signal_fd, &info, sizeof(info)) == sizeof(info)) {
+	while (signals_next(&s->signals, &info)) {
 		if (info.ssi_signo == SIGHUP)
 			reload(s);
 		else if (info.ssi_signo != SIGCHLD)
@@ -527,7 +525,7 @@ static int idle_left_ms(struct server *s)
 static void serve(struct server *s)
 {
 	struct pollfd fds[] = {
-		{ .fd = s->signal_fd, .events = POLLIN },
+		{ .fd = s->signals.fd, .events = POLLIN },
 		{ .fd = s->listener, .events = POLLIN },
 	};
 	int left_ms;
@@ -546,23 +544,6 @@ static void serve(struct server *s)
 	}
 	end_children(s);
 	serve_log_line(&s->log, "end", NULL, "ended after %lu clients", s->connections);
-}
-
-static int catch_signals(struct server *s)
-{
-	sigset_t set;
-
-	sigemptyset(&set);
-	sigaddset(&set, SIGINT);
-	sigaddset(&set, SIGTERM);
-	sigaddset(&set, SIGHUP);
-	sigaddset(&set, SIGCHLD);
-	sigprocmask(SIG_BLOCK, &set, &s->signals_before);
-	s->signal_fd = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
-	if (s->signal_fd >= 0)
-		return 0;
-	app_error(s->app, "signalfd: %s", strerror(errno));
-	return EXIT_FAILED;
 }
 
 /* Who may not count has nothing to hand on; better said now than to each client. */
@@ -585,8 +566,9 @@ int serve_run(struct app *app, int argc, char **argv)
 		.socket_path = PERFCTR_BROKER_SOCKET,
 		.mode = 0666,
 		.listener = -1,
-		.signal_fd = -1,
+		.signals.fd = -1,
 	};
+	const int more_signals[] = { SIGCHLD, 0 };
 	int status = parse_options(&s, argc, argv);
 
 	if (status)
@@ -603,7 +585,7 @@ int serve_run(struct app *app, int argc, char **argv)
 	if (!status)
 		status = check_self(&s);
 	if (!status)
-		status = catch_signals(&s);
+		status = signals_catch(app, &s.signals, more_signals);
 	if (!status)
 		status = socket_from_systemd(&s);
 	if (!status && s.listener < 0)
@@ -614,8 +596,7 @@ int serve_run(struct app *app, int argc, char **argv)
 		unlink(s.socket_path);
 	if (s.listener >= 0)
 		close(s.listener);
-	if (s.signal_fd >= 0)
-		close(s.signal_fd);
+	signals_release(&s.signals);
 	serve_policy_free(&s.policy);
 	free(s.children);
 	return status;

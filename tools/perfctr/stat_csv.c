@@ -4,22 +4,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "csv_field.h"
 #include "stat.h"
-
-static void put_text(FILE *out, const char *text, const char *separator)
-{
-	if (!strstr(text, separator) && !strpbrk(text, "\"\n")) {
-		fputs(text, out);
-		return;
-	}
-	fputc('"', out);
-	for (; *text; text++) {
-		if (*text == '"')
-			fputc('"', out);
-		fputc(*text, out);
-	}
-	fputc('"', out);
-}
 
 static void put_number(FILE *out, double value)
 {
@@ -43,9 +29,9 @@ static void put_row(struct stat_report *report, const struct row *row, const str
 		/* what was counted; the running percentage tells how it extrapolates */
 		fprintf(out, "%" PRIu64, row->value);
 	fputs(separator, out);
-	put_text(out, row->unit, separator);
+	csv_field(out, row->unit, separator);
 	fputs(separator, out);
-	put_text(out, row->event, separator);
+	csv_field(out, row->event, separator);
 	fputs(separator, out);
 	if (row->info && row->info->is_pmu && !row->metric)
 		fprintf(out, "%.0f", (double)row->info->time_enabled * row->running_ratio);

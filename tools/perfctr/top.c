@@ -6,14 +6,14 @@
 #include <langinfo.h>
 #include <math.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/signalfd.h>
 #include <unistd.h>
 
 #include "common/number.h"
 #include "json.h"
+#include "option.h"
+#include "signals.h"
 #include "top_sets.h"
 #include "top_view.h"
 
@@ -53,8 +53,7 @@ static const char help[] =
 struct top {
 	struct app *app;
 	const char *which;
-	const char **events;
-	size_t event_count;
+	struct option_words events;
 	uint64_t interval_ns;
 	uint64_t timeout_ns;
 	uint64_t updates;
@@ -72,7 +71,7 @@ struct top {
 	struct rows rows;
 	struct verdicts *verdicts;
 	struct top_view view;
-	int signal_fd;
+	struct signals signals;
 	/* index into top_sets, and what happened when another one was wanted */
 	size_t set;
 	char note[64];
@@ -112,34 +111,22 @@ static const struct option long_options[] = {
 	{ 0 },
 };
 
-static int read_time(const struct app *app, const char *option, uint64_t *ns)
-{
-	if (!number_parse_time(optarg, NS_PER_MS, ns) && *ns)
-		return 0;
-	return app_usage(app, "%s '%s': give a time such as 500 (ms) or 2s", option, optarg);
-}
-
 /* Return: 0; an exit status; -1 help was printed. */
 static int parse_options(struct top *t, int argc, char **argv)
 {
-	const char **events;
 	int c, ret = 0;
 
 	optind = 0;
 	while ((c = getopt_long(argc, argv, "+e:I:An:jd:h", long_options, NULL)) != -1) {
 		switch (c) {
 		case 'e':
-			events = realloc(t->events, (t->event_count + 1) * sizeof(*events));
-			if (!events)
-				return EXIT_FAILED;
-			t->events = events;
-			t->events[t->event_count++] = optarg;
+			ret = option_words_add(t->app, &t->events, optarg);
 			break;
 		case 'I':
-			ret = read_time(t->app, "-I", &t->interval_ns);
+			ret = option_time(t->app, "-I", optarg, false, &t->interval_ns);
 			break;
 		case OPT_TIMEOUT:
-			ret = read_time(t->app, "--timeout", &t->timeout_ns);
+			ret = option_time(t->app, "--timeout", optarg, false, &t->timeout_ns);
 			break;
 		case 'n':
 			if (number_parse_count(optarg, &t->updates) || !t->updates)
@@ -269,7 +256,7 @@ static int start(struct top *t)
 static bool wait_for_events(struct top *t, int timeout_ms, bool keys)
 {
 	struct pollfd fds[] = {
-		{ .fd = t->signal_fd, .events = POLLIN },
+		{ .fd = t->signals.fd, .events = POLLIN },
 		{ .fd = perfctr_session_eventfd(t->session), .events = POLLIN },
 		{ .fd = keys ? STDIN_FILENO : -1, .events = POLLIN },
 	};
@@ -285,7 +272,7 @@ static bool wait_for_events(struct top *t, int timeout_ms, bool keys)
 		return true;
 	if (fds[1].revents & POLLIN && read(fds[1].fd, &counter, sizeof(counter)) < 0)
 		end = errno != EAGAIN;
-	while (read(t->signal_fd, &info, sizeof(info)) == sizeof(info)) {
+	while (signals_next(&t->signals, &info)) {
 		if (info.ssi_signo == SIGWINCH)
 			/* where curses looks for it when its own handler cannot run */
 			ungetch(KEY_RESIZE);
@@ -500,7 +487,7 @@ static int select_set(struct top *t, size_t set, struct perfctr_selection **sele
 	if (error)
 		return app_failed(t->app, error);
 	if (!top_sets[set].events)
-		return app_select(t->app, *selection, t->events, t->event_count);
+		return app_select(t->app, *selection, t->events.words, t->events.count);
 	error = top_set_select(&top_sets[set], *selection);
 	if (error > 0)
 		return 0;
@@ -698,36 +685,29 @@ int top_run(struct app *app, int argc, char **argv)
 	struct top t = {
 		.app = app,
 		.interval_ns = DEFAULT_INTERVAL_MS * NS_PER_MS,
-		.signal_fd = -1,
+		.signals.fd = -1,
 	};
-	sigset_t set, before;
+	const int more_signals[] = { SIGWINCH, 0 };
 	int status = parse_options(&t, argc, argv);
 
 	if (status) {
-		free(t.events);
+		option_words_free(&t.events);
 		return status < 0 ? EXIT_FINE : status;
 	}
 	t.utf8 = !t.ascii && !strcmp(nl_langinfo(CODESET), "UTF-8");
 
-	sigemptyset(&set);
-	sigaddset(&set, SIGINT);
-	sigaddset(&set, SIGTERM);
-	sigaddset(&set, SIGHUP);
-	sigaddset(&set, SIGWINCH);
-	sigprocmask(SIG_BLOCK, &set, &before);
-	t.signal_fd = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
-
 	t.verdicts = verdicts_load(app->err);
 	t.rows.verdicts = t.verdicts;
 	t.rows.ctx = app->ctx;
-	status = app_open_device(app, t.which, &t.device);
+	status = signals_catch(app, &t.signals, more_signals);
+	if (!status)
+		status = app_open_device(app, t.which, &t.device);
 	if (!status)
 		status = select_set(&t, t.set, &t.selection);
 	if (!status)
 		status = run(&t);
 
-	close(t.signal_fd);
-	sigprocmask(SIG_SETMASK, &before, NULL);
+	signals_release(&t.signals);
 	verdicts_free(t.verdicts);
 	rows_free(&t.rows);
 	top_view_free(&t.view);
@@ -736,6 +716,6 @@ int top_run(struct app *app, int argc, char **argv)
 	perfctr_session_unref(t.session);
 	perfctr_selection_unref(t.selection);
 	perfctr_device_unref(t.device);
-	free(t.events);
+	option_words_free(&t.events);
 	return status;
 }

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: MIT
+#include "command.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+int command_share(const struct app *app, struct command *command, struct perfctr_device *device,
+		  const struct perfctr_session *session)
+{
+	char number[16];
+
+	if (perfctr_device_fd(device) < 0) {
+		app_error(app, "samples in the command's jobs need the open device: through a "
+			       "broker there is none");
+		return EXIT_DENIED;
+	}
+	/* without FD_CLOEXEC, unlike the library's own */
+	command->shared_fd = dup(perfctr_device_fd(device));
+	if (command->shared_fd < 0) {
+		app_error(app, "sharing the device: %s", strerror(errno));
+		return EXIT_FAILED;
+	}
+	snprintf(number, sizeof(number), "%d", command->shared_fd);
+	setenv("PERFCTR_FD", number, 1);
+	snprintf(number, sizeof(number), "%u", perfctr_session_handle(session));
+	setenv("PERFCTR_SESSION", number, 1);
+	return 0;
+}
+
+int command_prepare(const struct app *app, struct command *command, int stdout_fd)
+{
+	int error;
+
+	if (!command->argv)
+		return 0;
+	error = child_prepare(&command->child, command->argv, stdout_fd);
+	if (!error)
+		return 0;
+	app_error(app, "%s: %s", command->argv[0], strerror(-error));
+	return EXIT_CANNOT_RUN;
+}
+
+int command_go(const struct app *app, struct command *command)
+{
+	int error;
+
+	if (!command->argv)
+		return 0;
+	error = child_go(&command->child);
+	if (!error)
+		return 0;
+	app_error(app, "%s: %s", command->argv[0], strerror(-error));
+	return error == -ENOENT ? EXIT_NOT_FOUND : EXIT_CANNOT_RUN;
+}
+
+void command_abandon(struct command *command)
+{
+	if (command->argv)
+		child_abandon(&command->child);
+}
+
+bool command_has_ended(struct command *command)
+{
+	return command->argv && child_poll(&command->child);
+}
+
+void command_kill(const struct command *command, int number)
+{
+	if (command->argv && !command->child.ended)
+		kill(command->child.pid, number);
+}
+
+int command_status(const struct command *command, int ended_by)
+{
+	if (!command->argv)
+		return 0;
+	if (command->child.ended)
+		return child_exit_status(&command->child);
+	return EXIT_SIGNAL_BASE + (ended_by ? ended_by : SIGTERM);
+}
+
+char *command_text(char *const *argv, char *text, size_t size)
+{
+	size_t used = 0;
+
+	*text = '\0';
+	for (char *const *word = argv; *word && used < size; word++)
+		used += (size_t)snprintf(text + used, size - used, "%s%s", word == argv ? "" : " ",
+					 *word);
+	return text;
+}
+
+void command_close(struct command *command)
+{
+	if (command->shared_fd >= 0)
+		close(command->shared_fd);
+	command->shared_fd = -1;
+}
