@@ -3,33 +3,25 @@
 #ifndef PERFCTR_STAT_H
 #define PERFCTR_STAT_H
 
-#include "app.h"
+#include "counting.h"
 #include "json.h"
 #include "rows.h"
+#include "stat_contexts.h"
 
 /**
  * struct stat_options - the command line
  */
 struct stat_options {
-	/** @trusted_only: leave out what is not known to be trusted. */
-	bool trusted_only;
-	const char *device;
-	const char *via;
-	const char **events;
-	size_t event_count;
+	struct counting counting;
 	uint64_t interval_ns;
-	uint64_t period_ns;
-	uint64_t timeout_ns;
 	uint32_t repeat;
 	const char *separator;
-	const char *output;
-	unsigned int set;
-	bool json;
 	bool jsonl;
 	bool per_block;
-	bool keep_awake;
-	bool verbose;
-	char **command;
+	/** @per_context: by the tags of the jobs' samples. */
+	bool per_context;
+	/** @trusted_only: leave out what is not known to be trusted. */
+	bool trusted_only;
 };
 
 /**
@@ -66,6 +58,8 @@ struct stat_report {
 	/** @stats: elements match those of @rows in number and order. */
 	struct row_stat *stats;
 	size_t stat_count;
+	/** @contexts: the same counts by who caused them; empty without --per-context. */
+	struct stat_contexts contexts;
 	/** @status: the kernel's own totals. */
 	struct drm_perfctr_status status;
 	/** @start_ns: CLOCK_MONOTONIC_RAW of the first count. */
@@ -104,5 +98,10 @@ const struct row_stat *stat_of_row(const struct stat_report *report, size_t n);
 bool row_stat_has_range(const struct stat_report *report, const struct row_stat *stat);
 double row_stat_mean(const struct row_stat *stat);
 double row_stat_stddev_percent(const struct row_stat *stat);
+
+/* stat_series.c: elements of report->stats for all rows. Return: 0 or -ENOMEM. */
+int stat_find_rows(struct stat_report *report, const struct rows *rows);
+void row_stat_add_interval(struct row_stat *stat, const struct row *row, uint64_t elapsed_ns);
+void row_stat_add_run(struct row_stat *stat, const struct row *row);
 
 #endif /* PERFCTR_STAT_H */

@@ -67,7 +67,22 @@ static void csv_interval(struct stat_report *report, const struct rows *rows)
 
 static void csv_end(struct stat_report *report)
 {
-	/* as perf: with intervals there is no summary, sums would be counted twice */
+	const struct stat_contexts *contexts = &report->contexts;
+	char name[32];
+
+	/* as perf: with parts there is no summary, sums would be counted twice */
+	for (size_t i = 0; i < contexts->count; i++) {
+		const struct rows *rows = &contexts->contexts[i].rows;
+
+		for (size_t n = 0; n < rows->count; n++) {
+			fprintf(report->out, "%s%s",
+				stat_context_name(&contexts->contexts[i], name, sizeof(name)),
+				report->options->separator);
+			put_row(report, &rows->rows[n], NULL);
+		}
+	}
+	if (report->options->per_context)
+		return;
 	for (size_t i = 0; !report->options->interval_ns && i < report->rows.count; i++)
 		put_row(report, &report->rows.rows[i], stat_of_row(report, i));
 }

@@ -51,6 +51,32 @@ static void add_rows(struct json_object *object, const struct rows *rows,
 	json_add(object, "metrics", metrics);
 }
 
+/* The same counts by who caused them, null without --per-context. */
+static struct json_object *contexts(const struct stat_report *report)
+{
+	struct json_object *array;
+
+	if (!report->options->per_context)
+		return NULL;
+	array = json_object_new_array();
+	for (size_t i = 0; i < report->contexts.count; i++) {
+		const struct stat_context *context = &report->contexts.contexts[i];
+		struct json_object *o = json_object_new_object();
+
+		json_add_text(o, "kind", stat_context_kind_name(context->kind));
+		if (context->kind == STAT_CONTEXT_TAGGED)
+			json_add_u64(o, "user_data", context->user_data);
+		else
+			json_add(o, "user_data", NULL);
+		rows_json_add_span(o, &context->rows.span);
+		/* the numbers in between are other contexts' samples */
+		json_object_object_del(o, "missing_samples");
+		add_rows(o, &context->rows, NULL);
+		json_object_array_add(array, o);
+	}
+	return array;
+}
+
 static void add_head(struct json_object *root, const struct stat_report *report)
 {
 	const struct stat_options *o = report->options;
@@ -61,12 +87,12 @@ static void add_head(struct json_object *root, const struct stat_report *report)
 	json_add_text(device, "driver", perfctr_device_driver(report->device));
 	json_add_text(device, "name", perfctr_device_info(report->device)->name);
 	json_add(root, "device", device);
-	if (o->command) {
+	if (o->counting.command) {
 		struct json_object *holder = json_object_new_object(), *text;
 		struct json_object *words = json_object_new_array();
 
 		/* by way of an object, for its check of the bytes */
-		for (char **word = o->command; *word; word++) {
+		for (char **word = o->counting.command; *word; word++) {
 			json_add_text(holder, "word", *word);
 			json_object_object_get_ex(holder, "word", &text);
 			json_object_array_add(words, json_object_get(text));
@@ -76,7 +102,7 @@ static void add_head(struct json_object *root, const struct stat_report *report)
 	} else {
 		json_add(root, "command", NULL);
 	}
-	json_add_u64(root, "period_ns", o->period_ns);
+	json_add_u64(root, "period_ns", o->counting.period_ns);
 	if (o->interval_ns)
 		json_add_u64(root, "interval_ns", o->interval_ns);
 	else
@@ -90,6 +116,7 @@ static void add_tail(struct json_object *root, const struct stat_report *report)
 
 	rows_json_add_span(root, &report->rows.span);
 	add_rows(root, &report->rows, report);
+	json_add(root, "contexts", contexts(report));
 	json_add_u64(status, "samples", st->insert_idx);
 	json_add_u64(status, "merged_periods", st->merged_periods);
 	json_add_u64(status, "lost_ns", st->lost_ns);

@@ -84,10 +84,10 @@ static void print_command(struct stat_report *report)
 	const struct stat_options *o = report->options;
 
 	fputs("\n Counters of ", report->out);
-	if (o->command) {
+	if (o->counting.command) {
 		fputc('\'', report->out);
-		for (char **word = o->command; *word; word++)
-			fprintf(report->out, "%s%s", word == o->command ? "" : " ", *word);
+		for (char **word = o->counting.command; *word; word++)
+			fprintf(report->out, "%s%s", word == o->counting.command ? "" : " ", *word);
 		fputs("' on ", report->out);
 	}
 	fprintf(report->out, "%s (%s)", perfctr_device_info(report->device)->name,
@@ -118,10 +118,9 @@ struct columns {
 	uint64_t intervals;
 };
 
-static void row_value(struct stat_report *report, size_t n, char *value, size_t size)
+static void row_value(struct stat_report *report, const struct row *row,
+		      const struct row_stat *stat, char *value, size_t size)
 {
-	const struct row *row = &report->rows.rows[n];
-	const struct row_stat *stat = stat_of_row(report, n);
 	bool runs = report->runs > 1 && stat && stat->runs;
 
 	if (runs && row->state == PERFCTR_VALUE_OK && !row->metric && row->scale == 1)
@@ -154,7 +153,7 @@ static struct columns measure(struct stat_report *report)
 	for (size_t i = 0; i < report->rows.count; i++) {
 		const struct row_stat *stat = stat_of_row(report, i);
 
-		row_value(report, i, value, sizeof(value));
+		row_value(report, &report->rows.rows[i], stat, value, sizeof(value));
 		c.value = wider(c.value, value);
 		c.unit = wider(c.unit, report->rows.rows[i].unit);
 		c.event = wider(c.event, report->rows.rows[i].event);
@@ -170,14 +169,13 @@ static struct columns measure(struct stat_report *report)
 	return c;
 }
 
-static void print_row(struct stat_report *report, size_t n, const struct columns *c)
+static void print_row(struct stat_report *report, const struct row *row,
+		      const struct row_stat *stat, const struct columns *c)
 {
-	const struct row *row = &report->rows.rows[n];
-	const struct row_stat *stat = stat_of_row(report, n);
 	char value[64], rate[32] = "";
 	const double part = row_is_clock_of_many(row) ? 1.0 / row->info->blocks : 1;
 
-	row_value(report, n, value, sizeof(value));
+	row_value(report, row, stat, value, sizeof(value));
 	fprintf(report->out, "%*s  %-*s %c %-*s", c->value, value, c->unit, row->unit,
 		verdicts_mark(row->trust), c->event, row->event);
 	if (isfinite(row->rate))
@@ -191,6 +189,44 @@ static void print_row(struct stat_report *report, size_t n, const struct columns
 		fprintf(report->out, "  (rate of one of %u)", row->info->blocks);
 	print_notes(report->out, row);
 	fputc('\n', report->out);
+}
+
+/* The same counts by who caused them. */
+static void print_contexts(struct stat_report *report, const struct columns *c)
+{
+	static const char *const texts[] = {
+		[STAT_CONTEXT_TAGGED] = "by the tag of its samples",
+		[STAT_CONTEXT_OTHERS] = "what no tagged sample is about",
+		[STAT_CONTEXT_MIXED] = "the ring was full: not to be told apart",
+		[STAT_CONTEXT_FURTHER] = "contexts beyond the first ones",
+	};
+
+	bool tagged = false, of_machine = false;
+
+	for (size_t i = 0; i < report->contexts.count; i++) {
+		const struct stat_context *context = &report->contexts.contexts[i];
+		const struct perfctr_span *span = &context->rows.span;
+		char name[32];
+
+		fprintf(report->out, "\n %s%s: %s; %" PRIu64 " sample%s, %.6f seconds\n",
+			context->kind == STAT_CONTEXT_TAGGED ? "context " : "",
+			stat_context_name(context, name, sizeof(name)), texts[context->kind],
+			span->samples, span->samples == 1 ? "" : "s",
+			(double)span->elapsed_ns * 1e-9);
+		for (size_t n = 0; n < context->rows.count; n++) {
+			const struct row *row = &context->rows.rows[n];
+
+			print_row(report, row, NULL, c);
+			of_machine |= row->info && row->info->is_pmu;
+		}
+		tagged |= context->kind == STAT_CONTEXT_TAGGED;
+	}
+	if (tagged && of_machine)
+		fputs("\n PMUs are read a moment later and count what the whole machine did meanwhile\n",
+		      report->out);
+	if (report->contexts.count && !tagged)
+		fputs("\n no job carried a tagged sample of PERFCTR_SESSION: see perfctr-stat(1)\n",
+		      report->out);
 }
 
 static void print_trouble(struct stat_report *report)
@@ -243,7 +279,7 @@ static void text_end(struct stat_report *report)
 {
 	const struct stat_options *o = report->options;
 	const struct perfctr_span *span = &report->rows.span;
-	uint64_t interval_ns = o->interval_ns ? o->interval_ns : o->period_ns;
+	uint64_t interval_ns = o->interval_ns ? o->interval_ns : o->counting.period_ns;
 	struct columns c;
 	char text[32];
 
@@ -263,7 +299,8 @@ static void text_end(struct stat_report *report)
 		fprintf(report->out, "  %9s%9s%9s/s", "min ", "mean ", "max ");
 	fputc('\n', report->out);
 	for (size_t i = 0; i < report->rows.count; i++)
-		print_row(report, i, &c);
+		print_row(report, &report->rows.rows[i], stat_of_row(report, i), &c);
+	print_contexts(report, &c);
 	fprintf(report->out, "\n %13.6f seconds counted, %" PRIu64 " sample%s\n",
 		(double)span->elapsed_ns * 1e-9, span->samples, span->samples == 1 ? "" : "s");
 	if (c.range)
@@ -275,8 +312,8 @@ static void text_end(struct stat_report *report)
 			(double)span->elapsed_ns * 1e-9);
 	print_trouble(report);
 	print_verdicts(report);
-	if (o->command && report->exit_status)
-		fprintf(report->out, " %s ended with status %d\n", o->command[0],
+	if (o->counting.command && report->exit_status)
+		fprintf(report->out, " %s ended with status %d\n", o->counting.command[0],
 			report->exit_status);
 	fputc('\n', report->out);
 }

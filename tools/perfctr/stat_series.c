@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: MIT
+/* Rows of perfctr stat over intervals and over runs: smallest, mean, largest, deviation. */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "stat.h"
+
+int stat_find_rows(struct stat_report *report, const struct rows *rows)
+{
+	struct row_stat *stats;
+
+	if (report->stat_count >= rows->count)
+		return 0;
+	stats = realloc(report->stats, rows->count * sizeof(*stats));
+	if (!stats)
+		return -ENOMEM;
+	report->stats = stats;
+	for (size_t i = report->stat_count; i < rows->count; i++) {
+		stats[i] = (struct row_stat){ 0 };
+		memcpy(stats[i].event, rows->rows[i].event, sizeof(stats[i].event));
+	}
+	report->stat_count = rows->count;
+	return 0;
+}
+
+void row_stat_add_interval(struct row_stat *stat, const struct row *row, uint64_t elapsed_ns)
+{
+	double number = isfinite(row->rate) ? row->rate : row->number;
+
+	if (row->state != PERFCTR_VALUE_OK || row->missed)
+		return;
+	if (!stat->intervals || number < stat->min)
+		stat->min = number;
+	if (!stat->intervals || number > stat->max)
+		stat->max = number;
+	stat->weighted_sum += number * (double)elapsed_ns * 1e-9;
+	stat->elapsed_ns += elapsed_ns;
+	stat->intervals++;
+}
+
+double row_stat_mean(const struct row_stat *stat)
+{
+	return stat->weighted_sum / ((double)stat->elapsed_ns * 1e-9);
+}
+
+bool row_stat_has_range(const struct stat_report *report, const struct row_stat *stat)
+{
+	return stat && stat->intervals && stat->elapsed_ns >= report->rows.span.elapsed_ns / 2;
+}
+
+/* Welford's method: stable for many runs of large counts */
+void row_stat_add_run(struct row_stat *stat, const struct row *row)
+{
+	double delta;
+
+	if (row->state != PERFCTR_VALUE_OK)
+		return;
+	stat->runs++;
+	delta = row->number - stat->run_mean;
+	stat->run_mean += delta / (double)stat->runs;
+	stat->run_m2 += delta * (row->number - stat->run_mean);
+}
+
+double row_stat_stddev_percent(const struct row_stat *stat)
+{
+	double variance;
+
+	if (stat->runs < 2 || stat->run_mean == 0)
+		return 0;
+	variance = stat->run_m2 / (double)(stat->runs - 1);
+	/* deviation of the mean, as perf stat -r shows it */
+	return 100 * sqrt(variance / (double)stat->runs) / fabs(stat->run_mean);
+}
+
+const struct row_stat *stat_of_row(const struct stat_report *report, size_t n)
+{
+	return n < report->stat_count ? &report->stats[n] : NULL;
+}
