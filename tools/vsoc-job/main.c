@@ -44,6 +44,8 @@ struct options {
 	uint64_t seed;
 	uint32_t kinds;
 	uint32_t contexts;
+	/* session that samples each job, 0: none */
+	uint32_t sample_handle;
 	bool no_wait;
 	bool fences;
 	bool demo;
@@ -84,6 +86,8 @@ static const char usage_options[] =
 	"                        --only gpu|fabric leaves out the others\n"
 	"      --demo            a load that breathes, until interrupted or --duration\n"
 	"  -c, --contexts N      spread jobs over N contexts\n"
+	"      --tag-contexts    for perfctr stat --per-context and record --in-stream: a\n"
+	"                        sample around each job, tagged with 1 + its context's id\n"
 	"  -t, --timeout TIME    longest wait for one job (default 30s)\n"
 	"      --no-wait         return while jobs are queued (the device drops them at exit)\n"
 	"      --fence           ask for a fence of each job and check that it signals\n"
@@ -107,6 +111,7 @@ enum long_option {
 	OPT_SEED,
 	OPT_ONLY,
 	OPT_DEMO,
+	OPT_TAG_CONTEXTS,
 	OPT_NO_WAIT,
 	OPT_FENCE,
 	OPT_INFO,
@@ -124,6 +129,7 @@ static const struct option long_options[] = {
 	{ "only", required_argument, NULL, OPT_ONLY },
 	{ "demo", no_argument, NULL, OPT_DEMO },
 	{ "contexts", required_argument, NULL, 'c' },
+	{ "tag-contexts", no_argument, NULL, OPT_TAG_CONTEXTS },
 	{ "timeout", required_argument, NULL, 't' },
 	{ "no-wait", no_argument, NULL, OPT_NO_WAIT },
 	{ "fence", no_argument, NULL, OPT_FENCE },
@@ -157,6 +163,26 @@ static int read_kinds(const char *text, uint32_t *kinds)
 	else
 		return usage_error("--only takes gpu or fabric, not", text);
 	return 0;
+}
+
+/* The session that perfctr shares with the commands that it runs. */
+static int read_shared_session(struct options *o)
+{
+	const char *fd = getenv("PERFCTR_FD"), *session = getenv("PERFCTR_SESSION");
+	uint64_t value;
+	int ret;
+
+	if (!fd || !session)
+		return usage_error("--tag-contexts is for commands of perfctr stat --per-context "
+				   "or perfctr record --in-stream",
+				   NULL);
+	ret = read_count("PERFCTR_FD", fd, 0, 1 << 20, &value);
+	if (ret)
+		return ret;
+	o->fd = (int)value;
+	ret = read_count("PERFCTR_SESSION", session, 1, UINT32_MAX, &value);
+	o->sample_handle = (uint32_t)value;
+	return ret;
 }
 
 /* Return: 0; 1 help was printed; -EINVAL with a message. */
@@ -202,6 +228,9 @@ static int parse_options(int argc, char **argv, struct options *o)
 		case 'c':
 			ret = read_count("--contexts", optarg, 1, MAX_CONTEXTS, &value);
 			o->contexts = (uint32_t)value;
+			break;
+		case OPT_TAG_CONTEXTS:
+			ret = read_shared_session(o);
 			break;
 		case 't':
 			if (number_parse_time(optarg, ns_per_s, &o->timeout_ns))
@@ -573,6 +602,7 @@ static int run(const struct options *o, const struct job *job)
 	struct runner runner = {
 		.fd = -1,
 		.fences = o->fences,
+		.sample_handle = o->sample_handle,
 		.timeout_ns = o->timeout_ns,
 		.stop = &stop,
 		.on_result = on_result,

@@ -187,6 +187,7 @@ void runner_close(struct runner *runner)
 	}
 	if (runner->owns_fd && runner->fd >= 0)
 		close(runner->fd);
+	job_free(&runner->sampled);
 	free(runner->contexts);
 	free(runner->queue);
 	runner->contexts = NULL;
@@ -294,10 +295,43 @@ static const char *submit_help(const struct runner *runner, int error, const str
 	return "";
 }
 
+static int add_sample(struct runner *runner, uint64_t user_data)
+{
+	const struct drm_vsoc_command command = {
+		.type = DRM_VSOC_CMD_SAMPLE,
+		.sample.handle = runner->sample_handle,
+		.sample.user_data = user_data,
+	};
+
+	return job_add(&runner->sampled, &command);
+}
+
+/* The job with its samples: what came before it is in the first, what it did in the last one. */
+static int put_samples_around(struct runner *runner, const struct job *job, uint32_t ctx_id)
+{
+	int error;
+
+	job_clear(&runner->sampled);
+	error = add_sample(runner, 0);
+	for (size_t i = 0; !error && i < job->count; i++)
+		error = job_add(&runner->sampled, &job->commands[i]);
+	if (!error)
+		error = add_sample(runner, UINT64_C(1) + ctx_id);
+	return error ? fail(runner, error, "samples around a job", "") : 0;
+}
+
 int runner_submit(struct runner *runner, const struct job *job)
 {
 	const uint32_t ctx_id = runner->contexts[runner->next_context];
 	struct drm_vsoc_submit submit;
+
+	if (runner->sample_handle) {
+		int ret = put_samples_around(runner, job, ctx_id);
+
+		if (ret)
+			return ret;
+		job = &runner->sampled;
+	}
 
 	if (runner->queue_count == runner->queue_capacity) {
 		size_t capacity = runner->queue_capacity ? runner->queue_capacity * 2 : 64;

@@ -45,6 +45,12 @@ struct runner {
 	uint32_t context_count;
 	uint32_t next_context;
 	bool fences;
+	/*
+	 * session that samples each job, 0: none: before its first command untagged, behind its
+	 * last one tagged with 1 + the context's id
+	 */
+	uint32_t sample_handle;
+	struct job sampled;
 	uint64_t timeout_ns;
 	/* set by a signal handler: waiting ends early */
 	const volatile sig_atomic_t *stop;
@@ -65,7 +71,7 @@ struct runner {
 
 /**
  * runner_open() - open a virtual SoC
- * @runner: zeroed but for fences, timeout_ns, stop and on_result
+ * @runner: zeroed but for fences, sample_handle, timeout_ns, stop and on_result
  * @which: path of a DRM node, last part of it, or NULL for the first one of driver vsoc
  * @fd: open DRM file to use instead, or -1
  * @contexts: contexts to spread jobs over, at least 1
