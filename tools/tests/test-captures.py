@@ -19,9 +19,10 @@ import time
 import xml.dom.minidom
 
 import capture_bytes as cb
+import harness
+from harness import check, test
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-TESTS = []
 EXACT = 2**53 + 1
 HUGE = 2**64 - 1
 START = 10**12
@@ -30,26 +31,12 @@ MS = 10**6
 NAME = "cmd </script><b>&\"' \x07"
 
 
-def test(function):
-    TESTS.append(function)
-    return function
-
-
-def check(condition, what):
-    if not condition:
-        raise AssertionError(what)
-
-
 class Tools:
     perfctr = build = work = None
 
 
 def run(*words, status=0, stdin=None):
-    done = subprocess.run([Tools.perfctr, *words], input=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                          timeout=120, check=False)
-    check(done.returncode == status, f"perfctr {' '.join(words)}: status {done.returncode}, expected {status}: "
-          f"{done.stderr.decode(errors='replace')[-1500:]}")
-    return done
+    return harness.run(Tools.perfctr, *words, status=status, text=False, input=stdin)
 
 
 def path(name):
@@ -473,19 +460,8 @@ def main():
         print(__doc__, file=sys.stderr)
         return 2
     Tools.perfctr, Tools.build = sys.argv[1:]
-    failed = 0
-    print(f"1..{len(TESTS)}", flush=True)
     with tempfile.TemporaryDirectory() as Tools.work:
-        for number, function in enumerate(TESTS, 1):
-            try:
-                skip = function()
-                print(f"ok {number} - {function.__doc__}{f' # SKIP {skip}' if skip else ''}", flush=True)
-            except Exception as error:  # whatever it is, the test has failed and the others go on
-                failed += 1
-                print(f"not ok {number} - {function.__doc__}")
-                for line in f"{type(error).__name__}: {error}".splitlines()[:12]:
-                    print(f"# {line}", flush=True)
-    return 1 if failed else 0
+        return harness.main()
 
 
 if __name__ == "__main__":

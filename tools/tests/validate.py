@@ -9,30 +9,18 @@ import subprocess
 import sys
 import tempfile
 
+import harness
+from harness import check, test
+
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
 BUILD = os.environ.get("BUILD") or os.path.join(TOP, "build")
 PERFCTR = os.path.join(BUILD, "bin/perfctr")
 MEASURED = os.path.join(TOP, "campaigns/measured")
 FINE, FAILED, USAGE, DOUBT = 0, 1, 2, 5
-TESTS = []
-
-
-def test(function):
-    TESTS.append(function)
-    return function
-
-
-def check(condition, what):
-    if not condition:
-        raise AssertionError(what)
 
 
 def run(*arguments, status):
-    done = subprocess.run([PERFCTR, "validate", *arguments], stdout=subprocess.PIPE,
-                          stderr=subprocess.PIPE, text=True, timeout=60, check=False)
-    check(done.returncode == status, f"{arguments}: status {done.returncode}, expected {status}: "
-          f"{done.stderr[-500:]}")
-    return done
+    return harness.run(PERFCTR, "validate", *arguments, status=status)
 
 
 def evaluate(name, status=DOUBT):
@@ -456,21 +444,5 @@ def impossible_work():
     check(":3:2: float-loop.lst:24: " in error, error)
 
 
-def main():
-    failed = 0
-    print(f"1..{len(TESTS)}", flush=True)
-    for number, function in enumerate(TESTS, 1):
-        try:
-            function()
-            print(f"ok {number} - {function.__doc__}", flush=True)
-        except (AssertionError, OSError, ValueError, KeyError, StopIteration,
-                subprocess.SubprocessError) as error:
-            failed += 1
-            print(f"not ok {number} - {function.__doc__}")
-            for line in (str(error) or repr(error)).splitlines()[:12]:
-                print(f"# {line}", flush=True)
-    return 1 if failed else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(harness.main())

@@ -3,7 +3,6 @@
 """perfctr record in the VM against the virtual SoC's own truth. Prints TAP. Runs as root in the guest."""
 
 import contextlib
-import importlib.util
 import json
 import os
 import re
@@ -13,13 +12,10 @@ import sys
 import tempfile
 import time
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-SPEC = importlib.util.spec_from_file_location("vm_stat", os.path.join(HERE, "vm-stat.py"))
-vm_stat = importlib.util.module_from_spec(SPEC)
-SPEC.loader.exec_module(vm_stat)
-vm_stat.TESTS.clear()
+import harness
+from harness import NOBODY, check, drop, run, test
+from vsoc_truth import ALL_GPU, MISSING, compare, counted, truth
 
-test, check, run, truth, counted = vm_stat.test, vm_stat.check, vm_stat.run, vm_stat.truth, vm_stat.counted
 WORK = tempfile.mkdtemp()
 JOB = ("vsoc-job", "-q", "--random", "150", "--seed", "11", "-c", "3")
 
@@ -49,7 +45,7 @@ def record(*words, status=0):
 
 def record_against_truth(name, *options):
     before = truth()
-    ended, line = record("-e", vm_stat.ALL_GPU, "-o", path(name), *options, "--", *JOB)
+    ended, line = record("-e", ALL_GPU, "-o", path(name), *options, "--", *JOB)
     expected = counted(before, truth())
     check(ended["whole"] and ended["samples"] == ended["kernel"]["samples"], f"recorded {ended}")
     check(ended["bytes"] == os.path.getsize(path(name)), f"bytes {ended['bytes']}")
@@ -57,7 +53,7 @@ def record_against_truth(name, *options):
     check(result["capture"]["finished"] and not result["capture"]["missing_samples"], "not whole")
     check(result["capture"]["samples"] == ended["samples"], "samples")
     check(result["capture"]["merged_periods"] == ended["kernel"]["merged_periods"], "merged")
-    vm_stat.compare(result["block_counters"], expected)
+    compare(result["block_counters"], expected)
     check(any(c["value"] for c in result["counters"]), "nothing was counted")
     return ended, line
 
@@ -140,19 +136,14 @@ def through_the_broker():
                               text=True)
     check("listening" in broker.stderr.readline(), "the broker does not listen")
 
-    def drop():
-        os.setgroups([])
-        os.setgid(vm_stat.NOBODY)
-        os.setuid(vm_stat.NOBODY)
-
     words = ("perfctr", "record", "-q", "--via", socket, "-e", "FRAGMENTS", "-o", os.path.join(folder, "b.cap"))
-    recorder = subprocess.Popen([*words, "-p", "10", "--timeout", "3s"], preexec_fn=drop)
+    recorder = subprocess.Popen([*words, "-p", "10", "--timeout", "3s"], preexec_fn=drop(NOBODY))
     time.sleep(1)
     run("vsoc-job", "-q", "draw", "fragments=98765")
     check(recorder.wait(timeout=20) == 0, "recorder failed")
     result = report("open/b.cap")
     check(result["capture"]["finished"] and result["counters"][0]["value"] == 98765, f"{result['counters']}")
-    done = run(*words, "--in-stream", "true", status=3, preexec_fn=drop)
+    done = run(*words, "--in-stream", "true", status=3, preexec_fn=drop(NOBODY))
     check("through a broker there is none" in done.stderr, done.stderr)
     broker.terminate()
     broker.wait(timeout=20)
@@ -241,4 +232,4 @@ def unplugged():
 
 
 if __name__ == "__main__":
-    sys.exit(vm_stat.main())
+    sys.exit(harness.main(MISSING))

@@ -22,10 +22,11 @@ import subprocess
 import sys
 import time
 
-TRUTH = (glob.glob("/sys/kernel/debug/dri/*/vsoc/truth") or [None])[0]
-NODE = (glob.glob("/dev/dri/renderD*") or [None])[0]
-TESTS = []
-USER, OTHER = 65534, 33
+import harness
+from harness import NOBODY, check, drop, run, test, wait_for
+from vsoc_truth import MISSING, MOVED_BY_MEASURING, NODE, truth
+
+USER, OTHER = NOBODY, 33
 RUN = "/run/serve-test"
 SOCKET = RUN + "/socket"
 POLICY = """
@@ -52,39 +53,6 @@ SHADER, UCF, GENERIC = 5, 33, 32
 TEST_ONLY, KEEP_AWAKE = 1, 2
 RING_DEAD = 2
 QUERY_BLOCKS, QUERY_CLOCKS = 1, 2
-
-
-def test(function):
-    TESTS.append(function)
-    return function
-
-
-def check(condition, what):
-    if not condition:
-        raise AssertionError(what)
-
-
-def drop(uid):
-    def now():
-        os.setgroups([])
-        os.setgid(uid)
-        os.setuid(uid)
-    return now
-
-
-def run(*command, uid=None, status=0, **options):
-    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                          timeout=60, check=False, preexec_fn=drop(uid) if uid else None, **options)
-    check(done.returncode == status,
-          f"{' '.join(command)}: status {done.returncode}, expected {status}: {done.stderr}")
-    return done
-
-
-def wait_for(condition, what, seconds=40):
-    end = time.monotonic() + seconds
-    while not condition():
-        check(time.monotonic() < end, what() if callable(what) else what)
-        time.sleep(0.05)
 
 
 class Broker:
@@ -198,15 +166,6 @@ def close_all(files):
         os.close(fd)
 
 
-def truth():
-    values = {}
-    with open(TRUTH, encoding="ascii") as f:
-        for line in f:
-            kind, index, _, name, value = line.split()
-            values[kind.lower(), int(index), name] = int(value)
-    return values
-
-
 def no_session_is_left():
     """Another counter set can be used only if no session at all has the first one."""
     return subprocess.run(["perfctr", "stat", "--set", "1", "-e", "shader/*", "true"], check=False,
@@ -236,10 +195,6 @@ def check_all_released(broker=None):
     wait_for(no_session_is_left, "a session is left in the kernel")
     wait_for(lambda: open_files() == 0, lambda: f"{open_files()} DRM files are open")
     wait_for(lambda: dma_bufs() == 0, lambda: f"{dma_bufs()} dma-bufs remain")
-
-
-MOVED_BY_MEASURING = {"MCU_ACTIVE", "MCU_SLEEP", "DOORBELLS", "HOST_INTERRUPTS", "SCHED_TICKS",
-                      "CORE_POWER_UPS", "CORE_POWER_DOWNS", "SAMPLE_COMMANDS"}
 
 
 def start_counting(*options, uid=USER):
@@ -674,7 +629,7 @@ def socket_activation():
     check_all_released()
 
 
-def passes(function):
+def in_a_process(function):
     """Run a test in a process of its own, so that a failed one leaves no files open."""
     pid = os.fork()
     if pid:
@@ -682,40 +637,28 @@ def passes(function):
         # what a failed test left running
         with contextlib.suppress(ProcessLookupError):
             os.killpg(pid, signal.SIGKILL)
-        return status == 0
+        check(status == 0, "the reason is above")
+        return
     os.setpgrp()
     status = 1
     try:
         function()
         status = 0
-    except (AssertionError, OSError, ValueError, KeyError, IndexError,
-            subprocess.SubprocessError) as error:
-        for line in f"{type(error).__name__}: {error}".splitlines()[:10]:
+    except Exception as error:  # whatever it is, it is told
+        for line in f"{type(error).__name__}: {error}".splitlines()[:harness.ERROR_LINES]:
             print(f"# {line}", flush=True)
     finally:
         os._exit(status)
-    return False
 
 
 def main():
-    if not TRUTH:
-        print("Bail out! no vsoc in debugfs")
-        return 1
-    # the nodes are for root alone: whatever works, works through the broker
-    for node in glob.glob("/dev/dri/*"):
-        if not os.path.isdir(node):
-            os.chmod(node, 0o600)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (4096, 4096))
-    failed = 0
-    print(f"1..{len(TESTS)}", flush=True)
-    for number, function in enumerate(TESTS, 1):
-        name = " ".join(function.__doc__.split())
-        begin = time.monotonic()
-        if not passes(function):
-            failed += 1
-            print("not ", end="")
-        print(f"ok {number} - {name}\n# {time.monotonic() - begin:.1f} s", flush=True)
-    return 1 if failed else 0
+    if not MISSING:
+        # the nodes are for root alone: whatever works, works through the broker
+        for node in glob.glob("/dev/dri/*"):
+            if not os.path.isdir(node):
+                os.chmod(node, 0o600)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (4096, 4096))
+    return harness.main(MISSING, in_a_process)
 
 
 if __name__ == "__main__":

@@ -3,7 +3,6 @@
 """perfctr in the VM against the virtual SoC's own truth. Prints TAP. Runs as root in the guest."""
 
 import csv
-import glob
 import io
 import json
 import os
@@ -12,59 +11,10 @@ import subprocess
 import sys
 import time
 
-TRUTH = (glob.glob("/sys/kernel/debug/dri/*/vsoc/truth") or [None])[0]
-TESTS = []
-ALL_GPU = "fw/*,cshw/*,tiler/*,memsys/*,shader/*"
-NOBODY = 65534
+import harness
+from harness import NOBODY, check, drop, run, test, write
+from vsoc_truth import ALL_GPU, MISSING, MOVED_BY_MEASURING, NODE, compare, counted, truth, truth_of_contexts
 
-
-def test(function):
-    TESTS.append(function)
-    return function
-
-
-def check(condition, what):
-    if not condition:
-        raise AssertionError(what)
-
-
-def run(*command, status=0, **options):
-    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                          timeout=60, check=False, **options)
-    check(done.returncode == status,
-          f"{' '.join(command)}: status {done.returncode}, expected {status}: {done.stderr}")
-    return done
-
-
-def truth():
-    """{(block type, index, counter): total}"""
-    values = {}
-    with open(TRUTH, encoding="ascii") as f:
-        for line in f:
-            kind, index, _, name, value = line.split()
-            values[kind.lower(), int(index), name] = int(value)
-    return values
-
-
-def counted(before, after):
-    return {key: after[key] - before[key] for key in after}
-
-
-# counters that the act of measuring moves between reading the truth and START or STOP
-MOVED_BY_MEASURING = {"MCU_ACTIVE", "MCU_SLEEP", "DOORBELLS", "HOST_INTERRUPTS", "SCHED_TICKS",
-                      "CORE_POWER_UPS", "CORE_POWER_DOWNS", "SAMPLE_COMMANDS"}
-
-
-def compare(counters, expected):
-    compared = 0
-    for c in counters:
-        key = (c["type"], c["index"], c["counter"])
-        if c["counter"] in MOVED_BY_MEASURING or key not in expected:
-            continue
-        check(c["state"] == "ok", f"{key} is {c['state']}")
-        check(c["value"] == expected[key], f"{key}: counted {c['value']}, truth {expected[key]}")
-        compared += 1
-    check(compared > 100, f"only {compared} counters were compared")
 
 
 def stat_against_truth(*options):
@@ -104,6 +54,67 @@ def intervals_add_up():
 def ends_with_its_command():
     """stat -I 1 -p 1: ends with its command, although samples come faster than they are shown"""
     check(len(stat_against_truth("-I", "1", "-p", "1")["intervals"]) > 5, "too few intervals")
+
+
+def contexts_of(result):
+    """{tag or kind: {(block type, index, counter): value}}"""
+    return {c["user_data"] if c["kind"] == "context" else c["kind"]:
+            {(k["type"], k["index"], k["counter"]): k["value"] for k in c["counters"]}
+            for c in result["contexts"]}
+
+
+@test
+def contexts_equal_truth():
+    """stat --per-context: what each context did is exact beside other clients, and the parts are the whole"""
+    jobs = 60
+    before = truth()
+    stat = subprocess.Popen(["perfctr", "stat", "-j", "-A", "--per-context", "-e", ALL_GPU, "--",
+                             "vsoc-job", "-v", "--tag-contexts", "-c", "3", "-f", "-"], text=True,
+                            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    stat.stdin.write("draw\nsync\n")
+    stat.stdin.flush()
+    check("done" in stat.stderr.readline(), "the first job is not done")
+    other = subprocess.Popen(["vsoc-job", "-q", "--random", "60", "--seed", "5"])
+    for n in range(jobs):
+        stat.stdin.write(f"draw vertices={3 * n} fragments={1000 + n} compute threads={n} instructions=9\n")
+    stat.stdin.write("sync\n")
+    stat.stdin.flush()
+    for _ in range(jobs):
+        check("done" in stat.stderr.readline(), "a job is not done")
+    other.wait(timeout=60)
+    accounts = truth_of_contexts()
+    result = json.loads(stat.communicate(timeout=60)[0])
+    total = {(c["type"], c["index"], c["counter"]): c["value"] for c in result["counters"]}
+    compare(result["counters"], counted(before, truth()))
+    parts = contexts_of(result)
+    check(sorted(parts, key=str) == [1, 2, 3, "others"], f"{sorted(parts, key=str)}")
+    for key, value in total.items():
+        check(sum(p[key] for p in parts.values()) == value, f"{key}: the parts are not {value}")
+    for tag in (1, 2, 3):
+        account = next(a for n, a in accounts.items() if n.startswith(f"{stat.pid}/") and
+                       n.endswith(f"/{tag - 1}"))
+        for key, value in parts[tag].items():
+            # what a job's beginning and end cost is not between its samples
+            if key[0] in ("shader", "tiler", "memsys") and key[2] not in MOVED_BY_MEASURING:
+                check(value == account.get(key, 0), f"context {tag}, {key}: {value}, truth {account.get(key, 0)}")
+        check(parts[tag]["shader", 0, "FRAGMENTS"] > 1000, f"{parts[tag]}")
+    check(parts["others"]["shader", 0, "FRAGMENTS"] > 1000, "the other client did nothing")
+
+
+@test
+def full_ring_mixes_contexts():
+    """stat --per-context: what a full ring cannot tell apart is told as mixed, and the whole is exact"""
+    done = run("perfctr", "stat", "-j", "--per-context", "-e", "FRAGMENTS", "--", "sh", "-c",
+               "kill -STOP $PPID; vsoc-job -q --tag-contexts -r 700 draw fragments=10; kill -CONT $PPID")
+    result = json.loads(done.stdout)
+    values = {tag: sum(counters.values()) for tag, counters in contexts_of(result).items()}
+    check(result["counters"][0]["value"] == 7000 == sum(values.values()), f"{values}")
+    check(0 < values["mixed"] < 7000 and 0 < values[1] < 7000, f"{values}")
+    for words, text in ((["-p", "5", "--per-context", "true"], "without -I, -p and -r"),
+                        (["--per-context"], "of a COMMAND")):
+        check(text in run("perfctr", "stat", *words, status=2).stderr, text)
+    done = run("perfctr", "stat", "--per-context", "-e", "FRAGMENTS", "true")
+    check("no job carried a tagged sample" in done.stderr, done.stderr)
 
 
 @test
@@ -175,28 +186,13 @@ def command_output_is_apart():
 @test
 def denied_says_why():
     """without privilege: status 3 and the command that helps"""
-    def drop():
-        os.setgroups([os.stat(glob.glob("/dev/dri/renderD*")[0]).st_gid])
-        os.setgid(NOBODY)
-        os.setuid(NOBODY)
-    node = glob.glob("/dev/dri/renderD*")[0]
-    os.chmod(node, 0o666)
-    done = run("perfctr", "stat", "-e", "FRAGMENTS", "true", status=3, preexec_fn=drop)
+    os.chmod(NODE, 0o666)
+    become = drop(NOBODY, [os.stat(NODE).st_gid])
+    done = run("perfctr", "stat", "-e", "FRAGMENTS", "true", status=3, preexec_fn=become)
     check("dev.perfctr.paranoid=0" in done.stderr, f"no fix in {done.stderr!r}")
-    result = json.loads(run("perfctr", "check", "--json", status=3, preexec_fn=drop).stdout)
+    result = json.loads(run("perfctr", "check", "--json", status=3, preexec_fn=become).stdout)
     fixes = [c["fix"] for c in result["checks"] if c["verdict"] == "bad"]
     check(not result["usable"] and len(fixes) == 1 and "paranoid=0" in fixes[0], f"fixes {fixes}")
-
-
-def drop_privileges():
-    os.setgroups([])
-    os.setgid(NOBODY)
-    os.setuid(NOBODY)
-
-
-def write(path, text):
-    with open(path, "w", encoding="ascii") as f:
-        f.write(text)
 
 
 PARANOID = "/proc/sys/dev/perfctr/paranoid"
@@ -206,7 +202,7 @@ PERF_PARANOID = "/proc/sys/kernel/perf_event_paranoid"
 @test
 def everyone_may_count_but_perf_pmus():
     """dev.perfctr.paranoid = 0: who may not open perf's PMUs counts all the rest, and is told"""
-    os.chmod(glob.glob("/dev/dri/renderD*")[0], 0o666)
+    os.chmod(NODE, 0o666)
     with open(PERF_PARANOID, encoding="ascii") as f:
         before = f.read()
     write(PARANOID, "0")
@@ -214,19 +210,19 @@ def everyone_may_count_but_perf_pmus():
         for level in ("3", "1", "0"):
             write(PERF_PARANOID, level)
             open_to_all = level == "0"
-            done = run("perfctr", "stat", "-x", ";", "--", "true", preexec_fn=drop_privileges)
+            done = run("perfctr", "stat", "-x", ";", "--", "true", uid=NOBODY)
             told = f"without ucf, pcie, cmem_latency: kernel.perf_event_paranoid = {level} keeps"
             check((told in done.stderr) != open_to_all, f"{level}: stderr {done.stderr!r}")
             check(("metric:ucf" in done.stdout) == open_to_all, f"{level}: {done.stdout}")
             check("cshw/GPU_ACTIVE" in done.stdout, f"{level}: {done.stdout}")
-            run("perfctr", "top", "--snapshot", preexec_fn=drop_privileges)
-            result = json.loads(run("perfctr", "check", "-j", preexec_fn=drop_privileges).stdout)
+            run("perfctr", "top", "--snapshot", uid=NOBODY)
+            result = json.loads(run("perfctr", "check", "-j", uid=NOBODY).stdout)
             line = next(c for c in result["checks"] if c["check"] == "perf PMUs")
             check(result["usable"], f"{level}: {result}")
             check(line["verdict"] == ("ok" if open_to_all else "note"), f"{level}: {line}")
             check(open_to_all or "perf_event_paranoid=0" in line["fix"], f"{level}: {line}")
             done = run("perfctr", "stat", "-e", "ucf0/mem_bytes_rd/", "true",
-                       status=0 if open_to_all else 3, preexec_fn=drop_privileges)
+                       status=0 if open_to_all else 3, uid=NOBODY)
             check(open_to_all or f"kernel.perf_event_paranoid = {level}" in done.stderr,
                   f"{level}: {done.stderr}")
     finally:
@@ -371,23 +367,5 @@ def top_snapshot():
     check(items["software/task-clock/"]["value"] > 0, "no task clock")
 
 
-def main():
-    if not TRUTH:
-        print("Bail out! no vsoc in debugfs")
-        return 1
-    failed = 0
-    print(f"1..{len(TESTS)}", flush=True)
-    for number, function in enumerate(TESTS, 1):
-        try:
-            function()
-            print(f"ok {number} - {function.__doc__}", flush=True)
-        except (AssertionError, OSError, ValueError, KeyError, subprocess.SubprocessError) as error:
-            failed += 1
-            print(f"not ok {number} - {function.__doc__}")
-            for line in str(error).splitlines()[:10]:
-                print(f"# {line}", flush=True)
-    return 1 if failed else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(harness.main(MISSING))

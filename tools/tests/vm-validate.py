@@ -7,30 +7,17 @@ import json
 import os
 import subprocess
 import sys
-import time
 
-FOLDER = (sorted(glob.glob("/sys/kernel/debug/dri/*/vsoc")) or [None])[0]
+import harness
+from harness import NOBODY, check, test
+from vsoc_truth import FOLDER, MISSING
+
 FINE, DENIED, NO_DEVICE, DOUBT = 0, 3, 4, 5
-NOBODY = 65534
 GPU_EVENTS = {"integer", "fp32", "ld_st", "control", "bit_convert", "misc", "total"}
-TESTS = []
-
-
-def test(function):
-    TESTS.append(function)
-    return function
-
-
-def check(condition, what):
-    if not condition:
-        raise AssertionError(what)
 
 
 def run(*arguments, status=FINE, **options):
-    done = subprocess.run(["perfctr", "validate", *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                          text=True, timeout=120, check=False, **options)
-    check(done.returncode == status, f"{arguments}: status {done.returncode}, expected {status}: {done.stderr}")
-    return done
+    return harness.run("perfctr", "validate", *arguments, status=status, **options)
 
 
 def live(name, *options, status=FINE):
@@ -291,26 +278,5 @@ def denied():
     check("dev.perfctr.paranoid=0" in done.stderr, f"no fix in {done.stderr!r}")
 
 
-def main():
-    if not FOLDER:
-        print("Bail out! no vsoc in debugfs")
-        return 1
-    failed = 0
-    print(f"1..{len(TESTS)}", flush=True)
-    for number, function in enumerate(TESTS, 1):
-        begin = time.monotonic()
-        try:
-            function()
-            print(f"ok {number} - {function.__doc__}", flush=True)
-        except (AssertionError, OSError, ValueError, KeyError, StopIteration,
-                subprocess.SubprocessError) as error:
-            failed += 1
-            print(f"not ok {number} - {function.__doc__}")
-            for line in (str(error) or repr(error)).splitlines()[:10]:
-                print(f"# {line}", flush=True)
-        print(f"# {time.monotonic() - begin:.1f} s", flush=True)
-    return 1 if failed else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(harness.main(MISSING))

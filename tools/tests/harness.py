@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: MIT
+"""What tests of the commands share: a list of tests, checks, commands that are run, TAP."""
+
+import os
+import subprocess
+import sys
+import time
+
+TESTS = []
+NOBODY = 65534
+ERROR_LINES = 40
+
+
+def test(function):
+    """A test: its documentation is its name; what it returns, if anything, is why it was skipped."""
+    TESTS.append(function)
+    return function
+
+
+def check(condition, what):
+    if not condition:
+        raise AssertionError(what)
+
+
+def drop(uid=NOBODY, groups=()):
+    """For preexec_fn: become a user without privilege."""
+    def now():
+        os.setgroups(groups)
+        os.setgid(uid)
+        os.setuid(uid)
+    return now
+
+
+def run(*command, status=0, uid=None, timeout=120, text=True, **options):
+    """Run a command that shall end with that status; by another user with uid."""
+    if uid is not None:
+        options["preexec_fn"] = drop(uid)
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=text, timeout=timeout,
+                          check=False, **options)
+    error = done.stderr if text else done.stderr.decode(errors="replace")
+    check(done.returncode == status,
+          f"{' '.join(command)}: status {done.returncode}, expected {status}: {error[-1500:]}")
+    return done
+
+
+def wait_for(condition, what, seconds=40):
+    """Wait until condition(); what: a text, or a function that gives one."""
+    end = time.monotonic() + seconds
+    while not condition():
+        check(time.monotonic() < end, what() if callable(what) else what)
+        time.sleep(0.05)
+
+
+def write(path, text):
+    with open(path, "w", encoding="ascii") as f:
+        f.write(text)
+
+
+def main(bail_out=None, attempt=lambda function: function()):
+    """Run all tests, print TAP. attempt: runs one, raises if it fails. Return: an exit status."""
+    if bail_out:
+        print(f"Bail out! {bail_out}")
+        return 1
+    failed = 0
+    print(f"1..{len(TESTS)}", flush=True)
+    for number, function in enumerate(TESTS, 1):
+        name = " ".join(function.__doc__.split())
+        begin = time.monotonic()
+        try:
+            skip = attempt(function)
+            print(f"ok {number} - {name}{f' # SKIP {skip}' if skip else ''}")
+        except Exception as error:  # whatever it is, the test has failed and the others go on
+            failed += 1
+            print(f"not ok {number} - {name}")
+            for line in f"{type(error).__name__}: {error}".splitlines()[:ERROR_LINES]:
+                print(f"# {line}")
+        print(f"# {time.monotonic() - begin:.1f} s", flush=True)
+    sys.stdout.flush()
+    return 1 if failed else 0

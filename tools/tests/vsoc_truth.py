@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: MIT
+"""What the virtual SoC says that it really counted."""
+
+import glob
+import os
+
+from harness import check
+
+FOLDER = (sorted(glob.glob("/sys/kernel/debug/dri/*/vsoc")) or [None])[0]
+NODE = (sorted(glob.glob("/dev/dri/renderD*")) or [None])[0]
+MISSING = None if FOLDER else "no vsoc in debugfs"
+ALL_GPU = "fw/*,cshw/*,tiler/*,memsys/*,shader/*"
+
+# counters that the act of measuring moves between reading the truth and START or STOP
+MOVED_BY_MEASURING = {"MCU_ACTIVE", "MCU_SLEEP", "DOORBELLS", "HOST_INTERRUPTS", "SCHED_TICKS",
+                      "CORE_POWER_UPS", "CORE_POWER_DOWNS", "SAMPLE_COMMANDS"}
+
+
+def truth():
+    """{(block type, index, counter): total}"""
+    values = {}
+    with open(os.path.join(FOLDER, "truth"), encoding="ascii") as f:
+        for line in f:
+            kind, index, _, name, value = line.split()
+            values[kind.lower(), int(index), name] = int(value)
+    return values
+
+
+def truth_of_contexts():
+    """{account: {(block type, index, counter): total}}; accounts as in kernel/vsoc/README.md"""
+    accounts = {}
+    with open(os.path.join(FOLDER, "truth_contexts"), encoding="ascii") as f:
+        for line in f:
+            account, kind, index, _, name, value = line.split()
+            accounts.setdefault(account, {})[kind.lower(), int(index), name] = int(value)
+    return accounts
+
+
+def counted(before, after):
+    return {key: after[key] - before[key] for key in after}
+
+
+def compare(counters, expected, least=100):
+    """Counters of a command's JSON against the truth; least: how many must be comparable."""
+    compared = 0
+    for c in counters:
+        key = (c["type"], c["index"], c["counter"])
+        if c["counter"] in MOVED_BY_MEASURING or key not in expected:
+            continue
+        check(c["state"] == "ok", f"{key} is {c['state']}")
+        check(c["value"] == expected[key], f"{key}: counted {c['value']}, truth {expected[key]}")
+        compared += 1
+    check(compared > least, f"only {compared} counters were compared")
