@@ -12,7 +12,7 @@ import sys
 import time
 
 import harness
-from harness import NOBODY, check, drop, run, test, write
+from harness import NOBODY, check, drop, run, test, wait_for, write
 from vsoc_truth import ALL_GPU, MISSING, MOVED_BY_MEASURING, NODE, compare, counted, truth, truth_of_contexts
 
 
@@ -74,7 +74,9 @@ def contexts_equal_truth():
     stat.stdin.write("draw\nsync\n")
     stat.stdin.flush()
     check("done" in stat.stderr.readline(), "the first job is not done")
-    other = subprocess.Popen(["vsoc-job", "-q", "--random", "60", "--seed", "5"])
+    begun = truth()
+    other = subprocess.Popen(["vsoc-job", "-q", "--random", "400", "--seed", "5"])
+    wait_for(lambda: truth()["cshw", 0, "JOBS"] > begun["cshw", 0, "JOBS"] + 5, "the other client does nothing")
     for n in range(jobs):
         stat.stdin.write(f"draw vertices={3 * n} fragments={1000 + n} compute threads={n} instructions=9\n")
     stat.stdin.write("sync\n")
