@@ -27,8 +27,8 @@
  *   as the enable masks never change while counting, and a timestamp before the
  *   previous sample's or after the present.
  * - metadata: timestamps in order, sequence number ahead, only cores that exist,
- *   no more cycles than any clock can give. One contradiction and none of it is
- *   used.
+ *   no more cycles than any clock can give, and some of at least one clock where
+ *   time went on. One contradiction and none of it is used.
  *
  * A block with a garbage header counts as lost for the span of its sample, the
  * others are taken::
@@ -45,6 +45,8 @@
 
 /* more cycles per tick of the GPU timestamp than any clock has */
 #define CSF_CYCLES_PER_TICK_MAX		4096
+/* firmware that takes a sample runs on a clock; in so many ticks it gives a cycle */
+#define CSF_TICKS_PER_CYCLE_MAX		4096
 
 struct csf_sample_span {
 	u64 start_ticks;
@@ -299,6 +301,7 @@ static bool read_extended(struct csf_reader *reader, const __le32 *words,
 	u32 seq = read32(words, CSF_METADATA_SEQ);
 	u32 missing = reader->seq_valid ? seq - reader->seq - 1 : 0;
 	u64 cycles[CSF_CLOCKS];
+	u64 all_cycles = 0;
 	unsigned int i;
 
 	span->start_ticks = read64(words, CSF_METADATA_START);
@@ -315,7 +318,10 @@ static bool read_extended(struct csf_reader *reader, const __le32 *words,
 		cycles[i] = read64(words, cycle_words[i]);
 		if (!plausible_cycles(cycles[i], span->end_ticks - span->start_ticks + 1))
 			return false;
+		all_cycles |= cycles[i];
 	}
+	if (!all_cycles && span->end_ticks - span->start_ticks > CSF_TICKS_PER_CYCLE_MAX)
+		return false;
 
 	for (i = 0; i < CSF_CLOCKS; i++)
 		reader->cycles[i] += cycles[i];

@@ -191,9 +191,13 @@ static void put_metadata(u32 *words, u32 reason)
 	put64(words, CSF_METADATA_START, fw.span_start);
 	if (fault(&fw.fail.wrong_start))
 		put64(words, CSF_METADATA_START, 1);
-	put64(words, CSF_METADATA_CYCLES_TOP, fw.cycles[0]);
+	/* a clock that nobody asked about runs, too */
+	put64(words, CSF_METADATA_CYCLES_TOP, fw.cycles[0] + fw.cycles[1] + fw.cycles[2] ?
+	      fw.cycles[0] : 1);
 	put64(words, CSF_METADATA_CYCLES_COREGROUP, fw.cycles[1]);
 	put64(words, CSF_METADATA_CYCLES_SHADER, fw.cycles[2]);
+	if (fault(&fw.fail.clock_stop))
+		memset(&words[CSF_METADATA_CYCLES_TOP], 0, 3 * sizeof(u64));
 	put64(words, CSF_METADATA_CORES_ON, fw.cores_seen_on);
 	put64(words, CSF_METADATA_CORES_OFF, fw.cores_seen_off);
 	if (fault(&fw.fail.garbage_metadata)) {

@@ -40,6 +40,7 @@ struct firmware_faults {
 	unsigned int torn;		/* blocks from fault_block on are not written */
 	unsigned int failed_status;
 	unsigned int saturate;		/* every counter reads U32_MAX */
+	unsigned int clock_stop;	/* a sample with no cycles of any clock */
 	unsigned int wrong_start;	/* start of the span before the previous end */
 	unsigned int threshold;		/* raised with each sample */
 	unsigned int overflow;		/* a sample is dropped as if the ring were full */

@@ -648,6 +648,7 @@ static const struct fault_case fault_cases[] = {
 	FAULT(garbage_timestamp, 1, false, false, 1),
 	FAULT(garbage_metadata, 1, false, true, 2),
 	FAULT(wrong_start, 1, false, true, 2),
+	FAULT(clock_stop, 1, false, true, 2),
 	FAULT(torn, 1, false, false, 1),
 	FAULT(failed_status, 1, false, true, 1),
 	FAULT(overflow, 1, false, false, 2),
@@ -676,9 +677,12 @@ static bool try_fault(const struct fault_case *fc, unsigned int block)
 
 	*fault = fc->times;
 	for (round = 0; round <= fc->recovers_in; round++) {
-		u64 before_ns = native_now_ns;
+		u64 before_ns;
 		int ret;
 
+		/* no span is too short for a clock to tick in */
+		native_now_ns += MS;
+		before_ns = native_now_ns;
 		count(6);
 		ret = core_collect(&c);
 		if (native_now_ns - before_ns > COLLECT_MAX_NS + MS) {
