@@ -394,8 +394,7 @@ bool vsoc_engine_busy(struct vsoc_device *vsoc)
  * @vsoc: the device
  * @on: stand still
  *
- * Time never goes back: it stands where it is, or jumps to real time, which the device's clocks
- * do not count.
+ * Time never goes back: it stands where it is, or jumps to real time.
  *
  * Return: 0; -EALREADY it is so.
  */
@@ -415,7 +414,6 @@ int vsoc_engine_set_stepped(struct vsoc_device *vsoc, bool on)
 		vsoc->stepped.now_ns = vsoc->gpu.clock_ns;
 		spin_unlock(&e->lock);
 		WRITE_ONCE(vsoc->stepped.on, on);
-		vsoc->gpu.clock_ns = vsoc_now_ns(vsoc);
 	}
 	mutex_unlock(&vsoc->hw_lock);
 	vsoc_engine_resume(vsoc);

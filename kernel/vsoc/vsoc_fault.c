@@ -78,6 +78,7 @@ static const char * const fault_names[VSOC_FAULT_COUNT] = {
 	[VSOC_FAULT_STATUS_FAILED] = "fail_status_failed",
 	[VSOC_FAULT_FW_RESTART] = "fail_fw_restart",
 	[VSOC_FAULT_POWER_LOSS] = "fail_power_loss",
+	[VSOC_FAULT_POWER_LOSS_MID_SAMPLE] = "fail_power_loss_mid_sample",
 	[VSOC_FAULT_JOB_HANG] = "fail_job_hang",
 	[VSOC_FAULT_JOB_FAULT] = "fail_job_fault",
 	[VSOC_FAULT_RESET_IN_REQUEST] = "fail_reset_in_request",

@@ -106,7 +106,7 @@ static bool program(struct vsoc_fw *fw)
 	fw->enable[FW_BLOCK_SHADER] = fw_read(&in->prfcnt_shader_en);
 
 	bytes = fw->slots * fw_sample_bytes(fw);
-	if (!is_power_of_2(fw->slots) || fw->set >= VSOC_SETS ||
+	if (!is_power_of_2(fw->slots) || fw->slots > vsoc->fw_slots || fw->set >= VSOC_SETS ||
 	    fw_read(&in->prfcnt_jasid) || base < fw->map_va || base % sizeof(u64) ||
 	    base - fw->map_va > fw->map_bytes || bytes > fw->map_bytes - (base - fw->map_va)) {
 		drm_dbg_driver(&vsoc->drm, "firmware: cannot count into %u slots at %#llx\n",
@@ -132,6 +132,7 @@ static bool start_counting(struct vsoc_fw *fw)
 
 	vsoc_gpu_update_clocks(vsoc);
 	memcpy(fw->base, vsoc->gpu.reg, counters * sizeof(*fw->base));
+	fw_begin_truth(fw);
 	fw_begin_span(fw, vsoc_gpu_timestamp(vsoc->gpu.clock_ns));
 	fw->enabled = true;
 	return true;
@@ -159,6 +160,8 @@ static void handle_requests(struct vsoc_fw *fw)
 	if (pending & CSF_GLB_PRFCNT_ENABLE) {
 		if (!(req & CSF_GLB_PRFCNT_ENABLE)) {
 			ack = fw_take_sample(fw, req, ack, CSF_REASON_DISABLE);
+			fw_doubt_unread(fw);
+			fw_end_truth(fw);
 			fw->enabled = false;
 			ack ^= CSF_GLB_PRFCNT_ENABLE;
 		} else if (start_counting(fw)) {
@@ -179,7 +182,9 @@ static void handle_requests(struct vsoc_fw *fw)
 static void restart(struct vsoc_fw *fw)
 {
 	mutex_lock(&fw->vsoc->hw_lock);
-	fw_lose_counts(fw, VSOC_BLOCK_FW);
+	fw_lose_counts(fw, VSOC_BLOCK_FW, fw->vsoc->shape.blocks);
+	fw_doubt_unread(fw);
+	fw_end_truth(fw);
 	mutex_unlock(&fw->vsoc->hw_lock);
 	fw->enabled = false;
 	fw->insert = 0;
@@ -327,7 +332,7 @@ void vsoc_fw_core_power(struct vsoc_device *vsoc, u64 cores_on)
 	down = vsoc->gpu.cores_on & ~cores_on;
 	if (up || down) {
 		if (down && vsoc_fault(vsoc, VSOC_FAULT_POWER_LOSS))
-			fw_lose_counts(fw, VSOC_BLOCK_MEMSYS + vsoc->shape.l2_slices);
+			fw_lose_cores(fw, down);
 		else
 			automatic_sample(fw, (up ? CSF_REASON_POWERON : 0) |
 					 (down ? CSF_REASON_POWEROFF : 0));
@@ -376,7 +381,9 @@ void vsoc_fw_reset(struct vsoc_device *vsoc)
 
 	mutex_lock(&fw->lock);
 	mutex_lock(&vsoc->hw_lock);
-	fw_lose_counts(fw, VSOC_BLOCK_FW);
+	fw_lose_counts(fw, VSOC_BLOCK_FW, vsoc->shape.blocks);
+	fw_doubt_unread(fw);
+	fw_end_truth(fw);
 	memset(vsoc->gpu.reg, 0, counters * sizeof(*vsoc->gpu.reg));
 	memset(fw->base, 0, counters * sizeof(*fw->base));
 	vsoc->gpu.protected = false;
@@ -394,16 +401,22 @@ void vsoc_fw_reset(struct vsoc_device *vsoc)
 	mutex_unlock(&fw->lock);
 }
 
-/* one consistent copy of all counts, and of those that firmware had to drop */
-void vsoc_fw_totals(struct vsoc_device *vsoc, u64 *truth, u64 *dropped)
+/* one consistent copy of all counts, of those that are gone, and of those that may be */
+void vsoc_fw_totals(struct vsoc_device *vsoc, u64 *truth, u64 *dropped, u64 *doubtful)
 {
-	const size_t bytes = vsoc_gpu_registers(vsoc) * sizeof(*truth);
+	const size_t counters = vsoc_gpu_registers(vsoc);
+	const size_t bytes = counters * sizeof(*truth);
 	struct vsoc_fw *fw = vsoc->fw;
+	size_t i;
 
 	mutex_lock(&fw->lock);
 	mutex_lock(&vsoc->hw_lock);
 	memcpy(truth, vsoc->gpu.truth, bytes);
 	memcpy(dropped, fw->dropped, bytes);
+	memcpy(doubtful, fw->doubtful, bytes);
+	for (i = 0; i < counters; i++)
+		if (!fw_is_counted(fw, i))
+			doubtful[i] += truth[i] - fw->stop_truth[i];
 	mutex_unlock(&vsoc->hw_lock);
 	mutex_unlock(&fw->lock);
 }
@@ -494,8 +507,11 @@ int vsoc_fw_init(struct vsoc_device *vsoc)
 	fw->pages.output = shared_page(vsoc);
 	fw->base = drmm_kcalloc(&vsoc->drm, counters, sizeof(*fw->base), GFP_KERNEL);
 	fw->dropped = drmm_kcalloc(&vsoc->drm, counters, sizeof(*fw->dropped), GFP_KERNEL);
+	fw->doubtful = drmm_kcalloc(&vsoc->drm, counters, sizeof(*fw->doubtful), GFP_KERNEL);
+	fw->stop_truth = drmm_kcalloc(&vsoc->drm, counters, sizeof(*fw->stop_truth), GFP_KERNEL);
+	fw->settled = drmm_kcalloc(&vsoc->drm, vsoc->fw_slots, sizeof(*fw->settled), GFP_KERNEL);
 	if (!fw->pages.control || !fw->pages.input || !fw->pages.output || !fw->base ||
-	    !fw->dropped)
+	    !fw->dropped || !fw->doubtful || !fw->stop_truth || !fw->settled)
 		return -ENOMEM;
 	boot(fw);
 

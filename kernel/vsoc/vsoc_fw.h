@@ -28,6 +28,14 @@ enum fw_block_type {
 };
 
 /**
+ * struct fw_settled - blocks of a slot whose counts are accounted for
+ */
+struct fw_settled {
+	/** @blocks: by number in the hardware. */
+	DECLARE_BITMAP(blocks, VSOC_BLOCK_MEMSYS + VSOC_MAX_L2_SLICES + VSOC_MAX_CORES);
+};
+
+/**
  * struct vsoc_fw - the microcontroller; everything but the pages is private to it
  */
 struct vsoc_fw {
@@ -91,7 +99,17 @@ struct vsoc_fw {
 	u32 *base;
 	/** @dropped: counts that firmware or a fault destroyed since the device exists. */
 	u64 *dropped;
+	/** @doubtful: counts that the host need not have got since the device exists. */
+	u64 *doubtful;
+	/** @stop_truth: truth of each register when counting stopped. */
+	u64 *stop_truth;
+	/** @first: until a request is answered the host drops what it gets. */
+	bool first;
+	/** @settled: for each slot of @ring, the blocks that are in @dropped or @doubtful. */
+	struct fw_settled *settled;
 
+	/** @backwards: this sample has a time before its beginning. */
+	bool backwards;
 	/** @saturated: register that is at its maximum in this sample, 0: none. */
 	size_t saturated;
 	/** @samples_written: since the device exists. */
@@ -126,6 +144,13 @@ static inline size_t fw_index(const struct vsoc_fw *fw, u32 block, u32 counter)
 	return vsoc_gpu_index(vsoc, fw->set * vsoc->shape.blocks + block, counter);
 }
 
+/* the register's counts come into samples */
+static inline bool fw_is_counted(const struct vsoc_fw *fw, size_t i)
+{
+	return fw->enabled && i >= fw_index(fw, 0, 0) &&
+	       i < fw_index(fw, fw->vsoc->shape.blocks, 0);
+}
+
 static inline u32 fw_shader_slots(const struct vsoc_shape *shape)
 {
 	return shape->shader_dense ? shape->cores : fls64(shape->shader_present);
@@ -148,6 +173,10 @@ static inline size_t fw_sample_bytes(const struct vsoc_fw *fw)
 u32 fw_event(u32 req, u32 ack, u32 bit);
 void fw_begin_span(struct vsoc_fw *fw, u64 ticks);
 u32 fw_take_sample(struct vsoc_fw *fw, u32 req, u32 ack, u32 reason);
-void fw_lose_counts(struct vsoc_fw *fw, u32 first_block);
+void fw_lose_counts(struct vsoc_fw *fw, u32 first_block, u32 end_block);
+void fw_lose_cores(struct vsoc_fw *fw, u64 cores);
+void fw_doubt_unread(struct vsoc_fw *fw);
+void fw_begin_truth(struct vsoc_fw *fw);
+void fw_end_truth(struct vsoc_fw *fw);
 
 #endif /* _VSOC_FW_H_ */

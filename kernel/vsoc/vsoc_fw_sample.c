@@ -89,13 +89,15 @@ static void sample_hardware(struct vsoc_fw *fw, __le32 *slot, u32 reason)
 	const struct vsoc_shape *shape = &vsoc->shape;
 	const u32 words = shape->counters_per_block;
 	u32 block, core, number = 0;
+	bool dark = false;
 	u64 ticks, begin;
 
 	vsoc_gpu_update_clocks(vsoc);
 	begin = vsoc_gpu_timestamp(vsoc->gpu.clock_ns);
 	ticks = begin;
-	if (vsoc_fault(vsoc, VSOC_FAULT_TIME_BACKWARDS))
-		ticks -= VSOC_TIMESTAMP_HZ;
+	fw->backwards = vsoc_fault(vsoc, VSOC_FAULT_TIME_BACKWARDS);
+	if (fw->backwards)
+		ticks = fw->start_ticks - VSOC_TIMESTAMP_HZ;
 
 	if (slot && fw->metadata) {
 		sample_metadata(fw, slot, reason, ticks);
@@ -110,22 +112,34 @@ static void sample_hardware(struct vsoc_fw *fw, __le32 *slot, u32 reason)
 			slot += words;
 	}
 
+	if (fw->cores_on && vsoc_fault(vsoc, VSOC_FAULT_POWER_LOSS_MID_SAMPLE))
+		dark = true;
 	for (core = 0; core < fls64(shape->shader_present); core++) {
 		bool present = shape->shader_present & BIT_ULL(core);
 		bool on = fw->cores_on & BIT_ULL(core);
 
 		if (!present && shape->shader_dense)
 			continue;
-		if (present)
+		if (present && on && dark)
+			/* what the metadata says of it is of a moment ago */
+			sample_block(fw, NULL, block + number++, fw->enable[FW_BLOCK_SHADER],
+				     ticks);
+		else if (present)
 			/* a core without power in the whole span writes no mask */
 			sample_block(fw, slot, block + number++,
 				     on ? fw->enable[FW_BLOCK_SHADER] : 0, ticks);
-		else if (slot)
+		if (slot && (!present || (on && dark)))
 			memset(slot, 0, fw_block_bytes(shape));
 		if (slot)
 			slot += words;
 	}
 
+	if (dark) {
+		vsoc_gpu_count(vsoc, VSOC_BLOCK_FW, VSOC_FW_CORE_POWER_DOWNS,
+			       hweight64(fw->cores_on));
+		vsoc_gpu_count(vsoc, VSOC_BLOCK_FW, VSOC_FW_CORE_POWER_UPS,
+			       hweight64(fw->cores_on));
+	}
 	fw_begin_span(fw, begin);
 }
 
@@ -182,25 +196,84 @@ static int block_at(const struct vsoc_fw *fw, u32 position)
 	return first_core + hweight64(shape->shader_present & (BIT_ULL(core) - 1));
 }
 
-/* what @words holds will reach nobody */
-static void drop_block(struct vsoc_fw *fw, u32 position, const __le32 *words)
+/* what @words holds, a block of the slot @number of the ring, goes to an account; once */
+static void settle_block(struct vsoc_fw *fw, u64 *account, u32 number, u32 position,
+			 const __le32 *words)
 {
 	const int block = block_at(fw, position);
 	u32 c;
 
-	if (block < 0)
+	if (block < 0 || __test_and_set_bit(block, fw->settled[number].blocks))
 		return;
 	for (c = CSF_BLOCK_HEADER_WORDS; c < fw->vsoc->shape.counters_per_block; c++)
-		fw->dropped[fw_index(fw, block, c)] += le32_to_cpu(words[c]);
+		account[fw_index(fw, block, c)] += le32_to_cpu(words[c]);
 }
 
-static void corrupt(struct vsoc_fw *fw, __le32 *slot)
+static u32 sample_blocks(const struct vsoc_fw *fw)
+{
+	const struct vsoc_shape *shape = &fw->vsoc->shape;
+
+	return VSOC_BLOCK_MEMSYS + shape->l2_slices + fw_shader_slots(shape);
+}
+
+static __le32 *first_block(struct vsoc_fw *fw, u32 number)
+{
+	return fw->ring + number * fw_sample_bytes(fw) +
+	       fw->metadata * fw_block_bytes(&fw->vsoc->shape);
+}
+
+/* the host need not believe or even read what is in the slot */
+static void doubt_slot(struct vsoc_fw *fw, u32 number)
+{
+	const u32 words = fw->vsoc->shape.counters_per_block;
+	const __le32 *first = first_block(fw, number);
+	u32 position;
+
+	for (position = 0; position < sample_blocks(fw); position++)
+		settle_block(fw, fw->doubtful, number, position, first + position * words);
+}
+
+/* the ring is about to be given up: the host may take what is in it, or not */
+void fw_doubt_unread(struct vsoc_fw *fw)
+{
+	const u32 extract = fw_read(&fw->pages.input->prfcnt_extract);
+	u32 i;
+
+	if (!fw->enabled || fw->insert - extract > fw->slots)
+		return;
+	for (i = extract; i != fw->insert; i++)
+		doubt_slot(fw, i & (fw->slots - 1));
+}
+
+/* counting begins: nobody has what happened before */
+void fw_begin_truth(struct vsoc_fw *fw)
+{
+	const u64 *truth = fw->vsoc->gpu.truth;
+	size_t i;
+
+	for (i = fw_index(fw, 0, 0); i < fw_index(fw, fw->vsoc->shape.blocks, 0); i++)
+		fw->doubtful[i] += truth[i] - fw->stop_truth[i];
+	fw->first = true;
+}
+
+/* counting ends */
+void fw_end_truth(struct vsoc_fw *fw)
+{
+	const size_t first = fw_index(fw, 0, 0);
+
+	if (fw->enabled)
+		memcpy(fw->stop_truth + first, fw->vsoc->gpu.truth + first,
+		       vsoc_gpu_index(fw->vsoc, fw->vsoc->shape.blocks, 0) *
+		       sizeof(*fw->stop_truth));
+}
+
+static void corrupt(struct vsoc_fw *fw, u32 number, __le32 *slot)
 {
 	struct vsoc_device *vsoc = fw->vsoc;
 	const struct vsoc_shape *shape = &vsoc->shape;
 	const u32 words = shape->counters_per_block;
-	const u32 blocks = VSOC_BLOCK_MEMSYS + shape->l2_slices + fw_shader_slots(shape);
-	__le32 *first = slot + fw->metadata * words;
+	const u32 blocks = sample_blocks(fw);
+	__le32 *first = first_block(fw, number);
 	u32 i, position;
 
 	if (fw->metadata && vsoc_fault(vsoc, VSOC_FAULT_GARBAGE_METADATA))
@@ -209,7 +282,7 @@ static void corrupt(struct vsoc_fw *fw, __le32 *slot)
 
 	if (vsoc_fault(vsoc, VSOC_FAULT_GARBAGE_HEADER)) {
 		position = vsoc_fault_random(vsoc) % (VSOC_BLOCK_MEMSYS + shape->l2_slices);
-		drop_block(fw, position, first + position * words);
+		settle_block(fw, fw->dropped, number, position, first + position * words);
 		for (i = 0; i < CSF_BLOCK_HEADER_WORDS; i++)
 			/* neither a mask nor a time that could be right */
 			first[position * words + i] =
@@ -218,7 +291,7 @@ static void corrupt(struct vsoc_fw *fw, __le32 *slot)
 
 	if (vsoc_fault(vsoc, VSOC_FAULT_TORN_WRITE)) {
 		for (position = blocks / 2; position < blocks; position++) {
-			drop_block(fw, position, first + position * words);
+			settle_block(fw, fw->dropped, number, position, first + position * words);
 			memset(first + position * words, 0, fw_block_bytes(shape));
 		}
 	}
@@ -233,11 +306,11 @@ static u32 announced_insert(struct vsoc_fw *fw)
 	return fw->insert;
 }
 
-/* counts since the last sample, from @first_block on, that nobody will get */
-void fw_lose_counts(struct vsoc_fw *fw, u32 first_block)
+/* counts since the last sample, of @first_block and before @end_block, that nobody will get */
+void fw_lose_counts(struct vsoc_fw *fw, u32 first_block, u32 end_block)
 {
 	struct vsoc_device *vsoc = fw->vsoc;
-	const size_t end = fw_index(fw, vsoc->shape.blocks, 0);
+	const size_t end = fw_index(fw, end_block, 0);
 	size_t i;
 
 	/* the base of the other sets is taken when they are enabled */
@@ -245,6 +318,19 @@ void fw_lose_counts(struct vsoc_fw *fw, u32 first_block)
 		if (fw->enabled)
 			fw->dropped[i] += vsoc->gpu.reg[i] - fw->base[i];
 		fw->base[i] = vsoc->gpu.reg[i];
+	}
+}
+
+/* the same of some cores */
+void fw_lose_cores(struct vsoc_fw *fw, u64 cores)
+{
+	const struct vsoc_shape *shape = &fw->vsoc->shape;
+
+	for (; cores; cores &= cores - 1) {
+		const u64 before = shape->shader_present & (BIT_ULL(__ffs64(cores)) - 1);
+		const u32 block = VSOC_BLOCK_MEMSYS + shape->l2_slices + hweight64(before);
+
+		fw_lose_counts(fw, block, block + 1);
 	}
 }
 
@@ -263,13 +349,14 @@ u32 fw_event(u32 req, u32 ack, u32 bit)
 u32 fw_take_sample(struct vsoc_fw *fw, u32 req, u32 ack, u32 reason)
 {
 	const u32 extract = fw_read(&fw->pages.input->prfcnt_extract);
+	const u32 number = fw->insert & (fw->slots - 1);
 	__le32 *slot = NULL;
 
 	saturate(fw);
 	if (vsoc_fault(fw->vsoc, VSOC_FAULT_SEQ_JUMP))
 		fw->seq += SEQ_JUMP;
 	if (fw->insert - extract < fw->slots && !vsoc_fault(fw->vsoc, VSOC_FAULT_OVERFLOW))
-		slot = fw->ring + (fw->insert & (fw->slots - 1)) * fw_sample_bytes(fw);
+		slot = fw->ring + number * fw_sample_bytes(fw);
 
 	sample_hardware(fw, slot, reason);
 	fw->seq++;
@@ -277,7 +364,12 @@ u32 fw_take_sample(struct vsoc_fw *fw, u32 req, u32 ack, u32 reason)
 		wrap_soon(fw);
 
 	if (slot) {
-		corrupt(fw, slot);
+		fw->settled[number] = (struct fw_settled) {};
+		corrupt(fw, number, slot);
+		if (fw->first || fw->backwards)
+			doubt_slot(fw, number);
+		if (reason & CSF_REASON_REQUEST)
+			fw->first = false;
 		fw->samples_written++;
 		fw->insert++;
 		fw_write(&fw->pages.output->prfcnt_insert, announced_insert(fw));

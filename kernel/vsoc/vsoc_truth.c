@@ -113,34 +113,45 @@ static void show_counters(struct seq_file *m, const char *account, const u64 *va
 			show_block(m, account, "SHADER", i, block++, &names->shader, values);
 }
 
-/* both totals in one consistent copy; @dropped selects the one to show */
-static int show_totals(struct seq_file *m, u32 set, bool dropped)
+enum totals {
+	TOTALS_TRUTH,
+	TOTALS_DROPPED,
+	TOTALS_DOUBTFUL,
+	TOTALS_KINDS,
+};
+
+/* all totals in one consistent copy; @kind selects the one to show */
+static int show_totals(struct seq_file *m, u32 set, enum totals kind)
 {
 	struct vsoc_device *vsoc = m->private;
 	const size_t counters = vsoc_gpu_registers(vsoc);
-	u64 *totals = kvcalloc(2 * counters, sizeof(*totals), GFP_KERNEL);
+	u64 *totals = kvcalloc(TOTALS_KINDS * counters, sizeof(*totals), GFP_KERNEL);
 
 	if (!totals)
 		return -ENOMEM;
-	vsoc_fw_totals(vsoc, totals, totals + counters);
-	show_counters(m, NULL, dropped ? totals + counters : totals, set);
+	vsoc_fw_totals(vsoc, totals + TOTALS_TRUTH * counters,
+		       totals + TOTALS_DROPPED * counters, totals + TOTALS_DOUBTFUL * counters);
+	show_counters(m, NULL, totals + kind * counters, set);
 	kvfree(totals);
 	return 0;
 }
 
-#define TOTALS_FILE(name, set, dropped) \
+#define TOTALS_FILE(name, set, kind) \
 	static int name##_show(struct seq_file *m, void *unused) \
 	{ \
-		return show_totals(m, set, dropped); \
+		return show_totals(m, set, kind); \
 	} \
 	DEFINE_SHOW_ATTRIBUTE(name)
 
-TOTALS_FILE(truth, DRM_PERFCTR_SET_PRIMARY, false);
-TOTALS_FILE(truth_secondary, DRM_PERFCTR_SET_SECONDARY, false);
-TOTALS_FILE(truth_tertiary, DRM_PERFCTR_SET_TERTIARY, false);
-TOTALS_FILE(dropped, DRM_PERFCTR_SET_PRIMARY, true);
-TOTALS_FILE(dropped_secondary, DRM_PERFCTR_SET_SECONDARY, true);
-TOTALS_FILE(dropped_tertiary, DRM_PERFCTR_SET_TERTIARY, true);
+TOTALS_FILE(truth, DRM_PERFCTR_SET_PRIMARY, TOTALS_TRUTH);
+TOTALS_FILE(truth_secondary, DRM_PERFCTR_SET_SECONDARY, TOTALS_TRUTH);
+TOTALS_FILE(truth_tertiary, DRM_PERFCTR_SET_TERTIARY, TOTALS_TRUTH);
+TOTALS_FILE(dropped, DRM_PERFCTR_SET_PRIMARY, TOTALS_DROPPED);
+TOTALS_FILE(dropped_secondary, DRM_PERFCTR_SET_SECONDARY, TOTALS_DROPPED);
+TOTALS_FILE(dropped_tertiary, DRM_PERFCTR_SET_TERTIARY, TOTALS_DROPPED);
+TOTALS_FILE(doubtful, DRM_PERFCTR_SET_PRIMARY, TOTALS_DOUBTFUL);
+TOTALS_FILE(doubtful_secondary, DRM_PERFCTR_SET_SECONDARY, TOTALS_DOUBTFUL);
+TOTALS_FILE(doubtful_tertiary, DRM_PERFCTR_SET_TERTIARY, TOTALS_DOUBTFUL);
 
 /*
  * Accounts of the primary set, lines of zeroes left out. The first three are "total", "nobody"
@@ -222,6 +233,9 @@ void vsoc_truth_debugfs(struct vsoc_device *vsoc, struct dentry *dir)
 	debugfs_create_file("dropped", 0444, dir, vsoc, &dropped_fops);
 	debugfs_create_file("dropped_secondary", 0444, dir, vsoc, &dropped_secondary_fops);
 	debugfs_create_file("dropped_tertiary", 0444, dir, vsoc, &dropped_tertiary_fops);
+	debugfs_create_file("doubtful", 0444, dir, vsoc, &doubtful_fops);
+	debugfs_create_file("doubtful_secondary", 0444, dir, vsoc, &doubtful_secondary_fops);
+	debugfs_create_file("doubtful_tertiary", 0444, dir, vsoc, &doubtful_tertiary_fops);
 	debugfs_create_file("truth_contexts", 0444, dir, vsoc, &truth_contexts_fops);
 	debugfs_create_file("shape", 0444, dir, vsoc, &shape_fops);
 	debugfs_create_file("idle", 0444, dir, vsoc, &idle_fops);

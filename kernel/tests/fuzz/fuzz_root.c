@@ -136,8 +136,9 @@ static void root_fault(struct world *w, struct rng *r)
 		"spurious_irq", "lost_irq", "extra_sample", "insert_beyond", "insert_backwards",
 		"garbage_header", "garbage_metadata", "torn_write", "seq_jump", "time_backwards",
 		"clock_stop", "counter_wrap", "saturation", "threshold_storm", "overflow",
-		"status_failed", "fw_restart", "power_loss", "job_hang", "job_fault",
-		"reset_in_request", "alloc_job", "alloc_fence", "alloc_ctx", "alloc_file",
+		"status_failed", "fw_restart", "power_loss", "power_loss_mid_sample", "job_hang",
+		"job_fault", "reset_in_request", "alloc_job", "alloc_fence", "alloc_ctx",
+		"alloc_file",
 	};
 	char file[40], text[24];
 
