@@ -10,14 +10,14 @@
 #include <unistd.h>
 
 #include "minigt.h"
-#include "igt_perfctr.h"
-#include "igt_vsoc.h"
+#include "igt_device.h"
+#include "igt_sys.h"
 
 IGT_TEST_DESCRIPTION("Devices of different shapes live side by side and know nothing of each other");
 
 #define MS 1000000ull
-#define DRIVER "/sys/bus/platform/drivers/vsoc"
 #define OTHER "9"
+#define OTHER_NUMBER 9
 #define OTHER_PLATFORM "vsoc.9"
 /* two cores, densely numbered, one slice, wide blocks, a short ring */
 #define OTHER_SHAPE \
@@ -31,30 +31,14 @@ IGT_TEST_DESCRIPTION("Devices of different shapes live side by side and know not
 static struct igt_perfctr_device dev, other;
 static struct igt_vsoc_truth before, after, other_before, other_after;
 
-/* 0 or -errno */
-static int tell_driver(const char *file, const char *text)
-{
-	char path[64];
-	int fd, ret;
-
-	snprintf(path, sizeof(path), DRIVER "/%s", file);
-	fd = open(path, O_WRONLY | O_CLOEXEC);
-	igt_require_f(fd >= 0, "%s: %s\n", path, strerror(errno));
-	ret = write(fd, text, strlen(text)) == (ssize_t)strlen(text) ? 0 : -errno;
-	close(fd);
-	return ret;
-}
-
 static void come(void)
 {
-	igt_assert_eq(tell_driver("new_device", OTHER_SHAPE), 0);
-	igt_assert(igt_perfctr_open_device(&other, OTHER_PLATFORM));
+	igt_vsoc_come(&other, OTHER_SHAPE);
 }
 
 static void go(void)
 {
-	igt_perfctr_close(&other);
-	igt_assert_eq(tell_driver("del_device", OTHER), 0);
+	igt_vsoc_go(&other, OTHER_NUMBER);
 }
 
 static unsigned int blocks_of(const struct igt_perfctr_device *d, uint16_t type)
@@ -83,22 +67,7 @@ static void create(struct igt_perfctr_session *s, const struct igt_perfctr_devic
 	igt_perfctr_session_create(s);
 }
 
-#define UCF_TYPE "/sys/bus/event_source/devices/nvidia_ucf_pmu_0/type"
 #define COPY_BYTES 64000
-
-static void add_ucf(struct igt_perfctr_session *s)
-{
-	struct drm_perfctr_block_request *r = &s->requests[s->setup.request_count++];
-	FILE *f = fopen(UCF_TYPE, "re");
-
-	igt_assert(f);
-	memset(r, 0, sizeof(*r));
-	igt_assert_eq(fscanf(f, "%u", &r->pmu_type), 1);
-	fclose(f);
-	r->type = DRM_PERFCTR_BLOCK_UCF;
-	r->cpu = DRM_PERFCTR_CPU_ANY;
-	r->mask = 1ull << DRM_PERFCTR_UCF_MEM_BYTES_RD;
-}
 
 static void copy_by_cpu(const struct igt_perfctr_device *d)
 {
@@ -185,13 +154,13 @@ static void shape_tests(void)
 		for (unsigned int i = 0; i < sizeof(refused) / sizeof(refused[0]); i++)
 			/* an empty write never reaches the driver */
 			if (*refused[i].text)
-				igt_assert_eq(tell_driver("new_device", refused[i].text),
+				igt_assert_eq(igt_vsoc_driver("new_device", refused[i].text),
 					      refused[i].error);
 		memset(long_text, ' ', sizeof(long_text) - 1);
 		long_text[0] = '9';
-		igt_assert_eq(tell_driver("new_device", long_text), -E2BIG);
-		igt_assert_eq(tell_driver("del_device", OTHER), -ENODEV);
-		igt_assert_eq(tell_driver("del_device", "nine"), -EINVAL);
+		igt_assert_eq(igt_vsoc_driver("new_device", long_text), -E2BIG);
+		igt_assert_eq(igt_vsoc_driver("del_device", OTHER), -ENODEV);
+		igt_assert_eq(igt_vsoc_driver("del_device", "nine"), -EINVAL);
 		igt_assert(!igt_perfctr_open_device(&other, OTHER_PLATFORM));
 	}
 	igt_describe("a device that is unbound and bound again has the same shape");
@@ -199,9 +168,9 @@ static void shape_tests(void)
 	{
 		come();
 		igt_perfctr_close(&other);
-		igt_assert_eq(tell_driver("unbind", OTHER_PLATFORM), 0);
+		igt_assert_eq(igt_vsoc_driver("unbind", OTHER_PLATFORM), 0);
 		igt_assert(!igt_perfctr_open_device(&other, OTHER_PLATFORM));
-		igt_assert_eq(tell_driver("bind", OTHER_PLATFORM), 0);
+		igt_assert_eq(igt_vsoc_driver("bind", OTHER_PLATFORM), 0);
 		igt_assert(igt_perfctr_open_device(&other, OTHER_PLATFORM));
 		igt_assert_eq_u32(blocks_of(&other, DRM_PERFCTR_BLOCK_SHADER), 2);
 		igt_assert_eq_u32(other.blocks[0].counters, 128);
@@ -272,7 +241,7 @@ static void side_by_side_tests(void)
 			igt_vsoc_submit(&other, commands, 3);
 		igt_vsoc_work(&dev, 1);
 		/* with the file open, the ring mapped and jobs queued */
-		igt_assert_eq(tell_driver("del_device", OTHER), 0);
+		igt_assert_eq(igt_vsoc_driver("del_device", OTHER), 0);
 		igt_assert_eq_u32(b.control->state, DRM_PERFCTR_RING_DEAD);
 		igt_perfctr_drain(&b);
 		igt_assert(b.last.flags & DRM_PERFCTR_SAMPLE_UNPLUGGED);
@@ -300,7 +269,7 @@ static void side_by_side_tests(void)
 			for (unsigned int j = 0; j < QUEUED_JOBS; j++)
 				igt_vsoc_submit(&other, &c, 1);
 			igt_assert_eq(pthread_create(&thread, NULL, close_soon, &i), 0);
-			igt_assert_eq(tell_driver("del_device", OTHER), 0);
+			igt_assert_eq(igt_vsoc_driver("del_device", OTHER), 0);
 			igt_assert_eq(pthread_join(thread, NULL), 0);
 			other.fd = -1;
 		}
@@ -314,12 +283,12 @@ static void side_by_side_tests(void)
 		uint64_t bytes;
 
 		/* User-mode Linux has none */
-		igt_require_f(!access(UCF_TYPE, R_OK), "no PMU nvidia_ucf_pmu_0\n");
+		igt_require_f(!access(IGT_UCF_TYPE, R_OK), "no PMU nvidia_ucf_pmu_0\n");
 		come();
 		/* the GPU of one device, the fabric of the other */
 		igt_perfctr_session_init(&s, &other);
 		s.setup.slots = 64;
-		add_ucf(&s);
+		igt_assert(igt_perfctr_add_ucf(&s));
 		igt_perfctr_session_create(&s);
 		igt_vsoc_truth(&other, &other_before);
 		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
@@ -331,7 +300,7 @@ static void side_by_side_tests(void)
 		igt_assert_eq_u64(bytes, COPY_BYTES);
 
 		igt_perfctr_close(&dev);
-		igt_assert_eq(tell_driver("unbind", "vsoc.0"), 0);
+		igt_assert_eq(igt_vsoc_driver("unbind", "vsoc.0"), 0);
 		for (unsigned int i = 1; i < 4; i++) {
 			igt_vsoc_work(&other, i);
 			igt_assert_eq(igt_perfctr_sample(&s, i), 0);
@@ -348,7 +317,7 @@ static void side_by_side_tests(void)
 						  DRM_PERFCTR_UCF_MEM_BYTES_RD),
 				  bytes);
 		igt_perfctr_session_fini(&s);
-		igt_assert_eq(tell_driver("bind", "vsoc.0"), 0);
+		igt_assert_eq(igt_vsoc_driver("bind", "vsoc.0"), 0);
 		igt_assert(igt_perfctr_open_device(&dev, "vsoc.0"));
 		go();
 	}
@@ -363,7 +332,7 @@ static void side_by_side_tests(void)
 				create(&s, &other, i % 3 == 1 ? MS : 0);
 				igt_assert_eq(igt_perfctr_start(&s, 0), 0);
 			}
-			igt_assert_eq(tell_driver("del_device", OTHER), 0);
+			igt_assert_eq(igt_vsoc_driver("del_device", OTHER), 0);
 			if (i % 3)
 				igt_assert_eq_u32(s.control->state, DRM_PERFCTR_RING_DEAD);
 			igt_perfctr_close(&other);
@@ -376,138 +345,6 @@ static void side_by_side_tests(void)
 
 /* what a fault is tried on: a device of its own, with sessions on both */
 static struct igt_perfctr_session s_dev, s_other;
-
-static uint64_t raw_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC_RAW, &t);
-	return t.tv_sec * 1000000000ull + t.tv_nsec;
-}
-
-/* the next @times the place is reached */
-static void arm(const struct igt_perfctr_device *d, const char *fault, unsigned int times)
-{
-	char file[48], text[24];
-
-	snprintf(file, sizeof(file), "fail_%s", fault);
-	snprintf(text, sizeof(text), "1000 %u", times);
-	igt_vsoc_debugfs(d, file, text);
-}
-
-static unsigned int hits(const struct igt_perfctr_device *d, const char *fault)
-{
-	unsigned int permille, times, n = 0;
-	char path[96];
-	FILE *f;
-
-	snprintf(path, sizeof(path), "/sys/kernel/debug/dri/%d/vsoc/fail_%s", d->minor, fault);
-	f = fopen(path, "r");
-	igt_assert(f);
-	igt_assert_eq(fscanf(f, "%u %u %u", &permille, &times, &n), 3);
-	fclose(f);
-	return n;
-}
-
-static int job_status(void)
-{
-	struct drm_vsoc_command commands[3];
-
-	igt_vsoc_mixed(commands, 3);
-	return igt_vsoc_wait(&other, igt_vsoc_submit(&other, commands, 3)).status;
-}
-
-static int submit_errno(uint32_t flags)
-{
-	struct drm_vsoc_command commands[3];
-	struct drm_vsoc_submit submit = {
-		.flags = flags,
-		.commands = (uintptr_t)commands,
-		.command_count = 3,
-		.command_stride = sizeof(commands[0]),
-	};
-	int ret;
-
-	igt_vsoc_mixed(commands, 4);
-	ret = igt_perfctr_ioctl(other.fd, DRM_IOCTL_VSOC_SUBMIT, &submit);
-	if (!ret && flags & DRM_VSOC_SUBMIT_FENCE_OUT)
-		close(submit.fence_fd);
-	if (!ret)
-		igt_assert_eq(igt_vsoc_wait(&other, submit.job_id).status, 0);
-	return ret;
-}
-
-static void job_hang(void)
-{
-	/* the watchdog of 200 ms resets the GPU */
-	igt_assert_eq(job_status(), -ECANCELED);
-}
-
-static void job_fault(void)
-{
-	igt_assert_eq(job_status(), -EIO);
-}
-
-static void reset_in_request(void)
-{
-	int ret = igt_perfctr_sample(&s_other, 7);
-
-	/* a sample that is flagged, or a clear error: never silence */
-	igt_assert_f(!ret || ret == -EIO || ret == -ETIMEDOUT, "sample: %d\n", ret);
-}
-
-static void alloc_job(void)
-{
-	igt_assert_eq(submit_errno(0), -ENOMEM);
-	igt_assert_eq(submit_errno(0), 0);
-}
-
-static void alloc_fence(void)
-{
-	igt_assert_eq(submit_errno(DRM_VSOC_SUBMIT_FENCE_OUT), -ENOMEM);
-	igt_assert_eq(submit_errno(DRM_VSOC_SUBMIT_FENCE_OUT), 0);
-}
-
-static void alloc_ctx(void)
-{
-	struct drm_vsoc_ctx_create create = { 0 };
-
-	igt_assert_eq(igt_perfctr_ioctl(other.fd, DRM_IOCTL_VSOC_CTX_CREATE, &create), -ENOMEM);
-	igt_assert_eq(igt_perfctr_ioctl(other.fd, DRM_IOCTL_VSOC_CTX_CREATE, &create), 0);
-}
-
-static void alloc_file(void)
-{
-	char path[32];
-	int fd;
-
-	snprintf(path, sizeof(path), "/dev/dri/renderD%d", other.minor);
-	fd = open(path, O_RDWR | O_CLOEXEC);
-	igt_assert(fd < 0 && errno == ENOMEM);
-	fd = open(path, O_RDWR | O_CLOEXEC);
-	igt_assert(fd >= 0);
-	close(fd);
-}
-
-static const struct {
-	const char *name;
-	const char *subtest;
-	void (*provoke)(void);
-	/* flags that the samples of the session on that device must and may have */
-	uint32_t must, may;
-	/* a reset destroys what was not collected */
-	bool loses;
-} faults[] = {
-	{ "job_hang", "fault-job-hang", job_hang, DRM_PERFCTR_SAMPLE_RESET,
-	  DRM_PERFCTR_SAMPLE_ERROR, true },
-	{ "job_fault", "fault-job-fault", job_fault, 0, 0, false },
-	{ "reset_in_request", "fault-reset-in-request", reset_in_request, DRM_PERFCTR_SAMPLE_RESET,
-	  DRM_PERFCTR_SAMPLE_ERROR, true },
-	{ "alloc_job", "fault-alloc-job", alloc_job, 0, 0, false },
-	{ "alloc_fence", "fault-alloc-fence", alloc_fence, 0, 0, false },
-	{ "alloc_ctx", "fault-alloc-ctx", alloc_ctx, 0, 0, false },
-	{ "alloc_file", "fault-alloc-file", alloc_file, 0, 0, false },
-};
 
 #define TROUBLE (DRM_PERFCTR_SAMPLE_ERROR | DRM_PERFCTR_SAMPLE_OVERFLOW | DRM_PERFCTR_SAMPLE_RESET)
 /* a watchdog, a reset, waits for firmware that end by their deadlines */
@@ -540,39 +377,6 @@ static void end_other_device_exact(void)
 
 static void fault_tests(void)
 {
-	for (unsigned int i = 0; i < sizeof(faults) / sizeof(faults[0]); i++) {
-		igt_describe_f("%s: the samples say so, it is over soon, another device is exact",
-			       faults[i].name);
-		igt_subtest(faults[i].subtest)
-		{
-			uint64_t t0;
-
-			sessions_begin();
-			arm(&other, faults[i].name, 1);
-			t0 = raw_ns();
-			faults[i].provoke();
-			igt_assert_eq(hits(&other, faults[i].name), 1);
-			/* it works again */
-			igt_assert_eq(job_status(), 0);
-			igt_assert_eq(igt_perfctr_sample(&s_other, 8), 0);
-			igt_assert_lte_u64(raw_ns() - t0, PATIENCE_NS);
-			igt_vsoc_work(&other, 2);
-			igt_assert_eq(igt_perfctr_stop(&s_other, 0), 0);
-			/* drain() checks that all of it is well-formed */
-			igt_perfctr_drain(&s_other);
-			igt_assert_eq_u32(s_other.flags & faults[i].must, faults[i].must);
-			igt_assert_eq_u32(
-				s_other.flags & TROUBLE & ~(faults[i].must | faults[i].may), 0);
-			igt_vsoc_truth(&other, &other_after);
-			if (faults[i].loses)
-				igt_assert_lte_u64(1, s_other.lost_ns);
-			else
-				igt_vsoc_assert_conserved(&s_other, &other_before, &other_after);
-			end_other_device_exact();
-			igt_perfctr_session_fini(&s_other);
-			go();
-		}
-	}
 	igt_describe(
 		"a device that disappears instead of an answer ends its session, another goes on");
 	igt_subtest("fault-unplug-in-request")
@@ -581,13 +385,13 @@ static void fault_tests(void)
 		int ret;
 
 		sessions_begin();
-		arm(&other, "unplug_in_request", 1);
-		t0 = raw_ns();
+		igt_fault_arm(&other, "unplug_in_request", 1);
+		t0 = igt_raw_ns();
 		ret = igt_perfctr_sample(&s_other, 7);
 		igt_assert_f(!ret || ret == -ENODEV || ret == -EIO || ret == -ETIMEDOUT,
 			     "sample: %d\n", ret);
 		while (s_other.control->state != DRM_PERFCTR_RING_DEAD &&
-		       raw_ns() - t0 < PATIENCE_NS)
+		       igt_raw_ns() - t0 < PATIENCE_NS)
 			usleep(1000);
 		igt_assert_eq_u32(s_other.control->state, DRM_PERFCTR_RING_DEAD);
 		igt_perfctr_drain(&s_other);
@@ -610,12 +414,12 @@ static void pmu_fault_tests(void)
 	{
 		struct igt_perfctr_session s;
 
-		igt_require_f(!access(UCF_TYPE, R_OK), "no PMU nvidia_ucf_pmu_0\n");
+		igt_require_f(!access(IGT_UCF_TYPE, R_OK), "no PMU nvidia_ucf_pmu_0\n");
 		come();
 		igt_perfctr_session_init(&s, &dev);
 		s.setup.slots = 64;
 		s.setup.period_ns = 2 * MS;
-		add_ucf(&s);
+		igt_assert(igt_perfctr_add_ucf(&s));
 		igt_perfctr_session_create(&s);
 		create(&s_other, &other, 2 * MS);
 		igt_vsoc_truth(&dev, &before);
@@ -624,10 +428,10 @@ static void pmu_fault_tests(void)
 		igt_assert_eq(igt_perfctr_start(&s_other, 0), 0);
 		copy_by_cpu(&dev);
 		igt_vsoc_work(&other, 1);
-		arm(&dev, "pmu_slow", SLOW_READS);
+		igt_fault_arm(&dev, "pmu_slow", SLOW_READS);
 		copy_by_cpu(&dev);
 		igt_vsoc_work(&other, 2);
-		for (unsigned int i = 0; hits(&dev, "pmu_slow") < SLOW_READS; i++) {
+		for (unsigned int i = 0; igt_fault_hits(&dev, "pmu_slow") < SLOW_READS; i++) {
 			igt_assert_lt(i, 1000);
 			igt_perfctr_drain(&s);
 			usleep(2000);
@@ -658,9 +462,9 @@ static void pmu_fault_tests(void)
 		const struct drm_perfctr_pmu_block_header *pmu;
 		struct igt_perfctr_session s, t;
 
-		igt_require_f(!access(UCF_TYPE, R_OK), "no PMU nvidia_ucf_pmu_0\n");
+		igt_require_f(!access(IGT_UCF_TYPE, R_OK), "no PMU nvidia_ucf_pmu_0\n");
 		igt_perfctr_session_init(&s, &dev);
-		add_ucf(&s);
+		igt_assert(igt_perfctr_add_ucf(&s));
 		igt_perfctr_session_create(&s);
 		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
 		copy_by_cpu(&dev);
@@ -669,7 +473,7 @@ static void pmu_fault_tests(void)
 		igt_vsoc_debugfs(&dev, "pmu_plug", "nvidia_ucf_pmu_0");
 		/* perf looks at all events of the PMU anew when another one comes */
 		igt_perfctr_session_init(&t, &dev);
-		add_ucf(&t);
+		igt_assert(igt_perfctr_add_ucf(&t));
 		igt_perfctr_session_create(&t);
 		igt_assert_eq(igt_perfctr_start(&t, 0), 0);
 		copy_by_cpu(&dev);
@@ -697,21 +501,21 @@ static void pmu_fault_tests(void)
 		struct igt_perfctr_session s;
 		uint64_t t0;
 
-		igt_require_f(!access(UCF_TYPE, R_OK), "no PMU nvidia_ucf_pmu_0\n");
+		igt_require_f(!access(IGT_UCF_TYPE, R_OK), "no PMU nvidia_ucf_pmu_0\n");
 		igt_perfctr_session_init(&s, &dev);
 		s.setup.slots = 64;
-		add_ucf(&s);
+		igt_assert(igt_perfctr_add_ucf(&s));
 		igt_perfctr_session_create(&s);
 		igt_vsoc_truth(&dev, &before);
 		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
 		copy_by_cpu(&dev);
-		arm(&dev, "pmu_gone", 1);
+		igt_fault_arm(&dev, "pmu_gone", 1);
 		igt_assert_eq(igt_perfctr_sample(&s, 1), 0);
-		igt_assert_eq(hits(&dev, "pmu_gone"), 1);
+		igt_assert_eq(igt_fault_hits(&dev, "pmu_gone"), 1);
 		/* the sample that was being taken has it; soon none does */
-		t0 = raw_ns();
+		t0 = igt_raw_ns();
 		do {
-			igt_assert_lte_u64(raw_ns() - t0, PATIENCE_NS);
+			igt_assert_lte_u64(igt_raw_ns() - t0, PATIENCE_NS);
 			igt_perfctr_drain(&s);
 			usleep(1000);
 			igt_assert_eq(igt_perfctr_sample(&s, 2), 0);
@@ -730,7 +534,7 @@ static void pmu_fault_tests(void)
 
 		igt_vsoc_debugfs(&dev, "pmu_plug", "nvidia_ucf_pmu_0");
 		igt_perfctr_session_init(&s, &dev);
-		add_ucf(&s);
+		igt_assert(igt_perfctr_add_ucf(&s));
 		igt_perfctr_session_create(&s);
 		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
 		copy_by_cpu(&dev);
@@ -749,7 +553,7 @@ igt_main
 	{
 		igt_require_f(igt_perfctr_open_device(&dev, "vsoc.0"), "no virtual SoC\n");
 		/* of a run that was cut short */
-		tell_driver("del_device", OTHER);
+		igt_vsoc_driver("del_device", OTHER);
 	}
 	shape_tests();
 	side_by_side_tests();

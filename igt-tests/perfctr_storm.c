@@ -43,6 +43,8 @@ IGT_TEST_DESCRIPTION("Whatever happens in whatever order, sessions tell the trut
 #define MAX_PMUS 64
 #define MAX_DOOMED 3
 #define FAULT_NAME_BYTES 48
+/* several times what faults, resets and recoveries cost in any storm that was seen */
+#define ABSURD_PERMILLE 300
 #define TELL_EVERY_NS (10 * 1000 * MS)
 /* a watchdog, a reset, some deadlines of firmware, on a machine that does other things too */
 #define PATIENCE_NS (8 * 1000 * MS)
@@ -94,7 +96,8 @@ static bool with_suspend, with_trace;
 static struct {
 	uint64_t seed, state, step;
 	const char *doing;
-	uint64_t settled, compared, counts, missing, lost_ns, ucf_bytes, samples, merged;
+	uint64_t settled, compared, truth, counts, dropped, refused;
+	uint64_t lost_ns, ucf_bytes, samples, merged;
 	uint64_t faults, suspends;
 } storm;
 
@@ -268,6 +271,13 @@ static void disarm_one(const struct device *d, const char *fault)
 	storm.faults += hits;
 }
 
+/* what counts something when a sample is taken: the truth of a session's end would be of before */
+static void disarm_counting(struct device *d)
+{
+	disarm_one(d, "fail_saturation");
+	disarm_one(d, "fail_power_loss_mid_sample");
+}
+
 static void disarm(struct device *d)
 {
 	if (!d->armed)
@@ -367,7 +377,9 @@ static void remember(struct client *c)
 {
 	storm.compared += c->ledger.compared;
 	storm.counts += c->ledger.counts;
-	storm.missing += c->ledger.missing;
+	storm.truth += c->ledger.truth;
+	storm.dropped += c->ledger.dropped;
+	storm.refused += c->ledger.refused;
 	storm.lost_ns += c->ledger.lost_ns;
 	storm.ucf_bytes += c->ledger.ucf_bytes;
 	storm.samples += c->session.samples;
@@ -471,7 +483,7 @@ static void add_ucf(struct igt_perfctr_session *s)
  */
 static void settle(struct client *c)
 {
-	static struct igt_vsoc_truth now;
+	static struct igt_vsoc_totals now;
 	struct igt_perfctr_session *s = &c->session;
 	uint64_t until_ns, t0;
 	int ret = 0;
@@ -494,16 +506,16 @@ static void settle(struct client *c)
 		igt_perfctr_drain(s);
 	} while (!s->samples || s->last.end_ns < until_ns ||
 		 s->last.flags & DRM_PERFCTR_SAMPLE_ERROR);
-	igt_vsoc_truth_of_set(&c->on->dev, c->set, &now);
+	igt_vsoc_totals(&c->on->dev, c->set, &now);
 	igt_ledger_settle(&c->ledger, &now);
 	storm.settled++;
 }
 
 /* the final sample has been drained, and has all that there was */
-static void settle_final(struct client *c, const struct igt_vsoc_truth *truth)
+static void settle_final(struct client *c, const struct igt_vsoc_totals *totals)
 {
 	igt_assert(c->session.last.flags & DRM_PERFCTR_SAMPLE_FINAL);
-	igt_ledger_settle(&c->ledger, truth);
+	igt_ledger_settle(&c->ledger, totals);
 	storm.settled++;
 }
 
@@ -673,7 +685,7 @@ static bool do_start(void)
 
 	if (!c || !quiesce(c->on))
 		return c;
-	disarm_one(c->on, "fail_saturation");
+	disarm_counting(c->on);
 	if (is_honest(c)) {
 		igt_perfctr_drain(&c->session);
 		igt_ledger_open(&c->ledger, &c->session, c->set);
@@ -697,15 +709,15 @@ static bool do_start(void)
 
 static bool do_stop(void)
 {
-	static struct igt_vsoc_truth truth;
+	static struct igt_vsoc_totals totals;
 	struct client *c = pick(is_active);
 	int ret;
 
 	if (!c || !quiesce(c->on))
 		return c;
-	disarm_one(c->on, "fail_saturation");
+	disarm_counting(c->on);
 	if (is_honest(c))
-		igt_vsoc_truth_of_set(&c->on->dev, c->set, &truth);
+		igt_vsoc_truth_of_set(&c->on->dev, c->set, &totals.truth);
 	ret = igt_perfctr_stop(&c->session, storm.step);
 	if (is_gone(c->on, ret))
 		return true;
@@ -714,7 +726,9 @@ static bool do_stop(void)
 	c->active = false;
 	if (is_honest(c)) {
 		igt_perfctr_drain(&c->session);
-		settle_final(c, &truth);
+		/* what STOP itself lost is in it, too */
+		igt_vsoc_losses(&c->on->dev, c->set, &totals);
+		settle_final(c, &totals);
 		remember(c);
 	}
 	return true;
@@ -900,7 +914,7 @@ static bool do_suspend(void)
 /* a device comes, or goes, with or without work in it */
 static bool do_device(void)
 {
-	static struct igt_vsoc_truth truth[CLIENTS];
+	static struct igt_vsoc_totals totals[CLIENTS];
 	struct device *d = &devices[1];
 	char number[16];
 	bool quiet;
@@ -917,7 +931,7 @@ static bool do_device(void)
 			if (clients[i].used && clients[i].on == d && has_ledger(&clients[i])) {
 				/* room for the final sample is not all it takes: no fault left */
 				settle(&clients[i]);
-				igt_vsoc_truth_of_set(&d->dev, clients[i].set, &truth[i]);
+				igt_vsoc_totals(&d->dev, clients[i].set, &totals[i]);
 			}
 	}
 	snprintf(number, sizeof(number), "%u", d->number);
@@ -933,7 +947,7 @@ static bool do_device(void)
 			if (c->active)
 				igt_assert(c->session.last.flags & DRM_PERFCTR_SAMPLE_UNPLUGGED);
 			if (c->active && quiet)
-				settle_final(c, &truth[i]);
+				settle_final(c, &totals[i]);
 		}
 		igt_assert_eq(igt_perfctr_sample(&c->session, 0), -ENODEV);
 		drop(c);
@@ -1103,18 +1117,26 @@ static void calm_down(void)
 	storm.doing = NULL;
 }
 
+/* in 1/1000 of what happened */
+static double permille(uint64_t counts)
+{
+	return storm.truth ? 1000.0 * counts / storm.truth : 0;
+}
+
 static void tell(uint64_t begin_ns)
 {
-	igt_info("%3llu s: %llu steps, %llu accounts settled, %llu counters compared: %llu counts "
-		 "and %llu fabric bytes in %llu samples (%llu merged), %llu counts missing as "
-		 "admitted (%.3f s), %llu faults, %llu suspends\n",
+	igt_info("%3llu s: %llu steps, %llu accounts settled, %llu counters compared: of %llu "
+		 "counts %llu in %llu samples (%llu merged), %llu (%.3f permille) destroyed by "
+		 "hardware, %llu (%.3f permille) refused, %.3f s lost, 0 unexplained; %llu fabric "
+		 "bytes, %llu faults, %llu suspends\n",
 		 (unsigned long long)((raw_ns() - begin_ns) / (1000 * MS)),
 		 (unsigned long long)storm.step, (unsigned long long)storm.settled,
-		 (unsigned long long)storm.compared, (unsigned long long)storm.counts,
-		 (unsigned long long)storm.ucf_bytes, (unsigned long long)storm.samples,
-		 (unsigned long long)storm.merged, (unsigned long long)storm.missing,
-		 storm.lost_ns / 1e9, (unsigned long long)storm.faults,
-		 (unsigned long long)storm.suspends);
+		 (unsigned long long)storm.compared, (unsigned long long)storm.truth,
+		 (unsigned long long)storm.counts, (unsigned long long)storm.samples,
+		 (unsigned long long)storm.merged, (unsigned long long)storm.dropped,
+		 permille(storm.dropped), (unsigned long long)storm.refused,
+		 permille(storm.refused), storm.lost_ns / 1e9, (unsigned long long)storm.ucf_bytes,
+		 (unsigned long long)storm.faults, (unsigned long long)storm.suspends);
 }
 
 static void run_storm(void)
@@ -1152,6 +1174,9 @@ static void run_storm(void)
 	for (unsigned int i = 0; i < HAPPENINGS; i++)
 		igt_info("%8llu %s\n", (unsigned long long)happened[i], happenings[i].name);
 	debugfs(&devices[0], "fail_delay_ms", "150");
+	/* what samples admit to lack is little: most of the time most counts are told */
+	if (storm.truth)
+		igt_assert_lte(permille(storm.dropped + storm.refused), ABSURD_PERMILLE);
 	/* it did find something to compare */
 	if (steps == UINT64_MAX && duration_ns >= 1000 * MS) {
 		igt_assert_lte_u64(1, storm.settled);

@@ -7,10 +7,6 @@
 #include "minigt.h"
 #include "igt_ledger.h"
 
-/* no counter is faster (README.md of vsoc, "Time"), and the engine counts in slices of 1 ms */
-#define MAX_COUNTS_PER_10NS 32
-#define SLICE_NS 1000000ull
-
 static void begin(struct igt_ledger *ledger)
 {
 	struct igt_perfctr_session *s = ledger->session;
@@ -32,35 +28,59 @@ void igt_ledger_open(struct igt_ledger *ledger, struct igt_perfctr_session *sess
 	memset(ledger, 0, sizeof(*ledger));
 	ledger->session = session;
 	ledger->set = set;
-	igt_vsoc_truth_of_set(session->dev, set, &ledger->base);
+	igt_vsoc_totals(session->dev, set, &ledger->base);
 	ledger->ucf_base = igt_vsoc_ucf_bytes_read(session->dev);
 	begin(ledger);
 }
 
-static void settle_counter(struct igt_ledger *ledger, const struct igt_perfctr_sum *sum,
-			   unsigned int bit, uint64_t truth, const char *name)
+/* what became of the counts of one counter since the last settlement */
+struct fate {
+	const char *name;
+	uint64_t truth, dropped, doubtful;
+};
+
+static uint64_t settle_counter(struct igt_ledger *ledger, const struct igt_perfctr_sum *sum,
+			       unsigned int bit, const struct fate *f)
 {
-	const struct igt_perfctr_session *s = ledger->session;
-	bool saturated = sum->states & DRM_PERFCTR_STATE_SATURATED;
-	bool excused = saturated || s->lost_ns || !(sum->valid >> bit & 1);
-	uint64_t told = sum->value[bit];
+	uint64_t told = sum->value[bit], missing, refused;
 
 	ledger->compared++;
+	igt_assert_f(told + f->dropped <= f->truth,
+		     "%u:%u %s: %llu in samples, %llu destroyed, but only %llu happened\n",
+		     sum->type, sum->index, f->name, (unsigned long long)told,
+		     (unsigned long long)f->dropped, (unsigned long long)f->truth);
+	missing = f->truth - told;
+	refused = missing - f->dropped;
+	igt_assert_f(refused <= f->doubtful,
+		     "%u:%u %s: %llu of %llu are missing, hardware destroyed %llu and gave reason "
+		     "to doubt %llu (flags %#x, %llu ns lost)\n",
+		     sum->type, sum->index, f->name, (unsigned long long)missing,
+		     (unsigned long long)f->truth, (unsigned long long)f->dropped,
+		     (unsigned long long)f->doubtful, ledger->session->flags,
+		     (unsigned long long)ledger->session->lost_ns);
+	ledger->truth += f->truth;
 	ledger->counts += told;
-	igt_assert_f(told <= truth, "%u:%u %s: %llu in samples, but only %llu happened\n",
-		     sum->type, sum->index, name, (unsigned long long)told,
-		     (unsigned long long)truth);
-	igt_assert_f(told == truth || excused,
-		     "%u:%u %s: %llu in samples, %llu happened, and nothing says so (flags %#x)\n",
-		     sum->type, sum->index, name, (unsigned long long)told,
-		     (unsigned long long)truth, s->flags);
-	/* a register that stands still loses more than time; its state says so */
-	igt_assert_f(saturated || !(sum->valid >> bit & 1) ||
-			     truth - told <= (s->lost_ns + SLICE_NS) / 10 * MAX_COUNTS_PER_10NS,
-		     "%u:%u %s: %llu are missing, more than %llu ns can have lost\n", sum->type,
-		     sum->index, name, (unsigned long long)(truth - told),
-		     (unsigned long long)s->lost_ns);
-	ledger->missing += truth - told;
+	ledger->dropped += f->dropped;
+	ledger->refused += refused;
+	return missing;
+}
+
+/* counts are missing in a block: its samples must say so */
+static void check_admitted(struct igt_ledger *ledger, const struct igt_perfctr_sum *sum)
+{
+	const struct igt_perfctr_session *s = ledger->session;
+	const uint32_t troubles = DRM_PERFCTR_SAMPLE_ERROR | DRM_PERFCTR_SAMPLE_OVERFLOW |
+				  DRM_PERFCTR_SAMPLE_RESET;
+
+	ledger->blocks_missing++;
+	ledger->types_missing |= 1u << sum->type;
+	if (sum->states & DRM_PERFCTR_STATE_SATURATED)
+		return;
+	igt_assert_f(s->lost_ns && s->flags & troubles &&
+			     (s->flags & DRM_PERFCTR_SAMPLE_RESET ||
+			      sum->states & DRM_PERFCTR_STATE_LOST),
+		     "%u:%u lacks counts and does not admit it: flags %#x, states %#x, %llu ns\n",
+		     sum->type, sum->index, s->flags, sum->states, (unsigned long long)s->lost_ns);
 }
 
 /*
@@ -85,12 +105,38 @@ static void settle_ucf(struct igt_ledger *ledger, const struct igt_perfctr_sum *
 	ledger->ucf_bytes += told;
 }
 
-void igt_ledger_settle(struct igt_ledger *ledger, const struct igt_vsoc_truth *now)
+static uint64_t settle_block(struct igt_ledger *ledger, const struct igt_perfctr_sum *sum,
+			     const struct igt_vsoc_totals *now)
+{
+	const struct igt_vsoc_totals *base = &ledger->base;
+	uint64_t missing = 0;
+
+	for (unsigned int i = 0; i < now->truth.count; i++) {
+		const unsigned int counter = now->truth.at[i].counter;
+		const struct fate f = {
+			.name = now->truth.at[i].name,
+			.truth = now->truth.at[i].value - base->truth.at[i].value,
+			.dropped = now->dropped.at[i].value - base->dropped.at[i].value,
+			.doubtful = now->doubtful.at[i].value - base->doubtful.at[i].value,
+		};
+
+		if (now->truth.at[i].type == sum->type && now->truth.at[i].index == sum->index &&
+		    counter / DRM_PERFCTR_SECTION_COUNTERS == sum->section &&
+		    sum->mask >> counter % DRM_PERFCTR_SECTION_COUNTERS & 1)
+			missing += settle_counter(ledger, sum,
+						  counter % DRM_PERFCTR_SECTION_COUNTERS, &f);
+	}
+	return missing;
+}
+
+void igt_ledger_settle(struct igt_ledger *ledger, const struct igt_vsoc_totals *now)
 {
 	const struct igt_perfctr_session *s = ledger->session;
 	uint64_t before = ledger->compared, enabled = 0;
 
-	igt_assert_eq(now->count, ledger->base.count);
+	igt_assert_eq(now->truth.count, ledger->base.truth.count);
+	igt_assert_eq(now->truth.count, now->dropped.count);
+	igt_assert_eq(now->truth.count, now->doubtful.count);
 	/* no sample, nothing to compare: blocks are known from the first one on */
 	igt_assert_lte_u64(1, s->samples);
 	for (unsigned int b = 0; b < s->setup.block_count; b++) {
@@ -101,17 +147,8 @@ void igt_ledger_settle(struct igt_ledger *ledger, const struct igt_vsoc_truth *n
 		if (sum->type >= DRM_PERFCTR_BLOCK_GENERIC_PMU)
 			continue;
 		enabled += __builtin_popcountll(sum->mask);
-		for (unsigned int i = 0; i < now->count; i++) {
-			unsigned int bit = now->at[i].counter % DRM_PERFCTR_SECTION_COUNTERS;
-
-			if (now->at[i].type != sum->type || now->at[i].index != sum->index ||
-			    now->at[i].counter / DRM_PERFCTR_SECTION_COUNTERS != sum->section ||
-			    !(sum->mask >> bit & 1))
-				continue;
-			settle_counter(ledger, sum, bit,
-				       now->at[i].value - ledger->base.at[i].value,
-				       now->at[i].name);
-		}
+		if (settle_block(ledger, sum, now))
+			check_admitted(ledger, sum);
 	}
 	igt_assert_eq_u64(ledger->compared - before, enabled);
 	ledger->lost_ns += s->lost_ns;

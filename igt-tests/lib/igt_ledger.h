@@ -11,12 +11,16 @@ struct igt_ledger {
 	struct igt_perfctr_session *session;
 	unsigned int set; /* enum drm_perfctr_set */
 	/* up to here everything is settled */
-	struct igt_vsoc_truth base;
+	struct igt_vsoc_totals base;
 	uint64_t ucf_base; /* bytes, for sessions with DRM_PERFCTR_UCF_MEM_BYTES_RD */
 	/* over all settlements */
 	uint64_t compared; /* counters that were compared */
+	uint64_t truth; /* counts that happened */
 	uint64_t counts; /* counts that were found in samples */
-	uint64_t missing; /* counts that samples admit to lack */
+	uint64_t dropped; /* counts that hardware destroyed, all admitted */
+	uint64_t refused; /* counts that were there but could not be trusted or read, admitted */
+	uint64_t blocks_missing; /* blocks of which any of these is not zero */
+	uint32_t types_missing; /* their types, 1 << enum drm_perfctr_block */
 	uint64_t lost_ns;
 	uint64_t ucf_bytes;
 };
@@ -25,10 +29,14 @@ struct igt_ledger {
 void igt_ledger_open(struct igt_ledger *ledger, struct igt_perfctr_session *session,
 		     unsigned int set);
 /*
- * All that was counted until @now has been published and drained, the GPU was idle since. Each
- * counter that no sample excuses must be exact; of the others none may be too high, and what is
- * missing must fit into lost_ns. Asserts, and begins anew at @now.
+ * All that was counted until @now has been published and drained, the GPU was idle since. For each
+ * counter
+ *
+ *	truth = in samples + dropped + refused, and refused <= doubtful
+ *
+ * and if not all is in samples, they say so: lost_ns and the block's STATE_LOST are set, or there
+ * was a reset, or the block is saturated. Asserts, and begins anew at @now.
  */
-void igt_ledger_settle(struct igt_ledger *ledger, const struct igt_vsoc_truth *now);
+void igt_ledger_settle(struct igt_ledger *ledger, const struct igt_vsoc_totals *now);
 
 #endif

@@ -89,16 +89,17 @@ void igt_vsoc_truth(const struct igt_perfctr_device *dev, struct igt_vsoc_truth 
 	igt_vsoc_truth_of_set(dev, DRM_PERFCTR_SET_PRIMARY, truth);
 }
 
-void igt_vsoc_truth_of_set(const struct igt_perfctr_device *dev, unsigned int set,
-			   struct igt_vsoc_truth *truth)
+static void read_totals(const struct igt_perfctr_device *dev, const char *file, unsigned int set,
+			struct igt_vsoc_truth *truth)
 {
-	static const char *const files[] = { "truth", "truth_secondary", "truth_tertiary" };
-	char path[96], type[16], name[40];
+	static const char *const sets[] = { "", "_secondary", "_tertiary" };
+	char path[96], type[16], name[40], of_set[32];
 	unsigned long long value;
 	unsigned int index, counter;
 	FILE *f;
 
-	debugfs_path(dev, files[set], path, sizeof(path));
+	snprintf(of_set, sizeof(of_set), "%s%s", file, sets[set]);
+	debugfs_path(dev, of_set, path, sizeof(path));
 	f = fopen(path, "r");
 	igt_require_f(f, "%s: %s\n", path, strerror(errno));
 	truth->count = 0;
@@ -113,6 +114,26 @@ void igt_vsoc_truth_of_set(const struct igt_perfctr_device *dev, unsigned int se
 	igt_assert(feof(f));
 	fclose(f);
 	igt_assert_lt(0, truth->count);
+}
+
+void igt_vsoc_truth_of_set(const struct igt_perfctr_device *dev, unsigned int set,
+			   struct igt_vsoc_truth *truth)
+{
+	read_totals(dev, "truth", set, truth);
+}
+
+void igt_vsoc_losses(const struct igt_perfctr_device *dev, unsigned int set,
+		     struct igt_vsoc_totals *totals)
+{
+	read_totals(dev, "dropped", set, &totals->dropped);
+	read_totals(dev, "doubtful", set, &totals->doubtful);
+}
+
+void igt_vsoc_totals(const struct igt_perfctr_device *dev, unsigned int set,
+		     struct igt_vsoc_totals *totals)
+{
+	read_totals(dev, "truth", set, &totals->truth);
+	igt_vsoc_losses(dev, set, totals);
 }
 
 uint16_t igt_vsoc_counter(const struct igt_vsoc_truth *truth, uint16_t type, const char *name)

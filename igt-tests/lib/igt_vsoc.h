@@ -29,6 +29,18 @@ struct drm_vsoc_wait igt_vsoc_wait(const struct igt_perfctr_device *dev, uint64_
 /* submit a mixed job and wait for it */
 void igt_vsoc_work(const struct igt_perfctr_device *dev, unsigned int n);
 
+/* what became of the counts of one counter set: truth, those that firmware destroyed, and those
+ * that a host need not have got (README.md of vsoc, "debugfs")
+ */
+struct igt_vsoc_totals {
+	struct igt_vsoc_truth truth, dropped, doubtful;
+};
+
+void igt_vsoc_totals(const struct igt_perfctr_device *dev, unsigned int set,
+		     struct igt_vsoc_totals *totals);
+/* the same without the truth, which stays as it is */
+void igt_vsoc_losses(const struct igt_perfctr_device *dev, unsigned int set,
+		     struct igt_vsoc_totals *totals);
 void igt_vsoc_truth(const struct igt_perfctr_device *dev, struct igt_vsoc_truth *truth);
 /* the same of one counter set, enum drm_perfctr_set; without it: the primary one */
 void igt_vsoc_truth_of_set(const struct igt_perfctr_device *dev, unsigned int set,

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Virtual SoCs that come and go, and how they fail.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "minigt.h"
+#include "igt_device.h"
+#include "igt_sys.h"
+
+int igt_vsoc_driver(const char *file, const char *text)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), IGT_VSOC_DRIVER "/%s", file);
+	return igt_write(path, text);
+}
+
+void igt_vsoc_come(struct igt_perfctr_device *dev, const char *shape)
+{
+	char name[24];
+
+	snprintf(name, sizeof(name), "vsoc.%lu", strtoul(shape, NULL, 10));
+	igt_assert_eq(igt_vsoc_driver("new_device", shape), 0);
+	igt_assert(igt_perfctr_open_device(dev, name));
+}
+
+void igt_vsoc_go(struct igt_perfctr_device *dev, unsigned int number)
+{
+	char text[16];
+
+	igt_perfctr_close(dev);
+	snprintf(text, sizeof(text), "%u", number);
+	igt_assert_eq(igt_vsoc_driver("del_device", text), 0);
+}
+
+void igt_fault_arm(const struct igt_perfctr_device *dev, const char *name, unsigned int times)
+{
+	char file[64], text[24];
+
+	snprintf(file, sizeof(file), "fail_%s", name);
+	snprintf(text, sizeof(text), "1000 %u", times);
+	igt_vsoc_debugfs(dev, file, text);
+}
+
+unsigned int igt_fault_hits(const struct igt_perfctr_device *dev, const char *name)
+{
+	unsigned int permille, times, hits;
+	char path[128];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/sys/kernel/debug/dri/%d/vsoc/fail_%s", dev->minor, name);
+	f = fopen(path, "re");
+	igt_assert_f(f, "%s: %m\n", path);
+	igt_assert_eq(fscanf(f, "%u %u %u", &permille, &times, &hits), 3);
+	fclose(f);
+	return hits;
+}
+
+unsigned int igt_fault_disarm(const struct igt_perfctr_device *dev, const char *name)
+{
+	unsigned int hits = igt_fault_hits(dev, name);
+	char file[64];
+
+	snprintf(file, sizeof(file), "fail_%s", name);
+	igt_vsoc_debugfs(dev, file, "0");
+	return hits;
+}

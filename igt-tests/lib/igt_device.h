@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Virtual SoCs that come and go, and how they fail.
+ */
+#ifndef IGT_DEVICE_H
+#define IGT_DEVICE_H
+
+#include "igt_vsoc.h"
+
+#define IGT_VSOC_DRIVER "/sys/bus/platform/drivers/vsoc"
+
+/* write one of the driver's files, new_device for example; 0 or -errno */
+int igt_vsoc_driver(const char *file, const char *text);
+/* a device "NUMBER [key=value]..." comes and is opened; fails if it does not */
+void igt_vsoc_come(struct igt_perfctr_device *dev, const char *shape);
+/* close it, if it is open, and let it go */
+void igt_vsoc_go(struct igt_perfctr_device *dev, unsigned int number);
+
+/* the fault @name (without "fail_") happens the next @times its place is reached */
+void igt_fault_arm(const struct igt_perfctr_device *dev, const char *name, unsigned int times);
+/* it does not happen from now on; how often it did */
+unsigned int igt_fault_disarm(const struct igt_perfctr_device *dev, const char *name);
+/* how often it has happened since it was armed */
+unsigned int igt_fault_hits(const struct igt_perfctr_device *dev, const char *name);
+
+#endif

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The clock, files that do something when they are written, and the PMU that everybody counts.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "minigt.h"
+#include "igt_sys.h"
+
+#define NS_PER_S 1000000000ull
+#define NS_PER_MS 1000000ull
+
+uint64_t igt_raw_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC_RAW, &t);
+	return t.tv_sec * NS_PER_S + t.tv_nsec;
+}
+
+void igt_sleep_ms(unsigned int ms)
+{
+	struct timespec t = { .tv_sec = ms / 1000, .tv_nsec = ms % 1000 * NS_PER_MS };
+
+	nanosleep(&t, NULL);
+}
+
+int igt_write(const char *path, const char *text)
+{
+	int fd = open(path, O_WRONLY | O_CLOEXEC);
+	int ret;
+
+	if (fd < 0)
+		return -errno;
+	ret = write(fd, text, strlen(text)) == (ssize_t)strlen(text) ? 0 : -errno;
+	close(fd);
+	return ret;
+}
+
+void igt_require_write(const char *path, const char *text)
+{
+	igt_require_f(!access(path, W_OK), "%s: %s\n", path, strerror(errno));
+	igt_assert_eq(igt_write(path, text), 0);
+}
+
+bool igt_perfctr_add_ucf(struct igt_perfctr_session *s)
+{
+	struct drm_perfctr_block_request *r = &s->requests[s->setup.request_count];
+	FILE *f = fopen(IGT_UCF_TYPE, "re");
+
+	if (!f)
+		return false;
+	memset(r, 0, sizeof(*r));
+	igt_assert_eq(fscanf(f, "%u", &r->pmu_type), 1);
+	fclose(f);
+	r->type = DRM_PERFCTR_BLOCK_UCF;
+	r->cpu = DRM_PERFCTR_CPU_ANY;
+	r->mask = 1ull << DRM_PERFCTR_UCF_MEM_BYTES_RD;
+	s->setup.request_count++;
+	return true;
+}

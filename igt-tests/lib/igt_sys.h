@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The clock, files that do something when they are written, and the PMU that everybody counts.
+ */
+#ifndef IGT_SYS_H
+#define IGT_SYS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "igt_perfctr.h"
+
+#define IGT_UCF_TYPE "/sys/bus/event_source/devices/nvidia_ucf_pmu_0/type"
+
+/* CLOCK_MONOTONIC_RAW */
+uint64_t igt_raw_ns(void);
+void igt_sleep_ms(unsigned int ms);
+/* 0 or -errno */
+int igt_write(const char *path, const char *text);
+/* skips without the file, fails if it does not take the text */
+void igt_require_write(const char *path, const char *text);
+/* one more block, of the bytes read from memory behind UCF 0; false: there is no such PMU */
+bool igt_perfctr_add_ucf(struct igt_perfctr_session *s);
+
+#endif

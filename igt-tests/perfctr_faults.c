@@ -1,0 +1,409 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Faults by name: each on a device with two sessions, beside another device that has none.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "minigt.h"
+#include "igt_device.h"
+#include "igt_ledger.h"
+#include "igt_sys.h"
+
+IGT_TEST_DESCRIPTION("Hardware may fail as it likes: what samples tell is true, and they say what lacks");
+
+#define MS 1000000ull
+#define OTHER 9
+/* two cores, densely numbered, one slice, wide blocks, a short ring */
+#define OTHER_SHAPE "9 shader_present=0x12 l2_slices=1 counters_per_block=128 shader_dense=1 fw_slots=4"
+/* several waits for firmware that end by their deadlines; without faults nothing comes near */
+#define PATIENCE_NS (10000 * MS)
+/* work and samples after which everything is as if nothing had been */
+#define ROUNDS 4
+/* half of the counters, so that the second session is not the first one's copy */
+#define SECOND_MASK 0x5555555555555555ull
+
+/* what a sample may always have */
+#define ORDINARY \
+	(DRM_PERFCTR_SAMPLE_MANUAL | DRM_PERFCTR_SAMPLE_PERIODIC | DRM_PERFCTR_SAMPLE_FINAL | \
+	 DRM_PERFCTR_SAMPLE_STRETCHED)
+#define ERROR DRM_PERFCTR_SAMPLE_ERROR
+#define OVERFLOW DRM_PERFCTR_SAMPLE_OVERFLOW
+#define RESET DRM_PERFCTR_SAMPLE_RESET
+
+#define TYPE(name) (1u << DRM_PERFCTR_BLOCK_##name)
+#define ALL_TYPES (TYPE(FW) | TYPE(CSHW) | TYPE(TILER) | TYPE(MEMSYS) | TYPE(SHADER))
+#define NO_TYPE 0
+
+static struct igt_perfctr_device dev, other;
+static struct igt_vsoc_totals totals;
+
+struct account {
+	struct igt_perfctr_session s;
+	struct igt_ledger ledger;
+};
+
+static struct account first, second, beside;
+
+/* --- what has to happen for a fault to find its place ------------------------------------------ */
+
+static int job_status(void)
+{
+	struct drm_vsoc_command commands[3];
+
+	igt_vsoc_mixed(commands, 3);
+	return igt_vsoc_wait(&dev, igt_vsoc_submit(&dev, commands, 3)).status;
+}
+
+static int submit_errno(uint32_t flags)
+{
+	struct drm_vsoc_command commands[3];
+	struct drm_vsoc_submit submit = {
+		.flags = flags,
+		.commands = (uintptr_t)commands,
+		.command_count = 3,
+		.command_stride = sizeof(commands[0]),
+	};
+	int ret;
+
+	igt_vsoc_mixed(commands, 4);
+	ret = igt_perfctr_ioctl(dev.fd, DRM_IOCTL_VSOC_SUBMIT, &submit);
+	if (!ret && flags & DRM_VSOC_SUBMIT_FENCE_OUT)
+		close(submit.fence_fd);
+	if (!ret)
+		igt_assert_eq(igt_vsoc_wait(&dev, submit.job_id).status, 0);
+	return ret;
+}
+
+static void job_hang(void)
+{
+	/* the watchdog resets the GPU */
+	igt_assert_eq(job_status(), -ECANCELED);
+}
+
+static void request(void)
+{
+	int ret;
+
+	ret = igt_perfctr_sample(&first.s, 7);
+	/* a sample that is flagged, or a clear error: never silence */
+	igt_assert_f(!ret || ret == -EIO || ret == -ETIMEDOUT, "sample: %d\n", ret);
+}
+
+static void job_fault(void)
+{
+	igt_assert_eq(job_status(), -EIO);
+}
+
+static void alloc_job(void)
+{
+	igt_assert_eq(submit_errno(0), -ENOMEM);
+	igt_assert_eq(submit_errno(0), 0);
+}
+
+static void alloc_fence(void)
+{
+	igt_assert_eq(submit_errno(DRM_VSOC_SUBMIT_FENCE_OUT), -ENOMEM);
+	igt_assert_eq(submit_errno(DRM_VSOC_SUBMIT_FENCE_OUT), 0);
+}
+
+static void alloc_ctx(void)
+{
+	struct drm_vsoc_ctx_create create = { 0 };
+
+	igt_assert_eq(igt_perfctr_ioctl(dev.fd, DRM_IOCTL_VSOC_CTX_CREATE, &create), -ENOMEM);
+	igt_assert_eq(igt_perfctr_ioctl(dev.fd, DRM_IOCTL_VSOC_CTX_CREATE, &create), 0);
+}
+
+static void alloc_file(void)
+{
+	char path[32];
+	int fd;
+
+	snprintf(path, sizeof(path), "/dev/dri/renderD%d", dev.minor);
+	fd = open(path, O_RDWR | O_CLOEXEC);
+	igt_assert(fd < 0 && errno == ENOMEM);
+	fd = open(path, O_RDWR | O_CLOEXEC);
+	igt_assert(fd >= 0);
+	close(fd);
+}
+
+/* --- the table -------------------------------------------------------------------------------- */
+
+static const struct {
+	const char *name;
+	/* after some work; NULL: work, cores that lose power, and a sample, are all it takes */
+	void (*provoke)(void);
+	/* flags that the samples must have; that they may have; all others they must not */
+	uint32_t must, may;
+	/* types of blocks that lack counts; the others have all of them */
+	uint32_t lacks;
+	/* of these, that many blocks; 0: all */
+	unsigned int blocks;
+	/* time is lost, even where nothing was counted in it */
+	bool loses;
+} faults[] = {
+	{ "lost_doorbell", NULL, ERROR, 0, NO_TYPE, 0, false },
+	{ "slow_doorbell", NULL, 0, ERROR, NO_TYPE, 0, false },
+	{ "no_ack", NULL, ERROR, 0, NO_TYPE, 0, false },
+	{ "late_ack", NULL, ERROR, 0, NO_TYPE, 0, false },
+	{ "double_ack", NULL, 0, ERROR, NO_TYPE, 0, false },
+	{ "ack_without_sample", NULL, 0, 0, NO_TYPE, 0, false },
+	{ "spurious_irq", NULL, 0, ERROR, NO_TYPE, 0, false },
+	{ "lost_irq", NULL, 0, 0, NO_TYPE, 0, false },
+	{ "extra_sample", NULL, 0, 0, NO_TYPE, 0, false },
+	{ "insert_beyond", NULL, ERROR, 0, ALL_TYPES, 0, true },
+	{ "insert_backwards", NULL, ERROR, 0, ALL_TYPES, 0, true },
+	{ "garbage_header", NULL, ERROR, 0, ALL_TYPES, 1, true },
+	{ "garbage_metadata", NULL, ERROR, 0, NO_TYPE, 0, false },
+	{ "torn_write", NULL, ERROR, 0, TYPE(SHADER), 2, true },
+	{ "seq_jump", NULL, 0, 0, NO_TYPE, 0, false },
+	{ "time_backwards", NULL, ERROR, 0, ALL_TYPES, 0, true },
+	{ "clock_stop", NULL, ERROR, 0, NO_TYPE, 0, false },
+	{ "counter_wrap", NULL, 0, 0, NO_TYPE, 0, false },
+	{ "saturation", NULL, 0, 0, TYPE(CSHW), 0, false },
+	{ "threshold_storm", NULL, 0, ERROR, NO_TYPE, 0, false },
+	{ "overflow", NULL, OVERFLOW, 0, ALL_TYPES, 0, true },
+	{ "status_failed", NULL, ERROR, 0, NO_TYPE, 0, true },
+	{ "fw_restart", request, ERROR, OVERFLOW, ALL_TYPES, 0, true },
+	{ "power_loss", NULL, ERROR, 0, TYPE(SHADER), 3, true },
+	{ "power_loss_mid_sample", NULL, ERROR, 0, TYPE(SHADER), 0, true },
+	{ "reset_in_request", request, RESET, ERROR, ALL_TYPES, 0, true },
+	{ "job_hang", job_hang, RESET, ERROR, ALL_TYPES, 0, true },
+	{ "job_fault", job_fault, 0, 0, NO_TYPE, 0, false },
+	{ "alloc_job", alloc_job, 0, 0, NO_TYPE, 0, false },
+	{ "alloc_fence", alloc_fence, 0, 0, NO_TYPE, 0, false },
+	{ "alloc_ctx", alloc_ctx, 0, 0, NO_TYPE, 0, false },
+	{ "alloc_file", alloc_file, 0, 0, NO_TYPE, 0, false },
+};
+#define FAULTS (sizeof(faults) / sizeof(faults[0]))
+
+/* --- one fault -------------------------------------------------------------------------------- */
+
+static void open_account(struct account *a, const struct igt_perfctr_device *d, uint64_t mask,
+			 uint64_t period_ns)
+{
+	igt_perfctr_session_init(&a->s, d);
+	for (unsigned int i = 0; i < a->s.setup.request_count; i++)
+		a->s.requests[i].mask &= mask;
+	a->s.setup.slots = 64;
+	a->s.setup.period_ns = period_ns;
+	igt_perfctr_session_create(&a->s);
+	igt_ledger_open(&a->ledger, &a->s, DRM_PERFCTR_SET_PRIMARY);
+}
+
+/* each session had its final sample */
+static void close_account(struct account *a)
+{
+	igt_vsoc_totals(a->s.dev, DRM_PERFCTR_SET_PRIMARY, &totals);
+	igt_perfctr_drain(&a->s);
+	igt_ledger_settle(&a->ledger, &totals);
+	igt_perfctr_session_fini(&a->s);
+}
+
+static void assert_clean(const struct account *a)
+{
+	igt_assert_eq_u32(a->s.last.flags & ~ORDINARY, 0);
+	igt_assert_eq_u64(a->s.last.lost_ns, 0);
+}
+
+static unsigned int blocks_of_types(const struct igt_perfctr_session *s, uint32_t types)
+{
+	unsigned int n = 0;
+
+	for (unsigned int b = 0; b < s->setup.block_count; b++)
+		n += types >> s->sums[b].type & 1;
+	return n;
+}
+
+/* where no block but some lack counts, the others do not admit anything */
+static void assert_innocent(const struct igt_perfctr_session *s, uint32_t types)
+{
+	const uint32_t troubles = DRM_PERFCTR_STATE_ERROR | DRM_PERFCTR_STATE_LOST |
+				  DRM_PERFCTR_STATE_SATURATED;
+
+	for (unsigned int b = 0; types != ALL_TYPES && b < s->setup.block_count; b++)
+		if (!(types >> s->sums[b].type & 1))
+			igt_assert_eq_u32(s->sums[b].states & troubles, 0);
+}
+
+static void assert_told(struct account *a, unsigned int i)
+{
+	struct igt_perfctr_session *s = &a->s;
+	unsigned int expected = faults[i].blocks ?: blocks_of_types(s, faults[i].lacks);
+	const uint32_t flags = s->flags;
+	const uint64_t lost_ns = s->lost_ns;
+
+	igt_assert_eq_u32(flags & faults[i].must, faults[i].must);
+	igt_assert_eq_u32(flags & ~(faults[i].must | faults[i].may | ORDINARY), 0);
+	igt_assert_eq(lost_ns != 0, faults[i].loses);
+	if (!faults[i].loses || faults[i].lacks)
+		assert_innocent(s, faults[i].lacks);
+	close_account(a);
+	igt_info("flags %#x, %.3f ms lost; of %llu counts %llu destroyed, %llu refused\n", flags,
+		 lost_ns * 1e-6, (unsigned long long)a->ledger.truth,
+		 (unsigned long long)a->ledger.dropped, (unsigned long long)a->ledger.refused);
+	igt_assert_eq_u32(a->ledger.types_missing & ~faults[i].lacks, 0);
+	igt_assert_eq(a->ledger.blocks_missing, expected);
+}
+
+/* whatever a subtest that failed has left behind */
+static void begin_anew(void)
+{
+	igt_perfctr_close(&dev);
+	igt_vsoc_driver("del_device", "9");
+	igt_assert(igt_perfctr_open_device(&dev, "vsoc.0"));
+}
+
+static void fault(unsigned int i)
+{
+	const char *name = faults[i].name;
+	const uint64_t t0 = igt_raw_ns();
+	unsigned int hits;
+
+	begin_anew();
+	igt_vsoc_come(&other, OTHER_SHAPE);
+	open_account(&first, &dev, ~0ull, 0);
+	open_account(&second, &dev, SECOND_MASK, 0);
+	open_account(&beside, &other, ~0ull, 5 * MS);
+	igt_assert_eq(igt_perfctr_start(&first.s, 0), 0);
+	igt_assert_eq(igt_perfctr_start(&second.s, 0), 0);
+	igt_assert_eq(igt_perfctr_start(&beside.s, 0), 0);
+
+	/* cores are on, and nothing is left to be collected of that */
+	igt_vsoc_work(&dev, 5);
+	igt_assert_eq(igt_perfctr_sample(&first.s, 0), 0);
+	igt_assert_eq(igt_perfctr_sample(&second.s, 0), 0);
+	if (faults[i].provoke)
+		/* what firmware has not collected yet */
+		igt_vsoc_work(&dev, 7);
+	igt_fault_arm(&dev, name, 1);
+	if (faults[i].provoke)
+		faults[i].provoke();
+	for (unsigned int round = 0; round < ROUNDS; round++) {
+		igt_vsoc_work(&other, round);
+		igt_vsoc_work(&dev, round);
+		/* cores that lose power: the place of one fault */
+		igt_vsoc_debugfs(&dev, "cores_on", "0x1");
+		igt_assert_eq(igt_perfctr_sample(&first.s, round), 0);
+		igt_assert_eq(igt_perfctr_sample(&second.s, round), 0);
+		igt_perfctr_drain(&first.s);
+		igt_perfctr_drain(&second.s);
+	}
+	hits = igt_fault_disarm(&dev, name);
+	igt_assert_eq(hits, 1);
+	assert_clean(&first);
+	assert_clean(&second);
+	igt_assert_eq(igt_perfctr_stop(&first.s, 0), 0);
+	igt_assert_eq(igt_perfctr_stop(&second.s, 0), 0);
+	igt_assert_eq(igt_perfctr_stop(&beside.s, 0), 0);
+	igt_assert_lte_u64(igt_raw_ns() - t0, PATIENCE_NS);
+	igt_perfctr_drain(&first.s);
+	igt_perfctr_drain(&second.s);
+	igt_perfctr_drain(&beside.s);
+	assert_clean(&first);
+	assert_clean(&second);
+	assert_told(&first, i);
+	assert_told(&second, i);
+
+	/* the other device knows nothing of it */
+	igt_assert_eq_u32(beside.s.flags & ~ORDINARY, 0);
+	igt_assert_eq_u64(beside.s.lost_ns, 0);
+	close_account(&beside);
+	igt_assert_eq_u64(beside.ledger.truth, beside.ledger.counts);
+	igt_vsoc_go(&other, OTHER);
+
+	/* and the next session is as if nothing had been */
+	igt_vsoc_settle(&dev);
+	open_account(&first, &dev, ~0ull, 0);
+	igt_assert_eq(igt_perfctr_start(&first.s, 0), 0);
+	igt_vsoc_work(&dev, 9);
+	igt_assert_eq(igt_perfctr_stop(&first.s, 0), 0);
+	igt_perfctr_drain(&first.s);
+	igt_assert_eq_u32(first.s.flags & ~ORDINARY, 0);
+	close_account(&first);
+	igt_assert_eq_u64(first.ledger.truth, first.ledger.counts);
+}
+
+/* --- firmware that is dead for longer ----------------------------------------------------------- */
+
+static void start_of_dead_firmware(const char *name)
+{
+	struct account *a = &first;
+	uint64_t t0;
+	int ret;
+
+	open_account(a, &dev, ~0ull, 0);
+	igt_fault_arm(&dev, name, UINT32_MAX);
+	t0 = igt_raw_ns();
+	ret = igt_perfctr_start(&a->s, 0);
+	igt_assert_lte_u64(igt_raw_ns() - t0, PATIENCE_NS);
+	igt_assert_lt(0, igt_fault_disarm(&dev, name));
+	igt_assert(ret == -ETIMEDOUT || ret == -EIO);
+	igt_assert_eq_u32(a->s.control->state, 0);
+	igt_assert_eq(igt_perfctr_sample(&a->s, 0), -ENOTCONN);
+	igt_ledger_open(&a->ledger, &a->s, DRM_PERFCTR_SET_PRIMARY);
+	igt_assert_eq(igt_perfctr_start(&a->s, 0), 0);
+	igt_vsoc_work(&dev, 1);
+	igt_assert_eq(igt_perfctr_stop(&a->s, 0), 0);
+	igt_perfctr_drain(&a->s);
+	igt_assert_eq_u32(a->s.flags & ~ORDINARY, 0);
+	close_account(a);
+	igt_assert_eq_u64(a->ledger.truth, a->ledger.counts);
+}
+
+static void dead_firmware(void)
+{
+	uint64_t t0;
+
+	open_account(&first, &dev, ~0ull, 0);
+	igt_assert_eq(igt_perfctr_start(&first.s, 0), 0);
+	igt_vsoc_work(&dev, 0);
+	igt_fault_arm(&dev, "no_ack", UINT32_MAX);
+	t0 = igt_raw_ns();
+	igt_assert_eq(igt_perfctr_sample(&first.s, 0), 0);
+	igt_assert_eq(igt_perfctr_stop(&first.s, 0), 0);
+	igt_assert_lte_u64(igt_raw_ns() - t0, PATIENCE_NS);
+	igt_assert_lt(0, igt_fault_disarm(&dev, "no_ack"));
+	igt_assert_eq(igt_perfctr_drain(&first.s), 2);
+	igt_assert(first.s.flags & DRM_PERFCTR_SAMPLE_ERROR);
+	igt_assert(first.s.last.flags & DRM_PERFCTR_SAMPLE_FINAL);
+	igt_assert_lte_u64(1, igt_perfctr_status(&first.s).errors);
+	/* what is missing is bounded in time */
+	igt_assert_lte_u64(1, first.s.lost_ns);
+	/* what firmware still holds is nobody's: nothing was destroyed */
+	for (unsigned int b = 0; b < first.s.setup.block_count; b++)
+		for (unsigned int bit = 0; bit < DRM_PERFCTR_SECTION_COUNTERS; bit++)
+			igt_assert_eq_u64(first.s.sums[b].value[bit], 0);
+	igt_perfctr_session_fini(&first.s);
+}
+
+igt_main
+{
+	static char names[FAULTS][48];
+
+	igt_fixture igt_require_f(igt_perfctr_open_device(&dev, "vsoc.0"), "no virtual SoC\n");
+	for (unsigned int i = 0; i < FAULTS; i++) {
+		snprintf(names[i], sizeof(names[i]), "fault-%s", faults[i].name);
+		for (char *c = names[i]; *c; c++)
+			if (*c == '_')
+				*c = '-';
+		igt_describe_f("%s: two sessions tell the truth but for what they admit, it is over "
+			       "soon, another device is exact",
+			       faults[i].name);
+		igt_subtest(names[i]) fault(i);
+	}
+	igt_describe("START of hardware that never answers fails in bounded time, and works when "
+		     "it answers again");
+	igt_subtest("fault-start")
+	{
+		start_of_dead_firmware("no_ack");
+		start_of_dead_firmware("lost_doorbell");
+	}
+	igt_describe("hardware that stops answering gives samples with ERROR, not errors, and "
+		     "STOP still delivers");
+	igt_subtest("fault-dead-firmware") dead_firmware();
+	igt_fixture igt_perfctr_close(&dev);
+}
