@@ -54,6 +54,8 @@ struct xarray {
 #endif
 /* the C library defines it on every machine, the kernel on big-endian ones only */
 #undef __BIG_ENDIAN
+#define cpu_to_le16(x)	((__le16)(x))
+#define le16_to_cpu(x)	((u16)(x))
 #define cpu_to_le32(x)	((__le32)(x))
 #define le32_to_cpu(x)	((u32)(x))
 #define cpu_to_le64(x)	((__le64)(x))

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * PCOUNTER and MP counters of the nv50 family as the host sees them: registers,
+ * methods, record packets. Used by the source and by the model in vsoc, which
+ * share nothing else.
+ *
+ * Addresses of sources, tables, CTRL and counters, and PM_TRIGGER, are those that
+ * nouveau's nv40.c programmed, the methods those of Mesa's nv50 driver. The other
+ * addresses are chosen here: what the registers do is documented (envytools),
+ * where they are was not at hand.
+ */
+#ifndef _PCOUNTER_HW_H_
+#define _PCOUNTER_HW_H_
+
+#include <linux/bits.h>
+#include <linux/types.h>
+
+#define PCOUNTER_DOMAINS	8
+#define PCOUNTER_SIGNALS	256
+#define PCOUNTER_SLOTS		4
+
+/* counters of a domain, and the inputs that they count */
+enum pcounter_slot {
+	PCOUNTER_PRE,
+	PCOUNTER_START,
+	PCOUNTER_EVENT,
+	PCOUNTER_STOP,
+	/* inputs that no counter counts */
+	PCOUNTER_SETFLAG,
+	PCOUNTER_CLRFLAG,
+	PCOUNTER_SWAP,
+	PCOUNTER_INPUTS,
+};
+
+/* --- registers; @d: domain, @i: enum pcounter_slot ------------------------- */
+
+#define PCOUNTER_SRC(d, i)	(0xa400 + 0x40 * (i) + 4 * (d))
+#define PCOUNTER_OP(d, i)	(0xa420 + 0x40 * (i) + 4 * (d))
+#define PCOUNTER_CTR_CYCLES(d)	(0xa600 + 4 * (d))
+#define PCOUNTER_RECORD_START(d)	(0xa620 + 4 * (d))
+#define PCOUNTER_RECORD_LIMIT(d)	(0xa640 + 4 * (d))
+#define PCOUNTER_RECORD_STATUS(d)	(0xa660 + 4 * (d))
+#define PCOUNTER_CTR_EVENT(d)	(0xa680 + 4 * (d))
+#define PCOUNTER_QUAD_ACK(d)	(0xa6a0 + 4 * (d))
+#define PCOUNTER_CTR_START(d)	(0xa6c0 + 4 * (d))
+#define PCOUNTER_CTR_PRE(d)	(0xa700 + 4 * (d))
+#define PCOUNTER_STATUS(d)	(0xa720 + 4 * (d))
+#define PCOUNTER_CTR_STOP(d)	(0xa740 + 4 * (d))
+#define PCOUNTER_THRESHOLD(d)	(0xa780 + 4 * (d))
+#define PCOUNTER_GCTRL		0xa7a0
+#define PCOUNTER_CTRL(d)	(0xa7c0 + 4 * (d))
+#define PGRAPH_PM_TRIGGER	0x400084
+#define PGRAPH_PM_TRIGGER_PULSE	0x20
+
+/* SRC: four signals, the first in the lowest byte */
+#define PCOUNTER_SRC_SIGNAL(src, n)	(((src) >> (8 * (n))) & 0xff)
+
+/* OP: bit i of the lower half is the output for ARG0 | ARG1 << 1 | ARG2 << 2 | ARG3 << 3 = i */
+#define PCOUNTER_OP_TABLE	0xffff
+#define PCOUNTER_OP_ARG0_DELAY	BIT(16)	/* ARG0 is SRC0 one clock ago */
+#define PCOUNTER_OP_ARG1_DELAY	BIT(17)	/* ARG1 is SRC1 one clock ago */
+/* PRE and START, SETFLAG, CLRFLAG and SWAP */
+#define PCOUNTER_OP_ARG2_SRC0	BIT(18)	/* ARG2 is SRC0 one clock ago */
+#define PCOUNTER_OP_ARG3_SRC1	BIT(19)	/* ARG3 is SRC1 one clock ago */
+/* EVENT and STOP */
+#define PCOUNTER_OP_ARG3_SETFLAG	BIT(18)	/* ARG3 is the output of SETFLAG */
+#define PCOUNTER_OP_EVENT_ARG2_SRC0	BIT(19)
+#define PCOUNTER_OP_EVENT_ARG3_SRC1	BIT(20)
+
+/* CTRL */
+#define PCOUNTER_CTRL_MODE	GENMASK(1, 0)
+#define PCOUNTER_CTRL_COUNT	GENMASK(6, 4)
+#define PCOUNTER_CTRL_COUNT_SHIFT	4
+#define PCOUNTER_CTRL_PERIOD_ALL	BIT(8)	/* SINGLE: CTR_EVENT is not cleared by a period */
+#define PCOUNTER_CTRL_RECORD_SHORT	BIT(9)	/* RECORD: packets of 16 bytes */
+#define PCOUNTER_CTRL_PERIODIC_SHIFT	12	/* PERIODIC each 0x400 << k clocks, k = 0..6 */
+#define PCOUNTER_CTRL_PERIODIC	GENMASK(14, 12)
+#define PCOUNTER_PERIODIC_MAX	6
+#define PCOUNTER_PERIODIC_CLOCKS(k)	(0x400u << (k))
+
+enum pcounter_mode {
+	PCOUNTER_MODE_SINGLE,
+	PCOUNTER_MODE_QUAD,
+	PCOUNTER_MODE_RECORD,
+	PCOUNTER_MODE_OFF,
+};
+
+/*
+ * What is added in a clock. B4: START's four sources as an integer; B6: and EVENT's
+ * sources 2 and 3 as bits 4 and 5; B2: EVENT's sources 0 and 1.
+ */
+enum pcounter_count_mode {
+	PCOUNTER_SIMPLE,
+	PCOUNTER_EVENT_B4,
+	PCOUNTER_EVENT_B6,
+	PCOUNTER_EXTRA_B4,
+	PCOUNTER_EXTRA_B6_EVENT_B2,
+};
+
+/* STATUS of a domain in QUAD mode, moved up by SWAP, down by a write to QUAD_ACK */
+enum pcounter_quad_status {
+	PCOUNTER_QUAD_EMPTY,
+	PCOUNTER_QUAD_VALID,
+	PCOUNTER_QUAD_OVERFLOW,
+};
+
+/* STATUS of a domain in SINGLE mode */
+enum pcounter_single_status {
+	PCOUNTER_SINGLE_INACTIVE,
+	PCOUNTER_SINGLE_WAIT_PRE,
+	PCOUNTER_SINGLE_WAIT_START,
+	PCOUNTER_SINGLE_COUNTING,
+};
+
+#define PCOUNTER_GCTRL_RECORD_CLEAR	BIT(0)	/* counters of RECORD mode are held at 0 */
+#define PCOUNTER_GCTRL_PERIODIC_RESET	BIT(4)	/* all domains' PERIODIC begin now */
+
+/* trailer: signals that each domain has, from its trailer base on */
+#define PCOUNTER_TRAILER_ZERO		0x0c
+#define PCOUNTER_TRAILER_PERIODIC	0x0d
+#define PCOUNTER_TRAILER_WRCACHE_FLUSH	0x0e
+#define PCOUNTER_TRAILER_PM_TRIGGER	0x0f
+#define PCOUNTER_TRAILER_EVENT(d)	(0x17 - (d))
+#define PCOUNTER_TRAILER_FLAG(d)	(0x1f - (d))
+
+/* --- record packets --------------------------------------------------------- */
+
+#define PCOUNTER_LONG_BYTES	32
+#define PCOUNTER_LONG_COUNTERS	12
+#define PCOUNTER_SHORT_BYTES	16
+#define PCOUNTER_SHORT_COUNTERS	4
+#define PCOUNTER_RECORD_FULL	0xf000	/* a counter there makes a packet */
+#define PCOUNTER_RECORD_CYCLES	GENMASK_ULL(47, 0)
+#define PCOUNTER_RECORD_STOP_SHIFT	48
+#define PCOUNTER_RECORD_STOP_MAX	0xfff
+
+/**
+ * struct pcounter_packet - a packet in memory; little-endian
+ *
+ * In SHORT packets counters 0..2 are the macro signals PRE, START and EVENT (as
+ * the count mode says), 3 is the clocks with FLAG. In LONG ones each of the four
+ * sources of PRE, then of START, then of EVENT has a counter: no tables.
+ */
+struct pcounter_packet {
+	/** @cycles_stop: cycles since the last packet, and STOP pulses, 0: a counter was full. */
+	__le64 cycles_stop;
+	/** @counters: PCOUNTER_LONG_COUNTERS or PCOUNTER_SHORT_COUNTERS, saturating. */
+	__le16 counters[PCOUNTER_LONG_COUNTERS];
+};
+
+/* RECORD_STATUS */
+#define PCOUNTER_RECORD_POSITION	GENMASK(30, 0)	/* where the next packet goes */
+#define PCOUNTER_RECORD_OVERRUN		BIT(31)		/* nothing is written any more */
+
+/* --- MP counters, programmed by methods of the command stream ---------------- */
+
+#define MP_SLOTS		4
+#define MP_PM_SET(slot)		(0x02d0 + 4 * (slot))
+#define MP_PM_CONTROL(slot)	(0x02e0 + 4 * (slot))
+
+#define MP_CONTROL_PULSE	BIT(0)
+#define MP_CONTROL_UNIT		GENMASK(6, 4)
+#define MP_CONTROL_UNIT_SHIFT	4
+#define MP_CONTROL_FUNC		GENMASK(23, 8)
+#define MP_CONTROL_FUNC_SHIFT	8
+#define MP_CONTROL_SIGNAL	GENMASK(31, 24)
+#define MP_CONTROL_SIGNAL_SHIFT	24
+#define MP_UNITS		6
+
+enum mp_mode {
+	/* clocks in which the function is true */
+	MP_LOGOP,
+	/* clocks in which it becomes true */
+	MP_LOGOP_PULSE,
+};
+
+/* the function that selects a slot's own signal: argument i is the signal of slot i */
+#define MP_FUNC_OWN(slot)	((u16)((slot) == 0 ? 0xaaaa : (slot) == 1 ? 0xcccc : \
+				       (slot) == 2 ? 0xf0f0 : 0xff00))
+
+#endif /* _PCOUNTER_HW_H_ */

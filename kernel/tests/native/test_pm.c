@@ -1,0 +1,714 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The model of PCOUNTER and of MP counters against the written rules, worked out here a
+ * second time, one clock after the other.
+ */
+#include "kernel.h"
+#include "pm_model.h"
+#include "test.h"
+
+#define DOMAIN	1
+#define ZERO	0xec
+
+static struct pm_model pm, other;
+static u8 memory[2][4096];
+
+static struct pm_domain *dom(void)
+{
+	return &pm.domains[DOMAIN];
+}
+
+static void begin(u32 ctrl)
+{
+	pm_init(&pm);
+	pm_set_memory(&pm, DOMAIN, memory[0], sizeof(memory[0]));
+	memset(memory, 0, sizeof(memory));
+	pm_write(&pm, PCOUNTER_CTRL(DOMAIN), ctrl);
+}
+
+static void input(unsigned int slot, u32 src, u32 op)
+{
+	pm_write(&pm, PCOUNTER_SRC(DOMAIN, slot), src);
+	pm_write(&pm, PCOUNTER_OP(DOMAIN, slot), op);
+	/* PRE's table is also the trigger of a swap, which nothing was counted for yet */
+	while (pm_read(&pm, PCOUNTER_STATUS(DOMAIN)) && (pm_read(&pm, PCOUNTER_CTRL(DOMAIN)) & 3) == 1)
+		pm_write(&pm, PCOUNTER_QUAD_ACK(DOMAIN), 0);
+}
+
+/* wires 0..63 as in @bits, for @clocks clocks */
+static void drive(u64 bits, u64 clocks)
+{
+	struct pm_signals s = { { bits } };
+
+	pm_run(&pm, DOMAIN, &s, clocks);
+}
+
+static void swap_now(void)
+{
+	pm_write(&pm, PCOUNTER_OP(DOMAIN, PCOUNTER_PRE),
+		 pm_read(&pm, PCOUNTER_OP(DOMAIN, PCOUNTER_PRE)));
+}
+
+static const u32 counter_register[PCOUNTER_SLOTS] = {
+	PCOUNTER_CTR_PRE(DOMAIN), PCOUNTER_CTR_START(DOMAIN), PCOUNTER_CTR_EVENT(DOMAIN),
+	PCOUNTER_CTR_STOP(DOMAIN),
+};
+
+/* --- tables ---------------------------------------------------------------------- */
+
+static void all_tables_with_all_arguments(void)
+{
+	u32 table, args, slot;
+
+	begin(PCOUNTER_MODE_QUAD);
+	for (table = 0; table < 0x10000; table += PCOUNTER_SLOTS) {
+		for (slot = 0; slot < PCOUNTER_SLOTS; slot++) {
+			pm_write(&pm, PCOUNTER_SRC(DOMAIN, slot), 0x13121110);
+			pm_write(&pm, PCOUNTER_OP(DOMAIN, slot), table + slot);
+		}
+		for (args = 0; args < 16; args++) {
+			drive((u64)args << 0x10, 1);
+			swap_now();
+			for (slot = 0; slot < PCOUNTER_SLOTS; slot++)
+				check_eq(pm_read(&pm, counter_register[slot]),
+					 (table + slot) >> args & 1);
+			check_eq(pm_read(&pm, PCOUNTER_CTR_CYCLES(DOMAIN)), 1);
+		}
+	}
+}
+
+static void named_tables_are_what_they_are_called(void)
+{
+	u32 i;
+
+	for (i = 0; i < 16; i++) {
+		const bool a0 = i & 1, a1 = i & 2, a2 = i & 4, a3 = i & 8;
+
+		check_eq(pm_table(0xaaaa, i), a0);
+		check_eq(pm_table(0xcccc, i), a1);
+		check_eq(pm_table(0xf0f0, i), a2);
+		check_eq(pm_table(0xff00, i), a3);
+		check_eq(pm_table(0x5555, i), !a0);
+		check_eq(pm_table(0x8888, i), a0 && a1);
+		check_eq(pm_table(0xeeee, i), a0 || a1);
+		check_eq(pm_table(0xfefe, i), a0 || a1 || a2);
+		check_eq(pm_table(0x8080, i), a0 && a1 && a2);
+		check_eq(pm_table(0x2222, i), a0 && !a1);
+		check_eq(pm_table(0x22f2, i), (a0 && !a1) || (a2 && !a3));
+		check_eq(pm_table(0xf888, i), (a0 && a1) || (a2 && a3));
+		check_eq(pm_table(0xeaea, i), a0 || (a1 && a2));
+		check_eq(pm_table(0x7fff, i), !(a0 && a1 && a2 && a3));
+		check_eq(pm_table(0x0001, i), !(a0 || a1 || a2 || a3));
+		check_eq(pm_table(0x0404, i), a1 && !a0 && !a2);
+		check_eq(pm_table(0xffff, i), true);
+	}
+}
+
+/* --- an oracle: the rules, one clock after the other ------------------------------ */
+
+#define CLOCKS	400
+
+struct oracle {
+	u64 ctr[PCOUNTER_SLOTS], cycles;	/* this period */
+	u64 seen[PCOUNTER_SLOTS], seen_cycles;	/* the last one */
+	u32 status;
+};
+
+static bool wire(const struct pm_signals *s, u32 src, u32 n)
+{
+	const u32 signal = src >> 8 * n & 0xff;
+
+	return s->bits[signal >> 6] >> (signal & 63) & 1;
+}
+
+static bool oracle_macro(u32 slot, const struct pm_signals *now, const struct pm_signals *last)
+{
+	const u32 src = dom()->src[slot], op = dom()->op[slot];
+	const bool late = slot == PCOUNTER_EVENT || slot == PCOUNTER_STOP;
+	bool a[4];
+	u32 i;
+
+	for (i = 0; i < 4; i++)
+		a[i] = wire(now, src, i);
+	if (op >> 16 & 1)
+		a[0] = wire(last, src, 0);
+	if (op >> 17 & 1)
+		a[1] = wire(last, src, 1);
+	if (op >> (late ? 19 : 18) & 1)
+		a[2] = wire(last, src, 0);
+	if (op >> (late ? 20 : 19) & 1)
+		a[3] = wire(last, src, 1);
+	if (late && op >> 18 & 1)
+		a[3] = oracle_macro(PCOUNTER_SETFLAG, now, last);
+	return op >> (a[0] + 2 * a[1] + 4 * a[2] + 8 * a[3]) & 1;
+}
+
+static void oracle_clock(struct oracle *o, const struct pm_signals *now, const struct pm_signals *last)
+{
+	const u32 start = dom()->src[PCOUNTER_START], event = dom()->src[PCOUNTER_EVENT];
+	const u32 b4 = wire(now, start, 0) + 2 * wire(now, start, 1) + 4 * wire(now, start, 2) +
+		       8 * wire(now, start, 3);
+	const u32 b6 = b4 + 16 * wire(now, event, 2) + 32 * wire(now, event, 3);
+	const bool happened = oracle_macro(PCOUNTER_EVENT, now, last);
+	u32 slot, inc[PCOUNTER_SLOTS];
+
+	if (oracle_macro(PCOUNTER_SWAP, now, last)) {
+		memcpy(o->seen, o->ctr, sizeof(o->seen));
+		o->seen_cycles = o->cycles;
+		memset(o->ctr, 0, sizeof(o->ctr));
+		o->cycles = 0;
+		o->status += o->status < 2;
+	}
+	for (slot = 0; slot < PCOUNTER_SLOTS; slot++)
+		inc[slot] = oracle_macro(slot, now, last);
+	switch (dom()->ctrl >> 4 & 7) {
+	case 1:
+		inc[PCOUNTER_EVENT] = happened * b4;
+		break;
+	case 2:
+		inc[PCOUNTER_EVENT] = happened * b6;
+		break;
+	case 3:
+		inc[PCOUNTER_START] = b4;
+		break;
+	case 4:
+		inc[PCOUNTER_START] = b6;
+		inc[PCOUNTER_EVENT] = happened * (wire(now, event, 0) + 2 * wire(now, event, 1));
+		break;
+	}
+	for (slot = 0; slot < PCOUNTER_SLOTS; slot++)
+		o->ctr[slot] += inc[slot];
+	o->cycles++;
+}
+
+/* signals that the recipes use, and none of the trailer's, which begins at 0xe0 */
+static u32 random_sources(struct random_state *r)
+{
+	return random_u64(r) & 0x1f1f1f1f;
+}
+
+static u32 random_table(struct random_state *r, bool delays)
+{
+	return random_below(r, 0x10000) | (delays ? random_below(r, 32) << 16 : 0);
+}
+
+static void program_randomly(struct random_state *r, u32 ctrl)
+{
+	u32 slot;
+
+	begin(ctrl);
+	for (slot = 0; slot < PCOUNTER_INPUTS; slot++)
+		input(slot, random_sources(r), random_table(r, random_below(r, 2)));
+	/* a swap now and then: four of sixteen wires in a row are rarely all 1 */
+	input(PCOUNTER_SWAP, random_sources(r), 0x8000);
+}
+
+/* wires that change now and then, and now and then all the time */
+static void random_waves(struct random_state *r, struct pm_signals *signals)
+{
+	u32 i;
+
+	memset(signals, 0, CLOCKS * sizeof(*signals));
+	for (i = 0; i < CLOCKS; i++) {
+		if (i && random_below(r, 4))
+			signals[i] = signals[i - 1];
+		else
+			signals[i].bits[0] = random_u64(r) & 0xffffffff;
+	}
+}
+
+static void counts_are_those_of_the_rules(void)
+{
+	static struct pm_signals signals[CLOCKS];
+	struct random_state r = { test_seed() };
+	unsigned long round, rounds = test_rounds(400);
+	u32 i, slot, n;
+
+	for (round = 0; round < rounds; round++) {
+		const struct pm_signals zero = { { 0 } };
+		struct oracle o = { .cycles = 0 };
+		u32 done = 0;
+
+		program_randomly(&r, PCOUNTER_MODE_QUAD | random_below(&r, 5) << 4);
+		random_waves(&r, signals);
+		for (i = 0; i < CLOCKS; i++)
+			oracle_clock(&o, &signals[i], i ? &signals[i - 1] : &zero);
+		while (done < CLOCKS) {
+			for (n = 1; done + n < CLOCKS &&
+			     !memcmp(&signals[done + n], &signals[done], sizeof(signals[0]));)
+				n++;
+			pm_run(&pm, DOMAIN, &signals[done], n);
+			done += n;
+		}
+		for (slot = 0; slot < PCOUNTER_SLOTS; slot++) {
+			check_eq(pm_read(&pm, counter_register[slot]), o.seen[slot]);
+			check_eq(dom()->shadow.ctr[slot], o.ctr[slot]);
+		}
+		check_eq(pm_read(&pm, PCOUNTER_CTR_CYCLES(DOMAIN)), o.seen_cycles);
+		check_eq(dom()->shadow.cycles, o.cycles);
+		check_eq(pm_read(&pm, PCOUNTER_STATUS(DOMAIN)), o.status);
+	}
+}
+
+/* whatever the mode: many clocks at once give what one after the other gives */
+static void clocks_at_once_are_clocks_one_by_one(void)
+{
+	static struct pm_signals signals[CLOCKS];
+	struct random_state r = { test_seed() + 1 };
+	unsigned long round, rounds = test_rounds(600);
+	u32 i, n;
+
+	for (round = 0; round < rounds; round++) {
+		u32 ctrl = random_below(&r, 3) | random_below(&r, 5) << 4 |
+			   random_below(&r, 2) * PCOUNTER_CTRL_RECORD_SHORT |
+			   random_below(&r, 2) * PCOUNTER_CTRL_PERIOD_ALL;
+		u32 done = 0, slot;
+
+		begin(PCOUNTER_MODE_OFF);
+		for (slot = 0; slot < PCOUNTER_INPUTS; slot++) {
+			u32 src = random_sources(&r);
+
+			/* PERIODIC, its own EVENT and its own FLAG */
+			if (!random_below(&r, 3))
+				src = (src & ~0xff) | (0xe0 + (random_below(&r, 3) == 0 ? 0x0d :
+					random_below(&r, 2) ? 0x16 : 0x1e));
+			input(slot, src, random_table(&r, random_below(&r, 2)));
+		}
+		pm_write(&pm, PCOUNTER_CTR_PRE(DOMAIN), random_below(&r, 5));
+		pm_write(&pm, PCOUNTER_CTR_STOP(DOMAIN), random_below(&r, 5));
+		pm_write(&pm, PCOUNTER_THRESHOLD(DOMAIN), random_below(&r, 20));
+		pm_write(&pm, PCOUNTER_RECORD_LIMIT(DOMAIN), random_below(&r, 2000));
+		pm_write(&pm, PCOUNTER_CTRL(DOMAIN), ctrl);
+		dom()->periodic = random_below(&r, 0x400);
+		random_waves(&r, signals);
+		other = pm;
+		pm_set_memory(&other, DOMAIN, memory[1], sizeof(memory[1]));
+		memcpy(memory[1], memory[0], sizeof(memory[0]));
+
+		for (i = 0; i < CLOCKS; i++)
+			pm_run(&other, DOMAIN, &signals[i], 1);
+		while (done < CLOCKS) {
+			for (n = 1; done + n < CLOCKS &&
+			     !memcmp(&signals[done + n], &signals[done], sizeof(signals[0]));)
+				n++;
+			pm_run(&pm, DOMAIN, &signals[done], n);
+			done += n;
+		}
+		check(!memcmp(memory[0], memory[1], sizeof(memory[0])));
+		other.domains[DOMAIN].mem = memory[0];
+		check(!memcmp(&pm, &other, sizeof(pm)));
+	}
+}
+
+static void waves_are_what_they_say(void)
+{
+	const struct pm_signals idle = { { 0x8 } };
+	struct pm_wave waves[3] = {
+		{ .from = 0, .to = 10, .set = { { 0x1 } } },
+		{ .from = 4, .to = 20, .set = { { 0x2 } } },
+		{ .from = 5, .to = 25, .clear = { { 0x8 } } },
+	};
+
+	begin(PCOUNTER_MODE_QUAD);
+	input(PCOUNTER_PRE, 0x03020100, 0xaaaa);
+	input(PCOUNTER_START, 0x03020100, 0xcccc);
+	input(PCOUNTER_EVENT, 0x03020100, 0x8888);
+	input(PCOUNTER_STOP, 0x03020100, 0xff00);
+	pm_run_waves(&pm, DOMAIN, &idle, waves, 3, 30);
+	swap_now();
+	check_eq(pm_read(&pm, PCOUNTER_CTR_PRE(DOMAIN)), 10);
+	check_eq(pm_read(&pm, PCOUNTER_CTR_START(DOMAIN)), 16);
+	check_eq(pm_read(&pm, PCOUNTER_CTR_EVENT(DOMAIN)), 6);
+	check_eq(pm_read(&pm, PCOUNTER_CTR_STOP(DOMAIN)), 10);
+	check_eq(pm_read(&pm, PCOUNTER_CTR_CYCLES(DOMAIN)), 30);
+}
+
+static void delayed_sources_find_edges(void)
+{
+	/* ARG0 = SRC0 a clock ago, ARG1 = the same wire now: rising is !ARG0 & ARG1 */
+	begin(PCOUNTER_MODE_QUAD);
+	input(PCOUNTER_EVENT, 0xecec0505, 0x4444 | PCOUNTER_OP_ARG0_DELAY);
+	input(PCOUNTER_STOP, 0xecec0505, 0x2222 | PCOUNTER_OP_ARG0_DELAY);
+	drive(0, 5);
+	drive(BIT(5), 7);
+	drive(0, 1);
+	drive(BIT(5), 1);
+	drive(BIT(5), 9);
+	swap_now();
+	check_eq(pm_read(&pm, PCOUNTER_CTR_EVENT(DOMAIN)), 2);
+	check_eq(pm_read(&pm, PCOUNTER_CTR_STOP(DOMAIN)), 1);
+}
+
+/* --- SWAP, status, saturation ------------------------------------------------------ */
+
+static void an_event_with_the_swap_is_of_the_next_period(void)
+{
+	begin(PCOUNTER_MODE_QUAD);
+	input(PCOUNTER_EVENT, 0xececec00, 0xaaaa);
+	input(PCOUNTER_SWAP, 0xececec01, 0xaaaa);
+	drive(BIT(0), 10);
+	drive(BIT(0) | BIT(1), 1);
+	drive(BIT(0), 4);
+	check_eq(pm_read(&pm, PCOUNTER_CTR_EVENT(DOMAIN)), 10);
+	check_eq(pm_read(&pm, PCOUNTER_CTR_CYCLES(DOMAIN)), 10);
+	drive(BIT(1), 1);
+	check_eq(pm_read(&pm, PCOUNTER_CTR_EVENT(DOMAIN)), 5);
+	check_eq(pm_read(&pm, PCOUNTER_CTR_CYCLES(DOMAIN)), 5);
+}
+
+static void the_trigger_swaps_all_domains(void)
+{
+	unsigned int d;
+
+	pm_init(&pm);
+	for (d = 0; d < PCOUNTER_DOMAINS; d++) {
+		const u8 trailer = pm.domains[d].trailer;
+
+		pm_write(&pm, PCOUNTER_CTRL(d), PCOUNTER_MODE_QUAD);
+		pm_write(&pm, PCOUNTER_SRC(d, PCOUNTER_SWAP), trailer + PCOUNTER_TRAILER_PM_TRIGGER);
+		pm_write(&pm, PCOUNTER_OP(d, PCOUNTER_SWAP), 0xaaaa);
+		pm_run(&pm, d, &(struct pm_signals){ { 0 } }, 100 + d);
+	}
+	pm_write(&pm, PGRAPH_PM_TRIGGER, PGRAPH_PM_TRIGGER_PULSE);
+	for (d = 0; d < PCOUNTER_DOMAINS; d++) {
+		check_eq(pm_read(&pm, PCOUNTER_STATUS(d)), PCOUNTER_QUAD_EMPTY);
+		pm_run(&pm, d, &(struct pm_signals){ { 0 } }, 50);
+		check_eq(pm_read(&pm, PCOUNTER_STATUS(d)), PCOUNTER_QUAD_VALID);
+		check_eq(pm_read(&pm, PCOUNTER_CTR_CYCLES(d)), 100 + d);
+	}
+}
+
+static void status_goes_up_with_swaps_and_down_with_acks(void)
+{
+	begin(PCOUNTER_MODE_QUAD);
+	input(PCOUNTER_EVENT, ZERO, 0x5555);
+	check_eq(pm_read(&pm, PCOUNTER_STATUS(DOMAIN)), PCOUNTER_QUAD_EMPTY);
+	drive(0, 3);
+	swap_now();
+	check_eq(pm_read(&pm, PCOUNTER_STATUS(DOMAIN)), PCOUNTER_QUAD_VALID);
+	swap_now();
+	check_eq(pm_read(&pm, PCOUNTER_STATUS(DOMAIN)), PCOUNTER_QUAD_OVERFLOW);
+	swap_now();
+	check_eq(pm_read(&pm, PCOUNTER_STATUS(DOMAIN)), PCOUNTER_QUAD_OVERFLOW);
+	pm_write(&pm, PCOUNTER_QUAD_ACK(DOMAIN), 0);
+	check_eq(pm_read(&pm, PCOUNTER_STATUS(DOMAIN)), PCOUNTER_QUAD_VALID);
+	pm_write(&pm, PCOUNTER_QUAD_ACK(DOMAIN), 0);
+	pm_write(&pm, PCOUNTER_QUAD_ACK(DOMAIN), 0);
+	check_eq(pm_read(&pm, PCOUNTER_STATUS(DOMAIN)), PCOUNTER_QUAD_EMPTY);
+}
+
+static void counters_saturate(void)
+{
+	begin(PCOUNTER_MODE_QUAD | PCOUNTER_EVENT_B6 << 4);
+	input(PCOUNTER_PRE, ZERO, 0x5555);
+	input(PCOUNTER_START, 0x03020100, 0xffff);
+	input(PCOUNTER_EVENT, 0x0504ecec, 0x5555);
+	drive(0x3f, 0xffffffff / 63);
+	check_eq(dom()->shadow.ctr[PCOUNTER_EVENT], 0xffffffff / 63 * 63);
+	drive(0x3f, 1);
+	check_eq(dom()->shadow.ctr[PCOUNTER_EVENT], 0xffffffff);
+	check_eq(dom()->shadow.ctr[PCOUNTER_PRE], 0xffffffff / 63 + 1);
+	drive(0x3f, 1ull << 40);
+	swap_now();
+	check_eq(pm_read(&pm, PCOUNTER_CTR_EVENT(DOMAIN)), 0xffffffff);
+	check_eq(pm_read(&pm, PCOUNTER_CTR_PRE(DOMAIN)), 0xffffffff);
+	check_eq(pm_read(&pm, PCOUNTER_CTR_CYCLES(DOMAIN)), 0xffffffff);
+}
+
+/* --- SINGLE ----------------------------------------------------------------------- */
+
+static void single_waits_counts_and_ends(void)
+{
+	begin(PCOUNTER_MODE_OFF);
+	input(PCOUNTER_PRE, 0xececec00, 0xaaaa);
+	input(PCOUNTER_START, 0xececec01, 0xaaaa);
+	input(PCOUNTER_EVENT, 0xececec02, 0xaaaa);
+	input(PCOUNTER_STOP, 0xececec03, 0xaaaa);
+	pm_write(&pm, PCOUNTER_CTR_PRE(DOMAIN), 2);
+	pm_write(&pm, PCOUNTER_CTR_STOP(DOMAIN), 2);
+	pm_write(&pm, PCOUNTER_THRESHOLD(DOMAIN), 4);
+	pm_write(&pm, PCOUNTER_CTRL(DOMAIN), PCOUNTER_MODE_SINGLE);
+	check_eq(pm_read(&pm, PCOUNTER_STATUS(DOMAIN)), PCOUNTER_SINGLE_WAIT_PRE);
+	drive(BIT(0), 2);
+	drive(BIT(1), 5);
+	check_eq(pm_read(&pm, PCOUNTER_STATUS(DOMAIN)), PCOUNTER_SINGLE_WAIT_PRE);
+	drive(BIT(0), 1);
+	check_eq(pm_read(&pm, PCOUNTER_STATUS(DOMAIN)), PCOUNTER_SINGLE_WAIT_START);
+	drive(BIT(1) | BIT(2), 1);
+	check_eq(pm_read(&pm, PCOUNTER_STATUS(DOMAIN)), PCOUNTER_SINGLE_COUNTING);
+	/* three periods with 3, 4 and 5 events */
+	drive(BIT(2), 3);
+	drive(BIT(3), 1);
+	drive(BIT(2), 4);
+	drive(BIT(3), 1);
+	drive(BIT(2), 4);
+	drive(BIT(2) | BIT(3), 1);
+	check_eq(pm_read(&pm, PCOUNTER_STATUS(DOMAIN)), PCOUNTER_SINGLE_INACTIVE);
+	drive(BIT(2), 100);
+	check_eq(pm_read(&pm, PCOUNTER_CTR_START(DOMAIN)), 2);
+	check_eq(pm_read(&pm, PCOUNTER_CTR_EVENT(DOMAIN)), 5);
+	check_eq(pm_read(&pm, PCOUNTER_CTR_CYCLES(DOMAIN)), 14);
+}
+
+/* --- RECORD ----------------------------------------------------------------------- */
+
+static void begin_record(u32 ctrl, u32 limit)
+{
+	begin(PCOUNTER_MODE_OFF);
+	input(PCOUNTER_PRE, 0xececec00, 0xaaaa);
+	input(PCOUNTER_START, 0xececec01, 0xaaaa);
+	input(PCOUNTER_EVENT, 0xececec02, 0xaaaa);
+	input(PCOUNTER_STOP, 0xececec03, 0xaaaa);
+	pm_write(&pm, PCOUNTER_RECORD_LIMIT(DOMAIN), limit);
+	pm_write(&pm, PCOUNTER_RECORD_START(DOMAIN), 0);
+	pm_write(&pm, PCOUNTER_CTRL(DOMAIN), PCOUNTER_MODE_RECORD | ctrl);
+}
+
+static struct pcounter_packet packet(u32 at, u32 bytes)
+{
+	struct pcounter_packet p = { 0 };
+
+	memcpy(&p, memory[0] + at, bytes);
+	return p;
+}
+
+static u64 packet_cycles(const struct pcounter_packet *p)
+{
+	return p->cycles_stop & PCOUNTER_RECORD_CYCLES;
+}
+
+static u32 packet_stops(const struct pcounter_packet *p)
+{
+	return p->cycles_stop >> PCOUNTER_RECORD_STOP_SHIFT;
+}
+
+static void a_pulse_of_stop_writes_a_packet(void)
+{
+	struct pcounter_packet p;
+
+	begin_record(PCOUNTER_CTRL_RECORD_SHORT, 1024);
+	drive(BIT(0), 10);
+	drive(BIT(1) | BIT(2), 5);
+	/* its own clock is of the next packet */
+	drive(BIT(0) | BIT(3), 1);
+	drive(0, 7);
+	drive(BIT(3), 1);
+	check_eq(pm_read(&pm, PCOUNTER_RECORD_STATUS(DOMAIN)), 2 * PCOUNTER_SHORT_BYTES);
+	p = packet(0, PCOUNTER_SHORT_BYTES);
+	check_eq(packet_cycles(&p), 15);
+	check_eq(packet_stops(&p), 1);
+	check_eq(p.counters[0], 10);
+	check_eq(p.counters[1], 5);
+	check_eq(p.counters[2], 5);
+	p = packet(PCOUNTER_SHORT_BYTES, PCOUNTER_SHORT_BYTES);
+	check_eq(packet_cycles(&p), 8);
+	check_eq(p.counters[0], 1);
+	check_eq(p.counters[1], 0);
+}
+
+static void long_packets_have_all_sources(void)
+{
+	struct pcounter_packet p;
+	u32 i;
+
+	begin_record(0, 1024);
+	input(PCOUNTER_PRE, 0x07060504, 0);
+	input(PCOUNTER_START, 0x0b0a0908, 0);
+	input(PCOUNTER_EVENT, 0x0f0e0d0c, 0);
+	for (i = 0; i < PCOUNTER_LONG_COUNTERS; i++)
+		drive(BIT(4 + i), 100 + i);
+	drive(BIT(3), 1);
+	p = packet(0, PCOUNTER_LONG_BYTES);
+	for (i = 0; i < PCOUNTER_LONG_COUNTERS; i++)
+		check_eq(p.counters[i], 100 + i);
+	check_eq(packet_stops(&p), 1);
+}
+
+static void a_full_counter_writes_a_packet_without_stop(void)
+{
+	struct pcounter_packet p;
+
+	begin_record(PCOUNTER_CTRL_RECORD_SHORT, 1024);
+	drive(BIT(0), 2 * PCOUNTER_RECORD_FULL + 100);
+	check_eq(pm_read(&pm, PCOUNTER_RECORD_STATUS(DOMAIN)), 2 * PCOUNTER_SHORT_BYTES);
+	p = packet(PCOUNTER_SHORT_BYTES, PCOUNTER_SHORT_BYTES);
+	check_eq(packet_stops(&p), 0);
+	check_eq(p.counters[0], PCOUNTER_RECORD_FULL);
+	check_eq(packet_cycles(&p), PCOUNTER_RECORD_FULL);
+}
+
+static void one_packet_passes_the_limit_then_stops_merge(void)
+{
+	struct pcounter_packet p;
+	u32 i;
+
+	begin_record(PCOUNTER_CTRL_RECORD_SHORT, PCOUNTER_SHORT_BYTES);
+	for (i = 0; i < 5; i++) {
+		drive(BIT(0), 10);
+		drive(BIT(3), 1);
+	}
+	/* at 0 and, past the limit, at 16; then none */
+	check_eq(pm_read(&pm, PCOUNTER_RECORD_STATUS(DOMAIN)),
+		 2 * PCOUNTER_SHORT_BYTES | PCOUNTER_RECORD_OVERRUN);
+	p = packet(2 * PCOUNTER_SHORT_BYTES, PCOUNTER_SHORT_BYTES);
+	check_eq(p.cycles_stop, 0);
+	/* nothing is lost: it comes with the first clock after START is written again */
+	pm_write(&pm, PCOUNTER_RECORD_START(DOMAIN), 64);
+	pm_write(&pm, PCOUNTER_RECORD_LIMIT(DOMAIN), 128);
+	drive(0, 1);
+	p = packet(64, PCOUNTER_SHORT_BYTES);
+	check_eq(packet_stops(&p), 3);
+	check_eq(p.counters[0], 30);
+	/* from the second pulse, which is of this packet, to the end */
+	check_eq(packet_cycles(&p), 1 + 3 * 11);
+	check_eq(pm_read(&pm, PCOUNTER_RECORD_STATUS(DOMAIN)), 64 + PCOUNTER_SHORT_BYTES);
+}
+
+static void merged_counts_saturate_and_so_do_stops(void)
+{
+	struct pcounter_packet p;
+	u32 i;
+
+	begin_record(PCOUNTER_CTRL_RECORD_SHORT, 0);
+	drive(BIT(3), 1);
+	check_eq(pm_read(&pm, PCOUNTER_RECORD_STATUS(DOMAIN)),
+		 PCOUNTER_SHORT_BYTES | PCOUNTER_RECORD_OVERRUN);
+	for (i = 0; i < 5000; i++) {
+		drive(BIT(0), 20);
+		drive(BIT(3), 1);
+	}
+	pm_write(&pm, PCOUNTER_RECORD_START(DOMAIN), 64);
+	drive(0, 1);
+	p = packet(64, PCOUNTER_SHORT_BYTES);
+	check_eq(packet_stops(&p), PCOUNTER_RECORD_STOP_MAX);
+	check_eq(p.counters[0], 0xffff);
+	check_eq(packet_cycles(&p), 5000 * 21 + 1);
+}
+
+static void periodic_records_at_its_rate(void)
+{
+	struct pcounter_packet p;
+	u32 k;
+
+	for (k = 0; k <= PCOUNTER_PERIODIC_MAX; k++) {
+		begin_record(PCOUNTER_CTRL_RECORD_SHORT | k << PCOUNTER_CTRL_PERIODIC_SHIFT, 4000);
+		input(PCOUNTER_STOP, 0xececec00 + 0xe0 + PCOUNTER_TRAILER_PERIODIC, 0xaaaa);
+		input(PCOUNTER_PRE, ZERO, 0);
+		pm_write(&pm, PCOUNTER_GCTRL, PCOUNTER_GCTRL_PERIODIC_RESET);
+		drive(0, 10ull * PCOUNTER_PERIODIC_CLOCKS(k));
+		check_eq(pm_read(&pm, PCOUNTER_RECORD_STATUS(DOMAIN)), 10 * PCOUNTER_SHORT_BYTES);
+		p = packet(9 * PCOUNTER_SHORT_BYTES, PCOUNTER_SHORT_BYTES);
+		check_eq(packet_cycles(&p), PCOUNTER_PERIODIC_CLOCKS(k));
+	}
+}
+
+static void held_counters_stay_zero(void)
+{
+	struct pcounter_packet p;
+
+	begin_record(PCOUNTER_CTRL_RECORD_SHORT, 1024);
+	pm_write(&pm, PCOUNTER_GCTRL, PCOUNTER_GCTRL_RECORD_CLEAR);
+	drive(BIT(0), 50);
+	drive(BIT(3), 1);
+	check_eq(pm_read(&pm, PCOUNTER_RECORD_STATUS(DOMAIN)), 0);
+	pm_write(&pm, PCOUNTER_GCTRL, 0);
+	drive(BIT(0), 3);
+	drive(BIT(3), 1);
+	p = packet(0, PCOUNTER_SHORT_BYTES);
+	check_eq(p.counters[0], 3);
+}
+
+/* --- MP counters -------------------------------------------------------------------- */
+
+static void mp_counters_follow_function_and_mode(void)
+{
+	struct random_state r = { test_seed() + 2 };
+	unsigned long round, rounds = test_rounds(2000);
+
+	for (round = 0; round < rounds; round++) {
+		struct mp_state mp = { .out = 0 };
+		u64 want[MP_SLOTS] = { 0 };
+		bool was[MP_SLOTS] = { 0 };
+		u32 slot, i;
+
+		for (slot = 0; slot < MP_SLOTS; slot++)
+			mp_method(&mp, MP_PM_CONTROL(slot),
+				  random_below(&r, 2) | random_below(&r, MP_UNITS) << 4 |
+				  random_below(&r, 0x10000) << 8 | random_below(&r, 8) << 24);
+		for (i = 0; i < 30; i++) {
+			const u64 clocks = 1 + random_below(&r, 5);
+			struct mp_signals s = { { { { 0 } } } };
+			u32 args = 0, unit;
+
+			for (unit = 0; unit < MP_UNITS; unit++)
+				s.unit[unit].bits[0] = random_below(&r, 256);
+			for (slot = 0; slot < MP_SLOTS; slot++)
+				args |= (s.unit[mp.control[slot] >> 4 & 7].bits[0] >>
+					 (mp.control[slot] >> 24) & 1) << slot;
+			for (slot = 0; slot < MP_SLOTS; slot++) {
+				const bool on = mp.control[slot] >> 8 >> args & 1;
+
+				want[slot] += mp.control[slot] & 1 ? on && !was[slot] : on * clocks;
+				was[slot] = on;
+			}
+			mp_run(&mp, &s, clocks);
+		}
+		for (slot = 0; slot < MP_SLOTS; slot++)
+			check_eq(mp.value[slot], want[slot]);
+	}
+}
+
+static void mp_own_functions_select_own_signals(void)
+{
+	u32 slot, args;
+
+	for (slot = 0; slot < MP_SLOTS; slot++)
+		for (args = 0; args < 16; args++)
+			check_eq(pm_table(MP_FUNC_OWN(slot), args), args >> slot & 1);
+}
+
+static void mp_counters_saturate_and_are_set(void)
+{
+	struct mp_signals s = { { { { BIT(2) } } } };
+	struct mp_state mp = { .out = 0 };
+
+	mp_method(&mp, MP_PM_CONTROL(1), 2u << 24 | MP_FUNC_OWN(1) << 8);
+	mp_method(&mp, MP_PM_SET(1), 0xfffffff0);
+	mp_run(&mp, &s, 10);
+	check_eq(mp.value[1], 0xfffffffa);
+	mp_run(&mp, &s, 10);
+	check_eq(mp.value[1], 0xffffffff);
+	mp_method(&mp, MP_PM_SET(1), 0);
+	mp_run(&mp, &s, 10);
+	check_eq(mp.value[1], 10);
+	check_eq(mp.value[0], 0);
+}
+
+static const struct test tests[] = {
+	TEST(all_tables_with_all_arguments),
+	TEST(named_tables_are_what_they_are_called),
+	TEST(counts_are_those_of_the_rules),
+	TEST(clocks_at_once_are_clocks_one_by_one),
+	TEST(waves_are_what_they_say),
+	TEST(delayed_sources_find_edges),
+	TEST(an_event_with_the_swap_is_of_the_next_period),
+	TEST(the_trigger_swaps_all_domains),
+	TEST(status_goes_up_with_swaps_and_down_with_acks),
+	TEST(counters_saturate),
+	TEST(single_waits_counts_and_ends),
+	TEST(a_pulse_of_stop_writes_a_packet),
+	TEST(long_packets_have_all_sources),
+	TEST(a_full_counter_writes_a_packet_without_stop),
+	TEST(one_packet_passes_the_limit_then_stops_merge),
+	TEST(merged_counts_saturate_and_so_do_stops),
+	TEST(periodic_records_at_its_rate),
+	TEST(held_counters_stay_zero),
+	TEST(mp_counters_follow_function_and_mode),
+	TEST(mp_own_functions_select_own_signals),
+	TEST(mp_counters_saturate_and_are_set),
+};
+
+int main(int argc, char **argv)
+{
+	return test_main(argc, argv, tests, ARRAY_SIZE(tests));
+}

@@ -1,0 +1,655 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Model of PCOUNTER. It is told how the wires of a domain are for how many clocks;
+ * everything is computed for as many clocks at once as nothing changes in, and is
+ * exactly what one clock after the other would give.
+ */
+#include <linux/minmax.h>
+#include <linux/string.h>
+#include <asm/byteorder.h>
+
+#include "pm_model.h"
+
+/* where the trailer of each domain begins, G84 and later */
+static const u8 trailers[PCOUNTER_DOMAINS] = { 0x00, 0xe0, 0x80, 0x20, 0x00, 0x00, 0x00, 0x00 };
+
+static u32 add_saturating(u32 a, u64 n)
+{
+	return n > U32_MAX - a ? U32_MAX : a + (u32)n;
+}
+
+static u64 mul_saturating(u64 clocks, u32 n)
+{
+	/* more than that saturates every counter anyway */
+	return min_t(u64, clocks, U32_MAX) * n;
+}
+
+void pm_init(struct pm_model *pm)
+{
+	unsigned int d;
+
+	memset(pm, 0, sizeof(*pm));
+	for (d = 0; d < PCOUNTER_DOMAINS; d++) {
+		pm->domains[d].trailer = trailers[d];
+		pm->domains[d].ctrl = PCOUNTER_MODE_OFF;
+	}
+}
+
+void pm_set_memory(struct pm_model *pm, unsigned int domain, void *mem, u32 bytes)
+{
+	pm->domains[domain].mem = mem;
+	pm->domains[domain].mem_bytes = bytes;
+}
+
+/* --- one clock ------------------------------------------------------------------ */
+
+static u32 mode_of(const struct pm_domain *d)
+{
+	return d->ctrl & PCOUNTER_CTRL_MODE;
+}
+
+static u32 packet_bytes(const struct pm_domain *d)
+{
+	return d->ctrl & PCOUNTER_CTRL_RECORD_SHORT ? PCOUNTER_SHORT_BYTES : PCOUNTER_LONG_BYTES;
+}
+
+/* EVENT and STOP have other delays than the rest */
+static bool is_event_like(unsigned int input)
+{
+	return input == PCOUNTER_EVENT || input == PCOUNTER_STOP;
+}
+
+static bool macro(const struct pm_domain *d, unsigned int input, const struct pm_signals *now,
+		  bool setflag)
+{
+	const u32 src = d->src[input], op = d->op[input];
+	const u8 s0 = PCOUNTER_SRC_SIGNAL(src, 0), s1 = PCOUNTER_SRC_SIGNAL(src, 1);
+	const bool last0 = pm_signal(&d->last, s0), last1 = pm_signal(&d->last, s1);
+	const bool event_like = is_event_like(input);
+	bool arg[4] = {
+		op & PCOUNTER_OP_ARG0_DELAY ? last0 : pm_signal(now, s0),
+		op & PCOUNTER_OP_ARG1_DELAY ? last1 : pm_signal(now, s1),
+		pm_signal(now, PCOUNTER_SRC_SIGNAL(src, 2)),
+		pm_signal(now, PCOUNTER_SRC_SIGNAL(src, 3)),
+	};
+
+	if (op & (event_like ? PCOUNTER_OP_EVENT_ARG2_SRC0 : PCOUNTER_OP_ARG2_SRC0))
+		arg[2] = last0;
+	if (op & (event_like ? PCOUNTER_OP_EVENT_ARG3_SRC1 : PCOUNTER_OP_ARG3_SRC1))
+		arg[3] = last1;
+	if (event_like && op & PCOUNTER_OP_ARG3_SETFLAG)
+		arg[3] = setflag;
+	return pm_table(op, arg[0] | arg[1] << 1 | arg[2] << 2 | arg[3] << 3);
+}
+
+static u32 source_bits(const struct pm_domain *d, unsigned int input, const struct pm_signals *now,
+		       unsigned int first, unsigned int count)
+{
+	u32 bits = 0;
+	unsigned int i;
+
+	for (i = 0; i < count; i++)
+		bits |= pm_signal(now, PCOUNTER_SRC_SIGNAL(d->src[input], first + i)) << i;
+	return bits;
+}
+
+/* what each counter of a domain gets in a clock */
+static void increments(const struct pm_domain *d, const struct pm_signals *now,
+		       const bool out[PCOUNTER_INPUTS], u32 inc[PCOUNTER_SLOTS])
+{
+	const u32 b4 = source_bits(d, PCOUNTER_START, now, 0, 4);
+	const u32 b6 = b4 | source_bits(d, PCOUNTER_EVENT, now, 2, 2) << 4;
+	unsigned int i;
+
+	for (i = 0; i < PCOUNTER_SLOTS; i++)
+		inc[i] = out[i];
+	switch ((d->ctrl & PCOUNTER_CTRL_COUNT) >> PCOUNTER_CTRL_COUNT_SHIFT) {
+	case PCOUNTER_EVENT_B4:
+		inc[PCOUNTER_EVENT] = out[PCOUNTER_EVENT] ? b4 : 0;
+		break;
+	case PCOUNTER_EVENT_B6:
+		inc[PCOUNTER_EVENT] = out[PCOUNTER_EVENT] ? b6 : 0;
+		break;
+	case PCOUNTER_EXTRA_B4:
+		inc[mode_of(d) == PCOUNTER_MODE_SINGLE ? PCOUNTER_PRE : PCOUNTER_START] = b4;
+		break;
+	case PCOUNTER_EXTRA_B6_EVENT_B2:
+		inc[mode_of(d) == PCOUNTER_MODE_SINGLE ? PCOUNTER_PRE : PCOUNTER_START] = b6;
+		inc[PCOUNTER_EVENT] = out[PCOUNTER_EVENT] ?
+			source_bits(d, PCOUNTER_EVENT, now, 0, 2) : 0;
+		break;
+	}
+}
+
+/* --- QUAD ------------------------------------------------------------------------ */
+
+static void add_counters(struct pm_counters *c, const u32 inc[PCOUNTER_SLOTS], u64 clocks)
+{
+	unsigned int i;
+
+	for (i = 0; i < PCOUNTER_SLOTS; i++)
+		c->ctr[i] = add_saturating(c->ctr[i], mul_saturating(clocks, inc[i]));
+	c->cycles = add_saturating(c->cycles, clocks);
+}
+
+/* before the clock is counted: what happens in it belongs to the next period */
+static void swap_counters(struct pm_domain *d)
+{
+	d->visible = d->shadow;
+	memset(&d->shadow, 0, sizeof(d->shadow));
+	d->status = min_t(u32, d->status + 1, PCOUNTER_QUAD_OVERFLOW);
+}
+
+/* a swap that was written takes place before the next clock, whether anybody looks or not */
+static void settle_swap(struct pm_domain *d)
+{
+	if (d->swap)
+		swap_counters(d);
+	d->swap = false;
+}
+
+static void quad(struct pm_domain *d, const u32 inc[PCOUNTER_SLOTS], bool swap, u64 clocks)
+{
+	u64 n;
+
+	/* each clock is a period: after the third one nothing is new */
+	for (n = swap ? min_t(u64, clocks, 3) : 0; n; n--) {
+		swap_counters(d);
+		add_counters(&d->shadow, inc, 1);
+	}
+	if (!swap)
+		add_counters(&d->shadow, inc, clocks);
+}
+
+/* --- SINGLE ---------------------------------------------------------------------- */
+
+static void single_arm(struct pm_domain *d)
+{
+	d->status = PCOUNTER_SINGLE_WAIT_PRE;
+	d->pre_left = (u64)d->visible.ctr[PCOUNTER_PRE] + 1;
+	d->stop_left = (u64)d->visible.ctr[PCOUNTER_STOP] + 1;
+	memset(&d->visible, 0, sizeof(d->visible));
+}
+
+static void single_period(struct pm_domain *d)
+{
+	if (d->visible.ctr[PCOUNTER_EVENT] >= d->threshold)
+		d->visible.ctr[PCOUNTER_START] =
+			add_saturating(d->visible.ctr[PCOUNTER_START], 1);
+	if (--d->stop_left)
+		/* one period only, unless it is to add up */
+		d->visible.ctr[PCOUNTER_EVENT] = d->ctrl & PCOUNTER_CTRL_PERIOD_ALL ?
+						 d->visible.ctr[PCOUNTER_EVENT] : 0;
+	else
+		d->status = PCOUNTER_SINGLE_INACTIVE;
+}
+
+/* returns the clocks that were used up, all of the same kind */
+static u64 single(struct pm_domain *d, const bool out[PCOUNTER_INPUTS],
+		  const u32 inc[PCOUNTER_SLOTS], u64 clocks)
+{
+	u64 n = clocks;
+
+	switch (d->status) {
+	case PCOUNTER_SINGLE_WAIT_PRE:
+		if (!out[PCOUNTER_PRE])
+			return clocks;
+		n = min(clocks, d->pre_left);
+		d->pre_left -= n;
+		if (!d->pre_left)
+			d->status = PCOUNTER_SINGLE_WAIT_START;
+		return n;
+	case PCOUNTER_SINGLE_WAIT_START:
+		if (!out[PCOUNTER_START])
+			return clocks;
+		d->status = PCOUNTER_SINGLE_COUNTING;
+		return 1;
+	case PCOUNTER_SINGLE_COUNTING:
+		if (out[PCOUNTER_STOP])
+			n = 1;
+		d->visible.ctr[PCOUNTER_EVENT] =
+			add_saturating(d->visible.ctr[PCOUNTER_EVENT],
+				       mul_saturating(n, inc[PCOUNTER_EVENT]));
+		d->visible.ctr[PCOUNTER_PRE] =
+			add_saturating(d->visible.ctr[PCOUNTER_PRE],
+				       mul_saturating(n, inc[PCOUNTER_PRE]));
+		d->visible.cycles = add_saturating(d->visible.cycles, n);
+		if (out[PCOUNTER_STOP])
+			single_period(d);
+		return n;
+	}
+	return clocks;
+}
+
+/* --- RECORD ---------------------------------------------------------------------- */
+
+static void clear_record(struct pm_domain *d)
+{
+	memset(d->record, 0, sizeof(d->record));
+	d->record_cycles = 0;
+	d->record_stops = 0;
+}
+
+static bool can_write(const struct pm_domain *d)
+{
+	return !d->overrun && (u64)d->record_at + packet_bytes(d) <= d->mem_bytes;
+}
+
+static void write_packet(struct pm_domain *d)
+{
+	struct pcounter_packet packet;
+	unsigned int i;
+
+	d->pending = true;
+	if (!can_write(d))
+		return;
+	packet.cycles_stop = cpu_to_le64(d->record_cycles |
+					 (u64)d->record_stops << PCOUNTER_RECORD_STOP_SHIFT);
+	for (i = 0; i < PCOUNTER_LONG_COUNTERS; i++)
+		packet.counters[i] = cpu_to_le16(d->record[i]);
+	memcpy(d->mem + d->record_at, &packet, packet_bytes(d));
+	/* the one that passes the limit is written, none after it */
+	d->overrun = d->record_at >= d->record_limit;
+	d->record_at += packet_bytes(d);
+	d->pending = false;
+	clear_record(d);
+}
+
+static bool record_full(const struct pm_domain *d)
+{
+	unsigned int i;
+
+	for (i = 0; i < PCOUNTER_LONG_COUNTERS; i++)
+		if (d->record[i] >= PCOUNTER_RECORD_FULL)
+			return true;
+	return false;
+}
+
+/* clocks until a counter is full or all saturate, at least one */
+static u64 record_room(const struct pm_domain *d, const u32 inc[PCOUNTER_LONG_COUNTERS], u64 clocks)
+{
+	unsigned int i;
+
+	if (d->pending)
+		return clocks;
+	for (i = 0; i < PCOUNTER_LONG_COUNTERS; i++)
+		if (inc[i])
+			clocks = min_t(u64, clocks, (PCOUNTER_RECORD_FULL - d->record[i] +
+						     inc[i] - 1) / inc[i]);
+	return clocks;
+}
+
+static void record_increments(const struct pm_domain *d, const struct pm_signals *now,
+			      const u32 inc[PCOUNTER_SLOTS], u32 out[PCOUNTER_LONG_COUNTERS])
+{
+	unsigned int i;
+
+	for (i = 0; i < PCOUNTER_LONG_COUNTERS; i++)
+		out[i] = source_bits(d, i / 4, now, i % 4, 1);
+	if (!(d->ctrl & PCOUNTER_CTRL_RECORD_SHORT))
+		return;
+	memset(out, 0, PCOUNTER_LONG_COUNTERS * sizeof(*out));
+	for (i = 0; i < PCOUNTER_STOP; i++)
+		out[i] = inc[i];
+	out[PCOUNTER_STOP] = d->flag;
+}
+
+/* returns the clocks that were used up */
+static u64 record(struct pm_domain *d, const struct pm_signals *now, bool held, bool stop,
+		  const u32 inc[PCOUNTER_SLOTS], u64 clocks)
+{
+	u32 add[PCOUNTER_LONG_COUNTERS];
+	unsigned int i;
+	u64 n;
+
+	if (held) {
+		clear_record(d);
+		return clocks;
+	}
+	/* as with SWAP: the clock of the pulse belongs to the next packet */
+	if (stop) {
+		d->record_stops = min_t(u32, d->record_stops + 1, PCOUNTER_RECORD_STOP_MAX);
+		d->pending = true;
+	}
+	if (d->pending || record_full(d))
+		write_packet(d);
+
+	record_increments(d, now, inc, add);
+	n = stop ? 1 : record_room(d, add, clocks);
+	for (i = 0; i < PCOUNTER_LONG_COUNTERS; i++)
+		d->record[i] = min_t(u64, d->record[i] + mul_saturating(n, add[i]), U16_MAX);
+	d->record_cycles = (d->record_cycles + n) & PCOUNTER_RECORD_CYCLES;
+	return n;
+}
+
+/* --- clocks ---------------------------------------------------------------------- */
+
+/* @clocks clocks in which all wires stay as they are, and so were they before but for the first */
+static u64 run_constant(struct pm_model *pm, struct pm_domain *d, const struct pm_signals *now,
+			u64 clocks)
+{
+	const bool setflag = macro(d, PCOUNTER_SETFLAG, now, false);
+	bool out[PCOUNTER_INPUTS], flag;
+	u32 inc[PCOUNTER_SLOTS];
+	unsigned int i;
+	u64 n = clocks;
+
+	for (i = 0; i < PCOUNTER_INPUTS; i++)
+		out[i] = macro(d, i, now, setflag);
+	increments(d, now, out, inc);
+	flag = setflag || (d->flag && !out[PCOUNTER_CLRFLAG]);
+	/* both are wires in the next clock */
+	if (out[PCOUNTER_EVENT] != d->event || flag != d->flag)
+		n = 1;
+
+	switch (mode_of(d)) {
+	case PCOUNTER_MODE_SINGLE:
+		n = single(d, out, inc, n);
+		break;
+	case PCOUNTER_MODE_QUAD:
+		settle_swap(d);
+		quad(d, inc, out[PCOUNTER_SWAP], n);
+		break;
+	case PCOUNTER_MODE_RECORD:
+		n = record(d, now, pm->gctrl & PCOUNTER_GCTRL_RECORD_CLEAR, out[PCOUNTER_STOP],
+			   inc, n);
+		break;
+	}
+
+	d->event = out[PCOUNTER_EVENT];
+	d->flag = flag;
+	d->last = *now;
+	return n;
+}
+
+static u32 period_of(const struct pm_domain *d)
+{
+	return PCOUNTER_PERIODIC_CLOCKS((d->ctrl & PCOUNTER_CTRL_PERIODIC) >>
+					PCOUNTER_CTRL_PERIODIC_SHIFT);
+}
+
+/* somebody looks at PERIODIC: else its pulses need not be told apart */
+static bool uses_periodic(const struct pm_domain *d)
+{
+	unsigned int i, n;
+
+	for (i = 0; i < PCOUNTER_INPUTS; i++)
+		for (n = 0; n < 4; n++)
+			if (PCOUNTER_SRC_SIGNAL(d->src[i], n) ==
+			    d->trailer + PCOUNTER_TRAILER_PERIODIC)
+				return true;
+	return false;
+}
+
+/* the trailer's part of the wires, in the clock that comes */
+static void add_trailer(const struct pm_model *pm, const struct pm_domain *d, bool periodic,
+			struct pm_signals *now)
+{
+	unsigned int i;
+
+	pm_signal_set(now, d->trailer + PCOUNTER_TRAILER_ZERO, false);
+	pm_signal_set(now, d->trailer + PCOUNTER_TRAILER_WRCACHE_FLUSH, false);
+	pm_signal_set(now, d->trailer + PCOUNTER_TRAILER_PERIODIC, periodic);
+	pm_signal_set(now, d->trailer + PCOUNTER_TRAILER_PM_TRIGGER, d->trigger);
+	/* of other domains: as they were when they were clocked last */
+	for (i = 0; i < PCOUNTER_DOMAINS; i++) {
+		pm_signal_set(now, d->trailer + PCOUNTER_TRAILER_EVENT(i), pm->domains[i].event);
+		pm_signal_set(now, d->trailer + PCOUNTER_TRAILER_FLAG(i), pm->domains[i].flag);
+	}
+}
+
+/**
+ * pm_run() - clock a domain
+ * @pm: the model
+ * @domain: number of the domain
+ * @signals: its wires, without the trailer's
+ * @clocks: number of clocks in which they are so
+ */
+void pm_run(struct pm_model *pm, unsigned int domain, const struct pm_signals *signals, u64 clocks)
+{
+	struct pm_domain *d = &pm->domains[domain];
+	const bool periodic = uses_periodic(d);
+	const u32 period = period_of(d);
+
+	while (clocks) {
+		/* a longer period was set before: the pulse is overdue */
+		const bool pulse = d->periodic + 1 >= period;
+		struct pm_signals now = *signals;
+		u64 n;
+
+		add_trailer(pm, d, periodic && pulse, &now);
+		/* the first clock after a change sees it in the delayed sources */
+		n = memcmp(&now, &d->last, sizeof(now)) ? 1 : clocks;
+		if (periodic)
+			n = pulse ? 1 : min_t(u64, n, period - 1 - d->periodic);
+		if (d->trigger)
+			n = 1;
+		if (mode_of(d) == PCOUNTER_MODE_OFF)
+			d->last = now;
+		else
+			n = run_constant(pm, d, &now, n);
+		d->trigger = false;
+		/* periods are powers of two */
+		d->periodic = pulse ? (n - 1) & (period - 1) : (d->periodic + n) & (period - 1);
+		d->clocks += n;
+		clocks -= n;
+	}
+}
+
+/**
+ * pm_run_waves() - clock a domain while things happen on its wires
+ * @pm: the model
+ * @domain: number of the domain
+ * @idle: its wires when nothing happens
+ * @waves: what happens
+ * @count: elements of @waves, at most PM_WAVES_MAX
+ * @clocks: clocks to run; waves do not go beyond
+ */
+void pm_run_waves(struct pm_model *pm, unsigned int domain, const struct pm_signals *idle,
+		  const struct pm_wave *waves, unsigned int count, u64 clocks)
+{
+	u64 at = 0;
+
+	while (at < clocks) {
+		struct pm_signals now = *idle;
+		u64 next = clocks;
+		unsigned int i, w;
+
+		for (i = 0; i < count; i++) {
+			const struct pm_wave *wave = &waves[i];
+
+			if (wave->from > at)
+				next = min(next, wave->from);
+			else if (wave->to > at)
+				next = min(next, wave->to);
+			if (wave->from > at || wave->to <= at)
+				continue;
+			for (w = 0; w < PM_WORDS; w++)
+				now.bits[w] = (now.bits[w] & ~wave->clear.bits[w]) |
+					      wave->set.bits[w];
+		}
+		pm_run(pm, domain, &now, next - at);
+		at = next;
+	}
+}
+
+/* --- registers ------------------------------------------------------------------- */
+
+static void write_ctrl(struct pm_domain *d, u32 value)
+{
+	const u32 before = mode_of(d);
+
+	d->ctrl = value;
+	if (((value & PCOUNTER_CTRL_PERIODIC) >> PCOUNTER_CTRL_PERIODIC_SHIFT) >
+	    PCOUNTER_PERIODIC_MAX)
+		d->ctrl = (value & ~PCOUNTER_CTRL_PERIODIC) |
+			  PCOUNTER_PERIODIC_MAX << PCOUNTER_CTRL_PERIODIC_SHIFT;
+	if (mode_of(d) == before)
+		return;
+	d->status = 0;
+	d->event = false;
+	d->flag = false;
+	d->swap = false;
+	d->pending = false;
+	memset(&d->shadow, 0, sizeof(d->shadow));
+	clear_record(d);
+	if (mode_of(d) == PCOUNTER_MODE_SINGLE)
+		single_arm(d);
+}
+
+static void write_gctrl(struct pm_model *pm, u32 value)
+{
+	unsigned int i;
+
+	if (value & PCOUNTER_GCTRL_PERIODIC_RESET)
+		for (i = 0; i < PCOUNTER_DOMAINS; i++)
+			pm->domains[i].periodic = 0;
+	pm->gctrl = value & ~PCOUNTER_GCTRL_PERIODIC_RESET;
+}
+
+static void trigger(struct pm_model *pm)
+{
+	unsigned int i;
+
+	for (i = 0; i < PCOUNTER_DOMAINS; i++)
+		pm->domains[i].trigger = true;
+}
+
+/* the register of a domain that has a place at each 0x20 bytes; NULL: others */
+static u32 *plain_register(struct pm_domain *d, u32 reg)
+{
+	unsigned int input = (reg - PCOUNTER_SRC(0, 0)) / 0x40;
+
+	if (reg >= PCOUNTER_SRC(0, 0) && input < PCOUNTER_INPUTS)
+		return reg & 0x20 ? &d->op[input] : &d->src[input];
+	switch (reg) {
+	case PCOUNTER_CTR_CYCLES(0):
+		return &d->visible.cycles;
+	case PCOUNTER_CTR_PRE(0):
+		return &d->visible.ctr[PCOUNTER_PRE];
+	case PCOUNTER_CTR_START(0):
+		return &d->visible.ctr[PCOUNTER_START];
+	case PCOUNTER_CTR_EVENT(0):
+		return &d->visible.ctr[PCOUNTER_EVENT];
+	case PCOUNTER_CTR_STOP(0):
+		return &d->visible.ctr[PCOUNTER_STOP];
+	case PCOUNTER_THRESHOLD(0):
+		return &d->threshold;
+	case PCOUNTER_RECORD_START(0):
+		return &d->record_start;
+	case PCOUNTER_RECORD_LIMIT(0):
+		return &d->record_limit;
+	case PCOUNTER_CTRL(0):
+		return &d->ctrl;
+	case PCOUNTER_STATUS(0):
+		return &d->status;
+	}
+	return NULL;
+}
+
+void pm_write(struct pm_model *pm, u32 reg, u32 value)
+{
+	struct pm_domain *d = &pm->domains[reg / 4 % PCOUNTER_DOMAINS];
+	const u32 first = reg & ~0x1f;
+	u32 *plain;
+
+	settle_swap(d);
+	if (reg == PGRAPH_PM_TRIGGER) {
+		if (value & PGRAPH_PM_TRIGGER_PULSE)
+			trigger(pm);
+		return;
+	}
+	if (reg == PCOUNTER_GCTRL) {
+		write_gctrl(pm, value);
+		return;
+	}
+	switch (first) {
+	case PCOUNTER_CTRL(0):
+		write_ctrl(d, value);
+		return;
+	case PCOUNTER_QUAD_ACK(0):
+		if (mode_of(d) == PCOUNTER_MODE_QUAD && d->status)
+			d->status--;
+		return;
+	case PCOUNTER_STATUS(0):
+	case PCOUNTER_RECORD_STATUS(0):
+		return;
+	case PCOUNTER_RECORD_START(0):
+		d->record_at = value;
+		d->overrun = false;
+		break;
+	}
+	plain = plain_register(d, first);
+	if (!plain)
+		return;
+	*plain = value;
+	/* a write to PRE's table is a pulse of SWAP, G84 and later */
+	if (first == PCOUNTER_OP(0, PCOUNTER_PRE) && mode_of(d) == PCOUNTER_MODE_QUAD)
+		d->swap = true;
+}
+
+u32 pm_read(struct pm_model *pm, u32 reg)
+{
+	struct pm_domain *d = &pm->domains[reg / 4 % PCOUNTER_DOMAINS];
+	const u32 *plain;
+
+	if (reg == PCOUNTER_GCTRL)
+		return pm->gctrl;
+	if ((reg & ~0x1f) == PCOUNTER_RECORD_STATUS(0))
+		return d->record_at | (d->overrun ? PCOUNTER_RECORD_OVERRUN : 0);
+	settle_swap(d);
+	plain = plain_register(d, reg & ~0x1f);
+	return plain ? *plain : 0;
+}
+
+/* --- MP counters ------------------------------------------------------------------- */
+
+void mp_method(struct mp_state *mp, u32 method, u32 value)
+{
+	unsigned int slot = method / 4 % MP_SLOTS;
+
+	if ((method & ~0xf) == MP_PM_SET(0)) {
+		mp->value[slot] = value;
+	} else if ((method & ~0xf) == MP_PM_CONTROL(0)) {
+		mp->control[slot] = value;
+		mp->out &= ~(1u << slot);
+	}
+}
+
+static bool mp_argument(const struct mp_state *mp, const struct mp_signals *signals, unsigned int slot)
+{
+	const u32 control = mp->control[slot];
+	const u32 unit = (control & MP_CONTROL_UNIT) >> MP_CONTROL_UNIT_SHIFT;
+
+	return unit < MP_UNITS &&
+	       pm_signal(&signals->unit[unit], control >> MP_CONTROL_SIGNAL_SHIFT);
+}
+
+/**
+ * mp_run() - clock a TPC
+ * @mp: its counters, of the context that runs
+ * @signals: its wires
+ * @clocks: number of clocks in which they are so
+ */
+void mp_run(struct mp_state *mp, const struct mp_signals *signals, u64 clocks)
+{
+	unsigned int slot, args = 0;
+	u8 out = 0;
+
+	if (!clocks)
+		return;
+	for (slot = 0; slot < MP_SLOTS; slot++)
+		args |= mp_argument(mp, signals, slot) << slot;
+	for (slot = 0; slot < MP_SLOTS; slot++) {
+		const u32 control = mp->control[slot];
+		u64 n = clocks;
+
+		if (!pm_table((control & MP_CONTROL_FUNC) >> MP_CONTROL_FUNC_SHIFT, args))
+			continue;
+		out |= 1u << slot;
+		if (control & MP_CONTROL_PULSE)
+			n = !(mp->out >> slot & 1);
+		mp->value[slot] = add_saturating(mp->value[slot], n);
+	}
+	mp->out = out;
+}
