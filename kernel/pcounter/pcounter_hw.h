@@ -175,7 +175,11 @@ enum mp_mode {
 };
 
 /* the function that selects a slot's own signal: argument i is the signal of slot i */
-#define MP_FUNC_OWN(slot)	((u16)((slot) == 0 ? 0xaaaa : (slot) == 1 ? 0xcccc : \
-				       (slot) == 2 ? 0xf0f0 : 0xff00))
+static inline u16 mp_func_own(unsigned int slot)
+{
+	static const u16 func[MP_SLOTS] = { 0xaaaa, 0xcccc, 0xf0f0, 0xff00 };
+
+	return func[slot];
+}
 
 #endif /* _PCOUNTER_HW_H_ */

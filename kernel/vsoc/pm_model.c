@@ -616,7 +616,8 @@ void mp_method(struct mp_state *mp, u32 method, u32 value)
 	}
 }
 
-static bool mp_argument(const struct mp_state *mp, const struct mp_signals *signals, unsigned int slot)
+static bool mp_argument(const struct mp_state *mp, const struct mp_signals *signals,
+			unsigned int slot)
 {
 	const u32 control = mp->control[slot];
 	const u32 unit = (control & MP_CONTROL_UNIT) >> MP_CONTROL_UNIT_SHIFT;

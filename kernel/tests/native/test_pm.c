@@ -31,7 +31,8 @@ static void input(unsigned int slot, u32 src, u32 op)
 	pm_write(&pm, PCOUNTER_SRC(DOMAIN, slot), src);
 	pm_write(&pm, PCOUNTER_OP(DOMAIN, slot), op);
 	/* PRE's table is also the trigger of a swap, which nothing was counted for yet */
-	while (pm_read(&pm, PCOUNTER_STATUS(DOMAIN)) && (pm_read(&pm, PCOUNTER_CTRL(DOMAIN)) & 3) == 1)
+	while ((pm_read(&pm, PCOUNTER_CTRL(DOMAIN)) & PCOUNTER_CTRL_MODE) == PCOUNTER_MODE_QUAD &&
+	       pm_read(&pm, PCOUNTER_STATUS(DOMAIN)))
 		pm_write(&pm, PCOUNTER_QUAD_ACK(DOMAIN), 0);
 }
 
@@ -143,7 +144,8 @@ static bool oracle_macro(u32 slot, const struct pm_signals *now, const struct pm
 	return op >> (a[0] + 2 * a[1] + 4 * a[2] + 8 * a[3]) & 1;
 }
 
-static void oracle_clock(struct oracle *o, const struct pm_signals *now, const struct pm_signals *last)
+static void oracle_clock(struct oracle *o, const struct pm_signals *now,
+			 const struct pm_signals *last)
 {
 	const u32 start = dom()->src[PCOUNTER_START], event = dom()->src[PCOUNTER_EVENT];
 	const u32 b4 = wire(now, start, 0) + 2 * wire(now, start, 1) + 4 * wire(now, start, 2) +
@@ -365,7 +367,8 @@ static void the_trigger_swaps_all_domains(void)
 		const u8 trailer = pm.domains[d].trailer;
 
 		pm_write(&pm, PCOUNTER_CTRL(d), PCOUNTER_MODE_QUAD);
-		pm_write(&pm, PCOUNTER_SRC(d, PCOUNTER_SWAP), trailer + PCOUNTER_TRAILER_PM_TRIGGER);
+		pm_write(&pm, PCOUNTER_SRC(d, PCOUNTER_SWAP),
+			 trailer + PCOUNTER_TRAILER_PM_TRIGGER);
 		pm_write(&pm, PCOUNTER_OP(d, PCOUNTER_SWAP), 0xaaaa);
 		pm_run(&pm, d, &(struct pm_signals){ { 0 } }, 100 + d);
 	}
@@ -664,7 +667,7 @@ static void mp_own_functions_select_own_signals(void)
 
 	for (slot = 0; slot < MP_SLOTS; slot++)
 		for (args = 0; args < 16; args++)
-			check_eq(pm_table(MP_FUNC_OWN(slot), args), args >> slot & 1);
+			check_eq(pm_table(mp_func_own(slot), args), args >> slot & 1);
 }
 
 static void mp_counters_saturate_and_are_set(void)
@@ -672,7 +675,7 @@ static void mp_counters_saturate_and_are_set(void)
 	struct mp_signals s = { { { { BIT(2) } } } };
 	struct mp_state mp = { .out = 0 };
 
-	mp_method(&mp, MP_PM_CONTROL(1), 2u << 24 | MP_FUNC_OWN(1) << 8);
+	mp_method(&mp, MP_PM_CONTROL(1), 2u << 24 | (u32)mp_func_own(1) << 8);
 	mp_method(&mp, MP_PM_SET(1), 0xfffffff0);
 	mp_run(&mp, &s, 10);
 	check_eq(mp.value[1], 0xfffffffa);

@@ -1,0 +1,354 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The scheduler of PCOUNTER: every schedule is valid, as short as an exhaustive search
+ * finds, fair, and scaled counts are near the truth.
+ */
+#include <math.h>
+
+#include "kernel.h"
+#include "nv50_counters.h"
+#include "pcounter_sched.h"
+#include "test.h"
+
+static const struct pcounter_recipe nv50[PCOUNTER_COUNTERS] = {
+#define DOMAIN_RECIPE(position, d, m, e, eop, st, stop, m0, v0, m1, v1) \
+	[(position)] = { .kind = PCOUNTER_KIND_DOMAIN, .domain = d, .mode = m, .event = e, \
+		       .event_op = eop, .start = st, .start_op = stop, .mux = { m0, m1 }, \
+		       .value = { v0, v1 } },
+	NV50_PCOUNTER_RECIPES(DOMAIN_RECIPE)
+#define MP_RECIPE(position, m, u, s, m0, v0, m1, v1) \
+	[PCOUNTER_MP_FIRST + (position)] = { .kind = PCOUNTER_KIND_MP, .mode = m, .unit = u, \
+					   .signal = s, .mux = { m0, m1 }, .value = { v0, v1 } },
+	NV50_MP_RECIPES(MP_RECIPE)
+};
+
+static struct pcounter_recipe random_recipes[PCOUNTER_COUNTERS];
+static struct pcounter_schedule schedule;
+
+static unsigned int size(const struct pcounter_set *set)
+{
+	return hweight64(set->bits[0]) + hweight64(set->bits[1]);
+}
+
+/* what the hardware allows, told from the recipes alone */
+static bool is_valid(const struct pcounter_recipe *recipes, const struct pcounter_set *set)
+{
+	unsigned int simple[PCOUNTER_DOMAINS] = { 0 }, integer[PCOUNTER_DOMAINS] = { 0 };
+	unsigned int mp = 0, i, k, a, b;
+
+	for (i = 0; i < PCOUNTER_COUNTERS; i++) {
+		const struct pcounter_recipe *r = &recipes[i];
+
+		if (!pcounter_in_set(set, i))
+			continue;
+		if (r->kind == PCOUNTER_KIND_MP)
+			mp++;
+		else if (r->mode == PCOUNTER_SIMPLE)
+			simple[r->domain]++;
+		else
+			integer[r->domain]++;
+		for (k = 0; k < i; k++) {
+			if (!pcounter_in_set(set, k))
+				continue;
+			for (a = 0; a < 2; a++)
+				for (b = 0; b < 2; b++)
+					if (r->mux[a] && r->mux[a] == recipes[k].mux[b] &&
+					    r->value[a] != recipes[k].value[b])
+						return false;
+		}
+	}
+	for (i = 0; i < PCOUNTER_DOMAINS; i++)
+		if (simple[i] > 4 || integer[i] > 1 || (integer[i] && simple[i]))
+			return false;
+	return mp <= 4;
+}
+
+static void check_schedule(const struct pcounter_recipe *recipes, const struct pcounter_set *wanted)
+{
+	struct pcounter_set all = { { 0 } };
+	unsigned int p, w;
+
+	for (p = 0; p < schedule.count; p++) {
+		const struct pcounter_set *members = &schedule.passes[p].members;
+
+		check(size(members));
+		check(is_valid(recipes, members));
+		for (w = 0; w < 2; w++)
+			all.bits[w] |= members->bits[w];
+	}
+	check(!memcmp(&all, wanted, sizeof(all)));
+}
+
+static void make_random_recipes(struct random_state *r, unsigned int domains)
+{
+	unsigned int i, k;
+
+	memset(random_recipes, 0, sizeof(random_recipes));
+	for (i = 0; i < PCOUNTER_COUNTERS; i++) {
+		struct pcounter_recipe *rec = &random_recipes[i];
+
+		rec->kind = i < PCOUNTER_MP_FIRST ? PCOUNTER_KIND_DOMAIN : PCOUNTER_KIND_MP;
+		rec->domain = random_below(r, domains);
+		rec->mode = i < PCOUNTER_MP_FIRST && !random_below(r, 4) ? PCOUNTER_EVENT_B6 : 0;
+		for (k = 0; k < 2; k++) {
+			rec->mux[k] = random_below(r, 3) ? 0 : 1 + random_below(r, 4) * 2 + k;
+			rec->value[k] = random_below(r, 3);
+		}
+	}
+}
+
+static struct pcounter_set random_wanted(struct random_state *r, unsigned int n,
+					 const struct pcounter_recipe *recipes)
+{
+	struct pcounter_set set = { { 0 } };
+
+	while (size(&set) < n) {
+		unsigned int i = random_below(r, PCOUNTER_COUNTERS);
+
+		if (recipes[i].kind)
+			pcounter_set_add(&set, i);
+	}
+	return set;
+}
+
+static void random_requests_give_valid_schedules(void)
+{
+	struct random_state r = { test_seed() };
+	unsigned long round, rounds = test_rounds(300);
+
+	for (round = 0; round < rounds; round++) {
+		const bool real = round & 1;
+		const struct pcounter_recipe *recipes = real ? nv50 : random_recipes;
+		struct pcounter_set wanted;
+
+		make_random_recipes(&r, 1 + random_below(&r, PCOUNTER_DOMAINS));
+		wanted = random_wanted(&r, 1 + random_below(&r, real ? 53 : 100), recipes);
+		pcounter_schedule_make(&schedule, recipes, &wanted);
+		check_schedule(recipes, &wanted);
+	}
+}
+
+/* the smallest number of passes, by trying all partitions */
+static unsigned int smallest(const struct pcounter_recipe *recipes, const u8 *counters,
+			     unsigned int n, struct pcounter_set *passes, unsigned int used,
+			     unsigned int best)
+{
+	unsigned int p;
+
+	if (used >= best)
+		return best;
+	if (!n)
+		return used;
+	for (p = 0; p <= used; p++) {
+		const struct pcounter_set before = passes[p];
+
+		pcounter_set_add(&passes[p], *counters);
+		if (is_valid(recipes, &passes[p]))
+			best = smallest(recipes, counters + 1, n - 1, passes,
+					used + (p == used), best);
+		passes[p] = before;
+	}
+	return best;
+}
+
+static void small_schedules_are_minimal(void)
+{
+	struct random_state r = { test_seed() + 1 };
+	unsigned long round, rounds = test_rounds(500);
+	unsigned int several = 0;
+
+	for (round = 0; round < rounds; round++) {
+		const struct pcounter_recipe *recipes = round & 1 ? nv50 : random_recipes;
+		struct pcounter_set passes[9] = { { { 0 } } };
+		struct pcounter_set wanted;
+		unsigned int i, n = 0;
+		u8 counters[8];
+
+		make_random_recipes(&r, 1 + random_below(&r, 2));
+		wanted = random_wanted(&r, 1 + random_below(&r, 8), recipes);
+		for (i = 0; i < PCOUNTER_COUNTERS; i++)
+			if (pcounter_in_set(&wanted, i))
+				counters[n++] = i;
+		pcounter_schedule_make(&schedule, recipes, &wanted);
+		check_schedule(recipes, &wanted);
+		check_eq(schedule.count, smallest(recipes, counters, n, passes, 0, n + 1));
+		several += schedule.count > 1;
+	}
+	check(several > rounds / 4);
+}
+
+static void nothing_wanted_is_no_pass(void)
+{
+	const struct pcounter_set none = { { 0 } };
+	struct pcounter_set nonsense = { { 0 } };
+
+	pcounter_schedule_make(&schedule, nv50, &none);
+	check_eq(schedule.count, 0);
+	check(!pcounter_schedule_rotate(&schedule));
+	/* positions without a recipe */
+	pcounter_set_add(&nonsense, 63);
+	pcounter_schedule_make(&schedule, nv50, &nonsense);
+	check_eq(schedule.count, 0);
+}
+
+static struct pcounter_set set_of(const u8 *counters, unsigned int n)
+{
+	struct pcounter_set set = { { 0 } };
+
+	while (n--)
+		pcounter_set_add(&set, counters[n]);
+	return set;
+}
+
+#define MP(name)	(PCOUNTER_MP_FIRST + NV50_MP_##name)
+
+static void known_conflicts_take_turns(void)
+{
+	static const struct {
+		u8 counters[5];
+		u8 count, passes;
+	} cases[] = {
+		/* different domains, and four of one */
+		{ { NV50_PCOUNTER_GPU_BUSY, NV50_PCOUNTER_ROP_BUSY, NV50_PCOUNTER_SHADER_BUSY },
+		  3, 1 },
+		{ { NV50_PCOUNTER_SETUP_PRIMITIVE_COUNT, NV50_PCOUNTER_SETUP_POINT_COUNT,
+		    NV50_PCOUNTER_SETUP_LINE_COUNT, NV50_PCOUNTER_SETUP_TRIANGLE_COUNT }, 4, 1 },
+		{ { NV50_PCOUNTER_SETUP_PRIMITIVE_COUNT, NV50_PCOUNTER_SETUP_POINT_COUNT,
+		    NV50_PCOUNTER_SETUP_LINE_COUNT, NV50_PCOUNTER_SETUP_TRIANGLE_COUNT,
+		    NV50_PCOUNTER_GPU_BUSY }, 5, 2 },
+		/* an integer and a simple one in one domain */
+		{ { NV50_PCOUNTER_GEOM_VERTEX_IN_COUNT, NV50_PCOUNTER_GPU_BUSY }, 2, 2 },
+		/* one multiplexer, two values */
+		{ { NV50_PCOUNTER_ROP_BUSY, NV50_PCOUNTER_ROP_SAMPLES_IN_COUNT_0 }, 2, 2 },
+		{ { NV50_PCOUNTER_SHADER_BUSY, NV50_PCOUNTER_GEOM_BUSY }, 2, 2 },
+		/* the one that PCOUNTER and MP share */
+		{ { NV50_PCOUNTER_SHADER_BUSY, MP(SM_CTA_LAUNCHED) }, 2, 2 },
+		{ { NV50_PCOUNTER_SHADER_BUSY, MP(INSTRUCTIONS), MP(BRANCH) }, 3, 1 },
+		{ { MP(INSTRUCTIONS), MP(BRANCH), MP(DIVERGENT_BRANCH), MP(SM_CTA_LAUNCHED) },
+		  4, 1 },
+		{ { MP(INSTRUCTIONS), MP(BRANCH), MP(DIVERGENT_BRANCH), MP(SM_CTA_LAUNCHED),
+		    MP(WARP_SERIALIZE) }, 5, 2 },
+	};
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct pcounter_set wanted = set_of(cases[i].counters, cases[i].count);
+
+		pcounter_schedule_make(&schedule, nv50, &wanted);
+		check_schedule(nv50, &wanted);
+		check_eq(schedule.count, cases[i].passes);
+	}
+}
+
+static void what_conflicts_with_nobody_counts_all_the_time(void)
+{
+	static const u8 counters[] = { NV50_PCOUNTER_GPU_BUSY, NV50_PCOUNTER_ROP_BUSY,
+				       NV50_PCOUNTER_SHADER_BUSY, NV50_PCOUNTER_GEOM_BUSY };
+	struct pcounter_set wanted = set_of(counters, ARRAY_SIZE(counters));
+	unsigned int p;
+
+	pcounter_schedule_make(&schedule, nv50, &wanted);
+	check_eq(schedule.count, 2);
+	for (p = 0; p < 2; p++) {
+		check(pcounter_in_set(&schedule.passes[p].members, NV50_PCOUNTER_GPU_BUSY));
+		check(pcounter_in_set(&schedule.passes[p].members, NV50_PCOUNTER_ROP_BUSY));
+	}
+}
+
+/* unequal slices too: no pass is ever more than the longest slice behind another */
+static void turns_are_fair(void)
+{
+	struct random_state r = { test_seed() + 2 };
+	struct pcounter_set wanted = random_wanted(&r, 53, nv50);
+	unsigned int i, p, k;
+
+	pcounter_schedule_make(&schedule, nv50, &wanted);
+	check(schedule.count > 3);
+	/* equal slices: each comes once before anybody comes again */
+	for (k = 0; k < 3; k++) {
+		u64 seen = 0;
+
+		for (i = 0; i < schedule.count; i++) {
+			seen |= BIT_ULL(schedule.current_pass);
+			pcounter_schedule_ran(&schedule, 1000);
+			check(pcounter_schedule_rotate(&schedule));
+		}
+		check_eq(hweight64(seen), schedule.count);
+	}
+	for (i = 0; i < 10000; i++) {
+		u64 least = U64_MAX, most = 0;
+
+		pcounter_schedule_ran(&schedule, 1 + random_below(&r, 5000));
+		pcounter_schedule_rotate(&schedule);
+		for (p = 0; p < schedule.count; p++) {
+			least = min(least, schedule.passes[p].ran_ns);
+			most = max(most, schedule.passes[p].ran_ns);
+		}
+		check(most - least <= 5000);
+	}
+}
+
+/*
+ * Scaled counts against the truth, over a long run. In slice n counter i makes events at a
+ * rate of its own that is drawn anew for each slice, 0..RATE_MAX for each ns. A counter that
+ * ran in S of N slices estimates the sum from a sample: its standard error, relative to the
+ * truth, is sqrt((N - S) / (3 S N)) for a uniform distribution. Six of them are the bound.
+ */
+#define SLICES		30000
+#define SLICE_NS	1000
+#define RATE_MAX	1000
+
+static void scaled_counts_are_near_the_truth(void)
+{
+	static u64 truth[PCOUNTER_COUNTERS], counted[PCOUNTER_COUNTERS], ran[PCOUNTER_COUNTERS];
+	struct random_state r = { test_seed() + 3 };
+	struct pcounter_set wanted = random_wanted(&r, 53, nv50);
+	unsigned int i, n, multiplexed = 0;
+
+	pcounter_schedule_make(&schedule, nv50, &wanted);
+	for (n = 0; n < SLICES; n++) {
+		const struct pcounter_set *now = &schedule.passes[schedule.current_pass].members;
+
+		for (i = 0; i < PCOUNTER_COUNTERS; i++) {
+			u64 events;
+
+			if (!pcounter_in_set(&wanted, i))
+				continue;
+			events = (u64)random_below(&r, RATE_MAX + 1) * SLICE_NS;
+			truth[i] += events;
+			if (pcounter_in_set(now, i)) {
+				counted[i] += events;
+				ran[i]++;
+			}
+		}
+		pcounter_schedule_ran(&schedule, SLICE_NS);
+		pcounter_schedule_rotate(&schedule);
+	}
+	for (i = 0; i < PCOUNTER_COUNTERS; i++) {
+		double scaled, bound;
+
+		if (!pcounter_in_set(&wanted, i))
+			continue;
+		check(ran[i] >= SLICES / schedule.count);
+		scaled = (double)counted[i] * SLICES / ran[i];
+		bound = 6 * sqrt((double)(SLICES - ran[i]) / (3.0 * ran[i] * SLICES));
+		check(fabs(scaled / truth[i] - 1) <= bound);
+		multiplexed += ran[i] < SLICES;
+	}
+	check(multiplexed > 20);
+}
+
+static const struct test tests[] = {
+	TEST(random_requests_give_valid_schedules),
+	TEST(small_schedules_are_minimal),
+	TEST(nothing_wanted_is_no_pass),
+	TEST(known_conflicts_take_turns),
+	TEST(what_conflicts_with_nobody_counts_all_the_time),
+	TEST(turns_are_fair),
+	TEST(scaled_counts_are_near_the_truth),
+};
+
+int main(int argc, char **argv)
+{
+	return test_main(argc, argv, tests, ARRAY_SIZE(tests));
+}
