@@ -357,6 +357,25 @@ def names_of_quantities():
 
 
 @test
+def events_of_a_benchmark():
+    """what a benchmark does not tell of an event is no expectation of nothing"""
+    campaign = {"campaign": "own", "events": [{"name": "a", "documented": ["n"]}, {"name": "b", "documented": ["n"]}],
+                "benchmarks": [{"name": "w", "quantities": {"n": "1"}, "events": ["a"]}]}
+    path = written(json.dumps(campaign), ".json")
+    for text, suffix, place in (("benchmark,event,value\nw,a,1\nw,b,1\n", ".csv", ":3:1: "),
+                                ('{"rows": [\n{"benchmark": "w", "event": "b", "value": 1}]}', ".json", ":2:1: ")):
+        data = written(text, suffix)
+        error = run("--measured", data, path, status=FAILED).stderr
+        os.unlink(data)
+        check(f"{place}the benchmark does not say how much of this event it does" in error, error)
+    os.unlink(path)
+    campaign["benchmarks"][0]["events"] = ["c"]
+    path = written(json.dumps(campaign), ".json")
+    check("there is no event 'c'" in run("--measured", "/dev/null", path, status=FAILED).stderr, "unknown event")
+    os.unlink(path)
+
+
+@test
 def without_device():
     """without a virtual SoC its campaigns are skipped with a reason; by name that is status 4"""
     if os.path.exists("/dev/dri"):

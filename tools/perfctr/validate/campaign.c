@@ -33,6 +33,11 @@ long benchmark_parameter(const struct benchmark *benchmark, const char *name)
 	return -1;
 }
 
+bool benchmark_tells(const struct benchmark *benchmark, size_t event)
+{
+	return !benchmark->events || benchmark->events[event];
+}
+
 uint64_t acceptance_limit(const struct acceptance *accept, uint64_t expected)
 {
 	uint64_t relative = (uint64_t)((unsigned __int128)expected * accept->relative_ppm / PPM);
@@ -295,12 +300,29 @@ static const char *find_listing(struct reader *r, const struct json_object *at, 
 	return text;
 }
 
+static void parse_benchmark_events(struct reader *r, const struct json_object *list,
+				   struct benchmark *benchmark)
+{
+	benchmark->events =
+		arena_array(r->doc.arena, r->campaign->event_count + 1, sizeof(*benchmark->events));
+	for (size_t i = 0; i < json_object_array_length(list) && !failed(r); i++) {
+		const struct json_object *item = json_object_array_get_idx(list, i);
+		const char *name = document_string(&r->doc, item, "an event");
+		long event = name ? campaign_event(r->campaign, name) : -1;
+
+		if (event >= 0)
+			benchmark->events[event] = true;
+		else if (name)
+			document_fail(&r->doc, item, "there is no event '%s'", name);
+	}
+}
+
 static void parse_benchmark(struct reader *r, const struct json_object *object,
 			    struct benchmark *benchmark)
 {
 	static const char *const keys[] = { "name",	  "title",   "listing", "threads",
 					    "kernels",	  "command", "reserve", "parameters",
-					    "quantities", NULL };
+					    "quantities", "events",  NULL };
 	struct json_object *member;
 
 	document_only(&r->doc, object, keys);
@@ -319,6 +341,9 @@ static void parse_benchmark(struct reader *r, const struct json_object *object,
 	member = document_get(&r->doc, object, "quantities", json_type_object, false);
 	if (member)
 		parse_quantities(r, member, benchmark);
+	member = document_get(&r->doc, object, "events", json_type_array, false);
+	if (member)
+		parse_benchmark_events(r, member, benchmark);
 	member = document_get(&r->doc, object, "listing", json_type_string, false);
 	if (member) {
 		benchmark->listing_name = document_string(&r->doc, member, "listing");

@@ -100,6 +100,8 @@ struct benchmark {
 	size_t parameter_count;
 	struct quantity *quantities;
 	size_t quantity_count;
+	/** @events: by event: how much of it is done is known; NULL: of all events. */
+	bool *events;
 	/** @reserve: not measured at first; for the engine to choose. */
 	bool reserve;
 	/** @constructed: made by the engine. */
@@ -174,6 +176,8 @@ const char *campaign_builtin(size_t n);
 
 long campaign_event(const struct campaign *campaign, const char *name);
 long campaign_benchmark(const struct campaign *campaign, const char *name);
+/* Whether a benchmark says how much of an event it does. */
+bool benchmark_tells(const struct benchmark *benchmark, size_t event);
 long benchmark_parameter(const struct benchmark *benchmark, const char *name);
 /* Largest difference that is accepted; rounds down. */
 uint64_t acceptance_limit(const struct acceptance *accept, uint64_t expected);

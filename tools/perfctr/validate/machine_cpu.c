@@ -4,6 +4,7 @@
  * calling thread, user space only where the event allows it.
  */
 #include <errno.h>
+#include <inttypes.h>
 #include <linux/perf_event.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -99,6 +100,8 @@ static int open_event(const char *name)
 			.disabled = 1,
 			.exclude_kernel = cpu_events[i].user_only,
 			.exclude_hv = cpu_events[i].user_only,
+			.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED |
+				       PERF_FORMAT_TOTAL_TIME_RUNNING,
 		};
 		long fd;
 
@@ -110,8 +113,29 @@ static int open_event(const char *name)
 	return -EINVAL;
 }
 
+/* as PERF_FORMAT_TOTAL_TIME_* make read() give it */
+struct counted {
+	uint64_t value;
+	uint64_t enabled_ns;
+	uint64_t running_ns;
+};
+
+/* A count of a part of the time is no measurement, and who took the PMU will do so again. */
+static void give_up(struct analysis *a, struct cpu *cpu, size_t event,
+		    const struct counted *counted)
+{
+	close(cpu->fds[event]);
+	cpu->fds[event] = -1;
+	measured_forget(&a->measured, event);
+	a->unavailable[event] =
+		arena_printf(a->arena,
+			     "not measured: it counted %" PRIu64 " of %" PRIu64
+			     " ns; others use the PMU, or the thread ran on another kind of core",
+			     counted->running_ns, counted->enabled_ns);
+}
+
 /* One event at a time: they do not disturb each other, and all of them fit. */
-static int measure_event(struct analysis *a, const struct cpu *cpu, const struct point *point,
+static int measure_event(struct analysis *a, struct cpu *cpu, const struct point *point,
 			 size_t event, const struct kernel *kernel, uint64_t amount)
 {
 	struct reading reading = {
@@ -122,16 +146,27 @@ static int measure_event(struct analysis *a, const struct cpu *cpu, const struct
 		.units = 1,
 	};
 	int fd = cpu->fds[event], error;
+	struct counted counted, before;
 
 	memcpy(reading.parameters, point->parameters, sizeof(reading.parameters));
+	/* the times are those of the event's life: RESET leaves them */
+	if (read(fd, &before, sizeof(before)) != sizeof(before))
+		return fail(a->failure, "%s: %s", point->label, strerror(EIO));
 	ioctl(fd, PERF_EVENT_IOC_RESET, 0);
 	ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
 	error = kernel->run(amount);
 	ioctl(fd, PERF_EVENT_IOC_DISABLE, 0);
-	if (!error && read(fd, &reading.value, sizeof(reading.value)) != sizeof(reading.value))
+	if (!error && read(fd, &counted, sizeof(counted)) != sizeof(counted))
 		error = -EIO;
 	if (error)
 		return fail(a->failure, "%s: %s", point->label, strerror(-error));
+	counted.enabled_ns -= before.enabled_ns;
+	counted.running_ns -= before.running_ns;
+	if (counted.running_ns < counted.enabled_ns) {
+		give_up(a, cpu, event, &counted);
+		return 0;
+	}
+	reading.value = counted.value;
 	measured_add(a->arena, &a->measured, a->campaign, &reading);
 	return 0;
 }
@@ -157,7 +192,7 @@ static int measure(struct machine *machine, struct analysis *a, size_t number)
 	if (analysis_formula(a, b->command + word + 1, point, NULL, &amount))
 		return -1;
 	for (size_t e = 0; !ret && e < a->campaign->event_count; e++)
-		if (cpu->fds[e] >= 0)
+		if (cpu->fds[e] >= 0 && benchmark_tells(b, e))
 			ret = measure_event(a, cpu, point, e, kernel, (uint64_t)amount);
 	cpu->run++;
 	return ret;
@@ -170,6 +205,26 @@ static void close_cpu(struct machine *machine)
 	for (size_t e = 0; e < cpu->count; e++)
 		if (cpu->fds[e] >= 0)
 			close(cpu->fds[e]);
+}
+
+/* What the processor calls itself; NULL where the kernel does not tell. */
+static const char *cpu_model(struct analysis *a)
+{
+	static const char *const keys[] = { "\nmodel name", "\nCPU part" };
+	struct failure ignored = { "" };
+	size_t length;
+	const char *text = read_file(a->arena, "/proc/cpuinfo", &length, &ignored);
+
+	for (size_t i = 0; text && i < ARRAY_SIZE(keys); i++) {
+		const char *at = strstr(text, keys[i]);
+
+		if (!at)
+			continue;
+		at += strcspn(at, ":");
+		at += strspn(at, ": ");
+		return arena_copy(a->arena, at, strcspn(at, "\n"));
+	}
+	return NULL;
 }
 
 static const char *why_not(struct analysis *a, int error)
@@ -206,6 +261,8 @@ int machine_cpu(struct analysis *a, struct machine *machine, int *error)
 		}
 	}
 	a->measured.source = "live on this CPU";
+	if (cpu_model(a))
+		measured_configure(a->arena, &a->measured, "cpu", cpu_model(a));
 	if (!uname(&kernel)) {
 		measured_configure(a->arena, &a->measured, "kernel",
 				   arena_printf(a->arena, "%s", kernel.release));

@@ -27,6 +27,16 @@ int measured_add(struct arena *arena, struct measured *measured, const struct ca
 	return 0;
 }
 
+void measured_forget(struct measured *measured, size_t event)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < measured->count; i++)
+		if (measured->readings[i].event != event)
+			measured->readings[kept++] = measured->readings[i];
+	measured->count = kept;
+}
+
 void measured_configure(struct arena *arena, struct measured *measured, const char *name,
 			const char *value)
 {
@@ -51,6 +61,8 @@ enum column_kind {
 	COLUMN_EXPECTED,
 	COLUMN_PARAMETER
 };
+
+static const char not_told[] = "the benchmark does not say how much of this event it does";
 
 static const char *const column_names[] = { "benchmark", "event", "value",   "run",
 					    "sequence",	 "units", "expected" };
@@ -162,6 +174,8 @@ static int read_reading(const struct csv *csv, const struct campaign *campaign,
 	*reading = (struct reading){ .sequence = NO_SEQUENCE };
 	ret = read_names(csv, campaign, columns, reading);
 	benchmark = &campaign->benchmarks[reading->benchmark];
+	if (!ret && !benchmark_tells(benchmark, reading->event))
+		ret = csv_fail(csv, 1, not_told, campaign->events[reading->event].name);
 	for (size_t i = 0; i < csv->count && !ret; i++) {
 		const char *name = columns[i].name;
 		bool empty = !*csv->cells[i].text;
@@ -261,6 +275,8 @@ static int json_names(const struct document *doc, const struct json_object *row,
 		return document_fail(doc, at, "the campaign has no such event: %s", name);
 	}
 	reading->event = (size_t)found;
+	if (!benchmark_tells(&campaign->benchmarks[reading->benchmark], reading->event))
+		return document_fail(doc, row, "%s: %s", not_told, name);
 	return 0;
 }
 

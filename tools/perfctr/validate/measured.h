@@ -88,6 +88,9 @@ const char *measured_place(struct arena *arena, const char *name, const char *te
 int measured_add(struct arena *arena, struct measured *measured, const struct campaign *campaign,
 		 const struct reading *reading);
 
+/* Takes out all readings of an event. */
+void measured_forget(struct measured *measured, size_t event);
+
 /* Adds a pair to the configuration; both are kept as they are. */
 void measured_configure(struct arena *arena, struct measured *measured, const char *name,
 			const char *value);
