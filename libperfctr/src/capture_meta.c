@@ -97,6 +97,19 @@ static int take_request(struct perfctr_selection *s, const struct perfctr_captur
 	return selection_append(s, &request, NULL);
 }
 
+/* How its counters were named; of no others. */
+static void take_naming(struct perfctr_selection *s, const struct perfctr_capture_record *record)
+{
+	uint64_t content[3], number;
+
+	perfctr_capture_copy(record, content, sizeof(content));
+	number = le64toh(content[0]);
+	if (record->size < sizeof(content) || number >= s->request_count)
+		return;
+	s->labels[number].single = le64toh(content[1]) & s->requests[number].mask;
+	s->labels[number].summed = le64toh(content[2]) & s->requests[number].mask;
+}
+
 /* Name, unit and scale; files of the first library have only the name. */
 static void take_label(struct perfctr_selection *s, const struct perfctr_capture_record *record)
 {
@@ -156,6 +169,9 @@ int capture_meta_take(struct capture_meta *meta, const struct perfctr_capture_re
 		return take_request(meta->selection, record);
 	case PERFCTR_CAPTURE_LABEL:
 		take_label(meta->selection, record);
+		return 0;
+	case PERFCTR_CAPTURE_NAMING:
+		take_naming(meta->selection, record);
 		return 0;
 	case PERFCTR_CAPTURE_TEXT:
 		take_text(d, record);

@@ -178,6 +178,21 @@ static int write_with_texts(struct perfctr_capture_writer *w, uint32_t type, con
 	return error;
 }
 
+static int write_naming(struct perfctr_capture_writer *w, uint64_t number,
+			const struct selection_label *label)
+{
+	const uint64_t content[] = {
+		htole64(number),
+		htole64(label->single),
+		htole64(label->summed),
+	};
+
+	/* requests that no name stands for have none */
+	if (!label->single && !label->summed)
+		return 0;
+	return write_record(w, PERFCTR_CAPTURE_NAMING, content, sizeof(content), NULL, 0);
+}
+
 static int write_requests(struct perfctr_capture_writer *w, const struct perfctr_selection *s)
 {
 	int error = 0;
@@ -192,6 +207,8 @@ static int write_requests(struct perfctr_capture_writer *w, const struct perfctr
 		snprintf(scale, sizeof(scale), "%.17g", label->scale > 0 ? label->scale : 1);
 		error = write_record(w, PERFCTR_CAPTURE_REQUEST, &s->requests[n],
 				     sizeof(s->requests[n]), NULL, 0);
+		if (!error)
+			error = write_naming(w, n, label);
 		if (!error && label->text[0])
 			error = write_with_texts(w, PERFCTR_CAPTURE_LABEL, &number, sizeof(number),
 						 texts, ARRAY_SIZE(texts));

@@ -182,6 +182,66 @@ static void records_hold_what_they_say(void)
 	end();
 }
 
+/* Where the content of the first record of that type lies in a file. */
+static uint64_t *find_content(unsigned char *bytes, uint32_t type)
+{
+	uint32_t head[2];
+
+	for (size_t at = 16; at + sizeof(head) <= file_bytes; at += head[0]) {
+		memcpy(head, bytes + at, sizeof(head));
+		if (head[1] == type)
+			return (uint64_t *)(bytes + at + sizeof(head));
+	}
+	return NULL;
+}
+
+static void read_naming(const void *bytes, uint64_t *single, uint64_t *summed)
+{
+	struct perfctr_capture_reader *reader = NULL;
+	struct perfctr_capture_record record;
+	int fd = open_bytes(bytes, file_bytes);
+
+	EQUAL(perfctr_capture_reader_new(ctx, fd, &reader), 0);
+	while (perfctr_capture_next(reader, &record) > 0)
+		;
+	perfctr_selection_naming(perfctr_capture_selection(reader), 0, single, summed);
+	perfctr_capture_reader_unref(reader);
+	close(fd);
+}
+
+static void naming_is_kept(void)
+{
+	_Alignas(8) static unsigned char bytes[sizeof(file)];
+	uint64_t *naming, single, summed, mask;
+
+	begin();
+	memcpy(bytes, file, file_bytes);
+	naming = find_content(bytes, PERFCTR_CAPTURE_NAMING);
+	if (!CHECK(naming))
+		return;
+	mask = naming[2];
+	CHECK(mask);
+	EQUAL(naming[0], 0);
+	EQUAL(naming[1], 0);
+	read_naming(bytes, &single, &summed);
+	EQUAL(single, 0);
+	EQUAL(summed, mask);
+
+	/* named for one block; counters that were not asked for were not named */
+	naming[1] = UINT64_MAX;
+	naming[2] = 0;
+	read_naming(bytes, &single, &summed);
+	EQUAL(single, mask);
+	EQUAL(summed, 0);
+
+	/* of a request that is not there */
+	naming[0] = UINT64_MAX;
+	read_naming(bytes, &single, &summed);
+	EQUAL(single, 0);
+	EQUAL(summed, 0);
+	end();
+}
+
 /* Read all of it; the reader stays, its totals are the caller's. */
 static struct perfctr_capture_reader *read_all(const void *bytes, size_t size,
 					       struct perfctr_totals **totals)
@@ -445,6 +505,7 @@ static void impossible_samples_are_not_written(void)
 static const struct test tests[] = {
 	{ "what is written is read", what_is_written_is_read },
 	{ "records hold what they say", records_hold_what_they_say },
+	{ "how counters were named is kept", naming_is_kept },
 	{ "a file explains itself", file_explains_itself },
 	{ "unknown devices are read by what the file says",
 	  unknown_devices_are_read_by_what_the_file_says },

@@ -15,9 +15,10 @@ enum { NO_LINE = -1 };
 struct values_source {
 	struct perfctr_block block;
 	struct perfctr_block_pmu pmu;
-	/* line of the counter at each bit: of the block, and of its type */
+	/* line of the counter at each bit: of the block, of its type, of the block as it was named */
 	int lines[DRM_PERFCTR_SECTION_COUNTERS];
 	int sum_lines[DRM_PERFCTR_SECTION_COUNTERS];
+	int named_lines[DRM_PERFCTR_SECTION_COUNTERS];
 };
 
 /* --- lines ------------------------------------------------------------------ */
@@ -76,13 +77,13 @@ void values_free(struct values *values)
 
 /* --- counters ----------------------------------------------------------------- */
 
-static bool is_of_block(const struct perfctr_totals_block_info *i, const struct values_source *s,
-			unsigned int index)
+/* Whether a line is of the block at hand or adds it up. */
+static bool is_of_block(const struct perfctr_totals_block_info *i, const struct values_source *s)
 {
 	const struct perfctr_block *b = &s->block;
 
-	if (i->type != b->type || i->index != index || i->section != b->section ||
-	    i->set != b->set || i->product != b->product)
+	if (i->type != b->type || i->section != b->section || i->set != b->set ||
+	    i->product != b->product || (i->index != b->index && i->index != DRM_PERFCTR_INDEX_ALL))
 		return false;
 	return !i->is_pmu ||
 	       (i->config == s->pmu.config && i->config1 == s->pmu.config1 &&
@@ -90,21 +91,20 @@ static bool is_of_block(const struct perfctr_totals_block_info *i, const struct 
 		(i->type != DRM_PERFCTR_BLOCK_GENERIC_PMU || !strcmp(i->pmu, s->pmu.name)));
 }
 
-/* Lines of the counters of a block in totals; first: line of the totals' first counter. */
-static void find_lines(const struct perfctr_totals *totals, size_t first,
-		       const struct values_source *s, unsigned int index, int *lines)
+static void find_lines(const struct values *v, struct values_source *s)
 {
-	const struct perfctr_totals_block *block;
-	const struct perfctr_total *total;
+	for (size_t n = 0; n < v->count; n++) {
+		const struct row *row = v->lines[n].row;
+		unsigned int bit = row->position % DRM_PERFCTR_SECTION_COUNTERS;
 
-	for (size_t n = 0; (block = perfctr_totals_block(totals, n)); n++) {
-		if (!is_of_block(perfctr_totals_block_info(block), s, index)) {
-			first += perfctr_totals_counter_count(block);
+		if (row->metric || !is_of_block(row->info, s))
 			continue;
-		}
-		for (size_t c = 0; (total = perfctr_totals_counter(block, c)); c++)
-			lines[total->position % DRM_PERFCTR_SECTION_COUNTERS] = (int)(first + c);
-		return;
+		if (v->lines[n].is_block)
+			s->lines[bit] = (int)n;
+		else if (row->parts)
+			s->sum_lines[bit] = (int)n;
+		else
+			s->named_lines[bit] = (int)n;
 	}
 }
 
@@ -123,7 +123,6 @@ static struct values_source *find_source(struct values *v, size_t n,
 					 const struct perfctr_block_pmu *pmu)
 {
 	struct values_source *s;
-	unsigned int sum_index;
 
 	if (n == v->source_count) {
 		s = realloc(v->sources, (n + 1) * sizeof(*s));
@@ -139,13 +138,8 @@ static struct values_source *find_source(struct values *v, size_t n,
 	s->block = *block;
 	s->pmu = *pmu;
 	for (size_t bit = 0; bit < DRM_PERFCTR_SECTION_COUNTERS; bit++)
-		s->lines[bit] = s->sum_lines[bit] = NO_LINE;
-	/* a generic block's index only tells events apart: it is not added up with others */
-	sum_index = block->type == DRM_PERFCTR_BLOCK_GENERIC_PMU ? block->index :
-								   DRM_PERFCTR_INDEX_ALL;
-	find_lines(v->sums.sum, 0, s, sum_index, s->sum_lines);
-	if (v->blocks.count)
-		find_lines(v->file->totals, v->sums.count, s, block->index, s->lines);
+		s->lines[bit] = s->sum_lines[bit] = s->named_lines[bit] = NO_LINE;
+	find_lines(v, s);
 	return s;
 }
 
@@ -197,6 +191,7 @@ static int take_blocks(struct values *v, struct perfctr_sample *sample)
 			}
 			add_count(v, s->lines[bit], valid, count, scaled);
 			add_count(v, s->sum_lines[bit], valid, count, scaled);
+			add_count(v, s->named_lines[bit], valid, count, scaled);
 		}
 	}
 	return 0;

@@ -12,7 +12,7 @@
 struct values_line {
 	/** @row: its name and unit, and its total over the capture. */
 	const struct row *row;
-	/** @is_block: of a single block, else of all of its type. */
+	/** @is_block: of a single block; else as it was named, of all of its type mostly. */
 	bool is_block;
 	/** @is_rate: numbers are per second; else levels and metrics as they are. */
 	bool is_rate;
@@ -38,7 +38,7 @@ struct values {
 	struct values_line *lines;
 	struct values_item *items;
 	size_t count;
-	/** @sums: the capture's totals by type of block, and its metrics. */
+	/** @sums: the capture's totals as they were named, by type of block mostly; its metrics. */
 	struct rows sums;
 	/** @blocks: the same by block; empty unless asked for. */
 	struct rows blocks;

@@ -116,6 +116,45 @@ def report_is_exact():
 
 
 @test
+def names_are_kept():
+    """report and diff: what was named with its block is a row of that name, in totals and over time; else a sum"""
+    def named(naming):
+        old = cb.record(cb.REQUEST, cb.block_request(cb.SHADER, 0xffff, 0x300))
+        new = b"".join(cb.record(cb.REQUEST, cb.block_request(cb.SHADER, index, 0x300)) for index in (0, 16))
+        generic = cb.record(cb.REQUEST, cb.block_request(cb.GENERIC_PMU, 0, 1, pmu_type=20, config=3))
+        data = unknown_device()
+        check(data.count(old + generic) == 1, "no requests in the file")
+        # the label is of request 1
+        return data.replace(old + generic, generic + generic + new + naming)
+
+    def naming(number, single, summed):
+        return cb.record(cb.NAMING, b"".join(n.to_bytes(8, "little") for n in (number, single, summed)))
+
+    def rows(name):
+        result = json.loads(run("report", "-j", "-A", name).stdout)
+        check([c["event"] for c in result["block_counters"]][:2] == ["shader0/EIGHT", "shader0/LEVEL"], "blocks")
+        return {c["event"]: c for c in result["counters"] if c["block"].startswith("shader")}
+
+    one = write("n1.cap", named(naming(2, 0x100, 0x200) + naming(3, 0, 0x200)))
+    found = rows(one)
+    check(list(found) == ["shader/LEVEL", "shader0/EIGHT"], f"{list(found)}")
+    eight = found["shader0/EIGHT"]
+    check(eight["value"] == EXACT + 7 and eight["sample_min"] == 2 / 0.03, f"{eight}")
+    both = rows(write("n2.cap", named(naming(2, 0x100, 0x300) + naming(3, 0, 0x300))))
+    check(list(both) == ["shader/EIGHT", "shader/LEVEL", "shader0/EIGHT"], f"{list(both)}")
+    check(both["shader/EIGHT"]["value"] == EXACT + 15 and both["shader0/EIGHT"] == eight, f"{both}")
+    check(both["shader/EIGHT"]["sample_min"] == 2 / 0.03, f"{both}")
+    # of an older recorder
+    check(list(rows(write("n3.cap", named(b"")))) == ["shader/EIGHT", "shader/LEVEL"], "without names")
+    changes = json.loads(run("diff", "-j", one, path("n2.cap")).stdout)["changes"]
+    check({c["event"]: (c["a"] is None, c["b"] is None) for c in changes if "EIGHT" in c["event"]} ==
+          {"shader0/EIGHT": (False, False), "shader/EIGHT": (True, False)}, f"{changes}")
+    for form in ("--svg", "--html"):
+        out = run("report", form, one).stdout.decode()
+        check("shader0/EIGHT" in out, form)
+
+
+@test
 def text_is_fit_for_a_terminal():
     """report: totals in full, and no control character of a file reaches the terminal"""
     out = run("report", "-A", path("a.cap")).stdout.decode()

@@ -63,6 +63,12 @@ enum perfctr_capture_type {
 	 * not finished.
 	 */
 	PERFCTR_CAPTURE_STATUS = 11,
+	/**
+	 * @PERFCTR_CAPTURE_NAMING: u64 number of a request, then two u64 masks of its counters:
+	 * those that were named with the block's index, and those that were named for all blocks
+	 * of the type. See perfctr_selection_naming().
+	 */
+	PERFCTR_CAPTURE_NAMING = 12,
 	/** @PERFCTR_CAPTURE_SAMPLE: a sample as it lay in the ring. */
 	PERFCTR_CAPTURE_SAMPLE = 16,
 };
