@@ -24,6 +24,7 @@ enum {
 	CLOCK_ID_BOOTTIME = 6,
 	SEQUENCE_ID = 1,
 	INCREMENTAL_STATE_CLEARED = 1,
+	NEEDS_INCREMENTAL_STATE = 2,
 	ORDER_EXPLICIT = 3,
 	/* field 1, length-delimited */
 	TAG_PACKET = 1 << 3 | 2,
@@ -58,6 +59,11 @@ static int write_packet(struct export *e, Perfetto__TracePacket *packet)
 
 	packet->has_trusted_packet_sequence_id = true;
 	packet->trusted_packet_sequence_id = SEQUENCE_ID;
+	if (!packet->has_sequence_flags) {
+		/* the first one's defaults are needed to read it: the format wants that said */
+		packet->has_sequence_flags = true;
+		packet->sequence_flags = NEEDS_INCREMENTAL_STATE;
+	}
 	size = perfetto__trace_packet__get_packed_size(packet);
 	if (size > p->room) {
 		uint8_t *bytes = realloc(p->bytes, 2 * size);

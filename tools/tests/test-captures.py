@@ -246,6 +246,7 @@ def perfetto_tracks():
     first = trace.packet[0]
     check(first.sequence_flags == 1 and first.trace_packet_defaults.timestamp_clock_id == 5, "defaults")
     check(len({p.trusted_packet_sequence_id for p in trace.packet}) == 1, "sequences")
+    check({p.sequence_flags for p in trace.packet[1:]} == {2}, "packets that need the defaults do not say so")
     snapshots = [{c.clock_id: c.timestamp for c in p.clock_snapshot.clocks} for p in trace.packet
                  if p.HasField("clock_snapshot")]
     check(snapshots[0] == {5: START, 3: START + 5, 6: START + 1000, 1: REALTIME} and len(snapshots) == 2,
