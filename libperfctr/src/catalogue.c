@@ -17,23 +17,24 @@ enum {
 };
 
 /* a description and the texts that it points to, in one allocation */
-struct counter_entry {
-	struct perfctr_counter_desc desc;
+struct entry {
+	union {
+		struct perfctr_counter_desc counter;
+		struct perfctr_metric_desc metric;
+	};
 	char texts[];
 };
 
-struct metric_entry {
-	struct perfctr_metric_desc desc;
-	char texts[];
+struct entries {
+	struct entry **entries;
+	size_t count;
 };
 
 struct catalogue {
 	atomic_uint refs;
 	struct perfctr_ctx *ctx;
-	struct counter_entry **counters;
-	size_t counter_count;
-	struct metric_entry **metrics;
-	size_t metric_count;
+	struct entries counters;
+	struct entries metrics;
 };
 
 int catalogue_new(struct perfctr_ctx *ctx, struct catalogue **catalogue)
@@ -55,18 +56,19 @@ struct catalogue *catalogue_ref(struct catalogue *catalogue)
 	return catalogue;
 }
 
+static void free_entries(struct entries *list)
+{
+	for (size_t n = 0; n < list->count; n++)
+		free(list->entries[n]);
+	free(list->entries);
+}
+
 struct catalogue *catalogue_unref(struct catalogue *catalogue)
 {
-	size_t n;
-
 	if (!catalogue || !perfctr_refs_put(&catalogue->refs))
 		return NULL;
-	for (n = 0; n < catalogue->counter_count; n++)
-		free(catalogue->counters[n]);
-	for (n = 0; n < catalogue->metric_count; n++)
-		free(catalogue->metrics[n]);
-	free(catalogue->counters);
-	free(catalogue->metrics);
+	free_entries(&catalogue->counters);
+	free_entries(&catalogue->metrics);
 	perfctr_ctx_unref(catalogue->ctx);
 	free(catalogue);
 	return NULL;
@@ -100,45 +102,62 @@ static bool take_texts(const struct perfctr_capture_record *record, size_t offse
 	return true;
 }
 
-/* Room for one more pointer. */
-static int grow(struct perfctr_ctx *ctx, void *array, size_t count)
+/* Room for one more. */
+static int grow(struct perfctr_ctx *ctx, struct entries *list)
 {
-	void **old = *(void ***)array;
-	void **more;
+	struct entry **more;
 
 	/* at powers of two */
-	if (count & (count - 1))
+	if (list->count & (list->count - 1))
 		return 0;
-	more = realloc(old, (count ? 2 * count : 1) * sizeof(*more));
+	more = realloc(list->entries, (list->count ? 2 * list->count : 1) * sizeof(*more));
 	if (!more)
 		return perfctr_no_memory(ctx);
-	*(void ***)array = more;
+	list->entries = more;
+	return 0;
+}
+
+/*
+ * An entry with the texts of a record, to be put behind the others, for which there is room.
+ * Return: 0, with a NULL @entry if the record has no texts or there are too many; -ENOMEM.
+ */
+static int new_entry(struct perfctr_ctx *ctx, struct entries *list,
+		     const struct perfctr_capture_record *record, size_t header_bytes,
+		     struct entry **entry, const char **texts)
+{
+	int error;
+
+	*entry = NULL;
+	if (list->count == MAX_ENTRIES)
+		return 0;
+	error = grow(ctx, list);
+	if (error)
+		return error;
+	*entry = malloc(sizeof(**entry) + record->size);
+	if (!*entry)
+		return perfctr_no_memory(ctx);
+	if (!take_texts(record, header_bytes, (*entry)->texts, texts)) {
+		free(*entry);
+		*entry = NULL;
+	}
 	return 0;
 }
 
 int catalogue_take_counter(struct catalogue *catalogue, const struct perfctr_capture_record *record)
 {
 	struct perfctr_capture_counter fixed;
-	struct counter_entry *entry;
 	const char *texts[TEXTS];
+	struct entry *entry;
 	int error;
 
-	if (record->size < sizeof(fixed) || catalogue->counter_count == MAX_ENTRIES)
-		return 0;
 	perfctr_capture_copy(record, &fixed, sizeof(fixed));
-	if (fixed.header_bytes < sizeof(fixed))
+	if (record->size < sizeof(fixed) || fixed.header_bytes < sizeof(fixed))
 		return 0;
-	error = grow(catalogue->ctx, &catalogue->counters, catalogue->counter_count);
-	if (error)
-		return error;
-	entry = malloc(sizeof(*entry) + record->size);
+	error = new_entry(catalogue->ctx, &catalogue->counters, record, fixed.header_bytes, &entry,
+			  texts);
 	if (!entry)
-		return perfctr_no_memory(catalogue->ctx);
-	if (!take_texts(record, fixed.header_bytes, entry->texts, texts)) {
-		free(entry);
-		return 0;
-	}
-	entry->desc = (struct perfctr_counter_desc){
+		return error;
+	entry->counter = (struct perfctr_counter_desc){
 		.id = texts[0],
 		.name = texts[1],
 		.short_text = texts[2],
@@ -155,7 +174,7 @@ int catalogue_take_counter(struct catalogue *catalogue, const struct perfctr_cap
 		.trust = fixed.trust,
 		.optional = fixed.optional,
 	};
-	catalogue->counters[catalogue->counter_count++] = entry;
+	catalogue->counters.entries[catalogue->counters.count++] = entry;
 	return 0;
 }
 
@@ -191,31 +210,23 @@ int catalogue_take_metric(struct catalogue *catalogue, const struct perfctr_capt
 {
 	const struct perfctr_metric_desc *known;
 	struct perfctr_capture_metric fixed;
-	struct metric_entry *entry;
 	const char *texts[TEXTS];
+	struct entry *entry;
 	int error;
 
-	if (record->size < sizeof(fixed) || catalogue->metric_count == MAX_ENTRIES)
-		return 0;
 	perfctr_capture_copy(record, &fixed, sizeof(fixed));
-	if (fixed.header_bytes < sizeof(fixed))
+	if (record->size < sizeof(fixed) || fixed.header_bytes < sizeof(fixed))
 		return 0;
-	error = grow(catalogue->ctx, &catalogue->metrics, catalogue->metric_count);
-	if (error)
-		return error;
-	entry = malloc(sizeof(*entry) + record->size);
+	error = new_entry(catalogue->ctx, &catalogue->metrics, record, fixed.header_bytes, &entry,
+			  texts);
 	if (!entry)
-		return perfctr_no_memory(catalogue->ctx);
-	if (!take_texts(record, fixed.header_bytes, entry->texts, texts)) {
-		free(entry);
-		return 0;
-	}
+		return error;
 	known = metric_of_database(texts[0]);
 	if (known || !is_formula(catalogue->ctx, texts[5])) {
 		free(entry);
 		return known ? selection_add_metric(selection, known) : 0;
 	}
-	entry->desc = (struct perfctr_metric_desc){
+	entry->metric = (struct perfctr_metric_desc){
 		.id = texts[0],
 		.name = texts[1],
 		.short_text = texts[2],
@@ -227,8 +238,8 @@ int catalogue_take_metric(struct catalogue *catalogue, const struct perfctr_capt
 		.scope = fixed.scope,
 		.trust = fixed.trust,
 	};
-	catalogue->metrics[catalogue->metric_count++] = entry;
-	return selection_add_metric(selection, &entry->desc);
+	catalogue->metrics.entries[catalogue->metrics.count++] = entry;
+	return selection_add_metric(selection, &entry->metric);
 }
 
 const struct perfctr_counter_desc *catalogue_counter(const struct catalogue *catalogue,
@@ -236,8 +247,8 @@ const struct perfctr_counter_desc *catalogue_counter(const struct catalogue *cat
 {
 	size_t n;
 
-	for (n = 0; n < catalogue->counter_count; n++) {
-		const struct perfctr_counter_desc *d = &catalogue->counters[n]->desc;
+	for (n = 0; n < catalogue->counters.count; n++) {
+		const struct perfctr_counter_desc *d = &catalogue->counters.entries[n]->counter;
 
 		if (d->product == key->product && d->block_type == key->type &&
 		    d->position == key->position && key->set < 32 && d->sets >> key->set & 1)
