@@ -536,10 +536,41 @@ static void immediate_mode_is_counted(void)
 	gl.DeletePerfMonitorsAMD(1, &monitor);
 }
 
+/* They wait in a cache of GL until something else is drawn. */
+static void draw_bitmap(void)
+{
+	static const GLubyte bits[] = { 0xff, 0xff, 0xff, 0xff };
+
+	glPixelStorei(GL_UNPACK_ALIGNMENT, 1);
+	glRasterPos2f(0, 0);
+	glBitmap(8, 4, 0, 0, 0, 0, bits);
+}
+
+static void bitmaps_are_counted(void)
+{
+	GLuint monitor = monitor_of(&groups, drawing);
+
+	/* a monitor's first Begin is not like the others */
+	for (int n = 0; n < 2; n++) {
+		draw_bitmap();
+		gl.BeginPerfMonitorAMD(monitor);
+		gl.EndPerfMonitorAMD(monitor);
+		read_values(monitor);
+		expect_drawn(0, 0, 0);
+		gl.BeginPerfMonitorAMD(monitor);
+		draw_bitmap();
+		gl.EndPerfMonitorAMD(monitor);
+		read_values(monitor);
+		EXPECT(value("shader.FRAGMENTS") >= 8 * 4);
+	}
+	gl.DeletePerfMonitorsAMD(1, &monitor);
+}
+
 static void data_size_is_kept(void)
 {
 	GLuint monitor = monitor_of(&groups, drawing), data[64];
 	GLuint size;
+	GLint nothing = -1;
 
 	gl.BeginPerfMonitorAMD(monitor);
 	gl.EndPerfMonitorAMD(monitor);
@@ -558,6 +589,10 @@ static void data_size_is_kept(void)
 			if (data[n] != CANARY)
 				EXPECT_EQUAL(data[n], CANARY);
 	}
+	data[0] = CANARY;
+	gl.GetPerfMonitorCounterDataAMD(monitor, GL_PERFMON_RESULT_AMD, -1, data, &nothing);
+	EXPECT_EQUAL(nothing, 0);
+	EXPECT_EQUAL(data[0], CANARY);
 	gl.DeletePerfMonitorsAMD(1, &monitor);
 }
 
@@ -630,7 +665,7 @@ int main(int argc, char **argv)
 		return without_jobs();
 	surface_new(&surface);
 	groups_read(&groups);
-	puts("1..20");
+	puts("1..21");
 	run("groups: GPU blocks added up and one by one, in order, none empty", lists_groups);
 	run("counters of all types", has_all_types);
 	run("every counter alone", each_counter_alone);
@@ -649,6 +684,7 @@ int main(int argc, char **argv)
 	run("a monitor deleted while active", deleted_while_active);
 	run("a context destroyed while a monitor is active", context_destroyed_while_active);
 	run("patch 2: vertices of glBegin count where they were issued", immediate_mode_is_counted);
+	run("patch 2: bitmaps count where they were issued", bitmaps_are_counted);
 	run("patch 2: dataSize is kept", data_size_is_kept);
 	run("patch 2: counters selected while active", selected_while_active);
 	groups_free(&groups);
