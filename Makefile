@@ -112,7 +112,7 @@ mesa: generated | setup ## Mesa's software driver with our counters; fetches and
 mesa-shim: generated | setup
 	$(Q)mesa/build shim
 
-mesa-test: all mesa mesa-shim ## Mesa provider: piglit, HUD and GL client in the VM
+mesa-test: all uml-modules mesa mesa-shim ## Mesa provider: piglit, HUD and GL client in the VM
 	$(Q)scripts/run-suites 'mesa*'
 
 fuzz: all ## fuzzers, free-running; FUZZ_S=seconds for each (60), FUZZ_KERNEL=6.12, FUZZ_SEED
