@@ -41,6 +41,7 @@ enum frame_type {
 	FRAME_STDOUT = 'O',
 	FRAME_STDERR = 'E',
 	FRAME_KMSG = 'K', /* whole /dev/kmsg records */
+	FRAME_TAKEN = 'T', /* the command has read the last FRAME_STDIN: the next may come */
 	FRAME_EXIT = 'X', /* u32 exit status as a shell reports it, u32 taint mask */
 	FRAME_FAILED = 'F', /* text: why the guest could not be set up */
 };
@@ -444,7 +445,6 @@ static struct {
 	int in, out, err;
 	uint8_t pending[FRAME_MAX_BYTES];
 	size_t pending_len, pending_done;
-	bool eof;
 } child = { .in = -1, .out = -1, .err = -1 };
 
 static void __attribute__((noreturn)) exec_command(void)
@@ -577,8 +577,7 @@ static void feed_input(void)
 		return;
 	child.pending_len = 0;
 	child.pending_done = 0;
-	if (child.eof)
-		close_input();
+	send_frame(FRAME_TAKEN, NULL, 0);
 }
 
 /* One frame of the host while the command runs. */
@@ -589,12 +588,12 @@ static void obey_frame(const uint8_t *frame, size_t bytes)
 
 	switch (frame[0]) {
 	case FRAME_STDIN:
-		if (child.in < 0)
+		if (child.in < 0) {
+			send_frame(FRAME_TAKEN, NULL, 0);
 			break;
+		}
 		memcpy(child.pending, data, len);
 		child.pending_len = len;
-		if (!len)
-			child.eof = true;
 		if (len)
 			feed_input();
 		else
@@ -638,8 +637,7 @@ static void relay_until_exit(int children)
 	while (!ended) {
 		enum { PORT, KMSG, CHILDREN, OUT, ERR, IN, COUNT };
 		struct pollfd fds[COUNT] = {
-			/* input waits in the port while the command does not read it */
-			[PORT] = { .fd = child.pending_len ? -1 : port, .events = POLLIN },
+			[PORT] = { .fd = port, .events = POLLIN },
 			[KMSG] = { .fd = kmsg, .events = POLLIN },
 			[CHILDREN] = { .fd = children, .events = POLLIN },
 			[OUT] = { .fd = child.out, .events = POLLIN },
@@ -660,7 +658,8 @@ static void relay_until_exit(int children)
 			feed_input();
 		if (fds[PORT].revents)
 			inbox_fill();
-		while (!child.pending_len && (bytes = inbox_frame_bytes())) {
+		/* the host sends no input while some is pending */
+		while ((bytes = inbox_frame_bytes())) {
 			obey_frame(inbox.data, bytes);
 			inbox_drop(bytes);
 		}

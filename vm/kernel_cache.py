@@ -311,8 +311,9 @@ def tier_dir(tier):
     key = hashlib.sha256(tier_config(tier).encode())
     key.update("".join(BUILD_ARGS.get(tier, [])).encode())
     if TIERS[tier][0] == "um":
-        with open(os.path.join(VM_DIR, "kernels", "uml-xstate.patch"), "rb") as f:
-            key.update(f.read())
+        for patch in sorted(glob.glob(os.path.join(glob.escape(VM_DIR), "kernels", "uml-*.patch"))):
+            with open(patch, "rb") as f:
+                key.update(f.read())
     return os.path.join(cache_dir(), "kernels", f"{tier}-{source_version()}-{key.hexdigest()[:12]}")
 
 
