@@ -32,6 +32,9 @@ struct vsoc_file;
 struct vsoc_fw;
 struct vsoc_instance;
 
+/* a job that takes longer is cut short, unless debugfs says something else */
+#define VSOC_JOB_TIMEOUT_MS	10000
+
 /* when stepped time begins that was stepped from the beginning; nothing boots that fast */
 #define VSOC_STEPPED_START_NS	(10 * NSEC_PER_MSEC)
 #define VSOC_TIMESTAMP_HZ	24000000ULL
@@ -73,6 +76,10 @@ struct vsoc_gpu {
 	u64 *closed;
 	/** @accounts: of the contexts. */
 	struct list_head accounts;
+	/** @account_count: of @accounts. */
+	u32 account_count;
+	/** @others: the account of contexts that found @accounts full. */
+	struct vsoc_account *others;
 	/** @clocks: the clock domains. */
 	struct vsoc_clock_state clocks[VSOC_CLOCKS];
 	/** @clock_ns: vsoc_now_ns() up to which @clocks are accounted. */
@@ -133,6 +140,8 @@ struct vsoc_device {
 	struct rw_semaphore reset_sem;
 	/** @reset_ms: how long a reset takes. */
 	unsigned int reset_ms;
+	/** @job_timeout_ms: time of the device that a job may take. */
+	unsigned int job_timeout_ms;
 	/** @req_lock: the host's requests in the firmware's input page. */
 	spinlock_t req_lock;
 	/** @fw_slots: samples that fit the firmware's ring. */
@@ -150,6 +159,7 @@ static inline struct vsoc_device *to_vsoc(struct drm_device *drm)
 void vsoc_unplug_soon(struct vsoc_device *vsoc);
 
 /* vsoc_gpu.c: the block counter hardware */
+extern const u64 vsoc_nominal_hz[VSOC_CLOCKS];
 int vsoc_gpu_init(struct vsoc_device *vsoc);
 void vsoc_gpu_update_clocks(struct vsoc_device *vsoc);
 u64 vsoc_gpu_cycles(const struct vsoc_device *vsoc, enum vsoc_clock clock);

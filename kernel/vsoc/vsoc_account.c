@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Who caused what the hardware counted: an account for each context, one for
- * contexts that are gone, one for what no context did (power, protected mode).
- * Together they are the truth.
+ * contexts that are gone, one for what no context did (power, protected mode),
+ * one for contexts beyond VSOC_MAX_ACCOUNTS. Together they are the truth.
  */
 #include <linux/slab.h>
 #include <linux/string.h>
@@ -19,18 +19,38 @@ int vsoc_accounts_init(struct vsoc_device *vsoc)
 	INIT_LIST_HEAD(&gpu->accounts);
 	gpu->nobody = drmm_kcalloc(&vsoc->drm, counters, sizeof(*gpu->nobody), GFP_KERNEL);
 	gpu->closed = drmm_kcalloc(&vsoc->drm, counters, sizeof(*gpu->closed), GFP_KERNEL);
-	return gpu->nobody && gpu->closed ? 0 : -ENOMEM;
+	gpu->others = drmm_kzalloc(&vsoc->drm, struct_size(gpu->others, counts, counters),
+				   GFP_KERNEL);
+	return gpu->nobody && gpu->closed && gpu->others ? 0 : -ENOMEM;
 }
 
-/* returns NULL without memory */
+/* whether there is room for one more; then it is taken */
+static bool reserve(struct vsoc_device *vsoc)
+{
+	bool room;
+
+	mutex_lock(&vsoc->hw_lock);
+	room = vsoc->gpu.account_count < VSOC_MAX_ACCOUNTS;
+	vsoc->gpu.account_count += room;
+	mutex_unlock(&vsoc->hw_lock);
+	return room;
+}
+
+/* returns NULL without memory; where there are too many accounts, the one of all others */
 struct vsoc_account *vsoc_account_open(struct vsoc_device *vsoc, pid_t pid, u32 file, u32 ctx_id)
 {
 	struct vsoc_account *account;
 
+	if (!reserve(vsoc))
+		return vsoc->gpu.others;
 	account = kvzalloc(struct_size(account, counts, vsoc_gpu_registers(vsoc)),
 			   GFP_KERNEL_ACCOUNT);
-	if (!account)
+	if (!account) {
+		mutex_lock(&vsoc->hw_lock);
+		vsoc->gpu.account_count--;
+		mutex_unlock(&vsoc->hw_lock);
 		return NULL;
+	}
 	account->vsoc = vsoc;
 	account->pid = pid;
 	account->file = file;
@@ -47,21 +67,27 @@ void vsoc_account_close(struct vsoc_account *account)
 	struct vsoc_device *vsoc;
 	size_t i;
 
-	if (!account)
+	/* that of all others has no device */
+	if (!account || !account->vsoc)
 		return;
 	vsoc = account->vsoc;
 	mutex_lock(&vsoc->hw_lock);
 	list_del(&account->node);
+	vsoc->gpu.account_count--;
 	for (i = 0; i < vsoc_gpu_registers(vsoc); i++)
 		vsoc->gpu.closed[i] += account->counts[i];
 	mutex_unlock(&vsoc->hw_lock);
 	kvfree(account);
 }
 
-/* all accounts and the truth at one moment; the caller frees with kvfree() */
-struct vsoc_account_snapshot *vsoc_accounts_snapshot(struct vsoc_device *vsoc)
+/*
+ * All accounts and the truth of a counter set at one moment; the caller frees with kvfree(). Their
+ * number is bounded by VSOC_MAX_ACCOUNTS.
+ */
+struct vsoc_account_snapshot *vsoc_accounts_snapshot(struct vsoc_device *vsoc, u32 set)
 {
-	const size_t counters = vsoc_gpu_registers(vsoc);
+	const size_t first = vsoc_gpu_index(vsoc, set * vsoc->shape.blocks, 0);
+	const size_t counters = vsoc_gpu_index(vsoc, vsoc->shape.blocks, 0);
 	const size_t bytes = counters * sizeof(u64);
 	struct vsoc_gpu *gpu = &vsoc->gpu;
 	struct vsoc_account_snapshot *s;
@@ -84,18 +110,20 @@ struct vsoc_account_snapshot *vsoc_accounts_snapshot(struct vsoc_device *vsoc)
 	}
 
 	s->count = VSOC_ACCOUNTS_FIXED + count;
+	s->counters = counters;
 	s->owners = (struct vsoc_account_owner *)(s + 1);
 	s->counts = (u64 *)(s->owners + VSOC_ACCOUNTS_FIXED + room);
 	to = s->counts;
-	memcpy(to, gpu->truth, bytes);
-	memcpy(to + counters, gpu->nobody, bytes);
-	memcpy(to + 2 * counters, gpu->closed, bytes);
+	memcpy(to, gpu->truth + first, bytes);
+	memcpy(to + counters, gpu->nobody + first, bytes);
+	memcpy(to + 2 * counters, gpu->closed + first, bytes);
+	memcpy(to + 3 * counters, gpu->others->counts + first, bytes);
 	count = VSOC_ACCOUNTS_FIXED;
 	list_for_each_entry(account, &gpu->accounts, node) {
 		s->owners[count].pid = account->pid;
 		s->owners[count].file = account->file;
 		s->owners[count].ctx_id = account->ctx_id;
-		memcpy(to + count++ * counters, account->counts, bytes);
+		memcpy(to + count++ * counters, account->counts + first, bytes);
 	}
 	mutex_unlock(&vsoc->hw_lock);
 	return s;

@@ -28,8 +28,10 @@ struct vsoc_account {
 	u64 counts[];
 };
 
-/* accounts that a snapshot begins with: the truth, nobody's, closed contexts' */
-#define VSOC_ACCOUNTS_FIXED	3
+/* contexts that have an account of their own at a time; the rest shares one */
+#define VSOC_MAX_ACCOUNTS	256
+/* accounts that a snapshot begins with: the truth, nobody's, closed contexts', others' */
+#define VSOC_ACCOUNTS_FIXED	4
 
 struct vsoc_account_owner {
 	pid_t pid;
@@ -46,13 +48,15 @@ struct vsoc_account_snapshot {
 	size_t count;
 	/** @owners: of each account; the fixed ones have none. */
 	struct vsoc_account_owner *owners;
-	/** @counts: of each account by register. */
+	/** @counters: registers of the set. */
+	size_t counters;
+	/** @counts: of each account by register of the set. */
 	u64 *counts;
 };
 
 int vsoc_accounts_init(struct vsoc_device *vsoc);
 struct vsoc_account *vsoc_account_open(struct vsoc_device *vsoc, pid_t pid, u32 file, u32 ctx_id);
 void vsoc_account_close(struct vsoc_account *account);
-struct vsoc_account_snapshot *vsoc_accounts_snapshot(struct vsoc_device *vsoc);
+struct vsoc_account_snapshot *vsoc_accounts_snapshot(struct vsoc_device *vsoc, u32 set);
 
 #endif /* _VSOC_ACCOUNT_H_ */

@@ -21,11 +21,11 @@
 #include "vsoc_engine.h"
 #include "vsoc_fault.h"
 
-/* longest piece of work that is counted at once */
+/* longest time whose work is counted at once */
 #define SLICE_NS	NSEC_PER_MSEC
 /* an engine that was kept from running catches up by this at most */
 #define MAX_LAG_NS	NSEC_PER_MSEC
-/* a job without progress for this long hangs */
+/* a job without progress for this long hangs; a reset that did not help is tried again */
 #define HANG_TIMEOUT_NS	(200 * NSEC_PER_MSEC)
 /* longest step */
 #define STEP_MAX_NS	(10 * NSEC_PER_SEC)
@@ -69,6 +69,18 @@ struct vsoc_engine {
 	struct vsoc_work work;
 	/** @time_ns: CLOCK_MONOTONIC_RAW up to which work was done. */
 	u64 time_ns;
+	/** @job_ns: time that the job in execution has taken, of the device's. */
+	u64 job_ns;
+};
+
+/**
+ * struct engine_rate - speed of work, as a fraction of the nominal one
+ */
+struct engine_rate {
+	/** @hz: of the slowest clock in this respect. */
+	u64 hz;
+	/** @nominal_hz: of the same clock. */
+	u64 nominal_hz;
 };
 
 static bool job_cancelled(struct vsoc_engine *e)
@@ -112,20 +124,46 @@ static u64 step_target(struct vsoc_engine *e)
 	return target_ns;
 }
 
+/* every command needs all domains: none counts more cycles than its clock has */
+static struct engine_rate current_rate(const struct vsoc_device *vsoc)
+{
+	struct engine_rate rate = { 1, 1 };
+	unsigned int i;
+
+	for (i = 0; i < VSOC_CLOCKS; i++) {
+		const u64 hz = READ_ONCE(vsoc->gpu.clocks[i].hz);
+
+		if (hz * rate.nominal_hz < rate.hz * vsoc_nominal_hz[i])
+			rate = (struct engine_rate) { hz, vsoc_nominal_hz[i] };
+	}
+	return rate;
+}
+
+/* work at nominal clocks that fits into @ns */
+static u64 work_in(struct engine_rate rate, u64 ns)
+{
+	return mul_u64_u64_div_u64(ns, rate.hz, rate.nominal_hz);
+}
+
+/* time that @ns of work take, rounded up */
+static u64 time_of(struct engine_rate rate, u64 ns)
+{
+	return div64_u64(ns * rate.nominal_hz + rate.hz - 1, rate.hz);
+}
+
 /*
  * Virtual time for up to @ns of work at nominal clocks; waits until a test lets it pass. Returns
  * the work that there is time for, 0: time is real again, the job was cancelled, or a pause.
  */
-static u64 pass_stepped_time(struct vsoc_engine *e, u64 ns)
+static u64 pass_stepped_time(struct vsoc_engine *e, struct engine_rate rate, u64 ns)
 {
 	struct vsoc_device *vsoc = e->vsoc;
-	const u64 hz = READ_ONCE(vsoc->gpu.clocks[VSOC_CLOCK_SHADER].hz);
 	const u64 target_ns = step_target(e);
 	const u64 left_ns = target_ns - min(target_ns, e->time_ns);
 
-	ns = min(ns, mul_u64_u64_div_u64(left_ns, hz, VSOC_SHADER_HZ));
+	ns = min(ns, work_in(rate, left_ns));
 	if (ns) {
-		e->time_ns += mul_u64_u64_div_u64(ns, VSOC_SHADER_HZ, hz);
+		e->time_ns += time_of(rate, ns);
 		return ns;
 	}
 	move_time(e, target_ns);
@@ -135,15 +173,13 @@ static u64 pass_stepped_time(struct vsoc_engine *e, u64 ns)
 }
 
 /* sleep until the next @ns of work at nominal clocks are over in real time */
-static void pass_real_time(struct vsoc_engine *e, u64 ns)
+static void pass_real_time(struct vsoc_engine *e, struct engine_rate rate, u64 ns)
 {
 	u64 now_ns = ktime_get_raw_ns();
 
-	ns = mul_u64_u64_div_u64(ns, VSOC_SHADER_HZ,
-				 READ_ONCE(e->vsoc->gpu.clocks[VSOC_CLOCK_SHADER].hz));
 	if (e->time_ns + MAX_LAG_NS < now_ns)
 		e->time_ns = now_ns - MAX_LAG_NS;
-	e->time_ns += ns;
+	e->time_ns += time_of(rate, ns);
 	if (e->time_ns > now_ns + MIN_SLEEP_NS) {
 		u64 us = div_u64(e->time_ns - now_ns, NSEC_PER_USEC);
 
@@ -151,20 +187,42 @@ static void pass_real_time(struct vsoc_engine *e, u64 ns)
 	}
 }
 
-/* the command makes no progress: the watchdog resets the GPU, which cancels the job */
+/* before somebody looks: nothing has been counted that only a later time has */
+static void wait_for_time(struct vsoc_engine *e)
+{
+	u64 now_ns = ktime_get_raw_ns();
+
+	if (!READ_ONCE(e->vsoc->stepped.on) && e->time_ns > now_ns)
+		fsleep(DIV_ROUND_UP_ULL(e->time_ns - now_ns, NSEC_PER_USEC));
+}
+
+/* the watchdog resets the GPU, which cancels the job */
+static void await_reset(struct vsoc_engine *e)
+{
+	u64 asked_ns = 0;
+
+	while (!job_cancelled(e)) {
+		u64 now_ns = ktime_get_raw_ns();
+
+		if (!asked_ns || now_ns - asked_ns > HANG_TIMEOUT_NS) {
+			vsoc_reset_soon(e->vsoc);
+			asked_ns = now_ns;
+		}
+		park(e);
+		usleep_range(USEC_PER_MSEC, 2 * USEC_PER_MSEC);
+	}
+}
+
+/* the command makes no progress, until the watchdog sees it */
 static void hang(struct vsoc_engine *e)
 {
 	u64 hang_ns = ktime_get_raw_ns();
-	bool reported = false;
 
-	while (!job_cancelled(e)) {
+	while (!job_cancelled(e) && ktime_get_raw_ns() - hang_ns < HANG_TIMEOUT_NS) {
 		park(e);
 		usleep_range(USEC_PER_MSEC, 2 * USEC_PER_MSEC);
-		if (!reported && ktime_get_raw_ns() - hang_ns > HANG_TIMEOUT_NS) {
-			vsoc_reset_soon(e->vsoc);
-			reported = true;
-		}
 	}
+	await_reset(e);
 }
 
 /* @ns of e->work happen now */
@@ -186,31 +244,43 @@ static bool execute(struct vsoc_engine *e)
 	struct vsoc_work *work = &e->work;
 
 	while (work->done_ns < work->duration_ns) {
-		u64 ns = min_t(u64, work->duration_ns - work->done_ns, SLICE_NS);
+		const struct engine_rate rate = current_rate(e->vsoc);
+		const u64 slice_ns = max(work_in(rate, SLICE_NS), 1ULL);
+		u64 ns = min(work->duration_ns - work->done_ns, slice_ns);
 
 		park(e);
+		if (e->job_ns > (u64)READ_ONCE(e->vsoc->job_timeout_ms) * NSEC_PER_MSEC)
+			await_reset(e);
 		if (job_cancelled(e))
 			return false;
 		if (READ_ONCE(e->vsoc->stepped.on))
-			ns = pass_stepped_time(e, ns);
+			ns = pass_stepped_time(e, rate, ns);
 		else
-			pass_real_time(e, ns);
-		if (ns)
-			progress(e, ns);
+			pass_real_time(e, rate, ns);
+		if (!ns)
+			continue;
+		e->job_ns += time_of(rate, ns);
+		progress(e, ns);
 	}
 	return true;
 }
 
-/* the start and the end of a job are too short to be interrupted */
-static void execute_at_once(struct vsoc_engine *e)
+/* the start and the end of a job: they take time, but a job that is cancelled has both */
+static void execute_surely(struct vsoc_engine *e)
 {
-	progress(e, e->work.duration_ns);
+	if (!execute(e))
+		progress(e, e->work.duration_ns);
 }
 
-static void take_sample(struct vsoc_job *job, const struct vsoc_job_command *c)
+static void take_sample(struct vsoc_engine *e, struct vsoc_job *job,
+			const struct vsoc_job_command *c)
 {
-	int ret = drm_perfctr_session_sample(c->session, c->cmd.sample.user_data);
+	int ret;
 
+	wait_for_time(e);
+	ret = drm_perfctr_session_sample(c->session, c->cmd.sample.user_data);
+	/* what comes next begins after it: there is nothing to catch up with */
+	e->time_ns = max(e->time_ns, vsoc_now_ns(e->vsoc));
 	if (!ret)
 		return;
 	if (!job->sample_errors++)
@@ -225,8 +295,9 @@ static void run_job(struct vsoc_engine *e, struct vsoc_job *job, bool context_sw
 	u32 i;
 
 	vsoc_fw_core_power(vsoc, vsoc->shape.shader_present);
+	e->job_ns = 0;
 	vsoc_rules_job_start(&e->work, context_switch);
-	execute_at_once(e);
+	execute_surely(e);
 
 	for (i = 0; i < job->count; i++) {
 		const struct vsoc_job_command *c = &job->commands[i];
@@ -243,11 +314,12 @@ static void run_job(struct vsoc_engine *e, struct vsoc_job *job, bool context_sw
 			break;
 		}
 		if (c->session)
-			take_sample(job, c);
+			take_sample(e, job, c);
 	}
 
 	vsoc_rules_job_end(&e->work, status);
-	execute_at_once(e);
+	execute_surely(e);
+	wait_for_time(e);
 	dma_fence_end_signalling(signalling);
 	vsoc_job_finish(vsoc, job, status);
 }
@@ -588,6 +660,7 @@ int vsoc_engine_init(struct vsoc_device *vsoc)
 	if (!e)
 		return -ENOMEM;
 	e->vsoc = vsoc;
+	vsoc->job_timeout_ms = VSOC_JOB_TIMEOUT_MS;
 	init_waitqueue_head(&e->wait);
 	init_waitqueue_head(&e->job_end);
 	spin_lock_init(&e->lock);

@@ -14,13 +14,14 @@
 /* any number: the GPU's timestamp does not begin with the host's clock */
 #define VSOC_TIMESTAMP_START	0x123456789aULL
 
+const u64 vsoc_nominal_hz[VSOC_CLOCKS] = {
+	[VSOC_CLOCK_TOP] = VSOC_TOP_HZ,
+	[VSOC_CLOCK_COREGROUP] = VSOC_COREGROUP_HZ,
+	[VSOC_CLOCK_SHADER] = VSOC_SHADER_HZ,
+};
+
 int vsoc_gpu_init(struct vsoc_device *vsoc)
 {
-	static const u64 hz[VSOC_CLOCKS] = {
-		[VSOC_CLOCK_TOP] = VSOC_TOP_HZ,
-		[VSOC_CLOCK_COREGROUP] = VSOC_COREGROUP_HZ,
-		[VSOC_CLOCK_SHADER] = VSOC_SHADER_HZ,
-	};
 	const size_t counters = vsoc_gpu_registers(vsoc);
 	struct vsoc_gpu *gpu = &vsoc->gpu;
 	unsigned int i;
@@ -31,7 +32,7 @@ int vsoc_gpu_init(struct vsoc_device *vsoc)
 		return -ENOMEM;
 
 	for (i = 0; i < VSOC_CLOCKS; i++) {
-		gpu->clocks[i].hz = hz[i];
+		gpu->clocks[i].hz = vsoc_nominal_hz[i];
 		gpu->clocks[i].on = true;
 	}
 	gpu->clock_ns = vsoc_now_ns(vsoc);

@@ -21,6 +21,8 @@
 #define MIN_HZ		1000000ULL
 /* longest reset */
 #define MAX_RESET_MS	10000
+/* longest time that a job can be allowed to take: an hour */
+#define MAX_JOB_TIMEOUT_MS	3600000
 
 static void set_clocks(struct vsoc_device *vsoc, bool on)
 {
@@ -188,6 +190,25 @@ static int reset_ms_set(void *data, u64 ms)
 }
 DEFINE_DEBUGFS_ATTRIBUTE(reset_ms_fops, reset_ms_get, reset_ms_set, "%llu\n");
 
+static int job_timeout_get(void *data, u64 *ms)
+{
+	struct vsoc_device *vsoc = data;
+
+	*ms = READ_ONCE(vsoc->job_timeout_ms);
+	return 0;
+}
+
+static int job_timeout_set(void *data, u64 ms)
+{
+	struct vsoc_device *vsoc = data;
+
+	if (!ms || ms > MAX_JOB_TIMEOUT_MS)
+		return -ERANGE;
+	WRITE_ONCE(vsoc->job_timeout_ms, ms);
+	return 0;
+}
+DEFINE_DEBUGFS_ATTRIBUTE(job_timeout_fops, job_timeout_get, job_timeout_set, "%llu\n");
+
 static int cores_on_get(void *data, u64 *value)
 {
 	struct vsoc_device *vsoc = data;
@@ -239,10 +260,10 @@ static int protected_set(void *data, u64 value)
 }
 DEFINE_DEBUGFS_ATTRIBUTE(protected_fops, protected_get, protected_set, "%llu\n");
 
-static int set_hz(struct vsoc_device *vsoc, enum vsoc_clock clock, u64 nominal, u64 hz)
+static int set_hz(struct vsoc_device *vsoc, enum vsoc_clock clock, u64 hz)
 {
 	/* above nominal, counters would be faster than they may be */
-	if (hz < MIN_HZ || hz > nominal)
+	if (hz < MIN_HZ || hz > vsoc_nominal_hz[clock])
 		return -ERANGE;
 	mutex_lock(&vsoc->hw_lock);
 	vsoc_gpu_set_hz(vsoc, clock, hz);
@@ -265,7 +286,7 @@ static int top_hz_get(void *data, u64 *hz)
 
 static int top_hz_set(void *data, u64 hz)
 {
-	return set_hz(data, VSOC_CLOCK_TOP, VSOC_TOP_HZ, hz);
+	return set_hz(data, VSOC_CLOCK_TOP, hz);
 }
 DEFINE_DEBUGFS_ATTRIBUTE(top_hz_fops, top_hz_get, top_hz_set, "%llu\n");
 
@@ -276,7 +297,7 @@ static int coregroup_hz_get(void *data, u64 *hz)
 
 static int coregroup_hz_set(void *data, u64 hz)
 {
-	return set_hz(data, VSOC_CLOCK_COREGROUP, VSOC_COREGROUP_HZ, hz);
+	return set_hz(data, VSOC_CLOCK_COREGROUP, hz);
 }
 DEFINE_DEBUGFS_ATTRIBUTE(coregroup_hz_fops, coregroup_hz_get, coregroup_hz_set, "%llu\n");
 
@@ -287,7 +308,7 @@ static int shader_hz_get(void *data, u64 *hz)
 
 static int shader_hz_set(void *data, u64 hz)
 {
-	return set_hz(data, VSOC_CLOCK_SHADER, VSOC_SHADER_HZ, hz);
+	return set_hz(data, VSOC_CLOCK_SHADER, hz);
 }
 DEFINE_DEBUGFS_ATTRIBUTE(shader_hz_fops, shader_hz_get, shader_hz_set, "%llu\n");
 
@@ -295,6 +316,7 @@ void vsoc_power_debugfs(struct vsoc_device *vsoc, struct dentry *dir)
 {
 	debugfs_create_file("reset", 0200, dir, vsoc, &reset_fops);
 	debugfs_create_file("reset_ms", 0600, dir, vsoc, &reset_ms_fops);
+	debugfs_create_file("job_timeout_ms", 0600, dir, vsoc, &job_timeout_fops);
 	debugfs_create_file("cores_on", 0600, dir, vsoc, &cores_on_fops);
 	debugfs_create_file("protected", 0600, dir, vsoc, &protected_fops);
 	debugfs_create_file("top_hz", 0600, dir, vsoc, &top_hz_fops);

@@ -94,18 +94,18 @@ static void show_block(struct seq_file *m, const char *account, const char *type
 	}
 }
 
+/* @values: of the set */
 static void show_counters(struct seq_file *m, const char *account, const u64 *values, u32 set)
 {
 	const struct vsoc_device *vsoc = m->private;
 	const struct vsoc_shape *shape = &vsoc->shape;
 	const struct set_names *names = &sets[set];
-	const u32 first = set * shape->blocks;
-	u32 block = first + VSOC_BLOCK_MEMSYS;
+	u32 block = VSOC_BLOCK_MEMSYS;
 	u32 i;
 
-	show_block(m, account, "FW", 0, first + VSOC_BLOCK_FW, &names->fw, values);
-	show_block(m, account, "CSHW", 0, first + VSOC_BLOCK_CSHW, &names->cshw, values);
-	show_block(m, account, "TILER", 0, first + VSOC_BLOCK_TILER, &names->tiler, values);
+	show_block(m, account, "FW", 0, VSOC_BLOCK_FW, &names->fw, values);
+	show_block(m, account, "CSHW", 0, VSOC_BLOCK_CSHW, &names->cshw, values);
+	show_block(m, account, "TILER", 0, VSOC_BLOCK_TILER, &names->tiler, values);
 	for (i = 0; i < shape->l2_slices; i++)
 		show_block(m, account, "MEMSYS", i, block++, &names->memsys, values);
 	for (i = 0; i < VSOC_MAX_CORES; i++)
@@ -131,7 +131,8 @@ static int show_totals(struct seq_file *m, u32 set, enum totals kind)
 		return -ENOMEM;
 	vsoc_fw_totals(vsoc, totals + TOTALS_TRUTH * counters,
 		       totals + TOTALS_DROPPED * counters, totals + TOTALS_DOUBTFUL * counters);
-	show_counters(m, NULL, totals + kind * counters, set);
+	show_counters(m, NULL, totals + kind * counters +
+		      vsoc_gpu_index(vsoc, set * vsoc->shape.blocks, 0), set);
 	kvfree(totals);
 	return 0;
 }
@@ -154,15 +155,16 @@ TOTALS_FILE(doubtful_secondary, DRM_PERFCTR_SET_SECONDARY, TOTALS_DOUBTFUL);
 TOTALS_FILE(doubtful_tertiary, DRM_PERFCTR_SET_TERTIARY, TOTALS_DOUBTFUL);
 
 /*
- * Accounts of the primary set, lines of zeroes left out. The first three are "total", "nobody"
- * and "closed"; a context is PID/FILE/CONTEXT.
+ * Accounts of a counter set, lines of zeroes left out. The first four are "total", "nobody",
+ * "closed" and "others"; a context is PID/FILE/CONTEXT.
  */
-static int truth_contexts_show(struct seq_file *m, void *unused)
+static int show_accounts(struct seq_file *m, u32 set)
 {
-	static const char * const fixed[VSOC_ACCOUNTS_FIXED] = { "total", "nobody", "closed" };
+	static const char * const fixed[VSOC_ACCOUNTS_FIXED] = {
+		"total", "nobody", "closed", "others"
+	};
 	struct vsoc_device *vsoc = m->private;
-	struct vsoc_account_snapshot *s = vsoc_accounts_snapshot(vsoc);
-	const size_t counters = vsoc_gpu_registers(vsoc);
+	struct vsoc_account_snapshot *s = vsoc_accounts_snapshot(vsoc, set);
 	size_t i;
 
 	if (!s)
@@ -176,12 +178,22 @@ static int truth_contexts_show(struct seq_file *m, void *unused)
 		else
 			snprintf(name, sizeof(name), "%d/%u/%u", owner->pid, owner->file,
 				 owner->ctx_id);
-		show_counters(m, name, s->counts + i * counters, DRM_PERFCTR_SET_PRIMARY);
+		show_counters(m, name, s->counts + i * s->counters, set);
 	}
 	kvfree(s);
 	return 0;
 }
-DEFINE_SHOW_ATTRIBUTE(truth_contexts);
+
+#define ACCOUNTS_FILE(name, set) \
+	static int name##_show(struct seq_file *m, void *unused) \
+	{ \
+		return show_accounts(m, set); \
+	} \
+	DEFINE_SHOW_ATTRIBUTE(name)
+
+ACCOUNTS_FILE(truth_contexts, DRM_PERFCTR_SET_PRIMARY);
+ACCOUNTS_FILE(truth_contexts_secondary, DRM_PERFCTR_SET_SECONDARY);
+ACCOUNTS_FILE(truth_contexts_tertiary, DRM_PERFCTR_SET_TERTIARY);
 
 static int shape_show(struct seq_file *m, void *unused)
 {
@@ -237,6 +249,10 @@ void vsoc_truth_debugfs(struct vsoc_device *vsoc, struct dentry *dir)
 	debugfs_create_file("doubtful_secondary", 0444, dir, vsoc, &doubtful_secondary_fops);
 	debugfs_create_file("doubtful_tertiary", 0444, dir, vsoc, &doubtful_tertiary_fops);
 	debugfs_create_file("truth_contexts", 0444, dir, vsoc, &truth_contexts_fops);
+	debugfs_create_file("truth_contexts_secondary", 0444, dir, vsoc,
+			    &truth_contexts_secondary_fops);
+	debugfs_create_file("truth_contexts_tertiary", 0444, dir, vsoc,
+			    &truth_contexts_tertiary_fops);
 	debugfs_create_file("shape", 0444, dir, vsoc, &shape_fops);
 	debugfs_create_file("idle", 0444, dir, vsoc, &idle_fops);
 }
