@@ -23,7 +23,13 @@ IGT_TEST_DESCRIPTION("Jobs of the virtual SoC count what its manual says, and th
 
 #define MS 1000000ull
 #define CONTEXTS 4
-#define MAX_ACCOUNTS 32
+/* what own accounts the device has, and fixed ones beside them */
+#define DEVICE_ACCOUNTS 256
+#define MAX_ACCOUNTS (4 * (DEVICE_ACCOUNTS + 4))
+/* durations of kernel/vsoc/README.md, "Rules" */
+#define JOB_START_NS 400
+#define JOB_END_NS 200
+#define COMMAND_NS 200
 /* of the GPU's timestamp: 24 MHz */
 #define TICK_NS 42ull
 
@@ -627,7 +633,7 @@ struct accounts {
 	unsigned int wrong, counters;
 };
 
-static void read_accounts(const char *wanted, struct accounts *accounts)
+static void read_accounts_of_set(const char *set, const char *wanted, struct accounts *accounts)
 {
 	static struct {
 		uint16_t type, index, counter;
@@ -638,7 +644,8 @@ static void read_accounts(const char *wanted, struct accounts *accounts)
 	unsigned long long value;
 	FILE *f;
 
-	snprintf(path, sizeof(path), "/sys/kernel/debug/dri/%d/vsoc/truth_contexts", dev.minor);
+	snprintf(path, sizeof(path), "/sys/kernel/debug/dri/%d/vsoc/truth_contexts%s", dev.minor,
+		 set);
 	f = fopen(path, "re");
 	igt_require_f(f, "%s: %s\n", path, strerror(errno));
 	memset(accounts, 0, sizeof(*accounts));
@@ -674,6 +681,11 @@ static void read_accounts(const char *wanted, struct accounts *accounts)
 	accounts->counters = used;
 	for (unsigned int i = 0; i < used; i++)
 		accounts->wrong += sums[i].sum != sums[i].total;
+}
+
+static void read_accounts(const char *wanted, struct accounts *accounts)
+{
+	read_accounts_of_set("", wanted, accounts);
 }
 
 /* sum of the wanted counter over the blocks, of context @ctx of this process's latest file */
@@ -755,7 +767,49 @@ static void contexts_add_up(void)
 		if (!strcmp(accounts.at[i].owner, "closed"))
 			closed -= accounts.at[i].value;
 	igt_assert_eq_u64(-closed, 24028);
+	/* the other sets of counters have accounts, too */
+	read_accounts_of_set("_secondary", "THREADS", &accounts);
+	igt_assert_eq(accounts.wrong, 0);
+	igt_assert_lt(0, account_of(&accounts, file, ctx[0]));
+	read_accounts_of_set("_tertiary", "TILES_WRITTEN", &accounts);
+	igt_assert_eq(accounts.wrong, 0);
+	igt_assert_lt(0, account_of(&accounts, file, ctx[0]));
 	igt_perfctr_close(&other);
+}
+
+/* more contexts than there are accounts: they share one, and nothing is lost */
+static void accounts_bounded(void)
+{
+	struct drm_vsoc_command c = { .type = DRM_VSOC_CMD_WAIT };
+	struct igt_perfctr_device files[2];
+	static struct accounts accounts;
+	unsigned int own = 0, made = 0;
+	uint64_t others = 0, job = 0;
+	struct drm_vsoc_wait w;
+
+	for (unsigned int f = 0; f < 2; f++) {
+		igt_perfctr_reopen(&files[f], &dev);
+		for (unsigned int i = 0; i < DEVICE_ACCOUNTS / 2 + 20; i++, made++)
+			igt_assert_eq(submit_to(files[f].fd, ctx_create(files[f].fd), &c, 1, &job,
+						NULL),
+				      0);
+		igt_assert_eq(wait_for(files[f].fd, job, 20000 * MS, &w), 0);
+	}
+	read_accounts("JOBS_DONE", &accounts);
+	igt_assert_eq(accounts.wrong, 0);
+	for (unsigned int i = 0; i < accounts.count; i++) {
+		own += !!strchr(accounts.at[i].owner, '/');
+		if (!strcmp(accounts.at[i].owner, "others"))
+			others += accounts.at[i].value;
+	}
+	igt_assert_lte(own, DEVICE_ACCOUNTS);
+	igt_assert_lte_u64(made - DEVICE_ACCOUNTS, others);
+	igt_perfctr_close(&files[0]);
+	igt_perfctr_close(&files[1]);
+	/* room again */
+	igt_perfctr_reopen(&files[0], &dev);
+	igt_assert_lt(0, file_number(&files[0]));
+	igt_perfctr_close(&files[0]);
 }
 
 static void step(uint64_t ns)
@@ -880,7 +934,7 @@ static void time_stands_still(void)
 	igt_assert_eq(igt_vsoc_wait(&dev, igt_vsoc_submit(&dev, &c, 1)).status, 0);
 	igt_vsoc_truth(&dev, &after);
 	/* a cycle for each ns, without those of the job's start and end */
-	D = moved(DRM_PERFCTR_BLOCK_CSHW, "GPU_ACTIVE") - 400 - 200;
+	D = moved(DRM_PERFCTR_BLOCK_CSHW, "GPU_ACTIVE") - JOB_START_NS - JOB_END_NS;
 	stepped(true);
 	t = device_time();
 	igt_vsoc_truth(&dev, &before);
@@ -888,6 +942,11 @@ static void time_stands_still(void)
 	nanosleep(&pause, NULL);
 	igt_assert_eq_u64(device_time(), t);
 	igt_vsoc_truth(&dev, &after);
+	igt_assert_eq_u64(moved(DRM_PERFCTR_BLOCK_CSHW, "GPU_ACTIVE"), 0);
+	step(JOB_START_NS);
+	t += JOB_START_NS;
+	igt_vsoc_truth(&dev, &after);
+	igt_assert_eq_u64(moved(DRM_PERFCTR_BLOCK_CSHW, "GPU_ACTIVE"), JOB_START_NS);
 	igt_assert_eq_u64(moved(DRM_PERFCTR_BLOCK_TILER, "VERTICES"), 0);
 	for (uint64_t done = 0, ns = 1; done + ns < D; ns = ns * 3 + 7) {
 		step(ns);
@@ -900,7 +959,7 @@ static void time_stands_still(void)
 	}
 	/* at a quarter of the clock it takes four times as long */
 	igt_vsoc_debugfs(&dev, "shader_hz", "125000000");
-	step(4 * D);
+	step(4 * (D + JOB_END_NS));
 	igt_vsoc_debugfs(&dev, "shader_hz", "500000000");
 	igt_assert_eq(wait_for(dev.fd, job, 1000 * MS, &w), 0);
 	igt_vsoc_truth(&dev, &after);
@@ -956,7 +1015,7 @@ static void fair(void)
 	for (unsigned int n = 0; n < 6 * CONTEXTS; n++) {
 		uint64_t least = UINT64_MAX, most = 0;
 
-		step(c.wait.duration_ns + 200);
+		step(c.wait.duration_ns + COMMAND_NS + JOB_START_NS + JOB_END_NS);
 		read_accounts("JOBS_DONE", &accounts);
 		igt_assert_eq(accounts.wrong, 0);
 		for (unsigned int i = 0; i < CONTEXTS; i++) {
@@ -1168,6 +1227,8 @@ igt_main
 	igt_subtest("context-destroy-running") destroy_running();
 	igt_describe("the truth by context adds up to the truth, at any moment");
 	igt_subtest("truth-contexts") contexts_add_up();
+	igt_describe("contexts beyond the number of accounts share one, and nothing is lost");
+	igt_subtest("truth-contexts-bounded") accounts_bounded();
 	igt_describe(
 		"between two samples in a job are exactly the counts of the commands between them");
 	igt_subtest("attribution-exact") attribution();

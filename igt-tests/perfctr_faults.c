@@ -12,12 +12,14 @@
 #include "igt_ledger.h"
 #include "igt_sys.h"
 
-IGT_TEST_DESCRIPTION("Hardware may fail as it likes: what samples tell is true, and they say what lacks");
+IGT_TEST_DESCRIPTION(
+	"Hardware may fail as it likes: what samples tell is true, and they say what lacks");
 
 #define MS 1000000ull
 #define OTHER 9
 /* two cores, densely numbered, one slice, wide blocks, a short ring */
-#define OTHER_SHAPE "9 shader_present=0x12 l2_slices=1 counters_per_block=128 shader_dense=1 fw_slots=4"
+#define OTHER_SHAPE \
+	"9 shader_present=0x12 l2_slices=1 counters_per_block=128 shader_dense=1 fw_slots=4"
 /* several waits for firmware that end by their deadlines; without faults nothing comes near */
 #define PATIENCE_NS (10000 * MS)
 /* work and samples after which everything is as if nothing had been */
@@ -26,7 +28,7 @@ IGT_TEST_DESCRIPTION("Hardware may fail as it likes: what samples tell is true, 
 #define SECOND_MASK 0x5555555555555555ull
 
 /* what a sample may always have */
-#define ORDINARY \
+#define ORDINARY                                                                              \
 	(DRM_PERFCTR_SAMPLE_MANUAL | DRM_PERFCTR_SAMPLE_PERIODIC | DRM_PERFCTR_SAMPLE_FINAL | \
 	 DRM_PERFCTR_SAMPLE_STRETCHED)
 #define ERROR DRM_PERFCTR_SAMPLE_ERROR
@@ -390,9 +392,10 @@ igt_main
 		for (char *c = names[i]; *c; c++)
 			if (*c == '_')
 				*c = '-';
-		igt_describe_f("%s: two sessions tell the truth but for what they admit, it is over "
-			       "soon, another device is exact",
-			       faults[i].name);
+		igt_describe_f(
+			"%s: two sessions tell the truth but for what they admit, it is over "
+			"soon, another device is exact",
+			faults[i].name);
 		igt_subtest(names[i]) fault(i);
 	}
 	igt_describe("START of hardware that never answers fails in bounded time, and works when "

@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: MIT
+/*
+ * What time work takes: clock domains, and the watchdog of jobs that take too much of it.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "minigt.h"
+#include "igt_device.h"
+#include "igt_ledger.h"
+#include "igt_sys.h"
+
+IGT_TEST_DESCRIPTION("Work takes time of the clocks that drive it, and no job takes it all");
+
+#define MS 1000000ull
+#define TIMEOUT_MS 300
+#define DEFAULT_TIMEOUT_MS "10000"
+#define PATIENCE_NS (20000 * MS)
+
+static struct igt_perfctr_device dev;
+static struct igt_vsoc_totals totals;
+
+/* --- clock domains ------------------------------------------------------------------------------ */
+
+static const struct {
+	const char *file;
+	uint64_t nominal_hz;
+} clocks[] = {
+	{ "top_hz", 1000000000 },
+	{ "coregroup_hz", 800000000 },
+	{ "shader_hz", 500000000 },
+};
+#define CLOCKS (sizeof(clocks) / sizeof(clocks[0]))
+
+/* the counter of cycles in which a block was busy, and the clock that it counts by */
+static const struct {
+	uint16_t type;
+	const char *name;
+} busy[] = {
+	{ DRM_PERFCTR_BLOCK_CSHW, "GPU_ACTIVE" },
+	{ DRM_PERFCTR_BLOCK_TILER, "TILER_ACTIVE" },
+	{ DRM_PERFCTR_BLOCK_MEMSYS, "L2_ACTIVE" },
+	{ DRM_PERFCTR_BLOCK_SHADER, "CORE_ACTIVE" },
+};
+
+static void write_number(const char *file, uint64_t n)
+{
+	char text[24];
+
+	snprintf(text, sizeof(text), "%llu", (unsigned long long)n);
+	igt_vsoc_debugfs(&dev, file, text);
+}
+
+static void set_hz(unsigned int clock, unsigned int divisor)
+{
+	write_number(clocks[clock].file, clocks[clock].nominal_hz / divisor);
+}
+
+static uint64_t device_time(void)
+{
+	unsigned long long ns = 0;
+	char path[96];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/sys/kernel/debug/dri/%d/vsoc/step_ns", dev.minor);
+	f = fopen(path, "re");
+	igt_assert(f);
+	igt_assert_eq(fscanf(f, "%llu", &ns), 1);
+	fclose(f);
+	return ns;
+}
+
+static uint16_t counter_of(unsigned int i)
+{
+	return igt_vsoc_counter(&totals.truth, busy[i].type, busy[i].name);
+}
+
+/* no block of the sample is busy for longer than its clock ran; @slack: cycles of rounding */
+static unsigned int assert_consistent(const struct igt_perfctr_session *s,
+				      const struct drm_perfctr_sample_header *h)
+{
+	const char *at = (const char *)h + h->header_size;
+	unsigned int worked = 0;
+
+	for (unsigned int n = 0; n < h->block_count; n++) {
+		const struct drm_perfctr_block_header *b = (const void *)at;
+
+		for (unsigned int i = 0; i < sizeof(busy) / sizeof(busy[0]); i++) {
+			uint64_t cycles;
+
+			if (b->type != busy[i].type || b->section)
+				continue;
+			cycles = igt_perfctr_value(h, b->type, b->index, counter_of(i));
+			/* both ends of the span cut a cycle */
+			igt_assert_f(cycles <= b->clock_cycles + 1,
+				     "%s of %u: %llu cycles of %llu\n", busy[i].name, b->index,
+				     (unsigned long long)cycles,
+				     (unsigned long long)b->clock_cycles);
+			worked += cycles != 0;
+		}
+		at += b->size;
+	}
+	return worked;
+}
+
+static void begin_clocks(struct igt_perfctr_session *s)
+{
+	igt_vsoc_totals(&dev, DRM_PERFCTR_SET_PRIMARY, &totals);
+	igt_perfctr_session_init(s, &dev);
+	s->setup.slots = 64;
+	igt_perfctr_session_create(s);
+	igt_assert_eq(igt_perfctr_start(s, 0), 0);
+}
+
+static void end_clocks(struct igt_perfctr_session *s)
+{
+	for (unsigned int i = 0; i < CLOCKS; i++)
+		set_hz(i, 1);
+	igt_assert_eq(igt_perfctr_stop(s, 0), 0);
+	igt_perfctr_session_fini(s);
+}
+
+/* in the middle of jobs, whatever the clocks are and whenever they change */
+static void consistent_stepped(void)
+{
+	struct drm_vsoc_command commands[3];
+	struct igt_perfctr_session s;
+	unsigned int worked = 0;
+	uint64_t job = 0;
+
+	igt_vsoc_debugfs(&dev, "stepped", "1");
+	begin_clocks(&s);
+	for (unsigned int n = 0; n < 40; n++) {
+		igt_vsoc_mixed(commands, n);
+		job = igt_vsoc_submit(&dev, commands, 3);
+	}
+	for (unsigned int n = 0; n < 60; n++) {
+		set_hz(n % CLOCKS, 1 + n * 7 % 11);
+		write_number("step_ns", 1 + n * 12345 % 99991);
+		igt_assert_eq(igt_perfctr_sample(&s, n), 0);
+		worked += assert_consistent(&s, igt_perfctr_slot(&s, s.extract));
+		igt_perfctr_drain(&s);
+	}
+	igt_assert_lt(60, worked);
+	igt_vsoc_debugfs(&dev, "stepped", "0");
+	end_clocks(&s);
+	igt_assert_eq(igt_vsoc_wait(&dev, job).status, 0);
+}
+
+/* jobs from beginning to end, and commands between two SAMPLEs */
+static void consistent_real(void)
+{
+	struct drm_vsoc_command commands[9];
+	struct igt_perfctr_session s;
+	unsigned int worked = 0;
+
+	begin_clocks(&s);
+	for (unsigned int n = 0; n < 12; n++) {
+		memset(commands, 0, sizeof(commands));
+		for (unsigned int i = 0; i < 9; i += 4) {
+			commands[i].type = DRM_VSOC_CMD_SAMPLE;
+			commands[i].sample.handle = s.handle;
+		}
+		igt_vsoc_mixed(&commands[1], n);
+		igt_vsoc_mixed(&commands[5], 0);
+		set_hz(n % CLOCKS, 1 << n % 5);
+		igt_assert_eq(igt_vsoc_wait(&dev, igt_vsoc_submit(&dev, commands, 9)).status, 0);
+		igt_assert_eq(igt_perfctr_sample(&s, n), 0);
+		while (igt_perfctr_unread(&s)) {
+			worked += assert_consistent(&s, igt_perfctr_slot(&s, s.extract));
+			__atomic_store_n(&s.control->extract_idx, ++s.extract, __ATOMIC_RELEASE);
+		}
+	}
+	igt_assert_lt(48, worked);
+	end_clocks(&s);
+}
+
+/* half of any clock is twice the time; counts stay the same */
+static void slower(void)
+{
+	static struct igt_vsoc_truth before, after;
+	uint64_t fast_ns = 0;
+
+	for (unsigned int i = 0; i <= CLOCKS; i++) {
+		struct drm_vsoc_command c = { .type = DRM_VSOC_CMD_WAIT };
+		uint64_t begin_ns, job, took_ns;
+		uint16_t counter;
+
+		c.wait.duration_ns = 100000;
+		if (i)
+			set_hz(i - 1, 2);
+		igt_vsoc_debugfs(&dev, "stepped", "1");
+		igt_vsoc_truth(&dev, &before);
+		begin_ns = device_time();
+		job = igt_vsoc_submit(&dev, &c, 1);
+		do {
+			struct drm_vsoc_wait w = { .job_id = job };
+
+			write_number("step_ns", 400);
+			if (!igt_perfctr_ioctl(dev.fd, DRM_IOCTL_VSOC_WAIT, &w))
+				break;
+		} while (device_time() - begin_ns < MS);
+		took_ns = device_time() - begin_ns;
+		igt_vsoc_debugfs(&dev, "stepped", "0");
+		igt_assert_eq(igt_vsoc_wait(&dev, job).status, 0);
+		igt_vsoc_truth(&dev, &after);
+		if (i)
+			set_hz(i - 1, 1);
+		counter = igt_vsoc_counter(&after, DRM_PERFCTR_BLOCK_CSHW, "GPU_ACTIVE");
+		for (unsigned int k = 0; k < after.count; k++)
+			if (after.at[k].type == DRM_PERFCTR_BLOCK_CSHW &&
+			    after.at[k].counter == counter)
+				igt_assert_eq_u64(after.at[k].value - before.at[k].value,
+						  100000 + 200 + 400 + 200);
+		if (!i)
+			fast_ns = took_ns;
+		igt_info("%s: %llu ns\n", i ? clocks[i - 1].file : "nominal",
+			 (unsigned long long)took_ns);
+		/* seen in steps */
+		if (i)
+			igt_assert(took_ns >= 2 * fast_ns - 800 && took_ns <= 2 * fast_ns + 800);
+	}
+}
+
+/* --- the watchdog ------------------------------------------------------------------------------- */
+
+/* one context wants the GPU for years; others get it, and are told nothing but a reset */
+static void job_timeout(const struct drm_vsoc_command *hostile)
+{
+	const uint64_t t0 = igt_raw_ns();
+	struct drm_vsoc_submit submit = { .commands = (uintptr_t)hostile,
+					  .command_count = 1,
+					  .command_stride = sizeof(*hostile) };
+	struct drm_vsoc_ctx_create create = { 0 };
+	struct drm_vsoc_command commands[3];
+	struct igt_perfctr_session s;
+	struct igt_ledger ledger;
+	uint64_t victim;
+
+	igt_perfctr_session_init(&s, &dev);
+	igt_perfctr_session_create(&s);
+	igt_ledger_open(&ledger, &s, DRM_PERFCTR_SET_PRIMARY);
+	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+	igt_assert_eq(igt_perfctr_ioctl(dev.fd, DRM_IOCTL_VSOC_CTX_CREATE, &create), 0);
+	write_number("job_timeout_ms", TIMEOUT_MS);
+	submit.ctx_id = create.ctx_id;
+	igt_assert_eq(igt_perfctr_ioctl(dev.fd, DRM_IOCTL_VSOC_SUBMIT, &submit), 0);
+	igt_vsoc_mixed(commands, 1);
+	victim = igt_vsoc_submit(&dev, commands, 3);
+	igt_assert_eq(igt_vsoc_wait(&dev, submit.job_id).status, -ECANCELED);
+	igt_assert_eq(igt_vsoc_wait(&dev, victim).status, 0);
+	igt_assert_lte_u64(TIMEOUT_MS * MS, igt_raw_ns() - t0);
+	igt_assert_lte_u64(igt_raw_ns() - t0, PATIENCE_NS);
+	igt_vsoc_debugfs(&dev, "job_timeout_ms", DEFAULT_TIMEOUT_MS);
+	igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
+	igt_vsoc_totals(&dev, DRM_PERFCTR_SET_PRIMARY, &totals);
+	igt_perfctr_drain(&s);
+	igt_assert(s.flags & DRM_PERFCTR_SAMPLE_RESET);
+	igt_ledger_settle(&ledger, &totals);
+	igt_perfctr_session_fini(&s);
+	igt_assert_eq(igt_perfctr_ioctl(dev.fd, DRM_IOCTL_VSOC_CTX_DESTROY,
+					&(struct drm_vsoc_ctx_destroy){ .ctx_id = create.ctx_id }),
+		      0);
+}
+
+static void timeout_refused(void)
+{
+	char path[96];
+
+	snprintf(path, sizeof(path), "/sys/kernel/debug/dri/%d/vsoc/job_timeout_ms", dev.minor);
+	igt_assert_eq(igt_write(path, "0"), -ERANGE);
+	igt_assert_eq(igt_write(path, "3600001"), -ERANGE);
+	igt_assert_eq(igt_write(path, "3600000"), 0);
+	igt_assert_eq(igt_write(path, DEFAULT_TIMEOUT_MS), 0);
+}
+
+igt_main
+{
+	static const uint64_t most = 1ull << 40;
+
+	igt_fixture igt_require_f(igt_perfctr_open_device(&dev, "vsoc.0"), "no virtual SoC\n");
+	igt_describe("no block is busy for more cycles than its clock has, in stepped time with "
+		     "clocks that change in the middle of jobs");
+	igt_subtest("cycles-consistent-stepped") consistent_stepped();
+	igt_describe("no block is busy for more cycles than its clock has, in real time");
+	igt_subtest("cycles-consistent-real") consistent_real();
+	igt_describe("at half of any clock a job takes twice the time and counts the same");
+	igt_subtest("slower-clock") slower();
+	igt_describe("a job that waits for years is cut short, and others get their turn");
+	igt_subtest("job-timeout-wait")
+	{
+		struct drm_vsoc_command c = { .type = DRM_VSOC_CMD_WAIT };
+
+		c.wait.duration_ns = most;
+		job_timeout(&c);
+	}
+	igt_describe("a job of more threads than anybody can count is cut short, and others get "
+		     "their turn");
+	igt_subtest("job-timeout-compute")
+	{
+		struct drm_vsoc_command c = { .type = DRM_VSOC_CMD_COMPUTE };
+
+		c.compute.threads = most;
+		c.compute.instructions = 1000;
+		job_timeout(&c);
+	}
+	igt_describe("a timeout of nothing or of more than an hour is refused");
+	igt_subtest("job-timeout-errors") timeout_refused();
+	igt_fixture igt_perfctr_close(&dev);
+}
