@@ -66,6 +66,8 @@ struct perfctr_source_state {
 	struct perfctr_trace flags;
 	/** @pending_flags: for the next collection. */
 	u32 pending_flags;
+	/** @pending_lost: the same for DRM_PERFCTR_STATE_LOST of the blocks. */
+	bool pending_lost;
 	/**
 	 * @lost_flags: DRM_PERFCTR_SAMPLE_* that say why all counts since @good_ns are
 	 * lost, until the source is started; 0: they are not.

@@ -169,6 +169,7 @@ int perfctr_source_collect(struct drm_perfctr *pc, struct drm_perfctr_source *so
 	perfctr_trace_set(&state->flags, state->seq,
 			  c.flags | state->pending_flags | state->lost_flags);
 	state->pending_flags = 0;
+	state->pending_lost = false;
 	state->time_ns = c.time_ns;
 	if (c.transition) {
 		state->transition_seq = state->seq;
@@ -471,6 +472,7 @@ void perfctr_source_account_lost(struct drm_perfctr_source *source)
 	state->lost_ns += now - min(now, state->good_ns);
 	state->good_ns = max(now, state->good_ns);
 	state->pending_flags |= state->lost_flags;
+	state->pending_lost = true;
 	state->lost_flags = 0;
 }
 
@@ -515,6 +517,7 @@ static void release_source(struct drm_perfctr_source *source)
 	perfctr_source_stop(source);
 	source->state->lost_flags = 0;
 	source->state->pending_flags = 0;
+	source->state->pending_lost = false;
 }
 
 /**
@@ -803,6 +806,9 @@ void drm_perfctr_block_report(struct drm_perfctr_source *source, unsigned int bl
 	u64 seq = source->state->seq;
 	unsigned int i;
 
+	/* what a reset costs, or hardware that did not start, no source can know */
+	if (source->state->lost_flags || source->state->pending_lost)
+		states |= DRM_PERFCTR_STATE_LOST;
 	perfctr_trace_set(&b->states, seq, states);
 	for (i = 0; i < perfctr_block_sections(&b->desc); i++)
 		perfctr_trace_set(&b->valid[i], seq, valid ? valid[i] & available[i] : 0);
