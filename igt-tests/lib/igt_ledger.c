@@ -76,9 +76,7 @@ static void check_admitted(struct igt_ledger *ledger, const struct igt_perfctr_s
 	ledger->types_missing |= 1u << sum->type;
 	if (sum->states & DRM_PERFCTR_STATE_SATURATED)
 		return;
-	igt_assert_f(s->lost_ns && s->flags & troubles &&
-			     (s->flags & DRM_PERFCTR_SAMPLE_RESET ||
-			      sum->states & DRM_PERFCTR_STATE_LOST),
+	igt_assert_f(s->lost_ns && s->flags & troubles && sum->states & DRM_PERFCTR_STATE_LOST,
 		     "%u:%u lacks counts and does not admit it: flags %#x, states %#x, %llu ns\n",
 		     sum->type, sum->index, s->flags, sum->states, (unsigned long long)s->lost_ns);
 }

@@ -34,8 +34,8 @@ void igt_ledger_open(struct igt_ledger *ledger, struct igt_perfctr_session *sess
  *
  *	truth = in samples + dropped + refused, and refused <= doubtful
  *
- * and if not all is in samples, they say so: lost_ns and the block's STATE_LOST are set, or there
- * was a reset, or the block is saturated. Asserts, and begins anew at @now.
+ * and if not all is in samples, they say so: lost_ns and the block's STATE_LOST are set, or the
+ * block is saturated. Asserts, and begins anew at @now.
  */
 void igt_ledger_settle(struct igt_ledger *ledger, const struct igt_vsoc_totals *now);
 
