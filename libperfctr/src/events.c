@@ -630,6 +630,24 @@ static int add_text(struct parser *p, const char *text)
 	return error;
 }
 
+size_t selection_event_length(struct perfctr_device *device, const char *text)
+{
+	const struct parser p = { .ctx = device->ctx, .device = device };
+	size_t head_length = strcspn(text, "/,{}");
+	const char *close;
+	char head[EVENT_BYTES];
+
+	if (!strncmp(text, METRIC_PREFIX, strlen(METRIC_PREFIX)) || text[head_length] != '/' ||
+	    head_length >= sizeof(head))
+		return strcspn(text, ",");
+	memcpy(head, text, head_length);
+	head[head_length] = '\0';
+	close = strchr(text + head_length + 1, '/');
+	if (is_gpu_block(&p, head) || !close)
+		return strcspn(text, ",");
+	return (size_t)(close - text) + strcspn(close, ",");
+}
+
 EXPORT int perfctr_selection_add(struct perfctr_selection *selection, const char *text)
 {
 	struct parser p = { .ctx = selection->device->ctx, .device = selection->device };

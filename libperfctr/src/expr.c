@@ -6,6 +6,8 @@
  */
 #include "private.h"
 
+#include "fraction.h"
+
 #include <ctype.h>
 #include <locale.h>
 #include <math.h>
@@ -26,6 +28,8 @@ struct op {
 	enum op_code code;
 	unsigned int name;
 	struct perfctr_value number;
+	/* digits behind the point make a power of ten, not a power of two */
+	struct fraction exact;
 };
 
 struct perfctr_expr {
@@ -90,6 +94,29 @@ static int emit(struct reader *r, struct op op)
 
 static int read_sum(struct reader *r);
 
+/* The number as it is written, "1.05" is 105 / 100; with an exponent as it is computed with. */
+static struct fraction read_exact(const char *text, const char *end, double number)
+{
+	struct fraction digits = fraction_of(0), scale = fraction_of(1), ten = fraction_of(10);
+	bool behind_point = false;
+
+	for (; text < end; text++) {
+		struct fraction digit = fraction_of((uint64_t)(*text - '0'));
+
+		if (*text == '.' && !behind_point) {
+			behind_point = true;
+			continue;
+		}
+		if (!isdigit((unsigned char)*text))
+			return fraction_of_double(number);
+		digits = fraction_multiply(&digits, &ten);
+		digits = fraction_add(&digits, &digit);
+		if (behind_point)
+			scale = fraction_multiply(&scale, &ten);
+	}
+	return fraction_divide(&digits, &scale);
+}
+
 static int read_number(struct reader *r)
 {
 	struct op op = { .code = OP_NUMBER };
@@ -105,6 +132,7 @@ static int read_number(struct reader *r)
 		op.number.integer = (int64_t)integer;
 		op.number.flags = PERFCTR_VALUE_INTEGER;
 	}
+	op.exact = read_exact(r->at, end, op.number.number);
 	r->at = end;
 	return emit(r, op);
 }
@@ -408,6 +436,55 @@ EXPORT void perfctr_expr_eval(const struct perfctr_expr *expr, perfctr_expr_look
 		}
 	}
 	*value = stack[0];
+}
+
+static struct fraction combine_fractions(enum op_code code, const struct fraction *a,
+					 const struct fraction *b)
+{
+	struct fraction result;
+
+	switch (code) {
+	case OP_ADD:
+		return fraction_add(a, b);
+	case OP_SUB:
+		return fraction_subtract(a, b);
+	case OP_MUL:
+		return fraction_multiply(a, b);
+	case OP_DIV:
+		return fraction_divide(a, b);
+	default:
+		if (a->state != PERFCTR_VALUE_OK || b->state != PERFCTR_VALUE_OK)
+			return a->state != PERFCTR_VALUE_OK ? *a : *b;
+		result = (fraction_compare(a, b) < 0) == (code == OP_MIN) ? *a : *b;
+		result.flags = a->flags | b->flags;
+		return result;
+	}
+}
+
+struct fraction expr_eval_fraction(const struct perfctr_expr *expr, fraction_lookup lookup,
+				   void *data)
+{
+	const struct fraction zero = fraction_of(0);
+	struct fraction stack[MAX_STACK];
+	size_t depth = 0, n;
+
+	stack[0] = zero;
+	for (n = 0; n < expr->op_count; n++) {
+		const struct op *op = &expr->ops[n];
+
+		if (op->code == OP_NUMBER) {
+			stack[depth++] = op->exact;
+		} else if (op->code == OP_NAME) {
+			stack[depth++] = lookup(data, expr->names[op->name]);
+		} else if (op->code == OP_NEG) {
+			stack[depth - 1] = fraction_subtract(&zero, &stack[depth - 1]);
+		} else {
+			depth--;
+			stack[depth - 1] =
+				combine_fractions(op->code, &stack[depth - 1], &stack[depth]);
+		}
+	}
+	return stack[0];
 }
 
 EXPORT const char *perfctr_value_state_text(unsigned int state)

@@ -8,6 +8,9 @@
 /* Replace the contents of one selection by those of another, which ends. */
 void selection_take(struct perfctr_selection *to, struct perfctr_selection *from);
 
+/* Bytes of the first event of a text for perfctr_selection_add(): up to the comma behind it. */
+size_t selection_event_length(struct perfctr_device *device, const char *text);
+
 /* A request as it is, without looking whether it belongs to one that is there. */
 int selection_append(struct perfctr_selection *s, const struct drm_perfctr_block_request *request,
 		     const struct selection_label *label);

@@ -111,6 +111,7 @@ static void describe(struct perfctr_totals_block *b, const struct perfctr_block 
 		i->config = pmu->config;
 		i->config1 = pmu->config1;
 		i->config2 = pmu->config2;
+		b->pmu_type = pmu->pmu_type;
 		memcpy(b->pmu, pmu->name, sizeof(b->pmu));
 	}
 	if (block->type == DRM_PERFCTR_BLOCK_GENERIC_PMU && b->pmu[0])

@@ -1,0 +1,325 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * perfkit: experiments with more counters than the hardware has.
+ *
+ * In the manner of NVPerfKit: counters are added by name; the device tells in how
+ * many passes they can be counted; the application does the same work once for
+ * each pass; then every counter has a value for every object. Or the application
+ * does its work once, and each sample brings the counters of another pass up to
+ * date. docs/perfkit.md has the calls of NVPerfKit and their equivalents.
+ *
+ *	counter     of the database or of a perf PMU, a metric, or of a unit of the GPU
+ *		    "SHD SOL" (speed of light: busy time) and "SHD Bottleneck"
+ *	experiment  from begin_experiment to end_experiment: all passes once
+ *	pass        counters that the device counts at the same time
+ *	object      a part of the work; a pass in which none is begun is object 0
+ *
+ * Values are fractions of integers in lowest terms: nothing is rounded. A value that
+ * nobody measured says so, and so does one that had to share its hardware counter.
+ *
+ * The library does not know the application's queue: wait for the device (glFinish())
+ * before an object begins and before it ends.
+ *
+ *	struct perfctr_perfkit *kit = NULL;
+ *	struct perfctr_perfkit_value value;
+ *	unsigned int pass, passes;
+ *
+ *	if (perfctr_perfkit_new(device, &kit) ||
+ *	    perfctr_perfkit_add(kit, "shader/FRAGMENTS,gpu_utilization,L2_HITS") < 0 ||
+ *	    perfctr_perfkit_begin_experiment(kit, &passes))
+ *		return 1;
+ *	for (pass = 0; pass < passes; pass++) {
+ *		perfctr_perfkit_begin_pass(kit, pass);
+ *		draw_and_wait();
+ *		perfctr_perfkit_end_pass(kit);
+ *	}
+ *	if (!perfctr_perfkit_end_experiment(kit))
+ *		perfctr_perfkit_value(kit, 0, 0, &value);
+ */
+#ifndef PERFCTR_PERFKIT_H
+#define PERFCTR_PERFKIT_H
+
+#include <perfctr/perfctr.h>
+
+#if defined(__cplusplus)
+extern "C" {
+#endif
+
+struct perfctr_perfkit;
+
+/**
+ * enum perfctr_perfkit_kind - where the value of a counter comes from
+ */
+enum perfctr_perfkit_kind {
+	/** @PERFCTR_PERFKIT_COUNTER: it is counted. */
+	PERFCTR_PERFKIT_COUNTER = 0,
+	/** @PERFCTR_PERFKIT_METRIC: computed of counters by a formula of the database. */
+	PERFCTR_PERFKIT_METRIC = 1,
+	/** @PERFCTR_PERFKIT_SOL: cycles in which a unit of the GPU was busy, in % of all. */
+	PERFCTR_PERFKIT_SOL = 2,
+	/**
+	 * @PERFCTR_PERFKIT_BOTTLENECK: cycles in which a unit was busy and waited for no
+	 * other, in % of all.
+	 */
+	PERFCTR_PERFKIT_BOTTLENECK = 3,
+};
+
+/**
+ * enum perfctr_perfkit_flags - how good a value is
+ */
+enum perfctr_perfkit_flags {
+	/** @PERFCTR_PERFKIT_UPDATED: measured by the experiment, or by the last sample. */
+	PERFCTR_PERFKIT_UPDATED = 1u << 0,
+	/**
+	 * @PERFCTR_PERFKIT_OVERFLOW: a counter stuck at its maximum or counts were lost by
+	 * the hardware: it was at least that much.
+	 */
+	PERFCTR_PERFKIT_OVERFLOW = 1u << 1,
+	/**
+	 * @PERFCTR_PERFKIT_ESTIMATED: another session took the hardware counter for part of the
+	 * time; the value is what it would have been.
+	 */
+	PERFCTR_PERFKIT_ESTIMATED = 1u << 2,
+	/** @PERFCTR_PERFKIT_PARTIAL: a block did not measure it, the others did. */
+	PERFCTR_PERFKIT_PARTIAL = 1u << 3,
+};
+
+/**
+ * struct perfctr_perfkit_counter - a counter that was added
+ */
+struct perfctr_perfkit_counter {
+	/** @name: with its block, "shader/FRAGMENTS", "shader16/FRAGMENTS", "SHD SOL". */
+	const char *name;
+	/** @text: a few words. */
+	const char *text;
+	/** @unit: of the value, "fragments", "%". */
+	const char *unit;
+	/** @desc: what the database knows of it, NULL if nothing or if it is computed. */
+	const struct perfctr_counter_desc *desc;
+	/** @metric: formula, NULL if it is counted. */
+	const struct perfctr_metric_desc *metric;
+	/** @kind: enum perfctr_perfkit_kind. */
+	uint32_t kind;
+	/** @passes: passes that it takes part in, after perfctr_perfkit_passes(); else 0. */
+	uint32_t passes;
+	/** @first_pass: the first of them. */
+	uint32_t first_pass;
+	/** @reserved: zero. */
+	uint32_t reserved;
+};
+
+/**
+ * struct perfctr_perfkit_value - what a counter counted
+ */
+struct perfctr_perfkit_value {
+	/** @numerator: the value is @numerator / @denominator, in lowest terms. */
+	int64_t numerator;
+	/** @denominator: 1 for what is counted, never below. */
+	int64_t denominator;
+	/** @cycles: cycles of the blocks' clock meanwhile, 0 if they have none or if unknown. */
+	uint64_t cycles;
+	/** @elapsed_ns: time in which it was measured. */
+	uint64_t elapsed_ns;
+	/** @state: enum perfctr_value_state; the numbers mean something if it is OK. */
+	uint32_t state;
+	/** @flags: enum perfctr_perfkit_flags. */
+	uint32_t flags;
+};
+
+/**
+ * perfctr_perfkit_new() - create a kit without counters
+ * @device: device to count on
+ * @kit: set to the kit on success
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int perfctr_perfkit_new(struct perfctr_device *device, struct perfctr_perfkit **kit);
+struct perfctr_perfkit *perfctr_perfkit_ref(struct perfctr_perfkit *kit);
+struct perfctr_perfkit *perfctr_perfkit_unref(struct perfctr_perfkit *kit);
+
+/**
+ * perfctr_perfkit_add() - add counters by name
+ * @kit: kit, neither in an experiment nor sampling
+ * @text: events separated by commas as perfctr_selection_add() takes them; names of metrics
+ *	  with or without "metric:"; names of units, "SHD SOL", "* Bottleneck"
+ *
+ * Unlike a selection a kit takes counters of all counter sets together. What is in it
+ * already is not added again.
+ *
+ * Return: counters that the text names, at least 1; -ENOENT nothing has that name;
+ * -EINVAL the text is malformed; -EBUSY an experiment or sampling is going on; another
+ * negative errno. On failure the kit is as it was.
+ */
+int perfctr_perfkit_add(struct perfctr_perfkit *kit, const char *text);
+
+/**
+ * perfctr_perfkit_add_all() - add every counter, metric and unit of the GPU
+ * @kit: kit, neither in an experiment nor sampling
+ *
+ * Without the perf PMUs of the machine: of those there is no end.
+ *
+ * Return: as perfctr_perfkit_add().
+ */
+int perfctr_perfkit_add_all(struct perfctr_perfkit *kit);
+
+/**
+ * perfctr_perfkit_remove() - take a counter out
+ * @kit: kit, neither in an experiment nor sampling
+ * @n: 0..count - 1; those after it move up
+ *
+ * Return: 0; -ERANGE no such counter; -EBUSY an experiment or sampling is going on.
+ */
+int perfctr_perfkit_remove(struct perfctr_perfkit *kit, size_t n);
+
+/**
+ * perfctr_perfkit_count() - counters in a kit
+ * @kit: kit
+ *
+ * Return: the number.
+ */
+size_t perfctr_perfkit_count(const struct perfctr_perfkit *kit);
+
+/**
+ * perfctr_perfkit_counter() - one counter of a kit
+ * @kit: kit
+ * @n: 0..count - 1
+ *
+ * Return: the counter, valid until one is added or removed; NULL if out of range.
+ */
+const struct perfctr_perfkit_counter *perfctr_perfkit_counter(const struct perfctr_perfkit *kit,
+							      size_t n);
+
+/**
+ * perfctr_perfkit_find() - number of a counter by its name
+ * @kit: kit
+ * @name: with or without its block, not case-sensitive
+ *
+ * Return: the number; -ENOENT there is none.
+ */
+long perfctr_perfkit_find(const struct perfctr_perfkit *kit, const char *name);
+
+/**
+ * perfctr_perfkit_passes() - in how many passes the counters can be counted
+ * @kit: kit
+ * @passes: set to the number on success, at least 1
+ *
+ * Asks the device: counters that count at once when they are requested together
+ * share a pass. That takes a short session for each pass where counters take turns. Which
+ * other sessions count at that time can make it more.
+ *
+ * Return: 0; -ENODATA there are no counters; -ETIMEDOUT the device's time stands still; errors
+ * of perfctr_session_new() and perfctr_session_start().
+ */
+int perfctr_perfkit_passes(struct perfctr_perfkit *kit, unsigned int *passes);
+
+/**
+ * perfctr_perfkit_begin_experiment() - begin to measure all counters
+ * @kit: kit, neither in an experiment nor sampling
+ * @passes: set to the number of passes on success
+ *
+ * Forgets the values from before.
+ *
+ * Return: as perfctr_perfkit_passes(); -EBUSY an experiment or sampling is going on.
+ */
+int perfctr_perfkit_begin_experiment(struct perfctr_perfkit *kit, unsigned int *passes);
+
+/**
+ * perfctr_perfkit_begin_pass() - count the counters of a pass
+ * @kit: kit in an experiment, not in a pass
+ * @pass: 0..passes - 1, in any order; done again it replaces what it measured before
+ *
+ * Return: 0; -EPROTO no experiment, or a pass is going on; -ERANGE no such pass; errors of
+ * perfctr_session_new() and perfctr_session_start().
+ */
+int perfctr_perfkit_begin_pass(struct perfctr_perfkit *kit, unsigned int pass);
+
+/**
+ * perfctr_perfkit_begin_object() - a part of the work begins
+ * @kit: kit in a pass, not in an object
+ * @object: number of the part, below 65536; begun again in the same pass its counts add up
+ *
+ * Return: 0; -EPROTO no pass, or an object is going on; -ERANGE; another negative errno.
+ */
+int perfctr_perfkit_begin_object(struct perfctr_perfkit *kit, unsigned int object);
+
+/**
+ * perfctr_perfkit_end_object() - a part of the work is done
+ * @kit: kit in an object
+ *
+ * Return: 0; -EPROTO no object was begun; another negative errno.
+ */
+int perfctr_perfkit_end_object(struct perfctr_perfkit *kit);
+
+/**
+ * perfctr_perfkit_end_pass() - stop counting
+ * @kit: kit in a pass, not in an object
+ *
+ * Return: 0; -EPROTO no pass, or an object is going on; another negative errno: the pass
+ * has to be done again.
+ */
+int perfctr_perfkit_end_pass(struct perfctr_perfkit *kit);
+
+/**
+ * perfctr_perfkit_end_experiment() - end an experiment
+ * @kit: kit in an experiment
+ *
+ * Ends it in any state.
+ *
+ * Return: 0; -EPROTO there is none; -ENODATA a pass is missing: counters that it has are
+ * PERFCTR_VALUE_NOT_MEASURED.
+ */
+int perfctr_perfkit_end_experiment(struct perfctr_perfkit *kit);
+
+/**
+ * perfctr_perfkit_object_count() - objects that were measured
+ * @kit: kit
+ *
+ * Return: the highest number of an object, plus 1; 0 before the first one.
+ */
+unsigned int perfctr_perfkit_object_count(const struct perfctr_perfkit *kit);
+
+/**
+ * perfctr_perfkit_value() - what a counter counted
+ * @kit: kit
+ * @n: counter, 0..count - 1
+ * @object: part of the work; 0 for samples
+ * @value: filled on success; look at its state
+ *
+ * Return: 0; -ERANGE no such counter.
+ */
+int perfctr_perfkit_value(const struct perfctr_perfkit *kit, size_t n, unsigned int object,
+			  struct perfctr_perfkit_value *value);
+
+/**
+ * perfctr_perfkit_sample() - end a frame, begin the next one
+ * @kit: kit, not in an experiment
+ *
+ * The first call begins to count the first pass. Each further one brings the counters of a
+ * pass up to date, marks their values PERFCTR_PERFKIT_UPDATED, those alone, and goes on to
+ * the next pass, the first one after the last. With one pass there is no gap between frames.
+ *
+ * Return: counters that were brought up to date, 0 for the first call; -EBUSY in an
+ * experiment; as perfctr_perfkit_passes(); another negative errno.
+ */
+int perfctr_perfkit_sample(struct perfctr_perfkit *kit);
+
+/**
+ * perfctr_perfkit_end_sampling() - stop what perfctr_perfkit_sample() began
+ * @kit: kit; values stay
+ */
+void perfctr_perfkit_end_sampling(struct perfctr_perfkit *kit);
+
+/**
+ * perfctr_perfkit_bottleneck() - which unit holds the others up
+ * @kit: kit with counters of kind PERFCTR_PERFKIT_BOTTLENECK
+ * @object: part of the work; 0 for samples
+ *
+ * Return: number of the counter with the highest value; -ENODATA none has one, or all are 0.
+ */
+long perfctr_perfkit_bottleneck(const struct perfctr_perfkit *kit, unsigned int object);
+
+#if defined(__cplusplus)
+}
+#endif
+
+#endif /* PERFCTR_PERFKIT_H */

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Fractions of integers, for values that must not be rounded.
+ *
+ * Always in lowest terms with a positive denominator. What does not fit in 127 bits becomes
+ * PERFCTR_VALUE_OVERFLOW, never a wrong number.
+ */
+#ifndef PERFCTR_FRACTION_H
+#define PERFCTR_FRACTION_H
+
+#include <perfctr/perfctr.h>
+
+__extension__ typedef __int128 int128;
+
+struct fraction {
+	int128 numerator, denominator;
+	/* enum perfctr_value_state, enum perfctr_perfkit_flags */
+	uint32_t state, flags;
+};
+
+struct fraction fraction_of(uint64_t number);
+/* An exact one of a double, which is a fraction itself. */
+struct fraction fraction_of_double(double number);
+struct fraction fraction_none(uint32_t state);
+
+struct fraction fraction_add(const struct fraction *a, const struct fraction *b);
+struct fraction fraction_subtract(const struct fraction *a, const struct fraction *b);
+struct fraction fraction_multiply(const struct fraction *a, const struct fraction *b);
+struct fraction fraction_divide(const struct fraction *a, const struct fraction *b);
+/* Negative, zero or positive; both must have a value. Overflow: by their quotients. */
+int fraction_compare(const struct fraction *a, const struct fraction *b);
+
+/* Tells the value of a name in a formula. */
+typedef struct fraction (*fraction_lookup)(void *data, const char *name);
+
+/* A formula, exactly; in expr.c. */
+struct fraction expr_eval_fraction(const struct perfctr_expr *expr, fraction_lookup lookup,
+				   void *data);
+
+#endif /* PERFCTR_FRACTION_H */
