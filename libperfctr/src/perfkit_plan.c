@@ -16,7 +16,7 @@ enum {
 	/* a device that is just powered up may need a while until its time goes on */
 	PROBE_TRIES = 200,
 	PROBE_WAIT_NS = 1000000,
-	PROBE_SLOTS = 256,
+	PROBE_SLOTS = 4,
 	FIRST_BLOCK_THAT_TELLS = 16,
 };
 

@@ -298,18 +298,38 @@ static int create_object(struct fake *f, struct drm_perfctr_bo_create *c)
 	return 0;
 }
 
+enum { FAKE_SPAN_NS = 1000000 };
+
+/* The counters of a block that run now; the others have no turn. */
+static uint64_t take_turns(const struct fake *f, uint64_t mask, unsigned int *used,
+			   uint64_t *running)
+{
+	uint64_t valid = 0;
+	unsigned int n;
+
+	for (n = 0; mask; n++, mask &= mask - 1) {
+		bool runs = !f->slots_at_once || *used < f->slots_at_once;
+
+		running[n] = runs ? FAKE_SPAN_NS : 0;
+		valid |= runs ? mask & -mask : 0;
+		*used += runs;
+	}
+	return valid;
+}
+
 /* The blocks that one sample of the session has. */
 static void make_sample(struct fake *f, uint32_t flags)
 {
 	struct sample_writer *w = &f->writer;
 	struct drm_perfctr_sample_header *h = sample_begin(w);
-	uint64_t values[64];
+	uint64_t values[64], running[64];
+	unsigned int used = 0;
 	uint32_t n, bit;
 
 	h->seq = f->seq;
 	h->start_ns = 1000000 * (f->seq + f->merged);
-	h->end_ns = h->start_ns + 1000000;
-	h->flags = flags;
+	h->end_ns = h->start_ns + FAKE_SPAN_NS;
+	h->flags = flags | f->sample_flags;
 	for (bit = 0; bit < 64; bit++)
 		values[bit] = f->step * (bit + 1);
 	for (n = 0; n < f->setup.request_count; n++) {
@@ -318,16 +338,36 @@ static void make_sample(struct fake *f, uint32_t flags)
 		if (perfctr_type_is_pmu(r->type)) {
 			struct drm_perfctr_pmu_block_header *p;
 
-			p = sample_add_pmu(w, r->type, r->index, r->mask, values, NULL, 1000000);
+			uint64_t valid = take_turns(f, r->mask, &used, running);
+
+			p = sample_add_pmu(w, r->type, r->index, r->mask, values, running,
+					   FAKE_SPAN_NS);
+			p->block.valid_mask = valid;
+			p->block.states |= f->block_states;
 			p->config = r->config;
 			p->config1 = r->config1;
 			p->config2 = r->config2;
 			p->pmu_type = r->pmu_type;
 			if (r->type != DRM_PERFCTR_BLOCK_GENERIC_PMU)
 				strcpy(p->pmu_name, "nvidia");
+		} else if (r->type == DRM_PERFCTR_BLOCK_PCOUNTER ||
+			   r->type == DRM_PERFCTR_BLOCK_MP) {
+			struct drm_perfctr_mux_block_header *m;
+			uint64_t valid = take_turns(f, r->mask, &used, running);
+
+			m = sample_add_mux(w, r->type, r->index, r->mask, values, running,
+					   FAKE_SPAN_NS);
+			m->block.valid_mask = valid;
+			m->block.section = r->section;
+			m->block.clock_cycles = 500;
+			m->block.states |= f->block_states;
 		} else {
-			sample_add_block(w, r->type, r->index, r->mask, values)->section =
-				r->section;
+			struct drm_perfctr_block_header *b;
+
+			b = sample_add_block(w, r->type, r->index, r->mask, values);
+			b->section = r->section;
+			b->set = r->set;
+			b->states |= f->block_states;
 		}
 	}
 }

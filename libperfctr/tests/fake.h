@@ -56,6 +56,10 @@ struct fake {
 	/* counter n of a block grows by step * (n + 1) in each sample */
 	uint64_t step;
 	struct sample_writer writer;
+	/* counters of all PMUs and NVIDIA blocks that run at once, the first ones; 0: all */
+	unsigned int slots_at_once;
+	/* flags of every sample, states of every block */
+	uint32_t sample_flags, block_states;
 	/* called by poll() in place of time that passes */
 	void (*on_poll)(struct fake *fake);
 

@@ -1,0 +1,651 @@
+// SPDX-License-Identifier: MIT
+/* perfkit against a kernel in memory, and fractions against plain arithmetic. */
+#include <perfctr/perfkit.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fake.h"
+#include "fraction.h"
+#include "perfkit.h"
+#include "test.h"
+
+static struct fake *fake;
+static struct perfctr_ctx *ctx;
+static struct perfctr_device *device;
+static struct perfctr_perfkit *kit;
+
+static void add_block(uint16_t type, uint16_t index, uint16_t product, uint64_t available)
+{
+	fake->blocks[fake->block_count++] = (struct drm_perfctr_block_info){
+		.type = type,
+		.index = index,
+		.counters = 64,
+		.product = product,
+		.sets = 1,
+		.clock = index,
+		.available = { available },
+	};
+}
+
+static void begin_with(bool nvidia)
+{
+	size_t n;
+
+	fake = fake_new();
+	fake->info.sets = 7;
+	for (n = 0; n < fake->block_count; n++) {
+		fake->blocks[n].sets = 7;
+		fake->blocks[n].set_available[0][0] = fake->blocks[n].available[0];
+		fake->blocks[n].set_available[1][0] = fake->blocks[n].available[0];
+	}
+	if (nvidia) {
+		fake->block_count = 0;
+		fake->info.product = DRM_PERFCTR_PRODUCT_NV50;
+		fake->info.sets = 1;
+		add_block(DRM_PERFCTR_BLOCK_PCOUNTER, 1, DRM_PERFCTR_PRODUCT_NV50, 0x1ff);
+		add_block(DRM_PERFCTR_BLOCK_MP, 0, DRM_PERFCTR_PRODUCT_NV50, 0x1fff);
+		add_block(DRM_PERFCTR_BLOCK_MP, 1, DRM_PERFCTR_PRODUCT_NV50, 0x1fff);
+	}
+	perfctr_ctx_new_with(&fake->sys, &ctx);
+	EQUAL(perfctr_device_open(ctx, NULL, &device), 0);
+	EQUAL(perfctr_perfkit_new(device, &kit), 0);
+}
+
+static void begin(void)
+{
+	begin_with(false);
+}
+
+static void end(void)
+{
+	CHECK(!perfctr_perfkit_unref(kit));
+	perfctr_device_unref(device);
+	perfctr_ctx_unref(ctx);
+	fake_free(fake);
+}
+
+static struct perfctr_perfkit_value value_of(const char *name, unsigned int object)
+{
+	struct perfctr_perfkit_value value = { .state = ~0u };
+	long n = perfctr_perfkit_find(kit, name);
+
+	if (CHECK(n >= 0))
+		EQUAL(perfctr_perfkit_value(kit, (size_t)n, object, &value), 0);
+	return value;
+}
+
+/* All passes, with nothing in them. */
+static unsigned int run_experiment(void)
+{
+	unsigned int passes = 0, pass;
+
+	EQUAL(perfctr_perfkit_begin_experiment(kit, &passes), 0);
+	for (pass = 0; pass < passes; pass++) {
+		EQUAL(perfctr_perfkit_begin_pass(kit, pass), 0);
+		EQUAL(perfctr_perfkit_end_pass(kit), 0);
+	}
+	EQUAL(perfctr_perfkit_end_experiment(kit), 0);
+	return passes;
+}
+
+/* --- names ------------------------------------------------------------------------- */
+
+static void counters_are_added_by_name(void)
+{
+	begin();
+	EQUAL(perfctr_perfkit_add(kit, "shader/FRAGMENTS,shader16/FRAGMENTS"), 5);
+	EQUAL(perfctr_perfkit_count(kit), 2);
+	EQUAL_TEXT(perfctr_perfkit_counter(kit, 0)->name, "shader/FRAGMENTS");
+	EQUAL_TEXT(perfctr_perfkit_counter(kit, 0)->unit, "fragments");
+	CHECK(perfctr_perfkit_counter(kit, 0)->desc);
+	EQUAL_TEXT(perfctr_perfkit_counter(kit, 1)->name, "shader16/FRAGMENTS");
+	/* what is there already is not added again */
+	CHECK(perfctr_perfkit_add(kit, "FRAGMENTS") > 0);
+	EQUAL(perfctr_perfkit_count(kit), 2);
+	EQUAL(perfctr_perfkit_find(kit, "fragments"), 0);
+	EQUAL(perfctr_perfkit_find(kit, "shader16/fragments"), 1);
+	EQUAL(perfctr_perfkit_find(kit, "shader2/fragments"), -ENOENT);
+	CHECK(!perfctr_perfkit_counter(kit, 2));
+	EQUAL(perfctr_perfkit_remove(kit, 2), -ERANGE);
+	EQUAL(perfctr_perfkit_remove(kit, 0), 0);
+	EQUAL_TEXT(perfctr_perfkit_counter(kit, 0)->name, "shader16/FRAGMENTS");
+	end();
+}
+
+static void metrics_and_units_need_no_prefix(void)
+{
+	begin();
+	EQUAL(perfctr_perfkit_add(kit, "gpu_utilization,metric:l2_read_hit_ratio,SHD SOL"), 3);
+	EQUAL(perfctr_perfkit_count(kit), 3);
+	EQUAL_TEXT(perfctr_perfkit_counter(kit, 0)->name, "cshw.gpu_utilization");
+	EQUAL(perfctr_perfkit_counter(kit, 1)->kind, PERFCTR_PERFKIT_METRIC);
+	EQUAL_TEXT(perfctr_perfkit_counter(kit, 2)->name, "SHD SOL");
+	EQUAL(perfctr_perfkit_counter(kit, 2)->kind, PERFCTR_PERFKIT_SOL);
+	EQUAL(perfctr_perfkit_add(kit, "* Bottleneck"), 4);
+	EQUAL(perfctr_perfkit_count(kit), 7);
+	end();
+}
+
+static void bad_names_leave_the_kit_as_it_was(void)
+{
+	begin();
+	EQUAL(perfctr_perfkit_add(kit, "FRAGMENTS,no_such_thing"), -ENOENT);
+	HAS_TEXT(perfctr_ctx_error(ctx), "no_such_thing");
+	EQUAL(perfctr_perfkit_count(kit), 0);
+	EQUAL(perfctr_perfkit_add(kit, "FRAGMENTS,,PIXELS"), -EINVAL);
+	EQUAL(perfctr_perfkit_add(kit, ""), -EINVAL);
+	EQUAL(perfctr_perfkit_add(kit, "metric:no_such_thing"), -ENOENT);
+	/* a unit of another GPU */
+	EQUAL(perfctr_perfkit_add(kit, "GEOM SOL"), -ENOENT);
+	EQUAL(perfctr_perfkit_count(kit), 0);
+	end();
+}
+
+static void formulas_of_units_are_of_the_database(void)
+{
+	const struct perfctr_metric_desc *unit = NULL;
+	size_t found = 0;
+
+	begin();
+	while ((unit = kit_unit_next(unit))) {
+		struct perfctr_expr *expr;
+		const char *name;
+		size_t n;
+
+		EQUAL(perfctr_expr_new(ctx, unit->formula, &expr), 0);
+		for (n = 0; (name = perfctr_expr_name(expr, n)); n++) {
+			const struct perfctr_counter_desc *c = NULL;
+
+			if (!strcmp(name, "block.cycles"))
+				continue;
+			while ((c = perfctr_counter_next(c)))
+				if (c->product == unit->product &&
+				    c->block_type == unit->block_type && !strcmp(c->name, name))
+					break;
+			if (!CHECK(c))
+				printf("# %s: %s\n", unit->name, name);
+			found++;
+		}
+		perfctr_expr_unref(expr);
+	}
+	CHECK(found > 20);
+	end();
+}
+
+/* --- passes -------------------------------------------------------------------------- */
+
+static void sets_are_passes(void)
+{
+	unsigned int passes = 0;
+
+	begin();
+	EQUAL(perfctr_perfkit_passes(kit, &passes), -ENODATA);
+	CHECK(perfctr_perfkit_add(kit, "FRAGMENTS,L2_READ") > 0);
+	EQUAL(perfctr_perfkit_passes(kit, &passes), 0);
+	EQUAL(passes, 1);
+	CHECK(perfctr_perfkit_add(kit, "L2_HITS,INSTR_STORE,READS_CACHED") > 0);
+	EQUAL(perfctr_perfkit_passes(kit, &passes), 0);
+	EQUAL(passes, 3);
+EQUAL(perfctr_perfkit_counter(kit, 0)->first_pass, 0);
+	EQUAL(perfctr_perfkit_counter(kit, 2)->first_pass, 1);
+	EQUAL(perfctr_perfkit_counter(kit, 4)->first_pass, 2);
+	EQUAL(run_experiment(), 3);
+	EQUAL(value_of("L2_HITS", 0).state, PERFCTR_VALUE_OK);
+	end();
+}
+
+static void everything_is_in_three_passes(void)
+{
+	size_t n;
+
+	begin();
+	CHECK(perfctr_perfkit_add_all(kit) > 150);
+	EQUAL(run_experiment(), 3);
+	for (n = 0; n < perfctr_perfkit_count(kit); n++) {
+		struct perfctr_perfkit_value value;
+
+		EQUAL(perfctr_perfkit_value(kit, n, 0, &value), 0);
+		CHECK(value.flags & PERFCTR_PERFKIT_UPDATED);
+		CHECK(value.denominator >= 1);
+		if (perfctr_perfkit_counter(kit, n)->kind == PERFCTR_PERFKIT_COUNTER)
+			EQUAL(value.state, PERFCTR_VALUE_OK);
+	}
+	end();
+}
+
+static void counters_of_a_pmu_are_packed(void)
+{
+	const unsigned int events = 11;
+	unsigned int slots, n, passes;
+
+	for (slots = 1; slots <= events + 1; slots++) {
+		begin();
+		for (n = 0; n < events; n++) {
+			char text[64];
+
+			snprintf(text, sizeof(text), "software/config=%u/", n);
+			EQUAL(perfctr_perfkit_add(kit, text), 1);
+		}
+		fake->slots_at_once = slots;
+		passes = run_experiment();
+		EQUAL(passes, (events + slots - 1) / slots);
+		for (n = 0; n < events; n++) {
+			struct perfctr_perfkit_value value;
+
+			EQUAL(perfctr_perfkit_value(kit, n, 0, &value), 0);
+			EQUAL(value.state, PERFCTR_VALUE_OK);
+			EQUAL(value.flags, PERFCTR_PERFKIT_UPDATED);
+			EQUAL(perfctr_perfkit_counter(kit, n)->first_pass, n / slots);
+		}
+		end();
+	}
+}
+
+static void too_many_for_one_session_are_split(void)
+{
+	begin();
+	/* the fake kernel takes 64 requests */
+	for (unsigned int n = 0; n < 100; n++) {
+		char text[64];
+
+		snprintf(text, sizeof(text), "software/config=%u/", n);
+		EQUAL(perfctr_perfkit_add(kit, text), 1);
+	}
+	EQUAL(run_experiment(), 2);
+	end();
+}
+
+static void nvidia_counters_take_as_many_passes_as_they_need(void)
+{
+	begin_with(true);
+	CHECK(perfctr_perfkit_add(kit, "branch,divergent_branch,branch_efficiency,gpu_busy") > 0);
+	/* two blocks of MP with two counters, one of PCOUNTER */
+	fake->slots_at_once = 2;
+	EQUAL(run_experiment(), 3);
+	/* of both blocks, in whatever pass they were measured */
+	EQUAL(value_of("branch", 0).numerator, 2);
+	EQUAL(value_of("divergent_branch", 0).numerator, 4);
+	EQUAL(value_of("branch_efficiency", 0).numerator, 100);
+	EQUAL(value_of("branch_efficiency", 0).denominator, 3);
+	EQUAL(value_of("gpu_busy", 0).cycles, 500);
+	end();
+}
+
+/* --- experiments ----------------------------------------------------------------------- */
+
+static void objects_have_values_of_their_own(void)
+{
+	unsigned int passes, object;
+
+	begin();
+	CHECK(perfctr_perfkit_add(kit, "cshw/GPU_ACTIVE,L2_HITS") > 0);
+	EQUAL(perfctr_perfkit_begin_experiment(kit, &passes), 0);
+	EQUAL(passes, 2);
+	for (unsigned int pass = 0; pass < passes; pass++) {
+		EQUAL(perfctr_perfkit_begin_pass(kit, pass), 0);
+		for (object = 0; object < 3; object++) {
+			/* the work of an object is twice as much as that of the one before */
+			EQUAL(perfctr_perfkit_begin_object(kit, object), 0);
+			for (unsigned int n = 1; n < 1u << object; n++) {
+				EQUAL(perfctr_perfkit_end_object(kit), 0);
+				EQUAL(perfctr_perfkit_begin_object(kit, object), 0);
+			}
+			EQUAL(perfctr_perfkit_end_object(kit), 0);
+		}
+		EQUAL(perfctr_perfkit_end_pass(kit), 0);
+	}
+	EQUAL(perfctr_perfkit_end_experiment(kit), 0);
+	EQUAL(perfctr_perfkit_object_count(kit), 3);
+	for (object = 0; object < 3; object++) {
+		struct perfctr_perfkit_value active = value_of("GPU_ACTIVE", object);
+
+		/* the first counter of a block grows by 1 in each sample, the next by 2 */
+		EQUAL(active.numerator, 1 << object);
+		EQUAL(active.cycles, 500 << object);
+		EQUAL(active.elapsed_ns, 1000000 << object);
+		EQUAL(active.flags, PERFCTR_PERFKIT_UPDATED);
+		EQUAL(value_of("L2_HITS", object).state, PERFCTR_VALUE_OK);
+	}
+	EQUAL(value_of("GPU_ACTIVE", 3).state, PERFCTR_VALUE_NOT_MEASURED);
+	end();
+}
+
+static void a_pass_that_is_done_again_replaces_its_values(void)
+{
+	unsigned int passes;
+
+	begin();
+	CHECK(perfctr_perfkit_add(kit, "cshw/GPU_ACTIVE") > 0);
+	EQUAL(perfctr_perfkit_begin_experiment(kit, &passes), 0);
+	for (int n = 0; n < 2; n++) {
+		EQUAL(perfctr_perfkit_begin_pass(kit, 0), 0);
+		EQUAL(perfctr_perfkit_end_pass(kit), 0);
+	}
+	EQUAL(perfctr_perfkit_end_experiment(kit), 0);
+	EQUAL(value_of("GPU_ACTIVE", 0).numerator, 1);
+	end();
+}
+
+static void what_is_out_of_order_is_refused(void)
+{
+	unsigned int passes;
+
+	begin();
+	CHECK(perfctr_perfkit_add(kit, "cshw/GPU_ACTIVE,L2_HITS") > 0);
+	EQUAL(perfctr_perfkit_begin_pass(kit, 0), -EPROTO);
+	EQUAL(perfctr_perfkit_end_experiment(kit), -EPROTO);
+	EQUAL(perfctr_perfkit_begin_experiment(kit, &passes), 0);
+	EQUAL(perfctr_perfkit_begin_experiment(kit, &passes), -EBUSY);
+	EQUAL(perfctr_perfkit_add(kit, "PIXELS"), -EBUSY);
+	EQUAL(perfctr_perfkit_remove(kit, 0), -EBUSY);
+	EQUAL(perfctr_perfkit_sample(kit), -EBUSY);
+	EQUAL(perfctr_perfkit_begin_object(kit, 0), -EPROTO);
+	EQUAL(perfctr_perfkit_end_pass(kit), -EPROTO);
+	EQUAL(perfctr_perfkit_begin_pass(kit, passes), -ERANGE);
+	EQUAL(perfctr_perfkit_begin_pass(kit, 0), 0);
+	EQUAL(perfctr_perfkit_begin_pass(kit, 1), -EPROTO);
+	EQUAL(perfctr_perfkit_end_object(kit), -EPROTO);
+	EQUAL(perfctr_perfkit_begin_object(kit, 65536), -ERANGE);
+	EQUAL(perfctr_perfkit_begin_object(kit, 0), 0);
+	EQUAL(perfctr_perfkit_begin_object(kit, 1), -EPROTO);
+	EQUAL(perfctr_perfkit_end_pass(kit), -EPROTO);
+	EQUAL(perfctr_perfkit_end_object(kit), 0);
+	EQUAL(perfctr_perfkit_end_pass(kit), 0);
+	/* the second pass is missing: the first one's values stay */
+	EQUAL(perfctr_perfkit_end_experiment(kit), -ENODATA);
+	HAS_TEXT(perfctr_ctx_error(ctx), "pass 1 of 2");
+	EQUAL(value_of("GPU_ACTIVE", 0).state, PERFCTR_VALUE_OK);
+	EQUAL(value_of("L2_HITS", 0).state, PERFCTR_VALUE_NOT_MEASURED);
+	CHECK(!(value_of("L2_HITS", 0).flags & PERFCTR_PERFKIT_UPDATED));
+	EQUAL(perfctr_perfkit_sample(kit), 0);
+	EQUAL(perfctr_perfkit_begin_experiment(kit, &passes), -EBUSY);
+	end();
+}
+
+static void an_experiment_can_end_anywhere(void)
+{
+	unsigned int passes;
+
+	begin();
+	CHECK(perfctr_perfkit_add(kit, "cshw/GPU_ACTIVE") > 0);
+	EQUAL(perfctr_perfkit_begin_experiment(kit, &passes), 0);
+	EQUAL(perfctr_perfkit_begin_pass(kit, 0), 0);
+	EQUAL(perfctr_perfkit_begin_object(kit, 7), 0);
+	EQUAL(perfctr_perfkit_end_experiment(kit), -ENODATA);
+	EQUAL(perfctr_perfkit_begin_experiment(kit, &passes), 0);
+	EQUAL(perfctr_perfkit_begin_pass(kit, 0), 0);
+	end();
+}
+
+/* --- samples ----------------------------------------------------------------------------- */
+
+static void samples_mark_what_they_update(void)
+{
+	begin();
+	CHECK(perfctr_perfkit_add(kit, "cshw/GPU_ACTIVE,L2_HITS,READS_CACHED") > 0);
+	EQUAL(perfctr_perfkit_sample(kit), 0);
+	EQUAL(value_of("GPU_ACTIVE", 0).state, PERFCTR_VALUE_NOT_MEASURED);
+	for (unsigned int n = 0; n < 7; n++) {
+		EQUAL(perfctr_perfkit_sample(kit), 1);
+		for (unsigned int k = 0; k < 3; k++) {
+			struct perfctr_perfkit_value value;
+
+			EQUAL(perfctr_perfkit_value(kit, k, 0, &value), 0);
+			EQUAL(!!(value.flags & PERFCTR_PERFKIT_UPDATED), n % 3 == k);
+			EQUAL(value.state, k <= n ? PERFCTR_VALUE_OK : PERFCTR_VALUE_NOT_MEASURED);
+		}
+	}
+	perfctr_perfkit_end_sampling(kit);
+	EQUAL(value_of("READS_CACHED", 0).state, PERFCTR_VALUE_OK);
+	end();
+}
+
+static void one_pass_samples_without_a_gap(void)
+{
+	begin();
+	CHECK(perfctr_perfkit_add(kit, "cshw/GPU_ACTIVE,shader_utilization") > 0);
+	EQUAL(perfctr_perfkit_sample(kit), 0);
+	for (int n = 0; n < 5; n++) {
+		EQUAL(perfctr_perfkit_sample(kit), 2);
+		EQUAL(value_of("GPU_ACTIVE", 0).numerator, 1);
+	}
+	/* one session, and one more to ask: none was stopped */
+	EQUAL(fake->calls[FAKE_CONTROL + DRM_PERFCTR_CMD_START], 1);
+	EQUAL(fake->calls[FAKE_CONTROL + DRM_PERFCTR_CMD_STOP], 0);
+	end();
+}
+
+/* --- values -------------------------------------------------------------------------------- */
+
+static void ratios_are_fractions(void)
+{
+	struct perfctr_perfkit_value value;
+
+	begin();
+	CHECK(perfctr_perfkit_add(kit, "vertices_per_primitive,gpu_utilization,ext_read_bandwidth,"
+				       "TILER SOL,TILER Bottleneck") > 0);
+	EQUAL(run_experiment(), 1);
+	/* after TILER_ACTIVE, in front of TILER_STALL */
+	value = value_of("vertices_per_primitive", 0);
+	EQUAL(value.numerator, 2);
+	EQUAL(value.denominator, 3);
+	/* 100 * 1 / 500 */
+	value = value_of("gpu_utilization", 0);
+	EQUAL(value.numerator, 1);
+	EQUAL(value.denominator, 5);
+	EQUAL(value_of("TILER SOL", 0).state, PERFCTR_VALUE_OK);
+	/* it waited longer than it was busy: not a negative share */
+	EQUAL(value_of("TILER Bottleneck", 0).numerator, 0);
+	EQUAL(perfctr_perfkit_bottleneck(kit, 0), -ENODATA);
+	CHECK(perfctr_perfkit_add(kit, "* Bottleneck") > 0);
+	run_experiment();
+	CHECK(perfctr_perfkit_bottleneck(kit, 0) >= 0);
+	EQUAL_TEXT(perfctr_perfkit_counter(kit, (size_t)perfctr_perfkit_bottleneck(kit, 0))->name,
+		   "SHD Bottleneck");
+	/* nothing was done: no ratio, and that is said */
+	fake->step = 0;
+	run_experiment();
+	EQUAL(value_of("vertices_per_primitive", 0).state, PERFCTR_VALUE_ZERO_DENOMINATOR);
+	EQUAL(perfctr_perfkit_bottleneck(kit, 0), -ENODATA);
+	end();
+}
+
+static void marks_say_how_good_a_value_is(void)
+{
+	unsigned int passes;
+
+	begin();
+	CHECK(perfctr_perfkit_add(kit, "software/config=1/,software/config=2/") > 0);
+	EQUAL(perfctr_perfkit_begin_experiment(kit, &passes), 0);
+	EQUAL(passes, 1);
+	EQUAL(perfctr_perfkit_begin_pass(kit, 0), 0);
+	/* somebody else came after the number of passes was told */
+	fake->slots_at_once = 1;
+	EQUAL(perfctr_perfkit_end_pass(kit), 0);
+	EQUAL(perfctr_perfkit_end_experiment(kit), 0);
+	EQUAL(value_of("config=1", 0).state, PERFCTR_VALUE_OK);
+	EQUAL(value_of("config=2", 0).state, PERFCTR_VALUE_NOT_MEASURED);
+	fake->slots_at_once = 0;
+	fake->block_states = DRM_PERFCTR_STATE_SATURATED;
+	run_experiment();
+	EQUAL(value_of("config=1", 0).flags, PERFCTR_PERFKIT_UPDATED | PERFCTR_PERFKIT_OVERFLOW);
+	fake->block_states = 0;
+	fake->sample_flags = DRM_PERFCTR_SAMPLE_OVERFLOW;
+	run_experiment();
+	EQUAL(value_of("config=1", 0).flags, PERFCTR_PERFKIT_UPDATED | PERFCTR_PERFKIT_OVERFLOW);
+	/* beyond 63 bits: no wrong number */
+	fake->sample_flags = 0;
+	fake->step = UINT64_C(1) << 63;
+	run_experiment();
+	EQUAL(value_of("config=1", 0).state, PERFCTR_VALUE_OVERFLOW);
+	end();
+}
+
+static void every_failure_leaves_nothing_behind(void)
+{
+	static const enum fake_call calls[] = {
+		FAKE_MMAP,
+		FAKE_EVENTFD,
+		FAKE_BO_CREATE,
+		FAKE_CONTROL + DRM_PERFCTR_CMD_SETUP,
+		FAKE_CONTROL + DRM_PERFCTR_CMD_START,
+		FAKE_CONTROL + DRM_PERFCTR_CMD_SAMPLE,
+		FAKE_CONTROL + DRM_PERFCTR_CMD_STOP,
+		FAKE_TEST_ONLY,
+	};
+	unsigned int failed = 0;
+
+	for (size_t call = 0; call < ARRAY_SIZE(calls); call++) {
+		for (int nth = 1; nth <= 8; nth++) {
+			unsigned int passes = 0, pass;
+			int error;
+
+			begin();
+			CHECK(perfctr_perfkit_add(kit, "software/config=1/,L2_HITS,L2_READ") > 0);
+			fake_fail(fake, calls[call], nth, -EIO);
+			error = perfctr_perfkit_begin_experiment(kit, &passes);
+			for (pass = 0; !error && pass < passes; pass++) {
+				error = perfctr_perfkit_begin_pass(kit, pass);
+				if (!error)
+					error = perfctr_perfkit_begin_object(kit, 0);
+				if (!error)
+					error = perfctr_perfkit_end_object(kit);
+				if (!error)
+					error = perfctr_perfkit_end_pass(kit);
+			}
+			failed += error != 0;
+			if (error)
+				CHECK(error == -EIO);
+			end();
+		}
+	}
+	CHECK(failed > 20);
+}
+
+/* --- fractions ------------------------------------------------------------------------------- */
+
+static struct fraction make(long numerator, long denominator)
+{
+	struct fraction a = fraction_of((uint64_t)labs(numerator)), b, zero = fraction_of(0);
+
+	b = fraction_of((uint64_t)denominator);
+	a = fraction_divide(&a, &b);
+	return numerator < 0 ? fraction_subtract(&zero, &a) : a;
+}
+
+static bool is(const struct fraction *f, long numerator, long denominator)
+{
+	struct fraction expected = make(numerator, denominator);
+
+	return f->state == PERFCTR_VALUE_OK && f->numerator == expected.numerator &&
+	       f->denominator == expected.denominator;
+}
+
+static void fractions_compute_as_paper_does(void)
+{
+	for (long a = -6; a <= 6; a++)
+		for (long b = 1; b <= 6; b++)
+			for (long c = -6; c <= 6; c++)
+				for (long d = 1; d <= 6; d++) {
+					struct fraction x = make(a, b), y = make(c, d), r;
+
+					r = fraction_add(&x, &y);
+					CHECK(is(&r, a * d + c * b, b * d));
+					r = fraction_subtract(&x, &y);
+					CHECK(is(&r, a * d - c * b, b * d));
+					r = fraction_multiply(&x, &y);
+					CHECK(is(&r, a * c, b * d));
+					r = fraction_divide(&x, &y);
+					if (!c)
+						EQUAL(r.state, PERFCTR_VALUE_ZERO_DENOMINATOR);
+					else
+						CHECK(is(&r, c < 0 ? -a * d : a * d, b * labs(c)));
+					EQUAL(fraction_compare(&x, &y),
+					      (a * d > c * b) - (a * d < c * b));
+				}
+}
+
+static void fractions_say_when_they_do_not_fit(void)
+{
+	struct fraction big = fraction_of(UINT64_MAX), square, r, tenth = fraction_of_double(0.1);
+
+	square = fraction_multiply(&big, &big);
+	EQUAL(square.state, PERFCTR_VALUE_OVERFLOW);
+	r = fraction_add(&square, &big);
+	EQUAL(r.state, PERFCTR_VALUE_OVERFLOW);
+	r = fraction_divide(&big, &big);
+	CHECK(is(&r, 1, 1));
+	/* a double is a fraction of a power of two: exact */
+	EQUAL(tenth.state, PERFCTR_VALUE_OK);
+	CHECK((double)tenth.numerator / (double)tenth.denominator == 0.1);
+	r = fraction_of_double(0.75);
+	CHECK(is(&r, 3, 4));
+	r = fraction_of_double(3e30);
+	CHECK((double)r.numerator == 3e30 && r.denominator == 1);
+	EQUAL(fraction_of_double(1e300).state, PERFCTR_VALUE_OVERFLOW);
+	EQUAL(fraction_of_double(1e-300).state, PERFCTR_VALUE_OVERFLOW);
+}
+
+static struct fraction look_up(void *data, const char *name)
+{
+	(void)data;
+	return fraction_of((uint64_t)(name[0] - 'a' + 1));
+}
+
+static void formulas_are_exact(void)
+{
+	static const struct {
+		const char *text;
+		long numerator, denominator;
+	} formulas[] = {
+		{ "100 * b / (b + a)", 200, 3 }, { "a / c + a / c + a / c", 1, 1 },
+		{ "(c / b) / (a / b)", 3, 1 },	 { "1.05 * b", 21, 10 },
+		{ "0.1 + 0.2", 3, 10 },		 { "-a - b", -3, 1 },
+		{ "max(0, a - c)", 0, 1 },	 { "min(a / b, c / d)", 1, 2 },
+		{ "2.5e1 * a", 25, 1 },
+	};
+	struct perfctr_expr *expr;
+	struct fraction f;
+
+	begin();
+	for (size_t n = 0; n < ARRAY_SIZE(formulas); n++) {
+		EQUAL(perfctr_expr_new(ctx, formulas[n].text, &expr), 0);
+		f = expr_eval_fraction(expr, look_up, NULL);
+		if (!CHECK(is(&f, formulas[n].numerator, formulas[n].denominator)))
+			printf("# %s\n", formulas[n].text);
+		perfctr_expr_unref(expr);
+	}
+	EQUAL(perfctr_expr_new(ctx, "a / (b - b)", &expr), 0);
+	EQUAL(expr_eval_fraction(expr, look_up, NULL).state, PERFCTR_VALUE_ZERO_DENOMINATOR);
+	perfctr_expr_unref(expr);
+	end();
+}
+
+static const struct test tests[] = {
+	{ "counters are added by name", counters_are_added_by_name },
+	{ "metrics and units need no prefix", metrics_and_units_need_no_prefix },
+	{ "bad names leave the kit as it was", bad_names_leave_the_kit_as_it_was },
+	{ "formulas of units are of the database", formulas_of_units_are_of_the_database },
+	{ "counter sets are passes", sets_are_passes },
+	{ "every counter of the GPU is in three passes", everything_is_in_three_passes },
+	{ "counters of a PMU are packed", counters_of_a_pmu_are_packed },
+	{ "too many for one session are split", too_many_for_one_session_are_split },
+	{ "NVIDIA counters take as many passes as they need",
+	  nvidia_counters_take_as_many_passes_as_they_need },
+	{ "objects have values of their own", objects_have_values_of_their_own },
+	{ "a pass that is done again replaces its values",
+	  a_pass_that_is_done_again_replaces_its_values },
+	{ "what is out of order is refused", what_is_out_of_order_is_refused },
+	{ "an experiment can end anywhere", an_experiment_can_end_anywhere },
+	{ "samples mark what they update", samples_mark_what_they_update },
+	{ "one pass samples without a gap", one_pass_samples_without_a_gap },
+	{ "ratios are fractions", ratios_are_fractions },
+	{ "marks say how good a value is", marks_say_how_good_a_value_is },
+	{ "every failure leaves nothing behind", every_failure_leaves_nothing_behind },
+	{ "fractions compute as paper does", fractions_compute_as_paper_does },
+	{ "fractions say when they do not fit", fractions_say_when_they_do_not_fit },
+	{ "formulas are exact", formulas_are_exact },
+};
+
+TEST_MAIN(tests)
