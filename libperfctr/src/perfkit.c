@@ -145,7 +145,7 @@ static int append(struct perfctr_perfkit *kit, struct kit_entry *entry)
 	entries[kit->entry_count++] = entry;
 	entry->info.name = entry->name;
 	if (!entry->info.unit)
-		entry->info.unit = entry->unit;
+		entry->info.unit = "";
 	return 0;
 }
 
@@ -239,13 +239,16 @@ static int add_counter(struct addition *a, const struct perfctr_selection *selec
 		entry->info.text = entry->info.desc ? entry->info.desc->short_text : "";
 		/* of a perf event raw counts are told, not what its scale makes of them */
 		if (entry->info.desc)
-			snprintf(entry->unit, sizeof(entry->unit), "%s", entry->info.desc->unit);
+			entry->info.unit = entry->info.desc->unit;
 		error = append(kit, entry);
 		if (error) {
 			free_entry(entry);
 			return error;
 		}
 	}
+	/* what several sets count is counted in the first of them */
+	if (entry->need_count && kit->needs[entry->needs[0]].request.set != r->set)
+		return 0;
 	/* from before, or a further block of the sum */
 	known = entry->need_count;
 	error = add_need(kit, entry, r, bit);

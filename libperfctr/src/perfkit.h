@@ -20,7 +20,6 @@ struct kit_need {
 struct kit_entry {
 	struct perfctr_perfkit_counter info;
 	char name[KIT_NAME_BYTES];
-	char unit[16];
 	/* numbers of the needs that its value is made of */
 	size_t *needs;
 	size_t need_count;

@@ -187,7 +187,7 @@ static void sets_are_passes(void)
 	CHECK(perfctr_perfkit_add(kit, "L2_HITS,INSTR_STORE,READS_CACHED") > 0);
 	EQUAL(perfctr_perfkit_passes(kit, &passes), 0);
 	EQUAL(passes, 3);
-EQUAL(perfctr_perfkit_counter(kit, 0)->first_pass, 0);
+	EQUAL(perfctr_perfkit_counter(kit, 0)->first_pass, 0);
 	EQUAL(perfctr_perfkit_counter(kit, 2)->first_pass, 1);
 	EQUAL(perfctr_perfkit_counter(kit, 4)->first_pass, 2);
 	EQUAL(run_experiment(), 3);
@@ -202,6 +202,10 @@ static void everything_is_in_three_passes(void)
 	begin();
 	CHECK(perfctr_perfkit_add_all(kit) > 150);
 	EQUAL(run_experiment(), 3);
+	/* all sets have it: it is counted once */
+	EQUAL(value_of("GPU_ACTIVE", 0).numerator, 1);
+	EQUAL(perfctr_perfkit_counter(kit, (size_t)perfctr_perfkit_find(kit, "GPU_ACTIVE"))->passes,
+	      1);
 	for (n = 0; n < perfctr_perfkit_count(kit); n++) {
 		struct perfctr_perfkit_value value;
 

@@ -17,6 +17,8 @@ static const struct subcommand subcommands[] = {
 	{ "info", "devices, their blocks, clocks and limits, and what this user may do", info_run },
 	{ "list", "events and metrics that can be counted", list_run },
 	{ "stat", "count events while a command runs, or until Ctrl-C", stat_run },
+	{ "perfkit", "more counters than the hardware has, in as many passes as it takes",
+	  perfkit_run },
 	{ "top", "watch counters live", top_run },
 	{ "record", "record samples into a file while a command runs", record_run },
 	{ "report", "what a capture holds: tables, a picture, a page to explore", report_run },

@@ -60,6 +60,7 @@ struct subcommand {
 int info_run(struct app *app, int argc, char **argv);
 int list_run(struct app *app, int argc, char **argv);
 int stat_run(struct app *app, int argc, char **argv);
+int perfkit_run(struct app *app, int argc, char **argv);
 int top_run(struct app *app, int argc, char **argv);
 int check_run(struct app *app, int argc, char **argv);
 int record_run(struct app *app, int argc, char **argv);
