@@ -340,10 +340,12 @@ static int add_counters(struct perfkit *p)
 		error = perfctr_perfkit_add_all(p->report.kit);
 	if (error == -ENOENT && !p->options.event_count)
 		error = perfctr_perfkit_add(p->report.kit, "ucf/*");
-	if (error < 0) {
+	if (error == -ENOENT) {
 		app_failed(app, error);
-		return error == -ENOENT ? EXIT_USAGE : EXIT_FAILED;
+		return EXIT_USAGE;
 	}
+	if (error < 0)
+		return app_failed(app, error);
 	p->report.stats = calloc(perfctr_perfkit_count(p->report.kit), sizeof(*p->report.stats));
 	if (p->report.stats)
 		return 0;

@@ -1,0 +1,248 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""perfctr perfkit in the VM against the virtual SoC's own truth. Prints TAP. Runs as root in the guest."""
+
+import fractions
+import glob
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+TRUTH = (glob.glob("/sys/kernel/debug/dri/*/vsoc/truth") or [None])[0]
+JOB = "/tmp/perfkit.job"
+TESTS = []
+NOBODY = 65534
+
+# what a frame of a scene is made of: many draws, a pass of computing, a copy
+FRAMES = """
+draw vertices=3000 primitives=1000 fragments=50000
+x4 draw vertices=900 primitives=300 fragments=12345
+sync
+compute threads=10000
+copy read write bytes=256Ki
+sync
+"""
+
+# what measuring itself moves, and what depends on how long the host takes
+MOVED_BY_MEASURING = {"MCU_ACTIVE", "MCU_SLEEP", "DOORBELLS", "HOST_INTERRUPTS", "SCHED_TICKS",
+                      "CORE_POWER_UPS", "CORE_POWER_DOWNS", "SAMPLE_COMMANDS"}
+
+
+def test(function):
+    TESTS.append(function)
+    return function
+
+
+def check(condition, what):
+    if not condition:
+        raise AssertionError(what)
+
+
+def run(*command, status=0, **options):
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                          timeout=120, check=False, **options)
+    check(done.returncode == status,
+          f"{' '.join(command)}: status {done.returncode}, expected {status}: {done.stderr}")
+    return done
+
+
+def truth():
+    """{(block type, counter): total of all blocks}, of all counter sets"""
+    totals = {}
+    for suffix in "", "_secondary", "_tertiary":
+        values = {}
+        with open(TRUTH + suffix, encoding="ascii") as f:
+            for line in f:
+                kind, _, _, name, value = line.split()
+                key = kind.lower(), name
+                values[key] = values.get(key, 0) + int(value)
+        # a counter of several sets is the same in all of them
+        totals = {**values, **totals}
+    return totals
+
+
+def counted(before, after):
+    return {key: after[key] - before[key] for key in after}
+
+
+def frames():
+    return ("vsoc-job", "-q", "-f", JOB)
+
+
+def perfkit(*arguments, **options):
+    return json.loads(run("perfctr", "perfkit", "--json", *arguments, **options).stdout)
+
+
+def exact(value):
+    return fractions.Fraction(value["numerator"], value["denominator"])
+
+
+def by_name(result):
+    return {c["name"]: c for c in result["counters"]}
+
+
+@test
+def all_counters_equal_truth():
+    """every counter of the GPU, in the number of passes that is told, equals the truth"""
+    passes = json.loads(run("perfctr", "perfkit", "--json", "--passes").stdout)["passes"]
+    before = truth()
+    run(*frames())
+    once = counted(before, truth())
+    before = truth()
+    result = perfkit("--", *frames())
+    all_passes = counted(before, truth())
+    check(result["passes"] == passes and passes == 3, f"{result['passes']} passes, told {passes}")
+    compared = 0
+    for c in result["counters"]:
+        if c["kind"] != "counter":
+            continue
+        key = tuple(c["name"].split("/"))
+        check(c["state"] == "ok" and not c["estimated"] and not c["partial"], f"{key}: {c}")
+        if key[1] in MOVED_BY_MEASURING:
+            continue
+        check(all_passes[key] == passes * once[key],
+              f"{key}: {once[key]} in one run, {all_passes[key]} in {passes}")
+        check(exact(c["mean"]) == once[key], f"{key}: {c['mean']}, truth {once[key]}")
+        compared += 1
+    check(compared > 100, f"only {compared} counters were compared")
+
+
+@test
+def ratios_are_exact():
+    """metrics are fractions of the counters: nothing is rounded"""
+    c = by_name(perfkit("-e", "INSTR_DIVERGED,INSTR_FMA,INSTR_CVT,INSTR_SFU,INSTR_MSG,"
+                              "shader.warp_divergence", "--", *frames()))
+    diverged, *all_of = (exact(c["shader/" + n]["mean"]) for n in
+                         ("INSTR_DIVERGED", "INSTR_FMA", "INSTR_CVT", "INSTR_SFU", "INSTR_MSG"))
+    check(diverged > 0, "nothing diverged")
+    check(exact(c["shader.warp_divergence"]["mean"]) == 100 * diverged / sum(all_of), f"{c}")
+
+
+@test
+def repetitions_agree():
+    """-r 3: mean, min and max of work that is always the same are the same"""
+    result = perfkit("-r", "3", "-e", "FRAGMENTS,L2_HITS", "--", *frames())
+    check(result["experiments"] == 3 and result["passes"] == 2, f"{result}")
+    for c in result["counters"]:
+        check(c["measured"] == 3 and exact(c["mean"]) == exact(c["min"]) == exact(c["max"]) > 0,
+              f"{c}")
+
+
+@test
+def frames_take_turns():
+    """-I: one run; each frame brings one pass, and what the frames of the only pass count adds up"""
+    before = truth()
+    result = perfkit("-I", "5", "-e", "FRAGMENTS", "--", "vsoc-job", "-q", "--random", "60")
+    fragments = counted(before, truth())["shader", "FRAGMENTS"]
+    c = result["counters"][0]
+    check(result["passes"] == 1 and c["measured"] == result["frames"] > 1, f"{result}")
+    check(exact(c["mean"]) * c["measured"] == fragments, f"{c}, truth {fragments}")
+    result = perfkit("-I", "5", "-e", "FRAGMENTS,L2_HITS", "--", "vsoc-job", "-q", "--random", "60")
+    check(result["passes"] == 2, f"{result}")
+    frames_of = [c["measured"] for c in result["counters"]]
+    check(sum(frames_of) == result["frames"] and frames_of[0] - frames_of[1] in (0, 1), f"{result}")
+
+
+@test
+def pmus_are_packed():
+    """events of a PMU that do not fit share passes, and each has been counted all the time"""
+    result = perfkit("-e", "ucf0/mem_*/,ucf0/slc_*/", "--", *frames())
+    check(result["passes"] > 1, "all events fit, but the PMU has fewer counters")
+    check(result["passes"] < len(result["counters"]), f"nothing shares: {result['passes']}")
+    for c in result["counters"]:
+        check(c["state"] == "ok" and c["passes"] == 1 and not c["estimated"], f"{c}")
+    single = json.loads(run("perfctr", "stat", "--json", "-e", "ucf0/mem_bytes_wr/", *frames())
+                        .stdout)["counters"][0]["value"]
+    check(exact(by_name(result)["ucf0/mem_bytes_wr"]["mean"]) == single > 0,
+          f"{by_name(result)['ucf0/mem_bytes_wr']}, alone {single}")
+
+
+@test
+def bottleneck_is_named():
+    """a command that only computes is held up by the shader cores"""
+    result = perfkit("-e", "* SOL,* Bottleneck", "--", "vsoc-job", "-q", "compute",
+                     "threads=100000", "instructions=64")
+    check(result["bottleneck"] == "SHD Bottleneck", f"{result}")
+    for c in result["counters"]:
+        if c["state"] == "ok":
+            check(0 <= exact(c["min"]) <= 100, f"{c}")
+
+
+@test
+def table_goes_to_stderr():
+    """without --json a table on stderr, and the command's own output on stdout"""
+    done = run("perfctr", "perfkit", "-e", "FRAGMENTS", "--", "echo", "hello")
+    check(done.stdout == "hello\n", f"{done.stdout}")
+    check("shader/FRAGMENTS" in done.stderr and "1 pass" in done.stderr, f"{done.stderr}")
+
+
+@test
+def failures_tell_what_helps():
+    """what is wrong is named, with the status that the manual says"""
+    check("perfctr list" in run("perfctr", "perfkit", "-e", "nonsense", "true", status=2).stderr, "")
+    check("--passes" in run("perfctr", "perfkit", "-e", "FRAGMENTS", status=2).stderr, "")
+    run("perfctr", "perfkit", "-r", "2", "-I", "5", "true", status=2)
+    run("perfctr", "perfkit", "-I", "never", "true", status=2)
+    check("pass 1 of 2" in run("perfctr", "perfkit", "-e", "FRAGMENTS,L2_HITS", "sh", "-c", "exit 7",
+                               status=7).stderr, "which pass failed")
+    run("perfctr", "perfkit", "-e", "FRAGMENTS", "/no/such/command", status=127)
+    run("perfctr", "perfkit", "-e", "FRAGMENTS", "/tmp", status=126)
+
+
+@test
+def denied_is_told():
+    """a user who may not count gets status 3 and the reason"""
+    def nobody():
+        os.setgroups([])
+        os.setgid(NOBODY)
+        os.setuid(NOBODY)
+    nodes = glob.glob("/dev/dri/renderD*")
+    modes = [os.stat(n).st_mode for n in nodes]
+    for n in nodes:
+        os.chmod(n, 0o666)
+    try:
+        done = run("perfctr", "perfkit", "-e", "FRAGMENTS", "true", status=3, preexec_fn=nobody)
+        check("CAP_PERFMON" in done.stderr or "paranoid" in done.stderr, done.stderr)
+    finally:
+        for n, mode in zip(nodes, modes):
+            os.chmod(n, mode & 0o7777)
+
+
+@test
+def signal_ends_it():
+    """SIGTERM ends the command, and the result so far is whole"""
+    with subprocess.Popen(("perfctr", "perfkit", "--json", "-I", "10", "-e", "FRAGMENTS", "--", "sh",
+                           "-c", "echo up >&2; exec sleep 1000"), stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, text=True) as p:
+        check(p.stderr.readline() == "up\n", "the command does not run")
+        time.sleep(0.05)
+        p.send_signal(signal.SIGTERM)
+        out = p.communicate(timeout=60)[0]
+    check(p.returncode == 128 + signal.SIGTERM, f"status {p.returncode}")
+    check(json.loads(out)["counters"][0]["name"] == "shader/FRAGMENTS", out)
+
+
+def main():
+    if not TRUTH:
+        print("1..0 # SKIP no virtual SoC")
+        return 0
+    with open(JOB, "w", encoding="ascii") as f:
+        f.write(FRAMES)
+    print(f"1..{len(TESTS)}")
+    failed = 0
+    for number, function in enumerate(TESTS, 1):
+        try:
+            function()
+            print(f"ok {number} - {function.__doc__}", flush=True)
+        except (AssertionError, subprocess.TimeoutExpired, ValueError, KeyError) as e:
+            failed += 1
+            print(f"# {type(e).__name__}: {e}"[:1000])
+            print(f"not ok {number} - {function.__doc__}", flush=True)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
