@@ -409,6 +409,23 @@ static void begin_work(struct pipe_context *pipe)
 
 /* --- contexts -------------------------------------------------------------- */
 
+/* A driver may use any of them while it destroys the context. */
+static void restore(struct pipe_context *pipe, const struct gpc_hook *hook)
+{
+	pipe->gpc = NULL;
+	pipe->destroy = hook->destroy;
+	pipe->create_query = hook->create_query;
+	pipe->create_batch_query = hook->create_batch_query;
+	pipe->destroy_query = hook->destroy_query;
+	pipe->begin_query = hook->begin_query;
+	pipe->end_query = hook->end_query;
+	pipe->get_query_result = hook->get_query_result;
+	if (hook->vsoc) {
+		pipe->flush = hook->flush;
+		pipe->set_active_query_state = hook->set_active_query_state;
+	}
+}
+
 static void hooked_context_destroy(struct pipe_context *pipe)
 {
 	struct gpc_hook *hook = pipe->gpc;
@@ -422,7 +439,7 @@ static void hooked_context_destroy(struct pipe_context *pipe)
 	}
 	gpc_vsoc_free(hook->vsoc);
 	gpc_context_free(hook->context);
-	pipe->destroy = hook->destroy;
+	restore(pipe, hook);
 	free(hook);
 	pipe->destroy(pipe);
 }

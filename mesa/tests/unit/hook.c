@@ -1,0 +1,357 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The hook with a driver that shares its screen, has queries of its own and uses its context's functions
+ * while it is destroyed. Built against Mesa's headers by mesa/tests/groups.
+ */
+#include "gpc_hook.c"
+
+#include <stdio.h>
+
+/* counters of the driver, and of ours in one group */
+enum { DRIVERS = 2, OURS = 3, DRIVER_TYPE = 256, DRIVER_VALUE = 70, OUR_VALUE = 500 };
+
+static int number, failed;
+
+static void check(bool ok, const char *name)
+{
+	printf("%sok %d - %s\n", ok ? "" : "not ", ++number, name);
+	failed += !ok;
+}
+
+/* --- counters of ours ------------------------------------------------------- */
+
+static struct gpc_counter counters[OURS] = {
+	{ .name = "A", .full_name = "g.A" },
+	{ .name = "B", .full_name = "g.B", .unit = GPC_UNIT_PERCENT, .is_level = true },
+	{ .name = "C", .full_name = "g.C", .unit = GPC_UNIT_NUMBER, .is_level = true },
+};
+static struct gpc_group group = { .name = "g", .count = OURS };
+static struct gpc_catalogue catalogue = { .counters = counters,
+					  .groups = &group,
+					  .counter_count = OURS,
+					  .group_count = 1 };
+static int catalogues, contexts, queries;
+static bool refuse;
+
+struct gpc_query {
+	unsigned int counters[8];
+};
+
+struct gpc_catalogue *gpc_catalogue_new(const char *wanted, const char *const *screen_drivers,
+					const char **problem)
+{
+	(void)wanted;
+	(void)screen_drivers;
+	*problem = NULL;
+	catalogues++;
+	return &catalogue;
+}
+
+void gpc_catalogue_free(struct gpc_catalogue *c)
+{
+	catalogues -= c != NULL;
+}
+
+struct gpc_context *gpc_context_new(const struct gpc_catalogue *c, gpc_say_fn tell)
+{
+	(void)c;
+	(void)tell;
+	contexts++;
+	return (struct gpc_context *)&catalogue;
+}
+
+void gpc_context_free(struct gpc_context *c)
+{
+	contexts -= c != NULL;
+}
+
+void gpc_context_fail(struct gpc_context *c, const char *what)
+{
+	(void)c;
+	(void)what;
+}
+
+struct gpc_query *gpc_query_new(struct gpc_context *c, const unsigned int *wanted,
+				unsigned int count, bool attributed)
+{
+	struct gpc_query *q = calloc(1, sizeof(*q));
+
+	(void)c;
+	(void)attributed;
+	memcpy(q->counters, wanted, count * sizeof(*wanted));
+	queries++;
+	return q;
+}
+
+void gpc_query_free(struct gpc_query *q)
+{
+	queries -= q != NULL;
+	free(q);
+}
+
+bool gpc_query_begin(struct gpc_query *q)
+{
+	(void)q;
+	return !refuse;
+}
+
+bool gpc_query_end(struct gpc_query *q)
+{
+	(void)q;
+	return true;
+}
+
+/* 500 of the first counter, 50.1 of the second and third one */
+union gpc_value gpc_query_value(const struct gpc_query *q, unsigned int n)
+{
+	if (q->counters[n])
+		return (union gpc_value){ .number = 50.1 };
+	return (union gpc_value){ .integer = OUR_VALUE };
+}
+
+bool gpc_vsoc_is_device(const struct gpc_catalogue *c)
+{
+	(void)c;
+	return true;
+}
+
+struct gpc_vsoc *gpc_vsoc_new(struct gpc_context *c)
+{
+	return (struct gpc_vsoc *)c;
+}
+
+void gpc_vsoc_submit(struct gpc_vsoc *v, const struct gpc_work *work)
+{
+	(void)v;
+	(void)work;
+}
+
+void gpc_vsoc_wait(struct gpc_vsoc *v)
+{
+	(void)v;
+}
+
+void gpc_vsoc_free(struct gpc_vsoc *v)
+{
+	(void)v;
+}
+
+/* --- the driver -------------------------------------------------------------- */
+
+static int driver_active, driver_queries, screen_destroyed, pools;
+static unsigned int driver_types[DRIVERS];
+
+static struct pipe_query *driver_create(struct pipe_context *pipe, unsigned int type,
+					unsigned int index)
+{
+	(void)pipe;
+	(void)type;
+	(void)index;
+	driver_queries++;
+	return calloc(1, 8);
+}
+
+static struct pipe_query *driver_create_batch(struct pipe_context *pipe, unsigned int count,
+					      unsigned int *types)
+{
+	memcpy(driver_types, types, count * sizeof(*types));
+	return driver_create(pipe, 0, 0);
+}
+
+/* As svga's: NULL, when the context goes, frees what its queries shared. */
+static void driver_destroy_query(struct pipe_context *pipe, struct pipe_query *query)
+{
+	(void)pipe;
+	if (query)
+		driver_queries--;
+	else
+		pools--;
+	free(query);
+}
+
+static bool driver_begin(struct pipe_context *pipe, struct pipe_query *query)
+{
+	(void)pipe;
+	(void)query;
+	driver_active++;
+	return true;
+}
+
+static bool driver_end(struct pipe_context *pipe, struct pipe_query *query)
+{
+	(void)pipe;
+	(void)query;
+	driver_active--;
+	return true;
+}
+
+static bool driver_result(struct pipe_context *pipe, struct pipe_query *query, bool wait,
+			  union pipe_query_result *result)
+{
+	(void)pipe;
+	(void)query;
+	(void)wait;
+	for (int n = 0; n < DRIVERS; n++)
+		result->batch[n].u64 = DRIVER_VALUE + n;
+	return true;
+}
+
+static void driver_active_state(struct pipe_context *pipe, bool enable)
+{
+	(void)pipe;
+	(void)enable;
+}
+
+static void driver_flush(struct pipe_context *pipe, struct pipe_fence_handle **fence,
+			 unsigned int flags)
+{
+	(void)pipe;
+	(void)fence;
+	(void)flags;
+}
+
+static void driver_destroy(struct pipe_context *pipe)
+{
+	pipe->flush(pipe, NULL, 0);
+	pipe->set_active_query_state(pipe, false);
+	pipe->destroy_query(pipe, NULL);
+	free(pipe);
+}
+
+static struct pipe_context *driver_context(struct pipe_screen *screen, void *priv,
+					   unsigned int flags)
+{
+	struct pipe_context *pipe = calloc(1, sizeof(*pipe));
+
+	(void)flags;
+	*pipe = (struct pipe_context){
+		.screen = screen,
+		.priv = priv,
+		.destroy = driver_destroy,
+		.create_query = driver_create,
+		.create_batch_query = driver_create_batch,
+		.destroy_query = driver_destroy_query,
+		.begin_query = driver_begin,
+		.end_query = driver_end,
+		.get_query_result = driver_result,
+		.set_active_query_state = driver_active_state,
+		.flush = driver_flush,
+	};
+	pools++;
+	return pipe;
+}
+
+/* It has no groups, and its queries say that they are in group 0. */
+static int driver_query_info(struct pipe_screen *screen, unsigned int index,
+			     struct pipe_driver_query_info *info)
+{
+	(void)screen;
+	if (!info)
+		return DRIVERS;
+	*info = (struct pipe_driver_query_info){ .name = "driver",
+						 .query_type = DRIVER_TYPE + index };
+	return 1;
+}
+
+static void driver_screen_destroy(struct pipe_screen *screen)
+{
+	(void)screen;
+	screen_destroyed++;
+}
+
+static const char *driver_name(struct pipe_screen *screen)
+{
+	(void)screen;
+	return "softpipe";
+}
+
+static int driver_param(struct pipe_screen *screen, enum pipe_cap cap)
+{
+	(void)screen;
+	(void)cap;
+	return 1;
+}
+
+/* --- tests -------------------------------------------------------------------- */
+
+static void test_list(struct pipe_screen *screen)
+{
+	struct pipe_driver_query_info info;
+	struct pipe_driver_query_group_info group_info;
+	unsigned int count = (unsigned int)screen->get_driver_query_info(screen, 0, NULL);
+	unsigned int in_group = 0;
+	bool ok = count == DRIVERS + 2 * OURS;
+
+	for (unsigned int n = 0; n < count; n++) {
+		ok &= screen->get_driver_query_info(screen, n, &info) == 1;
+		ok &= n >= DRIVERS || info.query_type == DRIVER_TYPE + n;
+		in_group += info.group_id == 0;
+	}
+	check(ok && !screen->get_driver_query_info(screen, count, &info),
+	      "the driver's queries come first, each of ours twice");
+	check(screen->get_driver_query_group_info(screen, 0, NULL) == 1 &&
+		      screen->get_driver_query_group_info(screen, 0, &group_info) == 1 &&
+		      in_group == group_info.num_queries,
+	      "a query of a driver without groups is in none of ours");
+}
+
+static void test_batch(struct pipe_context *pipe)
+{
+	unsigned int types[] = { FIRST_MONITOR_TYPE + 1, DRIVER_TYPE + 1,    FIRST_HUD_TYPE,
+				 FIRST_HUD_TYPE + 1,	 FIRST_HUD_TYPE + 2, DRIVER_TYPE };
+	enum { COUNT = sizeof(types) / sizeof(types[0]) };
+	unsigned int bad = FIRST_HUD_TYPE + OURS;
+	struct pipe_query *query = pipe->create_batch_query(pipe, COUNT, types);
+	/* just as large as st/mesa makes it */
+	union pipe_numeric_type_union *batch = calloc(COUNT, sizeof(*batch));
+	union pipe_query_result *result = (union pipe_query_result *)batch;
+
+	check(driver_types[0] == DRIVER_TYPE + 1 && driver_types[1] == DRIVER_TYPE,
+	      "the driver gets its own counters of a batch");
+	check(pipe->begin_query(pipe, query) && pipe->end_query(pipe, query) &&
+		      pipe->get_query_result(pipe, query, false, result) && batch[0].f == 50.1f &&
+		      batch[1].u64 == DRIVER_VALUE && batch[2].u64 == OUR_VALUE &&
+		      batch[3].u64 == 50 && batch[4].u64 == 50100 &&
+		      batch[5].u64 == DRIVER_VALUE + 1,
+	      "values are where they were asked for, in the format of who asks");
+	driver_active = 0;
+	refuse = true;
+	check(!pipe->begin_query(pipe, query) && !driver_active,
+	      "if ours cannot begin, the driver's do not go on");
+	refuse = false;
+	check(!pipe->create_batch_query(pipe, 1, &bad) && !pipe->create_query(pipe, bad, 0) &&
+		      !pipe->begin_query(pipe, NULL) && !pipe->end_query(pipe, NULL) &&
+		      !pipe->get_query_result(pipe, NULL, false, result),
+	      "what is no query is refused");
+	pipe->begin_query(pipe, query);
+	pipe->destroy_query(pipe, query);
+	free(batch);
+}
+
+int main(void)
+{
+	struct pipe_screen screen = { .destroy = driver_screen_destroy,
+				      .context_create = driver_context,
+				      .get_driver_query_info = driver_query_info,
+				      .get_name = driver_name,
+				      .get_param = driver_param };
+	const struct pipe_screen before = screen;
+	struct pipe_context *pipe;
+
+	setenv("GALLIUM_PERFCTR", "1", 1);
+	puts("1..9");
+	gpc_screen_hook(&screen);
+	/* the driver gave the same screen again */
+	gpc_screen_hook(&screen);
+	test_list(&screen);
+	pipe = screen.context_create(&screen, NULL, 0);
+	test_batch(pipe);
+	pipe->destroy(pipe);
+	check(!pools, "the driver's own functions are called while it destroys a context");
+	check(!driver_queries && !queries && !contexts, "nothing of a context stays");
+	screen.destroy(&screen);
+	screen.destroy(&screen);
+	check(screen_destroyed == 2 && !catalogues && !memcmp(&screen, &before, sizeof(screen)),
+	      "a shared screen is as it was after as many destroys as hooks");
+	return failed != 0;
+}
