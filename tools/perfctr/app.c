@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <perfctr/broker.h>
@@ -197,6 +198,15 @@ int app_select(const struct app *app, struct perfctr_selection *selection,
 			return app_failed(app, added);
 	}
 	return 0;
+}
+
+int app_columns(FILE *out, int otherwise)
+{
+	struct winsize size;
+
+	if (!ioctl(fileno(out), TIOCGWINSZ, &size) && size.ws_col)
+		return size.ws_col;
+	return otherwise;
 }
 
 int app_flush(FILE *out)

@@ -110,6 +110,9 @@ int app_open_to_look(const struct app *app, const char *which, struct perfctr_de
 int app_select(const struct app *app, struct perfctr_selection *selection,
 	       const char *const *events, size_t count);
 
+/* Columns of the terminal that a stream goes to, @otherwise if it is none. */
+int app_columns(FILE *out, int otherwise);
+
 /* Write what is buffered. Return: 0 if everything was written, else -errno. */
 int app_flush(FILE *out);
 

@@ -130,7 +130,10 @@ static int open_file(const struct app *app, const char *path, struct capture_fil
 	}
 	file->fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (file->fd < 0 || fstat(file->fd, &stat)) {
-		app_error(app, "%s: %s", path, strerror(errno));
+		app_error(app, "%s: %s%s", path, strerror(errno),
+			  errno == ENOENT && !strcmp(path, CAPTURE_DEFAULT_FILE) ?
+				  "; perfctr record writes it, or give a FILE" :
+				  "");
 		return EXIT_FAILED;
 	}
 	if (S_ISREG(stat.st_mode))

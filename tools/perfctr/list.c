@@ -6,7 +6,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "app.h"
@@ -405,15 +404,6 @@ static void list_metrics(struct lister *l)
 	}
 }
 
-static int terminal_width(FILE *out)
-{
-	struct winsize size;
-
-	if (!ioctl(fileno(out), TIOCGWINSZ, &size) && size.ws_col >= 40)
-		return size.ws_col;
-	return 100;
-}
-
 static int list_all(struct lister *l, bool json)
 {
 	struct json_object *root = NULL;
@@ -454,6 +444,9 @@ static int list_all(struct lister *l, bool json)
 
 enum { OPT_VIA = 256, OPT_TRUSTED_ONLY };
 
+/* of a pipe, and of a terminal on which a description is worth folding */
+enum { LIST_COLUMNS = 100, LEAST_COLUMNS = 40 };
+
 int list_run(struct app *app, int argc, char **argv)
 {
 	static const struct option options[] = {
@@ -466,11 +459,13 @@ int list_run(struct app *app, int argc, char **argv)
 		{ "help", no_argument, NULL, 'h' },
 		{ 0 },
 	};
-	struct lister l = { .app = app, .width = terminal_width(app->out) };
+	struct lister l = { .app = app, .width = app_columns(app->out, LIST_COLUMNS) };
 	const char *which = NULL;
 	bool json = false;
 	int c, status;
 
+	if (l.width < LEAST_COLUMNS)
+		l.width = LIST_COLUMNS;
 	optind = 0;
 	while ((c = getopt_long(argc, argv, "lad:jh", options, NULL)) != -1) {
 		switch (c) {

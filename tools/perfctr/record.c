@@ -204,7 +204,7 @@ static int write_on_time(struct record *r, uint64_t now_ns)
 
 static void show_progress(struct record *r, uint64_t now_ns)
 {
-	char samples[32], size[40];
+	char samples[32], size[40], text[256];
 	uint64_t bytes, count;
 
 	if (!r->shows_progress || now_ns - r->shown_ns < PROGRESS_MS * NS_PER_MS)
@@ -212,14 +212,16 @@ static void show_progress(struct record *r, uint64_t now_ns)
 	r->shown_ns = now_ns;
 	bytes = r->writer ? perfctr_capture_bytes(r->writer) : r->flight.count * r->flight.stride;
 	count = r->writer ? r->samples : r->flight.count;
-	fprintf(r->app->err,
-		"\r\033[K%s %.1f s, %s samples, %s; %" PRIu64 " merged, %.3f s lost; %s",
-		r->options.flight_ns ? "keeping:" : "recording:",
-		(double)(now_ns - r->begin_ns) * 1e-9,
-		number_group(count, samples, sizeof(samples)),
-		record_bytes_text(bytes, size, sizeof(size)), perfctr_cursor_merged(r->cursor),
-		(double)perfctr_cursor_lost_ns(r->cursor) * 1e-9,
-		r->command.argv ? "until the command ends" : "Ctrl-C ends");
+	snprintf(text, sizeof(text),
+		 "%s %.1f s, %s samples, %s; %" PRIu64 " merged, %.3f s lost; %s",
+		 r->options.flight_ns ? "keeping:" : "recording:",
+		 (double)(now_ns - r->begin_ns) * 1e-9,
+		 number_group(count, samples, sizeof(samples)),
+		 record_bytes_text(bytes, size, sizeof(size)), perfctr_cursor_merged(r->cursor),
+		 (double)perfctr_cursor_lost_ns(r->cursor) * 1e-9,
+		 r->command.argv ? "until the command ends" : "Ctrl-C ends");
+	/* a line that wraps could not be taken back */
+	fprintf(r->app->err, "\r\033[K%.*s", app_columns(r->app->err, (int)sizeof(text)) - 1, text);
 	fflush(r->app->err);
 	r->progress_on_screen = true;
 }

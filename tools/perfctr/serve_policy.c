@@ -239,7 +239,10 @@ int serve_policy_read(const char *path, struct serve_policy *policy, char *error
 	};
 	if (!file) {
 		result = -errno;
-		snprintf(error, size, "%s: %s", path, strerror(errno));
+		snprintf(error, size, "%s: %s%s", path, strerror(errno),
+			 errno == ENOENT ? "; a policy says who may count what: "
+					   "perfctr-serve(1) has one, --policy names another file" :
+					   "");
 		return result;
 	}
 	r.error = reason;

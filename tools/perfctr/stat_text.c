@@ -4,8 +4,6 @@
 #include <limits.h>
 #include <math.h>
 #include <string.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
 
 #include "common/number.h"
 #include "stat.h"
@@ -93,7 +91,8 @@ static void print_command(struct stat_report *report)
 	fprintf(report->out, "%s (%s)", perfctr_device_info(report->device)->name,
 		perfctr_device_path(report->device));
 	if (report->runs > 1)
-		fprintf(report->out, ", mean of %u runs", report->runs);
+		fprintf(report->out, ", mean of %u runs%s", report->runs,
+			report->ended_by ? ", the last one cut short" : "");
 	fputs(":\n\n", report->out);
 }
 
@@ -136,15 +135,6 @@ static int wider(int width, const char *text)
 	return length > width ? length : width;
 }
 
-static int terminal_columns(FILE *out)
-{
-	struct winsize size;
-
-	if (isatty(fileno(out)) && !ioctl(fileno(out), TIOCGWINSZ, &size) && size.ws_col)
-		return size.ws_col;
-	return INT_MAX;
-}
-
 static struct columns measure(struct stat_report *report)
 {
 	struct columns c = { .value = 14, .unit = 4, .event = 20 };
@@ -164,7 +154,7 @@ static struct columns measure(struct stat_report *report)
 			c.intervals = stat->intervals;
 	}
 	/* beside them: five blanks, a rate of 12, a range of 29 */
-	if (c.value + c.unit + c.event + 5 + 12 + 29 > terminal_columns(report->out))
+	if (c.value + c.unit + c.event + 5 + 12 + 29 > app_columns(report->out, INT_MAX))
 		c.range = false;
 	return c;
 }

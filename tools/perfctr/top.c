@@ -350,7 +350,7 @@ static int run_snapshot(struct top *t)
 	if (t->json)
 		print_json(t);
 	else
-		print_view(t, SNAPSHOT_COLUMNS);
+		print_view(t, app_columns(t->app->out, SNAPSHOT_COLUMNS));
 	return EXIT_FINE;
 }
 
@@ -375,7 +375,7 @@ static int run_plain(struct top *t)
 			continue;
 		if (updates)
 			fputc('\n', t->app->out);
-		print_view(t, SNAPSHOT_COLUMNS);
+		print_view(t, app_columns(t->app->out, SNAPSHOT_COLUMNS));
 		updates += (uint64_t)got;
 	}
 	return EXIT_FINE;
@@ -613,6 +613,14 @@ static int take_key(struct top *t, int key, const struct top_line *lines, size_t
 	return 0;
 }
 
+/* https://no-color.org: set and not empty */
+static bool no_color(void)
+{
+	const char *value = getenv("NO_COLOR");
+
+	return value && *value;
+}
+
 static int run_screen(struct top *t)
 {
 	uint64_t begin_ns = perfctr_time_raw_ns(), updates = 0;
@@ -624,7 +632,7 @@ static int run_screen(struct top *t)
 	curs_set(0);
 	keypad(stdscr, TRUE);
 	nodelay(stdscr, TRUE);
-	if (has_colors()) {
+	if (has_colors() && !no_color()) {
 		start_color();
 		use_default_colors();
 		init_pair(1, COLOR_GREEN, -1);

@@ -294,8 +294,8 @@ void top_format(const struct top_line *line, unsigned int width, bool utf8, char
 
 void top_status(const struct top_view *view, char *text, size_t size)
 {
-	int used =
-		snprintf(text, size, "%.1f s, %" PRIu64 " samples", view->seconds, view->samples);
+	int used = snprintf(text, size, "%.1f s, %" PRIu64 " sample%s", view->seconds,
+			    view->samples, view->samples == 1 ? "" : "s");
 
 	if (view->merged_periods && used > 0 && (size_t)used < size)
 		used += snprintf(text + used, size - (size_t)used, ", %" PRIu64 " periods merged",
