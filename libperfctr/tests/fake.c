@@ -368,6 +368,9 @@ static void make_sample(struct fake *f, uint32_t flags)
 			b->section = r->section;
 			b->set = r->set;
 			b->states |= f->block_states;
+			/* those that a test adds have their own */
+			if (b->product == DRM_PERFCTR_PRODUCT_VSOC_CSF)
+				b->product = f->info.product;
 		}
 	}
 }
@@ -495,7 +498,8 @@ static int fake_ioctl(void *data, int fd, unsigned long request, void *argument)
 		version->name_len = length;
 		return 0;
 	}
-	if (strcmp(f->fds[n].driver, "vsoc"))
+	/* drivers that adopted the core */
+	if (strcmp(f->fds[n].driver, "vsoc") && strcmp(f->fds[n].driver, "panthor"))
 		return -EINVAL;
 	switch (request) {
 	case DRM_IOCTL_PERFCTR_QUERY:

@@ -70,6 +70,39 @@ static void reads_what_was_published(void)
 	end();
 }
 
+/* A node of panthor is a node: found, counted, decoded; Mali's counters have no names yet. */
+static void another_driver_is_the_same_to_us(void)
+{
+	struct perfctr_session_opts opts = { .size = sizeof(opts), .slots = 4 };
+	struct perfctr_sample sample;
+	struct perfctr_block block;
+	size_t n;
+
+	fake = fake_new();
+	fake_file(fake, "/dev/dri/card0", "node:panthor");
+	fake_file(fake, "/dev/dri/renderD128", "node:panthor");
+	fake->info.product = DRM_PERFCTR_PRODUCT_MALI_V10;
+	for (n = 0; n < fake->block_count; n++)
+		fake->blocks[n].product = DRM_PERFCTR_PRODUCT_MALI_V10;
+	perfctr_ctx_new_with(&fake->sys, &ctx);
+	EQUAL(perfctr_device_open(ctx, "panthor", &device), 0);
+	EQUAL_TEXT(perfctr_device_driver(device), "panthor");
+	EQUAL(perfctr_selection_new(device, &selection), 0);
+	CHECK(perfctr_selection_add(selection, "shader16/C4,shader16/C5") > 0);
+	EQUAL(perfctr_session_new(selection, &opts, &session), 0);
+	EQUAL(perfctr_cursor_new(session, &cursor), 0);
+	EQUAL(perfctr_session_start(session, 1), 0);
+	EQUAL(perfctr_session_sample(session, 7), 0);
+	EQUAL(perfctr_cursor_next(cursor, &sample), 1);
+	EQUAL(sample.block_count, 1);
+	EQUAL(perfctr_decode_block(&sample, &block), 1);
+	EQUAL(block.product, DRM_PERFCTR_PRODUCT_MALI_V10);
+	EQUAL(block.index, 16);
+	EQUAL(perfctr_block_value(&block, 1), 2);
+	EQUAL(perfctr_session_stop(session, 0), 0);
+	end();
+}
+
 static void burst_is_read_ahead_and_given_back_at_once(void)
 {
 	struct perfctr_sample sample;
@@ -471,6 +504,7 @@ static void device_without_memory_for_rings_is_named(void)
 
 static const struct test tests[] = {
 	{ "reads what was published", reads_what_was_published },
+	{ "another driver is the same to us", another_driver_is_the_same_to_us },
 	{ "a burst is read ahead and given back at once",
 	  burst_is_read_ahead_and_given_back_at_once },
 	{ "advance knows of samples that nobody peeked at",
