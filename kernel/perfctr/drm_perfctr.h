@@ -112,6 +112,14 @@ struct drm_perfctr_source_ops {
 	 * is not called for it. Optional.
 	 */
 	void (*reset)(struct drm_perfctr_source *source);
+	/**
+	 * @select: hardware that cannot count everything at once is told what is
+	 * wanted: DRM_PERFCTR_BLOCK_INFO_SECTIONS masks for each block, of all
+	 * active sessions together. Called before @start, and between @collect and
+	 * the next one whenever it changes; a collection comes right before if the
+	 * source counts. May change &drm_perfctr_source.max_interval_ns. Optional.
+	 */
+	void (*select)(struct drm_perfctr_source *source, const u64 *wanted);
 };
 
 /**
@@ -132,7 +140,7 @@ struct drm_perfctr_source {
 	/**
 	 * @max_interval_ns: longest time between two collections in which no
 	 * hardware counter can wrap; the core collects at least that often while
-	 * counting. 0: no limit.
+	 * counting. 0: no limit. Changes in @ops->select only.
 	 */
 	u64 max_interval_ns;
 
@@ -236,6 +244,8 @@ void drm_perfctr_source_event(struct drm_perfctr_source *source);
 u64 *drm_perfctr_block_totals(struct drm_perfctr_source *source, unsigned int block);
 void drm_perfctr_block_report(struct drm_perfctr_source *source, unsigned int block,
 			      u32 states, const u64 *valid);
+void drm_perfctr_block_ran(struct drm_perfctr_source *source, unsigned int block, u64 ns,
+			   const u64 *counted);
 
 /*
  * sampling in the command stream; drm_perfctr_session_sample() may be called where

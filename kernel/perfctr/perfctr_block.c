@@ -120,5 +120,8 @@ u32 perfctr_view_size(const struct perfctr_view *view)
 	if (view->pmu)
 		return sizeof(struct drm_perfctr_pmu_block_header) +
 		       2 * counters * sizeof(u64);
+	if (view->running)
+		return sizeof(struct drm_perfctr_mux_block_header) +
+		       2 * counters * sizeof(u64);
 	return sizeof(struct drm_perfctr_block_header) + counters * sizeof(u64);
 }

@@ -46,6 +46,10 @@ struct drm_perfctr_block {
 	struct drm_perfctr_block_desc desc;
 	/** @totals: desc.counters values. */
 	u64 *totals;
+	/** @running: ns that each counter counted, NULL: they do not take turns. */
+	u64 *running;
+	/** @enabled: ns in which the block counted. */
+	u64 enabled;
 	/** @states: enum drm_perfctr_block_states of each collection. */
 	struct perfctr_trace states;
 	/** @valid: counters that were measured, one trace per section. */
@@ -58,6 +62,12 @@ struct drm_perfctr_block {
 static inline const u64 *perfctr_block_available(const struct drm_perfctr_block_desc *desc, u8 set)
 {
 	return set == DRM_PERFCTR_SET_PRIMARY ? desc->available : desc->set_available[set - 1];
+}
+
+/* NVIDIA blocks: their headers tell how long each counter ran */
+static inline bool perfctr_type_takes_turns(u16 type)
+{
+	return type >= DRM_PERFCTR_BLOCK_PCOUNTER && type < DRM_PERFCTR_BLOCK_GENERIC_PMU;
 }
 
 static inline unsigned int perfctr_block_sections(const struct drm_perfctr_block_desc *desc)
@@ -78,6 +88,12 @@ struct perfctr_view {
 	const u64 *totals;
 	/** @base: totals at the end of the last sample, one per stored counter. */
 	u64 *base;
+	/** @running: of the section's 64 counters, NULL: they do not take turns. */
+	const u64 *running;
+	/** @base_running: running times at the end of the last sample, one per stored counter. */
+	u64 *base_running;
+	/** @base_enabled: the same for the block. */
+	u64 base_enabled;
 	/** @base_cycles: total of the block's clock at the end of the last sample. */
 	u64 base_cycles;
 	/** @block: the shared block, NULL for a PMU block. */

@@ -47,8 +47,11 @@ static void free_source(struct drm_perfctr_source *source)
 	for (i = 0; i < source->block_count; i++) {
 		kvfree(source->blocks[i].totals);
 		kvfree(source->blocks[i].valid);
+		kvfree(source->blocks[i].running);
 	}
 	kvfree(source->blocks);
+	if (source->state)
+		kvfree(source->state->wanted);
 	kfree(source->state);
 	source->blocks = NULL;
 	source->state = NULL;
@@ -154,7 +157,13 @@ static int init_block(struct drm_perfctr_source *source, unsigned int i)
 	block->totals = kvcalloc(sections * DRM_PERFCTR_SECTION_COUNTERS,
 				 sizeof(*block->totals), GFP_KERNEL);
 	block->valid = kvcalloc(sections, sizeof(*block->valid), GFP_KERNEL);
-	return block->totals && block->valid ? 0 : -ENOMEM;
+	if (!block->totals || !block->valid)
+		return -ENOMEM;
+	if (!perfctr_type_takes_turns(block->desc.type))
+		return 0;
+	block->running = kvcalloc(sections * DRM_PERFCTR_SECTION_COUNTERS,
+				  sizeof(*block->running), GFP_KERNEL);
+	return block->running ? 0 : -ENOMEM;
 }
 
 /**
@@ -183,6 +192,12 @@ int drm_perfctr_add_source(struct drm_perfctr *pc, struct drm_perfctr_source *so
 		goto err_free_state;
 	for (i = 0; !ret && i < source->block_count; i++)
 		ret = init_block(source, i);
+	if (!ret && source->ops->select) {
+		source->state->wanted = kvcalloc(source->block_count *
+						 DRM_PERFCTR_BLOCK_INFO_SECTIONS,
+						 sizeof(*source->state->wanted), GFP_KERNEL);
+		ret = source->state->wanted ? 0 : -ENOMEM;
+	}
 	if (ret)
 		goto err_free;
 

@@ -81,6 +81,8 @@ struct perfctr_source_state {
 	bool running;
 	/** @incomplete: the last collection left counts in the hardware. */
 	bool incomplete;
+	/** @wanted: for ops->select, DRM_PERFCTR_BLOCK_INFO_SECTIONS masks for each block. */
+	u64 *wanted;
 	/** @restart_ns: while it should run and does not: not to be tried again before. */
 	u64 restart_ns;
 };

@@ -6,6 +6,7 @@
 #include <linux/minmax.h>
 #include <linux/string.h>
 #include <linux/types.h>
+#include <asm/byteorder.h>
 
 #include "perfctr_layout.h"
 
@@ -20,6 +21,7 @@
 
 static_assert(sizeof(struct drm_perfctr_sample_header) == 64);
 static_assert(sizeof(struct drm_perfctr_block_header) == 48);
+static_assert(sizeof(struct drm_perfctr_mux_block_header) == 64);
 static_assert(sizeof(struct drm_perfctr_pmu_block_header) == 128);
 static_assert(sizeof(struct drm_perfctr_ring_control) == 128);
 
@@ -38,15 +40,47 @@ static s32 clamp_capture(s64 ns)
 	return clamp_t(s64, ns, S32_MIN, S32_MAX);
 }
 
+/* counters that take turns: each with the time that it ran */
+static void *mux_block(void *dst, struct perfctr_view *view, struct perfctr_span *span,
+		       const struct drm_perfctr_block_header *block)
+{
+	struct drm_perfctr_mux_block_header header = {
+		.block = *block,
+		.time_enabled = view->block->enabled - view->base_enabled,
+		.time_running = view->block->enabled - view->base_enabled,
+	};
+	__le64 *counters = dst + sizeof(header);
+	__le64 *times = counters + hweight64(view->mask);
+	u64 mask = view->mask;
+	unsigned int i;
+
+	header.block.header_size = sizeof(header);
+	for (i = 0; mask; i++, mask &= mask - 1) {
+		const u64 now = view->running[__ffs64(mask)];
+		const u64 running = now - view->base_running[i];
+
+		if (running < header.time_enabled)
+			span->states |= DRM_PERFCTR_STATE_MULTIPLEXED;
+		header.time_running = min(header.time_running, running);
+		times[i] = cpu_to_le64(running);
+		view->base_running[i] = now;
+	}
+	header.block.states = span->states;
+	memcpy(dst, &header, sizeof(header));
+	perfctr_counters_emit(counters, view->base, view->totals, view->mask, span->valid);
+	view->base_enabled = view->block->enabled;
+	return dst + header.block.size;
+}
+
 /**
  * perfctr_layout_block() - write a block and begin its next span
  * @dst: where in the slot; only written
  * @view: the block
- * @span: what happened to it
+ * @span: what happened to it; MULTIPLEXED is added to its states
  *
  * Returns: address behind the block.
  */
-void *perfctr_layout_block(void *dst, struct perfctr_view *view, const struct perfctr_span *span)
+void *perfctr_layout_block(void *dst, struct perfctr_view *view, struct perfctr_span *span)
 {
 	const struct drm_perfctr_block_desc *desc = &view->block->desc;
 	struct drm_perfctr_block_header header = {
@@ -65,6 +99,8 @@ void *perfctr_layout_block(void *dst, struct perfctr_view *view, const struct pe
 		.product = desc->product,
 	};
 
+	if (view->running)
+		return mux_block(dst, view, span, &header);
 	memcpy(dst, &header, sizeof(header));
 	perfctr_counters_emit(dst + sizeof(header), view->base, view->totals,
 			      view->mask, span->valid);

@@ -86,7 +86,7 @@ struct perfctr_pmu_block {
 	struct perfctr_pmu_event *events;
 };
 
-void *perfctr_layout_block(void *dst, struct perfctr_view *view, const struct perfctr_span *span);
+void *perfctr_layout_block(void *dst, struct perfctr_view *view, struct perfctr_span *span);
 void *perfctr_layout_pmu_block(void *dst, struct perfctr_view *view, u64 end_ns, u32 *states);
 void perfctr_layout_header(void *dst, const struct drm_perfctr_sample_header *values);
 

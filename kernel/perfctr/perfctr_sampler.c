@@ -2,10 +2,12 @@
 /*
  * The sampler: collects from the sources, hands each session its share.
  */
+#include <linux/bitops.h>
 #include <linux/eventfd.h>
 #include <linux/ktime.h>
 #include <linux/math64.h>
 #include <linux/sched.h>
+#include <linux/string.h>
 #include <linux/timekeeping.h>
 #include <drm/drm_managed.h>
 
@@ -325,6 +327,10 @@ void perfctr_sampler_baseline(struct drm_perfctr_session *session)
 			continue;
 		}
 		perfctr_counters_rebase(view->base, view->totals, view->mask);
+		if (view->running) {
+			perfctr_counters_rebase(view->base_running, view->running, view->mask);
+			view->base_enabled = view->block->enabled;
+		}
 		view->base_cycles = view_cycles(pc, view);
 	}
 	rebase_sources(session);
@@ -387,8 +393,8 @@ static void publish_view(struct drm_perfctr_session *session, struct perfctr_vie
 	span.clock_cycles = cycles - view->base_cycles;
 	span.capture_ns = sv->source->state->time_ns - end_ns;
 	view->base_cycles = cycles;
-	*states |= span.states;
 	*at = perfctr_layout_block(*at, view, &span);
+	*states |= span.states;
 }
 
 /**
@@ -509,6 +515,42 @@ void perfctr_source_stop(struct drm_perfctr_source *source)
 	source->state->running = false;
 }
 
+static void add_wanted(const struct drm_perfctr_session *session,
+		       const struct drm_perfctr_source *source, u64 *wanted)
+{
+	unsigned int i;
+
+	for (i = 0; i < session->view_count; i++) {
+		const struct perfctr_view *view = &session->views[i];
+
+		if (view->block && view->block->source == source)
+			wanted[(view->block - source->blocks) * DRM_PERFCTR_BLOCK_INFO_SECTIONS +
+			       view->section] |= view->mask;
+	}
+}
+
+/*
+ * Tell a source what all active sessions want of it, and @session, which is about to become
+ * one, or NULL. What was counted until now belongs to what was wanted until now.
+ */
+static void select_counters(struct drm_perfctr *pc, struct drm_perfctr_source *source,
+			    const struct drm_perfctr_session *session)
+{
+	const struct drm_perfctr_session *other;
+	u64 *wanted = source->state->wanted;
+
+	if (!wanted)
+		return;
+	if (source->state->running)
+		perfctr_source_collect(pc, source);
+	memset(wanted, 0, source->block_count * DRM_PERFCTR_BLOCK_INFO_SECTIONS * sizeof(*wanted));
+	list_for_each_entry(other, &pc->active, node)
+		add_wanted(other, source, wanted);
+	if (session)
+		add_wanted(session, source, wanted);
+	source->ops->select(source, wanted);
+}
+
 /* one session less; what is lost while there is none is nobody's loss */
 static void release_source(struct drm_perfctr_source *source)
 {
@@ -518,6 +560,14 @@ static void release_source(struct drm_perfctr_source *source)
 	source->state->lost_flags = 0;
 	source->state->pending_flags = 0;
 	source->state->pending_lost = false;
+}
+
+/* the same, and what is left for the others is told to the source */
+static void end_use(struct drm_perfctr *pc, struct drm_perfctr_source *source)
+{
+	release_source(source);
+	if (source->state->users)
+		select_counters(pc, source, NULL);
 }
 
 /**
@@ -537,6 +587,7 @@ int perfctr_sampler_attach(struct drm_perfctr_session *session)
 	for (i = 0; i < session->source_count; i++) {
 		struct drm_perfctr_source *source = session->sources[i].source;
 
+		select_counters(pc, source, session);
 		ret = perfctr_source_start(pc, source);
 		if (ret) {
 			drm_dbg(pc->drm, "perfctr: %s did not start: %d\n", source->name, ret);
@@ -547,8 +598,10 @@ int perfctr_sampler_attach(struct drm_perfctr_session *session)
 	return 0;
 
 undo:
+	if (session->sources[i].source->state->users)
+		select_counters(pc, session->sources[i].source, NULL);
 	while (i--)
-		release_source(session->sources[i].source);
+		end_use(pc, session->sources[i].source);
 	return ret;
 }
 
@@ -562,7 +615,7 @@ void perfctr_sampler_detach(struct drm_perfctr_session *session)
 
 	lockdep_assert_held(&session->pc->lock);
 	for (i = 0; i < session->source_count; i++)
-		release_source(session->sources[i].source);
+		end_use(session->pc, session->sources[i].source);
 }
 
 /* ns until a source must be read lest a hardware counter wraps; U64_MAX: never */
@@ -814,6 +867,31 @@ void drm_perfctr_block_report(struct drm_perfctr_source *source, unsigned int bl
 		perfctr_trace_set(&b->valid[i], seq, valid ? valid[i] & available[i] : 0);
 }
 EXPORT_SYMBOL_GPL(drm_perfctr_block_report);
+
+/**
+ * drm_perfctr_block_ran() - which counters of a block had their turn
+ * @source: the source, in its collect
+ * @block: index in the source's descs, of an NVIDIA block type
+ * @ns: time since the last collection in which the block counted
+ * @counted: counters that counted meanwhile, one mask for each 64
+ */
+void drm_perfctr_block_ran(struct drm_perfctr_source *source, unsigned int block, u64 ns,
+			   const u64 *counted)
+{
+	struct drm_perfctr_block *b = &source->blocks[block];
+	unsigned int i;
+
+	if (!b->running)
+		return;
+	b->enabled += ns;
+	for (i = 0; i < perfctr_block_sections(&b->desc); i++) {
+		u64 mask;
+
+		for (mask = counted[i]; mask; mask &= mask - 1)
+			b->running[i * DRM_PERFCTR_SECTION_COUNTERS + __ffs64(mask)] += ns;
+	}
+}
+EXPORT_SYMBOL_GPL(drm_perfctr_block_ran);
 
 /**
  * perfctr_sampler_init() - create the sampler of a device

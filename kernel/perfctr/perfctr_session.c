@@ -85,6 +85,8 @@ static int view_block(struct drm_perfctr_session *session, struct drm_perfctr_bl
 	view->section = request->section;
 	view->set = request->set;
 	view->totals = block->totals + request->section * DRM_PERFCTR_SECTION_COUNTERS;
+	if (block->running)
+		view->running = block->running + request->section * DRM_PERFCTR_SECTION_COUNTERS;
 	view->source = session_source(session, block->source);
 	session->view_count++;
 	return 0;
@@ -185,13 +187,18 @@ static int alloc_bases(struct drm_perfctr_session *session)
 	u64 *bases;
 
 	for (i = 0; i < session->view_count; i++)
-		counters += hweight64(session->views[i].mask);
+		counters += hweight64(session->views[i].mask) *
+			    (session->views[i].running ? 2 : 1);
 	bases = kvcalloc(counters, sizeof(*bases), PERFCTR_GFP_USER);
 	if (!bases)
 		return -ENOMEM;
 	session->bases = bases;
 	for (i = 0; i < session->view_count; i++) {
 		session->views[i].base = bases;
+		bases += hweight64(session->views[i].mask);
+		if (!session->views[i].running)
+			continue;
+		session->views[i].base_running = bases;
 		bases += hweight64(session->views[i].mask);
 	}
 	return 0;
