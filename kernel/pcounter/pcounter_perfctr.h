@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * PCOUNTER and MP counters as a source of the counter core: what a driver of an
+ * nv50 GPU calls.
+ */
+#ifndef _PCOUNTER_PERFCTR_H_
+#define _PCOUNTER_PERFCTR_H_
+
+#include <linux/types.h>
+
+struct drm_device;
+struct drm_perfctr;
+
+/**
+ * struct pcounter_ops - the hardware, as the driver reaches it
+ *
+ * Called with the core's sampler lock held: nothing of what it forbids.
+ */
+struct pcounter_ops {
+	/**
+	 * @begin: until @end nothing else touches the registers, and no clock passes
+	 * that would not also pass on real hardware between two register accesses.
+	 */
+	void (*begin)(void *priv);
+	/** @end: undo @begin. */
+	void (*end)(void *priv);
+	/** @read: a register. */
+	u32 (*read)(void *priv, u32 reg);
+	/** @write: a register. */
+	void (*write)(void *priv, u32 reg, u32 value);
+	/** @set_mux: a multiplexer, enum nv50_mux. */
+	void (*set_mux)(void *priv, unsigned int mux, u32 value);
+	/**
+	 * @mp_program: set MP_PM_CONTROL, from now on in all contexts: by methods at
+	 * the start of each job, and at once in the context that runs. Counters begin
+	 * at 0.
+	 */
+	void (*mp_program)(void *priv, const u32 *control);
+	/** @mp_take: what a slot of a TPC counted since it was taken or programmed. */
+	u64 (*mp_take)(void *priv, unsigned int tpc, unsigned int slot);
+};
+
+/**
+ * struct pcounter_config - description of a GPU
+ */
+struct pcounter_config {
+	/** @ops: the hardware. */
+	const struct pcounter_ops *ops;
+	/** @priv: for @ops. */
+	void *priv;
+	/** @tpcs: mask of TPCs, not 0. */
+	u64 tpcs;
+};
+
+int drmm_pcounter_create(struct drm_device *drm, struct drm_perfctr *pc,
+			 const struct pcounter_config *config);
+
+#endif /* _PCOUNTER_PERFCTR_H_ */
