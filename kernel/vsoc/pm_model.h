@@ -139,7 +139,7 @@ struct pm_wave {
 	struct pm_signals clear;
 };
 
-#define PM_WAVES_MAX	64
+#define PM_WAVES_MAX	32
 
 void pm_run_waves(struct pm_model *pm, unsigned int domain, const struct pm_signals *idle,
 		  const struct pm_wave *waves, unsigned int count, u64 clocks);

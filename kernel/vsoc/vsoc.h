@@ -18,6 +18,7 @@
 #include <drm/drm_device.h>
 #include "perfctr/drm_perfctr.h"
 #include "vsoc_fabric.h"
+#include "vsoc_nv50.h"
 #include "vsoc_rules.h"
 
 struct csf_perfctr;
@@ -31,6 +32,7 @@ struct vsoc_faults;
 struct vsoc_file;
 struct vsoc_fw;
 struct vsoc_instance;
+struct vsoc_nv50;
 
 /* a job that takes longer is cut short, unless debugfs says something else */
 #define VSOC_JOB_TIMEOUT_MS	10000
@@ -146,8 +148,12 @@ struct vsoc_device {
 	spinlock_t req_lock;
 	/** @fw_slots: samples that fit the firmware's ring. */
 	u32 fw_slots;
-	/** @csf: the counter source above the firmware. */
+	/** @csf: the counter source above the firmware; NULL for @product_nv50. */
 	struct csf_perfctr *csf;
+	/** @product_nv50: the GPU's counters are those of an nv50; constant. */
+	bool product_nv50;
+	/** @nv50: they, under hw_lock; NULL: it has others. */
+	struct vsoc_nv50 *nv50;
 };
 
 static inline struct vsoc_device *to_vsoc(struct drm_device *drm)
@@ -182,7 +188,23 @@ static inline size_t vsoc_gpu_index(const struct vsoc_device *vsoc, u32 block, u
 /* number of all counter registers */
 static inline size_t vsoc_gpu_registers(const struct vsoc_device *vsoc)
 {
-	return vsoc_gpu_index(vsoc, VSOC_SETS * vsoc->shape.blocks, 0);
+	return vsoc_gpu_index(vsoc, VSOC_SETS * vsoc->shape.blocks, 0) +
+	       vsoc_nv50_registers(vsoc);
+}
+
+/* those of a counter set; NVIDIA-style counters are behind all sets, and shown as the primary one */
+static inline size_t vsoc_gpu_set_first(const struct vsoc_device *vsoc, u32 set)
+{
+	const bool nv50 = vsoc->product_nv50 && set == DRM_PERFCTR_SET_PRIMARY;
+
+	return vsoc_gpu_index(vsoc, (nv50 ? VSOC_SETS : set) * vsoc->shape.blocks, 0);
+}
+
+static inline size_t vsoc_gpu_set_registers(const struct vsoc_device *vsoc, u32 set)
+{
+	const bool nv50 = vsoc->product_nv50 && set == DRM_PERFCTR_SET_PRIMARY;
+
+	return nv50 ? vsoc_nv50_registers(vsoc) : vsoc_gpu_index(vsoc, vsoc->shape.blocks, 0);
 }
 
 /* vsoc_fw.c: the firmware */

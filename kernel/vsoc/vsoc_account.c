@@ -86,8 +86,8 @@ void vsoc_account_close(struct vsoc_account *account)
  */
 struct vsoc_account_snapshot *vsoc_accounts_snapshot(struct vsoc_device *vsoc, u32 set)
 {
-	const size_t first = vsoc_gpu_index(vsoc, set * vsoc->shape.blocks, 0);
-	const size_t counters = vsoc_gpu_index(vsoc, vsoc->shape.blocks, 0);
+	const size_t first = vsoc_gpu_set_first(vsoc, set);
+	const size_t counters = vsoc_gpu_set_registers(vsoc, set);
 	const size_t bytes = counters * sizeof(u64);
 	struct vsoc_gpu *gpu = &vsoc->gpu;
 	struct vsoc_account_snapshot *s;

@@ -49,6 +49,10 @@ static char *profile = "xavier";
 module_param(profile, charp, 0444);
 MODULE_PARM_DESC(profile, "how thread instructions count: xavier or documented (xavier)");
 
+static char *product = "csf";
+module_param(product, charp, 0444);
+MODULE_PARM_DESC(product, "counters of the GPU: csf or nv50 (csf)");
+
 static bool stepped;
 module_param(stepped, bool, 0644);
 MODULE_PARM_DESC(stepped, "a device that is bound begins with stepped time, always the same (N)");
@@ -83,6 +87,16 @@ static struct vsoc_instance *find_instance(int id)
 
 /* --- shapes -------------------------------------------------------------- */
 
+static int product_by_name(const char *name)
+{
+	static const char * const names[VSOC_PRODUCTS] = {
+		[VSOC_PRODUCT_CSF] = "csf",
+		[VSOC_PRODUCT_NV50] = "nv50",
+	};
+
+	return match_string(names, VSOC_PRODUCTS, name);
+}
+
 static int config_from_parameters(struct vsoc_config *config)
 {
 	int number = vsoc_profile_by_name(profile);
@@ -94,8 +108,9 @@ static int config_from_parameters(struct vsoc_config *config)
 		.fw_slots = fw_slots,
 		.shader_dense = shader_dense,
 		.profile = number,
+		.product = product_by_name(product),
 	};
-	return number < 0 ? -EINVAL : 0;
+	return number < 0 || config->product < 0 ? -EINVAL : 0;
 }
 
 /**
@@ -117,6 +132,8 @@ const char *vsoc_config_fault(const struct vsoc_config *config)
 		return "fw_slots must be a power of two, 2..128";
 	if (config->profile < 0)
 		return "profile must be xavier or documented";
+	if (config->product < 0)
+		return "product must be csf or nv50";
 	return NULL;
 }
 
@@ -143,6 +160,8 @@ static const char *parse_word(struct vsoc_config *config, char *word)
 		ret = kstrtobool(value, &config->stepped);
 	else if (!strcmp(word, "profile"))
 		config->profile = vsoc_profile_by_name(value);
+	else if (!strcmp(word, "product"))
+		config->product = product_by_name(value);
 	else
 		return "unknown key";
 	return ret ? "not a number" : NULL;

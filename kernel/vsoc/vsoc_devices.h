@@ -12,6 +12,18 @@ struct platform_device;
 struct vsoc_instance;
 
 /**
+ * enum vsoc_product - which counters the GPU has
+ */
+enum vsoc_product {
+	/** @VSOC_PRODUCT_CSF: those of a Mali GPU, from its firmware. */
+	VSOC_PRODUCT_CSF,
+	/** @VSOC_PRODUCT_NV50: PCOUNTER and MP counters. */
+	VSOC_PRODUCT_NV50,
+	/** @VSOC_PRODUCTS: number of products. */
+	VSOC_PRODUCTS,
+};
+
+/**
  * struct vsoc_config - what a device is to be like
  */
 struct vsoc_config {
@@ -25,6 +37,8 @@ struct vsoc_config {
 	u32 fw_slots;
 	/** @profile: enum vsoc_profile, negative if it was none. */
 	int profile;
+	/** @product: enum vsoc_product, negative if it was none. */
+	int product;
 	/** @shader_dense: no holes in firmware's samples. */
 	bool shader_dense;
 	/** @stepped: time moves only when a test says so. */

@@ -145,7 +145,7 @@ static u64 frequency_hz(struct drm_device *drm, u8 clock)
 	u64 hz;
 
 	mutex_lock(&vsoc->hw_lock);
-	hz = vsoc->gpu.clocks[clock].hz;
+	hz = vsoc->nv50 ? vsoc_nv50_hz(vsoc, clock) : vsoc->gpu.clocks[clock].hz;
 	mutex_unlock(&vsoc->hw_lock);
 	return hz;
 }
@@ -172,6 +172,36 @@ static const struct drm_perfctr_clock_desc clock_descs[] = {
 	{ DRM_PERFCTR_CLOCK_COREGROUP, "coregroup", VSOC_COREGROUP_HZ },
 	{ DRM_PERFCTR_CLOCK_SHADER, "shader", VSOC_SHADER_HZ },
 };
+
+/* the same with NVIDIA-style counters: clock n is that of PCOUNTER's domain n */
+static const struct drm_perfctr_clock_desc nv50_clock_descs[] = {
+	{ 0, "host", 200000000 },
+	{ 1, "core-a", VSOC_COREGROUP_HZ },
+	{ 2, "core-b", VSOC_COREGROUP_HZ },
+	{ 3, "shader", VSOC_SHADER_HZ },
+	{ 4, "memory", 400000000 },
+	{ 5, "core-c", VSOC_COREGROUP_HZ },
+	{ 6, "vdec", 400000000 },
+	{ 7, "core-d", VSOC_COREGROUP_HZ },
+};
+
+static int perfctr_init_nv50(struct vsoc_device *vsoc)
+{
+	const struct drm_perfctr_config config = {
+		.name = "Virtual SoC, nv50",
+		.gpu_id = VSOC_GPU_ID,
+		.product = DRM_PERFCTR_PRODUCT_NV50,
+		.sets = BIT(DRM_PERFCTR_SET_PRIMARY),
+		.features = DRM_PERFCTR_FEATURE_STATES | DRM_PERFCTR_FEATURE_IN_STREAM |
+			    DRM_PERFCTR_FEATURE_BO_CREATE,
+		.clocks = nv50_clock_descs,
+		.clock_count = ARRAY_SIZE(nv50_clock_descs),
+		.ops = &perfctr_driver_ops,
+	};
+
+	vsoc->pc = drmm_perfctr_create(&vsoc->drm, &config);
+	return PTR_ERR_OR_ZERO(vsoc->pc);
+}
 
 static int perfctr_init(struct vsoc_device *vsoc)
 {
@@ -222,6 +252,7 @@ static int vsoc_probe(struct platform_device *pdev)
 			config.counters_per_block);
 	vsoc->shape.shader_dense = config.shader_dense;
 	vsoc->counting.profile = config.profile;
+	vsoc->product_nv50 = config.product == VSOC_PRODUCT_NV50;
 
 	INIT_WORK(&vsoc->reset_work, vsoc_reset_work);
 	if (config.stepped) {
@@ -233,6 +264,8 @@ static int vsoc_probe(struct platform_device *pdev)
 	if (ret)
 		return ret;
 	ret = vsoc_gpu_init(vsoc);
+	if (!ret)
+		ret = vsoc_nv50_init(vsoc);
 	if (ret)
 		return ret;
 	ret = vsoc_fabric_init(vsoc);
@@ -242,9 +275,9 @@ static int vsoc_probe(struct platform_device *pdev)
 	if (!ret)
 		ret = vsoc_engine_init(vsoc);
 	if (!ret)
-		ret = perfctr_init(vsoc);
+		ret = vsoc->nv50 ? perfctr_init_nv50(vsoc) : perfctr_init(vsoc);
 	if (!ret)
-		ret = vsoc_csf_init(vsoc);
+		ret = vsoc->nv50 ? vsoc_nv50_counters_init(vsoc) : vsoc_csf_init(vsoc);
 	if (ret)
 		goto err_models;
 

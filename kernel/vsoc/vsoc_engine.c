@@ -233,6 +233,7 @@ static void progress(struct vsoc_engine *e, u64 ns)
 	mutex_lock(&vsoc->hw_lock);
 	vsoc->gpu.account = e->running->account;
 	vsoc_gpu_progress(vsoc, &e->work, ns);
+	vsoc_nv50_progress(vsoc, &e->work, ns, time_of(current_rate(vsoc), ns));
 	vsoc->gpu.account = NULL;
 	WRITE_ONCE(vsoc->stepped.now_ns, max(vsoc->stepped.now_ns, e->time_ns));
 	mutex_unlock(&vsoc->hw_lock);
@@ -296,7 +297,9 @@ static void run_job(struct vsoc_engine *e, struct vsoc_job *job, bool context_sw
 
 	vsoc_fw_core_power(vsoc, vsoc->shape.shader_present);
 	e->job_ns = 0;
+	vsoc_nv50_job(vsoc, true);
 	vsoc_rules_job_start(&e->work, context_switch);
+	vsoc_nv50_command(vsoc, &e->work, NULL, NULL);
 	execute_surely(e);
 
 	for (i = 0; i < job->count; i++) {
@@ -309,6 +312,7 @@ static void run_job(struct vsoc_engine *e, struct vsoc_job *job, bool context_sw
 		if (vsoc_fault(vsoc, VSOC_FAULT_JOB_HANG))
 			hang(e);
 		vsoc_rules_command(&e->work, &c->cmd, c->thread);
+		vsoc_nv50_command(vsoc, &e->work, &c->cmd, c->thread);
 		if (!execute(e)) {
 			status = -ECANCELED;
 			break;
@@ -318,8 +322,10 @@ static void run_job(struct vsoc_engine *e, struct vsoc_job *job, bool context_sw
 	}
 
 	vsoc_rules_job_end(&e->work, status);
+	vsoc_nv50_command(vsoc, &e->work, NULL, NULL);
 	execute_surely(e);
 	wait_for_time(e);
+	vsoc_nv50_job(vsoc, false);
 	dma_fence_end_signalling(signalling);
 	vsoc_job_finish(vsoc, job, status);
 }

@@ -55,6 +55,7 @@ void vsoc_gpu_update_clocks(struct vsoc_device *vsoc)
 
 	lockdep_assert_held(&vsoc->hw_lock);
 
+	vsoc_nv50_idle(vsoc);
 	for (i = 0; i < VSOC_CLOCKS; i++)
 		if (gpu->clocks[i].on)
 			gpu->clocks[i].on_ns += now - gpu->clock_ns;

@@ -154,6 +154,7 @@ int vsoc_reset(struct vsoc_device *vsoc)
 	drm_perfctr_pre_reset(vsoc->pc);
 	msleep(READ_ONCE(vsoc->reset_ms));
 	vsoc_fw_reset(vsoc);
+	vsoc_nv50_reset(vsoc);
 	drm_perfctr_post_reset(vsoc->pc);
 	vsoc_engine_resume(vsoc);
 	dma_fence_end_signalling(signalling);

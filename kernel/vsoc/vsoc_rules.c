@@ -12,7 +12,7 @@
 #include "vsoc_rules.h"
 
 #define WARP_THREADS		16
-#define DRAW_INSTRUCTIONS	16	/* of each vertex and each fragment thread */
+#define DRAW_INSTRUCTIONS	VSOC_DRAW_INSTRUCTIONS
 #define WARP_INSTRUCTION_CYCLES	4	/* shader cycles that a warp instruction takes */
 #define LINE_BEATS		4	/* of 16 bytes */
 #define EXT_LINE_CYCLES		10	/* core-group cycles that a line takes on the bus */
@@ -37,7 +37,7 @@
 #define ACCUMULATOR_MAX		U16_MAX	/* of a miscounting kernel accumulator */
 
 /* a thread of @total instructions without a listing */
-static struct vsoc_thread fixed_mix(u64 total)
+struct vsoc_thread vsoc_rules_mix(u64 total)
 {
 	struct vsoc_thread t = {
 		.on = {
@@ -460,7 +460,7 @@ static void divergence(struct vsoc_work *work, u64 threads, u64 per_warp)
 
 static u64 draw(struct vsoc_work *work, const struct drm_vsoc_cmd_draw *d)
 {
-	const struct vsoc_thread thread = fixed_mix(DRAW_INSTRUCTIONS);
+	const struct vsoc_thread thread = vsoc_rules_mix(DRAW_INSTRUCTIONS);
 	const u32 n = work->shape->cores;
 	const u64 visible = d->primitives - d->primitives_culled;
 	const u64 indices = max(d->vertices, 3 * d->primitives);
@@ -578,7 +578,7 @@ static u64 draw(struct vsoc_work *work, const struct drm_vsoc_cmd_draw *d)
 static u64 compute(struct vsoc_work *work, const struct drm_vsoc_cmd_compute *c,
 		   const struct vsoc_thread *listed)
 {
-	const struct vsoc_thread thread = listed ? *listed : fixed_mix(c->instructions);
+	const struct vsoc_thread thread = listed ? *listed : vsoc_rules_mix(c->instructions);
 	const u64 warps = div_up(c->threads, WARP_THREADS);
 	const u32 n = work->shape->cores;
 	const struct l2_load load = {

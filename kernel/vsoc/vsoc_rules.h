@@ -17,6 +17,7 @@
 #define VSOC_SETS		3	/* enum drm_perfctr_set */
 #define VSOC_MAX_UNITS		BIT_ULL(40)
 #define VSOC_MAX_INSTRUCTIONS	65535
+#define VSOC_DRAW_INSTRUCTIONS	16	/* of each vertex and each fragment thread */
 #define VSOC_MAX_LATENCY_CYCLES	65535
 
 /* nominal clocks; durations of commands are nanoseconds at these */
@@ -182,6 +183,9 @@ struct vsoc_work {
 void vsoc_shape_init(struct vsoc_shape *shape, u64 shader_present, u32 l2_slices,
 		     u32 counters_per_block);
 u32 vsoc_work_capacity(const struct vsoc_shape *shape);
+
+/* a thread without a listing that executes @total instructions */
+struct vsoc_thread vsoc_rules_mix(u64 total);
 
 /* what the registers count for one thread; @count_dead: VSOC_MISCOUNT_DEAD */
 void vsoc_rules_count_thread(const struct vsoc_thread *thread, enum vsoc_profile profile,

@@ -103,6 +103,11 @@ static void show_counters(struct seq_file *m, const char *account, const u64 *va
 	u32 block = VSOC_BLOCK_MEMSYS;
 	u32 i;
 
+	if (vsoc->nv50) {
+		if (set == DRM_PERFCTR_SET_PRIMARY)
+			vsoc_nv50_show(m, account, values);
+		return;
+	}
 	show_block(m, account, "FW", 0, VSOC_BLOCK_FW, &names->fw, values);
 	show_block(m, account, "CSHW", 0, VSOC_BLOCK_CSHW, &names->cshw, values);
 	show_block(m, account, "TILER", 0, VSOC_BLOCK_TILER, &names->tiler, values);
@@ -129,10 +134,13 @@ static int show_totals(struct seq_file *m, u32 set, enum totals kind)
 
 	if (!totals)
 		return -ENOMEM;
+	mutex_lock(&vsoc->hw_lock);
+	vsoc_nv50_idle(vsoc);
+	mutex_unlock(&vsoc->hw_lock);
 	vsoc_fw_totals(vsoc, totals + TOTALS_TRUTH * counters,
 		       totals + TOTALS_DROPPED * counters, totals + TOTALS_DOUBTFUL * counters);
 	show_counters(m, NULL, totals + kind * counters +
-		      vsoc_gpu_index(vsoc, set * vsoc->shape.blocks, 0), set);
+		      vsoc_gpu_set_first(vsoc, set), set);
 	kvfree(totals);
 	return 0;
 }

@@ -1,0 +1,409 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The GPU with NVIDIA-style counters: lets the workload engine drive the wires of the
+ * model, and is the driver that gives the model to the counter source.
+ *
+ * Clocks: while a job runs, the domains are clocked by the engine's slices; when none
+ * does, by the time that has passed whenever somebody looks.
+ */
+#include <linux/bitops.h>
+#include <linux/math64.h>
+#include <linux/seq_file.h>
+#include <drm/drm_managed.h>
+
+#include "nv50_wires.h"
+#include "pcounter/pcounter_perfctr.h"
+#include "vsoc.h"
+#include "vsoc_nv50.h"
+
+struct vsoc_nv50 {
+	struct pm_model pm;
+	struct nv50_waves waves;
+	u32 mux[NV50_MUXES];
+	/* clocks that are not whole yet, in 1/NSEC_PER_SEC */
+	u64 fraction[PCOUNTER_DOMAINS];
+	/* vsoc_now_ns() up to which the domains were clocked */
+	u64 time_ns;
+	bool job;
+
+	/* the command in execution, what of it was handed on, and what waits for clocks */
+	struct nv50_demand demand;
+	struct nv50_demand done;
+	struct nv50_demand owed;
+
+	/* MP counters of the context that runs, and what finished jobs left to be taken */
+	struct mp_state mp[VSOC_MAX_CORES];
+	u64 saved[VSOC_MAX_CORES][MP_SLOTS];
+	u32 control[MP_SLOTS];
+
+	/* for nv50_expect() */
+	struct vsoc_device *vsoc;
+	size_t truth;
+};
+
+/* registers for the truth, behind those of the Mali-style blocks: PCOUNTER, then each TPC */
+static size_t first_register(const struct vsoc_device *vsoc)
+{
+	return vsoc_gpu_set_first(vsoc, DRM_PERFCTR_SET_PRIMARY);
+}
+
+size_t vsoc_nv50_registers(const struct vsoc_device *vsoc)
+{
+	return vsoc->product_nv50 ? VSOC_NV50_POSITIONS * (1 + vsoc->shape.cores) : 0;
+}
+
+static void expect(void *priv, u32 position, u64 n)
+{
+	struct vsoc_nv50 *nv = priv;
+
+	vsoc_gpu_count_truth(nv->vsoc, nv->truth + position, n);
+}
+
+/* --- clocks ------------------------------------------------------------------------ */
+
+/* clocks of a domain in @ns at its nominal frequency */
+static u64 advance(struct vsoc_nv50 *nv, unsigned int domain, u64 ns)
+{
+	u64 clocks = 0;
+
+	while (ns) {
+		const u64 part = min_t(u64, ns, NSEC_PER_SEC);
+		u64 rest;
+
+		clocks += div64_u64_rem(nv->fraction[domain] + part * nv50_domain_hz[domain],
+					NSEC_PER_SEC, &rest);
+		nv->fraction[domain] = rest;
+		ns -= part;
+	}
+	return clocks;
+}
+
+/* time passed in which no job ran */
+void vsoc_nv50_idle(struct vsoc_device *vsoc)
+{
+	struct vsoc_nv50 *nv = vsoc->nv50;
+	const struct vsoc_clock_state *clock = &vsoc->gpu.clocks[VSOC_CLOCK_SHADER];
+	unsigned int d, k;
+	u64 now_ns, ns;
+
+	if (!nv)
+		return;
+	lockdep_assert_held(&vsoc->hw_lock);
+	now_ns = vsoc_now_ns(vsoc);
+	if (nv->job || now_ns <= nv->time_ns)
+		return;
+	ns = now_ns - nv->time_ns;
+	nv->time_ns = now_ns;
+	if (!clock->on)
+		return;
+	ns = mul_u64_u64_div_u64(ns, clock->hz, VSOC_SHADER_HZ);
+	for (d = 0; d < PCOUNTER_DOMAINS; d++) {
+		const u64 clocks = advance(nv, d, ns);
+
+		nv50_drive(&nv->pm, &nv->waves, d, nv->mux, NULL, false, clocks);
+		if (d == 1) {
+			nv->truth = first_register(vsoc);
+			expect(nv, NV50_PCOUNTER_GPU_IDLE, clocks);
+		}
+		if (d != 3)
+			continue;
+		for (k = 0; k < vsoc->shape.cores; k++) {
+			static const u64 nothing[NV50_MP_ACTIVITIES];
+
+			nv50_drive_mp(&nv->mp[k], nv->mux, nothing, clocks);
+		}
+	}
+}
+
+/* a job begins or has ended: its context's MP counters are set and read */
+void vsoc_nv50_job(struct vsoc_device *vsoc, bool running)
+{
+	struct vsoc_nv50 *nv = vsoc->nv50;
+	unsigned int k, slot;
+
+	if (!nv)
+		return;
+	mutex_lock(&vsoc->hw_lock);
+	vsoc_nv50_idle(vsoc);
+	nv->job = running;
+	for (k = 0; k < vsoc->shape.cores; k++)
+		for (slot = 0; slot < MP_SLOTS; slot++) {
+			nv->saved[k][slot] += nv->mp[k].value[slot];
+			mp_method(&nv->mp[k], MP_PM_CONTROL(slot),
+				  running ? nv->control[slot] : 0);
+			mp_method(&nv->mp[k], MP_PM_SET(slot), 0);
+		}
+	mutex_unlock(&vsoc->hw_lock);
+}
+
+/* @cmd: what comes next, NULL: begin or end of a job */
+void vsoc_nv50_command(struct vsoc_device *vsoc, struct vsoc_work *work,
+		       const struct drm_vsoc_command *cmd, const struct vsoc_thread *thread)
+{
+	struct vsoc_nv50 *nv = vsoc->nv50;
+
+	if (!nv)
+		return;
+	nv50_command(&nv->demand, &vsoc->shape, cmd, thread);
+	memset(&nv->done, 0, sizeof(nv->done));
+	/* everything must be seen on the wires, and these are slow */
+	if (cmd)
+		work->duration_ns = max(work->duration_ns,
+					nv50_demand_ns(&nv->demand, &vsoc->shape));
+}
+
+/* move what is due by now from @demand to @owed */
+static void fall_due(const struct vsoc_work *work, u64 demand, u64 *done, u64 *owed)
+{
+	u64 due = demand;
+
+	if (work->done_ns < work->duration_ns)
+		due = mul_u64_u64_div_u64(demand, work->done_ns, work->duration_ns);
+	*owed += due - *done;
+	*done = due;
+}
+
+static void progress_gpu(struct vsoc_nv50 *nv, const struct vsoc_work *work, const u64 *clocks,
+			 bool flush)
+{
+	u64 emitted[NV50_ACTIVITIES];
+	unsigned int i;
+
+	for (i = 0; i < NV50_ACTIVITIES; i++)
+		fall_due(work, nv->demand.gpu[i], &nv->done.gpu[i], &nv->owed.gpu[i]);
+	nv50_emit(nv->owed.gpu, clocks, flush, emitted);
+	for (i = 0; i < PCOUNTER_DOMAINS; i++)
+		nv50_drive(&nv->pm, &nv->waves, i, nv->mux, emitted, true, clocks[i]);
+	nv->truth = first_register(nv->vsoc);
+	nv50_expect(emitted, expect, nv);
+	expect(nv, NV50_PCOUNTER_GPU_BUSY, clocks[1]);
+}
+
+static void progress_mp(struct vsoc_nv50 *nv, const struct vsoc_work *work, unsigned int core,
+			u64 clocks)
+{
+	u64 emitted[NV50_MP_ACTIVITIES];
+	u64 *owed = nv->owed.mp[core];
+	unsigned int i;
+
+	for (i = 0; i < NV50_MP_ACTIVITIES; i++) {
+		fall_due(work, nv->demand.mp[core][i], &nv->done.mp[core][i], &owed[i]);
+		emitted[i] = min(owed[i], clocks);
+		owed[i] -= emitted[i];
+	}
+	nv50_drive_mp(&nv->mp[core], nv->mux, emitted, clocks);
+	nv->truth = first_register(nv->vsoc) + VSOC_NV50_POSITIONS * (1 + core);
+	nv50_expect_mp(emitted, expect, nv);
+}
+
+/**
+ * vsoc_nv50_progress() - a slice of a command was executed
+ * @vsoc: the device
+ * @work: the command
+ * @ns: length of the slice at nominal clocks
+ * @time_ns: time that it took
+ */
+void vsoc_nv50_progress(struct vsoc_device *vsoc, const struct vsoc_work *work, u64 ns,
+			u64 time_ns)
+{
+	/* the end of a command: everything must be seen now */
+	const bool flush = work->done_ns == work->duration_ns;
+	struct vsoc_nv50 *nv = vsoc->nv50;
+	u64 clocks[PCOUNTER_DOMAINS];
+	unsigned int i, k;
+
+	if (!nv)
+		return;
+	lockdep_assert_held(&vsoc->hw_lock);
+	nv->time_ns += time_ns;
+	for (i = 0; i < PCOUNTER_DOMAINS; i++) {
+		clocks[i] = advance(nv, i, ns);
+		/* slices are rounded: what did not fit into them takes a clock or two more */
+		if (flush)
+			clocks[i] = max(clocks[i], nv50_owed_clocks(nv->owed.gpu, i) +
+						   nv50_owed_clocks(nv->demand.gpu, i) -
+						   min(nv50_owed_clocks(nv->demand.gpu, i),
+						       nv50_owed_clocks(nv->done.gpu, i)) + 2);
+	}
+	for (k = 0; flush && k < vsoc->shape.cores; k++)
+		for (i = 0; i < NV50_MP_ACTIVITIES; i++)
+			clocks[3] = max(clocks[3], nv->owed.mp[k][i] + nv->demand.mp[k][i] -
+						   nv->done.mp[k][i]);
+	progress_gpu(nv, work, clocks, flush);
+	for (k = 0; k < vsoc->shape.cores; k++)
+		progress_mp(nv, work, k, clocks[3]);
+}
+
+/* the GPU forgets its registers */
+void vsoc_nv50_reset(struct vsoc_device *vsoc)
+{
+	struct vsoc_nv50 *nv = vsoc->nv50;
+
+	if (!nv)
+		return;
+	mutex_lock(&vsoc->hw_lock);
+	vsoc_nv50_idle(vsoc);
+	pm_init(&nv->pm);
+	memset(nv->mux, 0, sizeof(nv->mux));
+	memset(nv->mp, 0, sizeof(nv->mp));
+	memset(nv->saved, 0, sizeof(nv->saved));
+	memset(nv->control, 0, sizeof(nv->control));
+	mutex_unlock(&vsoc->hw_lock);
+}
+
+/* current frequency of a domain; all follow the shader clock */
+u64 vsoc_nv50_hz(struct vsoc_device *vsoc, u8 clock)
+{
+	return mul_u64_u64_div_u64(nv50_domain_hz[clock], vsoc->gpu.clocks[VSOC_CLOCK_SHADER].hz,
+				   VSOC_SHADER_HZ);
+}
+
+/* --- the driver --------------------------------------------------------------------- */
+
+static void begin(void *priv)
+{
+	struct vsoc_device *vsoc = priv;
+
+	mutex_lock(&vsoc->hw_lock);
+	vsoc_nv50_idle(vsoc);
+}
+
+static void end(void *priv)
+{
+	struct vsoc_device *vsoc = priv;
+
+	mutex_unlock(&vsoc->hw_lock);
+}
+
+static u32 read_register(void *priv, u32 reg)
+{
+	struct vsoc_device *vsoc = priv;
+
+	return pm_read(&vsoc->nv50->pm, reg);
+}
+
+static void write_register(void *priv, u32 reg, u32 value)
+{
+	struct vsoc_device *vsoc = priv;
+
+	pm_write(&vsoc->nv50->pm, reg, value);
+}
+
+static void set_mux(void *priv, unsigned int mux, u32 value)
+{
+	struct vsoc_device *vsoc = priv;
+
+	vsoc->nv50->mux[mux] = value;
+}
+
+static void mp_program(void *priv, const u32 *control)
+{
+	struct vsoc_device *vsoc = priv;
+	struct vsoc_nv50 *nv = vsoc->nv50;
+	unsigned int k, slot;
+
+	memset(nv->saved, 0, sizeof(nv->saved));
+	for (slot = 0; slot < MP_SLOTS; slot++) {
+		nv->control[slot] = control[slot];
+		for (k = 0; k < vsoc->shape.cores; k++) {
+			mp_method(&nv->mp[k], MP_PM_CONTROL(slot), nv->job ? control[slot] : 0);
+			mp_method(&nv->mp[k], MP_PM_SET(slot), 0);
+		}
+	}
+}
+
+static u64 mp_take(void *priv, unsigned int tpc, unsigned int slot)
+{
+	struct vsoc_device *vsoc = priv;
+	struct vsoc_nv50 *nv = vsoc->nv50;
+	const unsigned int k = hweight64(vsoc->shape.shader_present & (BIT_ULL(tpc) - 1));
+	const u64 value = nv->saved[k][slot] + nv->mp[k].value[slot];
+
+	nv->saved[k][slot] = 0;
+	mp_method(&nv->mp[k], MP_PM_SET(slot), 0);
+	return value;
+}
+
+static const struct pcounter_ops pcounter_ops = {
+	.begin = begin,
+	.end = end,
+	.read = read_register,
+	.write = write_register,
+	.set_mux = set_mux,
+	.mp_program = mp_program,
+	.mp_take = mp_take,
+};
+
+int vsoc_nv50_init(struct vsoc_device *vsoc)
+{
+	struct vsoc_nv50 *nv;
+
+	if (!vsoc->product_nv50)
+		return 0;
+	nv = drmm_kzalloc(&vsoc->drm, sizeof(*nv), GFP_KERNEL);
+	if (!nv)
+		return -ENOMEM;
+	nv->vsoc = vsoc;
+	pm_init(&nv->pm);
+	nv->time_ns = vsoc_now_ns(vsoc);
+	vsoc->nv50 = nv;
+	return 0;
+}
+
+int vsoc_nv50_counters_init(struct vsoc_device *vsoc)
+{
+	const struct pcounter_config config = {
+		.ops = &pcounter_ops,
+		.priv = vsoc,
+		.tpcs = vsoc->shape.shader_present,
+	};
+
+	return drmm_pcounter_create(&vsoc->drm, vsoc->pc, &config);
+}
+
+/* --- truth --------------------------------------------------------------------------- */
+
+static void show_line(struct seq_file *m, const char *account, const char *type, u32 index,
+		      u32 position, const char *name, u64 value)
+{
+	if (account && !value)
+		return;
+	if (account)
+		seq_printf(m, "%s ", account);
+	seq_printf(m, "%s %u %u %s %llu\n", type, index, position, name, value);
+}
+
+/* as the truth of the other product; @values: of the primary set */
+void vsoc_nv50_show(struct seq_file *m, const char *account, const u64 *values)
+{
+	static const struct {
+		u8 position;
+		const char *name;
+	} pcounter[] = {
+#define NAME(at, text)	{ at, text },
+		NV50_PCOUNTER_COUNTERS(NAME)
+	}, mp[] = {
+		NV50_MP_COUNTERS(NAME)
+	};
+	static const u64 domains[PCOUNTER_DOMAINS] = {
+		NV50_PCOUNTER_DOMAIN0, NV50_PCOUNTER_DOMAIN1, NV50_PCOUNTER_DOMAIN2,
+		NV50_PCOUNTER_DOMAIN3, NV50_PCOUNTER_DOMAIN4, NV50_PCOUNTER_DOMAIN5,
+		NV50_PCOUNTER_DOMAIN6, NV50_PCOUNTER_DOMAIN7,
+	};
+	const struct vsoc_device *vsoc = m->private;
+	const u64 *v = values;
+	u64 tpcs = vsoc->shape.shader_present;
+	unsigned int i, d;
+
+	for (d = 0; d < PCOUNTER_DOMAINS; d++)
+		for (i = 0; i < ARRAY_SIZE(pcounter); i++)
+			if (domains[d] & BIT_ULL(pcounter[i].position))
+				show_line(m, account, "PCOUNTER", d, pcounter[i].position,
+					  pcounter[i].name, v[pcounter[i].position]);
+	for (; tpcs; tpcs &= tpcs - 1) {
+		v += VSOC_NV50_POSITIONS;
+		for (i = 0; i < ARRAY_SIZE(mp); i++)
+			show_line(m, account, "MP", __ffs64(tpcs), mp[i].position, mp[i].name,
+				  v[mp[i].position]);
+	}
+}
