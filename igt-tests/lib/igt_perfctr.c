@@ -340,14 +340,17 @@ static void add_block(struct igt_perfctr_session *s, unsigned int n,
 {
 	const struct drm_perfctr_pmu_block_header *pmu = (const void *)b;
 	const uint64_t *values = (const void *)((const char *)b + b->header_size);
+	const struct drm_perfctr_mux_block_header *mux = (const void *)b;
 	bool is_pmu = b->type >= DRM_PERFCTR_BLOCK_GENERIC_PMU;
+	bool is_mux = !is_pmu && b->type >= DRM_PERFCTR_BLOCK_PCOUNTER;
 	unsigned int stored = __builtin_popcountll(b->enable_mask);
 	struct igt_perfctr_sum *sum = &s->sums[n];
 	unsigned int i = 0;
 
 	igt_assert_eq(b->header_size % 8, 0);
-	igt_assert_lte(is_pmu ? sizeof(*pmu) : sizeof(*b), b->header_size);
-	igt_assert_eq(b->size, b->header_size + (is_pmu ? 2 : 1) * stored * sizeof(uint64_t));
+	igt_assert_lte(is_pmu ? sizeof(*pmu) : is_mux ? sizeof(*mux) : sizeof(*b), b->header_size);
+	igt_assert_eq(b->size,
+		      b->header_size + (is_pmu || is_mux ? 2 : 1) * stored * sizeof(uint64_t));
 	igt_assert_eq_u64(b->valid_mask & ~b->enable_mask, 0);
 	if (!s->samples) {
 		sum->type = b->type;
@@ -368,12 +371,23 @@ static void add_block(struct igt_perfctr_session *s, unsigned int n,
 		sum->time_enabled += pmu->time_enabled;
 		sum->time_running += pmu->time_running;
 	}
+	if (is_mux) {
+		sum->time_enabled += mux->time_enabled;
+		sum->time_running += mux->time_running;
+	}
 	for (unsigned int bit = 0; bit < DRM_PERFCTR_SECTION_COUNTERS; bit++) {
 		if (!(b->enable_mask >> bit & 1))
 			continue;
 		/* not measured: zero */
 		if (!(b->valid_mask >> bit & 1))
 			igt_assert_eq_u64(values[i], 0);
+		if (is_mux) {
+			igt_assert_lte_u64(mux->time_running, values[stored + i]);
+			igt_assert_lte_u64(values[stored + i], mux->time_enabled);
+			/* measured, or never its turn */
+			igt_assert_eq(!!(b->valid_mask >> bit & 1), !!values[stored + i]);
+			sum->running[bit] += values[stored + i];
+		}
 		sum->value[bit] += values[i++];
 	}
 }

@@ -75,11 +75,12 @@ static uint16_t type_of(const char *name)
 	static const char *const names[] = {
 		[DRM_PERFCTR_BLOCK_FW] = "FW",	       [DRM_PERFCTR_BLOCK_CSHW] = "CSHW",
 		[DRM_PERFCTR_BLOCK_TILER] = "TILER",   [DRM_PERFCTR_BLOCK_MEMSYS] = "MEMSYS",
-		[DRM_PERFCTR_BLOCK_SHADER] = "SHADER",
+		[DRM_PERFCTR_BLOCK_SHADER] = "SHADER", [DRM_PERFCTR_BLOCK_PCOUNTER] = "PCOUNTER",
+		[DRM_PERFCTR_BLOCK_MP] = "MP",
 	};
 
 	for (unsigned int i = 1; i < sizeof(names) / sizeof(names[0]); i++)
-		if (!strcmp(name, names[i]))
+		if (names[i] && !strcmp(name, names[i]))
 			return i;
 	return 0;
 }
