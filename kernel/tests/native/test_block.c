@@ -172,6 +172,58 @@ static void block_bytes_are_as_documented(void)
 	check_eq(out.counters[1], 11);
 }
 
+static void counters_that_take_turns_come_with_their_times(void)
+{
+	u64 totals[64] = { 0 }, running[64] = { 0 }, base[2] = { 0 }, base_running[2] = { 0 };
+	static struct drm_perfctr_block block = {
+		.desc = {
+			.type = DRM_PERFCTR_BLOCK_PCOUNTER, .index = 2, .counters = 64,
+			.product = DRM_PERFCTR_PRODUCT_NV50, .clock = 2,
+		},
+		.enabled = 5000,
+	};
+	struct perfctr_view view = {
+		.mask = BIT_ULL(4) | BIT_ULL(9), .totals = totals, .base = base, .block = &block,
+		.running = running, .base_running = base_running, .base_enabled = 4000,
+	};
+	struct perfctr_span span = { .states = DRM_PERFCTR_STATE_ON, .valid = BIT_ULL(4) };
+	struct {
+		struct drm_perfctr_mux_block_header header;
+		u64 counters[2], times[2], behind;
+	} out = { .behind = 0x1234 };
+
+	totals[4] = 7;
+	running[4] = 1000;
+	check_eq(perfctr_view_size(&view), 64 + 32);
+	check(perfctr_layout_block(&out, &view, &span) == &out.behind);
+	check_eq(out.behind, 0x1234);
+	check_eq(out.header.block.header_size, 64);
+	check_eq(out.header.block.size, 96);
+	check_eq(out.header.block.valid_mask, BIT_ULL(4));
+	check_eq(out.header.time_enabled, 1000);
+	check_eq(out.header.time_running, 0);
+	check_eq(out.header.block.states, DRM_PERFCTR_STATE_ON | DRM_PERFCTR_STATE_MULTIPLEXED);
+	check_eq(span.states, out.header.block.states);
+	check_eq(out.counters[0], 7);
+	check_eq(out.counters[1], 0);
+	check_eq(out.times[0], 1000);
+	check_eq(out.times[1], 0);
+
+	/* the next span begins at these values; nobody had to share in it */
+	block.enabled += 300;
+	running[4] += 300;
+	running[9] += 300;
+	totals[9] = 3;
+	span = (struct perfctr_span){ .states = DRM_PERFCTR_STATE_ON, .valid = view.mask };
+	perfctr_layout_block(&out, &view, &span);
+	check_eq(out.header.time_enabled, 300);
+	check_eq(out.header.time_running, 300);
+	check_eq(out.header.block.states, DRM_PERFCTR_STATE_ON);
+	check_eq(out.counters[0], 0);
+	check_eq(out.counters[1], 3);
+	check_eq(out.times[1], 300);
+}
+
 static void pmu_block_reports_multiplexing(void)
 {
 	u64 totals[3] = { 100, 0, 50 }, enabled[3] = { 1000, 1000, 1000 };
@@ -245,6 +297,7 @@ static const struct test tests[] = {
 	TEST(unmeasured_counter_keeps_its_base),
 	TEST(full_mask_gives_the_same),
 	TEST(block_bytes_are_as_documented),
+	TEST(counters_that_take_turns_come_with_their_times),
 	TEST(pmu_block_reports_multiplexing),
 };
 
