@@ -129,6 +129,28 @@ static void work(unsigned int n)
 	igt_assert_eq(igt_vsoc_wait(&dev, igt_vsoc_submit(&dev, c, 2)).status, 0);
 }
 
+#define POWER "/sys/bus/platform/devices/" PLATFORM "/power/"
+
+static void set_power(const char *text)
+{
+	int fd = open(POWER "control", O_WRONLY | O_CLOEXEC);
+
+	igt_assert_lte(0, fd);
+	igt_assert_eq(write(fd, text, strlen(text)), (ssize_t)strlen(text));
+	close(fd);
+}
+
+static bool is_suspended(void)
+{
+	FILE *f = fopen(POWER "runtime_status", "re");
+	char word[16] = "";
+
+	igt_assert(f);
+	igt_assert_eq(fscanf(f, "%15s", word), 1);
+	fclose(f);
+	return !strcmp(word, "suspended");
+}
+
 /* what cannot be known in advance: it goes on while nothing happens */
 static bool is_idle(const char *name)
 {
@@ -194,6 +216,35 @@ static void exact_tests(void)
 		igt_perfctr_drain(&s);
 		igt_vsoc_truth(&dev, &after);
 		igt_assert_eq_u32(s.flags & DRM_PERFCTR_SAMPLE_MULTIPLEXED, 0);
+		igt_vsoc_assert_conserved(&s, &before, &after);
+		igt_perfctr_session_fini(&s);
+	}
+	igt_describe("without power nothing counts and nothing is lost, and the samples say so");
+	igt_subtest("suspend")
+	{
+		igt_vsoc_truth(&dev, &before);
+		session_without_requests(&s, 0);
+		want(&s, "gpu_busy");
+		want(&s, "setup_primitive_count");
+		want(&s, "instructions");
+		igt_perfctr_session_create(&s);
+		igt_vsoc_truth(&dev, &before);
+		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+		work(0);
+		set_power("auto");
+		for (unsigned int n = 0; !is_suspended(); n++) {
+			igt_assert_lt(n, 1000);
+			usleep(10000);
+		}
+		igt_assert_eq(igt_perfctr_sample(&s, 1), 0);
+		igt_perfctr_drain(&s);
+		igt_assert(s.last.flags & DRM_PERFCTR_SAMPLE_SUSPENDED);
+		set_power("on");
+		work(1);
+		igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
+		igt_perfctr_drain(&s);
+		igt_vsoc_truth(&dev, &after);
+		igt_assert_eq_u64(s.lost_ns, 0);
 		igt_vsoc_assert_conserved(&s, &before, &after);
 		igt_perfctr_session_fini(&s);
 	}
