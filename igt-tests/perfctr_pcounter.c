@@ -196,9 +196,17 @@ static void exact_tests(void)
 	igt_subtest("together-exact")
 	{
 		static const char *const names[] = {
-			"gpu_busy", "setup_primitive_count", "geom_primitive_in_count",
-			"input_assembler_busy", "rop_busy", "rop_waits_for_shader", "shader_busy",
-			"branch", "divergent_branch", "instructions", "warp_serialize",
+			"gpu_busy",
+			"setup_primitive_count",
+			"geom_primitive_in_count",
+			"input_assembler_busy",
+			"rop_busy",
+			"rop_waits_for_shader",
+			"shader_busy",
+			"branch",
+			"divergent_branch",
+			"instructions",
+			"warp_serialize",
 		};
 
 		igt_vsoc_truth(&dev, &before);
@@ -331,7 +339,8 @@ static void turn_tests(void)
 		igt_assert_eq_u64(value_of(&s, "gpu_busy"), truth_of("gpu_busy"));
 		igt_perfctr_session_fini(&s);
 	}
-	igt_describe("a session that joins makes another one share, and gives all back when it ends");
+	igt_describe(
+		"a session that joins makes another one share, and gives all back when it ends");
 	igt_subtest("join-and-leave")
 	{
 		igt_vsoc_truth(&dev, &before);
@@ -428,7 +437,8 @@ static void context_tests(void)
 		uint32_t threads, instructions;
 	} shaders[2] = { { 16000, 64 }, { 4800, 160 } };
 
-	igt_describe("two contexts with different shaders: MP counts are each one's, PCOUNTER has the sum");
+	igt_describe(
+		"two contexts with different shaders: MP counts are each one's, PCOUNTER has the sum");
 	igt_subtest("contexts")
 	{
 		struct igt_perfctr_session s[2], all;
