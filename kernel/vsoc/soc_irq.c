@@ -113,6 +113,10 @@ static void soc_irq_set_affinity(void *ctx, unsigned int cpu)
 {
 	struct soc_pmu *pmu = ctx;
 
+	if (pmu->before_affinity)
+		pmu->before_affinity(pmu, pmu->before_data);
+	/* what the kernel's interrupts would say of one that was freed meanwhile */
+	WARN_ONCE(!READ_ONCE(pmu->irq.handler), "%s: affinity of a free interrupt\n", pmu->name);
 	WRITE_ONCE(pmu->irq.cpu, cpu);
 }
 

@@ -203,8 +203,10 @@ struct soc_pmu {
 	u64 hz;
 	/** @before_read: see struct soc_config. */
 	void (*before_read)(struct soc_pmu *pmu, void *data);
-	/** @before_read_data: for @before_read. */
-	void *before_read_data;
+	/** @before_affinity: see struct soc_config. */
+	void (*before_affinity)(struct soc_pmu *pmu, void *data);
+	/** @before_data: for both. */
+	void *before_data;
 	/** @leaving: its device is about to go. */
 	bool leaving;
 	/** @truth: under hw_lock. */
@@ -237,8 +239,10 @@ struct soc_config {
 	unsigned int width;
 	/** @before_read: before each read of a register, with interrupts off; may spoil it. */
 	void (*before_read)(struct soc_pmu *pmu, void *data);
-	/** @before_read_data: for @before_read. */
-	void *before_read_data;
+	/** @before_affinity: before the interrupt is told its CPU, maybe with interrupts off. */
+	void (*before_affinity)(struct soc_pmu *pmu, void *data);
+	/** @before_data: for both. */
+	void *before_data;
 };
 
 /* soc_cspmu.c, soc_windows.c: models by kind */

@@ -49,7 +49,7 @@ static int soc_reg_read(void *context, unsigned int reg, unsigned int *value)
 	struct soc_pmu *pmu = context;
 	unsigned long irq;
 
-	pmu->before_read(pmu, pmu->before_read_data);
+	pmu->before_read(pmu, pmu->before_data);
 	raw_spin_lock_irqsave(&pmu->lock, irq);
 	*value = pmu->ops->read(pmu, reg >> TEGRA410_WINDOW_SHIFT,
 				reg & (BIT(TEGRA410_WINDOW_SHIFT) - 1));
@@ -137,7 +137,8 @@ struct soc_pmu *soc_pmu_create(struct device *parent,
 		return ERR_PTR(-ENOMEM);
 	pmu->pdata = *pdata;
 	pmu->before_read = config->before_read;
-	pmu->before_read_data = config->before_read_data;
+	pmu->before_affinity = config->before_affinity;
+	pmu->before_data = config->before_data;
 	raw_spin_lock_init(&pmu->lock);
 	hash_init(pmu->truth.rows);
 	soc_pmu_name(pmu);

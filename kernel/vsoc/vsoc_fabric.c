@@ -451,6 +451,13 @@ static void before_read(struct soc_pmu *pmu, void *data)
 	}
 }
 
+/* maybe with a raw lock held */
+static void before_affinity(struct soc_pmu *pmu, void *data)
+{
+	if (vsoc_fault(data, VSOC_FAULT_PMU_AFFINITY))
+		mdelay(SLOW_READ_MS);
+}
+
 static int plug(struct vsoc_device *vsoc, const char *name, bool in)
 {
 	struct vsoc_fabric *fabric = vsoc->fabric;
@@ -583,7 +590,8 @@ static int create_pmu(struct vsoc_device *vsoc, struct tegra410_pmu_platform_dat
 		.counters = soc_counters,
 		.width = soc_width,
 		.before_read = before_read,
-		.before_read_data = vsoc,
+		.before_affinity = before_affinity,
+		.before_data = vsoc,
 	};
 	struct soc_pmu *pmu;
 

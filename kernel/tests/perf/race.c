@@ -12,7 +12,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "soc.h"
@@ -22,7 +21,9 @@
 #define DEVICE "vsoc.0"
 #define PMUS "/sys/bus/event_source/devices/nvidia_*"
 #define UCF "nvidia_ucf_pmu_0"
-#define SECONDS 8
+#define ROUNDS 8
+/* debugfs of the device, there while it is bound */
+#define SLOW "/sys/kernel/debug/dri/*/vsoc/fail_pmu_affinity"
 #define COPY "copy bytes=64Ki read initiator=cpu home=cmem socket=0"
 #define BYTES 65536
 
@@ -88,6 +89,29 @@ static void open_all(void)
 	}
 }
 
+/*
+ * Between the choice of another CPU and the move of the interrupt are a few instructions. They
+ * become long enough for the device to go in between.
+ */
+static bool open_window(void)
+{
+	static const char often[] = "1000 100";
+	glob_t slow;
+	bool done = false;
+
+	if (glob(SLOW, 0, NULL, &slow))
+		return false;
+	for (size_t n = 0; n < slow.gl_pathc; n++) {
+		int fd = open(slow.gl_pathv[n], O_WRONLY);
+
+		done |= fd >= 0 && write(fd, often, strlen(often)) == (ssize_t)strlen(often);
+		if (fd >= 0)
+			close(fd);
+	}
+	globfree(&slow);
+	return done;
+}
+
 struct cpu_switch {
 	int cpu;
 	bool online, done;
@@ -120,7 +144,6 @@ int main(int argc, char **argv)
 {
 	int first = argc == 3 ? atoi(argv[1]) : -1, second = argc == 3 ? atoi(argv[2]) : -1;
 	unsigned int rounds = 0, failed = 0, wrong = 0;
-	time_t end;
 	int fd;
 
 	if (argc != 3) {
@@ -133,20 +156,20 @@ int main(int argc, char **argv)
 	}
 	open_all();
 
-	for (end = time(NULL) + SECONDS; time(NULL) < end; rounds++) {
+	for (; rounds < ROUNDS; rounds++) {
 		int cpu = rounds % 2 ? second : first;
 
 		/* now it owns the PMUs of its socket */
 		failed += !soc_cpu_online(first + second - cpu, false);
 		failed += !soc_cpu_online(first + second - cpu, true);
+		failed += !open_window();
 		failed += !race(cpu, false, "unbind");
 		wrong += wrong_cpumasks(false);
 		failed += !race(cpu, true, "bind");
 		wrong += wrong_cpumasks(true);
 	}
 
-	tap(rounds > 1 && !failed, "%u times the device goes and comes, %zu PMUs", rounds,
-	    pmus.gl_pathc);
+	tap(!failed, "%u times the device goes and comes, %zu PMUs", rounds, pmus.gl_pathc);
 	tap(!wrong, "cpumask is empty without a device and one CPU with it: %u times not", wrong);
 	fd = soc_event(UCF, 0x123, 0, 0, -1);
 	soc_job(COPY);
