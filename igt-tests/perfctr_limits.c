@@ -629,8 +629,9 @@ static struct fared fare(unsigned int attackers)
 }
 
 /*
- * A good part of the periods that the machine manages without attackers: they, and the hardware
- * model, share its few CPUs, and it may be busy with other things for one of the attempts.
+ * Half of the periods that the machine manages without attackers, at least: they share its few
+ * CPUs with the hardware model, and it may be busy with other things for one of the attempts.
+ * Nine tenths are usual on two emulated CPUs, three tenths if nobody held the attackers back.
  */
 static void nobody_starves(void)
 {
@@ -638,7 +639,7 @@ static void nobody_starves(void)
 		struct fared alone = fare(0), beside = fare(ATTACKERS);
 
 		if (alone.periodic * beside.due <=
-			    (sanitized() ? 40 : 5) * beside.periodic * alone.due &&
+			    (sanitized() ? 20 : 2) * beside.periodic * alone.due &&
 		    beside.worst_ns <= (sanitized() ? 5 : 1) * SECOND + 10 * alone.worst_ns)
 			return;
 		igt_assert_lt(i, ATTEMPTS);
