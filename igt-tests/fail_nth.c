@@ -163,6 +163,123 @@ static unsigned int sweep(int (*call)(struct igt_perfctr_session *s), struct igt
 	return failed;
 }
 
+/* --- probe ---------------------------------------------------------------- */
+
+#define DRIVER "/sys/bus/platform/drivers/vsoc/"
+/* frames of a stack that the filter of fault injection looks at, its most */
+#define FILTER_DEPTH "32"
+
+static int tell_driver(const char *file, const char *text)
+{
+	char path[80];
+	int fd, ret;
+
+	snprintf(path, sizeof(path), DRIVER "%s", file);
+	fd = open(path, O_WRONLY | O_CLOEXEC);
+	igt_assert_f(fd >= 0, "%s: %s\n", path, strerror(errno));
+	ret = write(fd, text, strlen(text)) < 0 ? -errno : 0;
+	close(fd);
+	return ret;
+}
+
+/*
+ * Addresses of a module's functions, or with its name after a colon of one function of the kernel.
+ * The end is where the next symbol of others begins.
+ */
+static void text_of(const char *what, uint64_t *start, uint64_t *end)
+{
+	FILE *symbols = fopen("/proc/kallsyms", "re");
+	char line[512], module[80];
+	uint64_t last = 0;
+
+	snprintf(module, sizeof(module), "[%s]", what);
+	igt_assert(symbols);
+	*start = UINT64_MAX;
+	*end = UINT64_MAX;
+	for (unsigned int pass = 0; pass < 2; pass++) {
+		rewind(symbols);
+		while (fgets(line, sizeof(line), symbols)) {
+			char name[300], of[80] = "", type;
+			unsigned long long at;
+			bool ours;
+
+			if (sscanf(line, "%llx %c %299s %79s", &at, &type, name, of) < 3 ||
+			    !strchr("tT", type))
+				continue;
+			ours = *what == ':' ? !strcmp(name, what + 1) : !strcmp(of, module);
+			if (!pass && ours) {
+				*start = at < *start ? at : *start;
+				last = at > last ? at : last;
+			} else if (pass && at > last && at < *end) {
+				*end = at;
+			}
+		}
+	}
+	fclose(symbols);
+	igt_assert_f(*start < *end && *end != UINT64_MAX, "%s: no symbols\n", what);
+}
+
+static void filter(const char *range, uint64_t start, uint64_t end)
+{
+	static const char *const kinds[] = { "failslab", "fail_page_alloc", "fail_usercopy" };
+
+	for (unsigned int i = 0; i < 3; i++) {
+		char file[32], value[32];
+
+		snprintf(file, sizeof(file), "%s-start", range);
+		snprintf(value, sizeof(value), "%#llx", (unsigned long long)start);
+		let_fail(kinds[i], file, value);
+		snprintf(file, sizeof(file), "%s-end", range);
+		snprintf(value, sizeof(value), "%#llx", (unsigned long long)end);
+		let_fail(kinds[i], file, value);
+		let_fail(kinds[i], "stacktrace-depth", FILTER_DEPTH);
+	}
+}
+
+/*
+ * Whatever is allocated on behalf of @module while the driver probes. Not within
+ * drm_sysfs_minor_alloc(): if that fails, drm_minor_alloc() of 6.12 returns with an error
+ * pointer in minor->kdev, for which its own release action calls put_device().
+ */
+static void sweep_probe(const char *module)
+{
+	unsigned int n, failed = 0, survived = 0;
+	int fd = open("/proc/thread-self/fail-nth", O_RDWR | O_CLOEXEC);
+	bool happened = true;
+	uint64_t start, end;
+
+	igt_require_f(fd >= 0, "the kernel has no fault injection\n");
+	igt_require_f(!access("/sys/kernel/debug/failslab/require-start", W_OK),
+		      "fault injection has no filter\n");
+	text_of(":drm_sysfs_minor_alloc", &start, &end);
+	filter("reject", start, end);
+	text_of(module, &start, &end);
+	filter("require", start, end);
+	/* a second device has no PMUs, whose registration takes seconds */
+	igt_assert_eq(tell_driver("new_device", "1"), 0);
+	for (n = 1; n < MOST && happened; n++) {
+		int ret;
+
+		igt_assert_eq(tell_driver("unbind", "vsoc.1"), 0);
+		arm(fd, n);
+		ret = tell_driver("bind", "vsoc.1");
+		happened = disarm(fd);
+		igt_assert_f(!ret || (happened && ret == -ENOMEM), "place %u: %d\n", n, ret);
+		failed += !!ret;
+		survived += !ret && happened;
+		/* out of memory was a passing thing, and left nothing in the way */
+		if (ret)
+			igt_assert_eq(tell_driver("bind", "vsoc.1"), 0);
+	}
+	filter("require", 0, UINT64_MAX);
+	filter("reject", 0, 0);
+	close(fd);
+	igt_assert_lt(n, MOST);
+	igt_info("%u places, %u times -ENOMEM, %u times done without\n", n - 2, failed, survived);
+	igt_assert_lt(0, failed);
+	igt_assert_eq(tell_driver("del_device", "1"), 0);
+}
+
 igt_main
 {
 	struct igt_perfctr_session s;
@@ -207,6 +324,13 @@ igt_main
 	igt_subtest("start") sweep(call_start, &s);
 	igt_describe("SAMPLE with each allocation failing once: -ENOMEM or success, nothing left");
 	igt_subtest("sample") sweep(call_sample, &s);
+
+	igt_describe(
+		"a driver probes with each allocation of the core failing once: -ENOMEM, and the "
+		"next probe works");
+	igt_subtest("probe-core") sweep_probe("drm_perfctr");
+	igt_describe("the same for the firmware interface");
+	igt_subtest("probe-csf") sweep_probe("perfctr_csf");
 
 	igt_describe("after all that the counts are exact");
 	igt_subtest("conserve")
