@@ -196,7 +196,7 @@ static void text_of(const char *what, uint64_t *start, uint64_t *end)
 	igt_assert(symbols);
 	*start = UINT64_MAX;
 	*end = UINT64_MAX;
-	for (unsigned int pass = 0; pass < 2; pass++) {
+	for (unsigned int pass = 0; symbols && pass < 2; pass++) {
 		rewind(symbols);
 		while (fgets(line, sizeof(line), symbols)) {
 			char name[300], of[80] = "", type;
@@ -215,7 +215,8 @@ static void text_of(const char *what, uint64_t *start, uint64_t *end)
 			}
 		}
 	}
-	fclose(symbols);
+	if (symbols)
+		fclose(symbols);
 	igt_assert_f(*start < *end && *end != UINT64_MAX, "%s: no symbols\n", what);
 }
 
