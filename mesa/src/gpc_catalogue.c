@@ -354,6 +354,7 @@ static int add_pmu_event(void *data, const struct perfctr_pmu_event *event)
 		like.pmu_type = request.pmu_type;
 		like.config = request.config;
 		like.config1 = request.config1;
+		like.config2 = request.config2;
 	}
 	if (event->scale != 1) {
 		like.scale = event->scale;

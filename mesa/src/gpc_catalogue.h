@@ -48,6 +48,8 @@ struct gpc_counter {
 	uint64_t config;
 	/** @config1: of a perf event. */
 	uint64_t config1;
+	/** @config2: of a perf event. */
+	uint64_t config2;
 	/** @pmu_type: of a perf event, type of the PMU. */
 	uint32_t pmu_type;
 	/** @group: index of its group. */

@@ -379,7 +379,8 @@ static unsigned int generic_index(const struct gpc_session *s, const struct gpc_
 
 	for (size_t n = 0; (r = gpc.selection_request(s->selection, n)); n++)
 		if (r->type == DRM_PERFCTR_BLOCK_GENERIC_PMU && r->pmu_type == counter->pmu_type &&
-		    r->config == counter->config && r->config1 == counter->config1)
+		    r->config == counter->config && r->config1 == counter->config1 &&
+		    r->config2 == counter->config2)
 			return r->index;
 	return DRM_PERFCTR_INDEX_ALL;
 }
