@@ -219,11 +219,11 @@ struct perfctr_device *perfctr_device_unref(struct perfctr_device *device);
 /**
  * perfctr_device_open_fd() - make a device from an open DRM file
  * @ctx: context
- * @fd: open DRM file; stays the caller's and is not used after the device is gone
+ * @fd: open DRM file; it is duplicated and stays the caller's, who may close it
  * @device: set to the device on success
  *
  * Sessions belong to the open file: those of the caller on the same file share
- * its limits. The file is duplicated, @fd may be closed afterwards.
+ * its limits, and handles are the same for both.
  *
  * Return: 0; -ENOTTY the driver offers no counters; another negative errno.
  */
@@ -776,7 +776,7 @@ perfctr_selection_request(const struct perfctr_selection *selection, size_t n);
  *          "memsys0/L2_READ" or "shader1?/FRAGMENTS": to be shown by themselves
  * @summed: set to those that were named without, as in "L2_READ" or "memsys/L2_READ": to be
  *          added up over the blocks of the type; a bit can be in both. Both are 0 for
- *          what a capture file selects.
+ *          what no name stands for, and in captures of recorders that did not keep it.
  */
 void perfctr_selection_naming(const struct perfctr_selection *selection, size_t n, uint64_t *single,
 			      uint64_t *summed);
