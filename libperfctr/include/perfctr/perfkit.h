@@ -20,17 +20,20 @@
  * The library does not know the application's queue: wait for the device (glFinish())
  * before an object begins and before it ends.
  *
+ *	struct perfctr_ctx *ctx = NULL;
+ *	struct perfctr_device *device = NULL;
  *	struct perfctr_perfkit *kit = NULL;
  *	struct perfctr_perfkit_value value;
  *	unsigned int pass, passes;
  *
- *	if (perfctr_perfkit_new(device, &kit) ||
+ *	if (perfctr_ctx_new(&ctx) || perfctr_device_open(ctx, NULL, &device) ||
+ *	    perfctr_perfkit_new(device, &kit) ||
  *	    perfctr_perfkit_add(kit, "shader/FRAGMENTS,gpu_utilization,L2_HITS") < 0 ||
  *	    perfctr_perfkit_begin_experiment(kit, &passes))
  *		return 1;
  *	for (pass = 0; pass < passes; pass++) {
  *		perfctr_perfkit_begin_pass(kit, pass);
- *		draw_and_wait();
+ *		sleep(1);
  *		perfctr_perfkit_end_pass(kit);
  *	}
  *	if (!perfctr_perfkit_end_experiment(kit))
