@@ -138,7 +138,7 @@ man_examples() {
 		"$cc" -std=c11 -Wall -Wextra -Wno-unused-parameter -Werror $(flags --cflags) -c "$file" -o "$root/example.o" ||
 			return
 	done
-	[ "$count" = 2 ] || { echo "$count examples"; return 1; }
+	[ "$count" = 3 ] || { echo "$count examples"; return 1; }
 }
 
 echo "1..17"
