@@ -31,6 +31,10 @@ MOVED_BY_MEASURING = {"MCU_ACTIVE", "MCU_SLEEP", "DOORBELLS", "HOST_INTERRUPTS",
                       "CORE_POWER_UPS", "CORE_POWER_DOWNS", "SAMPLE_COMMANDS"}
 
 
+class Skip(Exception):
+    pass
+
+
 def test(function):
     TESTS.append(function)
     return function
@@ -225,6 +229,62 @@ def signal_ends_it():
     check(json.loads(out)["counters"][0]["name"] == "shader/FRAGMENTS", out)
 
 
+NEW_DEVICE = "/sys/bus/platform/drivers/vsoc/new_device"
+
+
+def truths():
+    return set(glob.glob("/sys/kernel/debug/dri/*/vsoc/truth"))
+
+
+def parse(text):
+    values = {}
+    for kind, _, _, name, value in map(str.split, text.splitlines()):
+        key = kind.lower(), name
+        values[key] = values.get(key, 0) + int(value)
+    return values
+
+
+@test
+def nvidia_counters_equal_truth():
+    """every counter of an NVIDIA-style GPU equals the truth of its own pass; fewer passes than counters"""
+    nodes, before = set(glob.glob("/dev/dri/renderD*")), truths()
+    try:
+        with open(NEW_DEVICE, "w", encoding="ascii") as f:
+            f.write("9 product=nv50")
+    except OSError as e:
+        raise Skip(f"this vsoc has no nv50: {e.strerror}") from e
+    try:
+        node, = set(glob.glob("/dev/dri/renderD*")) - nodes
+        path = min(truths() - before)
+        # the truth in front of and behind the work of each pass
+        script = f"cat {path} >>/tmp/snapshots; echo >>/tmp/snapshots; " \
+                 f"vsoc-job -q -d {node} -f {JOB} && cat {path} >>/tmp/snapshots; echo >>/tmp/snapshots"
+        if os.path.exists("/tmp/snapshots"):
+            os.remove("/tmp/snapshots")
+        result = perfkit("-d", node, "--", "sh", "-c", script)
+        with open("/tmp/snapshots", encoding="ascii") as f:
+            snapshots = [parse(text) for text in f.read().strip().split("\n\n")]
+        check(len(snapshots) == 2 * result["passes"], f"{len(snapshots)} of {result['passes']}")
+        counters = [c for c in result["counters"] if c["kind"] == "counter"]
+        check(1 < result["passes"] <= len(counters) // 4, f"{result['passes']} passes")
+        for c in counters:
+            key = tuple(c["name"].split("/"))
+            expected = counted(*snapshots[2 * c["first_pass"]:2 * c["first_pass"] + 2])[key]
+            check(c["state"] == "ok" and c["passes"] == 1 and not c["estimated"], f"{key}: {c}")
+            # it goes on while the truth is read
+            if key[1] == "gpu_idle":
+                check(exact(c["mean"]) >= expected, f"{key}: {c['mean']}, truth {expected}")
+                continue
+            check(exact(c["mean"]) == expected, f"{key}: {c['mean']}, truth {expected}")
+        c = by_name(result)
+        pixels = sum(exact(c[f"pcounter/shaded_pixel_count_{n}"]["mean"]) for n in range(3))
+        check(exact(c["pcounter.shaded_pixel_count"]["mean"]) == pixels > 0, "shaded pixels")
+        check(result["bottleneck"] == "SHD Bottleneck", f"{result['bottleneck']}")
+    finally:
+        with open("/sys/bus/platform/drivers/vsoc/del_device", "w", encoding="ascii") as f:
+            f.write("9")
+
+
 def main():
     if not TRUTH:
         print("1..0 # SKIP no virtual SoC")
@@ -237,6 +297,8 @@ def main():
         try:
             function()
             print(f"ok {number} - {function.__doc__}", flush=True)
+        except Skip as e:
+            print(f"ok {number} - {function.__doc__} # SKIP {e}", flush=True)
         except (AssertionError, subprocess.TimeoutExpired, ValueError, KeyError) as e:
             failed += 1
             print(f"# {type(e).__name__}: {e}"[:1000])
