@@ -128,6 +128,20 @@ def second_observation():
 
 
 @test
+def figure_four():
+    """figure 4: the series of the three hypotheses about inst_misc, at every number of rounds"""
+    misc = event(evaluate("xavier-gpu-tables.csv"), "inst_misc")
+    series = {p["point"]: tuple(p["hypotheses"][n] for n in ("S2R + NOP", "S2R + NOP + MOV", "S2R + MOV"))
+              for p in misc["points"]}
+    expected = {"matrix-copy": (4194304, 4194304 + 2 * 1048576, 6291456), "float-loop N=0": (9216, 12288, 5120),
+                "float-loop N=1": (9216, 14336, 7168), "float-loop N=10": (9216, 23552, 16384)}
+    check(series == expected, f"{series}")
+    measured = {p["point"]: p["measured"] for p in misc["points"]}
+    check(all(measured[p] == s[2] for p, s in series.items()), f"{measured}")
+    check({t["feature"] for t in misc["documented"]} == {"S2R", "NOP", "BAR", "NOP:dead"}, f"{misc['documented']}")
+
+
+@test
 def exit_and_branch():
     """EXIT and the BRA behind it are not told apart, and a benchmark that does is constructed"""
     campaign = evaluate("xavier-gpu-all.csv")

@@ -62,6 +62,25 @@ static struct json_object *rows_json(const struct study *study)
 	return rows;
 }
 
+/* what each of an author's hypotheses gives at a point: the series of the plots */
+static struct json_object *hypotheses_json(const struct study *study, size_t point, size_t number,
+					   uint64_t units)
+{
+	const struct analysis *a = &study->analysis;
+	const struct event *event = &a->campaign->events[number];
+	struct json_object *hypotheses = json_object_new_object();
+
+	for (size_t i = 0; i < event->idea_count; i++) {
+		uint64_t value;
+		bool known = !analysis_expected(a, &a->points[point], &event->ideas[i].rule, units,
+						&value);
+
+		json_add(hypotheses, event->ideas[i].name,
+			 known ? json_object_new_uint64(value) : NULL);
+	}
+	return hypotheses;
+}
+
 static struct json_object *points_json(const struct study *study, size_t event)
 {
 	struct json_object *points = json_object_new_array();
@@ -86,6 +105,7 @@ static struct json_object *points_json(const struct study *study, size_t event)
 			 row.cell.has_published ? json_object_new_uint64(row.cell.published) :
 						  NULL);
 		json_add_bool(point, "published_follows", !row.slip);
+		json_add(point, "hypotheses", hypotheses_json(study, p, event, row.cell.units));
 		json_object_array_add(points, point);
 	}
 	return points;
@@ -136,6 +156,7 @@ static struct json_object *event_json(const struct report *report, const struct 
 	json_add(e, "path", list);
 	json_add_text(e, "reason", o->reason);
 	json_add_text(e, "definition", o->definition);
+	json_add(e, "documented", event->documented.given ? rule_json(&event->documented) : NULL);
 	json_add(e, "rule", o->found.given ? rule_json(&o->found) : NULL);
 	list = json_object_new_array();
 	for (size_t i = 0; i < o->fault_count; i++) {
