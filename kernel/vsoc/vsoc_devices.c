@@ -67,6 +67,8 @@ struct vsoc_instance {
 	struct platform_device *pdev;
 	/** @unplug: vsoc_unplug_soon(). */
 	struct work_struct unplug;
+	/** @error: of the last probe, 0: none. */
+	int error;
 };
 
 /* protects the list, and makes one device come or go at a time */
@@ -227,8 +229,9 @@ static int add_instance(int id, const struct vsoc_config *config)
 	if (platform_get_drvdata(instance->pdev))
 		return 0;
 	/* a device that could not be probed is of no use */
+	ret = instance->error ?: -ENODEV;
 	remove_instance(instance);
-	return -ENODEV;
+	return ret;
 
 err_free:
 	kfree(instance);
@@ -335,9 +338,32 @@ struct vsoc_config vsoc_devices_config(struct platform_device *pdev,
 	return config;
 }
 
-int vsoc_devices_init(void)
+/**
+ * vsoc_devices_probed() - how probing ended
+ * @pdev: the platform device
+ * @error: 0 or -errno
+ *
+ * Return: what the driver core is told. That there are no more DRM minors is nothing that the
+ * kernel's log should complain about: whoever asked for the device gets -ENOSPC.
+ */
+int vsoc_devices_probed(struct platform_device *pdev, int error)
+{
+	const struct vsoc_platform_data *pdata = dev_get_platdata(&pdev->dev);
+
+	pdata->instance->error = error;
+	return error == -ENOSPC ? -ENODEV : error;
+}
+
+/**
+ * vsoc_devices_init() - register the driver, and the device that the parameters describe
+ * @driver: the driver
+ *
+ * Return: 0 or -errno.
+ */
+int vsoc_devices_init(struct platform_driver *driver)
 {
 	struct vsoc_config config;
+	bool registered;
 	const char *wrong;
 	int ret;
 
@@ -347,9 +373,17 @@ int vsoc_devices_init(void)
 		pr_err("vsoc: module parameter: %s\n", wrong);
 		return -EINVAL;
 	}
+	/* new_device is there before the first device: who writes it has to wait */
 	mutex_lock(&instances_lock);
-	ret = add_instance(DEFAULT_ID, &config);
+	ret = platform_driver_register(driver);
+	registered = !ret;
+	if (!ret)
+		ret = add_instance(DEFAULT_ID, &config);
 	mutex_unlock(&instances_lock);
+	if (ret && registered) {
+		platform_driver_unregister(driver);
+		vsoc_devices_exit();
+	}
 	return ret;
 }
 

@@ -60,7 +60,8 @@ extern const struct attribute_group *vsoc_devices_groups[];
 const char *vsoc_config_fault(const struct vsoc_config *config);
 struct vsoc_config vsoc_devices_config(struct platform_device *pdev,
 				       struct vsoc_instance **instance);
-int vsoc_devices_init(void);
+int vsoc_devices_probed(struct platform_device *pdev, int error);
+int vsoc_devices_init(struct platform_driver *driver);
 void vsoc_devices_exit(void);
 
 #endif /* _VSOC_DEVICES_H_ */

@@ -230,7 +230,7 @@ static void stop_models(struct vsoc_device *vsoc)
 	vsoc_fabric_fini(vsoc);
 }
 
-static int vsoc_probe(struct platform_device *pdev)
+static int probe_device(struct platform_device *pdev)
 {
 	struct vsoc_instance *instance;
 	struct vsoc_config config = vsoc_devices_config(pdev, &instance);
@@ -296,6 +296,11 @@ err_models:
 	return ret;
 }
 
+static int vsoc_probe(struct platform_device *pdev)
+{
+	return vsoc_devices_probed(pdev, probe_device(pdev));
+}
+
 static void vsoc_remove(struct platform_device *pdev)
 {
 	struct vsoc_device *vsoc = platform_get_drvdata(pdev);
@@ -314,6 +319,8 @@ static struct platform_driver vsoc_platform_driver = {
 	.remove_new = vsoc_remove,
 	.driver = {
 		.name = "vsoc",
+		/* new_device tells how it ended; loading the module does, too */
+		.probe_type = PROBE_FORCE_SYNCHRONOUS,
 		.pm = pm_ptr(&vsoc_pm_ops),
 		.groups = vsoc_devices_groups,
 	},
@@ -321,16 +328,7 @@ static struct platform_driver vsoc_platform_driver = {
 
 static int __init vsoc_init(void)
 {
-	int ret = platform_driver_register(&vsoc_platform_driver);
-
-	if (ret)
-		return ret;
-	ret = vsoc_devices_init();
-	if (ret) {
-		platform_driver_unregister(&vsoc_platform_driver);
-		vsoc_devices_exit();
-	}
-	return ret;
+	return vsoc_devices_init(&vsoc_platform_driver);
 }
 
 static void __exit vsoc_exit(void)
