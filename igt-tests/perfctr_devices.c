@@ -23,6 +23,9 @@ IGT_TEST_DESCRIPTION("Devices of different shapes live side by side and know not
 #define OTHER_SHAPE \
 	OTHER " shader_present=0x12 l2_slices=1 counters_per_block=128 shader_dense=1 fw_slots=4"
 #define CYCLES 50
+/* more than there are DRM minors of a kind in 6.1 */
+#define MANY_DEVICES 68
+#define MANY_FIRST 100
 /* as many as a context takes, so that cancelling them takes time */
 #define QUEUED_JOBS 1024
 #define CLOSES 20
@@ -124,6 +127,70 @@ static void shape_tests(void)
 		igt_perfctr_describe(&dev);
 		igt_assert_eq_u32(blocks_of(&dev, DRM_PERFCTR_BLOCK_SHADER), cores);
 		igt_assert_eq_u32(blocks_of(&dev, DRM_PERFCTR_BLOCK_MEMSYS), slices);
+		go();
+	}
+	igt_describe(
+		"whatever cores there are, with or without holes in firmware's samples: each is a "
+		"block of its own number, and counts exactly");
+	igt_subtest("core-masks")
+	{
+		static const uint64_t masks[] = { 0x1, 0x50005, 0x1110055, 0xffff };
+
+		for (unsigned int i = 0; i < 2 * sizeof(masks) / sizeof(masks[0]); i++) {
+			const uint64_t mask = masks[i / 2];
+			struct igt_perfctr_session s;
+			char shape[64];
+
+			snprintf(shape, sizeof(shape),
+				 OTHER " shader_present=%#llx shader_dense=%u",
+				 (unsigned long long)mask, i % 2);
+			igt_vsoc_come(&other, shape);
+			for (unsigned int core = 0; core < 64; core++)
+				igt_assert_eq(has_block(&other, DRM_PERFCTR_BLOCK_SHADER, core),
+					      (int)(mask >> core & 1));
+			create(&s, &other, 0);
+			igt_vsoc_truth(&other, &other_before);
+			igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+			igt_vsoc_work(&other, i);
+			igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
+			igt_perfctr_drain(&s);
+			igt_vsoc_truth(&other, &other_after);
+			igt_vsoc_assert_conserved(&s, &other_before, &other_after);
+			for (unsigned int core = 0; core < 64; core++)
+				if (mask >> core & 1)
+					igt_assert_lte_u64(
+						1,
+						igt_perfctr_sum(
+							&s, DRM_PERFCTR_BLOCK_SHADER, core,
+							igt_vsoc_counter(&other_after,
+									 DRM_PERFCTR_BLOCK_SHADER,
+									 "CORE_ACTIVE")));
+			igt_perfctr_session_fini(&s);
+			go();
+		}
+	}
+	igt_describe(
+		"more devices than the kernel has minors are refused as such, and the others live");
+	igt_subtest("minors-exhausted")
+	{
+		char text[40];
+		unsigned int n;
+		int ret = 0;
+
+		for (n = 0; n < MANY_DEVICES && !ret; n++) {
+			snprintf(text, sizeof(text), "%u l2_slices=1 fw_slots=2", MANY_FIRST + n);
+			ret = igt_vsoc_driver("new_device", text);
+		}
+		/* 6.12 has minors for more devices than fit the test's time */
+		igt_assert_f(!ret || ret == -ENOSPC, "device %u: %d\n", n, ret);
+		igt_info("%u devices: %d\n", n, ret);
+		n -= !!ret;
+		igt_vsoc_work(&dev, 0);
+		while (n--) {
+			snprintf(text, sizeof(text), "%u", MANY_FIRST + n);
+			igt_assert_eq(igt_vsoc_driver("del_device", text), 0);
+		}
+		come();
 		go();
 	}
 	igt_describe("a shape that cannot be is refused and leaves no device behind");

@@ -16,6 +16,7 @@
 
 #include "minigt.h"
 #include "igt_perfctr.h"
+#include "igt_sys.h"
 #include "igt_vsoc.h"
 #include "common/listing.h"
 
@@ -1106,22 +1107,13 @@ static void time_bound_real(void)
 	igt_perfctr_session_fini(&s);
 }
 
-static void write_file(const char *path, const char *text)
-{
-	int fd = open(path, O_WRONLY | O_CLOEXEC);
-
-	igt_require_f(fd >= 0, "%s: %s\n", path, strerror(errno));
-	igt_assert_f(write(fd, text, strlen(text)) > 0, "%s: %s\n", path, strerror(errno));
-	close(fd);
-}
-
 /* a new device, with time as the module parameter says */
 static void rebind(const char *parameter)
 {
 	igt_perfctr_close(&dev);
-	write_file("/sys/module/vsoc/parameters/stepped", parameter);
-	write_file("/sys/bus/platform/drivers/vsoc/unbind", "vsoc.0");
-	write_file("/sys/bus/platform/drivers/vsoc/bind", "vsoc.0");
+	igt_require_write("/sys/module/vsoc/parameters/stepped", parameter);
+	igt_require_write("/sys/bus/platform/drivers/vsoc/unbind", "vsoc.0");
+	igt_require_write("/sys/bus/platform/drivers/vsoc/bind", "vsoc.0");
 	igt_assert(igt_perfctr_open(&dev, "vsoc"));
 }
 

@@ -17,6 +17,7 @@
 
 #include "minigt.h"
 #include "igt_perfctr.h"
+#include "igt_sys.h"
 #include "igt_rights.h"
 #include "igt_vsoc.h"
 
@@ -244,7 +245,6 @@ static void user_memory(void)
 
 /* bytes of a cgroup's memory, or of one kind of it */
 #define PERF_PARANOID "/proc/sys/kernel/perf_event_paranoid"
-#define UCF_TYPE "/sys/bus/event_source/devices/nvidia_ucf_pmu_0/type"
 
 static int read_int(const char *path)
 {
@@ -299,7 +299,7 @@ static int soc_session(int fd, uint32_t bo, int type, unsigned int blocks)
 static void user_soc_counters(void)
 {
 	int paranoid = read_int(PERF_PARANOID);
-	int type = read_int(UCF_TYPE);
+	int type = read_int(IGT_UCF_TYPE);
 
 	igt_require_f(type > 0, "no PMU nvidia_ucf_pmu_0\n");
 	write_int(PERF_PARANOID, 0);

@@ -14,6 +14,7 @@
 
 #include "minigt.h"
 #include "igt_perfctr.h"
+#include "igt_sys.h"
 #include "igt_vsoc.h"
 
 IGT_TEST_DESCRIPTION("SoC blocks count what their PMU counts, wherever its CPUs go");
@@ -751,13 +752,12 @@ static void add_ucf(struct igt_perfctr_session *s, uint16_t index, uint64_t conf
 	r->config1 = config1;
 }
 
-#define UCF_TYPE "/sys/bus/event_source/devices/nvidia_ucf_pmu_0/type"
 #define UCF_COUNTERS 8
 #define UCF_MEM_BYTES_RD 0x123
 
 static void ucf_events(struct igt_perfctr_session *s, unsigned int count)
 {
-	long long type = read_number(UCF_TYPE);
+	long long type = read_number(IGT_UCF_TYPE);
 
 	igt_assert_lt(0, (int)type);
 	pmu_only(s);

@@ -26,28 +26,21 @@
 #include <unistd.h>
 
 #include "minigt.h"
+#include "igt_fragile.h"
 #include "igt_ledger.h"
+#include "igt_sys.h"
 
 IGT_TEST_DESCRIPTION("Whatever happens in whatever order, sessions tell the truth");
 
 #define MS 1000000ull
-#define DRIVER "/sys/bus/platform/drivers/vsoc"
-#define PLATFORM "/sys/devices/platform/vsoc.%u"
 #define CPU1 "/sys/devices/system/cpu/cpu1/online"
-#define UCF_TYPE "/sys/bus/event_source/devices/nvidia_ucf_pmu_0/type"
 
 #define DEVICES 2
 #define CLIENTS 7
-#define MAX_JOBS 48
-#define MAX_FAULTS 64
-#define MAX_PMUS 64
 #define MAX_DOOMED 3
-#define FAULT_NAME_BYTES 48
 /* several times what faults, resets and recoveries cost in any storm that was seen */
 #define ABSURD_PERMILLE 300
 #define TELL_EVERY_NS (10 * 1000 * MS)
-/* a watchdog, a reset, some deadlines of firmware, on a machine that does other things too */
-#define PATIENCE_NS (8 * 1000 * MS)
 
 enum reader {
 	READER_PROMPT,
@@ -58,24 +51,9 @@ enum reader {
 
 static const char *const reader_names[READERS] = { "prompt", "slow", "hostile" };
 
-struct device {
-	unsigned int number; /* of the platform device */
-	bool present;
-	struct igt_perfctr_device dev;
-	uint32_t contexts[3];
-	uint64_t jobs[MAX_JOBS];
-	unsigned int job_count;
-	/* faults may happen */
-	bool armed;
-	/* its PMUs may have gone */
-	bool pmus_armed;
-	/* a fault took it: what is open sees -ENODEV */
-	bool gone;
-};
-
 struct client {
 	bool used;
-	struct device *on;
+	struct igt_fragile *on;
 	struct igt_perfctr_device file;
 	struct igt_perfctr_session session;
 	struct igt_ledger ledger;
@@ -84,13 +62,9 @@ struct client {
 	unsigned int set;
 };
 
-static struct device devices[DEVICES] = { { .number = 0 }, { .number = 9 } };
+static struct igt_fragile devices[DEVICES] = { { .number = 0 }, { .number = 9 } };
 static struct client clients[CLIENTS];
 static pid_t doomed[MAX_DOOMED];
-static char fault_names[MAX_FAULTS][FAULT_NAME_BYTES];
-static unsigned int fault_count;
-static char pmu_names[MAX_PMUS][FAULT_NAME_BYTES];
-static unsigned int pmu_count;
 static bool with_suspend, with_trace;
 
 static struct {
@@ -98,7 +72,7 @@ static struct {
 	const char *doing;
 	uint64_t settled, compared, truth, counts, dropped, refused;
 	uint64_t lost_ns, ucf_bytes, samples, merged;
-	uint64_t faults, suspends;
+	uint64_t suspends;
 } storm;
 
 /* --- chance ----------------------------------------------------------------------------------- */
@@ -129,14 +103,6 @@ static bool one_in(uint32_t n)
 	return !any(n);
 }
 
-static uint64_t raw_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC_RAW, &t);
-	return t.tv_sec * 1000000000ull + t.tv_nsec;
-}
-
 /* what a step does, if somebody wants to know */
 static void __attribute__((format(printf, 1, 2))) trace(const char *format, ...)
 {
@@ -151,198 +117,17 @@ static void __attribute__((format(printf, 1, 2))) trace(const char *format, ...)
 	fputc('\n', stderr);
 }
 
-/* --- files ------------------------------------------------------------------------------------ */
-
-/* 0 or -errno */
-static int put(const char *path, const char *text)
-{
-	int fd = open(path, O_WRONLY | O_CLOEXEC);
-	int ret;
-
-	if (fd < 0)
-		return -errno;
-	ret = write(fd, text, strlen(text)) == (ssize_t)strlen(text) ? 0 : -errno;
-	close(fd);
-	return ret;
-}
-
-static int debugfs(const struct device *d, const char *file, const char *text)
-{
-	char path[128];
-
-	snprintf(path, sizeof(path), "/sys/kernel/debug/dri/%d/vsoc/%s", d->dev.minor, file);
-	return put(path, text);
-}
-
-/* the first number in a debugfs file, or @missing */
-static long long debugfs_number(const struct device *d, const char *file, long long missing)
-{
-	char path[128];
-	FILE *f;
-
-	snprintf(path, sizeof(path), "/sys/kernel/debug/dri/%d/vsoc/%s", d->dev.minor, file);
-	f = fopen(path, "re");
-	if (!f)
-		return missing;
-	if (fscanf(f, "%lli", &missing) != 1)
-		missing = -1;
-	fclose(f);
-	return missing;
-}
-
-static int power(const struct device *d, const char *how)
-{
-	char path[96];
-
-	snprintf(path, sizeof(path), PLATFORM "/power/control", d->number);
-	return put(path, how);
-}
-
-static int by_name(const void *a, const void *b)
-{
-	return strcmp(a, b);
-}
-
-/* what the device can fail at, in an order that does not depend on the directory's */
-static void find_faults(const struct device *d)
-{
-	char path[96];
-	struct dirent *e;
-	DIR *dir;
-
-	snprintf(path, sizeof(path), "/sys/kernel/debug/dri/%d/vsoc", d->dev.minor);
-	dir = opendir(path);
-	igt_require_f(dir, "%s: %s\n", path, strerror(errno));
-	fault_count = 0;
-	while ((e = readdir(dir))) {
-		if (strncmp(e->d_name, "fail_", 5) || !strcmp(e->d_name, "fail_seed") ||
-		    !strcmp(e->d_name, "fail_delay_ms"))
-			continue;
-		igt_assert_lt(fault_count, MAX_FAULTS);
-		igt_assert_lt(strlen(e->d_name), FAULT_NAME_BYTES);
-		strcpy(fault_names[fault_count++], e->d_name);
-	}
-	closedir(dir);
-	qsort(fault_names, fault_count, sizeof(fault_names[0]), by_name);
-}
-
-static void find_pmus(const struct device *d)
-{
-	char path[96], line[512];
-	FILE *f;
-
-	snprintf(path, sizeof(path), "/sys/kernel/debug/dri/%d/vsoc/soc", d->dev.minor);
-	pmu_count = 0;
-	f = fopen(path, "re");
-	if (!f)
-		return;
-	while (fgets(line, sizeof(line), f))
-		if (sscanf(line, "[%47[^]]]", pmu_names[pmu_count]) == 1)
-			igt_assert_lt(++pmu_count, MAX_PMUS);
-	fclose(f);
-}
-
 /* --- devices ---------------------------------------------------------------------------------- */
 
-/* true if that is because the device has gone, which only a fault of the second one does */
-static bool is_gone(struct device *d, int ret)
-{
-	if (ret != -ENODEV || !d->number)
-		return false;
-	igt_assert_f(d->armed, "the device is gone, and no fault took it\n");
-	d->gone = true;
-	return true;
-}
-
-/* the fault does not happen from now on */
-static void disarm_one(const struct device *d, const char *fault)
-{
-	unsigned int permille, times, hits = 0;
-	char path[128];
-	FILE *f;
-
-	snprintf(path, sizeof(path), "/sys/kernel/debug/dri/%d/vsoc/%s", d->dev.minor, fault);
-	f = fopen(path, "re");
-	if (f && fscanf(f, "%u %u %u", &permille, &times, &hits) != 3)
-		hits = 0;
-	if (f)
-		fclose(f);
-	debugfs(d, fault, "0");
-	storm.faults += hits;
-}
-
-/* what counts something when a sample is taken: the truth of a session's end would be of before */
-static void disarm_counting(struct device *d)
-{
-	disarm_one(d, "fail_saturation");
-	disarm_one(d, "fail_power_loss_mid_sample");
-}
-
-static void disarm(struct device *d)
-{
-	if (!d->armed)
-		return;
-	for (unsigned int i = 0; i < fault_count; i++)
-		disarm_one(d, fault_names[i]);
-	/* PMUs do not come back by themselves; those that are there say so */
-	for (unsigned int i = 0; d->pmus_armed && i < pmu_count; i++)
-		debugfs(d, "pmu_plug", pmu_names[i]);
-	d->pmus_armed = false;
-	d->armed = false;
-}
-
-static void wait_job(struct device *d, int fd, uint64_t job)
-{
-	struct drm_vsoc_wait wait = { .job_id = job, .timeout_ns = PATIENCE_NS };
-	int ret;
-
-	do {
-		ret = igt_perfctr_ioctl(fd, DRM_IOCTL_VSOC_WAIT, &wait);
-	} while (ret == -EINTR);
-	if (is_gone(d, ret))
-		return;
-	igt_assert_f(!ret, "WAIT for job %llu: %d\n", (unsigned long long)job, ret);
-	igt_assert_f(!wait.status || wait.status == -ECANCELED || wait.status == -EIO,
-		     "job %llu: %d\n", (unsigned long long)job, wait.status);
-}
-
-/*
- * Nothing runs, nothing will, and no power transition is to come, so that the truth stands still;
- * only saturation is counted when a sample is taken. False: the device has gone.
- */
-static bool quiesce(struct device *d)
-{
-	uint64_t t0 = raw_ns();
-
-	for (unsigned int i = 0; i < d->job_count && !d->gone; i++)
-		wait_job(d, d->dev.fd, d->jobs[i]);
-	d->job_count = 0;
-	if (d->gone)
-		return false;
-	power(d, "on");
-	/* also what other files have submitted */
-	while (debugfs_number(d, "idle", 1) != 1) {
-		igt_assert_f(raw_ns() - t0 < PATIENCE_NS, "the GPU is not idle after %llu ms\n",
-			     PATIENCE_NS / MS);
-		usleep(500);
-	}
-	/* the status of a device that the last fault took */
-	if (d->number && debugfs_number(d, "idle", -2) == -2) {
-		igt_assert(d->armed);
-		d->gone = true;
-	}
-	return !d->gone;
-}
-
-static void seed_faults(const struct device *d)
+static void seed_faults(const struct igt_fragile *d)
 {
 	char seed[24];
 
 	snprintf(seed, sizeof(seed), "%llu", (unsigned long long)(storm.seed + storm.step));
-	debugfs(d, "fail_seed", seed);
+	igt_fragile_debugfs(d, "fail_seed", seed);
 }
 
-static void come(struct device *d)
+static void come(struct igt_fragile *d)
 {
 	static const char *const shapes[] = {
 		"shader_present=0x12 l2_slices=1 counters_per_block=128 shader_dense=1 fw_slots=4",
@@ -354,14 +139,14 @@ static void come(struct device *d)
 
 	snprintf(text, sizeof(text), "%u %s", d->number,
 		 shapes[any(sizeof(shapes) / sizeof(shapes[0]))]);
-	igt_assert_eq(put(DRIVER "/new_device", text), 0);
+	igt_assert_eq(igt_write(IGT_VSOC_DRIVER "/new_device", text), 0);
 	snprintf(name, sizeof(name), "vsoc.%u", d->number);
 	igt_assert(igt_perfctr_open_device(&d->dev, name));
 	seed_faults(d);
 	d->present = true;
 }
 
-static void open_contexts(struct device *d)
+static void open_contexts(struct igt_fragile *d)
 {
 	for (unsigned int i = 0; i < sizeof(d->contexts) / sizeof(d->contexts[0]); i++) {
 		struct drm_vsoc_ctx_create create = { 0 };
@@ -460,23 +245,6 @@ static void choose_counters(struct igt_perfctr_session *s)
 	s->setup.request_count = kept;
 }
 
-static void add_ucf(struct igt_perfctr_session *s)
-{
-	struct drm_perfctr_block_request *r = &s->requests[s->setup.request_count];
-	FILE *f = fopen(UCF_TYPE, "re");
-
-	if (!f)
-		return;
-	memset(r, 0, sizeof(*r));
-	if (fscanf(f, "%u", &r->pmu_type) == 1) {
-		r->type = DRM_PERFCTR_BLOCK_UCF;
-		r->cpu = DRM_PERFCTR_CPU_ANY;
-		r->mask = 1ull << DRM_PERFCTR_UCF_MEM_BYTES_RD;
-		s->setup.request_count++;
-	}
-	fclose(f);
-}
-
 /*
  * Settle the account of a session that goes on: what was counted until now must come with a good
  * sample soon, once nothing fails any more.
@@ -488,17 +256,17 @@ static void settle(struct client *c)
 	uint64_t until_ns, t0;
 	int ret = 0;
 
-	if (!quiesce(c->on))
+	if (!igt_fragile_quiesce(c->on))
 		return;
-	disarm(c->on);
-	until_ns = raw_ns();
+	igt_fragile_disarm(c->on);
+	until_ns = igt_raw_ns();
 	t0 = until_ns;
 	do {
-		igt_assert_f(raw_ns() - t0 < PATIENCE_NS,
+		igt_assert_f(igt_raw_ns() - t0 < IGT_FRAGILE_PATIENCE_NS,
 			     "no good sample for %llu ms: SAMPLE %d, %llu samples, the last with "
 			     "flags %#x ended %lld us too early\n",
-			     PATIENCE_NS / MS, ret, (unsigned long long)s->samples, s->last.flags,
-			     (long long)(until_ns - s->last.end_ns) / 1000);
+			     IGT_FRAGILE_PATIENCE_NS / MS, ret, (unsigned long long)s->samples,
+			     s->last.flags, (long long)(until_ns - s->last.end_ns) / 1000);
 		igt_perfctr_drain(s);
 		ret = igt_perfctr_sample(s, storm.step);
 		/* a signal, or a period that came first and took the slot */
@@ -521,9 +289,9 @@ static void settle_final(struct client *c, const struct igt_vsoc_totals *totals)
 
 /* --- what can happen: each returns whether it did -------------------------------------------- */
 
-static struct device *some_device(void)
+static struct igt_fragile *some_device(void)
 {
-	struct device *d = &devices[any(DEVICES)];
+	struct igt_fragile *d = &devices[any(DEVICES)];
 
 	return d->present && !d->gone ? d : &devices[0];
 }
@@ -593,18 +361,18 @@ static int submit(int fd, uint32_t ctx, const struct drm_vsoc_command *commands,
 static bool do_job(void)
 {
 	struct drm_vsoc_command commands[8];
-	struct device *d = some_device();
+	struct igt_fragile *d = some_device();
 	uint64_t job;
 	int ret;
 
 	ret = submit(d->dev.fd, d->contexts[any(3)], commands, some_commands(commands, 0), &job);
-	if (is_gone(d, ret))
+	if (igt_fragile_is_gone(d, ret))
 		return true;
 	igt_assert_f(!ret || ret == -EAGAIN || (ret == -ENOMEM && d->armed), "SUBMIT: %d\n", ret);
 	if (ret)
 		return true;
-	if (d->job_count == MAX_JOBS || one_in(4)) {
-		wait_job(d, d->dev.fd, job);
+	if (d->job_count == IGT_FRAGILE_JOBS || one_in(4)) {
+		igt_fragile_wait_job(d, d->dev.fd, job);
 		d->job_count = 0;
 	} else {
 		d->jobs[d->job_count++] = job;
@@ -624,18 +392,18 @@ static bool do_in_stream(void)
 		return false;
 	ret = submit(c->file.fd, DRM_VSOC_CTX_DEFAULT, commands,
 		     some_commands(commands, c->session.handle), &job);
-	if (is_gone(c->on, ret))
+	if (igt_fragile_is_gone(c->on, ret))
 		return true;
 	igt_assert_f(!ret || (ret == -ENOMEM && c->on->armed), "SUBMIT: %d\n", ret);
 	if (!ret)
-		wait_job(c->on, c->file.fd, job);
+		igt_fragile_wait_job(c->on, c->file.fd, job);
 	return true;
 }
 
 static bool do_setup(void)
 {
 	static const uint64_t periods_ns[] = { 0, 0, 0, MS, 2 * MS, 7 * MS, 20 * MS };
-	struct device *d = some_device();
+	struct igt_fragile *d = some_device();
 	struct client *c = NULL;
 	char path[32];
 	int ret;
@@ -660,7 +428,7 @@ static bool do_setup(void)
 	igt_perfctr_session_init_set(&c->session, &c->file, c->set);
 	choose_counters(&c->session);
 	if (!d->number && one_in(3))
-		add_ucf(&c->session);
+		igt_perfctr_add_ucf(&c->session);
 	c->session.setup.slots = 4u << any(5);
 	c->session.setup.period_ns = periods_ns[any(sizeof(periods_ns) / sizeof(periods_ns[0]))];
 	if (one_in(4))
@@ -672,7 +440,7 @@ static bool do_setup(void)
 	igt_assert_f(!ret || ret == -EBUSY || (d->armed && (ret == -ENODEV || ret == -ENOENT)),
 		     "SETUP: %d\n", ret);
 	c->used = true;
-	is_gone(d, ret);
+	igt_fragile_is_gone(d, ret);
 	if (ret)
 		drop(c);
 	return true;
@@ -683,9 +451,9 @@ static bool do_start(void)
 	struct client *c = pick(is_idle);
 	int ret;
 
-	if (!c || !quiesce(c->on))
+	if (!c || !igt_fragile_quiesce(c->on))
 		return c;
-	disarm_counting(c->on);
+	igt_fragile_disarm_counting(c->on);
 	if (is_honest(c)) {
 		igt_perfctr_drain(&c->session);
 		igt_ledger_open(&c->ledger, &c->session, c->set);
@@ -695,7 +463,7 @@ static bool do_start(void)
 	      c->on->number, reader_names[c->reader],
 	      (unsigned long long)c->session.setup.period_ns / 1000, c->session.setup.slots,
 	      c->session.setup.flags, ret);
-	if (is_gone(c->on, ret))
+	if (igt_fragile_is_gone(c->on, ret))
 		return true;
 	if (ret) {
 		igt_assert_f(ret == -EBUSY || (ret == -ENOSPC && !is_honest(c)) ||
@@ -713,13 +481,13 @@ static bool do_stop(void)
 	struct client *c = pick(is_active);
 	int ret;
 
-	if (!c || !quiesce(c->on))
+	if (!c || !igt_fragile_quiesce(c->on))
 		return c;
-	disarm_counting(c->on);
+	igt_fragile_disarm_counting(c->on);
 	if (is_honest(c))
 		igt_vsoc_truth_of_set(&c->on->dev, c->set, &totals.truth);
 	ret = igt_perfctr_stop(&c->session, storm.step);
-	if (is_gone(c->on, ret))
+	if (igt_fragile_is_gone(c->on, ret))
 		return true;
 	trace("client %d: %d", (int)(c - clients), ret);
 	igt_assert_f(!ret, "STOP: %d\n", ret);
@@ -753,7 +521,7 @@ static bool do_sample(void)
 	ret = igt_perfctr_sample(&c->session, storm.step);
 	setitimer(ITIMER_REAL, &never, NULL);
 	trace("client %d: %d", (int)(c - clients), ret);
-	if (is_gone(c->on, ret))
+	if (igt_fragile_is_gone(c->on, ret))
 		return true;
 	igt_assert_f(!ret || ret == -ENOSPC || (interrupt && ret == -EINTR), "SAMPLE: %d\n", ret);
 	return true;
@@ -824,8 +592,8 @@ static bool do_scribble(void)
 static bool do_fault(void)
 {
 	static const char *const how[] = { "1000 1", "1000 2", "300 3", "50 10" };
-	struct device *d = some_device();
-	const char *name = fault_names[any(fault_count)];
+	struct igt_fragile *d = some_device();
+	const char *name = igt_fragile_fault(any(igt_fragile_fault_count()));
 	const char *much = how[any(4)];
 
 	/* the first device stays: its PMUs are everybody's */
@@ -834,23 +602,23 @@ static bool do_fault(void)
 	trace("%s %s on %u", name, much, d->number);
 	d->armed = true;
 	d->pmus_armed |= !strcmp(name, "fail_pmu_gone");
-	if (!is_gone(d, debugfs(d, name, much) == -ENOENT ? -ENODEV : 0))
-		igt_assert_eq(debugfs(d, name, much), 0);
+	if (!igt_fragile_is_gone(d, igt_fragile_debugfs(d, name, much) == -ENOENT ? -ENODEV : 0))
+		igt_assert_eq(igt_fragile_debugfs(d, name, much), 0);
 	return true;
 }
 
 static bool do_reset(void)
 {
-	struct device *d = some_device();
-	int ret = debugfs(d, "reset", "1");
+	struct igt_fragile *d = some_device();
+	int ret = igt_fragile_debugfs(d, "reset", "1");
 
 	trace("%u: %d", d->number, ret);
-	if (!is_gone(d, ret == -ENOENT ? -ENODEV : ret))
+	if (!igt_fragile_is_gone(d, ret == -ENOENT ? -ENODEV : ret))
 		igt_assert_f(!ret || ret == -EINTR, "reset: %d\n", ret);
 	return true;
 }
 
-static uint64_t cores_of(const struct device *d)
+static uint64_t cores_of(const struct igt_fragile *d)
 {
 	uint64_t cores = 0;
 
@@ -863,7 +631,7 @@ static uint64_t cores_of(const struct device *d)
 static bool do_power(void)
 {
 	static const char *const what_names[] = { "cores", "protected", "autosuspend", "clock" };
-	struct device *d = some_device();
+	struct igt_fragile *d = some_device();
 	char text[24];
 
 	uint32_t what = any(4);
@@ -874,19 +642,19 @@ static bool do_power(void)
 		snprintf(text, sizeof(text), "%#llx",
 			 (unsigned long long)(cores_of(d) & storm.state));
 		/* busy with a job: they stay on */
-		debugfs(d, "cores_on", text);
+		igt_fragile_debugfs(d, "cores_on", text);
 		break;
 	case 1:
-		debugfs(d, "protected", one_in(3) ? "1" : "0");
+		igt_fragile_debugfs(d, "protected", one_in(3) ? "1" : "0");
 		break;
 	case 2:
-		power(d, "auto");
+		igt_fragile_power(d, "auto");
 		/* long enough to suspend, or not */
 		usleep(any(120) * 1000);
 		break;
 	default:
 		snprintf(text, sizeof(text), "%u", 50000000 + any(450000000));
-		debugfs(d, "shader_hz", text);
+		igt_fragile_debugfs(d, "shader_hz", text);
 	}
 	return true;
 }
@@ -898,7 +666,7 @@ static bool do_cpu(void)
 	if (access(CPU1, W_OK))
 		return false;
 	offline = !offline;
-	igt_assert_eq(put(CPU1, offline ? "0" : "1"), 0);
+	igt_assert_eq(igt_write(CPU1, offline ? "0" : "1"), 0);
 	return true;
 }
 
@@ -906,7 +674,7 @@ static bool do_suspend(void)
 {
 	if (!with_suspend)
 		return false;
-	igt_assert_eq(put("/sys/power/state", "freeze"), 0);
+	igt_assert_eq(igt_write("/sys/power/state", "freeze"), 0);
 	storm.suspends++;
 	return true;
 }
@@ -915,7 +683,7 @@ static bool do_suspend(void)
 static bool do_device(void)
 {
 	static struct igt_vsoc_totals totals[CLIENTS];
-	struct device *d = &devices[1];
+	struct igt_fragile *d = &devices[1];
 	char number[16];
 	bool quiet;
 
@@ -924,9 +692,9 @@ static bool do_device(void)
 		open_contexts(d);
 		return true;
 	}
-	quiet = !d->gone && one_in(2) && quiesce(d);
+	quiet = !d->gone && one_in(2) && igt_fragile_quiesce(d);
 	if (quiet) {
-		disarm(d);
+		igt_fragile_disarm(d);
 		for (unsigned int i = 0; i < CLIENTS; i++)
 			if (clients[i].used && clients[i].on == d && has_ledger(&clients[i])) {
 				/* room for the final sample is not all it takes: no fault left */
@@ -935,7 +703,7 @@ static bool do_device(void)
 			}
 	}
 	snprintf(number, sizeof(number), "%u", d->number);
-	igt_assert_eq(put(DRIVER "/del_device", number), 0);
+	igt_assert_eq(igt_write(IGT_VSOC_DRIVER "/del_device", number), 0);
 	for (unsigned int i = 0; i < CLIENTS; i++) {
 		struct client *c = &clients[i];
 
@@ -1086,8 +854,8 @@ static void calm_down(void)
 
 	storm.doing = "calming down";
 	for (unsigned int i = 0; i < DEVICES; i++)
-		if (devices[i].present && quiesce(&devices[i]))
-			disarm(&devices[i]);
+		if (devices[i].present && igt_fragile_quiesce(&devices[i]))
+			igt_fragile_disarm(&devices[i]);
 	if (devices[1].gone)
 		do_device();
 	for (unsigned int i = 0; i < CLIENTS; i++) {
@@ -1100,9 +868,9 @@ static void calm_down(void)
 	if (devices[1].present)
 		do_device();
 	end_doomed();
-	put(CPU1, "1");
-	debugfs(&devices[0], "protected", "0");
-	debugfs(&devices[0], "shader_hz", "500000000");
+	igt_write(CPU1, "1");
+	igt_fragile_debugfs(&devices[0], "protected", "0");
+	igt_fragile_debugfs(&devices[0], "shader_hz", "500000000");
 	igt_perfctr_session_init(&s, &devices[0].dev);
 	igt_perfctr_session_create(&s);
 	igt_vsoc_truth(&devices[0].dev, &before);
@@ -1129,14 +897,15 @@ static void tell(uint64_t begin_ns)
 		 "counts %llu in %llu samples (%llu merged), %llu (%.3f permille) destroyed by "
 		 "hardware, %llu (%.3f permille) refused, %.3f s lost, 0 unexplained; %llu fabric "
 		 "bytes, %llu faults, %llu suspends\n",
-		 (unsigned long long)((raw_ns() - begin_ns) / (1000 * MS)),
+		 (unsigned long long)((igt_raw_ns() - begin_ns) / (1000 * MS)),
 		 (unsigned long long)storm.step, (unsigned long long)storm.settled,
 		 (unsigned long long)storm.compared, (unsigned long long)storm.truth,
 		 (unsigned long long)storm.counts, (unsigned long long)storm.samples,
 		 (unsigned long long)storm.merged, (unsigned long long)storm.dropped,
 		 permille(storm.dropped), (unsigned long long)storm.refused,
 		 permille(storm.refused), storm.lost_ns / 1e9, (unsigned long long)storm.ucf_bytes,
-		 (unsigned long long)storm.faults, (unsigned long long)storm.suspends);
+		 (unsigned long long)(devices[0].hits + devices[1].hits),
+		 (unsigned long long)storm.suspends);
 }
 
 /* so many always have counts that were settled among them */
@@ -1147,31 +916,30 @@ static void run_storm(void)
 	const struct sigaction action = { .sa_handler = on_alarm };
 	uint64_t duration_ns = from_environment("PERFCTR_STORM_SECONDS", 10) * 1000 * MS;
 	uint64_t steps = from_environment("PERFCTR_STORM_STEPS", UINT64_MAX);
-	uint64_t begin_ns = raw_ns(), told_ns = begin_ns;
+	uint64_t begin_ns = igt_raw_ns(), told_ns = begin_ns;
 
 	storm.seed = from_environment("PERFCTR_STORM_SEED", 1);
 	begin_step(0);
 	with_trace = from_environment("PERFCTR_STORM_TRACE", 0);
 	with_suspend = from_environment("PERFCTR_STORM_SUSPEND", 0);
 	igt_assert_eq(sigaction(SIGALRM, &action, NULL), 0);
-	find_faults(&devices[0]);
-	find_pmus(&devices[0]);
+	igt_fragile_find(&devices[0]);
 	open_contexts(&devices[0]);
 	seed_faults(&devices[0]);
 	/* a device that is late is late by less than anybody's patience */
-	debugfs(&devices[0], "fail_delay_ms", "60");
+	igt_fragile_debugfs(&devices[0], "fail_delay_ms", "60");
 	if (with_suspend) {
-		igt_assert_eq(put("/sys/module/suspend/parameters/pm_test_delay", "0"), 0);
-		igt_assert_eq(put("/sys/power/pm_test", "devices"), 0);
+		igt_assert_eq(igt_write("/sys/module/suspend/parameters/pm_test_delay", "0"), 0);
+		igt_assert_eq(igt_write("/sys/power/pm_test", "devices"), 0);
 	}
 
 	/* a slow machine takes longer until there is something to compare */
 	while (storm.step < steps &&
-	       (steps != UINT64_MAX || raw_ns() - begin_ns < duration_ns ||
+	       (steps != UINT64_MAX || igt_raw_ns() - begin_ns < duration_ns ||
 		(duration_ns && storm.step < FEW_STEPS && (!storm.settled || !storm.counts)))) {
 		happen();
-		if (raw_ns() - told_ns >= TELL_EVERY_NS) {
-			told_ns = raw_ns();
+		if (igt_raw_ns() - told_ns >= TELL_EVERY_NS) {
+			told_ns = igt_raw_ns();
 			tell(begin_ns);
 		}
 	}
@@ -1179,7 +947,7 @@ static void run_storm(void)
 	tell(begin_ns);
 	for (unsigned int i = 0; i < HAPPENINGS; i++)
 		igt_info("%8llu %s\n", (unsigned long long)happened[i], happenings[i].name);
-	debugfs(&devices[0], "fail_delay_ms", "150");
+	igt_fragile_debugfs(&devices[0], "fail_delay_ms", "150");
 	/* what samples admit to lack is little: most of the time most counts are told */
 	if (storm.truth)
 		igt_assert_lte(permille(storm.dropped + storm.refused), ABSURD_PERMILLE);
@@ -1198,8 +966,8 @@ static void suspend_exact(void)
 	struct igt_perfctr_session s, manual;
 	uint64_t job;
 
-	igt_assert_eq(put("/sys/module/suspend/parameters/pm_test_delay", "0"), 0);
-	igt_assert_eq(put("/sys/power/pm_test", "devices"), 0);
+	igt_assert_eq(igt_write("/sys/module/suspend/parameters/pm_test_delay", "0"), 0);
+	igt_assert_eq(igt_write("/sys/power/pm_test", "devices"), 0);
 	igt_perfctr_session_init(&s, &devices[0].dev);
 	s.setup.period_ns = 2 * MS;
 	s.setup.slots = 64;
@@ -1214,7 +982,7 @@ static void suspend_exact(void)
 	commands[0].compute.instructions = 1000;
 	job = igt_vsoc_submit(&devices[0].dev, commands, 1);
 	for (unsigned int i = 0; i < 3; i++)
-		igt_assert_eq(put("/sys/power/state", "freeze"), 0);
+		igt_assert_eq(igt_write("/sys/power/state", "freeze"), 0);
 	/* the job goes on where it was */
 	igt_assert_eq(igt_vsoc_wait(&devices[0].dev, job).status, 0);
 	igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
@@ -1239,7 +1007,7 @@ igt_main
 			      "no virtual SoC\n");
 		devices[0].present = true;
 		/* of a run that was cut short */
-		put(DRIVER "/del_device", "9");
+		igt_write(IGT_VSOC_DRIVER "/del_device", "9");
 	}
 	igt_describe(
 		"random sessions, jobs, faults, power, hotplug and hostile readers: every account "

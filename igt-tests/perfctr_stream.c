@@ -17,6 +17,7 @@
 
 #include "minigt.h"
 #include "igt_perfctr.h"
+#include "igt_sys.h"
 #include "igt_vsoc.h"
 
 IGT_TEST_DESCRIPTION("Sums of samples equal what the hardware counted, whatever happens");
@@ -32,14 +33,6 @@ static void sleep_ms(unsigned int ms)
 	struct timespec t = { .tv_sec = ms / 1000, .tv_nsec = ms % 1000 * MS };
 
 	nanosleep(&t, NULL);
-}
-
-static uint64_t raw_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC_RAW, &t);
-	return t.tv_sec * 1000000000ull + t.tv_nsec;
 }
 
 static void create(struct igt_perfctr_session *s, uint32_t slots, uint64_t period_ns)
@@ -873,15 +866,15 @@ static void header_tests(void)
 		uint64_t t0, t1, t2, t3;
 
 		create(&s, 64, 0);
-		t0 = raw_ns();
+		t0 = igt_raw_ns();
 		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
-		t1 = raw_ns();
+		t1 = igt_raw_ns();
 		sleep_ms(5);
 		igt_assert_eq(igt_perfctr_sample(&s, 0), 0);
 		igt_assert_eq(igt_perfctr_sample(&s, 0), 0);
-		t2 = raw_ns();
+		t2 = igt_raw_ns();
 		igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
-		t3 = raw_ns();
+		t3 = igt_raw_ns();
 		igt_assert_eq(igt_perfctr_drain(&s), 3);
 		igt_assert_lte_u64(t0, s.first.start_ns);
 		igt_assert_lte_u64(s.first.start_ns, t1);
@@ -977,13 +970,13 @@ static void header_tests(void)
 		create(&s, 2, 0);
 		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
 		sleep_ms(100);
-		span_ns = raw_ns();
+		span_ns = igt_raw_ns();
 		samples = igt_vsoc_firmware(&dev, "samples_written");
 		sampler_ns(&turns_before);
 		sleep_ms(3000);
 		samples = igt_vsoc_firmware(&dev, "samples_written") - samples;
 		sampler_ns(&turns);
-		span_ns = raw_ns() - span_ns;
+		span_ns = igt_raw_ns() - span_ns;
 		turns -= turns_before;
 		igt_info("%d samples of firmware, %d turns of the sampler in %.1f s\n",
 			 (int)samples, (int)turns, span_ns * 1e-9);

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: MIT
+/*
+ * A virtual SoC that faults are done to: what can fail, until when it is busy, whether it is there.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "minigt.h"
+#include "igt_fragile.h"
+#include "igt_sys.h"
+
+#define MS 1000000ull
+#define PLATFORM "/sys/devices/platform/vsoc.%u"
+#define MAX_FAULTS 64
+#define MAX_PMUS 64
+#define FAULT_NAME_BYTES 48
+
+static char fault_names[MAX_FAULTS][FAULT_NAME_BYTES];
+static unsigned int fault_count;
+static char pmu_names[MAX_PMUS][FAULT_NAME_BYTES];
+static unsigned int pmu_count;
+
+int igt_fragile_debugfs(const struct igt_fragile *d, const char *file, const char *text)
+{
+	char path[128];
+
+	snprintf(path, sizeof(path), "/sys/kernel/debug/dri/%d/vsoc/%s", d->dev.minor, file);
+	return igt_write(path, text);
+}
+
+/* the first number in a debugfs file, or @missing */
+static long long debugfs_number(const struct igt_fragile *d, const char *file, long long missing)
+{
+	char path[128];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/sys/kernel/debug/dri/%d/vsoc/%s", d->dev.minor, file);
+	f = fopen(path, "re");
+	if (!f)
+		return missing;
+	if (fscanf(f, "%lli", &missing) != 1)
+		missing = -1;
+	fclose(f);
+	return missing;
+}
+
+int igt_fragile_power(const struct igt_fragile *d, const char *how)
+{
+	char path[96];
+
+	snprintf(path, sizeof(path), PLATFORM "/power/control", d->number);
+	return igt_write(path, how);
+}
+
+static int by_name(const void *a, const void *b)
+{
+	return strcmp(a, b);
+}
+
+/* what the device can fail at, in an order that does not depend on the directory's */
+static void find_faults(const struct igt_fragile *d)
+{
+	char path[96];
+	struct dirent *e;
+	DIR *dir;
+
+	snprintf(path, sizeof(path), "/sys/kernel/debug/dri/%d/vsoc", d->dev.minor);
+	dir = opendir(path);
+	igt_require_f(dir, "%s: %s\n", path, strerror(errno));
+	fault_count = 0;
+	while ((e = readdir(dir))) {
+		if (strncmp(e->d_name, "fail_", 5) || !strcmp(e->d_name, "fail_seed") ||
+		    !strcmp(e->d_name, "fail_delay_ms"))
+			continue;
+		igt_assert_lt(fault_count, MAX_FAULTS);
+		igt_assert_lt(strlen(e->d_name), FAULT_NAME_BYTES);
+		strcpy(fault_names[fault_count++], e->d_name);
+	}
+	closedir(dir);
+	qsort(fault_names, fault_count, sizeof(fault_names[0]), by_name);
+}
+
+static void find_pmus(const struct igt_fragile *d)
+{
+	char path[96], line[512];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/sys/kernel/debug/dri/%d/vsoc/soc", d->dev.minor);
+	pmu_count = 0;
+	f = fopen(path, "re");
+	if (!f)
+		return;
+	while (fgets(line, sizeof(line), f))
+		if (sscanf(line, "[%47[^]]]", pmu_names[pmu_count]) == 1)
+			igt_assert_lt(++pmu_count, MAX_PMUS);
+	fclose(f);
+}
+
+/* true if that is because the device has gone, which only a fault of the second one does */
+bool igt_fragile_is_gone(struct igt_fragile *d, int ret)
+{
+	if (ret != -ENODEV || !d->number)
+		return false;
+	igt_assert_f(d->armed, "the device is gone, and no fault took it\n");
+	d->gone = true;
+	return true;
+}
+
+/* the fault does not happen from now on */
+void igt_fragile_disarm_one(struct igt_fragile *d, const char *fault)
+{
+	unsigned int permille, times, hits = 0;
+	char path[128];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/sys/kernel/debug/dri/%d/vsoc/%s", d->dev.minor, fault);
+	f = fopen(path, "re");
+	if (f && fscanf(f, "%u %u %u", &permille, &times, &hits) != 3)
+		hits = 0;
+	if (f)
+		fclose(f);
+	igt_fragile_debugfs(d, fault, "0");
+	d->hits += hits;
+}
+
+/* what counts something when a sample is taken: the truth of a session's end would be of before */
+void igt_fragile_disarm_counting(struct igt_fragile *d)
+{
+	igt_fragile_disarm_one(d, "fail_saturation");
+	igt_fragile_disarm_one(d, "fail_power_loss_mid_sample");
+}
+
+void igt_fragile_disarm(struct igt_fragile *d)
+{
+	if (!d->armed)
+		return;
+	for (unsigned int i = 0; i < fault_count; i++)
+		igt_fragile_disarm_one(d, fault_names[i]);
+	/* PMUs do not come back by themselves; those that are there say so */
+	for (unsigned int i = 0; d->pmus_armed && i < pmu_count; i++)
+		igt_fragile_debugfs(d, "pmu_plug", pmu_names[i]);
+	d->pmus_armed = false;
+	d->armed = false;
+}
+
+void igt_fragile_wait_job(struct igt_fragile *d, int fd, uint64_t job)
+{
+	struct drm_vsoc_wait wait = { .job_id = job, .timeout_ns = IGT_FRAGILE_PATIENCE_NS };
+	int ret;
+
+	do {
+		ret = igt_perfctr_ioctl(fd, DRM_IOCTL_VSOC_WAIT, &wait);
+	} while (ret == -EINTR);
+	if (igt_fragile_is_gone(d, ret))
+		return;
+	igt_assert_f(!ret, "WAIT for job %llu: %d\n", (unsigned long long)job, ret);
+	igt_assert_f(!wait.status || wait.status == -ECANCELED || wait.status == -EIO,
+		     "job %llu: %d\n", (unsigned long long)job, wait.status);
+}
+
+/*
+ * Nothing runs, nothing will, and no power transition is to come, so that the truth stands still;
+ * only saturation is counted when a sample is taken. False: the device has gone.
+ */
+bool igt_fragile_quiesce(struct igt_fragile *d)
+{
+	uint64_t t0 = igt_raw_ns();
+
+	for (unsigned int i = 0; i < d->job_count && !d->gone; i++)
+		igt_fragile_wait_job(d, d->dev.fd, d->jobs[i]);
+	d->job_count = 0;
+	if (d->gone)
+		return false;
+	igt_fragile_power(d, "on");
+	/* also what other files have submitted */
+	while (debugfs_number(d, "idle", 1) != 1) {
+		igt_assert_f(igt_raw_ns() - t0 < IGT_FRAGILE_PATIENCE_NS,
+			     "the GPU is not idle after %llu ms\n", IGT_FRAGILE_PATIENCE_NS / MS);
+		usleep(500);
+	}
+	/* the status of a device that the last fault took */
+	if (d->number && debugfs_number(d, "idle", -2) == -2) {
+		igt_assert(d->armed);
+		d->gone = true;
+	}
+	return !d->gone;
+}
+
+void igt_fragile_find(const struct igt_fragile *d)
+{
+	find_faults(d);
+	find_pmus(d);
+}
+
+const char *igt_fragile_fault(uint32_t n)
+{
+	igt_assert_lt(0, fault_count);
+	return fault_names[n % fault_count];
+}
+
+unsigned int igt_fragile_fault_count(void)
+{
+	return fault_count;
+}

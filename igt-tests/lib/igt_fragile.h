@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A virtual SoC that faults are done to: what can fail, until when it is busy, whether it is there.
+ */
+#ifndef IGT_FRAGILE_H
+#define IGT_FRAGILE_H
+
+#include "igt_device.h"
+
+#define IGT_FRAGILE_JOBS 48
+/* a watchdog, a reset, some deadlines of firmware, on a machine that does other things too */
+#define IGT_FRAGILE_PATIENCE_NS 8000000000ull
+
+struct igt_fragile {
+	unsigned int number; /* of the platform device */
+	bool present;
+	struct igt_perfctr_device dev;
+	uint32_t contexts[3];
+	uint64_t jobs[IGT_FRAGILE_JOBS];
+	unsigned int job_count;
+	uint64_t hits; /* faults that happened and were disarmed */
+	/* faults may happen */
+	bool armed;
+	/* its PMUs may have gone */
+	bool pmus_armed;
+	/* a fault took it: what is open sees -ENODEV */
+	bool gone;
+};
+
+/* what devices can fail at, and the PMUs behind this one */
+void igt_fragile_find(const struct igt_fragile *d);
+/* files of debugfs, in an order that does not depend on the directory's */
+const char *igt_fragile_fault(uint32_t n);
+unsigned int igt_fragile_fault_count(void);
+
+/* both 0 or -errno */
+int igt_fragile_debugfs(const struct igt_fragile *d, const char *file, const char *text);
+int igt_fragile_power(const struct igt_fragile *d, const char *how);
+
+/* true if that is because the device has gone, which only a fault of one but the first does */
+bool igt_fragile_is_gone(struct igt_fragile *d, int ret);
+/* the fault of that file does not happen from now on; those that count while a sample is taken; all */
+void igt_fragile_disarm_one(struct igt_fragile *d, const char *fault);
+void igt_fragile_disarm_counting(struct igt_fragile *d);
+void igt_fragile_disarm(struct igt_fragile *d);
+
+/* the job ends, well or not, or the device has gone */
+void igt_fragile_wait_job(struct igt_fragile *d, int fd, uint64_t job);
+/*
+ * Nothing runs, nothing will, and no power transition is to come, so that the truth stands still;
+ * some faults count when a sample is taken. False: the device has gone.
+ */
+bool igt_fragile_quiesce(struct igt_fragile *d);
+
+#endif
