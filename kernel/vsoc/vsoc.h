@@ -192,7 +192,7 @@ static inline size_t vsoc_gpu_registers(const struct vsoc_device *vsoc)
 	       vsoc_nv50_registers(vsoc);
 }
 
-/* those of a counter set; NVIDIA-style counters are behind all sets, and shown as the primary one */
+/* those of a counter set; NVIDIA-style counters, shown as the primary set, are behind all sets */
 static inline size_t vsoc_gpu_set_first(const struct vsoc_device *vsoc, u32 set)
 {
 	const bool nv50 = vsoc->product_nv50 && set == DRM_PERFCTR_SET_PRIMARY;
