@@ -473,6 +473,9 @@ static void another_counter_set_is_in_use(void)
 			gl.EndPerfMonitorAMD(monitor);
 		gl.DeletePerfMonitorsAMD(1, &monitor);
 		monitor = monitor_of(&groups, drawing);
+		/* it found our set in use, and ended */
+		if (waitpid(pid, NULL, WNOHANG) == pid)
+			pid = start(other);
 		usleep(5000);
 	}
 	EXPECT_EQUAL(error, GL_INVALID_OPERATION);
