@@ -74,6 +74,8 @@ void kunit_csf_sample(struct kunit_csf *fw, u32 reason)
 		words[CSF_BLOCK_SAMPLE_REASON] = cpu_to_le32(reason);
 		words[CSF_METADATA_SEQ] = cpu_to_le32(fw->seq);
 		put64(words, CSF_METADATA_START, fw->span_start);
+		/* a clock as fast as the timestamp */
+		put64(words, CSF_METADATA_CYCLES_TOP, now - fw->span_start);
 		put64(words, CSF_METADATA_CORES_ON, fw->config.shader_present);
 		put64(words, CSF_METADATA_CORES_OFF, 0);
 		for (b = 0; b < KUNIT_CSF_BLOCKS; b++) {
