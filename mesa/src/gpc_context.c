@@ -180,8 +180,9 @@ static int select_counters(struct gpc_context *c, const uint64_t *covers,
 	return error;
 }
 
-/* A session for what all queries of the context want. */
-static struct gpc_session *session_new(struct gpc_context *c)
+/* A session for what queries of the context want: all of them, or @only one. */
+static int session_open(struct gpc_context *c, const struct gpc_query *only,
+			struct gpc_session **session)
 {
 	struct perfctr_session_opts opts = { .size = sizeof(opts), .slots = SESSION_SLOTS };
 	struct gpc_session *s = calloc(1, sizeof(*s));
@@ -192,7 +193,7 @@ static struct gpc_session *session_new(struct gpc_context *c)
 	if (!s || !s->covers)
 		goto failed;
 	for (const struct gpc_query *q = c->queries; q; q = q->next)
-		for (unsigned int n = 0; n < q->count; n++)
+		for (unsigned int n = 0; n < q->count && (!only || q == only); n++)
 			cover(s->covers, q->counters[n]);
 	error = select_counters(c, s->covers, &s->selection);
 	if (!error)
@@ -201,12 +202,29 @@ static struct gpc_session *session_new(struct gpc_context *c)
 		error = gpc.cursor_new(s->session, &s->cursor);
 	if (!error)
 		error = gpc.session_start(s->session, GPC_MARK_OTHER);
-	if (!error)
-		return s;
-	fail(c, error);
+	if (!error) {
+		*session = s;
+		return 0;
+	}
 failed:
 	session_free(s);
-	return NULL;
+	return error;
+}
+
+/*
+ * One session for all queries saves sessions and samples. But one query that asks for what cannot
+ * be had must not take the others with it.
+ */
+static struct gpc_session *session_new(struct gpc_context *c, const struct gpc_query *query)
+{
+	struct gpc_session *s = NULL;
+	int error = session_open(c, NULL, &s);
+
+	if (error && error != -ENODEV && error != -ENOMEM && c->queries->next)
+		error = session_open(c, query, &s);
+	if (error)
+		fail(c, error);
+	return s;
 }
 
 static int deliver(struct gpc_session *s, struct perfctr_sample *sample)
@@ -346,7 +364,7 @@ bool gpc_query_begin(struct gpc_query *query)
 			return false;
 	} else {
 		/* START is its first sample */
-		s = session_new(c);
+		s = session_new(c, query);
 		if (!s)
 			return false;
 		s->next = c->sessions;
