@@ -201,6 +201,13 @@ static const char *label(struct analysis *a, size_t benchmark, const int64_t *pa
 	return text;
 }
 
+static int count_point(struct analysis *a, struct point *point)
+{
+	const struct benchmark *b = &a->campaign->benchmarks[point->benchmark];
+
+	return b->quantity_count ? count_quantities(a, point) : count_listing(a, point);
+}
+
 long analysis_point(struct analysis *a, size_t benchmark, const int64_t *parameters)
 {
 	const struct benchmark *b = &a->campaign->benchmarks[benchmark];
@@ -221,7 +228,7 @@ long analysis_point(struct analysis *a, size_t benchmark, const int64_t *paramet
 	if (point->kernels < 1)
 		return fail(a->failure, "%s: it is started %" PRId64 " times", point->label,
 			    point->kernels);
-	if (b->listing ? count_listing(a, point) : count_quantities(a, point))
+	if (count_point(a, point))
 		return -1;
 	return (long)a->point_count++;
 }
@@ -279,7 +286,7 @@ static int check_names(const struct analysis *a)
 
 	/* instructions need not occur: that none does is a result */
 	for (size_t b = 0; b < c->benchmark_count; b++)
-		if (c->benchmarks[b].listing)
+		if (!c->benchmarks[b].quantity_count)
 			return 0;
 	for (size_t e = 0; e < c->event_count; e++) {
 		const struct event *event = &c->events[e];
@@ -316,6 +323,20 @@ int analysis_begin(struct analysis *a)
 					&a->campaign->events[e].candidates[i]);
 	for (size_t i = 0; i < a->campaign->benchmark_count; i++)
 		if (add_points(a, i) < 0)
+			return -1;
+	return 0;
+}
+
+int analysis_set_cores(struct analysis *a, uint64_t mask)
+{
+	int64_t *cores = campaign_constant(a->campaign, CORES_CONSTANT);
+	const int64_t count = __builtin_popcountll(mask);
+
+	if (!cores || *cores == count)
+		return 0;
+	*cores = count;
+	for (size_t p = 0; p < a->point_count; p++)
+		if (count_point(a, &a->points[p]))
 			return -1;
 	return 0;
 }

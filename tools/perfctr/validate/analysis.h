@@ -74,6 +74,18 @@ struct analysis {
  */
 int analysis_begin(struct analysis *analysis);
 
+/* The constant of a campaign that is the number of shader cores of the device. */
+#define CORES_CONSTANT "CORES"
+
+/**
+ * analysis_set_cores() - work out again what points do, on a device of that many shader cores
+ * @analysis: begun; nothing happens if its campaign has no such constant
+ * @mask: of the cores that are there
+ *
+ * Return: 0 or -1.
+ */
+int analysis_set_cores(struct analysis *analysis, uint64_t mask);
+
 /* The point; it is added if it is new. Returns its number or -1. */
 long analysis_point(struct analysis *analysis, size_t benchmark, const int64_t *parameters);
 

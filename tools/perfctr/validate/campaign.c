@@ -459,7 +459,7 @@ static void parse_root(struct reader *r)
 	static const char *const keys[] = { "campaign",	  "database",  "title",	  "text",
 					    "device",	  "profile",   "anchor",  "keep",
 					    "runs",	  "constants", "classes", "events",
-					    "benchmarks", "relations", NULL };
+					    "benchmarks", "relations", "product", NULL };
 	const struct json_object *root = r->doc.root, *member;
 	struct campaign *campaign = r->campaign;
 
@@ -469,6 +469,7 @@ static void parse_root(struct reader *r)
 	campaign->text = document_text(&r->doc, root, "text", "");
 	campaign->device = document_text(&r->doc, root, "device", "");
 	campaign->profile = document_text(&r->doc, root, "profile", "");
+	campaign->product = document_text(&r->doc, root, "product", "");
 	member = document_get(&r->doc, root, "database", json_type_boolean, false);
 	campaign->database = member && json_object_get_boolean((struct json_object *)member);
 	campaign->anchor = document_text(&r->doc, root, "anchor", "");
@@ -494,6 +495,14 @@ static void parse_root(struct reader *r)
 		document_fail(&r->doc, root, "the anchor '%s' is no event", campaign->anchor);
 	if (!failed(r) && !campaign->runs)
 		document_fail(&r->doc, root, "'runs' is 0");
+}
+
+int64_t *campaign_constant(struct campaign *campaign, const char *name)
+{
+	for (size_t i = 0; i < campaign->constant_count; i++)
+		if (!strcmp(campaign->constants[i].name, name))
+			return &campaign->constants[i].value;
+	return NULL;
 }
 
 size_t campaign_construct(struct arena *arena, struct campaign *campaign, const char *name,

@@ -86,7 +86,7 @@ struct quantity {
 struct benchmark {
 	const char *name;
 	const char *title;
-	/** @listing: text of a program, or NULL. */
+	/** @listing: text of a program, or NULL; it is also what is counted if there are no @quantities. */
 	const char *listing;
 	/** @listing_name: for messages. */
 	const char *listing_name;
@@ -137,6 +137,8 @@ struct campaign {
 	const char *device;
 	/** @profile: profile of the virtual SoC it is about, or "". */
 	const char *profile;
+	/** @product: perfctr_product_name() of the devices it is about, or "". */
+	const char *product;
 	/** @database: what is documented is what the counter database says. */
 	bool database;
 	/** @anchor: event that joins runs of different events, or NULL. */
@@ -173,6 +175,9 @@ size_t campaign_construct(struct arena *arena, struct campaign *campaign, const 
 
 /* Name of the built-in campaign number @n, NULL at the end. */
 const char *campaign_builtin(size_t n);
+
+/* The value of a constant, to be changed; NULL if there is none of that name. */
+int64_t *campaign_constant(struct campaign *campaign, const char *name);
 
 long campaign_event(const struct campaign *campaign, const char *name);
 long campaign_benchmark(const struct campaign *campaign, const char *name);

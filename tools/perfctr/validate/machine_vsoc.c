@@ -350,6 +350,71 @@ static void configure(struct analysis *a, const struct vsoc *v)
 	measured_configure(a->arena, m, "perfctr", PERFCTR_VERSION);
 }
 
+/* --- which device -------------------------------------------------------------------------- */
+
+static bool is_product(const struct vsoc *v, const char *product)
+{
+	const char *name = perfctr_product_name(perfctr_device_info(v->device)->product);
+
+	return !*product || (name && !strcmp(name, product));
+}
+
+/* Opens another virtual SoC instead, whose counters are those of the product, if there is one. */
+static void open_product(struct vsoc *v, const char *product)
+{
+	struct perfctr_device_list *list;
+
+	if (perfctr_device_list_new(v->ctx, &list))
+		return;
+	for (size_t i = 0; !v->device && i < perfctr_device_list_count(list); i++) {
+		const struct perfctr_device_entry *entry = perfctr_device_list_get(list, i);
+
+		if (entry->error || strcmp(entry->driver, "vsoc") ||
+		    perfctr_device_open(v->ctx, entry->path, &v->device))
+			continue;
+		if (!is_product(v, product))
+			v->device = perfctr_device_unref(v->device);
+	}
+	perfctr_device_list_unref(list);
+}
+
+/* The first virtual SoC that the campaign is about; or @which, if it is about that. */
+static int open_device(struct analysis *a, struct vsoc *v, const char *which)
+{
+	const char *product = a->campaign->product;
+	int error = perfctr_device_open(a->ctx, which ? which : "vsoc", &v->device);
+
+	if (error) {
+		fail(a->failure, "%s", perfctr_ctx_error(a->ctx));
+		return error;
+	}
+	if (is_product(v, product))
+		return 0;
+	v->device = perfctr_device_unref(v->device);
+	if (!which)
+		open_product(v, product);
+	if (v->device)
+		return 0;
+	if (which)
+		fail(a->failure, "%s is no device with counters of %s", which, product);
+	else
+		fail(a->failure, "there is no virtual SoC with counters of %s", product);
+	return -ENODEV;
+}
+
+/* What benchmarks do may depend on the number of cores. */
+static int use_cores(struct analysis *a, const struct vsoc *v)
+{
+	const int64_t *cores = campaign_constant(a->campaign, CORES_CONSTANT);
+	const uint64_t mask = v->runner.info.shader_present;
+
+	if (cores && a->measured.count && *cores != __builtin_popcountll(mask))
+		return fail(a->failure,
+			    "the measurements are of %" PRId64 " cores, this device has others",
+			    *cores);
+	return analysis_set_cores(a, mask);
+}
+
 int machine_vsoc(struct analysis *a, const char *which, struct machine *machine, int *error)
 {
 	struct vsoc *v = arena_alloc(a->arena, sizeof(*v));
@@ -362,14 +427,14 @@ int machine_vsoc(struct analysis *a, const char *which, struct machine *machine,
 		.measure = measure,
 		.close = close_vsoc,
 	};
-	*error = perfctr_device_open(a->ctx, which ? which : "vsoc", &v->device);
+	*error = open_device(a, v, which);
 	if (*error)
-		return fail(a->failure, "%s", perfctr_ctx_error(a->ctx));
+		return -1;
 	machine->name = arena_printf(a->arena, "%s", perfctr_device_info(v->device)->name);
 	*error = runner_open(&v->runner, NULL, perfctr_device_fd(v->device), 1);
 	if (*error)
 		fail(a->failure, "%s", v->runner.error);
-	else if (select_events(a, v) < 0)
+	else if (select_events(a, v) < 0 || use_cores(a, v) < 0)
 		*error = -EINVAL;
 	if (!*error) {
 		configure(a, v);

@@ -37,6 +37,14 @@ void measured_forget(struct measured *measured, size_t event)
 	measured->count = kept;
 }
 
+const char *measured_configured(const struct measured *measured, const char *name)
+{
+	for (size_t i = 0; i < measured->configuration_count; i++)
+		if (!strcmp(measured->configuration[2 * i], name))
+			return measured->configuration[2 * i + 1];
+	return NULL;
+}
+
 void measured_configure(struct arena *arena, struct measured *measured, const char *name,
 			const char *value)
 {

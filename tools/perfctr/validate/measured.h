@@ -91,6 +91,9 @@ int measured_add(struct arena *arena, struct measured *measured, const struct ca
 /* Takes out all readings of an event. */
 void measured_forget(struct measured *measured, size_t event);
 
+/* What the configuration says of a name; NULL: nothing. */
+const char *measured_configured(const struct measured *measured, const char *name);
+
 /* Adds a pair to the configuration; both are kept as they are. */
 void measured_configure(struct arena *arena, struct measured *measured, const char *name,
 			const char *value);

@@ -126,6 +126,23 @@ static int check_rows(struct validator *v, struct analysis *a, const char *text,
 	return -1;
 }
 
+/* Of a device that was measured elsewhere; without it the campaign's own number stands. */
+static int use_cores(struct analysis *a)
+{
+	const char *text = measured_configured(&a->measured, "cores");
+	uint64_t mask;
+	char *end;
+
+	if (!text)
+		return 0;
+	errno = 0;
+	mask = strtoull(text, &end, 16);
+	if (errno || *end || !mask)
+		return fail(a->failure, "configuration: 'cores' is '%s', not a mask as 0x50005",
+			    text);
+	return analysis_set_cores(a, mask);
+}
+
 static int evaluate_file(struct validator *v)
 {
 	const struct options *o = v->options;
@@ -153,6 +170,8 @@ static int evaluate_file(struct validator *v)
 	if (load(v, name, study) < 0 ||
 	    measured_parse(&v->arena, o->measured, text, length, study->analysis.campaign,
 			   &study->analysis.measured, &v->failure) < 0)
+		return failed(v);
+	if (use_cores(&study->analysis) < 0)
 		return failed(v);
 	if (check_rows(v, &study->analysis, text, length) < 0)
 		return EXIT_FAILED;
@@ -237,7 +256,7 @@ static int list_campaigns(struct validator *v)
 
 		if (campaign_load(&v->arena, name, &campaign, &v->failure) < 0)
 			return failed(v);
-		fprintf(v->app->out, "  %-12s %-6s %s\n", name,
+		fprintf(v->app->out, "  %-14s %-6s %s\n", name,
 			*campaign.device ? campaign.device : "-", campaign.title);
 	}
 	return EXIT_FINE;
