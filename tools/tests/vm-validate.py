@@ -185,6 +185,79 @@ def off_by_one():
     check(weights(event(campaign, "integer")).get("@unit") == 1, "not by unit")
 
 
+# nothing in the model makes them count
+UNDRIVEN = {"stream_out_busy", "setup_point_count", "setup_line_count"} | {f"prof_trigger_{n:02}" for n in range(8)}
+NV50 = "9"
+
+
+def tell_driver(file, text):
+    with open(f"/sys/bus/platform/drivers/vsoc/{file}", "w", encoding="ascii") as f:
+        f.write(text)
+
+
+@test
+def nv50_counters():
+    """vsoc-pcounter: MP and PCOUNTER counters as documented, branch explained, what nothing drives not trusted"""
+    done = run("vsoc-pcounter", status=NO_DEVICE)
+    check("no virtual SoC with counters of nv50" in done.stderr, done.stderr)
+    # not the campaign's own number of cores
+    tell_driver("new_device", f"{NV50} product=nv50 shader_present=0x15")
+    try:
+        campaign = live("vsoc-pcounter", status=DOUBT)
+        node = os.path.basename(glob.glob(f"/sys/bus/platform/devices/vsoc.{NV50}/drm/renderD*")[0])
+        csf = next(n for n in map(os.path.basename, glob.glob("/dev/dri/renderD*")) if n != node)
+        check("no device with counters of nv50" in run("-d", csf, "vsoc-pcounter", status=NO_DEVICE).stderr, "csf")
+        check("no device with counters of vsoc_csf" in run("-d", node, "vsoc-gpu", status=NO_DEVICE).stderr, "nv50")
+        nv50_wrong_definitions()
+    finally:
+        tell_driver("del_device", NV50)
+    for name, verdict in verdicts(campaign).items():
+        expected = "EXPLAINED" if name == "branch" else "MEASURED" if name in UNDRIVEN else "TRUSTED"
+        check(verdict == expected, f"{name} is {verdict}: {event(campaign, name)['reason']}")
+    check(weights(event(campaign, "branch")) == {"branches": 1, "exits": 1}, event(campaign, "branch")["definition"])
+    check(len(campaign["relations"]) == 10 and all(r["points"] and not r["violated"] for r in campaign["relations"]),
+          f"{campaign['relations']}")
+    # ten passes, each of which has the anchor; twice at each of 19 points
+    check(len({r["run"] for r in campaign["rows"] if r["event"] == "instructions"}) == 10 * 2 * 19 and
+          not campaign["dropped_readings"], "the anchor is not in every run")
+    # the result says how many cores there were
+    path = "/tmp/nv50.json"
+    with open(path, "w", encoding="utf-8") as f:
+        json.dump({n: campaign[n] for n in ("campaign", "configuration", "rows")}, f)
+    again = json.loads(run("--json", "--measured", path, status=DOUBT).stdout)["campaigns"][0]
+    check(verdicts(again) == verdicts(campaign), "verdicts differ")
+    campaign["configuration"]["cores"] = "three"
+    with open(path, "w", encoding="utf-8") as f:
+        json.dump({n: campaign[n] for n in ("campaign", "configuration", "rows")}, f)
+    check("'cores' is 'three'" in run("--measured", path, status=1).stderr, "a mask that is none")
+
+
+def nv50_wrong_definitions():
+    """What is said of some counters is wrong, one wire is another's, one pass holds too much."""
+    top = os.path.join(os.path.dirname(os.path.realpath(__file__)), "../..")
+    with open(os.path.join(top, "campaigns/vsoc-pcounter.json"), encoding="utf-8") as f:
+        campaign = json.load(f)
+    events = {e["name"]: e for e in campaign["events"]}
+    events["geom_busy"]["documented"] = ["2 geom_cycles"]
+    events["instructions"]["documented"] = ["warp_instructions", "exits"]
+    events["setup_primitive_count"]["counter"] = "pcounter/setup_primitive_culled_count"
+    path = "/tmp/wrong.json"
+    with open(path, "w", encoding="utf-8") as f:
+        json.dump(campaign, f)
+    wrong = live(path, "--runs", "1", status=DOUBT)
+    found = {name: weights(event(wrong, name)) for name in ("geom_busy", "instructions", "setup_primitive_count")
+             if event(wrong, name)["verdict"] == "EXPLAINED"}
+    check(found == {"geom_busy": {"geom_cycles": 1}, "instructions": {"warp_instructions": 1},
+                    "setup_primitive_count": {"culled": 1}}, f"{found}")
+    broken = {r["relation"] for r in wrong["relations"] if r["violated"]}
+    check(broken == {"primitives out of geometry = primitives into setup", "points + lines + triangles = primitives"},
+          f"violated: {broken}")
+    events["geom_busy"]["group"] = 1
+    with open(path, "w", encoding="utf-8") as f:
+        json.dump(campaign, f)
+    check("was not measured all the time" in run("--runs", "1", path, status=1).stderr, "turns were taken for counts")
+
+
 @test
 def file_then_live():
     """published measurements from a file, and the benchmark that they ask for, live"""

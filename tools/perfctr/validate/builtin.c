@@ -25,18 +25,27 @@ EMBED(xavier_gpu, "campaigns/xavier-gpu.json");
 EMBED(vsoc_gpu, "campaigns/vsoc-gpu.json");
 EMBED(vsoc_memory, "campaigns/vsoc-memory.json");
 EMBED(vsoc_pmus, "campaigns/vsoc-pmus.json");
+EMBED(vsoc_pcounter, "campaigns/vsoc-pcounter.json");
 EMBED(cpu, "campaigns/cpu.json");
 EMBED(a53_copy, "campaigns/a53-copy.json");
 EMBED(matrix_copy, "listings/matrix-copy.lst");
 EMBED(float_loop, "listings/float-loop.lst");
 EMBED(executed_nop, "listings/executed-nop.lst");
+EMBED(shared_loop, "listings/shared-loop.lst");
 
 const struct builtin builtins[] = {
-	BUILTIN(page_css, "page.css"),	       BUILTIN(xavier_gpu, "xavier-gpu.json"),
-	BUILTIN(vsoc_gpu, "vsoc-gpu.json"),    BUILTIN(vsoc_memory, "vsoc-memory.json"),
-	BUILTIN(vsoc_pmus, "vsoc-pmus.json"),  BUILTIN(cpu, "cpu.json"),
-	BUILTIN(a53_copy, "a53-copy.json"),    BUILTIN(matrix_copy, "matrix-copy.lst"),
-	BUILTIN(float_loop, "float-loop.lst"), BUILTIN(executed_nop, "executed-nop.lst"),
+	BUILTIN(page_css, "page.css"),
+	BUILTIN(xavier_gpu, "xavier-gpu.json"),
+	BUILTIN(vsoc_gpu, "vsoc-gpu.json"),
+	BUILTIN(vsoc_memory, "vsoc-memory.json"),
+	BUILTIN(vsoc_pcounter, "vsoc-pcounter.json"),
+	BUILTIN(shared_loop, "shared-loop.lst"),
+	BUILTIN(vsoc_pmus, "vsoc-pmus.json"),
+	BUILTIN(cpu, "cpu.json"),
+	BUILTIN(a53_copy, "a53-copy.json"),
+	BUILTIN(matrix_copy, "matrix-copy.lst"),
+	BUILTIN(float_loop, "float-loop.lst"),
+	BUILTIN(executed_nop, "executed-nop.lst"),
 };
 
 const size_t builtin_count = sizeof(builtins) / sizeof(builtins[0]);
