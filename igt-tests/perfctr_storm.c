@@ -496,6 +496,8 @@ static bool do_stop(void)
 		igt_perfctr_drain(&c->session);
 		/* what STOP itself lost is in it, too */
 		igt_vsoc_losses(&c->on->dev, c->set, &totals);
+		/* firmware that does not answer keeps what STOP wanted; samples must say so */
+		igt_vsoc_pending(&c->on->dev, c->set, &totals);
 		settle_final(c, &totals);
 		remember(c);
 	}

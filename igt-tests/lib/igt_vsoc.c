@@ -130,6 +130,12 @@ void igt_vsoc_losses(const struct igt_perfctr_device *dev, unsigned int set,
 	read_totals(dev, "doubtful", set, &totals->doubtful);
 }
 
+void igt_vsoc_pending(const struct igt_perfctr_device *dev, unsigned int set,
+		      struct igt_vsoc_totals *totals)
+{
+	read_totals(dev, "pending", set, &totals->pending);
+}
+
 void igt_vsoc_totals(const struct igt_perfctr_device *dev, unsigned int set,
 		     struct igt_vsoc_totals *totals)
 {

@@ -34,6 +34,8 @@ void igt_vsoc_work(const struct igt_perfctr_device *dev, unsigned int n);
  */
 struct igt_vsoc_totals {
 	struct igt_vsoc_truth truth, dropped, doubtful;
+	/* still in hardware: not in the totals of igt_vsoc_totals(), which come after a sample */
+	struct igt_vsoc_truth pending;
 };
 
 void igt_vsoc_totals(const struct igt_perfctr_device *dev, unsigned int set,
@@ -41,6 +43,9 @@ void igt_vsoc_totals(const struct igt_perfctr_device *dev, unsigned int set,
 /* the same without the truth, which stays as it is */
 void igt_vsoc_losses(const struct igt_perfctr_device *dev, unsigned int set,
 		     struct igt_vsoc_totals *totals);
+/* what hardware has that no sample took away yet */
+void igt_vsoc_pending(const struct igt_perfctr_device *dev, unsigned int set,
+		      struct igt_vsoc_totals *totals);
 void igt_vsoc_truth(const struct igt_perfctr_device *dev, struct igt_vsoc_truth *truth);
 /* the same of one counter set, enum drm_perfctr_set; without it: the primary one */
 void igt_vsoc_truth_of_set(const struct igt_perfctr_device *dev, unsigned int set,

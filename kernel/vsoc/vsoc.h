@@ -233,7 +233,8 @@ void vsoc_fw_doorbell(struct vsoc_device *vsoc);
 void vsoc_fw_core_power(struct vsoc_device *vsoc, u64 cores_on);
 void vsoc_fw_protected(struct vsoc_device *vsoc, bool enter);
 void vsoc_fw_reset(struct vsoc_device *vsoc);
-void vsoc_fw_totals(struct vsoc_device *vsoc, u64 *truth, u64 *dropped, u64 *doubtful);
+void vsoc_fw_totals(struct vsoc_device *vsoc, u64 *truth, u64 *dropped, u64 *doubtful,
+		    u64 *pending);
 void vsoc_fw_debugfs(struct vsoc_device *vsoc, struct dentry *dir);
 
 /* vsoc_csf.c: the driver's glue for the counters */

@@ -401,8 +401,12 @@ void vsoc_fw_reset(struct vsoc_device *vsoc)
 	mutex_unlock(&fw->lock);
 }
 
-/* one consistent copy of all counts, of those that are gone, and of those that may be */
-void vsoc_fw_totals(struct vsoc_device *vsoc, u64 *truth, u64 *dropped, u64 *doubtful)
+/*
+ * One consistent copy of all counts, of those that are gone, of those that may be, and of those
+ * that hardware still has. @pending must be zeroed.
+ */
+void vsoc_fw_totals(struct vsoc_device *vsoc, u64 *truth, u64 *dropped, u64 *doubtful,
+		    u64 *pending)
 {
 	const size_t counters = vsoc_gpu_registers(vsoc);
 	const size_t bytes = counters * sizeof(*truth);
@@ -417,6 +421,7 @@ void vsoc_fw_totals(struct vsoc_device *vsoc, u64 *truth, u64 *dropped, u64 *dou
 	for (i = 0; i < counters; i++)
 		if (!fw_is_counted(fw, i))
 			doubtful[i] += truth[i] - fw->stop_truth[i];
+	fw_add_pending(fw, pending);
 	mutex_unlock(&vsoc->hw_lock);
 	mutex_unlock(&fw->lock);
 }

@@ -176,6 +176,7 @@ u32 fw_take_sample(struct vsoc_fw *fw, u32 req, u32 ack, u32 reason);
 void fw_lose_counts(struct vsoc_fw *fw, u32 first_block, u32 end_block);
 void fw_lose_cores(struct vsoc_fw *fw, u64 cores);
 void fw_doubt_unread(struct vsoc_fw *fw);
+void fw_add_pending(struct vsoc_fw *fw, u64 *pending);
 void fw_begin_truth(struct vsoc_fw *fw);
 void fw_end_truth(struct vsoc_fw *fw);
 

@@ -245,6 +245,31 @@ void fw_doubt_unread(struct vsoc_fw *fw)
 		doubt_slot(fw, i & (fw->slots - 1));
 }
 
+/* what is in the ring, unread and in no account, and what no sample was taken of */
+void fw_add_pending(struct vsoc_fw *fw, u64 *pending)
+{
+	const u32 extract = fw_read(&fw->pages.input->prfcnt_extract);
+	const u32 words = fw->vsoc->shape.counters_per_block;
+	u32 n, position;
+	size_t i;
+
+	if (!fw->enabled)
+		return;
+	for (i = fw_index(fw, 0, 0); i < fw_index(fw, fw->vsoc->shape.blocks, 0); i++)
+		pending[i] += fw->vsoc->gpu.reg[i] - fw->base[i];
+	if (fw->insert - extract > fw->slots)
+		return;
+	for (n = extract; n != fw->insert; n++) {
+		const u32 number = n & (fw->slots - 1);
+		const __le32 *first = first_block(fw, number);
+		const struct fw_settled settled = fw->settled[number];
+
+		for (position = 0; position < sample_blocks(fw); position++)
+			settle_block(fw, pending, number, position, first + position * words);
+		fw->settled[number] = settled;
+	}
+}
+
 /* counting begins: nobody has what happened before */
 void fw_begin_truth(struct vsoc_fw *fw)
 {

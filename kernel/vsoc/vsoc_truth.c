@@ -122,6 +122,7 @@ enum totals {
 	TOTALS_TRUTH,
 	TOTALS_DROPPED,
 	TOTALS_DOUBTFUL,
+	TOTALS_PENDING,
 	TOTALS_KINDS,
 };
 
@@ -138,7 +139,8 @@ static int show_totals(struct seq_file *m, u32 set, enum totals kind)
 	vsoc_nv50_idle(vsoc);
 	mutex_unlock(&vsoc->hw_lock);
 	vsoc_fw_totals(vsoc, totals + TOTALS_TRUTH * counters,
-		       totals + TOTALS_DROPPED * counters, totals + TOTALS_DOUBTFUL * counters);
+		       totals + TOTALS_DROPPED * counters, totals + TOTALS_DOUBTFUL * counters,
+		       totals + TOTALS_PENDING * counters);
 	show_counters(m, NULL, totals + kind * counters +
 		      vsoc_gpu_set_first(vsoc, set), set);
 	kvfree(totals);
@@ -161,6 +163,9 @@ TOTALS_FILE(dropped_tertiary, DRM_PERFCTR_SET_TERTIARY, TOTALS_DROPPED);
 TOTALS_FILE(doubtful, DRM_PERFCTR_SET_PRIMARY, TOTALS_DOUBTFUL);
 TOTALS_FILE(doubtful_secondary, DRM_PERFCTR_SET_SECONDARY, TOTALS_DOUBTFUL);
 TOTALS_FILE(doubtful_tertiary, DRM_PERFCTR_SET_TERTIARY, TOTALS_DOUBTFUL);
+TOTALS_FILE(pending, DRM_PERFCTR_SET_PRIMARY, TOTALS_PENDING);
+TOTALS_FILE(pending_secondary, DRM_PERFCTR_SET_SECONDARY, TOTALS_PENDING);
+TOTALS_FILE(pending_tertiary, DRM_PERFCTR_SET_TERTIARY, TOTALS_PENDING);
 
 /*
  * Accounts of a counter set, lines of zeroes left out. The first four are "total", "nobody",
@@ -256,6 +261,9 @@ void vsoc_truth_debugfs(struct vsoc_device *vsoc, struct dentry *dir)
 	debugfs_create_file("doubtful", 0444, dir, vsoc, &doubtful_fops);
 	debugfs_create_file("doubtful_secondary", 0444, dir, vsoc, &doubtful_secondary_fops);
 	debugfs_create_file("doubtful_tertiary", 0444, dir, vsoc, &doubtful_tertiary_fops);
+	debugfs_create_file("pending", 0444, dir, vsoc, &pending_fops);
+	debugfs_create_file("pending_secondary", 0444, dir, vsoc, &pending_secondary_fops);
+	debugfs_create_file("pending_tertiary", 0444, dir, vsoc, &pending_tertiary_fops);
 	debugfs_create_file("truth_contexts", 0444, dir, vsoc, &truth_contexts_fops);
 	debugfs_create_file("truth_contexts_secondary", 0444, dir, vsoc,
 			    &truth_contexts_secondary_fops);
