@@ -29,6 +29,7 @@ void igt_ledger_open(struct igt_ledger *ledger, struct igt_perfctr_session *sess
 	ledger->session = session;
 	ledger->set = set;
 	igt_vsoc_totals(session->dev, set, &ledger->base);
+	igt_vsoc_pending(session->dev, set, &ledger->base);
 	ledger->ucf_base = igt_vsoc_ucf_bytes_read(session->dev);
 	begin(ledger);
 }
@@ -37,6 +38,8 @@ void igt_ledger_open(struct igt_ledger *ledger, struct igt_perfctr_session *sess
 struct fate {
 	const char *name;
 	uint64_t truth, dropped, doubtful, pending;
+	/* what hardware had of before: none of the truth, but it may be in what was destroyed */
+	uint64_t inherited;
 };
 
 static uint64_t settle_counter(struct igt_ledger *ledger, const struct igt_perfctr_sum *sum,
@@ -45,12 +48,14 @@ static uint64_t settle_counter(struct igt_ledger *ledger, const struct igt_perfc
 	uint64_t told = sum->value[bit], missing, refused;
 
 	ledger->compared++;
-	igt_assert_f(told + f->dropped <= f->truth,
-		     "%u:%u %s: %llu in samples, %llu destroyed, but only %llu happened\n",
+	igt_assert_f(told <= f->truth && told + f->dropped <= f->truth + f->inherited,
+		     "%u:%u %s: %llu in samples, %llu destroyed, but only %llu happened and %llu "
+		     "were there\n",
 		     sum->type, sum->index, f->name, (unsigned long long)told,
-		     (unsigned long long)f->dropped, (unsigned long long)f->truth);
+		     (unsigned long long)f->dropped, (unsigned long long)f->truth,
+		     (unsigned long long)f->inherited);
 	missing = f->truth - told;
-	refused = missing - f->dropped;
+	refused = missing > f->dropped ? missing - f->dropped : 0;
 	igt_assert_f(refused <= f->doubtful + f->pending,
 		     "%u:%u %s: %llu of %llu are missing, hardware destroyed %llu and gave reason "
 		     "to doubt %llu and still has %llu (flags %#x, %llu ns lost)\n",
@@ -117,6 +122,7 @@ static uint64_t settle_block(struct igt_ledger *ledger, const struct igt_perfctr
 			.dropped = now->dropped.at[i].value - base->dropped.at[i].value,
 			.doubtful = now->doubtful.at[i].value - base->doubtful.at[i].value,
 			.pending = now->pending.count ? now->pending.at[i].value : 0,
+			.inherited = base->pending.count ? base->pending.at[i].value : 0,
 		};
 
 		if (now->truth.at[i].type == sum->type && now->truth.at[i].index == sum->index &&
