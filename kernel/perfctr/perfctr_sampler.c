@@ -389,6 +389,9 @@ static void publish_view(struct drm_perfctr_session *session, struct perfctr_vie
 	sv = &session->sources[view->source];
 	cycles = view_cycles(pc, view);
 	span.states = perfctr_trace_since(&view->block->states, sv->base_seq);
+	/* for other sessions these counts are not lost, the next collection may get them */
+	if (session->unread_ns && sv->source->state->incomplete)
+		span.states |= DRM_PERFCTR_STATE_LOST;
 	span.valid = perfctr_trace_since(&view->block->valid[view->section], sv->base_seq);
 	span.clock_cycles = cycles - view->base_cycles;
 	span.capture_ns = sv->source->state->time_ns - end_ns;
