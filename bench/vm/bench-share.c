@@ -239,14 +239,14 @@ int main(int argc, char **argv)
 	if (json)
 		printf("{\"benchmark\": \"share\", \"hz\": %u, \"blocks\": %u, \"sample_ns\": %.0f, "
 		       "\"bare_ns\": %.0f, \"ratio\": %.2f, \"model_ns\": %.0f, "
-		       "\"share\": %.5f, \"bare_share\": %.5f, \"added_share_goal\": %.2f}\n",
+		       "\"share\": %.5f, \"bare_share\": %.5f, \"share_goal\": %.2f}\n",
 		       HZ, blocks, with, bare, with / bare, model, with * HZ / 1e9, bare * HZ / 1e9,
 		       GOAL_SHARE);
 	else
 		printf("a session of %u blocks: %.1f us a sample, %.2f %% of a CPU at %u Hz "
 		       "(the model of the firmware, %.1f us, is left out)\n"
 		       "a bare timer, thread and second interrupt: %.1f us, %.2f %%; ratio %.2f, "
-		       "the session adds %.2f %% of a CPU (goal at most %.0f)\n",
+		       "the session adds %.2f %% of a CPU (goal for all of it: at most %.0f)\n",
 		       blocks, with / 1000, with * HZ / 1e7, HZ, model / 1000, bare / 1000,
 		       bare * HZ / 1e7, with / bare, (with - bare) * HZ / 1e7, GOAL_SHARE * 100);
 	perfctr_cursor_unref(cursor);
