@@ -12,6 +12,7 @@
 #include <drm/perfctr_drm.h>
 
 #include "csf_sample.h"
+#include "perfctr_mask.h"
 
 /**
  * DOC: what is believed of a firmware sample
@@ -412,16 +413,20 @@ static void follow_cores(struct csf_reader *reader, struct csf_sample_span *span
 /* returns true if a counter is at its maximum */
 static bool accumulate(u64 *totals, const __le32 *words, u64 mask)
 {
-	bool saturated = false;
+	u32 highest = 0;
 
-	for (; mask; mask &= mask - 1) {
-		unsigned int i = __ffs64(mask);
-		u32 count = read32(words, i);
+	while (mask) {
+		unsigned int first, end;
 
-		totals[i] += count;
-		saturated |= count == U32_MAX;
+		end = perfctr_mask_run(&mask, &first) + first;
+		for (; first < end; first++) {
+			u32 count = read32(words, first);
+
+			totals[first] += count;
+			highest = max(highest, count);
+		}
 	}
-	return saturated;
+	return highest == U32_MAX;
 }
 
 static bool believe_header(const struct csf_reader *reader, struct csf_block *block,

@@ -9,6 +9,7 @@
 #include <asm/byteorder.h>
 
 #include "perfctr_block.h"
+#include "perfctr_mask.h"
 
 /**
  * perfctr_trace_set() - record the conditions of a collection
@@ -60,19 +61,23 @@ u64 perfctr_trace_since(const struct perfctr_trace *trace, u64 base_seq)
  */
 void perfctr_counters_rebase(u64 *base, const u64 *totals, u64 mask)
 {
-	for (; mask; mask &= mask - 1)
-		*base++ = totals[__ffs64(mask)];
+	while (mask) {
+		unsigned int first, count = perfctr_mask_run(&mask, &first);
+
+		memcpy(base, totals + first, count * sizeof(*base));
+		base += count;
+	}
 }
 
-/* all of them: two passes, as copying the bases at once is cheaper than one by one */
-static void counters_emit_all(__le64 *__restrict dst, u64 *__restrict base,
-			      const u64 *__restrict totals)
+/* two passes, as copying the bases at once is cheaper than one by one */
+static void emit_run(__le64 *__restrict dst, u64 *__restrict base, const u64 *__restrict totals,
+		     unsigned int count)
 {
 	unsigned int i;
 
-	for (i = 0; i < DRM_PERFCTR_SECTION_COUNTERS; i++)
+	for (i = 0; i < count; i++)
 		dst[i] = cpu_to_le64(totals[i] - base[i]);
-	memcpy(base, totals, DRM_PERFCTR_SECTION_COUNTERS * sizeof(*base));
+	memcpy(base, totals, count * sizeof(*base));
 }
 
 /**
@@ -88,22 +93,26 @@ static void counters_emit_all(__le64 *__restrict dst, u64 *__restrict base,
  */
 void perfctr_counters_emit(__le64 *dst, u64 *base, const u64 *totals, u64 mask, u64 valid)
 {
-	if ((mask & valid) == U64_MAX) {
-		counters_emit_all(dst, base, totals);
-		return;
-	}
+	while (mask) {
+		unsigned int first, count = perfctr_mask_run(&mask, &first);
+		u64 run = GENMASK_ULL(first + count - 1, first);
 
-	for (; mask; mask &= mask - 1, dst++, base++) {
-		unsigned int bit = __ffs64(mask);
-		u64 now;
-
-		if (!(valid & BIT_ULL(bit))) {
-			*dst = 0;
+		if (!(run & ~valid)) {
+			emit_run(dst, base, totals + first, count);
+			dst += count;
+			base += count;
 			continue;
 		}
-		now = totals[bit];
-		*dst = cpu_to_le64(now - *base);
-		*base = now;
+		for (; count; count--, first++, dst++, base++) {
+			u64 now = totals[first];
+
+			if (!(valid & BIT_ULL(first))) {
+				*dst = 0;
+				continue;
+			}
+			*dst = cpu_to_le64(now - *base);
+			*base = now;
+		}
 	}
 }
 

@@ -5,6 +5,7 @@
 #include "kernel.h"
 #include "test.h"
 #include "perfctr_layout.h"
+#include "perfctr_mask.h"
 
 #define SEQS	64
 
@@ -291,7 +292,41 @@ static void pmu_block_reports_multiplexing(void)
 	check_eq(out.counters[1], 3);
 }
 
+static void mask_comes_apart_into_its_runs(void)
+{
+	static const u64 edges[] = {
+		1, BIT_ULL(63), U64_MAX, U64_MAX - 1, U64_MAX >> 1, 0xf0f0, ~0xfull
+	};
+	struct random_state random = { test_seed() };
+	unsigned long round, rounds = test_rounds(3000);
+
+	for (round = 0; round < rounds; round++) {
+		u64 whole = random_u64(&random), mask, seen = 0;
+
+		whole &= random_u64(&random) >> random_below(&random, 64);
+		if (round < ARRAY_SIZE(edges))
+			whole = edges[round];
+		else if (round & 1)
+			whole = ~whole;
+		mask = whole;
+		while (mask) {
+			unsigned int first, count = perfctr_mask_run(&mask, &first);
+			unsigned int bit;
+
+			check(count && first + count <= 64);
+			check(!first || !(whole & BIT_ULL(first - 1)));
+			check(first + count == 64 || !(whole & BIT_ULL(first + count)));
+			/* in order, each bit once */
+			check(seen < BIT_ULL(first));
+			for (bit = first; bit < first + count; bit++)
+				seen |= BIT_ULL(bit);
+		}
+		check_eq(seen, whole);
+	}
+}
+
 static const struct test tests[] = {
+	TEST(mask_comes_apart_into_its_runs),
 	TEST(trace_remembers_every_span),
 	TEST(two_sessions_with_different_bases_and_masks),
 	TEST(unmeasured_counter_keeps_its_base),
