@@ -5,11 +5,17 @@
  *
  * A loop inside the kernel (kernel/tests/soak) takes what the CPU has left. In turns it runs with
  * nothing else, with the session, and with a bare sampler: the same two interrupts and switches
- * of threads with no counters. Time is that of the host's thread that is the CPU, so that other
- * work on the host does not count; medians of all windows. What the model of the firmware took is
- * no kernel's cost and is subtracted; it is measured by the model.
+ * of threads with no counters; medians of all windows. Time is that of the host's thread that is
+ * the CPU, so that other work on the host does not count.
  *
- * usage: bench-share [--json], as root where perfctr_soak.ko is loaded, on one CPU
+ * The virtual GPU's firmware is a model: its work is no kernel's cost. What it does is measured
+ * by itself; that it is a thread, which is woken up and switched to, is measured by a bare
+ * sampler whose hardware is a thread, too. Both are subtracted.
+ *
+ * --instructions: the machine runs an instruction in a nanosecond (vm/run --count-instructions),
+ * so that times are counts, and exact whatever else the host does.
+ *
+ * usage: bench-share [--json] [--instructions], as root where perfctr_soak.ko is loaded, on one CPU
  */
 #include <errno.h>
 #include <sched.h>
@@ -28,9 +34,13 @@
 #define PERIOD_NS (1000000000u / HZ)
 #define WINDOW_MS 50
 #define ROUNDS 60
+/* exact, but slow */
+#define COUNTED_ROUNDS 5
 /* ring: nobody reads in a window */
 #define SLOTS 128
 #define GOAL_SHARE 0.01
+/* a CPU of which the goal is reckoned where instructions are counted: 3 GHz, one a cycle */
+#define CPU_INSTRUCTIONS_PER_NS 3.0
 #define MAX_BLOCKS 256
 
 struct window {
@@ -167,14 +177,14 @@ static struct window soak_session(struct perfctr_session *session, struct perfct
 	return w;
 }
 
-static struct window soak_bare(const char *firmware)
+static struct window soak_bare(const char *firmware, const char *file)
 {
 	struct window w;
 
-	put("bare", HZ);
+	put(file, HZ);
 	w = soak(firmware);
 	w.samples = (unsigned int)get(SOAK_DIR "bare", "", 0);
-	put("bare", 0);
+	put(file, 0);
 	if (!w.samples)
 		die("bare sampler", "did nothing in a window");
 	return w;
@@ -187,10 +197,10 @@ static int by_value(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-static double median(double *values)
+static double median(double *values, unsigned int count)
 {
-	qsort(values, ROUNDS, sizeof(*values), by_value);
-	return values[ROUNDS / 2];
+	qsort(values, count, sizeof(*values), by_value);
+	return values[count / 2];
 }
 
 /* what each sample took from the loop */
@@ -199,10 +209,74 @@ static double sample_ns(const struct window *w, const struct window *idle)
 	return (w->ns - w->loops * idle->ns / idle->loops - w->model_ns) / w->samples;
 }
 
+struct result {
+	unsigned int blocks;
+	/* of a sample: the kernel's, a bare sampler's, and the model's two parts left out */
+	double session_ns, bare_ns, model_ns, model_thread_ns;
+};
+
+static struct result measure(struct perfctr_session *session, struct perfctr_cursor *cursor,
+			     const char *firmware, unsigned int rounds)
+{
+	double session_ns[ROUNDS], bare_ns[ROUNDS], threaded_ns[ROUNDS], model_ns[ROUNDS];
+	struct result r = { 0 };
+
+	for (unsigned int round = 0; round < rounds; round++) {
+		struct window idle = soak(firmware), w;
+
+		w = soak_session(session, cursor, firmware);
+		session_ns[round] = sample_ns(&w, &idle);
+		model_ns[round] = w.model_ns / w.samples;
+		w = soak_bare(firmware, "bare");
+		bare_ns[round] = sample_ns(&w, &idle);
+		w = soak_bare(firmware, "bare_model");
+		threaded_ns[round] = sample_ns(&w, &idle);
+	}
+	r.bare_ns = median(bare_ns, rounds);
+	r.model_ns = median(model_ns, rounds);
+	r.model_thread_ns = median(threaded_ns, rounds) - r.bare_ns;
+	r.session_ns = median(session_ns, rounds) - r.model_thread_ns;
+	return r;
+}
+
+static void print_json(const struct result *r, bool counted)
+{
+	const char *unit = counted ? "instructions" : "ns";
+	double per_ns = counted ? CPU_INSTRUCTIONS_PER_NS : 1;
+
+	printf("{\"benchmark\": \"share\", \"hz\": %u, \"blocks\": %u, \"sample_%s\": %.0f, "
+	       "\"bare_%s\": %.0f, \"ratio\": %.2f, \"model_%s\": %.0f, \"model_thread_%s\": %.0f, "
+	       "\"instructions_per_ns\": %.1f, \"share\": %.5f, \"bare_share\": %.5f, "
+	       "\"share_goal\": %.2f}\n",
+	       HZ, r->blocks, unit, r->session_ns, unit, r->bare_ns, r->session_ns / r->bare_ns,
+	       unit, r->model_ns, unit, r->model_thread_ns, counted ? per_ns : 0,
+	       r->session_ns * HZ / 1e9 / per_ns, r->bare_ns * HZ / 1e9 / per_ns, GOAL_SHARE);
+}
+
+static void print_text(const struct result *r, bool counted)
+{
+	double per_ns = counted ? CPU_INSTRUCTIONS_PER_NS : 1, scale = counted ? 1 : 1e-3;
+	const char *unit = counted ? "instructions" : "us";
+	int digits = counted ? 0 : 1;
+
+	printf("a session of %u blocks: %.*f %s a sample in the kernel\n"
+	       "a bare timer, thread and second interrupt: %.*f %s; ratio %.2f\n"
+	       "left out, as hardware would do it: the model of the firmware, %.*f %s, and its "
+	       "thread, %.*f\n",
+	       r->blocks, digits, r->session_ns * scale, unit, digits, r->bare_ns * scale, unit,
+	       r->session_ns / r->bare_ns, digits, r->model_ns * scale, unit, digits,
+	       r->model_thread_ns * scale);
+	if (counted)
+		printf("at %u Hz, of a CPU with %.0f G instructions/s: ", HZ, per_ns);
+	else
+		printf("at %u Hz, of this CPU: ", HZ);
+	printf("%.2f %% (goal: at most %.0f), the bare sampler %.2f %%\n",
+	       r->session_ns * HZ / 1e7 / per_ns, GOAL_SHARE * 100, r->bare_ns * HZ / 1e7 / per_ns);
+}
+
 int main(int argc, char **argv)
 {
-	double session_ns[ROUNDS], bare_ns[ROUNDS], model_ns[ROUNDS], with, bare, model;
-	bool json = argc > 1 && !strcmp(argv[1], "--json");
+	bool json = false, counted = false;
 	struct sched_param param = { 0 };
 	struct perfctr_session *session;
 	struct perfctr_device *device;
@@ -210,9 +284,16 @@ int main(int argc, char **argv)
 	struct perfctr_ctx *ctx;
 	const char *firmware;
 	unsigned int blocks;
+	struct result r;
 
-	if (argc > 1 && !json)
-		die("usage", "perfctr-bench-share [--json]");
+	for (int i = 1; i < argc; i++) {
+		if (!strcmp(argv[i], "--json"))
+			json = true;
+		else if (!strcmp(argv[i], "--instructions"))
+			counted = true;
+		else
+			die("usage", "perfctr-bench-share [--json] [--instructions]");
+	}
 	if (sysconf(_SC_NPROCESSORS_ONLN) != 1)
 		die("this machine", "the loop soaks up one CPU and there are more");
 	if (perfctr_ctx_new(&ctx) || perfctr_device_open(ctx, NULL, &device))
@@ -224,31 +305,12 @@ int main(int argc, char **argv)
 	if (sched_setscheduler(0, SCHED_IDLE, &param))
 		die("SCHED_IDLE", strerror(errno));
 
-	for (unsigned int round = 0; round < ROUNDS; round++) {
-		struct window idle = soak(firmware), w;
-
-		w = soak_session(session, cursor, firmware);
-		session_ns[round] = sample_ns(&w, &idle);
-		model_ns[round] = w.model_ns / w.samples;
-		w = soak_bare(firmware);
-		bare_ns[round] = sample_ns(&w, &idle);
-	}
-	with = median(session_ns);
-	bare = median(bare_ns);
-	model = median(model_ns);
+	r = measure(session, cursor, firmware, counted ? COUNTED_ROUNDS : ROUNDS);
+	r.blocks = blocks;
 	if (json)
-		printf("{\"benchmark\": \"share\", \"hz\": %u, \"blocks\": %u, \"sample_ns\": %.0f, "
-		       "\"bare_ns\": %.0f, \"ratio\": %.2f, \"model_ns\": %.0f, "
-		       "\"share\": %.5f, \"bare_share\": %.5f, \"share_goal\": %.2f}\n",
-		       HZ, blocks, with, bare, with / bare, model, with * HZ / 1e9, bare * HZ / 1e9,
-		       GOAL_SHARE);
+		print_json(&r, counted);
 	else
-		printf("a session of %u blocks: %.1f us a sample, %.2f %% of a CPU at %u Hz "
-		       "(the model of the firmware, %.1f us, is left out)\n"
-		       "a bare timer, thread and second interrupt: %.1f us, %.2f %%; ratio %.2f, "
-		       "the session adds %.2f %% of a CPU (goal for all of it: at most %.0f)\n",
-		       blocks, with / 1000, with * HZ / 1e7, HZ, model / 1000, bare / 1000,
-		       bare * HZ / 1e7, with / bare, (with - bare) * HZ / 1e7, GOAL_SHARE * 100);
+		print_text(&r, counted);
 	perfctr_cursor_unref(cursor);
 	perfctr_session_unref(session);
 	perfctr_device_unref(device);

@@ -9,9 +9,12 @@
  *
  * A write of N to "bare" starts the least that can sample hardware N times a
  * second: a timer, a thread, a second interrupt that answers it; 0 stops it.
+ * "bare_model" is the same with hardware that is a thread, as the virtual GPU's
+ * firmware is: the difference is what a model costs merely by being scheduled.
  */
 #include <linux/debugfs.h>
 #include <linux/hrtimer.h>
+#include <linux/irq_work.h>
 #include <linux/kthread.h>
 #include <linux/ktime.h>
 #include <linux/module.h>
@@ -59,7 +62,7 @@ static int soak_set(void *data, u64 ms)
 		unsigned int i;
 
 		for (i = 0; i < SOAK_STEP; i++)
-			cpu_relax();
+			barrier();
 		loops += SOAK_STEP;
 		cond_resched();
 		if (fatal_signal_pending(current))
@@ -88,9 +91,10 @@ DEFINE_SHOW_ATTRIBUTE(result);
 static struct {
 	/* one writer starts or stops at a time */
 	struct mutex lock;
-	struct hrtimer period, answer;
-	struct kthread_worker *worker;
-	struct kthread_work work;
+	struct hrtimer period, answer_timer;
+	struct irq_work answer_work;
+	struct kthread_worker *worker, *model;
+	struct kthread_work work, model_work;
 	struct completion answered;
 	u64 period_ns, samples;
 } bare;
@@ -102,16 +106,33 @@ static enum hrtimer_restart bare_period(struct hrtimer *timer)
 	return HRTIMER_RESTART;
 }
 
-static enum hrtimer_restart bare_answer(struct hrtimer *timer)
+static void answer_from_work(struct irq_work *work)
+{
+	complete(&bare.answered);
+}
+
+static enum hrtimer_restart answer_from_timer(struct hrtimer *timer)
 {
 	complete(&bare.answered);
 	return HRTIMER_NORESTART;
 }
 
+/* an interrupt as the virtual GPU raises it */
+static void bare_answer(struct kthread_work *work)
+{
+	if (arch_irq_work_has_interrupt())
+		irq_work_queue(&bare.answer_work);
+	else
+		hrtimer_start(&bare.answer_timer, 0, HRTIMER_MODE_REL_HARD);
+}
+
 static void bare_sample(struct kthread_work *work)
 {
 	reinit_completion(&bare.answered);
-	hrtimer_start(&bare.answer, 0, HRTIMER_MODE_REL_HARD);
+	if (bare.model)
+		kthread_queue_work(bare.model, &bare.model_work);
+	else
+		bare_answer(NULL);
 	wait_for_completion(&bare.answered);
 	bare.samples++;
 }
@@ -122,33 +143,62 @@ static void bare_stop(void)
 		return;
 	hrtimer_cancel(&bare.period);
 	kthread_destroy_worker(bare.worker);
+	if (bare.model)
+		kthread_destroy_worker(bare.model);
+	irq_work_sync(&bare.answer_work);
+	hrtimer_cancel(&bare.answer_timer);
 	bare.worker = NULL;
+	bare.model = NULL;
 }
 
-static int bare_set(void *data, u64 hz)
+static int bare_start(u64 hz, bool with_model)
 {
-	struct kthread_worker *worker;
+	struct kthread_worker *worker, *model = NULL;
+
+	worker = kthread_create_worker(0, "perfctr-bare");
+	if (IS_ERR(worker))
+		return PTR_ERR(worker);
+	if (with_model) {
+		model = kthread_create_worker(0, "perfctr-model");
+		if (IS_ERR(model)) {
+			kthread_destroy_worker(worker);
+			return PTR_ERR(model);
+		}
+	}
+	/* work remembers the worker it was last queued on */
+	kthread_init_work(&bare.work, bare_sample);
+	kthread_init_work(&bare.model_work, bare_answer);
+	sched_set_fifo_low(worker->task);
+	bare.worker = worker;
+	bare.model = model;
+	bare.samples = 0;
+	bare.period_ns = div64_u64(NSEC_PER_SEC, hz);
+	hrtimer_start(&bare.period, ns_to_ktime(bare.period_ns), HRTIMER_MODE_REL);
+	return 0;
+}
+
+static int bare_set(u64 hz, bool with_model)
+{
 	int ret = 0;
 
 	if (hz > BARE_MAX_HZ)
 		return -EINVAL;
 	mutex_lock(&bare.lock);
 	bare_stop();
-	if (hz) {
-		worker = kthread_create_worker(0, "perfctr-bare");
-		if (IS_ERR(worker)) {
-			ret = PTR_ERR(worker);
-			goto unlock;
-		}
-		sched_set_fifo_low(worker->task);
-		bare.worker = worker;
-		bare.samples = 0;
-		bare.period_ns = div64_u64(NSEC_PER_SEC, hz);
-		hrtimer_start(&bare.period, ns_to_ktime(bare.period_ns), HRTIMER_MODE_REL);
-	}
-unlock:
+	if (hz)
+		ret = bare_start(hz, with_model);
 	mutex_unlock(&bare.lock);
 	return ret;
+}
+
+static int bare_without_model(void *data, u64 hz)
+{
+	return bare_set(hz, false);
+}
+
+static int bare_with_model(void *data, u64 hz)
+{
+	return bare_set(hz, true);
 }
 
 /* samples since it was started */
@@ -157,19 +207,22 @@ static int bare_get(void *data, u64 *samples)
 	*samples = READ_ONCE(bare.samples);
 	return 0;
 }
-DEFINE_DEBUGFS_ATTRIBUTE(bare_fops, bare_get, bare_set, "%llu\n");
+DEFINE_DEBUGFS_ATTRIBUTE(bare_fops, bare_get, bare_without_model, "%llu\n");
+DEFINE_DEBUGFS_ATTRIBUTE(bare_model_fops, bare_get, bare_with_model, "%llu\n");
 
 static int __init soak_init(void)
 {
 	mutex_init(&bare.lock);
-	kthread_init_work(&bare.work, bare_sample);
 	init_completion(&bare.answered);
 	perfctr_hrtimer_setup(&bare.period, bare_period, CLOCK_MONOTONIC, HRTIMER_MODE_REL);
-	perfctr_hrtimer_setup(&bare.answer, bare_answer, CLOCK_MONOTONIC, HRTIMER_MODE_REL_HARD);
+	perfctr_hrtimer_setup(&bare.answer_timer, answer_from_timer, CLOCK_MONOTONIC,
+			      HRTIMER_MODE_REL_HARD);
+	init_irq_work(&bare.answer_work, answer_from_work);
 	soak_dir = debugfs_create_dir("perfctr_soak", NULL);
 	debugfs_create_file_unsafe("soak", 0200, soak_dir, NULL, &soak_fops);
 	debugfs_create_file("result", 0400, soak_dir, NULL, &result_fops);
 	debugfs_create_file_unsafe("bare", 0600, soak_dir, NULL, &bare_fops);
+	debugfs_create_file_unsafe("bare_model", 0600, soak_dir, NULL, &bare_model_fops);
 	return 0;
 }
 module_init(soak_init);
