@@ -123,6 +123,14 @@ enum pcounter_single_status {
 #define PCOUNTER_TRAILER_EVENT(d)	(0x17 - (d))
 #define PCOUNTER_TRAILER_FLAG(d)	(0x1f - (d))
 
+/* the first of them, G84 and later */
+static inline u8 pcounter_trailer(unsigned int d)
+{
+	static const u8 first[PCOUNTER_DOMAINS] = { 0x00, 0xe0, 0x80, 0x20 };
+
+	return first[d];
+}
+
 /* --- record packets --------------------------------------------------------- */
 
 #define PCOUNTER_LONG_BYTES	32
@@ -133,6 +141,13 @@ enum pcounter_single_status {
 #define PCOUNTER_RECORD_CYCLES	GENMASK_ULL(47, 0)
 #define PCOUNTER_RECORD_STOP_SHIFT	48
 #define PCOUNTER_RECORD_STOP_MAX	0xfff
+
+/*
+ * RECORD_START and RECORD_LIMIT are bytes from the beginning of the domain's memory. The
+ * packet that begins at the limit or behind it is written, and none after it: counters go
+ * on and STOP pulses are counted until RECORD_START is written; then one packet has all of
+ * it. A counter that gets to 0xffff meanwhile stays there: its counts are lost.
+ */
 
 /**
  * struct pcounter_packet - a packet in memory; little-endian

@@ -10,9 +10,6 @@
 
 #include "pm_model.h"
 
-/* where the trailer of each domain begins, G84 and later */
-static const u8 trailers[PCOUNTER_DOMAINS] = { 0x00, 0xe0, 0x80, 0x20, 0x00, 0x00, 0x00, 0x00 };
-
 static u32 add_saturating(u32 a, u64 n)
 {
 	return n > U32_MAX - a ? U32_MAX : a + (u32)n;
@@ -30,7 +27,7 @@ void pm_init(struct pm_model *pm)
 
 	memset(pm, 0, sizeof(*pm));
 	for (d = 0; d < PCOUNTER_DOMAINS; d++) {
-		pm->domains[d].trailer = trailers[d];
+		pm->domains[d].trailer = pcounter_trailer(d);
 		pm->domains[d].ctrl = PCOUNTER_MODE_OFF;
 	}
 }
@@ -294,6 +291,12 @@ static void record_increments(const struct pm_domain *d, const struct pm_signals
 	out[PCOUNTER_STOP] = d->flag;
 }
 
+static void count_stop(struct pm_domain *d)
+{
+	d->record_stops = min_t(u32, d->record_stops + 1, PCOUNTER_RECORD_STOP_MAX);
+	d->pending = true;
+}
+
 /* returns the clocks that were used up */
 static u64 record(struct pm_domain *d, const struct pm_signals *now, bool held, bool stop,
 		  const u32 inc[PCOUNTER_SLOTS], u64 clocks)
@@ -307,10 +310,9 @@ static u64 record(struct pm_domain *d, const struct pm_signals *now, bool held, 
 		return clocks;
 	}
 	/* as with SWAP: the clock of the pulse belongs to the next packet */
-	if (stop) {
-		d->record_stops = min_t(u32, d->record_stops + 1, PCOUNTER_RECORD_STOP_MAX);
-		d->pending = true;
-	}
+	if (stop && !d->stop_settled)
+		count_stop(d);
+	d->stop_settled = false;
 	if (d->pending || record_full(d))
 		write_packet(d);
 
@@ -396,6 +398,38 @@ static void add_trailer(const struct pm_model *pm, const struct pm_domain *d, bo
 		pm_signal_set(now, d->trailer + PCOUNTER_TRAILER_EVENT(i), pm->domains[i].event);
 		pm_signal_set(now, d->trailer + PCOUNTER_TRAILER_FLAG(i), pm->domains[i].flag);
 	}
+}
+
+/* STOP pulses in the next clock, whatever the other wires are then */
+static bool stop_is_certain(const struct pm_domain *d)
+{
+	const u32 op = d->op[PCOUNTER_STOP];
+	unsigned int args, i, high = 0;
+
+	if (!d->trigger || op & ~(u32)PCOUNTER_OP_TABLE)
+		return false;
+	for (i = 0; i < 4; i++)
+		if (PCOUNTER_SRC_SIGNAL(d->src[PCOUNTER_STOP], i) ==
+		    d->trailer + PCOUNTER_TRAILER_PM_TRIGGER)
+			high |= 1u << i;
+	for (args = 0; args < 16; args++)
+		if ((args & high) == high && !pm_table(op, args))
+			return false;
+	return high;
+}
+
+/*
+ * As with a swap that was written: the packet that PM_TRIGGER makes is that of the clocks
+ * before it, whether the next clock has come when somebody looks or not.
+ */
+static void settle_stop(const struct pm_model *pm, struct pm_domain *d)
+{
+	if (mode_of(d) != PCOUNTER_MODE_RECORD || pm->gctrl & PCOUNTER_GCTRL_RECORD_CLEAR ||
+	    d->stop_settled || !stop_is_certain(d))
+		return;
+	count_stop(d);
+	write_packet(d);
+	d->stop_settled = true;
 }
 
 /**
@@ -491,6 +525,7 @@ static void write_ctrl(struct pm_domain *d, u32 value)
 	d->flag = false;
 	d->swap = false;
 	d->pending = false;
+	d->stop_settled = false;
 	memset(&d->shadow, 0, sizeof(d->shadow));
 	clear_record(d);
 	if (mode_of(d) == PCOUNTER_MODE_SINGLE)
@@ -595,8 +630,10 @@ u32 pm_read(struct pm_model *pm, u32 reg)
 
 	if (reg == PCOUNTER_GCTRL)
 		return pm->gctrl;
-	if ((reg & ~0x1f) == PCOUNTER_RECORD_STATUS(0))
+	if ((reg & ~0x1f) == PCOUNTER_RECORD_STATUS(0)) {
+		settle_stop(pm, d);
 		return d->record_at | (d->overrun ? PCOUNTER_RECORD_OVERRUN : 0);
+	}
 	settle_swap(d);
 	plain = plain_register(d, reg & ~0x1f);
 	return plain ? *plain : 0;

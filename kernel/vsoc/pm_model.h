@@ -95,6 +95,8 @@ struct pm_domain {
 	bool overrun;
 	/** @pending: a packet is due and could not be written. */
 	bool pending;
+	/** @stop_settled: the STOP pulse of the next clock was counted already. */
+	bool stop_settled;
 	/** @record: counters of the next packet. */
 	u16 record[PCOUNTER_LONG_COUNTERS];
 	/** @record_cycles: since the last packet; 48 bits. */

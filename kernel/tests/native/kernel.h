@@ -124,6 +124,11 @@ static inline u64 div64_u64_rem(u64 a, u64 b, u64 *rest)
 	return a / b;
 }
 
+static inline u64 mul_u64_u64_div_u64(u64 a, u64 b, u64 c)
+{
+	return (u128)a * b / c;
+}
+
 #define max3(a, b, c)		max(max(a, b), c)
 #define swap(a, b)		({ __typeof__(a) _s = (a); (a) = (b); (b) = _s; })
 #define DIV64_U64_ROUND_UP(a, b)	(((a) + (b) - 1) / (b))

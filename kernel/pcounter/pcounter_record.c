@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Memory that RECORD mode fills with packets.
+ */
+#include <linux/compiler.h>
+#include <linux/math64.h>
+#include <linux/minmax.h>
+#include <linux/string.h>
+#include <linux/time64.h>
+#include <linux/types.h>
+#include <asm/byteorder.h>
+
+#include "pcounter_record.h"
+
+/**
+ * DOC: packets
+ *
+ * The hardware writes packets one after the other until it has passed the limit. The memory
+ * of a domain has two halves, and it is sent to the other one before a batch is read::
+ *
+ *     half 0   p p p p p p p . . .      written since the last batch
+ *     half 1   . . . . . . . . . .      all zero
+ *                                       RECORD_START := half 1, then PM_TRIGGER
+ *     half 0   p p p p p p p . . .      complete: the packet below was written later
+ *     half 1   T . . . . . . . . .      what came since the last p
+ *
+ *     the batch: all p, then T. What is read becomes zero; the next batch begins behind T
+ *     and ends in half 0.
+ *
+ * So there is no moment in which a packet can be overwritten or has nowhere to go, and it
+ * does not matter which of them was written while RECORD_START was: no index of the hardware
+ * is trusted or needed. A packet is never zero: it has clocks or a STOP pulse. All reading
+ * is bounded by the halves, whatever is in them.
+ *
+ * If it was not sent on in time, half 0 is full up to its end and T has everything since:
+ * several STOP pulses, and counters that may have saturated.
+ *
+ * A packet has clocks and no time. A batch begins and ends at known times, and each packet
+ * ends where its share of the batch's clocks does. If the frequency was changed meanwhile,
+ * packets are displaced, by less than the length of the batch; batches are not.
+ */
+
+/**
+ * pcounter_record_fits() - can the counters of a schedule be recorded?
+ * @s: the schedule
+ *
+ * MP counters have no such mode, and one of the four counters of a domain makes the packets.
+ *
+ * Returns: true if they can.
+ */
+bool pcounter_record_fits(const struct pcounter_schedule *s)
+{
+	const struct pcounter_pass *pass = &s->passes[0];
+	unsigned int d;
+
+	if (s->count != 1 || pass->mp)
+		return false;
+	for (d = 0; d < PCOUNTER_DOMAINS; d++)
+		if (pass->simple[d] > PCOUNTER_RECORD_SLOTS)
+			return false;
+	return true;
+}
+
+/**
+ * pcounter_record_periodic() - how often packets should come
+ * @hz: clock of the domain
+ * @period_ns: the session's
+ *
+ * Returns: k of the longest PERIODIC that is not longer than @period_ns, or the shortest.
+ */
+unsigned int pcounter_record_periodic(u64 hz, u64 period_ns)
+{
+	const u64 clocks = mul_u64_u64_div_u64(hz, period_ns, NSEC_PER_SEC);
+	unsigned int k = PCOUNTER_PERIODIC_MAX;
+
+	while (k && PCOUNTER_PERIODIC_CLOCKS(k) > clocks)
+		k--;
+	return k;
+}
+
+/**
+ * pcounter_record_init() - begin with empty memory
+ * @r: the packets
+ * @mem: memory that the hardware does not write yet
+ * @bytes: of @mem: two or more packets for each half
+ */
+void pcounter_record_init(struct pcounter_record *r, void *mem, u32 bytes)
+{
+	const u32 half_bytes = bytes / 2;
+
+	*r = (struct pcounter_record) {
+		.mem = mem,
+		.half_bytes = half_bytes - half_bytes % PCOUNTER_SHORT_BYTES,
+	};
+	memset(mem, 0, bytes);
+}
+
+/**
+ * pcounter_record_start() - where the hardware is to write
+ * @r: the packets
+ *
+ * Returns: for PCOUNTER_RECORD_START.
+ */
+u32 pcounter_record_start(const struct pcounter_record *r)
+{
+	return r->half * r->half_bytes + r->at[r->half];
+}
+
+/**
+ * pcounter_record_limit() - the last packet that has room
+ * @r: the packets
+ *
+ * Returns: for PCOUNTER_RECORD_LIMIT.
+ */
+u32 pcounter_record_limit(const struct pcounter_record *r)
+{
+	return (r->half + 1) * r->half_bytes - PCOUNTER_SHORT_BYTES;
+}
+
+/**
+ * pcounter_record_flip() - send the hardware to the other half
+ * @r: the packets, nothing left of the last batch
+ *
+ * Returns: true: write the limit, then the start; false: that was done already, and no batch
+ * was read since.
+ */
+bool pcounter_record_flip(struct pcounter_record *r)
+{
+	if (r->flipped)
+		return false;
+	r->half = !r->half;
+	r->at[r->half] = 0;
+	r->flipped = true;
+	return true;
+}
+
+static struct pcounter_packet *packet_at(const struct pcounter_record *r, unsigned int half)
+{
+	return (struct pcounter_packet *)(r->mem + half * r->half_bytes + r->at[half]);
+}
+
+static u64 cycles_of(u64 cycles_stop)
+{
+	return cycles_stop & PCOUNTER_RECORD_CYCLES;
+}
+
+/* how far packets go in a half; adds up their clocks */
+static u32 scan(struct pcounter_record *r, unsigned int half)
+{
+	u32 at;
+
+	for (at = r->at[half]; at + PCOUNTER_SHORT_BYTES <= r->half_bytes;
+	     at += PCOUNTER_SHORT_BYTES) {
+		const __le64 *head = (const __le64 *)(r->mem + half * r->half_bytes + at);
+		const u64 cycles_stop = le64_to_cpu(READ_ONCE(*head));
+
+		if (!cycles_stop)
+			break;
+		r->cycles += cycles_of(cycles_stop);
+	}
+	return at;
+}
+
+/**
+ * pcounter_record_batch() - what was written until now is a batch
+ * @r: the packets, after pcounter_record_flip(), a packet in the new half
+ * @from_ns: when the last batch ended
+ * @to_ns: now
+ */
+void pcounter_record_batch(struct pcounter_record *r, u64 from_ns, u64 to_ns)
+{
+	r->from_ns = from_ns;
+	r->span_ns = to_ns - min(from_ns, to_ns);
+	r->cycles = 0;
+	r->done_cycles = 0;
+	r->end[!r->half] = scan(r, !r->half);
+	r->end[r->half] = scan(r, r->half);
+	r->flipped = false;
+}
+
+static bool is_read(const struct pcounter_record *r, unsigned int half)
+{
+	return r->at[half] >= r->end[half];
+}
+
+/* memory may say something else than when it was scanned: never behind the end of the batch */
+static u64 time_of(const struct pcounter_record *r, u64 cycles)
+{
+	if (!r->cycles || cycles >= r->cycles)
+		return r->from_ns + r->span_ns;
+	return r->from_ns + mul_u64_u64_div_u64(r->span_ns, cycles, r->cycles);
+}
+
+/* the half with the next packet of the batch, -1: there is none */
+static int next_half(const struct pcounter_record *r)
+{
+	if (!is_read(r, !r->half))
+		return !r->half;
+	return is_read(r, r->half) ? -1 : r->half;
+}
+
+/**
+ * pcounter_record_peek() - when does the next packet of the batch end?
+ * @r: the packets
+ * @end_ns: set to its time
+ *
+ * Returns: false if there is none.
+ */
+bool pcounter_record_peek(const struct pcounter_record *r, u64 *end_ns)
+{
+	const int half = next_half(r);
+
+	if (half < 0)
+		return false;
+	*end_ns = time_of(r, r->done_cycles +
+			  cycles_of(le64_to_cpu(READ_ONCE(packet_at(r, half)->cycles_stop))));
+	return true;
+}
+
+/**
+ * pcounter_record_take() - the next packet of the batch
+ * @r: the packets
+ * @counts: what it says
+ *
+ * Returns: false if there is none.
+ */
+bool pcounter_record_take(struct pcounter_record *r, struct pcounter_counts *counts)
+{
+	const int half = next_half(r);
+	struct pcounter_packet *packet;
+	u64 cycles_stop;
+	unsigned int i;
+
+	if (half < 0)
+		return false;
+	packet = packet_at(r, half);
+	cycles_stop = le64_to_cpu(READ_ONCE(packet->cycles_stop));
+	*counts = (struct pcounter_counts) {
+		.cycles = cycles_of(cycles_stop),
+		.stops = cycles_stop >> PCOUNTER_RECORD_STOP_SHIFT,
+	};
+	for (i = 0; i < PCOUNTER_RECORD_SLOTS; i++) {
+		counts->counters[i] = le16_to_cpu(READ_ONCE(packet->counters[i]));
+		counts->saturated |= counts->counters[i] == U16_MAX;
+	}
+	memset(packet, 0, PCOUNTER_SHORT_BYTES);
+
+	r->done_cycles += counts->cycles;
+	counts->end_ns = time_of(r, r->done_cycles);
+	r->at[half] += PCOUNTER_SHORT_BYTES;
+	return true;
+}

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Memory that RECORD mode fills with packets: who writes where, and what is read of it. Pure:
+ * also built natively by kernel/tests/native.
+ */
+#ifndef _PCOUNTER_RECORD_H_
+#define _PCOUNTER_RECORD_H_
+
+#include <linux/types.h>
+#include "pcounter_hw.h"
+#include "pcounter_sched.h"
+
+/* counters of a domain that RECORD mode has: STOP is what makes the packets */
+#define PCOUNTER_RECORD_SLOTS	3
+/* longest period that is worth it: above, a collection by the timer costs less */
+#define PCOUNTER_RECORD_PERIOD_NS_MAX	500000
+
+/**
+ * struct pcounter_record - the packets of a domain
+ */
+struct pcounter_record {
+	/** @mem: two halves of @half_bytes; the hardware writes it at any time. */
+	u8 *mem;
+	/** @half_bytes: bytes of each half. */
+	u32 half_bytes;
+	/** @half: the one that the hardware writes. */
+	u8 half;
+	/** @flipped: the other half is full of packets that were not read yet. */
+	bool flipped;
+	/** @at: of each half, the next packet to read, in bytes. */
+	u32 at[2];
+	/** @end: of each half, where this batch ends, in bytes. */
+	u32 end[2];
+
+	/** @from_ns: when the batch begins. */
+	u64 from_ns;
+	/** @span_ns: how long it is. */
+	u64 span_ns;
+	/** @cycles: clocks of all its packets. */
+	u64 cycles;
+	/** @done_cycles: clocks of those that were read. */
+	u64 done_cycles;
+};
+
+/**
+ * struct pcounter_counts - what a packet says
+ */
+struct pcounter_counts {
+	/** @end_ns: when its last clock was, between those of its batch. */
+	u64 end_ns;
+	/** @cycles: clocks. */
+	u64 cycles;
+	/** @stops: STOP pulses; 0: a counter was full; above 1: packets that had no room. */
+	u16 stops;
+	/** @counters: by enum pcounter_slot. */
+	u16 counters[PCOUNTER_RECORD_SLOTS];
+	/** @saturated: one of them is at its maximum: counts are lost. */
+	bool saturated;
+};
+
+bool pcounter_record_fits(const struct pcounter_schedule *s);
+unsigned int pcounter_record_periodic(u64 hz, u64 period_ns);
+
+void pcounter_record_init(struct pcounter_record *r, void *mem, u32 bytes);
+u32 pcounter_record_start(const struct pcounter_record *r);
+u32 pcounter_record_limit(const struct pcounter_record *r);
+bool pcounter_record_flip(struct pcounter_record *r);
+void pcounter_record_batch(struct pcounter_record *r, u64 from_ns, u64 to_ns);
+bool pcounter_record_peek(const struct pcounter_record *r, u64 *end_ns);
+bool pcounter_record_take(struct pcounter_record *r, struct pcounter_counts *counts);
+
+#endif /* _PCOUNTER_RECORD_H_ */

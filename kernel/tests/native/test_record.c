@@ -1,0 +1,389 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Packets of RECORD mode: what the model writes is read once and in order, whatever happens
+ * meanwhile; memory that says anything else harms nobody.
+ */
+#include "kernel.h"
+#include "pcounter_record.h"
+#include "pm_model.h"
+#include "test.h"
+
+#define DOMAIN		1
+#define TRAILER		0xe0
+#define PACKETS		64	/* of each half */
+#define HALF_BYTES	(PACKETS * PCOUNTER_SHORT_BYTES)
+/* clocks of the model are so long here */
+#define CLOCK_NS	7
+
+static struct pm_model pm;
+static struct pcounter_record record;
+/* canaries around it: in the kernel nobody else looks */
+static u8 memory[4 * HALF_BYTES];
+#define MEMORY (memory + HALF_BYTES)
+
+static struct {
+	u64 counters[PCOUNTER_RECORD_SLOTS];
+	u64 clocks, end_ns, packets, merged, saturated;
+} sum, truth;
+
+static void send_to(const struct pcounter_record *r)
+{
+	pm_write(&pm, PCOUNTER_RECORD_LIMIT(DOMAIN), pcounter_record_limit(r));
+	pm_write(&pm, PCOUNTER_RECORD_START(DOMAIN), pcounter_record_start(r));
+}
+
+/* counters: wires 0, 1, and with EVENT_B4 the integer on wires 2..5 while wire 6 is 1 */
+static void begin(u32 k)
+{
+	memset(&sum, 0, sizeof(sum));
+	memset(&truth, 0, sizeof(truth));
+	memset(memory, 0x5a, sizeof(memory));
+	pcounter_record_init(&record, MEMORY, 2 * HALF_BYTES);
+	pm_init(&pm);
+	pm_set_memory(&pm, DOMAIN, MEMORY, 2 * HALF_BYTES);
+	pm_write(&pm, PCOUNTER_SRC(DOMAIN, PCOUNTER_PRE), 0);
+	pm_write(&pm, PCOUNTER_OP(DOMAIN, PCOUNTER_PRE), 0xaaaa);
+	pm_write(&pm, PCOUNTER_SRC(DOMAIN, PCOUNTER_START), 0x05040302);
+	pm_write(&pm, PCOUNTER_OP(DOMAIN, PCOUNTER_START), 0xaaaa);
+	pm_write(&pm, PCOUNTER_SRC(DOMAIN, PCOUNTER_EVENT), 6);
+	pm_write(&pm, PCOUNTER_OP(DOMAIN, PCOUNTER_EVENT), 0xaaaa);
+	pm_write(&pm, PCOUNTER_SRC(DOMAIN, PCOUNTER_STOP),
+		 (TRAILER + PCOUNTER_TRAILER_PERIODIC) |
+		 (TRAILER + PCOUNTER_TRAILER_PM_TRIGGER) << 8);
+	pm_write(&pm, PCOUNTER_OP(DOMAIN, PCOUNTER_STOP), 0xeeee);
+	send_to(&record);
+	pm_write(&pm, PCOUNTER_CTRL(DOMAIN),
+		 PCOUNTER_MODE_RECORD | PCOUNTER_CTRL_RECORD_SHORT |
+		 PCOUNTER_EVENT_B4 << PCOUNTER_CTRL_COUNT_SHIFT |
+		 k << PCOUNTER_CTRL_PERIODIC_SHIFT);
+	pm_write(&pm, PCOUNTER_GCTRL, PCOUNTER_GCTRL_PERIODIC_RESET);
+}
+
+static void drive(u64 bits, u64 clocks)
+{
+	struct pm_signals s = { { bits } };
+
+	pm_run(&pm, DOMAIN, &s, clocks);
+	truth.counters[0] += (bits & 1) * clocks;
+	truth.counters[1] += (bits >> 2 & 1) * clocks;
+	truth.counters[2] += (bits >> 6 & 1) * (bits >> 2 & 15) * clocks;
+	truth.clocks += clocks;
+}
+
+static void drive_randomly(struct random_state *r, u64 clocks)
+{
+	while (clocks) {
+		const u64 n = min(clocks, 1 + random_u64(r) % (1 << random_below(r, 16)));
+
+		drive(random_u64(r), n);
+		clocks -= n;
+	}
+}
+
+static void take_all(void)
+{
+	struct pcounter_counts c;
+	u64 end_ns;
+	u32 i;
+
+	while (pcounter_record_peek(&record, &end_ns)) {
+		check(pcounter_record_take(&record, &c));
+		check_eq(c.end_ns, end_ns);
+		check(c.end_ns >= sum.end_ns);
+		sum.end_ns = c.end_ns;
+		sum.clocks += c.cycles;
+		sum.packets++;
+		sum.merged += c.stops > 1;
+		sum.saturated += c.saturated;
+		for (i = 0; i < PCOUNTER_RECORD_SLOTS; i++)
+			sum.counters[i] += c.counters[i];
+	}
+	check(!pcounter_record_take(&record, &c));
+}
+
+/* as the source does it */
+static void collect(void)
+{
+	const u64 from_ns = sum.end_ns, to_ns = truth.clocks * CLOCK_NS;
+	u32 start;
+
+	check(pcounter_record_flip(&record));
+	send_to(&record);
+	start = pcounter_record_start(&record);
+	pm_write(&pm, PGRAPH_PM_TRIGGER, PGRAPH_PM_TRIGGER_PULSE);
+	check(pm_read(&pm, PCOUNTER_RECORD_STATUS(DOMAIN)) != start);
+	pcounter_record_batch(&record, from_ns, to_ns);
+	take_all();
+	check_eq(sum.end_ns, to_ns);
+}
+
+static void check_sums(void)
+{
+	u32 i;
+
+	check_eq(sum.clocks, truth.clocks);
+	for (i = 0; i < PCOUNTER_RECORD_SLOTS; i++)
+		check_eq(sum.counters[i], truth.counters[i]);
+}
+
+static void check_canaries(void)
+{
+	u32 i, changed = 0;
+
+	for (i = 0; i < HALF_BYTES; i++)
+		changed += (memory[i] != 0x5a) + (memory[3 * HALF_BYTES + i] != 0x5a);
+	check_eq(changed, 0);
+}
+
+static void packets_add_up_to_the_truth(void)
+{
+	struct random_state r = { test_seed() };
+	unsigned long round, rounds = test_rounds(200);
+	u32 n;
+
+	for (round = 0; round < rounds; round++) {
+		begin(random_below(&r, 4));
+		for (n = 0; n < 20; n++) {
+			drive_randomly(&r, random_below(&r, 20000));
+			collect();
+			check_sums();
+		}
+		check_canaries();
+	}
+	check(sum.packets > 20);
+}
+
+static void packets_are_a_period_long_and_have_its_time(void)
+{
+	struct pcounter_counts c;
+	u64 clocks = 0;
+	u32 i;
+
+	begin(2);
+	drive(1, 10 * PCOUNTER_PERIODIC_CLOCKS(2) + 100);
+	pcounter_record_flip(&record);
+	send_to(&record);
+	pm_write(&pm, PGRAPH_PM_TRIGGER, PGRAPH_PM_TRIGGER_PULSE);
+	pm_read(&pm, PCOUNTER_RECORD_STATUS(DOMAIN));
+	pcounter_record_batch(&record, 5000, 5000 + truth.clocks * CLOCK_NS);
+	for (i = 0; i < 10; i++) {
+		check(pcounter_record_take(&record, &c));
+		/* the clock of the pulse is of the next packet */
+		check_eq(c.cycles, PCOUNTER_PERIODIC_CLOCKS(2) - !i);
+		check_eq(c.stops, 1);
+		clocks += c.cycles;
+		check_eq(c.end_ns, 5000 + clocks * CLOCK_NS);
+	}
+	check(pcounter_record_take(&record, &c));
+	check_eq(c.cycles, 101);
+	check_eq(c.end_ns, 5000 + truth.clocks * CLOCK_NS);
+	check(!pcounter_record_take(&record, &c));
+}
+
+static void what_the_trigger_makes_is_counted_once(void)
+{
+	u32 with_clocks;
+
+	for (with_clocks = 0; with_clocks < 2; with_clocks++) {
+		begin(6);
+		drive(1, 100);
+		pm_write(&pm, PGRAPH_PM_TRIGGER, PGRAPH_PM_TRIGGER_PULSE);
+		if (!with_clocks)
+			check_eq(pm_read(&pm, PCOUNTER_RECORD_STATUS(DOMAIN)),
+				 PCOUNTER_SHORT_BYTES);
+		drive(1, 10);
+		check_eq(pm_read(&pm, PCOUNTER_RECORD_STATUS(DOMAIN)), PCOUNTER_SHORT_BYTES);
+		collect();
+		check_sums();
+		check_eq(sum.packets, 2);
+	}
+	/* it may not come: then a look must not make it */
+	begin(6);
+	pm_write(&pm, PCOUNTER_OP(DOMAIN, PCOUNTER_STOP), 0x8888);
+	drive(1, 100);
+	pm_write(&pm, PGRAPH_PM_TRIGGER, PGRAPH_PM_TRIGGER_PULSE);
+	check_eq(pm_read(&pm, PCOUNTER_RECORD_STATUS(DOMAIN)), 0);
+	drive(1, 10);
+	check_eq(pm_read(&pm, PCOUNTER_RECORD_STATUS(DOMAIN)), 0);
+}
+
+static void packets_without_room_are_merged(void)
+{
+	begin(0);
+	/* all packets of a half, and four more: their counts are far from saturation */
+	drive(1, (PACKETS + 4) * PCOUNTER_PERIODIC_CLOCKS(0));
+	check(pm_read(&pm, PCOUNTER_RECORD_STATUS(DOMAIN)) & PCOUNTER_RECORD_OVERRUN);
+	collect();
+	check_sums();
+	check_eq(sum.packets, PACKETS + 1);
+	check_eq(sum.merged, 1);
+	check_eq(sum.saturated, 0);
+	/* and it goes on as before */
+	drive(1, 3 * PCOUNTER_PERIODIC_CLOCKS(0));
+	collect();
+	check_sums();
+	check_eq(sum.merged, 1);
+	check_canaries();
+}
+
+static void what_saturates_without_room_is_told(void)
+{
+	begin(0);
+	drive(1, (PACKETS + 200) * PCOUNTER_PERIODIC_CLOCKS(0));
+	collect();
+	check_eq(sum.saturated, 1);
+	check_eq(sum.clocks, truth.clocks);
+	/* the half, the clocks before the first refused pulse included, and a full counter */
+	check(sum.counters[0] < truth.counters[0]);
+	check(sum.counters[0] >= 0xffff);
+	truth = sum;
+	drive(1, 3 * PCOUNTER_PERIODIC_CLOCKS(0));
+	collect();
+	check_sums();
+	check_eq(sum.saturated, 1);
+}
+
+/* between the end of a batch and its reading the hardware goes on */
+static void later_packets_are_of_the_next_batch(void)
+{
+	struct random_state r = { test_seed() + 1 };
+	unsigned long round, rounds = test_rounds(200);
+	u32 n;
+
+	for (round = 0; round < rounds; round++) {
+		begin(random_below(&r, 3));
+		for (n = 0; n < 20; n++) {
+			const u64 clocks = truth.clocks + random_below(&r, 5000);
+
+			drive_randomly(&r, clocks - truth.clocks);
+			pcounter_record_flip(&record);
+			send_to(&record);
+			pm_write(&pm, PGRAPH_PM_TRIGGER, PGRAPH_PM_TRIGGER_PULSE);
+			pm_read(&pm, PCOUNTER_RECORD_STATUS(DOMAIN));
+			pcounter_record_batch(&record, sum.end_ns, clocks * CLOCK_NS);
+			drive_randomly(&r, random_below(&r, 3000));
+			take_all();
+			check_eq(sum.clocks, clocks);
+			check_eq(sum.end_ns, clocks * CLOCK_NS);
+		}
+		collect();
+		check_sums();
+	}
+}
+
+/* a trigger that got no answer: what was written waits, and nothing is written over it */
+static void a_second_flip_keeps_what_was_not_read(void)
+{
+	begin(0);
+	drive(1, 5 * PCOUNTER_PERIODIC_CLOCKS(0));
+	pcounter_record_flip(&record);
+	send_to(&record);
+	drive(1, 5 * PCOUNTER_PERIODIC_CLOCKS(0));
+	check(!pcounter_record_flip(&record));
+	pm_write(&pm, PGRAPH_PM_TRIGGER, PGRAPH_PM_TRIGGER_PULSE);
+	pm_read(&pm, PCOUNTER_RECORD_STATUS(DOMAIN));
+	pcounter_record_batch(&record, 0, truth.clocks * CLOCK_NS);
+	take_all();
+	check_sums();
+}
+
+static void spoil(struct random_state *r)
+{
+	record.mem[random_below(r, 2 * record.half_bytes)] = random_u64(r);
+}
+
+static void any_memory_is_read_within_bounds(void)
+{
+	struct random_state r = { test_seed() + 2 };
+	unsigned long round, rounds = test_rounds(2000);
+
+	for (round = 0; round < rounds; round++) {
+		const u64 from_ns = random_u64(&r) >> 8, to_ns = from_ns + (random_u64(&r) >> 20);
+		struct pcounter_counts c;
+		u64 last_ns = from_ns;
+		u32 i, n, packets = 0;
+
+		/* sizes that are no multiple of a packet as well */
+		begin(0);
+		pcounter_record_init(&record, MEMORY, 2 * HALF_BYTES - random_below(&r, 64));
+		for (n = 0; n < 4; n++) {
+			const u32 junk = random_below(&r, 2 * HALF_BYTES);
+
+			for (i = 0; i < junk; i++)
+				spoil(&r);
+			pcounter_record_flip(&record);
+			check(pcounter_record_limit(&record) <=
+			      2 * HALF_BYTES - PCOUNTER_SHORT_BYTES);
+			check(pcounter_record_start(&record) <= pcounter_record_limit(&record));
+			pcounter_record_batch(&record, from_ns, to_ns);
+			last_ns = from_ns;
+			packets = 0;
+			while (pcounter_record_take(&record, &c)) {
+				check(c.end_ns >= last_ns && c.end_ns <= to_ns);
+				last_ns = c.end_ns;
+				check(c.cycles <= PCOUNTER_RECORD_CYCLES);
+				check(++packets <= 2 * PACKETS);
+				/* it changes while it is read */
+				spoil(&r);
+			}
+		}
+		check_canaries();
+	}
+	/* a batch that ends before it begins, nothing in it */
+	pcounter_record_init(&record, MEMORY, 2 * HALF_BYTES);
+	pcounter_record_flip(&record);
+	pcounter_record_batch(&record, 100, 50);
+	check(!pcounter_record_peek(&record, &(u64){ 0 }));
+}
+
+static void periods_are_the_longest_that_fit(void)
+{
+	check_eq(pcounter_record_periodic(1000000000, 1024), 0);
+	check_eq(pcounter_record_periodic(1000000000, 2047), 0);
+	check_eq(pcounter_record_periodic(1000000000, 2048), 1);
+	check_eq(pcounter_record_periodic(1000000000, 65535), 5);
+	check_eq(pcounter_record_periodic(1000000000, 65536), 6);
+	check_eq(pcounter_record_periodic(1000000000, 3600000000000ull), 6);
+	/* the shortest there is */
+	check_eq(pcounter_record_periodic(1000000, 10000), 0);
+	check_eq(pcounter_record_periodic(0, 10000), 0);
+}
+
+static void what_can_be_recorded(void)
+{
+	static struct pcounter_schedule s;
+
+	check(!pcounter_record_fits(&s));
+	s.count = 1;
+	s.passes[0].simple[3] = PCOUNTER_RECORD_SLOTS;
+	s.passes[0].integer[2] = 1;
+	check(pcounter_record_fits(&s));
+	s.passes[0].simple[3]++;
+	check(!pcounter_record_fits(&s));
+	s.passes[0].simple[3]--;
+	s.passes[0].mp = 1;
+	check(!pcounter_record_fits(&s));
+	s.passes[0].mp = 0;
+	s.count = 2;
+	check(!pcounter_record_fits(&s));
+}
+
+static const struct test tests[] = {
+	TEST(packets_add_up_to_the_truth),
+	TEST(packets_are_a_period_long_and_have_its_time),
+	TEST(what_the_trigger_makes_is_counted_once),
+	TEST(packets_without_room_are_merged),
+	TEST(what_saturates_without_room_is_told),
+	TEST(later_packets_are_of_the_next_batch),
+	TEST(a_second_flip_keeps_what_was_not_read),
+	TEST(any_memory_is_read_within_bounds),
+	TEST(periods_are_the_longest_that_fit),
+	TEST(what_can_be_recorded),
+};
+
+#ifndef __KERNEL__
+int main(int argc, char **argv)
+{
+	return test_main(argc, argv, tests, ARRAY_SIZE(tests));
+}
+#endif
