@@ -16,7 +16,7 @@
 #define CLOCK_NS	7
 
 static struct pm_model pm;
-static struct pcounter_record record;
+static struct pcounter_record packets;
 /* canaries around it: in the kernel nobody else looks */
 static u8 memory[4 * HALF_BYTES];
 #define MEMORY (memory + HALF_BYTES)
@@ -38,7 +38,7 @@ static void begin(u32 k)
 	memset(&sum, 0, sizeof(sum));
 	memset(&truth, 0, sizeof(truth));
 	memset(memory, 0x5a, sizeof(memory));
-	pcounter_record_init(&record, MEMORY, 2 * HALF_BYTES);
+	pcounter_record_init(&packets, MEMORY, 2 * HALF_BYTES);
 	pm_init(&pm);
 	pm_set_memory(&pm, DOMAIN, MEMORY, 2 * HALF_BYTES);
 	pm_write(&pm, PCOUNTER_SRC(DOMAIN, PCOUNTER_PRE), 0);
@@ -51,7 +51,7 @@ static void begin(u32 k)
 		 (TRAILER + PCOUNTER_TRAILER_PERIODIC) |
 		 (TRAILER + PCOUNTER_TRAILER_PM_TRIGGER) << 8);
 	pm_write(&pm, PCOUNTER_OP(DOMAIN, PCOUNTER_STOP), 0xeeee);
-	send_to(&record);
+	send_to(&packets);
 	pm_write(&pm, PCOUNTER_CTRL(DOMAIN),
 		 PCOUNTER_MODE_RECORD | PCOUNTER_CTRL_RECORD_SHORT |
 		 PCOUNTER_EVENT_B4 << PCOUNTER_CTRL_COUNT_SHIFT |
@@ -86,8 +86,8 @@ static void take_all(void)
 	u64 end_ns;
 	u32 i;
 
-	while (pcounter_record_peek(&record, &end_ns)) {
-		check(pcounter_record_take(&record, &c));
+	while (pcounter_record_peek(&packets, &end_ns)) {
+		check(pcounter_record_take(&packets, &c));
 		check_eq(c.end_ns, end_ns);
 		check(c.end_ns >= sum.end_ns);
 		sum.end_ns = c.end_ns;
@@ -98,7 +98,7 @@ static void take_all(void)
 		for (i = 0; i < PCOUNTER_RECORD_SLOTS; i++)
 			sum.counters[i] += c.counters[i];
 	}
-	check(!pcounter_record_take(&record, &c));
+	check(!pcounter_record_take(&packets, &c));
 }
 
 /* as the source does it */
@@ -107,12 +107,12 @@ static void collect(void)
 	const u64 from_ns = sum.end_ns, to_ns = truth.clocks * CLOCK_NS;
 	u32 start;
 
-	check(pcounter_record_flip(&record));
-	send_to(&record);
-	start = pcounter_record_start(&record);
+	check(pcounter_record_flip(&packets));
+	send_to(&packets);
+	start = pcounter_record_start(&packets);
 	pm_write(&pm, PGRAPH_PM_TRIGGER, PGRAPH_PM_TRIGGER_PULSE);
 	check(pm_read(&pm, PCOUNTER_RECORD_STATUS(DOMAIN)) != start);
-	pcounter_record_batch(&record, from_ns, to_ns);
+	pcounter_record_batch(&packets, from_ns, to_ns);
 	take_all();
 	check_eq(sum.end_ns, to_ns);
 }
@@ -161,23 +161,23 @@ static void packets_are_a_period_long_and_have_its_time(void)
 
 	begin(2);
 	drive(1, 10 * PCOUNTER_PERIODIC_CLOCKS(2) + 100);
-	pcounter_record_flip(&record);
-	send_to(&record);
+	pcounter_record_flip(&packets);
+	send_to(&packets);
 	pm_write(&pm, PGRAPH_PM_TRIGGER, PGRAPH_PM_TRIGGER_PULSE);
 	pm_read(&pm, PCOUNTER_RECORD_STATUS(DOMAIN));
-	pcounter_record_batch(&record, 5000, 5000 + truth.clocks * CLOCK_NS);
+	pcounter_record_batch(&packets, 5000, 5000 + truth.clocks * CLOCK_NS);
 	for (i = 0; i < 10; i++) {
-		check(pcounter_record_take(&record, &c));
+		check(pcounter_record_take(&packets, &c));
 		/* the clock of the pulse is of the next packet */
 		check_eq(c.cycles, PCOUNTER_PERIODIC_CLOCKS(2) - !i);
 		check_eq(c.stops, 1);
 		clocks += c.cycles;
 		check_eq(c.end_ns, 5000 + clocks * CLOCK_NS);
 	}
-	check(pcounter_record_take(&record, &c));
+	check(pcounter_record_take(&packets, &c));
 	check_eq(c.cycles, 101);
 	check_eq(c.end_ns, 5000 + truth.clocks * CLOCK_NS);
-	check(!pcounter_record_take(&record, &c));
+	check(!pcounter_record_take(&packets, &c));
 }
 
 static void what_the_trigger_makes_is_counted_once(void)
@@ -256,11 +256,11 @@ static void later_packets_are_of_the_next_batch(void)
 			const u64 clocks = truth.clocks + random_below(&r, 5000);
 
 			drive_randomly(&r, clocks - truth.clocks);
-			pcounter_record_flip(&record);
-			send_to(&record);
+			pcounter_record_flip(&packets);
+			send_to(&packets);
 			pm_write(&pm, PGRAPH_PM_TRIGGER, PGRAPH_PM_TRIGGER_PULSE);
 			pm_read(&pm, PCOUNTER_RECORD_STATUS(DOMAIN));
-			pcounter_record_batch(&record, sum.end_ns, clocks * CLOCK_NS);
+			pcounter_record_batch(&packets, sum.end_ns, clocks * CLOCK_NS);
 			drive_randomly(&r, random_below(&r, 3000));
 			take_all();
 			check_eq(sum.clocks, clocks);
@@ -276,20 +276,20 @@ static void a_second_flip_keeps_what_was_not_read(void)
 {
 	begin(0);
 	drive(1, 5 * PCOUNTER_PERIODIC_CLOCKS(0));
-	pcounter_record_flip(&record);
-	send_to(&record);
+	pcounter_record_flip(&packets);
+	send_to(&packets);
 	drive(1, 5 * PCOUNTER_PERIODIC_CLOCKS(0));
-	check(!pcounter_record_flip(&record));
+	check(!pcounter_record_flip(&packets));
 	pm_write(&pm, PGRAPH_PM_TRIGGER, PGRAPH_PM_TRIGGER_PULSE);
 	pm_read(&pm, PCOUNTER_RECORD_STATUS(DOMAIN));
-	pcounter_record_batch(&record, 0, truth.clocks * CLOCK_NS);
+	pcounter_record_batch(&packets, 0, truth.clocks * CLOCK_NS);
 	take_all();
 	check_sums();
 }
 
 static void spoil(struct random_state *r)
 {
-	record.mem[random_below(r, 2 * record.half_bytes)] = random_u64(r);
+	packets.mem[random_below(r, 2 * packets.half_bytes)] = random_u64(r);
 }
 
 static void any_memory_is_read_within_bounds(void)
@@ -301,28 +301,28 @@ static void any_memory_is_read_within_bounds(void)
 		const u64 from_ns = random_u64(&r) >> 8, to_ns = from_ns + (random_u64(&r) >> 20);
 		struct pcounter_counts c;
 		u64 last_ns = from_ns;
-		u32 i, n, packets = 0;
+		u32 i, n, taken = 0;
 
 		/* sizes that are no multiple of a packet as well */
 		begin(0);
-		pcounter_record_init(&record, MEMORY, 2 * HALF_BYTES - random_below(&r, 64));
+		pcounter_record_init(&packets, MEMORY, 2 * HALF_BYTES - random_below(&r, 64));
 		for (n = 0; n < 4; n++) {
 			const u32 junk = random_below(&r, 2 * HALF_BYTES);
 
 			for (i = 0; i < junk; i++)
 				spoil(&r);
-			pcounter_record_flip(&record);
-			check(pcounter_record_limit(&record) <=
+			pcounter_record_flip(&packets);
+			check(pcounter_record_limit(&packets) <=
 			      2 * HALF_BYTES - PCOUNTER_SHORT_BYTES);
-			check(pcounter_record_start(&record) <= pcounter_record_limit(&record));
-			pcounter_record_batch(&record, from_ns, to_ns);
+			check(pcounter_record_start(&packets) <= pcounter_record_limit(&packets));
+			pcounter_record_batch(&packets, from_ns, to_ns);
 			last_ns = from_ns;
-			packets = 0;
-			while (pcounter_record_take(&record, &c)) {
+			taken = 0;
+			while (pcounter_record_take(&packets, &c)) {
 				check(c.end_ns >= last_ns && c.end_ns <= to_ns);
 				last_ns = c.end_ns;
 				check(c.cycles <= PCOUNTER_RECORD_CYCLES);
-				check(++packets <= 2 * PACKETS);
+				check(++taken <= 2 * PACKETS);
 				/* it changes while it is read */
 				spoil(&r);
 			}
@@ -330,10 +330,10 @@ static void any_memory_is_read_within_bounds(void)
 		check_canaries();
 	}
 	/* a batch that ends before it begins, nothing in it */
-	pcounter_record_init(&record, MEMORY, 2 * HALF_BYTES);
-	pcounter_record_flip(&record);
-	pcounter_record_batch(&record, 100, 50);
-	check(!pcounter_record_peek(&record, &(u64){ 0 }));
+	pcounter_record_init(&packets, MEMORY, 2 * HALF_BYTES);
+	pcounter_record_flip(&packets);
+	pcounter_record_batch(&packets, 100, 50);
+	check(!pcounter_record_peek(&packets, &(u64){ 0 }));
 }
 
 static void periods_are_the_longest_that_fit(void)
