@@ -45,8 +45,11 @@ export FUZZ_S
 
 all: $(PARTS) modules ## build everything: library, tools, tests, modules for Debian 6.12 and 6.1
 
+# somebody waits for the demo: not for the packages that only tests need
+DEMO_ONLY := $(and $(filter demo,$(MAKECMDGOALS)),$(filter 6.12,$(KERNEL)),$(if $(filter-out demo,$(MAKECMDGOALS)),,y))
+
 setup: ## install Debian packages and fetch the kernels under test (every target does it by itself)
-	$(Q)scripts/setup
+	$(Q)scripts/setup $(if $(DEMO_ONLY),--demo)
 
 # Tables generated from the counter database, for the library and for the kernel's catalogue.
 generated: | setup
@@ -77,8 +80,9 @@ shell: booted-modules ## a root shell in the VM, modules loaded, tools on PATH; 
 # vm/run's own: kernel complaint, timeout, no guest. How a shell or Ctrl-] ends it is no error.
 VM_FAILURES := 99 | 124 | 125
 
-demo: all ## counters of a virtual GPU and of kernel PMUs, live, from the VM
+demo: build-tools ## counters of a virtual GPU and of kernel PMUs, live, from the VM
 	$(call need,tools/demo,the demo)
+	$(Q)$(if $(DEMO_ONLY),scripts/build-modules $(KERNEL),$(MAKE) modules KVER=$(KERNEL))
 	$(Q)vm/run --kernel $(KERNEL) -- tools/demo
 
 demo-hud: all mesa ## a GL scene with the counters in the Gallium HUD, as pictures
