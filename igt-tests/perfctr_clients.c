@@ -16,6 +16,7 @@
 #include "minigt.h"
 #include "igt_perfctr.h"
 #include "igt_rights.h"
+#include "igt_sys.h"
 #include "igt_vsoc.h"
 
 IGT_TEST_DESCRIPTION("No client of the counters can harm, starve or outlive another");
@@ -26,13 +27,6 @@ IGT_TEST_DESCRIPTION("No client of the counters can harm, starve or outlive anot
 static struct igt_perfctr_device dev;
 static struct igt_vsoc_truth before, after;
 static struct igt_perfctr_session many[SESSIONS];
-
-static void sleep_ms(unsigned int ms)
-{
-	struct timespec t = { .tv_sec = ms / 1000, .tv_nsec = ms % 1000 * MS };
-
-	nanosleep(&t, NULL);
-}
 
 static void create(struct igt_perfctr_session *s, const struct igt_perfctr_device *d,
 		   uint64_t period_ns)
@@ -245,7 +239,7 @@ static void process_tests(void)
 		munmap(s.control, s.control_map);
 		igt_vsoc_work(&dev, 0);
 		while (!igt_perfctr_status(&s).insert_idx)
-			sleep_ms(1);
+			igt_sleep_ms(1);
 		igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
 		igt_assert_lte_u64(2, igt_perfctr_status(&s).insert_idx);
 		igt_assert_eq(igt_perfctr_teardown(&s), 0);
@@ -454,29 +448,6 @@ static int receive_fd(int socket)
 	return fd;
 }
 
-#define PERF_PARANOID "/proc/sys/kernel/perf_event_paranoid"
-
-static int read_int(const char *path)
-{
-	int value = -1;
-	FILE *f = fopen(path, "r");
-
-	if (f && fscanf(f, "%d", &value) != 1)
-		value = -1;
-	if (f)
-		fclose(f);
-	return value;
-}
-
-static void write_int(const char *path, int value)
-{
-	int fd = open(path, O_WRONLY);
-
-	igt_assert(fd >= 0);
-	igt_assert(dprintf(fd, "%d\n", value) > 0);
-	close(fd);
-}
-
 static int try_ucf(uint32_t pmu_type)
 {
 	struct igt_perfctr_session s;
@@ -574,13 +545,13 @@ static void permission_tests(void)
 	igt_describe("SoC blocks need perf's leave too, and without it the error says so");
 	igt_subtest("permission-soc")
 	{
-		int type = read_int("/sys/bus/event_source/devices/nvidia_ucf_pmu_0/type");
-		int paranoid = read_int(PERF_PARANOID);
+		int type = igt_read_int(IGT_UCF_TYPE);
+		int paranoid = igt_read_int(IGT_PERF_PARANOID);
 
 		igt_require_f(type > 0, "no PMU nvidia_ucf_pmu_0\n");
 		igt_perfctr_sysctl("paranoid", "0");
 		for (int level = 0; level <= 3; level++) {
-			write_int(PERF_PARANOID, level);
+			igt_write_int(IGT_PERF_PARANOID, level);
 			igt_fork(child, 1)
 			{
 				igt_drop_to(IGT_NOBODY, 0);
@@ -589,7 +560,7 @@ static void permission_tests(void)
 			igt_waitchildren();
 			igt_assert_eq(try_ucf(type), 0);
 		}
-		write_int(PERF_PARANOID, paranoid);
+		igt_write_int(IGT_PERF_PARANOID, paranoid);
 		igt_perfctr_sysctl("paranoid", "1");
 	}
 	igt_describe("the rate limit of others is root's to set, and the device tells it");

@@ -813,14 +813,6 @@ static void accounts_bounded(void)
 	igt_perfctr_close(&files[0]);
 }
 
-static void step(uint64_t ns)
-{
-	char text[24];
-
-	snprintf(text, sizeof(text), "%llu", (unsigned long long)ns);
-	igt_vsoc_debugfs(&dev, "step_ns", text);
-}
-
 static void stepped(bool on)
 {
 	igt_vsoc_debugfs(&dev, "stepped", on ? "1" : "0");
@@ -875,7 +867,7 @@ static void attribution(void)
 	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
 	igt_assert_eq(submit_to(dev.fd, 0, c, 5, &job, NULL), 0);
 	while (wait_for(dev.fd, job, 0, &w) == -ETIME)
-		step(MS);
+		igt_vsoc_debugfs_u64(&dev, "step_ns", MS);
 	igt_assert_eq(w.status, 0);
 	igt_assert_eq(w.sample_errors, 0);
 	/* others were there all the time */
@@ -908,20 +900,6 @@ static void attribution(void)
 
 /* --- stepped time --------------------------------------------------------------- */
 
-static uint64_t device_time(void)
-{
-	unsigned long long ns = 0;
-	char path[96];
-	FILE *f;
-
-	snprintf(path, sizeof(path), "/sys/kernel/debug/dri/%d/vsoc/step_ns", dev.minor);
-	f = fopen(path, "re");
-	igt_assert(f);
-	igt_assert_eq(fscanf(f, "%llu", &ns), 1);
-	fclose(f);
-	return ns;
-}
-
 static void time_stands_still(void)
 {
 	struct drm_vsoc_command c = { .type = DRM_VSOC_CMD_DRAW };
@@ -937,22 +915,22 @@ static void time_stands_still(void)
 	/* a cycle for each ns, without those of the job's start and end */
 	D = moved(DRM_PERFCTR_BLOCK_CSHW, "GPU_ACTIVE") - JOB_START_NS - JOB_END_NS;
 	stepped(true);
-	t = device_time();
+	t = igt_vsoc_device_ns(&dev);
 	igt_vsoc_truth(&dev, &before);
 	igt_assert_eq(submit_to(dev.fd, 0, &c, 1, &job, NULL), 0);
 	nanosleep(&pause, NULL);
-	igt_assert_eq_u64(device_time(), t);
+	igt_assert_eq_u64(igt_vsoc_device_ns(&dev), t);
 	igt_vsoc_truth(&dev, &after);
 	igt_assert_eq_u64(moved(DRM_PERFCTR_BLOCK_CSHW, "GPU_ACTIVE"), 0);
-	step(JOB_START_NS);
+	igt_vsoc_debugfs_u64(&dev, "step_ns", JOB_START_NS);
 	t += JOB_START_NS;
 	igt_vsoc_truth(&dev, &after);
 	igt_assert_eq_u64(moved(DRM_PERFCTR_BLOCK_CSHW, "GPU_ACTIVE"), JOB_START_NS);
 	igt_assert_eq_u64(moved(DRM_PERFCTR_BLOCK_TILER, "VERTICES"), 0);
 	for (uint64_t done = 0, ns = 1; done + ns < D; ns = ns * 3 + 7) {
-		step(ns);
+		igt_vsoc_debugfs_u64(&dev, "step_ns", ns);
 		done += ns;
-		igt_assert_eq_u64(device_time(), t + done);
+		igt_assert_eq_u64(igt_vsoc_device_ns(&dev), t + done);
 		igt_vsoc_truth(&dev, &after);
 		igt_assert_eq_u64(moved(DRM_PERFCTR_BLOCK_TILER, "VERTICES"),
 				  (uint64_t)((unsigned __int128)V * done / D));
@@ -960,7 +938,7 @@ static void time_stands_still(void)
 	}
 	/* at a quarter of the clock it takes four times as long */
 	igt_vsoc_debugfs(&dev, "shader_hz", "125000000");
-	step(4 * (D + JOB_END_NS));
+	igt_vsoc_debugfs_u64(&dev, "step_ns", 4 * (D + JOB_END_NS));
 	igt_vsoc_debugfs(&dev, "shader_hz", "500000000");
 	igt_assert_eq(wait_for(dev.fd, job, 1000 * MS, &w), 0);
 	igt_vsoc_truth(&dev, &after);
@@ -1016,7 +994,8 @@ static void fair(void)
 	for (unsigned int n = 0; n < 6 * CONTEXTS; n++) {
 		uint64_t least = UINT64_MAX, most = 0;
 
-		step(c.wait.duration_ns + COMMAND_NS + JOB_START_NS + JOB_END_NS);
+		igt_vsoc_debugfs_u64(&dev, "step_ns",
+				     c.wait.duration_ns + COMMAND_NS + JOB_START_NS + JOB_END_NS);
 		read_accounts("JOBS_DONE", &accounts);
 		igt_assert_eq(accounts.wrong, 0);
 		for (unsigned int i = 0; i < CONTEXTS; i++) {
@@ -1057,11 +1036,12 @@ static void time_bound(void)
 		snprintf(text, sizeof(text), "%llu",
 			 (unsigned long long)(nominal[i % 3] >> (i * 7 % 5)));
 		igt_vsoc_debugfs(&dev, files[i % 3], text);
-		step(1 + i * 12345 % 999983);
+		igt_vsoc_debugfs_u64(&dev, "step_ns", 1 + i * 12345 % 999983);
 		igt_assert_eq(igt_perfctr_sample(&s, i), 0);
 		igt_assert_eq(igt_perfctr_drain(&s), 1);
-		apart = s.last.end_ns > device_time() ? s.last.end_ns - device_time() :
-							device_time() - s.last.end_ns;
+		apart = s.last.end_ns > igt_vsoc_device_ns(&dev) ?
+				s.last.end_ns - igt_vsoc_device_ns(&dev) :
+				igt_vsoc_device_ns(&dev) - s.last.end_ns;
 		worst_ns = apart > worst_ns ? apart : worst_ns;
 	}
 	for (unsigned int i = 0; i < 3; i++) {
@@ -1131,7 +1111,7 @@ static size_t seeded_run(uint64_t seed, uint8_t **ring)
 	igt_perfctr_session_create(&s);
 	for (unsigned int i = 0; i < CONTEXTS; i++)
 		ctx[i] = ctx_create(dev.fd);
-	step(1000 + seed);
+	igt_vsoc_debugfs_u64(&dev, "step_ns", 1000 + seed);
 	igt_assert_eq(igt_perfctr_start(&s, seed), 0);
 	for (unsigned int i = 0; i < 40; i++) {
 		struct drm_vsoc_command c[4];
@@ -1143,11 +1123,11 @@ static size_t seeded_run(uint64_t seed, uint8_t **ring)
 		c[3].sample.handle = s.handle;
 		c[3].sample.user_data = i;
 		igt_assert_eq(submit_to(dev.fd, ctx[x >> 40 & 3], c, i % 4 ? 3 : 4, NULL, NULL), 0);
-		step(x >> 47);
+		igt_vsoc_debugfs_u64(&dev, "step_ns", x >> 47);
 		if (i % 3 == 0)
 			igt_assert_eq(igt_perfctr_sample(&s, i), 0);
 	}
-	step(20 * MS);
+	igt_vsoc_debugfs_u64(&dev, "step_ns", 20 * MS);
 	igt_assert_eq(igt_perfctr_stop(&s, 1), 0);
 	bytes = (uint64_t)s.setup.slots * s.setup.slot_stride;
 	*ring = malloc(bytes);

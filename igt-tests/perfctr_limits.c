@@ -244,29 +244,6 @@ static void user_memory(void)
 }
 
 /* bytes of a cgroup's memory, or of one kind of it */
-#define PERF_PARANOID "/proc/sys/kernel/perf_event_paranoid"
-
-static int read_int(const char *path)
-{
-	int value = -1;
-	FILE *f = fopen(path, "r");
-
-	if (f && fscanf(f, "%d", &value) != 1)
-		value = -1;
-	if (f)
-		fclose(f);
-	return value;
-}
-
-static void write_int(const char *path, int value)
-{
-	int fd = open(path, O_WRONLY);
-
-	igt_assert(fd >= 0);
-	igt_assert(dprintf(fd, "%d\n", value) > 0);
-	close(fd);
-}
-
 /* a session of 16 counters of each of @blocks SoC blocks; a handle or -errno */
 static int soc_session(int fd, uint32_t bo, int type, unsigned int blocks)
 {
@@ -298,11 +275,11 @@ static int soc_session(int fd, uint32_t bo, int type, unsigned int blocks)
 
 static void user_soc_counters(void)
 {
-	int paranoid = read_int(PERF_PARANOID);
-	int type = read_int(IGT_UCF_TYPE);
+	int paranoid = igt_read_int(IGT_PERF_PARANOID);
+	int type = igt_read_int(IGT_UCF_TYPE);
 
 	igt_require_f(type > 0, "no PMU nvidia_ucf_pmu_0\n");
-	write_int(PERF_PARANOID, 0);
+	igt_write_int(IGT_PERF_PARANOID, 0);
 	igt_fork(child, 1)
 	{
 		struct igt_perfctr_device a, b;
@@ -322,7 +299,7 @@ static void user_soc_counters(void)
 		igt_assert_lt(0, soc_session(b.fd, bo_b, type, 1));
 	}
 	igt_waitchildren();
-	write_int(PERF_PARANOID, paranoid);
+	igt_write_int(IGT_PERF_PARANOID, paranoid);
 }
 
 static uint64_t cgroup_bytes(const char *group, const char *file, const char *key)

@@ -35,13 +35,6 @@ static struct {
 /* times of perf and of the core are compared to 10 %: long against what a busy host takes away */
 #define SPAN_MS 250
 
-static void sleep_ms(unsigned int ms)
-{
-	struct timespec t = { .tv_sec = ms / 1000, .tv_nsec = ms % 1000 * MS };
-
-	nanosleep(&t, NULL);
-}
-
 static long long read_number(const char *path)
 {
 	long long n = -1;
@@ -127,7 +120,7 @@ static void cpu_online(int cpu, bool online)
 	igt_assert_eq(write(fd, online ? "1" : "0", 1), 1);
 	close(fd);
 	/* the core follows in its own thread */
-	sleep_ms(100);
+	igt_sleep_ms(100);
 }
 
 static void pmu_only(struct igt_perfctr_session *s)
@@ -208,7 +201,7 @@ static void counting_tests(void)
 		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
 		for (unsigned int i = 0; i < 20; i++) {
 			calls(50);
-			sleep_ms(1);
+			igt_sleep_ms(1);
 		}
 		igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
 		igt_perfctr_drain(&s);
@@ -256,7 +249,7 @@ static void counting_tests(void)
 		igt_perfctr_add_pmu(&s, 0, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK, 0);
 		igt_perfctr_session_create(&s);
 		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
-		sleep_ms(SPAN_MS);
+		igt_sleep_ms(SPAN_MS);
 		igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
 		igt_perfctr_drain(&s);
 		span = s.last.end_ns - s.first.start_ns;
@@ -276,7 +269,7 @@ static void counting_tests(void)
 		igt_perfctr_add_pmu(&s, 0, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_DUMMY, GLOBAL);
 		igt_perfctr_session_create(&s);
 		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
-		sleep_ms(5);
+		igt_sleep_ms(5);
 		igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
 		igt_perfctr_drain(&s);
 		igt_assert_eq_u64(counted(&s, 0), 0);
@@ -534,7 +527,7 @@ static void fence_tests(void)
 		b = first_pmu_block(igt_perfctr_slot(&s, 0));
 		igt_assert_eq_u64(b->block.valid_mask, 0);
 		igt_assert(b->block.capture_ns <= 0);
-		sleep_ms(100);
+		igt_sleep_ms(100);
 		calls(200);
 		sample_in_job(&s, 2);
 		b = first_pmu_block(igt_perfctr_slot(&s, 1));
@@ -621,7 +614,7 @@ static void refused_cpu_tests(void)
 			refuse(other == 0 ? ENOENT : 0, other == 1 ? ENOENT : 0);
 			test_pmu_session(&s);
 			igt_assert_eq(igt_perfctr_start(&s, 0), 0);
-			sleep_ms(5);
+			igt_sleep_ms(5);
 			igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
 			igt_assert_eq(first_pmu_block(igt_perfctr_slot(&s, 0))->cpu, !other);
 			igt_perfctr_drain(&s);
@@ -667,7 +660,7 @@ static void refused_cpu_tests(void)
 		igt_assert_eq(igt_perfctr_stop(&s, 0), -EALREADY);
 		refuse(0, 0);
 		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
-		sleep_ms(SPAN_MS);
+		igt_sleep_ms(SPAN_MS);
 		igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
 		igt_perfctr_drain(&s);
 		span = s.last.end_ns - s.first.start_ns;
@@ -688,7 +681,7 @@ static void refused_cpu_tests(void)
 		refuse(0, ENOSPC);
 		cpu_online(1, true);
 		for (unsigned int i = 0; i < 2; i++) {
-			sleep_ms(5);
+			igt_sleep_ms(5);
 			igt_assert_eq(igt_perfctr_sample(&s, 0), 0);
 			b = first_pmu_block(igt_perfctr_slot(&s, i));
 			igt_assert_eq_u64(b->block.valid_mask, 0);
@@ -698,7 +691,7 @@ static void refused_cpu_tests(void)
 		cpu_online(1, false);
 		cpu_online(1, true);
 		igt_assert_eq(igt_perfctr_sample(&s, 0), 0);
-		sleep_ms(5);
+		igt_sleep_ms(5);
 		igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
 		b = first_pmu_block(igt_perfctr_slot(&s, 3));
 		igt_assert_eq_u64(b->block.valid_mask, 1);
@@ -718,7 +711,7 @@ static void refused_cpu_tests(void)
 		igt_perfctr_session_create(&s);
 		cpu_online(1, true);
 		unprivileged_start(&s);
-		sleep_ms(SPAN_MS);
+		igt_sleep_ms(SPAN_MS);
 		igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
 		igt_perfctr_drain(&s);
 		span = s.last.end_ns - s.first.start_ns;
@@ -779,7 +772,7 @@ static void multiplexed(void)
 	ucf_events(&s, events);
 	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
 	/* perf changes turns with the tick */
-	sleep_ms(1000);
+	igt_sleep_ms(1000);
 	igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
 	h = igt_perfctr_slot(&s, 0);
 	igt_assert(h->flags & DRM_PERFCTR_SAMPLE_MULTIPLEXED);
@@ -924,7 +917,7 @@ static void fabric_tests(void)
 
 		ucf_events(&s, UCF_COUNTERS);
 		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
-		sleep_ms(100);
+		igt_sleep_ms(100);
 		igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
 		igt_perfctr_drain(&s);
 		igt_assert(!(s.flags & DRM_PERFCTR_SAMPLE_MULTIPLEXED));

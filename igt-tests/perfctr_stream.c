@@ -28,13 +28,6 @@ IGT_TEST_DESCRIPTION("Sums of samples equal what the hardware counted, whatever 
 static struct igt_perfctr_device dev;
 static struct igt_vsoc_truth before, after;
 
-static void sleep_ms(unsigned int ms)
-{
-	struct timespec t = { .tv_sec = ms / 1000, .tv_nsec = ms % 1000 * MS };
-
-	nanosleep(&t, NULL);
-}
-
 static void create(struct igt_perfctr_session *s, uint32_t slots, uint64_t period_ns)
 {
 	igt_perfctr_session_init(s, &dev);
@@ -462,7 +455,7 @@ static void *scribble(void *arg)
 			((volatile uint64_t *)s->control)[x % (sizeof(*s->control) / 8)] =
 				x & 1 ? x : x & 31;
 		}
-		sleep_ms(0);
+		igt_sleep_ms(0);
 	}
 	return NULL;
 }
@@ -731,7 +724,7 @@ static bool periodic_rate(uint64_t period_ns, unsigned int periods)
 	before_ns = sampler_ns(&turns);
 	igt_assert_eq(pthread_create(&thread, NULL, peer_thread, &peer), 0);
 	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
-	sleep_ms(periods * period_ns / MS);
+	igt_sleep_ms(periods * period_ns / MS);
 	igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
 	__atomic_store_n(&peer.stop, true, __ATOMIC_RELAXED);
 	igt_assert_eq(pthread_join(thread, NULL), 0);
@@ -784,7 +777,7 @@ static void merged_arithmetic(bool others, bool slow_stop)
 		c[i].sample.handle = s.handle;
 	}
 	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
-	sleep_ms(60);
+	igt_sleep_ms(60);
 	if (others)
 		merged = igt_vsoc_wait(&dev, igt_vsoc_submit(&dev, c, 20)).sample_errors;
 	if (slow_stop) {
@@ -817,7 +810,7 @@ static void header_tests(void)
 		create(&s, 256, 2 * MS);
 		igt_assert_eq(igt_perfctr_start(&s, 0x5eed), 0);
 		for (unsigned int n = 0; n < 4; n++) {
-			sleep_ms(5);
+			igt_sleep_ms(5);
 			igt_assert_eq(igt_perfctr_sample(&s, 0xa0 + n), 0);
 		}
 		igt_perfctr_wait_unread(&s, 5);
@@ -849,7 +842,7 @@ static void header_tests(void)
 		create(&s, 64, 2 * MS);
 		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
 		igt_assert_eq(igt_perfctr_sample(&s, 0), 0);
-		sleep_ms(10);
+		igt_sleep_ms(10);
 		igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
 		for (uint64_t i = 0; i < igt_perfctr_unread(&s); i++)
 			igt_assert_eq(__builtin_popcount(igt_perfctr_slot(&s, i)->flags & reasons),
@@ -869,7 +862,7 @@ static void header_tests(void)
 		t0 = igt_raw_ns();
 		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
 		t1 = igt_raw_ns();
-		sleep_ms(5);
+		igt_sleep_ms(5);
 		igt_assert_eq(igt_perfctr_sample(&s, 0), 0);
 		igt_assert_eq(igt_perfctr_sample(&s, 0), 0);
 		t2 = igt_raw_ns();
@@ -932,7 +925,7 @@ static void header_tests(void)
 		igt_assert_eq(igt_perfctr_teardown(&s), 0);
 		igt_assert_eq_u32(s.control->state, DRM_PERFCTR_RING_DEAD);
 		insert = s.control->insert_idx;
-		sleep_ms(10);
+		igt_sleep_ms(10);
 		igt_assert_eq_u64(s.control->insert_idx, insert);
 		s.handle = 0;
 		igt_perfctr_session_fini(&s);
@@ -945,7 +938,7 @@ static void header_tests(void)
 		create(&s, 4, 0);
 		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
 		igt_vsoc_work(&dev, 0);
-		sleep_ms(20);
+		igt_sleep_ms(20);
 		igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
 		igt_assert_eq(igt_perfctr_drain(&s), 1);
 		for (unsigned int b = 0; b < s.setup.block_count; b++) {
@@ -969,11 +962,11 @@ static void header_tests(void)
 
 		create(&s, 2, 0);
 		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
-		sleep_ms(100);
+		igt_sleep_ms(100);
 		span_ns = igt_raw_ns();
 		samples = igt_vsoc_firmware(&dev, "samples_written");
 		sampler_ns(&turns_before);
-		sleep_ms(3000);
+		igt_sleep_ms(3000);
 		samples = igt_vsoc_firmware(&dev, "samples_written") - samples;
 		sampler_ns(&turns);
 		span_ns = igt_raw_ns() - span_ns;

@@ -43,31 +43,9 @@ static const struct {
 	{ DRM_PERFCTR_BLOCK_SHADER, "CORE_ACTIVE" },
 };
 
-static void write_number(const char *file, uint64_t n)
-{
-	char text[24];
-
-	snprintf(text, sizeof(text), "%llu", (unsigned long long)n);
-	igt_vsoc_debugfs(&dev, file, text);
-}
-
 static void set_hz(unsigned int clock, unsigned int divisor)
 {
-	write_number(clocks[clock].file, clocks[clock].nominal_hz / divisor);
-}
-
-static uint64_t device_time(void)
-{
-	unsigned long long ns = 0;
-	char path[96];
-	FILE *f;
-
-	snprintf(path, sizeof(path), "/sys/kernel/debug/dri/%d/vsoc/step_ns", dev.minor);
-	f = fopen(path, "re");
-	igt_assert(f);
-	igt_assert_eq(fscanf(f, "%llu", &ns), 1);
-	fclose(f);
-	return ns;
+	igt_vsoc_debugfs_u64(&dev, clocks[clock].file, clocks[clock].nominal_hz / divisor);
 }
 
 static uint16_t counter_of(unsigned int i)
@@ -136,7 +114,7 @@ static void consistent_stepped(void)
 	}
 	for (unsigned int n = 0; n < 60; n++) {
 		set_hz(n % CLOCKS, 1 + n * 7 % 11);
-		write_number("step_ns", 1 + n * 12345 % 99991);
+		igt_vsoc_debugfs_u64(&dev, "step_ns", 1 + n * 12345 % 99991);
 		igt_assert_eq(igt_perfctr_sample(&s, n), 0);
 		worked += assert_consistent(&s, igt_perfctr_slot(&s, s.extract));
 		igt_perfctr_drain(&s);
@@ -191,16 +169,16 @@ static void slower(void)
 			set_hz(i - 1, 2);
 		igt_vsoc_debugfs(&dev, "stepped", "1");
 		igt_vsoc_truth(&dev, &before);
-		begin_ns = device_time();
+		begin_ns = igt_vsoc_device_ns(&dev);
 		job = igt_vsoc_submit(&dev, &c, 1);
 		do {
 			struct drm_vsoc_wait w = { .job_id = job };
 
-			write_number("step_ns", 400);
+			igt_vsoc_debugfs_u64(&dev, "step_ns", 400);
 			if (!igt_perfctr_ioctl(dev.fd, DRM_IOCTL_VSOC_WAIT, &w))
 				break;
-		} while (device_time() - begin_ns < MS);
-		took_ns = device_time() - begin_ns;
+		} while (igt_vsoc_device_ns(&dev) - begin_ns < MS);
+		took_ns = igt_vsoc_device_ns(&dev) - begin_ns;
 		igt_vsoc_debugfs(&dev, "stepped", "0");
 		igt_assert_eq(igt_vsoc_wait(&dev, job).status, 0);
 		igt_vsoc_truth(&dev, &after);
@@ -242,7 +220,7 @@ static void job_timeout(const struct drm_vsoc_command *hostile)
 	igt_ledger_open(&ledger, &s, DRM_PERFCTR_SET_PRIMARY);
 	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
 	igt_assert_eq(igt_perfctr_ioctl(dev.fd, DRM_IOCTL_VSOC_CTX_CREATE, &create), 0);
-	write_number("job_timeout_ms", TIMEOUT_MS);
+	igt_vsoc_debugfs_u64(&dev, "job_timeout_ms", TIMEOUT_MS);
 	submit.ctx_id = create.ctx_id;
 	igt_assert_eq(igt_perfctr_ioctl(dev.fd, DRM_IOCTL_VSOC_SUBMIT, &submit), 0);
 	igt_vsoc_mixed(commands, 1);

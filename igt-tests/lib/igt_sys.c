@@ -48,6 +48,27 @@ void igt_require_write(const char *path, const char *text)
 	igt_assert_eq(igt_write(path, text), 0);
 }
 
+int igt_read_int(const char *path)
+{
+	int value = -1;
+	FILE *f = fopen(path, "re");
+
+	if (!f)
+		return -1;
+	if (fscanf(f, "%d", &value) != 1)
+		value = -1;
+	fclose(f);
+	return value;
+}
+
+void igt_write_int(const char *path, int value)
+{
+	char text[16];
+
+	snprintf(text, sizeof(text), "%d\n", value);
+	igt_assert_eq(igt_write(path, text), 0);
+}
+
 bool igt_perfctr_add_ucf(struct igt_perfctr_session *s)
 {
 	struct drm_perfctr_block_request *r = &s->requests[s->setup.request_count];

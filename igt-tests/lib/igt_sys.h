@@ -10,6 +10,7 @@
 
 #include "igt_perfctr.h"
 
+#define IGT_PERF_PARANOID "/proc/sys/kernel/perf_event_paranoid"
 #define IGT_UCF_TYPE "/sys/bus/event_source/devices/nvidia_ucf_pmu_0/type"
 
 /* CLOCK_MONOTONIC_RAW */
@@ -19,6 +20,9 @@ void igt_sleep_ms(unsigned int ms);
 int igt_write(const char *path, const char *text);
 /* skips without the file, fails if it does not take the text */
 void igt_require_write(const char *path, const char *text);
+/* the number in a file, -1 if there is none */
+int igt_read_int(const char *path);
+void igt_write_int(const char *path, int value);
 /* one more block, of the bytes read from memory behind UCF 0; false: there is no such PMU */
 bool igt_perfctr_add_ucf(struct igt_perfctr_session *s);
 

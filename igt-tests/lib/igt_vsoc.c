@@ -197,6 +197,28 @@ void igt_vsoc_debugfs(const struct igt_perfctr_device *dev, const char *file, co
 	close(fd);
 }
 
+void igt_vsoc_debugfs_u64(const struct igt_perfctr_device *dev, const char *file, uint64_t value)
+{
+	char text[24];
+
+	snprintf(text, sizeof(text), "%llu", (unsigned long long)value);
+	igt_vsoc_debugfs(dev, file, text);
+}
+
+uint64_t igt_vsoc_device_ns(const struct igt_perfctr_device *dev)
+{
+	unsigned long long ns = 0;
+	char path[96];
+	FILE *f;
+
+	debugfs_path(dev, "step_ns", path, sizeof(path));
+	f = fopen(path, "re");
+	igt_assert(f);
+	igt_assert_eq(fscanf(f, "%llu", &ns), 1);
+	fclose(f);
+	return ns;
+}
+
 uint64_t igt_vsoc_ucf_bytes_read(const struct igt_perfctr_device *dev)
 {
 	static const char event[] = " mem_bytes_rd=";

@@ -64,5 +64,8 @@ uint64_t igt_vsoc_firmware(const struct igt_perfctr_device *dev, const char *nam
 void igt_vsoc_settle(const struct igt_perfctr_device *dev);
 /* write a debugfs file of the device */
 void igt_vsoc_debugfs(const struct igt_perfctr_device *dev, const char *file, const char *text);
+void igt_vsoc_debugfs_u64(const struct igt_perfctr_device *dev, const char *file, uint64_t value);
+/* ns of the device's own time, which "stepped" stops */
+uint64_t igt_vsoc_device_ns(const struct igt_perfctr_device *dev);
 
 #endif
