@@ -348,12 +348,18 @@ int perfctr_sampler_attach(struct drm_perfctr_session *session);
 void perfctr_sampler_detach(struct drm_perfctr_session *session);
 void perfctr_sampler_arm(struct drm_perfctr *pc);
 void perfctr_sampler_wake(struct drm_perfctr_session *session);
+int perfctr_sampler_init(struct drm_perfctr *pc);
+void perfctr_sampler_fini(struct drm_perfctr *pc);
+
+/* perfctr_source.c; all with the sampler lock held */
 int perfctr_source_collect(struct drm_perfctr *pc, struct drm_perfctr_source *source);
 int perfctr_source_start(struct drm_perfctr *pc, struct drm_perfctr_source *source);
 void perfctr_source_stop(struct drm_perfctr_source *source);
 void perfctr_source_account_lost(struct drm_perfctr_source *source);
-int perfctr_sampler_init(struct drm_perfctr *pc);
-void perfctr_sampler_fini(struct drm_perfctr *pc);
+int perfctr_source_acquire(struct drm_perfctr_source *source,
+			   const struct drm_perfctr_session *session);
+void perfctr_source_release(struct drm_perfctr_source *source);
+u64 perfctr_source_time_left_ns(const struct drm_perfctr_source *source);
 
 /* perfctr_pmu_session.c */
 int perfctr_session_lock(struct drm_perfctr_session *session);
