@@ -147,6 +147,8 @@ struct drm_perfctr {
 	bool unplugged;
 	/** @pmu_wanted: the PMU blocks of some sessions are to be read. */
 	bool pmu_wanted;
+	/** @serving_events: transitions that a collection finds are served by its caller. */
+	bool serving_events;
 	/** @cpu_changes: CPUs that came or went. Atomic. */
 	atomic_t cpu_changes;
 	/** @last_tick: when the periodic sessions were last served. */

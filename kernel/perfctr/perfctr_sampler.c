@@ -518,7 +518,10 @@ static void perfctr_event(struct kthread_work *work)
 	for (i = 0; i < pc->source_count; i++)
 		if (pc->sources[i]->state->running)
 			sources |= BIT(i);
+	/* firmware that never ceases to tell transitions must not keep this work busy */
+	pc->serving_events = true;
 	collect_sources(pc, sources);
+	pc->serving_events = false;
 
 	list_for_each_entry(session, &pc->active, node) {
 		if (!session_saw_transition(session))

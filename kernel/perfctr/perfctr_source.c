@@ -123,7 +123,8 @@ int perfctr_source_collect(struct drm_perfctr *pc, struct drm_perfctr_source *so
 	if (c.transition) {
 		state->transition_seq = state->seq;
 		/* whoever collects: its interrupt may be late or lost */
-		kthread_queue_work(pc->worker, &pc->event_work);
+		if (!pc->serving_events)
+			kthread_queue_work(pc->worker, &pc->event_work);
 	}
 	if (!ret || state->lost_flags)
 		state->good_ns = max(state->good_ns, c.time_ns);

@@ -1,0 +1,992 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The core as a driver meets it that is not vsoc: several sources, sources and buffers that
+ * refuse, callbacks in an order that vsoc never has. Everything goes through the functions
+ * that drm_perfctr.ko exports, structures of user space lie in memory of user space.
+ */
+#include <linux/completion.h>
+#include <linux/delay.h>
+#include <linux/iosys-map.h>
+#include <linux/kthread.h>
+#include <linux/mman.h>
+#include <linux/sched/signal.h>
+#include <linux/uaccess.h>
+#include <drm/drm_device.h>
+#include <drm/drm_drv.h>
+#include <drm/drm_file.h>
+#include <drm/drm_gem.h>
+#include <drm/drm_gem_shmem_helper.h>
+#include <drm/drm_managed.h>
+#include <drm/perfctr_drm.h>
+#include <kunit/device.h>
+#include <kunit/test.h>
+
+#include "../../perfctr/drm_perfctr.h"
+
+#define MAX_SOURCES		8
+#define SLOTS			4
+#define REQUESTS_AT		2048
+#define PATIENCE		(20 * HZ)
+
+struct fake_source {
+	struct drm_perfctr_source base;
+	struct drm_perfctr_block_desc descs[2];
+	/* what it answers */
+	int start_error;
+	int collect_error;
+	struct drm_perfctr_collection next;
+	/* what the next collections find in each counter */
+	u64 add;
+	/* what it was asked for */
+	unsigned int starts;
+	unsigned int stops;
+	unsigned int collects;
+	unsigned int resets;
+	u64 wanted;
+	/* collections wait here */
+	bool gated;
+	struct completion entered;
+	struct completion leave;
+};
+
+struct core {
+	struct kunit *test;
+	struct drm_device *drm;
+	struct drm_perfctr *pc;
+	struct drm_file *file;
+	struct drm_perfctr_file pf;
+	struct fake_source sources[MAX_SOURCES];
+	unsigned int source_count;
+	struct drm_gem_object *bo;
+	struct iosys_map map;
+	u32 bo_handle;
+	u8 __user *user;
+	int wake_error;
+	unsigned int wakes;
+	unsigned int relaxes;
+};
+
+/* the driver's functions have no argument that leads here */
+static struct core *current_core;
+
+static struct fake_source *to_fake(struct drm_perfctr_source *source)
+{
+	return container_of(source, struct fake_source, base);
+}
+
+static int fake_start(struct drm_perfctr_source *source, u8 set)
+{
+	struct fake_source *fake = to_fake(source);
+
+	if (fake->start_error)
+		return fake->start_error;
+	fake->starts++;
+	return 0;
+}
+
+static void fake_stop(struct drm_perfctr_source *source)
+{
+	to_fake(source)->stops++;
+}
+
+static int fake_collect(struct drm_perfctr_source *source, struct drm_perfctr_collection *c)
+{
+	struct fake_source *fake = to_fake(source);
+	const u64 valid[DRM_PERFCTR_BLOCK_INFO_SECTIONS] = { U64_MAX, U64_MAX };
+	unsigned int i;
+
+	fake->collects++;
+	if (fake->gated) {
+		complete(&fake->entered);
+		wait_for_completion_timeout(&fake->leave, PATIENCE);
+	}
+	if (fake->collect_error)
+		return fake->collect_error;
+	for (i = 0; i < source->block_count; i++) {
+		drm_perfctr_block_totals(source, i)[0] += fake->add;
+		drm_perfctr_block_ran(source, i, 1000, valid);
+		drm_perfctr_block_report(source, i, DRM_PERFCTR_STATE_ON, valid);
+	}
+	*c = fake->next;
+	return 0;
+}
+
+static void fake_reset(struct drm_perfctr_source *source)
+{
+	to_fake(source)->resets++;
+}
+
+static void fake_select(struct drm_perfctr_source *source, const u64 *wanted)
+{
+	to_fake(source)->wanted = wanted[0];
+}
+
+static const struct drm_perfctr_source_ops fake_ops = {
+	.start = fake_start,
+	.stop = fake_stop,
+	.collect = fake_collect,
+	.reset = fake_reset,
+	.select = fake_select,
+};
+
+/* what is optional is left out */
+static const struct drm_perfctr_source_ops plain_ops = {
+	.start = fake_start,
+	.stop = fake_stop,
+	.collect = fake_collect,
+};
+
+static u64 core_frequency_hz(struct drm_device *drm, u8 clock)
+{
+	return 1000 + clock;
+}
+
+static int core_wake(struct drm_device *drm)
+{
+	if (current_core->wake_error)
+		return current_core->wake_error;
+	current_core->wakes++;
+	return 0;
+}
+
+static void core_relax(struct drm_device *drm)
+{
+	current_core->relaxes++;
+}
+
+static const struct drm_perfctr_driver_ops core_ops = {
+	.frequency_hz = core_frequency_hz,
+	.wake = core_wake,
+	.relax = core_relax,
+};
+
+static const struct drm_perfctr_clock_desc core_clocks[] = {
+	{ .clock = DRM_PERFCTR_CLOCK_TOP, .name = "top", .max_frequency_hz = 5000 },
+};
+
+DEFINE_DRM_GEM_FOPS(core_fops);
+static const struct drm_driver core_driver = {
+	.driver_features = DRIVER_GEM,
+	.fops = &core_fops,
+	.name = "perfctr-kunit",
+	.desc = "KUnit's driver",
+	.date = "20261121",
+};
+
+static const struct drm_perfctr_config core_config = {
+	.name = "kunit",
+	.sets = BIT(DRM_PERFCTR_SET_PRIMARY),
+	.clocks = core_clocks,
+	.clock_count = ARRAY_SIZE(core_clocks),
+	.ops = &core_ops,
+};
+
+/* the device's next source: one block of a type of its own with 64 counters of which 8 exist */
+static struct fake_source *new_source(struct core *core, const struct drm_perfctr_source_ops *ops)
+{
+	struct fake_source *fake = &core->sources[core->source_count];
+
+	fake->descs[0] = (struct drm_perfctr_block_desc) {
+		.type = DRM_PERFCTR_BLOCK_FW + core->source_count,
+		.counters = 64,
+		.sets = BIT(DRM_PERFCTR_SET_PRIMARY),
+		.clock = DRM_PERFCTR_CLOCK_TOP,
+		.available = { 0xff },
+	};
+	fake->base.name = "fake";
+	fake->base.ops = ops;
+	fake->base.descs = fake->descs;
+	fake->base.block_count = 1;
+	init_completion(&fake->entered);
+	init_completion(&fake->leave);
+	core->source_count++;
+	return fake;
+}
+
+static struct fake_source *add_source(struct core *core, const struct drm_perfctr_source_ops *ops)
+{
+	struct fake_source *fake = new_source(core, ops);
+
+	KUNIT_ASSERT_EQ(core->test, drm_perfctr_add_source(core->pc, &fake->base), 0);
+	return fake;
+}
+
+static u32 add_bo(struct core *core, struct drm_gem_object *bo)
+{
+	int handle = idr_alloc(&core->file->object_idr, bo, 1, 0, GFP_KERNEL);
+
+	KUNIT_ASSERT_GT(core->test, handle, 0);
+	return handle;
+}
+
+static int core_init(struct kunit *test)
+{
+	struct drm_gem_shmem_object *shmem;
+	struct device *dev;
+	struct core *core;
+
+	core = kunit_kzalloc(test, sizeof(*core), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, core);
+	core->test = test;
+	core->file = kunit_kzalloc(test, sizeof(*core->file), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, core->file);
+	idr_init(&core->file->object_idr);
+	spin_lock_init(&core->file->table_lock);
+
+	dev = kunit_device_register(test, "perfctr-kunit");
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, dev);
+	core->drm = __devm_drm_dev_alloc(dev, &core_driver, sizeof(*core->drm), 0);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, core->drm);
+	core->pc = drmm_perfctr_create(core->drm, &core_config);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, core->pc);
+	KUNIT_ASSERT_EQ(test, drm_perfctr_file_open(core->pc, &core->pf), 0);
+
+	shmem = drm_gem_shmem_create(core->drm, 16 * PAGE_SIZE);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, shmem);
+	core->bo = &shmem->base;
+	KUNIT_ASSERT_EQ(test, drm_gem_vmap_unlocked(core->bo, &core->map), 0);
+	core->bo_handle = add_bo(core, core->bo);
+
+	core->user = (u8 __user *)kunit_vm_mmap(test, NULL, 0, PAGE_SIZE, PROT_READ | PROT_WRITE,
+						MAP_ANONYMOUS | MAP_PRIVATE, 0);
+	KUNIT_ASSERT_NOT_NULL(test, (__force void *)core->user);
+
+	test->priv = core;
+	current_core = core;
+	return 0;
+}
+
+static void core_exit(struct kunit *test)
+{
+	struct core *core = test->priv;
+
+	if (!core)
+		return;
+	drm_perfctr_file_close(&core->pf);
+	drm_perfctr_unplug(core->pc);
+	drm_gem_vunmap_unlocked(core->bo, &core->map);
+	drm_gem_object_put(core->bo);
+	idr_destroy(&core->file->object_idr);
+}
+
+/* --- commands --- */
+
+static int control(struct core *core, u32 cmd, u32 *handle, void *data, size_t size)
+{
+	struct drm_perfctr_control c = {
+		.cmd = cmd,
+		.handle = *handle,
+		.size = size,
+		.pointer = size ? (uintptr_t)core->user : 0,
+	};
+	int ret;
+
+	KUNIT_ASSERT_EQ(core->test, copy_to_user(core->user, data, size), 0ul);
+	ret = drm_perfctr_control_ioctl(&core->pf, &c, core->file);
+	KUNIT_ASSERT_EQ(core->test, copy_from_user(data, core->user, size), 0ul);
+	*handle = c.handle;
+	return ret;
+}
+
+static int tagged(struct core *core, u32 cmd, u32 handle, u64 user_data)
+{
+	return control(core, cmd, &handle, &user_data, sizeof(user_data));
+}
+
+static struct drm_perfctr_setup setup_of(struct core *core, u32 flags)
+{
+	return (struct drm_perfctr_setup) {
+		.flags = flags,
+		.ring_handle = core->bo_handle,
+		.control_handle = core->bo_handle,
+		.control_offset = 15 * PAGE_SIZE,
+		.slots = SLOTS,
+		.eventfd = -1,
+		.request_stride = sizeof(struct drm_perfctr_block_request),
+	};
+}
+
+/* one request for each bit of @sources, of counter 0 and those of @mask */
+static int setup_with(struct core *core, struct drm_perfctr_setup *setup, unsigned long sources,
+		      u64 mask, u32 *handle)
+{
+	u8 __user *to = core->user + REQUESTS_AT;
+	unsigned int i;
+
+	setup->requests = (uintptr_t)to;
+	setup->request_count = 0;
+	*handle = 0;
+	for_each_set_bit(i, &sources, MAX_SOURCES) {
+		struct drm_perfctr_block_request request = {
+			.type = DRM_PERFCTR_BLOCK_FW + i,
+			.mask = BIT_ULL(0) | mask,
+		};
+
+		KUNIT_ASSERT_EQ(core->test, copy_to_user(to, &request, sizeof(request)), 0ul);
+		to += sizeof(request);
+		setup->request_count++;
+	}
+	return control(core, DRM_PERFCTR_CMD_SETUP, handle, setup, sizeof(*setup));
+}
+
+static u32 session_of(struct core *core, u32 flags, unsigned long sources, u64 mask)
+{
+	struct drm_perfctr_setup setup = setup_of(core, flags);
+	u32 handle;
+
+	KUNIT_ASSERT_EQ(core->test, setup_with(core, &setup, sources, mask, &handle), 0);
+	return handle;
+}
+
+static struct drm_perfctr_status status_of(struct core *core, u32 handle)
+{
+	struct drm_perfctr_status status = { };
+
+	KUNIT_ASSERT_EQ(core->test, control(core, DRM_PERFCTR_CMD_STATUS, &handle, &status,
+					    sizeof(status)), 0);
+	return status;
+}
+
+/* a sample of the session that had its buffers last */
+static const struct drm_perfctr_sample_header *sample_at(struct core *core, u64 index)
+{
+	const struct drm_perfctr_sample_header *first = core->map.vaddr;
+
+	return core->map.vaddr + (index & (SLOTS - 1)) * ALIGN(first->size, DRM_PERFCTR_SLOT_ALIGN);
+}
+
+static const struct drm_perfctr_block_header *block_at(const struct drm_perfctr_sample_header *s,
+						       unsigned int nth)
+{
+	const struct drm_perfctr_block_header *block = (const void *)s + s->header_size;
+
+	while (nth--)
+		block = (const void *)block + block->size;
+	return block;
+}
+
+static u64 value_at(const struct drm_perfctr_sample_header *s, unsigned int nth)
+{
+	const struct drm_perfctr_block_header *block = block_at(s, nth);
+
+	return *(const u64 *)((const void *)block + block->header_size);
+}
+
+static struct drm_perfctr_ring_control *ring_of(struct core *core)
+{
+	return core->map.vaddr + 15 * PAGE_SIZE;
+}
+
+/* --- what a driver describes --- */
+
+static void source_refused(struct kunit *test)
+{
+	struct core *core = test->priv;
+	struct fake_source *fake = new_source(core, &plain_ops);
+	struct drm_perfctr_source *source = &fake->base;
+
+	source->ops = NULL;
+	KUNIT_EXPECT_EQ(test, drm_perfctr_add_source(core->pc, source), -EINVAL);
+	source->ops = &fake_ops;
+	source->descs = NULL;
+	KUNIT_EXPECT_EQ(test, drm_perfctr_add_source(core->pc, source), -EINVAL);
+	source->descs = fake->descs;
+	source->block_count = 0;
+	KUNIT_EXPECT_EQ(test, drm_perfctr_add_source(core->pc, source), -EINVAL);
+	source->block_count = 2;
+	/* the second block has none */
+	KUNIT_EXPECT_EQ(test, drm_perfctr_add_source(core->pc, source), -EINVAL);
+	source->block_count = 1;
+	fake->descs[0].counters = DRM_PERFCTR_BLOCK_INFO_SECTIONS * 64 + 1;
+	KUNIT_EXPECT_EQ(test, drm_perfctr_add_source(core->pc, source), -EINVAL);
+	KUNIT_EXPECT_NULL(test, source->state);
+	KUNIT_EXPECT_NULL(test, source->blocks);
+
+	fake->descs[0].counters = DRM_PERFCTR_BLOCK_INFO_SECTIONS * 64;
+	KUNIT_EXPECT_EQ(test, drm_perfctr_add_source(core->pc, source), 0);
+}
+
+static void source_limit(struct kunit *test)
+{
+	struct core *core = test->priv;
+	struct fake_source *more = kunit_kzalloc(test, sizeof(*more), GFP_KERNEL);
+	unsigned int i;
+
+	KUNIT_ASSERT_NOT_NULL(test, more);
+	for (i = 0; i < MAX_SOURCES; i++)
+		add_source(core, &plain_ops);
+	more->base = core->sources[0].base;
+	KUNIT_EXPECT_EQ(test, drm_perfctr_add_source(core->pc, &more->base), -ENOSPC);
+}
+
+static void source_several(struct kunit *test)
+{
+	struct core *core = test->priv;
+	struct fake_source *a = add_source(core, &fake_ops);
+	struct fake_source *b = add_source(core, &plain_ops);
+	struct drm_perfctr_block_info info[3] = { };
+	struct drm_perfctr_query query = {
+		.type = DRM_PERFCTR_QUERY_BLOCKS,
+		.stride = sizeof(info[0]),
+		.count = ARRAY_SIZE(info),
+		.pointer = (uintptr_t)core->user,
+	};
+	const struct drm_perfctr_sample_header *sample;
+	u32 both, second;
+
+	KUNIT_ASSERT_EQ(test, drm_perfctr_query_ioctl(core->pc, &query), 0);
+	KUNIT_ASSERT_EQ(test, copy_from_user(info, core->user, sizeof(info)), 0ul);
+	KUNIT_EXPECT_EQ(test, query.count, 2 + IS_ENABLED(CONFIG_PERF_EVENTS));
+	KUNIT_EXPECT_EQ(test, info[0].type, DRM_PERFCTR_BLOCK_FW);
+	KUNIT_EXPECT_EQ(test, info[1].type, DRM_PERFCTR_BLOCK_FW + 1);
+
+	second = session_of(core, 0, BIT(1), 0);
+	KUNIT_ASSERT_EQ(test, tagged(core, DRM_PERFCTR_CMD_START, second, 0), 0);
+	KUNIT_EXPECT_EQ(test, a->starts, 0);
+	KUNIT_EXPECT_EQ(test, b->starts, 1);
+
+	both = session_of(core, 0, BIT(0) | BIT(1), 0);
+	KUNIT_ASSERT_EQ(test, tagged(core, DRM_PERFCTR_CMD_START, both, 0), 0);
+	KUNIT_EXPECT_EQ(test, a->starts, 1);
+	KUNIT_EXPECT_EQ(test, b->starts, 1);
+	a->add = 5;
+	b->add = 7;
+	KUNIT_ASSERT_EQ(test, tagged(core, DRM_PERFCTR_CMD_STOP, both, 42), 0);
+	sample = sample_at(core, 0);
+	KUNIT_EXPECT_EQ(test, sample->block_count, 2);
+	KUNIT_EXPECT_EQ(test, sample->user_data, 42);
+	KUNIT_EXPECT_EQ(test, value_at(sample, 0), 5);
+	KUNIT_EXPECT_EQ(test, value_at(sample, 1), 7);
+	KUNIT_EXPECT_EQ(test, a->stops, 1);
+	KUNIT_EXPECT_EQ(test, b->stops, 0);
+	KUNIT_ASSERT_EQ(test, tagged(core, DRM_PERFCTR_CMD_STOP, second, 0), 0);
+	KUNIT_EXPECT_EQ(test, b->stops, 1);
+}
+
+static void source_select(struct kunit *test)
+{
+	struct core *core = test->priv;
+	struct fake_source *fake = add_source(core, &fake_ops);
+	u32 one = session_of(core, 0, BIT(0), BIT(1));
+	u32 other = session_of(core, 0, BIT(0), BIT(2));
+
+	KUNIT_ASSERT_EQ(test, tagged(core, DRM_PERFCTR_CMD_START, one, 0), 0);
+	KUNIT_EXPECT_EQ(test, fake->wanted, BIT(0) | BIT(1));
+	KUNIT_ASSERT_EQ(test, tagged(core, DRM_PERFCTR_CMD_START, other, 0), 0);
+	KUNIT_EXPECT_EQ(test, fake->wanted, BIT(0) | BIT(1) | BIT(2));
+	KUNIT_ASSERT_EQ(test, tagged(core, DRM_PERFCTR_CMD_STOP, one, 0), 0);
+	KUNIT_EXPECT_EQ(test, fake->wanted, BIT(0) | BIT(2));
+}
+
+static void clock_frequency(struct kunit *test)
+{
+	struct core *core = test->priv;
+	struct drm_perfctr_clock_info info = { };
+	struct drm_perfctr_query query = {
+		.type = DRM_PERFCTR_QUERY_CLOCKS,
+		.stride = sizeof(info),
+		.count = 1,
+		.pointer = (uintptr_t)core->user,
+	};
+
+	KUNIT_ASSERT_EQ(test, drm_perfctr_query_ioctl(core->pc, &query), 0);
+	KUNIT_ASSERT_EQ(test, copy_from_user(&info, core->user, sizeof(info)), 0ul);
+	KUNIT_EXPECT_EQ(test, info.frequency_hz, 1000 + DRM_PERFCTR_CLOCK_TOP);
+	KUNIT_EXPECT_EQ(test, info.max_frequency_hz, 5000);
+	KUNIT_EXPECT_STREQ(test, info.name, "top");
+}
+
+/* --- what fails --- */
+
+/* the second source does not start: the first one stops again, and forgets what was wanted */
+static void start_undone(struct kunit *test)
+{
+	struct core *core = test->priv;
+	struct fake_source *a = add_source(core, &fake_ops);
+	struct fake_source *b = add_source(core, &fake_ops);
+	u32 other = session_of(core, 0, BIT(0), 0);
+	u32 handle = session_of(core, DRM_PERFCTR_SETUP_KEEP_AWAKE, BIT(0) | BIT(1), BIT(3));
+
+	b->start_error = -ETIMEDOUT;
+	KUNIT_EXPECT_EQ(test, tagged(core, DRM_PERFCTR_CMD_START, handle, 0), -ETIMEDOUT);
+	KUNIT_EXPECT_EQ(test, a->starts, 1);
+	KUNIT_EXPECT_EQ(test, a->stops, 1);
+	KUNIT_EXPECT_EQ(test, core->wakes, 1);
+	KUNIT_EXPECT_EQ(test, core->relaxes, 1);
+
+	/* the same beside a session that goes on */
+	KUNIT_ASSERT_EQ(test, tagged(core, DRM_PERFCTR_CMD_START, other, 0), 0);
+	KUNIT_EXPECT_EQ(test, tagged(core, DRM_PERFCTR_CMD_START, handle, 0), -ETIMEDOUT);
+	KUNIT_EXPECT_EQ(test, a->starts, 2);
+	KUNIT_EXPECT_EQ(test, a->stops, 1);
+	KUNIT_EXPECT_EQ(test, a->wanted, BIT(0));
+
+	/* stopped sources that start but cannot give a baseline */
+	b->start_error = 0;
+	b->collect_error = -EIO;
+	KUNIT_EXPECT_EQ(test, tagged(core, DRM_PERFCTR_CMD_START, handle, 0), -EIO);
+	KUNIT_EXPECT_EQ(test, b->starts, 1);
+	KUNIT_EXPECT_EQ(test, b->stops, 1);
+	KUNIT_EXPECT_EQ(test, a->stops, 1);
+	KUNIT_EXPECT_EQ(test, core->relaxes, core->wakes);
+
+	core->wake_error = -EAGAIN;
+	KUNIT_EXPECT_EQ(test, tagged(core, DRM_PERFCTR_CMD_START, handle, 0), -EAGAIN);
+	KUNIT_EXPECT_EQ(test, core->relaxes, core->wakes);
+	core->wake_error = 0;
+	b->collect_error = 0;
+	KUNIT_EXPECT_EQ(test, tagged(core, DRM_PERFCTR_CMD_START, handle, 0), 0);
+	KUNIT_EXPECT_EQ(test, core->relaxes + 1, core->wakes);
+	/* a session that is torn down lets go */
+	KUNIT_EXPECT_EQ(test, control(core, DRM_PERFCTR_CMD_TEARDOWN, &handle, NULL, 0), 0);
+	KUNIT_EXPECT_EQ(test, core->relaxes, core->wakes);
+}
+
+/* the only session of a source that another session's START does not disturb on its way out */
+static void start_undone_shared(struct kunit *test)
+{
+	struct core *core = test->priv;
+	struct fake_source *fake = add_source(core, &fake_ops);
+	u32 other = session_of(core, 0, BIT(0), 0);
+	u32 handle = session_of(core, 0, BIT(0), BIT(3));
+
+	KUNIT_ASSERT_EQ(test, tagged(core, DRM_PERFCTR_CMD_START, other, 0), 0);
+	drm_perfctr_pre_reset(core->pc);
+	fake->start_error = -EIO;
+	drm_perfctr_post_reset(core->pc);
+	/* it is tried once more for the newcomer */
+	KUNIT_EXPECT_EQ(test, tagged(core, DRM_PERFCTR_CMD_START, handle, 0), -EIO);
+	KUNIT_EXPECT_EQ(test, fake->wanted, BIT(0));
+	KUNIT_EXPECT_EQ(test, fake->stops, 0);
+}
+
+/* a source that fails spoils its own blocks only */
+static void collect_fails(struct kunit *test)
+{
+	struct core *core = test->priv;
+	struct fake_source *a = add_source(core, &fake_ops);
+	struct fake_source *b = add_source(core, &plain_ops);
+	u32 handle = session_of(core, 0, BIT(0) | BIT(1), 0);
+	const struct drm_perfctr_sample_header *sample;
+	struct drm_perfctr_status status;
+
+	KUNIT_ASSERT_EQ(test, tagged(core, DRM_PERFCTR_CMD_START, handle, 0), 0);
+	a->add = 3;
+	a->collect_error = -ETIMEDOUT;
+	b->add = 4;
+	b->collect_error = -EIO;
+	KUNIT_ASSERT_EQ(test, tagged(core, DRM_PERFCTR_CMD_SAMPLE, handle, 0), 0);
+	sample = sample_at(core, 0);
+	KUNIT_EXPECT_TRUE(test, sample->flags & DRM_PERFCTR_SAMPLE_ERROR);
+	KUNIT_EXPECT_EQ(test, block_at(sample, 0)->valid_mask, 0);
+	KUNIT_EXPECT_EQ(test, block_at(sample, 1)->valid_mask, 0);
+	KUNIT_EXPECT_EQ(test, value_at(sample, 0), 0);
+
+	a->collect_error = 0;
+	KUNIT_ASSERT_EQ(test, tagged(core, DRM_PERFCTR_CMD_STOP, handle, 0), 0);
+	sample = sample_at(core, 1);
+	KUNIT_EXPECT_EQ(test, value_at(sample, 0), 3);
+	KUNIT_EXPECT_EQ(test, block_at(sample, 0)->valid_mask, 1);
+	/* what it still has is lost for a session that ends */
+	KUNIT_EXPECT_EQ(test, block_at(sample, 1)->valid_mask, 0);
+	KUNIT_EXPECT_TRUE(test, block_at(sample, 1)->states & DRM_PERFCTR_STATE_LOST);
+	KUNIT_EXPECT_GT(test, sample->lost_ns, 0);
+	status = status_of(core, handle);
+	KUNIT_EXPECT_EQ(test, status.errors, 2);
+	KUNIT_EXPECT_EQ(test, status.lost_ns, sample->lost_ns);
+}
+
+/* times that cannot be, and more lost than there was time, end at the core */
+static void wrong_times(struct kunit *test)
+{
+	struct core *core = test->priv;
+	struct fake_source *fake = add_source(core, &fake_ops);
+	u32 handle = session_of(core, 0, BIT(0), 0);
+	const struct drm_perfctr_sample_header *sample;
+	u64 end;
+
+	KUNIT_ASSERT_EQ(test, tagged(core, DRM_PERFCTR_CMD_START, handle, 0), 0);
+	fake->next.time_ns = U64_MAX;
+	KUNIT_ASSERT_EQ(test, tagged(core, DRM_PERFCTR_CMD_SAMPLE, handle, 0), 0);
+	sample = sample_at(core, 0);
+	end = sample->end_ns;
+	KUNIT_EXPECT_LE(test, end, ktime_get_raw_ns());
+	fake->next.time_ns = 1;
+	fake->next.lost_ns = U64_MAX;
+	fake->next.flags = DRM_PERFCTR_SAMPLE_OVERFLOW;
+	KUNIT_ASSERT_EQ(test, tagged(core, DRM_PERFCTR_CMD_STOP, handle, 0), 0);
+	sample = sample_at(core, 1);
+	KUNIT_EXPECT_EQ(test, sample->start_ns, end);
+	KUNIT_EXPECT_GE(test, sample->end_ns, end);
+	KUNIT_EXPECT_LE(test, sample->lost_ns, sample->end_ns - sample->start_ns);
+	KUNIT_EXPECT_TRUE(test, sample->flags & DRM_PERFCTR_SAMPLE_OVERFLOW);
+	KUNIT_EXPECT_EQ(test, status_of(core, handle).overflows, 1);
+}
+
+/* --- transitions --- */
+
+static bool wait_for(const unsigned int *counter, unsigned int at_least)
+{
+	unsigned long end = jiffies + PATIENCE;
+
+	while (READ_ONCE(*counter) < at_least) {
+		if (time_after(jiffies, end))
+			return false;
+		usleep_range(500, 1000);
+	}
+	return true;
+}
+
+/* hardware that tells a transition each time that it is asked keeps nobody busy */
+static void transitions_without_end(struct kunit *test)
+{
+	struct core *core = test->priv;
+	struct fake_source *fake = add_source(core, &plain_ops);
+	u32 handle = session_of(core, DRM_PERFCTR_SETUP_AUTOMATIC, BIT(0), 0);
+	struct drm_perfctr_status status;
+	unsigned int before;
+
+	KUNIT_ASSERT_EQ(test, tagged(core, DRM_PERFCTR_CMD_START, handle, 0), 0);
+	fake->next.transition = true;
+	before = fake->collects;
+	KUNIT_ASSERT_EQ(test, tagged(core, DRM_PERFCTR_CMD_SAMPLE, handle, 0), 0);
+	/* the command's own one, and one for the sessions that wait for transitions */
+	KUNIT_EXPECT_TRUE(test, wait_for(&fake->collects, before + 2));
+	msleep(50);
+	KUNIT_EXPECT_EQ(test, fake->collects, before + 2);
+	status = status_of(core, handle);
+	KUNIT_EXPECT_EQ(test, status.insert_idx, 2);
+	KUNIT_EXPECT_TRUE(test, sample_at(core, 1)->flags & DRM_PERFCTR_SAMPLE_AUTOMATIC);
+
+	/* no slot is left but that of STOP: merged, and told */
+	drm_perfctr_source_event(&fake->base);
+	KUNIT_EXPECT_TRUE(test, wait_for(&fake->collects, before + 3));
+	drm_perfctr_source_event(&fake->base);
+	KUNIT_EXPECT_TRUE(test, wait_for(&fake->collects, before + 4));
+	KUNIT_ASSERT_EQ(test, tagged(core, DRM_PERFCTR_CMD_STOP, handle, 0), 0);
+	KUNIT_EXPECT_EQ(test, sample_at(core, 3)->merged_others, 1);
+	KUNIT_EXPECT_TRUE(test, sample_at(core, 3)->flags & DRM_PERFCTR_SAMPLE_STRETCHED);
+}
+
+/* a source whose counters wrap is read in time, though nobody asks */
+static void read_in_time(struct kunit *test)
+{
+	struct core *core = test->priv;
+	struct fake_source *fake = new_source(core, &plain_ops);
+	u32 handle;
+	unsigned int before;
+
+	fake->base.max_interval_ns = 20 * NSEC_PER_MSEC;
+	KUNIT_ASSERT_EQ(test, drm_perfctr_add_source(core->pc, &fake->base), 0);
+	handle = session_of(core, 0, BIT(0), 0);
+	KUNIT_ASSERT_EQ(test, tagged(core, DRM_PERFCTR_CMD_START, handle, 0), 0);
+	before = fake->collects;
+	KUNIT_EXPECT_TRUE(test, wait_for(&fake->collects, before + 3));
+	KUNIT_EXPECT_EQ(test, status_of(core, handle).insert_idx, 0);
+}
+
+/* --- power --- */
+
+static void power_twice(struct kunit *test)
+{
+	struct core *core = test->priv;
+	struct fake_source *fake = add_source(core, &plain_ops);
+	u32 handle = session_of(core, 0, BIT(0), 0);
+	const struct drm_perfctr_sample_header *sample;
+
+	/* nobody counts: nothing is done */
+	drm_perfctr_resume(core->pc);
+	drm_perfctr_suspend(core->pc);
+	drm_perfctr_resume(core->pc);
+	drm_perfctr_pre_reset(core->pc);
+	drm_perfctr_post_reset(core->pc);
+	KUNIT_EXPECT_EQ(test, fake->starts + fake->stops + fake->collects, 0);
+
+	KUNIT_ASSERT_EQ(test, tagged(core, DRM_PERFCTR_CMD_START, handle, 0), 0);
+	drm_perfctr_suspend(core->pc);
+	drm_perfctr_suspend(core->pc);
+	KUNIT_EXPECT_EQ(test, fake->stops, 1);
+	/* a reset while the power is off costs nothing */
+	drm_perfctr_pre_reset(core->pc);
+	drm_perfctr_post_reset(core->pc);
+	KUNIT_EXPECT_EQ(test, fake->starts, 1);
+	KUNIT_ASSERT_EQ(test, tagged(core, DRM_PERFCTR_CMD_SAMPLE, handle, 0), 0);
+	sample = sample_at(core, 0);
+	KUNIT_EXPECT_TRUE(test, sample->flags & DRM_PERFCTR_SAMPLE_SUSPENDED);
+	KUNIT_EXPECT_EQ(test, sample->lost_ns, 0);
+	KUNIT_EXPECT_EQ(test, block_at(sample, 0)->valid_mask, 1);
+	drm_perfctr_resume(core->pc);
+	drm_perfctr_resume(core->pc);
+	KUNIT_EXPECT_EQ(test, fake->starts, 2);
+
+	/* a source that has no reset, and does not come back */
+	drm_perfctr_pre_reset(core->pc);
+	fake->start_error = -EIO;
+	drm_perfctr_post_reset(core->pc);
+	KUNIT_ASSERT_EQ(test, tagged(core, DRM_PERFCTR_CMD_SAMPLE, handle, 0), 0);
+	sample = sample_at(core, 1);
+	KUNIT_EXPECT_TRUE(test, sample->flags & DRM_PERFCTR_SAMPLE_RESET);
+	KUNIT_EXPECT_GT(test, sample->lost_ns, 0);
+	KUNIT_EXPECT_EQ(test, status_of(core, handle).resets, 1);
+	/* suspended meanwhile: counts are lost up to here only */
+	drm_perfctr_suspend(core->pc);
+	fake->start_error = 0;
+	drm_perfctr_resume(core->pc);
+	KUNIT_EXPECT_EQ(test, fake->starts, 3);
+	KUNIT_ASSERT_EQ(test, tagged(core, DRM_PERFCTR_CMD_STOP, handle, 0), 0);
+	KUNIT_EXPECT_EQ(test, block_at(sample_at(core, 2), 0)->valid_mask, 1);
+}
+
+/* the last collection before power goes fails: what was not read is lost, and told */
+static void suspend_unread(struct kunit *test)
+{
+	struct core *core = test->priv;
+	struct fake_source *fake = add_source(core, &fake_ops);
+	u32 handle = session_of(core, 0, BIT(0), 0);
+	const struct drm_perfctr_sample_header *sample;
+
+	KUNIT_ASSERT_EQ(test, tagged(core, DRM_PERFCTR_CMD_START, handle, 0), 0);
+	fake->collect_error = -ETIMEDOUT;
+	drm_perfctr_suspend(core->pc);
+	fake->collect_error = 0;
+	drm_perfctr_resume(core->pc);
+	KUNIT_ASSERT_EQ(test, tagged(core, DRM_PERFCTR_CMD_STOP, handle, 0), 0);
+	sample = sample_at(core, 0);
+	KUNIT_EXPECT_TRUE(test, sample->flags & DRM_PERFCTR_SAMPLE_ERROR);
+	KUNIT_EXPECT_TRUE(test, block_at(sample, 0)->states & DRM_PERFCTR_STATE_LOST);
+	KUNIT_EXPECT_GT(test, sample->lost_ns, 0);
+}
+
+static void unplug_ends_all(struct kunit *test)
+{
+	struct core *core = test->priv;
+	struct fake_source *fake = add_source(core, &fake_ops);
+	u32 stopped = session_of(core, 0, BIT(0), 0);
+	u32 handle = session_of(core, DRM_PERFCTR_SETUP_KEEP_AWAKE, BIT(0), 0);
+	struct drm_perfctr_session *in_job = drm_perfctr_session_get(&core->pf, handle);
+	const struct drm_perfctr_sample_header *sample;
+	struct drm_perfctr_setup setup;
+	unsigned int collects;
+	u32 none;
+
+	KUNIT_ASSERT_NOT_NULL(test, in_job);
+	KUNIT_EXPECT_NULL(test, drm_perfctr_session_get(&core->pf, 12345));
+	drm_perfctr_session_put(NULL);
+	KUNIT_EXPECT_EQ(test, drm_perfctr_session_sample(in_job, 1), -ENOENT);
+	KUNIT_ASSERT_EQ(test, tagged(core, DRM_PERFCTR_CMD_START, handle, 9), 0);
+	fake->add = 11;
+	drm_perfctr_unplug(core->pc);
+	sample = sample_at(core, 0);
+	KUNIT_EXPECT_EQ(test, ring_of(core)->insert_idx, 1);
+	KUNIT_EXPECT_EQ(test, ring_of(core)->state, DRM_PERFCTR_RING_DEAD);
+	KUNIT_EXPECT_TRUE(test, sample->flags & DRM_PERFCTR_SAMPLE_UNPLUGGED);
+	KUNIT_EXPECT_TRUE(test, sample->flags & DRM_PERFCTR_SAMPLE_FINAL);
+	KUNIT_EXPECT_EQ(test, sample->user_data, 9);
+	KUNIT_EXPECT_EQ(test, value_at(sample, 0), 11);
+	KUNIT_EXPECT_EQ(test, fake->stops, 1);
+
+	/* nothing touches the hardware after that */
+	collects = fake->collects;
+	drm_perfctr_unplug(core->pc);
+	drm_perfctr_suspend(core->pc);
+	drm_perfctr_resume(core->pc);
+	drm_perfctr_pre_reset(core->pc);
+	drm_perfctr_post_reset(core->pc);
+	drm_perfctr_source_event(&fake->base);
+	KUNIT_EXPECT_EQ(test, tagged(core, DRM_PERFCTR_CMD_START, handle, 0), -ENODEV);
+	KUNIT_EXPECT_EQ(test, tagged(core, DRM_PERFCTR_CMD_START, stopped, 0), -ENODEV);
+	KUNIT_EXPECT_EQ(test, tagged(core, DRM_PERFCTR_CMD_SAMPLE, handle, 0), -ENODEV);
+	KUNIT_EXPECT_EQ(test, tagged(core, DRM_PERFCTR_CMD_STOP, handle, 0), -ENODEV);
+	KUNIT_EXPECT_EQ(test, drm_perfctr_session_sample(in_job, 1), -ENOENT);
+	setup = setup_of(core, 0);
+	KUNIT_EXPECT_EQ(test, setup_with(core, &setup, BIT(0), 0, &none), -ENODEV);
+	KUNIT_EXPECT_EQ(test, fake->collects, collects);
+	KUNIT_EXPECT_EQ(test, fake->starts, 1);
+
+	/* it was kept awake for a session, which lets go now */
+	KUNIT_EXPECT_EQ(test, core->relaxes + 1, core->wakes);
+	KUNIT_EXPECT_EQ(test, control(core, DRM_PERFCTR_CMD_TEARDOWN, &handle, NULL, 0), 0);
+	KUNIT_EXPECT_EQ(test, core->relaxes, core->wakes);
+	drm_perfctr_session_put(in_job);
+}
+
+/* --- buffers --- */
+
+static int refuse_vmap(struct drm_gem_object *bo, struct iosys_map *map)
+{
+	return -ENXIO;
+}
+
+static int iomem_vmap(struct drm_gem_object *bo, struct iosys_map *map)
+{
+	iosys_map_set_vaddr_iomem(map, (void __iomem *)PAGE_SIZE);
+	return 0;
+}
+
+static unsigned int iomem_unmapped;
+
+static void iomem_vunmap(struct drm_gem_object *bo, struct iosys_map *map)
+{
+	iomem_unmapped++;
+}
+
+static void free_bo(struct drm_gem_object *bo)
+{
+	drm_gem_object_release(bo);
+}
+
+static const struct drm_gem_object_funcs refuse_funcs = { .free = free_bo, .vmap = refuse_vmap };
+static const struct drm_gem_object_funcs iomem_funcs = {
+	.free = free_bo,
+	.vmap = iomem_vmap,
+	.vunmap = iomem_vunmap,
+};
+
+static void buffer_refused(struct kunit *test)
+{
+	struct core *core = test->priv;
+	struct drm_gem_object *bo = kunit_kzalloc(test, 2 * sizeof(*bo), GFP_KERNEL);
+	struct drm_perfctr_setup setup;
+	unsigned int i;
+	u32 handle;
+
+	KUNIT_ASSERT_NOT_NULL(test, bo);
+	add_source(core, &plain_ops);
+	bo[0].funcs = &refuse_funcs;
+	bo[1].funcs = &iomem_funcs;
+	iomem_unmapped = 0;
+	for (i = 0; i < 2; i++)
+		drm_gem_private_object_init(core->drm, &bo[i], 16 * PAGE_SIZE);
+
+	setup = setup_of(core, 0);
+	setup.ring_handle = add_bo(core, &bo[0]);
+	KUNIT_EXPECT_EQ(test, setup_with(core, &setup, BIT(0), 0, &handle), -ENXIO);
+	setup = setup_of(core, 0);
+	setup.control_handle = add_bo(core, &bo[1]);
+	KUNIT_EXPECT_EQ(test, setup_with(core, &setup, BIT(0), 0, &handle), -EOPNOTSUPP);
+	KUNIT_EXPECT_EQ(test, iomem_unmapped, 1);
+	for (i = 0; i < 2; i++) {
+		KUNIT_EXPECT_EQ(test, kref_read(&bo[i].refcount), 1);
+		drm_gem_object_put(&bo[i]);
+	}
+}
+
+/* --- jobs --- */
+
+static void in_stream_merged(struct kunit *test)
+{
+	struct core *core = test->priv;
+	struct fake_source *fake = add_source(core, &plain_ops);
+	u32 handle = session_of(core, 0, BIT(0), 0);
+	struct drm_perfctr_session *session = drm_perfctr_session_get(&core->pf, handle);
+	u64 sum = 0;
+	unsigned int i;
+
+	KUNIT_ASSERT_NOT_NULL(test, session);
+	KUNIT_ASSERT_EQ(test, tagged(core, DRM_PERFCTR_CMD_START, handle, 0), 0);
+	fake->add = 1;
+	for (i = 0; i < SLOTS - 1; i++)
+		KUNIT_EXPECT_EQ(test, drm_perfctr_session_sample(session, i), 0);
+	/* the slot that is left is that of STOP */
+	KUNIT_EXPECT_EQ(test, drm_perfctr_session_sample(session, i), -ENOSPC);
+	KUNIT_EXPECT_EQ(test, tagged(core, DRM_PERFCTR_CMD_SAMPLE, handle, 0), -ENOSPC);
+	KUNIT_ASSERT_EQ(test, tagged(core, DRM_PERFCTR_CMD_STOP, handle, 0), 0);
+	for (i = 0; i < SLOTS; i++)
+		sum += value_at(sample_at(core, i), 0);
+	KUNIT_EXPECT_EQ(test, sum, SLOTS);
+	KUNIT_EXPECT_EQ(test, sample_at(core, SLOTS - 1)->merged_others, 1);
+	KUNIT_EXPECT_EQ(test, drm_perfctr_session_sample(session, 0), -ENOENT);
+	KUNIT_EXPECT_EQ(test, control(core, DRM_PERFCTR_CMD_TEARDOWN, &handle, NULL, 0), 0);
+	KUNIT_EXPECT_EQ(test, drm_perfctr_session_sample(session, 0), -ENOENT);
+	drm_perfctr_session_put(session);
+}
+
+/* --- signals --- */
+
+struct holder {
+	struct core *core;
+	struct drm_perfctr_session *session;
+	struct completion done;
+};
+
+/* a job's SAMPLE holds the sampler lock as long as hardware takes */
+static int hold_lock(void *data)
+{
+	struct holder *holder = data;
+
+	drm_perfctr_session_sample(holder->session, 0);
+	complete(&holder->done);
+	return 0;
+}
+
+/* every command that waits for hardware which somebody else uses ends by a signal */
+static void signals_end_waits(struct kunit *test)
+{
+	struct core *core = test->priv;
+	struct fake_source *fake = add_source(core, &plain_ops);
+	u32 handle = session_of(core, 0, BIT(0), 0);
+	u32 idle = session_of(core, DRM_PERFCTR_SETUP_KEEP_AWAKE, BIT(0), 0);
+	struct drm_perfctr_setup setup = setup_of(core, 0);
+	struct drm_perfctr_status status = { };
+	struct holder holder = { .core = core };
+	struct task_struct *task;
+	u32 none;
+
+	init_completion(&holder.done);
+	holder.session = drm_perfctr_session_get(&core->pf, handle);
+	KUNIT_ASSERT_NOT_NULL(test, holder.session);
+	KUNIT_ASSERT_EQ(test, tagged(core, DRM_PERFCTR_CMD_START, handle, 0), 0);
+	fake->gated = true;
+	task = kthread_run(hold_lock, &holder, "perfctr-holder");
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, task);
+	KUNIT_EXPECT_GT(test, wait_for_completion_timeout(&fake->entered, PATIENCE), 0ul);
+
+	allow_signal(SIGUSR1);
+	send_sig(SIGUSR1, current, 1);
+	KUNIT_EXPECT_EQ(test, tagged(core, DRM_PERFCTR_CMD_START, idle, 0), -EINTR);
+	KUNIT_EXPECT_EQ(test, tagged(core, DRM_PERFCTR_CMD_SAMPLE, handle, 0), -EINTR);
+	KUNIT_EXPECT_EQ(test, tagged(core, DRM_PERFCTR_CMD_STOP, handle, 0), -EINTR);
+	KUNIT_EXPECT_EQ(test, control(core, DRM_PERFCTR_CMD_STATUS, &handle, &status,
+				      sizeof(status)), -EINTR);
+	KUNIT_EXPECT_EQ(test, setup_with(core, &setup, BIT(0), 0, &none), -EINTR);
+	flush_signals(current);
+	disallow_signal(SIGUSR1);
+	KUNIT_EXPECT_EQ(test, core->relaxes, core->wakes);
+
+	fake->gated = false;
+	complete(&fake->leave);
+	KUNIT_EXPECT_GT(test, wait_for_completion_timeout(&holder.done, PATIENCE), 0ul);
+	/* who was interrupted may try again */
+	KUNIT_EXPECT_EQ(test, tagged(core, DRM_PERFCTR_CMD_STOP, handle, 0), 0);
+	KUNIT_EXPECT_EQ(test, status_of(core, handle).insert_idx, 2);
+	drm_perfctr_session_put(holder.session);
+}
+
+static struct kunit_case core_cases[] = {
+	KUNIT_CASE(source_refused),
+	KUNIT_CASE(source_limit),
+	KUNIT_CASE(source_several),
+	KUNIT_CASE(source_select),
+	KUNIT_CASE(clock_frequency),
+	KUNIT_CASE(start_undone),
+	KUNIT_CASE(start_undone_shared),
+	KUNIT_CASE(collect_fails),
+	KUNIT_CASE(wrong_times),
+	KUNIT_CASE(transitions_without_end),
+	KUNIT_CASE(read_in_time),
+	KUNIT_CASE(power_twice),
+	KUNIT_CASE(suspend_unread),
+	KUNIT_CASE(unplug_ends_all),
+	KUNIT_CASE(buffer_refused),
+	KUNIT_CASE(in_stream_merged),
+	KUNIT_CASE(signals_end_waits),
+	{ }
+};
+
+static struct kunit_suite core_suite = {
+	.name = "perfctr_core",
+	.init = core_init,
+	.exit = core_exit,
+	.test_cases = core_cases,
+};
+kunit_test_suite(core_suite);
