@@ -9,6 +9,7 @@
 #include <linux/iosys-map.h>
 #include <linux/kthread.h>
 #include <linux/mman.h>
+#include <linux/sched/mm.h>
 #include <linux/sched/signal.h>
 #include <linux/uaccess.h>
 #include <drm/drm_device.h>
@@ -61,6 +62,8 @@ struct core {
 	struct iosys_map map;
 	u32 bo_handle;
 	u8 __user *user;
+	/* of the test's thread */
+	struct mm_struct *mm;
 	int wake_error;
 	unsigned int wakes;
 	unsigned int relaxes;
@@ -250,6 +253,7 @@ static int core_init(struct kunit *test)
 	core->user = (u8 __user *)kunit_vm_mmap(test, NULL, 0, PAGE_SIZE, PROT_READ | PROT_WRITE,
 						MAP_ANONYMOUS | MAP_PRIVATE, 0);
 	KUNIT_ASSERT_NOT_NULL(test, (__force void *)core->user);
+	core->mm = current->mm;
 
 	test->priv = core;
 	current_core = core;
@@ -267,6 +271,8 @@ static void core_exit(struct kunit *test)
 	drm_gem_vunmap_unlocked(core->bo, &core->map);
 	drm_gem_object_put(core->bo);
 	idr_destroy(&core->file->object_idr);
+	/* KUnit takes a reference by kthread_use_mm() and leaves it; that thread is gone by now */
+	mmdrop(core->mm);
 }
 
 /* --- commands --- */
