@@ -244,15 +244,19 @@ static void user_memory(void)
 }
 
 /* bytes of a cgroup's memory, or of one kind of it */
-/* a session of 16 counters of each of @blocks SoC blocks; a handle or -errno */
+/*
+ * A session of 16 counters of each of @blocks SoC blocks: a handle or -errno. TEST_ONLY
+ * without a buffer.
+ */
 static int soc_session(int fd, uint32_t bo, int type, unsigned int blocks)
 {
 	struct drm_perfctr_block_request requests[16] = { 0 };
 	struct drm_perfctr_setup setup = {
+		.flags = bo ? 0 : DRM_PERFCTR_SETUP_TEST_ONLY,
 		.slots = 1,
 		.ring_handle = bo,
 		.control_handle = bo,
-		.control_offset = 31 * PAGE,
+		.control_offset = bo ? 31 * PAGE : 0,
 		.eventfd = -1,
 		.requests = (uintptr_t)requests,
 		.request_count = blocks,
@@ -295,7 +299,10 @@ static void user_soc_counters(void)
 		igt_assert_lt(0, first);
 		igt_assert_lt(0, soc_session(b.fd, bo_b, type, 16));
 		igt_assert_eq(soc_session(b.fd, bo_b, type, 1), -EDQUOT);
+		/* the events of a call that creates nothing count as long as it takes */
+		igt_assert_eq(soc_session(b.fd, 0, type, 1), -EDQUOT);
 		teardown(a.fd, first);
+		igt_assert_eq(soc_session(b.fd, 0, type, 1), 0);
 		igt_assert_lt(0, soc_session(b.fd, bo_b, type, 1));
 	}
 	igt_waitchildren();
@@ -449,6 +456,51 @@ static void user_rate(void)
 	/* it is a limit, not a refusal */
 	igt_assert_lte(children * threads * MIN_DEMANDS, (int)*total);
 	munmap(total, PAGE);
+}
+
+/* a SAMPLE in a job is a demand like any other: its turn comes before the job is queued */
+static void user_rate_jobs(void)
+{
+	const unsigned int samples = 8, jobs = 3;
+
+	igt_perfctr_sysctl("max_sample_rate_hz", "50");
+	igt_fork(child, 1)
+	{
+		struct drm_vsoc_command commands[8] = { 0 };
+		struct igt_perfctr_device mine;
+		uint64_t start_ns, least_ns;
+		uint32_t bo;
+		int handle;
+
+		igt_perfctr_reopen(&mine, &dev);
+		bo = buffer(mine.fd, 2 * PAGE);
+		handle = small(mine.fd, bo, bo);
+		igt_assert_lt(0, handle);
+		for (unsigned int i = 0; i < samples; i++) {
+			commands[i].type = DRM_VSOC_CMD_SAMPLE;
+			commands[i].sample.handle = handle;
+		}
+		/* root's session may */
+		igt_vsoc_wait(&mine, igt_vsoc_submit(&mine, commands, samples));
+		teardown(mine.fd, handle);
+
+		igt_drop_to(IGT_NOBODY, 0);
+		handle = small(mine.fd, bo, bo);
+		igt_assert_lt(0, handle);
+		for (unsigned int i = 0; i < samples; i++)
+			commands[i].sample.handle = handle;
+		start_ns = now_ns();
+		for (unsigned int i = 0; i < jobs; i++)
+			igt_vsoc_submit(&mine, commands, samples);
+		/* the first turn is at once */
+		least_ns = (jobs * samples - 1) * SECOND / (50 * TICKS);
+		igt_info("%u samples in jobs submitted in %llu ms, at least %llu\n", jobs * samples,
+			 (unsigned long long)(now_ns() - start_ns) / MS,
+			 (unsigned long long)least_ns / MS);
+		igt_assert_lte_u64(least_ns, now_ns() - start_ns);
+	}
+	igt_waitchildren();
+	default_limits();
 }
 
 static void on_alarm(int signo)
@@ -735,6 +787,8 @@ igt_main
 	igt_subtest("charged-to-caller") charged_to_caller();
 	igt_describe("START and SAMPLE of all of a user's processes keep their distance");
 	igt_subtest("user-rate") user_rate();
+	igt_describe("samples in jobs keep the same distance, before the job is queued");
+	igt_subtest("user-rate-jobs") user_rate_jobs();
 	igt_describe("who waits for its turn can be interrupted, and STOP never waits for it");
 	igt_subtest("rate-interrupted") rate_interrupted();
 	igt_describe("six attackers of two users take neither time nor periods from a session");

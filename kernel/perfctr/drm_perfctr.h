@@ -253,6 +253,7 @@ void drm_perfctr_block_ran(struct drm_perfctr_source *source, unsigned int block
  */
 struct drm_perfctr_session *drm_perfctr_session_get(struct drm_perfctr_file *pf, u32 handle);
 void drm_perfctr_session_put(struct drm_perfctr_session *session);
+int drm_perfctr_session_pace(struct drm_perfctr_session *session);
 int drm_perfctr_session_sample(struct drm_perfctr_session *session, u64 user_data);
 
 #endif /* _DRM_PERFCTR_H_ */

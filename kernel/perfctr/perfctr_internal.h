@@ -322,8 +322,9 @@ unsigned int perfctr_max_user_sessions(void);
 u64 perfctr_max_user_ring_bytes(void);
 
 /* perfctr_user.c */
-int perfctr_user_charge(struct drm_perfctr *pc, u64 bytes, unsigned int soc_counters,
+int perfctr_user_charge(struct drm_perfctr *pc, unsigned int soc_counters,
 			struct perfctr_user **out);
+int perfctr_user_charge_bytes(struct drm_perfctr *pc, struct perfctr_user *user, u64 bytes);
 void perfctr_user_uncharge(struct perfctr_user *user, u64 bytes, unsigned int soc_counters);
 int perfctr_user_pace(struct perfctr_user *user);
 

@@ -159,7 +159,6 @@ static int view_pmu(struct drm_perfctr_session *session,
 	view->mask = request->mask;
 	view->totals = view->pmu->totals;
 	session->has_pmu = true;
-	session->soc_counters += view->pmu->count;
 	session->view_count++;
 	return 0;
 }
@@ -342,13 +341,17 @@ static int map_ring(struct drm_perfctr_session *session, const struct drm_perfct
 }
 
 /* whole buffers are pinned, whatever part of them the session uses */
-static int charge_user(struct drm_perfctr_session *session)
+static int charge_buffers(struct drm_perfctr_session *session)
 {
-	session->pinned_bytes = session->ring_bo->size;
+	u64 bytes = session->ring_bo->size;
+	int ret;
+
 	if (session->control_bo != session->ring_bo)
-		session->pinned_bytes += session->control_bo->size;
-	return perfctr_user_charge(session->pc, session->pinned_bytes, session->soc_counters,
-				   &session->user);
+		bytes += session->control_bo->size;
+	ret = perfctr_user_charge_bytes(session->pc, session->user, bytes);
+	if (!ret)
+		session->pinned_bytes = bytes;
+	return ret;
 }
 
 static int check_set(struct drm_perfctr *pc, u8 set)
@@ -448,16 +451,21 @@ struct drm_perfctr_session *perfctr_session_create(struct drm_perfctr *pc,
 		session->min_gap_ns /= PERFCTR_UNPRIVILEGED_TICKS;
 	/* the ioctl layer made sure that all source blocks agree */
 	for (i = 0; i < setup->request_count; i++)
-		if (!perfctr_type_is_pmu(requests[i].type))
+		if (perfctr_type_is_pmu(requests[i].type))
+			session->soc_counters += hweight64(requests[i].mask);
+		else
 			session->set = requests[i].set;
 
-	ret = build_views(session, setup, requests);
+	/* first of all: calls that are refused in the end have events meanwhile */
+	ret = perfctr_user_charge(pc, session->soc_counters, &session->user);
+	if (!ret)
+		ret = build_views(session, setup, requests);
 	if (!ret)
 		ret = size_samples(session, setup);
 	if (!ret && !test_only)
 		ret = map_ring(session, setup, file);
 	if (!ret && !test_only)
-		ret = charge_user(session);
+		ret = charge_buffers(session);
 	if (!ret)
 		ret = register_session(session, test_only);
 	if (ret || test_only) {
@@ -659,8 +667,24 @@ int perfctr_session_sample(struct drm_perfctr_session *session, u64 user_data)
 }
 
 /**
- * drm_perfctr_session_sample() - a SAMPLE in the command stream
+ * drm_perfctr_session_pace() - wait until a job may carry one more SAMPLE
  * @session: reference from drm_perfctr_session_get()
+ *
+ * Called by the driver for each SAMPLE of a job before it queues the job, without
+ * locks: users without CAP_PERFMON have collections at a limited rate, whatever way
+ * they ask for them.
+ *
+ * Returns: 0 or -EINTR.
+ */
+int drm_perfctr_session_pace(struct drm_perfctr_session *session)
+{
+	return perfctr_user_pace(session->user);
+}
+EXPORT_SYMBOL_GPL(drm_perfctr_session_pace);
+
+/**
+ * drm_perfctr_session_sample() - a SAMPLE in the command stream
+ * @session: reference from drm_perfctr_session_get(), after drm_perfctr_session_pace()
  * @user_data: for the sample
  *
  * Called by the driver between two commands of a job, when what came before is

@@ -26,7 +26,8 @@
  * Collections that a user demands, by START or SAMPLE, take turns and keep a
  * distance, the same that periods of others keep: PERFCTR_UNPRIVILEGED_TICKS for
  * each shortest period. Who asks more often sleeps before it may queue for the
- * sampler lock, so the hardware is free for others meanwhile.
+ * sampler lock, so the hardware is free for others meanwhile. A SAMPLE in a job
+ * takes its turn before the job is queued, because no job may wait.
  *
  * Who has CAP_PERFMON is not counted.
  */
@@ -86,19 +87,17 @@ static void drop_unused(struct perfctr_user *user)
 }
 
 /**
- * perfctr_user_charge() - a session begins
+ * perfctr_user_charge() - a session is about to be made
  * @pc: the device
- * @bytes: of the buffers that it pins
- * @soc_counters: of its SoC blocks
+ * @soc_counters: of its SoC blocks, none of which exists yet
  * @out: the user, to be given to perfctr_user_uncharge(); NULL if it may do what it likes
  *
  * Returns: 0; -EDQUOT if the caller has enough already; -ENOMEM; -EINTR.
  */
-int perfctr_user_charge(struct drm_perfctr *pc, u64 bytes, unsigned int soc_counters,
+int perfctr_user_charge(struct drm_perfctr *pc, unsigned int soc_counters,
 			struct perfctr_user **out)
 {
 	unsigned int max_sessions = perfctr_max_user_sessions();
-	u64 max_bytes = perfctr_max_user_ring_bytes();
 	struct perfctr_user *user;
 	int ret = 0;
 
@@ -113,17 +112,12 @@ int perfctr_user_charge(struct drm_perfctr *pc, u64 bytes, unsigned int soc_coun
 	} else if (user->sessions >= max_sessions) {
 		ret = perfctr_reject(pc, EDQUOT, "%u sessions of this user", user->sessions);
 		drop_unused(user);
-	} else if (bytes > max_bytes || user->bytes > max_bytes - bytes) {
-		ret = perfctr_reject(pc, EDQUOT, "%llu bytes of this user's buffers, and %llu",
-				     user->bytes, bytes);
-		drop_unused(user);
 	} else if (soc_counters > MAX_SOC_COUNTERS - user->soc_counters) {
 		ret = perfctr_reject(pc, EDQUOT, "%u SoC counters of this user, and %u",
 				     user->soc_counters, soc_counters);
 		drop_unused(user);
 	} else {
 		user->sessions++;
-		user->bytes += bytes;
 		user->soc_counters += soc_counters;
 		*out = user;
 	}
@@ -132,10 +126,36 @@ int perfctr_user_charge(struct drm_perfctr *pc, u64 bytes, unsigned int soc_coun
 }
 
 /**
- * perfctr_user_uncharge() - a session ends
+ * perfctr_user_charge_bytes() - a session pins its buffers
+ * @pc: the device
  * @user: from perfctr_user_charge(), may be NULL
- * @bytes: as given there
- * @soc_counters: as given there
+ * @bytes: of the buffers
+ *
+ * Returns: 0; -EDQUOT if the user has enough already; -EINTR.
+ */
+int perfctr_user_charge_bytes(struct drm_perfctr *pc, struct perfctr_user *user, u64 bytes)
+{
+	u64 max_bytes = perfctr_max_user_ring_bytes();
+	int ret = 0;
+
+	if (!user)
+		return 0;
+	if (mutex_lock_interruptible(&users_lock))
+		return -EINTR;
+	if (bytes > max_bytes || user->bytes > max_bytes - bytes)
+		ret = perfctr_reject(pc, EDQUOT, "%llu bytes of this user's buffers, and %llu",
+				     user->bytes, bytes);
+	else
+		user->bytes += bytes;
+	mutex_unlock(&users_lock);
+	return ret;
+}
+
+/**
+ * perfctr_user_uncharge() - a session ends, or was not made
+ * @user: from perfctr_user_charge(), may be NULL
+ * @bytes: as charged
+ * @soc_counters: as charged
  */
 void perfctr_user_uncharge(struct perfctr_user *user, u64 bytes, unsigned int soc_counters)
 {

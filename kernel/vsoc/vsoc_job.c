@@ -322,6 +322,9 @@ static int read_commands(struct vsoc_file *vf, struct vsoc_job *job,
 				       c->cmd.sample.handle);
 			return -ENOENT;
 		}
+		ret = drm_perfctr_session_pace(c->session);
+		if (ret)
+			return ret;
 		cond_resched();
 	}
 	return 0;

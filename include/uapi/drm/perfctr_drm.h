@@ -854,7 +854,8 @@ struct drm_perfctr_block_request {
 enum drm_perfctr_setup_flags {
 	/**
 	 * @DRM_PERFCTR_SETUP_TEST_ONLY: check everything but buffers and eventfd,
-	 * fill in the results, create nothing. ring_handle, control_handle, both
+	 * fill in the results, create nothing; limits of sessions and of SoC
+	 * counters are checked as if it did. ring_handle, control_handle, both
 	 * offsets must be zero and eventfd -1.
 	 */
 	DRM_PERFCTR_SETUP_TEST_ONLY = 1u << 0,

@@ -518,7 +518,8 @@ enum drm_vsoc_submit_flags {
  * a longer command is not zero in the part that the kernel does not know;
  * -ENOENT no such context or session; -EAGAIN max_queued_jobs jobs of the
  * context are unfinished: WAIT for one; -EMFILE no file descriptor is left;
- * -ENOMEM.
+ * -EINTR a signal came while a user without CAP_PERFMON waited for the turn of
+ * a SAMPLE; -ENOMEM.
  */
 struct drm_vsoc_submit {
 	/** @flags: enum drm_vsoc_submit_flags. */
