@@ -415,7 +415,7 @@ static void source_refused(struct kunit *test)
 static void source_limit(struct kunit *test)
 {
 	struct core *core = test->priv;
-	struct fake_source *more = kunit_kzalloc(test, sizeof(*more), GFP_KERNEL);
+	struct fake_source *more = drmm_kzalloc(core->drm, sizeof(*more), GFP_KERNEL);
 	unsigned int i;
 
 	KUNIT_ASSERT_NOT_NULL(test, more);
@@ -423,6 +423,98 @@ static void source_limit(struct kunit *test)
 		add_source(core, &plain_ops);
 	more->base = core->sources[0].base;
 	KUNIT_EXPECT_EQ(test, drm_perfctr_add_source(core->pc, &more->base), -ENOSPC);
+}
+
+#ifdef CONFIG_FAULT_INJECTION
+/* the n-th allocation of this thread from here on fails; 0: none */
+static void fail_nth(unsigned int n)
+{
+	WRITE_ONCE(current->fail_nth, n);
+}
+
+/* true if one failed since fail_nth() */
+static bool has_failed(void)
+{
+	bool failed = !READ_ONCE(current->fail_nth);
+
+	fail_nth(0);
+	return failed;
+}
+
+static bool can_fail(void)
+{
+	void *memory;
+
+	fail_nth(1);
+	memory = kmalloc(8, GFP_KERNEL | __GFP_NOWARN);
+	kfree(memory);
+	return has_failed() && !memory;
+}
+#else
+static void fail_nth(unsigned int n) { }
+static bool has_failed(void) { return false; }
+static bool can_fail(void) { return false; }
+#endif
+
+/*
+ * Every allocation of a driver's probe in turn: an error, and nothing is left. Debugging code
+ * allocates too, and goes on without.
+ */
+static void no_memory(struct kunit *test)
+{
+	struct core *core = test->priv;
+	struct fake_source *fake = new_source(core, &fake_ops), *more;
+	unsigned int n, errors = 0;
+	struct drm_perfctr *pc;
+	bool failed;
+	int ret;
+
+	if (!can_fail())
+		kunit_skip(test, "allocations do not fail: failslab/ignore-gfp-wait");
+	/* a type whose counters take turns has one array more */
+	fake->descs[0].type = DRM_PERFCTR_BLOCK_PCOUNTER;
+	n = 0;
+	do {
+		pc = drmm_perfctr_create(core->drm, &core_config);
+		KUNIT_ASSERT_NOT_ERR_OR_NULL(test, pc);
+		fail_nth(++n);
+		ret = drm_perfctr_add_source(pc, &fake->base);
+		failed = has_failed();
+		if (ret) {
+			KUNIT_ASSERT_TRUE(test, failed);
+			KUNIT_ASSERT_EQ(test, ret, -ENOMEM);
+			KUNIT_ASSERT_NULL(test, fake->base.state);
+			KUNIT_ASSERT_NULL(test, fake->base.blocks);
+			errors++;
+		} else {
+			/* the device has it; the next one is for the next attempt */
+			more = drmm_kzalloc(core->drm, sizeof(*more), GFP_KERNEL);
+			KUNIT_ASSERT_NOT_NULL(test, more);
+			more->descs[0] = fake->descs[0];
+			more->base.name = fake->base.name;
+			more->base.ops = fake->base.ops;
+			more->base.descs = more->descs;
+			more->base.block_count = 1;
+			fake = more;
+		}
+	} while (failed);
+	/* state, blocks, totals, valid, running, wanted, and DRM's action */
+	KUNIT_EXPECT_GE(test, errors, 7);
+
+	n = 0;
+	errors = 0;
+	do {
+		fail_nth(++n);
+		pc = drmm_perfctr_create(core->drm, &core_config);
+		failed = has_failed();
+		if (IS_ERR(pc)) {
+			KUNIT_ASSERT_TRUE(test, failed);
+			KUNIT_ASSERT_EQ(test, PTR_ERR(pc), -ENOMEM);
+			errors++;
+		}
+	} while (failed);
+	/* itself, the worker, and DRM's action */
+	KUNIT_EXPECT_GE(test, errors, 3);
 }
 
 static void source_several(struct kunit *test)
@@ -971,6 +1063,7 @@ static void signals_end_waits(struct kunit *test)
 static struct kunit_case core_cases[] = {
 	KUNIT_CASE(source_refused),
 	KUNIT_CASE(source_limit),
+	KUNIT_CASE(no_memory),
 	KUNIT_CASE(source_several),
 	KUNIT_CASE(source_select),
 	KUNIT_CASE(clock_frequency),
@@ -995,4 +1088,5 @@ static struct kunit_suite core_suite = {
 	.exit = core_exit,
 	.test_cases = core_cases,
 };
+
 kunit_test_suite(core_suite);
