@@ -16,19 +16,7 @@
 #include "vsoc-job/command.h"
 #include "vsoc-job/workload.h"
 
-static unsigned int passed, failed;
-
-static void check(bool ok, const char *what)
-{
-	if (ok) {
-		passed++;
-		return;
-	}
-	failed++;
-	printf("failed: %s\n", what);
-}
-
-#define CHECK(condition) check(condition, __FILE__ ": " #condition)
+#include "check.h"
 
 static void test_numbers(void)
 {
@@ -364,6 +352,5 @@ int main(void)
 	test_top();
 	test_flight();
 	test_compare();
-	printf("%u passed, %u failed, 0 skipped\n", passed, failed);
-	return failed != 0;
+	return check_summary();
 }

@@ -8,19 +8,7 @@
 #include "perfctr/validate/measured.h"
 #include "perfctr/validate/solve.h"
 
-static unsigned int passed, failed;
-
-static void check(bool ok, const char *what)
-{
-	if (ok) {
-		passed++;
-		return;
-	}
-	failed++;
-	printf("failed: %s\n", what);
-}
-
-#define CHECK(condition) check(condition, __FILE__ ": " #condition)
+#include "check.h"
 
 /* --- solver ---------------------------------------------------------------------- */
 
@@ -335,6 +323,5 @@ int main(void)
 	measured_errors();
 	mutated_files();
 	campaign_errors();
-	printf("%u passed, %u failed, 0 skipped\n", passed, failed);
-	return failed != 0;
+	return check_summary();
 }

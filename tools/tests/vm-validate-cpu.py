@@ -11,21 +11,13 @@ import struct
 import subprocess
 import sys
 
+import harness
+from harness import check, test
+
 SYS_PERF_EVENT_OPEN = {"aarch64": 241, "x86_64": 298}[platform.machine()]
 PINNED_EXCLUDE_HV = 1 << 2 | 1 << 6
 HARDWARE, INSTRUCTIONS = 0, 1
 FINE, DOUBT = 0, 5
-TESTS = []
-
-
-def test(function):
-    TESTS.append(function)
-    return function
-
-
-def check(condition, what):
-    if not condition:
-        raise AssertionError(what)
 
 
 def validate(*arguments):
@@ -99,19 +91,5 @@ def taken():
     check(loop("2 * N")[0]["verdict"] == "TRUSTED", "not measured afterwards")
 
 
-def main():
-    failed = 0
-    print(f"1..{len(TESTS)}", flush=True)
-    for number, function in enumerate(TESTS, 1):
-        try:
-            function()
-            print(f"ok {number} - {function.__doc__}", flush=True)
-        except (AssertionError, OSError, ValueError, KeyError, StopIteration, subprocess.SubprocessError) as error:
-            failed += 1
-            print(f"not ok {number} - {function.__doc__}")
-            print(f"# {error}", flush=True)
-    return 1 if failed else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(harness.main())
