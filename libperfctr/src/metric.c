@@ -12,6 +12,8 @@ struct scope {
 	const struct perfctr_metric_desc *metric;
 	/* where names without a block are looked up */
 	const struct perfctr_totals_block *block;
+	/* the part of it whose clock is meant */
+	const struct perfctr_totals_block *clocked;
 };
 
 static struct perfctr_value value_of_u64(uint64_t number)
@@ -39,7 +41,7 @@ static const struct perfctr_total *find_counter(const struct perfctr_totals_bloc
 	return NULL;
 }
 
-/* Whether two blocks are sections of the same one. */
+/* Whether two blocks are sections of the same one, or what the clock domains of a sum have. */
 static bool same_block(const struct perfctr_totals_block *a, const struct perfctr_totals_block *b)
 {
 	return a->info.type == b->info.type && a->info.index == b->info.index &&
@@ -132,21 +134,45 @@ static struct perfctr_value sum_of_type(const struct scope *scope, const char *n
 	return sum;
 }
 
+/* The part of the scope's block that has a counter; NULL if none has. */
+static const struct perfctr_totals_block *part_with(const struct scope *scope, const char *name,
+						    const struct perfctr_total **counter)
+{
+	size_t n;
+
+	for (n = 0; scope->block && n < scope->totals->block_count; n++) {
+		const struct perfctr_totals_block *b = scope->totals->blocks[n];
+
+		*counter = same_block(b, scope->block) ? find_counter(b, name) : NULL;
+		if (*counter)
+			return b;
+	}
+	return NULL;
+}
+
 static struct perfctr_value value_in_block(const struct scope *scope, const char *name)
 {
 	const struct perfctr_total *t;
+	const struct perfctr_totals_block *b = part_with(scope, name, &t);
+
+	if (!b)
+		return (struct perfctr_value){ .state = PERFCTR_VALUE_NOT_SELECTED };
+	return value_of_counter(b, t);
+}
+
+/* block.cycles is of the clock that the formula's first counter counts on. */
+static const struct perfctr_totals_block *clocked_part(const struct scope *scope,
+						       const struct perfctr_expr *expr)
+{
+	const struct perfctr_totals_block *b = NULL;
+	const struct perfctr_total *t;
+	const char *name;
 	size_t n;
 
-	if (!scope->block)
-		return (struct perfctr_value){ .state = PERFCTR_VALUE_NOT_SELECTED };
-	for (n = 0; n < scope->totals->block_count; n++) {
-		const struct perfctr_totals_block *b = scope->totals->blocks[n];
-
-		t = same_block(b, scope->block) ? find_counter(b, name) : NULL;
-		if (t)
-			return value_of_counter(b, t);
-	}
-	return (struct perfctr_value){ .state = PERFCTR_VALUE_NOT_SELECTED };
+	for (n = 0; !b && (name = perfctr_expr_name(expr, n)); n++)
+		if (!metric_is_variable(name) && !strchr(name, '.'))
+			b = part_with(scope, name, &t);
+	return b ? b : scope->block;
 }
 
 static void lookup(void *data, const char *name, struct perfctr_value *value)
@@ -159,10 +185,10 @@ static void lookup(void *data, const char *name, struct perfctr_value *value)
 	} else if (!strcmp(name, METRIC_ELAPSED_S)) {
 		*value = (struct perfctr_value){ .number = (double)elapsed_ns / NS_PER_S };
 	} else if (!strcmp(name, METRIC_BLOCK_CYCLES)) {
-		*value = value_of_u64(scope->block ? scope->block->info.clock_cycles : 0);
-		if (!scope->block)
+		*value = value_of_u64(scope->clocked ? scope->clocked->info.clock_cycles : 0);
+		if (!scope->clocked)
 			value->state = PERFCTR_VALUE_NOT_SELECTED;
-		else if (scope->block->info.clock == DRM_PERFCTR_CLOCK_NONE)
+		else if (scope->clocked->info.clock == DRM_PERFCTR_CLOCK_NONE)
 			value->state = PERFCTR_VALUE_NOT_MEASURED;
 	} else if (!strcmp(name, METRIC_BLOCK_COUNT)) {
 		*value = value_of_u64(scope->block ? scope->block->info.blocks : 0);
@@ -208,6 +234,7 @@ EXPORT int perfctr_totals_metric(const struct perfctr_totals *totals,
 	error = perfctr_expr_new(totals->ctx, metric->formula, &expr);
 	if (error)
 		return error;
+	scope.clocked = clocked_part(&scope, expr);
 	perfctr_expr_eval(expr, lookup, &scope, value);
 	perfctr_expr_unref(expr);
 	return 0;

@@ -86,6 +86,9 @@ static bool is_block(const struct perfctr_totals_block *b, const struct perfctr_
 	if (i->type != block->type || i->index != index || i->section != block->section ||
 	    i->set != block->set || i->product != block->product)
 		return false;
+	/* PCOUNTER's blocks are clock domains: cycles of different clocks do not add up */
+	if (i->clock != block->clock)
+		return false;
 	return !i->is_pmu ||
 	       (i->config == pmu->config && i->config1 == pmu->config1 &&
 		i->config2 == pmu->config2 &&

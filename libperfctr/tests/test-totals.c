@@ -292,6 +292,73 @@ static void counters_without_a_turn_in_a_sample_are_not_missed(void)
 	end();
 }
 
+enum { SETUP_CYCLES = 1000, SHADER_CYCLES = 3000, TURN_NS = SPAN_NS / 4 };
+
+/* setup_primitive_count and gpu_busy of domain 1, shader_busy of domain 3, which took turns */
+static void begin_domains(void)
+{
+	static const uint64_t setup[2] = { 250, 100 }, setup_ns[2] = { SPAN_NS, SPAN_NS };
+	static const uint64_t shader = 600, shader_ns = TURN_NS;
+
+	begin();
+	sample_begin(&w);
+	sample_add_mux(&w, DRM_PERFCTR_BLOCK_PCOUNTER, 1, 0x1001, setup, setup_ns, SPAN_NS)
+		->block.clock_cycles = SETUP_CYCLES;
+	sample_add_mux(&w, DRM_PERFCTR_BLOCK_PCOUNTER, 3, UINT64_C(1) << 31, &shader, &shader_ns,
+		       SPAN_NS)
+		->block.clock_cycles = SHADER_CYCLES;
+	add();
+}
+
+static const struct perfctr_total *find(const struct perfctr_totals *t, unsigned int position,
+					const struct perfctr_totals_block_info **info)
+{
+	const struct perfctr_totals_block *b;
+	const struct perfctr_total *c;
+
+	for (size_t n = 0; (b = perfctr_totals_block(t, n)); n++)
+		for (size_t k = 0; (c = perfctr_totals_counter(b, k)); k++)
+			if (c->position == position) {
+				*info = perfctr_totals_block_info(b);
+				return c;
+			}
+	return NULL;
+}
+
+static void domains_keep_their_cycles_in_sums(void)
+{
+	const struct perfctr_totals_block_info *info;
+	const struct perfctr_total *total;
+	struct perfctr_totals *sum;
+	struct perfctr_value v;
+
+	begin_domains();
+	EQUAL(perfctr_totals_sum(totals, &sum), 0);
+	v = value_of(sum, "nv50.pcounter.gpu_busy_ratio");
+	EQUAL(v.state, PERFCTR_VALUE_OK);
+	EQUAL(v.flags, PERFCTR_VALUE_INTEGER);
+	EQUAL(v.integer, 25);
+	/* a quarter of the time, of the cycles of its own domain */
+	v = value_of(sum, "nv50.pcounter.shader_busy_ratio");
+	EQUAL(v.flags, PERFCTR_VALUE_ESTIMATED);
+	CHECK(v.number == 100.0 * 4 * 600 / SHADER_CYCLES);
+	/* whoever asks for the metric of a block of the sum gets the same */
+	EQUAL(perfctr_totals_metric(sum, metric("nv50.pcounter.shader_busy_ratio"),
+				    perfctr_totals_block(sum, 0), &v),
+	      0);
+	CHECK(v.number == 100.0 * 4 * 600 / SHADER_CYCLES);
+	/* whoever estimates a count finds the times of its own domain */
+	total = find(sum, 12, &info);
+	EQUAL(total->running_ns, info->time_enabled);
+	CHECK(!(info->states & DRM_PERFCTR_STATE_MULTIPLEXED));
+	total = find(sum, 31, &info);
+	EQUAL(4 * total->running_ns, info->time_enabled);
+	EQUAL_TEXT(info->label, "pcounter");
+	EQUAL(info->index, DRM_PERFCTR_INDEX_ALL);
+	perfctr_totals_unref(sum);
+	end();
+}
+
 static void multiplexed_counters_are_scaled_and_say_so(void)
 {
 	static const uint64_t running[3] = { SPAN_NS, SPAN_NS / 2, SPAN_NS / 4 };
@@ -350,6 +417,7 @@ static const struct test tests[] = {
 	  latency_does_not_depend_on_the_number_of_blocks },
 	{ "counters without a turn in a sample are not missed",
 	  counters_without_a_turn_in_a_sample_are_not_missed },
+	{ "domains keep their cycles and times in sums", domains_keep_their_cycles_in_sums },
 	{ "multiplexed counters are scaled and say so",
 	  multiplexed_counters_are_scaled_and_say_so },
 	{ "filters keep blocks apart", filters_keep_blocks_apart },

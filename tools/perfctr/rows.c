@@ -129,8 +129,8 @@ static bool is_same_event(const struct perfctr_totals_block_info *a,
 			  const struct perfctr_totals_block_info *b)
 {
 	return a->type == b->type && a->section == b->section && a->set == b->set &&
-	       a->product == b->product && a->config == b->config && a->config1 == b->config1 &&
-	       a->config2 == b->config2 &&
+	       a->product == b->product && a->clock == b->clock && a->config == b->config &&
+	       a->config1 == b->config1 && a->config2 == b->config2 &&
 	       (a->type != DRM_PERFCTR_BLOCK_GENERIC_PMU || a->index == b->index);
 }
 

@@ -166,11 +166,13 @@ static int take_blocks(struct values *v, struct perfctr_sample *sample)
 	perfctr_decode_rewind(sample);
 	for (size_t n = 0; perfctr_decode_block(sample, &block) > 0; n++) {
 		uint64_t mask = block.enable_mask;
+		uint64_t enabled_ns, least_ns;
 		const struct values_source *s;
-		bool has_pmu;
+		bool has_times;
 
 		memset(&pmu, 0, sizeof(pmu));
-		has_pmu = perfctr_block_read_pmu(&block, &pmu);
+		perfctr_block_read_pmu(&block, &pmu);
+		has_times = perfctr_block_read_times(&block, &enabled_ns, &least_ns);
 		s = find_source(v, n, &block, &pmu);
 		if (!s)
 			return -ENOMEM;
@@ -182,10 +184,10 @@ static int take_blocks(struct values *v, struct perfctr_sample *sample)
 			double scaled = (double)count;
 
 			/* as if it had counted all the time at the same rate */
-			if (has_pmu && block.states & DRM_PERFCTR_STATE_MULTIPLEXED &&
-			    running_ns < pmu.time_enabled) {
+			if (has_times && block.states & DRM_PERFCTR_STATE_MULTIPLEXED &&
+			    running_ns < enabled_ns) {
 				if (running_ns)
-					scaled *= (double)pmu.time_enabled / (double)running_ns;
+					scaled *= (double)enabled_ns / (double)running_ns;
 				else
 					valid = false;
 			}

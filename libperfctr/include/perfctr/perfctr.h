@@ -1231,7 +1231,7 @@ void perfctr_totals_reset(struct perfctr_totals *totals);
  * perfctr_totals_sum() - add up the blocks of each type
  * @totals: totals of single blocks
  * @sum: set to new totals on success, with one block for each type, section,
- *	 set, product and filter; GENERIC_PMU blocks stay apart
+ *	 set, product, clock and filter; GENERIC_PMU blocks stay apart
  *
  * min, max and last are those of the sums of single samples. A copy: it does
  * not follow later samples.
@@ -1413,7 +1413,7 @@ typedef void (*perfctr_expr_lookup)(void *data, const char *name, struct perfctr
  * Numbers, names, + - * /, parentheses, min(a, b), max(a, b). A name is a
  * counter of the metric's block ("L2_READ"), of the blocks of another type
  * ("MEMSYS.L2_READ"), or one of elapsed_ns, elapsed_s, block.cycles (of the
- * block's clock) and block.count (blocks that were added up).
+ * clock of the formula's first counter) and block.count (blocks that were added up).
  * Integers stay exact through + - * and division without remainder.
  *
  * Return: 0; -EINVAL the formula is malformed; -ENOMEM.
