@@ -85,3 +85,21 @@ int output_close(const struct app *app, struct output *output, int status)
 	output->stream = NULL;
 	return error ? failed(app, output->path, -error) : status;
 }
+
+int output_open_live(const struct app *app, const char *path, FILE *otherwise, FILE **stream)
+{
+	*stream = path ? fopen(path, "we") : otherwise;
+	return *stream ? 0 : failed(app, path, errno);
+}
+
+int output_close_live(const struct app *app, const char *path, FILE *stream, int status)
+{
+	int error;
+
+	if (!stream)
+		return status;
+	error = app_flush(stream);
+	if (path && fclose(stream) && !error)
+		error = -errno;
+	return error ? failed(app, NULL, -error) : status;
+}

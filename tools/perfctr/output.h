@@ -40,4 +40,26 @@ int output_open(const struct app *app, const char *path, struct output *output);
  */
 int output_close(const struct app *app, struct output *output, int status);
 
+/**
+ * output_open_live() - begin a result that is read while it comes
+ * @app: for messages
+ * @path: file, written from its beginning; NULL: none
+ * @otherwise: the stream without a file
+ * @stream: set to the stream on success
+ *
+ * Return: 0 or an exit status, the reason was told.
+ */
+int output_open_live(const struct app *app, const char *path, FILE *otherwise, FILE **stream);
+
+/**
+ * output_close_live() - end it
+ * @app: for messages
+ * @path: as it was opened with
+ * @stream: the stream; NULL: it was not opened
+ * @status: of what was written
+ *
+ * Return: @status, or EXIT_FAILED if the result could not be written, which was told.
+ */
+int output_close_live(const struct app *app, const char *path, FILE *stream, int status);
+
 #endif /* PERFCTR_OUTPUT_H */

@@ -8,11 +8,12 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/signalfd.h>
 #include <unistd.h>
 
 #include "child.h"
 #include "common/number.h"
+#include "output.h"
+#include "signals.h"
 
 enum { MAX_REPEAT = 10000, OPT_VIA = 256, OPT_PASSES };
 
@@ -67,7 +68,7 @@ struct perfkit {
 	struct perfkit_options options;
 	struct perfkit_report report;
 	struct child child;
-	int signal_fd;
+	struct signals signals;
 	/* signal that ended it, 0: none */
 	int ended_by;
 };
@@ -148,7 +149,7 @@ static int parse_options(const struct app *app, int argc, char **argv, struct pe
 static bool wait_for_command(struct perfkit *p, uint64_t until_ns)
 {
 	while (!child_poll(&p->child)) {
-		struct pollfd fd = { .fd = p->signal_fd, .events = POLLIN };
+		struct pollfd fd = { .fd = p->signals.fd, .events = POLLIN };
 		struct signalfd_siginfo info;
 		uint64_t now_ns = perfctr_time_raw_ns();
 		int timeout_ms = -1;
@@ -158,7 +159,7 @@ static bool wait_for_command(struct perfkit *p, uint64_t until_ns)
 		if (until_ns)
 			timeout_ms = (int)((until_ns - now_ns + NS_PER_MS - 1) / NS_PER_MS);
 		poll(&fd, 1, timeout_ms);
-		while (read(p->signal_fd, &info, sizeof(info)) == sizeof(info)) {
+		while (signals_next(&p->signals, &info)) {
 			if (info.ssi_signo == SIGCHLD)
 				continue;
 			p->ended_by = (int)info.ssi_signo;
@@ -353,53 +354,6 @@ static int add_counters(struct perfkit *p)
 	return EXIT_FAILED;
 }
 
-static int open_output(struct perfkit *p)
-{
-	struct app *app = p->report.app;
-
-	if (!p->options.output) {
-		p->report.out = p->options.json || p->options.passes_only ? app->out : app->err;
-		return 0;
-	}
-	p->report.out = fopen(p->options.output, "we");
-	if (p->report.out)
-		return 0;
-	app_error(app, "%s: %s", p->options.output, strerror(errno));
-	return EXIT_FAILED;
-}
-
-static int close_output(struct perfkit *p, int status)
-{
-	int error;
-
-	if (!p->report.out)
-		return status;
-	error = app_flush(p->report.out);
-	if (p->options.output && fclose(p->report.out) && !error)
-		error = -errno;
-	if (!error)
-		return status;
-	app_error(p->report.app, "writing the result: %s", strerror(-error));
-	return EXIT_FAILED;
-}
-
-static int catch_signals(struct perfkit *p, sigset_t *before)
-{
-	sigset_t set;
-
-	sigemptyset(&set);
-	sigaddset(&set, SIGINT);
-	sigaddset(&set, SIGTERM);
-	sigaddset(&set, SIGHUP);
-	sigaddset(&set, SIGCHLD);
-	sigprocmask(SIG_BLOCK, &set, before);
-	p->signal_fd = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
-	if (p->signal_fd >= 0)
-		return 0;
-	app_error(p->report.app, "signalfd: %s", strerror(errno));
-	return EXIT_FAILED;
-}
-
 static int run_all(struct perfkit *p)
 {
 	struct perfkit_report *r = &p->report;
@@ -428,8 +382,8 @@ static int run_all(struct perfkit *p)
 
 int perfkit_run(struct app *app, int argc, char **argv)
 {
-	struct perfkit p = { .report.app = app, .signal_fd = -1 };
-	sigset_t before;
+	struct perfkit p = { .report.app = app, .signals.fd = -1 };
+	const int more_signals[] = { SIGCHLD, 0 };
 	int status = parse_options(app, argc, argv, &p.options);
 
 	if (status) {
@@ -439,22 +393,22 @@ int perfkit_run(struct app *app, int argc, char **argv)
 	app->via = p.options.via;
 	p.report.frame_ns = p.options.frame_ns;
 	p.report.command = p.options.command;
-	sigprocmask(SIG_SETMASK, NULL, &before);
 
 	status = app_open_device(app, p.options.device, &p.report.device);
 	if (!status)
 		status = add_counters(&p);
 	if (!status)
-		status = open_output(&p);
+		status = output_open_live(app, p.options.output,
+					  p.options.json || p.options.passes_only ? app->out :
+										    app->err,
+					  &p.report.out);
 	if (!status)
-		status = catch_signals(&p, &before);
+		status = signals_catch(app, &p.signals, more_signals);
 	if (!status)
 		status = run_all(&p);
-	status = close_output(&p, status);
+	status = output_close_live(app, p.options.output, p.report.out, status);
 
-	if (p.signal_fd >= 0)
-		close(p.signal_fd);
-	sigprocmask(SIG_SETMASK, &before, NULL);
+	signals_release(&p.signals);
 	free(p.report.stats);
 	free(p.options.events);
 	perfctr_perfkit_unref(p.report.kit);

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "command.h"
+#include "output.h"
 #include "signals.h"
 
 enum {
@@ -465,34 +466,12 @@ static int create_session(struct stat *s)
 	return error ? app_failed(s->app, error) : 0;
 }
 
-static int open_output(struct stat *s)
+/* Without -o: a table does not mix with the command's own output. */
+static FILE *usual_output(const struct stat *s)
 {
 	bool data = s->options.counting.json || s->options.jsonl || s->options.separator;
 
-	if (!s->options.counting.output) {
-		s->report.out = data || !s->command.argv ? s->app->out : s->app->err;
-		return 0;
-	}
-	s->report.out = fopen(s->options.counting.output, "we");
-	if (s->report.out)
-		return 0;
-	app_error(s->app, "%s: %s", s->options.counting.output, strerror(errno));
-	return EXIT_FAILED;
-}
-
-static int close_output(struct stat *s, int status)
-{
-	int error;
-
-	if (!s->report.out)
-		return status;
-	error = app_flush(s->report.out);
-	if (s->options.counting.output && fclose(s->report.out) && !error)
-		error = -errno;
-	if (!error)
-		return status;
-	app_error(s->app, "writing the result: %s", strerror(-error));
-	return EXIT_FAILED;
+	return data || !s->command.argv ? s->app->out : s->app->err;
 }
 
 static const struct stat_format *choose_format(const struct stat_options *o)
@@ -530,12 +509,13 @@ int stat_run(struct app *app, int argc, char **argv)
 	if (!status)
 		status = create_session(&s);
 	if (!status)
-		status = open_output(&s);
+		status = output_open_live(app, s.options.counting.output, usual_output(&s),
+					  &s.report.out);
 	if (!status)
 		status = signals_catch(app, &s.signals, more_signals);
 	if (!status)
 		status = run_all(&s);
-	status = close_output(&s, status);
+	status = output_close_live(app, s.options.counting.output, s.report.out, status);
 
 	signals_release(&s.signals);
 	command_close(&s.command);
