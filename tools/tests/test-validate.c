@@ -282,6 +282,46 @@ static void mutated_files(void)
 	arena_free(&arena);
 }
 
+enum { MANY_ROWS = 50000, ROW_BYTES = 40 };
+
+/* Rows with quoted names, the last one the same as another: with a copy of the rest of the file for
+ * each cell, or a look at all others for each row, this would not come to an end. */
+static void many_rows(void)
+{
+	char *text = malloc((MANY_ROWS + 2) * ROW_BYTES), *at = text;
+	struct failure failure = { "" };
+	struct measured measured;
+	struct campaign campaign;
+	struct arena arena = { 0 };
+	struct reading again;
+
+	CHECK(!campaign_load(&arena, "xavier-gpu", &campaign, &failure));
+	at += sprintf(at, "benchmark,N,event,run,value\n");
+	for (int n = 0; n < MANY_ROWS; n++)
+		at += sprintf(at, "\"float-loop\",%d,\"%s\",%d,%d\n", n % 7,
+			      n % 2 ? "DMOV" : "inst_misc", n, n);
+	CHECK(!measured_parse(&arena, "f", text, (size_t)(at - text), &campaign, &measured,
+			      &failure));
+	CHECK(measured.count == MANY_ROWS &&
+	      measured.readings[MANY_ROWS - 1].value == MANY_ROWS - 1);
+	again = measured.readings[MANY_ROWS / 2];
+	CHECK(measured_add(&arena, &measured, &campaign, &again) < 0);
+	again.parameters[0] += 7;
+	CHECK(!measured_add(&arena, &measured, &campaign, &again));
+	again = measured.readings[1];
+	measured_forget(&measured, &campaign, again.event);
+	CHECK(measured.count == MANY_ROWS / 2 + 1);
+	CHECK(!measured_add(&arena, &measured, &campaign, &again));
+	CHECK(measured_add(&arena, &measured, &campaign, &again) < 0);
+	CHECK(measured_add(&arena, &measured, &campaign, &measured.readings[7]) < 0);
+	at += sprintf(at, "\"float-loop\",3,\"DMOV\",3,1\n");
+	CHECK(measured_parse(&arena, "f", text, (size_t)(at - text), &campaign, &measured,
+			     &failure) < 0);
+	CHECK(!strncmp(failure.text, "f:50002:1: the same benchmark", 29));
+	free(text);
+	arena_free(&arena);
+}
+
 static void bad_campaign(const char *text, const char *where)
 {
 	char path[] = "/tmp/test-validate.XXXXXX";
@@ -322,6 +362,7 @@ int main(void)
 	large_numbers();
 	measured_errors();
 	mutated_files();
+	many_rows();
 	campaign_errors();
 	return check_summary();
 }

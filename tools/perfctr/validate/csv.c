@@ -27,9 +27,19 @@ static int plain_cell(struct csv *csv, const char *line_start, struct cell *cell
 	return 0;
 }
 
+/* Bytes of a quoted cell at most: up to the quote that is not doubled. */
+static size_t quoted_length(const struct csv *csv)
+{
+	const char *at = csv->at + 1;
+
+	while (at < csv->end && (*at != '"' || (at + 1 < csv->end && at[1] == '"')))
+		at += *at == '"' ? 2 : 1;
+	return (size_t)(at - csv->at);
+}
+
 static int quoted_cell(struct csv *csv, struct cell *cell)
 {
-	char *to = arena_alloc(csv->arena, (size_t)(csv->end - csv->at));
+	char *to = arena_alloc(csv->arena, quoted_length(csv) + 1);
 
 	cell->text = to;
 	for (csv->at++; csv->at < csv->end; csv->at++) {

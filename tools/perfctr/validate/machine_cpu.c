@@ -126,7 +126,7 @@ static void give_up(struct analysis *a, struct cpu *cpu, size_t event,
 {
 	close(cpu->fds[event]);
 	cpu->fds[event] = -1;
-	measured_forget(&a->measured, event);
+	measured_forget(&a->measured, a->campaign, event);
 	a->unavailable[event] =
 		arena_printf(a->arena,
 			     "not measured: it counted %" PRIu64 " of %" PRIu64

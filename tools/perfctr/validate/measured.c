@@ -7,27 +7,77 @@
 
 enum { MAX_UNITS = 1000000 };
 
+/* --- which readings there are ------------------------------------------------------ */
+
+/* FNV-1a, over words: benchmarks, events and runs are small numbers, the last step spreads them. */
+static uint64_t hash_word(uint64_t hash, uint64_t word)
+{
+	hash = (hash ^ word) * UINT64_C(0x100000001b3);
+	return hash ^ hash >> 32;
+}
+
+static uint64_t hash_of(const struct reading *r, size_t parameters)
+{
+	uint64_t hash = hash_word(UINT64_C(0xcbf29ce484222325), r->benchmark);
+
+	hash = hash_word(hash_word(hash, r->event), r->run);
+	for (size_t p = 0; p < parameters; p++)
+		hash = hash_word(hash, (uint64_t)r->parameters[p]);
+	return hash;
+}
+
+static bool is_same(const struct reading *a, const struct reading *b, size_t parameters)
+{
+	return a->benchmark == b->benchmark && a->event == b->event && a->run == b->run &&
+	       !memcmp(a->parameters, b->parameters, parameters * sizeof(a->parameters[0]));
+}
+
+/* Where a reading is in the table, or where it belongs. */
+static size_t *find(const struct measured *measured, const struct campaign *campaign,
+		    const struct reading *reading)
+{
+	const size_t parameters = campaign->benchmarks[reading->benchmark].parameter_count;
+	size_t at = (size_t)hash_of(reading, parameters);
+
+	for (;; at++) {
+		size_t *entry = &measured->table[at & (measured->table_count - 1)];
+
+		if (!*entry || is_same(&measured->readings[*entry - 1], reading, parameters))
+			return entry;
+	}
+}
+
+static void fill_table(struct measured *measured, const struct campaign *campaign)
+{
+	if (measured->table_count)
+		memset(measured->table, 0, measured->table_count * sizeof(*measured->table));
+	for (size_t n = 0; n < measured->count; n++)
+		*find(measured, campaign, &measured->readings[n]) = n + 1;
+}
+
 int measured_add(struct arena *arena, struct measured *measured, const struct campaign *campaign,
 		 const struct reading *reading)
 {
-	const size_t bytes = campaign->benchmarks[reading->benchmark].parameter_count *
-			     sizeof(reading->parameters[0]);
+	size_t *entry;
 
-	for (size_t i = 0; i < measured->count; i++) {
-		const struct reading *old = &measured->readings[i];
-
-		if (old->benchmark == reading->benchmark && old->event == reading->event &&
-		    old->run == reading->run &&
-		    !memcmp(old->parameters, reading->parameters, bytes))
-			return -1;
+	/* at most half full */
+	if (2 * measured->count >= measured->table_count) {
+		measured->table_count = measured->count ? 4 * measured->count : 2;
+		measured->table =
+			arena_array(arena, measured->table_count, sizeof(*measured->table));
+		fill_table(measured, campaign);
 	}
+	entry = find(measured, campaign, reading);
+	if (*entry)
+		return -1;
 	measured->readings =
 		arena_grow(arena, measured->readings, measured->count, sizeof(*reading));
 	measured->readings[measured->count++] = *reading;
+	*entry = measured->count;
 	return 0;
 }
 
-void measured_forget(struct measured *measured, size_t event)
+void measured_forget(struct measured *measured, const struct campaign *campaign, size_t event)
 {
 	size_t kept = 0;
 
@@ -35,6 +85,7 @@ void measured_forget(struct measured *measured, size_t event)
 		if (measured->readings[i].event != event)
 			measured->readings[kept++] = measured->readings[i];
 	measured->count = kept;
+	fill_table(measured, campaign);
 }
 
 const char *measured_configured(const struct measured *measured, const char *name)

@@ -45,6 +45,10 @@ struct reading {
 struct measured {
 	struct reading *readings;
 	size_t count;
+	/** @table: numbers of readings plus 1 by what they are of; 0: free. */
+	size_t *table;
+	/** @table_count: elements of @table, a power of two. */
+	size_t table_count;
 	/** @source: file or device, for the report. */
 	const char *source;
 	/** @configuration: pairs of name and value. */
@@ -89,7 +93,7 @@ int measured_add(struct arena *arena, struct measured *measured, const struct ca
 		 const struct reading *reading);
 
 /* Takes out all readings of an event. */
-void measured_forget(struct measured *measured, size_t event);
+void measured_forget(struct measured *measured, const struct campaign *campaign, size_t event);
 
 /* What the configuration says of a name; NULL: nothing. */
 const char *measured_configured(const struct measured *measured, const char *name);
