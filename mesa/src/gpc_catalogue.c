@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "gpc_catalogue.h"
 
+#include "gpc_passes.h"
+
 #include <errno.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -184,6 +187,25 @@ static bool try_event(struct builder *b, const char *event, bool ask_kernel,
 	return ok;
 }
 
+/* Availability of the counters of one block, or of all blocks of its type. */
+static unsigned int available(const struct builder *b, unsigned int type, unsigned int index,
+			      uint64_t *mask, unsigned int *product)
+{
+	const struct drm_perfctr_block_info *info;
+	unsigned int blocks = 0;
+
+	memset(mask, 0, DRM_PERFCTR_BLOCK_INFO_SECTIONS * sizeof(*mask));
+	for (size_t n = 0; (info = gpc.device_block(b->device, n)); n++) {
+		if (info->type != type || (index != DRM_PERFCTR_INDEX_ALL && info->index != index))
+			continue;
+		for (unsigned int s = 0; s < DRM_PERFCTR_BLOCK_INFO_SECTIONS; s++)
+			mask[s] |= info->available[s];
+		*product = info->product;
+		blocks++;
+	}
+	return blocks;
+}
+
 static enum gpc_unit unit_of_kind(unsigned int kind)
 {
 	switch (kind) {
@@ -208,6 +230,27 @@ static void set_kind(struct gpc_counter *counter, const struct perfctr_counter_d
 		counter->scale = 1e-3;
 }
 
+/* --- metrics ----------------------------------------------------------------- */
+
+/* Whether a block has the counters of its own type that a metric needs. */
+static bool has_metric(struct builder *b, const char *event, unsigned int type, unsigned int index)
+{
+	uint64_t mask[DRM_PERFCTR_BLOCK_INFO_SECTIONS];
+	struct perfctr_selection *selection = NULL;
+	const struct drm_perfctr_block_request *r;
+	unsigned int product;
+	bool ok = !gpc.selection_new(b->device, &selection) &&
+		  gpc.selection_add(selection, event) > 0;
+
+	if (type < DRM_PERFCTR_BLOCK_GENERIC_PMU)
+		available(b, type, index, mask, &product);
+	for (size_t n = 0; ok && (r = gpc.selection_request(selection, n)); n++)
+		if (r->type == type && type < DRM_PERFCTR_BLOCK_GENERIC_PMU)
+			ok = !(r->mask & ~mask[r->section]);
+	gpc.selection_unref(selection);
+	return ok;
+}
+
 static void add_metrics(struct builder *b, unsigned int type, unsigned int index)
 {
 	const struct perfctr_metric_desc *metric = NULL;
@@ -225,7 +268,7 @@ static void add_metrics(struct builder *b, unsigned int type, unsigned int index
 		    (metric->scope == PERFCTR_SCOPE_DEVICE && index != DRM_PERFCTR_INDEX_ALL))
 			continue;
 		snprintf(event, sizeof(event), "metric:%s", metric->id);
-		if (!try_event(b, event, false, NULL))
+		if (!has_metric(b, event, type, index))
 			continue;
 		if (!strcmp(metric->unit, "%")) {
 			like.unit = GPC_UNIT_PERCENT;
@@ -242,25 +285,6 @@ static void add_metrics(struct builder *b, unsigned int type, unsigned int index
 }
 
 /* --- blocks of the GPU ----------------------------------------------------- */
-
-/* Availability of the counters of one block, or of all blocks of its type. */
-static unsigned int available(const struct builder *b, unsigned int type, unsigned int index,
-			      uint64_t *mask, unsigned int *product)
-{
-	const struct drm_perfctr_block_info *info;
-	unsigned int blocks = 0;
-
-	memset(mask, 0, DRM_PERFCTR_BLOCK_INFO_SECTIONS * sizeof(*mask));
-	for (size_t n = 0; (info = gpc.device_block(b->device, n)); n++) {
-		if (info->type != type || (index != DRM_PERFCTR_INDEX_ALL && info->index != index))
-			continue;
-		for (unsigned int s = 0; s < DRM_PERFCTR_BLOCK_INFO_SECTIONS; s++)
-			mask[s] |= info->available[s];
-		*product = info->product;
-		blocks++;
-	}
-	return blocks;
-}
 
 static void add_block(struct builder *b, unsigned int type, unsigned int index)
 {
@@ -291,6 +315,22 @@ static void add_block(struct builder *b, unsigned int type, unsigned int index)
 	add_metrics(b, type, index);
 }
 
+/* Whether two blocks of a type have a counter in common. */
+static bool have_common_counters(const struct builder *b, unsigned int type)
+{
+	uint64_t seen[DRM_PERFCTR_BLOCK_INFO_SECTIONS] = { 0 };
+	const struct drm_perfctr_block_info *info;
+
+	for (size_t n = 0; (info = gpc.device_block(b->device, n)); n++)
+		for (unsigned int s = 0; info->type == type && s < DRM_PERFCTR_BLOCK_INFO_SECTIONS;
+		     s++) {
+			if (seen[s] & info->available[s])
+				return true;
+			seen[s] |= info->available[s];
+		}
+	return false;
+}
+
 static void add_gpu_blocks(struct builder *b)
 {
 	uint64_t mask[DRM_PERFCTR_BLOCK_INFO_SECTIONS];
@@ -301,7 +341,7 @@ static void add_gpu_blocks(struct builder *b)
 		unsigned int blocks = available(b, type, DRM_PERFCTR_INDEX_ALL, mask, &product);
 		const struct drm_perfctr_block_info *info;
 
-		if (blocks)
+		if (blocks == 1 || have_common_counters(b, type))
 			add_block(b, type, DRM_PERFCTR_INDEX_ALL);
 		for (size_t n = 0; blocks > 1 && (info = gpc.device_block(b->device, n)); n++)
 			if (info->type == type)
@@ -386,6 +426,73 @@ static void add_pmus(struct builder *b)
 		add_metrics(b, type, DRM_PERFCTR_INDEX_ALL);
 	}
 	gpc.pmu_events(b->ctx, add_pmu_event, b);
+}
+
+/* --- limits ------------------------------------------------------------------ */
+
+static struct gpc_counter *first_of_group(const struct gpc_catalogue *c, unsigned int group)
+{
+	struct gpc_counter *first = c->counters;
+
+	while (first->group != group)
+		first++;
+	return first;
+}
+
+/* Blocks with the same counters, as the TPCs, have the same limits. */
+static const struct gpc_counter *find_alike(const struct gpc_catalogue *c,
+					    const struct gpc_counter *first, unsigned int count,
+					    unsigned int *max_active)
+{
+	for (unsigned int g = 0; g < c->group_count; g++) {
+		const struct gpc_counter *other = first_of_group(c, g);
+
+		*max_active = c->groups[g].max_active;
+		if (c->groups[g].is_measured && other->block_type == first->block_type &&
+		    c->groups[g].count == count && other->position == first->position)
+			return other;
+	}
+	return NULL;
+}
+
+static void measure(struct gpc_catalogue *c, struct gpc_group *g, struct gpc_counter *first)
+{
+	const struct gpc_counter *alike;
+
+	g->max_active = 0;
+	if (gpc_takes_turns(first->block_type)) {
+		alike = find_alike(c, first, g->count, &g->max_active);
+		for (unsigned int n = 0; alike && n < g->count; n++)
+			first[n].several_passes = alike[n].several_passes;
+		if (!alike)
+			g->max_active = gpc_passes_measure(c->device, first, g->count);
+	}
+	g->monitored = 0;
+	for (unsigned int n = 0; n < g->count; n++)
+		g->monitored += !first[n].several_passes;
+	if (!g->max_active)
+		g->max_active = g->monitored;
+	g->is_measured = true;
+}
+
+const struct gpc_group *gpc_catalogue_group(struct gpc_catalogue *catalogue, unsigned int group)
+{
+	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+	struct gpc_group *g = &catalogue->groups[group];
+
+	pthread_mutex_lock(&lock);
+	if (!g->is_measured)
+		measure(catalogue, g, first_of_group(catalogue, group));
+	pthread_mutex_unlock(&lock);
+	return g;
+}
+
+bool gpc_catalogue_is_monitored(struct gpc_catalogue *catalogue, unsigned int counter)
+{
+	const struct gpc_counter *c = &catalogue->counters[counter];
+
+	gpc_catalogue_group(catalogue, c->group);
+	return !c->several_passes;
 }
 
 /* --- the whole ------------------------------------------------------------- */

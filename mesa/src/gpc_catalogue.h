@@ -2,8 +2,9 @@
 /*
  * What a device can count, as groups of counters for GL: one group for each
  * type of block with all its blocks added up, one for each block where there
- * are several, one for each perf PMU. Metrics are counters of the group that
- * they are computed from. Order and names depend on the device only.
+ * are several, one for each perf PMU. Blocks without common counters, as the
+ * clock domains of PCOUNTER, are not added up. Metrics are counters of the
+ * group that they are computed from. Order and names depend on the device only.
  */
 #ifndef GPC_CATALOGUE_H
 #define GPC_CATALOGUE_H
@@ -56,6 +57,8 @@ struct gpc_counter {
 	unsigned int group;
 	/** @unit: what values are. */
 	enum gpc_unit unit;
+	/** @several_passes: of a metric: see gpc_catalogue_is_monitored(). */
+	bool several_passes;
 	/** @is_level: values are states or ratios: they do not add up over time. */
 	bool is_level;
 	/** @block_type: enum drm_perfctr_block_type; 0 for a metric of the whole device. */
@@ -74,6 +77,12 @@ struct gpc_group {
 	char *name;
 	/** @count: number of its counters. */
 	unsigned int count;
+	/** @is_measured: the following is known. */
+	bool is_measured;
+	/** @monitored: counters for which gpc_catalogue_is_monitored() is true. */
+	unsigned int monitored;
+	/** @max_active: how many of them can be active at once. */
+	unsigned int max_active;
 };
 
 /**
@@ -107,6 +116,32 @@ struct gpc_catalogue {
  */
 struct gpc_catalogue *gpc_catalogue_new(const char *wanted, const char *const *screen_drivers,
 					const char **problem);
+
+/**
+ * gpc_catalogue_group() - what a monitor can have of a group
+ * @catalogue: catalogue
+ * @group: index of the group
+ *
+ * Its max_active is the most that one pass of the hardware has room for; Begin tells of each
+ * selection whether it fits. Where counters take turns this is measured once, with sessions of some
+ * moments, when it is asked for the first time: others that count lose a part of their turns
+ * meanwhile. If it cannot be measured there is no limit but what Begin refuses. Any thread may ask.
+ *
+ * Return: the group, measured.
+ */
+const struct gpc_group *gpc_catalogue_group(struct gpc_catalogue *catalogue, unsigned int group);
+
+/**
+ * gpc_catalogue_is_monitored() - whether a monitor can have a counter
+ * @catalogue: catalogue
+ * @counter: index of the counter
+ *
+ * A metric that is computed from counters of several passes has no value at any time: no Begin could
+ * accept it.
+ *
+ * Return: whether it can.
+ */
+bool gpc_catalogue_is_monitored(struct gpc_catalogue *catalogue, unsigned int counter);
 
 /**
  * gpc_catalogue_free() - give a catalogue up

@@ -1,15 +1,21 @@
 // SPDX-License-Identifier: MIT
 #include "gpc_context.h"
 
+#include "gpc_passes.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 enum {
 	/* two for each job between two readings, and a few jobs */
 	SESSION_SLOTS = 64,
 	WORD_BITS = 64,
+	/* a device that is just powered up may need a while until its time goes on */
+	TIME_TRIES = 200,
+	TIME_WAIT_NS = 1000000,
 };
 
 /* A session of the kernel and what it counts. */
@@ -22,6 +28,8 @@ struct gpc_session {
 	uint64_t *covers;
 	/* queries that count on it */
 	struct gpc_query *active;
+	/* of the last sample: whether it tells of turns, and whether there were any */
+	bool had_time, took_turns;
 };
 
 struct gpc_context {
@@ -47,7 +55,7 @@ struct gpc_query {
 	union gpc_value *values;
 	unsigned int *counters;
 	unsigned int count;
-	bool attributed;
+	bool attributed, exact;
 };
 
 /* --- context --------------------------------------------------------------- */
@@ -118,21 +126,27 @@ static void session_free(struct gpc_session *s)
 	free(s);
 }
 
-/* Give up sessions that nothing counts on, but the newest if there are queries. */
-static void drop_sessions(struct gpc_context *c)
+/* Give up sessions that nothing counts on, but @kept. */
+static void drop_others(struct gpc_context *c, const struct gpc_session *kept)
 {
 	struct gpc_session **link = &c->sessions;
 
 	while (*link) {
 		struct gpc_session *s = *link;
 
-		if (s->active || (s == c->sessions && c->queries)) {
+		if (s->active || s == kept) {
 			link = &s->next;
 			continue;
 		}
 		*link = s->next;
 		session_free(s);
 	}
+}
+
+/* The newest may be of use as long as there are queries. */
+static void drop_sessions(struct gpc_context *c)
+{
+	drop_others(c, c->queries ? c->sessions : NULL);
 }
 
 void gpc_context_free(struct gpc_context *context)
@@ -180,21 +194,34 @@ static int select_counters(struct gpc_context *c, const uint64_t *covers,
 	return error;
 }
 
-/* A session for what queries of the context want: all of them, or @only one. */
-static int session_open(struct gpc_context *c, const struct gpc_query *only,
+/* What a session for @query has for @other, too: not what would take turns with it for nothing. */
+static bool is_wanted(const struct gpc_context *c, const struct gpc_query *other, unsigned int n,
+		      const struct gpc_query *query)
+{
+	return other == query || other->session ||
+	       !gpc_takes_turns(c->catalogue->counters[other->counters[n]].block_type);
+}
+
+/* A session for what @query wants, and, unless it is @alone, other queries of the context. */
+static int session_open(struct gpc_context *c, const struct gpc_query *query, bool alone,
 			struct gpc_session **session)
 {
 	struct perfctr_session_opts opts = { .size = sizeof(opts), .slots = SESSION_SLOTS };
 	struct gpc_session *s = calloc(1, sizeof(*s));
 	int error = -ENOMEM;
 
+	/* while the GPU sleeps nothing tells whose turn it is */
+	if (query->exact)
+		opts.flags = DRM_PERFCTR_SETUP_KEEP_AWAKE;
+
 	if (s)
 		s->covers = calloc(c->words, sizeof(*s->covers));
 	if (!s || !s->covers)
 		goto failed;
 	for (const struct gpc_query *q = c->queries; q; q = q->next)
-		for (unsigned int n = 0; n < q->count && (!only || q == only); n++)
-			cover(s->covers, q->counters[n]);
+		for (unsigned int n = 0; n < q->count && (!alone || q == query); n++)
+			if (is_wanted(c, q, n, query))
+				cover(s->covers, q->counters[n]);
 	error = select_counters(c, s->covers, &s->selection);
 	if (!error)
 		error = gpc.session_new(s->selection, &opts, &s->session);
@@ -218,10 +245,10 @@ failed:
 static struct gpc_session *session_new(struct gpc_context *c, const struct gpc_query *query)
 {
 	struct gpc_session *s = NULL;
-	int error = session_open(c, NULL, &s);
+	int error = session_open(c, query, false, &s);
 
 	if (error && error != -ENODEV && error != -ENOMEM && c->queries->next)
-		error = session_open(c, query, &s);
+		error = session_open(c, query, true, &s);
 	if (error)
 		fail(c, error);
 	return s;
@@ -239,6 +266,25 @@ static int deliver(struct gpc_session *s, struct perfctr_sample *sample)
 	return error;
 }
 
+/* Whether all that a sample has counted all the time. */
+static void look_for_turns(struct gpc_session *s, struct perfctr_sample *sample)
+{
+	uint64_t enabled_ns, running_ns;
+	struct perfctr_block block;
+
+	s->had_time = true;
+	s->took_turns = false;
+	gpc.decode_rewind(sample);
+	while (gpc.decode_block(sample, &block) > 0) {
+		if (!gpc_takes_turns(block.type) ||
+		    !gpc.block_read_times(&block, &enabled_ns, &running_ns))
+			continue;
+		s->had_time &= enabled_ns != 0;
+		s->took_turns |= block.states & DRM_PERFCTR_STATE_MULTIPLEXED ||
+				 running_ns < enabled_ns;
+	}
+}
+
 /* Hand the samples in the ring to the queries that count. */
 static int session_drain(struct gpc_session *s)
 {
@@ -247,6 +293,7 @@ static int session_drain(struct gpc_session *s)
 
 	while ((result = gpc.cursor_next(s->cursor, &sample)) > 0) {
 		result = deliver(s, &sample);
+		look_for_turns(s, &sample);
 		gpc.cursor_advance(s->cursor, 1);
 		if (result)
 			break;
@@ -266,6 +313,24 @@ static bool session_sample(struct gpc_context *c, struct gpc_session *s)
 	if (error)
 		fail(c, error);
 	return !error;
+}
+
+/* Whether the hardware counts all of a session at once, as the last sample tells or the next. */
+static bool counts_at_once(struct gpc_context *c, struct gpc_session *s)
+{
+	const struct timespec wait = { .tv_nsec = TIME_WAIT_NS };
+
+	for (unsigned int n = 0; !s->had_time; n++) {
+		if (n == TIME_TRIES) {
+			say_once(c, "the device's time stands still: nothing tells what fits");
+			return false;
+		}
+		if (n)
+			nanosleep(&wait, NULL);
+		if (!session_sample(c, s))
+			return false;
+	}
+	return !s->took_turns;
 }
 
 unsigned int gpc_context_handles(struct gpc_context *context, uint32_t *handles, unsigned int max)
@@ -307,9 +372,10 @@ unsigned int gpc_context_room(struct gpc_context *context)
 /* --- queries --------------------------------------------------------------- */
 
 struct gpc_query *gpc_query_new(struct gpc_context *context, const unsigned int *counters,
-				unsigned int count, bool attributed)
+				unsigned int count, unsigned int flags)
 {
 	struct gpc_query *q;
+	bool takes_turns = false;
 
 	if (context->gone)
 		return NULL;
@@ -317,7 +383,11 @@ struct gpc_query *gpc_query_new(struct gpc_context *context, const unsigned int 
 	if (!q)
 		return NULL;
 	q->context = context;
-	q->attributed = attributed;
+	for (unsigned int n = 0; n < count; n++)
+		takes_turns |=
+			gpc_takes_turns(context->catalogue->counters[counters[n]].block_type);
+	q->attributed = flags & GPC_QUERY_ATTRIBUTED;
+	q->exact = flags & GPC_QUERY_EXACT && takes_turns && count > 1;
 	q->count = count;
 	q->counters = calloc(count, sizeof(*q->counters));
 	q->values = calloc(count, sizeof(*q->values));
@@ -349,6 +419,26 @@ static void leave_session(struct gpc_query *q)
 	q->session = NULL;
 }
 
+/* A session that counts no more than it can; NULL if there is none. */
+static struct gpc_session *session_exact(struct gpc_context *c, const struct gpc_query *query)
+{
+	struct gpc_session *s;
+
+	/* what nothing counts on would have its turns, too */
+	drop_others(c, NULL);
+	s = session_new(c, query);
+	if (!s || counts_at_once(c, s))
+		return s;
+	session_free(s);
+	/* others of this context may take turns, and this one need not */
+	s = NULL;
+	if (c->sessions && !session_open(c, query, true, &s) && !counts_at_once(c, s)) {
+		session_free(s);
+		s = NULL;
+	}
+	return s;
+}
+
 bool gpc_query_begin(struct gpc_query *query)
 {
 	struct gpc_context *c = query->context;
@@ -362,9 +452,14 @@ bool gpc_query_begin(struct gpc_query *query)
 	if (s && covers_query(s, query)) {
 		if (!session_sample(c, s))
 			return false;
+		if (query->exact && !counts_at_once(c, s))
+			s = NULL;
 	} else {
+		s = NULL;
+	}
+	if (!s) {
 		/* START is its first sample */
-		s = session_new(c, query);
+		s = query->exact ? session_exact(c, query) : session_new(c, query);
 		if (!s)
 			return false;
 		s->next = c->sessions;

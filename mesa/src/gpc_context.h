@@ -30,6 +30,16 @@ enum gpc_mark {
 };
 
 /**
+ * enum gpc_query_flags - what a query is for
+ */
+enum gpc_query_flags {
+	/** @GPC_QUERY_ATTRIBUTED: jobs take samples for it, see gpc_context_handles(). */
+	GPC_QUERY_ATTRIBUTED = 1 << 0,
+	/** @GPC_QUERY_EXACT: it does not begin if its counters have to take turns. */
+	GPC_QUERY_EXACT = 1 << 1,
+};
+
+/**
  * typedef gpc_say_fn - tells the user, one line without a line feed
  */
 typedef void (*gpc_say_fn)(const char *text);
@@ -99,18 +109,23 @@ void gpc_context_fail(struct gpc_context *context, const char *what);
  * @context: context
  * @counters: indices in the catalogue, any order, twice is fine
  * @count: number of them, at least 1
- * @attributed: jobs take samples for it, see gpc_context_handles()
+ * @flags: enum gpc_query_flags
  *
  * Return: the query; NULL if the device is gone or memory is short.
  */
 struct gpc_query *gpc_query_new(struct gpc_context *context, const unsigned int *counters,
-				unsigned int count, bool attributed);
+				unsigned int count, unsigned int flags);
 
 /**
  * gpc_query_begin() - begin to count
  * @query: query, may be active: then it begins again
  *
- * Return: whether it counts. If not, the reason was told, once.
+ * What one pass of the hardware cannot count at once, with what is active and with what others
+ * count, is refused if the query is GPC_QUERY_EXACT. A query of a single counter never is: there is
+ * nothing to take away from it. Active queries of the context lose nothing by that if the GPU has
+ * done their work.
+ *
+ * Return: whether it counts. If not, and there was another reason than that, it was told, once.
  */
 bool gpc_query_begin(struct gpc_query *query);
 

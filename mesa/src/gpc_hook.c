@@ -39,6 +39,20 @@ struct gpc_screen {
 	bool gives_work;
 };
 
+/* Functions of a context that are replaced. */
+struct gpc_functions {
+	void (*destroy)(struct pipe_context *pipe);
+	struct pipe_query *(*create_query)(struct pipe_context *pipe, unsigned type,
+					   unsigned index);
+	struct pipe_query *(*create_batch_query)(struct pipe_context *pipe, unsigned count,
+						 unsigned *types);
+	void (*destroy_query)(struct pipe_context *pipe, struct pipe_query *query);
+	bool (*begin_query)(struct pipe_context *pipe, struct pipe_query *query);
+	bool (*end_query)(struct pipe_context *pipe, struct pipe_query *query);
+	bool (*get_query_result)(struct pipe_context *pipe, struct pipe_query *query, bool wait,
+				 union pipe_query_result *result);
+};
+
 /* What a context was before, and what counts for it. Hangs on pipe_context::gpc. */
 struct gpc_hook {
 	const struct gpc_screen *screen;
@@ -51,16 +65,7 @@ struct gpc_hook {
 	struct pipe_query *statistics;
 	bool statistics_active;
 
-	void (*destroy)(struct pipe_context *pipe);
-	struct pipe_query *(*create_query)(struct pipe_context *pipe, unsigned type,
-					   unsigned index);
-	struct pipe_query *(*create_batch_query)(struct pipe_context *pipe, unsigned count,
-						 unsigned *types);
-	void (*destroy_query)(struct pipe_context *pipe, struct pipe_query *query);
-	bool (*begin_query)(struct pipe_context *pipe, struct pipe_query *query);
-	bool (*end_query)(struct pipe_context *pipe, struct pipe_query *query);
-	bool (*get_query_result)(struct pipe_context *pipe, struct pipe_query *query, bool wait,
-				 union pipe_query_result *result);
+	struct gpc_functions driver;
 	void (*set_active_query_state)(struct pipe_context *pipe, bool enable);
 	void (*flush)(struct pipe_context *pipe, struct pipe_fence_handle **fence, unsigned flags);
 };
@@ -125,7 +130,7 @@ static struct pipe_query *hooked_create_query(struct pipe_context *pipe, unsigne
 	/* ours have PIPE_DRIVER_QUERY_FLAG_BATCH: only create_batch_query takes them */
 	if (is_type_of_ours(type))
 		return NULL;
-	return hook->create_query(pipe, type, index);
+	return hook->driver.create_query(pipe, type, index);
 }
 
 static void free_hooked_query(struct pipe_context *pipe, struct hooked_query *query)
@@ -134,7 +139,7 @@ static void free_hooked_query(struct pipe_context *pipe, struct hooked_query *qu
 
 	gpc_query_free(query->ours);
 	if (query->drivers)
-		hook->destroy_query(pipe, query->drivers);
+		hook->driver.destroy_query(pipe, query->drivers);
 	free(query->driver_result);
 	free(query);
 }
@@ -171,8 +176,8 @@ static bool fill_batch_query(struct pipe_context *pipe, struct hooked_query *que
 {
 	struct gpc_hook *hook = pipe->gpc;
 	struct gpc_context *context = counting_context(hook);
+	unsigned driver_count, flags = 0;
 	int our_count;
-	unsigned driver_count;
 
 	if (!context)
 		return false;
@@ -181,8 +186,9 @@ static bool fill_batch_query(struct pipe_context *pipe, struct hooked_query *que
 		return false;
 	driver_count = query->count - (unsigned)our_count;
 	/* only a job can take samples between commands */
-	query->ours =
-		gpc_query_new(context, ours, (unsigned)our_count, query->for_monitor && hook->vsoc);
+	if (query->for_monitor)
+		flags = GPC_QUERY_EXACT | (hook->vsoc ? GPC_QUERY_ATTRIBUTED : 0);
+	query->ours = gpc_query_new(context, ours, (unsigned)our_count, flags);
 	if (!query->ours)
 		return false;
 	if (!driver_count)
@@ -191,9 +197,9 @@ static bool fill_batch_query(struct pipe_context *pipe, struct hooked_query *que
 	query->driver_result =
 		calloc(1, sizeof(*query->driver_result) +
 				  driver_count * sizeof(query->driver_result->batch[0]));
-	if (!query->driver_result || !hook->create_batch_query)
+	if (!query->driver_result || !hook->driver.create_batch_query)
 		return false;
-	query->drivers = hook->create_batch_query(pipe, driver_count, drivers);
+	query->drivers = hook->driver.create_batch_query(pipe, driver_count, drivers);
 	return query->drivers != NULL;
 }
 
@@ -208,8 +214,9 @@ static struct pipe_query *hooked_create_batch_query(struct pipe_context *pipe, u
 	while (n < count && !is_type_of_ours(types[n]))
 		n++;
 	if (n == count)
-		return hook->create_batch_query ? hook->create_batch_query(pipe, count, types) :
-						  NULL;
+		return hook->driver.create_batch_query ?
+			       hook->driver.create_batch_query(pipe, count, types) :
+			       NULL;
 	query = calloc(1, sizeof(*query) + count * sizeof(query->counters[0]));
 	ours = calloc(count, sizeof(*ours));
 	drivers = calloc(count, sizeof(*drivers));
@@ -235,7 +242,7 @@ static void hooked_destroy_query(struct pipe_context *pipe, struct pipe_query *q
 	if (hooked)
 		free_hooked_query(pipe, hooked);
 	else if (query)
-		hook->destroy_query(pipe, query);
+		hook->driver.destroy_query(pipe, query);
 }
 
 /* Everything that was drawn is counted after this. */
@@ -262,15 +269,15 @@ static bool hooked_begin_query(struct pipe_context *pipe, struct pipe_query *que
 	struct hooked_query *hooked = to_hooked_query(query);
 
 	if (!hooked)
-		return query && hook->begin_query(pipe, query);
-	if (hooked->drivers && !hook->begin_query(pipe, hooked->drivers))
+		return query && hook->driver.begin_query(pipe, query);
+	if (hooked->drivers && !hook->driver.begin_query(pipe, hooked->drivers))
 		return false;
 	if (hooked->for_monitor)
 		finish_rendering(pipe);
 	if (gpc_query_begin(hooked->ours))
 		return true;
 	if (hooked->drivers)
-		hook->end_query(pipe, hooked->drivers);
+		hook->driver.end_query(pipe, hooked->drivers);
 	return false;
 }
 
@@ -280,12 +287,12 @@ static bool hooked_end_query(struct pipe_context *pipe, struct pipe_query *query
 	struct hooked_query *hooked = to_hooked_query(query);
 
 	if (!hooked)
-		return query && hook->end_query(pipe, query);
+		return query && hook->driver.end_query(pipe, query);
 	if (hooked->for_monitor)
 		finish_rendering(pipe);
 	if (!gpc_query_end(hooked->ours))
 		return false;
-	return !hooked->drivers || hook->end_query(pipe, hooked->drivers);
+	return !hooked->drivers || hook->driver.end_query(pipe, hooked->drivers);
 }
 
 /* In 64 bits whatever the unit: a reader may look at more of them than the unit needs. */
@@ -312,9 +319,9 @@ static bool hooked_get_query_result(struct pipe_context *pipe, struct pipe_query
 	struct hooked_query *hooked = to_hooked_query(query);
 
 	if (!hooked)
-		return query && hook->get_query_result(pipe, query, wait, result);
+		return query && hook->driver.get_query_result(pipe, query, wait, result);
 	if (hooked->drivers &&
-	    !hook->get_query_result(pipe, hooked->drivers, wait, hooked->driver_result))
+	    !hook->driver.get_query_result(pipe, hooked->drivers, wait, hooked->driver_result))
 		return false;
 	/* there is room for just so many numbers, not for the whole union */
 	for (unsigned n = 0; n < hooked->count; n++) {
@@ -337,7 +344,7 @@ static void begin_statistics(struct pipe_context *pipe)
 	struct gpc_hook *hook = pipe->gpc;
 
 	if (!hook->statistics_active)
-		hook->statistics_active = hook->begin_query(pipe, hook->statistics);
+		hook->statistics_active = hook->driver.begin_query(pipe, hook->statistics);
 }
 
 static void end_statistics(struct pipe_context *pipe)
@@ -348,8 +355,8 @@ static void end_statistics(struct pipe_context *pipe)
 	if (!hook->statistics_active)
 		return;
 	hook->statistics_active = false;
-	hook->end_query(pipe, hook->statistics);
-	if (!hook->get_query_result(pipe, hook->statistics, true, &result))
+	hook->driver.end_query(pipe, hook->statistics);
+	if (!hook->driver.get_query_result(pipe, hook->statistics, true, &result))
 		return;
 	hook->work.vertices += result.pipeline_statistics.vs_invocations;
 	hook->work.primitives += result.pipeline_statistics.c_invocations;
@@ -394,7 +401,7 @@ static void begin_work(struct pipe_context *pipe)
 
 	if (!counting_context(hook))
 		return;
-	hook->statistics = hook->create_query(pipe, PIPE_QUERY_PIPELINE_STATISTICS, 0);
+	hook->statistics = hook->driver.create_query(pipe, PIPE_QUERY_PIPELINE_STATISTICS, 0);
 	if (!hook->statistics)
 		return;
 	hook->vsoc = gpc_vsoc_new(hook->context);
@@ -409,17 +416,35 @@ static void begin_work(struct pipe_context *pipe)
 
 /* --- contexts -------------------------------------------------------------- */
 
+static struct gpc_functions functions_of(const struct pipe_context *pipe)
+{
+	return (struct gpc_functions){
+		.destroy = pipe->destroy,
+		.create_query = pipe->create_query,
+		.create_batch_query = pipe->create_batch_query,
+		.destroy_query = pipe->destroy_query,
+		.begin_query = pipe->begin_query,
+		.end_query = pipe->end_query,
+		.get_query_result = pipe->get_query_result,
+	};
+}
+
+static void set_functions(struct pipe_context *pipe, const struct gpc_functions *f)
+{
+	pipe->destroy = f->destroy;
+	pipe->create_query = f->create_query;
+	pipe->create_batch_query = f->create_batch_query;
+	pipe->destroy_query = f->destroy_query;
+	pipe->begin_query = f->begin_query;
+	pipe->end_query = f->end_query;
+	pipe->get_query_result = f->get_query_result;
+}
+
 /* A driver may use any of them while it destroys the context. */
 static void restore(struct pipe_context *pipe, const struct gpc_hook *hook)
 {
 	pipe->gpc = NULL;
-	pipe->destroy = hook->destroy;
-	pipe->create_query = hook->create_query;
-	pipe->create_batch_query = hook->create_batch_query;
-	pipe->destroy_query = hook->destroy_query;
-	pipe->begin_query = hook->begin_query;
-	pipe->end_query = hook->end_query;
-	pipe->get_query_result = hook->get_query_result;
+	set_functions(pipe, &hook->driver);
 	if (hook->vsoc) {
 		pipe->flush = hook->flush;
 		pipe->set_active_query_state = hook->set_active_query_state;
@@ -435,7 +460,7 @@ static void hooked_context_destroy(struct pipe_context *pipe)
 			end_statistics(pipe);
 			submit_work(hook);
 		}
-		hook->destroy_query(pipe, hook->statistics);
+		hook->driver.destroy_query(pipe, hook->statistics);
 	}
 	gpc_vsoc_free(hook->vsoc);
 	gpc_context_free(hook->context);
@@ -443,6 +468,16 @@ static void hooked_context_destroy(struct pipe_context *pipe)
 	free(hook);
 	pipe->destroy(pipe);
 }
+
+static const struct gpc_functions hooked_functions = {
+	.destroy = hooked_context_destroy,
+	.create_query = hooked_create_query,
+	.create_batch_query = hooked_create_batch_query,
+	.destroy_query = hooked_destroy_query,
+	.begin_query = hooked_begin_query,
+	.end_query = hooked_end_query,
+	.get_query_result = hooked_get_query_result,
+};
 
 static struct pipe_context *hooked_context_create(struct pipe_screen *screen, void *priv,
 						  unsigned flags)
@@ -458,20 +493,8 @@ static struct pipe_context *hooked_context_create(struct pipe_screen *screen, vo
 		return pipe;
 	hook->screen = s;
 	pipe->gpc = hook;
-	hook->destroy = pipe->destroy;
-	hook->create_query = pipe->create_query;
-	hook->create_batch_query = pipe->create_batch_query;
-	hook->destroy_query = pipe->destroy_query;
-	hook->begin_query = pipe->begin_query;
-	hook->end_query = pipe->end_query;
-	hook->get_query_result = pipe->get_query_result;
-	pipe->destroy = hooked_context_destroy;
-	pipe->create_query = hooked_create_query;
-	pipe->create_batch_query = hooked_create_batch_query;
-	pipe->destroy_query = hooked_destroy_query;
-	pipe->begin_query = hooked_begin_query;
-	pipe->end_query = hooked_end_query;
-	pipe->get_query_result = hooked_get_query_result;
+	hook->driver = functions_of(pipe);
+	set_functions(pipe, &hooked_functions);
 	if (s->gives_work)
 		begin_work(pipe);
 	return pipe;
@@ -499,7 +522,7 @@ static int hooked_driver_query_info(struct pipe_screen *screen, unsigned index,
 				    struct pipe_driver_query_info *info)
 {
 	const struct gpc_screen *s = screen->gpc;
-	const struct gpc_catalogue *c = s->catalogue;
+	struct gpc_catalogue *c = s->catalogue;
 	unsigned drivers =
 		s->get_driver_query_info ? (unsigned)s->get_driver_query_info(screen, 0, NULL) : 0;
 	const struct gpc_counter *counter;
@@ -531,7 +554,9 @@ static int hooked_driver_query_info(struct pipe_screen *screen, unsigned index,
 		info->max_value.u64 = 100;
 	info->result_type = counter->is_level ? PIPE_DRIVER_QUERY_RESULT_TYPE_AVERAGE :
 						PIPE_DRIVER_QUERY_RESULT_TYPE_CUMULATIVE;
-	info->group_id = for_hud ? NO_GROUP : driver_groups(s, screen) + counter->group;
+	info->group_id = NO_GROUP;
+	if (!for_hud && gpc_catalogue_is_monitored(c, index))
+		info->group_id = driver_groups(s, screen) + counter->group;
 	info->flags = PIPE_DRIVER_QUERY_FLAG_BATCH;
 	if (!for_hud)
 		info->flags |= PIPE_DRIVER_QUERY_FLAG_DONT_LIST;
@@ -542,8 +567,9 @@ static int hooked_driver_query_group_info(struct pipe_screen *screen, unsigned i
 					  struct pipe_driver_query_group_info *info)
 {
 	const struct gpc_screen *s = screen->gpc;
-	const struct gpc_catalogue *c = s->catalogue;
+	struct gpc_catalogue *c = s->catalogue;
 	unsigned drivers = driver_groups(s, screen);
+	const struct gpc_group *group;
 
 	if (!info)
 		return (int)(drivers + c->group_count);
@@ -552,10 +578,10 @@ static int hooked_driver_query_group_info(struct pipe_screen *screen, unsigned i
 	index -= drivers;
 	if (index >= c->group_count)
 		return 0;
-	info->name = c->groups[index].name;
-	info->num_queries = c->groups[index].count;
-	/* blocks count everything they have; perf PMUs take turns if there is too much */
-	info->max_active_queries = c->groups[index].count;
+	group = gpc_catalogue_group(c, index);
+	info->name = group->name;
+	info->num_queries = group->monitored;
+	info->max_active_queries = group->max_active;
 	return 1;
 }
 

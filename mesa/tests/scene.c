@@ -10,21 +10,19 @@
  *	first one fragments, of the second one, which begins after the first and ends after it, primitives
  */
 #include "common/monitor.h"
+#include "common/ring.h"
 
 #include <X11/Xlib.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
-enum { STATISTICS = 3, FRAMES_PER_BREATH = 30, FACES = 6, CORNERS = 4 };
+enum { STATISTICS = 3 };
 
 struct options {
 	int width, height, frames, blocks;
 	bool statistics, monitors;
 };
-
-static const double pi = 3.14159265358979323846;
 
 static const GLenum targets[STATISTICS] = { GL_VERTEX_SHADER_INVOCATIONS_ARB,
 					    GL_CLIPPING_INPUT_PRIMITIVES_ARB,
@@ -67,63 +65,9 @@ static EGLSurface open_window(EGLDisplay *display, int width, int height)
 	return surface;
 }
 
-/* --- scene ----------------------------------------------------------------- */
-
-/* A unit cube around the origin, one face after the other: axis and sign of the normal. */
-static void draw_block(void)
+static double aspect(const struct options *options)
 {
-	for (int face = 0; face < FACES; face++) {
-		static const int across[CORNERS] = { -1, 1, 1, -1 }, up[CORNERS] = { -1, -1, 1, 1 };
-		int axis = face / 2, sign = face % 2 ? -1 : 1;
-		float v[3] = { 0 };
-
-		v[axis] = (float)sign;
-		glNormal3fv(v);
-		for (int n = 0; n < CORNERS; n++) {
-			int corner = sign > 0 ? n : CORNERS - 1 - n;
-
-			v[axis] = 0.5f * (float)sign;
-			v[(axis + 1) % 3] = 0.5f * (float)across[corner];
-			v[(axis + 2) % 3] = 0.5f * (float)up[corner];
-			glVertex3fv(v);
-		}
-	}
-}
-
-static void draw_frame(const struct options *options, int frame)
-{
-	static const float light[] = { 2, 4, 5, 0 };
-	double phase = 2 * pi * frame / FRAMES_PER_BREATH;
-	int blocks = (int)lround(options->blocks * (0.6 - 0.4 * cos(phase)));
-	double aspect = 0.6 * options->width / options->height;
-	double size = 0.55 - 0.2 * sin(phase / 2);
-
-	glClearColor(0.07f, 0.08f, 0.12f, 1);
-	glClear(GL_COLOR_BUFFER_BIT | GL_DEPTH_BUFFER_BIT);
-	glMatrixMode(GL_PROJECTION);
-	glLoadIdentity();
-	glFrustum(-aspect, aspect, -0.6, 0.6, 1, 20);
-	glMatrixMode(GL_MODELVIEW);
-	glLoadIdentity();
-	glTranslated(0, -0.9, -5.5);
-	glRotated(35, 1, 0, 0);
-	glLightfv(GL_LIGHT0, GL_POSITION, light);
-	glRotated(2.0 * frame, 0, 1, 0);
-	for (int n = 0; n < blocks; n++) {
-		double angle = 360.0 * n / blocks, hue = 2 * pi * n / blocks;
-
-		glPushMatrix();
-		glRotated(angle, 0, 1, 0);
-		glTranslated(2.2, 0.3 * sin(3 * hue + phase), 0);
-		glRotated(angle + 3.0 * frame, 1, 0.5, 0.2);
-		glScaled(size, size, size);
-		glColor3d(0.55 + 0.45 * cos(hue), 0.55 + 0.45 * cos(hue + 2.1),
-			  0.55 + 0.45 * cos(hue + 4.2));
-		glBegin(GL_QUADS);
-		draw_block();
-		glEnd();
-		glPopMatrix();
-	}
+	return (double)options->width / options->height;
 }
 
 static void draw_counted(const struct options *options, int frame, const GLuint *queries)
@@ -132,7 +76,7 @@ static void draw_counted(const struct options *options, int frame, const GLuint 
 
 	for (int n = 0; n < STATISTICS; n++)
 		glBeginQuery(targets[n], queries[n]);
-	draw_frame(options, frame);
+	ring_draw(options->blocks, aspect(options), frame);
 	for (int n = 0; n < STATISTICS; n++)
 		glEndQuery(targets[n]);
 	printf("%d", frame);
@@ -157,7 +101,7 @@ static void draw_monitored(const struct options *options, int frame, const struc
 {
 	gl.BeginPerfMonitorAMD(monitors[0]);
 	gl.BeginPerfMonitorAMD(monitors[1]);
-	draw_frame(options, frame);
+	ring_draw(options->blocks, aspect(options), frame);
 	gl.EndPerfMonitorAMD(monitors[0]);
 	gl.EndPerfMonitorAMD(monitors[1]);
 	printf("%d %llu %llu\n", frame, (unsigned long long)only_value(groups, monitors[0]),
@@ -207,12 +151,7 @@ int main(int argc, char **argv)
 	EGLSurface surface = open_window(&display, options.width, options.height);
 
 	glViewport(0, 0, options.width, options.height);
-	glEnable(GL_DEPTH_TEST);
-	glEnable(GL_CULL_FACE);
-	glEnable(GL_LIGHTING);
-	glEnable(GL_LIGHT0);
-	glEnable(GL_COLOR_MATERIAL);
-	glEnable(GL_NORMALIZE);
+	ring_set_up();
 	glGenQueries(STATISTICS, queries);
 	gl_load();
 	if (options.monitors) {
@@ -226,7 +165,7 @@ int main(int argc, char **argv)
 		else if (options.monitors)
 			draw_monitored(&options, frame, &groups, monitors);
 		else
-			draw_frame(&options, frame);
+			ring_draw(options.blocks, aspect(&options), frame);
 		eglSwapBuffers(display, surface);
 	}
 	groups_free(&groups);

@@ -164,6 +164,132 @@ static bool bad_query_fails_alone(void)
 	return ok && !sessions;
 }
 
+/* --- a library whose hardware counts one event at a time ----------------------- */
+
+#define ROOM 1
+
+static unsigned int selected, samples_left;
+
+static int select_one(struct perfctr_selection *selection, const char *event)
+{
+	(void)selection;
+	(void)event;
+	selected++;
+	return 1;
+}
+
+static int select_nothing(struct perfctr_device *device, struct perfctr_selection **selection)
+{
+	selected = 0;
+	return selection_new(device, selection);
+}
+
+static int take_sample(struct perfctr_session *session, uint64_t user_data)
+{
+	(void)session;
+	(void)user_data;
+	samples_left = 1;
+	return 0;
+}
+
+static int next_sample(struct perfctr_cursor *cursor, struct perfctr_sample *sample)
+{
+	(void)cursor;
+	(void)sample;
+	return samples_left ? (int)samples_left-- : 0;
+}
+
+static int advance(struct perfctr_cursor *cursor, size_t count)
+{
+	(void)cursor;
+	(void)count;
+	return 0;
+}
+
+static bool block_told;
+
+static void rewind_sample(struct perfctr_sample *sample)
+{
+	(void)sample;
+	block_told = false;
+}
+
+static int next_block(struct perfctr_sample *sample, struct perfctr_block *block)
+{
+	(void)sample;
+	if (block_told)
+		return 0;
+	block_told = true;
+	*block = (struct perfctr_block){ .type = DRM_PERFCTR_BLOCK_PCOUNTER };
+	return 1;
+}
+
+static bool read_times(const struct perfctr_block *block, uint64_t *enabled_ns,
+		       uint64_t *running_ns)
+{
+	(void)block;
+	*enabled_ns = 100;
+	/* a second session has the other counter */
+	*running_ns = selected > ROOM || sessions > 1 ? 50 : 100;
+	return true;
+}
+
+static int add_nothing(struct perfctr_totals *totals, struct perfctr_sample *sample)
+{
+	(void)totals;
+	(void)sample;
+	return 0;
+}
+
+/* Two counters of PCOUNTER that do not fit together. */
+static bool turns_are_refused(void)
+{
+	struct gpc_counter counters[] = {
+		{ .event = "a", .block_type = DRM_PERFCTR_BLOCK_PCOUNTER },
+		{ .event = "b", .block_type = DRM_PERFCTR_BLOCK_PCOUNTER },
+	};
+	struct gpc_catalogue catalogue = { .counters = counters, .counter_count = 2 };
+	struct gpc_context context = { .catalogue = &catalogue, .say = say, .words = 1 };
+	unsigned int which[] = { 0, 1 };
+	struct gpc_query first = {
+		.context = &context, .counters = &which[0], .count = 1, .exact = true
+	};
+	struct gpc_query second = first, both = first;
+	bool ok;
+
+	gpc.selection_new = select_nothing;
+	gpc.selection_add = select_one;
+	gpc.session_sample = take_sample;
+	gpc.cursor_next = next_sample;
+	gpc.cursor_advance = advance;
+	gpc.decode_rewind = rewind_sample;
+	gpc.decode_block = next_block;
+	gpc.block_read_times = read_times;
+	gpc.totals_add = add_nothing;
+	complaints = 0;
+	second.counters = &which[1];
+	second.next = &first;
+	both.count = 2;
+	both.next = &second;
+	context.queries = &both;
+
+	/* the others are not active: their counters have no turn */
+	ok = gpc_query_begin(&first) && sessions == 1;
+	leave_session(&first);
+	ok = ok && gpc_query_begin(&second) && sessions == 1 && selected == 1;
+	leave_session(&second);
+	ok = ok && !gpc_query_begin(&both) && !sessions && !complaints;
+	/* for the HUD they do, and what is exact has to wait */
+	both.exact = false;
+	ok = ok && gpc_query_begin(&both) && sessions == 1 && !gpc_query_begin(&first);
+	leave_session(&both);
+	ok = ok && gpc_query_begin(&first) && sessions == 1;
+	leave_session(&first);
+	context.queries = NULL;
+	drop_sessions(&context);
+	return ok && !sessions;
+}
+
 static int number, failed;
 
 static void check(bool ok, const char *name)
@@ -174,9 +300,11 @@ static void check(bool ok, const char *name)
 
 int main(void)
 {
-	puts("1..2");
+	puts("1..3");
 	check(blocks_of_perf_events(), "perf events are told apart by all that makes them");
 	check(bad_query_fails_alone(),
 	      "a query that cannot be had does not keep the others from counting");
+	check(turns_are_refused(),
+	      "what would take turns does not begin; what is not active has none");
 	return failed != 0;
 }

@@ -25,12 +25,13 @@ static struct gpc_counter counters[OURS] = {
 	{ .name = "B", .full_name = "g.B", .unit = GPC_UNIT_PERCENT, .is_level = true },
 	{ .name = "C", .full_name = "g.C", .unit = GPC_UNIT_NUMBER, .is_level = true },
 };
-static struct gpc_group group = { .name = "g", .count = OURS };
+static struct gpc_group group = { .name = "g", .count = OURS, .monitored = 2, .max_active = 1 };
 static struct gpc_catalogue catalogue = { .counters = counters,
 					  .groups = &group,
 					  .counter_count = OURS,
 					  .group_count = 1 };
 static int catalogues, contexts, queries;
+static unsigned int query_flags;
 static bool refuse;
 
 struct gpc_query {
@@ -50,6 +51,18 @@ struct gpc_catalogue *gpc_catalogue_new(const char *wanted, const char *const *s
 void gpc_catalogue_free(struct gpc_catalogue *c)
 {
 	catalogues -= c != NULL;
+}
+
+const struct gpc_group *gpc_catalogue_group(struct gpc_catalogue *c, unsigned int n)
+{
+	return &c->groups[n];
+}
+
+/* C is a metric of several passes */
+bool gpc_catalogue_is_monitored(struct gpc_catalogue *c, unsigned int counter)
+{
+	(void)c;
+	return counter < group.monitored;
 }
 
 struct gpc_context *gpc_context_new(const struct gpc_catalogue *c, gpc_say_fn tell)
@@ -72,12 +85,12 @@ void gpc_context_fail(struct gpc_context *c, const char *what)
 }
 
 struct gpc_query *gpc_query_new(struct gpc_context *c, const unsigned int *wanted,
-				unsigned int count, bool attributed)
+				unsigned int count, unsigned int flags)
 {
 	struct gpc_query *q = calloc(1, sizeof(*q));
 
 	(void)c;
-	(void)attributed;
+	query_flags = flags;
 	memcpy(q->counters, wanted, count * sizeof(*wanted));
 	queries++;
 	return q;
@@ -292,7 +305,10 @@ static void test_list(struct pipe_screen *screen)
 	check(screen->get_driver_query_group_info(screen, 0, NULL) == 1 &&
 		      screen->get_driver_query_group_info(screen, 0, &group_info) == 1 &&
 		      in_group == group_info.num_queries,
-	      "a query of a driver without groups is in none of ours");
+	      "a query of a driver without groups is in none of ours, nor what no pass has");
+	check(group_info.num_queries == group.monitored &&
+		      group_info.max_active_queries == group.max_active,
+	      "limits of a group are told");
 }
 
 static void test_batch(struct pipe_context *pipe)
@@ -306,6 +322,8 @@ static void test_batch(struct pipe_context *pipe)
 	union pipe_numeric_type_union *batch = calloc(COUNT, sizeof(*batch));
 	union pipe_query_result *result = (union pipe_query_result *)batch;
 
+	check(query_flags == (GPC_QUERY_EXACT | GPC_QUERY_ATTRIBUTED),
+	      "monitors do not take turns");
 	check(driver_types[0] == DRIVER_TYPE + 1 && driver_types[1] == DRIVER_TYPE,
 	      "the driver gets its own counters of a batch");
 	check(pipe->begin_query(pipe, query) && pipe->end_query(pipe, query) &&
@@ -339,7 +357,7 @@ int main(void)
 	struct pipe_context *pipe;
 
 	setenv("GALLIUM_PERFCTR", "1", 1);
-	puts("1..9");
+	puts("1..11");
 	gpc_screen_hook(&screen);
 	/* the driver gave the same screen again */
 	gpc_screen_hook(&screen);

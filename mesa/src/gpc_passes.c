@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: MIT
+/*
+ * What fits is a fact of the hardware and known to the kernel alone: libperfctr's perfkit asks it
+ * with sessions of a moment.
+ */
+#include "gpc_passes.h"
+
+#include <stdlib.h>
+
+/*
+ * Run all passes of a kit without work. Returns the number of passes; 0 if it is not known, as
+ * somebody else counts and what fits is not a fact of the hardware alone.
+ */
+static unsigned int measure_passes(struct perfctr_perfkit *kit)
+{
+	const struct perfctr_perfkit_counter *counter;
+	struct perfctr_perfkit_value value;
+	unsigned int passes = 0;
+	bool ok = !gpc.perfkit_begin_experiment(kit, &passes);
+
+	for (unsigned int n = 0; ok && n < passes; n++)
+		ok = !gpc.perfkit_begin_pass(kit, n) && !gpc.perfkit_end_pass(kit);
+	ok = ok && !gpc.perfkit_end_experiment(kit);
+	for (size_t n = 0; ok && (counter = gpc.perfkit_counter(kit, n)); n++)
+		if (counter->kind == PERFCTR_PERFKIT_COUNTER)
+			ok = !gpc.perfkit_value(kit, n, 0, &value) &&
+			     value.state == PERFCTR_VALUE_OK &&
+			     !(value.flags & PERFCTR_PERFKIT_ESTIMATED);
+	return ok ? passes : 0;
+}
+
+/* A group that is being measured. */
+struct group_trial {
+	struct perfctr_device *device;
+	struct gpc_counter *first;
+	unsigned int count;
+	/* needs[m * count + n]: metric m is computed from counter n of the group */
+	bool *needs;
+	/* counters of the pass that is being filled */
+	bool *kept;
+};
+
+static void find_needs(struct group_trial *t, unsigned int m)
+{
+	struct perfctr_selection *selection = NULL;
+	const struct drm_perfctr_block_request *r;
+
+	if (gpc.selection_new(t->device, &selection) ||
+	    gpc.selection_add(selection, t->first[m].event) < 0)
+		goto out;
+	for (size_t k = 0; (r = gpc.selection_request(selection, k)); k++)
+		for (unsigned int n = 0; n < t->count; n++) {
+			const struct gpc_counter *c = &t->first[n];
+
+			t->needs[m * t->count + n] |=
+				!c->metric && r->type == c->block_type &&
+				r->section == c->position / DRM_PERFCTR_SECTION_COUNTERS &&
+				r->mask >> c->position % DRM_PERFCTR_SECTION_COUNTERS & 1;
+		}
+out:
+	gpc.selection_unref(selection);
+}
+
+/* Passes for the counters that a metric needs; 0: not known. */
+static unsigned int passes_of_metric(const struct group_trial *t, unsigned int m)
+{
+	struct perfctr_perfkit *kit = NULL;
+	bool ok = !gpc.perfkit_new(t->device, &kit);
+	unsigned int passes = 0;
+
+	for (unsigned int n = 0; ok && n < t->count; n++)
+		if (t->needs[m * t->count + n])
+			ok = gpc.perfkit_add(kit, t->first[n].event) > 0;
+	if (ok && gpc.perfkit_count(kit) > 1)
+		passes = measure_passes(kit);
+	gpc.perfkit_unref(kit);
+	return passes;
+}
+
+/* What a counter brings with it: itself, and metrics that it is a part of. */
+static unsigned int worth(const struct group_trial *t, unsigned int n)
+{
+	unsigned int sum = !t->first[n].metric;
+
+	for (unsigned int m = 0; sum && m < t->count; m++)
+		sum += t->needs[m * t->count + n] && !t->first[m].several_passes;
+	return sum;
+}
+
+/* Whether a metric is there for nothing with the counters of the pass. */
+static bool comes_along(const struct group_trial *t, unsigned int m)
+{
+	for (unsigned int n = 0; n < t->count; n++)
+		if (t->needs[m * t->count + n] && !t->kept[n])
+			return false;
+	return t->first[m].metric && !t->first[m].several_passes;
+}
+
+/* Take a counter into the pass if there is room. Returns false if the device cannot tell. */
+static bool try_counter(struct group_trial *t, struct perfctr_perfkit *kit, unsigned int n)
+{
+	unsigned int passes;
+
+	if (gpc.perfkit_add(kit, t->first[n].event) < 0 || gpc.perfkit_passes(kit, &passes))
+		return false;
+	t->kept[n] = passes == 1;
+	return t->kept[n] || !gpc.perfkit_remove(kit, gpc.perfkit_count(kit) - 1);
+}
+
+/* Fill a pass, first with what brings the most metrics. Returns how many it has; 0: not known. */
+static unsigned int fill_a_pass(struct group_trial *t)
+{
+	struct perfctr_perfkit *kit = NULL;
+	unsigned int members = 0, most = 0;
+	bool ok = !gpc.perfkit_new(t->device, &kit);
+
+	for (unsigned int n = 0; n < t->count; n++)
+		most = worth(t, n) > most ? worth(t, n) : most;
+	for (; ok && most; most--)
+		for (unsigned int n = 0; ok && n < t->count; n++)
+			if (worth(t, n) == most)
+				ok = try_counter(t, kit, n);
+	/* others may have begun to count meanwhile */
+	if (ok && measure_passes(kit) == 1)
+		for (unsigned int n = 0; n < t->count; n++)
+			members += t->kept[n] || comes_along(t, n);
+	gpc.perfkit_unref(kit);
+	return members;
+}
+
+static unsigned int measure(struct group_trial *t)
+{
+	for (unsigned int m = 0; m < t->count; m++)
+		if (t->first[m].metric) {
+			find_needs(t, m);
+			t->first[m].several_passes = passes_of_metric(t, m) > 1;
+		}
+	return fill_a_pass(t);
+}
+
+unsigned int gpc_passes_measure(const char *path, struct gpc_counter *first, unsigned int count)
+{
+	struct group_trial t = { .first = first, .count = count };
+	struct perfctr_ctx *ctx = NULL;
+	unsigned int most = 0;
+
+	t.needs = calloc((size_t)count * count, sizeof(*t.needs));
+	t.kept = calloc(count, sizeof(*t.kept));
+	if (t.needs && t.kept && !gpc.ctx_new(&ctx) && !gpc.device_open(ctx, path, &t.device))
+		most = measure(&t);
+	gpc.device_unref(t.device);
+	gpc.ctx_unref(ctx);
+	free(t.kept);
+	free(t.needs);
+	return most;
+}
