@@ -298,17 +298,12 @@ static void count_stop(struct pm_domain *d)
 }
 
 /* returns the clocks that were used up */
-static u64 record(struct pm_domain *d, const struct pm_signals *now, bool held, bool stop,
-		  const u32 inc[PCOUNTER_SLOTS], u64 clocks)
+static u64 record_clocks(struct pm_domain *d, const u32 add[PCOUNTER_LONG_COUNTERS], bool stop,
+			 u64 clocks)
 {
-	u32 add[PCOUNTER_LONG_COUNTERS];
 	unsigned int i;
 	u64 n;
 
-	if (held) {
-		clear_record(d);
-		return clocks;
-	}
 	/* as with SWAP: the clock of the pulse belongs to the next packet */
 	if (stop && !d->stop_settled)
 		count_stop(d);
@@ -316,12 +311,26 @@ static u64 record(struct pm_domain *d, const struct pm_signals *now, bool held, 
 	if (d->pending || record_full(d))
 		write_packet(d);
 
-	record_increments(d, now, inc, add);
 	n = stop ? 1 : record_room(d, add, clocks);
 	for (i = 0; i < PCOUNTER_LONG_COUNTERS; i++)
-		d->record[i] = min_t(u64, d->record[i] + mul_saturating(n, add[i]), U16_MAX);
+		if (add[i])
+			d->record[i] = min_t(u64, d->record[i] + mul_saturating(n, add[i]),
+					     U16_MAX);
 	d->record_cycles = (d->record_cycles + n) & PCOUNTER_RECORD_CYCLES;
 	return n;
+}
+
+static u64 record(struct pm_domain *d, const struct pm_signals *now, bool held, bool stop,
+		  const u32 inc[PCOUNTER_SLOTS], u64 clocks)
+{
+	u32 add[PCOUNTER_LONG_COUNTERS];
+
+	if (held) {
+		clear_record(d);
+		return clocks;
+	}
+	record_increments(d, now, inc, add);
+	return record_clocks(d, add, stop, clocks);
 }
 
 /* --- clocks ---------------------------------------------------------------------- */
@@ -370,16 +379,27 @@ static u32 period_of(const struct pm_domain *d)
 					PCOUNTER_CTRL_PERIODIC_SHIFT);
 }
 
+static bool looks_at_periodic(const struct pm_domain *d, unsigned int input)
+{
+	unsigned int n;
+
+	for (n = 0; n < 4; n++)
+		if (PCOUNTER_SRC_SIGNAL(d->src[input], n) ==
+		    d->trailer + PCOUNTER_TRAILER_PERIODIC)
+			return true;
+	return false;
+}
+
 /* somebody looks at PERIODIC: else its pulses need not be told apart */
 static bool uses_periodic(const struct pm_domain *d)
 {
-	unsigned int i, n;
+	unsigned int i;
 
+	if (mode_of(d) == PCOUNTER_MODE_OFF)
+		return false;
 	for (i = 0; i < PCOUNTER_INPUTS; i++)
-		for (n = 0; n < 4; n++)
-			if (PCOUNTER_SRC_SIGNAL(d->src[i], n) ==
-			    d->trailer + PCOUNTER_TRAILER_PERIODIC)
-				return true;
+		if (looks_at_periodic(d, i))
+			return true;
 	return false;
 }
 
@@ -432,6 +452,54 @@ static void settle_stop(const struct pm_model *pm, struct pm_domain *d)
 	d->stop_settled = true;
 }
 
+/*
+ * RECORD as it is used: PERIODIC makes packets and does nothing else, no table looks at the
+ * last clock. Then all clocks are alike but for the pulses, which are many. Returns false if it
+ * is not so.
+ */
+static bool run_recorded(struct pm_model *pm, struct pm_domain *d, const struct pm_signals *signals,
+			 u64 clocks)
+{
+	const u32 period = period_of(d);
+	u32 inc[PCOUNTER_SLOTS], add[PCOUNTER_LONG_COUNTERS];
+	struct pm_signals now = *signals, pulse;
+	bool out[PCOUNTER_INPUTS], stop;
+	unsigned int i;
+
+	if (mode_of(d) != PCOUNTER_MODE_RECORD || d->trigger ||
+	    pm->gctrl & PCOUNTER_GCTRL_RECORD_CLEAR)
+		return false;
+	for (i = 0; i < PCOUNTER_INPUTS; i++)
+		if (d->op[i] & ~PCOUNTER_OP_TABLE ||
+		    (i != PCOUNTER_STOP && looks_at_periodic(d, i)))
+			return false;
+	add_trailer(pm, d, false, &now);
+	pulse = now;
+	pm_signal_set(&pulse, d->trailer + PCOUNTER_TRAILER_PERIODIC, true);
+	for (i = 0; i < PCOUNTER_INPUTS; i++)
+		out[i] = macro(d, i, &now, false);
+	stop = macro(d, PCOUNTER_STOP, &pulse, false);
+	/* event and flag are wires too: they have to stay as they are */
+	if (out[PCOUNTER_STOP] || out[PCOUNTER_EVENT] != d->event ||
+	    (out[PCOUNTER_SETFLAG] || (d->flag && !out[PCOUNTER_CLRFLAG])) != d->flag)
+		return false;
+
+	increments(d, &now, out, inc);
+	record_increments(d, &now, inc, add);
+	d->clocks += clocks;
+	while (clocks) {
+		const bool pulses = d->periodic + 1 >= period;
+		const u64 n = record_clocks(d, add, pulses && stop,
+					    pulses ? 1 : min_t(u64, clocks,
+							       period - 1 - d->periodic));
+
+		d->periodic = pulses ? 0 : d->periodic + n;
+		clocks -= n;
+	}
+	d->last = d->periodic ? now : pulse;
+	return true;
+}
+
 /**
  * pm_run() - clock a domain
  * @pm: the model
@@ -445,6 +513,8 @@ void pm_run(struct pm_model *pm, unsigned int domain, const struct pm_signals *s
 	const bool periodic = uses_periodic(d);
 	const u32 period = period_of(d);
 
+	if (periodic && clocks && run_recorded(pm, d, signals, clocks))
+		return;
 	while (clocks) {
 		/* a longer period was set before: the pulse is overdue */
 		const bool pulse = d->periodic + 1 >= period;
@@ -546,8 +616,11 @@ static void trigger(struct pm_model *pm)
 {
 	unsigned int i;
 
-	for (i = 0; i < PCOUNTER_DOMAINS; i++)
+	for (i = 0; i < PCOUNTER_DOMAINS; i++) {
 		pm->domains[i].trigger = true;
+		/* one more before a clock came: the hardware is faster than any host, this is not */
+		pm->domains[i].stop_settled = false;
+	}
 }
 
 /* the register of a domain that has a place at each 0x20 bytes; NULL: others */

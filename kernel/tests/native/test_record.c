@@ -94,7 +94,7 @@ static void take_all(void)
 		sum.clocks += c.cycles;
 		sum.packets++;
 		sum.merged += c.stops > 1;
-		sum.saturated += c.saturated;
+		sum.saturated += c.saturated & 1;
 		for (i = 0; i < PCOUNTER_RECORD_SLOTS; i++)
 			sum.counters[i] += c.counters[i];
 	}
@@ -180,6 +180,42 @@ static void packets_are_a_period_long_and_have_its_time(void)
 	check(!pcounter_record_take(&packets, &c));
 }
 
+/* what the model does for all periods at once, and what it does one by one */
+static void recorded_periods_at_once_are_periods_one_by_one(void)
+{
+	static u8 at_once[2 * HALF_BYTES];
+	unsigned long round, rounds = test_rounds(300);
+	u32 way, n, status[2];
+
+	for (round = 0; round < rounds; round++) {
+		struct pm_domain last[2];
+
+		for (way = 0; way < 2; way++) {
+			struct random_state r = { test_seed() + 3 + round };
+
+			begin(random_below(&r, 3));
+			/* a table that looks back, and is never true */
+			if (way)
+				pm_write(&pm, PCOUNTER_OP(DOMAIN, PCOUNTER_SETFLAG),
+					 PCOUNTER_OP_ARG0_DELAY);
+			for (n = 0; n < 10; n++) {
+				drive_randomly(&r, random_below(&r, 10000));
+				/* now and then with a trigger, and without room at the end */
+				if (!random_below(&r, 4))
+					pm_write(&pm, PGRAPH_PM_TRIGGER, PGRAPH_PM_TRIGGER_PULSE);
+			}
+			status[way] = pm_read(&pm, PCOUNTER_RECORD_STATUS(DOMAIN));
+			last[way] = pm.domains[DOMAIN];
+			last[way].op[PCOUNTER_SETFLAG] = 0;
+			if (!way)
+				memcpy(at_once, MEMORY, sizeof(at_once));
+		}
+		check_eq(status[0], status[1]);
+		check(!memcmp(at_once, MEMORY, sizeof(at_once)));
+		check(!memcmp(&last[0], &last[1], sizeof(last[0])));
+	}
+}
+
 static void what_the_trigger_makes_is_counted_once(void)
 {
 	u32 with_clocks;
@@ -197,6 +233,16 @@ static void what_the_trigger_makes_is_counted_once(void)
 		check_sums();
 		check_eq(sum.packets, 2);
 	}
+	/* twice between two clocks: the second packet is empty */
+	begin(6);
+	drive(1, 100);
+	collect();
+	collect();
+	check_eq(sum.packets, 2);
+	drive(1, 10);
+	collect();
+	check_eq(sum.packets, 3);
+	check_sums();
 	/* it may not come: then a look must not make it */
 	begin(6);
 	pm_write(&pm, PCOUNTER_OP(DOMAIN, PCOUNTER_STOP), 0x8888);
@@ -371,6 +417,7 @@ static void what_can_be_recorded(void)
 static const struct test tests[] = {
 	TEST(packets_add_up_to_the_truth),
 	TEST(packets_are_a_period_long_and_have_its_time),
+	TEST(recorded_periods_at_once_are_periods_one_by_one),
 	TEST(what_the_trigger_makes_is_counted_once),
 	TEST(packets_without_room_are_merged),
 	TEST(what_saturates_without_room_is_told),
