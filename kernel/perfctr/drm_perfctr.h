@@ -17,6 +17,7 @@ struct drm_perfctr_block;
 struct drm_perfctr_session;
 struct drm_perfctr_source;
 struct perfctr_source_state;
+struct seq_file;
 
 /**
  * struct drm_perfctr_block_desc - one block of counters that a source serves
@@ -43,9 +44,16 @@ struct drm_perfctr_block_desc {
 /**
  * struct drm_perfctr_collection - what a source tells about one collection
  *
- * Zeroed by the core before the call.
+ * Zeroed by the core before the call, but for @until_ns.
  */
 struct drm_perfctr_collection {
+	/**
+	 * @until_ns: CLOCK_MONOTONIC_RAW at which a sample is due. A source that has
+	 * a batch, see &drm_perfctr_source.batch_ns, gives of it what it has up to the
+	 * first boundary at or after that, at least one piece, and sets @more if
+	 * that is not all. The others do not look.
+	 */
+	u64 until_ns;
 	/**
 	 * @time_ns: CLOCK_MONOTONIC_RAW up to which the counts are in; 0: the core
 	 * takes the time after the call.
@@ -72,6 +80,11 @@ struct drm_perfctr_collection {
 	 * none before @stop, the core tells that they are lost.
 	 */
 	bool incomplete;
+	/**
+	 * @more: the source has more of its batch, from after @time_ns. It is called
+	 * again at once. Only where &drm_perfctr_source.batch_ns is not 0.
+	 */
+	bool more;
 };
 
 /**
@@ -117,7 +130,8 @@ struct drm_perfctr_source_ops {
 	 * wanted: DRM_PERFCTR_BLOCK_INFO_SECTIONS masks for each block, of all
 	 * active sessions together. Called before @start, and between @collect and
 	 * the next one whenever it changes; a collection comes right before if the
-	 * source counts. May change &drm_perfctr_source.max_interval_ns. Optional.
+	 * source counts. May change &drm_perfctr_source.max_interval_ns and
+	 * &drm_perfctr_source.batch_ns. Optional.
 	 */
 	void (*select)(struct drm_perfctr_source *source, const u64 *wanted);
 };
@@ -143,6 +157,18 @@ struct drm_perfctr_source {
 	 * counting. 0: no limit. Changes in @ops->select only.
 	 */
 	u64 max_interval_ns;
+	/**
+	 * @batch_ns: not 0: the hardware notes its counts at short intervals by itself,
+	 * and is to be collected so often at least. Each collection is a batch, given
+	 * in pieces: periodic samples of sessions with nothing else in them are made of
+	 * these, by their times, and need no timer. Changes in @ops->select only.
+	 */
+	u64 batch_ns;
+	/**
+	 * @period_ns: for @ops->select: shortest period of the sessions whose samples
+	 * could be made from batches; 0: there is none.
+	 */
+	u64 period_ns;
 
 	/* private: the core's */
 	struct drm_perfctr *pc;
@@ -246,6 +272,11 @@ void drm_perfctr_block_report(struct drm_perfctr_source *source, unsigned int bl
 			      u32 states, const u64 *valid);
 void drm_perfctr_block_ran(struct drm_perfctr_source *source, unsigned int block, u64 ns,
 			   const u64 *counted);
+void drm_perfctr_block_reached(struct drm_perfctr_source *source, unsigned int block,
+			       u64 time_ns);
+
+/* for debugfs of the driver */
+void drm_perfctr_show(struct drm_perfctr *pc, struct seq_file *m);
 
 /*
  * sampling in the command stream; drm_perfctr_session_sample() may be called where

@@ -50,6 +50,8 @@ struct drm_perfctr_block {
 	u64 *running;
 	/** @enabled: ns in which the block counted. */
 	u64 enabled;
+	/** @time_ns: CLOCK_MONOTONIC_RAW up to which @totals go, 0: as the source's. */
+	u64 time_ns;
 	/** @states: enum drm_perfctr_block_states of each collection. */
 	struct perfctr_trace states;
 	/** @valid: counters that were measured, one trace per section. */

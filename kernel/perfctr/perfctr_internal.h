@@ -25,7 +25,7 @@ struct drm_gem_object;
 struct eventfd_ctx;
 struct perfctr_user;
 
-#define PERFCTR_VERSION			1
+#define PERFCTR_VERSION			2
 #define PERFCTR_MAX_SOURCES		8
 #define PERFCTR_MAX_SLOTS		65536u
 #define PERFCTR_MAX_RING_BYTES		(64ull << 20)
@@ -83,6 +83,8 @@ struct perfctr_source_state {
 	bool incomplete;
 	/** @wanted: for ops->select, DRM_PERFCTR_BLOCK_INFO_SECTIONS masks for each block. */
 	u64 *wanted;
+	/** @batch_ns: longest time between two batches, for the source and the rings. */
+	u64 batch_ns;
 	/** @restart_ns: while it should run and does not: not to be tried again before. */
 	u64 restart_ns;
 };
@@ -151,6 +153,10 @@ struct drm_perfctr {
 	bool serving_events;
 	/** @cpu_changes: CPUs that came or went. Atomic. */
 	atomic_t cpu_changes;
+	/** @in_batch: several samples of a session come at once: they wake together. */
+	bool in_batch;
+	/** @timer_interrupts: of @timer; for debugfs. */
+	u64 timer_interrupts;
 	/** @last_tick: when the periodic sessions were last served. */
 	ktime_t last_tick;
 
@@ -202,6 +208,8 @@ struct drm_perfctr_session {
 	u32 watermark;
 	/** @period_ns: 0 for a manual session. */
 	u64 period_ns;
+	/** @wake_due: the samples of a batch are to wake. */
+	bool wake_due;
 	/** @min_gap_ns: shortest time between ticks that this session may cause. */
 	u64 min_gap_ns;
 	/** @active: between START and STOP. */
@@ -309,6 +317,12 @@ static inline u8 perfctr_active_set(const struct drm_perfctr *pc)
 	return pc->set_users ? pc->set : DRM_PERFCTR_SET_PRIMARY;
 }
 
+/* can periodic samples be made from batches of a source: is it the only one? */
+static inline bool perfctr_session_is_batchable(const struct drm_perfctr_session *session)
+{
+	return session->period_ns && session->source_count == 1 && !session->has_pmu;
+}
+
 /* perfctr_device.c */
 struct drm_perfctr_block *perfctr_block_at(struct drm_perfctr *pc, unsigned int nth);
 
@@ -351,6 +365,10 @@ int perfctr_sampler_attach(struct drm_perfctr_session *session);
 void perfctr_sampler_detach(struct drm_perfctr_session *session);
 void perfctr_sampler_arm(struct drm_perfctr *pc);
 void perfctr_sampler_wake(struct drm_perfctr_session *session);
+bool perfctr_sampler_in_batches(const struct drm_perfctr_session *session);
+u64 perfctr_sampler_next_due(const struct drm_perfctr_source *source, s64 raw_offset_ns);
+void perfctr_sampler_publish_batched(struct drm_perfctr_source *source, s64 raw_offset_ns);
+void perfctr_sampler_end_batch(struct drm_perfctr *pc);
 int perfctr_sampler_init(struct drm_perfctr *pc);
 void perfctr_sampler_fini(struct drm_perfctr *pc);
 

@@ -7,6 +7,7 @@
 #include <linux/ktime.h>
 #include <linux/math64.h>
 #include <linux/sched.h>
+#include <linux/seq_file.h>
 #include <linux/string.h>
 #include <linux/timekeeping.h>
 #include <drm/drm_managed.h>
@@ -271,7 +272,7 @@ static void publish_view(struct drm_perfctr_session *session, struct perfctr_vie
 		span.states |= DRM_PERFCTR_STATE_LOST;
 	span.valid = perfctr_trace_since(&view->block->valid[view->section], sv->base_seq);
 	span.clock_cycles = cycles - view->base_cycles;
-	span.capture_ns = sv->source->state->time_ns - end_ns;
+	span.capture_ns = (view->block->time_ns ?: sv->source->state->time_ns) - end_ns;
 	view->base_cycles = cycles;
 	*at = perfctr_layout_block(*at, view, &span);
 	*states |= span.states;
@@ -337,7 +338,11 @@ void perfctr_sampler_publish(struct drm_perfctr_session *session, u32 flags, u64
 				session->totals.lost_ns);
 
 	unread = perfctr_ring_publish(&session->ring);
-	if (unread >= session->watermark || (flags & DRM_PERFCTR_SAMPLE_FINAL))
+	if (unread < session->watermark && !(flags & DRM_PERFCTR_SAMPLE_FINAL))
+		return;
+	if (session->pc->in_batch)
+		session->wake_due = true;
+	else
 		perfctr_sampler_wake(session);
 }
 
@@ -394,7 +399,8 @@ void perfctr_sampler_arm(struct drm_perfctr *pc)
 	list_for_each_entry(session, &pc->active, node) {
 		ktime_t due;
 
-		if (!session->period_ns)
+		/* batches are due as their source says */
+		if (!session->period_ns || perfctr_sampler_in_batches(session))
 			continue;
 		/* many sessions with unequal periods must not add up to a storm */
 		due = max_t(ktime_t, session->due,
@@ -451,6 +457,75 @@ static bool session_due(struct drm_perfctr_session *session, ktime_t now)
 	return true;
 }
 
+/**
+ * perfctr_sampler_in_batches() - are periodic samples made from batches of the source?
+ * @session: an active session
+ *
+ * Returns: true if so, and the timer does not care about its periods.
+ */
+bool perfctr_sampler_in_batches(const struct drm_perfctr_session *session)
+{
+	const struct drm_perfctr_source *source = session->sources[0].source;
+
+	return perfctr_session_is_batchable(session) && source->batch_ns &&
+	       source->state->running;
+}
+
+static bool is_of_batches(const struct drm_perfctr_session *session,
+			  const struct drm_perfctr_source *source)
+{
+	return session->sources[0].source == source && perfctr_sampler_in_batches(session);
+}
+
+/**
+ * perfctr_sampler_next_due() - when is the next sample from a source's batch due?
+ * @source: the source, with batches
+ * @raw_offset_ns: CLOCK_MONOTONIC - CLOCK_MONOTONIC_RAW
+ *
+ * Returns: CLOCK_MONOTONIC_RAW; U64_MAX: never.
+ */
+u64 perfctr_sampler_next_due(const struct drm_perfctr_source *source, s64 raw_offset_ns)
+{
+	const struct drm_perfctr_session *session;
+	u64 next_ns = U64_MAX;
+
+	list_for_each_entry(session, &source->pc->active, node)
+		if (is_of_batches(session, source))
+			next_ns = min_t(u64, next_ns, ktime_to_ns(session->due) - raw_offset_ns);
+	return next_ns;
+}
+
+/**
+ * perfctr_sampler_publish_batched() - publish what is due at a piece of a batch
+ * @source: the source, just collected
+ * @raw_offset_ns: CLOCK_MONOTONIC - CLOCK_MONOTONIC_RAW
+ */
+void perfctr_sampler_publish_batched(struct drm_perfctr_source *source, s64 raw_offset_ns)
+{
+	const ktime_t time = ns_to_ktime(source->state->time_ns + raw_offset_ns);
+	struct drm_perfctr_session *session;
+
+	list_for_each_entry(session, &source->pc->active, node)
+		if (is_of_batches(session, source) && session_due(session, time))
+			perfctr_sampler_publish(session, DRM_PERFCTR_SAMPLE_PERIODIC,
+						session->user_data);
+}
+
+/**
+ * perfctr_sampler_end_batch() - wake whose samples were in a batch
+ * @pc: the device
+ */
+void perfctr_sampler_end_batch(struct drm_perfctr *pc)
+{
+	struct drm_perfctr_session *session;
+
+	list_for_each_entry(session, &pc->active, node) {
+		if (session->wake_due)
+			perfctr_sampler_wake(session);
+		session->wake_due = false;
+	}
+}
+
 static void perfctr_tick(struct kthread_work *work)
 {
 	struct drm_perfctr *pc = container_of(work, struct drm_perfctr, tick_work);
@@ -468,7 +543,7 @@ static void perfctr_tick(struct kthread_work *work)
 			perfctr_session_want_pmu(session, false);
 	perfctr_serve_pmu(pc);
 	list_for_each_entry_safe(session, next, &pc->active, node) {
-		if (!session_due(session, now))
+		if (perfctr_sampler_in_batches(session) || !session_due(session, now))
 			continue;
 		sources |= session_sources(session);
 		list_move_tail(&session->node, &due);
@@ -562,9 +637,21 @@ static enum hrtimer_restart perfctr_timer(struct hrtimer *timer)
 {
 	struct drm_perfctr *pc = container_of(timer, struct drm_perfctr, timer);
 
+	WRITE_ONCE(pc->timer_interrupts, pc->timer_interrupts + 1);
 	kthread_queue_work(pc->worker, &pc->tick_work);
 	return HRTIMER_NORESTART;
 }
+
+/**
+ * drm_perfctr_show() - what the sampler did, for debugfs
+ * @pc: the counters
+ * @m: where to
+ */
+void drm_perfctr_show(struct drm_perfctr *pc, struct seq_file *m)
+{
+	seq_printf(m, "timer_interrupts %llu\n", READ_ONCE(pc->timer_interrupts));
+}
+EXPORT_SYMBOL_GPL(drm_perfctr_show);
 
 /**
  * perfctr_sampler_init() - create the sampler of a device

@@ -633,6 +633,15 @@ int perfctr_session_stop(struct drm_perfctr_session *session, u64 user_data)
 	return ret;
 }
 
+/* periods of a batch come first, and may take the room */
+static bool collect_with_room(struct drm_perfctr_session *session)
+{
+	if (!perfctr_sampler_has_room(session))
+		return false;
+	perfctr_sampler_collect(session->pc, session);
+	return perfctr_sampler_has_room(session);
+}
+
 /**
  * perfctr_session_sample() - SAMPLE
  * @session: the session
@@ -655,11 +664,10 @@ int perfctr_session_sample(struct drm_perfctr_session *session, u64 user_data)
 		ret = -ENODEV;
 	} else if (!session->active) {
 		ret = perfctr_reject(pc, ENOTCONN, "SAMPLE: session is not active");
-	} else if (!perfctr_sampler_has_room(session)) {
+	} else if (!collect_with_room(session)) {
 		session->totals.ring_full++;
 		ret = perfctr_reject(pc, ENOSPC, "SAMPLE: only the slot of STOP is free");
 	} else {
-		perfctr_sampler_collect(pc, session);
 		perfctr_sampler_publish(session, DRM_PERFCTR_SAMPLE_MANUAL, user_data);
 	}
 	perfctr_session_unlock(session);
@@ -705,11 +713,10 @@ int drm_perfctr_session_sample(struct drm_perfctr_session *session, u64 user_dat
 	mutex_lock(&pc->lock);
 	if (session->dead || !session->active) {
 		ret = -ENOENT;
-	} else if (!perfctr_sampler_has_room(session)) {
+	} else if (!collect_with_room(session)) {
 		session->pending_others++;
 		ret = -ENOSPC;
 	} else {
-		perfctr_sampler_collect(pc, session);
 		perfctr_sampler_publish(session, DRM_PERFCTR_SAMPLE_IN_STREAM, user_data);
 		perfctr_session_want_pmu(session, false);
 		if (session->has_pmu)
@@ -719,6 +726,14 @@ int drm_perfctr_session_sample(struct drm_perfctr_session *session, u64 user_dat
 	return ret;
 }
 EXPORT_SYMBOL_GPL(drm_perfctr_session_sample);
+
+static u32 status_flags(const struct drm_perfctr_session *session)
+{
+	if (!session->active)
+		return 0;
+	return DRM_PERFCTR_STATUS_ACTIVE |
+	       (perfctr_sampler_in_batches(session) ? DRM_PERFCTR_STATUS_BATCHED : 0);
+}
 
 /**
  * perfctr_session_status() - STATUS
@@ -737,7 +752,7 @@ int perfctr_session_status(struct drm_perfctr_session *session, struct drm_perfc
 		return ret;
 	perfctr_ring_free(&session->ring);
 	*status = (struct drm_perfctr_status) {
-		.flags = session->active ? DRM_PERFCTR_STATUS_ACTIVE : 0,
+		.flags = status_flags(session),
 		.slots = session->ring.slots,
 		.insert_idx = session->ring.insert,
 		.extract_idx = session->ring.extract,

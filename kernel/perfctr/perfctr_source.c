@@ -75,17 +75,12 @@ static void retry_start(struct drm_perfctr *pc, struct drm_perfctr_source *sourc
 		drm_dbg(pc->drm, "perfctr: %s still does not start: %d\n", source->name, ret);
 }
 
-/**
- * perfctr_source_collect() - bring the totals of a source up to now
- * @pc: the device
- * @source: the source; one that does not run is reported as such
- *
- * Returns: 0 or the source's error.
- */
-int perfctr_source_collect(struct drm_perfctr *pc, struct drm_perfctr_source *source)
+/* @until_ns, @more: see struct drm_perfctr_collection */
+static int collect(struct drm_perfctr *pc, struct drm_perfctr_source *source, u64 until_ns,
+		   bool *more)
 {
 	struct perfctr_source_state *state = source->state;
-	struct drm_perfctr_collection c = { };
+	struct drm_perfctr_collection c = { .until_ns = until_ns };
 	unsigned int i;
 	u64 now;
 	int ret = 0;
@@ -131,8 +126,56 @@ int perfctr_source_collect(struct drm_perfctr *pc, struct drm_perfctr_source *so
 	state->incomplete = state->running && (ret || c.incomplete);
 	for (i = 0; i < DRM_PERFCTR_MAX_CLOCKS; i++)
 		pc->cycles[i] += c.clock_cycles[i];
+	*more = c.more && state->running && !ret;
 	retry_start(pc, source);
 	return ret;
+}
+
+/*
+ * A sample for each period in it, by the times of the pieces. If that takes longer than half
+ * of the time that the next batch will be about, the rest is merged: the worker would have the
+ * CPU for itself.
+ */
+static int collect_batch(struct drm_perfctr *pc, struct drm_perfctr_source *source)
+{
+	const u64 begin_ns = ktime_get_raw_ns();
+	const s64 raw_offset_ns = ktime_get_ns() - begin_ns;
+	bool more;
+	int ret;
+
+	pc->in_batch = true;
+	do {
+		u64 until_ns = U64_MAX;
+
+		if (ktime_get_raw_ns() - begin_ns <= source->state->batch_ns / 2)
+			until_ns = perfctr_sampler_next_due(source, raw_offset_ns);
+		ret = collect(pc, source, until_ns, &more);
+		/* the last piece ends anywhere, maybe for a sample that the caller publishes */
+		if (more || ret)
+			perfctr_sampler_publish_batched(source, raw_offset_ns);
+	} while (more);
+	pc->in_batch = false;
+	perfctr_sampler_end_batch(pc);
+	return ret;
+}
+
+/**
+ * perfctr_source_collect() - bring the totals of a source up to now
+ * @pc: the device
+ * @source: the source; one that does not run is reported as such
+ *
+ * Publishes the periodic samples of sessions that are served from batches. The slot
+ * that STOP needs stays free, others may not.
+ *
+ * Returns: 0 or the source's error.
+ */
+int perfctr_source_collect(struct drm_perfctr *pc, struct drm_perfctr_source *source)
+{
+	bool more;
+
+	if (source->state->running && source->batch_ns)
+		return collect_batch(pc, source);
+	return collect(pc, source, U64_MAX, &more);
 }
 
 /**
@@ -203,6 +246,20 @@ static void add_wanted(const struct drm_perfctr_session *session,
 	}
 }
 
+static void add_period(const struct drm_perfctr_session *session,
+		       struct drm_perfctr_source *source)
+{
+	struct perfctr_source_state *state = source->state;
+	u64 ring_ns;
+
+	if (!perfctr_session_is_batchable(session) || session->sources[0].source != source)
+		return;
+	source->period_ns = min_not_zero(source->period_ns, session->period_ns);
+	/* a reader that keeps up must not find that a batch was larger than its ring */
+	ring_ns = session->period_ns * max(session->ring.slots / 2, 1u);
+	state->batch_ns = min_not_zero(state->batch_ns, ring_ns);
+}
+
 /*
  * Tell a source what all active sessions want of it, and @session, which is about to become
  * one, or NULL. What was counted until now belongs to what was wanted until now.
@@ -218,11 +275,18 @@ static void select_counters(struct drm_perfctr *pc, struct drm_perfctr_source *s
 	if (source->state->running)
 		perfctr_source_collect(pc, source);
 	memset(wanted, 0, source->block_count * DRM_PERFCTR_BLOCK_INFO_SECTIONS * sizeof(*wanted));
-	list_for_each_entry(other, &pc->active, node)
+	source->period_ns = 0;
+	source->state->batch_ns = 0;
+	list_for_each_entry(other, &pc->active, node) {
 		add_wanted(other, source, wanted);
-	if (session)
+		add_period(other, source);
+	}
+	if (session) {
 		add_wanted(session, source, wanted);
+		add_period(session, source);
+	}
 	source->ops->select(source, wanted);
+	source->state->batch_ns = min_not_zero(source->state->batch_ns, source->batch_ns);
 }
 
 /**
@@ -275,18 +339,21 @@ void perfctr_source_release(struct drm_perfctr_source *source)
  * perfctr_source_time_left_ns() - how long a source may go without being read
  * @source: the source
  *
- * Returns: ns until a hardware counter may wrap, U64_MAX: never.
+ * Returns: ns until a hardware counter may wrap or a batch is due, U64_MAX: never.
  */
 u64 perfctr_source_time_left_ns(const struct drm_perfctr_source *source)
 {
+	/* half the interval: the worker may come late */
+	u64 interval_ns = source->max_interval_ns / 2;
 	u64 now_raw, age;
 
-	if (!source->state->running || !source->max_interval_ns)
+	if (source->batch_ns)
+		interval_ns = min_not_zero(interval_ns, source->state->batch_ns);
+	if (!source->state->running || !interval_ns)
 		return U64_MAX;
 	now_raw = ktime_get_raw_ns();
 	age = now_raw - min(now_raw, source->state->time_ns);
-	/* half the interval: the worker may come late */
-	return source->max_interval_ns / 2 - min(age, source->max_interval_ns / 2);
+	return interval_ns - min(age, interval_ns);
 }
 
 /**
@@ -337,6 +404,7 @@ void drm_perfctr_block_report(struct drm_perfctr_source *source, unsigned int bl
 	/* what a reset costs, or hardware that did not start, no source can know */
 	if (source->state->lost_flags || source->state->pending_lost)
 		states |= DRM_PERFCTR_STATE_LOST;
+	b->time_ns = 0;
 	perfctr_trace_set(&b->states, seq, states);
 	for (i = 0; i < perfctr_block_sections(&b->desc); i++)
 		perfctr_trace_set(&b->valid[i], seq, valid ? valid[i] & available[i] : 0);
@@ -367,3 +435,16 @@ void drm_perfctr_block_ran(struct drm_perfctr_source *source, unsigned int block
 	}
 }
 EXPORT_SYMBOL_GPL(drm_perfctr_block_ran);
+
+/**
+ * drm_perfctr_block_reached() - a block's counts go to another time than the collection's
+ * @source: the source, in its collect, after drm_perfctr_block_report()
+ * @block: index in the source's descs
+ * @time_ns: CLOCK_MONOTONIC_RAW, not later than that of the collection
+ */
+void drm_perfctr_block_reached(struct drm_perfctr_source *source, unsigned int block,
+			       u64 time_ns)
+{
+	source->blocks[block].time_ns = time_ns;
+}
+EXPORT_SYMBOL_GPL(drm_perfctr_block_reached);

@@ -641,7 +641,7 @@ enum drm_perfctr_features {
 struct drm_perfctr_device_info {
 	/** @features: enum drm_perfctr_features. */
 	__u32 features;
-	/** @version: of this interface; grows with each addition, now 1. */
+	/** @version: of this interface; grows with each addition, now 2. */
 	__u32 version;
 	/** @sample_header_size: bytes of struct drm_perfctr_sample_header. */
 	__u32 sample_header_size;
@@ -924,7 +924,8 @@ struct drm_perfctr_setup {
 	__u64 control_offset;
 	/**
 	 * @eventfd: gets +1 for each published sample while @watermark or more are
-	 * unread, at STOP and when the ring dies; or -1.
+	 * unread, at STOP and when the ring dies; or -1. +1 for all samples of a batch,
+	 * see DRM_PERFCTR_STATUS_BATCHED.
 	 */
 	__s32 eventfd;
 	/** @watermark: unread samples that wake, 0..slots; 0 means 1. */
@@ -996,6 +997,15 @@ struct drm_perfctr_sample {
 enum drm_perfctr_status_flags {
 	/** @DRM_PERFCTR_STATUS_ACTIVE: between START and STOP. */
 	DRM_PERFCTR_STATUS_ACTIVE = 1u << 0,
+	/**
+	 * @DRM_PERFCTR_STATUS_BATCHED: the hardware notes the counts of each period by
+	 * itself, and its notes become samples in batches: many at once, with the
+	 * times of the periods, and one wake-up for all of them. Else a timer of the
+	 * kernel makes each sample. What is in effect depends on what all sessions
+	 * of the device count, and may change whenever one starts or stops. Since
+	 * version 2.
+	 */
+	DRM_PERFCTR_STATUS_BATCHED = 1u << 1,
 };
 
 /**
