@@ -3,13 +3,17 @@
  * PCOUNTER and MP counters of the nv50 family: a source of the counter core.
  */
 #include <linux/bitops.h>
+#include <linux/err.h>
 #include <linux/ktime.h>
+#include <linux/math64.h>
+#include <linux/seq_file.h>
 #include <linux/string.h>
 #include <drm/drm_managed.h>
 
 #include "nv50_counters.h"
 #include "drm_perfctr.h"
 #include "pcounter_perfctr.h"
+#include "pcounter_record.h"
 #include "pcounter_sched.h"
 
 /**
@@ -32,6 +36,24 @@
  * of the schedule can add in a clock.
  */
 
+/**
+ * DOC: recording
+ *
+ * For periods that are too short for a timer the hardware writes the counts of each period
+ * to memory by itself (pcounter_record.c), and the core collects a batch of packets now and
+ * then. A collection then ends at the packet that the core wants to have a sample of, and
+ * tells that there are more. All sessions get exactly what they would get else, at a finer
+ * grain: totals go from packet to packet.
+ *
+ * That needs one pass, no MP counters, at most three SIMPLE counters or an integer in each
+ * domain, and a session with a period of at most PCOUNTER_RECORD_PERIOD_NS_MAX and nothing
+ * but this source in its samples. Whenever that changes, all are collected and programmed
+ * anew.
+ *
+ * Each domain has its own clock and its own packets. A block's counts go up to its last
+ * packet before the end of the sample, which its capture time tells.
+ */
+
 /* fastest clock of a domain that a counter must not saturate at */
 #define MAX_HZ			1500000000ULL
 /* most that an integer counter adds in a clock */
@@ -44,6 +66,8 @@
 /* a swap takes a clock; the slowest one runs at some MHz */
 #define SWAP_TRIES		100
 #define MAX_TPCS		64
+/* at most so long until somebody sees a packet */
+#define BATCH_NS		(10 * NSEC_PER_MSEC)
 
 struct pcounter {
 	struct drm_perfctr_source source;
@@ -59,9 +83,33 @@ struct pcounter {
 	u8 counter[PCOUNTER_DOMAINS][PCOUNTER_SLOTS];
 	unsigned int tpc_count;
 	u8 tpc[MAX_TPCS];
+
+	/* of what was counted between a collection and a new selection: for the next collection */
+	struct drm_perfctr_collection rest;
+	u32 rest_states[PCOUNTER_DOMAINS];
+
+	/* shortest period of those that recording is for, 0: record nothing */
+	u64 period_ns;
+	/* mask of domains that are in RECORD mode, 0: all are in QUAD mode */
+	u8 recorded;
+	/* a batch is being read, up to @batch_ns; how far each domain was */
+	bool in_batch;
+	u64 batch_ns;
+	u64 reached_ns[PCOUNTER_DOMAINS];
+	struct pcounter_record record[PCOUNTER_DOMAINS];
+	struct {
+		u64 collections;
+		u64 batches;
+		u64 packets;
+		u64 full;
+		u64 refused;
+		u64 saturated;
+	} stats;
 };
 
 #define NOBODY	PCOUNTER_COUNTERS
+/* of STOP */
+#define TABLE_ARG0_OR_ARG1	0xeeee
 
 static const struct pcounter_recipe recipes[PCOUNTER_COUNTERS] = {
 #define DOMAIN_RECIPE(position, d, m, e, eop, st, stop, m0, v0, m1, v1) \
@@ -113,16 +161,45 @@ static void set_muxes(struct pcounter *p, const struct pcounter_pass *pass)
 			p->config.ops->set_mux(p->config.priv, mux, pass->mux_value[mux]);
 }
 
+/* two packets for each sample at least, so that wherever it is cut, each domain has one in it */
+static u32 periodic_of(const struct pcounter *p, unsigned int d)
+{
+	return pcounter_record_periodic(p->config.ops->hz(p->config.priv, d), p->period_ns / 2);
+}
+
+/* PERIODIC and PM_TRIGGER make packets, nothing else; begins at zero, as QUAD does */
+static void enter_record(struct pcounter *p, unsigned int d, u32 count_mode)
+{
+	struct pcounter_record *r = &p->record[d];
+
+	pcounter_record_init(r, p->config.record[d], p->config.record_bytes);
+	wr(p, PCOUNTER_SRC(d, PCOUNTER_STOP),
+	   (pcounter_trailer(d) + PCOUNTER_TRAILER_PERIODIC) |
+	   (pcounter_trailer(d) + PCOUNTER_TRAILER_PM_TRIGGER) << 8);
+	wr(p, PCOUNTER_OP(d, PCOUNTER_STOP), TABLE_ARG0_OR_ARG1);
+	wr(p, PCOUNTER_RECORD_LIMIT(d), pcounter_record_limit(r));
+	wr(p, PCOUNTER_RECORD_START(d), pcounter_record_start(r));
+	wr(p, PCOUNTER_CTRL(d), PCOUNTER_MODE_RECORD | PCOUNTER_CTRL_RECORD_SHORT |
+	   count_mode << PCOUNTER_CTRL_COUNT_SHIFT |
+	   periodic_of(p, d) << PCOUNTER_CTRL_PERIODIC_SHIFT);
+	p->reached_ns[d] = p->time_ns;
+}
+
 static void program_domain(struct pcounter *p, unsigned int d, const struct pcounter_pass *pass)
 {
 	u64 mask = pass->members.bits[0] & domain_counters[d];
 	u32 count_mode = PCOUNTER_SIMPLE;
-	unsigned int slot = 0;
+	unsigned int slot;
 
 	memset(p->counter[d], NOBODY, sizeof(p->counter[d]));
 	/* leaving QUAD forgets what was counted, so that entering it begins at zero */
 	wr(p, PCOUNTER_CTRL(d), PCOUNTER_MODE_OFF);
-	for (; mask; mask &= mask - 1) {
+	/* what nobody wants stays zero: else it would fill packets */
+	for (slot = 0; slot < PCOUNTER_SLOTS; slot++) {
+		wr(p, PCOUNTER_SRC(d, slot), 0);
+		wr(p, PCOUNTER_OP(d, slot), 0);
+	}
+	for (slot = 0; mask; mask &= mask - 1) {
 		const unsigned int counter = __ffs64(mask);
 		const struct pcounter_recipe *r = &recipes[counter];
 
@@ -135,6 +212,11 @@ static void program_domain(struct pcounter *p, unsigned int d, const struct pcou
 		wr(p, PCOUNTER_SRC(d, slot), r->event);
 		wr(p, PCOUNTER_OP(d, slot), r->event_op);
 		p->counter[d][slot++] = counter;
+	}
+	if (p->recorded) {
+		if (p->recorded & BIT(d))
+			enter_record(p, d, count_mode);
+		return;
 	}
 	wr(p, PCOUNTER_SRC(d, PCOUNTER_SWAP), 0);
 	wr(p, PCOUNTER_OP(d, PCOUNTER_SWAP), 0);
@@ -166,10 +248,16 @@ static void program(struct pcounter *p)
 	const struct pcounter_pass *pass = current_pass(p);
 	unsigned int d;
 
+	p->recorded = 0;
+	for (d = 0; d < PCOUNTER_DOMAINS; d++)
+		if (p->period_ns && pass->members.bits[0] & domain_counters[d])
+			p->recorded |= BIT(d);
 	set_muxes(p, pass);
 	for (d = 0; d < PCOUNTER_DOMAINS; d++)
 		program_domain(p, d, pass);
 	program_mp(p, pass);
+	if (p->recorded)
+		wr(p, PCOUNTER_GCTRL, PCOUNTER_GCTRL_PERIODIC_RESET);
 	p->slice_ns = 0;
 }
 
@@ -201,13 +289,13 @@ static u32 counter_register(unsigned int d, unsigned int slot)
 }
 
 /* returns enum drm_perfctr_block_states that the period gave rise to */
-static u32 read_domain(struct pcounter *p, unsigned int d, struct drm_perfctr_collection *c)
+static u32 read_domain(struct pcounter *p, unsigned int d, u64 *cycles)
 {
 	u64 *totals = drm_perfctr_block_totals(&p->source, d);
 	u32 states = 0;
 	unsigned int slot;
 
-	c->clock_cycles[d] = rd(p, PCOUNTER_CTR_CYCLES(d));
+	*cycles += rd(p, PCOUNTER_CTR_CYCLES(d));
 	for (slot = 0; slot < PCOUNTER_SLOTS; slot++) {
 		u32 value;
 
@@ -236,23 +324,49 @@ static void report(struct pcounter *p, unsigned int block, u64 ns, u32 states, u
 				 DRM_PERFCTR_STATE_AVAILABLE | DRM_PERFCTR_STATE_NORMAL, valid);
 }
 
-static int collect_domains(struct pcounter *p, u64 ns, struct drm_perfctr_collection *c)
+static void take_rest(struct pcounter *p, struct drm_perfctr_collection *c, u32 *states)
 {
-	const struct pcounter_pass *pass = current_pass(p);
+	unsigned int d;
+
+	for (d = 0; d < PCOUNTER_DOMAINS; d++) {
+		c->clock_cycles[d] += p->rest.clock_cycles[d];
+		states[d] |= p->rest_states[d];
+	}
+	c->flags |= p->rest.flags;
+	c->lost_ns += p->rest.lost_ns;
+	memset(&p->rest, 0, sizeof(p->rest));
+	memset(p->rest_states, 0, sizeof(p->rest_states));
+}
+
+/* @states: of each domain, added to */
+static int read_domains(struct pcounter *p, u64 *cycles, u32 *states)
+{
 	unsigned int d;
 
 	for (d = 0; d < PCOUNTER_DOMAINS; d++)
 		if (swap_domain(p, d))
 			return -EIO;
 	for (d = 0; d < PCOUNTER_DOMAINS; d++)
-		report(p, d, ns, read_domain(p, d, c),
-		       pass->members.bits[0] & domain_counters[d]);
+		states[d] |= read_domain(p, d, &cycles[d]);
 	return 0;
 }
 
-static void collect_mp(struct pcounter *p, u64 ns)
+static int collect_domains(struct pcounter *p, u64 ns, struct drm_perfctr_collection *c)
 {
-	const u64 counted = current_pass(p)->members.bits[1];
+	const struct pcounter_pass *pass = current_pass(p);
+	u32 states[PCOUNTER_DOMAINS] = {};
+	unsigned int d;
+
+	if (read_domains(p, c->clock_cycles, states))
+		return -EIO;
+	take_rest(p, c, states);
+	for (d = 0; d < PCOUNTER_DOMAINS; d++)
+		report(p, d, ns, states[d], pass->members.bits[0] & domain_counters[d]);
+	return 0;
+}
+
+static void read_mp(struct pcounter *p)
+{
 	unsigned int i, slot;
 
 	for (i = 0; i < p->tpc_count; i++) {
@@ -262,9 +376,154 @@ static void collect_mp(struct pcounter *p, u64 ns)
 			if (p->mp_counter[slot] != NOBODY)
 				totals[p->mp_counter[slot] - PCOUNTER_MP_FIRST] +=
 					p->config.ops->mp_take(p->config.priv, p->tpc[i], slot);
-		report(p, PCOUNTER_DOMAINS + i, ns, 0, counted);
 	}
 }
+
+static void report_mp(struct pcounter *p, u64 ns)
+{
+	const u64 counted = current_pass(p)->members.bits[1];
+	unsigned int i;
+
+	for (i = 0; i < p->tpc_count; i++)
+		report(p, PCOUNTER_DOMAINS + i, ns, 0, counted);
+}
+
+/* --- recording ------------------------------------------------------------------- */
+
+static int await_packet(struct pcounter *p, unsigned int d)
+{
+	const u32 start = pcounter_record_start(&p->record[d]);
+	unsigned int tries;
+
+	for (tries = 0; tries < SWAP_TRIES; tries++)
+		if ((rd(p, PCOUNTER_RECORD_STATUS(d)) & PCOUNTER_RECORD_POSITION) != start)
+			return 0;
+	return -EIO;
+}
+
+/*
+ * All packets up to now become a batch. A PERIODIC packet of the same moment may be taken for
+ * that of the trigger; the few clocks between come with the next batch then.
+ */
+static int begin_batch(struct pcounter *p)
+{
+	const unsigned long recorded = p->recorded;
+	const u64 now_ns = ktime_get_raw_ns();
+	int ret = 0;
+	u32 d;
+
+	for_each_set_bit(d, &recorded, PCOUNTER_DOMAINS) {
+		struct pcounter_record *r = &p->record[d];
+
+		if (!pcounter_record_flip(r))
+			continue;
+		/* in this order: at most one packet comes between, and it still has room */
+		wr(p, PCOUNTER_RECORD_LIMIT(d), pcounter_record_limit(r));
+		wr(p, PCOUNTER_RECORD_START(d), pcounter_record_start(r));
+	}
+	wr(p, PGRAPH_PM_TRIGGER, PGRAPH_PM_TRIGGER_PULSE);
+	for_each_set_bit(d, &recorded, PCOUNTER_DOMAINS)
+		ret = ret ?: await_packet(p, d);
+	if (ret)
+		return ret;
+	/* packets are read after the position that says they are there */
+	rmb();
+	for_each_set_bit(d, &recorded, PCOUNTER_DOMAINS)
+		pcounter_record_batch(&p->record[d], p->reached_ns[d], now_ns);
+	p->batch_ns = now_ns;
+	p->stats.batches++;
+	return 0;
+}
+
+/* the domain whose packet ends first, -1: there is none */
+static int next_packet(const struct pcounter *p, u64 *first_ns)
+{
+	const unsigned long recorded = p->recorded;
+	int first = -1;
+	u64 end_ns;
+	u32 d;
+
+	for_each_set_bit(d, &recorded, PCOUNTER_DOMAINS)
+		if (pcounter_record_peek(&p->record[d], &end_ns) &&
+		    (first < 0 || end_ns < *first_ns)) {
+			first = d;
+			*first_ns = end_ns;
+		}
+	return first;
+}
+
+static void take_packet(struct pcounter *p, unsigned int d, struct drm_perfctr_collection *c,
+			u32 *states)
+{
+	u64 *totals = drm_perfctr_block_totals(&p->source, d);
+	struct pcounter_counts counts;
+	unsigned int slot;
+	bool saturated = false;
+
+	if (!pcounter_record_take(&p->record[d], &counts))
+		return;
+	c->clock_cycles[d] += counts.cycles;
+	for (slot = 0; slot < PCOUNTER_RECORD_SLOTS; slot++) {
+		if (p->counter[d][slot] == NOBODY)
+			continue;
+		totals[p->counter[d][slot]] += counts.counters[slot];
+		saturated |= counts.saturated & BIT(slot);
+	}
+	p->stats.packets++;
+	p->stats.full += !counts.stops;
+	p->stats.refused += counts.stops ? counts.stops - 1 : 0;
+	if (saturated) {
+		p->stats.saturated++;
+		*states |= DRM_PERFCTR_STATE_SATURATED | DRM_PERFCTR_STATE_LOST;
+		c->flags |= DRM_PERFCTR_SAMPLE_OVERFLOW;
+		c->lost_ns += counts.end_ns - p->reached_ns[d];
+	}
+	p->reached_ns[d] = counts.end_ns;
+}
+
+/* counts of all domains up to the first packet that ends at until_ns or later */
+static int collect_packets(struct pcounter *p, struct drm_perfctr_collection *c)
+{
+	const struct pcounter_pass *pass = current_pass(p);
+	u64 before_ns[PCOUNTER_DOMAINS], reached_ns = 0, end_ns;
+	u32 states[PCOUNTER_DOMAINS] = {};
+	unsigned int i;
+	u8 taken = 0;
+	int d, ret;
+
+	if (!p->in_batch) {
+		p->config.ops->begin(p->config.priv);
+		ret = begin_batch(p);
+		p->config.ops->end(p->config.priv);
+		if (ret)
+			return ret;
+	}
+	memcpy(before_ns, p->reached_ns, sizeof(before_ns));
+	while ((d = next_packet(p, &end_ns)) >= 0) {
+		if (taken && reached_ns >= c->until_ns && end_ns > reached_ns)
+			break;
+		take_packet(p, d, c, &states[d]);
+		taken |= BIT(d);
+		reached_ns = end_ns;
+	}
+	c->more = d >= 0;
+	p->in_batch = c->more;
+	c->time_ns = c->more ? reached_ns : p->batch_ns;
+	take_rest(p, c, states);
+	for (i = 0; i < PCOUNTER_DOMAINS; i++) {
+		/* a clock or two may take no time at all */
+		report(p, i, taken & BIT(i) ? max(p->reached_ns[i] - before_ns[i], 1ULL) : 0,
+		       states[i],
+		       taken & BIT(i) ? pass->members.bits[0] & domain_counters[i] : 0);
+		if (p->recorded & BIT(i))
+			drm_perfctr_block_reached(&p->source, i, p->reached_ns[i]);
+	}
+	report_mp(p, 0);
+	p->time_ns = c->time_ns;
+	return 0;
+}
+
+/* --- the source ------------------------------------------------------------------ */
 
 static int pcounter_collect(struct drm_perfctr_source *source, struct drm_perfctr_collection *c)
 {
@@ -272,12 +531,16 @@ static int pcounter_collect(struct drm_perfctr_source *source, struct drm_perfct
 	u64 now_ns, ns;
 	int ret;
 
+	p->stats.collections += !p->in_batch;
+	if (p->recorded)
+		return collect_packets(p, c);
 	p->config.ops->begin(p->config.priv);
 	now_ns = ktime_get_raw_ns();
 	ns = now_ns - p->time_ns;
 	ret = collect_domains(p, ns, c);
 	if (!ret) {
-		collect_mp(p, ns);
+		read_mp(p);
+		report_mp(p, ns);
 		pcounter_schedule_ran(&p->schedule, ns);
 		p->time_ns = now_ns;
 		p->slice_ns += ns;
@@ -308,6 +571,45 @@ static u64 saturation_ns(const struct pcounter *p)
 	return div_u64(U32_MAX * (u64)NSEC_PER_SEC / MAX_HZ, most);
 }
 
+/* until the packets of a half are full, by the fastest clock there is */
+static u64 record_room_ns(const struct pcounter *p)
+{
+	const struct pcounter_pass *pass = &p->schedule.passes[0];
+	u64 most_packets = 1;
+	unsigned int d;
+
+	for (d = 0; d < PCOUNTER_DOMAINS; d++) {
+		const u32 most = pass->integer[d] ? B6_MAX : 1;
+
+		if (pass->simple[d] || pass->integer[d])
+			most_packets = max_t(u64, most_packets,
+					     MAX_HZ / PCOUNTER_PERIODIC_CLOCKS(periodic_of(p, d)) +
+					     MAX_HZ * most / PCOUNTER_RECORD_FULL);
+	}
+	return div64_u64(p->config.record_bytes / 2 / PCOUNTER_SHORT_BYTES * (u64)NSEC_PER_SEC,
+			 most_packets);
+}
+
+/*
+ * The hardware counted on since the collection before a selection, and forgets it when it is
+ * programmed: these are still counts of those who were there.
+ */
+static void save_rest(struct pcounter *p)
+{
+	u64 end_ns;
+	int d;
+
+	if (!p->recorded) {
+		if (!read_domains(p, p->rest.clock_cycles, p->rest_states))
+			read_mp(p);
+		return;
+	}
+	if (begin_batch(p))
+		return;
+	while ((d = next_packet(p, &end_ns)) >= 0)
+		take_packet(p, d, &p->rest, &p->rest_states[d]);
+}
+
 static void pcounter_select(struct drm_perfctr_source *source, const u64 *wanted)
 {
 	struct pcounter *p = to_pcounter(source);
@@ -318,9 +620,16 @@ static void pcounter_select(struct drm_perfctr_source *source, const u64 *wanted
 		set.bits[i >= PCOUNTER_DOMAINS] |= wanted[i * DRM_PERFCTR_BLOCK_INFO_SECTIONS];
 	pcounter_schedule_make(&p->schedule, recipes, &set);
 	source->max_interval_ns = p->schedule.count > 1 ? ROTATE_INTERVAL_NS : saturation_ns(p);
+	p->period_ns = 0;
+	if (p->config.record_bytes && pcounter_record_fits(&p->schedule) &&
+	    source->period_ns <= PCOUNTER_RECORD_PERIOD_NS_MAX)
+		p->period_ns = source->period_ns;
+	/* half: the worker may come late */
+	source->batch_ns = p->period_ns ? min_t(u64, BATCH_NS, record_room_ns(p) / 2) : 0;
 	if (!p->running)
 		return;
 	p->config.ops->begin(p->config.priv);
+	save_rest(p);
 	program(p);
 	p->config.ops->end(p->config.priv);
 }
@@ -330,8 +639,8 @@ static int pcounter_start(struct drm_perfctr_source *source, u8 set)
 	struct pcounter *p = to_pcounter(source);
 
 	p->config.ops->begin(p->config.priv);
-	program(p);
 	p->time_ns = ktime_get_raw_ns();
+	program(p);
 	p->running = true;
 	p->config.ops->end(p->config.priv);
 	return 0;
@@ -347,13 +656,17 @@ static void pcounter_stop(struct drm_perfctr_source *source)
 	for (d = 0; d < PCOUNTER_DOMAINS; d++)
 		wr(p, PCOUNTER_CTRL(d), PCOUNTER_MODE_OFF);
 	p->config.ops->mp_program(p->config.priv, nothing);
+	p->recorded = 0;
 	p->running = false;
 	p->config.ops->end(p->config.priv);
 }
 
 static void pcounter_reset(struct drm_perfctr_source *source)
 {
-	to_pcounter(source)->running = false;
+	struct pcounter *p = to_pcounter(source);
+
+	p->recorded = 0;
+	p->running = false;
 }
 
 static const struct drm_perfctr_source_ops source_ops = {
@@ -400,23 +713,25 @@ static struct drm_perfctr_block_desc mp_desc(unsigned int tpc)
  *
  * The core's clock n is that of domain n.
  *
- * Returns: 0, -EINVAL, -ENOMEM, or an error of drm_perfctr_add_source().
+ * Returns: the counters, freed with the device; or ERR_PTR(-EINVAL), ERR_PTR(-ENOMEM), or an
+ * error of drm_perfctr_add_source().
  */
-int drmm_pcounter_create(struct drm_device *drm, struct drm_perfctr *pc,
-			 const struct pcounter_config *config)
+struct pcounter *drmm_pcounter_create(struct drm_device *drm, struct drm_perfctr *pc,
+				      const struct pcounter_config *config)
 {
 	struct drm_perfctr_block_desc *descs;
 	struct pcounter *p;
 	unsigned int d;
 	u64 tpcs;
+	int ret;
 
 	if (!config->tpcs)
-		return -EINVAL;
+		return ERR_PTR(-EINVAL);
 	p = drmm_kzalloc(drm, sizeof(*p), GFP_KERNEL);
 	descs = drmm_kcalloc(drm, PCOUNTER_DOMAINS + hweight64(config->tpcs), sizeof(*descs),
 			     GFP_KERNEL);
 	if (!p || !descs)
-		return -ENOMEM;
+		return ERR_PTR(-ENOMEM);
 
 	p->config = *config;
 	for (d = 0; d < PCOUNTER_DOMAINS; d++)
@@ -430,5 +745,22 @@ int drmm_pcounter_create(struct drm_device *drm, struct drm_perfctr *pc,
 	p->source.descs = descs;
 	p->source.block_count = PCOUNTER_DOMAINS + p->tpc_count;
 	p->source.max_interval_ns = saturation_ns(p);
-	return drm_perfctr_add_source(pc, &p->source);
+	ret = drm_perfctr_add_source(pc, &p->source);
+	return ret ? ERR_PTR(ret) : p;
+}
+
+/**
+ * pcounter_show() - how the hardware is read now, and how often it was, for debugfs
+ * @p: the counters
+ * @m: where to
+ */
+void pcounter_show(struct pcounter *p, struct seq_file *m)
+{
+	seq_printf(m, "mode %s\n", READ_ONCE(p->recorded) ? "record" : "quad");
+	seq_printf(m, "collections %llu\n", READ_ONCE(p->stats.collections));
+	seq_printf(m, "batches %llu\n", READ_ONCE(p->stats.batches));
+	seq_printf(m, "packets %llu\n", READ_ONCE(p->stats.packets));
+	seq_printf(m, "full %llu\n", READ_ONCE(p->stats.full));
+	seq_printf(m, "refused %llu\n", READ_ONCE(p->stats.refused));
+	seq_printf(m, "saturated %llu\n", READ_ONCE(p->stats.saturated));
 }

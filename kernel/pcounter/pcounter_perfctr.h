@@ -7,9 +7,12 @@
 #define _PCOUNTER_PERFCTR_H_
 
 #include <linux/types.h>
+#include "pcounter_hw.h"
 
 struct drm_device;
 struct drm_perfctr;
+struct pcounter;
+struct seq_file;
 
 /**
  * struct pcounter_ops - the hardware, as the driver reaches it
@@ -36,6 +39,8 @@ struct pcounter_ops {
 	 * at 0.
 	 */
 	void (*mp_program)(void *priv, const u32 *control);
+	/** @hz: current frequency of a domain. */
+	u64 (*hz)(void *priv, unsigned int domain);
 	/** @mp_take: what a slot of a TPC counted since it was taken or programmed. */
 	u64 (*mp_take)(void *priv, unsigned int tpc, unsigned int slot);
 };
@@ -50,9 +55,17 @@ struct pcounter_config {
 	void *priv;
 	/** @tpcs: mask of TPCs, not 0. */
 	u64 tpcs;
+	/**
+	 * @record: memory of each domain for RECORD mode, 8-byte aligned, where 0 in
+	 * RECORD_START is; must outlive the device's counters.
+	 */
+	void *record[PCOUNTER_DOMAINS];
+	/** @record_bytes: bytes of each of them; 0: RECORD mode is not used. */
+	u32 record_bytes;
 };
 
-int drmm_pcounter_create(struct drm_device *drm, struct drm_perfctr *pc,
-			 const struct pcounter_config *config);
+struct pcounter *drmm_pcounter_create(struct drm_device *drm, struct drm_perfctr *pc,
+				      const struct pcounter_config *config);
+void pcounter_show(struct pcounter *p, struct seq_file *m);
 
 #endif /* _PCOUNTER_PERFCTR_H_ */

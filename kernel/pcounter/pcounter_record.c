@@ -241,7 +241,7 @@ bool pcounter_record_take(struct pcounter_record *r, struct pcounter_counts *cou
 	};
 	for (i = 0; i < PCOUNTER_RECORD_SLOTS; i++) {
 		counts->counters[i] = le16_to_cpu(READ_ONCE(packet->counters[i]));
-		counts->saturated |= counts->counters[i] == U16_MAX;
+		counts->saturated |= (counts->counters[i] == U16_MAX) << i;
 	}
 	memset(packet, 0, PCOUNTER_SHORT_BYTES);
 

@@ -54,8 +54,8 @@ struct pcounter_counts {
 	u16 stops;
 	/** @counters: by enum pcounter_slot. */
 	u16 counters[PCOUNTER_RECORD_SLOTS];
-	/** @saturated: one of them is at its maximum: counts are lost. */
-	bool saturated;
+	/** @saturated: mask of those that are at their maximum: counts are lost. */
+	u8 saturated;
 };
 
 bool pcounter_record_fits(const struct pcounter_schedule *s);

@@ -23,6 +23,7 @@
 #include "vsoc_devices.h"
 #include "vsoc_fault.h"
 #include "vsoc_job.h"
+#include "vsoc_nv50.h"
 
 #define VSOC_GPU_ID		0x765350c0ULL
 #define GET_INFO_MAX_BYTES	4096
@@ -116,6 +117,7 @@ static void vsoc_debugfs_init(struct drm_minor *minor)
 	vsoc_power_debugfs(vsoc, dir);
 	vsoc_faults_debugfs(vsoc, dir);
 	vsoc_fabric_debugfs(vsoc, dir);
+	vsoc_nv50_debugfs(vsoc, dir);
 }
 
 /* --- device -------------------------------------------------------------- */

@@ -7,17 +7,27 @@
  * does, by the time that has passed whenever somebody looks.
  */
 #include <linux/bitops.h>
+#include <linux/debugfs.h>
 #include <linux/math64.h>
 #include <linux/seq_file.h>
+#include <linux/vmalloc.h>
 #include <drm/drm_managed.h>
 
 #include "nv50_wires.h"
+#include "drm_perfctr.h"
 #include "pcounter/pcounter_perfctr.h"
 #include "vsoc.h"
 #include "vsoc_nv50.h"
 
+/* packets of each domain: 16,384 short ones */
+#define RECORD_BYTES	(256u << 10)
+/* while packets are written, clocks of idle time are at most for so long at once */
+#define RECORD_IDLE_NS_MAX	NSEC_PER_SEC
+
 struct vsoc_nv50 {
 	struct pm_model pm;
+	struct pcounter *pcounter;
+	void *record[PCOUNTER_DOMAINS];
 	struct nv50_waves waves;
 	u32 mux[NV50_MUXES];
 	/* clocks that are not whole yet, in 1/NSEC_PER_SEC */
@@ -78,6 +88,16 @@ static u64 advance(struct vsoc_nv50 *nv, unsigned int domain, u64 ns)
 	return clocks;
 }
 
+static bool is_recording(const struct vsoc_nv50 *nv)
+{
+	unsigned int d;
+
+	for (d = 0; d < PCOUNTER_DOMAINS; d++)
+		if ((nv->pm.domains[d].ctrl & PCOUNTER_CTRL_MODE) == PCOUNTER_MODE_RECORD)
+			return true;
+	return false;
+}
+
 /* time passed in which no job ran */
 void vsoc_nv50_idle(struct vsoc_device *vsoc)
 {
@@ -94,6 +114,9 @@ void vsoc_nv50_idle(struct vsoc_device *vsoc)
 		return;
 	ns = now_ns - nv->time_ns;
 	nv->time_ns = now_ns;
+	/* the longer nobody looked the longer it takes: a slow host must be able to catch up */
+	if (is_recording(nv))
+		ns = min_t(u64, ns, RECORD_IDLE_NS_MAX);
 	if (!clock->on)
 		return;
 	ns = mul_u64_u64_div_u64(ns, clock->hz, VSOC_SHADER_HZ);
@@ -234,6 +257,16 @@ void vsoc_nv50_progress(struct vsoc_device *vsoc, const struct vsoc_work *work, 
 		progress_mp(nv, work, k, clocks[3]);
 }
 
+/* where the memory is, the GPU is told once by what is not modelled */
+static void init_model(struct vsoc_nv50 *nv)
+{
+	unsigned int d;
+
+	pm_init(&nv->pm);
+	for (d = 0; d < PCOUNTER_DOMAINS; d++)
+		pm_set_memory(&nv->pm, d, nv->record[d], RECORD_BYTES);
+}
+
 /* the GPU forgets its registers */
 void vsoc_nv50_reset(struct vsoc_device *vsoc)
 {
@@ -243,7 +276,7 @@ void vsoc_nv50_reset(struct vsoc_device *vsoc)
 		return;
 	mutex_lock(&vsoc->hw_lock);
 	vsoc_nv50_idle(vsoc);
-	pm_init(&nv->pm);
+	init_model(nv);
 	memset(nv->mux, 0, sizeof(nv->mux));
 	memset(nv->mp, 0, sizeof(nv->mp));
 	memset(nv->saved, 0, sizeof(nv->saved));
@@ -296,6 +329,11 @@ static void set_mux(void *priv, unsigned int mux, u32 value)
 	vsoc->nv50->mux[mux] = value;
 }
 
+static u64 hz(void *priv, unsigned int domain)
+{
+	return vsoc_nv50_hz(priv, domain);
+}
+
 static void mp_program(void *priv, const u32 *control)
 {
 	struct vsoc_device *vsoc = priv;
@@ -330,21 +368,41 @@ static const struct pcounter_ops pcounter_ops = {
 	.read = read_register,
 	.write = write_register,
 	.set_mux = set_mux,
+	.hz = hz,
 	.mp_program = mp_program,
 	.mp_take = mp_take,
 };
 
+static void free_record(struct drm_device *drm, void *data)
+{
+	struct vsoc_nv50 *nv = data;
+	unsigned int d;
+
+	for (d = 0; d < PCOUNTER_DOMAINS; d++)
+		vfree(nv->record[d]);
+}
+
 int vsoc_nv50_init(struct vsoc_device *vsoc)
 {
 	struct vsoc_nv50 *nv;
+	unsigned int d;
+	int ret;
 
 	if (!vsoc->product_nv50)
 		return 0;
 	nv = drmm_kzalloc(&vsoc->drm, sizeof(*nv), GFP_KERNEL);
 	if (!nv)
 		return -ENOMEM;
+	ret = drmm_add_action_or_reset(&vsoc->drm, free_record, nv);
+	if (ret)
+		return ret;
+	for (d = 0; d < PCOUNTER_DOMAINS; d++) {
+		nv->record[d] = vzalloc(RECORD_BYTES);
+		if (!nv->record[d])
+			return -ENOMEM;
+	}
 	nv->vsoc = vsoc;
-	pm_init(&nv->pm);
+	init_model(nv);
 	nv->time_ns = vsoc_now_ns(vsoc);
 	vsoc->nv50 = nv;
 	return 0;
@@ -352,13 +410,33 @@ int vsoc_nv50_init(struct vsoc_device *vsoc)
 
 int vsoc_nv50_counters_init(struct vsoc_device *vsoc)
 {
-	const struct pcounter_config config = {
+	struct vsoc_nv50 *nv = vsoc->nv50;
+	struct pcounter_config config = {
 		.ops = &pcounter_ops,
 		.priv = vsoc,
 		.tpcs = vsoc->shape.shader_present,
+		.record_bytes = RECORD_BYTES,
 	};
 
-	return drmm_pcounter_create(&vsoc->drm, vsoc->pc, &config);
+	memcpy(config.record, nv->record, sizeof(config.record));
+	nv->pcounter = drmm_pcounter_create(&vsoc->drm, vsoc->pc, &config);
+	return PTR_ERR_OR_ZERO(nv->pcounter);
+}
+
+static int pcounter_file_show(struct seq_file *m, void *data)
+{
+	const struct vsoc_device *vsoc = m->private;
+
+	drm_perfctr_show(vsoc->pc, m);
+	pcounter_show(vsoc->nv50->pcounter, m);
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(pcounter_file);
+
+void vsoc_nv50_debugfs(struct vsoc_device *vsoc, struct dentry *dir)
+{
+	if (vsoc->nv50)
+		debugfs_create_file("pcounter", 0444, dir, vsoc, &pcounter_file_fops);
 }
 
 /* --- truth --------------------------------------------------------------------------- */

@@ -8,6 +8,7 @@
 #include <linux/types.h>
 
 struct drm_vsoc_command;
+struct dentry;
 struct seq_file;
 struct vsoc_device;
 struct vsoc_thread;
@@ -31,6 +32,7 @@ void vsoc_nv50_progress(struct vsoc_device *vsoc, const struct vsoc_work *work, 
 void vsoc_nv50_idle(struct vsoc_device *vsoc);
 
 void vsoc_nv50_reset(struct vsoc_device *vsoc);
+void vsoc_nv50_debugfs(struct vsoc_device *vsoc, struct dentry *dir);
 void vsoc_nv50_show(struct seq_file *m, const char *account, const u64 *values);
 
 #endif /* _VSOC_NV50_H_ */
