@@ -5,7 +5,10 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include "minigt.h"
@@ -515,6 +518,489 @@ static void context_tests(void)
 	}
 }
 
+/* --- recording -------------------------------------------------------------------- */
+
+#define US 1000ull
+/* short enough to be recorded, and room in the ring for some batches of it */
+#define RECORD_PERIOD_NS (100 * US)
+#define RECORD_SLOTS 1024
+#define RATE_SLOTS 16384
+#define RATE_PERIODS 10000
+/* longest wait for a sample of a batch */
+#define BATCH_NS (10 * MS)
+
+/* a number of the debugfs file "pcounter" */
+static uint64_t sampler(const char *name)
+{
+	char path[64], word[32], value[32];
+	uint64_t n = 0;
+	bool found = false;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/sys/kernel/debug/dri/%d/vsoc/pcounter", dev.minor);
+	f = fopen(path, "re");
+	igt_assert_f(f, "%s: %s\n", path, strerror(errno));
+	while (!found && fscanf(f, "%31s %31s", word, value) == 2) {
+		found = !strcmp(word, name);
+		n = strtoull(value, NULL, 10);
+	}
+	fclose(f);
+	igt_assert_f(found, "no %s in %s\n", name, path);
+	return n;
+}
+
+static bool is_batched(struct igt_perfctr_session *s)
+{
+	return igt_perfctr_status(s).flags & DRM_PERFCTR_STATUS_BATCHED;
+}
+
+static void create_recorded(struct igt_perfctr_session *s, uint64_t period_ns,
+			    const char *const *names, unsigned int count)
+{
+	igt_vsoc_truth(&dev, &before);
+	session_without_requests(s, period_ns);
+	s->setup.slots = RECORD_SLOTS;
+	for (unsigned int i = 0; i < count; i++)
+		want(s, names[i]);
+	igt_perfctr_session_create(s);
+}
+
+/* three domains; an integer of six wires is counted in one of them */
+static const char *const recorded[] = { "gpu_busy", "setup_primitive_count",
+					"rop_samples_in_count_1", "shader_busy" };
+#define RECORDED (sizeof(recorded) / sizeof(recorded[0]))
+
+/* each period between START and STOP is a sample, or merged into one */
+static void assert_periods(const struct igt_perfctr_session *s, uint64_t period_ns)
+{
+	const uint64_t periods = (s->last.end_ns - s->first.start_ns) / period_ns;
+
+	igt_assert_lte_u64(periods, s->periodic + s->merged + 1);
+	igt_assert_lte_u64(s->periodic + s->merged, periods + 1);
+}
+
+static void assert_exact(const struct igt_perfctr_session *s)
+{
+	igt_assert_eq_u32(s->flags & (DRM_PERFCTR_SAMPLE_MULTIPLEXED | DRM_PERFCTR_SAMPLE_OVERFLOW |
+				      DRM_PERFCTR_SAMPLE_ERROR),
+			  0);
+	igt_assert_eq_u64(s->lost_ns, 0);
+	igt_vsoc_assert_conserved(s, &before, &after);
+}
+
+/* blocks go up to a packet before the end, and not further back than two of them */
+static void check_captures(const struct igt_perfctr_session *s)
+{
+	for (uint64_t i = s->extract; i != s->extract + igt_perfctr_unread(s); i++) {
+		const struct drm_perfctr_sample_header *h = igt_perfctr_slot(s, i);
+		const char *at = (const char *)h + h->header_size;
+
+		for (unsigned int n = 0; n < h->block_count; n++) {
+			const struct drm_perfctr_block_header *b = (const void *)at;
+
+			igt_assert_lte(b->capture_ns, 0);
+			igt_assert_lte_u64((uint64_t)-(int64_t)b->capture_ns, BATCH_NS);
+			at += b->size;
+		}
+	}
+}
+
+/* @beside: a counter that is not recorded, or NULL */
+static void report_rate(uint64_t period_ns, const char *beside)
+{
+	const char *const names[] = { "gpu_busy", beside };
+	struct igt_perfctr_session s;
+	uint64_t interrupts, span_ns;
+
+	igt_vsoc_truth(&dev, &before);
+	session_without_requests(&s, period_ns);
+	s.setup.slots = RATE_SLOTS;
+	for (unsigned int i = 0; i < 2 && names[i]; i++)
+		want(&s, names[i]);
+	igt_perfctr_session_create(&s);
+	igt_vsoc_truth(&dev, &before);
+	interrupts = sampler("timer_interrupts");
+	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+	igt_assert_eq(is_batched(&s), !beside);
+	while (s.samples + s.merged < RATE_PERIODS) {
+		igt_perfctr_wait_unread(&s, 1);
+		igt_perfctr_drain(&s);
+	}
+	igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
+	interrupts = sampler("timer_interrupts") - interrupts;
+	igt_perfctr_drain(&s);
+	igt_vsoc_truth(&dev, &after);
+	span_ns = s.last.end_ns - s.first.start_ns;
+	igt_info("%llu us, %s: %.0f samples/s, %.0f periods/s merged, %.0f interrupts/s\n",
+		 (long long)(period_ns / US), beside ? "timer" : "recorded",
+		 s.samples * 1e9 / span_ns, s.merged * 1e9 / span_ns, interrupts * 1e9 / span_ns);
+	if (!beside)
+		igt_assert_lte_u64(8 * interrupts, s.samples + s.merged);
+	assert_exact(&s);
+	assert_periods(&s, period_ns);
+	igt_perfctr_session_fini(&s);
+}
+
+static void record_tests(void)
+{
+	struct igt_perfctr_session s, t, m;
+
+	igt_describe("with a period of 100 us the hardware records: exact, each period accounted "
+		     "for, and far fewer interrupts than samples");
+	igt_subtest("record-exact")
+	{
+		uint64_t interrupts, batches;
+		struct drm_perfctr_status status;
+
+		igt_vsoc_truth(&dev, &before);
+		session_without_requests(&s, RECORD_PERIOD_NS);
+		s.setup.slots = RECORD_SLOTS;
+		s.setup.eventfd = eventfd(0, EFD_CLOEXEC);
+		igt_assert_lte(0, s.setup.eventfd);
+		for (unsigned int i = 0; i < RECORDED; i++)
+			want(&s, recorded[i]);
+		igt_perfctr_session_create(&s);
+		igt_vsoc_truth(&dev, &before);
+		interrupts = sampler("timer_interrupts");
+		batches = sampler("batches");
+		igt_assert_eq(igt_perfctr_start(&s, 7), 0);
+		igt_assert(is_batched(&s));
+		/* by progress: so many samples */
+		for (unsigned int n = 0; s.periodic < 2000; n++) {
+			work(n);
+			check_captures(&s);
+			igt_perfctr_drain(&s);
+		}
+		igt_assert_eq(igt_perfctr_stop(&s, 8), 0);
+		interrupts = sampler("timer_interrupts") - interrupts;
+		batches = sampler("batches") - batches;
+		status = igt_perfctr_status(&s);
+		igt_assert_eq_u32(status.flags, 0);
+		igt_perfctr_drain(&s);
+		igt_vsoc_truth(&dev, &after);
+		assert_exact(&s);
+		assert_periods(&s, RECORD_PERIOD_NS);
+		for (unsigned int b = 0; b < s.setup.block_count; b++)
+			igt_assert_lte_u64(1, s.sums[b].cycles);
+		igt_info("%llu samples, %llu periods merged, %llu batches, %llu timer interrupts, "
+			 "%llu wake-ups\n",
+			 (long long)s.samples, (long long)s.merged, (long long)batches,
+			 (long long)interrupts, (long long)status.wakeups);
+		/* START and STOP have batches of their own; a late one has more periods */
+		igt_assert_lte_u64(8 * interrupts, s.samples + s.merged);
+		igt_assert_lte_u64(4 * interrupts, s.samples);
+		igt_assert_lte_u64(batches, interrupts + 3);
+		igt_assert_lte_u64(1, status.wakeups);
+		igt_assert_lte_u64(status.wakeups, batches + 1);
+		close(s.setup.eventfd);
+		igt_perfctr_session_fini(&s);
+	}
+	igt_describe("interrupts of recorded sessions do not grow with the rate");
+	igt_subtest("record-rate")
+	{
+		static const unsigned int periods_us[] = { 10, 20, 50, 100 };
+
+		for (unsigned int i = 0; i < sizeof(periods_us) / sizeof(periods_us[0]); i++)
+			report_rate(periods_us[i] * US, NULL);
+		/* the timer for comparison: MP counters cannot be recorded */
+		report_rate(100 * US, "instructions");
+	}
+	igt_describe("a reader that does not read stretches a recorded sample, and loses nothing");
+	igt_subtest("record-full-ring")
+	{
+		create_recorded(&s, RECORD_PERIOD_NS, recorded, RECORDED);
+		igt_vsoc_truth(&dev, &before);
+		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+		work(1);
+		igt_perfctr_wait_merged(&s);
+		igt_assert(is_batched(&s));
+		work(2);
+		igt_assert_eq(igt_perfctr_sample(&s, 3), -ENOSPC);
+		igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
+		igt_assert_eq_u64(igt_perfctr_unread(&s), RECORD_SLOTS);
+		igt_perfctr_drain(&s);
+		igt_vsoc_truth(&dev, &after);
+		igt_assert(s.last.flags & DRM_PERFCTR_SAMPLE_STRETCHED);
+		igt_assert_lte_u64(1, s.merged);
+		assert_exact(&s);
+		assert_periods(&s, RECORD_PERIOD_NS);
+		igt_perfctr_session_fini(&s);
+	}
+	igt_describe("a small ring gets small batches: a reader that keeps up finds them all");
+	igt_subtest("record-small-ring")
+	{
+		igt_vsoc_truth(&dev, &before);
+		session_without_requests(&s, RECORD_PERIOD_NS);
+		s.setup.slots = 2;
+		want(&s, "gpu_busy");
+		igt_perfctr_session_create(&s);
+		igt_vsoc_truth(&dev, &before);
+		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+		for (unsigned int n = 0; s.periodic < 20; n++) {
+			work(n);
+			igt_perfctr_drain(&s);
+		}
+		igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
+		igt_perfctr_drain(&s);
+		igt_vsoc_truth(&dev, &after);
+		assert_exact(&s);
+		assert_periods(&s, RECORD_PERIOD_NS);
+		igt_perfctr_session_fini(&s);
+	}
+	igt_describe("sessions with other periods, other counters and none at all see the whole "
+		     "truth beside a recorded one, whoever comes and goes");
+	igt_subtest("record-sessions")
+	{
+		static const char *const other[] = { "geom_primitive_in_count", "rop_busy" };
+		static struct igt_vsoc_truth start;
+
+		create_recorded(&s, RECORD_PERIOD_NS, recorded, 2);
+		create_recorded(&t, 330 * US, recorded, RECORDED);
+		igt_vsoc_truth(&dev, &start);
+		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+		igt_assert_eq(igt_perfctr_start(&t, 0), 0);
+		for (unsigned int n = 0; n < 8 || t.periodic < 40; n++) {
+			/* work that goes on while they start and stop */
+			struct drm_vsoc_command c = { .type = DRM_VSOC_CMD_DRAW };
+			uint64_t job;
+
+			c.draw.vertices = 50001;
+			c.draw.primitives = 20003 + n;
+			c.draw.fragments = 300001;
+			job = igt_vsoc_submit(&dev, &c, 1);
+			create_recorded(&m, 0, other, 1 + (n & 1));
+			igt_assert_eq(igt_perfctr_start(&m, 0), 0);
+			/* the second one needs a multiplexer at another value: turns, no record */
+			igt_assert_eq(is_batched(&s), !(n & 1));
+			igt_assert_eq(igt_perfctr_sample(&m, 1), 0);
+			igt_assert_eq(igt_vsoc_wait(&dev, job).status, 0);
+			igt_vsoc_truth(&dev, &before);
+			work(n);
+			igt_vsoc_truth(&dev, &after);
+			igt_perfctr_drain(&m);
+			{
+				const uint64_t value = value_of(&m, "geom_primitive_in_count");
+
+				igt_assert_eq(igt_perfctr_stop(&m, 2), 0);
+				igt_perfctr_drain(&m);
+				igt_assert_lte_u64(truth_of("geom_primitive_in_count"),
+						   value_of(&m, "geom_primitive_in_count") - value);
+			}
+			igt_assert(is_batched(&s));
+			igt_perfctr_session_fini(&m);
+			igt_perfctr_drain(&s);
+			igt_perfctr_drain(&t);
+		}
+		igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
+		igt_assert(is_batched(&t));
+		work(3);
+		igt_assert_eq(igt_perfctr_stop(&t, 0), 0);
+		igt_perfctr_drain(&s);
+		igt_perfctr_drain(&t);
+		igt_vsoc_truth(&dev, &after);
+		before = start;
+		/* what was in nobody's way counted all the time, to the last unit */
+		igt_assert_eq_u64(s.lost_ns, 0);
+		igt_assert_eq_u64(t.lost_ns, 0);
+		igt_assert_eq_u64(value_of(&t, "gpu_busy"), truth_of("gpu_busy"));
+		igt_assert_eq_u64(value_of(&t, "setup_primitive_count"),
+				  truth_of("setup_primitive_count"));
+		igt_assert_eq_u64(value_of(&t, "shader_busy"), truth_of("shader_busy"));
+		igt_assert_lte_u64(value_of(&t, "rop_samples_in_count_1"),
+				   truth_of("rop_samples_in_count_1"));
+		assert_periods(&s, RECORD_PERIOD_NS);
+		assert_periods(&t, 330 * US);
+		igt_perfctr_session_fini(&s);
+		igt_perfctr_session_fini(&t);
+	}
+	igt_describe("SAMPLE and STOP have all that was counted before them, batch or not");
+	igt_subtest("record-stop")
+	{
+		for (unsigned int n = 0; n < 20; n++) {
+			create_recorded(&s, RECORD_PERIOD_NS, recorded, RECORDED);
+			igt_vsoc_truth(&dev, &before);
+			igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+			work(n);
+			igt_assert_eq(igt_perfctr_sample(&s, 1), 0);
+			igt_perfctr_drain(&s);
+			igt_vsoc_truth(&dev, &after);
+			/* periods may have ended since; nobody worked in them */
+			igt_assert_eq_u64(s.manual, 1);
+			igt_vsoc_assert_conserved(&s, &before, &after);
+			work(n + 1);
+			igt_assert_eq(igt_perfctr_stop(&s, 2), 0);
+			igt_perfctr_drain(&s);
+			igt_vsoc_truth(&dev, &after);
+			igt_assert(s.last.flags & DRM_PERFCTR_SAMPLE_FINAL);
+			assert_exact(&s);
+			igt_perfctr_session_fini(&s);
+		}
+	}
+	igt_describe("packets that the hardware had no room for are merged: periods, not counts");
+	igt_subtest("record-back-pressure")
+	{
+		uint64_t refused, saturated = sampler("saturated");
+
+		create_recorded(&s, RECORD_PERIOD_NS, recorded, RECORDED);
+		igt_vsoc_truth(&dev, &before);
+		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+		work(1);
+		refused = sampler("refused");
+		/* more clocks at once than a half has packets for, while nobody works */
+		igt_vsoc_debugfs(&dev, "stepped", "1");
+		igt_vsoc_debugfs(&dev, "step_ns", "900000000");
+		igt_vsoc_debugfs(&dev, "stepped", "0");
+		while (sampler("refused") == refused)
+			igt_perfctr_drain(&s);
+		work(2);
+		igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
+		igt_perfctr_drain(&s);
+		igt_vsoc_truth(&dev, &after);
+		igt_assert_eq_u64(sampler("saturated"), saturated);
+		igt_assert_lte_u64(1, s.merged);
+		assert_exact(&s);
+		assert_periods(&s, RECORD_PERIOD_NS);
+		igt_perfctr_session_fini(&s);
+	}
+	igt_describe("a counter that saturates meanwhile is said to be lost, and the time of it");
+	igt_subtest("record-overflow")
+	{
+		const char *const idle[] = { "gpu_idle" };
+		uint64_t saturated;
+
+		create_recorded(&s, RECORD_PERIOD_NS, idle, 1);
+		igt_vsoc_truth(&dev, &before);
+		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+		igt_vsoc_truth(&dev, &after);
+		saturated = sampler("saturated");
+		igt_vsoc_debugfs(&dev, "stepped", "1");
+		igt_vsoc_debugfs(&dev, "step_ns", "900000000");
+		igt_vsoc_debugfs(&dev, "stepped", "0");
+		while (sampler("saturated") == saturated)
+			igt_perfctr_drain(&s);
+		igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
+		igt_perfctr_drain(&s);
+		igt_assert(s.flags & DRM_PERFCTR_SAMPLE_OVERFLOW);
+		igt_assert_lte_u64(1, s.lost_ns);
+		igt_assert(sum_of(&s, "gpu_idle")->states & DRM_PERFCTR_STATE_LOST);
+		igt_assert(sum_of(&s, "gpu_idle")->states & DRM_PERFCTR_STATE_SATURATED);
+		/* nobody worked: cycles, which do not saturate, say what it should have been */
+		igt_assert_lte_u64(value_of(&s, "gpu_idle") + 1,
+				   sum_of(&s, "gpu_idle")->cycles);
+		assert_periods(&s, RECORD_PERIOD_NS);
+		igt_perfctr_session_fini(&s);
+	}
+	igt_describe("what cannot be recorded is sampled by the timer, and STATUS tells it");
+	igt_subtest("record-fallback")
+	{
+		static const struct {
+			uint64_t period_ns;
+			const char *names[4];
+			bool batched;
+		} cases[] = {
+			{ 500 * US, { "gpu_busy" }, true },
+			/* a timer can do that */
+			{ MS, { "gpu_busy" }, false },
+			/* one of four counters makes the packets */
+			{ RECORD_PERIOD_NS,
+			  { "gpu_busy", "setup_primitive_count", "geom_primitive_in_count" },
+			  true },
+			{ RECORD_PERIOD_NS,
+			  { "gpu_busy", "setup_primitive_count", "geom_primitive_in_count",
+			    "input_assembler_busy" },
+			  false },
+			/* has no such mode */
+			{ RECORD_PERIOD_NS, { "gpu_busy", "instructions" }, false },
+		};
+
+		for (unsigned int i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+			unsigned int count = 0;
+
+			while (count < 4 && cases[i].names[count])
+				count++;
+			create_recorded(&s, cases[i].period_ns, cases[i].names, count);
+			igt_vsoc_truth(&dev, &before);
+			igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+			igt_assert_eq(is_batched(&s), cases[i].batched);
+			for (unsigned int n = 0; n < 2 || s.periodic < 10; n++) {
+				work(n);
+				igt_perfctr_drain(&s);
+			}
+			igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
+			igt_perfctr_drain(&s);
+			igt_vsoc_truth(&dev, &after);
+			assert_exact(&s);
+			assert_periods(&s, cases[i].period_ns);
+			igt_perfctr_session_fini(&s);
+		}
+	}
+	igt_describe("a reset in the middle of a recording is told; it goes on exactly after it");
+	igt_subtest("record-reset")
+	{
+		create_recorded(&s, RECORD_PERIOD_NS, recorded, RECORDED);
+		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+		igt_perfctr_wait_unread(&s, 3);
+		igt_vsoc_debugfs(&dev, "reset", "1");
+		igt_assert(is_batched(&s));
+		igt_vsoc_truth(&dev, &before);
+		for (unsigned int n = 0; n < 3 || s.periodic < 100; n++) {
+			work(n);
+			igt_perfctr_drain(&s);
+		}
+		igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
+		igt_perfctr_drain(&s);
+		igt_vsoc_truth(&dev, &after);
+		igt_assert(s.flags & DRM_PERFCTR_SAMPLE_RESET);
+		igt_assert_lte_u64(1, s.lost_ns);
+		igt_vsoc_assert_conserved(&s, &before, &after);
+		assert_periods(&s, RECORD_PERIOD_NS);
+		igt_perfctr_session_fini(&s);
+	}
+	igt_describe("power goes and comes while it records: nothing is lost");
+	igt_subtest("record-suspend")
+	{
+		create_recorded(&s, RECORD_PERIOD_NS, recorded, RECORDED);
+		igt_vsoc_truth(&dev, &before);
+		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+		work(0);
+		set_power("auto");
+		for (unsigned int n = 0; !is_suspended(); n++) {
+			igt_assert_lt(n, 1000);
+			usleep(10000);
+			igt_perfctr_drain(&s);
+		}
+		igt_assert(!is_batched(&s));
+		set_power("on");
+		work(1);
+		igt_assert(is_batched(&s));
+		igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
+		igt_perfctr_drain(&s);
+		igt_vsoc_truth(&dev, &after);
+		igt_assert(s.flags & DRM_PERFCTR_SAMPLE_SUSPENDED);
+		assert_exact(&s);
+		assert_periods(&s, RECORD_PERIOD_NS);
+		igt_perfctr_session_fini(&s);
+	}
+	igt_describe("a device that goes while it records leaves a last sample with all of it");
+	igt_subtest("record-unplug")
+	{
+		create_recorded(&s, RECORD_PERIOD_NS, recorded, RECORDED);
+		igt_vsoc_truth(&dev, &before);
+		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+		work(0);
+		igt_vsoc_truth(&dev, &after);
+		igt_assert_eq(tell_driver("del_device", ID), 0);
+		igt_perfctr_drain(&s);
+		igt_assert(s.last.flags & DRM_PERFCTR_SAMPLE_UNPLUGGED);
+		assert_exact(&s);
+		/* even closing a handle is refused: the file takes all with it */
+		igt_perfctr_close(&dev);
+		igt_assert_eq(tell_driver("new_device", ID " product=nv50 shader_present=0x50005"),
+			      0);
+		igt_assert(igt_perfctr_open_device(&dev, PLATFORM));
+	}
+}
+
 igt_main
 {
 	igt_fixture
@@ -528,6 +1014,7 @@ igt_main
 	exact_tests();
 	turn_tests();
 	context_tests();
+	record_tests();
 	igt_fixture
 	{
 		igt_perfctr_close(&dev);
