@@ -599,7 +599,7 @@ static void check_captures(const struct igt_perfctr_session *s)
 			const struct drm_perfctr_block_header *b = (const void *)at;
 
 			igt_assert_lte(b->capture_ns, 0);
-			igt_assert_lte_u64((uint64_t)-(int64_t)b->capture_ns, BATCH_NS);
+			igt_assert_lte_u64((uint64_t) - (int64_t)b->capture_ns, BATCH_NS);
 			at += b->size;
 		}
 	}
@@ -885,8 +885,7 @@ static void record_tests(void)
 		igt_assert(sum_of(&s, "gpu_idle")->states & DRM_PERFCTR_STATE_LOST);
 		igt_assert(sum_of(&s, "gpu_idle")->states & DRM_PERFCTR_STATE_SATURATED);
 		/* nobody worked: cycles, which do not saturate, say what it should have been */
-		igt_assert_lte_u64(value_of(&s, "gpu_idle") + 1,
-				   sum_of(&s, "gpu_idle")->cycles);
+		igt_assert_lte_u64(value_of(&s, "gpu_idle") + 1, sum_of(&s, "gpu_idle")->cycles);
 		assert_periods(&s, RECORD_PERIOD_NS);
 		igt_perfctr_session_fini(&s);
 	}

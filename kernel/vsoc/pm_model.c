@@ -618,7 +618,7 @@ static void trigger(struct pm_model *pm)
 
 	for (i = 0; i < PCOUNTER_DOMAINS; i++) {
 		pm->domains[i].trigger = true;
-		/* one more before a clock came: the hardware is faster than any host, this is not */
+		/* one more before a clock came: hardware is faster than any host, this is not */
 		pm->domains[i].stop_settled = false;
 	}
 }
