@@ -607,8 +607,8 @@ static unsigned int check_captures(const struct igt_perfctr_session *s, unsigned
 	return near;
 }
 
-/* @beside: a counter that is not recorded, or NULL */
-static void report_rate(uint64_t period_ns, const char *beside)
+/* @beside: a counter that is not recorded, or NULL; returns whether most periods got samples */
+static bool report_rate(uint64_t period_ns, const char *beside)
 {
 	const char *const names[] = { "gpu_busy", beside };
 	struct igt_perfctr_session s;
@@ -641,6 +641,7 @@ static void report_rate(uint64_t period_ns, const char *beside)
 	assert_exact(&s);
 	assert_periods(&s, period_ns);
 	igt_perfctr_session_fini(&s);
+	return s.samples > s.merged;
 }
 
 static void record_tests(void)
@@ -703,10 +704,13 @@ static void record_tests(void)
 	igt_describe("interrupts of recorded sessions do not grow with the rate");
 	igt_subtest("record-rate")
 	{
-		static const unsigned int periods_us[] = { 10, 20, 50, 100 };
+		static const unsigned int periods_us[] = { 100, 50, 20, 10 };
+		bool fast = true;
 
-		for (unsigned int i = 0; i < sizeof(periods_us) / sizeof(periods_us[0]); i++)
-			report_rate(periods_us[i] * US, NULL);
+		/* down to where the model of the hardware is too slow on this machine */
+		for (unsigned int i = 0; fast && i < sizeof(periods_us) / sizeof(periods_us[0]);
+		     i++)
+			fast = report_rate(periods_us[i] * US, NULL);
 		/* the timer for comparison: MP counters cannot be recorded */
 		report_rate(100 * US, "instructions");
 	}
