@@ -71,6 +71,7 @@ struct csf_perfctr {
 /* csf_protocol.c: with the core's sampler lock held; deadlines: CLOCK_MONOTONIC_RAW */
 u32 csf_status(const struct csf_perfctr *csf);
 u64 csf_ack_deadline_ms(void);
+bool csf_enable_pending(const struct csf_perfctr *csf);
 int csf_drain(struct csf_perfctr *csf, u64 *const *totals);
 void csf_expect_samples(struct csf_perfctr *csf, bool expect);
 int csf_settle_request(struct csf_perfctr *csf, u64 deadline_ms);

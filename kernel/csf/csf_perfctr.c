@@ -52,11 +52,12 @@
  * DOC: recovery
  *
  * INSERT more than a ring ahead of EXTRACT (or behind it), a slot that was never
- * written, no answer twice, PRFCNT_STATUS.FAILED: the indices can no longer be
- * trusted. Counting is disabled, programmed anew from scratch (a reset may have
- * zeroed everything) and enabled. What was counted between the last sample that
- * was read and the new beginning is lost and reported: the collection carries
- * DRM_PERFCTR_SAMPLE_ERROR and the time.
+ * written, no answer twice, PRFCNT_ENABLE not acknowledged any more (firmware has
+ * restarted), PRFCNT_STATUS.FAILED: the indices can no longer be trusted. Counting
+ * is disabled, programmed anew from scratch (a reset may have zeroed everything) and
+ * enabled. What was counted between the last sample that was read and the new
+ * beginning is lost and reported: the collection carries DRM_PERFCTR_SAMPLE_ERROR
+ * and the time.
  *
  * Every step has one acknowledge timeout, of CSF_MIN_POLLS looks at least, so that a
  * collection takes at most four of them:
@@ -179,6 +180,9 @@ static int csf_collect_samples(struct csf_perfctr *csf)
 {
 	int ret;
 
+	/* it was acknowledged, and is not any more: firmware has begun anew */
+	if (csf_enable_pending(csf))
+		return -EPROTO;
 	if (csf_settle_request(csf, csf_ack_deadline_ms()))
 		return -EIO;
 	ret = csf_drain(csf, csf->totals);

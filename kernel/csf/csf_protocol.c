@@ -102,6 +102,11 @@ static u32 csf_pending(const struct csf_perfctr *csf)
 	return csf_req(csf) ^ csf_ack(csf);
 }
 
+bool csf_enable_pending(const struct csf_perfctr *csf)
+{
+	return csf_pending(csf) & CSF_GLB_PRFCNT_ENABLE;
+}
+
 static void csf_update_req(struct csf_perfctr *csf, u32 value, u32 mask)
 {
 	unsigned long flags;
@@ -374,12 +379,28 @@ err_stop:
 	return ret;
 }
 
+/* with req_lock held: acknowledge the events of firmware; returns them */
+static u32 csf_take_events(struct csf_perfctr *csf)
+{
+	u32 ack = csf_ack(csf);
+	u32 events = (csf_req(csf) ^ ack) & CSF_EVENTS;
+
+	if (events)
+		csf_write(&csf->config.input->req, (csf_req(csf) & ~events) | (ack & events));
+	if (events & CSF_GLB_PRFCNT_OVERFLOW)
+		csf->overflow = true;
+	return events;
+}
+
 bool csf_take_overflow(struct csf_perfctr *csf)
 {
 	unsigned long flags;
 	bool overflow;
 
 	spin_lock_irqsave(csf->config.req_lock, flags);
+	/* its interrupt may be late or lost */
+	if (csf->live)
+		csf_take_events(csf);
 	overflow = csf->overflow;
 	csf->overflow = false;
 	spin_unlock_irqrestore(csf->config.req_lock, flags);
@@ -401,22 +422,16 @@ void csf_perfctr_irq(struct csf_perfctr *csf)
 {
 	bool collect = false;
 	unsigned long flags;
-	u32 ack, events, insert;
+	u32 events, insert;
 
 	if (!csf)
 		return;
 
 	spin_lock_irqsave(csf->config.req_lock, flags);
 	if (csf->live) {
-		ack = csf_ack(csf);
-		events = (csf_req(csf) ^ ack) & CSF_EVENTS;
+		events = csf_take_events(csf);
 		insert = csf_insert(csf);
 
-		if (events)
-			csf_write(&csf->config.input->req,
-				  (csf_req(csf) & ~events) | (ack & events));
-		if (events & CSF_GLB_PRFCNT_OVERFLOW)
-			csf->overflow = true;
 		/* the sampler being at it, or a storm: no reason to collect again */
 		collect = events & CSF_GLB_PRFCNT_THRESHOLD &&
 			  insert - READ_ONCE(csf->extract) >= csf->config.slots / 4;

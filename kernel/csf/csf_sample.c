@@ -56,6 +56,8 @@ struct csf_sample_span {
 	u64 cores_off;
 	/* cores that lost power without a sample before it */
 	u64 cores_gone;
+	/* cores that had power when it began, if nothing tells that they had it in the end */
+	u64 cores_due;
 	u32 reason;
 	/* start and end are known */
 	bool timed;
@@ -406,6 +408,8 @@ static void follow_cores(struct csf_reader *reader, struct csf_sample_span *span
 {
 	if (span->cores_known && !span->gap && !reader->power_down)
 		span->cores_gone = reader->cores_on & ~span->cores_on;
+	if (!span->cores_known && !reader->power_down)
+		span->cores_due = reader->cores_on;
 	reader->cores_on = span->cores_known ? span->cores_on : 0;
 	reader->power_down = span->reason & CSF_REASON_POWEROFF;
 }
@@ -472,7 +476,8 @@ static void read_visible(struct csf_reader *reader, struct csf_block *block,
 		reader->corrupt = true;
 		sample->lost = true;
 	}
-	if (!enabled && !(states & DRM_PERFCTR_STATE_ON)) {
+	if (!enabled && !(states & DRM_PERFCTR_STATE_ON) &&
+	    !(sample->cores_due & BIT_ULL(block->index))) {
 		/* no power, no counts: that is a measurement, too */
 		memcpy(span->valid, reader->available[block->type], sizeof(span->valid));
 		return;

@@ -926,6 +926,79 @@ static void firmware_restart_is_recovered(void)
 	check_eq(core.totals[0][4], before + 4);
 }
 
+/* metadata that cannot be believed does not hide what else went wrong */
+static void restart_is_not_hidden_by_garbage(void)
+{
+	struct drm_perfctr_collection c;
+	struct csf_glb_input input;
+	unsigned int requests;
+
+	/* the request bit is, or is not, what firmware has it after its restart */
+	for (requests = 0; requests < 2; requests++) {
+		firmware_default_config();
+		check_eq(start(), 0);
+		count(2);
+		if (requests)
+			check_eq(core_collect(&c), 0);
+		count(3);
+		/* what the host wants is still there: it will be seen as wanted anew */
+		input = fw.input;
+		firmware_restart();
+		fw.input = input;
+		fw.fail.garbage_metadata = 1;
+		check_eq(core_collect(&c), 0);
+		check(c.flags & DRM_PERFCTR_SAMPLE_ERROR);
+		check(c.lost_ns);
+		check(core.states[0] & DRM_PERFCTR_STATE_LOST);
+	}
+}
+
+static void overflow_is_not_hidden_by_garbage(void)
+{
+	struct drm_perfctr_collection c;
+
+	firmware_default_config();
+	check_eq(start(), 0);
+	count(1);
+	check_eq(core_collect(&c), 0);
+	count(10);
+	fw.fail.overflow = 1;
+	fw.fail.no_irq = 1;
+	firmware_sample(CSF_REASON_PROTM_ENTER);
+	check_eq(fw.dropped_samples, 1);
+	count(2);
+	fw.fail.garbage_metadata = 1;
+	check_eq(core_collect(&c), 0);
+	check_eq(c.flags, DRM_PERFCTR_SAMPLE_OVERFLOW | DRM_PERFCTR_SAMPLE_ERROR);
+	check(c.lost_ns);
+	check(core.states[0] & DRM_PERFCTR_STATE_LOST);
+}
+
+static void torn_core_is_not_taken_for_one_without_power(void)
+{
+	struct drm_perfctr_collection c;
+	int core0, core16;
+
+	firmware_default_config();
+	check_eq(start(), 0);
+	core0 = core_block(DRM_PERFCTR_BLOCK_SHADER, 0);
+	core16 = core_block(DRM_PERFCTR_BLOCK_SHADER, 16);
+	firmware_power(BIT_ULL(16));
+	count(1);
+	check_eq(core_collect(&c), 0);
+	count(1);
+	check_eq(core_collect(&c), 0);
+	count(2);
+	fw.fault_block = firmware_shader_block(0);
+	fw.fail.torn = 1;
+	fw.fail.garbage_metadata = 1;
+	check_eq(core_collect(&c), 0);
+	check(c.flags & DRM_PERFCTR_SAMPLE_ERROR);
+	check(c.lost_ns);
+	check(core.states[core0] & DRM_PERFCTR_STATE_LOST);
+	check(!(core.states[core16] & DRM_PERFCTR_STATE_LOST));
+}
+
 /* time that does not go on is noticed; the sample then has the time of delivery */
 static void stopped_gpu_clock_is_flagged(void)
 {
@@ -1173,6 +1246,9 @@ static const struct test tests[] = {
 	TEST(stop_is_bounded_and_the_next_start_recovers),
 	TEST(dead_firmware_costs_little_and_comes_back),
 	TEST(firmware_restart_is_recovered),
+	TEST(restart_is_not_hidden_by_garbage),
+	TEST(overflow_is_not_hidden_by_garbage),
+	TEST(torn_core_is_not_taken_for_one_without_power),
 	TEST(stopped_gpu_clock_is_flagged),
 	TEST(random_firmware_breaks_nothing),
 	TEST(wrong_configuration_is_rejected),
