@@ -18,6 +18,8 @@
 #define MAX_FAULTS 64
 #define MAX_PMUS 64
 #define FAULT_NAME_BYTES 48
+/* no file of debugfs says so */
+#define MISSING (-2)
 
 static char fault_names[MAX_FAULTS][FAULT_NAME_BYTES];
 static unsigned int fault_count;
@@ -111,7 +113,7 @@ bool igt_fragile_is_gone(struct igt_fragile *d, int ret)
 }
 
 /* the fault does not happen from now on */
-void igt_fragile_disarm_one(struct igt_fragile *d, const char *fault)
+unsigned int igt_fragile_disarm_one(struct igt_fragile *d, const char *fault)
 {
 	unsigned int permille, times, hits = 0;
 	char path[128];
@@ -125,6 +127,21 @@ void igt_fragile_disarm_one(struct igt_fragile *d, const char *fault)
 		fclose(f);
 	igt_fragile_debugfs(d, fault, "0");
 	d->hits += hits;
+	return hits;
+}
+
+/* a fault is about to take it: nothing that comes then is a surprise any more */
+static void await_gone(struct igt_fragile *d)
+{
+	uint64_t t0 = igt_raw_ns();
+
+	while (debugfs_number(d, "idle", MISSING) != MISSING) {
+		igt_assert_f(igt_raw_ns() - t0 < IGT_FRAGILE_PATIENCE_NS,
+			     "the device is still there after %llu ms\n",
+			     IGT_FRAGILE_PATIENCE_NS / MS);
+		usleep(500);
+	}
+	d->gone = true;
 }
 
 /* what counts something when a sample is taken: the truth of a session's end would be of before */
@@ -136,10 +153,15 @@ void igt_fragile_disarm_counting(struct igt_fragile *d)
 
 void igt_fragile_disarm(struct igt_fragile *d)
 {
+	bool unplugged = false;
+
 	if (!d->armed)
 		return;
 	for (unsigned int i = 0; i < fault_count; i++)
-		igt_fragile_disarm_one(d, fault_names[i]);
+		unplugged |= igt_fragile_disarm_one(d, fault_names[i]) &&
+			     !strcmp(fault_names[i], "fail_unplug_in_request");
+	if (unplugged)
+		await_gone(d);
 	/* PMUs do not come back by themselves; those that are there say so */
 	for (unsigned int i = 0; d->pmus_armed && i < pmu_count; i++)
 		igt_fragile_debugfs(d, "pmu_plug", pmu_names[i]);
@@ -183,7 +205,7 @@ bool igt_fragile_quiesce(struct igt_fragile *d)
 		usleep(500);
 	}
 	/* the status of a device that the last fault took */
-	if (d->number && debugfs_number(d, "idle", -2) == -2) {
+	if (d->number && debugfs_number(d, "idle", MISSING) == MISSING) {
 		igt_assert(d->armed);
 		d->gone = true;
 	}

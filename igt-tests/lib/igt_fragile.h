@@ -39,8 +39,11 @@ int igt_fragile_power(const struct igt_fragile *d, const char *how);
 
 /* true if that is because the device has gone, which only a fault of one but the first does */
 bool igt_fragile_is_gone(struct igt_fragile *d, int ret);
-/* the fault of that file does not happen from now on; those that count while a sample is taken; all */
-void igt_fragile_disarm_one(struct igt_fragile *d, const char *fault);
+/*
+ * The fault of that file does not happen from now on, returns how often it did; the same of those
+ * that count while a sample is taken; of all: the device is there for good then, or gone.
+ */
+unsigned int igt_fragile_disarm_one(struct igt_fragile *d, const char *fault);
 void igt_fragile_disarm_counting(struct igt_fragile *d);
 void igt_fragile_disarm(struct igt_fragile *d);
 

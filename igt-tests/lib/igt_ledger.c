@@ -2,6 +2,7 @@
 /*
  * A session's account: samples on one side, the truth on the other.
  */
+#include <errno.h>
 #include <string.h>
 
 #include "minigt.h"
@@ -22,25 +23,50 @@ static void begin(struct igt_ledger *ledger)
 	s->flags = 0;
 }
 
-void igt_ledger_open(struct igt_ledger *ledger, struct igt_perfctr_session *session,
-		     unsigned int set)
+bool igt_ledger_try_open(struct igt_ledger *ledger, struct igt_perfctr_session *session,
+			 unsigned int set)
 {
 	memset(ledger, 0, sizeof(*ledger));
 	ledger->session = session;
 	ledger->set = set;
-	igt_vsoc_totals(session->dev, set, &ledger->base);
-	igt_vsoc_pending(session->dev, set, &ledger->base);
+	if (!igt_vsoc_try_totals(session->dev, set, &ledger->base))
+		return false;
 	ledger->ucf_base = igt_vsoc_ucf_bytes_read(session->dev);
 	begin(ledger);
+	return true;
+}
+
+void igt_ledger_open(struct igt_ledger *ledger, struct igt_perfctr_session *session,
+		     unsigned int set)
+{
+	igt_require_f(igt_ledger_try_open(ledger, session, set), "vsoc/counts of debugfs: %s\n",
+		      strerror(errno));
 }
 
 /* what became of the counts of one counter since the last settlement */
 struct fate {
 	const char *name;
-	uint64_t truth, dropped, doubtful, pending;
+	uint64_t truth, dropped, doubtful;
+	/* what hardware had when STOP asked in vain */
+	uint64_t unread;
 	/* what hardware had of before: none of the truth, but it may be in what was destroyed */
 	uint64_t inherited;
 };
+
+static void assert_explained(struct igt_ledger *ledger, const struct igt_perfctr_sum *sum,
+			     const struct fate *f, uint64_t missing, uint64_t refused)
+{
+	if (refused <= f->doubtful + f->unread)
+		return;
+	igt_vsoc_tell_log(ledger->session->dev);
+	igt_assert_f(false,
+		     "%u:%u %s: %llu of %llu are missing, hardware destroyed %llu and gave reason "
+		     "to doubt %llu and did not answer with %llu (flags %#x, %llu ns lost)\n",
+		     sum->type, sum->index, f->name, (unsigned long long)missing,
+		     (unsigned long long)f->truth, (unsigned long long)f->dropped,
+		     (unsigned long long)f->doubtful, (unsigned long long)f->unread,
+		     ledger->session->flags, (unsigned long long)ledger->session->lost_ns);
+}
 
 static uint64_t settle_counter(struct igt_ledger *ledger, const struct igt_perfctr_sum *sum,
 			       unsigned int bit, const struct fate *f)
@@ -56,17 +82,7 @@ static uint64_t settle_counter(struct igt_ledger *ledger, const struct igt_perfc
 		     (unsigned long long)f->inherited);
 	missing = f->truth - told;
 	refused = missing > f->dropped ? missing - f->dropped : 0;
-	if (ledger->lenient && refused > f->doubtful + f->pending)
-		ledger->unexplained += refused - f->doubtful - f->pending;
-	else
-		igt_assert_f(
-			refused <= f->doubtful + f->pending,
-			"%u:%u %s: %llu of %llu are missing, hardware destroyed %llu and gave reason "
-			"to doubt %llu and still has %llu (flags %#x, %llu ns lost)\n",
-			sum->type, sum->index, f->name, (unsigned long long)missing,
-			(unsigned long long)f->truth, (unsigned long long)f->dropped,
-			(unsigned long long)f->doubtful, (unsigned long long)f->pending,
-			ledger->session->flags, (unsigned long long)ledger->session->lost_ns);
+	assert_explained(ledger, sum, f, missing, refused);
 	ledger->truth += f->truth;
 	ledger->counts += told;
 	ledger->dropped += f->dropped;
@@ -85,7 +101,10 @@ static void check_admitted(struct igt_ledger *ledger, const struct igt_perfctr_s
 	ledger->types_missing |= 1u << sum->type;
 	if (sum->states & DRM_PERFCTR_STATE_SATURATED)
 		return;
-	igt_assert_f(s->lost_ns && s->flags & troubles && sum->states & DRM_PERFCTR_STATE_LOST,
+	if (s->lost_ns && s->flags & troubles && sum->states & DRM_PERFCTR_STATE_LOST)
+		return;
+	igt_vsoc_tell_log(s->dev);
+	igt_assert_f(false,
 		     "%u:%u lacks counts and does not admit it: flags %#x, states %#x, %llu ns\n",
 		     sum->type, sum->index, s->flags, sum->states, (unsigned long long)s->lost_ns);
 }
@@ -113,7 +132,7 @@ static void settle_ucf(struct igt_ledger *ledger, const struct igt_perfctr_sum *
 }
 
 static uint64_t settle_block(struct igt_ledger *ledger, const struct igt_perfctr_sum *sum,
-			     const struct igt_vsoc_totals *now)
+			     const struct igt_vsoc_totals *now, const uint64_t *unread)
 {
 	const struct igt_vsoc_totals *base = &ledger->base;
 	uint64_t missing = 0;
@@ -123,10 +142,10 @@ static uint64_t settle_block(struct igt_ledger *ledger, const struct igt_perfctr
 		const struct fate f = {
 			.name = now->truth.at[i].name,
 			.truth = now->truth.at[i].value - base->truth.at[i].value,
-			.dropped = now->dropped.at[i].value - base->dropped.at[i].value,
-			.doubtful = now->doubtful.at[i].value - base->doubtful.at[i].value,
-			.pending = now->pending.count ? now->pending.at[i].value : 0,
-			.inherited = base->pending.count ? base->pending.at[i].value : 0,
+			.dropped = now->dropped[i] - base->dropped[i],
+			.doubtful = now->doubtful[i] - base->doubtful[i],
+			.unread = unread ? unread[i] : 0,
+			.inherited = base->pending[i],
 		};
 
 		if (now->truth.at[i].type == sum->type && now->truth.at[i].index == sum->index &&
@@ -138,14 +157,14 @@ static uint64_t settle_block(struct igt_ledger *ledger, const struct igt_perfctr
 	return missing;
 }
 
-void igt_ledger_settle(struct igt_ledger *ledger, const struct igt_vsoc_totals *now)
+/* @unread: of each counter, what the last sample says that it could not get; NULL: it got all */
+static void settle(struct igt_ledger *ledger, const struct igt_vsoc_totals *now,
+		   const uint64_t *unread)
 {
 	const struct igt_perfctr_session *s = ledger->session;
 	uint64_t before = ledger->compared, enabled = 0;
 
 	igt_assert_eq(now->truth.count, ledger->base.truth.count);
-	igt_assert_eq(now->truth.count, now->dropped.count);
-	igt_assert_eq(now->truth.count, now->doubtful.count);
 	/* no sample, nothing to compare: blocks are known from the first one on */
 	igt_assert_lte_u64(1, s->samples);
 	for (unsigned int b = 0; b < s->setup.block_count; b++) {
@@ -156,11 +175,25 @@ void igt_ledger_settle(struct igt_ledger *ledger, const struct igt_vsoc_totals *
 		if (sum->type >= DRM_PERFCTR_BLOCK_GENERIC_PMU)
 			continue;
 		enabled += __builtin_popcountll(sum->mask);
-		if (settle_block(ledger, sum, now))
+		if (settle_block(ledger, sum, now, unread))
 			check_admitted(ledger, sum);
 	}
 	igt_assert_eq_u64(ledger->compared - before, enabled);
 	ledger->lost_ns += s->lost_ns;
 	ledger->base = *now;
 	begin(ledger);
+}
+
+void igt_ledger_settle(struct igt_ledger *ledger, const struct igt_vsoc_totals *now)
+{
+	settle(ledger, now, NULL);
+}
+
+void igt_ledger_settle_stopped(struct igt_ledger *ledger, const struct igt_vsoc_totals *before,
+			       const struct igt_vsoc_totals *now)
+{
+	const struct drm_perfctr_sample_header *last = &ledger->session->last;
+
+	igt_assert(last->flags & DRM_PERFCTR_SAMPLE_FINAL);
+	settle(ledger, now, last->flags & DRM_PERFCTR_SAMPLE_ERROR ? before->pending : NULL);
 }

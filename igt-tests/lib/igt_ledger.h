@@ -19,8 +19,6 @@ struct igt_ledger {
 	uint64_t counts; /* counts that were found in samples */
 	uint64_t dropped; /* counts that hardware destroyed, all admitted */
 	uint64_t refused; /* counts that were there but could not be trusted or read, admitted */
-	bool lenient; /* samples that admit a loss need no reason in the model's accounts */
-	uint64_t unexplained; /* the part of @refused without one */
 	uint64_t blocks_missing; /* blocks of which any of these is not zero */
 	uint32_t types_missing; /* their types, 1 << enum drm_perfctr_block */
 	uint64_t lost_ns;
@@ -30,6 +28,9 @@ struct igt_ledger {
 /* the session is about to count, the GPU is idle */
 void igt_ledger_open(struct igt_ledger *ledger, struct igt_perfctr_session *session,
 		     unsigned int set);
+/* the same, or false if the device has gone */
+bool igt_ledger_try_open(struct igt_ledger *ledger, struct igt_perfctr_session *session,
+			 unsigned int set);
 /*
  * All that was counted until @now has been published and drained, the GPU was idle since. For each
  * counter
@@ -40,5 +41,11 @@ void igt_ledger_open(struct igt_ledger *ledger, struct igt_perfctr_session *sess
  * block is saturated. Asserts, and begins anew at @now.
  */
 void igt_ledger_settle(struct igt_ledger *ledger, const struct igt_vsoc_totals *now);
+/*
+ * The same right after STOP. Hardware that did not answer it kept what it had before, for other
+ * sessions: if the last sample says ERROR, counts that were pending @before STOP may be refused.
+ */
+void igt_ledger_settle_stopped(struct igt_ledger *ledger, const struct igt_vsoc_totals *before,
+			       const struct igt_vsoc_totals *now);
 
 #endif

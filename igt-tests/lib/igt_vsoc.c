@@ -90,57 +90,92 @@ void igt_vsoc_truth(const struct igt_perfctr_device *dev, struct igt_vsoc_truth 
 	igt_vsoc_truth_of_set(dev, DRM_PERFCTR_SET_PRIMARY, truth);
 }
 
-static void read_totals(const struct igt_perfctr_device *dev, const char *file, unsigned int set,
-			struct igt_vsoc_truth *truth)
+static FILE *open_of_set(const struct igt_perfctr_device *dev, const char *file, unsigned int set)
 {
 	static const char *const sets[] = { "", "_secondary", "_tertiary" };
-	char path[96], type[16], name[40], of_set[32];
-	unsigned long long value;
-	unsigned int index, counter;
-	FILE *f;
+	char path[96], of_set[32];
 
 	snprintf(of_set, sizeof(of_set), "%s%s", file, sets[set]);
 	debugfs_path(dev, of_set, path, sizeof(path));
-	f = fopen(path, "r");
-	igt_require_f(f, "%s: %s\n", path, strerror(errno));
-	truth->count = 0;
-	while (fscanf(f, "%15s %u %u %39s %llu", type, &index, &counter, name, &value) == 5) {
-		igt_assert_lt(truth->count, IGT_VSOC_MAX_COUNTERS);
-		truth->at[truth->count].type = type_of(type);
-		truth->at[truth->count].index = index;
-		truth->at[truth->count].counter = counter;
-		strcpy(truth->at[truth->count].name, name);
-		truth->at[truth->count++].value = value;
-	}
-	igt_assert(feof(f));
+	return fopen(path, "re");
+}
+
+/* the next counter of a file, as far as its value */
+static bool read_counter(FILE *f, struct igt_vsoc_counter *c)
+{
+	unsigned long long value;
+	char type[16];
+
+	if (fscanf(f, "%15s %hu %hu %39s %llu", type, &c->index, &c->counter, c->name, &value) != 5)
+		return false;
+	c->type = type_of(type);
+	c->value = value;
+	return true;
+}
+
+/* the whole file was read: not if its device went meanwhile */
+static bool close_whole(FILE *f)
+{
+	bool whole = feof(f) && !ferror(f);
+
 	fclose(f);
-	igt_assert_lt(0, truth->count);
+	return whole;
 }
 
 void igt_vsoc_truth_of_set(const struct igt_perfctr_device *dev, unsigned int set,
 			   struct igt_vsoc_truth *truth)
 {
-	read_totals(dev, "truth", set, truth);
+	FILE *f = open_of_set(dev, "truth", set);
+
+	igt_require_f(f, "vsoc/truth of debugfs: %s\n", strerror(errno));
+	truth->count = 0;
+	while (truth->count < IGT_VSOC_MAX_COUNTERS && read_counter(f, &truth->at[truth->count]))
+		truth->count++;
+	igt_assert(close_whole(f));
+	igt_assert_lt(0, truth->count);
 }
 
-void igt_vsoc_losses(const struct igt_perfctr_device *dev, unsigned int set,
-		     struct igt_vsoc_totals *totals)
+bool igt_vsoc_try_totals(const struct igt_perfctr_device *dev, unsigned int set,
+			 struct igt_vsoc_totals *totals)
 {
-	read_totals(dev, "dropped", set, &totals->dropped);
-	read_totals(dev, "doubtful", set, &totals->doubtful);
-}
+	FILE *f = open_of_set(dev, "counts", set);
+	unsigned int i = 0;
 
-void igt_vsoc_pending(const struct igt_perfctr_device *dev, unsigned int set,
-		      struct igt_vsoc_totals *totals)
-{
-	read_totals(dev, "pending", set, &totals->pending);
+	if (!f)
+		return false;
+	for (; i < IGT_VSOC_MAX_COUNTERS && read_counter(f, &totals->truth.at[i]); i++) {
+		unsigned long long dropped, doubtful, pending;
+
+		if (fscanf(f, "%llu %llu %llu", &dropped, &doubtful, &pending) != 3)
+			break;
+		totals->dropped[i] = dropped;
+		totals->doubtful[i] = doubtful;
+		totals->pending[i] = pending;
+	}
+	totals->truth.count = i;
+	return close_whole(f) && i;
 }
 
 void igt_vsoc_totals(const struct igt_perfctr_device *dev, unsigned int set,
 		     struct igt_vsoc_totals *totals)
 {
-	read_totals(dev, "truth", set, &totals->truth);
-	igt_vsoc_losses(dev, set, totals);
+	igt_require_f(igt_vsoc_try_totals(dev, set, totals), "vsoc/counts of debugfs: %s\n",
+		      strerror(errno));
+}
+
+void igt_vsoc_tell_log(const struct igt_perfctr_device *dev)
+{
+	char path[96], line[256];
+	FILE *f;
+
+	debugfs_path(dev, "log", path, sizeof(path));
+	f = fopen(path, "r");
+	if (!f)
+		return;
+	fprintf(stderr, "the last events of %s:\n", path);
+	while (fgets(line, sizeof(line), f))
+		fputs(line, stderr);
+	fclose(f);
 }
 
 uint16_t igt_vsoc_counter(const struct igt_vsoc_truth *truth, uint16_t type, const char *name)

@@ -14,7 +14,7 @@
 /* exact totals of all counters at one moment */
 struct igt_vsoc_truth {
 	unsigned int count;
-	struct {
+	struct igt_vsoc_counter {
 		uint16_t type, index, counter;
 		uint64_t value;
 		char name[40];
@@ -29,23 +29,25 @@ struct drm_vsoc_wait igt_vsoc_wait(const struct igt_perfctr_device *dev, uint64_
 /* submit a mixed job and wait for it */
 void igt_vsoc_work(const struct igt_perfctr_device *dev, unsigned int n);
 
-/* what became of the counts of one counter set: truth, those that firmware destroyed, and those
- * that a host need not have got (README.md of vsoc, "debugfs")
+/*
+ * What became of the counts of one counter set at one moment: the truth; of that, and in its
+ * order, what firmware destroyed, what a host need not have got, and what hardware still has
+ * (README.md of vsoc, "debugfs").
  */
 struct igt_vsoc_totals {
-	struct igt_vsoc_truth truth, dropped, doubtful;
-	/* still in hardware: not in the totals of igt_vsoc_totals(), which come after a sample */
-	struct igt_vsoc_truth pending;
+	struct igt_vsoc_truth truth;
+	uint64_t dropped[IGT_VSOC_MAX_COUNTERS];
+	uint64_t doubtful[IGT_VSOC_MAX_COUNTERS];
+	uint64_t pending[IGT_VSOC_MAX_COUNTERS];
 };
 
 void igt_vsoc_totals(const struct igt_perfctr_device *dev, unsigned int set,
 		     struct igt_vsoc_totals *totals);
-/* the same without the truth, which stays as it is */
-void igt_vsoc_losses(const struct igt_perfctr_device *dev, unsigned int set,
-		     struct igt_vsoc_totals *totals);
-/* what hardware has that no sample took away yet */
-void igt_vsoc_pending(const struct igt_perfctr_device *dev, unsigned int set,
-		      struct igt_vsoc_totals *totals);
+/* the same, or false if they cannot be read, as the device is gone */
+bool igt_vsoc_try_totals(const struct igt_perfctr_device *dev, unsigned int set,
+			 struct igt_vsoc_totals *totals);
+/* what firmware did and which faults happened lately, to stderr */
+void igt_vsoc_tell_log(const struct igt_perfctr_device *dev);
 void igt_vsoc_truth(const struct igt_perfctr_device *dev, struct igt_vsoc_truth *truth);
 /* the same of one counter set, enum drm_perfctr_set; without it: the primary one */
 void igt_vsoc_truth_of_set(const struct igt_perfctr_device *dev, unsigned int set,

@@ -32,6 +32,7 @@ struct vsoc_faults;
 struct vsoc_file;
 struct vsoc_fw;
 struct vsoc_instance;
+struct vsoc_log;
 struct vsoc_nv50;
 
 /* a job that takes longer is cut short, unless debugfs says something else */
@@ -134,6 +135,8 @@ struct vsoc_device {
 	struct vsoc_engine *engine;
 	/** @faults: hardware that fails by name. */
 	struct vsoc_faults *faults;
+	/** @log: what happened lately. */
+	struct vsoc_log *log;
 	/** @reset_work: vsoc_reset_soon(). */
 	struct work_struct reset_work;
 	/** @fabric: everything outside of the GPU; owned by vsoc_fabric.c. */

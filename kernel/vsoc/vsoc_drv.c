@@ -23,6 +23,7 @@
 #include "vsoc_devices.h"
 #include "vsoc_fault.h"
 #include "vsoc_job.h"
+#include "vsoc_log.h"
 #include "vsoc_nv50.h"
 
 #define VSOC_GPU_ID		0x765350c0ULL
@@ -116,6 +117,7 @@ static void vsoc_debugfs_init(struct drm_minor *minor)
 	vsoc_fw_debugfs(vsoc, dir);
 	vsoc_power_debugfs(vsoc, dir);
 	vsoc_faults_debugfs(vsoc, dir);
+	vsoc_log_debugfs(vsoc, dir);
 	vsoc_fabric_debugfs(vsoc, dir);
 	vsoc_nv50_debugfs(vsoc, dir);
 }
@@ -262,7 +264,9 @@ static int probe_device(struct platform_device *pdev)
 		vsoc->stepped.now_ns = VSOC_STEPPED_START_NS;
 		vsoc->stepped.target_ns = VSOC_STEPPED_START_NS;
 	}
-	ret = vsoc_faults_init(vsoc);
+	ret = vsoc_log_init(vsoc);
+	if (!ret)
+		ret = vsoc_faults_init(vsoc);
 	if (ret)
 		return ret;
 	ret = vsoc_gpu_init(vsoc);

@@ -16,6 +16,7 @@
 
 #include "vsoc.h"
 #include "vsoc_fault.h"
+#include "vsoc_log.h"
 
 #define ALWAYS_PERMILLE		1000
 #define DEFAULT_DELAY_MS	150
@@ -112,7 +113,17 @@ bool vsoc_fault(struct vsoc_device *vsoc, enum vsoc_fault fault)
 			state->times--;
 	}
 	spin_unlock_irqrestore(&faults->lock, flags);
+	if (happens)
+		vsoc_log(vsoc, &(struct vsoc_log_entry) {
+			.kind = VSOC_LOG_FAULT,
+			.detail = fault,
+		});
 	return happens;
+}
+
+const char *vsoc_fault_name(enum vsoc_fault fault)
+{
+	return fault_names[fault];
 }
 
 u32 vsoc_fault_random(struct vsoc_device *vsoc)

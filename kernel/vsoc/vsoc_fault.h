@@ -54,6 +54,7 @@ enum vsoc_fault {
 int vsoc_faults_init(struct vsoc_device *vsoc);
 /* whether the fault happens here and now; any context */
 bool vsoc_fault(struct vsoc_device *vsoc, enum vsoc_fault fault);
+const char *vsoc_fault_name(enum vsoc_fault fault);
 /* a number that follows from the seed */
 u32 vsoc_fault_random(struct vsoc_device *vsoc);
 /* for the faults that are about being late */

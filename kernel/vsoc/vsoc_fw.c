@@ -145,6 +145,7 @@ static void handle_requests(struct vsoc_fw *fw)
 	u32 pending = req ^ ack;
 
 	mutex_lock(&fw->vsoc->hw_lock);
+	fw_log(fw, VSOC_LOG_REQUEST, pending, 0);
 	ack ^= pending & FW_PLAIN_REQUESTS;
 
 	if (pending & CSF_GLB_PRFCNT_SAMPLE) {
@@ -160,7 +161,6 @@ static void handle_requests(struct vsoc_fw *fw)
 	if (pending & CSF_GLB_PRFCNT_ENABLE) {
 		if (!(req & CSF_GLB_PRFCNT_ENABLE)) {
 			ack = fw_take_sample(fw, req, ack, CSF_REASON_DISABLE);
-			fw_doubt_unread(fw);
 			fw_end_truth(fw);
 			fw->enabled = false;
 			ack ^= CSF_GLB_PRFCNT_ENABLE;
@@ -182,8 +182,6 @@ static void handle_requests(struct vsoc_fw *fw)
 static void restart(struct vsoc_fw *fw)
 {
 	mutex_lock(&fw->vsoc->hw_lock);
-	fw_lose_counts(fw, VSOC_BLOCK_FW, fw->vsoc->shape.blocks);
-	fw_doubt_unread(fw);
 	fw_end_truth(fw);
 	mutex_unlock(&fw->vsoc->hw_lock);
 	fw->enabled = false;
@@ -381,8 +379,6 @@ void vsoc_fw_reset(struct vsoc_device *vsoc)
 
 	mutex_lock(&fw->lock);
 	mutex_lock(&vsoc->hw_lock);
-	fw_lose_counts(fw, VSOC_BLOCK_FW, vsoc->shape.blocks);
-	fw_doubt_unread(fw);
 	fw_end_truth(fw);
 	memset(vsoc->gpu.reg, 0, counters * sizeof(*vsoc->gpu.reg));
 	memset(fw->base, 0, counters * sizeof(*fw->base));

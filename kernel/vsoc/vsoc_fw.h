@@ -15,6 +15,7 @@
 
 #include "csf/csf_layout.h"
 #include "vsoc.h"
+#include "vsoc_log.h"
 
 #define FW_ENABLE_BITS		32		/* bits of an enable mask */
 
@@ -103,13 +104,17 @@ struct vsoc_fw {
 	u64 *doubtful;
 	/** @stop_truth: truth of each register when counting stopped. */
 	u64 *stop_truth;
-	/** @first: until a request is answered the host drops what it gets. */
-	bool first;
+	/** @asked: a sample was written that the host asked for, since counting was enabled. */
+	bool asked;
+	/** @baseline: INSERT behind the first of these; the host drops what is before it. */
+	u32 baseline;
 	/** @settled: for each slot of @ring, the blocks that are in @dropped or @doubtful. */
 	struct fw_settled *settled;
 
 	/** @backwards: this sample has a time before its beginning. */
 	bool backwards;
+	/** @sample_counts: all counts of this sample. */
+	u64 sample_counts;
 	/** @saturated: register that is at its maximum in this sample, 0: none. */
 	size_t saturated;
 	/** @samples_written: since the device exists. */
@@ -173,11 +178,10 @@ static inline size_t fw_sample_bytes(const struct vsoc_fw *fw)
 u32 fw_event(u32 req, u32 ack, u32 bit);
 void fw_begin_span(struct vsoc_fw *fw, u64 ticks);
 u32 fw_take_sample(struct vsoc_fw *fw, u32 req, u32 ack, u32 reason);
-void fw_lose_counts(struct vsoc_fw *fw, u32 first_block, u32 end_block);
 void fw_lose_cores(struct vsoc_fw *fw, u64 cores);
-void fw_doubt_unread(struct vsoc_fw *fw);
 void fw_add_pending(struct vsoc_fw *fw, u64 *pending);
 void fw_begin_truth(struct vsoc_fw *fw);
+void fw_log(struct vsoc_fw *fw, enum vsoc_log_kind kind, u32 detail, u64 counts);
 void fw_end_truth(struct vsoc_fw *fw);
 
 #endif /* _VSOC_FW_H_ */

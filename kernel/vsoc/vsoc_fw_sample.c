@@ -9,6 +9,19 @@
 #include "vsoc_fault.h"
 #include "vsoc_fw.h"
 
+void fw_log(struct vsoc_fw *fw, enum vsoc_log_kind kind, u32 detail, u64 counts)
+{
+	vsoc_log(fw->vsoc, &(struct vsoc_log_entry) {
+		.kind = kind,
+		.detail = detail,
+		.counts = counts,
+		.insert = fw->insert,
+		.extract = fw_read(&fw->pages.input->prfcnt_extract),
+		.req = fw_read(&fw->pages.input->req),
+		.ack = fw->ack,
+	});
+}
+
 static void put_u64(__le32 *words, u64 value)
 {
 	words[0] = cpu_to_le32(lower_32_bits(value));
@@ -41,6 +54,7 @@ static void sample_block(struct vsoc_fw *fw, __le32 *words, u32 block, u32 enabl
 			value = 0;
 		else if (i == fw->saturated)
 			value = U32_MAX;
+		fw->sample_counts += value;
 		if (words)
 			words[c] = cpu_to_le32(value);
 		else
@@ -234,15 +248,43 @@ static void doubt_slot(struct vsoc_fw *fw, u32 number)
 }
 
 /* the ring is about to be given up: the host may take what is in it, or not */
-void fw_doubt_unread(struct vsoc_fw *fw)
+static void doubt_unread(struct vsoc_fw *fw)
 {
 	const u32 extract = fw_read(&fw->pages.input->prfcnt_extract);
 	u32 i;
 
-	if (!fw->enabled || fw->insert - extract > fw->slots)
+	if (fw->insert - extract > fw->slots)
 		return;
 	for (i = extract; i != fw->insert; i++)
 		doubt_slot(fw, i & (fw->slots - 1));
+}
+
+/* counts since the last sample, of @first_block and before @end_block, that nobody will get */
+static void lose_counts(struct vsoc_fw *fw, u32 first_block, u32 end_block)
+{
+	struct vsoc_device *vsoc = fw->vsoc;
+	const size_t end = fw_index(fw, end_block, 0);
+	size_t i;
+
+	/* the base of the other sets is taken when they are enabled */
+	for (i = fw_index(fw, first_block, 0); i < end; i++) {
+		if (fw->enabled)
+			fw->dropped[i] += vsoc->gpu.reg[i] - fw->base[i];
+		fw->base[i] = vsoc->gpu.reg[i];
+	}
+}
+
+/* the same of some cores */
+void fw_lose_cores(struct vsoc_fw *fw, u64 cores)
+{
+	const struct vsoc_shape *shape = &fw->vsoc->shape;
+
+	for (; cores; cores &= cores - 1) {
+		const u64 before = shape->shader_present & (BIT_ULL(__ffs64(cores)) - 1);
+		const u32 block = VSOC_BLOCK_MEMSYS + shape->l2_slices + hweight64(before);
+
+		lose_counts(fw, block, block + 1);
+	}
 }
 
 /* what is in the ring, unread and in no account, and what no sample was taken of */
@@ -278,18 +320,34 @@ void fw_begin_truth(struct vsoc_fw *fw)
 
 	for (i = fw_index(fw, 0, 0); i < fw_index(fw, fw->vsoc->shape.blocks, 0); i++)
 		fw->doubtful[i] += truth[i] - fw->stop_truth[i];
-	fw->first = true;
+	fw->asked = false;
 }
 
-/* counting ends */
+/*
+ * Enabling may leave old counts in the registers, so the host drops all samples up to the first
+ * that it asked for: those that were there when it read that one, and any before it. It has read
+ * it when EXTRACT is behind it.
+ */
+static bool before_baseline(const struct vsoc_fw *fw, u32 extract)
+{
+	return !fw->asked || (s32)(extract - fw->baseline) < 0;
+}
+
+/*
+ * Counting ends, if it had begun: nobody gets what no sample was taken of, nor what happens from
+ * now on.
+ */
 void fw_end_truth(struct vsoc_fw *fw)
 {
 	const size_t first = fw_index(fw, 0, 0);
 
-	if (fw->enabled)
-		memcpy(fw->stop_truth + first, fw->vsoc->gpu.truth + first,
-		       vsoc_gpu_index(fw->vsoc, fw->vsoc->shape.blocks, 0) *
-		       sizeof(*fw->stop_truth));
+	if (!fw->enabled)
+		return;
+	fw_log(fw, VSOC_LOG_GIVEN_UP, 0, 0);
+	lose_counts(fw, VSOC_BLOCK_FW, fw->vsoc->shape.blocks);
+	doubt_unread(fw);
+	memcpy(fw->stop_truth + first, fw->vsoc->gpu.truth + first,
+	       vsoc_gpu_index(fw->vsoc, fw->vsoc->shape.blocks, 0) * sizeof(*fw->stop_truth));
 }
 
 static void corrupt(struct vsoc_fw *fw, u32 number, __le32 *slot)
@@ -331,34 +389,6 @@ static u32 announced_insert(struct vsoc_fw *fw)
 	return fw->insert;
 }
 
-/* counts since the last sample, of @first_block and before @end_block, that nobody will get */
-void fw_lose_counts(struct vsoc_fw *fw, u32 first_block, u32 end_block)
-{
-	struct vsoc_device *vsoc = fw->vsoc;
-	const size_t end = fw_index(fw, end_block, 0);
-	size_t i;
-
-	/* the base of the other sets is taken when they are enabled */
-	for (i = fw_index(fw, first_block, 0); i < end; i++) {
-		if (fw->enabled)
-			fw->dropped[i] += vsoc->gpu.reg[i] - fw->base[i];
-		fw->base[i] = vsoc->gpu.reg[i];
-	}
-}
-
-/* the same of some cores */
-void fw_lose_cores(struct vsoc_fw *fw, u64 cores)
-{
-	const struct vsoc_shape *shape = &fw->vsoc->shape;
-
-	for (; cores; cores &= cores - 1) {
-		const u64 before = shape->shader_present & (BIT_ULL(__ffs64(cores)) - 1);
-		const u32 block = VSOC_BLOCK_MEMSYS + shape->l2_slices + hweight64(before);
-
-		fw_lose_counts(fw, block, block + 1);
-	}
-}
-
 /* --- events and samples --------------------------------------------------- */
 
 /* an event of firmware's own: pending while req and ack differ */
@@ -375,8 +405,10 @@ u32 fw_take_sample(struct vsoc_fw *fw, u32 req, u32 ack, u32 reason)
 {
 	const u32 extract = fw_read(&fw->pages.input->prfcnt_extract);
 	const u32 number = fw->insert & (fw->slots - 1);
+	enum vsoc_log_kind kind = VSOC_LOG_SAMPLE;
 	__le32 *slot = NULL;
 
+	fw->sample_counts = 0;
 	saturate(fw);
 	if (vsoc_fault(fw->vsoc, VSOC_FAULT_SEQ_JUMP))
 		fw->seq += SEQ_JUMP;
@@ -391,17 +423,23 @@ u32 fw_take_sample(struct vsoc_fw *fw, u32 req, u32 ack, u32 reason)
 	if (slot) {
 		fw->settled[number] = (struct fw_settled) {};
 		corrupt(fw, number, slot);
-		if (fw->first || fw->backwards)
+		if (before_baseline(fw, extract) || fw->backwards) {
 			doubt_slot(fw, number);
-		if (reason & CSF_REASON_REQUEST)
-			fw->first = false;
+			kind = VSOC_LOG_DOUBTED;
+		}
 		fw->samples_written++;
 		fw->insert++;
+		if (reason & CSF_REASON_REQUEST && !fw->asked) {
+			fw->asked = true;
+			fw->baseline = fw->insert;
+		}
 		fw_write(&fw->pages.output->prfcnt_insert, announced_insert(fw));
 	} else {
+		kind = VSOC_LOG_DROPPED;
 		fw->samples_dropped++;
 		ack = fw_event(req, ack, CSF_GLB_PRFCNT_OVERFLOW);
 	}
+	fw_log(fw, kind, reason, fw->sample_counts);
 	if (fw->insert - extract >= fw->slots / 2)
 		ack = fw_event(req, ack, CSF_GLB_PRFCNT_THRESHOLD);
 	return ack;

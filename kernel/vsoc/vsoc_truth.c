@@ -71,31 +71,41 @@ static const struct set_names sets[VSOC_SETS] = {
 	},
 };
 
+enum totals {
+	TOTALS_TRUTH,
+	TOTALS_DROPPED,
+	TOTALS_DOUBTFUL,
+	TOTALS_PENDING,
+	TOTALS_KINDS,
+};
+
 /* @account: begins each line and lines of zeroes are left out; NULL: neither */
 static void show_block(struct seq_file *m, const char *account, const char *type, u32 index,
-		       u32 block, const struct counter_names *names, const u64 *values)
+		       u32 block, const struct counter_names *names, const u64 *values,
+		       unsigned int kinds)
 {
 	const struct vsoc_device *vsoc = m->private;
+	unsigned int kind;
 	size_t i;
 
 	for (i = 0; i < names->count; i++) {
 		const struct counter_name *n = &names->names[i];
+		const u64 *value = values + vsoc_gpu_index(vsoc, block, n->counter);
 
-		u64 value;
-
-		if (n->counter >= vsoc->shape.counters_per_block)
-			continue;
-		value = values[vsoc_gpu_index(vsoc, block, n->counter)];
-		if (account && !value)
+		if (n->counter >= vsoc->shape.counters_per_block || (account && !*value))
 			continue;
 		if (account)
 			seq_printf(m, "%s ", account);
-		seq_printf(m, "%s %u %u %s %llu\n", type, index, n->counter, n->name, value);
+		seq_printf(m, "%s %u %u %s", type, index, n->counter, n->name);
+		for (kind = 0; kind < kinds; kind++)
+			seq_printf(m, " %llu", value[kind * vsoc_gpu_registers(vsoc)]);
+		seq_putc(m, '\n');
 	}
 }
 
-/* @values: of the set */
-static void show_counters(struct seq_file *m, const char *account, const u64 *values, u32 set)
+/* @values: of the set; and so are those of @kinds - 1 more totals, all registers further each */
+static void show_counters(struct seq_file *m, const char *account, const u64 *values, u32 set,
+			  unsigned int kinds)
 {
 	const struct vsoc_device *vsoc = m->private;
 	const struct vsoc_shape *shape = &vsoc->shape;
@@ -108,26 +118,18 @@ static void show_counters(struct seq_file *m, const char *account, const u64 *va
 			vsoc_nv50_show(m, account, values);
 		return;
 	}
-	show_block(m, account, "FW", 0, VSOC_BLOCK_FW, &names->fw, values);
-	show_block(m, account, "CSHW", 0, VSOC_BLOCK_CSHW, &names->cshw, values);
-	show_block(m, account, "TILER", 0, VSOC_BLOCK_TILER, &names->tiler, values);
+	show_block(m, account, "FW", 0, VSOC_BLOCK_FW, &names->fw, values, kinds);
+	show_block(m, account, "CSHW", 0, VSOC_BLOCK_CSHW, &names->cshw, values, kinds);
+	show_block(m, account, "TILER", 0, VSOC_BLOCK_TILER, &names->tiler, values, kinds);
 	for (i = 0; i < shape->l2_slices; i++)
-		show_block(m, account, "MEMSYS", i, block++, &names->memsys, values);
+		show_block(m, account, "MEMSYS", i, block++, &names->memsys, values, kinds);
 	for (i = 0; i < VSOC_MAX_CORES; i++)
 		if (shape->shader_present & BIT_ULL(i))
-			show_block(m, account, "SHADER", i, block++, &names->shader, values);
+			show_block(m, account, "SHADER", i, block++, &names->shader, values, kinds);
 }
 
-enum totals {
-	TOTALS_TRUTH,
-	TOTALS_DROPPED,
-	TOTALS_DOUBTFUL,
-	TOTALS_PENDING,
-	TOTALS_KINDS,
-};
-
-/* all totals in one consistent copy; @kind selects the one to show */
-static int show_totals(struct seq_file *m, u32 set, enum totals kind)
+/* @kinds totals from @kind on, in one consistent copy */
+static int show_totals(struct seq_file *m, u32 set, enum totals kind, unsigned int kinds)
 {
 	struct vsoc_device *vsoc = m->private;
 	const size_t counters = vsoc_gpu_registers(vsoc);
@@ -142,30 +144,30 @@ static int show_totals(struct seq_file *m, u32 set, enum totals kind)
 		       totals + TOTALS_DROPPED * counters, totals + TOTALS_DOUBTFUL * counters,
 		       totals + TOTALS_PENDING * counters);
 	show_counters(m, NULL, totals + kind * counters +
-		      vsoc_gpu_set_first(vsoc, set), set);
+		      vsoc_gpu_set_first(vsoc, set), set, kinds);
 	kvfree(totals);
 	return 0;
 }
 
-#define TOTALS_FILE(name, set, kind) \
+#define TOTALS_FILE(name, set, kind, kinds) \
 	static int name##_show(struct seq_file *m, void *unused) \
 	{ \
-		return show_totals(m, set, kind); \
+		return show_totals(m, set, kind, kinds); \
 	} \
 	DEFINE_SHOW_ATTRIBUTE(name)
 
-TOTALS_FILE(truth, DRM_PERFCTR_SET_PRIMARY, TOTALS_TRUTH);
-TOTALS_FILE(truth_secondary, DRM_PERFCTR_SET_SECONDARY, TOTALS_TRUTH);
-TOTALS_FILE(truth_tertiary, DRM_PERFCTR_SET_TERTIARY, TOTALS_TRUTH);
-TOTALS_FILE(dropped, DRM_PERFCTR_SET_PRIMARY, TOTALS_DROPPED);
-TOTALS_FILE(dropped_secondary, DRM_PERFCTR_SET_SECONDARY, TOTALS_DROPPED);
-TOTALS_FILE(dropped_tertiary, DRM_PERFCTR_SET_TERTIARY, TOTALS_DROPPED);
-TOTALS_FILE(doubtful, DRM_PERFCTR_SET_PRIMARY, TOTALS_DOUBTFUL);
-TOTALS_FILE(doubtful_secondary, DRM_PERFCTR_SET_SECONDARY, TOTALS_DOUBTFUL);
-TOTALS_FILE(doubtful_tertiary, DRM_PERFCTR_SET_TERTIARY, TOTALS_DOUBTFUL);
-TOTALS_FILE(pending, DRM_PERFCTR_SET_PRIMARY, TOTALS_PENDING);
-TOTALS_FILE(pending_secondary, DRM_PERFCTR_SET_SECONDARY, TOTALS_PENDING);
-TOTALS_FILE(pending_tertiary, DRM_PERFCTR_SET_TERTIARY, TOTALS_PENDING);
+TOTALS_FILE(truth, DRM_PERFCTR_SET_PRIMARY, TOTALS_TRUTH, 1);
+TOTALS_FILE(truth_secondary, DRM_PERFCTR_SET_SECONDARY, TOTALS_TRUTH, 1);
+TOTALS_FILE(truth_tertiary, DRM_PERFCTR_SET_TERTIARY, TOTALS_TRUTH, 1);
+TOTALS_FILE(dropped, DRM_PERFCTR_SET_PRIMARY, TOTALS_DROPPED, 1);
+TOTALS_FILE(dropped_secondary, DRM_PERFCTR_SET_SECONDARY, TOTALS_DROPPED, 1);
+TOTALS_FILE(dropped_tertiary, DRM_PERFCTR_SET_TERTIARY, TOTALS_DROPPED, 1);
+TOTALS_FILE(doubtful, DRM_PERFCTR_SET_PRIMARY, TOTALS_DOUBTFUL, 1);
+TOTALS_FILE(doubtful_secondary, DRM_PERFCTR_SET_SECONDARY, TOTALS_DOUBTFUL, 1);
+TOTALS_FILE(doubtful_tertiary, DRM_PERFCTR_SET_TERTIARY, TOTALS_DOUBTFUL, 1);
+TOTALS_FILE(counts, DRM_PERFCTR_SET_PRIMARY, TOTALS_TRUTH, TOTALS_KINDS);
+TOTALS_FILE(counts_secondary, DRM_PERFCTR_SET_SECONDARY, TOTALS_TRUTH, TOTALS_KINDS);
+TOTALS_FILE(counts_tertiary, DRM_PERFCTR_SET_TERTIARY, TOTALS_TRUTH, TOTALS_KINDS);
 
 /*
  * Accounts of a counter set, lines of zeroes left out. The first four are "total", "nobody",
@@ -191,7 +193,7 @@ static int show_accounts(struct seq_file *m, u32 set)
 		else
 			snprintf(name, sizeof(name), "%d/%u/%u", owner->pid, owner->file,
 				 owner->ctx_id);
-		show_counters(m, name, s->counts + i * s->counters, set);
+		show_counters(m, name, s->counts + i * s->counters, set, 1);
 	}
 	kvfree(s);
 	return 0;
@@ -261,9 +263,11 @@ void vsoc_truth_debugfs(struct vsoc_device *vsoc, struct dentry *dir)
 	debugfs_create_file("doubtful", 0444, dir, vsoc, &doubtful_fops);
 	debugfs_create_file("doubtful_secondary", 0444, dir, vsoc, &doubtful_secondary_fops);
 	debugfs_create_file("doubtful_tertiary", 0444, dir, vsoc, &doubtful_tertiary_fops);
-	debugfs_create_file("pending", 0444, dir, vsoc, &pending_fops);
-	debugfs_create_file("pending_secondary", 0444, dir, vsoc, &pending_secondary_fops);
-	debugfs_create_file("pending_tertiary", 0444, dir, vsoc, &pending_tertiary_fops);
+	if (!vsoc->nv50) {
+		debugfs_create_file("counts", 0444, dir, vsoc, &counts_fops);
+		debugfs_create_file("counts_secondary", 0444, dir, vsoc, &counts_secondary_fops);
+		debugfs_create_file("counts_tertiary", 0444, dir, vsoc, &counts_tertiary_fops);
+	}
 	debugfs_create_file("truth_contexts", 0444, dir, vsoc, &truth_contexts_fops);
 	debugfs_create_file("truth_contexts_secondary", 0444, dir, vsoc,
 			    &truth_contexts_secondary_fops);

@@ -151,7 +151,7 @@ static void root_read(struct world *w, struct rng *r)
 {
 	static const char *const files[] = {
 		"truth", "dropped", "truth_secondary", "shape", "truth_contexts", "firmware",
-		"traffic", "idle", "soc",
+		"traffic", "idle", "soc", "counts", "log",
 	};
 	static char buffer[65536];
 	char path[96];
