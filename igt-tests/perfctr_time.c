@@ -4,6 +4,7 @@
  */
 #include <errno.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "minigt.h"
 #include "igt_device.h"
@@ -16,6 +17,11 @@ IGT_TEST_DESCRIPTION("Work takes time of the clocks that drive it, and no job ta
 #define TIMEOUT_MS 300
 #define DEFAULT_TIMEOUT_MS "10000"
 #define PATIENCE_NS (20000 * MS)
+/* after it a job that makes no progress hangs */
+#define HANG_MS 200
+#define HANG_ROUNDS 10
+#define HANG_STEP_NS (MS / 2)
+#define AFTER_HANG_MS 30
 
 static struct igt_perfctr_device dev;
 static struct igt_vsoc_totals totals;
@@ -241,6 +247,45 @@ static void job_timeout(const struct drm_vsoc_command *hostile)
 		      0);
 }
 
+/*
+ * A job hangs and its context goes just when the watchdog looks: the next job, which takes longer
+ * than all that, is not the one that hung.
+ */
+static void watchdog_too_late(void)
+{
+	struct drm_vsoc_command c = { .type = DRM_VSOC_CMD_DRAW },
+				next = { .type = DRM_VSOC_CMD_WAIT };
+
+	c.draw.fragments = 1000;
+	next.wait.duration_ns = AFTER_HANG_MS * MS;
+	for (unsigned int i = 0; i < HANG_ROUNDS; i++) {
+		struct drm_vsoc_submit submit = { .commands = (uintptr_t)&c,
+						  .command_count = 1,
+						  .command_stride = sizeof(c) };
+		struct drm_vsoc_ctx_create create = { 0 };
+		uint64_t t0, job;
+
+		igt_assert_eq(igt_perfctr_ioctl(dev.fd, DRM_IOCTL_VSOC_CTX_CREATE, &create), 0);
+		submit.ctx_id = create.ctx_id;
+		igt_fault_arm(&dev, "job_hang", 1);
+		igt_assert_eq(igt_perfctr_ioctl(dev.fd, DRM_IOCTL_VSOC_SUBMIT, &submit), 0);
+		while (!igt_fault_hits(&dev, "job_hang"))
+			usleep(100);
+		t0 = igt_raw_ns();
+		job = igt_vsoc_submit(&dev, &next, 1);
+		/* from before the watchdog looks until after that */
+		while (igt_raw_ns() - t0 < HANG_MS * MS + i * HANG_STEP_NS - 2 * MS)
+			;
+		igt_assert_eq(igt_perfctr_ioctl(
+				      dev.fd, DRM_IOCTL_VSOC_CTX_DESTROY,
+				      &(struct drm_vsoc_ctx_destroy){ .ctx_id = create.ctx_id }),
+			      0);
+		igt_assert_eq(igt_vsoc_wait(&dev, submit.job_id).status, -ECANCELED);
+		igt_assert_eq(igt_vsoc_wait(&dev, job).status, 0);
+		igt_fault_disarm(&dev, "job_hang");
+	}
+}
+
 static void timeout_refused(void)
 {
 	char path[96];
@@ -282,6 +327,8 @@ igt_main
 		c.compute.instructions = 1000;
 		job_timeout(&c);
 	}
+	igt_describe("a job that hung and is over leaves no reset to the next one");
+	igt_subtest("watchdog-too-late") watchdog_too_late();
 	igt_describe("a timeout of nothing or of more than an hour is refused");
 	igt_subtest("job-timeout-errors") timeout_refused();
 	igt_fixture igt_perfctr_close(&dev);

@@ -139,6 +139,8 @@ struct vsoc_device {
 	struct vsoc_log *log;
 	/** @reset_work: vsoc_reset_soon(). */
 	struct work_struct reset_work;
+	/** @watchdog_work: a reset for a job that hangs, if it still does. */
+	struct work_struct watchdog_work;
 	/** @fabric: everything outside of the GPU; owned by vsoc_fabric.c. */
 	struct vsoc_fabric *fabric;
 	/** @reset_sem: taken for writing while the GPU is reset. */
@@ -249,6 +251,7 @@ void vsoc_engine_fini(struct vsoc_device *vsoc);
 bool vsoc_engine_idle(struct vsoc_device *vsoc);
 bool vsoc_engine_busy(struct vsoc_device *vsoc);
 void vsoc_engine_pause(struct vsoc_device *vsoc, bool cancel);
+bool vsoc_engine_pause_hung(struct vsoc_device *vsoc);
 void vsoc_engine_resume(struct vsoc_device *vsoc);
 int vsoc_engine_step(struct vsoc_device *vsoc, u64 ns);
 int vsoc_engine_set_stepped(struct vsoc_device *vsoc, bool on);
@@ -274,6 +277,7 @@ void vsoc_power_put(struct vsoc_device *vsoc);
 int vsoc_reset(struct vsoc_device *vsoc);
 void vsoc_reset_soon(struct vsoc_device *vsoc);
 void vsoc_reset_work(struct work_struct *work);
+void vsoc_watchdog_work(struct work_struct *work);
 void vsoc_power_debugfs(struct vsoc_device *vsoc, struct dentry *dir);
 
 /* vsoc_truth.c: what really happened, in debugfs */

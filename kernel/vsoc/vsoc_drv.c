@@ -259,6 +259,7 @@ static int probe_device(struct platform_device *pdev)
 	vsoc->product_nv50 = config.product == VSOC_PRODUCT_NV50;
 
 	INIT_WORK(&vsoc->reset_work, vsoc_reset_work);
+	INIT_WORK(&vsoc->watchdog_work, vsoc_watchdog_work);
 	if (config.stepped) {
 		vsoc->stepped.on = true;
 		vsoc->stepped.now_ns = VSOC_STEPPED_START_NS;
@@ -318,6 +319,7 @@ static void vsoc_remove(struct platform_device *pdev)
 	stop_models(vsoc);
 	/* nobody is left who could ask for one */
 	cancel_work_sync(&vsoc->reset_work);
+	cancel_work_sync(&vsoc->watchdog_work);
 }
 
 static struct platform_driver vsoc_platform_driver = {

@@ -55,6 +55,8 @@ struct vsoc_engine {
 	struct vsoc_ctx *running;
 	/** @cancel: the job in execution has to end with its slice. */
 	bool cancel;
+	/** @hung: the watchdog wants the GPU reset because of the job in execution. */
+	bool hung;
 	/** @last_context: fence context of the last job that was started. */
 	u64 last_context;
 	/** @stopped: takes no more jobs. */
@@ -196,6 +198,15 @@ static void wait_for_time(struct vsoc_engine *e)
 		fsleep(DIV_ROUND_UP_ULL(e->time_ns - now_ns, NSEC_PER_USEC));
 }
 
+/* the watchdog's reset comes later: by then it may be another job's turn */
+static void ask_reset(struct vsoc_engine *e)
+{
+	spin_lock(&e->lock);
+	e->hung = true;
+	spin_unlock(&e->lock);
+	schedule_work(&e->vsoc->watchdog_work);
+}
+
 /* the watchdog resets the GPU, which cancels the job */
 static void await_reset(struct vsoc_engine *e)
 {
@@ -205,7 +216,7 @@ static void await_reset(struct vsoc_engine *e)
 		u64 now_ns = ktime_get_raw_ns();
 
 		if (!asked_ns || now_ns - asked_ns > HANG_TIMEOUT_NS) {
-			vsoc_reset_soon(e->vsoc);
+			ask_reset(e);
 			asked_ns = now_ns;
 		}
 		park(e);
@@ -347,6 +358,7 @@ static struct vsoc_job *next_job(struct vsoc_engine *e, bool *context_switch)
 		e->last_context = ctx->fence_context;
 		e->running = ctx;
 		WRITE_ONCE(e->cancel, false);
+		e->hung = false;
 	}
 	spin_unlock(&e->lock);
 	return job;
@@ -427,6 +439,20 @@ static bool is_parked(struct vsoc_engine *e)
 	return parked;
 }
 
+/* with the lock held: no job begins from now on */
+static void begin_pause(struct vsoc_engine *e, bool cancel)
+{
+	WRITE_ONCE(e->pauses, e->pauses + 1);
+	if (cancel && e->running)
+		WRITE_ONCE(e->cancel, true);
+}
+
+static void await_parked(struct vsoc_engine *e)
+{
+	wake_up(&e->wait);
+	wait_event(e->job_end, is_parked(e));
+}
+
 /**
  * vsoc_engine_pause() - stop executing between two slices
  * @vsoc: the device
@@ -440,12 +466,30 @@ void vsoc_engine_pause(struct vsoc_device *vsoc, bool cancel)
 	struct vsoc_engine *e = vsoc->engine;
 
 	spin_lock(&e->lock);
-	WRITE_ONCE(e->pauses, e->pauses + 1);
-	if (cancel && e->running)
-		WRITE_ONCE(e->cancel, true);
+	begin_pause(e, cancel);
 	spin_unlock(&e->lock);
-	wake_up(&e->wait);
-	wait_event(e->job_end, is_parked(e));
+	await_parked(e);
+}
+
+/**
+ * vsoc_engine_pause_hung() - vsoc_engine_pause() for the watchdog, with cancel
+ * @vsoc: the device
+ *
+ * Return: false if the job that hung has been cancelled meanwhile, or is over: nothing has changed.
+ */
+bool vsoc_engine_pause_hung(struct vsoc_device *vsoc)
+{
+	struct vsoc_engine *e = vsoc->engine;
+	bool hung;
+
+	spin_lock(&e->lock);
+	hung = e->running && e->hung && !e->cancel;
+	if (hung)
+		begin_pause(e, true);
+	spin_unlock(&e->lock);
+	if (hung)
+		await_parked(e);
+	return hung;
 }
 
 /* undo vsoc_engine_pause() */

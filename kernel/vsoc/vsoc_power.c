@@ -135,9 +135,10 @@ void vsoc_power_put(struct vsoc_device *vsoc)
 	pm_runtime_put_autosuspend(vsoc->drm.dev);
 }
 
-/* reset the GPU: the running job is cut short, counts since the last sample are lost */
-int vsoc_reset(struct vsoc_device *vsoc)
+/* @watchdog: only if the job that hung still does */
+static int reset(struct vsoc_device *vsoc, bool watchdog)
 {
+	bool wanted = true;
 	bool signalling;
 	int ret;
 
@@ -150,18 +151,34 @@ int vsoc_reset(struct vsoc_device *vsoc)
 
 	/* jobs that wait for the reset have fences */
 	signalling = dma_fence_begin_signalling();
-	vsoc_engine_pause(vsoc, true);
-	drm_perfctr_pre_reset(vsoc->pc);
-	msleep(READ_ONCE(vsoc->reset_ms));
-	vsoc_fw_reset(vsoc);
-	vsoc_nv50_reset(vsoc);
-	drm_perfctr_post_reset(vsoc->pc);
-	vsoc_engine_resume(vsoc);
+	if (watchdog)
+		wanted = vsoc_engine_pause_hung(vsoc);
+	else
+		vsoc_engine_pause(vsoc, true);
+	if (wanted) {
+		drm_perfctr_pre_reset(vsoc->pc);
+		msleep(READ_ONCE(vsoc->reset_ms));
+		vsoc_fw_reset(vsoc);
+		vsoc_nv50_reset(vsoc);
+		drm_perfctr_post_reset(vsoc->pc);
+		vsoc_engine_resume(vsoc);
+	}
 	dma_fence_end_signalling(signalling);
 	vsoc_power_put(vsoc);
 out:
 	up_write(&vsoc->reset_sem);
 	return ret;
+}
+
+/* reset the GPU: the running job is cut short, counts since the last sample are lost */
+int vsoc_reset(struct vsoc_device *vsoc)
+{
+	return reset(vsoc, false);
+}
+
+void vsoc_watchdog_work(struct work_struct *work)
+{
+	reset(container_of(work, struct vsoc_device, watchdog_work), true);
 }
 
 /* --- debugfs ------------------------------------------------------------- */
