@@ -141,6 +141,25 @@ static void power_tests(void)
 		end_conserved(&s);
 		igt_perfctr_session_fini(&s);
 	}
+	igt_describe("entering protected mode wakes a GPU that sleeps, and is counted");
+	igt_subtest("power-protected-suspended")
+	{
+		struct igt_perfctr_session s;
+
+		create(&s, 0, 0);
+		begin(&s);
+		igt_require_write(PLATFORM "/power/control", "auto");
+		igt_assert(suspended());
+		igt_vsoc_debugfs(&dev, "protected", "1");
+		igt_vsoc_debugfs(&dev, "protected", "0");
+		igt_require_write(PLATFORM "/power/control", "on");
+		end_conserved(&s);
+		igt_assert_eq_u64(igt_perfctr_sum(&s, DRM_PERFCTR_BLOCK_FW, 0,
+						  igt_vsoc_counter(&after, DRM_PERFCTR_BLOCK_FW,
+								   "PROTECTED_ENTRIES")),
+				  1);
+		igt_perfctr_session_fini(&s);
+	}
 	igt_describe("AUTOMATIC sessions get a sample for each transition of the cores");
 	igt_subtest("power-automatic")
 	{

@@ -269,11 +269,19 @@ static int protected_get(void *data, u64 *value)
 	return 0;
 }
 
+/* firmware does it, which needs power */
 static int protected_set(void *data, u64 value)
 {
+	struct vsoc_device *vsoc = data;
+	int ret;
+
 	if (value > 1)
 		return -EINVAL;
-	vsoc_fw_protected(data, value);
+	ret = vsoc_power_get(vsoc);
+	if (ret)
+		return ret;
+	vsoc_fw_protected(vsoc, value);
+	vsoc_power_put(vsoc);
 	return 0;
 }
 DEFINE_DEBUGFS_ATTRIBUTE(protected_fops, protected_get, protected_set, "%llu\n");
