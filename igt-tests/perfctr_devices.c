@@ -448,10 +448,16 @@ static void fault_tests(void)
 		"a device that disappears instead of an answer ends its session, another goes on");
 	igt_subtest("fault-unplug-in-request")
 	{
+		struct igt_perfctr_session second;
 		uint64_t t0;
 		int ret;
 
 		sessions_begin();
+		create(&second, &other, 0);
+		igt_vsoc_truth(&other, &after);
+		igt_assert_eq(igt_perfctr_start(&second, 0), 0);
+		igt_vsoc_work(&other, 2);
+		igt_vsoc_truth(&other, &other_after);
 		igt_fault_arm(&other, "unplug_in_request", 1);
 		t0 = igt_raw_ns();
 		ret = igt_perfctr_sample(&s_other, 7);
@@ -464,6 +470,14 @@ static void fault_tests(void)
 		igt_perfctr_drain(&s_other);
 		igt_assert(s_other.last.flags & DRM_PERFCTR_SAMPLE_UNPLUGGED);
 		igt_assert_eq(igt_perfctr_sample(&s_other, 8), -ENODEV);
+		/* both have all that was counted before */
+		igt_assert_eq_u32(second.control->state, DRM_PERFCTR_RING_DEAD);
+		igt_perfctr_drain(&second);
+		igt_assert(second.last.flags & DRM_PERFCTR_SAMPLE_UNPLUGGED);
+		igt_assert_eq(igt_perfctr_sample(&second, 8), -ENODEV);
+		igt_assert_eq_u64(s_other.lost_ns + second.lost_ns, 0);
+		igt_vsoc_assert_conserved(&s_other, &other_before, &other_after);
+		igt_vsoc_assert_conserved(&second, &after, &other_after);
 		end_other_device_exact();
 		go();
 	}
@@ -479,7 +493,7 @@ static void pmu_fault_tests(void)
 		     "is wrong");
 	igt_subtest("fault-pmu-slow")
 	{
-		struct igt_perfctr_session s;
+		struct igt_perfctr_session s, second;
 
 		igt_require_f(!access(IGT_UCF_TYPE, R_OK), "no PMU nvidia_ucf_pmu_0\n");
 		come();
@@ -488,10 +502,12 @@ static void pmu_fault_tests(void)
 		s.setup.period_ns = 2 * MS;
 		igt_assert(igt_perfctr_add_ucf(&s));
 		igt_perfctr_session_create(&s);
+		create(&second, &dev, 0);
 		create(&s_other, &other, 2 * MS);
 		igt_vsoc_truth(&dev, &before);
 		igt_vsoc_truth(&other, &other_before);
 		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+		igt_assert_eq(igt_perfctr_start(&second, 0), 0);
 		igt_assert_eq(igt_perfctr_start(&s_other, 0), 0);
 		copy_by_cpu(&dev);
 		igt_vsoc_work(&other, 1);
@@ -504,20 +520,25 @@ static void pmu_fault_tests(void)
 			usleep(2000);
 		}
 		igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
+		igt_assert_eq(igt_perfctr_stop(&second, 0), 0);
 		igt_assert_eq(igt_perfctr_stop(&s_other, 0), 0);
 		igt_perfctr_drain(&s);
+		igt_perfctr_drain(&second);
 		igt_perfctr_drain(&s_other);
 		/* periods that nobody could keep are told */
 		igt_assert_lte_u64(1, s.merged);
-		igt_assert_eq_u64(s.lost_ns + s_other.lost_ns, 0);
+		igt_assert_eq_u64(s.lost_ns + second.lost_ns + s_other.lost_ns, 0);
+		igt_assert_eq_u32((second.flags | s_other.flags) & TROUBLE, 0);
 		igt_assert_eq_u64(igt_perfctr_sum(&s, DRM_PERFCTR_BLOCK_UCF, 0,
 						  DRM_PERFCTR_UCF_MEM_BYTES_RD),
 				  2 * COPY_BYTES);
 		igt_vsoc_truth(&dev, &after);
 		igt_vsoc_truth(&other, &other_after);
 		igt_vsoc_assert_conserved(&s, &before, &after);
+		igt_vsoc_assert_conserved(&second, &before, &after);
 		igt_vsoc_assert_conserved(&s_other, &other_before, &other_after);
 		igt_perfctr_session_fini(&s);
+		igt_perfctr_session_fini(&second);
 		igt_perfctr_session_fini(&s_other);
 		go();
 	}
@@ -565,7 +586,7 @@ static void pmu_fault_tests(void)
 	igt_subtest("fault-pmu-gone")
 	{
 		const struct drm_perfctr_pmu_block_header *pmu;
-		struct igt_perfctr_session s;
+		struct igt_perfctr_session s, second;
 		uint64_t t0;
 
 		igt_require_f(!access(IGT_UCF_TYPE, R_OK), "no PMU nvidia_ucf_pmu_0\n");
@@ -573,8 +594,11 @@ static void pmu_fault_tests(void)
 		s.setup.slots = 64;
 		igt_assert(igt_perfctr_add_ucf(&s));
 		igt_perfctr_session_create(&s);
+		/* has none of it */
+		create(&second, &dev, 5 * MS);
 		igt_vsoc_truth(&dev, &before);
 		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+		igt_assert_eq(igt_perfctr_start(&second, 0), 0);
 		copy_by_cpu(&dev);
 		igt_fault_arm(&dev, "pmu_gone", 1);
 		igt_assert_eq(igt_perfctr_sample(&s, 1), 0);
@@ -591,9 +615,15 @@ static void pmu_fault_tests(void)
 		igt_assert_eq_u64(pmu->block.valid_mask, 0);
 		copy_by_cpu(&dev);
 		igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
+		igt_assert_eq(igt_perfctr_stop(&second, 0), 0);
 		igt_perfctr_drain(&s);
+		igt_perfctr_drain(&second);
 		igt_vsoc_truth(&dev, &after);
 		igt_vsoc_assert_conserved(&s, &before, &after);
+		igt_vsoc_assert_conserved(&second, &before, &after);
+		igt_assert_eq_u32(second.flags & TROUBLE, 0);
+		igt_assert_eq_u64(second.lost_ns, 0);
+		igt_perfctr_session_fini(&second);
 		igt_assert_eq_u64(igt_perfctr_sum(&s, DRM_PERFCTR_BLOCK_UCF, 0,
 						  DRM_PERFCTR_UCF_MEM_BYTES_RD),
 				  COPY_BYTES);

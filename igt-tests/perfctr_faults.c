@@ -40,7 +40,7 @@ IGT_TEST_DESCRIPTION(
 #define NO_TYPE 0
 
 static struct igt_perfctr_device dev, other;
-static struct igt_vsoc_totals totals;
+static struct igt_vsoc_totals before, totals;
 
 struct account {
 	struct igt_perfctr_session s;
@@ -385,6 +385,38 @@ static void dead_firmware(void)
 	igt_perfctr_session_fini(&first.s);
 }
 
+/* STOP gives up what the other session gets a moment later */
+static void stop_unanswered(void)
+{
+	open_account(&first, &dev, ~0ull, 0);
+	open_account(&second, &dev, SECOND_MASK, 0);
+	igt_assert_eq(igt_perfctr_start(&first.s, 0), 0);
+	igt_assert_eq(igt_perfctr_start(&second.s, 0), 0);
+	igt_vsoc_work(&dev, 3);
+	igt_vsoc_totals(&dev, DRM_PERFCTR_SET_PRIMARY, &before);
+	igt_fault_arm(&dev, "no_ack", UINT32_MAX);
+	igt_assert_eq(igt_perfctr_stop(&first.s, 0), 0);
+	igt_vsoc_totals(&dev, DRM_PERFCTR_SET_PRIMARY, &totals);
+	igt_assert_lt(0, igt_fault_disarm(&dev, "no_ack"));
+	igt_assert_eq(igt_perfctr_drain(&first.s), 1);
+	igt_assert(first.s.last.flags & DRM_PERFCTR_SAMPLE_ERROR);
+	igt_assert_lte_u64(1, first.s.last.lost_ns);
+	for (unsigned int b = 0; b < first.s.setup.block_count; b++)
+		igt_assert(first.s.sums[b].states & DRM_PERFCTR_STATE_LOST);
+	igt_ledger_settle_stopped(&first.ledger, &before, &totals);
+	igt_assert_lt(0, first.ledger.blocks_missing);
+	igt_perfctr_session_fini(&first.s);
+
+	igt_assert_eq(igt_perfctr_stop(&second.s, 0), 0);
+	igt_perfctr_drain(&second.s);
+	igt_assert_eq_u64(second.s.lost_ns, 0);
+	for (unsigned int b = 0; b < second.s.setup.block_count; b++)
+		igt_assert_eq_u32(second.s.sums[b].states & DRM_PERFCTR_STATE_LOST, 0);
+	close_account(&second);
+	igt_assert_lte_u64(1, second.ledger.counts);
+	igt_assert_eq_u64(second.ledger.truth, second.ledger.counts);
+}
+
 igt_main
 {
 	static char names[FAULTS][48];
@@ -411,5 +443,8 @@ igt_main
 	igt_describe("hardware that stops answering gives samples with ERROR, not errors, and "
 		     "STOP still delivers");
 	igt_subtest("fault-dead-firmware") dead_firmware();
+	igt_describe("a last sample without an answer says LOST in every block; another session "
+		     "gets all the counts when hardware answers again");
+	igt_subtest("fault-stop-unanswered") stop_unanswered();
 	igt_fixture igt_perfctr_close(&dev);
 }
