@@ -83,6 +83,10 @@ static uint64_t settle_counter(struct igt_ledger *ledger, const struct igt_perfc
 	missing = f->truth - told;
 	refused = missing > f->dropped ? missing - f->dropped : 0;
 	assert_explained(ledger, sum, f, missing, refused);
+	if (f->truth < UINT32_MAX) {
+		ledger->ordinary += f->truth;
+		ledger->ordinary_missing += missing;
+	}
 	ledger->truth += f->truth;
 	ledger->counts += told;
 	ledger->dropped += f->dropped;

@@ -19,6 +19,8 @@ struct igt_ledger {
 	uint64_t counts; /* counts that were found in samples */
 	uint64_t dropped; /* counts that hardware destroyed, all admitted */
 	uint64_t refused; /* counts that were there but could not be trusted or read, admitted */
+	/* counts that happened, and that are not in samples, without saturated counters' billions */
+	uint64_t ordinary, ordinary_missing;
 	uint64_t blocks_missing; /* blocks of which any of these is not zero */
 	uint32_t types_missing; /* their types, 1 << enum drm_perfctr_block */
 	uint64_t lost_ns;
