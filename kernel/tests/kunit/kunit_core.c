@@ -44,6 +44,12 @@ struct fake_source {
 	unsigned int collects;
 	unsigned int resets;
 	u64 wanted;
+	u64 period_ns;
+	/* pieces of each batch that it has beside the last one, a step of time and @add in each */
+	unsigned int pieces;
+	unsigned int left;
+	u64 step_ns;
+	u64 time_ns;
 	/* collections wait here */
 	bool gated;
 	struct completion entered;
@@ -92,6 +98,23 @@ static void fake_stop(struct drm_perfctr_source *source)
 	to_fake(source)->stops++;
 }
 
+/* the next piece of a batch; the last one goes up to now */
+static int fake_piece(struct fake_source *fake, struct drm_perfctr_collection *c)
+{
+	if (!fake->left) {
+		fake->left = fake->pieces;
+		fake->time_ns = ktime_get_raw_ns() - fake->pieces * fake->step_ns;
+	}
+	if (fake->left) {
+		fake->left--;
+		fake->time_ns += fake->step_ns;
+	}
+	c->time_ns = fake->time_ns;
+	c->more = fake->left;
+	drm_perfctr_block_reached(&fake->base, 0, c->time_ns - 1);
+	return 0;
+}
+
 static int fake_collect(struct drm_perfctr_source *source, struct drm_perfctr_collection *c)
 {
 	struct fake_source *fake = to_fake(source);
@@ -110,6 +133,8 @@ static int fake_collect(struct drm_perfctr_source *source, struct drm_perfctr_co
 		drm_perfctr_block_ran(source, i, 1000, valid);
 		drm_perfctr_block_report(source, i, DRM_PERFCTR_STATE_ON, valid);
 	}
+	if (fake->base.batch_ns)
+		return fake_piece(fake, c);
 	*c = fake->next;
 	return 0;
 }
@@ -121,7 +146,11 @@ static void fake_reset(struct drm_perfctr_source *source)
 
 static void fake_select(struct drm_perfctr_source *source, const u64 *wanted)
 {
-	to_fake(source)->wanted = wanted[0];
+	struct fake_source *fake = to_fake(source);
+
+	fake->wanted = wanted[0];
+	fake->period_ns = source->period_ns;
+	source->batch_ns = fake->pieces && source->period_ns ? NSEC_PER_SEC * 3600 : 0;
 }
 
 static const struct drm_perfctr_source_ops fake_ops = {
@@ -574,6 +603,89 @@ static void source_select(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fake->wanted, BIT(0) | BIT(1) | BIT(2));
 	KUNIT_ASSERT_EQ(test, tagged(core, DRM_PERFCTR_CMD_STOP, one, 0), 0);
 	KUNIT_EXPECT_EQ(test, fake->wanted, BIT(0) | BIT(2));
+}
+
+static u32 periodic_of(struct core *core, u64 period_ns, unsigned long sources)
+{
+	struct drm_perfctr_setup setup = setup_of(core, 0);
+	u32 handle;
+
+	setup.period_ns = period_ns;
+	KUNIT_ASSERT_EQ(core->test, setup_with(core, &setup, sources, 0, &handle), 0);
+	return handle;
+}
+
+/* who is served from batches, and the shortest period of those */
+static void batch_select(struct kunit *test)
+{
+	struct core *core = test->priv;
+	struct fake_source *a = add_source(core, &fake_ops);
+	u32 manual, fast, slow, mixed;
+
+	add_source(core, &plain_ops);
+	a->pieces = 1;
+	manual = session_of(core, 0, BIT(0), 0);
+	slow = periodic_of(core, NSEC_PER_SEC, BIT(0));
+	fast = periodic_of(core, NSEC_PER_SEC / 2, BIT(0));
+	mixed = periodic_of(core, NSEC_PER_SEC / 4, BIT(0) | BIT(1));
+
+	KUNIT_ASSERT_EQ(test, tagged(core, DRM_PERFCTR_CMD_START, manual, 0), 0);
+	KUNIT_ASSERT_EQ(test, tagged(core, DRM_PERFCTR_CMD_START, mixed, 0), 0);
+	KUNIT_EXPECT_EQ(test, a->period_ns, 0);
+	KUNIT_EXPECT_EQ(test, status_of(core, mixed).flags, DRM_PERFCTR_STATUS_ACTIVE);
+	KUNIT_ASSERT_EQ(test, tagged(core, DRM_PERFCTR_CMD_START, slow, 0), 0);
+	KUNIT_EXPECT_EQ(test, a->period_ns, NSEC_PER_SEC);
+	KUNIT_ASSERT_EQ(test, tagged(core, DRM_PERFCTR_CMD_START, fast, 0), 0);
+	KUNIT_EXPECT_EQ(test, a->period_ns, NSEC_PER_SEC / 2);
+	KUNIT_EXPECT_EQ(test, status_of(core, slow).flags,
+			DRM_PERFCTR_STATUS_ACTIVE | DRM_PERFCTR_STATUS_BATCHED);
+	KUNIT_EXPECT_EQ(test, status_of(core, manual).flags, DRM_PERFCTR_STATUS_ACTIVE);
+	KUNIT_EXPECT_EQ(test, status_of(core, mixed).flags, DRM_PERFCTR_STATUS_ACTIVE);
+	KUNIT_ASSERT_EQ(test, tagged(core, DRM_PERFCTR_CMD_STOP, fast, 0), 0);
+	KUNIT_EXPECT_EQ(test, a->period_ns, NSEC_PER_SEC);
+	KUNIT_ASSERT_EQ(test, tagged(core, DRM_PERFCTR_CMD_STOP, slow, 0), 0);
+	KUNIT_EXPECT_EQ(test, a->period_ns, 0);
+}
+
+/* pieces that reach a period become samples, with their times; a full ring merges the others */
+static void batch_pieces(struct kunit *test)
+{
+	struct core *core = test->priv;
+	struct fake_source *fake = add_source(core, &fake_ops);
+	const u64 period_ns = NSEC_PER_MSEC;
+	const struct drm_perfctr_sample_header *sample;
+	struct drm_perfctr_status status;
+	u64 value = 0, i;
+	u32 handle;
+
+	/* five periods of two pieces each, long enough ago for them to be over */
+	fake->pieces = 10;
+	fake->step_ns = period_ns / 2;
+	fake->add = 3;
+	handle = periodic_of(core, period_ns, BIT(0));
+	KUNIT_ASSERT_EQ(test, tagged(core, DRM_PERFCTR_CMD_START, handle, 7), 0);
+	fsleep(10 * period_ns / NSEC_PER_USEC);
+	KUNIT_ASSERT_EQ(test, tagged(core, DRM_PERFCTR_CMD_STOP, handle, 8), 0);
+
+	status = status_of(core, handle);
+	KUNIT_ASSERT_EQ(test, status.insert_idx, SLOTS);
+	KUNIT_EXPECT_GT(test, status.merged_periods, 0);
+	for (i = 0; i < SLOTS; i++) {
+		sample = sample_at(core, i);
+		KUNIT_EXPECT_EQ(test, sample->seq, i);
+		value += value_at(sample, 0);
+		if (i < SLOTS - 1)
+			KUNIT_EXPECT_EQ(test, sample->flags & ~DRM_PERFCTR_SAMPLE_STRETCHED,
+					DRM_PERFCTR_SAMPLE_PERIODIC);
+		KUNIT_EXPECT_EQ(test, sample->user_data, i < SLOTS - 1 ? 7 : 8);
+		KUNIT_EXPECT_LT(test, block_at(sample, 0)->capture_ns, 0);
+		if (i)
+			KUNIT_EXPECT_EQ(test, sample->start_ns, sample_at(core, i - 1)->end_ns);
+	}
+	KUNIT_EXPECT_TRUE(test, sample_at(core, SLOTS - 1)->flags & DRM_PERFCTR_SAMPLE_FINAL);
+	/* all pieces since those of START */
+	KUNIT_EXPECT_EQ(test, value % 3, 0);
+	KUNIT_EXPECT_EQ(test, value, 3 * (fake->collects - fake->pieces));
 }
 
 static void clock_frequency(struct kunit *test)
@@ -1066,6 +1178,8 @@ static struct kunit_case core_cases[] = {
 	KUNIT_CASE(no_memory),
 	KUNIT_CASE(source_several),
 	KUNIT_CASE(source_select),
+	KUNIT_CASE(batch_select),
+	KUNIT_CASE(batch_pieces),
 	KUNIT_CASE(clock_frequency),
 	KUNIT_CASE(start_undone),
 	KUNIT_CASE(start_undone_shared),
