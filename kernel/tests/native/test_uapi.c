@@ -1,17 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The uAPI's layout is frozen: every size and offset, for 64- and 32-bit user
- * space, C and C++ (the Makefile builds this file four times).
+ * space, C and C++ (the Makefile builds this file four times). That no member is
+ * missing here is checked by igt-tests/check-map.
  */
+#include <assert.h>
 #include <stddef.h>
 #include <drm/perfctr_drm.h>
 #include <drm/vsoc_drm.h>
 
 #include "test.h"
 
-#define SIZE(type, bytes)	check_eq(sizeof(struct drm_perfctr_##type), bytes)
+/* what is wrong does not compile; the tests tell what was looked at */
+#define LAYOUT(have, bytes)	static_assert((have) == (bytes), #have)
+#define SIZE(type, bytes)	LAYOUT(sizeof(struct drm_perfctr_##type), bytes)
 #define OFFSET(type, member, bytes) \
-	check_eq(offsetof(struct drm_perfctr_##type, member), bytes)
+	LAYOUT(offsetof(struct drm_perfctr_##type, member), bytes)
 
 static void sample_header(void)
 {
@@ -60,6 +64,14 @@ static void pmu_block_header(void)
 	OFFSET(pmu_block_header, pmu_type, 88);
 	OFFSET(pmu_block_header, cpu, 92);
 	OFFSET(pmu_block_header, pmu_name, 96);
+}
+
+static void mux_block_header(void)
+{
+	SIZE(mux_block_header, 64);
+	OFFSET(mux_block_header, block, 0);
+	OFFSET(mux_block_header, time_enabled, 48);
+	OFFSET(mux_block_header, time_running, 56);
 }
 
 static void ring_control(void)
@@ -229,38 +241,172 @@ static void bo_create(void)
 	OFFSET(bo_create, pad, 24);
 }
 
-#define VSOC_SIZE(type, bytes)	check_eq(sizeof(struct drm_vsoc_##type), bytes)
+#define VSOC_SIZE(type, bytes)	LAYOUT(sizeof(struct drm_vsoc_##type), bytes)
 #define VSOC_OFFSET(type, member, bytes) \
-	check_eq(offsetof(struct drm_vsoc_##type, member), bytes)
+	LAYOUT(offsetof(struct drm_vsoc_##type, member), bytes)
 
-static void vsoc_structures(void)
+static void vsoc_info(void)
 {
 	VSOC_SIZE(info, 104);
+	VSOC_OFFSET(info, version, 0);
+	VSOC_OFFSET(info, counters_per_block, 4);
+	VSOC_OFFSET(info, shader_present, 8);
+	VSOC_OFFSET(info, l2_slices, 16);
+	VSOC_OFFSET(info, max_commands, 20);
+	VSOC_OFFSET(info, max_contexts, 24);
+	VSOC_OFFSET(info, max_queued_jobs, 28);
+	VSOC_OFFSET(info, max_units, 32);
+	VSOC_OFFSET(info, top_hz, 40);
+	VSOC_OFFSET(info, coregroup_hz, 48);
+	VSOC_OFFSET(info, shader_hz, 56);
+	VSOC_OFFSET(info, max_wait_ns, 64);
+	VSOC_OFFSET(info, sockets, 72);
+	VSOC_OFFSET(info, root_complexes, 76);
+	VSOC_OFFSET(info, root_ports, 80);
 	VSOC_OFFSET(info, gpus, 84);
 	VSOC_OFFSET(info, max_listing, 88);
 	VSOC_OFFSET(info, max_steps, 92);
 	VSOC_OFFSET(info, max_job_steps, 96);
+}
+
+static void vsoc_get_info(void)
+{
 	VSOC_SIZE(get_info, 16);
+	VSOC_OFFSET(get_info, pointer, 0);
+	VSOC_OFFSET(get_info, size, 8);
+	VSOC_OFFSET(get_info, pad, 12);
+}
+
+static void vsoc_cmd_draw(void)
+{
+	VSOC_SIZE(cmd_draw, 40);
+	VSOC_OFFSET(cmd_draw, vertices, 0);
+	VSOC_OFFSET(cmd_draw, primitives, 8);
+	VSOC_OFFSET(cmd_draw, fragments, 16);
+	VSOC_OFFSET(cmd_draw, texels, 24);
+	VSOC_OFFSET(cmd_draw, primitives_culled, 32);
+}
+
+static void vsoc_instruction(void)
+{
 	VSOC_SIZE(instruction, 16);
+	VSOC_OFFSET(instruction, opcode, 0);
 	VSOC_OFFSET(instruction, guard, 2);
+	VSOC_OFFSET(instruction, pad, 3);
 	VSOC_OFFSET(instruction, guard_times, 4);
 	VSOC_OFFSET(instruction, target, 8);
+	VSOC_OFFSET(instruction, reserved, 12);
+}
+
+static void vsoc_cmd_compute(void)
+{
 	VSOC_SIZE(cmd_compute, 32);
+	VSOC_OFFSET(cmd_compute, threads, 0);
+	VSOC_OFFSET(cmd_compute, instructions, 8);
 	VSOC_OFFSET(cmd_compute, listing_count, 12);
 	VSOC_OFFSET(cmd_compute, listing, 16);
 	VSOC_OFFSET(cmd_compute, listing_stride, 24);
-	VSOC_SIZE(cmd_draw, 40);
+	VSOC_OFFSET(cmd_compute, pad, 28);
+}
+
+static void vsoc_cmd_copy(void)
+{
 	VSOC_SIZE(cmd_copy, 48);
+	VSOC_OFFSET(cmd_copy, bytes, 0);
+	VSOC_OFFSET(cmd_copy, address, 8);
+	VSOC_OFFSET(cmd_copy, hit_bytes, 16);
+	VSOC_OFFSET(cmd_copy, flags, 24);
+	VSOC_OFFSET(cmd_copy, initiator, 28);
+	VSOC_OFFSET(cmd_copy, home, 32);
+	VSOC_OFFSET(cmd_copy, socket, 36);
+	VSOC_OFFSET(cmd_copy, latency_cycles, 40);
+	VSOC_OFFSET(cmd_copy, gpu, 44);
+}
+
+static void vsoc_cmd_pcie(void)
+{
 	VSOC_SIZE(cmd_pcie, 48);
+	VSOC_OFFSET(cmd_pcie, bytes, 0);
+	VSOC_OFFSET(cmd_pcie, address, 8);
+	VSOC_OFFSET(cmd_pcie, flags, 16);
+	VSOC_OFFSET(cmd_pcie, socket, 20);
+	VSOC_OFFSET(cmd_pcie, root_complex, 24);
+	VSOC_OFFSET(cmd_pcie, root_port, 28);
+	VSOC_OFFSET(cmd_pcie, bdf, 32);
+	VSOC_OFFSET(cmd_pcie, home, 36);
+	VSOC_OFFSET(cmd_pcie, initiator, 40);
+	VSOC_OFFSET(cmd_pcie, latency_cycles, 44);
+}
+
+static void vsoc_cmd_wait(void)
+{
+	VSOC_SIZE(cmd_wait, 8);
+	VSOC_OFFSET(cmd_wait, duration_ns, 0);
+}
+
+static void vsoc_cmd_sample(void)
+{
 	VSOC_SIZE(cmd_sample, 16);
+	VSOC_OFFSET(cmd_sample, user_data, 0);
+	VSOC_OFFSET(cmd_sample, handle, 8);
+	VSOC_OFFSET(cmd_sample, pad, 12);
+}
+
+static void vsoc_command(void)
+{
 	VSOC_SIZE(command, 96);
+	VSOC_OFFSET(command, type, 0);
+	VSOC_OFFSET(command, pad, 4);
+	VSOC_OFFSET(command, draw, 8);
 	VSOC_OFFSET(command, compute, 8);
+	VSOC_OFFSET(command, copy, 8);
+	VSOC_OFFSET(command, pcie, 8);
+	VSOC_OFFSET(command, wait, 8);
+	VSOC_OFFSET(command, sample, 8);
+	VSOC_OFFSET(command, reserved, 8);
+}
+
+static void vsoc_submit(void)
+{
 	VSOC_SIZE(submit, 40);
+	VSOC_OFFSET(submit, flags, 0);
+	VSOC_OFFSET(submit, ctx_id, 4);
+	VSOC_OFFSET(submit, commands, 8);
+	VSOC_OFFSET(submit, command_count, 16);
+	VSOC_OFFSET(submit, command_stride, 20);
 	VSOC_OFFSET(submit, job_id, 24);
+	VSOC_OFFSET(submit, fence_fd, 32);
+	VSOC_OFFSET(submit, pad, 36);
+}
+
+static void vsoc_wait(void)
+{
 	VSOC_SIZE(wait, 32);
+	VSOC_OFFSET(wait, job_id, 0);
+	VSOC_OFFSET(wait, timeout_ns, 8);
+	VSOC_OFFSET(wait, flags, 16);
+	VSOC_OFFSET(wait, status, 20);
+	VSOC_OFFSET(wait, sample_errors, 24);
+	VSOC_OFFSET(wait, sample_errno, 28);
+}
+
+static void vsoc_ctx_create(void)
+{
 	VSOC_SIZE(ctx_create, 8);
+	VSOC_OFFSET(ctx_create, flags, 0);
+	VSOC_OFFSET(ctx_create, ctx_id, 4);
+}
+
+static void vsoc_ctx_destroy(void)
+{
 	VSOC_SIZE(ctx_destroy, 8);
-	/* opcodes are numbers by class */
+	VSOC_OFFSET(ctx_destroy, ctx_id, 0);
+	VSOC_OFFSET(ctx_destroy, pad, 4);
+}
+
+/* opcodes are numbers by class */
+static void vsoc_opcodes(void)
+{
 	check_eq(DRM_VSOC_OP_VABSDIFF4, 0x11a);
 	check_eq(DRM_VSOC_OP_SHFL, 0x701);
 }
@@ -275,6 +421,7 @@ static void ioctl_numbers(void)
 static const struct test tests[] = {
 	TEST(sample_header),
 	TEST(block_header),
+	TEST(mux_block_header),
 	TEST(pmu_block_header),
 	TEST(ring_control),
 	TEST(query),
@@ -289,7 +436,21 @@ static const struct test tests[] = {
 	TEST(sample),
 	TEST(status),
 	TEST(bo_create),
-	TEST(vsoc_structures),
+	TEST(vsoc_info),
+	TEST(vsoc_get_info),
+	TEST(vsoc_cmd_draw),
+	TEST(vsoc_instruction),
+	TEST(vsoc_cmd_compute),
+	TEST(vsoc_cmd_copy),
+	TEST(vsoc_cmd_pcie),
+	TEST(vsoc_cmd_wait),
+	TEST(vsoc_cmd_sample),
+	TEST(vsoc_command),
+	TEST(vsoc_submit),
+	TEST(vsoc_wait),
+	TEST(vsoc_ctx_create),
+	TEST(vsoc_ctx_destroy),
+	TEST(vsoc_opcodes),
 	TEST(ioctl_numbers),
 };
 
