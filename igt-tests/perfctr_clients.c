@@ -6,7 +6,9 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -23,6 +25,7 @@ IGT_TEST_DESCRIPTION("No client of the counters can harm, starve or outlive anot
 
 #define MS 1000000ull
 #define SESSIONS 64
+#define VSOC_POWER "/sys/devices/platform/vsoc.0/power/"
 
 static struct igt_perfctr_device dev;
 static struct igt_vsoc_truth before, after;
@@ -137,9 +140,67 @@ static void many_tests(void)
 
 enum end { END_KILL, END_EXEC, END_EXIT };
 
-/* a child with many active sessions ends; whatever it left would add up */
+/* all memory of buffers, in KiB */
+static uint64_t buffer_kib(void)
+{
+	unsigned long long kib = 0;
+	char line[128];
+	FILE *f = fopen("/proc/meminfo", "re");
+
+	while (f && fgets(line, sizeof(line), f) && sscanf(line, "Shmem: %llu", &kib) != 1)
+		;
+	if (f)
+		fclose(f);
+	return kib;
+}
+
+/* users of a module: open files, events of its PMUs */
+static int module_users(const char *module)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/sys/module/%s/refcnt", module);
+	return igt_read_int(path);
+}
+
+/* what is given back by somebody else's thread is given back soon */
+static void wait_until_free(uint64_t kib, int vsoc_users, int pmu_users)
+{
+	for (unsigned int i = 0; i < 1000; i++) {
+		if (buffer_kib() <= kib && module_users("vsoc") == vsoc_users &&
+		    module_users("tegra410_pmu") == pmu_users)
+			return;
+		igt_sleep_ms(10);
+	}
+	igt_assert_lte_u64(buffer_kib(), kib);
+	igt_assert_eq(module_users("vsoc"), vsoc_users);
+	igt_assert_eq(module_users("tegra410_pmu"), pmu_users);
+}
+
+static void sleep_of_device(const char *control, const char *status)
+{
+	char text[16] = "";
+
+	igt_require_write(VSOC_POWER "control", control);
+	for (unsigned int i = 0; i < 1000 && strncmp(text, status, strlen(status)); i++) {
+		int fd = open(VSOC_POWER "runtime_status", O_RDONLY | O_CLOEXEC);
+
+		igt_assert(fd >= 0);
+		igt_assert_lt(0, read(fd, text, sizeof(text) - 1));
+		close(fd);
+		igt_sleep_ms(10);
+	}
+	igt_assert_eq(strncmp(text, status, strlen(status)), 0);
+}
+
+/*
+ * A child with many active sessions ends, and with it their memory, events of PMUs, and what kept
+ * the GPU awake; whatever it left would add up.
+ */
 static void child_ends(enum end end)
 {
+	int vsoc_users = module_users("vsoc"), pmu_users = module_users("tegra410_pmu");
+	uint64_t kib = buffer_kib();
 	struct igt_perfctr_session s;
 
 	create(&s, &dev, MS);
@@ -161,6 +222,11 @@ static void child_ends(enum end end)
 				igt_perfctr_session_init(&many[0], &mine);
 				many[0].setup.request_count = 1;
 				many[0].setup.period_ns = i % 2 * 3 * MS;
+				if (i % 16 == 0) {
+					igt_perfctr_add_ucf(&many[0]);
+					many[0].setup.flags = DRM_PERFCTR_SETUP_KEEP_AWAKE;
+					many[0].setup.eventfd = eventfd(0, EFD_CLOEXEC);
+				}
 				if (igt_perfctr_session_try(&many[0]) ||
 				    igt_perfctr_start(&many[0], 0))
 					_exit(1);
@@ -177,8 +243,14 @@ static void child_ends(enum end end)
 		close(pipes[1]);
 		igt_assert_eq(read(pipes[0], &byte, 1), 1);
 		close(pipes[0]);
-		if (end == END_KILL)
+		if (end == END_KILL) {
+			/* it has what it leaves */
+			igt_assert_lte_u64(kib + 1, buffer_kib());
+			igt_assert_lt(vsoc_users, module_users("vsoc"));
+			if (!access(IGT_UCF_TYPE, R_OK))
+				igt_assert_lt(pmu_users, module_users("tegra410_pmu"));
 			kill(pid, SIGKILL);
+		}
 		igt_assert_eq(waitpid(pid, &status, 0), pid);
 		if (end != END_KILL)
 			igt_assert_eq(status, 0);
@@ -186,6 +258,9 @@ static void child_ends(enum end end)
 	}
 	finish_conserved(&s);
 	igt_perfctr_session_fini(&s);
+	wait_until_free(kib, vsoc_users, pmu_users);
+	sleep_of_device("auto", "suspended");
+	sleep_of_device("on", "active");
 }
 
 static void process_tests(void)
