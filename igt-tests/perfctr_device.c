@@ -602,7 +602,7 @@ static void *occupy(void *data)
 	return NULL;
 }
 
-static int interrupted_setup(struct igt_perfctr_session *s)
+static int test_only(struct igt_perfctr_session *s)
 {
 	struct igt_perfctr_session t = *s;
 
@@ -680,7 +680,7 @@ static void signal_tests(void)
 		igt_sleep_ms(20);
 
 		/* what would not change anything: as often as it takes */
-		igt_assert(is_interrupted(interrupted_setup, &idle, 0));
+		igt_assert(is_interrupted(test_only, &idle, 0));
 		igt_assert(is_interrupted(interrupted_status, &idle, 0));
 		igt_assert(is_interrupted(interrupted_stop, &idle, -EALREADY));
 		igt_assert(is_interrupted(interrupted_start, &active, -EALREADY));
@@ -711,6 +711,7 @@ static void unplug_tests(void)
 	igt_subtest("unplug-active")
 	{
 		struct drm_perfctr_query query = { .type = DRM_PERFCTR_QUERY_DEVICE };
+		struct drm_perfctr_bo_create bo = { .size = 4096 };
 		struct igt_perfctr_session s, idle;
 		struct drm_perfctr_status status = { 0 };
 		int fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
@@ -735,6 +736,8 @@ static void unplug_tests(void)
 		igt_vsoc_assert_conserved(&s, &before, &after);
 
 		igt_assert_eq(igt_perfctr_query(dev.fd, &query), -ENODEV);
+		igt_assert_eq(igt_perfctr_ioctl(dev.fd, DRM_IOCTL_PERFCTR_BO_CREATE, &bo), -ENODEV);
+		igt_assert_eq(test_only(&idle), -ENODEV);
 		igt_assert_eq(igt_perfctr_start(&idle, 0), -ENODEV);
 		igt_assert_eq(igt_perfctr_stop(&s, 0), -ENODEV);
 		igt_assert_eq(igt_perfctr_sample(&s, 0), -ENODEV);

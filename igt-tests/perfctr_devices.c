@@ -109,6 +109,30 @@ static void *close_soon(void *round)
 	return NULL;
 }
 
+/* TEST_ONLY with @requests times all of a device's shader cores */
+static int many_blocks(uint32_t requests)
+{
+	static struct drm_perfctr_block_request request[2048];
+	struct drm_perfctr_setup setup = {
+		.flags = DRM_PERFCTR_SETUP_TEST_ONLY,
+		.slots = 1,
+		.eventfd = -1,
+		.requests = (uintptr_t)request,
+		.request_count = requests,
+		.request_stride = sizeof(request[0]),
+	};
+	uint32_t handle = 0;
+
+	igt_assert_lte(requests, sizeof(request) / sizeof(request[0]));
+	for (uint32_t i = 0; i < requests; i++)
+		request[i] = (struct drm_perfctr_block_request){
+			.type = DRM_PERFCTR_BLOCK_SHADER,
+			.index = DRM_PERFCTR_INDEX_ALL,
+			.mask = 1ull << 4,
+		};
+	return igt_perfctr_control(other.fd, DRM_PERFCTR_CMD_SETUP, &handle, &setup, sizeof(setup));
+}
+
 static void shape_tests(void)
 {
 	igt_describe("a device has the shape that was asked for, and the first one keeps its own");
@@ -168,6 +192,20 @@ static void shape_tests(void)
 			igt_perfctr_session_fini(&s);
 			go();
 		}
+	}
+	igt_describe("requests that come to more than 65535 blocks are -E2BIG");
+	igt_subtest("blocks-beyond")
+	{
+		const uint32_t cores = 64;
+
+		igt_vsoc_come(&other, OTHER " shader_present=0xffffffffffffffff");
+		igt_assert_eq_u32(blocks_of(&other, DRM_PERFCTR_BLOCK_SHADER), cores);
+		igt_assert_lte_u64(65536 / cores, other.info.max_requests);
+		igt_assert_eq(many_blocks(1), 0);
+		/* few enough, but all of them the same */
+		igt_assert_eq(many_blocks(65536 / cores - 1), -EEXIST);
+		igt_assert_eq(many_blocks(65536 / cores), -E2BIG);
+		go();
 	}
 	igt_describe(
 		"more devices than the kernel has minors are refused as such, and the others live");

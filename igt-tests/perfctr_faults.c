@@ -331,7 +331,7 @@ static void fault(unsigned int i)
 
 /* --- firmware that is dead for longer ----------------------------------------------------------- */
 
-static void start_of_dead_firmware(const char *name)
+static void start_of_dead_firmware(const char *name, int error)
 {
 	struct account *a = &first;
 	uint64_t t0;
@@ -343,7 +343,7 @@ static void start_of_dead_firmware(const char *name)
 	ret = igt_perfctr_start(&a->s, 0);
 	igt_assert_lte_u64(igt_raw_ns() - t0, PATIENCE_NS);
 	igt_assert_lt(0, igt_fault_disarm(&dev, name));
-	igt_assert(ret == -ETIMEDOUT || ret == -EIO);
+	igt_assert_eq(ret, -error);
 	igt_assert_eq_u32(a->s.control->state, 0);
 	igt_assert_eq(igt_perfctr_sample(&a->s, 0), -ENOTCONN);
 	igt_ledger_open(&a->ledger, &a->s, DRM_PERFCTR_SET_PRIMARY);
@@ -433,12 +433,14 @@ igt_main
 			faults[i].name);
 		igt_subtest(names[i]) fault(i);
 	}
-	igt_describe("START of hardware that never answers fails in bounded time, and works when "
-		     "it answers again");
+	igt_describe("START of hardware that never answers is -ETIMEDOUT in bounded time, that of "
+		     "hardware that answers nonsense -EIO; both work when it answers again");
 	igt_subtest("fault-start")
 	{
-		start_of_dead_firmware("no_ack");
-		start_of_dead_firmware("lost_doorbell");
+		start_of_dead_firmware("no_ack", ETIMEDOUT);
+		start_of_dead_firmware("lost_doorbell", ETIMEDOUT);
+		start_of_dead_firmware("ack_without_sample", EIO);
+		start_of_dead_firmware("insert_beyond", EIO);
 	}
 	igt_describe("hardware that stops answering gives samples with ERROR, not errors, and "
 		     "STOP still delivers");

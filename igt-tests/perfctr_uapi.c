@@ -14,10 +14,15 @@
 
 #include "minigt.h"
 #include "igt_perfctr.h"
+#include "igt_rights.h"
+#include "igt_sys.h"
 
 IGT_TEST_DESCRIPTION("What the counter interface tells and what it refuses");
 
+#define FILE_MAX "/proc/sys/fs/file-max"
 #define BO_BYTES (1u << 20)
+/* no structure and no element is longer */
+#define STRUCT_BYTES_MAX 4096u
 
 static struct igt_perfctr_device dev;
 static uint32_t bo;
@@ -288,7 +293,7 @@ static void query_tests(void)
 		igt_assert_eq(igt_perfctr_query(dev.fd, &q), -EINVAL);
 		q.stride = 12;
 		igt_assert_eq(igt_perfctr_query(dev.fd, &q), -EINVAL);
-		q.stride = 4096 + 8;
+		q.stride = STRUCT_BYTES_MAX + 8;
 		igt_assert_eq(igt_perfctr_query(dev.fd, &q), -EINVAL);
 		q.stride = -8u;
 		igt_assert_eq(igt_perfctr_query(dev.fd, &q), -EINVAL);
@@ -303,6 +308,37 @@ static void query_tests(void)
 }
 
 /* --- BO_CREATE ----------------------------------------------------------- */
+
+static int create_bo(uint64_t bytes)
+{
+	struct drm_perfctr_bo_create create = { .size = bytes };
+	int ret = igt_perfctr_ioctl(dev.fd, DRM_IOCTL_PERFCTR_BO_CREATE, &create);
+
+	if (!ret)
+		igt_perfctr_gem_close(dev.fd, create.handle);
+	return ret;
+}
+
+static void bo_enfile(void)
+{
+	unsigned long long max;
+	FILE *f = fopen(FILE_MAX, "re");
+	char text[32];
+
+	igt_assert(f);
+	igt_assert_eq(fscanf(f, "%llu", &max), 1);
+	fclose(f);
+	igt_assert_eq(igt_write(FILE_MAX, "1"), 0);
+	igt_fork(child, 1)
+	{
+		igt_assert_eq(create_bo(4096), 0);
+		igt_drop_to(IGT_NOBODY, 0);
+		igt_assert_eq(create_bo(4096), -ENFILE);
+	}
+	igt_waitchildren();
+	snprintf(text, sizeof(text), "%llu", max);
+	igt_assert_eq(igt_write(FILE_MAX, text), 0);
+}
 
 static void bo_tests(void)
 {
@@ -331,6 +367,8 @@ static void bo_tests(void)
 		igt_assert_eq(igt_perfctr_ioctl(dev.fd, nr, &flags), -EINVAL);
 		igt_assert_eq(igt_perfctr_ioctl(dev.fd, nr, &pad), -EINVAL);
 	}
+	igt_describe("BO_CREATE is -ENFILE when the system's files are used up, but not for root");
+	igt_subtest("bo-enfile") bo_enfile();
 	igt_describe("a buffer beyond the largest ring and 1 MiB is -ERANGE");
 	igt_subtest("bo-too-large")
 	{
@@ -372,6 +410,7 @@ SPOIL(count_zero, s->setup.request_count = 0)
 SPOIL(count_beyond, s->setup.request_count = dev.info.max_requests + 1)
 SPOIL(stride_short, s->setup.request_stride = 48)
 SPOIL(stride_odd, s->setup.request_stride = 60)
+SPOIL(stride_long, s->setup.request_stride = STRUCT_BYTES_MAX + 8)
 SPOIL(pointer_bad, s->setup.requests = 8; s->keep_pointer = true)
 SPOIL(watermark_beyond, s->setup.watermark = s->setup.slots + 1)
 SPOIL(period_short, s->setup.period_ns = dev.info.min_period_ns - 1)
@@ -434,6 +473,7 @@ static const struct rule rules[] = {
 	{ "setup-count-beyond", "requests end at max_requests", count_beyond, E2BIG },
 	{ "setup-stride-short", "a request is at least version 1", stride_short, EINVAL },
 	{ "setup-stride-odd", "a stride is a multiple of 8", stride_odd, EINVAL },
+	{ "setup-stride-long", "a stride ends at 4096 bytes", stride_long, EINVAL },
 	{ "setup-requests-pointer", "requests must be readable", pointer_bad, EFAULT },
 	{ "setup-watermark-beyond", "a watermark fits the ring", watermark_beyond, EINVAL },
 	{ "setup-period-short", "no period below min_period_ns", period_short, ERANGE },
@@ -558,6 +598,27 @@ static void setup_enomem(void)
 	/* and with memory it works */
 	s.setup.request_count = 24;
 	igt_assert_eq(send(&s), 0);
+}
+
+/* a file can have so many sessions: more attempts than that, and none of them counts */
+static void setup_result_pointer(void)
+{
+	struct igt_perfctr_session s = request(), fine = request();
+	struct drm_perfctr_setup *setup;
+
+	setup = mmap(NULL, sizeof(*setup), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+		     0);
+	igt_assert(setup != MAP_FAILED);
+	s.setup.requests = (uintptr_t)s.requests;
+	*setup = s.setup;
+	igt_assert_eq(mprotect(setup, sizeof(*setup), PROT_READ), 0);
+	for (unsigned int i = 0; i <= dev.info.max_sessions_per_file; i++) {
+		igt_assert_eq(send_sized(&s, setup, sizeof(*setup)), -EFAULT);
+		igt_assert_eq_u32(s.handle, 0);
+	}
+	munmap(setup, sizeof(*setup));
+	igt_assert_eq(send(&fine), 0);
+	igt_assert_eq(igt_perfctr_teardown(&fine), 0);
 }
 
 static void setup_tests(void)
@@ -728,6 +789,9 @@ static void setup_tests(void)
 		refused(&control, EOPNOTSUPP);
 		igt_perfctr_gem_close(dev.fd, handle);
 	}
+
+	igt_describe("results that cannot be written are -EFAULT, and there is no session");
+	igt_subtest("setup-result-pointer") setup_result_pointer();
 
 	igt_describe("one session more than max_sessions_per_file is -EMFILE");
 	igt_subtest("setup-emfile")
@@ -912,14 +976,24 @@ static void growth_tests(void)
 			if (cmd != DRM_PERFCTR_CMD_TEARDOWN)
 				igt_assert_eq(command(cmd, good.handle, &tag, 7), -EINVAL);
 	}
-	igt_describe("a size beyond all reason is refused without reading it");
+	igt_describe("a size beyond 4096 bytes is refused without reading it, zeroes or not");
 	igt_subtest("size-huge")
 	{
+		static uint64_t zeroes[STRUCT_BYTES_MAX / 8 + 1];
 		uint64_t tag = 0;
 
-		for (uint32_t cmd = 0; cmd <= DRM_PERFCTR_CMD_STATUS; cmd++)
-			if (cmd != DRM_PERFCTR_CMD_TEARDOWN)
-				igt_assert_eq(command(cmd, good.handle, &tag, ~0ull), -E2BIG);
+		for (uint32_t cmd = 0; cmd <= DRM_PERFCTR_CMD_STATUS; cmd++) {
+			if (cmd == DRM_PERFCTR_CMD_TEARDOWN)
+				continue;
+			igt_assert_eq(command(cmd, good.handle, &tag, ~0ull), -E2BIG);
+			igt_assert_eq(command(cmd, good.handle, zeroes, STRUCT_BYTES_MAX + 1),
+				      -E2BIG);
+		}
+		/* the longest that is none too long; the session is not active */
+		igt_assert_eq(command(DRM_PERFCTR_CMD_STOP, good.handle, zeroes, STRUCT_BYTES_MAX),
+			      -EALREADY);
+		igt_assert_eq(
+			command(DRM_PERFCTR_CMD_STATUS, good.handle, zeroes, STRUCT_BYTES_MAX), 0);
 	}
 }
 

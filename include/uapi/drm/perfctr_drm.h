@@ -1052,7 +1052,9 @@ struct drm_perfctr_status {
  *
  * A plain memory buffer for rings and control areas, zeroed. Released with
  * DRM_IOCTL_GEM_CLOSE. Errors: -EINVAL @flags or @pad not zero, @size zero;
- * -ERANGE @size above max_ring_bytes + 1 MiB; -ENOMEM.
+ * -ERANGE @size above max_ring_bytes + 1 MiB; -ENOMEM; -ENFILE the system's
+ * limit of files (sysctl fs.file-max), not for CAP_SYS_ADMIN; -ENODEV the device
+ * was unplugged.
  */
 struct drm_perfctr_bo_create {
 	/** @size: in: bytes; out: rounded up to pages. */
