@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 """The generator: every kind of mistake in the database is named with its file and line."""
 import json
+import re
 import subprocess
 import sys
 import tempfile
@@ -253,5 +254,16 @@ with tempfile.TemporaryDirectory() as folder:
            "definition" not in page.read_text(encoding="utf-8"),
            "a verdict that is replaced takes its definition along; an unknown counter is named", errors)
     verdicts.unlink()
+
+# what is in the header has a name in the library, and SoC blocks have a PMU
+header = (TOP / "include/uapi/drm/perfctr_drm.h").read_text(encoding="utf-8")
+for table, kinds, spared in (("names.c", "BLOCK|PRODUCT|SAMPLE|STATE", ("DRM_PERFCTR_PRODUCT_UNKNOWN",)),
+                             ("pmu.c", "BLOCK", ("DRM_PERFCTR_BLOCK_GENERIC_PMU",))):
+    rows = set(re.findall(r"\bDRM_PERFCTR_\w+", (TOP / "libperfctr/src" / table).read_text(encoding="utf-8")))
+    known = [name for name, value in
+             re.findall(rf"^\t(DRM_PERFCTR_(?:{kinds})_\w+) = (0x\w+|1u << \d+|\d+),", header, re.M)
+             if name not in spared and (table != "pmu.c" or int(value, 0) >= 32)]
+    report(len(known) > 5 and rows.issuperset(known), f"src/{table} knows all of the header",
+           ", ".join(sorted(set(known) - rows)))
 
 sys.exit(not all(results))
