@@ -169,6 +169,9 @@ static int bare_start(u64 hz, bool with_model)
 	kthread_init_work(&bare.work, bare_sample);
 	kthread_init_work(&bare.model_work, bare_answer);
 	sched_set_fifo_low(worker->task);
+	/* as the virtual GPU's firmware: it goes on after its interrupt, and is switched to once */
+	if (model)
+		sched_set_fifo(model->task);
 	bare.worker = worker;
 	bare.model = model;
 	bare.samples = 0;
