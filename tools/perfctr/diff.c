@@ -3,10 +3,12 @@
 #include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "columns.h"
 #include "common/number.h"
 #include "compare.h"
 #include "json.h"
@@ -19,6 +21,8 @@ enum {
 	/* samples that a piece should have at least */
 	SAMPLES_PER_PIECE = 2,
 	EVENT_WIDTH = 28,
+	COUNT_WIDTH = 20,
+	HEAD_INDENT = 4,
 	NAME_BYTES = 40,
 };
 
@@ -264,15 +268,23 @@ static void print_capture(const struct diff *d, size_t n)
 	const struct capture_file *file = &d->captures[n].file;
 	const struct perfctr_span *span = perfctr_totals_span(file->totals);
 	const char *command = capture_file_text(file, "command");
-	char date[64], text[512], number[32];
+	const int columns = app_columns(d->out, INT_MAX);
+	char date[64], text[512], number[32], *line;
 
-	fprintf(d->out, " %c  %s  %s%s%s\n    %s, %.6f s, %s samples\n", "AB"[n], file -> path,
-		perfctr_device_info(file->device) -> name, command ? ": " : "",
-		command ? command : "", report_date(file, date, sizeof(date)),
-		(double)span->elapsed_ns * 1e-9,
-		number_group(span->samples, number, sizeof(number)));
-	for (size_t i = 0; report_trouble(file, i, text, sizeof(text)); i++)
-		fprintf(d->out, "    note: %s\n", text);
+	if (asprintf(&line, "%s  %s%s%s", file->path, perfctr_device_info(file->device)->name,
+		     command ? ": " : "", command ? command : "") < 0)
+		return;
+	fprintf(d->out, " %c  ", "AB"[n]);
+	columns_wrap(d->out, line, HEAD_INDENT, HEAD_INDENT, columns);
+	free(line);
+	snprintf(text, sizeof(text), "%s, %.6f s, %s samples",
+		 report_date(file, date, sizeof(date)), (double)span->elapsed_ns * 1e-9,
+		 number_group(span->samples, number, sizeof(number)));
+	columns_wrap(d->out, text, 0, HEAD_INDENT, columns);
+	for (size_t i = 0; report_trouble(file, i, text, sizeof(text)); i++) {
+		fprintf(d->out, "    note: ");
+		columns_wrap(d->out, text, HEAD_INDENT + 6, HEAD_INDENT, columns);
+	}
 }
 
 static char *count_text(const struct side *side, char *text, size_t size)
@@ -314,60 +326,155 @@ static char *difference_text(const struct change *c, char *text, size_t size)
 	return text;
 }
 
-static void print_notes(const struct diff *d, const struct change *c)
+static void notes_text(const struct change *c, char *text, size_t size)
 {
 	char notes[256];
 
+	*text = '\0';
 	for (size_t n = 0; n < 2; n++) {
 		const struct side *side = &c->sides[n];
+		const size_t at = strlen(text);
 
 		if (!side->line)
-			fprintf(d->out, "  (not in %c)", "AB"[n]);
+			snprintf(text + at, size - at, "%s(not in %c)", at ? "  " : "", "AB"[n]);
 		else if (*report_notes(side->line->row, notes, sizeof(notes)))
-			fprintf(d->out, "  (%c: %s)", "AB"[n], notes);
+			snprintf(text + at, size - at, "%s(%c: %s)", at ? "  " : "", "AB"[n],
+				 notes);
 	}
 }
 
-static void print_change(const struct diff *d, const struct change *c, int width)
+/* Widths in characters, and which columns there is room for. */
+struct layout {
+	int event, count, difference;
+	bool has_rates, has_error;
+	int columns;
+};
+
+enum {
+	RATE_COLUMNS = 9,
+	UNIT_COLUMNS = 14,
+	CHANGE_COLUMNS = 11,
+	ERROR_COLUMNS = 9,
+	EVENT_LEAST = 12,
+};
+
+static int columns_of(const struct layout *l)
+{
+	return l->event + 2 * (1 + l->count) + (l->difference ? 1 + l->difference : 0) +
+	       (l->has_rates ? 2 + 2 * RATE_COLUMNS + 1 + UNIT_COLUMNS + 1 : 0) + 1 +
+	       CHANGE_COLUMNS + (l->has_error ? 1 + ERROR_COLUMNS : 0);
+}
+
+static int wider(int width, const char *text)
+{
+	int length = (int)strlen(text);
+
+	return length > width ? length : width;
+}
+
+/* As wide as they need to be; then rates go, the difference, the error, what is left of names. */
+static struct layout lay_out(const struct diff *d)
+{
+	struct layout l = { EVENT_WIDTH, COUNT_WIDTH, COUNT_WIDTH, true, true, 0 };
+	struct layout least = { 5, 7, 5, true, true, 0 };
+	char text[64];
+
+	l.columns = app_columns(d->out, INT_MAX);
+	for (size_t n = 0; n < d->count; n++) {
+		const struct change *c = &d->changes[n];
+
+		l.event = wider(l.event, any_row(c)->event);
+		least.event = wider(least.event, any_row(c)->event);
+		for (size_t side = 0; side < 2; side++)
+			least.count =
+				wider(least.count, count_text(&c->sides[side], text, sizeof(text)));
+		least.difference = wider(least.difference, difference_text(c, text, sizeof(text)));
+	}
+	if (columns_of(&l) <= l.columns)
+		return l;
+	least.columns = l.columns;
+	least.has_rates = columns_of(&least) <= l.columns;
+	if (columns_of(&least) > l.columns)
+		least.difference = 0;
+	if (columns_of(&least) > l.columns)
+		least.has_error = false;
+	if (columns_of(&least) > l.columns)
+		least.event -= columns_of(&least) - l.columns;
+	/* names have lines of their own then */
+	if (least.event < EVENT_LEAST)
+		least.event = 0;
+	return least;
+}
+
+static void print_event(const struct diff *d, const char *event, const struct layout *l)
+{
+	columns_cut(d->out, event, l->event ? l->event : l->columns);
+	if (!l->event)
+		fputc('\n', d->out);
+}
+
+static void print_change(const struct diff *d, const struct change *c, const struct layout *l)
 {
 	const struct row *row = any_row(c);
 	char a[64], b[64], difference[48], rate_a[32], rate_b[32], percent[32], error[32] = "";
-	char unit[64];
+	char unit[64], notes[560];
 
 	if (!isnan(c->error) && c->sides[0].number != 0)
 		snprintf(error, sizeof(error), "+-%.2f", 100 * c->error / fabs(c->sides[0].number));
-	fprintf(d->out, "%-*s %20s %20s %20s  %9s %9s %-14s %c%10s %-9s", width, row->event,
-		count_text(&c->sides[0], a, sizeof(a)), count_text(&c->sides[1], b, sizeof(b)),
-		difference_text(c, difference, sizeof(difference)),
-		number_short(c->sides[0].number, rate_a, sizeof(rate_a)),
-		number_short(c->sides[1].number, rate_b, sizeof(rate_b)),
-		report_rate_unit(row, unit, sizeof(unit)),
+	print_event(d, row->event, l);
+	fprintf(d->out, " %*s %*s", l->count, count_text(&c->sides[0], a, sizeof(a)), l->count,
+		count_text(&c->sides[1], b, sizeof(b)));
+	if (l->difference)
+		fprintf(d->out, " %*s", l->difference,
+			difference_text(c, difference, sizeof(difference)));
+	if (l->has_rates)
+		fprintf(d->out, "  %9s %9s %-14s",
+			number_short(c->sides[0].number, rate_a, sizeof(rate_a)),
+			number_short(c->sides[1].number, rate_b, sizeof(rate_b)),
+			report_rate_unit(row, unit, sizeof(unit)));
+	fprintf(d->out, " %c%10s",
 		c->verdict == VERDICT_NOISE ? '~' :
 		c->verdict == VERDICT_CLEAR ? ' ' :
 					      '?',
-		percent_text(c->percent, percent, sizeof(percent)), error);
-	print_notes(d, c);
-	fputc('\n', d->out);
+		percent_text(c->percent, percent, sizeof(percent)));
+	if (l->has_error)
+		fprintf(d->out, " %-9s", error);
+	notes_text(c, notes, sizeof(notes));
+	if (!*notes) {
+		fputc('\n', d->out);
+	} else if (columns_of(l) + 2 + (long)strlen(notes) <= l->columns) {
+		fprintf(d->out, "  %s\n", notes);
+	} else {
+		fputc('\n', d->out);
+		columns_wrap(d->out, notes, 0, 2, l->columns);
+	}
 }
 
 static void print_text(const struct diff *d)
 {
-	size_t width = EVENT_WIDTH, clear = 0;
+	const struct layout l = lay_out(d);
+	size_t clear = 0;
+	char text[128];
 
-	for (size_t n = 0; n < d->count; n++) {
-		size_t length = strlen(any_row(&d->changes[n])->event);
-
-		width = length > width ? length : width;
+	for (size_t n = 0; n < d->count; n++)
 		clear += d->changes[n].verdict == VERDICT_CLEAR;
-	}
 	print_capture(d, 0);
 	print_capture(d, 1);
-	fprintf(d->out, "\n%-*s %20s %20s %20s  %9s %9s %-14s  %10s %s\n", (int)width, "event",
-		"count A", "count B", "B - A", "rate A ", "rate B ", "unit", "change ", "+-99 %");
+	fputc('\n', d->out);
+	print_event(d, "event", &l);
+	fprintf(d->out, " %*s %*s", l.count, "count A", l.count, "count B");
+	if (l.difference)
+		fprintf(d->out, " %*s", l.difference, "B - A");
+	if (l.has_rates)
+		fprintf(d->out, "  %9s %9s %-14s", "rate A ", "rate B ", "unit");
+	fprintf(d->out, "  %10s%s\n", "change ", l.has_error ? " +-99 %" : "");
 	for (size_t n = 0; n < d->count; n++)
-		print_change(d, &d->changes[n], (int)width);
-	fprintf(d->out, "\n%zu compared, %zu differ clearly; ~ may be chance, ? too few samples\n",
-		d->count, clear);
+		print_change(d, &d->changes[n], &l);
+	fputc('\n', d->out);
+	snprintf(text, sizeof(text),
+		 "%zu compared, %zu differ clearly; ~ may be chance, ? too few samples", d->count,
+		 clear);
+	columns_wrap(d->out, text, 0, 0, l.columns);
 }
 
 /* --- JSON --------------------------------------------------------------------------- */

@@ -3,9 +3,12 @@
 #include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
+#include <limits.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "app.h"
+#include "columns.h"
 #include "common/number.h"
 #include "json.h"
 #include "permission.h"
@@ -53,6 +56,8 @@ static const char *clock_name(const struct perfctr_device *device, uint32_t cloc
 			return perfctr_device_clock(device, i)->name;
 	return NULL;
 }
+
+enum { LINE_INDENT = 4 };
 
 /* --- text ----------------------------------------------------------------- */
 
@@ -141,6 +146,30 @@ static void print_device(FILE *out, const struct perfctr_device *device,
 	fprintf(out, " this user: %s\n", permission->text);
 	if (*permission->fix)
 		fprintf(out, "  to change that: %s\n", permission->fix);
+}
+
+/* Print it, with lines of the terminal's width that go on below what they are about. */
+static void print_fitting(FILE *out, const struct perfctr_device *device,
+			  const struct permission *permission)
+{
+	const int columns = app_columns(out, INT_MAX);
+	char *text = NULL, *line, *end;
+	size_t size;
+	FILE *memory = open_memstream(&text, &size);
+
+	if (!memory)
+		return;
+	print_device(memory, device, permission);
+	fclose(memory);
+	for (line = text; text && *line; line = end + 1) {
+		const int indent = (int)strspn(line, " ");
+
+		end = strchr(line, '\n');
+		*end = '\0';
+		fprintf(out, "%*s", indent, "");
+		columns_wrap(out, line + indent, indent, indent + LINE_INDENT, columns);
+	}
+	free(text);
 }
 
 /* --- JSON ----------------------------------------------------------------- */
@@ -240,7 +269,7 @@ static int show_one(struct app *app, const char *which, struct json_object *arra
 	if (array)
 		json_object_array_add(array, json_device(device, &permission));
 	else
-		print_device(app->out, device, &permission);
+		print_fitting(app->out, device, &permission);
 	perfctr_device_unref(device);
 	return EXIT_FINE;
 }

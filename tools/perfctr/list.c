@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "app.h"
+#include "columns.h"
 #include "json.h"
 #include "verdicts.h"
 
@@ -81,30 +82,6 @@ static bool wanted(const struct lister *l, const char *text, const char *name, c
 			return true;
 	}
 	return !l->pattern_count;
-}
-
-/* Print text wrapped at words, indented. */
-static void print_wrapped(FILE *out, const char *text, int indent, int width)
-{
-	int column = 0;
-
-	while (*text) {
-		int length = (int)strcspn(text, " \n");
-
-		if (column && column + 1 + length > width - indent) {
-			fputc('\n', out);
-			column = 0;
-		}
-		if (column)
-			fputc(' ', out);
-		else
-			fprintf(out, "%*s", indent, "");
-		fprintf(out, "%.*s", length, text);
-		column += length + (column ? 1 : 0);
-		text += length;
-		text += strspn(text, " \n");
-	}
-	fputc('\n', out);
 }
 
 static void print_heading(struct lister *l)
@@ -189,7 +166,7 @@ static void show_counter(struct lister *l, const char *text, const struct perfct
 		print_entry(l, text, c->unit, c->short_text, verdict);
 		add_note(l, c);
 		if (l->is_long) {
-			print_wrapped(l->app->out, c->long_text, 6, l->width);
+			columns_wrap(l->app->out, c->long_text, 0, 6, l->width);
 			fprintf(l->app->out, "      kind %s, %s, id %s%s%s\n", kind, trust, c->id,
 				*blocks ? ", in " : "", blocks);
 		}
@@ -395,7 +372,7 @@ static void list_metrics(struct lister *l)
 		} else {
 			print_entry(l, text, m->unit, m->short_text, verdict);
 			if (l->is_long) {
-				print_wrapped(l->app->out, m->long_text, 6, l->width);
+				columns_wrap(l->app->out, m->long_text, 0, 6, l->width);
 				fprintf(l->app->out, "      = %s, %s, id %s\n", m->formula, trust,
 					m->id);
 			}

@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: MIT
 """What tests of the commands share: a list of tests, checks, commands that are run, TAP."""
 
+import fcntl
 import os
+import struct
 import subprocess
 import sys
+import termios
 import time
 
 TESTS = []
@@ -41,6 +44,23 @@ def run(*command, status=0, uid=None, timeout=120, text=True, **options):
     check(done.returncode == status,
           f"{' '.join(command)}: status {done.returncode}, expected {status}: {error[-1500:]}")
     return done
+
+
+def lines_in_columns(columns, *command):
+    """What a command prints on a terminal with so many columns."""
+    ours, theirs = os.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+    with subprocess.Popen(command, stdout=theirs, stderr=subprocess.DEVNULL) as process:
+        os.close(theirs)
+        text = b""
+        try:
+            while chunk := os.read(ours, 65536):
+                text += chunk
+        except OSError:  # the other end is closed
+            pass
+    os.close(ours)
+    check(process.returncode == 0, f"{' '.join(command)}: status {process.returncode}")
+    return text.decode().replace("\r", "").splitlines()
 
 
 def wait_for(condition, what, seconds=40):

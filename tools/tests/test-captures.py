@@ -116,6 +116,24 @@ def report_is_exact():
 
 
 @test
+def tables_fit_the_terminal():
+    """report and diff in 60 columns: no line is longer, names are cut and notes wrapped, numbers stay whole"""
+    capture = write("a.cap", unknown_device())
+    for command in ("report", "-A"), ("diff", "-A", capture):
+        wide = run(*command, capture).stdout.decode()
+        for columns in 200, 100, 80, 60:
+            lines = harness.lines_in_columns(columns, Tools.perfctr, *command, capture)
+            for line in lines:
+                check(len(line) <= columns, f"{len(line)} of {columns}: '{line}'")
+            check(columns < 200 or "\n".join(lines).split() == wide.split(), "wide enough, and yet different")
+            text = "\n".join(lines)
+            for number in re.findall(r"[0-9,]{6,}", wide):
+                check(number in text, f"{number} is not in {columns} columns: {text}")
+    lines = harness.lines_in_columns(58, Tools.perfctr, "report", "-A", capture)
+    check(any("shader16/EI\u2026" in line or "shader16/E\u2026" in line for line in lines), f"no name is cut: {lines}")
+
+
+@test
 def names_are_kept():
     """report and diff: what was named with its block is a row of that name, in totals and over time; else a sum"""
     def named(naming):

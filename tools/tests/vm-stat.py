@@ -131,6 +131,15 @@ def sums_equal_single_blocks():
 
 
 @test
+def info_fits_the_terminal():
+    """info in 60 columns: no line is longer, nothing is left out"""
+    lines = harness.lines_in_columns(60, "perfctr", "info")
+    for line in lines:
+        check(len(line) <= 60, f"{len(line)}: '{line}'")
+    check("\n".join(lines).split() == run("perfctr", "info").stdout.split(), "words differ")
+
+
+@test
 def csv_fields():
     """stat -x: a row of eight fields for each counter, quoted where needed"""
     out = run("perfctr", "stat", "-x", ",", "-e", "FRAGMENTS,software/context-switches,cpu=0/",

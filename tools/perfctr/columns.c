@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: MIT
+#include "columns.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+void columns_wrap(FILE *out, const char *text, int column, int indent, int columns)
+{
+	/* whether a word stands in the line already, behind which a blank is due */
+	bool has_word = false;
+
+	if (!column) {
+		fprintf(out, "%*s", indent, "");
+		column = indent;
+	}
+	if (!strchr(text, '\n') && column + (long)strlen(text) <= columns) {
+		fprintf(out, "%s\n", text);
+		return;
+	}
+	text += strspn(text, " \n");
+	while (*text) {
+		int length = (int)strcspn(text, " \n");
+
+		if (column > indent && column + has_word + length > columns) {
+			fprintf(out, "\n%*s", indent, "");
+			column = indent;
+			has_word = false;
+		}
+		fprintf(out, "%s%.*s", has_word ? " " : "", length, text);
+		column += has_word + length;
+		has_word = true;
+		text += length;
+		text += strspn(text, " \n");
+	}
+	fputc('\n', out);
+}
+
+void columns_cut(FILE *out, const char *text, int width)
+{
+	if ((int)strlen(text) <= width)
+		fprintf(out, "%-*s", width, text);
+	else
+		fprintf(out, "%.*s…", width - 1, text);
+}
