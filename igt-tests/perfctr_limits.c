@@ -243,7 +243,6 @@ static void user_memory(void)
 	default_limits();
 }
 
-/* bytes of a cgroup's memory, or of one kind of it */
 /*
  * A session of 16 counters of each of @blocks SoC blocks: a handle or -errno. TEST_ONLY
  * without a buffer.
