@@ -389,6 +389,31 @@ static void turn_tests(void)
 		}
 		igt_perfctr_session_fini(&s);
 	}
+	igt_describe("not a clock is lost while the hardware is told what newcomers want");
+	igt_subtest("join-loses-nothing")
+	{
+		igt_vsoc_truth(&dev, &before);
+		session_without_requests(&s, 0);
+		want(&s, "gpu_idle");
+		igt_perfctr_session_create(&s);
+		session_without_requests(&t, 0);
+		want(&t, "setup_primitive_count");
+		igt_perfctr_session_create(&t);
+		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+		igt_vsoc_truth(&dev, &before);
+		for (unsigned int n = 0; n < 500; n++) {
+			igt_assert_eq(igt_perfctr_start(&t, 0), 0);
+			igt_assert_eq(igt_perfctr_stop(&t, 0), 0);
+			igt_perfctr_drain(&t);
+		}
+		igt_vsoc_truth(&dev, &after);
+		igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
+		igt_perfctr_drain(&s);
+		/* it goes on all the time, before and after as well */
+		igt_assert_lte_u64(truth_of("gpu_idle"), value_of(&s, "gpu_idle"));
+		igt_perfctr_session_fini(&t);
+		igt_perfctr_session_fini(&s);
+	}
 	igt_describe("PCOUNTER and MP counters that need the shared multiplexer take turns");
 	igt_subtest("shared-multiplexer")
 	{
