@@ -597,17 +597,23 @@ static u64 record_room_ns(const struct pcounter *p)
 static void save_rest(struct pcounter *p)
 {
 	u64 end_ns;
-	int d;
+	int d, ret;
 
-	if (!p->recorded) {
-		if (!read_domains(p, p->rest.clock_cycles, p->rest_states))
-			read_mp(p);
-		return;
+	if (p->recorded) {
+		ret = begin_batch(p);
+		while (!ret && (d = next_packet(p, &end_ns)) >= 0)
+			take_packet(p, d, &p->rest, &p->rest_states[d]);
+	} else {
+		ret = read_domains(p, p->rest.clock_cycles, p->rest_states);
+		read_mp(p);
 	}
-	if (begin_batch(p))
+	if (!ret)
 		return;
-	while ((d = next_packet(p, &end_ns)) >= 0)
-		take_packet(p, d, &p->rest, &p->rest_states[d]);
+	/* it did not answer, and is programmed all the same */
+	p->rest.flags |= DRM_PERFCTR_SAMPLE_ERROR;
+	p->rest.lost_ns += ktime_get_raw_ns() - p->time_ns;
+	for (d = 0; d < PCOUNTER_DOMAINS; d++)
+		p->rest_states[d] |= DRM_PERFCTR_STATE_LOST;
 }
 
 static void pcounter_select(struct drm_perfctr_source *source, const u64 *wanted)
