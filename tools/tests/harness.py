@@ -35,13 +35,13 @@ def drop(uid=NOBODY, groups=()):
 
 
 def run(*command, status=0, uid=None, timeout=120, text=True, **options):
-    """Run a command that shall end with that status; by another user with uid."""
+    """Run a command that shall end with that status, or one of those; by another user with uid."""
     if uid is not None:
         options["preexec_fn"] = drop(uid)
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=text, timeout=timeout,
                           check=False, **options)
     error = done.stderr if text else done.stderr.decode(errors="replace")
-    check(done.returncode == status,
+    check(done.returncode in (status if isinstance(status, tuple) else (status,)),
           f"{' '.join(command)}: status {done.returncode}, expected {status}: {error[-1500:]}")
     return done
 
