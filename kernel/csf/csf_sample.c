@@ -58,6 +58,8 @@ struct csf_sample_span {
 	u64 cores_gone;
 	/* cores that had power when it began, if nothing tells that they had it in the end */
 	u64 cores_due;
+	/* cores whose block was written: they had power */
+	u64 cores_written;
 	u32 reason;
 	/* start and end are known */
 	bool timed;
@@ -525,6 +527,8 @@ int csf_reader_read(struct csf_reader *reader, void *slot, u64 now_ticks, u64 *c
 
 		WRITE_ONCE(words[CSF_BLOCK_PRFCNT_EN], 0);
 		sample.written |= enabled;
+		if (enabled && block->type == CSF_PERFCTR_SHADER)
+			sample.cores_written |= BIT_ULL(block->index);
 		if (block->desc == CSF_BLOCK_HIDDEN)
 			continue;
 		reader->spans[block->desc].states |= mode;
@@ -534,6 +538,9 @@ int csf_reader_read(struct csf_reader *reader, void *slot, u64 now_ticks, u64 *c
 	if (!sample.written)
 		return -EIO;
 
+	/* nothing tells whether it was taken because they were to lose power: they may have it */
+	if (reader->extended_metadata && !sample.cores_known)
+		reader->cores_on = sample.cores_due | sample.cores_written;
 	if (sample.reason & (CSF_REASON_POWERON | CSF_REASON_POWEROFF))
 		reader->shader_off = sample.reason & CSF_REASON_POWEROFF;
 	reader->samples++;

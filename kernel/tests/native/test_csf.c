@@ -999,6 +999,45 @@ static void torn_core_is_not_taken_for_one_without_power(void)
 	check(!(core.states[core16] & DRM_PERFCTR_STATE_LOST));
 }
 
+/* it may have been the sample of a core that was about to lose power, or not: nothing tells */
+static void power_loss_is_not_hidden_by_garbage(void)
+{
+	struct drm_perfctr_collection c;
+	int core0, core16, garbage, i;
+
+	for (garbage = 1; garbage <= 2; garbage++) {
+		firmware_default_config();
+		check_eq(start(), 0);
+		core0 = core_block(DRM_PERFCTR_BLOCK_SHADER, 0);
+		core16 = core_block(DRM_PERFCTR_BLOCK_SHADER, 16);
+		count(1);
+		check_eq(core_collect(&c), 0);
+		for (i = 0; i < garbage; i++) {
+			count(1);
+			fw.fail.garbage_metadata = 1;
+			check_eq(core_collect(&c), 0);
+			check_eq(c.flags, DRM_PERFCTR_SAMPLE_ERROR);
+			check(!(core.states[core16] & DRM_PERFCTR_STATE_LOST));
+		}
+		check(conserved());
+		count(3);
+		/* without a sample before it */
+		fw.cores_off = BIT_ULL(16);
+		fw.cores_seen_on &= ~BIT_ULL(16);
+		fw.cores_seen_off |= BIT_ULL(16);
+		check_eq(core_collect(&c), 0);
+		check(c.flags & DRM_PERFCTR_SAMPLE_ERROR);
+		check(c.lost_ns);
+		check(core.states[core16] & DRM_PERFCTR_STATE_LOST);
+		check(!(core.states[core0] & DRM_PERFCTR_STATE_LOST));
+		/* and then it is off, as before */
+		count(1);
+		check_eq(core_collect(&c), 0);
+		check_eq(c.flags, 0);
+		check_eq(c.lost_ns, 0);
+	}
+}
+
 /* time that does not go on is noticed; the sample then has the time of delivery */
 static void stopped_gpu_clock_is_flagged(void)
 {
@@ -1249,6 +1288,7 @@ static const struct test tests[] = {
 	TEST(restart_is_not_hidden_by_garbage),
 	TEST(overflow_is_not_hidden_by_garbage),
 	TEST(torn_core_is_not_taken_for_one_without_power),
+	TEST(power_loss_is_not_hidden_by_garbage),
 	TEST(stopped_gpu_clock_is_flagged),
 	TEST(random_firmware_breaks_nothing),
 	TEST(wrong_configuration_is_rejected),
