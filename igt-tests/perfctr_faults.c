@@ -385,6 +385,37 @@ static void dead_firmware(void)
 	igt_perfctr_session_fini(&first.s);
 }
 
+/*
+ * What firmware has from before START would be told by a sample after it. A sample that the host
+ * does not know of yet makes half an answer of what else is none.
+ */
+static void start_half_answered(void)
+{
+	open_account(&first, &dev, ~0ull, 0);
+	open_account(&second, &dev, ~0ull, 0);
+	igt_assert_eq(igt_perfctr_start(&first.s, 0), 0);
+	igt_vsoc_work(&dev, 3);
+	igt_assert_eq(igt_perfctr_sample(&first.s, 0), 0);
+	/* all cores are on: the sample before they lose power, and what is counted after it */
+	igt_fault_arm(&dev, "lost_irq", 1);
+	igt_vsoc_debugfs(&dev, "cores_on", "0x1");
+	igt_assert_eq(igt_fault_disarm(&dev, "lost_irq"), 1);
+	igt_fault_arm(&dev, "no_ack", UINT32_MAX);
+	igt_assert_eq(igt_perfctr_start(&second.s, 0), -ETIMEDOUT);
+	igt_assert_lt(0, igt_fault_disarm(&dev, "no_ack"));
+	igt_assert_eq_u32(second.s.control->state, 0);
+
+	igt_ledger_open(&second.ledger, &second.s, DRM_PERFCTR_SET_PRIMARY);
+	igt_assert_eq(igt_perfctr_start(&second.s, 0), 0);
+	igt_vsoc_work(&dev, 1);
+	igt_assert_eq(igt_perfctr_stop(&second.s, 0), 0);
+	close_account(&second);
+	igt_assert_eq_u64(second.ledger.truth, second.ledger.counts);
+	igt_assert_eq(igt_perfctr_stop(&first.s, 0), 0);
+	close_account(&first);
+	igt_assert_eq_u64(first.ledger.truth, first.ledger.counts);
+}
+
 /* STOP gives up what the other session gets a moment later */
 static void stop_unanswered(void)
 {
@@ -448,5 +479,7 @@ igt_main
 	igt_describe("a last sample without an answer says LOST in every block; another session "
 		     "gets all the counts when hardware answers again");
 	igt_subtest("fault-stop-unanswered") stop_unanswered();
+	igt_describe("START is refused if hardware gives only a part of what was counted before");
+	igt_subtest("fault-start-half-answered") start_half_answered();
 	igt_fixture igt_perfctr_close(&dev);
 }

@@ -355,6 +355,7 @@ int perfctr_session_status(struct drm_perfctr_session *session, struct drm_perfc
 
 /* perfctr_sampler.c; all with the sampler lock held */
 int perfctr_sampler_collect(struct drm_perfctr *pc, struct drm_perfctr_session *session);
+int perfctr_sampler_collect_first(struct drm_perfctr *pc, struct drm_perfctr_session *session);
 void perfctr_sampler_collect_final(struct drm_perfctr *pc, struct drm_perfctr_session *session);
 void perfctr_sampler_give_up(struct drm_perfctr_session *session);
 void perfctr_sampler_count_final_periods(struct drm_perfctr_session *session);

@@ -106,6 +106,26 @@ int perfctr_sampler_collect(struct drm_perfctr *pc, struct drm_perfctr_session *
 }
 
 /**
+ * perfctr_sampler_collect_first() - collect for the baseline of a span
+ * @pc: the device
+ * @session: the session
+ *
+ * Counts of before that a source could not give yet would come with those of the span.
+ *
+ * Returns: 0, the first error of a source, or -ETIMEDOUT if one still has such counts.
+ */
+int perfctr_sampler_collect_first(struct drm_perfctr *pc, struct drm_perfctr_session *session)
+{
+	int ret = perfctr_sampler_collect(pc, session);
+	unsigned int i;
+
+	for (i = 0; !ret && i < session->source_count; i++)
+		if (session->sources[i].source->state->incomplete)
+			ret = -ETIMEDOUT;
+	return ret;
+}
+
+/**
  * perfctr_sampler_give_up() - no more collections for this session
  * @session: the session, just collected
  *

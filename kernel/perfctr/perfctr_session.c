@@ -498,7 +498,7 @@ static int activate(struct drm_perfctr_session *session)
 	ret = perfctr_sampler_attach(session);
 	if (ret)
 		return ret;
-	ret = perfctr_sampler_collect(pc, session);
+	ret = perfctr_sampler_collect_first(pc, session);
 	if (ret) {
 		drm_dbg(pc->drm, "perfctr: START: no baseline: %d\n", ret);
 		perfctr_sampler_detach(session);
