@@ -416,6 +416,28 @@ static void start_half_answered(void)
 	igt_assert_eq_u64(first.ledger.truth, first.ledger.counts);
 }
 
+static void refused(void)
+{
+	static const char *const bad[] = { "x",	      "-1",	"1001",	    "4294967296",
+					   "1000 -1", "1000 x", "1000 1 1", "1000 4294967296",
+					   "1000,1",  "times=1" };
+	unsigned int permille, times, hits;
+	char path[96];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/sys/kernel/debug/dri/%d/vsoc/fail_no_ack", dev.minor);
+	igt_assert_eq(igt_write(path, " 5   7 \n"), 0);
+	for (unsigned int i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		igt_assert_lt(igt_write(path, bad[i]), 0);
+	f = fopen(path, "r");
+	igt_assert(f);
+	igt_assert_eq(fscanf(f, "%u %u %u", &permille, &times, &hits), 3);
+	fclose(f);
+	igt_assert_eq_u32(permille, 5);
+	igt_assert_eq_u32(times, 7);
+	igt_assert_eq(igt_write(path, "0"), 0);
+}
+
 /* STOP gives up what the other session gets a moment later */
 static void stop_unanswered(void)
 {
@@ -481,5 +503,7 @@ igt_main
 	igt_subtest("fault-stop-unanswered") stop_unanswered();
 	igt_describe("START is refused if hardware gives only a part of what was counted before");
 	igt_subtest("fault-start-half-answered") start_half_answered();
+	igt_describe("what is no probability and number of times is refused and changes nothing");
+	igt_subtest("fault-refused") refused();
 	igt_fixture igt_perfctr_close(&dev);
 }

@@ -7,6 +7,7 @@
  * the same sequence of questions give the same faults.
  */
 #include <linux/debugfs.h>
+#include <linux/kstrtox.h>
 #include <linux/prandom.h>
 #include <linux/seq_file.h>
 #include <linux/spinlock.h>
@@ -160,19 +161,38 @@ static int fault_open(struct inode *inode, struct file *file)
 }
 
 /* "PERMILLE [TIMES]" */
+static int parse_fault(char *text, u32 *permille, u32 *times)
+{
+	char *first = strim(text);
+	char *second = first + strcspn(first, " \t");
+	int ret;
+
+	*times = UNLIMITED;
+	if (*second) {
+		*second++ = '\0';
+		ret = kstrtou32(skip_spaces(second), 10, times);
+		if (ret)
+			return ret;
+	}
+	ret = kstrtou32(first, 10, permille);
+	return !ret && *permille > ALWAYS_PERMILLE ? -EINVAL : ret;
+}
+
 static ssize_t fault_write(struct file *file, const char __user *from, size_t count, loff_t *pos)
 {
 	struct vsoc_fault_state *state = ((struct seq_file *)file->private_data)->private;
-	u32 permille, times = UNLIMITED;
 	char text[MAX_INPUT_BYTES];
+	u32 permille, times;
+	int ret;
 
 	if (count >= sizeof(text))
 		return -EINVAL;
 	if (copy_from_user(text, from, count))
 		return -EFAULT;
 	text[count] = '\0';
-	if (sscanf(text, "%u %u", &permille, &times) < 1 || permille > ALWAYS_PERMILLE)
-		return -EINVAL;
+	ret = parse_fault(text, &permille, &times);
+	if (ret)
+		return ret;
 
 	spin_lock_irq(&state->owner->lock);
 	WRITE_ONCE(state->permille, permille);
