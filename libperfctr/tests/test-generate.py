@@ -173,7 +173,7 @@ def page_of(folder, text):
     return path
 
 
-print(f"1..{len(MISTAKES) + len(FILTER_MISTAKES) + len(RECIPE_MISTAKES) + 12}")
+print(f"1..{len(MISTAKES) + len(FILTER_MISTAKES) + len(RECIPE_MISTAKES) + 14}")
 with tempfile.TemporaryDirectory() as folder:
     page_of(folder, PAGE)
     status, _, errors = run(folder, "check")
