@@ -51,6 +51,8 @@ struct vsoc_faults {
 	u64 seed;
 	/** @delay_ms: for faults that are about being late. */
 	u32 delay_ms;
+	/** @hits: all that has happened since the device exists. */
+	u64 hits;
 	/** @state: of each fault. */
 	struct vsoc_fault_state state[VSOC_FAULT_COUNT];
 };
@@ -83,6 +85,7 @@ static const char * const fault_names[VSOC_FAULT_COUNT] = {
 	[VSOC_FAULT_POWER_LOSS_MID_SAMPLE] = "fail_power_loss_mid_sample",
 	[VSOC_FAULT_JOB_HANG] = "fail_job_hang",
 	[VSOC_FAULT_JOB_FAULT] = "fail_job_fault",
+	[VSOC_FAULT_WATCHDOG_LATE] = "fail_watchdog_late",
 	[VSOC_FAULT_RESET_IN_REQUEST] = "fail_reset_in_request",
 	[VSOC_FAULT_UNPLUG_IN_REQUEST] = "fail_unplug_in_request",
 	[VSOC_FAULT_PMU_SLOW] = "fail_pmu_slow",
@@ -110,6 +113,7 @@ bool vsoc_fault(struct vsoc_device *vsoc, enum vsoc_fault fault)
 		happens = prandom_u32_state(&faults->random) % ALWAYS_PERMILLE < state->permille;
 	if (happens) {
 		state->hits++;
+		faults->hits++;
 		if (state->times != UNLIMITED)
 			state->times--;
 	}
@@ -250,6 +254,17 @@ static int delay_set(void *data, u64 ms)
 }
 DEFINE_DEBUGFS_ATTRIBUTE(delay_fops, delay_get, delay_set, "%llu\n");
 
+static int hits_get(void *data, u64 *hits)
+{
+	struct vsoc_faults *faults = data;
+
+	spin_lock_irq(&faults->lock);
+	*hits = faults->hits;
+	spin_unlock_irq(&faults->lock);
+	return 0;
+}
+DEFINE_DEBUGFS_ATTRIBUTE(hits_fops, hits_get, NULL, "%llu\n");
+
 void vsoc_faults_debugfs(struct vsoc_device *vsoc, struct dentry *dir)
 {
 	unsigned int i;
@@ -259,6 +274,7 @@ void vsoc_faults_debugfs(struct vsoc_device *vsoc, struct dentry *dir)
 				    &fault_fops);
 	debugfs_create_file("fail_seed", 0600, dir, vsoc->faults, &seed_fops);
 	debugfs_create_file("fail_delay_ms", 0600, dir, vsoc->faults, &delay_fops);
+	debugfs_create_file("fault_hits", 0400, dir, vsoc->faults, &hits_fops);
 }
 
 int vsoc_faults_init(struct vsoc_device *vsoc)

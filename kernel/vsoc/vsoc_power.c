@@ -16,6 +16,7 @@
 #include <drm/drm_print.h>
 
 #include "vsoc.h"
+#include "vsoc_fault.h"
 
 #define AUTOSUSPEND_MS	50
 #define MIN_HZ		1000000ULL
@@ -178,7 +179,12 @@ int vsoc_reset(struct vsoc_device *vsoc)
 
 void vsoc_watchdog_work(struct work_struct *work)
 {
-	reset(container_of(work, struct vsoc_device, watchdog_work), true);
+	struct vsoc_device *vsoc = container_of(work, struct vsoc_device, watchdog_work);
+
+	/* a work queue that is busy: the job may be over when its turn comes */
+	if (vsoc_fault(vsoc, VSOC_FAULT_WATCHDOG_LATE))
+		msleep(vsoc_fault_delay_ms(vsoc));
+	reset(vsoc, true);
 }
 
 /* --- debugfs ------------------------------------------------------------- */
