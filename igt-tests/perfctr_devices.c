@@ -449,77 +449,11 @@ static void side_by_side_tests(void)
 /* --- faults of one device, seen from another ---------------------------------------------- */
 
 /* what a fault is tried on: a device of its own, with sessions on both */
-static struct igt_perfctr_session s_dev, s_other;
+static struct igt_perfctr_session s_other;
 
 #define TROUBLE (DRM_PERFCTR_SAMPLE_ERROR | DRM_PERFCTR_SAMPLE_OVERFLOW | DRM_PERFCTR_SAMPLE_RESET)
 /* a watchdog, a reset, waits for firmware that end by their deadlines */
 #define PATIENCE_NS 5000000000ull
-
-static void sessions_begin(void)
-{
-	come();
-	create(&s_dev, &dev, 2 * MS);
-	create(&s_other, &other, 0);
-	igt_vsoc_truth(&dev, &before);
-	igt_vsoc_truth(&other, &other_before);
-	igt_assert_eq(igt_perfctr_start(&s_dev, 0), 0);
-	igt_assert_eq(igt_perfctr_start(&s_other, 0), 0);
-	igt_vsoc_work(&dev, 1);
-	igt_vsoc_work(&other, 1);
-}
-
-/* the session on the device without faults is exact, whatever happened to the other one */
-static void end_other_device_exact(void)
-{
-	igt_vsoc_work(&dev, 2);
-	igt_assert_eq(igt_perfctr_stop(&s_dev, 0), 0);
-	igt_perfctr_drain(&s_dev);
-	igt_assert_eq_u32(s_dev.flags & TROUBLE, 0);
-	igt_vsoc_truth(&dev, &after);
-	igt_vsoc_assert_conserved(&s_dev, &before, &after);
-	igt_perfctr_session_fini(&s_dev);
-}
-
-static void fault_tests(void)
-{
-	igt_describe(
-		"a device that disappears instead of an answer ends its session, another goes on");
-	igt_subtest("fault-unplug-in-request")
-	{
-		struct igt_perfctr_session second;
-		uint64_t t0;
-		int ret;
-
-		sessions_begin();
-		create(&second, &other, 0);
-		igt_vsoc_truth(&other, &after);
-		igt_assert_eq(igt_perfctr_start(&second, 0), 0);
-		igt_vsoc_work(&other, 2);
-		igt_vsoc_truth(&other, &other_after);
-		igt_fault_arm(&other, "unplug_in_request", 1);
-		t0 = igt_raw_ns();
-		ret = igt_perfctr_sample(&s_other, 7);
-		igt_assert_f(!ret || ret == -ENODEV || ret == -EIO || ret == -ETIMEDOUT,
-			     "sample: %d\n", ret);
-		while (s_other.control->state != DRM_PERFCTR_RING_DEAD &&
-		       igt_raw_ns() - t0 < PATIENCE_NS)
-			usleep(1000);
-		igt_assert_eq_u32(s_other.control->state, DRM_PERFCTR_RING_DEAD);
-		igt_perfctr_drain(&s_other);
-		igt_assert(s_other.last.flags & DRM_PERFCTR_SAMPLE_UNPLUGGED);
-		igt_assert_eq(igt_perfctr_sample(&s_other, 8), -ENODEV);
-		/* both have all that was counted before */
-		igt_assert_eq_u32(second.control->state, DRM_PERFCTR_RING_DEAD);
-		igt_perfctr_drain(&second);
-		igt_assert(second.last.flags & DRM_PERFCTR_SAMPLE_UNPLUGGED);
-		igt_assert_eq(igt_perfctr_sample(&second, 8), -ENODEV);
-		igt_assert_eq_u64(s_other.lost_ns + second.lost_ns, 0);
-		igt_vsoc_assert_conserved(&s_other, &other_before, &other_after);
-		igt_vsoc_assert_conserved(&second, &after, &other_after);
-		end_other_device_exact();
-		go();
-	}
-}
 
 /* --- faults of the fabric ----------------------------------------------------------------- */
 
@@ -692,7 +626,6 @@ igt_main
 	}
 	shape_tests();
 	side_by_side_tests();
-	fault_tests();
 	pmu_fault_tests();
 	igt_fixture igt_perfctr_close(&dev);
 }

@@ -9,6 +9,7 @@
 
 #include "minigt.h"
 #include "igt_device.h"
+#include "igt_fragile.h"
 #include "igt_ledger.h"
 #include "igt_sys.h"
 
@@ -24,6 +25,7 @@ IGT_TEST_DESCRIPTION(
 #define PATIENCE_NS (10000 * MS)
 /* work and samples after which everything is as if nothing had been */
 #define ROUNDS 4
+#define CPU1 "/sys/devices/system/cpu/cpu1/online"
 /* half of the counters, so that the second session is not the first one's copy */
 #define SECOND_MASK 0x5555555555555555ull
 
@@ -47,7 +49,7 @@ struct account {
 	struct igt_ledger ledger;
 };
 
-static struct account first, second, beside;
+static struct account first, second, beside, fabric;
 
 /* --- what has to happen for a fault to find its place ------------------------------------------ */
 
@@ -83,6 +85,14 @@ static void job_hang(void)
 {
 	/* the watchdog resets the GPU */
 	igt_assert_eq(job_status(), -ECANCELED);
+}
+
+/* the job is over when the watchdog looks at it at last: see also time@watchdog-too-late */
+static void watchdog_late(void)
+{
+	igt_fault_arm(&dev, "job_hang", 1);
+	job_hang();
+	igt_assert_eq(igt_fault_disarm(&dev, "job_hang"), 1);
 }
 
 static void request(void)
@@ -132,6 +142,59 @@ static void alloc_file(void)
 	close(fd);
 }
 
+static void open_account(struct account *a, const struct igt_perfctr_device *d, uint64_t mask,
+			 uint64_t period_ns, bool with_ucf);
+static void close_account(struct account *a);
+
+/* a third session counts on the fabric, exactly or it says so, while @fault comes to a PMU */
+static void pmu_trouble(const char *fault, void (*trouble)(void))
+{
+	igt_fault_disarm(&dev, fault);
+	open_account(&fabric, &dev, ~0ull, 0, true);
+	igt_assert_eq(igt_perfctr_start(&fabric.s, 0), 0);
+	igt_vsoc_work(&dev, 2);
+	igt_fault_arm(&dev, fault, 1);
+	trouble();
+	igt_vsoc_work(&dev, 4);
+	igt_assert_eq(igt_perfctr_stop(&fabric.s, 0), 0);
+	igt_assert_eq(igt_fault_hits(&dev, fault), 1);
+	igt_assert_eq_u32(fabric.s.flags & ~ORDINARY, 0);
+	close_account(&fabric);
+	igt_assert_eq_u64(fabric.ledger.truth, fabric.ledger.counts);
+	igt_assert_lt(0, fabric.ledger.ucf_bytes);
+}
+
+static void read_pmu(void)
+{
+	igt_assert_eq(igt_perfctr_sample(&fabric.s, 0), 0);
+	igt_perfctr_drain(&fabric.s);
+}
+
+static void switch_cpu(void)
+{
+	igt_require_f(!access(CPU1, W_OK), "CPU 1 cannot be taken offline\n");
+	igt_assert_eq(igt_write(CPU1, "0"), 0);
+	igt_assert_eq(igt_write(CPU1, "1"), 0);
+}
+
+static void pmu_slow(void)
+{
+	pmu_trouble("pmu_slow", read_pmu);
+}
+
+static void pmu_gone(void)
+{
+	pmu_trouble("pmu_gone", read_pmu);
+	igt_vsoc_debugfs(&dev, "pmu_plug", "nvidia_ucf_pmu_0");
+}
+
+static void pmu_affinity(void)
+{
+	pmu_trouble("pmu_affinity", switch_cpu);
+}
+
+static void unplugged(void);
+
 /* --- the table -------------------------------------------------------------------------------- */
 
 static const struct {
@@ -146,50 +209,59 @@ static const struct {
 	unsigned int blocks;
 	/* time is lost, even where nothing was counted in it */
 	bool loses;
+	/* instead of all that: the device does not survive it */
+	void (*instead)(void);
 } faults[] = {
-	{ "lost_doorbell", NULL, ERROR, 0, NO_TYPE, 0, false },
-	{ "slow_doorbell", NULL, 0, ERROR, NO_TYPE, 0, false },
-	{ "no_ack", NULL, ERROR, 0, NO_TYPE, 0, false },
-	{ "late_ack", NULL, ERROR, 0, NO_TYPE, 0, false },
-	{ "double_ack", NULL, 0, ERROR, NO_TYPE, 0, false },
-	{ "ack_without_sample", NULL, 0, 0, NO_TYPE, 0, false },
-	{ "spurious_irq", NULL, 0, ERROR, NO_TYPE, 0, false },
-	{ "lost_irq", NULL, 0, 0, NO_TYPE, 0, false },
-	{ "extra_sample", NULL, 0, 0, NO_TYPE, 0, false },
-	{ "insert_beyond", NULL, ERROR, 0, ALL_TYPES, 0, true },
-	{ "insert_backwards", NULL, ERROR, 0, ALL_TYPES, 0, true },
-	{ "garbage_header", NULL, ERROR, 0, ALL_TYPES, 1, true },
-	{ "garbage_metadata", request, ERROR, 0, NO_TYPE, 0, false },
-	{ "torn_write", NULL, ERROR, 0, TYPE(SHADER), 2, true },
-	{ "seq_jump", NULL, 0, 0, NO_TYPE, 0, false },
-	{ "time_backwards", NULL, ERROR, 0, ALL_TYPES, 0, true },
-	{ "clock_stop", request, ERROR, 0, NO_TYPE, 0, false },
-	{ "counter_wrap", NULL, 0, 0, NO_TYPE, 0, false },
-	{ "saturation", NULL, 0, 0, TYPE(CSHW), 0, false },
-	{ "threshold_storm", NULL, 0, ERROR, NO_TYPE, 0, false },
-	{ "overflow", NULL, OVERFLOW, 0, ALL_TYPES, 0, true },
-	{ "status_failed", NULL, ERROR, 0, NO_TYPE, 0, true },
-	{ "fw_restart", request, ERROR, OVERFLOW, ALL_TYPES, 0, true },
-	{ "power_loss", NULL, ERROR, 0, TYPE(SHADER), 3, true },
-	{ "power_loss_mid_sample", NULL, ERROR, 0, TYPE(SHADER), 0, true },
-	{ "reset_in_request", request, RESET, ERROR, ALL_TYPES, 0, true },
-	{ "job_hang", job_hang, RESET, ERROR, ALL_TYPES, 0, true },
-	{ "job_fault", job_fault, 0, 0, NO_TYPE, 0, false },
-	{ "alloc_job", alloc_job, 0, 0, NO_TYPE, 0, false },
-	{ "alloc_fence", alloc_fence, 0, 0, NO_TYPE, 0, false },
-	{ "alloc_ctx", alloc_ctx, 0, 0, NO_TYPE, 0, false },
-	{ "alloc_file", alloc_file, 0, 0, NO_TYPE, 0, false },
+	{ "lost_doorbell", NULL, ERROR, 0, NO_TYPE, 0, false, NULL },
+	{ "slow_doorbell", NULL, 0, ERROR, NO_TYPE, 0, false, NULL },
+	{ "no_ack", NULL, ERROR, 0, NO_TYPE, 0, false, NULL },
+	{ "late_ack", NULL, ERROR, 0, NO_TYPE, 0, false, NULL },
+	{ "double_ack", NULL, 0, ERROR, NO_TYPE, 0, false, NULL },
+	{ "ack_without_sample", NULL, 0, 0, NO_TYPE, 0, false, NULL },
+	{ "spurious_irq", NULL, 0, ERROR, NO_TYPE, 0, false, NULL },
+	{ "lost_irq", NULL, 0, 0, NO_TYPE, 0, false, NULL },
+	{ "extra_sample", NULL, 0, 0, NO_TYPE, 0, false, NULL },
+	{ "insert_beyond", NULL, ERROR, 0, ALL_TYPES, 0, true, NULL },
+	{ "insert_backwards", NULL, ERROR, 0, ALL_TYPES, 0, true, NULL },
+	{ "garbage_header", NULL, ERROR, 0, ALL_TYPES, 1, true, NULL },
+	{ "garbage_metadata", request, ERROR, 0, NO_TYPE, 0, false, NULL },
+	{ "torn_write", NULL, ERROR, 0, TYPE(SHADER), 2, true, NULL },
+	{ "seq_jump", NULL, 0, 0, NO_TYPE, 0, false, NULL },
+	{ "time_backwards", NULL, ERROR, 0, ALL_TYPES, 0, true, NULL },
+	{ "clock_stop", request, ERROR, 0, NO_TYPE, 0, false, NULL },
+	{ "counter_wrap", NULL, 0, 0, NO_TYPE, 0, false, NULL },
+	{ "saturation", NULL, 0, 0, TYPE(CSHW), 0, false, NULL },
+	{ "threshold_storm", NULL, 0, ERROR, NO_TYPE, 0, false, NULL },
+	{ "overflow", NULL, OVERFLOW, 0, ALL_TYPES, 0, true, NULL },
+	{ "status_failed", NULL, ERROR, 0, NO_TYPE, 0, true, NULL },
+	{ "fw_restart", request, ERROR, OVERFLOW, ALL_TYPES, 0, true, NULL },
+	{ "power_loss", NULL, ERROR, 0, TYPE(SHADER), 3, true, NULL },
+	{ "power_loss_mid_sample", NULL, ERROR, 0, TYPE(SHADER), 0, true, NULL },
+	{ "reset_in_request", request, RESET, ERROR, ALL_TYPES, 0, true, NULL },
+	{ "job_hang", job_hang, RESET, ERROR, ALL_TYPES, 0, true, NULL },
+	{ "watchdog_late", watchdog_late, RESET, ERROR, ALL_TYPES, 0, true, NULL },
+	{ "job_fault", job_fault, 0, 0, NO_TYPE, 0, false, NULL },
+	{ "pmu_slow", pmu_slow, 0, 0, NO_TYPE, 0, false, NULL },
+	{ "pmu_gone", pmu_gone, 0, 0, NO_TYPE, 0, false, NULL },
+	{ "pmu_affinity", pmu_affinity, 0, 0, NO_TYPE, 0, false, NULL },
+	{ "alloc_job", alloc_job, 0, 0, NO_TYPE, 0, false, NULL },
+	{ "alloc_fence", alloc_fence, 0, 0, NO_TYPE, 0, false, NULL },
+	{ "alloc_ctx", alloc_ctx, 0, 0, NO_TYPE, 0, false, NULL },
+	{ "alloc_file", alloc_file, 0, 0, NO_TYPE, 0, false, NULL },
+	{ "unplug_in_request", .instead = unplugged },
 };
 #define FAULTS (sizeof(faults) / sizeof(faults[0]))
 
 /* --- one fault -------------------------------------------------------------------------------- */
 
 static void open_account(struct account *a, const struct igt_perfctr_device *d, uint64_t mask,
-			 uint64_t period_ns)
+			 uint64_t period_ns, bool with_ucf)
 {
 	igt_perfctr_session_init(&a->s, d);
 	for (unsigned int i = 0; i < a->s.setup.request_count; i++)
 		a->s.requests[i].mask &= mask;
+	if (with_ucf)
+		igt_require_f(igt_perfctr_add_ucf(&a->s), "no PMU nvidia_ucf_pmu_0\n");
 	a->s.setup.slots = 64;
 	a->s.setup.period_ns = period_ns;
 	igt_perfctr_session_create(&a->s);
@@ -267,9 +339,9 @@ static void fault(unsigned int i)
 
 	begin_anew();
 	igt_vsoc_come(&other, OTHER_SHAPE);
-	open_account(&first, &dev, ~0ull, 0);
-	open_account(&second, &dev, SECOND_MASK, 0);
-	open_account(&beside, &other, ~0ull, 5 * MS);
+	open_account(&first, &dev, ~0ull, 0, false);
+	open_account(&second, &dev, SECOND_MASK, 0, false);
+	open_account(&beside, &other, ~0ull, 5 * MS, false);
 	igt_assert_eq(igt_perfctr_start(&first.s, 0), 0);
 	igt_assert_eq(igt_perfctr_start(&second.s, 0), 0);
 	igt_assert_eq(igt_perfctr_start(&beside.s, 0), 0);
@@ -319,7 +391,7 @@ static void fault(unsigned int i)
 
 	/* and the next session is as if nothing had been */
 	igt_vsoc_settle(&dev);
-	open_account(&first, &dev, ~0ull, 0);
+	open_account(&first, &dev, ~0ull, 0, false);
 	igt_assert_eq(igt_perfctr_start(&first.s, 0), 0);
 	igt_vsoc_work(&dev, 9);
 	igt_assert_eq(igt_perfctr_stop(&first.s, 0), 0);
@@ -327,6 +399,68 @@ static void fault(unsigned int i)
 	igt_assert_eq_u32(first.s.flags & ~ORDINARY, 0);
 	close_account(&first);
 	igt_assert_eq_u64(first.ledger.truth, first.ledger.counts);
+}
+
+/* the device disappears instead of an answer: all that was counted before is told, others go on */
+static void unplugged(void)
+{
+	uint64_t t0;
+	int ret;
+
+	begin_anew();
+	igt_vsoc_come(&other, OTHER_SHAPE);
+	open_account(&first, &other, ~0ull, 0, false);
+	open_account(&second, &other, SECOND_MASK, 0, false);
+	open_account(&beside, &dev, ~0ull, 2 * MS, false);
+	igt_assert_eq(igt_perfctr_start(&first.s, 0), 0);
+	igt_assert_eq(igt_perfctr_start(&second.s, 0), 0);
+	igt_assert_eq(igt_perfctr_start(&beside.s, 0), 0);
+	igt_vsoc_work(&other, 2);
+	igt_vsoc_work(&dev, 2);
+	igt_vsoc_totals(&other, DRM_PERFCTR_SET_PRIMARY, &totals);
+	igt_fault_arm(&other, "unplug_in_request", 1);
+	t0 = igt_raw_ns();
+	ret = igt_perfctr_sample(&first.s, 7);
+	igt_assert_f(!ret || ret == -ENODEV || ret == -EIO || ret == -ETIMEDOUT, "sample: %d\n",
+		     ret);
+	while (first.s.control->state != DRM_PERFCTR_RING_DEAD && igt_raw_ns() - t0 < PATIENCE_NS)
+		usleep(1000);
+	for (unsigned int i = 0; i < 2; i++) {
+		struct account *a = i ? &second : &first;
+
+		igt_assert_eq_u32(a->s.control->state, DRM_PERFCTR_RING_DEAD);
+		igt_perfctr_drain(&a->s);
+		igt_assert(a->s.last.flags & DRM_PERFCTR_SAMPLE_UNPLUGGED);
+		igt_assert_eq(igt_perfctr_sample(&a->s, 8), -ENODEV);
+		igt_assert_eq_u64(a->s.lost_ns, 0);
+		igt_assert_eq_u64(igt_ledger_settle(&a->ledger, &totals), 0);
+		igt_perfctr_session_unmap(&a->s);
+	}
+	igt_vsoc_work(&dev, 3);
+	igt_assert_eq(igt_perfctr_stop(&beside.s, 0), 0);
+	igt_perfctr_drain(&beside.s);
+	igt_assert_eq_u32(beside.s.flags & ~ORDINARY, 0);
+	close_account(&beside);
+	igt_assert_eq_u64(beside.ledger.truth, beside.ledger.counts);
+	igt_vsoc_go(&other, OTHER);
+}
+
+/* who adds a fault says here what it may do */
+static void every_fault(void)
+{
+	const struct igt_fragile all = { .dev = dev };
+
+	igt_fragile_find(&all);
+	igt_assert_lt(0, igt_fragile_fault_count());
+	for (unsigned int n = 0; n < igt_fragile_fault_count(); n++) {
+		const char *name = igt_fragile_fault(n) + strlen("fail_");
+		unsigned int i = 0;
+
+		while (i < FAULTS && strcmp(faults[i].name, name))
+			i++;
+		igt_assert_f(i < FAULTS, "fail_%s of debugfs is in no row of the table\n", name);
+	}
+	igt_assert_eq(igt_fragile_fault_count(), FAULTS);
 }
 
 /* --- firmware that is dead for longer ----------------------------------------------------------- */
@@ -337,7 +471,7 @@ static void start_of_dead_firmware(const char *name, int error)
 	uint64_t t0;
 	int ret;
 
-	open_account(a, &dev, ~0ull, 0);
+	open_account(a, &dev, ~0ull, 0, false);
 	igt_fault_arm(&dev, name, UINT32_MAX);
 	t0 = igt_raw_ns();
 	ret = igt_perfctr_start(&a->s, 0);
@@ -360,7 +494,8 @@ static void dead_firmware(void)
 {
 	uint64_t t0;
 
-	open_account(&first, &dev, ~0ull, 0);
+	begin_anew();
+	open_account(&first, &dev, ~0ull, 0, false);
 	igt_assert_eq(igt_perfctr_start(&first.s, 0), 0);
 	igt_vsoc_work(&dev, 0);
 	igt_fault_arm(&dev, "no_ack", UINT32_MAX);
@@ -391,8 +526,9 @@ static void dead_firmware(void)
  */
 static void start_half_answered(void)
 {
-	open_account(&first, &dev, ~0ull, 0);
-	open_account(&second, &dev, ~0ull, 0);
+	begin_anew();
+	open_account(&first, &dev, ~0ull, 0, false);
+	open_account(&second, &dev, ~0ull, 0, false);
 	igt_assert_eq(igt_perfctr_start(&first.s, 0), 0);
 	igt_vsoc_work(&dev, 3);
 	igt_assert_eq(igt_perfctr_sample(&first.s, 0), 0);
@@ -441,8 +577,9 @@ static void refused(void)
 /* STOP gives up what the other session gets a moment later */
 static void stop_unanswered(void)
 {
-	open_account(&first, &dev, ~0ull, 0);
-	open_account(&second, &dev, SECOND_MASK, 0);
+	begin_anew();
+	open_account(&first, &dev, ~0ull, 0, false);
+	open_account(&second, &dev, SECOND_MASK, 0, false);
 	igt_assert_eq(igt_perfctr_start(&first.s, 0), 0);
 	igt_assert_eq(igt_perfctr_start(&second.s, 0), 0);
 	igt_vsoc_work(&dev, 3);
@@ -456,7 +593,7 @@ static void stop_unanswered(void)
 	igt_assert_lte_u64(1, first.s.last.lost_ns);
 	for (unsigned int b = 0; b < first.s.setup.block_count; b++)
 		igt_assert(first.s.sums[b].states & DRM_PERFCTR_STATE_LOST);
-	igt_ledger_settle_stopped(&first.ledger, &before, &totals);
+	igt_ledger_settle_stopped(&first.ledger, &before, &totals, true);
 	igt_assert_lt(0, first.ledger.blocks_missing);
 	igt_perfctr_session_fini(&first.s);
 
@@ -468,6 +605,97 @@ static void stop_unanswered(void)
 	close_account(&second);
 	igt_assert_lte_u64(1, second.ledger.counts);
 	igt_assert_eq_u64(second.ledger.truth, second.ledger.counts);
+}
+
+/*
+ * The same with nobody else: what was in the ring already is told, hardware has the rest or has
+ * thrown it away. Whatever else is missing the kernel lost.
+ */
+static void stop_unanswered_alone(void)
+{
+	begin_anew();
+	open_account(&first, &dev, ~0ull, 0, false);
+	igt_assert_eq(igt_perfctr_start(&first.s, 0), 0);
+	igt_vsoc_work(&dev, 3);
+	/* samples that the host does not know of: cores go, and come for work */
+	igt_fault_arm(&dev, "lost_irq", UINT32_MAX);
+	igt_vsoc_debugfs(&dev, "cores_on", "0x1");
+	igt_vsoc_work(&dev, 4);
+	igt_assert_lte(2, igt_fault_disarm(&dev, "lost_irq"));
+	igt_vsoc_totals(&dev, DRM_PERFCTR_SET_PRIMARY, &before);
+	igt_fault_arm(&dev, "no_ack", UINT32_MAX);
+	igt_assert_eq(igt_perfctr_stop(&first.s, 0), 0);
+	igt_vsoc_totals(&dev, DRM_PERFCTR_SET_PRIMARY, &totals);
+	igt_assert_lt(0, igt_fault_disarm(&dev, "no_ack"));
+	igt_perfctr_drain(&first.s);
+	igt_assert(first.s.last.flags & DRM_PERFCTR_SAMPLE_ERROR);
+	igt_ledger_settle_stopped(&first.ledger, &before, &totals, false);
+	igt_assert_lt(0, first.ledger.blocks_missing);
+	igt_assert_lte_u64(1, first.ledger.counts);
+	igt_perfctr_session_fini(&first.s);
+}
+
+/* --- a core's last sample ----------------------------------------------------------------------- */
+
+static void begin_with_cores(void)
+{
+	begin_anew();
+	open_account(&first, &dev, ~0ull, 0, false);
+	igt_assert_eq(igt_perfctr_start(&first.s, 0), 0);
+	igt_vsoc_work(&dev, 3);
+	igt_assert_eq(igt_perfctr_sample(&first.s, 0), 0);
+	igt_vsoc_work(&dev, 4);
+}
+
+/* core 0 stayed on; of the others nobody can know whether all was in their last sample */
+static void end_with_cores_lost(void)
+{
+	igt_assert_eq(igt_perfctr_sample(&first.s, 0), 0);
+	igt_perfctr_drain(&first.s);
+	igt_assert(first.s.flags & DRM_PERFCTR_SAMPLE_ERROR);
+	igt_assert_lte_u64(1, first.s.lost_ns);
+	for (unsigned int b = 0; b < first.s.setup.block_count; b++) {
+		const struct igt_perfctr_sum *sum = &first.s.sums[b];
+		bool gone = sum->type == DRM_PERFCTR_BLOCK_SHADER && sum->index;
+
+		igt_assert_f(gone == !!(sum->states & DRM_PERFCTR_STATE_LOST),
+			     "%u:%u: states %#x\n", sum->type, sum->index, sum->states);
+	}
+	/* and it is over */
+	igt_vsoc_work(&dev, 5);
+	igt_assert_eq(igt_perfctr_stop(&first.s, 0), 0);
+	igt_perfctr_drain(&first.s);
+	assert_clean(&first);
+	close_account(&first);
+}
+
+/*
+ * The sample before cores lose power has metadata that nobody can believe. For all that the host
+ * knows it was another one and the last counts are gone: a doubt, no loss.
+ */
+static void garbage_at_poweroff(void)
+{
+	begin_with_cores();
+	igt_fault_arm(&dev, "garbage_metadata", 1);
+	igt_vsoc_debugfs(&dev, "cores_on", "0x1");
+	igt_assert_eq(igt_fault_disarm(&dev, "garbage_metadata"), 1);
+	end_with_cores_lost();
+	igt_assert_eq_u64(first.ledger.truth, first.ledger.counts);
+}
+
+/* it was another one, and then power went without a sample */
+static void garbage_before_power_loss(void)
+{
+	begin_with_cores();
+	igt_fault_arm(&dev, "garbage_metadata", 1);
+	igt_assert_eq(igt_perfctr_sample(&first.s, 0), 0);
+	igt_assert_eq(igt_fault_disarm(&dev, "garbage_metadata"), 1);
+	igt_vsoc_work(&dev, 6);
+	igt_fault_arm(&dev, "power_loss", 1);
+	igt_vsoc_debugfs(&dev, "cores_on", "0x1");
+	igt_assert_eq(igt_fault_disarm(&dev, "power_loss"), 1);
+	end_with_cores_lost();
+	igt_assert_eq(first.ledger.types_missing, TYPE(SHADER));
 }
 
 igt_main
@@ -484,12 +712,21 @@ igt_main
 			"%s: two sessions tell the truth but for what they admit, it is over "
 			"soon, another device is exact",
 			faults[i].name);
-		igt_subtest(names[i]) fault(i);
+		igt_subtest(names[i])
+		{
+			if (faults[i].instead)
+				faults[i].instead();
+			else
+				fault(i);
+		}
 	}
+	igt_describe("each fault that the device has is one of the above");
+	igt_subtest("fault-every-name") every_fault();
 	igt_describe("START of hardware that never answers is -ETIMEDOUT in bounded time, that of "
 		     "hardware that answers nonsense -EIO; both work when it answers again");
 	igt_subtest("fault-start")
 	{
+		begin_anew();
 		start_of_dead_firmware("no_ack", ETIMEDOUT);
 		start_of_dead_firmware("lost_doorbell", ETIMEDOUT);
 		start_of_dead_firmware("ack_without_sample", EIO);
@@ -501,6 +738,18 @@ igt_main
 	igt_describe("a last sample without an answer says LOST in every block; another session "
 		     "gets all the counts when hardware answers again");
 	igt_subtest("fault-stop-unanswered") stop_unanswered();
+	igt_describe(
+		"with nobody else to get the counts of a last sample without an answer, each is "
+		"told, destroyed, or still with the hardware");
+	igt_subtest("fault-stop-unanswered-alone") stop_unanswered_alone();
+	igt_describe(
+		"cores that lose power with a sample of unbelievable metadata say LOST, though "
+		"their counts are there");
+	igt_subtest("fault-garbage-metadata-poweroff") garbage_at_poweroff();
+	igt_describe(
+		"cores that lose power without a sample after unbelievable metadata lack counts "
+		"and say so");
+	igt_subtest("fault-garbage-metadata-power-loss") garbage_before_power_loss();
 	igt_describe("START is refused if hardware gives only a part of what was counted before");
 	igt_subtest("fault-start-half-answered") start_half_answered();
 	igt_describe("what is no probability and number of times is refused and changes nothing");

@@ -26,8 +26,8 @@
 #include <unistd.h>
 
 #include "minigt.h"
-#include "igt_fragile.h"
-#include "igt_ledger.h"
+#include "igt_chance.h"
+#include "igt_client.h"
 #include "igt_sys.h"
 
 IGT_TEST_DESCRIPTION("Whatever happens in whatever order, sessions tell the truth");
@@ -38,41 +38,22 @@ IGT_TEST_DESCRIPTION("Whatever happens in whatever order, sessions tell the trut
 #define DEVICES 2
 #define CLIENTS 7
 #define MAX_DOOMED 3
-/* several times what faults, resets and recoveries cost in any storm that was seen */
-#define ABSURD_PERMILLE 300
+/* of so many steps the last third has fair weather: nothing fails, so nothing may be missing */
+#define WEATHER_STEPS 96
 #define TELL_EVERY_NS (10 * 1000 * MS)
 
-enum reader {
-	READER_PROMPT,
-	READER_SLOW,
-	READER_HOSTILE,
-	READERS,
-};
-
-static const char *const reader_names[READERS] = { "prompt", "slow", "hostile" };
-
-struct client {
-	bool used;
-	struct igt_fragile *on;
-	struct igt_perfctr_device file;
-	struct igt_perfctr_session session;
-	struct igt_ledger ledger;
-	enum reader reader;
-	bool active;
-	unsigned int set;
-};
+static const char *const reader_names[IGT_READERS] = { "prompt", "slow", "hostile" };
 
 static struct igt_fragile devices[DEVICES] = { { .number = 0 }, { .number = 9 } };
-static struct client clients[CLIENTS];
+static struct igt_client clients[CLIENTS];
 static pid_t doomed[MAX_DOOMED];
 static bool with_suspend, with_trace;
 
+static struct igt_chance chance;
+static struct igt_tally tally;
 static struct {
-	uint64_t seed, state, step;
+	uint64_t step;
 	const char *doing;
-	uint64_t settled, compared, truth, counts, dropped, refused;
-	uint64_t ordinary, ordinary_missing;
-	uint64_t lost_ns, ucf_bytes, samples, merged;
 	uint64_t suspends;
 } storm;
 
@@ -80,28 +61,18 @@ static struct {
 
 static uint32_t any(uint32_t below)
 {
-	storm.state ^= storm.state << 13;
-	storm.state ^= storm.state >> 7;
-	storm.state ^= storm.state << 17;
-	return (storm.state * 0x2545f4914f6cdd1dull >> 32) % below;
-}
-
-/* decisions of a step follow from the seed and its number */
-static void begin_step(uint64_t step)
-{
-	uint64_t mixed = storm.seed + step * 0x9e3779b97f4a7c15ull;
-
-	mixed = (mixed ^ mixed >> 30) * 0xbf58476d1ce4e5b9ull;
-	mixed = (mixed ^ mixed >> 27) * 0x94d049bb133111ebull;
-	mixed ^= mixed >> 31;
-	storm.step = step;
-	/* zero is where the sequence would stay */
-	storm.state = mixed ? mixed : 1;
+	return igt_chance_any(&chance, below);
 }
 
 static bool one_in(uint32_t n)
 {
-	return !any(n);
+	return igt_chance_one_in(&chance, n);
+}
+
+static void begin_step(uint64_t step)
+{
+	storm.step = step;
+	igt_chance_begin(&chance, step);
 }
 
 /* what a step does, if somebody wants to know */
@@ -124,7 +95,7 @@ static void seed_faults(const struct igt_fragile *d)
 {
 	char seed[24];
 
-	snprintf(seed, sizeof(seed), "%llu", (unsigned long long)(storm.seed + storm.step));
+	snprintf(seed, sizeof(seed), "%llu", (unsigned long long)(chance.seed + storm.step));
 	igt_fragile_debugfs(d, "fail_seed", seed);
 }
 
@@ -144,6 +115,7 @@ static void come(struct igt_fragile *d)
 	snprintf(name, sizeof(name), "vsoc.%u", d->number);
 	igt_assert(igt_perfctr_open_device(&d->dev, name));
 	seed_faults(d);
+	d->sound = 0;
 	d->present = true;
 }
 
@@ -159,48 +131,12 @@ static void open_contexts(struct igt_fragile *d)
 
 /* --- clients ---------------------------------------------------------------------------------- */
 
-static void remember(struct client *c)
-{
-	storm.compared += c->ledger.compared;
-	storm.counts += c->ledger.counts;
-	storm.truth += c->ledger.truth;
-	storm.dropped += c->ledger.dropped;
-	storm.refused += c->ledger.refused;
-	storm.ordinary += c->ledger.ordinary;
-	storm.ordinary_missing += c->ledger.ordinary_missing;
-	storm.lost_ns += c->ledger.lost_ns;
-	storm.ucf_bytes += c->ledger.ucf_bytes;
-	storm.samples += c->session.samples;
-	storm.merged += c->session.merged;
-	memset(&c->ledger, 0, sizeof(c->ledger));
-}
-
-/* the file goes with all that is in it: what a process does that ends */
-static void drop(struct client *c)
-{
-	struct igt_perfctr_session *s = &c->session;
-
-	remember(c);
-	if (s->ring) {
-		munmap(s->ring, s->ring_map);
-		munmap((char *)s->control - s->setup.control_offset, s->control_map);
-	}
-	igt_perfctr_close(&c->file);
-	c->used = false;
-	c->active = false;
-}
-
-static bool is_honest(const struct client *c)
-{
-	return c->reader != READER_HOSTILE;
-}
-
-static struct client *pick(bool (*suits)(const struct client *c))
+static struct igt_client *pick(bool (*suits)(const struct igt_client *c))
 {
 	unsigned int first = any(CLIENTS);
 
 	for (unsigned int i = 0; i < CLIENTS; i++) {
-		struct client *c = &clients[(first + i) % CLIENTS];
+		struct igt_client *c = &clients[(first + i) % CLIENTS];
 
 		if (c->used && !c->on->gone && suits(c))
 			return c;
@@ -208,24 +144,19 @@ static struct client *pick(bool (*suits)(const struct client *c))
 	return NULL;
 }
 
-static bool is_active(const struct client *c)
+static bool is_active(const struct igt_client *c)
 {
 	return c->active;
 }
 
-static bool is_idle(const struct client *c)
+static bool is_idle(const struct igt_client *c)
 {
 	return !c->active;
 }
 
-static bool is_any(const struct client *c)
+static bool is_any(const struct igt_client *c)
 {
 	return true;
-}
-
-static bool has_ledger(const struct client *c)
-{
-	return c->active && is_honest(c);
 }
 
 /* blocks and counters at random, at least one */
@@ -248,40 +179,21 @@ static void choose_counters(struct igt_perfctr_session *s)
 	s->setup.request_count = kept;
 }
 
-/*
- * Settle the account of a session that goes on: what was counted until now must come with a good
- * sample soon, once nothing fails any more.
- */
-static void settle(struct client *c)
+static void settle(struct igt_client *c)
 {
-	static struct igt_vsoc_totals now;
-	struct igt_perfctr_session *s = &c->session;
-	uint64_t until_ns, t0;
-	int ret = 0;
+	igt_client_settle(c, storm.step, &tally);
+}
 
-	if (!igt_fragile_quiesce(c->on))
-		return;
-	igt_fragile_disarm(c->on);
-	if (c->on->gone)
-		return;
-	until_ns = igt_raw_ns();
-	t0 = until_ns;
-	do {
-		igt_assert_f(igt_raw_ns() - t0 < IGT_FRAGILE_PATIENCE_NS,
-			     "no good sample for %llu ms: SAMPLE %d, %llu samples, the last with "
-			     "flags %#x ended %lld us too early\n",
-			     IGT_FRAGILE_PATIENCE_NS / MS, ret, (unsigned long long)s->samples,
-			     s->last.flags, (long long)(until_ns - s->last.end_ns) / 1000);
-		igt_perfctr_drain(s);
-		ret = igt_perfctr_sample(s, storm.step);
-		/* a signal, or a period that came first and took the slot */
-		igt_assert_f(!ret || ret == -EINTR || ret == -ENOSPC, "SAMPLE: %d\n", ret);
-		igt_perfctr_drain(s);
-	} while (!s->samples || s->last.end_ns < until_ns ||
-		 s->last.flags & DRM_PERFCTR_SAMPLE_ERROR);
-	igt_vsoc_totals(&c->on->dev, c->set, &now);
-	igt_ledger_settle(&c->ledger, &now);
-	storm.settled++;
+/* somebody else counts on the device of @c, a process that is to be killed maybe */
+static bool others_count(const struct igt_client *c)
+{
+	for (unsigned int i = 0; i < CLIENTS; i++)
+		if (&clients[i] != c && clients[i].active && clients[i].on == c->on)
+			return true;
+	for (unsigned int i = 0; i < MAX_DOOMED && c->on == &devices[0]; i++)
+		if (doomed[i])
+			return true;
+	return false;
 }
 
 /* --- what can happen: each returns whether it did -------------------------------------------- */
@@ -381,7 +293,7 @@ static bool do_job(void)
 static bool do_in_stream(void)
 {
 	struct drm_vsoc_command commands[8];
-	struct client *c = pick(is_active);
+	struct igt_client *c = pick(is_active);
 	uint64_t job;
 	int ret;
 
@@ -401,8 +313,7 @@ static bool do_setup(void)
 {
 	static const uint64_t periods_ns[] = { 0, 0, 0, MS, 2 * MS, 7 * MS, 20 * MS };
 	struct igt_fragile *d = some_device();
-	struct client *c = NULL;
-	char path[32];
+	struct igt_client *c = NULL;
 	int ret;
 
 	for (unsigned int i = 0; i < CLIENTS && !c; i++)
@@ -410,20 +321,16 @@ static bool do_setup(void)
 			c = &clients[i];
 	if (!c)
 		return false;
-	memset(c, 0, sizeof(*c));
-	c->on = d;
-	c->file = d->dev;
-	snprintf(path, sizeof(path), "/dev/dri/renderD%d", d->dev.minor);
-	c->file.fd = open(path, O_RDWR | O_CLOEXEC);
-	if (c->file.fd < 0) {
+	ret = igt_client_open(c, d);
+	if (ret) {
 		/* a device that goes takes its node with it */
-		igt_assert_f(d->armed && (errno == ENOMEM ||
-					  (d->number && (errno == ENODEV || errno == ENOENT))),
-			     "open: %s\n", strerror(errno));
+		igt_assert_f(d->armed && (ret == -ENOMEM ||
+					  (d->number && (ret == -ENODEV || ret == -ENOENT))),
+			     "open: %s\n", strerror(-ret));
 		return true;
 	}
 	c->set = one_in(6) ? any(3) : DRM_PERFCTR_SET_PRIMARY;
-	c->reader = one_in(3) ? any(READERS) : READER_PROMPT;
+	c->reader = one_in(3) ? any(IGT_READERS) : IGT_READER_PROMPT;
 	igt_perfctr_session_init_set(&c->session, &c->file, c->set);
 	choose_counters(&c->session);
 	if (!d->number && one_in(3))
@@ -441,74 +348,50 @@ static bool do_setup(void)
 	c->used = true;
 	igt_fragile_is_gone(d, ret);
 	if (ret)
-		drop(c);
-	return true;
-}
-
-/* what cannot be read of a device that a fault takes */
-static bool assert_gone(struct igt_fragile *d)
-{
-	igt_assert(igt_fragile_is_gone(d, -ENODEV));
+		igt_client_drop(c, &tally);
 	return true;
 }
 
 static bool do_start(void)
 {
-	struct client *c = pick(is_idle);
+	struct igt_client *c = pick(is_idle);
 	int ret;
 
 	if (!c || !igt_fragile_quiesce(c->on))
 		return c;
 	igt_fragile_disarm_counting(c->on);
-	if (is_honest(c)) {
-		igt_perfctr_drain(&c->session);
-		if (!igt_ledger_try_open(&c->ledger, &c->session, c->set))
-			return assert_gone(c->on);
-	}
-	ret = igt_perfctr_start(&c->session, storm.step);
+	ret = igt_client_start(c, storm.step, !others_count(c));
 	trace("client %d on %u, %s, period %llu us, %u slots, flags %#x: %d", (int)(c - clients),
 	      c->on->number, reader_names[c->reader],
 	      (unsigned long long)c->session.setup.period_ns / 1000, c->session.setup.slots,
 	      c->session.setup.flags, ret);
 	if (igt_fragile_is_gone(c->on, ret))
 		return true;
-	if (ret) {
-		igt_assert_f(ret == -EBUSY || (ret == -ENOSPC && !is_honest(c)) ||
-				     (c->on->armed && (ret == -EIO || ret == -ETIMEDOUT)),
-			     "START: %d\n", ret);
-		return true;
-	}
-	c->active = true;
+	igt_assert_f(!ret || ret == -EBUSY || (ret == -ENOSPC && !igt_client_is_honest(c)) ||
+			     (c->on->armed && (ret == -EIO || ret == -ETIMEDOUT)),
+		     "START: %d\n", ret);
 	return true;
 }
 
 static bool do_stop(void)
 {
-	static struct igt_vsoc_totals before, totals;
-	struct client *c = pick(is_active);
+	struct igt_client *c = pick(is_active);
+	bool unanswered;
 	int ret;
 
 	if (!c || !igt_fragile_quiesce(c->on))
 		return c;
 	igt_fragile_disarm_counting(c->on);
-	/* a device that goes in this moment tells nothing any more */
-	if (is_honest(c) && !igt_vsoc_try_totals(&c->on->dev, c->set, &before))
-		return assert_gone(c->on);
-	ret = igt_perfctr_stop(&c->session, storm.step);
+	ret = igt_client_stop(c, storm.step, others_count(c), &tally);
+	trace("client %d: %d", (int)(c - clients), ret);
 	if (igt_fragile_is_gone(c->on, ret))
 		return true;
-	trace("client %d: %d", (int)(c - clients), ret);
 	igt_assert_f(!ret, "STOP: %d\n", ret);
-	c->active = false;
-	if (is_honest(c)) {
-		igt_perfctr_drain(&c->session);
-		/* what STOP itself lost is in it, too; nothing was counted meanwhile */
-		if (!igt_vsoc_try_totals(&c->on->dev, c->set, &totals))
-			return assert_gone(c->on);
-		igt_ledger_settle_stopped(&c->ledger, &before, &totals);
-		storm.settled++;
-		remember(c);
-	}
+	unanswered = igt_client_is_honest(c) && c->session.last.flags & DRM_PERFCTR_SAMPLE_ERROR;
+	/* what it did not get is due to the others */
+	for (unsigned int i = 0; i < CLIENTS && unanswered && !c->on->gone; i++)
+		if (clients[i].used && clients[i].on == c->on && igt_client_has_ledger(&clients[i]))
+			settle(&clients[i]);
 	return true;
 }
 
@@ -520,7 +403,7 @@ static void on_alarm(int signal)
 static bool do_sample(void)
 {
 	const struct itimerval soon = { .it_value.tv_usec = 1 + any(3000) }, never = { 0 };
-	struct client *c = pick(is_active);
+	struct igt_client *c = pick(is_active);
 	bool interrupt = one_in(4);
 	int ret;
 
@@ -541,14 +424,14 @@ static bool do_read(void)
 {
 	for (unsigned int i = 0; i < CLIENTS; i++)
 		if (clients[i].used && clients[i].session.ring &&
-		    clients[i].reader == READER_PROMPT)
+		    clients[i].reader == IGT_READER_PROMPT)
 			igt_perfctr_drain(&clients[i].session);
 	return true;
 }
 
 static bool do_settle(void)
 {
-	struct client *c = pick(has_ledger);
+	struct igt_client *c = pick(igt_client_has_ledger);
 
 	if (!c)
 		return false;
@@ -560,14 +443,14 @@ static bool do_settle(void)
 
 static bool do_leave(void)
 {
-	struct client *c = pick(is_any);
+	struct igt_client *c = pick(is_any);
 
 	if (!c)
 		return false;
 	/* orderly or not */
 	if (one_in(2))
 		igt_perfctr_teardown(&c->session);
-	drop(c);
+	igt_client_drop(c, &tally);
 	return true;
 }
 
@@ -575,28 +458,41 @@ static bool do_leave(void)
 static bool do_scribble(void)
 {
 	for (unsigned int i = 0; i < CLIENTS; i++) {
-		struct client *c = &clients[i];
+		struct igt_client *c = &clients[i];
 		uint64_t *ring = (uint64_t *)c->session.ring;
 
-		if (!c->used || c->reader != READER_HOSTILE || !ring)
+		if (!c->used || c->reader != IGT_READER_HOSTILE || !ring)
 			continue;
 		for (unsigned int n = 0; n < 64; n++)
-			ring[any(c->session.ring_map / sizeof(*ring))] = storm.state * n;
+			ring[any(c->session.ring_map / sizeof(*ring))] = chance.state * n;
 		switch (any(4)) {
 		case 0:
-			c->session.control->extract_idx = storm.state;
+			c->session.control->extract_idx = chance.state;
 			break;
 		case 1:
 			c->session.control->extract_idx = c->session.control->insert_idx;
 			break;
 		case 2:
-			c->session.control->insert_idx = storm.state;
+			c->session.control->insert_idx = chance.state;
 			break;
 		default:
 			memset(c->session.control, 0xff, sizeof(*c->session.control));
 		}
 	}
 	return true;
+}
+
+static bool is_fair(void)
+{
+	return storm.step % WEATHER_STEPS >= WEATHER_STEPS * 2 / 3;
+}
+
+/* what was armed before must not fail later */
+static void calm(void)
+{
+	for (unsigned int i = 0; i < DEVICES; i++)
+		if (devices[i].present && !devices[i].gone && igt_fragile_quiesce(&devices[i]))
+			igt_fragile_disarm(&devices[i]);
 }
 
 static bool do_fault(void)
@@ -606,6 +502,8 @@ static bool do_fault(void)
 	const char *name = igt_fragile_fault(any(igt_fragile_fault_count()));
 	const char *much = how[any(4)];
 
+	if (is_fair())
+		return false;
 	/* the first device stays: its PMUs are everybody's */
 	if (!d->number && !strcmp(name, "fail_unplug_in_request"))
 		return false;
@@ -620,8 +518,11 @@ static bool do_fault(void)
 static bool do_reset(void)
 {
 	struct igt_fragile *d = some_device();
-	int ret = igt_fragile_debugfs(d, "reset", "1");
+	int ret;
 
+	if (is_fair())
+		return false;
+	ret = igt_fragile_debugfs(d, "reset", "1");
 	trace("%u: %d", d->number, ret);
 	if (!igt_fragile_is_gone(d, ret == -ENOENT ? -ENODEV : ret))
 		igt_assert_f(!ret || ret == -EINTR, "reset: %d\n", ret);
@@ -650,7 +551,7 @@ static bool do_power(void)
 	switch (what) {
 	case 0:
 		snprintf(text, sizeof(text), "%#llx",
-			 (unsigned long long)(cores_of(d) & storm.state));
+			 (unsigned long long)(cores_of(d) & chance.state));
 		/* busy with a job: they stay on */
 		igt_fragile_debugfs(d, "cores_on", text);
 		break;
@@ -708,7 +609,7 @@ static bool do_device(void)
 		quiet = !d->gone;
 		for (unsigned int i = 0; i < CLIENTS; i++)
 			if (quiet && clients[i].used && clients[i].on == d &&
-			    has_ledger(&clients[i])) {
+			    igt_client_has_ledger(&clients[i])) {
 				/* room for the final sample is not all it takes: no fault left */
 				settle(&clients[i]);
 				igt_vsoc_totals(&d->dev, clients[i].set, &totals[i]);
@@ -717,23 +618,22 @@ static bool do_device(void)
 	snprintf(number, sizeof(number), "%u", d->number);
 	igt_assert_eq(igt_write(IGT_VSOC_DRIVER "/del_device", number), 0);
 	for (unsigned int i = 0; i < CLIENTS; i++) {
-		struct client *c = &clients[i];
+		struct igt_client *c = &clients[i];
 
 		if (!c->used || c->on != d)
 			continue;
-		if (is_honest(c) && c->session.ring) {
+		if (igt_client_is_honest(c) && c->session.ring) {
 			igt_assert_eq_u32(c->session.control->state, DRM_PERFCTR_RING_DEAD);
 			igt_perfctr_drain(&c->session);
 			if (c->active)
 				igt_assert(c->session.last.flags & DRM_PERFCTR_SAMPLE_UNPLUGGED);
 			if (c->active && quiet) {
 				igt_assert(c->session.last.flags & DRM_PERFCTR_SAMPLE_FINAL);
-				igt_ledger_settle(&c->ledger, &totals[i]);
-				storm.settled++;
+				igt_client_end(c, &totals[i], &tally);
 			}
 		}
 		igt_assert_eq(igt_perfctr_sample(&c->session, 0), -ENODEV);
-		drop(c);
+		igt_client_drop(c, &tally);
 	}
 	igt_perfctr_close(&d->dev);
 	d->present = d->gone = d->armed = false;
@@ -813,6 +713,8 @@ static void happen(void)
 		sum += happenings[i].weight;
 	/* whatever was drawn before: a result that differs does not shift all that follows */
 	begin_step(storm.step + 1);
+	if (storm.step % WEATHER_STEPS == WEATHER_STEPS * 2 / 3)
+		calm();
 	n = any(sum);
 	while (n >= happenings[at].weight)
 		n -= happenings[at++].weight;
@@ -857,8 +759,8 @@ static void tell_replay(void)
 		fprintf(stderr,
 			"storm: step %llu (%s); replay: PERFCTR_STORM_SEED=%llu "
 			"PERFCTR_STORM_STEPS=%llu\n",
-			(unsigned long long)storm.step, storm.doing, (unsigned long long)storm.seed,
-			(unsigned long long)storm.step);
+			(unsigned long long)storm.step, storm.doing,
+			(unsigned long long)chance.seed, (unsigned long long)storm.step);
 }
 
 /* everything that is left must be in order, and a new session as if nothing had been */
@@ -868,17 +770,15 @@ static void calm_down(void)
 	struct igt_perfctr_session s;
 
 	storm.doing = "calming down";
-	for (unsigned int i = 0; i < DEVICES; i++)
-		if (devices[i].present && igt_fragile_quiesce(&devices[i]))
-			igt_fragile_disarm(&devices[i]);
+	calm();
 	if (devices[1].gone)
 		do_device();
 	for (unsigned int i = 0; i < CLIENTS; i++) {
 		if (!clients[i].used)
 			continue;
-		if (has_ledger(&clients[i]))
+		if (igt_client_has_ledger(&clients[i]))
 			settle(&clients[i]);
-		drop(&clients[i]);
+		igt_client_drop(&clients[i], &tally);
 	}
 	if (devices[1].present)
 		do_device();
@@ -903,22 +803,23 @@ static void calm_down(void)
 /* in 1/1000 of what happened */
 static double permille(uint64_t counts)
 {
-	return storm.truth ? 1000.0 * counts / storm.truth : 0;
+	return tally.truth ? 1000.0 * counts / tally.truth : 0;
 }
 
 static void tell(uint64_t begin_ns)
 {
-	igt_info("%3llu s: %llu steps, %llu accounts settled, %llu counters compared: of %llu "
-		 "counts %llu in %llu samples (%llu merged), %llu (%.3f permille) destroyed by "
-		 "hardware, %llu (%.3f permille) refused, %.3f s lost, 0 unexplained; %llu fabric "
-		 "bytes, %llu faults, %llu suspends\n",
+	igt_info("%3llu s: %llu steps, %llu accounts settled, nothing had failed in %llu of them, "
+		 "%llu counters compared: of %llu counts %llu in %llu samples (%llu merged), %llu "
+		 "(%.3f permille) destroyed by hardware, %llu (%.3f permille) refused, %.3f s "
+		 "lost; %llu fabric bytes, %llu faults, %llu suspends\n",
 		 (unsigned long long)((igt_raw_ns() - begin_ns) / (1000 * MS)),
-		 (unsigned long long)storm.step, (unsigned long long)storm.settled,
-		 (unsigned long long)storm.compared, (unsigned long long)storm.truth,
-		 (unsigned long long)storm.counts, (unsigned long long)storm.samples,
-		 (unsigned long long)storm.merged, (unsigned long long)storm.dropped,
-		 permille(storm.dropped), (unsigned long long)storm.refused,
-		 permille(storm.refused), storm.lost_ns / 1e9, (unsigned long long)storm.ucf_bytes,
+		 (unsigned long long)storm.step, (unsigned long long)tally.settled,
+		 (unsigned long long)tally.innocent, (unsigned long long)tally.compared,
+		 (unsigned long long)tally.truth, (unsigned long long)tally.counts,
+		 (unsigned long long)tally.samples, (unsigned long long)tally.merged,
+		 (unsigned long long)tally.dropped, permille(tally.dropped),
+		 (unsigned long long)tally.refused, permille(tally.refused), tally.lost_ns / 1e9,
+		 (unsigned long long)tally.ucf_bytes,
 		 (unsigned long long)(devices[0].hits + devices[1].hits),
 		 (unsigned long long)storm.suspends);
 }
@@ -933,7 +834,7 @@ static void run_storm(void)
 	uint64_t steps = from_environment("PERFCTR_STORM_STEPS", UINT64_MAX);
 	uint64_t begin_ns = igt_raw_ns(), told_ns = begin_ns;
 
-	storm.seed = from_environment("PERFCTR_STORM_SEED", 1);
+	chance.seed = from_environment("PERFCTR_STORM_SEED", 1);
 	begin_step(0);
 	with_trace = from_environment("PERFCTR_STORM_TRACE", 0);
 	with_suspend = from_environment("PERFCTR_STORM_SUSPEND", 0);
@@ -951,7 +852,7 @@ static void run_storm(void)
 	/* a slow machine takes longer until there is something to compare */
 	while (storm.step < steps &&
 	       (steps != UINT64_MAX || igt_raw_ns() - begin_ns < duration_ns ||
-		(duration_ns && storm.step < FEW_STEPS && (!storm.settled || !storm.counts)))) {
+		(duration_ns && storm.step < FEW_STEPS && (!tally.innocent || !tally.counts)))) {
 		happen();
 		if (igt_raw_ns() - told_ns >= TELL_EVERY_NS) {
 			told_ns = igt_raw_ns();
@@ -963,12 +864,12 @@ static void run_storm(void)
 	for (unsigned int i = 0; i < HAPPENINGS; i++)
 		igt_info("%8llu %s\n", (unsigned long long)happened[i], happenings[i].name);
 	igt_fragile_debugfs(&devices[0], "fail_delay_ms", "150");
-	/* what samples admit to lack is little: most of the time most counts are told */
-	igt_assert_lte_u64(1000 * storm.ordinary_missing, ABSURD_PERMILLE * storm.ordinary);
 	/* it did find something to compare */
 	if (steps == UINT64_MAX && duration_ns >= 1000 * MS) {
-		igt_assert_lte_u64(1, storm.settled);
-		igt_assert_lte_u64(1, storm.counts);
+		igt_assert_lte_u64(1, tally.settled);
+		/* and some of it without an excuse */
+		igt_assert_lte_u64(1, tally.innocent);
+		igt_assert_lte_u64(1, tally.counts);
 	}
 }
 

@@ -17,11 +17,10 @@ IGT_TEST_DESCRIPTION("Work takes time of the clocks that drive it, and no job ta
 #define TIMEOUT_MS 300
 #define DEFAULT_TIMEOUT_MS "10000"
 #define PATIENCE_NS (20000 * MS)
-/* after it a job that makes no progress hangs */
-#define HANG_MS 200
-#define HANG_ROUNDS 10
-#define HANG_STEP_NS (MS / 2)
-#define AFTER_HANG_MS 30
+/* how much too late the watchdog looks, and the work of the next job, which goes on longer */
+#define WATCHDOG_LATE_MS 100
+#define AFTER_HANG_MS 400
+#define DEFAULT_DELAY_MS "150"
 
 static struct igt_perfctr_device dev;
 static struct igt_vsoc_totals totals;
@@ -248,42 +247,40 @@ static void job_timeout(const struct drm_vsoc_command *hostile)
 }
 
 /*
- * A job hangs and its context goes just when the watchdog looks: the next job, which takes longer
- * than all that, is not the one that hung.
+ * A job hangs and its context goes between the watchdog's decision and its reset: the next job, which
+ * runs by then and longer, is not the one that hung.
  */
 static void watchdog_too_late(void)
 {
 	struct drm_vsoc_command c = { .type = DRM_VSOC_CMD_DRAW },
 				next = { .type = DRM_VSOC_CMD_WAIT };
+	struct drm_vsoc_submit submit = { .commands = (uintptr_t)&c,
+					  .command_count = 1,
+					  .command_stride = sizeof(c) };
+	const uint64_t resets = igt_vsoc_firmware(&dev, "resets");
+	struct drm_vsoc_ctx_create create = { 0 };
+	struct drm_vsoc_ctx_destroy destroy;
+	uint64_t job;
 
 	c.draw.fragments = 1000;
 	next.wait.duration_ns = AFTER_HANG_MS * MS;
-	for (unsigned int i = 0; i < HANG_ROUNDS; i++) {
-		struct drm_vsoc_submit submit = { .commands = (uintptr_t)&c,
-						  .command_count = 1,
-						  .command_stride = sizeof(c) };
-		struct drm_vsoc_ctx_create create = { 0 };
-		uint64_t t0, job;
-
-		igt_assert_eq(igt_perfctr_ioctl(dev.fd, DRM_IOCTL_VSOC_CTX_CREATE, &create), 0);
-		submit.ctx_id = create.ctx_id;
-		igt_fault_arm(&dev, "job_hang", 1);
-		igt_assert_eq(igt_perfctr_ioctl(dev.fd, DRM_IOCTL_VSOC_SUBMIT, &submit), 0);
-		while (!igt_fault_hits(&dev, "job_hang"))
-			usleep(100);
-		t0 = igt_raw_ns();
-		job = igt_vsoc_submit(&dev, &next, 1);
-		/* from before the watchdog looks until after that */
-		while (igt_raw_ns() - t0 < HANG_MS * MS + i * HANG_STEP_NS - 2 * MS)
-			;
-		igt_assert_eq(igt_perfctr_ioctl(
-				      dev.fd, DRM_IOCTL_VSOC_CTX_DESTROY,
-				      &(struct drm_vsoc_ctx_destroy){ .ctx_id = create.ctx_id }),
-			      0);
-		igt_assert_eq(igt_vsoc_wait(&dev, submit.job_id).status, -ECANCELED);
-		igt_assert_eq(igt_vsoc_wait(&dev, job).status, 0);
-		igt_fault_disarm(&dev, "job_hang");
-	}
+	igt_assert_eq(igt_perfctr_ioctl(dev.fd, DRM_IOCTL_VSOC_CTX_CREATE, &create), 0);
+	submit.ctx_id = create.ctx_id;
+	destroy = (struct drm_vsoc_ctx_destroy){ .ctx_id = create.ctx_id };
+	igt_vsoc_debugfs_u64(&dev, "fail_delay_ms", WATCHDOG_LATE_MS);
+	igt_fault_arm(&dev, "watchdog_late", 1);
+	igt_fault_arm(&dev, "job_hang", 1);
+	igt_assert_eq(igt_perfctr_ioctl(dev.fd, DRM_IOCTL_VSOC_SUBMIT, &submit), 0);
+	job = igt_vsoc_submit(&dev, &next, 1);
+	while (!igt_fault_hits(&dev, "watchdog_late"))
+		usleep(1000);
+	igt_assert_eq(igt_perfctr_ioctl(dev.fd, DRM_IOCTL_VSOC_CTX_DESTROY, &destroy), 0);
+	igt_assert_eq(igt_vsoc_wait(&dev, submit.job_id).status, -ECANCELED);
+	igt_assert_eq(igt_vsoc_wait(&dev, job).status, 0);
+	igt_assert_eq_u64(igt_vsoc_firmware(&dev, "resets"), resets);
+	igt_assert_eq(igt_fault_disarm(&dev, "job_hang"), 1);
+	igt_assert_eq(igt_fault_disarm(&dev, "watchdog_late"), 1);
+	igt_vsoc_debugfs(&dev, "fail_delay_ms", DEFAULT_DELAY_MS);
 }
 
 static void timeout_refused(void)

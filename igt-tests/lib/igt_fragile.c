@@ -50,6 +50,16 @@ static long long debugfs_number(const struct igt_fragile *d, const char *file, l
 	return missing;
 }
 
+uint64_t igt_fragile_troubles(const struct igt_fragile *d)
+{
+	long long hits = debugfs_number(d, "fault_hits", MISSING);
+	uint64_t resets;
+
+	if (hits < 0 || !igt_vsoc_try_firmware(&d->dev, "resets", &resets))
+		return IGT_FRAGILE_UNKNOWN;
+	return hits + resets;
+}
+
 int igt_fragile_power(const struct igt_fragile *d, const char *how)
 {
 	char path[96];

@@ -11,6 +11,9 @@
 /* a watchdog, a reset, some deadlines of firmware, on a machine that does other things too */
 #define IGT_FRAGILE_PATIENCE_NS 8000000000ull
 
+/* no number of troubles */
+#define IGT_FRAGILE_UNKNOWN UINT64_MAX
+
 struct igt_fragile {
 	unsigned int number; /* of the platform device */
 	bool present;
@@ -23,6 +26,8 @@ struct igt_fragile {
 	bool armed;
 	/* its PMUs may have gone */
 	bool pmus_armed;
+	/* its troubles when it last worked as if there had been none */
+	uint64_t sound;
 	/* a fault took it: what is open sees -ENODEV */
 	bool gone;
 };
@@ -37,6 +42,11 @@ unsigned int igt_fragile_fault_count(void);
 int igt_fragile_debugfs(const struct igt_fragile *d, const char *file, const char *text);
 int igt_fragile_power(const struct igt_fragile *d, const char *how);
 
+/*
+ * Faults that happened and resets since the device exists: while it stays the same nothing that is
+ * to be blamed for a count has happened. IGT_FRAGILE_UNKNOWN: the device is gone.
+ */
+uint64_t igt_fragile_troubles(const struct igt_fragile *d);
 /* true if that is because the device has gone, which only a fault of one but the first does */
 bool igt_fragile_is_gone(struct igt_fragile *d, int ret);
 /*

@@ -47,7 +47,7 @@ void igt_ledger_open(struct igt_ledger *ledger, struct igt_perfctr_session *sess
 struct fate {
 	const char *name;
 	uint64_t truth, dropped, doubtful;
-	/* what hardware had when STOP asked in vain */
+	/* what hardware kept for others when STOP asked in vain */
 	uint64_t unread;
 	/* what hardware had of before: none of the truth, but it may be in what was destroyed */
 	uint64_t inherited;
@@ -83,10 +83,6 @@ static uint64_t settle_counter(struct igt_ledger *ledger, const struct igt_perfc
 	missing = f->truth - told;
 	refused = missing > f->dropped ? missing - f->dropped : 0;
 	assert_explained(ledger, sum, f, missing, refused);
-	if (f->truth < UINT32_MAX) {
-		ledger->ordinary += f->truth;
-		ledger->ordinary_missing += missing;
-	}
 	ledger->truth += f->truth;
 	ledger->counts += told;
 	ledger->dropped += f->dropped;
@@ -161,43 +157,52 @@ static uint64_t settle_block(struct igt_ledger *ledger, const struct igt_perfctr
 	return missing;
 }
 
-/* @unread: of each counter, what the last sample says that it could not get; NULL: it got all */
-static void settle(struct igt_ledger *ledger, const struct igt_vsoc_totals *now,
-		   const uint64_t *unread)
+/*
+ * @unread: of each counter, what hardware kept although the last sample asked for it; NULL: nothing.
+ * Returns the counts that are not in samples.
+ */
+static uint64_t settle(struct igt_ledger *ledger, const struct igt_vsoc_totals *now,
+		       const uint64_t *unread)
 {
 	const struct igt_perfctr_session *s = ledger->session;
-	uint64_t before = ledger->compared, enabled = 0;
+	uint64_t before = ledger->compared, enabled = 0, all_missing = 0;
 
 	igt_assert_eq(now->truth.count, ledger->base.truth.count);
 	/* no sample, nothing to compare: blocks are known from the first one on */
 	igt_assert_lte_u64(1, s->samples);
 	for (unsigned int b = 0; b < s->setup.block_count; b++) {
 		const struct igt_perfctr_sum *sum = &s->sums[b];
+		uint64_t missing;
 
 		if (sum->type == DRM_PERFCTR_BLOCK_UCF)
 			settle_ucf(ledger, sum);
 		if (sum->type >= DRM_PERFCTR_BLOCK_GENERIC_PMU)
 			continue;
 		enabled += __builtin_popcountll(sum->mask);
-		if (settle_block(ledger, sum, now, unread))
+		missing = settle_block(ledger, sum, now, unread);
+		if (missing)
 			check_admitted(ledger, sum);
+		all_missing += missing;
 	}
 	igt_assert_eq_u64(ledger->compared - before, enabled);
 	ledger->lost_ns += s->lost_ns;
 	ledger->base = *now;
 	begin(ledger);
+	return all_missing;
 }
 
-void igt_ledger_settle(struct igt_ledger *ledger, const struct igt_vsoc_totals *now)
+uint64_t igt_ledger_settle(struct igt_ledger *ledger, const struct igt_vsoc_totals *now)
 {
-	settle(ledger, now, NULL);
+	return settle(ledger, now, NULL);
 }
 
-void igt_ledger_settle_stopped(struct igt_ledger *ledger, const struct igt_vsoc_totals *before,
-			       const struct igt_vsoc_totals *now)
+uint64_t igt_ledger_settle_stopped(struct igt_ledger *ledger, const struct igt_vsoc_totals *before,
+				   const struct igt_vsoc_totals *now, bool others)
 {
 	const struct drm_perfctr_sample_header *last = &ledger->session->last;
 
 	igt_assert(last->flags & DRM_PERFCTR_SAMPLE_FINAL);
-	settle(ledger, now, last->flags & DRM_PERFCTR_SAMPLE_ERROR ? before->pending : NULL);
+	if (!(last->flags & DRM_PERFCTR_SAMPLE_ERROR))
+		return settle(ledger, now, NULL);
+	return settle(ledger, now, others ? before->pending : now->pending);
 }

@@ -19,8 +19,6 @@ struct igt_ledger {
 	uint64_t counts; /* counts that were found in samples */
 	uint64_t dropped; /* counts that hardware destroyed, all admitted */
 	uint64_t refused; /* counts that were there but could not be trusted or read, admitted */
-	/* counts that happened, and that are not in samples, without saturated counters' billions */
-	uint64_t ordinary, ordinary_missing;
 	uint64_t blocks_missing; /* blocks of which any of these is not zero */
 	uint32_t types_missing; /* their types, 1 << enum drm_perfctr_block */
 	uint64_t lost_ns;
@@ -40,14 +38,17 @@ bool igt_ledger_try_open(struct igt_ledger *ledger, struct igt_perfctr_session *
  *	truth = in samples + dropped + refused, and refused <= doubtful
  *
  * and if not all is in samples, they say so: lost_ns and the block's STATE_LOST are set, or the
- * block is saturated. Asserts, and begins anew at @now.
+ * block is saturated. Asserts, and begins anew at @now. Returns the counts that are not in samples:
+ * where nothing failed there are none.
  */
-void igt_ledger_settle(struct igt_ledger *ledger, const struct igt_vsoc_totals *now);
+uint64_t igt_ledger_settle(struct igt_ledger *ledger, const struct igt_vsoc_totals *now);
 /*
- * The same right after STOP. Hardware that did not answer it kept what it had before, for other
- * sessions: if the last sample says ERROR, counts that were pending @before STOP may be refused.
+ * The same right after STOP. If its sample says ERROR, hardware may not have answered and have kept
+ * what it had. It has it still then, pending @now, or threw it away when counting ended, which
+ * @now calls doubtful. Only with @others that count, it may as well be theirs by now: then
+ * all that was pending @before STOP is excused here, and due in their accounts.
  */
-void igt_ledger_settle_stopped(struct igt_ledger *ledger, const struct igt_vsoc_totals *before,
-			       const struct igt_vsoc_totals *now);
+uint64_t igt_ledger_settle_stopped(struct igt_ledger *ledger, const struct igt_vsoc_totals *before,
+				   const struct igt_vsoc_totals *now, bool others);
 
 #endif

@@ -487,16 +487,23 @@ uint64_t igt_perfctr_sum(const struct igt_perfctr_session *s, uint16_t type, uin
 	return 0;
 }
 
+void igt_perfctr_session_unmap(struct igt_perfctr_session *s)
+{
+	if (s->ring) {
+		munmap(s->ring, s->ring_map);
+		munmap((char *)s->control - s->setup.control_offset, s->control_map);
+	}
+	s->ring = NULL;
+}
+
 void igt_perfctr_session_fini(struct igt_perfctr_session *s)
 {
 	if (s->handle)
 		igt_assert_eq(igt_perfctr_teardown(s), 0);
 	if (s->ring) {
-		munmap(s->ring, s->ring_map);
-		munmap((char *)s->control - s->setup.control_offset, s->control_map);
+		igt_perfctr_session_unmap(s);
 		igt_perfctr_gem_close(s->dev->fd, s->setup.ring_handle);
 		igt_perfctr_gem_close(s->dev->fd, s->setup.control_handle);
 	}
 	s->handle = 0;
-	s->ring = NULL;
 }

@@ -292,20 +292,29 @@ void igt_vsoc_settle(const struct igt_perfctr_device *dev)
 	}
 }
 
-uint64_t igt_vsoc_firmware(const struct igt_perfctr_device *dev, const char *name)
+bool igt_vsoc_try_firmware(const struct igt_perfctr_device *dev, const char *name, uint64_t *value)
 {
-	char path[96], word[40], value[40];
+	char path[96], word[40], text[40];
+	bool found = false;
 	FILE *f;
 
 	debugfs_path(dev, "firmware", path, sizeof(path));
-	f = fopen(path, "r");
-	igt_require_f(f, "%s: %s\n", path, strerror(errno));
-	while (fscanf(f, "%39s %39s", word, value) == 2) {
-		if (!strcmp(word, name)) {
-			fclose(f);
-			return strtoull(value, NULL, 0);
-		}
-	}
-	igt_assert_f(false, "no %s in %s\n", name, path);
-	return 0;
+	f = fopen(path, "re");
+	if (!f)
+		return false;
+	while (!found && fscanf(f, "%39s %39s", word, text) == 2)
+		found = !strcmp(word, name);
+	fclose(f);
+	if (found)
+		*value = strtoull(text, NULL, 0);
+	return found;
+}
+
+uint64_t igt_vsoc_firmware(const struct igt_perfctr_device *dev, const char *name)
+{
+	uint64_t value;
+
+	igt_require_f(igt_vsoc_try_firmware(dev, name, &value), "no %s in vsoc/firmware: %s\n",
+		      name, strerror(errno));
+	return value;
 }

@@ -62,6 +62,8 @@ void igt_vsoc_assert_conserved(const struct igt_perfctr_session *s,
 uint64_t igt_vsoc_ucf_bytes_read(const struct igt_perfctr_device *dev);
 /* a number in the debugfs file "firmware" */
 uint64_t igt_vsoc_firmware(const struct igt_perfctr_device *dev, const char *name);
+/* the same, or false if it cannot be read, as the device is gone */
+bool igt_vsoc_try_firmware(const struct igt_perfctr_device *dev, const char *name, uint64_t *value);
 /* wait until firmware has answered all that it was asked, however late it was told to be */
 void igt_vsoc_settle(const struct igt_perfctr_device *dev);
 /* write a debugfs file of the device */

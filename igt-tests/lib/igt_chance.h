@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Decisions that follow from a seed and the number of a step.
+ */
+#ifndef IGT_CHANCE_H
+#define IGT_CHANCE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct igt_chance {
+	uint64_t seed, state;
+};
+
+/* what is drawn next does not depend on how much was drawn in the steps before */
+void igt_chance_begin(struct igt_chance *chance, uint64_t step);
+uint32_t igt_chance_any(struct igt_chance *chance, uint32_t below);
+bool igt_chance_one_in(struct igt_chance *chance, uint32_t n);
+
+#endif

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Who counts on a device that fails: a session in a file of its own, with a ledger if its reader is
+ * honest. What is settled goes to a tally.
+ */
+#ifndef IGT_CLIENT_H
+#define IGT_CLIENT_H
+
+#include "igt_fragile.h"
+#include "igt_ledger.h"
+
+enum igt_reader {
+	IGT_READER_PROMPT,
+	IGT_READER_SLOW,
+	/* it writes where only the kernel should: no ledger */
+	IGT_READER_HOSTILE,
+	IGT_READERS,
+};
+
+struct igt_client {
+	bool used;
+	struct igt_fragile *on;
+	struct igt_perfctr_device file;
+	struct igt_perfctr_session session;
+	struct igt_ledger ledger;
+	enum igt_reader reader;
+	bool active;
+	unsigned int set; /* enum drm_perfctr_set */
+	/* of the device when the ledger began; IGT_FRAGILE_UNKNOWN: it had not recovered yet */
+	uint64_t troubles;
+};
+
+struct igt_tally {
+	uint64_t settled; /* accounts */
+	/* of them, those of spans in which nothing failed: no count may be missing there */
+	uint64_t innocent;
+	uint64_t compared, truth, counts, dropped, refused; /* struct igt_ledger */
+	uint64_t lost_ns, ucf_bytes;
+	uint64_t samples, merged;
+};
+
+bool igt_client_is_honest(const struct igt_client *c);
+/* active, with a ledger */
+bool igt_client_has_ledger(const struct igt_client *c);
+
+/* a file of its own on @d; 0 or -errno */
+int igt_client_open(struct igt_client *c, struct igt_fragile *d);
+/* the file goes with all that is in it: what a process does that ends */
+void igt_client_drop(struct igt_client *c, struct igt_tally *tally);
+
+/*
+ * START on a device that stands still. @only: nobody else counts on it, so that a START that
+ * succeeds says that the device works. 0 or -errno, -ENODEV if a fault took the device.
+ */
+int igt_client_start(struct igt_client *c, uint64_t user_data, bool only);
+/* STOP on a device that stands still, and settle. @others: count on it */
+int igt_client_stop(struct igt_client *c, uint64_t user_data, bool others, struct igt_tally *tally);
+/*
+ * Settle the account of a session that goes on: what was counted until now must come with a good
+ * sample soon, once nothing fails any more. Nothing, if a fault takes the device.
+ */
+void igt_client_settle(struct igt_client *c, uint64_t user_data, struct igt_tally *tally);
+/* the session ended with its device, which stood still at @totals, settled before */
+void igt_client_end(struct igt_client *c, const struct igt_vsoc_totals *totals,
+		    struct igt_tally *tally);
+
+#endif
