@@ -17,10 +17,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include <perfctr/capture.h>
 
+#include "bench.h"
 #include "produce.h"
 
 #define ROUNDS 41
@@ -38,27 +38,6 @@ static volatile uint64_t sink;
 static unsigned char copy[4096];
 static unsigned char peer_ring[SLOTS * SLOT_BYTES] __attribute__((aligned(64)));
 static uint64_t plain[COUNTERS];
-
-static uint64_t now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC_RAW, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-}
-
-static int by_value(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
-static double median(double *values, size_t count)
-{
-	qsort(values, count, sizeof(*values), by_value);
-	return values[count / 2];
-}
 
 /* keeps the compiler from seeing through a loop */
 static inline void opaque(void *p)

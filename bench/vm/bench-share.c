@@ -24,10 +24,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <perfctr/perfctr.h>
+
+#include "bench.h"
 
 #define SOAK_DIR "/sys/kernel/debug/perfctr_soak/"
 #define HZ 1000u
@@ -188,19 +189,6 @@ static struct window soak_bare(const char *firmware, const char *file)
 	if (!w.samples)
 		die("bare sampler", "did nothing in a window");
 	return w;
-}
-
-static int by_value(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
-static double median(double *values, unsigned int count)
-{
-	qsort(values, count, sizeof(*values), by_value);
-	return values[count / 2];
 }
 
 /* what each sample took from the loop */

@@ -20,10 +20,11 @@
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <perfctr/perfctr.h>
+
+#include "bench.h"
 
 #define COUNTERS 64
 #define ROUNDS 15
@@ -41,27 +42,6 @@ static void die(const char *what, const char *why)
 {
 	fprintf(stderr, "perfctr-bench-vm: %s: %s\n", what, why);
 	exit(1);
-}
-
-static uint64_t now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC_RAW, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-}
-
-static int by_value(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
-static double median(double *values, size_t count)
-{
-	qsort(values, count, sizeof(*values), by_value);
-	return values[count / 2];
 }
 
 /* --- subject: the ring --------------------------------------------------- */
