@@ -381,6 +381,30 @@ static void refusal_tests(void)
 	}
 }
 
+/*
+ * 100 calls on CPU 1, 20 on CPU 0 while CPU 1 is gone, of which @gone are counted, and 3 on CPU 1
+ * that is back, of all of which @back are
+ */
+static void calls_around_hotplug(struct igt_perfctr_session *s, uint64_t gone, uint64_t back)
+{
+	igt_assert_eq(igt_perfctr_start(s, 0), 0);
+	pin(1);
+	calls(100);
+	pin(0);
+	cpu_online(1, false);
+	calls(20);
+	igt_assert_eq(igt_perfctr_sample(s, 0), 0);
+	igt_perfctr_drain(s);
+	igt_assert_eq_u64(counted(s, 7), gone);
+	cpu_online(1, true);
+	pin(1);
+	calls(3);
+	pin(-1);
+	igt_assert_eq(igt_perfctr_stop(s, 0), 0);
+	igt_perfctr_drain(s);
+	igt_assert_eq_u64(counted(s, 7), back);
+}
+
 static void hotplug_tests(void)
 {
 	igt_describe("no count is lost when a CPU goes and comes back while counting");
@@ -389,22 +413,7 @@ static void hotplug_tests(void)
 		struct igt_perfctr_session s;
 
 		trace_session(&s, GLOBAL);
-		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
-		pin(1);
-		calls(100);
-		pin(0);
-		cpu_online(1, false);
-		calls(20);
-		igt_assert_eq(igt_perfctr_sample(&s, 0), 0);
-		igt_perfctr_drain(&s);
-		igt_assert_eq_u64(counted(&s, 7), 120);
-		cpu_online(1, true);
-		pin(1);
-		calls(3);
-		pin(-1);
-		igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
-		igt_perfctr_drain(&s);
-		igt_assert_eq_u64(counted(&s, 7), 123);
+		calls_around_hotplug(&s, 120, 123);
 		igt_assert(s.sums[0].states & DRM_PERFCTR_STATE_MIGRATED);
 		igt_perfctr_session_fini(&s);
 	}
@@ -433,22 +442,7 @@ static void hotplug_tests(void)
 		struct igt_perfctr_session s;
 
 		trace_session(&s, 1);
-		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
-		pin(1);
-		calls(100);
-		pin(0);
-		cpu_online(1, false);
-		calls(20);
-		igt_assert_eq(igt_perfctr_sample(&s, 0), 0);
-		igt_perfctr_drain(&s);
-		igt_assert_eq_u64(counted(&s, 7), 100);
-		cpu_online(1, true);
-		pin(1);
-		calls(3);
-		pin(-1);
-		igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
-		igt_perfctr_drain(&s);
-		igt_assert_eq_u64(counted(&s, 7), 103);
+		calls_around_hotplug(&s, 100, 103);
 		igt_perfctr_session_fini(&s);
 	}
 	igt_describe(
