@@ -35,8 +35,8 @@ IGT_TEST_DESCRIPTION("Whatever happens in whatever order, sessions tell the trut
 #define MS 1000000ull
 #define CPU1 "/sys/devices/system/cpu/cpu1/online"
 
-#define DEVICES 2
-#define CLIENTS 7
+#define DEVICES 3
+#define CLIENTS 10
 #define MAX_DOOMED 3
 /* of so many steps the last third has fair weather: nothing fails, so nothing may be missing */
 #define WEATHER_STEPS 96
@@ -44,7 +44,12 @@ IGT_TEST_DESCRIPTION("Whatever happens in whatever order, sessions tell the trut
 
 static const char *const reader_names[IGT_READERS] = { "prompt", "slow", "hostile" };
 
-static struct igt_fragile devices[DEVICES] = { { .number = 0 }, { .number = 9 } };
+/* the first stays; the others come and go, the last one with counters that take turns */
+static struct igt_fragile devices[DEVICES] = {
+	{ .number = 0 },
+	{ .number = 9 },
+	{ .number = 10, .nv50 = true },
+};
 static struct igt_client clients[CLIENTS];
 static pid_t doomed[MAX_DOOMED];
 static bool with_suspend, with_trace;
@@ -107,10 +112,15 @@ static void come(struct igt_fragile *d)
 		"shader_present=0x1110055 l2_slices=2 fw_slots=8",
 		"shader_present=0xff l2_slices=1 shader_dense=1",
 	};
+	static const char *const nv50_shapes[] = {
+		"product=nv50",
+		"product=nv50 shader_present=0x5",
+	};
+	const char *shape = d->nv50 ? nv50_shapes[any(2)] : shapes[any(4)];
 	char name[16], text[128];
 
-	snprintf(text, sizeof(text), "%u %s", d->number,
-		 shapes[any(sizeof(shapes) / sizeof(shapes[0]))]);
+	snprintf(text, sizeof(text), "%u %s", d->number, shape);
+	trace("%s", text);
 	igt_assert_eq(igt_write(IGT_VSOC_DRIVER "/new_device", text), 0);
 	snprintf(name, sizeof(name), "vsoc.%u", d->number);
 	igt_assert(igt_perfctr_open_device(&d->dev, name));
@@ -157,6 +167,43 @@ static bool is_idle(const struct igt_client *c)
 static bool is_any(const struct igt_client *c)
 {
 	return true;
+}
+
+static struct drm_perfctr_block_request *request_of(struct igt_perfctr_session *s, uint16_t type,
+						    uint16_t index)
+{
+	struct drm_perfctr_block_request *r = s->requests;
+
+	while (r < s->requests + s->setup.request_count && (r->type != type || r->index != index))
+		r++;
+	if (r == s->requests + s->setup.request_count) {
+		s->setup.request_count++;
+		memset(r, 0, sizeof(*r));
+		r->type = type;
+		r->index = index;
+	}
+	return r;
+}
+
+/* few of those that take turns: some of them can be counted together, or be recorded */
+static void choose_domains(struct igt_perfctr_session *s)
+{
+	s->setup.request_count = 0;
+	for (unsigned int n = 1 + any(3); n; n--) {
+		const struct drm_perfctr_block_info *b = &s->dev->blocks[any(s->dev->block_count)];
+		const uint64_t available = b->available[0];
+		uint64_t mask = available & any(UINT32_MAX) & any(UINT32_MAX);
+
+		if (!available || b->type >= DRM_PERFCTR_BLOCK_GENERIC_PMU) {
+			n++;
+			continue;
+		}
+		if (one_in(2))
+			mask &= any(UINT32_MAX);
+		request_of(s, b->type,
+			   b->type == DRM_PERFCTR_BLOCK_MP ? DRM_PERFCTR_INDEX_ALL : b->index)
+			->mask |= mask ?: available & -available;
+	}
 }
 
 /* blocks and counters at random, at least one */
@@ -312,6 +359,8 @@ static bool do_in_stream(void)
 static bool do_setup(void)
 {
 	static const uint64_t periods_ns[] = { 0, 0, 0, MS, 2 * MS, 7 * MS, 20 * MS };
+	/* the shortest are recorded, if nobody wants what cannot be */
+	static const uint64_t recorded_ns[] = { 200000, 500000 };
 	struct igt_fragile *d = some_device();
 	struct igt_client *c = NULL;
 	int ret;
@@ -329,14 +378,19 @@ static bool do_setup(void)
 			     "open: %s\n", strerror(-ret));
 		return true;
 	}
-	c->set = one_in(6) ? any(3) : DRM_PERFCTR_SET_PRIMARY;
+	c->set = one_in(6) && !d->nv50 ? any(3) : DRM_PERFCTR_SET_PRIMARY;
 	c->reader = one_in(3) ? any(IGT_READERS) : IGT_READER_PROMPT;
 	igt_perfctr_session_init_set(&c->session, &c->file, c->set);
-	choose_counters(&c->session);
+	if (d->nv50)
+		choose_domains(&c->session);
+	else
+		choose_counters(&c->session);
 	if (!d->number && one_in(3))
 		igt_perfctr_add_ucf(&c->session);
 	c->session.setup.slots = 4u << any(5);
 	c->session.setup.period_ns = periods_ns[any(sizeof(periods_ns) / sizeof(periods_ns[0]))];
+	if (d->nv50 && one_in(2))
+		c->session.setup.period_ns = recorded_ns[any(2)];
 	if (one_in(4))
 		c->session.setup.flags |= DRM_PERFCTR_SETUP_AUTOMATIC;
 	if (one_in(6))
@@ -591,17 +645,16 @@ static bool do_suspend(void)
 }
 
 /* a device comes, or goes, with or without work in it */
-static bool do_device(void)
+static void come_or_go(struct igt_fragile *d)
 {
 	static struct igt_vsoc_totals totals[CLIENTS];
-	struct igt_fragile *d = &devices[1];
 	char number[16];
 	bool quiet;
 
 	if (!d->present) {
 		come(d);
 		open_contexts(d);
-		return true;
+		return;
 	}
 	quiet = !d->gone && one_in(2) && igt_fragile_quiesce(d);
 	if (quiet) {
@@ -638,7 +691,25 @@ static bool do_device(void)
 	igt_perfctr_close(&d->dev);
 	d->present = d->gone = d->armed = false;
 	d->job_count = 0;
+}
+
+static bool do_device(void)
+{
+	struct igt_fragile *d = &devices[1 + any(DEVICES - 1)];
+
+	/* it stays for longer than it is away */
+	if (d->present && !one_in(4))
+		return false;
+	come_or_go(d);
 	return true;
+}
+
+/* a fault took them */
+static void let_gone_go(void)
+{
+	for (unsigned int i = 1; i < DEVICES; i++)
+		if (devices[i].gone)
+			come_or_go(&devices[i]);
 }
 
 /* a process that counts until it is killed */
@@ -697,7 +768,7 @@ static const struct {
 	{ "leave", 2, do_leave },     { "scribble", 3, do_scribble },
 	{ "fault", 10, do_fault },    { "reset", 2, do_reset },
 	{ "power", 5, do_power },     { "cpu hotplug", 1, do_cpu },
-	{ "suspend", 1, do_suspend }, { "device", 1, do_device },
+	{ "suspend", 1, do_suspend }, { "device", 6, do_device },
 	{ "doom", 2, do_doom },
 };
 #define HAPPENINGS (sizeof(happenings) / sizeof(happenings[0]))
@@ -722,9 +793,7 @@ static void happen(void)
 	happened[at] += happenings[at].happens();
 	if (one_in(8))
 		usleep(any(4000));
-	/* a fault took it */
-	if (devices[1].gone)
-		do_device();
+	let_gone_go();
 }
 
 static uint64_t from_environment(const char *name, uint64_t otherwise)
@@ -771,8 +840,7 @@ static void calm_down(void)
 
 	storm.doing = "calming down";
 	calm();
-	if (devices[1].gone)
-		do_device();
+	let_gone_go();
 	for (unsigned int i = 0; i < CLIENTS; i++) {
 		if (!clients[i].used)
 			continue;
@@ -780,8 +848,9 @@ static void calm_down(void)
 			settle(&clients[i]);
 		igt_client_drop(&clients[i], &tally);
 	}
-	if (devices[1].present)
-		do_device();
+	for (unsigned int i = 1; i < DEVICES; i++)
+		if (devices[i].present)
+			come_or_go(&devices[i]);
 	end_doomed();
 	igt_write(CPU1, "1");
 	igt_fragile_debugfs(&devices[0], "protected", "0");
@@ -808,20 +877,22 @@ static double permille(uint64_t counts)
 
 static void tell(uint64_t begin_ns)
 {
-	igt_info("%3llu s: %llu steps, %llu accounts settled, nothing had failed in %llu of them, "
-		 "%llu counters compared: of %llu counts %llu in %llu samples (%llu merged), %llu "
-		 "(%.3f permille) destroyed by hardware, %llu (%.3f permille) refused, %.3f s "
-		 "lost; %llu fabric bytes, %llu faults, %llu suspends\n",
-		 (unsigned long long)((igt_raw_ns() - begin_ns) / (1000 * MS)),
-		 (unsigned long long)storm.step, (unsigned long long)tally.settled,
-		 (unsigned long long)tally.innocent, (unsigned long long)tally.compared,
-		 (unsigned long long)tally.truth, (unsigned long long)tally.counts,
-		 (unsigned long long)tally.samples, (unsigned long long)tally.merged,
-		 (unsigned long long)tally.dropped, permille(tally.dropped),
-		 (unsigned long long)tally.refused, permille(tally.refused), tally.lost_ns / 1e9,
-		 (unsigned long long)tally.ucf_bytes,
-		 (unsigned long long)(devices[0].hits + devices[1].hits),
-		 (unsigned long long)storm.suspends);
+	igt_info(
+		"%3llu s: %llu steps, %llu accounts settled (%llu of nv50), nothing had failed in %llu of them, "
+		"%llu counters compared: of %llu counts %llu in %llu samples (%llu merged), %llu "
+		"(%.3f permille) destroyed by hardware, %llu (%.3f permille) refused, %llu (%.3f "
+		"permille) had no turn, %.3f s lost; %llu fabric bytes, %llu faults, %llu suspends\n",
+		(unsigned long long)((igt_raw_ns() - begin_ns) / (1000 * MS)),
+		(unsigned long long)storm.step, (unsigned long long)tally.settled,
+		(unsigned long long)tally.nv50, (unsigned long long)tally.innocent,
+		(unsigned long long)tally.compared, (unsigned long long)tally.truth,
+		(unsigned long long)tally.counts, (unsigned long long)tally.samples,
+		(unsigned long long)tally.merged, (unsigned long long)tally.dropped,
+		permille(tally.dropped), (unsigned long long)tally.refused, permille(tally.refused),
+		(unsigned long long)tally.turned, permille(tally.turned), tally.lost_ns / 1e9,
+		(unsigned long long)tally.ucf_bytes,
+		(unsigned long long)(devices[0].hits + devices[1].hits + devices[2].hits),
+		(unsigned long long)storm.suspends);
 }
 
 /* so many always have counts that were settled among them */
@@ -923,6 +994,7 @@ igt_main
 		devices[0].present = true;
 		/* of a run that was cut short */
 		igt_write(IGT_VSOC_DRIVER "/del_device", "9");
+		igt_write(IGT_VSOC_DRIVER "/del_device", "10");
 	}
 	igt_describe(
 		"random sessions, jobs, faults, power, hotplug and hostile readers: every account "

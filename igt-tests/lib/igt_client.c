@@ -36,6 +36,7 @@ int igt_client_open(struct igt_client *c, struct igt_fragile *d)
 
 static void remember(struct igt_client *c, struct igt_tally *tally)
 {
+	tally->turned += c->ledger.turned;
 	tally->compared += c->ledger.compared;
 	tally->counts += c->ledger.counts;
 	tally->truth += c->ledger.truth;
@@ -75,6 +76,7 @@ static void settled(const struct igt_client *c, bool innocent, uint64_t missing,
 		    struct igt_tally *tally)
 {
 	tally->settled++;
+	tally->nv50 += c->on->nv50;
 	tally->innocent += innocent;
 	if (!innocent || !missing)
 		return;
@@ -135,6 +137,7 @@ void igt_client_settle(struct igt_client *c, uint64_t user_data, struct igt_tall
 	struct igt_perfctr_session *s = &c->session;
 	struct igt_fragile *d = c->on;
 	uint64_t until_ns, t0, troubles;
+	bool good;
 	int ret = 0;
 
 	if (!igt_fragile_quiesce(d))
@@ -156,8 +159,11 @@ void igt_client_settle(struct igt_client *c, uint64_t user_data, struct igt_tall
 		/* a signal, or a period that came first and took the slot */
 		igt_assert_f(!ret || ret == -EINTR || ret == -ENOSPC, "SAMPLE: %d\n", ret);
 		igt_perfctr_drain(s);
-	} while (!s->samples || s->last.end_ns < until_ns ||
-		 s->last.flags & DRM_PERFCTR_SAMPLE_ERROR);
+		/* the end of a recorded period is that of a packet: counts behind it come later */
+		good = s->samples && s->last.end_ns >= until_ns &&
+		       !(s->last.flags & DRM_PERFCTR_SAMPLE_ERROR) &&
+		       (!d->nv50 || s->last.flags & DRM_PERFCTR_SAMPLE_MANUAL);
+	} while (!good);
 	igt_vsoc_totals(&d->dev, c->set, &now);
 	settled(c, is_innocent(c, troubles), igt_ledger_settle(&c->ledger, &now), tally);
 	if (igt_fragile_troubles(d) == troubles)

@@ -32,10 +32,11 @@ struct igt_client {
 
 struct igt_tally {
 	uint64_t settled; /* accounts */
+	uint64_t nv50; /* of them, those of product nv50 */
 	/* of them, those of spans in which nothing failed: no count may be missing there */
 	uint64_t innocent;
 	uint64_t compared, truth, counts, dropped, refused; /* struct igt_ledger */
-	uint64_t lost_ns, ucf_bytes;
+	uint64_t turned, lost_ns, ucf_bytes;
 	uint64_t samples, merged;
 };
 

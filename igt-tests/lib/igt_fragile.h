@@ -17,6 +17,7 @@
 struct igt_fragile {
 	unsigned int number; /* of the platform device */
 	bool present;
+	bool nv50; /* product */
 	struct igt_perfctr_device dev;
 	uint32_t contexts[3];
 	uint64_t jobs[IGT_FRAGILE_JOBS];

@@ -18,11 +18,13 @@ struct igt_ledger {
 	uint64_t truth; /* counts that happened */
 	uint64_t counts; /* counts that were found in samples */
 	uint64_t dropped; /* counts that hardware destroyed, all admitted */
+	uint64_t turned; /* counts that happened while it was another counter's turn */
 	uint64_t refused; /* counts that were there but could not be trusted or read, admitted */
 	uint64_t blocks_missing; /* blocks of which any of these is not zero */
 	uint32_t types_missing; /* their types, 1 << enum drm_perfctr_block */
 	uint64_t lost_ns;
 	uint64_t ucf_bytes;
+	const char *missing_name; /* a counter that lacked counts */
 };
 
 /* the session is about to count, the GPU is idle */
@@ -38,7 +40,12 @@ bool igt_ledger_try_open(struct igt_ledger *ledger, struct igt_perfctr_session *
  *	truth = in samples + dropped + refused, and refused <= doubtful
  *
  * and if not all is in samples, they say so: lost_ns and the block's STATE_LOST are set, or the
- * block is saturated. Asserts, and begins anew at @now. Returns the counts that are not in samples:
+ * block is saturated. For blocks of product nv50, where nothing tells what became of counts,
+ *
+ *	truth = in samples + turned + dropped
+ *
+ * where only counters that ran for less than their block have turned ones, and the others' dropped
+ * ones are admitted in the same way, saturated or not. Asserts, and begins anew at @now. Returns the counts that are not in samples:
  * where nothing failed there are none.
  */
 uint64_t igt_ledger_settle(struct igt_ledger *ledger, const struct igt_vsoc_totals *now);

@@ -32,7 +32,8 @@ void igt_vsoc_work(const struct igt_perfctr_device *dev, unsigned int n);
 /*
  * What became of the counts of one counter set at one moment: the truth; of that, and in its
  * order, what firmware destroyed, what a host need not have got, and what hardware still has
- * (README.md of vsoc, "debugfs").
+ * (README.md of vsoc, "debugfs"). All but the truth is zero for product nv50, which keeps no such
+ * accounts.
  */
 struct igt_vsoc_totals {
 	struct igt_vsoc_truth truth;
