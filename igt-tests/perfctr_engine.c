@@ -947,30 +947,17 @@ static void time_stands_still(void)
 	igt_vsoc_work(&dev, 1);
 }
 
-static int write_errno(const char *file, const char *text)
-{
-	char path[96];
-	int fd, ret;
-
-	snprintf(path, sizeof(path), "/sys/kernel/debug/dri/%d/vsoc/%s", dev.minor, file);
-	fd = open(path, O_WRONLY | O_CLOEXEC);
-	igt_assert_lte(0, fd);
-	ret = write(fd, text, strlen(text)) < 0 ? -errno : 0;
-	close(fd);
-	return ret;
-}
-
 static void step_errors(void)
 {
-	igt_assert_eq(write_errno("step_ns", "1"), -EINVAL);
-	igt_assert_eq(write_errno("stepped", "0"), -EALREADY);
-	igt_assert_eq(write_errno("stepped", "2"), -EINVAL);
+	igt_assert_eq(igt_vsoc_debugfs_try(&dev, "step_ns", "1"), -EINVAL);
+	igt_assert_eq(igt_vsoc_debugfs_try(&dev, "stepped", "0"), -EALREADY);
+	igt_assert_eq(igt_vsoc_debugfs_try(&dev, "stepped", "2"), -EINVAL);
 	stepped(true);
-	igt_assert_eq(write_errno("stepped", "1"), -EALREADY);
-	igt_assert_eq(write_errno("step_ns", "3600000000000"), -ERANGE);
+	igt_assert_eq(igt_vsoc_debugfs_try(&dev, "stepped", "1"), -EALREADY);
+	igt_assert_eq(igt_vsoc_debugfs_try(&dev, "step_ns", "3600000000000"), -ERANGE);
 	stepped(false);
-	igt_assert_eq(write_errno("profile", "nonsense"), -EINVAL);
-	igt_assert_eq(write_errno("miscount", "nonsense"), -EINVAL);
+	igt_assert_eq(igt_vsoc_debugfs_try(&dev, "profile", "nonsense"), -EINVAL);
+	igt_assert_eq(igt_vsoc_debugfs_try(&dev, "miscount", "nonsense"), -EINVAL);
 }
 
 static void fair(void)

@@ -561,17 +561,17 @@ static void refused(void)
 	char path[96];
 	FILE *f;
 
-	snprintf(path, sizeof(path), "/sys/kernel/debug/dri/%d/vsoc/fail_no_ack", dev.minor);
-	igt_assert_eq(igt_write(path, " 5   7 \n"), 0);
+	igt_assert_eq(igt_vsoc_debugfs_try(&dev, "fail_no_ack", " 5   7 \n"), 0);
 	for (unsigned int i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
-		igt_assert_lt(igt_write(path, bad[i]), 0);
+		igt_assert_lt(igt_vsoc_debugfs_try(&dev, "fail_no_ack", bad[i]), 0);
+	snprintf(path, sizeof(path), "/sys/kernel/debug/dri/%d/vsoc/fail_no_ack", dev.minor);
 	f = fopen(path, "r");
 	igt_assert(f);
 	igt_assert_eq(fscanf(f, "%u %u %u", &permille, &times, &hits), 3);
 	fclose(f);
 	igt_assert_eq_u32(permille, 5);
 	igt_assert_eq_u32(times, 7);
-	igt_assert_eq(igt_write(path, "0"), 0);
+	igt_assert_eq(igt_vsoc_debugfs_try(&dev, "fail_no_ack", "0"), 0);
 }
 
 /* STOP gives up what the other session gets a moment later */

@@ -28,6 +28,7 @@
 #include "minigt.h"
 #include "igt_chance.h"
 #include "igt_client.h"
+#include "igt_random.h"
 #include "igt_sys.h"
 
 IGT_TEST_DESCRIPTION("Whatever happens in whatever order, sessions tell the truth");
@@ -169,63 +170,6 @@ static bool is_any(const struct igt_client *c)
 	return true;
 }
 
-static struct drm_perfctr_block_request *request_of(struct igt_perfctr_session *s, uint16_t type,
-						    uint16_t index)
-{
-	struct drm_perfctr_block_request *r = s->requests;
-
-	while (r < s->requests + s->setup.request_count && (r->type != type || r->index != index))
-		r++;
-	if (r == s->requests + s->setup.request_count) {
-		s->setup.request_count++;
-		memset(r, 0, sizeof(*r));
-		r->type = type;
-		r->index = index;
-	}
-	return r;
-}
-
-/* few of those that take turns: some of them can be counted together, or be recorded */
-static void choose_domains(struct igt_perfctr_session *s)
-{
-	s->setup.request_count = 0;
-	for (unsigned int n = 1 + any(3); n; n--) {
-		const struct drm_perfctr_block_info *b = &s->dev->blocks[any(s->dev->block_count)];
-		const uint64_t available = b->available[0];
-		uint64_t mask = available & any(UINT32_MAX) & any(UINT32_MAX);
-
-		if (!available || b->type >= DRM_PERFCTR_BLOCK_GENERIC_PMU) {
-			n++;
-			continue;
-		}
-		if (one_in(2))
-			mask &= any(UINT32_MAX);
-		request_of(s, b->type,
-			   b->type == DRM_PERFCTR_BLOCK_MP ? DRM_PERFCTR_INDEX_ALL : b->index)
-			->mask |= mask ?: available & -available;
-	}
-}
-
-/* blocks and counters at random, at least one */
-static void choose_counters(struct igt_perfctr_session *s)
-{
-	unsigned int kept = 0;
-
-	for (unsigned int i = 0; i < s->setup.request_count; i++) {
-		struct drm_perfctr_block_request r = s->requests[i];
-
-		if (one_in(4) && kept)
-			continue;
-		if (one_in(3))
-			r.mask &= (uint64_t)any(UINT32_MAX) << 32 | any(UINT32_MAX);
-		if (r.mask)
-			s->requests[kept++] = r;
-	}
-	if (!kept)
-		kept = 1;
-	s->setup.request_count = kept;
-}
-
 static void settle(struct igt_client *c)
 {
 	igt_client_settle(c, storm.step, &tally);
@@ -252,53 +196,6 @@ static struct igt_fragile *some_device(void)
 	return d->present && !d->gone ? d : &devices[0];
 }
 
-static unsigned int some_commands(struct drm_vsoc_command *commands, uint32_t session)
-{
-	unsigned int count = 1 + any(5);
-
-	memset(commands, 0, (count + 1) * sizeof(*commands));
-	for (unsigned int i = 0; i < count; i++) {
-		struct drm_vsoc_command *c = &commands[i];
-
-		switch (any(session ? 6 : 5)) {
-		case 0:
-			c->type = DRM_VSOC_CMD_DRAW;
-			c->draw.primitives = 1 + any(3000);
-			c->draw.vertices = 3 * c->draw.primitives;
-			c->draw.primitives_culled = any(c->draw.primitives);
-			c->draw.fragments = any(200000);
-			c->draw.texels = any(400000);
-			break;
-		case 1:
-			c->type = DRM_VSOC_CMD_COMPUTE;
-			c->compute.threads = 1 + any(40000);
-			c->compute.instructions = 1 + any(100);
-			break;
-		case 2:
-			c->type = DRM_VSOC_CMD_COPY;
-			c->copy.flags = 1 + any(3);
-			c->copy.bytes = DRM_VSOC_LINE_BYTES * (1ull + any(20000));
-			c->copy.initiator = any(DRM_VSOC_INITIATOR_REMOTE + 1);
-			break;
-		case 3:
-			c->type = DRM_VSOC_CMD_WAIT;
-			c->wait.duration_ns = any(2 * MS);
-			break;
-		case 4:
-			c->type = DRM_VSOC_CMD_DRAW;
-			c->draw.vertices = 3;
-			c->draw.primitives = 1;
-			break;
-		default:
-			c->type = DRM_VSOC_CMD_SAMPLE;
-			c->sample.handle = session;
-			c->sample.user_data = storm.step;
-			break;
-		}
-	}
-	return count;
-}
-
 static int submit(int fd, uint32_t ctx, const struct drm_vsoc_command *commands, unsigned int count,
 		  uint64_t *job)
 {
@@ -316,12 +213,13 @@ static int submit(int fd, uint32_t ctx, const struct drm_vsoc_command *commands,
 
 static bool do_job(void)
 {
-	struct drm_vsoc_command commands[8];
+	struct drm_vsoc_command commands[IGT_RANDOM_COMMANDS];
 	struct igt_fragile *d = some_device();
 	uint64_t job;
 	int ret;
 
-	ret = submit(d->dev.fd, d->contexts[any(3)], commands, some_commands(commands, 0), &job);
+	ret = submit(d->dev.fd, d->contexts[any(3)], commands,
+		     igt_random_commands(&chance, commands, 0, 0), &job);
 	if (igt_fragile_is_gone(d, ret))
 		return true;
 	igt_assert_f(!ret || ret == -EAGAIN || (ret == -ENOMEM && d->armed), "SUBMIT: %d\n", ret);
@@ -339,7 +237,7 @@ static bool do_job(void)
 /* SAMPLE between commands */
 static bool do_in_stream(void)
 {
-	struct drm_vsoc_command commands[8];
+	struct drm_vsoc_command commands[IGT_RANDOM_COMMANDS];
 	struct igt_client *c = pick(is_active);
 	uint64_t job;
 	int ret;
@@ -347,7 +245,7 @@ static bool do_in_stream(void)
 	if (!c)
 		return false;
 	ret = submit(c->file.fd, DRM_VSOC_CTX_DEFAULT, commands,
-		     some_commands(commands, c->session.handle), &job);
+		     igt_random_commands(&chance, commands, c->session.handle, storm.step), &job);
 	if (igt_fragile_is_gone(c->on, ret))
 		return true;
 	igt_assert_f(!ret || (ret == -ENOMEM && c->on->armed), "SUBMIT: %d\n", ret);
@@ -381,10 +279,7 @@ static bool do_setup(void)
 	c->set = one_in(6) && !d->nv50 ? any(3) : DRM_PERFCTR_SET_PRIMARY;
 	c->reader = one_in(3) ? any(IGT_READERS) : IGT_READER_PROMPT;
 	igt_perfctr_session_init_set(&c->session, &c->file, c->set);
-	if (d->nv50)
-		choose_domains(&c->session);
-	else
-		choose_counters(&c->session);
+	igt_random_counters(&chance, &c->session, d->nv50);
 	if (!d->number && one_in(3))
 		igt_perfctr_add_ucf(&c->session);
 	c->session.setup.slots = 4u << any(5);

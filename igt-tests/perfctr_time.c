@@ -285,13 +285,10 @@ static void watchdog_too_late(void)
 
 static void timeout_refused(void)
 {
-	char path[96];
-
-	snprintf(path, sizeof(path), "/sys/kernel/debug/dri/%d/vsoc/job_timeout_ms", dev.minor);
-	igt_assert_eq(igt_write(path, "0"), -ERANGE);
-	igt_assert_eq(igt_write(path, "3600001"), -ERANGE);
-	igt_assert_eq(igt_write(path, "3600000"), 0);
-	igt_assert_eq(igt_write(path, DEFAULT_TIMEOUT_MS), 0);
+	igt_assert_eq(igt_vsoc_debugfs_try(&dev, "job_timeout_ms", "0"), -ERANGE);
+	igt_assert_eq(igt_vsoc_debugfs_try(&dev, "job_timeout_ms", "3600001"), -ERANGE);
+	igt_assert_eq(igt_vsoc_debugfs_try(&dev, "job_timeout_ms", "3600000"), 0);
+	igt_assert_eq(igt_vsoc_debugfs_try(&dev, "job_timeout_ms", DEFAULT_TIMEOUT_MS), 0);
 }
 
 igt_main

@@ -28,10 +28,7 @@ static unsigned int pmu_count;
 
 int igt_fragile_debugfs(const struct igt_fragile *d, const char *file, const char *text)
 {
-	char path[128];
-
-	snprintf(path, sizeof(path), "/sys/kernel/debug/dri/%d/vsoc/%s", d->dev.minor, file);
-	return igt_write(path, text);
+	return igt_vsoc_debugfs_try(&d->dev, file, text);
 }
 
 /* the first number in a debugfs file, or @missing */

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "minigt.h"
+#include "igt_sys.h"
 #include "igt_vsoc.h"
 
 #define JOB_TIMEOUT_NS 20000000000ll
@@ -225,6 +226,14 @@ void igt_vsoc_assert_conserved(const struct igt_perfctr_session *s,
 	}
 	igt_assert_lt(0, compared);
 	igt_assert_eq(compared, enabled);
+}
+
+int igt_vsoc_debugfs_try(const struct igt_perfctr_device *dev, const char *file, const char *text)
+{
+	char path[96];
+
+	debugfs_path(dev, file, path, sizeof(path));
+	return igt_write(path, text);
 }
 
 void igt_vsoc_debugfs(const struct igt_perfctr_device *dev, const char *file, const char *text)

@@ -67,7 +67,8 @@ uint64_t igt_vsoc_firmware(const struct igt_perfctr_device *dev, const char *nam
 bool igt_vsoc_try_firmware(const struct igt_perfctr_device *dev, const char *name, uint64_t *value);
 /* wait until firmware has answered all that it was asked, however late it was told to be */
 void igt_vsoc_settle(const struct igt_perfctr_device *dev);
-/* write a debugfs file of the device */
+/* write a debugfs file of the device, the first returns 0 or -errno */
+int igt_vsoc_debugfs_try(const struct igt_perfctr_device *dev, const char *file, const char *text);
 void igt_vsoc_debugfs(const struct igt_perfctr_device *dev, const char *file, const char *text);
 void igt_vsoc_debugfs_u64(const struct igt_perfctr_device *dev, const char *file, uint64_t value);
 /* ns of the device's own time, which "stepped" stops */

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Jobs and sessions at random.
+ */
+#include <string.h>
+
+#include "igt_random.h"
+
+#define MS 1000000ull
+
+unsigned int igt_random_commands(struct igt_chance *chance, struct drm_vsoc_command *commands,
+				 uint32_t session, uint64_t user_data)
+{
+	unsigned int count = 1 + igt_chance_any(chance, 5);
+
+	memset(commands, 0, (count + 1) * sizeof(*commands));
+	for (unsigned int i = 0; i < count; i++) {
+		struct drm_vsoc_command *c = &commands[i];
+
+		switch (igt_chance_any(chance, session ? 6 : 5)) {
+		case 0:
+			c->type = DRM_VSOC_CMD_DRAW;
+			c->draw.primitives = 1 + igt_chance_any(chance, 3000);
+			c->draw.vertices = 3 * c->draw.primitives;
+			c->draw.primitives_culled = igt_chance_any(chance, c->draw.primitives);
+			c->draw.fragments = igt_chance_any(chance, 200000);
+			c->draw.texels = igt_chance_any(chance, 400000);
+			break;
+		case 1:
+			c->type = DRM_VSOC_CMD_COMPUTE;
+			c->compute.threads = 1 + igt_chance_any(chance, 40000);
+			c->compute.instructions = 1 + igt_chance_any(chance, 100);
+			break;
+		case 2:
+			c->type = DRM_VSOC_CMD_COPY;
+			c->copy.flags = 1 + igt_chance_any(chance, 3);
+			c->copy.bytes =
+				DRM_VSOC_LINE_BYTES * (1ull + igt_chance_any(chance, 20000));
+			c->copy.initiator = igt_chance_any(chance, DRM_VSOC_INITIATOR_REMOTE + 1);
+			break;
+		case 3:
+			c->type = DRM_VSOC_CMD_WAIT;
+			c->wait.duration_ns = igt_chance_any(chance, 2 * MS);
+			break;
+		case 4:
+			c->type = DRM_VSOC_CMD_DRAW;
+			c->draw.vertices = 3;
+			c->draw.primitives = 1;
+			break;
+		default:
+			c->type = DRM_VSOC_CMD_SAMPLE;
+			c->sample.handle = session;
+			c->sample.user_data = user_data;
+			break;
+		}
+	}
+	return count;
+}
+
+static struct drm_perfctr_block_request *request_of(struct igt_perfctr_session *s, uint16_t type,
+						    uint16_t index)
+{
+	struct drm_perfctr_block_request *r = s->requests;
+
+	while (r < s->requests + s->setup.request_count && (r->type != type || r->index != index))
+		r++;
+	if (r == s->requests + s->setup.request_count) {
+		s->setup.request_count++;
+		memset(r, 0, sizeof(*r));
+		r->type = type;
+		r->index = index;
+	}
+	return r;
+}
+
+/* few of those that take turns: some of them can be counted together, or be recorded */
+static void choose_domains(struct igt_chance *chance, struct igt_perfctr_session *s)
+{
+	s->setup.request_count = 0;
+	for (unsigned int n = 1 + igt_chance_any(chance, 3); n; n--) {
+		const struct drm_perfctr_block_info *b =
+			&s->dev->blocks[igt_chance_any(chance, s->dev->block_count)];
+		const uint64_t available = b->available[0];
+		uint64_t mask = available & igt_chance_any(chance, UINT32_MAX) &
+				igt_chance_any(chance, UINT32_MAX);
+
+		if (!available || b->type >= DRM_PERFCTR_BLOCK_GENERIC_PMU) {
+			n++;
+			continue;
+		}
+		if (igt_chance_one_in(chance, 2))
+			mask &= igt_chance_any(chance, UINT32_MAX);
+		request_of(s, b->type,
+			   b->type == DRM_PERFCTR_BLOCK_MP ? DRM_PERFCTR_INDEX_ALL : b->index)
+			->mask |= mask ?: available & -available;
+	}
+}
+
+/* blocks and counters at random, at least one */
+static void choose_counters(struct igt_chance *chance, struct igt_perfctr_session *s)
+{
+	unsigned int kept = 0;
+
+	for (unsigned int i = 0; i < s->setup.request_count; i++) {
+		struct drm_perfctr_block_request r = s->requests[i];
+
+		if (igt_chance_one_in(chance, 4) && kept)
+			continue;
+		if (igt_chance_one_in(chance, 3))
+			r.mask &= (uint64_t)igt_chance_any(chance, UINT32_MAX) << 32 |
+				  igt_chance_any(chance, UINT32_MAX);
+		if (r.mask)
+			s->requests[kept++] = r;
+	}
+	if (!kept)
+		kept = 1;
+	s->setup.request_count = kept;
+}
+
+void igt_random_counters(struct igt_chance *chance, struct igt_perfctr_session *s, bool nv50)
+{
+	if (nv50)
+		choose_domains(chance, s);
+	else
+		choose_counters(chance, s);
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Jobs and sessions at random.
+ */
+#ifndef IGT_RANDOM_H
+#define IGT_RANDOM_H
+
+#include "igt_chance.h"
+#include "igt_vsoc.h"
+
+#define IGT_RANDOM_COMMANDS 8
+
+/*
+ * Up to IGT_RANDOM_COMMANDS commands, with SAMPLEs for a session between them if its handle is not
+ * zero. Returns how many.
+ */
+unsigned int igt_random_commands(struct igt_chance *chance, struct drm_vsoc_command *commands,
+				 uint32_t session, uint64_t user_data);
+/* blocks and counters of those that the session wants, at least one; @nv50: they take turns */
+void igt_random_counters(struct igt_chance *chance, struct igt_perfctr_session *s, bool nv50);
+
+#endif
