@@ -120,6 +120,7 @@ static void come(struct igt_fragile *d)
 	const char *shape = d->nv50 ? nv50_shapes[any(2)] : shapes[any(4)];
 	char name[16], text[128];
 
+	d->recorded = one_in(2);
 	snprintf(text, sizeof(text), "%u %s", d->number, shape);
 	trace("%s", text);
 	igt_assert_eq(igt_write(IGT_VSOC_DRIVER "/new_device", text), 0);
@@ -279,7 +280,10 @@ static bool do_setup(void)
 	c->set = one_in(6) && !d->nv50 ? any(3) : DRM_PERFCTR_SET_PRIMARY;
 	c->reader = one_in(3) ? any(IGT_READERS) : IGT_READER_PROMPT;
 	igt_perfctr_session_init_set(&c->session, &c->file, c->set);
-	igt_random_counters(&chance, &c->session, d->nv50);
+	igt_random_counters(&chance, &c->session,
+			    !d->nv50	? IGT_RANDOM_ANY :
+			    d->recorded ? IGT_RANDOM_RECORDED :
+					  IGT_RANDOM_TURNS);
 	if (!d->number && one_in(3))
 		igt_perfctr_add_ucf(&c->session);
 	c->session.setup.slots = 4u << any(5);
@@ -773,17 +777,18 @@ static double permille(uint64_t counts)
 static void tell(uint64_t begin_ns)
 {
 	igt_info(
-		"%3llu s: %llu steps, %llu accounts settled (%llu of nv50), nothing had failed in %llu of them, "
+		"%3llu s: %llu steps, %llu accounts settled (%llu of nv50, %llu recorded), nothing had failed in %llu of them, "
 		"%llu counters compared: of %llu counts %llu in %llu samples (%llu merged), %llu "
 		"(%.3f permille) destroyed by hardware, %llu (%.3f permille) refused, %llu (%.3f "
 		"permille) had no turn, %.3f s lost; %llu fabric bytes, %llu faults, %llu suspends\n",
 		(unsigned long long)((igt_raw_ns() - begin_ns) / (1000 * MS)),
 		(unsigned long long)storm.step, (unsigned long long)tally.settled,
-		(unsigned long long)tally.nv50, (unsigned long long)tally.innocent,
-		(unsigned long long)tally.compared, (unsigned long long)tally.truth,
-		(unsigned long long)tally.counts, (unsigned long long)tally.samples,
-		(unsigned long long)tally.merged, (unsigned long long)tally.dropped,
-		permille(tally.dropped), (unsigned long long)tally.refused, permille(tally.refused),
+		(unsigned long long)tally.nv50, (unsigned long long)tally.recorded,
+		(unsigned long long)tally.innocent, (unsigned long long)tally.compared,
+		(unsigned long long)tally.truth, (unsigned long long)tally.counts,
+		(unsigned long long)tally.samples, (unsigned long long)tally.merged,
+		(unsigned long long)tally.dropped, permille(tally.dropped),
+		(unsigned long long)tally.refused, permille(tally.refused),
 		(unsigned long long)tally.turned, permille(tally.turned), tally.lost_ns / 1e9,
 		(unsigned long long)tally.ucf_bytes,
 		(unsigned long long)(devices[0].hits + devices[1].hits + devices[2].hits),

@@ -145,6 +145,8 @@ void igt_client_settle(struct igt_client *c, uint64_t user_data, struct igt_tall
 	igt_fragile_disarm(d);
 	if (d->gone)
 		return;
+	if (igt_perfctr_status(s).flags & DRM_PERFCTR_STATUS_BATCHED)
+		tally->recorded++;
 	troubles = igt_fragile_troubles(d);
 	until_ns = igt_raw_ns();
 	t0 = until_ns;

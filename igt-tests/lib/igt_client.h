@@ -32,7 +32,7 @@ struct igt_client {
 
 struct igt_tally {
 	uint64_t settled; /* accounts */
-	uint64_t nv50; /* of them, those of product nv50 */
+	uint64_t nv50, recorded; /* of them, those of product nv50, and in batches at the end */
 	/* of them, those of spans in which nothing failed: no count may be missing there */
 	uint64_t innocent;
 	uint64_t compared, truth, counts, dropped, refused; /* struct igt_ledger */

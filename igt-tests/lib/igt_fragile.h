@@ -18,6 +18,7 @@ struct igt_fragile {
 	unsigned int number; /* of the platform device */
 	bool present;
 	bool nv50; /* product */
+	bool recorded; /* of these, one whose sessions have nothing that cannot be */
 	struct igt_perfctr_device dev;
 	uint32_t contexts[3];
 	uint64_t jobs[IGT_FRAGILE_JOBS];

@@ -73,7 +73,19 @@ static struct drm_perfctr_block_request *request_of(struct igt_perfctr_session *
 	return r;
 }
 
-/* few of those that take turns: some of them can be counted together, or be recorded */
+/* one of those that are alone in their domains: nothing is in the way of recording them */
+static void choose_domain(struct igt_chance *chance, struct igt_perfctr_session *s)
+{
+	const struct drm_perfctr_block_info *b;
+
+	s->setup.request_count = 0;
+	do {
+		b = &s->dev->blocks[igt_chance_any(chance, s->dev->block_count)];
+	} while (b->type != DRM_PERFCTR_BLOCK_PCOUNTER || !b->available[0]);
+	request_of(s, b->type, b->index)->mask = b->available[0] & -b->available[0];
+}
+
+/* few of those that take turns: some of them can be counted together */
 static void choose_domains(struct igt_chance *chance, struct igt_perfctr_session *s)
 {
 	s->setup.request_count = 0;
@@ -117,9 +129,12 @@ static void choose_counters(struct igt_chance *chance, struct igt_perfctr_sessio
 	s->setup.request_count = kept;
 }
 
-void igt_random_counters(struct igt_chance *chance, struct igt_perfctr_session *s, bool nv50)
+void igt_random_counters(struct igt_chance *chance, struct igt_perfctr_session *s,
+			 enum igt_random_kind kind)
 {
-	if (nv50)
+	if (kind == IGT_RANDOM_RECORDED)
+		choose_domain(chance, s);
+	else if (kind == IGT_RANDOM_TURNS)
 		choose_domains(chance, s);
 	else
 		choose_counters(chance, s);

@@ -16,7 +16,14 @@
  */
 unsigned int igt_random_commands(struct igt_chance *chance, struct drm_vsoc_command *commands,
 				 uint32_t session, uint64_t user_data);
-/* blocks and counters of those that the session wants, at least one; @nv50: they take turns */
-void igt_random_counters(struct igt_chance *chance, struct igt_perfctr_session *s, bool nv50);
+enum igt_random_kind {
+	/* blocks and counters of those that the session wants, at least one */
+	IGT_RANDOM_ANY,
+	/* product nv50: what may have to take turns, or can be recorded whoever else counts so */
+	IGT_RANDOM_TURNS,
+	IGT_RANDOM_RECORDED,
+};
+void igt_random_counters(struct igt_chance *chance, struct igt_perfctr_session *s,
+			 enum igt_random_kind kind);
 
 #endif
