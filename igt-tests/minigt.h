@@ -46,6 +46,7 @@ _Noreturn void __igt_fail_assert(const char *domain, const char *file, int line,
 	__attribute__((format(printf, 6, 7)));
 void igt_log(const char *domain, enum igt_log_level level, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
+void igt_kmsg(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void igt_describe_f(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 bool __igt_fork(void);
 void igt_waitchildren(void);
@@ -80,6 +81,9 @@ void igt_waitchildren(void);
 #define igt_fork(child, count)                        \
 	for (int child = 0; child < (count); child++) \
 		for (; __igt_fork(); exit(0))
+
+/* as later versions of IGT have it: what the kernel will say is no complaint, until the subtest ends */
+#define igt_emit_ignore_dmesg_regex(regex) igt_kmsg("<6>[IGT] add ignored dmesg regex: %s\n", regex)
 
 #define igt_info(...) igt_log(NULL, IGT_LOG_INFO, __VA_ARGS__)
 

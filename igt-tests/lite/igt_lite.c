@@ -84,6 +84,19 @@ void __igt_fixture_complete(void)
 	in_fixture = false;
 }
 
+void igt_kmsg(const char *format, ...)
+{
+	FILE *log = fopen("/dev/kmsg", "we");
+	va_list arguments;
+
+	if (!log)
+		return;
+	va_start(arguments, format);
+	vfprintf(log, format, arguments);
+	va_end(arguments);
+	fclose(log);
+}
+
 bool __igt_run_subtest(const char *subtest_name, const char *file, int line)
 {
 	if (list_only) {
@@ -93,6 +106,7 @@ bool __igt_run_subtest(const char *subtest_name, const char *file, int line)
 	if (!is_wanted(subtest_name))
 		return false;
 	printf("Starting subtest: %s\n", subtest_name);
+	igt_kmsg("<6>[IGT] %s: starting subtest %s\n", program_invocation_short_name, subtest_name);
 	current = subtest_name;
 	clock_gettime(CLOCK_MONOTONIC, &started);
 	if (!skip_rest)

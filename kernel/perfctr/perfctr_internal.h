@@ -367,6 +367,7 @@ void perfctr_sampler_detach(struct drm_perfctr_session *session);
 void perfctr_sampler_arm(struct drm_perfctr *pc);
 void perfctr_sampler_wake(struct drm_perfctr_session *session);
 bool perfctr_sampler_in_batches(const struct drm_perfctr_session *session);
+s64 perfctr_raw_offset_ns(void);
 u64 perfctr_sampler_next_due(const struct drm_perfctr_source *source, s64 raw_offset_ns);
 void perfctr_sampler_publish_batched(struct drm_perfctr_source *source, s64 raw_offset_ns);
 void perfctr_sampler_end_batch(struct drm_perfctr *pc);

@@ -4,6 +4,7 @@
  * are named, and which event each bit of a mask stands for.
  */
 #include <linux/bits.h>
+#include <linux/build_bug.h>
 #include <linux/kernel.h>
 #include <linux/string.h>
 
@@ -70,6 +71,13 @@ static const u64 c2c_events[] = {
 	[DRM_PERFCTR_C2C_OUT_WR_CUM_OUTS] = 0x7,
 	[DRM_PERFCTR_C2C_OUT_WR_REQ] = 0x8,
 };
+
+/* a bit of a mask of 64 for each */
+static_assert(ARRAY_SIZE(ucf_events) <= DRM_PERFCTR_SECTION_COUNTERS);
+static_assert(ARRAY_SIZE(pcie_events) <= DRM_PERFCTR_SECTION_COUNTERS);
+static_assert(ARRAY_SIZE(pcie_tgt_events) <= DRM_PERFCTR_SECTION_COUNTERS);
+static_assert(ARRAY_SIZE(cmem_latency_events) <= DRM_PERFCTR_SECTION_COUNTERS);
+static_assert(ARRAY_SIZE(c2c_events) <= DRM_PERFCTR_SECTION_COUNTERS);
 
 static const struct perfctr_pmu_kind kinds[] = {
 	{

@@ -65,6 +65,10 @@
  * its lock. A session enters the table when it is complete.
  */
 
+/* of two clocks: so close is close enough, and so often it is tried */
+#define CLOCKS_APART_NS		2000
+#define CLOCK_READINGS		8
+
 /* sources of @mask, each once */
 static int collect_sources(struct drm_perfctr *pc, unsigned long mask)
 {
@@ -174,12 +178,38 @@ static u64 session_time(struct drm_perfctr_session *session)
 	return time_ns;
 }
 
-/* a time of hardware, CLOCK_MONOTONIC_RAW and not long ago, on the timer's clock */
+/**
+ * perfctr_raw_offset_ns() - from the clock of samples to that of timers
+ *
+ * The two clocks cannot be read at once. What comes between the readings, an
+ * interrupt or a host that takes the CPU away, would make times of hardware look
+ * later than they are, and periods be counted that are not over.
+ *
+ * Returns: CLOCK_MONOTONIC - CLOCK_MONOTONIC_RAW, of the closest of some readings.
+ */
+s64 perfctr_raw_offset_ns(void)
+{
+	u64 best_ns = U64_MAX;
+	s64 offset_ns = 0;
+	unsigned int i;
+
+	for (i = 0; i < CLOCK_READINGS && best_ns > CLOCKS_APART_NS; i++) {
+		u64 before_ns = ktime_get_raw_ns();
+		u64 monotonic_ns = ktime_get_ns();
+		u64 apart_ns = ktime_get_raw_ns() - before_ns;
+
+		if (apart_ns >= best_ns)
+			continue;
+		best_ns = apart_ns;
+		offset_ns = monotonic_ns - (before_ns + apart_ns / 2);
+	}
+	return offset_ns;
+}
+
+/* a time of hardware, CLOCK_MONOTONIC_RAW, on the timer's clock */
 static ktime_t to_monotonic(u64 raw_ns)
 {
-	u64 now_ns = ktime_get_raw_ns();
-
-	return ktime_sub_ns(ktime_get(), now_ns - min(raw_ns, now_ns));
+	return ns_to_ktime(raw_ns + perfctr_raw_offset_ns());
 }
 
 static u64 view_cycles(const struct drm_perfctr *pc, const struct perfctr_view *view)

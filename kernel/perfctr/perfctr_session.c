@@ -5,6 +5,7 @@
 #include <linux/eventfd.h>
 #include <linux/iosys-map.h>
 #include <linux/log2.h>
+#include <linux/nospec.h>
 #include <linux/overflow.h>
 #include <linux/slab.h>
 #include <drm/drm_file.h>
@@ -61,12 +62,17 @@ static int view_block(struct drm_perfctr_session *session, struct drm_perfctr_bl
 	struct drm_perfctr *pc = session->pc;
 	struct perfctr_view *view = &session->views[session->view_count];
 	u64 mask = request->mask;
+	unsigned int section;
 	u64 available;
+	u8 set;
 
 	if (!(block->desc.sets & BIT(request->set)))
 		return perfctr_reject(pc, EOPNOTSUPP, "block %u:%u has no set %u",
 				      block->desc.type, block->desc.index, request->set);
-	available = perfctr_block_available(&block->desc, request->set)[request->section];
+	/* both were checked, but may be guessed to have passed */
+	set = array_index_nospec(request->set, DRM_PERFCTR_SET_TERTIARY + 1);
+	section = array_index_nospec(request->section, PERFCTR_SECTIONS_MAX);
+	available = perfctr_block_available(&block->desc, set)[section];
 	if (request->flags & DRM_PERFCTR_REQUEST_AVAILABLE)
 		mask &= available;
 	if (mask & ~available)
@@ -82,11 +88,11 @@ static int view_block(struct drm_perfctr_session *session, struct drm_perfctr_bl
 
 	view->block = block;
 	view->mask = mask;
-	view->section = request->section;
-	view->set = request->set;
-	view->totals = block->totals + request->section * DRM_PERFCTR_SECTION_COUNTERS;
+	view->section = section;
+	view->set = set;
+	view->totals = block->totals + section * DRM_PERFCTR_SECTION_COUNTERS;
 	if (block->running)
-		view->running = block->running + request->section * DRM_PERFCTR_SECTION_COUNTERS;
+		view->running = block->running + section * DRM_PERFCTR_SECTION_COUNTERS;
 	view->source = session_source(session, block->source);
 	session->view_count++;
 	return 0;

@@ -139,7 +139,7 @@ static int collect(struct drm_perfctr *pc, struct drm_perfctr_source *source, u6
 static int collect_batch(struct drm_perfctr *pc, struct drm_perfctr_source *source)
 {
 	const u64 begin_ns = ktime_get_raw_ns();
-	const s64 raw_offset_ns = ktime_get_ns() - begin_ns;
+	const s64 raw_offset_ns = perfctr_raw_offset_ns();
 	bool more;
 	int ret;
 

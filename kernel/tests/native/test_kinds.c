@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Kinds of perf PMUs: each bit of a mask is the event that the uAPI header promises, filters
+ * are what the PMUs' formats have, and a PMU's name belongs to one block only.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "kernel.h"
+#include "test.h"
+#include "perfctr_pmu.h"
+#include "drm_perfctr.h"
+
+#define MAX_EVENTS	64
+
+struct wanted_kind {
+	u16 type;
+	/* what the names of its events begin with in the header; NULL: any event */
+	const char *events;
+	/* PMU names of two blocks, "" of none */
+	u16 index[2];
+	const char *pmu[2];
+	/* filters in config, config1, config2 */
+	u64 filter[3];
+};
+
+static const struct wanted_kind wanted[] = {
+	{ DRM_PERFCTR_BLOCK_UCF, "DRM_PERFCTR_UCF_", { 1, 12 },
+	  { "nvidia_ucf_pmu_1", "nvidia_ucf_pmu_12" }, { 0, 0xf07, 0 } },
+	{ DRM_PERFCTR_BLOCK_PCIE, "DRM_PERFCTR_PCIE_", { 0x103, 0xff00 },
+	  { "nvidia_pcie_pmu_1_rc_3", "nvidia_pcie_pmu_255_rc_0" }, { 0, 0x1ffffff, 0x1f } },
+	{ DRM_PERFCTR_BLOCK_PCIE_TGT, "DRM_PERFCTR_PCIE_TGT_", { 0x103, 0xfe },
+	  { "nvidia_pcie_tgt_pmu_1_rc_3", "nvidia_pcie_tgt_pmu_0_rc_254" },
+	  { 0xff8, U64_MAX, U64_MAX } },
+	{ DRM_PERFCTR_BLOCK_CMEM_LATENCY, "DRM_PERFCTR_CMEM_LATENCY_", { 1, 65534 },
+	  { "nvidia_cmem_latency_pmu_1", "nvidia_cmem_latency_pmu_65534" }, { 0, 0, 0 } },
+	{ DRM_PERFCTR_BLOCK_NVLINK_C2C, "DRM_PERFCTR_C2C_", { 0, 1 },
+	  { "nvidia_nvlink_c2c_pmu_0", "nvidia_nvlink_c2c_pmu_1" }, { 0, 3, 0 } },
+	{ DRM_PERFCTR_BLOCK_NVCLINK, "DRM_PERFCTR_C2C_", { 0, 1 },
+	  { "nvidia_nvclink_pmu_0", "nvidia_nvclink_pmu_1" }, { 0, 0, 0 } },
+	{ DRM_PERFCTR_BLOCK_NVDLINK, "DRM_PERFCTR_C2C_", { 0, 1 },
+	  { "nvidia_nvdlink_pmu_0", "nvidia_nvdlink_pmu_1" }, { 0, 0, 0 } },
+};
+
+/*
+ * What the header says of events whose names begin with @prefix and hold no other prefix:
+ * "@NAME: text (0xevent)." and then "NAME = bit". Returns how many there are.
+ */
+static unsigned int documented_events(const char *prefix, u64 *events)
+{
+	FILE *header = fopen(UAPI_HEADER, "re");
+	unsigned int count = 0;
+	char line[256], name[80] = "";
+	u64 event = 0;
+
+	check(header);
+	if (!header)
+		return 0;
+	while (fgets(line, sizeof(line), header)) {
+		const char *at = strstr(line, "@DRM_PERFCTR_"), *number = strstr(line, "(0x");
+		char defined[80];
+		unsigned int bit;
+
+		if (at && number) {
+			if (sscanf(at, "@%79[A-Z0-9_]", name) != 1)
+				name[0] = '\0';
+			event = strtoull(number + 1, NULL, 16);
+		} else if (sscanf(line, " %79[A-Z0-9_] = %u,", defined, &bit) == 2 &&
+			   !strcmp(defined, name) && bit < MAX_EVENTS &&
+			   !strncmp(name, prefix, strlen(prefix)) &&
+			   (strstr(prefix, "_TGT_") || !strstr(name, "_TGT_"))) {
+			events[bit] = event;
+			count++;
+		}
+	}
+	fclose(header);
+	return count;
+}
+
+static void bits_are_the_events_of_the_header(void)
+{
+	unsigned int k, i;
+
+	for (k = 0; k < ARRAY_SIZE(wanted); k++) {
+		const struct perfctr_pmu_kind *kind = perfctr_pmu_kind(wanted[k].type);
+		u64 events[MAX_EVENTS] = { 0 };
+
+		check(kind && kind->events);
+		check_eq(kind->event_count, documented_events(wanted[k].events, events));
+		check(kind->event_count && kind->event_count <= MAX_EVENTS);
+		for (i = 0; i < kind->event_count; i++) {
+			check_eq(kind->events[i], events[i]);
+			/* else a filter of the user would make another event of it */
+			check_eq(kind->events[i] & ~kind->config_mask, 0);
+		}
+	}
+}
+
+static void a_filter_is_a_bit_of_the_formats(void)
+{
+	unsigned int k, field, bit;
+
+	for (k = 0; k < ARRAY_SIZE(wanted); k++) {
+		const struct perfctr_pmu_kind *kind = perfctr_pmu_kind(wanted[k].type);
+
+		check_eq(kind->filter_enable & ~kind->filter[0], 0);
+		check_eq(kind->filter[0] & kind->config_mask, 0);
+		for (field = 0; field < 3; field++)
+			for (bit = 0; bit < 64; bit++)
+				check_eq(perfctr_pmu_kind_refuses(kind, field, kind->filter_enable,
+								  BIT_ULL(bit)),
+					 BIT_ULL(bit) & ~wanted[k].filter[field]);
+	}
+}
+
+static void an_address_without_its_enable_bit_is_refused(void)
+{
+	const struct perfctr_pmu_kind *kind = perfctr_pmu_kind(DRM_PERFCTR_BLOCK_PCIE_TGT);
+
+	check_eq(perfctr_pmu_kind_refuses(kind, 1, 0, 0x1000), 0x1000);
+	check_eq(perfctr_pmu_kind_refuses(kind, 2, BIT_ULL(3), U64_MAX), U64_MAX);
+	check_eq(perfctr_pmu_kind_refuses(kind, 1, 0, 0), 0);
+	check_eq(perfctr_pmu_kind_refuses(kind, 0, 0, BIT_ULL(11)), 0);
+}
+
+static void a_name_is_one_block(void)
+{
+	unsigned int k, other, i;
+
+	for (k = 0; k < ARRAY_SIZE(wanted); k++) {
+		const struct perfctr_pmu_kind *kind = perfctr_pmu_kind(wanted[k].type);
+
+		for (i = 0; i < 2; i++) {
+			char longer[64], shorter[64];
+
+			check(perfctr_pmu_kind_matches(kind, wanted[k].pmu[i],
+						       wanted[k].index[i]));
+			check(!perfctr_pmu_kind_matches(kind, wanted[k].pmu[i],
+							wanted[k].index[!i]));
+			snprintf(longer, sizeof(longer), "%s0", wanted[k].pmu[i]);
+			check(!perfctr_pmu_kind_matches(kind, longer, wanted[k].index[i]));
+			snprintf(shorter, sizeof(shorter), "%s", wanted[k].pmu[i]);
+			shorter[strlen(shorter) - 1] = '\0';
+			check(!perfctr_pmu_kind_matches(kind, shorter, wanted[k].index[i]));
+			for (other = 0; other < ARRAY_SIZE(wanted); other++)
+				check(perfctr_pmu_kind_matches(perfctr_pmu_kind(wanted[other].type),
+							       wanted[k].pmu[i],
+							       wanted[k].index[i]) == (other == k));
+		}
+		check(!perfctr_pmu_kind_matches(kind, "", 0));
+	}
+}
+
+static void a_block_of_any_pmu_has_no_rules_of_ours(void)
+{
+	const struct perfctr_pmu_kind *kind = perfctr_pmu_kind(DRM_PERFCTR_BLOCK_GENERIC_PMU);
+	unsigned int field;
+
+	check(kind && !kind->events);
+	check_eq(kind->event_count, 1);
+	check_eq(kind->config_mask, 0);
+	for (field = 0; field < 3; field++)
+		check_eq(perfctr_pmu_kind_refuses(kind, field, 0, U64_MAX), 0);
+	check(perfctr_pmu_kind_matches(kind, "software", 0));
+	check(perfctr_pmu_kind_matches(kind, "", 0xfffe));
+}
+
+static void other_types_have_no_pmu(void)
+{
+	unsigned int type, kinds = 0;
+
+	for (type = 0; type <= U16_MAX; type++) {
+		const struct perfctr_pmu_kind *kind = perfctr_pmu_kind(type);
+
+		kinds += !!kind;
+		check(!kind || kind->type == type);
+		/* what the ioctl layer takes for a PMU block, and only that */
+		check(!kind || type >= DRM_PERFCTR_BLOCK_GENERIC_PMU);
+	}
+	check_eq(kinds, ARRAY_SIZE(wanted) + 1);
+}
+
+int main(int argc, char **argv)
+{
+	static const struct test tests[] = {
+		TEST(bits_are_the_events_of_the_header),
+		TEST(a_filter_is_a_bit_of_the_formats),
+		TEST(an_address_without_its_enable_bit_is_refused),
+		TEST(a_name_is_one_block),
+		TEST(a_block_of_any_pmu_has_no_rules_of_ours),
+		TEST(other_types_have_no_pmu),
+	};
+
+	return test_main(argc, argv, tests, ARRAY_SIZE(tests));
+}
