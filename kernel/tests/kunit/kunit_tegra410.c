@@ -5,6 +5,7 @@
  * platform data that lack something; and perf's callbacks in an order that perf does not have
  * for uncore PMUs. The drivers are those of tegra410_pmu.ko.
  */
+#include <linux/cpu.h>
 #include <linux/cpumask.h>
 #include <linux/module.h>
 #include <linux/perf_event.h>
@@ -148,10 +149,11 @@ static void set_shape(struct fake *fake, unsigned int counters, unsigned int bit
 						   (cycles ? CSPMU_PMCFGR_CC : 0);
 }
 
-static struct fake *create_fake(struct kunit *test, enum tegra410_pmu_kind_id kind)
+static struct regmap *create_regmap(struct fake *fake)
 {
-	struct regmap_config config = {
-		.name = "fake",
+	const struct regmap_config config = {
+		/* a directory in debugfs */
+		.name = fake->name,
 		.reg_bits = 32,
 		.reg_stride = 4,
 		.val_bits = 32,
@@ -160,20 +162,24 @@ static struct fake *create_fake(struct kunit *test, enum tegra410_pmu_kind_id ki
 		.fast_io = true,
 		.use_raw_spinlock = true,
 	};
+
+	return regmap_init(NULL, NULL, fake, &config);
+}
+
+static struct fake *create_fake(struct kunit *test, enum tegra410_pmu_kind_id kind)
+{
 	struct fake *fake = kzalloc(sizeof(*fake), GFP_KERNEL);
 
 	KUNIT_ASSERT_NOT_NULL(test, fake);
 	fake->test = test;
 	fake->answers = ALWAYS;
-	fake->pdata.socket = next_socket++;
-	/* a directory in debugfs */
-	snprintf(fake->name, sizeof(fake->name), "fake-%u", fake->pdata.socket);
-	config.name = fake->name;
-	fake->windows = kvcalloc(WINDOWS, sizeof(*fake->windows), GFP_KERNEL);
-	fake->pdata.regmap = regmap_init(NULL, NULL, fake, &config);
-	KUNIT_ASSERT_TRUE(test, fake->windows && !IS_ERR(fake->pdata.regmap));
 	fake->pdata.kind = kind;
+	fake->pdata.socket = next_socket++;
 	cpumask_copy(&fake->pdata.cpus, cpu_possible_mask);
+	snprintf(fake->name, sizeof(fake->name), "fake-%u", fake->pdata.socket);
+	fake->windows = kvcalloc(WINDOWS, sizeof(*fake->windows), GFP_KERNEL);
+	fake->pdata.regmap = create_regmap(fake);
+	KUNIT_ASSERT_TRUE(test, fake->windows && !IS_ERR(fake->pdata.regmap));
 	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, destroy_fake, fake), 0);
 	if (kind <= TEGRA410_PMU_PCIE_TGT)
 		set_shape(fake, 8, 64, true);
@@ -362,6 +368,9 @@ static void a_name_is_taken_once(struct kunit *test)
 	second->pdata.cpu_en_mask = 1;
 	expect_refused(second);
 	second->pdata.cpu_en_mask = 0;
+	second->pdata.gpu_en_mask[0] = 0;
+	expect_refused(second);
+	second->pdata.gpu_en_mask[0] = 1;
 	expect_taken(second);
 	expect_open(second, C2C_EVENT_CYCLES, 0);
 }
@@ -568,8 +577,9 @@ static void a_start_that_cannot_be_read(struct kunit *test)
 	}
 }
 
-static void callback(struct perf_event *event, void (*function)(struct perf_event *event, int flags),
-		     int flags)
+typedef void (*perf_callback)(struct perf_event *event, int flags);
+
+static void callback(struct perf_event *event, perf_callback function, int flags)
 {
 	unsigned long irq;
 
@@ -697,6 +707,53 @@ static void cpus_that_are_not_associated(struct kunit *test)
 	expect_open(fake, UCF_EVENT_BUS_CYCLES, -EINVAL);
 }
 
+static void the_only_cpu_goes_and_comes(struct kunit *test)
+{
+	struct fake *fake = create_fake(test, TEGRA410_PMU_UCF);
+	unsigned int cpu = cpumask_last(cpu_online_mask);
+	struct perf_event_attr attr = {
+		.size = sizeof(attr),
+		.config = UCF_EVENT_BUS_CYCLES,
+		.disabled = 1,
+	};
+	struct perf_event *event;
+
+	if (cpu == cpumask_first(cpu_online_mask))
+		kunit_skip(test, "there is only one CPU");
+	cpumask_clear(&fake->pdata.cpus);
+	cpumask_set_cpu(cpu, &fake->pdata.cpus);
+	fake->pdata.irq_ops = &fake_irq_ops;
+	fake->pdata.irq_ctx = fake;
+	expect_taken(fake);
+	KUNIT_EXPECT_EQ(test, fake->affinities, 1);
+	attr.type = type_of(fake, formats[TEGRA410_PMU_UCF]);
+	event = perf_event_create_kernel_counter(&attr, cpu, NULL, NULL, NULL);
+	KUNIT_EXPECT_FALSE(test, IS_ERR(event));
+	if (!IS_ERR(event))
+		perf_event_release_kernel(event);
+
+	KUNIT_ASSERT_EQ(test, remove_cpu(cpu), 0);
+	event = perf_event_create_kernel_counter(&attr, cpu, NULL, NULL, NULL);
+	KUNIT_EXPECT_EQ(test, PTR_ERR_OR_ZERO(event), -EINVAL);
+	KUNIT_EXPECT_EQ(test, add_cpu(cpu), 0);
+	KUNIT_EXPECT_EQ(test, fake->affinities, 2);
+	unplug(fake);
+
+	/* it goes and comes while there is no device, and a device comes while it is not there */
+	KUNIT_EXPECT_EQ(test, remove_cpu(cpu), 0);
+	KUNIT_EXPECT_EQ(test, add_cpu(cpu), 0);
+	KUNIT_EXPECT_EQ(test, fake->affinities, 2);
+	KUNIT_EXPECT_EQ(test, remove_cpu(cpu), 0);
+	KUNIT_EXPECT_TRUE(test, plug(fake));
+	KUNIT_EXPECT_EQ(test, fake->affinities, 2);
+	KUNIT_EXPECT_EQ(test, add_cpu(cpu), 0);
+	KUNIT_EXPECT_EQ(test, fake->affinities, 3);
+	event = perf_event_create_kernel_counter(&attr, cpu, NULL, NULL, NULL);
+	KUNIT_EXPECT_FALSE(test, IS_ERR(event));
+	if (!IS_ERR(event))
+		perf_event_release_kernel(event);
+}
+
 static struct kunit_case tegra410_cases[] = {
 	KUNIT_CASE(platform_data_that_lack_something),
 	KUNIT_CASE(links_to_nobody),
@@ -710,6 +767,7 @@ static struct kunit_case tegra410_cases[] = {
 	KUNIT_CASE(add_without_start),
 	KUNIT_CASE(an_interrupt_of_nobody),
 	KUNIT_CASE(cpus_that_are_not_associated),
+	KUNIT_CASE(the_only_cpu_goes_and_comes),
 	{ }
 };
 
@@ -717,4 +775,5 @@ static struct kunit_suite tegra410_suite = {
 	.name = "tegra410",
 	.test_cases = tegra410_cases,
 };
+
 kunit_test_suite(tegra410_suite);

@@ -76,12 +76,38 @@ static int cgroup_fd(void)
 	return open("/tmp/cgroup", O_RDONLY | O_DIRECTORY);
 }
 
+/* the PMU's CPU is one of those that it may have */
+static void associated(const char *pmu)
+{
+	char path[128], text[256] = "";
+	int cpu = soc_pmu_cpu(pmu), first, last, length;
+	bool found = false;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/sys/bus/event_source/devices/%s/associated_cpus", pmu);
+	file = fopen(path, "re");
+	if (file && !fgets(text, sizeof(text), file))
+		text[0] = '\0';
+	if (file)
+		fclose(file);
+	for (const char *at = text; sscanf(at, "%d%n", &first, &length) == 1;) {
+		last = first;
+		at += length;
+		if (sscanf(at, "-%d%n", &last, &length) == 1)
+			at += length;
+		found |= cpu >= first && cpu <= last;
+		at += *at == ',';
+	}
+	tap(found, "%s: CPU %d is one of %s", pmu, cpu, strtok(text, "\n") ?: "none");
+}
+
 static void table(const struct kind *kind)
 {
 	const char *pmu = kind->pmu;
 	int cpu = soc_pmu_cpu(pmu), other = soc_pmu_cpu(SOCKET_1), cgroup;
 	struct perf_event_attr attr;
 
+	associated(pmu);
 	attr = soc_attr(pmu, 1, 0, 0);
 	expect(soc_open(&attr, -1, cpu, -1, 0), 0, pmu, "a plain event");
 
@@ -140,6 +166,14 @@ static void groups(void)
 
 	leader = keep(soc_open(&software, -1, soc_pmu_cpu(UCF), -1, 0));
 	expect(soc_event(UCF, 0x123, 0, 0, leader), 0, UCF, "software leader");
+	keep(soc_event(UCF, 0x123, 0, 0, leader));
+	keep(soc_open(&software, -1, soc_pmu_cpu(UCF), leader, 0));
+	expect(soc_event(UCF, 0x123, 0, 0, leader), 0, UCF, "software beside it");
+	expect(soc_event(PCIE, 0, 0, 0, leader), EINVAL, PCIE, "member of another PMU");
+	close_all();
+
+	leader = keep(soc_event(UCF, CYCLES, 0, 0, -1));
+	expect(soc_event(UCF, CYCLES, 0, 0, leader), EINVAL, UCF, "cycles of a leader of cycles");
 	close_all();
 
 	leader = keep(soc_event(UCF, 0x123, 0, 0, -1));
@@ -158,6 +192,25 @@ static void groups(void)
 		keep(soc_event(CMEM, 1, 0, 0, leader));
 	tap(fd_count == 32, "%s: 32 events in a group: %u", CMEM, fd_count);
 	expect(soc_event(CMEM, 1, 0, 0, leader), EINVAL, CMEM, "a 33rd");
+	close_all();
+}
+
+/* a group goes by the first of its events that has filters, wherever that is */
+static void pcie_groups(void)
+{
+	struct perf_event_attr software = {
+		.type = PERF_TYPE_SOFTWARE,
+		.size = sizeof(software),
+		.config = PERF_COUNT_SW_CPU_CLOCK,
+	};
+	int leader = keep(soc_open(&software, -1, soc_pmu_cpu(PCIE), -1, 0));
+
+	keep(soc_event(PCIE, CYCLES, 0, 0, leader));
+	keep(soc_event(PCIE, 0, BDF(0x108) | BDF_EN, 0, leader));
+	expect(soc_event(PCIE, 1, BDF(0x109) | BDF_EN, 0, leader), EINVAL, PCIE,
+	       "another BDF than a member's");
+	expect(soc_event(PCIE, 1, BDF(0x108) | BDF_EN, 0, leader), 0, PCIE, "a member's BDF");
+	expect(soc_event(PCIE, 1, 0, 0, leader), 0, PCIE, "no filter: a member's");
 	close_all();
 }
 
@@ -285,6 +338,7 @@ int main(void)
 		table(kind);
 	reserved_bits();
 	groups();
+	pcie_groups();
 	pcie_filters();
 	address_slots();
 	shared_slot();
