@@ -285,14 +285,17 @@ static bool hooked_end_query(struct pipe_context *pipe, struct pipe_query *query
 {
 	struct gpc_hook *hook = pipe->gpc;
 	struct hooked_query *hooked = to_hooked_query(query);
+	bool ok;
 
 	if (!hooked)
 		return query && hook->driver.end_query(pipe, query);
 	if (hooked->for_monitor)
 		finish_rendering(pipe);
-	if (!gpc_query_end(hooked->ours))
-		return false;
-	return !hooked->drivers || hook->driver.end_query(pipe, hooked->drivers);
+	ok = gpc_query_end(hooked->ours);
+	/* the driver's must not go on, whatever became of ours */
+	if (hooked->drivers && !hook->driver.end_query(pipe, hooked->drivers))
+		ok = false;
+	return ok;
 }
 
 /* In 64 bits whatever the unit: a reader may look at more of them than the unit needs. */

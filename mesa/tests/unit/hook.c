@@ -32,7 +32,7 @@ static struct gpc_catalogue catalogue = { .counters = counters,
 					  .group_count = 1 };
 static int catalogues, contexts, queries;
 static unsigned int query_flags;
-static bool refuse;
+static bool refuse, fail_end;
 
 struct gpc_query {
 	unsigned int counters[8];
@@ -111,7 +111,7 @@ bool gpc_query_begin(struct gpc_query *q)
 bool gpc_query_end(struct gpc_query *q)
 {
 	(void)q;
-	return true;
+	return !fail_end;
 }
 
 /* 500 of the first counter, 50.1 of the second and third one */
@@ -337,6 +337,10 @@ static void test_batch(struct pipe_context *pipe)
 	check(!pipe->begin_query(pipe, query) && !driver_active,
 	      "if ours cannot begin, the driver's do not go on");
 	refuse = false;
+	fail_end = true;
+	check(pipe->begin_query(pipe, query) && !pipe->end_query(pipe, query) && !driver_active,
+	      "if ours cannot end, the driver's do not go on");
+	fail_end = false;
 	check(!pipe->create_batch_query(pipe, 1, &bad) && !pipe->create_query(pipe, bad, 0) &&
 		      !pipe->begin_query(pipe, NULL) && !pipe->end_query(pipe, NULL) &&
 		      !pipe->get_query_result(pipe, NULL, false, result),
@@ -357,7 +361,7 @@ int main(void)
 	struct pipe_context *pipe;
 
 	setenv("GALLIUM_PERFCTR", "1", 1);
-	puts("1..11");
+	puts("1..12");
 	gpc_screen_hook(&screen);
 	/* the driver gave the same screen again */
 	gpc_screen_hook(&screen);
