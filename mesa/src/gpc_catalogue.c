@@ -430,6 +430,9 @@ static void add_pmus(struct builder *b)
 
 /* --- limits ------------------------------------------------------------------ */
 
+/* screens are shared by contexts of several threads */
+static pthread_mutex_t limits_lock = PTHREAD_MUTEX_INITIALIZER;
+
 static struct gpc_counter *first_of_group(const struct gpc_catalogue *c, unsigned int group)
 {
 	struct gpc_counter *first = c->counters;
@@ -470,29 +473,39 @@ static void measure(struct gpc_catalogue *c, struct gpc_group *g, struct gpc_cou
 	g->monitored = 0;
 	for (unsigned int n = 0; n < g->count; n++)
 		g->monitored += !first[n].several_passes;
+	g->is_tried = true;
+	g->is_measured = g->max_active || !gpc_takes_turns(first->block_type);
+	/* else somebody else counts: one counter begins whatever they do */
 	if (!g->max_active)
-		g->max_active = g->monitored;
-	g->is_measured = true;
+		g->max_active = g->is_measured ? g->monitored : 1;
 }
 
-const struct gpc_group *gpc_catalogue_group(struct gpc_catalogue *catalogue, unsigned int group)
+struct gpc_group gpc_catalogue_group(struct gpc_catalogue *catalogue, unsigned int group)
 {
-	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 	struct gpc_group *g = &catalogue->groups[group];
+	struct gpc_group result;
 
-	pthread_mutex_lock(&lock);
+	pthread_mutex_lock(&limits_lock);
 	if (!g->is_measured)
 		measure(catalogue, g, first_of_group(catalogue, group));
-	pthread_mutex_unlock(&lock);
-	return g;
+	result = *g;
+	pthread_mutex_unlock(&limits_lock);
+	return result;
 }
 
 bool gpc_catalogue_is_monitored(struct gpc_catalogue *catalogue, unsigned int counter)
 {
 	const struct gpc_counter *c = &catalogue->counters[counter];
+	struct gpc_group *g = &catalogue->groups[c->group];
+	bool is_monitored;
 
-	gpc_catalogue_group(catalogue, c->group);
-	return !c->several_passes;
+	pthread_mutex_lock(&limits_lock);
+	/* not again: it has to agree with what was told of the group */
+	if (!g->is_tried)
+		measure(catalogue, g, first_of_group(catalogue, c->group));
+	is_monitored = !c->several_passes;
+	pthread_mutex_unlock(&limits_lock);
+	return is_monitored;
 }
 
 /* --- the whole ------------------------------------------------------------- */

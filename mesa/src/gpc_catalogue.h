@@ -77,7 +77,9 @@ struct gpc_group {
 	char *name;
 	/** @count: number of its counters. */
 	unsigned int count;
-	/** @is_measured: the following is known. */
+	/** @is_tried: the following means something. */
+	bool is_tried;
+	/** @is_measured: and is known, not just the least there is. */
 	bool is_measured;
 	/** @monitored: counters for which gpc_catalogue_is_monitored() is true. */
 	unsigned int monitored;
@@ -123,13 +125,15 @@ struct gpc_catalogue *gpc_catalogue_new(const char *wanted, const char *const *s
  * @group: index of the group
  *
  * Its max_active is the most that one pass of the hardware has room for; Begin tells of each
- * selection whether it fits. Where counters take turns this is measured once, with sessions of some
+ * selection whether it fits. Where counters take turns this is measured, with sessions of some
  * moments, when it is asked for the first time: others that count lose a part of their turns
- * meanwhile. If it cannot be measured there is no limit but what Begin refuses. Any thread may ask.
+ * meanwhile. While others make that impossible max_active is 1, which Begin takes, and it is measured
+ * again when it is asked for again. Any thread may ask.
  *
- * Return: the group, measured.
+ * Return: the group as it is now; it changes if it could not be measured before. Its name is the
+ * catalogue's.
  */
-const struct gpc_group *gpc_catalogue_group(struct gpc_catalogue *catalogue, unsigned int group);
+struct gpc_group gpc_catalogue_group(struct gpc_catalogue *catalogue, unsigned int group);
 
 /**
  * gpc_catalogue_is_monitored() - whether a monitor can have a counter

@@ -572,7 +572,7 @@ static int hooked_driver_query_group_info(struct pipe_screen *screen, unsigned i
 	const struct gpc_screen *s = screen->gpc;
 	struct gpc_catalogue *c = s->catalogue;
 	unsigned drivers = driver_groups(s, screen);
-	const struct gpc_group *group;
+	struct gpc_group group;
 
 	if (!info)
 		return (int)(drivers + c->group_count);
@@ -582,9 +582,9 @@ static int hooked_driver_query_group_info(struct pipe_screen *screen, unsigned i
 	if (index >= c->group_count)
 		return 0;
 	group = gpc_catalogue_group(c, index);
-	info->name = group->name;
-	info->num_queries = group->monitored;
-	info->max_active_queries = group->max_active;
+	info->name = group.name;
+	info->num_queries = group.monitored;
+	info->max_active_queries = group.max_active;
 	return 1;
 }
 

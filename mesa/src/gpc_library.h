@@ -38,10 +38,12 @@
 	X(metric_next)              \
 	X(perfkit_add)              \
 	X(perfkit_begin_experiment) \
+	X(perfkit_begin_object)     \
 	X(perfkit_begin_pass)       \
 	X(perfkit_count)            \
 	X(perfkit_counter)          \
 	X(perfkit_end_experiment)   \
+	X(perfkit_end_object)       \
 	X(perfkit_end_pass)         \
 	X(perfkit_new)              \
 	X(perfkit_passes)           \

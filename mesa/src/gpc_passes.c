@@ -6,12 +6,35 @@
 #include "gpc_passes.h"
 
 #include <stdlib.h>
+#include <time.h>
+
+enum {
+	/* a collection at the end of each gives the turn to the next pass, if there are others */
+	LOOKS = 3,
+	/* longer than the 2 ms that a pass has at least */
+	LOOK_NS = 3000000,
+};
+
+/* Count for some moments. Nobody's turn is missed, however slow the machine is. */
+static bool look(struct perfctr_perfkit *kit, unsigned int looks)
+{
+	const struct timespec wait = { .tv_nsec = LOOK_NS };
+	bool ok = true;
+
+	for (unsigned int n = 0; ok && n < looks; n++) {
+		ok = !gpc.perfkit_begin_object(kit, 0);
+		if (ok && n)
+			nanosleep(&wait, NULL);
+		ok = ok && !gpc.perfkit_end_object(kit);
+	}
+	return ok;
+}
 
 /*
  * Run all passes of a kit without work. Returns the number of passes; 0 if it is not known, as
  * somebody else counts and what fits is not a fact of the hardware alone.
  */
-static unsigned int measure_passes(struct perfctr_perfkit *kit)
+static unsigned int measure_passes(struct perfctr_perfkit *kit, unsigned int looks)
 {
 	const struct perfctr_perfkit_counter *counter;
 	struct perfctr_perfkit_value value;
@@ -19,7 +42,8 @@ static unsigned int measure_passes(struct perfctr_perfkit *kit)
 	bool ok = !gpc.perfkit_begin_experiment(kit, &passes);
 
 	for (unsigned int n = 0; ok && n < passes; n++)
-		ok = !gpc.perfkit_begin_pass(kit, n) && !gpc.perfkit_end_pass(kit);
+		ok = !gpc.perfkit_begin_pass(kit, n) && look(kit, looks) &&
+		     !gpc.perfkit_end_pass(kit);
 	ok = ok && !gpc.perfkit_end_experiment(kit);
 	for (size_t n = 0; ok && (counter = gpc.perfkit_counter(kit, n)); n++)
 		if (counter->kind == PERFCTR_PERFKIT_COUNTER)
@@ -72,7 +96,7 @@ static unsigned int passes_of_metric(const struct group_trial *t, unsigned int m
 		if (t->needs[m * t->count + n])
 			ok = gpc.perfkit_add(kit, t->first[n].event) > 0;
 	if (ok && gpc.perfkit_count(kit) > 1)
-		passes = measure_passes(kit);
+		passes = measure_passes(kit, 1);
 	gpc.perfkit_unref(kit);
 	return passes;
 }
@@ -121,7 +145,7 @@ static unsigned int fill_a_pass(struct group_trial *t)
 			if (worth(t, n) == most)
 				ok = try_counter(t, kit, n);
 	/* others may have begun to count meanwhile */
-	if (ok && measure_passes(kit) == 1)
+	if (ok && measure_passes(kit, LOOKS) == 1)
 		for (unsigned int n = 0; n < t->count; n++)
 			members += t->kept[n] || comes_along(t, n);
 	gpc.perfkit_unref(kit);

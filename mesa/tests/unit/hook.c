@@ -53,9 +53,9 @@ void gpc_catalogue_free(struct gpc_catalogue *c)
 	catalogues -= c != NULL;
 }
 
-const struct gpc_group *gpc_catalogue_group(struct gpc_catalogue *c, unsigned int n)
+struct gpc_group gpc_catalogue_group(struct gpc_catalogue *c, unsigned int n)
 {
-	return &c->groups[n];
+	return c->groups[n];
 }
 
 /* C is a metric of several passes */
