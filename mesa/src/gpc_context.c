@@ -4,6 +4,7 @@
 #include "gpc_passes.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +14,10 @@ enum {
 	/* two for each job between two readings, and a few jobs */
 	SESSION_SLOTS = 64,
 	WORD_BITS = 64,
-	/* a device that is just powered up may need a while until its time goes on */
+	/*
+	 * a device that is just powered up may need a while until its time goes on, and who takes
+	 * turns until it is the next one's
+	 */
 	TIME_TRIES = 200,
 	TIME_WAIT_NS = 1000000,
 };
@@ -28,8 +32,12 @@ struct gpc_session {
 	uint64_t *covers;
 	/* queries that count on it */
 	struct gpc_query *active;
-	/* of the last sample: whether it tells of turns, and whether there were any */
-	bool had_time, took_turns;
+	/* made for a monitor: what takes turns in it is wanted by monitors, or was */
+	bool exact;
+	/* something had to wait for its turn in the last sample */
+	bool took_turns;
+	/* of the samples since a trial began, else NULL */
+	struct perfctr_totals *trial;
 };
 
 struct gpc_context {
@@ -41,7 +49,9 @@ struct gpc_context {
 	struct gpc_session *sessions;
 	struct gpc_query *queries;
 	unsigned int words;
-	bool said;
+	/* it is tried out whether another monitor fits */
+	bool in_trial;
+	bool said, said_turns;
 	bool gone;
 };
 
@@ -50,8 +60,8 @@ struct gpc_query {
 	struct gpc_query *next, *next_active;
 	/* while it counts */
 	struct gpc_session *session;
-	/* of all samples, and of the context's own */
-	struct perfctr_totals *totals, *own;
+	/* of all samples, of the context's own, and of all but those that a trial took turns in */
+	struct perfctr_totals *totals, *own, *undisturbed;
 	union gpc_value *values;
 	unsigned int *counters;
 	unsigned int count;
@@ -119,6 +129,7 @@ static void session_free(struct gpc_session *s)
 {
 	if (!s)
 		return;
+	gpc.totals_unref(s->trial);
 	gpc.cursor_unref(s->cursor);
 	gpc.session_unref(s->session);
 	gpc.selection_unref(s->selection);
@@ -194,12 +205,17 @@ static int select_counters(struct gpc_context *c, const uint64_t *covers,
 	return error;
 }
 
-/* What a session for @query has for @other, too: not what would take turns with it for nothing. */
+/*
+ * What a session for @query has for @other, too: not what would take turns with it for nothing. A
+ * monitor's has nothing that may take turns for others while the monitor may not.
+ */
 static bool is_wanted(const struct gpc_context *c, const struct gpc_query *other, unsigned int n,
 		      const struct gpc_query *query)
 {
-	return other == query || other->session ||
-	       !gpc_takes_turns(c->catalogue->counters[other->counters[n]].block_type);
+	if (other == query ||
+	    !gpc_takes_turns(c->catalogue->counters[other->counters[n]].block_type))
+		return true;
+	return other->session && (other->exact || !query->exact);
 }
 
 /* A session for what @query wants, and, unless it is @alone, other queries of the context. */
@@ -218,6 +234,7 @@ static int session_open(struct gpc_context *c, const struct gpc_query *query, bo
 		s->covers = calloc(c->words, sizeof(*s->covers));
 	if (!s || !s->covers)
 		goto failed;
+	s->exact = query->exact;
 	for (const struct gpc_query *q = c->queries; q; q = q->next)
 		for (unsigned int n = 0; n < q->count && (!alone || q == query); n++)
 			if (is_wanted(c, q, n, query))
@@ -240,7 +257,7 @@ failed:
 
 /*
  * One session for all queries saves sessions and samples. But one query that asks for what cannot
- * be had must not take the others with it.
+ * be had must not take the others with it. It becomes the newest one.
  */
 static struct gpc_session *session_new(struct gpc_context *c, const struct gpc_query *query)
 {
@@ -249,17 +266,23 @@ static struct gpc_session *session_new(struct gpc_context *c, const struct gpc_q
 
 	if (error && error != -ENODEV && error != -ENOMEM && c->queries->next)
 		error = session_open(c, query, true, &s);
-	if (error)
+	if (error) {
 		fail(c, error);
+		return NULL;
+	}
+	s->next = c->sessions;
+	c->sessions = s;
 	return s;
 }
 
 static int deliver(struct gpc_session *s, struct perfctr_sample *sample)
 {
-	int error = 0;
+	int error = s->trial ? gpc.totals_add(s->trial, sample) : 0;
 
 	for (struct gpc_query *q = s->active; q && !error; q = q->next_active) {
 		error = gpc.totals_add(q->totals, sample);
+		if (!error && q->exact && !(q->context->in_trial && s->took_turns))
+			error = gpc.totals_add(q->undisturbed, sample);
 		if (!error && q->attributed && sample->user_data == GPC_MARK_OWN)
 			error = gpc.totals_add(q->own, sample);
 	}
@@ -272,17 +295,13 @@ static void look_for_turns(struct gpc_session *s, struct perfctr_sample *sample)
 	uint64_t enabled_ns, running_ns;
 	struct perfctr_block block;
 
-	s->had_time = true;
 	s->took_turns = false;
 	gpc.decode_rewind(sample);
-	while (gpc.decode_block(sample, &block) > 0) {
-		if (!gpc_takes_turns(block.type) ||
-		    !gpc.block_read_times(&block, &enabled_ns, &running_ns))
-			continue;
-		s->had_time &= enabled_ns != 0;
-		s->took_turns |= block.states & DRM_PERFCTR_STATE_MULTIPLEXED ||
-				 running_ns < enabled_ns;
-	}
+	while (gpc.decode_block(sample, &block) > 0)
+		if (gpc_takes_turns(block.type) &&
+		    gpc.block_read_times(&block, &enabled_ns, &running_ns))
+			s->took_turns |= block.states & DRM_PERFCTR_STATE_MULTIPLEXED ||
+					 running_ns < enabled_ns;
 }
 
 /* Hand the samples in the ring to the queries that count. */
@@ -292,8 +311,8 @@ static int session_drain(struct gpc_session *s)
 	int result;
 
 	while ((result = gpc.cursor_next(s->cursor, &sample)) > 0) {
-		result = deliver(s, &sample);
 		look_for_turns(s, &sample);
+		result = deliver(s, &sample);
 		gpc.cursor_advance(s->cursor, 1);
 		if (result)
 			break;
@@ -315,22 +334,146 @@ static bool session_sample(struct gpc_context *c, struct gpc_session *s)
 	return !error;
 }
 
-/* Whether the hardware counts all of a session at once, as the last sample tells or the next. */
-static bool counts_at_once(struct gpc_context *c, struct gpc_session *s)
+static bool sample_all(struct gpc_context *c)
+{
+	bool ok = true;
+
+	for (struct gpc_session *s = c->sessions; s; s = s->next)
+		ok &= session_sample(c, s);
+	return ok;
+}
+
+/* --- what fits --------------------------------------------------------------- */
+
+/* What totals tell of counters that can take turns. */
+struct turns {
+	/* time has passed for all of them */
+	bool had_time;
+	/* one had to wait */
+	bool taken;
+	/* those that did nothing but wait */
+	unsigned int waiting;
+};
+
+static struct turns turns_of(const struct perfctr_totals *totals)
+{
+	const struct perfctr_totals_block *block;
+	const struct perfctr_total *total;
+	struct turns turns = { .had_time = true };
+
+	for (size_t n = 0; (block = gpc.totals_block(totals, n)); n++) {
+		const struct perfctr_totals_block_info *info = gpc.totals_block_info(block);
+
+		if (!gpc_takes_turns(info->type))
+			continue;
+		turns.had_time &= info->time_enabled != 0;
+		for (size_t k = 0; (total = gpc.totals_counter(block, k)); k++) {
+			turns.taken |= total->running_ns < info->time_enabled;
+			turns.waiting += !total->running_ns;
+		}
+	}
+	return turns;
+}
+
+/* Whether monitors count on a session; those of the newest one are about to. */
+static bool is_for_monitors(const struct gpc_context *c, const struct gpc_session *s)
+{
+	const struct gpc_query *q = s->active;
+
+	while (q && !q->exact)
+		q = q->next_active;
+	return q || s == c->sessions;
+}
+
+/*
+ * Of all sessions, since the trial began. Counters of monitors must not have waited. If nobody's did
+ * there is one pass. Else it must be all passes in which monitors' were, and that is told by those
+ * that wait: each had its turn. Passes that only others want, in other processes, are not seen.
+ */
+static struct turns turns_of_all(const struct gpc_context *c, bool *refused)
+{
+	struct turns all = { .had_time = true };
+
+	*refused = false;
+	for (const struct gpc_session *s = c->sessions; s; s = s->next) {
+		struct turns turns = turns_of(s->trial);
+
+		*refused |= turns.taken && is_for_monitors(c, s);
+		all.had_time &= turns.had_time;
+		all.taken |= turns.taken;
+		all.waiting += turns.waiting;
+	}
+	return all;
+}
+
+/* Look for long enough. Returns whether monitors count all the time. */
+static bool observe(struct gpc_context *c)
 {
 	const struct timespec wait = { .tv_nsec = TIME_WAIT_NS };
+	struct turns turns = { 0 };
+	bool refused = false;
 
-	for (unsigned int n = 0; !s->had_time; n++) {
-		if (n == TIME_TRIES) {
-			say_once(c, "the device's time stands still: nothing tells what fits");
-			return false;
-		}
+	for (unsigned int n = 0, waiting = UINT_MAX; n < TIME_TRIES; n++) {
 		if (n)
 			nanosleep(&wait, NULL);
-		if (!session_sample(c, s))
+		if (!sample_all(c))
 			return false;
+		turns = turns_of_all(c, &refused);
+		if (refused)
+			return false;
+		if (turns.had_time && (!turns.taken || !turns.waiting))
+			return true;
+		/* as long as turns go round */
+		if (turns.had_time && turns.waiting < waiting) {
+			waiting = turns.waiting;
+			n = 0;
+		}
 	}
-	return !s->took_turns;
+	if (!turns.had_time)
+		say_once(c, "the device's time stands still: nothing tells what fits");
+	return false;
+}
+
+/* Whether the hardware counts at once what monitors want of all sessions, the newest one included. */
+static bool fits(struct gpc_context *c)
+{
+	/* what was before the newest one began is in nobody's totals */
+	bool ok = sample_all(c);
+
+	for (struct gpc_session *s = c->sessions; s && ok; s = s->next)
+		if (gpc.totals_new(c->ctx, &s->trial)) {
+			say_once(c, "out of memory");
+			ok = false;
+		}
+	ok = ok && observe(c);
+	for (struct gpc_session *s = c->sessions; s; s = s->next)
+		s->trial = gpc.totals_unref(s->trial);
+	return ok;
+}
+
+/*
+ * A session for a monitor, which becomes the newest one; NULL if counters of this or of another active
+ * monitor had to wait for their turns then. They had while it was tried: that time is in nobody's
+ * values, which would be extrapolated else.
+ */
+static struct gpc_session *session_exact(struct gpc_context *c, const struct gpc_query *query)
+{
+	struct gpc_session *s;
+
+	/* what nothing counts on would have its turns, too */
+	drop_others(c, NULL);
+	if (!sample_all(c))
+		return NULL;
+	c->in_trial = true;
+	s = session_new(c, query);
+	if (s && !fits(c)) {
+		c->sessions = s->next;
+		session_free(s);
+		s = NULL;
+	}
+	sample_all(c);
+	c->in_trial = false;
+	return s;
 }
 
 unsigned int gpc_context_handles(struct gpc_context *context, uint32_t *handles, unsigned int max)
@@ -387,18 +530,19 @@ struct gpc_query *gpc_query_new(struct gpc_context *context, const unsigned int 
 		takes_turns |=
 			gpc_takes_turns(context->catalogue->counters[counters[n]].block_type);
 	q->attributed = flags & GPC_QUERY_ATTRIBUTED;
-	q->exact = flags & GPC_QUERY_EXACT && takes_turns && count > 1;
+	q->exact = flags & GPC_QUERY_EXACT && takes_turns;
 	q->count = count;
 	q->counters = calloc(count, sizeof(*q->counters));
 	q->values = calloc(count, sizeof(*q->values));
 	if (!q->counters || !q->values || gpc.totals_new(context->ctx, &q->totals) ||
-	    gpc.totals_new(context->ctx, &q->own))
+	    gpc.totals_new(context->ctx, &q->own) || gpc.totals_new(context->ctx, &q->undisturbed))
 		goto failed;
 	memcpy(q->counters, counters, count * sizeof(*counters));
 	q->next = context->queries;
 	context->queries = q;
 	return q;
 failed:
+	gpc.totals_unref(q->undisturbed);
 	gpc.totals_unref(q->own);
 	gpc.totals_unref(q->totals);
 	free(q->counters);
@@ -419,52 +563,47 @@ static void leave_session(struct gpc_query *q)
 	q->session = NULL;
 }
 
-/* A session that counts no more than it can; NULL if there is none. */
-static struct gpc_session *session_exact(struct gpc_context *c, const struct gpc_query *query)
+static bool is_other_active(const struct gpc_query *query)
 {
-	struct gpc_session *s;
+	const struct gpc_query *q = query->context->queries;
 
-	/* what nothing counts on would have its turns, too */
-	drop_others(c, NULL);
-	s = session_new(c, query);
-	if (!s || counts_at_once(c, s))
-		return s;
-	session_free(s);
-	/* others of this context may take turns, and this one need not */
-	s = NULL;
-	if (c->sessions && !session_open(c, query, true, &s) && !counts_at_once(c, s)) {
-		session_free(s);
-		s = NULL;
-	}
-	return s;
+	while (q && !(q != query && q->exact && q->session))
+		q = q->next;
+	return q;
+}
+
+/* The newest session, if it is one for @query. */
+static struct gpc_session *session_found(struct gpc_context *c, const struct gpc_query *query)
+{
+	struct gpc_session *s = c->sessions;
+
+	if (!s || !covers_query(s, query) || (query->exact && !s->exact))
+		return NULL;
+	if (!query->exact)
+		return session_sample(c, s) ? s : NULL;
+	return fits(c) ? s : NULL;
 }
 
 bool gpc_query_begin(struct gpc_query *query)
 {
 	struct gpc_context *c = query->context;
-	struct gpc_session *s = c->sessions;
+	struct gpc_session *s;
 
 	leave_session(query);
 	if (c->gone)
 		return false;
+	s = session_found(c, query);
+	/* START is its first sample */
+	if (!s && query->exact && !c->gone)
+		s = session_exact(c, query);
+	/* there is nothing to take away from a single counter, and nobody to take from */
+	if (!s && !c->gone && (!query->exact || (query->count == 1 && !is_other_active(query))))
+		s = session_new(c, query);
+	if (!s)
+		return false;
 	gpc.totals_reset(query->totals);
 	gpc.totals_reset(query->own);
-	if (s && covers_query(s, query)) {
-		if (!session_sample(c, s))
-			return false;
-		if (query->exact && !counts_at_once(c, s))
-			s = NULL;
-	} else {
-		s = NULL;
-	}
-	if (!s) {
-		/* START is its first sample */
-		s = query->exact ? session_exact(c, query) : session_new(c, query);
-		if (!s)
-			return false;
-		s->next = c->sessions;
-		c->sessions = s;
-	}
+	gpc.totals_reset(query->undisturbed);
 	query->session = s;
 	query->next_active = s->active;
 	s->active = query;
@@ -588,24 +727,43 @@ static union gpc_value evaluate(const struct gpc_query *q, const struct gpc_coun
 	return to_value(counter, number * counter->scale);
 }
 
+/* Somebody else began to count after Begin. GL has no word for it. */
+static void tell_turns(struct gpc_query *q)
+{
+	struct gpc_context *c = q->context;
+
+	if (!q->exact || c->said_turns || !turns_of(q->attributed ? q->own : q->undisturbed).taken)
+		return;
+	c->said_turns = true;
+	c->say("counters of monitors had to wait for those of others: values are extrapolated");
+}
+
 static void compute(struct gpc_query *q)
 {
 	const struct gpc_catalogue *catalogue = q->context->catalogue;
 	struct view all = { q->totals, NULL }, own = { q->own, NULL };
+	struct view undisturbed = { q->undisturbed, NULL };
 
-	if (gpc.totals_sum(q->totals, &all.sum) || gpc.totals_sum(q->own, &own.sum)) {
+	if (gpc.totals_sum(q->totals, &all.sum) || gpc.totals_sum(q->own, &own.sum) ||
+	    gpc.totals_sum(q->undisturbed, &undisturbed.sum)) {
 		say_once(q->context, "out of memory");
 		goto out;
 	}
 	for (unsigned int n = 0; n < q->count; n++) {
 		const struct gpc_counter *counter = &catalogue->counters[q->counters[n]];
-		bool is_own = q->attributed && is_gpu(counter->block_type);
+		const struct view *view = &all;
 
-		q->values[n] = evaluate(q, counter, is_own ? &own : &all);
+		if (q->attributed && is_gpu(counter->block_type))
+			view = &own;
+		else if (q->exact && gpc_takes_turns(counter->block_type))
+			view = &undisturbed;
+		q->values[n] = evaluate(q, counter, view);
 	}
+	tell_turns(q);
 out:
 	gpc.totals_unref(all.sum);
 	gpc.totals_unref(own.sum);
+	gpc.totals_unref(undisturbed.sum);
 }
 
 bool gpc_query_end(struct gpc_query *query)
@@ -639,6 +797,7 @@ void gpc_query_free(struct gpc_query *query)
 		;
 	*link = query->next;
 	drop_sessions(c);
+	gpc.totals_unref(query->undisturbed);
 	gpc.totals_unref(query->own);
 	gpc.totals_unref(query->totals);
 	free(query->counters);

@@ -35,7 +35,10 @@ enum gpc_mark {
 enum gpc_query_flags {
 	/** @GPC_QUERY_ATTRIBUTED: jobs take samples for it, see gpc_context_handles(). */
 	GPC_QUERY_ATTRIBUTED = 1 << 0,
-	/** @GPC_QUERY_EXACT: it does not begin if its counters have to take turns. */
+	/**
+	 * @GPC_QUERY_EXACT: it does not begin if its counters, or those of other such queries that
+	 * are active, have to take turns.
+	 */
 	GPC_QUERY_EXACT = 1 << 1,
 };
 
@@ -121,9 +124,12 @@ struct gpc_query *gpc_query_new(struct gpc_context *context, const unsigned int 
  * @query: query, may be active: then it begins again
  *
  * What one pass of the hardware cannot count at once, with what is active and with what others
- * count, is refused if the query is GPC_QUERY_EXACT. A query of a single counter never is: there is
- * nothing to take away from it. Active queries of the context lose nothing by that if the GPU has
- * done their work.
+ * count, is refused if the query is GPC_QUERY_EXACT. While that is tried active ones of this kind
+ * stand still if they do not fit: of what the GPU does at that moment, for others as the context's
+ * work should be done, they count nothing. A query of a single counter always begins if no other
+ * GPC_QUERY_EXACT of the context is active: if others count it is extrapolated. All others always
+ * begin, and may make active ones take turns; so may other contexts and processes later. Who had to
+ * take turns is extrapolated, and gpc_query_end() tells it, once.
  *
  * Return: whether it counts. If not, and there was another reason than that, it was told, once.
  */

@@ -2,6 +2,8 @@
 /* Sessions of a context: which block is a perf event's, and which queries share one. Built by mesa/tests/groups. */
 #include "gpc_context.c"
 
+#include <stdio.h>
+
 struct gpc_library gpc;
 
 enum { TYPE = 9, CONFIG = 5, CONFIG1 = 6 };
@@ -46,26 +48,105 @@ static bool blocks_of_perf_events(void)
 	return !wrong;
 }
 
-/* --- a library that has sessions for all but one event ----------------------- */
+/* --- a library whose hardware counts ROOM events at a time ---------------------- */
 
-#define BAD "bad"
-
-static bool bad_selected;
 static int sessions, tries, complaints;
 
-static int selection_new(struct perfctr_device *device, struct perfctr_selection **selection)
+static void say(const char *what)
 {
-	(void)device;
-	*selection = (struct perfctr_selection *)&bad_selected;
-	bad_selected = false;
-	return 0;
+	(void)what;
+	complaints++;
 }
 
-static int selection_add(struct perfctr_selection *selection, const char *event)
+static const char *ctx_error(const struct perfctr_ctx *ctx)
+{
+	(void)ctx;
+	return "not permitted";
+}
+
+/* Events are one letter. "a" and "h" are of perf PMUs and never wait. */
+enum { EVENTS = 8, ROOM = 3, TICK_NS = 100, TICKS_OF_TURN = 16 };
+#define ALWAYS (1u << ('a' - 'a') | 1u << ('h' - 'a'))
+
+/* Times and counts of each event: every event counts one in each ns in which it runs. */
+struct counts {
+	uint64_t enabled_ns, running_ns[EVENTS];
+};
+
+struct perfctr_session {
+	struct perfctr_session *next;
+	unsigned int events;
+	struct counts base;
+	/* one that was not read */
+	struct counts sample;
+	bool has_sample;
+};
+
+struct perfctr_totals {
+	unsigned int events;
+	struct counts counts;
+	struct perfctr_totals_block_info info;
+	struct perfctr_total total;
+};
+
+static struct counts now;
+static struct perfctr_session *counting;
+static unsigned int ticks;
+/* of another process */
+static unsigned int others;
+static const struct counts *sample_read;
+static unsigned int sample_events;
+
+static unsigned int wanted_events(void)
+{
+	unsigned int wanted = others;
+
+	for (const struct perfctr_session *s = counting; s; s = s->next)
+		wanted |= s->events;
+	return wanted & ~ALWAYS;
+}
+
+/*
+ * Time goes on. A pass has the next ROOM of the wanted events in the order of their names; the last
+ * one has room for the first of them once more.
+ */
+static void tick(void)
+{
+	unsigned int wanted = wanted_events(), running = ALWAYS, rank = 0, pass;
+	unsigned int count = (unsigned int)__builtin_popcount(wanted);
+	unsigned int passes = count ? (count + ROOM - 1) / ROOM : 1;
+
+	pass = ticks++ / TICKS_OF_TURN % passes;
+	for (unsigned int n = 0; n < EVENTS; n++) {
+		if (!(wanted >> n & 1))
+			continue;
+		if (rank / ROOM == pass || (pass == passes - 1 && rank < passes * ROOM - count))
+			running |= 1u << n;
+		rank++;
+	}
+	now.enabled_ns += TICK_NS;
+	for (unsigned int n = 0; n < EVENTS; n++)
+		if (running >> n & 1)
+			now.running_ns[n] += TICK_NS;
+}
+
+/* of the selection, and what nobody may count */
+static unsigned int selected, forbidden;
+static int most_events;
+
+static int select_event(struct perfctr_selection *selection, const char *event)
 {
 	(void)selection;
-	bad_selected |= !strcmp(event, BAD);
+	selected |= 1u << (event[0] - 'a');
 	return 1;
+}
+
+static int select_nothing(struct perfctr_device *device, struct perfctr_selection **selection)
+{
+	(void)device;
+	selected = 0;
+	*selection = (struct perfctr_selection *)&selected;
+	return 0;
 }
 
 static struct perfctr_selection *selection_unref(struct perfctr_selection *selection)
@@ -74,36 +155,64 @@ static struct perfctr_selection *selection_unref(struct perfctr_selection *selec
 	return NULL;
 }
 
-static int session_create(struct perfctr_selection *selection,
-			  const struct perfctr_session_opts *opts, struct perfctr_session **session)
+static int open_session(struct perfctr_selection *selection,
+			const struct perfctr_session_opts *opts, struct perfctr_session **session)
 {
+	struct perfctr_session *s;
+
 	(void)selection;
 	(void)opts;
 	tries++;
-	if (bad_selected)
+	if (selected & forbidden)
 		return -EACCES;
+	if (__builtin_popcount(selected) > most_events)
+		return -E2BIG;
+	s = calloc(1, sizeof(*s));
+	s->events = selected;
+	*session = s;
 	sessions++;
-	*session = (struct perfctr_session *)&sessions;
 	return 0;
 }
 
-static struct perfctr_session *session_unref(struct perfctr_session *session)
+static struct perfctr_session *close_session(struct perfctr_session *session)
 {
+	struct perfctr_session **link = &counting;
+
+	while (*link && *link != session)
+		link = &(*link)->next;
+	if (*link)
+		*link = session->next;
 	sessions -= session != NULL;
+	free(session);
 	return NULL;
 }
 
-static int session_start(struct perfctr_session *session, uint64_t user_data)
+/* As the kernel does, whoever starts or stops begins with the first pass. */
+static int start_session(struct perfctr_session *session, uint64_t user_data)
 {
-	(void)session;
 	(void)user_data;
+	session->base = now;
+	session->next = counting;
+	counting = session;
+	ticks = 0;
 	return 0;
 }
 
-static int cursor_new(struct perfctr_session *session, struct perfctr_cursor **cursor)
+static int take_sample(struct perfctr_session *session, uint64_t user_data)
 {
-	(void)session;
-	*cursor = NULL;
+	(void)user_data;
+	tick();
+	session->sample.enabled_ns = now.enabled_ns - session->base.enabled_ns;
+	for (unsigned int n = 0; n < EVENTS; n++)
+		session->sample.running_ns[n] = now.running_ns[n] - session->base.running_ns[n];
+	session->base = now;
+	session->has_sample = true;
+	return 0;
+}
+
+static int open_cursor(struct perfctr_session *session, struct perfctr_cursor **cursor)
+{
+	*cursor = (struct perfctr_cursor *)session;
 	return 0;
 }
 
@@ -113,90 +222,17 @@ static struct perfctr_cursor *cursor_unref(struct perfctr_cursor *cursor)
 	return NULL;
 }
 
-static void totals_reset(struct perfctr_totals *totals)
-{
-	(void)totals;
-}
-
-static const char *ctx_error(const struct perfctr_ctx *ctx)
-{
-	(void)ctx;
-	return "not permitted";
-}
-
-static void say(const char *what)
-{
-	(void)what;
-	complaints++;
-}
-
-static bool bad_query_fails_alone(void)
-{
-	struct gpc_counter counters[] = { { .event = "good" }, { .event = BAD } };
-	struct gpc_catalogue catalogue = { .counters = counters, .counter_count = 2 };
-	struct gpc_context context = { .catalogue = &catalogue, .say = say, .words = 1 };
-	unsigned int which[] = { 0, 1 };
-	struct gpc_query bad = { .context = &context, .counters = &which[1], .count = 1 };
-	struct gpc_query good = {
-		.context = &context, .counters = &which[0], .count = 1, .next = &bad
-	};
-	bool ok;
-
-	gpc.selection_new = selection_new;
-	gpc.selection_add = selection_add;
-	gpc.selection_unref = selection_unref;
-	gpc.session_new = session_create;
-	gpc.session_unref = session_unref;
-	gpc.session_start = session_start;
-	gpc.cursor_new = cursor_new;
-	gpc.cursor_unref = cursor_unref;
-	gpc.totals_reset = totals_reset;
-	gpc.ctx_error = ctx_error;
-
-	context.queries = &good;
-	ok = !gpc_query_begin(&bad) && !sessions && complaints == 1;
-	/* with the other first, then alone */
-	tries = 0;
-	ok = ok && gpc_query_begin(&good) && tries == 2 && sessions == 1 && complaints == 1;
-	leave_session(&good);
-	context.queries = NULL;
-	drop_sessions(&context);
-	return ok && !sessions;
-}
-
-/* --- a library whose hardware counts one event at a time ----------------------- */
-
-#define ROOM 1
-
-static unsigned int selected, samples_left;
-
-static int select_one(struct perfctr_selection *selection, const char *event)
-{
-	(void)selection;
-	(void)event;
-	selected++;
-	return 1;
-}
-
-static int select_nothing(struct perfctr_device *device, struct perfctr_selection **selection)
-{
-	selected = 0;
-	return selection_new(device, selection);
-}
-
-static int take_sample(struct perfctr_session *session, uint64_t user_data)
-{
-	(void)session;
-	(void)user_data;
-	samples_left = 1;
-	return 0;
-}
-
 static int next_sample(struct perfctr_cursor *cursor, struct perfctr_sample *sample)
 {
-	(void)cursor;
+	struct perfctr_session *s = (struct perfctr_session *)cursor;
+
 	(void)sample;
-	return samples_left ? (int)samples_left-- : 0;
+	if (!s->has_sample)
+		return 0;
+	s->has_sample = false;
+	sample_read = &s->sample;
+	sample_events = s->events;
+	return 1;
 }
 
 static int advance(struct perfctr_cursor *cursor, size_t count)
@@ -224,70 +260,321 @@ static int next_block(struct perfctr_sample *sample, struct perfctr_block *block
 	return 1;
 }
 
+static uint64_t least_running(const struct counts *counts, unsigned int events)
+{
+	uint64_t least = counts->enabled_ns;
+
+	for (unsigned int n = 0; n < EVENTS; n++)
+		if (events >> n & 1 && counts->running_ns[n] < least)
+			least = counts->running_ns[n];
+	return least;
+}
+
 static bool read_times(const struct perfctr_block *block, uint64_t *enabled_ns,
 		       uint64_t *running_ns)
 {
 	(void)block;
-	*enabled_ns = 100;
-	/* a second session has the other counter */
-	*running_ns = selected > ROOM || sessions > 1 ? 50 : 100;
+	*enabled_ns = sample_read->enabled_ns;
+	*running_ns = least_running(sample_read, sample_events);
 	return true;
 }
 
-static int add_nothing(struct perfctr_totals *totals, struct perfctr_sample *sample)
+static int new_totals(struct perfctr_ctx *ctx, struct perfctr_totals **totals)
 {
-	(void)totals;
-	(void)sample;
+	(void)ctx;
+	*totals = calloc(1, sizeof(**totals));
 	return 0;
 }
 
-/* Two counters of PCOUNTER that do not fit together. */
-static bool turns_are_refused(void)
+static struct perfctr_totals *unref_totals(struct perfctr_totals *totals)
 {
-	struct gpc_counter counters[] = {
-		{ .event = "a", .block_type = DRM_PERFCTR_BLOCK_PCOUNTER },
-		{ .event = "b", .block_type = DRM_PERFCTR_BLOCK_PCOUNTER },
+	free(totals);
+	return NULL;
+}
+
+static void reset_totals(struct perfctr_totals *totals)
+{
+	memset(totals, 0, sizeof(*totals));
+}
+
+static int add_sample(struct perfctr_totals *totals, struct perfctr_sample *sample)
+{
+	(void)sample;
+	totals->events = sample_events;
+	totals->counts.enabled_ns += sample_read->enabled_ns;
+	for (unsigned int n = 0; n < EVENTS; n++)
+		totals->counts.running_ns[n] += sample_read->running_ns[n];
+	return 0;
+}
+
+static int sum_totals(const struct perfctr_totals *totals, struct perfctr_totals **sum)
+{
+	*sum = malloc(sizeof(**sum));
+	**sum = *totals;
+	return 0;
+}
+
+/* All events are in one block: the only one. */
+static const struct perfctr_totals_block *totals_block(const struct perfctr_totals *totals,
+						       size_t n)
+{
+	return n || !totals->events ? NULL : (const struct perfctr_totals_block *)totals;
+}
+
+static const struct perfctr_totals_block_info *block_info(const struct perfctr_totals_block *block)
+{
+	struct perfctr_totals *t = (struct perfctr_totals *)block;
+
+	t->info.type = DRM_PERFCTR_BLOCK_PCOUNTER;
+	t->info.time_enabled = t->counts.enabled_ns;
+	t->info.states = least_running(&t->counts, t->events) < t->counts.enabled_ns ?
+				 DRM_PERFCTR_STATE_MULTIPLEXED :
+				 0;
+	return &t->info;
+}
+
+static const struct perfctr_total *totals_counter(const struct perfctr_totals_block *block,
+						  size_t n)
+{
+	struct perfctr_totals *t = (struct perfctr_totals *)block;
+
+	for (unsigned int event = 0; event < EVENTS; event++) {
+		if (!(t->events >> event & 1) || n--)
+			continue;
+		t->total = (struct perfctr_total){ .position = (uint16_t)event,
+						   .measured = t->counts.running_ns[event] != 0,
+						   .sum = t->counts.running_ns[event],
+						   .running_ns = t->counts.running_ns[event] };
+		return &t->total;
+	}
+	return NULL;
+}
+
+static struct gpc_counter letters[EVENTS];
+static struct gpc_catalogue alphabet = { .counters = letters, .counter_count = EVENTS };
+static struct gpc_context hardware = { .catalogue = &alphabet, .say = say, .words = 1 };
+
+static void use_hardware(void)
+{
+	static const char names[EVENTS][2] = { "a", "b", "c", "d", "e", "f", "g", "h" };
+
+	gpc = (struct gpc_library){
+		.block_read_times = read_times,
+		.ctx_error = ctx_error,
+		.cursor_advance = advance,
+		.cursor_new = open_cursor,
+		.cursor_next = next_sample,
+		.cursor_unref = cursor_unref,
+		.decode_block = next_block,
+		.decode_rewind = rewind_sample,
+		.selection_add = select_event,
+		.selection_new = select_nothing,
+		.selection_unref = selection_unref,
+		.session_new = open_session,
+		.session_sample = take_sample,
+		.session_start = start_session,
+		.session_unref = close_session,
+		.totals_add = add_sample,
+		.totals_block = totals_block,
+		.totals_block_info = block_info,
+		.totals_counter = totals_counter,
+		.totals_new = new_totals,
+		.totals_reset = reset_totals,
+		.totals_sum = sum_totals,
+		.totals_unref = unref_totals,
 	};
-	struct gpc_catalogue catalogue = { .counters = counters, .counter_count = 2 };
-	struct gpc_context context = { .catalogue = &catalogue, .say = say, .words = 1 };
-	unsigned int which[] = { 0, 1 };
-	struct gpc_query first = {
-		.context = &context, .counters = &which[0], .count = 1, .exact = true
-	};
-	struct gpc_query second = first, both = first;
+	for (unsigned int n = 0; n < EVENTS; n++)
+		letters[n] = (struct gpc_counter){
+			.event = (char *)names[n],
+			.block_type = ALWAYS >> n & 1 ? DRM_PERFCTR_BLOCK_PCIE :
+							DRM_PERFCTR_BLOCK_PCOUNTER,
+			.position = (uint16_t)n,
+			.scale = 1,
+		};
+	complaints = 0;
+	others = forbidden = 0;
+	most_events = EVENTS;
+	hardware.said = hardware.said_turns = false;
+}
+
+/* A query as production makes it, of events by their letters. */
+static struct gpc_query *query_of(const char *events, unsigned int flags)
+{
+	unsigned int counters[EVENTS], count = 0;
+
+	for (; *events; events++)
+		counters[count++] = (unsigned int)(*events - 'a');
+	return gpc_query_new(&hardware, counters, count, flags);
+}
+
+static struct gpc_query *monitor_of(const char *events)
+{
+	return query_of(events, GPC_QUERY_EXACT);
+}
+
+/* Nothing of the context stays. */
+static bool all_gone(void)
+{
+	while (hardware.queries)
+		gpc_query_free(hardware.queries);
+	drop_sessions(&hardware);
+	return !sessions && !counting;
+}
+
+static unsigned int bit(char event)
+{
+	return 1u << (event - 'a');
+}
+
+/* so many times each has its turn, for a while */
+static void let_time_pass(unsigned int turns)
+{
+	for (unsigned int n = 0; n < turns * TICKS_OF_TURN; n++)
+		tick();
+}
+
+static bool bad_query_fails_alone(void)
+{
+	struct gpc_query *good, *bad;
 	bool ok;
 
-	gpc.selection_new = select_nothing;
-	gpc.selection_add = select_one;
-	gpc.session_sample = take_sample;
-	gpc.cursor_next = next_sample;
-	gpc.cursor_advance = advance;
-	gpc.decode_rewind = rewind_sample;
-	gpc.decode_block = next_block;
-	gpc.block_read_times = read_times;
-	gpc.totals_add = add_nothing;
-	complaints = 0;
-	second.counters = &which[1];
-	second.next = &first;
-	both.count = 2;
-	both.next = &second;
-	context.queries = &both;
+	use_hardware();
+	bad = query_of("g", 0);
+	good = query_of("a", 0);
+	forbidden = bit('g');
+	ok = !gpc_query_begin(bad) && !sessions && complaints == 1;
+	/* alone, as the other one is not active */
+	tries = 0;
+	ok = ok && gpc_query_begin(good) && tries == 1 && sessions == 1 && complaints == 1;
+	ok = ok && gpc_query_end(good);
+	gpc_query_free(bad);
+	gpc_query_free(good);
+	/* what never takes turns is asked for with the others: with it first, then without it */
+	forbidden = bit('h');
+	bad = query_of("h", 0);
+	good = query_of("a", 0);
+	tries = 0;
+	ok = ok && gpc_query_begin(good) && tries == 2 && sessions == 1 && complaints == 1;
+	return all_gone() && ok;
+}
 
+static bool turns_are_refused(void)
+{
+	struct gpc_query *first, *second, *both;
+	bool ok;
+
+	use_hardware();
+	first = monitor_of("bcd");
+	second = monitor_of("e");
+	both = monitor_of("bcde");
 	/* the others are not active: their counters have no turn */
-	ok = gpc_query_begin(&first) && sessions == 1;
-	leave_session(&first);
-	ok = ok && gpc_query_begin(&second) && sessions == 1 && selected == 1;
-	leave_session(&second);
-	ok = ok && !gpc_query_begin(&both) && !sessions && !complaints;
-	/* for the HUD they do, and what is exact has to wait */
-	both.exact = false;
-	ok = ok && gpc_query_begin(&both) && sessions == 1 && !gpc_query_begin(&first);
-	leave_session(&both);
-	ok = ok && gpc_query_begin(&first) && sessions == 1;
-	leave_session(&first);
-	context.queries = NULL;
-	drop_sessions(&context);
-	return ok && !sessions;
+	ok = gpc_query_begin(first) && sessions == 1 && gpc_query_end(first);
+	ok = ok && gpc_query_begin(second) && gpc_query_end(second);
+	ok = ok && !gpc_query_begin(both) && !complaints && !counting;
+	return all_gone() && ok;
+}
+
+static bool others_of_the_context_are_not_ruined(void)
+{
+	struct gpc_query *a, *b, *single, *waits, *fitting, *pmu;
+	uint64_t begin_ns, value;
+	bool ok;
+
+	use_hardware();
+	a = monitor_of("de");
+	fitting = monitor_of("f");
+	/* these never wait, and "e" and "f" do for them */
+	b = monitor_of("bc");
+	single = monitor_of("b");
+	waits = monitor_of("g");
+	pmu = monitor_of("ah");
+	ok = gpc_query_begin(a);
+	begin_ns = now.enabled_ns;
+	let_time_pass(5);
+	ok = ok && !gpc_query_begin(b);
+	/* the same with a session of its own */
+	most_events = 2;
+	ok = ok && !gpc_query_begin(b);
+	most_events = EVENTS;
+	ok = ok && gpc_query_begin(fitting) && gpc_query_begin(pmu);
+	ok = ok && !gpc_query_begin(single) && !gpc_query_begin(waits);
+	ok = ok && gpc_query_end(fitting) && gpc_query_end(pmu);
+	/* now there is room */
+	ok = ok && gpc_query_begin(single) && gpc_query_end(single);
+	let_time_pass(3);
+	ok = ok && gpc_query_end(a) && !complaints;
+	/* not extrapolated: a part of the trials' time is missing, nothing more */
+	value = gpc_query_value(a, 1).integer;
+	ok = ok && value >= 8 * TICKS_OF_TURN * TICK_NS && value % TICK_NS == 0 &&
+	     value < now.enabled_ns - begin_ns;
+	return all_gone() && ok;
+}
+
+/* Its counters take turns, among themselves or with others. */
+static bool hud_begins_always(void)
+{
+	struct gpc_query *hud, *monitor, *other;
+	bool ok;
+
+	use_hardware();
+	hud = query_of("bcdefg", 0);
+	monitor = monitor_of("ef");
+	other = monitor_of("e");
+	ok = gpc_query_begin(hud) && !gpc_query_begin(monitor) && gpc_query_end(hud);
+	ok = ok && gpc_query_begin(monitor) && gpc_query_begin(other) && !complaints;
+	/* the other way round it is told */
+	ok = ok && gpc_query_begin(hud);
+	let_time_pass(6);
+	ok = ok && gpc_query_end(monitor) && complaints == 1 && gpc_query_end(other) &&
+	     complaints == 1;
+	return all_gone() && ok;
+}
+
+static bool monitors_are_in_all_passes(void)
+{
+	struct gpc_query *hud, *monitor, *next;
+	bool ok;
+
+	use_hardware();
+	/* first the monitor's three, then the HUD's: nobody waits who is looked at first */
+	hud = query_of("efg", 0);
+	monitor = monitor_of("bcd");
+	ok = gpc_query_begin(hud) && !gpc_query_begin(monitor);
+	all_gone();
+	/* only the HUD's wait, for whom there is room now and not later */
+	hud = query_of("bde", 0);
+	monitor = monitor_of("b");
+	next = monitor_of("c");
+	ok = ok && gpc_query_begin(hud) && gpc_query_begin(monitor) && gpc_query_begin(next);
+	let_time_pass(4);
+	ok = ok && gpc_query_end(monitor) && gpc_query_end(next) && !complaints;
+	/* who waits already, waits on */
+	ok = ok && gpc_query_begin(monitor) && gpc_query_begin(next);
+	return all_gone() && ok;
+}
+
+static bool another_process_is_told(void)
+{
+	struct gpc_query *single, *both, *later;
+	bool ok;
+
+	use_hardware();
+	single = monitor_of("g");
+	both = monitor_of("bg");
+	others = bit('d') | bit('e') | bit('f');
+	/* nothing to take away from one; it is extrapolated */
+	ok = !gpc_query_begin(both) && gpc_query_begin(single);
+	let_time_pass(20);
+	ok = ok && gpc_query_end(single) && complaints == 1;
+	hardware.said_turns = false;
+	/* who comes later is not seen at Begin */
+	others = 0;
+	later = monitor_of("fg");
+	ok = ok && gpc_query_begin(later);
+	others = bit('b') | bit('c') | bit('d');
+	let_time_pass(20);
+	ok = ok && gpc_query_end(later) && complaints == 2;
+	return all_gone() && ok;
 }
 
 static int number, failed;
@@ -300,11 +587,19 @@ static void check(bool ok, const char *name)
 
 int main(void)
 {
-	puts("1..3");
+	puts("1..7");
 	check(blocks_of_perf_events(), "perf events are told apart by all that makes them");
 	check(bad_query_fails_alone(),
 	      "a query that cannot be had does not keep the others from counting");
 	check(turns_are_refused(),
 	      "what would take turns does not begin; what is not active has none");
+	check(others_of_the_context_are_not_ruined(),
+	      "a monitor, of one counter or more, that would make an active one take turns does not begin");
+	check(hud_begins_always(),
+	      "the HUD begins always, and it is told what it does to monitors");
+	check(monitors_are_in_all_passes(),
+	      "a monitor begins if it is in all passes, not in the first");
+	check(another_process_is_told(),
+	      "with another process one counter is extrapolated and more are refused; later it is told");
 	return failed != 0;
 }
