@@ -28,6 +28,8 @@ IGT_TEST_DESCRIPTION("PCOUNTER and MP counters: passes, turns, contexts");
 /* shortest turn of a pass */
 #define SLICE_NS 2000000ull
 #define MS 1000000ull
+/* the fastest domain has 800 MHz: 2^32 clocks are 5.4 s; the shaders' has 500 MHz: 8.6 s */
+#define SATURATION_NS 6000000000ull
 
 static struct igt_perfctr_device dev;
 static struct igt_vsoc_truth before, after;
@@ -161,6 +163,41 @@ static bool is_idle(const char *name)
 	return !strcmp(name, "gpu_idle");
 }
 
+/* a number of the debugfs file "pcounter" */
+static uint64_t sampler(const char *name)
+{
+	char path[64], word[32], value[32];
+	uint64_t n = 0;
+	bool found = false;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/sys/kernel/debug/dri/%d/vsoc/pcounter", dev.minor);
+	f = fopen(path, "re");
+	igt_assert_f(f, "%s: %s\n", path, strerror(errno));
+	while (!found && fscanf(f, "%31s %31s", word, value) == 2) {
+		found = !strcmp(word, name);
+		n = strtoull(value, NULL, 10);
+	}
+	fclose(f);
+	igt_assert_f(found, "no %s in %s\n", name, path);
+	return n;
+}
+
+static void sample_and_drain(struct igt_perfctr_session *s)
+{
+	igt_assert_eq(igt_perfctr_sample(s, 1), 0);
+	igt_perfctr_drain(s);
+}
+
+/* let stepped time pass */
+static void step(uint64_t ns)
+{
+	char text[24];
+
+	snprintf(text, sizeof(text), "%llu", (unsigned long long)ns);
+	igt_vsoc_debugfs(&dev, "step_ns", text);
+}
+
 static void exact_tests(void)
 {
 	struct igt_perfctr_session s;
@@ -258,6 +295,56 @@ static void exact_tests(void)
 		igt_vsoc_truth(&dev, &after);
 		igt_assert_eq_u64(s.lost_ns, 0);
 		igt_vsoc_assert_conserved(&s, &before, &after);
+		igt_perfctr_session_fini(&s);
+	}
+	igt_describe("counters of 32 bits that saturate say so: which block, and the time in which "
+		     "counts may be lost");
+	igt_subtest("overflow")
+	{
+		uint64_t collections, since_ns, lost_ns;
+
+		igt_vsoc_truth(&dev, &before);
+		session_without_requests(&s, 0);
+		want(&s, "gpu_idle");
+		want(&s, "setup_primitive_count");
+		want(&s, "shader_busy");
+		igt_perfctr_session_create(&s);
+		igt_vsoc_truth(&dev, &before);
+		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+		work(0);
+		do {
+			igt_vsoc_debugfs(&dev, "stepped", "1");
+			/* virtual time is never ahead of real time */
+			usleep(SATURATION_NS / 1000);
+			sample_and_drain(&s);
+			since_ns = igt_raw_ns();
+			collections = sampler("collections");
+			step(SATURATION_NS);
+			lost_ns = igt_raw_ns() - since_ns;
+			sample_and_drain(&s);
+			igt_vsoc_debugfs(&dev, "stepped", "0");
+			/* the sampler's own collection came between: it has the loss, and less time */
+		} while (sampler("collections") != collections + 1);
+		igt_assert(s.last.flags & DRM_PERFCTR_SAMPLE_OVERFLOW);
+		igt_assert_lte_u64(lost_ns, s.last.lost_ns);
+		igt_assert_lte_u64(s.last.lost_ns, s.last.end_ns - s.last.start_ns);
+		igt_assert(sum_of(&s, "gpu_idle")->states & DRM_PERFCTR_STATE_LOST);
+		igt_assert(sum_of(&s, "gpu_idle")->states & DRM_PERFCTR_STATE_SATURATED);
+		/* this domain's clock is slow enough */
+		igt_assert_eq_u32(sum_of(&s, "shader_busy")->states &
+					  (DRM_PERFCTR_STATE_LOST | DRM_PERFCTR_STATE_SATURATED),
+				  0);
+		work(1);
+		igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
+		igt_perfctr_drain(&s);
+		igt_vsoc_truth(&dev, &after);
+		igt_assert_eq_u32(s.last.flags & DRM_PERFCTR_SAMPLE_OVERFLOW, 0);
+		igt_assert_eq_u64(s.last.lost_ns, 0);
+		igt_assert_lte_u64(value_of(&s, "gpu_idle") + 1, truth_of("gpu_idle"));
+		/* what did not saturate has all of it */
+		igt_assert_eq_u64(value_of(&s, "setup_primitive_count"),
+				  truth_of("setup_primitive_count"));
+		igt_assert_eq_u64(value_of(&s, "shader_busy"), truth_of("shader_busy"));
 		igt_perfctr_session_fini(&s);
 	}
 	igt_describe("after a reset the counters begin anew, and the samples say so");
@@ -552,26 +639,6 @@ static void context_tests(void)
 #define RECORD_SLOTS 1024
 #define RATE_SLOTS 16384
 #define RATE_PERIODS 10000
-
-/* a number of the debugfs file "pcounter" */
-static uint64_t sampler(const char *name)
-{
-	char path[64], word[32], value[32];
-	uint64_t n = 0;
-	bool found = false;
-	FILE *f;
-
-	snprintf(path, sizeof(path), "/sys/kernel/debug/dri/%d/vsoc/pcounter", dev.minor);
-	f = fopen(path, "re");
-	igt_assert_f(f, "%s: %s\n", path, strerror(errno));
-	while (!found && fscanf(f, "%31s %31s", word, value) == 2) {
-		found = !strcmp(word, name);
-		n = strtoull(value, NULL, 10);
-	}
-	fclose(f);
-	igt_assert_f(found, "no %s in %s\n", name, path);
-	return n;
-}
 
 static bool is_batched(struct igt_perfctr_session *s)
 {

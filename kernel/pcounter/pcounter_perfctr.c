@@ -84,9 +84,16 @@ struct pcounter {
 	unsigned int tpc_count;
 	u8 tpc[MAX_TPCS];
 
-	/* of what was counted between a collection and a new selection: for the next collection */
+	/*
+	 * Of what was read and not reported yet: in a collection that failed, or between a
+	 * collection and a new selection. All but the counts, which are in the totals.
+	 */
 	struct drm_perfctr_collection rest;
-	u32 rest_states[PCOUNTER_DOMAINS];
+	u32 rest_states[PCOUNTER_DOMAINS + MAX_TPCS];
+	/* mask of domains that have not swapped yet although they were asked to */
+	u8 late;
+	/* mask of domains whose clocks are in samples */
+	u8 clocks_wanted;
 
 	/* shortest period of those that recording is for, 0: record nothing */
 	u64 period_ns;
@@ -108,6 +115,8 @@ struct pcounter {
 };
 
 #define NOBODY	PCOUNTER_COUNTERS
+/* domain whose clocks are those of the TPCs */
+#define MP_DOMAIN	3
 /* of STOP */
 #define TABLE_ARG0_OR_ARG1	0xeeee
 
@@ -249,6 +258,7 @@ static void program(struct pcounter *p)
 	unsigned int d;
 
 	p->recorded = 0;
+	p->late = 0;
 	for (d = 0; d < PCOUNTER_DOMAINS; d++)
 		if (p->period_ns && pass->members.bits[0] & domain_counters[d])
 			p->recorded |= BIT(d);
@@ -262,17 +272,6 @@ static void program(struct pcounter *p)
 }
 
 /* --- collecting ---------------------------------------------------------------- */
-
-static int swap_domain(struct pcounter *p, unsigned int d)
-{
-	unsigned int tries;
-
-	wr(p, PCOUNTER_OP(d, PCOUNTER_PRE), rd(p, PCOUNTER_OP(d, PCOUNTER_PRE)));
-	for (tries = 0; tries < SWAP_TRIES; tries++)
-		if (rd(p, PCOUNTER_STATUS(d)) != PCOUNTER_QUAD_EMPTY)
-			return 0;
-	return -EIO;
-}
 
 /* the counters that a period is copied to, by slot */
 static u32 counter_register(unsigned int d, unsigned int slot)
@@ -288,14 +287,36 @@ static u32 counter_register(unsigned int d, unsigned int slot)
 	return PCOUNTER_CTR_STOP(d);
 }
 
-/* returns enum drm_perfctr_block_states that the period gave rise to */
-static u32 read_domain(struct pcounter *p, unsigned int d, u64 *cycles)
+/* counts of the last @ns are gone; when in this time is not known */
+static void lose(struct pcounter *p, unsigned int block, u64 ns, u32 states)
+{
+	p->rest_states[block] |= states | DRM_PERFCTR_STATE_LOST;
+	p->rest.flags |= DRM_PERFCTR_SAMPLE_OVERFLOW;
+	p->rest.lost_ns = max(p->rest.lost_ns, ns);
+}
+
+/* clocks that nobody is told may saturate */
+static void lose_clocks(struct pcounter *p, unsigned int d, u64 ns)
+{
+	unsigned int i;
+
+	if (!(p->clocks_wanted & BIT(d)))
+		return;
+	lose(p, d, ns, DRM_PERFCTR_STATE_SATURATED);
+	for (i = 0; d == MP_DOMAIN && i < p->tpc_count; i++)
+		lose(p, PCOUNTER_DOMAINS + i, ns, DRM_PERFCTR_STATE_SATURATED);
+}
+
+/* the period that a swap has copied; @ns: since the last collection */
+static void read_domain(struct pcounter *p, unsigned int d, u64 ns)
 {
 	u64 *totals = drm_perfctr_block_totals(&p->source, d);
-	u32 states = 0;
+	const u32 cycles = rd(p, PCOUNTER_CTR_CYCLES(d));
 	unsigned int slot;
 
-	*cycles += rd(p, PCOUNTER_CTR_CYCLES(d));
+	p->rest.clock_cycles[d] += cycles;
+	if (cycles == U32_MAX)
+		lose_clocks(p, d, ns);
 	for (slot = 0; slot < PCOUNTER_SLOTS; slot++) {
 		u32 value;
 
@@ -304,15 +325,35 @@ static u32 read_domain(struct pcounter *p, unsigned int d, u64 *cycles)
 		value = rd(p, counter_register(d, slot));
 		totals[p->counter[d][slot]] += value;
 		if (value == U32_MAX)
-			states |= DRM_PERFCTR_STATE_SATURATED | DRM_PERFCTR_STATE_LOST;
+			lose(p, d, ns, DRM_PERFCTR_STATE_SATURATED);
 	}
-	/* somebody else swapped: one period is gone */
+	/* swapped twice: one period is gone */
 	if (rd(p, PCOUNTER_STATUS(d)) == PCOUNTER_QUAD_OVERFLOW) {
-		states |= DRM_PERFCTR_STATE_LOST;
+		lose(p, d, ns, 0);
 		wr(p, PCOUNTER_QUAD_ACK(d), 0);
 	}
 	wr(p, PCOUNTER_QUAD_ACK(d), 0);
-	return states;
+}
+
+static bool has_swapped(struct pcounter *p, unsigned int d)
+{
+	return rd(p, PCOUNTER_STATUS(d)) != PCOUNTER_QUAD_EMPTY;
+}
+
+static int swap_domain(struct pcounter *p, unsigned int d, u64 ns)
+{
+	unsigned int tries;
+
+	if (p->late & BIT(d) && has_swapped(p, d))
+		read_domain(p, d, ns);
+	p->late |= BIT(d);
+	wr(p, PCOUNTER_OP(d, PCOUNTER_PRE), rd(p, PCOUNTER_OP(d, PCOUNTER_PRE)));
+	for (tries = 0; tries < SWAP_TRIES; tries++)
+		if (has_swapped(p, d)) {
+			p->late &= ~BIT(d);
+			return 0;
+		}
+	return -EIO;
 }
 
 static void report(struct pcounter *p, unsigned int block, u64 ns, u32 states, u64 counted)
@@ -326,77 +367,78 @@ static void report(struct pcounter *p, unsigned int block, u64 ns, u32 states, u
 
 static void take_rest(struct pcounter *p, struct drm_perfctr_collection *c, u32 *states)
 {
-	unsigned int d;
+	unsigned int i;
 
-	for (d = 0; d < PCOUNTER_DOMAINS; d++) {
-		c->clock_cycles[d] += p->rest.clock_cycles[d];
-		states[d] |= p->rest_states[d];
-	}
+	for (i = 0; i < PCOUNTER_DOMAINS; i++)
+		c->clock_cycles[i] += p->rest.clock_cycles[i];
+	for (i = 0; i < p->source.block_count; i++)
+		states[i] |= p->rest_states[i];
 	c->flags |= p->rest.flags;
 	c->lost_ns += p->rest.lost_ns;
 	memset(&p->rest, 0, sizeof(p->rest));
 	memset(p->rest_states, 0, sizeof(p->rest_states));
 }
 
-/* @states: of each domain, added to */
-static int read_domains(struct pcounter *p, u64 *cycles, u32 *states)
+/*
+ * All domains swap before any is read: their periods end together. What those that answer
+ * have is not lost because another does not.
+ */
+static int read_domains(struct pcounter *p, u64 ns)
 {
 	unsigned int d;
+	int ret = 0;
 
 	for (d = 0; d < PCOUNTER_DOMAINS; d++)
-		if (swap_domain(p, d))
-			return -EIO;
+		if (swap_domain(p, d, ns))
+			ret = -EIO;
 	for (d = 0; d < PCOUNTER_DOMAINS; d++)
-		states[d] |= read_domain(p, d, &cycles[d]);
-	return 0;
+		if (!(p->late & BIT(d)))
+			read_domain(p, d, ns);
+	return ret;
 }
 
-static int collect_domains(struct pcounter *p, u64 ns, struct drm_perfctr_collection *c)
-{
-	const struct pcounter_pass *pass = current_pass(p);
-	u32 states[PCOUNTER_DOMAINS] = {};
-	unsigned int d;
-
-	if (read_domains(p, c->clock_cycles, states))
-		return -EIO;
-	take_rest(p, c, states);
-	for (d = 0; d < PCOUNTER_DOMAINS; d++)
-		report(p, d, ns, states[d], pass->members.bits[0] & domain_counters[d]);
-	return 0;
-}
-
-static void read_mp(struct pcounter *p)
+static void read_mp(struct pcounter *p, u64 ns)
 {
 	unsigned int i, slot;
 
 	for (i = 0; i < p->tpc_count; i++) {
 		u64 *totals = drm_perfctr_block_totals(&p->source, PCOUNTER_DOMAINS + i);
 
-		for (slot = 0; slot < MP_SLOTS; slot++)
-			if (p->mp_counter[slot] != NOBODY)
-				totals[p->mp_counter[slot] - PCOUNTER_MP_FIRST] +=
-					p->config.ops->mp_take(p->config.priv, p->tpc[i], slot);
+		for (slot = 0; slot < MP_SLOTS; slot++) {
+			bool saturated = false;
+
+			if (p->mp_counter[slot] == NOBODY)
+				continue;
+			totals[p->mp_counter[slot] - PCOUNTER_MP_FIRST] +=
+				p->config.ops->mp_take(p->config.priv, p->tpc[i], slot,
+						       &saturated);
+			if (saturated)
+				lose(p, PCOUNTER_DOMAINS + i, ns, DRM_PERFCTR_STATE_SATURATED);
+		}
 	}
 }
 
-static void report_mp(struct pcounter *p, u64 ns)
+static void report_all(struct pcounter *p, u64 ns, const u32 *states)
 {
-	const u64 counted = current_pass(p)->members.bits[1];
+	const struct pcounter_set *counted = &current_pass(p)->members;
 	unsigned int i;
 
-	for (i = 0; i < p->tpc_count; i++)
-		report(p, PCOUNTER_DOMAINS + i, ns, 0, counted);
+	for (i = 0; i < PCOUNTER_DOMAINS; i++)
+		report(p, i, ns, states[i], counted->bits[0] & domain_counters[i]);
+	for (i = PCOUNTER_DOMAINS; i < p->source.block_count; i++)
+		report(p, i, ns, states[i], counted->bits[1]);
 }
 
 /* --- recording ------------------------------------------------------------------- */
 
 static int await_packet(struct pcounter *p, unsigned int d)
 {
-	const u32 start = pcounter_record_start(&p->record[d]);
 	unsigned int tries;
 
 	for (tries = 0; tries < SWAP_TRIES; tries++)
-		if ((rd(p, PCOUNTER_RECORD_STATUS(d)) & PCOUNTER_RECORD_POSITION) != start)
+		if (pcounter_record_position(&p->record[d],
+					     rd(p, PCOUNTER_RECORD_STATUS(d)) &
+					     PCOUNTER_RECORD_POSITION))
 			return 0;
 	return -EIO;
 }
@@ -452,17 +494,19 @@ static int next_packet(const struct pcounter *p, u64 *first_ns)
 	return first;
 }
 
-static void take_packet(struct pcounter *p, unsigned int d, struct drm_perfctr_collection *c,
-			u32 *states)
+/* returns the time of which counts are lost */
+static u64 take_packet(struct pcounter *p, unsigned int d)
 {
 	u64 *totals = drm_perfctr_block_totals(&p->source, d);
+	const u64 begin_ns = p->reached_ns[d];
 	struct pcounter_counts counts;
 	unsigned int slot;
 	bool saturated = false;
 
 	if (!pcounter_record_take(&p->record[d], &counts))
-		return;
-	c->clock_cycles[d] += counts.cycles;
+		return 0;
+	p->reached_ns[d] = counts.end_ns;
+	p->rest.clock_cycles[d] += counts.cycles;
 	for (slot = 0; slot < PCOUNTER_RECORD_SLOTS; slot++) {
 		if (p->counter[d][slot] == NOBODY)
 			continue;
@@ -472,24 +516,58 @@ static void take_packet(struct pcounter *p, unsigned int d, struct drm_perfctr_c
 	p->stats.packets++;
 	p->stats.full += !counts.stops;
 	p->stats.refused += counts.stops ? counts.stops - 1 : 0;
-	if (saturated) {
-		p->stats.saturated++;
-		*states |= DRM_PERFCTR_STATE_SATURATED | DRM_PERFCTR_STATE_LOST;
-		c->flags |= DRM_PERFCTR_SAMPLE_OVERFLOW;
-		c->lost_ns += counts.end_ns - p->reached_ns[d];
+	if (!saturated)
+		return 0;
+	p->stats.saturated++;
+	lose(p, d, 0, DRM_PERFCTR_STATE_SATURATED);
+	return counts.end_ns - begin_ns;
+}
+
+/*
+ * Packets of all domains up to the first one that ends at @until_ns or later; @reached_ns: set
+ * to its end. Returns a mask of the domains that had any.
+ */
+static u8 take_packets(struct pcounter *p, u64 until_ns, u64 *reached_ns)
+{
+	u64 lost_ns[PCOUNTER_DOMAINS] = {}, most_ns = 0, end_ns;
+	u8 taken = 0;
+	int d;
+
+	*reached_ns = 0;
+	while ((d = next_packet(p, &end_ns)) >= 0) {
+		if (taken && *reached_ns >= until_ns && end_ns > *reached_ns)
+			break;
+		lost_ns[d] += take_packet(p, d);
+		/* what several domains lost at the same time is lost once */
+		most_ns = max(most_ns, lost_ns[d]);
+		taken |= BIT(d);
+		*reached_ns = end_ns;
 	}
-	p->reached_ns[d] = counts.end_ns;
+	p->in_batch = d >= 0;
+	p->rest.lost_ns += most_ns;
+	return taken;
+}
+
+/* counts are lost somewhere in the batch: a sample of a part of it could not tell how long */
+static bool batch_is_saturated(const struct pcounter *p)
+{
+	unsigned int d;
+
+	for (d = 0; d < PCOUNTER_DOMAINS; d++)
+		if (p->recorded & BIT(d) && p->record[d].saturated)
+			return true;
+	return false;
 }
 
 /* counts of all domains up to the first packet that ends at until_ns or later */
 static int collect_packets(struct pcounter *p, struct drm_perfctr_collection *c)
 {
 	const struct pcounter_pass *pass = current_pass(p);
-	u64 before_ns[PCOUNTER_DOMAINS], reached_ns = 0, end_ns;
-	u32 states[PCOUNTER_DOMAINS] = {};
+	u32 states[PCOUNTER_DOMAINS + MAX_TPCS] = {};
+	u64 before_ns[PCOUNTER_DOMAINS], reached_ns;
 	unsigned int i;
-	u8 taken = 0;
-	int d, ret;
+	u8 taken;
+	int ret;
 
 	if (!p->in_batch) {
 		p->config.ops->begin(p->config.priv);
@@ -499,15 +577,8 @@ static int collect_packets(struct pcounter *p, struct drm_perfctr_collection *c)
 			return ret;
 	}
 	memcpy(before_ns, p->reached_ns, sizeof(before_ns));
-	while ((d = next_packet(p, &end_ns)) >= 0) {
-		if (taken && reached_ns >= c->until_ns && end_ns > reached_ns)
-			break;
-		take_packet(p, d, c, &states[d]);
-		taken |= BIT(d);
-		reached_ns = end_ns;
-	}
-	c->more = d >= 0;
-	p->in_batch = c->more;
+	taken = take_packets(p, batch_is_saturated(p) ? U64_MAX : c->until_ns, &reached_ns);
+	c->more = p->in_batch;
 	c->time_ns = c->more ? reached_ns : p->batch_ns;
 	take_rest(p, c, states);
 	for (i = 0; i < PCOUNTER_DOMAINS; i++) {
@@ -518,7 +589,8 @@ static int collect_packets(struct pcounter *p, struct drm_perfctr_collection *c)
 		if (p->recorded & BIT(i))
 			drm_perfctr_block_reached(&p->source, i, p->reached_ns[i]);
 	}
-	report_mp(p, 0);
+	for (i = PCOUNTER_DOMAINS; i < p->source.block_count; i++)
+		report(p, i, 0, states[i], 0);
 	p->time_ns = c->time_ns;
 	return 0;
 }
@@ -527,6 +599,7 @@ static int collect_packets(struct pcounter *p, struct drm_perfctr_collection *c)
 
 static int pcounter_collect(struct drm_perfctr_source *source, struct drm_perfctr_collection *c)
 {
+	u32 states[PCOUNTER_DOMAINS + MAX_TPCS] = {};
 	struct pcounter *p = to_pcounter(source);
 	u64 now_ns, ns;
 	int ret;
@@ -537,10 +610,11 @@ static int pcounter_collect(struct drm_perfctr_source *source, struct drm_perfct
 	p->config.ops->begin(p->config.priv);
 	now_ns = ktime_get_raw_ns();
 	ns = now_ns - p->time_ns;
-	ret = collect_domains(p, ns, c);
+	ret = read_domains(p, ns);
 	if (!ret) {
-		read_mp(p);
-		report_mp(p, ns);
+		read_mp(p, ns);
+		take_rest(p, c, states);
+		report_all(p, ns, states);
 		pcounter_schedule_ran(&p->schedule, ns);
 		p->time_ns = now_ns;
 		p->slice_ns += ns;
@@ -596,24 +670,30 @@ static u64 record_room_ns(const struct pcounter *p)
  */
 static void save_rest(struct pcounter *p)
 {
+	const u64 ns = ktime_get_raw_ns() - p->time_ns;
+	unsigned int d;
 	u64 end_ns;
-	int d, ret;
+	u8 missing;
+	int ret;
 
 	if (p->recorded) {
 		ret = begin_batch(p);
-		while (!ret && (d = next_packet(p, &end_ns)) >= 0)
-			take_packet(p, d, &p->rest, &p->rest_states[d]);
+		if (!ret)
+			take_packets(p, U64_MAX, &end_ns);
+		missing = p->recorded;
 	} else {
-		ret = read_domains(p, p->rest.clock_cycles, p->rest_states);
-		read_mp(p);
+		ret = read_domains(p, ns);
+		read_mp(p, ns);
+		missing = p->late;
 	}
 	if (!ret)
 		return;
 	/* it did not answer, and is programmed all the same */
 	p->rest.flags |= DRM_PERFCTR_SAMPLE_ERROR;
-	p->rest.lost_ns += ktime_get_raw_ns() - p->time_ns;
+	p->rest.lost_ns = max(p->rest.lost_ns, ns);
 	for (d = 0; d < PCOUNTER_DOMAINS; d++)
-		p->rest_states[d] |= DRM_PERFCTR_STATE_LOST;
+		if (missing & BIT(d))
+			p->rest_states[d] |= DRM_PERFCTR_STATE_LOST;
 }
 
 static void pcounter_select(struct drm_perfctr_source *source, const u64 *wanted)
@@ -622,8 +702,14 @@ static void pcounter_select(struct drm_perfctr_source *source, const u64 *wanted
 	struct pcounter_set set = {};
 	unsigned int i;
 
-	for (i = 0; i < source->block_count; i++)
-		set.bits[i >= PCOUNTER_DOMAINS] |= wanted[i * DRM_PERFCTR_BLOCK_INFO_SECTIONS];
+	p->clocks_wanted = 0;
+	for (i = 0; i < source->block_count; i++) {
+		const u64 mask = wanted[i * DRM_PERFCTR_BLOCK_INFO_SECTIONS];
+
+		set.bits[i >= PCOUNTER_DOMAINS] |= mask;
+		if (mask)
+			p->clocks_wanted |= BIT(i < PCOUNTER_DOMAINS ? i : MP_DOMAIN);
+	}
 	pcounter_schedule_make(&p->schedule, recipes, &set);
 	source->max_interval_ns = p->schedule.count > 1 ? ROTATE_INTERVAL_NS : saturation_ns(p);
 	p->period_ns = 0;
@@ -706,7 +792,7 @@ static struct drm_perfctr_block_desc mp_desc(unsigned int tpc)
 		.counters = PCOUNTER_POSITIONS,
 		.product = DRM_PERFCTR_PRODUCT_NV50,
 		.sets = BIT(DRM_PERFCTR_SET_PRIMARY),
-		.clock = 3,
+		.clock = MP_DOMAIN,
 		.available = { NV50_MP_AVAILABLE },
 	};
 }

@@ -41,8 +41,11 @@ struct pcounter_ops {
 	void (*mp_program)(void *priv, const u32 *control);
 	/** @hz: current frequency of a domain. */
 	u64 (*hz)(void *priv, unsigned int domain);
-	/** @mp_take: what a slot of a TPC counted since it was taken or programmed. */
-	u64 (*mp_take)(void *priv, unsigned int tpc, unsigned int slot);
+	/**
+	 * @mp_take: what a slot of a TPC counted since it was taken or programmed;
+	 * @saturated: set to true if it was at its maximum at the end of a job or now.
+	 */
+	u64 (*mp_take)(void *priv, unsigned int tpc, unsigned int slot, bool *saturated);
 };
 
 /**

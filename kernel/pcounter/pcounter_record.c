@@ -28,9 +28,11 @@
  *     and ends in half 0.
  *
  * So there is no moment in which a packet can be overwritten or has nowhere to go, and it
- * does not matter which of them was written while RECORD_START was: no index of the hardware
- * is trusted or needed. A packet is never zero: it has clocks or a STOP pulse. All reading
- * is bounded by the halves, whatever is in them.
+ * does not matter which of them was written while RECORD_START was. A packet is never zero: it
+ * has clocks or a STOP pulse. The old half ends with the first one that is; packets in the new
+ * half are read up to the position that RECORD_STATUS told, since one that is being written
+ * there may have its clocks in memory and its counters not. All reading is bounded by the
+ * halves, whatever is in them or in the register.
  *
  * If it was not sent on in time, half 0 is full up to its end and T has everything since:
  * several STOP pulses, and counters that may have saturated.
@@ -130,7 +132,27 @@ bool pcounter_record_flip(struct pcounter_record *r)
 		return false;
 	r->half = !r->half;
 	r->at[r->half] = 0;
+	r->written = 0;
 	r->flipped = true;
+	return true;
+}
+
+/**
+ * pcounter_record_position() - how far has the hardware come?
+ * @r: the packets, after pcounter_record_flip()
+ * @position: of RECORD_STATUS
+ *
+ * Returns: true if there is a packet behind pcounter_record_start(): all that came before it are
+ * in memory, and it is. False: not yet, or the hardware talks nonsense.
+ */
+bool pcounter_record_position(struct pcounter_record *r, u32 position)
+{
+	const u32 start = pcounter_record_start(r);
+
+	if (position < start + PCOUNTER_SHORT_BYTES ||
+	    position > (r->half + 1) * r->half_bytes)
+		return false;
+	r->written = position - r->half * r->half_bytes;
 	return true;
 }
 
@@ -144,26 +166,29 @@ static u64 cycles_of(u64 cycles_stop)
 	return cycles_stop & PCOUNTER_RECORD_CYCLES;
 }
 
-/* how far packets go in a half; adds up their clocks */
-static u32 scan(struct pcounter_record *r, unsigned int half)
+/* how far packets go in a half, at most to @end; adds up their clocks */
+static u32 scan(struct pcounter_record *r, unsigned int half, u32 end)
 {
 	u32 at;
 
-	for (at = r->at[half]; at + PCOUNTER_SHORT_BYTES <= r->half_bytes;
-	     at += PCOUNTER_SHORT_BYTES) {
-		const __le64 *head = (const __le64 *)(r->mem + half * r->half_bytes + at);
-		const u64 cycles_stop = le64_to_cpu(READ_ONCE(*head));
+	for (at = r->at[half]; at + PCOUNTER_SHORT_BYTES <= end; at += PCOUNTER_SHORT_BYTES) {
+		const struct pcounter_packet *packet =
+			(const struct pcounter_packet *)(r->mem + half * r->half_bytes + at);
+		const u64 cycles_stop = le64_to_cpu(READ_ONCE(packet->cycles_stop));
+		unsigned int i;
 
 		if (!cycles_stop)
 			break;
 		r->cycles += cycles_of(cycles_stop);
+		for (i = 0; i < PCOUNTER_RECORD_SLOTS; i++)
+			r->saturated |= le16_to_cpu(READ_ONCE(packet->counters[i])) == U16_MAX;
 	}
 	return at;
 }
 
 /**
  * pcounter_record_batch() - what was written until now is a batch
- * @r: the packets, after pcounter_record_flip(), a packet in the new half
+ * @r: the packets, after pcounter_record_position() returned true
  * @from_ns: when the last batch ended
  * @to_ns: now
  */
@@ -173,8 +198,9 @@ void pcounter_record_batch(struct pcounter_record *r, u64 from_ns, u64 to_ns)
 	r->span_ns = to_ns - min(from_ns, to_ns);
 	r->cycles = 0;
 	r->done_cycles = 0;
-	r->end[!r->half] = scan(r, !r->half);
-	r->end[r->half] = scan(r, r->half);
+	r->saturated = false;
+	r->end[!r->half] = scan(r, !r->half, r->half_bytes);
+	r->end[r->half] = scan(r, r->half, r->written);
 	r->flipped = false;
 }
 

@@ -27,6 +27,8 @@ struct pcounter_record {
 	u8 half;
 	/** @flipped: the other half is full of packets that were not read yet. */
 	bool flipped;
+	/** @written: where the packets in @half ended when the hardware was asked, in bytes. */
+	u32 written;
 	/** @at: of each half, the next packet to read, in bytes. */
 	u32 at[2];
 	/** @end: of each half, where this batch ends, in bytes. */
@@ -40,6 +42,8 @@ struct pcounter_record {
 	u64 cycles;
 	/** @done_cycles: clocks of those that were read. */
 	u64 done_cycles;
+	/** @saturated: counts are lost in this batch. */
+	bool saturated;
 };
 
 /**
@@ -65,6 +69,7 @@ void pcounter_record_init(struct pcounter_record *r, void *mem, u32 bytes);
 u32 pcounter_record_start(const struct pcounter_record *r);
 u32 pcounter_record_limit(const struct pcounter_record *r);
 bool pcounter_record_flip(struct pcounter_record *r);
+bool pcounter_record_position(struct pcounter_record *r, u32 position);
 void pcounter_record_batch(struct pcounter_record *r, u64 from_ns, u64 to_ns);
 bool pcounter_record_peek(const struct pcounter_record *r, u64 *end_ns);
 bool pcounter_record_take(struct pcounter_record *r, struct pcounter_counts *counts);

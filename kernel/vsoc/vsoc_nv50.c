@@ -44,6 +44,8 @@ struct vsoc_nv50 {
 	/* MP counters of the context that runs, and what finished jobs left to be taken */
 	struct mp_state mp[VSOC_MAX_CORES];
 	u64 saved[VSOC_MAX_CORES][MP_SLOTS];
+	/* masks of slots that were at their maximum when a job ended */
+	u8 full[VSOC_MAX_CORES];
 	u32 control[MP_SLOTS];
 
 	/* for nv50_expect() */
@@ -152,6 +154,8 @@ void vsoc_nv50_job(struct vsoc_device *vsoc, bool running)
 	for (k = 0; k < vsoc->shape.cores; k++)
 		for (slot = 0; slot < MP_SLOTS; slot++) {
 			nv->saved[k][slot] += nv->mp[k].value[slot];
+			if (nv->mp[k].value[slot] == U32_MAX)
+				nv->full[k] |= BIT(slot);
 			mp_method(&nv->mp[k], MP_PM_CONTROL(slot),
 				  running ? nv->control[slot] : 0);
 			mp_method(&nv->mp[k], MP_PM_SET(slot), 0);
@@ -280,6 +284,7 @@ void vsoc_nv50_reset(struct vsoc_device *vsoc)
 	memset(nv->mux, 0, sizeof(nv->mux));
 	memset(nv->mp, 0, sizeof(nv->mp));
 	memset(nv->saved, 0, sizeof(nv->saved));
+	memset(nv->full, 0, sizeof(nv->full));
 	memset(nv->control, 0, sizeof(nv->control));
 	mutex_unlock(&vsoc->hw_lock);
 }
@@ -341,6 +346,7 @@ static void mp_program(void *priv, const u32 *control)
 	unsigned int k, slot;
 
 	memset(nv->saved, 0, sizeof(nv->saved));
+	memset(nv->full, 0, sizeof(nv->full));
 	for (slot = 0; slot < MP_SLOTS; slot++) {
 		nv->control[slot] = control[slot];
 		for (k = 0; k < vsoc->shape.cores; k++) {
@@ -350,14 +356,16 @@ static void mp_program(void *priv, const u32 *control)
 	}
 }
 
-static u64 mp_take(void *priv, unsigned int tpc, unsigned int slot)
+static u64 mp_take(void *priv, unsigned int tpc, unsigned int slot, bool *saturated)
 {
 	struct vsoc_device *vsoc = priv;
 	struct vsoc_nv50 *nv = vsoc->nv50;
 	const unsigned int k = hweight64(vsoc->shape.shader_present & (BIT_ULL(tpc) - 1));
 	const u64 value = nv->saved[k][slot] + nv->mp[k].value[slot];
 
+	*saturated = nv->full[k] & BIT(slot) || nv->mp[k].value[slot] == U32_MAX;
 	nv->saved[k][slot] = 0;
+	nv->full[k] &= ~BIT(slot);
 	mp_method(&nv->mp[k], MP_PM_SET(slot), 0);
 	return value;
 }

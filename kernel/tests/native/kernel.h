@@ -93,6 +93,9 @@ struct xarray {
 #define FIELD_GET(mask, reg)	(((reg) & (mask)) >> __builtin_ctzl(mask))
 #define FIELD_PREP(mask, val)	(((__typeof__(mask))(val) << __builtin_ctzl(mask)) & (mask))
 #define __ffs64(x)		((unsigned int)__builtin_ctzll(x))
+#define for_each_set_bit(bit, word, size)					\
+	for ((bit) = 0; (bit) < (size); (bit)++)				\
+		if (*(word) >> (bit) & 1)
 #define hweight64(x)		((unsigned int)__builtin_popcountll(x))
 #define hweight32(x)		((unsigned int)__builtin_popcount(x))
 
@@ -265,6 +268,9 @@ void *native_managed(size_t n, size_t size);
 void native_free_managed(void);
 /* the n-th allocation from now on fails, 0: none */
 extern unsigned int native_fail_alloc;
+
+struct seq_file;
+#define seq_printf(m, ...)	((void)(m), printf("# " __VA_ARGS__))
 
 #define drmm_kzalloc(drm, size, gfp)	((void)(gfp), native_managed(1, size))
 #define drmm_kcalloc(drm, n, size, gfp)	((void)(gfp), native_managed(n, size))

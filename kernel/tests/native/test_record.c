@@ -101,17 +101,23 @@ static void take_all(void)
 	check(!pcounter_record_take(&packets, &c));
 }
 
+/* a packet with all clocks until now, and how far the hardware says it has come */
+static void cut(void)
+{
+	pm_write(&pm, PGRAPH_PM_TRIGGER, PGRAPH_PM_TRIGGER_PULSE);
+	check(pcounter_record_position(&packets, pm_read(&pm, PCOUNTER_RECORD_STATUS(DOMAIN)) &
+						 PCOUNTER_RECORD_POSITION));
+}
+
 /* as the source does it */
 static void collect(void)
 {
 	const u64 from_ns = sum.end_ns, to_ns = truth.clocks * CLOCK_NS;
-	u32 start;
 
 	check(pcounter_record_flip(&packets));
 	send_to(&packets);
-	start = pcounter_record_start(&packets);
-	pm_write(&pm, PGRAPH_PM_TRIGGER, PGRAPH_PM_TRIGGER_PULSE);
-	check(pm_read(&pm, PCOUNTER_RECORD_STATUS(DOMAIN)) != start);
+	check(!pcounter_record_position(&packets, pcounter_record_start(&packets)));
+	cut();
 	pcounter_record_batch(&packets, from_ns, to_ns);
 	take_all();
 	check_eq(sum.end_ns, to_ns);
@@ -163,8 +169,7 @@ static void packets_are_a_period_long_and_have_its_time(void)
 	drive(1, 10 * PCOUNTER_PERIODIC_CLOCKS(2) + 100);
 	pcounter_record_flip(&packets);
 	send_to(&packets);
-	pm_write(&pm, PGRAPH_PM_TRIGGER, PGRAPH_PM_TRIGGER_PULSE);
-	pm_read(&pm, PCOUNTER_RECORD_STATUS(DOMAIN));
+	cut();
 	pcounter_record_batch(&packets, 5000, 5000 + truth.clocks * CLOCK_NS);
 	for (i = 0; i < 10; i++) {
 		check(pcounter_record_take(&packets, &c));
@@ -304,8 +309,7 @@ static void later_packets_are_of_the_next_batch(void)
 			drive_randomly(&r, clocks - truth.clocks);
 			pcounter_record_flip(&packets);
 			send_to(&packets);
-			pm_write(&pm, PGRAPH_PM_TRIGGER, PGRAPH_PM_TRIGGER_PULSE);
-			pm_read(&pm, PCOUNTER_RECORD_STATUS(DOMAIN));
+			cut();
 			pcounter_record_batch(&packets, sum.end_ns, clocks * CLOCK_NS);
 			drive_randomly(&r, random_below(&r, 3000));
 			take_all();
@@ -326,11 +330,80 @@ static void a_second_flip_keeps_what_was_not_read(void)
 	send_to(&packets);
 	drive(1, 5 * PCOUNTER_PERIODIC_CLOCKS(0));
 	check(!pcounter_record_flip(&packets));
-	pm_write(&pm, PGRAPH_PM_TRIGGER, PGRAPH_PM_TRIGGER_PULSE);
-	pm_read(&pm, PCOUNTER_RECORD_STATUS(DOMAIN));
+	cut();
 	pcounter_record_batch(&packets, 0, truth.clocks * CLOCK_NS);
 	take_all();
 	check_sums();
+}
+
+/* a device may have written the clocks of a packet and not yet its counters */
+static void a_packet_that_is_being_written_is_of_the_next_batch(void)
+{
+	struct pcounter_packet *late;
+
+	begin(0);
+	drive(1, 3 * PCOUNTER_PERIODIC_CLOCKS(0));
+	pcounter_record_flip(&packets);
+	send_to(&packets);
+	cut();
+	late = (struct pcounter_packet *)(MEMORY + pcounter_record_start(&packets) +
+					  PCOUNTER_SHORT_BYTES);
+	check_eq(late->cycles_stop, 0);
+	late->cycles_stop = 1000 | 1ull << PCOUNTER_RECORD_STOP_SHIFT;
+	pcounter_record_batch(&packets, 0, truth.clocks * CLOCK_NS);
+	take_all();
+	check_sums();
+	late->counters[0] = 900;
+	truth.counters[0] += 900;
+	truth.clocks += 1000;
+	pcounter_record_flip(&packets);
+	send_to(&packets);
+	cut();
+	pcounter_record_batch(&packets, sum.end_ns, truth.clocks * CLOCK_NS);
+	take_all();
+	check_sums();
+}
+
+static void positions_behind_the_half_are_not_believed(void)
+{
+	u32 n, start;
+
+	begin(0);
+	for (n = 0; n < 2; n++) {
+		pcounter_record_flip(&packets);
+		start = pcounter_record_start(&packets);
+		check(!pcounter_record_position(&packets, 0));
+		check(!pcounter_record_position(&packets, start));
+		check(!pcounter_record_position(&packets, start + PCOUNTER_SHORT_BYTES - 1));
+		check(pcounter_record_position(&packets, start + PCOUNTER_SHORT_BYTES));
+		check(pcounter_record_position(&packets, start + HALF_BYTES));
+		check(!pcounter_record_position(&packets, start + HALF_BYTES + 1));
+		check(!pcounter_record_position(&packets, U32_MAX));
+		pcounter_record_batch(&packets, 0, 0);
+		check(!pcounter_record_peek(&packets, &(u64){ 0 }));
+	}
+}
+
+/* whether counts are lost is known before the first packet is read */
+static void a_saturated_batch_is_known_as_such(void)
+{
+	begin(0);
+	/* more than 64 packets, and then more than a counter has room for */
+	drive(1, (PACKETS + 80) * PCOUNTER_PERIODIC_CLOCKS(0));
+	pcounter_record_flip(&packets);
+	send_to(&packets);
+	cut();
+	pcounter_record_batch(&packets, 0, truth.clocks * CLOCK_NS);
+	check(packets.saturated);
+	take_all();
+	check_eq(sum.saturated, 1);
+	check_eq(sum.clocks, truth.clocks);
+	drive(1, PCOUNTER_PERIODIC_CLOCKS(0));
+	pcounter_record_flip(&packets);
+	send_to(&packets);
+	cut();
+	pcounter_record_batch(&packets, sum.end_ns, truth.clocks * CLOCK_NS);
+	check(!packets.saturated);
 }
 
 static void spoil(struct random_state *r)
@@ -361,6 +434,7 @@ static void any_memory_is_read_within_bounds(void)
 			check(pcounter_record_limit(&packets) <=
 			      2 * HALF_BYTES - PCOUNTER_SHORT_BYTES);
 			check(pcounter_record_start(&packets) <= pcounter_record_limit(&packets));
+			pcounter_record_position(&packets, random_below(&r, 2 * HALF_BYTES + 64));
 			pcounter_record_batch(&packets, from_ns, to_ns);
 			last_ns = from_ns;
 			taken = 0;
@@ -423,6 +497,9 @@ static const struct test tests[] = {
 	TEST(what_saturates_without_room_is_told),
 	TEST(later_packets_are_of_the_next_batch),
 	TEST(a_second_flip_keeps_what_was_not_read),
+	TEST(a_packet_that_is_being_written_is_of_the_next_batch),
+	TEST(positions_behind_the_half_are_not_believed),
+	TEST(a_saturated_batch_is_known_as_such),
 	TEST(any_memory_is_read_within_bounds),
 	TEST(periods_are_the_longest_that_fit),
 	TEST(what_can_be_recorded),

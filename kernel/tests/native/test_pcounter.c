@@ -1,0 +1,574 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The source of PCOUNTER and MP counters between the model of the hardware and a core that
+ * only remembers. Time is the test's, so that everything is exact.
+ */
+#include "drm_perfctr.h"
+#include "nv50_counters.h"
+#include "pcounter_perfctr.h"
+#include "pm_model.h"
+#include "test.h"
+
+#define TPC		2
+#define BLOCKS		(PCOUNTER_DOMAINS + 1)
+#define MP_BLOCK	PCOUNTER_DOMAINS
+#define MP_DOMAIN	3
+#define SECTIONS	DRM_PERFCTR_BLOCK_INFO_SECTIONS
+/* all domains: a clock is a nanosecond, so that times and clocks can be compared */
+#define HZ		NSEC_PER_SEC
+#define RECORD_BYTES	(64u << 10)
+#define MS		NSEC_PER_MSEC
+#define LOST		DRM_PERFCTR_STATE_LOST
+#define SATURATED	DRM_PERFCTR_STATE_SATURATED
+
+static struct pm_model pm;
+static u8 record[PCOUNTER_DOMAINS][RECORD_BYTES] __aligned(8);
+
+static struct {
+	struct pm_signals wires[PCOUNTER_DOMAINS];
+	struct mp_state mp;
+	struct mp_signals mp_wires;
+	u32 mux[NV50_MUXES];
+	u64 time_ns;
+	/*
+	 * STATUS and RECORD_STATUS are 0 after so many requests, until the registers are let
+	 * go, or for ever
+	 */
+	unsigned int silences;
+	bool silent[PCOUNTER_DOMAINS], for_ever;
+	/* writes of CTRL to each domain */
+	unsigned int set_up[PCOUNTER_DOMAINS];
+} hw;
+
+static struct {
+	struct drm_perfctr_source *source;
+	u64 totals[BLOCKS][DRM_PERFCTR_SECTION_COUNTERS];
+	u64 running[BLOCKS][DRM_PERFCTR_SECTION_COUNTERS];
+	u64 enabled[BLOCKS], cycles[PCOUNTER_DOMAINS], reached_ns[BLOCKS];
+	u32 states[BLOCKS];
+	u64 valid[BLOCKS];
+	u64 wanted[BLOCKS][SECTIONS];
+	/* of the last collection */
+	struct drm_perfctr_collection last;
+} core;
+
+/* --- the core -------------------------------------------------------------------- */
+
+int drm_perfctr_add_source(struct drm_perfctr *pc, struct drm_perfctr_source *source)
+{
+	core.source = source;
+	return 0;
+}
+
+u64 *drm_perfctr_block_totals(struct drm_perfctr_source *source, unsigned int block)
+{
+	assert(block < BLOCKS);
+	return core.totals[block];
+}
+
+void drm_perfctr_block_report(struct drm_perfctr_source *source, unsigned int block, u32 states,
+			      const u64 *valid)
+{
+	assert(block < BLOCKS);
+	core.states[block] = states;
+	core.valid[block] = valid[0];
+}
+
+void drm_perfctr_block_ran(struct drm_perfctr_source *source, unsigned int block, u64 ns,
+			   const u64 *counted)
+{
+	unsigned int i;
+
+	core.enabled[block] += ns;
+	for (i = 0; i < DRM_PERFCTR_SECTION_COUNTERS; i++)
+		core.running[block][i] += counted[0] >> i & 1 ? ns : 0;
+}
+
+void drm_perfctr_block_reached(struct drm_perfctr_source *source, unsigned int block, u64 time_ns)
+{
+	core.reached_ns[block] = time_ns;
+}
+
+/* --- the hardware ------------------------------------------------------------------ */
+
+static void begin(void *priv)
+{
+	const u64 clocks = native_now_ns - hw.time_ns;
+	unsigned int d;
+
+	hw.time_ns = native_now_ns;
+	for (d = 0; d < PCOUNTER_DOMAINS; d++)
+		pm_run(&pm, d, &hw.wires[d], clocks);
+	mp_run(&hw.mp, &hw.mp_wires, clocks);
+}
+
+static void end(void *priv)
+{
+	if (!hw.for_ever)
+		memset(hw.silent, 0, sizeof(hw.silent));
+}
+
+static bool falls_silent(void)
+{
+	if (!hw.silences)
+		return false;
+	hw.silences--;
+	return true;
+}
+
+static u32 read_register(void *priv, u32 reg)
+{
+	const unsigned int d = reg / 4 % PCOUNTER_DOMAINS;
+	const u32 value = pm_read(&pm, reg);
+
+	if ((reg == PCOUNTER_STATUS(d) || reg == PCOUNTER_RECORD_STATUS(d)) && hw.silent[d])
+		return 0;
+	return value;
+}
+
+static void write_register(void *priv, u32 reg, u32 value)
+{
+	const unsigned int d = reg / 4 % PCOUNTER_DOMAINS;
+
+	if (reg == PCOUNTER_OP(d, PCOUNTER_PRE))
+		hw.silent[d] = falls_silent();
+	if (reg == PGRAPH_PM_TRIGGER)
+		memset(hw.silent, falls_silent(), sizeof(hw.silent));
+	hw.set_up[d] += reg == PCOUNTER_CTRL(d);
+	pm_write(&pm, reg, value);
+}
+
+static void set_mux(void *priv, unsigned int mux, u32 value)
+{
+	hw.mux[mux] = value;
+}
+
+static u64 hz(void *priv, unsigned int domain)
+{
+	return HZ;
+}
+
+static void mp_program(void *priv, const u32 *control)
+{
+	unsigned int slot;
+
+	for (slot = 0; slot < MP_SLOTS; slot++) {
+		mp_method(&hw.mp, MP_PM_CONTROL(slot), control[slot]);
+		mp_method(&hw.mp, MP_PM_SET(slot), 0);
+	}
+}
+
+static u64 mp_take(void *priv, unsigned int tpc, unsigned int slot, bool *saturated)
+{
+	const u32 value = hw.mp.value[slot];
+
+	assert(tpc == TPC);
+	*saturated = value == U32_MAX;
+	mp_method(&hw.mp, MP_PM_SET(slot), 0);
+	return value;
+}
+
+static const struct pcounter_ops ops = {
+	.begin = begin,
+	.end = end,
+	.read = read_register,
+	.write = write_register,
+	.set_mux = set_mux,
+	.mp_program = mp_program,
+	.hz = hz,
+	.mp_take = mp_take,
+};
+
+/* --- the test --------------------------------------------------------------------- */
+
+static void want(unsigned int block, unsigned int counter)
+{
+	core.wanted[block][0] |= 1ull << counter;
+}
+
+static void set_up(u64 period_ns)
+{
+	struct pcounter_config config = {
+		.ops = &ops,
+		.tpcs = BIT_ULL(TPC),
+		.record_bytes = RECORD_BYTES,
+	};
+	unsigned int d;
+
+	memset(&hw, 0, sizeof(hw));
+	memset(&core, 0, sizeof(core));
+	memset(record, 0, sizeof(record));
+	pm_init(&pm);
+	for (d = 0; d < PCOUNTER_DOMAINS; d++) {
+		config.record[d] = record[d];
+		pm_set_memory(&pm, d, record[d], RECORD_BYTES);
+	}
+	hw.time_ns = native_now_ns;
+	check(!IS_ERR(drmm_pcounter_create(NULL, NULL, &config)));
+	core.source->period_ns = period_ns;
+}
+
+static void select_wanted(void)
+{
+	core.source->ops->select(core.source, core.wanted[0]);
+}
+
+static void start(void)
+{
+	select_wanted();
+	check_eq(core.source->ops->start(core.source, 0), 0);
+}
+
+/* as the core does it, whose time of a collection without one is that of its end */
+static int collect_until(u64 until_ns)
+{
+	unsigned int d;
+	int ret;
+
+	memset(core.states, 0, sizeof(core.states));
+	core.last = (struct drm_perfctr_collection){ .until_ns = until_ns };
+	ret = core.source->ops->collect(core.source, &core.last);
+	for (d = 0; d < PCOUNTER_DOMAINS; d++)
+		core.cycles[d] += core.last.clock_cycles[d];
+	return ret;
+}
+
+static int collect(void)
+{
+	return collect_until(U64_MAX);
+}
+
+static void pass(u64 ns)
+{
+	native_sleep_ns(ns);
+}
+
+static void finish(void)
+{
+	core.source->ops->stop(core.source);
+	native_free_managed();
+}
+
+/* GPU_IDLE's signal; the others of the domain are silent */
+static void idle(bool high)
+{
+	pm_signal_set(&hw.wires[1], 0xbd, high);
+}
+
+static u32 troubles(unsigned int block)
+{
+	return core.states[block] & (LOST | SATURATED | DRM_PERFCTR_STATE_ERROR);
+}
+
+static void a_saturated_counter_costs_the_time_between_two_collections(void)
+{
+	set_up(0);
+	want(1, NV50_PCOUNTER_GPU_IDLE);
+	want(2, NV50_PCOUNTER_ROP_BUSY);
+	start();
+	idle(true);
+	pass(U32_MAX - 1ull);
+	check_eq(collect(), 0);
+	/* the last value that is one */
+	check_eq(core.totals[1][NV50_PCOUNTER_GPU_IDLE], U32_MAX - 1ull);
+	check_eq(core.last.flags, 0);
+	check_eq(core.last.lost_ns, 0);
+	check_eq(troubles(1), 0);
+	pass(5000 * MS);
+	check_eq(collect(), 0);
+	check_eq(core.totals[1][NV50_PCOUNTER_GPU_IDLE], 2ull * U32_MAX - 1);
+	check_eq(core.last.flags, DRM_PERFCTR_SAMPLE_OVERFLOW);
+	check_eq(core.last.lost_ns, 5000 * MS);
+	check_eq(troubles(1), LOST | SATURATED);
+	/* its own counters are few, its clocks are not */
+	check_eq(troubles(2), LOST | SATURATED);
+	check_eq(troubles(MP_BLOCK), 0);
+	check_eq(troubles(4), 0);
+	pass(MS);
+	check_eq(collect(), 0);
+	check_eq(core.last.flags, 0);
+	check_eq(core.last.lost_ns, 0);
+	check_eq(troubles(1), 0);
+	finish();
+}
+
+/* nobody has a sample with the clocks of a domain: they may saturate */
+static void clocks_that_nobody_is_told_are_nobodys_loss(void)
+{
+	set_up(0);
+	start();
+	pass(5000 * MS);
+	check_eq(collect(), 0);
+	check_eq(core.cycles[1], U32_MAX);
+	check_eq(core.last.flags, 0);
+	check_eq(core.last.lost_ns, 0);
+	check_eq(troubles(1), 0);
+	finish();
+}
+
+/* those of the TPCs are of a domain */
+static void clocks_of_mp_counters_that_saturate_are_lost(void)
+{
+	set_up(0);
+	want(MP_BLOCK, NV50_MP_BRANCH);
+	start();
+	pass(5000 * MS);
+	check_eq(collect(), 0);
+	check_eq(core.cycles[MP_DOMAIN], U32_MAX);
+	check_eq(core.last.flags, DRM_PERFCTR_SAMPLE_OVERFLOW);
+	check_eq(core.last.lost_ns, 5000 * MS);
+	check_eq(troubles(MP_BLOCK), LOST | SATURATED);
+	check_eq(troubles(1), 0);
+	finish();
+}
+
+static void mp_counters_that_saturate_say_so(void)
+{
+	set_up(0);
+	want(MP_BLOCK, NV50_MP_INSTRUCTIONS);
+	start();
+	pm_signal_set(&hw.mp_wires.unit[4], 0x04, true);
+	pass(1000 * MS);
+	check_eq(collect(), 0);
+	check_eq(core.totals[MP_BLOCK][NV50_MP_INSTRUCTIONS], 1000 * MS);
+	check_eq(core.last.flags, 0);
+	/* so that the clocks of its domain do not saturate as well */
+	mp_method(&hw.mp, MP_PM_SET(0), U32_MAX - 1000);
+	pass(MS);
+	check_eq(collect(), 0);
+	check_eq(core.totals[MP_BLOCK][NV50_MP_INSTRUCTIONS], 1000 * MS + U32_MAX);
+	check_eq(core.last.flags, DRM_PERFCTR_SAMPLE_OVERFLOW);
+	check_eq(core.last.lost_ns, MS);
+	check_eq(troubles(MP_BLOCK), LOST | SATURATED);
+	pass(MS);
+	check_eq(collect(), 0);
+	check_eq(core.last.flags, 0);
+	check_eq(troubles(MP_BLOCK), 0);
+	finish();
+}
+
+/* a domain that does not answer costs nothing: not the others' counts, nor its own */
+static void a_swap_that_is_not_answered_is_read_later(void)
+{
+	set_up(0);
+	want(1, NV50_PCOUNTER_GPU_IDLE);
+	start();
+	idle(true);
+	pass(MS);
+	/* of the eight requests, those of domains 0 and 1 */
+	hw.silences = 2;
+	check_eq(collect(), -EIO);
+	pass(MS);
+	check_eq(collect(), 0);
+	check_eq(core.totals[1][NV50_PCOUNTER_GPU_IDLE], 2 * MS);
+	check_eq(core.running[1][NV50_PCOUNTER_GPU_IDLE], 2 * MS);
+	check_eq(core.enabled[1], 2 * MS);
+	check_eq(core.cycles[1], 2 * MS);
+	check_eq(core.cycles[2], 2 * MS);
+	check_eq(core.last.flags, 0);
+	check_eq(core.last.lost_ns, 0);
+	check_eq(troubles(0) | troubles(1) | troubles(2), 0);
+	finish();
+}
+
+/* asked twice before it answers: the second swap has overwritten the first one's counts */
+static void a_period_that_was_swapped_over_is_lost(void)
+{
+	set_up(0);
+	want(1, NV50_PCOUNTER_GPU_IDLE);
+	start();
+	idle(true);
+	pass(MS);
+	hw.for_ever = true;
+	hw.silences = PCOUNTER_DOMAINS;
+	check_eq(collect(), -EIO);
+	pass(MS);
+	/* whoever looks, sees nothing; asks again, and sees both at once */
+	check_eq(collect(), 0);
+	check_eq(core.totals[1][NV50_PCOUNTER_GPU_IDLE], MS);
+	check_eq(core.last.flags, DRM_PERFCTR_SAMPLE_OVERFLOW);
+	check_eq(core.last.lost_ns, 2 * MS);
+	check_eq(troubles(1), LOST);
+	pass(MS);
+	check_eq(collect(), 0);
+	check_eq(core.last.flags, 0);
+	check_eq(core.last.lost_ns, 0);
+	check_eq(troubles(1), 0);
+	finish();
+}
+
+static void a_selection_keeps_what_was_counted_before_it(void)
+{
+	set_up(0);
+	want(1, NV50_PCOUNTER_GPU_IDLE);
+	start();
+	idle(true);
+	pass(MS);
+	check_eq(collect(), 0);
+	pass(1000);
+	want(2, NV50_PCOUNTER_ROP_BUSY);
+	select_wanted();
+	pass(MS);
+	check_eq(collect(), 0);
+	check_eq(core.totals[1][NV50_PCOUNTER_GPU_IDLE], 2 * MS + 1000);
+	check_eq(core.cycles[1], 2 * MS + 1000);
+	check_eq(core.last.flags, 0);
+	finish();
+}
+
+/* a domain that does not answer before it is programmed anew: its counts are lost, no others */
+static void a_selection_tells_what_it_could_not_read(void)
+{
+	set_up(0);
+	want(1, NV50_PCOUNTER_GPU_IDLE);
+	want(2, NV50_PCOUNTER_ROP_BUSY);
+	start();
+	idle(true);
+	pm_signal_set(&hw.wires[2], 0x02, true);
+	pm_signal_set(&hw.wires[2], 0x03, true);
+	pass(MS);
+	check_eq(collect(), 0);
+	pass(1000);
+	hw.silences = 2;
+	/* another counter of each of the domains */
+	want(1, NV50_PCOUNTER_SETUP_PRIMITIVE_COUNT);
+	want(2, NV50_PCOUNTER_ROP_WAITS_FOR_SHADER);
+	select_wanted();
+	pass(MS);
+	check_eq(collect(), 0);
+	check_eq(core.totals[1][NV50_PCOUNTER_GPU_IDLE], 2 * MS);
+	check_eq(core.totals[2][NV50_PCOUNTER_ROP_BUSY], 2 * MS + 1000);
+	check_eq(core.last.flags & DRM_PERFCTR_SAMPLE_ERROR, DRM_PERFCTR_SAMPLE_ERROR);
+	check_eq(core.last.lost_ns, 1000);
+	check_eq(troubles(1), LOST);
+	check_eq(troubles(2), 0);
+	pass(MS);
+	check_eq(collect(), 0);
+	check_eq(core.last.flags, 0);
+	check_eq(core.last.lost_ns, 0);
+	finish();
+}
+
+/* --- recording ------------------------------------------------------------------------ */
+
+#define PERIOD_NS	100000
+
+/* two domains; one of them gets to the end of its memory and of its counter */
+static void the_loss_of_one_domain_is_told_beside_another(void)
+{
+	u64 now_ns, stall_ns = 40 * MS;
+
+	set_up(PERIOD_NS);
+	want(1, NV50_PCOUNTER_GPU_IDLE);
+	want(2, NV50_PCOUNTER_ROP_SAMPLES_IN_COUNT_1);
+	start();
+	check(core.source->batch_ns);
+	pass(MS);
+	do
+		check_eq(collect_until(native_now_ns - MS / 2), 0);
+	while (core.last.more);
+	/* 63 in each clock: a packet in each 976 clocks, 2,048 of them fit */
+	hw.wires[2].bits[0] = ~0ull;
+	hw.wires[2].bits[1] = ~0ull;
+	hw.wires[2].bits[2] = ~0ull;
+	pass(stall_ns);
+	now_ns = native_now_ns;
+	/* the core wants a sample of the first period: it gets all at once */
+	check_eq(collect_until(now_ns - stall_ns + PERIOD_NS), 0);
+	check(!core.last.more);
+	check_eq(core.last.time_ns, now_ns);
+	check_eq(core.last.flags, DRM_PERFCTR_SAMPLE_OVERFLOW);
+	check_eq(troubles(2), LOST | SATURATED);
+	check_eq(troubles(1), 0);
+	/* from the last packet that had room, which is at most so many packets of 976 clocks */
+	check(core.last.lost_ns >= stall_ns - 2049 * 976);
+	check(core.last.lost_ns <= stall_ns);
+	check_eq(core.cycles[2], core.cycles[1]);
+	finish();
+}
+
+/* two domains lose at the same time: it is lost once */
+static void losses_at_the_same_time_are_not_added_up(void)
+{
+	u64 stall_ns = 300 * MS;
+
+	set_up(PERIOD_NS);
+	want(1, NV50_PCOUNTER_GPU_IDLE);
+	want(2, NV50_PCOUNTER_ROP_SAMPLES_IN_COUNT_1);
+	start();
+	idle(true);
+	hw.wires[2].bits[0] = ~0ull;
+	hw.wires[2].bits[1] = ~0ull;
+	hw.wires[2].bits[2] = ~0ull;
+	pass(stall_ns);
+	check_eq(collect(), 0);
+	check_eq(troubles(1), LOST | SATURATED);
+	check_eq(troubles(2), LOST | SATURATED);
+	check(core.last.lost_ns >= stall_ns - 2049 * 976);
+	check(core.last.lost_ns <= stall_ns);
+	finish();
+}
+
+static void a_trigger_that_is_not_answered_costs_nothing(void)
+{
+	set_up(PERIOD_NS);
+	want(1, NV50_PCOUNTER_GPU_IDLE);
+	start();
+	idle(true);
+	pass(MS);
+	check_eq(collect(), 0);
+	pass(MS);
+	hw.silences = 2;
+	check_eq(collect(), -EIO);
+	pass(MS);
+	check_eq(collect(), -EIO);
+	pass(MS);
+	check_eq(collect(), 0);
+	check_eq(core.totals[1][NV50_PCOUNTER_GPU_IDLE], 4 * MS);
+	check_eq(core.cycles[1], 4 * MS);
+	check_eq(core.last.flags, 0);
+	check_eq(core.last.lost_ns, 0);
+	check_eq(core.last.time_ns, native_now_ns);
+	finish();
+}
+
+static void a_selection_tells_what_was_not_recorded(void)
+{
+	set_up(PERIOD_NS);
+	want(1, NV50_PCOUNTER_GPU_IDLE);
+	start();
+	idle(true);
+	pass(MS);
+	check_eq(collect(), 0);
+	pass(MS);
+	hw.silences = 1;
+	want(2, NV50_PCOUNTER_ROP_BUSY);
+	select_wanted();
+	pass(MS);
+	check_eq(collect(), 0);
+	check_eq(core.totals[1][NV50_PCOUNTER_GPU_IDLE], 2 * MS);
+	check_eq(core.last.flags & DRM_PERFCTR_SAMPLE_ERROR, DRM_PERFCTR_SAMPLE_ERROR);
+	check_eq(core.last.lost_ns, MS);
+	check_eq(troubles(1), LOST);
+	finish();
+}
+
+static const struct test tests[] = {
+	TEST(a_saturated_counter_costs_the_time_between_two_collections),
+	TEST(clocks_that_nobody_is_told_are_nobodys_loss),
+	TEST(clocks_of_mp_counters_that_saturate_are_lost),
+	TEST(mp_counters_that_saturate_say_so),
+	TEST(a_swap_that_is_not_answered_is_read_later),
+	TEST(a_period_that_was_swapped_over_is_lost),
+	TEST(a_selection_keeps_what_was_counted_before_it),
+	TEST(a_selection_tells_what_it_could_not_read),
+	TEST(the_loss_of_one_domain_is_told_beside_another),
+	TEST(losses_at_the_same_time_are_not_added_up),
+	TEST(a_trigger_that_is_not_answered_costs_nothing),
+	TEST(a_selection_tells_what_was_not_recorded),
+};
+
+int main(int argc, char **argv)
+{
+	return test_main(argc, argv, tests, ARRAY_SIZE(tests));
+}
