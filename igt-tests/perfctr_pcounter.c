@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "minigt.h"
+#include "igt_device.h"
 #include "igt_perfctr.h"
 #include "igt_sys.h"
 #include "igt_vsoc.h"
@@ -369,13 +370,179 @@ static void exact_tests(void)
 	}
 }
 
+/* --- scaled counts ------------------------------------------------------------------- */
+
+/* turns of each pass, in stepped time: each as long as any other */
+#define STEADY_TURNS 30
+#define RANDOM_TURNS 100
+/* of a job whose time is less than a turn */
+#define RANDOM_FRAGMENTS 200000
+/* what may arrive in a clock, and what is held back until there is as much */
+#define EDGE_COUNTS 32
+
+/* of all blocks that have the counter: they have their turns together */
+static double scaled(const struct igt_perfctr_session *s, const char *name)
+{
+	const struct counter c = named(name);
+	double value = 0;
+
+	for (unsigned int b = 0; b < s->setup.block_count; b++)
+		if (s->sums[b].type == c.type &&
+		    (c.type == DRM_PERFCTR_BLOCK_MP || s->sums[b].index == c.index))
+			value += s->sums[b].value[c.position];
+	return value * sum_of(s, name)->time_enabled / ran(s, name);
+}
+
+static void begin_stepped(struct igt_perfctr_session *s, const char *const *names,
+			  unsigned int count)
+{
+	igt_vsoc_truth(&dev, &before);
+	session_without_requests(s, 0);
+	for (unsigned int i = 0; i < count; i++)
+		want(s, names[i]);
+	/* it is never in the way */
+	want(s, "gpu_busy");
+	igt_perfctr_session_create(s);
+	igt_vsoc_debugfs(&dev, "stepped", "1");
+}
+
+static uint64_t collections;
+
+static void start_stepped(struct igt_perfctr_session *s)
+{
+	collections = sampler("collections");
+	/* a job that is under way is beyond its own beginning; all clocks have the same time */
+	step(SLICE_NS);
+	igt_assert_eq(igt_perfctr_start(s, 0), 0);
+	/* no time passes but in steps: the session begins and ends exactly here */
+	igt_vsoc_truth(&dev, &before);
+}
+
+static void stop_stepped(struct igt_perfctr_session *s, const char *const *names,
+			 unsigned int count, unsigned int turns)
+{
+	igt_vsoc_truth(&dev, &after);
+	igt_assert_eq(igt_perfctr_stop(s, 0), 0);
+	igt_perfctr_drain(s);
+	igt_assert(s->flags & DRM_PERFCTR_SAMPLE_MULTIPLEXED);
+	igt_assert_eq_u64(value_of(s, "gpu_busy"), truth_of("gpu_busy"));
+	/* a collection while time stands still takes a nanosecond, whoever asked for it */
+	collections = sampler("collections") - collections;
+	for (unsigned int i = 0; i < count; i++) {
+		igt_assert_lte_u64(turns * SLICE_NS, ran(s, names[i]));
+		igt_assert_lte_u64(ran(s, names[i]), turns * SLICE_NS + collections);
+	}
+}
+
+/* whatever the host does meanwhile: all that is compared is virtual time */
+static void assert_steady_is_scaled(const char *const *names, unsigned int count,
+				    const struct drm_vsoc_command *c)
+{
+	const double bound = (count * STEADY_TURNS + 1.0) * EDGE_COUNTS;
+	struct igt_perfctr_session s;
+	uint64_t job;
+
+	begin_stepped(&s, names, count);
+	job = igt_vsoc_submit(&dev, c, 1);
+	start_stepped(&s);
+	for (unsigned int n = 0; n < count * STEADY_TURNS; n++) {
+		step(SLICE_NS);
+		sample_and_drain(&s);
+	}
+	stop_stepped(&s, names, count, STEADY_TURNS);
+	for (unsigned int i = 0; i < count; i++) {
+		const double error = scaled(&s, names[i]) - truth_of(names[i]);
+
+		igt_info("%s: truth %llu, scaled %.0f: %+.0f, at most %.0f\n", names[i],
+			 (unsigned long long)truth_of(names[i]), scaled(&s, names[i]), error,
+			 bound);
+		igt_assert_f(error * error <= bound * bound, "%s is too far off\n", names[i]);
+		/* else it would say nothing */
+		igt_assert_f(10 * bound <= truth_of(names[i]), "%s: too little work\n", names[i]);
+	}
+	/* the work went on to the end */
+	before = after;
+	step(SLICE_NS);
+	igt_vsoc_truth(&dev, &after);
+	for (unsigned int i = 0; i < count; i++)
+		igt_assert_lte_u64(1, truth_of(names[i]));
+	igt_vsoc_debugfs(&dev, "stepped", "0");
+	igt_assert_eq(igt_vsoc_wait(&dev, job).status, 0);
+	igt_perfctr_session_fini(&s);
+}
+
+/* the same numbers each time */
+static uint32_t next_random(uint64_t *state)
+{
+	*state = *state * 6364136223846793005ull + 1442695040888963407ull;
+	return *state >> 33;
+}
+
+static void assert_random_is_scaled(const char *const *names, unsigned int count)
+{
+	/* S turns of N, rates evenly distributed: six standard errors */
+	const double turns = RANDOM_TURNS, all = (double)count * RANDOM_TURNS;
+	const double variance = (all - turns) / (3 * turns * all);
+	struct igt_perfctr_session s;
+	uint64_t seed = 1, job = 0;
+
+	begin_stepped(&s, names, count);
+	start_stepped(&s);
+	for (unsigned int n = 0; n < count * RANDOM_TURNS; n++) {
+		struct drm_vsoc_command c = { .type = DRM_VSOC_CMD_DRAW };
+
+		c.draw.fragments = 1 + next_random(&seed) % RANDOM_FRAGMENTS;
+		job = igt_vsoc_submit(&dev, &c, 1);
+		step(SLICE_NS);
+		igt_assert_eq(igt_vsoc_wait(&dev, job).status, 0);
+		sample_and_drain(&s);
+	}
+	stop_stepped(&s, names, count, RANDOM_TURNS);
+	igt_vsoc_debugfs(&dev, "stepped", "0");
+	for (unsigned int i = 0; i < count; i++) {
+		const double error = scaled(&s, names[i]) / truth_of(names[i]) - 1;
+
+		igt_info("%s: %+.2f %%\n", names[i], 100 * error);
+		igt_assert_f(error * error <= 36 * variance, "%s is too far off\n", names[i]);
+	}
+	igt_perfctr_session_fini(&s);
+}
+
 static void turn_tests(void)
 {
 	/* each with another value in the same multiplexer: one counts at a time */
 	static const char *const names[] = { "rop_busy", "rop_samples_in_count_1",
 					     "shaded_pixel_count_0", "shaded_pixel_count_2" };
-	enum { NAMES = sizeof(names) / sizeof(names[0]) };
+	static const char *const shared[] = { "shader_busy", "sm_cta_launched" };
+	/* the last one is what is left over at the end of a command */
+	enum { NAMES = sizeof(names) / sizeof(names[0]), STEADY_NAMES = NAMES - 1 };
+	struct drm_vsoc_command steady = { 0 };
 	struct igt_perfctr_session s, t;
+
+	igt_describe(
+		"of steady work scaled counts are the truth, but for what the two ends of each "
+		"turn cut");
+	igt_subtest("turns-steady")
+	{
+		steady.type = DRM_VSOC_CMD_DRAW;
+		steady.draw.vertices = 24000000;
+		steady.draw.primitives = 8000000;
+		steady.draw.primitives_culled = 2400000;
+		steady.draw.fragments = 400000000;
+		steady.draw.texels = 560000000;
+		assert_steady_is_scaled(names, STEADY_NAMES, &steady);
+	}
+	igt_describe("of work that has nothing to do with the turns they are near it");
+	igt_subtest("turns-random") assert_random_is_scaled(names, STEADY_NAMES);
+	igt_describe("scaled counts of PCOUNTER and MP counters that take turns are the truth");
+	igt_subtest("shared-multiplexer-steady")
+	{
+		memset(&steady, 0, sizeof(steady));
+		steady.type = DRM_VSOC_CMD_COMPUTE;
+		steady.compute.threads = 120000000;
+		steady.compute.instructions = 16;
+		assert_steady_is_scaled(shared, 2, &steady);
+	}
 
 	igt_describe("counters that conflict take turns; times add up, turns are fair");
 	igt_subtest("turns")
@@ -499,6 +666,34 @@ static void turn_tests(void)
 		igt_perfctr_drain(&s);
 		/* it goes on all the time, before and after as well */
 		igt_assert_lte_u64(truth_of("gpu_idle"), value_of(&s, "gpu_idle"));
+		igt_perfctr_session_fini(&t);
+		igt_perfctr_session_fini(&s);
+	}
+	igt_describe(
+		"whoever starts and stops sessions all the time keeps nobody from having turns");
+	igt_subtest("join-starves-nobody")
+	{
+		igt_vsoc_truth(&dev, &before);
+		session_without_requests(&s, 0);
+		want(&s, names[0]);
+		want(&s, names[1]);
+		igt_perfctr_session_create(&s);
+		session_without_requests(&t, 0);
+		want(&t, names[2]);
+		igt_perfctr_session_create(&t);
+		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+		/* three passes, then two, then three */
+		for (unsigned int n = 0; n < 500; n++) {
+			igt_assert_eq(igt_perfctr_start(&t, 0), 0);
+			igt_assert_eq(igt_perfctr_stop(&t, 0), 0);
+			igt_perfctr_drain(&t);
+		}
+		igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
+		igt_perfctr_drain(&s);
+		igt_assert_lte_u64(1, ran(&s, names[0]));
+		igt_assert_lte_u64(1, ran(&s, names[1]));
+		igt_assert_lte_u64(1, ran(&t, names[2]));
+		igt_assert_eq_u64(t.lost_ns, 0);
 		igt_perfctr_session_fini(&t);
 		igt_perfctr_session_fini(&s);
 	}
@@ -1098,12 +1293,25 @@ static void record_tests(void)
 	igt_describe("a device that goes while it records leaves a last sample with all of it");
 	igt_subtest("record-unplug")
 	{
+		static const char *const clocks[] = { "gpu_busy", "gpu_idle" };
+
 		create_recorded(&s, RECORD_PERIOD_NS, recorded, RECORDED);
+		create_recorded(&t, 0, clocks, 2);
+		create_recorded(&m, 0, clocks, 2);
 		igt_vsoc_truth(&dev, &before);
 		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+		igt_assert_eq(igt_perfctr_start(&t, 0), 0);
+		igt_assert_eq(igt_perfctr_start(&m, 0), 0);
 		work(0);
 		igt_vsoc_truth(&dev, &after);
 		igt_assert_eq(tell_driver("del_device", ID), 0);
+		igt_perfctr_drain(&t);
+		igt_perfctr_drain(&m);
+		/* the first session's end changed nothing for those after it */
+		igt_assert_eq_u64(value_of(&t, "gpu_busy") + value_of(&t, "gpu_idle"),
+				  sum_of(&t, "gpu_idle")->cycles);
+		igt_assert_eq_u64(value_of(&m, "gpu_busy") + value_of(&m, "gpu_idle"),
+				  sum_of(&m, "gpu_idle")->cycles);
 		igt_perfctr_drain(&s);
 		igt_assert(s.last.flags & DRM_PERFCTR_SAMPLE_UNPLUGGED);
 		assert_exact(&s);

@@ -75,12 +75,15 @@ struct pcounter {
 	struct pcounter_schedule schedule;
 	/* what is wanted since the last select; the hardware may still be at the last pass */
 	bool running;
-	/* when the last collection was, and since when the pass has its turn */
+	/* when the last collection was, the time of the clocks then, and how long its turn was */
 	u64 time_ns;
+	u64 clock_ns;
 	u64 slice_ns;
 	/* MP_SLOTS and the domains' four counters: whose they are, PCOUNTER_COUNTERS: nobody's */
 	u8 mp_counter[MP_SLOTS];
 	u8 counter[PCOUNTER_DOMAINS][PCOUNTER_SLOTS];
+	/* CTRL of each domain */
+	u32 ctrl[PCOUNTER_DOMAINS];
 	unsigned int tpc_count;
 	u8 tpc[MAX_TPCS];
 
@@ -90,8 +93,10 @@ struct pcounter {
 	 */
 	struct drm_perfctr_collection rest;
 	u32 rest_states[PCOUNTER_DOMAINS + MAX_TPCS];
-	/* mask of domains that have not swapped yet although they were asked to */
+	struct pcounter_set rest_counted;
+	/* mask of domains that were asked for their counts and have not answered yet, since when */
 	u8 late;
+	u64 late_ns;
 	/* mask of domains whose clocks are in samples */
 	u8 clocks_wanted;
 
@@ -176,8 +181,26 @@ static u32 periodic_of(const struct pcounter *p, unsigned int d)
 	return pcounter_record_periodic(p->config.ops->hz(p->config.priv, d), p->period_ns / 2);
 }
 
+static u32 ctrl_of(const struct pcounter *p, unsigned int d, u32 count_mode)
+{
+	const u32 count = count_mode << PCOUNTER_CTRL_COUNT_SHIFT;
+
+	if (!p->recorded)
+		return PCOUNTER_MODE_QUAD | count;
+	if (!(p->recorded & BIT(d)))
+		return PCOUNTER_MODE_OFF;
+	return PCOUNTER_MODE_RECORD | PCOUNTER_CTRL_RECORD_SHORT | count |
+	       periodic_of(p, d) << PCOUNTER_CTRL_PERIODIC_SHIFT;
+}
+
+static void write_ctrl(struct pcounter *p, unsigned int d, u32 ctrl)
+{
+	wr(p, PCOUNTER_CTRL(d), ctrl);
+	p->ctrl[d] = ctrl;
+}
+
 /* PERIODIC and PM_TRIGGER make packets, nothing else; begins at zero, as QUAD does */
-static void enter_record(struct pcounter *p, unsigned int d, u32 count_mode)
+static void enter_record(struct pcounter *p, unsigned int d)
 {
 	struct pcounter_record *r = &p->record[d];
 
@@ -188,48 +211,66 @@ static void enter_record(struct pcounter *p, unsigned int d, u32 count_mode)
 	wr(p, PCOUNTER_OP(d, PCOUNTER_STOP), TABLE_ARG0_OR_ARG1);
 	wr(p, PCOUNTER_RECORD_LIMIT(d), pcounter_record_limit(r));
 	wr(p, PCOUNTER_RECORD_START(d), pcounter_record_start(r));
-	wr(p, PCOUNTER_CTRL(d), PCOUNTER_MODE_RECORD | PCOUNTER_CTRL_RECORD_SHORT |
-	   count_mode << PCOUNTER_CTRL_COUNT_SHIFT |
-	   periodic_of(p, d) << PCOUNTER_CTRL_PERIODIC_SHIFT);
 	p->reached_ns[d] = p->time_ns;
 }
 
-static void program_domain(struct pcounter *p, unsigned int d, const struct pcounter_pass *pass)
+/* which counter of a domain has which of @pass; returns how they count */
+static u32 slots_of(const struct pcounter_pass *pass, unsigned int d, u8 counter[PCOUNTER_SLOTS])
 {
 	u64 mask = pass->members.bits[0] & domain_counters[d];
 	u32 count_mode = PCOUNTER_SIMPLE;
 	unsigned int slot;
 
-	memset(p->counter[d], NOBODY, sizeof(p->counter[d]));
+	memset(counter, NOBODY, PCOUNTER_SLOTS);
+	for (slot = 0; mask; mask &= mask - 1) {
+		const unsigned int n = __ffs64(mask);
+
+		if (recipes[n].mode != PCOUNTER_SIMPLE) {
+			count_mode = recipes[n].mode;
+			slot = PCOUNTER_EVENT;
+		}
+		counter[slot++] = n;
+	}
+	return count_mode;
+}
+
+/* a domain that is to do what it does already goes on: hardware has no clock in which it did not */
+static void program_domain(struct pcounter *p, unsigned int d, const struct pcounter_pass *pass)
+{
+	u8 counter[PCOUNTER_SLOTS];
+	const u32 ctrl = ctrl_of(p, d, slots_of(pass, d, counter));
+	unsigned int slot;
+
+	if (ctrl == p->ctrl[d] && !memcmp(counter, p->counter[d], sizeof(counter)))
+		return;
+	/* counts that it did not give in time */
+	if (p->late & BIT(d)) {
+		p->rest_states[d] |= DRM_PERFCTR_STATE_LOST;
+		p->rest.lost_ns = max(p->rest.lost_ns, p->late_ns);
+	}
+	p->late &= ~BIT(d);
+	memcpy(p->counter[d], counter, sizeof(counter));
 	/* leaving QUAD forgets what was counted, so that entering it begins at zero */
 	wr(p, PCOUNTER_CTRL(d), PCOUNTER_MODE_OFF);
-	/* what nobody wants stays zero: else it would fill packets */
 	for (slot = 0; slot < PCOUNTER_SLOTS; slot++) {
-		wr(p, PCOUNTER_SRC(d, slot), 0);
-		wr(p, PCOUNTER_OP(d, slot), 0);
-	}
-	for (slot = 0; mask; mask &= mask - 1) {
-		const unsigned int counter = __ffs64(mask);
-		const struct pcounter_recipe *r = &recipes[counter];
+		/* what nobody wants stays zero: else it would fill packets */
+		static const struct pcounter_recipe nothing;
+		const struct pcounter_recipe *r = counter[slot] == NOBODY ? &nothing :
+						  &recipes[counter[slot]];
 
-		if (r->mode != PCOUNTER_SIMPLE) {
-			count_mode = r->mode;
-			slot = PCOUNTER_EVENT;
-			wr(p, PCOUNTER_SRC(d, PCOUNTER_START), r->start);
-			wr(p, PCOUNTER_OP(d, PCOUNTER_START), r->start_op);
-		}
 		wr(p, PCOUNTER_SRC(d, slot), r->event);
 		wr(p, PCOUNTER_OP(d, slot), r->event_op);
-		p->counter[d][slot++] = counter;
+		/* an integer is alone, and START is what is added */
+		if (r->mode == PCOUNTER_SIMPLE)
+			continue;
+		wr(p, PCOUNTER_SRC(d, PCOUNTER_START), r->start);
+		wr(p, PCOUNTER_OP(d, PCOUNTER_START), r->start_op);
 	}
-	if (p->recorded) {
-		if (p->recorded & BIT(d))
-			enter_record(p, d, count_mode);
-		return;
-	}
+	if (p->recorded & BIT(d))
+		enter_record(p, d);
 	wr(p, PCOUNTER_SRC(d, PCOUNTER_SWAP), 0);
 	wr(p, PCOUNTER_OP(d, PCOUNTER_SWAP), 0);
-	wr(p, PCOUNTER_CTRL(d), PCOUNTER_MODE_QUAD | count_mode << PCOUNTER_CTRL_COUNT_SHIFT);
+	write_ctrl(p, d, ctrl);
 }
 
 static void program_mp(struct pcounter *p, const struct pcounter_pass *pass)
@@ -258,7 +299,6 @@ static void program(struct pcounter *p)
 	unsigned int d;
 
 	p->recorded = 0;
-	p->late = 0;
 	for (d = 0; d < PCOUNTER_DOMAINS; d++)
 		if (p->period_ns && pass->members.bits[0] & domain_counters[d])
 			p->recorded |= BIT(d);
@@ -356,11 +396,26 @@ static int swap_domain(struct pcounter *p, unsigned int d, u64 ns)
 	return -EIO;
 }
 
-static void report(struct pcounter *p, unsigned int block, u64 ns, u32 states, u64 counted)
+static void ran(struct pcounter *p, unsigned int block, u64 ns, u64 counted)
 {
 	const u64 valid[DRM_PERFCTR_BLOCK_INFO_SECTIONS] = { counted };
 
 	drm_perfctr_block_ran(&p->source, block, ns, valid);
+}
+
+static u64 counted_in(const struct pcounter_set *members, unsigned int block)
+{
+	return block < PCOUNTER_DOMAINS ? members->bits[0] & domain_counters[block] :
+					  members->bits[1];
+}
+
+static void report(struct pcounter *p, unsigned int block, u64 ns, u32 states, u64 counted)
+{
+	const u64 valid[DRM_PERFCTR_BLOCK_INFO_SECTIONS] = {
+		counted | counted_in(&p->rest_counted, block),
+	};
+
+	ran(p, block, ns, counted);
 	drm_perfctr_block_report(&p->source, block, states | DRM_PERFCTR_STATE_ON |
 				 DRM_PERFCTR_STATE_AVAILABLE | DRM_PERFCTR_STATE_NORMAL, valid);
 }
@@ -420,13 +475,13 @@ static void read_mp(struct pcounter *p, u64 ns)
 
 static void report_all(struct pcounter *p, u64 ns, const u32 *states)
 {
-	const struct pcounter_set *counted = &current_pass(p)->members;
+	const struct pcounter_set *members = &current_pass(p)->members;
 	unsigned int i;
 
-	for (i = 0; i < PCOUNTER_DOMAINS; i++)
-		report(p, i, ns, states[i], counted->bits[0] & domain_counters[i]);
-	for (i = PCOUNTER_DOMAINS; i < p->source.block_count; i++)
-		report(p, i, ns, states[i], counted->bits[1]);
+	/* a clock or two may take no time at all */
+	for (i = 0; i < p->source.block_count; i++)
+		report(p, i, max(ns, 1ULL), states[i], counted_in(members, i));
+	memset(&p->rest_counted, 0, sizeof(p->rest_counted));
 }
 
 /* --- recording ------------------------------------------------------------------- */
@@ -443,6 +498,16 @@ static int await_packet(struct pcounter *p, unsigned int d)
 	return -EIO;
 }
 
+/* packets come as often as they should, whatever the clock does */
+static void follow_frequency(struct pcounter *p, unsigned int d)
+{
+	const u32 ctrl = (p->ctrl[d] & ~(u32)PCOUNTER_CTRL_PERIODIC) |
+			 periodic_of(p, d) << PCOUNTER_CTRL_PERIODIC_SHIFT;
+
+	if (ctrl != p->ctrl[d])
+		write_ctrl(p, d, ctrl);
+}
+
 /*
  * All packets up to now become a batch. A PERIODIC packet of the same moment may be taken for
  * that of the trigger; the few clocks between come with the next batch then.
@@ -451,8 +516,9 @@ static int begin_batch(struct pcounter *p)
 {
 	const unsigned long recorded = p->recorded;
 	const u64 now_ns = ktime_get_raw_ns();
-	int ret = 0;
 	u32 d;
+
+	p->late = 0;
 
 	for_each_set_bit(d, &recorded, PCOUNTER_DOMAINS) {
 		struct pcounter_record *r = &p->record[d];
@@ -465,13 +531,16 @@ static int begin_batch(struct pcounter *p)
 	}
 	wr(p, PGRAPH_PM_TRIGGER, PGRAPH_PM_TRIGGER_PULSE);
 	for_each_set_bit(d, &recorded, PCOUNTER_DOMAINS)
-		ret = ret ?: await_packet(p, d);
-	if (ret)
-		return ret;
+		if (await_packet(p, d))
+			p->late |= BIT(d);
+	if (p->late)
+		return -EIO;
 	/* packets are read after the position that says they are there */
 	rmb();
 	for_each_set_bit(d, &recorded, PCOUNTER_DOMAINS)
 		pcounter_record_batch(&p->record[d], p->reached_ns[d], now_ns);
+	for_each_set_bit(d, &recorded, PCOUNTER_DOMAINS)
+		follow_frequency(p, d);
 	p->batch_ns = now_ns;
 	p->stats.batches++;
 	return 0;
@@ -566,15 +635,17 @@ static int collect_packets(struct pcounter *p, struct drm_perfctr_collection *c)
 	u32 states[PCOUNTER_DOMAINS + MAX_TPCS] = {};
 	u64 before_ns[PCOUNTER_DOMAINS], reached_ns;
 	unsigned int i;
+	u64 clock_ns;
 	u8 taken;
 	int ret;
 
 	if (!p->in_batch) {
-		p->config.ops->begin(p->config.priv);
+		clock_ns = p->config.ops->begin(p->config.priv);
 		ret = begin_batch(p);
 		p->config.ops->end(p->config.priv);
 		if (ret)
 			return ret;
+		p->clock_ns = clock_ns;
 	}
 	memcpy(before_ns, p->reached_ns, sizeof(before_ns));
 	taken = take_packets(p, batch_is_saturated(p) ? U64_MAX : c->until_ns, &reached_ns);
@@ -591,6 +662,7 @@ static int collect_packets(struct pcounter *p, struct drm_perfctr_collection *c)
 	}
 	for (i = PCOUNTER_DOMAINS; i < p->source.block_count; i++)
 		report(p, i, 0, states[i], 0);
+	memset(&p->rest_counted, 0, sizeof(p->rest_counted));
 	p->time_ns = c->time_ns;
 	return 0;
 }
@@ -601,22 +673,24 @@ static int pcounter_collect(struct drm_perfctr_source *source, struct drm_perfct
 {
 	u32 states[PCOUNTER_DOMAINS + MAX_TPCS] = {};
 	struct pcounter *p = to_pcounter(source);
-	u64 now_ns, ns;
+	u64 now_ns, clock_ns, ns;
 	int ret;
 
 	p->stats.collections += !p->in_batch;
 	if (p->recorded)
 		return collect_packets(p, c);
-	p->config.ops->begin(p->config.priv);
+	clock_ns = p->config.ops->begin(p->config.priv);
 	now_ns = ktime_get_raw_ns();
-	ns = now_ns - p->time_ns;
-	ret = read_domains(p, ns);
+	ret = read_domains(p, now_ns - p->time_ns);
 	if (!ret) {
-		read_mp(p, ns);
+		read_mp(p, now_ns - p->time_ns);
 		take_rest(p, c, states);
+		/* turns are as long as what was counted in them, however late somebody looks */
+		ns = clock_ns - p->clock_ns;
 		report_all(p, ns, states);
 		pcounter_schedule_ran(&p->schedule, ns);
 		p->time_ns = now_ns;
+		p->clock_ns = clock_ns;
 		p->slice_ns += ns;
 		if (p->slice_ns >= SLICE_NS && pcounter_schedule_rotate(&p->schedule))
 			program(p);
@@ -668,37 +742,47 @@ static u64 record_room_ns(const struct pcounter *p)
  * The hardware counted on since the collection before a selection, and forgets it when it is
  * programmed: these are still counts of those who were there.
  */
-static void save_rest(struct pcounter *p)
+static void save_rest(struct pcounter *p, u64 ns)
 {
-	const u64 ns = ktime_get_raw_ns() - p->time_ns;
-	unsigned int d;
 	u64 end_ns;
-	u8 missing;
 	int ret;
 
 	if (p->recorded) {
 		ret = begin_batch(p);
 		if (!ret)
 			take_packets(p, U64_MAX, &end_ns);
-		missing = p->recorded;
 	} else {
 		ret = read_domains(p, ns);
 		read_mp(p, ns);
-		missing = p->late;
 	}
-	if (!ret)
-		return;
-	/* it did not answer, and is programmed all the same */
-	p->rest.flags |= DRM_PERFCTR_SAMPLE_ERROR;
-	p->rest.lost_ns = max(p->rest.lost_ns, ns);
-	for (d = 0; d < PCOUNTER_DOMAINS; d++)
-		if (missing & BIT(d))
-			p->rest_states[d] |= DRM_PERFCTR_STATE_LOST;
+	/* what did not answer and is programmed anew is lost */
+	p->late_ns = ns;
+	p->rest.flags |= ret ? DRM_PERFCTR_SAMPLE_ERROR : 0;
+}
+
+/* @members: what was counted until now */
+static void select_now(struct pcounter *p, const struct pcounter_set *members)
+{
+	const u64 clock_ns = p->config.ops->begin(p->config.priv);
+	const u64 now_ns = ktime_get_raw_ns();
+	unsigned int i;
+
+	save_rest(p, now_ns - p->time_ns);
+	if (clock_ns > p->clock_ns)
+		p->rest_counted = *members;
+	for (i = 0; i < p->source.block_count; i++)
+		ran(p, i, clock_ns - p->clock_ns, counted_in(members, i));
+	if (!p->late)
+		p->time_ns = now_ns;
+	p->clock_ns = clock_ns;
+	program(p);
+	p->config.ops->end(p->config.priv);
 }
 
 static void pcounter_select(struct drm_perfctr_source *source, const u64 *wanted)
 {
 	struct pcounter *p = to_pcounter(source);
+	const struct pcounter_set before = current_pass(p)->members;
 	struct pcounter_set set = {};
 	unsigned int i;
 
@@ -718,20 +802,20 @@ static void pcounter_select(struct drm_perfctr_source *source, const u64 *wanted
 		p->period_ns = source->period_ns;
 	/* half: the worker may come late */
 	source->batch_ns = p->period_ns ? min_t(u64, BATCH_NS, record_room_ns(p) / 2) : 0;
-	if (!p->running)
-		return;
-	p->config.ops->begin(p->config.priv);
-	save_rest(p);
-	program(p);
-	p->config.ops->end(p->config.priv);
+	if (p->running)
+		select_now(p, &before);
 }
 
 static int pcounter_start(struct drm_perfctr_source *source, u8 set)
 {
 	struct pcounter *p = to_pcounter(source);
+	unsigned int d;
 
-	p->config.ops->begin(p->config.priv);
+	p->clock_ns = p->config.ops->begin(p->config.priv);
 	p->time_ns = ktime_get_raw_ns();
+	p->late = 0;
+	for (d = 0; d < PCOUNTER_DOMAINS; d++)
+		write_ctrl(p, d, PCOUNTER_MODE_OFF);
 	program(p);
 	p->running = true;
 	p->config.ops->end(p->config.priv);
@@ -746,7 +830,7 @@ static void pcounter_stop(struct drm_perfctr_source *source)
 
 	p->config.ops->begin(p->config.priv);
 	for (d = 0; d < PCOUNTER_DOMAINS; d++)
-		wr(p, PCOUNTER_CTRL(d), PCOUNTER_MODE_OFF);
+		write_ctrl(p, d, PCOUNTER_MODE_OFF);
 	p->config.ops->mp_program(p->config.priv, nothing);
 	p->recorded = 0;
 	p->running = false;

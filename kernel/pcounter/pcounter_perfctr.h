@@ -23,8 +23,9 @@ struct pcounter_ops {
 	/**
 	 * @begin: until @end nothing else touches the registers, and no clock passes
 	 * that would not also pass on real hardware between two register accesses.
+	 * Returns: CLOCK_MONOTONIC_RAW up to which the clocks have run; it never goes back.
 	 */
-	void (*begin)(void *priv);
+	u64 (*begin)(void *priv);
 	/** @end: undo @begin. */
 	void (*end)(void *priv);
 	/** @read: a register. */

@@ -28,6 +28,10 @@
  *
  * The pass that has run for the shortest time is next. With equal slices that is
  * round robin; with unequal ones no pass is ever more than a slice behind another.
+ *
+ * A new schedule begins with a pass of the counter whose last turn is the longest ago:
+ * else whoever starts and stops sessions more often than turns change would keep all
+ * others in the first pass.
  */
 
 /* passes tried for a counter until a smaller number of passes is given up */
@@ -254,9 +258,33 @@ static void fill(struct pcounter_schedule *s, const struct pcounter_recipe *reci
 		}
 }
 
+static void begin_turn(struct pcounter_schedule *s, unsigned int pass)
+{
+	unsigned int i;
+
+	s->current_pass = pass;
+	s->turn++;
+	for (i = 0; i < PCOUNTER_COUNTERS; i++)
+		if (pcounter_in_set(&s->passes[pass].members, i))
+			s->last_turn[i] = s->turn;
+}
+
+/* a pass of the counter that waits for the longest time; there is one */
+static unsigned int longest_waiting(const struct pcounter_schedule *s)
+{
+	unsigned int i, first = s->order[0], pass = 0;
+
+	for (i = 1; i < s->wanted; i++)
+		if (s->last_turn[s->order[i]] < s->last_turn[first])
+			first = s->order[i];
+	while (!pcounter_in_set(&s->passes[pass].members, first))
+		pass++;
+	return pass;
+}
+
 /**
  * pcounter_schedule_make() - pack counters into passes
- * @s: the schedule; what was in it is forgotten
+ * @s: the schedule; what was in it is forgotten, but for who had the last turns
  * @recipes: PCOUNTER_COUNTERS of them
  * @wanted: counters; those without a recipe are left out
  *
@@ -271,8 +299,10 @@ void pcounter_schedule_make(struct pcounter_schedule *s, const struct pcounter_r
 	sort_wanted(s, recipes, wanted);
 	s->current_pass = 0;
 	s->count = 0;
-	if (!s->wanted)
+	if (!s->wanted) {
+		memset(&s->passes[0], 0, sizeof(s->passes[0]));
 		return;
+	}
 
 	first_fit(s, recipes);
 	best = s->count;
@@ -282,6 +312,7 @@ void pcounter_schedule_make(struct pcounter_schedule *s, const struct pcounter_r
 	if (limit >= best)
 		first_fit(s, recipes);
 	fill(s, recipes);
+	begin_turn(s, longest_waiting(s));
 }
 
 /**
@@ -316,6 +347,6 @@ bool pcounter_schedule_rotate(struct pcounter_schedule *s)
 		if (s->passes[p].ran_ns < s->passes[next].ran_ns)
 			next = p;
 	}
-	s->current_pass = next;
+	begin_turn(s, next);
 	return next != before;
 }

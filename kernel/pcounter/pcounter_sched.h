@@ -102,6 +102,10 @@ struct pcounter_schedule {
 	unsigned int current_pass;
 	/** @passes: the passes. */
 	struct pcounter_pass passes[PCOUNTER_PASSES_MAX];
+	/** @turn: number of the last turn, of all schedules. */
+	u64 turn;
+	/** @last_turn: of each counter, 0: it had none. */
+	u64 last_turn[PCOUNTER_COUNTERS];
 
 	/* private: while it is made */
 	u8 order[PCOUNTER_COUNTERS];

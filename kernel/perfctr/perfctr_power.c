@@ -163,9 +163,12 @@ void drm_perfctr_unplug(struct drm_perfctr *pc)
 	read_pmu_blocks(pc);
 	mutex_lock(&pc->lock);
 	/* also those that do not run: that is what their sessions have to be told */
-	for (i = 0; i < pc->source_count; i++)
+	for (i = 0; i < pc->source_count; i++) {
 		if (pc->sources[i]->state->users)
 			perfctr_source_collect(pc, pc->sources[i]);
+		/* or it would count on, and be asked again when the first session is gone */
+		perfctr_source_stop(pc->sources[i]);
+	}
 
 	list_for_each_entry_safe(session, next, &pc->active, node) {
 		list_del_init(&session->node);

@@ -17,6 +17,7 @@
 #include "drm_perfctr.h"
 #include "pcounter/pcounter_perfctr.h"
 #include "vsoc.h"
+#include "vsoc_fault.h"
 #include "vsoc_nv50.h"
 
 /* packets of each domain: 16,384 short ones */
@@ -47,6 +48,9 @@ struct vsoc_nv50 {
 	/* masks of slots that were at their maximum when a job ended */
 	u8 full[VSOC_MAX_CORES];
 	u32 control[MP_SLOTS];
+
+	/* mask of domains whose STATUS and RECORD_STATUS are 0 until the registers are let go */
+	u8 silent;
 
 	/* for nv50_expect() */
 	struct vsoc_device *vsoc;
@@ -88,6 +92,11 @@ static u64 advance(struct vsoc_nv50 *nv, unsigned int domain, u64 ns)
 		ns -= part;
 	}
 	return clocks;
+}
+
+static bool is_quad(const struct pm_model *pm, unsigned int d)
+{
+	return (pm->domains[d].ctrl & PCOUNTER_CTRL_MODE) == PCOUNTER_MODE_QUAD;
 }
 
 static bool is_recording(const struct vsoc_nv50 *nv)
@@ -298,33 +307,66 @@ u64 vsoc_nv50_hz(struct vsoc_device *vsoc, u8 clock)
 
 /* --- the driver --------------------------------------------------------------------- */
 
-static void begin(void *priv)
+/* while a job runs, its clocks come in slices: time is that of the last one */
+static u64 begin(void *priv)
 {
 	struct vsoc_device *vsoc = priv;
 
 	mutex_lock(&vsoc->hw_lock);
 	vsoc_nv50_idle(vsoc);
+	return vsoc->nv50->time_ns;
 }
 
 static void end(void *priv)
 {
 	struct vsoc_device *vsoc = priv;
 
+	vsoc->nv50->silent = 0;
 	mutex_unlock(&vsoc->hw_lock);
+}
+
+/* @domains: mask of those that are asked for their counts; returns false if they do not hear it */
+static bool is_asked(struct vsoc_device *vsoc, u8 domains)
+{
+	struct vsoc_nv50 *nv = vsoc->nv50;
+
+	if (vsoc_fault(vsoc, VSOC_FAULT_PCOUNTER_LOST))
+		return false;
+	if (vsoc_fault(vsoc, VSOC_FAULT_PCOUNTER_LATE))
+		nv->silent |= domains;
+	else
+		nv->silent &= ~domains;
+	return true;
 }
 
 static u32 read_register(void *priv, u32 reg)
 {
 	struct vsoc_device *vsoc = priv;
+	const unsigned int d = reg / 4 % PCOUNTER_DOMAINS;
+	const u32 value = pm_read(&vsoc->nv50->pm, reg);
 
-	return pm_read(&vsoc->nv50->pm, reg);
+	if (vsoc->nv50->silent & BIT(d) &&
+	    (reg == PCOUNTER_STATUS(d) || reg == PCOUNTER_RECORD_STATUS(d)))
+		return 0;
+	return value;
 }
 
 static void write_register(void *priv, u32 reg, u32 value)
 {
 	struct vsoc_device *vsoc = priv;
+	struct pm_model *pm = &vsoc->nv50->pm;
+	const unsigned int d = reg / 4 % PCOUNTER_DOMAINS;
 
-	pm_write(&vsoc->nv50->pm, reg, value);
+	if (reg == PGRAPH_PM_TRIGGER && !is_asked(vsoc, U8_MAX))
+		return;
+	/* that value again: a swap, and not another table */
+	if (reg == PCOUNTER_OP(d, PCOUNTER_PRE) && value == pm_read(pm, reg) && is_quad(pm, d)) {
+		if (!is_asked(vsoc, BIT(d)))
+			return;
+		if (vsoc_fault(vsoc, VSOC_FAULT_PCOUNTER_TWICE))
+			pm_write(pm, reg, value);
+	}
+	pm_write(pm, reg, value);
 }
 
 static void set_mux(void *priv, unsigned int mux, u32 value)

@@ -38,6 +38,8 @@ static struct {
 	bool silent[PCOUNTER_DOMAINS], for_ever;
 	/* writes of CTRL to each domain */
 	unsigned int set_up[PCOUNTER_DOMAINS];
+	/* what frequency the source is told; 0: HZ */
+	u64 hz;
 } hw;
 
 static struct {
@@ -91,7 +93,7 @@ void drm_perfctr_block_reached(struct drm_perfctr_source *source, unsigned int b
 
 /* --- the hardware ------------------------------------------------------------------ */
 
-static void begin(void *priv)
+static u64 begin(void *priv)
 {
 	const u64 clocks = native_now_ns - hw.time_ns;
 	unsigned int d;
@@ -100,6 +102,7 @@ static void begin(void *priv)
 	for (d = 0; d < PCOUNTER_DOMAINS; d++)
 		pm_run(&pm, d, &hw.wires[d], clocks);
 	mp_run(&hw.mp, &hw.mp_wires, clocks);
+	return hw.time_ns;
 }
 
 static void end(void *priv)
@@ -145,7 +148,7 @@ static void set_mux(void *priv, unsigned int mux, u32 value)
 
 static u64 hz(void *priv, unsigned int domain)
 {
-	return HZ;
+	return hw.hz ?: HZ;
 }
 
 static void mp_program(void *priv, const u32 *control)
@@ -542,7 +545,7 @@ static void a_selection_tells_what_was_not_recorded(void)
 	check_eq(collect(), 0);
 	pass(MS);
 	hw.silences = 1;
-	want(2, NV50_PCOUNTER_ROP_BUSY);
+	want(1, NV50_PCOUNTER_SETUP_PRIMITIVE_COUNT);
 	select_wanted();
 	pass(MS);
 	check_eq(collect(), 0);
@@ -553,7 +556,143 @@ static void a_selection_tells_what_was_not_recorded(void)
 	finish();
 }
 
+/* a domain whose counters stay the same is not touched: hardware counts on */
+static void a_selection_leaves_other_domains_alone(void)
+{
+	unsigned int period;
+
+	for (period = 0; period < 2; period++) {
+		set_up(period * PERIOD_NS);
+		want(1, NV50_PCOUNTER_GPU_IDLE);
+		start();
+		check_eq(!!core.source->batch_ns, period);
+		idle(true);
+		memset(hw.set_up, 0, sizeof(hw.set_up));
+		pass(MS);
+		check_eq(collect(), 0);
+		pass(1000);
+		/* what it does not answer now comes later */
+		hw.silences = 1 + !period;
+		want(2, NV50_PCOUNTER_ROP_BUSY);
+		select_wanted();
+		check_eq(hw.set_up[1], 0);
+		check_eq(hw.set_up[2], 2);
+		pass(MS);
+		check_eq(collect(), 0);
+		check_eq(core.totals[1][NV50_PCOUNTER_GPU_IDLE], 2 * MS + 1000);
+		check_eq(core.cycles[1], 2 * MS + 1000);
+		check_eq(core.last.flags, DRM_PERFCTR_SAMPLE_ERROR);
+		check_eq(core.last.lost_ns, 0);
+		check_eq(troubles(1), 0);
+		pass(MS);
+		check_eq(collect(), 0);
+		check_eq(core.last.flags, 0);
+		check_eq(core.cycles[1], 3 * MS + 1000);
+		finish();
+	}
+}
+
+/* sessions come and go faster than turns change: everybody has turns all the same */
+static void selections_starve_nobody(void)
+{
+	static const u8 conflicting[] = { NV50_PCOUNTER_ROP_BUSY,
+					  NV50_PCOUNTER_ROP_SAMPLES_IN_COUNT_1,
+					  NV50_PCOUNTER_SHADED_PIXEL_COUNT_0,
+					  NV50_PCOUNTER_SHADED_PIXEL_COUNT_2 };
+	unsigned int i, n;
+	u64 least = U64_MAX, most = 0, sum = 0;
+
+	set_up(0);
+	for (i = 0; i < 3; i++)
+		want(2, conflicting[i]);
+	start();
+	for (n = 0; n < 600; n++) {
+		/* the last one is wanted half of the time */
+		core.wanted[2][0] ^= 1ull << conflicting[3];
+		check_eq(collect(), 0);
+		select_wanted();
+		pass(100000);
+		check_eq(collect(), 0);
+	}
+	for (i = 0; i < 4; i++) {
+		const u64 ns = core.running[2][conflicting[i]];
+
+		sum += ns;
+		least = min(least, ns);
+		most = max(most, ns);
+	}
+	/* a collection in which no time passed takes a nanosecond */
+	check_eq(sum, 600 * 100000 + 600);
+	check(most <= 2 * least);
+	finish();
+}
+
+/* one clock in each nanosecond: what is counted is the time that it ran, and so is what is told */
+static void turns_are_as_long_as_what_was_counted_in_them(void)
+{
+	struct random_state r = { test_seed() };
+	unsigned int n;
+
+	set_up(0);
+	want(1, NV50_PCOUNTER_GPU_IDLE);
+	/* an integer: has the domain for itself */
+	want(1, NV50_PCOUNTER_GEOM_VERTEX_IN_COUNT);
+	start();
+	idle(true);
+	for (n = 0; n < 1000; n++) {
+		pass(1 + random_below(&r, 3 * MS));
+		/* from time to time somebody comes or goes, some time after the collection */
+		if (!random_below(&r, 8)) {
+			core.wanted[2][0] ^= 1ull << NV50_PCOUNTER_ROP_BUSY;
+			check_eq(collect(), 0);
+			pass(random_below(&r, 10000));
+			select_wanted();
+		} else {
+			check_eq(collect(), 0);
+		}
+		check_eq(core.totals[1][NV50_PCOUNTER_GPU_IDLE],
+			 core.running[1][NV50_PCOUNTER_GPU_IDLE]);
+	}
+	check(core.running[1][NV50_PCOUNTER_GEOM_VERTEX_IN_COUNT] >= core.enabled[1] / 3);
+	check(core.running[1][NV50_PCOUNTER_GPU_IDLE] >= core.enabled[1] / 3);
+	check_eq(core.running[1][NV50_PCOUNTER_GPU_IDLE] +
+		 core.running[1][NV50_PCOUNTER_GEOM_VERTEX_IN_COUNT], core.enabled[1]);
+	finish();
+}
+
+static u32 periodic_of(unsigned int d)
+{
+	return (pm.domains[d].ctrl & PCOUNTER_CTRL_PERIODIC) >> PCOUNTER_CTRL_PERIODIC_SHIFT;
+}
+
+/* two packets for each period, after the first batch with another frequency */
+static void packets_follow_the_frequency(void)
+{
+	set_up(PERIOD_NS);
+	want(1, NV50_PCOUNTER_GPU_IDLE);
+	start();
+	idle(true);
+	check_eq(periodic_of(1), 5);
+	pass(MS);
+	hw.hz = HZ / 4;
+	check_eq(collect(), 0);
+	check_eq(periodic_of(1), 3);
+	pass(MS);
+	hw.hz = HZ;
+	check_eq(collect(), 0);
+	check_eq(periodic_of(1), 5);
+	pass(MS);
+	check_eq(collect(), 0);
+	check_eq(core.totals[1][NV50_PCOUNTER_GPU_IDLE], 3 * MS);
+	check_eq(core.cycles[1], 3 * MS);
+	finish();
+}
+
 static const struct test tests[] = {
+	TEST(a_selection_leaves_other_domains_alone),
+	TEST(selections_starve_nobody),
+	TEST(turns_are_as_long_as_what_was_counted_in_them),
+	TEST(packets_follow_the_frequency),
 	TEST(a_saturated_counter_costs_the_time_between_two_collections),
 	TEST(clocks_that_nobody_is_told_are_nobodys_loss),
 	TEST(clocks_of_mp_counters_that_saturate_are_lost),
