@@ -611,8 +611,10 @@ static void stop_unanswered(void)
  * The same with nobody else: what was in the ring already is told, hardware has the rest or has
  * thrown it away. Whatever else is missing the kernel lost.
  */
-static void stop_unanswered_alone(void)
+static bool stopped_unanswered(void)
 {
+	bool missing;
+
 	begin_anew();
 	open_account(&first, &dev, ~0ull, 0, false);
 	igt_assert_eq(igt_perfctr_start(&first.s, 0), 0);
@@ -629,10 +631,17 @@ static void stop_unanswered_alone(void)
 	igt_assert_lt(0, igt_fault_disarm(&dev, "no_ack"));
 	igt_perfctr_drain(&first.s);
 	igt_assert(first.s.last.flags & DRM_PERFCTR_SAMPLE_ERROR);
-	igt_ledger_settle_stopped(&first.ledger, &before, &totals, false);
-	igt_assert_lt(0, first.ledger.blocks_missing);
+	missing = igt_ledger_settle_stopped(&first.ledger, &before, &totals, false);
 	igt_assert_lte_u64(1, first.ledger.counts);
 	igt_perfctr_session_fini(&first.s);
+	return missing;
+}
+
+/* the kernel reads counters now and then: on a host that is busy it may have been first */
+static void stop_unanswered_alone(void)
+{
+	for (unsigned int tries = 0; !stopped_unanswered(); tries++)
+		igt_assert_lt(tries, 20);
 }
 
 /* --- a core's last sample ----------------------------------------------------------------------- */
