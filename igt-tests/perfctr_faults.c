@@ -194,6 +194,9 @@ static void pmu_affinity(void)
 }
 
 static void unplugged(void);
+static void swap_lost(void);
+static void swap_late(void);
+static void swap_twice(void);
 
 /* --- the table -------------------------------------------------------------------------------- */
 
@@ -209,7 +212,7 @@ static const struct {
 	unsigned int blocks;
 	/* time is lost, even where nothing was counted in it */
 	bool loses;
-	/* instead of all that: the device does not survive it */
+	/* instead of all that: the device does not survive it, or another product has it */
 	void (*instead)(void);
 } faults[] = {
 	{ "lost_doorbell", NULL, ERROR, 0, NO_TYPE, 0, false, NULL },
@@ -249,6 +252,9 @@ static const struct {
 	{ "alloc_ctx", alloc_ctx, 0, 0, NO_TYPE, 0, false, NULL },
 	{ "alloc_file", alloc_file, 0, 0, NO_TYPE, 0, false, NULL },
 	{ "unplug_in_request", .instead = unplugged },
+	{ "pcounter_lost", .instead = swap_lost },
+	{ "pcounter_late", .instead = swap_late },
+	{ "pcounter_twice", .instead = swap_twice },
 };
 #define FAULTS (sizeof(faults) / sizeof(faults[0]))
 
@@ -443,6 +449,76 @@ static void unplugged(void)
 	close_account(&beside);
 	igt_assert_eq_u64(beside.ledger.truth, beside.ledger.counts);
 	igt_vsoc_go(&other, OTHER);
+}
+
+/* --- product nv50: hardware that is asked to swap its counters ---------------------------------- */
+
+#define DOMAINS 8
+
+/* counts before and after a swap in trouble; returns those that no sample has */
+static uint64_t swap_trouble(const char *fault, uint32_t must)
+{
+	struct drm_perfctr_block_request *r = first.s.requests;
+	struct igt_perfctr_session *s = &first.s;
+	const struct igt_vsoc_counter *c;
+	uint64_t missing, t0;
+
+	begin_anew();
+	igt_vsoc_come(&other, "9 product=nv50");
+	igt_vsoc_totals(&other, DRM_PERFCTR_SET_PRIMARY, &before);
+	for (c = before.truth.at; strcmp(c->name, "gpu_busy"); c++)
+		igt_assert(c + 1 < before.truth.at + before.truth.count);
+	igt_perfctr_session_init(s, &other);
+	memset(r, 0, sizeof(s->requests));
+	r->type = c->type;
+	r->index = c->index;
+	r->mask = 1ull << c->counter;
+	s->setup.request_count = 1;
+	igt_perfctr_session_create(s);
+	igt_ledger_open(&first.ledger, s, DRM_PERFCTR_SET_PRIMARY);
+	open_account(&beside, &dev, ~0ull, 2 * MS, false);
+	igt_assert_eq(igt_perfctr_start(s, 0), 0);
+	igt_assert_eq(igt_perfctr_start(&beside.s, 0), 0);
+	igt_vsoc_work(&other, 1);
+	igt_fault_arm(&other, fault, DOMAINS);
+	t0 = igt_raw_ns();
+	igt_assert_eq(igt_perfctr_sample(s, 0), 0);
+	igt_assert_lte_u64(igt_raw_ns() - t0, PATIENCE_NS);
+	igt_assert_lt(0, igt_fault_disarm(&other, fault));
+	igt_perfctr_drain(s);
+	igt_assert_eq_u32(s->flags & ~ORDINARY, must);
+	igt_vsoc_work(&other, 2);
+	igt_vsoc_work(&dev, 2);
+	igt_assert_eq(igt_perfctr_stop(s, 0), 0);
+	igt_perfctr_drain(s);
+	igt_assert_eq_u32(s->last.flags & ~ORDINARY, 0);
+	igt_assert_eq_u64(s->last.lost_ns, 0);
+	igt_vsoc_totals(&other, DRM_PERFCTR_SET_PRIMARY, &totals);
+	missing = igt_ledger_settle(&first.ledger, &totals);
+	igt_assert_lte_u64(1, first.ledger.counts);
+	igt_perfctr_session_fini(s);
+	igt_assert_eq(igt_perfctr_stop(&beside.s, 0), 0);
+	igt_perfctr_drain(&beside.s);
+	igt_assert_eq_u32(beside.s.flags & ~ORDINARY, 0);
+	close_account(&beside);
+	igt_vsoc_go(&other, OTHER);
+	return missing;
+}
+
+static void swap_lost(void)
+{
+	igt_assert_eq_u64(swap_trouble("pcounter_lost", ERROR), 0);
+}
+
+static void swap_late(void)
+{
+	igt_assert_eq_u64(swap_trouble("pcounter_late", ERROR), 0);
+}
+
+/* what was in the counters is gone, what comes later is not */
+static void swap_twice(void)
+{
+	igt_assert_lte_u64(1, swap_trouble("pcounter_twice", OVERFLOW));
 }
 
 /* who adds a fault says here what it may do */
