@@ -1323,6 +1323,175 @@ static void record_tests(void)
 	}
 }
 
+/* --- hardware that does not answer ------------------------------------------------- */
+
+/* many times what a request may take */
+#define PATIENCE_NS (10000 * MS)
+#define TROUBLES                                                                             \
+	(DRM_PERFCTR_SAMPLE_ERROR | DRM_PERFCTR_SAMPLE_OVERFLOW | DRM_PERFCTR_SAMPLE_RESET | \
+	 DRM_PERFCTR_SAMPLE_MULTIPLEXED)
+#define LACKS (DRM_PERFCTR_STATE_LOST | DRM_PERFCTR_STATE_SATURATED)
+
+static const struct {
+	const char *test, *fault;
+	/* each of the eight domains is asked in QUAD mode, all at once while it records */
+	unsigned int times;
+	uint64_t period_ns;
+	uint32_t must;
+	/* counts are destroyed; else all of them come later */
+	bool loses;
+} faults[] = {
+	{ "fault-lost", "pcounter_lost", 8, 0, DRM_PERFCTR_SAMPLE_ERROR, false },
+	{ "fault-late", "pcounter_late", 8, 0, DRM_PERFCTR_SAMPLE_ERROR, false },
+	{ "fault-twice", "pcounter_twice", 8, 0, DRM_PERFCTR_SAMPLE_OVERFLOW, true },
+	{ "fault-record-lost", "pcounter_lost", 1, RECORD_PERIOD_NS, DRM_PERFCTR_SAMPLE_ERROR,
+	  false },
+	{ "fault-record-late", "pcounter_late", 1, RECORD_PERIOD_NS, DRM_PERFCTR_SAMPLE_ERROR,
+	  false },
+};
+#define FAULTS (sizeof(faults) / sizeof(faults[0]))
+
+static uint32_t states_of(const struct igt_perfctr_session *s)
+{
+	uint32_t states = 0;
+
+	for (unsigned int b = 0; b < s->setup.block_count; b++)
+		states |= s->sums[b].states;
+	return states;
+}
+
+static void assert_clean(struct igt_perfctr_session *s)
+{
+	sample_with_room(s);
+	/* what was told by the sample before is over */
+	sample_with_room(s);
+	igt_perfctr_drain(s);
+	igt_assert_eq_u32(s->last.flags & TROUBLES, 0);
+	igt_assert_eq_u64(s->last.lost_ns, 0);
+}
+
+static void fault(unsigned int i)
+{
+	static const char *const names[] = { "gpu_busy", "setup_primitive_count", "shader_busy" };
+	static const char *const other[] = { "gpu_busy", "rop_busy" };
+	const uint64_t t0 = igt_raw_ns();
+	struct igt_perfctr_session s, t;
+
+	create_recorded(&s, faults[i].period_ns, names, 3);
+	create_recorded(&t, 0, other, 2);
+	igt_vsoc_truth(&dev, &before);
+	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+	igt_assert_eq(igt_perfctr_start(&t, 0), 0);
+	igt_assert_eq(is_batched(&s), faults[i].period_ns != 0);
+	work(1);
+	assert_clean(&s);
+	assert_clean(&t);
+	work(2);
+	igt_fault_arm(&dev, faults[i].fault, faults[i].times);
+	do {
+		sample_and_drain(&t);
+		igt_perfctr_drain(&s);
+	} while (igt_fault_hits(&dev, faults[i].fault) < faults[i].times);
+	igt_assert_eq(igt_fault_disarm(&dev, faults[i].fault), faults[i].times);
+	work(3);
+	assert_clean(&s);
+	assert_clean(&t);
+	igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
+	igt_assert_eq(igt_perfctr_stop(&t, 0), 0);
+	igt_assert_lte_u64(igt_raw_ns() - t0, PATIENCE_NS);
+	igt_perfctr_drain(&s);
+	igt_perfctr_drain(&t);
+	igt_vsoc_truth(&dev, &after);
+
+	igt_assert_eq_u32(s.flags & TROUBLES, faults[i].must);
+	igt_assert_eq_u32(t.flags & TROUBLES, faults[i].must);
+	igt_assert_eq(s.lost_ns != 0, faults[i].loses);
+	igt_assert_eq(t.lost_ns != 0, faults[i].loses);
+	igt_assert_eq_u32(states_of(&s) & LACKS, faults[i].loses ? DRM_PERFCTR_STATE_LOST : 0);
+	if (faults[i].loses) {
+		for (unsigned int n = 0; n < 3; n++)
+			igt_assert_lte_u64(value_of(&s, names[n]), truth_of(names[n]));
+		/* the work before the fault is what it destroyed */
+		igt_assert_lte_u64(value_of(&t, "rop_busy") + 1, truth_of("rop_busy"));
+	} else {
+		igt_vsoc_assert_conserved(&s, &before, &after);
+		igt_vsoc_assert_conserved(&t, &before, &after);
+	}
+	igt_perfctr_session_fini(&s);
+	igt_perfctr_session_fini(&t);
+}
+
+/* @newcomer: a counter; @touched: its domain is one of those that count already */
+static void start_unanswered(uint64_t period_ns, const char *newcomer, bool touched)
+{
+	static const char *const names[] = { "gpu_busy", "shader_busy" };
+	struct igt_perfctr_session s, t;
+	uint64_t t0;
+
+	create_recorded(&s, period_ns, names, 2);
+	create_recorded(&t, 0, &newcomer, 1);
+	igt_vsoc_truth(&dev, &before);
+	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+	work(1);
+	igt_fault_arm(&dev, "pcounter_late", UINT32_MAX);
+	t0 = igt_raw_ns();
+	igt_assert_eq(igt_perfctr_start(&t, 0), -EIO);
+	igt_assert_lte_u64(igt_raw_ns() - t0, PATIENCE_NS);
+	igt_assert_lt(0, igt_fault_disarm(&dev, "pcounter_late"));
+	work(2);
+	igt_assert_eq(igt_perfctr_start(&t, 0), 0);
+	igt_assert_eq(is_batched(&s), period_ns != 0);
+	assert_clean(&s);
+	work(3);
+	igt_assert_eq(igt_perfctr_stop(&t, 0), 0);
+	igt_perfctr_drain(&t);
+	igt_assert_eq_u32(t.flags & TROUBLES, 0);
+	igt_assert_lte_u64(1, value_of(&t, newcomer));
+	igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
+	igt_perfctr_drain(&s);
+	igt_vsoc_truth(&dev, &after);
+	igt_assert_eq_u32(s.flags & TROUBLES & ~DRM_PERFCTR_SAMPLE_OVERFLOW,
+			  DRM_PERFCTR_SAMPLE_ERROR);
+	/* a domain that is the same as before goes on, and is read when it answers */
+	igt_assert_eq_u32(sum_of(&s, "shader_busy")->states & LACKS, 0);
+	igt_assert_eq_u64(value_of(&s, "shader_busy"), truth_of("shader_busy"));
+	if (touched) {
+		igt_assert(sum_of(&s, "gpu_busy")->states & DRM_PERFCTR_STATE_LOST);
+		igt_assert_lte_u64(1, s.lost_ns);
+		igt_assert_lte_u64(value_of(&s, "gpu_busy"), truth_of("gpu_busy"));
+	} else {
+		igt_assert_eq_u32(states_of(&s) & LACKS, 0);
+		igt_vsoc_assert_conserved(&s, &before, &after);
+	}
+	igt_perfctr_session_fini(&s);
+	igt_perfctr_session_fini(&t);
+}
+
+static void fault_tests(void)
+{
+	for (unsigned int i = 0; i < FAULTS; i++) {
+		igt_describe_f("%s: two sessions tell it, %s, and all is well afterwards",
+			       faults[i].fault,
+			       faults[i].loses ? "and no more than the truth" :
+						 "get all counts when it answers again");
+		igt_subtest(faults[i].test) fault(i);
+	}
+	igt_describe(
+		"START of hardware that does not answer is -EIO in bounded time; a session that "
+		"counts has all counts of the domains that the newcomer did not touch");
+	igt_subtest("fault-start-beside")
+	{
+		start_unanswered(0, "rop_busy", false);
+		start_unanswered(0, "setup_primitive_count", true);
+	}
+	igt_describe("the same while it records");
+	igt_subtest("fault-start-beside-record")
+	{
+		start_unanswered(RECORD_PERIOD_NS, "rop_busy", false);
+		start_unanswered(RECORD_PERIOD_NS, "setup_primitive_count", true);
+	}
+}
+
 igt_main
 {
 	igt_fixture
@@ -1337,6 +1506,7 @@ igt_main
 	turn_tests();
 	context_tests();
 	record_tests();
+	fault_tests();
 	igt_fixture
 	{
 		igt_perfctr_close(&dev);

@@ -66,6 +66,8 @@
 /* a swap takes a clock; the slowest one runs at some MHz */
 #define SWAP_TRIES		100
 #define MAX_TPCS		64
+/* selections that hardware fails in, one after the other, until their time is not told */
+#define REST_TURNS		8
 /* at most so long until somebody sees a packet */
 #define BATCH_NS		(10 * NSEC_PER_MSEC)
 
@@ -93,7 +95,12 @@ struct pcounter {
 	 */
 	struct drm_perfctr_collection rest;
 	u32 rest_states[PCOUNTER_DOMAINS + MAX_TPCS];
-	struct pcounter_set rest_counted;
+	/* ends of turns between a collection and a selection, for the next one that succeeds */
+	struct {
+		struct pcounter_set members;
+		u64 ns;
+	} rest_turns[REST_TURNS];
+	unsigned int rest_turn_count;
 	/* mask of domains that were asked for their counts and have not answered yet, since when */
 	u8 late;
 	u64 late_ns;
@@ -411,11 +418,16 @@ static u64 counted_in(const struct pcounter_set *members, unsigned int block)
 
 static void report(struct pcounter *p, unsigned int block, u64 ns, u32 states, u64 counted)
 {
-	const u64 valid[DRM_PERFCTR_BLOCK_INFO_SECTIONS] = {
-		counted | counted_in(&p->rest_counted, block),
-	};
+	u64 valid[DRM_PERFCTR_BLOCK_INFO_SECTIONS] = { counted };
+	unsigned int i;
 
 	ran(p, block, ns, counted);
+	for (i = 0; i < p->rest_turn_count; i++) {
+		const u64 before = counted_in(&p->rest_turns[i].members, block);
+
+		ran(p, block, p->rest_turns[i].ns, before);
+		valid[0] |= before;
+	}
 	drm_perfctr_block_report(&p->source, block, states | DRM_PERFCTR_STATE_ON |
 				 DRM_PERFCTR_STATE_AVAILABLE | DRM_PERFCTR_STATE_NORMAL, valid);
 }
@@ -481,7 +493,7 @@ static void report_all(struct pcounter *p, u64 ns, const u32 *states)
 	/* a clock or two may take no time at all */
 	for (i = 0; i < p->source.block_count; i++)
 		report(p, i, max(ns, 1ULL), states[i], counted_in(members, i));
-	memset(&p->rest_counted, 0, sizeof(p->rest_counted));
+	p->rest_turn_count = 0;
 }
 
 /* --- recording ------------------------------------------------------------------- */
@@ -662,7 +674,7 @@ static int collect_packets(struct pcounter *p, struct drm_perfctr_collection *c)
 	}
 	for (i = PCOUNTER_DOMAINS; i < p->source.block_count; i++)
 		report(p, i, 0, states[i], 0);
-	memset(&p->rest_counted, 0, sizeof(p->rest_counted));
+	p->rest_turn_count = 0;
 	p->time_ns = c->time_ns;
 	return 0;
 }
@@ -765,13 +777,12 @@ static void select_now(struct pcounter *p, const struct pcounter_set *members)
 {
 	const u64 clock_ns = p->config.ops->begin(p->config.priv);
 	const u64 now_ns = ktime_get_raw_ns();
-	unsigned int i;
 
 	save_rest(p, now_ns - p->time_ns);
-	if (clock_ns > p->clock_ns)
-		p->rest_counted = *members;
-	for (i = 0; i < p->source.block_count; i++)
-		ran(p, i, clock_ns - p->clock_ns, counted_in(members, i));
+	if (clock_ns > p->clock_ns && p->rest_turn_count < REST_TURNS) {
+		p->rest_turns[p->rest_turn_count].members = *members;
+		p->rest_turns[p->rest_turn_count++].ns = clock_ns - p->clock_ns;
+	}
 	if (!p->late)
 		p->time_ns = now_ns;
 	p->clock_ns = clock_ns;

@@ -650,13 +650,43 @@ static void turns_are_as_long_as_what_was_counted_in_them(void)
 		} else {
 			check_eq(collect(), 0);
 		}
-		check_eq(core.totals[1][NV50_PCOUNTER_GPU_IDLE],
-			 core.running[1][NV50_PCOUNTER_GPU_IDLE]);
 	}
+	/* a collection in which no time passed takes a nanosecond, and begins no turn */
+	check_eq(collect(), 0);
+	check(core.running[1][NV50_PCOUNTER_GPU_IDLE] >= core.totals[1][NV50_PCOUNTER_GPU_IDLE]);
+	check(core.running[1][NV50_PCOUNTER_GPU_IDLE] <=
+	      core.totals[1][NV50_PCOUNTER_GPU_IDLE] + 1000);
 	check(core.running[1][NV50_PCOUNTER_GEOM_VERTEX_IN_COUNT] >= core.enabled[1] / 3);
 	check(core.running[1][NV50_PCOUNTER_GPU_IDLE] >= core.enabled[1] / 3);
 	check_eq(core.running[1][NV50_PCOUNTER_GPU_IDLE] +
 		 core.running[1][NV50_PCOUNTER_GEOM_VERTEX_IN_COUNT], core.enabled[1]);
+	finish();
+}
+
+/* time without valid counts is not told before the counts are */
+static void times_of_turns_come_with_their_counts(void)
+{
+	set_up(0);
+	want(1, NV50_PCOUNTER_GPU_IDLE);
+	start();
+	idle(true);
+	pass(MS);
+	check_eq(collect(), 0);
+	pass(1000);
+	hw.silences = 2 * PCOUNTER_DOMAINS;
+	core.wanted[1][0] = 1ull << NV50_PCOUNTER_SETUP_PRIMITIVE_COUNT;
+	select_wanted();
+	pass(1000);
+	check_eq(collect(), -EIO);
+	check_eq(core.running[1][NV50_PCOUNTER_GPU_IDLE], MS);
+	check_eq(core.enabled[1], MS);
+	pass(1000);
+	check_eq(collect(), 0);
+	check_eq(core.running[1][NV50_PCOUNTER_GPU_IDLE], MS + 1000);
+	check_eq(core.running[1][NV50_PCOUNTER_SETUP_PRIMITIVE_COUNT], 2000);
+	check_eq(core.enabled[1], MS + 3000);
+	check_eq(core.valid[1], 1ull << NV50_PCOUNTER_SETUP_PRIMITIVE_COUNT |
+				1ull << NV50_PCOUNTER_GPU_IDLE);
 	finish();
 }
 
@@ -692,6 +722,7 @@ static const struct test tests[] = {
 	TEST(a_selection_leaves_other_domains_alone),
 	TEST(selections_starve_nobody),
 	TEST(turns_are_as_long_as_what_was_counted_in_them),
+	TEST(times_of_turns_come_with_their_counts),
 	TEST(packets_follow_the_frequency),
 	TEST(a_saturated_counter_costs_the_time_between_two_collections),
 	TEST(clocks_that_nobody_is_told_are_nobodys_loss),
