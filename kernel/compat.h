@@ -12,12 +12,14 @@
 #include <linux/version.h>
 #include <drm/drm_gem.h>
 
-static inline void perfctr_eventfd_signal(struct eventfd_ctx *ctx)
+/* +@n */
+static inline void perfctr_eventfd_signal(struct eventfd_ctx *ctx, u32 n)
 {
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 8, 0)
-	eventfd_signal(ctx);
+	while (n--)
+		eventfd_signal(ctx);
 #else
-	eventfd_signal(ctx, 1);
+	eventfd_signal(ctx, n);
 #endif
 }
 

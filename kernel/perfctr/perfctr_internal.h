@@ -208,8 +208,8 @@ struct drm_perfctr_session {
 	u32 watermark;
 	/** @period_ns: 0 for a manual session. */
 	u64 period_ns;
-	/** @wake_due: the samples of a batch are to wake. */
-	bool wake_due;
+	/** @wake_due: samples of a batch that are to wake. */
+	u32 wake_due;
 	/** @min_gap_ns: shortest time between ticks that this session may cause. */
 	u64 min_gap_ns;
 	/** @active: between START and STOP. */
@@ -365,7 +365,7 @@ bool perfctr_sampler_has_room(struct drm_perfctr_session *session);
 int perfctr_sampler_attach(struct drm_perfctr_session *session);
 void perfctr_sampler_detach(struct drm_perfctr_session *session);
 void perfctr_sampler_arm(struct drm_perfctr *pc);
-void perfctr_sampler_wake(struct drm_perfctr_session *session);
+void perfctr_sampler_wake(struct drm_perfctr_session *session, u32 samples);
 bool perfctr_sampler_in_batches(const struct drm_perfctr_session *session);
 s64 perfctr_raw_offset_ns(void);
 u64 perfctr_sampler_next_due(const struct drm_perfctr_source *source, s64 raw_offset_ns);

@@ -292,13 +292,14 @@ bool perfctr_sampler_has_room(struct drm_perfctr_session *session)
 /**
  * perfctr_sampler_wake() - tell user space that there is something to read
  * @session: the session
+ * @samples: the eventfd gets +1 for each, and wakes once: a reader of a semaphore counts them
  */
-void perfctr_sampler_wake(struct drm_perfctr_session *session)
+void perfctr_sampler_wake(struct drm_perfctr_session *session, u32 samples)
 {
 	if (!session->eventfd)
 		return;
 	session->totals.wakeups++;
-	perfctr_eventfd_signal(session->eventfd);
+	perfctr_eventfd_signal(session->eventfd, samples);
 }
 
 static void publish_view(struct drm_perfctr_session *session, struct perfctr_view *view,
@@ -391,9 +392,9 @@ void perfctr_sampler_publish(struct drm_perfctr_session *session, u32 flags, u64
 	if (unread < session->watermark && !(flags & DRM_PERFCTR_SAMPLE_FINAL))
 		return;
 	if (session->pc->in_batch)
-		session->wake_due = true;
+		session->wake_due++;
 	else
-		perfctr_sampler_wake(session);
+		perfctr_sampler_wake(session, 1);
 }
 
 /**
@@ -571,8 +572,8 @@ void perfctr_sampler_end_batch(struct drm_perfctr *pc)
 
 	list_for_each_entry(session, &pc->active, node) {
 		if (session->wake_due)
-			perfctr_sampler_wake(session);
-		session->wake_due = false;
+			perfctr_sampler_wake(session, session->wake_due);
+		session->wake_due = 0;
 	}
 }
 

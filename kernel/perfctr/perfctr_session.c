@@ -793,7 +793,7 @@ void perfctr_session_teardown(struct drm_perfctr_session *session)
 	session->awake = false;
 	session->dead = true;
 	perfctr_ring_set_state(&session->ring, DRM_PERFCTR_RING_DEAD);
-	perfctr_sampler_wake(session);
+	perfctr_sampler_wake(session, 1);
 	if (session->holds_set)
 		pc->set_users--;
 	list_del_init(&session->all_node);

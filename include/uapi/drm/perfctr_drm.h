@@ -924,8 +924,8 @@ struct drm_perfctr_setup {
 	__u64 control_offset;
 	/**
 	 * @eventfd: gets +1 for each published sample while @watermark or more are
-	 * unread, at STOP and when the ring dies; or -1. +1 for all samples of a batch,
-	 * see DRM_PERFCTR_STATUS_BATCHED.
+	 * unread, at STOP and when the ring dies; or -1. Those of a batch come together
+	 * and wake once, see DRM_PERFCTR_STATUS_BATCHED.
 	 */
 	__s32 eventfd;
 	/** @watermark: unread samples that wake, 0..slots; 0 means 1. */
@@ -1039,7 +1039,7 @@ struct drm_perfctr_status {
 	__u64 bad_extract;
 	/** @ring_full: SAMPLE commands that failed with -ENOSPC. */
 	__u64 ring_full;
-	/** @wakeups: how often the eventfd was signalled. */
+	/** @wakeups: how often the eventfd was signalled; a batch of samples is once. */
 	__u64 wakeups;
 	/** @merged_others: total in published samples. */
 	__u64 merged_others;
