@@ -717,6 +717,8 @@ int main(void)
 	else
 		mount_or_fail("/", lower_dir, NULL, MS_BIND, NULL);
 	mount_or_fail(lower_dir, root_dir, NULL, MS_BIND, NULL);
+	/* the host may not want a kernel that began like this */
+	relay_kmsg();
 	send_frame(FRAME_HELLO, NULL, 0);
 	obey_directives();
 	unsetenv("perfctr_port");
