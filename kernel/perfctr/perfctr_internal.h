@@ -85,6 +85,8 @@ struct perfctr_source_state {
 	u64 *wanted;
 	/** @batch_ns: longest time between two batches, for the source and the rings. */
 	u64 batch_ns;
+	/** @rest_until_ns: no batch is due before, CLOCK_MONOTONIC_RAW. */
+	u64 rest_until_ns;
 	/** @restart_ns: while it should run and does not: not to be tried again before. */
 	u64 restart_ns;
 };

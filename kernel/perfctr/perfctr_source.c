@@ -133,13 +133,15 @@ static int collect(struct drm_perfctr *pc, struct drm_perfctr_source *source, u6
 
 /*
  * A sample for each period in it, by the times of the pieces. If that takes longer than half
- * of the time that the next batch will be about, the rest is merged: the worker would have the
- * CPU for itself.
+ * of the time that the next batch will be about, the rest is merged, and the worker, which runs
+ * before everybody else, pauses for as long as it took: a CPU that is too slow for the rate must
+ * not have nothing else to do.
  */
 static int collect_batch(struct drm_perfctr *pc, struct drm_perfctr_source *source)
 {
 	const u64 begin_ns = ktime_get_raw_ns();
 	const s64 raw_offset_ns = perfctr_raw_offset_ns();
+	u64 now_ns;
 	bool more;
 	int ret;
 
@@ -156,6 +158,10 @@ static int collect_batch(struct drm_perfctr *pc, struct drm_perfctr_source *sour
 	} while (more);
 	pc->in_batch = false;
 	perfctr_sampler_end_batch(pc);
+	now_ns = ktime_get_raw_ns();
+	/* the hardware has room for two batches' time: half of one is left of it for coming late */
+	source->state->rest_until_ns =
+		now_ns + min(now_ns - begin_ns, source->state->batch_ns / 2);
 	return ret;
 }
 
@@ -345,7 +351,7 @@ u64 perfctr_source_time_left_ns(const struct drm_perfctr_source *source)
 {
 	/* half the interval: the worker may come late */
 	u64 interval_ns = source->max_interval_ns / 2;
-	u64 now_raw, age;
+	u64 now_raw, age, left_ns;
 
 	if (source->batch_ns)
 		interval_ns = min_not_zero(interval_ns, source->state->batch_ns);
@@ -353,7 +359,10 @@ u64 perfctr_source_time_left_ns(const struct drm_perfctr_source *source)
 		return U64_MAX;
 	now_raw = ktime_get_raw_ns();
 	age = now_raw - min(now_raw, source->state->time_ns);
-	return interval_ns - min(age, interval_ns);
+	left_ns = interval_ns - min(age, interval_ns);
+	if (source->batch_ns && source->state->rest_until_ns > now_raw)
+		left_ns = max(left_ns, source->state->rest_until_ns - now_raw);
+	return left_ns;
 }
 
 /**
