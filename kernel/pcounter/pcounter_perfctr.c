@@ -101,7 +101,7 @@ struct pcounter {
 		u64 ns;
 	} rest_turns[REST_TURNS];
 	unsigned int rest_turn_count;
-	/* mask of domains that were asked for their counts and have not answered yet, since when */
+	/* mask of domains that were asked for their counts and not read yet, since when */
 	u8 late;
 	u64 late_ns;
 	/* mask of domains whose clocks are in samples */
@@ -545,8 +545,11 @@ static int begin_batch(struct pcounter *p)
 	for_each_set_bit(d, &recorded, PCOUNTER_DOMAINS)
 		if (await_packet(p, d))
 			p->late |= BIT(d);
-	if (p->late)
+	/* nobody's packets are read: a selection must not forget those of domains that answered */
+	if (p->late) {
+		p->late = recorded;
 		return -EIO;
+	}
 	/* packets are read after the position that says they are there */
 	rmb();
 	for_each_set_bit(d, &recorded, PCOUNTER_DOMAINS)

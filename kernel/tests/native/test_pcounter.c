@@ -36,6 +36,8 @@ static struct {
 	 */
 	unsigned int silences;
 	bool silent[PCOUNTER_DOMAINS], for_ever;
+	/* this one is, whatever it is asked, until the test lets it */
+	bool stuck[PCOUNTER_DOMAINS];
 	/* writes of CTRL to each domain */
 	unsigned int set_up[PCOUNTER_DOMAINS];
 	/* what frequency the source is told; 0: HZ */
@@ -124,7 +126,8 @@ static u32 read_register(void *priv, u32 reg)
 	const unsigned int d = reg / 4 % PCOUNTER_DOMAINS;
 	const u32 value = pm_read(&pm, reg);
 
-	if ((reg == PCOUNTER_STATUS(d) || reg == PCOUNTER_RECORD_STATUS(d)) && hw.silent[d])
+	if ((reg == PCOUNTER_STATUS(d) || reg == PCOUNTER_RECORD_STATUS(d)) &&
+	    (hw.silent[d] || hw.stuck[d]))
 		return 0;
 	return value;
 }
@@ -556,6 +559,42 @@ static void a_selection_tells_what_was_not_recorded(void)
 	finish();
 }
 
+/* a batch is one of all domains: packets of those that answered are not read either */
+static void a_selection_tells_what_another_domain_kept_from_being_read(void)
+{
+	set_up(PERIOD_NS);
+	want(1, NV50_PCOUNTER_GPU_IDLE);
+	want(2, NV50_PCOUNTER_ROP_BUSY);
+	start();
+	idle(true);
+	pm_signal_set(&hw.wires[2], 0x02, true);
+	pm_signal_set(&hw.wires[2], 0x03, true);
+	pass(MS);
+	check_eq(collect(), 0);
+	pass(MS);
+	hw.stuck[2] = true;
+	check_eq(collect(), -EIO);
+	pass(1000);
+	want(1, NV50_PCOUNTER_SETUP_PRIMITIVE_COUNT);
+	select_wanted();
+	hw.stuck[2] = false;
+	pass(MS);
+	check_eq(collect(), 0);
+	check_eq(core.totals[1][NV50_PCOUNTER_GPU_IDLE], 2 * MS);
+	check_eq(core.last.flags & DRM_PERFCTR_SAMPLE_ERROR, DRM_PERFCTR_SAMPLE_ERROR);
+	check_eq(core.last.lost_ns, MS + 1000);
+	check_eq(troubles(1), LOST);
+	/* it stays the same, and gives all that it has when it answers */
+	check_eq(core.totals[2][NV50_PCOUNTER_ROP_BUSY], 3 * MS + 1000);
+	check_eq(troubles(2), 0);
+	pass(MS);
+	check_eq(collect(), 0);
+	check_eq(core.last.flags, 0);
+	check_eq(core.last.lost_ns, 0);
+	check_eq(troubles(1) | troubles(2), 0);
+	finish();
+}
+
 /* a domain whose counters stay the same is not touched: hardware counts on */
 static void a_selection_leaves_other_domains_alone(void)
 {
@@ -736,6 +775,7 @@ static const struct test tests[] = {
 	TEST(losses_at_the_same_time_are_not_added_up),
 	TEST(a_trigger_that_is_not_answered_costs_nothing),
 	TEST(a_selection_tells_what_was_not_recorded),
+	TEST(a_selection_tells_what_another_domain_kept_from_being_read),
 };
 
 int main(int argc, char **argv)
