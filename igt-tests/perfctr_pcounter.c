@@ -1015,7 +1015,7 @@ static bool record_exact(void)
 	for (unsigned int b = 0; b < s.setup.block_count; b++)
 		igt_assert_lte_u64(1, s.sums[b].cycles);
 	igt_info("%llu samples, %llu periods merged, %llu batches, %llu timer interrupts, "
-		 "%llu wake-ups\n",
+		 "%llu signals\n",
 		 (long long)s.samples, (long long)s.merged, (long long)batches,
 		 (long long)interrupts, (long long)status.wakeups);
 	/* START and STOP have batches of their own; a late one has more periods */
@@ -1063,7 +1063,7 @@ static void record_tests(void)
 			tokens += token;
 		igt_assert_eq(errno, EAGAIN);
 		igt_assert_eq_u64(tokens, igt_perfctr_unread(&s));
-		/* many of them with one wake-up */
+		/* those of a batch are one of these */
 		igt_assert_lte_u64(2 * igt_perfctr_status(&s).wakeups, tokens);
 		igt_perfctr_drain(&s);
 		close(s.setup.eventfd);

@@ -12,7 +12,7 @@
 #include <linux/version.h>
 #include <drm/drm_gem.h>
 
-/* +@n */
+/* +@n; from 6.8 on there is only +1, and each wakes whoever waits at that moment */
 static inline void perfctr_eventfd_signal(struct eventfd_ctx *ctx, u32 n)
 {
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 8, 0)

@@ -253,7 +253,7 @@ struct drm_perfctr_session {
 		u64 resets;
 		/** @totals.ring_full: SAMPLE commands that found no slot. */
 		u64 ring_full;
-		/** @totals.wakeups: signals of @eventfd. */
+		/** @totals.wakeups: signals of @eventfd; a batch is one. */
 		u64 wakeups;
 	} totals;
 

@@ -292,7 +292,7 @@ bool perfctr_sampler_has_room(struct drm_perfctr_session *session)
 /**
  * perfctr_sampler_wake() - tell user space that there is something to read
  * @session: the session
- * @samples: the eventfd gets +1 for each, and wakes once: a reader of a semaphore counts them
+ * @samples: the eventfd gets +1 for each: a reader of a semaphore counts them
  */
 void perfctr_sampler_wake(struct drm_perfctr_session *session, u32 samples)
 {

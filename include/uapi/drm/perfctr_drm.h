@@ -924,8 +924,8 @@ struct drm_perfctr_setup {
 	__u64 control_offset;
 	/**
 	 * @eventfd: gets +1 for each published sample while @watermark or more are
-	 * unread, at STOP and when the ring dies; or -1. Those of a batch come together
-	 * and wake once, see DRM_PERFCTR_STATUS_BATCHED.
+	 * unread, at STOP and when the ring dies; or -1. Those of a batch come together,
+	 * see DRM_PERFCTR_STATUS_BATCHED; a reader may be woken more than once.
 	 */
 	__s32 eventfd;
 	/** @watermark: unread samples that wake, 0..slots; 0 means 1. */
@@ -1000,10 +1000,9 @@ enum drm_perfctr_status_flags {
 	/**
 	 * @DRM_PERFCTR_STATUS_BATCHED: the hardware notes the counts of each period by
 	 * itself, and its notes become samples in batches: many at once, with the
-	 * times of the periods, and one wake-up for all of them. Else a timer of the
-	 * kernel makes each sample. What is in effect depends on what all sessions
-	 * of the device count, and may change whenever one starts or stops. Since
-	 * version 2.
+	 * times of the periods. Else a timer of the kernel makes each sample. What is
+	 * in effect depends on what all sessions of the device count, and may change
+	 * whenever one starts or stops. Since version 2.
 	 */
 	DRM_PERFCTR_STATUS_BATCHED = 1u << 1,
 };
@@ -1039,7 +1038,10 @@ struct drm_perfctr_status {
 	__u64 bad_extract;
 	/** @ring_full: SAMPLE commands that failed with -ENOSPC. */
 	__u64 ring_full;
-	/** @wakeups: how often the eventfd was signalled; a batch of samples is once. */
+	/**
+	 * @wakeups: how often there was something for the eventfd; all samples of a
+	 * batch are once, however often their reader is woken.
+	 */
 	__u64 wakeups;
 	/** @merged_others: total in published samples. */
 	__u64 merged_others;
