@@ -354,7 +354,11 @@ struct drm_perfctr_block_header {
 struct drm_perfctr_mux_block_header {
 	/** @block: the common part; its header_size covers this structure. */
 	struct drm_perfctr_block_header block;
-	/** @time_enabled: ns of the span in which the block counted for anybody. */
+	/**
+	 * @time_enabled: ns of the span in which the block counted for anybody. Those of
+	 * PCOUNTER and MP blocks are of the hardware's clock, and may differ from the span
+	 * by what a collection comes late.
+	 */
 	__u64 time_enabled;
 	/** @time_running: ns in which the least lucky of the stored counters did. */
 	__u64 time_running;
