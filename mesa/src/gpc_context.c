@@ -8,18 +8,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 enum {
 	/* two for each job between two readings, and a few jobs */
 	SESSION_SLOTS = 64,
 	WORD_BITS = 64,
 	/*
-	 * a device that is just powered up may need a while until its time goes on, and who takes
-	 * turns until it is the next one's
+	 * GPC_LOOK_NS apart: a device that is just powered up may need a while until its time goes on,
+	 * and who takes turns until it is the next one's
 	 */
-	TIME_TRIES = 200,
-	TIME_WAIT_NS = 1000000,
+	TRIES = 100,
 };
 
 /* A session of the kernel and what it counts. */
@@ -347,8 +345,8 @@ static bool sample_all(struct gpc_context *c)
 
 /* What totals tell of counters that can take turns. */
 struct turns {
-	/* time has passed for all of them */
-	bool had_time;
+	/* of the device, that has passed for all of them */
+	uint64_t time_ns;
 	/* one had to wait */
 	bool taken;
 	/* those that did nothing but wait */
@@ -359,14 +357,15 @@ static struct turns turns_of(const struct perfctr_totals *totals)
 {
 	const struct perfctr_totals_block *block;
 	const struct perfctr_total *total;
-	struct turns turns = { .had_time = true };
+	struct turns turns = { .time_ns = UINT64_MAX };
 
 	for (size_t n = 0; (block = gpc.totals_block(totals, n)); n++) {
 		const struct perfctr_totals_block_info *info = gpc.totals_block_info(block);
 
 		if (!gpc_takes_turns(info->type))
 			continue;
-		turns.had_time &= info->time_enabled != 0;
+		if (info->time_enabled < turns.time_ns)
+			turns.time_ns = info->time_enabled;
 		for (size_t k = 0; (total = gpc.totals_counter(block, k)); k++) {
 			turns.taken |= total->running_ns < info->time_enabled;
 			turns.waiting += !total->running_ns;
@@ -392,14 +391,15 @@ static bool is_for_monitors(const struct gpc_context *c, const struct gpc_sessio
  */
 static struct turns turns_of_all(const struct gpc_context *c, bool *refused)
 {
-	struct turns all = { .had_time = true };
+	struct turns all = { .time_ns = UINT64_MAX };
 
 	*refused = false;
 	for (const struct gpc_session *s = c->sessions; s; s = s->next) {
 		struct turns turns = turns_of(s->trial);
 
 		*refused |= turns.taken && is_for_monitors(c, s);
-		all.had_time &= turns.had_time;
+		if (turns.time_ns < all.time_ns)
+			all.time_ns = turns.time_ns;
 		all.taken |= turns.taken;
 		all.waiting += turns.waiting;
 	}
@@ -409,27 +409,33 @@ static struct turns turns_of_all(const struct gpc_context *c, bool *refused)
 /* Look for long enough. Returns whether monitors count all the time. */
 static bool observe(struct gpc_context *c)
 {
-	const struct timespec wait = { .tv_nsec = TIME_WAIT_NS };
+	unsigned int looks = 0, waiting = UINT_MAX;
 	struct turns turns = { 0 };
+	uint64_t next_ns = 1;
 	bool refused = false;
 
-	for (unsigned int n = 0, waiting = UINT_MAX; n < TIME_TRIES; n++) {
+	for (unsigned int n = 0; n < TRIES; n++) {
 		if (n)
-			nanosleep(&wait, NULL);
+			gpc_wait_for_turn();
 		if (!sample_all(c))
 			return false;
 		turns = turns_of_all(c, &refused);
 		if (refused)
 			return false;
-		if (turns.had_time && (!turns.taken || !turns.waiting))
+		/* not before a turn may be over, in the device's time */
+		if (turns.time_ns >= next_ns) {
+			looks++;
+			next_ns = turns.time_ns + GPC_TURN_NS;
+		}
+		if (looks >= GPC_LOOKS && (!turns.taken || !turns.waiting))
 			return true;
 		/* as long as turns go round */
-		if (turns.had_time && turns.waiting < waiting) {
+		if (looks && turns.waiting < waiting) {
 			waiting = turns.waiting;
 			n = 0;
 		}
 	}
-	if (!turns.had_time)
+	if (looks < GPC_LOOKS)
 		say_once(c, "the device's time stands still: nothing tells what fits");
 	return false;
 }

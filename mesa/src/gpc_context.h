@@ -124,8 +124,9 @@ struct gpc_query *gpc_query_new(struct gpc_context *context, const unsigned int 
  * @query: query, may be active: then it begins again
  *
  * What one pass of the hardware cannot count at once, with what is active and with what others
- * count, is refused if the query is GPC_QUERY_EXACT. While that is tried active ones of this kind
- * stand still if they do not fit: of what the GPU does at that moment, for others as the context's
+ * count, is refused if the query is GPC_QUERY_EXACT. That takes GPC_LOOKS looks, GPC_LOOK_NS apart,
+ * which see two turns of others: a third pass is not seen. While that is tried active ones of this
+ * kind stand still if they do not fit: of what the GPU does meanwhile, for others as the context's
  * work should be done, they count nothing. A query of a single counter always begins if no other
  * GPC_QUERY_EXACT of the context is active: if others count it is extrapolated. All others always
  * begin, and may make active ones take turns; so may other contexts and processes later. Who had to

@@ -6,25 +6,16 @@
 #include "gpc_passes.h"
 
 #include <stdlib.h>
-#include <time.h>
-
-enum {
-	/* a collection at the end of each gives the turn to the next pass, if there are others */
-	LOOKS = 3,
-	/* longer than the 2 ms that a pass has at least */
-	LOOK_NS = 3000000,
-};
 
 /* Count for some moments. Nobody's turn is missed, however slow the machine is. */
 static bool look(struct perfctr_perfkit *kit, unsigned int looks)
 {
-	const struct timespec wait = { .tv_nsec = LOOK_NS };
 	bool ok = true;
 
 	for (unsigned int n = 0; ok && n < looks; n++) {
 		ok = !gpc.perfkit_begin_object(kit, 0);
 		if (ok && n)
-			nanosleep(&wait, NULL);
+			gpc_wait_for_turn();
 		ok = ok && !gpc.perfkit_end_object(kit);
 	}
 	return ok;
@@ -145,7 +136,7 @@ static unsigned int fill_a_pass(struct group_trial *t)
 			if (worth(t, n) == most)
 				ok = try_counter(t, kit, n);
 	/* others may have begun to count meanwhile */
-	if (ok && measure_passes(kit, LOOKS) == 1)
+	if (ok && measure_passes(kit, GPC_LOOKS) == 1)
 		for (unsigned int n = 0; n < t->count; n++)
 			members += t->kept[n] || comes_along(t, n);
 	gpc.perfkit_unref(kit);

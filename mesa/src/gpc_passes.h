@@ -8,6 +8,31 @@
 
 #include "gpc_catalogue.h"
 
+#include <time.h>
+
+enum {
+	/* a pass has its turn for so long, at least: "Turns" of docs/pcounter.md; no ioctl tells it */
+	GPC_TURN_NS = 2000000,
+	/* between two looks: a turn, and something for clocks that are not the same */
+	GPC_LOOK_NS = 3000000,
+	/*
+	 * Looks that see two turns. The first turn tells nothing: it is given to who begins to count, as
+	 * others had theirs before. Each look collects, and a collection gives the turn to the next pass if
+	 * one is over: the second look does, the third one sees it.
+	 */
+	GPC_LOOKS = 3,
+};
+
+/**
+ * gpc_wait_for_turn() - let the time between two looks pass
+ */
+static inline void gpc_wait_for_turn(void)
+{
+	const struct timespec wait = { .tv_nsec = GPC_LOOK_NS };
+
+	nanosleep(&wait, NULL);
+}
+
 /**
  * gpc_takes_turns() - whether counters of a type of block may need several passes
  * @block_type: enum drm_perfctr_block_type

@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: MIT
 /* Sessions of a context: which block is a perf event's, and which queries share one. Built by mesa/tests/groups. */
-#include "gpc_context.c"
-
 #include <stdio.h>
+#include <time.h>
+
+static int sleep_of_model(const struct timespec *wait, struct timespec *rest);
+/* time is that of the model below: nobody waits for it */
+#define nanosleep sleep_of_model
+
+#include "gpc_context.c"
 
 struct gpc_library gpc;
 
@@ -64,8 +69,11 @@ static const char *ctx_error(const struct perfctr_ctx *ctx)
 	return "not permitted";
 }
 
-/* Events are one letter. "a" and "h" are of perf PMUs and never wait. */
-enum { EVENTS = 8, ROOM = 3, TICK_NS = 100, TICKS_OF_TURN = 16 };
+/*
+ * Events are one letter. "a" and "h" are of perf PMUs and never wait. A pass has its turn for as long as
+ * docs/pcounter.md says.
+ */
+enum { EVENTS = 8, ROOM = 3, TURN_NS = 2000000, IOCTL_NS = 50000 };
 #define ALWAYS (1u << ('a' - 'a') | 1u << ('h' - 'a'))
 
 /* Times and counts of each event: every event counts one in each ns in which it runs. */
@@ -91,9 +99,15 @@ struct perfctr_totals {
 
 static struct counts now;
 static struct perfctr_session *counting;
-static unsigned int ticks;
+/* whose turn it is, and for how long */
+static unsigned int current_pass;
+static uint64_t slice_ns;
+/* the last turn of each event, and of all */
+static unsigned int last_turn[EVENTS], turn;
 /* of another process */
 static unsigned int others;
+/* of the time that passes while somebody sleeps, the device knows one part in so many */
+static unsigned int slowness;
 static const struct counts *sample_read;
 static unsigned int sample_events;
 
@@ -106,28 +120,81 @@ static unsigned int wanted_events(void)
 	return wanted & ~ALWAYS;
 }
 
-/*
- * Time goes on. A pass has the next ROOM of the wanted events in the order of their names; the last
- * one has room for the first of them once more.
- */
-static void tick(void)
+static unsigned int pass_count(void)
 {
-	unsigned int wanted = wanted_events(), running = ALWAYS, rank = 0, pass;
-	unsigned int count = (unsigned int)__builtin_popcount(wanted);
-	unsigned int passes = count ? (count + ROOM - 1) / ROOM : 1;
+	unsigned int count = (unsigned int)__builtin_popcount(wanted_events());
 
-	pass = ticks++ / TICKS_OF_TURN % passes;
+	return count ? (count + ROOM - 1) / ROOM : 1;
+}
+
+/*
+ * A pass has the next ROOM of the wanted events in the order of their names; the last one has room
+ * for the first of them once more.
+ */
+static unsigned int events_of_pass(unsigned int pass)
+{
+	unsigned int wanted = wanted_events(), events = 0, rank = 0;
+	unsigned int count = (unsigned int)__builtin_popcount(wanted), passes = pass_count();
+
 	for (unsigned int n = 0; n < EVENTS; n++) {
 		if (!(wanted >> n & 1))
 			continue;
 		if (rank / ROOM == pass || (pass == passes - 1 && rank < passes * ROOM - count))
-			running |= 1u << n;
+			events |= 1u << n;
 		rank++;
 	}
-	now.enabled_ns += TICK_NS;
+	return events;
+}
+
+static void begin_turn(unsigned int pass)
+{
+	unsigned int events = events_of_pass(pass);
+
+	current_pass = pass;
+	slice_ns = 0;
+	turn++;
+	for (unsigned int n = 0; n < EVENTS; n++)
+		if (events >> n & 1)
+			last_turn[n] = turn;
+}
+
+/* As the kernel does: a pass of who waits for the longest time has the first turn, newcomers that is. */
+static void select_again(void)
+{
+	unsigned int wanted = wanted_events(), first = EVENTS, pass = 0;
+
+	for (unsigned int n = 0; n < EVENTS; n++)
+		if (wanted >> n & 1 && (first == EVENTS || last_turn[n] < last_turn[first]))
+			first = n;
+	while (first < EVENTS && !(events_of_pass(pass) >> first & 1))
+		pass++;
+	begin_turn(pass);
+}
+
+static void let_pass(uint64_t ns)
+{
+	unsigned int running = events_of_pass(current_pass) | ALWAYS;
+
+	now.enabled_ns += ns;
+	slice_ns += ns;
 	for (unsigned int n = 0; n < EVENTS; n++)
 		if (running >> n & 1)
-			now.running_ns[n] += TICK_NS;
+			now.running_ns[n] += ns;
+}
+
+/* Only then somebody sees that a turn is over. */
+static void collect(void)
+{
+	if (slice_ns >= TURN_NS && pass_count() > 1)
+		begin_turn((current_pass + 1) % pass_count());
+}
+
+/* The kernel's own collections may come late. */
+static int sleep_of_model(const struct timespec *wait, struct timespec *rest)
+{
+	(void)rest;
+	let_pass((uint64_t)wait->tv_nsec / slowness);
+	return 0;
 }
 
 /* of the selection, and what nobody may count */
@@ -180,33 +247,35 @@ static struct perfctr_session *close_session(struct perfctr_session *session)
 
 	while (*link && *link != session)
 		link = &(*link)->next;
-	if (*link)
+	if (*link) {
 		*link = session->next;
+		select_again();
+	}
 	sessions -= session != NULL;
 	free(session);
 	return NULL;
 }
 
-/* As the kernel does, whoever starts or stops begins with the first pass. */
 static int start_session(struct perfctr_session *session, uint64_t user_data)
 {
 	(void)user_data;
 	session->base = now;
 	session->next = counting;
 	counting = session;
-	ticks = 0;
+	select_again();
 	return 0;
 }
 
 static int take_sample(struct perfctr_session *session, uint64_t user_data)
 {
 	(void)user_data;
-	tick();
+	let_pass(IOCTL_NS);
 	session->sample.enabled_ns = now.enabled_ns - session->base.enabled_ns;
 	for (unsigned int n = 0; n < EVENTS; n++)
 		session->sample.running_ns[n] = now.running_ns[n] - session->base.running_ns[n];
 	session->base = now;
 	session->has_sample = true;
+	collect();
 	return 0;
 }
 
@@ -393,6 +462,7 @@ static void use_hardware(void)
 		};
 	complaints = 0;
 	others = forbidden = 0;
+	slowness = 1;
 	most_events = EVENTS;
 	hardware.said = hardware.said_turns = false;
 }
@@ -426,11 +496,20 @@ static unsigned int bit(char event)
 	return 1u << (event - 'a');
 }
 
-/* so many times each has its turn, for a while */
-static void let_time_pass(unsigned int turns)
+/* What another process counts from now on. */
+static void count_elsewhere(const char *events)
 {
-	for (unsigned int n = 0; n < turns * TICKS_OF_TURN; n++)
-		tick();
+	for (others = 0; *events; events++)
+		others |= bit(*events);
+	select_again();
+}
+
+static void let_turns_pass(unsigned int turns)
+{
+	for (unsigned int n = 0; n < turns; n++) {
+		let_pass(TURN_NS);
+		collect();
+	}
 }
 
 static bool bad_query_fails_alone(void)
@@ -490,7 +569,7 @@ static bool others_of_the_context_are_not_ruined(void)
 	pmu = monitor_of("ah");
 	ok = gpc_query_begin(a);
 	begin_ns = now.enabled_ns;
-	let_time_pass(5);
+	let_turns_pass(5);
 	ok = ok && !gpc_query_begin(b);
 	/* the same with a session of its own */
 	most_events = 2;
@@ -501,11 +580,11 @@ static bool others_of_the_context_are_not_ruined(void)
 	ok = ok && gpc_query_end(fitting) && gpc_query_end(pmu);
 	/* now there is room */
 	ok = ok && gpc_query_begin(single) && gpc_query_end(single);
-	let_time_pass(3);
+	let_turns_pass(3);
 	ok = ok && gpc_query_end(a) && !complaints;
 	/* not extrapolated: a part of the trials' time is missing, nothing more */
 	value = gpc_query_value(a, 1).integer;
-	ok = ok && value >= 8 * TICKS_OF_TURN * TICK_NS && value % TICK_NS == 0 &&
+	ok = ok && value >= 8 * TURN_NS && value % IOCTL_NS == 0 &&
 	     value < now.enabled_ns - begin_ns;
 	return all_gone() && ok;
 }
@@ -524,7 +603,7 @@ static bool hud_begins_always(void)
 	ok = ok && gpc_query_begin(monitor) && gpc_query_begin(other) && !complaints;
 	/* the other way round it is told */
 	ok = ok && gpc_query_begin(hud);
-	let_time_pass(6);
+	let_turns_pass(6);
 	ok = ok && gpc_query_end(monitor) && complaints == 1 && gpc_query_end(other) &&
 	     complaints == 1;
 	return all_gone() && ok;
@@ -546,7 +625,7 @@ static bool monitors_are_in_all_passes(void)
 	monitor = monitor_of("b");
 	next = monitor_of("c");
 	ok = ok && gpc_query_begin(hud) && gpc_query_begin(monitor) && gpc_query_begin(next);
-	let_time_pass(4);
+	let_turns_pass(4);
 	ok = ok && gpc_query_end(monitor) && gpc_query_end(next) && !complaints;
 	/* who waits already, waits on */
 	ok = ok && gpc_query_begin(monitor) && gpc_query_begin(next);
@@ -561,19 +640,61 @@ static bool another_process_is_told(void)
 	use_hardware();
 	single = monitor_of("g");
 	both = monitor_of("bg");
-	others = bit('d') | bit('e') | bit('f');
+	count_elsewhere("def");
 	/* nothing to take away from one; it is extrapolated */
 	ok = !gpc_query_begin(both) && gpc_query_begin(single);
-	let_time_pass(20);
+	let_turns_pass(20);
 	ok = ok && gpc_query_end(single) && complaints == 1;
 	hardware.said_turns = false;
 	/* who comes later is not seen at Begin */
-	others = 0;
+	count_elsewhere("");
 	later = monitor_of("fg");
 	ok = ok && gpc_query_begin(later);
-	others = bit('b') | bit('c') | bit('d');
-	let_time_pass(20);
+	count_elsewhere("bcd");
+	let_turns_pass(20);
 	ok = ok && gpc_query_end(later) && complaints == 2;
+	return all_gone() && ok;
+}
+
+/* They have the first turn of two, as others had theirs before. */
+static bool newcomers_are_refused(void)
+{
+	struct gpc_query *hud, *newcomers;
+	bool ok;
+
+	use_hardware();
+	newcomers = monitor_of("bc");
+	count_elsewhere("def");
+	let_turns_pass(1);
+	ok = !gpc_query_begin(newcomers) && !complaints && !counting;
+	/* there is room, and then others come between two monitors */
+	count_elsewhere("d");
+	ok = ok && gpc_query_begin(newcomers) && gpc_query_end(newcomers);
+	count_elsewhere("def");
+	ok = ok && !gpc_query_begin(newcomers) && !complaints;
+	gpc_query_free(newcomers);
+	/* beside the HUD, which is in the same pass: nobody of the context waits in the first turn */
+	count_elsewhere("efg");
+	hud = query_of("bd", 0);
+	newcomers = monitor_of("bc");
+	ok = ok && gpc_query_begin(hud) && !gpc_query_begin(newcomers) && !complaints;
+	return all_gone() && ok;
+}
+
+/* A turn is one of the device's time. */
+static bool slow_devices_are_waited_for(void)
+{
+	struct gpc_query *monitor;
+	bool ok;
+
+	use_hardware();
+	slowness = 4;
+	monitor = monitor_of("bc");
+	count_elsewhere("def");
+	let_turns_pass(1);
+	ok = !gpc_query_begin(monitor) && !complaints;
+	count_elsewhere("d");
+	ok = ok && gpc_query_begin(monitor) && gpc_query_end(monitor) && !complaints;
 	return all_gone() && ok;
 }
 
@@ -587,7 +708,7 @@ static void check(bool ok, const char *name)
 
 int main(void)
 {
-	puts("1..7");
+	puts("1..9");
 	check(blocks_of_perf_events(), "perf events are told apart by all that makes them");
 	check(bad_query_fails_alone(),
 	      "a query that cannot be had does not keep the others from counting");
@@ -601,5 +722,9 @@ int main(void)
 	      "a monitor begins if it is in all passes, not in the first");
 	check(another_process_is_told(),
 	      "with another process one counter is extrapolated and more are refused; later it is told");
+	check(newcomers_are_refused(),
+	      "a monitor that has the first turn beside another process is looked at for longer");
+	check(slow_devices_are_waited_for(),
+	      "looks are as far apart as turns of the device are long");
 	return failed != 0;
 }
