@@ -343,7 +343,7 @@ uint64_t igt_vsoc_firmware(const struct igt_perfctr_device *dev, const char *nam
 	uint64_t value;
 
 	require_file(dev, "firmware");
-	igt_assert_f(igt_vsoc_try_firmware(dev, name, &value), "no %s in vsoc/firmware: %s\n",
-		     name, strerror(errno));
+	igt_assert_f(igt_vsoc_try_firmware(dev, name, &value), "no %s in vsoc/firmware: %s\n", name,
+		     strerror(errno));
 	return value;
 }
