@@ -358,6 +358,7 @@ static void add_block(struct igt_perfctr_session *s, unsigned int n,
 		sum->section = b->section;
 		sum->mask = b->enable_mask;
 		sum->valid = ~0ull;
+		sum->saturated_cycles = ~0ull;
 	}
 	igt_assert_eq(sum->type, b->type);
 	igt_assert_eq(sum->index, b->index);
@@ -367,6 +368,8 @@ static void add_block(struct igt_perfctr_session *s, unsigned int n,
 	sum->valid &= b->valid_mask;
 	sum->states |= b->states;
 	sum->cycles += b->clock_cycles;
+	if (b->states & DRM_PERFCTR_STATE_SATURATED && b->clock_cycles < sum->saturated_cycles)
+		sum->saturated_cycles = b->clock_cycles;
 	if (is_pmu) {
 		sum->time_enabled += pmu->time_enabled;
 		sum->time_running += pmu->time_running;

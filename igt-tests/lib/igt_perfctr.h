@@ -30,6 +30,7 @@ struct igt_perfctr_sum {
 	uint64_t valid; /* valid in every sample */
 	uint32_t states; /* seen in any sample */
 	uint64_t cycles;
+	uint64_t saturated_cycles; /* fewest in a sample that says SATURATED */
 	uint64_t time_enabled, time_running;
 	uint64_t running[DRM_PERFCTR_SECTION_COUNTERS]; /* where counters take turns */
 	uint64_t value[DRM_PERFCTR_SECTION_COUNTERS];
