@@ -63,6 +63,28 @@ static struct counter named(const char *name)
 	return (struct counter){ 0 };
 }
 
+static bool in_subtest;
+
+static void bring_device(void)
+{
+	tell_driver("del_device", ID);
+	igt_assert_eq(tell_driver("new_device", ID " product=nv50 shader_present=0x50005"), 0);
+	igt_assert(igt_perfctr_open_device(&dev, PLATFORM));
+	igt_assert_eq(dev.info.product, DRM_PERFCTR_PRODUCT_NV50);
+}
+
+/* one that failed left time standing still and sessions that count: they go with their device */
+static void begin_subtest(void)
+{
+	if (in_subtest) {
+		igt_perfctr_close(&dev);
+		bring_device();
+	}
+	in_subtest = true;
+}
+
+#define fresh_subtest(name) igt_subtest(name) for (begin_subtest(); in_subtest; in_subtest = false)
+
 /*
  * Under KCSAN the virtual GPU needs a second for each of the hardware's packets of half a second:
  * its jobs never end.
@@ -216,7 +238,7 @@ static void exact_tests(void)
 	struct igt_perfctr_session s;
 
 	igt_describe("each counter alone counts exactly what happened, all the time");
-	igt_subtest("single-exact")
+	fresh_subtest("single-exact")
 	{
 		unsigned int compared = 0;
 
@@ -247,7 +269,7 @@ static void exact_tests(void)
 		igt_assert_lte(40, compared);
 	}
 	igt_describe("counters of all domains and of the TPCs count together if nothing conflicts");
-	igt_subtest("together-exact")
+	fresh_subtest("together-exact")
 	{
 		static const char *const names[] = {
 			"gpu_busy",
@@ -282,7 +304,7 @@ static void exact_tests(void)
 		igt_perfctr_session_fini(&s);
 	}
 	igt_describe("without power nothing counts and nothing is lost, and the samples say so");
-	igt_subtest("suspend")
+	fresh_subtest("suspend")
 	{
 		igt_vsoc_truth(&dev, &before);
 		session_without_requests(&s, 0);
@@ -312,7 +334,7 @@ static void exact_tests(void)
 	}
 	igt_describe("counters of 32 bits that saturate say so: which block, and the time in which "
 		     "counts may be lost");
-	igt_subtest("overflow")
+	fresh_subtest("overflow")
 	{
 		uint64_t collections, since_ns, lost_ns;
 
@@ -361,7 +383,7 @@ static void exact_tests(void)
 		igt_perfctr_session_fini(&s);
 	}
 	igt_describe("after a reset the counters begin anew, and the samples say so");
-	igt_subtest("reset")
+	fresh_subtest("reset")
 	{
 		igt_vsoc_truth(&dev, &before);
 		session_without_requests(&s, 0);
@@ -544,7 +566,7 @@ static void turn_tests(void)
 	igt_describe(
 		"of steady work scaled counts are the truth, but for what the two ends of each "
 		"turn cut");
-	igt_subtest("turns-steady")
+	fresh_subtest("turns-steady")
 	{
 		steady.type = DRM_VSOC_CMD_DRAW;
 		steady.draw.vertices = 24000000;
@@ -555,9 +577,9 @@ static void turn_tests(void)
 		assert_steady_is_scaled(names, STEADY_NAMES, &steady);
 	}
 	igt_describe("of work that has nothing to do with the turns they are near it");
-	igt_subtest("turns-random") assert_random_is_scaled(names, STEADY_NAMES);
+	fresh_subtest("turns-random") assert_random_is_scaled(names, STEADY_NAMES);
 	igt_describe("scaled counts of PCOUNTER and MP counters that take turns are the truth");
-	igt_subtest("shared-multiplexer-steady")
+	fresh_subtest("shared-multiplexer-steady")
 	{
 		memset(&steady, 0, sizeof(steady));
 		steady.type = DRM_VSOC_CMD_COMPUTE;
@@ -567,7 +589,7 @@ static void turn_tests(void)
 	}
 
 	igt_describe("counters that conflict take turns; times add up, turns are fair");
-	igt_subtest("turns")
+	fresh_subtest("turns")
 	{
 		uint64_t longest = 0, last = 0, sum = 0, enabled, least = ~0ull, most = 0;
 
@@ -621,7 +643,7 @@ static void turn_tests(void)
 	}
 	igt_describe(
 		"a session that joins makes another one share, and gives all back when it ends");
-	igt_subtest("join-and-leave")
+	fresh_subtest("join-and-leave")
 	{
 		igt_vsoc_truth(&dev, &before);
 		session_without_requests(&s, 0);
@@ -667,7 +689,7 @@ static void turn_tests(void)
 		igt_perfctr_session_fini(&s);
 	}
 	igt_describe("not a clock is lost while the hardware is told what newcomers want");
-	igt_subtest("join-loses-nothing")
+	fresh_subtest("join-loses-nothing")
 	{
 		igt_vsoc_truth(&dev, &before);
 		session_without_requests(&s, 0);
@@ -693,7 +715,7 @@ static void turn_tests(void)
 	}
 	igt_describe(
 		"whoever starts and stops sessions all the time keeps nobody from having turns");
-	igt_subtest("join-starves-nobody")
+	fresh_subtest("join-starves-nobody")
 	{
 		unsigned int rounds = 0;
 
@@ -725,7 +747,7 @@ static void turn_tests(void)
 		igt_perfctr_session_fini(&s);
 	}
 	igt_describe("PCOUNTER and MP counters that need the shared multiplexer take turns");
-	igt_subtest("shared-multiplexer")
+	fresh_subtest("shared-multiplexer")
 	{
 		igt_vsoc_truth(&dev, &before);
 		session_without_requests(&s, 0);
@@ -777,7 +799,7 @@ static void context_tests(void)
 
 	igt_describe(
 		"two contexts with different shaders: MP counts are each one's, PCOUNTER has the sum");
-	igt_subtest("contexts")
+	fresh_subtest("contexts")
 	{
 		struct igt_perfctr_session s[2], all;
 		struct drm_vsoc_command c[2][3];
@@ -1068,7 +1090,7 @@ static void record_tests(void)
 
 	igt_describe("with a period of 100 us the hardware records: exact, each period accounted "
 		     "for, and far fewer interrupts than samples");
-	igt_subtest("record-exact")
+	fresh_subtest("record-exact")
 	{
 		unsigned int tries;
 
@@ -1077,7 +1099,7 @@ static void record_tests(void)
 	}
 	igt_describe("the eventfd gets +1 for each sample of a batch: who takes a sample for each "
 		     "token finds them all");
-	igt_subtest("record-tokens")
+	fresh_subtest("record-tokens")
 	{
 		uint64_t token, tokens = 0;
 
@@ -1104,7 +1126,7 @@ static void record_tests(void)
 	}
 	igt_describe("eight times fewer interrupts than periods at each rate that this machine's "
 		     "model follows, all exact; how many samples are published, is printed");
-	igt_subtest("record-rate")
+	fresh_subtest("record-rate")
 	{
 		static const unsigned int periods_us[] = { 100, 50, 20, 10 };
 		bool fast = true;
@@ -1117,7 +1139,7 @@ static void record_tests(void)
 		report_rate(100 * US, "instructions");
 	}
 	igt_describe("a reader that does not read stretches a recorded sample, and loses nothing");
-	igt_subtest("record-full-ring")
+	fresh_subtest("record-full-ring")
 	{
 		create_recorded(&s, RECORD_PERIOD_NS, recorded, RECORDED);
 		igt_vsoc_truth(&dev, &before);
@@ -1138,7 +1160,7 @@ static void record_tests(void)
 		igt_perfctr_session_fini(&s);
 	}
 	igt_describe("a small ring gets small batches: a reader that keeps up finds them all");
-	igt_subtest("record-small-ring")
+	fresh_subtest("record-small-ring")
 	{
 		igt_vsoc_truth(&dev, &before);
 		session_without_requests(&s, RECORD_PERIOD_NS);
@@ -1160,7 +1182,7 @@ static void record_tests(void)
 	}
 	igt_describe("sessions with other periods, other counters and none at all see the whole "
 		     "truth beside a recorded one, whoever comes and goes");
-	igt_subtest("record-sessions")
+	fresh_subtest("record-sessions")
 	{
 		static const char *const other[] = { "geom_primitive_in_count", "rop_busy" };
 		static struct igt_vsoc_truth start;
@@ -1225,7 +1247,7 @@ static void record_tests(void)
 		igt_perfctr_session_fini(&t);
 	}
 	igt_describe("SAMPLE and STOP have all that was counted before them, batch or not");
-	igt_subtest("record-stop")
+	fresh_subtest("record-stop")
 	{
 		for (unsigned int n = 0; n < 20; n++) {
 			create_recorded(&s, RECORD_PERIOD_NS, recorded, RECORDED);
@@ -1248,7 +1270,7 @@ static void record_tests(void)
 		}
 	}
 	igt_describe("packets that the hardware had no room for are merged: periods, not counts");
-	igt_subtest("record-back-pressure")
+	fresh_subtest("record-back-pressure")
 	{
 		uint64_t refused, saturated = sampler("saturated");
 
@@ -1275,7 +1297,7 @@ static void record_tests(void)
 		igt_perfctr_session_fini(&s);
 	}
 	igt_describe("a counter that saturates meanwhile is said to be lost, and the time of it");
-	igt_subtest("record-overflow")
+	fresh_subtest("record-overflow")
 	{
 		const char *const idle[] = { "gpu_idle" };
 		uint64_t saturated;
@@ -1300,7 +1322,7 @@ static void record_tests(void)
 		igt_perfctr_session_fini(&s);
 	}
 	igt_describe("what cannot be recorded is sampled by the timer, and STATUS tells it");
-	igt_subtest("record-fallback")
+	fresh_subtest("record-fallback")
 	{
 		static const struct {
 			uint64_t period_ns;
@@ -1344,7 +1366,7 @@ static void record_tests(void)
 		}
 	}
 	igt_describe("a reset in the middle of a recording is told; it goes on exactly after it");
-	igt_subtest("record-reset")
+	fresh_subtest("record-reset")
 	{
 		create_recorded(&s, RECORD_PERIOD_NS, recorded, RECORDED);
 		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
@@ -1366,7 +1388,7 @@ static void record_tests(void)
 		igt_perfctr_session_fini(&s);
 	}
 	igt_describe("power goes and comes while it records: nothing is lost");
-	igt_subtest("record-suspend")
+	fresh_subtest("record-suspend")
 	{
 		create_recorded(&s, RECORD_PERIOD_NS, recorded, RECORDED);
 		igt_vsoc_truth(&dev, &before);
@@ -1391,7 +1413,7 @@ static void record_tests(void)
 		igt_perfctr_session_fini(&s);
 	}
 	igt_describe("a device that goes while it records leaves a last sample with all of it");
-	igt_subtest("record-unplug")
+	fresh_subtest("record-unplug")
 	{
 		static const char *const clocks[] = { "gpu_busy", "gpu_idle" };
 
@@ -1417,9 +1439,7 @@ static void record_tests(void)
 		assert_exact(&s);
 		/* even closing a handle is refused: the file takes all with it */
 		igt_perfctr_close(&dev);
-		igt_assert_eq(tell_driver("new_device", ID " product=nv50 shader_present=0x50005"),
-			      0);
-		igt_assert(igt_perfctr_open_device(&dev, PLATFORM));
+		bring_device();
 	}
 }
 
@@ -1574,18 +1594,18 @@ static void fault_tests(void)
 			       faults[i].fault,
 			       faults[i].loses ? "and no more than the truth" :
 						 "get all counts when it answers again");
-		igt_subtest(faults[i].test) fault(i);
+		fresh_subtest(faults[i].test) fault(i);
 	}
 	igt_describe(
 		"START of hardware that does not answer is -EIO in bounded time; a session that "
 		"counts has all counts of the domains that the newcomer did not touch");
-	igt_subtest("fault-start-beside")
+	fresh_subtest("fault-start-beside")
 	{
 		start_unanswered(0, "rop_busy", false);
 		start_unanswered(0, "setup_primitive_count", true);
 	}
 	igt_describe("the same while it records");
-	igt_subtest("fault-start-beside-record")
+	fresh_subtest("fault-start-beside-record")
 	{
 		start_unanswered(RECORD_PERIOD_NS, "rop_busy", false);
 		start_unanswered(RECORD_PERIOD_NS, "setup_primitive_count", true);
@@ -1596,11 +1616,7 @@ igt_main
 {
 	igt_fixture
 	{
-		tell_driver("del_device", ID);
-		igt_assert_eq(tell_driver("new_device", ID " product=nv50 shader_present=0x50005"),
-			      0);
-		igt_assert(igt_perfctr_open_device(&dev, PLATFORM));
-		igt_assert_eq(dev.info.product, DRM_PERFCTR_PRODUCT_NV50);
+		bring_device();
 	}
 	exact_tests();
 	turn_tests();
