@@ -13,6 +13,9 @@ struct igt_ledger {
 	/* up to here everything is settled */
 	struct igt_vsoc_totals base;
 	uint64_t ucf_base; /* bytes, for sessions with DRM_PERFCTR_UCF_MEM_BYTES_RD */
+	/* of gpu_idle, which goes on while one looks, since the ledger began */
+	uint64_t idle_truth, idle_told;
+	bool unplugged;
 	/* over all settlements */
 	uint64_t compared; /* counters that were compared */
 	uint64_t truth; /* counts that happened */
@@ -57,5 +60,7 @@ uint64_t igt_ledger_settle(struct igt_ledger *ledger, const struct igt_vsoc_tota
  */
 uint64_t igt_ledger_settle_stopped(struct igt_ledger *ledger, const struct igt_vsoc_totals *before,
 				   const struct igt_vsoc_totals *now, bool others);
+/* the same after unplug: @now was read before the last sample, when the GPU was idle already */
+uint64_t igt_ledger_settle_unplugged(struct igt_ledger *ledger, const struct igt_vsoc_totals *now);
 
 #endif
