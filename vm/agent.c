@@ -253,8 +253,18 @@ static void do_bind(char **words)
 {
 	char *source = path_in(lower_dir, words[1]);
 	char *target = path_in(root_dir, words[2]);
+	struct stat what;
 
-	make_dirs(target);
+	if (!stat(source, &what) && !S_ISDIR(what.st_mode)) {
+		/* its directory is there */
+		int fd = open(target, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+
+		if (fd < 0)
+			fail("create %s", target);
+		close(fd);
+	} else {
+		make_dirs(target);
+	}
 	mount_or_fail(source, target, NULL, MS_BIND, NULL);
 }
 
