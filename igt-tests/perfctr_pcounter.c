@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "minigt.h"
+#include "igt_chance.h"
 #include "igt_device.h"
 #include "igt_perfctr.h"
 #include "igt_sys.h"
@@ -19,9 +20,7 @@
 
 IGT_TEST_DESCRIPTION("PCOUNTER and MP counters: passes, turns, contexts");
 
-#define DRIVER "/sys/bus/platform/drivers/vsoc"
 #define ID "11"
-#define PLATFORM "vsoc.11"
 #define TPCS 4
 #define WARP 16
 #define JOBS 40
@@ -34,19 +33,6 @@ IGT_TEST_DESCRIPTION("PCOUNTER and MP counters: passes, turns, contexts");
 
 static struct igt_perfctr_device dev;
 static struct igt_vsoc_truth before, after;
-
-static int tell_driver(const char *file, const char *text)
-{
-	char path[64];
-	int fd, ret;
-
-	snprintf(path, sizeof(path), DRIVER "/%s", file);
-	fd = open(path, O_WRONLY | O_CLOEXEC);
-	igt_require_f(fd >= 0, "%s: %s\n", path, strerror(errno));
-	ret = write(fd, text, strlen(text)) == (ssize_t)strlen(text) ? 0 : -errno;
-	close(fd);
-	return ret;
-}
 
 /* a counter by its name in the truth; index is that of its first block */
 struct counter {
@@ -67,9 +53,9 @@ static bool in_subtest;
 
 static void bring_device(void)
 {
-	tell_driver("del_device", ID);
-	igt_assert_eq(tell_driver("new_device", ID " product=nv50 shader_present=0x50005"), 0);
-	igt_assert(igt_perfctr_open_device(&dev, PLATFORM));
+	/* one that was left over */
+	igt_vsoc_driver("del_device", ID);
+	igt_vsoc_come(&dev, ID " product=nv50 shader_present=0x50005");
 	igt_assert_eq(dev.info.product, DRM_PERFCTR_PRODUCT_NV50);
 }
 
@@ -86,8 +72,8 @@ static void begin_subtest(void)
 #define fresh_subtest(name) igt_subtest(name) for (begin_subtest(); in_subtest; in_subtest = false)
 
 /*
- * Under KCSAN the virtual GPU needs a second for each of the hardware's packets of half a second:
- * its jobs never end.
+ * Under KCSAN making the packets of a time takes the virtual GPU longer than that time: its jobs
+ * never end.
  */
 static void require_records_in_time(void)
 {
@@ -170,7 +156,7 @@ static void work(unsigned int n)
 	igt_assert_eq(igt_vsoc_wait(&dev, igt_vsoc_submit(&dev, c, 2)).status, 0);
 }
 
-#define POWER "/sys/bus/platform/devices/" PLATFORM "/power/"
+#define POWER "/sys/bus/platform/devices/vsoc." ID "/power/"
 
 static void set_power(const char *text)
 {
@@ -227,10 +213,7 @@ static void sample_and_drain(struct igt_perfctr_session *s)
 /* let stepped time pass */
 static void step(uint64_t ns)
 {
-	char text[24];
-
-	snprintf(text, sizeof(text), "%llu", (unsigned long long)ns);
-	igt_vsoc_debugfs(&dev, "step_ns", text);
+	igt_vsoc_debugfs_u64(&dev, "step_ns", ns);
 }
 
 static void exact_tests(void)
@@ -505,27 +488,22 @@ static void assert_steady_is_scaled(const char *const *names, unsigned int count
 	igt_perfctr_session_fini(&s);
 }
 
-/* the same numbers each time */
-static uint32_t next_random(uint64_t *state)
-{
-	*state = *state * 6364136223846793005ull + 1442695040888963407ull;
-	return *state >> 33;
-}
-
 static void assert_random_is_scaled(const char *const *names, unsigned int count)
 {
 	/* S turns of N, rates evenly distributed: six standard errors */
 	const double turns = RANDOM_TURNS, all = (double)count * RANDOM_TURNS;
 	const double variance = (all - turns) / (3 * turns * all);
 	struct igt_perfctr_session s;
-	uint64_t seed = 1, job = 0;
+	struct igt_chance chance = { .seed = 1 };
+	uint64_t job = 0;
 
 	begin_stepped(&s, names, count);
 	start_stepped(&s);
 	for (unsigned int n = 0; n < count * RANDOM_TURNS; n++) {
 		struct drm_vsoc_command c = { .type = DRM_VSOC_CMD_DRAW };
 
-		c.draw.fragments = 1 + next_random(&seed) % RANDOM_FRAGMENTS;
+		igt_chance_begin(&chance, n);
+		c.draw.fragments = 1 + igt_chance_any(&chance, RANDOM_FRAGMENTS);
 		job = igt_vsoc_submit(&dev, &c, 1);
 		step(SLICE_NS);
 		igt_assert_eq(igt_vsoc_wait(&dev, job).status, 0);
@@ -1283,7 +1261,7 @@ static void record_tests(void)
 		refused = sampler("refused");
 		/* more clocks at once than a half has packets for */
 		igt_vsoc_debugfs(&dev, "stepped", "1");
-		igt_vsoc_debugfs(&dev, "step_ns", "900000000");
+		step(900 * MS);
 		igt_vsoc_debugfs(&dev, "stepped", "0");
 		while (sampler("refused") == refused)
 			igt_perfctr_drain(&s);
@@ -1308,7 +1286,7 @@ static void record_tests(void)
 		igt_vsoc_truth(&dev, &after);
 		saturated = sampler("saturated");
 		igt_vsoc_debugfs(&dev, "stepped", "1");
-		igt_vsoc_debugfs(&dev, "step_ns", "900000000");
+		step(900 * MS);
 		igt_vsoc_debugfs(&dev, "stepped", "0");
 		while (sampler("saturated") == saturated)
 			igt_perfctr_drain(&s);
@@ -1426,7 +1404,7 @@ static void record_tests(void)
 		igt_assert_eq(igt_perfctr_start(&m, 0), 0);
 		work(0);
 		igt_vsoc_truth(&dev, &after);
-		igt_assert_eq(tell_driver("del_device", ID), 0);
+		igt_assert_eq(igt_vsoc_driver("del_device", ID), 0);
 		igt_perfctr_drain(&t);
 		igt_perfctr_drain(&m);
 		/* the first session's end changed nothing for those after it */
@@ -1616,6 +1594,7 @@ igt_main
 {
 	igt_fixture
 	{
+		igt_require_f(!access(IGT_VSOC_DRIVER, F_OK), "no virtual SoC\n");
 		bring_device();
 	}
 	exact_tests();
@@ -1626,6 +1605,6 @@ igt_main
 	igt_fixture
 	{
 		igt_perfctr_close(&dev);
-		tell_driver("del_device", ID);
+		igt_vsoc_driver("del_device", ID);
 	}
 }
