@@ -50,6 +50,10 @@ struct fake_source {
 	unsigned int left;
 	u64 step_ns;
 	u64 time_ns;
+	/* how long each takes to be read; when one was over, 0: not yet, and the shortest rest */
+	unsigned int busy_ms;
+	u64 over_ns;
+	u64 rest_ns;
 	/* collections wait here */
 	bool gated;
 	struct completion entered;
@@ -115,6 +119,21 @@ static int fake_piece(struct fake_source *fake, struct drm_perfctr_collection *c
 	return 0;
 }
 
+/* a batch that takes its time, after that of its clocks */
+static int fake_batch(struct fake_source *fake, struct drm_perfctr_collection *c)
+{
+	int ret;
+
+	if (fake->over_ns)
+		WRITE_ONCE(fake->rest_ns,
+			   min(fake->rest_ns, ktime_get_raw_ns() - fake->over_ns));
+	ret = fake_piece(fake, c);
+	if (fake->busy_ms)
+		msleep(fake->busy_ms);
+	WRITE_ONCE(fake->over_ns, ktime_get_raw_ns());
+	return ret;
+}
+
 static int fake_collect(struct drm_perfctr_source *source, struct drm_perfctr_collection *c)
 {
 	struct fake_source *fake = to_fake(source);
@@ -134,7 +153,7 @@ static int fake_collect(struct drm_perfctr_source *source, struct drm_perfctr_co
 		drm_perfctr_block_report(source, i, DRM_PERFCTR_STATE_ON, valid);
 	}
 	if (fake->base.batch_ns)
-		return fake_piece(fake, c);
+		return fake_batch(fake, c);
 	*c = fake->next;
 	return 0;
 }
@@ -685,6 +704,35 @@ static void batch_pieces(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, value, 3 * (fake->collects - fake->pieces));
 }
 
+/* a batch takes longer to be read than the next one takes to come: others have the CPU, too */
+static void batch_pause(struct kunit *test)
+{
+	struct core *core = test->priv;
+	struct fake_source *fake = add_source(core, &fake_ops);
+	const u64 period_ns = 10 * NSEC_PER_MSEC;
+	unsigned long end = jiffies + PATIENCE;
+	unsigned int collects;
+	u64 rest_ns;
+	u32 handle;
+
+	fake->pieces = 1;
+	fake->busy_ms = 30;
+	handle = periodic_of(core, period_ns, BIT(0));
+	KUNIT_ASSERT_EQ(test, tagged(core, DRM_PERFCTR_CMD_START, handle, 0), 0);
+	/* from here on the worker is alone */
+	WRITE_ONCE(fake->over_ns, 0);
+	WRITE_ONCE(fake->rest_ns, U64_MAX);
+	collects = READ_ONCE(fake->collects);
+	while (READ_ONCE(fake->collects) < collects + 5 && time_before(jiffies, end))
+		msleep(20);
+	rest_ns = READ_ONCE(fake->rest_ns);
+	KUNIT_ASSERT_EQ(test, tagged(core, DRM_PERFCTR_CMD_STOP, handle, 0), 0);
+	KUNIT_EXPECT_GE(test, fake->collects, collects + 5);
+	/* a batch is half of the ring, and the pause at most half of that */
+	KUNIT_EXPECT_GE(test, rest_ns, SLOTS / 2 * period_ns / 2);
+	KUNIT_EXPECT_NE(test, rest_ns, U64_MAX);
+}
+
 static void clock_frequency(struct kunit *test)
 {
 	struct core *core = test->priv;
@@ -1179,6 +1227,7 @@ static struct kunit_case core_cases[] = {
 	KUNIT_CASE(source_select),
 	KUNIT_CASE(batch_select),
 	KUNIT_CASE(batch_pieces),
+	KUNIT_CASE(batch_pause),
 	KUNIT_CASE(clock_frequency),
 	KUNIT_CASE(start_undone),
 	KUNIT_CASE(start_undone_shared),
