@@ -145,7 +145,7 @@ void igt_client_settle(struct igt_client *c, uint64_t user_data, struct igt_tall
 	igt_fragile_disarm(d);
 	if (d->gone)
 		return;
-	if (igt_perfctr_status(s).flags & DRM_PERFCTR_STATUS_BATCHED)
+	if (igt_perfctr_is_batched(s))
 		tally->recorded++;
 	troubles = igt_fragile_troubles(d);
 	until_ns = igt_raw_ns();

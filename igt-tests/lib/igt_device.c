@@ -5,10 +5,13 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "minigt.h"
 #include "igt_device.h"
 #include "igt_sys.h"
+
+#define POWER "/sys/bus/platform/devices/vsoc.%u/power/"
 
 int igt_vsoc_driver(const char *file, const char *text)
 {
@@ -34,6 +37,27 @@ void igt_vsoc_go(struct igt_perfctr_device *dev, unsigned int number)
 	igt_perfctr_close(dev);
 	snprintf(text, sizeof(text), "%u", number);
 	igt_assert_eq(igt_vsoc_driver("del_device", text), 0);
+}
+
+int igt_vsoc_power(unsigned int number, const char *how)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), POWER "control", number);
+	return igt_write(path, how);
+}
+
+bool igt_vsoc_is_suspended(unsigned int number)
+{
+	char path[64], word[16] = "";
+	FILE *f;
+
+	snprintf(path, sizeof(path), POWER "runtime_status", number);
+	f = fopen(path, "re");
+	igt_assert_f(f, "%s: %m\n", path);
+	igt_assert_eq(fscanf(f, "%15s", word), 1);
+	fclose(f);
+	return !strcmp(word, "suspended");
 }
 
 void igt_fault_arm(const struct igt_perfctr_device *dev, const char *name, unsigned int times)

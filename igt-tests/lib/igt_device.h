@@ -16,6 +16,10 @@ void igt_vsoc_come(struct igt_perfctr_device *dev, const char *shape);
 /* close it, if it is open, and let it go */
 void igt_vsoc_go(struct igt_perfctr_device *dev, unsigned int number);
 
+/* "auto" or "on": whether it sleeps when nothing needs it; 0 or -errno */
+int igt_vsoc_power(unsigned int number, const char *how);
+bool igt_vsoc_is_suspended(unsigned int number);
+
 /* the fault @name (without "fail_") happens the next @times its place is reached */
 void igt_fault_arm(const struct igt_perfctr_device *dev, const char *name, unsigned int times);
 /* it does not happen from now on; how often it did */

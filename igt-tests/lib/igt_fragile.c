@@ -59,10 +59,7 @@ uint64_t igt_fragile_troubles(const struct igt_fragile *d)
 
 int igt_fragile_power(const struct igt_fragile *d, const char *how)
 {
-	char path[96];
-
-	snprintf(path, sizeof(path), PLATFORM "/power/control", d->number);
-	return igt_write(path, how);
+	return igt_vsoc_power(d->number, how);
 }
 
 static int by_name(const void *a, const void *b)

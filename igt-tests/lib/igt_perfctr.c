@@ -300,6 +300,11 @@ struct drm_perfctr_status igt_perfctr_status(struct igt_perfctr_session *s)
 	return status;
 }
 
+bool igt_perfctr_is_batched(struct igt_perfctr_session *s)
+{
+	return igt_perfctr_status(s).flags & DRM_PERFCTR_STATUS_BATCHED;
+}
+
 uint64_t igt_perfctr_unread(const struct igt_perfctr_session *s)
 {
 	return __atomic_load_n(&s->control->insert_idx, __ATOMIC_ACQUIRE) - s->extract;
@@ -454,6 +459,23 @@ unsigned int igt_perfctr_drain(struct igt_perfctr_session *s)
 		n++;
 	}
 	return n;
+}
+
+void igt_perfctr_sample_and_drain(struct igt_perfctr_session *s)
+{
+	igt_assert_eq(igt_perfctr_sample(s, 1), 0);
+	igt_perfctr_drain(s);
+}
+
+void igt_perfctr_sample_with_room(struct igt_perfctr_session *s)
+{
+	int ret;
+
+	do {
+		igt_perfctr_drain(s);
+		ret = igt_perfctr_sample(s, 1);
+	} while (ret == -ENOSPC);
+	igt_assert_eq(ret, 0);
 }
 
 uint64_t igt_perfctr_value(const struct drm_perfctr_sample_header *h, uint16_t type, uint16_t index,

@@ -95,9 +95,15 @@ int igt_perfctr_stop(struct igt_perfctr_session *s, uint64_t user_data);
 int igt_perfctr_sample(struct igt_perfctr_session *s, uint64_t user_data);
 int igt_perfctr_teardown(struct igt_perfctr_session *s);
 struct drm_perfctr_status igt_perfctr_status(struct igt_perfctr_session *s);
+/* its periods are recorded by the hardware at this moment */
+bool igt_perfctr_is_batched(struct igt_perfctr_session *s);
 /* read everything that is published, check it, give the slots back; returns samples read */
 unsigned int igt_perfctr_drain(struct igt_perfctr_session *s);
-/* the same without giving anything back or checking: number of unread samples */
+/* SAMPLE, which must succeed, and drain */
+void igt_perfctr_sample_and_drain(struct igt_perfctr_session *s);
+/* SAMPLE of a periodic session: drains if periods have filled the ring */
+void igt_perfctr_sample_with_room(struct igt_perfctr_session *s);
+/* without giving anything back or checking: number of unread samples */
 uint64_t igt_perfctr_unread(const struct igt_perfctr_session *s);
 const struct drm_perfctr_sample_header *igt_perfctr_slot(const struct igt_perfctr_session *s,
 							 uint64_t index);

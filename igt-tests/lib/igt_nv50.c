@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: MIT
+/*
+ * A virtual SoC of product nv50: named counters, what sessions counted, and the truth about it.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "minigt.h"
+#include "igt_device.h"
+#include "igt_nv50.h"
+
+struct igt_nv50 igt_nv50;
+
+static bool in_subtest;
+
+void igt_nv50_come(void)
+{
+	igt_require_f(!access(IGT_VSOC_DRIVER, F_OK), "no virtual SoC\n");
+	/* one that was left over */
+	igt_vsoc_driver("del_device", IGT_NV50_NUMBER_TEXT);
+	igt_vsoc_come(&igt_nv50.dev, IGT_NV50_NUMBER_TEXT " product=nv50 shader_present=0x50005");
+	igt_assert_eq(igt_nv50.dev.info.product, DRM_PERFCTR_PRODUCT_NV50);
+	/* the names of its counters */
+	igt_nv50_read_before();
+}
+
+void igt_nv50_go(void)
+{
+	igt_vsoc_go(&igt_nv50.dev, IGT_NV50_NUMBER);
+}
+
+void igt_nv50_begin_subtest(void)
+{
+	if (in_subtest) {
+		igt_perfctr_close(&igt_nv50.dev);
+		igt_nv50_come();
+	}
+	in_subtest = true;
+}
+
+bool igt_nv50_is_in_subtest(void)
+{
+	return in_subtest;
+}
+
+void igt_nv50_end_subtest(void)
+{
+	in_subtest = false;
+}
+
+void igt_nv50_read_before(void)
+{
+	igt_vsoc_truth(&igt_nv50.dev, &igt_nv50.before);
+}
+
+void igt_nv50_read_after(void)
+{
+	igt_vsoc_truth(&igt_nv50.dev, &igt_nv50.after);
+}
+
+struct igt_nv50_counter igt_nv50_counter(const char *name)
+{
+	for (unsigned int i = 0; i < igt_nv50.before.count; i++) {
+		const struct igt_vsoc_counter *c = &igt_nv50.before.at[i];
+
+		if (!strcmp(c->name, name))
+			return (struct igt_nv50_counter){ c->type, c->index, c->counter };
+	}
+	igt_assert_f(false, "no counter %s\n", name);
+	return (struct igt_nv50_counter){ 0 };
+}
+
+uint64_t igt_nv50_truth(const char *name)
+{
+	uint64_t sum = 0;
+
+	igt_nv50_counter(name);
+	for (unsigned int i = 0; i < igt_nv50.after.count; i++)
+		if (!strcmp(igt_nv50.after.at[i].name, name))
+			sum += igt_nv50.after.at[i].value - igt_nv50.before.at[i].value;
+	return sum;
+}
+
+/*
+ * Under KCSAN making the packets of a time takes the virtual GPU longer than that time: its jobs
+ * never end.
+ */
+static void require_records_in_time(void)
+{
+	igt_require_f(access("/sys/kernel/debug/kcsan", F_OK),
+		      "KCSAN makes the model of record mode slower than real time\n");
+}
+
+void igt_nv50_session_init(struct igt_perfctr_session *s, uint64_t period_ns)
+{
+	if (period_ns)
+		require_records_in_time();
+	igt_perfctr_session_init(s, &igt_nv50.dev);
+	memset(s->requests, 0, sizeof(s->requests));
+	s->setup.request_count = 0;
+	s->setup.slots = 256;
+	s->setup.period_ns = period_ns;
+}
+
+void igt_nv50_want(struct igt_perfctr_session *s, const char *name)
+{
+	const struct igt_nv50_counter c = igt_nv50_counter(name);
+	const uint16_t index = c.type == DRM_PERFCTR_BLOCK_MP ? DRM_PERFCTR_INDEX_ALL : c.index;
+	struct drm_perfctr_block_request *r;
+
+	for (unsigned int i = 0; i < s->setup.request_count; i++)
+		if (s->requests[i].type == c.type && s->requests[i].index == index) {
+			s->requests[i].mask |= 1ull << c.position;
+			return;
+		}
+	r = &s->requests[s->setup.request_count++];
+	r->type = c.type;
+	r->index = index;
+	r->mask = 1ull << c.position;
+}
+
+void igt_nv50_session_create(struct igt_perfctr_session *s, uint64_t period_ns,
+			     const char *const *names, unsigned int count)
+{
+	igt_nv50_session_init(s, period_ns);
+	s->setup.slots = IGT_NV50_RECORD_SLOTS;
+	for (unsigned int i = 0; i < count; i++)
+		igt_nv50_want(s, names[i]);
+	igt_perfctr_session_create(s);
+}
+
+const struct igt_perfctr_sum *igt_nv50_sum(const struct igt_perfctr_session *s, const char *name)
+{
+	const struct igt_nv50_counter c = igt_nv50_counter(name);
+
+	for (unsigned int b = 0; b < s->setup.block_count; b++)
+		if (s->sums[b].type == c.type && s->sums[b].index == c.index)
+			return &s->sums[b];
+	igt_assert_f(false, "no block of %s\n", name);
+	return NULL;
+}
+
+uint64_t igt_nv50_value(const struct igt_perfctr_session *s, const char *name)
+{
+	return igt_nv50_sum(s, name)->value[igt_nv50_counter(name).position];
+}
+
+uint64_t igt_nv50_ran(const struct igt_perfctr_session *s, const char *name)
+{
+	return igt_nv50_sum(s, name)->running[igt_nv50_counter(name).position];
+}
+
+void igt_nv50_assert_conserved(const struct igt_perfctr_session *s)
+{
+	igt_vsoc_assert_conserved(s, &igt_nv50.before, &igt_nv50.after);
+}
+
+void igt_nv50_work(unsigned int n)
+{
+	/* odd amounts, so that nothing is a multiple of what a bus carries */
+	struct drm_vsoc_command c[2] = { { .type = DRM_VSOC_CMD_DRAW },
+					 { .type = DRM_VSOC_CMD_COMPUTE } };
+
+	c[0].draw.vertices = 3001 + n;
+	c[0].draw.primitives = 1003;
+	c[0].draw.primitives_culled = 301;
+	c[0].draw.fragments = 50021 + 2 * n;
+	c[0].draw.texels = 70003;
+	c[1].compute.threads = 5001;
+	c[1].compute.instructions = 64;
+	igt_assert_eq(igt_vsoc_wait(&igt_nv50.dev, igt_vsoc_submit(&igt_nv50.dev, c, 2)).status, 0);
+}
+
+void igt_nv50_step(uint64_t ns)
+{
+	igt_vsoc_debugfs_u64(&igt_nv50.dev, "step_ns", ns);
+}
+
+uint64_t igt_nv50_sampler(const char *name)
+{
+	char path[64], word[32], value[32];
+	uint64_t n = 0;
+	bool found = false;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/sys/kernel/debug/dri/%d/vsoc/pcounter", igt_nv50.dev.minor);
+	f = fopen(path, "re");
+	igt_assert_f(f, "%s: %s\n", path, strerror(errno));
+	while (!found && fscanf(f, "%31s %31s", word, value) == 2) {
+		found = !strcmp(word, name);
+		n = strtoull(value, NULL, 10);
+	}
+	fclose(f);
+	igt_assert_f(found, "no %s in %s\n", name, path);
+	return n;
+}
+
+void igt_nv50_power(const char *how)
+{
+	igt_assert_eq(igt_vsoc_power(IGT_NV50_NUMBER, how), 0);
+}

@@ -1,0 +1,555 @@
+// SPDX-License-Identifier: MIT
+/*
+ * NVIDIA-style counters that the hardware records: periods too short for a timer.
+ */
+#include <errno.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "minigt.h"
+#include "igt_device.h"
+#include "igt_nv50.h"
+
+IGT_TEST_DESCRIPTION("Recorded PCOUNTER sessions");
+
+#define US 1000ull
+#define MS 1000000ull
+#define RATE_SLOTS 16384
+#define RATE_PERIODS 10000
+
+/* three domains; an integer of six wires is counted in one of them */
+static const char *const recorded[] = { "gpu_busy", "setup_primitive_count",
+					"rop_samples_in_count_1", "shader_busy" };
+#define RECORDED (sizeof(recorded) / sizeof(recorded[0]))
+/*
+ * Clocks in which no counter may be full. The hardware has a half of the memory, and there is a
+ * packet at most each 2^14 clocks in each of these domains: the longest power of two in half a
+ * period of the slowest one, of 500 MHz. Half of the room is left for packets that integers fill:
+ * each of them takes 61,440 counts, and no test that records has so many.
+ */
+#define ROOM_PACKETS 8192
+#define ROOM_CLOCKS (ROOM_PACKETS / 2 * 16384ull)
+
+/* each period between START and STOP is a sample, or merged into one */
+static void assert_periods(const struct igt_perfctr_session *s, uint64_t period_ns)
+{
+	const uint64_t periods = (s->last.end_ns - s->first.start_ns) / period_ns;
+
+	igt_assert_lte_u64(periods, s->periodic + s->merged + 1);
+	igt_assert_lte_u64(s->periodic + s->merged, periods + 1);
+}
+
+static void assert_exact(const struct igt_perfctr_session *s)
+{
+	igt_assert_eq_u32(s->flags & (DRM_PERFCTR_SAMPLE_MULTIPLEXED | DRM_PERFCTR_SAMPLE_OVERFLOW |
+				      DRM_PERFCTR_SAMPLE_ERROR),
+			  0);
+	igt_assert_eq_u64(s->lost_ns, 0);
+	igt_nv50_assert_conserved(s);
+}
+
+/* blocks go up to their last packet before the end; returns how many lack less than a period */
+static unsigned int check_captures(const struct igt_perfctr_session *s, unsigned int *blocks)
+{
+	unsigned int near = 0;
+
+	for (uint64_t i = s->extract; i != s->extract + igt_perfctr_unread(s); i++) {
+		const struct drm_perfctr_sample_header *h = igt_perfctr_slot(s, i);
+		const char *at = (const char *)h + h->header_size;
+
+		for (unsigned int n = 0; n < h->block_count; n++) {
+			const struct drm_perfctr_block_header *b = (const void *)at;
+
+			igt_assert_lte(b->capture_ns, 0);
+			near += b->capture_ns > -(int32_t)IGT_NV50_RECORD_PERIOD_NS;
+			++*blocks;
+			at += b->size;
+		}
+	}
+	return near;
+}
+
+/* @beside: a counter that is not recorded, or NULL; returns whether most periods got samples */
+static bool report_rate(uint64_t period_ns, const char *beside)
+{
+	const char *const names[] = { "gpu_busy", beside };
+	struct igt_perfctr_session s;
+	uint64_t interrupts, span_ns;
+
+	igt_nv50_session_init(&s, period_ns);
+	s.setup.slots = RATE_SLOTS;
+	for (unsigned int i = 0; i < 2 && names[i]; i++)
+		igt_nv50_want(&s, names[i]);
+	igt_perfctr_session_create(&s);
+	igt_nv50_read_before();
+	interrupts = igt_nv50_sampler("timer_interrupts");
+	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+	igt_assert_eq(igt_perfctr_is_batched(&s), !beside);
+	while (s.samples + s.merged < RATE_PERIODS) {
+		igt_perfctr_wait_unread(&s, 1);
+		igt_perfctr_drain(&s);
+	}
+	igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
+	interrupts = igt_nv50_sampler("timer_interrupts") - interrupts;
+	igt_perfctr_drain(&s);
+	igt_nv50_read_after();
+	span_ns = s.last.end_ns - s.first.start_ns;
+	igt_info("%llu us, %s: %.0f samples/s, %.0f periods/s merged, %.0f interrupts/s\n",
+		 (long long)(period_ns / US), beside ? "timer" : "recorded",
+		 s.samples * 1e9 / span_ns, s.merged * 1e9 / span_ns, interrupts * 1e9 / span_ns);
+	if (!beside)
+		igt_assert_lte_u64(8 * interrupts, s.samples + s.merged);
+	assert_exact(&s);
+	assert_periods(&s, period_ns);
+	igt_perfctr_session_fini(&s);
+	return s.samples > s.merged;
+}
+
+/*
+ * The machine stood still for longer than packets and counters have room: the hardware lost counts,
+ * and the samples must say so. By the hardware's clock: it may catch up with a job at once.
+ */
+static bool fell_behind(const struct igt_perfctr_session *s)
+{
+	unsigned int full = 0;
+
+	if (!(s->flags & DRM_PERFCTR_SAMPLE_OVERFLOW))
+		return false;
+	igt_info("counters were full for %llu ns\n", (long long)s->lost_ns);
+	igt_assert_lte_u64(1, s->lost_ns);
+	for (unsigned int b = 0; b < s->setup.block_count; b++) {
+		if (!(s->sums[b].states & DRM_PERFCTR_STATE_SATURATED))
+			continue;
+		igt_assert(s->sums[b].states & DRM_PERFCTR_STATE_LOST);
+		igt_assert_lte_u64(ROOM_CLOCKS, s->sums[b].saturated_cycles);
+		full++;
+	}
+	igt_assert_lte(1, full);
+	return true;
+}
+
+/* returns whether the hardware could count all of it */
+static bool record_exact(void)
+{
+	unsigned int near = 0, blocks = 0;
+	struct drm_perfctr_status status;
+	struct igt_perfctr_session s;
+	uint64_t interrupts, batches;
+
+	igt_nv50_session_init(&s, IGT_NV50_RECORD_PERIOD_NS);
+	s.setup.slots = IGT_NV50_RECORD_SLOTS;
+	s.setup.eventfd = eventfd(0, EFD_CLOEXEC);
+	igt_assert_lte(0, s.setup.eventfd);
+	for (unsigned int i = 0; i < RECORDED; i++)
+		igt_nv50_want(&s, recorded[i]);
+	igt_perfctr_session_create(&s);
+	igt_nv50_read_before();
+	interrupts = igt_nv50_sampler("timer_interrupts");
+	batches = igt_nv50_sampler("batches");
+	igt_assert_eq(igt_perfctr_start(&s, 7), 0);
+	igt_assert(igt_perfctr_is_batched(&s));
+	/* by progress: so many samples */
+	for (unsigned int n = 0; s.periodic < 2000; n++) {
+		igt_nv50_work(n);
+		near += check_captures(&s, &blocks);
+		igt_perfctr_drain(&s);
+	}
+	igt_assert_eq(igt_perfctr_stop(&s, 8), 0);
+	interrupts = igt_nv50_sampler("timer_interrupts") - interrupts;
+	batches = igt_nv50_sampler("batches") - batches;
+	status = igt_perfctr_status(&s);
+	igt_assert_eq_u32(status.flags, 0);
+	igt_perfctr_drain(&s);
+	igt_nv50_read_after();
+	if (fell_behind(&s)) {
+		close(s.setup.eventfd);
+		igt_perfctr_session_fini(&s);
+		return false;
+	}
+	assert_exact(&s);
+	assert_periods(&s, IGT_NV50_RECORD_PERIOD_NS);
+	/* all, but where packets had no room */
+	igt_assert_lte(blocks, 2 * near);
+	for (unsigned int b = 0; b < s.setup.block_count; b++)
+		igt_assert_lte_u64(1, s.sums[b].cycles);
+	igt_info("%llu samples, %llu periods merged, %llu batches, %llu timer interrupts, "
+		 "%llu signals\n",
+		 (long long)s.samples, (long long)s.merged, (long long)batches,
+		 (long long)interrupts, (long long)status.wakeups);
+	/* START and STOP have batches of their own; a late one has more periods */
+	igt_assert_lte_u64(8 * interrupts, s.samples + s.merged);
+	igt_assert_lte_u64(4 * interrupts, s.samples);
+	igt_assert_lte_u64(batches, interrupts + 3);
+	igt_assert_lte_u64(1, status.wakeups);
+	igt_assert_lte_u64(status.wakeups, batches + 1);
+	close(s.setup.eventfd);
+	igt_perfctr_session_fini(&s);
+	return true;
+}
+
+static void record_tests(void)
+{
+	struct igt_perfctr_session s, t, m;
+
+	igt_describe("with a period of 100 us the hardware records: exact, each period accounted "
+		     "for, and far fewer interrupts than samples");
+	igt_nv50_subtest("record-exact")
+	{
+		unsigned int tries;
+
+		for (tries = 1; !record_exact(); tries++)
+			igt_assert_lt(tries, 10);
+	}
+	igt_describe("the eventfd gets +1 for each sample of a batch: who takes a sample for each "
+		     "token finds them all");
+	igt_nv50_subtest("record-tokens")
+	{
+		uint64_t token, tokens = 0;
+
+		igt_nv50_session_init(&s, IGT_NV50_RECORD_PERIOD_NS);
+		s.setup.slots = IGT_NV50_RECORD_SLOTS;
+		s.setup.eventfd = eventfd(0, EFD_CLOEXEC | EFD_SEMAPHORE | EFD_NONBLOCK);
+		igt_assert_lte(0, s.setup.eventfd);
+		igt_nv50_want(&s, "gpu_busy");
+		igt_perfctr_session_create(&s);
+		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+		igt_assert(igt_perfctr_is_batched(&s));
+		igt_perfctr_wait_unread(&s, IGT_NV50_RECORD_SLOTS / 2);
+		igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
+		while (read(s.setup.eventfd, &token, sizeof(token)) == sizeof(token))
+			tokens += token;
+		igt_assert_eq(errno, EAGAIN);
+		igt_assert_eq_u64(tokens, igt_perfctr_unread(&s));
+		/* those of a batch are one of these */
+		igt_assert_lte_u64(2 * igt_perfctr_status(&s).wakeups, tokens);
+		igt_perfctr_drain(&s);
+		close(s.setup.eventfd);
+		igt_perfctr_session_fini(&s);
+	}
+	igt_describe("eight times fewer interrupts than periods at each rate that this machine's "
+		     "model follows, all exact; how many samples are published, is printed");
+	igt_nv50_subtest("record-rate")
+	{
+		static const unsigned int periods_us[] = { 100, 50, 20, 10 };
+		bool fast = true;
+
+		/* down to where the model of the hardware is too slow on this machine */
+		for (unsigned int i = 0; fast && i < sizeof(periods_us) / sizeof(periods_us[0]);
+		     i++)
+			fast = report_rate(periods_us[i] * US, NULL);
+		/* the timer for comparison: MP counters cannot be recorded */
+		report_rate(100 * US, "instructions");
+	}
+	igt_describe("a reader that does not read stretches a recorded sample, and loses nothing");
+	igt_nv50_subtest("record-full-ring")
+	{
+		igt_nv50_session_create(&s, IGT_NV50_RECORD_PERIOD_NS, recorded, RECORDED);
+		igt_nv50_read_before();
+		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+		igt_nv50_work(1);
+		igt_perfctr_wait_merged(&s);
+		igt_assert(igt_perfctr_is_batched(&s));
+		igt_nv50_work(2);
+		igt_assert_eq(igt_perfctr_sample(&s, 3), -ENOSPC);
+		igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
+		igt_assert_eq_u64(igt_perfctr_unread(&s), IGT_NV50_RECORD_SLOTS);
+		igt_perfctr_drain(&s);
+		igt_nv50_read_after();
+		igt_assert(s.last.flags & DRM_PERFCTR_SAMPLE_STRETCHED);
+		igt_assert_lte_u64(1, s.merged);
+		assert_exact(&s);
+		assert_periods(&s, IGT_NV50_RECORD_PERIOD_NS);
+		igt_perfctr_session_fini(&s);
+	}
+	igt_describe("a small ring gets small batches: a reader that keeps up finds them all");
+	igt_nv50_subtest("record-small-ring")
+	{
+		igt_nv50_session_init(&s, IGT_NV50_RECORD_PERIOD_NS);
+		s.setup.slots = 2;
+		igt_nv50_want(&s, "gpu_busy");
+		igt_perfctr_session_create(&s);
+		igt_nv50_read_before();
+		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+		for (unsigned int n = 0; s.periodic < 20; n++) {
+			igt_nv50_work(n);
+			igt_perfctr_drain(&s);
+		}
+		igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
+		igt_perfctr_drain(&s);
+		igt_nv50_read_after();
+		assert_exact(&s);
+		assert_periods(&s, IGT_NV50_RECORD_PERIOD_NS);
+		igt_perfctr_session_fini(&s);
+	}
+	igt_describe("sessions with other periods, other counters and none at all see the whole "
+		     "truth beside a recorded one, whoever comes and goes");
+	igt_nv50_subtest("record-sessions")
+	{
+		static const char *const other[] = { "geom_primitive_in_count", "rop_busy" };
+		static struct igt_vsoc_truth start;
+
+		igt_nv50_session_create(&s, IGT_NV50_RECORD_PERIOD_NS, recorded, 2);
+		igt_nv50_session_create(&t, 330 * US, recorded, RECORDED);
+		igt_vsoc_truth(&igt_nv50.dev, &start);
+		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+		igt_assert_eq(igt_perfctr_start(&t, 0), 0);
+		for (unsigned int n = 0; n < 8 || t.periodic < 40; n++) {
+			/* work that goes on while they start and stop */
+			struct drm_vsoc_command c = { .type = DRM_VSOC_CMD_DRAW };
+			uint64_t job;
+
+			c.draw.vertices = 50001;
+			c.draw.primitives = 20003 + n;
+			c.draw.fragments = 300001;
+			job = igt_vsoc_submit(&igt_nv50.dev, &c, 1);
+			igt_nv50_session_create(&m, 0, other, 1 + (n & 1));
+			igt_assert_eq(igt_perfctr_start(&m, 0), 0);
+			/* the second one needs a multiplexer at another value: turns, no record */
+			igt_assert_eq(igt_perfctr_is_batched(&s), !(n & 1));
+			igt_assert_eq(igt_perfctr_sample(&m, 1), 0);
+			igt_assert_eq(igt_vsoc_wait(&igt_nv50.dev, job).status, 0);
+			igt_nv50_read_before();
+			igt_nv50_work(n);
+			igt_nv50_read_after();
+			igt_perfctr_drain(&m);
+			{
+				const uint64_t value =
+					igt_nv50_value(&m, "geom_primitive_in_count");
+
+				igt_assert_eq(igt_perfctr_stop(&m, 2), 0);
+				igt_perfctr_drain(&m);
+				igt_assert_lte_u64(igt_nv50_truth("geom_primitive_in_count"),
+						   igt_nv50_value(&m, "geom_primitive_in_count") -
+							   value);
+			}
+			igt_assert(igt_perfctr_is_batched(&s));
+			igt_perfctr_session_fini(&m);
+			igt_perfctr_drain(&s);
+			igt_perfctr_drain(&t);
+		}
+		igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
+		igt_assert(igt_perfctr_is_batched(&t));
+		igt_nv50_work(3);
+		igt_assert_eq(igt_perfctr_stop(&t, 0), 0);
+		igt_perfctr_drain(&s);
+		igt_perfctr_drain(&t);
+		igt_nv50_read_after();
+		igt_nv50.before = start;
+		/* what was in nobody's way counted all the time, to the last unit */
+		igt_assert_eq_u64(s.lost_ns, 0);
+		igt_assert_eq_u64(t.lost_ns, 0);
+		igt_assert_eq_u64(igt_nv50_value(&t, "gpu_busy"), igt_nv50_truth("gpu_busy"));
+		igt_assert_eq_u64(igt_nv50_value(&t, "setup_primitive_count"),
+				  igt_nv50_truth("setup_primitive_count"));
+		igt_assert_eq_u64(igt_nv50_value(&t, "shader_busy"), igt_nv50_truth("shader_busy"));
+		igt_assert_lte_u64(igt_nv50_value(&t, "rop_samples_in_count_1"),
+				   igt_nv50_truth("rop_samples_in_count_1"));
+		assert_periods(&s, IGT_NV50_RECORD_PERIOD_NS);
+		assert_periods(&t, 330 * US);
+		igt_perfctr_session_fini(&s);
+		igt_perfctr_session_fini(&t);
+	}
+	igt_describe("SAMPLE and STOP have all that was counted before them, batch or not");
+	igt_nv50_subtest("record-stop")
+	{
+		for (unsigned int n = 0; n < 20; n++) {
+			igt_nv50_session_create(&s, IGT_NV50_RECORD_PERIOD_NS, recorded, RECORDED);
+			igt_nv50_read_before();
+			igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+			igt_nv50_work(n);
+			igt_perfctr_sample_with_room(&s);
+			igt_perfctr_drain(&s);
+			igt_nv50_read_after();
+			/* periods may have ended since; nobody worked in them */
+			igt_assert_eq_u64(s.manual, 1);
+			igt_nv50_assert_conserved(&s);
+			igt_nv50_work(n + 1);
+			igt_assert_eq(igt_perfctr_stop(&s, 2), 0);
+			igt_perfctr_drain(&s);
+			igt_nv50_read_after();
+			igt_assert(s.last.flags & DRM_PERFCTR_SAMPLE_FINAL);
+			assert_exact(&s);
+			igt_perfctr_session_fini(&s);
+		}
+	}
+	igt_describe("packets that the hardware had no room for are merged: periods, not counts");
+	igt_nv50_subtest("record-back-pressure")
+	{
+		uint64_t refused, saturated = igt_nv50_sampler("saturated");
+
+		igt_nv50_session_create(&s, IGT_NV50_RECORD_PERIOD_NS, recorded, RECORDED);
+		igt_nv50_read_before();
+		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+		igt_nv50_work(1);
+		/* all of it is in: nobody works from here on, so that nothing can saturate */
+		igt_perfctr_sample_with_room(&s);
+		refused = igt_nv50_sampler("refused");
+		/* more clocks at once than a half has packets for */
+		igt_vsoc_debugfs(&igt_nv50.dev, "stepped", "1");
+		igt_nv50_step(900 * MS);
+		igt_vsoc_debugfs(&igt_nv50.dev, "stepped", "0");
+		while (igt_nv50_sampler("refused") == refused)
+			igt_perfctr_drain(&s);
+		igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
+		igt_perfctr_drain(&s);
+		igt_nv50_read_after();
+		igt_assert_eq_u64(igt_nv50_sampler("saturated"), saturated);
+		igt_assert_lte_u64(1, s.merged);
+		assert_exact(&s);
+		assert_periods(&s, IGT_NV50_RECORD_PERIOD_NS);
+		igt_perfctr_session_fini(&s);
+	}
+	igt_describe("a counter that saturates meanwhile is said to be lost, and the time of it");
+	igt_nv50_subtest("record-overflow")
+	{
+		const char *const idle[] = { "gpu_idle" };
+		uint64_t saturated;
+
+		igt_nv50_session_create(&s, IGT_NV50_RECORD_PERIOD_NS, idle, 1);
+		igt_nv50_read_before();
+		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+		igt_nv50_read_after();
+		saturated = igt_nv50_sampler("saturated");
+		igt_vsoc_debugfs(&igt_nv50.dev, "stepped", "1");
+		igt_nv50_step(900 * MS);
+		igt_vsoc_debugfs(&igt_nv50.dev, "stepped", "0");
+		while (igt_nv50_sampler("saturated") == saturated)
+			igt_perfctr_drain(&s);
+		igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
+		igt_perfctr_drain(&s);
+		igt_assert(fell_behind(&s));
+		igt_assert(igt_nv50_sum(&s, "gpu_idle")->states & DRM_PERFCTR_STATE_SATURATED);
+		/* nobody worked: cycles, which do not saturate, say what it should have been */
+		igt_assert_lte_u64(igt_nv50_value(&s, "gpu_idle") + 1,
+				   igt_nv50_sum(&s, "gpu_idle")->cycles);
+		assert_periods(&s, IGT_NV50_RECORD_PERIOD_NS);
+		igt_perfctr_session_fini(&s);
+	}
+	igt_describe("what cannot be recorded is sampled by the timer, and STATUS tells it");
+	igt_nv50_subtest("record-fallback")
+	{
+		static const struct {
+			uint64_t period_ns;
+			const char *names[4];
+			bool batched;
+		} cases[] = {
+			{ 500 * US, { "gpu_busy" }, true },
+			/* a timer can do that */
+			{ MS, { "gpu_busy" }, false },
+			/* one of four counters makes the packets */
+			{ IGT_NV50_RECORD_PERIOD_NS,
+			  { "gpu_busy", "setup_primitive_count", "geom_primitive_in_count" },
+			  true },
+			{ IGT_NV50_RECORD_PERIOD_NS,
+			  { "gpu_busy", "setup_primitive_count", "geom_primitive_in_count",
+			    "input_assembler_busy" },
+			  false },
+			/* has no such mode */
+			{ IGT_NV50_RECORD_PERIOD_NS, { "gpu_busy", "instructions" }, false },
+		};
+
+		for (unsigned int i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+			unsigned int count = 0;
+
+			while (count < 4 && cases[i].names[count])
+				count++;
+			igt_nv50_session_create(&s, cases[i].period_ns, cases[i].names, count);
+			igt_nv50_read_before();
+			igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+			igt_assert_eq(igt_perfctr_is_batched(&s), cases[i].batched);
+			for (unsigned int n = 0; n < 2 || s.periodic < 10; n++) {
+				igt_nv50_work(n);
+				igt_perfctr_drain(&s);
+			}
+			igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
+			igt_perfctr_drain(&s);
+			igt_nv50_read_after();
+			assert_exact(&s);
+			assert_periods(&s, cases[i].period_ns);
+			igt_perfctr_session_fini(&s);
+		}
+	}
+	igt_describe("a reset in the middle of a recording is told; it goes on exactly after it");
+	igt_nv50_subtest("record-reset")
+	{
+		igt_nv50_session_create(&s, IGT_NV50_RECORD_PERIOD_NS, recorded, RECORDED);
+		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+		igt_perfctr_wait_unread(&s, 3);
+		igt_vsoc_debugfs(&igt_nv50.dev, "reset", "1");
+		igt_assert(igt_perfctr_is_batched(&s));
+		igt_nv50_read_before();
+		for (unsigned int n = 0; n < 3 || s.periodic < 100; n++) {
+			igt_nv50_work(n);
+			igt_perfctr_drain(&s);
+		}
+		igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
+		igt_perfctr_drain(&s);
+		igt_nv50_read_after();
+		igt_assert(s.flags & DRM_PERFCTR_SAMPLE_RESET);
+		igt_assert_lte_u64(1, s.lost_ns);
+		igt_nv50_assert_conserved(&s);
+		assert_periods(&s, IGT_NV50_RECORD_PERIOD_NS);
+		igt_perfctr_session_fini(&s);
+	}
+	igt_describe("power goes and comes while it records: nothing is lost");
+	igt_nv50_subtest("record-suspend")
+	{
+		igt_nv50_session_create(&s, IGT_NV50_RECORD_PERIOD_NS, recorded, RECORDED);
+		igt_nv50_read_before();
+		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+		igt_nv50_work(0);
+		igt_nv50_power("auto");
+		for (unsigned int n = 0; !igt_vsoc_is_suspended(IGT_NV50_NUMBER); n++) {
+			igt_assert_lt(n, 1000);
+			usleep(10000);
+			igt_perfctr_drain(&s);
+		}
+		igt_assert(!igt_perfctr_is_batched(&s));
+		igt_nv50_power("on");
+		igt_nv50_work(1);
+		igt_assert(igt_perfctr_is_batched(&s));
+		igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
+		igt_perfctr_drain(&s);
+		igt_nv50_read_after();
+		igt_assert(s.flags & DRM_PERFCTR_SAMPLE_SUSPENDED);
+		assert_exact(&s);
+		assert_periods(&s, IGT_NV50_RECORD_PERIOD_NS);
+		igt_perfctr_session_fini(&s);
+	}
+	igt_describe("a device that goes while it records leaves a last sample with all of it");
+	igt_nv50_subtest("record-unplug")
+	{
+		static const char *const clocks[] = { "gpu_busy", "gpu_idle" };
+
+		igt_nv50_session_create(&s, IGT_NV50_RECORD_PERIOD_NS, recorded, RECORDED);
+		igt_nv50_session_create(&t, 0, clocks, 2);
+		igt_nv50_session_create(&m, 0, clocks, 2);
+		igt_nv50_read_before();
+		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+		igt_assert_eq(igt_perfctr_start(&t, 0), 0);
+		igt_assert_eq(igt_perfctr_start(&m, 0), 0);
+		igt_nv50_work(0);
+		igt_nv50_read_after();
+		igt_assert_eq(igt_vsoc_driver("del_device", IGT_NV50_NUMBER_TEXT), 0);
+		igt_perfctr_drain(&t);
+		igt_perfctr_drain(&m);
+		/* the first session's end changed nothing for those after it */
+		igt_assert_eq_u64(igt_nv50_value(&t, "gpu_busy") + igt_nv50_value(&t, "gpu_idle"),
+				  igt_nv50_sum(&t, "gpu_idle")->cycles);
+		igt_assert_eq_u64(igt_nv50_value(&m, "gpu_busy") + igt_nv50_value(&m, "gpu_idle"),
+				  igt_nv50_sum(&m, "gpu_idle")->cycles);
+		igt_perfctr_drain(&s);
+		igt_assert(s.last.flags & DRM_PERFCTR_SAMPLE_UNPLUGGED);
+		assert_exact(&s);
+		/* even closing a handle is refused: the file takes all with it */
+		igt_perfctr_close(&igt_nv50.dev);
+		igt_nv50_come();
+	}
+}
+
+igt_main
+{
+	igt_fixture igt_nv50_come();
+	record_tests();
+	igt_fixture igt_nv50_go();
+}

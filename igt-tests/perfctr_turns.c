@@ -1,0 +1,385 @@
+// SPDX-License-Identifier: MIT
+/*
+ * NVIDIA-style counters that are more than fit: they take turns, and scaled counts are near the truth.
+ */
+#include <string.h>
+
+#include "minigt.h"
+#include "igt_chance.h"
+#include "igt_nv50.h"
+
+IGT_TEST_DESCRIPTION("PCOUNTER and MP counters that take turns");
+
+#define TURNS 60
+
+/* turns of each pass, in stepped time: each as long as any other */
+#define STEADY_TURNS 30
+#define RANDOM_TURNS 100
+/* of a job whose time is less than a turn */
+#define RANDOM_FRAGMENTS 200000
+/* what may arrive in a clock, and what is held back until there is as much */
+#define EDGE_COUNTS 32
+
+/* of all blocks that have the counter: they have their turns together */
+static double scaled(const struct igt_perfctr_session *s, const char *name)
+{
+	const struct igt_nv50_counter c = igt_nv50_counter(name);
+	double value = 0;
+
+	for (unsigned int b = 0; b < s->setup.block_count; b++)
+		if (s->sums[b].type == c.type &&
+		    (c.type == DRM_PERFCTR_BLOCK_MP || s->sums[b].index == c.index))
+			value += s->sums[b].value[c.position];
+	return value * igt_nv50_sum(s, name)->time_enabled / igt_nv50_ran(s, name);
+}
+
+static void begin_stepped(struct igt_perfctr_session *s, const char *const *names,
+			  unsigned int count)
+{
+	igt_nv50_session_init(s, 0);
+	for (unsigned int i = 0; i < count; i++)
+		igt_nv50_want(s, names[i]);
+	/* it is never in the way */
+	igt_nv50_want(s, "gpu_busy");
+	igt_perfctr_session_create(s);
+	igt_vsoc_debugfs(&igt_nv50.dev, "stepped", "1");
+}
+
+static uint64_t collections;
+
+static void start_stepped(struct igt_perfctr_session *s)
+{
+	collections = igt_nv50_sampler("collections");
+	/* a job that is under way is beyond its own beginning; all clocks have the same time */
+	igt_nv50_step(IGT_NV50_SLICE_NS);
+	igt_assert_eq(igt_perfctr_start(s, 0), 0);
+	/* no time passes but in steps: the session begins and ends exactly here */
+	igt_nv50_read_before();
+}
+
+static void stop_stepped(struct igt_perfctr_session *s, const char *const *names,
+			 unsigned int count, unsigned int turns)
+{
+	igt_nv50_read_after();
+	igt_assert_eq(igt_perfctr_stop(s, 0), 0);
+	igt_perfctr_drain(s);
+	igt_assert(s->flags & DRM_PERFCTR_SAMPLE_MULTIPLEXED);
+	igt_assert_eq_u64(igt_nv50_value(s, "gpu_busy"), igt_nv50_truth("gpu_busy"));
+	/* a collection while time stands still takes a nanosecond, whoever asked for it */
+	collections = igt_nv50_sampler("collections") - collections;
+	for (unsigned int i = 0; i < count; i++) {
+		igt_assert_lte_u64(turns * IGT_NV50_SLICE_NS, igt_nv50_ran(s, names[i]));
+		igt_assert_lte_u64(igt_nv50_ran(s, names[i]),
+				   turns * IGT_NV50_SLICE_NS + collections);
+	}
+}
+
+/* whatever the host does meanwhile: all that is compared is virtual time */
+static void assert_steady_is_scaled(const char *const *names, unsigned int count,
+				    const struct drm_vsoc_command *c)
+{
+	const double bound = (count * STEADY_TURNS + 1.0) * EDGE_COUNTS;
+	struct igt_perfctr_session s;
+	uint64_t job;
+
+	begin_stepped(&s, names, count);
+	job = igt_vsoc_submit(&igt_nv50.dev, c, 1);
+	start_stepped(&s);
+	for (unsigned int n = 0; n < count * STEADY_TURNS; n++) {
+		igt_nv50_step(IGT_NV50_SLICE_NS);
+		igt_perfctr_sample_and_drain(&s);
+	}
+	stop_stepped(&s, names, count, STEADY_TURNS);
+	for (unsigned int i = 0; i < count; i++) {
+		const double error = scaled(&s, names[i]) - igt_nv50_truth(names[i]);
+
+		igt_info("%s: truth %llu, scaled %.0f: %+.0f, at most %.0f\n", names[i],
+			 (unsigned long long)igt_nv50_truth(names[i]), scaled(&s, names[i]), error,
+			 bound);
+		igt_assert_f(error * error <= bound * bound, "%s is too far off\n", names[i]);
+		/* else it would say nothing */
+		igt_assert_f(10 * bound <= igt_nv50_truth(names[i]), "%s: too little work\n",
+			     names[i]);
+	}
+	/* the work went on to the end */
+	igt_nv50.before = igt_nv50.after;
+	igt_nv50_step(IGT_NV50_SLICE_NS);
+	igt_nv50_read_after();
+	for (unsigned int i = 0; i < count; i++)
+		igt_assert_lte_u64(1, igt_nv50_truth(names[i]));
+	igt_vsoc_debugfs(&igt_nv50.dev, "stepped", "0");
+	igt_assert_eq(igt_vsoc_wait(&igt_nv50.dev, job).status, 0);
+	igt_perfctr_session_fini(&s);
+}
+
+static void assert_random_is_scaled(const char *const *names, unsigned int count)
+{
+	/* S turns of N, rates evenly distributed: six standard errors */
+	const double turns = RANDOM_TURNS, all = (double)count * RANDOM_TURNS;
+	const double variance = (all - turns) / (3 * turns * all);
+	struct igt_perfctr_session s;
+	struct igt_chance chance = { .seed = 1 };
+	uint64_t job = 0;
+
+	begin_stepped(&s, names, count);
+	start_stepped(&s);
+	for (unsigned int n = 0; n < count * RANDOM_TURNS; n++) {
+		struct drm_vsoc_command c = { .type = DRM_VSOC_CMD_DRAW };
+
+		igt_chance_begin(&chance, n);
+		c.draw.fragments = 1 + igt_chance_any(&chance, RANDOM_FRAGMENTS);
+		job = igt_vsoc_submit(&igt_nv50.dev, &c, 1);
+		igt_nv50_step(IGT_NV50_SLICE_NS);
+		igt_assert_eq(igt_vsoc_wait(&igt_nv50.dev, job).status, 0);
+		igt_perfctr_sample_and_drain(&s);
+	}
+	stop_stepped(&s, names, count, RANDOM_TURNS);
+	igt_vsoc_debugfs(&igt_nv50.dev, "stepped", "0");
+	for (unsigned int i = 0; i < count; i++) {
+		const double error = scaled(&s, names[i]) / igt_nv50_truth(names[i]) - 1;
+
+		igt_info("%s: %+.2f %%\n", names[i], 100 * error);
+		igt_assert_f(error * error <= 36 * variance, "%s is too far off\n", names[i]);
+	}
+	igt_perfctr_session_fini(&s);
+}
+
+/* with up to three passes, whoever has a tenth is not starved */
+static bool has_share(const struct igt_perfctr_session *s, const char *name)
+{
+	const uint64_t ns = igt_nv50_ran(s, name), enabled_ns = igt_nv50_sum(s, name)->time_enabled;
+
+	igt_info("%s: %llu of %llu us\n", name, (unsigned long long)(ns / 1000),
+		 (unsigned long long)(enabled_ns / 1000));
+	return enabled_ns && 10 * ns >= enabled_ns;
+}
+
+static void turn_tests(void)
+{
+	/* each with another value in the same multiplexer: one counts at a time */
+	static const char *const names[] = { "rop_busy", "rop_samples_in_count_1",
+					     "shaded_pixel_count_0", "shaded_pixel_count_2" };
+	static const char *const shared[] = { "shader_busy", "sm_cta_launched" };
+	/* the last one is what is left over at the end of a command */
+	enum { NAMES = sizeof(names) / sizeof(names[0]), STEADY_NAMES = NAMES - 1 };
+	struct drm_vsoc_command steady = { 0 };
+	struct igt_perfctr_session s, t;
+
+	igt_describe(
+		"of steady work scaled counts are the truth, but for what the two ends of each "
+		"turn cut");
+	igt_nv50_subtest("turns-steady")
+	{
+		steady.type = DRM_VSOC_CMD_DRAW;
+		steady.draw.vertices = 24000000;
+		steady.draw.primitives = 8000000;
+		steady.draw.primitives_culled = 2400000;
+		steady.draw.fragments = 400000000;
+		steady.draw.texels = 560000000;
+		assert_steady_is_scaled(names, STEADY_NAMES, &steady);
+	}
+	igt_describe("of work that has nothing to do with the turns they are near it");
+	igt_nv50_subtest("turns-random")
+	{
+		assert_random_is_scaled(names, STEADY_NAMES);
+	}
+	igt_describe("scaled counts of PCOUNTER and MP counters that take turns are the truth");
+	igt_nv50_subtest("shared-multiplexer-steady")
+	{
+		memset(&steady, 0, sizeof(steady));
+		steady.type = DRM_VSOC_CMD_COMPUTE;
+		steady.compute.threads = 120000000;
+		steady.compute.instructions = 16;
+		assert_steady_is_scaled(shared, 2, &steady);
+	}
+
+	igt_describe("counters that conflict take turns; times add up, turns are fair");
+	igt_nv50_subtest("turns")
+	{
+		uint64_t longest = 0, last = 0, sum = 0, enabled, least = ~0ull, most = 0;
+
+		igt_nv50_session_init(&s, 0);
+		for (unsigned int i = 0; i < NAMES; i++)
+			igt_nv50_want(&s, names[i]);
+		/* it is never in the way */
+		igt_nv50_want(&s, "gpu_busy");
+		igt_perfctr_session_create(&s);
+		igt_nv50_read_before();
+		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+		/* by progress, not by time: so many turns for each */
+		for (unsigned int n = 0; n < TURNS || least < 2 * IGT_NV50_SLICE_NS; n++) {
+			igt_nv50_work(n);
+			igt_assert_eq(igt_perfctr_sample(&s, n), 0);
+			igt_perfctr_drain(&s);
+			if (last && s.last.end_ns - last > longest)
+				longest = s.last.end_ns - last;
+			last = s.last.end_ns;
+			least = ~0ull;
+			for (unsigned int i = 0; i < NAMES; i++)
+				if (igt_nv50_ran(&s, names[i]) < least)
+					least = igt_nv50_ran(&s, names[i]);
+		}
+		igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
+		igt_perfctr_drain(&s);
+		igt_nv50_read_after();
+		if (s.last.end_ns - last > longest)
+			longest = s.last.end_ns - last;
+
+		igt_assert(s.flags & DRM_PERFCTR_SAMPLE_MULTIPLEXED);
+		enabled = igt_nv50_sum(&s, names[0])->time_enabled;
+		least = ~0ull;
+		for (unsigned int i = 0; i < NAMES; i++) {
+			const uint64_t ns = igt_nv50_ran(&s, names[i]);
+
+			sum += ns;
+			least = ns < least ? ns : least;
+			most = ns > most ? ns : most;
+			igt_assert_lte_u64(igt_nv50_value(&s, names[i]), igt_nv50_truth(names[i]));
+			igt_assert_lte_u64(1, igt_nv50_value(&s, names[i]));
+		}
+		/* at any time it was the turn of exactly one of them */
+		igt_assert_eq_u64(sum, enabled);
+		/* a turn ends with the first collection after its time; ours are such */
+		igt_assert_lte_u64(most - least, 2 * (IGT_NV50_SLICE_NS + longest));
+		igt_assert_eq_u64(igt_nv50_ran(&s, "gpu_busy"),
+				  igt_nv50_sum(&s, "gpu_busy")->time_enabled);
+		igt_assert_eq_u64(igt_nv50_value(&s, "gpu_busy"), igt_nv50_truth("gpu_busy"));
+		igt_perfctr_session_fini(&s);
+	}
+	igt_describe(
+		"a session that joins makes another one share, and gives all back when it ends");
+	igt_nv50_subtest("join-and-leave")
+	{
+		igt_nv50_session_init(&s, 0);
+		igt_nv50_want(&s, "rop_busy");
+		igt_nv50_session_init(&t, 0);
+		igt_nv50_want(&t, "rop_samples_in_count_1");
+		igt_perfctr_session_create(&s);
+		igt_perfctr_session_create(&t);
+		igt_nv50_read_before();
+		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+		igt_nv50_work(1);
+		igt_assert_eq(igt_perfctr_start(&t, 0), 0);
+		igt_assert_eq(igt_perfctr_sample(&s, 1), 0);
+		igt_perfctr_drain(&s);
+		igt_nv50_read_after();
+		/* all work was done before it had to share */
+		igt_assert_eq_u64(igt_nv50_value(&s, "rop_busy"), igt_nv50_truth("rop_busy"));
+		for (unsigned int n = 0; n < TURNS || !igt_nv50_ran(&t, "rop_samples_in_count_1");
+		     n++) {
+			igt_nv50_work(n);
+			igt_assert_eq(igt_perfctr_sample(&t, n), 0);
+			igt_perfctr_drain(&t);
+		}
+		igt_assert_eq(igt_perfctr_sample(&s, 2), 0);
+		igt_perfctr_drain(&s);
+		igt_assert(s.last.flags & DRM_PERFCTR_SAMPLE_MULTIPLEXED);
+		igt_assert_eq(igt_perfctr_stop(&t, 0), 0);
+		igt_assert_eq(igt_perfctr_sample(&s, 3), 0);
+		igt_perfctr_drain(&s);
+
+		/* alone again: exact from here on */
+		igt_perfctr_session_fini(&t);
+		{
+			const uint64_t value = igt_nv50_value(&s, "rop_busy");
+
+			igt_nv50_read_before();
+			igt_nv50_work(7);
+			igt_assert_eq(igt_perfctr_stop(&s, 4), 0);
+			igt_perfctr_drain(&s);
+			igt_nv50_read_after();
+			igt_assert_eq_u32(s.last.flags & DRM_PERFCTR_SAMPLE_MULTIPLEXED, 0);
+			igt_assert_eq_u64(igt_nv50_value(&s, "rop_busy") - value,
+					  igt_nv50_truth("rop_busy"));
+		}
+		igt_perfctr_session_fini(&s);
+	}
+	igt_describe("not a clock is lost while the hardware is told what newcomers want");
+	igt_nv50_subtest("join-loses-nothing")
+	{
+		igt_nv50_session_init(&s, 0);
+		igt_nv50_want(&s, "gpu_idle");
+		igt_perfctr_session_create(&s);
+		igt_nv50_session_init(&t, 0);
+		igt_nv50_want(&t, "setup_primitive_count");
+		igt_perfctr_session_create(&t);
+		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+		igt_nv50_read_before();
+		for (unsigned int n = 0; n < 500; n++) {
+			igt_assert_eq(igt_perfctr_start(&t, 0), 0);
+			igt_assert_eq(igt_perfctr_stop(&t, 0), 0);
+			igt_perfctr_drain(&t);
+		}
+		igt_nv50_read_after();
+		igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
+		igt_perfctr_drain(&s);
+		/* it goes on all the time, before and after as well */
+		igt_assert_lte_u64(igt_nv50_truth("gpu_idle"), igt_nv50_value(&s, "gpu_idle"));
+		igt_perfctr_session_fini(&t);
+		igt_perfctr_session_fini(&s);
+	}
+	igt_describe(
+		"whoever starts and stops sessions all the time keeps nobody from having turns");
+	igt_nv50_subtest("join-starves-nobody")
+	{
+		unsigned int rounds = 0;
+
+		igt_nv50_session_init(&s, 0);
+		igt_nv50_want(&s, names[0]);
+		igt_nv50_want(&s, names[1]);
+		igt_perfctr_session_create(&s);
+		igt_nv50_session_init(&t, 0);
+		igt_nv50_want(&t, names[2]);
+		igt_perfctr_session_create(&t);
+		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+		/* again if the machine stood still in somebody's turn; who starves has ever less */
+		do {
+			igt_assert_lt(rounds++, 20);
+			/* three passes, then two, then three */
+			for (unsigned int n = 0; n < 500; n++) {
+				igt_assert_eq(igt_perfctr_start(&t, 0), 0);
+				igt_assert_eq(igt_perfctr_stop(&t, 0), 0);
+				igt_perfctr_drain(&t);
+			}
+			igt_perfctr_sample_and_drain(&s);
+		} while (!has_share(&s, names[0]) || !has_share(&s, names[1]) ||
+			 !has_share(&t, names[2]));
+		igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
+		igt_perfctr_drain(&s);
+		igt_assert_eq_u64(t.lost_ns, 0);
+		igt_perfctr_session_fini(&t);
+		igt_perfctr_session_fini(&s);
+	}
+	igt_describe("PCOUNTER and MP counters that need the shared multiplexer take turns");
+	igt_nv50_subtest("shared-multiplexer")
+	{
+		igt_nv50_session_init(&s, 0);
+		igt_nv50_want(&s, "shader_busy");
+		igt_nv50_want(&s, "sm_cta_launched");
+		igt_perfctr_session_create(&s);
+		igt_nv50_read_before();
+		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+		do {
+			igt_nv50_work(1);
+			igt_assert_eq(igt_perfctr_sample(&s, 1), 0);
+			igt_perfctr_drain(&s);
+		} while (!igt_nv50_ran(&s, "shader_busy") || !igt_nv50_ran(&s, "sm_cta_launched"));
+		igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
+		igt_perfctr_drain(&s);
+		igt_nv50_read_after();
+		igt_assert(s.flags & DRM_PERFCTR_SAMPLE_MULTIPLEXED);
+		igt_assert_eq_u64(igt_nv50_ran(&s, "shader_busy") +
+					  igt_nv50_ran(&s, "sm_cta_launched"),
+				  igt_nv50_sum(&s, "shader_busy")->time_enabled);
+		igt_assert_lte_u64(igt_nv50_value(&s, "shader_busy"),
+				   igt_nv50_truth("shader_busy"));
+		igt_perfctr_session_fini(&s);
+	}
+}
+
+igt_main
+{
+	igt_fixture igt_nv50_come();
+	turn_tests();
+	igt_fixture igt_nv50_go();
+}
