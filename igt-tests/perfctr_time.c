@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: MIT
 /*
- * What time work takes: clock domains, and the watchdog of jobs that take too much of it.
+ * Time of the device: time that a test moves, clock domains, GPU timestamps, and the watchdog of jobs
+ * that take too much of it.
  */
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "minigt.h"
+#include "igt_chance.h"
 #include "igt_device.h"
 #include "igt_ledger.h"
 #include "igt_sys.h"
@@ -21,9 +24,17 @@ IGT_TEST_DESCRIPTION("Work takes time of the clocks that drive it, and no job ta
 #define WATCHDOG_LATE_MS 100
 #define AFTER_HANG_MS 400
 #define DEFAULT_DELAY_MS "150"
+#define CONTEXTS 4
+/* durations of kernel/vsoc/README.md, "Rules" */
+#define JOB_START_NS 400
+#define JOB_END_NS 200
+#define COMMAND_NS 200
+/* of the GPU's timestamp: 24 MHz */
+#define TICK_NS 42ull
 
 static struct igt_perfctr_device dev;
 static struct igt_vsoc_totals totals;
+static struct igt_vsoc_truth before, after;
 
 /* --- clock domains ------------------------------------------------------------------------------ */
 
@@ -36,6 +47,7 @@ static const struct {
 	{ "shader_hz", 500000000 },
 };
 #define CLOCKS (sizeof(clocks) / sizeof(clocks[0]))
+#define SHADER_CLOCK (CLOCKS - 1)
 
 /* the counter of cycles in which a block was busy, and the clock that it counts by */
 static const struct {
@@ -161,7 +173,6 @@ static void consistent_real(void)
 /* half of any clock is twice the time; counts stay the same */
 static void slower(void)
 {
-	static struct igt_vsoc_truth before, after;
 	uint64_t fast_ns = 0;
 
 	for (unsigned int i = 0; i <= CLOCKS; i++) {
@@ -177,10 +188,10 @@ static void slower(void)
 		begin_ns = igt_vsoc_device_ns(&dev);
 		job = igt_vsoc_submit(&dev, &c, 1);
 		do {
-			struct drm_vsoc_wait w = { .job_id = job };
+			struct drm_vsoc_wait w;
 
 			igt_vsoc_debugfs_u64(&dev, "step_ns", 400);
-			if (!igt_perfctr_ioctl(dev.fd, DRM_IOCTL_VSOC_WAIT, &w))
+			if (!igt_vsoc_wait_for(dev.fd, job, 0, &w))
 				break;
 		} while (igt_vsoc_device_ns(&dev) - begin_ns < MS);
 		took_ns = igt_vsoc_device_ns(&dev) - begin_ns;
@@ -194,7 +205,7 @@ static void slower(void)
 			if (after.at[k].type == DRM_PERFCTR_BLOCK_CSHW &&
 			    after.at[k].counter == counter)
 				igt_assert_eq_u64(after.at[k].value - before.at[k].value,
-						  100000 + 200 + 400 + 200);
+						  100000 + COMMAND_NS + JOB_START_NS + JOB_END_NS);
 		if (!i)
 			fast_ns = took_ns;
 		igt_info("%s: %llu ns\n", i ? clocks[i - 1].file : "nominal",
@@ -205,32 +216,223 @@ static void slower(void)
 	}
 }
 
+/* --- GPU timestamps ------------------------------------------------------------------------------- */
+
+/* GPU timestamps become CLOCK_MONOTONIC_RAW within a tick, whatever the clocks do */
+static void time_bound(void)
+{
+	struct drm_vsoc_command c = { .type = DRM_VSOC_CMD_WAIT };
+	struct igt_perfctr_session s;
+	uint64_t worst_ns = 0, apart;
+
+	igt_perfctr_session_init(&s, &dev);
+	s.setup.slots = 4;
+	igt_perfctr_session_create(&s);
+	igt_vsoc_debugfs(&dev, "stepped", "1");
+	c.wait.duration_ns = 200 * MS;
+	igt_assert_eq(igt_vsoc_submit_to(dev.fd, 0, &c, 1, NULL, NULL), 0);
+	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+	for (unsigned int i = 0; i < 60; i++) {
+		set_hz(i % CLOCKS, 1 << i * 7 % 5);
+		igt_vsoc_debugfs_u64(&dev, "step_ns", 1 + i * 12345 % 999983);
+		igt_assert_eq(igt_perfctr_sample(&s, i), 0);
+		igt_assert_eq(igt_perfctr_drain(&s), 1);
+		apart = s.last.end_ns > igt_vsoc_device_ns(&dev) ?
+				s.last.end_ns - igt_vsoc_device_ns(&dev) :
+				igt_vsoc_device_ns(&dev) - s.last.end_ns;
+		worst_ns = apart > worst_ns ? apart : worst_ns;
+	}
+	for (unsigned int i = 0; i < CLOCKS; i++)
+		set_hz(i, 1);
+	igt_info("largest error: %llu ns\n", (unsigned long long)worst_ns);
+	igt_vsoc_debugfs(&dev, "stepped", "0");
+	igt_perfctr_stop(&s, 0);
+	igt_perfctr_session_fini(&s);
+	igt_assert_lte_u64(worst_ns, TICK_NS);
+}
+
+/* the same with real time: the sample was taken between two looks at the clock */
+static void time_bound_real(void)
+{
+	struct igt_perfctr_session s;
+
+	igt_perfctr_session_init(&s, &dev);
+	igt_perfctr_session_create(&s);
+	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+	for (unsigned int i = 0; i < 40; i++) {
+		uint64_t from_ns, to_ns;
+
+		set_hz(SHADER_CLOCK, 1 << i % 4);
+		igt_vsoc_work(&dev, i % 3);
+		from_ns = igt_raw_ns();
+		igt_assert_eq(igt_perfctr_sample(&s, i), 0);
+		to_ns = igt_raw_ns();
+		igt_perfctr_drain(&s);
+		igt_assert_lte_u64(from_ns, s.last.end_ns + TICK_NS);
+		igt_assert_lte_u64(s.last.end_ns, to_ns + TICK_NS);
+	}
+	set_hz(SHADER_CLOCK, 1);
+	igt_perfctr_stop(&s, 0);
+	igt_perfctr_session_fini(&s);
+}
+
+/* --- stepped time --------------------------------------------------------------------------------- */
+
+static void time_stands_still(void)
+{
+	struct drm_vsoc_command c = { .type = DRM_VSOC_CMD_DRAW };
+	const uint64_t V = 8000000;
+	struct drm_vsoc_wait w;
+	uint64_t job, t, D;
+
+	c.draw.vertices = V;
+	igt_vsoc_truth(&dev, &before);
+	igt_assert_eq(igt_vsoc_wait(&dev, igt_vsoc_submit(&dev, &c, 1)).status, 0);
+	igt_vsoc_truth(&dev, &after);
+	/* a cycle for each ns, without those of the job's start and end */
+	D = igt_vsoc_moved(&before, &after, DRM_PERFCTR_BLOCK_CSHW, "GPU_ACTIVE") - JOB_START_NS -
+	    JOB_END_NS;
+	igt_vsoc_debugfs(&dev, "stepped", "1");
+	t = igt_vsoc_device_ns(&dev);
+	igt_vsoc_truth(&dev, &before);
+	igt_assert_eq(igt_vsoc_submit_to(dev.fd, 0, &c, 1, &job, NULL), 0);
+	igt_sleep_ms(20);
+	igt_assert_eq_u64(igt_vsoc_device_ns(&dev), t);
+	igt_vsoc_truth(&dev, &after);
+	igt_assert_eq_u64(igt_vsoc_moved(&before, &after, DRM_PERFCTR_BLOCK_CSHW, "GPU_ACTIVE"), 0);
+	igt_vsoc_debugfs_u64(&dev, "step_ns", JOB_START_NS);
+	t += JOB_START_NS;
+	igt_vsoc_truth(&dev, &after);
+	igt_assert_eq_u64(igt_vsoc_moved(&before, &after, DRM_PERFCTR_BLOCK_CSHW, "GPU_ACTIVE"),
+			  JOB_START_NS);
+	igt_assert_eq_u64(igt_vsoc_moved(&before, &after, DRM_PERFCTR_BLOCK_TILER, "VERTICES"), 0);
+	for (uint64_t done = 0, ns = 1; done + ns < D; ns = ns * 3 + 7) {
+		igt_vsoc_debugfs_u64(&dev, "step_ns", ns);
+		done += ns;
+		igt_assert_eq_u64(igt_vsoc_device_ns(&dev), t + done);
+		igt_vsoc_truth(&dev, &after);
+		igt_assert_eq_u64(igt_vsoc_moved(&before, &after, DRM_PERFCTR_BLOCK_TILER,
+						 "VERTICES"),
+				  (uint64_t)((unsigned __int128)V * done / D));
+		igt_assert_eq(igt_vsoc_wait_for(dev.fd, job, 0, &w), -ETIME);
+	}
+	/* at a quarter of the clock it takes four times as long */
+	set_hz(SHADER_CLOCK, 4);
+	igt_vsoc_debugfs_u64(&dev, "step_ns", 4 * (D + JOB_END_NS));
+	set_hz(SHADER_CLOCK, 1);
+	igt_assert_eq(igt_vsoc_wait_for(dev.fd, job, 1000 * MS, &w), 0);
+	igt_vsoc_truth(&dev, &after);
+	igt_assert_eq_u64(igt_vsoc_moved(&before, &after, DRM_PERFCTR_BLOCK_TILER, "VERTICES"), V);
+	igt_vsoc_debugfs(&dev, "stepped", "0");
+	igt_vsoc_work(&dev, 1);
+}
+
+static void step_errors(void)
+{
+	igt_assert_eq(igt_vsoc_debugfs_try(&dev, "step_ns", "1"), -EINVAL);
+	igt_assert_eq(igt_vsoc_debugfs_try(&dev, "stepped", "0"), -EALREADY);
+	igt_assert_eq(igt_vsoc_debugfs_try(&dev, "stepped", "2"), -EINVAL);
+	igt_vsoc_debugfs(&dev, "stepped", "1");
+	igt_assert_eq(igt_vsoc_debugfs_try(&dev, "stepped", "1"), -EALREADY);
+	igt_assert_eq(igt_vsoc_debugfs_try(&dev, "step_ns", "3600000000000"), -ERANGE);
+	igt_vsoc_debugfs(&dev, "stepped", "0");
+	igt_assert_eq(igt_vsoc_debugfs_try(&dev, "profile", "nonsense"), -EINVAL);
+	igt_assert_eq(igt_vsoc_debugfs_try(&dev, "miscount", "nonsense"), -EINVAL);
+}
+
+/* a new device, with time as the module parameter says */
+static void rebind(const char *parameter)
+{
+	igt_perfctr_close(&dev);
+	igt_require_write("/sys/module/vsoc/parameters/stepped", parameter);
+	igt_require_write("/sys/bus/platform/drivers/vsoc/unbind", "vsoc.0");
+	igt_require_write("/sys/bus/platform/drivers/vsoc/bind", "vsoc.0");
+	igt_assert(igt_perfctr_open_device(&dev, "vsoc.0"));
+}
+
+#define MAX_STEP_NS (1 << 17)
+
+/* everything that a ring holds after a run that the seed decides */
+static size_t seeded_run(uint64_t seed, uint8_t **ring)
+{
+	struct igt_perfctr_session s;
+	uint32_t ctx[CONTEXTS];
+	struct igt_chance chance = { .seed = seed };
+	uint64_t bytes;
+
+	rebind("Y");
+	igt_perfctr_session_init(&s, &dev);
+	s.setup.slots = 64;
+	igt_perfctr_session_create(&s);
+	for (unsigned int i = 0; i < CONTEXTS; i++)
+		ctx[i] = igt_vsoc_ctx_create(dev.fd);
+	igt_vsoc_debugfs_u64(&dev, "step_ns", 1000 + seed);
+	igt_assert_eq(igt_perfctr_start(&s, seed), 0);
+	for (unsigned int i = 0; i < 40; i++) {
+		struct drm_vsoc_command c[4];
+
+		igt_chance_begin(&chance, i);
+		igt_vsoc_mixed(c, igt_chance_any(&chance, 16));
+		memset(&c[3], 0, sizeof(c[3]));
+		c[3].type = DRM_VSOC_CMD_SAMPLE;
+		c[3].sample.handle = s.handle;
+		c[3].sample.user_data = i;
+		igt_assert_eq(igt_vsoc_submit_to(dev.fd, ctx[igt_chance_any(&chance, CONTEXTS)], c,
+						 i % 4 ? 3 : 4, NULL, NULL),
+			      0);
+		igt_vsoc_debugfs_u64(&dev, "step_ns", igt_chance_any(&chance, MAX_STEP_NS));
+		if (i % 3 == 0)
+			igt_assert_eq(igt_perfctr_sample(&s, i), 0);
+	}
+	igt_vsoc_debugfs_u64(&dev, "step_ns", 20 * MS);
+	igt_assert_eq(igt_perfctr_stop(&s, 1), 0);
+	bytes = (uint64_t)s.setup.slots * s.setup.slot_stride;
+	*ring = malloc(bytes);
+	igt_assert(*ring);
+	memcpy(*ring, s.ring, bytes);
+	igt_assert_lt(20, igt_perfctr_unread(&s));
+	igt_perfctr_session_fini(&s);
+	return bytes;
+}
+
+static void repeats(void)
+{
+	uint8_t *first, *second, *other;
+	size_t bytes = seeded_run(7, &first);
+
+	igt_assert_eq(seeded_run(7, &second), bytes);
+	igt_assert_eq(seeded_run(8, &other), bytes);
+	for (size_t i = 0; i < bytes; i++)
+		igt_assert_f(first[i] == second[i], "byte %zu of %zu: %#x, %#x\n", i, bytes,
+			     first[i], second[i]);
+	igt_assert(memcmp(first, other, bytes));
+	free(first);
+	free(second);
+	free(other);
+}
+
 /* --- the watchdog ------------------------------------------------------------------------------- */
 
 /* one context wants the GPU for years; others get it, and are told nothing but a reset */
 static void job_timeout(const struct drm_vsoc_command *hostile)
 {
 	const uint64_t t0 = igt_raw_ns();
-	struct drm_vsoc_submit submit = { .commands = (uintptr_t)hostile,
-					  .command_count = 1,
-					  .command_stride = sizeof(*hostile) };
-	struct drm_vsoc_ctx_create create = { 0 };
 	struct drm_vsoc_command commands[3];
 	struct igt_perfctr_session s;
 	struct igt_ledger ledger;
-	uint64_t victim;
+	uint64_t job, victim;
+	uint32_t ctx;
 
 	igt_perfctr_session_init(&s, &dev);
 	igt_perfctr_session_create(&s);
 	igt_ledger_open(&ledger, &s, DRM_PERFCTR_SET_PRIMARY);
 	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
-	igt_assert_eq(igt_perfctr_ioctl(dev.fd, DRM_IOCTL_VSOC_CTX_CREATE, &create), 0);
+	ctx = igt_vsoc_ctx_create(dev.fd);
 	igt_vsoc_debugfs_u64(&dev, "job_timeout_ms", TIMEOUT_MS);
-	submit.ctx_id = create.ctx_id;
-	igt_assert_eq(igt_perfctr_ioctl(dev.fd, DRM_IOCTL_VSOC_SUBMIT, &submit), 0);
+	igt_assert_eq(igt_vsoc_submit_to(dev.fd, ctx, hostile, 1, &job, NULL), 0);
 	igt_vsoc_mixed(commands, 1);
 	victim = igt_vsoc_submit(&dev, commands, 3);
-	igt_assert_eq(igt_vsoc_wait(&dev, submit.job_id).status, -ECANCELED);
+	igt_assert_eq(igt_vsoc_wait(&dev, job).status, -ECANCELED);
 	igt_assert_eq(igt_vsoc_wait(&dev, victim).status, 0);
 	igt_assert_lte_u64(TIMEOUT_MS * MS, igt_raw_ns() - t0);
 	igt_assert_lte_u64(igt_raw_ns() - t0, PATIENCE_NS);
@@ -241,9 +443,7 @@ static void job_timeout(const struct drm_vsoc_command *hostile)
 	igt_assert(s.flags & DRM_PERFCTR_SAMPLE_RESET);
 	igt_ledger_settle(&ledger, &totals);
 	igt_perfctr_session_fini(&s);
-	igt_assert_eq(igt_perfctr_ioctl(dev.fd, DRM_IOCTL_VSOC_CTX_DESTROY,
-					&(struct drm_vsoc_ctx_destroy){ .ctx_id = create.ctx_id }),
-		      0);
+	igt_assert_eq(igt_vsoc_ctx_destroy(dev.fd, ctx), 0);
 }
 
 /*
@@ -254,29 +454,23 @@ static bool cancelled_before_reset(void)
 {
 	struct drm_vsoc_command c = { .type = DRM_VSOC_CMD_DRAW },
 				next = { .type = DRM_VSOC_CMD_WAIT };
-	struct drm_vsoc_submit submit = { .commands = (uintptr_t)&c,
-					  .command_count = 1,
-					  .command_stride = sizeof(c) };
 	const uint64_t resets = igt_vsoc_firmware(&dev, "resets");
-	struct drm_vsoc_ctx_create create = { 0 };
-	struct drm_vsoc_ctx_destroy destroy;
-	uint64_t job;
+	uint64_t hung, job;
+	uint32_t ctx;
 	bool in_time;
 
 	c.draw.fragments = 1000;
 	next.wait.duration_ns = AFTER_HANG_MS * MS;
-	igt_assert_eq(igt_perfctr_ioctl(dev.fd, DRM_IOCTL_VSOC_CTX_CREATE, &create), 0);
-	submit.ctx_id = create.ctx_id;
-	destroy = (struct drm_vsoc_ctx_destroy){ .ctx_id = create.ctx_id };
+	ctx = igt_vsoc_ctx_create(dev.fd);
 	igt_fault_arm(&dev, "watchdog_late", 1);
 	igt_fault_arm(&dev, "job_hang", 1);
-	igt_assert_eq(igt_perfctr_ioctl(dev.fd, DRM_IOCTL_VSOC_SUBMIT, &submit), 0);
+	igt_assert_eq(igt_vsoc_submit_to(dev.fd, ctx, &c, 1, &hung, NULL), 0);
 	job = igt_vsoc_submit(&dev, &next, 1);
 	while (!igt_fault_hits(&dev, "watchdog_late"))
 		usleep(1000);
-	igt_assert_eq(igt_perfctr_ioctl(dev.fd, DRM_IOCTL_VSOC_CTX_DESTROY, &destroy), 0);
+	igt_assert_eq(igt_vsoc_ctx_destroy(dev.fd, ctx), 0);
 	in_time = igt_vsoc_firmware(&dev, "resets") == resets;
-	igt_assert_eq(igt_vsoc_wait(&dev, submit.job_id).status, -ECANCELED);
+	igt_assert_eq(igt_vsoc_wait(&dev, hung).status, -ECANCELED);
 	igt_assert(!igt_vsoc_wait(&dev, job).status || !in_time);
 	igt_assert(igt_vsoc_firmware(&dev, "resets") == resets || !in_time);
 	igt_assert_eq(igt_fault_disarm(&dev, "job_hang"), 1);
@@ -334,5 +528,22 @@ igt_main
 	igt_subtest("watchdog-too-late") watchdog_too_late();
 	igt_describe("a timeout of nothing or of more than an hour is refused");
 	igt_subtest("job-timeout-errors") timeout_refused();
-	igt_fixture igt_perfctr_close(&dev);
+	igt_describe(
+		"GPU time converted to CLOCK_MONOTONIC_RAW stays within its bound, in stepped time");
+	igt_subtest("time-bound") time_bound();
+	igt_describe(
+		"GPU time converted to CLOCK_MONOTONIC_RAW stays within its bound, in real time");
+	igt_subtest("time-bound-real") time_bound_real();
+	igt_describe(
+		"stepped time moves by what is asked for, to the nanosecond, and not otherwise");
+	igt_subtest("time-stands-still") time_stands_still();
+	igt_describe("steps beyond their range and steps of a device whose time runs are refused");
+	igt_subtest("step-errors") step_errors();
+	igt_describe("the same seed gives the same ring, timestamps included");
+	igt_subtest("stepped-repeats") repeats();
+	igt_fixture
+	{
+		rebind("N");
+		igt_perfctr_close(&dev);
+	}
 }

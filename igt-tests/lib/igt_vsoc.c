@@ -32,17 +32,39 @@ void igt_vsoc_mixed(struct drm_vsoc_command commands[3], unsigned int n)
 	commands[2].copy.bytes = DRM_VSOC_LINE_BYTES * (1000 + n);
 }
 
-uint64_t igt_vsoc_submit(const struct igt_perfctr_device *dev,
-			 const struct drm_vsoc_command *commands, unsigned int count)
+int igt_vsoc_submit_to(int fd, uint32_t ctx, const struct drm_vsoc_command *commands,
+		       unsigned int count, uint64_t *job, int *fence)
 {
 	struct drm_vsoc_submit submit = {
+		.flags = fence ? DRM_VSOC_SUBMIT_FENCE_OUT : 0,
+		.ctx_id = ctx,
 		.commands = (uintptr_t)commands,
 		.command_count = count,
 		.command_stride = sizeof(*commands),
 	};
+	int ret = igt_perfctr_ioctl(fd, DRM_IOCTL_VSOC_SUBMIT, &submit);
 
-	igt_assert_eq(igt_perfctr_ioctl(dev->fd, DRM_IOCTL_VSOC_SUBMIT, &submit), 0);
-	return submit.job_id;
+	if (!ret && job)
+		*job = submit.job_id;
+	if (!ret && fence)
+		*fence = submit.fence_fd;
+	return ret;
+}
+
+uint64_t igt_vsoc_submit(const struct igt_perfctr_device *dev,
+			 const struct drm_vsoc_command *commands, unsigned int count)
+{
+	uint64_t job = 0;
+
+	igt_assert_eq(
+		igt_vsoc_submit_to(dev->fd, DRM_VSOC_CTX_DEFAULT, commands, count, &job, NULL), 0);
+	return job;
+}
+
+int igt_vsoc_wait_for(int fd, uint64_t job, int64_t timeout_ns, struct drm_vsoc_wait *wait)
+{
+	*wait = (struct drm_vsoc_wait){ .job_id = job, .timeout_ns = timeout_ns };
+	return igt_perfctr_ioctl(fd, DRM_IOCTL_VSOC_WAIT, wait);
 }
 
 struct drm_vsoc_wait igt_vsoc_wait(const struct igt_perfctr_device *dev, uint64_t job)
@@ -63,6 +85,29 @@ void igt_vsoc_work(const struct igt_perfctr_device *dev, unsigned int n)
 
 	igt_vsoc_mixed(commands, n);
 	igt_assert_eq(igt_vsoc_wait(dev, igt_vsoc_submit(dev, commands, 3)).status, 0);
+}
+
+uint32_t igt_vsoc_ctx_create(int fd)
+{
+	struct drm_vsoc_ctx_create create = { 0 };
+
+	igt_assert_eq(igt_perfctr_ioctl(fd, DRM_IOCTL_VSOC_CTX_CREATE, &create), 0);
+	igt_assert(create.ctx_id != DRM_VSOC_CTX_DEFAULT);
+	return create.ctx_id;
+}
+
+int igt_vsoc_ctx_destroy(int fd, uint32_t ctx)
+{
+	struct drm_vsoc_ctx_destroy destroy = { .ctx_id = ctx };
+
+	return igt_perfctr_ioctl(fd, DRM_IOCTL_VSOC_CTX_DESTROY, &destroy);
+}
+
+void igt_vsoc_info(const struct igt_perfctr_device *dev, struct drm_vsoc_info *info)
+{
+	struct drm_vsoc_get_info get = { .pointer = (uintptr_t)info, .size = sizeof(*info) };
+
+	igt_assert_eq(igt_perfctr_ioctl(dev->fd, DRM_IOCTL_VSOC_GET_INFO, &get), 0);
 }
 
 static void debugfs_path(const struct igt_perfctr_device *dev, const char *file, char *path,
@@ -205,6 +250,22 @@ uint16_t igt_vsoc_counter(const struct igt_vsoc_truth *truth, uint16_t type, con
 			return truth->at[i].counter;
 	igt_assert_f(false, "no counter %s\n", name);
 	return 0;
+}
+
+static uint64_t total(const struct igt_vsoc_truth *truth, uint16_t type, const char *name)
+{
+	uint64_t sum = 0;
+
+	for (unsigned int i = 0; i < truth->count; i++)
+		if (truth->at[i].type == type && !strcmp(truth->at[i].name, name))
+			sum += truth->at[i].value;
+	return sum;
+}
+
+uint64_t igt_vsoc_moved(const struct igt_vsoc_truth *before, const struct igt_vsoc_truth *after,
+			uint16_t type, const char *name)
+{
+	return total(after, type, name) - total(before, type, name);
 }
 
 void igt_vsoc_assert_conserved(const struct igt_perfctr_session *s,

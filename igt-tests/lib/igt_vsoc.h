@@ -25,9 +25,19 @@ struct igt_vsoc_truth {
 void igt_vsoc_mixed(struct drm_vsoc_command commands[3], unsigned int n);
 uint64_t igt_vsoc_submit(const struct igt_perfctr_device *dev,
 			 const struct drm_vsoc_command *commands, unsigned int count);
+/* to a context of any file; 0 or -errno; @job and @fence are set on success, may be NULL */
+int igt_vsoc_submit_to(int fd, uint32_t ctx, const struct drm_vsoc_command *commands,
+		       unsigned int count, uint64_t *job, int *fence);
 struct drm_vsoc_wait igt_vsoc_wait(const struct igt_perfctr_device *dev, uint64_t job);
+/* 0 or -errno, -ETIME if the job has not ended after so long */
+int igt_vsoc_wait_for(int fd, uint64_t job, int64_t timeout_ns, struct drm_vsoc_wait *wait);
 /* submit a mixed job and wait for it */
 void igt_vsoc_work(const struct igt_perfctr_device *dev, unsigned int n);
+/* the number of a new one */
+uint32_t igt_vsoc_ctx_create(int fd);
+/* 0 or -errno */
+int igt_vsoc_ctx_destroy(int fd, uint32_t ctx);
+void igt_vsoc_info(const struct igt_perfctr_device *dev, struct drm_vsoc_info *info);
 
 /*
  * What became of the counts of one counter set at one moment: the truth; of that, and in its
@@ -55,6 +65,9 @@ void igt_vsoc_truth_of_set(const struct igt_perfctr_device *dev, unsigned int se
 			   struct igt_vsoc_truth *truth);
 /* number of the counter of that name; fails if there is none */
 uint16_t igt_vsoc_counter(const struct igt_vsoc_truth *truth, uint16_t type, const char *name);
+/* how much it counted in between, in all blocks of that type */
+uint64_t igt_vsoc_moved(const struct igt_vsoc_truth *before, const struct igt_vsoc_truth *after,
+			uint16_t type, const char *name);
 /* every sum of the session is exactly what the hardware counted in between */
 void igt_vsoc_assert_conserved(const struct igt_perfctr_session *s,
 			       const struct igt_vsoc_truth *before,
