@@ -61,23 +61,18 @@ static int job_status(void)
 	return igt_vsoc_wait(&dev, igt_vsoc_submit(&dev, commands, 3)).status;
 }
 
-static int submit_errno(uint32_t flags)
+static int submit_errno(bool with_fence)
 {
 	struct drm_vsoc_command commands[3];
-	struct drm_vsoc_submit submit = {
-		.flags = flags,
-		.commands = (uintptr_t)commands,
-		.command_count = 3,
-		.command_stride = sizeof(commands[0]),
-	};
-	int ret;
+	uint64_t job = 0;
+	int fence, ret;
 
 	igt_vsoc_mixed(commands, 4);
-	ret = igt_perfctr_ioctl(dev.fd, DRM_IOCTL_VSOC_SUBMIT, &submit);
-	if (!ret && flags & DRM_VSOC_SUBMIT_FENCE_OUT)
-		close(submit.fence_fd);
+	ret = igt_vsoc_submit_to(dev.fd, 0, commands, 3, &job, with_fence ? &fence : NULL);
+	if (!ret && with_fence)
+		close(fence);
 	if (!ret)
-		igt_assert_eq(igt_vsoc_wait(&dev, submit.job_id).status, 0);
+		igt_assert_eq(igt_vsoc_wait(&dev, job).status, 0);
 	return ret;
 }
 
@@ -111,14 +106,14 @@ static void job_fault(void)
 
 static void alloc_job(void)
 {
-	igt_assert_eq(submit_errno(0), -ENOMEM);
-	igt_assert_eq(submit_errno(0), 0);
+	igt_assert_eq(submit_errno(false), -ENOMEM);
+	igt_assert_eq(submit_errno(false), 0);
 }
 
 static void alloc_fence(void)
 {
-	igt_assert_eq(submit_errno(DRM_VSOC_SUBMIT_FENCE_OUT), -ENOMEM);
-	igt_assert_eq(submit_errno(DRM_VSOC_SUBMIT_FENCE_OUT), 0);
+	igt_assert_eq(submit_errno(true), -ENOMEM);
+	igt_assert_eq(submit_errno(true), 0);
 }
 
 static void alloc_ctx(void)

@@ -237,16 +237,11 @@ static void context_tests(void)
 		igt_nv50_want(&all, "instructions");
 		igt_perfctr_session_create(&all);
 		for (unsigned int i = 0; i < 2; i++) {
-			struct drm_vsoc_ctx_create create = { 0 };
-
 			igt_nv50_session_init(&s[i], 0);
 			igt_nv50_want(&s[i], "instructions");
 			igt_nv50_want(&s[i], "branch");
 			igt_perfctr_session_create(&s[i]);
-			igt_assert_eq(igt_perfctr_ioctl(igt_nv50.dev.fd, DRM_IOCTL_VSOC_CTX_CREATE,
-							&create),
-				      0);
-			ctx[i] = create.ctx_id;
+			ctx[i] = igt_vsoc_ctx_create(igt_nv50.dev.fd);
 			memset(c[i], 0, sizeof(c[i]));
 			c[i][0].type = c[i][2].type = DRM_VSOC_CMD_SAMPLE;
 			c[i][0].sample.handle = c[i][2].sample.handle = s[i].handle;
@@ -260,19 +255,10 @@ static void context_tests(void)
 		igt_nv50_read_before();
 		igt_assert_eq(igt_perfctr_start(&all, 0), 0);
 		for (unsigned int n = 0; n < JOBS; n++)
-			for (unsigned int i = 0; i < 2; i++) {
-				struct drm_vsoc_submit submit = {
-					.ctx_id = ctx[i],
-					.commands = (uintptr_t)c[i],
-					.command_count = 3,
-					.command_stride = sizeof(c[i][0]),
-				};
-
-				igt_assert_eq(igt_perfctr_ioctl(igt_nv50.dev.fd,
-								DRM_IOCTL_VSOC_SUBMIT, &submit),
+			for (unsigned int i = 0; i < 2; i++)
+				igt_assert_eq(igt_vsoc_submit_to(igt_nv50.dev.fd, ctx[i], c[i], 3,
+								 &jobs[i], NULL),
 					      0);
-				jobs[i] = submit.job_id;
-			}
 		for (unsigned int i = 0; i < 2; i++)
 			igt_assert_eq(igt_vsoc_wait(&igt_nv50.dev, jobs[i]).status, 0);
 		igt_assert_eq(igt_perfctr_stop(&all, 0), 0);

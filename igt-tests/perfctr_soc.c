@@ -479,16 +479,12 @@ static void sample_in_job(const struct igt_perfctr_session *s, uint64_t user_dat
 		.type = DRM_VSOC_CMD_SAMPLE,
 		.sample = { .handle = s->handle, .user_data = user_data },
 	};
-	struct drm_vsoc_submit submit = {
-		.flags = DRM_VSOC_SUBMIT_FENCE_OUT,
-		.commands = (uintptr_t)&c,
-		.command_count = 1,
-		.command_stride = sizeof(c),
-	};
+	uint64_t job = 0;
+	int fence = -1;
 
-	igt_assert_eq(igt_perfctr_ioctl(dev.fd, DRM_IOCTL_VSOC_SUBMIT, &submit), 0);
-	igt_assert_eq(igt_vsoc_wait(&dev, submit.job_id).sample_errors, 0);
-	close(submit.fence_fd);
+	igt_assert_eq(igt_vsoc_submit_to(dev.fd, 0, &c, 1, &job, &fence), 0);
+	igt_assert_eq(igt_vsoc_wait(&dev, job).sample_errors, 0);
+	close(fence);
 }
 
 /* perf allocates the file under the mutex that reading an event of the CPU takes */

@@ -133,12 +133,8 @@ static void come(struct igt_fragile *d)
 
 static void open_contexts(struct igt_fragile *d)
 {
-	for (unsigned int i = 0; i < sizeof(d->contexts) / sizeof(d->contexts[0]); i++) {
-		struct drm_vsoc_ctx_create create = { 0 };
-
-		igt_assert_eq(igt_perfctr_ioctl(d->dev.fd, DRM_IOCTL_VSOC_CTX_CREATE, &create), 0);
-		d->contexts[i] = create.ctx_id;
-	}
+	for (unsigned int i = 0; i < sizeof(d->contexts) / sizeof(d->contexts[0]); i++)
+		d->contexts[i] = igt_vsoc_ctx_create(d->dev.fd);
 }
 
 /* --- clients ---------------------------------------------------------------------------------- */
@@ -197,21 +193,6 @@ static struct igt_fragile *some_device(void)
 	return d->present && !d->gone ? d : &devices[0];
 }
 
-static int submit(int fd, uint32_t ctx, const struct drm_vsoc_command *commands, unsigned int count,
-		  uint64_t *job)
-{
-	struct drm_vsoc_submit submit = {
-		.ctx_id = ctx,
-		.commands = (uintptr_t)commands,
-		.command_count = count,
-		.command_stride = sizeof(*commands),
-	};
-	int ret = igt_perfctr_ioctl(fd, DRM_IOCTL_VSOC_SUBMIT, &submit);
-
-	*job = submit.job_id;
-	return ret;
-}
-
 static bool do_job(void)
 {
 	struct drm_vsoc_command commands[IGT_RANDOM_COMMANDS];
@@ -219,8 +200,8 @@ static bool do_job(void)
 	uint64_t job;
 	int ret;
 
-	ret = submit(d->dev.fd, d->contexts[any(3)], commands,
-		     igt_random_commands(&chance, commands, 0, 0), &job);
+	ret = igt_vsoc_submit_to(d->dev.fd, d->contexts[any(3)], commands,
+				 igt_random_commands(&chance, commands, 0, 0), &job, NULL);
 	if (igt_fragile_is_gone(d, ret))
 		return true;
 	igt_assert_f(!ret || ret == -EAGAIN || (ret == -ENOMEM && d->armed), "SUBMIT: %d\n", ret);
@@ -245,8 +226,9 @@ static bool do_in_stream(void)
 
 	if (!c)
 		return false;
-	ret = submit(c->file.fd, DRM_VSOC_CTX_DEFAULT, commands,
-		     igt_random_commands(&chance, commands, c->session.handle, storm.step), &job);
+	ret = igt_vsoc_submit_to(
+		c->file.fd, DRM_VSOC_CTX_DEFAULT, commands,
+		igt_random_commands(&chance, commands, c->session.handle, storm.step), &job, NULL);
 	if (igt_fragile_is_gone(c->on, ret))
 		return true;
 	igt_assert_f(!ret || (ret == -ENOMEM && c->on->armed), "SUBMIT: %d\n", ret);

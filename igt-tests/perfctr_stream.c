@@ -1144,21 +1144,16 @@ static void in_stream_tests(void)
 	igt_subtest("in-stream-bad-handle")
 	{
 		struct drm_vsoc_command c = { .type = DRM_VSOC_CMD_SAMPLE };
-		struct drm_vsoc_submit submit = {
-			.commands = (uintptr_t)&c,
-			.command_count = 1,
-			.command_stride = sizeof(c),
-		};
 		struct igt_perfctr_device other;
 		struct igt_perfctr_session s;
 
 		create(&s, 4, 0);
 		c.sample.handle = s.handle;
 		igt_perfctr_reopen(&other, &dev);
-		igt_assert_eq(igt_perfctr_ioctl(other.fd, DRM_IOCTL_VSOC_SUBMIT, &submit), -ENOENT);
+		igt_assert_eq(igt_vsoc_submit_to(other.fd, 0, &c, 1, NULL, NULL), -ENOENT);
 		igt_perfctr_close(&other);
 		igt_perfctr_session_fini(&s);
-		igt_assert_eq(igt_perfctr_ioctl(dev.fd, DRM_IOCTL_VSOC_SUBMIT, &submit), -ENOENT);
+		igt_assert_eq(igt_vsoc_submit_to(dev.fd, 0, &c, 1, NULL, NULL), -ENOENT);
 	}
 	igt_describe("a session that was torn down before its job runs is told by WAIT");
 	igt_subtest("in-stream-torn-down")
