@@ -382,6 +382,9 @@ static void hooked_flush(struct pipe_context *pipe, struct pipe_fence_handle **f
 	hook->flush(pipe, fence, flags);
 	end_statistics(pipe);
 	submit_work(hook);
+	/* glFinish() waits for the GPU, and what was rendered is its work */
+	if (flags & PIPE_FLUSH_HINT_FINISH)
+		gpc_vsoc_wait(hook->vsoc);
 	if (active)
 		begin_statistics(pipe);
 }
@@ -462,6 +465,8 @@ static void hooked_context_destroy(struct pipe_context *pipe)
 		if (hook->vsoc) {
 			end_statistics(pipe);
 			submit_work(hook);
+			/* the kernel cancels what is not done when the device is closed */
+			gpc_vsoc_wait(hook->vsoc);
 		}
 		hook->driver.destroy_query(pipe, hook->statistics);
 	}

@@ -169,6 +169,7 @@ int main(int argc, char **argv)
 		eglSwapBuffers(display, surface);
 	}
 	groups_free(&groups);
+	glFinish();
 	eglTerminate(display);
 	return 0;
 }
