@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "minigt.h"
+#include "igt_device.h"
 #include "igt_perfctr.h"
 #include "igt_rights.h"
 #include "igt_sys.h"
@@ -23,32 +24,20 @@
 
 IGT_TEST_DESCRIPTION("No client of the counters can harm, starve or outlive another");
 
+#define SLOTS 64
 #define MS 1000000ull
 #define SESSIONS 64
 #define STAT_REFRESH "/proc/sys/vm/stat_refresh"
-#define VSOC_POWER "/sys/devices/platform/vsoc.0/power/"
 
 static struct igt_perfctr_device dev;
 static struct igt_vsoc_truth before, after;
 static struct igt_perfctr_session many[SESSIONS];
 
-static void create(struct igt_perfctr_session *s, const struct igt_perfctr_device *d,
-		   uint64_t period_ns)
-{
-	igt_perfctr_session_init(s, d);
-	s->setup.slots = 64;
-	s->setup.period_ns = period_ns;
-	igt_perfctr_session_create(s);
-}
-
 /* work, STOP, and compare with the truth since @before */
 static void finish_conserved(struct igt_perfctr_session *s)
 {
 	igt_vsoc_work(&dev, 3);
-	igt_assert_eq(igt_perfctr_stop(s, 0), 0);
-	igt_vsoc_truth(&dev, &after);
-	igt_perfctr_drain(s);
-	igt_vsoc_assert_conserved(s, &before, &after);
+	igt_vsoc_stop_conserved(s, &before);
 }
 
 /* --- many ---------------------------------------------------------------- */
@@ -117,12 +106,12 @@ static void many_tests(void)
 		struct igt_perfctr_device other;
 		struct igt_perfctr_session s, theirs[8];
 
-		create(&s, &dev, 0);
+		igt_perfctr_session_setup(&s, &dev, SLOTS, 0);
 		igt_vsoc_truth(&dev, &before);
 		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
 		igt_perfctr_reopen(&other, &dev);
 		for (unsigned int i = 0; i < 8; i++) {
-			create(&theirs[i], &other, i & 1 ? MS : 0);
+			igt_perfctr_session_setup(&theirs[i], &other, SLOTS, i & 1 ? MS : 0);
 			if (i & 2)
 				igt_assert_eq(igt_perfctr_start(&theirs[i], 0), 0);
 		}
@@ -184,18 +173,10 @@ static void wait_until_free(uint64_t kib, int vsoc_users, int pmu_users)
 
 static void sleep_of_device(const char *control, const char *status)
 {
-	char text[16] = "";
-
-	igt_require_write(VSOC_POWER "control", control);
-	for (unsigned int i = 0; i < 1000 && strncmp(text, status, strlen(status)); i++) {
-		int fd = open(VSOC_POWER "runtime_status", O_RDONLY | O_CLOEXEC);
-
-		igt_assert(fd >= 0);
-		igt_assert_lt(0, read(fd, text, sizeof(text) - 1));
-		close(fd);
+	igt_vsoc_power(0, control);
+	for (unsigned int i = 0; i < 1000 && !igt_vsoc_power_is(0, status); i++)
 		igt_sleep_ms(10);
-	}
-	igt_assert_eq(strncmp(text, status, strlen(status)), 0);
+	igt_assert(igt_vsoc_power_is(0, status));
 }
 
 /*
@@ -208,7 +189,7 @@ static void child_ends(enum end end)
 	uint64_t kib = buffer_kib();
 	struct igt_perfctr_session s;
 
-	create(&s, &dev, MS);
+	igt_perfctr_session_setup(&s, &dev, SLOTS, MS);
 	igt_vsoc_truth(&dev, &before);
 	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
 	for (unsigned int round = 0; round < 20; round++) {
@@ -282,7 +263,7 @@ static void process_tests(void)
 	{
 		struct igt_perfctr_session s;
 
-		create(&s, &dev, MS);
+		igt_perfctr_session_setup(&s, &dev, SLOTS, MS);
 		igt_vsoc_truth(&dev, &before);
 		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
 		igt_fork(child, 1) close(dev.fd);
@@ -298,7 +279,7 @@ static void process_tests(void)
 		int copy;
 
 		igt_perfctr_reopen(&mine, &dev);
-		create(&s, &mine, 0);
+		igt_perfctr_session_setup(&s, &mine, SLOTS, 0);
 		igt_vsoc_truth(&dev, &before);
 		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
 		copy = dup(mine.fd);
@@ -313,7 +294,7 @@ static void process_tests(void)
 	{
 		struct igt_perfctr_session s;
 
-		create(&s, &dev, MS);
+		igt_perfctr_session_setup(&s, &dev, SLOTS, MS);
 		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
 		munmap(s.ring, s.ring_map);
 		munmap(s.control, s.control_map);
@@ -331,7 +312,7 @@ static void process_tests(void)
 	{
 		struct igt_perfctr_session s;
 
-		create(&s, &dev, MS);
+		igt_perfctr_session_setup(&s, &dev, SLOTS, MS);
 		igt_vsoc_truth(&dev, &before);
 		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
 		igt_perfctr_gem_close(dev.fd, s.setup.ring_handle);
@@ -346,7 +327,7 @@ static void process_tests(void)
 	{
 		struct igt_perfctr_session s;
 
-		create(&s, &dev, 0);
+		igt_perfctr_session_setup(&s, &dev, SLOTS, 0);
 		igt_vsoc_truth(&dev, &before);
 		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
 		igt_vsoc_work(&dev, 1);
@@ -414,7 +395,7 @@ static void race_tests(void)
 			struct igt_perfctr_session s;
 			pthread_t threads[3];
 
-			create(&s, &dev, round & 1 ? MS : 0);
+			igt_perfctr_session_setup(&s, &dev, SLOTS, round & 1 ? MS : 0);
 			raced_handle = s.handle;
 			for (uintptr_t i = 0; i < 3; i++)
 				pthread_create(&threads[i], NULL, race,
@@ -437,7 +418,7 @@ static void race_tests(void)
 				struct igt_perfctr_session s;
 
 				igt_perfctr_reopen(&mine, &dev);
-				create(&s, &mine, i % 2 ? MS : 0);
+				igt_perfctr_session_setup(&s, &mine, SLOTS, i % 2 ? MS : 0);
 				igt_assert_eq(igt_perfctr_start(&s, 0), 0);
 				igt_assert_eq(igt_perfctr_sample(&s, 0), 0);
 				if (i % 3)
@@ -699,7 +680,7 @@ static void permission_tests(void)
 			struct igt_perfctr_session s;
 
 			igt_perfctr_reopen(&mine, &dev);
-			create(&s, &mine, 0);
+			igt_perfctr_session_setup(&s, &mine, SLOTS, 0);
 			igt_assert_eq(write(sockets[0], &s, sizeof(s)), (int)sizeof(s));
 			send_fd(sockets[0], mine.fd);
 			igt_waitchildren();

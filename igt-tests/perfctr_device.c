@@ -19,24 +19,12 @@
 IGT_TEST_DESCRIPTION("Whatever happens to the device, the samples say so and do not lie");
 
 #define MS 1000000ull
-#define PLATFORM "/sys/bus/platform/devices/vsoc.0"
 /* one wait for firmware may end by its deadline; nothing may take longer than a few of them */
 #define PATIENCE_NS 10000000000ull
 
 static struct igt_perfctr_device dev;
 static struct igt_vsoc_truth before, after;
 static bool occupied_enough;
-
-static bool file_says(const char *path, const char *word)
-{
-	char text[64] = "";
-	int fd = open(path, O_RDONLY);
-
-	igt_require_f(fd >= 0, "%s: %s\n", path, strerror(errno));
-	igt_assert(read(fd, text, sizeof(text) - 1) >= 0);
-	close(fd);
-	return !strncmp(text, word, strlen(word));
-}
 
 static void create(struct igt_perfctr_session *s, uint32_t flags, uint64_t period_ns)
 {
@@ -66,7 +54,7 @@ static void end_conserved(struct igt_perfctr_session *s)
 static bool suspended(void)
 {
 	for (unsigned int i = 0; i < 1000; i++) {
-		if (file_says(PLATFORM "/power/runtime_status", "suspended"))
+		if (igt_vsoc_power_is(0, "suspended"))
 			return true;
 		igt_sleep_ms(10);
 	}
@@ -83,11 +71,11 @@ static void power_tests(void)
 		create(&s, 0, 0);
 		begin(&s);
 		igt_vsoc_work(&dev, 0);
-		igt_require_write(PLATFORM "/power/control", "auto");
+		igt_vsoc_power(0, "auto");
 		igt_assert(suspended());
 		igt_assert_eq(igt_perfctr_sample(&s, 0), 0);
 		/* sampling did not wake it */
-		igt_assert(file_says(PLATFORM "/power/runtime_status", "suspended"));
+		igt_assert(igt_vsoc_power_is(0, "suspended"));
 		igt_perfctr_drain(&s);
 		igt_assert(s.last.flags & DRM_PERFCTR_SAMPLE_SUSPENDED);
 		igt_assert_eq_u64(s.lost_ns, 0);
@@ -98,7 +86,7 @@ static void power_tests(void)
 			igt_assert_eq_u32(s.last.flags,
 					  DRM_PERFCTR_SAMPLE_MANUAL | DRM_PERFCTR_SAMPLE_SUSPENDED);
 			if (!i)
-				igt_require_write(PLATFORM "/power/control", "on");
+				igt_vsoc_power(0, "on");
 		}
 		igt_vsoc_work(&dev, 1);
 		end_conserved(&s);
@@ -111,19 +99,19 @@ static void power_tests(void)
 		struct igt_perfctr_session s;
 
 		create(&s, DRM_PERFCTR_SETUP_KEEP_AWAKE, 0);
-		igt_require_write(PLATFORM "/power/control", "auto");
+		igt_vsoc_power(0, "auto");
 		igt_assert(suspended());
 		/* START wakes it, which counts as a transition before the session */
 		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
 		igt_vsoc_truth(&dev, &before);
-		igt_assert(file_says(PLATFORM "/power/runtime_status", "active"));
+		igt_assert(igt_vsoc_power_is(0, "active"));
 		igt_sleep_ms(300);
-		igt_assert(file_says(PLATFORM "/power/runtime_status", "active"));
+		igt_assert(igt_vsoc_power_is(0, "active"));
 		igt_vsoc_work(&dev, 1);
 		end_conserved(&s);
 		igt_assert(!(s.flags & DRM_PERFCTR_SAMPLE_SUSPENDED));
 		igt_assert(suspended());
-		igt_require_write(PLATFORM "/power/control", "on");
+		igt_vsoc_power(0, "on");
 		igt_perfctr_session_fini(&s);
 	}
 	igt_describe("a session can be started while the GPU sleeps, and counts when it wakes");
@@ -132,12 +120,12 @@ static void power_tests(void)
 		struct igt_perfctr_session s;
 
 		create(&s, 0, 0);
-		igt_require_write(PLATFORM "/power/control", "auto");
+		igt_vsoc_power(0, "auto");
 		igt_assert(suspended());
 		begin(&s);
-		igt_assert(file_says(PLATFORM "/power/runtime_status", "suspended"));
+		igt_assert(igt_vsoc_power_is(0, "suspended"));
 		igt_vsoc_work(&dev, 2);
-		igt_require_write(PLATFORM "/power/control", "on");
+		igt_vsoc_power(0, "on");
 		end_conserved(&s);
 		igt_perfctr_session_fini(&s);
 	}
@@ -148,11 +136,11 @@ static void power_tests(void)
 
 		create(&s, 0, 0);
 		begin(&s);
-		igt_require_write(PLATFORM "/power/control", "auto");
+		igt_vsoc_power(0, "auto");
 		igt_assert(suspended());
 		igt_vsoc_debugfs(&dev, "protected", "1");
 		igt_vsoc_debugfs(&dev, "protected", "0");
-		igt_require_write(PLATFORM "/power/control", "on");
+		igt_vsoc_power(0, "on");
 		end_conserved(&s);
 		igt_assert_eq_u64(igt_perfctr_sum(&s, DRM_PERFCTR_BLOCK_FW, 0,
 						  igt_vsoc_counter(&after, DRM_PERFCTR_BLOCK_FW,
@@ -405,13 +393,13 @@ static void suspend_unread(const char *cores_on, uint64_t awake_ns)
 		igt_vsoc_work(&dev, 1);
 	igt_vsoc_debugfs(&dev, "fail_lost_irq", "1000");
 	igt_vsoc_debugfs(&dev, "fail_no_ack", "1000");
-	igt_require_write(PLATFORM "/power/control", "auto");
+	igt_vsoc_power(0, "auto");
 	igt_assert(suspended());
 	igt_vsoc_debugfs(&dev, "fail_lost_irq", "0");
 	igt_vsoc_debugfs(&dev, "fail_no_ack", "0");
 	igt_sleep_ms(500);
 	igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
-	igt_require_write(PLATFORM "/power/control", "on");
+	igt_vsoc_power(0, "on");
 	igt_vsoc_truth(&dev, &after);
 	igt_perfctr_drain(&s);
 	igt_info("%.1f of %.1f ms lost\n", s.lost_ns * 1e-6,
@@ -530,10 +518,10 @@ static void lost_tests(void)
 
 		create(&other, 0, 0);
 		begin_beside(&b);
-		igt_require_write(PLATFORM "/power/control", "auto");
+		igt_vsoc_power(0, "auto");
 		igt_assert(suspended());
 		igt_vsoc_debugfs(&dev, "fail_no_ack", "1000");
-		igt_require_write(PLATFORM "/power/control", "on");
+		igt_vsoc_power(0, "on");
 		dead_ns = igt_raw_ns();
 		igt_vsoc_work(&dev, 0);
 		igt_sleep_ms(300);

@@ -15,6 +15,7 @@
 
 IGT_TEST_DESCRIPTION("Devices of different shapes live side by side and know nothing of each other");
 
+#define SLOTS 64
 #define MS 1000000ull
 #define OTHER "9"
 #define OTHER_NUMBER 9
@@ -59,15 +60,6 @@ static bool has_block(const struct igt_perfctr_device *d, uint16_t type, uint16_
 		if (d->blocks[i].type == type && d->blocks[i].index == index)
 			return true;
 	return false;
-}
-
-static void create(struct igt_perfctr_session *s, const struct igt_perfctr_device *d,
-		   uint64_t period_ns)
-{
-	igt_perfctr_session_init(s, d);
-	s->setup.slots = 64;
-	s->setup.period_ns = period_ns;
-	igt_perfctr_session_create(s);
 }
 
 #define COPY_BYTES 64000
@@ -172,7 +164,7 @@ static void shape_tests(void)
 			for (unsigned int core = 0; core < 64; core++)
 				igt_assert_eq(has_block(&other, DRM_PERFCTR_BLOCK_SHADER, core),
 					      (int)(mask >> core & 1));
-			create(&s, &other, 0);
+			igt_perfctr_session_setup(&s, &other, SLOTS, 0);
 			igt_vsoc_truth(&other, &other_before);
 			igt_assert_eq(igt_perfctr_start(&s, 0), 0);
 			igt_vsoc_work(&other, i);
@@ -291,8 +283,8 @@ static void side_by_side_tests(void)
 		struct igt_perfctr_session a, b;
 
 		come();
-		create(&a, &dev, 2 * MS);
-		create(&b, &other, 3 * MS);
+		igt_perfctr_session_setup(&a, &dev, SLOTS, 2 * MS);
+		igt_perfctr_session_setup(&b, &other, SLOTS, 3 * MS);
 		igt_vsoc_truth(&dev, &before);
 		igt_vsoc_truth(&other, &other_before);
 		igt_assert_eq(igt_perfctr_start(&a, 0), 0);
@@ -322,7 +314,7 @@ static void side_by_side_tests(void)
 		struct drm_perfctr_status status = { 0 };
 
 		come();
-		create(&s, &dev, 0);
+		igt_perfctr_session_setup(&s, &dev, SLOTS, 0);
 		igt_assert_eq(igt_perfctr_control(other.fd, DRM_PERFCTR_CMD_STATUS, &s.handle,
 						  &status, sizeof(status)),
 			      -ENOENT);
@@ -336,8 +328,8 @@ static void side_by_side_tests(void)
 		struct igt_perfctr_session a, b;
 
 		come();
-		create(&a, &dev, 2 * MS);
-		create(&b, &other, 2 * MS);
+		igt_perfctr_session_setup(&a, &dev, SLOTS, 2 * MS);
+		igt_perfctr_session_setup(&b, &other, SLOTS, 2 * MS);
 		igt_vsoc_truth(&dev, &before);
 		igt_assert_eq(igt_perfctr_start(&a, 0), 0);
 		igt_assert_eq(igt_perfctr_start(&b, 0), 0);
@@ -434,7 +426,7 @@ static void side_by_side_tests(void)
 
 			come();
 			if (i % 3) {
-				create(&s, &other, i % 3 == 1 ? MS : 0);
+				igt_perfctr_session_setup(&s, &other, SLOTS, i % 3 == 1 ? MS : 0);
 				igt_assert_eq(igt_perfctr_start(&s, 0), 0);
 			}
 			igt_assert_eq(igt_vsoc_driver("del_device", OTHER), 0);
@@ -474,8 +466,8 @@ static void pmu_fault_tests(void)
 		s.setup.period_ns = 2 * MS;
 		igt_assert(igt_perfctr_add_ucf(&s));
 		igt_perfctr_session_create(&s);
-		create(&second, &dev, 0);
-		create(&s_other, &other, 2 * MS);
+		igt_perfctr_session_setup(&second, &dev, SLOTS, 0);
+		igt_perfctr_session_setup(&s_other, &other, SLOTS, 2 * MS);
 		igt_vsoc_truth(&dev, &before);
 		igt_vsoc_truth(&other, &other_before);
 		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
@@ -567,7 +559,7 @@ static void pmu_fault_tests(void)
 		igt_assert(igt_perfctr_add_ucf(&s));
 		igt_perfctr_session_create(&s);
 		/* has none of it */
-		create(&second, &dev, 5 * MS);
+		igt_perfctr_session_setup(&second, &dev, SLOTS, 5 * MS);
 		igt_vsoc_truth(&dev, &before);
 		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
 		igt_assert_eq(igt_perfctr_start(&second, 0), 0);

@@ -39,7 +39,7 @@ void igt_vsoc_go(struct igt_perfctr_device *dev, unsigned int number)
 	igt_assert_eq(igt_vsoc_driver("del_device", text), 0);
 }
 
-int igt_vsoc_power(unsigned int number, const char *how)
+int igt_vsoc_power_try(unsigned int number, const char *how)
 {
 	char path[64];
 
@@ -47,7 +47,15 @@ int igt_vsoc_power(unsigned int number, const char *how)
 	return igt_write(path, how);
 }
 
-bool igt_vsoc_is_suspended(unsigned int number)
+void igt_vsoc_power(unsigned int number, const char *how)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), POWER "control", number);
+	igt_require_write(path, how);
+}
+
+bool igt_vsoc_power_is(unsigned int number, const char *status)
 {
 	char path[64], word[16] = "";
 	FILE *f;
@@ -57,7 +65,7 @@ bool igt_vsoc_is_suspended(unsigned int number)
 	igt_assert_f(f, "%s: %m\n", path);
 	igt_assert_eq(fscanf(f, "%15s", word), 1);
 	fclose(f);
-	return !strcmp(word, "suspended");
+	return !strcmp(word, status);
 }
 
 void igt_fault_arm(const struct igt_perfctr_device *dev, const char *name, unsigned int times)

@@ -16,9 +16,14 @@ void igt_vsoc_come(struct igt_perfctr_device *dev, const char *shape);
 /* close it, if it is open, and let it go */
 void igt_vsoc_go(struct igt_perfctr_device *dev, unsigned int number);
 
-/* "auto" or "on": whether it sleeps when nothing needs it; 0 or -errno */
-int igt_vsoc_power(unsigned int number, const char *how);
-bool igt_vsoc_is_suspended(unsigned int number);
+/*
+ * @how: "auto" or "on", whether it sleeps when nothing needs it. The first returns 0 or -errno, the
+ * second skips on kernels that cannot.
+ */
+int igt_vsoc_power_try(unsigned int number, const char *how);
+void igt_vsoc_power(unsigned int number, const char *how);
+/* its runtime status is that: "active", "suspended", ... */
+bool igt_vsoc_power_is(unsigned int number, const char *status);
 
 /* the fault @name (without "fail_") happens the next @times its place is reached */
 void igt_fault_arm(const struct igt_perfctr_device *dev, const char *name, unsigned int times);

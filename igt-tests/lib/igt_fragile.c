@@ -59,7 +59,7 @@ uint64_t igt_fragile_troubles(const struct igt_fragile *d)
 
 int igt_fragile_power(const struct igt_fragile *d, const char *how)
 {
-	return igt_vsoc_power(d->number, how);
+	return igt_vsoc_power_try(d->number, how);
 }
 
 static int by_name(const void *a, const void *b)

@@ -200,5 +200,5 @@ uint64_t igt_nv50_sampler(const char *name)
 
 void igt_nv50_power(const char *how)
 {
-	igt_assert_eq(igt_vsoc_power(IGT_NV50_NUMBER, how), 0);
+	igt_vsoc_power(IGT_NV50_NUMBER, how);
 }

@@ -269,6 +269,15 @@ static int tagged(struct igt_perfctr_session *s, uint32_t cmd, uint64_t user_dat
 	return igt_perfctr_control(s->dev->fd, cmd, &s->handle, &user_data, sizeof(user_data));
 }
 
+void igt_perfctr_session_setup(struct igt_perfctr_session *s, const struct igt_perfctr_device *dev,
+			       uint32_t slots, uint64_t period_ns)
+{
+	igt_perfctr_session_init(s, dev);
+	s->setup.slots = slots;
+	s->setup.period_ns = period_ns;
+	igt_perfctr_session_create(s);
+}
+
 int igt_perfctr_start(struct igt_perfctr_session *s, uint64_t user_data)
 {
 	s->restarted = true;
@@ -459,6 +468,28 @@ unsigned int igt_perfctr_drain(struct igt_perfctr_session *s)
 		n++;
 	}
 	return n;
+}
+
+void igt_perfctr_assert_status(struct igt_perfctr_session *s, bool active)
+{
+	struct drm_perfctr_status st = igt_perfctr_status(s);
+
+	igt_assert_eq_u32(st.flags, active ? DRM_PERFCTR_STATUS_ACTIVE : 0);
+	igt_assert_eq_u32(st.slots, s->setup.slots);
+	igt_assert_eq_u64(st.insert_idx, s->control->insert_idx);
+	igt_assert_eq_u64(st.insert_idx, s->samples + igt_perfctr_unread(s));
+	igt_assert_eq_u64(st.extract_idx, s->extract);
+	if (!igt_perfctr_unread(s)) {
+		igt_assert_eq_u64(st.merged_periods, s->merged);
+		igt_assert_eq_u64(st.merged_others, s->merged_others);
+		igt_assert_eq_u64(st.lost_ns, s->lost_ns);
+		igt_assert_eq_u64(s->control->merged_periods, s->merged);
+		igt_assert_eq_u64(s->control->lost_ns, s->lost_ns);
+	}
+	igt_assert_eq_u64(st.errors, 0);
+	igt_assert_eq_u64(st.overflows, 0);
+	igt_assert_eq_u64(st.resets, 0);
+	igt_assert_eq_u64(st.bad_extract, 0);
 }
 
 void igt_perfctr_sample_and_drain(struct igt_perfctr_session *s)

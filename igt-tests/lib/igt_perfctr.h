@@ -90,11 +90,16 @@ void igt_perfctr_add_pmu(struct igt_perfctr_session *s, uint16_t index, uint32_t
 /* TEST_ONLY, buffers, SETUP; 0 or -errno */
 int igt_perfctr_session_try(struct igt_perfctr_session *s);
 void igt_perfctr_session_create(struct igt_perfctr_session *s);
+/* init, with so many slots and that period, and create */
+void igt_perfctr_session_setup(struct igt_perfctr_session *s, const struct igt_perfctr_device *dev,
+			       uint32_t slots, uint64_t period_ns);
 int igt_perfctr_start(struct igt_perfctr_session *s, uint64_t user_data);
 int igt_perfctr_stop(struct igt_perfctr_session *s, uint64_t user_data);
 int igt_perfctr_sample(struct igt_perfctr_session *s, uint64_t user_data);
 int igt_perfctr_teardown(struct igt_perfctr_session *s);
 struct drm_perfctr_status igt_perfctr_status(struct igt_perfctr_session *s);
+/* indices, state and totals that STATUS tells are those that the reader saw; nothing went wrong */
+void igt_perfctr_assert_status(struct igt_perfctr_session *s, bool active);
 /* its periods are recorded by the hardware at this moment */
 bool igt_perfctr_is_batched(struct igt_perfctr_session *s);
 /* read everything that is published, check it, give the slots back; returns samples read */

@@ -301,6 +301,42 @@ void igt_vsoc_assert_conserved(const struct igt_perfctr_session *s,
 	igt_assert_eq(compared, enabled);
 }
 
+void igt_vsoc_stop_conserved(struct igt_perfctr_session *s, const struct igt_vsoc_truth *before)
+{
+	static struct igt_vsoc_truth after;
+
+	igt_assert_eq(igt_perfctr_stop(s, 0), 0);
+	igt_vsoc_truth(s->dev, &after);
+	igt_perfctr_drain(s);
+	igt_vsoc_assert_conserved(s, before, &after);
+}
+
+void igt_vsoc_conserve(struct igt_perfctr_session *s, unsigned int jobs,
+		       void (*step)(struct igt_perfctr_session *s, unsigned int n))
+{
+	static struct igt_vsoc_truth before;
+
+	igt_vsoc_truth(s->dev, &before);
+	igt_assert_eq(igt_perfctr_start(s, 0), 0);
+	for (unsigned int n = 0; n < jobs; n++) {
+		igt_vsoc_work(s->dev, n);
+		if (step)
+			step(s, n);
+	}
+	igt_vsoc_stop_conserved(s, &before);
+	igt_assert_eq_u64(s->final, 1);
+	igt_assert_eq_u64(s->lost_ns, 0);
+	igt_perfctr_assert_status(s, false);
+}
+
+void igt_vsoc_step_sample(struct igt_perfctr_session *s, unsigned int n)
+{
+	igt_assert_eq(igt_perfctr_sample(s, n), 0);
+	igt_perfctr_drain(s);
+	/* the sample of a period may have come after it */
+	igt_assert_eq_u64(s->manual_data, n);
+}
+
 int igt_vsoc_debugfs_try(const struct igt_perfctr_device *dev, const char *file, const char *text)
 {
 	char path[96];

@@ -72,6 +72,16 @@ uint64_t igt_vsoc_moved(const struct igt_vsoc_truth *before, const struct igt_vs
 void igt_vsoc_assert_conserved(const struct igt_perfctr_session *s,
 			       const struct igt_vsoc_truth *before,
 			       const struct igt_vsoc_truth *after);
+/* STOP, and read to the end: every sum is what the hardware counted since @before */
+void igt_vsoc_stop_conserved(struct igt_perfctr_session *s, const struct igt_vsoc_truth *before);
+/*
+ * START, @jobs jobs with @step (or NULL) after each, STOP: every sum is what the hardware counted,
+ * nothing was lost, and STATUS says the same.
+ */
+void igt_vsoc_conserve(struct igt_perfctr_session *s, unsigned int jobs,
+		       void (*step)(struct igt_perfctr_session *s, unsigned int n));
+/* a @step: SAMPLE with tag @n, and read it */
+void igt_vsoc_step_sample(struct igt_perfctr_session *s, unsigned int n);
 /* bytes read from memory that the UCF PMU of socket 0 has seen; 0 without the fabric's file */
 uint64_t igt_vsoc_ucf_bytes_read(const struct igt_perfctr_device *dev);
 /* a number in the debugfs file "firmware" */

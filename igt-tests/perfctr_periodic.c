@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Periods: their rate, jitter and cost, and that each of them is accounted for.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "minigt.h"
+#include "igt_perfctr.h"
+#include "igt_sys.h"
+#include "igt_vsoc.h"
+
+IGT_TEST_DESCRIPTION("Periodic sessions keep their rate, and no period is forgotten");
+
+#define MS 1000000ull
+#define MAX_PERIODS 4096
+
+static struct igt_perfctr_device dev;
+
+/* ns that the device's sampling thread has run, and how often it was put on a CPU */
+static uint64_t sampler_ns(uint64_t *times)
+{
+	unsigned long long ns = 0, turns = 0;
+	struct dirent *entry;
+	DIR *proc = opendir("/proc");
+
+	igt_assert(proc);
+	while (!ns && (entry = readdir(proc))) {
+		char path[300], name[32] = "";
+		FILE *f;
+
+		snprintf(path, sizeof(path), "/proc/%s/comm", entry->d_name);
+		f = fopen(path, "r");
+		if (!f)
+			continue;
+		if (!fgets(name, sizeof(name), f))
+			name[0] = '\0';
+		fclose(f);
+		if (strncmp(name, "perfctr/vsoc", strlen("perfctr/vsoc")))
+			continue;
+		snprintf(path, sizeof(path), "/proc/%s/schedstat", entry->d_name);
+		f = fopen(path, "r");
+		igt_require_f(f, "the kernel has no schedstat\n");
+		if (f && fscanf(f, "%llu %*u %llu", &ns, &turns) != 2)
+			ns = 0;
+		if (f)
+			fclose(f);
+	}
+	closedir(proc);
+	igt_assert_f(ns, "no thread perfctr/vsoc*\n");
+	*times = turns;
+	return ns;
+}
+
+static int ascending(const void *a, const void *b)
+{
+	const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* a thread of user space with the same period: what the machine can do just now */
+struct peer {
+	uint64_t period_ns, wakes, late[MAX_PERIODS];
+	bool stop;
+};
+
+static void *peer_thread(void *data)
+{
+	const struct sched_param fifo = { .sched_priority = 1 };
+	struct peer *p = data;
+	struct timespec t;
+	uint64_t due, now;
+
+	igt_assert_eq(pthread_setschedparam(pthread_self(), SCHED_FIFO, &fifo), 0);
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	due = t.tv_sec * 1000000000ull + t.tv_nsec;
+	while (!__atomic_load_n(&p->stop, __ATOMIC_RELAXED) && p->wakes < MAX_PERIODS) {
+		due += p->period_ns;
+		t.tv_sec = due / 1000000000;
+		t.tv_nsec = due % 1000000000;
+		clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL);
+		clock_gettime(CLOCK_MONOTONIC, &t);
+		now = t.tv_sec * 1000000000ull + t.tv_nsec;
+		p->late[p->wakes++] = now - due;
+		/* periods that passed meanwhile are gone */
+		due += (now - due) / p->period_ns * p->period_ns;
+	}
+	return NULL;
+}
+
+/*
+ * Rate, jitter and cost of a periodic session that nobody hinders. All periods are accounted for
+ * on any machine. That most of them have a sample of their own, soon after they end, is measured
+ * by the peer: false if the machine was too busy with other things, or the kernel is broken.
+ */
+static bool periodic_rate(uint64_t period_ns, unsigned int periods)
+{
+	static uint64_t late[MAX_PERIODS];
+	static struct peer peer;
+	uint64_t before_ns, after_ns, span_ns, due, turns;
+	struct igt_perfctr_session s;
+	double rate, share;
+	unsigned int n = 0;
+	pthread_t thread;
+
+	igt_perfctr_session_setup(&s, &dev, MAX_PERIODS, period_ns);
+	igt_assert_lt(periods, MAX_PERIODS);
+	peer = (struct peer){ .period_ns = period_ns };
+	before_ns = sampler_ns(&turns);
+	igt_assert_eq(pthread_create(&thread, NULL, peer_thread, &peer), 0);
+	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+	igt_sleep_ms(periods * period_ns / MS);
+	igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
+	__atomic_store_n(&peer.stop, true, __ATOMIC_RELAXED);
+	igt_assert_eq(pthread_join(thread, NULL), 0);
+	after_ns = sampler_ns(&turns);
+
+	/* periodic samples but the first, whose span is a part of a period */
+	for (uint64_t i = 1; i + 1 < igt_perfctr_unread(&s); i++) {
+		const struct drm_perfctr_sample_header *h = igt_perfctr_slot(&s, i);
+
+		due = (1 + h->merged_periods) * period_ns;
+		span_ns = h->end_ns - h->start_ns;
+		late[n++] = span_ns > due ? span_ns - due : due - span_ns;
+	}
+	igt_assert_lt(1, (int)n);
+	qsort(late, n, sizeof(late[0]), ascending);
+	qsort(peer.late, peer.wakes, sizeof(peer.late[0]), ascending);
+	igt_perfctr_drain(&s);
+	span_ns = s.last.end_ns - s.first.start_ns;
+	periods = span_ns / period_ns;
+	rate = (s.periodic + s.merged) * 1e9 / span_ns;
+	share = 100.0 * (after_ns - before_ns) / span_ns;
+	igt_info("%d periods, %d merged: %.1f per s; jitter median %.1f us, 99 %% %.1f us, "
+		 "worst %.1f us; sampler %.2f %% of a CPU; peer woke %d times, late by %.1f us "
+		 "(median), %.1f us (worst)\n",
+		 (int)s.periodic, (int)s.merged, rate, late[n / 2] / 1e3, late[n * 99 / 100] / 1e3,
+		 late[n - 1] / 1e3, share, (int)peer.wakes, peer.late[peer.wakes / 2] / 1e3,
+		 peer.late[peer.wakes - 1] / 1e3);
+	igt_perfctr_session_fini(&s);
+	/* each period is published or merged, none is made up: the ends may cut one off */
+	igt_assert_lte_u64(periods, s.periodic + s.merged + 1);
+	igt_assert_lte_u64(s.periodic + s.merged, periods + 1);
+	return s.periodic >= peer.wakes / 2 &&
+	       late[n / 2] <= period_ns / 2 + peer.late[peer.wakes / 2] && share < 60;
+}
+
+/*
+ * A periodic session whose ring is full, with other samples that find no slot either, and
+ * whose STOP takes long. The grid of periods begins up to one period after START.
+ */
+static void merged_arithmetic(bool others, bool slow_stop)
+{
+	struct drm_vsoc_command c[20] = { 0 };
+	const uint64_t period_ns = 10 * MS;
+	struct igt_perfctr_session s;
+	uint64_t merged = 0, periods;
+
+	igt_perfctr_session_setup(&s, &dev, 4, period_ns);
+	for (unsigned int i = 0; i < 20; i++) {
+		c[i].type = DRM_VSOC_CMD_SAMPLE;
+		c[i].sample.handle = s.handle;
+	}
+	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+	igt_sleep_ms(60);
+	if (others)
+		merged = igt_vsoc_wait(&dev, igt_vsoc_submit(&dev, c, 20)).sample_errors;
+	if (slow_stop) {
+		/* late, but in time: each of STOP's requests takes four periods */
+		igt_vsoc_debugfs(&dev, "fail_delay_ms", "40");
+		igt_vsoc_debugfs(&dev, "fail_late_ack", "1000");
+	}
+	igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
+	igt_vsoc_debugfs(&dev, "fail_late_ack", "0");
+	igt_vsoc_debugfs(&dev, "fail_delay_ms", "150");
+	igt_vsoc_settle(&dev);
+	igt_perfctr_drain(&s);
+	periods = (s.last.end_ns - s.first.start_ns) / period_ns;
+	igt_info("%d periods, of them %d merged, %d other samples merged; time for %d\n",
+		 (int)(s.periodic + s.merged), (int)s.merged, (int)s.merged_others, (int)periods);
+	igt_assert_eq_u64(s.merged_others, merged);
+	igt_assert_lte_u64(periods, s.periodic + s.merged + 1);
+	igt_assert_lte_u64(s.periodic + s.merged, periods + 1);
+	igt_perfctr_session_fini(&s);
+}
+
+static void periodic_tests(void)
+{
+	igt_describe("periods that passed are samples or merged ones, none is forgotten");
+	igt_subtest("merged-arithmetic")
+	{
+		merged_arithmetic(false, false);
+		merged_arithmetic(true, false);
+		merged_arithmetic(false, true);
+	}
+	igt_describe("a session that nobody reads is collected before a counter can wrap, and no "
+		     "more often than that");
+	igt_subtest("collected-in-time")
+	{
+		uint64_t samples, turns_before, turns, span_ns;
+		struct igt_perfctr_session s;
+
+		igt_perfctr_session_setup(&s, &dev, 2, 0);
+		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+		igt_sleep_ms(100);
+		span_ns = igt_raw_ns();
+		samples = igt_vsoc_firmware(&dev, "samples_written");
+		sampler_ns(&turns_before);
+		igt_sleep_ms(3000);
+		samples = igt_vsoc_firmware(&dev, "samples_written") - samples;
+		sampler_ns(&turns);
+		span_ns = igt_raw_ns() - span_ns;
+		turns -= turns_before;
+		igt_info("%d samples of firmware, %d turns of the sampler in %.1f s\n",
+			 (int)samples, (int)turns, span_ns * 1e-9);
+		/* 3.2e9 counts per s: 1.34 s until a wrap, three quarters of it allowed */
+		igt_assert_lte_u64(3, samples);
+		igt_assert_lte_u64(samples, 4 * span_ns / (1000 * MS));
+		igt_assert_lte_u64(turns, 10 * samples);
+		igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
+		igt_perfctr_session_fini(&s);
+	}
+	igt_describe("a 1 kHz session publishes at its rate");
+	igt_subtest("periodic-rate")
+	{
+		unsigned int attempts = 0;
+
+		while (!periodic_rate(MS, 1000))
+			igt_assert_lt(attempts++, 5);
+	}
+}
+
+igt_main
+{
+	igt_fixture igt_require_f(igt_perfctr_open(&dev, "vsoc"), "no virtual SoC\n");
+	periodic_tests();
+	igt_fixture igt_perfctr_close(&dev);
+}

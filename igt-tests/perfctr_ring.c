@@ -1,0 +1,425 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Rings: full ones, all sizes, hostile indices, and wake-up by an eventfd.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "minigt.h"
+#include "igt_chance.h"
+#include "igt_perfctr.h"
+#include "igt_sys.h"
+#include "igt_vsoc.h"
+
+IGT_TEST_DESCRIPTION("A ring keeps what it holds, whatever its owner writes");
+
+#define MS 1000000ull
+
+static struct igt_perfctr_device dev;
+static struct igt_vsoc_truth before, after;
+
+/* --- rings --------------------------------------------------------------- */
+
+static uint64_t checksum(const struct igt_perfctr_session *s)
+{
+	uint64_t hash = 14695981039346656037ull;
+
+	for (uint64_t i = 0; i < s->setup.slots; i++) {
+		const uint8_t *slot = (const void *)igt_perfctr_slot(s, i);
+
+		for (uint32_t b = 0; b < s->setup.sample_size; b++)
+			hash = (hash ^ slot[b]) * 1099511628211ull;
+	}
+	return hash;
+}
+
+static void full_ring(uint32_t slots, uint64_t period_ns)
+{
+	struct igt_perfctr_session s;
+	struct drm_perfctr_status st;
+	uint64_t sum;
+
+	igt_perfctr_session_setup(&s, &dev, slots, period_ns);
+	igt_vsoc_truth(&dev, &before);
+	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+	if (period_ns) {
+		/* until only the slot of STOP is free */
+		igt_perfctr_wait_unread(&s, slots - 1);
+	} else {
+		for (uint32_t i = 0; i < slots - 1; i++)
+			igt_assert_eq(igt_perfctr_sample(&s, i), 0);
+	}
+	sum = checksum(&s);
+	for (unsigned int i = 0; i < 3; i++) {
+		igt_vsoc_work(&dev, i);
+		igt_assert_eq(igt_perfctr_sample(&s, 0xbad), -ENOSPC);
+	}
+	if (period_ns)
+		igt_perfctr_wait_merged(&s);
+	/* nothing was overwritten, nothing was published */
+	igt_assert_eq_u64(checksum(&s), sum);
+	igt_assert_eq_u64(igt_perfctr_unread(&s), slots - 1);
+	st = igt_perfctr_status(&s);
+	igt_assert_eq_u64(st.ring_full, 3);
+	igt_assert_eq_u64(st.insert_idx, slots - 1);
+	igt_assert_eq_u64(st.extract_idx, 0);
+	igt_assert_eq(!!st.pending_merged, !!period_ns);
+
+	igt_assert_eq(igt_perfctr_stop(&s, 77), 0);
+	igt_vsoc_truth(&dev, &after);
+	igt_assert_eq_u64(igt_perfctr_unread(&s), slots);
+	igt_assert_eq_u64(igt_perfctr_status(&s).pending_merged, 0);
+	igt_assert_eq(igt_perfctr_drain(&s), (int)slots);
+	igt_assert_eq_u64(s.last.user_data, 77);
+	igt_assert_eq_u32(s.last.flags & ~DRM_PERFCTR_SAMPLE_STRETCHED, DRM_PERFCTR_SAMPLE_FINAL);
+	igt_vsoc_assert_conserved(&s, &before, &after);
+	igt_perfctr_session_fini(&s);
+}
+
+static void hostile_extract(uint64_t value)
+{
+	struct igt_perfctr_session s, other;
+	struct drm_perfctr_status st;
+
+	igt_perfctr_session_setup(&s, &dev, 8, 0);
+	igt_perfctr_session_setup(&other, &dev, 8, 0);
+	igt_vsoc_truth(&dev, &before);
+	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+	igt_assert_eq(igt_perfctr_start(&other, 0), 0);
+	for (unsigned int i = 0; i < 3; i++)
+		igt_assert_eq(igt_perfctr_sample(&s, i), 0);
+	igt_perfctr_drain(&s);
+	/* the kernel looks, and accepts 3 */
+	igt_assert_eq_u64(igt_perfctr_status(&s).extract_idx, 3);
+
+	__atomic_store_n(&s.control->extract_idx, value, __ATOMIC_RELEASE);
+	/* nothing is free but what was: 7 of 8 slots for samples */
+	for (unsigned int i = 0; i < 7; i++)
+		igt_assert_eq(igt_perfctr_sample(&s, i), 0);
+	igt_assert_eq(igt_perfctr_sample(&s, 0), -ENOSPC);
+	st = igt_perfctr_status(&s);
+	igt_assert_eq_u64(st.extract_idx, 3);
+	igt_assert_lte_u64(1, st.bad_extract);
+
+	/* the right value heals it */
+	__atomic_store_n(&s.control->extract_idx, s.extract, __ATOMIC_RELEASE);
+	igt_vsoc_work(&dev, 1);
+	igt_assert_eq(igt_perfctr_drain(&s), 7);
+	igt_assert_eq(igt_perfctr_sample(&s, 0), 0);
+	igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
+	igt_assert_eq(igt_perfctr_stop(&other, 0), 0);
+	igt_vsoc_truth(&dev, &after);
+	igt_perfctr_drain(&s);
+	igt_perfctr_drain(&other);
+	igt_vsoc_assert_conserved(&s, &before, &after);
+	igt_vsoc_assert_conserved(&other, &before, &after);
+	igt_perfctr_assert_status(&other, false);
+	igt_perfctr_session_fini(&s);
+	igt_perfctr_session_fini(&other);
+}
+
+static volatile bool scribbling;
+
+static void *scribble(void *arg)
+{
+	struct igt_perfctr_session *s = arg;
+	volatile uint64_t *ring = (void *)s->ring, *control = (void *)s->control;
+	const uint32_t ring_words = s->setup.ring_bytes / 8,
+		       control_words = sizeof(*s->control) / 8;
+	struct igt_chance chance = { .seed = 1 };
+
+	igt_chance_begin(&chance, 0);
+	while (scribbling) {
+		for (unsigned int i = 0; i < 512; i++) {
+			uint64_t wild = (uint64_t)igt_chance_any(&chance, UINT32_MAX) << 32;
+
+			wild |= igt_chance_any(&chance, UINT32_MAX);
+			ring[igt_chance_any(&chance, ring_words)] = wild;
+			/* indices that may be right, too */
+			control[igt_chance_any(&chance, control_words)] =
+				igt_chance_one_in(&chance, 2) ? wild : wild % 32;
+		}
+		igt_sleep_ms(0);
+	}
+	return NULL;
+}
+
+/* the largest number of slots that the header promises, written to the last one */
+static void ring_largest(void)
+{
+	const uint32_t slots = dev.info.max_slots;
+	struct igt_perfctr_session s;
+	unsigned int published = 0;
+
+	igt_perfctr_session_init(&s, &dev);
+	s.setup.slots = slots;
+	s.setup.period_ns = dev.info.min_period_ns;
+	/* the smallest sample */
+	s.setup.request_count = 1;
+	igt_perfctr_session_create(&s);
+	igt_assert_lte_u64(s.setup.ring_bytes, dev.info.max_ring_bytes);
+	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+	/* the samples of the period come as fast as they can; these fill up */
+	while (igt_perfctr_unread(&s) < slots - 1) {
+		int ret = igt_perfctr_sample(&s, published++);
+
+		igt_assert(!ret || ret == -ENOSPC);
+	}
+	igt_assert_eq(igt_perfctr_sample(&s, 0), -ENOSPC);
+	igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
+	igt_assert_eq_u64(igt_perfctr_unread(&s), slots);
+	igt_assert_eq(igt_perfctr_start(&s, 0), -ENOSPC);
+	igt_assert_eq(igt_perfctr_drain(&s), (int)slots);
+	igt_perfctr_session_fini(&s);
+}
+
+static void ring_tests(void)
+{
+	static const uint64_t hostile[] = {
+		2, 0, 4000, 11, ~0ull, 1ull << 63, 0x100000003, 0x7fffffffffffffff,
+	};
+	static const char *const hostile_names[] = {
+		"extract-one-back",	"extract-zero",	     "extract-beyond-insert",
+		"extract-full-circle",	"extract-minus-one", "extract-sign-bit",
+		"extract-low-32-right", "extract-largest",
+	};
+
+	igt_describe("a ring of one slot delivers the final sample and nothing else");
+	igt_subtest("ring-one-slot") full_ring(1, 0);
+	igt_describe("a ring of two slots delivers one sample and the final one");
+	igt_subtest("ring-two-slots") full_ring(2, 0);
+	igt_describe("a full ring refuses SAMPLE, keeps every byte, and still takes STOP's");
+	igt_subtest("ring-full-manual") full_ring(16, 0);
+	igt_describe("periods that find the ring full are merged into STOP's sample");
+	igt_subtest("ring-full-periodic") full_ring(8, MS);
+	igt_describe("a periodic session in one slot gives one stretched sample");
+	igt_subtest("ring-one-slot-periodic") full_ring(1, MS);
+
+	igt_describe(
+		"every power of two up to max_slots works as number of slots, all of them usable");
+	igt_subtest("ring-all-sizes")
+	{
+		for (uint32_t slots = 1; slots <= dev.info.max_slots; slots *= 2) {
+			struct igt_perfctr_session s;
+
+			igt_perfctr_session_init(&s, &dev);
+			s.setup.slots = slots;
+			s.setup.request_count = 1;
+			igt_perfctr_session_create(&s);
+			igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+			for (uint32_t i = 0; i < slots - 1 && i < 70; i++)
+				igt_assert_eq(igt_perfctr_sample(&s, i), 0);
+			igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
+			igt_assert_eq(igt_perfctr_drain(&s), slots < 71 ? (int)slots : 71);
+			igt_perfctr_session_fini(&s);
+		}
+	}
+	igt_describe("a ring of max_slots can be filled to the last slot and read");
+	igt_subtest("ring-largest") ring_largest();
+	igt_describe("indices run through the ring many times");
+	igt_subtest("ring-wraps")
+	{
+		struct igt_perfctr_session s;
+
+		igt_perfctr_session_setup(&s, &dev, 4, 0);
+		igt_vsoc_conserve(&s, 23, igt_vsoc_step_sample);
+		igt_assert_eq_u64(s.control->insert_idx, 24);
+		igt_perfctr_session_fini(&s);
+	}
+	igt_describe("control area and ring in one buffer at an offset work");
+	igt_subtest("ring-offsets")
+	{
+		struct igt_perfctr_session s;
+
+		igt_perfctr_session_init(&s, &dev);
+		s.setup.control_offset = 4096 + 64;
+		igt_perfctr_session_create(&s);
+		igt_vsoc_conserve(&s, 2, igt_vsoc_step_sample);
+		igt_perfctr_session_fini(&s);
+	}
+
+	for (unsigned int i = 0; i < sizeof(hostile) / sizeof(hostile[0]); i++) {
+		igt_describe("an impossible extract_idx is ignored, counted, and costs its owner "
+			     "only");
+		igt_subtest(hostile_names[i]) hostile_extract(hostile[i]);
+	}
+
+	igt_describe("scribbling over slots and control area harms nobody else");
+	igt_subtest("ring-scribbled")
+	{
+		struct igt_perfctr_session s, other;
+		pthread_t thread;
+
+		igt_perfctr_session_setup(&s, &dev, 8, MS);
+		igt_perfctr_session_setup(&other, &dev, 256, MS);
+		igt_vsoc_truth(&dev, &before);
+		igt_assert_eq(igt_perfctr_start(&other, 0), 0);
+		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+		scribbling = true;
+		igt_assert_eq(pthread_create(&thread, NULL, scribble, &s), 0);
+		/* until the scribbler had its turn, however busy the machine */
+		for (unsigned int n = 0; n < 10 || (n < 500 && !igt_perfctr_status(&s).bad_extract);
+		     n++) {
+			int ret = igt_perfctr_sample(&s, n);
+
+			igt_assert(!ret || ret == -ENOSPC);
+			igt_vsoc_work(&dev, n);
+			igt_perfctr_drain(&other);
+		}
+		igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
+		scribbling = false;
+		pthread_join(thread, NULL);
+		igt_vsoc_stop_conserved(&other, &before);
+		igt_perfctr_assert_status(&other, false);
+		igt_assert_lte_u64(1, igt_perfctr_status(&s).bad_extract);
+		igt_perfctr_session_fini(&s);
+		igt_perfctr_session_fini(&other);
+	}
+	igt_describe("what user space writes to insert_idx is neither read nor kept");
+	igt_subtest("insert-index-written")
+	{
+		struct igt_perfctr_session s;
+
+		igt_perfctr_session_setup(&s, &dev, 8, 0);
+		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+		s.control->insert_idx = 12345;
+		s.control->state = ~0u;
+		igt_assert_eq(igt_perfctr_sample(&s, 0), 0);
+		igt_assert_eq_u64(s.control->insert_idx, 1);
+		igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
+		igt_assert_eq_u64(s.control->insert_idx, 2);
+		igt_assert_eq_u32(s.control->state, 0);
+		igt_perfctr_drain(&s);
+		igt_perfctr_session_fini(&s);
+	}
+	igt_describe("the user's reserved words stay as they are, the kernel's stay zero");
+	igt_subtest("control-reserved")
+	{
+		struct igt_perfctr_session s;
+
+		igt_perfctr_session_setup(&s, &dev, 8, 0);
+		for (unsigned int i = 0; i < 7; i++)
+			s.control->user_reserved[i] = i + 1;
+		igt_vsoc_conserve(&s, 2, igt_vsoc_step_sample);
+		for (unsigned int i = 0; i < 7; i++)
+			igt_assert_eq_u64(s.control->user_reserved[i], i + 1);
+		for (unsigned int i = 0; i < 4; i++)
+			igt_assert_eq_u64(s.control->kernel_reserved[i], 0);
+		igt_assert_eq_u32(s.control->pad, 0);
+		igt_perfctr_session_fini(&s);
+	}
+	igt_describe("the control area tells whether the session runs");
+	igt_subtest("ring-state")
+	{
+		struct igt_perfctr_session s;
+
+		igt_perfctr_session_setup(&s, &dev, 4, 0);
+		igt_assert_eq_u32(s.control->state, 0);
+		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+		igt_assert_eq_u32(s.control->state, DRM_PERFCTR_RING_ACTIVE);
+		igt_assert_eq_u32(igt_perfctr_status(&s).flags, DRM_PERFCTR_STATUS_ACTIVE);
+		igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
+		igt_assert_eq_u32(s.control->state, 0);
+		igt_assert_eq(igt_perfctr_teardown(&s), 0);
+		igt_assert_eq_u32(s.control->state, DRM_PERFCTR_RING_DEAD);
+		s.handle = 0;
+		igt_perfctr_session_fini(&s);
+	}
+}
+
+/* --- wake-up ------------------------------------------------------------- */
+
+static uint64_t signals(int fd)
+{
+	uint64_t n;
+
+	return read(fd, &n, sizeof(n)) == sizeof(n) ? n : 0;
+}
+
+static void wake_tests(void)
+{
+	igt_describe("each sample at or above the watermark signals the eventfd once");
+	igt_subtest("wake-watermark")
+	{
+		struct igt_perfctr_session s;
+		int fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+
+		igt_perfctr_session_init(&s, &dev);
+		s.setup.eventfd = fd;
+		s.setup.watermark = 4;
+		igt_perfctr_session_create(&s);
+		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+		for (unsigned int i = 1; i <= 6; i++) {
+			igt_assert_eq(igt_perfctr_sample(&s, i), 0);
+			igt_assert_eq_u64(signals(fd), i >= 4);
+		}
+		igt_perfctr_drain(&s);
+		igt_assert_eq(igt_perfctr_sample(&s, 0), 0);
+		igt_assert_eq_u64(signals(fd), 0);
+		igt_assert_eq_u64(igt_perfctr_status(&s).wakeups, 3);
+		igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
+		igt_assert_eq_u64(signals(fd), 1);
+		igt_perfctr_session_fini(&s);
+		/* the ring died */
+		igt_assert_eq_u64(signals(fd), 1);
+		close(fd);
+	}
+	igt_describe("watermark 0 means every sample");
+	igt_subtest("wake-zero")
+	{
+		struct igt_perfctr_session s;
+		int fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+
+		igt_perfctr_session_init(&s, &dev);
+		s.setup.eventfd = fd;
+		igt_perfctr_session_create(&s);
+		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+		for (unsigned int i = 0; i < 3; i++)
+			igt_assert_eq(igt_perfctr_sample(&s, i), 0);
+		igt_assert_eq_u64(signals(fd), 3);
+		igt_perfctr_session_fini(&s);
+		close(fd);
+	}
+	igt_describe("a poll on the eventfd returns when a period's sample is there");
+	igt_subtest("wake-poll")
+	{
+		struct igt_perfctr_session s;
+		struct pollfd p = { .fd = eventfd(0, EFD_CLOEXEC), .events = POLLIN };
+
+		igt_perfctr_session_init(&s, &dev);
+		s.setup.eventfd = p.fd;
+		s.setup.watermark = 3;
+		s.setup.period_ns = 5 * MS;
+		igt_perfctr_session_create(&s);
+		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+		igt_assert_eq(poll(&p, 1, 5000), 1);
+		igt_assert_lte_u64(3, igt_perfctr_unread(&s));
+		igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
+		igt_perfctr_session_fini(&s);
+		close(p.fd);
+	}
+	igt_describe("an eventfd that nobody reads and that is closed does no harm");
+	igt_subtest("wake-closed-eventfd")
+	{
+		struct igt_perfctr_session s;
+		int fd = eventfd(0, EFD_CLOEXEC);
+
+		igt_perfctr_session_init(&s, &dev);
+		s.setup.eventfd = fd;
+		igt_perfctr_session_create(&s);
+		close(fd);
+		igt_vsoc_conserve(&s, 3, igt_vsoc_step_sample);
+		igt_perfctr_session_fini(&s);
+	}
+}
+
+igt_main
+{
+	igt_fixture igt_require_f(igt_perfctr_open(&dev, "vsoc"), "no virtual SoC\n");
+	ring_tests();
+	wake_tests();
+	igt_fixture igt_perfctr_close(&dev);
+}
