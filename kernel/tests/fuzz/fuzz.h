@@ -123,6 +123,8 @@ extern const struct op user_ops[], root_ops[];
 /* counts of one run, shared by all processes */
 struct tally {
 	__u64 ops, ok, failed, faults;
+	/* sessions that were made on a GPU with PCOUNTER */
+	__u64 nv50_sessions;
 	/* by operation and errno, 0: success */
 	__u32 results[64][134];
 };
@@ -167,8 +169,9 @@ int open_any_node(void);
 
 /* --- root's hand (fuzz_root.c) ------------------------------------------- */
 
-/* remember how things are, and put them back */
-void root_init(void);
+/* devices for everybody, one of them with PCOUNTER; false: it could not be had */
+bool root_init(void);
+/* put things back */
 void root_restore(void);
 int write_text(const char *path, const char *text);
 
@@ -178,6 +181,8 @@ struct kernel_state {
 	unsigned long taint;
 	int kmsg;
 	unsigned long shmem_kb;
+	/* there is a GPU with PCOUNTER all the time */
+	bool has_nv50;
 };
 
 void kernel_before(struct kernel_state *k);

@@ -242,12 +242,14 @@ int kernel_after(struct kernel_state *k, double seconds)
 	result(k->kmsg >= 0 && !worse, "no warning in the kernel's log");
 	/* devices that come and go say so, once each */
 	result(lines < 100 + 20 * seconds, "the kernel's log is not flooded");
-	printf("# %llu operations, %llu ioctls succeeded, %llu failed\n",
+	printf("# %llu operations, %llu ioctls succeeded, %llu failed, %llu sessions of PCOUNTER\n",
 	       (unsigned long long)tally->ops, (unsigned long long)tally->ok,
-	       (unsigned long long)tally->failed);
+	       (unsigned long long)tally->failed, (unsigned long long)tally->nv50_sessions);
 	if (tally->ops >= LEAST_OPS)
 		result(tally->ok * 1000 > LEAST_OK_PERMILLE * (tally->ok + tally->failed),
 		       "enough of it was valid to get anywhere");
+	if (tally->ops >= LEAST_OPS && k->has_nv50)
+		result(tally->nv50_sessions, "both kinds of GPU had sessions");
 	check_memory(k);
 	check_sessions();
 	check_sets();

@@ -380,7 +380,30 @@ static int control(struct world *w, struct rng *r, int fd, __u32 cmd, __u32 *han
 	return ret;
 }
 
-static void random_request(struct world *w, struct rng *r, struct drm_perfctr_block_request *q)
+/* blocks of the GPU behind a file: a device has those of one family */
+struct family {
+	unsigned int first, count;
+};
+
+static struct family family_of(int fd)
+{
+	static const struct family csf = { DRM_PERFCTR_BLOCK_FW, DRM_PERFCTR_BLOCK_SHADER };
+	static const struct family nv50 = { DRM_PERFCTR_BLOCK_PCOUNTER, 2 };
+	struct drm_perfctr_device_info info = { 0 };
+	struct drm_perfctr_query query = {
+		.type = DRM_PERFCTR_QUERY_DEVICE,
+		.count = 1,
+		.stride = sizeof(info),
+		.pointer = (uintptr_t)&info,
+	};
+
+	if (ioctl(fd, DRM_IOCTL_PERFCTR_QUERY, &query))
+		return csf;
+	return info.product == DRM_PERFCTR_PRODUCT_NV50 ? nv50 : csf;
+}
+
+static void random_request(struct world *w, struct rng *r, struct family family,
+			   struct drm_perfctr_block_request *q)
 {
 	unsigned int i;
 
@@ -406,7 +429,7 @@ static void random_request(struct world *w, struct rng *r, struct drm_perfctr_bl
 		q->index = below(r, 4);
 		fallthrough;
 	default:
-		q->type = 1 + below(r, 5);
+		q->type = family.first + below(r, family.count);
 		q->flags = DRM_PERFCTR_REQUEST_AVAILABLE;
 		q->mask = percent(r, 70) ? ~0ull : rnd(r) & rnd(r);
 		q->section = percent(r, 90) ? 0 : below(r, 3);
@@ -415,31 +438,32 @@ static void random_request(struct world *w, struct rng *r, struct drm_perfctr_bl
 		mutate(r, q, sizeof(*q));
 }
 
-static unsigned int random_requests(struct world *w, struct rng *r,
+static unsigned int random_requests(struct world *w, struct rng *r, int fd,
 				    struct drm_perfctr_block_request *requests)
 {
-	unsigned int i, count = 1 + below(r, percent(r, 90) ? 5 : MAX_REQUESTS);
+	const struct family family = family_of(fd);
+	unsigned int i, count = 1 + below(r, percent(r, 90) ? family.count : MAX_REQUESTS);
 	__u8 set = percent(r, 90) ? 0 : below(r, 4);
 
 	for (i = 0; i < count; i++) {
-		random_request(w, r, &requests[i]);
+		random_request(w, r, family, &requests[i]);
 		if (requests[i].type < DRM_PERFCTR_BLOCK_GENERIC_PMU)
 			requests[i].set = percent(r, 99) ? set : below(r, 4);
 		/* the same type twice is refused */
-		if (percent(r, 90) && requests[i].type <= DRM_PERFCTR_BLOCK_SHADER)
-			requests[i].type = 1 + i % 5;
+		if (percent(r, 90) && requests[i].type <= DRM_PERFCTR_BLOCK_MP)
+			requests[i].type = family.first + i % family.count;
 	}
 	return count;
 }
 
-static void random_setup(struct world *w, struct rng *r, struct drm_perfctr_setup *setup)
+static void random_setup(struct world *w, struct rng *r, int fd, struct drm_perfctr_setup *setup)
 {
 	struct drm_perfctr_block_request requests[MAX_REQUESTS];
 
 	memset(setup, 0, sizeof(*setup));
 	setup->slots = 1u << below(r, percent(r, 95) ? 6 : 17);
 	setup->eventfd = -1;
-	setup->request_count = random_requests(w, r, requests);
+	setup->request_count = random_requests(w, r, fd, requests);
 	setup->request_stride = sizeof(requests[0]);
 	setup->requests = (uintptr_t)place(w, r, requests, sizeof(requests));
 	if (percent(r, 30))
@@ -483,7 +507,7 @@ static void op_setup(struct world *w, struct rng *r)
 		.pointer = (uintptr_t)&setup,
 	};
 
-	random_setup(w, r, &setup);
+	random_setup(w, r, w->fds[fd_slot], &setup);
 	setup.flags |= DRM_PERFCTR_SETUP_TEST_ONLY;
 	if (call(w->fds[fd_slot], DRM_IOCTL_PERFCTR_CONTROL, &c) ||
 	    !find_buffers(w, r, fd_slot, &setup, &made))
@@ -505,6 +529,8 @@ static void op_setup(struct world *w, struct rng *r)
 	made.setup = setup;
 	made.handle = c.handle;
 	*s = made;
+	if (family_of(w->fds[fd_slot]).first == DRM_PERFCTR_BLOCK_PCOUNTER)
+		__atomic_fetch_add(&tally->nv50_sessions, 1, __ATOMIC_RELAXED);
 	if (percent(r, 70)) {
 		__u64 user_data = rnd(r);
 
@@ -517,16 +543,17 @@ static void op_setup(struct world *w, struct rng *r)
 static void op_setup_wild(struct world *w, struct rng *r)
 {
 	struct drm_perfctr_setup setup;
+	int fd = any_fd(w, r);
 	__u32 handle = 0;
 
-	random_setup(w, r, &setup);
+	random_setup(w, r, fd, &setup);
 	if (percent(r, 50))
 		setup.flags |= DRM_PERFCTR_SETUP_TEST_ONLY;
 	setup.request_stride += percent(r, 50) ? 8 * below(r, 10) : 0;
 	mutate(r, &setup, sizeof(setup));
-	if (!control(w, r, any_fd(w, r), DRM_PERFCTR_CMD_SETUP, &handle, &setup, sizeof(setup)) &&
+	if (!control(w, r, fd, DRM_PERFCTR_CMD_SETUP, &handle, &setup, sizeof(setup)) &&
 	    handle && !(setup.flags & DRM_PERFCTR_SETUP_TEST_ONLY))
-		control(w, r, any_fd(w, r), DRM_PERFCTR_CMD_TEARDOWN, &handle, NULL, 0);
+		control(w, r, fd, DRM_PERFCTR_CMD_TEARDOWN, &handle, NULL, 0);
 }
 
 static void tagged(struct world *w, struct rng *r, __u32 cmd)

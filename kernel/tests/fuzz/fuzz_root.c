@@ -3,9 +3,11 @@
  * The ioctl fuzzer: root's hand, which pulls devices, power, CPUs and rights
  * away while the others work. Root may do all that; nothing may break by it.
  */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -17,9 +19,13 @@
 #define PARANOID	"/proc/sys/dev/perfctr/paranoid"
 #define RATE		"/proc/sys/dev/perfctr/max_sample_rate_hz"
 #define CPU1		"/sys/devices/system/cpu/cpu1/online"
+/* of a name in debugfs, however long it is */
+#define PATH_BYTES	(64 + 256)
 /* devices that come and go; vsoc.0 is only unbound and bound */
 #define FIRST_ID	240
 #define IDS		3
+/* one that stays, so that there is always a GPU with PCOUNTER */
+#define NV50_ID		"243"
 
 int write_text(const char *path, const char *text)
 {
@@ -50,7 +56,7 @@ static unsigned int some_minor(struct rng *r)
 
 static void debugfs(struct rng *r, const char *file, const char *text)
 {
-	char path[96];
+	char path[PATH_BYTES];
 
 	snprintf(path, sizeof(path), "/sys/kernel/debug/dri/%u/vsoc/%s",
 		 some_minor(r), file);
@@ -128,23 +134,40 @@ static void root_clock(struct world *w, struct rng *r)
 	debugfs(r, files[below(r, 3)], text);
 }
 
-/* firmware that misbehaves: rarely, so that sessions also work */
+/* --- faults --------------------------------------------------------------- */
+
+static struct dirent **faults;
+static int fault_count;
+
+static int is_fault(const struct dirent *entry)
+{
+	/* what they have in common is no fault */
+	return !strncmp(entry->d_name, "fail_", 5) && strcmp(entry->d_name, "fail_seed") &&
+	       strcmp(entry->d_name, "fail_delay_ms");
+}
+
+/* in order of their names, so that a seed means the same one again */
+static void find_faults(void)
+{
+	unsigned int minor;
+	char path[96];
+
+	for (minor = 0; minor < RENDER_MINORS && fault_count <= 0; minor++) {
+		snprintf(path, sizeof(path), "/sys/kernel/debug/dri/%u/vsoc",
+			 FIRST_RENDER_MINOR + minor);
+		fault_count = scandir(path, &faults, is_fault, alphasort);
+	}
+}
+
+/* hardware and firmware that misbehave: rarely, so that sessions also work */
 static void root_fault(struct world *w, struct rng *r)
 {
-	static const char *const faults[] = {
-		"lost_doorbell", "slow_doorbell", "no_ack", "double_ack", "ack_without_sample",
-		"spurious_irq", "lost_irq", "extra_sample", "insert_beyond", "insert_backwards",
-		"garbage_header", "garbage_metadata", "torn_write", "seq_jump", "time_backwards",
-		"clock_stop", "counter_wrap", "saturation", "threshold_storm", "overflow",
-		"status_failed", "fw_restart", "power_loss", "power_loss_mid_sample", "job_hang",
-		"job_fault", "reset_in_request", "alloc_job", "alloc_fence", "alloc_ctx",
-		"alloc_file",
-	};
-	char file[40], text[24];
+	char text[24];
 
-	snprintf(file, sizeof(file), "fail_%s", faults[below(r, ARRAY_SIZE(faults))]);
+	if (fault_count <= 0)
+		return;
 	snprintf(text, sizeof(text), "%u %u", below(r, 300), 1 + below(r, 3));
-	debugfs(r, file, text);
+	debugfs(r, faults[below(r, fault_count)]->d_name, text);
 }
 
 static void root_read(struct world *w, struct rng *r)
@@ -205,10 +228,14 @@ const struct op root_ops[] = {
 	{ NULL, 0, NULL },
 };
 
-void root_init(void)
+bool root_init(void)
 {
+	int ret = write_text(DRIVER "new_device", NV50_ID " product=nv50");
+
 	write_text(PARANOID, "0");
 	open_nodes_to_all();
+	find_faults();
+	return !ret;
 }
 
 void root_restore(void)
@@ -221,6 +248,7 @@ void root_restore(void)
 		snprintf(text, sizeof(text), "%u", id);
 		write_text(DRIVER "del_device", text);
 	}
+	write_text(DRIVER "del_device", NV50_ID);
 	/* faults, clocks and masks go with the device */
 	write_text(DRIVER "unbind", "vsoc.0");
 	write_text(DRIVER "bind", "vsoc.0");

@@ -348,8 +348,7 @@ int main(int argc, char **argv)
 	}
 	close(i);
 	kernel_before(&kernel);
-	if (option.root)
-		root_init();
+	kernel.has_nv50 = option.root && root_init();
 	world_init(&world);
 	for (i = 0; i < SHARED_FDS; i++)
 		world.fds[i] = open_node(0);
