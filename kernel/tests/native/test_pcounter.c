@@ -54,6 +54,8 @@ static struct {
 	u64 wanted[BLOCKS][SECTIONS];
 	/* of the last collection */
 	struct drm_perfctr_collection last;
+	/* what it says to a source */
+	int add_errno;
 } core;
 
 /* --- the core -------------------------------------------------------------------- */
@@ -61,7 +63,7 @@ static struct {
 int drm_perfctr_add_source(struct drm_perfctr *pc, struct drm_perfctr_source *source)
 {
 	core.source = source;
-	return 0;
+	return -core.add_errno;
 }
 
 u64 *drm_perfctr_block_totals(struct drm_perfctr_source *source, unsigned int block)
@@ -192,12 +194,12 @@ static void want(unsigned int block, unsigned int counter)
 	core.wanted[block][0] |= 1ull << counter;
 }
 
-static void set_up(u64 period_ns)
+static struct pcounter *create(u32 record_bytes, int add_errno)
 {
 	struct pcounter_config config = {
 		.ops = &ops,
 		.tpcs = BIT_ULL(TPC),
-		.record_bytes = RECORD_BYTES,
+		.record_bytes = record_bytes,
 	};
 	unsigned int d;
 
@@ -210,7 +212,13 @@ static void set_up(u64 period_ns)
 		pm_set_memory(&pm, d, record[d], RECORD_BYTES);
 	}
 	hw.time_ns = native_now_ns;
-	check(!IS_ERR(drmm_pcounter_create(NULL, NULL, &config)));
+	core.add_errno = add_errno;
+	return drmm_pcounter_create(NULL, NULL, &config);
+}
+
+static void set_up(u64 period_ns)
+{
+	check(!IS_ERR(create(RECORD_BYTES, 0)));
 	core.source->period_ns = period_ns;
 }
 
@@ -422,6 +430,30 @@ static void a_selection_keeps_what_was_counted_before_it(void)
 	finish();
 }
 
+/* so many between two collections that there is no room for all turns: times are missing, no counts */
+static void selections_without_end_lose_no_counts(void)
+{
+	const unsigned int selections = 20;
+	unsigned int i;
+
+	set_up(0);
+	want(1, NV50_PCOUNTER_GPU_IDLE);
+	start();
+	idle(true);
+	for (i = 0; i < selections; i++) {
+		pass(1000);
+		select_wanted();
+	}
+	pass(1000);
+	check_eq(collect(), 0);
+	check_eq(core.totals[1][NV50_PCOUNTER_GPU_IDLE], (selections + 1) * 1000);
+	check_eq(core.cycles[1], (selections + 1) * 1000);
+	check(core.running[1][NV50_PCOUNTER_GPU_IDLE] < (selections + 1) * 1000);
+	check_eq(core.running[1][NV50_PCOUNTER_GPU_IDLE], core.enabled[1]);
+	check_eq(core.last.flags, 0);
+	finish();
+}
+
 /* a domain that does not answer before it is programmed anew: its counts are lost, no others */
 static void a_selection_tells_what_it_could_not_read(void)
 {
@@ -458,6 +490,30 @@ static void a_selection_tells_what_it_could_not_read(void)
 /* --- recording ------------------------------------------------------------------------ */
 
 #define PERIOD_NS	100000
+
+static void what_the_core_refuses_is_the_drivers_to_know(void)
+{
+	struct pcounter *p = create(RECORD_BYTES, EINVAL);
+
+	check(IS_ERR(p));
+	check_eq(PTR_ERR(p), -EINVAL);
+	native_free_managed();
+}
+
+/* a driver that gives no memory for packets: periods are the core's own */
+static void without_memory_nothing_is_recorded(void)
+{
+	check(!IS_ERR(create(0, 0)));
+	core.source->period_ns = PERIOD_NS;
+	want(1, NV50_PCOUNTER_GPU_IDLE);
+	start();
+	check_eq(core.source->batch_ns, 0);
+	idle(true);
+	pass(MS);
+	check_eq(collect(), 0);
+	check_eq(core.totals[1][NV50_PCOUNTER_GPU_IDLE], MS);
+	finish();
+}
 
 /* two domains; one of them gets to the end of its memory and of its counter */
 static void the_loss_of_one_domain_is_told_beside_another(void)
@@ -762,6 +818,9 @@ static const struct test tests[] = {
 	TEST(selections_starve_nobody),
 	TEST(turns_are_as_long_as_what_was_counted_in_them),
 	TEST(times_of_turns_come_with_their_counts),
+	TEST(selections_without_end_lose_no_counts),
+	TEST(without_memory_nothing_is_recorded),
+	TEST(what_the_core_refuses_is_the_drivers_to_know),
 	TEST(packets_follow_the_frequency),
 	TEST(a_saturated_counter_costs_the_time_between_two_collections),
 	TEST(clocks_that_nobody_is_told_are_nobodys_loss),
