@@ -284,11 +284,11 @@ static void sweep_probe(const char *module)
 	igt_assert_eq(tell_driver("del_device", "1"), 0);
 }
 
-igt_main
+int igt_main()
 {
 	struct igt_perfctr_session s;
 
-	igt_fixture
+	igt_fixture()
 	{
 		static const char *const kinds[] = { "failslab", "fail_page_alloc",
 						     "fail_usercopy" };
@@ -354,7 +354,7 @@ igt_main
 		igt_perfctr_session_fini(&t);
 	}
 
-	igt_fixture
+	igt_fixture()
 	{
 		igt_perfctr_session_fini(&s);
 		igt_perfctr_close(&dev);

@@ -57,7 +57,9 @@ void igt_waitchildren(void);
 #define minigt_cat2(x, y) x##y
 #define minigt_cat(x, y) minigt_cat2(x, y)
 
-#define igt_main                                                                        \
+/* as "int igt_main() { ... }" */
+#define igt_main()                                                                      \
+	main(int argc, char **argv);                                                    \
 	static void minigt_cat(__igt_real_main, __LINE__)(void);                        \
 	int main(int argc, char **argv)                                                 \
 	{                                                                               \
@@ -67,7 +69,7 @@ void igt_waitchildren(void);
 	}                                                                               \
 	static void minigt_cat(__igt_real_main, __LINE__)(void)
 
-#define igt_fixture                                               \
+#define igt_fixture()                                             \
 	for (volatile int minigt_cat(once, __LINE__) = 0;         \
 	     minigt_cat(once, __LINE__) < 1 && __igt_fixture() && \
 	     sigsetjmp(igt_subtest_jmpbuf, 1) == 0;               \

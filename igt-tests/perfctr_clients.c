@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "minigt.h"
-#include "igt_device.h"
+#include "igt_vsoc_device.h"
 #include "igt_perfctr.h"
 #include "igt_rights.h"
 #include "igt_sys.h"
@@ -694,12 +694,18 @@ static void permission_tests(void)
 	}
 }
 
-igt_main
+int igt_main()
 {
-	igt_fixture igt_require_f(igt_perfctr_open(&dev, "vsoc"), "no virtual SoC\n");
+	igt_fixture()
+	{
+		igt_require_f(igt_perfctr_open(&dev, "vsoc"), "no virtual SoC\n");
+	}
 	many_tests();
 	process_tests();
 	race_tests();
 	permission_tests();
-	igt_fixture igt_perfctr_close(&dev);
+	igt_fixture()
+	{
+		igt_perfctr_close(&dev);
+	}
 }

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "minigt.h"
-#include "igt_device.h"
+#include "igt_vsoc_device.h"
 #include "igt_sys.h"
 
 IGT_TEST_DESCRIPTION("Whatever happens to the device, the samples say so and do not lie");
@@ -761,13 +761,19 @@ static void unplug_tests(void)
 	}
 }
 
-igt_main
+int igt_main()
 {
-	igt_fixture igt_require_f(igt_perfctr_open(&dev, "vsoc"), "no virtual SoC\n");
+	igt_fixture()
+	{
+		igt_require_f(igt_perfctr_open(&dev, "vsoc"), "no virtual SoC\n");
+	}
 	power_tests();
 	reset_tests();
 	lost_tests();
 	signal_tests();
 	unplug_tests();
-	igt_fixture igt_perfctr_close(&dev);
+	igt_fixture()
+	{
+		igt_perfctr_close(&dev);
+	}
 }

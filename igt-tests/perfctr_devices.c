@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "minigt.h"
-#include "igt_device.h"
+#include "igt_vsoc_device.h"
 #include "igt_sys.h"
 
 IGT_TEST_DESCRIPTION("Devices of different shapes live side by side and know nothing of each other");
@@ -608,9 +608,9 @@ static void pmu_fault_tests(void)
 	}
 }
 
-igt_main
+int igt_main()
 {
-	igt_fixture
+	igt_fixture()
 	{
 		igt_require_f(igt_perfctr_open_device(&dev, "vsoc.0"), "no virtual SoC\n");
 		/* of a run that was cut short */
@@ -619,5 +619,8 @@ igt_main
 	shape_tests();
 	side_by_side_tests();
 	pmu_fault_tests();
-	igt_fixture igt_perfctr_close(&dev);
+	igt_fixture()
+	{
+		igt_perfctr_close(&dev);
+	}
 }

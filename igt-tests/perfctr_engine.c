@@ -35,7 +35,7 @@ static const char *const thread_counters[] = {
 
 #define THREAD_COUNTERS (sizeof(thread_counters) / sizeof(thread_counters[0]))
 
-#define I(op)                              \
+#define INSN(op)                           \
 	{                                  \
 		.opcode = DRM_VSOC_OP_##op \
 	}
@@ -55,54 +55,55 @@ static const char *const thread_counters[] = {
 
 /* one thread for each element */
 static const struct drm_vsoc_instruction matrix_copy[] = {
-	I(MOV),	 NEVER(SHFL), I(S2R),  I(S2R),	I(S2R), I(S2R), I(IMAD), I(IMAD),
-	I(IMAD), I(MOV),      I(IMAD), I(IMAD), I(LDG), I(STG), I(EXIT), FOR_EVER(15),
+	INSN(MOV),  NEVER(SHFL), INSN(S2R),  INSN(S2R),	   INSN(S2R),  INSN(S2R),
+	INSN(IMAD), INSN(IMAD),	 INSN(IMAD), INSN(MOV),	   INSN(IMAD), INSN(IMAD),
+	INSN(LDG),  INSN(STG),	 INSN(EXIT), FOR_EVER(15),
 };
 
 /* rounds of single precision and conversion */
 static struct drm_vsoc_instruction float_loop[] = {
-	I(MOV),
+	INSN(MOV),
 	NEVER(SHFL),
-	I(MOV),
-	I(FSETP),
+	INSN(MOV),
+	INSN(FSETP),
 	BRANCH(19),
-	I(IMAD),
-	I(IMAD),
-	I(MOV),
-	I(FMUL),
+	INSN(IMAD),
+	INSN(IMAD),
+	INSN(MOV),
+	INSN(FMUL),
 	/* the loop */
 	NEVER(SHFL),
-	I(IADD3),
-	I(FADD),
-	I(LOP3),
-	I(I2F),
-	I(ISETP),
-	I(MOV),
-	I(FSEL),
-	I(FSETP),
+	INSN(IADD3),
+	INSN(FADD),
+	INSN(LOP3),
+	INSN(I2F),
+	INSN(ISETP),
+	INSN(MOV),
+	INSN(FSEL),
+	INSN(FSETP),
 	BRANCH(9),
 	/* the epilogue */
-	I(S2R),
-	I(S2R),
-	I(MOV),
-	I(IMAD),
-	I(IMAD),
-	I(IMAD),
-	I(LDG),
-	I(LDG),
-	I(FADD),
-	I(IMAD),
-	I(FADD),
-	I(STG),
-	I(EXIT),
+	INSN(S2R),
+	INSN(S2R),
+	INSN(MOV),
+	INSN(IMAD),
+	INSN(IMAD),
+	INSN(IMAD),
+	INSN(LDG),
+	INSN(LDG),
+	INSN(FADD),
+	INSN(IMAD),
+	INSN(FADD),
+	INSN(STG),
+	INSN(EXIT),
 	FOR_EVER(32),
-	I(NOP),
-	I(NOP),
-	I(NOP),
-	I(NOP),
-	I(NOP),
-	I(NOP),
-	I(NOP),
+	INSN(NOP),
+	INSN(NOP),
+	INSN(NOP),
+	INSN(NOP),
+	INSN(NOP),
+	INSN(NOP),
+	INSN(NOP),
 };
 /* branches to the epilogue and to the loop */
 enum { SKIP_AT = 4, LOOP_AT = 18 };
@@ -116,8 +117,9 @@ static void set_rounds(uint32_t n)
 
 /* tells a NOP that is executed from those behind EXIT */
 static const struct drm_vsoc_instruction executed_nop[] = {
-	I(MOV),	 NEVER(SHFL), I(S2R), I(S2R),  I(NOP),	     I(IMAD), I(MOV), I(IMAD),
-	I(IMAD), I(LDG),      I(STG), I(EXIT), FOR_EVER(12), I(NOP),  I(NOP), I(NOP),
+	INSN(MOV),    NEVER(SHFL), INSN(S2R),  INSN(S2R), INSN(NOP), INSN(IMAD),
+	INSN(MOV),    INSN(IMAD),  INSN(IMAD), INSN(LDG), INSN(STG), INSN(EXIT),
+	FOR_EVER(12), INSN(NOP),   INSN(NOP),  INSN(NOP),
 };
 
 struct kernel {
@@ -612,9 +614,9 @@ static void fair(void)
 	igt_perfctr_close(&other);
 }
 
-igt_main
+int igt_main()
 {
-	igt_fixture
+	igt_fixture()
 	{
 		igt_require_f(igt_perfctr_open(&dev, "vsoc"), "no virtual SoC\n");
 		igt_vsoc_info(&dev, &info);
@@ -643,5 +645,8 @@ igt_main
 	igt_subtest("attribution-exact") attribution();
 	igt_describe("contexts take turns, whoever queued first or more");
 	igt_subtest("contexts-fair") fair();
-	igt_fixture igt_perfctr_close(&dev);
+	igt_fixture()
+	{
+		igt_perfctr_close(&dev);
+	}
 }

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "minigt.h"
-#include "igt_device.h"
+#include "igt_vsoc_device.h"
 #include "igt_fragile.h"
 #include "igt_ledger.h"
 #include "igt_sys.h"
@@ -778,11 +778,14 @@ static void garbage_before_power_loss(void)
 	igt_assert_eq(first.ledger.types_missing, TYPE(SHADER));
 }
 
-igt_main
+int igt_main()
 {
 	static char names[FAULTS][48];
 
-	igt_fixture igt_require_f(igt_perfctr_open_device(&dev, "vsoc.0"), "no virtual SoC\n");
+	igt_fixture()
+	{
+		igt_require_f(igt_perfctr_open_device(&dev, "vsoc.0"), "no virtual SoC\n");
+	}
 	for (unsigned int i = 0; i < FAULTS; i++) {
 		snprintf(names[i], sizeof(names[i]), "fault-%s", faults[i].name);
 		for (char *c = names[i]; *c; c++)
@@ -834,5 +837,8 @@ igt_main
 	igt_subtest("fault-start-half-answered") start_half_answered();
 	igt_describe("what is no probability and number of times is refused and changes nothing");
 	igt_subtest("fault-refused") refused();
-	igt_fixture igt_perfctr_close(&dev);
+	igt_fixture()
+	{
+		igt_perfctr_close(&dev);
+	}
 }

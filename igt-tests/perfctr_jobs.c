@@ -347,9 +347,9 @@ static void destroy_running(void)
 			  4000);
 }
 
-igt_main
+int igt_main()
 {
-	igt_fixture
+	igt_fixture()
 	{
 		igt_require_f(igt_perfctr_open(&dev, "vsoc"), "no virtual SoC\n");
 		igt_vsoc_info(&dev, &info);
@@ -371,5 +371,8 @@ igt_main
 	igt_subtest("fences") fences();
 	igt_describe("destroying a context cuts its running job short, and others go on");
 	igt_subtest("context-destroy-running") destroy_running();
-	igt_fixture igt_perfctr_close(&dev);
+	igt_fixture()
+	{
+		igt_perfctr_close(&dev);
+	}
 }

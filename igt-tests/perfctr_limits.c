@@ -765,9 +765,9 @@ static void log_is_silent(void)
 	close(kmsg);
 }
 
-igt_main
+int igt_main()
 {
-	igt_fixture
+	igt_fixture()
 	{
 		igt_require_f(igt_perfctr_open(&dev, "vsoc"), "no virtual SoC\n");
 		igt_perfctr_sysctl("paranoid", "0");
@@ -796,7 +796,7 @@ igt_main
 	igt_subtest("others-private") others_are_private();
 	igt_describe("twenty thousand wrong calls put no line into the kernel's log");
 	igt_subtest("log-silent") log_is_silent();
-	igt_fixture
+	igt_fixture()
 	{
 		igt_perfctr_sysctl("paranoid", "1");
 		default_limits();

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "minigt.h"
-#include "igt_device.h"
+#include "igt_vsoc_device.h"
 #include "igt_nv50.h"
 #include "igt_sys.h"
 
@@ -459,11 +459,17 @@ static void fault_tests(void)
 	}
 }
 
-igt_main
+int igt_main()
 {
-	igt_fixture igt_nv50_come();
+	igt_fixture()
+	{
+		igt_nv50_come();
+	}
 	exact_tests();
 	context_tests();
 	fault_tests();
-	igt_fixture igt_nv50_go();
+	igt_fixture()
+	{
+		igt_nv50_go();
+	}
 }

@@ -237,9 +237,15 @@ static void periodic_tests(void)
 	}
 }
 
-igt_main
+int igt_main()
 {
-	igt_fixture igt_require_f(igt_perfctr_open(&dev, "vsoc"), "no virtual SoC\n");
+	igt_fixture()
+	{
+		igt_require_f(igt_perfctr_open(&dev, "vsoc"), "no virtual SoC\n");
+	}
 	periodic_tests();
-	igt_fixture igt_perfctr_close(&dev);
+	igt_fixture()
+	{
+		igt_perfctr_close(&dev);
+	}
 }

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "minigt.h"
-#include "igt_device.h"
+#include "igt_vsoc_device.h"
 #include "igt_nv50.h"
 
 IGT_TEST_DESCRIPTION("Recorded PCOUNTER sessions");
@@ -547,9 +547,15 @@ static void record_tests(void)
 	}
 }
 
-igt_main
+int igt_main()
 {
-	igt_fixture igt_nv50_come();
+	igt_fixture()
+	{
+		igt_nv50_come();
+	}
 	record_tests();
-	igt_fixture igt_nv50_go();
+	igt_fixture()
+	{
+		igt_nv50_go();
+	}
 }

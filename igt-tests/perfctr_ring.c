@@ -416,10 +416,16 @@ static void wake_tests(void)
 	}
 }
 
-igt_main
+int igt_main()
 {
-	igt_fixture igt_require_f(igt_perfctr_open(&dev, "vsoc"), "no virtual SoC\n");
+	igt_fixture()
+	{
+		igt_require_f(igt_perfctr_open(&dev, "vsoc"), "no virtual SoC\n");
+	}
 	ring_tests();
 	wake_tests();
-	igt_fixture igt_perfctr_close(&dev);
+	igt_fixture()
+	{
+		igt_perfctr_close(&dev);
+	}
 }

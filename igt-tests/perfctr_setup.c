@@ -574,9 +574,9 @@ static void setup_tests(void)
 	}
 }
 
-igt_main
+int igt_main()
 {
-	igt_fixture
+	igt_fixture()
 	{
 		igt_require_f(igt_perfctr_open(&dev, "vsoc"), "no virtual SoC\n");
 		bo = igt_setup_buffer(&dev);
@@ -584,7 +584,7 @@ igt_main
 		igt_perfctr_session_create(&good);
 	}
 	setup_tests();
-	igt_fixture
+	igt_fixture()
 	{
 		igt_perfctr_session_fini(&good);
 		igt_perfctr_close(&dev);

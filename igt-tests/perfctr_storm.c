@@ -867,9 +867,9 @@ static void suspend_exact(void)
 	igt_perfctr_session_fini(&manual);
 }
 
-igt_main
+int igt_main()
 {
-	igt_fixture
+	igt_fixture()
 	{
 		igt_require_f(igt_perfctr_open_device(&devices[0].dev, "vsoc.0"),
 			      "no virtual SoC\n");
@@ -889,7 +889,7 @@ igt_main
 			"say that it slept");
 		igt_subtest("system-suspend") suspend_exact();
 	}
-	igt_fixture
+	igt_fixture()
 	{
 		tell_replay();
 		end_doomed();

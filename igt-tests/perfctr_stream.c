@@ -499,11 +499,17 @@ static void in_stream_tests(void)
 	}
 }
 
-igt_main
+int igt_main()
 {
-	igt_fixture igt_require_f(igt_perfctr_open(&dev, "vsoc"), "no virtual SoC\n");
+	igt_fixture()
+	{
+		igt_require_f(igt_perfctr_open(&dev, "vsoc"), "no virtual SoC\n");
+	}
 	conservation_tests();
 	header_tests();
 	in_stream_tests();
-	igt_fixture igt_perfctr_close(&dev);
+	igt_fixture()
+	{
+		igt_perfctr_close(&dev);
+	}
 }

@@ -10,7 +10,7 @@
 
 #include "minigt.h"
 #include "igt_chance.h"
-#include "igt_device.h"
+#include "igt_vsoc_device.h"
 #include "igt_ledger.h"
 #include "igt_sys.h"
 
@@ -494,11 +494,14 @@ static void timeout_refused(void)
 	igt_assert_eq(igt_vsoc_debugfs_try(&dev, "job_timeout_ms", DEFAULT_TIMEOUT_MS), 0);
 }
 
-igt_main
+int igt_main()
 {
 	static const uint64_t most = 1ull << 40;
 
-	igt_fixture igt_require_f(igt_perfctr_open_device(&dev, "vsoc.0"), "no virtual SoC\n");
+	igt_fixture()
+	{
+		igt_require_f(igt_perfctr_open_device(&dev, "vsoc.0"), "no virtual SoC\n");
+	}
 	igt_describe("no block is busy for more cycles than its clock has, in stepped time with "
 		     "clocks that change in the middle of jobs");
 	igt_subtest("cycles-consistent-stepped") consistent_stepped();
@@ -541,7 +544,7 @@ igt_main
 	igt_subtest("step-errors") step_errors();
 	igt_describe("the same seed gives the same ring, timestamps included");
 	igt_subtest("stepped-repeats") repeats();
-	igt_fixture
+	igt_fixture()
 	{
 		rebind("N");
 		igt_perfctr_close(&dev);

@@ -377,9 +377,15 @@ static void turn_tests(void)
 	}
 }
 
-igt_main
+int igt_main()
 {
-	igt_fixture igt_nv50_come();
+	igt_fixture()
+	{
+		igt_nv50_come();
+	}
 	turn_tests();
-	igt_fixture igt_nv50_go();
+	igt_fixture()
+	{
+		igt_nv50_go();
+	}
 }

@@ -572,9 +572,9 @@ static void command_tests(void)
 	}
 }
 
-igt_main
+int igt_main()
 {
-	igt_fixture
+	igt_fixture()
 	{
 		igt_require_f(igt_perfctr_open(&dev, "vsoc"), "no virtual SoC\n");
 		bo = igt_setup_buffer(&dev);
@@ -585,7 +585,7 @@ igt_main
 	bo_tests();
 	growth_tests();
 	command_tests();
-	igt_fixture
+	igt_fixture()
 	{
 		igt_perfctr_session_fini(&good);
 		igt_perfctr_close(&dev);

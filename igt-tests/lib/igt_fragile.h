@@ -5,7 +5,7 @@
 #ifndef IGT_FRAGILE_H
 #define IGT_FRAGILE_H
 
-#include "igt_device.h"
+#include "igt_vsoc_device.h"
 
 #define IGT_FRAGILE_JOBS 48
 /* a watchdog, a reset, some deadlines of firmware, on a machine that does other things too */

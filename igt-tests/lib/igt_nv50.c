@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "minigt.h"
-#include "igt_device.h"
+#include "igt_vsoc_device.h"
 #include "igt_nv50.h"
 
 struct igt_nv50 igt_nv50;

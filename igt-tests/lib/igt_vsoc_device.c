@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "minigt.h"
-#include "igt_device.h"
+#include "igt_vsoc_device.h"
 #include "igt_sys.h"
 
 #define POWER "/sys/bus/platform/devices/vsoc.%u/power/"

@@ -2,8 +2,8 @@
 /*
  * Virtual SoCs that come and go, and how they fail.
  */
-#ifndef IGT_DEVICE_H
-#define IGT_DEVICE_H
+#ifndef IGT_VSOC_DEVICE_H
+#define IGT_VSOC_DEVICE_H
 
 #include "igt_vsoc.h"
 
