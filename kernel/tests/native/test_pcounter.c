@@ -430,7 +430,7 @@ static void a_selection_keeps_what_was_counted_before_it(void)
 	finish();
 }
 
-/* so many between two collections that there is no room for all turns: times are missing, no counts */
+/* too many between two collections: times of turns are missing, counts are not */
 static void selections_without_end_lose_no_counts(void)
 {
 	const unsigned int selections = 20;
