@@ -32,6 +32,16 @@ enum gpc_unit {
 };
 
 /**
+ * union gpc_value - value of a counter
+ */
+union gpc_value {
+	/** @integer: for units without fraction. */
+	uint64_t integer;
+	/** @number: for GPC_UNIT_NUMBER and GPC_UNIT_PERCENT. */
+	double number;
+};
+
+/**
  * struct gpc_counter - something that can be counted
  */
 struct gpc_counter {

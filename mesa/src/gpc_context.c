@@ -34,6 +34,8 @@ struct gpc_session {
 	bool exact;
 	/* something had to wait for its turn in the last sample */
 	bool took_turns;
+	/* the last sample ended a frame of the HUD: the next frame begins there */
+	bool is_between_frames;
 	/* of the samples since a trial began, else NULL */
 	struct perfctr_totals *trial;
 };
@@ -46,6 +48,7 @@ struct gpc_context {
 	/* the first one is the newest: queries begin on it */
 	struct gpc_session *sessions;
 	struct gpc_query *queries;
+	struct gpc_window *windows;
 	unsigned int words;
 	/* it is tried out whether another monitor fits */
 	bool in_trial;
@@ -60,6 +63,9 @@ struct gpc_query {
 	struct gpc_session *session;
 	/* of all samples, of the context's own, and of all but those that a trial took turns in */
 	struct perfctr_totals *totals, *own, *undisturbed;
+	/* of a query that takes turns as it comes; it is the one that counts for it */
+	struct gpc_window *window;
+	bool is_in_window;
 	union gpc_value *values;
 	unsigned int *counters;
 	unsigned int count;
@@ -279,6 +285,8 @@ static int deliver(struct gpc_session *s, struct perfctr_sample *sample)
 
 	for (struct gpc_query *q = s->active; q && !error; q = q->next_active) {
 		error = gpc.totals_add(q->totals, sample);
+		if (!error && q->is_in_window)
+			error = gpc.totals_add(q->window->totals, sample);
 		if (!error && q->exact && !(q->context->in_trial && s->took_turns))
 			error = gpc.totals_add(q->undisturbed, sample);
 		if (!error && q->attributed && sample->user_data == GPC_MARK_OWN)
@@ -543,6 +551,11 @@ struct gpc_query *gpc_query_new(struct gpc_context *context, const unsigned int 
 	if (!q->counters || !q->values || gpc.totals_new(context->ctx, &q->totals) ||
 	    gpc.totals_new(context->ctx, &q->own) || gpc.totals_new(context->ctx, &q->undisturbed))
 		goto failed;
+	if (takes_turns && !q->exact) {
+		q->window = gpc_window_get(&context->windows, context->ctx, counters, count);
+		if (!q->window)
+			goto failed;
+	}
 	memcpy(q->counters, counters, count * sizeof(*counters));
 	q->next = context->queries;
 	context->queries = q;
@@ -567,6 +580,9 @@ static void leave_session(struct gpc_query *q)
 		;
 	*link = q->next_active;
 	q->session = NULL;
+	if (q->is_in_window)
+		q->window->is_taken = false;
+	q->is_in_window = false;
 }
 
 static bool is_other_active(const struct gpc_query *query)
@@ -585,9 +601,10 @@ static struct gpc_session *session_found(struct gpc_context *c, const struct gpc
 
 	if (!s || !covers_query(s, query) || (query->exact && !s->exact))
 		return NULL;
-	if (!query->exact)
-		return session_sample(c, s) ? s : NULL;
-	return fits(c) ? s : NULL;
+	if (query->exact)
+		return fits(c) ? s : NULL;
+	/* what the GPU did since then is nobody's else */
+	return s->is_between_frames || session_sample(c, s) ? s : NULL;
 }
 
 bool gpc_query_begin(struct gpc_query *query)
@@ -611,6 +628,10 @@ bool gpc_query_begin(struct gpc_query *query)
 	gpc.totals_reset(query->own);
 	gpc.totals_reset(query->undisturbed);
 	query->session = s;
+	s->is_between_frames = false;
+	query->is_in_window = query->window && !query->window->is_taken;
+	if (query->is_in_window)
+		query->window->is_taken = true;
 	query->next_active = s->active;
 	s->active = query;
 	drop_sessions(c);
@@ -623,6 +644,15 @@ bool gpc_query_begin(struct gpc_query *query)
 struct view {
 	const struct perfctr_totals *single;
 	struct perfctr_totals *sum;
+	/* of how many frames: amounts are the mean of them */
+	unsigned int frames;
+};
+
+/* A number before it is rounded. */
+struct number {
+	double number;
+	/* nothing of it was left out: it is no estimate, and there is one */
+	bool is_exact;
 };
 
 static bool is_gpu(unsigned int block_type)
@@ -660,28 +690,29 @@ static const struct perfctr_totals_block *find_block(const struct perfctr_totals
 	return NULL;
 }
 
-static double count_of(const struct perfctr_totals_block *block, const struct gpc_counter *counter,
-		       uint64_t *integer)
+static struct number count_of(const struct perfctr_totals_block *block,
+			      const struct gpc_counter *counter, uint64_t *integer)
 {
 	const struct perfctr_totals_block_info *info = gpc.totals_block_info(block);
 	const struct perfctr_total *total;
-	double number;
+	struct number result = { 0 };
 
 	*integer = 0;
 	for (size_t n = 0; (total = gpc.totals_counter(block, n)); n++)
 		if (total->position == counter->position)
 			break;
 	if (!total || !total->measured)
-		return 0;
+		return result;
 	*integer = total->sum;
-	number = (double)total->sum;
+	result = (struct number){ (double)total->sum, true };
 	/* it counted in a part of the time only: extrapolate, as perf does */
 	if (info->states & DRM_PERFCTR_STATE_MULTIPLEXED && total->running_ns &&
 	    total->running_ns < info->time_enabled) {
-		number *= (double)info->time_enabled / (double)total->running_ns;
-		*integer = (uint64_t)number;
+		result.number *= (double)info->time_enabled / (double)total->running_ns;
+		result.is_exact = false;
+		*integer = (uint64_t)result.number;
 	}
-	return number;
+	return result;
 }
 
 static bool has_fraction(const struct gpc_counter *counter)
@@ -704,16 +735,30 @@ static union gpc_value to_value(const struct gpc_counter *counter, double number
 	return value;
 }
 
+/* Of two frames there is twice as much; a ratio or a rate is the same. */
+static bool is_amount(const struct gpc_counter *counter)
+{
+	const char *unit;
+
+	if (!counter->metric)
+		return true;
+	unit = counter->metric->unit;
+	return strcmp(unit, "%") && strcmp(unit, "Hz") && !strchr(unit, '/');
+}
+
+/* @is_exact: out: whether @view has all of it */
 static union gpc_value evaluate(const struct gpc_query *q, const struct gpc_counter *counter,
-				const struct view *view)
+				const struct view *view, bool *is_exact)
 {
 	bool is_sum = counter->block_index == DRM_PERFCTR_INDEX_ALL;
 	unsigned int index = counter->block_index;
 	const struct perfctr_totals *totals = is_sum ? view->sum : view->single;
+	unsigned int frames = is_amount(counter) ? view->frames : 1;
 	const struct perfctr_totals_block *block;
 	union gpc_value value = { 0 };
-	double number;
+	struct number count;
 
+	*is_exact = false;
 	if (counter->block_type == DRM_PERFCTR_BLOCK_GENERIC_PMU && !counter->metric)
 		index = generic_index(q->session, counter);
 	block = find_block(totals, counter, index);
@@ -725,12 +770,14 @@ static union gpc_value evaluate(const struct gpc_query *q, const struct gpc_coun
 		if (gpc.totals_metric(totals, counter->metric, block, &result) ||
 		    result.state != PERFCTR_VALUE_OK)
 			return value;
-		return to_value(counter, result.number);
+		*is_exact = !(result.flags & PERFCTR_VALUE_ESTIMATED);
+		return to_value(counter, result.number / frames);
 	}
-	number = count_of(block, counter, &value.integer);
-	if (counter->scale == 1 && !has_fraction(counter))
+	count = count_of(block, counter, &value.integer);
+	*is_exact = count.is_exact;
+	if (counter->scale == 1 && !has_fraction(counter) && frames == 1)
 		return value;
-	return to_value(counter, number * counter->scale);
+	return to_value(counter, count.number * counter->scale / frames);
 }
 
 /* Somebody else began to count after Begin. GL has no word for it. */
@@ -744,26 +791,58 @@ static void tell_turns(struct gpc_query *q)
 	c->say("counters of monitors had to wait for those of others: values are extrapolated");
 }
 
+/* A frame of the HUD is over: values of the window, if it is full now. */
+static void end_frame(struct gpc_query *q)
+{
+	const struct gpc_catalogue *catalogue = q->context->catalogue;
+	struct gpc_window *w = q->window;
+	struct view view = { w->totals, NULL, ++w->frames };
+	bool is_exact;
+
+	if (!gpc_window_is_full(w))
+		return;
+	if (gpc.totals_sum(w->totals, &view.sum)) {
+		say_once(q->context, "out of memory");
+		return;
+	}
+	for (unsigned int n = 0; n < w->count; n++) {
+		w->values[n] = evaluate(q, &catalogue->counters[w->counters[n]], &view, &is_exact);
+		w->waited[n] = !is_exact;
+	}
+	gpc.totals_unref(view.sum);
+	gpc.totals_reset(w->totals);
+	w->frames = 0;
+}
+
 static void compute(struct gpc_query *q)
 {
 	const struct gpc_catalogue *catalogue = q->context->catalogue;
-	struct view all = { q->totals, NULL }, own = { q->own, NULL };
-	struct view undisturbed = { q->undisturbed, NULL };
+	struct view all = { q->totals, NULL, 1 }, own = { q->own, NULL, 1 };
+	struct view undisturbed = { q->undisturbed, NULL, 1 };
+	bool took_turns = turns_of(q->totals).taken;
 
 	if (gpc.totals_sum(q->totals, &all.sum) || gpc.totals_sum(q->own, &own.sum) ||
 	    gpc.totals_sum(q->undisturbed, &undisturbed.sum)) {
 		say_once(q->context, "out of memory");
 		goto out;
 	}
+	if (q->is_in_window)
+		end_frame(q);
 	for (unsigned int n = 0; n < q->count; n++) {
 		const struct gpc_counter *counter = &catalogue->counters[q->counters[n]];
 		const struct view *view = &all;
+		bool is_exact;
 
 		if (q->attributed && is_gpu(counter->block_type))
 			view = &own;
 		else if (q->exact && gpc_takes_turns(counter->block_type))
 			view = &undisturbed;
-		q->values[n] = evaluate(q, counter, view);
+		q->values[n] = evaluate(q, counter, view, &is_exact);
+		if (!q->is_in_window || !gpc_takes_turns(counter->block_type))
+			continue;
+		q->window->waited[n] |= took_turns && !is_exact;
+		if (q->window->waited[n])
+			q->values[n] = q->window->values[n];
 	}
 	tell_turns(q);
 out:
@@ -778,7 +857,8 @@ bool gpc_query_end(struct gpc_query *query)
 		return false;
 	memset(query->values, 0, query->count * sizeof(*query->values));
 	/* a failure was told; what was counted until then is there */
-	session_sample(query->context, query->session);
+	query->session->is_between_frames = session_sample(query->context, query->session) &&
+					    !query->exact;
 	compute(query);
 	leave_session(query);
 	drop_sessions(query->context);
@@ -803,6 +883,7 @@ void gpc_query_free(struct gpc_query *query)
 		;
 	*link = query->next;
 	drop_sessions(c);
+	gpc_window_put(&c->windows, query->window);
 	gpc.totals_unref(query->undisturbed);
 	gpc.totals_unref(query->own);
 	gpc.totals_unref(query->totals);

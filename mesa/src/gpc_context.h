@@ -48,16 +48,6 @@ enum gpc_query_flags {
 typedef void (*gpc_say_fn)(const char *text);
 
 /**
- * union gpc_value - value of a counter
- */
-union gpc_value {
-	/** @integer: for units without fraction. */
-	uint64_t integer;
-	/** @number: for GPC_UNIT_NUMBER and GPC_UNIT_PERCENT. */
-	double number;
-};
-
-/**
  * gpc_context_new() - open the device for a GL context
  * @catalogue: of the device, outlives the context
  * @say: where messages go

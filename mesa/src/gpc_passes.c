@@ -6,6 +6,7 @@
 #include "gpc_passes.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* Count for some moments. Nobody's turn is missed, however slow the machine is. */
 static bool look(struct perfctr_perfkit *kit, unsigned int looks)
@@ -168,4 +169,75 @@ unsigned int gpc_passes_measure(const char *path, struct gpc_counter *first, uns
 	free(t.kept);
 	free(t.needs);
 	return most;
+}
+
+/* --- a HUD's window ---------------------------------------------------------- */
+
+static void window_free(struct gpc_window *w)
+{
+	gpc.totals_unref(w->totals);
+	free(w->counters);
+	free(w->values);
+	free(w->waited);
+	free(w);
+}
+
+static struct gpc_window *window_new(struct perfctr_ctx *ctx, const unsigned int *counters,
+				     unsigned int count)
+{
+	struct gpc_window *w = calloc(1, sizeof(*w));
+
+	if (!w)
+		return NULL;
+	w->counters = calloc(count, sizeof(*w->counters));
+	w->values = calloc(count, sizeof(*w->values));
+	w->waited = calloc(count, sizeof(*w->waited));
+	if (!w->counters || !w->values || !w->waited || gpc.totals_new(ctx, &w->totals)) {
+		window_free(w);
+		return NULL;
+	}
+	memcpy(w->counters, counters, count * sizeof(*counters));
+	w->count = count;
+	return w;
+}
+
+struct gpc_window *gpc_window_get(struct gpc_window **windows, struct perfctr_ctx *ctx,
+				  const unsigned int *counters, unsigned int count)
+{
+	struct gpc_window *w = *windows;
+
+	while (w && (w->count != count || memcmp(w->counters, counters, count * sizeof(*counters))))
+		w = w->next;
+	if (!w) {
+		w = window_new(ctx, counters, count);
+		if (!w)
+			return NULL;
+		w->next = *windows;
+		*windows = w;
+	}
+	w->users++;
+	return w;
+}
+
+void gpc_window_put(struct gpc_window **windows, struct gpc_window *window)
+{
+	if (!window || --window->users)
+		return;
+	while (*windows != window)
+		windows = &(*windows)->next;
+	*windows = window->next;
+	window_free(window);
+}
+
+bool gpc_window_is_full(const struct gpc_window *window)
+{
+	const struct perfctr_totals_block *block;
+	const struct perfctr_total *total;
+
+	for (size_t n = 0; (block = gpc.totals_block(window->totals, n)); n++)
+		if (gpc_takes_turns(gpc.totals_block_info(block)->type))
+			for (size_t k = 0; (total = gpc.totals_counter(block, k)); k++)
+				if (total->running_ns < GPC_WINDOW_TURNS * GPC_TURN_NS)
+					return false;
+	return true;
 }

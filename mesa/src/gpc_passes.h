@@ -21,6 +21,8 @@ enum {
 	 * one is over: the second look does, the third one sees it.
 	 */
 	GPC_LOOKS = 3,
+	/* turns of each counter in a window of frames: of one alone the estimate is noise */
+	GPC_WINDOW_TURNS = 8,
 };
 
 /**
@@ -46,6 +48,65 @@ static inline bool gpc_takes_turns(unsigned int block_type)
 	return block_type >= DRM_PERFCTR_BLOCK_PCOUNTER &&
 	       block_type < DRM_PERFCTR_BLOCK_GENERIC_PMU;
 }
+
+/**
+ * struct gpc_window - frames of which a HUD's counters are known together
+ *
+ * A turn is longer than many a frame: most counters that take turns were not counted in most of
+ * them, and what is computed from several hardly ever. So the frames of a HUD are put together until
+ * each of its counters had GPC_WINDOW_TURNS, and of those that waited in it the window tells the
+ * mean of a frame, until the next one is full. Queries of the same counters, as a HUD has a few in
+ * turn, share it.
+ */
+struct gpc_window {
+	/** @next: of the context. */
+	struct gpc_window *next;
+	/** @counters: indices in the catalogue. */
+	unsigned int *counters;
+	/** @count: number of them. */
+	unsigned int count;
+	/** @users: queries that share it. */
+	unsigned int users;
+	/** @is_taken: one of them counts. */
+	bool is_taken;
+	/** @frames: that @totals are of. */
+	unsigned int frames;
+	/** @totals: of all frames since the last window was full. */
+	struct perfctr_totals *totals;
+	/** @values: of a frame of the last window, zero before there was one. */
+	union gpc_value *values;
+	/** @waited: which of them were estimated in the last window, or are in this one. */
+	bool *waited;
+};
+
+/**
+ * gpc_window_get() - the window of a query
+ * @windows: of the context
+ * @ctx: context of the library
+ * @counters: of the query
+ * @count: number of them
+ *
+ * Return: the window, a new one if there is none for such queries; NULL without memory.
+ */
+struct gpc_window *gpc_window_get(struct gpc_window **windows, struct perfctr_ctx *ctx,
+				  const unsigned int *counters, unsigned int count);
+
+/**
+ * gpc_window_put() - a query is given up
+ * @windows: of the context
+ * @window: of the query, or NULL
+ */
+void gpc_window_put(struct gpc_window **windows, struct gpc_window *window);
+
+/**
+ * gpc_window_is_full() - whether each counter had GPC_WINDOW_TURNS
+ * @window: window
+ *
+ * While a device's time stands still nobody has one.
+ *
+ * Return: whether @totals tell something of all of them.
+ */
+bool gpc_window_is_full(const struct gpc_window *window);
 
 /**
  * gpc_passes_measure() - find out what one pass has of a group

@@ -8,6 +8,7 @@ static int sleep_of_model(const struct timespec *wait, struct timespec *rest);
 #define nanosleep sleep_of_model
 
 #include "gpc_context.c"
+#include "gpc_passes.c"
 
 struct gpc_library gpc;
 
@@ -698,6 +699,64 @@ static bool slow_devices_are_waited_for(void)
 	return all_gone() && ok;
 }
 
+/* A frame of the HUD that lasts for @ns; returns the first counter's value, ~0 if others' differ. */
+static uint64_t hud_frame(struct gpc_query *query, uint64_t ns)
+{
+	uint64_t value;
+
+	if (!gpc_query_begin(query))
+		return UINT64_MAX;
+	let_pass(ns);
+	if (!gpc_query_end(query))
+		return UINT64_MAX;
+	value = gpc_query_value(query, 0).integer;
+	for (unsigned int n = 1; n < query->count; n++)
+		if (gpc_query_value(query, n).integer != value)
+			return UINT64_MAX;
+	return value;
+}
+
+/* The last of so many frames whose value is not @value, 0 if there is none. */
+static unsigned int last_other(struct gpc_query *query, unsigned int frames, uint64_t ns,
+			       uint64_t value)
+{
+	unsigned int last = 0;
+
+	for (unsigned int n = 1; n <= frames; n++)
+		if (hud_frame(query, ns) != value)
+			last = n;
+	return last;
+}
+
+static bool short_frames_are_put_together(void)
+{
+	/* the end of a frame takes an ioctl, too; a window: two passes, eight turns each */
+	enum { FRAME_NS = TURN_NS / 4, WINDOW = 2 * 8 * 4, FRAMES = 3 * WINDOW };
+	uint64_t frame = FRAME_NS + IOCTL_NS;
+	struct gpc_query *hud;
+	unsigned int first = 0;
+	bool ok;
+
+	use_hardware();
+	hud = query_of("bcdefg", 0);
+	/* not all is told before all had their turns; then each event counts one in each ns */
+	while (first < FRAMES && hud_frame(hud, FRAME_NS) != frame)
+		first++;
+	ok = first > WINDOW / 2 && first <= WINDOW && !last_other(hud, FRAMES, FRAME_NS, frame);
+	gpc_query_free(hud);
+	ok = ok && !hardware.windows;
+	/* alone each frame is its own, beside others a mean, and alone again its own after a window */
+	hud = query_of("bcd", 0);
+	ok = ok && !last_other(hud, 9, FRAME_NS, frame) &&
+	     !last_other(hud, 9, 2 * FRAME_NS, 2 * FRAME_NS + IOCTL_NS);
+	count_elsewhere("efg");
+	ok = ok && last_other(hud, FRAMES, FRAME_NS, frame) < FRAMES / 2;
+	count_elsewhere("");
+	first = last_other(hud, FRAMES, 2 * FRAME_NS, 2 * FRAME_NS + IOCTL_NS);
+	ok = ok && !last_other(hud, 9, FRAME_NS, frame);
+	return all_gone() && ok && first && first <= WINDOW && !hardware.windows && !complaints;
+}
+
 static int number, failed;
 
 static void check(bool ok, const char *name)
@@ -708,7 +767,7 @@ static void check(bool ok, const char *name)
 
 int main(void)
 {
-	puts("1..9");
+	puts("1..10");
 	check(blocks_of_perf_events(), "perf events are told apart by all that makes them");
 	check(bad_query_fails_alone(),
 	      "a query that cannot be had does not keep the others from counting");
@@ -726,5 +785,7 @@ int main(void)
 	      "a monitor that has the first turn beside another process is looked at for longer");
 	check(slow_devices_are_waited_for(),
 	      "looks are as far apart as turns of the device are long");
+	check(short_frames_are_put_together(),
+	      "frames of the HUD that are shorter than turns are put together until all had theirs");
 	return failed != 0;
 }

@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: MIT
+"""What the HUD's tests share: runs of the scene, what the HUD dumps, and TAP."""
+
+import os
+import subprocess
+
+BUILD = os.environ.get("PERFCTR_BUILD") or os.path.join(
+    os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))), "build")
+SCENE = os.path.join(BUILD, "tests/mesa/scene")
+
+failed = 0
+number = 0
+
+
+def report(name, problems):
+    global failed, number
+    number += 1
+    failed += bool(problems)
+    for problem in problems[:8]:
+        print(f"# {problem}")
+    print(f"{'not ok' if problems else 'ok'} {number} - {name}", flush=True)
+
+
+def skip(name, reason):
+    global number
+    number += 1
+    print(f"ok {number} - {name} # SKIP {reason}", flush=True)
+
+
+def end():
+    """Exit status."""
+    print(f"1..{number}")
+    return 1 if failed else 0
+
+
+def start(hud, dump, *options):
+    os.makedirs(dump)
+    env = dict(os.environ, GALLIUM_HUD=hud, GALLIUM_HUD_PERIOD="0", GALLIUM_HUD_DUMP_DIR=dump)
+    # line by line, to see how far it is
+    return subprocess.Popen(["stdbuf", "-oL", SCENE, *options], env=env, stdout=subprocess.PIPE, text=True)
+
+
+def finish(process, output=""):
+    """The numbers that the scene printed after output and before, a list for each frame."""
+    output += process.communicate()[0]
+    if process.returncode:
+        raise RuntimeError(f"the scene ends with status {process.returncode}")
+    return [[int(word) for word in line.split()] for line in output.splitlines()]
+
+
+def dumped(dump, name):
+    with open(os.path.join(dump, name), encoding="ascii") as f:
+        return [float(line) for line in f]
+
+
+def differences(name, got, expected):
+    # the HUD has no result of the last frame yet
+    problems = [] if len(got) >= len(expected) - 1 else [f"{name}: {len(got)} of {len(expected)} frames"]
+    return problems + [f"{name}, frame {n}: {a}, expected {b}"
+                       for n, (a, b) in enumerate(zip(got, expected)) if a != b]
