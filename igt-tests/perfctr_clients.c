@@ -174,9 +174,7 @@ static void wait_until_free(uint64_t kib, int vsoc_users, int pmu_users)
 static void sleep_of_device(const char *control, const char *status)
 {
 	igt_vsoc_power(0, control);
-	for (unsigned int i = 0; i < 1000 && !igt_vsoc_power_is(0, status); i++)
-		igt_sleep_ms(10);
-	igt_assert(igt_vsoc_power_is(0, status));
+	igt_vsoc_await_power(0, status);
 }
 
 /*

@@ -51,16 +51,6 @@ static void end_conserved(struct igt_perfctr_session *s)
 
 /* --- power ---------------------------------------------------------------- */
 
-static bool suspended(void)
-{
-	for (unsigned int i = 0; i < 1000; i++) {
-		if (igt_vsoc_power_is(0, "suspended"))
-			return true;
-		igt_sleep_ms(10);
-	}
-	return false;
-}
-
 static void power_tests(void)
 {
 	igt_describe("an active session lets the GPU sleep, and its samples say that it did");
@@ -72,7 +62,7 @@ static void power_tests(void)
 		begin(&s);
 		igt_vsoc_work(&dev, 0);
 		igt_vsoc_power(0, "auto");
-		igt_assert(suspended());
+		igt_vsoc_await_power(0, "suspended");
 		igt_assert_eq(igt_perfctr_sample(&s, 0), 0);
 		/* sampling did not wake it */
 		igt_assert(igt_vsoc_power_is(0, "suspended"));
@@ -100,7 +90,7 @@ static void power_tests(void)
 
 		create(&s, DRM_PERFCTR_SETUP_KEEP_AWAKE, 0);
 		igt_vsoc_power(0, "auto");
-		igt_assert(suspended());
+		igt_vsoc_await_power(0, "suspended");
 		/* START wakes it, which counts as a transition before the session */
 		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
 		igt_vsoc_truth(&dev, &before);
@@ -110,7 +100,7 @@ static void power_tests(void)
 		igt_vsoc_work(&dev, 1);
 		end_conserved(&s);
 		igt_assert(!(s.flags & DRM_PERFCTR_SAMPLE_SUSPENDED));
-		igt_assert(suspended());
+		igt_vsoc_await_power(0, "suspended");
 		igt_vsoc_power(0, "on");
 		igt_perfctr_session_fini(&s);
 	}
@@ -121,7 +111,7 @@ static void power_tests(void)
 
 		create(&s, 0, 0);
 		igt_vsoc_power(0, "auto");
-		igt_assert(suspended());
+		igt_vsoc_await_power(0, "suspended");
 		begin(&s);
 		igt_assert(igt_vsoc_power_is(0, "suspended"));
 		igt_vsoc_work(&dev, 2);
@@ -137,7 +127,7 @@ static void power_tests(void)
 		create(&s, 0, 0);
 		begin(&s);
 		igt_vsoc_power(0, "auto");
-		igt_assert(suspended());
+		igt_vsoc_await_power(0, "suspended");
 		igt_vsoc_debugfs(&dev, "protected", "1");
 		igt_vsoc_debugfs(&dev, "protected", "0");
 		igt_vsoc_power(0, "on");
@@ -394,7 +384,7 @@ static void suspend_unread(const char *cores_on, uint64_t awake_ns)
 	igt_vsoc_debugfs(&dev, "fail_lost_irq", "1000");
 	igt_vsoc_debugfs(&dev, "fail_no_ack", "1000");
 	igt_vsoc_power(0, "auto");
-	igt_assert(suspended());
+	igt_vsoc_await_power(0, "suspended");
 	igt_vsoc_debugfs(&dev, "fail_lost_irq", "0");
 	igt_vsoc_debugfs(&dev, "fail_no_ack", "0");
 	igt_sleep_ms(500);
@@ -519,7 +509,7 @@ static void lost_tests(void)
 		create(&other, 0, 0);
 		begin_beside(&b);
 		igt_vsoc_power(0, "auto");
-		igt_assert(suspended());
+		igt_vsoc_await_power(0, "suspended");
 		igt_vsoc_debugfs(&dev, "fail_no_ack", "1000");
 		igt_vsoc_power(0, "on");
 		dead_ns = igt_raw_ns();

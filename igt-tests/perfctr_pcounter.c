@@ -112,10 +112,7 @@ static void exact_tests(void)
 		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
 		igt_nv50_work(0);
 		igt_nv50_power("auto");
-		for (unsigned int n = 0; !igt_vsoc_power_is(IGT_NV50_NUMBER, "suspended"); n++) {
-			igt_assert_lt(n, 1000);
-			usleep(10000);
-		}
+		igt_vsoc_await_power(IGT_NV50_NUMBER, "suspended");
 		igt_assert_eq(igt_perfctr_sample(&s, 1), 0);
 		igt_perfctr_drain(&s);
 		igt_assert(s.last.flags & DRM_PERFCTR_SAMPLE_SUSPENDED);

@@ -35,18 +35,6 @@ static struct {
 /* times of perf and of the core are compared to 10 %: long against what a busy host takes away */
 #define SPAN_MS 250
 
-static long long read_number(const char *path)
-{
-	long long n = -1;
-	FILE *f = fopen(path, "r");
-
-	if (f && fscanf(f, "%lld", &n) != 1)
-		n = -1;
-	if (f)
-		fclose(f);
-	return n;
-}
-
 #define TEST_PMU "/sys/module/perfctr_test_pmu/parameters/"
 #define TEST_PMU_TYPE "/sys/bus/event_source/devices/perfctr_test/type"
 
@@ -57,19 +45,19 @@ static void test_pmu_load(void)
 	const char *directory = getenv("PERFCTR_KMOD");
 	char command[256];
 
-	if (read_number(TEST_PMU_TYPE) < 0) {
+	if (igt_read_int(TEST_PMU_TYPE) < 0) {
 		snprintf(command, sizeof(command), "insmod '%s/perfctr_test_pmu.ko'",
 			 directory ?: ".");
 		igt_require_f(!system(command), "no module perfctr_test_pmu\n");
 	}
-	test_type = read_number(TEST_PMU_TYPE);
+	test_type = igt_read_int(TEST_PMU_TYPE);
 }
 
 /* the tracepoint of a system call, else the PMU of the tests */
 static void choose_exact(void)
 {
-	long long id = read_number("/sys/kernel/tracing/events/syscalls/"
-				   "sys_enter_sched_get_priority_max/id");
+	const int id = igt_read_int("/sys/kernel/tracing/events/syscalls/"
+				    "sys_enter_sched_get_priority_max/id");
 
 	exact.type = PERF_TYPE_TRACEPOINT;
 	exact.config = id;
@@ -123,16 +111,9 @@ static void cpu_online(int cpu, bool online)
 	igt_sleep_ms(100);
 }
 
-static void pmu_only(struct igt_perfctr_session *s)
-{
-	igt_perfctr_session_init(s, &dev);
-	s->setup.request_count = 0;
-	memset(s->requests, 0, sizeof(s->requests));
-}
-
 static void trace_session(struct igt_perfctr_session *s, int cpu)
 {
-	pmu_only(s);
+	igt_perfctr_session_init_empty(s, &dev);
 	igt_perfctr_add_pmu(s, 7, exact.type, exact.config, cpu);
 	igt_perfctr_session_create(s);
 }
@@ -153,7 +134,7 @@ static int try_pmu(uint32_t type, uint64_t config, int cpu)
 	struct igt_perfctr_session s;
 	int ret;
 
-	pmu_only(&s);
+	igt_perfctr_session_init_empty(&s, &dev);
 	igt_perfctr_add_pmu(&s, 0, type, config, cpu);
 	ret = igt_perfctr_session_try(&s);
 	if (!ret)
@@ -193,7 +174,7 @@ static void counting_tests(void)
 	{
 		struct igt_perfctr_session s;
 
-		pmu_only(&s);
+		igt_perfctr_session_init_empty(&s, &dev);
 		s.setup.slots = 4;
 		s.setup.period_ns = MS;
 		igt_perfctr_add_pmu(&s, 7, exact.type, exact.config, GLOBAL);
@@ -215,7 +196,7 @@ static void counting_tests(void)
 		const struct drm_perfctr_pmu_block_header *b;
 		struct igt_perfctr_session s;
 
-		pmu_only(&s);
+		igt_perfctr_session_init_empty(&s, &dev);
 		igt_perfctr_add_pmu(&s, 0, exact.type, exact.config, 0);
 		igt_perfctr_add_pmu(&s, 1, exact.type, exact.config, 1);
 		igt_perfctr_session_create(&s);
@@ -245,7 +226,7 @@ static void counting_tests(void)
 		struct igt_perfctr_session s;
 		uint64_t span;
 
-		pmu_only(&s);
+		igt_perfctr_session_init_empty(&s, &dev);
 		igt_perfctr_add_pmu(&s, 0, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK, 0);
 		igt_perfctr_session_create(&s);
 		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
@@ -265,7 +246,7 @@ static void counting_tests(void)
 	{
 		struct igt_perfctr_session s;
 
-		pmu_only(&s);
+		igt_perfctr_session_init_empty(&s, &dev);
 		igt_perfctr_add_pmu(&s, 0, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_DUMMY, GLOBAL);
 		igt_perfctr_session_create(&s);
 		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
@@ -339,12 +320,12 @@ static void refusal_tests(void)
 	igt_describe("kprobes and uprobes are no counters");
 	igt_subtest("probe-refused")
 	{
-		long long type = read_number("/sys/bus/event_source/devices/kprobe/type");
+		int type = igt_read_int("/sys/bus/event_source/devices/kprobe/type");
 
 		struct igt_perfctr_session s;
 
 		igt_require_f(type > 0, "kernel has no kprobe PMU\n");
-		pmu_only(&s);
+		igt_perfctr_session_init_empty(&s, &dev);
 		igt_perfctr_add_pmu(&s, 0, type, 0, GLOBAL);
 		/* one that perf has nothing against */
 		s.requests[0].config1 = (uintptr_t) "schedule_timeout";
@@ -354,7 +335,7 @@ static void refusal_tests(void)
 		igt_assert_eq(igt_perfctr_session_try(&s), -EOPNOTSUPP);
 		s.requests[0].config1 = 0x10;
 		igt_assert_eq(igt_perfctr_session_try(&s), -EOPNOTSUPP);
-		type = read_number("/sys/bus/event_source/devices/uprobe/type");
+		type = igt_read_int("/sys/bus/event_source/devices/uprobe/type");
 		igt_require_f(type > 0, "kernel has no uprobe PMU\n");
 		s.requests[0].pmu_type = type;
 		igt_assert_eq(igt_perfctr_session_try(&s), -EOPNOTSUPP);
@@ -367,7 +348,7 @@ static void refusal_tests(void)
 	{
 		struct igt_perfctr_session s;
 
-		pmu_only(&s);
+		igt_perfctr_session_init_empty(&s, &dev);
 		igt_perfctr_add_pmu(&s, 0, exact.type, exact.config, GLOBAL);
 		igt_perfctr_add_pmu(&s, 0xfffe, exact.type, exact.config, GLOBAL);
 		igt_perfctr_session_create(&s);
@@ -575,7 +556,7 @@ static void refuse(int cpu0, int cpu1)
 
 static void test_pmu_session(struct igt_perfctr_session *s)
 {
-	pmu_only(s);
+	igt_perfctr_session_init_empty(s, &dev);
 	igt_perfctr_add_pmu(s, 7, test_type, 0, GLOBAL);
 	igt_perfctr_session_create(s);
 }
@@ -695,7 +676,7 @@ static void refused_cpu_tests(void)
 		struct igt_perfctr_session s;
 		uint64_t span;
 
-		pmu_only(&s);
+		igt_perfctr_session_init_empty(&s, &dev);
 		igt_perfctr_add_pmu(&s, 7, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK, GLOBAL);
 		cpu_online(1, false);
 		igt_perfctr_session_create(&s);
@@ -712,230 +693,6 @@ static void refused_cpu_tests(void)
 	}
 }
 
-/* --- the fabric's own PMUs ------------------------------------------------ */
-
-static uint32_t ucf_type(void)
-{
-	long long type = read_number("/sys/bus/event_source/devices/nvidia_ucf_pmu_0/type");
-
-	igt_require_f(type > 0, "no PMU nvidia_ucf_pmu_0\n");
-	return type;
-}
-
-static void add_ucf(struct igt_perfctr_session *s, uint16_t index, uint64_t config1)
-{
-	struct drm_perfctr_block_request *r = &s->requests[s->setup.request_count++];
-
-	memset(r, 0, sizeof(*r));
-	r->type = DRM_PERFCTR_BLOCK_UCF;
-	r->index = index;
-	r->cpu = GLOBAL;
-	r->mask = 1ull << DRM_PERFCTR_UCF_MEM_BYTES_RD | 1ull << DRM_PERFCTR_UCF_MEM_BYTES_WR;
-	r->pmu_type = ucf_type();
-	r->config1 = config1;
-}
-
-#define UCF_COUNTERS 8
-#define UCF_MEM_BYTES_RD 0x123
-
-static void ucf_events(struct igt_perfctr_session *s, unsigned int count)
-{
-	long long type = read_number(IGT_UCF_TYPE);
-
-	igt_assert_lt(0, (int)type);
-	pmu_only(s);
-	for (unsigned int i = 0; i < count; i++)
-		igt_perfctr_add_pmu(s, i, type, UCF_MEM_BYTES_RD, GLOBAL);
-	igt_perfctr_session_create(s);
-}
-
-static void multiplexed(void)
-{
-	const unsigned int events = UCF_COUNTERS + 4;
-	const struct drm_perfctr_sample_header *h;
-	uint64_t running = 0, enabled = 0;
-	struct igt_perfctr_session s;
-	unsigned int multiplexed = 0;
-	const uint8_t *at;
-	double in_use;
-
-	ucf_events(&s, events);
-	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
-	/* perf changes turns with the tick */
-	igt_sleep_ms(1000);
-	igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
-	h = igt_perfctr_slot(&s, 0);
-	igt_assert(h->flags & DRM_PERFCTR_SAMPLE_MULTIPLEXED);
-	igt_assert_eq_u32(h->block_count, events);
-	at = (const uint8_t *)h + h->header_size;
-	for (unsigned int b = 0; b < events; b++) {
-		const struct drm_perfctr_pmu_block_header *pmu = (const void *)at;
-
-		igt_assert_lte_u64(pmu->time_running, pmu->time_enabled);
-		igt_assert_eq(!!(pmu->block.states & DRM_PERFCTR_STATE_MULTIPLEXED),
-			      pmu->time_running < pmu->time_enabled);
-		/* measured, if not all the time */
-		igt_assert_eq_u64(pmu->block.valid_mask, 1);
-		igt_assert_lte_u64(1, pmu->time_running);
-		multiplexed += !!(pmu->block.states & DRM_PERFCTR_STATE_MULTIPLEXED);
-		running += pmu->time_running;
-		enabled += pmu->time_enabled;
-		at += pmu->block.size;
-	}
-	in_use = (double)running * events / enabled;
-	igt_info("%u of %u events multiplexed, %.2f counters in use\n", multiplexed, events,
-		 in_use);
-	igt_assert_lte(events - UCF_COUNTERS, multiplexed);
-	igt_assert(in_use > UCF_COUNTERS * 0.7 && in_use < UCF_COUNTERS * 1.02);
-	igt_perfctr_drain(&s);
-	igt_perfctr_session_fini(&s);
-}
-
-static int try_filters(uint16_t type, const char *pmu, uint64_t config, uint64_t config1,
-		       uint64_t config2)
-{
-	struct drm_perfctr_block_request *r;
-	struct igt_perfctr_session s;
-	char path[96];
-	int ret;
-
-	snprintf(path, sizeof(path), "/sys/bus/event_source/devices/%s/type", pmu);
-	pmu_only(&s);
-	r = &s.requests[s.setup.request_count++];
-	r->type = type;
-	r->cpu = GLOBAL;
-	r->mask = 1;
-	r->pmu_type = read_number(path);
-	r->config = config;
-	r->config1 = config1;
-	r->config2 = config2;
-	ret = igt_perfctr_session_try(&s);
-	if (!ret)
-		igt_perfctr_session_fini(&s);
-	return ret;
-}
-
-/* @counters in UCF blocks that differ by their filters; 0 or -errno */
-static int try_counters(struct igt_perfctr_session *s, unsigned int counters)
-{
-	const unsigned int most = 16;
-
-	pmu_only(s);
-	for (unsigned int filter = 1; counters; filter++) {
-		unsigned int n = counters < most ? counters : most;
-
-		/* three bits of the source, four of the destination */
-		add_ucf(s, 0, (filter & 7) | (filter & ~7u) << 5);
-		s->requests[s->setup.request_count - 1].mask = (1ull << n) - 1;
-		counters -= n;
-	}
-	return igt_perfctr_session_try(s);
-}
-
-static void bounds_tests(void)
-{
-	igt_describe("bits that are no filter of the PMU are refused, they would be another block");
-	igt_subtest("filter-bits")
-	{
-		static const char ucf[] = "nvidia_ucf_pmu_0", tgt[] = "nvidia_pcie_tgt_pmu_0_rc_0";
-		static const char cmem[] = "nvidia_cmem_latency_pmu_0";
-
-		igt_require_f(ucf_type(), "no PMU nvidia_ucf_pmu_0\n");
-		igt_assert_eq(try_filters(DRM_PERFCTR_BLOCK_UCF, ucf, 0, 0xf07, 0), 0);
-		igt_assert_eq(try_filters(DRM_PERFCTR_BLOCK_UCF, ucf, 0, 0x8, 0), -EINVAL);
-		igt_assert_eq(try_filters(DRM_PERFCTR_BLOCK_UCF, ucf, 0, 0x1000, 0), -EINVAL);
-		igt_assert_eq(try_filters(DRM_PERFCTR_BLOCK_UCF, ucf, 0, 0, 1), -EINVAL);
-		igt_assert_eq(try_filters(DRM_PERFCTR_BLOCK_UCF, ucf, 1ull << 40, 0, 0), -EINVAL);
-		igt_assert_eq(try_filters(DRM_PERFCTR_BLOCK_CMEM_LATENCY, cmem, 0, 1, 0), -EINVAL);
-		igt_assert_eq(try_filters(DRM_PERFCTR_BLOCK_PCIE_TGT, tgt, 0x7f8, 0, 0), 0);
-		/* an address without its enable bit */
-		igt_assert_eq(try_filters(DRM_PERFCTR_BLOCK_PCIE_TGT, tgt, 0, 0x10000, 0), -EINVAL);
-		igt_assert_eq(try_filters(DRM_PERFCTR_BLOCK_PCIE_TGT, tgt, 0x800, 0x10000, ~0ull),
-			      0);
-	}
-	igt_describe("a session has so many SoC counters, and can start with all of them");
-	igt_subtest("soc-counters")
-	{
-		struct igt_perfctr_session s;
-
-		igt_require_f(ucf_type(), "no PMU nvidia_ucf_pmu_0\n");
-		igt_assert_eq(try_counters(&s, DRM_PERFCTR_MAX_SOC_COUNTERS), 0);
-		/* one more event of the first block */
-		s.requests[0].mask |= 1ull << 16;
-		igt_assert_eq(igt_perfctr_control(dev.fd, DRM_PERFCTR_CMD_SETUP, &s.handle,
-						  &s.setup, sizeof(s.setup)),
-			      -E2BIG);
-		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
-		igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
-		igt_perfctr_drain(&s);
-		igt_perfctr_session_fini(&s);
-	}
-}
-
-static void fabric_tests(void)
-{
-	igt_describe("bytes that a CPU reads are the bytes that the fabric's PMU counts");
-	igt_subtest("ucf-bytes")
-	{
-		struct drm_vsoc_command c = { .type = DRM_VSOC_CMD_COPY };
-		struct igt_perfctr_session s;
-
-		c.copy.bytes = 64 * 1000;
-		c.copy.flags = DRM_VSOC_COPY_READ;
-		c.copy.initiator = DRM_VSOC_INITIATOR_CPU;
-		pmu_only(&s);
-		add_ucf(&s, 0, 0);
-		igt_perfctr_session_create(&s);
-		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
-		igt_vsoc_wait(&dev, igt_vsoc_submit(&dev, &c, 1));
-		igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
-		igt_perfctr_drain(&s);
-		igt_assert_eq_u64(igt_perfctr_sum(&s, DRM_PERFCTR_BLOCK_UCF, 0,
-						  DRM_PERFCTR_UCF_MEM_BYTES_RD),
-				  64000);
-		igt_assert_eq_u64(igt_perfctr_sum(&s, DRM_PERFCTR_BLOCK_UCF, 0,
-						  DRM_PERFCTR_UCF_MEM_BYTES_WR),
-				  0);
-		igt_perfctr_session_fini(&s);
-	}
-	igt_describe("more events than the PMU has counters are multiplexed, and say so");
-	igt_subtest("multiplexed") multiplexed();
-	igt_describe("as many events as counters are not");
-	igt_subtest("not-multiplexed")
-	{
-		struct igt_perfctr_session s;
-
-		ucf_events(&s, UCF_COUNTERS);
-		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
-		igt_sleep_ms(100);
-		igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
-		igt_perfctr_drain(&s);
-		igt_assert(!(s.flags & DRM_PERFCTR_SAMPLE_MULTIPLEXED));
-		for (unsigned int b = 0; b < s.setup.block_count; b++)
-			igt_assert(!(s.sums[b].states & DRM_PERFCTR_STATE_MULTIPLEXED));
-		igt_perfctr_session_fini(&s);
-	}
-	igt_describe("a SoC block may not be asked for twice with the same filters");
-	igt_subtest("ucf-twice")
-	{
-		struct igt_perfctr_session s;
-
-		pmu_only(&s);
-		add_ucf(&s, 0, 0);
-		add_ucf(&s, 0, 0);
-		igt_assert_eq(igt_perfctr_session_try(&s), -EEXIST);
-	}
-	igt_describe("the PMU of another socket is not this block");
-	igt_subtest("ucf-wrong-socket")
-	{
-		struct igt_perfctr_session s;
-
-		pmu_only(&s);
-		add_ucf(&s, 1, 0);
-		igt_assert_eq(igt_perfctr_session_try(&s), -ENOENT);
-	}
-}
-
 int igt_main()
 {
 	igt_fixture()
@@ -949,8 +706,6 @@ int igt_main()
 	hotplug_tests();
 	fence_tests();
 	refused_cpu_tests();
-	fabric_tests();
-	bounds_tests();
 	igt_fixture()
 	{
 		igt_perfctr_close(&dev);

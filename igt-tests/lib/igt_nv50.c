@@ -98,9 +98,7 @@ void igt_nv50_session_init(struct igt_perfctr_session *s, uint64_t period_ns)
 {
 	if (period_ns)
 		require_records_in_time();
-	igt_perfctr_session_init(s, &igt_nv50.dev);
-	memset(s->requests, 0, sizeof(s->requests));
-	s->setup.request_count = 0;
+	igt_perfctr_session_init_empty(s, &igt_nv50.dev);
 	s->setup.slots = 256;
 	s->setup.period_ns = period_ns;
 }

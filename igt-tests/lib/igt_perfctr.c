@@ -207,6 +207,14 @@ void igt_perfctr_session_init_set(struct igt_perfctr_session *s,
 	}
 }
 
+void igt_perfctr_session_init_empty(struct igt_perfctr_session *s,
+				    const struct igt_perfctr_device *dev)
+{
+	igt_perfctr_session_init(s, dev);
+	memset(s->requests, 0, sizeof(s->requests));
+	s->setup.request_count = 0;
+}
+
 void igt_perfctr_add_pmu(struct igt_perfctr_session *s, uint16_t index, uint32_t type,
 			 uint64_t config, int cpu)
 {

@@ -85,6 +85,9 @@ void igt_perfctr_session_init(struct igt_perfctr_session *s, const struct igt_pe
 /* the same of one counter set, enum drm_perfctr_set */
 void igt_perfctr_session_init_set(struct igt_perfctr_session *s,
 				  const struct igt_perfctr_device *dev, unsigned int set);
+/* the same without requests */
+void igt_perfctr_session_init_empty(struct igt_perfctr_session *s,
+				    const struct igt_perfctr_device *dev);
 void igt_perfctr_add_pmu(struct igt_perfctr_session *s, uint16_t index, uint32_t type,
 			 uint64_t config, int cpu);
 /* TEST_ONLY, buffers, SETUP; 0 or -errno */

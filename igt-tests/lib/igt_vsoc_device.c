@@ -68,6 +68,14 @@ bool igt_vsoc_power_is(unsigned int number, const char *status)
 	return !strcmp(word, status);
 }
 
+void igt_vsoc_await_power(unsigned int number, const char *status)
+{
+	for (unsigned int i = 0; !igt_vsoc_power_is(number, status); i++) {
+		igt_assert_lt(i, 1000);
+		igt_sleep_ms(10);
+	}
+}
+
 void igt_fault_arm(const struct igt_perfctr_device *dev, const char *name, unsigned int times)
 {
 	char file[64], text[24];

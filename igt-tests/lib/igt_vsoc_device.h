@@ -24,6 +24,8 @@ int igt_vsoc_power_try(unsigned int number, const char *how);
 void igt_vsoc_power(unsigned int number, const char *how);
 /* its runtime status is that: "active", "suspended", ... */
 bool igt_vsoc_power_is(unsigned int number, const char *status);
+/* wait until it is; fails if that takes ten seconds */
+void igt_vsoc_await_power(unsigned int number, const char *status);
 
 /* the fault @name (without "fail_") happens the next @times its place is reached */
 void igt_fault_arm(const struct igt_perfctr_device *dev, const char *name, unsigned int times);
