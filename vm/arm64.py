@@ -27,8 +27,8 @@ NAME = "arm64"
 TRIPLE = "aarch64-linux-gnu"
 # what the tests run on, and what they are built with
 ROOT_PACKAGES = ["bash", "coreutils", "dash", "findutils", "grep", "kmod", "libc6-dev", "libcap2", "libdrm-dev",
-                 "libgcc-12-dev", "libinih-dev", "libinih1", "libjson-c-dev", "libncurses-dev", "libprotobuf-c-dev",
-                 "linux-libc-dev", "procps", "python3", "sed", "util-linux"]
+                 "libgcc-12-dev", "libgmp-dev", "libinih-dev", "libinih1", "libjson-c-dev", "libncurses-dev",
+                 "libprotobuf-c-dev", "linux-libc-dev", "procps", "python3", "sed", "util-linux"]
 CROSS_PACKAGES = [f"gcc-12-{TRIPLE}", f"cpp-12-{TRIPLE}", f"binutils-{TRIPLE}",
                   "libgcc-12-dev-arm64-cross"]
 GCC = f"usr/bin/{TRIPLE}-gcc-12"

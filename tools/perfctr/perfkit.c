@@ -307,8 +307,6 @@ static int tell_passes(struct perfkit *p)
 
 	if (error)
 		return app_failed(p->report.app, error);
-	for (size_t n = 0; n < perfctr_perfkit_count(kit); n++)
-		p->report.stats[n].state = PERFCTR_VALUE_NOT_MEASURED;
 	if (p->options.json) {
 		perfkit_print_json(&p->report);
 		return 0;
@@ -348,10 +346,21 @@ static int add_counters(struct perfkit *p)
 	if (error < 0)
 		return app_failed(app, error);
 	p->report.stats = calloc(perfctr_perfkit_count(p->report.kit), sizeof(*p->report.stats));
-	if (p->report.stats)
-		return 0;
-	app_error(app, "out of memory");
-	return EXIT_FAILED;
+	if (!p->report.stats) {
+		app_error(app, "out of memory");
+		return EXIT_FAILED;
+	}
+	for (size_t n = 0; n < perfctr_perfkit_count(p->report.kit); n++)
+		perfkit_stat_init(&p->report.stats[n]);
+	return 0;
+}
+
+static void free_counters(struct perfkit *p)
+{
+	for (size_t n = 0; p->report.stats && n < perfctr_perfkit_count(p->report.kit); n++)
+		perfkit_stat_clear(&p->report.stats[n]);
+	free(p->report.stats);
+	perfctr_perfkit_unref(p->report.kit);
 }
 
 static int run_all(struct perfkit *p)
@@ -409,9 +418,8 @@ int perfkit_run(struct app *app, int argc, char **argv)
 	status = output_close_live(app, p.options.output, p.report.out, status);
 
 	signals_release(&p.signals);
-	free(p.report.stats);
+	free_counters(&p);
 	free(p.options.events);
-	perfctr_perfkit_unref(p.report.kit);
 	perfctr_device_unref(p.report.device);
 	return status;
 }

@@ -12,6 +12,7 @@
 #include "perfctr/compare.h"
 #include "perfctr/flight.h"
 #include "perfctr/json.h"
+#include "perfctr/perfkit_stat.h"
 #include "perfctr/top_view.h"
 #include "vsoc-job/command.h"
 #include "vsoc-job/workload.h"
@@ -341,8 +342,150 @@ static void test_compare(void)
 	CHECK(!y.count && !compare_error(&x, &y, &error));
 }
 
+/* --- perfkit ------------------------------------------------------------------------ */
+
+__extension__ typedef unsigned __int128 uint128;
+
+static uint64_t next_random(uint64_t *state)
+{
+	*state ^= *state << 13;
+	*state ^= *state >> 7;
+	*state ^= *state << 17;
+	return *state;
+}
+
+static uint64_t power_mod(uint64_t base, uint64_t exponent, uint64_t prime)
+{
+	uint64_t result = 1;
+
+	for (; exponent; exponent >>= 1) {
+		if (exponent & 1)
+			result = (uint64_t)((uint128)result * base % prime);
+		base = (uint64_t)((uint128)base * base % prime);
+	}
+	return result;
+}
+
+/* n / d in the field of a prime that does not divide d. */
+static uint64_t quotient_mod(uint64_t n, uint64_t d, uint64_t prime)
+{
+	return (uint64_t)((uint128)(n % prime) * power_mod(d % prime, prime - 2, prime) % prime);
+}
+
+static uint64_t ratio_mod(mpq_srcptr ratio, uint64_t prime)
+{
+	uint64_t n = mpz_fdiv_ui(mpq_numref(ratio), prime);
+	uint64_t d = mpz_fdiv_ui(mpq_denref(ratio), prime);
+
+	return quotient_mod(n, d, prime);
+}
+
+/*
+ * Means of many ratios without a common denominator. The exact sum has thousands of digits; here it
+ * is computed as a remainder by large primes, where a wrong one differs.
+ */
+static void test_perfkit_means(void)
+{
+	/* 2^61 - 1, 2^62 - 57, 2^63 - 25 */
+	static const uint64_t primes[] = { 2305843009213693951, 4611686018427387847,
+					   9223372036854775783 };
+	enum { PRIMES = 3 };
+	uint64_t random = 0x9e3779b97f4a7c15;
+
+	for (unsigned int count = 1; count <= 200; count += count < 8 ? 1 : 64) {
+		uint64_t sums[PRIMES] = { 0 };
+		long double smallest = INFINITY, largest = -INFINITY, sum = 0;
+		struct perfkit_stat stat;
+		mpq_t mean;
+
+		mpq_init(mean);
+		perfkit_stat_init(&stat);
+		for (unsigned int n = 0; n < count; n++) {
+			/* of all sizes */
+			uint64_t numerator = next_random(&random) >> (1 + n % 50);
+			uint64_t denominator = (next_random(&random) >> (1 + n % 40)) | 1;
+			long double value = (long double)numerator / (long double)denominator;
+
+			perfkit_stat_add(&stat, &(struct perfctr_perfkit_value){
+							.numerator = (int64_t)numerator,
+							.denominator = (int64_t)denominator,
+							.cycles = denominator,
+							.elapsed_ns = 7,
+						});
+			for (unsigned int k = 0; k < PRIMES; k++)
+				sums[k] = (uint64_t)(((uint128)sums[k] + quotient_mod(numerator,
+										      denominator,
+										      primes[k])) %
+						     primes[k]);
+			smallest = fminl(smallest, value);
+			largest = fmaxl(largest, value);
+			sum += value;
+		}
+		perfkit_stat_mean(&stat, mean);
+		CHECK(stat.measured == count);
+		for (unsigned int k = 0; k < PRIMES; k++)
+			CHECK(ratio_mod(mean, primes[k]) ==
+			      quotient_mod(sums[k], count, primes[k]));
+		CHECK(fabsl(ratio_number(mean) / (sum / count) - 1) < 1e-15L);
+		CHECK(fabsl(ratio_number(stat.min) / smallest - 1) < 1e-15L);
+		CHECK(fabsl(ratio_number(stat.max) / largest - 1) < 1e-15L);
+		perfkit_stat_mean_of(&stat, stat.elapsed_ns, mean);
+		CHECK(!mpq_cmp_ui(mean, 7, 1));
+		perfkit_stat_clear(&stat);
+		mpq_clear(mean);
+	}
+}
+
+static void test_perfkit_states(void)
+{
+	struct perfctr_perfkit_value value = { .state = PERFCTR_VALUE_ZERO_DENOMINATOR };
+	struct perfkit_stat stat;
+
+	perfkit_stat_init(&stat);
+	/* nobody measured it: that is not "ok" */
+	CHECK(!stat.measured && stat.state == PERFCTR_VALUE_NOT_MEASURED);
+	perfkit_stat_add(&stat, &value);
+	CHECK(!stat.measured && stat.state == PERFCTR_VALUE_ZERO_DENOMINATOR);
+	value = (struct perfctr_perfkit_value){ .numerator = INT64_MIN, .denominator = 2 };
+	perfkit_stat_add(&stat, &value);
+	CHECK(stat.measured == 1 && !mpz_cmp_si(mpq_numref(stat.sum), INT64_MIN / 2));
+	perfkit_stat_clear(&stat);
+}
+
+static void test_perfkit_texts(void)
+{
+	static const struct {
+		long numerator;
+		unsigned long denominator;
+		const char *text;
+		double number;
+	} ratios[] = {
+		{ 0, 1, "0", 0 },
+		{ 1234567, 1, "1,234,567", 1234567 },
+		{ 1, 5, "0.200", 0.2 },
+		{ 2, 3, "0.667", 2.0 / 3 },
+		{ -2, 3, "-0.667", -2.0 / 3 },
+		{ 1, 2000, "0.001", 0.0005 },
+		{ 1999999, 2000000, "1.000", 0.9999995 },
+		{ INT64_MAX, 2, "4,611,686,018,427,387,903.500", 0x1p62 },
+	};
+	char text[48];
+	mpq_t ratio;
+
+	mpq_init(ratio);
+	for (size_t n = 0; n < sizeof(ratios) / sizeof(ratios[0]); n++) {
+		mpq_set_si(ratio, ratios[n].numerator, ratios[n].denominator);
+		CHECK(!strcmp(ratio_text(ratio, text, sizeof(text)), ratios[n].text));
+		CHECK(ratio_number(ratio) == ratios[n].number);
+	}
+	mpq_clear(ratio);
+}
+
 int main(void)
 {
+	test_perfkit_means();
+	test_perfkit_states();
+	test_perfkit_texts();
 	test_numbers();
 	test_json();
 	test_commands();

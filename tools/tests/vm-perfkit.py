@@ -81,7 +81,8 @@ def perfkit(*arguments, **options):
 
 
 def exact(value):
-    return fractions.Fraction(value["numerator"], value["denominator"])
+    """integers that no 64-bit reader could take are strings"""
+    return fractions.Fraction(int(value["numerator"]), int(value["denominator"]))
 
 
 def by_name(result):
@@ -133,6 +134,66 @@ def repetitions_agree():
     for c in result["counters"]:
         check(c["measured"] == 3 and exact(c["mean"]) == exact(c["min"]) == exact(c["max"]) > 0,
               f"{c}")
+
+
+def check_means(result):
+    """every counter that was measured has a mean within its bounds; the highest one names the bottleneck"""
+    highest = None, 0
+    for c in result["counters"]:
+        check((c["measured"] > 0) == (c["state"] == "ok"), f"{c}")
+        if not c["measured"]:
+            continue
+        mean = exact(c["mean"])
+        check(exact(c["min"]) <= mean <= exact(c["max"]), f"{c}")
+        check(abs(c["mean"]["number"] - float(mean)) <= 1e-12 * float(mean), f"{c['name']}: {c['mean']['number']}")
+        if c["kind"] == "bottleneck" and mean > highest[1]:
+            highest = c["name"], mean
+    check(result["bottleneck"] == highest[0], f"{result['bottleneck']} is named, {highest[0]} has {highest[1]}")
+
+
+@test
+def means_of_many_ratios_are_exact():
+    """-r 50: ratios of different cycles have a mean, and the bottleneck is the one of the means"""
+    events = "CS SOL,CS Bottleneck,SHD SOL,SHD Bottleneck,TILER SOL,TILER Bottleneck,gpu_utilization"
+    result = perfkit("-r", "50", "-e", events, "--", "vsoc-job", "-q", "draw", "vertices=300", "primitives=100",
+                     "fragments=2000")
+    check(result["passes"] == 1 and result["experiments"] == 50, f"{result}")
+    check_means(result)
+    measured = [c for c in result["counters"] if c["state"] == "ok"]
+    check(len(measured) == 7 and all(c["measured"] == 50 for c in measured), f"{result}")
+    check(any(isinstance(c["mean"]["denominator"], str) for c in measured), "no mean is beyond 63 bits")
+
+
+@test
+def means_of_many_frames_are_exact():
+    """-I: 200 frames and more of a ratio have a mean"""
+    # how long a frame really is depends on the host
+    for jobs in 500, 2000, 8000, 32000:
+        result = perfkit("-I", "1", "-e", "gpu_utilization,SHD Bottleneck", "--", "vsoc-job", "-q", "--random", str(jobs))
+        if result["frames"] >= 200:
+            break
+    check(result["frames"] >= 200, f"{result['frames']} frames")
+    check(result["bottleneck"] == "SHD Bottleneck", f"{result['bottleneck']}")
+    check_means(result)
+
+
+@test
+def cycles_are_of_the_mean():
+    """-r 3: cycles and time are means as the value is, so that 100 * mean / cycles is the share"""
+    c = by_name(perfkit("-r", "3", "-e", "GPU_ACTIVE,gpu_utilization", "--", *frames()))
+    mean, cycles = (exact(c["cshw/GPU_ACTIVE"][name]) for name in ("mean", "cycles"))
+    low, high = (exact(c["cshw.gpu_utilization"][name]) for name in ("min", "max"))
+    check(low <= 100 * mean / cycles <= high, f"{c}")
+    check(c["cshw/GPU_ACTIVE"]["cycles"] == c["cshw.gpu_utilization"]["cycles"], f"{c}")
+
+
+@test
+def what_no_frame_reached_is_not_measured():
+    """-I: a command that ends before its second frame has not measured the second pass"""
+    c = by_name(perfkit("-I", "10s", "-e", "FRAGMENTS,L2_HITS", "--", "true"))
+    check(c["shader/FRAGMENTS"]["first_pass"] == 0, f"{c}")
+    late = next(c for c in c.values() if c["first_pass"] == 1)
+    check(late["state"] != "ok" and late["measured"] == 0 and "mean" not in late, f"{late}")
 
 
 @test
@@ -294,15 +355,17 @@ def main():
     print(f"1..{len(TESTS)}")
     failed = 0
     for number, function in enumerate(TESTS, 1):
+        started = time.monotonic()
         try:
             function()
             print(f"ok {number} - {function.__doc__}", flush=True)
         except Skip as e:
             print(f"ok {number} - {function.__doc__} # SKIP {e}", flush=True)
-        except (AssertionError, subprocess.TimeoutExpired, ValueError, KeyError) as e:
+        except (AssertionError, subprocess.TimeoutExpired, ValueError, KeyError, TypeError) as e:
             failed += 1
             print(f"# {type(e).__name__}: {e}"[:1000])
             print(f"not ok {number} - {function.__doc__}", flush=True)
+        print(f"# {time.monotonic() - started:.1f} s", flush=True)
     return 1 if failed else 0
 
 
