@@ -208,7 +208,10 @@ static void add_values(struct perfkit *p, bool updated_only)
 	}
 }
 
-/* One pass is one run of the command. Return: 0 or an exit status. */
+/*
+ * One pass is one run of the command. If the command fails, the pass is left open: what it counted
+ * is of half the work and counts as not measured. Return: 0 or an exit status.
+ */
 static int run_pass(struct perfkit *p, unsigned int pass)
 {
 	struct app *app = p->report.app;
@@ -224,14 +227,13 @@ static int run_pass(struct perfkit *p, unsigned int pass)
 	status = let_go(p);
 	if (!status)
 		wait_for_command(p, 0);
-	error = perfctr_perfkit_end_pass(p->report.kit);
 	if (status)
 		return status;
-	if (error)
-		return app_failed(app, error);
 	p->report.exit_status = child_exit_status(&p->child);
-	if (!p->report.exit_status)
-		return 0;
+	if (!p->report.exit_status) {
+		error = perfctr_perfkit_end_pass(p->report.kit);
+		return error ? app_failed(app, error) : 0;
+	}
 	app_error(app,
 		  "the command ended with status %d in pass %u of %u: without the other passes "
 		  "nothing is known of their counters",

@@ -197,6 +197,17 @@ def what_no_frame_reached_is_not_measured():
 
 
 @test
+def a_crash_is_not_a_measurement():
+    """the pass of a command that fails is not measured, those in front of it are"""
+    once = "test -e /tmp/crash && kill -SEGV $$; touch /tmp/crash"
+    if os.path.exists("/tmp/crash"):
+        os.remove("/tmp/crash")
+    result = perfkit("-e", "FRAGMENTS,L2_HITS", "--", "sh", "-c", once, status=128 + signal.SIGSEGV)
+    states = {c["first_pass"]: (c["state"] == "ok", c["measured"]) for c in result["counters"]}
+    check(result["experiments"] == 0 and states == {0: (True, 1), 1: (False, 0)}, f"{result}")
+
+
+@test
 def frames_take_turns():
     """-I: one run; each frame brings one pass, and what the frames of the only pass count adds up"""
     before = truth()
