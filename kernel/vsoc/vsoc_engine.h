@@ -7,6 +7,7 @@
 
 #include <linux/kref.h>
 #include <linux/list.h>
+#include <linux/llist.h>
 #include <linux/spinlock.h>
 #include <linux/types.h>
 #include <linux/wait.h>
@@ -65,6 +66,8 @@ struct vsoc_job {
 	struct vsoc_ctx *ctx;
 	/** @node: in the context's queue. */
 	struct list_head node;
+	/** @freed: in the file's list of jobs that are over. */
+	struct llist_node freed;
 	/** @id: for user space. */
 	u64 id;
 	/** @fence: signals the end; NULL if nobody asked for it. */

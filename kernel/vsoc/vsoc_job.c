@@ -10,6 +10,7 @@
 #include <linux/string.h>
 #include <linux/sync_file.h>
 #include <linux/uaccess.h>
+#include <linux/workqueue.h>
 #include <linux/xarray.h>
 #include <drm/drm_device.h>
 #include <drm/drm_drv.h>
@@ -57,6 +58,10 @@ struct vsoc_file {
 	u64 last_job;
 	/** @job_end: woken at the end of each job. */
 	wait_queue_head_t job_end;
+	/** @freed: jobs that are over, to be freed by @free_work. */
+	struct llist_head freed;
+	/** @free_work: frees them. */
+	struct work_struct free_work;
 
 	/** @record_lock: protects what follows. */
 	spinlock_t record_lock;
@@ -163,6 +168,32 @@ int vsoc_ctx_destroy_ioctl(struct drm_device *drm, void *data, struct drm_file *
 
 /* --- files --------------------------------------------------------------- */
 
+static void job_free(struct vsoc_job *job)
+{
+	u32 i;
+
+	for (i = 0; i < job->count; i++) {
+		if (job->commands[i].session)
+			drm_perfctr_session_put(job->commands[i].session);
+		kfree(job->commands[i].thread);
+	}
+	dma_fence_put(job->fence);
+	kvfree(job);
+}
+
+/*
+ * The last reference to a session or a buffer takes locks under which somebody may be waiting for a
+ * fence of the next job: not in the thread that executes it.
+ */
+static void free_jobs(struct work_struct *work)
+{
+	struct vsoc_file *vf = container_of(work, struct vsoc_file, free_work);
+	struct vsoc_job *job, *next;
+
+	llist_for_each_entry_safe(job, next, llist_del_all(&vf->freed), freed)
+		job_free(job);
+}
+
 int vsoc_open(struct drm_device *drm, struct drm_file *file)
 {
 	struct vsoc_device *vsoc = to_vsoc(drm);
@@ -181,6 +212,8 @@ int vsoc_open(struct drm_device *drm, struct drm_file *file)
 	xa_init(&vf->jobs);
 	mutex_init(&vf->submit_lock);
 	init_waitqueue_head(&vf->job_end);
+	init_llist_head(&vf->freed);
+	INIT_WORK(&vf->free_work, free_jobs);
 	spin_lock_init(&vf->record_lock);
 
 	ret = ctx_create(vf, XA_LIMIT(DRM_VSOC_CTX_DEFAULT, DRM_VSOC_CTX_DEFAULT), &id);
@@ -212,6 +245,7 @@ void vsoc_postclose(struct drm_device *drm, struct drm_file *file)
 		xa_erase(&vf->ctxs, id);
 		ctx_close(vf, ctx);
 	}
+	flush_work(&vf->free_work);
 	drm_perfctr_file_close(&vf->perf);
 	xa_destroy(&vf->ctxs);
 	xa_destroy(&vf->jobs);
@@ -220,19 +254,6 @@ void vsoc_postclose(struct drm_device *drm, struct drm_file *file)
 }
 
 /* --- jobs ---------------------------------------------------------------- */
-
-static void job_free(struct vsoc_job *job)
-{
-	u32 i;
-
-	for (i = 0; i < job->count; i++) {
-		if (job->commands[i].session)
-			drm_perfctr_session_put(job->commands[i].session);
-		kfree(job->commands[i].thread);
-	}
-	dma_fence_put(job->fence);
-	kvfree(job);
-}
 
 static void remember(struct vsoc_file *vf, const struct vsoc_job *job, int status)
 {
@@ -268,23 +289,29 @@ static void recall(struct vsoc_file *vf, struct drm_vsoc_wait *args)
 
 /*
  * The end of a queued job. Its file is still there: closing waits until all
- * contexts are empty. The caller has the job's context reference from here on.
+ * contexts are empty. The caller has the job's context reference from here on,
+ * and the job is gone.
  */
 void vsoc_job_finish(struct vsoc_device *vsoc, struct vsoc_job *job, int status)
 {
+	struct dma_fence *fence = job->fence ? dma_fence_get(job->fence) : NULL;
 	struct vsoc_file *vf = job->ctx->file;
+	const u64 id = job->id;
 	bool signalling = dma_fence_begin_signalling();
 
 	remember(vf, job, status);
-	xa_erase(&vf->jobs, job->id);
-	if (job->fence) {
+	/* before anybody sees that it is over: WAIT waits until it is freed */
+	llist_add(&job->freed, &vf->freed);
+	schedule_work(&vf->free_work);
+	xa_erase(&vf->jobs, id);
+	if (fence) {
 		if (status)
-			dma_fence_set_error(job->fence, status);
-		dma_fence_signal(job->fence);
+			dma_fence_set_error(fence, status);
+		dma_fence_signal(fence);
 	}
 	dma_fence_end_signalling(signalling);
 	wake_up_all(&vf->job_end);
-	job_free(job);
+	dma_fence_put(fence);
 	vsoc_power_put(vsoc);
 }
 
@@ -546,7 +573,10 @@ int vsoc_wait_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
 						 ktime_to_ns(ktime_sub(ktime_get(), begin)), 0);
 		return -EINTR;
 	}
-	if (!ret)
-		recall(vf, args);
-	return ret;
+	if (ret)
+		return ret;
+	recall(vf, args);
+	/* what it held is free for others */
+	flush_work(&vf->free_work);
+	return 0;
 }
