@@ -30,7 +30,9 @@
  * per context: the driver's methods set them at the start of each job, so that every
  * context counts the same, and their values are read when the job ends and when a
  * sample is taken in its command stream. What lies between two such samples is what
- * the job did between them, whoever else has work in the queue.
+ * the job did between them, whoever else has work in the queue. A context that programs
+ * MP counters itself keeps its slots: what has none left misses its jobs, and the time
+ * that they ran is no time in which it was counted.
  *
  * Counters have 32 bits and saturate: max_interval_ns is shorter the more a counter
  * of the schedule can add in a clock.
@@ -71,6 +73,20 @@
 /* at most so long until somebody sees a packet */
 #define BATCH_NS		(10 * NSEC_PER_MSEC)
 
+/**
+ * struct pcounter_turn - a time in which the same counters were programmed
+ */
+struct pcounter_turn {
+	/** @members: these. */
+	struct pcounter_set members;
+	/** @ns: how long. */
+	u64 ns;
+	/** @mp_counter: MP counters among them, NOBODY: none. */
+	u8 mp_counter[MP_SLOTS];
+	/** @mp_missed_ns: of @ns, when there was no slot for each of these. */
+	u64 mp_missed_ns[MP_SLOTS];
+};
+
 struct pcounter {
 	struct drm_perfctr_source source;
 	struct pcounter_config config;
@@ -83,6 +99,8 @@ struct pcounter {
 	u64 slice_ns;
 	/* MP_SLOTS and the domains' four counters: whose they are, PCOUNTER_COUNTERS: nobody's */
 	u8 mp_counter[MP_SLOTS];
+	/* how long the former had no slot since the last turn */
+	u64 mp_missed_ns[MP_SLOTS];
 	u8 counter[PCOUNTER_DOMAINS][PCOUNTER_SLOTS];
 	/* CTRL of each domain */
 	u32 ctrl[PCOUNTER_DOMAINS];
@@ -96,10 +114,7 @@ struct pcounter {
 	struct drm_perfctr_collection rest;
 	u32 rest_states[PCOUNTER_DOMAINS + MAX_TPCS];
 	/* ends of turns between a collection and a selection, for the next one that succeeds */
-	struct {
-		struct pcounter_set members;
-		u64 ns;
-	} rest_turns[REST_TURNS];
+	struct pcounter_turn rest_turns[REST_TURNS];
 	unsigned int rest_turn_count;
 	/* mask of domains that were asked for their counts and not read yet, since when */
 	u8 late;
@@ -287,6 +302,7 @@ static void program_mp(struct pcounter *p, const struct pcounter_pass *pass)
 	unsigned int slot;
 
 	memset(p->mp_counter, NOBODY, sizeof(p->mp_counter));
+	memset(p->mp_missed_ns, 0, sizeof(p->mp_missed_ns));
 	for (slot = 0; mask; slot++, mask &= mask - 1) {
 		const unsigned int counter = PCOUNTER_MP_FIRST + __ffs64(mask);
 		const struct pcounter_recipe *r = &recipes[counter];
@@ -403,31 +419,55 @@ static int swap_domain(struct pcounter *p, unsigned int d, u64 ns)
 	return -EIO;
 }
 
-static void ran(struct pcounter *p, unsigned int block, u64 ns, u64 counted)
-{
-	const u64 valid[DRM_PERFCTR_BLOCK_INFO_SECTIONS] = { counted };
-
-	drm_perfctr_block_ran(&p->source, block, ns, valid);
-}
-
 static u64 counted_in(const struct pcounter_set *members, unsigned int block)
 {
 	return block < PCOUNTER_DOMAINS ? members->bits[0] & domain_counters[block] :
 					  members->bits[1];
 }
 
-static void report(struct pcounter *p, unsigned int block, u64 ns, u32 states, u64 counted)
+/* MP counters that counted for more than @ns of a turn; @next_ns: then some of them had enough */
+static u64 counted_longer(const struct pcounter_turn *turn, u64 ns, u64 *next_ns)
 {
-	u64 valid[DRM_PERFCTR_BLOCK_INFO_SECTIONS] = { counted };
+	unsigned int slot;
+	u64 counted = 0;
+
+	*next_ns = turn->ns;
+	for (slot = 0; slot < MP_SLOTS; slot++) {
+		const u64 ran_ns = turn->ns - min(turn->mp_missed_ns[slot], turn->ns);
+
+		if (turn->mp_counter[slot] == NOBODY || ran_ns <= ns)
+			continue;
+		counted |= BIT_ULL(turn->mp_counter[slot] - PCOUNTER_MP_FIRST);
+		*next_ns = min(*next_ns, ran_ns);
+	}
+	return counted;
+}
+
+/* returns the counters that counted in a turn */
+static u64 ran(struct pcounter *p, unsigned int block, const struct pcounter_turn *turn)
+{
+	u64 ns = 0, next_ns = turn->ns, all = 0;
+
+	/* pieces whose length is right for each counter: when it was is not told */
+	for (; ns < turn->ns; ns = next_ns) {
+		u64 counted[DRM_PERFCTR_BLOCK_INFO_SECTIONS] = {};
+
+		counted[0] = block < PCOUNTER_DOMAINS ? counted_in(&turn->members, block) :
+							counted_longer(turn, ns, &next_ns);
+		all |= counted[0];
+		drm_perfctr_block_ran(&p->source, block, next_ns - ns, counted);
+	}
+	return all;
+}
+
+static void report(struct pcounter *p, unsigned int block, const struct pcounter_turn *turn,
+		   u32 states)
+{
+	u64 valid[DRM_PERFCTR_BLOCK_INFO_SECTIONS] = { ran(p, block, turn) };
 	unsigned int i;
 
-	ran(p, block, ns, counted);
-	for (i = 0; i < p->rest_turn_count; i++) {
-		const u64 before = counted_in(&p->rest_turns[i].members, block);
-
-		ran(p, block, p->rest_turns[i].ns, before);
-		valid[0] |= before;
-	}
+	for (i = 0; i < p->rest_turn_count; i++)
+		valid[0] |= ran(p, block, &p->rest_turns[i]);
 	drm_perfctr_block_report(&p->source, block, states | DRM_PERFCTR_STATE_ON |
 				 DRM_PERFCTR_STATE_AVAILABLE | DRM_PERFCTR_STATE_NORMAL, valid);
 }
@@ -483,16 +523,29 @@ static void read_mp(struct pcounter *p, u64 ns)
 				lose(p, PCOUNTER_DOMAINS + i, ns, DRM_PERFCTR_STATE_SATURATED);
 		}
 	}
+	for (slot = 0; slot < MP_SLOTS; slot++)
+		p->mp_missed_ns[slot] += p->config.ops->mp_missed_ns(p->config.priv, slot);
+}
+
+/* what @members have counted, just read, for @ns */
+static struct pcounter_turn end_turn(struct pcounter *p, const struct pcounter_set *members, u64 ns)
+{
+	struct pcounter_turn turn = { .members = *members, .ns = ns };
+
+	memcpy(turn.mp_counter, p->mp_counter, sizeof(turn.mp_counter));
+	memcpy(turn.mp_missed_ns, p->mp_missed_ns, sizeof(turn.mp_missed_ns));
+	memset(p->mp_missed_ns, 0, sizeof(p->mp_missed_ns));
+	return turn;
 }
 
 static void report_all(struct pcounter *p, u64 ns, const u32 *states)
 {
-	const struct pcounter_set *members = &current_pass(p)->members;
+	/* a clock or two may take no time at all */
+	const struct pcounter_turn turn = end_turn(p, &current_pass(p)->members, max(ns, 1ULL));
 	unsigned int i;
 
-	/* a clock or two may take no time at all */
 	for (i = 0; i < p->source.block_count; i++)
-		report(p, i, max(ns, 1ULL), states[i], counted_in(members, i));
+		report(p, i, &turn, states[i]);
 	p->rest_turn_count = 0;
 }
 
@@ -646,7 +699,7 @@ static bool batch_is_saturated(const struct pcounter *p)
 /* counts of all domains up to the first packet that ends at until_ns or later */
 static int collect_packets(struct pcounter *p, struct drm_perfctr_collection *c)
 {
-	const struct pcounter_pass *pass = current_pass(p);
+	struct pcounter_turn turn = { .members = current_pass(p)->members };
 	u32 states[PCOUNTER_DOMAINS + MAX_TPCS] = {};
 	u64 before_ns[PCOUNTER_DOMAINS], reached_ns;
 	unsigned int i;
@@ -669,14 +722,14 @@ static int collect_packets(struct pcounter *p, struct drm_perfctr_collection *c)
 	take_rest(p, c, states);
 	for (i = 0; i < PCOUNTER_DOMAINS; i++) {
 		/* a clock or two may take no time at all */
-		report(p, i, taken & BIT(i) ? max(p->reached_ns[i] - before_ns[i], 1ULL) : 0,
-		       states[i],
-		       taken & BIT(i) ? pass->members.bits[0] & domain_counters[i] : 0);
+		turn.ns = taken & BIT(i) ? max(p->reached_ns[i] - before_ns[i], 1ULL) : 0;
+		report(p, i, &turn, states[i]);
 		if (p->recorded & BIT(i))
 			drm_perfctr_block_reached(&p->source, i, p->reached_ns[i]);
 	}
+	turn.ns = 0;
 	for (i = PCOUNTER_DOMAINS; i < p->source.block_count; i++)
-		report(p, i, 0, states[i], 0);
+		report(p, i, &turn, states[i]);
 	p->rest_turn_count = 0;
 	p->time_ns = c->time_ns;
 	return 0;
@@ -782,10 +835,8 @@ static void select_now(struct pcounter *p, const struct pcounter_set *members)
 	const u64 now_ns = ktime_get_raw_ns();
 
 	save_rest(p, now_ns - p->time_ns);
-	if (clock_ns > p->clock_ns && p->rest_turn_count < REST_TURNS) {
-		p->rest_turns[p->rest_turn_count].members = *members;
-		p->rest_turns[p->rest_turn_count++].ns = clock_ns - p->clock_ns;
-	}
+	if (clock_ns > p->clock_ns && p->rest_turn_count < REST_TURNS)
+		p->rest_turns[p->rest_turn_count++] = end_turn(p, members, clock_ns - p->clock_ns);
 	if (!p->late)
 		p->time_ns = now_ns;
 	p->clock_ns = clock_ns;

@@ -35,18 +35,24 @@ struct pcounter_ops {
 	/** @set_mux: a multiplexer, enum nv50_mux. */
 	void (*set_mux)(void *priv, unsigned int mux, u32 value);
 	/**
-	 * @mp_program: set MP_PM_CONTROL, from now on in all contexts: by methods at
-	 * the start of each job, and at once in the context that runs. Counters begin
-	 * at 0.
+	 * @mp_program: count with MP_PM_CONTROL of MP_SLOTS counters, 0: none, from now on
+	 * in all contexts: by methods at the start of each job, and at once in the context
+	 * that runs. Counters begin at 0. A context may need slots itself: then the driver
+	 * puts counters into others, with the function for these, or has none for some.
 	 */
 	void (*mp_program)(void *priv, const u32 *control);
 	/** @hz: current frequency of a domain. */
 	u64 (*hz)(void *priv, unsigned int domain);
 	/**
-	 * @mp_take: what a slot of a TPC counted since it was taken or programmed;
-	 * @saturated: set to true if it was at its maximum at the end of a job or now.
+	 * @mp_take: what a counter of a TPC counted since it was taken or programmed;
+	 * @saturated: set to true if it was at its maximum when it left its slot or now.
 	 */
-	u64 (*mp_take)(void *priv, unsigned int tpc, unsigned int slot, bool *saturated);
+	u64 (*mp_take)(void *priv, unsigned int tpc, unsigned int counter, bool *saturated);
+	/**
+	 * @mp_missed_ns: of the time that @begin tells, how much since this was asked or the
+	 * counter was programmed it had no slot in the contexts that ran.
+	 */
+	u64 (*mp_missed_ns)(void *priv, unsigned int counter);
 };
 
 /**

@@ -9,6 +9,7 @@
 #include <linux/uaccess.h>
 #include <drm/drm_print.h>
 
+#include "nv50_mp.h"
 #include "vsoc.h"
 #include "vsoc_job.h"
 
@@ -126,10 +127,33 @@ static const char *check_sample(const struct drm_vsoc_cmd_sample *s)
 	return s->pad ? "pad must be zero" : NULL;
 }
 
+static const char *check_methods(const struct drm_vsoc_cmd_methods *m)
+{
+	u32 i;
+
+	if (!m->count || m->count > ARRAY_SIZE(m->methods))
+		return "count must be 1..10";
+	if (m->pad)
+		return "pad must be zero";
+	for (i = 0; i < m->count; i++)
+		if (!nv50_mp_is_method(m->methods[i].method, m->methods[i].data))
+			return "a method is no MP_PM_SET or MP_PM_CONTROL, or has undefined bits";
+	if (memchr_inv(&m->methods[m->count], 0,
+		       sizeof(m->methods) - m->count * sizeof(m->methods[0])))
+		return "methods behind count must be zero";
+	return NULL;
+}
+
+static const char *check_mp_store(const struct drm_vsoc_cmd_mp_store *s)
+{
+	return s->offset % DRM_VSOC_MP_STORE_ALIGN ? "offset is no multiple of 8" : NULL;
+}
+
 int vsoc_check_command(struct vsoc_device *vsoc, const struct drm_vsoc_command *cmd, u32 number)
 {
 	const char *wrong;
 	size_t used = 0;
+	int ret = -EINVAL;
 
 	BUILD_BUG_ON(sizeof(*cmd) != 96);
 
@@ -158,6 +182,14 @@ int vsoc_check_command(struct vsoc_device *vsoc, const struct drm_vsoc_command *
 		wrong = check_sample(&cmd->sample);
 		used = sizeof(cmd->sample);
 		break;
+	case DRM_VSOC_CMD_METHODS:
+		wrong = check_methods(&cmd->methods);
+		used = sizeof(cmd->methods);
+		break;
+	case DRM_VSOC_CMD_MP_STORE:
+		wrong = check_mp_store(&cmd->mp_store);
+		used = sizeof(cmd->mp_store);
+		break;
 	default:
 		wrong = "type is unknown";
 		break;
@@ -167,10 +199,15 @@ int vsoc_check_command(struct vsoc_device *vsoc, const struct drm_vsoc_command *
 		wrong = "pad must be zero";
 	if (!wrong && memchr_inv((const u8 *)cmd->reserved + used, 0, sizeof(cmd->reserved) - used))
 		wrong = "what the command does not use must be zero";
+	if (!wrong && !vsoc->product_nv50 &&
+	    (cmd->type == DRM_VSOC_CMD_METHODS || cmd->type == DRM_VSOC_CMD_MP_STORE)) {
+		wrong = "the product has no MP counters, others have: product=nv50";
+		ret = -EOPNOTSUPP;
+	}
 	if (!wrong)
 		return 0;
 	drm_dbg_driver(&vsoc->drm, "submit: command %u (type %u): %s\n", number, cmd->type, wrong);
-	return -EINVAL;
+	return ret;
 }
 
 static int read_steps(struct vsoc_device *vsoc, const struct drm_vsoc_cmd_compute *c, u32 number,

@@ -299,6 +299,12 @@ static void take_sample(struct vsoc_engine *e, struct vsoc_job *job,
 		job->sample_errno = ret;
 }
 
+static void store(struct vsoc_engine *e, const struct vsoc_job_command *c)
+{
+	wait_for_time(e);
+	vsoc_nv50_store(e->vsoc, c->vaddr + c->cmd.mp_store.offset, c->cmd.mp_store.sequence);
+}
+
 static void run_job(struct vsoc_engine *e, struct vsoc_job *job, bool context_switch)
 {
 	struct vsoc_device *vsoc = e->vsoc;
@@ -308,7 +314,7 @@ static void run_job(struct vsoc_engine *e, struct vsoc_job *job, bool context_sw
 
 	vsoc_fw_core_power(vsoc, vsoc->shape.shader_present);
 	e->job_ns = 0;
-	vsoc_nv50_job(vsoc, true);
+	vsoc_nv50_job(vsoc, job->ctx);
 	vsoc_rules_job_start(&e->work, context_switch);
 	vsoc_nv50_command(vsoc, &e->work, NULL, NULL);
 	execute_surely(e);
@@ -330,13 +336,17 @@ static void run_job(struct vsoc_engine *e, struct vsoc_job *job, bool context_sw
 		}
 		if (c->session)
 			take_sample(e, job, c);
+		else if (c->cmd.type == DRM_VSOC_CMD_METHODS)
+			vsoc_nv50_methods(vsoc, &c->cmd.methods);
+		else if (c->bo)
+			store(e, c);
 	}
 
 	vsoc_rules_job_end(&e->work, status);
 	vsoc_nv50_command(vsoc, &e->work, NULL, NULL);
 	execute_surely(e);
 	wait_for_time(e);
-	vsoc_nv50_job(vsoc, false);
+	vsoc_nv50_job(vsoc, NULL);
 	dma_fence_end_signalling(signalling);
 	vsoc_job_finish(vsoc, job, status);
 }

@@ -14,7 +14,9 @@
 #include <drm/vsoc_drm.h>
 
 struct dma_fence;
+struct drm_gem_object;
 struct drm_perfctr_session;
+struct nv50_mp_context;
 struct vsoc_account;
 struct vsoc_device;
 struct vsoc_file;
@@ -30,6 +32,10 @@ struct vsoc_job_command {
 	struct drm_perfctr_session *session;
 	/** @thread: for DRM_VSOC_CMD_COMPUTE with a listing: what a thread does. */
 	struct vsoc_thread *thread;
+	/** @bo: for DRM_VSOC_CMD_MP_STORE, a reference, mapped. */
+	struct drm_gem_object *bo;
+	/** @vaddr: of @bo. */
+	void *vaddr;
 };
 
 /**
@@ -44,6 +50,8 @@ struct vsoc_ctx {
 	struct vsoc_account *account;
 	/** @fence_context: for the jobs' fences. */
 	u64 fence_context;
+	/** @mp: its MP counters, under hw_lock; NULL: the product has none. */
+	struct nv50_mp_context *mp;
 
 	/* under the engine's lock */
 	/** @jobs: waiting jobs, oldest first. */

@@ -88,6 +88,7 @@ static void ctx_release(struct kref *ref)
 	struct vsoc_ctx *ctx = container_of(ref, struct vsoc_ctx, ref);
 
 	vsoc_account_close(ctx->account);
+	kfree(ctx->mp);
 	kfree(ctx);
 }
 
@@ -117,14 +118,21 @@ static int ctx_create(struct vsoc_file *vf, struct xa_limit limit, u32 *id)
 		ctx = kzalloc(sizeof(*ctx), GFP_KERNEL);
 	if (!ctx)
 		return -ENOMEM;
+	ret = vsoc_nv50_ctx_init(vf->vsoc, ctx);
+	if (ret) {
+		kfree(ctx);
+		return ret;
+	}
 	kref_init(&ctx->ref);
 	ctx->file = vf;
 	ctx->fence_context = dma_fence_context_alloc(1);
 	vsoc_engine_ctx_init(ctx);
 
 	ret = xa_alloc(&vf->ctxs, id, ctx, limit, GFP_KERNEL);
-	if (ret)
+	if (ret) {
+		kfree(ctx->mp);
 		kfree(ctx);
+	}
 	return ret == -EBUSY ? -EMFILE : ret;
 }
 
@@ -175,6 +183,7 @@ static void job_free(struct vsoc_job *job)
 	for (i = 0; i < job->count; i++) {
 		if (job->commands[i].session)
 			drm_perfctr_session_put(job->commands[i].session);
+		vsoc_store_unmap(&job->commands[i]);
 		kfree(job->commands[i].thread);
 	}
 	dma_fence_put(job->fence);
@@ -315,7 +324,7 @@ void vsoc_job_finish(struct vsoc_device *vsoc, struct vsoc_job *job, int status)
 	vsoc_power_put(vsoc);
 }
 
-static int read_commands(struct vsoc_file *vf, struct vsoc_job *job,
+static int read_commands(struct vsoc_file *vf, struct drm_file *file, struct vsoc_job *job,
 			 const struct drm_vsoc_submit *args)
 {
 	struct drm_device *drm = &vf->vsoc->drm;
@@ -340,6 +349,12 @@ static int read_commands(struct vsoc_file *vf, struct vsoc_job *job,
 			ret = vsoc_read_listing(vf->vsoc, &c->cmd.compute, i, &budget, &c->thread);
 			if (ret)
 				return ret;
+		}
+		if (c->cmd.type == DRM_VSOC_CMD_MP_STORE) {
+			ret = vsoc_store_map(vf->vsoc, file, c, i);
+			if (ret)
+				return ret;
+			cond_resched();
 		}
 		if (c->cmd.type != DRM_VSOC_CMD_SAMPLE)
 			continue;
@@ -440,8 +455,9 @@ out:
 	return ret;
 }
 
-static int submit_job(struct vsoc_file *vf, struct drm_vsoc_submit *args)
+static int submit_job(struct drm_file *file, struct drm_vsoc_submit *args)
 {
+	struct vsoc_file *vf = to_vsoc_file(file);
 	struct drm_device *drm = &vf->vsoc->drm;
 	bool fence_out = args->flags & DRM_VSOC_SUBMIT_FENCE_OUT;
 	struct sync_file *sync = NULL;
@@ -455,7 +471,7 @@ static int submit_job(struct vsoc_file *vf, struct drm_vsoc_submit *args)
 		return -ENOMEM;
 	job->count = args->command_count;
 	INIT_LIST_HEAD(&job->node);
-	ret = read_commands(vf, job, args);
+	ret = read_commands(vf, file, job, args);
 	if (ret)
 		goto err_job;
 
@@ -506,7 +522,7 @@ int vsoc_submit_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
 		return ret;
 	if (!drm_dev_enter(drm, &idx))
 		return -ENODEV;
-	ret = submit_job(to_vsoc_file(file), args);
+	ret = submit_job(file, args);
 	drm_dev_exit(idx);
 	return ret;
 }

@@ -5,7 +5,9 @@
 #include <linux/time64.h>
 #include <drm/vsoc_drm.h>
 
+struct drm_file;
 struct vsoc_device;
+struct vsoc_job_command;
 struct vsoc_thread;
 
 /* limits that GET_INFO tells */
@@ -14,7 +16,7 @@ struct vsoc_thread;
 #define VSOC_MAX_QUEUED_JOBS	1024
 #define VSOC_MAX_WAIT_NS	(60ULL * NSEC_PER_SEC)
 
-/* vsoc_command.c: returns 0, or -EINVAL after a debug message that names the field */
+/* vsoc_command.c: returns 0, or -EINVAL, -EOPNOTSUPP after a debug message that names the field */
 int vsoc_check_command(struct vsoc_device *vsoc, const struct drm_vsoc_command *cmd, u32 number);
 
 /*
@@ -23,5 +25,13 @@ int vsoc_check_command(struct vsoc_device *vsoc, const struct drm_vsoc_command *
  */
 int vsoc_read_listing(struct vsoc_device *vsoc, const struct drm_vsoc_cmd_compute *c, u32 number,
 		      u32 *budget, struct vsoc_thread **thread);
+
+/*
+ * vsoc_store.c: the buffer of a checked MP_STORE. Map before the job is queued, unmap where no
+ * fence is signalled.
+ */
+int vsoc_store_map(struct vsoc_device *vsoc, struct drm_file *file, struct vsoc_job_command *c,
+		   u32 number);
+void vsoc_store_unmap(struct vsoc_job_command *c);
 
 #endif /* _VSOC_JOB_H_ */

@@ -10,13 +10,16 @@
 #include <linux/debugfs.h>
 #include <linux/math64.h>
 #include <linux/seq_file.h>
+#include <linux/slab.h>
 #include <linux/vmalloc.h>
 #include <drm/drm_managed.h>
 
+#include "nv50_mp.h"
 #include "nv50_wires.h"
 #include "drm_perfctr.h"
 #include "pcounter/pcounter_perfctr.h"
 #include "vsoc.h"
+#include "vsoc_engine.h"
 #include "vsoc_fault.h"
 #include "vsoc_nv50.h"
 
@@ -42,12 +45,7 @@ struct vsoc_nv50 {
 	struct nv50_demand done;
 	struct nv50_demand owed;
 
-	/* MP counters of the context that runs, and what finished jobs left to be taken */
-	struct mp_state mp[VSOC_MAX_CORES];
-	u64 saved[VSOC_MAX_CORES][MP_SLOTS];
-	/* masks of slots that were at their maximum when a job ended */
-	u8 full[VSOC_MAX_CORES];
-	u32 control[MP_SLOTS];
+	struct nv50_mp mp;
 
 	/* mask of domains whose STATUS and RECORD_STATUS are 0 until the registers are let go */
 	u8 silent;
@@ -144,32 +142,66 @@ void vsoc_nv50_idle(struct vsoc_device *vsoc)
 		for (k = 0; k < vsoc->shape.cores; k++) {
 			static const u64 nothing[NV50_MP_ACTIVITIES];
 
-			nv50_drive_mp(&nv->mp[k], nv->mux, nothing, clocks);
+			nv50_drive_mp(&nv->mp.tpc[k], nv->mux, nothing, clocks);
 		}
 	}
 }
 
-/* a job begins or has ended: its context's MP counters are set and read */
-void vsoc_nv50_job(struct vsoc_device *vsoc, bool running)
+/* a job of @ctx begins, NULL: it has ended: MP counters are switched */
+void vsoc_nv50_job(struct vsoc_device *vsoc, struct vsoc_ctx *ctx)
 {
 	struct vsoc_nv50 *nv = vsoc->nv50;
-	unsigned int k, slot;
 
 	if (!nv)
 		return;
 	mutex_lock(&vsoc->hw_lock);
 	vsoc_nv50_idle(vsoc);
-	nv->job = running;
-	for (k = 0; k < vsoc->shape.cores; k++)
-		for (slot = 0; slot < MP_SLOTS; slot++) {
-			nv->saved[k][slot] += nv->mp[k].value[slot];
-			if (nv->mp[k].value[slot] == U32_MAX)
-				nv->full[k] |= BIT(slot);
-			mp_method(&nv->mp[k], MP_PM_CONTROL(slot),
-				  running ? nv->control[slot] : 0);
-			mp_method(&nv->mp[k], MP_PM_SET(slot), 0);
-		}
+	nv->job = ctx;
+	if (ctx)
+		nv50_mp_begin(&nv->mp, ctx->mp);
+	else
+		nv50_mp_end(&nv->mp);
 	mutex_unlock(&vsoc->hw_lock);
+}
+
+/* the time of the command is over */
+void vsoc_nv50_methods(struct vsoc_device *vsoc, const struct drm_vsoc_cmd_methods *methods)
+{
+	unsigned int i;
+
+	mutex_lock(&vsoc->hw_lock);
+	for (i = 0; i < methods->count; i++)
+		nv50_mp_method(&vsoc->nv50->mp, methods->methods[i].method,
+			       methods->methods[i].data);
+	mutex_unlock(&vsoc->hw_lock);
+}
+
+/* @records: room for all TPCs, by physical index */
+void vsoc_nv50_store(struct vsoc_device *vsoc, struct drm_vsoc_mp_record *records, u32 sequence)
+{
+	u64 tpcs = vsoc->shape.shader_present;
+	unsigned int k, slot;
+
+	mutex_lock(&vsoc->hw_lock);
+	for (k = 0; tpcs; k++, tpcs &= tpcs - 1) {
+		struct drm_vsoc_mp_record *record = &records[__ffs64(tpcs)];
+
+		for (slot = 0; slot < MP_SLOTS; slot++)
+			WRITE_ONCE(record->counters[slot],
+				   nv50_mp_read(&vsoc->nv50->mp, k, slot));
+		/* user space looks at it first, with acquire semantics */
+		smp_store_release(&record->sequence, sequence);
+	}
+	mutex_unlock(&vsoc->hw_lock);
+}
+
+/* a new context's; returns 0 or -ENOMEM */
+int vsoc_nv50_ctx_init(struct vsoc_device *vsoc, struct vsoc_ctx *ctx)
+{
+	if (!vsoc->product_nv50)
+		return 0;
+	ctx->mp = kzalloc(sizeof(*ctx->mp), GFP_KERNEL_ACCOUNT);
+	return ctx->mp ? 0 : -ENOMEM;
 }
 
 /* @cmd: what comes next, NULL: begin or end of a job */
@@ -227,7 +259,7 @@ static void progress_mp(struct vsoc_nv50 *nv, const struct vsoc_work *work, unsi
 		emitted[i] = min(owed[i], clocks);
 		owed[i] -= emitted[i];
 	}
-	nv50_drive_mp(&nv->mp[core], nv->mux, emitted, clocks);
+	nv50_drive_mp(&nv->mp.tpc[core], nv->mux, emitted, clocks);
 	nv->truth = first_register(nv->vsoc) + VSOC_NV50_POSITIONS * (1 + core);
 	nv50_expect_mp(emitted, expect, nv);
 }
@@ -266,6 +298,7 @@ void vsoc_nv50_progress(struct vsoc_device *vsoc, const struct vsoc_work *work, 
 			clocks[3] = max(clocks[3], nv->owed.mp[k][i] + nv->demand.mp[k][i] -
 						   nv->done.mp[k][i]);
 	progress_gpu(nv, work, clocks, flush);
+	nv50_mp_passed(&nv->mp, time_ns);
 	for (k = 0; k < vsoc->shape.cores; k++)
 		progress_mp(nv, work, k, clocks[3]);
 }
@@ -291,10 +324,7 @@ void vsoc_nv50_reset(struct vsoc_device *vsoc)
 	vsoc_nv50_idle(vsoc);
 	init_model(nv);
 	memset(nv->mux, 0, sizeof(nv->mux));
-	memset(nv->mp, 0, sizeof(nv->mp));
-	memset(nv->saved, 0, sizeof(nv->saved));
-	memset(nv->full, 0, sizeof(nv->full));
-	memset(nv->control, 0, sizeof(nv->control));
+	nv50_mp_reset(&nv->mp);
 	mutex_unlock(&vsoc->hw_lock);
 }
 
@@ -384,32 +414,23 @@ static u64 hz(void *priv, unsigned int domain)
 static void mp_program(void *priv, const u32 *control)
 {
 	struct vsoc_device *vsoc = priv;
-	struct vsoc_nv50 *nv = vsoc->nv50;
-	unsigned int k, slot;
 
-	memset(nv->saved, 0, sizeof(nv->saved));
-	memset(nv->full, 0, sizeof(nv->full));
-	for (slot = 0; slot < MP_SLOTS; slot++) {
-		nv->control[slot] = control[slot];
-		for (k = 0; k < vsoc->shape.cores; k++) {
-			mp_method(&nv->mp[k], MP_PM_CONTROL(slot), nv->job ? control[slot] : 0);
-			mp_method(&nv->mp[k], MP_PM_SET(slot), 0);
-		}
-	}
+	nv50_mp_program(&vsoc->nv50->mp, control);
 }
 
-static u64 mp_take(void *priv, unsigned int tpc, unsigned int slot, bool *saturated)
+static u64 mp_take(void *priv, unsigned int tpc, unsigned int counter, bool *saturated)
 {
 	struct vsoc_device *vsoc = priv;
-	struct vsoc_nv50 *nv = vsoc->nv50;
 	const unsigned int k = hweight64(vsoc->shape.shader_present & (BIT_ULL(tpc) - 1));
-	const u64 value = nv->saved[k][slot] + nv->mp[k].value[slot];
 
-	*saturated = nv->full[k] & BIT(slot) || nv->mp[k].value[slot] == U32_MAX;
-	nv->saved[k][slot] = 0;
-	nv->full[k] &= ~BIT(slot);
-	mp_method(&nv->mp[k], MP_PM_SET(slot), 0);
-	return value;
+	return nv50_mp_take(&vsoc->nv50->mp, k, counter, saturated);
+}
+
+static u64 mp_missed_ns(void *priv, unsigned int counter)
+{
+	struct vsoc_device *vsoc = priv;
+
+	return nv50_mp_take_missed_ns(&vsoc->nv50->mp, counter);
 }
 
 static const struct pcounter_ops pcounter_ops = {
@@ -421,6 +442,7 @@ static const struct pcounter_ops pcounter_ops = {
 	.hz = hz,
 	.mp_program = mp_program,
 	.mp_take = mp_take,
+	.mp_missed_ns = mp_missed_ns,
 };
 
 static void free_record(struct drm_device *drm, void *data)
@@ -453,6 +475,7 @@ int vsoc_nv50_init(struct vsoc_device *vsoc)
 	}
 	nv->vsoc = vsoc;
 	init_model(nv);
+	nv50_mp_init(&nv->mp, vsoc->shape.cores);
 	nv->time_ns = vsoc_now_ns(vsoc);
 	vsoc->nv50 = nv;
 	return 0;

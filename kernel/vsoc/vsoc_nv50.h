@@ -7,9 +7,12 @@
 
 #include <linux/types.h>
 
+struct drm_vsoc_cmd_methods;
 struct drm_vsoc_command;
+struct drm_vsoc_mp_record;
 struct dentry;
 struct seq_file;
+struct vsoc_ctx;
 struct vsoc_device;
 struct vsoc_thread;
 struct vsoc_work;
@@ -22,10 +25,15 @@ int vsoc_nv50_init(struct vsoc_device *vsoc);
 int vsoc_nv50_counters_init(struct vsoc_device *vsoc);
 u64 vsoc_nv50_hz(struct vsoc_device *vsoc, u8 clock);
 
+int vsoc_nv50_ctx_init(struct vsoc_device *vsoc, struct vsoc_ctx *ctx);
+
 /* from the engine's thread */
-void vsoc_nv50_job(struct vsoc_device *vsoc, bool running);
+void vsoc_nv50_job(struct vsoc_device *vsoc, struct vsoc_ctx *ctx);
 void vsoc_nv50_command(struct vsoc_device *vsoc, struct vsoc_work *work,
 		       const struct drm_vsoc_command *cmd, const struct vsoc_thread *thread);
+/* only with vsoc->nv50, while a job runs */
+void vsoc_nv50_methods(struct vsoc_device *vsoc, const struct drm_vsoc_cmd_methods *methods);
+void vsoc_nv50_store(struct vsoc_device *vsoc, struct drm_vsoc_mp_record *records, u32 sequence);
 /* with hw_lock held */
 void vsoc_nv50_progress(struct vsoc_device *vsoc, const struct vsoc_work *work, u64 ns,
 			u64 time_ns);

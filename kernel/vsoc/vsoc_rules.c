@@ -724,6 +724,12 @@ void vsoc_rules_command(struct vsoc_work *work, const struct drm_vsoc_command *c
 		add(work, VSOC_BLOCK_CSHW, VSOC_CSHW_CS_INSTRUCTIONS, 2);
 		add(work, VSOC_BLOCK_CSHW, VSOC_CSHW_SAMPLE_COMMANDS, 1);
 		break;
+	case DRM_VSOC_CMD_METHODS:
+		add(work, VSOC_BLOCK_CSHW, VSOC_CSHW_CS_INSTRUCTIONS, cmd->methods.count);
+		break;
+	case DRM_VSOC_CMD_MP_STORE:
+		add(work, VSOC_BLOCK_CSHW, VSOC_CSHW_CS_INSTRUCTIONS, 2);
+		break;
 	}
 
 	work->duration_ns = COMMAND_NS + ns;

@@ -59,7 +59,7 @@ extern "C" {
  * struct drm_vsoc_info - shape and limits of the device
  */
 struct drm_vsoc_info {
-	/** @version: of this interface; grows with each addition, now 2. */
+	/** @version: of this interface; grows with each addition, now 3. */
 	__u32 version;
 	/** @counters_per_block: counter positions of a GPU block, 64 or 128. */
 	__u32 counters_per_block;
@@ -136,6 +136,10 @@ enum drm_vsoc_cmd_type {
 	DRM_VSOC_CMD_WAIT = 5,
 	/** @DRM_VSOC_CMD_SAMPLE: sample a session of the submitting file; sample. */
 	DRM_VSOC_CMD_SAMPLE = 6,
+	/** @DRM_VSOC_CMD_METHODS: program MP counters; methods. Since version 3, as the next. */
+	DRM_VSOC_CMD_METHODS = 7,
+	/** @DRM_VSOC_CMD_MP_STORE: store MP counters; mp_store. */
+	DRM_VSOC_CMD_MP_STORE = 8,
 };
 
 /**
@@ -466,6 +470,99 @@ struct drm_vsoc_cmd_sample {
 	__u32 pad;
 };
 
+/** DRM_VSOC_MP_COUNTERS - MP counters of a TPC. */
+#define DRM_VSOC_MP_COUNTERS	4
+
+/**
+ * DRM_VSOC_MP_PM_SET - method: the value of a counter
+ * @slot: 0..3
+ */
+#define DRM_VSOC_MP_PM_SET(slot)	(0x02d0 + 4 * (slot))
+
+/**
+ * DRM_VSOC_MP_PM_CONTROL - method: what a counter counts
+ * @slot: 0..3
+ *
+ * Bit 0: 0 the clocks in which the function is true (LOGOP), 1 how often it
+ * becomes true (LOGOP_PULSE); 4..6: unit, 0..5; 8..23: function, bit i is its
+ * value where the signals of the four slots are the bits of i, slot 0's the
+ * lowest; 24..31: signal of the unit, for the functions of all slots. The
+ * others must be zero. A counter with the function 0 stands still.
+ */
+#define DRM_VSOC_MP_PM_CONTROL(slot)	(0x02e0 + 4 * (slot))
+
+/**
+ * struct drm_vsoc_method - a method and its value
+ */
+struct drm_vsoc_method {
+	/** @method: DRM_VSOC_MP_PM_SET(0..3) or DRM_VSOC_MP_PM_CONTROL(0..3). */
+	__u32 method;
+	/** @data: the value. */
+	__u32 data;
+};
+
+/**
+ * struct drm_vsoc_cmd_methods - program the MP counters of the context
+ *
+ * In all TPCs, in the order of @methods, between the commands before and behind
+ * it. MP counters are part of a context: they are all zero in a new one, count
+ * what its jobs do and nothing else, and stay as they are from one job to the
+ * next. A reset of the GPU makes them zero.
+ *
+ * Sessions use the counters that the context does not need, in jobs and between
+ * them, see docs/pcounter.md. Events of unit 1 are seen only while a session
+ * counts one of them: a multiplexer before them is the kernel's.
+ *
+ * Errors of SUBMIT because of this command: -EOPNOTSUPP the device's product is
+ * not nv50; -EINVAL @count, another method, an undefined bit of a value, or a
+ * method behind @count that is not zero.
+ */
+struct drm_vsoc_cmd_methods {
+	/** @count: elements of @methods, 1..10. */
+	__u32 count;
+	/** @pad: must be zero. */
+	__u32 pad;
+	/** @methods: those from @count on must be zero. */
+	struct drm_vsoc_method methods[10];
+};
+
+/**
+ * struct drm_vsoc_mp_record - MP counters of a TPC, as MP_STORE stores them
+ */
+struct drm_vsoc_mp_record {
+	/** @counters: their values. */
+	__u32 counters[DRM_VSOC_MP_COUNTERS];
+	/** @sequence: from the command, written last (store-release). */
+	__u32 sequence;
+};
+
+/** DRM_VSOC_MP_STORE_ALIGN - unit of @offset of struct drm_vsoc_cmd_mp_store. */
+#define DRM_VSOC_MP_STORE_ALIGN	8
+
+/**
+ * struct drm_vsoc_cmd_mp_store - store the MP counters of the context
+ *
+ * The counters have all that the commands before it in the job made them count,
+ * and nothing of those behind it. Record n, 20 bytes each, is that of TPC n
+ * (shader core n of shader_present); records of TPCs that do not exist are not
+ * written. A record is complete when @sequence is in it (load-acquire), and so
+ * are all when WAIT reports the job done with status 0. It runs no warp itself.
+ *
+ * SUBMIT looks the buffer up; the job keeps it until its end, also if the
+ * handle is closed. Errors of SUBMIT because of this command: -EOPNOTSUPP the
+ * device's product is not nv50, or the buffer is imported; -ENOENT no such
+ * buffer; -EINVAL @offset is no multiple of DRM_VSOC_MP_STORE_ALIGN; -ENOSPC
+ * the buffer has no room for the records up to that of the last TPC.
+ */
+struct drm_vsoc_cmd_mp_store {
+	/** @offset: of record 0 in the buffer, in bytes. */
+	__u64 offset;
+	/** @handle: GEM handle of the submitting file, from DRM_IOCTL_PERFCTR_BO_CREATE. */
+	__u32 handle;
+	/** @sequence: for the records. */
+	__u32 sequence;
+};
+
 /**
  * struct drm_vsoc_command - one command of a job
  */
@@ -487,6 +584,10 @@ struct drm_vsoc_command {
 		struct drm_vsoc_cmd_wait wait;
 		/** @sample: for DRM_VSOC_CMD_SAMPLE. */
 		struct drm_vsoc_cmd_sample sample;
+		/** @methods: for DRM_VSOC_CMD_METHODS. */
+		struct drm_vsoc_cmd_methods methods;
+		/** @mp_store: for DRM_VSOC_CMD_MP_STORE. */
+		struct drm_vsoc_cmd_mp_store mp_store;
 		/** @reserved: room for more; what a command does not use must be zero. */
 		__u64 reserved[11];
 	};
@@ -516,10 +617,11 @@ enum drm_vsoc_submit_flags {
  * below the size of struct drm_vsoc_command's first version (96) or no
  * multiple of 8 or above 4096; -E2BIG @command_count above max_commands, or
  * a longer command is not zero in the part that the kernel does not know;
- * -ENOENT no such context or session; -EAGAIN max_queued_jobs jobs of the
- * context are unfinished: WAIT for one; -EMFILE no file descriptor is left;
- * -EINTR a signal came while a user without CAP_PERFMON waited for the turn of
- * a SAMPLE; -ENOMEM.
+ * -ENOENT no such context, session or buffer; -EOPNOTSUPP a command that the
+ * product does not have, or an imported buffer; -ENOSPC a buffer is too small;
+ * -EAGAIN max_queued_jobs jobs of the context are unfinished: WAIT for one;
+ * -EMFILE no file descriptor is left; -EINTR a signal came while a user without
+ * CAP_PERFMON waited for the turn of a SAMPLE; -ENOMEM.
  */
 struct drm_vsoc_submit {
 	/** @flags: enum drm_vsoc_submit_flags. */

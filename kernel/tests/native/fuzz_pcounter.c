@@ -33,6 +33,7 @@ static struct {
 	struct pm_signals wires[PCOUNTER_DOMAINS];
 	struct mp_state mp[TPCS];
 	struct mp_signals mp_wires;
+	u64 mp_missed_ns[MP_SLOTS];
 	u64 time_ns;
 	u64 hz;
 	/* of 256 reads of registers, so many say anything */
@@ -103,6 +104,9 @@ static void run_clocks(void)
 		pm_run(&pm, i, &hw.wires[i], clocks);
 	for (i = 0; i < TPCS; i++)
 		mp_run(&hw.mp[i], &hw.mp_wires, clocks);
+	/* contexts have less and less room: from none of the time to all of it */
+	for (i = 0; i < MP_SLOTS; i++)
+		hw.mp_missed_ns[i] += i ? clocks >> (MP_SLOTS - 1 - i) : 0;
 }
 
 static u64 begin(void *priv)
@@ -169,6 +173,16 @@ static u64 mp_take(void *priv, unsigned int tpc, unsigned int slot, bool *satura
 	return value;
 }
 
+static u64 mp_missed_ns(void *priv, unsigned int slot)
+{
+	u64 ns;
+
+	promise(slot < MP_SLOTS);
+	ns = hw.mp_missed_ns[slot];
+	hw.mp_missed_ns[slot] = 0;
+	return ns;
+}
+
 static const struct pcounter_ops ops = {
 	.begin = begin,
 	.end = end,
@@ -178,6 +192,7 @@ static const struct pcounter_ops ops = {
 	.mp_program = mp_program,
 	.hz = hz,
 	.mp_take = mp_take,
+	.mp_missed_ns = mp_missed_ns,
 };
 
 static bool create(void)

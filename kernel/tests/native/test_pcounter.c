@@ -28,6 +28,7 @@ static struct {
 	struct pm_signals wires[PCOUNTER_DOMAINS];
 	struct mp_state mp;
 	struct mp_signals mp_wires;
+	u64 mp_missed_ns[MP_SLOTS];
 	u32 mux[NV50_MUXES];
 	u64 time_ns;
 	/*
@@ -176,6 +177,14 @@ static u64 mp_take(void *priv, unsigned int tpc, unsigned int slot, bool *satura
 	return value;
 }
 
+static u64 mp_missed_ns(void *priv, unsigned int counter)
+{
+	const u64 ns = hw.mp_missed_ns[counter];
+
+	hw.mp_missed_ns[counter] = 0;
+	return ns;
+}
+
 static const struct pcounter_ops ops = {
 	.begin = begin,
 	.end = end,
@@ -185,6 +194,7 @@ static const struct pcounter_ops ops = {
 	.mp_program = mp_program,
 	.hz = hz,
 	.mp_take = mp_take,
+	.mp_missed_ns = mp_missed_ns,
 };
 
 /* --- the test --------------------------------------------------------------------- */
@@ -759,6 +769,12 @@ static void turns_are_as_long_as_what_was_counted_in_them(void)
 }
 
 /* time without valid counts is not told before the counts are */
+/* the driver's number of an MP counter: by position among those that are wanted */
+static unsigned int slot_of(unsigned int counter)
+{
+	return hweight64(core.wanted[MP_BLOCK][0] & ((1ull << counter) - 1));
+}
+
 static void times_of_turns_come_with_their_counts(void)
 {
 	set_up(0);
@@ -782,6 +798,52 @@ static void times_of_turns_come_with_their_counts(void)
 	check_eq(core.enabled[1], MS + 3000);
 	check_eq(core.valid[1], 1ull << NV50_PCOUNTER_SETUP_PRIMITIVE_COUNT |
 				1ull << NV50_PCOUNTER_GPU_IDLE);
+	finish();
+}
+
+/* contexts had no slot for some counters, each for another time */
+static void what_missed_contexts_ran_for_less(void)
+{
+	set_up(0);
+	want(MP_BLOCK, NV50_MP_BRANCH);
+	want(MP_BLOCK, NV50_MP_INSTRUCTIONS);
+	want(MP_BLOCK, NV50_MP_DIVERGENT_BRANCH);
+	want(1, NV50_PCOUNTER_GPU_IDLE);
+	start();
+	pass(MS);
+	hw.mp_missed_ns[slot_of(NV50_MP_BRANCH)] = 1000;
+	hw.mp_missed_ns[slot_of(NV50_MP_INSTRUCTIONS)] = MS;
+	check_eq(collect(), 0);
+	check_eq(core.enabled[MP_BLOCK], MS);
+	check_eq(core.running[MP_BLOCK][NV50_MP_BRANCH], MS - 1000);
+	check_eq(core.running[MP_BLOCK][NV50_MP_INSTRUCTIONS], 0);
+	check_eq(core.running[MP_BLOCK][NV50_MP_DIVERGENT_BRANCH], MS);
+	check_eq(core.valid[MP_BLOCK],
+		 1ull << NV50_MP_BRANCH | 1ull << NV50_MP_DIVERGENT_BRANCH);
+	check_eq(core.running[1][NV50_PCOUNTER_GPU_IDLE], MS);
+	check_eq(core.enabled[1], MS);
+	/* a collection that fails tells nothing of it, the next one all */
+	pass(MS);
+	hw.mp_missed_ns[slot_of(NV50_MP_BRANCH)] = 300;
+	hw.silences = 1;
+	check_eq(collect(), -EIO);
+	hw.mp_missed_ns[slot_of(NV50_MP_BRANCH)] += 200;
+	pass(MS);
+	check_eq(collect(), 0);
+	check_eq(core.enabled[MP_BLOCK], 3 * MS);
+	check_eq(core.running[MP_BLOCK][NV50_MP_BRANCH], 3 * MS - 1500);
+	check_eq(core.valid[MP_BLOCK], core.wanted[MP_BLOCK][0]);
+	/* what was before a selection is told with the selection's first sample */
+	pass(MS);
+	hw.mp_missed_ns[slot_of(NV50_MP_BRANCH)] = 700;
+	core.wanted[MP_BLOCK][0] = 1ull << NV50_MP_BRANCH | 1ull << NV50_MP_WARP_SERIALIZE;
+	select_wanted();
+	pass(MS);
+	hw.mp_missed_ns[slot_of(NV50_MP_BRANCH)] = 20;
+	check_eq(collect(), 0);
+	check_eq(core.enabled[MP_BLOCK], 5 * MS);
+	check_eq(core.running[MP_BLOCK][NV50_MP_BRANCH], 5 * MS - 2220);
+	check_eq(core.running[MP_BLOCK][NV50_MP_WARP_SERIALIZE], MS);
 	finish();
 }
 
@@ -821,6 +883,7 @@ static const struct test tests[] = {
 	TEST(selections_without_end_lose_no_counts),
 	TEST(without_memory_nothing_is_recorded),
 	TEST(what_the_core_refuses_is_the_drivers_to_know),
+	TEST(what_missed_contexts_ran_for_less),
 	TEST(packets_follow_the_frequency),
 	TEST(a_saturated_counter_costs_the_time_between_two_collections),
 	TEST(clocks_that_nobody_is_told_are_nobodys_loss),

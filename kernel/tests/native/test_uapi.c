@@ -352,6 +352,36 @@ static void vsoc_cmd_sample(void)
 	VSOC_OFFSET(cmd_sample, pad, 12);
 }
 
+static void vsoc_method(void)
+{
+	VSOC_SIZE(method, 8);
+	VSOC_OFFSET(method, method, 0);
+	VSOC_OFFSET(method, data, 4);
+}
+
+static void vsoc_cmd_methods(void)
+{
+	VSOC_SIZE(cmd_methods, 88);
+	VSOC_OFFSET(cmd_methods, count, 0);
+	VSOC_OFFSET(cmd_methods, pad, 4);
+	VSOC_OFFSET(cmd_methods, methods, 8);
+}
+
+static void vsoc_mp_record(void)
+{
+	VSOC_SIZE(mp_record, 20);
+	VSOC_OFFSET(mp_record, counters, 0);
+	VSOC_OFFSET(mp_record, sequence, 16);
+}
+
+static void vsoc_cmd_mp_store(void)
+{
+	VSOC_SIZE(cmd_mp_store, 16);
+	VSOC_OFFSET(cmd_mp_store, offset, 0);
+	VSOC_OFFSET(cmd_mp_store, handle, 8);
+	VSOC_OFFSET(cmd_mp_store, sequence, 12);
+}
+
 static void vsoc_command(void)
 {
 	VSOC_SIZE(command, 96);
@@ -363,6 +393,8 @@ static void vsoc_command(void)
 	VSOC_OFFSET(command, pcie, 8);
 	VSOC_OFFSET(command, wait, 8);
 	VSOC_OFFSET(command, sample, 8);
+	VSOC_OFFSET(command, methods, 8);
+	VSOC_OFFSET(command, mp_store, 8);
 	VSOC_OFFSET(command, reserved, 8);
 }
 
@@ -445,6 +477,10 @@ static const struct test tests[] = {
 	TEST(vsoc_cmd_pcie),
 	TEST(vsoc_cmd_wait),
 	TEST(vsoc_cmd_sample),
+	TEST(vsoc_method),
+	TEST(vsoc_cmd_methods),
+	TEST(vsoc_mp_record),
+	TEST(vsoc_cmd_mp_store),
 	TEST(vsoc_command),
 	TEST(vsoc_submit),
 	TEST(vsoc_wait),

@@ -1,0 +1,378 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * MP counters of contexts, and of the driver beside them.
+ */
+#include <linux/bits.h>
+#include <linux/bitops.h>
+#include <linux/string.h>
+
+#include "nv50_mp.h"
+
+/**
+ * DOC: slots
+ *
+ * A TPC has four slots, and they are part of a context: what a job programs is there for the
+ * context's next job, and for nobody else. The driver, which counts for all contexts, uses in
+ * each of them the slots that are left::
+ *
+ *     context A   programs nothing      driver: slots 0 1 2 3
+ *     context B   CONTROL(1) != 0       driver: slots 0   2 3, its fourth counter misses B
+ *     context B   CONTROL(1) := 0       driver: slots 0 1 2 3
+ *
+ * A slot is the context's while its CONTROL is not zero, and while the function of another
+ * slot of the context depends on its signal: the driver's signal there would change what the
+ * context counts.
+ *
+ * What the driver counted in a slot is taken before the context gets it, and a context's value
+ * in a slot that it does not use is put aside meanwhile: a slot whose CONTROL is zero counts
+ * nothing, so it has not changed when it comes back.
+ *
+ * The driver's own methods are those of a prologue of each job, and of each change between two
+ * slices of work: of what the context has, or of what the driver wants.
+ */
+
+static bool depends_on(u32 control, unsigned int argument)
+{
+	const u32 op = (control & MP_CONTROL_FUNC) >> MP_CONTROL_FUNC_SHIFT;
+	unsigned int args;
+
+	for (args = 0; args < 16; args++)
+		if (pm_table(op, args) != pm_table(op, args ^ BIT(argument)))
+			return true;
+	return false;
+}
+
+/**
+ * nv50_mp_claimed() - slots that a context needs
+ * @control: what it has programmed
+ *
+ * Returns: a mask.
+ */
+u8 nv50_mp_claimed(const u32 control[MP_SLOTS])
+{
+	unsigned int slot, argument;
+	u8 claimed = 0;
+
+	for (slot = 0; slot < MP_SLOTS; slot++) {
+		if (!control[slot])
+			continue;
+		claimed |= BIT(slot);
+		for (argument = 0; argument < MP_SLOTS; argument++)
+			if (depends_on(control[slot], argument))
+				claimed |= BIT(argument);
+	}
+	return claimed;
+}
+
+/**
+ * nv50_mp_is_method() - may a job contain this?
+ * @method: the method
+ * @data: its value
+ *
+ * Returns: true if it sets or programs an MP counter, with bits that are defined.
+ */
+bool nv50_mp_is_method(u32 method, u32 data)
+{
+	const u32 defined = MP_CONTROL_PULSE | MP_CONTROL_UNIT | MP_CONTROL_FUNC |
+			    MP_CONTROL_SIGNAL;
+	unsigned int slot;
+
+	for (slot = 0; slot < MP_SLOTS; slot++) {
+		if (method == MP_PM_SET(slot))
+			return true;
+		if (method == MP_PM_CONTROL(slot))
+			return !(data & ~defined) &&
+			       (data & MP_CONTROL_UNIT) >> MP_CONTROL_UNIT_SHIFT < MP_UNITS;
+	}
+	return false;
+}
+
+/* a method in all TPCs */
+static void broadcast(struct nv50_mp *m, u32 method, u32 data)
+{
+	unsigned int k;
+
+	for (k = 0; k < m->cores; k++)
+		mp_method(&m->tpc[k], method, data);
+}
+
+/* the driver's @counter leaves its slot: its counts are kept */
+static void vacate(struct nv50_mp *m, unsigned int counter)
+{
+	const unsigned int slot = m->slot[counter];
+	unsigned int k;
+
+	if (slot == MP_SLOTS)
+		return;
+	for (k = 0; k < m->cores; k++) {
+		m->saved[k][counter] += m->tpc[k].value[slot];
+		if (m->tpc[k].value[slot] == U32_MAX)
+			m->full[k] |= BIT(counter);
+	}
+	broadcast(m, MP_PM_CONTROL(slot), 0);
+	broadcast(m, MP_PM_SET(slot), 0);
+	m->slot[counter] = MP_SLOTS;
+}
+
+static void copy_slot(struct mp_state *to, const struct mp_state *from, unsigned int slot)
+{
+	to->control[slot] = from->control[slot];
+	to->value[slot] = from->value[slot];
+	to->out = (to->out & ~BIT(slot)) | (from->out & BIT(slot));
+}
+
+/* the context does not need a slot any more, or does not run any more */
+static void put_aside(struct nv50_mp *m, unsigned int slot)
+{
+	unsigned int k;
+
+	for (k = 0; k < m->cores; k++)
+		copy_slot(&m->context->tpc[k], &m->tpc[k], slot);
+	broadcast(m, MP_PM_CONTROL(slot), 0);
+	broadcast(m, MP_PM_SET(slot), 0);
+}
+
+static void put_in(struct nv50_mp *m, unsigned int slot)
+{
+	unsigned int k;
+
+	for (k = 0; k < m->cores; k++)
+		copy_slot(&m->tpc[k], &m->context->tpc[k], slot);
+}
+
+/* the driver's counter that is nowhere and has missed most, MP_SLOTS: there is none */
+static unsigned int next_counter(const struct nv50_mp *m)
+{
+	unsigned int counter, next = MP_SLOTS;
+
+	for (counter = 0; counter < MP_SLOTS; counter++)
+		if (m->wanted[counter] && m->slot[counter] == MP_SLOTS &&
+		    (next == MP_SLOTS ||
+		     m->missed_total_ns[counter] > m->missed_total_ns[next]))
+			next = counter;
+	return next;
+}
+
+/* the driver's counters go where there is room, in the context that runs */
+static void place(struct nv50_mp *m)
+{
+	unsigned int counter, slot;
+	u8 used = m->claimed;
+
+	for (counter = 0; counter < MP_SLOTS; counter++)
+		used |= m->slot[counter] < MP_SLOTS ? BIT(m->slot[counter]) : 0;
+	for (slot = 0; slot < MP_SLOTS; slot++) {
+		if (used & BIT(slot))
+			continue;
+		counter = next_counter(m);
+		if (counter == MP_SLOTS)
+			return;
+		m->slot[counter] = slot;
+		broadcast(m, MP_PM_SET(slot), 0);
+		broadcast(m, MP_PM_CONTROL(slot),
+			  (m->wanted[counter] & ~MP_CONTROL_FUNC) |
+			  (u32)mp_func_own(slot) << MP_CONTROL_FUNC_SHIFT);
+	}
+}
+
+/* the context that runs needs other slots than before */
+static void claim(struct nv50_mp *m, u8 claimed)
+{
+	const u8 before = m->claimed;
+	unsigned int i;
+
+	for (i = 0; i < MP_SLOTS; i++)
+		if (m->slot[i] < MP_SLOTS && claimed & BIT(m->slot[i]))
+			vacate(m, i);
+	for (i = 0; i < MP_SLOTS; i++) {
+		if (before & ~claimed & BIT(i))
+			put_aside(m, i);
+		if (claimed & ~before & BIT(i))
+			put_in(m, i);
+	}
+	m->claimed = claimed;
+}
+
+static void clear_slots(struct nv50_mp *m)
+{
+	memset(m->tpc, 0, sizeof(m->tpc));
+	memset(m->slot, MP_SLOTS, sizeof(m->slot));
+	m->claimed = 0;
+}
+
+static void clear_counters(struct nv50_mp *m)
+{
+	memset(m->wanted, 0, sizeof(m->wanted));
+	memset(m->saved, 0, sizeof(m->saved));
+	memset(m->full, 0, sizeof(m->full));
+	memset(m->missed_ns, 0, sizeof(m->missed_ns));
+	memset(m->missed_total_ns, 0, sizeof(m->missed_total_ns));
+}
+
+/**
+ * nv50_mp_init() - no context, no counters of the driver
+ * @m: the MP counters
+ * @cores: present TPCs
+ */
+void nv50_mp_init(struct nv50_mp *m, unsigned int cores)
+{
+	memset(m, 0, sizeof(*m));
+	m->cores = cores;
+	clear_slots(m);
+}
+
+/**
+ * nv50_mp_reset() - the GPU forgets its registers, and those of all contexts
+ * @m: the MP counters
+ */
+void nv50_mp_reset(struct nv50_mp *m)
+{
+	clear_slots(m);
+	clear_counters(m);
+	m->resets++;
+	/* it ends, but not before the driver programs its counters again */
+	if (m->context)
+		memset(m->context->tpc, 0, sizeof(m->context->tpc));
+}
+
+/**
+ * nv50_mp_begin() - a job of a context begins
+ * @m: the MP counters; no context runs
+ * @context: the context; all zero before its first job
+ */
+void nv50_mp_begin(struct nv50_mp *m, struct nv50_mp_context *context)
+{
+	if (context->resets != m->resets)
+		memset(context->tpc, 0, sizeof(context->tpc));
+	m->context = context;
+	claim(m, nv50_mp_claimed(context->tpc[0].control));
+	place(m);
+}
+
+/**
+ * nv50_mp_end() - the job has ended
+ * @m: the MP counters
+ */
+void nv50_mp_end(struct nv50_mp *m)
+{
+	unsigned int counter;
+
+	for (counter = 0; counter < MP_SLOTS; counter++)
+		vacate(m, counter);
+	claim(m, 0);
+	m->context->resets = m->resets;
+	m->context = NULL;
+}
+
+/**
+ * nv50_mp_method() - a method of the context that runs
+ * @m: the MP counters
+ * @method: as nv50_mp_is_method() wants it
+ * @data: its value
+ */
+void nv50_mp_method(struct nv50_mp *m, u32 method, u32 data)
+{
+	const unsigned int slot = method / 4 % MP_SLOTS;
+	unsigned int k;
+
+	for (k = 0; k < m->cores; k++)
+		mp_method(m->claimed & BIT(slot) ? &m->tpc[k] : &m->context->tpc[k], method,
+			  data);
+	if (method != MP_PM_CONTROL(slot))
+		return;
+	for (k = 0; k < m->cores; k++)
+		m->context->tpc[k].control[slot] = data;
+	claim(m, nv50_mp_claimed(m->context->tpc[0].control));
+	place(m);
+}
+
+/**
+ * nv50_mp_read() - a counter of the context that runs
+ * @m: the MP counters
+ * @core: number of the TPC among those that are present
+ * @slot: the slot
+ *
+ * Returns: its value.
+ */
+u32 nv50_mp_read(const struct nv50_mp *m, unsigned int core, unsigned int slot)
+{
+	return m->claimed & BIT(slot) ? m->tpc[core].value[slot] :
+					m->context->tpc[core].value[slot];
+}
+
+/**
+ * nv50_mp_passed() - the context that runs has run for some time
+ * @m: the MP counters
+ * @ns: how long, since it began or since something was last changed
+ */
+void nv50_mp_passed(struct nv50_mp *m, u64 ns)
+{
+	unsigned int counter;
+
+	for (counter = 0; counter < MP_SLOTS; counter++) {
+		if (!m->wanted[counter] || m->slot[counter] < MP_SLOTS)
+			continue;
+		m->missed_ns[counter] += ns;
+		m->missed_total_ns[counter] += ns;
+	}
+}
+
+/**
+ * nv50_mp_program() - what the driver counts from now on, in all contexts
+ * @m: the MP counters
+ * @control: of each counter, 0: none; the function is replaced by that of its slot
+ *
+ * Counters begin at 0.
+ */
+void nv50_mp_program(struct nv50_mp *m, const u32 control[MP_SLOTS])
+{
+	unsigned int counter;
+
+	for (counter = 0; counter < MP_SLOTS; counter++)
+		vacate(m, counter);
+	clear_counters(m);
+	memcpy(m->wanted, control, sizeof(m->wanted));
+	if (m->context)
+		place(m);
+}
+
+/**
+ * nv50_mp_take() - what a counter of the driver counted since it was taken or programmed
+ * @m: the MP counters
+ * @core: number of the TPC among those that are present
+ * @counter: the counter
+ * @saturated: set to whether it was at its maximum
+ *
+ * Returns: the counts.
+ */
+u64 nv50_mp_take(struct nv50_mp *m, unsigned int core, unsigned int counter, bool *saturated)
+{
+	const unsigned int slot = m->slot[counter];
+	u64 value = m->saved[core][counter];
+
+	*saturated = m->full[core] & BIT(counter);
+	m->saved[core][counter] = 0;
+	m->full[core] &= ~BIT(counter);
+	if (slot == MP_SLOTS)
+		return value;
+	value += m->tpc[core].value[slot];
+	*saturated |= m->tpc[core].value[slot] == U32_MAX;
+	mp_method(&m->tpc[core], MP_PM_SET(slot), 0);
+	return value;
+}
+
+/**
+ * nv50_mp_take_missed_ns() - how long a counter of the driver did not count
+ * @m: the MP counters
+ * @counter: the counter
+ *
+ * Returns: time since this was asked or the counter was programmed, in which contexts ran that
+ * had no slot for it.
+ */
+u64 nv50_mp_take_missed_ns(struct nv50_mp *m, unsigned int counter)
+{
+	const u64 ns = m->missed_ns[counter];
+
+	m->missed_ns[counter] = 0;
+	return ns;
+}

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The MP counters of a GPU: what contexts program with methods of their jobs, and the
+ * counters of the driver in the slots that the context that runs does not use. Pure,
+ * also built natively by kernel/tests/native. The caller serialises.
+ */
+#ifndef _NV50_MP_H_
+#define _NV50_MP_H_
+
+#include <linux/types.h>
+#include "pm_model.h"
+#include "vsoc_rules.h"
+
+/**
+ * struct nv50_mp_context - the MP counters as a context sees them, while it does not run
+ */
+struct nv50_mp_context {
+	/** @tpc: by present core; their @control are the same. */
+	struct mp_state tpc[VSOC_MAX_CORES];
+	/** @resets: of the GPU, before this was saved. */
+	u32 resets;
+};
+
+/**
+ * struct nv50_mp - the MP counters of a GPU
+ */
+struct nv50_mp {
+	/** @tpc: the hardware, by present core. */
+	struct mp_state tpc[VSOC_MAX_CORES];
+	/** @cores: elements of @tpc in use. */
+	unsigned int cores;
+	/** @resets: number of resets. */
+	u32 resets;
+	/** @context: the one that runs, NULL: none. */
+	struct nv50_mp_context *context;
+	/**
+	 * @claimed: mask of the slots that the context that runs needs. @tpc has its values
+	 * of these, @context those of the others.
+	 */
+	u8 claimed;
+
+	/** @wanted: CONTROL of the driver's counters, as in slots of these numbers; 0: none. */
+	u32 wanted[MP_SLOTS];
+	/** @slot: where each of them counts; MP_SLOTS: nowhere. */
+	u8 slot[MP_SLOTS];
+	/** @saved: counts of theirs that are in no register any more. */
+	u64 saved[VSOC_MAX_CORES][MP_SLOTS];
+	/** @full: masks of those that were at their maximum when they were saved. */
+	u8 full[VSOC_MAX_CORES];
+	/** @missed_ns: time in which each was nowhere and a context ran, not told yet. */
+	u64 missed_ns[MP_SLOTS];
+	/** @missed_total_ns: the same since it was programmed: who missed most has the choice. */
+	u64 missed_total_ns[MP_SLOTS];
+};
+
+u8 nv50_mp_claimed(const u32 control[MP_SLOTS]);
+bool nv50_mp_is_method(u32 method, u32 data);
+
+void nv50_mp_init(struct nv50_mp *m, unsigned int cores);
+void nv50_mp_reset(struct nv50_mp *m);
+
+void nv50_mp_begin(struct nv50_mp *m, struct nv50_mp_context *context);
+void nv50_mp_end(struct nv50_mp *m);
+void nv50_mp_method(struct nv50_mp *m, u32 method, u32 data);
+u32 nv50_mp_read(const struct nv50_mp *m, unsigned int core, unsigned int slot);
+
+void nv50_mp_passed(struct nv50_mp *m, u64 ns);
+
+void nv50_mp_program(struct nv50_mp *m, const u32 control[MP_SLOTS]);
+u64 nv50_mp_take(struct nv50_mp *m, unsigned int core, unsigned int counter, bool *saturated);
+u64 nv50_mp_take_missed_ns(struct nv50_mp *m, unsigned int counter);
+
+#endif /* _NV50_MP_H_ */

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The buffers that jobs store MP counters to.
+ */
+#include <linux/bitops.h>
+#include <linux/iosys-map.h>
+#include <linux/overflow.h>
+#include <drm/drm_gem.h>
+#include <drm/drm_print.h>
+
+#include "compat.h"
+#include "vsoc.h"
+#include "vsoc_engine.h"
+#include "vsoc_job.h"
+
+/* records of all TPCs up to the last one that is present */
+static u64 store_bytes(const struct vsoc_device *vsoc)
+{
+	return fls64(vsoc->shape.shader_present) * sizeof(struct drm_vsoc_mp_record);
+}
+
+/**
+ * vsoc_store_map() - look up and map the buffer of a command
+ * @vsoc: the device
+ * @file: whose handle it is
+ * @c: the command, checked but for the handle and its buffer
+ * @number: of the command in its job
+ *
+ * The job keeps the memory, whatever happens to the handle, the file or the device.
+ *
+ * Return: 0, or as documented for SUBMIT.
+ */
+int vsoc_store_map(struct vsoc_device *vsoc, struct drm_file *file, struct vsoc_job_command *c,
+		   u32 number)
+{
+	const struct drm_vsoc_cmd_mp_store *s = &c->cmd.mp_store;
+	const char *wrong = NULL;
+	struct iosys_map map;
+	u64 end;
+	int ret = 0;
+
+	c->bo = drm_gem_object_lookup(file, s->handle);
+	if (!c->bo) {
+		drm_dbg_driver(&vsoc->drm, "submit: command %u: handle %u is no buffer\n", number,
+			       s->handle);
+		return -ENOENT;
+	}
+	/* its exporter may move or revoke it */
+	if (c->bo->import_attach) {
+		wrong = "is imported";
+		ret = -EOPNOTSUPP;
+	} else if (check_add_overflow(s->offset, store_bytes(vsoc), &end) || end > c->bo->size) {
+		wrong = "is too small for the records of all TPCs from offset on";
+		ret = -ENOSPC;
+	} else {
+		ret = perfctr_gem_vmap(c->bo, &map);
+		wrong = ret ? "cannot be mapped" : NULL;
+	}
+	if (!ret) {
+		c->vaddr = map.vaddr;
+		return 0;
+	}
+	drm_dbg_driver(&vsoc->drm, "submit: command %u: buffer %u %s: %d\n", number, s->handle,
+		       wrong, ret);
+	drm_gem_object_put(c->bo);
+	c->bo = NULL;
+	return ret;
+}
+
+/* undo vsoc_store_map(), if it was done */
+void vsoc_store_unmap(struct vsoc_job_command *c)
+{
+	struct iosys_map map;
+
+	if (!c->bo)
+		return;
+	iosys_map_set_vaddr(&map, c->vaddr);
+	perfctr_gem_vunmap(c->bo, &map);
+	drm_gem_object_put(c->bo);
+}
