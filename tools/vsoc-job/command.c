@@ -22,6 +22,7 @@ enum field_kind {
 	FIELD_HOME, /* enum drm_vsoc_home by name */
 	FIELD_FLAG, /* a word that sets a bit */
 	FIELD_LISTING, /* a file with instructions */
+	FIELD_METHOD, /* the value of one more method */
 };
 
 struct field {
@@ -41,6 +42,12 @@ struct field {
 	{                                                                    \
 		name, FIELD_FLAG, offsetof(struct drm_vsoc_command, member), \
 			sizeof(((struct drm_vsoc_command *)0)->member), bit  \
+	}
+
+#define METHOD(name, method)                                                                      \
+	{                                                                                         \
+		name, FIELD_METHOD, offsetof(struct drm_vsoc_command, methods), sizeof(uint32_t), \
+			method                                                                    \
 	}
 
 static const struct field draw_fields[] = {
@@ -95,6 +102,23 @@ static const struct field sample_fields[] = {
 	FIELD(FIELD_NUMBER, sample.user_data, "user_data"),
 };
 
+/* each of them as often as there is room, executed in their order */
+static const struct field methods_fields[] = {
+	METHOD("control0", DRM_VSOC_MP_PM_CONTROL(0)),
+	METHOD("control1", DRM_VSOC_MP_PM_CONTROL(1)),
+	METHOD("control2", DRM_VSOC_MP_PM_CONTROL(2)),
+	METHOD("control3", DRM_VSOC_MP_PM_CONTROL(3)),
+	METHOD("set0", DRM_VSOC_MP_PM_SET(0)),
+	METHOD("set1", DRM_VSOC_MP_PM_SET(1)),
+	METHOD("set2", DRM_VSOC_MP_PM_SET(2)),
+	METHOD("set3", DRM_VSOC_MP_PM_SET(3)),
+};
+
+/* where to is the runner's business */
+static const struct field store_fields[] = {
+	FIELD(FIELD_NUMBER, mp_store.sequence, "sequence"),
+};
+
 struct command_kind {
 	const char *name;
 	uint32_t type;
@@ -109,6 +133,8 @@ static const struct command_kind kinds[] = {
 	{ "pcie", DRM_VSOC_CMD_PCIE, pcie_fields, ARRAY_SIZE(pcie_fields) },
 	{ "wait", DRM_VSOC_CMD_WAIT, wait_fields, ARRAY_SIZE(wait_fields) },
 	{ "sample", DRM_VSOC_CMD_SAMPLE, sample_fields, ARRAY_SIZE(sample_fields) },
+	{ "methods", DRM_VSOC_CMD_METHODS, methods_fields, ARRAY_SIZE(methods_fields) },
+	{ "store", DRM_VSOC_CMD_MP_STORE, store_fields, ARRAY_SIZE(store_fields) },
 };
 
 static const char *const initiators[] = {
@@ -329,6 +355,27 @@ static int read_listing(struct reader *r, struct job *job)
 	return 0;
 }
 
+static int parse_method(struct reader *r, const struct field *field, const char *word,
+			const char *text)
+{
+	struct drm_vsoc_cmd_methods *methods = &r->command.methods;
+	uint64_t value;
+
+	if (number_parse_count(text, &value) || value > UINT32_MAX) {
+		snprintf(r->error, r->error_bytes, "methods: '%s': give a number of 32 bits", word);
+		return -EINVAL;
+	}
+	if (methods->count == ARRAY_SIZE(methods->methods)) {
+		snprintf(r->error, r->error_bytes,
+			 "methods: '%s': a command has %zu methods, begin another one", word,
+			 ARRAY_SIZE(methods->methods));
+		return -EINVAL;
+	}
+	methods->methods[methods->count].method = field->flag;
+	methods->methods[methods->count++].data = (uint32_t)value;
+	return 0;
+}
+
 static int parse_field(struct reader *r, const char *word)
 {
 	const struct command_kind *kind = r->kind;
@@ -368,6 +415,8 @@ static int parse_field(struct reader *r, const char *word)
 		store_field(command, field, load_field(command, field) | field->flag);
 		return 0;
 	}
+	if (field->kind == FIELD_METHOD)
+		return parse_method(r, field, word, word + length + 1);
 	if (field->kind == FIELD_LISTING) {
 		r->listing = word + length + 1;
 		return 0;
@@ -388,6 +437,7 @@ int job_parse(struct job *job, const char *const *words, size_t count, char *err
 	while (at < count) {
 		struct reader r = { .error = error, .error_bytes = error_bytes };
 		uint64_t repeat = 1;
+		char known[256];
 		int ret;
 
 		if (words[at][0] == 'x' && !number_parse_count(words[at] + 1, &repeat)) {
@@ -403,7 +453,7 @@ int job_parse(struct job *job, const char *const *words, size_t count, char *err
 		if (!r.kind) {
 			snprintf(
 				error, error_bytes,
-				"'%s' is no command; there are: draw compute copy pcie wait sample",
+				"'%s' is no command; there are: draw compute copy pcie wait sample methods store",
 				words[at]);
 			return -EINVAL;
 		}
@@ -420,6 +470,11 @@ int job_parse(struct job *job, const char *const *words, size_t count, char *err
 
 		if (r.kind->type == DRM_VSOC_CMD_COPY && !r.command.copy.flags) {
 			snprintf(error, error_bytes, "copy: add 'read', 'write' or both");
+			return -EINVAL;
+		}
+		if (r.kind->type == DRM_VSOC_CMD_METHODS && !r.command.methods.count) {
+			list_fields(r.kind, known, sizeof(known));
+			snprintf(error, error_bytes, "methods: add at least one of %s", known);
 			return -EINVAL;
 		}
 		ret = read_listing(&r, job);

@@ -279,8 +279,47 @@ static int parse_options(int argc, char **argv, struct options *o)
 
 struct report {
 	const struct options *options;
+	const struct runner *runner;
 	struct json_object *jobs;
+	struct json_object *stores;
 };
+
+/* What a job stored: the counters of each TPC by its store commands, in order. */
+static void on_stores(const struct report *report, const struct runner_result *result)
+{
+	const struct drm_vsoc_info *info = &report->runner->info;
+
+	for (uint32_t store = 0; !result->status && store < result->store_count; store++) {
+		for (unsigned int tpc = 0; tpc < 64; tpc++) {
+			const struct drm_vsoc_mp_record *record;
+			struct json_object *entry, *counters;
+
+			if (!(info->shader_present >> tpc & 1))
+				continue;
+			record = runner_record(report->runner, result->stores, store, tpc);
+			if (!report->options->json) {
+				printf("job %" PRIu64 " store %u tpc %u: %u %u %u %u\n", result->id,
+				       record->sequence, tpc, record->counters[0],
+				       record->counters[1], record->counters[2],
+				       record->counters[3]);
+				continue;
+			}
+			entry = json_object_new_object();
+			counters = json_object_new_array();
+			json_object_object_add(entry, "job", json_object_new_uint64(result->id));
+			json_object_object_add(entry, "context",
+					       json_object_new_uint64(result->ctx_id));
+			json_object_object_add(entry, "sequence",
+					       json_object_new_uint64(record->sequence));
+			json_object_object_add(entry, "tpc", json_object_new_uint64(tpc));
+			for (unsigned int i = 0; i < DRM_VSOC_MP_COUNTERS; i++)
+				json_object_array_add(counters,
+						      json_object_new_uint64(record->counters[i]));
+			json_object_object_add(entry, "counters", counters);
+			json_object_array_add(report->stores, entry);
+		}
+	}
+}
 
 static void on_result(void *data, const struct runner_result *result)
 {
@@ -290,6 +329,7 @@ static void on_result(void *data, const struct runner_result *result)
 			   result->status == -ECANCELED ? "cut short" :
 							  strerror(-result->status);
 
+	on_stores(report, result);
 	if (report->jobs) {
 		struct json_object *job = json_object_new_object();
 
@@ -340,6 +380,8 @@ static void print_json(struct report *report, const struct runner *runner, uint6
 	json_object_object_add(root, "amounts", amounts);
 	if (report->jobs)
 		json_object_object_add(root, "jobs", json_object_get(report->jobs));
+	if (json_object_array_length(report->stores))
+		json_object_object_add(root, "stores", json_object_get(report->stores));
 	puts(json_object_to_json_string_ext(root, JSON_C_TO_STRING_PLAIN));
 	json_object_put(root);
 }
@@ -609,7 +651,10 @@ static int run(const struct options *o, const struct job *job)
 		.on_result_data = &report,
 	};
 	uint64_t begin_ns = runner_now_ns();
-	int ret = runner_open(&runner, o->device, o->fd, o->contexts);
+	int ret;
+
+	report.runner = &runner;
+	ret = runner_open(&runner, o->device, o->fd, o->contexts);
 
 	if (ret) {
 		runner_failed(&runner, ret);
@@ -624,12 +669,14 @@ static int run(const struct options *o, const struct job *job)
 
 	if (o->json && o->verbose)
 		report.jobs = json_object_new_array();
+	report.stores = json_object_new_array();
 	ret = run_all(&runner, o, job);
 	if (o->json)
 		print_json(&report, &runner, runner_now_ns() - begin_ns);
 	else if (!o->quiet)
 		print_text(&runner, runner_now_ns() - begin_ns);
 	json_object_put(report.jobs);
+	json_object_put(report.stores);
 	runner_close(&runner);
 
 	if (ret == -EINTR)

@@ -9,8 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
+
+#include <drm/perfctr_drm.h>
 
 enum {
 	NS_PER_MS = 1000000,
@@ -133,6 +136,80 @@ static int open_path(struct runner *runner, const char *which)
 	return fd;
 }
 
+/* --- stores --------------------------------------------------------------- */
+
+static uint64_t store_bytes(const struct runner *runner)
+{
+	const unsigned int tpcs =
+		runner->info.shader_present ?
+			64 - (unsigned int)__builtin_clzll(runner->info.shader_present) :
+			0;
+	const uint64_t bytes = tpcs * sizeof(struct drm_vsoc_mp_record);
+
+	return (bytes + DRM_VSOC_MP_STORE_ALIGN - 1) / DRM_VSOC_MP_STORE_ALIGN *
+	       DRM_VSOC_MP_STORE_ALIGN;
+}
+
+const struct drm_vsoc_mp_record *runner_record(const struct runner *runner, const char *stores,
+					       uint32_t store, unsigned int tpc)
+{
+	const void *records = stores + store * store_bytes(runner);
+
+	return (const struct drm_vsoc_mp_record *)records + tpc;
+}
+
+static void free_stores(struct runner *runner, struct runner_job *job)
+{
+	struct drm_gem_close gem_close = { .handle = job->stores_handle };
+
+	if (!job->stores)
+		return;
+	munmap(job->stores, job->store_count * store_bytes(runner));
+	ioctl(runner->fd, DRM_IOCTL_GEM_CLOSE, &gem_close);
+	job->stores = NULL;
+}
+
+/* a buffer for the store commands of @job, if there are any, and a copy of it that names it */
+static int give_stores(struct runner *runner, const struct job **job, struct runner_job *queued)
+{
+	struct drm_perfctr_bo_create create = { 0 };
+	uint32_t store = 0;
+	void *map;
+	int error = 0;
+
+	for (size_t i = 0; i < (*job)->count; i++)
+		queued->store_count += (*job)->commands[i].type == DRM_VSOC_CMD_MP_STORE;
+	if (!queued->store_count)
+		return 0;
+	create.size = queued->store_count * store_bytes(runner);
+	if (ioctl(runner->fd, DRM_IOCTL_PERFCTR_BO_CREATE, &create))
+		return fail(runner, -errno, "a buffer to store to", "");
+	queued->stores_handle = create.handle;
+	map = mmap(NULL, queued->store_count * store_bytes(runner), PROT_READ | PROT_WRITE,
+		   MAP_SHARED, runner->fd, (off_t)create.mmap_offset);
+	if (map == MAP_FAILED) {
+		struct drm_gem_close gem_close = { .handle = create.handle };
+
+		error = fail(runner, -errno, "mapping a buffer to store to", "");
+		ioctl(runner->fd, DRM_IOCTL_GEM_CLOSE, &gem_close);
+		return error;
+	}
+	queued->stores = map;
+
+	job_clear(&runner->stored);
+	for (size_t i = 0; !error && i < (*job)->count; i++) {
+		struct drm_vsoc_command command = (*job)->commands[i];
+
+		if (command.type == DRM_VSOC_CMD_MP_STORE) {
+			command.mp_store.handle = create.handle;
+			command.mp_store.offset = store++ * store_bytes(runner);
+		}
+		error = job_add(&runner->stored, &command);
+	}
+	*job = &runner->stored;
+	return error ? fail(runner, error, "stores of a job", "") : 0;
+}
+
 static int create_contexts(struct runner *runner, uint32_t count)
 {
 	runner->contexts = calloc(count, sizeof(*runner->contexts));
@@ -177,9 +254,11 @@ int runner_open(struct runner *runner, const char *which, int fd, uint32_t conte
 
 void runner_close(struct runner *runner)
 {
-	for (size_t i = 0; i < runner->queue_count; i++)
+	for (size_t i = 0; i < runner->queue_count; i++) {
 		if (runner->queue[i].fence_fd >= 0)
 			close(runner->queue[i].fence_fd);
+		free_stores(runner, &runner->queue[i]);
+	}
 	for (uint32_t i = 1; i < runner->context_count; i++) {
 		struct drm_vsoc_ctx_destroy destroy = { .ctx_id = runner->contexts[i] };
 
@@ -188,6 +267,7 @@ void runner_close(struct runner *runner)
 	if (runner->owns_fd && runner->fd >= 0)
 		close(runner->fd);
 	job_free(&runner->sampled);
+	job_free(&runner->stored);
 	free(runner->contexts);
 	free(runner->queue);
 	runner->contexts = NULL;
@@ -199,8 +279,10 @@ void runner_close(struct runner *runner)
 
 static void finish_job(struct runner *runner, size_t at, const struct runner_result *result)
 {
-	if (runner->queue[at].fence_fd >= 0)
-		close(runner->queue[at].fence_fd);
+	struct runner_job job = runner->queue[at];
+
+	if (job.fence_fd >= 0)
+		close(job.fence_fd);
 	runner->queue_count--;
 	memmove(&runner->queue[at], &runner->queue[at + 1],
 		(runner->queue_count - at) * sizeof(*runner->queue));
@@ -214,6 +296,7 @@ static void finish_job(struct runner *runner, size_t at, const struct runner_res
 	runner->sample_errors += result->sample_errors;
 	if (runner->on_result)
 		runner->on_result(runner->on_result_data, result);
+	free_stores(runner, &job);
 }
 
 /* a fence that does not signal for a job that is done would be a bug of the device */
@@ -233,6 +316,8 @@ static int wait_job(struct runner *runner, size_t at)
 		.id = job.id,
 		.ctx_id = job.ctx_id,
 		.commands = job.commands,
+		.stores = job.stores,
+		.store_count = job.store_count,
 	};
 	uint64_t end_ns = runner_now_ns() + runner->timeout_ns;
 
@@ -292,6 +377,8 @@ static const char *submit_help(const struct runner *runner, int error, const str
 		       "echo 2 > /sys/module/drm/parameters/debug and dmesg the field";
 	if (error == ENOENT)
 		return "a sample command names a session that this file does not have";
+	if (error == EOPNOTSUPP)
+		return "methods and store are for devices with product=nv50";
 	return "";
 }
 
@@ -323,11 +410,12 @@ static int put_samples_around(struct runner *runner, const struct job *job, uint
 int runner_submit(struct runner *runner, const struct job *job)
 {
 	const uint32_t ctx_id = runner->contexts[runner->next_context];
+	struct runner_job queued = { .ctx_id = ctx_id, .fence_fd = -1 };
 	struct drm_vsoc_submit submit;
+	int ret;
 
 	if (runner->sample_handle) {
-		int ret = put_samples_around(runner, job, ctx_id);
-
+		ret = put_samples_around(runner, job, ctx_id);
 		if (ret)
 			return ret;
 		job = &runner->sampled;
@@ -342,10 +430,13 @@ int runner_submit(struct runner *runner, const struct job *job)
 		runner->queue = queue;
 		runner->queue_capacity = capacity;
 	}
+	ret = give_stores(runner, &job, &queued);
+	if (ret) {
+		free_stores(runner, &queued);
+		return ret;
+	}
 
 	for (;;) {
-		int ret;
-
 		submit = (struct drm_vsoc_submit){
 			.flags = runner->fences ? DRM_VSOC_SUBMIT_FENCE_OUT : 0,
 			.ctx_id = ctx_id,
@@ -353,27 +444,34 @@ int runner_submit(struct runner *runner, const struct job *job)
 			.command_count = (uint32_t)job->count,
 			.command_stride = sizeof(*job->commands),
 		};
-		if (stopped(runner))
-			return -EINTR;
+		ret = 0;
+		if (stopped(runner)) {
+			ret = -EINTR;
+			break;
+		}
 		if (!ioctl(runner->fd, DRM_IOCTL_VSOC_SUBMIT, &submit))
 			break;
 		if (errno == EINTR)
 			continue;
-		if (errno != EAGAIN)
-			return fail(runner, -errno, "submitting a job",
-				    submit_help(runner, errno, job));
-		ret = wait_oldest_of(runner, ctx_id);
+		if (errno == EAGAIN)
+			ret = wait_oldest_of(runner, ctx_id);
+		else
+			ret = fail(runner, -errno, "submitting a job",
+				   submit_help(runner, errno, job));
 		if (ret)
-			return ret;
+			break;
+	}
+	if (ret) {
+		free_stores(runner, &queued);
+		return ret;
 	}
 
 	runner->next_context = (runner->next_context + 1) % runner->context_count;
-	runner->queue[runner->queue_count++] = (struct runner_job){
-		.id = submit.job_id,
-		.ctx_id = ctx_id,
-		.commands = (uint32_t)job->count,
-		.fence_fd = runner->fences ? submit.fence_fd : -1,
-	};
+	queued.id = submit.job_id;
+	queued.commands = (uint32_t)job->count;
+	if (runner->fences)
+		queued.fence_fd = submit.fence_fd;
+	runner->queue[runner->queue_count++] = queued;
 	runner->submitted++;
 	for (size_t i = 0; i < job->count; i++)
 		command_amounts_add(runner->amounts, &job->commands[i]);

@@ -17,6 +17,10 @@ struct runner_job {
 	uint32_t ctx_id;
 	uint32_t commands;
 	int fence_fd;
+	/* where its store commands store to, NULL: it has none */
+	char *stores;
+	uint32_t stores_handle;
+	uint32_t store_count;
 };
 
 /**
@@ -30,6 +34,9 @@ struct runner_result {
 	int status;
 	uint32_t sample_errors;
 	int sample_errno;
+	/* of each store command the records of all TPCs, see runner_record() */
+	const char *stores;
+	uint32_t store_count;
 };
 
 typedef void (*runner_result_fn)(void *data, const struct runner_result *result);
@@ -50,7 +57,9 @@ struct runner {
 	 * last one tagged with 1 + the context's id
 	 */
 	uint32_t sample_handle;
+	/* the job as it is submitted, where that is not what was given */
 	struct job sampled;
+	struct job stored;
 	uint64_t timeout_ns;
 	/* set by a signal handler: waiting ends early */
 	const volatile sig_atomic_t *stop;
@@ -102,6 +111,10 @@ int runner_submit(struct runner *runner, const struct job *job);
  * Return: 0 or a negative errno with runner->error; -EINTR if stop was set.
  */
 int runner_wait(struct runner *runner, size_t left);
+
+/* record of a TPC by a job's store command; complete only if the job is done */
+const struct drm_vsoc_mp_record *runner_record(const struct runner *runner, const char *stores,
+					       uint32_t store, unsigned int tpc);
 
 uint64_t runner_now_ns(void);
 
