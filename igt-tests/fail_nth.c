@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "minigt.h"
+#include "igt_nv50.h"
 #include "igt_perfctr.h"
 #include "igt_vsoc.h"
 
@@ -238,11 +239,12 @@ static void filter(const char *range, uint64_t start, uint64_t end)
 }
 
 /*
- * Whatever is allocated on behalf of @module while the driver probes. Not within
+ * Whatever is allocated on behalf of @module, or of a function, see text_of(), while the driver
+ * probes @device, a line for new_device. Not within
  * drm_sysfs_minor_alloc(): if that fails, drm_minor_alloc() of 6.12 returns with an error
  * pointer in minor->kdev, for which its own release action calls put_device().
  */
-static void sweep_probe(const char *module)
+static void sweep_probe(const char *device, const char *module)
 {
 	unsigned int n, failed = 0, survived = 0;
 	int fd = open("/proc/thread-self/fail-nth", O_RDWR | O_CLOEXEC);
@@ -260,7 +262,7 @@ static void sweep_probe(const char *module)
 	text_of(module, &start, &end);
 	filter("require", start, end);
 	/* a second device has no PMUs, whose registration takes seconds */
-	igt_assert_eq(tell_driver("new_device", "1"), 0);
+	igt_assert_eq(tell_driver("new_device", device), 0);
 	for (n = 1; n < MOST && happened; n++) {
 		int ret;
 
@@ -330,11 +332,54 @@ int igt_main()
 	igt_subtest("sample") sweep(call_sample, &s);
 
 	igt_describe(
+		"SETUP, START and SAMPLE of PCOUNTER with each allocation failing once, without "
+		"and with a period that is recorded: as above, and the counts are exact");
+	igt_subtest("pcounter")
+	{
+		static const uint64_t periods_ns[] = { 0, 100000 };
+
+		igt_nv50_come();
+		for (unsigned int i = 0; i < 2; i++) {
+			static const char *const names[] = { "gpu_busy", "setup_primitive_count" };
+			const struct igt_perfctr_device csf = dev;
+			struct igt_perfctr_session t;
+
+			dev = igt_nv50.dev;
+			/* buffers of its own, as above */
+			igt_nv50_session_create(&t, periods_ns[i], names, 2);
+			igt_assert_lt(0, sweep(call_setup, &t));
+			igt_perfctr_session_fini(&t);
+			igt_nv50_session_create(&t, periods_ns[i], names, 2);
+			sweep(call_start, &t);
+			sweep(call_sample, &t);
+			igt_perfctr_session_fini(&t);
+
+			igt_nv50_session_create(&t, periods_ns[i], names, 2);
+			igt_nv50_read_before();
+			igt_assert_eq(igt_perfctr_start(&t, 0), 0);
+			igt_nv50_work(1);
+			igt_assert_eq(igt_perfctr_stop(&t, 0), 0);
+			igt_perfctr_drain(&t);
+			igt_nv50_read_after();
+			igt_nv50_assert_conserved(&t);
+			igt_perfctr_session_fini(&t);
+			dev = csf;
+		}
+		igt_nv50_go();
+	}
+
+	igt_describe(
 		"a driver probes with each allocation of the core failing once: -ENOMEM, and the "
 		"next probe works");
-	igt_subtest("probe-core") sweep_probe("drm_perfctr");
+	igt_subtest("probe-core") sweep_probe("1", "drm_perfctr");
 	igt_describe("the same for the firmware interface");
-	igt_subtest("probe-csf") sweep_probe("perfctr_csf");
+	igt_subtest("probe-csf") sweep_probe("1", "perfctr_csf");
+	igt_describe("the same for PCOUNTER: its source, and memory for its packets");
+	igt_subtest("probe-pcounter")
+	{
+		sweep_probe("1 product=nv50", ":vsoc_nv50_init");
+		sweep_probe("1 product=nv50", ":vsoc_nv50_counters_init");
+	}
 
 	igt_describe("after all that the counts are exact");
 	igt_subtest("conserve")
