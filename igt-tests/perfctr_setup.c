@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -25,6 +26,7 @@ IGT_TEST_DESCRIPTION("SETUP refuses what is wrong, each mistake by an errno of i
 
 static struct igt_perfctr_device dev;
 static uint32_t bo;
+static int an_eventfd;
 static struct igt_perfctr_session good; /* set up and stopped */
 
 /* the request fails like this, and the same without the mistake works */
@@ -88,7 +90,15 @@ SPOIL(ring_end, s->setup.ring_offset = IGT_SETUP_BO_BYTES - 64)
 SPOIL(ring_wraps, s->setup.ring_offset = -64ull)
 SPOIL(control_end, s->setup.control_offset = IGT_SETUP_BO_BYTES - 64)
 SPOIL(control_wraps, s->setup.control_offset = -64ull)
-SPOIL(test_only_buffers, s->setup.flags = DRM_PERFCTR_SETUP_TEST_ONLY)
+SPOIL(test_only, s->setup.flags = DRM_PERFCTR_SETUP_TEST_ONLY; s->setup.ring_handle = 0;
+      s->setup.control_handle = 0; s->setup.ring_offset = 0)
+SPOIL(test_only_ring, test_only(s); s->setup.ring_handle = bo)
+SPOIL(test_only_control, test_only(s); s->setup.control_handle = bo)
+SPOIL(test_only_ring_offset, test_only(s); s->setup.ring_offset = 64)
+SPOIL(test_only_control_offset, test_only(s); s->setup.control_offset = 64)
+SPOIL(test_only_eventfd, test_only(s); s->setup.eventfd = an_eventfd)
+SPOIL(nothing_available, s->setup.request_count = 1; s->requests[0].mask = 1ull << 63;
+      s->requests[0].flags = DRM_PERFCTR_REQUEST_AVAILABLE)
 SPOIL(request_pad, s->requests[1].pad = 1)
 SPOIL(request_pad2, s->requests[1].pad2 = 1)
 SPOIL(request_flags, s->requests[1].flags = 2)
@@ -151,7 +161,15 @@ static const struct rule rules[] = {
 	{ "setup-ring-wraps", "ring_offset cannot wrap around", ring_wraps, ENOSPC },
 	{ "setup-control-end", "the control area fits its buffer", control_end, ENOSPC },
 	{ "setup-control-wraps", "control_offset cannot wrap around", control_wraps, ENOSPC },
-	{ "setup-test-only-buffers", "TEST_ONLY takes no buffers", test_only_buffers, EINVAL },
+	{ "setup-test-only-ring", "TEST_ONLY takes no ring", test_only_ring, EINVAL },
+	{ "setup-test-only-control", "TEST_ONLY takes no control area", test_only_control, EINVAL },
+	{ "setup-test-only-ring-offset", "TEST_ONLY takes no offset of a ring",
+	  test_only_ring_offset, EINVAL },
+	{ "setup-test-only-control-offset", "TEST_ONLY takes no offset of a control area",
+	  test_only_control_offset, EINVAL },
+	{ "setup-test-only-eventfd", "TEST_ONLY takes no eventfd", test_only_eventfd, EINVAL },
+	{ "setup-nothing-available", "with AVAILABLE one counter must be left of all",
+	  nothing_available, EINVAL },
 	{ "setup-request-pad", "a request's pad must be zero", request_pad, EINVAL },
 	{ "setup-request-pad2", "a request's second pad must be zero", request_pad2, EINVAL },
 	{ "setup-request-flags", "unknown request flags are -EINVAL", request_flags, EINVAL },
@@ -477,6 +495,44 @@ static void setup_tests(void)
 		igt_assert_eq(igt_perfctr_teardown(&all), 0);
 	}
 
+	igt_describe("with REQUEST_AVAILABLE a block that has none of the counters is left out");
+	igt_subtest("setup-available-none")
+	{
+		struct igt_perfctr_session s = igt_setup_request(&dev, bo),
+					   others = igt_setup_request(&dev, bo);
+		uint32_t left_out = 0;
+
+		for (unsigned int i = 0; i < dev.block_count; i++)
+			left_out += dev.blocks[i].type == s.requests[0].type;
+		igt_assert_lte(1, left_out);
+		others.setup.request_count--;
+		memmove(others.requests, others.requests + 1,
+			others.setup.request_count * sizeof(others.requests[0]));
+		igt_assert_eq(igt_setup_send(&others), 0);
+		s.requests[0].flags = DRM_PERFCTR_REQUEST_AVAILABLE;
+		s.requests[0].mask = 1ull << 63;
+		igt_assert_eq(igt_setup_send(&s), 0);
+		igt_assert_eq_u32(s.setup.block_count, others.setup.block_count);
+		igt_assert_eq_u32(s.setup.sample_size, others.setup.sample_size);
+		igt_assert_eq(igt_perfctr_teardown(&s), 0);
+		igt_assert_eq(igt_perfctr_teardown(&others), 0);
+	}
+
+	igt_describe("the shortest and the longest period are periods");
+	igt_subtest("setup-period-ends")
+	{
+		const uint64_t ends[] = { dev.info.min_period_ns, dev.info.max_period_ns };
+
+		for (unsigned int i = 0; i < 2; i++) {
+			struct igt_perfctr_session s = igt_setup_request(&dev, bo);
+
+			s.setup.period_ns = ends[i];
+			igt_assert_eq(igt_setup_send(&s), 0);
+			igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+			igt_assert_eq(igt_perfctr_teardown(&s), 0);
+		}
+	}
+
 	igt_describe("ring and control area exactly at the end of a buffer fit");
 	igt_subtest("setup-exact-fit")
 	{
@@ -533,9 +589,9 @@ static void setup_tests(void)
 		refused(&s, 0);
 	}
 
-	igt_describe("SETUP beyond the caller's memory limit is -ENOMEM, wherever it hits, and "
-		     "leaves nothing behind");
-	igt_subtest("setup-enomem") setup_enomem();
+	igt_describe("a test-only SETUP beyond the caller's memory limit is -ENOMEM, and works "
+		     "again with memory");
+	igt_subtest("setup-test-only-enomem") setup_enomem();
 
 	igt_describe("the device's limit of sessions is -ENFILE and ends with their files");
 	igt_subtest("setup-enfile")
@@ -580,6 +636,8 @@ int igt_main()
 	{
 		igt_require_f(igt_perfctr_open(&dev, "vsoc"), "no virtual SoC\n");
 		bo = igt_setup_buffer(&dev);
+		an_eventfd = eventfd(0, EFD_CLOEXEC);
+		igt_assert(an_eventfd >= 0);
 		igt_perfctr_session_init(&good, &dev);
 		igt_perfctr_session_create(&good);
 	}

@@ -319,25 +319,50 @@ static void growth_tests(void)
 {
 	static const struct {
 		uint32_t cmd;
-		const char *name;
+		const char *name, *what;
 		uint64_t size;
 	} commands[] = {
-		{ DRM_PERFCTR_CMD_SETUP, "size-of-setup", sizeof(struct drm_perfctr_setup) },
-		{ DRM_PERFCTR_CMD_START, "size-of-start", sizeof(struct drm_perfctr_start) },
-		{ DRM_PERFCTR_CMD_STOP, "size-of-stop", sizeof(struct drm_perfctr_stop) },
-		{ DRM_PERFCTR_CMD_SAMPLE, "size-of-sample", sizeof(struct drm_perfctr_sample) },
-		{ DRM_PERFCTR_CMD_STATUS, "size-of-status", sizeof(struct drm_perfctr_status) },
+		{ DRM_PERFCTR_CMD_SETUP, "size-of-setup",
+		  "SETUP without a pointer tells the size of its structure and creates no session",
+		  sizeof(struct drm_perfctr_setup) },
+		{ DRM_PERFCTR_CMD_START, "size-of-start",
+		  "START without a pointer tells the size of its structure and starts nothing",
+		  sizeof(struct drm_perfctr_start) },
+		{ DRM_PERFCTR_CMD_STOP, "size-of-stop",
+		  "STOP without a pointer tells the size of its structure and stops nothing",
+		  sizeof(struct drm_perfctr_stop) },
+		{ DRM_PERFCTR_CMD_SAMPLE, "size-of-sample",
+		  "SAMPLE without a pointer tells the size of its structure and publishes nothing",
+		  sizeof(struct drm_perfctr_sample) },
+		{ DRM_PERFCTR_CMD_STATUS, "size-of-status",
+		  "STATUS without a pointer tells the size of its structure and changes nothing",
+		  sizeof(struct drm_perfctr_status) },
 	};
 
 	for (unsigned int i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
-		igt_describe("a command without a pointer tells the size of its structure and "
-			     "does nothing else");
+		igt_describe(commands[i].what);
 		igt_subtest(commands[i].name)
 		{
+			/* what would have done something, had it come with a structure */
+			const bool active = commands[i].cmd != DRM_PERFCTR_CMD_START;
 			struct drm_perfctr_control c = { .cmd = commands[i].cmd };
+			struct drm_perfctr_status status;
+			struct igt_perfctr_session s;
 
+			igt_perfctr_session_setup(&s, &dev, 4, 0);
+			if (active)
+				igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+			c.handle = s.handle;
 			igt_assert_eq(igt_perfctr_ioctl(dev.fd, DRM_IOCTL_PERFCTR_CONTROL, &c), 0);
 			igt_assert_eq_u64(c.size, commands[i].size);
+			igt_assert_eq_u32(c.handle, s.handle);
+			status = igt_perfctr_status(&s);
+			igt_assert_eq(!!(status.flags & DRM_PERFCTR_STATUS_ACTIVE), active);
+			igt_assert_eq_u64(status.insert_idx, 0);
+			igt_perfctr_session_fini(&s);
+			/* nor is there need of a session */
+			c = (struct drm_perfctr_control){ .cmd = commands[i].cmd };
+			igt_assert_eq(igt_perfctr_ioctl(dev.fd, DRM_IOCTL_PERFCTR_CONTROL, &c), 0);
 			igt_assert_eq_u32(c.handle, 0);
 		}
 	}
@@ -517,6 +542,7 @@ static void command_tests(void)
 	{
 		igt_assert_eq(command(DRM_PERFCTR_CMD_TEARDOWN, good.handle, words, 8), -EINVAL);
 		igt_assert_eq(command(DRM_PERFCTR_CMD_TEARDOWN, good.handle, NULL, 8), -EINVAL);
+		igt_assert_eq(command(DRM_PERFCTR_CMD_TEARDOWN, good.handle, words, 0), -EINVAL);
 		igt_assert_eq(igt_perfctr_status(&good).slots, good.setup.slots);
 	}
 	igt_describe("the second TEARDOWN of a session is -ENOENT");

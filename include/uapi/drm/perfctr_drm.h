@@ -886,7 +886,8 @@ enum drm_perfctr_setup_flags {
  *          above 4096 or no multiple of 8; a request with a zero @mask, with counters that
  *          the block lacks, with a set that differs from the others', with SoC
  *          fields set for a GPU block or the reverse, with bits that are no
- *          filter of the block's PMU; @watermark above @slots
+ *          filter of the block's PMU; nothing left of all requests with
+ *          DRM_PERFCTR_REQUEST_AVAILABLE; @watermark above @slots
  * -ERANGE  @slots above max_slots; ring above max_ring_bytes; @period_ns
  *          beyond min_period_ns..max_period_ns
  * -E2BIG   @request_count above max_requests, more than 65535 blocks, more

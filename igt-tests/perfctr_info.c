@@ -1,0 +1,306 @@
+// SPDX-License-Identifier: MIT
+/*
+ * What a device tells of itself is what its samples say, and what the totals tell happened.
+ */
+#include <string.h>
+#include <unistd.h>
+
+#include "minigt.h"
+#include "igt_vsoc_device.h"
+#include "igt_perfctr.h"
+#include "igt_sys.h"
+#include "igt_vsoc.h"
+
+IGT_TEST_DESCRIPTION("QUERY, the words of samples and the totals agree with each other");
+
+/* of the virtual SoC with its CSF-style GPU */
+#define CLOCKS 3
+/* the core waits longer than that for firmware */
+#define NO_ANSWER_NS 50000000
+
+static struct igt_perfctr_device dev;
+
+static const struct drm_perfctr_block_info *info_of(uint16_t type, uint16_t index)
+{
+	for (unsigned int i = 0; i < dev.block_count; i++)
+		if (dev.blocks[i].type == type && dev.blocks[i].index == index)
+			return &dev.blocks[i];
+	igt_assert_f(false, "QUERY has no block %u.%u\n", type, index);
+	return NULL;
+}
+
+static void query_clocks(struct drm_perfctr_clock_info clocks[CLOCKS])
+{
+	struct drm_perfctr_query q = {
+		.type = DRM_PERFCTR_QUERY_CLOCKS,
+		.count = CLOCKS,
+		.stride = sizeof(clocks[0]),
+		.pointer = (uintptr_t)clocks,
+	};
+
+	igt_assert_eq(igt_perfctr_query(dev.fd, &q), 0);
+	igt_assert_eq_u32(q.count, CLOCKS);
+}
+
+static const struct drm_perfctr_block_header *next_block(const struct drm_perfctr_sample_header *h,
+							 const struct drm_perfctr_block_header *b)
+{
+	return b ? (const void *)((const char *)b + b->size) :
+		   (const void *)((const char *)h + h->header_size);
+}
+
+/* what a block of the GPU is called, wherever it is told */
+static uint8_t clock_of(uint16_t type)
+{
+	switch (type) {
+	case DRM_PERFCTR_BLOCK_FW:
+	case DRM_PERFCTR_BLOCK_CSHW:
+		return DRM_PERFCTR_CLOCK_TOP;
+	case DRM_PERFCTR_BLOCK_TILER:
+	case DRM_PERFCTR_BLOCK_MEMSYS:
+		return DRM_PERFCTR_CLOCK_COREGROUP;
+	case DRM_PERFCTR_BLOCK_SHADER:
+		return DRM_PERFCTR_CLOCK_SHADER;
+	default:
+		return DRM_PERFCTR_CLOCK_NONE;
+	}
+}
+
+static void features(void)
+{
+	uint32_t want = DRM_PERFCTR_FEATURE_PERIODIC | DRM_PERFCTR_FEATURE_STATES |
+			DRM_PERFCTR_FEATURE_AUTOMATIC | DRM_PERFCTR_FEATURE_IN_STREAM |
+			DRM_PERFCTR_FEATURE_BO_CREATE;
+
+	if (!access(IGT_PERF_PARANOID, F_OK))
+		want |= DRM_PERFCTR_FEATURE_PMU;
+	igt_assert_eq_u32(dev.info.features, want);
+}
+
+static void blocks_and_products(void)
+{
+	igt_assert_eq_u32(dev.info.product, DRM_PERFCTR_PRODUCT_VSOC_CSF);
+	for (unsigned int i = 0; i < dev.block_count; i++) {
+		const struct drm_perfctr_block_info *b = &dev.blocks[i];
+		bool pmu = b->type == DRM_PERFCTR_BLOCK_GENERIC_PMU;
+
+		igt_assert_eq(b->clock, clock_of(b->type));
+		igt_assert_eq(b->product,
+			      pmu ? DRM_PERFCTR_PRODUCT_PERF_PMU : DRM_PERFCTR_PRODUCT_VSOC_CSF);
+		if (pmu)
+			igt_assert_eq(b->index, DRM_PERFCTR_INDEX_ALL);
+	}
+}
+
+/* blocks of every set that exists say which one they are of, and whose counters */
+static void words_of_blocks(void)
+{
+	for (unsigned int set = 0; set < 32; set++) {
+		const struct drm_perfctr_block_header *b = NULL;
+		const struct drm_perfctr_sample_header *h;
+		struct igt_perfctr_session s;
+
+		if (!(dev.info.sets >> set & 1))
+			continue;
+		igt_perfctr_session_init_set(&s, &dev, set);
+		igt_perfctr_session_create(&s);
+		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+		igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
+		h = igt_perfctr_slot(&s, 0);
+		igt_assert_lt(0, h->block_count);
+		for (unsigned int i = 0; i < h->block_count; i++) {
+			const struct drm_perfctr_block_info *info;
+
+			b = next_block(h, b);
+			info = info_of(b->type, b->index);
+			igt_assert_eq(b->set, set);
+			igt_assert_eq(b->clock, info->clock);
+			igt_assert_eq(b->product, info->product);
+			igt_assert(info->sets >> set & 1);
+		}
+		igt_perfctr_drain(&s);
+		igt_perfctr_session_fini(&s);
+	}
+}
+
+static void active_set(void)
+{
+	struct igt_perfctr_device now = dev;
+	struct igt_perfctr_session s;
+
+	igt_assert(dev.info.sets & 1 << DRM_PERFCTR_SET_SECONDARY);
+	igt_assert_eq_u32(dev.info.active_set, DRM_PERFCTR_SET_PRIMARY);
+	igt_perfctr_session_init_set(&s, &dev, DRM_PERFCTR_SET_SECONDARY);
+	igt_perfctr_session_create(&s);
+	igt_perfctr_describe(&now);
+	igt_assert_eq_u32(now.info.active_set, DRM_PERFCTR_SET_SECONDARY);
+	igt_perfctr_session_fini(&s);
+	igt_perfctr_describe(&now);
+	igt_assert_eq_u32(now.info.active_set, DRM_PERFCTR_SET_PRIMARY);
+}
+
+/* cycles of each clock against the frequency that QUERY tells, of a GPU that stays awake */
+static void clock_cycles(void)
+{
+	struct drm_perfctr_clock_info clocks[CLOCKS];
+	struct igt_perfctr_session s;
+	unsigned int seen = 0;
+	uint64_t span_ns;
+
+	igt_perfctr_session_init(&s, &dev);
+	s.setup.flags = DRM_PERFCTR_SETUP_KEEP_AWAKE;
+	igt_perfctr_session_create(&s);
+	igt_vsoc_debugfs(&dev, "cores_on", "0x50005");
+	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+	igt_vsoc_work(&dev, 0);
+	igt_sleep_ms(20);
+	igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
+	igt_vsoc_debugfs(&dev, "cores_on", "0");
+	query_clocks(clocks);
+	igt_assert_eq(igt_perfctr_drain(&s), 1);
+	span_ns = s.last.end_ns - s.last.start_ns;
+	for (unsigned int b = 0; b < s.setup.block_count; b++) {
+		const uint8_t clock = clock_of(s.sums[b].type);
+		uint64_t cycles;
+
+		igt_assert_lt(clock, CLOCKS);
+		igt_assert(s.sums[b].states & DRM_PERFCTR_STATE_ON);
+		cycles = (unsigned __int128)span_ns * clocks[clock].frequency_hz / 1000000000;
+		igt_info("block %u.%u: %llu cycles of %s, %llu in %llu ns\n", s.sums[b].type,
+			 s.sums[b].index, (unsigned long long)s.sums[b].cycles, clocks[clock].name,
+			 (unsigned long long)cycles, (unsigned long long)span_ns);
+		igt_assert_lte_u64(cycles * 95 / 100, s.sums[b].cycles);
+		igt_assert_lte_u64(s.sums[b].cycles, cycles * 105 / 100);
+		seen |= 1u << clock;
+	}
+	igt_assert_eq_u32(seen, (1u << CLOCKS) - 1);
+	igt_perfctr_session_fini(&s);
+}
+
+static void frequencies(void)
+{
+	static const char *const names[CLOCKS] = { "top", "coregroup", "shader" };
+	struct drm_perfctr_clock_info clocks[CLOCKS];
+
+	query_clocks(clocks);
+	for (unsigned int i = 0; i < CLOCKS; i++) {
+		igt_info("%s: %llu Hz of %llu\n", clocks[i].name,
+			 (unsigned long long)clocks[i].frequency_hz,
+			 (unsigned long long)clocks[i].max_frequency_hz);
+		igt_assert_eq_u32(clocks[i].clock, i);
+		igt_assert(!strcmp(clocks[i].name, names[i]));
+		igt_assert_lte_u64(1, clocks[i].frequency_hz);
+		igt_assert_eq_u64(clocks[i].frequency_hz, clocks[i].max_frequency_hz);
+	}
+}
+
+/* PMUs are read first; then firmware does not hear, and is asked again after a while */
+static void capture(void)
+{
+	const struct drm_perfctr_block_header *b = NULL;
+	const struct drm_perfctr_sample_header *h;
+	int32_t gpu_ns = 1, pmu_ns = 1;
+	struct igt_perfctr_session s;
+	uint64_t before_ns, pmu_at_ns;
+
+	igt_perfctr_session_init(&s, &dev);
+	igt_require_f(igt_perfctr_add_ucf(&s), "no PMU of the fabric\n");
+	igt_perfctr_session_create(&s);
+	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+	igt_fault_arm(&dev, "no_ack", 1);
+	before_ns = igt_raw_ns();
+	igt_assert_eq(igt_perfctr_sample(&s, 0), 0);
+	igt_assert_eq_u32(igt_fault_disarm(&dev, "no_ack"), 1);
+	h = igt_perfctr_slot(&s, 0);
+	for (unsigned int i = 0; i < h->block_count; i++) {
+		int32_t *which;
+
+		b = next_block(h, b);
+		which = b->type < DRM_PERFCTR_BLOCK_GENERIC_PMU ? &gpu_ns : &pmu_ns;
+		igt_assert_lte(b->capture_ns, 0);
+		/* one collection, one time */
+		if (*which <= 0)
+			igt_assert_eq(b->capture_ns, *which);
+		*which = b->capture_ns;
+	}
+	igt_info("read before the sample's end: GPU %d ns, PMU %d ns\n", -gpu_ns, -pmu_ns);
+	/* the sample ends with what was read last */
+	igt_assert_eq(gpu_ns, 0);
+	igt_assert_lte(pmu_ns, -NO_ANSWER_NS);
+	pmu_at_ns = h->end_ns + pmu_ns;
+	igt_assert_lte_u64(before_ns, pmu_at_ns);
+	igt_assert_lte_u64(h->start_ns, pmu_at_ns);
+	igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
+	igt_perfctr_drain(&s);
+	igt_perfctr_session_fini(&s);
+}
+
+/* the totals of STATUS and of the control area are those of the samples, and not zero */
+static void totals(void)
+{
+	unsigned int errors = 0, overflows = 0, resets = 0;
+	struct drm_perfctr_status status;
+	struct igt_perfctr_session s;
+
+	igt_perfctr_session_setup(&s, &dev, 16, 0);
+	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+	igt_vsoc_debugfs(&dev, "reset", "1");
+	igt_assert_eq(igt_perfctr_sample(&s, 0), 0);
+	igt_fault_arm(&dev, "overflow", 1);
+	igt_assert_eq(igt_perfctr_sample(&s, 0), 0);
+	igt_assert_eq(igt_perfctr_sample(&s, 0), 0);
+	igt_fault_disarm(&dev, "overflow");
+	igt_fault_arm(&dev, "no_ack", 1);
+	igt_assert_eq(igt_perfctr_sample(&s, 0), 0);
+	igt_fault_disarm(&dev, "no_ack");
+	igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
+	for (uint64_t i = 0; i < igt_perfctr_unread(&s); i++) {
+		const uint32_t flags = igt_perfctr_slot(&s, i)->flags;
+
+		errors += !!(flags & DRM_PERFCTR_SAMPLE_ERROR);
+		overflows += !!(flags & DRM_PERFCTR_SAMPLE_OVERFLOW);
+		resets += !!(flags & DRM_PERFCTR_SAMPLE_RESET);
+	}
+	igt_perfctr_drain(&s);
+	status = igt_perfctr_status(&s);
+	igt_info("errors %u, overflows %u, resets %u, lost %llu ns\n", errors, overflows, resets,
+		 (unsigned long long)s.lost_ns);
+	igt_assert(errors && overflows && resets);
+	igt_assert_eq_u64(status.errors, errors);
+	igt_assert_eq_u64(status.overflows, overflows);
+	igt_assert_eq_u64(status.resets, resets);
+	igt_assert_lte_u64(1, s.lost_ns);
+	igt_assert_eq_u64(status.lost_ns, s.lost_ns);
+	igt_assert_eq_u64(s.control->lost_ns, s.lost_ns);
+	igt_perfctr_session_fini(&s);
+}
+
+int igt_main()
+{
+	igt_fixture()
+	{
+		igt_require_f(igt_perfctr_open(&dev, "vsoc"), "no virtual SoC\n");
+	}
+	igt_describe("features are those that the virtual SoC has, PMUs where the kernel has perf");
+	igt_subtest("features") features();
+	igt_describe("QUERY tells each block's clock, and which page of the database explains it");
+	igt_subtest("blocks-and-products") blocks_and_products();
+	igt_describe("a block says its set, its clock and its product, as QUERY does");
+	igt_subtest("words-of-blocks") words_of_blocks();
+	igt_describe("active_set is the set of the sessions that exist, else the primary one");
+	igt_subtest("active-set") active_set();
+	igt_describe(
+		"clocks have their names, and run as fast as they can when nothing slows them");
+	igt_subtest("frequencies") frequencies();
+	igt_describe("clock_cycles of every clock are its frequency times the span");
+	igt_subtest("clock-cycles") clock_cycles();
+	igt_describe("capture_ns is when a block was read: before the end of the sample, which is "
+		     "when the last one was");
+	igt_subtest("capture") capture();
+	igt_describe("totals of errors, overflows, resets and lost time are those of the samples");
+	igt_subtest("totals") totals();
+	igt_fixture()
+	{
+		igt_perfctr_close(&dev);
+	}
+}
