@@ -682,6 +682,27 @@ static void stop_unanswered(void)
 	igt_assert_eq_u64(second.ledger.truth, second.ledger.counts);
 }
 
+/* the session that kept the GPU awake has gone, and nothing else does */
+static void stop_unanswered_power(void)
+{
+	struct igt_perfctr_session s;
+
+	igt_vsoc_power(0, "auto");
+	igt_perfctr_session_init(&s, &dev);
+	s.setup.flags = DRM_PERFCTR_SETUP_KEEP_AWAKE;
+	igt_perfctr_session_create(&s);
+	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+	igt_vsoc_work(&dev, 0);
+	igt_fault_arm(&dev, "no_ack", UINT32_MAX);
+	igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
+	igt_assert_lt(0, igt_fault_disarm(&dev, "no_ack"));
+	igt_perfctr_drain(&s);
+	igt_assert(s.last.flags & DRM_PERFCTR_SAMPLE_ERROR);
+	igt_perfctr_session_fini(&s);
+	igt_vsoc_await_power(0, "suspended");
+	igt_vsoc_power(0, "on");
+}
+
 /*
  * The same with nobody else: what was in the ring already is told, hardware has the rest or has
  * thrown it away. Whatever else is missing the kernel lost.
@@ -825,6 +846,8 @@ int igt_main()
 	igt_describe("a last sample without an answer says LOST in every block; another session "
 		     "gets all the counts when hardware answers again");
 	igt_subtest("fault-stop-unanswered") stop_unanswered();
+	igt_describe("after a STOP without an answer nothing keeps the GPU awake");
+	igt_subtest("fault-stop-unanswered-power") stop_unanswered_power();
 	igt_describe(
 		"with nobody else to get the counts of a last sample without an answer, each is "
 		"told, destroyed, or still with the hardware");

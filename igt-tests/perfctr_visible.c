@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: MIT
+/*
+ * What user space can name is complete: a handle that somebody guesses while SETUP makes it.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/userfaultfd.h>
+#include <pthread.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "minigt.h"
+#include "igt_perfctr.h"
+
+IGT_TEST_DESCRIPTION("No handle is there before all that is behind it is");
+
+/* of a new file SETUP gives the lowest */
+#define GUESSES 64
+
+static struct igt_perfctr_device dev;
+
+struct maker {
+	struct igt_perfctr_session s;
+	struct drm_perfctr_setup *setup;
+	int ret;
+};
+
+static void *make(void *data)
+{
+	struct maker *m = data;
+
+	m->ret = igt_perfctr_control(m->s.dev->fd, DRM_PERFCTR_CMD_SETUP, &m->s.handle, m->setup,
+				     sizeof(*m->setup));
+	return NULL;
+}
+
+/* whoever writes to the page waits, the kernel too */
+static int protect(void *page, size_t bytes)
+{
+	struct uffdio_api api = { .api = UFFD_API };
+	struct uffdio_register area = {
+		.range = { .start = (uintptr_t)page, .len = bytes },
+		.mode = UFFDIO_REGISTER_MODE_WP,
+	};
+	struct uffdio_writeprotect protect = {
+		.range = area.range,
+		.mode = UFFDIO_WRITEPROTECT_MODE_WP,
+	};
+	int fd = syscall(SYS_userfaultfd, O_CLOEXEC);
+
+	igt_require_f(fd >= 0, "no userfaultfd\n");
+	igt_assert_eq(ioctl(fd, UFFDIO_API, &api), 0);
+	igt_require_f(!ioctl(fd, UFFDIO_REGISTER, &area), "userfaultfd sees no writes\n");
+	igt_assert_eq(ioctl(fd, UFFDIO_WRITEPROTECT, &protect), 0);
+	return fd;
+}
+
+static void let_write(int fd, void *page, size_t bytes)
+{
+	struct uffdio_writeprotect protect = {
+		.range = { .start = (uintptr_t)page, .len = bytes },
+	};
+
+	igt_assert_eq(ioctl(fd, UFFDIO_WRITEPROTECT, &protect), 0);
+}
+
+/* SETUP stands still where it writes its results: all is made, and nobody may know of it */
+static void setup_guessed(void)
+{
+	static const uint32_t commands[] = {
+		DRM_PERFCTR_CMD_STATUS, DRM_PERFCTR_CMD_START,	  DRM_PERFCTR_CMD_SAMPLE,
+		DRM_PERFCTR_CMD_STOP,	DRM_PERFCTR_CMD_TEARDOWN,
+	};
+	const size_t bytes = sysconf(_SC_PAGESIZE);
+	struct igt_perfctr_device mine;
+	struct uffd_msg fault;
+	pthread_t thread;
+	struct maker m;
+	int fd;
+
+	igt_perfctr_reopen(&mine, &dev);
+	igt_perfctr_session_init(&m.s, &mine);
+	m.s.setup.slots = 4;
+	/* the sizes, and the buffers of a session that is not any more */
+	igt_perfctr_session_create(&m.s);
+	igt_assert_eq(igt_perfctr_teardown(&m.s), 0);
+	m.s.handle = 0;
+
+	m.setup = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	igt_assert(m.setup != MAP_FAILED);
+	*m.setup = m.s.setup;
+	fd = protect(m.setup, bytes);
+	igt_assert_eq(pthread_create(&thread, NULL, make, &m), 0);
+	igt_assert_eq(read(fd, &fault, sizeof(fault)), (ssize_t)sizeof(fault));
+	igt_assert_eq(fault.event, UFFD_EVENT_PAGEFAULT);
+
+	for (uint32_t guess = 0; guess < GUESSES; guess++) {
+		for (unsigned int i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
+			const bool teardown = commands[i] == DRM_PERFCTR_CMD_TEARDOWN;
+			struct drm_perfctr_status any = { 0 };
+			uint32_t handle = guess;
+
+			igt_assert_eq(igt_perfctr_control(mine.fd, commands[i], &handle,
+							  teardown ? NULL : &any,
+							  teardown ? 0 : sizeof(any)),
+				      -ENOENT);
+		}
+	}
+	let_write(fd, m.setup, bytes);
+	igt_assert_eq(pthread_join(thread, NULL), 0);
+	close(fd);
+	igt_assert_eq(m.ret, 0);
+	igt_assert_lt(m.s.handle, GUESSES);
+	/* and from now on it is there, whole */
+	m.s.setup = *m.setup;
+	igt_assert_eq(igt_perfctr_start(&m.s, 0), 0);
+	igt_assert_eq(igt_perfctr_stop(&m.s, 0), 0);
+	igt_assert_eq(igt_perfctr_drain(&m.s), 1);
+	munmap(m.setup, bytes);
+	igt_perfctr_session_fini(&m.s);
+	igt_perfctr_close(&mine);
+}
+
+int igt_main()
+{
+	igt_fixture()
+	{
+		igt_require_f(igt_perfctr_open(&dev, "vsoc"), "no virtual SoC\n");
+	}
+	igt_describe("a handle that is guessed while SETUP makes the session is -ENOENT");
+	igt_subtest("setup-guessed") setup_guessed();
+	igt_fixture()
+	{
+		igt_perfctr_close(&dev);
+	}
+}
