@@ -431,8 +431,8 @@ static void start_unanswered(uint64_t period_ns, const char *newcomer, bool touc
 static void fault_tests(void)
 {
 	for (unsigned int i = 0; i < FAULTS; i++) {
-		igt_describe_f("%s: two sessions tell it, %s, and all is well afterwards",
-			       faults[i].fault,
+		igt_describe_f("%s%s: two sessions tell it, %s, and all is well afterwards",
+			       faults[i].fault, faults[i].period_ns ? " while it records" : "",
 			       faults[i].loses ? "and no more than the truth" :
 						 "get all counts when it answers again");
 		igt_nv50_subtest(faults[i].test)

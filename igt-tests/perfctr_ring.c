@@ -181,10 +181,17 @@ static void ring_tests(void)
 	static const uint64_t hostile[] = {
 		2, 0, 4000, 11, ~0ull, 1ull << 63, 0x100000003, 0x7fffffffffffffff,
 	};
-	static const char *const hostile_names[] = {
-		"extract-one-back",	"extract-zero",	     "extract-beyond-insert",
-		"extract-full-circle",	"extract-minus-one", "extract-sign-bit",
-		"extract-low-32-right", "extract-largest",
+	static const struct {
+		const char *name, *what;
+	} hostile_tests[] = {
+		{ "extract-one-back", "one less than what was accepted before" },
+		{ "extract-zero", "zero after samples were read" },
+		{ "extract-beyond-insert", "far more than was published" },
+		{ "extract-full-circle", "a whole ring ahead" },
+		{ "extract-minus-one", "the largest number of 64 bits" },
+		{ "extract-sign-bit", "a number whose sign bit alone is set" },
+		{ "extract-low-32-right", "right in its low 32 bits only" },
+		{ "extract-largest", "the largest number with a sign" },
 	};
 
 	igt_describe("a ring of one slot delivers the final sample and nothing else");
@@ -242,9 +249,10 @@ static void ring_tests(void)
 	}
 
 	for (unsigned int i = 0; i < sizeof(hostile) / sizeof(hostile[0]); i++) {
-		igt_describe("an impossible extract_idx is ignored, counted, and costs its owner "
-			     "only");
-		igt_subtest(hostile_names[i]) hostile_extract(hostile[i]);
+		igt_describe_f("an extract_idx that is %s is ignored, counted, and costs its owner "
+			       "only",
+			       hostile_tests[i].what);
+		igt_subtest(hostile_tests[i].name) hostile_extract(hostile[i]);
 	}
 
 	igt_describe("scribbling over slots and control area harms nobody else");
