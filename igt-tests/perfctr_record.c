@@ -425,6 +425,57 @@ static void record_tests(void)
 		assert_periods(&s, IGT_NV50_RECORD_PERIOD_NS);
 		igt_perfctr_session_fini(&s);
 	}
+	igt_describe("a session stops recording while hardware is silent: the other one has all of "
+		     "its counts, each time once, and no loss that is not its own");
+	igt_nv50_subtest("record-leave-silent")
+	{
+		static const char *const stay[] = { "gpu_busy", "shader_busy" };
+		static const char *const leave[] = { "rop_busy" };
+
+		/* the fault is in the last collection of STOP, then in those of the selection */
+		for (unsigned int times = 1; times <= 4; times++) {
+			igt_nv50_session_create(&s, IGT_NV50_RECORD_PERIOD_NS, stay, 2);
+			igt_nv50_session_create(&t, IGT_NV50_RECORD_PERIOD_NS, leave, 1);
+			igt_nv50_read_before();
+			igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+			igt_assert_eq(igt_perfctr_start(&t, 0), 0);
+			igt_assert(igt_perfctr_is_batched(&s));
+			igt_nv50_work(1);
+			igt_perfctr_drain(&s);
+			igt_perfctr_drain(&t);
+			igt_fault_arm(&igt_nv50.dev, "pcounter_late", times);
+			igt_assert_eq(igt_perfctr_stop(&t, 0), 0);
+			igt_nv50_read_after();
+			igt_perfctr_drain(&t);
+			if (t.flags & (DRM_PERFCTR_SAMPLE_ERROR | DRM_PERFCTR_SAMPLE_OVERFLOW))
+				igt_assert_lte_u64(igt_nv50_value(&t, "rop_busy"),
+						   igt_nv50_truth("rop_busy"));
+			else
+				igt_nv50_assert_conserved(&t);
+			if (igt_nv50_value(&t, "rop_busy") != igt_nv50_truth("rop_busy"))
+				igt_assert(igt_nv50_sum(&t, "rop_busy")->states &
+					   DRM_PERFCTR_STATE_LOST);
+			igt_nv50_work(2);
+			igt_fault_disarm(&igt_nv50.dev, "pcounter_late");
+			igt_perfctr_sample_with_room(&s);
+			igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
+			igt_perfctr_drain(&s);
+			igt_nv50_read_after();
+			igt_nv50_assert_conserved(&s);
+			igt_assert_eq_u64(s.lost_ns, 0);
+			igt_assert_eq_u32(s.flags & DRM_PERFCTR_SAMPLE_OVERFLOW, 0);
+			for (unsigned int i = 0; i < 2; i++) {
+				const struct igt_perfctr_sum *sum = igt_nv50_sum(&s, stay[i]);
+
+				igt_assert_eq_u32(sum->states & DRM_PERFCTR_STATE_LOST, 0);
+				igt_assert_lte_u64(sum->time_enabled,
+						   s.last.end_ns - s.first.start_ns + MS);
+				igt_assert_eq_u64(igt_nv50_ran(&s, stay[i]), sum->time_enabled);
+			}
+			igt_perfctr_session_fini(&t);
+			igt_perfctr_session_fini(&s);
+		}
+	}
 	igt_describe("what cannot be recorded is sampled by the timer, and STATUS tells it");
 	igt_nv50_subtest("record-fallback")
 	{

@@ -265,8 +265,8 @@ static void program_domain(struct pcounter *p, unsigned int d, const struct pcou
 
 	if (ctrl == p->ctrl[d] && !memcmp(counter, p->counter[d], sizeof(counter)))
 		return;
-	/* counts that it did not give in time */
-	if (p->late & BIT(d)) {
+	/* counts that it did not give in time; of one that is left nobody is there to miss them */
+	if (p->late & p->clocks_wanted & BIT(d)) {
 		p->rest_states[d] |= DRM_PERFCTR_STATE_LOST;
 		p->rest.lost_ns = max(p->rest.lost_ns, p->late_ns);
 	}
@@ -833,14 +833,22 @@ static void select_now(struct pcounter *p, const struct pcounter_set *members)
 {
 	const u64 clock_ns = p->config.ops->begin(p->config.priv);
 	const u64 now_ns = ktime_get_raw_ns();
+	const bool was_recorded = p->recorded;
+	struct pcounter_turn turn;
+	bool unread;
 
 	save_rest(p, now_ns - p->time_ns);
-	if (clock_ns > p->clock_ns && p->rest_turn_count < REST_TURNS)
-		p->rest_turns[p->rest_turn_count++] = end_turn(p, members, clock_ns - p->clock_ns);
-	if (!p->late)
+	unread = p->late;
+	turn = end_turn(p, members, clock_ns - min(p->clock_ns, clock_ns));
+	if (!unread)
 		p->time_ns = now_ns;
-	p->clock_ns = clock_ns;
 	program(p);
+	/* packets that were not read and go on being written tell this time themselves, later */
+	if (!unread || !was_recorded || !p->recorded) {
+		if (turn.ns && p->rest_turn_count < REST_TURNS)
+			p->rest_turns[p->rest_turn_count++] = turn;
+		p->clock_ns = clock_ns;
+	}
 	p->config.ops->end(p->config.priv);
 }
 

@@ -625,6 +625,11 @@ static void a_selection_tells_what_was_not_recorded(void)
 	finish();
 }
 
+static u32 mode_of(unsigned int d)
+{
+	return pm.domains[d].ctrl & PCOUNTER_CTRL_MODE;
+}
+
 /* a batch is one of all domains: packets of those that answered are not read either */
 static void a_selection_tells_what_another_domain_kept_from_being_read(void)
 {
@@ -658,6 +663,38 @@ static void a_selection_tells_what_another_domain_kept_from_being_read(void)
 	check_eq(core.last.flags, 0);
 	check_eq(core.last.lost_ns, 0);
 	check_eq(troubles(1) | troubles(2), 0);
+	finish();
+}
+
+/* one is not wanted any more while another does not answer: nobody loses anything */
+static void a_domain_may_leave_while_another_is_silent(void)
+{
+	set_up(PERIOD_NS);
+	want(1, NV50_PCOUNTER_GPU_IDLE);
+	want(2, NV50_PCOUNTER_ROP_BUSY);
+	start();
+	idle(true);
+	pass(MS);
+	check_eq(collect(), 0);
+	pass(MS);
+	hw.stuck[1] = true;
+	core.wanted[2][0] = 0;
+	select_wanted();
+	check_eq(mode_of(2), PCOUNTER_MODE_OFF);
+	check_eq(mode_of(1), PCOUNTER_MODE_RECORD);
+	pass(MS);
+	check_eq(collect(), -EIO);
+	hw.stuck[1] = false;
+	pass(MS);
+	check_eq(collect(), 0);
+	check_eq(core.totals[1][NV50_PCOUNTER_GPU_IDLE], 4 * MS);
+	check_eq(core.cycles[1], 4 * MS);
+	check_eq(core.last.flags, DRM_PERFCTR_SAMPLE_ERROR);
+	check_eq(core.last.lost_ns, 0);
+	check_eq(troubles(1), 0);
+	/* each time once */
+	check_eq(core.enabled[1], 4 * MS);
+	check_eq(core.running[1][NV50_PCOUNTER_GPU_IDLE], 4 * MS);
 	finish();
 }
 
@@ -898,6 +935,7 @@ static const struct test tests[] = {
 	TEST(a_trigger_that_is_not_answered_costs_nothing),
 	TEST(a_selection_tells_what_was_not_recorded),
 	TEST(a_selection_tells_what_another_domain_kept_from_being_read),
+	TEST(a_domain_may_leave_while_another_is_silent),
 };
 
 int main(int argc, char **argv)
