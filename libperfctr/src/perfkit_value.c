@@ -42,6 +42,17 @@ static bool belongs(const struct drm_perfctr_block_request *r, const struct perf
 	return r->index == DRM_PERFCTR_INDEX_ALL || r->index == i->index;
 }
 
+/*
+ * Whether counts are missing. A block that has states tells it itself; a sample's own mark is of some block,
+ * perhaps of one that another session counts.
+ */
+static bool lacks_counts(const struct perfctr_totals *totals, const struct perfctr_totals_block *b)
+{
+	if (b->info.states)
+		return b->info.states & (DRM_PERFCTR_STATE_SATURATED | DRM_PERFCTR_STATE_LOST);
+	return totals->span.flags & DRM_PERFCTR_SAMPLE_OVERFLOW || totals->span.lost_ns;
+}
+
 static struct fraction value_in_block(const struct perfctr_totals *totals,
 				      const struct perfctr_totals_block *b,
 				      const struct perfctr_total *t)
@@ -52,8 +63,7 @@ static struct fraction value_in_block(const struct perfctr_totals *totals,
 		return fraction_none(PERFCTR_VALUE_NOT_MEASURED);
 	if (t->overflow)
 		return fraction_none(PERFCTR_VALUE_OVERFLOW);
-	if (b->info.states & (DRM_PERFCTR_STATE_SATURATED | DRM_PERFCTR_STATE_LOST) ||
-	    totals->span.flags & DRM_PERFCTR_SAMPLE_OVERFLOW || totals->span.lost_ns)
+	if (lacks_counts(totals, b))
 		value.flags |= PERFCTR_PERFKIT_OVERFLOW;
 	if (b->info.states & DRM_PERFCTR_STATE_MULTIPLEXED &&
 	    t->running_ns < b->info.time_enabled) {
@@ -68,12 +78,26 @@ static struct fraction value_in_block(const struct perfctr_totals *totals,
 	return value;
 }
 
+/* Add what a part measured to the sum; PARTIAL says that some did and some did not. */
+static void add_part(struct fraction *sum, const struct fraction *part)
+{
+	bool had = sum->state == PERFCTR_VALUE_OK, has = part->state == PERFCTR_VALUE_OK;
+
+	if (had && has)
+		*sum = fraction_add(sum, part);
+	else if (has)
+		*sum = *part;
+	if (had != has)
+		sum->flags |= PERFCTR_PERFKIT_PARTIAL;
+}
+
 /* A need can be of all blocks of a type; *blocks counts them. */
 static struct fraction value_of_need(struct computation *c, const struct kit_need *need, bool first)
 {
 	const struct perfctr_totals *totals = totals_of(c, need);
 	unsigned int bit = (unsigned int)__builtin_ctzll(need->request.mask);
 	struct fraction sum = fraction_none(PERFCTR_VALUE_NOT_MEASURED), one;
+	bool any = false;
 	size_t n;
 
 	for (n = 0; totals && n < totals->block_count; n++) {
@@ -82,12 +106,11 @@ static struct fraction value_of_need(struct computation *c, const struct kit_nee
 		if (!belongs(&need->request, b))
 			continue;
 		one = value_in_block(totals, b, &b->counters[bit].total);
-		if (sum.state != PERFCTR_VALUE_OK)
-			sum = one;
-		else if (one.state == PERFCTR_VALUE_OK)
-			sum = fraction_add(&sum, &one);
+		if (any)
+			add_part(&sum, &one);
 		else
-			sum.flags |= PERFCTR_PERFKIT_PARTIAL;
+			sum = one;
+		any = true;
 		if (!first)
 			continue;
 		c->has_cycles = true;
@@ -142,12 +165,8 @@ static struct fraction sum_of_needs(struct computation *c, const char *name)
 		one = value_of_need(c, need, first);
 		if (sum.state == PERFCTR_VALUE_NOT_SELECTED)
 			sum = one;
-		else if (sum.state == PERFCTR_VALUE_OK && one.state == PERFCTR_VALUE_OK)
-			sum = fraction_add(&sum, &one);
-		else if (one.state == PERFCTR_VALUE_OK)
-			sum = one, sum.flags |= PERFCTR_PERFKIT_PARTIAL;
 		else
-			sum.flags |= PERFCTR_PERFKIT_PARTIAL;
+			add_part(&sum, &one);
 	}
 	return sum;
 }
@@ -209,13 +228,15 @@ EXPORT int perfctr_perfkit_value(const struct perfctr_perfkit *kit, size_t n, un
 	if (f.state == PERFCTR_VALUE_OK &&
 	    (f.numerator > INT64_MAX || f.numerator < INT64_MIN || f.denominator > INT64_MAX))
 		f = fraction_none(PERFCTR_VALUE_OVERFLOW);
+	if (c.entry->updated && f.state != PERFCTR_VALUE_NOT_MEASURED)
+		f.flags |= PERFCTR_PERFKIT_UPDATED;
 	*value = (struct perfctr_perfkit_value){
 		.numerator = (int64_t)f.numerator,
 		.denominator = (int64_t)f.denominator,
 		.cycles = c.clock_known ? c.cycles : 0,
 		.elapsed_ns = c.elapsed_ns,
 		.state = f.state,
-		.flags = f.flags | (c.entry->updated ? PERFCTR_PERFKIT_UPDATED : 0),
+		.flags = f.flags,
 	};
 	return 0;
 }

@@ -312,6 +312,36 @@ static void objects_have_values_of_their_own(void)
 		EQUAL(value_of("L2_HITS", object).state, PERFCTR_VALUE_OK);
 	}
 	EQUAL(value_of("GPU_ACTIVE", 3).state, PERFCTR_VALUE_NOT_MEASURED);
+	EQUAL(value_of("GPU_ACTIVE", 3).flags, 0);
+	end();
+}
+
+/* Of several blocks, in several passes: an object that never began is not partly measured. */
+static void an_object_that_never_began_has_no_marks(void)
+{
+	unsigned int passes;
+
+	begin_with(true);
+	CHECK(perfctr_perfkit_add(kit, "instructions,branch,branch_efficiency") > 0);
+	fake->slots_at_once = 1;
+	EQUAL(perfctr_perfkit_begin_experiment(kit, &passes), 0);
+	for (unsigned int pass = 0; pass < passes; pass++) {
+		EQUAL(perfctr_perfkit_begin_pass(kit, pass), 0);
+		EQUAL(perfctr_perfkit_begin_object(kit, 1), 0);
+		EQUAL(perfctr_perfkit_end_object(kit), 0);
+		EQUAL(perfctr_perfkit_end_pass(kit), 0);
+	}
+	EQUAL(perfctr_perfkit_end_experiment(kit), 0);
+	for (size_t n = 0; n < perfctr_perfkit_count(kit); n++) {
+		struct perfctr_perfkit_value value;
+
+		EQUAL(perfctr_perfkit_value(kit, n, 1, &value), 0);
+		EQUAL(value.state, PERFCTR_VALUE_OK);
+		EQUAL(value.flags, PERFCTR_PERFKIT_UPDATED);
+		EQUAL(perfctr_perfkit_value(kit, n, 0, &value), 0);
+		EQUAL(value.state, PERFCTR_VALUE_NOT_MEASURED);
+		EQUAL(value.flags, 0);
+	}
 	end();
 }
 
@@ -478,6 +508,14 @@ static void marks_say_how_good_a_value_is(void)
 	fake->sample_flags = DRM_PERFCTR_SAMPLE_OVERFLOW;
 	run_experiment();
 	EQUAL(value_of("config=1", 0).flags, PERFCTR_PERFKIT_UPDATED | PERFCTR_PERFKIT_OVERFLOW);
+	/* a block that tells its own states has lost nothing: another one has */
+	fake->block_states = DRM_PERFCTR_STATE_ON | DRM_PERFCTR_STATE_AVAILABLE;
+	run_experiment();
+	EQUAL(value_of("config=1", 0).flags, PERFCTR_PERFKIT_UPDATED);
+	fake->block_states |= DRM_PERFCTR_STATE_LOST;
+	run_experiment();
+	EQUAL(value_of("config=1", 0).flags, PERFCTR_PERFKIT_UPDATED | PERFCTR_PERFKIT_OVERFLOW);
+	fake->block_states = 0;
 	/* beyond 63 bits: no wrong number */
 	fake->sample_flags = 0;
 	fake->step = UINT64_C(1) << 63;
@@ -638,6 +676,7 @@ static const struct test tests[] = {
 	{ "NVIDIA counters take as many passes as they need",
 	  nvidia_counters_take_as_many_passes_as_they_need },
 	{ "objects have values of their own", objects_have_values_of_their_own },
+	{ "an object that never began has no marks", an_object_that_never_began_has_no_marks },
 	{ "a pass that is done again replaces its values",
 	  a_pass_that_is_done_again_replaces_its_values },
 	{ "what is out of order is refused", what_is_out_of_order_is_refused },
