@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 """perfctr perfkit in the VM against the virtual SoC's own truth. Prints TAP. Runs as root in the guest."""
 
+import contextlib
 import fractions
 import glob
 import json
@@ -11,6 +12,9 @@ import subprocess
 import sys
 import time
 
+import kit
+import units_truth
+
 TRUTH = (glob.glob("/sys/kernel/debug/dri/*/vsoc/truth") or [None])[0]
 JOB = "/tmp/perfkit.job"
 TESTS = []
@@ -18,7 +22,7 @@ NOBODY = 65534
 
 # what a frame of a scene is made of: many draws, a pass of computing, a copy
 FRAMES = """
-draw vertices=3000 primitives=1000 fragments=50000
+draw vertices=3000 primitives=1000 fragments=50000 texels=20000
 x4 draw vertices=900 primitives=300 fragments=12345
 sync
 compute threads=10000
@@ -100,6 +104,8 @@ def all_counters_equal_truth():
     result = perfkit("--", *frames())
     all_passes = counted(before, truth())
     check(result["passes"] == passes and passes == 3, f"{result['passes']} passes, told {passes}")
+    problems = units_truth.problems(result, lambda c: {key: n // passes for key, n in all_passes.items()})
+    check(not problems, f"{problems}")
     compared = 0
     for c in result["counters"]:
         if c["kind"] != "counter":
@@ -189,11 +195,22 @@ def cycles_are_of_the_mean():
 
 @test
 def what_no_frame_reached_is_not_measured():
-    """-I: a command that ends before its second frame has not measured the second pass"""
-    c = by_name(perfkit("-I", "10s", "-e", "FRAGMENTS,L2_HITS", "--", "true"))
-    check(c["shader/FRAGMENTS"]["first_pass"] == 0, f"{c}")
-    late = next(c for c in c.values() if c["first_pass"] == 1)
-    check(late["state"] != "ok" and late["measured"] == 0 and "mean" not in late, f"{late}")
+    """-I: passes that no whole frame counted are not measured"""
+    result = perfkit("-I", "10s", "-e", "FRAGMENTS,L2_HITS", "--", "true")
+    check(result["frames"] == 0, f"{result}")
+    check(all(c["state"] != "ok" and c["measured"] == 0 and "mean" not in c for c in result["counters"]), f"{result}")
+    result = perfkit("-I", "1s", "-e", "FRAGMENTS,L2_HITS", "--", "sleep", "1.4")
+    check(result["frames"] >= 1, f"{result}")
+    for c in result["counters"]:
+        expected = (result["frames"] + 1 - c["first_pass"]) // 2
+        check(c["measured"] == expected and (c["state"] == "ok") == (expected > 0), f"{c}")
+
+
+@test
+def a_frame_that_was_cut_short_is_left_out():
+    """-I: no frame is shorter than it should be"""
+    c = perfkit("-I", "500", "-e", "GPU_ACTIVE", "--", "sleep", "0.6")["counters"][0]
+    check(c["measured"] >= 1 and exact(c["elapsed_ns"]) >= 500 * 1000 * 1000, f"{c}")
 
 
 @test
@@ -211,7 +228,8 @@ def a_crash_is_not_a_measurement():
 def frames_take_turns():
     """-I: one run; each frame brings one pass, and what the frames of the only pass count adds up"""
     before = truth()
-    result = perfkit("-I", "5", "-e", "FRAGMENTS", "--", "vsoc-job", "-q", "--random", "60")
+    # the frame that ends with the command is left out: there is no work in it
+    result = perfkit("-I", "5", "-e", "FRAGMENTS", "--", "sh", "-c", "vsoc-job -q --random 60; sleep 0.1")
     fragments = counted(before, truth())["shader", "FRAGMENTS"]
     c = result["counters"][0]
     check(result["passes"] == 1 and c["measured"] == result["frames"] > 1, f"{result}")
@@ -316,9 +334,9 @@ def parse(text):
     return values
 
 
-@test
-def nvidia_counters_equal_truth():
-    """every counter of an NVIDIA-style GPU equals the truth of its own pass; fewer passes than counters"""
+@contextlib.contextmanager
+def nvidia_device():
+    """Yields its node and the path of its truth."""
     nodes, before = set(glob.glob("/dev/dri/renderD*")), truths()
     try:
         with open(NEW_DEVICE, "w", encoding="ascii") as f:
@@ -327,7 +345,16 @@ def nvidia_counters_equal_truth():
         raise Skip(f"this vsoc has no nv50: {e.strerror}") from e
     try:
         node, = set(glob.glob("/dev/dri/renderD*")) - nodes
-        path = min(truths() - before)
+        yield node, min(truths() - before)
+    finally:
+        with open("/sys/bus/platform/drivers/vsoc/del_device", "w", encoding="ascii") as f:
+            f.write("9")
+
+
+@test
+def nvidia_counters_equal_truth():
+    """every counter of an NVIDIA-style GPU equals the truth of its own pass; fewer passes than counters"""
+    with nvidia_device() as (node, path):
         # the truth in front of and behind the work of each pass
         script = f"cat {path} >>/tmp/snapshots; echo >>/tmp/snapshots; " \
                  f"vsoc-job -q -d {node} -f {JOB} && cat {path} >>/tmp/snapshots; echo >>/tmp/snapshots"
@@ -343,29 +370,142 @@ def nvidia_counters_equal_truth():
             key = tuple(c["name"].split("/"))
             expected = counted(*snapshots[2 * c["first_pass"]:2 * c["first_pass"] + 2])[key]
             check(c["state"] == "ok" and c["passes"] == 1 and not c["estimated"], f"{key}: {c}")
-            # it goes on while the truth is read
+            # it goes on while the truth is read: units_truth has it
             if key[1] == "gpu_idle":
-                check(exact(c["mean"]) >= expected, f"{key}: {c['mean']}, truth {expected}")
                 continue
             check(exact(c["mean"]) == expected, f"{key}: {c['mean']}, truth {expected}")
-        c = by_name(result)
-        pixels = sum(exact(c[f"pcounter/shaded_pixel_count_{n}"]["mean"]) for n in range(3))
-        check(exact(c["pcounter.shaded_pixel_count"]["mean"]) == pixels > 0, "shaded pixels")
+        passes = [counted(*snapshots[n:n + 2]) for n in range(0, len(snapshots), 2)]
+        problems = units_truth.problems(result, lambda c: passes[c["first_pass"]])
+        check(not problems, f"{problems}")
+        for c in result["counters"]:
+            if c["kind"] in ("sol", "bottleneck"):
+                check(exact(c["mean"]) > 0, f"{c['name']} is 0, which any formula is")
         check(result["bottleneck"] == "SHD Bottleneck", f"{result['bottleneck']}")
-    finally:
-        with open("/sys/bus/platform/drivers/vsoc/del_device", "w", encoding="ascii") as f:
-            f.write("9")
+
+
+# four integers of domain 2 exclude each other; MP has as many as it counts at once
+MANY = "setup_primitive_count,shader_busy,rop_busy,rop_samples_in_count_1,texture_busy,instructions,branch"
+SMALL = "draw", "vertices=300", "primitives=100", "fragments=4000", "texels=1000"
+LARGE = "draw", "vertices=900", "primitives=300", "fragments=20000", "texels=7000"
+OTHER = "draw", "vertices=60", "primitives=20", "fragments=1000", "texels=500"
+
+
+def work(node, path, job):
+    """What a job was, by the truth."""
+    def now():
+        with open(path, encoding="ascii") as f:
+            return parse(f.read())
+    before = now()
+    run("vsoc-job", "-q", "-d", node, *job)
+    return counted(before, now())
+
+
+@test
+def nvidia_objects_equal_truth():
+    """objects of every pass have the truth of their own work, and not what was between them"""
+    with nvidia_device() as (node, path):
+        k = kit.Kit(node, MANY)
+        passes = k.begin_experiment()
+        check(passes >= 2, f"{passes} passes")
+        objects = []
+        for n in range(passes):
+            k.begin_pass(n)
+            work(node, path, OTHER)
+            done = {}
+            for part, job in (2, SMALL), (0, LARGE), (2, SMALL):
+                k.begin_object(part)
+                amounts = work(node, path, job)
+                k.end_object()
+                work(node, path, OTHER)
+                done[part] = {key: amounts[key] + done.get(part, amounts)[key] * (part in done) for key in amounts}
+            k.end_pass()
+            objects.append(done)
+        k.end_experiment()
+        for n, (*key, first_pass) in enumerate(k.counters()):
+            for part in 0, 2:
+                value, expected = k.value(n, part), objects[first_pass][part][tuple(key)]
+                check(value.state == kit.OK and value.flags == kit.UPDATED and value.denominator == 1,
+                      f"{key}, object {part}: state {value.state}, flags {value.flags}")
+                check(value.numerator == expected > 0, f"{key}, object {part}: {value.numerator}, truth {expected}")
+            for part in 1, 3:
+                value = k.value(n, part)
+                check((value.state, value.flags) == (kit.NOT_MEASURED, 0), f"{key}, object {part}, which never began")
+        k.close()
+
+
+@test
+def nvidia_samples_equal_truth():
+    """each sample brings the truth of its frame to the counters of its pass, and marks these alone"""
+    with nvidia_device() as (node, path):
+        k = kit.Kit(node, MANY)
+        check(k.sample() == 0, "the first call only begins")
+        counters = k.counters()
+        passes = 1 + max(first_pass for *_, first_pass in counters)
+        check(passes >= 2, f"{passes} passes")
+        latest = {}
+        for frame in range(2 * passes + 1):
+            amounts = work(node, path, (SMALL, LARGE, OTHER)[frame % 3])
+            updated = k.sample()
+            marked = 0
+            for n, (*key, first_pass) in enumerate(counters):
+                value = k.value(n)
+                if first_pass == frame % passes:
+                    latest[n] = amounts[tuple(key)]
+                    marked += 1
+                check(bool(value.flags & kit.UPDATED) == (first_pass == frame % passes), f"frame {frame}: {key}")
+                if n not in latest:
+                    check((value.state, value.flags) == (kit.NOT_MEASURED, 0), f"frame {frame}: {key}")
+                    continue
+                check(value.state == kit.OK and value.numerator == latest[n] > 0,
+                      f"frame {frame}: {key}: {value.numerator}, truth {latest[n]}")
+            check(updated == marked, f"frame {frame}: {updated} told, {marked} marked")
+        k.end_sampling()
+        k.close()
+
+
+@test
+def nvidia_overflow_is_of_its_domain():
+    """a counter that saturates marks its own clock domain, not the exact counters of others"""
+    with nvidia_device() as (node, path):
+        folder = os.path.dirname(path)
+
+        def debugfs(name, text):
+            with open(os.path.join(folder, name), "w", encoding="ascii") as f:
+                f.write(text)
+        k = kit.Kit(node, "gpu_idle,shader_busy,setup_primitive_count")
+        for _ in range(3):
+            passes = k.begin_experiment()
+            check(passes == 1, f"{passes} passes")
+            k.begin_pass(0)
+            amounts = work(node, path, SMALL)
+            debugfs("stepped", "1")
+            # 32 bits at 800 MHz are 5.4 s
+            time.sleep(6)
+            debugfs("step_ns", str(6 * 10**9))
+            debugfs("stepped", "0")
+            k.end_pass()
+            k.end_experiment()
+            values = {name: k.value(n) for n, (_, name, _) in enumerate(k.counters())}
+            if values["gpu_idle"].flags & kit.OVERFLOW:
+                break
+        flags = {name: value.flags for name, value in values.items()}
+        check(flags["gpu_idle"] == kit.UPDATED | kit.OVERFLOW, f"{flags}")
+        check(flags["shader_busy"] == kit.UPDATED, f"{flags}")
+        check(values["shader_busy"].numerator == amounts["pcounter", "shader_busy"], f"{values['shader_busy'].numerator}")
+        k.close()
 
 
 def main():
+    # words that the functions' names have, or all
+    tests = [t for t in TESTS if not sys.argv[1:] or any(word in t.__name__ for word in sys.argv[1:])]
     if not TRUTH:
         print("1..0 # SKIP no virtual SoC")
         return 0
     with open(JOB, "w", encoding="ascii") as f:
         f.write(FRAMES)
-    print(f"1..{len(TESTS)}")
+    print(f"1..{len(tests)}")
     failed = 0
-    for number, function in enumerate(TESTS, 1):
+    for number, function in enumerate(tests, 1):
         started = time.monotonic()
         try:
             function()

@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: MIT
+"""What metrics and units of perfkit must be, computed from the truth of the virtual SoC.
+
+Written from their definitions in docs/perfkit.md and in the database's texts, not from their formulas: a ratio of a
+counter is its share of the cycles of its clock; a unit's SOL is the share in which it was busy, its Bottleneck the share in which
+it was busy without waiting, for whatever it can wait.
+"""
+
+import fractions
+
+# NVPerfKit's names of units, and what the names of their counters begin with
+NV50_UNITS = {"IDX": "input_assembler", "GEOM": "geom", "SHD": "shader", "TEX": "texture", "ROP": "rop"}
+# block, busy, waits
+CSF_UNITS = {
+    "CS": ("cshw", "CS_ACTIVE", ("CS_WAIT",)),
+    "TILER": ("tiler", "TILER_ACTIVE", ("TILER_STALL",)),
+    "SHD": ("shader", "EXEC_ACTIVE", ()),
+    "L2": ("memsys", "L2_ACTIVE", ("EXT_READ_STALL", "EXT_WRITE_STALL")),
+}
+PERCENT = 100
+
+
+def share(part, *others):
+    return PERCENT * fractions.Fraction(part, sum((part, *others)))
+
+
+def nv50_metrics(pm, mp):
+    """of counters in the same words as the database's texts"""
+    return {
+        "mp.branch_efficiency": lambda: share(mp("branch"), mp("divergent_branch")),
+        "mp.branch_rate": lambda: fractions.Fraction(mp("branch"), mp("instructions")),
+        "mp.instructions_per_cta": lambda: fractions.Fraction(mp("instructions"), mp("sm_cta_launched")),
+        "pcounter.shaded_pixel_count": lambda: sum(pm(f"shaded_pixel_count_{n}") for n in range(3)),
+        "pcounter.rasterizer_pixels_out_count": lambda: fractions.Fraction(
+            pm("rasterizer_pixels_out_count_1"), pm("rasterizer_pixels_out_count_0")),
+        "pcounter.rop_samples_in_count": lambda: fractions.Fraction(
+            pm("rop_samples_in_count_1"), pm("rop_samples_in_count_0")),
+        "pcounter.zcull_kill_rate": lambda: PERCENT * fractions.Fraction(
+            pm("rasterizer_tiles_killed_by_zcull_count"), pm("rasterizer_tiles_in_count")),
+        "pcounter.setup_cull_rate": lambda: PERCENT * fractions.Fraction(
+            pm("setup_primitive_culled_count"), pm("setup_primitive_count")),
+        "pcounter.texture_sample_base_level_rate": lambda: PERCENT * fractions.Fraction(
+            pm("texture_sample_base_level_count"), pm("texture_sample_count")),
+        "pcounter.rop_earlyz_kill_rate": lambda: PERCENT * fractions.Fraction(
+            pm("rop_samples_killed_by_earlyz_count"),
+            pm("rop_samples_in_count_1") + pm("rop_samples_killed_by_earlyz_count")),
+    }
+
+
+class Result:
+    """The JSON document, and for each of its counters the truth of the pass that counted it."""
+
+    def __init__(self, result, truth_of):
+        self.counters = {c["name"]: c for c in result["counters"]}
+        self.truth_of = truth_of
+
+    def truth(self, block, name):
+        c = self.counters[f"{block}/{name}"]
+        return fractions.Fraction(self.truth_of(c)[block, name])
+
+    def exact(self, name, key="mean"):
+        value = self.counters[name][key]
+        return fractions.Fraction(int(value["numerator"]), int(value["denominator"]))
+
+    def value(self, block, name):
+        """gpu_idle goes on while the truth is read: it is what remains of the cycles"""
+        if name == "gpu_idle":
+            busy = self.truth_of(self.counters["pcounter/gpu_idle"])["pcounter", "gpu_busy"]
+            return self.cycles(block, name) - busy
+        return self.truth(block, name)
+
+    def cycles(self, block, name):
+        return self.exact(f"{block}/{name}", "cycles")
+
+    def unit(self, block, busy, waits, kind):
+        cycles = self.cycles(block, busy)
+        amount = self.truth(block, busy)
+        if kind == "bottleneck":
+            amount = max(0, amount - sum(self.truth(block, w) for w in waits))
+        return PERCENT * amount / cycles
+
+
+def expected_unit(r, name, kind, is_nv50):
+    unit = name.split()[0]
+    if not is_nv50:
+        return r.unit(*CSF_UNITS[unit], kind)
+    prefix = NV50_UNITS[unit]
+    waits = [n.split("/")[1] for n in r.counters if n.startswith(f"pcounter/{prefix}_waits_for_")]
+    return r.unit("pcounter", f"{prefix}_busy", waits, kind)
+
+
+def expected_metric(r, name):
+    """None: it is not of nv50's"""
+    block, metric = name.split(".")
+    if block not in ("pcounter", "mp"):
+        return None
+    counter = metric.removesuffix("_ratio")
+    if counter != metric:
+        return PERCENT * r.value(block, counter) / r.cycles(block, counter)
+    try:
+        return nv50_metrics(lambda n: r.truth("pcounter", n), lambda n: r.truth("mp", n))[name]()
+    except ZeroDivisionError:
+        return "no value"
+
+
+def problems(result, truth_of):
+    """What differs; truth_of(counter of the JSON document) has the truth of its first pass."""
+    r = Result(result, truth_of)
+    is_nv50 = "pcounter/gpu_idle" in r.counters
+    found = []
+    compared = {"metric": 0, "sol": 0, "bottleneck": 0}
+    if is_nv50 and r.exact("pcounter/gpu_idle") != r.value("pcounter", "gpu_idle"):
+        found.append("gpu_idle and gpu_busy are not all cycles of their clock")
+    for name, c in r.counters.items():
+        if c["kind"] == "counter":
+            continue
+        expected = expected_metric(r, name) if c["kind"] == "metric" else expected_unit(r, name, c["kind"], is_nv50)
+        if expected is None:
+            continue
+        value = r.exact(name) if c["state"] == "ok" else "no value"
+        if value != expected:
+            found.append(f"{name}: {value}, by the truth {expected}")
+        compared[c["kind"]] += 1
+    least = len(NV50_UNITS) if is_nv50 else len(CSF_UNITS)
+    if compared["sol"] != least or compared["bottleneck"] != least or (is_nv50 and compared["metric"] < 27):
+        found.append(f"only {compared} were compared")
+    return found
