@@ -28,7 +28,7 @@ static const char help[] =
 	"                         ucf0/mem_bytes_rd,src_loc_cpu=1/; default: all of the GPU\n"
 	"  -r, --repeat N         do all passes N times; mean, min and max are of them\n"
 	"  -I, --frame TIME       run COMMAND once; each TIME (a number: ms) the next pass counts;\n"
-	"                         mean, min and max are of the frames that counted it\n"
+	"                         mean, min and max are of the slices of time that counted it\n"
 	"      --passes           tell the number of passes and what is in each, run nothing\n"
 	"  -j, --json             one JSON document, with exact fractions\n"
 	"  -o, --output FILE      write there\n"
@@ -283,6 +283,9 @@ static int run_frames(struct perfkit *p)
 	while (!status && !ended && error >= 0) {
 		until_ns = perfctr_time_raw_ns() + p->options.frame_ns;
 		ended = wait_for_command(p, until_ns);
+		/* a frame that was cut short compares with no other one */
+		if (ended)
+			break;
 		error = perfctr_perfkit_sample(kit);
 		if (error < 0)
 			break;
