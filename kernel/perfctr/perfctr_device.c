@@ -248,6 +248,7 @@ static int __init perfctr_init(void)
 
 static void __exit perfctr_exit(void)
 {
+	perfctr_user_exit();
 	perfctr_pmu_exit();
 	perfctr_sysctl_exit();
 }

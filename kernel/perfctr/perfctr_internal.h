@@ -343,6 +343,7 @@ int perfctr_user_charge(struct drm_perfctr *pc, unsigned int soc_counters,
 int perfctr_user_charge_bytes(struct drm_perfctr *pc, struct perfctr_user *user, u64 bytes);
 void perfctr_user_uncharge(struct perfctr_user *user, u64 bytes, unsigned int soc_counters);
 int perfctr_user_pace(struct perfctr_user *user);
+void perfctr_user_exit(void);
 
 /* perfctr_session.c */
 struct drm_perfctr_session *perfctr_session_create(struct drm_perfctr *pc,

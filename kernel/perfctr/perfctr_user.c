@@ -10,6 +10,8 @@
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include <linux/uidgid.h>
+#include <linux/user_namespace.h>
+#include <linux/workqueue.h>
 
 #include "perfctr_internal.h"
 
@@ -27,7 +29,13 @@
  * distance, the same that periods of others keep: PERFCTR_UNPRIVILEGED_TICKS for
  * each shortest period. Who asks more often sleeps before it may queue for the
  * sampler lock, so the hardware is free for others meanwhile. A SAMPLE in a job
- * takes its turn before the job is queued, because no job may wait.
+ * takes its turn before the job is queued, because no job may wait. A user is
+ * remembered beyond the last session until the distance is kept, or else who
+ * makes a session for each sample would have no limit.
+ *
+ * A user namespace is one user, whatever uids it has: its owner, or, if root made
+ * it, as for a container, whoever is root in it. So subordinate uids give nothing
+ * more, as long as they stay in their namespace.
  *
  * Who has CAP_PERFMON is not counted.
  */
@@ -36,14 +44,14 @@
 #define MAX_SOC_COUNTERS	(2 * DRM_PERFCTR_MAX_SOC_COUNTERS)
 
 /**
- * struct perfctr_user - a user with sessions
+ * struct perfctr_user - a user with sessions, or with one a moment ago
  */
 struct perfctr_user {
 	/** @node: in users. */
 	struct hlist_node node;
 	/** @uid: whose it is. */
 	kuid_t uid;
-	/** @sessions: number of sessions; gone with the last one. */
+	/** @sessions: number of sessions; gone with the last one, but not before @next_ns. */
 	unsigned int sessions;
 	/** @bytes: of their buffers. */
 	u64 bytes;
@@ -58,6 +66,25 @@ struct perfctr_user {
 /* protects the table and all counts */
 static DEFINE_MUTEX(users_lock);
 static DEFINE_HASHTABLE(users, USER_HASH_BITS);
+
+static void forget_users(struct work_struct *work);
+static DECLARE_DELAYED_WORK(forget_work, forget_users);
+
+/* whose share the caller uses up */
+static kuid_t current_payer(void)
+{
+	struct user_namespace *ns = current_user_ns();
+	kuid_t root;
+
+	if (ns == &init_user_ns)
+		return current_uid();
+	while (ns->parent != &init_user_ns)
+		ns = ns->parent;
+	if (!uid_eq(ns->owner, GLOBAL_ROOT_UID))
+		return ns->owner;
+	root = make_kuid(ns, 0);
+	return uid_valid(root) ? root : current_uid();
+}
 
 static struct perfctr_user *get_user_of(kuid_t uid)
 {
@@ -76,14 +103,63 @@ static struct perfctr_user *get_user_of(kuid_t uid)
 	return user;
 }
 
-/* with the lock held */
-static void drop_unused(struct perfctr_user *user)
+/*
+ * With the lock held: remove who has no session and no distance to keep. Nobody is in
+ * perfctr_user_pace() without a session. Returns: jiffies until it is worth to try again, 0 if
+ * there is no need.
+ */
+static unsigned long drop_unused(struct perfctr_user *user)
 {
+	u64 now_ns = ktime_get_ns();
+
 	if (user->sessions)
-		return;
+		return 0;
+	if (now_ns < user->next_ns)
+		return nsecs_to_jiffies(user->next_ns - now_ns) + 1;
 	hash_del(&user->node);
 	mutex_destroy(&user->pace);
 	kfree(user);
+	return 0;
+}
+
+static void forget_users(struct work_struct *work)
+{
+	unsigned long again = 0;
+	struct perfctr_user *user;
+	struct hlist_node *next;
+	int bucket;
+
+	mutex_lock(&users_lock);
+	hash_for_each_safe(users, bucket, next, user, node)
+		again = max(again, drop_unused(user));
+	mutex_unlock(&users_lock);
+	if (again)
+		schedule_delayed_work(&forget_work, again);
+}
+
+/* with the lock held; the work, if it waits already, tries again for who comes too late for it */
+static void drop_unused_later(struct perfctr_user *user)
+{
+	unsigned long delay = drop_unused(user);
+
+	if (delay)
+		schedule_delayed_work(&forget_work, delay);
+}
+
+/**
+ * perfctr_user_exit() - forget all users; there are no sessions any more
+ */
+void perfctr_user_exit(void)
+{
+	struct perfctr_user *user;
+	struct hlist_node *next;
+	int bucket;
+
+	cancel_delayed_work_sync(&forget_work);
+	hash_for_each_safe(users, bucket, next, user, node) {
+		user->next_ns = 0;
+		drop_unused(user);
+	}
 }
 
 /**
@@ -106,16 +182,16 @@ int perfctr_user_charge(struct drm_perfctr *pc, unsigned int soc_counters,
 		return 0;
 	if (mutex_lock_interruptible(&users_lock))
 		return -EINTR;
-	user = get_user_of(current_uid());
+	user = get_user_of(current_payer());
 	if (!user) {
 		ret = -ENOMEM;
 	} else if (user->sessions >= max_sessions) {
 		ret = perfctr_reject(pc, EDQUOT, "%u sessions of this user", user->sessions);
-		drop_unused(user);
+		drop_unused_later(user);
 	} else if (soc_counters > MAX_SOC_COUNTERS - user->soc_counters) {
 		ret = perfctr_reject(pc, EDQUOT, "%u SoC counters of this user, and %u",
 				     user->soc_counters, soc_counters);
-		drop_unused(user);
+		drop_unused_later(user);
 	} else {
 		user->sessions++;
 		user->soc_counters += soc_counters;
@@ -165,7 +241,7 @@ void perfctr_user_uncharge(struct perfctr_user *user, u64 bytes, unsigned int so
 	user->sessions--;
 	user->bytes -= bytes;
 	user->soc_counters -= soc_counters;
-	drop_unused(user);
+	drop_unused_later(user);
 	mutex_unlock(&users_lock);
 }
 
