@@ -6,9 +6,11 @@
 #include <fcntl.h>
 #include <linux/sync_file.h>
 #include <poll.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/resource.h>
+#include <sys/time.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -224,6 +226,62 @@ static void ctx_errors(void)
 	igt_perfctr_close(&other);
 }
 
+static uint64_t monotonic_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * 1000 * MS + t.tv_nsec;
+}
+
+static void on_alarm(int signo)
+{
+}
+
+/* a WAIT for what does not end, with signals again and again: one comes while it sleeps */
+static struct drm_vsoc_wait interrupted_wait(uint64_t job, uint32_t flags, int64_t timeout_ns)
+{
+	const struct itimerval often = { .it_interval.tv_usec = 30000, .it_value.tv_usec = 30000 };
+	const struct itimerval never = { 0 };
+	struct sigaction action = { .sa_handler = on_alarm, .sa_flags = SA_RESTART }, old;
+	struct drm_vsoc_wait wait = { .job_id = job, .flags = flags, .timeout_ns = timeout_ns };
+
+	sigaction(SIGALRM, &action, &old);
+	setitimer(ITIMER_REAL, &often, NULL);
+	igt_assert_eq(igt_perfctr_ioctl(dev.fd, DRM_IOCTL_VSOC_WAIT, &wait), -EINTR);
+	setitimer(ITIMER_REAL, &never, NULL);
+	sigaction(SIGALRM, &old, NULL);
+	return wait;
+}
+
+static void wait_interrupted(void)
+{
+	const int64_t hour_ns = 3600ll * 1000 * MS;
+	struct drm_vsoc_command c = { .type = DRM_VSOC_CMD_WAIT };
+	struct drm_vsoc_wait wait;
+	uint64_t job, begin_ns, end_ns;
+	int64_t rest_ns = hour_ns;
+
+	igt_vsoc_debugfs(&dev, "stepped", "1");
+	c.wait.duration_ns = MS;
+	job = igt_vsoc_submit(&dev, &c, 1);
+	/* what is left is what was given less what it took, each time */
+	for (unsigned int i = 0; i < 3; i++) {
+		begin_ns = monotonic_ns();
+		wait = interrupted_wait(job, 0, rest_ns);
+		end_ns = monotonic_ns();
+		igt_assert(wait.timeout_ns >= 0 && wait.timeout_ns < rest_ns);
+		igt_assert_lte_u64(rest_ns - wait.timeout_ns, end_ns - begin_ns);
+		rest_ns = wait.timeout_ns;
+	}
+	/* a time stays the same time */
+	rest_ns = monotonic_ns() + hour_ns;
+	wait = interrupted_wait(job, DRM_VSOC_WAIT_ABSOLUTE, rest_ns);
+	igt_assert_eq_u64(wait.timeout_ns, rest_ns);
+	igt_vsoc_debugfs(&dev, "stepped", "0");
+	igt_vsoc_wait(&dev, job);
+}
+
 static void info_errors(void)
 {
 	struct drm_vsoc_info i;
@@ -362,6 +420,9 @@ int igt_main()
 	igt_subtest("submit-queue-full") queue_full();
 	igt_describe("WAIT refuses wrong fields and jobs that never were, and ends at its timeout");
 	igt_subtest("wait-errors") wait_errors();
+	igt_describe(
+		"a signal ends WAIT with -EINTR, and what is left of a relative timeout is told");
+	igt_subtest("wait-interrupted") wait_interrupted();
 	igt_describe("contexts that do not exist, one too many and the default one are refused");
 	igt_subtest("context-errors") ctx_errors();
 	igt_describe("GET_INFO takes any size that makes sense and refuses all others");
