@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -548,6 +549,20 @@ static void permission_tests(void)
 			igt_assert_eq(try_period(0), 0);
 			igt_assert_eq(try_period(dev.info.min_period_ns), 0);
 			igt_assert_eq(try_generic(), generic_or(0));
+		}
+		igt_waitchildren();
+	}
+	igt_describe("CAP_PERFMON inside a user namespace is no right to anything: -EACCES");
+	igt_subtest("permission-namespace")
+	{
+		igt_require_f(!access("/proc/self/ns/user", F_OK), "no user namespaces\n");
+		igt_fork(child, 1)
+		{
+			igt_drop_to(IGT_NOBODY, 0);
+			/* all capabilities there */
+			igt_assert_eq(unshare(CLONE_NEWUSER), 0);
+			igt_assert_eq(try_period(0), -EACCES);
+			igt_assert_eq(try_generic(), -EACCES);
 		}
 		igt_waitchildren();
 	}

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -457,6 +458,76 @@ static void user_rate(void)
 	munmap(total, PAGE);
 }
 
+/* what a session that does not last leaves of the limit: its process's turn, on a file of its own */
+static unsigned int come_and_go(int fd, uint32_t bo, uint64_t end_ns)
+{
+	unsigned int count = 0;
+
+	while (now_ns() < end_ns || count < MIN_DEMANDS) {
+		int handle = small(fd, bo, bo);
+
+		igt_assert_lt(0, handle);
+		if (!command(fd, DRM_PERFCTR_CMD_START, handle))
+			count++;
+		/* TEARDOWN ends active sessions, too */
+		if (count % 2)
+			igt_assert_eq(command(fd, DRM_PERFCTR_CMD_STOP, handle), 0);
+		teardown(fd, handle);
+	}
+	return count;
+}
+
+/* a session, a sample and nothing left, then the same in a process that is born later */
+static void user_rate_teardown(void)
+{
+	const unsigned int processes = 4;
+	uint64_t start_ns = now_ns(), least_ns;
+
+	/* longer than a process needs on any machine that is not busy */
+	igt_perfctr_sysctl("max_sample_rate_hz", "1");
+	for (unsigned int i = 0; i < processes; i++) {
+		igt_fork(child, 1)
+		{
+			struct igt_perfctr_device mine;
+			uint32_t bo;
+			int handle;
+
+			igt_perfctr_reopen(&mine, &dev);
+			bo = buffer(mine.fd, 2 * PAGE);
+			igt_drop_to(IGT_NOBODY, 0);
+			handle = small(mine.fd, bo, bo);
+			igt_assert_lt(0, handle);
+			igt_assert_eq(command(mine.fd, DRM_PERFCTR_CMD_START, handle), 0);
+		}
+		igt_waitchildren();
+	}
+	least_ns = (processes - 1) * SECOND / TICKS;
+	igt_info("%u processes, one START each: %llu ms, at least %llu\n", processes,
+		 (unsigned long long)(now_ns() - start_ns) / MS, (unsigned long long)least_ns / MS);
+	igt_assert_lte_u64(least_ns, now_ns() - start_ns);
+
+	igt_perfctr_sysctl("max_sample_rate_hz", "50");
+	igt_fork(child, 1)
+	{
+		struct igt_perfctr_device mine;
+		unsigned int count;
+		uint64_t most;
+		uint32_t bo;
+
+		igt_perfctr_reopen(&mine, &dev);
+		bo = buffer(mine.fd, 2 * PAGE);
+		igt_drop_to(IGT_NOBODY, 0);
+		start_ns = now_ns();
+		count = come_and_go(mine.fd, bo, start_ns + 500 * MS);
+		most = (now_ns() - start_ns) * 50 * TICKS / SECOND + 1;
+		igt_info("%u sessions started in %llu ms, at most %llu may be\n", count,
+			 (unsigned long long)(now_ns() - start_ns) / MS, (unsigned long long)most);
+		igt_assert_lte_u64(count, most);
+	}
+	igt_waitchildren();
+	default_limits();
+}
+
 /* a SAMPLE in a job is a demand like any other: its turn comes before the job is queued */
 static void user_rate_jobs(void)
 {
@@ -557,6 +628,131 @@ static void rate_interrupted(void)
 	default_limits();
 }
 
+/* a job waits for the turns of its samples before it is queued, and a signal ends that */
+static void submit_interrupted(void)
+{
+	igt_perfctr_sysctl("max_sample_rate_hz", "1");
+	igt_fork(child, 1)
+	{
+		const struct itimerval often = { .it_interval.tv_usec = 30000,
+						 .it_value.tv_usec = 30000 };
+		const struct itimerval never = { 0 };
+		struct sigaction action = { .sa_handler = on_alarm, .sa_flags = SA_RESTART };
+		struct drm_vsoc_command commands[64] = { 0 };
+		struct drm_vsoc_command draw[3];
+		struct igt_perfctr_device mine;
+		uint64_t job;
+		uint32_t bo;
+		int handle;
+
+		igt_perfctr_reopen(&mine, &dev);
+		bo = buffer(mine.fd, 2 * PAGE);
+		igt_drop_to(IGT_NOBODY, 0);
+		handle = small(mine.fd, bo, bo);
+		igt_assert_lt(0, handle);
+		for (unsigned int i = 0; i < 64; i++) {
+			commands[i].type = DRM_VSOC_CMD_SAMPLE;
+			commands[i].sample.handle = handle;
+		}
+		igt_vsoc_mixed(draw, 1);
+		job = igt_vsoc_submit(&mine, draw, 3);
+		sigaction(SIGALRM, &action, NULL);
+		/* 16 s without a signal */
+		setitimer(ITIMER_REAL, &often, NULL);
+		igt_assert_eq(igt_vsoc_submit_to(mine.fd, DRM_VSOC_CTX_DEFAULT, commands, 64, NULL,
+						 NULL),
+			      -EINTR);
+		setitimer(ITIMER_REAL, &never, NULL);
+		/* nothing was queued, and nothing holds the session */
+		igt_assert_eq_u64(igt_vsoc_submit(&mine, draw, 3), job + 1);
+		igt_vsoc_wait(&mine, job + 1);
+		teardown(mine.fd, handle);
+	}
+	igt_waitchildren();
+	default_limits();
+}
+
+/* --- user namespaces -------------------------------------------------------- */
+
+/* of the owners of namespaces: nobody has these subordinate uids, root those */
+#define UIDS_OF_NOBODY 100000
+#define UIDS_OF_ROOT 200000
+
+/* in a new user namespace, with uids from @first on, as the one that is @uid there */
+static void enter_namespace(unsigned int first, unsigned int uid)
+{
+	int ready[2], mapped[2];
+	char byte = 0, path[40], map[40];
+	pid_t self = getpid(), helper;
+
+	igt_assert_eq(pipe(ready), 0);
+	igt_assert_eq(pipe(mapped), 0);
+	/* what newuidmap is for: it keeps the rights that we shall lose */
+	helper = fork();
+	igt_assert_lte(0, helper);
+	if (!helper) {
+		snprintf(path, sizeof(path), "/proc/%d/uid_map", self);
+		snprintf(map, sizeof(map), "0 %u 1000", first);
+		_exit(read(ready[0], &byte, 1) != 1 || igt_write(path, map) ||
+		      write(mapped[1], &byte, 1) != 1);
+	}
+	close(mapped[1]);
+	igt_drop_to(first < UIDS_OF_ROOT ? IGT_NOBODY : 0, 0);
+	igt_assert_eq(unshare(CLONE_NEWUSER), 0);
+	igt_assert_eq(write(ready[1], &byte, 1), 1);
+	igt_assert_eq(read(mapped[0], &byte, 1), 1);
+	igt_assert_eq(waitpid(helper, NULL, 0), helper);
+	igt_assert_eq(setresuid(uid, uid, uid), 0);
+}
+
+/* the first of three processes takes all sessions that there are for the three */
+static void namespaces_of(unsigned int first)
+{
+	int taken[2], done[2];
+	char byte = 0;
+
+	igt_assert_eq(pipe(taken), 0);
+	igt_assert_eq(pipe(done), 0);
+	igt_fork(child, 3)
+	{
+		/* two namespaces of the same owner, or two users of one container */
+		unsigned int uids = first < UIDS_OF_ROOT ? first + 1000 * child : first;
+		struct igt_perfctr_device mine;
+		int error;
+		uint32_t bo;
+
+		igt_perfctr_reopen(&mine, &dev);
+		bo = buffer(mine.fd, 2 * PAGE);
+		if (child)
+			igt_assert_eq(read(taken[0], &byte, 1), 1);
+		enter_namespace(uids, 7 + child);
+		igt_assert_eq(fill(mine.fd, bo, &error), child ? 0 : 20);
+		igt_assert_eq(error, -EDQUOT);
+		if (child) {
+			igt_assert_eq(write(done[1], &byte, 1), 1);
+		} else {
+			igt_assert_eq(write(taken[1], &byte, 1), 1);
+			igt_assert_eq(write(taken[1], &byte, 1), 1);
+			igt_assert_eq(read(done[0], &byte, 1), 1);
+			igt_assert_eq(read(done[0], &byte, 1), 1);
+		}
+	}
+	igt_waitchildren();
+	for (unsigned int i = 0; i < 2; i++) {
+		close(taken[i]);
+		close(done[i]);
+	}
+}
+
+static void namespace_one_user(void)
+{
+	igt_require_f(!access("/proc/self/ns/user", F_OK), "no user namespaces\n");
+	igt_perfctr_sysctl("max_user_sessions", "20");
+	namespaces_of(UIDS_OF_NOBODY);
+	namespaces_of(UIDS_OF_ROOT);
+	default_limits();
+}
+
 /* --- others ----------------------------------------------------------------- */
 
 /* everything that a user can do to keep the device busy, until killed */
@@ -594,6 +790,18 @@ static void be_malicious(unsigned int seed)
 	}
 }
 
+/* the same with sessions that do not last, and a user for each attacker, until killed */
+static void come_and_go_for_ever(unsigned int seed)
+{
+	struct igt_perfctr_device mine;
+	uint32_t bo;
+
+	igt_perfctr_reopen(&mine, &dev);
+	bo = buffer(mine.fd, 2 * PAGE);
+	igt_drop_to(IGT_NOBODY - seed, 0);
+	come_and_go(mine.fd, bo, UINT64_MAX);
+}
+
 /* kernels with checkers are many times slower, and attackers run with them, too */
 static bool sanitized(void)
 {
@@ -606,7 +814,7 @@ struct fared {
 	uint64_t periodic, due, worst_ns;
 };
 
-static struct fared fare(unsigned int attackers)
+static struct fared fare(unsigned int attackers, void (*attack)(unsigned int seed))
 {
 	const uint64_t span_ns = 1500 * MS, period_ns = 10 * MS;
 	struct igt_perfctr_session s;
@@ -619,7 +827,7 @@ static struct fared fare(unsigned int attackers)
 		pids[i] = fork();
 		igt_assert(pids[i] >= 0);
 		if (!pids[i])
-			be_malicious(i);
+			attack(i);
 	}
 	igt_perfctr_session_init(&s, &dev);
 	s.setup.slots = 1024;
@@ -661,10 +869,10 @@ static struct fared fare(unsigned int attackers)
  * CPUs with the hardware model, and it may be busy with other things for one of the attempts.
  * Nine tenths are usual on two emulated CPUs, three tenths if nobody held the attackers back.
  */
-static void nobody_starves(void)
+static void nobody_starves(void (*attack)(unsigned int seed))
 {
 	for (unsigned int i = 0;; i++) {
-		struct fared alone = fare(0), beside = fare(ATTACKERS);
+		struct fared alone = fare(0, NULL), beside = fare(ATTACKERS, attack);
 
 		if (alone.periodic * beside.due <=
 			    (sanitized() ? 20 : 2) * beside.periodic * alone.due &&
@@ -672,6 +880,18 @@ static void nobody_starves(void)
 			return;
 		igt_assert_lt(i, ATTEMPTS);
 	}
+}
+
+/*
+ * Root's limit holds whatever the sessions' lives are: so slow that attackers who keep it leave
+ * the CPUs alone. At the default limit this loop of six users takes from a session on two emulated
+ * CPUs what six users that only compute take, docs/security.md.
+ */
+static void nobody_starves_teardown(void)
+{
+	igt_perfctr_sysctl("max_sample_rate_hz", "5");
+	nobody_starves(come_and_go_for_ever);
+	default_limits();
 }
 
 /* the counters and the memory of somebody else, with every handle there is */
@@ -788,10 +1008,18 @@ int igt_main()
 	igt_subtest("user-rate") user_rate();
 	igt_describe("samples in jobs keep the same distance, before the job is queued");
 	igt_subtest("user-rate-jobs") user_rate_jobs();
+	igt_describe("and so do those of sessions, files and processes that do not last");
+	igt_subtest("user-rate-teardown") user_rate_teardown();
 	igt_describe("who waits for its turn can be interrupted, and STOP never waits for it");
 	igt_subtest("rate-interrupted") rate_interrupted();
+	igt_describe("a job that waits for the turns of its samples can be interrupted: -EINTR");
+	igt_subtest("submit-interrupted") submit_interrupted();
+	igt_describe("whoever owns user namespaces is one user, and so is a container of root's");
+	igt_subtest("namespace-one-user") namespace_one_user();
 	igt_describe("six attackers of two users take neither time nor periods from a session");
-	igt_subtest("nobody-starves") nobody_starves();
+	igt_subtest("nobody-starves") nobody_starves(be_malicious);
+	igt_describe("nor do six users whose sessions last for one START, at a rate that root set");
+	igt_subtest("nobody-starves-teardown") nobody_starves_teardown();
 	igt_describe("sessions and buffers of another file can neither be used nor mapped");
 	igt_subtest("others-private") others_are_private();
 	igt_describe("twenty thousand wrong calls put no line into the kernel's log");

@@ -766,7 +766,8 @@ enum drm_perfctr_cmd {
  * hardware that does not answer gives a sample with DRM_PERFCTR_SAMPLE_ERROR.
  * The hardware takes one sample at a time, for everybody: sessions that were
  * made without CAP_PERFMON wait, all of a user's together, until
- * unprivileged_min_period_ns / 4 has passed since their last START or SAMPLE.
+ * unprivileged_min_period_ns / 4 has passed since their last START or SAMPLE,
+ * of sessions that are gone, too. A user namespace is one user.
  *
  * Errors of every command: -EINVAL unknown @cmd or a field that must be zero
  * is not (the kernel's debug log, drm.debug=0x2, names it); -EINVAL @size
