@@ -469,7 +469,8 @@ int vsoc_nv50_init(struct vsoc_device *vsoc)
 	if (ret)
 		return ret;
 	for (d = 0; d < PCOUNTER_DOMAINS; d++) {
-		nv->record[d] = vzalloc(RECORD_BYTES);
+		/* who probes is told by the error */
+		nv->record[d] = __vmalloc(RECORD_BYTES, GFP_KERNEL | __GFP_ZERO | __GFP_NOWARN);
 		if (!nv->record[d])
 			return -ENOMEM;
 	}
