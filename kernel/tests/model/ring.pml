@@ -2,8 +2,9 @@
 /*
  * The ring protocol: kernel and user space, all interleavings. See README.md
  * for what stands for what. SLOTS is 1, 2 or 4; indices run modulo INDICES, so
- * that they wrap many times over in a run. BUG=n breaks the protocol in the
- * n-th way, which the model must notice.
+ * that they wrap many times over in a run. HOSTILE replaces the reader by one
+ * that writes any extract_idx. BUG=n breaks the protocol in the n-th way, which
+ * the model must notice.
  */
 #ifndef SLOTS
 #define SLOTS	2
@@ -48,8 +49,19 @@ active proctype kernel()
 		seen = extract_idx;
 		if
 		:: AHEAD(seen, extract) <= AHEAD(insert, extract) -> extract = seen
+#ifdef HOSTILE
+		/* ignored and counted; BUG=4 believes it */
+		:: else ->
+			if
+			:: BUG == 4 -> extract = seen
+			:: BUG != 4 -> skip
+			fi
+#else
 		:: else -> assert(false)	/* user space here is honest */
+#endif
 		fi;
+		/* never more unread samples than slots, whatever was written */
+		assert(AHEAD(insert, extract) <= SLOTS);
 		free = SLOTS - AHEAD(insert, extract);
 		if
 		/* STOP publishes in the last slot, everything else keeps it free */
@@ -88,6 +100,20 @@ active proctype kernel()
 	dead = true
 }
 
+#ifdef HOSTILE
+/* writes whatever it likes whenever it likes; what it reads is its own affair */
+active proctype user()
+{
+	byte any;
+
+	do
+	:: any < INDICES - 1 -> any++
+	:: any > 0 -> any--
+	:: extract_idx = any
+	:: dead -> break
+	od
+}
+#else
 active proctype user()
 {
 	byte extract = 0, insert, l, h;
@@ -124,3 +150,4 @@ active proctype user()
 	assert(consumed == published);
 	assert(periods == DUE)
 }
+#endif
