@@ -8,11 +8,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include "minigt.h"
 #include "igt_nv50.h"
 #include "igt_perfctr.h"
+#include "igt_sys.h"
 #include "igt_vsoc.h"
 
 IGT_TEST_DESCRIPTION("Out of memory at every place: -ENOMEM or success, and nothing left behind");
@@ -162,6 +164,33 @@ static unsigned int sweep(int (*call)(struct igt_perfctr_session *s), struct igt
 	/* it works now, and counts right */
 	igt_assert_eq(call(s), 0);
 	return failed;
+}
+
+/* --- SoC blocks ----------------------------------------------------------- */
+
+/* software events, one for each CPU, a PMU of the fabric, and an eventfd besides the GPU's blocks */
+static void soc_session(struct igt_perfctr_session *s)
+{
+	/* PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK */
+	static const uint32_t software = 1, cpu_clock = 0;
+
+	/* User-mode Linux has no perf events */
+	igt_require_f(!access(IGT_UCF_TYPE, R_OK), "no PMU nvidia_ucf_pmu_0\n");
+	igt_perfctr_session_init(s, &dev);
+	igt_perfctr_add_pmu(s, 0, software, cpu_clock, DRM_PERFCTR_CPU_ANY);
+	igt_assert(igt_perfctr_add_ucf(s));
+	s->setup.eventfd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+	igt_assert_lte(0, s->setup.eventfd);
+	s->setup.watermark = 1;
+	igt_perfctr_session_create(s);
+}
+
+static void soc_session_end(struct igt_perfctr_session *s)
+{
+	const int fd = s->setup.eventfd;
+
+	igt_perfctr_session_fini(s);
+	close(fd);
 }
 
 /* --- probe ---------------------------------------------------------------- */
@@ -366,6 +395,27 @@ int igt_main()
 			dev = csf;
 		}
 		igt_nv50_go();
+	}
+
+	igt_describe(
+		"SETUP with SoC blocks and an eventfd, each allocation of the core and of perf "
+		"failing once: -ENOMEM or success, nothing left");
+	igt_subtest("soc-setup")
+	{
+		struct igt_perfctr_session t;
+
+		soc_session(&t);
+		igt_assert_lt(0, sweep(call_setup, &t));
+		soc_session_end(&t);
+	}
+	igt_describe("START and STOP of SoC blocks with each allocation failing once: as above");
+	igt_subtest("soc-start")
+	{
+		struct igt_perfctr_session t;
+
+		soc_session(&t);
+		sweep(call_start, &t);
+		soc_session_end(&t);
 	}
 
 	igt_describe(
