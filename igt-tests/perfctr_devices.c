@@ -450,45 +450,57 @@ static struct igt_perfctr_session s_other;
 /* --- faults of the fabric ----------------------------------------------------------------- */
 
 #define SLOW_READS 2
+/* one in five had late firmware in a virtual machine whose host had a load of 25 */
+#define MAX_TRIES 20
 
-static void pmu_fault_tests(void)
+/* answers of both devices' firmware for which a driver may not have waited */
+static uint64_t late_answers(void)
 {
-	igt_describe("a PMU whose registers answer late costs time, no counts, and no other device "
-		     "is wrong");
-	igt_subtest("fault-pmu-slow")
-	{
-		struct igt_perfctr_session s, second;
+	igt_vsoc_settle(&dev);
+	igt_vsoc_settle(&other);
+	return igt_vsoc_firmware(&dev, "late_answers") + igt_vsoc_firmware(&other, "late_answers");
+}
 
-		igt_require_f(!access(IGT_UCF_TYPE, R_OK), "no PMU nvidia_ucf_pmu_0\n");
-		come();
-		igt_perfctr_session_init(&s, &dev);
-		s.setup.slots = 64;
-		s.setup.period_ns = 2 * MS;
-		igt_assert(igt_perfctr_add_ucf(&s));
-		igt_perfctr_session_create(&s);
-		igt_perfctr_session_setup(&second, &dev, SLOTS, 0);
-		igt_perfctr_session_setup(&s_other, &other, SLOTS, 2 * MS);
-		igt_vsoc_truth(&dev, &before);
-		igt_vsoc_truth(&other, &other_before);
-		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
-		igt_assert_eq(igt_perfctr_start(&second, 0), 0);
-		igt_assert_eq(igt_perfctr_start(&s_other, 0), 0);
-		copy_by_cpu(&dev);
-		igt_vsoc_work(&other, 1);
-		igt_fault_arm(&dev, "pmu_slow", SLOW_READS);
-		copy_by_cpu(&dev);
-		igt_vsoc_work(&other, 2);
-		for (unsigned int i = 0; igt_fault_hits(&dev, "pmu_slow") < SLOW_READS; i++) {
-			igt_assert_lt(i, 1000);
-			igt_perfctr_drain(&s);
-			usleep(2000);
-		}
-		igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
-		igt_assert_eq(igt_perfctr_stop(&second, 0), 0);
-		igt_assert_eq(igt_perfctr_stop(&s_other, 0), 0);
+/*
+ * Returns false if nothing can be said: firmware, a thread, did not run in time, which is an ERROR
+ * that is no PMU's. A PMU may keep a CPU from it for 20 ms each of the SLOW_READS, which is not late.
+ */
+static bool count_with_slow_pmu(void)
+{
+	struct igt_perfctr_session s, second;
+	const uint64_t late = late_answers();
+	bool in_time;
+
+	igt_perfctr_session_init(&s, &dev);
+	s.setup.slots = 64;
+	s.setup.period_ns = 2 * MS;
+	igt_assert(igt_perfctr_add_ucf(&s));
+	igt_perfctr_session_create(&s);
+	igt_perfctr_session_setup(&second, &dev, SLOTS, 0);
+	igt_perfctr_session_setup(&s_other, &other, SLOTS, 2 * MS);
+	igt_vsoc_truth(&dev, &before);
+	igt_vsoc_truth(&other, &other_before);
+	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+	igt_assert_eq(igt_perfctr_start(&second, 0), 0);
+	igt_assert_eq(igt_perfctr_start(&s_other, 0), 0);
+	copy_by_cpu(&dev);
+	igt_vsoc_work(&other, 1);
+	igt_fault_arm(&dev, "pmu_slow", SLOW_READS);
+	copy_by_cpu(&dev);
+	igt_vsoc_work(&other, 2);
+	for (unsigned int i = 0; igt_fault_hits(&dev, "pmu_slow") < SLOW_READS; i++) {
+		igt_assert_lt(i, 1000);
 		igt_perfctr_drain(&s);
-		igt_perfctr_drain(&second);
-		igt_perfctr_drain(&s_other);
+		usleep(2000);
+	}
+	igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
+	igt_assert_eq(igt_perfctr_stop(&second, 0), 0);
+	igt_assert_eq(igt_perfctr_stop(&s_other, 0), 0);
+	igt_perfctr_drain(&s);
+	igt_perfctr_drain(&second);
+	igt_perfctr_drain(&s_other);
+	in_time = late_answers() == late;
+	if (in_time) {
 		/* periods that nobody could keep are told */
 		igt_assert_lte_u64(1, s.merged);
 		igt_assert_eq_u64(s.lost_ns + second.lost_ns + s_other.lost_ns, 0);
@@ -501,9 +513,26 @@ static void pmu_fault_tests(void)
 		igt_vsoc_assert_conserved(&s, &before, &after);
 		igt_vsoc_assert_conserved(&second, &before, &after);
 		igt_vsoc_assert_conserved(&s_other, &other_before, &other_after);
-		igt_perfctr_session_fini(&s);
-		igt_perfctr_session_fini(&second);
-		igt_perfctr_session_fini(&s_other);
+	}
+	igt_perfctr_session_fini(&s);
+	igt_perfctr_session_fini(&second);
+	igt_perfctr_session_fini(&s_other);
+	return in_time;
+}
+
+static void pmu_fault_tests(void)
+{
+	igt_describe("a PMU whose registers answer late costs time, no counts, and no other device "
+		     "is wrong");
+	igt_subtest("fault-pmu-slow")
+	{
+		unsigned int tries = 0;
+
+		igt_require_f(!access(IGT_UCF_TYPE, R_OK), "no PMU nvidia_ucf_pmu_0\n");
+		come();
+		while (!count_with_slow_pmu())
+			igt_assert_lt(++tries, MAX_TRIES);
+		igt_info("late firmware %u times\n", tries);
 		go();
 	}
 	igt_describe(
@@ -551,13 +580,14 @@ static void pmu_fault_tests(void)
 	{
 		const struct drm_perfctr_pmu_block_header *pmu;
 		struct igt_perfctr_session s, second;
-		uint64_t t0;
+		uint64_t t0, late;
 
 		igt_require_f(!access(IGT_UCF_TYPE, R_OK), "no PMU nvidia_ucf_pmu_0\n");
 		igt_perfctr_session_init(&s, &dev);
 		s.setup.slots = 64;
 		igt_assert(igt_perfctr_add_ucf(&s));
 		igt_perfctr_session_create(&s);
+		late = igt_vsoc_firmware(&dev, "late_answers");
 		/* has none of it */
 		igt_perfctr_session_setup(&second, &dev, SLOTS, 5 * MS);
 		igt_vsoc_truth(&dev, &before);
@@ -585,7 +615,9 @@ static void pmu_fault_tests(void)
 		igt_vsoc_truth(&dev, &after);
 		igt_vsoc_assert_conserved(&s, &before, &after);
 		igt_vsoc_assert_conserved(&second, &before, &after);
-		igt_assert_eq_u32(second.flags & TROUBLE, 0);
+		/* see count_with_slow_pmu() */
+		if (igt_vsoc_firmware(&dev, "late_answers") == late)
+			igt_assert_eq_u32(second.flags & TROUBLE, 0);
 		igt_assert_eq_u64(second.lost_ns, 0);
 		igt_perfctr_session_fini(&second);
 		igt_assert_eq_u64(igt_perfctr_sum(&s, DRM_PERFCTR_BLOCK_UCF, 0,

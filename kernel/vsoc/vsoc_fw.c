@@ -32,6 +32,12 @@
 /* requests that are acknowledged without anything else to do */
 #define FW_PLAIN_REQUESTS	(CSF_GLB_PING)
 
+/*
+ * The MCU is a thread, and has no say in when it runs. A host gives up after
+ * CSF_PRFCNT_ACK_TIMEOUT_MS; half of that, as its wait may begin before the doorbell.
+ */
+#define LATE_ANSWER_MS		(CSF_PRFCNT_ACK_TIMEOUT_MS / 2)
+
 /* faults */
 #define SLOW_DOORBELL_MS	20
 #define STORM_EVENTS		32
@@ -173,6 +179,9 @@ static void handle_requests(struct vsoc_fw *fw)
 
 	if (vsoc_fault(fw->vsoc, VSOC_FAULT_LATE_ACK))
 		msleep(vsoc_fault_delay_ms(fw->vsoc));
+	/* before the answer: who has seen that sees this */
+	if (ktime_get_mono_fast_ns() - fw->asked_ns > LATE_ANSWER_MS * NSEC_PER_MSEC)
+		fw->late_answers++;
 	acknowledge(fw, ack);
 	if (pending & CSF_GLB_PRFCNT_SAMPLE && vsoc_fault(fw->vsoc, VSOC_FAULT_DOUBLE_ACK))
 		acknowledge(fw, ack ^ CSF_GLB_PRFCNT_SAMPLE);
@@ -237,13 +246,17 @@ static bool fail_request(struct vsoc_fw *fw)
 static int mcu_thread(void *data)
 {
 	struct vsoc_fw *fw = data;
+	u64 rung_ns;
 
 	while (!kthread_should_stop()) {
-		wait_event_idle(fw->wait, READ_ONCE(fw->doorbell) || kthread_should_stop());
+		/* pairs with the doorbell's release: rung_ns stays until the doorbell is taken */
+		wait_event_idle(fw->wait, smp_load_acquire(&fw->doorbell) || kthread_should_stop());
+		rung_ns = READ_ONCE(fw->rung_ns);
 		if (!xchg(&fw->doorbell, false))
 			continue;
 		mutex_lock(&fw->lock);
 		fw->doorbells++;
+		fw->asked_ns = rung_ns;
 		fw->busy_since_ns = ktime_get_mono_fast_ns();
 		if (!fail_request(fw))
 			handle_requests(fw);
@@ -281,6 +294,8 @@ void vsoc_fw_doorbell(struct vsoc_device *vsoc)
 
 	if (vsoc_fault(vsoc, VSOC_FAULT_LOST_DOORBELL))
 		return;
+	if (!READ_ONCE(fw->doorbell))
+		WRITE_ONCE(fw->rung_ns, ktime_get_mono_fast_ns());
 	/* after what the host wrote to the input page */
 	smp_store_release(&fw->doorbell, true);
 	wake_up(&fw->wait);
@@ -438,6 +453,7 @@ static int firmware_show(struct seq_file *m, void *unused)
 	seq_printf(m, "interrupts %llu\n", fw->interrupts);
 	seq_printf(m, "samples_written %llu\n", fw->samples_written);
 	seq_printf(m, "samples_dropped %llu\n", fw->samples_dropped);
+	seq_printf(m, "late_answers %llu\n", fw->late_answers);
 	seq_printf(m, "resets %llu\n", fw->resets);
 	seq_printf(m, "busy_ns %llu\n", fw->busy_ns);
 	mutex_unlock(&fw->lock);

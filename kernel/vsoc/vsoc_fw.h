@@ -57,6 +57,8 @@ struct vsoc_fw {
 	wait_queue_head_t wait;
 	/** @doorbell: rung since the MCU last looked. */
 	bool doorbell;
+	/** @rung_ns: CLOCK_MONOTONIC when it was rung first after that. */
+	u64 rung_ns;
 	/** @irq: the interrupt line. */
 	struct irq_work irq;
 	/** @irq_timer: the same where irq_work is no interrupt. */
@@ -72,6 +74,8 @@ struct vsoc_fw {
 	u64 busy_since_ns;
 	/** @busy_ns: time that the MCU took for requests, up to its interrupts. */
 	u64 busy_ns;
+	/** @asked_ns: @rung_ns of the doorbell that the MCU answers. */
+	u64 asked_ns;
 	/** @metadata: samples begin with a metadata block. */
 	bool metadata;
 	/** @set: counter set that the hardware counts for samples. */
@@ -125,6 +129,8 @@ struct vsoc_fw {
 	u64 interrupts;
 	/** @doorbells: seen. */
 	u64 doorbells;
+	/** @late_answers: acknowledgments that a host may have given up waiting for. */
+	u64 late_answers;
 	/** @resets: of the GPU. */
 	u64 resets;
 };
