@@ -538,7 +538,7 @@ static void own_tests(void)
 	igt_nv50_subtest("function-of-slots")
 	{
 		struct drm_vsoc_command c[3];
-		uint64_t alone;
+		uint64_t alone = 0;
 
 		create_store();
 		for (unsigned int with = 0; with < 2; with++) {
