@@ -13,8 +13,10 @@
 
 static void random_command(struct world *w, struct rng *r, struct drm_vsoc_command *c)
 {
+	unsigned int i;
+
 	memset(c, 0, sizeof(*c));
-	c->type = 1 + below(r, 6);
+	c->type = 1 + below(r, 8);
 	switch (c->type) {
 	case DRM_VSOC_CMD_DRAW:
 		c->draw.vertices = below(r, MAX_UNITS);
@@ -43,6 +45,19 @@ static void random_command(struct world *w, struct rng *r, struct drm_vsoc_comma
 	case DRM_VSOC_CMD_SAMPLE:
 		c->sample.handle = any_session(w, r)->handle;
 		c->sample.user_data = rnd(r);
+		break;
+	case DRM_VSOC_CMD_METHODS:
+		c->methods.count = 1 + below(r, ARRAY_SIZE(c->methods.methods));
+		for (i = 0; i < c->methods.count; i++) {
+			c->methods.methods[i].method = DRM_VSOC_MP_PM_SET(below(r, 8));
+			/* a unit that exists and bits that are defined */
+			c->methods.methods[i].data = (rnd(r) & ~0xfeu) | below(r, 6) << 4;
+		}
+		break;
+	case DRM_VSOC_CMD_MP_STORE:
+		c->mp_store.handle = any_bo(w, r)->handle;
+		c->mp_store.offset = 8ull * below(r, 1000);
+		c->mp_store.sequence = rnd(r);
 		break;
 	}
 	if (percent(r, 6))
