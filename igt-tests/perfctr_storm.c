@@ -29,6 +29,8 @@
 #include "igt_chance.h"
 #include "igt_client.h"
 #include "igt_random.h"
+#include "igt_rights.h"
+#include "igt_setup.h"
 #include "igt_sys.h"
 
 IGT_TEST_DESCRIPTION("Whatever happens in whatever order, sessions tell the truth");
@@ -598,6 +600,7 @@ static bool do_doom(void)
 {
 	struct igt_perfctr_session s;
 	struct igt_perfctr_device file;
+	bool restless;
 	unsigned int i;
 	int ready[2];
 	char byte;
@@ -612,6 +615,7 @@ static bool do_doom(void)
 		return true;
 	}
 	igt_assert_eq(pipe(ready), 0);
+	restless = one_in(2);
 	igt_perfctr_session_init(&s, &devices[0].dev);
 	s.setup.period_ns = (1 + any(5)) * MS;
 	doomed[i] = fork();
@@ -623,11 +627,20 @@ static bool do_doom(void)
 		s.dev = &file;
 		snprintf(path, sizeof(path), "/dev/dri/renderD%d", file.minor);
 		file.fd = open(path, O_RDWR);
+		if (restless)
+			igt_drop_to(IGT_NOBODY - i, 0);
 		/* what fails here fails by a fault, or because another set is counted */
 		if (file.fd >= 0 && !igt_perfctr_session_try(&s))
 			igt_perfctr_start(&s, 0);
 		if (write(ready[1], "", 1) != 1)
 			_exit(1);
+		/* sessions that do not last, of a user with limits */
+		while (restless) {
+			igt_perfctr_control(file.fd, DRM_PERFCTR_CMD_TEARDOWN, &s.handle, NULL, 0);
+			usleep(1000);
+			if (!igt_setup_send(&s))
+				igt_perfctr_start(&s, 0);
+		}
 		for (;;)
 			igt_perfctr_sample(&s, 0), usleep(2000);
 	}
@@ -874,6 +887,8 @@ int igt_main()
 		igt_require_f(igt_perfctr_open_device(&devices[0].dev, "vsoc.0"),
 			      "no virtual SoC\n");
 		devices[0].present = true;
+		/* some of the doomed have no rights */
+		igt_perfctr_sysctl("paranoid", "0");
 		/* of a run that was cut short */
 		igt_write(IGT_VSOC_DRIVER "/del_device", "9");
 		igt_write(IGT_VSOC_DRIVER "/del_device", "10");
@@ -893,6 +908,7 @@ int igt_main()
 	{
 		tell_replay();
 		end_doomed();
+		igt_perfctr_sysctl("paranoid", "1");
 		igt_perfctr_close(&devices[0].dev);
 	}
 }
