@@ -2,6 +2,8 @@
 /*
  * NVIDIA-style counters that are more than fit: they take turns, and scaled counts are near the truth.
  */
+#include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "minigt.h"
@@ -17,6 +19,12 @@ IGT_TEST_DESCRIPTION("PCOUNTER and MP counters that take turns");
 #define RANDOM_TURNS 100
 /* of a job whose time is less than a turn */
 #define RANDOM_FRAGMENTS 200000
+/* any counters, after the fixed ones: requests, and slices of each */
+#define REQUESTS 4
+#define REQUEST_SLICES 100
+/* of the database, and the passes of all of them */
+#define ALL_COUNTERS 53
+#define ALL_PASSES 10
 /* what may arrive in a clock, and what is held back until there is as much */
 #define EDGE_COUNTS 32
 
@@ -144,6 +152,136 @@ static void assert_random_is_scaled(const char *const *names, unsigned int count
 	igt_perfctr_session_fini(&s);
 }
 
+/* seed of the requests: what a failure is repeated with */
+static uint64_t request_seed(void)
+{
+	const char *text = getenv("PERFCTR_SEED");
+
+	return text && *text ? strtoull(text, NULL, 0) : 1;
+}
+
+/* names of all counters, each once */
+static unsigned int all_names(const char *names[ALL_COUNTERS])
+{
+	unsigned int count = 0;
+
+	for (unsigned int i = 0; i < igt_nv50.before.count; i++) {
+		const struct igt_vsoc_counter *c = &igt_nv50.before.at[i];
+		unsigned int k = 0;
+
+		if (c->type != DRM_PERFCTR_BLOCK_PCOUNTER && c->type != DRM_PERFCTR_BLOCK_MP)
+			continue;
+		while (k < count && strcmp(names[k], c->name))
+			k++;
+		if (k < count)
+			continue;
+		igt_assert_lt(count, ALL_COUNTERS);
+		names[count++] = c->name;
+	}
+	return count;
+}
+
+/* a draw and a compute of any size, which are over before the slice is */
+static void submit_any(struct igt_chance *chance)
+{
+	struct drm_vsoc_command c[2] = { { .type = DRM_VSOC_CMD_DRAW },
+					 { .type = DRM_VSOC_CMD_COMPUTE } };
+	uint64_t job;
+
+	c[0].draw.vertices = 1 + igt_chance_any(chance, 40000);
+	c[0].draw.primitives = 1 + igt_chance_any(chance, 20000);
+	c[0].draw.primitives_culled = igt_chance_any(chance, c[0].draw.primitives + 1);
+	c[0].draw.fragments = 1 + igt_chance_any(chance, RANDOM_FRAGMENTS);
+	c[0].draw.texels = igt_chance_any(chance, RANDOM_FRAGMENTS);
+	c[1].compute.threads = 1 + igt_chance_any(chance, 40000);
+	c[1].compute.instructions = 1 + igt_chance_any(chance, 64);
+	job = igt_vsoc_submit(&igt_nv50.dev, c, 2);
+	igt_nv50_step(IGT_NV50_SLICE_NS);
+	igt_assert_eq(igt_vsoc_wait(&igt_nv50.dev, job).status, 0);
+}
+
+struct slices {
+	const char *name;
+	double sum, squares; /* of what was counted in each */
+};
+
+/*
+ * A counter with S of N slices, chosen by whose turn it was: N times the standard error of the mean
+ * of a sample without replacement. What the slices had is known, so is their standard deviation.
+ */
+static double standard_error(const struct slices *c, double ran)
+{
+	const double n = REQUEST_SLICES, mean = c->sum / n;
+	const double variance = (c->squares - n * mean * mean) / (n - 1);
+
+	return n * sqrt(fmax(variance, 0) / ran * (1 - ran / n));
+}
+
+static void assert_one_is_scaled(const struct igt_perfctr_session *s, const struct slices *c)
+{
+	const double ran = round((double)igt_nv50_ran(s, c->name) / IGT_NV50_SLICE_NS);
+	double error, bound;
+
+	igt_assert_f(ran >= REQUEST_SLICES / ALL_PASSES, "%s had %.0f of %u slices\n", c->name, ran,
+		     REQUEST_SLICES);
+	if (igt_nv50_ran(s, c->name) == igt_nv50_sum(s, c->name)->time_enabled) {
+		igt_assert_f(scaled(s, c->name) == c->sum, "%s is not exact\n", c->name);
+		return;
+	}
+	error = scaled(s, c->name) - c->sum;
+	/* a collection takes a nanosecond */
+	bound = 6 * standard_error(c, ran) + c->sum * 1e-5;
+	igt_assert_f(fabs(error) <= bound,
+		     "%s: truth %.0f, scaled %.0f with %.0f of %u slices: off by %.0f, not %.0f\n",
+		     c->name, c->sum, scaled(s, c->name), ran, REQUEST_SLICES, error, bound);
+}
+
+/* of @wanted counters, whichever they are; returns how many had to take turns */
+static unsigned int assert_any_are_scaled(struct igt_chance *chance, unsigned int wanted)
+{
+	const char *names[ALL_COUNTERS];
+	struct slices slices[ALL_COUNTERS] = { 0 };
+	unsigned int turns = 0;
+	struct igt_perfctr_session s;
+
+	igt_assert_eq(all_names(names), ALL_COUNTERS);
+	igt_nv50_session_init(&s, 0);
+	for (unsigned int i = 0; i < wanted; i++) {
+		const unsigned int k = i + igt_chance_any(chance, ALL_COUNTERS - i);
+
+		slices[i].name = names[k];
+		names[k] = names[i];
+		igt_nv50_want(&s, slices[i].name);
+	}
+	igt_perfctr_session_create(&s);
+	igt_vsoc_debugfs(&igt_nv50.dev, "stepped", "1");
+	start_stepped(&s);
+	for (unsigned int n = 0; n < REQUEST_SLICES; n++) {
+		submit_any(chance);
+		igt_nv50_read_after();
+		for (unsigned int i = 0; i < wanted; i++) {
+			const double count = igt_nv50_truth(slices[i].name);
+
+			slices[i].sum += count;
+			slices[i].squares += count * count;
+		}
+		igt_nv50.before = igt_nv50.after;
+		igt_perfctr_sample_and_drain(&s);
+	}
+	igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
+	igt_perfctr_drain(&s);
+	igt_vsoc_debugfs(&igt_nv50.dev, "stepped", "0");
+	for (unsigned int i = 0; i < wanted; i++) {
+		assert_one_is_scaled(&s, &slices[i]);
+		turns += igt_nv50_ran(&s, slices[i].name) <
+			 igt_nv50_sum(&s, slices[i].name)->time_enabled;
+	}
+	igt_assert_eq(!!(s.flags & DRM_PERFCTR_SAMPLE_MULTIPLEXED), turns > 0);
+	igt_perfctr_session_fini(&s);
+	igt_info("%u counters, %u took turns\n", wanted, turns);
+	return turns;
+}
+
 /* with up to three passes, whoever has a tenth is not starved */
 static bool has_share(const struct igt_perfctr_session *s, const char *name)
 {
@@ -182,6 +320,20 @@ static void turn_tests(void)
 	igt_nv50_subtest("turns-random")
 	{
 		assert_random_is_scaled(names, STEADY_NAMES);
+	}
+	igt_describe("so are those of any counters, PCOUNTER's and MP's, of any number");
+	igt_nv50_subtest("turns-random-requests")
+	{
+		struct igt_chance chance = { .seed = request_seed() };
+
+		igt_info("repeat with PERFCTR_SEED=%llu\n", (unsigned long long)chance.seed);
+		igt_chance_begin(&chance, 0);
+		igt_assert_lt(20, assert_any_are_scaled(&chance, ALL_COUNTERS));
+		for (unsigned int n = 1; n < REQUESTS; n++) {
+			igt_chance_begin(&chance, n);
+			assert_any_are_scaled(&chance,
+					      2 + igt_chance_any(&chance, ALL_COUNTERS - 1));
+		}
 	}
 	igt_describe("scaled counts of PCOUNTER and MP counters that take turns are the truth");
 	igt_nv50_subtest("shared-multiplexer-steady")
