@@ -4,10 +4,9 @@
  * methods, record packets. Used by the source and by the model in vsoc, which
  * share nothing else.
  *
- * Addresses of sources, tables, CTRL and counters, and PM_TRIGGER, are those that
- * nouveau's nv40.c programmed, the methods those of Mesa's nv50 driver. The other
- * addresses are chosen here: what the registers do is documented (envytools),
- * where they are was not at hand.
+ * Addresses and bits of CTRL, and PM_TRIGGER, are those that envytools documents
+ * (docs/hw/pcounter/intro.rst, NV40:GF100) and, of the first ones, nouveau's nv40.c
+ * programmed; the methods are those of Mesa's nv50 driver. What is chosen here says so.
  */
 #ifndef _PCOUNTER_HW_H_
 #define _PCOUNTER_HW_H_
@@ -25,30 +24,33 @@ enum pcounter_slot {
 	PCOUNTER_START,
 	PCOUNTER_EVENT,
 	PCOUNTER_STOP,
-	/* inputs that no counter counts */
+	/* inputs that no counter counts, with sources of PRE and START */
 	PCOUNTER_SETFLAG,
 	PCOUNTER_CLRFLAG,
-	PCOUNTER_SWAP,
 	PCOUNTER_INPUTS,
 };
 
 /* --- registers; @d: domain, @i: enum pcounter_slot ------------------------- */
 
+/* PRE, START, EVENT and STOP have one */
 #define PCOUNTER_SRC(d, i)	(0xa400 + 0x40 * (i) + 4 * (d))
 #define PCOUNTER_OP(d, i)	(0xa420 + 0x40 * (i) + 4 * (d))
+#define PCOUNTER_SETFLAG_OP(d)	(0xa500 + 4 * (d))
+#define PCOUNTER_CLRFLAG_OP(d)	(0xa520 + 4 * (d))
+#define PCOUNTER_SPEC_SRC(d)	(0xa560 + 4 * (d))	/* lowest byte: the signal that swaps */
+#define PCOUNTER_STATUS(d)	(0xa5c0 + 4 * (d))	/* chosen: on hardware bits of CTRL */
 #define PCOUNTER_CTR_CYCLES(d)	(0xa600 + 4 * (d))
-#define PCOUNTER_RECORD_START(d)	(0xa620 + 4 * (d))
-#define PCOUNTER_RECORD_LIMIT(d)	(0xa640 + 4 * (d))
-#define PCOUNTER_RECORD_STATUS(d)	(0xa660 + 4 * (d))
 #define PCOUNTER_CTR_EVENT(d)	(0xa680 + 4 * (d))
-#define PCOUNTER_QUAD_ACK(d)	(0xa6a0 + 4 * (d))
 #define PCOUNTER_CTR_START(d)	(0xa6c0 + 4 * (d))
+#define PCOUNTER_RECORD_STATUS(d)	(0xa6e0 + 4 * (d))
 #define PCOUNTER_CTR_PRE(d)	(0xa700 + 4 * (d))
-#define PCOUNTER_STATUS(d)	(0xa720 + 4 * (d))
+#define PCOUNTER_RECORD_LIMIT(d)	(0xa720 + 4 * (d))
 #define PCOUNTER_CTR_STOP(d)	(0xa740 + 4 * (d))
+#define PCOUNTER_RECORD_START(d)	(0xa760 + 4 * (d))
 #define PCOUNTER_THRESHOLD(d)	(0xa780 + 4 * (d))
-#define PCOUNTER_GCTRL		0xa7a0
+#define PCOUNTER_GCTRL		0xa7a8
 #define PCOUNTER_CTRL(d)	(0xa7c0 + 4 * (d))
+#define PCOUNTER_QUAD_ACK(d)	(0xa7e0 + 4 * (d))
 #define PGRAPH_PM_TRIGGER	0x400084
 #define PGRAPH_PM_TRIGGER_PULSE	0x20
 
@@ -59,7 +61,7 @@ enum pcounter_slot {
 #define PCOUNTER_OP_TABLE	0xffff
 #define PCOUNTER_OP_ARG0_DELAY	BIT(16)	/* ARG0 is SRC0 one clock ago */
 #define PCOUNTER_OP_ARG1_DELAY	BIT(17)	/* ARG1 is SRC1 one clock ago */
-/* PRE and START, SETFLAG, CLRFLAG and SWAP */
+/* PRE and START, SETFLAG and CLRFLAG */
 #define PCOUNTER_OP_ARG2_SRC0	BIT(18)	/* ARG2 is SRC0 one clock ago */
 #define PCOUNTER_OP_ARG3_SRC1	BIT(19)	/* ARG3 is SRC1 one clock ago */
 /* EVENT and STOP */
@@ -72,9 +74,13 @@ enum pcounter_slot {
 #define PCOUNTER_CTRL_COUNT	GENMASK(6, 4)
 #define PCOUNTER_CTRL_COUNT_SHIFT	4
 #define PCOUNTER_CTRL_PERIOD_ALL	BIT(8)	/* SINGLE: CTR_EVENT is not cleared by a period */
-#define PCOUNTER_CTRL_RECORD_SHORT	BIT(9)	/* RECORD: packets of 16 bytes */
-#define PCOUNTER_CTRL_PERIODIC_SHIFT	12	/* PERIODIC each 0x400 << k clocks, k = 0..6 */
-#define PCOUNTER_CTRL_PERIODIC	GENMASK(14, 12)
+#define PCOUNTER_CTRL_EVENT_PULSE	BIT(11)	/* EVENT of other domains: edges, not levels */
+#define PCOUNTER_CTRL_FLAG_PULSE	BIT(13)	/* FLAG of other domains: edges, not levels */
+#define PCOUNTER_CTRL_RECORD_SHORT	BIT(20)	/* RECORD: packets of 16 bytes */
+/* PERIODIC each 0x400 << k clocks, k = 0..6; a field of 0: never */
+#define PCOUNTER_CTRL_PERIODIC	GENMASK(23, 21)
+#define PCOUNTER_CTRL_PERIODIC_SHIFT	21
+#define PCOUNTER_CTRL_PERIODIC_OF(k)	((u32)((k) + 1) << PCOUNTER_CTRL_PERIODIC_SHIFT)
 #define PCOUNTER_PERIODIC_MAX	6
 #define PCOUNTER_PERIODIC_CLOCKS(k)	(0x400u << (k))
 
@@ -82,7 +88,7 @@ enum pcounter_mode {
 	PCOUNTER_MODE_SINGLE,
 	PCOUNTER_MODE_QUAD,
 	PCOUNTER_MODE_RECORD,
-	PCOUNTER_MODE_OFF,
+	PCOUNTER_MODE_OFF,	/* chosen: what it does on hardware is not known */
 };
 
 /*
@@ -113,7 +119,7 @@ enum pcounter_single_status {
 };
 
 #define PCOUNTER_GCTRL_RECORD_CLEAR	BIT(0)	/* counters of RECORD mode are held at 0 */
-#define PCOUNTER_GCTRL_PERIODIC_RESET	BIT(4)	/* all domains' PERIODIC begin now */
+#define PCOUNTER_GCTRL_PERIODIC_RESET	BIT(4)	/* all domains' PERIODIC begin when it goes */
 
 /* trailer: signals that each domain has, from its trailer base on */
 #define PCOUNTER_TRAILER_ZERO		0x0c

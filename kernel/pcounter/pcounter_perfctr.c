@@ -212,7 +212,7 @@ static u32 ctrl_of(const struct pcounter *p, unsigned int d, u32 count_mode)
 	if (!(p->recorded & BIT(d)))
 		return PCOUNTER_MODE_OFF;
 	return PCOUNTER_MODE_RECORD | PCOUNTER_CTRL_RECORD_SHORT | count |
-	       periodic_of(p, d) << PCOUNTER_CTRL_PERIODIC_SHIFT;
+	       PCOUNTER_CTRL_PERIODIC_OF(periodic_of(p, d));
 }
 
 static void write_ctrl(struct pcounter *p, unsigned int d, u32 ctrl)
@@ -290,8 +290,8 @@ static void program_domain(struct pcounter *p, unsigned int d, const struct pcou
 	}
 	if (p->recorded & BIT(d))
 		enter_record(p, d);
-	wr(p, PCOUNTER_SRC(d, PCOUNTER_SWAP), 0);
-	wr(p, PCOUNTER_OP(d, PCOUNTER_SWAP), 0);
+	/* only a write swaps */
+	wr(p, PCOUNTER_SPEC_SRC(d), pcounter_trailer(d) + PCOUNTER_TRAILER_ZERO);
 	write_ctrl(p, d, ctrl);
 }
 
@@ -329,8 +329,10 @@ static void program(struct pcounter *p)
 	for (d = 0; d < PCOUNTER_DOMAINS; d++)
 		program_domain(p, d, pass);
 	program_mp(p, pass);
-	if (p->recorded)
+	if (p->recorded) {
 		wr(p, PCOUNTER_GCTRL, PCOUNTER_GCTRL_PERIODIC_RESET);
+		wr(p, PCOUNTER_GCTRL, 0);
+	}
 	p->slice_ns = 0;
 }
 
@@ -567,7 +569,7 @@ static int await_packet(struct pcounter *p, unsigned int d)
 static void follow_frequency(struct pcounter *p, unsigned int d)
 {
 	const u32 ctrl = (p->ctrl[d] & ~(u32)PCOUNTER_CTRL_PERIODIC) |
-			 periodic_of(p, d) << PCOUNTER_CTRL_PERIODIC_SHIFT;
+			 PCOUNTER_CTRL_PERIODIC_OF(periodic_of(p, d));
 
 	if (ctrl != p->ctrl[d])
 		write_ctrl(p, d, ctrl);

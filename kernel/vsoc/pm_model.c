@@ -56,10 +56,24 @@ static bool is_event_like(unsigned int input)
 	return input == PCOUNTER_EVENT || input == PCOUNTER_STOP;
 }
 
+/* the flag's inputs borrow PRE's and START's */
+static u32 sources_of(const struct pm_domain *d, unsigned int input)
+{
+	const u32 pre = d->src[PCOUNTER_PRE], start = d->src[PCOUNTER_START];
+
+	switch (input) {
+	case PCOUNTER_SETFLAG:
+		return start >> 16 | pre << 16;
+	case PCOUNTER_CLRFLAG:
+		return pre >> 16 | start << 16;
+	}
+	return d->src[input];
+}
+
 static bool macro(const struct pm_domain *d, unsigned int input, const struct pm_signals *now,
 		  bool setflag)
 {
-	const u32 src = d->src[input], op = d->op[input];
+	const u32 src = sources_of(d, input), op = d->op[input];
 	const u8 s0 = PCOUNTER_SRC_SIGNAL(src, 0), s1 = PCOUNTER_SRC_SIGNAL(src, 1);
 	const bool last0 = pm_signal(&d->last, s0), last1 = pm_signal(&d->last, s1);
 	const bool event_like = is_event_like(input);
@@ -112,8 +126,8 @@ static void increments(const struct pm_domain *d, const struct pm_signals *now,
 		break;
 	case PCOUNTER_EXTRA_B6_EVENT_B2:
 		inc[mode_of(d) == PCOUNTER_MODE_SINGLE ? PCOUNTER_PRE : PCOUNTER_START] = b6;
-		inc[PCOUNTER_EVENT] = out[PCOUNTER_EVENT] ?
-			source_bits(d, PCOUNTER_EVENT, now, 0, 2) : 0;
+		inc[PCOUNTER_EVENT] =
+			out[PCOUNTER_EVENT] ? source_bits(d, PCOUNTER_EVENT, now, 0, 2) : 0;
 		break;
 	}
 }
@@ -160,59 +174,83 @@ static void quad(struct pm_domain *d, const u32 inc[PCOUNTER_SLOTS], bool swap, 
 
 /* --- SINGLE ---------------------------------------------------------------------- */
 
-static void single_arm(struct pm_domain *d)
+/* a write to PRE's table starts it */
+static void single_start(struct pm_domain *d)
 {
-	d->status = PCOUNTER_SINGLE_WAIT_PRE;
-	d->pre_left = (u64)d->visible.ctr[PCOUNTER_PRE] + 1;
-	d->stop_left = (u64)d->visible.ctr[PCOUNTER_STOP] + 1;
 	memset(&d->visible, 0, sizeof(d->visible));
+	d->visible.ctr[PCOUNTER_PRE] = d->pre_init;
+	d->visible.ctr[PCOUNTER_STOP] = d->stop_init;
+	d->flag = false;
+	d->status = PCOUNTER_SINGLE_WAIT_PRE;
 }
 
-static void single_period(struct pm_domain *d)
+/* a write to any other register of the domain ends it */
+static void single_abort(struct pm_domain *d)
+{
+	if (mode_of(d) == PCOUNTER_MODE_SINGLE)
+		d->status = PCOUNTER_SINGLE_INACTIVE;
+}
+
+static void single_period_begins(struct pm_domain *d)
+{
+	d->visible.cycles = 0;
+	/* one period only, unless it is to add up */
+	if (!(d->ctrl & PCOUNTER_CTRL_PERIOD_ALL))
+		d->visible.ctr[PCOUNTER_EVENT] = 0;
+	d->status = PCOUNTER_SINGLE_COUNTING;
+}
+
+static void single_period_ends(struct pm_domain *d)
 {
 	if (d->visible.ctr[PCOUNTER_EVENT] >= d->threshold)
-		d->visible.ctr[PCOUNTER_START] =
-			add_saturating(d->visible.ctr[PCOUNTER_START], 1);
-	if (--d->stop_left)
-		/* one period only, unless it is to add up */
-		d->visible.ctr[PCOUNTER_EVENT] = d->ctrl & PCOUNTER_CTRL_PERIOD_ALL ?
-						 d->visible.ctr[PCOUNTER_EVENT] : 0;
-	else
-		d->status = PCOUNTER_SINGLE_INACTIVE;
+		d->visible.ctr[PCOUNTER_START] = add_saturating(d->visible.ctr[PCOUNTER_START], 1);
+	d->status = d->visible.ctr[PCOUNTER_STOP] ? PCOUNTER_SINGLE_WAIT_START :
+						    PCOUNTER_SINGLE_INACTIVE;
+	if (d->visible.ctr[PCOUNTER_STOP])
+		d->visible.ctr[PCOUNTER_STOP]--;
+}
+
+static void count_visible(struct pm_domain *d, unsigned int slot, const u32 inc[PCOUNTER_SLOTS],
+			  u64 clocks)
+{
+	u32 *ctr = &d->visible.ctr[slot];
+
+	*ctr = add_saturating(*ctr, mul_saturating(clocks, inc[slot]));
 }
 
 /* returns the clocks that were used up, all of the same kind */
 static u64 single(struct pm_domain *d, const bool out[PCOUNTER_INPUTS],
 		  const u32 inc[PCOUNTER_SLOTS], u64 clocks)
 {
+	const u32 mode = (d->ctrl & PCOUNTER_CTRL_COUNT) >> PCOUNTER_CTRL_COUNT_SHIFT;
 	u64 n = clocks;
 
 	switch (d->status) {
 	case PCOUNTER_SINGLE_WAIT_PRE:
 		if (!out[PCOUNTER_PRE])
 			return clocks;
-		n = min(clocks, d->pre_left);
-		d->pre_left -= n;
-		if (!d->pre_left)
+		if (!d->visible.ctr[PCOUNTER_PRE]) {
 			d->status = PCOUNTER_SINGLE_WAIT_START;
+			return 1;
+		}
+		n = min_t(u64, clocks, d->visible.ctr[PCOUNTER_PRE]);
+		d->visible.ctr[PCOUNTER_PRE] -= n;
 		return n;
 	case PCOUNTER_SINGLE_WAIT_START:
 		if (!out[PCOUNTER_START])
 			return clocks;
-		d->status = PCOUNTER_SINGLE_COUNTING;
+		single_period_begins(d);
 		return 1;
 	case PCOUNTER_SINGLE_COUNTING:
 		if (out[PCOUNTER_STOP])
 			n = 1;
-		d->visible.ctr[PCOUNTER_EVENT] =
-			add_saturating(d->visible.ctr[PCOUNTER_EVENT],
-				       mul_saturating(n, inc[PCOUNTER_EVENT]));
-		d->visible.ctr[PCOUNTER_PRE] =
-			add_saturating(d->visible.ctr[PCOUNTER_PRE],
-				       mul_saturating(n, inc[PCOUNTER_PRE]));
+		count_visible(d, PCOUNTER_EVENT, inc, n);
+		/* else it stays 0 from WAIT_PRE on */
+		if (mode == PCOUNTER_EXTRA_B4 || mode == PCOUNTER_EXTRA_B6_EVENT_B2)
+			count_visible(d, PCOUNTER_PRE, inc, n);
 		d->visible.cycles = add_saturating(d->visible.cycles, n);
 		if (out[PCOUNTER_STOP])
-			single_period(d);
+			single_period_ends(d);
 		return n;
 	}
 	return clocks;
@@ -240,8 +278,8 @@ static void write_packet(struct pm_domain *d)
 	d->pending = true;
 	if (!can_write(d))
 		return;
-	packet.cycles_stop = cpu_to_le64(d->record_cycles |
-					 (u64)d->record_stops << PCOUNTER_RECORD_STOP_SHIFT);
+	packet.cycles_stop =
+		cpu_to_le64(d->record_cycles | (u64)d->record_stops << PCOUNTER_RECORD_STOP_SHIFT);
 	for (i = 0; i < PCOUNTER_LONG_COUNTERS; i++)
 		packet.counters[i] = cpu_to_le16(d->record[i]);
 	memcpy(d->mem + d->record_at, &packet, packet_bytes(d));
@@ -271,8 +309,8 @@ static u64 record_room(const struct pm_domain *d, const u32 inc[PCOUNTER_LONG_CO
 		return clocks;
 	for (i = 0; i < PCOUNTER_LONG_COUNTERS; i++)
 		if (inc[i])
-			clocks = min_t(u64, clocks, (PCOUNTER_RECORD_FULL - d->record[i] +
-						     inc[i] - 1) / inc[i]);
+			clocks = min_t(u64, clocks,
+				       (PCOUNTER_RECORD_FULL - d->record[i] + inc[i] - 1) / inc[i]);
 	return clocks;
 }
 
@@ -288,7 +326,7 @@ static void record_increments(const struct pm_domain *d, const struct pm_signals
 	memset(out, 0, PCOUNTER_LONG_COUNTERS * sizeof(*out));
 	for (i = 0; i < PCOUNTER_STOP; i++)
 		out[i] = inc[i];
-	out[PCOUNTER_STOP] = d->flag;
+	out[PCOUNTER_STOP] = d->flag_wire;
 }
 
 static void count_stop(struct pm_domain *d)
@@ -314,8 +352,8 @@ static u64 record_clocks(struct pm_domain *d, const u32 add[PCOUNTER_LONG_COUNTE
 	n = stop ? 1 : record_room(d, add, clocks);
 	for (i = 0; i < PCOUNTER_LONG_COUNTERS; i++)
 		if (add[i])
-			d->record[i] = min_t(u64, d->record[i] + mul_saturating(n, add[i]),
-					     U16_MAX);
+			d->record[i] =
+				min_t(u64, d->record[i] + mul_saturating(n, add[i]), U16_MAX);
 	d->record_cycles = (d->record_cycles + n) & PCOUNTER_RECORD_CYCLES;
 	return n;
 }
@@ -335,6 +373,29 @@ static u64 record(struct pm_domain *d, const struct pm_signals *now, bool held, 
 
 /* --- clocks ---------------------------------------------------------------------- */
 
+/* CLRFLAG is stronger; SINGLE that is over keeps the flag as it is */
+static bool next_flag(const struct pm_domain *d, bool setflag, bool clrflag)
+{
+	if (mode_of(d) == PCOUNTER_MODE_SINGLE && d->status == PCOUNTER_SINGLE_INACTIVE)
+		return d->flag;
+	return (setflag || d->flag) && !clrflag;
+}
+
+/* EVENT and FLAG from now on; other domains may want to know that they rose */
+static void drive_wires(struct pm_model *pm, struct pm_domain *d, bool event, bool flag)
+{
+	const unsigned int number = d - pm->domains;
+	const u16 edges = (event && !d->event) << number | (flag && !d->flag_wire)
+								   << (PCOUNTER_DOMAINS + number);
+	unsigned int i;
+
+	for (i = 0; edges && i < PCOUNTER_DOMAINS; i++)
+		if (i != number)
+			pm->domains[i].edges |= edges;
+	d->event = event;
+	d->flag_wire = flag;
+}
+
 /* @clocks clocks in which all wires stay as they are, and so were they before but for the first */
 static u64 run_constant(struct pm_model *pm, struct pm_domain *d, const struct pm_signals *now,
 			u64 clocks)
@@ -348,9 +409,9 @@ static u64 run_constant(struct pm_model *pm, struct pm_domain *d, const struct p
 	for (i = 0; i < PCOUNTER_INPUTS; i++)
 		out[i] = macro(d, i, now, setflag);
 	increments(d, now, out, inc);
-	flag = setflag || (d->flag && !out[PCOUNTER_CLRFLAG]);
-	/* both are wires in the next clock */
-	if (out[PCOUNTER_EVENT] != d->event || flag != d->flag)
+	flag = next_flag(d, setflag, out[PCOUNTER_CLRFLAG]);
+	/* EVENT is a wire in the next clock, FLAG in the one after that */
+	if (out[PCOUNTER_EVENT] != d->event || flag != d->flag || d->flag != d->flag_wire)
 		n = 1;
 
 	switch (mode_of(d)) {
@@ -359,64 +420,108 @@ static u64 run_constant(struct pm_model *pm, struct pm_domain *d, const struct p
 		break;
 	case PCOUNTER_MODE_QUAD:
 		settle_swap(d);
-		quad(d, inc, out[PCOUNTER_SWAP], n);
+		quad(d, inc, pm_signal(now, d->spec_src & 0xff), n);
 		break;
 	case PCOUNTER_MODE_RECORD:
-		n = record(d, now, pm->gctrl & PCOUNTER_GCTRL_RECORD_CLEAR, out[PCOUNTER_STOP],
-			   inc, n);
+		n = record(d, now, pm->gctrl & PCOUNTER_GCTRL_RECORD_CLEAR, out[PCOUNTER_STOP], inc,
+			   n);
 		break;
 	}
 
-	d->event = out[PCOUNTER_EVENT];
+	drive_wires(pm, d, out[PCOUNTER_EVENT], d->flag);
 	d->flag = flag;
 	d->last = *now;
 	return n;
 }
 
-static u32 period_of(const struct pm_domain *d)
+/* 0: it never pulses */
+static u32 period_of(const struct pm_model *pm, const struct pm_domain *d)
 {
-	return PCOUNTER_PERIODIC_CLOCKS((d->ctrl & PCOUNTER_CTRL_PERIODIC) >>
-					PCOUNTER_CTRL_PERIODIC_SHIFT);
+	const u32 k = (d->ctrl & PCOUNTER_CTRL_PERIODIC) >> PCOUNTER_CTRL_PERIODIC_SHIFT;
+
+	if (!k || pm->gctrl & PCOUNTER_GCTRL_PERIODIC_RESET)
+		return 0;
+	return PCOUNTER_PERIODIC_CLOCKS(k - 1);
 }
 
 static bool looks_at_periodic(const struct pm_domain *d, unsigned int input)
 {
+	const u32 src = sources_of(d, input);
 	unsigned int n;
 
 	for (n = 0; n < 4; n++)
-		if (PCOUNTER_SRC_SIGNAL(d->src[input], n) ==
-		    d->trailer + PCOUNTER_TRAILER_PERIODIC)
+		if (PCOUNTER_SRC_SIGNAL(src, n) == d->trailer + PCOUNTER_TRAILER_PERIODIC)
 			return true;
 	return false;
 }
 
 /* somebody looks at PERIODIC: else its pulses need not be told apart */
-static bool uses_periodic(const struct pm_domain *d)
+static bool uses_periodic(const struct pm_model *pm, const struct pm_domain *d)
 {
 	unsigned int i;
 
-	if (mode_of(d) == PCOUNTER_MODE_OFF)
+	if (mode_of(d) == PCOUNTER_MODE_OFF || !period_of(pm, d))
 		return false;
 	for (i = 0; i < PCOUNTER_INPUTS; i++)
 		if (looks_at_periodic(d, i))
 			return true;
-	return false;
+	return (d->spec_src & 0xff) == d->trailer + PCOUNTER_TRAILER_PERIODIC;
+}
+
+/* which of them come as pulses */
+static u16 import_pulses(const struct pm_domain *d)
+{
+	return (d->ctrl & PCOUNTER_CTRL_EVENT_PULSE ? 0x00ff : 0) |
+	       (d->ctrl & PCOUNTER_CTRL_FLAG_PULSE ? 0xff00 : 0);
+}
+
+/* what begins its way from other domains in this clock */
+static u16 imported(const struct pm_model *pm, const struct pm_domain *d)
+{
+	const u16 pulses = import_pulses(d);
+	u16 levels = 0;
+	unsigned int i;
+
+	for (i = 0; i < PCOUNTER_DOMAINS; i++)
+		if (d != &pm->domains[i])
+			levels |= pm->domains[i].event << i | pm->domains[i].flag_wire
+								      << (PCOUNTER_DOMAINS + i);
+	return (d->edges & pulses) | (levels & ~pulses);
+}
+
+/* the same in all clocks that come, as long as no other domain is clocked */
+static bool imports_settled(const struct pm_model *pm, const struct pm_domain *d)
+{
+	const u16 now = imported(pm, d);
+
+	return !(d->edges & import_pulses(d)) && d->import[0] == now && d->import[1] == now;
+}
+
+static void shift_imports(struct pm_domain *d, u16 now)
+{
+	d->import[1] = d->import[0];
+	d->import[0] = now;
 }
 
 /* the trailer's part of the wires, in the clock that comes */
 static void add_trailer(const struct pm_model *pm, const struct pm_domain *d, bool periodic,
 			struct pm_signals *now)
 {
+	const unsigned int own = d - pm->domains;
 	unsigned int i;
 
 	pm_signal_set(now, d->trailer + PCOUNTER_TRAILER_ZERO, false);
 	pm_signal_set(now, d->trailer + PCOUNTER_TRAILER_WRCACHE_FLUSH, false);
 	pm_signal_set(now, d->trailer + PCOUNTER_TRAILER_PERIODIC, periodic);
 	pm_signal_set(now, d->trailer + PCOUNTER_TRAILER_PM_TRIGGER, d->trigger);
-	/* of other domains: as they were when they were clocked last */
+	/* of other domains: two clocks later */
 	for (i = 0; i < PCOUNTER_DOMAINS; i++) {
-		pm_signal_set(now, d->trailer + PCOUNTER_TRAILER_EVENT(i), pm->domains[i].event);
-		pm_signal_set(now, d->trailer + PCOUNTER_TRAILER_FLAG(i), pm->domains[i].flag);
+		const bool event = i == own ? d->event : d->import[1] >> i & 1;
+		const bool flag = i == own ? d->flag_wire :
+					     d->import[1] >> (PCOUNTER_DOMAINS + i) & 1;
+
+		pm_signal_set(now, d->trailer + PCOUNTER_TRAILER_EVENT(i), event);
+		pm_signal_set(now, d->trailer + PCOUNTER_TRAILER_FLAG(i), flag);
 	}
 }
 
@@ -460,7 +565,7 @@ static void settle_stop(const struct pm_model *pm, struct pm_domain *d)
 static bool run_recorded(struct pm_model *pm, struct pm_domain *d, const struct pm_signals *signals,
 			 u64 clocks)
 {
-	const u32 period = period_of(d);
+	const u32 period = period_of(pm, d);
 	u32 inc[PCOUNTER_SLOTS], add[PCOUNTER_LONG_COUNTERS];
 	struct pm_signals now = *signals, pulse;
 	bool out[PCOUNTER_INPUTS], stop;
@@ -481,17 +586,19 @@ static bool run_recorded(struct pm_model *pm, struct pm_domain *d, const struct 
 	stop = macro(d, PCOUNTER_STOP, &pulse, false);
 	/* event and flag are wires too: they have to stay as they are */
 	if (out[PCOUNTER_STOP] || out[PCOUNTER_EVENT] != d->event ||
-	    (out[PCOUNTER_SETFLAG] || (d->flag && !out[PCOUNTER_CLRFLAG])) != d->flag)
+	    next_flag(d, out[PCOUNTER_SETFLAG], out[PCOUNTER_CLRFLAG]) != d->flag ||
+	    d->flag != d->flag_wire)
 		return false;
 
 	increments(d, &now, out, inc);
 	record_increments(d, &now, inc, add);
+	d->edges = 0;
 	d->clocks += clocks;
 	while (clocks) {
 		const bool pulses = d->periodic + 1 >= period;
-		const u64 n = record_clocks(d, add, pulses && stop,
-					    pulses ? 1 : min_t(u64, clocks,
-							       period - 1 - d->periodic));
+		const u64 n =
+			record_clocks(d, add, pulses && stop,
+				      pulses ? 1 : min_t(u64, clocks, period - 1 - d->periodic));
 
 		d->periodic = pulses ? 0 : d->periodic + n;
 		clocks -= n;
@@ -510,31 +617,41 @@ static bool run_recorded(struct pm_model *pm, struct pm_domain *d, const struct 
 void pm_run(struct pm_model *pm, unsigned int domain, const struct pm_signals *signals, u64 clocks)
 {
 	struct pm_domain *d = &pm->domains[domain];
-	const bool periodic = uses_periodic(d);
-	const u32 period = period_of(d);
+	const bool periodic = uses_periodic(pm, d);
+	const u32 period = period_of(pm, d);
+	bool try_record = periodic;
 
-	if (periodic && clocks && run_recorded(pm, d, signals, clocks))
-		return;
 	while (clocks) {
 		/* a longer period was set before: the pulse is overdue */
-		const bool pulse = d->periodic + 1 >= period;
+		const bool pulse = period && d->periodic + 1 >= period;
+		const bool settled = imports_settled(pm, d);
+		const u16 now_imported = imported(pm, d);
 		struct pm_signals now = *signals;
 		u64 n;
 
+		if (settled && try_record && run_recorded(pm, d, signals, clocks))
+			return;
+		/* what does not do now does not until other wires come */
+		if (settled)
+			try_record = false;
 		add_trailer(pm, d, periodic && pulse, &now);
 		/* the first clock after a change sees it in the delayed sources */
 		n = memcmp(&now, &d->last, sizeof(now)) ? 1 : clocks;
 		if (periodic)
 			n = pulse ? 1 : min_t(u64, n, period - 1 - d->periodic);
-		if (d->trigger)
+		if (d->trigger || !settled)
 			n = 1;
+		d->edges = 0;
 		if (mode_of(d) == PCOUNTER_MODE_OFF)
 			d->last = now;
 		else
 			n = run_constant(pm, d, &now, n);
+		shift_imports(d, now_imported);
 		d->trigger = false;
 		/* periods are powers of two */
-		d->periodic = pulse ? (n - 1) & (period - 1) : (d->periodic + n) & (period - 1);
+		if (period)
+			d->periodic = pulse ? (n - 1) & (period - 1) :
+					      (d->periodic + n) & (period - 1);
 		d->clocks += n;
 		clocks -= n;
 	}
@@ -584,22 +701,18 @@ static void write_ctrl(struct pm_domain *d, u32 value)
 	const u32 before = mode_of(d);
 
 	d->ctrl = value;
-	if (((value & PCOUNTER_CTRL_PERIODIC) >> PCOUNTER_CTRL_PERIODIC_SHIFT) >
-	    PCOUNTER_PERIODIC_MAX)
-		d->ctrl = (value & ~PCOUNTER_CTRL_PERIODIC) |
-			  PCOUNTER_PERIODIC_MAX << PCOUNTER_CTRL_PERIODIC_SHIFT;
+	single_abort(d);
 	if (mode_of(d) == before)
 		return;
 	d->status = 0;
 	d->event = false;
 	d->flag = false;
+	d->flag_wire = false;
 	d->swap = false;
 	d->pending = false;
 	d->stop_settled = false;
 	memset(&d->shadow, 0, sizeof(d->shadow));
 	clear_record(d);
-	if (mode_of(d) == PCOUNTER_MODE_SINGLE)
-		single_arm(d);
 }
 
 static void write_gctrl(struct pm_model *pm, u32 value)
@@ -609,7 +722,7 @@ static void write_gctrl(struct pm_model *pm, u32 value)
 	if (value & PCOUNTER_GCTRL_PERIODIC_RESET)
 		for (i = 0; i < PCOUNTER_DOMAINS; i++)
 			pm->domains[i].periodic = 0;
-	pm->gctrl = value & ~PCOUNTER_GCTRL_PERIODIC_RESET;
+	pm->gctrl = value;
 }
 
 static void trigger(struct pm_model *pm)
@@ -628,9 +741,15 @@ static u32 *plain_register(struct pm_domain *d, u32 reg)
 {
 	unsigned int input = (reg - PCOUNTER_SRC(0, 0)) / 0x40;
 
-	if (reg >= PCOUNTER_SRC(0, 0) && input < PCOUNTER_INPUTS)
+	if (reg >= PCOUNTER_SRC(0, 0) && input < PCOUNTER_SLOTS)
 		return reg & 0x20 ? &d->op[input] : &d->src[input];
 	switch (reg) {
+	case PCOUNTER_SETFLAG_OP(0):
+		return &d->op[PCOUNTER_SETFLAG];
+	case PCOUNTER_CLRFLAG_OP(0):
+		return &d->op[PCOUNTER_CLRFLAG];
+	case PCOUNTER_SPEC_SRC(0):
+		return &d->spec_src;
 	case PCOUNTER_CTR_CYCLES(0):
 		return &d->visible.cycles;
 	case PCOUNTER_CTR_PRE(0):
@@ -653,6 +772,14 @@ static u32 *plain_register(struct pm_domain *d, u32 reg)
 		return &d->status;
 	}
 	return NULL;
+}
+
+/* only the hardware writes them; what is written to PRE and STOP is where SINGLE starts */
+static bool is_counter(u32 reg)
+{
+	return reg == PCOUNTER_CTR_CYCLES(0) || reg == PCOUNTER_CTR_PRE(0) ||
+	       reg == PCOUNTER_CTR_START(0) || reg == PCOUNTER_CTR_EVENT(0) ||
+	       reg == PCOUNTER_CTR_STOP(0);
 }
 
 void pm_write(struct pm_model *pm, u32 reg, u32 value)
@@ -687,13 +814,24 @@ void pm_write(struct pm_model *pm, u32 reg, u32 value)
 		d->overrun = false;
 		break;
 	}
+	if (first == PCOUNTER_CTR_PRE(0))
+		d->pre_init = value;
+	if (first == PCOUNTER_CTR_STOP(0))
+		d->stop_init = value;
 	plain = plain_register(d, first);
 	if (!plain)
 		return;
-	*plain = value;
+	if (!is_counter(first))
+		*plain = value;
+	if (first != PCOUNTER_OP(0, PCOUNTER_PRE)) {
+		single_abort(d);
+		return;
+	}
 	/* a write to PRE's table is a pulse of SWAP, G84 and later */
-	if (first == PCOUNTER_OP(0, PCOUNTER_PRE) && mode_of(d) == PCOUNTER_MODE_QUAD)
+	if (mode_of(d) == PCOUNTER_MODE_QUAD)
 		d->swap = true;
+	if (mode_of(d) == PCOUNTER_MODE_SINGLE && d->status == PCOUNTER_SINGLE_INACTIVE)
+		single_start(d);
 }
 
 u32 pm_read(struct pm_model *pm, u32 reg)

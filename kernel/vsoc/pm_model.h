@@ -9,7 +9,7 @@
 #include <linux/types.h>
 #include "pcounter/pcounter_hw.h"
 
-#define PM_WORDS	(PCOUNTER_SIGNALS / 64)
+#define PM_WORDS (PCOUNTER_SIGNALS / 64)
 
 /**
  * struct pm_signals - the wires of a domain in a clock
@@ -48,9 +48,11 @@ struct pm_domain {
 	/** @trailer: first of the 32 signals that each domain has. */
 	u8 trailer;
 	/** @src: registers, by enum pcounter_slot. */
-	u32 src[PCOUNTER_INPUTS];
+	u32 src[PCOUNTER_SLOTS];
 	/** @op: registers. */
 	u32 op[PCOUNTER_INPUTS];
+	/** @spec_src: register. */
+	u32 spec_src;
 	/** @ctrl: register. */
 	u32 ctrl;
 	/** @threshold: register. */
@@ -71,15 +73,24 @@ struct pm_domain {
 	bool event;
 	/** @flag: the flag. */
 	bool flag;
+	/** @flag_wire: what FLAG is in the next clock: the flag a clock ago. */
+	bool flag_wire;
+	/** @edges: other domains' EVENT and FLAG that rose since the last clock; see import. */
+	u16 edges;
+	/**
+	 * @import: what is on its way from other domains, EVENT of domain n is bit n, its FLAG
+	 * bit 8 + n: of the last clock, of the one before.
+	 */
+	u16 import[2];
 	/** @periodic: clocks since PERIODIC pulsed. */
 	u32 periodic;
 	/** @clocks: all clocks there were. */
 	u64 clocks;
 
-	/** @pre_left: SINGLE: PRE pulses to wait for. */
-	u64 pre_left;
-	/** @stop_left: SINGLE: periods to count. */
-	u64 stop_left;
+	/** @pre_init: SINGLE: CTR_PRE as it was written. */
+	u32 pre_init;
+	/** @stop_init: SINGLE: CTR_STOP as it was written. */
+	u32 stop_init;
 
 	/** @mem: RECORD: memory of the packets. */
 	u8 *mem;
@@ -141,7 +152,7 @@ struct pm_wave {
 	struct pm_signals clear;
 };
 
-#define PM_WAVES_MAX	32
+#define PM_WAVES_MAX 32
 
 void pm_run_waves(struct pm_model *pm, unsigned int domain, const struct pm_signals *idle,
 		  const struct pm_wave *waves, unsigned int count, u64 clocks);

@@ -886,7 +886,7 @@ static void what_missed_contexts_ran_for_less(void)
 
 static u32 periodic_of(unsigned int d)
 {
-	return (pm.domains[d].ctrl & PCOUNTER_CTRL_PERIODIC) >> PCOUNTER_CTRL_PERIODIC_SHIFT;
+	return ((pm.domains[d].ctrl & PCOUNTER_CTRL_PERIODIC) >> PCOUNTER_CTRL_PERIODIC_SHIFT) - 1;
 }
 
 /* two packets for each period, after the first batch with another frequency */

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The model of PCOUNTER and of MP counters against the written rules, worked out here a
- * second time, one clock after the other.
+ * The model of PCOUNTER and of MP counters: known cases of the written rules, and many clocks at
+ * once against one after the other. test_pm_rules.c has all of them against a second model.
  */
 #include "kernel.h"
 #include "pm_model.h"
 #include "test.h"
 
-#define DOMAIN	1
-#define ZERO	0xec
+#define DOMAIN 1
+#define ZERO 0xec
 
 static struct pm_model pm, other;
 static u8 memory[2][4096];
@@ -23,13 +23,19 @@ static void begin(u32 ctrl)
 	pm_init(&pm);
 	pm_set_memory(&pm, DOMAIN, memory[0], sizeof(memory[0]));
 	memset(memory, 0, sizeof(memory));
+	pm_write(&pm, PCOUNTER_SPEC_SRC(DOMAIN), ZERO & 0xff);
 	pm_write(&pm, PCOUNTER_CTRL(DOMAIN), ctrl);
 }
 
 static void input(unsigned int slot, u32 src, u32 op)
 {
-	pm_write(&pm, PCOUNTER_SRC(DOMAIN, slot), src);
-	pm_write(&pm, PCOUNTER_OP(DOMAIN, slot), op);
+	if (slot < PCOUNTER_SLOTS)
+		pm_write(&pm, PCOUNTER_SRC(DOMAIN, slot), src);
+	if (slot < PCOUNTER_SLOTS)
+		pm_write(&pm, PCOUNTER_OP(DOMAIN, slot), op);
+	else
+		pm_write(&pm, slot == PCOUNTER_SETFLAG ? PCOUNTER_SETFLAG_OP(DOMAIN) :
+							 PCOUNTER_CLRFLAG_OP(DOMAIN), op);
 	/* PRE's table is also the trigger of a swap, which nothing was counted for yet */
 	while ((pm_read(&pm, PCOUNTER_CTRL(DOMAIN)) & PCOUNTER_CTRL_MODE) == PCOUNTER_MODE_QUAD &&
 	       pm_read(&pm, PCOUNTER_STATUS(DOMAIN)))
@@ -51,7 +57,9 @@ static void swap_now(void)
 }
 
 static const u32 counter_register[PCOUNTER_SLOTS] = {
-	PCOUNTER_CTR_PRE(DOMAIN), PCOUNTER_CTR_START(DOMAIN), PCOUNTER_CTR_EVENT(DOMAIN),
+	PCOUNTER_CTR_PRE(DOMAIN),
+	PCOUNTER_CTR_START(DOMAIN),
+	PCOUNTER_CTR_EVENT(DOMAIN),
 	PCOUNTER_CTR_STOP(DOMAIN),
 };
 
@@ -105,83 +113,9 @@ static void named_tables_are_what_they_are_called(void)
 	}
 }
 
-/* --- an oracle: the rules, one clock after the other ------------------------------ */
+/* --- at once and one by one: test_pm_rules.c has what is right ---------------------- */
 
-#define CLOCKS	400
-
-struct oracle {
-	u64 ctr[PCOUNTER_SLOTS], cycles;	/* this period */
-	u64 seen[PCOUNTER_SLOTS], seen_cycles;	/* the last one */
-	u32 status;
-};
-
-static bool wire(const struct pm_signals *s, u32 src, u32 n)
-{
-	const u32 signal = src >> 8 * n & 0xff;
-
-	return s->bits[signal >> 6] >> (signal & 63) & 1;
-}
-
-static bool oracle_macro(u32 slot, const struct pm_signals *now, const struct pm_signals *last)
-{
-	const u32 src = dom()->src[slot], op = dom()->op[slot];
-	const bool late = slot == PCOUNTER_EVENT || slot == PCOUNTER_STOP;
-	bool a[4];
-	u32 i;
-
-	for (i = 0; i < 4; i++)
-		a[i] = wire(now, src, i);
-	if (op >> 16 & 1)
-		a[0] = wire(last, src, 0);
-	if (op >> 17 & 1)
-		a[1] = wire(last, src, 1);
-	if (op >> (late ? 19 : 18) & 1)
-		a[2] = wire(last, src, 0);
-	if (op >> (late ? 20 : 19) & 1)
-		a[3] = wire(last, src, 1);
-	if (late && op >> 18 & 1)
-		a[3] = oracle_macro(PCOUNTER_SETFLAG, now, last);
-	return op >> (a[0] + 2 * a[1] + 4 * a[2] + 8 * a[3]) & 1;
-}
-
-static void oracle_clock(struct oracle *o, const struct pm_signals *now,
-			 const struct pm_signals *last)
-{
-	const u32 start = dom()->src[PCOUNTER_START], event = dom()->src[PCOUNTER_EVENT];
-	const u32 b4 = wire(now, start, 0) + 2 * wire(now, start, 1) + 4 * wire(now, start, 2) +
-		       8 * wire(now, start, 3);
-	const u32 b6 = b4 + 16 * wire(now, event, 2) + 32 * wire(now, event, 3);
-	const bool happened = oracle_macro(PCOUNTER_EVENT, now, last);
-	u32 slot, inc[PCOUNTER_SLOTS];
-
-	if (oracle_macro(PCOUNTER_SWAP, now, last)) {
-		memcpy(o->seen, o->ctr, sizeof(o->seen));
-		o->seen_cycles = o->cycles;
-		memset(o->ctr, 0, sizeof(o->ctr));
-		o->cycles = 0;
-		o->status += o->status < 2;
-	}
-	for (slot = 0; slot < PCOUNTER_SLOTS; slot++)
-		inc[slot] = oracle_macro(slot, now, last);
-	switch (dom()->ctrl >> 4 & 7) {
-	case 1:
-		inc[PCOUNTER_EVENT] = happened * b4;
-		break;
-	case 2:
-		inc[PCOUNTER_EVENT] = happened * b6;
-		break;
-	case 3:
-		inc[PCOUNTER_START] = b4;
-		break;
-	case 4:
-		inc[PCOUNTER_START] = b6;
-		inc[PCOUNTER_EVENT] = happened * (wire(now, event, 0) + 2 * wire(now, event, 1));
-		break;
-	}
-	for (slot = 0; slot < PCOUNTER_SLOTS; slot++)
-		o->ctr[slot] += inc[slot];
-	o->cycles++;
-}
+#define CLOCKS 400
 
 /* signals that the recipes use, and none of the trailer's, which begins at 0xe0 */
 static u32 random_sources(struct random_state *r)
@@ -192,17 +126,6 @@ static u32 random_sources(struct random_state *r)
 static u32 random_table(struct random_state *r, bool delays)
 {
 	return random_below(r, 0x10000) | (delays ? random_below(r, 32) << 16 : 0);
-}
-
-static void program_randomly(struct random_state *r, u32 ctrl)
-{
-	u32 slot;
-
-	begin(ctrl);
-	for (slot = 0; slot < PCOUNTER_INPUTS; slot++)
-		input(slot, random_sources(r), random_table(r, random_below(r, 2)));
-	/* a swap now and then: four of sixteen wires in a row are rarely all 1 */
-	input(PCOUNTER_SWAP, random_sources(r), 0x8000);
 }
 
 /* wires that change now and then, and now and then all the time */
@@ -219,39 +142,6 @@ static void random_waves(struct random_state *r, struct pm_signals *signals)
 	}
 }
 
-static void counts_are_those_of_the_rules(void)
-{
-	static struct pm_signals signals[CLOCKS];
-	struct random_state r = { test_seed() };
-	unsigned long round, rounds = test_rounds(400);
-	u32 i, slot, n;
-
-	for (round = 0; round < rounds; round++) {
-		const struct pm_signals zero = { { 0 } };
-		struct oracle o = { .cycles = 0 };
-		u32 done = 0;
-
-		program_randomly(&r, PCOUNTER_MODE_QUAD | random_below(&r, 5) << 4);
-		random_waves(&r, signals);
-		for (i = 0; i < CLOCKS; i++)
-			oracle_clock(&o, &signals[i], i ? &signals[i - 1] : &zero);
-		while (done < CLOCKS) {
-			for (n = 1; done + n < CLOCKS &&
-			     !memcmp(&signals[done + n], &signals[done], sizeof(signals[0]));)
-				n++;
-			pm_run(&pm, DOMAIN, &signals[done], n);
-			done += n;
-		}
-		for (slot = 0; slot < PCOUNTER_SLOTS; slot++) {
-			check_eq(pm_read(&pm, counter_register[slot]), o.seen[slot]);
-			check_eq(dom()->shadow.ctr[slot], o.ctr[slot]);
-		}
-		check_eq(pm_read(&pm, PCOUNTER_CTR_CYCLES(DOMAIN)), o.seen_cycles);
-		check_eq(dom()->shadow.cycles, o.cycles);
-		check_eq(pm_read(&pm, PCOUNTER_STATUS(DOMAIN)), o.status);
-	}
-}
-
 /* whatever the mode: many clocks at once give what one after the other gives */
 static void clocks_at_once_are_clocks_one_by_one(void)
 {
@@ -263,7 +153,8 @@ static void clocks_at_once_are_clocks_one_by_one(void)
 	for (round = 0; round < rounds; round++) {
 		u32 ctrl = random_below(&r, 3) | random_below(&r, 5) << 4 |
 			   random_below(&r, 2) * PCOUNTER_CTRL_RECORD_SHORT |
-			   random_below(&r, 2) * PCOUNTER_CTRL_PERIOD_ALL;
+			   random_below(&r, 2) * PCOUNTER_CTRL_PERIOD_ALL |
+			   random_below(&r, 2) * PCOUNTER_CTRL_PERIODIC_OF(0);
 		u32 done = 0, slot;
 
 		begin(PCOUNTER_MODE_OFF);
@@ -273,14 +164,18 @@ static void clocks_at_once_are_clocks_one_by_one(void)
 			/* PERIODIC, its own EVENT and its own FLAG */
 			if (!random_below(&r, 3))
 				src = (src & ~0xff) | (0xe0 + (random_below(&r, 3) == 0 ? 0x0d :
-					random_below(&r, 2) ? 0x16 : 0x1e));
+							       random_below(&r, 2)	? 0x16 :
+											  0x1e));
 			input(slot, src, random_table(&r, random_below(&r, 2)));
 		}
 		pm_write(&pm, PCOUNTER_CTR_PRE(DOMAIN), random_below(&r, 5));
 		pm_write(&pm, PCOUNTER_CTR_STOP(DOMAIN), random_below(&r, 5));
 		pm_write(&pm, PCOUNTER_THRESHOLD(DOMAIN), random_below(&r, 20));
 		pm_write(&pm, PCOUNTER_RECORD_LIMIT(DOMAIN), random_below(&r, 2000));
+		pm_write(&pm, PCOUNTER_SPEC_SRC(DOMAIN), random_below(&r, 32));
 		pm_write(&pm, PCOUNTER_CTRL(DOMAIN), ctrl);
+		/* SINGLE begins, QUAD swaps */
+		swap_now();
 		dom()->periodic = random_below(&r, 0x400);
 		random_waves(&r, signals);
 		other = pm;
@@ -290,8 +185,8 @@ static void clocks_at_once_are_clocks_one_by_one(void)
 		for (i = 0; i < CLOCKS; i++)
 			pm_run(&other, DOMAIN, &signals[i], 1);
 		while (done < CLOCKS) {
-			for (n = 1; done + n < CLOCKS &&
-			     !memcmp(&signals[done + n], &signals[done], sizeof(signals[0]));)
+			for (n = 1; done + n < CLOCKS && !memcmp(&signals[done + n], &signals[done],
+								 sizeof(signals[0]));)
 				n++;
 			pm_run(&pm, DOMAIN, &signals[done], n);
 			done += n;
@@ -347,7 +242,7 @@ static void an_event_with_the_swap_is_of_the_next_period(void)
 {
 	begin(PCOUNTER_MODE_QUAD);
 	input(PCOUNTER_EVENT, 0xececec00, 0xaaaa);
-	input(PCOUNTER_SWAP, 0xececec01, 0xaaaa);
+	pm_write(&pm, PCOUNTER_SPEC_SRC(DOMAIN), 0x01);
 	drive(BIT(0), 10);
 	drive(BIT(0) | BIT(1), 1);
 	drive(BIT(0), 4);
@@ -367,9 +262,7 @@ static void the_trigger_swaps_all_domains(void)
 		const u8 trailer = pm.domains[d].trailer;
 
 		pm_write(&pm, PCOUNTER_CTRL(d), PCOUNTER_MODE_QUAD);
-		pm_write(&pm, PCOUNTER_SRC(d, PCOUNTER_SWAP),
-			 trailer + PCOUNTER_TRAILER_PM_TRIGGER);
-		pm_write(&pm, PCOUNTER_OP(d, PCOUNTER_SWAP), 0xaaaa);
+		pm_write(&pm, PCOUNTER_SPEC_SRC(d), trailer + PCOUNTER_TRAILER_PM_TRIGGER);
 		pm_run(&pm, d, &(struct pm_signals){ { 0 } }, 100 + d);
 	}
 	pm_write(&pm, PGRAPH_PM_TRIGGER, PGRAPH_PM_TRIGGER_PULSE);
@@ -431,26 +324,188 @@ static void single_waits_counts_and_ends(void)
 	pm_write(&pm, PCOUNTER_CTR_STOP(DOMAIN), 2);
 	pm_write(&pm, PCOUNTER_THRESHOLD(DOMAIN), 4);
 	pm_write(&pm, PCOUNTER_CTRL(DOMAIN), PCOUNTER_MODE_SINGLE);
+	check_eq(pm_read(&pm, PCOUNTER_STATUS(DOMAIN)), PCOUNTER_SINGLE_INACTIVE);
+	drive(BIT(0), 20);
+	/* the write to PRE's table is what begins it */
+	input(PCOUNTER_PRE, pm_read(&pm, PCOUNTER_SRC(DOMAIN, PCOUNTER_PRE)), 0xaaaa);
 	check_eq(pm_read(&pm, PCOUNTER_STATUS(DOMAIN)), PCOUNTER_SINGLE_WAIT_PRE);
+	check_eq(pm_read(&pm, PCOUNTER_CTR_PRE(DOMAIN)), 2);
 	drive(BIT(0), 2);
 	drive(BIT(1), 5);
 	check_eq(pm_read(&pm, PCOUNTER_STATUS(DOMAIN)), PCOUNTER_SINGLE_WAIT_PRE);
 	drive(BIT(0), 1);
 	check_eq(pm_read(&pm, PCOUNTER_STATUS(DOMAIN)), PCOUNTER_SINGLE_WAIT_START);
+	/* three periods with 3, 4 and 5 events; those of the clock with START do not count */
 	drive(BIT(1) | BIT(2), 1);
 	check_eq(pm_read(&pm, PCOUNTER_STATUS(DOMAIN)), PCOUNTER_SINGLE_COUNTING);
-	/* three periods with 3, 4 and 5 events */
 	drive(BIT(2), 3);
 	drive(BIT(3), 1);
+	check_eq(pm_read(&pm, PCOUNTER_STATUS(DOMAIN)), PCOUNTER_SINGLE_WAIT_START);
+	check_eq(pm_read(&pm, PCOUNTER_CTR_EVENT(DOMAIN)), 3);
+	drive(BIT(2), 10);
+	drive(BIT(1), 1);
 	drive(BIT(2), 4);
 	drive(BIT(3), 1);
+	check_eq(pm_read(&pm, PCOUNTER_CTR_EVENT(DOMAIN)), 4);
+	check_eq(pm_read(&pm, PCOUNTER_CTR_CYCLES(DOMAIN)), 5);
+	drive(BIT(1), 1);
 	drive(BIT(2), 4);
 	drive(BIT(2) | BIT(3), 1);
 	check_eq(pm_read(&pm, PCOUNTER_STATUS(DOMAIN)), PCOUNTER_SINGLE_INACTIVE);
-	drive(BIT(2), 100);
+	drive(BIT(1) | BIT(2), 100);
 	check_eq(pm_read(&pm, PCOUNTER_CTR_START(DOMAIN)), 2);
 	check_eq(pm_read(&pm, PCOUNTER_CTR_EVENT(DOMAIN)), 5);
-	check_eq(pm_read(&pm, PCOUNTER_CTR_CYCLES(DOMAIN)), 14);
+	check_eq(pm_read(&pm, PCOUNTER_CTR_CYCLES(DOMAIN)), 5);
+}
+
+static void begin_single(u32 ctrl)
+{
+	begin(ctrl | PCOUNTER_MODE_SINGLE);
+	/* START's sources, and EVENT's 2 and 3, are the integers; STOP is wire 7 */
+	pm_write(&pm, PCOUNTER_SRC(DOMAIN, PCOUNTER_START), 0x03020100);
+	pm_write(&pm, PCOUNTER_OP(DOMAIN, PCOUNTER_START), 0xaaaa);
+	pm_write(&pm, PCOUNTER_SRC(DOMAIN, PCOUNTER_EVENT), 0x05040706);
+	pm_write(&pm, PCOUNTER_OP(DOMAIN, PCOUNTER_EVENT), 0xaaaa);
+	pm_write(&pm, PCOUNTER_SRC(DOMAIN, PCOUNTER_STOP), 0xececec07);
+	pm_write(&pm, PCOUNTER_OP(DOMAIN, PCOUNTER_STOP), 0xaaaa);
+	pm_write(&pm, PCOUNTER_CTR_PRE(DOMAIN), 0);
+	pm_write(&pm, PCOUNTER_CTR_STOP(DOMAIN), 1);
+	pm_write(&pm, PCOUNTER_SRC(DOMAIN, PCOUNTER_PRE), ZERO);
+	pm_write(&pm, PCOUNTER_OP(DOMAIN, PCOUNTER_PRE), 0x5555);
+	drive(0, 1);
+	/* two periods of 3 and of 4 clocks: 0x2b = 43 with EVENT, 0x0b without, then STOP */
+	drive(BIT(0), 1);
+	drive(0x2b | BIT(6), 2);
+	drive(BIT(7), 1);
+	drive(BIT(0), 1);
+	drive(0x2b | BIT(6), 2);
+	drive(0x0b, 1);
+	drive(BIT(7), 1);
+}
+
+static void single_counts_in_all_modes(void)
+{
+	/* of all five: what is added to EVENT in two clocks, to PRE in two and in one more */
+	static const struct {
+		u32 event, pre[2];
+	} adds[] = {
+		{ 2, { 0, 0 } },   { 2 * 11, { 0, 0 } },  { 2 * 43, { 0, 0 } },
+		{ 2, { 22, 11 } }, { 2 * 1, { 86, 11 } },
+	};
+	u32 mode, all;
+
+	for (mode = 0; mode < ARRAY_SIZE(adds); mode++)
+		for (all = 0; all < 2; all++) {
+			begin_single(mode << 4 | all << 8);
+			check_eq(pm_read(&pm, PCOUNTER_STATUS(DOMAIN)), PCOUNTER_SINGLE_INACTIVE);
+			check_eq(pm_read(&pm, PCOUNTER_CTR_EVENT(DOMAIN)),
+				 adds[mode].event * (1 + all));
+			check_eq(pm_read(&pm, PCOUNTER_CTR_PRE(DOMAIN)),
+				 2 * adds[mode].pre[0] + adds[mode].pre[1]);
+			check_eq(pm_read(&pm, PCOUNTER_CTR_CYCLES(DOMAIN)), 4);
+			/* with a threshold of 0 all periods are counted */
+			check_eq(pm_read(&pm, PCOUNTER_CTR_START(DOMAIN)), 2);
+		}
+}
+
+static void any_other_write_ends_single(void)
+{
+	static const u32 registers[] = {
+		PCOUNTER_SRC(DOMAIN, PCOUNTER_EVENT),
+		PCOUNTER_OP(DOMAIN, PCOUNTER_STOP),
+		PCOUNTER_SETFLAG_OP(DOMAIN),
+		PCOUNTER_CTR_PRE(DOMAIN),
+		PCOUNTER_CTR_STOP(DOMAIN),
+		PCOUNTER_THRESHOLD(DOMAIN),
+		PCOUNTER_CTRL(DOMAIN),
+	};
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(registers); i++) {
+		begin(PCOUNTER_MODE_SINGLE);
+		pm_write(&pm, PCOUNTER_OP(DOMAIN, PCOUNTER_PRE), 0xffff);
+		check_eq(pm_read(&pm, PCOUNTER_STATUS(DOMAIN)), PCOUNTER_SINGLE_WAIT_PRE);
+		pm_write(&pm, registers[i], 0);
+		check_eq(pm_read(&pm, PCOUNTER_STATUS(DOMAIN)), PCOUNTER_SINGLE_INACTIVE);
+	}
+}
+
+/* --- trailer ------------------------------------------------------------------------ */
+
+/* CTR_EVENT of as many clocks of one wire */
+static u32 count_wire(u8 wire, u64 clocks)
+{
+	pm_write(&pm, PCOUNTER_SRC(DOMAIN, PCOUNTER_EVENT), wire);
+	pm_write(&pm, PCOUNTER_OP(DOMAIN, PCOUNTER_EVENT), 0xaaaa);
+	swap_now();
+	drive(0, clocks);
+	swap_now();
+	return pm_read(&pm, PCOUNTER_CTR_EVENT(DOMAIN));
+}
+
+/* numbers from the reference: not those of the header */
+static void the_trailer_is_where_the_reference_has_it(void)
+{
+	u32 d, n;
+
+	check_eq(pcounter_trailer(1), 0xe0);
+	check_eq(pcounter_trailer(2), 0x80);
+	check_eq(pcounter_trailer(3), 0x20);
+	for (d = 0; d < PCOUNTER_DOMAINS; d++) {
+		if (d == DOMAIN)
+			continue;
+		for (n = 0x0c; n < 0x20; n++) {
+			u32 count;
+
+			begin(PCOUNTER_MODE_QUAD | 1u << 21);
+			/* the other domain's EVENT and FLAG, all the time */
+			pm_write(&pm, PCOUNTER_CTRL(d), PCOUNTER_MODE_QUAD);
+			pm_write(&pm, PCOUNTER_OP(d, PCOUNTER_EVENT), 0xffff);
+			pm_write(&pm, PCOUNTER_SETFLAG_OP(d), 0xffff);
+			pm_run(&pm, d, &(struct pm_signals){ { 0 } }, 10);
+			drive(0, 2);
+			pm_write(&pm, PCOUNTER_GCTRL, PCOUNTER_GCTRL_PERIODIC_RESET);
+			pm_write(&pm, PCOUNTER_GCTRL, 0);
+			pm_write(&pm, PGRAPH_PM_TRIGGER, PGRAPH_PM_TRIGGER_PULSE);
+			count = count_wire(0xe0 + n, 0x800);
+			if (n == 0x0d)
+				check_eq(count, 2);
+			else if (n == 0x0f)
+				check_eq(count, 1);
+			else if (n == 0x17 - d || n == 0x1f - d)
+				check_eq(count, 0x800);
+			else
+				check_eq(count, 0);
+		}
+	}
+}
+
+/* SETFLAG in clock X is FLAG from X + 2 on, until CLRFLAG, which is stronger */
+static void the_flag_is_set_and_cleared(void)
+{
+	begin(PCOUNTER_MODE_QUAD);
+	/* SETFLAG's are START's 2 and 3 and PRE's 0 and 1, CLRFLAG's the others */
+	pm_write(&pm, PCOUNTER_SRC(DOMAIN, PCOUNTER_START), 0xec00ecec);
+	pm_write(&pm, PCOUNTER_SRC(DOMAIN, PCOUNTER_PRE), 0xec01ecec);
+	pm_write(&pm, PCOUNTER_SETFLAG_OP(DOMAIN), 0xaaaa);
+	pm_write(&pm, PCOUNTER_CLRFLAG_OP(DOMAIN), 0xaaaa);
+	pm_write(&pm, PCOUNTER_SRC(DOMAIN, PCOUNTER_EVENT), 0xecececff);
+	pm_write(&pm, PCOUNTER_OP(DOMAIN, PCOUNTER_EVENT), 0xaaaa);
+	/* FLAG of domain 1 is 0xe0 + 0x1e */
+	pm_write(&pm, PCOUNTER_SRC(DOMAIN, PCOUNTER_STOP), 0xecececfe);
+	pm_write(&pm, PCOUNTER_OP(DOMAIN, PCOUNTER_STOP), 0xaaaa);
+	swap_now();
+	drive(BIT(0), 1);
+	drive(0, 1);
+	check_eq(dom()->shadow.ctr[PCOUNTER_STOP], 0);
+	drive(0, 5);
+	check_eq(dom()->shadow.ctr[PCOUNTER_STOP], 5);
+	drive(BIT(0) | BIT(1), 1);
+	drive(0, 1);
+	check_eq(dom()->shadow.ctr[PCOUNTER_STOP], 7);
+	drive(0, 50);
+	check_eq(dom()->shadow.ctr[PCOUNTER_STOP], 7);
+	check_eq(dom()->shadow.ctr[PCOUNTER_EVENT], 0);
 }
 
 /* --- RECORD ----------------------------------------------------------------------- */
@@ -594,15 +649,52 @@ static void periodic_records_at_its_rate(void)
 	u32 k;
 
 	for (k = 0; k <= PCOUNTER_PERIODIC_MAX; k++) {
-		begin_record(PCOUNTER_CTRL_RECORD_SHORT | k << PCOUNTER_CTRL_PERIODIC_SHIFT, 4000);
+		begin_record(PCOUNTER_CTRL_RECORD_SHORT | (k + 1) << 21, 4000);
 		input(PCOUNTER_STOP, 0xececec00 + 0xe0 + PCOUNTER_TRAILER_PERIODIC, 0xaaaa);
 		input(PCOUNTER_PRE, ZERO, 0);
+		/* while it is held, nothing pulses */
 		pm_write(&pm, PCOUNTER_GCTRL, PCOUNTER_GCTRL_PERIODIC_RESET);
+		drive(0, 3 * PCOUNTER_PERIODIC_CLOCKS(k));
+		check_eq(pm_read(&pm, PCOUNTER_RECORD_STATUS(DOMAIN)), 0);
+		pm_write(&pm, PCOUNTER_GCTRL, 0);
 		drive(0, 10ull * PCOUNTER_PERIODIC_CLOCKS(k));
 		check_eq(pm_read(&pm, PCOUNTER_RECORD_STATUS(DOMAIN)), 10 * PCOUNTER_SHORT_BYTES);
 		p = packet(9 * PCOUNTER_SHORT_BYTES, PCOUNTER_SHORT_BYTES);
 		check_eq(packet_cycles(&p), PCOUNTER_PERIODIC_CLOCKS(k));
 	}
+}
+
+static void clocks_of_a_packet_have_48_bits(void)
+{
+	struct pcounter_packet p;
+
+	begin_record(PCOUNTER_CTRL_RECORD_SHORT, 1024);
+	/* twice around: once would be the STOP pulse's bit */
+	drive(0, (2ull << 48) - 3);
+	drive(BIT(0), 10);
+	drive(BIT(3), 1);
+	p = packet(0, PCOUNTER_SHORT_BYTES);
+	check_eq(packet_cycles(&p), 7);
+	check_eq(packet_stops(&p), 1);
+	check_eq(p.counters[0], 10);
+}
+
+static void short_packets_count_clocks_with_flag(void)
+{
+	struct pcounter_packet p;
+
+	begin_record(PCOUNTER_CTRL_RECORD_SHORT, 1024);
+	/* START's wire 2 sets it for good */
+	pm_write(&pm, PCOUNTER_SRC(DOMAIN, PCOUNTER_START), 0xec02ecec);
+	pm_write(&pm, PCOUNTER_SETFLAG_OP(DOMAIN), 0xaaaa);
+	drive(0, 5);
+	drive(BIT(2), 1);
+	drive(0, 1);
+	drive(0, 40);
+	drive(BIT(3), 1);
+	p = packet(0, PCOUNTER_SHORT_BYTES);
+	check_eq(p.counters[3], 40);
+	check_eq(packet_cycles(&p), 47);
 }
 
 static void held_counters_stay_zero(void)
@@ -637,7 +729,8 @@ static void mp_counters_follow_function_and_mode(void)
 		for (slot = 0; slot < MP_SLOTS; slot++)
 			mp_method(&mp, MP_PM_CONTROL(slot),
 				  random_below(&r, 2) | random_below(&r, MP_UNITS) << 4 |
-				  random_below(&r, 0x10000) << 8 | random_below(&r, 8) << 24);
+					  random_below(&r, 0x10000) << 8 |
+					  random_below(&r, 8) << 24);
 		for (i = 0; i < 30; i++) {
 			const u64 clocks = 1 + random_below(&r, 5);
 			struct mp_signals s = { { { { 0 } } } };
@@ -647,7 +740,9 @@ static void mp_counters_follow_function_and_mode(void)
 				s.unit[unit].bits[0] = random_below(&r, 256);
 			for (slot = 0; slot < MP_SLOTS; slot++)
 				args |= (s.unit[mp.control[slot] >> 4 & 7].bits[0] >>
-					 (mp.control[slot] >> 24) & 1) << slot;
+						 (mp.control[slot] >> 24) &
+					 1)
+					<< slot;
 			for (slot = 0; slot < MP_SLOTS; slot++) {
 				const bool on = mp.control[slot] >> 8 >> args & 1;
 
@@ -690,7 +785,6 @@ static void mp_counters_saturate_and_are_set(void)
 static const struct test tests[] = {
 	TEST(all_tables_with_all_arguments),
 	TEST(named_tables_are_what_they_are_called),
-	TEST(counts_are_those_of_the_rules),
 	TEST(clocks_at_once_are_clocks_one_by_one),
 	TEST(waves_are_what_they_say),
 	TEST(delayed_sources_find_edges),
@@ -699,12 +793,18 @@ static const struct test tests[] = {
 	TEST(status_goes_up_with_swaps_and_down_with_acks),
 	TEST(counters_saturate),
 	TEST(single_waits_counts_and_ends),
+	TEST(single_counts_in_all_modes),
+	TEST(any_other_write_ends_single),
+	TEST(the_trailer_is_where_the_reference_has_it),
+	TEST(the_flag_is_set_and_cleared),
 	TEST(a_pulse_of_stop_writes_a_packet),
 	TEST(long_packets_have_all_sources),
 	TEST(a_full_counter_writes_a_packet_without_stop),
 	TEST(one_packet_passes_the_limit_then_stops_merge),
 	TEST(merged_counts_saturate_and_so_do_stops),
 	TEST(periodic_records_at_its_rate),
+	TEST(clocks_of_a_packet_have_48_bits),
+	TEST(short_packets_count_clocks_with_flag),
 	TEST(held_counters_stay_zero),
 	TEST(mp_counters_follow_function_and_mode),
 	TEST(mp_own_functions_select_own_signals),

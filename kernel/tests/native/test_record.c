@@ -55,8 +55,9 @@ static void begin(u32 k)
 	pm_write(&pm, PCOUNTER_CTRL(DOMAIN),
 		 PCOUNTER_MODE_RECORD | PCOUNTER_CTRL_RECORD_SHORT |
 		 PCOUNTER_EVENT_B4 << PCOUNTER_CTRL_COUNT_SHIFT |
-		 k << PCOUNTER_CTRL_PERIODIC_SHIFT);
+		 PCOUNTER_CTRL_PERIODIC_OF(k));
 	pm_write(&pm, PCOUNTER_GCTRL, PCOUNTER_GCTRL_PERIODIC_RESET);
+	pm_write(&pm, PCOUNTER_GCTRL, 0);
 }
 
 static void drive(u64 bits, u64 clocks)
@@ -201,7 +202,7 @@ static void recorded_periods_at_once_are_periods_one_by_one(void)
 			begin(random_below(&r, 3));
 			/* a table that looks back, and is never true */
 			if (way)
-				pm_write(&pm, PCOUNTER_OP(DOMAIN, PCOUNTER_SETFLAG),
+				pm_write(&pm, PCOUNTER_SETFLAG_OP(DOMAIN),
 					 PCOUNTER_OP_ARG0_DELAY);
 			for (n = 0; n < 10; n++) {
 				drive_randomly(&r, random_below(&r, 10000));
