@@ -21,7 +21,7 @@ IGT_TEST_DESCRIPTION("PCOUNTER and MP counters that take turns");
 #define RANDOM_FRAGMENTS 200000
 /* any counters, after the fixed ones: requests, and slices of each */
 #define REQUESTS 4
-#define REQUEST_SLICES 100
+#define REQUEST_SLICES 200
 /* of the database, and the passes of all of them */
 #define ALL_COUNTERS 53
 #define ALL_PASSES 10
@@ -29,16 +29,22 @@ IGT_TEST_DESCRIPTION("PCOUNTER and MP counters that take turns");
 #define EDGE_COUNTS 32
 
 /* of all blocks that have the counter: they have their turns together */
-static double scaled(const struct igt_perfctr_session *s, const char *name)
+static uint64_t counted(const struct igt_perfctr_session *s, const char *name)
 {
 	const struct igt_nv50_counter c = igt_nv50_counter(name);
-	double value = 0;
+	uint64_t value = 0;
 
 	for (unsigned int b = 0; b < s->setup.block_count; b++)
 		if (s->sums[b].type == c.type &&
 		    (c.type == DRM_PERFCTR_BLOCK_MP || s->sums[b].index == c.index))
 			value += s->sums[b].value[c.position];
-	return value * igt_nv50_sum(s, name)->time_enabled / igt_nv50_ran(s, name);
+	return value;
+}
+
+static double scaled(const struct igt_perfctr_session *s, const char *name)
+{
+	return (double)counted(s, name) * igt_nv50_sum(s, name)->time_enabled /
+	       igt_nv50_ran(s, name);
 }
 
 static void begin_stepped(struct igt_perfctr_session *s, const char *const *names,
@@ -203,6 +209,8 @@ static void submit_any(struct igt_chance *chance)
 struct slices {
 	const char *name;
 	double sum, squares; /* of what was counted in each */
+	uint64_t own; /* in those in which the counter says that it ran */
+	uint64_t ran_ns;
 };
 
 /*
@@ -224,10 +232,10 @@ static void assert_one_is_scaled(const struct igt_perfctr_session *s, const stru
 
 	igt_assert_f(ran >= REQUEST_SLICES / ALL_PASSES, "%s had %.0f of %u slices\n", c->name, ran,
 		     REQUEST_SLICES);
-	if (igt_nv50_ran(s, c->name) == igt_nv50_sum(s, c->name)->time_enabled) {
-		igt_assert_f(scaled(s, c->name) == c->sum, "%s is not exact\n", c->name);
-		return;
-	}
+	igt_assert_f(counted(s, c->name) == c->own, "%s: %llu in its own turns, not %llu\n",
+		     c->name, (unsigned long long)counted(s, c->name), (unsigned long long)c->own);
+	if (igt_nv50_ran(s, c->name) == igt_nv50_sum(s, c->name)->time_enabled)
+		igt_assert_f(c->own == c->sum, "%s is not exact\n", c->name);
 	error = scaled(s, c->name) - c->sum;
 	/* a collection takes a nanosecond */
 	bound = 6 * standard_error(c, ran) + c->sum * 1e-5;
@@ -259,14 +267,18 @@ static unsigned int assert_any_are_scaled(struct igt_chance *chance, unsigned in
 	for (unsigned int n = 0; n < REQUEST_SLICES; n++) {
 		submit_any(chance);
 		igt_nv50_read_after();
+		igt_perfctr_sample_and_drain(&s);
 		for (unsigned int i = 0; i < wanted; i++) {
 			const double count = igt_nv50_truth(slices[i].name);
+			const uint64_t ran_ns = igt_nv50_ran(&s, slices[i].name);
 
 			slices[i].sum += count;
 			slices[i].squares += count * count;
+			if (ran_ns - slices[i].ran_ns > IGT_NV50_SLICE_NS / 2)
+				slices[i].own += count;
+			slices[i].ran_ns = ran_ns;
 		}
 		igt_nv50.before = igt_nv50.after;
-		igt_perfctr_sample_and_drain(&s);
 	}
 	igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
 	igt_perfctr_drain(&s);
