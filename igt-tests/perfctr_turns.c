@@ -43,8 +43,9 @@ static uint64_t counted(const struct igt_perfctr_session *s, const char *name)
 
 static double scaled(const struct igt_perfctr_session *s, const char *name)
 {
-	return (double)counted(s, name) * igt_nv50_sum(s, name)->time_enabled /
-	       igt_nv50_ran(s, name);
+	const double count = counted(s, name);
+
+	return count * igt_nv50_sum(s, name)->time_enabled / igt_nv50_ran(s, name);
 }
 
 static void begin_stepped(struct igt_perfctr_session *s, const char *const *names,
@@ -227,7 +228,8 @@ static double standard_error(const struct slices *c, double ran)
 
 static void assert_one_is_scaled(const struct igt_perfctr_session *s, const struct slices *c)
 {
-	const double ran = round((double)igt_nv50_ran(s, c->name) / IGT_NV50_SLICE_NS);
+	const uint64_t ran_ns = igt_nv50_ran(s, c->name);
+	const double ran = round((double)ran_ns / IGT_NV50_SLICE_NS);
 	double error, bound;
 
 	igt_assert_f(ran >= REQUEST_SLICES / ALL_PASSES, "%s had %.0f of %u slices\n", c->name, ran,
