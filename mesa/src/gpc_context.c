@@ -70,6 +70,8 @@ struct gpc_query {
 	unsigned int *counters;
 	unsigned int count;
 	bool attributed, exact;
+	/* a frame of the HUD, not a monitor's time from Begin to End */
+	bool is_frame;
 };
 
 /* --- context --------------------------------------------------------------- */
@@ -544,6 +546,7 @@ struct gpc_query *gpc_query_new(struct gpc_context *context, const unsigned int 
 		takes_turns |=
 			gpc_takes_turns(context->catalogue->counters[counters[n]].block_type);
 	q->attributed = flags & GPC_QUERY_ATTRIBUTED;
+	q->is_frame = flags & GPC_QUERY_FRAME;
 	q->exact = flags & GPC_QUERY_EXACT && takes_turns;
 	q->count = count;
 	q->counters = calloc(count, sizeof(*q->counters));
@@ -551,7 +554,7 @@ struct gpc_query *gpc_query_new(struct gpc_context *context, const unsigned int 
 	if (!q->counters || !q->values || gpc.totals_new(context->ctx, &q->totals) ||
 	    gpc.totals_new(context->ctx, &q->own) || gpc.totals_new(context->ctx, &q->undisturbed))
 		goto failed;
-	if (takes_turns && !q->exact) {
+	if (takes_turns && q->is_frame) {
 		q->window = gpc_window_get(&context->windows, context->ctx, counters, count);
 		if (!q->window)
 			goto failed;
@@ -604,7 +607,7 @@ static struct gpc_session *session_found(struct gpc_context *c, const struct gpc
 	if (query->exact)
 		return fits(c) ? s : NULL;
 	/* what the GPU did since then is nobody's else */
-	return s->is_between_frames || session_sample(c, s) ? s : NULL;
+	return (query->is_frame && s->is_between_frames) || session_sample(c, s) ? s : NULL;
 }
 
 bool gpc_query_begin(struct gpc_query *query)
@@ -858,7 +861,7 @@ bool gpc_query_end(struct gpc_query *query)
 	memset(query->values, 0, query->count * sizeof(*query->values));
 	/* a failure was told; what was counted until then is there */
 	query->session->is_between_frames = session_sample(query->context, query->session) &&
-					    !query->exact;
+					    query->is_frame;
 	compute(query);
 	leave_session(query);
 	drop_sessions(query->context);

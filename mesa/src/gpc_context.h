@@ -40,6 +40,11 @@ enum gpc_query_flags {
 	 * are active, have to take turns.
 	 */
 	GPC_QUERY_EXACT = 1 << 1,
+	/**
+	 * @GPC_QUERY_FRAME: it is a frame of the HUD: the next one begins where it ends, and counters that
+	 * take turns are the mean of a window, see struct gpc_window.
+	 */
+	GPC_QUERY_FRAME = 1 << 2,
 };
 
 /**

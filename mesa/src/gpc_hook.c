@@ -176,7 +176,7 @@ static bool fill_batch_query(struct pipe_context *pipe, struct hooked_query *que
 {
 	struct gpc_hook *hook = pipe->gpc;
 	struct gpc_context *context = counting_context(hook);
-	unsigned driver_count, flags = 0;
+	unsigned driver_count, flags = GPC_QUERY_FRAME;
 	int our_count;
 
 	if (!context)

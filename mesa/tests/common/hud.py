@@ -1,12 +1,17 @@
 # SPDX-License-Identifier: MIT
 """What the HUD's tests share: runs of the scene, what the HUD dumps, and TAP."""
 
+import itertools
 import os
 import subprocess
 
 BUILD = os.environ.get("PERFCTR_BUILD") or os.path.join(
     os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))), "build")
 SCENE = os.path.join(BUILD, "tests/mesa/scene")
+# runs of the scene until the GPU does each frame in time
+TRIES = 10
+# jobs that may wait, a frame has one
+QUEUE = 64
 
 failed = 0
 number = 0
@@ -58,3 +63,11 @@ def differences(name, got, expected):
     problems = [] if len(got) >= len(expected) - 1 else [f"{name}: {len(got)} of {len(expected)} frames"]
     return problems + [f"{name}, frame {n}: {a}, expected {b}"
                        for n, (a, b) in enumerate(zip(got, expected)) if a != b]
+
+
+def late(got, drawn):
+    """A job counts in the frame in which it runs, which may be a later one; never in one before."""
+    sums = list(itertools.accumulate(got)), list(itertools.accumulate(drawn))
+    problems = [f"frame {n}: {a} until then, drawn {b}" for n, (a, b) in enumerate(zip(*sums)) if a > b]
+    # nothing is lost between two frames: what is missing is still in the queue
+    return problems + ([] if sum(got) >= sum(drawn[:-QUEUE]) else [f"{sum(got)} of {sum(drawn)} were counted"])

@@ -738,7 +738,7 @@ static bool short_frames_are_put_together(void)
 	bool ok;
 
 	use_hardware();
-	hud = query_of("bcdefg", 0);
+	hud = query_of("bcdefg", GPC_QUERY_FRAME);
 	/* not all is told before all had their turns; then each event counts one in each ns */
 	while (first < FRAMES && hud_frame(hud, FRAME_NS) != frame)
 		first++;
@@ -746,7 +746,7 @@ static bool short_frames_are_put_together(void)
 	gpc_query_free(hud);
 	ok = ok && !hardware.windows;
 	/* alone each frame is its own, beside others a mean, and alone again its own after a window */
-	hud = query_of("bcd", 0);
+	hud = query_of("bcd", GPC_QUERY_FRAME);
 	ok = ok && !last_other(hud, 9, FRAME_NS, frame) &&
 	     !last_other(hud, 9, 2 * FRAME_NS, 2 * FRAME_NS + IOCTL_NS);
 	count_elsewhere("efg");
