@@ -664,6 +664,8 @@ static int without_jobs(void)
 
 int main(int argc, char **argv)
 {
+	/* what Mesa says in pieces must not come into the middle of a result */
+	setvbuf(stderr, NULL, _IOLBF, BUFSIZ);
 	if (argc > 1 && !strcmp(argv[1], "--without-jobs"))
 		return without_jobs();
 	surface_new(&surface);
