@@ -63,9 +63,8 @@ struct gpc_query {
 	struct gpc_session *session;
 	/* of all samples, of the context's own, and of all but those that a trial took turns in */
 	struct perfctr_totals *totals, *own, *undisturbed;
-	/* of a query that takes turns as it comes; it is the one that counts for it */
+	/* of a query that takes turns as it comes */
 	struct gpc_window *window;
-	bool is_in_window;
 	union gpc_value *values;
 	unsigned int *counters;
 	unsigned int count;
@@ -281,13 +280,19 @@ static struct gpc_session *session_new(struct gpc_context *c, const struct gpc_q
 	return s;
 }
 
+/* Whether it is the one that counts for its window. */
+static bool is_in_window(const struct gpc_query *q)
+{
+	return q->window && q->window->counting == q;
+}
+
 static int deliver(struct gpc_session *s, struct perfctr_sample *sample)
 {
 	int error = s->trial ? gpc.totals_add(s->trial, sample) : 0;
 
 	for (struct gpc_query *q = s->active; q && !error; q = q->next_active) {
 		error = gpc.totals_add(q->totals, sample);
-		if (!error && q->is_in_window)
+		if (!error && is_in_window(q))
 			error = gpc.totals_add(q->window->totals, sample);
 		if (!error && q->exact && !(q->context->in_trial && s->took_turns))
 			error = gpc.totals_add(q->undisturbed, sample);
@@ -583,9 +588,8 @@ static void leave_session(struct gpc_query *q)
 		;
 	*link = q->next_active;
 	q->session = NULL;
-	if (q->is_in_window)
-		q->window->is_taken = false;
-	q->is_in_window = false;
+	if (is_in_window(q))
+		q->window->counting = NULL;
 }
 
 static bool is_other_active(const struct gpc_query *query)
@@ -632,9 +636,8 @@ bool gpc_query_begin(struct gpc_query *query)
 	gpc.totals_reset(query->undisturbed);
 	query->session = s;
 	s->is_between_frames = false;
-	query->is_in_window = query->window && !query->window->is_taken;
-	if (query->is_in_window)
-		query->window->is_taken = true;
+	if (query->window && !query->window->counting)
+		query->window->counting = query;
 	query->next_active = s->active;
 	s->active = query;
 	drop_sessions(c);
@@ -800,7 +803,7 @@ static void end_frame(struct gpc_query *q)
 	const struct gpc_catalogue *catalogue = q->context->catalogue;
 	struct gpc_window *w = q->window;
 	struct view view = { w->totals, NULL, ++w->frames };
-	bool is_exact;
+	bool took_turns = turns_of(w->totals).taken, is_exact;
 
 	if (!gpc_window_is_full(w))
 		return;
@@ -810,7 +813,7 @@ static void end_frame(struct gpc_query *q)
 	}
 	for (unsigned int n = 0; n < w->count; n++) {
 		w->values[n] = evaluate(q, &catalogue->counters[w->counters[n]], &view, &is_exact);
-		w->waited[n] = !is_exact;
+		w->waited[n] = took_turns && !is_exact;
 	}
 	gpc.totals_unref(view.sum);
 	gpc.totals_reset(w->totals);
@@ -829,7 +832,7 @@ static void compute(struct gpc_query *q)
 		say_once(q->context, "out of memory");
 		goto out;
 	}
-	if (q->is_in_window)
+	if (is_in_window(q))
 		end_frame(q);
 	for (unsigned int n = 0; n < q->count; n++) {
 		const struct gpc_counter *counter = &catalogue->counters[q->counters[n]];
@@ -841,7 +844,7 @@ static void compute(struct gpc_query *q)
 		else if (q->exact && gpc_takes_turns(counter->block_type))
 			view = &undisturbed;
 		q->values[n] = evaluate(q, counter, view, &is_exact);
-		if (!q->is_in_window || !gpc_takes_turns(counter->block_type))
+		if (!is_in_window(q) || !gpc_takes_turns(counter->block_type))
 			continue;
 		q->window->waited[n] |= took_turns && !is_exact;
 		if (q->window->waited[n])

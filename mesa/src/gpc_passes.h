@@ -49,6 +49,8 @@ static inline bool gpc_takes_turns(unsigned int block_type)
 	       block_type < DRM_PERFCTR_BLOCK_GENERIC_PMU;
 }
 
+struct gpc_query;
+
 /**
  * struct gpc_window - frames of which a HUD's counters are known together
  *
@@ -67,8 +69,8 @@ struct gpc_window {
 	unsigned int count;
 	/** @users: queries that share it. */
 	unsigned int users;
-	/** @is_taken: one of them counts. */
-	bool is_taken;
+	/** @counting: the one of them that counts for it, or NULL. */
+	const struct gpc_query *counting;
 	/** @frames: that @totals are of. */
 	unsigned int frames;
 	/** @totals: of all frames since the last window was full. */

@@ -757,6 +757,41 @@ static bool short_frames_are_put_together(void)
 	return all_gone() && ok && first && first <= WINDOW && !hardware.windows && !complaints;
 }
 
+/* of a device that has nothing to do: a ratio of nothing */
+static bool idle;
+
+static int metric_of_model(const struct perfctr_totals *totals,
+			   const struct perfctr_metric_desc *metric,
+			   const struct perfctr_totals_block *block, struct perfctr_value *value)
+{
+	(void)totals;
+	(void)metric;
+	(void)block;
+	*value = (struct perfctr_value){ .number = 7,
+					 .state = idle ? PERFCTR_VALUE_ZERO_DENOMINATOR :
+							 PERFCTR_VALUE_OK };
+	return 0;
+}
+
+/* Nobody waits: a window in which there was nothing to divide by must not hide what comes. */
+static bool ratios_of_nothing_are_forgotten(void)
+{
+	enum { FRAMES = 100 };
+	static const struct perfctr_metric_desc ratio = { .unit = "samples/cycle" };
+	struct gpc_query *hud;
+	bool ok;
+
+	use_hardware();
+	gpc.totals_metric = metric_of_model;
+	letters[1].metric = &ratio;
+	hud = query_of("b", GPC_QUERY_FRAME);
+	idle = true;
+	ok = !last_other(hud, FRAMES, TURN_NS, 0);
+	idle = false;
+	ok = ok && !last_other(hud, 1, TURN_NS, 7);
+	return all_gone() && ok;
+}
+
 static int number, failed;
 
 static void check(bool ok, const char *name)
@@ -767,7 +802,7 @@ static void check(bool ok, const char *name)
 
 int main(void)
 {
-	puts("1..10");
+	puts("1..11");
 	check(blocks_of_perf_events(), "perf events are told apart by all that makes them");
 	check(bad_query_fails_alone(),
 	      "a query that cannot be had does not keep the others from counting");
@@ -787,5 +822,7 @@ int main(void)
 	      "looks are as far apart as turns of the device are long");
 	check(short_frames_are_put_together(),
 	      "frames of the HUD that are shorter than turns are put together until all had theirs");
+	check(ratios_of_nothing_are_forgotten(),
+	      "a window in which there was nothing to divide by does not hide what comes");
 	return failed != 0;
 }
