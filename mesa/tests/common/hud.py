@@ -69,5 +69,6 @@ def late(got, drawn):
     """A job counts in the frame in which it runs, which may be a later one; never in one before."""
     sums = list(itertools.accumulate(got)), list(itertools.accumulate(drawn))
     problems = [f"frame {n}: {a} until then, drawn {b}" for n, (a, b) in enumerate(zip(*sums)) if a > b]
-    # nothing is lost between two frames: what is missing is still in the queue
+    # nothing is lost between two frames: what is missing is still in the queue. That binds runs of more frames than wait there;
+    # the sums of shorter ones are compared with the truth by their tests
     return problems + ([] if sum(got) >= sum(drawn[:-QUEUE]) else [f"{sum(got)} of {sum(drawn)} were counted"])
