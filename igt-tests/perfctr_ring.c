@@ -3,8 +3,11 @@
  * Rings: full ones, all sizes, hostile indices, and wake-up by an eventfd.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sched.h>
+#include <string.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
@@ -347,6 +350,68 @@ static uint64_t signals(int fd)
 	return read(fd, &n, sizeof(n)) == sizeof(n) ? n : 0;
 }
 
+/* "voluntary", "full", ...; which one is in effect has parentheses */
+#define PREEMPTION "/sys/kernel/debug/sched/preempt"
+
+static bool preemption(char *was, size_t size, const char *wanted)
+{
+	char *begin, *end;
+	ssize_t n;
+	int fd;
+
+	if (was) {
+		fd = open(PREEMPTION, O_RDONLY);
+		n = fd < 0 ? -1 : read(fd, was, size - 1);
+		close(fd);
+		if (n < 0)
+			return false;
+		was[n] = '\0';
+		begin = strchr(was, '(');
+		end = begin ? strchr(begin, ')') : NULL;
+		if (!end)
+			return false;
+		*end = '\0';
+		memmove(was, begin + 1, end - begin);
+	}
+	fd = open(PREEMPTION, O_WRONLY);
+	n = fd < 0 ? -1 : write(fd, wanted, strlen(wanted));
+	close(fd);
+	return n == (ssize_t)strlen(wanted);
+}
+
+static int pin(int cpu)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET(cpu, &set);
+	return pthread_setaffinity_np(pthread_self(), sizeof(set), &set);
+}
+
+struct woken {
+	struct igt_perfctr_session *s;
+	int eventfd;
+	/* whoever shares the CPU and sees this knows that the thread sleeps */
+	bool waits;
+	bool woken;
+	uint32_t state;
+	uint64_t unread;
+};
+
+static void *be_woken(void *data)
+{
+	const struct sched_param urgent = { .sched_priority = 50 };
+	struct woken *w = data;
+	struct pollfd p = { .fd = w->eventfd, .events = POLLIN };
+	bool urged = !pin(0) && !pthread_setschedparam(pthread_self(), SCHED_FIFO, &urgent);
+
+	__atomic_store_n(&w->waits, true, __ATOMIC_SEQ_CST);
+	w->woken = poll(&p, 1, -1) == 1 && urged;
+	w->state = __atomic_load_n(&w->s->control->state, __ATOMIC_ACQUIRE);
+	w->unread = igt_perfctr_unread(w->s);
+	return NULL;
+}
+
 static void wake_tests(void)
 {
 	igt_describe("each sample at or above the watermark signals the eventfd once");
@@ -408,6 +473,62 @@ static void wake_tests(void)
 		igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
 		igt_perfctr_session_fini(&s);
 		close(p.fd);
+	}
+	igt_describe(
+		"a ring that has room for the final sample only has woken its reader, whatever the watermark");
+	igt_subtest("wake-full")
+	{
+		for (uint32_t slots = 2; slots <= 8; slots *= 2) {
+			struct igt_perfctr_session s;
+			int fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+
+			igt_perfctr_session_init(&s, &dev);
+			s.setup.slots = slots;
+			s.setup.eventfd = fd;
+			s.setup.watermark = slots;
+			igt_perfctr_session_create(&s);
+			igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+			for (uint32_t i = 1; i < slots; i++) {
+				igt_assert_eq_u64(signals(fd), 0);
+				igt_assert_eq(igt_perfctr_sample(&s, i), 0);
+			}
+			igt_assert_eq(igt_perfctr_sample(&s, 0), -ENOSPC);
+			igt_assert_eq_u64(signals(fd), 1);
+			igt_perfctr_session_fini(&s);
+			close(fd);
+		}
+	}
+	igt_describe(
+		"who is woken by STOP finds the final sample and a session that is not active");
+	igt_subtest("wake-stop-state")
+	{
+		struct igt_perfctr_session s;
+		struct woken w = { .s = &s, .eventfd = eventfd(0, EFD_CLOEXEC) };
+		char was[64];
+		cpu_set_t cpus;
+		pthread_t thread;
+
+		/* the reader runs when STOP wakes it, not when STOP has returned */
+		igt_require_f(preemption(was, sizeof(was), "full"),
+			      "%s: the kernel cannot be preempted\n", PREEMPTION);
+		igt_assert_eq(pthread_getaffinity_np(pthread_self(), sizeof(cpus), &cpus), 0);
+		igt_perfctr_session_init(&s, &dev);
+		s.setup.eventfd = w.eventfd;
+		igt_perfctr_session_create(&s);
+		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+		igt_assert_eq(pin(0), 0);
+		igt_assert_eq(pthread_create(&thread, NULL, be_woken, &w), 0);
+		while (!__atomic_load_n(&w.waits, __ATOMIC_SEQ_CST))
+			sched_yield();
+		igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
+		igt_assert_eq(pthread_join(thread, NULL), 0);
+		igt_assert_eq(pthread_setaffinity_np(pthread_self(), sizeof(cpus), &cpus), 0);
+		igt_assert(preemption(NULL, 0, was));
+		igt_assert(w.woken);
+		igt_assert_eq_u64(w.unread, 1);
+		igt_assert_eq_u32(w.state, 0);
+		igt_perfctr_session_fini(&s);
+		close(w.eventfd);
 	}
 	igt_describe("an eventfd that nobody reads and that is closed does no harm");
 	igt_subtest("wake-closed-eventfd")

@@ -206,7 +206,7 @@ struct drm_perfctr_session {
 	struct list_head all_node;
 	/** @flags: enum drm_perfctr_setup_flags. */
 	u32 flags;
-	/** @watermark: unread samples that wake. */
+	/** @watermark: unread samples that wake, such as there can be while @active. */
 	u32 watermark;
 	/** @period_ns: 0 for a manual session. */
 	u64 period_ns;

@@ -389,6 +389,9 @@ void perfctr_sampler_publish(struct drm_perfctr_session *session, u32 flags, u64
 				session->totals.lost_ns);
 
 	unread = perfctr_ring_publish(&session->ring);
+	/* who waits for the end and is woken by its sample must not find the session active */
+	if (flags & DRM_PERFCTR_SAMPLE_FINAL)
+		perfctr_ring_set_state(&session->ring, 0);
 	if (unread < session->watermark && !(flags & DRM_PERFCTR_SAMPLE_FINAL))
 		return;
 	if (session->pc->in_batch)

@@ -450,7 +450,8 @@ struct drm_perfctr_session *perfctr_session_create(struct drm_perfctr *pc,
 	drm_dev_get(pc->drm);
 	session->pc = pc;
 	session->flags = setup->flags;
-	session->watermark = setup->watermark ?: 1;
+	/* the slot of STOP is not used before: a watermark of all slots would wake nobody */
+	session->watermark = clamp(setup->watermark, 1u, max(setup->slots - 1, 1u));
 	session->period_ns = setup->period_ns;
 	session->min_gap_ns = perfctr_min_period_ns();
 	if (session->min_gap_ns > PERFCTR_MIN_PERIOD_NS)
@@ -626,7 +627,6 @@ int perfctr_session_stop(struct drm_perfctr_session *session, u64 user_data)
 		perfctr_sampler_count_final_periods(session);
 		perfctr_ring_free(&session->ring);
 		perfctr_sampler_publish(session, DRM_PERFCTR_SAMPLE_FINAL, user_data);
-		perfctr_ring_set_state(&session->ring, 0);
 		relax = deactivate(session);
 	}
 	mutex_unlock(&pc->lock);

@@ -930,11 +930,15 @@ struct drm_perfctr_setup {
 	__u64 control_offset;
 	/**
 	 * @eventfd: gets +1 for each published sample while @watermark or more are
-	 * unread, at STOP and when the ring dies; or -1. Those of a batch come together,
-	 * see DRM_PERFCTR_STATUS_BATCHED; a reader may be woken more than once.
+	 * unread, at STOP and when the ring dies, each after insert_idx and state of the
+	 * control area were written; or -1. Those of a batch come together, see
+	 * DRM_PERFCTR_STATUS_BATCHED; a reader may be woken more than once.
 	 */
 	__s32 eventfd;
-	/** @watermark: unread samples that wake, 0..slots; 0 means 1. */
+	/**
+	 * @watermark: unread samples that wake, 0..slots; 0 means 1, and slots means
+	 * slots - 1, as one slot is kept for the sample of STOP.
+	 */
 	__u32 watermark;
 	/** @period_ns: time between periodic samples, 0 = manual. */
 	__u64 period_ns;

@@ -848,7 +848,10 @@ struct perfctr_session_opts {
 	 * 0: as many as a quarter of a second brings, at least 16.
 	 */
 	uint32_t slots;
-	/** @watermark: unread samples that wake perfctr_cursor_wait(); 0: 1. */
+	/**
+	 * @watermark: unread samples that wake perfctr_cursor_wait(), 0: 1; one slot is
+	 * kept for STOP, so as many as the ring has slots are one less.
+	 */
 	uint32_t watermark;
 	/** @flags: DRM_PERFCTR_SETUP_KEEP_AWAKE, DRM_PERFCTR_SETUP_AUTOMATIC. */
 	uint32_t flags;
