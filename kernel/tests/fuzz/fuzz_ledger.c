@@ -210,27 +210,6 @@ static void check_memory(const struct kernel_state *k)
 	result(kb <= k->shmem_kb + SHMEM_SLACK_KB, "no buffer is left");
 }
 
-static void check_leaks(void)
-{
-	char leaks[2048] = "";
-	const char *path = "/sys/kernel/debug/kmemleak";
-	ssize_t n;
-	int fd;
-
-	/* what a register or a stack still points to is found by the second scan */
-	if (write_text(path, "scan"))
-		return;
-	sleep(6);
-	write_text(path, "scan");
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	n = fd < 0 ? -1 : read(fd, leaks, sizeof(leaks) - 1);
-	if (n > 0)
-		printf("# %s\n", leaks);
-	result(n == 0, "kmemleak finds nothing");
-	if (fd >= 0)
-		close(fd);
-}
-
 int kernel_after(struct kernel_state *k, double seconds)
 {
 	unsigned long taint = read_number("/proc/sys/kernel/tainted", NULL);
@@ -254,7 +233,6 @@ int kernel_after(struct kernel_state *k, double seconds)
 	check_sessions();
 	check_sets();
 	check_asleep();
-	check_leaks();
 	printf("1..%u\n%u passed, %u failed, 0 skipped\n", passed + failed, passed, failed);
 	return failed;
 }
