@@ -86,12 +86,17 @@ static int soc_irq_request(void *ctx, void (*handler)(void *data), void *data)
 {
 	struct soc_pmu *pmu = ctx;
 	unsigned long irq;
+	int ret = -EBUSY;
 
+	/* as request_irq(): whoever forgets to free it does not get it again */
 	raw_spin_lock_irqsave(&pmu->lock, irq);
-	pmu->irq.data = data;
-	pmu->irq.handler = handler;
+	if (!pmu->irq.handler) {
+		pmu->irq.data = data;
+		pmu->irq.handler = handler;
+		ret = 0;
+	}
 	raw_spin_unlock_irqrestore(&pmu->lock, irq);
-	return 0;
+	return ret;
 }
 
 static void soc_irq_free(void *ctx)
