@@ -3,6 +3,7 @@
  * Each allocation (and user copy) of each call fails once: needs a kernel with fault injection (vm/run --kernel
  * uml-debug or debug). Not named perfctr_*: the suites on Debian's kernels do not run it.
  */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -210,6 +211,145 @@ static void soc_session_end(struct igt_perfctr_session *s)
 	close(fd);
 }
 
+/* --- CPUs that come and go -------------------------------------------------- */
+
+#define CPU1 "/sys/devices/system/cpu/cpu1/online"
+#define WORKER "perfctr/vsoc.0"
+/* CPU 1 comes back within milliseconds, but for a host that is busy */
+#define COME_BACK_S 60
+
+/* an event for each CPU first, and a PMU that moves its own */
+static void hotplug_session(struct igt_perfctr_session *s)
+{
+	/* PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK */
+	static const uint32_t software = 1, cpu_clock = 0;
+
+	igt_require_f(!access(CPU1, W_OK), "CPU 1 cannot be taken offline\n");
+	igt_perfctr_session_init_empty(s, &dev);
+	igt_perfctr_add_pmu(s, 0, software, cpu_clock, DRM_PERFCTR_CPU_ANY);
+	igt_require_f(igt_perfctr_add_ucf(s), "no PMU nvidia_ucf_pmu_0\n");
+	igt_perfctr_session_create(s);
+}
+
+/* SAMPLE: states of the software events, which are valid unless these say ERROR */
+static uint32_t sample_states(struct igt_perfctr_session *s)
+{
+	const struct drm_perfctr_sample_header *h;
+	const struct drm_perfctr_block_header *b;
+	uint32_t states;
+
+	igt_assert_eq(igt_perfctr_sample(s, 0), 0);
+	h = igt_perfctr_slot(s, s->extract);
+	b = (const void *)((const char *)h + h->header_size);
+	states = b->states;
+	igt_assert_eq_u64(b->valid_mask, states & DRM_PERFCTR_STATE_ERROR ? 0 : 1);
+	igt_perfctr_drain(s);
+	return states;
+}
+
+/* events that a CPU took along when it went are opened anew by the next START */
+static unsigned int sweep_start_after_hotplug(struct igt_perfctr_session *s)
+{
+	int fd = open("/proc/thread-self/fail-nth", O_RDWR | O_CLOEXEC);
+	unsigned int n, failed = 0;
+	bool happened = true;
+
+	igt_require_f(fd >= 0, "the kernel has no fault injection\n");
+	for (n = 1; n < MOST && happened; n++) {
+		int ret;
+
+		igt_assert_eq(igt_write(CPU1, "0"), 0);
+		igt_assert_eq(igt_write(CPU1, "1"), 0);
+		arm(fd, n);
+		ret = igt_perfctr_start(s, 0);
+		happened = disarm(fd);
+		igt_assert_f(!ret || (happened && (ret == -ENOMEM || ret == -EFAULT)),
+			     "place %u: %d\n", n, ret);
+		failed += ret == -ENOMEM;
+		igt_assert(ret || s->control->state);
+		/* -EFAULT comes before or after it is done */
+		if (!s->control->state)
+			igt_assert_eq(igt_perfctr_start(s, 0), 0);
+		igt_assert(!(sample_states(s) & DRM_PERFCTR_STATE_ERROR));
+		stop(s, ret);
+		igt_perfctr_drain(s);
+	}
+	close(fd);
+	igt_assert_lt(n, MOST);
+	igt_info("%u places, %u times -ENOMEM\n", n - 2, failed);
+	return failed;
+}
+
+/* /proc/.../fail-nth of the device's worker */
+static int worker_fail_nth(void)
+{
+	DIR *proc = opendir("/proc");
+	struct dirent *entry;
+	int fd = -1;
+
+	igt_assert(proc);
+	while (fd < 0 && (entry = readdir(proc))) {
+		char path[300], name[32] = "";
+		FILE *comm;
+
+		snprintf(path, sizeof(path), "/proc/%s/comm", entry->d_name);
+		comm = fopen(path, "re");
+		if (!comm)
+			continue;
+		if (fgets(name, sizeof(name), comm) && !strcmp(name, WORKER "\n")) {
+			snprintf(path, sizeof(path), "/proc/%s/fail-nth", entry->d_name);
+			fd = open(path, O_RDWR | O_CLOEXEC);
+		}
+		fclose(comm);
+	}
+	closedir(proc);
+	igt_require_f(fd >= 0, "no fail-nth of " WORKER "\n");
+	return fd;
+}
+
+/* a session counts while CPU 1 comes back: the worker opens the events, and cannot tell anybody */
+static unsigned int sweep_worker(struct igt_perfctr_session *s)
+{
+	const uint32_t followed = DRM_PERFCTR_STATE_MIGRATED | DRM_PERFCTR_STATE_ERROR;
+	int fd = worker_fail_nth();
+	unsigned int n, failed = 0;
+	bool happened = true;
+
+	igt_assert_eq(igt_perfctr_start(s, 0), 0);
+	for (n = 1; n < MOST && happened; n++) {
+		uint64_t latest_ns = igt_raw_ns() + COME_BACK_S * 1000000000ull;
+		uint32_t states;
+
+		igt_assert_eq(igt_write(CPU1, "0"), 0);
+		/* which takes notice of the CPU that went */
+		igt_assert(!(sample_states(s) & DRM_PERFCTR_STATE_ERROR));
+		arm(fd, n);
+		igt_assert_eq(igt_write(CPU1, "1"), 0);
+		do {
+			igt_assert_f(igt_raw_ns() < latest_ns, "place %u: not followed\n", n);
+			igt_sleep_ms(1);
+			states = sample_states(s);
+		} while (!(states & followed));
+		happened = disarm(fd);
+		if (!(states & DRM_PERFCTR_STATE_ERROR))
+			continue;
+		igt_assert_f(happened, "place %u: ERROR, and nothing failed\n", n);
+		failed++;
+		/* it stays so until the next START */
+		igt_assert(sample_states(s) & DRM_PERFCTR_STATE_ERROR);
+		stop(s, 0);
+		igt_perfctr_drain(s);
+		igt_assert_eq(igt_perfctr_start(s, 0), 0);
+		igt_assert(!(sample_states(s) & DRM_PERFCTR_STATE_ERROR));
+	}
+	close(fd);
+	stop(s, 0);
+	igt_perfctr_drain(s);
+	igt_assert_lt(n, MOST);
+	igt_info("%u places, %u times not valid\n", n - 2, failed);
+	return failed;
+}
+
 /* --- probe ---------------------------------------------------------------- */
 
 #define DRIVER "/sys/bus/platform/drivers/vsoc/"
@@ -332,6 +472,54 @@ static void sweep_probe(const char *device, const char *module)
 	igt_assert_eq(tell_driver("del_device", "1"), 0);
 }
 
+/* the same for the driver of a PMU, which has a device of its own and tells nobody whether it took it */
+static void sweep_pmu_probe(const char *pmu)
+{
+	int fd = open("/proc/thread-self/fail-nth", O_RDWR | O_CLOEXEC);
+	unsigned int n, failed = 0, survived = 0;
+	bool happened = true;
+	uint64_t start, end;
+	char path[80];
+
+	/* the driver core's report, see above */
+	igt_emit_ignore_dmesg_regex(
+		"^tegra410-pmu tegra410-pmu\\.[0-9]+\\.auto: probe with driver tegra410-pmu "
+		"failed with error -12$");
+	igt_require_f(fd >= 0, "the kernel has no fault injection\n");
+	igt_require_f(!access("/sys/kernel/debug/failslab/require-start", W_OK),
+		      "fault injection has no filter\n");
+	snprintf(path, sizeof(path), "/sys/bus/event_source/devices/%s", pmu);
+	igt_require_f(!access(path, F_OK), "no PMU %s\n", pmu);
+	text_of("tegra410_pmu", &start, &end);
+	filter("require", start, end);
+	for (n = 1; n < MOST && happened; n++) {
+		bool there;
+
+		igt_vsoc_debugfs(&dev, "pmu_unplug", pmu);
+		/* once it had an event it stays for good, and is not registered anew */
+		igt_require_f(access(path, F_OK), "%s was in use before\n", pmu);
+		arm(fd, n);
+		igt_assert_eq(igt_vsoc_debugfs_try(&dev, "pmu_plug", pmu), 0);
+		happened = disarm(fd);
+		there = !access(path, F_OK);
+		igt_assert_f(there || happened, "place %u: %s did not come\n", n, pmu);
+		failed += !there;
+		survived += there && happened;
+		if (there)
+			continue;
+		/* its device is there, without a driver */
+		igt_vsoc_debugfs(&dev, "pmu_unplug", pmu);
+		igt_vsoc_debugfs(&dev, "pmu_plug", pmu);
+		igt_assert_f(!access(path, F_OK), "place %u: %s does not come any more\n", n, pmu);
+	}
+	filter("require", 0, UINT64_MAX);
+	close(fd);
+	igt_assert_lt(n, MOST);
+	igt_info("%s: %u places, %u times not there, %u times done without\n", pmu, n - 2, failed,
+		 survived);
+	igt_assert_lt(0, failed);
+}
+
 int igt_main()
 {
 	struct igt_perfctr_session s;
@@ -436,6 +624,29 @@ int igt_main()
 	}
 
 	igt_describe(
+		"START with each allocation failing once, after a CPU was away: -ENOMEM or success, "
+		"and the next START has all CPUs");
+	igt_subtest("soc-start-hotplug")
+	{
+		struct igt_perfctr_session t;
+
+		hotplug_session(&t);
+		igt_assert_lt(0, sweep_start_after_hotplug(&t));
+		igt_perfctr_session_fini(&t);
+	}
+	igt_describe(
+		"a CPU comes back while a session counts, with each allocation of the worker failing "
+		"once: not valid and ERROR until the next START, or as if nothing had been");
+	igt_subtest("soc-active-hotplug")
+	{
+		struct igt_perfctr_session t;
+
+		hotplug_session(&t);
+		igt_assert_lt(0, sweep_worker(&t));
+		igt_perfctr_session_fini(&t);
+	}
+
+	igt_describe(
 		"a driver probes with each allocation of the core failing once: -ENOMEM, and the "
 		"next probe works");
 	igt_subtest("probe-core") sweep_probe("1", "drm_perfctr");
@@ -446,6 +657,14 @@ int igt_main()
 	{
 		sweep_probe("1 product=nv50", ":vsoc_nv50_init");
 		sweep_probe("1 product=nv50", ":vsoc_nv50_counters_init");
+	}
+	igt_describe(
+		"the same for the PMU drivers, perf's part of it included: a kind with an interrupt, "
+		"and one of windows");
+	igt_subtest("probe-pmu")
+	{
+		sweep_pmu_probe("nvidia_pcie_tgt_pmu_1_rc_0");
+		sweep_pmu_probe("nvidia_cmem_latency_pmu_1");
 	}
 
 	igt_describe("after all that the counts are exact");
