@@ -9,6 +9,7 @@
 #include "minigt.h"
 #include "igt_vsoc_device.h"
 #include "igt_nv50.h"
+#include "igt_sys.h"
 
 IGT_TEST_DESCRIPTION("Recorded PCOUNTER sessions");
 
@@ -185,6 +186,95 @@ static bool record_exact(void)
 	close(s.setup.eventfd);
 	igt_perfctr_session_fini(&s);
 	return true;
+}
+
+/* hardware says nothing from here on, and has begun to fill the other half of its memory */
+static void fall_silent(void)
+{
+	const uint64_t collections = igt_nv50_sampler("collections");
+
+	igt_fault_arm(&igt_nv50.dev, "pcounter_late", 1000000);
+	while (igt_nv50_sampler("collections") < collections + 2)
+		usleep(1000);
+}
+
+/* a half of the memory has room for so long at most: there are two packets in a period, or more */
+#define HALF_NS (ROOM_PACKETS * IGT_NV50_RECORD_PERIOD_NS / 2)
+/* of gpu_busy's domain, of 800 MHz, and of shader_busy's, of 500 MHz */
+#define PACKET_CLOCKS_1 32768ull
+#define PACKET_CLOCKS_3 16384ull
+
+/* @s: one sample, with all of a silence of @silent_ns in it */
+static void assert_lost_in_silence(const struct igt_perfctr_session *s, uint64_t silent_ns)
+{
+	uint64_t span_ns = s->last.end_ns - s->last.start_ns, most_ns = 0;
+
+	igt_assert_eq_u64(s->samples, 1);
+	igt_assert(s->flags & DRM_PERFCTR_SAMPLE_OVERFLOW);
+	for (unsigned int b = 0; b < s->setup.block_count; b++) {
+		const struct igt_perfctr_sum *sum = &s->sums[b];
+		const uint32_t lost = DRM_PERFCTR_STATE_LOST | DRM_PERFCTR_STATE_SATURATED;
+		/*
+		 * By its own clock: those of a half are not lost, but for the room of packets of
+		 * collections that were not answered.
+		 */
+		const uint64_t packet = sum->index == 3 ? PACKET_CLOCKS_3 : PACKET_CLOCKS_1;
+		const uint64_t kept = packet * ROOM_PACKETS / 16 * 15;
+
+		igt_assert_eq_u32(sum->states & lost, lost);
+		igt_assert_lte_u64(kept, sum->cycles);
+		if (most_ns < (double)span_ns * (sum->cycles - kept) / sum->cycles)
+			most_ns = (double)span_ns * (sum->cycles - kept) / sum->cycles;
+	}
+	igt_info("lost %llu of %llu ns, %llu to %llu\n", (long long)s->lost_ns, (long long)span_ns,
+		 (long long)(silent_ns - HALF_NS), (long long)most_ns);
+	igt_assert_lte_u64(silent_ns, s->lost_ns + HALF_NS);
+	igt_assert_lte_u64(s->lost_ns, most_ns);
+}
+
+/* two domains count a job that goes on for longer than both halves of their memory have room */
+static void lose_in_silence(bool stop_first)
+{
+	static const char *const busy[] = { "gpu_busy", "shader_busy" };
+	/* a compute of 0.7 s */
+	struct drm_vsoc_command c = { .type = DRM_VSOC_CMD_COMPUTE };
+	struct igt_perfctr_session s, whole;
+	uint64_t job, silent_ns, saturated = igt_nv50_sampler("saturated");
+
+	c.compute.threads = 4 * 16 * 1335;
+	c.compute.instructions = 65535;
+	igt_nv50_session_create(&s, IGT_NV50_RECORD_PERIOD_NS, busy, 2);
+	/* has no samples of the silence that tell nothing */
+	igt_nv50_session_create(&whole, 0, busy, 2);
+	igt_nv50_read_before();
+	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+	igt_assert_eq(igt_perfctr_start(&whole, 0), 0);
+	igt_assert(igt_perfctr_is_batched(&s));
+	job = igt_vsoc_submit(&igt_nv50.dev, &c, 1);
+	fall_silent();
+	silent_ns = igt_raw_ns();
+	igt_assert_eq(igt_vsoc_wait(&igt_nv50.dev, job).status, 0);
+	igt_perfctr_drain(&s);
+	silent_ns = igt_raw_ns() - silent_ns;
+	igt_fault_disarm(&igt_nv50.dev, "pcounter_late");
+	/* the first collection that is answered is that of STOP, or was one of a batch */
+	while (!stop_first && igt_nv50_sampler("saturated") < saturated + 2)
+		igt_perfctr_drain(&s);
+	igt_assert_eq(igt_perfctr_stop(&whole, 0), 0);
+	igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
+	igt_perfctr_drain(&whole);
+	assert_lost_in_silence(&whole, silent_ns);
+	igt_perfctr_drain(&s);
+	/* samples of the silence tell no loss, the first one after it that of its own span */
+	igt_assert_lte_u64(1, s.lost_ns);
+	igt_assert(s.flags & DRM_PERFCTR_SAMPLE_OVERFLOW);
+	igt_nv50_read_after();
+	for (unsigned int i = 0; i < 2; i++) {
+		igt_assert_eq_u64(igt_nv50_value(&s, busy[i]), igt_nv50_value(&whole, busy[i]));
+		igt_assert_lte_u64(igt_nv50_value(&s, busy[i]) + 1, igt_nv50_truth(busy[i]));
+	}
+	igt_perfctr_session_fini(&whole);
+	igt_perfctr_session_fini(&s);
 }
 
 static void record_tests(void)
@@ -424,6 +514,60 @@ static void record_tests(void)
 				   igt_nv50_sum(&s, "gpu_idle")->cycles);
 		assert_periods(&s, IGT_NV50_RECORD_PERIOD_NS);
 		igt_perfctr_session_fini(&s);
+	}
+	igt_describe("several domains that lose counts at the same time lose that time once: the "
+		     "longest of theirs, whoever collects first after hardware was silent");
+	igt_nv50_subtest("record-overflow-domains")
+	{
+		for (unsigned int stop_first = 0; stop_first < 2; stop_first++)
+			lose_in_silence(stop_first);
+	}
+	igt_describe(
+		"hardware is silent until its memory has no room at all: who stops then has all "
+		"of its counts");
+	igt_nv50_subtest("record-stop-silent")
+	{
+		static const char *const few[] = { "gpu_busy", "setup_primitive_count",
+						   "shader_busy" };
+		/* so few that no counter is full */
+		struct drm_vsoc_command c = { .type = DRM_VSOC_CMD_DRAW };
+
+		c.draw.vertices = 301;
+		c.draw.primitives = 103;
+		c.draw.fragments = 1009;
+		/* the first collection that is answered is that of STOP, or was one of a batch */
+		for (unsigned int n = 0; n < 2; n++) {
+			const uint64_t saturated = igt_nv50_sampler("saturated");
+			const uint64_t refused = igt_nv50_sampler("refused");
+
+			igt_nv50_session_create(&s, IGT_NV50_RECORD_PERIOD_NS, few, 3);
+			igt_nv50_session_create(&t, 0, few, 3);
+			igt_nv50_read_before();
+			igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+			igt_assert_eq(igt_perfctr_start(&t, 0), 0);
+			igt_assert(igt_perfctr_is_batched(&s));
+			fall_silent();
+			igt_vsoc_debugfs(&igt_nv50.dev, "stepped", "1");
+			igt_nv50_step(900 * MS);
+			igt_vsoc_debugfs(&igt_nv50.dev, "stepped", "0");
+			igt_assert_eq(igt_vsoc_wait(&igt_nv50.dev,
+						    igt_vsoc_submit(&igt_nv50.dev, &c, 1))
+					      .status,
+				      0);
+			igt_fault_disarm(&igt_nv50.dev, "pcounter_late");
+			igt_assert_eq(igt_perfctr_stop(n & 1 ? &t : &s, 0), 0);
+			igt_assert_eq(igt_perfctr_stop(n & 1 ? &s : &t, 0), 0);
+			igt_perfctr_drain(&s);
+			igt_perfctr_drain(&t);
+			igt_nv50_read_after();
+			igt_assert_lte_u64(refused + 1, igt_nv50_sampler("refused"));
+			igt_assert_eq_u64(igt_nv50_sampler("saturated"), saturated);
+			igt_nv50_assert_conserved(&s);
+			igt_nv50_assert_conserved(&t);
+			igt_assert_eq_u64(s.lost_ns + t.lost_ns, 0);
+			igt_perfctr_session_fini(&t);
+			igt_perfctr_session_fini(&s);
+		}
 	}
 	igt_describe("a session stops recording while hardware is silent: the other one has all of "
 		     "its counts, each time once, and no loss that is not its own");

@@ -54,10 +54,11 @@
  *
  * Each domain has its own clock and its own packets. A block's counts go up to its last
  * packet before the end of the sample, which its capture time tells.
+ *
+ * If the hardware was silent for so long that packets had no room at all, a collection takes two
+ * batches: the first one makes room for what the second one brings, up to now.
  */
 
-/* fastest clock of a domain that a counter must not saturate at */
-#define MAX_HZ			1500000000ULL
 /* most that an integer counter adds in a clock */
 #define B4_MAX			15
 #define B6_MAX			63
@@ -97,6 +98,9 @@ struct pcounter {
 	u64 time_ns;
 	u64 clock_ns;
 	u64 slice_ns;
+	/* when the hardware was held, and the time of the clocks then */
+	u64 held_ns;
+	u64 held_clock_ns;
 	/* MP_SLOTS and the domains' four counters: whose they are, PCOUNTER_COUNTERS: nobody's */
 	u8 mp_counter[MP_SLOTS];
 	/* how long the former had no slot since the last turn */
@@ -113,6 +117,8 @@ struct pcounter {
 	 */
 	struct drm_perfctr_collection rest;
 	u32 rest_states[PCOUNTER_DOMAINS + MAX_TPCS];
+	/* of packets: what several domains lost at the same time is lost once */
+	u64 rest_lost_ns[PCOUNTER_DOMAINS];
 	/* ends of turns between a collection and a selection, for the next one that succeeds */
 	struct pcounter_turn rest_turns[REST_TURNS];
 	unsigned int rest_turn_count;
@@ -126,10 +132,11 @@ struct pcounter {
 	u64 period_ns;
 	/* mask of domains that are in RECORD mode, 0: all are in QUAD mode */
 	u8 recorded;
-	/* a batch is being read, up to @batch_ns; how far each domain was */
+	/* a batch is being read, up to @batch_ns; how far each domain was, now and when reported */
 	bool in_batch;
 	u64 batch_ns;
 	u64 reached_ns[PCOUNTER_DOMAINS];
+	u64 told_ns[PCOUNTER_DOMAINS];
 	struct pcounter_record record[PCOUNTER_DOMAINS];
 	struct {
 		u64 collections;
@@ -179,6 +186,18 @@ static u32 rd(struct pcounter *p, u32 reg)
 static void wr(struct pcounter *p, u32 reg, u32 value)
 {
 	p->config.ops->write(p->config.priv, reg, value);
+}
+
+/* nothing else touches the hardware until it is let go */
+static void hold(struct pcounter *p)
+{
+	p->held_clock_ns = p->config.ops->begin(p->config.priv);
+	p->held_ns = ktime_get_raw_ns();
+}
+
+static void let_go(struct pcounter *p)
+{
+	p->config.ops->end(p->config.priv);
 }
 
 /* --- programming ------------------------------------------------------------- */
@@ -234,6 +253,7 @@ static void enter_record(struct pcounter *p, unsigned int d)
 	wr(p, PCOUNTER_RECORD_LIMIT(d), pcounter_record_limit(r));
 	wr(p, PCOUNTER_RECORD_START(d), pcounter_record_start(r));
 	p->reached_ns[d] = p->time_ns;
+	p->told_ns[d] = p->time_ns;
 }
 
 /* which counter of a domain has which of @pass; returns how they count */
@@ -477,15 +497,19 @@ static void report(struct pcounter *p, unsigned int block, const struct pcounter
 static void take_rest(struct pcounter *p, struct drm_perfctr_collection *c, u32 *states)
 {
 	unsigned int i;
+	u64 lost_ns = 0;
 
-	for (i = 0; i < PCOUNTER_DOMAINS; i++)
+	for (i = 0; i < PCOUNTER_DOMAINS; i++) {
 		c->clock_cycles[i] += p->rest.clock_cycles[i];
+		lost_ns = max(lost_ns, p->rest_lost_ns[i]);
+	}
 	for (i = 0; i < p->source.block_count; i++)
 		states[i] |= p->rest_states[i];
 	c->flags |= p->rest.flags;
-	c->lost_ns += p->rest.lost_ns;
+	c->lost_ns += p->rest.lost_ns + lost_ns;
 	memset(&p->rest, 0, sizeof(p->rest));
 	memset(p->rest_states, 0, sizeof(p->rest_states));
+	memset(p->rest_lost_ns, 0, sizeof(p->rest_lost_ns));
 }
 
 /*
@@ -579,10 +603,9 @@ static void follow_frequency(struct pcounter *p, unsigned int d)
  * All packets up to now become a batch. A PERIODIC packet of the same moment may be taken for
  * that of the trigger; the few clocks between come with the next batch then.
  */
-static int begin_batch(struct pcounter *p)
+static int cut_batch(struct pcounter *p)
 {
 	const unsigned long recorded = p->recorded;
-	const u64 now_ns = ktime_get_raw_ns();
 	u32 d;
 
 	p->late = 0;
@@ -608,10 +631,11 @@ static int begin_batch(struct pcounter *p)
 	/* packets are read after the position that says they are there */
 	rmb();
 	for_each_set_bit(d, &recorded, PCOUNTER_DOMAINS)
-		pcounter_record_batch(&p->record[d], p->reached_ns[d], now_ns);
+		pcounter_record_batch(&p->record[d], p->reached_ns[d], p->held_ns,
+				      p->config.ops->hz(p->config.priv, d));
 	for_each_set_bit(d, &recorded, PCOUNTER_DOMAINS)
 		follow_frequency(p, d);
-	p->batch_ns = now_ns;
+	p->batch_ns = p->held_ns;
 	p->stats.batches++;
 	return 0;
 }
@@ -633,8 +657,7 @@ static int next_packet(const struct pcounter *p, u64 *first_ns)
 	return first;
 }
 
-/* returns the time of which counts are lost */
-static u64 take_packet(struct pcounter *p, unsigned int d)
+static void take_packet(struct pcounter *p, unsigned int d)
 {
 	u64 *totals = drm_perfctr_block_totals(&p->source, d);
 	const u64 begin_ns = p->reached_ns[d];
@@ -643,7 +666,7 @@ static u64 take_packet(struct pcounter *p, unsigned int d)
 	bool saturated = false;
 
 	if (!pcounter_record_take(&p->record[d], &counts))
-		return 0;
+		return;
 	p->reached_ns[d] = counts.end_ns;
 	p->rest.clock_cycles[d] += counts.cycles;
 	for (slot = 0; slot < PCOUNTER_RECORD_SLOTS; slot++) {
@@ -656,10 +679,10 @@ static u64 take_packet(struct pcounter *p, unsigned int d)
 	p->stats.full += !counts.stops;
 	p->stats.refused += counts.stops ? counts.stops - 1 : 0;
 	if (!saturated)
-		return 0;
+		return;
 	p->stats.saturated++;
 	lose(p, d, 0, DRM_PERFCTR_STATE_SATURATED);
-	return counts.end_ns - begin_ns;
+	p->rest_lost_ns[d] += counts.end_ns - begin_ns;
 }
 
 /*
@@ -668,7 +691,7 @@ static u64 take_packet(struct pcounter *p, unsigned int d)
  */
 static u8 take_packets(struct pcounter *p, u64 until_ns, u64 *reached_ns)
 {
-	u64 lost_ns[PCOUNTER_DOMAINS] = {}, most_ns = 0, end_ns;
+	u64 end_ns;
 	u8 taken = 0;
 	int d;
 
@@ -676,15 +699,39 @@ static u8 take_packets(struct pcounter *p, u64 until_ns, u64 *reached_ns)
 	while ((d = next_packet(p, &end_ns)) >= 0) {
 		if (taken && *reached_ns >= until_ns && end_ns > *reached_ns)
 			break;
-		lost_ns[d] += take_packet(p, d);
-		/* what several domains lost at the same time is lost once */
-		most_ns = max(most_ns, lost_ns[d]);
+		take_packet(p, d);
 		taken |= BIT(d);
 		*reached_ns = end_ns;
 	}
 	p->in_batch = d >= 0;
-	p->rest.lost_ns += most_ns;
 	return taken;
+}
+
+static bool had_no_room(const struct pcounter *p)
+{
+	unsigned int d;
+
+	for (d = 0; d < PCOUNTER_DOMAINS; d++)
+		if (p->recorded & BIT(d) && p->record[d].full)
+			return true;
+	return false;
+}
+
+/*
+ * All up to now, hardware held. What is in no packet as both halves were full gets into one when
+ * the packets are taken, which takes its time: the hardware is let go meanwhile.
+ */
+static int begin_batch(struct pcounter *p)
+{
+	u64 reached_ns;
+	int ret = cut_batch(p);
+
+	if (ret || !had_no_room(p))
+		return ret;
+	let_go(p);
+	take_packets(p, U64_MAX, &reached_ns);
+	hold(p);
+	return cut_batch(p);
 }
 
 /* counts are lost somewhere in the batch: a sample of a part of it could not tell how long */
@@ -703,28 +750,27 @@ static int collect_packets(struct pcounter *p, struct drm_perfctr_collection *c)
 {
 	struct pcounter_turn turn = { .members = current_pass(p)->members };
 	u32 states[PCOUNTER_DOMAINS + MAX_TPCS] = {};
-	u64 before_ns[PCOUNTER_DOMAINS], reached_ns;
 	unsigned int i;
-	u64 clock_ns;
+	u64 reached_ns;
 	u8 taken;
 	int ret;
 
 	if (!p->in_batch) {
-		clock_ns = p->config.ops->begin(p->config.priv);
+		hold(p);
 		ret = begin_batch(p);
-		p->config.ops->end(p->config.priv);
+		let_go(p);
 		if (ret)
 			return ret;
-		p->clock_ns = clock_ns;
+		p->clock_ns = p->held_clock_ns;
 	}
-	memcpy(before_ns, p->reached_ns, sizeof(before_ns));
 	taken = take_packets(p, batch_is_saturated(p) ? U64_MAX : c->until_ns, &reached_ns);
 	c->more = p->in_batch;
 	c->time_ns = c->more ? reached_ns : p->batch_ns;
 	take_rest(p, c, states);
 	for (i = 0; i < PCOUNTER_DOMAINS; i++) {
 		/* a clock or two may take no time at all */
-		turn.ns = taken & BIT(i) ? max(p->reached_ns[i] - before_ns[i], 1ULL) : 0;
+		turn.ns = max_t(u64, p->reached_ns[i] - p->told_ns[i], !!(taken & BIT(i)));
+		p->told_ns[i] = p->reached_ns[i];
 		report(p, i, &turn, states[i]);
 		if (p->recorded & BIT(i))
 			drm_perfctr_block_reached(&p->source, i, p->reached_ns[i]);
@@ -743,29 +789,28 @@ static int pcounter_collect(struct drm_perfctr_source *source, struct drm_perfct
 {
 	u32 states[PCOUNTER_DOMAINS + MAX_TPCS] = {};
 	struct pcounter *p = to_pcounter(source);
-	u64 now_ns, clock_ns, ns;
+	u64 ns;
 	int ret;
 
 	p->stats.collections += !p->in_batch;
 	if (p->recorded)
 		return collect_packets(p, c);
-	clock_ns = p->config.ops->begin(p->config.priv);
-	now_ns = ktime_get_raw_ns();
-	ret = read_domains(p, now_ns - p->time_ns);
+	hold(p);
+	ret = read_domains(p, p->held_ns - p->time_ns);
 	if (!ret) {
-		read_mp(p, now_ns - p->time_ns);
+		read_mp(p, p->held_ns - p->time_ns);
 		take_rest(p, c, states);
 		/* turns are as long as what was counted in them, however late somebody looks */
-		ns = clock_ns - p->clock_ns;
+		ns = p->held_clock_ns - p->clock_ns;
 		report_all(p, ns, states);
 		pcounter_schedule_ran(&p->schedule, ns);
-		p->time_ns = now_ns;
-		p->clock_ns = clock_ns;
+		p->time_ns = p->held_ns;
+		p->clock_ns = p->held_clock_ns;
 		p->slice_ns += ns;
 		if (p->slice_ns >= SLICE_NS && pcounter_schedule_rotate(&p->schedule))
 			program(p);
 	}
-	p->config.ops->end(p->config.priv);
+	let_go(p);
 	return ret;
 }
 
@@ -786,7 +831,12 @@ static u64 saturation_ns(const struct pcounter *p)
 					most = max_t(unsigned int, most, B4_MAX);
 			}
 		}
-	return div_u64(U32_MAX * (u64)NSEC_PER_SEC / MAX_HZ, most);
+	return div_u64(U32_MAX * (u64)NSEC_PER_SEC / PCOUNTER_MAX_HZ, most);
+}
+
+static u32 packet_clocks(const struct pcounter *p, unsigned int d)
+{
+	return PCOUNTER_PERIODIC_CLOCKS(periodic_of(p, d));
 }
 
 /* until the packets of a half are full, by the fastest clock there is */
@@ -800,9 +850,9 @@ static u64 record_room_ns(const struct pcounter *p)
 		const u32 most = pass->integer[d] ? B6_MAX : 1;
 
 		if (pass->simple[d] || pass->integer[d])
-			most_packets = max_t(u64, most_packets,
-					     MAX_HZ / PCOUNTER_PERIODIC_CLOCKS(periodic_of(p, d)) +
-					     MAX_HZ * most / PCOUNTER_RECORD_FULL);
+			most_packets = max(most_packets,
+					   PCOUNTER_MAX_HZ / packet_clocks(p, d) +
+					   PCOUNTER_MAX_HZ * most / PCOUNTER_RECORD_FULL);
 	}
 	return div64_u64(p->config.record_bytes / 2 / PCOUNTER_SHORT_BYTES * (u64)NSEC_PER_SEC,
 			 most_packets);
@@ -812,8 +862,9 @@ static u64 record_room_ns(const struct pcounter *p)
  * The hardware counted on since the collection before a selection, and forgets it when it is
  * programmed: these are still counts of those who were there.
  */
-static void save_rest(struct pcounter *p, u64 ns)
+static void save_rest(struct pcounter *p)
 {
+	const u64 ns = p->held_ns - p->time_ns;
 	u64 end_ns;
 	int ret;
 
@@ -826,32 +877,34 @@ static void save_rest(struct pcounter *p, u64 ns)
 		read_mp(p, ns);
 	}
 	/* what did not answer and is programmed anew is lost */
-	p->late_ns = ns;
+	p->late_ns = p->held_ns - p->time_ns;
 	p->rest.flags |= ret ? DRM_PERFCTR_SAMPLE_ERROR : 0;
 }
 
 /* @members: what was counted until now */
 static void select_now(struct pcounter *p, const struct pcounter_set *members)
 {
-	const u64 clock_ns = p->config.ops->begin(p->config.priv);
-	const u64 now_ns = ktime_get_raw_ns();
 	const bool was_recorded = p->recorded;
 	struct pcounter_turn turn;
 	bool unread;
 
-	save_rest(p, now_ns - p->time_ns);
+	hold(p);
+	save_rest(p);
 	unread = p->late;
-	turn = end_turn(p, members, clock_ns - min(p->clock_ns, clock_ns));
-	if (!unread)
-		p->time_ns = now_ns;
+	turn = end_turn(p, members, p->held_clock_ns - min(p->clock_ns, p->held_clock_ns));
+	if (!unread) {
+		p->time_ns = p->held_ns;
+		/* @turn tells the time of packets that were read */
+		memcpy(p->told_ns, p->reached_ns, sizeof(p->told_ns));
+	}
 	program(p);
 	/* packets that were not read and go on being written tell this time themselves, later */
 	if (!unread || !was_recorded || !p->recorded) {
 		if (turn.ns && p->rest_turn_count < REST_TURNS)
 			p->rest_turns[p->rest_turn_count++] = turn;
-		p->clock_ns = clock_ns;
+		p->clock_ns = p->held_clock_ns;
 	}
-	p->config.ops->end(p->config.priv);
+	let_go(p);
 }
 
 static void pcounter_select(struct drm_perfctr_source *source, const u64 *wanted)
@@ -886,14 +939,15 @@ static int pcounter_start(struct drm_perfctr_source *source, u8 set)
 	struct pcounter *p = to_pcounter(source);
 	unsigned int d;
 
-	p->clock_ns = p->config.ops->begin(p->config.priv);
-	p->time_ns = ktime_get_raw_ns();
+	hold(p);
+	p->clock_ns = p->held_clock_ns;
+	p->time_ns = p->held_ns;
 	p->late = 0;
 	for (d = 0; d < PCOUNTER_DOMAINS; d++)
 		write_ctrl(p, d, PCOUNTER_MODE_OFF);
 	program(p);
 	p->running = true;
-	p->config.ops->end(p->config.priv);
+	let_go(p);
 	return 0;
 }
 
@@ -903,13 +957,13 @@ static void pcounter_stop(struct drm_perfctr_source *source)
 	struct pcounter *p = to_pcounter(source);
 	unsigned int d;
 
-	p->config.ops->begin(p->config.priv);
+	hold(p);
 	for (d = 0; d < PCOUNTER_DOMAINS; d++)
 		write_ctrl(p, d, PCOUNTER_MODE_OFF);
 	p->config.ops->mp_program(p->config.priv, nothing);
 	p->recorded = 0;
 	p->running = false;
-	p->config.ops->end(p->config.priv);
+	let_go(p);
 }
 
 static void pcounter_reset(struct drm_perfctr_source *source)

@@ -37,6 +37,10 @@
  * If it was not sent on in time, half 0 is full up to its end and T has everything since:
  * several STOP pulses, and counters that may have saturated.
  *
+ * If the hardware does not say its position for so long that half 1 is full as well, there is
+ * no place to send it to. The batch ends with the last packet in half 1 then, whose time is that
+ * of its clocks; T is written when all of it has been read, into half 0, and is the next batch.
+ *
  * A packet has clocks and no time. A batch begins and ends at known times, and each packet
  * ends where its share of the batch's clocks does. If the frequency was changed meanwhile,
  * packets are displaced, by less than the length of the batch; batches are not.
@@ -133,6 +137,7 @@ bool pcounter_record_flip(struct pcounter_record *r)
 	r->half = !r->half;
 	r->at[r->half] = 0;
 	r->written = 0;
+	r->full = false;
 	r->flipped = true;
 	return true;
 }
@@ -153,6 +158,7 @@ bool pcounter_record_position(struct pcounter_record *r, u32 position)
 	    position > (r->half + 1) * r->half_bytes)
 		return false;
 	r->written = position - r->half * r->half_bytes;
+	r->full = r->written == r->half_bytes;
 	return true;
 }
 
@@ -186,22 +192,34 @@ static u32 scan(struct pcounter_record *r, unsigned int half, u32 end)
 	return at;
 }
 
+/* how long @cycles take, at most @most_ns, which is less than some centuries */
+static u64 span_of_clocks(u64 cycles, u64 hz, u64 most_ns)
+{
+	hz = min_t(u64, hz, PCOUNTER_MAX_HZ);
+	if (cycles >= mul_u64_u64_div_u64(most_ns, hz, NSEC_PER_SEC))
+		return most_ns;
+	return mul_u64_u64_div_u64(cycles, NSEC_PER_SEC, hz);
+}
+
 /**
  * pcounter_record_batch() - what was written until now is a batch
  * @r: the packets, after pcounter_record_position() returned true
  * @from_ns: when the last batch ended
- * @to_ns: now
+ * @now_ns: now; the batch ends here if all packets had room
+ * @hz: clock of the domain
  */
-void pcounter_record_batch(struct pcounter_record *r, u64 from_ns, u64 to_ns)
+void pcounter_record_batch(struct pcounter_record *r, u64 from_ns, u64 now_ns, u64 hz)
 {
 	r->from_ns = from_ns;
-	r->span_ns = to_ns - min(from_ns, to_ns);
+	r->span_ns = now_ns - min(from_ns, now_ns);
 	r->cycles = 0;
 	r->done_cycles = 0;
 	r->saturated = false;
 	r->end[!r->half] = scan(r, !r->half, r->half_bytes);
 	r->end[r->half] = scan(r, r->half, r->written);
 	r->flipped = false;
+	if (r->full)
+		r->span_ns = span_of_clocks(r->cycles, hz, r->span_ns);
 }
 
 static bool is_read(const struct pcounter_record *r, unsigned int half)

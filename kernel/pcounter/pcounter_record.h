@@ -14,6 +14,8 @@
 #define PCOUNTER_RECORD_SLOTS	3
 /* longest period that is worth it: above, a collection by the timer costs less */
 #define PCOUNTER_RECORD_PERIOD_NS_MAX	500000
+/* fastest clock of a domain */
+#define PCOUNTER_MAX_HZ		1500000000ULL
 
 /**
  * struct pcounter_record - the packets of a domain
@@ -29,6 +31,8 @@ struct pcounter_record {
 	bool flipped;
 	/** @written: where the packets in @half ended when the hardware was asked, in bytes. */
 	u32 written;
+	/** @full: that was the end of @half: what came since is in no packet. */
+	bool full;
 	/** @at: of each half, the next packet to read, in bytes. */
 	u32 at[2];
 	/** @end: of each half, where this batch ends, in bytes. */
@@ -70,7 +74,7 @@ u32 pcounter_record_start(const struct pcounter_record *r);
 u32 pcounter_record_limit(const struct pcounter_record *r);
 bool pcounter_record_flip(struct pcounter_record *r);
 bool pcounter_record_position(struct pcounter_record *r, u32 position);
-void pcounter_record_batch(struct pcounter_record *r, u64 from_ns, u64 to_ns);
+void pcounter_record_batch(struct pcounter_record *r, u64 from_ns, u64 now_ns, u64 hz);
 bool pcounter_record_peek(const struct pcounter_record *r, u64 *end_ns);
 bool pcounter_record_take(struct pcounter_record *r, struct pcounter_counts *counts);
 

@@ -20,8 +20,8 @@
 /* odd, so that the halves are, too */
 #define RECORD_BYTES	(8u << 10 | 40)
 #define PACKETS		(PCOUNTER_DOMAINS * RECORD_BYTES / PCOUNTER_SHORT_BYTES)
-/* register accesses of one collection or selection: some for each try to read a domain */
-#define ACCESSES_MAX	(PCOUNTER_DOMAINS * 200)
+/* register accesses of one collection or selection: some for each try to read a domain, twice */
+#define ACCESSES_MAX	(2 * PCOUNTER_DOMAINS * 200)
 #define MAX_STEPS	200
 
 static struct input *input;

@@ -36,6 +36,8 @@ static struct {
 	 * go, or for ever
 	 */
 	unsigned int silences;
+	/* so many are answered before */
+	unsigned int answers;
 	bool silent[PCOUNTER_DOMAINS], for_ever;
 	/* this one is, whatever it is asked, until the test lets it */
 	bool stuck[PCOUNTER_DOMAINS];
@@ -120,6 +122,10 @@ static bool falls_silent(void)
 {
 	if (!hw.silences)
 		return false;
+	if (hw.answers) {
+		hw.answers--;
+		return false;
+	}
 	hw.silences--;
 	return true;
 }
@@ -604,6 +610,128 @@ static void a_trigger_that_is_not_answered_costs_nothing(void)
 	finish();
 }
 
+static u32 periodic_of(unsigned int d)
+{
+	return ((pm.domains[d].ctrl & PCOUNTER_CTRL_PERIODIC) >> PCOUNTER_CTRL_PERIODIC_SHIFT) - 1;
+}
+
+/* time in which packets fill a half of the memory, each of them 2^15 clocks */
+#define HALF_NS		(RECORD_BYTES / 2 / PCOUNTER_SHORT_BYTES * 32768ull)
+
+/* a recorded domain, idle, that says nothing until both halves are full */
+static void fill_both_halves(void)
+{
+	set_up(PERIOD_NS);
+	want(1, NV50_PCOUNTER_GPU_IDLE);
+	start();
+	check_eq(periodic_of(1), 5);
+	pass(MS);
+	check_eq(collect(), 0);
+	hw.stuck[1] = true;
+	pass(MS);
+	check_eq(collect(), -EIO);
+	pass(HALF_NS + MS);
+	check_eq(collect(), -EIO);
+}
+
+/* 1000 clocks of a millisecond */
+static void idle_for_a_moment(void)
+{
+	idle(true);
+	pass(1000);
+	begin(NULL);
+	end(NULL);
+	idle(false);
+	pass(MS - 1000);
+}
+
+/* what had no room at all is in the first collection that is answered, and nothing is lost */
+static void a_long_silence_costs_nothing(void)
+{
+	const u64 all_ns = HALF_NS + 4 * MS;
+	unsigned int way;
+
+	/* a collection, or a selection that programs the domain anew */
+	for (way = 0; way < 2; way++) {
+		fill_both_halves();
+		idle_for_a_moment();
+		hw.stuck[1] = false;
+		if (way) {
+			want(1, NV50_PCOUNTER_SETUP_PRIMITIVE_COUNT);
+			select_wanted();
+		}
+		check_eq(collect(), 0);
+		check(!core.last.more);
+		check_eq(core.last.time_ns, native_now_ns);
+		check_eq(core.totals[1][NV50_PCOUNTER_GPU_IDLE], 1000);
+		check_eq(core.cycles[1], all_ns);
+		check_eq(core.last.flags, 0);
+		check_eq(core.last.lost_ns, 0);
+		check_eq(troubles(1), 0);
+		/* that is its time as well; what takes no time takes a nanosecond */
+		check_eq(core.running[1][NV50_PCOUNTER_GPU_IDLE], core.enabled[1]);
+		check_eq(core.enabled[1], all_ns + way);
+		finish();
+	}
+}
+
+/* what a counter without room loses is lost since it had none */
+static void a_long_silence_tells_what_it_lost(void)
+{
+	const u64 lost_ns = 10 * MS;
+
+	fill_both_halves();
+	/* full in a moment */
+	idle(true);
+	pass(lost_ns);
+	hw.stuck[1] = false;
+	/* the core wants a sample of the first period */
+	check_eq(collect_until(native_now_ns - HALF_NS), 0);
+	check(!core.last.more);
+	check_eq(core.last.time_ns, native_now_ns);
+	check_eq(core.last.flags, DRM_PERFCTR_SAMPLE_OVERFLOW);
+	check_eq(troubles(1), LOST | SATURATED);
+	check(core.totals[1][NV50_PCOUNTER_GPU_IDLE] <= U16_MAX);
+	/* since the last packet that had room: an odd one was there, that of the first trigger */
+	check(core.last.lost_ns >= lost_ns + MS);
+	check(core.last.lost_ns <= lost_ns + 2 * MS);
+	check_eq(core.cycles[1], HALF_NS + 3 * MS + lost_ns);
+	pass(MS);
+	check_eq(collect(), 0);
+	check_eq(core.last.flags, 0);
+	check_eq(core.last.lost_ns, 0);
+	check_eq(core.totals[1][NV50_PCOUNTER_GPU_IDLE], U16_MAX + MS);
+	finish();
+}
+
+/* silent again before it has given what had no room */
+static void a_silence_after_a_long_one_costs_nothing(void)
+{
+	u64 all_ns = HALF_NS + 3 * MS;
+	unsigned int n;
+
+	fill_both_halves();
+	idle_for_a_moment();
+	all_ns += MS;
+	hw.stuck[1] = false;
+	hw.answers = 1;
+	hw.silences = 3;
+	for (n = 0; n < 3; n++) {
+		check_eq(collect(), -EIO);
+		pass(MS);
+		all_ns += MS;
+	}
+	check_eq(collect(), 0);
+	check_eq(core.totals[1][NV50_PCOUNTER_GPU_IDLE], 1000);
+	check_eq(core.cycles[1], all_ns);
+	check_eq(core.last.flags, 0);
+	check_eq(core.last.lost_ns, 0);
+	check_eq(core.last.time_ns, native_now_ns);
+	check_eq(core.running[1][NV50_PCOUNTER_GPU_IDLE], all_ns);
+	check_eq(core.enabled[1], all_ns);
+	finish();
+}
+
 static void a_selection_tells_what_was_not_recorded(void)
 {
 	set_up(PERIOD_NS);
@@ -884,11 +1012,6 @@ static void what_missed_contexts_ran_for_less(void)
 	finish();
 }
 
-static u32 periodic_of(unsigned int d)
-{
-	return ((pm.domains[d].ctrl & PCOUNTER_CTRL_PERIODIC) >> PCOUNTER_CTRL_PERIODIC_SHIFT) - 1;
-}
-
 /* two packets for each period, after the first batch with another frequency */
 static void packets_follow_the_frequency(void)
 {
@@ -933,6 +1056,9 @@ static const struct test tests[] = {
 	TEST(the_loss_of_one_domain_is_told_beside_another),
 	TEST(losses_at_the_same_time_are_not_added_up),
 	TEST(a_trigger_that_is_not_answered_costs_nothing),
+	TEST(a_long_silence_costs_nothing),
+	TEST(a_long_silence_tells_what_it_lost),
+	TEST(a_silence_after_a_long_one_costs_nothing),
 	TEST(a_selection_tells_what_was_not_recorded),
 	TEST(a_selection_tells_what_another_domain_kept_from_being_read),
 	TEST(a_domain_may_leave_while_another_is_silent),

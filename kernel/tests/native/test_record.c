@@ -14,6 +14,7 @@
 #define HALF_BYTES	(PACKETS * PCOUNTER_SHORT_BYTES)
 /* clocks of the model are so long here */
 #define CLOCK_NS	7
+#define CLOCK_HZ		(NSEC_PER_SEC / CLOCK_NS)
 
 static struct pm_model pm;
 static struct pcounter_record packets;
@@ -119,7 +120,7 @@ static void collect(void)
 	send_to(&packets);
 	check(!pcounter_record_position(&packets, pcounter_record_start(&packets)));
 	cut();
-	pcounter_record_batch(&packets, from_ns, to_ns);
+	pcounter_record_batch(&packets, from_ns, to_ns, CLOCK_HZ);
 	take_all();
 	check_eq(sum.end_ns, to_ns);
 }
@@ -171,7 +172,7 @@ static void packets_are_a_period_long_and_have_its_time(void)
 	pcounter_record_flip(&packets);
 	send_to(&packets);
 	cut();
-	pcounter_record_batch(&packets, 5000, 5000 + truth.clocks * CLOCK_NS);
+	pcounter_record_batch(&packets, 5000, 5000 + truth.clocks * CLOCK_NS, CLOCK_HZ);
 	for (i = 0; i < 10; i++) {
 		check(pcounter_record_take(&packets, &c));
 		/* the clock of the pulse is of the next packet */
@@ -311,7 +312,7 @@ static void later_packets_are_of_the_next_batch(void)
 			pcounter_record_flip(&packets);
 			send_to(&packets);
 			cut();
-			pcounter_record_batch(&packets, sum.end_ns, clocks * CLOCK_NS);
+			pcounter_record_batch(&packets, sum.end_ns, clocks * CLOCK_NS, CLOCK_HZ);
 			drive_randomly(&r, random_below(&r, 3000));
 			take_all();
 			check_eq(sum.clocks, clocks);
@@ -332,9 +333,61 @@ static void a_second_flip_keeps_what_was_not_read(void)
 	drive(1, 5 * PCOUNTER_PERIODIC_CLOCKS(0));
 	check(!pcounter_record_flip(&packets));
 	cut();
-	pcounter_record_batch(&packets, 0, truth.clocks * CLOCK_NS);
+	pcounter_record_batch(&packets, 0, truth.clocks * CLOCK_NS, CLOCK_HZ);
 	take_all();
 	check_sums();
+}
+
+/* no answer until both halves are full: what had no room is of a batch of its own, in its time */
+static void what_had_no_room_at_all_is_the_next_batch(void)
+{
+	const u32 silent = PACKETS + 3;
+	u64 full_ns;
+
+	begin(0);
+	drive(1, 5 * PCOUNTER_PERIODIC_CLOCKS(0));
+	pcounter_record_flip(&packets);
+	send_to(&packets);
+	check(!packets.full);
+	/* the first clocks of the new half are those of the last packet in the old one */
+	drive(1, silent * PCOUNTER_PERIODIC_CLOCKS(0));
+	check(!pcounter_record_flip(&packets));
+	cut();
+	check(packets.full);
+	pcounter_record_batch(&packets, 1000, 1000 + truth.clocks * CLOCK_NS, CLOCK_HZ);
+	take_all();
+	check(sum.clocks < truth.clocks);
+	full_ns = 1000 + sum.clocks * CLOCK_NS;
+	/* a clock is not quite so long as CLOCK_HZ says */
+	check(sum.end_ns <= full_ns + 1 && sum.end_ns + 1000 >= full_ns);
+	collect();
+	check(!packets.full);
+	check_sums();
+	check_eq(sum.merged, 1);
+	check_canaries();
+}
+
+/* a clock that is slower than it is said to be, or none: never later than now */
+static void a_full_batch_ends_now_at_the_latest(void)
+{
+	static const u64 clocks_hz[] = { 0, 1, CLOCK_HZ / 2, CLOCK_HZ, 2 * CLOCK_HZ, U64_MAX };
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(clocks_hz); i++) {
+		u64 now_ns;
+
+		begin(0);
+		pcounter_record_flip(&packets);
+		send_to(&packets);
+		drive(1, (PACKETS + 8) * PCOUNTER_PERIODIC_CLOCKS(0));
+		cut();
+		check(packets.full);
+		now_ns = truth.clocks * CLOCK_NS;
+		pcounter_record_batch(&packets, 0, now_ns, clocks_hz[i]);
+		take_all();
+		check(sum.end_ns > 0 && sum.end_ns <= now_ns);
+		check_eq(sum.end_ns == now_ns, clocks_hz[i] < CLOCK_HZ);
+	}
 }
 
 /* a device may have written the clocks of a packet and not yet its counters */
@@ -351,7 +404,7 @@ static void a_packet_that_is_being_written_is_of_the_next_batch(void)
 					  PCOUNTER_SHORT_BYTES);
 	check_eq(late->cycles_stop, 0);
 	late->cycles_stop = 1000 | 1ull << PCOUNTER_RECORD_STOP_SHIFT;
-	pcounter_record_batch(&packets, 0, truth.clocks * CLOCK_NS);
+	pcounter_record_batch(&packets, 0, truth.clocks * CLOCK_NS, CLOCK_HZ);
 	take_all();
 	check_sums();
 	late->counters[0] = 900;
@@ -360,7 +413,7 @@ static void a_packet_that_is_being_written_is_of_the_next_batch(void)
 	pcounter_record_flip(&packets);
 	send_to(&packets);
 	cut();
-	pcounter_record_batch(&packets, sum.end_ns, truth.clocks * CLOCK_NS);
+	pcounter_record_batch(&packets, sum.end_ns, truth.clocks * CLOCK_NS, CLOCK_HZ);
 	take_all();
 	check_sums();
 }
@@ -380,7 +433,7 @@ static void positions_behind_the_half_are_not_believed(void)
 		check(pcounter_record_position(&packets, start + HALF_BYTES));
 		check(!pcounter_record_position(&packets, start + HALF_BYTES + 1));
 		check(!pcounter_record_position(&packets, U32_MAX));
-		pcounter_record_batch(&packets, 0, 0);
+		pcounter_record_batch(&packets, 0, 0, CLOCK_HZ);
 		check(!pcounter_record_peek(&packets, &(u64){ 0 }));
 	}
 }
@@ -394,7 +447,7 @@ static void a_saturated_batch_is_known_as_such(void)
 	pcounter_record_flip(&packets);
 	send_to(&packets);
 	cut();
-	pcounter_record_batch(&packets, 0, truth.clocks * CLOCK_NS);
+	pcounter_record_batch(&packets, 0, truth.clocks * CLOCK_NS, CLOCK_HZ);
 	check(packets.saturated);
 	take_all();
 	check_eq(sum.saturated, 1);
@@ -403,7 +456,7 @@ static void a_saturated_batch_is_known_as_such(void)
 	pcounter_record_flip(&packets);
 	send_to(&packets);
 	cut();
-	pcounter_record_batch(&packets, sum.end_ns, truth.clocks * CLOCK_NS);
+	pcounter_record_batch(&packets, sum.end_ns, truth.clocks * CLOCK_NS, CLOCK_HZ);
 	check(!packets.saturated);
 }
 
@@ -436,7 +489,7 @@ static void any_memory_is_read_within_bounds(void)
 			      2 * HALF_BYTES - PCOUNTER_SHORT_BYTES);
 			check(pcounter_record_start(&packets) <= pcounter_record_limit(&packets));
 			pcounter_record_position(&packets, random_below(&r, 2 * HALF_BYTES + 64));
-			pcounter_record_batch(&packets, from_ns, to_ns);
+			pcounter_record_batch(&packets, from_ns, to_ns, CLOCK_HZ);
 			last_ns = from_ns;
 			taken = 0;
 			while (pcounter_record_take(&packets, &c)) {
@@ -453,7 +506,7 @@ static void any_memory_is_read_within_bounds(void)
 	/* a batch that ends before it begins, nothing in it */
 	pcounter_record_init(&packets, MEMORY, 2 * HALF_BYTES);
 	pcounter_record_flip(&packets);
-	pcounter_record_batch(&packets, 100, 50);
+	pcounter_record_batch(&packets, 100, 50, CLOCK_HZ);
 	check(!pcounter_record_peek(&packets, &(u64){ 0 }));
 }
 
@@ -498,6 +551,8 @@ static const struct test tests[] = {
 	TEST(what_saturates_without_room_is_told),
 	TEST(later_packets_are_of_the_next_batch),
 	TEST(a_second_flip_keeps_what_was_not_read),
+	TEST(what_had_no_room_at_all_is_the_next_batch),
+	TEST(a_full_batch_ends_now_at_the_latest),
 	TEST(a_packet_that_is_being_written_is_of_the_next_batch),
 	TEST(positions_behind_the_half_are_not_believed),
 	TEST(a_saturated_batch_is_known_as_such),
