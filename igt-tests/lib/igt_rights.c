@@ -39,3 +39,10 @@ void igt_perfctr_sysctl(const char *name, const char *value)
 	igt_assert_eq(write(fd, value, strlen(value)), (int)strlen(value));
 	close(fd);
 }
+
+void igt_perfctr_default_limits(void)
+{
+	igt_perfctr_sysctl("max_sample_rate_hz", "1000");
+	igt_perfctr_sysctl("max_user_sessions", "128");
+	igt_perfctr_sysctl("max_user_ring_kb", "266240");
+}

@@ -18,5 +18,7 @@
 void igt_drop_to(unsigned int uid, uint64_t capabilities);
 /* set dev.perfctr.@name */
 void igt_perfctr_sysctl(const char *name, const char *value);
+/* what a user may take and how often, as without root's settings */
+void igt_perfctr_default_limits(void);
 
 #endif
