@@ -470,8 +470,8 @@ static void nobody_starves(void (*attack)(unsigned int seed))
 
 /*
  * Root's limit holds whatever the sessions' lives are: so slow that attackers who keep it leave
- * the CPUs alone. At the default limit this loop of six users takes from a session on two emulated
- * CPUs what six users that only compute take, docs/security.md.
+ * the CPUs alone. At the default limit this loop of six users takes no more from a session on two
+ * emulated CPUs than six users that only compute, docs/security.md.
  */
 static void nobody_starves_teardown(void)
 {
