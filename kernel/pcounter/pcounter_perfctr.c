@@ -80,8 +80,10 @@
 struct pcounter_turn {
 	/** @members: these. */
 	struct pcounter_set members;
-	/** @ns: how long. */
+	/** @ns: how long, of MP counters. */
 	u64 ns;
+	/** @domain_ns: of each domain; 0: it had no turn. */
+	u64 domain_ns[PCOUNTER_DOMAINS];
 	/** @mp_counter: MP counters among them, NOBODY: none. */
 	u8 mp_counter[MP_SLOTS];
 	/** @mp_missed_ns: of @ns, when there was no slot for each of these. */
@@ -252,8 +254,8 @@ static void enter_record(struct pcounter *p, unsigned int d)
 	wr(p, PCOUNTER_OP(d, PCOUNTER_STOP), TABLE_ARG0_OR_ARG1);
 	wr(p, PCOUNTER_RECORD_LIMIT(d), pcounter_record_limit(r));
 	wr(p, PCOUNTER_RECORD_START(d), pcounter_record_start(r));
-	p->reached_ns[d] = p->time_ns;
-	p->told_ns[d] = p->time_ns;
+	p->reached_ns[d] = p->held_ns;
+	p->told_ns[d] = p->held_ns;
 }
 
 /* which counter of a domain has which of @pass; returns how they count */
@@ -276,15 +278,18 @@ static u32 slots_of(const struct pcounter_pass *pass, unsigned int d, u8 counter
 	return count_mode;
 }
 
-/* a domain that is to do what it does already goes on: hardware has no clock in which it did not */
-static void program_domain(struct pcounter *p, unsigned int d, const struct pcounter_pass *pass)
+/*
+ * A domain that is to do what it does already goes on: hardware has no clock in which it did not.
+ * Returns false then.
+ */
+static bool program_domain(struct pcounter *p, unsigned int d, const struct pcounter_pass *pass)
 {
 	u8 counter[PCOUNTER_SLOTS];
 	const u32 ctrl = ctrl_of(p, d, slots_of(pass, d, counter));
 	unsigned int slot;
 
 	if (ctrl == p->ctrl[d] && !memcmp(counter, p->counter[d], sizeof(counter)))
-		return;
+		return false;
 	/* counts that it did not give in time; of one that is left nobody is there to miss them */
 	if (p->late & p->clocks_wanted & BIT(d)) {
 		p->rest_states[d] |= DRM_PERFCTR_STATE_LOST;
@@ -313,6 +318,7 @@ static void program_domain(struct pcounter *p, unsigned int d, const struct pcou
 	/* only a write swaps */
 	wr(p, PCOUNTER_SPEC_SRC(d), pcounter_trailer(d) + PCOUNTER_TRAILER_ZERO);
 	write_ctrl(p, d, ctrl);
+	return true;
 }
 
 static void program_mp(struct pcounter *p, const struct pcounter_pass *pass)
@@ -336,10 +342,12 @@ static void program_mp(struct pcounter *p, const struct pcounter_pass *pass)
 	p->config.ops->mp_program(p->config.priv, control);
 }
 
-static void program(struct pcounter *p)
+/* hardware held; returns a mask of the domains that begin at zero */
+static u8 program(struct pcounter *p)
 {
 	const struct pcounter_pass *pass = current_pass(p);
 	unsigned int d;
+	u8 begun = 0;
 
 	p->recorded = 0;
 	for (d = 0; d < PCOUNTER_DOMAINS; d++)
@@ -347,13 +355,15 @@ static void program(struct pcounter *p)
 			p->recorded |= BIT(d);
 	set_muxes(p, pass);
 	for (d = 0; d < PCOUNTER_DOMAINS; d++)
-		program_domain(p, d, pass);
+		if (program_domain(p, d, pass))
+			begun |= BIT(d);
 	program_mp(p, pass);
 	if (p->recorded) {
 		wr(p, PCOUNTER_GCTRL, PCOUNTER_GCTRL_PERIODIC_RESET);
 		wr(p, PCOUNTER_GCTRL, 0);
 	}
 	p->slice_ns = 0;
+	return begun;
 }
 
 /* --- collecting ---------------------------------------------------------------- */
@@ -468,14 +478,16 @@ static u64 counted_longer(const struct pcounter_turn *turn, u64 ns, u64 *next_ns
 /* returns the counters that counted in a turn */
 static u64 ran(struct pcounter *p, unsigned int block, const struct pcounter_turn *turn)
 {
-	u64 ns = 0, next_ns = turn->ns, all = 0;
+	const bool is_domain = block < PCOUNTER_DOMAINS;
+	const u64 turn_ns = is_domain ? turn->domain_ns[block] : turn->ns;
+	u64 ns = 0, next_ns = turn_ns, all = 0;
 
 	/* pieces whose length is right for each counter: when it was is not told */
-	for (; ns < turn->ns; ns = next_ns) {
+	for (; ns < turn_ns; ns = next_ns) {
 		u64 counted[DRM_PERFCTR_BLOCK_INFO_SECTIONS] = {};
 
-		counted[0] = block < PCOUNTER_DOMAINS ? counted_in(&turn->members, block) :
-							counted_longer(turn, ns, &next_ns);
+		counted[0] = is_domain ? counted_in(&turn->members, block) :
+					 counted_longer(turn, ns, &next_ns);
 		all |= counted[0];
 		drm_perfctr_block_ran(&p->source, block, next_ns - ns, counted);
 	}
@@ -557,7 +569,10 @@ static void read_mp(struct pcounter *p, u64 ns)
 static struct pcounter_turn end_turn(struct pcounter *p, const struct pcounter_set *members, u64 ns)
 {
 	struct pcounter_turn turn = { .members = *members, .ns = ns };
+	unsigned int d;
 
+	for (d = 0; d < PCOUNTER_DOMAINS; d++)
+		turn.domain_ns[d] = ns;
 	memcpy(turn.mp_counter, p->mp_counter, sizeof(turn.mp_counter));
 	memcpy(turn.mp_missed_ns, p->mp_missed_ns, sizeof(turn.mp_missed_ns));
 	memset(p->mp_missed_ns, 0, sizeof(p->mp_missed_ns));
@@ -769,15 +784,15 @@ static int collect_packets(struct pcounter *p, struct drm_perfctr_collection *c)
 	take_rest(p, c, states);
 	for (i = 0; i < PCOUNTER_DOMAINS; i++) {
 		/* a clock or two may take no time at all */
-		turn.ns = max_t(u64, p->reached_ns[i] - p->told_ns[i], !!(taken & BIT(i)));
+		turn.domain_ns[i] = max_t(u64, p->reached_ns[i] - p->told_ns[i],
+					  !!(taken & BIT(i)));
 		p->told_ns[i] = p->reached_ns[i];
+	}
+	for (i = 0; i < p->source.block_count; i++)
 		report(p, i, &turn, states[i]);
+	for (i = 0; i < PCOUNTER_DOMAINS; i++)
 		if (p->recorded & BIT(i))
 			drm_perfctr_block_reached(&p->source, i, p->reached_ns[i]);
-	}
-	turn.ns = 0;
-	for (i = PCOUNTER_DOMAINS; i < p->source.block_count; i++)
-		report(p, i, &turn, states[i]);
 	p->rest_turn_count = 0;
 	p->time_ns = c->time_ns;
 	return 0;
@@ -884,26 +899,27 @@ static void save_rest(struct pcounter *p)
 /* @members: what was counted until now */
 static void select_now(struct pcounter *p, const struct pcounter_set *members)
 {
-	const bool was_recorded = p->recorded;
+	const u8 was_recorded = p->recorded;
+	u64 told_ns[PCOUNTER_DOMAINS], ns;
 	struct pcounter_turn turn;
-	bool unread;
+	unsigned int d;
+	u8 begun;
 
 	hold(p);
 	save_rest(p);
-	unread = p->late;
-	turn = end_turn(p, members, p->held_clock_ns - min(p->clock_ns, p->held_clock_ns));
-	if (!unread) {
+	ns = p->held_clock_ns - min(p->clock_ns, p->held_clock_ns);
+	turn = end_turn(p, members, was_recorded ? 0 : ns);
+	if (!p->late)
 		p->time_ns = p->held_ns;
-		/* @turn tells the time of packets that were read */
-		memcpy(p->told_ns, p->reached_ns, sizeof(p->told_ns));
-	}
-	program(p);
-	/* packets that were not read and go on being written tell this time themselves, later */
-	if (!unread || !was_recorded || !p->recorded) {
-		if (turn.ns && p->rest_turn_count < REST_TURNS)
-			p->rest_turns[p->rest_turn_count++] = turn;
-		p->clock_ns = p->held_clock_ns;
-	}
+	memcpy(told_ns, p->told_ns, sizeof(told_ns));
+	begun = was_recorded & program(p);
+	/* packets of a domain that goes on tell all of its time themselves, read by now or not */
+	for (d = 0; d < PCOUNTER_DOMAINS; d++)
+		if (begun & BIT(d))
+			turn.domain_ns[d] = p->held_ns - told_ns[d];
+	if ((turn.ns || begun) && p->rest_turn_count < REST_TURNS)
+		p->rest_turns[p->rest_turn_count++] = turn;
+	p->clock_ns = p->held_clock_ns;
 	let_go(p);
 }
 

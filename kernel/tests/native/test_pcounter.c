@@ -826,6 +826,79 @@ static void a_domain_may_leave_while_another_is_silent(void)
 	finish();
 }
 
+/* who joins while another domain is silent has run since then, the others all the time */
+static void who_joins_a_silent_record_has_no_time_of_before(void)
+{
+	set_up(PERIOD_NS);
+	want(1, NV50_PCOUNTER_GPU_IDLE);
+	want(2, NV50_PCOUNTER_ROP_BUSY);
+	start();
+	pass(MS);
+	check_eq(collect(), 0);
+	pass(MS);
+	hw.stuck[2] = true;
+	check_eq(collect(), -EIO);
+	pass(MS);
+	/* in a domain that counts already, in one that does not */
+	want(1, NV50_PCOUNTER_SETUP_PRIMITIVE_COUNT);
+	want(3, NV50_PCOUNTER_SHADER_BUSY);
+	select_wanted();
+	pass(MS);
+	check_eq(collect(), -EIO);
+	/* once more: what joined before goes on */
+	want(1, NV50_PCOUNTER_GEOM_PRIMITIVE_IN_COUNT);
+	pass(1000);
+	select_wanted();
+	hw.stuck[2] = false;
+	pass(MS);
+	check_eq(collect(), 0);
+	check_eq(core.enabled[3], 2 * MS + 1000);
+	check_eq(core.enabled[1], 5 * MS + 1000);
+	check_eq(core.enabled[2], 5 * MS + 1000);
+	check_eq(core.running[3][NV50_PCOUNTER_SHADER_BUSY], 2 * MS + 1000);
+	check_eq(core.running[1][NV50_PCOUNTER_GPU_IDLE], 5 * MS + 1000);
+	check_eq(core.running[1][NV50_PCOUNTER_SETUP_PRIMITIVE_COUNT], 2 * MS + 1000);
+	check_eq(core.running[1][NV50_PCOUNTER_GEOM_PRIMITIVE_IN_COUNT], MS);
+	check_eq(core.running[2][NV50_PCOUNTER_ROP_BUSY], 5 * MS + 1000);
+	/* what the others have not read of the domain that was set up twice */
+	check_eq(troubles(1), LOST);
+	check_eq(troubles(3) | troubles(2), 0);
+	finish();
+}
+
+/* the same where recording begins, or ends */
+static void recording_that_begins_or_ends_in_silence_has_each_time_once(void)
+{
+	unsigned int ends;
+
+	for (ends = 0; ends < 2; ends++) {
+		set_up(PERIOD_NS);
+		want(1, NV50_PCOUNTER_GPU_IDLE);
+		if (!ends)
+			want(MP_BLOCK, NV50_MP_BRANCH);
+		start();
+		check_eq(!!core.source->batch_ns, ends);
+		pass(MS);
+		check_eq(collect(), 0);
+		pass(MS);
+		hw.stuck[1] = true;
+		check_eq(collect(), -EIO);
+		pass(1000);
+		core.wanted[MP_BLOCK][0] ^= 1ull << NV50_MP_BRANCH;
+		want(1, NV50_PCOUNTER_SETUP_PRIMITIVE_COUNT);
+		select_wanted();
+		check_eq(!!core.source->batch_ns, !ends);
+		hw.stuck[1] = false;
+		pass(MS);
+		check_eq(collect(), 0);
+		check_eq(core.enabled[1], 3 * MS + 1000);
+		check_eq(core.running[1][NV50_PCOUNTER_GPU_IDLE], 3 * MS + 1000);
+		check_eq(core.running[1][NV50_PCOUNTER_SETUP_PRIMITIVE_COUNT], MS);
+		check_eq(core.running[MP_BLOCK][NV50_MP_BRANCH], ends ? MS : 2 * MS + 1000);
+		finish();
+	}
+}
+
 /* a domain whose counters stay the same is not touched: hardware counts on */
 static void a_selection_leaves_other_domains_alone(void)
 {
@@ -1061,6 +1134,8 @@ static const struct test tests[] = {
 	TEST(a_silence_after_a_long_one_costs_nothing),
 	TEST(a_selection_tells_what_was_not_recorded),
 	TEST(a_selection_tells_what_another_domain_kept_from_being_read),
+	TEST(who_joins_a_silent_record_has_no_time_of_before),
+	TEST(recording_that_begins_or_ends_in_silence_has_each_time_once),
 	TEST(a_domain_may_leave_while_another_is_silent),
 };
 
