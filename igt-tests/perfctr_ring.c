@@ -505,12 +505,14 @@ static void wake_tests(void)
 		struct igt_perfctr_session s;
 		struct woken w = { .s = &s, .eventfd = eventfd(0, EFD_CLOEXEC) };
 		char was[64];
+		bool preempts;
 		cpu_set_t cpus;
 		pthread_t thread;
 
-		/* the reader runs when STOP wakes it, not when STOP has returned */
-		igt_require_f(preemption(was, sizeof(was), "full"),
-			      "%s: the kernel cannot be preempted\n", PREEMPTION);
+		/* the reader shall run when STOP wakes it, not when STOP has returned */
+		preempts = preemption(was, sizeof(was), "full");
+		if (!preempts)
+			igt_info("%s: the reader may run after STOP only\n", PREEMPTION);
 		igt_assert_eq(pthread_getaffinity_np(pthread_self(), sizeof(cpus), &cpus), 0);
 		igt_perfctr_session_init(&s, &dev);
 		s.setup.eventfd = w.eventfd;
@@ -523,7 +525,8 @@ static void wake_tests(void)
 		igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
 		igt_assert_eq(pthread_join(thread, NULL), 0);
 		igt_assert_eq(pthread_setaffinity_np(pthread_self(), sizeof(cpus), &cpus), 0);
-		igt_assert(preemption(NULL, 0, was));
+		if (preempts)
+			igt_assert(preemption(NULL, 0, was));
 		igt_assert(w.woken);
 		igt_assert_eq_u64(w.unread, 1);
 		igt_assert_eq_u32(w.state, 0);
