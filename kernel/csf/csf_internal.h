@@ -19,6 +19,8 @@
 #define CSF_POLL_MS			10
 /* and not less often before giving up: a virtual machine that stood still is no dead hardware */
 #define CSF_MIN_POLLS			3
+/* firmware that could not be recovered is tried again after this time */
+#define CSF_RETRY_NS			NSEC_PER_SEC
 #define CSF_EVENTS	(CSF_GLB_PRFCNT_THRESHOLD | CSF_GLB_PRFCNT_OVERFLOW)
 #define CSF_ACK_IRQS	(CSF_GLB_PRFCNT_ENABLE | CSF_GLB_PRFCNT_SAMPLE | CSF_EVENTS)
 

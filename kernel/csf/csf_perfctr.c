@@ -74,8 +74,6 @@
  * ============================ ==========================================
  */
 
-/* firmware that could not be recovered is tried again after this time */
-#define CSF_RETRY_NS			NSEC_PER_SEC
 /* collect at least this often where the driver does not know how fast counters are */
 #define CSF_DEFAULT_INTERVAL_NS		NSEC_PER_SEC
 #define CSF_MAX_JASID			7

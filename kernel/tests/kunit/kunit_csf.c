@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The CSF source inside the kernel, in real time: waits, locks and interrupts
- * are the kernel's. All faults are in kernel/tests/native/test_csf.c.
+ * are the kernel's. All faults are in kernel/tests/native/test_csf_faults.c.
  */
 #include <linux/bitfield.h>
 #include <linux/device.h>

@@ -1,0 +1,546 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The CSF source against firmware that does not work: everything is told, bounded in time, and over
+ * when the fault is.
+ */
+#include "csf_fixture.h"
+
+/* longest collection: four steps, each with two answers in time and one that has its polls to come */
+#define COLLECT_MAX_NS		(4 * (ACK_TIMEOUT_NS + 2 * CSF_MIN_POLLS * CSF_POLL_MS * MS))
+
+struct fault_case {
+	const char *name;
+	size_t offset;
+	unsigned int times;
+	/* nothing is lost and nobody notices */
+	bool harmless;
+	/* all counts arrive in the end */
+	bool conserves;
+	/* collections until all is well again */
+	unsigned int recovers_in;
+};
+
+#define FAULT(name, times, harmless, conserves, recovers_in) \
+	{ #name, offsetof(struct firmware_faults, name), times, harmless, conserves, recovers_in }
+
+static const struct fault_case fault_cases[] = {
+	FAULT(no_ack, 1, true, true, 0),	/* looked at again by the poll */
+	FAULT(no_ack, 500, false, false, 12),
+	FAULT(late_ack, 1, false, true, 2),
+	FAULT(double_ack, 1, true, true, 0),	/* looks like a request, is answered as one */
+	FAULT(ack_without_sample, 1, true, true, 0),
+	FAULT(ack_without_sample, 2, false, true, 1),
+	FAULT(no_irq, 1, true, true, 0),
+	FAULT(spurious_irq, 1, true, true, 0),
+	FAULT(spurious_irq, 50, true, true, 0),
+	FAULT(lost_doorbell, 1, true, true, 0),	/* firmware.c looks while we wait */
+	FAULT(insert_beyond, 1, false, false, 1),
+	FAULT(insert_backwards, 1, false, false, 1),
+	FAULT(insert_unwritten, 1, false, true, 1),
+	FAULT(garbage_header, 1, false, false, 1),
+	FAULT(garbage_timestamp, 1, false, false, 1),
+	FAULT(garbage_metadata, 1, false, true, 2),
+	FAULT(wrong_start, 1, false, true, 2),
+	FAULT(clock_stop, 1, false, true, 2),
+	FAULT(torn, 1, false, false, 1),
+	FAULT(failed_status, 1, false, true, 1),
+	FAULT(overflow, 1, false, false, 2),
+	FAULT(threshold, 50, true, true, 0),
+	FAULT(anchor_fails, 1, true, true, 1),
+	FAULT(time_backwards, 1, false, true, 2),
+};
+
+static bool try_fault(const struct fault_case *fc, unsigned int block)
+{
+	unsigned int *fault = (unsigned int *)((char *)&fw.fail + fc->offset);
+	struct drm_perfctr_collection c = { 0 };
+	u64 lost_ns = 0, last_ns, sum_before, sum_after;
+	unsigned int i, round;
+	u32 flags = 0;
+
+	firmware_default_config();
+	fw.fault_block = block;
+	fw.ack_delay_ns = 150 * MS;
+	if (fixture_start())
+		return false;
+	fixture_count(5);
+	if (core_collect(&c) || c.flags || !fixture_conserved())
+		return false;
+	last_ns = c.time_ns;
+
+	*fault = fc->times;
+	for (round = 0; round <= fc->recovers_in; round++) {
+		u64 before_ns;
+		int ret;
+
+		/* no span is too short for a clock to tick in */
+		native_now_ns += MS;
+		before_ns = native_now_ns;
+		fixture_count(6);
+		ret = core_collect(&c);
+		if (native_now_ns - before_ns > COLLECT_MAX_NS + MS) {
+			printf("# round %u took %llu ms\n", round,
+			       (native_now_ns - before_ns) / MS);
+			return false;
+		}
+		flags |= ret ? DRM_PERFCTR_SAMPLE_ERROR : c.flags;
+		if (!ret) {
+			if (c.time_ns < last_ns || c.time_ns > native_now_ns ||
+			    c.lost_ns > c.time_ns - last_ns) {
+				printf("# round %u: time %llu..%llu, lost %llu\n", round, last_ns,
+				       c.time_ns, c.lost_ns);
+				return false;
+			}
+			last_ns = c.time_ns;
+			for (i = 0; i < core.source->block_count; i++)
+				if (core.reports[i] != 1)
+					return false;
+		}
+		lost_ns += c.lost_ns;
+		/* firmware dead for a second is left alone; do not wait for it here */
+		native_sleep_ns(200 * MS);
+	}
+	*fault = 0;
+
+	if (fc->harmless && (flags || lost_ns)) {
+		printf("# flags 0x%x, lost %llu ns\n", flags, lost_ns);
+		return false;
+	}
+	if (!fc->harmless && !(flags & (DRM_PERFCTR_SAMPLE_ERROR | DRM_PERFCTR_SAMPLE_OVERFLOW))) {
+		printf("# no flag\n");
+		return false;
+	}
+	if (fc->conserves && !fixture_conserved())
+		return false;
+	/* what was not delivered is admitted */
+	if (!fc->conserves && !lost_ns) {
+		printf("# nothing is said to be lost\n");
+		return false;
+	}
+
+	/* all is well again: exact from here on */
+	sum_before = core.totals[0][4];
+	sum_after = fw.counted[0][4];
+	fixture_count(9);
+	if (core_collect(&c) || c.flags || c.lost_ns) {
+		printf("# afterwards: flags 0x%x, lost %llu ns\n", c.flags, c.lost_ns);
+		return false;
+	}
+	if (core.totals[0][4] - sum_before != fw.counted[0][4] - sum_after) {
+		printf("# afterwards: counts differ\n");
+		return false;
+	}
+	/* the driver's own bits are as they were */
+	return fw.input.req & CSF_GLB_IDLE && fw.input.req & CSF_GLB_PING;
+}
+
+static void faults_are_flagged_bounded_and_over(void)
+{
+	unsigned int i, block;
+
+	for (i = 0; i < ARRAY_SIZE(fault_cases); i++) {
+		/* FW, CSHW, a slice, a shader core */
+		static const unsigned int blocks[] = { 0, 1, 4, 5 };
+
+		for (block = 0; block < ARRAY_SIZE(blocks); block++) {
+			bool ok = try_fault(&fault_cases[i], blocks[block]);
+
+			if (!ok)
+				printf("# fault %s x%u block %u\n", fault_cases[i].name,
+				       fault_cases[i].times, blocks[block]);
+			check(ok);
+		}
+	}
+}
+
+static void saturated_counter_is_told(void)
+{
+	struct drm_perfctr_collection c;
+
+	firmware_default_config();
+	check_eq(fixture_start(), 0);
+	fw.fail.saturate = 1;
+	check_eq(core_collect(&c), 0);
+	check(core.states[3] & DRM_PERFCTR_STATE_SATURATED);
+	check_eq(core_collect(&c), 0);
+	check(!(core.states[3] & DRM_PERFCTR_STATE_SATURATED));
+}
+
+static void late_answer_is_not_taken_for_the_next(void)
+{
+	struct drm_perfctr_collection c;
+	u64 asked_ns;
+
+	firmware_default_config();
+	fw.ack_delay_ns = 130 * MS;
+	check_eq(fixture_start(), 0);
+	fixture_count(1);
+	fw.fail.late_ack = 1;
+	check_eq(core_collect(&c), -ETIMEDOUT);
+	/* answered while nobody waits, then more is counted */
+	native_sleep_ns(50 * MS);
+	fixture_count(2);
+	asked_ns = native_now_ns;
+	check_eq(core_collect(&c), 0);
+	check_eq(c.flags, 0);
+	check_eq(c.lost_ns, 0);
+	check(fixture_conserved());
+	check(c.time_ns + 100 >= asked_ns);
+}
+
+/* time goes on, firmware does not, until a whole poll is over */
+static unsigned int stands_still;
+
+static void stand_still(void)
+{
+	if (stands_still == CSF_POLL_MS)
+		native_now_ns += 10 * ACK_TIMEOUT_NS;
+	if (stands_still)
+		stands_still--;
+	else
+		firmware_process();
+}
+
+static void machine_that_stood_still_is_no_dead_firmware(void)
+{
+	struct drm_perfctr_collection c;
+
+	firmware_default_config();
+	fw.ack_delay_ns = MS;
+	check_eq(fixture_start(), 0);
+	native_while_waiting = stand_still;
+	fixture_count(3);
+	fw.fail.late_ack = 1;
+	stands_still = CSF_POLL_MS;
+	check_eq(core_collect(&c), 0);
+	check_eq(stands_still, 0);
+	check_eq(c.flags, 0);
+	check_eq(c.lost_ns, 0);
+	check(fixture_conserved());
+}
+
+static void start_gives_up_and_can_be_repeated(void)
+{
+	struct drm_perfctr_collection c;
+	u64 before_ns = native_now_ns;
+
+	firmware_default_config();
+	fw.fail.no_enable_ack = FOREVER;
+	before_ns = native_now_ns;
+	check_eq(fixture_start(), -ETIMEDOUT);
+	check(native_now_ns - before_ns <= 2 * ACK_TIMEOUT_NS);
+	check(!(fw.input.req & CSF_GLB_PRFCNT_ENABLE));
+	fw.fail.no_enable_ack = 0;
+	check_eq(core.source->ops->start(core.source, 0), 0);
+	fixture_count(1);
+	check_eq(core_collect(&c), 0);
+	check_eq(c.flags, 0);
+}
+
+static void stop_is_bounded_and_the_next_start_recovers(void)
+{
+	struct drm_perfctr_collection c;
+	u64 before_ns;
+
+	firmware_default_config();
+	check_eq(fixture_start(), 0);
+	fw.fail.no_disable_ack = FOREVER;
+	before_ns = native_now_ns;
+	core.source->ops->stop(core.source);
+	check(native_now_ns - before_ns <= 2 * ACK_TIMEOUT_NS);
+	check_eq(core.source->ops->start(core.source, 0), -ETIMEDOUT);
+	fw.fail.no_disable_ack = 0;
+	check_eq(core.source->ops->start(core.source, 0), 0);
+	fixture_count(1);
+	check_eq(core_collect(&c), 0);
+	check_eq(c.flags, 0);
+}
+
+static void dead_firmware_costs_little_and_comes_back(void)
+{
+	struct drm_perfctr_collection c;
+	u64 lost_ns = 0, began_ns, before_ns;
+	unsigned int i;
+
+	firmware_default_config();
+	check_eq(fixture_start(), 0);
+	fixture_count(1);
+	check_eq(core_collect(&c), 0);
+	began_ns = c.time_ns;
+	fw.auto_process = false;
+	native_while_waiting = NULL;
+
+	check_eq(core_collect(&c), -ETIMEDOUT);
+	check_eq(core_collect(&c), 0);
+	lost_ns += c.lost_ns;
+	check(c.flags & DRM_PERFCTR_SAMPLE_ERROR);
+	/* left alone: no waiting at all */
+	before_ns = native_now_ns;
+	for (i = 0; i < 50; i++) {
+		check_eq(core_collect(&c), 0);
+		check(c.flags & DRM_PERFCTR_SAMPLE_ERROR);
+		check_eq(core.valid[0][0], 0);
+		check(core.states[0] & DRM_PERFCTR_STATE_LOST);
+		lost_ns += c.lost_ns;
+	}
+	check_eq(native_now_ns, before_ns);
+
+	fw.auto_process = true;
+	native_while_waiting = firmware_process;
+	native_sleep_ns(2 * CSF_RETRY_NS);
+	check_eq(core_collect(&c), 0);
+	lost_ns += c.lost_ns;
+	check(csf->enabled);
+	/* every ns from the last good sample to the new beginning, once */
+	check(c.time_ns - began_ns >= lost_ns && c.time_ns - began_ns - lost_ns < 1000);
+	fixture_count(5);
+	check_eq(core_collect(&c), 0);
+	check_eq(c.flags, 0);
+	check_eq(c.lost_ns, 0);
+}
+
+static void firmware_restart_is_recovered(void)
+{
+	struct drm_perfctr_collection c;
+	u64 before;
+
+	firmware_default_config();
+	check_eq(fixture_start(), 0);
+	fixture_count(3);
+	firmware_restart();
+	/* INSERT went back to zero: recovered at once */
+	check_eq(core_collect(&c), 0);
+	check(c.flags & DRM_PERFCTR_SAMPLE_ERROR);
+	check(c.lost_ns);
+	before = core.totals[0][4];
+	fixture_count(4);
+	check_eq(core_collect(&c), 0);
+	check_eq(c.flags, 0);
+	check_eq(core.totals[0][4], before + 4);
+}
+
+/* metadata that cannot be believed does not hide what else went wrong */
+static void restart_is_not_hidden_by_garbage(void)
+{
+	struct drm_perfctr_collection c;
+	struct csf_glb_input input;
+	unsigned int requests;
+
+	/* the request bit is, or is not, what firmware has it after its restart */
+	for (requests = 0; requests < 2; requests++) {
+		firmware_default_config();
+		check_eq(fixture_start(), 0);
+		fixture_count(2);
+		if (requests)
+			check_eq(core_collect(&c), 0);
+		fixture_count(3);
+		/* what the host wants is still there: it will be seen as wanted anew */
+		input = fw.input;
+		firmware_restart();
+		fw.input = input;
+		fw.fail.garbage_metadata = 1;
+		check_eq(core_collect(&c), 0);
+		check(c.flags & DRM_PERFCTR_SAMPLE_ERROR);
+		check(c.lost_ns);
+		check(core.states[0] & DRM_PERFCTR_STATE_LOST);
+	}
+}
+
+static void overflow_is_not_hidden_by_garbage(void)
+{
+	struct drm_perfctr_collection c;
+
+	firmware_default_config();
+	check_eq(fixture_start(), 0);
+	fixture_count(1);
+	check_eq(core_collect(&c), 0);
+	fixture_count(10);
+	fw.fail.overflow = 1;
+	fw.fail.no_irq = 1;
+	firmware_sample(CSF_REASON_PROTM_ENTER);
+	check_eq(fw.dropped_samples, 1);
+	fixture_count(2);
+	fw.fail.garbage_metadata = 1;
+	check_eq(core_collect(&c), 0);
+	check_eq(c.flags, DRM_PERFCTR_SAMPLE_OVERFLOW | DRM_PERFCTR_SAMPLE_ERROR);
+	check(c.lost_ns);
+	check(core.states[0] & DRM_PERFCTR_STATE_LOST);
+}
+
+static void torn_core_is_not_taken_for_one_without_power(void)
+{
+	struct drm_perfctr_collection c;
+	int core0, core16;
+
+	firmware_default_config();
+	check_eq(fixture_start(), 0);
+	core0 = core_block(DRM_PERFCTR_BLOCK_SHADER, 0);
+	core16 = core_block(DRM_PERFCTR_BLOCK_SHADER, 16);
+	firmware_power(BIT_ULL(16));
+	fixture_count(1);
+	check_eq(core_collect(&c), 0);
+	fixture_count(1);
+	check_eq(core_collect(&c), 0);
+	fixture_count(2);
+	fw.fault_block = firmware_shader_block(0);
+	fw.fail.torn = 1;
+	fw.fail.garbage_metadata = 1;
+	check_eq(core_collect(&c), 0);
+	check(c.flags & DRM_PERFCTR_SAMPLE_ERROR);
+	check(c.lost_ns);
+	check(core.states[core0] & DRM_PERFCTR_STATE_LOST);
+	check(!(core.states[core16] & DRM_PERFCTR_STATE_LOST));
+}
+
+/* it may have been the sample of a core that was about to lose power, or not: nothing tells */
+static void power_loss_is_not_hidden_by_garbage(void)
+{
+	struct drm_perfctr_collection c;
+	int core0, core16, garbage, i;
+
+	for (garbage = 1; garbage <= 2; garbage++) {
+		firmware_default_config();
+		check_eq(fixture_start(), 0);
+		core0 = core_block(DRM_PERFCTR_BLOCK_SHADER, 0);
+		core16 = core_block(DRM_PERFCTR_BLOCK_SHADER, 16);
+		fixture_count(1);
+		check_eq(core_collect(&c), 0);
+		for (i = 0; i < garbage; i++) {
+			fixture_count(1);
+			fw.fail.garbage_metadata = 1;
+			check_eq(core_collect(&c), 0);
+			check_eq(c.flags, DRM_PERFCTR_SAMPLE_ERROR);
+			check(!(core.states[core16] & DRM_PERFCTR_STATE_LOST));
+		}
+		check(fixture_conserved());
+		fixture_count(3);
+		/* without a sample before it */
+		fw.cores_off = BIT_ULL(16);
+		fw.cores_seen_on &= ~BIT_ULL(16);
+		fw.cores_seen_off |= BIT_ULL(16);
+		check_eq(core_collect(&c), 0);
+		check(c.flags & DRM_PERFCTR_SAMPLE_ERROR);
+		check(c.lost_ns);
+		check(core.states[core16] & DRM_PERFCTR_STATE_LOST);
+		check(!(core.states[core0] & DRM_PERFCTR_STATE_LOST));
+		/* and then it is off, as before */
+		fixture_count(1);
+		check_eq(core_collect(&c), 0);
+		check_eq(c.flags, 0);
+		check_eq(c.lost_ns, 0);
+	}
+}
+
+/* time that does not go on is noticed; the sample then has the time of delivery */
+static void stopped_gpu_clock_is_flagged(void)
+{
+	struct drm_perfctr_collection c;
+
+	firmware_default_config();
+	check_eq(fixture_start(), 0);
+	fixture_count(1);
+	check_eq(core_collect(&c), 0);
+	fw.fail.time_stops = 1;
+	native_sleep_ns(50 * MS);
+	check_eq(core_collect(&c), 0);
+	native_sleep_ns(50 * MS);
+	fixture_count(2);
+	check_eq(core_collect(&c), 0);
+	check(c.flags & DRM_PERFCTR_SAMPLE_ERROR);
+	check(c.time_ns <= native_now_ns);
+	check(fixture_conserved());
+}
+
+/* whatever firmware writes, whenever: bounded time, no access outside, and it recovers */
+static void random_firmware_breaks_nothing(void)
+{
+	struct random_state random = { test_seed() };
+	unsigned long round, rounds = test_rounds(1000);
+
+	for (round = 0; round < rounds; round++) {
+		const struct fixture_shape *shape =
+			&fixture_shapes[random_below(&random, FIXTURE_SHAPES)];
+		struct drm_perfctr_collection c;
+		unsigned int step, i;
+		u64 last_ns = 0;
+
+		firmware_default_config();
+		fw.config.shader_present = shape->present;
+		fw.config.shader_visible = shape->present & random_u64(&random);
+		fw.config.l2_slices = shape->l2_slices;
+		fw.config.counters_per_block = shape->counters;
+		fw.config.shader_dense = shape->dense;
+		fw.config.extended_metadata = shape->extended;
+		fw.metadata = shape->metadata;
+		check_eq(fixture_start(), 0);
+		for (step = 0; step < 20; step++) {
+			u8 *out = (u8 *)&fw.output;
+			u64 before_ns;
+			int ret;
+
+			fixture_count(1);
+			switch (random_below(&random, 5)) {
+			case 0:
+				for (i = 0; i < sizeof(fw.output); i++)
+					out[i] = random_u64(&random);
+				break;
+			case 1:
+				fw.output.prfcnt_insert += random_below(&random, 8);
+				break;
+			case 2:
+				for (i = 0; i < 1000; i++)
+					fw.ring[random_below(&random, sizeof(fw.ring))] =
+						random_u64(&random);
+				break;
+			case 3:
+				fw.output.ack ^= random_u64(&random);
+				break;
+			}
+			fixture_irq();
+			before_ns = native_now_ns;
+			ret = core_collect(&c);
+			check(ret == 0 || ret == -ETIMEDOUT);
+			check(native_now_ns - before_ns <= COLLECT_MAX_NS);
+			if (!ret) {
+				check(c.time_ns <= native_now_ns && c.time_ns >= last_ns);
+				check(c.lost_ns <= c.time_ns);
+				last_ns = c.time_ns;
+			}
+		}
+		/* it behaves again: after at most the retry time all is exact */
+		native_sleep_ns(2 * CSF_RETRY_NS);
+		for (i = 0; i < 3; i++)
+			core_collect(&c);
+		{
+			u64 host = core.totals[0][4], truth = fw.counted[0][4];
+
+			fixture_count(3);
+			check_eq(core_collect(&c), 0);
+			check_eq(c.flags, 0);
+			check_eq(core.totals[0][4] - host, fw.counted[0][4] - truth);
+		}
+	}
+}
+
+static const struct test tests[] = {
+	TEST(faults_are_flagged_bounded_and_over),
+	TEST(saturated_counter_is_told),
+	TEST(late_answer_is_not_taken_for_the_next),
+	TEST(machine_that_stood_still_is_no_dead_firmware),
+	TEST(start_gives_up_and_can_be_repeated),
+	TEST(stop_is_bounded_and_the_next_start_recovers),
+	TEST(dead_firmware_costs_little_and_comes_back),
+	TEST(firmware_restart_is_recovered),
+	TEST(restart_is_not_hidden_by_garbage),
+	TEST(overflow_is_not_hidden_by_garbage),
+	TEST(torn_core_is_not_taken_for_one_without_power),
+	TEST(power_loss_is_not_hidden_by_garbage),
+	TEST(stopped_gpu_clock_is_flagged),
+	TEST(random_firmware_breaks_nothing),
+};
+
+int main(int argc, char **argv)
+{
+	native_verbose = getenv("VERBOSE");
+	return test_main(argc, argv, tests, ARRAY_SIZE(tests));
+}
