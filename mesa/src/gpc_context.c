@@ -2,6 +2,7 @@
 #include "gpc_context.h"
 
 #include "gpc_passes.h"
+#include "gpc_value.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -646,144 +647,9 @@ bool gpc_query_begin(struct gpc_query *query)
 
 /* --- values ---------------------------------------------------------------- */
 
-/* Blocks of a query's samples, one by one and added up. */
-struct view {
-	const struct perfctr_totals *single;
-	struct perfctr_totals *sum;
-	/* of how many frames: amounts are the mean of them */
-	unsigned int frames;
-};
-
-/* A number before it is rounded. */
-struct number {
-	double number;
-	/* nothing of it was left out: it is no estimate, and there is one */
-	bool is_exact;
-};
-
 static bool is_gpu(unsigned int block_type)
 {
 	return block_type < DRM_PERFCTR_BLOCK_GENERIC_PMU;
-}
-
-/* Index of the block that the session has for an event of a perf PMU. */
-static unsigned int generic_index(const struct gpc_session *s, const struct gpc_counter *counter)
-{
-	const struct drm_perfctr_block_request *r;
-
-	for (size_t n = 0; (r = gpc.selection_request(s->selection, n)); n++)
-		if (r->type == DRM_PERFCTR_BLOCK_GENERIC_PMU && r->pmu_type == counter->pmu_type &&
-		    r->config == counter->config && r->config1 == counter->config1 &&
-		    r->config2 == counter->config2)
-			return r->index;
-	return DRM_PERFCTR_INDEX_ALL;
-}
-
-static const struct perfctr_totals_block *find_block(const struct perfctr_totals *totals,
-						     const struct gpc_counter *counter,
-						     unsigned int index)
-{
-	unsigned int section = counter->metric ? 0 : counter->position / 64;
-	const struct perfctr_totals_block *block;
-
-	for (size_t n = 0; (block = gpc.totals_block(totals, n)); n++) {
-		const struct perfctr_totals_block_info *info = gpc.totals_block_info(block);
-
-		if (info->type == counter->block_type && info->index == index &&
-		    info->section == section)
-			return block;
-	}
-	return NULL;
-}
-
-static struct number count_of(const struct perfctr_totals_block *block,
-			      const struct gpc_counter *counter, uint64_t *integer)
-{
-	const struct perfctr_totals_block_info *info = gpc.totals_block_info(block);
-	const struct perfctr_total *total;
-	struct number result = { 0 };
-
-	*integer = 0;
-	for (size_t n = 0; (total = gpc.totals_counter(block, n)); n++)
-		if (total->position == counter->position)
-			break;
-	if (!total || !total->measured)
-		return result;
-	*integer = total->sum;
-	result = (struct number){ (double)total->sum, true };
-	/* it counted in a part of the time only: extrapolate, as perf does */
-	if (info->states & DRM_PERFCTR_STATE_MULTIPLEXED && total->running_ns &&
-	    total->running_ns < info->time_enabled) {
-		result.number *= (double)info->time_enabled / (double)total->running_ns;
-		result.is_exact = false;
-		*integer = (uint64_t)result.number;
-	}
-	return result;
-}
-
-static bool has_fraction(const struct gpc_counter *counter)
-{
-	return counter->unit == GPC_UNIT_NUMBER || counter->unit == GPC_UNIT_PERCENT;
-}
-
-static union gpc_value to_value(const struct gpc_counter *counter, double number)
-{
-	union gpc_value value = { 0 };
-
-	if (!(number > 0))
-		return value;
-	if (counter->unit == GPC_UNIT_PERCENT && number > 100)
-		number = 100;
-	if (has_fraction(counter))
-		value.number = number;
-	else
-		value.integer = number < 0x1p64 ? (uint64_t)(number + 0.5) : UINT64_MAX;
-	return value;
-}
-
-/* Of two frames there is twice as much; a ratio or a rate is the same. */
-static bool is_amount(const struct gpc_counter *counter)
-{
-	const char *unit;
-
-	if (!counter->metric)
-		return true;
-	unit = counter->metric->unit;
-	return strcmp(unit, "%") && strcmp(unit, "Hz") && !strchr(unit, '/');
-}
-
-/* @is_exact: out: whether @view has all of it */
-static union gpc_value evaluate(const struct gpc_query *q, const struct gpc_counter *counter,
-				const struct view *view, bool *is_exact)
-{
-	bool is_sum = counter->block_index == DRM_PERFCTR_INDEX_ALL;
-	unsigned int index = counter->block_index;
-	const struct perfctr_totals *totals = is_sum ? view->sum : view->single;
-	unsigned int frames = is_amount(counter) ? view->frames : 1;
-	const struct perfctr_totals_block *block;
-	union gpc_value value = { 0 };
-	struct number count;
-
-	*is_exact = false;
-	if (counter->block_type == DRM_PERFCTR_BLOCK_GENERIC_PMU && !counter->metric)
-		index = generic_index(q->session, counter);
-	block = find_block(totals, counter, index);
-	if (!block)
-		return value;
-	if (counter->metric) {
-		struct perfctr_value result = { 0 };
-
-		if (gpc.totals_metric(totals, counter->metric, block, &result) ||
-		    result.state != PERFCTR_VALUE_OK)
-			return value;
-		*is_exact = !(result.flags & PERFCTR_VALUE_ESTIMATED);
-		return to_value(counter, result.number / frames);
-	}
-	count = count_of(block, counter, &value.integer);
-	*is_exact = count.is_exact;
-	if (counter->scale == 1 && !has_fraction(counter) && frames == 1)
-		return value;
-	return to_value(counter, count.number * counter->scale / frames);
 }
 
 /* Somebody else began to count after Begin. GL has no word for it. */
@@ -802,7 +668,7 @@ static void end_frame(struct gpc_query *q)
 {
 	const struct gpc_catalogue *catalogue = q->context->catalogue;
 	struct gpc_window *w = q->window;
-	struct view view = { w->totals, NULL, ++w->frames };
+	struct gpc_view view = { w->totals, NULL, ++w->frames };
 	bool took_turns = turns_of(w->totals).taken, is_exact;
 
 	if (!gpc_window_is_full(w))
@@ -812,7 +678,8 @@ static void end_frame(struct gpc_query *q)
 		return;
 	}
 	for (unsigned int n = 0; n < w->count; n++) {
-		w->values[n] = evaluate(q, &catalogue->counters[w->counters[n]], &view, &is_exact);
+		w->values[n] = gpc_value_of(&catalogue->counters[w->counters[n]], &view,
+					    q->session->selection, &is_exact);
 		w->waited[n] = took_turns && !is_exact;
 	}
 	gpc.totals_unref(view.sum);
@@ -823,8 +690,8 @@ static void end_frame(struct gpc_query *q)
 static void compute(struct gpc_query *q)
 {
 	const struct gpc_catalogue *catalogue = q->context->catalogue;
-	struct view all = { q->totals, NULL, 1 }, own = { q->own, NULL, 1 };
-	struct view undisturbed = { q->undisturbed, NULL, 1 };
+	struct gpc_view all = { q->totals, NULL, 1 }, own = { q->own, NULL, 1 };
+	struct gpc_view undisturbed = { q->undisturbed, NULL, 1 };
 	bool took_turns = turns_of(q->totals).taken;
 
 	if (gpc.totals_sum(q->totals, &all.sum) || gpc.totals_sum(q->own, &own.sum) ||
@@ -836,14 +703,14 @@ static void compute(struct gpc_query *q)
 		end_frame(q);
 	for (unsigned int n = 0; n < q->count; n++) {
 		const struct gpc_counter *counter = &catalogue->counters[q->counters[n]];
-		const struct view *view = &all;
+		const struct gpc_view *view = &all;
 		bool is_exact;
 
 		if (q->attributed && is_gpu(counter->block_type))
 			view = &own;
 		else if (q->exact && gpc_takes_turns(counter->block_type))
 			view = &undisturbed;
-		q->values[n] = evaluate(q, counter, view, &is_exact);
+		q->values[n] = gpc_value_of(counter, view, q->session->selection, &is_exact);
 		if (!is_in_window(q) || !gpc_takes_turns(counter->block_type))
 			continue;
 		q->window->waited[n] |= took_turns && !is_exact;
