@@ -3,6 +3,7 @@
 
 #include "gpc_catalogue.h"
 #include "gpc_context.h"
+#include "gpc_frames.h"
 #include "gpc_vsoc.h"
 
 #include "pipe/p_context.h"
@@ -32,11 +33,13 @@ struct gpc_screen {
 				     struct pipe_driver_query_info *info);
 	int (*get_driver_query_group_info)(struct pipe_screen *screen, unsigned index,
 					   struct pipe_driver_query_group_info *info);
-	/* NULL: there are none, and the user was told why */
+	/* NULL: there are none, and the user was told why, or wants none */
 	struct gpc_catalogue *catalogue;
 	unsigned references;
 	/* rendering becomes jobs of the virtual GPU */
 	bool gives_work;
+	/* somebody may want to know where frames end */
+	bool tells_frames;
 };
 
 /* Functions of a context that are replaced. */
@@ -245,6 +248,14 @@ static void hooked_destroy_query(struct pipe_context *pipe, struct pipe_query *q
 		hook->driver.destroy_query(pipe, query);
 }
 
+static void fail(struct gpc_hook *hook, const char *what)
+{
+	if (hook->context)
+		gpc_context_fail(hook->context, what);
+	else
+		say(what);
+}
+
 /* Everything that was drawn is counted after this. */
 static void finish_rendering(struct pipe_context *pipe)
 {
@@ -255,8 +266,8 @@ static void finish_rendering(struct pipe_context *pipe)
 	pipe->flush(pipe, &fence, 0);
 	if (fence) {
 		if (!screen->fence_finish(screen, pipe, fence, FLUSH_TIMEOUT_NS))
-			gpc_context_fail(hook->context, "rendering is not done after 10 s: its end "
-							"is not in the values");
+			fail(hook,
+			     "rendering is not done after 10 s: its end is not in the values");
 		screen->fence_reference(screen, &fence, NULL);
 	}
 	if (hook->vsoc)
@@ -373,13 +384,11 @@ static void submit_work(struct gpc_hook *hook)
 	memset(&hook->work, 0, sizeof(hook->work));
 }
 
-static void hooked_flush(struct pipe_context *pipe, struct pipe_fence_handle **fence,
-			 unsigned flags)
+static void flush_work(struct pipe_context *pipe, unsigned flags)
 {
 	struct gpc_hook *hook = pipe->gpc;
 	bool active = hook->statistics_active;
 
-	hook->flush(pipe, fence, flags);
 	end_statistics(pipe);
 	submit_work(hook);
 	/* glFinish() waits for the GPU, and what was rendered is its work */
@@ -387,6 +396,21 @@ static void hooked_flush(struct pipe_context *pipe, struct pipe_fence_handle **f
 		gpc_vsoc_wait(hook->vsoc);
 	if (active)
 		begin_statistics(pipe);
+}
+
+static void hooked_flush(struct pipe_context *pipe, struct pipe_fence_handle **fence,
+			 unsigned flags)
+{
+	struct gpc_hook *hook = pipe->gpc;
+
+	hook->flush(pipe, fence, flags);
+	if (hook->vsoc)
+		flush_work(pipe, flags);
+	if (!(flags & PIPE_FLUSH_END_OF_FRAME) || !hook->screen->tells_frames ||
+	    !gpc_frames_listens(hook, say))
+		return;
+	finish_rendering(pipe);
+	gpc_frames_end(hook);
 }
 
 /* What the HUD and the driver draw for themselves is not the program's work. */
@@ -413,9 +437,7 @@ static void begin_work(struct pipe_context *pipe)
 	hook->vsoc = gpc_vsoc_new(hook->context);
 	if (!hook->vsoc)
 		return;
-	hook->flush = pipe->flush;
 	hook->set_active_query_state = pipe->set_active_query_state;
-	pipe->flush = hooked_flush;
 	pipe->set_active_query_state = hooked_set_active_query_state;
 	begin_statistics(pipe);
 }
@@ -451,10 +473,10 @@ static void restore(struct pipe_context *pipe, const struct gpc_hook *hook)
 {
 	pipe->gpc = NULL;
 	set_functions(pipe, &hook->driver);
-	if (hook->vsoc) {
+	if (hook->flush)
 		pipe->flush = hook->flush;
+	if (hook->vsoc)
 		pipe->set_active_query_state = hook->set_active_query_state;
-	}
 }
 
 static void hooked_context_destroy(struct pipe_context *pipe)
@@ -470,6 +492,7 @@ static void hooked_context_destroy(struct pipe_context *pipe)
 		}
 		hook->driver.destroy_query(pipe, hook->statistics);
 	}
+	gpc_frames_leave(hook);
 	gpc_vsoc_free(hook->vsoc);
 	gpc_context_free(hook->context);
 	restore(pipe, hook);
@@ -505,6 +528,10 @@ static struct pipe_context *hooked_context_create(struct pipe_screen *screen, vo
 	set_functions(pipe, &hooked_functions);
 	if (s->gives_work)
 		begin_work(pipe);
+	if (hook->vsoc || s->tells_frames) {
+		hook->flush = pipe->flush;
+		pipe->flush = hooked_flush;
+	}
 	return pipe;
 }
 
@@ -643,23 +670,41 @@ static bool gives_work(struct pipe_screen *screen, const struct gpc_catalogue *c
 {
 	const char *name = screen->get_name(screen);
 
-	return (!strncmp(name, "softpipe", 8) || !strncmp(name, "llvmpipe", 8)) &&
+	return catalogue && (!strncmp(name, "softpipe", 8) || !strncmp(name, "llvmpipe", 8)) &&
 	       gpc_vsoc_is_device(catalogue) &&
 	       screen->get_param(screen, PIPE_CAP_QUERY_PIPELINE_STATISTICS) &&
 	       debug_get_bool_option("GALLIUM_PERFCTR_JOBS", true);
 }
 
+/* The variable's value: "1" or a device; NULL: no counters. */
+static const char *counters_wanted(void)
+{
+	const char *wanted = debug_get_option("GALLIUM_PERFCTR", NULL);
+
+	return wanted && *wanted && strcmp(wanted, "0") ? wanted : NULL;
+}
+
+static struct gpc_catalogue *catalogue_of(struct pipe_screen *screen, const char *wanted)
+{
+	const char *device = strcmp(wanted, "1") ? wanted : NULL;
+	struct gpc_catalogue *catalogue;
+	const char *problem;
+
+	catalogue = gpc_catalogue_new(device, kernel_drivers(screen->get_name(screen)), &problem);
+	if (!catalogue)
+		mesa_logw("perfctr: no counters: %s", problem);
+	return catalogue;
+}
+
 static void hook(struct pipe_screen *screen, const char *wanted)
 {
 	struct gpc_screen *s = calloc(1, sizeof(*s));
-	const char *problem;
 
 	if (!s)
 		return;
-	s->catalogue =
-		gpc_catalogue_new(wanted, kernel_drivers(screen->get_name(screen)), &problem);
-	if (!s->catalogue) {
-		mesa_logw("perfctr: no counters: %s", problem);
+	s->catalogue = wanted ? catalogue_of(screen, wanted) : NULL;
+	s->tells_frames = gpc_frames_wanted();
+	if (!s->catalogue && !s->tells_frames) {
 		free(s);
 		return;
 	}
@@ -672,20 +717,22 @@ static void hook(struct pipe_screen *screen, const char *wanted)
 	screen->gpc = s;
 	screen->destroy = hooked_screen_destroy;
 	screen->context_create = hooked_context_create;
+	if (!s->catalogue)
+		return;
 	screen->get_driver_query_info = hooked_driver_query_info;
 	screen->get_driver_query_group_info = hooked_driver_query_group_info;
 }
 
 void gpc_screen_hook(struct pipe_screen *screen)
 {
-	const char *wanted = debug_get_option("GALLIUM_PERFCTR", NULL);
+	const char *wanted = counters_wanted();
 
-	if (!screen || !wanted || !*wanted || !strcmp(wanted, "0"))
+	if (!screen || (!wanted && !gpc_frames_wanted()))
 		return;
 	pthread_mutex_lock(&screens_lock);
 	if (screen->destroy == hooked_screen_destroy)
 		((struct gpc_screen *)screen->gpc)->references++;
 	else
-		hook(screen, strcmp(wanted, "1") ? wanted : NULL);
+		hook(screen, wanted);
 	pthread_mutex_unlock(&screens_lock);
 }

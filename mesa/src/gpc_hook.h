@@ -13,6 +13,9 @@
  * On a virtual SoC what softpipe or llvmpipe renders becomes jobs of the virtual GPU, and monitors
  * count the jobs of their own context. GALLIUM_PERFCTR_JOBS=0 leaves that out.
  *
+ * PERFCTR_FRAMES, which perfctr perfkit --frames sets, makes contexts tell where frames end, with or
+ * without counters: see gpc_frames.h.
+ *
  * Each counter is listed twice, because the two users read values in
  * different formats: first outside of groups, where the HUD finds it under
  * "group.COUNTER", then in its group and hidden from the HUD, as "COUNTER".

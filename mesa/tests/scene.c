@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 /*
  * An animated scene in a window: a ring of lit blocks that turns and breathes. What is drawn depends on
- * the frame's number only. usage: scene [-s WxH] [-n FRAMES] [-b BLOCKS] [-c] [-m]
+ * the frame's number only. usage: scene [-s WxH] [-n FRAMES] [-b BLOCKS] [-x COMMAND] [-c] [-m]
  *  -s  size of the window in pixels, default 200x200
  *  -n  frames to draw, default 100
  *  -b  blocks of the ring at most, default 24
+ *  -x  after each frame, run this in a shell with the frame's number in $FRAME
  *  -c  print "frame vertices primitives fragments" of each frame, from GL's pipeline statistics
  *  -m  in each frame two monitors of GL_AMD_performance_monitor, and print what they count: of the
  *	first one fragments, of the second one, which begins after the first and ends after it, primitives
@@ -21,6 +22,7 @@ enum { STATISTICS = 3 };
 
 struct options {
 	int width, height, frames, blocks;
+	const char *command;
 	bool statistics, monitors;
 };
 
@@ -108,12 +110,24 @@ static void draw_monitored(const struct options *options, int frame, const struc
 	       (unsigned long long)only_value(groups, monitors[1]));
 }
 
+/* What looks at the frame that just ended. */
+static void run_command(const struct options *options, int frame)
+{
+	char number[16];
+
+	if (!options->command)
+		return;
+	snprintf(number, sizeof(number), "%d", frame);
+	if (setenv("FRAME", number, 1) || system(options->command))
+		die("the command of -x failed");
+}
+
 static struct options read_options(int argc, char **argv)
 {
 	struct options options = { .width = 200, .height = 200, .frames = 100, .blocks = 24 };
 	int option;
 
-	while ((option = getopt(argc, argv, "s:n:b:cm")) != -1) {
+	while ((option = getopt(argc, argv, "s:n:b:x:cm")) != -1) {
 		switch (option) {
 		case 's':
 			if (sscanf(optarg, "%dx%d", &options.width, &options.height) != 2)
@@ -124,6 +138,9 @@ static struct options read_options(int argc, char **argv)
 			break;
 		case 'b':
 			options.blocks = atoi(optarg);
+			break;
+		case 'x':
+			options.command = optarg;
 			break;
 		case 'c':
 			options.statistics = true;
@@ -167,6 +184,7 @@ int main(int argc, char **argv)
 		else
 			ring_draw(options.blocks, aspect(&options), frame);
 		eglSwapBuffers(display, surface);
+		run_command(&options, frame);
 	}
 	groups_free(&groups);
 	glFinish();

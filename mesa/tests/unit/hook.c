@@ -122,6 +122,35 @@ union gpc_value gpc_query_value(const struct gpc_query *q, unsigned int n)
 	return (union gpc_value){ .integer = OUR_VALUE };
 }
 
+/* --- who waits for ends of frames ---------------------------------------------- */
+
+static bool frames_wanted;
+static const void *frames_of, *left;
+static int flushes, waits, frames_ended;
+
+bool gpc_frames_wanted(void)
+{
+	return frames_wanted;
+}
+
+bool gpc_frames_listens(const void *context, gpc_frames_say_fn tell)
+{
+	(void)tell;
+	return !frames_of || frames_of == context;
+}
+
+/* the frame was flushed, and the GPU was waited for */
+void gpc_frames_end(const void *context)
+{
+	frames_of = context;
+	frames_ended += flushes >= 1 && waits >= 1;
+}
+
+void gpc_frames_leave(const void *context)
+{
+	left = context;
+}
+
 bool gpc_vsoc_is_device(const struct gpc_catalogue *c)
 {
 	(void)c;
@@ -142,6 +171,7 @@ void gpc_vsoc_submit(struct gpc_vsoc *v, const struct gpc_work *work)
 void gpc_vsoc_wait(struct gpc_vsoc *v)
 {
 	(void)v;
+	waits++;
 }
 
 void gpc_vsoc_free(struct gpc_vsoc *v)
@@ -221,6 +251,7 @@ static void driver_flush(struct pipe_context *pipe, struct pipe_fence_handle **f
 	(void)pipe;
 	(void)fence;
 	(void)flags;
+	flushes++;
 }
 
 static void driver_destroy(struct pipe_context *pipe)
@@ -350,6 +381,53 @@ static void test_batch(struct pipe_context *pipe)
 	free(batch);
 }
 
+/* Ends a frame or just flushes. Returns how many frames were told. */
+static int flush(struct pipe_context *pipe, unsigned int flags)
+{
+	int before = frames_ended;
+
+	flushes = waits = 0;
+	pipe->flush(pipe, NULL, flags);
+	return frames_ended - before;
+}
+
+static void test_frames(struct pipe_screen *screen)
+{
+	const struct pipe_screen before = *screen;
+	struct pipe_context *first, *second;
+	const void *hook_of_first;
+
+	frames_wanted = true;
+	gpc_screen_hook(screen);
+	first = screen->context_create(screen, NULL, 0);
+	second = screen->context_create(screen, NULL, 0);
+	check(!flush(first, 0) && flush(first, PIPE_FLUSH_END_OF_FRAME) == 1 && flushes && waits,
+	      "the end of a frame is told when its work is done, a flush is none");
+	check(!flush(second, PIPE_FLUSH_END_OF_FRAME) && flush(first, PIPE_FLUSH_END_OF_FRAME),
+	      "whose frames are not wanted tells none");
+	hook_of_first = first->gpc;
+	first->destroy(first);
+	check(left == hook_of_first, "a context that is destroyed leaves");
+	second->destroy(second);
+	screen->destroy(screen);
+	setenv("GALLIUM_PERFCTR", "0", 1);
+	frames_of = NULL;
+	gpc_screen_hook(screen);
+	first = screen->context_create(screen, NULL, 0);
+	waits = 1;
+	flushes = 0;
+	first->flush(first, NULL, PIPE_FLUSH_END_OF_FRAME);
+	check(frames_of == first->gpc && flushes && !catalogues && !contexts &&
+		      screen->get_driver_query_info == before.get_driver_query_info,
+	      "without counters frames are told");
+	first->destroy(first);
+	screen->destroy(screen);
+	check(!memcmp(screen, &before, sizeof(before)) && !pools, "and nothing stays");
+	frames_wanted = false;
+	gpc_screen_hook(screen);
+	check(!memcmp(screen, &before, sizeof(before)), "without either nothing is hooked");
+}
+
 int main(void)
 {
 	struct pipe_screen screen = { .destroy = driver_screen_destroy,
@@ -361,7 +439,7 @@ int main(void)
 	struct pipe_context *pipe;
 
 	setenv("GALLIUM_PERFCTR", "1", 1);
-	puts("1..12");
+	puts("1..18");
 	gpc_screen_hook(&screen);
 	/* the driver gave the same screen again */
 	gpc_screen_hook(&screen);
@@ -375,5 +453,6 @@ int main(void)
 	screen.destroy(&screen);
 	check(screen_destroyed == 2 && !catalogues && !memcmp(&screen, &before, sizeof(screen)),
 	      "a shared screen is as it was after as many destroys as hooks");
+	test_frames(&screen);
 	return failed != 0;
 }

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: MIT
+#include "gpc_frames.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#define VARIABLE "PERFCTR_FRAMES"
+/* messages of the protocol */
+#define FRAME "frame"
+#define GO "go"
+
+enum {
+	/* more than any message has */
+	MESSAGE_BYTES = 64,
+	NOT_ASKED = -2,
+	NOBODY = -1,
+};
+
+/* Of the process. Whoever tells waits with the lock: frames of other contexts are none meanwhile. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static int connection = NOT_ASKED;
+/* whose frames are told, NULL: of who asks next */
+static const void *teller;
+
+bool gpc_frames_wanted(void)
+{
+	const char *name = getenv(VARIABLE);
+
+	return name && *name;
+}
+
+/* Return: length of the address, 0: @name is none. */
+static socklen_t address_of(const char *name, struct sockaddr_un *address)
+{
+	size_t length = strlen(name);
+
+	*address = (struct sockaddr_un){ .sun_family = AF_UNIX };
+	if (length < 2 || length >= sizeof(address->sun_path) || !strchr("@/", *name))
+		return 0;
+	memcpy(address->sun_path, name, length);
+	/* an abstract name begins with 0 */
+	if (*name == '@')
+		address->sun_path[0] = 0;
+	return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + length);
+}
+
+static int connect_to(const char *name)
+{
+	struct sockaddr_un address;
+	socklen_t length = address_of(name, &address);
+	int fd, error;
+
+	if (!length)
+		return -EINVAL;
+	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	if (fd < 0)
+		return -errno;
+	while (connect(fd, (const struct sockaddr *)&address, length)) {
+		error = errno;
+		if (error == EINTR)
+			continue;
+		close(fd);
+		return -error;
+	}
+	return fd;
+}
+
+static void disconnect(void)
+{
+	if (connection >= 0)
+		close(connection);
+	connection = NOBODY;
+}
+
+/* In a forked child, whose parent goes on with the connection. It has one thread. */
+static void forget(void)
+{
+	disconnect();
+	connection = NOT_ASKED;
+	teller = NULL;
+	pthread_mutex_init(&lock, NULL);
+}
+
+static void ask(gpc_frames_say_fn say)
+{
+	static bool has_handler;
+	const char *name = getenv(VARIABLE);
+	char text[256];
+	int fd;
+
+	connection = NOBODY;
+	if (!name || !*name)
+		return;
+	if (!has_handler && pthread_atfork(NULL, NULL, forget)) {
+		say(VARIABLE ": out of memory; frames are not told");
+		return;
+	}
+	has_handler = true;
+	fd = connect_to(name);
+	if (fd >= 0) {
+		connection = fd;
+		return;
+	}
+	snprintf(text, sizeof(text),
+		 "%s='%s' is no socket of perfctr perfkit --frames: %s; frames are not told",
+		 VARIABLE, name, strerror(-fd));
+	say(text);
+}
+
+/* Return: whether the next frame is wanted, too. */
+static bool tell_end(void)
+{
+	char answer[MESSAGE_BYTES];
+	ssize_t bytes;
+
+	do
+		bytes = send(connection, FRAME, strlen(FRAME), MSG_NOSIGNAL);
+	while (bytes < 0 && errno == EINTR);
+	if (bytes < 0)
+		return false;
+	do
+		bytes = recv(connection, answer, sizeof(answer), 0);
+	while (bytes < 0 && errno == EINTR);
+	return bytes == (ssize_t)strlen(GO) && !memcmp(answer, GO, strlen(GO));
+}
+
+bool gpc_frames_listens(const void *context, gpc_frames_say_fn say)
+{
+	bool listens;
+
+	pthread_mutex_lock(&lock);
+	if (connection == NOT_ASKED)
+		ask(say);
+	if (connection >= 0 && !teller)
+		teller = context;
+	listens = connection >= 0 && teller == context;
+	pthread_mutex_unlock(&lock);
+	return listens;
+}
+
+void gpc_frames_end(const void *context)
+{
+	pthread_mutex_lock(&lock);
+	if (connection >= 0 && teller == context && !tell_end())
+		disconnect();
+	pthread_mutex_unlock(&lock);
+}
+
+void gpc_frames_leave(const void *context)
+{
+	pthread_mutex_lock(&lock);
+	if (teller == context)
+		teller = NULL;
+	pthread_mutex_unlock(&lock);
+}

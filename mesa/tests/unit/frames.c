@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Ends of frames: who tells them, and what becomes of a process whose tool is gone or never was. Built by
+ * mesa/tests/groups.
+ */
+#include "gpc_frames.c"
+
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/wait.h>
+
+enum { ANSWER_MS = 10000 };
+
+static int number, failed, messages;
+static int server = -1;
+static char last_message[256];
+
+static void check(bool ok, const char *name)
+{
+	printf("%sok %d - %s\n", ok ? "" : "not ", ++number, name);
+	failed += !ok;
+}
+
+static void say(const char *text)
+{
+	messages++;
+	snprintf(last_message, sizeof(last_message), "%s", text);
+}
+
+/* --- a tool ----------------------------------------------------------------- */
+
+/* The variable names it. */
+static int open_server(int type)
+{
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	socklen_t length = sizeof(address.sun_family);
+	char name[sizeof(address.sun_path) + 1] = { 0 };
+	int fd = socket(AF_UNIX, type | SOCK_CLOEXEC, 0);
+
+	bind(fd, (struct sockaddr *)&address, length);
+	listen(fd, 4);
+	length = sizeof(address);
+	getsockname(fd, (struct sockaddr *)&address, &length);
+	memcpy(name, address.sun_path, length - sizeof(address.sun_family));
+	name[0] = '@';
+	setenv(VARIABLE, name, 1);
+	return fd;
+}
+
+static bool is_readable(int fd)
+{
+	struct pollfd poll_fd = { .fd = fd, .events = POLLIN };
+
+	return poll(&poll_fd, 1, ANSWER_MS) == 1;
+}
+
+/* What the tool is to do with the next frame. */
+static const char *answer;
+static int client = -1, heard;
+
+/* Takes one frame; without an answer it closes. */
+static void *serve(void *unused)
+{
+	char message[MESSAGE_BYTES];
+	ssize_t bytes;
+
+	(void)unused;
+	if (client < 0 && is_readable(server))
+		client = accept(server, NULL, NULL);
+	if (!is_readable(client))
+		return NULL;
+	bytes = recv(client, message, sizeof(message), 0);
+	heard += bytes == 5 && !memcmp(message, "frame", 5);
+	if (answer) {
+		send(client, answer, strlen(answer), MSG_NOSIGNAL);
+		return NULL;
+	}
+	close(client);
+	client = -1;
+	return NULL;
+}
+
+/* The context's frame ends, and the tool gives this answer. Returns whether it was told. */
+static bool end_frame(const void *context, const char *with)
+{
+	int before = heard;
+	pthread_t thread;
+
+	answer = with;
+	if (!gpc_frames_listens(context, say))
+		return false;
+	pthread_create(&thread, NULL, serve, NULL);
+	gpc_frames_end(context);
+	pthread_join(thread, NULL);
+	return heard == before + 1;
+}
+
+/* As if the process had just begun. */
+static void begin(int type)
+{
+	forget();
+	if (client >= 0)
+		close(client);
+	if (server >= 0)
+		close(server);
+	client = -1;
+	server = open_server(type);
+	messages = 0;
+}
+
+/* --- tests ------------------------------------------------------------------ */
+
+static int contexts[2];
+
+static bool refuses(const char *name)
+{
+	bool ok;
+
+	forget();
+	messages = 0;
+	setenv(VARIABLE, name, 1);
+	ok = !gpc_frames_listens(&contexts[0], say) && !gpc_frames_listens(&contexts[0], say);
+	return ok && messages == 1 && strstr(last_message, VARIABLE) &&
+	       strstr(last_message, "frames are not told");
+}
+
+static void test_names(void)
+{
+	char name[sizeof(((struct sockaddr_un *)0)->sun_path) + 2];
+
+	unsetenv(VARIABLE);
+	check(!gpc_frames_wanted() && !gpc_frames_listens(&contexts[0], say) && !messages,
+	      "without the variable nobody listens, and nothing is said");
+	memset(name, 'x', sizeof(name));
+	name[0] = '@';
+	name[sizeof(name) - 1] = 0;
+	check(refuses("3") && refuses("@") && refuses(name) && refuses("/nowhere/at/all") &&
+		      refuses("@nobody of this name"),
+	      "what names no socket is told once");
+	begin(SOCK_STREAM);
+	strcpy(name, getenv(VARIABLE));
+	check(refuses(name), "a socket of another type is told once");
+}
+
+static void test_frames(void)
+{
+	begin(SOCK_SEQPACKET);
+	check(gpc_frames_wanted() && end_frame(&contexts[0], "go") && end_frame(&contexts[0], "go"),
+	      "a frame is told, and goes on when the tool says so");
+	check(!end_frame(&contexts[1], "go"), "frames of a second context are not told");
+	gpc_frames_leave(&contexts[1]);
+	check(!end_frame(&contexts[1], "go"), "nor if it was destroyed");
+	gpc_frames_leave(&contexts[0]);
+	check(end_frame(&contexts[1], "go") && !end_frame(&contexts[0], "go"),
+	      "when the first one is destroyed those of the next one are");
+	check(end_frame(&contexts[1], NULL) && !end_frame(&contexts[1], "go") && !messages,
+	      "a tool that closes is told no more frames");
+	begin(SOCK_SEQPACKET);
+	check(end_frame(&contexts[0], "gone") && !end_frame(&contexts[0], "go"),
+	      "nor is one that says anything else");
+	begin(SOCK_SEQPACKET);
+	end_frame(&contexts[0], "go");
+	close(client);
+	client = -1;
+	close(server);
+	server = -1;
+	gpc_frames_end(&contexts[0]);
+	check(!gpc_frames_listens(&contexts[0], say), "nor one that is gone");
+}
+
+/* Each process has a connection. */
+static void test_fork(void)
+{
+	int status = -1, parents;
+	pid_t pid;
+
+	begin(SOCK_SEQPACKET);
+	end_frame(&contexts[0], "go");
+	parents = client;
+	pid = fork();
+	if (!pid) {
+		bool ok = gpc_frames_listens(&contexts[1], say);
+
+		gpc_frames_end(&contexts[1]);
+		_exit(ok && gpc_frames_listens(&contexts[1], say) ? 0 : 1);
+	}
+	client = -1;
+	answer = "go";
+	serve(NULL);
+	waitpid(pid, &status, 0);
+	close(client);
+	client = parents;
+	check(!status && end_frame(&contexts[0], "go"),
+	      "a forked child tells its own frames, and its parent goes on with its own");
+}
+
+int main(void)
+{
+	signal(SIGALRM, SIG_DFL);
+	alarm(60);
+	puts("1..11");
+	test_names();
+	test_frames();
+	test_fork();
+	close(client);
+	close(server);
+	return failed != 0;
+}
