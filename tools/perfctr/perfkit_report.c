@@ -8,8 +8,13 @@
 
 #include "json.h"
 
-/* 2: cycles and elapsed_ns are means, integers of more than 63 bits are strings */
-enum { JSON_VERSION = 2, NUMBER_BYTES = 48, MOST_BITS = 63 };
+/* 3: slices of time are no frames; 2: cycles and elapsed_ns are means, integers of more than 63 bits are strings */
+enum { JSON_VERSION = 3, NUMBER_BYTES = 48, MOST_BITS = 63 };
+
+uint64_t perfkit_frames_needed(const struct perfkit_report *r)
+{
+	return r->frames_skipped + r->frames_of_pass * r->passes;
+}
 
 static const char *mean_text(const struct perfkit_stat *stat, char *text, size_t size)
 {
@@ -96,6 +101,32 @@ static void print_bottleneck(const struct perfkit_report *r, size_t bottleneck)
 	fputs(separator[0] == ',' ? ")\n" : "\n", r->out);
 }
 
+static const char *plural(uint64_t count)
+{
+	return count == 1 ? "" : "s";
+}
+
+static void print_mode(const struct perfkit_report *r)
+{
+	switch (r->mode) {
+	case PERFKIT_EXPERIMENTS:
+		fprintf(r->out, "%" PRIu64 " experiment%s\n", r->repetitions,
+			plural(r->repetitions));
+		break;
+	case PERFKIT_SLICES:
+		fprintf(r->out, "%" PRIu64 " slice%s of %.3f s\n", r->slices, plural(r->slices),
+			(double)r->interval_ns * 1e-9);
+		break;
+	case PERFKIT_FRAMES:
+		fprintf(r->out, "%" PRIu64 " frame%s in turns, %" PRIu64 " wanted of each pass",
+			r->frames, plural(r->frames), r->frames_of_pass);
+		if (r->frames_skipped)
+			fprintf(r->out, " after %" PRIu64, r->frames_skipped);
+		fputc('\n', r->out);
+		break;
+	}
+}
+
 void perfkit_print_text(const struct perfkit_report *r)
 {
 	size_t count = perfctr_perfkit_count(r->kit), n;
@@ -104,12 +135,7 @@ void perfkit_print_text(const struct perfkit_report *r)
 
 	fprintf(r->out, "%zu counters in %u pass%s, ", count, r->passes,
 		r->passes == 1 ? "" : "es");
-	if (r->frame_ns)
-		fprintf(r->out, "%" PRIu64 " frames of %.3f s\n", r->frames,
-			(double)r->frame_ns * 1e-9);
-	else
-		fprintf(r->out, "%" PRIu64 " experiment%s\n", r->repetitions,
-			r->repetitions == 1 ? "" : "s");
+	print_mode(r);
 	fprintf(r->out, "%-36s %15s %15s %15s\n", "", "mean", "min", "max");
 	for (n = 0; n < count; n++) {
 		print_row(r, n);
@@ -197,6 +223,26 @@ static struct json_object *counter_object(const struct perfkit_report *r, size_t
 	return o;
 }
 
+static void add_mode(struct json_object *root, const struct perfkit_report *r)
+{
+	switch (r->mode) {
+	case PERFKIT_EXPERIMENTS:
+		json_add_u64(root, "experiments", r->repetitions);
+		break;
+	case PERFKIT_SLICES:
+		json_add_u64(root, "interval_ns", r->interval_ns);
+		json_add_u64(root, "intervals", r->slices);
+		break;
+	case PERFKIT_FRAMES:
+		json_add_u64(root, "frames", r->frames);
+		json_add_u64(root, "frames_per_pass", r->frames_of_pass);
+		json_add_u64(root, "frames_skipped", r->frames_skipped);
+		json_add_u64(root, "frames_told", r->frames_told);
+		json_add_u64(root, "frames_needed", perfkit_frames_needed(r));
+		break;
+	}
+}
+
 void perfkit_print_json(const struct perfkit_report *r)
 {
 	struct json_object *root = json_object_new_object();
@@ -210,12 +256,7 @@ void perfkit_print_json(const struct perfkit_report *r)
 	json_add_text(device, "name", perfctr_device_info(r->device)->name);
 	json_add(root, "device", device);
 	json_add_u64(root, "passes", r->passes);
-	if (r->frame_ns) {
-		json_add_u64(root, "frame_ns", r->frame_ns);
-		json_add_u64(root, "frames", r->frames);
-	} else {
-		json_add_u64(root, "experiments", r->repetitions);
-	}
+	add_mode(root, r);
 	for (size_t n = 0; n < perfctr_perfkit_count(r->kit); n++)
 		json_object_array_add(counters, counter_object(r, n));
 	json_add(root, "counters", counters);

@@ -2,15 +2,20 @@
 /* Parsing and formatting of the commands, without a device. */
 #include <errno.h>
 #include <math.h>
+#include <poll.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include "common/listing.h"
 #include "common/number.h"
 #include "perfctr/compare.h"
 #include "perfctr/flight.h"
+#include "perfctr/frames.h"
 #include "perfctr/json.h"
 #include "perfctr/perfkit_stat.h"
 #include "perfctr/top_view.h"
@@ -481,6 +486,87 @@ static void test_perfkit_texts(void)
 	mpq_clear(ratio);
 }
 
+/* --- frames ------------------------------------------------------------------- */
+
+static unsigned int complaints;
+
+void app_error(const struct app *app, const char *format, ...)
+{
+	(void)app;
+	(void)format;
+	complaints++;
+}
+
+/* A program that tells frames to the socket that the environment names. */
+static int connect_teller(void)
+{
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	const char *name = getenv(FRAMES_VARIABLE);
+	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	socklen_t length;
+
+	memcpy(address.sun_path, name, strlen(name));
+	length = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + strlen(name));
+	CHECK(name[0] == '@');
+	address.sun_path[0] = 0;
+	CHECK(!connect(fd, (struct sockaddr *)&address, length));
+	return fd;
+}
+
+static bool told(int fd, const char *message)
+{
+	return send(fd, message, strlen(message), MSG_NOSIGNAL) == (ssize_t)strlen(message);
+}
+
+static bool may_go(int fd)
+{
+	char text[8];
+
+	return recv(fd, text, sizeof(text), 0) == 2 && !memcmp(text, "go", 2);
+}
+
+static bool was_closed(int fd)
+{
+	char text[8];
+
+	return !recv(fd, text, sizeof(text), 0);
+}
+
+static void test_frames(void)
+{
+	struct pollfd fds[FRAMES_MAX_FDS];
+	struct frames frames;
+	int first, second, third;
+
+	CHECK(!frames_open(NULL, &frames));
+	CHECK(frames_fds(&frames, fds) == 1 && !frames_next(&frames));
+	first = connect_teller();
+	second = connect_teller();
+	third = connect_teller();
+	CHECK(!frames_next(&frames) && frames_fds(&frames, fds) == 4);
+
+	/* the first one that tells a frame is counted, and waits */
+	CHECK(told(second, "frame") && frames_next(&frames) && !may_go(second));
+	frames_answer(&frames);
+	CHECK(may_go(second) && !frames_next(&frames));
+
+	/* others are not, do not wait, and that is told once */
+	CHECK(told(first, "frame") && !frames_next(&frames) && may_go(first) && complaints == 1);
+	CHECK(told(first, "frame") && !frames_next(&frames) && may_go(first) && complaints == 1);
+
+	CHECK(told(third, "frames") && !frames_next(&frames) && was_closed(third));
+	CHECK(complaints == 2 && frames_fds(&frames, fds) == 3);
+
+	/* when it is gone the next one is */
+	close(second);
+	CHECK(!frames_next(&frames) && frames_fds(&frames, fds) == 2);
+	CHECK(told(first, "frame") && frames_next(&frames));
+	frames_close(&frames);
+	CHECK(was_closed(first) && !told(first, "frame"));
+	close(first);
+	close(third);
+}
+
 int main(void)
 {
 	test_perfkit_means();
@@ -495,5 +581,6 @@ int main(void)
 	test_top();
 	test_flight();
 	test_compare();
+	test_frames();
 	return check_summary();
 }

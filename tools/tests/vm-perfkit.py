@@ -10,6 +10,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 
 import kit
@@ -171,14 +172,14 @@ def means_of_many_ratios_are_exact():
 
 
 @test
-def means_of_many_frames_are_exact():
-    """-I: 200 frames and more of a ratio have a mean"""
-    # how long a frame really is depends on the host
+def means_of_many_slices_are_exact():
+    """-I: 200 slices and more of a ratio have a mean"""
+    # how long a slice really is depends on the host
     for jobs in 500, 2000, 8000, 32000:
         result = perfkit("-I", "1", "-e", "gpu_utilization,SHD Bottleneck", "--", "vsoc-job", "-q", "--random", str(jobs))
-        if result["frames"] >= 200:
+        if result["intervals"] >= 200:
             break
-    check(result["frames"] >= 200, f"{result['frames']} frames")
+    check(result["intervals"] >= 200, f"{result['intervals']} slices")
     check(result["bottleneck"] == "SHD Bottleneck", f"{result['bottleneck']}")
     check_means(result)
 
@@ -194,21 +195,21 @@ def cycles_are_of_the_mean():
 
 
 @test
-def what_no_frame_reached_is_not_measured():
-    """-I: passes that no whole frame counted are not measured"""
+def what_no_slice_reached_is_not_measured():
+    """-I: passes that no whole slice counted are not measured"""
     result = perfkit("-I", "10s", "-e", "FRAGMENTS,L2_HITS", "--", "true")
-    check(result["frames"] == 0, f"{result}")
+    check(result["intervals"] == 0, f"{result}")
     check(all(c["state"] != "ok" and c["measured"] == 0 and "mean" not in c for c in result["counters"]), f"{result}")
     result = perfkit("-I", "1s", "-e", "FRAGMENTS,L2_HITS", "--", "sleep", "1.4")
-    check(result["frames"] >= 1, f"{result}")
+    check(result["intervals"] >= 1, f"{result}")
     for c in result["counters"]:
-        expected = (result["frames"] + 1 - c["first_pass"]) // 2
+        expected = (result["intervals"] + 1 - c["first_pass"]) // 2
         check(c["measured"] == expected and (c["state"] == "ok") == (expected > 0), f"{c}")
 
 
 @test
-def a_frame_that_was_cut_short_is_left_out():
-    """-I: no frame is shorter than it should be"""
+def a_slice_that_was_cut_short_is_left_out():
+    """-I: no slice is shorter than it should be"""
     c = perfkit("-I", "500", "-e", "GPU_ACTIVE", "--", "sleep", "0.6")["counters"][0]
     check(c["measured"] >= 1 and exact(c["elapsed_ns"]) >= 500 * 1000 * 1000, f"{c}")
 
@@ -225,19 +226,19 @@ def a_crash_is_not_a_measurement():
 
 
 @test
-def frames_take_turns():
-    """-I: one run; each frame brings one pass, and what the frames of the only pass count adds up"""
+def slices_take_turns():
+    """-I: one run; each slice brings one pass, and what the slices of the only pass count adds up"""
     before = truth()
-    # the frame that ends with the command is left out: there is no work in it
+    # the slice that ends with the command is left out: there is no work in it
     result = perfkit("-I", "5", "-e", "FRAGMENTS", "--", "sh", "-c", "vsoc-job -q --random 60; sleep 0.1")
     fragments = counted(before, truth())["shader", "FRAGMENTS"]
     c = result["counters"][0]
-    check(result["passes"] == 1 and c["measured"] == result["frames"] > 1, f"{result}")
+    check(result["passes"] == 1 and c["measured"] == result["intervals"] > 1, f"{result}")
     check(exact(c["mean"]) * c["measured"] == fragments, f"{c}, truth {fragments}")
     result = perfkit("-I", "5", "-e", "FRAGMENTS,L2_HITS", "--", "vsoc-job", "-q", "--random", "60")
     check(result["passes"] == 2, f"{result}")
-    frames_of = [c["measured"] for c in result["counters"]]
-    check(sum(frames_of) == result["frames"] and frames_of[0] - frames_of[1] in (0, 1), f"{result}")
+    slices_of = [c["measured"] for c in result["counters"]]
+    check(sum(slices_of) == result["intervals"] and slices_of[0] - slices_of[1] in (0, 1), f"{result}")
 
 
 @test
@@ -280,6 +281,9 @@ def failures_tell_what_helps():
     check("--passes" in run("perfctr", "perfkit", "-e", "FRAGMENTS", status=2).stderr, "")
     run("perfctr", "perfkit", "-r", "2", "-I", "5", "true", status=2)
     run("perfctr", "perfkit", "-I", "never", "true", status=2)
+    run("perfctr", "perfkit", "--frames", "0", "true", status=2)
+    run("perfctr", "perfkit", "--frames", "2", "-I", "5", "true", status=2)
+    check("--frames" in run("perfctr", "perfkit", "--skip", "2", "true", status=2).stderr, "")
     check("pass 1 of 2" in run("perfctr", "perfkit", "-e", "FRAGMENTS,L2_HITS", "sh", "-c", "exit 7",
                                status=7).stderr, "which pass failed")
     run("perfctr", "perfkit", "-e", "FRAGMENTS", "/no/such/command", status=127)
@@ -381,6 +385,116 @@ def nvidia_counters_equal_truth():
             if c["kind"] in ("sol", "bottleneck"):
                 check(exact(c["mean"]) > 0, f"{c['name']} is 0, which any formula is")
         check(result["bottleneck"] == "SHD Bottleneck", f"{result['bottleneck']}")
+
+
+APP = os.path.join(os.path.dirname(os.path.realpath(__file__)), "frames_app.py")
+
+
+def truth_of_frame(folder, n):
+    def read(when):
+        with open(os.path.join(folder, f"{n}.{when}"), encoding="ascii") as f:
+            return parse(f.read())
+    return counted(read("before"), read("after"))
+
+
+def check_frames(result, folder, skip):
+    """each counter has the mean, min and max of the truth of the frames of its pass"""
+    for c in result["counters"]:
+        check(c["state"] == "ok" and not c["estimated"] and c["measured"] == result["frames_per_pass"], f"{c}")
+        key = tuple(c["name"].split("/"))
+        # gpu_idle goes on while the truth is read
+        if c["kind"] != "counter" or key[1] == "gpu_idle":
+            continue
+        frames_of_pass = range(skip + c["first_pass"], result["frames_needed"], result["passes"])
+        expected = [truth_of_frame(folder, n)[key] for n in frames_of_pass]
+        check([exact(c[name]) for name in ("mean", "min", "max")] ==
+              [fractions.Fraction(sum(expected), len(expected)), min(expected), max(expected)],
+              f"{key}: {c}, truth {expected}")
+
+
+@test
+def frames_equal_truth():
+    """--frames: mean, min and max of every counter are those of the truth of the frames of its pass"""
+    with nvidia_device() as (node, path):
+        for skip, count in (0, 1), (2, 3):
+            options = "-d", node, "--frames", str(count), "--skip", str(skip)
+            told = perfkit(*options, "--passes")
+            needed = skip + count * told["passes"]
+            check(told["passes"] > 1 and told["frames_needed"] == needed, f"{told}")
+            # what it draws afterwards is in nothing
+            with tempfile.TemporaryDirectory() as folder:
+                result = perfkit(*options, "--", APP, node, str(needed + 2), path, folder)
+                check((result["frames"], result["frames_told"], result["frames_needed"], result["exit_status"]) ==
+                      (needed - skip, needed, needed, 0), f"{result}")
+                check_frames(result, folder, skip)
+
+
+@test
+def frames_of_a_mali_equal_truth():
+    """--frames: counter sets take turns from frame to frame, and a script may stand between"""
+    result = perfkit("--frames", "2", "-e", "FRAGMENTS,L2_HITS,gpu_utilization", "--", "sh", "-c", f"{APP} renderD128 4; exit")
+    c = by_name(result)
+    check(result["passes"] == 2 and all(n["measured"] == 2 for n in c.values()), f"{result}")
+    first = c["shader/FRAGMENTS"]["first_pass"]
+    frames_of_pass = [4000 + 500 * n for n in (first, first + 2)]
+    check([exact(c["shader/FRAGMENTS"][n]) for n in ("min", "max", "mean")] ==
+          [*frames_of_pass, fractions.Fraction(sum(frames_of_pass), 2)], f"{c}")
+
+
+@test
+def too_few_frames_are_told():
+    """--frames: how many came and how many are needed; what no frame reached is not measured; the end in a frame is none"""
+    arguments = "--json", "--frames", "2", "--skip", "1", "-e", "FRAGMENTS,L2_HITS", "--"
+    done = run("perfctr", "perfkit", *arguments, APP, "renderD128", "2", status=1)
+    result = json.loads(done.stdout)
+    check("after 2 frames, 5 are needed" in done.stderr, done.stderr)
+    check({c["first_pass"]: (c["state"] == "ok", c["measured"]) for c in result["counters"]} ==
+          {0: (True, 1), 1: (False, 0)}, f"{result}")
+    done = run("perfctr", "perfkit", *arguments, "sh", "-c", f"{APP} renderD128 4; kill -KILL $$", status=128 + signal.SIGKILL)
+    result = json.loads(done.stdout)
+    check("after 4 frames, 5 are needed" in done.stderr, done.stderr)
+    check(sorted(c["measured"] for c in result["counters"]) == [1, 2], f"{result}")
+
+
+@test
+def no_frames_are_told():
+    """--frames: a command that tells none gets the reason and the way out"""
+    stderr = run("perfctr", "perfkit", "--frames", "2", "-e", "FRAGMENTS", "--", "true", status=1).stderr
+    check("told no frame" in stderr and "-I" in stderr and "Mesa" in stderr, stderr)
+    stderr = run("perfctr", "perfkit", "--frames", "2", "-e", "FRAGMENTS", "--", "sh", "-c", "exit 3", status=3).stderr
+    check("told no frame" in stderr, stderr)
+
+
+@test
+def one_process_is_counted():
+    """--frames: frames of a second process are not counted, and that is told; when the first is gone they are"""
+    with tempfile.TemporaryDirectory() as folder:
+        fifo = os.path.join(folder, "go")
+        os.mkfifo(fifo)
+        # the first one has told one frame and goes on when the second one has drawn all
+        first = f"""import sys; sys.path.insert(0, "{os.path.dirname(APP)}"); import frames_app
+frames = frames_app.Frames()
+frames.end()
+print("one", flush=True)
+open("{fifo}").read()
+frames.end()
+"""
+        script = f"{{ python3 -c '{first}' & }} | {{ read one; {APP} renderD128 3; : >{fifo}; wait; cat; }}; {APP} renderD128 1"
+        done = run("perfctr", "perfkit", "--json", "--frames", "3", "-e", "FRAGMENTS", "--", "sh", "-c", script)
+        result = json.loads(done.stdout)
+        check(done.stderr.count("draws, too") == 1, done.stderr)
+        check(result["frames"] == 3 and "3 3" in done.stderr and "1 1" in done.stderr, f"{done.stderr} {result}")
+
+
+@test
+def the_application_outlives_the_tool():
+    """--frames: a tool that is killed does not stop the application"""
+    with subprocess.Popen(("perfctr", "perfkit", "--frames", "1000", "-e", "FRAGMENTS", "--", APP, "renderD128", "12"),
+                          stdout=subprocess.PIPE, text=True) as p:
+        time.sleep(0.3)
+        p.kill()
+        drawn, told = map(int, p.stdout.read().split())
+        check(drawn == 12 and told <= drawn, f"{told} of {drawn}")
 
 
 # four integers of domain 2 exclude each other; MP has as many as it counts at once

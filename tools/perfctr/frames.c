@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: MIT
+#include "frames.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+/* messages of the protocol */
+#define FRAME "frame"
+#define GO "go"
+
+enum { MESSAGE_BYTES = 64 };
+
+static int failed(const struct frames *f, const char *call)
+{
+	app_error(f->app, "%s: %s", call, strerror(errno));
+	return EXIT_FAILED;
+}
+
+/* The kernel gives it a name that nobody has: nothing stays in a folder, whatever happens to us. */
+static int give_name(const struct frames *f)
+{
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	socklen_t length = sizeof(address.sun_family);
+	char name[sizeof(address.sun_path) + 1] = { 0 };
+
+	if (bind(f->socket_fd, (struct sockaddr *)&address, length))
+		return failed(f, "bind");
+	length = sizeof(address);
+	if (getsockname(f->socket_fd, (struct sockaddr *)&address, &length))
+		return failed(f, "getsockname");
+	memcpy(name, address.sun_path, length - sizeof(address.sun_family));
+	name[0] = '@';
+	if (setenv(FRAMES_VARIABLE, name, 1))
+		return failed(f, "setenv");
+	return 0;
+}
+
+int frames_open(const struct app *app, struct frames *frames)
+{
+	int status;
+
+	*frames = (struct frames){ .app = app, .counted_fd = -1 };
+	frames->socket_fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (frames->socket_fd < 0)
+		return failed(frames, "socket");
+	status = give_name(frames);
+	if (!status && listen(frames->socket_fd, FRAMES_MAX_TELLERS))
+		status = failed(frames, "listen");
+	return status;
+}
+
+size_t frames_fds(const struct frames *frames, struct pollfd *fds)
+{
+	size_t count = 0;
+
+	if (frames->socket_fd >= 0)
+		fds[count++] = (struct pollfd){ .fd = frames->socket_fd, .events = POLLIN };
+	for (size_t n = 0; n < frames->teller_count; n++)
+		fds[count++] = (struct pollfd){ .fd = frames->tellers[n].fd, .events = POLLIN };
+	return count;
+}
+
+/* A name in the kernel has no owner that could forbid others to use it. Root counts for any user's program. */
+static bool is_allowed(const struct ucred *peer)
+{
+	return !peer->uid || peer->uid == geteuid() || !geteuid();
+}
+
+static void let_in(struct frames *f)
+{
+	int fd;
+
+	while ((fd = accept4(f->socket_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK)) >= 0) {
+		struct ucred peer = { 0 };
+		socklen_t length = sizeof(peer);
+
+		if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length) || !is_allowed(&peer)) {
+			app_error(f->app,
+				  "frames of process %d are not heard: it is another user's",
+				  (int)peer.pid);
+			close(fd);
+		} else if (f->teller_count == FRAMES_MAX_TELLERS) {
+			app_error(f->app, "frames of process %d are not heard: %d others tell some",
+				  (int)peer.pid, FRAMES_MAX_TELLERS);
+			close(fd);
+		} else {
+			f->tellers[f->teller_count++] = (struct frame_teller){ fd, peer.pid };
+		}
+	}
+}
+
+static void leave(struct frames *f, size_t n)
+{
+	if (f->tellers[n].fd == f->counted_fd)
+		f->counted_fd = -1;
+	close(f->tellers[n].fd);
+	f->tellers[n] = f->tellers[--f->teller_count];
+}
+
+static void answer(int fd)
+{
+	/* if it is gone, that is seen when it is read */
+	(void)!send(fd, GO, strlen(GO), MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+static void tell_other(struct frames *f, pid_t pid)
+{
+	if (f->said_other)
+		return;
+	f->said_other = true;
+	app_error(f->app,
+		  "process %d draws, too: its frames are not counted, but what it has the GPU do "
+		  "is in those of the first one",
+		  (int)pid);
+}
+
+/* Whether a frame of the process ended that is counted. @gone: out: it tells no more */
+static bool hear(struct frames *f, const struct frame_teller *teller, bool *gone)
+{
+	char message[MESSAGE_BYTES];
+	ssize_t bytes = recv(teller->fd, message, sizeof(message), MSG_DONTWAIT);
+
+	*gone = !bytes || (bytes < 0 && errno != EAGAIN && errno != EINTR);
+	if (bytes <= 0)
+		return false;
+	if (bytes != (ssize_t)strlen(FRAME) || memcmp(message, FRAME, strlen(FRAME))) {
+		app_error(f->app,
+			  "process %d: a message that is not '%s': it is not heard any more",
+			  (int)teller->pid, FRAME);
+		*gone = true;
+		return false;
+	}
+	if (f->counted_fd < 0)
+		f->counted_fd = teller->fd;
+	if (f->counted_fd == teller->fd)
+		return true;
+	tell_other(f, teller->pid);
+	answer(teller->fd);
+	return false;
+}
+
+bool frames_next(struct frames *frames)
+{
+	bool ended = false;
+
+	if (frames->socket_fd >= 0)
+		let_in(frames);
+	for (size_t n = 0; n < frames->teller_count && !ended;) {
+		bool gone;
+
+		ended = hear(frames, &frames->tellers[n], &gone);
+		if (gone)
+			leave(frames, n);
+		else
+			n++;
+	}
+	return ended;
+}
+
+void frames_answer(struct frames *frames)
+{
+	answer(frames->counted_fd);
+}
+
+void frames_close(struct frames *frames)
+{
+	while (frames->teller_count)
+		leave(frames, 0);
+	if (frames->socket_fd >= 0)
+		close(frames->socket_fd);
+	frames->socket_fd = -1;
+}

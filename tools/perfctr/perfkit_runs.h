@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+/* perfctr perfkit: runs of the command, and what counts in them. */
+#ifndef PERFCTR_PERFKIT_RUNS_H
+#define PERFCTR_PERFKIT_RUNS_H
+
+#include "child.h"
+#include "perfkit_report.h"
+#include "signals.h"
+
+struct perfkit_options {
+	const char **events;
+	size_t event_count;
+	uint64_t repeat, interval_ns, frames, skip;
+	bool has_skip;
+	bool passes_only, json;
+	const char *output, *device, *via;
+	char **command;
+};
+
+struct perfkit {
+	struct perfkit_options options;
+	struct perfkit_report report;
+	struct child child;
+	struct signals signals;
+	/* signal that ended it, 0: none */
+	int ended_by;
+};
+
+/* A run for each pass. Return: 0 or an exit status. */
+int perfkit_experiment(struct perfkit *p);
+
+/* One run, a pass in each slice of time. Return: 0 or an exit status. */
+int perfkit_slices(struct perfkit *p);
+
+/* One run, a pass in each frame that the command tells. Return: 0 or an exit status. */
+int perfkit_frames(struct perfkit *p);
+
+/* Steps of a run. Return: 0 or an exit status, the reason was told. */
+int perfkit_prepare_command(struct perfkit *p);
+int perfkit_let_go(struct perfkit *p);
+
+/* Signals that came: those that end us end the command. */
+void perfkit_pass_signals(struct perfkit *p);
+
+/* Counting failed with a negative errno: end the command. Return: an exit status. */
+int perfkit_give_up(struct perfkit *p, int error);
+
+#endif /* PERFCTR_PERFKIT_RUNS_H */

@@ -1,0 +1,65 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""An application for perfctr perfkit --frames whose frames are jobs of the virtual GPU.
+
+usage: frames_app.py NODE FRAMES [TRUTH FOLDER]
+
+Frame n has the GPU draw and compute a bit more than the one before, and then tells its end by the protocol of
+perfctr-perfkit(1). Copies the file TRUTH to FOLDER/n.before and FOLDER/n.after. Prints how many frames it drew, and how many
+of them it told.
+"""
+
+import os
+import shutil
+import socket
+import subprocess
+import sys
+
+
+class Frames:
+    """The application's side of the protocol."""
+
+    def __init__(self):
+        self.told = 0
+        self.connection = None
+        name = os.environ.get("PERFCTR_FRAMES")
+        if name:
+            self.connection = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+            self.connection.connect(name.replace("@", "\0", 1))
+
+    def end(self):
+        """What the frame gave the GPU is done."""
+        if not self.connection:
+            return
+        try:
+            self.connection.send(b"frame")
+            self.told += 1
+            answer = self.connection.recv(64)
+        except OSError:
+            answer = b""
+        if answer != b"go":
+            self.connection.close()
+            self.connection = None
+
+
+def draw(node, n):
+    work = f"vertices={300 + 30 * n} primitives={100 + 10 * n} fragments={4000 + 500 * n} texels={1000 + 7 * n}"
+    for job in ("draw", *work.split()), ("compute", f"threads={100 + 32 * n}"):
+        subprocess.run(("vsoc-job", "-q", "-d", node, *job), check=True)
+
+
+def main():
+    node, count, *truth = sys.argv[1:]
+    frames = Frames()
+    for n in range(int(count)):
+        if truth:
+            shutil.copyfile(truth[0], os.path.join(truth[1], f"{n}.before"))
+        draw(node, n)
+        if truth:
+            shutil.copyfile(truth[0], os.path.join(truth[1], f"{n}.after"))
+        frames.end()
+    print(count, frames.told, flush=True)
+
+
+if __name__ == "__main__":
+    main()
