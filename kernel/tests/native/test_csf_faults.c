@@ -5,7 +5,7 @@
  */
 #include "csf_fixture.h"
 
-/* longest collection: four steps, each with two answers in time and one that has its polls to come */
+/* longest collection: four steps, each with two answers in time and one that has polls to come */
 #define COLLECT_MAX_NS		(4 * (ACK_TIMEOUT_NS + 2 * CSF_MIN_POLLS * CSF_POLL_MS * MS))
 
 struct fault_case {

@@ -1,0 +1,374 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A driver that is not vsoc, and a process that uses its device, see the header.
+ */
+#include <linux/delay.h>
+#include <linux/mman.h>
+#include <linux/sched/mm.h>
+#include <linux/uaccess.h>
+#include <drm/drm_drv.h>
+#include <drm/drm_gem_shmem_helper.h>
+#include <drm/drm_managed.h>
+#include <kunit/device.h>
+
+#include "kunit_driver.h"
+
+#define REQUESTS_AT		2048
+
+/* the driver's functions have no argument that leads here */
+static struct core *current_core;
+
+static struct fake_source *to_fake(struct drm_perfctr_source *source)
+{
+	return container_of(source, struct fake_source, base);
+}
+
+static int fake_start(struct drm_perfctr_source *source, u8 set)
+{
+	struct fake_source *fake = to_fake(source);
+
+	if (fake->start_error)
+		return fake->start_error;
+	fake->starts++;
+	return 0;
+}
+
+static void fake_stop(struct drm_perfctr_source *source)
+{
+	to_fake(source)->stops++;
+}
+
+/* the next piece of a batch; the last one goes up to now */
+static int fake_piece(struct fake_source *fake, struct drm_perfctr_collection *c)
+{
+	if (!fake->left) {
+		fake->left = fake->pieces;
+		fake->time_ns = ktime_get_raw_ns() - fake->pieces * fake->step_ns;
+	}
+	if (fake->left) {
+		fake->left--;
+		fake->time_ns += fake->step_ns;
+	}
+	c->time_ns = fake->time_ns;
+	c->more = fake->left;
+	drm_perfctr_block_reached(&fake->base, 0, c->time_ns - 1);
+	return 0;
+}
+
+/* a batch that takes its time, after that of its clocks */
+static int fake_batch(struct fake_source *fake, struct drm_perfctr_collection *c)
+{
+	int ret;
+
+	if (fake->over_ns)
+		WRITE_ONCE(fake->rest_ns,
+			   min(fake->rest_ns, ktime_get_raw_ns() - fake->over_ns));
+	ret = fake_piece(fake, c);
+	if (fake->busy_ms)
+		msleep(fake->busy_ms);
+	WRITE_ONCE(fake->over_ns, ktime_get_raw_ns());
+	return ret;
+}
+
+static int fake_collect(struct drm_perfctr_source *source, struct drm_perfctr_collection *c)
+{
+	struct fake_source *fake = to_fake(source);
+	const u64 valid[DRM_PERFCTR_BLOCK_INFO_SECTIONS] = { U64_MAX, U64_MAX };
+	unsigned int i;
+
+	fake->collects++;
+	if (fake->gated) {
+		complete(&fake->entered);
+		wait_for_completion_timeout(&fake->leave, PATIENCE);
+	}
+	if (fake->collect_error)
+		return fake->collect_error;
+	for (i = 0; i < source->block_count; i++) {
+		drm_perfctr_block_totals(source, i)[0] += fake->add;
+		drm_perfctr_block_ran(source, i, 1000, valid);
+		drm_perfctr_block_report(source, i, DRM_PERFCTR_STATE_ON, valid);
+	}
+	if (fake->base.batch_ns)
+		return fake_batch(fake, c);
+	*c = fake->next;
+	return 0;
+}
+
+static void fake_reset(struct drm_perfctr_source *source)
+{
+	to_fake(source)->resets++;
+}
+
+static void fake_select(struct drm_perfctr_source *source, const u64 *wanted)
+{
+	struct fake_source *fake = to_fake(source);
+
+	fake->wanted = wanted[0];
+	fake->period_ns = source->period_ns;
+	source->batch_ns = fake->pieces && source->period_ns ? NSEC_PER_SEC * 3600 : 0;
+}
+
+const struct drm_perfctr_source_ops fake_ops = {
+	.start = fake_start,
+	.stop = fake_stop,
+	.collect = fake_collect,
+	.reset = fake_reset,
+	.select = fake_select,
+};
+
+const struct drm_perfctr_source_ops plain_ops = {
+	.start = fake_start,
+	.stop = fake_stop,
+	.collect = fake_collect,
+};
+
+static u64 core_frequency_hz(struct drm_device *drm, u8 clock)
+{
+	return 1000 + clock;
+}
+
+static int core_wake(struct drm_device *drm)
+{
+	if (current_core->wake_error)
+		return current_core->wake_error;
+	current_core->wakes++;
+	return 0;
+}
+
+static void core_relax(struct drm_device *drm)
+{
+	current_core->relaxes++;
+}
+
+static const struct drm_perfctr_driver_ops core_ops = {
+	.frequency_hz = core_frequency_hz,
+	.wake = core_wake,
+	.relax = core_relax,
+};
+
+static const struct drm_perfctr_clock_desc core_clocks[] = {
+	{ .clock = DRM_PERFCTR_CLOCK_TOP, .name = "top", .max_frequency_hz = 5000 },
+};
+
+DEFINE_DRM_GEM_FOPS(core_fops);
+static const struct drm_driver core_driver = {
+	.driver_features = DRIVER_GEM,
+	.fops = &core_fops,
+	.name = "perfctr-kunit",
+	.desc = "KUnit's driver",
+	.date = "20261121",
+};
+
+const struct drm_perfctr_config core_config = {
+	.name = "kunit",
+	.sets = BIT(DRM_PERFCTR_SET_PRIMARY),
+	.clocks = core_clocks,
+	.clock_count = ARRAY_SIZE(core_clocks),
+	.ops = &core_ops,
+};
+
+struct fake_source *new_source(struct core *core, const struct drm_perfctr_source_ops *ops)
+{
+	struct fake_source *fake = &core->sources[core->source_count];
+
+	fake->descs[0] = (struct drm_perfctr_block_desc) {
+		.type = DRM_PERFCTR_BLOCK_FW + core->source_count,
+		.counters = 64,
+		.sets = BIT(DRM_PERFCTR_SET_PRIMARY),
+		.clock = DRM_PERFCTR_CLOCK_TOP,
+		.available = { 0xff },
+	};
+	fake->base.name = "fake";
+	fake->base.ops = ops;
+	fake->base.descs = fake->descs;
+	fake->base.block_count = 1;
+	init_completion(&fake->entered);
+	init_completion(&fake->leave);
+	core->source_count++;
+	return fake;
+}
+
+struct fake_source *add_source(struct core *core, const struct drm_perfctr_source_ops *ops)
+{
+	struct fake_source *fake = new_source(core, ops);
+
+	KUNIT_ASSERT_EQ(core->test, drm_perfctr_add_source(core->pc, &fake->base), 0);
+	return fake;
+}
+
+u32 add_bo(struct core *core, struct drm_gem_object *bo)
+{
+	int handle = idr_alloc(&core->file->object_idr, bo, 1, 0, GFP_KERNEL);
+
+	KUNIT_ASSERT_GT(core->test, handle, 0);
+	return handle;
+}
+
+int core_init(struct kunit *test)
+{
+	struct drm_gem_shmem_object *shmem;
+	struct device *dev;
+	struct core *core;
+
+	core = kunit_kzalloc(test, sizeof(*core), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, core);
+	core->test = test;
+	core->file = kunit_kzalloc(test, sizeof(*core->file), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, core->file);
+	idr_init(&core->file->object_idr);
+	spin_lock_init(&core->file->table_lock);
+
+	dev = kunit_device_register(test, "perfctr-kunit");
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, dev);
+	core->drm = __devm_drm_dev_alloc(dev, &core_driver, sizeof(*core->drm), 0);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, core->drm);
+	core->pc = drmm_perfctr_create(core->drm, &core_config);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, core->pc);
+	KUNIT_ASSERT_EQ(test, drm_perfctr_file_open(core->pc, &core->pf), 0);
+
+	shmem = drm_gem_shmem_create(core->drm, 16 * PAGE_SIZE);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, shmem);
+	core->bo = &shmem->base;
+	KUNIT_ASSERT_EQ(test, drm_gem_vmap_unlocked(core->bo, &core->map), 0);
+	core->bo_handle = add_bo(core, core->bo);
+
+	core->user = (u8 __user *)kunit_vm_mmap(test, NULL, 0, PAGE_SIZE, PROT_READ | PROT_WRITE,
+						MAP_ANONYMOUS | MAP_PRIVATE, 0);
+	KUNIT_ASSERT_NOT_NULL(test, (__force void *)core->user);
+	core->mm = current->mm;
+
+	test->priv = core;
+	current_core = core;
+	return 0;
+}
+
+void core_exit(struct kunit *test)
+{
+	struct core *core = test->priv;
+
+	if (!core)
+		return;
+	drm_perfctr_file_close(&core->pf);
+	drm_perfctr_unplug(core->pc);
+	drm_gem_vunmap_unlocked(core->bo, &core->map);
+	drm_gem_object_put(core->bo);
+	idr_destroy(&core->file->object_idr);
+	/* KUnit takes a reference by kthread_use_mm() and leaves it; that thread is gone by now */
+	mmdrop(core->mm);
+}
+
+/* --- commands --- */
+
+int command(struct core *core, u32 cmd, u32 *handle, void *data, size_t size)
+{
+	struct drm_perfctr_control c = {
+		.cmd = cmd,
+		.handle = *handle,
+		.size = size,
+		.pointer = size ? (uintptr_t)core->user : 0,
+	};
+	int ret;
+
+	KUNIT_ASSERT_EQ(core->test, copy_to_user(core->user, data, size), 0ul);
+	ret = drm_perfctr_control_ioctl(&core->pf, &c, core->file);
+	KUNIT_ASSERT_EQ(core->test, copy_from_user(data, core->user, size), 0ul);
+	*handle = c.handle;
+	return ret;
+}
+
+int tagged(struct core *core, u32 cmd, u32 handle, u64 user_data)
+{
+	return command(core, cmd, &handle, &user_data, sizeof(user_data));
+}
+
+struct drm_perfctr_setup setup_of(struct core *core, u32 flags)
+{
+	return (struct drm_perfctr_setup) {
+		.flags = flags,
+		.ring_handle = core->bo_handle,
+		.control_handle = core->bo_handle,
+		.control_offset = 15 * PAGE_SIZE,
+		.slots = SLOTS,
+		.eventfd = -1,
+		.request_stride = sizeof(struct drm_perfctr_block_request),
+	};
+}
+
+int setup_with(struct core *core, struct drm_perfctr_setup *setup, unsigned long sources,
+	       u64 mask, u32 *handle)
+{
+	u8 __user *to = core->user + REQUESTS_AT;
+	unsigned int i;
+
+	setup->requests = (uintptr_t)to;
+	setup->request_count = 0;
+	*handle = 0;
+	for_each_set_bit(i, &sources, MAX_SOURCES) {
+		struct drm_perfctr_block_request request = {
+			.type = DRM_PERFCTR_BLOCK_FW + i,
+			.mask = BIT_ULL(0) | mask,
+		};
+
+		KUNIT_ASSERT_EQ(core->test, copy_to_user(to, &request, sizeof(request)), 0ul);
+		to += sizeof(request);
+		setup->request_count++;
+	}
+	return command(core, DRM_PERFCTR_CMD_SETUP, handle, setup, sizeof(*setup));
+}
+
+u32 session_of(struct core *core, u32 flags, unsigned long sources, u64 mask)
+{
+	struct drm_perfctr_setup setup = setup_of(core, flags);
+	u32 handle;
+
+	KUNIT_ASSERT_EQ(core->test, setup_with(core, &setup, sources, mask, &handle), 0);
+	return handle;
+}
+
+u32 periodic_of(struct core *core, u64 period_ns, unsigned long sources)
+{
+	struct drm_perfctr_setup setup = setup_of(core, 0);
+	u32 handle;
+
+	setup.period_ns = period_ns;
+	KUNIT_ASSERT_EQ(core->test, setup_with(core, &setup, sources, 0, &handle), 0);
+	return handle;
+}
+
+struct drm_perfctr_status status_of(struct core *core, u32 handle)
+{
+	struct drm_perfctr_status status = { };
+
+	KUNIT_ASSERT_EQ(core->test, command(core, DRM_PERFCTR_CMD_STATUS, &handle, &status,
+					    sizeof(status)), 0);
+	return status;
+}
+
+const struct drm_perfctr_sample_header *sample_at(struct core *core, u64 index)
+{
+	const struct drm_perfctr_sample_header *first = core->map.vaddr;
+
+	return core->map.vaddr + (index & (SLOTS - 1)) * ALIGN(first->size, DRM_PERFCTR_SLOT_ALIGN);
+}
+
+const struct drm_perfctr_block_header *block_at(const struct drm_perfctr_sample_header *s,
+						unsigned int nth)
+{
+	const struct drm_perfctr_block_header *block = (const void *)s + s->header_size;
+
+	while (nth--)
+		block = (const void *)block + block->size;
+	return block;
+}
+
+u64 value_at(const struct drm_perfctr_sample_header *s, unsigned int nth)
+{
+	const struct drm_perfctr_block_header *block = block_at(s, nth);
+
+	return *(const u64 *)((const void *)block + block->header_size);
+}
+
+struct drm_perfctr_ring_control *ring_of(struct core *core)
+{
+	return core->map.vaddr + 15 * PAGE_SIZE;
+}
