@@ -8,8 +8,35 @@
 
 #define MS 1000000ull
 
+/* units of MP counters; a function that is the slot's own signal */
+#define MP_UNITS 6
+static const uint16_t own_signal[DRM_VSOC_MP_COUNTERS] = { 0xaaaa, 0xcccc, 0xf0f0, 0xff00 };
+
+/* MP counters that the context needs for itself from now on, or any more */
+static void choose_methods(struct igt_chance *chance, struct drm_vsoc_cmd_methods *m)
+{
+	m->count = 1 + igt_chance_any(chance, DRM_VSOC_MP_COUNTERS);
+	for (unsigned int i = 0; i < m->count; i++) {
+		const unsigned int slot = igt_chance_any(chance, DRM_VSOC_MP_COUNTERS);
+		/* one that looks at other slots takes these as well */
+		const uint32_t function = igt_chance_one_in(chance, 4) ?
+						  igt_chance_any(chance, 0x10000) :
+						  own_signal[slot];
+
+		m->methods[i].method = DRM_VSOC_MP_PM_CONTROL(slot);
+		if (igt_chance_one_in(chance, 4)) {
+			m->methods[i].method = DRM_VSOC_MP_PM_SET(slot);
+			m->methods[i].data = igt_chance_any(chance, UINT32_MAX);
+		} else if (!igt_chance_one_in(chance, 3)) {
+			m->methods[i].data = igt_chance_any(chance, 0x100) << 24 | function << 8 |
+					     igt_chance_any(chance, MP_UNITS) << 4 |
+					     igt_chance_any(chance, 2);
+		}
+	}
+}
+
 unsigned int igt_random_commands(struct igt_chance *chance, struct drm_vsoc_command *commands,
-				 uint32_t session, uint64_t user_data)
+				 bool nv50, uint32_t session, uint64_t user_data)
 {
 	unsigned int count = 1 + igt_chance_any(chance, 5);
 
@@ -17,6 +44,11 @@ unsigned int igt_random_commands(struct igt_chance *chance, struct drm_vsoc_comm
 	for (unsigned int i = 0; i < count; i++) {
 		struct drm_vsoc_command *c = &commands[i];
 
+		if (nv50 && igt_chance_one_in(chance, 6)) {
+			c->type = DRM_VSOC_CMD_METHODS;
+			choose_methods(chance, &c->methods);
+			continue;
+		}
 		switch (igt_chance_any(chance, session ? 6 : 5)) {
 		case 0:
 			c->type = DRM_VSOC_CMD_DRAW;

@@ -12,10 +12,10 @@
 
 /*
  * Up to IGT_RANDOM_COMMANDS commands, with SAMPLEs for a session between them if its handle is not
- * zero. Returns how many.
+ * zero, and with METHODS for MP counters on product @nv50. Returns how many.
  */
 unsigned int igt_random_commands(struct igt_chance *chance, struct drm_vsoc_command *commands,
-				 uint32_t session, uint64_t user_data);
+				 bool nv50, uint32_t session, uint64_t user_data);
 enum igt_random_kind {
 	/* blocks and counters of those that the session wants, at least one */
 	IGT_RANDOM_ANY,
