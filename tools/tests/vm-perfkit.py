@@ -15,6 +15,8 @@ import time
 
 import kit
 import units_truth
+import vsoc_truth
+from vsoc_truth import MOVED_BY_MEASURING, counted
 
 TRUTH = (glob.glob("/sys/kernel/debug/dri/*/vsoc/truth") or [None])[0]
 JOB = "/tmp/perfkit.job"
@@ -30,11 +32,6 @@ compute threads=10000
 copy read write bytes=256Ki
 sync
 """
-
-# what measuring itself moves, and what depends on how long the host takes
-MOVED_BY_MEASURING = {"MCU_ACTIVE", "MCU_SLEEP", "DOORBELLS", "HOST_INTERRUPTS", "SCHED_TICKS",
-                      "CORE_POWER_UPS", "CORE_POWER_DOWNS", "SAMPLE_COMMANDS"}
-
 
 class Skip(Exception):
     pass
@@ -60,21 +57,7 @@ def run(*command, status=0, **options):
 
 def truth():
     """{(block type, counter): total of all blocks}, of all counter sets"""
-    totals = {}
-    for suffix in "", "_secondary", "_tertiary":
-        values = {}
-        with open(TRUTH + suffix, encoding="ascii") as f:
-            for line in f:
-                kind, _, _, name, value = line.split()
-                key = kind.lower(), name
-                values[key] = values.get(key, 0) + int(value)
-        # a counter of several sets is the same in all of them
-        totals = {**values, **totals}
-    return totals
-
-
-def counted(before, after):
-    return {key: after[key] - before[key] for key in after}
+    return vsoc_truth.totals(TRUTH)
 
 
 def frames():
@@ -330,14 +313,6 @@ def truths():
     return set(glob.glob("/sys/kernel/debug/dri/*/vsoc/truth"))
 
 
-def parse(text):
-    values = {}
-    for kind, _, _, name, value in map(str.split, text.splitlines()):
-        key = kind.lower(), name
-        values[key] = values.get(key, 0) + int(value)
-    return values
-
-
 @contextlib.contextmanager
 def nvidia_device():
     """Yields its node and the path of its truth."""
@@ -366,7 +341,7 @@ def nvidia_counters_equal_truth():
             os.remove("/tmp/snapshots")
         result = perfkit("-d", node, "--", "sh", "-c", script)
         with open("/tmp/snapshots", encoding="ascii") as f:
-            snapshots = [parse(text) for text in f.read().strip().split("\n\n")]
+            snapshots = [vsoc_truth.add_up(text.splitlines()) for text in f.read().strip().split("\n\n")]
         check(len(snapshots) == 2 * result["passes"], f"{len(snapshots)} of {result['passes']}")
         counters = [c for c in result["counters"] if c["kind"] == "counter"]
         check(1 < result["passes"] <= len(counters) // 4, f"{result['passes']} passes")
@@ -391,10 +366,8 @@ APP = os.path.join(os.path.dirname(os.path.realpath(__file__)), "frames_app.py")
 
 
 def truth_of_frame(folder, n):
-    def read(when):
-        with open(os.path.join(folder, f"{n}.{when}"), encoding="ascii") as f:
-            return parse(f.read())
-    return counted(read("before"), read("after"))
+    before, after = (vsoc_truth.totals(os.path.join(folder, f"{n}.{when}"), [""]) for when in ("before", "after"))
+    return counted(before, after)
 
 
 def check_frames(result, folder, skip):
@@ -489,12 +462,19 @@ frames.end()
 @test
 def the_application_outlives_the_tool():
     """--frames: a tool that is killed does not stop the application"""
-    with subprocess.Popen(("perfctr", "perfkit", "--frames", "1000", "-e", "FRAGMENTS", "--", APP, "renderD128", "12"),
+    script = f"""import os, signal, sys; sys.path.insert(0, "{os.path.dirname(APP)}"); import frames_app
+frames = frames_app.Frames()
+frames.end()
+os.kill(os.getppid(), signal.SIGKILL)
+for _ in range(3):
+    frames.end()
+print(frames.told, frames.connection)
+"""
+    with subprocess.Popen(("perfctr", "perfkit", "--frames", "9", "-e", "FRAGMENTS", "--", "python3", "-c", script),
                           stdout=subprocess.PIPE, text=True) as p:
-        time.sleep(0.3)
-        p.kill()
-        drawn, told = map(int, p.stdout.read().split())
-        check(drawn == 12 and told <= drawn, f"{told} of {drawn}")
+        # ends when the application does, too
+        out = p.stdout.read()
+    check(p.returncode == -signal.SIGKILL and out in ("1 None\n", "2 None\n"), f"status {p.returncode}: {out}")
 
 
 # four integers of domain 2 exclude each other; MP has as many as it counts at once
@@ -506,12 +486,9 @@ OTHER = "draw", "vertices=60", "primitives=20", "fragments=1000", "texels=500"
 
 def work(node, path, job):
     """What a job was, by the truth."""
-    def now():
-        with open(path, encoding="ascii") as f:
-            return parse(f.read())
-    before = now()
+    before = vsoc_truth.totals(path, [""])
     run("vsoc-job", "-q", "-d", node, *job)
-    return counted(before, now())
+    return counted(before, vsoc_truth.totals(path, [""]))
 
 
 @test

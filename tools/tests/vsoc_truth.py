@@ -11,6 +11,8 @@ NODE = (sorted(glob.glob("/dev/dri/renderD*")) or [None])[0]
 MISSING = None if FOLDER else "no vsoc in debugfs"
 ALL_GPU = "fw/*,cshw/*,tiler/*,memsys/*,shader/*"
 
+# debugfs has a file for each counter set
+SUFFIXES = "", "_secondary", "_tertiary"
 # counters that the act of measuring moves between reading the truth and START or STOP
 MOVED_BY_MEASURING = {"MCU_ACTIVE", "MCU_SLEEP", "DOORBELLS", "HOST_INTERRUPTS", "SCHED_TICKS",
                       "CORE_POWER_UPS", "CORE_POWER_DOWNS", "SAMPLE_COMMANDS"}
@@ -23,6 +25,25 @@ def truth():
         for line in f:
             kind, index, _, name, value = line.split()
             values[kind.lower(), int(index), name] = int(value)
+    return values
+
+
+def add_up(lines):
+    """{(block type, counter): total of all blocks} of the lines of one file"""
+    values = {}
+    for kind, _, _, name, value in map(str.split, lines):
+        key = kind.lower(), name
+        values[key] = values.get(key, 0) + int(value)
+    return values
+
+
+def totals(path, suffixes=SUFFIXES):
+    """The same of all counter sets; path: of the file of the first one, or of a copy of it."""
+    values = {}
+    for suffix in suffixes:
+        with open(path + suffix, encoding="ascii") as f:
+            # a counter of several sets is the same in all of them
+            values = {**add_up(f), **values}
     return values
 
 
