@@ -38,8 +38,8 @@ bool gpc_frames_listens(const void *context, gpc_frames_say_fn say);
  * gpc_frames_end() - tell that a frame ended, and wait until the next one may begin
  * @context: for which gpc_frames_listens()
  *
- * Waits as long as the tool needs to change its counters: some milliseconds. If the tool has what it
- * wants, or is gone, frames are told no more.
+ * Waits as long as the tool needs to change its counters. If the tool has what it wants, or is gone,
+ * frames are told no more.
  */
 void gpc_frames_end(const void *context);
 
