@@ -38,8 +38,8 @@ static const char help[] =
 	"to stderr. Passes of different runs are comparable only if COMMAND does the same work\n"
 	"each time: a job file of vsoc-job, a trace that is replayed, a fixed number of frames.\n"
 	"With --frames, frames of about the same work are enough.\n"
-	"Exit: the command's own status (128 + signal), 1 error or too few frames, 2 usage, 3 not permitted,\n"
-	"4 no device, 126 and 127 the command cannot be run.\n";
+	"Exit: the command's own status (128 + signal), 1 error or too few frames, 2 usage,\n"
+	"3 not permitted, 4 no device, 126 and 127 the command cannot be run.\n";
 
 static const struct option long_options[] = {
 	{ "event", required_argument, NULL, 'e' },
