@@ -49,6 +49,13 @@ static void assert_exact(const struct igt_perfctr_session *s)
 	igt_nv50_assert_conserved(s);
 }
 
+static void end_exact(struct igt_perfctr_session *s, uint64_t period_ns)
+{
+	assert_exact(s);
+	assert_periods(s, period_ns);
+	igt_perfctr_session_fini(s);
+}
+
 /* blocks go up to their last packet before the end; returns how many lack less than a period */
 static unsigned int check_captures(const struct igt_perfctr_session *s, unsigned int *blocks)
 {
@@ -100,9 +107,7 @@ static bool report_rate(uint64_t period_ns, const char *beside)
 		 s.samples * 1e9 / span_ns, s.merged * 1e9 / span_ns, interrupts * 1e9 / span_ns);
 	if (!beside)
 		igt_assert_lte_u64(8 * interrupts, s.samples + s.merged);
-	assert_exact(&s);
-	assert_periods(&s, period_ns);
-	igt_perfctr_session_fini(&s);
+	end_exact(&s, period_ns);
 	return s.samples > s.merged;
 }
 
@@ -186,6 +191,22 @@ static bool record_exact(void)
 	close(s.setup.eventfd);
 	igt_perfctr_session_fini(&s);
 	return true;
+}
+
+/* all samples, and all that was counted */
+static void stop_and_read(struct igt_perfctr_session *s)
+{
+	igt_assert_eq(igt_perfctr_stop(s, 0), 0);
+	igt_perfctr_drain(s);
+	igt_nv50_read_after();
+}
+
+/* more clocks at once than a half of the memory has packets for */
+static void fill_memory(void)
+{
+	igt_vsoc_debugfs(&igt_nv50.dev, "stepped", "1");
+	igt_nv50_step(900 * MS);
+	igt_vsoc_debugfs(&igt_nv50.dev, "stepped", "0");
 }
 
 /* hardware says nothing from here on, and has begun to fill the other half of its memory */
@@ -347,9 +368,7 @@ static void record_tests(void)
 		igt_nv50_read_after();
 		igt_assert(s.last.flags & DRM_PERFCTR_SAMPLE_STRETCHED);
 		igt_assert_lte_u64(1, s.merged);
-		assert_exact(&s);
-		assert_periods(&s, IGT_NV50_RECORD_PERIOD_NS);
-		igt_perfctr_session_fini(&s);
+		end_exact(&s, IGT_NV50_RECORD_PERIOD_NS);
 	}
 	igt_describe("a small ring gets small batches: a reader that keeps up finds them all");
 	igt_nv50_subtest("record-small-ring")
@@ -364,12 +383,8 @@ static void record_tests(void)
 			igt_nv50_work(n);
 			igt_perfctr_drain(&s);
 		}
-		igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
-		igt_perfctr_drain(&s);
-		igt_nv50_read_after();
-		assert_exact(&s);
-		assert_periods(&s, IGT_NV50_RECORD_PERIOD_NS);
-		igt_perfctr_session_fini(&s);
+		stop_and_read(&s);
+		end_exact(&s, IGT_NV50_RECORD_PERIOD_NS);
 	}
 	igt_describe("sessions with other periods, other counters and none at all see the whole "
 		     "truth beside a recorded one, whoever comes and goes");
@@ -474,20 +489,13 @@ static void record_tests(void)
 		/* all of it is in: nobody works from here on, so that nothing can saturate */
 		igt_perfctr_sample_with_room(&s);
 		refused = igt_nv50_sampler("refused");
-		/* more clocks at once than a half has packets for */
-		igt_vsoc_debugfs(&igt_nv50.dev, "stepped", "1");
-		igt_nv50_step(900 * MS);
-		igt_vsoc_debugfs(&igt_nv50.dev, "stepped", "0");
+		fill_memory();
 		while (igt_nv50_sampler("refused") == refused)
 			igt_perfctr_drain(&s);
-		igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
-		igt_perfctr_drain(&s);
-		igt_nv50_read_after();
+		stop_and_read(&s);
 		igt_assert_eq_u64(igt_nv50_sampler("saturated"), saturated);
 		igt_assert_lte_u64(1, s.merged);
-		assert_exact(&s);
-		assert_periods(&s, IGT_NV50_RECORD_PERIOD_NS);
-		igt_perfctr_session_fini(&s);
+		end_exact(&s, IGT_NV50_RECORD_PERIOD_NS);
 	}
 	igt_describe("a counter that saturates meanwhile is said to be lost, and the time of it");
 	igt_nv50_subtest("record-overflow")
@@ -500,9 +508,7 @@ static void record_tests(void)
 		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
 		igt_nv50_read_after();
 		saturated = igt_nv50_sampler("saturated");
-		igt_vsoc_debugfs(&igt_nv50.dev, "stepped", "1");
-		igt_nv50_step(900 * MS);
-		igt_vsoc_debugfs(&igt_nv50.dev, "stepped", "0");
+		fill_memory();
 		while (igt_nv50_sampler("saturated") == saturated)
 			igt_perfctr_drain(&s);
 		igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
@@ -547,9 +553,7 @@ static void record_tests(void)
 			igt_assert_eq(igt_perfctr_start(&t, 0), 0);
 			igt_assert(igt_perfctr_is_batched(&s));
 			fall_silent();
-			igt_vsoc_debugfs(&igt_nv50.dev, "stepped", "1");
-			igt_nv50_step(900 * MS);
-			igt_vsoc_debugfs(&igt_nv50.dev, "stepped", "0");
+			fill_memory();
 			igt_assert_eq(igt_vsoc_wait(&igt_nv50.dev,
 						    igt_vsoc_submit(&igt_nv50.dev, &c, 1))
 					      .status,
@@ -602,9 +606,7 @@ static void record_tests(void)
 			igt_nv50_work(2);
 			igt_fault_disarm(&igt_nv50.dev, "pcounter_late");
 			igt_perfctr_sample_with_room(&s);
-			igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
-			igt_perfctr_drain(&s);
-			igt_nv50_read_after();
+			stop_and_read(&s);
 			igt_nv50_assert_conserved(&s);
 			igt_assert_eq_u64(s.lost_ns, 0);
 			igt_assert_eq_u32(s.flags & DRM_PERFCTR_SAMPLE_OVERFLOW, 0);
@@ -656,12 +658,8 @@ static void record_tests(void)
 				igt_nv50_work(n);
 				igt_perfctr_drain(&s);
 			}
-			igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
-			igt_perfctr_drain(&s);
-			igt_nv50_read_after();
-			assert_exact(&s);
-			assert_periods(&s, cases[i].period_ns);
-			igt_perfctr_session_fini(&s);
+			stop_and_read(&s);
+			end_exact(&s, cases[i].period_ns);
 		}
 	}
 	igt_describe("a reset in the middle of a recording is told; it goes on exactly after it");
@@ -677,9 +675,7 @@ static void record_tests(void)
 			igt_nv50_work(n);
 			igt_perfctr_drain(&s);
 		}
-		igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
-		igt_perfctr_drain(&s);
-		igt_nv50_read_after();
+		stop_and_read(&s);
 		igt_assert(s.flags & DRM_PERFCTR_SAMPLE_RESET);
 		igt_assert_lte_u64(1, s.lost_ns);
 		igt_nv50_assert_conserved(&s);
@@ -703,13 +699,9 @@ static void record_tests(void)
 		igt_nv50_power("on");
 		igt_nv50_work(1);
 		igt_assert(igt_perfctr_is_batched(&s));
-		igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
-		igt_perfctr_drain(&s);
-		igt_nv50_read_after();
+		stop_and_read(&s);
 		igt_assert(s.flags & DRM_PERFCTR_SAMPLE_SUSPENDED);
-		assert_exact(&s);
-		assert_periods(&s, IGT_NV50_RECORD_PERIOD_NS);
-		igt_perfctr_session_fini(&s);
+		end_exact(&s, IGT_NV50_RECORD_PERIOD_NS);
 	}
 	igt_describe("a device that goes while it records leaves a last sample with all of it");
 	igt_nv50_subtest("record-unplug")

@@ -373,10 +373,7 @@ static bool preemption(char *was, size_t size, const char *wanted)
 		*end = '\0';
 		memmove(was, begin + 1, end - begin);
 	}
-	fd = open(PREEMPTION, O_WRONLY);
-	n = fd < 0 ? -1 : write(fd, wanted, strlen(wanted));
-	close(fd);
-	return n == (ssize_t)strlen(wanted);
+	return !igt_write(PREEMPTION, wanted);
 }
 
 static int pin(int cpu)
