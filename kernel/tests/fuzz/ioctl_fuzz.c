@@ -23,17 +23,20 @@
 #define NOBODY		65534
 /* a process that does not end by then hangs in the kernel */
 #define HANG_S		30
+/* how often the places that were reached are told */
+#define COVERAGE_S	10
 /* files that all processes share */
 #define SHARED_FDS	2
 
 static const char usage[] =
 "usage: ioctl_fuzz [--seed N] [--seconds S] [--ops N] [--workers N] [--no-root] [--trace FILE]\n"
-"                  [--replay FILE [--serial]] [--verbose]\n"
+"                  [--replay FILE [--serial]] [--coverage] [--verbose]\n"
 "Does valid and mutated things to all counter devices from several processes, each with two\n"
 "threads. Ends after S seconds (10) or N operations of each thread. The same seed gives each\n"
 "thread the same operations. --trace records them, one line each: PROCESS THREAD SEED; --replay\n"
 "does what a record says, --serial one line after the other, in one process. Process 0 is root's\n"
-"hand in sysfs and debugfs (not with --no-root), odd ones have no rights. Prints TAP.\n";
+"hand in sysfs and debugfs (not with --no-root), odd ones have no rights. --coverage tells how many\n"
+"basic blocks of modules that are built with KCOV_INSTRUMENT=y they reach. Prints TAP.\n";
 
 static struct {
 	__u64 seed;
@@ -42,6 +45,7 @@ static struct {
 	unsigned int workers;
 	bool root;
 	bool serial;
+	bool coverage;
 	const char *replay;
 } option = { .seconds = 10, .workers = 4, .root = true };
 
@@ -65,6 +69,8 @@ static struct world world;
 
 struct thread {
 	unsigned int worker, number;
+	/* for coverage_enable(), or -1 */
+	int coverage;
 };
 
 static double now_s(void)
@@ -127,6 +133,8 @@ static void *thread_main(void *data)
 	__u64 n;
 	size_t i;
 
+	if (t->coverage >= 0 && !coverage_enable(t->coverage))
+		_exit(97);
 	if (option.replay) {
 		for (i = 0; i < line_count && !stopped(); i++)
 			if (lines[i].worker == t->worker && lines[i].thread == t->number)
@@ -145,14 +153,14 @@ static void worker_main(unsigned int worker)
 	struct thread t[THREADS];
 	pthread_t id[THREADS];
 
+	for (i = 0; i < threads; i++)
+		t[i] = (struct thread) { worker, i, coverage_open() };
 	if (worker % 2 && option.root && (setgid(NOBODY) || setuid(NOBODY)))
 		_exit(97);
 	catch_signals();
-	for (i = 0; i < threads; i++) {
-		t[i] = (struct thread) { worker, i };
+	for (i = 0; i < threads; i++)
 		if (pthread_create(&id[i], NULL, thread_main, &t[i]))
 			_exit(97);
-	}
 	for (i = 0; i < threads; i++)
 		pthread_join(id[i], NULL);
 	world_fini(&world);
@@ -189,7 +197,7 @@ static void read_lines(void)
 /* all processes until they end or hang; returns how many did not end well */
 static unsigned int run_workers(void)
 {
-	double end = now_s() + option.seconds;
+	double start = now_s(), end = start + option.seconds, mark = COVERAGE_S;
 	pid_t pids[MAX_WORKERS];
 	unsigned int i, left = option.workers, bad = 0;
 
@@ -220,6 +228,8 @@ static unsigned int run_workers(void)
 			continue;
 		}
 		usleep(20000);
+		for (; now_s() > start + mark; mark += COVERAGE_S)
+			coverage_print(mark);
 		if (now_s() > end && !option.replay)
 			__atomic_store_n(stop, 1, __ATOMIC_RELAXED);
 		if (now_s() > end + HANG_S)
@@ -250,7 +260,8 @@ static void parse(int argc, char **argv)
 		{ "seed", 1, NULL, 's' }, { "seconds", 1, NULL, 't' }, { "ops", 1, NULL, 'n' },
 		{ "workers", 1, NULL, 'w' }, { "no-root", 0, NULL, 'R' },
 		{ "trace", 1, NULL, 'T' }, { "replay", 1, NULL, 'r' },
-		{ "serial", 0, NULL, 'S' }, { "verbose", 0, NULL, 'v' },
+		{ "serial", 0, NULL, 'S' }, { "coverage", 0, NULL, 'c' },
+		{ "verbose", 0, NULL, 'v' },
 		{ "help", 0, NULL, 'h' }, { }
 	};
 	int c;
@@ -285,6 +296,9 @@ static void parse(int argc, char **argv)
 			break;
 		case 'S':
 			option.serial = true;
+			break;
+		case 'c':
+			option.coverage = true;
 			break;
 		case 'v':
 			fuzz_verbose = true;
@@ -347,6 +361,11 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	close(i);
+	if (option.coverage && !coverage_init()) {
+		fprintf(stderr, "ioctl_fuzz: --coverage: %s\n",
+			"no KCOV here: it needs root and the kernel \"debug\"");
+		return 2;
+	}
 	kernel_before(&kernel);
 	kernel.has_nv50 = option.root && root_init();
 	world_init(&world);
@@ -356,6 +375,7 @@ int main(int argc, char **argv)
 	start = now_s();
 	bad = option.serial ? run_serial() : run_workers();
 	printf("# all ended after %.1f s\n", now_s() - start);
+	coverage_print(now_s() - start);
 	world_fini(&world);
 	if (option.root)
 		root_restore();
