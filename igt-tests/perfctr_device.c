@@ -4,10 +4,14 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/userfaultfd.h>
 #include <pthread.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/time.h>
 #include <time.h>
 #include <unistd.h>
@@ -682,6 +686,80 @@ static void signal_tests(void)
 	}
 }
 
+struct querier {
+	struct drm_perfctr_query query;
+	int ret;
+};
+
+static void *query_clocks(void *data)
+{
+	struct querier *q = data;
+
+	q->ret = igt_perfctr_query(dev.fd, &q->query);
+	return NULL;
+}
+
+/* whoever touches the pages, which are not there, waits for let_touch(), the kernel too */
+static int withhold(void *pages, size_t bytes)
+{
+	struct uffdio_api api = { .api = UFFD_API };
+	struct uffdio_register area = {
+		.range = { .start = (uintptr_t)pages, .len = bytes },
+		.mode = UFFDIO_REGISTER_MODE_MISSING,
+	};
+	int fd = syscall(SYS_userfaultfd, O_CLOEXEC);
+
+	igt_require_f(fd >= 0, "no userfaultfd\n");
+	igt_assert_eq(ioctl(fd, UFFDIO_API, &api), 0);
+	igt_assert_eq(ioctl(fd, UFFDIO_REGISTER, &area), 0);
+	return fd;
+}
+
+static void let_touch(int fd, void *pages, size_t bytes)
+{
+	struct uffdio_zeropage zeroes = {
+		.range = { .start = (uintptr_t)pages, .len = bytes },
+	};
+
+	igt_assert_eq(ioctl(fd, UFFDIO_ZEROPAGE, &zeroes), 0);
+}
+
+/* QUERY stands still where it writes the first clock; before it asks for the second it is gone */
+static void unplug_in_query(void)
+{
+	const size_t bytes = sysconf(_SC_PAGESIZE);
+	struct drm_perfctr_clock_info *clocks;
+	struct querier q = {
+		.query = {
+			.type = DRM_PERFCTR_QUERY_CLOCKS,
+			.count = 2,
+			.stride = sizeof(*clocks),
+		},
+	};
+	struct uffd_msg fault;
+	pthread_t thread;
+	int fd;
+
+	igt_require_f(dev.info.clock_count >= 2, "one clock\n");
+	clocks = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	igt_assert(clocks != MAP_FAILED);
+	q.query.pointer = (uintptr_t)clocks;
+	fd = withhold(clocks, bytes);
+	igt_assert_eq(pthread_create(&thread, NULL, query_clocks, &q), 0);
+	igt_assert_eq(read(fd, &fault, sizeof(fault)), (ssize_t)sizeof(fault));
+	igt_assert_eq(fault.event, UFFD_EVENT_PAGEFAULT);
+	/* nor does it keep the device from going */
+	igt_require_write(IGT_VSOC_DRIVER "/unbind", "vsoc.0");
+	let_touch(fd, clocks, bytes);
+	igt_assert_eq(pthread_join(thread, NULL), 0);
+	igt_assert_eq(q.ret, -ENODEV);
+	igt_assert_lte_u64(1, clocks[0].max_frequency_hz);
+	igt_assert_eq_u64(clocks[1].max_frequency_hz, 0);
+	close(fd);
+	munmap(clocks, bytes);
+	bind_again();
+}
+
 static void unplug_tests(void)
 {
 	igt_describe("unplug delivers a final sample, kills the ring, wakes its reader; later "
@@ -734,6 +812,9 @@ static void unplug_tests(void)
 		end_conserved(&s);
 		igt_perfctr_session_fini(&s);
 	}
+	igt_describe("QUERY that waits for memory while its device goes asks the driver no more: "
+		     "-ENODEV");
+	igt_subtest("unplug-in-query") unplug_in_query();
 	igt_describe("a file can be closed after its device is gone, again and again");
 	igt_subtest("unplug-close")
 	{

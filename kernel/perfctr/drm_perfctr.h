@@ -193,14 +193,23 @@ struct drm_perfctr_clock_desc {
  * struct drm_perfctr_driver_ops - what the core needs from the driver; each optional
  */
 struct drm_perfctr_driver_ops {
-	/** @frequency_hz: current frequency of a clock domain. Any context that may sleep. */
+	/**
+	 * @frequency_hz: current frequency of a clock domain. Any context that may sleep,
+	 * between drm_dev_enter() and drm_dev_exit(), so not after drm_dev_unplug().
+	 */
 	u64 (*frequency_hz)(struct drm_device *drm, u8 clock);
 	/**
 	 * @wake: power the device up and keep it (pm_runtime_resume_and_get()) for
-	 * a session with DRM_PERFCTR_SETUP_KEEP_AWAKE. Called without locks.
+	 * a session with DRM_PERFCTR_SETUP_KEEP_AWAKE. Called without locks, between
+	 * drm_dev_enter() and drm_dev_exit(), so not after drm_dev_unplug().
 	 */
 	int (*wake)(struct drm_device *drm);
-	/** @relax: undo @wake. */
+	/**
+	 * @relax: undo each successful @wake (pm_runtime_put_autosuspend()). Called without
+	 * locks, and also after drm_dev_unplug(), when a session that was active ends with
+	 * its file: the parent device's usage count must not stay, it may be bound again. So it
+	 * may use @drm and its parent, but neither hardware nor what devres has freed.
+	 */
 	void (*relax)(struct drm_device *drm);
 };
 

@@ -152,8 +152,9 @@ static void read_pmu_blocks(struct drm_perfctr *pc)
  * drm_perfctr_unplug() - the hardware is gone or about to go
  * @pc: the counters
  *
- * Ends every active session with a final sample. Nothing touches the hardware
- * after this returned. Call before drm_dev_unplug().
+ * Ends every active session with a final sample. No source is called after this
+ * returned. Call before drm_dev_unplug(), which ends what else calls use of the
+ * driver, see &struct drm_perfctr_driver_ops.
  */
 void drm_perfctr_unplug(struct drm_perfctr *pc)
 {

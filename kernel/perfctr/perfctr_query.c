@@ -5,6 +5,7 @@
 #include <linux/minmax.h>
 #include <linux/string.h>
 #include <linux/uaccess.h>
+#include <drm/drm_drv.h>
 
 #include "perfctr_internal.h"
 
@@ -13,20 +14,17 @@ static_assert(sizeof(struct drm_perfctr_device_info) == 128);
 static_assert(sizeof(struct drm_perfctr_block_info) == 112);
 static_assert(sizeof(struct drm_perfctr_clock_info) == 40);
 
-/* one element; false: there is no element with that number */
-typedef bool (*perfctr_query_fill)(struct drm_perfctr *pc, unsigned int nth, void *element);
+/* one element that exists; -ENODEV: the device is gone meanwhile */
+typedef int (*perfctr_query_fill)(struct drm_perfctr *pc, unsigned int nth, void *element);
 
 static unsigned int block_info_count(const struct drm_perfctr *pc)
 {
 	return pc->block_count + (IS_ENABLED(CONFIG_PERF_EVENTS) ? 1 : 0);
 }
 
-static bool fill_device(struct drm_perfctr *pc, unsigned int nth, void *element)
+static int fill_device(struct drm_perfctr *pc, unsigned int nth, void *element)
 {
 	struct drm_perfctr_device_info *info = element;
-
-	if (nth)
-		return false;
 
 	*info = (struct drm_perfctr_device_info) {
 		.features = pc->config.features,
@@ -53,10 +51,10 @@ static bool fill_device(struct drm_perfctr *pc, unsigned int nth, void *element)
 	mutex_lock(&pc->lock);
 	info->active_set = perfctr_active_set(pc);
 	mutex_unlock(&pc->lock);
-	return true;
+	return 0;
 }
 
-static bool fill_block(struct drm_perfctr *pc, unsigned int nth, void *element)
+static int fill_block(struct drm_perfctr *pc, unsigned int nth, void *element)
 {
 	struct drm_perfctr_block_info *info = element;
 	const struct drm_perfctr_block_desc *desc;
@@ -71,11 +69,8 @@ static bool fill_block(struct drm_perfctr *pc, unsigned int nth, void *element)
 			.clock = DRM_PERFCTR_CLOCK_NONE,
 			.available = { 1 },
 		};
-		return true;
+		return 0;
 	}
-
-	if (nth >= pc->block_count)
-		return false;
 
 	desc = &perfctr_block_at(pc, nth)->desc;
 	*info = (struct drm_perfctr_block_info) {
@@ -88,27 +83,29 @@ static bool fill_block(struct drm_perfctr *pc, unsigned int nth, void *element)
 	};
 	memcpy(info->available, desc->available, sizeof(info->available));
 	memcpy(info->set_available, desc->set_available, sizeof(info->set_available));
-	return true;
+	return 0;
 }
 
-static bool fill_clock(struct drm_perfctr *pc, unsigned int nth, void *element)
+static int fill_clock(struct drm_perfctr *pc, unsigned int nth, void *element)
 {
 	const struct drm_perfctr_driver_ops *ops = pc->config.ops;
 	struct drm_perfctr_clock_info *info = element;
-	const struct drm_perfctr_clock_desc *desc;
+	const struct drm_perfctr_clock_desc *desc = &pc->config.clocks[nth];
+	int idx;
 
-	if (nth >= pc->config.clock_count)
-		return false;
-
-	desc = &pc->config.clocks[nth];
 	*info = (struct drm_perfctr_clock_info) {
 		.clock = desc->clock,
 		.max_frequency_hz = desc->max_frequency_hz,
 	};
-	if (ops && ops->frequency_hz)
-		info->frequency_hz = ops->frequency_hz(pc->drm, desc->clock);
 	strscpy(info->name, desc->name, sizeof(info->name));
-	return true;
+	if (ops && ops->frequency_hz) {
+		/* it may have gone since the call began, or while the last element was copied */
+		if (!drm_dev_enter(pc->drm, &idx))
+			return -ENODEV;
+		info->frequency_hz = ops->frequency_hz(pc->drm, desc->clock);
+		drm_dev_exit(idx);
+	}
+	return 0;
 }
 
 /* element by element, as long or short as the caller knows it */
@@ -123,6 +120,7 @@ static int query_array(struct drm_perfctr *pc, struct drm_perfctr_query *query,
 	u8 __user *to = u64_to_user_ptr(query->pointer);
 	size_t bytes = min_t(size_t, query->stride, size);
 	unsigned int i;
+	int ret;
 
 	if (!query->pointer)
 		goto out;
@@ -131,8 +129,9 @@ static int query_array(struct drm_perfctr *pc, struct drm_perfctr_query *query,
 				      query->stride, PERFCTR_STRUCT_SIZE_MAX);
 
 	for (i = 0; i < min(query->count, exist); i++, to += query->stride) {
-		if (!fill(pc, i, &element))
-			break;
+		ret = fill(pc, i, &element);
+		if (ret)
+			return ret;
 		if (copy_to_user(to, &element, bytes) ||
 		    clear_user(to + bytes, query->stride - bytes))
 			return -EFAULT;

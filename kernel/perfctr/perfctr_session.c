@@ -8,6 +8,7 @@
 #include <linux/nospec.h>
 #include <linux/overflow.h>
 #include <linux/slab.h>
+#include <drm/drm_drv.h>
 #include <drm/drm_file.h>
 #include <drm/drm_gem.h>
 
@@ -555,6 +556,18 @@ static int start(struct drm_perfctr_session *session, u64 user_data, bool awake)
 	return ret;
 }
 
+/* -ENODEV: the device is gone, maybe while START waited for its turn */
+static int wake_device(struct drm_perfctr *pc)
+{
+	int idx, ret;
+
+	if (!drm_dev_enter(pc->drm, &idx))
+		return -ENODEV;
+	ret = pc->config.ops->wake(pc->drm);
+	drm_dev_exit(idx);
+	return ret;
+}
+
 /**
  * perfctr_session_start() - START
  * @session: the session
@@ -574,7 +587,7 @@ int perfctr_session_start(struct drm_perfctr_session *session, u64 user_data)
 		return ret;
 	/* resuming takes the sampler lock: do it first */
 	if (wake) {
-		ret = ops->wake(pc->drm);
+		ret = wake_device(pc);
 		if (ret)
 			return ret;
 	}

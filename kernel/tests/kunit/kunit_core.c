@@ -8,6 +8,7 @@
 #include <linux/kthread.h>
 #include <linux/sched/signal.h>
 #include <linux/uaccess.h>
+#include <drm/drm_drv.h>
 #include <drm/drm_managed.h>
 
 #include "kunit_driver.h"
@@ -320,6 +321,13 @@ static void clock_frequency(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, info.frequency_hz, 1000 + DRM_PERFCTR_CLOCK_TOP);
 	KUNIT_EXPECT_EQ(test, info.max_frequency_hz, 5000);
 	KUNIT_EXPECT_STREQ(test, info.name, "top");
+
+	/* the driver is asked only while it is there; the ioctl began before that */
+	KUNIT_EXPECT_EQ(test, core->frequencies, 1);
+	drm_perfctr_unplug(core->pc);
+	drm_dev_unplug(core->drm);
+	KUNIT_EXPECT_EQ(test, drm_perfctr_query_ioctl(core->pc, &query), -ENODEV);
+	KUNIT_EXPECT_EQ(test, core->frequencies, 1);
 }
 
 /* --- what fails --- */
@@ -588,11 +596,12 @@ static void unplug_ends_all(struct kunit *test)
 	struct core *core = test->priv;
 	struct fake_source *fake = add_source(core, &fake_ops);
 	u32 stopped = session_of(core, 0, BIT(0), 0);
+	u32 sleepy = session_of(core, DRM_PERFCTR_SETUP_KEEP_AWAKE, BIT(0), 0);
 	u32 handle = session_of(core, DRM_PERFCTR_SETUP_KEEP_AWAKE, BIT(0), 0);
 	struct drm_perfctr_session *in_job = drm_perfctr_session_get(&core->pf, handle);
 	const struct drm_perfctr_sample_header *sample;
 	struct drm_perfctr_setup setup;
-	unsigned int collects;
+	unsigned int collects, wakes;
 	u32 none;
 
 	KUNIT_ASSERT_NOT_NULL(test, in_job);
@@ -628,6 +637,12 @@ static void unplug_ends_all(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, setup_with(core, &setup, BIT(0), 0, &none), -ENODEV);
 	KUNIT_EXPECT_EQ(test, fake->collects, collects);
 	KUNIT_EXPECT_EQ(test, fake->starts, 1);
+
+	/* nor is it woken when the driver is gone, too */
+	drm_dev_unplug(core->drm);
+	wakes = core->wakes;
+	KUNIT_EXPECT_EQ(test, tagged(core, DRM_PERFCTR_CMD_START, sleepy, 0), -ENODEV);
+	KUNIT_EXPECT_EQ(test, core->wakes, wakes);
 
 	/* it was kept awake for a session, which lets go now */
 	KUNIT_EXPECT_EQ(test, core->relaxes + 1, core->wakes);

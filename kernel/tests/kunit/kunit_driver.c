@@ -124,6 +124,7 @@ const struct drm_perfctr_source_ops plain_ops = {
 
 static u64 core_frequency_hz(struct drm_device *drm, u8 clock)
 {
+	current_core->frequencies++;
 	return 1000 + clock;
 }
 

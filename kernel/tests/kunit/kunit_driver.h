@@ -69,6 +69,7 @@ struct core {
 	int wake_error;
 	unsigned int wakes;
 	unsigned int relaxes;
+	unsigned int frequencies;
 };
 
 extern const struct drm_perfctr_source_ops fake_ops;
