@@ -86,7 +86,8 @@ static kuid_t current_payer(void)
 	return uid_valid(root) ? root : current_uid();
 }
 
-static struct perfctr_user *get_user_of(kuid_t uid)
+/* with the lock held; whoever is not known yet becomes *@fresh, which is NULL then */
+static struct perfctr_user *get_user_of(kuid_t uid, struct perfctr_user **fresh)
 {
 	struct perfctr_user *user;
 
@@ -94,9 +95,8 @@ static struct perfctr_user *get_user_of(kuid_t uid)
 		if (uid_eq(user->uid, uid))
 			return user;
 
-	user = kzalloc(sizeof(*user), PERFCTR_GFP_USER);
-	if (!user)
-		return NULL;
+	user = *fresh;
+	*fresh = NULL;
 	user->uid = uid;
 	mutex_init(&user->pace);
 	hash_add(users, &user->node, __kuid_val(uid));
@@ -174,18 +174,22 @@ int perfctr_user_charge(struct drm_perfctr *pc, unsigned int soc_counters,
 			struct perfctr_user **out)
 {
 	unsigned int max_sessions = perfctr_max_user_sessions();
-	struct perfctr_user *user;
+	struct perfctr_user *user, *fresh;
 	int ret = 0;
 
 	*out = NULL;
 	if (perfmon_capable())
 		return 0;
-	if (mutex_lock_interruptible(&users_lock))
+	/* before the lock, which all users want: the caller's memory cgroup may have to reclaim */
+	fresh = kzalloc(sizeof(*fresh), PERFCTR_GFP_USER);
+	if (!fresh)
+		return -ENOMEM;
+	if (mutex_lock_interruptible(&users_lock)) {
+		kfree(fresh);
 		return -EINTR;
-	user = get_user_of(current_payer());
-	if (!user) {
-		ret = -ENOMEM;
-	} else if (user->sessions >= max_sessions) {
+	}
+	user = get_user_of(current_payer(), &fresh);
+	if (user->sessions >= max_sessions) {
 		ret = perfctr_reject(pc, EDQUOT, "%u sessions of this user", user->sessions);
 		drop_unused_later(user);
 	} else if (soc_counters > MAX_SOC_COUNTERS - user->soc_counters) {
@@ -198,6 +202,7 @@ int perfctr_user_charge(struct drm_perfctr *pc, unsigned int soc_counters,
 		*out = user;
 	}
 	mutex_unlock(&users_lock);
+	kfree(fresh);
 	return ret;
 }
 
