@@ -306,9 +306,12 @@ static void ring_tests(void)
 		igt_perfctr_drain(&s);
 		igt_perfctr_session_fini(&s);
 	}
-	igt_describe("the user's reserved words stay as they are, the kernel's stay zero");
+	igt_describe(
+		"SETUP zeroes the control area; then the user's reserved words stay as they are, "
+		"the kernel's stay zero");
 	igt_subtest("control-reserved")
 	{
+		const struct drm_perfctr_ring_control zeroes = { 0 };
 		struct igt_perfctr_session s;
 
 		igt_perfctr_session_setup(&s, &dev, 8, 0);
@@ -320,6 +323,14 @@ static void ring_tests(void)
 		for (unsigned int i = 0; i < 4; i++)
 			igt_assert_eq_u64(s.control->kernel_reserved[i], 0);
 		igt_assert_eq_u32(s.control->pad, 0);
+
+		/* a later session on the same memory, whatever is left there */
+		igt_assert_eq(igt_perfctr_teardown(&s), 0);
+		memset(s.control, 0x55, sizeof(*s.control));
+		igt_assert_eq(igt_perfctr_control(dev.fd, DRM_PERFCTR_CMD_SETUP, &s.handle,
+						  &s.setup, sizeof(s.setup)),
+			      0);
+		igt_assert(!memcmp(s.control, &zeroes, sizeof(zeroes)));
 		igt_perfctr_session_fini(&s);
 	}
 	igt_describe("the control area tells whether the session runs");

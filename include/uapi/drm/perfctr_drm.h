@@ -559,14 +559,16 @@ enum drm_perfctr_ring_state {
  * store-release; the kernel reads @extract_idx with load-acquire before it
  * writes into the slot again.
  *
- * The kernel never reads anything but @extract_idx, and that once per sample.
- * A value outside [last accepted extract_idx, insert_idx] is ignored and
- * counted in STATUS.
+ * SETUP zeroes the whole area. After that the kernel never reads anything but
+ * @extract_idx: by START, SAMPLE, STOP and STATUS and for each sample that is due,
+ * maybe several times. Each read is one load, and its value is checked. One
+ * outside [last accepted extract_idx, insert_idx] is ignored, and counted in
+ * STATUS each time that it is read.
  */
 struct drm_perfctr_ring_control {
 	/** @extract_idx: next sample that user space will read; user space writes. */
 	__u64 extract_idx;
-	/** @user_reserved: never read or written by the kernel. */
+	/** @user_reserved: zeroed by SETUP, never read or written by the kernel after that. */
 	__u64 user_reserved[7];
 	/** @insert_idx: next sample that the kernel will publish; the kernel writes. */
 	__u64 insert_idx;
