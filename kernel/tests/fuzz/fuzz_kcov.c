@@ -16,9 +16,9 @@
 
 #define KCOV_FILE	"/sys/kernel/debug/kcov"
 /* of one operation; what is beyond is not seen */
-#define TRACE_WORDS	(1ul << 18)
+#define TRACE_WORDS	(256 * 1024ul)
 /* many times what our modules have */
-#define MAX_PLACES	(1ul << 18)
+#define MAX_PLACES	(256 * 1024ul)
 
 /* addresses of basic blocks, shared by all processes: a hash table that is never full */
 static struct {
