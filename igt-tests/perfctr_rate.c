@@ -3,8 +3,10 @@
  * How often one user may have counters collected, and what that leaves to others.
  */
 #include <errno.h>
+#include <limits.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/time.h>
 #include <sys/wait.h>
@@ -15,6 +17,7 @@
 #include "igt_perfctr.h"
 #include "igt_rights.h"
 #include "igt_small.h"
+#include "igt_sys.h"
 #include "igt_vsoc.h"
 
 IGT_TEST_DESCRIPTION(
@@ -339,6 +342,184 @@ static void submit_interrupted(void)
 	igt_perfctr_default_limits();
 }
 
+/* --- samples of their own accord --------------------------------------------- */
+
+/* by a user without rights, and for the caller to use, who is root again */
+static void create_as_nobody(struct igt_perfctr_session *s)
+{
+	igt_assert_eq(setresuid(IGT_NOBODY, IGT_NOBODY, 0), 0);
+	igt_perfctr_session_create(s);
+	igt_assert_eq(setresuid(0, 0, 0), 0);
+}
+
+/* turns of users in a span: at both ends, too */
+static uint64_t most_turns(uint64_t span_ns, unsigned int rate_hz)
+{
+	return span_ns * rate_hz * TICKS / SECOND + 1;
+}
+
+/* one AUTOMATIC session of root, to which each transition is told, and one of a user */
+static void user_rate_automatic(void)
+{
+	const unsigned int transitions = 100, rate_hz = 1;
+	const uint64_t span_ns = 1200 * MS;
+	struct igt_perfctr_session all, few;
+	static struct igt_vsoc_truth before, after;
+	uint64_t start_ns, told_all, told_few, most;
+
+	igt_perfctr_sysctl("max_sample_rate_hz", "1");
+	igt_perfctr_session_init(&all, &dev);
+	all.setup.flags = DRM_PERFCTR_SETUP_AUTOMATIC;
+	all.setup.slots = 64;
+	few = all;
+	igt_perfctr_session_create(&all);
+	create_as_nobody(&few);
+
+	igt_assert_eq(igt_perfctr_start(&all, 0), 0);
+	igt_vsoc_truth(&dev, &before);
+	start_ns = now_ns();
+	igt_assert_eq(igt_perfctr_start(&few, 0), 0);
+	for (unsigned int i = 0; all.automatic < transitions || now_ns() < start_ns + span_ns;
+	     i++) {
+		igt_vsoc_debugfs(&dev, "cores_on", i % 2 ? "0x50005" : "0x0");
+		igt_perfctr_wait_unread(&all, 1);
+		igt_perfctr_drain(&all);
+		igt_perfctr_drain(&few);
+		if (i % 16 == 15)
+			igt_vsoc_work(&dev, i);
+	}
+	igt_vsoc_debugfs(&dev, "cores_on", "0x50005");
+	/* what waits for its turn has it, though nothing happens any more */
+	for (unsigned int i = 0; igt_perfctr_status(&few).pending_merged; i++) {
+		igt_assert_lt(i, 1000);
+		igt_sleep_ms(10);
+	}
+	igt_perfctr_drain(&few);
+	igt_assert(few.last.flags & DRM_PERFCTR_SAMPLE_AUTOMATIC);
+	most = most_turns(now_ns() - start_ns, rate_hz);
+	igt_assert_eq(igt_perfctr_stop(&few, 0), 0);
+	igt_vsoc_truth(&dev, &after);
+	igt_assert_eq(igt_perfctr_stop(&all, 0), 0);
+	igt_perfctr_drain(&few);
+	igt_perfctr_drain(&all);
+	igt_perfctr_default_limits();
+
+	told_all = all.automatic + all.merged_others;
+	told_few = few.automatic + few.merged_others;
+	igt_info("%llu transitions: root has %llu samples, a user %llu and may have %llu\n",
+		 (unsigned long long)told_all, (unsigned long long)all.automatic,
+		 (unsigned long long)few.automatic, (unsigned long long)most);
+	igt_assert_lte_u64(most + 1, all.automatic);
+	igt_assert_lte_u64(few.automatic, most);
+	igt_assert_lte_u64(2, few.automatic);
+	/* those without a sample are counted; of the last ones STOP may have cut one off */
+	igt_assert_lte_u64(told_all, told_few + 2);
+	igt_assert_lte_u64(told_few, told_all + 2);
+	igt_vsoc_assert_conserved(&few, &before, &after);
+	igt_perfctr_session_fini(&few);
+	igt_perfctr_session_fini(&all);
+}
+
+#define UNEQUAL 32
+#define MAX_TIMES 65536
+
+struct times {
+	unsigned int count;
+	uint64_t at[MAX_TIMES];
+};
+
+/* of the unread PERIODIC samples of a session */
+static void add_times(struct times *times, const struct igt_perfctr_session *s)
+{
+	uint64_t unread = igt_perfctr_unread(s);
+
+	for (uint64_t i = 0; i < unread; i++) {
+		const struct drm_perfctr_sample_header *h = igt_perfctr_slot(s, s->extract + i);
+
+		if (!(h->flags & DRM_PERFCTR_SAMPLE_PERIODIC))
+			continue;
+		igt_assert_lt(times->count, MAX_TIMES);
+		times->at[times->count++] = h->end_ns;
+	}
+}
+
+static int compare_times(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+static unsigned int distinct(struct times *times)
+{
+	unsigned int count = 0;
+
+	qsort(times->at, times->count, sizeof(times->at[0]), compare_times);
+	for (unsigned int i = 0; i < times->count; i++)
+		count += !i || times->at[i] != times->at[i - 1];
+	return count;
+}
+
+/*
+ * Many sessions of a user with unequal periods, beside one of root with that period, or none.
+ * However many there are, they get no more times together than one user may have.
+ */
+static void unequal_periods(uint64_t root_period_ns)
+{
+	const unsigned int rate_hz = 100, enough = 20;
+	const uint64_t span_ns = 500 * MS;
+	static struct igt_perfctr_session s[UNEQUAL];
+	static struct times times;
+	struct igt_perfctr_session root;
+	unsigned int found, least = 0;
+	uint64_t start_ns, most;
+
+	times.count = 0;
+	for (unsigned int k = 0; k < UNEQUAL; k++) {
+		igt_perfctr_session_init(&s[k], &dev);
+		s[k].setup.slots = 64;
+		s[k].setup.period_ns = SECOND / rate_hz + k * 97000;
+		create_as_nobody(&s[k]);
+	}
+	if (root_period_ns) {
+		igt_perfctr_session_setup(&root, &dev, 1024, root_period_ns);
+		igt_assert_eq(igt_perfctr_start(&root, 0), 0);
+	}
+	start_ns = now_ns();
+	for (unsigned int k = 0; k < UNEQUAL; k++)
+		igt_assert_eq(igt_perfctr_start(&s[k], 0), 0);
+	/* nobody starves: each of them has its samples, though late ones */
+	while (least < enough || now_ns() < start_ns + span_ns) {
+		least = UINT_MAX;
+		for (unsigned int k = 0; k < UNEQUAL; k++) {
+			add_times(&times, &s[k]);
+			igt_perfctr_drain(&s[k]);
+			if (s[k].periodic < least)
+				least = s[k].periodic;
+		}
+		if (root_period_ns)
+			igt_perfctr_drain(&root);
+		igt_sleep_ms(10);
+	}
+	most = most_turns(now_ns() - start_ns, rate_hz);
+	for (unsigned int k = 0; k < UNEQUAL; k++)
+		igt_perfctr_session_fini(&s[k]);
+	if (root_period_ns)
+		igt_perfctr_session_fini(&root);
+	found = distinct(&times);
+	igt_info("%u samples have %u times, %llu there may be\n", times.count, found,
+		 (unsigned long long)most);
+	igt_assert_lte_u64(found, most);
+}
+
+static void user_rate_periods(void)
+{
+	igt_perfctr_sysctl("max_sample_rate_hz", "100");
+	unequal_periods(0);
+	unequal_periods(200000);
+	igt_perfctr_default_limits();
+}
+
 /* --- others ----------------------------------------------------------------- */
 
 /* everything that a user can do to keep the device busy, until killed */
@@ -498,6 +679,11 @@ int igt_main()
 	igt_subtest("rate-interrupted") rate_interrupted();
 	igt_describe("a job that waits for the turns of its samples can be interrupted: -EINTR");
 	igt_subtest("submit-interrupted") submit_interrupted();
+	igt_describe("transitions, whoever causes them, give a user no more AUTOMATIC samples");
+	igt_subtest("user-rate-automatic") user_rate_automatic();
+	igt_describe(
+		"unequal periods of a user, alone or beside a quicker session, give no more times");
+	igt_subtest("user-rate-periods") user_rate_periods();
 	igt_describe("six attackers of two users take neither time nor periods from a session");
 	igt_subtest("nobody-starves") nobody_starves(be_malicious);
 	igt_describe("nor do six users whose sessions last for one START, at a rate that root set");

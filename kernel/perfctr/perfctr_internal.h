@@ -45,7 +45,7 @@ struct perfctr_user;
  */
 #define PERFCTR_GFP_USER \
 	(GFP_KERNEL_ACCOUNT | __GFP_RETRY_MAYFAIL | __GFP_NOWARN)
-/* collections per period of an unprivileged user that others can provoke */
+/* collections per shortest period that users without CAP_PERFMON can have, and provoke */
 #define PERFCTR_UNPRIVILEGED_TICKS	4
 
 /**
@@ -87,6 +87,8 @@ struct perfctr_source_state {
 	u64 batch_ns;
 	/** @rest_until_ns: no batch is due before, CLOCK_MONOTONIC_RAW. */
 	u64 rest_until_ns;
+	/** @users_served: last time in a batch at which sessions of users were. */
+	ktime_t users_served;
 	/** @restart_ns: while it should run and does not: not to be tried again before. */
 	u64 restart_ns;
 };
@@ -161,6 +163,8 @@ struct drm_perfctr {
 	u64 timer_interrupts;
 	/** @last_tick: when the periodic sessions were last served. */
 	ktime_t last_tick;
+	/** @users_served: the same for sessions of users, and for what is due by itself. */
+	ktime_t users_served;
 
 	/** @worker: serves the works below. */
 	struct kthread_worker *worker;
@@ -212,8 +216,6 @@ struct drm_perfctr_session {
 	u64 period_ns;
 	/** @wake_due: samples of a batch that are to wake. */
 	u32 wake_due;
-	/** @min_gap_ns: shortest time between ticks that this session may cause. */
-	u64 min_gap_ns;
 	/** @active: between START and STOP. */
 	bool active;
 	/** @dead: torn down or unplugged. */
@@ -233,8 +235,10 @@ struct drm_perfctr_session {
 	u64 end_ns;
 	/** @pending_periods: periods that ended without a sample. */
 	u64 pending_periods;
-	/** @pending_others: other samples that had no slot. */
+	/** @pending_others: other samples that had no slot, or wait for the users' turn. */
 	u64 pending_others;
+	/** @automatic_due: one of those that wait; an AUTOMATIC sample is to be made of it. */
+	bool automatic_due;
 	/** @unread_ns: time whose counts the final collection could not get. */
 	u64 unread_ns;
 	/** @totals: since SETUP, see struct drm_perfctr_status. */
@@ -342,6 +346,7 @@ int perfctr_user_charge(struct drm_perfctr *pc, unsigned int soc_counters,
 			struct perfctr_user **out);
 int perfctr_user_charge_bytes(struct drm_perfctr *pc, struct perfctr_user *user, u64 bytes);
 void perfctr_user_uncharge(struct perfctr_user *user, u64 bytes, unsigned int soc_counters);
+u64 perfctr_users_distance_ns(void);
 int perfctr_user_pace(struct perfctr_user *user);
 void perfctr_user_exit(void);
 

@@ -65,6 +65,25 @@
  * its lock. A session enters the table when it is complete.
  */
 
+/**
+ * DOC: turns of users
+ *
+ * Samples that a session gets of its own accord, PERIODIC and AUTOMATIC, are
+ * limited for sessions made without CAP_PERFMON, all of a device together: they are
+ * published in turns that keep perfctr_users_distance_ns(). Whatever collects
+ * meanwhile, sessions with CAP_PERFMON or transitions that others cause, gives them
+ * none, or else the finest session of all would be everybody's clock. All that is
+ * due has a share in a turn, so no session waits for more than one::
+ *
+ *     root, 10 us          ||||||||||||||||||||||||||||||||||
+ *     transitions            T  TT        T
+ *     user A, AUTOMATIC      A            A+2      A: turn, 2 were merged
+ *     user B, periodic       |            P        due with the second T: late
+ *                            <--distance-->
+ *
+ * Batches have turns of their own, by the times in the batch.
+ */
+
 /* of two clocks: so close is close enough, and so often it is tried */
 #define CLOCKS_APART_NS		2000
 #define CLOCK_READINGS		8
@@ -267,6 +286,7 @@ void perfctr_sampler_baseline(struct drm_perfctr_session *session)
 	session->end_ns = session_time(session);
 	session->pending_periods = 0;
 	session->pending_others = 0;
+	session->automatic_due = false;
 	if (session->period_ns) {
 		u64 start_ns = ktime_to_ns(to_monotonic(session->end_ns));
 
@@ -371,6 +391,7 @@ void perfctr_sampler_publish(struct drm_perfctr_session *session, u32 flags, u64
 	session->pending_periods -= header.merged_periods;
 	header.merged_others = min_t(u64, session->pending_others, U32_MAX);
 	session->pending_others -= header.merged_others;
+	session->automatic_due = false;
 	if (header.merged_periods || header.merged_others)
 		flags |= DRM_PERFCTR_SAMPLE_STRETCHED;
 	if (states & DRM_PERFCTR_STATE_MULTIPLEXED)
@@ -439,26 +460,43 @@ void perfctr_sampler_detach(struct drm_perfctr_session *session)
 		perfctr_source_release(session->sources[i].source);
 }
 
+/* the next sample that the timer is to make for a session, KTIME_MAX: none */
+static ktime_t next_due(const struct drm_perfctr_session *session)
+{
+	if (session->automatic_due)
+		return 0;
+	/* batches are due as their source says */
+	if (!session->period_ns || perfctr_sampler_in_batches(session))
+		return KTIME_MAX;
+	return session->due;
+}
+
+static bool is_users_turn(const struct drm_perfctr *pc, ktime_t now)
+{
+	return !ktime_before(now, ktime_add_ns(pc->users_served, perfctr_users_distance_ns()));
+}
+
 /**
  * perfctr_sampler_arm() - set the timer to the next thing that is due
  * @pc: the device
  */
 void perfctr_sampler_arm(struct drm_perfctr *pc)
 {
+	ktime_t users_turn = ktime_add_ns(pc->users_served, perfctr_users_distance_ns());
 	struct drm_perfctr_session *session;
 	ktime_t next = KTIME_MAX;
 	unsigned int i;
 
 	lockdep_assert_held(&pc->lock);
 	list_for_each_entry(session, &pc->active, node) {
-		ktime_t due;
+		ktime_t due = next_due(session);
 
-		/* batches are due as their source says */
-		if (!session->period_ns || perfctr_sampler_in_batches(session))
+		if (due == KTIME_MAX)
 			continue;
 		/* many sessions with unequal periods must not add up to a storm */
-		due = max_t(ktime_t, session->due,
-			    ktime_add_ns(pc->last_tick, session->min_gap_ns));
+		due = max_t(ktime_t, due, ktime_add_ns(pc->last_tick, PERFCTR_MIN_PERIOD_NS));
+		if (session->user)
+			due = max_t(ktime_t, due, users_turn);
 		next = min_t(ktime_t, next, due);
 	}
 	if (!pc->suspended && !pc->unplugged)
@@ -540,12 +578,20 @@ static bool is_of_batches(const struct drm_perfctr_session *session,
  */
 u64 perfctr_sampler_next_due(const struct drm_perfctr_source *source, s64 raw_offset_ns)
 {
+	const ktime_t users_turn =
+		ktime_add_ns(source->state->users_served, perfctr_users_distance_ns());
 	const struct drm_perfctr_session *session;
 	u64 next_ns = U64_MAX;
 
-	list_for_each_entry(session, &source->pc->active, node)
-		if (is_of_batches(session, source))
-			next_ns = min_t(u64, next_ns, ktime_to_ns(session->due) - raw_offset_ns);
+	list_for_each_entry(session, &source->pc->active, node) {
+		ktime_t due = session->due;
+
+		if (!is_of_batches(session, source))
+			continue;
+		if (session->user)
+			due = max_t(ktime_t, due, users_turn);
+		next_ns = min_t(u64, next_ns, ktime_to_ns(due) - raw_offset_ns);
+	}
 	return next_ns;
 }
 
@@ -557,12 +603,22 @@ u64 perfctr_sampler_next_due(const struct drm_perfctr_source *source, s64 raw_of
 void perfctr_sampler_publish_batched(struct drm_perfctr_source *source, s64 raw_offset_ns)
 {
 	const ktime_t time = ns_to_ktime(source->state->time_ns + raw_offset_ns);
+	const ktime_t users_turn =
+		ktime_add_ns(source->state->users_served, perfctr_users_distance_ns());
 	struct drm_perfctr_session *session;
 
-	list_for_each_entry(session, &source->pc->active, node)
-		if (is_of_batches(session, source) && session_due(session, time))
+	list_for_each_entry(session, &source->pc->active, node) {
+		if (!is_of_batches(session, source) || ktime_before(time, session->due))
+			continue;
+		if (session->user) {
+			if (ktime_before(time, users_turn))
+				continue;
+			source->state->users_served = time;
+		}
+		if (session_due(session, time))
 			perfctr_sampler_publish(session, DRM_PERFCTR_SAMPLE_PERIODIC,
 						session->user_data);
+	}
 }
 
 /**
@@ -580,11 +636,31 @@ void perfctr_sampler_end_batch(struct drm_perfctr *pc)
 	}
 }
 
+/* AUTOMATIC samples that waited for the users' turn; the sources were collected */
+static void publish_automatic_due(struct drm_perfctr *pc)
+{
+	struct drm_perfctr_session *session;
+
+	list_for_each_entry(session, &pc->active, node) {
+		/* another sample has it inside, and a batch may have taken the room */
+		if (!session->automatic_due)
+			continue;
+		session->automatic_due = false;
+		if (!perfctr_sampler_has_room(session))
+			continue;
+		/* the last one is the sample itself */
+		session->pending_others--;
+		perfctr_sampler_publish(session, DRM_PERFCTR_SAMPLE_AUTOMATIC,
+					session->user_data);
+	}
+}
+
 static void perfctr_tick(struct kthread_work *work)
 {
 	struct drm_perfctr *pc = container_of(work, struct drm_perfctr, tick_work);
 	struct drm_perfctr_session *session, *next;
 	unsigned long sources = 0;
+	bool users_turn;
 	unsigned int i;
 	LIST_HEAD(due);
 	ktime_t now;
@@ -592,11 +668,19 @@ static void perfctr_tick(struct kthread_work *work)
 	mutex_lock(&pc->lock);
 	now = ktime_get();
 	pc->last_tick = now;
+	users_turn = is_users_turn(pc, now);
 	list_for_each_entry(session, &pc->active, node)
-		if (session->period_ns && !ktime_before(now, session->due))
+		if ((users_turn || !session->user) && !ktime_before(now, next_due(session)))
 			perfctr_session_want_pmu(session, false);
 	perfctr_serve_pmu(pc);
 	list_for_each_entry_safe(session, next, &pc->active, node) {
+		if ((session->user && !users_turn) || ktime_before(now, next_due(session)))
+			continue;
+		/* also if there is no room: what is due must not add up to a storm either */
+		if (session->user)
+			pc->users_served = now;
+		if (session->automatic_due)
+			sources |= session_sources(session);
 		if (perfctr_sampler_in_batches(session) || !session_due(session, now))
 			continue;
 		sources |= session_sources(session);
@@ -610,6 +694,8 @@ static void perfctr_tick(struct kthread_work *work)
 	list_for_each_entry(session, &due, node)
 		perfctr_sampler_publish(session, DRM_PERFCTR_SAMPLE_PERIODIC, session->user_data);
 	list_splice_tail(&due, &pc->active);
+	if (users_turn)
+		publish_automatic_due(pc);
 	perfctr_sampler_arm(pc);
 	mutex_unlock(&pc->lock);
 }
@@ -631,13 +717,26 @@ static bool session_saw_transition(struct drm_perfctr_session *session)
 	return due;
 }
 
+/* a tick is about to serve whoever of the users waits, which must not lose its turn to another */
+static bool users_wait(const struct drm_perfctr *pc, ktime_t now)
+{
+	const struct drm_perfctr_session *session;
+
+	list_for_each_entry(session, &pc->active, node)
+		if (session->user && !ktime_before(now, next_due(session)))
+			return true;
+	return false;
+}
+
 /* the hardware took a sample by itself, or its buffer fills up */
 static void perfctr_event(struct kthread_work *work)
 {
 	struct drm_perfctr *pc = container_of(work, struct drm_perfctr, event_work);
 	struct drm_perfctr_session *session;
 	unsigned long sources = 0;
+	bool users_turn;
 	unsigned int i;
+	ktime_t now;
 
 	mutex_lock(&pc->lock);
 	list_for_each_entry(session, &pc->active, node)
@@ -652,6 +751,8 @@ static void perfctr_event(struct kthread_work *work)
 	collect_sources(pc, sources);
 	pc->serving_events = false;
 
+	now = ktime_get();
+	users_turn = is_users_turn(pc, now) && !users_wait(pc, now);
 	list_for_each_entry(session, &pc->active, node) {
 		if (!session_saw_transition(session))
 			continue;
@@ -659,6 +760,13 @@ static void perfctr_event(struct kthread_work *work)
 			session->pending_others++;
 			continue;
 		}
+		if (session->user && !users_turn) {
+			session->pending_others++;
+			session->automatic_due = true;
+			continue;
+		}
+		if (session->user)
+			pc->users_served = now;
 		perfctr_sampler_publish(session, DRM_PERFCTR_SAMPLE_AUTOMATIC,
 					session->user_data);
 	}

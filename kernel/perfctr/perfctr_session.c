@@ -454,9 +454,6 @@ struct drm_perfctr_session *perfctr_session_create(struct drm_perfctr *pc,
 	/* the slot of STOP is not used before: a watermark of all slots would wake nobody */
 	session->watermark = clamp(setup->watermark, 1u, max(setup->slots - 1, 1u));
 	session->period_ns = setup->period_ns;
-	session->min_gap_ns = perfctr_min_period_ns();
-	if (session->min_gap_ns > PERFCTR_MIN_PERIOD_NS)
-		session->min_gap_ns /= PERFCTR_UNPRIVILEGED_TICKS;
 	/* the ioctl layer made sure that all source blocks agree */
 	for (i = 0; i < setup->request_count; i++)
 		if (perfctr_type_is_pmu(requests[i].type))

@@ -26,8 +26,8 @@
  * allocate is charged to its memory cgroup.
  *
  * Collections that a user demands, by START or SAMPLE, take turns and keep a
- * distance, the same that periods of others keep: PERFCTR_UNPRIVILEGED_TICKS for
- * each shortest period. Who asks more often sleeps before it may queue for the
+ * distance: PERFCTR_UNPRIVILEGED_TICKS for each shortest period. So do samples that
+ * users get of their own accord, see "turns of users". Who asks more often sleeps before it may queue for the
  * sampler lock, so the hardware is free for others meanwhile. A SAMPLE in a job
  * takes its turn before the job is queued, because no job may wait. A user is
  * remembered beyond the last session until the distance is kept, or else who
@@ -251,6 +251,16 @@ void perfctr_user_uncharge(struct perfctr_user *user, u64 bytes, unsigned int so
 }
 
 /**
+ * perfctr_users_distance_ns() - between two collections of users without CAP_PERFMON
+ *
+ * Returns: ns, as root has set it now.
+ */
+u64 perfctr_users_distance_ns(void)
+{
+	return perfctr_unprivileged_min_period_ns() / PERFCTR_UNPRIVILEGED_TICKS;
+}
+
+/**
  * perfctr_user_pace() - wait until the caller may have a collection
  * @user: from perfctr_user_charge(), may be NULL; the caller holds one of its sessions
  *
@@ -261,7 +271,7 @@ void perfctr_user_uncharge(struct perfctr_user *user, u64 bytes, unsigned int so
  */
 int perfctr_user_pace(struct perfctr_user *user)
 {
-	u64 distance_ns = perfctr_unprivileged_min_period_ns() / PERFCTR_UNPRIVILEGED_TICKS;
+	u64 distance_ns = perfctr_users_distance_ns();
 	ktime_t next;
 	int ret;
 

@@ -225,7 +225,10 @@ enum drm_perfctr_sample_flags {
 	DRM_PERFCTR_SAMPLE_PERIODIC = 1u << 1,
 	/**
 	 * @DRM_PERFCTR_SAMPLE_AUTOMATIC: published on a transition of the hardware
-	 * (power, protected mode); only for DRM_PERFCTR_SETUP_AUTOMATIC.
+	 * (power, protected mode); only for DRM_PERFCTR_SETUP_AUTOMATIC. Sessions
+	 * made without CAP_PERFMON have turns, see unprivileged_min_period_ns: each
+	 * transition before the next turn is counted in merged_others, and a sample
+	 * is published in that turn if none was meanwhile.
 	 */
 	DRM_PERFCTR_SAMPLE_AUTOMATIC = 1u << 2,
 	/** @DRM_PERFCTR_SAMPLE_FINAL: published by STOP, the last one until START. */
@@ -289,7 +292,7 @@ struct drm_perfctr_sample_header {
 	__u32 flags;
 	/**
 	 * @merged_periods: periods that ended inside the span without a sample of
-	 * their own, as there was no slot or the sampler came late. Each period that
+	 * their own, as there was no slot or the sampler, or the turn, came late. Each period that
 	 * ends between START and STOP is either a sample with
 	 * DRM_PERFCTR_SAMPLE_PERIODIC or one of these, in whatever sample comes next.
 	 */
@@ -300,7 +303,10 @@ struct drm_perfctr_sample_header {
 	 * and did not count: during a reset, or until it is started again.
 	 */
 	__u64 lost_ns;
-	/** @merged_others: AUTOMATIC and IN_STREAM samples inside that had no slot. */
+	/**
+	 * @merged_others: AUTOMATIC and IN_STREAM samples inside that had no slot, and
+	 * AUTOMATIC ones whose turn had not come.
+	 */
 	__u32 merged_others;
 	/** @reserved: zero. */
 	__u32 reserved;
@@ -675,7 +681,11 @@ struct drm_perfctr_device_info {
 	__u32 product;
 	/** @min_period_ns: shortest period for a privileged user. */
 	__u64 min_period_ns;
-	/** @unprivileged_min_period_ns: shortest period for all others. */
+	/**
+	 * @unprivileged_min_period_ns: shortest period for all others. Their PERIODIC
+	 * and AUTOMATIC samples come in turns, at least a quarter of that apart, each
+	 * of them for all such sessions of the device that wait.
+	 */
 	__u64 unprivileged_min_period_ns;
 	/** @max_period_ns: longest period. */
 	__u64 max_period_ns;
