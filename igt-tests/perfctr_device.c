@@ -39,10 +39,13 @@ static void create(struct igt_perfctr_session *s, uint32_t flags, uint64_t perio
 	igt_perfctr_session_create(s);
 }
 
+/* of samples that nobody asked for */
+#define START_DATA 0x5eedu
+
 static void begin(struct igt_perfctr_session *s)
 {
 	igt_vsoc_truth(&dev, &before);
-	igt_assert_eq(igt_perfctr_start(s, 0), 0);
+	igt_assert_eq(igt_perfctr_start(s, START_DATA), 0);
 }
 
 static void end_conserved(struct igt_perfctr_session *s)
@@ -156,6 +159,11 @@ static void power_tests(void)
 		igt_perfctr_wait_unread(&s, 1);
 		igt_vsoc_debugfs(&dev, "cores_on", "0x50005");
 		igt_perfctr_wait_unread(&s, 2);
+		for (uint64_t i = 0; i < 2; i++) {
+			igt_assert_eq_u32(igt_perfctr_slot(&s, i)->flags,
+					  DRM_PERFCTR_SAMPLE_AUTOMATIC);
+			igt_assert_eq_u64(igt_perfctr_slot(&s, i)->user_data, START_DATA);
+		}
 		igt_vsoc_work(&dev, 1);
 		igt_assert_eq(igt_perfctr_stop(&plain, 0), 0);
 		end_conserved(&s);
@@ -789,6 +797,7 @@ static void unplug_tests(void)
 		igt_assert_eq(igt_perfctr_drain(&s), 1);
 		igt_assert_eq_u32(s.last.flags,
 				  DRM_PERFCTR_SAMPLE_FINAL | DRM_PERFCTR_SAMPLE_UNPLUGGED);
+		igt_assert_eq_u64(s.last.user_data, START_DATA);
 		igt_vsoc_assert_conserved(&s, &before, &after);
 
 		igt_assert_eq(igt_perfctr_query(dev.fd, &query), -ENODEV);

@@ -141,15 +141,22 @@ static void user_memory(void)
 	igt_fork(child, 1)
 	{
 		struct igt_perfctr_device mine;
-		uint32_t large, larger, tiny;
+		uint32_t large, larger, most, tiny, small;
 		int handle;
 
 		igt_perfctr_reopen(&mine, &dev);
 		large = igt_small_buffer(mine.fd, 600 << 10);
 		larger = igt_small_buffer(mine.fd, 1025 << 10);
+		most = igt_small_buffer(mine.fd, (1024 << 10) - PAGE);
 		tiny = igt_small_buffer(mine.fd, PAGE);
+		small = igt_small_buffer(mine.fd, 2 * PAGE);
 		igt_drop_to(IGT_NOBODY, 0);
 		igt_assert_eq(igt_small_setup(mine.fd, larger, larger), -EDQUOT);
+		/* so does the control area's, to the last page */
+		igt_assert_eq(igt_small_setup(mine.fd, most, small), -EDQUOT);
+		handle = igt_small_setup(mine.fd, most, tiny);
+		igt_assert_lt(0, handle);
+		igt_small_teardown(mine.fd, handle);
 		/* whole buffers count, not the part that is used */
 		handle = igt_small_setup(mine.fd, large, large);
 		igt_assert_lt(0, handle);

@@ -31,6 +31,8 @@ IGT_TEST_DESCRIPTION(
 
 /* a host that is busy with other things spoils one measurement, a defect all of them */
 #define ATTEMPTS 5
+/* nor is one that starves others most of the time lucky twice */
+#define FAIR_ATTEMPTS 2
 #define ATTACKERS 6
 
 static struct igt_perfctr_device dev;
@@ -638,14 +640,18 @@ static struct fared fare(unsigned int attackers, void (*attack)(unsigned int see
  */
 static void nobody_starves(void (*attack)(unsigned int seed))
 {
+	unsigned int fair = 0;
+
 	for (unsigned int i = 0;; i++) {
 		struct fared alone = fare(0, NULL), beside = fare(ATTACKERS, attack);
 
 		if (alone.periodic * beside.due <=
 			    (sanitized() ? 20 : 2) * beside.periodic * alone.due &&
-		    beside.worst_ns <= (sanitized() ? 5 : 1) * SECOND + 10 * alone.worst_ns)
+		    beside.worst_ns <= (sanitized() ? 5 : 1) * SECOND + 10 * alone.worst_ns &&
+		    ++fair == FAIR_ATTEMPTS)
 			return;
-		igt_assert_lt(i, ATTEMPTS);
+		/* not even if all that are left are fair */
+		igt_assert_lte(i + FAIR_ATTEMPTS - fair, ATTEMPTS);
 	}
 }
 

@@ -533,6 +533,29 @@ static void setup_tests(void)
 		}
 	}
 
+	igt_describe("max_requests are not too many");
+	igt_subtest("setup-count-most")
+	{
+		struct igt_perfctr_session s = igt_setup_request(&dev, bo);
+		const uint32_t count = dev.info.max_requests;
+		struct drm_perfctr_block_request *requests = calloc(count, sizeof(*requests));
+
+		igt_assert(requests);
+		/* nothing is left of all but the last */
+		for (uint32_t i = 0; i < count; i++) {
+			requests[i] = s.requests[0];
+			if (i < count - 1)
+				requests[i].mask = 1ull << 63;
+			requests[i].flags = DRM_PERFCTR_REQUEST_AVAILABLE;
+		}
+		s.setup.requests = (uintptr_t)requests;
+		s.setup.request_count = count;
+		s.keep_pointer = true;
+		igt_assert_eq(igt_setup_send(&s), 0);
+		igt_assert_eq(igt_perfctr_teardown(&s), 0);
+		free(requests);
+	}
+
 	igt_describe("ring and control area exactly at the end of a buffer fit");
 	igt_subtest("setup-exact-fit")
 	{
@@ -597,6 +620,7 @@ static void setup_tests(void)
 	igt_subtest("setup-enfile")
 	{
 		struct igt_perfctr_device files[16];
+		struct igt_perfctr_session t;
 		int ret = 0;
 		unsigned int n = 0;
 
@@ -619,6 +643,10 @@ static void setup_tests(void)
 			n++;
 		}
 		igt_assert_eq(ret, -ENFILE);
+		/* TEST_ONLY would not have one either */
+		igt_perfctr_session_init(&t, &dev);
+		t.setup.flags = DRM_PERFCTR_SETUP_TEST_ONLY;
+		igt_assert_eq(igt_setup_send(&t), -ENFILE);
 		while (n--)
 			igt_perfctr_close(&files[n]);
 		{
@@ -626,6 +654,7 @@ static void setup_tests(void)
 
 			igt_assert_eq(igt_setup_send(&s), 0);
 			igt_assert_eq(igt_perfctr_teardown(&s), 0);
+			igt_assert_eq(igt_setup_send(&t), 0);
 		}
 	}
 }

@@ -279,6 +279,31 @@ static void counting_tests(void)
 		igt_assert_eq_u64(counted(&s, 7), 100);
 		igt_perfctr_session_fini(&s);
 	}
+	igt_describe("an AUTOMATIC sample has PMU blocks as they are at the transition");
+	igt_subtest("automatic")
+	{
+		struct igt_perfctr_session s;
+		uint64_t called_ns;
+
+		igt_perfctr_session_init(&s, &dev);
+		s.setup.slots = 64;
+		s.setup.flags = DRM_PERFCTR_SETUP_AUTOMATIC;
+		igt_perfctr_add_pmu(&s, 7, exact.type, exact.config, GLOBAL);
+		igt_perfctr_session_create(&s);
+		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+		calls(25);
+		called_ns = igt_raw_ns();
+		igt_vsoc_debugfs(&dev, "cores_on", "0x0");
+		do {
+			igt_perfctr_wait_unread(&s, 1);
+			igt_perfctr_drain(&s);
+		} while (s.last.end_ns < called_ns);
+		igt_assert_eq_u64(s.automatic, s.samples);
+		igt_assert_eq_u64(counted(&s, 7), 25);
+		igt_vsoc_debugfs(&dev, "cores_on", "0x50005");
+		igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
+		igt_perfctr_session_fini(&s);
+	}
 	igt_describe("two sessions count the same tracepoint independently");
 	igt_subtest("two-sessions")
 	{

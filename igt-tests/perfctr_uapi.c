@@ -300,7 +300,8 @@ static void bo_tests(void)
 	}
 	igt_describe("BO_CREATE is -ENFILE when the system's files are used up, but not for root");
 	igt_subtest("bo-enfile") bo_enfile();
-	igt_describe("a buffer beyond the largest ring and 1 MiB is -ERANGE");
+	igt_describe(
+		"a buffer of the largest ring and 1 MiB is none too large, beyond it is -ERANGE");
 	igt_subtest("bo-too-large")
 	{
 		struct drm_perfctr_bo_create c = {
@@ -310,6 +311,9 @@ static void bo_tests(void)
 		igt_assert_eq(igt_perfctr_ioctl(dev.fd, DRM_IOCTL_PERFCTR_BO_CREATE, &c), -ERANGE);
 		c.size = ~0ull;
 		igt_assert_eq(igt_perfctr_ioctl(dev.fd, DRM_IOCTL_PERFCTR_BO_CREATE, &c), -ERANGE);
+		c.size = dev.info.max_ring_bytes + (1 << 20);
+		igt_assert_eq(igt_perfctr_ioctl(dev.fd, DRM_IOCTL_PERFCTR_BO_CREATE, &c), 0);
+		igt_perfctr_gem_close(dev.fd, c.handle);
 	}
 }
 

@@ -6,6 +6,7 @@
  */
 #include <linux/delay.h>
 #include <linux/kthread.h>
+#include <linux/math64.h>
 #include <linux/sched/signal.h>
 #include <linux/uaccess.h>
 #include <drm/drm_drv.h>
@@ -651,6 +652,27 @@ static void unplug_ends_all(struct kunit *test)
 	drm_perfctr_session_put(in_job);
 }
 
+/* periods that end while the last collection is under way are in the last sample */
+static void unplug_counts_periods(struct kunit *test)
+{
+	const u64 period_ns = 20 * NSEC_PER_MSEC;
+	struct core *core = test->priv;
+	struct fake_source *fake = add_source(core, &fake_ops);
+	u32 handle = periodic_of(core, period_ns, BIT(0));
+	const struct drm_perfctr_sample_header *sample;
+
+	KUNIT_ASSERT_EQ(test, tagged(core, DRM_PERFCTR_CMD_START, handle, 0), 0);
+	fake->busy_ms = 100;
+	drm_perfctr_unplug(core->pc);
+	KUNIT_ASSERT_GT(test, ring_of(core)->insert_idx, 0);
+	sample = sample_at(core, ring_of(core)->insert_idx - 1);
+	KUNIT_EXPECT_TRUE(test, sample->flags & DRM_PERFCTR_SAMPLE_UNPLUGGED);
+	/* of its span's beginning or end one may belong to another sample */
+	KUNIT_EXPECT_GE(test, sample->merged_periods + 1,
+			div64_u64(sample->end_ns - sample->start_ns, period_ns));
+	KUNIT_EXPECT_GE(test, sample->end_ns - sample->start_ns, 5 * period_ns);
+}
+
 /* --- buffers --- */
 
 static int refuse_vmap(struct drm_gem_object *bo, struct iosys_map *map)
@@ -824,6 +846,7 @@ static struct kunit_case core_cases[] = {
 	KUNIT_CASE(power_twice),
 	KUNIT_CASE(suspend_unread),
 	KUNIT_CASE(unplug_ends_all),
+	KUNIT_CASE(unplug_counts_periods),
 	KUNIT_CASE(buffer_refused),
 	KUNIT_CASE(in_stream_merged),
 	KUNIT_CASE(signals_end_waits),

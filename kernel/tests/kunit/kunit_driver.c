@@ -91,6 +91,8 @@ static int fake_collect(struct drm_perfctr_source *source, struct drm_perfctr_co
 	if (fake->base.batch_ns)
 		return fake_batch(fake, c);
 	*c = fake->next;
+	if (fake->busy_ms)
+		msleep(fake->busy_ms);
 	return 0;
 }
 

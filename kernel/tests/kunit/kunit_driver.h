@@ -42,7 +42,7 @@ struct fake_source {
 	unsigned int left;
 	u64 step_ns;
 	u64 time_ns;
-	/* how long each takes to be read; when one was over, 0: not yet, and the shortest rest */
+	/* how long a collection takes; when a batch was over, 0: not yet, and the shortest rest */
 	unsigned int busy_ms;
 	u64 over_ns;
 	u64 rest_ns;
