@@ -27,11 +27,11 @@
  *
  * Collections that a user demands, by START or SAMPLE, take turns and keep a
  * distance: PERFCTR_UNPRIVILEGED_TICKS for each shortest period. So do samples that
- * users get of their own accord, see "turns of users". Who asks more often sleeps before it may queue for the
- * sampler lock, so the hardware is free for others meanwhile. A SAMPLE in a job
- * takes its turn before the job is queued, because no job may wait. A user is
- * remembered beyond the last session until the distance is kept, or else who
- * makes a session for each sample would have no limit.
+ * users get of their own accord, see "turns of users". Who asks more often sleeps
+ * before it may queue for the sampler lock, so the hardware is free for others
+ * meanwhile. A SAMPLE in a job takes its turn before the job is queued, because no
+ * job may wait. A user is remembered beyond the last session until the distance is
+ * kept, or else who makes a session for each sample would have no limit.
  *
  * A user namespace is one user, whatever uids it has: its owner, or, if root made
  * it, as for a container, whoever is root in it. So subordinate uids give nothing
