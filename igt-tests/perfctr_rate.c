@@ -6,7 +6,6 @@
 #include <limits.h>
 #include <pthread.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/time.h>
 #include <sys/wait.h>
@@ -18,6 +17,7 @@
 #include "igt_rights.h"
 #include "igt_small.h"
 #include "igt_sys.h"
+#include "igt_times.h"
 #include "igt_vsoc.h"
 
 IGT_TEST_DESCRIPTION(
@@ -346,14 +346,6 @@ static void submit_interrupted(void)
 
 /* --- samples of their own accord --------------------------------------------- */
 
-/* by a user without rights, and for the caller to use, who is root again */
-static void create_as_nobody(struct igt_perfctr_session *s)
-{
-	igt_assert_eq(setresuid(IGT_NOBODY, IGT_NOBODY, 0), 0);
-	igt_perfctr_session_create(s);
-	igt_assert_eq(setresuid(0, 0, 0), 0);
-}
-
 /* turns of users in a span: at both ends, too */
 static uint64_t most_turns(uint64_t span_ns, unsigned int rate_hz)
 {
@@ -375,7 +367,7 @@ static void user_rate_automatic(void)
 	all.setup.slots = 64;
 	few = all;
 	igt_perfctr_session_create(&all);
-	create_as_nobody(&few);
+	igt_perfctr_create_as_nobody(&few);
 
 	igt_assert_eq(igt_perfctr_start(&all, 0), 0);
 	igt_vsoc_truth(&dev, &before);
@@ -423,44 +415,6 @@ static void user_rate_automatic(void)
 }
 
 #define UNEQUAL 32
-#define MAX_TIMES 65536
-
-struct times {
-	unsigned int count;
-	uint64_t at[MAX_TIMES];
-};
-
-/* of the unread PERIODIC samples of a session */
-static void add_times(struct times *times, const struct igt_perfctr_session *s)
-{
-	uint64_t unread = igt_perfctr_unread(s);
-
-	for (uint64_t i = 0; i < unread; i++) {
-		const struct drm_perfctr_sample_header *h = igt_perfctr_slot(s, s->extract + i);
-
-		if (!(h->flags & DRM_PERFCTR_SAMPLE_PERIODIC))
-			continue;
-		igt_assert_lt(times->count, MAX_TIMES);
-		times->at[times->count++] = h->end_ns;
-	}
-}
-
-static int compare_times(const void *a, const void *b)
-{
-	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-	return x < y ? -1 : x > y;
-}
-
-static unsigned int distinct(struct times *times)
-{
-	unsigned int count = 0;
-
-	qsort(times->at, times->count, sizeof(times->at[0]), compare_times);
-	for (unsigned int i = 0; i < times->count; i++)
-		count += !i || times->at[i] != times->at[i - 1];
-	return count;
-}
 
 /*
  * Many sessions of a user with unequal periods, beside one of root with that period, or none.
@@ -471,7 +425,7 @@ static void unequal_periods(uint64_t root_period_ns)
 	const unsigned int rate_hz = 100, enough = 20;
 	const uint64_t span_ns = 500 * MS;
 	static struct igt_perfctr_session s[UNEQUAL];
-	static struct times times;
+	static struct igt_times times;
 	struct igt_perfctr_session root;
 	unsigned int found, least = 0;
 	uint64_t start_ns, most;
@@ -481,7 +435,7 @@ static void unequal_periods(uint64_t root_period_ns)
 		igt_perfctr_session_init(&s[k], &dev);
 		s[k].setup.slots = 64;
 		s[k].setup.period_ns = SECOND / rate_hz + k * 97000;
-		create_as_nobody(&s[k]);
+		igt_perfctr_create_as_nobody(&s[k]);
 	}
 	if (root_period_ns) {
 		igt_perfctr_session_setup(&root, &dev, 1024, root_period_ns);
@@ -494,7 +448,7 @@ static void unequal_periods(uint64_t root_period_ns)
 	while (least < enough || now_ns() < start_ns + span_ns) {
 		least = UINT_MAX;
 		for (unsigned int k = 0; k < UNEQUAL; k++) {
-			add_times(&times, &s[k]);
+			igt_times_add(&times, &s[k]);
 			igt_perfctr_drain(&s[k]);
 			if (s[k].periodic < least)
 				least = s[k].periodic;
@@ -508,7 +462,7 @@ static void unequal_periods(uint64_t root_period_ns)
 		igt_perfctr_session_fini(&s[k]);
 	if (root_period_ns)
 		igt_perfctr_session_fini(&root);
-	found = distinct(&times);
+	found = igt_times_distinct(&times);
 	igt_info("%u samples have %u times, %llu there may be\n", times.count, found,
 		 (unsigned long long)most);
 	igt_assert_lte_u64(found, most);

@@ -3,13 +3,16 @@
  * NVIDIA-style counters that the hardware records: periods too short for a timer.
  */
 #include <errno.h>
+#include <limits.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
 #include "minigt.h"
 #include "igt_vsoc_device.h"
 #include "igt_nv50.h"
+#include "igt_rights.h"
 #include "igt_sys.h"
+#include "igt_times.h"
 
 IGT_TEST_DESCRIPTION("Recorded PCOUNTER sessions");
 
@@ -734,6 +737,77 @@ static void record_tests(void)
 	}
 }
 
+/* --- users ------------------------------------------------------------------ */
+
+#define USERS 8
+/* short enough to be recorded */
+#define USER_RATE_HZ "2500"
+#define USER_PERIOD_NS (400 * US)
+/* four for each shortest period of a user */
+#define TURN_NS (USER_PERIOD_NS / 4)
+
+/* a user's sessions with unequal periods, beside one of root with a short one, or none */
+static void user_turns(uint64_t root_period_ns)
+{
+	static struct igt_perfctr_session s[USERS];
+	static struct igt_times times;
+	const unsigned int enough = 200;
+	struct igt_perfctr_session root;
+	unsigned int found, least = 0;
+	uint64_t most;
+
+	times.count = 0;
+	for (unsigned int k = 0; k < USERS; k++) {
+		igt_nv50_session_init(&s[k], USER_PERIOD_NS + k * 7 * US);
+		s[k].setup.slots = IGT_NV50_RECORD_SLOTS;
+		igt_nv50_want(&s[k], recorded[0]);
+		igt_perfctr_create_as_nobody(&s[k]);
+	}
+	if (root_period_ns) {
+		igt_nv50_session_create(&root, root_period_ns, recorded, 1);
+		igt_assert_eq(igt_perfctr_start(&root, 0), 0);
+	}
+	for (unsigned int k = 0; k < USERS; k++)
+		igt_assert_eq(igt_perfctr_start(&s[k], 0), 0);
+	igt_assert(igt_perfctr_is_batched(&s[0]));
+	while (least < enough) {
+		least = UINT_MAX;
+		for (unsigned int k = 0; k < USERS; k++) {
+			igt_times_add(&times, &s[k]);
+			igt_perfctr_drain(&s[k]);
+			if (s[k].periodic < least)
+				least = s[k].periodic;
+		}
+		if (root_period_ns)
+			igt_perfctr_drain(&root);
+		igt_sleep_ms(5);
+	}
+	for (unsigned int k = 0; k < USERS; k++)
+		igt_perfctr_session_fini(&s[k]);
+	if (root_period_ns)
+		igt_perfctr_session_fini(&root);
+	found = igt_times_distinct(&times);
+	/* the kernel compares two clocks anew for each batch: some us each */
+	most = (times.at[times.count - 1] - times.at[0]) / (TURN_NS - TURN_NS / 20) + 1;
+	igt_info("%u samples have %u times, %llu there may be\n", times.count, found,
+		 (unsigned long long)most);
+	igt_assert_lte_u64(found, most);
+}
+
+static void user_tests(void)
+{
+	igt_describe("recorded samples of a user's sessions have no more times than one may have");
+	igt_nv50_subtest("record-user-turns")
+	{
+		igt_perfctr_sysctl("paranoid", "0");
+		igt_perfctr_sysctl("max_sample_rate_hz", USER_RATE_HZ);
+		user_turns(0);
+		user_turns(IGT_NV50_RECORD_PERIOD_NS / 4);
+		igt_perfctr_default_limits();
+		igt_perfctr_sysctl("paranoid", "1");
+	}
+}
+
 int igt_main()
 {
 	igt_fixture()
@@ -741,6 +815,7 @@ int igt_main()
 		igt_nv50_come();
 	}
 	record_tests();
+	user_tests();
 	igt_fixture()
 	{
 		igt_nv50_go();

@@ -28,6 +28,13 @@ void igt_drop_to(unsigned int uid, uint64_t capabilities)
 	igt_assert_eq(syscall(SYS_capset, &header, data), 0);
 }
 
+void igt_perfctr_create_as_nobody(struct igt_perfctr_session *s)
+{
+	igt_assert_eq(setresuid(IGT_NOBODY, IGT_NOBODY, 0), 0);
+	igt_perfctr_session_create(s);
+	igt_assert_eq(setresuid(0, 0, 0), 0);
+}
+
 void igt_perfctr_sysctl(const char *name, const char *value)
 {
 	char path[64];

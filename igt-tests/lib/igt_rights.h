@@ -8,6 +8,8 @@
 #include <linux/capability.h>
 #include <stdint.h>
 
+#include "igt_perfctr.h"
+
 #ifndef CAP_PERFMON
 #define CAP_PERFMON 38
 #endif
@@ -16,6 +18,8 @@
 
 /* become @uid with these capabilities and no others, for good */
 void igt_drop_to(unsigned int uid, uint64_t capabilities);
+/* the session is a user's without any; the caller is root, and is so again */
+void igt_perfctr_create_as_nobody(struct igt_perfctr_session *s);
 /* set dev.perfctr.@name */
 void igt_perfctr_sysctl(const char *name, const char *value);
 /* what a user may take and how often, as without root's settings */
