@@ -304,11 +304,15 @@ static void charged_to_caller(void)
 #define UIDS_OF_NOBODY 100000
 #define UIDS_OF_ROOT 200000
 
-/* in a new user namespace, with uids from @first on, as the one that is @uid there */
+/*
+ * In a new user namespace, with uids from @first on, as the one that is @uid there. Its group has a
+ * number, too, as the owner of a further namespace needs one.
+ */
 static void enter_namespace(unsigned int first, unsigned int uid)
 {
 	int ready[2], mapped[2];
-	char byte = 0, path[40], map[40];
+	const unsigned int owner = first < UIDS_OF_ROOT ? IGT_NOBODY : 0;
+	char byte = 0, path[40], map[40], group_path[40], group[40];
 	pid_t self = getpid(), helper;
 
 	igt_assert_eq(pipe(ready), 0);
@@ -319,11 +323,13 @@ static void enter_namespace(unsigned int first, unsigned int uid)
 	if (!helper) {
 		snprintf(path, sizeof(path), "/proc/%d/uid_map", self);
 		snprintf(map, sizeof(map), "0 %u 1000", first);
+		snprintf(group_path, sizeof(group_path), "/proc/%d/gid_map", self);
+		snprintf(group, sizeof(group), "0 %u 1", owner);
 		_exit(read(ready[0], &byte, 1) != 1 || igt_write(path, map) ||
-		      write(mapped[1], &byte, 1) != 1);
+		      igt_write(group_path, group) || write(mapped[1], &byte, 1) != 1);
 	}
 	close(mapped[1]);
-	igt_drop_to(first < UIDS_OF_ROOT ? IGT_NOBODY : 0, 0);
+	igt_drop_to(owner, 0);
 	igt_assert_eq(unshare(CLONE_NEWUSER), 0);
 	igt_assert_eq(write(ready[1], &byte, 1), 1);
 	igt_assert_eq(read(mapped[0], &byte, 1), 1);
@@ -331,8 +337,11 @@ static void enter_namespace(unsigned int first, unsigned int uid)
 	igt_assert_eq(setresuid(uid, uid, uid), 0);
 }
 
-/* the first of three processes takes all sessions that there are for the three */
-static void namespaces_of(unsigned int first)
+/*
+ * The first of three processes takes all sessions that there are for the three; @nested: each of
+ * them in a namespace of its own besides, which a subordinate uid has made.
+ */
+static void namespaces_of(unsigned int first, bool nested)
 {
 	int taken[2], done[2];
 	char byte = 0;
@@ -352,6 +361,8 @@ static void namespaces_of(unsigned int first)
 		if (child)
 			igt_assert_eq(read(taken[0], &byte, 1), 1);
 		enter_namespace(uids, 7 + child);
+		if (nested)
+			igt_assert_eq(unshare(CLONE_NEWUSER), 0);
 		igt_assert_eq(igt_small_fill(mine.fd, bo, &error), child ? 0 : 20);
 		igt_assert_eq(error, -EDQUOT);
 		if (child) {
@@ -370,12 +381,12 @@ static void namespaces_of(unsigned int first)
 	}
 }
 
-static void namespace_one_user(void)
+static void namespace_one_user(bool nested)
 {
 	igt_require_f(!access("/proc/self/ns/user", F_OK), "no user namespaces\n");
 	igt_perfctr_sysctl("max_user_sessions", "20");
-	namespaces_of(UIDS_OF_NOBODY);
-	namespaces_of(UIDS_OF_ROOT);
+	namespaces_of(UIDS_OF_NOBODY, nested);
+	namespaces_of(UIDS_OF_ROOT, nested);
 	igt_perfctr_default_limits();
 }
 
@@ -492,7 +503,9 @@ int igt_main()
 	igt_describe("memory of a ring is charged to the memory cgroup of whoever set it up");
 	igt_subtest("charged-to-caller") charged_to_caller();
 	igt_describe("whoever owns user namespaces is one user, and so is a container of root's");
-	igt_subtest("namespace-one-user") namespace_one_user();
+	igt_subtest("namespace-one-user") namespace_one_user(false);
+	igt_describe("and so are those who make further namespaces in theirs");
+	igt_subtest("namespace-nested") namespace_one_user(true);
 	igt_describe("sessions and buffers of another file can neither be used nor mapped");
 	igt_subtest("others-private") others_are_private();
 	igt_describe("twenty thousand wrong calls put no line into the kernel's log");
