@@ -28,6 +28,8 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static int connection = NOT_ASKED;
 /* whose frames are told, NULL: of who asks next */
 static const void *teller;
+/* it was said that another context's are not */
+static bool said_other;
 
 bool gpc_frames_wanted(void)
 {
@@ -51,6 +53,21 @@ static socklen_t address_of(const char *name, struct sockaddr_un *address)
 	return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + length);
 }
 
+/*
+ * Anybody may listen at an abstract name that its owner gave back, and would then hold up this program.
+ * Return: 0 or a negative errno.
+ */
+static int check_listener(int fd)
+{
+	struct ucred peer;
+	socklen_t length = sizeof(peer);
+
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length))
+		return -errno;
+	return peer.uid && peer.uid != geteuid() ? -EPERM : 0;
+}
+
+/* Return: the connection or a negative errno; -EPERM: another user listens there. */
 static int connect_to(const char *name)
 {
 	struct sockaddr_un address;
@@ -62,14 +79,15 @@ static int connect_to(const char *name)
 	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
 	if (fd < 0)
 		return -errno;
-	while (connect(fd, (const struct sockaddr *)&address, length)) {
-		error = errno;
-		if (error == EINTR)
-			continue;
-		close(fd);
-		return -error;
-	}
-	return fd;
+	do
+		error = connect(fd, (const struct sockaddr *)&address, length) ? -errno : 0;
+	while (error == -EINTR);
+	if (!error)
+		error = check_listener(fd);
+	if (!error)
+		return fd;
+	close(fd);
+	return error;
 }
 
 static void disconnect(void)
@@ -79,20 +97,53 @@ static void disconnect(void)
 	connection = NOBODY;
 }
 
+/*
+ * The driver is unloaded when its last display is closed: the next one's driver connects by itself. At the end of
+ * the process a thread may be waiting with the lock; the kernel closes for it.
+ */
+static __attribute__((destructor)) void unload(void)
+{
+	if (pthread_mutex_trylock(&lock))
+		return;
+	disconnect();
+	pthread_mutex_unlock(&lock);
+}
+
 /* In a forked child, whose parent goes on with the connection. It has one thread. */
 static void forget(void)
 {
 	disconnect();
 	connection = NOT_ASKED;
 	teller = NULL;
+	said_other = false;
 	pthread_mutex_init(&lock, NULL);
+}
+
+static void say_refused(gpc_frames_say_fn say, const char *name, int error)
+{
+	char text[256];
+
+	if (error == -EPERM)
+		snprintf(text, sizeof(text),
+			 "%s='%s' is not of a perfctr of this user or of root: "
+			 "frames are not told",
+			 VARIABLE, name);
+	else if (error == -ECONNREFUSED)
+		snprintf(text, sizeof(text),
+			 "%s='%s': perfctr perfkit --frames has ended: frames are not told",
+			 VARIABLE, name);
+	else
+		snprintf(text, sizeof(text),
+			 "%s='%s' is no socket of perfctr perfkit --frames: %s; "
+			 "frames are not told",
+			 VARIABLE, name, strerror(-error));
+	say(text);
 }
 
 static void ask(gpc_frames_say_fn say)
 {
 	static bool has_handler;
 	const char *name = getenv(VARIABLE);
-	char text[256];
 	int fd;
 
 	connection = NOBODY;
@@ -104,14 +155,10 @@ static void ask(gpc_frames_say_fn say)
 	}
 	has_handler = true;
 	fd = connect_to(name);
-	if (fd >= 0) {
+	if (fd >= 0)
 		connection = fd;
-		return;
-	}
-	snprintf(text, sizeof(text),
-		 "%s='%s' is no socket of perfctr perfkit --frames: %s; frames are not told",
-		 VARIABLE, name, strerror(-fd));
-	say(text);
+	else
+		say_refused(say, name, fd);
 }
 
 /* Return: whether the next frame is wanted, too. */
@@ -141,6 +188,11 @@ bool gpc_frames_listens(const void *context, gpc_frames_say_fn say)
 	if (connection >= 0 && !teller)
 		teller = context;
 	listens = connection >= 0 && teller == context;
+	if (connection >= 0 && !listens && !said_other) {
+		said_other = true;
+		say("a second context draws frames: they are not told to perfctr perfkit --frames, "
+		    "those of the first one are, until it is destroyed");
+	}
 	pthread_mutex_unlock(&lock);
 	return listens;
 }

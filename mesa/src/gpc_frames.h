@@ -28,7 +28,8 @@ bool gpc_frames_wanted(void);
  * @context: whatever stands for the context, not NULL
  * @say: where messages go, each once in a process
  *
- * The first call in a process connects. The first context that asks is the one whose frames count.
+ * The first call in a process connects, if a process of this user or of root listens. The first context
+ * that asks is the one whose frames count.
  *
  * Return: whether gpc_frames_end() is due, once all that the frame gave the GPU is done.
  */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
  * An animated scene in a window: a ring of lit blocks that turns and breathes. What is drawn depends on
- * the frame's number only. usage: scene [-s WxH] [-n FRAMES] [-b BLOCKS] [-x COMMAND] [-c] [-m]
+ * the frame's number only. usage: scene [-s WxH] [-n FRAMES] [-b BLOCKS] [-x COMMAND] [-c] [-m] [-r TIMES]
  *  -s  size of the window in pixels, default 200x200
  *  -n  frames to draw, default 100
  *  -b  blocks of the ring at most, default 24
@@ -9,6 +9,7 @@
  *  -c  print "frame vertices primitives fragments" of each frame, from GL's pipeline statistics
  *  -m  in each frame two monitors of GL_AMD_performance_monitor, and print what they count: of the
  *	first one fragments, of the second one, which begins after the first and ends after it, primitives
+ *  -r  do all that so many times, each time with a display of its own: the driver is unloaded between them
  */
 #include "common/monitor.h"
 #include "common/ring.h"
@@ -21,7 +22,7 @@
 enum { STATISTICS = 3 };
 
 struct options {
-	int width, height, frames, blocks;
+	int width, height, frames, blocks, times;
 	const char *command;
 	bool statistics, monitors;
 };
@@ -38,12 +39,18 @@ static _Noreturn void die(const char *what)
 
 /* --- window ---------------------------------------------------------------- */
 
-static EGLSurface open_window(EGLDisplay *display, int width, int height)
+struct window {
+	Display *x;
+	EGLDisplay display;
+	EGLSurface surface;
+};
+
+static struct window open_window(int width, int height)
 {
 	static const EGLint wanted[] = { EGL_RENDERABLE_TYPE, EGL_OPENGL_BIT, EGL_DEPTH_SIZE, 16,
 					 EGL_NONE };
-	Display *x = XOpenDisplay(NULL);
-	EGLSurface surface;
+	struct window opened = { .x = XOpenDisplay(NULL) };
+	Display *x = opened.x;
 	EGLContext context;
 	EGLConfig config;
 	EGLint count = 0;
@@ -55,16 +62,29 @@ static EGLSurface open_window(EGLDisplay *display, int width, int height)
 				     (unsigned int)height, 0, 0, 0);
 	XMapWindow(x, window);
 	XSync(x, False);
-	*display = eglGetDisplay((EGLNativeDisplayType)x);
-	if (!eglInitialize(*display, NULL, NULL) || !eglBindAPI(EGL_OPENGL_API) ||
-	    !eglChooseConfig(*display, wanted, &config, 1, &count) || !count)
+	opened.display = eglGetDisplay((EGLNativeDisplayType)x);
+	if (!eglInitialize(opened.display, NULL, NULL) || !eglBindAPI(EGL_OPENGL_API) ||
+	    !eglChooseConfig(opened.display, wanted, &config, 1, &count) || !count)
 		die("no EGL display for OpenGL");
-	surface = eglCreateWindowSurface(*display, config, (EGLNativeWindowType)window, NULL);
-	context = eglCreateContext(*display, config, EGL_NO_CONTEXT, NULL);
-	if (surface == EGL_NO_SURFACE || context == EGL_NO_CONTEXT ||
-	    !eglMakeCurrent(*display, surface, surface, context))
+	opened.surface =
+		eglCreateWindowSurface(opened.display, config, (EGLNativeWindowType)window, NULL);
+	context = eglCreateContext(opened.display, config, EGL_NO_CONTEXT, NULL);
+	if (opened.surface == EGL_NO_SURFACE || context == EGL_NO_CONTEXT ||
+	    !eglMakeCurrent(opened.display, opened.surface, opened.surface, context))
 		die("no OpenGL context");
-	return surface;
+	return opened;
+}
+
+static void close_window(const struct window *window)
+{
+	EGLContext context = eglGetCurrentContext();
+
+	eglMakeCurrent(window->display, EGL_NO_SURFACE, EGL_NO_SURFACE, EGL_NO_CONTEXT);
+	eglDestroyContext(window->display, context);
+	eglDestroySurface(window->display, window->surface);
+	eglTerminate(window->display);
+	eglReleaseThread();
+	XCloseDisplay(window->x);
 }
 
 static double aspect(const struct options *options)
@@ -124,10 +144,12 @@ static void run_command(const struct options *options, int frame)
 
 static struct options read_options(int argc, char **argv)
 {
-	struct options options = { .width = 200, .height = 200, .frames = 100, .blocks = 24 };
+	struct options options = {
+		.width = 200, .height = 200, .frames = 100, .blocks = 24, .times = 1
+	};
 	int option;
 
-	while ((option = getopt(argc, argv, "s:n:b:x:cm")) != -1) {
+	while ((option = getopt(argc, argv, "s:n:b:x:cmr:")) != -1) {
 		switch (option) {
 		case 's':
 			if (sscanf(optarg, "%dx%d", &options.width, &options.height) != 2)
@@ -148,46 +170,64 @@ static struct options read_options(int argc, char **argv)
 		case 'm':
 			options.monitors = true;
 			break;
+		case 'r':
+			options.times = atoi(optarg);
+			break;
 		default:
+			fputs("usage: scene [-s WxH] [-n FRAMES] [-b BLOCKS] [-x COMMAND] [-c] [-m] "
+			      "[-r TIMES]\n",
+			      stderr);
 			exit(2);
 		}
 	}
-	if (options.width < 1 || options.height < 1 || options.frames < 1 || options.blocks < 1)
+	if (options.width < 1 || options.height < 1 || options.frames < 1 || options.blocks < 1 ||
+	    options.times < 1)
 		die("numbers are 1 and above");
 	return options;
+}
+
+static void show(const struct options *options)
+{
+	static const char *const counters[2][2] = { { "shader.FRAGMENTS" },
+						    { "tiler.PRIMITIVES" } };
+	GLuint queries[STATISTICS], monitors[2];
+	struct groups groups = { 0 };
+	struct window window = open_window(options->width, options->height);
+
+	glViewport(0, 0, options->width, options->height);
+	ring_set_up();
+	glGenQueries(STATISTICS, queries);
+	gl_load();
+	if (options->monitors) {
+		groups_read(&groups);
+		for (int n = 0; n < 2; n++)
+			monitors[n] = monitor_of(&groups, counters[n]);
+	}
+	for (int frame = 0; frame < options->frames; frame++) {
+		if (options->statistics)
+			draw_counted(options, frame, queries);
+		else if (options->monitors)
+			draw_monitored(options, frame, &groups, monitors);
+		else
+			ring_draw(options->blocks, aspect(options), frame);
+		eglSwapBuffers(window.display, window.surface);
+		run_command(options, frame);
+	}
+	groups_free(&groups);
+	glFinish();
+	close_window(&window);
 }
 
 int main(int argc, char **argv)
 {
 	struct options options = read_options(argc, argv);
-	static const char *const counters[2][2] = { { "shader.FRAGMENTS" },
-						    { "tiler.PRIMITIVES" } };
-	GLuint queries[STATISTICS], monitors[2];
-	struct groups groups = { 0 };
-	EGLDisplay display;
-	EGLSurface surface = open_window(&display, options.width, options.height);
+	/* a server that lost its last client starts anew and refuses the next one meanwhile */
+	Display *x = XOpenDisplay(NULL);
 
-	glViewport(0, 0, options.width, options.height);
-	ring_set_up();
-	glGenQueries(STATISTICS, queries);
-	gl_load();
-	if (options.monitors) {
-		groups_read(&groups);
-		for (int n = 0; n < 2; n++)
-			monitors[n] = monitor_of(&groups, counters[n]);
-	}
-	for (int frame = 0; frame < options.frames; frame++) {
-		if (options.statistics)
-			draw_counted(&options, frame, queries);
-		else if (options.monitors)
-			draw_monitored(&options, frame, &groups, monitors);
-		else
-			ring_draw(options.blocks, aspect(&options), frame);
-		eglSwapBuffers(display, surface);
-		run_command(&options, frame);
-	}
-	groups_free(&groups);
-	glFinish();
-	eglTerminate(display);
+	if (!x)
+		die("no X display");
+	for (int n = 0; n < options.times; n++)
+		show(&options);
+	XCloseDisplay(x);
 	return 0;
 }

@@ -5,6 +5,7 @@
  */
 #include "gpc_frames.c"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -141,6 +142,64 @@ static void test_names(void)
 	begin(SOCK_STREAM);
 	strcpy(name, getenv(VARIABLE));
 	check(refuses(name), "a socket of another type is told once");
+	begin(SOCK_SEQPACKET);
+	strcpy(name, getenv(VARIABLE));
+	close(server);
+	server = -1;
+	check(refuses(name) && strstr(last_message, "has ended"),
+	      "a tool that has ended is told once");
+}
+
+/* Root only: listens as somebody else, then asks as the user of this number. Returns whether a frame is told. */
+static bool hears_listener(uid_t listener, uid_t user)
+{
+	bool listens;
+
+	forget();
+	close(server);
+	messages = 0;
+	/* the listener is who called listen() */
+	if (seteuid(listener))
+		return false;
+	server = open_server(SOCK_SEQPACKET);
+	if (seteuid(0) || seteuid(user))
+		return false;
+	listens = gpc_frames_listens(&contexts[0], say);
+	return !seteuid(0) && listens;
+}
+
+static void test_users(void)
+{
+	static const char name[] = "frames are told to a tool of the same user or of root only";
+
+	if (geteuid()) {
+		printf("ok %d - %s # SKIP needs root\n", ++number, name);
+		return;
+	}
+	begin(SOCK_SEQPACKET);
+	check(hears_listener(1, 1) && hears_listener(0, 1) && hears_listener(0, 0) && !messages &&
+		      !hears_listener(1, 2) && messages == 1 &&
+		      strstr(last_message, "of this user") && !hears_listener(1, 0) &&
+		      messages == 1 && strstr(last_message, "frames are not told"),
+	      name);
+}
+
+static bool hung_up(int fd)
+{
+	char byte;
+
+	return is_readable(fd) && !recv(fd, &byte, 1, 0);
+}
+
+/* The library goes with its last display. */
+static void test_unload(void)
+{
+	begin(SOCK_SEQPACKET);
+	end_frame(&contexts[0], "go");
+	check(fcntl(connection, F_GETFD) & FD_CLOEXEC,
+	      "programs that are started do not have the connection");
+	unload();
+	check(hung_up(client), "when the driver is unloaded the connection is closed");
 }
 
 static void test_frames(void)
@@ -148,7 +207,10 @@ static void test_frames(void)
 	begin(SOCK_SEQPACKET);
 	check(gpc_frames_wanted() && end_frame(&contexts[0], "go") && end_frame(&contexts[0], "go"),
 	      "a frame is told, and goes on when the tool says so");
-	check(!end_frame(&contexts[1], "go"), "frames of a second context are not told");
+	check(!end_frame(&contexts[1], "go") && !end_frame(&contexts[1], "go") && messages == 1 &&
+		      strstr(last_message, "second context"),
+	      "frames of a second context are not told, and that is said once");
+	messages = 0;
 	gpc_frames_leave(&contexts[1]);
 	check(!end_frame(&contexts[1], "go"), "nor if it was destroyed");
 	gpc_frames_leave(&contexts[0]);
@@ -199,10 +261,12 @@ int main(void)
 {
 	signal(SIGALRM, SIG_DFL);
 	alarm(60);
-	puts("1..11");
+	puts("1..15");
 	test_names();
+	test_users();
 	test_frames();
 	test_fork();
+	test_unload();
 	close(client);
 	close(server);
 	return failed != 0;
