@@ -6,7 +6,10 @@
 #include <limits.h>
 #include <pthread.h>
 #include <signal.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -478,6 +481,9 @@ static void user_rate_periods(void)
 
 /* --- others ----------------------------------------------------------------- */
 
+/* attackers that have prepared themselves; shared with them */
+static unsigned int *prepared;
+
 /* everything that a user can do to keep the device busy, until killed */
 static void be_malicious(unsigned int seed)
 {
@@ -495,6 +501,7 @@ static void be_malicious(unsigned int seed)
 	bo = igt_small_buffer(mine.fd, 2 * PAGE);
 	igt_drop_to(IGT_NOBODY - seed % 2, 0);
 	igt_vsoc_mixed(commands, seed);
+	__atomic_add_fetch(prepared, 1, __ATOMIC_SEQ_CST);
 	for (;;) {
 		struct drm_perfctr_status status;
 		uint32_t h;
@@ -522,8 +529,76 @@ static void come_and_go_for_ever(unsigned int seed)
 	igt_perfctr_reopen(&mine, &dev);
 	bo = igt_small_buffer(mine.fd, 2 * PAGE);
 	igt_drop_to(IGT_NOBODY - seed, 0);
+	__atomic_add_fetch(prepared, 1, __ATOMIC_SEQ_CST);
 	come_and_go(mine.fd, bo, UINT64_MAX);
 }
+
+/* --- waiters: each signal of an eventfd walks all of them ---------------------- */
+
+/* as many as one user may have; copies of the descriptor, as an epoll takes each of them once */
+static void have_many_waiters(int fd)
+{
+	const struct rlimit descriptors = { 4096, 4096 };
+	enum { COPIES = 2000, EPOLLS = 10 };
+	struct epoll_event event = { .events = EPOLLIN };
+	int copies[COPIES];
+
+	setrlimit(RLIMIT_NOFILE, &descriptors);
+	for (unsigned int i = 0; i < COPIES; i++)
+		copies[i] = dup(fd);
+	for (unsigned int n = 0; n < EPOLLS; n++) {
+		int epoll = epoll_create1(EPOLL_CLOEXEC);
+
+		for (unsigned int i = 0; i < COPIES; i++)
+			if (epoll_ctl(epoll, EPOLL_CTL_ADD, copies[i], &event))
+				_exit(1);
+	}
+}
+
+/* sessions of short periods signal it, until killed */
+static void be_told_often(unsigned int seed)
+{
+	enum { SESSIONS = 16 };
+	struct igt_perfctr_session sessions[SESSIONS];
+	int fd = eventfd(0, EFD_NONBLOCK);
+	struct igt_perfctr_device mine;
+
+	igt_perfctr_reopen(&mine, &dev);
+	igt_drop_to(IGT_NOBODY - seed % 2, 0);
+	have_many_waiters(fd);
+	for (unsigned int i = 0; i < SESSIONS; i++) {
+		igt_perfctr_session_init(&sessions[i], &mine);
+		sessions[i].setup.slots = 64;
+		sessions[i].setup.period_ns = MS;
+		sessions[i].setup.eventfd = fd;
+		igt_perfctr_session_create(&sessions[i]);
+		igt_assert_eq(igt_perfctr_start(&sessions[i], 0), 0);
+	}
+	__atomic_add_fetch(prepared, 1, __ATOMIC_SEQ_CST);
+	for (;;) {
+		for (unsigned int i = 0; i < SESSIONS; i++)
+			igt_perfctr_drain(&sessions[i]);
+		usleep(2000);
+	}
+}
+
+/* what everybody can do without counters, until killed */
+static void write_often(unsigned int seed)
+{
+	int fd = eventfd(0, EFD_NONBLOCK);
+
+	igt_drop_to(IGT_NOBODY - seed % 2, 0);
+	have_many_waiters(fd);
+	__atomic_add_fetch(prepared, 1, __ATOMIC_SEQ_CST);
+	for (;;) {
+		const uint64_t n = 1;
+
+		if (write(fd, &n, sizeof(n)) != sizeof(n))
+			_exit(1);
+	}
+}
+
+/* --- how others fare --------------------------------------------------------- */
 
 /* kernels with checkers are many times slower, and attackers run with them, too */
 static bool sanitized(void)
@@ -546,11 +621,17 @@ static struct fared fare(unsigned int attackers, void (*attack)(unsigned int see
 	uint64_t end_ns;
 	pid_t pids[ATTACKERS];
 
+	__atomic_store_n(prepared, 0, __ATOMIC_SEQ_CST);
 	for (unsigned int i = 0; i < attackers; i++) {
 		pids[i] = fork();
 		igt_assert(pids[i] >= 0);
 		if (!pids[i])
 			attack(i);
+	}
+	while (__atomic_load_n(prepared, __ATOMIC_SEQ_CST) < attackers) {
+		for (unsigned int i = 0; i < attackers; i++)
+			igt_assert_f(!waitpid(pids[i], NULL, WNOHANG), "an attacker failed\n");
+		usleep(1000);
 	}
 	igt_perfctr_session_init(&s, &dev);
 	s.setup.slots = 1024;
@@ -588,16 +669,18 @@ static struct fared fare(unsigned int attackers, void (*attack)(unsigned int see
 }
 
 /*
- * Half of the periods that the machine manages without attackers, at least: they share its few
- * CPUs with the hardware model, and it may be busy with other things for one of the attempts.
+ * Half of the periods that the machine manages without attackers, or beside @others, at least:
+ * they share its few CPUs with the hardware model, and it may be busy with other things for one of the attempts.
  * Nine tenths are usual on two emulated CPUs, three tenths if nobody held the attackers back.
  */
-static void nobody_starves(void (*attack)(unsigned int seed))
+static void nobody_starves_beside(void (*others)(unsigned int seed),
+				  void (*attack)(unsigned int seed))
 {
 	unsigned int fair = 0;
 
 	for (unsigned int i = 0;; i++) {
-		struct fared alone = fare(0, NULL), beside = fare(ATTACKERS, attack);
+		struct fared alone = fare(others ? ATTACKERS : 0, others);
+		struct fared beside = fare(ATTACKERS, attack);
 
 		if (alone.periodic * beside.due <=
 			    (sanitized() ? 20 : 2) * beside.periodic * alone.due &&
@@ -609,11 +692,11 @@ static void nobody_starves(void (*attack)(unsigned int seed))
 	}
 }
 
-/*
- * Root's limit holds whatever the sessions' lives are: so slow that attackers who keep it leave
- * the CPUs alone. At the default limit this loop of six users takes no more from a session on two
- * emulated CPUs than six users that only compute, docs/security.md.
- */
+static void nobody_starves(void (*attack)(unsigned int seed))
+{
+	nobody_starves_beside(NULL, attack);
+}
+
 static void nobody_starves_teardown(void)
 {
 	igt_perfctr_sysctl("max_sample_rate_hz", "5");
@@ -628,6 +711,9 @@ int igt_main()
 		igt_require_f(igt_perfctr_open(&dev, "vsoc"), "no virtual SoC\n");
 		igt_perfctr_sysctl("paranoid", "0");
 		igt_perfctr_default_limits();
+		prepared =
+			mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+		igt_assert(prepared != MAP_FAILED);
 	}
 	igt_describe("START and SAMPLE of all of a user's processes keep their distance");
 	igt_subtest("user-rate") user_rate();
@@ -646,6 +732,10 @@ int igt_main()
 	igt_subtest("user-rate-periods") user_rate_periods();
 	igt_describe("six attackers of two users take neither time nor periods from a session");
 	igt_subtest("nobody-starves") nobody_starves(be_malicious);
+	igt_describe(
+		"sessions with many waiters for their eventfd cost others no more than write() to "
+		"such an eventfd does");
+	igt_subtest("nobody-starves-waiters") nobody_starves_beside(write_often, be_told_often);
 	igt_describe("nor do six users whose sessions last for one START, at a rate that root set");
 	igt_subtest("nobody-starves-teardown") nobody_starves_teardown();
 	igt_fixture()

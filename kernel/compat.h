@@ -8,16 +8,19 @@
 
 #include <linux/eventfd.h>
 #include <linux/hrtimer.h>
+#include <linux/sched.h>
 #include <linux/sysctl.h>
 #include <linux/version.h>
 #include <drm/drm_gem.h>
 
-/* +@n; from 6.8 on there is only +1, and each wakes whoever waits at that moment */
+/* +@n; from 6.8 on there is only +1, and each wakes whoever waits at that moment. May sleep */
 static inline void perfctr_eventfd_signal(struct eventfd_ctx *ctx, u32 n)
 {
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 8, 0)
-	while (n--)
+	while (n--) {
 		eventfd_signal(ctx);
+		cond_resched();
+	}
 #else
 	eventfd_signal(ctx, n);
 #endif

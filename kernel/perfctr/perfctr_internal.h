@@ -137,6 +137,8 @@ struct drm_perfctr {
 	struct list_head active;
 	/** @all: all sessions. */
 	struct list_head all;
+	/** @caller: session that holds @lock for an ioctl of its own, or NULL. */
+	struct drm_perfctr_session *caller;
 	/** @sessions: number of sessions. */
 	unsigned int sessions;
 	/** @set: counter set, valid while @set_users is not zero. */
@@ -273,8 +275,16 @@ struct drm_perfctr_session {
 	void *ring_vaddr;
 	/** @control_vaddr: mapping of @control_bo. */
 	void *control_vaddr;
-	/** @eventfd: may be NULL. */
+	/** @eventfd: may be NULL, and what follows is of no use then. */
 	struct eventfd_ctx *eventfd;
+	/** @wakes_of_caller: signals that &drm_perfctr.caller owes. */
+	u32 wakes_of_caller;
+	/** @wakes_due: signals that @wake_work owes. */
+	atomic64_t wakes_due;
+	/** @wake_work: pays them. */
+	struct work_struct wake_work;
+	/** @wake_queue: of @user. */
+	struct workqueue_struct *wake_queue;
 	/** @user: who made the session, NULL if that was with CAP_PERFMON. */
 	struct perfctr_user *user;
 	/** @pinned_bytes: of both buffers, as charged to @user. */
@@ -341,6 +351,16 @@ u64 perfctr_unprivileged_min_period_ns(void);
 unsigned int perfctr_max_user_sessions(void);
 u64 perfctr_max_user_ring_bytes(void);
 
+/* perfctr_wake.c */
+int perfctr_wake_init(struct drm_perfctr_session *session, struct eventfd_ctx *eventfd);
+void perfctr_wake_fini(struct drm_perfctr_session *session);
+void perfctr_wake(struct drm_perfctr_session *session, u32 samples);
+void perfctr_wake_begin_call(struct drm_perfctr_session *session);
+u32 perfctr_wake_end_call(struct drm_perfctr_session *session);
+void perfctr_wake_pay(struct drm_perfctr_session *session, u32 due);
+void perfctr_wake_pay_all(struct drm_perfctr_session *session, u32 due);
+void perfctr_wake_end(struct drm_perfctr_session *session);
+
 /* perfctr_user.c */
 int perfctr_user_charge(struct drm_perfctr *pc, unsigned int soc_counters,
 			struct perfctr_user **out);
@@ -348,6 +368,7 @@ int perfctr_user_charge_bytes(struct drm_perfctr *pc, struct perfctr_user *user,
 void perfctr_user_uncharge(struct perfctr_user *user, u64 bytes, unsigned int soc_counters);
 u64 perfctr_users_distance_ns(void);
 int perfctr_user_pace(struct perfctr_user *user);
+struct workqueue_struct *perfctr_user_wake_queue(struct perfctr_user *user);
 void perfctr_user_exit(void);
 
 /* perfctr_session.c */
@@ -373,7 +394,6 @@ bool perfctr_sampler_has_room(struct drm_perfctr_session *session);
 int perfctr_sampler_attach(struct drm_perfctr_session *session);
 void perfctr_sampler_detach(struct drm_perfctr_session *session);
 void perfctr_sampler_arm(struct drm_perfctr *pc);
-void perfctr_sampler_wake(struct drm_perfctr_session *session, u32 samples);
 bool perfctr_sampler_in_batches(const struct drm_perfctr_session *session);
 s64 perfctr_raw_offset_ns(void);
 u64 perfctr_sampler_next_due(const struct drm_perfctr_source *source, s64 raw_offset_ns);

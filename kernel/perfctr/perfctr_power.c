@@ -183,7 +183,7 @@ void drm_perfctr_unplug(struct drm_perfctr *pc)
 	list_for_each_entry(session, &pc->all, all_node) {
 		session->dead = true;
 		perfctr_ring_set_state(&session->ring, DRM_PERFCTR_RING_DEAD);
-		perfctr_sampler_wake(session, 1);
+		perfctr_wake(session, 1);
 	}
 	pc->unplugged = true;
 	hrtimer_cancel(&pc->timer);

@@ -3,7 +3,6 @@
  * The sampler: collects from the sources, hands each session its share.
  */
 #include <linux/bitops.h>
-#include <linux/eventfd.h>
 #include <linux/ktime.h>
 #include <linux/math64.h>
 #include <linux/sched.h>
@@ -309,19 +308,6 @@ bool perfctr_sampler_has_room(struct drm_perfctr_session *session)
 	return perfctr_ring_free(&session->ring) >= 2;
 }
 
-/**
- * perfctr_sampler_wake() - tell user space that there is something to read
- * @session: the session
- * @samples: the eventfd gets +1 for each: a reader of a semaphore counts them
- */
-void perfctr_sampler_wake(struct drm_perfctr_session *session, u32 samples)
-{
-	if (!session->eventfd)
-		return;
-	session->totals.wakeups++;
-	perfctr_eventfd_signal(session->eventfd, samples);
-}
-
 static void publish_view(struct drm_perfctr_session *session, struct perfctr_view *view,
 			 void **at, u64 end_ns, u32 *states)
 {
@@ -418,7 +404,7 @@ void perfctr_sampler_publish(struct drm_perfctr_session *session, u32 flags, u64
 	if (session->pc->in_batch)
 		session->wake_due++;
 	else
-		perfctr_sampler_wake(session, 1);
+		perfctr_wake(session, 1);
 }
 
 /**
@@ -631,7 +617,7 @@ void perfctr_sampler_end_batch(struct drm_perfctr *pc)
 
 	list_for_each_entry(session, &pc->active, node) {
 		if (session->wake_due)
-			perfctr_sampler_wake(session, session->wake_due);
+			perfctr_wake(session, session->wake_due);
 		session->wake_due = 0;
 	}
 }

@@ -339,7 +339,11 @@ static int map_ring(struct drm_perfctr_session *session, const struct drm_perfct
 		if (IS_ERR(eventfd))
 			return perfctr_reject(pc, -PTR_ERR(eventfd), "eventfd: %d is none",
 					      setup->eventfd);
-		session->eventfd = eventfd;
+		ret = perfctr_wake_init(session, eventfd);
+		if (ret) {
+			eventfd_ctx_put(eventfd);
+			return ret;
+		}
 	}
 	perfctr_ring_init(&session->ring, session->ring_vaddr + setup->ring_offset,
 			  session->control_vaddr + setup->control_offset,
@@ -403,8 +407,7 @@ static void session_free(struct drm_perfctr_session *session)
 	for (i = 0; i < session->view_count; i++)
 		if (session->views[i].pmu)
 			perfctr_pmu_destroy(session->views[i].pmu);
-	if (session->eventfd)
-		eventfd_ctx_put(session->eventfd);
+	perfctr_wake_fini(session);
 	unmap_buffer(session->control_bo, session->control_vaddr);
 	unmap_buffer(session->ring_bo, session->ring_vaddr);
 	perfctr_user_uncharge(session->user, session->pinned_bytes, session->soc_counters);
@@ -622,11 +625,13 @@ int perfctr_session_stop(struct drm_perfctr_session *session, u64 user_data)
 {
 	struct drm_perfctr *pc = session->pc;
 	bool relax = false;
+	u32 wakes;
 	int ret;
 
 	ret = perfctr_session_lock(session);
 	if (ret)
 		return ret;
+	perfctr_wake_begin_call(session);
 	if (session->dead) {
 		ret = -ENODEV;
 	} else if (!session->active) {
@@ -639,11 +644,13 @@ int perfctr_session_stop(struct drm_perfctr_session *session, u64 user_data)
 		perfctr_sampler_publish(session, DRM_PERFCTR_SAMPLE_FINAL, user_data);
 		relax = deactivate(session);
 	}
+	wakes = perfctr_wake_end_call(session);
 	mutex_unlock(&pc->lock);
 	if (!ret)
 		perfctr_session_disable_pmu(session);
 	mutex_unlock(&session->pmu_lock);
 
+	perfctr_wake_pay_all(session, wakes);
 	if (relax)
 		pc->config.ops->relax(pc->drm);
 	return ret;
@@ -668,6 +675,7 @@ static bool collect_with_room(struct drm_perfctr_session *session)
 int perfctr_session_sample(struct drm_perfctr_session *session, u64 user_data)
 {
 	struct drm_perfctr *pc = session->pc;
+	u32 wakes;
 	int ret;
 
 	ret = perfctr_user_pace(session->user);
@@ -676,6 +684,7 @@ int perfctr_session_sample(struct drm_perfctr_session *session, u64 user_data)
 	ret = perfctr_session_lock(session);
 	if (ret)
 		return ret;
+	perfctr_wake_begin_call(session);
 	if (session->dead) {
 		ret = -ENODEV;
 	} else if (!session->active) {
@@ -686,7 +695,9 @@ int perfctr_session_sample(struct drm_perfctr_session *session, u64 user_data)
 	} else {
 		perfctr_sampler_publish(session, DRM_PERFCTR_SAMPLE_MANUAL, user_data);
 	}
+	wakes = perfctr_wake_end_call(session);
 	perfctr_session_unlock(session);
+	perfctr_wake_pay(session, wakes);
 	return ret;
 }
 
@@ -796,19 +807,24 @@ void perfctr_session_teardown(struct drm_perfctr_session *session)
 {
 	struct drm_perfctr *pc = session->pc;
 	bool relax;
+	u32 wakes;
 
 	mutex_lock(&pc->lock);
+	perfctr_wake_begin_call(session);
 	/* unplug has ended the session, but not its hold on the device */
 	relax = session->active ? deactivate(session) : session->awake;
 	session->awake = false;
 	session->dead = true;
 	perfctr_ring_set_state(&session->ring, DRM_PERFCTR_RING_DEAD);
-	perfctr_sampler_wake(session, 1);
+	perfctr_wake(session, 1);
 	if (session->holds_set)
 		pc->set_users--;
 	list_del_init(&session->all_node);
 	pc->sessions--;
+	wakes = perfctr_wake_end_call(session);
 	mutex_unlock(&pc->lock);
+	perfctr_wake_pay_all(session, wakes);
+	perfctr_wake_end(session);
 	perfctr_session_close_pmu(session);
 
 	if (relax)

@@ -6,6 +6,7 @@
 #include <linux/hashtable.h>
 #include <linux/hrtimer.h>
 #include <linux/ktime.h>
+#include <linux/minmax.h>
 #include <linux/sched.h>
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
@@ -61,6 +62,8 @@ struct perfctr_user {
 	struct mutex pace;
 	/** @next_ns: earliest time of the next one, CLOCK_MONOTONIC. */
 	u64 next_ns;
+	/** @wake_queue: of sessions with an eventfd; NULL before the first of them. */
+	struct workqueue_struct *wake_queue;
 };
 
 /* protects the table and all counts */
@@ -117,6 +120,8 @@ static unsigned long drop_unused(struct perfctr_user *user)
 	if (now_ns < user->next_ns)
 		return nsecs_to_jiffies(user->next_ns - now_ns) + 1;
 	hash_del(&user->node);
+	if (user->wake_queue)
+		destroy_workqueue(user->wake_queue);
 	mutex_destroy(&user->pace);
 	kfree(user);
 	return 0;
@@ -293,4 +298,37 @@ int perfctr_user_pace(struct perfctr_user *user)
 out:
 	mutex_unlock(&user->pace);
 	return ret;
+}
+
+/**
+ * perfctr_user_wake_queue() - where the works of a user's sessions wait for each other
+ * @user: from perfctr_user_charge(), may be NULL; the caller holds one of its sessions
+ *
+ * Returns: a queue that lives as long as the sessions, of ordinary priority; that of the system for
+ * whom there are no limits; NULL if there is no memory.
+ */
+struct workqueue_struct *perfctr_user_wake_queue(struct perfctr_user *user)
+{
+	struct workqueue_struct *queue, *surplus;
+
+	if (!user)
+		return system_unbound_wq;
+	mutex_lock(&users_lock);
+	queue = user->wake_queue;
+	mutex_unlock(&users_lock);
+	if (queue)
+		return queue;
+
+	/* not under the lock that everybody needs */
+	surplus = alloc_ordered_workqueue("perfctr-wake", 0);
+	if (!surplus)
+		return NULL;
+	mutex_lock(&users_lock);
+	if (!user->wake_queue)
+		swap(user->wake_queue, surplus);
+	queue = user->wake_queue;
+	mutex_unlock(&users_lock);
+	if (surplus)
+		destroy_workqueue(surplus);
+	return queue;
 }
