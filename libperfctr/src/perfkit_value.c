@@ -8,6 +8,8 @@
 #include "metric.h"
 #include "totals.h"
 
+enum { PERCENT = 100 };
+
 /* what a value is made of: cycles and time are those of its first counter */
 struct computation {
 	const struct perfctr_perfkit *kit;
@@ -15,6 +17,9 @@ struct computation {
 	unsigned int object;
 	bool has_cycles, clock_known;
 	uint64_t cycles, elapsed_ns, blocks;
+	/* of the first counter, if it has cycles */
+	uint32_t clock;
+	struct fraction frequency_hz;
 };
 
 static const struct perfctr_totals *totals_of(const struct computation *c,
@@ -91,6 +96,41 @@ static void add_part(struct fraction *sum, const struct fraction *part)
 		sum->flags |= PERFCTR_PERFKIT_PARTIAL;
 }
 
+/* As the device tells it, else by what its clock counted. */
+static struct fraction frequency_of(const struct computation *c,
+				    const struct perfctr_totals *totals,
+				    const struct perfctr_totals_block *b)
+{
+	const struct perfctr_device *device = c->kit->device;
+	const struct fraction ns_per_s = fraction_of(NS_PER_S);
+	struct fraction cycles = fraction_of(b->info.clock_cycles);
+	struct fraction block_ns = fraction_of(totals->span.elapsed_ns);
+	struct fraction blocks = fraction_of(b->info.blocks);
+	size_t n;
+
+	for (n = 0; n < device->clock_count; n++)
+		if (device->clocks[n].clock == b->info.clock && device->clocks[n].frequency_hz)
+			return fraction_of(device->clocks[n].frequency_hz);
+	block_ns = fraction_multiply(&block_ns, &blocks);
+	cycles = fraction_multiply(&cycles, &ns_per_s);
+	return fraction_divide(&cycles, &block_ns);
+}
+
+/* A unit can wait for another one in a domain with another clock: cycles of the first counter's. */
+static struct fraction in_first_clock(const struct computation *c,
+				      const struct perfctr_totals *totals,
+				      const struct perfctr_totals_block *b,
+				      const struct fraction *cycles)
+{
+	struct fraction frequency_hz, result;
+
+	if (cycles->state != PERFCTR_VALUE_OK || b->info.clock == c->clock)
+		return *cycles;
+	frequency_hz = frequency_of(c, totals, b);
+	result = fraction_multiply(cycles, &c->frequency_hz);
+	return fraction_divide(&result, &frequency_hz);
+}
+
 /* A need can be of all blocks of a type; *blocks counts them. */
 static struct fraction value_of_need(struct computation *c, const struct kit_need *need, bool first)
 {
@@ -105,7 +145,13 @@ static struct fraction value_of_need(struct computation *c, const struct kit_nee
 
 		if (!belongs(&need->request, b))
 			continue;
+		if (first && !any) {
+			c->clock = b->info.clock;
+			c->frequency_hz = frequency_of(c, totals, b);
+		}
 		one = value_in_block(totals, b, &b->counters[bit].total);
+		if (c->entry->info.kind == PERFCTR_PERFKIT_BOTTLENECK)
+			one = in_first_clock(c, totals, b, &one);
 		if (any)
 			add_part(&sum, &one);
 		else
@@ -241,6 +287,22 @@ EXPORT int perfctr_perfkit_value(const struct perfctr_perfkit *kit, size_t n, un
 	return 0;
 }
 
+/* The cycles that the share of a unit stands for, in ns: passes of other lengths compare. */
+static struct fraction compute_time_ns(struct computation *c)
+{
+	struct fraction time_ns = compute(c), cycles = fraction_of(c->cycles);
+	struct fraction ns_per_s = fraction_of(NS_PER_S), part = fraction_of(PERCENT);
+	struct fraction blocks = fraction_of(c->blocks);
+
+	if (time_ns.state != PERFCTR_VALUE_OK)
+		return time_ns;
+	time_ns = fraction_multiply(&time_ns, &cycles);
+	part = fraction_multiply(&part, &blocks);
+	time_ns = fraction_divide(&time_ns, &part);
+	time_ns = fraction_multiply(&time_ns, &ns_per_s);
+	return fraction_divide(&time_ns, &c->frequency_hz);
+}
+
 EXPORT long perfctr_perfkit_bottleneck(const struct perfctr_perfkit *kit, unsigned int object)
 {
 	struct fraction most = fraction_of(0);
@@ -253,7 +315,7 @@ EXPORT long perfctr_perfkit_bottleneck(const struct perfctr_perfkit *kit, unsign
 
 		if (c.entry->info.kind != PERFCTR_PERFKIT_BOTTLENECK)
 			continue;
-		f = compute(&c);
+		f = compute_time_ns(&c);
 		if (f.state != PERFCTR_VALUE_OK || fraction_compare(&f, &most) <= 0)
 			continue;
 		most = f;

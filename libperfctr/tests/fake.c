@@ -322,7 +322,7 @@ static void make_sample(struct fake *f, uint32_t flags)
 {
 	struct sample_writer *w = &f->writer;
 	struct drm_perfctr_sample_header *h = sample_begin(w);
-	uint64_t values[64], running[64];
+	uint64_t values[64], mux_values[64], running[64];
 	unsigned int used = 0;
 	uint32_t n, bit;
 
@@ -354,12 +354,16 @@ static void make_sample(struct fake *f, uint32_t flags)
 			   r->type == DRM_PERFCTR_BLOCK_MP) {
 			struct drm_perfctr_mux_block_header *m;
 			uint64_t valid = take_turns(f, r->mask, &used, running);
+			uint64_t step =
+				r->index < ARRAY_SIZE(f->mux_steps) ? f->mux_steps[r->index] : 0;
 
-			m = sample_add_mux(w, r->type, r->index, r->mask, values, running,
+			for (bit = 0; bit < 64; bit++)
+				mux_values[bit] = (step ? step : f->step) * (bit + 1);
+			m = sample_add_mux(w, r->type, r->index, r->mask, mux_values, running,
 					   FAKE_SPAN_NS);
 			m->block.valid_mask = valid;
 			m->block.section = r->section;
-			m->block.clock_cycles = 500;
+			m->block.clock_cycles = f->mux_cycles;
 			m->block.states |= f->block_states;
 		} else {
 			struct drm_perfctr_block_header *b;
@@ -554,6 +558,7 @@ struct fake *fake_new(void)
 		.list = fake_list,
 	};
 	f->step = 1;
+	f->mux_cycles = 500;
 	f->info_bytes = sizeof(f->info);
 	f->block_bytes = sizeof(f->blocks[0]);
 	f->info = (struct drm_perfctr_device_info){

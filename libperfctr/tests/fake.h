@@ -56,6 +56,8 @@ struct fake {
 	/* counter n of a block grows by step * (n + 1) in each sample */
 	uint64_t step;
 	struct sample_writer writer;
+	/* the step of PCOUNTER and MP blocks with that index, 0: step; cycles of their clocks */
+	uint64_t mux_steps[8], mux_cycles;
 	/* counters of all PMUs and NVIDIA blocks that run at once, the first ones; 0: all */
 	unsigned int slots_at_once;
 	/* flags of every sample, states of every block */

@@ -485,6 +485,117 @@ static void ratios_are_fractions(void)
 	end();
 }
 
+enum {
+	/* nv50's counters of the units SHD and TEX */
+	SHADER_COUNTERS = 0xf,
+	TEXTURE_BUSY = 1 << 4,
+	TEXTURE_WAITS_FOR_FB = 1 << 5,
+	TEXTURE_WAITS_FOR_SHADER = 1 << 6,
+	FIRST_OF_SHADER = 31,
+	/* of the fake's clocks */
+	MHZ_500 = 0,
+	MHZ_800 = 2,
+};
+
+static void begin_with_domains(uint64_t slow, uint64_t fast)
+{
+	begin_with(true);
+	perfctr_device_unref(device);
+	perfctr_perfkit_unref(kit);
+	fake->block_count = 0;
+	add_block(DRM_PERFCTR_BLOCK_PCOUNTER, MHZ_500, DRM_PERFCTR_PRODUCT_NV50,
+		  slow << FIRST_OF_SHADER);
+	add_block(DRM_PERFCTR_BLOCK_PCOUNTER, MHZ_800, DRM_PERFCTR_PRODUCT_NV50,
+		  fast << FIRST_OF_SHADER);
+	EQUAL(perfctr_device_open(ctx, NULL, &device), 0);
+	EQUAL(perfctr_perfkit_new(device, &kit), 0);
+}
+
+/* A unit that waits for another one in a domain with another clock: the wait is as long as it is there. */
+static void waits_are_of_their_own_clock(void)
+{
+	struct perfctr_perfkit_value value;
+
+	begin_with_domains(TEXTURE_BUSY | TEXTURE_WAITS_FOR_SHADER, TEXTURE_WAITS_FOR_FB);
+	EQUAL(perfctr_perfkit_add(kit, "TEX SOL,TEX Bottleneck"), 2);
+	fake->slots_at_once = 1;
+	fake->mux_steps[MHZ_800] = 8;
+	fake->mux_steps[MHZ_500] = 8;
+	/* 8 - 8 * 500 / 800 - 8 */
+	EQUAL(run_experiment(), 3);
+	EQUAL(value_of("TEX Bottleneck", 0).numerator, 0);
+	EQUAL(perfctr_perfkit_bottleneck(kit, 0), -ENODATA);
+	end();
+
+	begin_with_domains(TEXTURE_BUSY, TEXTURE_WAITS_FOR_FB | TEXTURE_WAITS_FOR_SHADER);
+	EQUAL(perfctr_perfkit_add(kit, "TEX SOL,TEX Bottleneck"), 2);
+	fake->mux_steps[MHZ_500] = 100;
+	fake->mux_steps[MHZ_800] = 8;
+	EQUAL(run_experiment(), 1);
+	value = value_of("TEX SOL", 0);
+	EQUAL(value.numerator, 20);
+	/* 100 * (100 - (8 + 16) * 500 / 800) / 500 */
+	value = value_of("TEX Bottleneck", 0);
+	EQUAL(value.numerator, 17);
+	EQUAL(value.denominator, 1);
+	EQUAL(perfctr_perfkit_bottleneck(kit, 0), perfctr_perfkit_find(kit, "TEX Bottleneck"));
+	end();
+}
+
+static const struct perfctr_perfkit_counter *counter_of(const char *name)
+{
+	return perfctr_perfkit_counter(kit, (size_t)perfctr_perfkit_find(kit, name));
+}
+
+/* SHD is busy for longer than TEX, in a pass that takes longer still. */
+static void check_the_bottleneck_is_the_longest(unsigned int texture_domain,
+						uint64_t texture_cycles)
+{
+	struct perfctr_perfkit_value shader, texture;
+	unsigned int passes = 0, pass;
+
+	EQUAL(perfctr_perfkit_add(kit, "SHD Bottleneck,TEX Bottleneck"), 2);
+	fake->slots_at_once = 1;
+	fake->step = 0;
+	EQUAL(perfctr_perfkit_begin_experiment(kit, &passes), 0);
+	EQUAL(passes, 7);
+	for (pass = 0; pass < passes; pass++) {
+		bool is_shader = pass == counter_of("SHD Bottleneck")->first_pass;
+		bool is_texture = pass == counter_of("TEX Bottleneck")->first_pass;
+
+		memset(fake->mux_steps, 0, sizeof(fake->mux_steps));
+		fake->mux_steps[MHZ_500] = is_shader ? 2160 : 0;
+		if (is_texture)
+			fake->mux_steps[texture_domain] = texture_cycles;
+		fake->mux_cycles = is_shader ? 19960704 : 5400704;
+		EQUAL(perfctr_perfkit_begin_pass(kit, pass), 0);
+		EQUAL(perfctr_perfkit_end_pass(kit), 0);
+	}
+	EQUAL(perfctr_perfkit_end_experiment(kit), 0);
+	shader = value_of("SHD Bottleneck", 0);
+	texture = value_of("TEX Bottleneck", 0);
+	EQUAL((uint64_t)shader.numerator * shader.cycles,
+	      (uint64_t)shader.denominator * 100 * 2160);
+	EQUAL((uint64_t)texture.numerator * texture.cycles,
+	      (uint64_t)texture.denominator * 100 * texture_cycles);
+	CHECK((double)texture.numerator / (double)texture.denominator >
+	      (double)shader.numerator / (double)shader.denominator);
+	EQUAL(perfctr_perfkit_bottleneck(kit, 0), perfctr_perfkit_find(kit, "SHD Bottleneck"));
+}
+
+static void the_bottleneck_is_by_time(void)
+{
+	const uint64_t waits = TEXTURE_WAITS_FOR_FB | TEXTURE_WAITS_FOR_SHADER;
+
+	begin_with_domains(SHADER_COUNTERS | TEXTURE_BUSY, waits);
+	check_the_bottleneck_is_the_longest(MHZ_500, 1828);
+	end();
+	/* more cycles of a faster clock are less time */
+	begin_with_domains(SHADER_COUNTERS | waits, TEXTURE_BUSY);
+	check_the_bottleneck_is_the_longest(MHZ_800, 3000);
+	end();
+}
+
 static void marks_say_how_good_a_value_is(void)
 {
 	unsigned int passes;
@@ -684,6 +795,8 @@ static const struct test tests[] = {
 	{ "samples mark what they update", samples_mark_what_they_update },
 	{ "one pass samples without a gap", one_pass_samples_without_a_gap },
 	{ "ratios are fractions", ratios_are_fractions },
+	{ "waits are of their own clock", waits_are_of_their_own_clock },
+	{ "the bottleneck is by time", the_bottleneck_is_by_time },
 	{ "marks say how good a value is", marks_say_how_good_a_value_is },
 	{ "every failure leaves nothing behind", every_failure_leaves_nothing_behind },
 	{ "fractions compute as paper does", fractions_compute_as_paper_does },

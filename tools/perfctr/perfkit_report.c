@@ -9,7 +9,7 @@
 #include "json.h"
 
 /* 3: slices of time are no frames; 2: cycles and elapsed_ns are means, integers of more than 63 bits are strings */
-enum { JSON_VERSION = 3, NUMBER_BYTES = 48, MOST_BITS = 63 };
+enum { JSON_VERSION = 3, NUMBER_BYTES = 48, MOST_BITS = 63, NAME_WIDTH = 36, US_PER_S = 1000000 };
 
 uint64_t perfkit_frames_needed(const struct perfkit_report *r)
 {
@@ -27,29 +27,6 @@ static const char *mean_text(const struct perfkit_stat *stat, char *text, size_t
 	return text;
 }
 
-/* Number of the counter with the highest mean of its kind, -1 if none is above 0. */
-static long find_bottleneck(const struct perfkit_report *r)
-{
-	long found = -1;
-	mpq_t most, mean;
-
-	mpq_inits(most, mean, NULL);
-	for (size_t n = 0; n < perfctr_perfkit_count(r->kit); n++) {
-		const struct perfkit_stat *stat = &r->stats[n];
-
-		if (perfctr_perfkit_counter(r->kit, n)->kind != PERFCTR_PERFKIT_BOTTLENECK ||
-		    !stat->measured)
-			continue;
-		perfkit_stat_mean(stat, mean);
-		if (mpq_cmp(mean, most) <= 0)
-			continue;
-		mpq_set(most, mean);
-		found = (long)n;
-	}
-	mpq_clears(most, mean, NULL);
-	return found;
-}
-
 /* --- text ------------------------------------------------------------------------ */
 
 static const char *marks(uint32_t flags)
@@ -61,18 +38,30 @@ static const char *marks(uint32_t flags)
 		     4 * !!(flags & PERFCTR_PERFKIT_PARTIAL)];
 }
 
-static void print_row(const struct perfkit_report *r, size_t n)
+int perfkit_name_width(const struct perfkit_report *r)
+{
+	int width = NAME_WIDTH;
+
+	for (size_t n = 0; n < perfctr_perfkit_count(r->kit); n++) {
+		int length = (int)strlen(perfctr_perfkit_counter(r->kit, n)->name);
+
+		width = length > width ? length : width;
+	}
+	return width;
+}
+
+static void print_row(const struct perfkit_report *r, size_t n, int width)
 {
 	const struct perfctr_perfkit_counter *counter = perfctr_perfkit_counter(r->kit, n);
 	const struct perfkit_stat *stat = &r->stats[n];
 	char mean[NUMBER_BYTES], min[NUMBER_BYTES], max[NUMBER_BYTES];
 
 	if (!stat->measured) {
-		fprintf(r->out, "%-36s <%s>\n", counter->name,
+		fprintf(r->out, "%-*s <%s>\n", width, counter->name,
 			perfctr_value_state_text(stat->state));
 		return;
 	}
-	fprintf(r->out, "%-36s %15s %15s %15s %s%s\n", counter->name,
+	fprintf(r->out, "%-*s %15s %15s %15s %s%s\n", width, counter->name,
 		mean_text(stat, mean, sizeof(mean)), ratio_text(stat->min, min, sizeof(min)),
 		ratio_text(stat->max, max, sizeof(max)), counter->unit, marks(stat->flags));
 }
@@ -83,14 +72,19 @@ static int name_of_unit(const struct perfctr_perfkit_counter *counter)
 }
 
 /* A unit that nobody measured could have been it: that is told. */
-static void print_bottleneck(const struct perfkit_report *r, size_t bottleneck)
+static void print_bottleneck(const struct perfkit_report *r, size_t bottleneck, mpq_t time_ns)
 {
 	const struct perfctr_perfkit_counter *counter = perfctr_perfkit_counter(r->kit, bottleneck);
 	const char *separator = " (not known: ";
-	char share[NUMBER_BYTES];
+	char text[NUMBER_BYTES];
+	mpq_t ns_per_us;
 
-	fprintf(r->out, "\nGPU bottleneck: %.*s, in %s %% of its cycles", name_of_unit(counter),
-		counter->name, mean_text(&r->stats[bottleneck], share, sizeof(share)));
+	mpq_init(ns_per_us);
+	mpq_set_ui(ns_per_us, NS_PER_S / US_PER_S, 1);
+	mpq_div(time_ns, time_ns, ns_per_us);
+	mpq_clear(ns_per_us);
+	fprintf(r->out, "\nGPU bottleneck: %.*s, busy for %s us without waiting for others",
+		name_of_unit(counter), counter->name, ratio_text(time_ns, text, sizeof(text)));
 	for (size_t n = 0; n < perfctr_perfkit_count(r->kit); n++) {
 		counter = perfctr_perfkit_counter(r->kit, n);
 		if (counter->kind != PERFCTR_PERFKIT_BOTTLENECK || r->stats[n].measured)
@@ -130,19 +124,24 @@ static void print_mode(const struct perfkit_report *r)
 void perfkit_print_text(const struct perfkit_report *r)
 {
 	size_t count = perfctr_perfkit_count(r->kit), n;
+	int width = perfkit_name_width(r);
 	uint32_t flags = 0;
-	long bottleneck = find_bottleneck(r);
+	long bottleneck;
+	mpq_t time_ns;
 
-	fprintf(r->out, "%zu counters in %u pass%s, ", count, r->passes,
+	fprintf(r->out, "%zu counter%s in %u pass%s, ", count, plural(count), r->passes,
 		r->passes == 1 ? "" : "es");
 	print_mode(r);
-	fprintf(r->out, "%-36s %15s %15s %15s\n", "", "mean", "min", "max");
+	fprintf(r->out, "%-*s %15s %15s %15s\n", width, "", "mean", "min", "max");
 	for (n = 0; n < count; n++) {
-		print_row(r, n);
+		print_row(r, n, width);
 		flags |= r->stats[n].flags;
 	}
+	mpq_init(time_ns);
+	bottleneck = perfkit_find_bottleneck(r, time_ns);
 	if (bottleneck >= 0)
-		print_bottleneck(r, (size_t)bottleneck);
+		print_bottleneck(r, (size_t)bottleneck, time_ns);
+	mpq_clear(time_ns);
 	if (flags &
 	    (PERFCTR_PERFKIT_OVERFLOW | PERFCTR_PERFKIT_ESTIMATED | PERFCTR_PERFKIT_PARTIAL))
 		fputs(" > overflow: at least that much   ~ shared with another session: estimated"
@@ -204,6 +203,7 @@ static struct json_object *counter_object(const struct perfkit_report *r, size_t
 	const struct perfctr_perfkit_counter *counter = perfctr_perfkit_counter(r->kit, n);
 	const struct perfkit_stat *stat = &r->stats[n];
 	struct json_object *o = json_object_new_object();
+	mpq_t time_ns;
 
 	json_add_text(o, "name", counter->name);
 	json_add_text(o, "text", counter->text);
@@ -217,6 +217,10 @@ static struct json_object *counter_object(const struct perfkit_report *r, size_t
 	json_add_u64(o, "measured", stat->measured);
 	if (stat->measured)
 		add_means(o, stat);
+	mpq_init(time_ns);
+	if (perfkit_unit_time_ns(r, n, time_ns))
+		add_ratio(o, "time_ns", time_ns);
+	mpq_clear(time_ns);
 	json_add_bool(o, "overflow", stat->flags & PERFCTR_PERFKIT_OVERFLOW);
 	json_add_bool(o, "estimated", stat->flags & PERFCTR_PERFKIT_ESTIMATED);
 	json_add_bool(o, "partial", stat->flags & PERFCTR_PERFKIT_PARTIAL);
@@ -248,8 +252,12 @@ void perfkit_print_json(const struct perfkit_report *r)
 	struct json_object *root = json_object_new_object();
 	struct json_object *device = json_object_new_object();
 	struct json_object *counters = json_object_new_array();
-	long bottleneck = find_bottleneck(r);
+	long bottleneck;
+	mpq_t time_ns;
 
+	mpq_init(time_ns);
+	bottleneck = perfkit_find_bottleneck(r, time_ns);
+	mpq_clear(time_ns);
 	json_add_u64(root, "version", JSON_VERSION);
 	json_add_text(device, "path", perfctr_device_path(r->device));
 	json_add_text(device, "driver", perfctr_device_driver(r->device));

@@ -36,19 +36,19 @@ static void add_u64(mpz_ptr sum, uint64_t number)
 void perfkit_stat_init(struct perfkit_stat *stat)
 {
 	*stat = (struct perfkit_stat){ .state = PERFCTR_VALUE_NOT_MEASURED };
-	mpq_inits(stat->sum, stat->min, stat->max, NULL);
+	mpq_inits(stat->sum, stat->by_cycles, stat->min, stat->max, NULL);
 	mpz_inits(stat->cycles, stat->elapsed_ns, NULL);
 }
 
 void perfkit_stat_clear(struct perfkit_stat *stat)
 {
-	mpq_clears(stat->sum, stat->min, stat->max, NULL);
+	mpq_clears(stat->sum, stat->by_cycles, stat->min, stat->max, NULL);
 	mpz_clears(stat->cycles, stat->elapsed_ns, NULL);
 }
 
 void perfkit_stat_add(struct perfkit_stat *stat, const struct perfctr_perfkit_value *value)
 {
-	mpq_t ratio;
+	mpq_t ratio, cycles;
 
 	stat->flags |= value->flags;
 	if (value->state != PERFCTR_VALUE_OK) {
@@ -64,20 +64,34 @@ void perfkit_stat_add(struct perfkit_stat *stat, const struct perfctr_perfkit_va
 	if (!stat->measured || mpq_cmp(ratio, stat->max) > 0)
 		mpq_set(stat->max, ratio);
 	mpq_add(stat->sum, stat->sum, ratio);
-	mpq_clear(ratio);
+	mpq_init(cycles);
+	set_u64(mpq_numref(cycles), value->cycles);
+	mpq_mul(ratio, ratio, cycles);
+	mpq_add(stat->by_cycles, stat->by_cycles, ratio);
+	mpq_clears(ratio, cycles, NULL);
 	add_u64(stat->cycles, value->cycles);
 	add_u64(stat->elapsed_ns, value->elapsed_ns);
 	stat->measured++;
 }
 
-void perfkit_stat_mean(const struct perfkit_stat *stat, mpq_t mean)
+static void divide_by_measured(const struct perfkit_stat *stat, mpq_srcptr sum, mpq_t mean)
 {
 	mpq_t count;
 
 	mpq_init(count);
 	set_u64(mpq_numref(count), stat->measured);
-	mpq_div(mean, stat->sum, count);
+	mpq_div(mean, sum, count);
 	mpq_clear(count);
+}
+
+void perfkit_stat_mean(const struct perfkit_stat *stat, mpq_t mean)
+{
+	divide_by_measured(stat, stat->sum, mean);
+}
+
+void perfkit_stat_mean_by_cycles(const struct perfkit_stat *stat, mpq_t mean)
+{
+	divide_by_measured(stat, stat->by_cycles, mean);
 }
 
 void perfkit_stat_mean_of(const struct perfkit_stat *stat, mpz_srcptr sum, mpq_t mean)

@@ -27,6 +27,8 @@ struct perfkit_stat {
 	mpq_t max;
 	/** @cycles: of the blocks' clock in all of them, 0: they have none. */
 	mpz_t cycles;
+	/** @by_cycles: sum of each value times its cycles. */
+	mpq_t by_cycles;
 	/** @elapsed_ns: time of all of them. */
 	mpz_t elapsed_ns;
 	/** @flags: enum perfctr_perfkit_flags of all of them. */
@@ -44,6 +46,9 @@ void perfkit_stat_add(struct perfkit_stat *stat, const struct perfctr_perfkit_va
 /* A sum over the number of values; @mean is initialized, @stat has values. */
 void perfkit_stat_mean(const struct perfkit_stat *stat, mpq_t mean);
 void perfkit_stat_mean_of(const struct perfkit_stat *stat, mpz_srcptr sum, mpq_t mean);
+
+/* The same of value * cycles: for a unit 100 * the cycles that its shares stand for. */
+void perfkit_stat_mean_by_cycles(const struct perfkit_stat *stat, mpq_t mean);
 
 /* The double that is nearest. */
 double ratio_number(mpq_srcptr ratio);

@@ -398,7 +398,7 @@ static void test_perfkit_means(void)
 	uint64_t random = 0x9e3779b97f4a7c15;
 
 	for (unsigned int count = 1; count <= 200; count += count < 8 ? 1 : 64) {
-		uint64_t sums[PRIMES] = { 0 };
+		uint64_t sums[PRIMES] = { 0 }, numerators[PRIMES] = { 0 };
 		long double smallest = INFINITY, largest = -INFINITY, sum = 0;
 		struct perfkit_stat stat;
 		mpq_t mean;
@@ -417,11 +417,13 @@ static void test_perfkit_means(void)
 							.cycles = denominator,
 							.elapsed_ns = 7,
 						});
-			for (unsigned int k = 0; k < PRIMES; k++)
-				sums[k] = (uint64_t)(((uint128)sums[k] + quotient_mod(numerator,
-										      denominator,
-										      primes[k])) %
-						     primes[k]);
+			for (unsigned int k = 0; k < PRIMES; k++) {
+				uint128 quotient = quotient_mod(numerator, denominator, primes[k]);
+
+				sums[k] = (uint64_t)((sums[k] + quotient) % primes[k]);
+				numerators[k] = (uint64_t)(((uint128)numerators[k] + numerator) %
+							   primes[k]);
+			}
 			smallest = fminl(smallest, value);
 			largest = fmaxl(largest, value);
 			sum += value;
@@ -436,6 +438,11 @@ static void test_perfkit_means(void)
 		CHECK(fabsl(ratio_number(stat.max) / largest - 1) < 1e-15L);
 		perfkit_stat_mean_of(&stat, stat.elapsed_ns, mean);
 		CHECK(!mpq_cmp_ui(mean, 7, 1));
+		/* value * cycles is the numerator */
+		perfkit_stat_mean_by_cycles(&stat, mean);
+		for (unsigned int k = 0; k < PRIMES; k++)
+			CHECK(ratio_mod(mean, primes[k]) ==
+			      quotient_mod(numerators[k], count, primes[k]));
 		perfkit_stat_clear(&stat);
 		mpq_clear(mean);
 	}

@@ -3,10 +3,12 @@
 
 Written from their definitions in docs/perfkit.md and in the database's texts, not from their formulas: a ratio of a
 counter is its share of the cycles of its clock; a unit's SOL is the share in which it was busy, its Bottleneck the share in which
-it was busy without waiting, for whatever it can wait.
+it was busy without waiting, for whatever it can wait. A cycle is as long as the clock of its counter says.
 """
 
 import fractions
+import json
+import subprocess
 
 # NVPerfKit's names of units, and what the names of their counters begin with
 NV50_UNITS = {"IDX": "input_assembler", "GEOM": "geom", "SHD": "shader", "TEX": "texture", "ROP": "rop"}
@@ -18,6 +20,16 @@ CSF_UNITS = {
     "L2": ("memsys", "L2_ACTIVE", ("EXT_READ_STALL", "EXT_WRITE_STALL")),
 }
 PERCENT = 100
+
+
+def frequencies(node, truth_path):
+    """{counter of PCOUNTER: Hz of the clock of its domain}"""
+    done = subprocess.run(("perfctr", "info", "--json", "-d", node), stdout=subprocess.PIPE, check=True)
+    device, = json.loads(done.stdout)["devices"]
+    clocks = {c["clock"]: c["frequency_hz"] for c in device["clocks"]}
+    domains = {b["index"]: clocks[b["clock"]] for b in device["blocks"] if b["type"] == "pcounter"}
+    with open(truth_path, encoding="ascii") as f:
+        return {name: domains[int(index)] for kind, index, _, name, _ in map(str.split, f) if kind == "PCOUNTER"}
 
 
 def share(part, *others):
@@ -50,9 +62,10 @@ def nv50_metrics(pm, mp):
 class Result:
     """The JSON document, and for each of its counters the truth of the pass that counted it."""
 
-    def __init__(self, result, truth_of):
+    def __init__(self, result, truth_of, clocks):
         self.counters = {c["name"]: c for c in result["counters"]}
         self.truth_of = truth_of
+        self.clocks = clocks
 
     def truth(self, block, name):
         c = self.counters[f"{block}/{name}"]
@@ -72,11 +85,15 @@ class Result:
     def cycles(self, block, name):
         return self.exact(f"{block}/{name}", "cycles")
 
+    def ratio(self, name, other):
+        """of their clocks; those of a Mali GPU are in one block"""
+        return fractions.Fraction(self.clocks[name], self.clocks[other]) if self.clocks else 1
+
     def unit(self, block, busy, waits, kind):
         cycles = self.cycles(block, busy)
         amount = self.truth(block, busy)
         if kind == "bottleneck":
-            amount = max(0, amount - sum(self.truth(block, w) for w in waits))
+            amount = max(0, amount - sum(self.truth(block, w) * self.ratio(busy, w) for w in waits))
         return PERCENT * amount / cycles
 
 
@@ -103,9 +120,25 @@ def expected_metric(r, name):
         return "no value"
 
 
-def problems(result, truth_of):
-    """What differs; truth_of(counter of the JSON document) has the truth of its first pass."""
-    r = Result(result, truth_of)
+def check_bottleneck(r, result):
+    """The unit that was busy without waiting for the longest time is named."""
+    times = {}
+    for name, c in r.counters.items():
+        if c["kind"] != "bottleneck":
+            continue
+        times[name] = r.exact(name, "time_ns")
+        if r.clocks:
+            busy = f"{NV50_UNITS[name.split()[0]]}_busy"
+            cycles = r.exact(name) * r.exact(name, "cycles") / PERCENT
+            if times[name] != cycles * 10**9 / r.clocks[busy]:
+                return [f"{name} is {cycles} cycles, but {times[name]} ns"]
+    longest = max(times, key=times.get)
+    return [] if result["bottleneck"] == longest else [f"{result['bottleneck']} is named, but {longest} took longest"]
+
+
+def problems(result, truth_of, clocks=None):
+    """What differs; truth_of(counter of the JSON document) has the truth of its first pass; clocks: of frequencies()."""
+    r = Result(result, truth_of, clocks)
     is_nv50 = "pcounter/gpu_idle" in r.counters
     found = []
     compared = {"metric": 0, "sol": 0, "bottleneck": 0}
@@ -121,6 +154,8 @@ def problems(result, truth_of):
         if value != expected:
             found.append(f"{name}: {value}, by the truth {expected}")
         compared[c["kind"]] += 1
+    if result.get("experiments") == 1:
+        found += check_bottleneck(r, result)
     least = len(NV50_UNITS) if is_nv50 else len(CSF_UNITS)
     if compared["sol"] != least or compared["bottleneck"] != least or (is_nv50 and compared["metric"] < 27):
         found.append(f"only {compared} were compared")

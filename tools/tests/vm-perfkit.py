@@ -127,8 +127,8 @@ def repetitions_agree():
 
 
 def check_means(result):
-    """every counter that was measured has a mean within its bounds; the highest one names the bottleneck"""
-    highest = None, 0
+    """every counter that was measured has a mean within its bounds; the longest time names the bottleneck"""
+    longest = None, 0
     for c in result["counters"]:
         check((c["measured"] > 0) == (c["state"] == "ok"), f"{c}")
         if not c["measured"]:
@@ -136,9 +136,9 @@ def check_means(result):
         mean = exact(c["mean"])
         check(exact(c["min"]) <= mean <= exact(c["max"]), f"{c}")
         check(abs(c["mean"]["number"] - float(mean)) <= 1e-12 * float(mean), f"{c['name']}: {c['mean']['number']}")
-        if c["kind"] == "bottleneck" and mean > highest[1]:
-            highest = c["name"], mean
-    check(result["bottleneck"] == highest[0], f"{result['bottleneck']} is named, {highest[0]} has {highest[1]}")
+        if c["kind"] == "bottleneck" and exact(c["time_ns"]) > longest[1]:
+            longest = c["name"], exact(c["time_ns"])
+    check(result["bottleneck"] == longest[0], f"{result['bottleneck']} is named, {longest[0]} took {longest[1]} ns")
 
 
 @test
@@ -354,12 +354,38 @@ def nvidia_counters_equal_truth():
                 continue
             check(exact(c["mean"]) == expected, f"{key}: {c['mean']}, truth {expected}")
         passes = [counted(*snapshots[n:n + 2]) for n in range(0, len(snapshots), 2)]
-        problems = units_truth.problems(result, lambda c: passes[c["first_pass"]])
+        problems = units_truth.problems(result, lambda c: passes[c["first_pass"]], units_truth.frequencies(node, path))
         check(not problems, f"{problems}")
         for c in result["counters"]:
             if c["kind"] in ("sol", "bottleneck"):
                 check(exact(c["mean"]) > 0, f"{c['name']} is 0, which any formula is")
         check(result["bottleneck"] == "SHD Bottleneck", f"{result['bottleneck']}")
+
+
+@test
+def bottleneck_is_by_time():
+    """a job that is done once for each pass: which unit was busy for longest does not depend on how long the passes were"""
+    job = "vertices=300", "primitives=100", "fragments=3000", "texels=9000"
+    # each pass has another length: the one that counts SHD is the longest
+    script = 'vsoc-job -q "$@"; test -e /tmp/longest || sleep 0.3; touch /tmp/longest'
+    with nvidia_device() as (node, path):
+        clocks = units_truth.frequencies(node, path)
+        for repeat in 1, 1, 3:
+            if os.path.exists("/tmp/longest"):
+                os.remove("/tmp/longest")
+            before = vsoc_truth.totals(path, [""])
+            result = perfkit("-d", node, "-r", str(repeat), "-e", "* SOL,* Bottleneck", "--", "sh", "-c", script, "sh", "-d",
+                             node, "draw", *job)
+            truth_of_one = {name: fractions.Fraction(n, repeat * result["passes"])
+                            for (_, name), n in counted(before, vsoc_truth.totals(path, [""])).items()}
+            times = {}
+            for unit, prefix in units_truth.NV50_UNITS.items():
+                net = truth_of_one[f"{prefix}_busy"] / clocks[f"{prefix}_busy"] - sum(
+                    n / clocks[name] for name, n in truth_of_one.items() if name.startswith(f"{prefix}_waits_for_"))
+                times[f"{unit} Bottleneck"] = max(0, 10**9 * net)
+            c = by_name(result)
+            check({name: exact(c[name]["time_ns"]) for name in times} == times, f"{c}, truth {times}")
+            check(result["bottleneck"] == max(times, key=times.get) == "SHD Bottleneck", f"{result['bottleneck']}: {times}")
 
 
 APP = os.path.join(os.path.dirname(os.path.realpath(__file__)), "frames_app.py")

@@ -62,7 +62,8 @@ enum perfctr_perfkit_kind {
 	PERFCTR_PERFKIT_SOL = 2,
 	/**
 	 * @PERFCTR_PERFKIT_BOTTLENECK: cycles in which a unit was busy and waited for no
-	 * other, in % of all.
+	 * other, in % of all. Waits of a domain with another clock are converted by the
+	 * frequencies that perfctr_device_clock() tells.
 	 */
 	PERFCTR_PERFKIT_BOTTLENECK = 3,
 };
@@ -317,7 +318,10 @@ void perfctr_perfkit_end_sampling(struct perfctr_perfkit *kit);
  * @kit: kit with counters of kind PERFCTR_PERFKIT_BOTTLENECK
  * @object: part of the work; 0 for samples
  *
- * Return: number of the counter with the highest value; -ENODATA none has one, or all are 0.
+ * By time: value / 100 * cycles, over the frequency of the unit's clock. A share is of the
+ * pass that measured it, and passes last differently though the work in them is the same.
+ *
+ * Return: number of the counter with the longest time; -ENODATA none has one, or all are 0.
  */
 long perfctr_perfkit_bottleneck(const struct perfctr_perfkit *kit, unsigned int object);
 
