@@ -79,7 +79,11 @@ static void let_in(struct frames *f)
 		struct ucred peer = { 0 };
 		socklen_t length = sizeof(peer);
 
-		if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length) || !is_allowed(&peer)) {
+		/* there is somebody who says so, quietly, whoever it is */
+		if (f->stopped)
+			close(fd);
+		else if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length) ||
+			 !is_allowed(&peer)) {
 			app_error(f->app,
 				  "frames of process %d are not heard: it is another user's",
 				  (int)peer.pid);
@@ -99,7 +103,9 @@ static void leave(struct frames *f, size_t n)
 	if (f->tellers[n].fd == f->counted_fd)
 		f->counted_fd = -1;
 	close(f->tellers[n].fd);
-	f->tellers[n] = f->tellers[--f->teller_count];
+	/* in the order in which they came: who leaves is seen in front of who comes instead */
+	memmove(&f->tellers[n], &f->tellers[n + 1],
+		(--f->teller_count - n) * sizeof(f->tellers[0]));
 }
 
 static void answer(int fd)
@@ -167,10 +173,16 @@ void frames_answer(struct frames *frames)
 	answer(frames->counted_fd);
 }
 
-void frames_close(struct frames *frames)
+void frames_stop(struct frames *frames)
 {
+	frames->stopped = true;
 	while (frames->teller_count)
 		leave(frames, 0);
+}
+
+void frames_close(struct frames *frames)
+{
+	frames_stop(frames);
 	if (frames->socket_fd >= 0)
 		close(frames->socket_fd);
 	frames->socket_fd = -1;

@@ -43,6 +43,8 @@ struct frames {
 	int counted_fd;
 	/** @said_other: it was told that frames of another process are not counted. */
 	bool said_other;
+	/** @stopped: no more frames are wanted. */
+	bool stopped;
 };
 
 /**
@@ -76,7 +78,13 @@ bool frames_next(struct frames *frames);
 /* Let the command draw the next frame. */
 void frames_answer(struct frames *frames);
 
-/* No more frames are wanted: whoever tells one is let go, and draws on without telling. */
+/*
+ * No more frames are wanted: whoever tells one is let go, and draws on without telling. The socket stays:
+ * its name is in the command's environment, and nobody else shall listen there.
+ */
+void frames_stop(struct frames *frames);
+
+/* The command has ended: stop, and close the socket. */
 void frames_close(struct frames *frames);
 
 #endif /* PERFCTR_FRAMES_H */

@@ -224,8 +224,7 @@ static int run_all(struct perfkit *p)
 			break;
 		status = perfkit_experiment(p);
 	}
-	/* without a completed pass there is nothing to show */
-	if (!r->repetitions && !r->frames && !r->slices && status && status != r->exit_status)
+	if (!p->ran)
 		return status;
 	if (p->options.json)
 		perfkit_print_json(r);

@@ -62,6 +62,7 @@ int perfkit_let_go(struct perfkit *p)
 {
 	int error = child_go(&p->child);
 
+	p->ran |= !error;
 	if (!error)
 		return 0;
 	app_error(p->report.app, "%s: %s", p->options.command[0], strerror(-error));
@@ -133,11 +134,19 @@ int perfkit_experiment(struct perfkit *p)
 	return status;
 }
 
-int perfkit_give_up(struct perfkit *p, int error)
+int perfkit_count_no_more(const struct perfkit *p, int error)
 {
-	kill(p->child.pid, SIGTERM);
-	child_wait(&p->child);
-	return app_failed(p->report.app, error);
+	const struct app *app = p->report.app;
+	int status = app_failed(app, error);
+
+	if (error == -EBUSY)
+		app_error(app,
+			  "nothing is counted any more, the command goes on; end other sessions "
+			  "(perfctr stat, GALLIUM_HUD), or take counters of one pass "
+			  "(--passes tells which)");
+	else
+		app_error(app, "nothing is counted any more, the command goes on");
+	return status;
 }
 
 int perfkit_slices(struct perfkit *p)
@@ -147,6 +156,7 @@ int perfkit_slices(struct perfkit *p)
 	uint64_t until_ns = perfctr_time_raw_ns();
 	int status, error;
 	bool ended = false;
+	int failure = 0;
 
 	/* found out before the command runs, not in its first slice */
 	error = perfctr_perfkit_passes(kit, &p->report.passes);
@@ -173,11 +183,12 @@ int perfkit_slices(struct perfkit *p)
 		add_values(p, true);
 		p->report.slices++;
 	}
+	if (!status && error < 0)
+		failure = perfkit_count_no_more(p, error);
 	perfctr_perfkit_end_sampling(kit);
 	if (status)
 		return status;
-	if (error < 0)
-		return perfkit_give_up(p, error);
+	wait_for_command(p, 0);
 	p->report.exit_status = child_exit_status(&p->child);
-	return p->report.exit_status;
+	return p->report.exit_status ? p->report.exit_status : failure;
 }

@@ -24,6 +24,8 @@ struct perfkit {
 	struct signals signals;
 	/* signal that ended it, 0: none */
 	int ended_by;
+	/* the command was started: there is a result, if only that nothing was measured */
+	bool ran;
 };
 
 /* A run for each pass. Return: 0 or an exit status. */
@@ -42,7 +44,10 @@ int perfkit_let_go(struct perfkit *p);
 /* Signals that came: those that end us end the command. */
 void perfkit_pass_signals(struct perfkit *p);
 
-/* Counting failed with a negative errno: end the command. Return: an exit status. */
-int perfkit_give_up(struct perfkit *p, int error);
+/*
+ * Counting failed with a negative errno, which is told: the command goes on without it. Who observes does not
+ * end what he observes. Return: an exit status.
+ */
+int perfkit_count_no_more(const struct perfkit *p, int error);
 
 #endif /* PERFCTR_PERFKIT_RUNS_H */

@@ -568,10 +568,88 @@ static void test_frames(void)
 	close(second);
 	CHECK(!frames_next(&frames) && frames_fds(&frames, fds) == 2);
 	CHECK(told(first, "frame") && frames_next(&frames));
-	frames_close(&frames);
-	CHECK(was_closed(first) && !told(first, "frame"));
-	close(first);
+	frames_answer(&frames);
+	CHECK(may_go(first));
+
+	/* one that comes behind one that goes is seen behind it, however many there are */
 	close(third);
+	second = connect_teller();
+	third = connect_teller();
+	CHECK(!frames_next(&frames) && frames_fds(&frames, fds) == 4);
+	CHECK(told(third, "frame") && !frames_next(&frames) && complaints == 2 && may_go(third));
+	close(first);
+	CHECK(told(third, "frame") && frames_next(&frames));
+	frames_answer(&frames);
+	CHECK(may_go(third));
+	close(second);
+	close(third);
+	second = connect_teller();
+	third = connect_teller();
+	CHECK(told(third, "frame") && frames_next(&frames) && frames_fds(&frames, fds) == 3);
+
+	/* who comes when all is there hears that nothing more is wanted, without a word */
+	frames_stop(&frames);
+	CHECK(was_closed(second) && was_closed(third));
+	close(second);
+	second = connect_teller();
+	CHECK(told(second, "frame") && !frames_next(&frames) && frames_fds(&frames, fds) == 1);
+	CHECK(recv(second, &complaints, 0, 0) <= 0 && complaints == 2);
+	frames_close(&frames);
+	CHECK(!frames_fds(&frames, fds));
+	close(second);
+	close(third);
+}
+
+static void test_many_tellers(void)
+{
+	struct pollfd fds[FRAMES_MAX_FDS];
+	int tellers[FRAMES_MAX_TELLERS + 2];
+	struct frames frames;
+
+	CHECK(!frames_open(NULL, &frames));
+	complaints = 0;
+	for (size_t n = 0; n < ARRAY_SIZE(tellers); n++) {
+		tellers[n] = connect_teller();
+		CHECK(!frames_next(&frames));
+	}
+	CHECK(frames.teller_count == FRAMES_MAX_TELLERS && complaints == 2);
+	CHECK(frames_fds(&frames, fds) == FRAMES_MAX_FDS);
+	CHECK(was_closed(tellers[FRAMES_MAX_TELLERS]) &&
+	      was_closed(tellers[FRAMES_MAX_TELLERS + 1]));
+	CHECK(told(tellers[FRAMES_MAX_TELLERS - 1], "frame") && frames_next(&frames));
+	frames_close(&frames);
+	for (size_t n = 0; n < ARRAY_SIZE(tellers); n++)
+		close(tellers[n]);
+}
+
+/* Whether a tool of one user hears a program of another one. */
+static bool hears(uid_t tool, uid_t program)
+{
+	struct frames frames;
+	bool heard;
+	int fd;
+
+	CHECK(!seteuid(tool) && !frames_open(NULL, &frames));
+	CHECK(!seteuid(0) && !seteuid(program));
+	fd = connect_teller();
+	CHECK(!seteuid(0) && !seteuid(tool));
+	CHECK(told(fd, "frame"));
+	heard = frames_next(&frames);
+	frames_close(&frames);
+	close(fd);
+	CHECK(!seteuid(0));
+	return heard;
+}
+
+static void test_users_of_frames(void)
+{
+	if (geteuid()) {
+		puts("# users of frames: needs root");
+		return;
+	}
+	complaints = 0;
+	CHECK(hears(1, 1) && hears(1, 0) && hears(0, 1) && !complaints);
+	CHECK(!hears(1, 2) && complaints == 1);
 }
 
 int main(void)
@@ -589,5 +667,7 @@ int main(void)
 	test_flight();
 	test_compare();
 	test_frames();
+	test_many_tellers();
+	test_users_of_frames();
 	return check_summary();
 }

@@ -465,6 +465,69 @@ def no_frames_are_told():
 
 
 @test
+def the_end_of_the_command_is_told():
+    """--frames: a crash is said in front of the advice; there is a JSON document without frames, too"""
+    for command, words in ("kill -SEGV $$", "killed by signal 11"), ("exit 3", "ended with status 3"), (":", None):
+        done = subprocess.run(("perfctr", "perfkit", "--json", "--frames", "2", "-e", "FRAGMENTS", "--", "sh", "-c", command),
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=120, check=False)
+        result = json.loads(done.stdout)
+        check(result["frames"] == 0 and result["counters"][0]["state"] != "ok", f"{result}")
+        check(done.returncode == (result["exit_status"] or 1), f"status {done.returncode}: {result}")
+        told = done.stderr.find(words or "told no frame")
+        check(0 <= told <= done.stderr.find("told no frame"), done.stderr)
+        check(words or "ended with" not in done.stderr, done.stderr)
+
+
+@test
+def frames_that_move_nothing_are_told():
+    """--frames: frames that another device draws; Mesa's device is perfkit's unless the user chose one"""
+    script = f"echo MESA=$GALLIUM_PERFCTR; {APP} renderD128 3"
+    with nvidia_device() as (node, _):
+        def draw(device, events, chosen):
+            environment = {k: v for k, v in os.environ.items() if k != "GALLIUM_PERFCTR"} | chosen
+            return run("perfctr", "perfkit", "-d", device, "--frames", "3", "-e", events, "--", "sh", "-c", script,
+                       env=environment)
+        name = os.path.basename(node)
+        done = draw(node, "shaded_pixel_count_0,gpu_idle", {})
+        check("no counter of the GPU moved in 3 frames" in done.stderr and node in done.stderr, done.stderr)
+        check(f"MESA={name}\n" in done.stdout, done.stdout)
+        done = draw("renderD128", "FRAGMENTS", {"GALLIUM_PERFCTR": "1"})
+        check("moved" not in done.stderr and "MESA=renderD128\n" in done.stdout, f"{done.stdout} {done.stderr}")
+        for chosen in "0", name:
+            done = draw("renderD128", "FRAGMENTS", {"GALLIUM_PERFCTR": chosen})
+            check(f"MESA={chosen}\n" in done.stdout, f"{done.stdout}")
+
+
+@test
+def another_session_does_not_end_the_command():
+    """--frames, -I: when the next pass cannot count the command goes on; what was counted is shown, and the fix"""
+    script = f"""import subprocess, sys; sys.path.insert(0, "{os.path.dirname(APP)}"); import frames_app, time
+frames = frames_app.Frames()
+# its session counts in the set of the first pass, as this frame does
+p = subprocess.Popen(("perfctr", "stat", "-I", "10", "-e", "FRAGMENTS", "--", "sleep", "1000"), stderr=subprocess.PIPE)
+p.stderr.readline()
+frames_app.draw("renderD128", 0)
+frames.end()
+p.terminate()
+p.communicate()
+frames_app.draw("renderD128", 1)
+frames.end()
+print("drew all", frames.told)
+"""
+    done = run("perfctr", "perfkit", "--json", "--frames", "3", "-e", "FRAGMENTS,L2_HITS", "--", "python3", "-c", script, status=1)
+    result = json.loads(done.stdout)
+    check("another session uses counter set" in done.stderr and "--passes" in done.stderr, done.stderr)
+    check("drew all 1" in done.stderr and result["exit_status"] == 0, done.stderr)
+    check({c["first_pass"]: c["measured"] for c in result["counters"]} == {0: 1, 1: 0}, f"{result}")
+    check(exact(by_name(result)["shader/FRAGMENTS"]["mean"]) == 4000, f"{result}")
+    # it begins in a slice of its own set, and is there when the next one is due
+    script = "until perfctr stat -e FRAGMENTS -- sleep 0.3 2>/dev/null; do :; done; echo through"
+    done = run("perfctr", "perfkit", "--json", "-I", "20", "-e", "FRAGMENTS,L2_HITS", "--", "sh", "-c", script, status=1)
+    check("another session uses counter set" in done.stderr and "through" in done.stderr, done.stderr)
+    check(len(json.loads(done.stdout)["counters"]) == 2, done.stdout)
+
+
+@test
 def one_process_is_counted():
     """--frames: frames of a second process are not counted, and that is told; when the first is gone they are"""
     with tempfile.TemporaryDirectory() as folder:
