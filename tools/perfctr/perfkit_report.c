@@ -112,10 +112,13 @@ static void print_mode(const struct perfkit_report *r)
 			(double)r->interval_ns * 1e-9);
 		break;
 	case PERFKIT_FRAMES:
-		fprintf(r->out, "%" PRIu64 " frame%s in turns, %" PRIu64 " wanted of each pass",
-			r->frames, plural(r->frames), r->frames_of_pass);
+		fprintf(r->out,
+			"%" PRIu64 " frame%s counted of %" PRIu64 " wanted: %" PRIu64
+			" of each pass",
+			r->frames, plural(r->frames), r->frames_of_pass * r->passes,
+			r->frames_of_pass);
 		if (r->frames_skipped)
-			fprintf(r->out, " after %" PRIu64, r->frames_skipped);
+			fprintf(r->out, ", after %" PRIu64 " that are skipped", r->frames_skipped);
 		fputc('\n', r->out);
 		break;
 	}

@@ -12,6 +12,7 @@ of them it told.
 import os
 import shutil
 import socket
+import struct
 import subprocess
 import sys
 
@@ -26,6 +27,10 @@ class Frames:
         if name:
             self.connection = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
             self.connection.connect(name.replace("@", "\0", 1))
+            # the name is free once the tool has gone
+            _, uid, _ = struct.unpack("3i", self.connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))
+            if uid not in (0, os.geteuid()):
+                raise PermissionError(f"user {uid} listens at {name}")
 
     def end(self):
         """What the frame gave the GPU is done."""
