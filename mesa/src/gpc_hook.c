@@ -553,6 +553,11 @@ static unsigned driver_groups(const struct gpc_screen *s, struct pipe_screen *sc
 		       0;
 }
 
+/*
+ * The HUD takes the first query of a name, listed or not: a name without its group must not be found as GL's.
+ */
+enum { FOR_HUD_IN_FULL, FOR_HUD_IN_SHORT, FOR_GL, LISTINGS };
+
 static int hooked_driver_query_info(struct pipe_screen *screen, unsigned index,
 				    struct pipe_driver_query_info *info)
 {
@@ -561,10 +566,11 @@ static int hooked_driver_query_info(struct pipe_screen *screen, unsigned index,
 	unsigned drivers =
 		s->get_driver_query_info ? (unsigned)s->get_driver_query_info(screen, 0, NULL) : 0;
 	const struct gpc_counter *counter;
+	unsigned listing;
 	bool for_hud;
 
 	if (!info)
-		return (int)(drivers + 2 * c->counter_count);
+		return (int)(drivers + LISTINGS * c->counter_count);
 	if (index < drivers) {
 		int result = s->get_driver_query_info(screen, index, info);
 
@@ -574,14 +580,14 @@ static int hooked_driver_query_info(struct pipe_screen *screen, unsigned index,
 		return result;
 	}
 	index -= drivers;
-	if (index >= 2 * c->counter_count)
+	if (index >= LISTINGS * c->counter_count)
 		return 0;
-	for_hud = index < c->counter_count;
-	if (!for_hud)
-		index -= c->counter_count;
+	listing = index / c->counter_count;
+	index %= c->counter_count;
+	for_hud = listing != FOR_GL;
 	counter = &c->counters[index];
 	memset(info, 0, sizeof(*info));
-	info->name = for_hud ? counter->full_name : counter->name;
+	info->name = listing == FOR_HUD_IN_FULL ? counter->full_name : counter->name;
 	info->query_type = (for_hud ? FIRST_HUD_TYPE : FIRST_MONITOR_TYPE) + index;
 	info->type = pipe_types[counter->unit];
 	/* the HUD reads it as an integer whatever the type */
@@ -593,7 +599,7 @@ static int hooked_driver_query_info(struct pipe_screen *screen, unsigned index,
 	if (!for_hud && gpc_catalogue_is_monitored(c, index))
 		info->group_id = driver_groups(s, screen) + counter->group;
 	info->flags = PIPE_DRIVER_QUERY_FLAG_BATCH;
-	if (!for_hud)
+	if (listing != FOR_HUD_IN_FULL)
 		info->flags |= PIPE_DRIVER_QUERY_FLAG_DONT_LIST;
 	return 1;
 }

@@ -16,9 +16,9 @@
  * PERFCTR_FRAMES, which perfctr perfkit --frames sets, makes contexts tell where frames end, with or
  * without counters: see gpc_frames.h.
  *
- * Each counter is listed twice, because the two users read values in
+ * Each counter is listed three times, because the two users read values in
  * different formats: first outside of groups, where the HUD finds it under
- * "group.COUNTER", then in its group and hidden from the HUD, as "COUNTER".
+ * "group.COUNTER" and, unlisted, under "COUNTER"; then for GL in its group.
  */
 #ifndef GPC_HOOK_H
 #define GPC_HOOK_H

@@ -318,13 +318,25 @@ static int driver_param(struct pipe_screen *screen, enum pipe_cap cap)
 
 /* --- tests -------------------------------------------------------------------- */
 
+/* As the HUD looks for it; 0: there is none. */
+static unsigned int type_of_first(struct pipe_screen *screen, const char *name)
+{
+	unsigned int count = (unsigned int)screen->get_driver_query_info(screen, 0, NULL);
+	struct pipe_driver_query_info info;
+
+	for (unsigned int n = 0; n < count; n++)
+		if (screen->get_driver_query_info(screen, n, &info) && !strcmp(info.name, name))
+			return info.query_type;
+	return 0;
+}
+
 static void test_list(struct pipe_screen *screen)
 {
 	struct pipe_driver_query_info info;
 	struct pipe_driver_query_group_info group_info;
 	unsigned int count = (unsigned int)screen->get_driver_query_info(screen, 0, NULL);
 	unsigned int in_group = 0;
-	bool ok = count == DRIVERS + 2 * OURS;
+	bool ok = count == DRIVERS + 3 * OURS;
 
 	for (unsigned int n = 0; n < count; n++) {
 		ok &= screen->get_driver_query_info(screen, n, &info) == 1;
@@ -332,7 +344,13 @@ static void test_list(struct pipe_screen *screen)
 		in_group += info.group_id == 0;
 	}
 	check(ok && !screen->get_driver_query_info(screen, count, &info),
-	      "the driver's queries come first, each of ours twice");
+	      "the driver's queries come first, each of ours three times");
+	ok = true;
+	for (unsigned int n = 0; n < OURS; n++)
+		ok &= type_of_first(screen, counters[n].name) ==
+			      type_of_first(screen, counters[n].full_name) &&
+		      type_of_first(screen, counters[n].name);
+	check(ok, "the HUD finds the same query by a name with and without its group");
 	check(screen->get_driver_query_group_info(screen, 0, NULL) == 1 &&
 		      screen->get_driver_query_group_info(screen, 0, &group_info) == 1 &&
 		      in_group == group_info.num_queries,
