@@ -396,8 +396,11 @@ def truth_of_frame(folder, n):
     return counted(before, after)
 
 
-def check_frames(result, folder, skip):
-    """each counter has the mean, min and max of the truth of the frames of its pass"""
+def check_frames(result, folder, skip, clocks):
+    """each counter is what the frames of its pass were; metrics and units, of one round, are what that truth makes them"""
+    if result["frames_per_pass"] == 1:
+        problems = units_truth.problems(result, lambda c: truth_of_frame(folder, skip + c["first_pass"]), clocks)
+        check(not problems, f"{problems}")
     for c in result["counters"]:
         check(c["state"] == "ok" and not c["estimated"] and c["measured"] == result["frames_per_pass"], f"{c}")
         key = tuple(c["name"].split("/"))
@@ -425,7 +428,7 @@ def frames_equal_truth():
                 result = perfkit(*options, "--", APP, node, str(needed + 2), path, folder)
                 check((result["frames"], result["frames_told"], result["frames_needed"], result["exit_status"]) ==
                       (needed - skip, needed, needed, 0), f"{result}")
-                check_frames(result, folder, skip)
+                check_frames(result, folder, skip, units_truth.frequencies(node, path))
 
 
 @test
