@@ -462,6 +462,8 @@ add_metrics(struct addition *a, const char *pattern,
 
 static int add_one(struct addition *a, const char *text)
 {
+	const char *path = a->kit->device->path, *slash = strrchr(path, '/');
+	const char *node = slash ? slash + 1 : path;
 	size_t prefix = strlen(METRIC_PREFIX);
 	int found, event_error;
 
@@ -480,10 +482,10 @@ static int add_one(struct addition *a, const char *text)
 	}
 	if (found)
 		return found;
-	return perfctr_fail(
-		kit_ctx(a->kit), -ENOENT,
-		"no counter, metric or unit of the GPU is named \"%s\"; see \"perfctr list\"",
-		text);
+	return perfctr_fail(kit_ctx(a->kit), -ENOENT,
+			    "no counter, metric or unit of %s (%s) is named \"%s\"; see "
+			    "\"perfctr list -d %s\", units: \"perfctr perfkit --passes -d %s\"",
+			    a->kit->device->info.name, node, text, node, node);
 }
 
 static int begin_addition(struct perfctr_perfkit *kit, struct addition *a)

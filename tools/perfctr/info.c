@@ -61,7 +61,7 @@ enum { LINE_INDENT = 4 };
 
 /* --- text ----------------------------------------------------------------- */
 
-/* blocks of one type in one line: they differ in their index only */
+/* blocks of one type and clock in one line: they differ in their index only */
 static size_t print_blocks(FILE *out, const struct perfctr_device *device, size_t first)
 {
 	const struct drm_perfctr_block_info *b = perfctr_device_block(device, first);
@@ -83,7 +83,7 @@ static size_t print_blocks(FILE *out, const struct perfctr_device *device, size_
 	for (; n < perfctr_device_block_count(device); n++) {
 		const struct drm_perfctr_block_info *next = perfctr_device_block(device, n);
 
-		if (next->type != b->type)
+		if (next->type != b->type || next->clock != b->clock)
 			break;
 		perfctr_block_label(next->type, next->index, label, sizeof(label));
 		fprintf(out, "%s%s", n == first ? "" : " ", label);

@@ -128,6 +128,12 @@ static int parse_options(const struct app *app, int argc, char **argv, struct pe
 		o->command = argv + optind;
 	if (!o->command && !o->passes_only)
 		return app_usage(app, "give a command to run, or --passes");
+	if (o->command && o->passes_only)
+		return app_usage(
+			app,
+			"--passes runs nothing: leave out '%s'; options stand in front of a "
+			"command",
+			o->command[0]);
 	if (!!o->repeat + !!o->interval_ns + !!o->frames > 1)
 		return app_usage(app,
 				 "-r repeats experiments, -I makes slices of one run and --frames "
@@ -153,8 +159,9 @@ static int tell_passes(struct perfkit *p)
 		perfkit_print_json(&p->report);
 		return 0;
 	}
-	fprintf(p->report.out, "%zu counters in %u pass%s\n", perfctr_perfkit_count(kit),
-		p->report.passes, p->report.passes == 1 ? "" : "es");
+	fprintf(p->report.out, "%zu counter%s in %u pass%s\n", perfctr_perfkit_count(kit),
+		perfctr_perfkit_count(kit) == 1 ? "" : "s", p->report.passes,
+		p->report.passes == 1 ? "" : "es");
 	if (p->report.mode == PERFKIT_FRAMES)
 		fprintf(p->report.out, "%" PRIu64 " frames are needed\n",
 			perfkit_frames_needed(&p->report));
@@ -164,7 +171,8 @@ static int tell_passes(struct perfkit *p)
 			const struct perfctr_perfkit_counter *c = perfctr_perfkit_counter(kit, n);
 
 			if (c->first_pass == pass)
-				fprintf(p->report.out, "  %-36s %s%s\n", c->name, c->text,
+				fprintf(p->report.out, "  %-*s %s%s\n",
+					perfkit_name_width(&p->report), c->name, c->text,
 					c->passes > 1 ? " (and in later passes)" : "");
 		}
 	}

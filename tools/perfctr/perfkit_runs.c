@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -83,6 +84,26 @@ static void add_values(struct perfkit *p, bool updated_only)
 	}
 }
 
+static void tell_failed_pass(const struct perfkit *p, unsigned int pass)
+{
+	const struct perfkit_report *r = &p->report;
+	const char *name = r->exit_status > EXIT_SIGNAL_BASE ?
+				   sigabbrev_np(r->exit_status - EXIT_SIGNAL_BASE) :
+				   NULL;
+	const char *lost = ": without the other passes nothing is known of their counters";
+	char status[64];
+
+	if (r->repetitions)
+		lost = ": this repetition is in no value";
+	else if (r->passes == 1)
+		lost = ", the only one: nothing is known of the counters";
+	snprintf(status, sizeof(status), "%d%s%s", r->exit_status, name ? " = 128 + SIG" : "",
+		 name ? name : "");
+	app_error(r->app, "%s with status %s in pass %u of %u%s",
+		  p->ended_by ? "interrupted: the command ended" : "the command ended", status,
+		  pass + 1, r->passes, lost);
+}
+
 /*
  * One pass is one run of the command. If the command fails, the pass is left open: what it counted
  * is of half the work and counts as not measured. Return: 0 or an exit status.
@@ -109,10 +130,7 @@ static int run_pass(struct perfkit *p, unsigned int pass)
 		error = perfctr_perfkit_end_pass(p->report.kit);
 		return error ? app_failed(app, error) : 0;
 	}
-	app_error(app,
-		  "the command ended with status %d in pass %u of %u: without the other passes "
-		  "nothing is known of their counters",
-		  p->report.exit_status, pass + 1, p->report.passes);
+	tell_failed_pass(p, pass);
 	return p->report.exit_status;
 }
 
@@ -190,5 +208,12 @@ int perfkit_slices(struct perfkit *p)
 		return status;
 	wait_for_command(p, 0);
 	p->report.exit_status = child_exit_status(&p->child);
+	if (!failure && !p->report.slices && !p->ended_by) {
+		app_error(
+			app,
+			"the command ended in its first slice: give a time shorter than -I %.3g ms",
+			(double)p->options.interval_ns / (double)NS_PER_MS);
+		failure = EXIT_FAILED;
+	}
 	return p->report.exit_status ? p->report.exit_status : failure;
 }

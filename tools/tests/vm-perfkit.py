@@ -180,8 +180,9 @@ def cycles_are_of_the_mean():
 @test
 def what_no_slice_reached_is_not_measured():
     """-I: passes that no whole slice counted are not measured"""
-    result = perfkit("-I", "10s", "-e", "FRAGMENTS,L2_HITS", "--", "true")
-    check(result["intervals"] == 0, f"{result}")
+    done = run("perfctr", "perfkit", "--json", "-I", "10s", "-e", "FRAGMENTS,L2_HITS", "--", "true", status=1)
+    result = json.loads(done.stdout)
+    check(result["intervals"] == 0 and "first slice" in done.stderr, f"{result} {done.stderr}")
     check(all(c["state"] != "ok" and c["measured"] == 0 and "mean" not in c for c in result["counters"]), f"{result}")
     result = perfkit("-I", "1s", "-e", "FRAGMENTS,L2_HITS", "--", "sleep", "1.4")
     check(result["intervals"] >= 1, f"{result}")
@@ -260,7 +261,13 @@ def table_goes_to_stderr():
 @test
 def failures_tell_what_helps():
     """what is wrong is named, with the status that the manual says"""
-    check("perfctr list" in run("perfctr", "perfkit", "-e", "nonsense", "true", status=2).stderr, "")
+    stderr = run("perfctr", "perfkit", "-e", "SHD Bottlenek", "true", status=2).stderr
+    check("(renderD128)" in stderr and "--passes -d renderD128" in stderr, stderr)
+    check("--passes" in run("perfctr", "perfkit", "--passes", "true", "-e", "FRAGMENTS", status=2).stderr, "a command")
+    stderr = run("perfctr", "perfkit", "-e", "FRAGMENTS", "--", "false", status=1).stderr
+    check("1 counter in 1 pass" in stderr and "the only one" in stderr, stderr)
+    stderr = run("perfctr", "perfkit", "-e", "FRAGMENTS,L2_HITS", "--", "sh", "-c", "kill -SEGV $$", status=139).stderr
+    check("139 = 128 + SIGSEGV" in stderr and "other passes" in stderr, stderr)
     check("--passes" in run("perfctr", "perfkit", "-e", "FRAGMENTS", status=2).stderr, "")
     run("perfctr", "perfkit", "-r", "2", "-I", "5", "true", status=2)
     run("perfctr", "perfkit", "-I", "never", "true", status=2)
@@ -304,6 +311,22 @@ def signal_ends_it():
         out = p.communicate(timeout=60)[0]
     check(p.returncode == 128 + signal.SIGTERM, f"status {p.returncode}")
     check(json.loads(out)["counters"][0]["name"] == "shader/FRAGMENTS", out)
+
+
+@test
+def an_interrupt_is_told():
+    """SIGINT in a repetition: it is said, and the values are those of the repetitions before"""
+    with tempfile.TemporaryDirectory() as folder:
+        # the second repetition waits for the signal
+        script = f'cd {folder}; test -e first || {{ touch first; exit; }}; echo up >&2; exec sleep 1000'
+        with subprocess.Popen(("perfctr", "perfkit", "--json", "-r", "5", "-e", "FRAGMENTS", "--", "sh", "-c", script),
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as p:
+            check(p.stderr.readline() == "up\n", "the command does not run")
+            p.send_signal(signal.SIGINT)
+            out, stderr = p.communicate(timeout=60)
+    check(p.returncode == 128 + signal.SIGINT, f"status {p.returncode}")
+    check("interrupted" in stderr and "this repetition" in stderr and "nothing is known" not in stderr, stderr)
+    check(json.loads(out)["experiments"] == 1, out)
 
 
 NEW_DEVICE = "/sys/bus/platform/drivers/vsoc/new_device"
@@ -386,6 +409,16 @@ def bottleneck_is_by_time():
             c = by_name(result)
             check({name: exact(c[name]["time_ns"]) for name in times} == times, f"{c}, truth {times}")
             check(result["bottleneck"] == max(times, key=times.get) == "SHD Bottleneck", f"{result['bottleneck']}: {times}")
+
+
+@test
+def info_tells_each_domain():
+    """perfctr info: domains of PCOUNTER with their own counters and clocks"""
+    with nvidia_device() as (node, _):
+        lines = [line.split() for line in run("perfctr", "info", "-d", node).stdout.splitlines() if " pcounter " in line]
+        check(len(lines) == 8, f"{lines}")
+        check({(line[-1], line[4].rstrip(",")) for line in lines} >= {("pcounter1", "core-a"), ("pcounter3", "shader")}, f"{lines}")
+        check(sum(int(line[1]) for line in lines) == 40, f"{lines}")
 
 
 APP = os.path.join(os.path.dirname(os.path.realpath(__file__)), "frames_app.py")
