@@ -414,7 +414,8 @@ static void suspend_unread(const char *cores_on, uint64_t awake_ns)
 	igt_perfctr_session_fini(&s);
 }
 
-static void unplug_in_reset(bool sampling)
+/* Returns: false if the thread that resets was so late that little of the reset was over. */
+static bool unplug_in_reset(bool sampling)
 {
 	const uint32_t flags = DRM_PERFCTR_SAMPLE_FINAL | DRM_PERFCTR_SAMPLE_UNPLUGGED |
 			       DRM_PERFCTR_SAMPLE_RESET;
@@ -436,14 +437,15 @@ static void unplug_in_reset(bool sampling)
 	igt_assert_eq(pthread_join(thread, NULL), 0);
 	igt_assert_eq(igt_perfctr_drain(&s), 1);
 	igt_perfctr_drain(&periodic);
-	igt_info("%.1f ms and %.1f ms lost\n", s.lost_ns * 1e-6, periodic.lost_ns * 1e-6);
-	igt_assert_eq_u32(s.last.flags & flags, flags);
-	igt_assert_lte_u64(200 * MS, s.lost_ns);
-	if (sampling) {
-		igt_assert_eq_u32(periodic.last.flags & flags, flags);
-		igt_assert_lte_u64(200 * MS, periodic.lost_ns);
-	}
+	/* what follows needs the device, whatever this one finds */
 	bind_again();
+	igt_info("%.1f ms and %.1f ms lost\n", s.lost_ns * 1e-6, periodic.lost_ns * 1e-6);
+	if (s.lost_ns < 200 * MS || (sampling && periodic.lost_ns < 200 * MS))
+		return false;
+	igt_assert_eq_u32(s.last.flags & flags, flags);
+	if (sampling)
+		igt_assert_eq_u32(periodic.last.flags & flags, flags);
+	return true;
 }
 
 static void lost_tests(void)
@@ -567,8 +569,9 @@ static void lost_tests(void)
 	igt_describe("a reset that ends in an unplug is told, and all its time is lost");
 	igt_subtest("lost-unplug-in-reset")
 	{
-		unplug_in_reset(false);
-		unplug_in_reset(true);
+		for (unsigned int i = 0; i < 2; i++)
+			for (unsigned int tries = 1; !unplug_in_reset(i); tries++)
+				igt_assert_lt(tries, 10);
 	}
 }
 
