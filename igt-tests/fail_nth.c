@@ -15,6 +15,7 @@
 #include "minigt.h"
 #include "igt_nv50.h"
 #include "igt_perfctr.h"
+#include "igt_rights.h"
 #include "igt_sys.h"
 #include "igt_vsoc.h"
 
@@ -182,6 +183,43 @@ static unsigned int sweep(int (*call)(struct igt_perfctr_session *s), struct igt
 	/* it works now, and counts right */
 	igt_assert_eq(call(s), 0);
 	return failed;
+}
+
+/* --- users ------------------------------------------------------------------ */
+
+/*
+ * Who has no rights is remembered as a user, with a queue for the wake-ups of its sessions. Both
+ * are made anew by each SETUP, as no session is left and none was started.
+ */
+static void sweep_setup_of_user(void)
+{
+	igt_perfctr_sysctl("paranoid", "0");
+	igt_fork(child, 1)
+	{
+		/* that of a thread belongs to root, whoever the thread becomes */
+		int fd = open("/proc/thread-self/fail-nth", O_RDWR | O_CLOEXEC);
+		struct igt_perfctr_device mine;
+		struct igt_perfctr_session s;
+		unsigned int places = 0, failed = 0;
+
+		igt_assert_lte(0, fd);
+		igt_perfctr_reopen(&mine, &dev);
+		dev = mine;
+		igt_drop_to(IGT_NOBODY, 0);
+		igt_perfctr_session_init(&s, &dev);
+		s.setup.eventfd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+		igt_perfctr_session_create(&s);
+		igt_assert_eq(igt_perfctr_control(dev.fd, DRM_PERFCTR_CMD_TEARDOWN, &s.handle, NULL,
+						  0),
+			      0);
+		for (unsigned int round = 0; round < ROUNDS; round++)
+			places += sweep_once(call_setup, &s, fd, &failed);
+		igt_info("%u places, %u times -ENOMEM, in %u rounds\n", places, failed, ROUNDS);
+		igt_assert_lt(0, failed);
+		igt_assert_eq(call_setup(&s), 0);
+	}
+	igt_waitchildren();
+	igt_perfctr_sysctl("paranoid", "1");
 }
 
 /* --- SoC blocks ----------------------------------------------------------- */
@@ -559,6 +597,10 @@ int igt_main()
 		igt_assert_lt(0, sweep(call_setup, &other));
 		igt_perfctr_session_fini(&other);
 	}
+	igt_describe(
+		"SETUP by a user without rights, with an eventfd, with each allocation failing "
+		"once: -ENOMEM or success, nothing left");
+	igt_subtest("setup-user") sweep_setup_of_user();
 	igt_describe(
 		"START and STOP with each allocation failing once: -ENOMEM or success, nothing left");
 	igt_subtest("start") sweep(call_start, &s);
