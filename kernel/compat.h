@@ -22,7 +22,9 @@ static inline void perfctr_eventfd_signal(struct eventfd_ctx *ctx, u32 n)
 		cond_resched();
 	}
 #else
-	eventfd_signal(ctx, n);
+	if (n)
+		eventfd_signal(ctx, n);
+	cond_resched();
 #endif
 }
 

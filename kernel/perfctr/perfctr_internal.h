@@ -359,7 +359,7 @@ void perfctr_wake_begin_call(struct drm_perfctr_session *session);
 u32 perfctr_wake_end_call(struct drm_perfctr_session *session);
 void perfctr_wake_pay(struct drm_perfctr_session *session, u32 due);
 void perfctr_wake_pay_all(struct drm_perfctr_session *session, u32 due);
-void perfctr_wake_end(struct drm_perfctr_session *session);
+void perfctr_wake_end(struct drm_perfctr_session *session, u32 due);
 
 /* perfctr_user.c */
 int perfctr_user_charge(struct drm_perfctr *pc, unsigned int soc_counters,

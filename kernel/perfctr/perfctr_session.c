@@ -823,8 +823,7 @@ void perfctr_session_teardown(struct drm_perfctr_session *session)
 	pc->sessions--;
 	wakes = perfctr_wake_end_call(session);
 	mutex_unlock(&pc->lock);
-	perfctr_wake_pay_all(session, wakes);
-	perfctr_wake_end(session);
+	perfctr_wake_end(session, wakes);
 	perfctr_session_close_pmu(session);
 
 	if (relax)

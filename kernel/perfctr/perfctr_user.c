@@ -107,11 +107,11 @@ static struct perfctr_user *get_user_of(kuid_t uid, struct perfctr_user **fresh)
 }
 
 /*
- * With the lock held: remove who has no session and no distance to keep. Nobody is in
- * perfctr_user_pace() without a session. Returns: jiffies until it is worth to try again, 0 if
- * there is no need.
+ * With the lock held: remove who has no session and no distance to keep, for free_dropped().
+ * Nobody is in perfctr_user_pace() without a session. Returns: jiffies until it is worth to try
+ * again, 0 if there is no need.
  */
-static unsigned long drop_unused(struct perfctr_user *user)
+static unsigned long drop_unused(struct perfctr_user *user, struct hlist_head *dropped)
 {
 	u64 now_ns = ktime_get_ns();
 
@@ -120,11 +120,22 @@ static unsigned long drop_unused(struct perfctr_user *user)
 	if (now_ns < user->next_ns)
 		return nsecs_to_jiffies(user->next_ns - now_ns) + 1;
 	hash_del(&user->node);
-	if (user->wake_queue)
-		destroy_workqueue(user->wake_queue);
-	mutex_destroy(&user->pace);
-	kfree(user);
+	hlist_add_head(&user->node, dropped);
 	return 0;
+}
+
+/* without the lock that everybody needs: this waits for whoever changes any workqueue */
+static void free_dropped(struct hlist_head *dropped)
+{
+	struct perfctr_user *user;
+	struct hlist_node *next;
+
+	hlist_for_each_entry_safe(user, next, dropped, node) {
+		if (user->wake_queue)
+			destroy_workqueue(user->wake_queue);
+		mutex_destroy(&user->pace);
+		kfree(user);
+	}
 }
 
 static void forget_users(struct work_struct *work)
@@ -132,20 +143,22 @@ static void forget_users(struct work_struct *work)
 	unsigned long again = 0;
 	struct perfctr_user *user;
 	struct hlist_node *next;
+	HLIST_HEAD(dropped);
 	int bucket;
 
 	mutex_lock(&users_lock);
 	hash_for_each_safe(users, bucket, next, user, node)
-		again = max(again, drop_unused(user));
+		again = max(again, drop_unused(user, &dropped));
 	mutex_unlock(&users_lock);
+	free_dropped(&dropped);
 	if (again)
 		schedule_delayed_work(&forget_work, again);
 }
 
 /* with the lock held; the work, if it waits already, tries again for who comes too late for it */
-static void drop_unused_later(struct perfctr_user *user)
+static void drop_unused_later(struct perfctr_user *user, struct hlist_head *dropped)
 {
-	unsigned long delay = drop_unused(user);
+	unsigned long delay = drop_unused(user, dropped);
 
 	if (delay)
 		schedule_delayed_work(&forget_work, delay);
@@ -158,13 +171,15 @@ void perfctr_user_exit(void)
 {
 	struct perfctr_user *user;
 	struct hlist_node *next;
+	HLIST_HEAD(dropped);
 	int bucket;
 
 	cancel_delayed_work_sync(&forget_work);
 	hash_for_each_safe(users, bucket, next, user, node) {
 		user->next_ns = 0;
-		drop_unused(user);
+		drop_unused(user, &dropped);
 	}
+	free_dropped(&dropped);
 }
 
 /**
@@ -180,6 +195,7 @@ int perfctr_user_charge(struct drm_perfctr *pc, unsigned int soc_counters,
 {
 	unsigned int max_sessions = perfctr_max_user_sessions();
 	struct perfctr_user *user, *fresh;
+	HLIST_HEAD(dropped);
 	int ret = 0;
 
 	*out = NULL;
@@ -196,17 +212,18 @@ int perfctr_user_charge(struct drm_perfctr *pc, unsigned int soc_counters,
 	user = get_user_of(current_payer(), &fresh);
 	if (user->sessions >= max_sessions) {
 		ret = perfctr_reject(pc, EDQUOT, "%u sessions of this user", user->sessions);
-		drop_unused_later(user);
+		drop_unused_later(user, &dropped);
 	} else if (soc_counters > MAX_SOC_COUNTERS - user->soc_counters) {
 		ret = perfctr_reject(pc, EDQUOT, "%u SoC counters of this user, and %u",
 				     user->soc_counters, soc_counters);
-		drop_unused_later(user);
+		drop_unused_later(user, &dropped);
 	} else {
 		user->sessions++;
 		user->soc_counters += soc_counters;
 		*out = user;
 	}
 	mutex_unlock(&users_lock);
+	free_dropped(&dropped);
 	kfree(fresh);
 	return ret;
 }
@@ -245,14 +262,17 @@ int perfctr_user_charge_bytes(struct drm_perfctr *pc, struct perfctr_user *user,
  */
 void perfctr_user_uncharge(struct perfctr_user *user, u64 bytes, unsigned int soc_counters)
 {
+	HLIST_HEAD(dropped);
+
 	if (!user)
 		return;
 	mutex_lock(&users_lock);
 	user->sessions--;
 	user->bytes -= bytes;
 	user->soc_counters -= soc_counters;
-	drop_unused_later(user);
+	drop_unused_later(user, &dropped);
 	mutex_unlock(&users_lock);
+	free_dropped(&dropped);
 }
 
 /**

@@ -27,18 +27,53 @@
  * busy process for others, no matter how many sessions there are.
  */
 
-/* between two chances for others who use the same queue */
+/* between two chances for others who use the same queue, and for signals */
 #define WAKES_AT_ONCE	16
+
+/* each signal has one payer: who claims it */
+static u32 claim(struct drm_perfctr_session *session, u64 most)
+{
+	s64 due = atomic64_read(&session->wakes_due);
+	u32 n;
+
+	do {
+		n = min3((u64)due, most, (u64)WAKES_AT_ONCE);
+		if (!n)
+			return 0;
+	} while (!atomic64_try_cmpxchg(&session->wakes_due, &due, due - n));
+	return n;
+}
+
+static void leave_to_work(struct drm_perfctr_session *session)
+{
+	if (atomic64_read(&session->wakes_due))
+		queue_work(session->wake_queue, &session->wake_work);
+}
 
 static void pay(struct work_struct *work)
 {
 	struct drm_perfctr_session *session =
 		container_of(work, struct drm_perfctr_session, wake_work);
-	s64 due = min_t(s64, atomic64_read(&session->wakes_due), WAKES_AT_ONCE);
 
-	perfctr_eventfd_signal(session->eventfd, due);
-	if (atomic64_sub_return(due, &session->wakes_due))
-		queue_work(session->wake_queue, &session->wake_work);
+	perfctr_eventfd_signal(session->eventfd, claim(session, WAKES_AT_ONCE));
+	leave_to_work(session);
+}
+
+/* whoever closes a file last may be a worker that serves everybody */
+static bool has_no_time(void)
+{
+	return signal_pending(current) || current->flags & (PF_EXITING | PF_KTHREAD);
+}
+
+static void pay_now(struct drm_perfctr_session *session, u64 most)
+{
+	u32 n;
+
+	do {
+		n = claim(session, most);
+		perfctr_eventfd_signal(session->eventfd, n);
+		most -= n;
+	} while (n && !has_no_time());
 }
 
 /**
@@ -109,50 +144,52 @@ u32 perfctr_wake_end_call(struct drm_perfctr_session *session)
  * perfctr_wake_pay() - signal in the caller's own time
  * @session: the session; the caller holds a reference and no lock
  * @due: from perfctr_wake_end_call()
+ *
+ * Who has a signal to attend to leaves all but the first ones to the work.
  */
 void perfctr_wake_pay(struct drm_perfctr_session *session, u32 due)
 {
 	lockdep_assert_not_held(&session->pc->lock);
-	if (due)
-		perfctr_eventfd_signal(session->eventfd, due);
+	if (!due)
+		return;
+	atomic64_add(due, &session->wakes_due);
+	pay_now(session, due);
+	leave_to_work(session);
 }
 
 /**
  * perfctr_wake_pay_all() - the same, and what the work owes: nothing is left when this returns
  * @session: the session, stopped; the caller holds a reference and no lock
  * @due: from perfctr_wake_end_call()
- *
- * Who is to be killed, or has a signal to attend to, leaves the rest to the work.
  */
 void perfctr_wake_pay_all(struct drm_perfctr_session *session, u32 due)
 {
-	u64 left;
-
 	lockdep_assert_not_held(&session->pc->lock);
 	if (!session->eventfd)
 		return;
-	/* what it pays at this moment comes first */
+	atomic64_add(due, &session->wakes_due);
+	pay_now(session, U64_MAX);
+	/* what it has claimed */
 	cancel_work_sync(&session->wake_work);
-	left = due + atomic64_xchg(&session->wakes_due, 0);
-	for (; left && !signal_pending(current) && !(current->flags & PF_EXITING); left--)
-		perfctr_eventfd_signal(session->eventfd, 1);
-	if (left) {
-		atomic64_add(left, &session->wakes_due);
-		queue_work(session->wake_queue, &session->wake_work);
-	}
+	leave_to_work(session);
 }
 
 /**
- * perfctr_wake_end() - no work pays for this session any more
- * @session: the session, torn down, after perfctr_wake_pay_all()
+ * perfctr_wake_end() - the session ends: no work pays for it any more
+ * @session: the session, torn down; the caller holds a reference and no lock
+ * @due: from perfctr_wake_end_call()
  *
- * Readers that are not told of all samples are woken once.
+ * Who has no time for all signals sends one, so that no reader sleeps on.
  */
-void perfctr_wake_end(struct drm_perfctr_session *session)
+void perfctr_wake_end(struct drm_perfctr_session *session, u32 due)
 {
+	lockdep_assert_not_held(&session->pc->lock);
 	if (!session->eventfd)
 		return;
+	atomic64_add(due, &session->wakes_due);
 	cancel_work_sync(&session->wake_work);
+	if (!has_no_time())
+		pay_now(session, U64_MAX);
 	if (atomic64_xchg(&session->wakes_due, 0))
 		perfctr_eventfd_signal(session->eventfd, 1);
 }
