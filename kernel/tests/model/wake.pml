@@ -56,7 +56,7 @@ inline publish(is_final)
 	fi
 }
 
-/* perfctr_sampler_wake(), perfctr_sampler_end_batch() */
+/* perfctr_wake(), perfctr_sampler_end_batch() */
 inline wake()
 {
 	if
