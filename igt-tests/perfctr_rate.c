@@ -3,7 +3,6 @@
  * How often one user may have counters collected, and what that leaves to others.
  */
 #include <errno.h>
-#include <limits.h>
 #include <pthread.h>
 #include <signal.h>
 #include <sys/epoll.h>
@@ -166,9 +165,7 @@ static void user_rate_teardown(void)
 			uint32_t bo;
 			int handle;
 
-			igt_perfctr_reopen(&mine, &dev);
-			bo = igt_small_buffer(mine.fd, 2 * PAGE);
-			igt_drop_to(IGT_NOBODY, 0);
+			bo = igt_small_become(&mine, &dev, IGT_NOBODY);
 			handle = igt_small_setup(mine.fd, bo, bo);
 			igt_assert_lt(0, handle);
 			igt_assert_eq(igt_small_command(mine.fd, DRM_PERFCTR_CMD_START, handle), 0);
@@ -188,9 +185,7 @@ static void user_rate_teardown(void)
 		uint64_t most;
 		uint32_t bo;
 
-		igt_perfctr_reopen(&mine, &dev);
-		bo = igt_small_buffer(mine.fd, 2 * PAGE);
-		igt_drop_to(IGT_NOBODY, 0);
+		bo = igt_small_become(&mine, &dev, IGT_NOBODY);
 		start_ns = now_ns();
 		count = come_and_go(mine.fd, bo, start_ns + 500 * MS);
 		most = (now_ns() - start_ns) * 50 * TICKS / SECOND + 1;
@@ -267,9 +262,7 @@ static void rate_interrupted(void)
 		uint32_t bo;
 		int handle;
 
-		igt_perfctr_reopen(&mine, &dev);
-		bo = igt_small_buffer(mine.fd, 2 * PAGE);
-		igt_drop_to(IGT_NOBODY, 0);
+		bo = igt_small_become(&mine, &dev, IGT_NOBODY);
 		handle = igt_small_setup(mine.fd, bo, bo);
 		sigaction(SIGALRM, &action, NULL);
 		/* on a machine that stands still in between it is the next one's turn at once */
@@ -320,9 +313,7 @@ static void submit_interrupted(void)
 		uint32_t bo;
 		int handle;
 
-		igt_perfctr_reopen(&mine, &dev);
-		bo = igt_small_buffer(mine.fd, 2 * PAGE);
-		igt_drop_to(IGT_NOBODY, 0);
+		bo = igt_small_become(&mine, &dev, IGT_NOBODY);
 		handle = igt_small_setup(mine.fd, bo, bo);
 		igt_assert_lt(0, handle);
 		for (unsigned int i = 0; i < 64; i++) {
@@ -430,7 +421,8 @@ static void unequal_periods(uint64_t root_period_ns)
 	static struct igt_perfctr_session s[UNEQUAL];
 	static struct igt_times times;
 	struct igt_perfctr_session root;
-	unsigned int found, least = 0;
+	unsigned int found;
+	uint64_t least = 0;
 	uint64_t start_ns, most;
 
 	times.count = 0;
@@ -449,13 +441,7 @@ static void unequal_periods(uint64_t root_period_ns)
 		igt_assert_eq(igt_perfctr_start(&s[k], 0), 0);
 	/* nobody starves: each of them has its samples, though late ones */
 	while (least < enough || now_ns() < start_ns + span_ns) {
-		least = UINT_MAX;
-		for (unsigned int k = 0; k < UNEQUAL; k++) {
-			igt_times_add(&times, &s[k]);
-			igt_perfctr_drain(&s[k]);
-			if (s[k].periodic < least)
-				least = s[k].periodic;
-		}
+		least = igt_times_gather(&times, s, UNEQUAL);
 		if (root_period_ns)
 			igt_perfctr_drain(&root);
 		igt_sleep_ms(10);
@@ -497,9 +483,7 @@ static void be_malicious(unsigned int seed)
 	uint32_t bo;
 	int handle;
 
-	igt_perfctr_reopen(&mine, &dev);
-	bo = igt_small_buffer(mine.fd, 2 * PAGE);
-	igt_drop_to(IGT_NOBODY - seed % 2, 0);
+	bo = igt_small_become(&mine, &dev, IGT_NOBODY - seed % 2);
 	igt_vsoc_mixed(commands, seed);
 	__atomic_add_fetch(prepared, 1, __ATOMIC_SEQ_CST);
 	for (;;) {
@@ -526,9 +510,7 @@ static void come_and_go_for_ever(unsigned int seed)
 	struct igt_perfctr_device mine;
 	uint32_t bo;
 
-	igt_perfctr_reopen(&mine, &dev);
-	bo = igt_small_buffer(mine.fd, 2 * PAGE);
-	igt_drop_to(IGT_NOBODY - seed, 0);
+	bo = igt_small_become(&mine, &dev, IGT_NOBODY - seed);
 	__atomic_add_fetch(prepared, 1, __ATOMIC_SEQ_CST);
 	come_and_go(mine.fd, bo, UINT64_MAX);
 }

@@ -3,7 +3,6 @@
  * NVIDIA-style counters that the hardware records: periods too short for a timer.
  */
 #include <errno.h>
-#include <limits.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
@@ -753,7 +752,8 @@ static void user_turns(uint64_t root_period_ns)
 	static struct igt_times times;
 	const unsigned int enough = 200;
 	struct igt_perfctr_session root;
-	unsigned int found, least = 0;
+	unsigned int found;
+	uint64_t least = 0;
 	uint64_t most;
 
 	times.count = 0;
@@ -771,13 +771,7 @@ static void user_turns(uint64_t root_period_ns)
 		igt_assert_eq(igt_perfctr_start(&s[k], 0), 0);
 	igt_assert(igt_perfctr_is_batched(&s[0]));
 	while (least < enough) {
-		least = UINT_MAX;
-		for (unsigned int k = 0; k < USERS; k++) {
-			igt_times_add(&times, &s[k]);
-			igt_perfctr_drain(&s[k]);
-			if (s[k].periodic < least)
-				least = s[k].periodic;
-		}
+		least = igt_times_gather(&times, s, USERS);
 		if (root_period_ns)
 			igt_perfctr_drain(&root);
 		igt_sleep_ms(5);

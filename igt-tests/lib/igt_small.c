@@ -3,7 +3,7 @@
  * Sessions of one slot, see the header.
  */
 #include "minigt.h"
-#include "igt_perfctr.h"
+#include "igt_rights.h"
 #include "igt_small.h"
 
 #define SMALL_PAGE_BYTES 4096
@@ -14,6 +14,17 @@ uint32_t igt_small_buffer(int fd, uint64_t bytes)
 
 	igt_assert_eq(igt_perfctr_ioctl(fd, DRM_IOCTL_PERFCTR_BO_CREATE, &bo), 0);
 	return bo.handle;
+}
+
+uint32_t igt_small_become(struct igt_perfctr_device *mine, const struct igt_perfctr_device *dev,
+			  uid_t user)
+{
+	uint32_t bo;
+
+	igt_perfctr_reopen(mine, dev);
+	bo = igt_small_buffer(mine->fd, 2 * SMALL_PAGE_BYTES);
+	igt_drop_to(user, 0);
+	return bo;
 }
 
 int igt_small_setup(int fd, uint32_t ring, uint32_t control)

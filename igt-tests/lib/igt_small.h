@@ -6,9 +6,15 @@
 #define IGT_SMALL_H
 
 #include <stdint.h>
+#include <sys/types.h>
+
+#include "igt_perfctr.h"
 
 /* a handle */
 uint32_t igt_small_buffer(int fd, uint64_t bytes);
+/* open @dev once more as @mine and become @user for good; a buffer for one ring with its control area */
+uint32_t igt_small_become(struct igt_perfctr_device *mine, const struct igt_perfctr_device *dev,
+			  uid_t user);
 /* one slot and the control area behind it, in two pages of the ring's buffer; a handle or -errno */
 int igt_small_setup(int fd, uint32_t ring, uint32_t control);
 /* as many as there may be on that file; the errno that ended it in *@error */

@@ -7,7 +7,7 @@
 #include "minigt.h"
 #include "igt_times.h"
 
-void igt_times_add(struct igt_times *times, const struct igt_perfctr_session *s)
+static void add(struct igt_times *times, const struct igt_perfctr_session *s)
 {
 	uint64_t unread = igt_perfctr_unread(s);
 
@@ -19,6 +19,20 @@ void igt_times_add(struct igt_times *times, const struct igt_perfctr_session *s)
 		igt_assert_lt(times->count, IGT_MAX_TIMES);
 		times->at[times->count++] = h->end_ns;
 	}
+}
+
+uint64_t igt_times_gather(struct igt_times *times, struct igt_perfctr_session *sessions,
+			  unsigned int count)
+{
+	uint64_t least = UINT64_MAX;
+
+	for (unsigned int k = 0; k < count; k++) {
+		add(times, &sessions[k]);
+		igt_perfctr_drain(&sessions[k]);
+		if (sessions[k].periodic < least)
+			least = sessions[k].periodic;
+	}
+	return least;
 }
 
 static int compare(const void *a, const void *b)

@@ -14,8 +14,12 @@ struct igt_times {
 	uint64_t at[IGT_MAX_TIMES]; /* CLOCK_MONOTONIC_RAW; in order after igt_times_distinct() */
 };
 
-/* ends of the unread PERIODIC samples, which remain unread */
-void igt_times_add(struct igt_times *times, const struct igt_perfctr_session *s);
+/*
+ * Add the ends of all unread PERIODIC samples of @count sessions and drain these;
+ * returns how many such samples the one with the fewest has had.
+ */
+uint64_t igt_times_gather(struct igt_times *times, struct igt_perfctr_session *sessions,
+			  unsigned int count);
 unsigned int igt_times_distinct(struct igt_times *times);
 
 #endif
