@@ -121,10 +121,9 @@ static int run_pass(struct perfkit *p, unsigned int pass)
 		return app_failed(app, error);
 	}
 	status = perfkit_let_go(p);
-	if (!status)
-		wait_for_command(p, 0);
 	if (status)
 		return status;
+	wait_for_command(p, 0);
 	p->report.exit_status = child_exit_status(&p->child);
 	if (!p->report.exit_status) {
 		error = perfctr_perfkit_end_pass(p->report.kit);
