@@ -4,7 +4,9 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/perf_event.h>
 #include <sched.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -483,6 +485,99 @@ static void log_is_silent(void)
 	close(kmsg);
 }
 
+/* --- whose it is ------------------------------------------------------------- */
+
+/* what is missing is -1 */
+struct fdinfo {
+	long long sessions, active, memory_kib, set;
+};
+
+static long long find_key(const char *text, const char *key)
+{
+	const char *at = strstr(text, key);
+
+	return at ? strtoll(at + strlen(key), NULL, 10) : -1;
+}
+
+static struct fdinfo read_fdinfo(int fd)
+{
+	char path[64], text[1024] = "";
+	ssize_t bytes;
+	int info;
+
+	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", fd);
+	info = open(path, O_RDONLY);
+	igt_assert_lte(0, info);
+	bytes = read(info, text, sizeof(text) - 1);
+	close(info);
+	igt_assert_lt(0, bytes);
+	igt_assert_eq(strstr(text, "perfctr-memory:\t0 KiB\n") != NULL,
+		      find_key(text, "perfctr-memory:\t") == 0);
+	return (struct fdinfo){
+		.sessions = find_key(text, "perfctr-sessions:\t"),
+		.active = find_key(text, "perfctr-active:\t"),
+		.memory_kib = find_key(text, "perfctr-memory:\t"),
+		.set = find_key(text, "perfctr-set:\t"),
+	};
+}
+
+static void assert_fdinfo(int fd, struct fdinfo expected)
+{
+	struct fdinfo info = read_fdinfo(fd);
+
+	igt_assert_eq_u64(info.sessions, expected.sessions);
+	igt_assert_eq_u64(info.active, expected.active);
+	igt_assert_eq_u64(info.memory_kib, expected.memory_kib);
+	igt_assert_eq_u64(info.set, expected.set);
+}
+
+static void fdinfo_tells(void)
+{
+	struct igt_perfctr_device other;
+	struct igt_perfctr_session s, busy;
+	long long kib;
+
+	igt_perfctr_reopen(&other, &dev);
+	assert_fdinfo(dev.fd, (struct fdinfo){ 0, 0, 0, -1 });
+	if (dev.info.features & DRM_PERFCTR_FEATURE_PMU) {
+		igt_perfctr_session_init_empty(&s, &dev);
+		igt_perfctr_add_pmu(&s, 0, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_TASK_CLOCK,
+				    DRM_PERFCTR_CPU_ANY);
+		igt_perfctr_session_create(&s);
+		kib = (s.ring_map + s.control_map) / 1024;
+		/* whatever the GPU counts */
+		assert_fdinfo(dev.fd, (struct fdinfo){ 1, 0, kib, -1 });
+		igt_perfctr_session_fini(&s);
+	}
+	igt_perfctr_session_init_set(&s, &dev, DRM_PERFCTR_SET_SECONDARY);
+	igt_perfctr_session_create(&s);
+	kib = (s.ring_map + s.control_map) / 1024;
+	igt_assert_lt(0, kib);
+	assert_fdinfo(dev.fd, (struct fdinfo){ 1, 0, kib, DRM_PERFCTR_SET_SECONDARY });
+	/* in the way of that file, which has none itself */
+	igt_perfctr_session_init(&busy, &other);
+	igt_assert_eq(igt_perfctr_session_try(&busy), -EBUSY);
+	assert_fdinfo(other.fd, (struct fdinfo){ 0, 0, 0, -1 });
+	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+	assert_fdinfo(dev.fd, (struct fdinfo){ 1, 1, kib, DRM_PERFCTR_SET_SECONDARY });
+	igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
+	assert_fdinfo(dev.fd, (struct fdinfo){ 1, 0, kib, DRM_PERFCTR_SET_SECONDARY });
+	igt_fork(child, 1)
+	{
+		char path[64];
+
+		snprintf(path, sizeof(path), "/proc/%d/fdinfo/%d", getppid(), dev.fd);
+		igt_assert_eq(access(path, R_OK), 0);
+		igt_drop_to(IGT_NOBODY, 0);
+		igt_assert_eq(open(path, O_RDONLY), -1);
+		igt_assert_eq(errno, EACCES);
+	}
+	igt_waitchildren();
+	igt_perfctr_session_fini(&s);
+	assert_fdinfo(dev.fd, (struct fdinfo){ 0, 0, 0, -1 });
+	igt_perfctr_close(&other);
+}
+
 int igt_main()
 {
 	igt_fixture()
@@ -508,6 +603,8 @@ int igt_main()
 	igt_subtest("namespace-nested") namespace_one_user(true);
 	igt_describe("sessions and buffers of another file can neither be used nor mapped");
 	igt_subtest("others-private") others_are_private();
+	igt_describe("fdinfo tells whose sessions are in the way, to who may look at the process");
+	igt_subtest("fdinfo") fdinfo_tells();
 	igt_describe("twenty thousand wrong calls put no line into the kernel's log");
 	igt_subtest("log-silent") log_is_silent();
 	igt_fixture()

@@ -11,6 +11,7 @@
 #include <linux/sched.h>
 #include <linux/sysctl.h>
 #include <linux/version.h>
+#include <drm/drm_file.h>
 #include <drm/drm_gem.h>
 
 /* +@n; from 6.8 on there is only +1, and each wakes whoever waits at that moment. May sleep */
@@ -58,6 +59,14 @@ static inline void perfctr_gem_vunmap(struct drm_gem_object *obj, struct iosys_m
 	drm_gem_vunmap_unlocked(obj, map);
 #else
 	obj->funcs->vunmap(obj, map);
+#endif
+}
+
+/* up to 6.4 there is nothing about a file that DRM itself tells */
+static inline void perfctr_drm_show_fdinfo(struct seq_file *m, struct file *file)
+{
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 5, 0)
+	drm_show_fdinfo(m, file);
 #endif
 }
 

@@ -16,6 +16,7 @@ struct drm_perfctr;
 struct drm_perfctr_block;
 struct drm_perfctr_session;
 struct drm_perfctr_source;
+struct drm_printer;
 struct perfctr_source_state;
 struct seq_file;
 
@@ -256,6 +257,8 @@ void drm_perfctr_unplug(struct drm_perfctr *pc);
 /* open and close of a file */
 int drm_perfctr_file_open(struct drm_perfctr *pc, struct drm_perfctr_file *pf);
 void drm_perfctr_file_close(struct drm_perfctr_file *pf);
+/* for the driver's show_fdinfo */
+void drm_perfctr_show_fdinfo(struct drm_printer *p, struct drm_perfctr_file *pf);
 
 /* the ioctls: call from the driver's ioctl with its own struct drm_perfctr_file */
 int drm_perfctr_query_ioctl(struct drm_perfctr *pc, void *data);

@@ -32,7 +32,8 @@
  *    where it has no buffer ioctl that serves), all DRM_RENDER_ALLOW, that call
  *    drm_perfctr_query_ioctl(), drm_perfctr_control_ioctl(),
  *    drm_perfctr_bo_create_ioctl().
- * 3. open and postclose: drm_perfctr_file_open(), drm_perfctr_file_close().
+ * 3. open and postclose: drm_perfctr_file_open(), drm_perfctr_file_close(); and
+ *    show_fdinfo: drm_perfctr_show_fdinfo(), which tells whose the sessions are.
  * 4. power and reset: drm_perfctr_suspend(), drm_perfctr_resume(),
  *    drm_perfctr_pre_reset(), drm_perfctr_post_reset().
  * 5. remove: drm_perfctr_unplug(), then drm_dev_unplug().

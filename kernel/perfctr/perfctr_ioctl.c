@@ -4,10 +4,12 @@
  */
 #include <linux/capability.h>
 #include <linux/log2.h>
+#include <linux/sizes.h>
 #include <linux/slab.h>
 #include <linux/string.h>
 #include <linux/uaccess.h>
 #include <drm/drm_file.h>
+#include <drm/drm_print.h>
 
 #include "perfctr_internal.h"
 
@@ -424,3 +426,43 @@ void drm_perfctr_file_close(struct drm_perfctr_file *pf)
 	xa_destroy(&pf->sessions);
 }
 EXPORT_SYMBOL_GPL(drm_perfctr_file_close);
+
+/**
+ * drm_perfctr_show_fdinfo() - what a file has of the counters, for whoever may look at its process
+ * @p: where to; keys as in Documentation/gpu/drm-usage-stats.rst
+ * @pf: the file
+ *
+ * From the driver's show_fdinfo. "perfctr-sessions" and, of these, "perfctr-active" are numbers;
+ * "perfctr-memory" are the buffers that they hold, where one that several share counts for each;
+ * "perfctr-set" is the number of the counter set that they keep from others' SETUP of another one,
+ * and is missing if there is none.
+ */
+void drm_perfctr_show_fdinfo(struct drm_printer *p, struct drm_perfctr_file *pf)
+{
+	unsigned int sessions = 0, active = 0;
+	struct drm_perfctr_session *session;
+	struct drm_perfctr *pc = pf->pc;
+	unsigned long handle;
+	u64 bytes = 0;
+	int set = -1;
+
+	mutex_lock(&pc->lock);
+	/* none of them goes while it is in the table */
+	xa_lock(&pf->sessions);
+	xa_for_each(&pf->sessions, handle, session) {
+		sessions++;
+		active += session->active;
+		bytes += session->pinned_bytes;
+		if (session->holds_set)
+			set = session->set;
+	}
+	xa_unlock(&pf->sessions);
+	mutex_unlock(&pc->lock);
+
+	drm_printf(p, "perfctr-sessions:\t%u\n", sessions);
+	drm_printf(p, "perfctr-active:\t%u\n", active);
+	drm_printf(p, "perfctr-memory:\t%llu KiB\n", bytes / SZ_1K);
+	if (set >= 0)
+		drm_printf(p, "perfctr-set:\t%d\n", set);
+}
+EXPORT_SYMBOL_GPL(drm_perfctr_show_fdinfo);

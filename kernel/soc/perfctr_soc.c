@@ -16,7 +16,9 @@
 #include <drm/drm_gem.h>
 #include <drm/drm_gem_shmem_helper.h>
 #include <drm/drm_ioctl.h>
+#include <drm/drm_print.h>
 
+#include "compat.h"
 #include "perfctr/drm_perfctr.h"
 
 #define PERFCTR_SOC_NAME	"perfctr_soc"
@@ -77,7 +79,20 @@ static const struct drm_ioctl_desc perfctr_soc_ioctls[] = {
 	DRM_IOCTL_DEF_DRV(PERFCTR_BO_CREATE, drm_perfctr_bo_create_ioctl, DRM_RENDER_ALLOW),
 };
 
-DEFINE_DRM_GEM_FOPS(perfctr_soc_fops);
+static void show_fdinfo(struct seq_file *m, struct file *filp)
+{
+	struct drm_printer p = drm_seq_file_printer(m);
+	struct drm_file *file = filp->private_data;
+
+	perfctr_drm_show_fdinfo(m, filp);
+	drm_perfctr_show_fdinfo(&p, file->driver_priv);
+}
+
+static const struct file_operations perfctr_soc_fops = {
+	.owner = THIS_MODULE,
+	DRM_GEM_FOPS,
+	.show_fdinfo = show_fdinfo,
+};
 
 static const struct drm_driver perfctr_soc_drm_driver = {
 	.driver_features = DRIVER_GEM | DRIVER_RENDER,

@@ -18,6 +18,7 @@
 #include <drm/drm_managed.h>
 #include <drm/drm_print.h>
 
+#include "compat.h"
 #include "csf/csf_perfctr.h"
 #include "vsoc.h"
 #include "vsoc_devices.h"
@@ -124,7 +125,19 @@ static void vsoc_debugfs_init(struct drm_minor *minor)
 
 /* --- device -------------------------------------------------------------- */
 
-DEFINE_DRM_GEM_FOPS(vsoc_fops);
+static void vsoc_show_fdinfo(struct seq_file *m, struct file *filp)
+{
+	struct drm_printer p = drm_seq_file_printer(m);
+
+	perfctr_drm_show_fdinfo(m, filp);
+	drm_perfctr_show_fdinfo(&p, vsoc_perfctr_file(filp->private_data));
+}
+
+static const struct file_operations vsoc_fops = {
+	.owner = THIS_MODULE,
+	DRM_GEM_FOPS,
+	.show_fdinfo = vsoc_show_fdinfo,
+};
 
 static const struct drm_driver vsoc_drm_driver = {
 	.driver_features = DRIVER_GEM | DRIVER_RENDER,
