@@ -91,6 +91,10 @@ int app_failed(const struct app *app, int error)
 	case -E2BIG:
 		/* what was asked for, not what happened to it */
 		return EXIT_USAGE;
+	case -EBUSY:
+		fputs("perfctr info tells which processes have sessions; root sees all of them\n",
+		      app->err);
+		return EXIT_FAILED;
 	case -ENODEV:
 	case -ENOTTY:
 		fputs("perfctr check tells what is missing and the command that fixes it\n",

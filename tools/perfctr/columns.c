@@ -9,7 +9,9 @@ void columns_wrap(FILE *out, const char *text, int column, int indent, int colum
 	/* whether a word stands in the line already, behind which a blank is due */
 	bool has_word = false;
 
-	if (!column) {
+	if (column == COLUMNS_UNINDENTED) {
+		column = 0;
+	} else if (!column) {
 		fprintf(out, "%*s", indent, "");
 		column = indent;
 	}
@@ -21,7 +23,7 @@ void columns_wrap(FILE *out, const char *text, int column, int indent, int colum
 	while (*text) {
 		int length = (int)strcspn(text, " \n");
 
-		if (column > indent && column + has_word + length > columns) {
+		if ((has_word || column > indent) && column + has_word + length > columns) {
 			fprintf(out, "\n%*s", indent, "");
 			column = indent;
 			has_word = false;

@@ -5,11 +5,14 @@
 
 #include <stdio.h>
 
+/* a line's first words stand at its beginning, the further lines are indented */
+enum { COLUMNS_UNINDENTED = -1 };
+
 /**
  * columns_wrap() - print text, broken between words
  * @out: stream
  * @text: words; line feeds are blanks
- * @column: where the stream is in its line
+ * @column: where the stream is in its line, or COLUMNS_UNINDENTED
  * @indent: blanks before each further line, and before the first one if @column is 0
  * @columns: of the terminal
  *

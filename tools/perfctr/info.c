@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "app.h"
+#include "clients.h"
 #include "columns.h"
 #include "common/number.h"
 #include "json.h"
@@ -16,8 +17,8 @@
 static const char help[] =
 	"usage: perfctr info [-j] [-d DEVICE]\n"
 	"\n"
-	"Tells which DRM nodes offer counters; of each that does: blocks, clocks, limits\n"
-	"and what this user may do.\n"
+	"Tells which DRM nodes offer counters; of each that does: blocks, clocks, limits,\n"
+	"what this user may do, and which processes have sessions (root sees all).\n"
 	"\n"
 	"  -d, --device DEVICE  node (/dev/dri/renderD128, renderD128), driver or name\n"
 	"      --via SOCKET     the device as the broker (perfctr serve) there shows it\n"
@@ -99,8 +100,34 @@ static void print_period(FILE *out, const char *what, uint64_t ns)
 	fprintf(out, "%s%ss", what, number_short((double)ns * 1e-9, text, sizeof(text)));
 }
 
+static const char *set_name(int set)
+{
+	return set >= 0 && set < (int)ARRAY_SIZE(set_names) ? set_names[set] : "?";
+}
+
+/* One of these is in the way of whoever gets -EBUSY. */
+static void print_clients(FILE *out, const struct clients *clients)
+{
+	fprintf(out, " sessions:%s\n",
+		clients->count	? "" :
+		clients->hidden ? " none of this user's; root sees those of others" :
+				  " none");
+	for (size_t i = 0; i < clients->count; i++) {
+		const struct client *c = &clients->list[i];
+
+		fprintf(out,
+			"  pid %d (%s), file %d: %u, of them active %u; buffers %" PRIu64 " KiB",
+			(int)c->pid, c->command, c->fd, c->sessions, c->active, c->kib);
+		if (c->set != CLIENT_NO_SET)
+			fprintf(out, "; uses counter set %s", set_name(c->set));
+		fputc('\n', out);
+	}
+	if (clients->count && clients->hidden)
+		fputs("  and perhaps others', which root sees\n", out);
+}
+
 static void print_device(FILE *out, const struct perfctr_device *device,
-			 const struct permission *permission)
+			 const struct permission *permission, const struct clients *clients)
 {
 	const struct drm_perfctr_device_info *info = perfctr_device_info(device);
 	const char *product = perfctr_product_name(info->product);
@@ -146,11 +173,12 @@ static void print_device(FILE *out, const struct perfctr_device *device,
 	fprintf(out, " this user: %s\n", permission->text);
 	if (*permission->fix)
 		fprintf(out, "  to change that: %s\n", permission->fix);
+	print_clients(out, clients);
 }
 
 /* Print it, with lines of the terminal's width that go on below what they are about. */
 static void print_fitting(FILE *out, const struct perfctr_device *device,
-			  const struct permission *permission)
+			  const struct permission *permission, const struct clients *clients)
 {
 	const int columns = app_columns(out, INT_MAX);
 	char *text = NULL, *line, *end;
@@ -159,7 +187,7 @@ static void print_fitting(FILE *out, const struct perfctr_device *device,
 
 	if (!memory)
 		return;
-	print_device(memory, device, permission);
+	print_device(memory, device, permission, clients);
 	fclose(memory);
 	for (line = text; text && *line; line = end + 1) {
 		const int indent = (int)strspn(line, " ");
@@ -167,7 +195,8 @@ static void print_fitting(FILE *out, const struct perfctr_device *device,
 		end = strchr(line, '\n');
 		*end = '\0';
 		fprintf(out, "%*s", indent, "");
-		columns_wrap(out, line + indent, indent, indent + LINE_INDENT, columns);
+		columns_wrap(out, line + indent, indent ? indent : COLUMNS_UNINDENTED,
+			     indent + LINE_INDENT, columns);
 	}
 	free(text);
 }
@@ -217,8 +246,32 @@ static struct json_object *json_clocks(const struct perfctr_device *device)
 	return clocks;
 }
 
+static struct json_object *json_clients(const struct clients *clients)
+{
+	struct json_object *array = json_object_new_array();
+
+	for (size_t i = 0; i < clients->count; i++) {
+		const struct client *c = &clients->list[i];
+		struct json_object *client = json_object_new_object();
+
+		json_add_u64(client, "pid", (uint64_t)c->pid);
+		json_add_text(client, "command", c->command);
+		json_add_u64(client, "fd", (uint64_t)c->fd);
+		json_add_u64(client, "sessions", c->sessions);
+		json_add_u64(client, "active", c->active);
+		json_add_u64(client, "buffers_kib", c->kib);
+		if (c->set == CLIENT_NO_SET)
+			json_add(client, "set", NULL);
+		else
+			json_add_u64(client, "set", (uint64_t)c->set);
+		json_object_array_add(array, client);
+	}
+	return array;
+}
+
 static struct json_object *json_device(const struct perfctr_device *device,
-				       const struct permission *permission)
+				       const struct permission *permission,
+				       const struct clients *clients)
 {
 	const struct drm_perfctr_device_info *info = perfctr_device_info(device);
 	struct json_object *root = json_object_new_object();
@@ -252,6 +305,8 @@ static struct json_object *json_device(const struct perfctr_device *device,
 	json_add_text(user, "text", permission->text);
 	json_add_text(user, "fix", *permission->fix ? permission->fix : NULL);
 	json_add(root, "this_user", user);
+	json_add(root, "clients", json_clients(clients));
+	json_add_bool(root, "clients_hidden", clients->hidden);
 	return root;
 }
 
@@ -261,15 +316,20 @@ static int show_one(struct app *app, const char *which, struct json_object *arra
 {
 	struct perfctr_device *device;
 	struct permission permission;
+	struct clients clients;
 	int status = app_open_to_look(app, which, &device);
 
 	if (status)
 		return status;
 	permission_of(app, device, &permission);
+	/* behind a broker there may be a node that is not here */
+	if (clients_find(perfctr_device_path(device), &clients))
+		clients.hidden = true;
 	if (array)
-		json_object_array_add(array, json_device(device, &permission));
+		json_object_array_add(array, json_device(device, &permission, &clients));
 	else
-		print_fitting(app->out, device, &permission);
+		print_fitting(app->out, device, &permission, &clients);
+	clients_free(&clients);
 	perfctr_device_unref(device);
 	return EXIT_FINE;
 }

@@ -137,6 +137,7 @@ def info_fits_the_terminal():
     for line in lines:
         check(len(line) <= 60, f"{len(line)}: '{line}'")
     check("\n".join(lines).split() == run("perfctr", "info").stdout.split(), "words differ")
+    check(lines[0].startswith("/dev/dri/") and lines[1].startswith("    "), f"not indented as it should: {lines[:2]}")
 
 
 @test
@@ -367,6 +368,41 @@ def list_info_check():
     for name in ("info", "list", "stat", "top", "check"):
         lines = run("perfctr", name, "--help").stdout.splitlines()
         check(len(lines) <= 40 and all(len(l) <= 90 for l in lines), f"help of {name} is too long")
+
+
+def clients_of(user=None):
+    """What info tells of processes with sessions, as some user: the list, and whether there may be more"""
+    options = {"preexec_fn": drop(user)} if user else {}
+    out = subprocess.run(["perfctr", "info", "--json"], stdout=subprocess.PIPE, check=True, **options).stdout
+    device = next(d for d in json.loads(out)["devices"] if d["driver"] == "vsoc")
+    return device["clients"], device["clients_hidden"]
+
+
+@test
+def info_tells_whose_sessions():
+    """info: who is in the way of a session with another counter set, to root and to that user, not to others"""
+    check(clients_of() == ([], False), f"sessions of nobody: {clients_of()}")
+    os.chmod(NODE, 0o666)
+    write(PARANOID, "0")
+    holder = subprocess.Popen(["perfctr", "stat", "--set", "1", "-e", "shader/*", "--", "cat"], preexec_fn=drop(),
+                              stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    try:
+        wait_for(lambda: clients_of()[0], "nobody has a session")
+        (client,), hidden = clients_of()
+        check(not hidden, "root does not see all")
+        check((client["pid"], client["command"], client["set"]) == (holder.pid, "perfctr", 1), f"{client}")
+        check((client["sessions"], client["active"]) == (1, 1) and client["buffers_kib"] > 0, f"{client}")
+        check(clients_of(NOBODY) == ([client], True), f"its own user: {clients_of(NOBODY)}")
+        check(clients_of(NOBODY - 1) == ([], True), f"another user: {clients_of(NOBODY - 1)}")
+        refused = run("perfctr", "stat", "--set", "0", "-e", "shader/*", "true", status=1).stderr
+        check("another session uses counter set 1" in refused and "perfctr info" in refused, refused)
+        text = run("perfctr", "info").stdout
+        check(f"pid {holder.pid} (perfctr), file " in text and "uses counter set secondary" in text, text)
+    finally:
+        holder.communicate()
+        write(PARANOID, "1")
+    check(clients_of() == ([], False), f"after its end: {clients_of()}")
+    check(" sessions: none\n" in run("perfctr", "info").stdout, "none is not said")
 
 
 @test

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: MIT
+#include "clients.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+
+enum { DRM_MAJOR = 226, LINE_BYTES = 256, NAME_BYTES = 64 };
+
+/* What nodes of one device have in common; NULL if it is no DRM node, or gone. */
+static char *device_of(const struct stat *node)
+{
+	char path[NAME_BYTES];
+
+	if (!S_ISCHR(node->st_mode) || major(node->st_rdev) != DRM_MAJOR)
+		return NULL;
+	snprintf(path, sizeof(path), "/sys/dev/char/%u:%u/device", major(node->st_rdev),
+		 minor(node->st_rdev));
+	return realpath(path, NULL);
+}
+
+static void read_command(const char *process, struct client *client)
+{
+	char path[PATH_MAX];
+	FILE *f;
+
+	snprintf(client->command, sizeof(client->command), "?");
+	snprintf(path, sizeof(path), "/proc/%s/comm", process);
+	f = fopen(path, "re");
+	if (!f)
+		return;
+	if (fgets(client->command, sizeof(client->command), f))
+		client->command[strcspn(client->command, "\n")] = '\0';
+	fclose(f);
+	/* a process gives itself whatever name it likes, and this goes to terminals */
+	for (char *c = client->command; *c; c++)
+		if (!isprint((unsigned char)*c))
+			*c = '?';
+}
+
+/* Return: whether it has sessions. */
+static bool read_fdinfo(const char *process, const char *file, struct client *client)
+{
+	char path[PATH_MAX], line[LINE_BYTES];
+	FILE *f;
+
+	*client = (struct client){ .set = CLIENT_NO_SET };
+	snprintf(path, sizeof(path), "/proc/%s/fdinfo/%s", process, file);
+	f = fopen(path, "re");
+	if (!f)
+		return false;
+	while (fgets(line, sizeof(line), f)) {
+		/* lines of others match none of these */
+		sscanf(line, "drm-client-id: %" SCNu64, &client->id);
+		sscanf(line, "perfctr-sessions: %u", &client->sessions);
+		sscanf(line, "perfctr-active: %u", &client->active);
+		sscanf(line, "perfctr-memory: %" SCNu64, &client->kib);
+		sscanf(line, "perfctr-set: %d", &client->set);
+	}
+	fclose(f);
+	client->pid = (pid_t)strtol(process, NULL, 10);
+	client->fd = (int)strtol(file, NULL, 10);
+	return client->sessions;
+}
+
+/* The same file under another number of the same process. */
+static bool is_known(const struct clients *clients, const struct client *client)
+{
+	for (size_t i = clients->count; client->id && i-- > 0;) {
+		if (clients->list[i].pid != client->pid)
+			return false;
+		if (clients->list[i].id == client->id)
+			return true;
+	}
+	return false;
+}
+
+static int add(struct clients *clients, const struct client *client)
+{
+	struct client *list =
+		reallocarray(clients->list, clients->count + 1, sizeof(*clients->list));
+
+	if (!list)
+		return -ENOMEM;
+	clients->list = list;
+	list[clients->count++] = *client;
+	return 0;
+}
+
+/* Files of one process; what ends meanwhile is not there. */
+static int look_at(const char *process, const char *device, struct clients *clients)
+{
+	char path[PATH_MAX];
+	struct dirent *file;
+	int error = 0;
+	DIR *files;
+
+	snprintf(path, sizeof(path), "/proc/%s/fd", process);
+	files = opendir(path);
+	if (!files) {
+		clients->hidden |= errno == EACCES || errno == EPERM;
+		return 0;
+	}
+	while (!error && (file = readdir(files))) {
+		struct client client;
+		struct stat st;
+		char *other;
+
+		if (!isdigit((unsigned char)*file->d_name) ||
+		    fstatat(dirfd(files), file->d_name, &st, 0))
+			continue;
+		other = device_of(&st);
+		if (other && !strcmp(other, device) &&
+		    read_fdinfo(process, file->d_name, &client) && !is_known(clients, &client)) {
+			read_command(process, &client);
+			error = add(clients, &client);
+		}
+		free(other);
+	}
+	closedir(files);
+	return error;
+}
+
+int clients_find(const char *path, struct clients *clients)
+{
+	struct dirent *process;
+	char *device = NULL;
+	struct stat st;
+	int error = 0;
+	DIR *all;
+
+	*clients = (struct clients){ 0 };
+	if (stat(path, &st))
+		return -errno;
+	device = device_of(&st);
+	if (!device)
+		return -ENODEV;
+	all = opendir("/proc");
+	if (!all)
+		error = -errno;
+	while (!error && (process = readdir(all)))
+		if (isdigit((unsigned char)*process->d_name))
+			error = look_at(process->d_name, device, clients);
+	if (all)
+		closedir(all);
+	free(device);
+	if (error)
+		clients_free(clients);
+	return error;
+}
+
+void clients_free(struct clients *clients)
+{
+	free(clients->list);
+	*clients = (struct clients){ 0 };
+}
