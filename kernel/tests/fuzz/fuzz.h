@@ -92,8 +92,17 @@ struct world {
 	int dmabufs[MAX_DMABUFS];
 	__u32 contexts[MAX_CONTEXTS];
 	__u64 jobs[MAX_JOBS];
-	/* pages: writable, read-only, none */
+	/*
+	 * What our pointers are made to point at by changing up to four of their bytes, or
+	 * the kernel writes to because a size is wrong, or the other thread has unmapped:
+	 * this, and nothing else that the process has. Else it would crash now and then by
+	 * its own hand.
+	 */
+	char *field;
+	/* in it, pages: writable, none, read-only, none */
 	char *arena;
+	/* in it, the place of the next mapping */
+	unsigned int next_map;
 	struct {
 		__u16 block;
 		__u32 type;
@@ -105,6 +114,10 @@ struct world {
 #define ARENA_PAGES	16
 /* largest buffer that is mapped */
 #define MAX_MAP_BYTES	((PAGE_BYTES - 1) * PAGE_BYTES)
+#define FIELD_BYTES	0x100000000ul
+#define FIELD_ARENA	0x80000000ul
+#define FIELD_FIRST_MAP	0x10000000ul
+#define FIELD_MAPS	64
 #define RENDER_MINORS	64
 #define FIRST_RENDER_MINOR 128
 #define ARENA_RW	(ARENA_PAGES * PAGE_BYTES)

@@ -136,11 +136,32 @@ char *map_of(const struct bo *bo, __u64 *bytes)
 	return map ? (char *)(map & ~(PAGE_BYTES - 1)) : NULL;
 }
 
+/* nothing is there, and nothing else will be */
+static void *clear_field(void *at, size_t bytes)
+{
+	return mmap(at, bytes, PROT_NONE,
+		    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | (at ? MAP_FIXED : 0), -1, 0);
+}
+
 static void set_map(struct bo *bo, uintptr_t map)
 {
 	map = __atomic_exchange_n(&bo->map, map, __ATOMIC_RELAXED);
 	if (map)
-		munmap((void *)(map & ~(PAGE_BYTES - 1)), map % PAGE_BYTES * PAGE_BYTES);
+		clear_field((void *)(map & ~(PAGE_BYTES - 1)), map % PAGE_BYTES * PAGE_BYTES);
+}
+
+/* at the next place; a buffer that is still there is lost, which is one more kind of input */
+static void map_bo(struct world *w, struct bo *bo, int fd,
+		   const struct drm_perfctr_bo_create *create)
+{
+	unsigned int n = __atomic_fetch_add(&w->next_map, 1, __ATOMIC_RELAXED) % FIELD_MAPS;
+	char *at = w->field + FIELD_FIRST_MAP + n * (MAX_MAP_BYTES + PAGE_BYTES);
+
+	if (mmap(at, create->size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd,
+		 create->mmap_offset) != MAP_FAILED)
+		set_map(bo, (uintptr_t)at | create->size / PAGE_BYTES);
+	else
+		clear_field(at, create->size);
 }
 
 /* where a structure goes: our memory, its last bytes, a buffer of the device, or nonsense */
@@ -294,7 +315,6 @@ static int new_bo(struct world *w, struct rng *r, int fd_slot, __u64 bytes)
 	struct drm_perfctr_bo_create create = { .size = bytes };
 	unsigned int i = below(r, MAX_BOS);
 	struct bo *bo = &w->bos[i];
-	void *map;
 
 	if (percent(r, 8))
 		mutate(r, &create, sizeof(create));
@@ -305,10 +325,7 @@ static int new_bo(struct world *w, struct rng *r, int fd_slot, __u64 bytes)
 	set_map(bo, 0);
 	if (create.size > MAX_MAP_BYTES)
 		return i;
-	map = mmap(NULL, create.size, PROT_READ | PROT_WRITE, MAP_SHARED, w->fds[fd_slot],
-		   create.mmap_offset);
-	if (map != MAP_FAILED)
-		set_map(bo, (uintptr_t)map | create.size / PAGE_BYTES);
+	map_bo(w, bo, w->fds[fd_slot], &create);
 	return i;
 }
 
@@ -780,6 +797,21 @@ static void find_pmus(struct world *w)
 	}
 }
 
+/* aligned to its size */
+static void reserve_field(struct world *w)
+{
+	char *at = clear_field(NULL, 2 * FIELD_BYTES), *end = at + 2 * FIELD_BYTES;
+
+	if (at == MAP_FAILED) {
+		fprintf(stderr, "ioctl_fuzz: no address space\n");
+		exit(2);
+	}
+	w->field = (char *)(((uintptr_t)at + FIELD_BYTES - 1) & ~(FIELD_BYTES - 1));
+	if (w->field > at)
+		munmap(at, w->field - at);
+	munmap(w->field + FIELD_BYTES, end - (w->field + FIELD_BYTES));
+}
+
 void world_init(struct world *w)
 {
 	unsigned int i;
@@ -791,11 +823,11 @@ void world_init(struct world *w)
 		w->eventfds[i] = -1;
 	for (i = 0; i < MAX_DMABUFS; i++)
 		w->dmabufs[i] = -1;
-	w->arena = mmap(NULL, ARENA_RW + 3 * PAGE_BYTES, PROT_READ | PROT_WRITE,
-			MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	mprotect(w->arena + ARENA_RW, PAGE_BYTES, PROT_NONE);
+	reserve_field(w);
+	w->arena = w->field + FIELD_ARENA;
+	/* and what is behind these stays nothing */
+	mprotect(w->arena, ARENA_RW, PROT_READ | PROT_WRITE);
 	mprotect(w->arena + ARENA_RW + PAGE_BYTES, PAGE_BYTES, PROT_READ);
-	mprotect(w->arena + ARENA_RW + 2 * PAGE_BYTES, PAGE_BYTES, PROT_NONE);
 	find_pmus(w);
 }
 

@@ -81,12 +81,19 @@ static double now_s(void)
 	return t.tv_sec + t.tv_nsec / 1e9;
 }
 
-static void on_fault(int signo)
+static void on_fault(int signo, siginfo_t *info, void *context)
 {
+	char text[128];
+	int n;
+
 	/* memory that the other thread has unmapped, or a file that is gone */
 	if (fuzz_recover)
 		siglongjmp(*fuzz_recover, 1);
-	_exit(99);
+	/* what whoever looks into it would ask first */
+	n = snprintf(text, sizeof(text),
+		     "# thread %d: signal %d at %p outside of operations, its world is at %p\n",
+		     gettid(), signo, info->si_addr, world.field);
+	_exit(write(STDOUT_FILENO, text, n) == n ? 99 : 98);
 }
 
 static void on_signal(int signo)
@@ -95,7 +102,8 @@ static void on_signal(int signo)
 
 static void catch_signals(void)
 {
-	struct sigaction fault = { .sa_handler = on_fault, .sa_flags = SA_NODEFER };
+	struct sigaction fault = { .sa_sigaction = on_fault,
+				   .sa_flags = SA_NODEFER | SA_SIGINFO };
 	struct sigaction usr1 = { .sa_handler = on_signal };
 
 	sigaction(SIGSEGV, &fault, NULL);
