@@ -641,6 +641,19 @@ static void publish_automatic_due(struct drm_perfctr *pc)
 	}
 }
 
+/*
+ * The worker runs before everybody else, and hundreds of perf events, which users may have, can take longer
+ * to read than a turn is. So after a turn, which began at @now, users have none for as long as it took.
+ */
+static void rest(struct drm_perfctr *pc, ktime_t now)
+{
+	const ktime_t end = ktime_get();
+	const s64 next_ns = 2 * ktime_to_ns(ktime_sub(end, now)) - perfctr_users_distance_ns();
+
+	if (pc->users_served == now && next_ns > 0)
+		pc->users_served = ktime_add_ns(now, next_ns);
+}
+
 static void perfctr_tick(struct kthread_work *work)
 {
 	struct drm_perfctr *pc = container_of(work, struct drm_perfctr, tick_work);
@@ -682,6 +695,7 @@ static void perfctr_tick(struct kthread_work *work)
 	list_splice_tail(&due, &pc->active);
 	if (users_turn)
 		publish_automatic_due(pc);
+	rest(pc, now);
 	perfctr_sampler_arm(pc);
 	mutex_unlock(&pc->lock);
 }
