@@ -2,7 +2,6 @@
 /*
  * Periods: their rate, jitter and cost, and that each of them is accounted for.
  */
-#include <dirent.h>
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
@@ -22,41 +21,6 @@ IGT_TEST_DESCRIPTION("Periodic sessions keep their rate, and no period is forgot
 #define MAX_PERIODS 4096
 
 static struct igt_perfctr_device dev;
-
-/* ns that the device's sampling thread has run, and how often it was put on a CPU */
-static uint64_t sampler_ns(uint64_t *times)
-{
-	unsigned long long ns = 0, turns = 0;
-	struct dirent *entry;
-	DIR *proc = opendir("/proc");
-
-	igt_assert(proc);
-	while (!ns && (entry = readdir(proc))) {
-		char path[300], name[32] = "";
-		FILE *f;
-
-		snprintf(path, sizeof(path), "/proc/%s/comm", entry->d_name);
-		f = fopen(path, "r");
-		if (!f)
-			continue;
-		if (!fgets(name, sizeof(name), f))
-			name[0] = '\0';
-		fclose(f);
-		if (strncmp(name, "perfctr/vsoc", strlen("perfctr/vsoc")))
-			continue;
-		snprintf(path, sizeof(path), "/proc/%s/schedstat", entry->d_name);
-		f = fopen(path, "r");
-		igt_require_f(f, "the kernel has no schedstat\n");
-		if (f && fscanf(f, "%llu %*u %llu", &ns, &turns) != 2)
-			ns = 0;
-		if (f)
-			fclose(f);
-	}
-	closedir(proc);
-	igt_assert_f(ns, "no thread perfctr/vsoc*\n");
-	*times = turns;
-	return ns;
-}
 
 static int ascending(const void *a, const void *b)
 {
@@ -147,14 +111,14 @@ static bool is_prompt(uint64_t period_ns, unsigned int periods)
 	igt_perfctr_session_setup(&s, &dev, MAX_PERIODS, period_ns);
 	igt_assert_lt(periods, MAX_PERIODS);
 	peer = (struct peer){ .period_ns = period_ns };
-	before_ns = sampler_ns(&turns);
+	before_ns = igt_sampler_ns(&turns);
 	igt_assert_eq(pthread_create(&thread, NULL, peer_thread, &peer), 0);
 	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
 	igt_sleep_ms(periods * period_ns / MS);
 	igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
 	__atomic_store_n(&peer.stop, true, __ATOMIC_RELAXED);
 	igt_assert_eq(pthread_join(thread, NULL), 0);
-	after_ns = sampler_ns(&turns);
+	after_ns = igt_sampler_ns(&turns);
 
 	/* periodic samples but the first, whose span is a part of a period */
 	for (uint64_t i = 1; i + 1 < igt_perfctr_unread(&s); i++) {
@@ -246,10 +210,10 @@ static void periodic_tests(void)
 		igt_sleep_ms(100);
 		span_ns = igt_raw_ns();
 		samples = igt_vsoc_firmware(&dev, "samples_written");
-		sampler_ns(&turns_before);
+		igt_sampler_ns(&turns_before);
 		igt_sleep_ms(3000);
 		samples = igt_vsoc_firmware(&dev, "samples_written") - samples;
-		sampler_ns(&turns);
+		igt_sampler_ns(&turns);
 		span_ns = igt_raw_ns() - span_ns;
 		turns -= turns_before;
 		igt_info("%d samples of firmware, %d turns of the sampler in %.1f s\n",

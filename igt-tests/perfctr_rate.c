@@ -684,6 +684,83 @@ static void nobody_starves_teardown(void)
 	igt_perfctr_default_limits();
 }
 
+/* --- SoC blocks ---------------------------------------------------------------- */
+
+/* as many perf events as one user may have, read as often as may be, until killed */
+static void have_many_events(unsigned int seed)
+{
+	enum { SESSIONS = 2, BLOCKS = 16 };
+	struct igt_perfctr_session s[SESSIONS];
+	const int type = igt_read_int(IGT_UCF_TYPE);
+	struct igt_perfctr_device mine;
+
+	igt_perfctr_reopen(&mine, &dev);
+	igt_drop_to(IGT_NOBODY - seed, 0);
+	for (unsigned int k = 0; k < SESSIONS; k++) {
+		igt_perfctr_session_init_empty(&s[k], &mine);
+		for (unsigned int i = 0; i < BLOCKS; i++) {
+			struct drm_perfctr_block_request *r = &s[k].requests[i];
+
+			r->type = DRM_PERFCTR_BLOCK_UCF;
+			r->cpu = DRM_PERFCTR_CPU_ANY;
+			r->mask = 0xffff;
+			r->pmu_type = type;
+			/* a filter for each */
+			r->config1 = ((i + 1) & 7) | ((i + 1) & ~7u) << 5;
+		}
+		s[k].setup.request_count = BLOCKS;
+		s[k].setup.period_ns = MS + k * 300000;
+		igt_perfctr_session_create(&s[k]);
+		igt_assert_eq(igt_perfctr_start(&s[k], 0), 0);
+	}
+	__atomic_add_fetch(prepared, 1, __ATOMIC_SEQ_CST);
+	for (;;) {
+		for (unsigned int k = 0; k < SESSIONS; k++)
+			igt_perfctr_drain(&s[k]);
+		usleep(1000);
+	}
+}
+
+/*
+ * The worker runs before everybody else. Half of a CPU is its share after turns that are longer than
+ * their distance; four fifths if nothing held it back, on emulated CPUs, where they are.
+ */
+static void others_have_time(void)
+{
+	enum { USERS = 4 };
+	const int paranoid = igt_read_int(IGT_PERF_PARANOID);
+	uint64_t start_ns, span_ns, worker_ns, times;
+	pid_t pids[USERS];
+
+	igt_require_f(igt_read_int(IGT_UCF_TYPE) > 0, "no PMU nvidia_ucf_pmu_0\n");
+	igt_write_int(IGT_PERF_PARANOID, 0);
+	__atomic_store_n(prepared, 0, __ATOMIC_SEQ_CST);
+	for (unsigned int i = 0; i < USERS; i++) {
+		pids[i] = fork();
+		igt_assert(pids[i] >= 0);
+		if (!pids[i])
+			have_many_events(i);
+	}
+	while (__atomic_load_n(prepared, __ATOMIC_SEQ_CST) < USERS) {
+		for (unsigned int i = 0; i < USERS; i++)
+			igt_assert_f(!waitpid(pids[i], NULL, WNOHANG), "an attacker failed\n");
+		usleep(1000);
+	}
+	start_ns = now_ns();
+	worker_ns = igt_sampler_ns(&times);
+	usleep(2000000);
+	worker_ns = igt_sampler_ns(&times) - worker_ns;
+	span_ns = now_ns() - start_ns;
+	for (unsigned int i = 0; i < USERS; i++) {
+		kill(pids[i], SIGKILL);
+		igt_assert_eq(waitpid(pids[i], NULL, 0), pids[i]);
+	}
+	igt_write_int(IGT_PERF_PARANOID, paranoid);
+	igt_info("the worker ran for %llu of %llu ms\n", (unsigned long long)worker_ns / MS,
+		 (unsigned long long)span_ns / MS);
+	igt_assert_lte_u64(worker_ns * 100, span_ns * 62);
+}
+
 int igt_main()
 {
 	igt_fixture()
@@ -721,6 +798,8 @@ int igt_main()
 	igt_subtest("nobody-starves-waiters") nobody_starves_beside(write_often, be_told_often);
 	igt_describe("nor do six users whose sessions last for one START, at a rate that root set");
 	igt_subtest("nobody-starves-teardown") nobody_starves_teardown();
+	igt_describe("the worker leaves half of a CPU to others, however many perf events users have");
+	igt_subtest("others-have-time") others_have_time();
 	igt_fixture()
 	{
 		igt_perfctr_sysctl("paranoid", "1");

@@ -2,6 +2,7 @@
 /*
  * The clock, files that do something when they are written, and the PMU that everybody counts.
  */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -84,4 +85,38 @@ bool igt_perfctr_add_ucf(struct igt_perfctr_session *s)
 	r->mask = 1ull << DRM_PERFCTR_UCF_MEM_BYTES_RD;
 	s->setup.request_count++;
 	return true;
+}
+
+uint64_t igt_sampler_ns(uint64_t *times)
+{
+	unsigned long long ns = 0, turns = 0;
+	struct dirent *entry;
+	DIR *proc = opendir("/proc");
+
+	igt_assert(proc);
+	while (!ns && (entry = readdir(proc))) {
+		char path[300], name[32] = "";
+		FILE *f;
+
+		snprintf(path, sizeof(path), "/proc/%s/comm", entry->d_name);
+		f = fopen(path, "r");
+		if (!f)
+			continue;
+		if (!fgets(name, sizeof(name), f))
+			name[0] = '\0';
+		fclose(f);
+		if (strncmp(name, "perfctr/vsoc", strlen("perfctr/vsoc")))
+			continue;
+		snprintf(path, sizeof(path), "/proc/%s/schedstat", entry->d_name);
+		f = fopen(path, "r");
+		igt_require_f(f, "the kernel has no schedstat\n");
+		if (f && fscanf(f, "%llu %*u %llu", &ns, &turns) != 2)
+			ns = 0;
+		if (f)
+			fclose(f);
+	}
+	closedir(proc);
+	igt_assert_f(ns, "no thread perfctr/vsoc*\n");
+	*times = turns;
+	return ns;
 }
