@@ -642,8 +642,9 @@ static void publish_automatic_due(struct drm_perfctr *pc)
 }
 
 /*
- * The worker runs before everybody else, and hundreds of perf events, which users may have, can take longer
- * to read than a turn is. So after a turn, which began at @now, users have none for as long as it took.
+ * The worker runs before everybody else, and hundreds of perf events, which users may have,
+ * can take longer to read than a turn is. So after a turn, which began at @now, users have
+ * none for as long as it took.
  */
 static void rest(struct drm_perfctr *pc, ktime_t now)
 {
@@ -739,8 +740,10 @@ static void perfctr_event(struct kthread_work *work)
 	ktime_t now;
 
 	mutex_lock(&pc->lock);
+	now = ktime_get();
+	users_turn = is_users_turn(pc, now) && !users_wait(pc, now);
 	list_for_each_entry(session, &pc->active, node)
-		if (session->flags & DRM_PERFCTR_SETUP_AUTOMATIC)
+		if (session->flags & DRM_PERFCTR_SETUP_AUTOMATIC && (users_turn || !session->user))
 			perfctr_session_want_pmu(session, false);
 	perfctr_serve_pmu(pc);
 	for (i = 0; i < pc->source_count; i++)
@@ -751,8 +754,6 @@ static void perfctr_event(struct kthread_work *work)
 	collect_sources(pc, sources);
 	pc->serving_events = false;
 
-	now = ktime_get();
-	users_turn = is_users_turn(pc, now) && !users_wait(pc, now);
 	list_for_each_entry(session, &pc->active, node) {
 		if (!session_saw_transition(session))
 			continue;
@@ -770,6 +771,7 @@ static void perfctr_event(struct kthread_work *work)
 		perfctr_sampler_publish(session, DRM_PERFCTR_SAMPLE_AUTOMATIC,
 					session->user_data);
 	}
+	rest(pc, now);
 	perfctr_sampler_arm(pc);
 	mutex_unlock(&pc->lock);
 }
