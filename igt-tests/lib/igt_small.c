@@ -5,6 +5,7 @@
 #include "minigt.h"
 #include "igt_rights.h"
 #include "igt_small.h"
+#include "igt_sys.h"
 
 #define SMALL_PAGE_BYTES 4096
 
@@ -70,4 +71,24 @@ int igt_small_command(int fd, uint32_t cmd, uint32_t handle)
 void igt_small_teardown(int fd, uint32_t handle)
 {
 	igt_assert_eq(igt_perfctr_control(fd, DRM_PERFCTR_CMD_TEARDOWN, &handle, NULL, 0), 0);
+}
+
+unsigned int igt_small_come_and_go(int fd, uint32_t bo, uint64_t end_ns)
+{
+	/* a busy machine takes longer for what tells a limit from a refusal */
+	const unsigned int least = 6;
+	unsigned int count = 0;
+
+	while (igt_raw_ns() < end_ns || count < least) {
+		int handle = igt_small_setup(fd, bo, bo);
+
+		igt_assert_lt(0, handle);
+		if (!igt_small_command(fd, DRM_PERFCTR_CMD_START, handle))
+			count++;
+		/* TEARDOWN ends active sessions, too */
+		if (count % 2)
+			igt_assert_eq(igt_small_command(fd, DRM_PERFCTR_CMD_STOP, handle), 0);
+		igt_small_teardown(fd, handle);
+	}
+	return count;
 }

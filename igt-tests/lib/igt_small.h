@@ -22,5 +22,7 @@ unsigned int igt_small_fill(int fd, uint32_t bo, int *error);
 /* START, SAMPLE or STOP without user data: 0 or -errno */
 int igt_small_command(int fd, uint32_t cmd, uint32_t handle);
 void igt_small_teardown(int fd, uint32_t handle);
+/* SETUP, START and TEARDOWN until then, six times at least; how many times */
+unsigned int igt_small_come_and_go(int fd, uint32_t bo, uint64_t end_ns);
 
 #endif

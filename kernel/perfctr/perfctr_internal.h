@@ -47,6 +47,8 @@ struct perfctr_user;
 	(GFP_KERNEL_ACCOUNT | __GFP_RETRY_MAYFAIL | __GFP_NOWARN)
 /* collections per shortest period that users without CAP_PERFMON can have, and provoke */
 #define PERFCTR_UNPRIVILEGED_TICKS	4
+/* samples of jobs of an unprivileged user that may come at once */
+#define PERFCTR_UNPRIVILEGED_BURST	16
 
 /**
  * struct perfctr_source_state - what the core keeps about a source
@@ -368,6 +370,7 @@ int perfctr_user_charge_bytes(struct drm_perfctr *pc, struct perfctr_user *user,
 void perfctr_user_uncharge(struct perfctr_user *user, u64 bytes, unsigned int soc_counters);
 u64 perfctr_users_distance_ns(void);
 int perfctr_user_pace(struct perfctr_user *user);
+bool perfctr_user_may_burst(struct perfctr_user *user);
 struct workqueue_struct *perfctr_user_wake_queue(struct perfctr_user *user);
 void perfctr_user_exit(void);
 

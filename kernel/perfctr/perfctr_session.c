@@ -724,7 +724,8 @@ EXPORT_SYMBOL_GPL(drm_perfctr_session_pace);
  *
  * Called by the driver between two commands of a job, when what came before is
  * counted and what comes after has not begun. There is nobody to report a full
- * ring to: the sample is merged into the next one.
+ * ring to: the sample is merged into the next one, as is one that comes sooner after
+ * others than the session's user may have it.
  *
  * May be called where fences are signalled, so it does not call perf: PMU blocks
  * are as they were read last, which their capture time tells, and are read soon.
@@ -740,7 +741,7 @@ int drm_perfctr_session_sample(struct drm_perfctr_session *session, u64 user_dat
 	mutex_lock(&pc->lock);
 	if (session->dead || !session->active) {
 		ret = -ENOENT;
-	} else if (!collect_with_room(session)) {
+	} else if (!perfctr_user_may_burst(session->user) || !collect_with_room(session)) {
 		session->pending_others++;
 		ret = -ENOSPC;
 	} else {

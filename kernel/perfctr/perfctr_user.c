@@ -10,6 +10,7 @@
 #include <linux/sched.h>
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
+#include <linux/spinlock.h>
 #include <linux/uidgid.h>
 #include <linux/user_namespace.h>
 #include <linux/workqueue.h>
@@ -38,6 +39,11 @@
  * it, as for a container, whoever is root in it. So subordinate uids give nothing
  * more, as long as they stay in their namespace.
  *
+ * Turns that jobs have taken are saved up while an earlier job runs, so what they carry
+ * could come at once. PERFCTR_UNPRIVILEGED_BURST of them may, enough for a job that
+ * samples before and after some of its parts; those that come sooner than the distance
+ * after that are merged, see perfctr_user_may_burst().
+ *
  * Who has CAP_PERFMON is not counted.
  */
 
@@ -62,6 +68,10 @@ struct perfctr_user {
 	struct mutex pace;
 	/** @next_ns: earliest time of the next one, CLOCK_MONOTONIC. */
 	u64 next_ns;
+	/** @burst_lock: protects @burst_ns. */
+	spinlock_t burst_lock;
+	/** @burst_ns: when all samples of jobs so far would have had their distance. */
+	u64 burst_ns;
 	/** @wake_queue: of sessions with an eventfd; NULL before the first of them. */
 	struct workqueue_struct *wake_queue;
 };
@@ -102,6 +112,7 @@ static struct perfctr_user *get_user_of(kuid_t uid, struct perfctr_user **fresh)
 	*fresh = NULL;
 	user->uid = uid;
 	mutex_init(&user->pace);
+	spin_lock_init(&user->burst_lock);
 	hash_add(users, &user->node, __kuid_val(uid));
 	return user;
 }
@@ -113,12 +124,13 @@ static struct perfctr_user *get_user_of(kuid_t uid, struct perfctr_user **fresh)
  */
 static unsigned long drop_unused(struct perfctr_user *user, struct hlist_head *dropped)
 {
+	u64 keep_ns = max(user->next_ns, user->burst_ns);
 	u64 now_ns = ktime_get_ns();
 
 	if (user->sessions)
 		return 0;
-	if (now_ns < user->next_ns)
-		return nsecs_to_jiffies(user->next_ns - now_ns) + 1;
+	if (now_ns < keep_ns)
+		return nsecs_to_jiffies(keep_ns - now_ns) + 1;
 	hash_del(&user->node);
 	hlist_add_head(&user->node, dropped);
 	return 0;
@@ -177,6 +189,7 @@ void perfctr_user_exit(void)
 	cancel_delayed_work_sync(&forget_work);
 	hash_for_each_safe(users, bucket, next, user, node) {
 		user->next_ns = 0;
+		user->burst_ns = 0;
 		drop_unused(user, &dropped);
 	}
 	free_dropped(&dropped);
@@ -318,6 +331,33 @@ int perfctr_user_pace(struct perfctr_user *user)
 out:
 	mutex_unlock(&user->pace);
 	return ret;
+}
+
+/**
+ * perfctr_user_may_burst() - whether a sample of a job may be published now
+ * @user: from perfctr_user_charge(), may be NULL; the caller holds one of its sessions
+ *
+ * May be called where fences are signalled: neither sleeps nor waits for who does.
+ *
+ * Returns: true, and the sample is counted; false: it has to be merged.
+ */
+bool perfctr_user_may_burst(struct perfctr_user *user)
+{
+	u64 distance_ns = perfctr_users_distance_ns();
+	u64 now_ns = ktime_get_ns();
+	bool may;
+
+	if (!user)
+		return true;
+	spin_lock(&user->burst_lock);
+	/* root may have allowed more since */
+	user->burst_ns = clamp(user->burst_ns, now_ns,
+			       now_ns + PERFCTR_UNPRIVILEGED_BURST * distance_ns);
+	may = user->burst_ns <= now_ns + (PERFCTR_UNPRIVILEGED_BURST - 1) * distance_ns;
+	if (may)
+		user->burst_ns += distance_ns;
+	spin_unlock(&user->burst_lock);
+	return may;
 }
 
 /**

@@ -304,8 +304,8 @@ struct drm_perfctr_sample_header {
 	 */
 	__u64 lost_ns;
 	/**
-	 * @merged_others: AUTOMATIC and IN_STREAM samples inside that had no slot, and
-	 * AUTOMATIC ones whose turn had not come.
+	 * @merged_others: AUTOMATIC and IN_STREAM samples inside that had no slot, or came
+	 * sooner than sessions made without CAP_PERFMON may have them.
 	 */
 	__u32 merged_others;
 	/** @reserved: zero. */
