@@ -37,7 +37,8 @@ need = @test -e $(1) || { echo "make $@: $(2) does not exist yet ($(1))" >&2; ex
 
 SUITES ?=
 FUZZ_S ?= 60
-export FUZZ_S
+FUZZ_KERNEL ?= 6.12
+export FUZZ_S FUZZ_KERNEL
 
 .DEFAULT_GOAL := all
 .PHONY: all setup generated modules booted-modules uml-modules vm shell unit coverage kunit igt mesa-test \
@@ -107,8 +108,8 @@ coverage: $(filter build-libperfctr,$(PARTS)) ## lines and branches of the libra
 kunit: uml-modules ## KUnit tests under User-mode Linux
 	$(Q)scripts/run-suites 'kunit*'
 
-igt: all ## IGT tests in the VM on 6.12 and 6.1
-	$(Q)scripts/run-suites 'igt*'
+igt: all uml-modules ## IGT tests in the VM on 6.12 and 6.1, and their runner; SUITES="igt-6.12" for some of it
+	$(Q)scripts/run-suites $(or $(SUITES),igt-runner igt-map igt-meson igt-6.12 igt-6.1 igt-uml)
 
 mesa: generated | setup ## Mesa's software driver with our counters; fetches and compiles Mesa the first time
 	$(Q)mesa/build softpipe
@@ -122,6 +123,8 @@ mesa-test: all uml-modules mesa mesa-shim ## Mesa provider: piglit, HUD and GL c
 fuzz: all ## fuzzers, free-running; FUZZ_S=seconds for each (60), FUZZ_KERNEL=6.12, FUZZ_SEED
 	$(call need,kernel/tests/Makefile,the kernel fuzzers)
 	$(call need,libperfctr/Makefile,the library fuzzers)
+	$(Q)case '$(FUZZ_S)' in ''|0*|*[!0-9]*) echo "make $@: FUZZ_S='$(FUZZ_S)': say whole seconds, 1 or more" >&2; exit 2 ;; esac
+	$(Q)$(MAKE) modules KVER=$(FUZZ_KERNEL)
 	$(Q)$(MAKE) -C libperfctr fuzz
 	$(Q)$(MAKE) -C kernel/tests fuzz
 

@@ -262,6 +262,20 @@ static unsigned int run_serial(void)
 	return 0;
 }
 
+static __u64 read_number(const char *text, const char *what)
+{
+	char *end;
+	__u64 value;
+
+	errno = 0;
+	value = strtoull(text, &end, 0);
+	if (errno || end == text || *end || *text == '-') {
+		fprintf(stderr, "ioctl_fuzz: %s %s: say a whole number\n", what, text);
+		exit(2);
+	}
+	return value;
+}
+
 static void parse(int argc, char **argv)
 {
 	static const struct option options[] = {
@@ -278,16 +292,16 @@ static void parse(int argc, char **argv)
 	while ((c = getopt_long(argc, argv, "", options, NULL)) != -1)
 		switch (c) {
 		case 's':
-			option.seed = strtoull(optarg, NULL, 0);
+			option.seed = read_number(optarg, "--seed");
 			break;
 		case 't':
-			option.seconds = strtod(optarg, NULL);
+			option.seconds = read_number(optarg, "--seconds");
 			break;
 		case 'n':
-			option.ops = strtoull(optarg, NULL, 0);
+			option.ops = read_number(optarg, "--ops");
 			break;
 		case 'w':
-			option.workers = strtoul(optarg, NULL, 0);
+			option.workers = read_number(optarg, "--workers");
 			break;
 		case 'R':
 			option.root = false;
@@ -353,8 +367,9 @@ int main(int argc, char **argv)
 	parse(argc, argv);
 	if (option.replay)
 		read_lines();
-	printf("# seed 0x%llx: ioctl_fuzz --seed 0x%llx --workers %u repeats this run\n",
-	       (unsigned long long)option.seed, (unsigned long long)option.seed, option.workers);
+	printf("# seed 0x%llx: ioctl_fuzz --seed 0x%llx --workers %u --seconds %.0f repeats it\n",
+	       (unsigned long long)option.seed, (unsigned long long)option.seed, option.workers,
+	       option.seconds);
 	fflush(stdout);
 
 	tally = mmap(NULL, sizeof(*tally) + PAGE_BYTES, PROT_READ | PROT_WRITE,
