@@ -32,7 +32,8 @@ static int try_block(struct perfctr_device *device, bool pmu)
 	if (error >= 0)
 		error = perfctr_session_check(selection, NULL, NULL);
 	perfctr_selection_unref(selection);
-	return error;
+	/* the last thing that is asked: another counter set is in use at the moment */
+	return error == -EBUSY ? 0 : error;
 }
 
 int permission_to_count(struct perfctr_device *device)
