@@ -578,6 +578,46 @@ static void fdinfo_tells(void)
 	igt_perfctr_close(&other);
 }
 
+/* whether root's list has a line of this process with that set */
+static bool is_listed(int set)
+{
+	char path[64], line[256];
+	int pid, found_set;
+	bool found = false;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/sys/kernel/debug/dri/%d/perfctr_sessions", dev.minor);
+	f = fopen(path, "r");
+	igt_require_f(f, "no %s\n", path);
+	while (f && fgets(line, sizeof(line), f))
+		if (sscanf(line, "%d %*u %*s %d", &pid, &found_set) == 2 && pid == getpid())
+			found |= found_set == set;
+	if (f)
+		fclose(f);
+	return found;
+}
+
+/* its ring is mapped, and no process has a descriptor of its file */
+static void hidden_is_listed(void)
+{
+	struct igt_perfctr_device mine;
+	struct igt_perfctr_session s, busy;
+
+	igt_perfctr_reopen(&mine, &dev);
+	igt_perfctr_session_init_set(&s, &mine, DRM_PERFCTR_SET_TERTIARY);
+	igt_assert(!is_listed(DRM_PERFCTR_SET_TERTIARY));
+	igt_perfctr_session_create(&s);
+	igt_perfctr_close(&mine);
+	igt_perfctr_session_init(&busy, &dev);
+	igt_assert_eq(igt_perfctr_session_try(&busy), -EBUSY);
+	igt_assert(is_listed(DRM_PERFCTR_SET_TERTIARY));
+	igt_perfctr_session_unmap(&s);
+	igt_assert(!is_listed(DRM_PERFCTR_SET_TERTIARY));
+	igt_perfctr_session_init(&busy, &dev);
+	igt_perfctr_session_create(&busy);
+	igt_perfctr_session_fini(&busy);
+}
+
 int igt_main()
 {
 	igt_fixture()
@@ -605,6 +645,8 @@ int igt_main()
 	igt_subtest("others-private") others_are_private();
 	igt_describe("fdinfo tells whose sessions are in the way, to who may look at the process");
 	igt_subtest("fdinfo") fdinfo_tells();
+	igt_describe("a session that only a mapping of its ring keeps is in root's list, too");
+	igt_subtest("hidden-session") hidden_is_listed();
 	igt_describe("twenty thousand wrong calls put no line into the kernel's log");
 	igt_subtest("log-silent") log_is_silent();
 	igt_fixture()

@@ -10,6 +10,7 @@
 #include <linux/xarray.h>
 #include <drm/perfctr_drm.h>
 
+struct dentry;
 struct drm_device;
 struct drm_file;
 struct drm_perfctr;
@@ -288,6 +289,7 @@ void drm_perfctr_block_reached(struct drm_perfctr_source *source, unsigned int b
 			       u64 time_ns);
 
 /* for debugfs of the driver */
+void drm_perfctr_debugfs_init(struct drm_perfctr *pc, struct dentry *dir);
 void drm_perfctr_show(struct drm_perfctr *pc, struct seq_file *m);
 
 /*

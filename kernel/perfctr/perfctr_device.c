@@ -2,11 +2,17 @@
 /*
  * The counters of a DRM device: set-up and release. Module entry.
  */
+#include <linux/cred.h>
+#include <linux/debugfs.h>
 #include <linux/dma-fence.h>
 #include <linux/lockdep.h>
 #include <linux/module.h>
+#include <linux/pid.h>
 #include <linux/sched/mm.h>
+#include <linux/seq_file.h>
+#include <linux/sizes.h>
 #include <linux/slab.h>
+#include <linux/string.h>
 #include <drm/drm_managed.h>
 
 #include "perfctr_internal.h"
@@ -259,3 +265,44 @@ module_exit(perfctr_exit);
 
 MODULE_DESCRIPTION("Performance counters for DRM drivers");
 MODULE_LICENSE("GPL");
+
+static int sessions_show(struct seq_file *m, void *unused)
+{
+	struct drm_perfctr *pc = m->private;
+	struct drm_perfctr_session *session;
+	int ret;
+
+	ret = mutex_lock_interruptible(&pc->lock);
+	if (ret)
+		return ret;
+	seq_puts(m, "    pid        uid active  set        KiB  period_ns command\n");
+	list_for_each_entry(session, &pc->all, all_node) {
+		char set[4] = "-";
+
+		if (session->holds_set)
+			snprintf(set, sizeof(set), "%u", session->set);
+		seq_printf(m, "%7d %10u %6s %4s %10llu %10llu ", pid_vnr(session->maker),
+			   from_kuid_munged(seq_user_ns(m), session->maker_uid),
+			   session->active ? "yes" : "no", set, session->pinned_bytes / SZ_1K,
+			   session->period_ns);
+		/* whatever its thread likes to be called */
+		seq_printf(m, "%*pE\n", (int)strlen(session->maker_comm), session->maker_comm);
+	}
+	mutex_unlock(&pc->lock);
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(sessions);
+
+/**
+ * drm_perfctr_debugfs_init() - show root all sessions of a device
+ * @pc: the counters
+ * @dir: of the device, from the driver's debugfs_init; the file goes with it
+ *
+ * The file "perfctr_sessions" has a line for each, with the process that made it: fdinfo tells
+ * only of files that a process has a descriptor of, and a mapping of the ring keeps a file, too.
+ */
+void drm_perfctr_debugfs_init(struct drm_perfctr *pc, struct dentry *dir)
+{
+	debugfs_create_file("perfctr_sessions", 0400, dir, pc, &sessions_fops);
+}
+EXPORT_SYMBOL_GPL(drm_perfctr_debugfs_init);

@@ -11,7 +11,9 @@
 #include <linux/kthread.h>
 #include <linux/list.h>
 #include <linux/mutex.h>
+#include <linux/sched.h>
 #include <linux/types.h>
+#include <linux/uidgid.h>
 #include <drm/drm_device.h>
 #include <drm/drm_drv.h>
 #include <drm/drm_print.h>
@@ -289,6 +291,12 @@ struct drm_perfctr_session {
 	struct workqueue_struct *wake_queue;
 	/** @user: who made the session, NULL if that was with CAP_PERFMON. */
 	struct perfctr_user *user;
+	/** @maker: its process, for whoever looks for it. */
+	struct pid *maker;
+	/** @maker_uid: and that one's user. */
+	kuid_t maker_uid;
+	/** @maker_comm: and the name of the thread. */
+	char maker_comm[TASK_COMM_LEN];
 	/** @pinned_bytes: of both buffers, as charged to @user. */
 	u64 pinned_bytes;
 	/** @soc_counters: of all PMU blocks, as charged to @user. */

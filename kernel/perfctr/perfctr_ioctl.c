@@ -429,7 +429,7 @@ EXPORT_SYMBOL_GPL(drm_perfctr_file_close);
 
 /**
  * drm_perfctr_show_fdinfo() - what a file has of the counters, for whoever may look at its process
- * @p: where to; keys as in Documentation/gpu/drm-usage-stats.rst
+ * @p: where to; keys in the form of Documentation/gpu/drm-usage-stats.rst
  * @pf: the file
  *
  * From the driver's show_fdinfo. "perfctr-sessions" and, of these, "perfctr-active" are numbers;

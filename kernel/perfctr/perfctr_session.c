@@ -2,11 +2,14 @@
 /*
  * Sessions: from SETUP to TEARDOWN.
  */
+#include <linux/cred.h>
 #include <linux/eventfd.h>
 #include <linux/iosys-map.h>
 #include <linux/log2.h>
 #include <linux/nospec.h>
 #include <linux/overflow.h>
+#include <linux/pid.h>
+#include <linux/sched.h>
 #include <linux/slab.h>
 #include <drm/drm_drv.h>
 #include <drm/drm_file.h>
@@ -414,6 +417,7 @@ static void session_free(struct drm_perfctr_session *session)
 	kvfree(session->bases);
 	kvfree(session->views);
 	mutex_destroy(&session->pmu_lock);
+	put_pid(session->maker);
 	drm_dev_put(session->pc->drm);
 	kfree(session);
 }
@@ -453,6 +457,9 @@ struct drm_perfctr_session *perfctr_session_create(struct drm_perfctr *pc,
 	mutex_init(&session->pmu_lock);
 	drm_dev_get(pc->drm);
 	session->pc = pc;
+	session->maker = get_pid(task_tgid(current));
+	session->maker_uid = current_uid();
+	get_task_comm(session->maker_comm, current);
 	session->flags = setup->flags;
 	/* the slot of STOP is not used before: a watermark of all slots would wake nobody */
 	session->watermark = clamp(setup->watermark, 1u, max(setup->slots - 1, 1u));

@@ -94,6 +94,11 @@ static const struct file_operations perfctr_soc_fops = {
 	.show_fdinfo = show_fdinfo,
 };
 
+static void perfctr_soc_debugfs_init(struct drm_minor *minor)
+{
+	drm_perfctr_debugfs_init(to_perfctr_soc(minor->dev)->pc, minor->debugfs_root);
+}
+
 static const struct drm_driver perfctr_soc_drm_driver = {
 	.driver_features = DRIVER_GEM | DRIVER_RENDER,
 	.open = perfctr_soc_open,
@@ -101,6 +106,7 @@ static const struct drm_driver perfctr_soc_drm_driver = {
 	.ioctls = perfctr_soc_ioctls,
 	.num_ioctls = ARRAY_SIZE(perfctr_soc_ioctls),
 	.fops = &perfctr_soc_fops,
+	.debugfs_init = perfctr_soc_debugfs_init,
 	DRM_GEM_SHMEM_DRIVER_OPS,
 
 	.name = PERFCTR_SOC_NAME,

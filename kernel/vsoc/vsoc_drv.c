@@ -121,6 +121,7 @@ static void vsoc_debugfs_init(struct drm_minor *minor)
 	vsoc_log_debugfs(vsoc, dir);
 	vsoc_fabric_debugfs(vsoc, dir);
 	vsoc_nv50_debugfs(vsoc, dir);
+	drm_perfctr_debugfs_init(vsoc->pc, minor->debugfs_root);
 }
 
 /* --- device -------------------------------------------------------------- */

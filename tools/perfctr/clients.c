@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <unistd.h>
 
 enum { DRM_MAJOR = 226, LINE_BYTES = 256, NAME_BYTES = 64 };
 
@@ -128,6 +129,42 @@ static int look_at(const char *process, const char *device, struct clients *clie
 	return error;
 }
 
+/* Files that several processes have count once, where the kernel tells that they are the same. */
+static unsigned int count_seen(const struct clients *clients)
+{
+	unsigned int seen = 0;
+
+	for (size_t i = 0; i < clients->count; i++) {
+		size_t first = 0;
+
+		while (first < i &&
+		       (!clients->list[i].id || clients->list[first].id != clients->list[i].id))
+			first++;
+		if (first == i)
+			seen += clients->list[i].sessions;
+	}
+	return seen;
+}
+
+static void look_at_kernel_list(const struct stat *node, struct clients *clients)
+{
+	unsigned int all = 0, seen = count_seen(clients);
+	char line[LINE_BYTES];
+	FILE *f;
+
+	snprintf(clients->kernel_list, sizeof(clients->kernel_list),
+		 "/sys/kernel/debug/dri/%u/perfctr_sessions", minor(node->st_rdev));
+	f = fopen(clients->kernel_list, "re");
+	if (!f)
+		return;
+	/* below a heading */
+	if (fgets(line, sizeof(line), f))
+		while (fgets(line, sizeof(line), f))
+			all++;
+	fclose(f);
+	clients->unseen = all > seen ? all - seen : 0;
+}
+
 int clients_find(const char *path, struct clients *clients)
 {
 	struct dirent *process;
@@ -136,7 +173,8 @@ int clients_find(const char *path, struct clients *clients)
 	int error = 0;
 	DIR *all;
 
-	*clients = (struct clients){ 0 };
+	/* with hidepid= others' processes are not even there */
+	*clients = (struct clients){ .hidden = geteuid() != 0 };
 	if (stat(path, &st))
 		return -errno;
 	device = device_of(&st);
@@ -153,6 +191,8 @@ int clients_find(const char *path, struct clients *clients)
 	free(device);
 	if (error)
 		clients_free(clients);
+	else
+		look_at_kernel_list(&st, clients);
 	return error;
 }
 

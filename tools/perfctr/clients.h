@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Which processes have sessions on a device: from their fdinfo, which perfctr's core fills. */
+/* Which processes have sessions on a device: from what perfctr's core puts into fdinfo and debugfs. */
 #ifndef PERFCTR_CLIENTS_H
 #define PERFCTR_CLIENTS_H
 
@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-enum { CLIENT_COMMAND_BYTES = 32, CLIENT_NO_SET = -1 };
+enum { CLIENT_COMMAND_BYTES = 32, CLIENT_PATH_BYTES = 64, CLIENT_NO_SET = -1 };
 
 /**
  * struct client - an open file with sessions
@@ -38,8 +38,16 @@ struct clients {
 	/** @list: by process; owned. */
 	struct client *list;
 	size_t count;
-	/** @hidden: there are processes that this user may not look at. */
+	/** @hidden: this user may not look at all processes. */
 	bool hidden;
+	/**
+	 * @unseen: further sessions that the kernel's own list has, whose files no process has a
+	 * descriptor of: a mapping of the ring keeps one, too, and so does a socket that it was
+	 * sent to. 0 without debugfs.
+	 */
+	unsigned int unseen;
+	/** @kernel_list: the file of that list. */
+	char kernel_list[CLIENT_PATH_BYTES];
 };
 
 /**

@@ -109,9 +109,9 @@ static const char *set_name(int set)
 static void print_clients(FILE *out, const struct clients *clients)
 {
 	fprintf(out, " sessions:%s\n",
-		clients->count	? "" :
-		clients->hidden ? " none of this user's; root sees those of others" :
-				  " none");
+		clients->count || clients->unseen ? "" :
+		clients->hidden			  ? " none that this user may see; root sees all" :
+						    " none");
 	for (size_t i = 0; i < clients->count; i++) {
 		const struct client *c = &clients->list[i];
 
@@ -124,6 +124,9 @@ static void print_clients(FILE *out, const struct clients *clients)
 	}
 	if (clients->count && clients->hidden)
 		fputs("  and perhaps others', which root sees\n", out);
+	if (clients->unseen)
+		fprintf(out, "  %u of files that no process has a descriptor of: see %s\n",
+			clients->unseen, clients->kernel_list);
 }
 
 static void print_device(FILE *out, const struct perfctr_device *device,
@@ -307,6 +310,7 @@ static struct json_object *json_device(const struct perfctr_device *device,
 	json_add(root, "this_user", user);
 	json_add(root, "clients", json_clients(clients));
 	json_add_bool(root, "clients_hidden", clients->hidden);
+	json_add_u64(root, "sessions_unseen", clients->unseen);
 	return root;
 }
 

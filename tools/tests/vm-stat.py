@@ -7,6 +7,7 @@ import io
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -403,6 +404,42 @@ def info_tells_whose_sessions():
         write(PARANOID, "1")
     check(clients_of() == ([], False), f"after its end: {clients_of()}")
     check(" sessions: none\n" in run("perfctr", "info").stdout, "none is not said")
+
+
+@test
+def info_tells_hidden_sessions():
+    """info: a session whose file is in no process's table is counted, and the kernel's list names its maker"""
+    left, right = socket.socketpair()
+    code = """import array, os, socket, subprocess, sys, time
+stat = subprocess.Popen(("perfctr", "stat", "-e", "shader/*", "--", "sleep", "1000"), stdout=2)
+path = f"/proc/{stat.pid}/fd"
+def files():
+    return [n for n in os.listdir(path) if os.path.exists(path + "/" + n) and
+            "perfctr-sessions:\\t1" in open(f"/proc/{stat.pid}/fdinfo/{n}").read()]
+while not files():
+    time.sleep(0.05)
+import ctypes
+pidfd = os.pidfd_open(stat.pid)
+fd = ctypes.CDLL(None).syscall(438, pidfd, int(files()[0]), 0)
+socket.socket(fileno=int(sys.argv[1])).sendmsg([b"x"], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [fd]))])
+print(stat.pid, flush=True)
+stat.kill()
+stat.wait()
+"""
+    pid = subprocess.run(["python3", "-c", code, str(right.fileno())], pass_fds=[right.fileno()], check=True,
+                         stdout=subprocess.PIPE, text=True).stdout.strip()
+    right.close()
+    device = next(d for d in json.loads(run("perfctr", "info", "-j").stdout)["devices"] if d["driver"] == "vsoc")
+    check((device["clients"], device["sessions_unseen"]) == ([], 1), f"{device['clients']}, {device['sessions_unseen']}")
+    text = run("perfctr", "info").stdout
+    file = "/sys/kernel/debug/dri/" + NODE[-3:] + "/perfctr_sessions"
+    check(f"  1 of files that no process has a descriptor of: see {file}" in text, text)
+    with open(file, encoding="ascii") as f:
+        lines = f.read().splitlines()
+    check(len(lines) == 2 and lines[1].split()[:4] == [pid, "0", "yes", "0"] and lines[1].endswith(" perfctr"),
+          f"{pid}: {lines}")
+    left.close()
+    check(clients_of() == ([], False), f"after the file's end: {clients_of()}")
 
 
 @test
