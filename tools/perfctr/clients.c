@@ -111,7 +111,7 @@ static int look_at(const char *process, const char *device, struct clients *clie
 	}
 	while (!error && (file = readdir(files))) {
 		struct client client;
-		struct stat st;
+		struct stat st, owner;
 		char *other;
 
 		if (!isdigit((unsigned char)*file->d_name) ||
@@ -121,6 +121,7 @@ static int look_at(const char *process, const char *device, struct clients *clie
 		if (other && !strcmp(other, device) &&
 		    read_fdinfo(process, file->d_name, &client) && !is_known(clients, &client)) {
 			read_command(process, &client);
+			client.uid = fstat(dirfd(files), &owner) ? 0 : owner.st_uid;
 			error = add(clients, &client);
 		}
 		free(other);

@@ -16,6 +16,8 @@ enum { CLIENT_COMMAND_BYTES = 32, CLIENT_PATH_BYTES = 64, CLIENT_NO_SET = -1 };
 struct client {
 	/** @pid: who has it open; a file that was inherited or sent is listed for each process. */
 	pid_t pid;
+	/** @uid: of that process. */
+	uid_t uid;
 	/** @fd: its number there. */
 	int fd;
 	/** @id: the same for all descriptors of a file, 0 on kernels that do not tell (6.1). */

@@ -4,6 +4,7 @@
 #include <getopt.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -114,12 +115,17 @@ static void print_clients(FILE *out, const struct clients *clients)
 						    " none");
 	for (size_t i = 0; i < clients->count; i++) {
 		const struct client *c = &clients->list[i];
+		const struct passwd *user = getpwuid(c->uid);
 
-		fprintf(out,
-			"  pid %d (%s), file %d: %u, of them active %u; buffers %" PRIu64 " KiB",
-			(int)c->pid, c->command, c->fd, c->sessions, c->active, c->kib);
+		fprintf(out, "  pid %d (%s) of ", (int)c->pid, c->command);
+		if (user)
+			fputs(user->pw_name, out);
+		else
+			fprintf(out, "uid %u", c->uid);
+		fprintf(out, ", fd %d: %u, of them active %u; buffers %" PRIu64 " KiB", c->fd,
+			c->sessions, c->active, c->kib);
 		if (c->set != CLIENT_NO_SET)
-			fprintf(out, "; uses counter set %s", set_name(c->set));
+			fprintf(out, "; uses counter set %d (%s)", c->set, set_name(c->set));
 		fputc('\n', out);
 	}
 	if (clients->count && clients->hidden)
@@ -259,6 +265,7 @@ static struct json_object *json_clients(const struct clients *clients)
 
 		json_add_u64(client, "pid", (uint64_t)c->pid);
 		json_add_text(client, "command", c->command);
+		json_add_u64(client, "uid", c->uid);
 		json_add_u64(client, "fd", (uint64_t)c->fd);
 		json_add_u64(client, "sessions", c->sessions);
 		json_add_u64(client, "active", c->active);

@@ -391,14 +391,14 @@ def info_tells_whose_sessions():
         wait_for(lambda: clients_of()[0], "nobody has a session")
         (client,), hidden = clients_of()
         check(not hidden, "root does not see all")
-        check((client["pid"], client["command"], client["set"]) == (holder.pid, "perfctr", 1), f"{client}")
+        check((client["pid"], client["command"], client["uid"], client["set"]) == (holder.pid, "perfctr", NOBODY, 1), f"{client}")
         check((client["sessions"], client["active"]) == (1, 1) and client["buffers_kib"] > 0, f"{client}")
         check(clients_of(NOBODY) == ([client], True), f"its own user: {clients_of(NOBODY)}")
         check(clients_of(NOBODY - 1) == ([], True), f"another user: {clients_of(NOBODY - 1)}")
         refused = run("perfctr", "stat", "--set", "0", "-e", "shader/*", "true", status=1).stderr
         check("another session uses counter set 1" in refused and "perfctr info" in refused, refused)
         text = run("perfctr", "info").stdout
-        check(f"pid {holder.pid} (perfctr), file " in text and "uses counter set secondary" in text, text)
+        check(f"pid {holder.pid} (perfctr) of nobody, fd " in text and "uses counter set 1 (secondary)" in text, text)
     finally:
         holder.communicate()
         write(PARANOID, "1")
