@@ -2,6 +2,7 @@
 /*
  * What users who ask for all that they can have leave to others.
  */
+#include <errno.h>
 #include <signal.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
@@ -35,6 +36,50 @@ static struct igt_perfctr_device dev;
 
 /* attackers that have prepared themselves; shared with them */
 static unsigned int *prepared;
+/* kernels with checkers are many times slower, and attackers run with them, too */
+static bool sanitized;
+
+/* those of the subtest; one that failed has left some */
+static pid_t pids[ATTACKERS];
+
+static void end_attack(void)
+{
+	for (unsigned int i = 0; i < ATTACKERS; i++) {
+		if (!pids[i])
+			continue;
+		kill(pids[i], SIGKILL);
+		waitpid(pids[i], NULL, 0);
+		pids[i] = 0;
+	}
+}
+
+static void begin_attack(unsigned int attackers, void (*attack)(unsigned int seed))
+{
+	end_attack();
+	__atomic_store_n(prepared, 0, __ATOMIC_SEQ_CST);
+	for (unsigned int i = 0; i < attackers; i++) {
+		pids[i] = fork();
+		igt_assert(pids[i] >= 0);
+		if (!pids[i])
+			attack(i);
+	}
+	while (__atomic_load_n(prepared, __ATOMIC_SEQ_CST) < attackers) {
+		for (unsigned int i = 0; i < attackers; i++)
+			igt_assert_f(!waitpid(pids[i], NULL, WNOHANG), "an attacker failed\n");
+		usleep(1000);
+	}
+}
+
+/* the virtual firmware, which has no CPU of its own, may not answer in time where all is slow */
+static void start(struct igt_perfctr_session *s)
+{
+	enum { TRIES = 20 };
+	int ret = igt_perfctr_start(s, 0);
+
+	for (unsigned int i = 0; sanitized && ret == -ETIMEDOUT && i < TRIES; i++)
+		ret = igt_perfctr_start(s, 0);
+	igt_assert_eq(ret, 0);
+}
 
 /* everything that a user can do to keep the device busy, until killed */
 static void be_malicious(unsigned int seed)
@@ -81,9 +126,6 @@ static void come_and_go_for_ever(unsigned int seed)
 	igt_small_come_and_go(mine.fd, bo, UINT64_MAX);
 }
 
-/* kernels with checkers are many times slower, and attackers run with them, too */
-static bool sanitized;
-
 /* --- waiters: each signal of an eventfd walks all of them ---------------------- */
 
 /* as many as one user may have; copies of the descriptor, as an epoll takes each of them once */
@@ -125,7 +167,7 @@ static void be_told_often(unsigned int seed)
 		sessions[i].setup.period_ns = MS;
 		sessions[i].setup.eventfd = fd;
 		igt_perfctr_session_create(&sessions[i]);
-		igt_assert_eq(igt_perfctr_start(&sessions[i], 0), 0);
+		start(&sessions[i]);
 	}
 	__atomic_add_fetch(prepared, 1, __ATOMIC_SEQ_CST);
 	for (;;) {
@@ -165,25 +207,13 @@ static struct fared fare(unsigned int attackers, void (*attack)(unsigned int see
 	struct drm_perfctr_status status;
 	struct fared fared = { 0 };
 	uint64_t end_ns;
-	pid_t pids[ATTACKERS];
 
-	__atomic_store_n(prepared, 0, __ATOMIC_SEQ_CST);
-	for (unsigned int i = 0; i < attackers; i++) {
-		pids[i] = fork();
-		igt_assert(pids[i] >= 0);
-		if (!pids[i])
-			attack(i);
-	}
-	while (__atomic_load_n(prepared, __ATOMIC_SEQ_CST) < attackers) {
-		for (unsigned int i = 0; i < attackers; i++)
-			igt_assert_f(!waitpid(pids[i], NULL, WNOHANG), "an attacker failed\n");
-		usleep(1000);
-	}
+	begin_attack(attackers, attack);
 	igt_perfctr_session_init(&s, &dev);
 	s.setup.slots = 1024;
 	s.setup.period_ns = period_ns;
 	igt_perfctr_session_create(&s);
-	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+	start(&s);
 	end_ns = igt_raw_ns() + span_ns;
 	while (igt_raw_ns() < end_ns) {
 		uint64_t before_ns = igt_raw_ns(), took_ns;
@@ -196,10 +226,7 @@ static struct fared fare(unsigned int attackers, void (*attack)(unsigned int see
 		usleep(20000);
 	}
 	igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
-	for (unsigned int i = 0; i < attackers; i++) {
-		kill(pids[i], SIGKILL);
-		igt_assert_eq(waitpid(pids[i], NULL, 0), pids[i]);
-	}
+	end_attack();
 	igt_perfctr_drain(&s);
 	status = igt_perfctr_status(&s);
 	fared.periodic = s.periodic;
@@ -209,7 +236,8 @@ static struct fared fare(unsigned int attackers, void (*attack)(unsigned int see
 		 (unsigned long long)fared.worst_ns / 1000);
 	/* late or not, each period is accounted for */
 	igt_assert_lte_u64(fared.due, s.periodic + status.merged_periods + 2);
-	igt_assert_lte_u64(status.errors, 0);
+	if (!sanitized)
+		igt_assert_lte_u64(status.errors, 0);
 	igt_perfctr_session_fini(&s);
 	return fared;
 }
@@ -277,7 +305,7 @@ static void have_many_events(unsigned int seed)
 		s[k].setup.request_count = BLOCKS;
 		s[k].setup.period_ns = MS + k * 300000;
 		igt_perfctr_session_create(&s[k]);
-		igt_assert_eq(igt_perfctr_start(&s[k], 0), 0);
+		start(&s[k]);
 	}
 	__atomic_add_fetch(prepared, 1, __ATOMIC_SEQ_CST);
 	for (;;) {
@@ -296,31 +324,18 @@ static void others_have_time(void)
 	enum { USERS = 4 };
 	const int paranoid = igt_read_int(IGT_PERF_PARANOID);
 	uint64_t start_ns, span_ns, worker_ns, times;
-	pid_t pids[USERS];
 
 	igt_require_f(igt_read_int(IGT_UCF_TYPE) > 0, "no PMU nvidia_ucf_pmu_0\n");
+	/* skips where the kernel does not tell, which is not for the middle of an attack */
+	igt_sampler_ns(&times);
 	igt_write_int(IGT_PERF_PARANOID, 0);
-	__atomic_store_n(prepared, 0, __ATOMIC_SEQ_CST);
-	for (unsigned int i = 0; i < USERS; i++) {
-		pids[i] = fork();
-		igt_assert(pids[i] >= 0);
-		if (!pids[i])
-			have_many_events(i);
-	}
-	while (__atomic_load_n(prepared, __ATOMIC_SEQ_CST) < USERS) {
-		for (unsigned int i = 0; i < USERS; i++)
-			igt_assert_f(!waitpid(pids[i], NULL, WNOHANG), "an attacker failed\n");
-		usleep(1000);
-	}
+	begin_attack(sanitized ? 1 : USERS, have_many_events);
 	start_ns = igt_raw_ns();
 	worker_ns = igt_sampler_ns(&times);
 	usleep(2000000);
 	worker_ns = igt_sampler_ns(&times) - worker_ns;
 	span_ns = igt_raw_ns() - start_ns;
-	for (unsigned int i = 0; i < USERS; i++) {
-		kill(pids[i], SIGKILL);
-		igt_assert_eq(waitpid(pids[i], NULL, 0), pids[i]);
-	}
+	end_attack();
 	igt_write_int(IGT_PERF_PARANOID, paranoid);
 	igt_info("the worker ran for %llu of %llu ms\n", (unsigned long long)worker_ns / MS,
 		 (unsigned long long)span_ns / MS);
@@ -354,6 +369,7 @@ int igt_main()
 	igt_subtest("others-have-time") others_have_time();
 	igt_fixture()
 	{
+		end_attack();
 		igt_perfctr_sysctl("paranoid", "1");
 		igt_perfctr_default_limits();
 		igt_perfctr_close(&dev);
