@@ -531,6 +531,26 @@ static void assert_fdinfo(int fd, struct fdinfo expected)
 	igt_assert_eq_u64(info.set, expected.set);
 }
 
+/* whether root's list has a line of this process with that set, or "-", and "yes" if it is active */
+static bool is_listed(const char *set, const char *active)
+{
+	char path[64], line[256], found_set[8], found_active[8];
+	bool found = false;
+	FILE *f;
+	int pid;
+
+	snprintf(path, sizeof(path), "/sys/kernel/debug/dri/%d/perfctr_sessions", dev.minor);
+	f = fopen(path, "r");
+	igt_require_f(f, "no %s\n", path);
+	while (f && fgets(line, sizeof(line), f))
+		if (sscanf(line, "%d %*u %7s %7s", &pid, found_active, found_set) == 3 &&
+		    pid == getpid())
+			found |= !strcmp(found_set, set) && !strcmp(found_active, active);
+	if (f)
+		fclose(f);
+	return found;
+}
+
 static void fdinfo_tells(void)
 {
 	struct igt_perfctr_device other;
@@ -547,6 +567,7 @@ static void fdinfo_tells(void)
 		kib = (s.ring_map + s.control_map) / 1024;
 		/* whatever the GPU counts */
 		assert_fdinfo(dev.fd, (struct fdinfo){ 1, 0, kib, -1 });
+		igt_assert(is_listed("-", "no"));
 		igt_perfctr_session_fini(&s);
 	}
 	igt_perfctr_session_init_set(&s, &dev, DRM_PERFCTR_SET_SECONDARY);
@@ -578,25 +599,6 @@ static void fdinfo_tells(void)
 	igt_perfctr_close(&other);
 }
 
-/* whether root's list has a line of this process with that set */
-static bool is_listed(int set)
-{
-	char path[64], line[256];
-	int pid, found_set;
-	bool found = false;
-	FILE *f;
-
-	snprintf(path, sizeof(path), "/sys/kernel/debug/dri/%d/perfctr_sessions", dev.minor);
-	f = fopen(path, "r");
-	igt_require_f(f, "no %s\n", path);
-	while (f && fgets(line, sizeof(line), f))
-		if (sscanf(line, "%d %*u %*s %d", &pid, &found_set) == 2 && pid == getpid())
-			found |= found_set == set;
-	if (f)
-		fclose(f);
-	return found;
-}
-
 /* its ring is mapped, and no process has a descriptor of its file */
 static void hidden_is_listed(void)
 {
@@ -605,14 +607,15 @@ static void hidden_is_listed(void)
 
 	igt_perfctr_reopen(&mine, &dev);
 	igt_perfctr_session_init_set(&s, &mine, DRM_PERFCTR_SET_TERTIARY);
-	igt_assert(!is_listed(DRM_PERFCTR_SET_TERTIARY));
 	igt_perfctr_session_create(&s);
+	igt_assert(is_listed("2", "no"));
+	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
 	igt_perfctr_close(&mine);
 	igt_perfctr_session_init(&busy, &dev);
 	igt_assert_eq(igt_perfctr_session_try(&busy), -EBUSY);
-	igt_assert(is_listed(DRM_PERFCTR_SET_TERTIARY));
+	igt_assert(is_listed("2", "yes"));
 	igt_perfctr_session_unmap(&s);
-	igt_assert(!is_listed(DRM_PERFCTR_SET_TERTIARY));
+	igt_assert(!is_listed("2", "yes"));
 	igt_perfctr_session_init(&busy, &dev);
 	igt_perfctr_session_create(&busy);
 	igt_perfctr_session_fini(&busy);
