@@ -595,6 +595,52 @@ static void dead_firmware(void)
 	igt_perfctr_session_fini(&first.s);
 }
 
+/* asked once a second whether it starts again: it does not, and then it does */
+static void dead_for_seconds(void)
+{
+	static uint64_t sums[IGT_VSOC_MAX_COUNTERS];
+	uint64_t t0 = igt_raw_ns();
+	unsigned int asked = 0;
+
+	begin_anew();
+	open_account(&first, &dev, ~0ull, 0, false);
+	igt_assert_eq(igt_perfctr_start(&first.s, 0), 0);
+	igt_fault_arm(&dev, "no_ack", UINT32_MAX);
+	/* by progress: the request that finds out, and two more starts at least */
+	while (asked < 6) {
+		igt_assert_lte_u64(igt_raw_ns() - t0, 3 * PATIENCE_NS);
+		igt_assert_eq(igt_perfctr_sample(&first.s, 0), 0);
+		igt_perfctr_drain(&first.s);
+		igt_assert(first.s.last.flags & DRM_PERFCTR_SAMPLE_ERROR);
+		asked = igt_fault_hits(&dev, "no_ack");
+		igt_sleep_ms(50);
+	}
+	igt_assert_lt(0, igt_fault_disarm(&dev, "no_ack"));
+	do {
+		igt_assert_lte_u64(igt_raw_ns() - t0, 4 * PATIENCE_NS);
+		igt_sleep_ms(50);
+		igt_perfctr_sample_and_drain(&first.s);
+	} while (first.s.last.flags & DRM_PERFCTR_SAMPLE_ERROR);
+	/* from then on it is exact again */
+	igt_perfctr_sample_and_drain(&first.s);
+	igt_vsoc_totals(&dev, DRM_PERFCTR_SET_PRIMARY, &before);
+	for (unsigned int i = 0; i < before.truth.count; i++)
+		sums[i] = igt_perfctr_sum(&first.s, before.truth.at[i].type,
+					  before.truth.at[i].index, before.truth.at[i].counter);
+	igt_vsoc_work(&dev, 1);
+	igt_perfctr_sample_and_drain(&first.s);
+	igt_assert_eq_u32(first.s.last.flags & DRM_PERFCTR_SAMPLE_ERROR, 0);
+	igt_vsoc_totals(&dev, DRM_PERFCTR_SET_PRIMARY, &totals);
+	for (unsigned int i = 0; i < totals.truth.count; i++)
+		igt_assert_eq_u64(igt_perfctr_sum(&first.s, totals.truth.at[i].type,
+						  totals.truth.at[i].index,
+						  totals.truth.at[i].counter) -
+					  sums[i],
+				  totals.truth.at[i].value - before.truth.at[i].value);
+	igt_assert_eq(igt_perfctr_stop(&first.s, 0), 0);
+	igt_perfctr_session_fini(&first.s);
+}
+
 /*
  * What firmware has from before START would be told by a sample after it. A sample that the host
  * does not know of yet makes half an answer of what else is none.
@@ -843,6 +889,10 @@ int igt_main()
 	igt_describe("hardware that stops answering gives samples with ERROR, not errors, and "
 		     "STOP still delivers");
 	igt_subtest("fault-dead-firmware") dead_firmware();
+	igt_describe(
+		"hardware that does not start is asked again once a second, and counts exactly when it "
+		"does");
+	igt_subtest("fault-dead-for-seconds") dead_for_seconds();
 	igt_describe("a last sample without an answer says LOST in every block; another session "
 		     "gets all the counts when hardware answers again");
 	igt_subtest("fault-stop-unanswered") stop_unanswered();
