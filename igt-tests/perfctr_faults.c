@@ -606,6 +606,8 @@ static void dead_for_seconds(void)
 	open_account(&first, &dev, ~0ull, 0, false);
 	igt_assert_eq(igt_perfctr_start(&first.s, 0), 0);
 	igt_fault_arm(&dev, "no_ack", UINT32_MAX);
+	/* it has to be started again after that */
+	igt_vsoc_debugfs(&dev, "reset", "1");
 	/* by progress: the request that finds out, and two more starts at least */
 	while (asked < 6) {
 		igt_assert_lte_u64(igt_raw_ns() - t0, 3 * PATIENCE_NS);
