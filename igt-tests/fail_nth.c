@@ -3,7 +3,6 @@
  * Each allocation (and user copy) of each call fails once: needs a kernel with fault injection (vm/run --kernel
  * uml-debug or debug). Not named perfctr_*: the suites on Debian's kernels do not run it.
  */
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -321,26 +320,11 @@ static unsigned int sweep_start_after_hotplug(struct igt_perfctr_session *s)
 /* /proc/.../fail-nth of the device's worker */
 static int worker_fail_nth(void)
 {
-	DIR *proc = opendir("/proc");
-	struct dirent *entry;
-	int fd = -1;
+	char path[64];
+	int fd;
 
-	igt_assert(proc);
-	while (fd < 0 && (entry = readdir(proc))) {
-		char path[300], name[32] = "";
-		FILE *comm;
-
-		snprintf(path, sizeof(path), "/proc/%s/comm", entry->d_name);
-		comm = fopen(path, "re");
-		if (!comm)
-			continue;
-		if (fgets(name, sizeof(name), comm) && !strcmp(name, WORKER "\n")) {
-			snprintf(path, sizeof(path), "/proc/%s/fail-nth", entry->d_name);
-			fd = open(path, O_RDWR | O_CLOEXEC);
-		}
-		fclose(comm);
-	}
-	closedir(proc);
+	snprintf(path, sizeof(path), "/proc/%d/fail-nth", igt_find_process(WORKER "\n"));
+	fd = open(path, O_RDWR | O_CLOEXEC);
 	igt_require_f(fd >= 0, "no fail-nth of " WORKER "\n");
 	return fd;
 }

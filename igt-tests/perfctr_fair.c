@@ -81,6 +81,18 @@ static void start(struct igt_perfctr_session *s)
 	igt_assert_eq(ret, 0);
 }
 
+/* an attacker that is prepared, and reads what it gets until killed */
+static void read_for_ever(struct igt_perfctr_session *sessions, unsigned int count,
+			  unsigned int pause_us)
+{
+	__atomic_add_fetch(prepared, 1, __ATOMIC_SEQ_CST);
+	for (;;) {
+		for (unsigned int i = 0; i < count; i++)
+			igt_perfctr_drain(&sessions[i]);
+		usleep(pause_us);
+	}
+}
+
 /* everything that a user can do to keep the device busy, until killed */
 static void be_malicious(unsigned int seed)
 {
@@ -169,12 +181,7 @@ static void be_told_often(unsigned int seed)
 		igt_perfctr_session_create(&sessions[i]);
 		start(&sessions[i]);
 	}
-	__atomic_add_fetch(prepared, 1, __ATOMIC_SEQ_CST);
-	for (;;) {
-		for (unsigned int i = 0; i < SESSIONS; i++)
-			igt_perfctr_drain(&sessions[i]);
-		usleep(2000);
-	}
+	read_for_ever(sessions, SESSIONS, 2000);
 }
 
 /* what everybody can do without counters, until killed */
@@ -307,12 +314,7 @@ static void have_many_events(unsigned int seed)
 		igt_perfctr_session_create(&s[k]);
 		start(&s[k]);
 	}
-	__atomic_add_fetch(prepared, 1, __ATOMIC_SEQ_CST);
-	for (;;) {
-		for (unsigned int k = 0; k < SESSIONS; k++)
-			igt_perfctr_drain(&s[k]);
-		usleep(1000);
-	}
+	read_for_ever(s, SESSIONS, 1000);
 }
 
 /*
@@ -329,7 +331,7 @@ static void others_have_time(void)
 	/* skips where the kernel does not tell, which is not for the middle of an attack */
 	igt_sampler_ns(&times);
 	igt_write_int(IGT_PERF_PARANOID, 0);
-	begin_attack(sanitized ? 1 : USERS, have_many_events);
+	begin_attack(USERS, have_many_events);
 	start_ns = igt_raw_ns();
 	worker_ns = igt_sampler_ns(&times);
 	usleep(2000000);

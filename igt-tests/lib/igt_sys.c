@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -87,36 +88,45 @@ bool igt_perfctr_add_ucf(struct igt_perfctr_session *s)
 	return true;
 }
 
-uint64_t igt_sampler_ns(uint64_t *times)
+int igt_find_process(const char *prefix)
 {
-	unsigned long long ns = 0, turns = 0;
-	struct dirent *entry;
 	DIR *proc = opendir("/proc");
+	struct dirent *entry;
+	int found = 0;
 
 	igt_assert(proc);
-	while (!ns && (entry = readdir(proc))) {
+	while (!found && (entry = readdir(proc))) {
 		char path[300], name[32] = "";
 		FILE *f;
 
 		snprintf(path, sizeof(path), "/proc/%s/comm", entry->d_name);
-		f = fopen(path, "r");
+		f = fopen(path, "re");
 		if (!f)
 			continue;
-		if (!fgets(name, sizeof(name), f))
-			name[0] = '\0';
+		if (fgets(name, sizeof(name), f) && !strncmp(name, prefix, strlen(prefix)))
+			found = atoi(entry->d_name);
 		fclose(f);
-		if (strncmp(name, "perfctr/vsoc", strlen("perfctr/vsoc")))
-			continue;
-		snprintf(path, sizeof(path), "/proc/%s/schedstat", entry->d_name);
-		f = fopen(path, "r");
-		igt_require_f(f, "the kernel has no schedstat\n");
-		if (f && fscanf(f, "%llu %*u %llu", &ns, &turns) != 2)
-			ns = 0;
-		if (f)
-			fclose(f);
 	}
 	closedir(proc);
-	igt_assert_f(ns, "no thread perfctr/vsoc*\n");
+	return found;
+}
+
+uint64_t igt_sampler_ns(uint64_t *times)
+{
+	unsigned long long ns = 0, turns = 0;
+	int pid = igt_find_process("perfctr/vsoc");
+	char path[64];
+	FILE *f;
+
+	igt_assert_f(pid, "no thread perfctr/vsoc*\n");
+	snprintf(path, sizeof(path), "/proc/%d/schedstat", pid);
+	f = fopen(path, "re");
+	igt_require_f(f, "the kernel has no schedstat\n");
+	if (f) {
+		igt_assert_eq(fscanf(f, "%llu %*u %llu", &ns, &turns), 2);
+		fclose(f);
+	}
+	igt_assert_lte_u64(1, ns);
 	*times = turns;
 	return ns;
 }

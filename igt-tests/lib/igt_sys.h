@@ -26,6 +26,8 @@ void igt_write_int(const char *path, int value);
 /* one more block, of the bytes read from memory behind UCF 0; false: there is no such PMU */
 bool igt_perfctr_add_ucf(struct igt_perfctr_session *s);
 
+/* the first process or kernel thread whose name begins so, 0 if there is none */
+int igt_find_process(const char *prefix);
 /* ns that the virtual SoC's sampling thread has run, and how often it was put on a CPU */
 uint64_t igt_sampler_ns(uint64_t *times);
 

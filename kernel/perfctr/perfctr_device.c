@@ -39,7 +39,8 @@
  *    drm_perfctr_query_ioctl(), drm_perfctr_control_ioctl(),
  *    drm_perfctr_bo_create_ioctl().
  * 3. open and postclose: drm_perfctr_file_open(), drm_perfctr_file_close(); and
- *    show_fdinfo: drm_perfctr_show_fdinfo(), which tells whose the sessions are.
+ *    show_fdinfo and debugfs_init: drm_perfctr_show_fdinfo(), drm_perfctr_debugfs_init(),
+ *    which tell whose the sessions are.
  * 4. power and reset: drm_perfctr_suspend(), drm_perfctr_resume(),
  *    drm_perfctr_pre_reset(), drm_perfctr_post_reset().
  * 5. remove: drm_perfctr_unplug(), then drm_dev_unplug().
@@ -240,32 +241,6 @@ struct drm_perfctr_block *perfctr_block_at(struct drm_perfctr *pc, unsigned int 
 	return &pc->sources[s]->blocks[nth];
 }
 
-static int __init perfctr_init(void)
-{
-	int ret;
-
-	ret = perfctr_sysctl_init();
-	if (ret)
-		return ret;
-	ret = perfctr_pmu_init();
-	if (ret)
-		perfctr_sysctl_exit();
-	return ret;
-}
-
-static void __exit perfctr_exit(void)
-{
-	perfctr_user_exit();
-	perfctr_pmu_exit();
-	perfctr_sysctl_exit();
-}
-
-module_init(perfctr_init);
-module_exit(perfctr_exit);
-
-MODULE_DESCRIPTION("Performance counters for DRM drivers");
-MODULE_LICENSE("GPL");
-
 static int sessions_show(struct seq_file *m, void *unused)
 {
 	struct drm_perfctr *pc = m->private;
@@ -306,3 +281,29 @@ void drm_perfctr_debugfs_init(struct drm_perfctr *pc, struct dentry *dir)
 	debugfs_create_file("perfctr_sessions", 0400, dir, pc, &sessions_fops);
 }
 EXPORT_SYMBOL_GPL(drm_perfctr_debugfs_init);
+
+static int __init perfctr_init(void)
+{
+	int ret;
+
+	ret = perfctr_sysctl_init();
+	if (ret)
+		return ret;
+	ret = perfctr_pmu_init();
+	if (ret)
+		perfctr_sysctl_exit();
+	return ret;
+}
+
+static void __exit perfctr_exit(void)
+{
+	perfctr_user_exit();
+	perfctr_pmu_exit();
+	perfctr_sysctl_exit();
+}
+
+module_init(perfctr_init);
+module_exit(perfctr_exit);
+
+MODULE_DESCRIPTION("Performance counters for DRM drivers");
+MODULE_LICENSE("GPL");
