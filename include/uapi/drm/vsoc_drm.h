@@ -3,8 +3,7 @@
  * The virtual SoC (vsoc.ko): jobs for its GPU and its fabric.
  *
  * The counters of the device are read with the ioctls of perfctr_drm.h, which
- * vsoc offers at their usual numbers; buffers for rings come from
- * DRM_IOCTL_PERFCTR_BO_CREATE. The ioctls here only make the device do
+ * vsoc offers at their usual numbers. The ioctls here only make the device do
  * something that can be counted:
  *
  *   DRM_IOCTL_VSOC_GET_INFO     shape and limits of the device
@@ -52,6 +51,9 @@ extern "C" {
 	DRM_IOWR(DRM_COMMAND_BASE + DRM_VSOC_CTX_CREATE, struct drm_vsoc_ctx_create)
 #define DRM_IOCTL_VSOC_CTX_DESTROY \
 	DRM_IOWR(DRM_COMMAND_BASE + DRM_VSOC_CTX_DESTROY, struct drm_vsoc_ctx_destroy)
+
+/** DRM_VSOC_PRODUCT_CSF - product number of the CSF-style GPU, see perfctr_drm.h. */
+#define DRM_VSOC_PRODUCT_CSF	0x0100
 
 /* --- GET_INFO ------------------------------------------------------------ */
 

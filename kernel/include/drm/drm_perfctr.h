@@ -18,6 +18,7 @@ struct drm_perfctr_block;
 struct drm_perfctr_session;
 struct drm_perfctr_source;
 struct drm_printer;
+struct module;
 struct perfctr_source_state;
 struct seq_file;
 
@@ -25,18 +26,20 @@ struct seq_file;
  * struct drm_perfctr_block_desc - one block of counters that a source serves
  */
 struct drm_perfctr_block_desc {
-	/** @type: enum drm_perfctr_block_type. */
+	/** @type: block type, see "Block types" in perfctr_drm.h. */
 	u16 type;
 	/** @index: physical index, unique for the type on this device. */
 	u16 index;
 	/** @counters: counter positions, 1..256. */
 	u16 counters;
-	/** @product: enum drm_perfctr_product. */
+	/** @product: see "Products" in perfctr_drm.h. */
 	u16 product;
 	/** @sets: bit n: the block counts in set n. */
 	u32 sets;
-	/** @clock: enum drm_perfctr_clock or DRM_PERFCTR_CLOCK_NONE. */
+	/** @clock: clock domain or DRM_PERFCTR_CLOCK_NONE. */
 	u8 clock;
+	/** @format: DRM_PERFCTR_FORMAT_RUNNING_TIMES if the source multiplexes, else 0. */
+	u8 format;
 	/** @available: positions that count in the primary set, one mask for each 64. */
 	u64 available[DRM_PERFCTR_BLOCK_INFO_SECTIONS];
 	/** @set_available: the same for the secondary and the tertiary set. */
@@ -44,16 +47,16 @@ struct drm_perfctr_block_desc {
 };
 
 /**
- * struct drm_perfctr_collection - what a source tells about one collection
+ * struct drm_perfctr_collection - what a source reports about one collection
  *
  * Zeroed by the core before the call, but for @until_ns.
  */
 struct drm_perfctr_collection {
 	/**
 	 * @until_ns: CLOCK_MONOTONIC_RAW at which a sample is due. A source that has
-	 * a batch, see &drm_perfctr_source.batch_ns, gives of it what it has up to the
-	 * first boundary at or after that, at least one piece, and sets @more if
-	 * that is not all. The others do not look.
+	 * a batch, see &drm_perfctr_source.batch_ns, returns of it what it has up to
+	 * the first boundary at or after that, at least one piece, and sets @more if
+	 * that is not all. Other sources ignore it.
 	 */
 	u64 until_ns;
 	/**
@@ -61,6 +64,13 @@ struct drm_perfctr_collection {
 	 * takes the time after the call.
 	 */
 	u64 time_ns;
+	/**
+	 * @gpu_timestamp: raw value of the device's timestamp counter at @time_ns.
+	 * Valid if @has_gpu_timestamp.
+	 */
+	u64 gpu_timestamp;
+	/** @has_gpu_timestamp: @gpu_timestamp was read, or recorded with the counts. */
+	bool has_gpu_timestamp;
 	/**
 	 * @lost_ns: time since the last collection whose counts are lost, at most
 	 * the time since then.
@@ -78,8 +88,8 @@ struct drm_perfctr_collection {
 	bool transition;
 	/**
 	 * @incomplete: counts from after @time_ns are still in the hardware, which did
-	 * not give them in time. They come with the next collection or, if there is
-	 * none before @stop, the core tells that they are lost.
+	 * not return them in time. They come with the next collection or, if there is
+	 * none before @stop, the core reports that they are lost.
 	 */
 	bool incomplete;
 	/**
@@ -92,16 +102,30 @@ struct drm_perfctr_collection {
 /**
  * struct drm_perfctr_source_ops - the hardware side of the core
  *
- * All are called with the core's sampler lock held, never concurrently, and may
- * sleep for a bounded time. None may call back into the core except for the
- * drm_perfctr_block_*() functions.
+ * All but @prepare and @unprepare are called with the core's sampler lock held,
+ * never concurrently, and may sleep for a bounded time. None may call back into
+ * the core except for the drm_perfctr_block_*() functions.
  *
  * The sampler lock is taken where dma-fences are signalled (jobs, reset). So none
- * may allocate memory with GFP_KERNEL, wait for a fence, take a dma_resv lock or
- * mmap_lock, or take a lock that anybody holds while doing so; GFP_NOWAIT is fine.
- * lockdep complains about the first that does.
+ * of them may allocate memory with GFP_KERNEL, wait for a fence, take a dma_resv
+ * lock or mmap_lock, or take a lock that anybody holds while doing so; GFP_NOWAIT
+ * is fine. lockdep complains about the first that does.
  */
 struct drm_perfctr_source_ops {
+	/**
+	 * @prepare: allocate and map what counting needs. Called by SETUP for the
+	 * first session that uses the source, under a mutex that neither reset nor
+	 * the sampler takes: may sleep, allocate and resume the device. Returns 0,
+	 * or the error of SETUP; -EBUSY where the hardware is used by other means.
+	 * Optional.
+	 */
+	int (*prepare)(struct drm_perfctr_source *source);
+	/**
+	 * @unprepare: undo @prepare. Called from a work some time after the last
+	 * session that uses the source ended, or by drm_perfctr_unplug(); the source
+	 * is stopped. Optional.
+	 */
+	void (*unprepare)(struct drm_perfctr_source *source);
 	/**
 	 * @start: begin counting everything that the source's blocks have in
 	 * counter set @set. Called when the first session becomes active and
@@ -128,8 +152,8 @@ struct drm_perfctr_source_ops {
 	 */
 	void (*reset)(struct drm_perfctr_source *source);
 	/**
-	 * @select: hardware that cannot count everything at once is told what is
-	 * wanted: DRM_PERFCTR_BLOCK_INFO_SECTIONS masks for each block, of all
+	 * @select: for hardware that cannot count everything at once: receives what
+	 * is wanted, DRM_PERFCTR_BLOCK_INFO_SECTIONS masks for each block, of all
 	 * active sessions together. Called before @start, and between @collect and
 	 * the next one whenever it changes; a collection comes right before if the
 	 * source counts. May change &drm_perfctr_source.max_interval_ns and
@@ -141,8 +165,8 @@ struct drm_perfctr_source_ops {
 /**
  * struct drm_perfctr_source - one kind of counter hardware of a device
  *
- * Embedded in the driver's own structure. Fields above the line are set by the
- * driver before drm_perfctr_add_source() and constant afterwards.
+ * Embedded in the driver's own structure. The members before the private ones
+ * are set by the driver before drm_perfctr_add_source() and constant afterwards.
  */
 struct drm_perfctr_source {
 	/** @name: for debug messages. */
@@ -160,8 +184,8 @@ struct drm_perfctr_source {
 	 */
 	u64 max_interval_ns;
 	/**
-	 * @batch_ns: not 0: the hardware notes its counts at short intervals by itself,
-	 * and is to be collected so often at least. Each collection is a batch, given
+	 * @batch_ns: not 0: the hardware records its counts at short intervals by itself,
+	 * and is to be collected at least that often. Each collection is a batch, returned
 	 * in pieces: periodic samples of sessions with nothing else in them are made of
 	 * these, by their times, and need no timer. Changes in @ops->select only.
 	 */
@@ -183,7 +207,7 @@ struct drm_perfctr_source {
  * struct drm_perfctr_clock_desc - one clock domain of a device
  */
 struct drm_perfctr_clock_desc {
-	/** @clock: enum drm_perfctr_clock. */
+	/** @clock: number of the domain, below DRM_PERFCTR_MAX_CLOCKS. */
 	u8 clock;
 	/** @name: at most 15 characters. */
 	const char *name;
@@ -196,14 +220,16 @@ struct drm_perfctr_clock_desc {
  */
 struct drm_perfctr_driver_ops {
 	/**
-	 * @frequency_hz: current frequency of a clock domain. Any context that may sleep,
-	 * between drm_dev_enter() and drm_dev_exit(), so not after drm_dev_unplug().
+	 * @frequency_hz: current frequency of a clock domain, as the driver knows it:
+	 * neither waits for hardware nor wakes it. Any context that may sleep, between
+	 * drm_dev_enter() and drm_dev_exit(), so not after drm_dev_unplug().
 	 */
 	u64 (*frequency_hz)(struct drm_device *drm, u8 clock);
 	/**
 	 * @wake: power the device up and keep it (pm_runtime_resume_and_get()) for
-	 * a session with DRM_PERFCTR_SETUP_KEEP_AWAKE. Called without locks, between
-	 * drm_dev_enter() and drm_dev_exit(), so not after drm_dev_unplug().
+	 * a session with DRM_PERFCTR_SETUP_KEEP_AWAKE, which is refused without this
+	 * op. Called without locks, between drm_dev_enter() and drm_dev_exit(), so not
+	 * after drm_dev_unplug().
 	 */
 	int (*wake)(struct drm_device *drm);
 	/**
@@ -223,16 +249,26 @@ struct drm_perfctr_config {
 	const char *name;
 	/** @gpu_id: the driver's identification of the hardware, 0 if none. */
 	u64 gpu_id;
-	/** @product: enum drm_perfctr_product of the GPU blocks. */
+	/** @product: of the device's blocks, see "Products" in perfctr_drm.h. */
 	u16 product;
 	/** @sets: bit n: counter set n exists; bit 0 is implied. */
 	u32 sets;
-	/** @features: DRM_PERFCTR_FEATURE_STATES, _AUTOMATIC, _IN_STREAM, _BO_CREATE. */
+	/**
+	 * @features: DRM_PERFCTR_FEATURE_STATES, _AUTOMATIC, _IN_STREAM. The core adds
+	 * _PERIODIC, _PMU, _KEEP_AWAKE and _GPU_TIMESTAMP where they apply.
+	 */
 	u32 features;
 	/** @clocks: clock domains; must outlive the device. */
 	const struct drm_perfctr_clock_desc *clocks;
 	/** @clock_count: elements of @clocks. */
 	unsigned int clock_count;
+	/**
+	 * @timestamp_hz: frequency of the timestamp that sources report with their
+	 * collections; 0: there is none.
+	 */
+	u64 timestamp_hz;
+	/** @timestamp_bits: bits after which it wraps, 1..64; 0 if there is none. */
+	unsigned int timestamp_bits;
 	/** @ops: optional; must outlive the device. */
 	const struct drm_perfctr_driver_ops *ops;
 };
@@ -255,16 +291,38 @@ int drm_perfctr_add_source(struct drm_perfctr *pc, struct drm_perfctr_source *so
 /* before the source's hardware goes away, in the driver's remove, before drm_dev_unplug() */
 void drm_perfctr_unplug(struct drm_perfctr *pc);
 
-/* open and close of a file */
-int drm_perfctr_file_open(struct drm_perfctr *pc, struct drm_perfctr_file *pf);
+/* the driver's open, postclose and show_fdinfo */
+void drm_perfctr_file_open(struct drm_perfctr *pc, struct drm_perfctr_file *pf);
 void drm_perfctr_file_close(struct drm_perfctr_file *pf);
-/* for the driver's show_fdinfo */
 void drm_perfctr_show_fdinfo(struct drm_printer *p, struct drm_perfctr_file *pf);
 
-/* the ioctls: call from the driver's ioctl with its own struct drm_perfctr_file */
+/* the ioctls; DRM_PERFCTR_IOCTL_HANDLERS() calls them */
 int drm_perfctr_query_ioctl(struct drm_perfctr *pc, void *data);
-int drm_perfctr_control_ioctl(struct drm_perfctr_file *pf, void *data, struct drm_file *file);
-int drm_perfctr_bo_create_ioctl(struct drm_device *drm, void *data, struct drm_file *file);
+int drm_perfctr_control_ioctl(struct drm_perfctr_file *pf, void *data);
+
+/**
+ * DRM_PERFCTR_IOCTL_HANDLERS() - define a driver's handlers of the ioctls
+ * @pc_of: expression of type struct drm_perfctr * for the struct drm_device *drm
+ * @pf_of: expression of type struct drm_perfctr_file * for the struct drm_file *file
+ *
+ * Once in the file that has the driver's ioctl table, which lists
+ * DRM_PERFCTR_IOCTLS.
+ */
+#define DRM_PERFCTR_IOCTL_HANDLERS(pc_of, pf_of)						\
+static int drm_perfctr_query_handler(struct drm_device *drm, void *data, struct drm_file *file)	\
+{												\
+	return drm_perfctr_query_ioctl((pc_of), data);						\
+}												\
+static int drm_perfctr_control_handler(struct drm_device *drm, void *data,			\
+				       struct drm_file *file)					\
+{												\
+	return drm_perfctr_control_ioctl((pf_of), data);					\
+}
+
+/* entries of the driver's table of struct drm_ioctl_desc */
+#define DRM_PERFCTR_IOCTLS									\
+	DRM_IOCTL_DEF_DRV(PERFCTR_QUERY, drm_perfctr_query_handler, DRM_RENDER_ALLOW),		\
+	DRM_IOCTL_DEF_DRV(PERFCTR_CONTROL, drm_perfctr_control_handler, DRM_RENDER_ALLOW)
 
 /*
  * power and reset; sleepable, outside of source ops. They allocate nothing and wait
@@ -290,7 +348,6 @@ void drm_perfctr_block_reached(struct drm_perfctr_source *source, unsigned int b
 
 /* for debugfs of the driver */
 void drm_perfctr_debugfs_init(struct drm_perfctr *pc, struct dentry *dir);
-void drm_perfctr_show(struct drm_perfctr *pc, struct seq_file *m);
 
 /*
  * sampling in the command stream; drm_perfctr_session_sample() may be called where
@@ -298,7 +355,38 @@ void drm_perfctr_show(struct drm_perfctr *pc, struct seq_file *m);
  */
 struct drm_perfctr_session *drm_perfctr_session_get(struct drm_perfctr_file *pf, u32 handle);
 void drm_perfctr_session_put(struct drm_perfctr_session *session);
-int drm_perfctr_session_pace(struct drm_perfctr_session *session);
 int drm_perfctr_session_sample(struct drm_perfctr_session *session, u64 user_data);
+
+/**
+ * struct drm_perfctr_pmu_kind - a block type that a known kind of perf PMU counts
+ *
+ * The bits of a block's mask stand for @events. The core checks by the PMU's own
+ * name that it is of that kind.
+ */
+struct drm_perfctr_pmu_kind {
+	/** @type: block type, see "Block types" in perfctr_drm.h. */
+	u16 type;
+	/** @product: see "Products" in perfctr_drm.h. */
+	u16 product;
+	/** @prefix: the PMU's name up to the number of its socket. */
+	const char *prefix;
+	/** @infix: the name goes on with this and the low byte of the index; or NULL. */
+	const char *infix;
+	/** @config_mask: bits of config that select the event; others are filters. */
+	u64 config_mask;
+	/** @filter: filters in config, config1 and config2: all other bits are refused. */
+	u64 filter[3];
+	/** @filter_enable: bit of config without which config1 and config2 mean nothing. */
+	u64 filter_enable;
+	/** @events: config of each event of the catalogue. */
+	const u64 *events;
+	/** @event_count: elements of @events, 1..64. */
+	unsigned int event_count;
+};
+
+/* CONFIG_DRM_PERFCTR_PMU: the table must live until it is unregistered */
+int drm_perfctr_register_pmu_kinds(const struct drm_perfctr_pmu_kind *kinds, unsigned int count,
+				   struct module *owner);
+void drm_perfctr_unregister_pmu_kinds(const struct drm_perfctr_pmu_kind *kinds);
 
 #endif /* _DRM_PERFCTR_H_ */
