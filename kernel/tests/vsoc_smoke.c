@@ -130,7 +130,7 @@ static void query_blocks(void)
 	if (ioctl(fd, DRM_IOCTL_PERFCTR_QUERY, &q))
 		fail("QUERY");
 	for (unsigned int i = 0; i < q.count; i++) {
-		if (info[i].type > DRM_PERFCTR_BLOCK_SHADER)
+		if (info[i].type > DRM_PERFCTR_MALI_BLOCK_SHADER)
 			continue;
 		totals[total_count].type = info[i].type;
 		totals[total_count].index = info[i].index;
@@ -174,7 +174,7 @@ static void setup(struct session *s, __u64 period_ns)
 	__u32 handle = 0;
 
 	for (unsigned int section = 0; section < 2; section++) {
-		for (unsigned int t = 1; t <= DRM_PERFCTR_BLOCK_SHADER; t++) {
+		for (unsigned int t = 1; t <= DRM_PERFCTR_MALI_BLOCK_SHADER; t++) {
 			__u64 available = 0;
 
 			for (unsigned int i = 0; i < total_count; i++)

@@ -99,7 +99,7 @@ static void no_memory(struct kunit *test)
 	if (!can_fail())
 		kunit_skip(test, "allocations do not fail: failslab/ignore-gfp-wait");
 	/* a type whose counters take turns has one array more */
-	fake->descs[0].type = DRM_PERFCTR_BLOCK_PCOUNTER;
+	fake->descs[0].type = DRM_PERFCTR_NV50_BLOCK_PCOUNTER;
 	n = 0;
 	do {
 		pc = drmm_perfctr_create(core->drm, &core_config);
@@ -163,8 +163,8 @@ static void source_several(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, drm_perfctr_query_ioctl(core->pc, &query), 0);
 	KUNIT_ASSERT_EQ(test, copy_from_user(info, core->user, sizeof(info)), 0ul);
 	KUNIT_EXPECT_EQ(test, query.count, 2 + IS_ENABLED(CONFIG_PERF_EVENTS));
-	KUNIT_EXPECT_EQ(test, info[0].type, DRM_PERFCTR_BLOCK_FW);
-	KUNIT_EXPECT_EQ(test, info[1].type, DRM_PERFCTR_BLOCK_FW + 1);
+	KUNIT_EXPECT_EQ(test, info[0].type, DRM_PERFCTR_MALI_BLOCK_FW);
+	KUNIT_EXPECT_EQ(test, info[1].type, DRM_PERFCTR_MALI_BLOCK_FW + 1);
 
 	second = session_of(core, 0, BIT(1), 0);
 	KUNIT_ASSERT_EQ(test, tagged(core, DRM_PERFCTR_CMD_START, second, 0), 0);
@@ -319,7 +319,7 @@ static void clock_frequency(struct kunit *test)
 
 	KUNIT_ASSERT_EQ(test, drm_perfctr_query_ioctl(core->pc, &query), 0);
 	KUNIT_ASSERT_EQ(test, copy_from_user(&info, core->user, sizeof(info)), 0ul);
-	KUNIT_EXPECT_EQ(test, info.frequency_hz, 1000 + DRM_PERFCTR_CLOCK_TOP);
+	KUNIT_EXPECT_EQ(test, info.frequency_hz, 1000 + DRM_PERFCTR_MALI_CLOCK_TOP);
 	KUNIT_EXPECT_EQ(test, info.max_frequency_hz, 5000);
 	KUNIT_EXPECT_STREQ(test, info.name, "top");
 

@@ -150,7 +150,7 @@ static const struct drm_perfctr_driver_ops core_ops = {
 };
 
 static const struct drm_perfctr_clock_desc core_clocks[] = {
-	{ .clock = DRM_PERFCTR_CLOCK_TOP, .name = "top", .max_frequency_hz = 5000 },
+	{ .clock = DRM_PERFCTR_MALI_CLOCK_TOP, .name = "top", .max_frequency_hz = 5000 },
 };
 
 DEFINE_DRM_GEM_FOPS(core_fops);
@@ -175,10 +175,10 @@ struct fake_source *new_source(struct core *core, const struct drm_perfctr_sourc
 	struct fake_source *fake = &core->sources[core->source_count];
 
 	fake->descs[0] = (struct drm_perfctr_block_desc) {
-		.type = DRM_PERFCTR_BLOCK_FW + core->source_count,
+		.type = DRM_PERFCTR_MALI_BLOCK_FW + core->source_count,
 		.counters = 64,
 		.sets = BIT(DRM_PERFCTR_SET_PRIMARY),
-		.clock = DRM_PERFCTR_CLOCK_TOP,
+		.clock = DRM_PERFCTR_MALI_CLOCK_TOP,
 		.available = { 0xff },
 	};
 	fake->base.name = "fake";
@@ -308,7 +308,7 @@ int setup_with(struct core *core, struct drm_perfctr_setup *setup, unsigned long
 	*handle = 0;
 	for_each_set_bit(i, &sources, MAX_SOURCES) {
 		struct drm_perfctr_block_request request = {
-			.type = DRM_PERFCTR_BLOCK_FW + i,
+			.type = DRM_PERFCTR_MALI_BLOCK_FW + i,
 			.mask = BIT_ULL(0) | mask,
 		};
 

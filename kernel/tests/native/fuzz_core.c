@@ -66,7 +66,7 @@ static u32 make_views(struct input *in)
 	views[VIEWS - 1].pmu = &pmu;
 	views[VIEWS - 1].section = 0;
 	views[VIEWS - 1].totals = totals[VIEWS - 1];
-	pmu.type = DRM_PERFCTR_BLOCK_UCF;
+	pmu.type = DRM_PERFCTR_TEGRA410_BLOCK_UCF;
 	pmu.count = stored(&views[VIEWS - 1]);
 	pmu.totals = totals[VIEWS - 1];
 	pmu.enabled = enabled;

@@ -131,9 +131,9 @@ static void block_bytes_are_as_documented(void)
 	u64 totals[128] = { 0 }, base[2] = { 0 };
 	static struct drm_perfctr_block block = {
 		.desc = {
-			.type = DRM_PERFCTR_BLOCK_SHADER, .index = 18, .counters = 128,
-			.product = DRM_PERFCTR_PRODUCT_VSOC_CSF,
-			.clock = DRM_PERFCTR_CLOCK_SHADER,
+			.type = DRM_PERFCTR_MALI_BLOCK_SHADER, .index = 18, .counters = 128,
+			.product = DRM_VSOC_PRODUCT_CSF,
+			.clock = DRM_PERFCTR_MALI_CLOCK_SHADER,
 		},
 	};
 	struct perfctr_view view = {
@@ -157,12 +157,12 @@ static void block_bytes_are_as_documented(void)
 	check_eq(out.behind, 0x1234);
 	check_eq(out.header.size, 64);
 	check_eq(out.header.header_size, 48);
-	check_eq(out.header.type, DRM_PERFCTR_BLOCK_SHADER);
+	check_eq(out.header.type, DRM_PERFCTR_MALI_BLOCK_SHADER);
 	check_eq(out.header.index, 18);
 	check_eq(out.header.section, 1);
 	check_eq(out.header.set, DRM_PERFCTR_SET_SECONDARY);
-	check_eq(out.header.clock, DRM_PERFCTR_CLOCK_SHADER);
-	check_eq(out.header.product, DRM_PERFCTR_PRODUCT_VSOC_CSF);
+	check_eq(out.header.clock, DRM_PERFCTR_MALI_CLOCK_SHADER);
+	check_eq(out.header.product, DRM_VSOC_PRODUCT_CSF);
 	check_eq(out.header.states, DRM_PERFCTR_STATE_ON);
 	check_eq(out.header.clock_cycles, 77);
 	check_eq(out.header.enable_mask, view.mask);
@@ -178,8 +178,8 @@ static void counters_that_take_turns_come_with_their_times(void)
 	u64 totals[64] = { 0 }, running[64] = { 0 }, base[2] = { 0 }, base_running[2] = { 0 };
 	static struct drm_perfctr_block block = {
 		.desc = {
-			.type = DRM_PERFCTR_BLOCK_PCOUNTER, .index = 2, .counters = 64,
-			.product = DRM_PERFCTR_PRODUCT_NV50, .clock = 2,
+			.type = DRM_PERFCTR_NV50_BLOCK_PCOUNTER, .index = 2, .counters = 64,
+			.product = DRM_PERFCTR_NV50_PRODUCT, .clock = 2,
 		},
 		.enabled = 5000,
 	};
@@ -232,8 +232,8 @@ static void pmu_block_reports_multiplexing(void)
 	u64 base_enabled[3] = { 0 }, base_running[3] = { 0 };
 	struct perfctr_pmu_block pmu = {
 		.config = 0xc0, .config1 = 0xc1, .config2 = 0xc2, .pmu_type = 42, .cpu = -1,
-		.type = DRM_PERFCTR_BLOCK_UCF, .index = 1,
-		.product = DRM_PERFCTR_PRODUCT_TEGRA410, .name = "nvidia_ucf_pmu_1",
+		.type = DRM_PERFCTR_TEGRA410_BLOCK_UCF, .index = 1,
+		.product = DRM_PERFCTR_TEGRA410_PRODUCT, .name = "nvidia_ucf_pmu_1",
 		.time_ns = 900, .count = 3, .totals = totals, .enabled = enabled,
 		.running = running, .base_enabled = base_enabled, .base_running = base_running,
 	};

@@ -30,7 +30,7 @@ static void set_is_programmed(void)
 	fixture_create();
 	check_eq(core.source->ops->start(core.source, DRM_PERFCTR_SET_TERTIARY), 0);
 	check_eq(FIELD_GET(CSF_PRFCNT_CONFIG_SET_MASK, fw.input.prfcnt_config), 2);
-	check_eq(core.source->descs[core_block(DRM_PERFCTR_BLOCK_SHADER, 0)].sets, 0x7);
+	check_eq(core.source->descs[core_block(DRM_PERFCTR_MALI_BLOCK_SHADER, 0)].sets, 0x7);
 	check_eq(core.source->descs[0].sets, 0x1);
 }
 
@@ -95,13 +95,13 @@ static void sparse_cores_keep_their_number(void)
 	fw.config.shader_visible = 0x40005;
 	check_eq(fixture_start(), 0);
 	check_eq(core.source->block_count, 3 + 2 + 3);
-	check(core_block(DRM_PERFCTR_BLOCK_SHADER, 0) >= 0);
-	check(core_block(DRM_PERFCTR_BLOCK_SHADER, 2) >= 0);
-	check(core_block(DRM_PERFCTR_BLOCK_SHADER, 18) >= 0);
+	check(core_block(DRM_PERFCTR_MALI_BLOCK_SHADER, 0) >= 0);
+	check(core_block(DRM_PERFCTR_MALI_BLOCK_SHADER, 2) >= 0);
+	check(core_block(DRM_PERFCTR_MALI_BLOCK_SHADER, 18) >= 0);
 	/* present, but taken away from the system */
-	check_eq(core_block(DRM_PERFCTR_BLOCK_SHADER, 16), -1);
+	check_eq(core_block(DRM_PERFCTR_MALI_BLOCK_SHADER, 16), -1);
 	/* absent */
-	check_eq(core_block(DRM_PERFCTR_BLOCK_SHADER, 1), -1);
+	check_eq(core_block(DRM_PERFCTR_MALI_BLOCK_SHADER, 1), -1);
 }
 
 static void hidden_core_is_not_counted(void)
@@ -115,7 +115,7 @@ static void hidden_core_is_not_counted(void)
 	check_eq(core_collect(&c), 0);
 	check_eq(c.flags, 0);
 	check(fixture_conserved());
-	check_eq(core.totals[core_block(DRM_PERFCTR_BLOCK_SHADER, 0)][4], 7);
+	check_eq(core.totals[core_block(DRM_PERFCTR_MALI_BLOCK_SHADER, 0)][4], 7);
 }
 
 static void unavailable_counters_are_left_out(void)
@@ -255,16 +255,16 @@ static void cycles_are_reported(void)
 	firmware_default_config();
 	check_eq(fixture_start(), 0);
 	native_sleep_ns(MS);
-	fw.cycles[DRM_PERFCTR_CLOCK_TOP] = 1000;
-	fw.cycles[DRM_PERFCTR_CLOCK_SHADER] = 3000;
+	fw.cycles[DRM_PERFCTR_MALI_CLOCK_TOP] = 1000;
+	fw.cycles[DRM_PERFCTR_MALI_CLOCK_SHADER] = 3000;
 	firmware_sample(CSF_REASON_THRESHOLD);
 	native_sleep_ns(MS);
-	fw.cycles[DRM_PERFCTR_CLOCK_TOP] = 500;
-	fw.cycles[DRM_PERFCTR_CLOCK_COREGROUP] = 700;
+	fw.cycles[DRM_PERFCTR_MALI_CLOCK_TOP] = 500;
+	fw.cycles[DRM_PERFCTR_MALI_CLOCK_COREGROUP] = 700;
 	check_eq(core_collect(&c), 0);
-	check_eq(c.clock_cycles[DRM_PERFCTR_CLOCK_TOP], 1500);
-	check_eq(c.clock_cycles[DRM_PERFCTR_CLOCK_COREGROUP], 700);
-	check_eq(c.clock_cycles[DRM_PERFCTR_CLOCK_SHADER], 3000);
+	check_eq(c.clock_cycles[DRM_PERFCTR_MALI_CLOCK_TOP], 1500);
+	check_eq(c.clock_cycles[DRM_PERFCTR_MALI_CLOCK_COREGROUP], 700);
+	check_eq(c.clock_cycles[DRM_PERFCTR_MALI_CLOCK_SHADER], 3000);
 }
 
 static void power_states_follow_the_cores(void)
@@ -274,8 +274,8 @@ static void power_states_follow_the_cores(void)
 
 	firmware_default_config();
 	check_eq(fixture_start(), 0);
-	core0 = core_block(DRM_PERFCTR_BLOCK_SHADER, 0);
-	core16 = core_block(DRM_PERFCTR_BLOCK_SHADER, 16);
+	core0 = core_block(DRM_PERFCTR_MALI_BLOCK_SHADER, 0);
+	core16 = core_block(DRM_PERFCTR_MALI_BLOCK_SHADER, 16);
 	fixture_count(2);
 	check_eq(core_collect(&c), 0);
 	check_eq(core.states[core16], DRM_PERFCTR_STATE_ON | DRM_PERFCTR_STATE_AVAILABLE |
