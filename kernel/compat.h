@@ -68,11 +68,15 @@ static inline void perfctr_gem_vunmap(struct drm_gem_object *obj, struct iosys_m
 #else
 #define PERFCTR_FOP_FLAGS
 #endif
-#define PERFCTR_DRM_FOPS					\
-	.open = drm_open, .release = drm_release,		\
-	.unlocked_ioctl = drm_ioctl, .compat_ioctl = drm_compat_ioctl, \
-	.poll = drm_poll, .read = drm_read, .llseek = noop_llseek, \
-	PERFCTR_FOP_FLAGS
+#define PERFCTR_DRM_FOPS						\
+	PERFCTR_FOP_FLAGS						\
+	.open = drm_open,						\
+	.release = drm_release,						\
+	.unlocked_ioctl = drm_ioctl,					\
+	.compat_ioctl = drm_compat_ioctl,				\
+	.poll = drm_poll,						\
+	.read = drm_read,						\
+	.llseek = noop_llseek
 
 /* up to 6.4 there is nothing about a file that DRM itself tells */
 static inline void perfctr_drm_show_fdinfo(struct seq_file *m, struct file *file)

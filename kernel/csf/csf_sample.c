@@ -10,6 +10,7 @@
 #include <linux/types.h>
 #include <asm/byteorder.h>
 #include <drm/perfctr_drm.h>
+#include <drm/perfctr_mali.h>
 
 #include "csf_sample.h"
 #include "perfctr_mask.h"

@@ -75,7 +75,8 @@ static void windows_count(struct soc_pmu *pmu, const struct soc_tag *tag, const 
 			       amounts[DRM_PERFCTR_TEGRA410_CMEM_LATENCY_RD_CUM_OUTS]);
 		return;
 	}
-	for (event = DRM_PERFCTR_TEGRA410_C2C_IN_RD_CUM_OUTS; event < SOC_INSTANCE_COUNTERS; event++)
+	for (event = DRM_PERFCTR_TEGRA410_C2C_IN_RD_CUM_OUTS; event < SOC_INSTANCE_COUNTERS;
+	     event++)
 		windows_spread(win, mask, event, 1, amounts[event]);
 }
 

@@ -205,10 +205,10 @@ static void to_pcie_tgt(struct soc_pmu *pmu, const struct flow *f)
 			next = end;
 		tag.address = address;
 		tag.bytes = next - address;
-		n[f->t->write ? DRM_PERFCTR_TEGRA410_PCIE_TGT_WR_BYTES : DRM_PERFCTR_TEGRA410_PCIE_TGT_RD_BYTES] =
-			tag.bytes;
-		n[f->t->write ? DRM_PERFCTR_TEGRA410_PCIE_TGT_WR_REQ : DRM_PERFCTR_TEGRA410_PCIE_TGT_RD_REQ] =
-			tag.bytes / SOC_LINE_BYTES;
+		n[f->t->write ? DRM_PERFCTR_TEGRA410_PCIE_TGT_WR_BYTES :
+				DRM_PERFCTR_TEGRA410_PCIE_TGT_RD_BYTES] = tag.bytes;
+		n[f->t->write ? DRM_PERFCTR_TEGRA410_PCIE_TGT_WR_REQ :
+				DRM_PERFCTR_TEGRA410_PCIE_TGT_RD_REQ] = tag.bytes / SOC_LINE_BYTES;
 		soc_pmu_count(pmu, &tag, n);
 	}
 }
@@ -239,11 +239,15 @@ static void to_link(struct soc_pmu *pmu, const struct flow *f, u8 gpu, u64 lines
 		/* links between SoCs and to memory only count reads */
 		if (pmu->pdata.kind != TEGRA410_PMU_NVLINK_C2C || pmu->pdata.cpu_en_mask)
 			return;
-		n[in ? DRM_PERFCTR_TEGRA410_C2C_IN_WR_REQ : DRM_PERFCTR_TEGRA410_C2C_OUT_WR_REQ] = lines;
-		n[in ? DRM_PERFCTR_TEGRA410_C2C_IN_WR_CUM_OUTS : DRM_PERFCTR_TEGRA410_C2C_OUT_WR_CUM_OUTS] = cum_outs;
+		n[in ? DRM_PERFCTR_TEGRA410_C2C_IN_WR_REQ :
+		       DRM_PERFCTR_TEGRA410_C2C_OUT_WR_REQ] = lines;
+		n[in ? DRM_PERFCTR_TEGRA410_C2C_IN_WR_CUM_OUTS :
+		       DRM_PERFCTR_TEGRA410_C2C_OUT_WR_CUM_OUTS] = cum_outs;
 	} else {
-		n[in ? DRM_PERFCTR_TEGRA410_C2C_IN_RD_REQ : DRM_PERFCTR_TEGRA410_C2C_OUT_RD_REQ] = lines;
-		n[in ? DRM_PERFCTR_TEGRA410_C2C_IN_RD_CUM_OUTS : DRM_PERFCTR_TEGRA410_C2C_OUT_RD_CUM_OUTS] = cum_outs;
+		n[in ? DRM_PERFCTR_TEGRA410_C2C_IN_RD_REQ :
+		       DRM_PERFCTR_TEGRA410_C2C_OUT_RD_REQ] = lines;
+		n[in ? DRM_PERFCTR_TEGRA410_C2C_IN_RD_CUM_OUTS :
+		       DRM_PERFCTR_TEGRA410_C2C_OUT_RD_CUM_OUTS] = cum_outs;
 	}
 	soc_pmu_count(pmu, &tag, n);
 }
