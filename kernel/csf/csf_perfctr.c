@@ -419,6 +419,22 @@ static int csf_check_firmware(struct drm_device *drm, const struct csf_perfctr_c
 	return -EINVAL;
 }
 
+/**
+ * csf_perfctr_check() - does the description fit itself and the firmware?
+ * @drm: the device, for messages
+ * @config: description of the device
+ *
+ * For drivers that describe themselves to the core before they call
+ * drmm_csf_perfctr_create(), which makes the same check.
+ *
+ * Returns: 0, or -EINVAL after a message.
+ */
+int csf_perfctr_check(struct drm_device *drm, const struct csf_perfctr_config *config)
+{
+	return csf_check_config(drm, config) ?: csf_check_firmware(drm, config);
+}
+EXPORT_SYMBOL_GPL(csf_perfctr_check);
+
 /* positions of a set, as in csf_reader_use_set() */
 static void csf_describe_set(const struct csf_perfctr *csf, unsigned int type, u8 set, u64 *out)
 {
@@ -510,9 +526,7 @@ struct csf_perfctr *drmm_csf_perfctr_create(struct drm_device *drm, struct drm_p
 	struct csf_reader *reader;
 	int ret;
 
-	ret = csf_check_config(drm, config);
-	if (!ret)
-		ret = csf_check_firmware(drm, config);
+	ret = csf_perfctr_check(drm, config);
 	if (ret)
 		return ERR_PTR(ret);
 

@@ -193,6 +193,7 @@ struct csf_perfctr_config {
 size_t csf_perfctr_sample_bytes(const struct csf_perfctr_config *config);
 size_t csf_perfctr_ring_bytes(const struct csf_perfctr_config *config);
 
+int csf_perfctr_check(struct drm_device *drm, const struct csf_perfctr_config *config);
 struct csf_perfctr *drmm_csf_perfctr_create(struct drm_device *drm, struct drm_perfctr *pc,
 					    const struct csf_perfctr_config *config);
 void csf_perfctr_irq(struct csf_perfctr *csf);
