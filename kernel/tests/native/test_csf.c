@@ -207,11 +207,12 @@ static void time_is_that_of_the_sample(void)
 		fw.drift_ppm = drifts[d];
 		check_eq(fixture_start(), 0);
 		for (i = 0; i < 50; i++) {
-			u64 taken_ns;
+			u64 taken_ns, taken_ticks;
 
 			native_sleep_ns(20 * MS);
 			firmware_sample(CSF_REASON_POWERON);
 			taken_ns = native_now_ns;
+			taken_ticks = firmware_ticks();
 			native_sleep_ns(3 * MS);
 			/* never answered: the automatic sample is all there is */
 			if (i % 5 == 4)
@@ -223,13 +224,15 @@ static void time_is_that_of_the_sample(void)
 
 				check(c.flags & DRM_PERFCTR_SAMPLE_ERROR);
 				check(apart <= csf_time_error_ns(&csf->time) + 42);
-				fw.fail.no_ack = 0;
 			} else {
 				check_eq(c.flags, 0);
 				check(native_now_ns - c.time_ns < 1000);
 			}
 			check(c.time_ns > last_ns && c.time_ns <= native_now_ns);
 			last_ns = c.time_ns;
+			check(c.has_gpu_timestamp);
+			check_eq(c.gpu_timestamp, fw.fail.no_ack ? taken_ticks : firmware_ticks());
+			fw.fail.no_ack = 0;
 		}
 	}
 }
@@ -245,6 +248,7 @@ static void no_gpu_clock_is_no_error(void)
 	check_eq(core_collect(&c), 0);
 	check_eq(c.flags, 0);
 	check_eq(c.time_ns, native_now_ns);
+	check(!c.has_gpu_timestamp);
 	check(fixture_conserved());
 }
 
@@ -508,13 +512,24 @@ static void overflow_without_metadata_is_bounded_by_the_span(void)
 
 /* --- set-up -------------------------------------------------------------- */
 
+static int no_prepare(void *priv, void **ring, u64 *ring_va)
+{
+	return 0;
+}
+
+static void no_unprepare(void *priv)
+{
+}
+
 static void wrong_configuration_is_rejected(void)
 {
+	static struct csf_perfctr_driver_ops ops;
 	unsigned int i;
 
-	for (i = 0; i < 22; i++) {
+	for (i = 0; i < 24; i++) {
 		firmware_default_config();
 		firmware_boot();
+		ops = *fw.config.ops;
 		switch (i) {
 		case 0:
 			fw.config.control = NULL;
@@ -582,6 +597,17 @@ static void wrong_configuration_is_rejected(void)
 			break;
 		case 21:
 			fw.control.prfcnt_features = 5;
+			break;
+		/* two rings; a ring that is never given back */
+		case 22:
+			ops.prepare = no_prepare;
+			ops.unprepare = no_unprepare;
+			fw.config.ops = &ops;
+			break;
+		case 23:
+			ops.prepare = no_prepare;
+			fw.config.ops = &ops;
+			fw.config.ring = NULL;
 			break;
 		}
 		fixture_create();

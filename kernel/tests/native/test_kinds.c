@@ -9,7 +9,7 @@
 #include "kernel.h"
 #include "test.h"
 #include "perfctr_pmu.h"
-#include "drm_perfctr.h"
+#include <drm/drm_perfctr.h>
 
 #define MAX_EVENTS	64
 
