@@ -83,6 +83,22 @@ static inline void perfctr_gem_vunmap(struct drm_gem_object *obj, struct iosys_m
 #endif
 }
 
+/* file operations of a driver without GEM; from 6.12 on DRM refuses files without the flag */
+#ifdef FOP_UNSIGNED_OFFSET
+#define PERFCTR_FOP_FLAGS	.fop_flags = FOP_UNSIGNED_OFFSET,
+#else
+#define PERFCTR_FOP_FLAGS
+#endif
+#define PERFCTR_DRM_FOPS						\
+	PERFCTR_FOP_FLAGS						\
+	.open = drm_open,						\
+	.release = drm_release,						\
+	.unlocked_ioctl = drm_ioctl,					\
+	.compat_ioctl = drm_compat_ioctl,				\
+	.poll = drm_poll,						\
+	.read = drm_read,						\
+	.llseek = noop_llseek
+
 /* up to 6.4 DRM itself reports nothing about a file */
 static inline void perfctr_drm_show_fdinfo(struct seq_file *m, struct file *file)
 {
