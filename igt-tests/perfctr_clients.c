@@ -516,9 +516,9 @@ static int try_ucf(uint32_t pmu_type)
 	igt_perfctr_session_init(&s, &dev);
 	s.setup.request_count = 1;
 	s.requests[0] = (struct drm_perfctr_block_request){
-		.type = DRM_PERFCTR_BLOCK_UCF,
+		.type = DRM_PERFCTR_TEGRA410_BLOCK_UCF,
 		.cpu = DRM_PERFCTR_CPU_ANY,
-		.mask = 1ull << DRM_PERFCTR_UCF_MEM_BYTES_RD,
+		.mask = 1ull << DRM_PERFCTR_TEGRA410_UCF_MEM_BYTES_RD,
 		.pmu_type = pmu_type,
 	};
 	ret = igt_perfctr_session_try(&s);

@@ -139,8 +139,8 @@ static void power_tests(void)
 		igt_vsoc_debugfs(&dev, "protected", "0");
 		igt_vsoc_power(0, "on");
 		end_conserved(&s);
-		igt_assert_eq_u64(igt_perfctr_sum(&s, DRM_PERFCTR_BLOCK_FW, 0,
-						  igt_vsoc_counter(&after, DRM_PERFCTR_BLOCK_FW,
+		igt_assert_eq_u64(igt_perfctr_sum(&s, DRM_PERFCTR_MALI_BLOCK_FW, 0,
+						  igt_vsoc_counter(&after, DRM_PERFCTR_MALI_BLOCK_FW,
 								   "PROTECTED_ENTRIES")),
 				  1);
 		igt_perfctr_session_fini(&s);
@@ -172,7 +172,7 @@ static void power_tests(void)
 		igt_assert_lte_u64(2, s.automatic);
 		igt_assert_eq_u64(plain.automatic, 0);
 		for (unsigned int b = 0; b < plain.setup.block_count; b++)
-			if (plain.sums[b].type == DRM_PERFCTR_BLOCK_SHADER)
+			if (plain.sums[b].type == DRM_PERFCTR_MALI_BLOCK_SHADER)
 				igt_assert(plain.sums[b].states & DRM_PERFCTR_STATE_OFF);
 		igt_perfctr_session_fini(&s);
 		igt_perfctr_session_fini(&plain);

@@ -302,7 +302,7 @@ static void have_many_events(unsigned int seed)
 		for (unsigned int i = 0; i < BLOCKS; i++) {
 			struct drm_perfctr_block_request *r = &s[k].requests[i];
 
-			r->type = DRM_PERFCTR_BLOCK_UCF;
+			r->type = DRM_PERFCTR_TEGRA410_BLOCK_UCF;
 			r->cpu = DRM_PERFCTR_CPU_ANY;
 			r->mask = 0xffff;
 			r->pmu_type = type;

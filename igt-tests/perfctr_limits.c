@@ -192,7 +192,7 @@ static int soc_session(int fd, uint32_t bo, int type, unsigned int blocks)
 	int ret;
 
 	for (unsigned int i = 0; i < blocks; i++) {
-		requests[i].type = DRM_PERFCTR_BLOCK_UCF;
+		requests[i].type = DRM_PERFCTR_TEGRA410_BLOCK_UCF;
 		requests[i].cpu = DRM_PERFCTR_CPU_ANY;
 		requests[i].mask = 0xffff;
 		requests[i].pmu_type = type;

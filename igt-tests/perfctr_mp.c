@@ -181,7 +181,7 @@ static uint64_t total(const struct igt_perfctr_session *s, const char *name)
 	uint64_t sum = 0;
 
 	for (unsigned int b = 0; b < s->setup.block_count; b++)
-		if (s->sums[b].type == DRM_PERFCTR_BLOCK_MP)
+		if (s->sums[b].type == DRM_PERFCTR_NV50_BLOCK_MP)
 			sum += s->sums[b].value[c.position];
 	return sum;
 }
@@ -193,7 +193,7 @@ static uint64_t total_in(const struct drm_perfctr_sample_header *h, const char *
 
 	for (unsigned int tpc = 0; tpc < RECORDS; tpc++)
 		if (is_present(tpc))
-			sum += igt_perfctr_value(h, DRM_PERFCTR_BLOCK_MP, tpc, c.position);
+			sum += igt_perfctr_value(h, DRM_PERFCTR_NV50_BLOCK_MP, tpc, c.position);
 	return sum;
 }
 
@@ -658,7 +658,7 @@ static void beside_tests(void)
 		     at += ((const struct drm_perfctr_block_header *)at)->size) {
 			const struct drm_perfctr_block_header *b = (const void *)at;
 
-			igt_assert_eq(b->type, DRM_PERFCTR_BLOCK_MP);
+			igt_assert_eq(b->type, DRM_PERFCTR_NV50_BLOCK_MP);
 			igt_assert_eq_u64(b->enable_mask >> c.position & 1, 1);
 			igt_assert_eq_u64(b->valid_mask, 0);
 			igt_assert(b->states & DRM_PERFCTR_STATE_MULTIPLEXED);

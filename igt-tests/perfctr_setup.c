@@ -127,8 +127,8 @@ SPOIL(soc_flags, only_pmu(s); s->requests[0].flags = DRM_PERFCTR_REQUEST_AVAILAB
 SPOIL(soc_cpu, only_pmu(s); s->requests[0].cpu = -2)
 SPOIL(soc_cpu_absent, only_pmu(s); s->requests[0].cpu = 4000)
 SPOIL(soc_type, only_pmu(s); s->requests[0].pmu_type = 0x7fff0000)
-SPOIL(soc_kind, only_pmu(s); s->requests[0].type = DRM_PERFCTR_BLOCK_UCF)
-SPOIL(soc_kind_config, only_pmu(s); s->requests[0].type = DRM_PERFCTR_BLOCK_UCF;
+SPOIL(soc_kind, only_pmu(s); s->requests[0].type = DRM_PERFCTR_TEGRA410_BLOCK_UCF)
+SPOIL(soc_kind_config, only_pmu(s); s->requests[0].type = DRM_PERFCTR_TEGRA410_BLOCK_UCF;
       s->requests[0].config = 1)
 SPOIL(soc_twice, only_pmu(s); igt_perfctr_add_pmu(s, 0, 1, 0, DRM_PERFCTR_CPU_ANY))
 
@@ -268,7 +268,7 @@ static int open_cgroup(const char *file)
  */
 static void setup_enomem(void)
 {
-	static struct drm_perfctr_block_request many[DRM_PERFCTR_MAX_SOC_COUNTERS];
+	static struct drm_perfctr_block_request many[DRM_PERFCTR_MAX_PMU_COUNTERS];
 	struct igt_perfctr_session s = igt_setup_request(&dev, bo);
 	unsigned int failed = 0, worked = 0;
 	int control, procs, root, limit;
@@ -283,7 +283,7 @@ static void setup_enomem(void)
 	limit = open_cgroup("perfctr-nomem/memory.max");
 
 	only_pmu(&s);
-	for (unsigned int i = 0; i < DRM_PERFCTR_MAX_SOC_COUNTERS; i++) {
+	for (unsigned int i = 0; i < DRM_PERFCTR_MAX_PMU_COUNTERS; i++) {
 		many[i] = s.requests[0];
 		many[i].index = i;
 	}
@@ -302,7 +302,7 @@ static void setup_enomem(void)
 		int length = snprintf(bytes, sizeof(bytes), "%u", pages * 4096);
 		int ret;
 
-		s.setup.request_count = pages % 2 ? DRM_PERFCTR_MAX_SOC_COUNTERS : 24;
+		s.setup.request_count = pages % 2 ? DRM_PERFCTR_MAX_PMU_COUNTERS : 24;
 		if (write(procs, "0", 1) != 1 || write(limit, bytes, length) != length)
 			bad = errno;
 		s.setup.ring_handle = 0;

@@ -472,7 +472,7 @@ static uint64_t cores_of(const struct igt_fragile *d)
 	uint64_t cores = 0;
 
 	for (unsigned int i = 0; i < d->dev.block_count; i++)
-		if (d->dev.blocks[i].type == DRM_PERFCTR_BLOCK_SHADER)
+		if (d->dev.blocks[i].type == DRM_PERFCTR_MALI_BLOCK_SHADER)
 			cores |= 1ull << d->dev.blocks[i].index;
 	return cores;
 }

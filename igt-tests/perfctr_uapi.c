@@ -143,7 +143,7 @@ static void query_tests(void)
 		uint64_t mask = 0;
 
 		for (unsigned int i = 0; i < dev.block_count; i++)
-			if (dev.blocks[i].type == DRM_PERFCTR_BLOCK_SHADER)
+			if (dev.blocks[i].type == DRM_PERFCTR_MALI_BLOCK_SHADER)
 				mask |= 1ull << dev.blocks[i].index;
 		igt_assert_eq_u64(mask, 0x50005);
 	}

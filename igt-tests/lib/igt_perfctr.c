@@ -364,7 +364,7 @@ static void add_block(struct igt_perfctr_session *s, unsigned int n,
 	const uint64_t *values = (const void *)((const char *)b + b->header_size);
 	const struct drm_perfctr_mux_block_header *mux = (const void *)b;
 	bool is_pmu = b->type >= DRM_PERFCTR_BLOCK_GENERIC_PMU;
-	bool is_mux = !is_pmu && b->type >= DRM_PERFCTR_BLOCK_PCOUNTER;
+	bool is_mux = !is_pmu && b->type >= DRM_PERFCTR_NV50_BLOCK_PCOUNTER;
 	unsigned int stored = __builtin_popcountll(b->enable_mask);
 	struct igt_perfctr_sum *sum = &s->sums[n];
 	unsigned int i = 0;

@@ -116,7 +116,7 @@ static void choose_domain(struct igt_chance *chance, struct igt_perfctr_session 
 	s->setup.request_count = 0;
 	do {
 		b = &s->dev->blocks[igt_chance_any(chance, s->dev->block_count)];
-	} while (b->type != DRM_PERFCTR_BLOCK_PCOUNTER || !b->available[0]);
+	} while (b->type != DRM_PERFCTR_NV50_BLOCK_PCOUNTER || !b->available[0]);
 	request_of(s, b->type, b->index)->mask = b->index == 1 && igt_chance_one_in(chance, 2) ?
 							 GPU_IDLE :
 							 b->available[0] & -b->available[0];
@@ -140,7 +140,7 @@ static void choose_domains(struct igt_chance *chance, struct igt_perfctr_session
 		if (igt_chance_one_in(chance, 2))
 			mask &= igt_chance_any(chance, UINT32_MAX);
 		request_of(s, b->type,
-			   b->type == DRM_PERFCTR_BLOCK_MP ? DRM_PERFCTR_INDEX_ALL : b->index)
+			   b->type == DRM_PERFCTR_NV50_BLOCK_MP ? DRM_PERFCTR_INDEX_ALL : b->index)
 			->mask |= mask ?: available & -available;
 	}
 }

@@ -31,7 +31,7 @@ uint32_t igt_small_become(struct igt_perfctr_device *mine, const struct igt_perf
 int igt_small_setup(int fd, uint32_t ring, uint32_t control)
 {
 	struct drm_perfctr_block_request request = {
-		.type = DRM_PERFCTR_BLOCK_CSHW,
+		.type = DRM_PERFCTR_MALI_BLOCK_CSHW,
 		.index = DRM_PERFCTR_INDEX_ALL,
 		.flags = DRM_PERFCTR_REQUEST_AVAILABLE,
 		.mask = ~0ull,

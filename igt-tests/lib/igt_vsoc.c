@@ -119,10 +119,10 @@ static void debugfs_path(const struct igt_perfctr_device *dev, const char *file,
 static uint16_t type_of(const char *name)
 {
 	static const char *const names[] = {
-		[DRM_PERFCTR_BLOCK_FW] = "FW",	       [DRM_PERFCTR_BLOCK_CSHW] = "CSHW",
-		[DRM_PERFCTR_BLOCK_TILER] = "TILER",   [DRM_PERFCTR_BLOCK_MEMSYS] = "MEMSYS",
-		[DRM_PERFCTR_BLOCK_SHADER] = "SHADER", [DRM_PERFCTR_BLOCK_PCOUNTER] = "PCOUNTER",
-		[DRM_PERFCTR_BLOCK_MP] = "MP",
+		[DRM_PERFCTR_MALI_BLOCK_FW] = "FW",	       [DRM_PERFCTR_MALI_BLOCK_CSHW] = "CSHW",
+		[DRM_PERFCTR_MALI_BLOCK_TILER] = "TILER",   [DRM_PERFCTR_MALI_BLOCK_MEMSYS] = "MEMSYS",
+		[DRM_PERFCTR_MALI_BLOCK_SHADER] = "SHADER", [DRM_PERFCTR_NV50_BLOCK_PCOUNTER] = "PCOUNTER",
+		[DRM_PERFCTR_NV50_BLOCK_MP] = "MP",
 	};
 
 	for (unsigned int i = 1; i < sizeof(names) / sizeof(names[0]); i++)

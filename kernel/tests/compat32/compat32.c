@@ -150,7 +150,7 @@ static __u64 drain(struct drm_perfctr_ring_control *c, const __u8 *ring, __u32 s
 		__u64 value;
 
 		memcpy(&value, (const char *)b + b->header_size, sizeof(value));
-		if (h->block_count == 1 && b->type == DRM_PERFCTR_BLOCK_TILER)
+		if (h->block_count == 1 && b->type == DRM_PERFCTR_MALI_BLOCK_TILER)
 			sum += value;
 		(*samples)++;
 	}
@@ -161,7 +161,7 @@ static __u64 drain(struct drm_perfctr_ring_control *c, const __u8 *ring, __u32 s
 int main(void)
 {
 	struct drm_perfctr_query query = { .type = DRM_PERFCTR_QUERY_DEVICE };
-	struct drm_perfctr_block_request request = { .type = DRM_PERFCTR_BLOCK_TILER };
+	struct drm_perfctr_block_request request = { .type = DRM_PERFCTR_MALI_BLOCK_TILER };
 	struct drm_perfctr_setup setup = {
 		.flags = DRM_PERFCTR_SETUP_TEST_ONLY, .slots = SLOTS, .eventfd = -1,
 		.requests = (uintptr_t)&request, .request_count = 1,

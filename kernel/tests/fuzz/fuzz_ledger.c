@@ -106,7 +106,7 @@ static unsigned int complaints(struct kernel_state *k, unsigned int *lines)
 static int small_setup(int fd, __u8 set, __u32 handle, __u32 *session)
 {
 	struct drm_perfctr_block_request request = {
-		.type = DRM_PERFCTR_BLOCK_CSHW,
+		.type = DRM_PERFCTR_MALI_BLOCK_CSHW,
 		.index = DRM_PERFCTR_INDEX_ALL,
 		.set = set,
 		.flags = DRM_PERFCTR_REQUEST_AVAILABLE,

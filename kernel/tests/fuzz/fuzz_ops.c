@@ -404,8 +404,8 @@ struct family {
 
 static struct family family_of(int fd)
 {
-	static const struct family csf = { DRM_PERFCTR_BLOCK_FW, DRM_PERFCTR_BLOCK_SHADER };
-	static const struct family nv50 = { DRM_PERFCTR_BLOCK_PCOUNTER, 2 };
+	static const struct family csf = { DRM_PERFCTR_MALI_BLOCK_FW, DRM_PERFCTR_MALI_BLOCK_SHADER };
+	static const struct family nv50 = { DRM_PERFCTR_NV50_BLOCK_PCOUNTER, 2 };
 	struct drm_perfctr_device_info info = { 0 };
 	struct drm_perfctr_query query = {
 		.type = DRM_PERFCTR_QUERY_DEVICE,
@@ -416,7 +416,7 @@ static struct family family_of(int fd)
 
 	if (ioctl(fd, DRM_IOCTL_PERFCTR_QUERY, &query))
 		return csf;
-	return info.product == DRM_PERFCTR_PRODUCT_NV50 ? nv50 : csf;
+	return info.product == DRM_PERFCTR_NV50_PRODUCT ? nv50 : csf;
 }
 
 static void random_request(struct world *w, struct rng *r, struct family family,
@@ -467,7 +467,7 @@ static unsigned int random_requests(struct world *w, struct rng *r, int fd,
 		if (requests[i].type < DRM_PERFCTR_BLOCK_GENERIC_PMU)
 			requests[i].set = percent(r, 99) ? set : below(r, 4);
 		/* the same type twice is refused */
-		if (percent(r, 90) && requests[i].type <= DRM_PERFCTR_BLOCK_MP)
+		if (percent(r, 90) && requests[i].type <= DRM_PERFCTR_NV50_BLOCK_MP)
 			requests[i].type = family.first + i % family.count;
 	}
 	return count;
@@ -546,7 +546,7 @@ static void op_setup(struct world *w, struct rng *r)
 	made.setup = setup;
 	made.handle = c.handle;
 	*s = made;
-	if (family_of(w->fds[fd_slot]).first == DRM_PERFCTR_BLOCK_PCOUNTER)
+	if (family_of(w->fds[fd_slot]).first == DRM_PERFCTR_NV50_BLOCK_PCOUNTER)
 		__atomic_fetch_add(&tally->nv50_sessions, 1, __ATOMIC_RELAXED);
 	if (percent(r, 70)) {
 		__u64 user_data = rnd(r);
@@ -766,14 +766,14 @@ static void find_pmus(struct world *w)
 		__u16 block;
 	} known[] = {
 		{ "software", DRM_PERFCTR_BLOCK_GENERIC_PMU },
-		{ "nvidia_ucf_pmu_0", DRM_PERFCTR_BLOCK_UCF },
+		{ "nvidia_ucf_pmu_0", DRM_PERFCTR_TEGRA410_BLOCK_UCF },
 		{ "nvidia_ucf_pmu_1", DRM_PERFCTR_BLOCK_GENERIC_PMU },
-		{ "nvidia_pcie_pmu_0_rc_0", DRM_PERFCTR_BLOCK_PCIE },
-		{ "nvidia_pcie_tgt_pmu_0_rc_0", DRM_PERFCTR_BLOCK_PCIE_TGT },
-		{ "nvidia_cmem_latency_pmu_0", DRM_PERFCTR_BLOCK_CMEM_LATENCY },
-		{ "nvidia_nvlink_c2c_pmu_0", DRM_PERFCTR_BLOCK_NVLINK_C2C },
-		{ "nvidia_nvclink_pmu_0", DRM_PERFCTR_BLOCK_NVCLINK },
-		{ "nvidia_nvdlink_pmu_0", DRM_PERFCTR_BLOCK_NVDLINK },
+		{ "nvidia_pcie_pmu_0_rc_0", DRM_PERFCTR_TEGRA410_BLOCK_PCIE },
+		{ "nvidia_pcie_tgt_pmu_0_rc_0", DRM_PERFCTR_TEGRA410_BLOCK_PCIE_TGT },
+		{ "nvidia_cmem_latency_pmu_0", DRM_PERFCTR_TEGRA410_BLOCK_CMEM_LATENCY },
+		{ "nvidia_nvlink_c2c_pmu_0", DRM_PERFCTR_TEGRA410_BLOCK_NVLINK_C2C },
+		{ "nvidia_nvclink_pmu_0", DRM_PERFCTR_TEGRA410_BLOCK_NVCLINK },
+		{ "nvidia_nvdlink_pmu_0", DRM_PERFCTR_TEGRA410_BLOCK_NVDLINK },
 	};
 	unsigned int i;
 

@@ -74,23 +74,23 @@ static void fill_requests(struct drm_perfctr_block_request *requests)
 {
 	memset(requests, 0, BLOCKS * sizeof(*requests));
 	requests[BLOCK_UCF] = (struct drm_perfctr_block_request){
-		.type = DRM_PERFCTR_BLOCK_UCF,
+		.type = DRM_PERFCTR_TEGRA410_BLOCK_UCF,
 		.cpu = DRM_PERFCTR_CPU_ANY,
-		.mask = BIT(DRM_PERFCTR_UCF_MEM_BYTES_RD) | BIT(DRM_PERFCTR_UCF_MEM_BYTES_WR),
+		.mask = BIT(DRM_PERFCTR_TEGRA410_UCF_MEM_BYTES_RD) | BIT(DRM_PERFCTR_TEGRA410_UCF_MEM_BYTES_WR),
 		.pmu_type = soc_pmu_type(UCF),
 	};
 	requests[BLOCK_CMEM] = (struct drm_perfctr_block_request){
-		.type = DRM_PERFCTR_BLOCK_CMEM_LATENCY,
+		.type = DRM_PERFCTR_TEGRA410_BLOCK_CMEM_LATENCY,
 		.cpu = DRM_PERFCTR_CPU_ANY,
-		.mask = BIT(DRM_PERFCTR_CMEM_LATENCY_RD_REQ) |
-			BIT(DRM_PERFCTR_CMEM_LATENCY_RD_CUM_OUTS),
+		.mask = BIT(DRM_PERFCTR_TEGRA410_CMEM_LATENCY_RD_REQ) |
+			BIT(DRM_PERFCTR_TEGRA410_CMEM_LATENCY_RD_CUM_OUTS),
 		.pmu_type = soc_pmu_type(CMEM),
 	};
 	requests[BLOCK_PCIE] = (struct drm_perfctr_block_request){
-		.type = DRM_PERFCTR_BLOCK_PCIE,
+		.type = DRM_PERFCTR_TEGRA410_BLOCK_PCIE,
 		.index = 4,
 		.cpu = DRM_PERFCTR_CPU_ANY,
-		.mask = BIT(DRM_PERFCTR_PCIE_RD_BYTES),
+		.mask = BIT(DRM_PERFCTR_TEGRA410_PCIE_RD_BYTES),
 		.pmu_type = soc_pmu_type(PCIE),
 		.config1 = BDF << 8 | BIT(24),
 	};
@@ -113,8 +113,8 @@ static unsigned int drain(const char *ring, struct drm_perfctr_ring_control *con
 		for (i = 0; i < sample->block_count; i++) {
 			const struct drm_perfctr_block_header *block = (const void *)at;
 			const __u64 *counters = (const void *)(at + block->header_size);
-			int which = block->type == DRM_PERFCTR_BLOCK_UCF  ? BLOCK_UCF :
-				    block->type == DRM_PERFCTR_BLOCK_PCIE ? BLOCK_PCIE :
+			int which = block->type == DRM_PERFCTR_TEGRA410_BLOCK_UCF  ? BLOCK_UCF :
+				    block->type == DRM_PERFCTR_TEGRA410_BLOCK_PCIE ? BLOCK_PCIE :
 									    BLOCK_CMEM;
 
 			totals[which][0] += counters[0];
