@@ -75,7 +75,7 @@ static void copy_by_cpu(const struct igt_perfctr_device *d)
 }
 
 /* the block of the PMU in a sample */
-static const struct drm_perfctr_pmu_block_header *
+static const struct drm_perfctr_block_header *
 ucf_block(const struct igt_perfctr_session *s, const struct drm_perfctr_sample_header *h)
 {
 	const uint8_t *at = (const uint8_t *)h + h->header_size;
@@ -375,7 +375,7 @@ static void side_by_side_tests(void)
 	igt_describe("a PMU that disappears costs its own block only, and the block says so");
 	igt_subtest("pmu-gone")
 	{
-		const struct drm_perfctr_pmu_block_header *pmu;
+		const struct drm_perfctr_block_header *pmu;
 		struct igt_perfctr_session s;
 		uint64_t bytes;
 
@@ -403,8 +403,8 @@ static void side_by_side_tests(void)
 			igt_assert_eq(igt_perfctr_sample(&s, i), 0);
 		}
 		pmu = ucf_block(&s, igt_perfctr_slot(&s, s.extract + 2));
-		igt_assert_eq_u64(pmu->block.valid_mask, 0);
-		igt_assert(pmu->block.states & DRM_PERFCTR_STATE_ERROR);
+		igt_assert_eq_u64(pmu->valid_mask, 0);
+		igt_assert(pmu->states & DRM_PERFCTR_STATE_ERROR);
 		igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
 		igt_perfctr_drain(&s);
 		igt_vsoc_truth(&other, &other_after);
@@ -540,7 +540,7 @@ static void pmu_fault_tests(void)
 		"there is a new session");
 	igt_subtest("pmu-back")
 	{
-		const struct drm_perfctr_pmu_block_header *pmu;
+		const struct drm_perfctr_block_header *pmu;
 		struct igt_perfctr_session s, t;
 
 		igt_require_f(!access(IGT_UCF_TYPE, R_OK), "no PMU nvidia_ucf_pmu_0\n");
@@ -560,10 +560,10 @@ static void pmu_fault_tests(void)
 		copy_by_cpu(&dev);
 		igt_assert_eq(igt_perfctr_sample(&s, 1), 0);
 		pmu = ucf_block(&s, igt_perfctr_slot(&s, 0));
-		igt_assert(pmu->block.states & DRM_PERFCTR_STATE_ERROR);
+		igt_assert(pmu->states & DRM_PERFCTR_STATE_ERROR);
 		igt_assert_eq(igt_perfctr_stop(&t, 0), 0);
 		pmu = ucf_block(&t, igt_perfctr_slot(&t, 0));
-		igt_assert_eq_u32(pmu->block.states &
+		igt_assert_eq_u32(pmu->states &
 					  (DRM_PERFCTR_STATE_ERROR | DRM_PERFCTR_STATE_MULTIPLEXED),
 				  0);
 		igt_perfctr_drain(&t);
@@ -578,7 +578,7 @@ static void pmu_fault_tests(void)
 		"a PMU that disappears while it is read costs its own block, until it is back");
 	igt_subtest("fault-pmu-gone")
 	{
-		const struct drm_perfctr_pmu_block_header *pmu;
+		const struct drm_perfctr_block_header *pmu;
 		struct igt_perfctr_session s, second;
 		uint64_t t0, late;
 
@@ -605,8 +605,8 @@ static void pmu_fault_tests(void)
 			usleep(1000);
 			igt_assert_eq(igt_perfctr_sample(&s, 2), 0);
 			pmu = ucf_block(&s, igt_perfctr_slot(&s, s.extract));
-		} while (!(pmu->block.states & DRM_PERFCTR_STATE_ERROR));
-		igt_assert_eq_u64(pmu->block.valid_mask, 0);
+		} while (!(pmu->states & DRM_PERFCTR_STATE_ERROR));
+		igt_assert_eq_u64(pmu->valid_mask, 0);
 		copy_by_cpu(&dev);
 		igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
 		igt_assert_eq(igt_perfctr_stop(&second, 0), 0);

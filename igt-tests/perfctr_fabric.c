@@ -29,6 +29,7 @@ static void add_ucf(struct igt_perfctr_session *s, uint16_t index, uint64_t conf
 
 	memset(r, 0, sizeof(*r));
 	r->type = DRM_PERFCTR_TEGRA410_BLOCK_UCF;
+	r->flags = DRM_PERFCTR_REQUEST_PMU;
 	r->index = index;
 	r->cpu = DRM_PERFCTR_CPU_ANY;
 	r->mask = 1ull << DRM_PERFCTR_TEGRA410_UCF_MEM_BYTES_RD | 1ull << DRM_PERFCTR_TEGRA410_UCF_MEM_BYTES_WR;
@@ -70,18 +71,18 @@ static void multiplexed(void)
 	igt_assert_eq_u32(h->block_count, events);
 	at = (const uint8_t *)h + h->header_size;
 	for (unsigned int b = 0; b < events; b++) {
-		const struct drm_perfctr_pmu_block_header *pmu = (const void *)at;
+		const struct drm_perfctr_block_header *pmu = (const void *)at;
 
-		igt_assert_lte_u64(pmu->time_running, pmu->time_enabled);
-		igt_assert_eq(!!(pmu->block.states & DRM_PERFCTR_STATE_MULTIPLEXED),
-			      pmu->time_running < pmu->time_enabled);
+		igt_assert_lte_u64(igt_perfctr_times(pmu)->time_running, igt_perfctr_times(pmu)->time_enabled);
+		igt_assert_eq(!!(pmu->states & DRM_PERFCTR_STATE_MULTIPLEXED),
+			      igt_perfctr_times(pmu)->time_running < igt_perfctr_times(pmu)->time_enabled);
 		/* measured, if not all the time */
-		igt_assert_eq_u64(pmu->block.valid_mask, 1);
-		igt_assert_lte_u64(1, pmu->time_running);
-		multiplexed += !!(pmu->block.states & DRM_PERFCTR_STATE_MULTIPLEXED);
-		running += pmu->time_running;
-		enabled += pmu->time_enabled;
-		at += pmu->block.size;
+		igt_assert_eq_u64(pmu->valid_mask, 1);
+		igt_assert_lte_u64(1, igt_perfctr_times(pmu)->time_running);
+		multiplexed += !!(pmu->states & DRM_PERFCTR_STATE_MULTIPLEXED);
+		running += igt_perfctr_times(pmu)->time_running;
+		enabled += igt_perfctr_times(pmu)->time_enabled;
+		at += pmu->size;
 	}
 	in_use = (double)running * events / enabled;
 	igt_info("%u of %u events multiplexed, %.2f counters in use\n", multiplexed, events,
@@ -104,6 +105,7 @@ static int try_filters(uint16_t type, const char *pmu, uint64_t config, uint64_t
 	igt_perfctr_session_init_empty(&s, &dev);
 	r = &s.requests[s.setup.request_count++];
 	r->type = type;
+	r->flags = DRM_PERFCTR_REQUEST_PMU;
 	r->cpu = DRM_PERFCTR_CPU_ANY;
 	r->mask = 1;
 	r->pmu_type = igt_read_int(path);

@@ -70,7 +70,7 @@ static void features(void)
 {
 	uint32_t want = DRM_PERFCTR_FEATURE_PERIODIC | DRM_PERFCTR_FEATURE_STATES |
 			DRM_PERFCTR_FEATURE_AUTOMATIC | DRM_PERFCTR_FEATURE_IN_STREAM |
-			DRM_PERFCTR_FEATURE_BO_CREATE;
+			DRM_PERFCTR_FEATURE_KEEP_AWAKE | DRM_PERFCTR_FEATURE_GPU_TIMESTAMP;
 
 	if (!access(IGT_PERF_PARANOID, F_OK))
 		want |= DRM_PERFCTR_FEATURE_PMU;
@@ -216,7 +216,7 @@ static void capture(void)
 		int32_t *which;
 
 		b = next_block(h, b);
-		which = b->type < DRM_PERFCTR_BLOCK_GENERIC_PMU ? &gpu_ns : &pmu_ns;
+		which = b->format & DRM_PERFCTR_FORMAT_PMU_IDENTITY ? &pmu_ns : &gpu_ns;
 		igt_assert_lte(b->capture_ns, 0);
 		/* one collection, one time */
 		if (*which <= 0)

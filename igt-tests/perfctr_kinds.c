@@ -299,6 +299,7 @@ static void add_block(struct igt_perfctr_session *s, uint16_t type, const struct
 
 	memset(r, 0, sizeof(*r));
 	r->type = type;
+	r->flags = DRM_PERFCTR_REQUEST_PMU;
 	r->index = w->index;
 	r->cpu = DRM_PERFCTR_CPU_ANY;
 	r->pmu_type = pmu_file(w->pmu, "type");
@@ -310,33 +311,33 @@ static void add_block(struct igt_perfctr_session *s, uint16_t type, const struct
 }
 
 /* the words of the header, and the counts; returns the block's size */
-static uint32_t check_block(const struct drm_perfctr_pmu_block_header *b, uint16_t type,
+static uint32_t check_block(const struct drm_perfctr_block_header *b, uint16_t type,
 			    const struct wanted *w)
 {
-	const uint64_t *values = (const void *)((const char *)b + b->block.header_size);
+	const uint64_t *values = (const void *)((const char *)b + b->header_size);
 	unsigned int e;
 
-	igt_assert_eq(b->block.type, type);
-	igt_assert_eq(b->block.index, w->index);
-	igt_assert_eq(b->block.section, 0);
-	igt_assert_eq(b->block.set, 0);
-	igt_assert_eq(b->block.clock, DRM_PERFCTR_CLOCK_NONE);
-	igt_assert_eq(b->block.product, DRM_PERFCTR_TEGRA410_PRODUCT);
-	igt_assert_eq_u64(b->config, w->config);
-	igt_assert_eq_u64(b->config1, w->config1);
-	igt_assert_eq_u64(b->config2, w->config2);
-	igt_assert_eq_u32(b->pmu_type, pmu_file(w->pmu, "type"));
-	igt_assert_eq(b->cpu, pmu_file(w->pmu, "cpumask"));
-	igt_assert(!strcmp(b->pmu_name, w->pmu));
+	igt_assert_eq(b->type, type);
+	igt_assert_eq(b->index, w->index);
+	igt_assert_eq(b->section, 0);
+	igt_assert_eq(b->set, 0);
+	igt_assert_eq(b->clock, DRM_PERFCTR_CLOCK_NONE);
+	igt_assert_eq(b->product, DRM_PERFCTR_TEGRA410_PRODUCT);
+	igt_assert_eq_u64(igt_perfctr_identity(b)->config, w->config);
+	igt_assert_eq_u64(igt_perfctr_identity(b)->config1, w->config1);
+	igt_assert_eq_u64(igt_perfctr_identity(b)->config2, w->config2);
+	igt_assert_eq_u32(igt_perfctr_identity(b)->pmu_type, pmu_file(w->pmu, "type"));
+	igt_assert_eq(igt_perfctr_identity(b)->cpu, pmu_file(w->pmu, "cpumask"));
+	igt_assert(!strcmp(igt_perfctr_identity(b)->pmu_name, w->pmu));
 	for (e = 0; e < MAX_EVENTS && w->events[e].used; e++) {
-		igt_assert(b->block.enable_mask >> w->events[e].event & 1);
+		igt_assert(b->enable_mask >> w->events[e].event & 1);
 		igt_info("%s event %u: %llu\n", w->pmu, w->events[e].event,
 			 (unsigned long long)values[e]);
 		igt_assert_eq_u64(values[e], w->events[e].count);
 	}
-	igt_assert_eq(__builtin_popcountll(b->block.enable_mask), (int)e);
-	igt_assert_eq_u64(b->block.valid_mask, b->block.enable_mask);
-	return b->block.size;
+	igt_assert_eq(__builtin_popcountll(b->enable_mask), (int)e);
+	igt_assert_eq_u64(b->valid_mask, b->enable_mask);
+	return b->size;
 }
 
 static void run(const struct fabric_case *c)

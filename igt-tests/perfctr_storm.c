@@ -275,7 +275,7 @@ static bool do_setup(void)
 	c->session.setup.period_ns = periods_ns[any(sizeof(periods_ns) / sizeof(periods_ns[0]))];
 	if (d->nv50 && one_in(2))
 		c->session.setup.period_ns = recorded_ns[any(2)];
-	if (one_in(4))
+	if (one_in(4) && d->dev.info.features & DRM_PERFCTR_FEATURE_AUTOMATIC)
 		c->session.setup.flags |= DRM_PERFCTR_SETUP_AUTOMATIC;
 	if (one_in(6))
 		c->session.setup.flags |= DRM_PERFCTR_SETUP_KEEP_AWAKE;

@@ -243,7 +243,7 @@ static uint64_t settle(struct igt_ledger *ledger, const struct igt_vsoc_totals *
 
 		if (sum->type == DRM_PERFCTR_TEGRA410_BLOCK_UCF)
 			settle_ucf(ledger, sum);
-		if (sum->type >= DRM_PERFCTR_BLOCK_GENERIC_PMU)
+		if (sum->format & DRM_PERFCTR_FORMAT_PMU_IDENTITY)
 			continue;
 		enabled += __builtin_popcountll(sum->mask);
 		missing = settle_block(ledger, sum, now, unread);

@@ -29,6 +29,7 @@ struct igt_perfctr_device {
 /* sums over all samples of one block of a session */
 struct igt_perfctr_sum {
 	uint16_t type, index, section;
+	uint8_t format;
 	uint64_t mask;
 	uint64_t valid; /* valid in every sample */
 	uint32_t states; /* seen in any sample */

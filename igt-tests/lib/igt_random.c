@@ -133,7 +133,7 @@ static void choose_domains(struct igt_chance *chance, struct igt_perfctr_session
 		uint64_t mask = available & igt_chance_any(chance, UINT32_MAX) &
 				igt_chance_any(chance, UINT32_MAX);
 
-		if (!available || b->type >= DRM_PERFCTR_BLOCK_GENERIC_PMU) {
+		if (!available || b->format & DRM_PERFCTR_FORMAT_PMU_IDENTITY) {
 			n++;
 			continue;
 		}
