@@ -14,6 +14,8 @@
 enum {
 	/* more than any device has; a driver that says so answers another question */
 	MAX_ELEMENTS = 65536,
+	/* of the interface in perfctr_drm.h, whose structures are used here */
+	LEAST_VERSION = 3,
 };
 
 int perfctr_device_ioctl(struct perfctr_device *device, unsigned long request, void *argument)
@@ -86,10 +88,10 @@ static int query_all(struct perfctr_device *device)
 	int error;
 
 	error = query(device, DRM_PERFCTR_QUERY_DEVICE, sizeof(device->info), &info, &info_count);
-	if (!error &&
-	    (info_count != 1 || ((struct drm_perfctr_device_info *)info)->sample_header_size <
-					sizeof(struct drm_perfctr_sample_header)))
+	if (!error && info_count != 1)
 		error = -EPROTO;
+	else if (!error && ((struct drm_perfctr_device_info *)info)->version < LEAST_VERSION)
+		error = -EPROTONOSUPPORT;
 	if (is_unknown_ioctl(error) && !device->broker)
 		error = -ENOTTY;
 	if (!error)
@@ -159,6 +161,11 @@ static int device_new(struct perfctr_ctx *ctx, int fd, struct broker *broker, co
 	if (error == -ENOTTY)
 		perfctr_fail(ctx, error, "%s: the driver%s%s offers no performance counters",
 			     path[0] ? path : "this DRM file", d->driver[0] ? " " : "", d->driver);
+	else if (error == -EPROTONOSUPPORT)
+		perfctr_fail(
+			ctx, error,
+			"%s: its kernel modules are older than this library, which needs version %d of the interface",
+			path[0] ? path : "this DRM file", LEAST_VERSION);
 	else if (error)
 		perfctr_fail(ctx, error, "%s: cannot ask the device for its counters: %s",
 			     path[0] ? path : "this DRM file", strerror(-error));

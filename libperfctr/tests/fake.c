@@ -350,8 +350,8 @@ static void make_sample(struct fake *f, uint32_t flags)
 			p->pmu_type = r->pmu_type;
 			if (r->type != DRM_PERFCTR_BLOCK_GENERIC_PMU)
 				strcpy(p->pmu_name, "nvidia");
-		} else if (r->type == DRM_PERFCTR_BLOCK_PCOUNTER ||
-			   r->type == DRM_PERFCTR_BLOCK_MP) {
+		} else if (r->type == DRM_PERFCTR_NV50_BLOCK_PCOUNTER ||
+			   r->type == DRM_PERFCTR_NV50_BLOCK_MP) {
 			struct drm_perfctr_mux_block_header *m;
 			uint64_t valid = take_turns(f, r->mask, &used, running);
 			uint64_t step =
@@ -373,7 +373,7 @@ static void make_sample(struct fake *f, uint32_t flags)
 			b->set = r->set;
 			b->states |= f->block_states;
 			/* those that a test adds have their own */
-			if (b->product == DRM_PERFCTR_PRODUCT_VSOC_CSF)
+			if (b->product == DRM_VSOC_PRODUCT_CSF)
 				b->product = f->info.product;
 		}
 	}
@@ -531,7 +531,7 @@ static void add_block(struct fake *f, uint16_t type, uint16_t index, uint32_t cl
 		.type = type,
 		.index = index,
 		.counters = 64,
-		.product = DRM_PERFCTR_PRODUCT_VSOC_CSF,
+		.product = DRM_VSOC_PRODUCT_CSF,
 		.sets = 1,
 		.clock = clock,
 		.available = { available },
@@ -571,20 +571,20 @@ struct fake *fake_new(void)
 		.max_slots = 4096,
 		.max_sessions_per_file = 8,
 		.max_requests = 64,
-		.product = DRM_PERFCTR_PRODUCT_VSOC_CSF,
+		.product = DRM_VSOC_PRODUCT_CSF,
 		.min_period_ns = 10000,
 		.unprivileged_min_period_ns = 1000000,
 		.max_period_ns = 10000000000,
 		.max_ring_bytes = 1 << 20,
 		.name = "Fake SoC",
 	};
-	add_block(f, DRM_PERFCTR_BLOCK_FW, 0, DRM_PERFCTR_CLOCK_TOP, 0x3fff0);
-	add_block(f, DRM_PERFCTR_BLOCK_CSHW, 0, DRM_PERFCTR_CLOCK_TOP, 0xffff0);
-	add_block(f, DRM_PERFCTR_BLOCK_TILER, 0, DRM_PERFCTR_CLOCK_COREGROUP, 0x7fff0);
-	add_block(f, DRM_PERFCTR_BLOCK_MEMSYS, 0, DRM_PERFCTR_CLOCK_COREGROUP, 0x7ffff0);
-	add_block(f, DRM_PERFCTR_BLOCK_MEMSYS, 1, DRM_PERFCTR_CLOCK_COREGROUP, 0x7ffff0);
+	add_block(f, DRM_PERFCTR_MALI_BLOCK_FW, 0, DRM_PERFCTR_MALI_CLOCK_TOP, 0x3fff0);
+	add_block(f, DRM_PERFCTR_MALI_BLOCK_CSHW, 0, DRM_PERFCTR_MALI_CLOCK_TOP, 0xffff0);
+	add_block(f, DRM_PERFCTR_MALI_BLOCK_TILER, 0, DRM_PERFCTR_MALI_CLOCK_COREGROUP, 0x7fff0);
+	add_block(f, DRM_PERFCTR_MALI_BLOCK_MEMSYS, 0, DRM_PERFCTR_MALI_CLOCK_COREGROUP, 0x7ffff0);
+	add_block(f, DRM_PERFCTR_MALI_BLOCK_MEMSYS, 1, DRM_PERFCTR_MALI_CLOCK_COREGROUP, 0x7ffff0);
 	for (n = 0; n < ARRAY_SIZE(cores); n++)
-		add_block(f, DRM_PERFCTR_BLOCK_SHADER, cores[n], DRM_PERFCTR_CLOCK_SHADER,
+		add_block(f, DRM_PERFCTR_MALI_BLOCK_SHADER, cores[n], DRM_PERFCTR_MALI_CLOCK_SHADER,
 			  0x3ffffff0);
 
 	fake_file(f, "/dev/dri/card0", "node:vsoc");

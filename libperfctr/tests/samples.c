@@ -49,13 +49,13 @@ struct drm_perfctr_block_header *sample_add_block(struct sample_writer *w, uint1
 	b->size = (uint32_t)(sizeof(*b) + bytes);
 	b->type = type;
 	b->index = index;
-	b->clock = DRM_PERFCTR_CLOCK_TOP;
+	b->clock = DRM_PERFCTR_MALI_CLOCK_TOP;
 	b->states = DRM_PERFCTR_STATE_ON;
 	b->clock_cycles = 500;
 	b->enable_mask = mask;
 	b->valid_mask = mask;
 	b->header_size = sizeof(*b);
-	b->product = DRM_PERFCTR_PRODUCT_VSOC_CSF;
+	b->product = DRM_VSOC_PRODUCT_CSF;
 	memcpy(b + 1, values, bytes);
 	sample_header(w)->block_count++;
 	return b;
@@ -79,7 +79,7 @@ struct drm_perfctr_mux_block_header *sample_add_mux(struct sample_writer *w, uin
 	b->block.enable_mask = mask;
 	b->block.valid_mask = mask;
 	b->block.header_size = sizeof(*b);
-	b->block.product = DRM_PERFCTR_PRODUCT_NV50;
+	b->block.product = DRM_PERFCTR_NV50_PRODUCT;
 	b->time_enabled = enabled;
 	b->time_running = enabled;
 	memcpy(b + 1, values, bytes);
@@ -114,7 +114,7 @@ struct drm_perfctr_pmu_block_header *sample_add_pmu(struct sample_writer *w, uin
 	b->block.valid_mask = mask;
 	b->block.header_size = sizeof(*b);
 	b->block.product = type == DRM_PERFCTR_BLOCK_GENERIC_PMU ? DRM_PERFCTR_PRODUCT_PERF_PMU :
-								   DRM_PERFCTR_PRODUCT_TEGRA410;
+								   DRM_PERFCTR_TEGRA410_PRODUCT;
 	b->time_enabled = enabled;
 	b->time_running = enabled;
 	b->cpu = -1;

@@ -49,9 +49,9 @@ static void make_mixed(void)
 	h->merged_periods = 3;
 	h->lost_ns = 99;
 	h->merged_others = 5;
-	sample_add_block(&w, DRM_PERFCTR_BLOCK_FW, 0, 0xf0, numbers);
-	sample_add_block(&w, DRM_PERFCTR_BLOCK_SHADER, 18, 0x8000000000000101, numbers);
-	sample_add_pmu(&w, DRM_PERFCTR_BLOCK_UCF, 1, 0x5, numbers, NULL, 1000);
+	sample_add_block(&w, DRM_PERFCTR_MALI_BLOCK_FW, 0, 0xf0, numbers);
+	sample_add_block(&w, DRM_PERFCTR_MALI_BLOCK_SHADER, 18, 0x8000000000000101, numbers);
+	sample_add_pmu(&w, DRM_PERFCTR_TEGRA410_BLOCK_UCF, 1, 0x5, numbers, NULL, 1000);
 }
 
 static void reads_headers_and_values(void)
@@ -74,10 +74,10 @@ static void reads_headers_and_values(void)
 	EQUAL(s.block_count, 3);
 
 	EQUAL(perfctr_decode_block(&s, &b), 1);
-	EQUAL(b.type, DRM_PERFCTR_BLOCK_FW);
+	EQUAL(b.type, DRM_PERFCTR_MALI_BLOCK_FW);
 	EQUAL(b.count, 4);
 	EQUAL(b.clock_cycles, 500);
-	EQUAL(b.product, DRM_PERFCTR_PRODUCT_VSOC_CSF);
+	EQUAL(b.product, DRM_VSOC_PRODUCT_CSF);
 	EQUAL(perfctr_block_value(&b, 3), UINT64_MAX);
 	EQUAL(perfctr_block_running(&b, 0), 0);
 	EQUAL(perfctr_block_read_pmu(&b, &pmu), 0);
@@ -100,7 +100,7 @@ static void reads_headers_and_values(void)
 
 	perfctr_decode_rewind(&s);
 	EQUAL(perfctr_decode_block(&s, &b), 1);
-	EQUAL(b.type, DRM_PERFCTR_BLOCK_FW);
+	EQUAL(b.type, DRM_PERFCTR_MALI_BLOCK_FW);
 }
 
 static void counts_beyond_double_precision_stay_exact(void)
@@ -110,7 +110,7 @@ static void counts_beyond_double_precision_stay_exact(void)
 	struct perfctr_block b;
 
 	sample_begin(&w);
-	sample_add_block(&w, DRM_PERFCTR_BLOCK_SHADER, 0, 1, &value);
+	sample_add_block(&w, DRM_PERFCTR_MALI_BLOCK_SHADER, 0, 1, &value);
 	perfctr_decode_sample(w.bytes, w.size, &s);
 	EQUAL(perfctr_decode_block(&s, &b), 1);
 	EQUAL(perfctr_block_value(&b, 0), value);
@@ -124,7 +124,7 @@ static void not_measured_differs_from_zero(void)
 	uint64_t value = 5;
 
 	sample_begin(&w);
-	sample_add_block(&w, DRM_PERFCTR_BLOCK_SHADER, 0, 0x30, zeroes)->valid_mask = 0x20;
+	sample_add_block(&w, DRM_PERFCTR_MALI_BLOCK_SHADER, 0, 0x30, zeroes)->valid_mask = 0x20;
 	EQUAL(perfctr_decode_sample(w.bytes, w.size, &s), w.size);
 	perfctr_decode_block(&s, &b);
 	EQUAL(perfctr_block_find(&b, 4, &value), 0);
@@ -140,7 +140,7 @@ static void sections_number_their_counters(void)
 	uint64_t value;
 
 	sample_begin(&w);
-	sample_add_block(&w, DRM_PERFCTR_BLOCK_SHADER, 0, 0x2, numbers)->section = 2;
+	sample_add_block(&w, DRM_PERFCTR_MALI_BLOCK_SHADER, 0, 0x2, numbers)->section = 2;
 	perfctr_decode_sample(w.bytes, w.size, &s);
 	perfctr_decode_block(&s, &b);
 	EQUAL(perfctr_block_find(&b, 129, &value), 1);
@@ -210,11 +210,11 @@ static void more_after_the_counters_is_skipped(void)
 	struct perfctr_block b;
 
 	sample_begin(&w);
-	sample_add_block(&w, DRM_PERFCTR_BLOCK_FW, 0, 0x10, numbers);
+	sample_add_block(&w, DRM_PERFCTR_MALI_BLOCK_FW, 0, 0x10, numbers);
 	((struct drm_perfctr_block_header *)(w.bytes + w.block))->size += 16;
 	w.size += 16;
 	sample_header(&w)->size += 16;
-	sample_add_block(&w, DRM_PERFCTR_BLOCK_SHADER, 3, 0x10, numbers + 4);
+	sample_add_block(&w, DRM_PERFCTR_MALI_BLOCK_SHADER, 3, 0x10, numbers + 4);
 	EQUAL(perfctr_decode_sample(w.bytes, w.size, &s), w.size);
 	EQUAL(perfctr_decode_block(&s, &b), 1);
 	EQUAL(perfctr_decode_block(&s, &b), 1);
@@ -235,13 +235,13 @@ static void unknown_types_are_read_or_skipped(void)
 	strange = sample_add_block(&w, 901, 2, 0x1, numbers);
 	strange->enable_mask = UINT64_MAX;
 	strange->valid_mask = 0x1234;
-	sample_add_block(&w, DRM_PERFCTR_BLOCK_TILER, 0, 0x10, numbers);
+	sample_add_block(&w, DRM_PERFCTR_MALI_BLOCK_TILER, 0, 0x10, numbers);
 	EQUAL(perfctr_decode_sample(w.bytes, w.size, &s), w.size);
 	EQUAL(perfctr_decode_block(&s, &b), 1);
 	EQUAL(b.type, 900);
 	EQUAL(perfctr_block_value(&b, 1), 2);
 	EQUAL(perfctr_decode_block(&s, &b), 1);
-	EQUAL(b.type, DRM_PERFCTR_BLOCK_TILER);
+	EQUAL(b.type, DRM_PERFCTR_MALI_BLOCK_TILER);
 	EQUAL(perfctr_decode_block(&s, &b), 0);
 }
 
@@ -331,7 +331,7 @@ static void masks_without_room_are_refused(void)
 	EQUAL(decode_copy(w.bytes, w.size, 0), PERFCTR_DECODE_BAD_MASK);
 	/* a GPU block's header is too short for a PMU */
 	make_mixed();
-	block_at(64)->type = DRM_PERFCTR_BLOCK_UCF;
+	block_at(64)->type = DRM_PERFCTR_TEGRA410_BLOCK_UCF;
 	EQUAL(decode_copy(w.bytes, w.size, 0), PERFCTR_DECODE_BAD_HEADER_SIZE);
 }
 
@@ -345,7 +345,7 @@ static void blocks_whose_counters_take_turns(void)
 	struct perfctr_block b;
 
 	sample_begin(&w);
-	m = sample_add_mux(&w, DRM_PERFCTR_BLOCK_PCOUNTER, 1, 0x11, values, running, 1000);
+	m = sample_add_mux(&w, DRM_PERFCTR_NV50_BLOCK_PCOUNTER, 1, 0x11, values, running, 1000);
 	EQUAL(perfctr_decode_sample(w.bytes, w.size, &s), w.size);
 	EQUAL(perfctr_decode_block(&s, &b), 1);
 	EQUAL(perfctr_block_value(&b, 1), 9);

@@ -81,9 +81,9 @@ static void another_driver_is_the_same_to_us(void)
 	fake = fake_new();
 	fake_file(fake, "/dev/dri/card0", "node:panthor");
 	fake_file(fake, "/dev/dri/renderD128", "node:panthor");
-	fake->info.product = DRM_PERFCTR_PRODUCT_MALI_V10;
+	fake->info.product = DRM_PERFCTR_MALI_PRODUCT_V10;
 	for (n = 0; n < fake->block_count; n++)
-		fake->blocks[n].product = DRM_PERFCTR_PRODUCT_MALI_V10;
+		fake->blocks[n].product = DRM_PERFCTR_MALI_PRODUCT_V10;
 	perfctr_ctx_new_with(&fake->sys, &ctx);
 	EQUAL(perfctr_device_open(ctx, "panthor", &device), 0);
 	EQUAL_TEXT(perfctr_device_driver(device), "panthor");
@@ -96,7 +96,7 @@ static void another_driver_is_the_same_to_us(void)
 	EQUAL(perfctr_cursor_next(cursor, &sample), 1);
 	EQUAL(sample.block_count, 1);
 	EQUAL(perfctr_decode_block(&sample, &block), 1);
-	EQUAL(block.product, DRM_PERFCTR_PRODUCT_MALI_V10);
+	EQUAL(block.product, DRM_PERFCTR_MALI_PRODUCT_V10);
 	EQUAL(block.index, 16);
 	EQUAL(perfctr_block_value(&block, 1), 2);
 	EQUAL(perfctr_session_stop(session, 0), 0);
@@ -356,12 +356,12 @@ static void refused_pmu_is_named(void)
 		const char *paranoid;
 		const char *text;
 	} cases[] = {
-		{ "ucf0/cycles/", DRM_PERFCTR_BLOCK_UCF, -EACCES, "0",
+		{ "ucf0/cycles/", DRM_PERFCTR_TEGRA410_BLOCK_UCF, -EACCES, "0",
 		  "the PMU of ucf0 is perf's, and kernel.perf_event_paranoid = 3" },
-		{ "ucf0/cycles/", DRM_PERFCTR_BLOCK_UCF, -EACCES, "1", "dev.perfctr.paranoid=0" },
+		{ "ucf0/cycles/", DRM_PERFCTR_TEGRA410_BLOCK_UCF, -EACCES, "1", "dev.perfctr.paranoid=0" },
 		{ "software/config=3/", DRM_PERFCTR_BLOCK_GENERIC_PMU, -EACCES, "0",
 		  "no SoC blocks need CAP_PERFMON" },
-		{ "ucf0/cycles/", DRM_PERFCTR_BLOCK_UCF, -EINVAL, "0",
+		{ "ucf0/cycles/", DRM_PERFCTR_TEGRA410_BLOCK_UCF, -EINVAL, "0",
 		  "the PMU of ucf0 refuses ucf0/cycles/: Invalid argument; \"echo 'module tegra" },
 		{ "software/config=3/", DRM_PERFCTR_BLOCK_GENERIC_PMU, -EINVAL, "0",
 		  "the PMU software refuses software/config=3/" },
@@ -369,14 +369,14 @@ static void refused_pmu_is_named(void)
 		  "CPU 9 is not online; there are 0-3,8" },
 		{ "software/config=3,cpu=8/", DRM_PERFCTR_BLOCK_GENERIC_PMU, -EINVAL, "0",
 		  "the PMU software refuses" },
-		{ "pcie0_rc4/rd_bytes,src_bdf=0x108/", DRM_PERFCTR_BLOCK_PCIE, -EINVAL, "0",
+		{ "pcie0_rc4/rd_bytes,src_bdf=0x108/", DRM_PERFCTR_TEGRA410_BLOCK_PCIE, -EINVAL, "0",
 		  "pcie0_rc4/rd_bytes/: src_bdf does nothing without src_bdf_en=1" },
-		{ "pcie0_rc4/rd_bytes,src_bdf=0x108,src_bdf_en=1/", DRM_PERFCTR_BLOCK_PCIE, -EINVAL,
+		{ "pcie0_rc4/rd_bytes,src_bdf=0x108,src_bdf_en=1/", DRM_PERFCTR_TEGRA410_BLOCK_PCIE, -EINVAL,
 		  "0", "the PMU of pcie0_rc4 refuses pcie0_rc4/rd_bytes/" },
 		/* it is the GPU's blocks that are refused */
-		{ "ucf0/cycles/", DRM_PERFCTR_BLOCK_SHADER, -EACCES, "0",
+		{ "ucf0/cycles/", DRM_PERFCTR_MALI_BLOCK_SHADER, -EACCES, "0",
 		  "this needs CAP_PERFMON" },
-		{ "ucf0/cycles/", DRM_PERFCTR_BLOCK_SHADER, -EINVAL, "0",
+		{ "ucf0/cycles/", DRM_PERFCTR_MALI_BLOCK_SHADER, -EINVAL, "0",
 		  "\"echo 2 > /sys/module/drm/parameters/debug\" makes it log" },
 	};
 	size_t n;
