@@ -47,6 +47,8 @@ RECIPE_KEYS = {
 }
 RECIPE_NEEDED = {"PCOUNTER": ("domain", "mode", "event", "event_op"), "MP": ("mode", "unit", "signal")}
 RECIPE_MODES = {"PCOUNTER": ("SIMPLE", "EVENT_B4", "EVENT_B6"), "MP": ("LOGOP", "LOGOP_PULSE")}
+# products of PMUs that have filters
+FILTERED = ("TEGRA410",)
 MAX_MUXES = 2
 FILTER_KEYS = {"name": str, "bits": str, "short": str, "hex": bool}
 METRIC_KEYS = {"id": str, "name": str, "short": str, "long": str, "formula": str, "unit": str,
@@ -350,7 +352,7 @@ class Page:
             return
         if not re.fullmatch(r"[a-z][a-z0-9_]*", data["name"]):
             self.error("filter", index, "name", f"filter '{data['name']}' is no name")
-        if not self.pmu or self.head["block"] == "GENERIC_PMU":
+        if self.head["product"] not in FILTERED:
             self.error("filter", index, "name", f"filter '{data['name']}': {self.head['block']} blocks have no filters")
         data.update(word=int(bits[1] or 0), low=low, width=high - low + 1, hex=data.get("hex", False))
         for other in self.filters:

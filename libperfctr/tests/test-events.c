@@ -388,7 +388,6 @@ static void filters_have_names(void)
 		   "src_loc_noncpu=1,config=0x10,config1=0x2000000,config2=0x5");
 	EQUAL_TEXT(filters(DRM_PERFCTR_TEGRA410_BLOCK_NVCLINK, 0, 3, 0), "config1=0x3");
 	EQUAL_TEXT(filters(DRM_PERFCTR_BLOCK_GENERIC_PMU, 1, 2, 3), "");
-	EQUAL_TEXT(filters(DRM_PERFCTR_MALI_BLOCK_SHADER, 1, 2, 3), "");
 	EQUAL(perfctr_filter_text(DRM_PERFCTR_TEGRA410_BLOCK_UCF, 0, 2, 0, small, sizeof(small)), 13);
 	EQUAL_TEXT(small, "src_loc");
 	EQUAL(perfctr_filter_text(DRM_PERFCTR_TEGRA410_BLOCK_UCF, 0, 2, 0, NULL, 0), 13);
@@ -402,7 +401,9 @@ static void requests_can_be_given_raw(void)
 	EQUAL(perfctr_selection_add_request(s, &r), 2);
 	r.mask = 0;
 	EQUAL(perfctr_selection_add_request(s, &r), -EINVAL);
-	r = (struct drm_perfctr_block_request){ .type = DRM_PERFCTR_TEGRA410_BLOCK_UCF, .mask = 1 };
+	r = (struct drm_perfctr_block_request){ .type = DRM_PERFCTR_TEGRA410_BLOCK_UCF,
+						.flags = DRM_PERFCTR_REQUEST_PMU,
+						.mask = 1 };
 	EQUAL(perfctr_selection_add_request(s, &r), 1);
 	r.config1 = 1;
 	EQUAL(perfctr_selection_add_request(s, &r), 1);

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "samples.h"
 #include "test.h"
 
 static void lookup(void *data, const char *name, struct perfctr_value *value)

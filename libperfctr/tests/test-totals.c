@@ -392,10 +392,10 @@ static void filters_keep_blocks_apart(void)
 
 	begin();
 	sample_begin(&w);
-	sample_add_pmu(&w, DRM_PERFCTR_TEGRA410_BLOCK_UCF, 0, 1, &one, NULL, 1)->config1 = 2;
-	sample_add_pmu(&w, DRM_PERFCTR_TEGRA410_BLOCK_UCF, 0, 1, &one, NULL, 1)->config1 = 4;
-	sample_add_pmu(&w, DRM_PERFCTR_BLOCK_GENERIC_PMU, 0, 1, &one, NULL, 1)->config = 3;
-	sample_add_pmu(&w, DRM_PERFCTR_BLOCK_GENERIC_PMU, 1, 1, &one, NULL, 1)->config = 3;
+	sample_add_pmu(&w, DRM_PERFCTR_TEGRA410_BLOCK_UCF, 0, 1, &one, NULL, 1)->pmu.config1 = 2;
+	sample_add_pmu(&w, DRM_PERFCTR_TEGRA410_BLOCK_UCF, 0, 1, &one, NULL, 1)->pmu.config1 = 4;
+	sample_add_pmu(&w, DRM_PERFCTR_BLOCK_GENERIC_PMU, 0, 1, &one, NULL, 1)->pmu.config = 3;
+	sample_add_pmu(&w, DRM_PERFCTR_BLOCK_GENERIC_PMU, 1, 1, &one, NULL, 1)->pmu.config = 3;
 	add();
 	EQUAL(perfctr_totals_block_count(totals), 4);
 	EQUAL_TEXT(counter(totals, 2, 0)->desc->name, "context-switches");
