@@ -5,7 +5,7 @@
 #include <linux/bitops.h>
 #include <linux/kthread.h>
 #include <linux/minmax.h>
-#include <linux/timekeeping.h>
+#include <linux/ktime.h>
 
 #include "perfctr_internal.h"
 #include "perfctr_trace.h"

@@ -47,8 +47,8 @@ struct perfctr_account;
 #define PERFCTR_GFP_USER \
 	(GFP_KERNEL_ACCOUNT | __GFP_RETRY_MAYFAIL | __GFP_NOWARN)
 
-/**
- * struct perfctr_source_state - what the core keeps about a source
+/*
+ * what the core keeps about a source
  *
  * Under &drm_perfctr.lock, but for what @prepare_lock protects.
  */
@@ -98,8 +98,8 @@ struct perfctr_source_state {
 	struct drm_perfctr_source *source;
 };
 
-/**
- * struct perfctr_class - sessions of one priority
+/*
+ * sessions of one priority
  *
  * Those of holders of CAP_PERFMON have a SCHED_FIFO worker, those of all others an
  * ordinary one.
@@ -125,9 +125,7 @@ struct perfctr_class {
 
 enum { PERFCTR_ORDINARY, PERFCTR_PRIVILEGED, PERFCTR_CLASSES };
 
-/**
- * struct drm_perfctr - the counters of a device
- */
+/* the counters of a device */
 struct drm_perfctr {
 	struct drm_device *drm;
 	/* as given by the driver, see struct drm_perfctr_config */
@@ -198,9 +196,7 @@ struct drm_perfctr {
 	} clock;
 };
 
-/**
- * struct perfctr_source_view - where a session stands with a source
- */
+/* where a session stands with a source */
 struct perfctr_source_view {
 	struct drm_perfctr_source *source;
 	/* the collection at which the last sample ended, and the source's lost time there */
@@ -210,9 +206,7 @@ struct perfctr_source_view {
 	u64 transition_seq;
 };
 
-/**
- * struct drm_perfctr_session - counters that somebody requested
- */
+/* counters that somebody requested */
 struct drm_perfctr_session {
 	/* one reference of the file's table, one of each job that samples it */
 	struct kref refcount;

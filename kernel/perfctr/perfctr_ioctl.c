@@ -2,6 +2,7 @@
 /*
  * DRM_IOCTL_PERFCTR_CONTROL: finds the session and copies structures, nothing else.
  */
+#include <linux/fcntl.h>
 #include <linux/file.h>
 #include <linux/sizes.h>
 #include <linux/string.h>

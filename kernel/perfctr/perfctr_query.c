@@ -4,7 +4,7 @@
  */
 #include <linux/minmax.h>
 #include <linux/string.h>
-#include <linux/timekeeping.h>
+#include <linux/ktime.h>
 #include <linux/uaccess.h>
 #include <drm/drm_drv.h>
 

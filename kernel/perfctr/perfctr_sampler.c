@@ -6,7 +6,6 @@
 #include <linux/ktime.h>
 #include <linux/math64.h>
 #include <linux/sched.h>
-#include <linux/timekeeping.h>
 
 #include "compat.h"
 #include "perfctr_internal.h"

@@ -4,7 +4,7 @@
  */
 #include <linux/minmax.h>
 #include <linux/string.h>
-#include <linux/timekeeping.h>
+#include <linux/ktime.h>
 #include <linux/workqueue.h>
 
 #include "perfctr_internal.h"

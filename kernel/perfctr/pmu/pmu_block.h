@@ -13,8 +13,8 @@ struct drm_perfctr;
 struct module;
 struct perfctr_pmu_event;
 
-/**
- * struct perfctr_pmu_block - counts of perf events
+/*
+ * counts of perf events
  *
  * Totals are packed: one for each bit of the view's mask.
  */

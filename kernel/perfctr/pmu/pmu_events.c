@@ -44,9 +44,7 @@
  * The sum over all events that ever counted only grows, whatever happens to CPUs.
  */
 
-/**
- * struct perfctr_pmu_event - one counter of a SoC block
- */
+/* one counter of a SoC block */
 struct perfctr_pmu_event {
 	struct perfctr_pmu_block *pmu;
 	struct perf_event_attr attr;
