@@ -161,15 +161,13 @@ static void features_are_enforced(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, setup_with(core, &setup, BIT(0), 0, &handle), 0);
 
 	use_config(core, &plain_config);
-	core->source_count = 0;
-	memset(&core->sources[0], 0, sizeof(core->sources[0]));
 	add_source(core, &plain_ops);
 	setup = setup_of(core, DRM_PERFCTR_SETUP_AUTOMATIC);
-	KUNIT_EXPECT_EQ(test, setup_with(core, &setup, BIT(0), 0, &handle), -EOPNOTSUPP);
+	KUNIT_EXPECT_EQ(test, setup_with(core, &setup, BIT(1), 0, &handle), -EOPNOTSUPP);
 	setup = setup_of(core, DRM_PERFCTR_SETUP_KEEP_AWAKE);
-	KUNIT_EXPECT_EQ(test, setup_with(core, &setup, BIT(0), 0, &handle), -EOPNOTSUPP);
+	KUNIT_EXPECT_EQ(test, setup_with(core, &setup, BIT(1), 0, &handle), -EOPNOTSUPP);
 	setup = setup_of(core, 0);
-	KUNIT_EXPECT_EQ(test, setup_with(core, &setup, BIT(0), 0, &handle), 0);
+	KUNIT_EXPECT_EQ(test, setup_with(core, &setup, BIT(1), 0, &handle), 0);
 }
 
 static void block_formats(struct kunit *test)
