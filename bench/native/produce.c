@@ -22,8 +22,8 @@ static u64 seq, now_ns;
 static struct perfctr_trace valid;
 static struct drm_perfctr_block block = {
 	.desc = {
-		.type = DRM_PERFCTR_BLOCK_SHADER, .counters = COUNTERS,
-		.clock = DRM_PERFCTR_CLOCK_SHADER,
+		.type = DRM_PERFCTR_MALI_BLOCK_SHADER, .counters = COUNTERS,
+		.clock = DRM_PERFCTR_MALI_CLOCK_SHADER,
 	},
 	.totals = totals,
 	.valid = &valid,

@@ -2,12 +2,12 @@
 # SPDX-License-Identifier: MIT
 """Check the counter database and generate everything that is made from it.
 
-    generate.py --uapi HEADER check                      only the self-checks
-    generate.py --uapi HEADER tables FILE.c              C tables of the library
-    generate.py --uapi HEADER kernel PRODUCT FILE.h      positions for kernel code
-    generate.py --uapi HEADER docs FILE.md               one page for people
-    generate.py --uapi HEADER query [GLOB]               list names (--json for programs)
-    generate.py --uapi HEADER trust FILE                 take over what perfctr validate --save noted
+    generate.py --uapi FOLDER check                      only the self-checks
+    generate.py --uapi FOLDER tables FILE.c              C tables of the library
+    generate.py --uapi FOLDER kernel PRODUCT FILE.h      positions for kernel code
+    generate.py --uapi FOLDER docs FILE.md               one page for people
+    generate.py --uapi FOLDER query [GLOB]               list names (--json for programs)
+    generate.py --uapi FOLDER trust FILE                 take over what perfctr validate --save noted
 
 Each TOML file below the folder of this program (or --database DIR) is one page:
 the counters of one block type of one product. See README.md for the keys.
@@ -47,6 +47,8 @@ RECIPE_KEYS = {
 }
 RECIPE_NEEDED = {"PCOUNTER": ("domain", "mode", "event", "event_op"), "MP": ("mode", "unit", "signal")}
 RECIPE_MODES = {"PCOUNTER": ("SIMPLE", "EVENT_B4", "EVENT_B6"), "MP": ("LOGOP", "LOGOP_PULSE")}
+# products of PMUs that have filters
+FILTERED = ("TEGRA410",)
 MAX_MUXES = 2
 FILTER_KEYS = {"name": str, "bits": str, "short": str, "hex": bool}
 METRIC_KEYS = {"id": str, "name": str, "short": str, "long": str, "formula": str, "unit": str,
@@ -54,18 +56,26 @@ METRIC_KEYS = {"id": str, "name": str, "short": str, "long": str, "formula": str
 
 
 class Uapi:
-    """The enumerators of the uAPI header, by kind and short name."""
+    """The numbers in the uAPI headers, by kind and short name."""
 
-    def __init__(self, path):
-        text = Path(path).read_text(encoding="utf-8")
+    NAMES = {
+        "BLOCK": r"DRM_PERFCTR_(?:[A-Z0-9]+_)?BLOCK_(\w+)",
+        # the short name has the family: MALI_V10, VSOC_CSF
+        "PRODUCT": r"DRM_(?:PERFCTR_)?((?:[A-Z0-9]+_)?PRODUCT(?:_\w+)?)",
+        "CLOCK": r"DRM_PERFCTR_(?:[A-Z0-9]+_)?CLOCK_(\w+)",
+        "SET": r"DRM_PERFCTR_SET_(\w+)",
+    }
+
+    def __init__(self, folder):
+        text = "\n".join(p.read_text(encoding="utf-8") for p in sorted(Path(folder).glob("*.h")))
         self.kinds = {}
-        for kind in ("BLOCK", "PRODUCT", "CLOCK", "SET"):
-            found = re.findall(rf"^\s*DRM_PERFCTR_{kind}_(\w+)\s*=\s*(0x[0-9a-fA-F]+|\d+),", text, re.M)
+        for kind, name in self.NAMES.items():
+            found = re.findall(rf"^(?:\s*{name}\s*=|#define\s+{name}\s)\s*(0x[0-9a-fA-F]+|\d+),?$", text, re.M)
             if not found:
-                raise SystemExit(f"{path}: no enumerators DRM_PERFCTR_{kind}_* found")
-            self.kinds[kind] = {name: int(value, 0) for name, value in found}
-        self.kinds["CLOCK"]["NONE"] = 0xFF
-        # catalogues of SoC blocks: enum drm_perfctr_ucf_event and the like
+                raise SystemExit(f"{folder}: no numbers of kind {kind} found")
+            self.kinds[kind] = {(a or b).replace("PRODUCT_", "").replace("_PRODUCT", ""): int(value, 0)
+                                for a, b, value in found}
+        # catalogues of PMU blocks: enum drm_perfctr_tegra410_ucf_event and the like
         self.events = {}
         for name, body in re.findall(r"^enum drm_perfctr_(\w+)_event \{(.*?)^\};", text, re.M | re.S):
             rows = re.findall(rf"^\s*DRM_PERFCTR_{name.upper()}_(\w+)\s*=\s*(\d+),", body, re.M)
@@ -211,7 +221,7 @@ class Page:
         self.clock = self.enumerator("CLOCK", "clock", uapi) if "clock" in self.head else 0xFF
         if None in (self.product, self.block, self.clock):
             return
-        self.catalogue = uapi.events.get(CATALOGUES.get(self.head["block"], self.head["block"]))
+        self.catalogue = uapi.events.get(f'{self.head["product"]}_{CATALOGUES.get(self.head["block"], self.head["block"])}')
         self.sets_known = uapi.kinds["SET"]
         self.pmu = self.head.get("pmu", "")
         self.prefix = f'{self.head["product"]}.{self.head["block"]}'.lower()
@@ -342,7 +352,7 @@ class Page:
             return
         if not re.fullmatch(r"[a-z][a-z0-9_]*", data["name"]):
             self.error("filter", index, "name", f"filter '{data['name']}' is no name")
-        if self.block < 32 or self.head["block"] == "GENERIC_PMU":
+        if self.head["product"] not in FILTERED:
             self.error("filter", index, "name", f"filter '{data['name']}': {self.head['block']} blocks have no filters")
         data.update(word=int(bits[1] or 0), low=low, width=high - low + 1, hex=data.get("hex", False))
         for other in self.filters:
@@ -694,7 +704,7 @@ def write(path, text):
 
 def main():
     parser = argparse.ArgumentParser(description="Check the counter database and generate from it.")
-    parser.add_argument("--uapi", required=True, help="perfctr_drm.h, the source of all enumerators")
+    parser.add_argument("--uapi", required=True, help="include/uapi/drm, the source of all numbers")
     parser.add_argument("--database", type=Path, default=HERE, help="folder of the TOML files")
     parser.add_argument("--json", action="store_true", help="query: print JSON")
     parser.add_argument("what", choices=("check", "tables", "kernel", "docs", "query", "trust"))

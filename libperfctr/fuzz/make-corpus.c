@@ -27,9 +27,9 @@ int main(int argc, char **argv)
 
 	sample_begin(&w);
 	save(directory, "empty");
-	sample_add_block(&w, DRM_PERFCTR_BLOCK_SHADER, 16, 0xf0, values);
+	sample_add_block(&w, DRM_PERFCTR_MALI_BLOCK_SHADER, 16, 0xf0, values);
 	save(directory, "shader");
-	sample_add_pmu(&w, DRM_PERFCTR_BLOCK_UCF, 1, 0x3, values, NULL, 1000);
+	sample_add_pmu(&w, DRM_PERFCTR_TEGRA410_BLOCK_UCF, 1, 0x3, values, NULL, 1000);
 	save(directory, "shader-ucf");
 	sample_add_block(&w, 900, 0, 1, values);
 	sample_grow_block_header(&w, 16);

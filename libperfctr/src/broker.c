@@ -191,8 +191,6 @@ static int ask_setup(struct broker *b, struct drm_perfctr_control *c)
 				    setup->request_count);
 	}
 	sent.requests = 0;
-	sent.ring_handle = 0;
-	sent.control_handle = 0;
 	sent.eventfd = -1;
 	m->header = (struct perfctr_broker_header){
 		.code = c->cmd,
@@ -209,8 +207,14 @@ static int ask_setup(struct broker *b, struct drm_perfctr_control *c)
 	memcpy(&reply, m->content, bytes < sizeof(reply) ? bytes : sizeof(reply));
 	setup->slot_stride = reply.slot_stride;
 	setup->sample_size = reply.sample_size;
-	setup->ring_bytes = reply.ring_bytes;
 	setup->block_count = reply.block_count;
+	setup->ring_offset = reply.ring_offset;
+	setup->ring_bytes = reply.ring_bytes;
+	if (!test) {
+		setup->ring_fd = b->files[BROKER_RING];
+		setup->eventfd = b->files[BROKER_EVENTFD];
+		b->files[BROKER_RING] = b->files[BROKER_EVENTFD] = -1;
+	}
 	c->handle = m->header.handle;
 	return 0;
 }
@@ -249,17 +253,6 @@ int broker_ioctl(struct broker *broker, unsigned long request, void *argument)
 bool broker_said_why(const struct broker *broker)
 {
 	return broker->said_why;
-}
-
-int broker_take_files(struct broker *broker, int files[BROKER_FILES])
-{
-	if (broker->files[BROKER_EVENTFD] < 0)
-		return malformed(broker);
-	for (size_t n = 0; n < BROKER_FILES; n++) {
-		files[n] = broker->files[n];
-		broker->files[n] = -1;
-	}
-	return 0;
 }
 
 /* --- life ------------------------------------------------------------------------- */

@@ -6,19 +6,17 @@
 #include "private.h"
 
 /* what comes with the reply to SETUP, in this order */
-enum broker_file { BROKER_RING, BROKER_CONTROL, BROKER_EVENTFD, BROKER_FILES };
+enum broker_file { BROKER_RING, BROKER_EVENTFD, BROKER_FILES };
 
 /*
  * DRM_IOCTL_PERFCTR_QUERY or DRM_IOCTL_PERFCTR_CONTROL of the broker's device, as the kernel
- * does it. A failure that is not the kernel's own has its reason in the context.
+ * does it; SETUP fills in the eventfd too, and the caller owns it as it owns ring_fd.
+ * A failure that is not the kernel's own has its reason in the context.
  */
 int broker_ioctl(struct broker *broker, unsigned long request, void *argument);
 
 /* Whether the last failed broker_ioctl() left the broker's reason in the context. */
 bool broker_said_why(const struct broker *broker);
-
-/* Take over the files of the last SETUP. Return: 0; -EPROTO there were none. */
-int broker_take_files(struct broker *broker, int files[BROKER_FILES]);
 
 void broker_free(struct broker *broker);
 

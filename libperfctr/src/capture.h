@@ -15,7 +15,9 @@
 #define CAPTURE_KEY_PATH "path"
 
 enum {
-	CAPTURE_VERSION = 1,
+	/* that of the kernel interface whose structures are inside; 1: of its versions 1 and 2 */
+	CAPTURE_VERSION = 3,
+	CAPTURE_VERSION_OLD = 1,
 	CAPTURE_HEADER_BYTES = 16,
 	CAPTURE_RECORD_HEADER_BYTES = 8,
 	CAPTURE_ALIGN = 8,
@@ -28,6 +30,9 @@ struct capture_record_header {
 
 _Static_assert(sizeof(struct capture_record_header) == CAPTURE_RECORD_HEADER_BYTES, "record");
 _Static_assert(sizeof(CAPTURE_MAGIC) - 1 == sizeof(uint64_t), "magic");
+
+/* Make a record of CAPTURE_VERSION_OLD, with that content, one of today. */
+void capture_upgrade(struct perfctr_capture_record *record, unsigned char *content);
 
 /* What the records before the samples say: an object each, made with the reader. */
 struct capture_meta {

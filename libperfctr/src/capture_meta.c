@@ -75,7 +75,8 @@ static int take_clock(struct perfctr_device *d, const struct perfctr_capture_rec
 {
 	struct drm_perfctr_clock_info *clocks, *clock;
 
-	if (d->clock_count == DRM_PERFCTR_MAX_CLOCKS)
+	/* one more: the GPU's timestamp */
+	if (d->clock_count == DRM_PERFCTR_MAX_CLOCKS + 1)
 		return 0;
 	clocks = grow(d, d->clocks, d->clock_count, sizeof(*clocks));
 	if (!clocks)

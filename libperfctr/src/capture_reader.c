@@ -17,7 +17,7 @@ struct perfctr_capture_reader {
 	uint64_t offset;
 	/* the record that was given out last, to be passed by the next call */
 	size_t current;
-	bool at_end;
+	bool at_end, is_old;
 	struct capture_meta meta;
 };
 
@@ -67,10 +67,12 @@ static int read_header(struct perfctr_capture_reader *r)
 		return perfctr_fail(r->ctx, -EBADMSG, "this is no capture file");
 	memcpy(&version, r->buffer + sizeof(uint64_t), sizeof(version));
 	version = le64toh(version);
-	if (version != CAPTURE_VERSION)
-		return perfctr_fail(r->ctx, -EPROTONOSUPPORT,
-				    "the capture is of version %llu, this library reads version %d",
-				    (unsigned long long)version, CAPTURE_VERSION);
+	if (version != CAPTURE_VERSION && version != CAPTURE_VERSION_OLD)
+		return perfctr_fail(
+			r->ctx, -EPROTONOSUPPORT,
+			"the capture is of version %llu, this library reads versions %d and %d",
+			(unsigned long long)version, CAPTURE_VERSION_OLD, CAPTURE_VERSION);
+	r->is_old = version == CAPTURE_VERSION_OLD;
 	r->current = CAPTURE_HEADER_BYTES;
 	return 0;
 }
@@ -147,6 +149,8 @@ EXPORT int perfctr_capture_next(struct perfctr_capture_reader *reader,
 		.type = le32toh(header.type),
 	};
 	reader->current = size;
+	if (reader->is_old)
+		capture_upgrade(record, reader->buffer + reader->start + sizeof(header));
 	result = capture_meta_take(&reader->meta, record);
 	return result < 0 ? result : 1;
 }

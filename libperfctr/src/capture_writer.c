@@ -222,7 +222,7 @@ static bool is_product_of_device(const struct perfctr_device *d,
 	size_t n;
 
 	/* what a PMU is, its samples tell: it may not be among the device's blocks */
-	if (perfctr_type_is_pmu(c->block_type))
+	if (c->pmu[0])
 		return true;
 	for (n = 0; n < d->block_count; n++)
 		if (d->blocks[n].type == c->block_type && d->blocks[n].product == c->product)

@@ -17,7 +17,7 @@ struct perfctr_cursor {
 	struct drm_perfctr_ring_control *control;
 	const unsigned char *ring;
 	uint32_t slots, slot_stride;
-	/* what we told the kernel last, and what it told us */
+	/* as last written for the kernel, and as last read */
 	uint64_t extract, insert;
 	uint32_t state;
 };
@@ -39,8 +39,8 @@ static void cursor_sync(struct perfctr_cursor *c, uint64_t extract)
 	}
 	/*
 	 * Acquire: the load of insert_idx below happens after. The kernel sets
-	 * RING_DEAD with store-release after it published the last sample, so who
-	 * sees the state and then an empty ring has seen everything.
+	 * RING_DEAD with store-release after it published the last sample, so a
+	 * reader that sees the state and then an empty ring has seen everything.
 	 */
 	c->state = __atomic_load_n(&c->control->state, __ATOMIC_ACQUIRE);
 	/*
@@ -64,8 +64,8 @@ EXPORT int perfctr_cursor_new(struct perfctr_session *session, struct perfctr_cu
 	}
 	atomic_init(&c->refs, 1);
 	c->session = perfctr_session_ref(session);
-	c->control = session->control.map;
-	c->ring = session->ring.map;
+	c->control = session->control.address;
+	c->ring = session->ring.address;
 	c->slots = session->sizes.slots;
 	c->slot_stride = session->sizes.slot_stride;
 	c->extract = __atomic_load_n(&c->control->extract_idx, __ATOMIC_RELAXED);

@@ -10,29 +10,12 @@
 
 #include "layout.h"
 
-/* GPU blocks have types below, SoC blocks from here to LAYOUT_PMU_TYPE_LAST */
-static inline int is_pmu_type(unsigned int type)
+/* bytes of the header with what the format adds; unknown bits add what is behind that */
+static inline uint32_t header_min(unsigned int format)
 {
-	return type >= LAYOUT_PMU_TYPE_FIRST && type <= LAYOUT_PMU_TYPE_LAST;
-}
-
-/* NVIDIA blocks, whose counters take turns */
-static inline int is_mux_type(unsigned int type)
-{
-	return type >= LAYOUT_MUX_TYPE_FIRST && type <= LAYOUT_MUX_TYPE_LAST;
-}
-
-/* each counter comes with the time that it ran */
-static inline int has_times(unsigned int type)
-{
-	return is_pmu_type(type) || is_mux_type(type);
-}
-
-static inline uint32_t header_min(unsigned int type)
-{
-	if (is_pmu_type(type))
-		return LAYOUT_PMU_MIN;
-	return is_mux_type(type) ? LAYOUT_MUX_MIN : LAYOUT_BLOCK_MIN;
+	return (uint32_t)LAYOUT_BLOCK_MIN +
+	       (format & LAYOUT_FORMAT_RUNNING_TIMES ? LAYOUT_TIMES_BYTES : 0) +
+	       (format & LAYOUT_FORMAT_PMU_IDENTITY ? LAYOUT_PMU_BYTES : 0);
 }
 
 static inline uint16_t load16(const unsigned char *p)
@@ -65,14 +48,11 @@ struct shape {
 	uint64_t valid_mask;
 	uint32_t size;
 	uint32_t header_size;
-	uint16_t type;
 	uint16_t count;
+	uint8_t format;
 };
 
-/*
- * Check the block at @p, of which @left bytes may be read.
- * Return: 1; 0 if the block's type is unknown and its inside too; an error.
- */
+/* Check the block at @p, of which @left bytes may be read. Return: 1 or an error. */
 static inline int check_block(const unsigned char *p, size_t left, struct shape *shape)
 {
 	uint32_t needed;
@@ -82,25 +62,21 @@ static inline int check_block(const unsigned char *p, size_t left, struct shape 
 
 	shape->size = load32(p + LAYOUT_BLOCK_SIZE);
 	shape->header_size = load16(p + LAYOUT_BLOCK_HEADER_SIZE);
-	shape->type = load16(p + LAYOUT_BLOCK_TYPE);
+	shape->format = p[LAYOUT_BLOCK_FORMAT];
 	if (shape->size < LAYOUT_BLOCK_MIN || shape->size % 8)
 		return PERFCTR_DECODE_BAD_SIZE;
 	if (shape->size > left)
 		return PERFCTR_DECODE_TRUNCATED;
-	if (shape->header_size < header_min(shape->type) || shape->header_size % 8 ||
+	if (shape->header_size < header_min(shape->format) || shape->header_size % 8 ||
 	    shape->header_size > shape->size)
 		return PERFCTR_DECODE_BAD_HEADER_SIZE;
 
 	shape->enable_mask = load64(p + LAYOUT_BLOCK_ENABLE_MASK);
 	shape->valid_mask = load64(p + LAYOUT_BLOCK_VALID_MASK);
 	shape->count = (uint16_t)count_bits(shape->enable_mask);
-	needed = shape->count * 8u * (has_times(shape->type) ? 2 : 1);
-	if (needed > shape->size - shape->header_size || shape->valid_mask & ~shape->enable_mask) {
-		/* a later kernel may have blocks that are not made of counters */
-		if (shape->type == 0 || shape->type > LAYOUT_PMU_TYPE_LAST)
-			return 0;
+	needed = shape->count * 8u * (shape->format & LAYOUT_FORMAT_RUNNING_TIMES ? 2 : 1);
+	if (needed > shape->size - shape->header_size || shape->valid_mask & ~shape->enable_mask)
 		return PERFCTR_DECODE_BAD_MASK;
-	}
 	return 1;
 }
 
@@ -109,12 +85,13 @@ static void fill_block(const unsigned char *p, const struct shape *shape,
 {
 	block->bytes = p;
 	block->size = shape->size;
-	block->type = shape->type;
+	block->type = load16(p + LAYOUT_BLOCK_TYPE);
 	block->enable_mask = shape->enable_mask;
 	block->valid_mask = shape->valid_mask;
 	block->count = shape->count;
 	block->index = load16(p + LAYOUT_BLOCK_INDEX);
-	block->section = load16(p + LAYOUT_BLOCK_SECTION);
+	block->section = p[LAYOUT_BLOCK_SECTION];
+	block->format = shape->format;
 	block->product = load16(p + LAYOUT_BLOCK_PRODUCT);
 	block->set = p[LAYOUT_BLOCK_SET];
 	block->clock = p[LAYOUT_BLOCK_CLOCK];
@@ -122,7 +99,9 @@ static void fill_block(const unsigned char *p, const struct shape *shape,
 	block->capture_ns = (int32_t)load32(p + LAYOUT_BLOCK_CAPTURE_NS);
 	block->clock_cycles = load64(p + LAYOUT_BLOCK_CLOCK_CYCLES);
 	block->values = p + shape->header_size;
-	block->running = has_times(shape->type) ? block->values + shape->count * 8u : NULL;
+	block->running = shape->format & LAYOUT_FORMAT_RUNNING_TIMES ?
+				 block->values + shape->count * 8u :
+				 NULL;
 }
 
 void perfctr_decode_rewind(struct perfctr_sample *sample)
@@ -131,31 +110,28 @@ void perfctr_decode_rewind(struct perfctr_sample *sample)
 	sample->blocks_left = sample->block_count;
 }
 
-/* the next block that can be understood; NULL @block: check it only */
+/* the next block; NULL @block: check it only */
 static inline int next_block(struct perfctr_sample *sample, struct perfctr_block *block)
 {
+	const unsigned char *p = sample->next;
 	struct shape shape;
+	int result;
 
-	while (sample->blocks_left) {
-		const unsigned char *p = sample->next;
-		int result = check_block(p, (size_t)(sample->end - p), &shape);
-
-		if (result < 0)
-			return result;
-		sample->next += shape.size;
-		sample->blocks_left--;
-		if (result) {
-			if (block)
-				fill_block(p, &shape, block);
-			return 1;
-		}
-	}
-	return 0;
+	if (!sample->blocks_left)
+		return 0;
+	result = check_block(p, (size_t)(sample->end - p), &shape);
+	if (result < 0)
+		return result;
+	sample->next += shape.size;
+	sample->blocks_left--;
+	if (block)
+		fill_block(p, &shape, block);
+	return 1;
 }
 
 int perfctr_decode_block(struct perfctr_sample *sample, struct perfctr_block *block)
 {
-	/* checked again: another writer of the ring's memory cannot lead us astray */
+	/* checked again: another process may write to the bytes */
 	return next_block(sample, block);
 }
 
@@ -190,6 +166,8 @@ long perfctr_decode_sample(const void *bytes, size_t size, struct perfctr_sample
 	sample->merged_periods = load32(p + LAYOUT_SAMPLE_MERGED_PERIODS);
 	sample->lost_ns = load64(p + LAYOUT_SAMPLE_LOST_NS);
 	sample->merged_others = load32(p + LAYOUT_SAMPLE_MERGED_OTHERS);
+	sample->gpu_epoch = load32(p + LAYOUT_SAMPLE_GPU_EPOCH);
+	sample->gpu_timestamp = load64(p + LAYOUT_SAMPLE_GPU_TIMESTAMP);
 	if (sample->end_ns < sample->start_ns)
 		return PERFCTR_DECODE_BAD_TIME;
 
@@ -209,16 +187,15 @@ long perfctr_decode_sample(const void *bytes, size_t size, struct perfctr_sample
 
 int perfctr_block_read_pmu(const struct perfctr_block *block, struct perfctr_block_pmu *pmu)
 {
-	const unsigned char *p = block->bytes;
+	const unsigned char *p =
+		block->bytes + header_min(block->format & LAYOUT_FORMAT_RUNNING_TIMES);
 
-	if (!is_pmu_type(block->type))
+	if (!(block->format & LAYOUT_FORMAT_PMU_IDENTITY))
 		return 0;
 
 	pmu->config = load64(p + LAYOUT_PMU_CONFIG);
 	pmu->config1 = load64(p + LAYOUT_PMU_CONFIG1);
 	pmu->config2 = load64(p + LAYOUT_PMU_CONFIG2);
-	pmu->time_enabled = load64(p + LAYOUT_PMU_TIME_ENABLED);
-	pmu->time_running = load64(p + LAYOUT_PMU_TIME_RUNNING);
 	pmu->pmu_type = load32(p + LAYOUT_PMU_TYPE);
 	pmu->cpu = (int32_t)load32(p + LAYOUT_PMU_CPU);
 	memcpy(pmu->name, p + LAYOUT_PMU_NAME, sizeof(pmu->name));
@@ -229,13 +206,12 @@ int perfctr_block_read_pmu(const struct perfctr_block *block, struct perfctr_blo
 int perfctr_block_read_times(const struct perfctr_block *block, uint64_t *enabled_ns,
 			     uint64_t *running_ns)
 {
-	const unsigned char *p = block->bytes;
+	const unsigned char *p = block->bytes + LAYOUT_BLOCK_MIN;
 
-	if (!has_times(block->type))
+	if (!(block->format & LAYOUT_FORMAT_RUNNING_TIMES))
 		return 0;
-	p += is_pmu_type(block->type) ? LAYOUT_PMU_TIME_ENABLED : LAYOUT_MUX_TIME_ENABLED;
-	*enabled_ns = load64(p);
-	*running_ns = load64(p + sizeof(uint64_t));
+	*enabled_ns = load64(p + LAYOUT_TIMES_ENABLED);
+	*running_ns = load64(p + LAYOUT_TIMES_RUNNING);
 	return 1;
 }
 

@@ -14,6 +14,9 @@
 enum {
 	/* more than any device has; a driver that says so answers another question */
 	MAX_ELEMENTS = 65536,
+	/* of the interface in perfctr_drm.h, and what came before it */
+	LEAST_VERSION = 3,
+	OLD_SAMPLE_HEADER_SIZE = 64,
 };
 
 int perfctr_device_ioctl(struct perfctr_device *device, unsigned long request, void *argument)
@@ -79,6 +82,18 @@ static bool is_unknown_ioctl(int error)
 	       error == -EACCES || error == -EPROTO;
 }
 
+/* Return: 0; -EPROTO the answer is to another question; -EPROTONOSUPPORT the kernel is too old. */
+static int check_info(const struct drm_perfctr_device_info *info)
+{
+	if (info->version >= LEAST_VERSION &&
+	    info->sample_header_size >= sizeof(struct drm_perfctr_sample_header))
+		return 0;
+	return info->version && info->version < LEAST_VERSION &&
+			       info->sample_header_size == OLD_SAMPLE_HEADER_SIZE ?
+		       -EPROTONOSUPPORT :
+		       -EPROTO;
+}
+
 static int query_all(struct perfctr_device *device)
 {
 	void *info = NULL, *blocks = NULL, *clocks = NULL;
@@ -86,10 +101,8 @@ static int query_all(struct perfctr_device *device)
 	int error;
 
 	error = query(device, DRM_PERFCTR_QUERY_DEVICE, sizeof(device->info), &info, &info_count);
-	if (!error &&
-	    (info_count != 1 || ((struct drm_perfctr_device_info *)info)->sample_header_size <
-					sizeof(struct drm_perfctr_sample_header)))
-		error = -EPROTO;
+	if (!error)
+		error = info_count == 1 ? check_info(info) : -EPROTO;
 	if (is_unknown_ioctl(error) && !device->broker)
 		error = -ENOTTY;
 	if (!error)
@@ -159,6 +172,11 @@ static int device_new(struct perfctr_ctx *ctx, int fd, struct broker *broker, co
 	if (error == -ENOTTY)
 		perfctr_fail(ctx, error, "%s: the driver%s%s offers no performance counters",
 			     path[0] ? path : "this DRM file", d->driver[0] ? " " : "", d->driver);
+	else if (error == -EPROTONOSUPPORT)
+		perfctr_fail(
+			ctx, error,
+			"%s: its kernel modules are older than this library, which needs version %d of the interface",
+			path[0] ? path : "this DRM file", LEAST_VERSION);
 	else if (error)
 		perfctr_fail(ctx, error, "%s: cannot ask the device for its counters: %s",
 			     path[0] ? path : "this DRM file", strerror(-error));

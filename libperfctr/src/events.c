@@ -58,7 +58,7 @@ static bool block_matches(const struct drm_perfctr_block_info *b, const char *pa
 	const char *type = perfctr_block_type_name(b->type);
 	char label[LABEL_BYTES];
 
-	if (perfctr_type_is_pmu(b->type))
+	if (block_is_pmu(b))
 		return false;
 	perfctr_block_label(b->type, b->index, label, sizeof(label));
 	return matches(pattern, label) || (type && !strcasecmp(pattern, type));
@@ -172,7 +172,7 @@ static int add_gpu_counters(struct parser *p, const char *blocks, const char *co
 		const struct drm_perfctr_block_info *b = &p->device->blocks[n];
 		int result;
 
-		if (blocks ? !block_matches(b, blocks) : perfctr_type_is_pmu(b->type))
+		if (blocks ? !block_matches(b, blocks) : block_is_pmu(b))
 			continue;
 		result = add_block_counters(p, b, counters, selects_some(p, b, blocks));
 		if (result < 0)
@@ -299,7 +299,7 @@ static const struct perfctr_counter_desc *typed_event(const struct pmu *pmu, uin
 static int add_pmu_event(struct parser *p, const struct pmu *pmu, const char *terms, bool single)
 {
 	struct pmu_event event = { .cpu = DRM_PERFCTR_CPU_ANY };
-	struct drm_perfctr_block_request r = { 0 };
+	struct drm_perfctr_block_request r = { .flags = DRM_PERFCTR_REQUEST_PMU };
 	struct selection_label label = { 0 };
 	const struct perfctr_counter_desc *desc;
 	char text[EVENT_BYTES];
@@ -438,9 +438,9 @@ static bool has_block(struct parser *p, unsigned int product, unsigned int type)
 
 	for (n = 0; n < p->device->block_count; n++)
 		if (p->device->blocks[n].type == type && p->device->blocks[n].product == product &&
-		    !perfctr_type_is_pmu(type))
+		    !block_is_pmu(&p->device->blocks[n]))
 			return true;
-	if (!perfctr_type_is_pmu(type) || type == DRM_PERFCTR_BLOCK_GENERIC_PMU ||
+	if (product != DRM_PERFCTR_TEGRA410_PRODUCT ||
 	    !(p->device->info.features & DRM_PERFCTR_FEATURE_PMU) || load_pmus(p))
 		return false;
 	for (n = 0; n < p->pmus.count; n++)

@@ -36,7 +36,7 @@ EXPORT int perfctr_filter_text(unsigned int block_type, uint64_t config, uint64_
 
 	if (size)
 		text[0] = '\0';
-	if (block_type == DRM_PERFCTR_BLOCK_GENERIC_PMU || !perfctr_type_is_pmu(block_type))
+	if (block_type == DRM_PERFCTR_BLOCK_GENERIC_PMU)
 		return 0;
 	while ((f = perfctr_filter_next(f))) {
 		uint64_t mask = f->width < 64 ? (UINT64_C(1) << f->width) - 1 : UINT64_MAX;

@@ -2,6 +2,10 @@
 /* Names of block types, products, flags and states. */
 #include "private.h"
 
+#include <drm/perfctr_mali.h>
+#include <drm/perfctr_nv50.h>
+#include <drm/vsoc_drm.h>
+
 #include <stdio.h>
 #include <string.h>
 
@@ -11,28 +15,28 @@ struct name {
 };
 
 static const struct name block_types[] = {
-	{ DRM_PERFCTR_BLOCK_FW, "fw" },
-	{ DRM_PERFCTR_BLOCK_CSHW, "cshw" },
-	{ DRM_PERFCTR_BLOCK_TILER, "tiler" },
-	{ DRM_PERFCTR_BLOCK_MEMSYS, "memsys" },
-	{ DRM_PERFCTR_BLOCK_SHADER, "shader" },
-	{ DRM_PERFCTR_BLOCK_PCOUNTER, "pcounter" },
-	{ DRM_PERFCTR_BLOCK_MP, "mp" },
+	{ DRM_PERFCTR_MALI_BLOCK_FW, "fw" },
+	{ DRM_PERFCTR_MALI_BLOCK_CSHW, "cshw" },
+	{ DRM_PERFCTR_MALI_BLOCK_TILER, "tiler" },
+	{ DRM_PERFCTR_MALI_BLOCK_MEMSYS, "memsys" },
+	{ DRM_PERFCTR_MALI_BLOCK_SHADER, "shader" },
+	{ DRM_PERFCTR_NV50_BLOCK_PCOUNTER, "pcounter" },
+	{ DRM_PERFCTR_NV50_BLOCK_MP, "mp" },
 	{ DRM_PERFCTR_BLOCK_GENERIC_PMU, "pmu" },
-	{ DRM_PERFCTR_BLOCK_UCF, "ucf" },
-	{ DRM_PERFCTR_BLOCK_PCIE, "pcie" },
-	{ DRM_PERFCTR_BLOCK_PCIE_TGT, "pcie_tgt" },
-	{ DRM_PERFCTR_BLOCK_CMEM_LATENCY, "cmem_latency" },
-	{ DRM_PERFCTR_BLOCK_NVLINK_C2C, "nvlink_c2c" },
-	{ DRM_PERFCTR_BLOCK_NVCLINK, "nvclink" },
-	{ DRM_PERFCTR_BLOCK_NVDLINK, "nvdlink" },
+	{ DRM_PERFCTR_TEGRA410_BLOCK_UCF, "ucf" },
+	{ DRM_PERFCTR_TEGRA410_BLOCK_PCIE, "pcie" },
+	{ DRM_PERFCTR_TEGRA410_BLOCK_PCIE_TGT, "pcie_tgt" },
+	{ DRM_PERFCTR_TEGRA410_BLOCK_CMEM_LATENCY, "cmem_latency" },
+	{ DRM_PERFCTR_TEGRA410_BLOCK_NVLINK_C2C, "nvlink_c2c" },
+	{ DRM_PERFCTR_TEGRA410_BLOCK_NVCLINK, "nvclink" },
+	{ DRM_PERFCTR_TEGRA410_BLOCK_NVDLINK, "nvdlink" },
 };
 
 static const struct name products[] = {
-	{ DRM_PERFCTR_PRODUCT_VSOC_CSF, "vsoc_csf" }, { DRM_PERFCTR_PRODUCT_MALI_V10, "mali_v10" },
-	{ DRM_PERFCTR_PRODUCT_MALI_V11, "mali_v11" }, { DRM_PERFCTR_PRODUCT_MALI_V12, "mali_v12" },
-	{ DRM_PERFCTR_PRODUCT_MALI_V13, "mali_v13" }, { DRM_PERFCTR_PRODUCT_TEGRA410, "tegra410" },
-	{ DRM_PERFCTR_PRODUCT_NV50, "nv50" },	      { DRM_PERFCTR_PRODUCT_PERF_PMU, "perf_pmu" },
+	{ DRM_VSOC_PRODUCT_CSF, "vsoc_csf" }, { DRM_PERFCTR_MALI_PRODUCT_V10, "mali_v10" },
+	{ DRM_PERFCTR_MALI_PRODUCT_V11, "mali_v11" }, { DRM_PERFCTR_MALI_PRODUCT_V12, "mali_v12" },
+	{ DRM_PERFCTR_MALI_PRODUCT_V13, "mali_v13" }, { DRM_PERFCTR_TEGRA410_PRODUCT, "tegra410" },
+	{ DRM_PERFCTR_NV50_PRODUCT, "nv50" },	      { DRM_PERFCTR_PRODUCT_PERF_PMU, "perf_pmu" },
 };
 
 static const struct name sample_flags[] = {
@@ -94,7 +98,7 @@ EXPORT int perfctr_block_label(unsigned int type, unsigned int index, char *text
 		return snprintf(text, size, "type%u.%u", type, index);
 	if (index == DRM_PERFCTR_INDEX_ALL)
 		return snprintf(text, size, "%s", name);
-	if (type == DRM_PERFCTR_BLOCK_PCIE || type == DRM_PERFCTR_BLOCK_PCIE_TGT)
+	if (type == DRM_PERFCTR_TEGRA410_BLOCK_PCIE || type == DRM_PERFCTR_TEGRA410_BLOCK_PCIE_TGT)
 		return snprintf(text, size, "%s%u_rc%u", name, index >> 8, index & 0xff);
 	return snprintf(text, size, "%s%u", name, index);
 }

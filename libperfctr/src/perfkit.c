@@ -186,14 +186,14 @@ static int counter_name(const struct perfctr_selection *selection, size_t reques
 
 	if (r->type == DRM_PERFCTR_BLOCK_GENERIC_PMU)
 		return snprintf(name, KIT_NAME_BYTES, "%s", label->text);
-	key.product = perfctr_type_is_pmu(r->type) ? DRM_PERFCTR_PRODUCT_TEGRA410 :
+	key.product = request_is_pmu(r) ? DRM_PERFCTR_TEGRA410_PRODUCT :
 						     device->info.product;
 	for (n = 0; n < device->block_count; n++)
 		if (device->blocks[n].type == r->type && device->blocks[n].index == r->index)
 			key.product = device->blocks[n].product;
 	perfctr_block_label(r->type, index, block, sizeof(block));
 	selection_counter_label(selection, &key, counter, sizeof(counter));
-	if (perfctr_type_is_pmu(r->type))
+	if (request_is_pmu(r))
 		perfctr_filter_text(r->type, r->config, r->config1, r->config2, filters,
 				    sizeof(filters));
 	return snprintf(name, KIT_NAME_BYTES, "%s/%s%s%s", block, counter, *filters ? "," : "",
@@ -205,7 +205,7 @@ static const struct perfctr_counter_desc *describe(const struct perfctr_selectio
 						   unsigned int position)
 {
 	const struct perfctr_device *device = selection->device;
-	unsigned int product = DRM_PERFCTR_PRODUCT_TEGRA410;
+	unsigned int product = DRM_PERFCTR_TEGRA410_PRODUCT;
 	size_t n;
 
 	if (r->type == DRM_PERFCTR_BLOCK_GENERIC_PMU)
@@ -381,10 +381,10 @@ static bool has_block(const struct perfctr_device *device, const struct perfctr_
 
 	for (n = 0; n < device->block_count; n++)
 		if (device->blocks[n].type == m->block_type &&
-		    (device->blocks[n].product == m->product || perfctr_type_is_pmu(m->block_type)))
+		    device->blocks[n].product == m->product)
 			return true;
 	/* a device tells of PMUs as a whole; the selection knows which there are */
-	return perfctr_type_is_pmu(m->block_type) &&
+	return product_is_pmu(m->product) &&
 	       device->info.features & DRM_PERFCTR_FEATURE_PMU;
 }
 
@@ -444,7 +444,7 @@ add_metrics(struct addition *a, const char *pattern,
 			kind = strstr(metric->name, " SOL") ? PERFCTR_PERFKIT_SOL :
 							      PERFCTR_PERFKIT_BOTTLENECK;
 		if (!has_block(a->kit->device, metric) || !names_metric(pattern, metric) ||
-		    (gpu_only && perfctr_type_is_pmu(metric->block_type)))
+		    (gpu_only && product_is_pmu(metric->product)))
 			continue;
 		error = add_computed(a, metric, kind);
 		/* this device lacks a counter that it needs, or the PMU */
@@ -543,7 +543,7 @@ EXPORT int perfctr_perfkit_add_all(struct perfctr_perfkit *kit)
 
 		for (k = 0; k < n && kit->device->blocks[k].type != type; k++)
 			;
-		if (k < n || !name || perfctr_type_is_pmu(type))
+		if (k < n || !name || block_is_pmu(&kit->device->blocks[n]))
 			continue;
 		snprintf(event, sizeof(event), "%s/*", name);
 		error = add_events(&a, event);

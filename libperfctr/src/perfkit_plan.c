@@ -62,7 +62,7 @@ static bool belongs(const struct drm_perfctr_block_request *r, const struct perf
 	if (r->type != block->type || r->section != block->section ||
 	    !(block->enable_mask & r->mask))
 		return false;
-	if (perfctr_type_is_pmu(r->type) &&
+	if (request_is_pmu(r) &&
 	    (r->pmu_type != pmu->pmu_type || r->config != pmu->config ||
 	     r->config1 != pmu->config1 || r->config2 != pmu->config2))
 		return false;
@@ -226,7 +226,7 @@ static void candidates(struct trial *t)
 
 		if (kit->needs[n].pass != KIT_NO_PASS)
 			continue;
-		if (!perfctr_type_is_pmu(r->type)) {
+		if (!request_is_pmu(r)) {
 			if (set < 0)
 				set = r->set;
 			if (r->set != set)

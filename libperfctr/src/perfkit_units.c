@@ -6,6 +6,10 @@
  * Names as in NVPerfKit: IDX input assembler, GEOM geometry, SHD shader, TEX texture, ROP raster
  * operations. Units that have no counter of their being busy (2D, ZCULL, FB) are not here.
  */
+#include <drm/perfctr_mali.h>
+#include <drm/perfctr_nv50.h>
+#include <drm/vsoc_drm.h>
+
 #include "perfkit.h"
 
 #define UNIT(label, of_product, of_block, busy, waits)                                             \
@@ -26,9 +30,9 @@
 	}
 
 #define CSF(label, block, busy, waits) \
-	UNIT(label, DRM_PERFCTR_PRODUCT_VSOC_CSF, DRM_PERFCTR_BLOCK_##block, busy, waits)
+	UNIT(label, DRM_VSOC_PRODUCT_CSF, DRM_PERFCTR_MALI_BLOCK_##block, busy, waits)
 #define NV50(label, busy, waits) \
-	UNIT(label, DRM_PERFCTR_PRODUCT_NV50, DRM_PERFCTR_BLOCK_PCOUNTER, busy, waits)
+	UNIT(label, DRM_PERFCTR_NV50_PRODUCT, DRM_PERFCTR_NV50_BLOCK_PCOUNTER, busy, waits)
 
 static const struct perfctr_metric_desc units[] = {
 	CSF("CS", CSHW, "CS_ACTIVE", " - CS_WAIT"),

@@ -19,13 +19,13 @@ static const struct {
 	uint16_t block_type;
 	bool has_root_complex;
 } typed_pmus[] = {
-	{ "nvidia_ucf_pmu_%u%n", DRM_PERFCTR_BLOCK_UCF, false },
-	{ "nvidia_pcie_pmu_%u_rc_%u%n", DRM_PERFCTR_BLOCK_PCIE, true },
-	{ "nvidia_pcie_tgt_pmu_%u_rc_%u%n", DRM_PERFCTR_BLOCK_PCIE_TGT, true },
-	{ "nvidia_cmem_latency_pmu_%u%n", DRM_PERFCTR_BLOCK_CMEM_LATENCY, false },
-	{ "nvidia_nvlink_c2c_pmu_%u%n", DRM_PERFCTR_BLOCK_NVLINK_C2C, false },
-	{ "nvidia_nvclink_pmu_%u%n", DRM_PERFCTR_BLOCK_NVCLINK, false },
-	{ "nvidia_nvdlink_pmu_%u%n", DRM_PERFCTR_BLOCK_NVDLINK, false },
+	{ "nvidia_ucf_pmu_%u%n", DRM_PERFCTR_TEGRA410_BLOCK_UCF, false },
+	{ "nvidia_pcie_pmu_%u_rc_%u%n", DRM_PERFCTR_TEGRA410_BLOCK_PCIE, true },
+	{ "nvidia_pcie_tgt_pmu_%u_rc_%u%n", DRM_PERFCTR_TEGRA410_BLOCK_PCIE_TGT, true },
+	{ "nvidia_cmem_latency_pmu_%u%n", DRM_PERFCTR_TEGRA410_BLOCK_CMEM_LATENCY, false },
+	{ "nvidia_nvlink_c2c_pmu_%u%n", DRM_PERFCTR_TEGRA410_BLOCK_NVLINK_C2C, false },
+	{ "nvidia_nvclink_pmu_%u%n", DRM_PERFCTR_TEGRA410_BLOCK_NVCLINK, false },
+	{ "nvidia_nvdlink_pmu_%u%n", DRM_PERFCTR_TEGRA410_BLOCK_NVDLINK, false },
 };
 
 static void classify(struct pmu *pmu)

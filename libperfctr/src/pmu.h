@@ -12,7 +12,7 @@ struct pmu {
 	/* "ucf0", "pcie0_rc2"; the name itself if the block type is generic */
 	char label[PMU_NAME_BYTES];
 	uint32_t type;
-	/* enum drm_perfctr_block_type and index; GENERIC_PMU for all but the Tegra410 kinds */
+	/* block type and index; GENERIC_PMU for all but the Tegra410 kinds */
 	uint16_t block_type;
 	uint16_t index;
 };

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdatomic.h>
 
+#include <drm/perfctr_tegra410.h>
 #include <perfctr/perfctr.h>
 
 #include "sys.h"
@@ -63,10 +64,20 @@ int perfctr_take_struct(struct perfctr_ctx *ctx, const char *what, const void *f
 /* As strtod(), whatever the locale's decimal point is. */
 double perfctr_strtod(const char *text, char **end);
 
-/* Whether a block type is counted by a perf PMU. */
-static inline bool perfctr_type_is_pmu(unsigned int type)
+/* Whether a perf PMU counts what is requested, a block of the device, counters of a product. */
+static inline bool request_is_pmu(const struct drm_perfctr_block_request *request)
 {
-	return type >= DRM_PERFCTR_BLOCK_GENERIC_PMU && type < 64;
+	return request->flags & DRM_PERFCTR_REQUEST_PMU;
+}
+
+static inline bool block_is_pmu(const struct drm_perfctr_block_info *block)
+{
+	return block->format & DRM_PERFCTR_FORMAT_PMU_IDENTITY;
+}
+
+static inline bool product_is_pmu(unsigned int product)
+{
+	return product == DRM_PERFCTR_TEGRA410_PRODUCT || product == DRM_PERFCTR_PRODUCT_PERF_PMU;
 }
 
 struct broker;
@@ -118,10 +129,8 @@ struct perfctr_selection {
 	struct catalogue *catalogue;
 };
 
-/* a buffer object and its mapping; handle 0: none */
-struct buffer {
-	uint32_t handle;
-	void *map;
+struct mapping {
+	void *address;
 	size_t bytes;
 };
 
@@ -132,9 +141,9 @@ struct perfctr_session {
 	uint64_t period_ns;
 	uint32_t flags;
 	uint32_t handle;
-	int eventfd;
-	/* slot 0, and the indices: memory that the kernel writes */
-	struct buffer ring, control;
+	int eventfd, ring_fd;
+	/* the indices, and slot 0: memory that the kernel writes */
+	struct mapping control, ring;
 	atomic_bool has_cursor;
 };
 

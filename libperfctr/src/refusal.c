@@ -41,10 +41,7 @@ refused_request(struct perfctr_selection *s, const struct drm_perfctr_setup *set
 		uint32_t handle = 0;
 
 		one.flags |= DRM_PERFCTR_SETUP_TEST_ONLY;
-		one.ring_handle = one.control_handle = 0;
 		one.eventfd = -1;
-		one.slot_stride = one.sample_size = one.block_count = 0;
-		one.ring_bytes = 0;
 		one.requests = (uintptr_t)&s->requests[n];
 		one.request_count = 1;
 		if (session_control(s->device, DRM_PERFCTR_CMD_SETUP, &handle, &one, sizeof(one)) ==
@@ -59,7 +56,7 @@ static bool has_pmu(const struct perfctr_selection *s)
 	size_t n;
 
 	for (n = 0; n < s->request_count; n++)
-		if (perfctr_type_is_pmu(s->requests[n].type))
+		if (request_is_pmu(&s->requests[n]))
 			return true;
 	return false;
 }
@@ -75,10 +72,10 @@ static void explain_denial(struct perfctr_selection *s, const struct drm_perfctr
 
 	read_number(ctx, PERFCTR_PARANOID_PATH, &mine);
 	r = !mine && has_pmu(s) ? refused_request(s, setup, error) : NULL;
-	if (!r || !perfctr_type_is_pmu(r->type)) {
+	if (!r || !request_is_pmu(r)) {
 		perfctr_fail(
 			ctx, error,
-			"%s: counters show what all users do, so this needs CAP_PERFMON (run as root), or \"sysctl dev.perfctr.paranoid=0\" by root",
+			"%s: counters show what all users do, so this needs CAP_PERFMON (run as root), or \"sysctl dev.perfctr.paranoid=0\" by root, which lets all users of this machine watch each other; \"perfctr serve\" gives single users what its policy allows",
 			name);
 		return;
 	}
@@ -156,7 +153,7 @@ static void explain_pmu(struct perfctr_selection *s, const struct drm_perfctr_bl
 	struct counter_key key = {
 		.type = r->type,
 		.index = r->index,
-		.product = DRM_PERFCTR_PRODUCT_TEGRA410,
+		.product = DRM_PERFCTR_TEGRA410_PRODUCT,
 		.position = r->section * DRM_PERFCTR_SECTION_COUNTERS +
 			    (unsigned int)__builtin_ctzll(r->mask | UINT64_C(1) << 63),
 		.pmu = "",
@@ -200,7 +197,7 @@ static void explain_other(struct perfctr_selection *s, const struct drm_perfctr_
 {
 	const struct drm_perfctr_block_request *r = refused_request(s, setup, error);
 
-	if (r && perfctr_type_is_pmu(r->type)) {
+	if (r && request_is_pmu(r)) {
 		explain_pmu(s, r, error);
 		return;
 	}
@@ -250,7 +247,7 @@ void refusal_explain(struct perfctr_selection *selection, const struct drm_perfc
 	case -EDQUOT:
 		perfctr_fail(
 			ctx, error,
-			"%s: this user's sessions or their rings are at the limit: end some, run as root, or raise sysctl dev.perfctr.max_user_sessions or max_user_ring_kb",
+			"%s: this user's sessions, their rings or their PMU counters are at the limit: end some, run as root, or raise sysctl dev.perfctr.max_user_sessions or max_user_ring_kb",
 			info->name);
 		return;
 	case -EBUSY:
@@ -271,12 +268,15 @@ void refusal_explain(struct perfctr_selection *selection, const struct drm_perfc
 		perfctr_fail(ctx, error, "%s: %u requests are too many, at most %u", info->name,
 			     s->request_count, info->max_requests);
 		return;
-	case -EMFILE:
+	case -ENOSPC:
 		perfctr_fail(ctx, error, "%s: this file has %u sessions already, the most it may",
 			     info->name, info->max_sessions_per_file);
 		return;
 	case -ENFILE:
-		perfctr_fail(ctx, error, "%s: too many sessions on the device", info->name);
+		perfctr_fail(
+			ctx, error,
+			"%s: all users without CAP_PERFMON together have the sessions that the device gives them; run as root",
+			info->name);
 		return;
 	case -ENODEV:
 		perfctr_fail(ctx, error, "%s: the device is gone", info->name);

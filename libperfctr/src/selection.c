@@ -223,6 +223,7 @@ int selection_add_generic(struct perfctr_selection *s, const struct drm_perfctr_
 	if (index >= DRM_PERFCTR_INDEX_ALL)
 		return perfctr_fail(s->device->ctx, -E2BIG, "too many events");
 	request.type = DRM_PERFCTR_BLOCK_GENERIC_PMU;
+	request.flags |= DRM_PERFCTR_REQUEST_PMU;
 	request.index = (uint16_t)index;
 	request.mask = 1;
 	return selection_append(s, &request, label);
@@ -254,7 +255,7 @@ EXPORT int perfctr_selection_add_request(struct perfctr_selection *selection,
 		return perfctr_fail(ctx, -EINVAL, "the request selects no counter");
 	if (request->type == DRM_PERFCTR_BLOCK_GENERIC_PMU)
 		error = selection_add_generic(selection, request, NULL);
-	else if (perfctr_type_is_pmu(request->type))
+	else if (request_is_pmu(request))
 		error = selection_add_pmu(selection, request, false);
 	else
 		error = selection_add_gpu(selection, request, false);

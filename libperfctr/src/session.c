@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Sessions: memory for the ring, and the commands. */
+/* Sessions: the ring, and the commands. */
 #include "broker.h"
 #include "refusal.h"
 
@@ -43,7 +43,7 @@ static uint32_t round_up_slots(uint64_t wanted, uint32_t most)
 }
 
 static void fill_setup(struct perfctr_selection *selection, const struct perfctr_session_opts *opts,
-		       struct drm_perfctr_setup *setup)
+		       uint32_t flags, int eventfd, struct drm_perfctr_setup *setup)
 {
 	uint64_t slots = opts->slots;
 
@@ -54,44 +54,48 @@ static void fill_setup(struct perfctr_selection *selection, const struct perfctr
 			slots = selection->device->info.max_slots;
 	}
 	*setup = (struct drm_perfctr_setup){
-		.flags = opts->flags | DRM_PERFCTR_SETUP_TEST_ONLY,
+		.flags = opts->flags | flags,
 		/* 2^31 fits, and no kernel takes more */
 		.slots = round_up_slots(slots, 1u << 31),
-		.eventfd = -1,
+		.eventfd = eventfd,
 		.watermark = opts->watermark,
 		.period_ns = opts->period_ns,
 		.requests = (uintptr_t)selection->requests,
 		.request_count = (uint32_t)selection->request_count,
 		.request_stride = sizeof(*selection->requests),
+		.ring_fd = -1,
 	};
 }
 
-/* Ask the kernel for the sizes; a ring that the program did not size may shrink. */
-static int test_setup(struct perfctr_selection *selection, const struct perfctr_session_opts *opts,
-		      struct drm_perfctr_setup *setup)
+/* SETUP; a ring that the program did not size may shrink. */
+static int try_setup(struct perfctr_selection *selection, const struct perfctr_session_opts *opts,
+		     struct drm_perfctr_setup *setup, uint32_t *handle)
 {
 	struct perfctr_device *device = selection->device;
-	uint32_t handle;
 	int error;
 
 	if (!selection->request_count)
 		return perfctr_fail(device->ctx, -EINVAL, "nothing is selected");
 
-	fill_setup(selection, opts, setup);
 	do {
-		handle = 0;
-		error = session_control(device, DRM_PERFCTR_CMD_SETUP, &handle, setup,
+		*handle = 0;
+		error = session_control(device, DRM_PERFCTR_CMD_SETUP, handle, setup,
 					sizeof(*setup));
 		if (error != -ERANGE || opts->slots || setup->slots == 1)
 			break;
 		setup->slots /= 2;
 	} while (true);
-	if (error)
+	if (error) {
+		*handle = 0;
 		refusal_explain(selection, setup, error);
-	else if (!setup->slot_stride || setup->ring_bytes / setup->slot_stride < setup->slots ||
-		 setup->slots & (setup->slots - 1))
+	} else if (!setup->slot_stride ||
+		   setup->ring_bytes / setup->slot_stride < setup->slots ||
+		   setup->slots & (setup->slots - 1) || setup->ring_bytes > SIZE_MAX ||
+		   setup->ring_offset < sizeof(struct drm_perfctr_ring_control) ||
+		   setup->ring_offset > INT32_MAX) {
 		error = perfctr_fail(device->ctx, -EPROTO, "%s: the kernel gives impossible sizes",
 				     device->info.name);
+	}
 	return error;
 }
 
@@ -99,6 +103,7 @@ static void take_sizes(const struct drm_perfctr_setup *setup, struct perfctr_ses
 {
 	*sizes = (struct perfctr_session_sizes){
 		.size = sizeof(*sizes),
+		.ring_offset = setup->ring_offset,
 		.ring_bytes = setup->ring_bytes,
 		.slots = setup->slots,
 		.slot_stride = setup->slot_stride,
@@ -136,14 +141,17 @@ EXPORT int perfctr_session_check(struct perfctr_selection *selection,
 	struct perfctr_session_sizes mine;
 	struct drm_perfctr_setup setup;
 	struct perfctr_session_opts o;
+	uint32_t handle;
 	int error;
 
 	if (sizes && sizes->size < sizeof(sizes->size))
 		return perfctr_fail(ctx, -EINVAL,
 				    "struct perfctr_session_sizes: its size is not set");
 	error = take_opts(ctx, opts, &o);
-	if (!error)
-		error = test_setup(selection, &o, &setup);
+	if (!error) {
+		fill_setup(selection, &o, DRM_PERFCTR_SETUP_TEST_ONLY, -1, &setup);
+		error = try_setup(selection, &o, &setup, &handle);
+	}
 	if (error || !sizes)
 		return error;
 
@@ -154,144 +162,60 @@ EXPORT int perfctr_session_check(struct perfctr_selection *selection,
 	return 0;
 }
 
-/* --- buffers -------------------------------------------------------------------- */
-
-static int buffer_create(struct perfctr_device *device, const char *what, uint64_t bytes,
-			 struct buffer *buffer)
-{
-	const struct perfctr_sys *sys = device->ctx->sys;
-	struct drm_perfctr_bo_create create = { .size = bytes };
-	int error;
-
-	if (bytes > SIZE_MAX)
-		return perfctr_fail(device->ctx, -ERANGE, "a %s of %llu bytes", what,
-				    (unsigned long long)bytes);
-	error = sys->ioctl(sys->data, device->fd, DRM_IOCTL_PERFCTR_BO_CREATE, &create);
-	if (error == -EINVAL && !(device->info.features & DRM_PERFCTR_FEATURE_BO_CREATE))
-		return perfctr_fail(device->ctx, -EOPNOTSUPP,
-				    "%s: its driver gives no memory for rings", device->info.name);
-	if (error)
-		return perfctr_fail(device->ctx, error, "%s: no memory for a %s of %llu bytes: %s",
-				    device->info.name, what, (unsigned long long)bytes,
-				    strerror(-error));
-	buffer->handle = create.handle;
-	buffer->bytes = (size_t)bytes;
-	error = sys->mmap(sys->data, device->fd, create.mmap_offset, buffer->bytes, true,
-			  &buffer->map);
-	if (error) {
-		buffer->map = NULL;
-		return perfctr_fail(device->ctx, error, "%s: cannot map the %s: %s",
-				    device->info.name, what, strerror(-error));
-	}
-	return 0;
-}
-
-static void buffer_destroy(struct perfctr_device *device, struct buffer *buffer)
-{
-	const struct perfctr_sys *sys = device->ctx->sys;
-	struct drm_gem_close close = { .handle = buffer->handle };
-
-	if (buffer->map)
-		sys->munmap(sys->data, buffer->map, buffer->bytes);
-	if (buffer->handle)
-		sys->ioctl(sys->data, device->fd, DRM_IOCTL_GEM_CLOSE, &close);
-}
-
 /* --- life --------------------------------------------------------------------------- */
 
-/* Ring, control area and eventfd are ours, and the kernel is told of them. */
-static int create_buffers(struct perfctr_session *s, struct drm_perfctr_setup *setup)
+static int map(struct perfctr_session *s, const char *what, uint64_t offset, uint64_t bytes,
+	       bool writable, struct mapping *mapping)
 {
 	struct perfctr_device *device = s->selection->device;
 	const struct perfctr_sys *sys = device->ctx->sys;
 	int error;
 
-	error = buffer_create(device, "ring", setup->ring_bytes, &s->ring);
-	if (!error)
-		error = buffer_create(device, "control area",
-				      sizeof(struct drm_perfctr_ring_control), &s->control);
-	if (error)
-		return error;
-	s->eventfd = sys->eventfd(sys->data);
-	if (s->eventfd < 0)
-		return perfctr_fail(device->ctx, s->eventfd, "cannot create an eventfd: %s",
-				    strerror(-s->eventfd));
-	setup->ring_handle = s->ring.handle;
-	setup->control_handle = s->control.handle;
-	setup->eventfd = s->eventfd;
-	return 0;
-}
-
-static int map_file(struct perfctr_device *device, const char *what, int fd, uint64_t bytes,
-		    bool writable, struct buffer *buffer)
-{
-	const struct perfctr_sys *sys = device->ctx->sys;
-	int error = -ERANGE;
-
-	if (bytes <= SIZE_MAX) {
-		buffer->bytes = (size_t)bytes;
-		error = sys->mmap(sys->data, fd, 0, buffer->bytes, writable, &buffer->map);
-	}
+	mapping->bytes = (size_t)bytes;
+	error = sys->mmap(sys->data, s->ring_fd, offset, mapping->bytes, writable,
+			  &mapping->address);
 	if (!error)
 		return 0;
-	buffer->map = NULL;
-	return perfctr_fail(device->ctx, error, "%s: cannot map the broker's %s: %s",
-			    device->info.name, what, strerror(-error));
+	mapping->address = NULL;
+	return perfctr_fail(device->ctx, error, "%s: cannot map the %s: %s", device->info.name,
+			    what, strerror(-error));
 }
 
-/* They are the broker's: a mapping and an eventfd are all that is left here. */
-static int map_files(struct perfctr_session *s)
+static void unmap(struct perfctr_session *s, struct mapping *mapping)
 {
-	struct perfctr_device *device = s->selection->device;
-	const struct perfctr_sys *sys = device->ctx->sys;
-	int files[BROKER_FILES];
-	int error = broker_take_files(device->broker, files);
+	const struct perfctr_sys *sys = session_ctx(s)->sys;
 
-	if (error)
-		return error;
-	s->eventfd = files[BROKER_EVENTFD];
-	error = map_file(device, "ring", files[BROKER_RING], s->sizes.ring_bytes, false, &s->ring);
-	if (!error)
-		error = map_file(device, "control area", files[BROKER_CONTROL],
-				 sizeof(struct drm_perfctr_ring_control), true, &s->control);
-	sys->close(sys->data, files[BROKER_RING]);
-	sys->close(sys->data, files[BROKER_CONTROL]);
-	return error;
+	if (mapping->address)
+		sys->munmap(sys->data, mapping->address, mapping->bytes);
 }
 
 static int session_setup(struct perfctr_session *s, const struct perfctr_session_opts *opts)
 {
 	struct perfctr_device *device = s->selection->device;
+	const struct perfctr_sys *sys = device->ctx->sys;
 	struct drm_perfctr_setup setup;
 	int error;
 
-	error = test_setup(s->selection, opts, &setup);
-	if (error)
-		return error;
-	take_sizes(&setup, &s->sizes);
-	s->period_ns = opts->period_ns;
-	s->flags = opts->flags;
-	if (!device->broker)
-		error = create_buffers(s, &setup);
+	/* a broker has an eventfd of its own, and gives it away with the ring */
+	if (!device->broker) {
+		s->eventfd = sys->eventfd(sys->data);
+		if (s->eventfd < 0)
+			return perfctr_fail(device->ctx, s->eventfd, "cannot create an eventfd: %s",
+					    strerror(-s->eventfd));
+	}
+	fill_setup(s->selection, opts, 0, s->eventfd, &setup);
+	error = try_setup(s->selection, opts, &setup, &s->handle);
+	s->ring_fd = setup.ring_fd;
+	s->eventfd = setup.eventfd;
 	if (error)
 		return error;
 
-	setup.flags &= ~(uint32_t)DRM_PERFCTR_SETUP_TEST_ONLY;
-	setup.slot_stride = 0;
-	setup.sample_size = 0;
-	setup.ring_bytes = 0;
-	setup.block_count = 0;
-	error = session_control(device, DRM_PERFCTR_CMD_SETUP, &s->handle, &setup, sizeof(setup));
-	if (error) {
-		s->handle = 0;
-		refusal_explain(s->selection, &setup, error);
-		return error;
-	}
-	if (setup.slot_stride != s->sizes.slot_stride || setup.ring_bytes != s->sizes.ring_bytes)
-		return perfctr_fail(device->ctx, -EPROTO,
-				    "%s: the kernel changed its mind about the ring's size",
-				    device->info.name);
-	error = device->broker ? map_files(s) : 0;
+	take_sizes(&setup, &s->sizes);
+	s->period_ns = opts->period_ns;
+	s->flags = opts->flags;
+	error = map(s, "control area", 0, setup.ring_offset, true, &s->control);
+	if (!error)
+		error = map(s, "ring", setup.ring_offset, setup.ring_bytes, false, &s->ring);
 	if (error)
 		return error;
 	perfctr_log(device->ctx, PERFCTR_LOG_INFO,
@@ -319,6 +243,7 @@ EXPORT int perfctr_session_new(struct perfctr_selection *selection,
 	atomic_init(&s->refs, 1);
 	atomic_init(&s->has_cursor, false);
 	s->eventfd = -1;
+	s->ring_fd = -1;
 	error = perfctr_selection_copy(selection, &s->selection);
 	if (error) {
 		free(s);
@@ -343,16 +268,20 @@ EXPORT struct perfctr_session *perfctr_session_ref(struct perfctr_session *sessi
 EXPORT struct perfctr_session *perfctr_session_unref(struct perfctr_session *session)
 {
 	struct perfctr_device *device;
+	const struct perfctr_sys *sys;
 
 	if (!session || !perfctr_refs_put(&session->refs))
 		return NULL;
 	device = session->selection->device;
+	sys = device->ctx->sys;
 	if (session->handle)
 		session_control(device, DRM_PERFCTR_CMD_TEARDOWN, &session->handle, NULL, 0);
+	unmap(session, &session->control);
+	unmap(session, &session->ring);
+	if (session->ring_fd >= 0)
+		sys->close(sys->data, session->ring_fd);
 	if (session->eventfd >= 0)
-		device->ctx->sys->close(device->ctx->sys->data, session->eventfd);
-	buffer_destroy(device, &session->control);
-	buffer_destroy(device, &session->ring);
+		sys->close(sys->data, session->eventfd);
 	perfctr_selection_unref(session->selection);
 	free(session);
 	return NULL;
@@ -440,6 +369,11 @@ EXPORT uint32_t perfctr_session_handle(const struct perfctr_session *session)
 EXPORT int perfctr_session_eventfd(const struct perfctr_session *session)
 {
 	return session->eventfd;
+}
+
+EXPORT int perfctr_session_ring_fd(const struct perfctr_session *session)
+{
+	return session->ring_fd;
 }
 
 EXPORT struct perfctr_device *perfctr_session_device(const struct perfctr_session *session)

@@ -93,3 +93,26 @@ EXPORT int perfctr_time_convert(const struct perfctr_anchor *first,
 	      (uint64_t)(int64_t)(share * (long double)(int64_t)(to - from - raw_span));
 	return 0;
 }
+
+EXPORT int perfctr_time_of_gpu(const struct perfctr_device *device, uint32_t epoch,
+			       uint64_t gpu_timestamp, uint64_t *raw_ns)
+{
+	const struct drm_perfctr_clock_info *c = NULL;
+	unsigned int unused_bits;
+	__int128 ticks;
+	size_t n;
+
+	for (n = 0; n < device->clock_count; n++)
+		if (device->clocks[n].clock == DRM_PERFCTR_CLOCK_TIMESTAMP)
+			c = &device->clocks[n];
+	if (!c || !c->frequency_hz || !c->valid_bits || c->valid_bits > 64)
+		return -EOPNOTSUPP;
+	if (!epoch || epoch != c->epoch)
+		return -ESTALE;
+
+	/* the nearest time before or after the pair, of those between which the counter wraps */
+	unused_bits = 64 - c->valid_bits;
+	ticks = (int64_t)((gpu_timestamp - c->gpu_timestamp) << unused_bits) >> unused_bits;
+	*raw_ns = c->raw_ns + (uint64_t)(int64_t)(ticks * NS_PER_S / c->frequency_hz);
+	return 0;
+}

@@ -107,7 +107,7 @@ static void describe(struct perfctr_totals_block *b, const struct perfctr_block 
 	i->product = block->product;
 	i->set = block->set;
 	i->clock = block->clock;
-	i->is_pmu = perfctr_type_is_pmu(block->type);
+	i->is_pmu = !!(block->format & DRM_PERFCTR_FORMAT_PMU_IDENTITY);
 	i->cpu = -1;
 	if (i->is_pmu) {
 		i->cpu = pmu->cpu;

@@ -3,10 +3,12 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "test.h"
 
-enum { FIRST_FD = 100 };
+enum { FIRST_FD = 100, PAGE = 4096 };
 
 static bool fails(struct fake *f, enum fake_call call, int *error)
 {
@@ -98,7 +100,11 @@ static int fake_close(void *data, int fd)
 {
 	struct fake *f = data;
 
-	f->fds[index_of(f, fd)].used = false;
+	int n = index_of(f, fd);
+
+	if (f->fds[n].memory)
+		close(f->fds[n].memory);
+	f->fds[n].used = false;
 	f->open_fds--;
 	return 0;
 }
@@ -208,15 +214,22 @@ static int fake_mmap(void *data, int fd, uint64_t offset, size_t size, bool writ
 		     void **address)
 {
 	struct fake *f = data;
-	int error;
+	int error, memory = f->fds[index_of(f, fd)].memory;
+	int prot = writable ? PROT_READ | PROT_WRITE : PROT_READ;
+	uint64_t end = (offset + size + PAGE - 1) / PAGE * PAGE;
 
-	if (!f->fds[index_of(f, fd)].device || !writable)
+	if (!memory)
 		abort();
 	if (fails(f, FAKE_MMAP, &error))
 		return error;
-	if (offset >= ARRAY_SIZE(f->objects) || size > f->objects[offset].bytes)
+	if (writable && end > PAGE)
+		return -EACCES;
+	if (offset % PAGE || end > f->ring_file_bytes)
 		return -EINVAL;
-	*address = f->objects[offset].memory;
+	/* really without the right to write */
+	*address = mmap(NULL, size, prot, MAP_SHARED, memory, (off_t)offset);
+	if (*address == MAP_FAILED)
+		abort();
 	f->mappings++;
 	return 0;
 }
@@ -225,8 +238,7 @@ static int fake_munmap(void *data, void *address, size_t size)
 {
 	struct fake *f = data;
 
-	(void)address;
-	(void)size;
+	munmap(address, size);
 	f->mappings--;
 	return 0;
 }
@@ -235,9 +247,18 @@ static int fake_munmap(void *data, void *address, size_t size)
 
 static int answer_query(struct fake *f, struct drm_perfctr_query *q)
 {
-	static const struct drm_perfctr_clock_info clocks[2] = {
+	static const struct drm_perfctr_clock_info clocks[] = {
 		{ .clock = 0, .frequency_hz = 500000000, .name = "top" },
 		{ .clock = 2, .frequency_hz = 800000000, .name = "shader" },
+		{
+			.clock = DRM_PERFCTR_CLOCK_TIMESTAMP,
+			.valid_bits = 40,
+			.frequency_hz = FAKE_GPU_HZ,
+			.name = "timestamp",
+			.gpu_timestamp = FAKE_GPU_TIMESTAMP,
+			.raw_ns = FAKE_GPU_RAW_NS,
+			.epoch = FAKE_GPU_EPOCH,
+		},
 	};
 	const unsigned char *from;
 	size_t bytes, size, count, n;
@@ -279,25 +300,6 @@ static int answer_query(struct fake *f, struct drm_perfctr_query *q)
 	return 0;
 }
 
-static int create_object(struct fake *f, struct drm_perfctr_bo_create *c)
-{
-	size_t n;
-
-	for (n = 1; n < ARRAY_SIZE(f->objects); n++)
-		if (!f->objects[n].memory)
-			break;
-	if (n == ARRAY_SIZE(f->objects))
-		return -ENOMEM;
-	c->size = (c->size + 4095) / 4096 * 4096;
-	f->objects[n].bytes = c->size;
-	f->objects[n].memory = aligned_alloc(4096, c->size);
-	memset(f->objects[n].memory, 0, c->size);
-	c->handle = (uint32_t)n;
-	c->mmap_offset = n;
-	f->buffers++;
-	return 0;
-}
-
 enum { FAKE_SPAN_NS = 1000000 };
 
 /* The counters of a block that run now; the others have no turn. */
@@ -330,29 +332,30 @@ static void make_sample(struct fake *f, uint32_t flags)
 	h->start_ns = 1000000 * (f->seq + f->merged);
 	h->end_ns = h->start_ns + FAKE_SPAN_NS;
 	h->flags = flags | f->sample_flags;
+	h->gpu_epoch = FAKE_GPU_EPOCH;
+	h->gpu_timestamp = FAKE_GPU_TIMESTAMP + f->seq;
 	for (bit = 0; bit < 64; bit++)
 		values[bit] = f->step * (bit + 1);
 	for (n = 0; n < f->setup.request_count; n++) {
 		const struct drm_perfctr_block_request *r = &f->requests[n];
 
-		if (perfctr_type_is_pmu(r->type)) {
-			struct drm_perfctr_pmu_block_header *p;
-
+		if (request_is_pmu(r)) {
+			struct sample_pmu_block *p;
 			uint64_t valid = take_turns(f, r->mask, &used, running);
 
 			p = sample_add_pmu(w, r->type, r->index, r->mask, values, running,
 					   FAKE_SPAN_NS);
 			p->block.valid_mask = valid;
 			p->block.states |= f->block_states;
-			p->config = r->config;
-			p->config1 = r->config1;
-			p->config2 = r->config2;
-			p->pmu_type = r->pmu_type;
+			p->pmu.config = r->config;
+			p->pmu.config1 = r->config1;
+			p->pmu.config2 = r->config2;
+			p->pmu.pmu_type = r->pmu_type;
 			if (r->type != DRM_PERFCTR_BLOCK_GENERIC_PMU)
-				strcpy(p->pmu_name, "nvidia");
-		} else if (r->type == DRM_PERFCTR_BLOCK_PCOUNTER ||
-			   r->type == DRM_PERFCTR_BLOCK_MP) {
-			struct drm_perfctr_mux_block_header *m;
+				strcpy(p->pmu.pmu_name, "nvidia");
+		} else if (r->type == DRM_PERFCTR_NV50_BLOCK_PCOUNTER ||
+			   r->type == DRM_PERFCTR_NV50_BLOCK_MP) {
+			struct sample_mux_block *m;
 			uint64_t valid = take_turns(f, r->mask, &used, running);
 			uint64_t step =
 				r->index < ARRAY_SIZE(f->mux_steps) ? f->mux_steps[r->index] : 0;
@@ -373,7 +376,7 @@ static void make_sample(struct fake *f, uint32_t flags)
 			b->set = r->set;
 			b->states |= f->block_states;
 			/* those that a test adds have their own */
-			if (b->product == DRM_PERFCTR_PRODUCT_VSOC_CSF)
+			if (b->product == DRM_VSOC_PRODUCT_CSF)
 				b->product = f->info.product;
 		}
 	}
@@ -394,6 +397,22 @@ bool fake_publish(struct fake *f, uint32_t flags)
 	return true;
 }
 
+/* A file of control area and slots, and the kernel's own mapping of it. */
+static int create_ring(struct fake *f, const struct drm_perfctr_setup *s)
+{
+	int fd = take_fd(f), memory = memfd_create("ring", MFD_CLOEXEC);
+
+	f->ring_file_bytes = s->ring_offset + (s->ring_bytes + PAGE - 1) / PAGE * PAGE;
+	if (memory <= 0 || ftruncate(memory, (off_t)f->ring_file_bytes))
+		abort();
+	f->fds[fd - FIRST_FD].memory = memory;
+	f->control = mmap(NULL, f->ring_file_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, memory, 0);
+	if (f->control == MAP_FAILED)
+		abort();
+	f->ring = (unsigned char *)f->control + s->ring_offset;
+	return fd;
+}
+
 static int setup_session(struct fake *f, struct drm_perfctr_control *c)
 {
 	struct drm_perfctr_setup *s = (void *)(uintptr_t)c->pointer;
@@ -412,7 +431,7 @@ static int setup_session(struct fake *f, struct drm_perfctr_control *c)
 	}
 	if (s->slots > f->info.max_slots)
 		return -ERANGE;
-	if (test_only && (s->ring_handle || s->control_handle || s->eventfd != -1))
+	if ((test_only && s->eventfd != -1) || s->reserved[0] || s->reserved[1])
 		return -EINVAL;
 	f->setup = *s;
 	memcpy(f->requests, (void *)(uintptr_t)s->requests,
@@ -420,19 +439,15 @@ static int setup_session(struct fake *f, struct drm_perfctr_control *c)
 	make_sample(f, 0);
 	s->sample_size = (uint32_t)f->writer.size;
 	s->slot_stride = (s->sample_size + FAKE_SLOT_ALIGN - 1) / FAKE_SLOT_ALIGN * FAKE_SLOT_ALIGN;
+	s->ring_offset = PAGE;
 	s->ring_bytes = (uint64_t)s->slot_stride * s->slots;
 	s->block_count = s->request_count;
 	if (s->ring_bytes > f->info.max_ring_bytes)
 		return -ERANGE;
 	if (test_only)
 		return 0;
-	if (!f->objects[s->ring_handle].memory || !f->objects[s->control_handle].memory)
-		return -ENOENT;
-	if (s->ring_bytes > f->objects[s->ring_handle].bytes)
-		return -ENOSPC;
 	f->stride = s->slot_stride;
-	f->ring = f->objects[s->ring_handle].memory;
-	f->control = f->objects[s->control_handle].memory;
+	s->ring_fd = create_ring(f, s);
 	f->has_session = true;
 	f->insert = 0;
 	f->seq = 0;
@@ -457,6 +472,8 @@ static int run_command(struct fake *f, struct drm_perfctr_control *c)
 			return -EINVAL;
 		f->has_session = false;
 		f->active = false;
+		munmap(f->control, f->ring_file_bytes);
+		f->control = NULL;
 		return 0;
 	case DRM_PERFCTR_CMD_START:
 		if (f->active)
@@ -491,7 +508,6 @@ static int fake_ioctl(void *data, int fd, unsigned long request, void *argument)
 	struct fake *f = data;
 	int n = index_of(f, fd), error;
 	struct drm_version *version = argument;
-	struct drm_gem_close *close = argument;
 
 	if (!f->fds[n].device)
 		return -ENOTTY;
@@ -508,13 +524,6 @@ static int fake_ioctl(void *data, int fd, unsigned long request, void *argument)
 	switch (request) {
 	case DRM_IOCTL_PERFCTR_QUERY:
 		return fails(f, FAKE_QUERY, &error) ? error : answer_query(f, argument);
-	case DRM_IOCTL_PERFCTR_BO_CREATE:
-		return fails(f, FAKE_BO_CREATE, &error) ? error : create_object(f, argument);
-	case DRM_IOCTL_GEM_CLOSE:
-		free(f->objects[close->handle].memory);
-		f->objects[close->handle].memory = NULL;
-		f->buffers--;
-		return 0;
 	case DRM_IOCTL_PERFCTR_CONTROL:
 		return run_command(f, argument);
 	default:
@@ -531,7 +540,7 @@ static void add_block(struct fake *f, uint16_t type, uint16_t index, uint32_t cl
 		.type = type,
 		.index = index,
 		.counters = 64,
-		.product = DRM_PERFCTR_PRODUCT_VSOC_CSF,
+		.product = DRM_VSOC_PRODUCT_CSF,
 		.sets = 1,
 		.clock = clock,
 		.available = { available },
@@ -563,28 +572,28 @@ struct fake *fake_new(void)
 	f->block_bytes = sizeof(f->blocks[0]);
 	f->info = (struct drm_perfctr_device_info){
 		.features = DRM_PERFCTR_FEATURE_PERIODIC | DRM_PERFCTR_FEATURE_PMU |
-			    DRM_PERFCTR_FEATURE_BO_CREATE,
-		.version = 1,
-		.sample_header_size = 64,
-		.block_header_size = 48,
+			    DRM_PERFCTR_FEATURE_GPU_TIMESTAMP,
+		.version = 3,
+		.sample_header_size = sizeof(struct drm_perfctr_sample_header),
+		.block_header_size = sizeof(struct drm_perfctr_block_header),
 		.sets = 1,
 		.max_slots = 4096,
 		.max_sessions_per_file = 8,
 		.max_requests = 64,
-		.product = DRM_PERFCTR_PRODUCT_VSOC_CSF,
+		.product = DRM_VSOC_PRODUCT_CSF,
 		.min_period_ns = 10000,
 		.unprivileged_min_period_ns = 1000000,
 		.max_period_ns = 10000000000,
 		.max_ring_bytes = 1 << 20,
 		.name = "Fake SoC",
 	};
-	add_block(f, DRM_PERFCTR_BLOCK_FW, 0, DRM_PERFCTR_CLOCK_TOP, 0x3fff0);
-	add_block(f, DRM_PERFCTR_BLOCK_CSHW, 0, DRM_PERFCTR_CLOCK_TOP, 0xffff0);
-	add_block(f, DRM_PERFCTR_BLOCK_TILER, 0, DRM_PERFCTR_CLOCK_COREGROUP, 0x7fff0);
-	add_block(f, DRM_PERFCTR_BLOCK_MEMSYS, 0, DRM_PERFCTR_CLOCK_COREGROUP, 0x7ffff0);
-	add_block(f, DRM_PERFCTR_BLOCK_MEMSYS, 1, DRM_PERFCTR_CLOCK_COREGROUP, 0x7ffff0);
+	add_block(f, DRM_PERFCTR_MALI_BLOCK_FW, 0, DRM_PERFCTR_MALI_CLOCK_TOP, 0x3fff0);
+	add_block(f, DRM_PERFCTR_MALI_BLOCK_CSHW, 0, DRM_PERFCTR_MALI_CLOCK_TOP, 0xffff0);
+	add_block(f, DRM_PERFCTR_MALI_BLOCK_TILER, 0, DRM_PERFCTR_MALI_CLOCK_COREGROUP, 0x7fff0);
+	add_block(f, DRM_PERFCTR_MALI_BLOCK_MEMSYS, 0, DRM_PERFCTR_MALI_CLOCK_COREGROUP, 0x7ffff0);
+	add_block(f, DRM_PERFCTR_MALI_BLOCK_MEMSYS, 1, DRM_PERFCTR_MALI_CLOCK_COREGROUP, 0x7ffff0);
 	for (n = 0; n < ARRAY_SIZE(cores); n++)
-		add_block(f, DRM_PERFCTR_BLOCK_SHADER, cores[n], DRM_PERFCTR_CLOCK_SHADER,
+		add_block(f, DRM_PERFCTR_MALI_BLOCK_SHADER, cores[n], DRM_PERFCTR_MALI_CLOCK_SHADER,
 			  0x3ffffff0);
 
 	fake_file(f, "/dev/dri/card0", "node:vsoc");
@@ -597,7 +606,7 @@ struct fake *fake_new(void)
 void fake_free(struct fake *f)
 {
 	EQUAL(f->open_fds, 0);
-	EQUAL(f->buffers, 0);
+	CHECK(!f->control);
 	EQUAL(f->mappings, 0);
 	CHECK(!f->has_session);
 	free(f);

@@ -19,14 +19,21 @@ enum fake_call {
 	FAKE_POLL,
 	FAKE_LIST,
 	FAKE_QUERY,
-	FAKE_BO_CREATE,
 	/* FAKE_CONTROL + enum drm_perfctr_cmd */
 	FAKE_CONTROL,
 	FAKE_TEST_ONLY = FAKE_CONTROL + 8,
 	FAKE_CALLS,
 };
 
-enum { FAKE_SLOT_ALIGN = 64 };
+enum {
+	FAKE_SLOT_ALIGN = 64,
+	/* the GPU's timestamp counter: 40 bits, about to wrap */
+	FAKE_GPU_HZ = 1000000,
+	FAKE_GPU_RAW_NS = 5000000,
+	FAKE_GPU_EPOCH = 7,
+};
+
+#define FAKE_GPU_TIMESTAMP 0xfffffffff0
 
 struct fake {
 	struct perfctr_sys sys;
@@ -48,7 +55,6 @@ struct fake {
 	struct drm_perfctr_setup setup;
 	struct drm_perfctr_block_request requests[64];
 	bool has_session, active, dead;
-	uint32_t *ring_words;
 	unsigned char *ring;
 	struct drm_perfctr_ring_control *control;
 	uint64_t insert, seq, merged;
@@ -66,16 +72,15 @@ struct fake {
 	void (*on_poll)(struct fake *fake);
 
 	/* what is open or allocated: all zero at the end */
-	int open_fds, buffers, mappings;
-	struct {
-		void *memory;
-		size_t bytes;
-	} objects[16];
+	int open_fds, mappings;
+	uint64_t ring_file_bytes;
 	struct {
 		bool used;
 		const char *content;
 		size_t at, bytes;
 		bool device, eventfd;
+		/* of a ring: the real file */
+		int memory;
 		const char *driver;
 	} fds[64];
 	uint64_t eventfd_count;

@@ -49,87 +49,77 @@ struct drm_perfctr_block_header *sample_add_block(struct sample_writer *w, uint1
 	b->size = (uint32_t)(sizeof(*b) + bytes);
 	b->type = type;
 	b->index = index;
-	b->clock = DRM_PERFCTR_CLOCK_TOP;
+	b->clock = DRM_PERFCTR_MALI_CLOCK_TOP;
 	b->states = DRM_PERFCTR_STATE_ON;
 	b->clock_cycles = 500;
 	b->enable_mask = mask;
 	b->valid_mask = mask;
 	b->header_size = sizeof(*b);
-	b->product = DRM_PERFCTR_PRODUCT_VSOC_CSF;
+	b->product = DRM_VSOC_PRODUCT_CSF;
 	memcpy(b + 1, values, bytes);
 	sample_header(w)->block_count++;
 	return b;
 }
 
-struct drm_perfctr_mux_block_header *sample_add_mux(struct sample_writer *w, uint16_t type,
-						    uint16_t index, uint64_t mask,
-						    const uint64_t *values, const uint64_t *running,
-						    uint64_t enabled)
+/* A block with running times; its header has so many bytes. */
+static struct drm_perfctr_block_header *add_timed(struct sample_writer *w, uint16_t type,
+						  uint16_t index, uint64_t mask,
+						  const uint64_t *values, const uint64_t *running,
+						  uint64_t enabled, size_t header_bytes)
 {
-	size_t bytes = (size_t)__builtin_popcountll(mask) * sizeof(*values);
-	struct drm_perfctr_mux_block_header *b;
-	size_t n;
-
-	w->block = w->size;
-	b = append(w, sizeof(*b) + 2 * bytes);
-	b->block.size = (uint32_t)(sizeof(*b) + 2 * bytes);
-	b->block.type = type;
-	b->block.index = index;
-	b->block.clock = (uint8_t)index;
-	b->block.enable_mask = mask;
-	b->block.valid_mask = mask;
-	b->block.header_size = sizeof(*b);
-	b->block.product = DRM_PERFCTR_PRODUCT_NV50;
-	b->time_enabled = enabled;
-	b->time_running = enabled;
-	memcpy(b + 1, values, bytes);
-	memcpy((unsigned char *)(b + 1) + bytes, running, bytes);
-	for (n = 0; n < bytes / sizeof(*values); n++)
-		if (running[n] < b->time_running)
-			b->time_running = running[n];
-	if (b->time_running < enabled)
-		b->block.states |= DRM_PERFCTR_STATE_MULTIPLEXED;
-	sample_header(w)->block_count++;
-	return b;
-}
-
-struct drm_perfctr_pmu_block_header *sample_add_pmu(struct sample_writer *w, uint16_t type,
-						    uint16_t index, uint64_t mask,
-						    const uint64_t *values, const uint64_t *running,
-						    uint64_t enabled)
-{
-	size_t count = (size_t)__builtin_popcountll(mask);
-	size_t bytes = count * sizeof(*values);
-	struct drm_perfctr_pmu_block_header *b;
+	size_t count = (size_t)__builtin_popcountll(mask), bytes = count * sizeof(*values), n;
+	struct sample_mux_block *b;
 	uint64_t *times;
-	size_t n;
 
 	w->block = w->size;
-	b = append(w, sizeof(*b) + 2 * bytes);
-	b->block.size = (uint32_t)(sizeof(*b) + 2 * bytes);
+	b = append(w, header_bytes + 2 * bytes);
+	b->block.size = (uint32_t)(header_bytes + 2 * bytes);
 	b->block.type = type;
 	b->block.index = index;
-	b->block.clock = DRM_PERFCTR_CLOCK_NONE;
+	b->block.format = DRM_PERFCTR_FORMAT_RUNNING_TIMES;
 	b->block.enable_mask = mask;
 	b->block.valid_mask = mask;
-	b->block.header_size = sizeof(*b);
-	b->block.product = type == DRM_PERFCTR_BLOCK_GENERIC_PMU ? DRM_PERFCTR_PRODUCT_PERF_PMU :
-								   DRM_PERFCTR_PRODUCT_TEGRA410;
-	b->time_enabled = enabled;
-	b->time_running = enabled;
-	b->cpu = -1;
-	strcpy(b->pmu_name, "software");
-	memcpy(b + 1, values, bytes);
-	times = (uint64_t *)((unsigned char *)(b + 1) + bytes);
+	b->block.header_size = (uint16_t)header_bytes;
+	b->times.time_enabled = enabled;
+	b->times.time_running = enabled;
+	memcpy((unsigned char *)b + header_bytes, values, bytes);
+	times = (uint64_t *)((unsigned char *)b + header_bytes + bytes);
 	for (n = 0; n < count; n++) {
 		times[n] = running ? running[n] : enabled;
-		if (times[n] < b->time_running)
-			b->time_running = times[n];
+		if (times[n] < b->times.time_running)
+			b->times.time_running = times[n];
 	}
-	/* as the kernel says it */
-	if (b->time_running < enabled)
+	if (b->times.time_running < enabled)
 		b->block.states |= DRM_PERFCTR_STATE_MULTIPLEXED;
 	sample_header(w)->block_count++;
+	return &b->block;
+}
+
+struct sample_mux_block *sample_add_mux(struct sample_writer *w, uint16_t type, uint16_t index,
+					uint64_t mask, const uint64_t *values,
+					const uint64_t *running, uint64_t enabled)
+{
+	struct drm_perfctr_block_header *b = add_timed(w, type, index, mask, values, running,
+						       enabled, sizeof(struct sample_mux_block));
+
+	b->clock = (uint8_t)index;
+	b->product = DRM_PERFCTR_NV50_PRODUCT;
+	return (struct sample_mux_block *)b;
+}
+
+struct sample_pmu_block *sample_add_pmu(struct sample_writer *w, uint16_t type, uint16_t index,
+					uint64_t mask, const uint64_t *values,
+					const uint64_t *running, uint64_t enabled)
+{
+	struct sample_pmu_block *b = (void *)add_timed(w, type, index, mask, values, running,
+						       enabled, sizeof(*b));
+
+	b->block.format |= DRM_PERFCTR_FORMAT_PMU_IDENTITY;
+	b->block.clock = DRM_PERFCTR_CLOCK_NONE;
+	b->block.product = type == DRM_PERFCTR_BLOCK_GENERIC_PMU ? DRM_PERFCTR_PRODUCT_PERF_PMU :
+								   DRM_PERFCTR_TEGRA410_PRODUCT;
+	b->pmu.cpu = -1;
+	strcpy(b->pmu.pmu_name, "software");
 	return b;
 }
 

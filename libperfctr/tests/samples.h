@@ -4,6 +4,10 @@
 #define PERFCTR_SAMPLES_H
 
 #include <drm/perfctr_drm.h>
+#include <drm/perfctr_mali.h>
+#include <drm/perfctr_nv50.h>
+#include <drm/perfctr_tegra410.h>
+#include <drm/vsoc_drm.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -17,6 +21,18 @@ struct sample_writer {
 	size_t block;
 };
 
+/* blocks of DRM_PERFCTR_FORMAT_RUNNING_TIMES, without and with _PMU_IDENTITY */
+struct sample_mux_block {
+	struct drm_perfctr_block_header block;
+	struct drm_perfctr_running_times times;
+};
+
+struct sample_pmu_block {
+	struct drm_perfctr_block_header block;
+	struct drm_perfctr_running_times times;
+	struct drm_perfctr_pmu_identity pmu;
+};
+
 struct drm_perfctr_sample_header *sample_begin(struct sample_writer *w);
 struct drm_perfctr_sample_header *sample_header(struct sample_writer *w);
 
@@ -25,16 +41,14 @@ struct drm_perfctr_block_header *sample_add_block(struct sample_writer *w, uint1
 						  uint16_t index, uint64_t mask,
 						  const uint64_t *values);
 
-/* The same for a block of a perf PMU; running has as many elements, or is NULL: all the time. */
-/* a block of NVIDIA counters, which take turns; @running: ns of each counter */
-struct drm_perfctr_mux_block_header *sample_add_mux(struct sample_writer *w, uint16_t type,
-						    uint16_t index, uint64_t mask,
-						    const uint64_t *values, const uint64_t *running,
-						    uint64_t enabled);
-struct drm_perfctr_pmu_block_header *sample_add_pmu(struct sample_writer *w, uint16_t type,
-						    uint16_t index, uint64_t mask,
-						    const uint64_t *values, const uint64_t *running,
-						    uint64_t enabled);
+/* The same for a block of multiplexed counters; @running: ns of each counter, NULL: all the time. */
+struct sample_mux_block *sample_add_mux(struct sample_writer *w, uint16_t type, uint16_t index,
+					uint64_t mask, const uint64_t *values,
+					const uint64_t *running, uint64_t enabled);
+/* The same for a block of a perf PMU. */
+struct sample_pmu_block *sample_add_pmu(struct sample_writer *w, uint16_t type, uint16_t index,
+					uint64_t mask, const uint64_t *values,
+					const uint64_t *running, uint64_t enabled);
 
 /* Make a header longer by so many bytes of 0xa5, as a later kernel would. */
 void sample_grow_block_header(struct sample_writer *w, size_t bytes);

@@ -60,16 +60,16 @@ static void answer_setup(struct perfctr_broker_header *h, unsigned char *content
 	struct drm_perfctr_setup setup;
 
 	memcpy(&setup, content, sizeof(setup));
-	EQUAL(setup.ring_handle, 0);
 	EQUAL(setup.eventfd, -1);
 	EQUAL(setup.requests, 0);
 	setup.slot_stride = 256;
 	setup.sample_size = 200;
+	setup.ring_offset = 4096;
 	setup.ring_bytes = (uint64_t)setup.slots * setup.slot_stride;
 	setup.block_count = h->count;
 	memcpy(content, &setup, sizeof(setup));
 	h->handle = 7;
-	script.file_count = setup.flags & DRM_PERFCTR_SETUP_TEST_ONLY ? 0 : 3;
+	script.file_count = setup.flags & DRM_PERFCTR_SETUP_TEST_ONLY ? 0 : PERFCTR_BROKER_FILES;
 	script.size = sizeof(*h) + sizeof(setup);
 }
 
@@ -150,9 +150,9 @@ static int script_mmap(void *data, int fd, uint64_t offset, size_t size, bool wr
 		       void **address)
 {
 	(void)data;
-	EQUAL(offset, 0);
+	EQUAL(fd, FIRST_FILE);
 	/* the ring is not asked for more than the broker gives */
-	EQUAL(writable, fd == FIRST_FILE + 1);
+	EQUAL(offset, writable ? 0 : 4096);
 	*address = calloc(1, size);
 	return *address ? 0 : -ENOMEM;
 }
@@ -218,7 +218,7 @@ static int use_broker(void)
 	if (!error)
 		error = perfctr_session_status(session, &status, sizeof(status));
 	if (!error) {
-		EQUAL(perfctr_session_eventfd(session), FIRST_FILE + 2);
+		EQUAL(perfctr_session_eventfd(session), FIRST_FILE + 1);
 		EQUAL(perfctr_session_handle(session), 7);
 		EQUAL(perfctr_cursor_peek(cursor, 0, &slot), 0);
 		error = perfctr_session_stop(session, 0);

@@ -49,9 +49,11 @@ static void make_mixed(void)
 	h->merged_periods = 3;
 	h->lost_ns = 99;
 	h->merged_others = 5;
-	sample_add_block(&w, DRM_PERFCTR_BLOCK_FW, 0, 0xf0, numbers);
-	sample_add_block(&w, DRM_PERFCTR_BLOCK_SHADER, 18, 0x8000000000000101, numbers);
-	sample_add_pmu(&w, DRM_PERFCTR_BLOCK_UCF, 1, 0x5, numbers, NULL, 1000);
+	h->gpu_epoch = 2;
+	h->gpu_timestamp = UINT64_MAX - 1;
+	sample_add_block(&w, DRM_PERFCTR_MALI_BLOCK_FW, 0, 0xf0, numbers);
+	sample_add_block(&w, DRM_PERFCTR_MALI_BLOCK_SHADER, 18, 0x8000000000000101, numbers);
+	sample_add_pmu(&w, DRM_PERFCTR_TEGRA410_BLOCK_UCF, 1, 0x5, numbers, NULL, 1000);
 }
 
 static void reads_headers_and_values(void)
@@ -74,10 +76,10 @@ static void reads_headers_and_values(void)
 	EQUAL(s.block_count, 3);
 
 	EQUAL(perfctr_decode_block(&s, &b), 1);
-	EQUAL(b.type, DRM_PERFCTR_BLOCK_FW);
+	EQUAL(b.type, DRM_PERFCTR_MALI_BLOCK_FW);
 	EQUAL(b.count, 4);
 	EQUAL(b.clock_cycles, 500);
-	EQUAL(b.product, DRM_PERFCTR_PRODUCT_VSOC_CSF);
+	EQUAL(b.product, DRM_VSOC_PRODUCT_CSF);
 	EQUAL(perfctr_block_value(&b, 3), UINT64_MAX);
 	EQUAL(perfctr_block_running(&b, 0), 0);
 	EQUAL(perfctr_block_read_pmu(&b, &pmu), 0);
@@ -94,13 +96,13 @@ static void reads_headers_and_values(void)
 	EQUAL(perfctr_decode_block(&s, &b), 1);
 	EQUAL(perfctr_block_read_pmu(&b, &pmu), 1);
 	EQUAL_TEXT(pmu.name, "software");
-	EQUAL(pmu.time_enabled, 1000);
+	EQUAL(pmu.cpu, -1);
 	EQUAL(perfctr_block_running(&b, 1), 1000);
 	EQUAL(perfctr_decode_block(&s, &b), 0);
 
 	perfctr_decode_rewind(&s);
 	EQUAL(perfctr_decode_block(&s, &b), 1);
-	EQUAL(b.type, DRM_PERFCTR_BLOCK_FW);
+	EQUAL(b.type, DRM_PERFCTR_MALI_BLOCK_FW);
 }
 
 static void counts_beyond_double_precision_stay_exact(void)
@@ -110,7 +112,7 @@ static void counts_beyond_double_precision_stay_exact(void)
 	struct perfctr_block b;
 
 	sample_begin(&w);
-	sample_add_block(&w, DRM_PERFCTR_BLOCK_SHADER, 0, 1, &value);
+	sample_add_block(&w, DRM_PERFCTR_MALI_BLOCK_SHADER, 0, 1, &value);
 	perfctr_decode_sample(w.bytes, w.size, &s);
 	EQUAL(perfctr_decode_block(&s, &b), 1);
 	EQUAL(perfctr_block_value(&b, 0), value);
@@ -124,7 +126,7 @@ static void not_measured_differs_from_zero(void)
 	uint64_t value = 5;
 
 	sample_begin(&w);
-	sample_add_block(&w, DRM_PERFCTR_BLOCK_SHADER, 0, 0x30, zeroes)->valid_mask = 0x20;
+	sample_add_block(&w, DRM_PERFCTR_MALI_BLOCK_SHADER, 0, 0x30, zeroes)->valid_mask = 0x20;
 	EQUAL(perfctr_decode_sample(w.bytes, w.size, &s), w.size);
 	perfctr_decode_block(&s, &b);
 	EQUAL(perfctr_block_find(&b, 4, &value), 0);
@@ -140,14 +142,14 @@ static void sections_number_their_counters(void)
 	uint64_t value;
 
 	sample_begin(&w);
-	sample_add_block(&w, DRM_PERFCTR_BLOCK_SHADER, 0, 0x2, numbers)->section = 2;
+	sample_add_block(&w, DRM_PERFCTR_MALI_BLOCK_SHADER, 0, 0x2, numbers)->section = 2;
 	perfctr_decode_sample(w.bytes, w.size, &s);
 	perfctr_decode_block(&s, &b);
 	EQUAL(perfctr_block_find(&b, 129, &value), 1);
 	EQUAL(perfctr_block_find(&b, 1, &value), -1);
-	/* 64 * section does not fit 16 bits */
-	b.section = UINT16_MAX;
-	EQUAL(perfctr_block_find(&b, 64u * UINT16_MAX + 1, &value), 1);
+	/* 64 * section does not fit 8 bits */
+	b.section = UINT8_MAX;
+	EQUAL(perfctr_block_find(&b, 64u * UINT8_MAX + 1, &value), 1);
 }
 
 static void every_shorter_buffer_is_refused(void)
@@ -210,11 +212,11 @@ static void more_after_the_counters_is_skipped(void)
 	struct perfctr_block b;
 
 	sample_begin(&w);
-	sample_add_block(&w, DRM_PERFCTR_BLOCK_FW, 0, 0x10, numbers);
+	sample_add_block(&w, DRM_PERFCTR_MALI_BLOCK_FW, 0, 0x10, numbers);
 	((struct drm_perfctr_block_header *)(w.bytes + w.block))->size += 16;
 	w.size += 16;
 	sample_header(&w)->size += 16;
-	sample_add_block(&w, DRM_PERFCTR_BLOCK_SHADER, 3, 0x10, numbers + 4);
+	sample_add_block(&w, DRM_PERFCTR_MALI_BLOCK_SHADER, 3, 0x10, numbers + 4);
 	EQUAL(perfctr_decode_sample(w.bytes, w.size, &s), w.size);
 	EQUAL(perfctr_decode_block(&s, &b), 1);
 	EQUAL(perfctr_decode_block(&s, &b), 1);
@@ -222,26 +224,32 @@ static void more_after_the_counters_is_skipped(void)
 	EQUAL(perfctr_block_value(&b, 0), (UINT64_C(1) << 53) + 1);
 }
 
-static void unknown_types_are_read_or_skipped(void)
+static void unknown_types_are_read_by_their_format(void)
 {
-	struct drm_perfctr_block_header *strange;
+	const uint64_t running[2] = { 400, 1000 };
+	struct perfctr_block_pmu pmu;
 	struct perfctr_sample s;
 	struct perfctr_block b;
 
 	sample_begin(&w);
-	/* made of counters: readable by position */
 	sample_add_block(&w, 900, 1, 0x3, numbers);
-	/* made of something else: its masks are no masks */
-	strange = sample_add_block(&w, 901, 2, 0x1, numbers);
-	strange->enable_mask = UINT64_MAX;
-	strange->valid_mask = 0x1234;
-	sample_add_block(&w, DRM_PERFCTR_BLOCK_TILER, 0, 0x10, numbers);
+	/* multiplexed, as a driver of later may have it, and with something that nobody knows yet */
+	sample_add_mux(&w, 901, 2, 0x3, numbers, running, 1000)->block.format |= 0x80;
+	sample_grow_block_header(&w, 24);
+	sample_add_pmu(&w, 5, 0, 0x10, numbers, NULL, 1000);
 	EQUAL(perfctr_decode_sample(w.bytes, w.size, &s), w.size);
 	EQUAL(perfctr_decode_block(&s, &b), 1);
 	EQUAL(b.type, 900);
+	EQUAL(b.format, 0);
 	EQUAL(perfctr_block_value(&b, 1), 2);
 	EQUAL(perfctr_decode_block(&s, &b), 1);
-	EQUAL(b.type, DRM_PERFCTR_BLOCK_TILER);
+	EQUAL(b.type, 901);
+	EQUAL(b.format, DRM_PERFCTR_FORMAT_RUNNING_TIMES | 0x80);
+	EQUAL(perfctr_block_value(&b, 1), 2);
+	EQUAL(perfctr_block_running(&b, 0), 400);
+	EQUAL(perfctr_decode_block(&s, &b), 1);
+	EQUAL(perfctr_block_read_pmu(&b, &pmu), 1);
+	EQUAL_TEXT(pmu.name, "software");
 	EQUAL(perfctr_decode_block(&s, &b), 0);
 }
 
@@ -251,7 +259,7 @@ static void sample_of_no_blocks_is_a_sample(void)
 	struct perfctr_block b;
 
 	sample_begin(&w);
-	EQUAL(perfctr_decode_sample(w.bytes, w.size, &s), 64);
+	EQUAL(perfctr_decode_sample(w.bytes, w.size, &s), 72);
 	EQUAL(perfctr_decode_block(&s, &b), 0);
 }
 
@@ -277,20 +285,20 @@ static void bad_sample_headers_are_refused(void)
 
 	make_mixed();
 	size = (uint32_t)w.size;
-	EQUAL(with_sample_sizes(size, 64, 3), size);
-	EQUAL(with_sample_sizes(0, 64, 3), PERFCTR_DECODE_BAD_SIZE);
-	EQUAL(with_sample_sizes(56, 64, 3), PERFCTR_DECODE_BAD_SIZE);
-	EQUAL(with_sample_sizes(size - 4, 64, 3), PERFCTR_DECODE_BAD_SIZE);
-	EQUAL(with_sample_sizes(UINT32_MAX - 7, 64, 3), PERFCTR_DECODE_BAD_SIZE);
-	EQUAL(with_sample_sizes(size + 8, 64, 3), PERFCTR_DECODE_TRUNCATED);
+	EQUAL(with_sample_sizes(size, 72, 3), size);
+	EQUAL(with_sample_sizes(0, 72, 3), PERFCTR_DECODE_BAD_SIZE);
+	EQUAL(with_sample_sizes(64, 72, 3), PERFCTR_DECODE_BAD_SIZE);
+	EQUAL(with_sample_sizes(size - 4, 72, 3), PERFCTR_DECODE_BAD_SIZE);
+	EQUAL(with_sample_sizes(UINT32_MAX - 7, 72, 3), PERFCTR_DECODE_BAD_SIZE);
+	EQUAL(with_sample_sizes(size + 8, 72, 3), PERFCTR_DECODE_TRUNCATED);
 	EQUAL(with_sample_sizes(size, 0, 3), PERFCTR_DECODE_BAD_HEADER_SIZE);
-	EQUAL(with_sample_sizes(size, 56, 3), PERFCTR_DECODE_BAD_HEADER_SIZE);
-	EQUAL(with_sample_sizes(size, 68, 3), PERFCTR_DECODE_BAD_HEADER_SIZE);
+	EQUAL(with_sample_sizes(size, 64, 3), PERFCTR_DECODE_BAD_HEADER_SIZE);
+	EQUAL(with_sample_sizes(size, 76, 3), PERFCTR_DECODE_BAD_HEADER_SIZE);
 	EQUAL(with_sample_sizes(size, (uint16_t)(size + 8), 3), PERFCTR_DECODE_BAD_HEADER_SIZE);
-	EQUAL(with_sample_sizes(size, 64, 2), PERFCTR_DECODE_BAD_BLOCK_COUNT);
-	EQUAL(with_sample_sizes(size, 64, 0), PERFCTR_DECODE_BAD_BLOCK_COUNT);
-	EQUAL(with_sample_sizes(size, 64, 4), PERFCTR_DECODE_BAD_BLOCK_COUNT);
-	EQUAL(with_sample_sizes(size, 64, UINT16_MAX), PERFCTR_DECODE_BAD_BLOCK_COUNT);
+	EQUAL(with_sample_sizes(size, 72, 2), PERFCTR_DECODE_BAD_BLOCK_COUNT);
+	EQUAL(with_sample_sizes(size, 72, 0), PERFCTR_DECODE_BAD_BLOCK_COUNT);
+	EQUAL(with_sample_sizes(size, 72, 4), PERFCTR_DECODE_BAD_BLOCK_COUNT);
+	EQUAL(with_sample_sizes(size, 72, UINT16_MAX), PERFCTR_DECODE_BAD_BLOCK_COUNT);
 	make_mixed();
 	sample_header(&w)->end_ns = 999;
 	EQUAL(decode_copy(w.bytes, w.size, 0), PERFCTR_DECODE_BAD_TIME);
@@ -299,8 +307,8 @@ static void bad_sample_headers_are_refused(void)
 static long with_block_sizes(uint32_t size, uint16_t header_size)
 {
 	make_mixed();
-	block_at(64)->size = size;
-	block_at(64)->header_size = header_size;
+	block_at(72)->size = size;
+	block_at(72)->header_size = header_size;
 	return decode_copy(w.bytes, w.size, 0);
 }
 
@@ -320,32 +328,32 @@ static void bad_block_headers_are_refused(void)
 static void masks_without_room_are_refused(void)
 {
 	make_mixed();
-	block_at(64)->enable_mask = UINT64_MAX;
+	block_at(72)->enable_mask = UINT64_MAX;
 	EQUAL(decode_copy(w.bytes, w.size, 0), PERFCTR_DECODE_BAD_MASK);
 	make_mixed();
-	block_at(64)->valid_mask = 0x1f0;
+	block_at(72)->valid_mask = 0x1f0;
 	EQUAL(decode_copy(w.bytes, w.size, 0), PERFCTR_DECODE_BAD_MASK);
 	/* room for the counters of a PMU block but not for their times */
 	make_mixed();
 	block_at(w.block)->enable_mask = 0x7;
 	EQUAL(decode_copy(w.bytes, w.size, 0), PERFCTR_DECODE_BAD_MASK);
-	/* a GPU block's header is too short for a PMU */
+	/* a header too short for what its format adds */
 	make_mixed();
-	block_at(64)->type = DRM_PERFCTR_BLOCK_UCF;
+	block_at(72)->format = DRM_PERFCTR_FORMAT_PMU_IDENTITY;
 	EQUAL(decode_copy(w.bytes, w.size, 0), PERFCTR_DECODE_BAD_HEADER_SIZE);
 }
 
-static void blocks_whose_counters_take_turns(void)
+static void multiplexed_blocks_have_times(void)
 {
 	const uint64_t values[2] = { 7, 9 }, running[2] = { 400, 1000 };
-	struct drm_perfctr_mux_block_header *m;
+	struct sample_mux_block *m;
 	uint64_t enabled_ns = 0, running_ns = 0;
 	struct perfctr_block_pmu pmu;
 	struct perfctr_sample s;
 	struct perfctr_block b;
 
 	sample_begin(&w);
-	m = sample_add_mux(&w, DRM_PERFCTR_BLOCK_PCOUNTER, 1, 0x11, values, running, 1000);
+	m = sample_add_mux(&w, DRM_PERFCTR_NV50_BLOCK_PCOUNTER, 1, 0x11, values, running, 1000);
 	EQUAL(perfctr_decode_sample(w.bytes, w.size, &s), w.size);
 	EQUAL(perfctr_decode_block(&s, &b), 1);
 	EQUAL(perfctr_block_value(&b, 1), 9);
@@ -370,14 +378,14 @@ static void blocks_whose_counters_take_turns(void)
 
 static void pmu_names_end(void)
 {
-	struct drm_perfctr_pmu_block_header *p;
+	struct sample_pmu_block *p;
 	struct perfctr_block_pmu pmu;
 	struct perfctr_sample s;
 	struct perfctr_block b;
 
 	sample_begin(&w);
 	p = sample_add_pmu(&w, DRM_PERFCTR_BLOCK_GENERIC_PMU, 0, 1, numbers, NULL, 1);
-	memset(p->pmu_name, 'x', sizeof(p->pmu_name));
+	memset(p->pmu.pmu_name, 'x', sizeof(p->pmu.pmu_name));
 	perfctr_decode_sample(w.bytes, w.size, &s);
 	perfctr_decode_block(&s, &b);
 	perfctr_block_read_pmu(&b, &pmu);
@@ -394,7 +402,7 @@ static void bytes_that_change_are_checked_again(void)
 	make_mixed();
 	perfctr_decode_sample(w.bytes, w.size, &s);
 	EQUAL(perfctr_decode_block(&s, &b), 1);
-	memset(w.bytes + 64, 0xff, w.size - 64);
+	memset(w.bytes + 72, 0xff, w.size - 72);
 	do {
 		result = perfctr_decode_block(&s, &b);
 	} while (result > 0);
@@ -445,12 +453,12 @@ static const struct test tests[] = {
 	{ "samples follow each other", samples_follow_each_other },
 	{ "longer headers are skipped", longer_headers_are_skipped },
 	{ "more after the counters is skipped", more_after_the_counters_is_skipped },
-	{ "unknown types are read or skipped", unknown_types_are_read_or_skipped },
+	{ "unknown types are read by their format", unknown_types_are_read_by_their_format },
 	{ "a sample of no blocks is a sample", sample_of_no_blocks_is_a_sample },
 	{ "bad sample headers are refused", bad_sample_headers_are_refused },
 	{ "bad block headers are refused", bad_block_headers_are_refused },
 	{ "masks without room are refused", masks_without_room_are_refused },
-	{ "blocks whose counters take turns", blocks_whose_counters_take_turns },
+	{ "multiplexed blocks have times", multiplexed_blocks_have_times },
 	{ "names of PMUs end", pmu_names_end },
 	{ "bytes that change are checked again", bytes_that_change_are_checked_again },
 	{ "scribbled samples never lead outside", scribbled_samples_never_lead_outside },

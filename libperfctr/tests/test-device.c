@@ -37,9 +37,9 @@ static void opens_by_what_a_user_knows(void)
 		EQUAL(perfctr_device_block_count(device), 9);
 		EQUAL(perfctr_device_block(device, 7)->index, 16);
 		CHECK(!perfctr_device_block(device, 9));
-		EQUAL(perfctr_device_clock_count(device), 2);
+		EQUAL(perfctr_device_clock_count(device), 3);
 		EQUAL_TEXT(perfctr_device_clock(device, 1)->name, "shader");
-		CHECK(!perfctr_device_clock(device, 2));
+		CHECK(!perfctr_device_clock(device, 3));
 		device = perfctr_device_unref(device);
 		CHECK(!device);
 	}
@@ -184,6 +184,18 @@ static void foreign_ioctl_at_the_same_number_is_no_device(void)
 	end();
 }
 
+static void older_kernel_is_named(void)
+{
+	struct perfctr_device *device;
+
+	begin();
+	fake->info.version = 2;
+	fake->info.sample_header_size = 64;
+	EQUAL(perfctr_device_open(ctx, "/dev/dri/renderD128", &device), -EPROTONOSUPPORT);
+	HAS_TEXT(perfctr_ctx_error(ctx), "needs version 3 of the interface");
+	end();
+}
+
 static int messages;
 
 static void count_message(void *data, int level, const char *text)
@@ -230,6 +242,7 @@ static const struct test tests[] = {
 	{ "older and newer kernels are understood", older_and_newer_kernels_are_understood },
 	{ "failing queries leave nothing behind", failing_queries_leave_nothing_behind },
 	{ "a refresh that fails changes nothing", refresh_that_fails_changes_nothing },
+	{ "an older kernel is named", older_kernel_is_named },
 	{ "a foreign ioctl at the same number is no device",
 	  foreign_ioctl_at_the_same_number_is_no_device },
 	{ "the log goes to the callback", log_goes_to_the_callback },

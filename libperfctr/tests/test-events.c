@@ -90,7 +90,7 @@ static void blocks_and_counters_by_name(void)
 	begin();
 	EQUAL(perfctr_selection_add(s, "memsys1/L2_READ"), 1);
 	EQUAL(perfctr_selection_request_count(s), 1);
-	EQUAL(request(0)->type, DRM_PERFCTR_BLOCK_MEMSYS);
+	EQUAL(request(0)->type, DRM_PERFCTR_MALI_BLOCK_MEMSYS);
 	EQUAL(request(0)->index, 1);
 	EQUAL(request(0)->mask, 1 << 5);
 	EQUAL(perfctr_selection_add(s, "memsys1/L2_READ_HIT"), 1);
@@ -113,7 +113,7 @@ static void blocks_and_counters_by_name(void)
 	EQUAL(perfctr_selection_add(s, "tiler*"), 15);
 	restart();
 	EQUAL(perfctr_selection_add(s, "GPU_ACTIVE,JOBS"), 2);
-	EQUAL(request(0)->type, DRM_PERFCTR_BLOCK_CSHW);
+	EQUAL(request(0)->type, DRM_PERFCTR_MALI_BLOCK_CSHW);
 	end();
 }
 
@@ -148,11 +148,11 @@ static void events_of_soc_blocks(void)
 {
 	begin();
 	EQUAL(perfctr_selection_add(s, "ucf0/mem_bytes_rd,src_loc_cpu=1,dst_loc_cmem/"), 1);
-	EQUAL(request(0)->type, DRM_PERFCTR_BLOCK_UCF);
+	EQUAL(request(0)->type, DRM_PERFCTR_TEGRA410_BLOCK_UCF);
 	EQUAL(request(0)->index, 0);
 	EQUAL(request(0)->pmu_type, 20);
 	EQUAL(request(0)->cpu, -1);
-	EQUAL(request(0)->mask, 1 << DRM_PERFCTR_UCF_MEM_BYTES_RD);
+	EQUAL(request(0)->mask, 1 << DRM_PERFCTR_TEGRA410_UCF_MEM_BYTES_RD);
 	EQUAL(request(0)->config, 0);
 	EQUAL(request(0)->config1, 0x102);
 	/* same filter: same block; another one: a block of its own */
@@ -160,10 +160,10 @@ static void events_of_soc_blocks(void)
 	EQUAL(perfctr_selection_request_count(s), 1);
 	EQUAL(perfctr_selection_add(s, "nvidia_ucf_pmu_0/mem_bytes_rd/"), 1);
 	EQUAL(perfctr_selection_request_count(s), 2);
-	EQUAL(request(1)->type, DRM_PERFCTR_BLOCK_UCF);
+	EQUAL(request(1)->type, DRM_PERFCTR_TEGRA410_BLOCK_UCF);
 	EQUAL(request(1)->index, 0);
 	EQUAL(request(1)->config1, 0);
-	EQUAL(request(1)->mask, 1 << DRM_PERFCTR_UCF_MEM_BYTES_RD);
+	EQUAL(request(1)->mask, 1 << DRM_PERFCTR_TEGRA410_UCF_MEM_BYTES_RD);
 	restart();
 	EQUAL(perfctr_selection_add(s, "ucf*/mem_bytes_*/,nvidia_ucf_pmu/cycles/"), 5);
 	EQUAL(perfctr_selection_request_count(s), 2);
@@ -273,7 +273,7 @@ static void metrics_select_their_counters(void)
 	CHECK(perfctr_selection_add(s, "metric:memsys.*") > 4);
 	restart();
 	EQUAL(perfctr_selection_add(s, "metric:mem_read_bandwidth"), 2);
-	EQUAL(request(0)->type, DRM_PERFCTR_BLOCK_UCF);
+	EQUAL(request(0)->type, DRM_PERFCTR_TEGRA410_BLOCK_UCF);
 	/* this machine has no such PMU */
 	EQUAL(perfctr_selection_add(s, "metric:cmem_read_latency"), -ENOENT);
 	HAS_TEXT(perfctr_ctx_error(ctx), "no metric \"cmem_read_latency\"");
@@ -376,33 +376,34 @@ static void filters_have_names(void)
 {
 	char small[8] = "xxxxxxx";
 
-	EQUAL_TEXT(filters(DRM_PERFCTR_BLOCK_UCF, 0, 0, 0), "");
-	EQUAL_TEXT(filters(DRM_PERFCTR_BLOCK_UCF, 0, 0x102, 0), "src_loc_cpu=1,dst_loc_cmem=1");
-	EQUAL_TEXT(filters(DRM_PERFCTR_BLOCK_PCIE, 0, 0x1010800, 0x11),
+	EQUAL_TEXT(filters(DRM_PERFCTR_TEGRA410_BLOCK_UCF, 0, 0, 0), "");
+	EQUAL_TEXT(filters(DRM_PERFCTR_TEGRA410_BLOCK_UCF, 0, 0x102, 0), "src_loc_cpu=1,dst_loc_cmem=1");
+	EQUAL_TEXT(filters(DRM_PERFCTR_TEGRA410_BLOCK_PCIE, 0, 0x1010800, 0x11),
 		   "src_bdf=0x108,src_bdf_en=1,dst_loc_cmem=1,dst_rem=1");
 	EQUAL_TEXT(
-		filters(DRM_PERFCTR_BLOCK_PCIE_TGT, 0x818, 0x10000, UINT64_MAX),
+		filters(DRM_PERFCTR_TEGRA410_BLOCK_PCIE_TGT, 0x818, 0x10000, UINT64_MAX),
 		"dst_rp_mask=0x3,dst_addr_en=1,dst_addr_base=0x10000,dst_addr_mask=0xffffffffffffffff");
 	/* what has no name is not hidden */
-	EQUAL_TEXT(filters(DRM_PERFCTR_BLOCK_UCF, 0x10, 0x2000001, 5),
+	EQUAL_TEXT(filters(DRM_PERFCTR_TEGRA410_BLOCK_UCF, 0x10, 0x2000001, 5),
 		   "src_loc_noncpu=1,config=0x10,config1=0x2000000,config2=0x5");
-	EQUAL_TEXT(filters(DRM_PERFCTR_BLOCK_NVCLINK, 0, 3, 0), "config1=0x3");
+	EQUAL_TEXT(filters(DRM_PERFCTR_TEGRA410_BLOCK_NVCLINK, 0, 3, 0), "config1=0x3");
 	EQUAL_TEXT(filters(DRM_PERFCTR_BLOCK_GENERIC_PMU, 1, 2, 3), "");
-	EQUAL_TEXT(filters(DRM_PERFCTR_BLOCK_SHADER, 1, 2, 3), "");
-	EQUAL(perfctr_filter_text(DRM_PERFCTR_BLOCK_UCF, 0, 2, 0, small, sizeof(small)), 13);
+	EQUAL(perfctr_filter_text(DRM_PERFCTR_TEGRA410_BLOCK_UCF, 0, 2, 0, small, sizeof(small)), 13);
 	EQUAL_TEXT(small, "src_loc");
-	EQUAL(perfctr_filter_text(DRM_PERFCTR_BLOCK_UCF, 0, 2, 0, NULL, 0), 13);
+	EQUAL(perfctr_filter_text(DRM_PERFCTR_TEGRA410_BLOCK_UCF, 0, 2, 0, NULL, 0), 13);
 }
 
 static void requests_can_be_given_raw(void)
 {
-	struct drm_perfctr_block_request r = { .type = DRM_PERFCTR_BLOCK_FW, .mask = 0x30 };
+	struct drm_perfctr_block_request r = { .type = DRM_PERFCTR_MALI_BLOCK_FW, .mask = 0x30 };
 
 	begin();
 	EQUAL(perfctr_selection_add_request(s, &r), 2);
 	r.mask = 0;
 	EQUAL(perfctr_selection_add_request(s, &r), -EINVAL);
-	r = (struct drm_perfctr_block_request){ .type = DRM_PERFCTR_BLOCK_UCF, .mask = 1 };
+	r = (struct drm_perfctr_block_request){ .type = DRM_PERFCTR_TEGRA410_BLOCK_UCF,
+						.flags = DRM_PERFCTR_REQUEST_PMU,
+						.mask = 1 };
 	EQUAL(perfctr_selection_add_request(s, &r), 1);
 	r.config1 = 1;
 	EQUAL(perfctr_selection_add_request(s, &r), 1);

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "samples.h"
 #include "test.h"
 
 static void lookup(void *data, const char *name, struct perfctr_value *value)
@@ -168,9 +169,9 @@ static void counters_are_found_where_they_are(void)
 		count++;
 	}
 	CHECK(count > 150);
-	CHECK(!perfctr_counter_at(DRM_PERFCTR_PRODUCT_VSOC_CSF, DRM_PERFCTR_BLOCK_SHADER, 0, 3));
-	CHECK(!perfctr_counter_at(DRM_PERFCTR_PRODUCT_VSOC_CSF, DRM_PERFCTR_BLOCK_SHADER, 9, 4));
-	CHECK(!perfctr_counter_at(DRM_PERFCTR_PRODUCT_VSOC_CSF, DRM_PERFCTR_BLOCK_SHADER, 99, 4));
+	CHECK(!perfctr_counter_at(DRM_VSOC_PRODUCT_CSF, DRM_PERFCTR_MALI_BLOCK_SHADER, 0, 3));
+	CHECK(!perfctr_counter_at(DRM_VSOC_PRODUCT_CSF, DRM_PERFCTR_MALI_BLOCK_SHADER, 9, 4));
+	CHECK(!perfctr_counter_at(DRM_VSOC_PRODUCT_CSF, DRM_PERFCTR_MALI_BLOCK_SHADER, 99, 4));
 	CHECK(!perfctr_counter_at(0xffff, 1, 0, 4));
 	CHECK(!perfctr_counter_of_pmu("software", 999));
 	EQUAL_TEXT(perfctr_counter_of_pmu("cpu_clock", 0)->name, "cpu-clock");
@@ -180,11 +181,11 @@ static void names_of_blocks_and_bits(void)
 {
 	char text[64];
 
-	perfctr_block_label(DRM_PERFCTR_BLOCK_SHADER, 18, text, sizeof(text));
+	perfctr_block_label(DRM_PERFCTR_MALI_BLOCK_SHADER, 18, text, sizeof(text));
 	EQUAL_TEXT(text, "shader18");
-	perfctr_block_label(DRM_PERFCTR_BLOCK_PCIE, 0x102, text, sizeof(text));
+	perfctr_block_label(DRM_PERFCTR_TEGRA410_BLOCK_PCIE, 0x102, text, sizeof(text));
 	EQUAL_TEXT(text, "pcie1_rc2");
-	perfctr_block_label(DRM_PERFCTR_BLOCK_UCF, DRM_PERFCTR_INDEX_ALL, text, sizeof(text));
+	perfctr_block_label(DRM_PERFCTR_TEGRA410_BLOCK_UCF, DRM_PERFCTR_INDEX_ALL, text, sizeof(text));
 	EQUAL_TEXT(text, "ucf");
 	perfctr_block_label(77, 3, text, sizeof(text));
 	EQUAL_TEXT(text, "type77.3");

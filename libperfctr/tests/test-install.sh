@@ -36,7 +36,7 @@ install_staged() {
 	make -s -C "$top/libperfctr" install BUILD="$build" DESTDIR="$root/stage" PREFIX=/usr \
 		LIBDIR=/usr/lib/test &&
 		grep -qx 'prefix=/usr' "$root/stage/usr/lib/test/pkgconfig/perfctr.pc" &&
-		[ -e "$root/stage/usr/lib/test/libperfctr.so.0" ] && ! grep -r "$root" "$root/stage"
+		[ -e "$root/stage/usr/lib/test/libperfctr.so.1" ] && ! grep -r "$root" "$root/stage"
 }
 
 compile() {
@@ -90,7 +90,7 @@ exported_is_declared() {
 }
 
 soname() {
-	readelf -d "$home/lib/libperfctr.so" | grep -q 'SONAME.*libperfctr\.so\.0'
+	readelf -d "$home/lib/libperfctr.so" | grep -q 'SONAME.*libperfctr\.so\.1'
 }
 
 # The decoder needs nothing but what every C compiler brings.
@@ -156,7 +156,7 @@ check 'the example for C++ lists the database' run_database
 check 'the example that reads a capture' read_capture
 check 'the static library links' link_static
 check 'what is declared is exported' exported_is_declared
-check 'the SONAME is libperfctr.so.0' soname
+check 'the SONAME is libperfctr.so.1' soname
 check 'the decoder needs no library' decoder_stands_alone
 check 'every call has a man page' man_pages
 check 'man pages are complete or not made' man_is_complete

@@ -81,9 +81,9 @@ static void another_driver_is_the_same_to_us(void)
 	fake = fake_new();
 	fake_file(fake, "/dev/dri/card0", "node:panthor");
 	fake_file(fake, "/dev/dri/renderD128", "node:panthor");
-	fake->info.product = DRM_PERFCTR_PRODUCT_MALI_V10;
+	fake->info.product = DRM_PERFCTR_MALI_PRODUCT_V10;
 	for (n = 0; n < fake->block_count; n++)
-		fake->blocks[n].product = DRM_PERFCTR_PRODUCT_MALI_V10;
+		fake->blocks[n].product = DRM_PERFCTR_MALI_PRODUCT_V10;
 	perfctr_ctx_new_with(&fake->sys, &ctx);
 	EQUAL(perfctr_device_open(ctx, "panthor", &device), 0);
 	EQUAL_TEXT(perfctr_device_driver(device), "panthor");
@@ -96,7 +96,7 @@ static void another_driver_is_the_same_to_us(void)
 	EQUAL(perfctr_cursor_next(cursor, &sample), 1);
 	EQUAL(sample.block_count, 1);
 	EQUAL(perfctr_decode_block(&sample, &block), 1);
-	EQUAL(block.product, DRM_PERFCTR_PRODUCT_MALI_V10);
+	EQUAL(block.product, DRM_PERFCTR_MALI_PRODUCT_V10);
 	EQUAL(block.index, 16);
 	EQUAL(perfctr_block_value(&block, 1), 2);
 	EQUAL(perfctr_session_stop(session, 0), 0);
@@ -310,8 +310,10 @@ static void refused_set_up_says_what_helps(void)
 		{ -EACCES, "dev.perfctr.paranoid=0" },
 		{ -EPERM, "the shortest is 1000000 ns" },
 		{ -EBUSY, "another session uses counter set" },
-		{ -EMFILE, "8 sessions already" },
-		{ -ENFILE, "too many sessions" },
+		{ -EACCES, "lets all users of this machine watch each other" },
+		{ -EACCES, "\"perfctr serve\" gives single users" },
+		{ -ENOSPC, "8 sessions already" },
+		{ -ENFILE, "all users without CAP_PERFMON together" },
 		{ -E2BIG, "at most 64" },
 		{ -ENODEV, "is gone" },
 		{ -EXDEV, "makes it log the reason" },
@@ -320,7 +322,7 @@ static void refused_set_up_says_what_helps(void)
 
 	for (n = 0; n < ARRAY_SIZE(cases); n++) {
 		begin();
-		fake_fail(fake, FAKE_TEST_ONLY, 1, cases[n].error);
+		fake_fail(fake, FAKE_CONTROL, 1, cases[n].error);
 		EQUAL(perfctr_session_new(selection, NULL, &session), cases[n].error);
 		HAS_TEXT(perfctr_ctx_error(ctx), cases[n].text);
 		end();
@@ -332,13 +334,13 @@ static void period_out_of_range_is_named(void)
 	struct perfctr_session_opts opts = { .size = sizeof(opts), .period_ns = 5, .slots = 4 };
 
 	begin();
-	fake_fail(fake, FAKE_TEST_ONLY, 1, -ERANGE);
+	fake_fail(fake, FAKE_CONTROL, 1, -ERANGE);
 	EQUAL(perfctr_session_new(selection, &opts, &session), -ERANGE);
 	HAS_TEXT(perfctr_ctx_error(ctx), "the period of 5 ns is not within 10000..10000000000");
 	/* the kernel takes a period below the minimum for a mistake of another kind */
 	end();
 	begin();
-	fake_fail(fake, FAKE_TEST_ONLY, 1, -EINVAL);
+	fake_fail(fake, FAKE_CONTROL, 1, -EINVAL);
 	EQUAL(perfctr_session_new(selection, &opts, &session), -EINVAL);
 	HAS_TEXT(perfctr_ctx_error(ctx), "the period of 5 ns is not within 10000..10000000000");
 	end();
@@ -356,12 +358,12 @@ static void refused_pmu_is_named(void)
 		const char *paranoid;
 		const char *text;
 	} cases[] = {
-		{ "ucf0/cycles/", DRM_PERFCTR_BLOCK_UCF, -EACCES, "0",
+		{ "ucf0/cycles/", DRM_PERFCTR_TEGRA410_BLOCK_UCF, -EACCES, "0",
 		  "the PMU of ucf0 is perf's, and kernel.perf_event_paranoid = 3" },
-		{ "ucf0/cycles/", DRM_PERFCTR_BLOCK_UCF, -EACCES, "1", "dev.perfctr.paranoid=0" },
+		{ "ucf0/cycles/", DRM_PERFCTR_TEGRA410_BLOCK_UCF, -EACCES, "1", "dev.perfctr.paranoid=0" },
 		{ "software/config=3/", DRM_PERFCTR_BLOCK_GENERIC_PMU, -EACCES, "0",
 		  "no SoC blocks need CAP_PERFMON" },
-		{ "ucf0/cycles/", DRM_PERFCTR_BLOCK_UCF, -EINVAL, "0",
+		{ "ucf0/cycles/", DRM_PERFCTR_TEGRA410_BLOCK_UCF, -EINVAL, "0",
 		  "the PMU of ucf0 refuses ucf0/cycles/: Invalid argument; \"echo 'module tegra" },
 		{ "software/config=3/", DRM_PERFCTR_BLOCK_GENERIC_PMU, -EINVAL, "0",
 		  "the PMU software refuses software/config=3/" },
@@ -369,14 +371,14 @@ static void refused_pmu_is_named(void)
 		  "CPU 9 is not online; there are 0-3,8" },
 		{ "software/config=3,cpu=8/", DRM_PERFCTR_BLOCK_GENERIC_PMU, -EINVAL, "0",
 		  "the PMU software refuses" },
-		{ "pcie0_rc4/rd_bytes,src_bdf=0x108/", DRM_PERFCTR_BLOCK_PCIE, -EINVAL, "0",
+		{ "pcie0_rc4/rd_bytes,src_bdf=0x108/", DRM_PERFCTR_TEGRA410_BLOCK_PCIE, -EINVAL, "0",
 		  "pcie0_rc4/rd_bytes/: src_bdf does nothing without src_bdf_en=1" },
-		{ "pcie0_rc4/rd_bytes,src_bdf=0x108,src_bdf_en=1/", DRM_PERFCTR_BLOCK_PCIE, -EINVAL,
+		{ "pcie0_rc4/rd_bytes,src_bdf=0x108,src_bdf_en=1/", DRM_PERFCTR_TEGRA410_BLOCK_PCIE, -EINVAL,
 		  "0", "the PMU of pcie0_rc4 refuses pcie0_rc4/rd_bytes/" },
 		/* it is the GPU's blocks that are refused */
-		{ "ucf0/cycles/", DRM_PERFCTR_BLOCK_SHADER, -EACCES, "0",
+		{ "ucf0/cycles/", DRM_PERFCTR_MALI_BLOCK_SHADER, -EACCES, "0",
 		  "this needs CAP_PERFMON" },
-		{ "ucf0/cycles/", DRM_PERFCTR_BLOCK_SHADER, -EINVAL, "0",
+		{ "ucf0/cycles/", DRM_PERFCTR_MALI_BLOCK_SHADER, -EINVAL, "0",
 		  "\"echo 2 > /sys/module/drm/parameters/debug\" makes it log" },
 	};
 	size_t n;
@@ -407,8 +409,7 @@ static void refused_pmu_is_named(void)
 
 static void failing_system_calls_leave_nothing_behind(void)
 {
-	static const enum fake_call calls[] = { FAKE_BO_CREATE, FAKE_MMAP, FAKE_EVENTFD,
-						FAKE_CONTROL, FAKE_TEST_ONLY };
+	static const enum fake_call calls[] = { FAKE_MMAP, FAKE_EVENTFD, FAKE_CONTROL };
 	size_t n;
 	int nth;
 
@@ -492,13 +493,63 @@ static void empty_selection_is_refused(void)
 	end();
 }
 
-static void device_without_memory_for_rings_is_named(void)
+static void set_up_is_one_command(void)
 {
 	begin();
-	fake->info.features &= ~(uint32_t)DRM_PERFCTR_FEATURE_BO_CREATE;
-	EQUAL(perfctr_device_refresh(device), 0);
-	fake_fail(fake, FAKE_BO_CREATE, 1, -EINVAL);
-	EQUAL(perfctr_session_new(selection, NULL, &session), -EOPNOTSUPP);
+	EQUAL(perfctr_session_new(selection, NULL, &session), 0);
+	EQUAL(fake->calls[FAKE_CONTROL], 1);
+	EQUAL(fake->calls[FAKE_TEST_ONLY], 0);
+	end();
+}
+
+/* A broker passes the ring's file on: another process reads samples, and cannot write them. */
+static void ring_file_is_all_that_a_reader_needs(void)
+{
+	const struct perfctr_session_sizes *sizes;
+	uint64_t ring_bytes;
+	struct perfctr_sample sample;
+	void *control, *ring, *none;
+	int fd;
+
+	begin();
+	EQUAL(perfctr_session_new(selection, NULL, &session), 0);
+	sizes = perfctr_session_sizes(session);
+	ring_bytes = sizes->ring_bytes;
+	fd = perfctr_session_ring_fd(session);
+	EQUAL(fake->sys.mmap(fake, fd, 0, sizes->ring_offset, true, &control), 0);
+	EQUAL(fake->sys.mmap(fake, fd, sizes->ring_offset, ring_bytes, true, &none), -EACCES);
+	EQUAL(fake->sys.mmap(fake, fd, sizes->ring_offset, ring_bytes, false, &ring), 0);
+	EQUAL(perfctr_session_start(session, 0), 0);
+	EQUAL(perfctr_session_stop(session, 0), 0);
+	EQUAL(((struct drm_perfctr_ring_control *)control)->insert_idx, 1);
+	session = perfctr_session_unref(session);
+	/* the memory outlives the session */
+	CHECK(perfctr_decode_sample(ring, ring_bytes, &sample) > 0);
+	EQUAL(sample.flags, DRM_PERFCTR_SAMPLE_FINAL);
+	fake->sys.munmap(fake, control, 4096);
+	fake->sys.munmap(fake, ring, ring_bytes);
+	end();
+}
+
+static void gpu_time_is_converted_across_its_wrap(void)
+{
+	const uint64_t wrap = UINT64_C(1) << 40;
+	uint64_t raw_ns;
+
+	begin();
+	EQUAL(perfctr_time_of_gpu(device, FAKE_GPU_EPOCH, FAKE_GPU_TIMESTAMP, &raw_ns), 0);
+	EQUAL(raw_ns, FAKE_GPU_RAW_NS);
+	EQUAL(perfctr_time_of_gpu(device, FAKE_GPU_EPOCH, FAKE_GPU_TIMESTAMP - 7, &raw_ns), 0);
+	EQUAL(raw_ns, FAKE_GPU_RAW_NS - 7000);
+	/* with and without the bits that the counter does not have */
+	EQUAL(perfctr_time_of_gpu(device, FAKE_GPU_EPOCH, FAKE_GPU_TIMESTAMP + 32, &raw_ns), 0);
+	EQUAL(raw_ns, FAKE_GPU_RAW_NS + 32000);
+	EQUAL(perfctr_time_of_gpu(device, FAKE_GPU_EPOCH, FAKE_GPU_TIMESTAMP + 32 - wrap, &raw_ns), 0);
+	EQUAL(raw_ns, FAKE_GPU_RAW_NS + 32000);
+	EQUAL(perfctr_time_of_gpu(device, FAKE_GPU_EPOCH + 1, FAKE_GPU_TIMESTAMP, &raw_ns), -ESTALE);
+	EQUAL(perfctr_time_of_gpu(device, 0, FAKE_GPU_TIMESTAMP, &raw_ns), -ESTALE);
+	device->clocks[2].frequency_hz = 0;
+	EQUAL(perfctr_time_of_gpu(device, FAKE_GPU_EPOCH, FAKE_GPU_TIMESTAMP, &raw_ns), -EOPNOTSUPP);
 	end();
 }
 
@@ -527,7 +578,9 @@ static const struct test tests[] = {
 	{ "the ring fits the period and the limits", ring_fits_the_period_and_the_limits },
 	{ "options grow both ways", options_grow_both_ways },
 	{ "an empty selection is refused", empty_selection_is_refused },
-	{ "a device without memory for rings is named", device_without_memory_for_rings_is_named },
+	{ "set-up is one command", set_up_is_one_command },
+	{ "the ring's file is all that a reader needs", ring_file_is_all_that_a_reader_needs },
+	{ "the GPU's time is converted across its wrap", gpu_time_is_converted_across_its_wrap },
 };
 
 TEST_MAIN(tests)

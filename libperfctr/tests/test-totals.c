@@ -35,8 +35,8 @@ static void begin_sample(uint64_t read, uint64_t hit)
 	h->seq = next_seq++;
 	h->start_ns = 1000000 * h->seq;
 	h->end_ns = h->start_ns + 1000000;
-	sample_add_block(&w, DRM_PERFCTR_BLOCK_MEMSYS, 0, 0xe0, values);
-	sample_add_block(&w, DRM_PERFCTR_BLOCK_MEMSYS, 1, 0xe0, values);
+	sample_add_block(&w, DRM_PERFCTR_MALI_BLOCK_MEMSYS, 0, 0xe0, values);
+	sample_add_block(&w, DRM_PERFCTR_MALI_BLOCK_MEMSYS, 1, 0xe0, values);
 }
 
 static void add(void)
@@ -52,7 +52,7 @@ static void add_block_value(uint64_t value, uint64_t valid)
 	struct drm_perfctr_sample_header *h = sample_begin(&w);
 
 	h->seq = next_seq++;
-	sample_add_block(&w, DRM_PERFCTR_BLOCK_SHADER, 0, 0x10, &value)->valid_mask = valid;
+	sample_add_block(&w, DRM_PERFCTR_MALI_BLOCK_SHADER, 0, 0x10, &value)->valid_mask = valid;
 	add();
 }
 
@@ -240,8 +240,8 @@ static void begin_latency(const uint64_t *running)
 	const uint64_t values[3] = { CMEM_CYCLES, CMEM_REQUESTS, CMEM_OUTSTANDING };
 
 	sample_begin(&w)->seq = next_seq++;
-	sample_add_pmu(&w, DRM_PERFCTR_BLOCK_CMEM_LATENCY, 0, 7, values, running, SPAN_NS);
-	sample_add_pmu(&w, DRM_PERFCTR_BLOCK_CMEM_LATENCY, 1, 7, values, running, SPAN_NS);
+	sample_add_pmu(&w, DRM_PERFCTR_TEGRA410_BLOCK_CMEM_LATENCY, 0, 7, values, running, SPAN_NS);
+	sample_add_pmu(&w, DRM_PERFCTR_TEGRA410_BLOCK_CMEM_LATENCY, 1, 7, values, running, SPAN_NS);
 }
 
 static void latency_does_not_depend_on_the_number_of_blocks(void)
@@ -277,11 +277,11 @@ static void counters_without_a_turn_in_a_sample_are_not_missed(void)
 
 	begin();
 	/* setup_primitive_count and setup_primitive_culled_count */
-	sample_add_mux(&w, DRM_PERFCTR_BLOCK_PCOUNTER, 1, 0x11000, first, first_ns, SPAN_NS)
+	sample_add_mux(&w, DRM_PERFCTR_NV50_BLOCK_PCOUNTER, 1, 0x11000, first, first_ns, SPAN_NS)
 		->block.valid_mask = 0x1000;
 	add();
 	sample_begin(&w);
-	sample_add_mux(&w, DRM_PERFCTR_BLOCK_PCOUNTER, 1, 0x11000, second, second_ns, SPAN_NS)
+	sample_add_mux(&w, DRM_PERFCTR_NV50_BLOCK_PCOUNTER, 1, 0x11000, second, second_ns, SPAN_NS)
 		->block.valid_mask = 0x10000;
 	add();
 	v = value_of(totals, "nv50.pcounter.setup_cull_rate");
@@ -302,9 +302,9 @@ static void begin_domains(void)
 
 	begin();
 	sample_begin(&w);
-	sample_add_mux(&w, DRM_PERFCTR_BLOCK_PCOUNTER, 1, 0x1001, setup, setup_ns, SPAN_NS)
+	sample_add_mux(&w, DRM_PERFCTR_NV50_BLOCK_PCOUNTER, 1, 0x1001, setup, setup_ns, SPAN_NS)
 		->block.clock_cycles = SETUP_CYCLES;
-	sample_add_mux(&w, DRM_PERFCTR_BLOCK_PCOUNTER, 3, UINT64_C(1) << 31, &shader, &shader_ns,
+	sample_add_mux(&w, DRM_PERFCTR_NV50_BLOCK_PCOUNTER, 3, UINT64_C(1) << 31, &shader, &shader_ns,
 		       SPAN_NS)
 		->block.clock_cycles = SHADER_CYCLES;
 	add();
@@ -392,10 +392,10 @@ static void filters_keep_blocks_apart(void)
 
 	begin();
 	sample_begin(&w);
-	sample_add_pmu(&w, DRM_PERFCTR_BLOCK_UCF, 0, 1, &one, NULL, 1)->config1 = 2;
-	sample_add_pmu(&w, DRM_PERFCTR_BLOCK_UCF, 0, 1, &one, NULL, 1)->config1 = 4;
-	sample_add_pmu(&w, DRM_PERFCTR_BLOCK_GENERIC_PMU, 0, 1, &one, NULL, 1)->config = 3;
-	sample_add_pmu(&w, DRM_PERFCTR_BLOCK_GENERIC_PMU, 1, 1, &one, NULL, 1)->config = 3;
+	sample_add_pmu(&w, DRM_PERFCTR_TEGRA410_BLOCK_UCF, 0, 1, &one, NULL, 1)->pmu.config1 = 2;
+	sample_add_pmu(&w, DRM_PERFCTR_TEGRA410_BLOCK_UCF, 0, 1, &one, NULL, 1)->pmu.config1 = 4;
+	sample_add_pmu(&w, DRM_PERFCTR_BLOCK_GENERIC_PMU, 0, 1, &one, NULL, 1)->pmu.config = 3;
+	sample_add_pmu(&w, DRM_PERFCTR_BLOCK_GENERIC_PMU, 1, 1, &one, NULL, 1)->pmu.config = 3;
 	add();
 	EQUAL(perfctr_totals_block_count(totals), 4);
 	EQUAL_TEXT(counter(totals, 2, 0)->desc->name, "context-switches");

@@ -7,7 +7,7 @@
 #include <stdio.h>
 
 /* the number is that of the binary interface */
-#define LIBRARY "libperfctr.so.0"
+#define LIBRARY "libperfctr.so.1"
 
 struct gpc_library gpc;
 

@@ -45,7 +45,7 @@ static inline void gpc_wait_for_turn(void)
  */
 static inline bool gpc_takes_turns(unsigned int block_type)
 {
-	return block_type >= DRM_PERFCTR_BLOCK_PCOUNTER &&
+	return block_type >= DRM_PERFCTR_NV50_BLOCK_PCOUNTER &&
 	       block_type < DRM_PERFCTR_BLOCK_GENERIC_PMU;
 }
 

@@ -76,7 +76,7 @@ static void note_left_out(struct left_out *left_out, const struct perfctr_select
 		/* pcie is in pcie_tgt */
 		while (known && known[strlen(name)] != ',' && known[strlen(name)])
 			known = strstr(known + 1, name);
-		if (known || r->type < DRM_PERFCTR_BLOCK_GENERIC_PMU)
+		if (known || !(r->flags & DRM_PERFCTR_REQUEST_PMU))
 			continue;
 		length += (size_t)snprintf(left_out->blocks + length,
 					   sizeof(left_out->blocks) - length, "%s%s",

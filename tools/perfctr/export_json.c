@@ -68,6 +68,10 @@ static int json_sample(struct export *e, const struct perfctr_sample *sample)
 	json_add_words(o, "flags", flags);
 	json_add_u64(o, "merged_periods", sample->merged_periods);
 	json_add_u64(o, "lost_ns", sample->lost_ns);
+	if (sample->gpu_epoch) {
+		json_add_u64(o, "gpu_epoch", sample->gpu_epoch);
+		json_add_u64(o, "gpu_timestamp", sample->gpu_timestamp);
+	}
 	for (size_t n = 0; n < e->values.count; n++) {
 		const struct values_line *line = &e->values.lines[n];
 		const struct values_item *item = &e->values.items[n];

@@ -37,7 +37,8 @@ static const struct {
 	{ DRM_PERFCTR_FEATURE_AUTOMATIC, "automatic", "samples on power transitions" },
 	{ DRM_PERFCTR_FEATURE_PMU, "pmu", "perf PMUs in the same sample" },
 	{ DRM_PERFCTR_FEATURE_IN_STREAM, "in_stream", "samples inside of jobs" },
-	{ DRM_PERFCTR_FEATURE_BO_CREATE, "bo_create", "buffers for rings" },
+	{ DRM_PERFCTR_FEATURE_KEEP_AWAKE, "keep_awake", "keeping the GPU powered while counting" },
+	{ DRM_PERFCTR_FEATURE_GPU_TIMESTAMP, "gpu_timestamp", "the GPU's own time in each sample" },
 };
 
 static const char *const set_names[] = { "primary", "secondary", "tertiary" };
@@ -122,7 +123,7 @@ static void print_clients(FILE *out, const struct clients *clients)
 			fputs(user->pw_name, out);
 		else
 			fprintf(out, "uid %u", c->uid);
-		fprintf(out, ", fd %d: %u, of them active %u; buffers %" PRIu64 " KiB", c->fd,
+		fprintf(out, ", fd %d: %u, of them active %u; rings %" PRIu64 " KiB", c->fd,
 			c->sessions, c->active, c->kib);
 		if (c->set != CLIENT_NO_SET)
 			fprintf(out, "; uses counter set %d (%s)", c->set, set_name(c->set));
@@ -133,6 +134,21 @@ static void print_clients(FILE *out, const struct clients *clients)
 	if (clients->unseen)
 		fprintf(out, "  %u of files that no process has a descriptor of: see %s\n",
 			clients->unseen, clients->kernel_list);
+}
+
+/* The GPU's own clock, and when it was read last. */
+static void print_timestamp(FILE *out, const struct drm_perfctr_clock_info *c)
+{
+	char text[64];
+
+	fprintf(out, "  %-12s %sHz, %u bits", c->name,
+		number_short((double)c->frequency_hz, text, sizeof(text)), c->valid_bits);
+	if (c->epoch)
+		fprintf(out, "; %" PRIu64 " was %" PRIu64 ".%09" PRIu64 " s of CLOCK_MONOTONIC_RAW, %ss ago",
+			(uint64_t)c->gpu_timestamp, (uint64_t)(c->raw_ns / NS_PER_S),
+			(uint64_t)(c->raw_ns % NS_PER_S),
+			number_short((double)c->age_ns * 1e-9, text, sizeof(text)));
+	fputs(c->epoch ? "\n" : "; not read yet\n", out);
 }
 
 static void print_device(FILE *out, const struct perfctr_device *device,
@@ -157,6 +173,10 @@ static void print_device(FILE *out, const struct perfctr_device *device,
 	for (size_t i = 0; i < perfctr_device_clock_count(device); i++) {
 		const struct drm_perfctr_clock_info *c = perfctr_device_clock(device, i);
 
+		if (c->clock == DRM_PERFCTR_CLOCK_TIMESTAMP) {
+			print_timestamp(out, c);
+			continue;
+		}
 		fprintf(out, "  %-12s %sHz now", c->name,
 			number_short((double)c->frequency_hz, text, sizeof(text)));
 		fprintf(out, ", at most %sHz\n",
@@ -250,6 +270,13 @@ static struct json_object *json_clocks(const struct perfctr_device *device)
 		json_add_text(clock, "clock", c->name);
 		json_add_u64(clock, "frequency_hz", c->frequency_hz);
 		json_add_u64(clock, "max_frequency_hz", c->max_frequency_hz);
+		if (c->clock == DRM_PERFCTR_CLOCK_TIMESTAMP) {
+			json_add_u64(clock, "valid_bits", c->valid_bits);
+			json_add_u64(clock, "epoch", c->epoch);
+			json_add_u64(clock, "gpu_timestamp", c->gpu_timestamp);
+			json_add_u64(clock, "raw_ns", c->raw_ns);
+			json_add_u64(clock, "age_ns", c->age_ns);
+		}
 		json_object_array_add(clocks, clock);
 	}
 	return clocks;

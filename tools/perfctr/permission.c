@@ -25,7 +25,7 @@ static int try_block(struct perfctr_device *device, bool pmu)
 				.mask = b->available[0] & -b->available[0],
 			};
 
-			if (b->type < DRM_PERFCTR_BLOCK_GENERIC_PMU && r.mask)
+			if (!(b->format & DRM_PERFCTR_FORMAT_PMU_IDENTITY) && r.mask)
 				error = perfctr_selection_add_request(selection, &r);
 		}
 	}
@@ -94,8 +94,9 @@ void permission_of(const struct app *app, struct perfctr_device *device,
 			 "may not count: counters show what all users do, no CAP_PERFMON%s",
 			 has_sysctl && paranoid ? " and sysctl dev.perfctr.paranoid is on" : "");
 		snprintf(permission->fix, sizeof(permission->fix),
-			 "sudo sysctl dev.perfctr.paranoid=0 (for all users), or: "
-			 "sudo setcap cap_perfmon+ep $(command -v perfctr)");
+			 "sudo setcap cap_perfmon+ep $(command -v perfctr), or perfctr serve, whose "
+			 "policy says who may count what, or: sudo sysctl dev.perfctr.paranoid=0, "
+			 "which lets all users of this machine watch each other");
 		return;
 	}
 	snprintf(permission->text, sizeof(permission->text), "may not count: %s",

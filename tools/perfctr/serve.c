@@ -17,6 +17,7 @@
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <perfctr/broker.h>
@@ -33,7 +34,7 @@ static const char help[] =
 	"usage: perfctr serve [OPTION...]\n"
 	"\n"
 	"Hands sessions to users who may not count themselves: as file descriptors of a ring\n"
-	"that they can only read, its indices and an eventfd. Who may have what is in a\n"
+	"whose samples they can only read, and of an eventfd. Who may have what is in a\n"
 	"policy; nobody else gets anything. Runs until SIGTERM; SIGHUP reads the policy\n"
 	"again, for new clients.\n"
 	"\n"
@@ -79,6 +80,7 @@ struct server {
 	struct signals signals;
 	struct child *children;
 	size_t child_count;
+	struct serve_shared *shared;
 	unsigned long connections;
 	uint64_t idle_since_ns;
 };
@@ -377,7 +379,8 @@ static void turn_away(struct server *s, const struct serve_peer *peer, int fd, i
 
 /* In the new process: nothing of the broker's but its policy. Does not come back. */
 static void serve_in_child(struct server *s, const struct serve_rule *rule,
-			   const struct serve_peer *peer, int fd, pid_t parent)
+			   const struct serve_peer *peer, const struct serve_share *share, int fd,
+			   pid_t parent)
 {
 	/* a broker that is killed takes its clients' sessions along */
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL) || getppid() != parent)
@@ -385,9 +388,17 @@ static void serve_in_child(struct server *s, const struct serve_rule *rule,
 	sigprocmask(SIG_SETMASK, &s->signals.before, NULL);
 	close(s->listener);
 	close(s->signals.fd);
-	serve_client_run(s->app, &s->log, rule, peer, fd);
+	serve_client_run(s->app, &s->log, rule, peer, share, fd);
 	fflush(s->log.to);
 	_exit(EXIT_FINE);
+}
+
+static uint64_t monotonic_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
 }
 
 static void start_child(struct server *s, const struct serve_rule *rule,
@@ -395,20 +406,23 @@ static void start_child(struct server *s, const struct serve_rule *rule,
 {
 	struct child *children = realloc(s->children, (s->child_count + 1) * sizeof(*children));
 	pid_t parent = getpid(), pid = -1;
+	struct serve_share share;
 
-	if (children) {
+	if (children)
 		s->children = children;
+	if (children && serve_share_take(s->shared, peer->uid, monotonic_ns(), &share)) {
 		fflush(NULL);
 		pid = fork();
 	}
 	if (!pid)
-		serve_in_child(s, rule, peer, fd, parent);
+		serve_in_child(s, rule, peer, &share, fd, parent);
 	if (pid < 0) {
 		turn_away(s, peer, fd, -EAGAIN,
 			  "the broker has no process or memory for another client");
 		return;
 	}
 	close(fd);
+	serve_share_note(&share, pid);
 	s->children[s->child_count++] = (struct child){ .pid = pid, .uid = peer->uid };
 }
 
@@ -459,6 +473,7 @@ static void reap_children(struct server *s)
 			if (s->children[i].pid != pid)
 				continue;
 			s->children[i] = s->children[--s->child_count];
+			serve_share_drop(s->shared, pid);
 			break;
 		}
 		if (WIFSIGNALED(status))
@@ -590,6 +605,10 @@ int serve_run(struct app *app, int argc, char **argv)
 		status = socket_from_systemd(&s);
 	if (!status && s.listener < 0)
 		status = open_socket(&s);
+	if (!status && !(s.shared = serve_shared_new())) {
+		app_error(app, "out of memory");
+		status = EXIT_FAILED;
+	}
 	if (!status)
 		serve(&s);
 	if (s.owns_path)
@@ -598,6 +617,7 @@ int serve_run(struct app *app, int argc, char **argv)
 		close(s.listener);
 	signals_release(&s.signals);
 	serve_policy_free(&s.policy);
+	serve_shared_free(s.shared);
 	free(s.children);
 	return status;
 }

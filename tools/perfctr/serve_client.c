@@ -45,8 +45,9 @@ struct client {
 	int fd;
 	struct perfctr_device *device;
 	struct serve_sessions sessions;
-	/* when everything so far will have been paid for */
-	uint64_t paid_ns;
+	const struct serve_share *share;
+	/* time up to which requests are covered: a token bucket */
+	uint64_t allowed_ns;
 	/* the request, then the reply to it */
 	struct message message;
 	size_t bytes;
@@ -150,20 +151,24 @@ static uint64_t now_ns(void)
 	return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
 }
 
-/* Wait until the client may have what a request costs: only it waits. */
-static void pace(struct client *c, uint64_t cost_ns)
+static void pause_ns(uint64_t ns)
+{
+	const struct timespec pause = { (time_t)(ns / NS_PER_S), (long)(ns % NS_PER_S) };
+
+	if (ns)
+		nanosleep(&pause, NULL);
+}
+
+/* A token bucket for requests of any kind: only the client waits. */
+static void limit_requests(struct client *c)
 {
 	uint64_t now = now_ns();
-	struct timespec pause;
 
-	if (c->paid_ns + BURST_NS < now)
-		c->paid_ns = now - BURST_NS;
-	c->paid_ns += cost_ns;
-	if (c->paid_ns <= now)
-		return;
-	pause.tv_sec = (time_t)((c->paid_ns - now) / NS_PER_S);
-	pause.tv_nsec = (long)((c->paid_ns - now) % NS_PER_S);
-	nanosleep(&pause, NULL);
+	if (c->allowed_ns + BURST_NS < now)
+		c->allowed_ns = now - BURST_NS;
+	c->allowed_ns += REQUEST_NS;
+	if (c->allowed_ns > now)
+		pause_ns(c->allowed_ns - now);
 }
 
 /* --- OPEN ------------------------------------------------------------------------- */
@@ -277,8 +282,10 @@ static void query_device(struct client *c)
 	info.max_ring_bytes = smaller(info.max_ring_bytes, c->rule->ring_bytes);
 	info.min_period_ns = larger(info.min_period_ns, c->rule->min_period_ns);
 	info.unprivileged_min_period_ns = info.min_period_ns;
-	/* buffers and jobs belong to a DRM file, and that stays here */
-	info.features &= ~(uint32_t)(DRM_PERFCTR_FEATURE_BO_CREATE | DRM_PERFCTR_FEATURE_IN_STREAM);
+	/* jobs belong to a DRM file, and that stays here */
+	info.features &= ~(uint32_t)DRM_PERFCTR_FEATURE_IN_STREAM;
+	if (!c->rule->keep_awake)
+		info.features &= ~(uint32_t)DRM_PERFCTR_FEATURE_KEEP_AWAKE;
 	memcpy(c->message.content, &info, sizeof(info));
 }
 
@@ -408,13 +415,13 @@ static int check_setup(struct client *c, const struct drm_perfctr_setup *s,
 
 static int check_limits(struct client *c, const struct drm_perfctr_setup *s)
 {
-	uint64_t bytes;
+	uint64_t bytes, ring_bytes = s->ring_offset + s->ring_bytes;
 
 	if (serve_sessions_use(&c->sessions, &bytes) >= c->rule->sessions)
-		return refuse(c, -EMFILE,
+		return refuse(c, -ENOSPC,
 			      "the broker's policy (rule %s) allows %u sessions at a time",
 			      c->rule->name, c->rule->sessions);
-	if (s->ring_bytes > c->rule->ring_bytes || bytes > c->rule->ring_bytes - s->ring_bytes)
+	if (ring_bytes > c->rule->ring_bytes || bytes > c->rule->ring_bytes - ring_bytes)
 		return refuse(c, -ERANGE,
 			      "the broker's policy (rule %s) allows rings of %llu bytes in all",
 			      c->rule->name, (unsigned long long)c->rule->ring_bytes);
@@ -458,9 +465,8 @@ static int read_setup(struct client *c, struct drm_perfctr_setup *s,
 		return refuse(c, -E2BIG, "SETUP with members that the broker does not know");
 	memcpy(s, from, sizeof(*s));
 	from += setup_bytes;
-	if (s->ring_handle || s->control_handle || s->ring_offset || s->control_offset ||
-	    s->eventfd != -1 || s->requests)
-		return refuse(c, -EINVAL, "SETUP names buffers, which are the broker's");
+	if (s->eventfd != -1 || s->requests)
+		return refuse(c, -EINVAL, "SETUP names an eventfd, which is the broker's");
 	*requests = malloc(h->count * sizeof(**requests));
 	if (!*requests)
 		return refuse(c, -ENOMEM, "the broker is out of memory");
@@ -481,9 +487,8 @@ static int read_setup(struct client *c, struct drm_perfctr_setup *s,
 static void reply_setup(struct client *c, struct drm_perfctr_setup *s)
 {
 	s->requests = 0;
-	s->ring_handle = 0;
-	s->control_handle = 0;
 	s->eventfd = -1;
+	s->ring_fd = -1;
 	memcpy(c->message.content, s, sizeof(*s));
 	c->bytes = sizeof(*s);
 	c->message.header.count = 0;
@@ -495,9 +500,17 @@ static int create_session(struct client *c, struct drm_perfctr_setup *s, const i
 	struct serve_session *session;
 	int error;
 
+	if (!serve_share_add_period(c->share, s->period_ns, c->rule->min_period_ns))
+		return refuse(c, -EDQUOT,
+			      "the broker's policy (rule %s) allows all sessions of a user together "
+			      "%d samples each %llu ns",
+			      c->rule->name, SERVE_USER_SESSIONS,
+			      (unsigned long long)c->rule->min_period_ns);
 	session = serve_sessions_setup(&c->sessions, s, &error);
-	if (!session)
+	if (!session) {
+		serve_share_end_period(c->share, s->period_ns);
 		return kernel_refused(c, error);
+	}
 	c->message.header.handle = session->handle;
 	*files = session->files;
 	serve_log_line(c->log, "setup", c->peer,
@@ -529,11 +542,6 @@ static int take_setup(struct client *c, const int **files)
 			error = check_limits(c, &s);
 	}
 	if (!error && !test) {
-		/* the sizes of the test are for the buffers */
-		wanted.ring_bytes = s.ring_bytes;
-		wanted.slot_stride = 0;
-		wanted.sample_size = 0;
-		wanted.block_count = 0;
 		s = wanted;
 		error = create_session(c, &s, files);
 	}
@@ -557,6 +565,7 @@ static int take_control(struct client *c, const int **files)
 	switch (h->code) {
 	case DRM_PERFCTR_CMD_TEARDOWN:
 		serve_log_line(c->log, "teardown", c->peer, "session %u ends", session->handle);
+		serve_share_end_period(c->share, session->period_ns);
 		serve_sessions_teardown(&c->sessions, session);
 		serve_sessions_use(&c->sessions, NULL);
 		c->bytes = 0;
@@ -566,8 +575,8 @@ static int take_control(struct client *c, const int **files)
 	case DRM_PERFCTR_CMD_START:
 	case DRM_PERFCTR_CMD_STOP:
 	case DRM_PERFCTR_CMD_SAMPLE:
-		/* what reaches the hardware may come as often as samples may */
-		pace(c, c->rule->min_period_ns);
+		/* what reaches the hardware comes as often as samples may, over all of the user's clients */
+		pause_ns(serve_share_wait_ns(c->share, now_ns(), c->rule->min_period_ns));
 		break;
 	default:
 		return refuse(c, -EINVAL, "the broker knows no command %u", h->code);
@@ -586,7 +595,7 @@ static int answer(struct client *c)
 	const int *files = NULL;
 	int error;
 
-	pace(c, REQUEST_NS);
+	limit_requests(c);
 	h->error = 0;
 	if (h->type == PERFCTR_BROKER_OPEN)
 		error = take_open(c);
@@ -649,7 +658,7 @@ static void wait_for_remains(struct client *c)
 }
 
 void serve_client_run(struct app *app, struct serve_log *log, const struct serve_rule *rule,
-		      const struct serve_peer *peer, int fd)
+		      const struct serve_peer *peer, const struct serve_share *share, int fd)
 {
 	const struct timeval patience = { .tv_sec = PATIENCE_S };
 	struct client *c = calloc(1, sizeof(*c));
@@ -663,6 +672,7 @@ void serve_client_run(struct app *app, struct serve_log *log, const struct serve
 	c->log = log;
 	c->rule = rule;
 	c->peer = peer;
+	c->share = share;
 	c->fd = fd;
 	c->sessions.fd = -1;
 	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
@@ -677,8 +687,10 @@ void serve_client_run(struct app *app, struct serve_log *log, const struct serve
 		close(fd);
 
 	for (size_t n = 0; n < c->sessions.count; n++)
-		if (c->sessions.list[n].handle)
+		if (c->sessions.list[n].handle) {
+			serve_share_end_period(share, c->sessions.list[n].period_ns);
 			serve_sessions_teardown(&c->sessions, &c->sessions.list[n]);
+		}
 	/* the DRM file goes with its sessions, before anybody waits */
 	perfctr_device_unref(c->device);
 	wait_for_remains(c);

@@ -6,6 +6,7 @@
 #include "app.h"
 #include "serve_log.h"
 #include "serve_policy.h"
+#include "serve_share.h"
 
 /**
  * serve_client_run() - answer a client until the connection ends
@@ -13,12 +14,13 @@
  * @log: log
  * @rule: what the client may do
  * @peer: who it is
+ * @share: its part of what all clients of its user share
  * @fd: connection, taken over
  *
  * Comes back when everything that the client had is released, memory that it keeps included.
  */
 void serve_client_run(struct app *app, struct serve_log *log, const struct serve_rule *rule,
-		      const struct serve_peer *peer, int fd);
+		      const struct serve_peer *peer, const struct serve_share *share, int fd);
 
 /**
  * serve_client_refuse() - tell a client why it is not served, and hang up

@@ -10,10 +10,11 @@
 #include <string.h>
 
 #include "app.h"
+#include "serve_share.h"
 #include "common/number.h"
 
 enum {
-	MAX_CLIENTS = 1024,
+	MAX_CLIENTS = SERVE_MAX_CLIENTS,
 	MAX_SESSIONS = 128,
 	DEFAULT_CLIENTS = 64,
 	DEFAULT_CLIENTS_PER_USER = 8,

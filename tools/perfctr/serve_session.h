@@ -14,7 +14,7 @@
 
 #include <drm/perfctr_drm.h>
 
-enum serve_file { SERVE_RING, SERVE_CONTROL, SERVE_EVENTFD, SERVE_FILES };
+enum serve_file { SERVE_RING, SERVE_EVENTFD, SERVE_FILES };
 
 /**
  * struct serve_session - a session, or what is left of one
@@ -22,9 +22,11 @@ enum serve_file { SERVE_RING, SERVE_CONTROL, SERVE_EVENTFD, SERVE_FILES };
 struct serve_session {
 	/** @handle: of the kernel, 0: it has ended and only its memory is left. */
 	uint32_t handle;
-	/** @bytes: of ring and control area. */
+	/** @bytes: of control area and slots. */
 	uint64_t bytes;
-	/** @files: dma-bufs and eventfd, -1 if closed. */
+	/** @period_ns: time between samples. */
+	uint64_t period_ns;
+	/** @files: ring and eventfd, -1 if closed. */
 	int files[SERVE_FILES];
 };
 
@@ -41,7 +43,7 @@ struct serve_sessions {
 /**
  * serve_sessions_setup() - create a session
  * @sessions: sessions; @fd set
- * @setup: as the client wants it, tested, with the requests' address; buffers and eventfd are filled in
+ * @setup: as the client wants it, with the requests' address; filled in as the kernel does
  *
  * Return: the session, valid until the next one is made; NULL with *@error a negative errno.
  */

@@ -31,22 +31,24 @@ def block(kind, index, values, valid=None, product=VSOC_CSF, states=1, pmu=None,
     extra = b""
     if pmu is not None:
         enabled = pmu.get("enabled", 1000)
-        extra = struct.pack("<QQQQQIi", pmu["config"], 0, 0, enabled, pmu.get("running", enabled), 1, -1)
+        extra = struct.pack("<QQQQQIi", enabled, pmu.get("running", enabled), pmu["config"], 0, 0, 1, -1)
         extra += pmu["name"].encode().ljust(32, b"\0")
         body += b"".join(struct.pack("<Q", (running or {}).get(p, enabled)) for p in sorted(values))
     size = head + len(body)
-    return struct.pack("<IHHHBBIQQQiHH", size, kind, index, 0, 0, 2, states, 1000, mask, valid, 0, head,
+    # running times and the identity of a PMU
+    form = 0 if pmu is None else 3
+    return struct.pack("<IHHBBBBIQQQiHH", size, kind, index, 0, form, 0, 2, states, 1000, mask, valid, 0, head,
                        product) + extra + body
 
 
 def sample(seq, start, end, blocks, flags=PERIODIC, merged=0, lost=0, user_data=0):
     body = b"".join(blocks)
-    return struct.pack("<IHHQQQQIIQQ", 64 + len(body), 64, len(blocks), seq, start, end, user_data, flags, merged,
-                       lost, 0) + body
+    return struct.pack("<IHHQQQQIIQIIQ", 72 + len(body), 72, len(blocks), seq, start, end, user_data, flags, merged,
+                       lost, 0, 0, 0) + body
 
 
 def block_request(kind, index, mask, pmu_type=0, config=0):
-    return struct.pack("<HHHBBIiQIIQQQ", kind, index, 0, 0, 0, 0, -1 if pmu_type else 0, mask, pmu_type, 0,
+    return struct.pack("<HHHBBIiQIIQQQ", kind, index, 0, 0, 0, 2 if pmu_type else 0, -1 if pmu_type else 0, mask, pmu_type, 0,
                        config, 0, 0)
 
 
@@ -68,4 +70,4 @@ def status(samples, merged=0, lost=0):
     return record(STATUS, struct.pack("<IIQQQQQQQQQQQ", 0, 16, samples, samples, merged, 0, lost, 0, 0, 0, 0, 0, 0))
 
 
-HEADER = b"perfctr\n" + struct.pack("<Q", 1)
+HEADER = b"perfctr\n" + struct.pack("<Q", 3)

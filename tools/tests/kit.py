@@ -25,7 +25,7 @@ class Kit:
     """A kit on a device; functions that return a negative errno raise OSError."""
 
     def __init__(self, device, counters):
-        self.library = ctypes.CDLL(os.path.join(BUILD, "lib/libperfctr.so.0"))
+        self.library = ctypes.CDLL(os.path.join(BUILD, "lib/libperfctr.so.1"))
         self.library.perfctr_perfkit_counter.restype = ctypes.POINTER(Counter)
         self.library.perfctr_perfkit_counter.argtypes = ctypes.c_void_p, ctypes.c_size_t
         self.library.perfctr_perfkit_count.restype = ctypes.c_size_t

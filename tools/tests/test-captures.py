@@ -3,10 +3,12 @@
 """usage: test-captures.py PERFCTR BUILD: report, export and diff of captures that are made here. Prints TAP."""
 
 import csv
+import difflib
 import html.parser
 import importlib.util
 import io
 import json
+import lzma
 import os
 import random
 import re
@@ -474,6 +476,28 @@ def diff_compares_rates():
     check([c for c in few if c["a"] is None] and [c for c in few if c["b"] is None], "only in one of them")
     check("~" in run("diff", a, b).stdout.decode(), "text")
     run("diff", a, status=2)
+
+
+@test
+def captures_of_version_1():
+    """captures of the kernel interface's version 2 print as the reader of that time printed them"""
+    folder = os.path.join(HERE, "captures-1")
+
+    def stored(name):
+        with lzma.open(os.path.join(folder, name + ".xz")) as f:
+            return f.read()
+
+    for name in ("soc", "nv50"):
+        capture = write(f"{name}.cap", stored(f"{name}.cap"))
+        for kind, words in (("report", ("report", "-j", "-A")), ("export", ("export", "-f", "json"))):
+            now = run(*words, capture).stdout.replace(capture.encode(), f"{name}.cap".encode())
+            then = stored(f"{name}.{kind}.json")
+            check(now == then, "\n".join(list(difflib.unified_diff(
+                then.decode().splitlines(), now.decode().splitlines(), f"{name}.{kind}", "now", n=0))[:20]))
+        # cut anywhere it is read up to there
+        data = stored(f"{name}.cap")
+        for size in range(16, len(data), 4099):
+            run("report", "-j", "-", stdin=data[:size], status=0)
 
 
 @test

@@ -18,6 +18,7 @@
 #include "perfctr/frames.h"
 #include "perfctr/json.h"
 #include "perfctr/perfkit_stat.h"
+#include "perfctr/serve_share.h"
 #include "perfctr/top_view.h"
 #include "vsoc-job/command.h"
 #include "vsoc-job/workload.h"
@@ -652,6 +653,57 @@ static void test_users_of_frames(void)
 	CHECK(!hears(1, 2) && complaints == 1);
 }
 
+/* Clients of one user share his rate, whoever of them asks; those of another have their own. */
+static void test_shares_of_users(void)
+{
+	struct serve_shared *shared = serve_shared_new();
+	const uint64_t start = 5 * NS_PER_S, ms = NS_PER_S / 1000;
+	struct serve_share first, second, other;
+
+	CHECK(serve_share_take(shared, 0, start, &first));
+	serve_share_note(&first, 11);
+	CHECK(serve_share_take(shared, 0, start, &second));
+	serve_share_note(&second, 12);
+	CHECK(serve_share_take(shared, 1000, start, &other));
+	serve_share_note(&other, 13);
+
+	/* commands are an interval apart, and none is saved up for a burst */
+	CHECK(!serve_share_wait_ns(&first, start + 900 * ms, ms));
+	CHECK(serve_share_wait_ns(&second, start + 900 * ms, ms) == ms);
+	CHECK(serve_share_wait_ns(&first, start + 900 * ms, ms) == 2 * ms);
+	CHECK(!serve_share_wait_ns(&other, start + 900 * ms, ms));
+
+	/* periodic sessions: four of the shortest period, or more of longer ones */
+	for (int n = 0; n < 3; n++)
+		CHECK(serve_share_add_period(&first, ms, ms));
+	CHECK(serve_share_add_period(&second, 2 * ms, ms));
+	CHECK(!serve_share_add_period(&second, ms, ms));
+	CHECK(serve_share_add_period(&second, 2 * ms, ms));
+	CHECK(!serve_share_add_period(&first, 100 * ms, ms));
+	CHECK(serve_share_add_period(&first, 0, ms) && serve_share_add_period(&other, ms, ms));
+	serve_share_end_period(&second, 2 * ms);
+	CHECK(serve_share_add_period(&first, 2 * ms, ms));
+
+	/* what a process had goes with it, but not the time of the last command */
+	serve_share_drop(shared, 11);
+	serve_share_drop(shared, 12);
+	CHECK(serve_share_take(shared, 0, start + 900 * ms, &first));
+	serve_share_note(&first, 14);
+	CHECK(serve_share_wait_ns(&first, start + 900 * ms, ms) == 3 * ms);
+	for (int n = 0; n < 4; n++)
+		CHECK(serve_share_add_period(&first, ms, ms));
+
+	/* users of before leave their places, but not while they have to wait or have a client */
+	serve_share_drop(shared, 14);
+	for (uid_t uid = 2000; uid < 2000 + SERVE_MAX_CLIENTS - 2; uid++) {
+		CHECK(serve_share_take(shared, uid, start + 900 * ms, &second));
+		CHECK(!serve_share_wait_ns(&second, start + 900 * ms, ms));
+	}
+	CHECK(!serve_share_take(shared, 5000, start + 900 * ms, &second));
+	CHECK(serve_share_take(shared, 5000, start + 2 * NS_PER_S, &second));
+	serve_shared_free(shared);
+}
+
 int main(void)
 {
 	test_perfkit_means();
@@ -669,5 +721,6 @@ int main(void)
 	test_frames();
 	test_many_tellers();
 	test_users_of_frames();
+	test_shares_of_users();
 	return check_summary();
 }

@@ -172,7 +172,7 @@ static void free_stores(struct runner *runner, struct runner_job *job)
 /* a buffer for the store commands of @job, if there are any, and a copy of it that names it */
 static int give_stores(struct runner *runner, const struct job **job, struct runner_job *queued)
 {
-	struct drm_perfctr_bo_create create = { 0 };
+	struct drm_vsoc_bo_create create = { 0 };
 	uint32_t store = 0;
 	void *map;
 	int error = 0;
@@ -182,7 +182,7 @@ static int give_stores(struct runner *runner, const struct job **job, struct run
 	if (!queued->store_count)
 		return 0;
 	create.size = queued->store_count * store_bytes(runner);
-	if (ioctl(runner->fd, DRM_IOCTL_PERFCTR_BO_CREATE, &create))
+	if (ioctl(runner->fd, DRM_IOCTL_VSOC_BO_CREATE, &create))
 		return fail(runner, -errno, "a buffer to store to", "");
 	queued->stores_handle = create.handle;
 	map = mmap(NULL, queued->store_count * store_bytes(runner), PROT_READ | PROT_WRITE,

@@ -11,6 +11,7 @@
  *   DRM_IOCTL_VSOC_WAIT         wait for a job
  *   DRM_IOCTL_VSOC_CTX_CREATE   a further queue
  *   DRM_IOCTL_VSOC_CTX_DESTROY  give it up, cancel its jobs
+ *   DRM_IOCTL_VSOC_BO_CREATE    memory that jobs store MP counters to
  *
  * What each command adds to each counter is an exact integer rule, listed in
  * kernel/vsoc/README.md. Everything that a job counts is counted before WAIT
@@ -40,6 +41,7 @@ extern "C" {
 #define DRM_VSOC_WAIT		0x02
 #define DRM_VSOC_CTX_CREATE	0x03
 #define DRM_VSOC_CTX_DESTROY	0x04
+#define DRM_VSOC_BO_CREATE	0x05
 
 #define DRM_IOCTL_VSOC_GET_INFO \
 	DRM_IOWR(DRM_COMMAND_BASE + DRM_VSOC_GET_INFO, struct drm_vsoc_get_info)
@@ -51,6 +53,8 @@ extern "C" {
 	DRM_IOWR(DRM_COMMAND_BASE + DRM_VSOC_CTX_CREATE, struct drm_vsoc_ctx_create)
 #define DRM_IOCTL_VSOC_CTX_DESTROY \
 	DRM_IOWR(DRM_COMMAND_BASE + DRM_VSOC_CTX_DESTROY, struct drm_vsoc_ctx_destroy)
+#define DRM_IOCTL_VSOC_BO_CREATE \
+	DRM_IOWR(DRM_COMMAND_BASE + DRM_VSOC_BO_CREATE, struct drm_vsoc_bo_create)
 
 /** DRM_VSOC_PRODUCT_CSF - product number of the CSF-style GPU, see perfctr_drm.h. */
 #define DRM_VSOC_PRODUCT_CSF	0x0100
@@ -61,7 +65,7 @@ extern "C" {
  * struct drm_vsoc_info - shape and limits of the device
  */
 struct drm_vsoc_info {
-	/** @version: of this interface; grows with each addition, now 3. */
+	/** @version: of this interface; grows with each addition, now 4. */
 	__u32 version;
 	/** @counters_per_block: counter positions of a GPU block, 64 or 128. */
 	__u32 counters_per_block;
@@ -559,7 +563,7 @@ struct drm_vsoc_mp_record {
 struct drm_vsoc_cmd_mp_store {
 	/** @offset: of record 0 in the buffer, in bytes. */
 	__u64 offset;
-	/** @handle: GEM handle of the submitting file, from DRM_IOCTL_PERFCTR_BO_CREATE. */
+	/** @handle: GEM handle of the submitting file, from DRM_IOCTL_VSOC_BO_CREATE. */
 	__u32 handle;
 	/** @sequence: for the records. */
 	__u32 sequence;
@@ -709,6 +713,25 @@ struct drm_vsoc_ctx_create {
 struct drm_vsoc_ctx_destroy {
 	/** @ctx_id: from CTX_CREATE. */
 	__u32 ctx_id;
+	/** @pad: must be zero. */
+	__u32 pad;
+};
+
+/* --- buffers ------------------------------------------------------------- */
+
+/**
+ * struct drm_vsoc_bo_create - argument of DRM_IOCTL_VSOC_BO_CREATE
+ *
+ * Errors besides the common ones: -EINVAL @size is zero, @pad; -ERANGE @size is
+ * above 1 MiB; -ENOMEM.
+ */
+struct drm_vsoc_bo_create {
+	/** @size: in: bytes; out: rounded up to pages. */
+	__u64 size;
+	/** @mmap_offset: out: for mmap() of the DRM file. */
+	__u64 mmap_offset;
+	/** @handle: out: GEM handle; DRM_IOCTL_GEM_CLOSE closes it. */
+	__u32 handle;
 	/** @pad: must be zero. */
 	__u32 pad;
 };

@@ -17,18 +17,17 @@
  *	QUERY     none; code, first, count, stride say   count elements of stride bytes;
  *	          which elements and how much room       first is how many there are
  *	CONTROL   the structure of the command in code;  the structure as the kernel filled
- *	          SETUP: then count requests of stride   it; SETUP that is no test: ring,
- *	          bytes each                             control area, eventfd
+ *	          SETUP: then count requests of stride   it; SETUP that is no test: ring_fd,
+ *	          bytes each                             eventfd
  *
  * OPEN comes first and once. A session is named by the handle of the reply to
  * SETUP and lives until TEARDOWN or the end of the connection, whichever side
  * ends it. A broker that refuses sends error, a negative errno, and the reason
  * as text; so it does, with type 0, when it ends the connection on its own.
  *
- * In SETUP the members that name buffers, the eventfd and the address of the
- * requests mean nothing and must be zero, eventfd -1. The ring is a dma-buf that can
- * only be read, the control area one that can be written; both begin at
- * offset 0. The client reads samples there without asking anybody.
+ * In SETUP the address of the requests must be zero and eventfd -1. The client
+ * maps ring_fd as the kernel's header describes, and reads samples there without
+ * asking the broker. Slots can only be read, by the ring file's own rules.
  */
 #ifndef PERFCTR_BROKER_H
 #define PERFCTR_BROKER_H
@@ -43,13 +42,13 @@ extern "C" {
 #define PERFCTR_BROKER_SOCKET "/run/perfctr/serve"
 
 /** PERFCTR_BROKER_VERSION - of the protocol. */
-#define PERFCTR_BROKER_VERSION 1
+#define PERFCTR_BROKER_VERSION 2
 
 /** PERFCTR_BROKER_MAX_BYTES - largest message. */
 #define PERFCTR_BROKER_MAX_BYTES 131072
 
 /** PERFCTR_BROKER_FILES - file descriptors with the reply to SETUP. */
-#define PERFCTR_BROKER_FILES 3
+#define PERFCTR_BROKER_FILES 2
 
 /**
  * enum perfctr_broker_type - what a message is about

@@ -2,8 +2,10 @@
 /*
  * Capture files: samples as they lay in the ring, and what is needed to read them.
  *
- * A file is a header of 16 bytes, "perfctr\n" and the version 1 as u64, and
- * then records until its end. A record is a header of 8 bytes, u32 size of the
+ * A file is a header of 16 bytes, "perfctr\n" and the version 3 as u64, and
+ * then records until its end. The version is that of the kernel interface whose
+ * structures are inside; the reader makes those of files of version 1, which have
+ * the interface's versions 1 and 2, look the same. A record is a header of 8 bytes, u32 size of the
  * whole record and u32 type, and its content, filled up with zeroes to a
  * multiple of 8 bytes. All numbers are little-endian. A reader skips records of
  * types that it does not know and ignores what is longer than it knows.
@@ -103,13 +105,13 @@ struct perfctr_capture_counter {
 	uint64_t event;
 	/** @sets: bit n: present in counter set n. */
 	uint32_t sets;
-	/** @product: enum drm_perfctr_product. */
+	/** @product: product number. */
 	uint16_t product;
-	/** @block_type: enum drm_perfctr_block_type. */
+	/** @block_type: block type. */
 	uint16_t block_type;
 	/** @position: position in its block. */
 	uint16_t position;
-	/** @clock: enum drm_perfctr_clock or DRM_PERFCTR_CLOCK_NONE. */
+	/** @clock: clock domain or DRM_PERFCTR_CLOCK_NONE. */
 	uint8_t clock;
 	/** @kind: enum perfctr_kind. */
 	uint8_t kind;
@@ -127,9 +129,9 @@ struct perfctr_capture_counter {
  * As in struct perfctr_metric_desc.
  */
 struct perfctr_capture_metric {
-	/** @product: enum drm_perfctr_product. */
+	/** @product: product number. */
 	uint16_t product;
-	/** @block_type: enum drm_perfctr_block_type. */
+	/** @block_type: block type. */
 	uint16_t block_type;
 	/** @scope: enum perfctr_scope. */
 	uint8_t scope;

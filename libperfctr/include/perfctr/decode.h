@@ -4,7 +4,8 @@
  *
  * It trusts nothing: the bytes may come from a ring, a file or an attacker, at
  * any alignment. Every length is checked before it is used. What is newer than
- * this library (longer headers, unknown block types) is skipped by its size.
+ * this library (longer headers, formats that add to a block) is skipped by its
+ * size; the counters of a block of unknown type are read as those of any other.
  *
  * This header and decode.c need nothing but a C compiler, so that both can be
  * taken into programs that cannot link the library.
@@ -84,6 +85,10 @@ struct perfctr_sample {
 	uint64_t lost_ns;
 	/** @merged_others: AUTOMATIC and IN_STREAM samples that are part of this one. */
 	uint32_t merged_others;
+	/** @gpu_epoch: timestamps of equal epochs can be compared; 0: there is none. */
+	uint32_t gpu_epoch;
+	/** @gpu_timestamp: the GPU's own timestamp counter at the end, as it was read. */
+	uint64_t gpu_timestamp;
 };
 
 /**
@@ -98,17 +103,19 @@ struct perfctr_block {
 	const unsigned char *running;
 	/** @size: bytes of the block. */
 	uint32_t size;
-	/** @type: enum drm_perfctr_block_type. */
+	/** @type: block type, see "Block types" in perfctr_drm.h. */
 	uint16_t type;
 	/** @index: physical index. */
 	uint16_t index;
 	/** @section: bit n of a mask stands for counter 64 * @section + n. */
-	uint16_t section;
-	/** @product: enum drm_perfctr_product. */
+	uint8_t section;
+	/** @format: enum drm_perfctr_block_format. */
+	uint8_t format;
+	/** @product: see "Products" in perfctr_drm.h. */
 	uint16_t product;
 	/** @set: enum drm_perfctr_set. */
 	uint8_t set;
-	/** @clock: enum drm_perfctr_clock or DRM_PERFCTR_CLOCK_NONE. */
+	/** @clock: clock domain or DRM_PERFCTR_CLOCK_NONE. */
 	uint8_t clock;
 	/** @count: counters stored, 0..64. */
 	uint16_t count;
@@ -125,7 +132,7 @@ struct perfctr_block {
 };
 
 /**
- * struct perfctr_block_pmu - what only the block of a perf PMU has
+ * struct perfctr_block_pmu - which perf PMU counted a block, and with which filters
  */
 struct perfctr_block_pmu {
 	/** @config: perf config, or the filter bits of it. */
@@ -134,10 +141,6 @@ struct perfctr_block_pmu {
 	uint64_t config1;
 	/** @config2: perf config2. */
 	uint64_t config2;
-	/** @time_enabled: ns in which the events wanted to count. */
-	uint64_t time_enabled;
-	/** @time_running: ns in which the least lucky of them did. */
-	uint64_t time_running;
 	/** @pmu_type: perf type number on the machine that sampled. */
 	uint32_t pmu_type;
 	/** @cpu: CPU that counted, -1 for several. */
@@ -176,23 +179,23 @@ int perfctr_decode_block(struct perfctr_sample *sample, struct perfctr_block *bl
 void perfctr_decode_rewind(struct perfctr_sample *sample);
 
 /**
- * perfctr_block_read_pmu() - read what only the block of a perf PMU has
+ * perfctr_block_read_pmu() - read which perf PMU counted a block
  * @block: from perfctr_decode_block()
  * @pmu: filled on success
  *
- * Return: 1 if the block has it, 0 if it is a GPU block.
+ * Return: 1, or 0 if no perf PMU counted it.
  */
 int perfctr_block_read_pmu(const struct perfctr_block *block, struct perfctr_block_pmu *pmu);
 
 /**
  * perfctr_block_read_times() - read how long a block counted
  * @block: from perfctr_decode_block()
- * @enabled_ns: ns in which its counters wanted to count, filled on success
- * @running_ns: ns in which the least lucky of them did, filled on success
+ * @enabled_ns: ns in which its counters were to count, filled on success
+ * @running_ns: smallest running time of its counters in ns, filled on success
  *
- * What each counter ran is told by perfctr_block_running().
+ * perfctr_block_running() has the running time of each counter.
  *
- * Return: 1 if the block tells, 0 if its counters never take turns.
+ * Return: 1, or 0 if the hardware does not multiplex the block's counters.
  */
 int perfctr_block_read_times(const struct perfctr_block *block, uint64_t *enabled_ns,
 			     uint64_t *running_ns);
@@ -241,7 +244,7 @@ static inline uint64_t perfctr_block_value(const struct perfctr_block *block, un
  * @block: from perfctr_decode_block()
  * @n: 0..count - 1
  *
- * Return: the time; zero if the block does not tell.
+ * Return: the time; zero if the block has no running times.
  */
 static inline uint64_t perfctr_block_running(const struct perfctr_block *block, unsigned int n)
 {

@@ -253,7 +253,7 @@ int perfctr_device_open_broker(struct perfctr_ctx *ctx, const char *socket, cons
  * perfctr_device_fd() - the device's DRM file
  * @device: device
  *
- * For the driver's own ioctls; handles of sessions and buffers are of this file.
+ * For the driver's own ioctls; handles of sessions are of this file.
  *
  * Return: the file descriptor, owned by the device; -1 if a broker has it.
  */
@@ -384,13 +384,13 @@ struct perfctr_counter_desc {
 	uint64_t event;
 	/** @sets: bit n: present in counter set n. */
 	uint32_t sets;
-	/** @product: enum drm_perfctr_product. */
+	/** @product: see "Products" in perfctr_drm.h. */
 	uint16_t product;
-	/** @block_type: enum drm_perfctr_block_type. */
+	/** @block_type: block type, see perfctr_drm.h. */
 	uint16_t block_type;
 	/** @position: position in its block. */
 	uint16_t position;
-	/** @clock: enum drm_perfctr_clock or DRM_PERFCTR_CLOCK_NONE. */
+	/** @clock: clock domain or DRM_PERFCTR_CLOCK_NONE. */
 	uint8_t clock;
 	/** @kind: enum perfctr_kind. */
 	uint8_t kind;
@@ -428,9 +428,9 @@ struct perfctr_metric_desc {
 	const char *unit;
 	/** @formula: see perfctr_expr_new(). */
 	const char *formula;
-	/** @product: enum drm_perfctr_product. */
+	/** @product: see "Products" in perfctr_drm.h. */
 	uint16_t product;
-	/** @block_type: enum drm_perfctr_block_type. */
+	/** @block_type: block type, see perfctr_drm.h. */
 	uint16_t block_type;
 	/** @scope: enum perfctr_scope. */
 	uint8_t scope;
@@ -449,8 +449,8 @@ const struct perfctr_counter_desc *perfctr_counter_next(const struct perfctr_cou
 
 /**
  * perfctr_counter_at() - what is known of a position
- * @product: enum drm_perfctr_product
- * @block_type: enum drm_perfctr_block_type, not GENERIC_PMU
+ * @product: product number
+ * @block_type: block type, not GENERIC_PMU
  * @set: enum drm_perfctr_set
  * @position: position in the block
  *
@@ -484,9 +484,9 @@ struct perfctr_filter_desc {
 	const char *name;
 	/** @short_text: what it lets through. */
 	const char *short_text;
-	/** @product: enum drm_perfctr_product. */
+	/** @product: see "Products" in perfctr_drm.h. */
 	uint16_t product;
-	/** @block_type: enum drm_perfctr_block_type. */
+	/** @block_type: block type, see perfctr_drm.h. */
 	uint16_t block_type;
 	/** @word: 0: in perf's config, 1: config1, 2: config2. */
 	uint8_t word;
@@ -508,7 +508,7 @@ const struct perfctr_filter_desc *perfctr_filter_next(const struct perfctr_filte
 
 /**
  * perfctr_filter_text() - filters of a SoC block as people write them
- * @block_type: enum drm_perfctr_block_type; a generic PMU's words are events and give no text
+ * @block_type: block type; a generic PMU's words are events and give no text
  * @config: filter bits of perf's config, from the block
  * @config1: config1
  * @config2: config2
@@ -525,7 +525,7 @@ int perfctr_filter_text(unsigned int block_type, uint64_t config, uint64_t confi
 
 /**
  * perfctr_block_type_name() - name of a type of block
- * @type: enum drm_perfctr_block_type
+ * @type: block type
  *
  * Return: for example "shader", "ucf"; NULL if unknown.
  */
@@ -533,7 +533,7 @@ const char *perfctr_block_type_name(unsigned int type);
 
 /**
  * perfctr_product_name() - name of a product
- * @product: enum drm_perfctr_product
+ * @product: product number
  *
  * Return: for example "vsoc_csf"; NULL if unknown.
  */
@@ -541,7 +541,7 @@ const char *perfctr_product_name(unsigned int product);
 
 /**
  * perfctr_block_label() - name of a block for people and for event names
- * @type: enum drm_perfctr_block_type
+ * @type: block type
  * @index: its index, DRM_PERFCTR_INDEX_ALL for all added up
  * @text: where the name goes, always NUL terminated if @size is not zero
  * @size: bytes at @text
@@ -596,7 +596,7 @@ struct perfctr_pmu_event {
 	uint64_t config;
 	/** @pmu_type: type number of the PMU on this machine. */
 	uint32_t pmu_type;
-	/** @block_type: enum drm_perfctr_block_type. */
+	/** @block_type: block type, see perfctr_drm.h. */
 	uint16_t block_type;
 	/** @index: index of the block; means nothing for GENERIC_PMU. */
 	uint16_t index;
@@ -865,7 +865,9 @@ struct perfctr_session_opts {
 struct perfctr_session_sizes {
 	/** @size: sizeof(struct perfctr_session_sizes), set by the caller. */
 	size_t size;
-	/** @ring_bytes: bytes of the ring. */
+	/** @ring_offset: where slot 0 begins in the ring's file. */
+	uint64_t ring_offset;
+	/** @ring_bytes: bytes of the slots. */
 	uint64_t ring_bytes;
 	/** @slots: samples that the ring holds. */
 	uint32_t slots;
@@ -897,12 +899,11 @@ int perfctr_session_check(struct perfctr_selection *selection,
  * @opts: how, or NULL for a manual session
  * @session: set to the session on success
  *
- * Allocates and maps the ring, creates an eventfd, sets the session up. Does
- * not count yet.
+ * Creates an eventfd, sets the session up and maps its ring. Does not count yet.
  *
  * Return: 0; -EACCES or -EPERM this user may not see system-wide counters or
- * not that often; -EBUSY another counter set is in use; -EMFILE, -ENFILE too many
- * sessions; other errors of DRM_PERFCTR_CMD_SETUP, see perfctr_drm.h.
+ * not that often; -EBUSY another counter set is in use; -ENOSPC, -EDQUOT, -ENFILE too many
+ * sessions of this file, this user, all users; other errors of DRM_PERFCTR_CMD_SETUP, see perfctr_drm.h.
  */
 int perfctr_session_new(struct perfctr_selection *selection,
 			const struct perfctr_session_opts *opts, struct perfctr_session **session);
@@ -979,6 +980,19 @@ uint32_t perfctr_session_handle(const struct perfctr_session *session);
  * Return: the file descriptor, owned by the session.
  */
 int perfctr_session_eventfd(const struct perfctr_session *session);
+
+/**
+ * perfctr_session_ring_fd() - the ring as a file
+ * @session: session
+ *
+ * For another process that is to read the samples: it maps the file as
+ * struct drm_perfctr_ring_control describes, and can write nothing but extract_idx.
+ * It needs ring_offset and ring_bytes of perfctr_session_sizes(), and the eventfd. The
+ * session must have no cursor then.
+ *
+ * Return: the file descriptor, owned by the session.
+ */
+int perfctr_session_ring_fd(const struct perfctr_session *session);
 
 /**
  * perfctr_session_device() - the session's device
@@ -1156,17 +1170,17 @@ struct perfctr_total {
 struct perfctr_totals_block_info {
 	/** @label: name of the block, for example "shader16". */
 	const char *label;
-	/** @type: enum drm_perfctr_block_type. */
+	/** @type: block type, see perfctr_drm.h. */
 	uint16_t type;
 	/** @index: physical index, DRM_PERFCTR_INDEX_ALL in perfctr_totals_sum(). */
 	uint16_t index;
 	/** @section: positions begin at 64 * @section. */
 	uint16_t section;
-	/** @product: enum drm_perfctr_product. */
+	/** @product: see "Products" in perfctr_drm.h. */
 	uint16_t product;
 	/** @set: enum drm_perfctr_set. */
 	uint8_t set;
-	/** @clock: enum drm_perfctr_clock or DRM_PERFCTR_CLOCK_NONE. */
+	/** @clock: clock domain or DRM_PERFCTR_CLOCK_NONE. */
 	uint8_t clock;
 	/** @blocks: blocks that were added up. */
 	uint16_t blocks;
@@ -1186,7 +1200,7 @@ struct perfctr_totals_block_info {
 	uint64_t config2;
 	/** @time_enabled: ns in which the events wanted to count. */
 	uint64_t time_enabled;
-	/** @time_running: ns in which the least lucky of them did. */
+	/** @time_running: ns smallest running time of its counters. */
 	uint64_t time_running;
 	/** @pmu: name of the PMU, empty if none. */
 	const char *pmu;
@@ -1491,6 +1505,23 @@ int perfctr_time_anchor(struct perfctr_anchor *anchor);
  */
 int perfctr_time_convert(const struct perfctr_anchor *first, const struct perfctr_anchor *last,
 			 uint64_t raw_ns, int clock, uint64_t *ns);
+
+/**
+ * perfctr_time_of_gpu() - a timestamp of the GPU on the clock of samples
+ * @device: device; its clocks are as of the last query, see perfctr_device_refresh()
+ * @epoch: of the timestamp: gpu_epoch of a sample, or epoch of the device's clock
+ *	   DRM_PERFCTR_CLOCK_TIMESTAMP for timestamps that Vulkan or GL gave since
+ * @gpu_timestamp: value of the GPU's timestamp counter
+ * @raw_ns: set to CLOCK_MONOTONIC_RAW on success
+ *
+ * At the nominal frequency from the pair of the last query on: refresh the device
+ * from time to time if the GPU's oscillator is not the host's.
+ *
+ * Return: 0; -EOPNOTSUPP the device has no timestamp; -ESTALE the counter started anew
+ * between the timestamp and the query.
+ */
+int perfctr_time_of_gpu(const struct perfctr_device *device, uint32_t epoch,
+			uint64_t gpu_timestamp, uint64_t *raw_ns);
 
 #if defined(__cplusplus)
 }
