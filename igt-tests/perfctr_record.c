@@ -9,9 +9,7 @@
 #include "minigt.h"
 #include "igt_vsoc_device.h"
 #include "igt_nv50.h"
-#include "igt_rights.h"
 #include "igt_sys.h"
-#include "igt_times.h"
 
 IGT_TEST_DESCRIPTION("Recorded PCOUNTER sessions");
 
@@ -383,7 +381,7 @@ static void record_sessions(void)
 		igt_nv50_session_create(&m, 0, other, 1 + (n & 1));
 		igt_assert_eq(igt_perfctr_start(&m, 0), 0);
 		/* the second one needs a multiplexer at another value: turns, no record */
-		igt_assert_eq(igt_perfctr_is_batched(&s), !(n & 1));
+		igt_perfctr_await_batched(&s, !(n & 1));
 		igt_assert_eq(igt_perfctr_sample(&m, 1), 0);
 		igt_assert_eq(igt_vsoc_wait(&igt_nv50.dev, job).status, 0);
 		igt_nv50_read_before();
@@ -400,13 +398,13 @@ static void record_sessions(void)
 					   igt_nv50_value(&m, "geom_primitive_in_count") -
 						   value);
 		}
-		igt_assert(igt_perfctr_is_batched(&s));
+		igt_perfctr_await_batched(&s, true);
 		igt_perfctr_session_fini(&m);
 		igt_perfctr_drain(&s);
 		igt_perfctr_drain(&t);
 	}
 	igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
-	igt_assert(igt_perfctr_is_batched(&t));
+	igt_perfctr_await_batched(&t, true);
 	igt_nv50_work(3);
 	igt_assert_eq(igt_perfctr_stop(&t, 0), 0);
 	igt_perfctr_drain(&s);
@@ -669,10 +667,10 @@ static void record_suspend(void)
 		usleep(10000);
 		igt_perfctr_drain(&s);
 	}
-	igt_assert(!igt_perfctr_is_batched(&s));
+	igt_perfctr_await_batched(&s, false);
 	igt_nv50_power("on");
 	igt_nv50_work(1);
-	igt_assert(igt_perfctr_is_batched(&s));
+	igt_perfctr_await_batched(&s, true);
 	stop_and_read(&s);
 	igt_assert(s.flags & DRM_PERFCTR_SAMPLE_SUSPENDED);
 	end_exact(&s, IGT_NV50_RECORD_PERIOD_NS);
@@ -743,7 +741,7 @@ static void record_tests(void)
 	igt_describe("a session stops recording while hardware is silent: the other one has all of "
 		     "its counts, each time once, and no loss that is not its own");
 	igt_nv50_subtest("record-leave-silent") record_leave_silent();
-	igt_describe("what cannot be recorded is sampled by the timer, and STATUS tells it");
+	igt_describe("what cannot be recorded is sampled by the timer, as STATUS says");
 	igt_nv50_subtest("record-fallback") record_fallback();
 	igt_describe("a reset in the middle of a recording is told; it goes on exactly after it");
 	igt_nv50_subtest("record-reset") record_reset();
@@ -753,72 +751,6 @@ static void record_tests(void)
 	igt_nv50_subtest("record-unplug") record_unplug();
 }
 
-/* --- users ------------------------------------------------------------------ */
-
-#define USERS 8
-/* short enough to be recorded */
-#define USER_RATE_HZ "2500"
-#define USER_PERIOD_NS (400 * US)
-/* four for each shortest period of a user */
-#define TURN_NS (USER_PERIOD_NS / 4)
-
-/* a user's sessions with unequal periods, beside one of root with a short one, or none */
-static void user_turns(uint64_t root_period_ns)
-{
-	static struct igt_perfctr_session s[USERS];
-	static struct igt_times times;
-	const unsigned int enough = 200;
-	struct igt_perfctr_session root;
-	unsigned int found;
-	uint64_t least = 0;
-	uint64_t most;
-
-	times.count = 0;
-	for (unsigned int k = 0; k < USERS; k++) {
-		igt_nv50_session_init(&s[k], USER_PERIOD_NS + k * 7 * US);
-		s[k].setup.slots = IGT_NV50_RECORD_SLOTS;
-		igt_nv50_want(&s[k], recorded[0]);
-		igt_perfctr_create_as_nobody(&s[k]);
-	}
-	if (root_period_ns) {
-		igt_nv50_session_create(&root, root_period_ns, recorded, 1);
-		igt_assert_eq(igt_perfctr_start(&root, 0), 0);
-	}
-	for (unsigned int k = 0; k < USERS; k++)
-		igt_assert_eq(igt_perfctr_start(&s[k], 0), 0);
-	igt_assert(igt_perfctr_is_batched(&s[0]));
-	while (least < enough) {
-		least = igt_times_gather(&times, s, USERS);
-		if (root_period_ns)
-			igt_perfctr_drain(&root);
-		igt_sleep_ms(5);
-	}
-	for (unsigned int k = 0; k < USERS; k++)
-		igt_perfctr_session_fini(&s[k]);
-	if (root_period_ns)
-		igt_perfctr_session_fini(&root);
-	found = igt_times_distinct(&times);
-	/* the kernel compares two clocks anew for each batch: some us each */
-	most = (times.at[times.count - 1] - times.at[0]) / (TURN_NS - TURN_NS / 20) + 1;
-	igt_info("%u samples have %u times, %llu there may be\n", times.count, found,
-		 (unsigned long long)most);
-	igt_assert_lte_u64(found, most);
-}
-
-static void user_tests(void)
-{
-	igt_describe("recorded samples of a user's sessions have no more times than one may have");
-	igt_nv50_subtest("record-user-turns")
-	{
-		igt_perfctr_sysctl("paranoid", "0");
-		igt_perfctr_sysctl("max_sample_rate_hz", USER_RATE_HZ);
-		user_turns(0);
-		user_turns(IGT_NV50_RECORD_PERIOD_NS / 4);
-		igt_perfctr_default_limits();
-		igt_perfctr_sysctl("paranoid", "1");
-	}
-}
-
 int igt_main()
 {
 	igt_fixture()
@@ -826,7 +758,6 @@ int igt_main()
 		igt_nv50_come();
 	}
 	record_tests();
-	user_tests();
 	igt_fixture()
 	{
 		igt_nv50_go();
