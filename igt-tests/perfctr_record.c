@@ -187,7 +187,6 @@ static bool record_exact(void)
 	igt_assert_lte_u64(4 * interrupts, s.samples);
 	igt_assert_lte_u64(batches, interrupts + 3);
 	igt_assert_lte_u64(1, status.wakeups);
-	igt_assert_lte_u64(status.wakeups, batches + 1);
 	close(s.setup.eventfd);
 	igt_perfctr_session_fini(&s);
 	return true;
