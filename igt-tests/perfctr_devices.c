@@ -75,7 +75,7 @@ static void copy_by_cpu(const struct igt_perfctr_device *d)
 }
 
 /* the block of the PMU in a sample */
-static const struct drm_perfctr_pmu_block_header *
+static const struct drm_perfctr_block_header *
 ucf_block(const struct igt_perfctr_session *s, const struct drm_perfctr_sample_header *h)
 {
 	const uint8_t *at = (const uint8_t *)h + h->header_size;
@@ -83,7 +83,7 @@ ucf_block(const struct igt_perfctr_session *s, const struct drm_perfctr_sample_h
 	for (unsigned int i = 0; i < h->block_count; i++) {
 		const struct drm_perfctr_block_header *block = (const void *)at;
 
-		if (block->type == DRM_PERFCTR_BLOCK_UCF)
+		if (block->type == DRM_PERFCTR_TEGRA410_BLOCK_UCF)
 			return (const void *)at;
 		at += block->size;
 	}
@@ -118,7 +118,7 @@ static int many_blocks(uint32_t requests)
 	igt_assert_lte(requests, sizeof(request) / sizeof(request[0]));
 	for (uint32_t i = 0; i < requests; i++)
 		request[i] = (struct drm_perfctr_block_request){
-			.type = DRM_PERFCTR_BLOCK_SHADER,
+			.type = DRM_PERFCTR_MALI_BLOCK_SHADER,
 			.index = DRM_PERFCTR_INDEX_ALL,
 			.mask = 1ull << 4,
 		};
@@ -130,19 +130,19 @@ static void shape_tests(void)
 	igt_describe("a device has the shape that was asked for, and the first one keeps its own");
 	igt_subtest("shape")
 	{
-		unsigned int cores = blocks_of(&dev, DRM_PERFCTR_BLOCK_SHADER);
-		unsigned int slices = blocks_of(&dev, DRM_PERFCTR_BLOCK_MEMSYS);
+		unsigned int cores = blocks_of(&dev, DRM_PERFCTR_MALI_BLOCK_SHADER);
+		unsigned int slices = blocks_of(&dev, DRM_PERFCTR_MALI_BLOCK_MEMSYS);
 
 		come();
-		igt_assert_eq_u32(blocks_of(&other, DRM_PERFCTR_BLOCK_SHADER), 2);
-		igt_assert_eq_u32(blocks_of(&other, DRM_PERFCTR_BLOCK_MEMSYS), 1);
+		igt_assert_eq_u32(blocks_of(&other, DRM_PERFCTR_MALI_BLOCK_SHADER), 2);
+		igt_assert_eq_u32(blocks_of(&other, DRM_PERFCTR_MALI_BLOCK_MEMSYS), 1);
 		igt_assert_eq_u32(other.blocks[0].counters, 128);
 		/* numbers are those of the cores, however firmware packs them */
-		igt_assert(has_block(&other, DRM_PERFCTR_BLOCK_SHADER, 1));
-		igt_assert(has_block(&other, DRM_PERFCTR_BLOCK_SHADER, 4));
+		igt_assert(has_block(&other, DRM_PERFCTR_MALI_BLOCK_SHADER, 1));
+		igt_assert(has_block(&other, DRM_PERFCTR_MALI_BLOCK_SHADER, 4));
 		igt_perfctr_describe(&dev);
-		igt_assert_eq_u32(blocks_of(&dev, DRM_PERFCTR_BLOCK_SHADER), cores);
-		igt_assert_eq_u32(blocks_of(&dev, DRM_PERFCTR_BLOCK_MEMSYS), slices);
+		igt_assert_eq_u32(blocks_of(&dev, DRM_PERFCTR_MALI_BLOCK_SHADER), cores);
+		igt_assert_eq_u32(blocks_of(&dev, DRM_PERFCTR_MALI_BLOCK_MEMSYS), slices);
 		go();
 	}
 	igt_describe(
@@ -162,7 +162,7 @@ static void shape_tests(void)
 				 (unsigned long long)mask, i % 2);
 			igt_vsoc_come(&other, shape);
 			for (unsigned int core = 0; core < 64; core++)
-				igt_assert_eq(has_block(&other, DRM_PERFCTR_BLOCK_SHADER, core),
+				igt_assert_eq(has_block(&other, DRM_PERFCTR_MALI_BLOCK_SHADER, core),
 					      (int)(mask >> core & 1));
 			igt_perfctr_session_setup(&s, &other, SLOTS, 0);
 			igt_vsoc_truth(&other, &other_before);
@@ -177,9 +177,9 @@ static void shape_tests(void)
 					igt_assert_lte_u64(
 						1,
 						igt_perfctr_sum(
-							&s, DRM_PERFCTR_BLOCK_SHADER, core,
+							&s, DRM_PERFCTR_MALI_BLOCK_SHADER, core,
 							igt_vsoc_counter(&other_after,
-									 DRM_PERFCTR_BLOCK_SHADER,
+									 DRM_PERFCTR_MALI_BLOCK_SHADER,
 									 "CORE_ACTIVE")));
 			igt_perfctr_session_fini(&s);
 			go();
@@ -191,7 +191,7 @@ static void shape_tests(void)
 		const uint32_t cores = 64;
 
 		igt_vsoc_come(&other, OTHER " shader_present=0xffffffffffffffff");
-		igt_assert_eq_u32(blocks_of(&other, DRM_PERFCTR_BLOCK_SHADER), cores);
+		igt_assert_eq_u32(blocks_of(&other, DRM_PERFCTR_MALI_BLOCK_SHADER), cores);
 		igt_assert_lte_u64(65536 / cores, other.info.max_requests);
 		igt_assert_eq(many_blocks(1), 0);
 		/* few enough, but all of them the same */
@@ -269,7 +269,7 @@ static void shape_tests(void)
 		igt_assert(!igt_perfctr_open_device(&other, OTHER_PLATFORM));
 		igt_assert_eq(igt_vsoc_driver("bind", OTHER_PLATFORM), 0);
 		igt_assert(igt_perfctr_open_device(&other, OTHER_PLATFORM));
-		igt_assert_eq_u32(blocks_of(&other, DRM_PERFCTR_BLOCK_SHADER), 2);
+		igt_assert_eq_u32(blocks_of(&other, DRM_PERFCTR_MALI_BLOCK_SHADER), 2);
 		igt_assert_eq_u32(other.blocks[0].counters, 128);
 		go();
 	}
@@ -375,7 +375,7 @@ static void side_by_side_tests(void)
 	igt_describe("a PMU that disappears costs its own block only, and the block says so");
 	igt_subtest("pmu-gone")
 	{
-		const struct drm_perfctr_pmu_block_header *pmu;
+		const struct drm_perfctr_block_header *pmu;
 		struct igt_perfctr_session s;
 		uint64_t bytes;
 
@@ -393,7 +393,7 @@ static void side_by_side_tests(void)
 		igt_vsoc_work(&other, 0);
 		igt_assert_eq(igt_perfctr_sample(&s, 1), 0);
 		igt_perfctr_drain(&s);
-		bytes = igt_perfctr_sum(&s, DRM_PERFCTR_BLOCK_UCF, 0, DRM_PERFCTR_UCF_MEM_BYTES_RD);
+		bytes = igt_perfctr_sum(&s, DRM_PERFCTR_TEGRA410_BLOCK_UCF, 0, DRM_PERFCTR_TEGRA410_UCF_MEM_BYTES_RD);
 		igt_assert_eq_u64(bytes, COPY_BYTES);
 
 		igt_perfctr_close(&dev);
@@ -403,15 +403,15 @@ static void side_by_side_tests(void)
 			igt_assert_eq(igt_perfctr_sample(&s, i), 0);
 		}
 		pmu = ucf_block(&s, igt_perfctr_slot(&s, s.extract + 2));
-		igt_assert_eq_u64(pmu->block.valid_mask, 0);
-		igt_assert(pmu->block.states & DRM_PERFCTR_STATE_ERROR);
+		igt_assert_eq_u64(pmu->valid_mask, 0);
+		igt_assert(pmu->states & DRM_PERFCTR_STATE_ERROR);
 		igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
 		igt_perfctr_drain(&s);
 		igt_vsoc_truth(&other, &other_after);
 		igt_vsoc_assert_conserved(&s, &other_before, &other_after);
 		/* nothing was made up after it was gone */
-		igt_assert_eq_u64(igt_perfctr_sum(&s, DRM_PERFCTR_BLOCK_UCF, 0,
-						  DRM_PERFCTR_UCF_MEM_BYTES_RD),
+		igt_assert_eq_u64(igt_perfctr_sum(&s, DRM_PERFCTR_TEGRA410_BLOCK_UCF, 0,
+						  DRM_PERFCTR_TEGRA410_UCF_MEM_BYTES_RD),
 				  bytes);
 		igt_perfctr_session_fini(&s);
 		igt_assert_eq(igt_vsoc_driver("bind", "vsoc.0"), 0);
@@ -505,8 +505,8 @@ static bool count_with_slow_pmu(void)
 		igt_assert_lte_u64(1, s.merged);
 		igt_assert_eq_u64(s.lost_ns + second.lost_ns + s_other.lost_ns, 0);
 		igt_assert_eq_u32((second.flags | s_other.flags) & TROUBLE, 0);
-		igt_assert_eq_u64(igt_perfctr_sum(&s, DRM_PERFCTR_BLOCK_UCF, 0,
-						  DRM_PERFCTR_UCF_MEM_BYTES_RD),
+		igt_assert_eq_u64(igt_perfctr_sum(&s, DRM_PERFCTR_TEGRA410_BLOCK_UCF, 0,
+						  DRM_PERFCTR_TEGRA410_UCF_MEM_BYTES_RD),
 				  2 * COPY_BYTES);
 		igt_vsoc_truth(&dev, &after);
 		igt_vsoc_truth(&other, &other_after);
@@ -540,7 +540,7 @@ static void pmu_fault_tests(void)
 		"there is a new session");
 	igt_subtest("pmu-back")
 	{
-		const struct drm_perfctr_pmu_block_header *pmu;
+		const struct drm_perfctr_block_header *pmu;
 		struct igt_perfctr_session s, t;
 
 		igt_require_f(!access(IGT_UCF_TYPE, R_OK), "no PMU nvidia_ucf_pmu_0\n");
@@ -560,15 +560,15 @@ static void pmu_fault_tests(void)
 		copy_by_cpu(&dev);
 		igt_assert_eq(igt_perfctr_sample(&s, 1), 0);
 		pmu = ucf_block(&s, igt_perfctr_slot(&s, 0));
-		igt_assert(pmu->block.states & DRM_PERFCTR_STATE_ERROR);
+		igt_assert(pmu->states & DRM_PERFCTR_STATE_ERROR);
 		igt_assert_eq(igt_perfctr_stop(&t, 0), 0);
 		pmu = ucf_block(&t, igt_perfctr_slot(&t, 0));
-		igt_assert_eq_u32(pmu->block.states &
+		igt_assert_eq_u32(pmu->states &
 					  (DRM_PERFCTR_STATE_ERROR | DRM_PERFCTR_STATE_MULTIPLEXED),
 				  0);
 		igt_perfctr_drain(&t);
-		igt_assert_eq_u64(igt_perfctr_sum(&t, DRM_PERFCTR_BLOCK_UCF, 0,
-						  DRM_PERFCTR_UCF_MEM_BYTES_RD),
+		igt_assert_eq_u64(igt_perfctr_sum(&t, DRM_PERFCTR_TEGRA410_BLOCK_UCF, 0,
+						  DRM_PERFCTR_TEGRA410_UCF_MEM_BYTES_RD),
 				  COPY_BYTES);
 		igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
 		igt_perfctr_session_fini(&s);
@@ -578,7 +578,7 @@ static void pmu_fault_tests(void)
 		"a PMU that disappears while it is read costs its own block, until it is back");
 	igt_subtest("fault-pmu-gone")
 	{
-		const struct drm_perfctr_pmu_block_header *pmu;
+		const struct drm_perfctr_block_header *pmu;
 		struct igt_perfctr_session s, second;
 		uint64_t t0, late;
 
@@ -605,8 +605,8 @@ static void pmu_fault_tests(void)
 			usleep(1000);
 			igt_assert_eq(igt_perfctr_sample(&s, 2), 0);
 			pmu = ucf_block(&s, igt_perfctr_slot(&s, s.extract));
-		} while (!(pmu->block.states & DRM_PERFCTR_STATE_ERROR));
-		igt_assert_eq_u64(pmu->block.valid_mask, 0);
+		} while (!(pmu->states & DRM_PERFCTR_STATE_ERROR));
+		igt_assert_eq_u64(pmu->valid_mask, 0);
 		copy_by_cpu(&dev);
 		igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
 		igt_assert_eq(igt_perfctr_stop(&second, 0), 0);
@@ -620,8 +620,8 @@ static void pmu_fault_tests(void)
 			igt_assert_eq_u32(second.flags & TROUBLE, 0);
 		igt_assert_eq_u64(second.lost_ns, 0);
 		igt_perfctr_session_fini(&second);
-		igt_assert_eq_u64(igt_perfctr_sum(&s, DRM_PERFCTR_BLOCK_UCF, 0,
-						  DRM_PERFCTR_UCF_MEM_BYTES_RD),
+		igt_assert_eq_u64(igt_perfctr_sum(&s, DRM_PERFCTR_TEGRA410_BLOCK_UCF, 0,
+						  DRM_PERFCTR_TEGRA410_UCF_MEM_BYTES_RD),
 				  COPY_BYTES);
 		igt_perfctr_session_fini(&s);
 
@@ -633,8 +633,8 @@ static void pmu_fault_tests(void)
 		copy_by_cpu(&dev);
 		igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
 		igt_perfctr_drain(&s);
-		igt_assert_eq_u64(igt_perfctr_sum(&s, DRM_PERFCTR_BLOCK_UCF, 0,
-						  DRM_PERFCTR_UCF_MEM_BYTES_RD),
+		igt_assert_eq_u64(igt_perfctr_sum(&s, DRM_PERFCTR_TEGRA410_BLOCK_UCF, 0,
+						  DRM_PERFCTR_TEGRA410_UCF_MEM_BYTES_RD),
 				  COPY_BYTES);
 		igt_perfctr_session_fini(&s);
 	}

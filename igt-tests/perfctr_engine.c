@@ -172,12 +172,12 @@ static void run_kernel(const struct kernel *k, uint64_t counts[THREAD_COUNTERS])
 	igt_vsoc_assert_conserved(&s, &before, &after);
 	for (unsigned int i = 0; i < THREAD_COUNTERS; i++) {
 		uint16_t counter =
-			igt_vsoc_counter(&after, DRM_PERFCTR_BLOCK_SHADER, thread_counters[i]);
+			igt_vsoc_counter(&after, DRM_PERFCTR_MALI_BLOCK_SHADER, thread_counters[i]);
 
 		counts[i] = 0;
 		for (unsigned int core = 0; core < 64; core++)
 			if (info.shader_present >> core & 1)
-				counts[i] += igt_perfctr_sum(&s, DRM_PERFCTR_BLOCK_SHADER, core,
+				counts[i] += igt_perfctr_sum(&s, DRM_PERFCTR_MALI_BLOCK_SHADER, core,
 							     counter);
 	}
 	igt_perfctr_session_fini(&s);
@@ -555,9 +555,9 @@ static void attribution(void)
 		igt_assert_eq_u64(h->user_data, 2 * i + 2);
 		for (unsigned int k = 0; k < after.count; k++) {
 			/* commands only; FW and CSHW count the job and the SAMPLE too */
-			if (after.at[k].type != DRM_PERFCTR_BLOCK_TILER &&
-			    after.at[k].type != DRM_PERFCTR_BLOCK_MEMSYS &&
-			    after.at[k].type != DRM_PERFCTR_BLOCK_SHADER)
+			if (after.at[k].type != DRM_PERFCTR_MALI_BLOCK_TILER &&
+			    after.at[k].type != DRM_PERFCTR_MALI_BLOCK_MEMSYS &&
+			    after.at[k].type != DRM_PERFCTR_MALI_BLOCK_SHADER)
 				continue;
 			if (after.at[k].counter >= DRM_PERFCTR_SECTION_COUNTERS)
 				continue;

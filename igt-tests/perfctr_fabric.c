@@ -28,10 +28,11 @@ static void add_ucf(struct igt_perfctr_session *s, uint16_t index, uint64_t conf
 	struct drm_perfctr_block_request *r = &s->requests[s->setup.request_count++];
 
 	memset(r, 0, sizeof(*r));
-	r->type = DRM_PERFCTR_BLOCK_UCF;
+	r->type = DRM_PERFCTR_TEGRA410_BLOCK_UCF;
+	r->flags = DRM_PERFCTR_REQUEST_PMU;
 	r->index = index;
 	r->cpu = DRM_PERFCTR_CPU_ANY;
-	r->mask = 1ull << DRM_PERFCTR_UCF_MEM_BYTES_RD | 1ull << DRM_PERFCTR_UCF_MEM_BYTES_WR;
+	r->mask = 1ull << DRM_PERFCTR_TEGRA410_UCF_MEM_BYTES_RD | 1ull << DRM_PERFCTR_TEGRA410_UCF_MEM_BYTES_WR;
 	r->pmu_type = ucf_type();
 	r->config1 = config1;
 }
@@ -70,18 +71,18 @@ static void multiplexed(void)
 	igt_assert_eq_u32(h->block_count, events);
 	at = (const uint8_t *)h + h->header_size;
 	for (unsigned int b = 0; b < events; b++) {
-		const struct drm_perfctr_pmu_block_header *pmu = (const void *)at;
+		const struct drm_perfctr_block_header *pmu = (const void *)at;
 
-		igt_assert_lte_u64(pmu->time_running, pmu->time_enabled);
-		igt_assert_eq(!!(pmu->block.states & DRM_PERFCTR_STATE_MULTIPLEXED),
-			      pmu->time_running < pmu->time_enabled);
+		igt_assert_lte_u64(igt_perfctr_times(pmu)->time_running, igt_perfctr_times(pmu)->time_enabled);
+		igt_assert_eq(!!(pmu->states & DRM_PERFCTR_STATE_MULTIPLEXED),
+			      igt_perfctr_times(pmu)->time_running < igt_perfctr_times(pmu)->time_enabled);
 		/* measured, if not all the time */
-		igt_assert_eq_u64(pmu->block.valid_mask, 1);
-		igt_assert_lte_u64(1, pmu->time_running);
-		multiplexed += !!(pmu->block.states & DRM_PERFCTR_STATE_MULTIPLEXED);
-		running += pmu->time_running;
-		enabled += pmu->time_enabled;
-		at += pmu->block.size;
+		igt_assert_eq_u64(pmu->valid_mask, 1);
+		igt_assert_lte_u64(1, igt_perfctr_times(pmu)->time_running);
+		multiplexed += !!(pmu->states & DRM_PERFCTR_STATE_MULTIPLEXED);
+		running += igt_perfctr_times(pmu)->time_running;
+		enabled += igt_perfctr_times(pmu)->time_enabled;
+		at += pmu->size;
 	}
 	in_use = (double)running * events / enabled;
 	igt_info("%u of %u events multiplexed, %.2f counters in use\n", multiplexed, events,
@@ -104,6 +105,7 @@ static int try_filters(uint16_t type, const char *pmu, uint64_t config, uint64_t
 	igt_perfctr_session_init_empty(&s, &dev);
 	r = &s.requests[s.setup.request_count++];
 	r->type = type;
+	r->flags = DRM_PERFCTR_REQUEST_PMU;
 	r->cpu = DRM_PERFCTR_CPU_ANY;
 	r->mask = 1;
 	r->pmu_type = igt_read_int(path);
@@ -142,16 +144,16 @@ static void bounds_tests(void)
 		static const char cmem[] = "nvidia_cmem_latency_pmu_0";
 
 		igt_require_f(ucf_type(), "no PMU nvidia_ucf_pmu_0\n");
-		igt_assert_eq(try_filters(DRM_PERFCTR_BLOCK_UCF, ucf, 0, 0xf07, 0), 0);
-		igt_assert_eq(try_filters(DRM_PERFCTR_BLOCK_UCF, ucf, 0, 0x8, 0), -EINVAL);
-		igt_assert_eq(try_filters(DRM_PERFCTR_BLOCK_UCF, ucf, 0, 0x1000, 0), -EINVAL);
-		igt_assert_eq(try_filters(DRM_PERFCTR_BLOCK_UCF, ucf, 0, 0, 1), -EINVAL);
-		igt_assert_eq(try_filters(DRM_PERFCTR_BLOCK_UCF, ucf, 1ull << 40, 0, 0), -EINVAL);
-		igt_assert_eq(try_filters(DRM_PERFCTR_BLOCK_CMEM_LATENCY, cmem, 0, 1, 0), -EINVAL);
-		igt_assert_eq(try_filters(DRM_PERFCTR_BLOCK_PCIE_TGT, tgt, 0x7f8, 0, 0), 0);
+		igt_assert_eq(try_filters(DRM_PERFCTR_TEGRA410_BLOCK_UCF, ucf, 0, 0xf07, 0), 0);
+		igt_assert_eq(try_filters(DRM_PERFCTR_TEGRA410_BLOCK_UCF, ucf, 0, 0x8, 0), -EINVAL);
+		igt_assert_eq(try_filters(DRM_PERFCTR_TEGRA410_BLOCK_UCF, ucf, 0, 0x1000, 0), -EINVAL);
+		igt_assert_eq(try_filters(DRM_PERFCTR_TEGRA410_BLOCK_UCF, ucf, 0, 0, 1), -EINVAL);
+		igt_assert_eq(try_filters(DRM_PERFCTR_TEGRA410_BLOCK_UCF, ucf, 1ull << 40, 0, 0), -EINVAL);
+		igt_assert_eq(try_filters(DRM_PERFCTR_TEGRA410_BLOCK_CMEM_LATENCY, cmem, 0, 1, 0), -EINVAL);
+		igt_assert_eq(try_filters(DRM_PERFCTR_TEGRA410_BLOCK_PCIE_TGT, tgt, 0x7f8, 0, 0), 0);
 		/* an address without its enable bit */
-		igt_assert_eq(try_filters(DRM_PERFCTR_BLOCK_PCIE_TGT, tgt, 0, 0x10000, 0), -EINVAL);
-		igt_assert_eq(try_filters(DRM_PERFCTR_BLOCK_PCIE_TGT, tgt, 0x800, 0x10000, ~0ull),
+		igt_assert_eq(try_filters(DRM_PERFCTR_TEGRA410_BLOCK_PCIE_TGT, tgt, 0, 0x10000, 0), -EINVAL);
+		igt_assert_eq(try_filters(DRM_PERFCTR_TEGRA410_BLOCK_PCIE_TGT, tgt, 0x800, 0x10000, ~0ull),
 			      0);
 	}
 	igt_describe("a session has so many SoC counters, and can start with all of them");
@@ -160,7 +162,7 @@ static void bounds_tests(void)
 		struct igt_perfctr_session s;
 
 		igt_require_f(ucf_type(), "no PMU nvidia_ucf_pmu_0\n");
-		igt_assert_eq(try_counters(&s, DRM_PERFCTR_MAX_SOC_COUNTERS), 0);
+		igt_assert_eq(try_counters(&s, DRM_PERFCTR_MAX_PMU_COUNTERS), 0);
 		/* one more event of the first block */
 		s.requests[0].mask |= 1ull << 16;
 		igt_assert_eq(igt_perfctr_control(dev.fd, DRM_PERFCTR_CMD_SETUP, &s.handle,
@@ -191,11 +193,11 @@ static void fabric_tests(void)
 		igt_vsoc_wait(&dev, igt_vsoc_submit(&dev, &c, 1));
 		igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
 		igt_perfctr_drain(&s);
-		igt_assert_eq_u64(igt_perfctr_sum(&s, DRM_PERFCTR_BLOCK_UCF, 0,
-						  DRM_PERFCTR_UCF_MEM_BYTES_RD),
+		igt_assert_eq_u64(igt_perfctr_sum(&s, DRM_PERFCTR_TEGRA410_BLOCK_UCF, 0,
+						  DRM_PERFCTR_TEGRA410_UCF_MEM_BYTES_RD),
 				  64000);
-		igt_assert_eq_u64(igt_perfctr_sum(&s, DRM_PERFCTR_BLOCK_UCF, 0,
-						  DRM_PERFCTR_UCF_MEM_BYTES_WR),
+		igt_assert_eq_u64(igt_perfctr_sum(&s, DRM_PERFCTR_TEGRA410_BLOCK_UCF, 0,
+						  DRM_PERFCTR_TEGRA410_UCF_MEM_BYTES_WR),
 				  0);
 		igt_perfctr_session_fini(&s);
 	}

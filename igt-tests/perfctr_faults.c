@@ -37,7 +37,7 @@ IGT_TEST_DESCRIPTION(
 #define OVERFLOW DRM_PERFCTR_SAMPLE_OVERFLOW
 #define RESET DRM_PERFCTR_SAMPLE_RESET
 
-#define TYPE(name) (1u << DRM_PERFCTR_BLOCK_##name)
+#define TYPE(name) (1u << DRM_PERFCTR_MALI_BLOCK_##name)
 #define ALL_TYPES (TYPE(FW) | TYPE(CSHW) | TYPE(TILER) | TYPE(MEMSYS) | TYPE(SHADER))
 #define NO_TYPE 0
 
@@ -809,7 +809,7 @@ static void end_with_cores_lost(void)
 	igt_assert_lte_u64(1, first.s.lost_ns);
 	for (unsigned int b = 0; b < first.s.setup.block_count; b++) {
 		const struct igt_perfctr_sum *sum = &first.s.sums[b];
-		bool gone = sum->type == DRM_PERFCTR_BLOCK_SHADER && sum->index;
+		bool gone = sum->type == DRM_PERFCTR_MALI_BLOCK_SHADER && sum->index;
 
 		igt_assert_f(gone == !!(sum->states & DRM_PERFCTR_STATE_LOST),
 			     "%u:%u: states %#x\n", sum->type, sum->index, sum->states);

@@ -53,14 +53,14 @@ static const struct drm_perfctr_block_header *next_block(const struct drm_perfct
 static uint8_t clock_of(uint16_t type)
 {
 	switch (type) {
-	case DRM_PERFCTR_BLOCK_FW:
-	case DRM_PERFCTR_BLOCK_CSHW:
-		return DRM_PERFCTR_CLOCK_TOP;
-	case DRM_PERFCTR_BLOCK_TILER:
-	case DRM_PERFCTR_BLOCK_MEMSYS:
-		return DRM_PERFCTR_CLOCK_COREGROUP;
-	case DRM_PERFCTR_BLOCK_SHADER:
-		return DRM_PERFCTR_CLOCK_SHADER;
+	case DRM_PERFCTR_MALI_BLOCK_FW:
+	case DRM_PERFCTR_MALI_BLOCK_CSHW:
+		return DRM_PERFCTR_MALI_CLOCK_TOP;
+	case DRM_PERFCTR_MALI_BLOCK_TILER:
+	case DRM_PERFCTR_MALI_BLOCK_MEMSYS:
+		return DRM_PERFCTR_MALI_CLOCK_COREGROUP;
+	case DRM_PERFCTR_MALI_BLOCK_SHADER:
+		return DRM_PERFCTR_MALI_CLOCK_SHADER;
 	default:
 		return DRM_PERFCTR_CLOCK_NONE;
 	}
@@ -70,7 +70,7 @@ static void features(void)
 {
 	uint32_t want = DRM_PERFCTR_FEATURE_PERIODIC | DRM_PERFCTR_FEATURE_STATES |
 			DRM_PERFCTR_FEATURE_AUTOMATIC | DRM_PERFCTR_FEATURE_IN_STREAM |
-			DRM_PERFCTR_FEATURE_BO_CREATE;
+			DRM_PERFCTR_FEATURE_KEEP_AWAKE | DRM_PERFCTR_FEATURE_GPU_TIMESTAMP;
 
 	if (!access(IGT_PERF_PARANOID, F_OK))
 		want |= DRM_PERFCTR_FEATURE_PMU;
@@ -79,14 +79,14 @@ static void features(void)
 
 static void blocks_and_products(void)
 {
-	igt_assert_eq_u32(dev.info.product, DRM_PERFCTR_PRODUCT_VSOC_CSF);
+	igt_assert_eq_u32(dev.info.product, DRM_VSOC_PRODUCT_CSF);
 	for (unsigned int i = 0; i < dev.block_count; i++) {
 		const struct drm_perfctr_block_info *b = &dev.blocks[i];
 		bool pmu = b->type == DRM_PERFCTR_BLOCK_GENERIC_PMU;
 
 		igt_assert_eq(b->clock, clock_of(b->type));
 		igt_assert_eq(b->product,
-			      pmu ? DRM_PERFCTR_PRODUCT_PERF_PMU : DRM_PERFCTR_PRODUCT_VSOC_CSF);
+			      pmu ? DRM_PERFCTR_PRODUCT_PERF_PMU : DRM_VSOC_PRODUCT_CSF);
 		if (pmu)
 			igt_assert_eq(b->index, DRM_PERFCTR_INDEX_ALL);
 	}
@@ -216,7 +216,7 @@ static void capture(void)
 		int32_t *which;
 
 		b = next_block(h, b);
-		which = b->type < DRM_PERFCTR_BLOCK_GENERIC_PMU ? &gpu_ns : &pmu_ns;
+		which = b->format & DRM_PERFCTR_FORMAT_PMU_IDENTITY ? &pmu_ns : &gpu_ns;
 		igt_assert_lte(b->capture_ns, 0);
 		/* one collection, one time */
 		if (*which <= 0)

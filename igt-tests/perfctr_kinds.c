@@ -73,7 +73,7 @@ static const struct fabric_case cases[] = {
 	{
 		.name = "ucf-filters",
 		.what = "UCF blocks count the bytes of the sources and homes that are asked for",
-		.type = DRM_PERFCTR_BLOCK_UCF,
+		.type = DRM_PERFCTR_TEGRA410_BLOCK_UCF,
 		.commands = {
 			COPY(.bytes = 1000 * LINE, .hit_bytes = 400 * LINE, READ, BY(CPU), TO(CMEM)),
 			COPY(.bytes = 300 * LINE, READ, BY(NONCPU), TO(CMEM)),
@@ -81,38 +81,38 @@ static const struct fabric_case cases[] = {
 		},
 		.blocks = {
 			{ "nvidia_ucf_pmu_0", .events = {
-				COUNT(DRM_PERFCTR_UCF_SLC_HIT_RD, 400),
-				COUNT(DRM_PERFCTR_UCF_SLC_BYTES_RD, 1300 * LINE),
-				COUNT(DRM_PERFCTR_UCF_MEM_BYTES_RD, 900 * LINE),
-				COUNT(DRM_PERFCTR_UCF_MEM_BYTES_WR, 50 * LINE) } },
+				COUNT(DRM_PERFCTR_TEGRA410_UCF_SLC_HIT_RD, 400),
+				COUNT(DRM_PERFCTR_TEGRA410_UCF_SLC_BYTES_RD, 1300 * LINE),
+				COUNT(DRM_PERFCTR_TEGRA410_UCF_MEM_BYTES_RD, 900 * LINE),
+				COUNT(DRM_PERFCTR_TEGRA410_UCF_MEM_BYTES_WR, 50 * LINE) } },
 			{ "nvidia_ucf_pmu_0", .config1 = UCF_SRC_NONCPU, .events = {
-				COUNT(DRM_PERFCTR_UCF_MEM_BYTES_RD, 300 * LINE) } },
+				COUNT(DRM_PERFCTR_TEGRA410_UCF_MEM_BYTES_RD, 300 * LINE) } },
 			{ "nvidia_ucf_pmu_0", .config1 = UCF_SRC_CPU | UCF_DST_CMEM, .events = {
-				COUNT(DRM_PERFCTR_UCF_MEM_BYTES_RD, 600 * LINE) } },
+				COUNT(DRM_PERFCTR_TEGRA410_UCF_MEM_BYTES_RD, 600 * LINE) } },
 			{ "nvidia_ucf_pmu_0", .config1 = UCF_DST_GMEM, .events = {
-				COUNT(DRM_PERFCTR_UCF_MEM_BYTES_WR, 50 * LINE) } },
+				COUNT(DRM_PERFCTR_TEGRA410_UCF_MEM_BYTES_WR, 50 * LINE) } },
 		},
 	},
 	{
 		.name = "ucf-sockets",
 		.what = "the index of a UCF block is its socket",
-		.type = DRM_PERFCTR_BLOCK_UCF,
+		.type = DRM_PERFCTR_TEGRA410_BLOCK_UCF,
 		.commands = {
 			COPY(.bytes = 70 * LINE, READ, BY(CPU), TO(CMEM), .socket = 1),
 			COPY(.bytes = 9 * LINE, READ, BY(CPU), TO(CMEM)),
 		},
 		.blocks = {
 			{ "nvidia_ucf_pmu_1", .index = 1, .events = {
-				COUNT(DRM_PERFCTR_UCF_MEM_BYTES_RD, 70 * LINE) } },
+				COUNT(DRM_PERFCTR_TEGRA410_UCF_MEM_BYTES_RD, 70 * LINE) } },
 			{ "nvidia_ucf_pmu_0", .events = {
-				COUNT(DRM_PERFCTR_UCF_MEM_BYTES_RD, 9 * LINE) } },
+				COUNT(DRM_PERFCTR_TEGRA410_UCF_MEM_BYTES_RD, 9 * LINE) } },
 		},
 	},
 	{
 		.name = "pcie-filters",
 		.what = "PCIE blocks count the bytes, requests and requests in flight of the root "
 			"ports and homes that are asked for",
-		.type = DRM_PERFCTR_BLOCK_PCIE,
+		.type = DRM_PERFCTR_TEGRA410_BLOCK_PCIE,
 		.commands = {
 			PCIE(.bytes = 500 * LINE, .flags = DRM_VSOC_PCIE_READ, .root_port = 0,
 			     .bdf = 0x0108, TO(CMEM), .latency_cycles = 30),
@@ -122,21 +122,21 @@ static const struct fabric_case cases[] = {
 		},
 		.blocks = {
 			{ "nvidia_pcie_pmu_0_rc_0", .events = {
-				COUNT(DRM_PERFCTR_PCIE_RD_BYTES, 560 * LINE),
-				COUNT(DRM_PERFCTR_PCIE_WR_BYTES, 8 * LINE),
-				COUNT(DRM_PERFCTR_PCIE_RD_REQ, 560),
-				COUNT(DRM_PERFCTR_PCIE_WR_REQ, 8) } },
+				COUNT(DRM_PERFCTR_TEGRA410_PCIE_RD_BYTES, 560 * LINE),
+				COUNT(DRM_PERFCTR_TEGRA410_PCIE_WR_BYTES, 8 * LINE),
+				COUNT(DRM_PERFCTR_TEGRA410_PCIE_RD_REQ, 560),
+				COUNT(DRM_PERFCTR_TEGRA410_PCIE_WR_REQ, 8) } },
 			{ "nvidia_pcie_pmu_0_rc_0", .config1 = 0x2, .events = {
-				COUNT(DRM_PERFCTR_PCIE_RD_CUM_OUTS, 60 * 100) } },
+				COUNT(DRM_PERFCTR_TEGRA410_PCIE_RD_CUM_OUTS, 60 * 100) } },
 			{ "nvidia_pcie_pmu_0_rc_0", .config2 = PCIE_DST_GMEM, .events = {
-				COUNT(DRM_PERFCTR_PCIE_RD_REQ, 60) } },
+				COUNT(DRM_PERFCTR_TEGRA410_PCIE_RD_REQ, 60) } },
 		},
 	},
 	/* alone: the PMU does not count with and without such a filter at the same time */
 	{
 		.name = "pcie-device",
 		.what = "PCIE blocks count the device that is asked for by bus, device and function",
-		.type = DRM_PERFCTR_BLOCK_PCIE,
+		.type = DRM_PERFCTR_TEGRA410_BLOCK_PCIE,
 		.commands = {
 			PCIE(.bytes = 500 * LINE, .flags = DRM_VSOC_PCIE_READ, .bdf = 0x0108,
 			     TO(CMEM), .latency_cycles = 30),
@@ -146,18 +146,18 @@ static const struct fabric_case cases[] = {
 		},
 		.blocks = {
 			{ "nvidia_pcie_pmu_0_rc_0", .config1 = PCIE_BDF(0x0108), .events = {
-				COUNT(DRM_PERFCTR_PCIE_RD_REQ, 500),
-				COUNT(DRM_PERFCTR_PCIE_WR_REQ, 8),
-				COUNT(DRM_PERFCTR_PCIE_RD_CUM_OUTS, 500 * 30) } },
+				COUNT(DRM_PERFCTR_TEGRA410_PCIE_RD_REQ, 500),
+				COUNT(DRM_PERFCTR_TEGRA410_PCIE_WR_REQ, 8),
+				COUNT(DRM_PERFCTR_TEGRA410_PCIE_RD_CUM_OUTS, 500 * 30) } },
 			{ "nvidia_pcie_pmu_0_rc_0", .config1 = PCIE_BDF(0x0108),
 			  .config2 = PCIE_DST_CMEM, .events = {
-				COUNT(DRM_PERFCTR_PCIE_WR_REQ, 0) } },
+				COUNT(DRM_PERFCTR_TEGRA410_PCIE_WR_REQ, 0) } },
 		},
 	},
 	{
 		.name = "pcie-root-complexes",
 		.what = "the index of a PCIE block is socket << 8 | root complex",
-		.type = DRM_PERFCTR_BLOCK_PCIE,
+		.type = DRM_PERFCTR_TEGRA410_BLOCK_PCIE,
 		.commands = {
 			PCIE(.bytes = 11 * LINE, .flags = DRM_VSOC_PCIE_READ, TO(CMEM), .socket = 1,
 			     .root_complex = 2),
@@ -168,18 +168,18 @@ static const struct fabric_case cases[] = {
 		},
 		.blocks = {
 			{ "nvidia_pcie_pmu_1_rc_2", .index = ROOT_COMPLEX(1, 2), .events = {
-				COUNT(DRM_PERFCTR_PCIE_RD_REQ, 11) } },
+				COUNT(DRM_PERFCTR_TEGRA410_PCIE_RD_REQ, 11) } },
 			{ "nvidia_pcie_pmu_0_rc_2", .index = ROOT_COMPLEX(0, 2), .events = {
-				COUNT(DRM_PERFCTR_PCIE_RD_REQ, 3) } },
+				COUNT(DRM_PERFCTR_TEGRA410_PCIE_RD_REQ, 3) } },
 			{ "nvidia_pcie_pmu_1_rc_0", .index = ROOT_COMPLEX(1, 0), .events = {
-				COUNT(DRM_PERFCTR_PCIE_RD_REQ, 5) } },
+				COUNT(DRM_PERFCTR_TEGRA410_PCIE_RD_REQ, 5) } },
 		},
 	},
 	{
 		.name = "pcie-tgt-filters",
 		.what = "PCIE_TGT blocks count what goes to the root ports and addresses that are "
 			"asked for",
-		.type = DRM_PERFCTR_BLOCK_PCIE_TGT,
+		.type = DRM_PERFCTR_TEGRA410_BLOCK_PCIE_TGT,
 		.commands = {
 			PCIE(.bytes = 40 * LINE, .flags = DRM_VSOC_PCIE_READ | DRM_VSOC_PCIE_TARGET,
 			     .root_port = 0, .address = 0x100000, TO(PCIE_PEER), BY(CPU),
@@ -189,26 +189,26 @@ static const struct fabric_case cases[] = {
 		},
 		.blocks = {
 			{ "nvidia_pcie_tgt_pmu_0_rc_1", .index = ROOT_COMPLEX(0, 1), .events = {
-				COUNT(DRM_PERFCTR_PCIE_TGT_RD_BYTES, 40 * LINE),
-				COUNT(DRM_PERFCTR_PCIE_TGT_WR_BYTES, 6 * LINE),
-				COUNT(DRM_PERFCTR_PCIE_TGT_RD_REQ, 40),
-				COUNT(DRM_PERFCTR_PCIE_TGT_WR_REQ, 6) } },
+				COUNT(DRM_PERFCTR_TEGRA410_PCIE_TGT_RD_BYTES, 40 * LINE),
+				COUNT(DRM_PERFCTR_TEGRA410_PCIE_TGT_WR_BYTES, 6 * LINE),
+				COUNT(DRM_PERFCTR_TEGRA410_PCIE_TGT_RD_REQ, 40),
+				COUNT(DRM_PERFCTR_TEGRA410_PCIE_TGT_WR_REQ, 6) } },
 			{ "nvidia_pcie_tgt_pmu_0_rc_1", .index = ROOT_COMPLEX(0, 1),
 			  .config = TGT_ROOT_PORTS(0x8), .events = {
-				COUNT(DRM_PERFCTR_PCIE_TGT_RD_REQ, 0),
-				COUNT(DRM_PERFCTR_PCIE_TGT_WR_REQ, 6) } },
+				COUNT(DRM_PERFCTR_TEGRA410_PCIE_TGT_RD_REQ, 0),
+				COUNT(DRM_PERFCTR_TEGRA410_PCIE_TGT_WR_REQ, 6) } },
 			{ "nvidia_pcie_tgt_pmu_0_rc_1", .index = ROOT_COMPLEX(0, 1),
 			  .config = TGT_ADDRESS, .config1 = 0x100000, .config2 = ~0xfffffull,
 			  .events = {
-				COUNT(DRM_PERFCTR_PCIE_TGT_RD_REQ, 40),
-				COUNT(DRM_PERFCTR_PCIE_TGT_WR_REQ, 0) } },
+				COUNT(DRM_PERFCTR_TEGRA410_PCIE_TGT_RD_REQ, 40),
+				COUNT(DRM_PERFCTR_TEGRA410_PCIE_TGT_WR_REQ, 0) } },
 		},
 	},
 	{
 		.name = "cmem-latency",
 		.what = "CMEM_LATENCY blocks count reads of 32 bytes that reach the memory, and "
 			"how long they take",
-		.type = DRM_PERFCTR_BLOCK_CMEM_LATENCY,
+		.type = DRM_PERFCTR_TEGRA410_BLOCK_CMEM_LATENCY,
 		.commands = {
 			COPY(.bytes = 100 * LINE, .hit_bytes = 30 * LINE, READ, BY(CPU), TO(CMEM),
 			     .latency_cycles = 77),
@@ -217,17 +217,17 @@ static const struct fabric_case cases[] = {
 		},
 		.blocks = {
 			{ "nvidia_cmem_latency_pmu_0", .events = {
-				COUNT(DRM_PERFCTR_CMEM_LATENCY_RD_REQ, 140),
-				COUNT(DRM_PERFCTR_CMEM_LATENCY_RD_CUM_OUTS, 140 * 77) } },
+				COUNT(DRM_PERFCTR_TEGRA410_CMEM_LATENCY_RD_REQ, 140),
+				COUNT(DRM_PERFCTR_TEGRA410_CMEM_LATENCY_RD_CUM_OUTS, 140 * 77) } },
 			{ "nvidia_cmem_latency_pmu_1", .index = 1, .events = {
-				COUNT(DRM_PERFCTR_CMEM_LATENCY_RD_REQ, 0) } },
+				COUNT(DRM_PERFCTR_TEGRA410_CMEM_LATENCY_RD_REQ, 0) } },
 		},
 	},
 	{
 		.name = "nvlink-c2c-filters",
 		.what = "NVLINK_C2C blocks count reads and writes to and from the GPUs that are "
 			"asked for",
-		.type = DRM_PERFCTR_BLOCK_NVLINK_C2C,
+		.type = DRM_PERFCTR_TEGRA410_BLOCK_NVLINK_C2C,
 		.commands = {
 			COPY(.bytes = 20 * LINE, READ, BY(CPU), TO(GMEM), .latency_cycles = 10),
 			COPY(.bytes = 7 * LINE, WRITE, BY(CPU), TO(GMEM), .gpu = 1),
@@ -235,41 +235,41 @@ static const struct fabric_case cases[] = {
 		},
 		.blocks = {
 			{ "nvidia_nvlink_c2c_pmu_0", .events = {
-				COUNT(DRM_PERFCTR_C2C_IN_RD_CUM_OUTS, 5 * 9),
-				COUNT(DRM_PERFCTR_C2C_IN_RD_REQ, 5),
-				COUNT(DRM_PERFCTR_C2C_OUT_RD_CUM_OUTS, 20 * 10),
-				COUNT(DRM_PERFCTR_C2C_OUT_RD_REQ, 20),
-				COUNT(DRM_PERFCTR_C2C_OUT_WR_REQ, 7) } },
+				COUNT(DRM_PERFCTR_TEGRA410_C2C_IN_RD_CUM_OUTS, 5 * 9),
+				COUNT(DRM_PERFCTR_TEGRA410_C2C_IN_RD_REQ, 5),
+				COUNT(DRM_PERFCTR_TEGRA410_C2C_OUT_RD_CUM_OUTS, 20 * 10),
+				COUNT(DRM_PERFCTR_TEGRA410_C2C_OUT_RD_REQ, 20),
+				COUNT(DRM_PERFCTR_TEGRA410_C2C_OUT_WR_REQ, 7) } },
 			{ "nvidia_nvlink_c2c_pmu_0", .config1 = 0x1, .events = {
-				COUNT(DRM_PERFCTR_C2C_OUT_RD_REQ, 20),
-				COUNT(DRM_PERFCTR_C2C_OUT_WR_REQ, 0) } },
+				COUNT(DRM_PERFCTR_TEGRA410_C2C_OUT_RD_REQ, 20),
+				COUNT(DRM_PERFCTR_TEGRA410_C2C_OUT_WR_REQ, 0) } },
 			{ "nvidia_nvlink_c2c_pmu_0", .config1 = 0x2, .events = {
-				COUNT(DRM_PERFCTR_C2C_OUT_RD_REQ, 0),
-				COUNT(DRM_PERFCTR_C2C_OUT_WR_REQ, 7) } },
+				COUNT(DRM_PERFCTR_TEGRA410_C2C_OUT_RD_REQ, 0),
+				COUNT(DRM_PERFCTR_TEGRA410_C2C_OUT_WR_REQ, 7) } },
 		},
 	},
 	{
 		.name = "nvclink",
 		.what = "NVCLINK blocks count reads to and from the other socket",
-		.type = DRM_PERFCTR_BLOCK_NVCLINK,
+		.type = DRM_PERFCTR_TEGRA410_BLOCK_NVCLINK,
 		.commands = {
 			COPY(.bytes = 13 * LINE, READ, BY(CPU), TO(REMOTE), .latency_cycles = 8),
 			COPY(.bytes = 4 * LINE, READ, BY(REMOTE), TO(CMEM), .latency_cycles = 6),
 		},
 		.blocks = {
 			{ "nvidia_nvclink_pmu_0", .events = {
-				COUNT(DRM_PERFCTR_C2C_IN_RD_CUM_OUTS, 4 * 6),
-				COUNT(DRM_PERFCTR_C2C_IN_RD_REQ, 4),
-				COUNT(DRM_PERFCTR_C2C_OUT_RD_CUM_OUTS, 13 * 8),
-				COUNT(DRM_PERFCTR_C2C_OUT_RD_REQ, 13) } },
+				COUNT(DRM_PERFCTR_TEGRA410_C2C_IN_RD_CUM_OUTS, 4 * 6),
+				COUNT(DRM_PERFCTR_TEGRA410_C2C_IN_RD_REQ, 4),
+				COUNT(DRM_PERFCTR_TEGRA410_C2C_OUT_RD_CUM_OUTS, 13 * 8),
+				COUNT(DRM_PERFCTR_TEGRA410_C2C_OUT_RD_REQ, 13) } },
 			{ "nvidia_nvclink_pmu_1", .index = 1, .events = {
-				COUNT(DRM_PERFCTR_C2C_OUT_RD_REQ, 0) } },
+				COUNT(DRM_PERFCTR_TEGRA410_C2C_OUT_RD_REQ, 0) } },
 		},
 	},
 	{
 		.name = "nvdlink",
 		.what = "NVDLINK blocks count reads of CXL memory",
-		.type = DRM_PERFCTR_BLOCK_NVDLINK,
+		.type = DRM_PERFCTR_TEGRA410_BLOCK_NVDLINK,
 		.commands = {
 			COPY(.bytes = 15 * LINE, .hit_bytes = 5 * LINE, READ, BY(CPU), TO(CXL),
 			     .latency_cycles = 12),
@@ -277,8 +277,8 @@ static const struct fabric_case cases[] = {
 		},
 		.blocks = {
 			{ "nvidia_nvdlink_pmu_0", .events = {
-				COUNT(DRM_PERFCTR_C2C_IN_RD_CUM_OUTS, 10 * 12),
-				COUNT(DRM_PERFCTR_C2C_IN_RD_REQ, 10) } },
+				COUNT(DRM_PERFCTR_TEGRA410_C2C_IN_RD_CUM_OUTS, 10 * 12),
+				COUNT(DRM_PERFCTR_TEGRA410_C2C_IN_RD_REQ, 10) } },
 		},
 	},
 };
@@ -299,6 +299,7 @@ static void add_block(struct igt_perfctr_session *s, uint16_t type, const struct
 
 	memset(r, 0, sizeof(*r));
 	r->type = type;
+	r->flags = DRM_PERFCTR_REQUEST_PMU;
 	r->index = w->index;
 	r->cpu = DRM_PERFCTR_CPU_ANY;
 	r->pmu_type = pmu_file(w->pmu, "type");
@@ -310,33 +311,33 @@ static void add_block(struct igt_perfctr_session *s, uint16_t type, const struct
 }
 
 /* the words of the header, and the counts; returns the block's size */
-static uint32_t check_block(const struct drm_perfctr_pmu_block_header *b, uint16_t type,
+static uint32_t check_block(const struct drm_perfctr_block_header *b, uint16_t type,
 			    const struct wanted *w)
 {
-	const uint64_t *values = (const void *)((const char *)b + b->block.header_size);
+	const uint64_t *values = (const void *)((const char *)b + b->header_size);
 	unsigned int e;
 
-	igt_assert_eq(b->block.type, type);
-	igt_assert_eq(b->block.index, w->index);
-	igt_assert_eq(b->block.section, 0);
-	igt_assert_eq(b->block.set, 0);
-	igt_assert_eq(b->block.clock, DRM_PERFCTR_CLOCK_NONE);
-	igt_assert_eq(b->block.product, DRM_PERFCTR_PRODUCT_TEGRA410);
-	igt_assert_eq_u64(b->config, w->config);
-	igt_assert_eq_u64(b->config1, w->config1);
-	igt_assert_eq_u64(b->config2, w->config2);
-	igt_assert_eq_u32(b->pmu_type, pmu_file(w->pmu, "type"));
-	igt_assert_eq(b->cpu, pmu_file(w->pmu, "cpumask"));
-	igt_assert(!strcmp(b->pmu_name, w->pmu));
+	igt_assert_eq(b->type, type);
+	igt_assert_eq(b->index, w->index);
+	igt_assert_eq(b->section, 0);
+	igt_assert_eq(b->set, 0);
+	igt_assert_eq(b->clock, DRM_PERFCTR_CLOCK_NONE);
+	igt_assert_eq(b->product, DRM_PERFCTR_TEGRA410_PRODUCT);
+	igt_assert_eq_u64(igt_perfctr_identity(b)->config, w->config);
+	igt_assert_eq_u64(igt_perfctr_identity(b)->config1, w->config1);
+	igt_assert_eq_u64(igt_perfctr_identity(b)->config2, w->config2);
+	igt_assert_eq_u32(igt_perfctr_identity(b)->pmu_type, pmu_file(w->pmu, "type"));
+	igt_assert_eq(igt_perfctr_identity(b)->cpu, pmu_file(w->pmu, "cpumask"));
+	igt_assert(!strcmp(igt_perfctr_identity(b)->pmu_name, w->pmu));
 	for (e = 0; e < MAX_EVENTS && w->events[e].used; e++) {
-		igt_assert(b->block.enable_mask >> w->events[e].event & 1);
+		igt_assert(b->enable_mask >> w->events[e].event & 1);
 		igt_info("%s event %u: %llu\n", w->pmu, w->events[e].event,
 			 (unsigned long long)values[e]);
 		igt_assert_eq_u64(values[e], w->events[e].count);
 	}
-	igt_assert_eq(__builtin_popcountll(b->block.enable_mask), (int)e);
-	igt_assert_eq_u64(b->block.valid_mask, b->block.enable_mask);
-	return b->block.size;
+	igt_assert_eq(__builtin_popcountll(b->enable_mask), (int)e);
+	igt_assert_eq_u64(b->valid_mask, b->enable_mask);
+	return b->size;
 }
 
 static void run(const struct fabric_case *c)
@@ -377,7 +378,7 @@ struct catalogue {
 };
 
 static const struct catalogue catalogues[] = {
-	{ DRM_PERFCTR_BLOCK_UCF,
+	{ DRM_PERFCTR_TEGRA410_BLOCK_UCF,
 	  "nvidia_ucf_pmu_0",
 	  { "cycles",	      "bus_cycles",	     "slc_allocate",
 	    "slc_wb",	      "slc_refill_rd",	     "slc_refill_wr",
@@ -386,24 +387,24 @@ static const struct catalogue catalogues[] = {
 	    "slc_bytes_wr",   "mem_access_rd",	     "mem_access_wr",
 	    "mem_bytes_rd",   "mem_bytes_wr",	     "local_snoop",
 	    "ext_snp_access", "ext_snp_evict" } },
-	{ DRM_PERFCTR_BLOCK_PCIE,
+	{ DRM_PERFCTR_TEGRA410_BLOCK_PCIE,
 	  "nvidia_pcie_pmu_0_rc_0",
 	  { "rd_bytes", "wr_bytes", "rd_req", "wr_req", "rd_cum_outs", "cycles" } },
-	{ DRM_PERFCTR_BLOCK_PCIE_TGT,
+	{ DRM_PERFCTR_TEGRA410_BLOCK_PCIE_TGT,
 	  "nvidia_pcie_tgt_pmu_0_rc_0",
 	  { "rd_bytes", "wr_bytes", "rd_req", "wr_req", "cycles" } },
-	{ DRM_PERFCTR_BLOCK_CMEM_LATENCY,
+	{ DRM_PERFCTR_TEGRA410_BLOCK_CMEM_LATENCY,
 	  "nvidia_cmem_latency_pmu_0",
 	  { "cycles", "rd_req", "rd_cum_outs" } },
-	{ DRM_PERFCTR_BLOCK_NVLINK_C2C,
+	{ DRM_PERFCTR_TEGRA410_BLOCK_NVLINK_C2C,
 	  "nvidia_nvlink_c2c_pmu_0",
 	  { "cycles", "in_rd_cum_outs", "in_rd_req", "in_wr_cum_outs", "in_wr_req",
 	    "out_rd_cum_outs", "out_rd_req", "out_wr_cum_outs", "out_wr_req" } },
-	{ DRM_PERFCTR_BLOCK_NVCLINK,
+	{ DRM_PERFCTR_TEGRA410_BLOCK_NVCLINK,
 	  "nvidia_nvclink_pmu_0",
 	  { "cycles", "in_rd_cum_outs", "in_rd_req", NULL, NULL, "out_rd_cum_outs",
 	    "out_rd_req" } },
-	{ DRM_PERFCTR_BLOCK_NVDLINK,
+	{ DRM_PERFCTR_TEGRA410_BLOCK_NVDLINK,
 	  "nvidia_nvdlink_pmu_0",
 	  { "cycles", "in_rd_cum_outs", "in_rd_req" } },
 };

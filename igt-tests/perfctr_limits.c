@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
 /*
- * What one user may take of what all share, and what it sees of others.
+ * What one user may have of what all share, and whose sessions there are.
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/perf_event.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -18,192 +18,260 @@
 #include "igt_perfctr.h"
 #include "igt_sys.h"
 #include "igt_rights.h"
+#include "igt_setup.h"
 #include "igt_small.h"
 #include "igt_vsoc.h"
 
 IGT_TEST_DESCRIPTION(
-	"A user without rights cannot take what is others', nor see it, nor make a noise");
+	"A user without rights has a limited share, and fills no log");
 
 #define PAGE 4096
-/* default of the sysctl */
-#define USER_SESSIONS 128
+/* of a device, all users without CAP_PERFMON together */
+#define UNPRIVILEGED_SESSIONS 1024
 
 static struct igt_perfctr_device dev;
 
 /* --- sessions and memory --------------------------------------------------- */
 
+struct gate {
+	int pipe[2];
+};
+
+static struct gate gate_create(void)
+{
+	struct gate g;
+
+	igt_assert_eq(pipe(g.pipe), 0);
+	return g;
+}
+
+static void gate_pass(const struct gate *g, unsigned int count)
+{
+	char byte;
+
+	while (count--)
+		igt_assert_eq(read(g->pipe[0], &byte, 1), 1);
+}
+
+static void gate_open(const struct gate *g, unsigned int count)
+{
+	while (count--)
+		igt_assert_eq(write(g->pipe[1], "", 1), 1);
+}
+
+static void gate_close(const struct gate *g)
+{
+	close(g->pipe[0]);
+	close(g->pipe[1]);
+}
+
 /* the first user takes all that it can have, then the second one does */
 static void user_sessions(void)
 {
-	int taken[2], tried[2];
-	char byte = 0;
+	const struct gate taken = gate_create(), tried = gate_create();
+	struct igt_perfctr_device mine;
+	int error;
 
-	igt_assert_eq(pipe(taken), 0);
-	igt_assert_eq(pipe(tried), 0);
 	igt_perfctr_sysctl("max_user_sessions", "20");
 	igt_fork(child, 2)
 	{
 		struct igt_perfctr_device a, b;
-		uint32_t bo_a, bo_b;
-		int handle, error;
+		int handle;
 
 		igt_perfctr_reopen(&a, &dev);
 		igt_perfctr_reopen(&b, &dev);
-		bo_a = igt_small_buffer(a.fd, 2 * PAGE);
-		bo_b = igt_small_buffer(b.fd, 2 * PAGE);
 		igt_drop_to(IGT_NOBODY - child, 0);
 		if (child)
-			igt_assert_eq(read(taken[0], &byte, 1), 1);
-		handle = igt_small_setup(a.fd, bo_a, bo_a);
+			gate_pass(&taken, 1);
+		handle = igt_small_setup(a.fd);
 		igt_assert_lt(0, handle);
-		igt_assert_eq(igt_small_fill(a.fd, bo_a, &error), 19);
+		igt_assert_eq(igt_small_fill(a.fd, &error), 19);
 		igt_assert_eq(error, -EDQUOT);
 		/* on another file, too */
-		igt_assert_eq(igt_small_setup(b.fd, bo_b, bo_b), -EDQUOT);
+		igt_assert_eq(igt_small_setup(b.fd), -EDQUOT);
 		igt_small_teardown(a.fd, handle);
-		igt_assert_lt(0, igt_small_setup(b.fd, bo_b, bo_b));
-		igt_assert_eq(igt_small_setup(a.fd, bo_a, bo_a), -EDQUOT);
-		/* keeps its sessions until the other one has had its turn */
-		igt_assert_eq(write(child ? tried[1] : taken[1], &byte, 1), 1);
+		igt_assert_lt(0, igt_small_setup(b.fd));
+		igt_assert_eq(igt_small_setup(a.fd), -EDQUOT);
+		/* keeps its sessions until the other one has tried */
+		gate_open(child ? &tried : &taken, 1);
 		if (!child)
-			igt_assert_eq(read(tried[0], &byte, 1), 1);
+			gate_pass(&tried, 1);
 	}
 	igt_waitchildren();
-	for (unsigned int i = 0; i < 2; i++) {
-		close(taken[i]);
-		close(tried[i]);
-	}
-	/* root is not counted, and those of the children are gone */
-	{
-		struct igt_perfctr_device mine;
-		uint32_t bo;
-		int error;
-
-		igt_perfctr_reopen(&mine, &dev);
-		bo = igt_small_buffer(mine.fd, 2 * PAGE);
-		igt_assert_eq_u32(igt_small_fill(mine.fd, bo, &error),
-				  mine.info.max_sessions_per_file);
-		igt_assert_eq(error, -EMFILE);
-		igt_perfctr_close(&mine);
-	}
+	gate_close(&taken);
+	gate_close(&tried);
+	/* root has no such limit, and those of the children are gone */
+	igt_perfctr_reopen(&mine, &dev);
+	igt_assert_eq_u32(igt_small_fill(mine.fd, &error), mine.info.max_sessions_per_file);
+	igt_assert_eq(error, -ENOSPC);
+	igt_perfctr_close(&mine);
 	igt_perfctr_default_limits();
 }
 
+/* a session of root with the largest ring that there is */
+static void root_counts(void)
+{
+	struct igt_perfctr_session s;
+
+	igt_perfctr_session_init(&s, &dev);
+	s.setup.slots = 8192;
+	s.setup.request_count = 1;
+	igt_perfctr_session_create(&s);
+	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+	igt_vsoc_work(&dev, 1);
+	igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
+	igt_assert_eq(igt_perfctr_drain(&s), 1);
+	igt_perfctr_session_fini(&s);
+}
+
+/* users who have all sessions that they can get, START them, and stay until told */
 static void device_is_left(void)
 {
-	int ready[2], done[2];
-	char byte = 0;
+	enum { USERS = 9, FILES = 2 };
+	const struct gate ready = gate_create(), done = gate_create();
+	unsigned int *total = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+				   -1, 0);
 
-	igt_perfctr_default_limits();
-	igt_assert_eq(pipe(ready), 0);
-	igt_assert_eq(pipe(done), 0);
-	igt_fork(child, 1)
+	igt_assert(total != MAP_FAILED);
+	igt_fork(child, USERS)
 	{
-		struct igt_perfctr_device files[10];
+		struct igt_perfctr_device files[FILES];
 		unsigned int count = 0;
-		uint32_t bo[10];
 		int error = 0;
 
-		for (unsigned int i = 0; i < 10; i++) {
+		for (unsigned int i = 0; i < FILES; i++)
 			igt_perfctr_reopen(&files[i], &dev);
-			bo[i] = igt_small_buffer(files[i].fd, 2 * PAGE);
-		}
-		igt_drop_to(IGT_NOBODY, 0);
-		for (unsigned int i = 0; i < 10; i++)
-			count += igt_small_fill(files[i].fd, bo[i], &error);
-		igt_assert_eq(count, USER_SESSIONS);
-		igt_assert_eq(error, -EDQUOT);
-		igt_assert_eq(write(ready[1], &byte, 1), 1);
-		igt_assert_eq(read(done[0], &byte, 1), 1);
+		igt_drop_to(IGT_NOBODY - child, 0);
+		for (unsigned int i = 0; i < FILES; i++)
+			count += igt_small_fill(files[i].fd, &error);
+		igt_assert(error == -EDQUOT || error == -ENFILE);
+		__atomic_fetch_add(total, count, __ATOMIC_SEQ_CST);
+		gate_open(&ready, 1);
+		gate_pass(&done, 1);
+		/* all have come: one more is refused to whom has none, too */
+		if (!count)
+			igt_assert_eq(igt_small_setup(files[0].fd), -ENFILE);
 	}
-	/* while the child has all that it can have */
-	igt_assert_eq(read(ready[0], &byte, 1), 1);
-	{
-		struct igt_perfctr_session s;
-
-		igt_perfctr_session_init(&s, &dev);
-		igt_perfctr_session_create(&s);
-		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
-		igt_vsoc_work(&dev, 1);
-		igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
-		igt_assert_eq(igt_perfctr_drain(&s), 1);
-		igt_perfctr_session_fini(&s);
-	}
-	igt_assert_eq(write(done[1], &byte, 1), 1);
+	gate_pass(&ready, USERS);
+	igt_info("%u users have %u sessions\n", USERS, *total);
+	igt_assert_eq(*total, UNPRIVILEGED_SESSIONS);
+	root_counts();
+	gate_open(&done, USERS);
 	igt_waitchildren();
-	for (unsigned int i = 0; i < 2; i++) {
-		close(ready[i]);
-		close(done[i]);
-	}
+	gate_close(&ready);
+	gate_close(&done);
+	munmap(total, PAGE);
+	root_counts();
+}
+
+/* a session of one block with a ring of so many bytes, control area apart; a handle or -errno */
+static int ring_session(int fd, uint32_t slots)
+{
+	struct igt_perfctr_device mine = dev;
+	struct igt_perfctr_session s;
+	int ret;
+
+	mine.fd = fd;
+	igt_perfctr_session_init(&s, &mine);
+	s.setup.slots = slots;
+	s.setup.request_count = 1;
+	ret = igt_setup_send(&s);
+	return ret ? ret : (int)s.handle;
 }
 
 static void user_memory(void)
 {
-	igt_perfctr_sysctl("max_user_ring_kb", "1024");
+	struct igt_perfctr_session probe;
+	uint32_t stride;
+
+	igt_perfctr_session_init(&probe, &dev);
+	probe.setup.request_count = 1;
+	probe.setup.flags = DRM_PERFCTR_SETUP_TEST_ONLY;
+	igt_assert_eq(igt_setup_send(&probe), 0);
+	stride = probe.setup.slot_stride;
 	igt_fork(child, 1)
 	{
+		const uint32_t slots = 1024;
 		struct igt_perfctr_device mine;
-		uint32_t large, larger, most, tiny, small;
+		char kib[16];
 		int handle;
 
+		/* one ring with its control area, and a page less than two */
+		snprintf(kib, sizeof(kib), "%u", 2 * (slots * stride / 1024 + PAGE / 1024) - 4);
+		igt_perfctr_sysctl("max_user_ring_kb", kib);
 		igt_perfctr_reopen(&mine, &dev);
-		large = igt_small_buffer(mine.fd, 600 << 10);
-		larger = igt_small_buffer(mine.fd, 1025 << 10);
-		most = igt_small_buffer(mine.fd, (1024 << 10) - PAGE);
-		tiny = igt_small_buffer(mine.fd, PAGE);
-		small = igt_small_buffer(mine.fd, 2 * PAGE);
 		igt_drop_to(IGT_NOBODY, 0);
-		igt_assert_eq(igt_small_setup(mine.fd, larger, larger), -EDQUOT);
-		/* so does the control area's, to the last page */
-		igt_assert_eq(igt_small_setup(mine.fd, most, small), -EDQUOT);
-		handle = igt_small_setup(mine.fd, most, tiny);
+		igt_assert_eq(ring_session(mine.fd, 4 * slots), -EDQUOT);
+		handle = ring_session(mine.fd, slots);
 		igt_assert_lt(0, handle);
+		igt_assert_eq(ring_session(mine.fd, slots), -EDQUOT);
+		igt_assert_lt(0, ring_session(mine.fd, slots / 2));
 		igt_small_teardown(mine.fd, handle);
-		/* whole buffers count, not the part that is used */
-		handle = igt_small_setup(mine.fd, large, large);
-		igt_assert_lt(0, handle);
-		igt_assert_eq(igt_small_setup(mine.fd, large, tiny), -EDQUOT);
-		igt_small_teardown(mine.fd, handle);
-		igt_assert_lt(0, igt_small_setup(mine.fd, large, tiny));
+		igt_assert_lt(0, ring_session(mine.fd, slots));
 	}
 	igt_waitchildren();
 	igt_perfctr_default_limits();
 }
 
-/*
- * A session of 16 counters of each of @blocks SoC blocks: a handle or -errno. TEST_ONLY
- * without a buffer.
- */
-static int soc_session(int fd, uint32_t bo, int type, unsigned int blocks)
+/* memory that only a descriptor of the ring keeps is its user's still */
+static void user_memory_kept(void)
 {
-	struct drm_perfctr_block_request requests[16] = { 0 };
-	struct drm_perfctr_setup setup = {
-		.flags = bo ? 0 : DRM_PERFCTR_SETUP_TEST_ONLY,
-		.slots = 1,
-		.ring_handle = bo,
-		.control_handle = bo,
-		.control_offset = bo ? 31 * PAGE : 0,
-		.eventfd = -1,
-		.requests = (uintptr_t)requests,
-		.request_count = blocks,
-		.request_stride = sizeof(requests[0]),
-	};
-	uint32_t handle = 0;
-	int ret;
+	igt_perfctr_sysctl("max_user_ring_kb", "1024");
+	igt_fork(child, 1)
+	{
+		struct igt_perfctr_session s;
+		struct igt_perfctr_device mine;
+		int fd;
 
-	for (unsigned int i = 0; i < blocks; i++) {
-		requests[i].type = DRM_PERFCTR_BLOCK_UCF;
-		requests[i].cpu = DRM_PERFCTR_CPU_ANY;
-		requests[i].mask = 0xffff;
-		requests[i].pmu_type = type;
-		/* a filter for each */
-		requests[i].config1 = ((i + 1) & 7) | ((i + 1) & ~7u) << 5;
+		igt_perfctr_reopen(&mine, &dev);
+		igt_drop_to(IGT_NOBODY, 0);
+		igt_perfctr_session_init(&s, &mine);
+		s.setup.request_count = 1;
+		/* more than half of what may be */
+		while (s.setup.slots * (uint64_t)s.setup.slot_stride <= 512 << 10) {
+			s.setup.slots *= 2;
+			s.setup.flags = DRM_PERFCTR_SETUP_TEST_ONLY;
+			igt_assert_eq(igt_setup_send(&s), 0);
+			s.setup.flags = 0;
+		}
+		igt_perfctr_session_create(&s);
+		fd = dup(s.setup.ring_fd);
+		igt_perfctr_session_fini(&s);
+		igt_assert_eq(igt_perfctr_session_try(&s), -EDQUOT);
+		close(fd);
+		igt_perfctr_session_create(&s);
 	}
-	ret = igt_perfctr_control(fd, DRM_PERFCTR_CMD_SETUP, &handle, &setup, sizeof(setup));
-	return ret ? ret : (int)handle;
+	igt_waitchildren();
+	igt_perfctr_default_limits();
 }
 
-static void user_soc_counters(void)
+/* 16 counters of each of @blocks PMU blocks: a handle or -errno; TEST_ONLY: 0 */
+static int pmu_session(int fd, uint32_t flags, int type, unsigned int blocks)
+{
+	struct igt_perfctr_device mine = dev;
+	struct igt_perfctr_session s;
+	int ret;
+
+	mine.fd = fd;
+	igt_perfctr_session_init_empty(&s, &mine);
+	s.setup.slots = 1;
+	s.setup.flags = flags;
+	for (unsigned int i = 0; i < blocks; i++) {
+		struct drm_perfctr_block_request *r = &s.requests[s.setup.request_count++];
+
+		r->type = DRM_PERFCTR_TEGRA410_BLOCK_UCF;
+		r->flags = DRM_PERFCTR_REQUEST_PMU;
+		r->cpu = DRM_PERFCTR_CPU_ANY;
+		r->mask = 0xffff;
+		r->pmu_type = type;
+		/* a filter for each */
+		r->config1 = ((i + 1) & 7) | ((i + 1) & ~7u) << 5;
+	}
+	ret = igt_setup_send(&s);
+	return ret ? ret : (int)s.handle;
+}
+
+static void user_pmu_counters(void)
 {
 	int paranoid = igt_read_int(IGT_PERF_PARANOID);
 	int type = igt_read_int(IGT_UCF_TYPE);
@@ -212,44 +280,39 @@ static void user_soc_counters(void)
 	igt_write_int(IGT_PERF_PARANOID, 0);
 	igt_fork(child, 1)
 	{
+		const uint32_t test_only = DRM_PERFCTR_SETUP_TEST_ONLY;
 		struct igt_perfctr_device a, b;
-		uint32_t bo_a, bo_b;
 		int first;
 
 		igt_perfctr_reopen(&a, &dev);
 		igt_perfctr_reopen(&b, &dev);
-		bo_a = igt_small_buffer(a.fd, 32 * PAGE);
-		bo_b = igt_small_buffer(b.fd, 32 * PAGE);
 		igt_drop_to(IGT_NOBODY, 0);
-		first = soc_session(a.fd, bo_a, type, 16);
+		first = pmu_session(a.fd, 0, type, 16);
 		igt_assert_lt(0, first);
-		igt_assert_lt(0, soc_session(b.fd, bo_b, type, 16));
-		igt_assert_eq(soc_session(b.fd, bo_b, type, 1), -EDQUOT);
-		/* the events of a call that creates nothing count as long as it takes */
-		igt_assert_eq(soc_session(b.fd, 0, type, 1), -EDQUOT);
+		igt_assert_lt(0, pmu_session(b.fd, 0, type, 16));
+		igt_assert_eq(pmu_session(b.fd, 0, type, 1), -EDQUOT);
+		igt_assert_eq(pmu_session(b.fd, test_only, type, 1), -EDQUOT);
 		igt_small_teardown(a.fd, first);
-		igt_assert_eq(soc_session(b.fd, 0, type, 1), 0);
-		igt_assert_lt(0, soc_session(b.fd, bo_b, type, 1));
+		igt_assert_eq(pmu_session(b.fd, test_only, type, 1), 0);
+		igt_assert_lt(0, pmu_session(b.fd, 0, type, 1));
 	}
 	igt_waitchildren();
 	igt_write_int(IGT_PERF_PARANOID, paranoid);
 }
 
-static uint64_t cgroup_bytes(const char *group, const char *file, const char *key)
+static uint64_t cgroup_bytes(const char *group)
 {
-	char path[128], word[40];
+	char path[128];
 	unsigned long long value = 0;
 	FILE *f;
 
-	snprintf(path, sizeof(path), "%s/%s", group, file);
+	snprintf(path, sizeof(path), "%s/memory.current", group);
 	f = fopen(path, "r");
 	igt_require_f(f, "%s: %s\n", path, strerror(errno));
-	if (!key)
+	if (f) {
 		igt_assert_eq(fscanf(f, "%llu", &value), 1);
-	else
-		while (fscanf(f, "%39s %llu", word, &value) == 2 && strcmp(word, key))
-			value = 0;
-	fclose(f);
+		fclose(f);
+	}
 	return value;
 }
 
@@ -274,135 +337,42 @@ static void charged_to_caller(void)
 
 	write_file("/sys/fs/cgroup", "cgroup.subtree_control", "+memory");
 	igt_require(!mkdir(group, 0755) || errno == EEXIST);
-	igt_require_f(cgroup_bytes(group, "memory.current", NULL) < bytes / 2,
-		      "no memory controller\n");
+	igt_require_f(cgroup_bytes(group) < bytes / 2, "no memory controller\n");
 	igt_fork(child, 1)
 	{
 		struct igt_perfctr_device mine;
-		uint64_t before, between, after;
-		uint32_t ring, handle;
+		struct igt_perfctr_session s;
+		uint64_t before;
 
 		igt_assert(write_file(group, "cgroup.procs", "0"));
 		igt_perfctr_reopen(&mine, &dev);
-		before = cgroup_bytes(group, "memory.stat", "shmem");
-		ring = igt_small_buffer(mine.fd, bytes);
-		handle = igt_small_setup(mine.fd, ring, ring);
-		igt_assert_lt(0, (int)handle);
-		between = cgroup_bytes(group, "memory.current", NULL);
-		/* SETUP pins the whole buffer */
-		igt_assert_lte_u64(before + bytes, cgroup_bytes(group, "memory.stat", "shmem"));
-		igt_assert_lte_u64(bytes, between);
+		igt_perfctr_session_init(&s, &mine);
+		do {
+			s.setup.slots *= 2;
+			s.setup.flags = DRM_PERFCTR_SETUP_TEST_ONLY;
+			igt_assert_eq(igt_setup_send(&s), 0);
+			s.setup.flags = 0;
+		} while (s.setup.ring_bytes < bytes);
+		before = cgroup_bytes(group);
+		igt_assert_eq(igt_setup_send(&s), 0);
+		/* all of it from the beginning */
+		igt_assert_lte_u64(before + bytes, cgroup_bytes(group));
 		igt_perfctr_close(&mine);
-		after = cgroup_bytes(group, "memory.stat", "shmem");
-		igt_assert_lte_u64(after, before + bytes / 2);
+		igt_assert_lte_u64(cgroup_bytes(group), before + bytes / 2);
 	}
 	igt_waitchildren();
 	rmdir(group);
 }
 
-/* --- user namespaces -------------------------------------------------------- */
-
-/* of the owners of namespaces: nobody has these subordinate uids, root those */
-#define UIDS_OF_NOBODY 100000
-#define UIDS_OF_ROOT 200000
-
-/*
- * In a new user namespace, with uids from @first on, as the one that is @uid there. Its group has a
- * number, too, as the owner of a further namespace needs one.
- */
-static void enter_namespace(unsigned int first, unsigned int uid)
-{
-	int ready[2], mapped[2];
-	const unsigned int owner = first < UIDS_OF_ROOT ? IGT_NOBODY : 0;
-	char byte = 0, path[40], map[40], group_path[40], group[40];
-	pid_t self = getpid(), helper;
-
-	igt_assert_eq(pipe(ready), 0);
-	igt_assert_eq(pipe(mapped), 0);
-	/* what newuidmap is for: it keeps the rights that we shall lose */
-	helper = fork();
-	igt_assert_lte(0, helper);
-	if (!helper) {
-		snprintf(path, sizeof(path), "/proc/%d/uid_map", self);
-		snprintf(map, sizeof(map), "0 %u 1000", first);
-		snprintf(group_path, sizeof(group_path), "/proc/%d/gid_map", self);
-		snprintf(group, sizeof(group), "0 %u 1", owner);
-		_exit(read(ready[0], &byte, 1) != 1 || igt_write(path, map) ||
-		      igt_write(group_path, group) || write(mapped[1], &byte, 1) != 1);
-	}
-	close(mapped[1]);
-	igt_drop_to(owner, 0);
-	igt_assert_eq(unshare(CLONE_NEWUSER), 0);
-	igt_assert_eq(write(ready[1], &byte, 1), 1);
-	igt_assert_eq(read(mapped[0], &byte, 1), 1);
-	igt_assert_eq(waitpid(helper, NULL, 0), helper);
-	igt_assert_eq(setresuid(uid, uid, uid), 0);
-}
-
-/*
- * The first of three processes takes all sessions that there are for the three; @nested: each of
- * them in a namespace of its own besides, which a subordinate uid has made.
- */
-static void namespaces_of(unsigned int first, bool nested)
-{
-	int taken[2], done[2];
-	char byte = 0;
-
-	igt_assert_eq(pipe(taken), 0);
-	igt_assert_eq(pipe(done), 0);
-	igt_fork(child, 3)
-	{
-		/* two namespaces of the same owner, or two users of one container */
-		unsigned int uids = first < UIDS_OF_ROOT ? first + 1000 * child : first;
-		struct igt_perfctr_device mine;
-		int error;
-		uint32_t bo;
-
-		igt_perfctr_reopen(&mine, &dev);
-		bo = igt_small_buffer(mine.fd, 2 * PAGE);
-		if (child)
-			igt_assert_eq(read(taken[0], &byte, 1), 1);
-		enter_namespace(uids, 7 + child);
-		if (nested)
-			igt_assert_eq(unshare(CLONE_NEWUSER), 0);
-		igt_assert_eq(igt_small_fill(mine.fd, bo, &error), child ? 0 : 20);
-		igt_assert_eq(error, -EDQUOT);
-		if (child) {
-			igt_assert_eq(write(done[1], &byte, 1), 1);
-		} else {
-			igt_assert_eq(write(taken[1], &byte, 1), 1);
-			igt_assert_eq(write(taken[1], &byte, 1), 1);
-			igt_assert_eq(read(done[0], &byte, 1), 1);
-			igt_assert_eq(read(done[0], &byte, 1), 1);
-		}
-	}
-	igt_waitchildren();
-	for (unsigned int i = 0; i < 2; i++) {
-		close(taken[i]);
-		close(done[i]);
-	}
-}
-
-static void namespace_one_user(bool nested)
-{
-	igt_require_f(!access("/proc/self/ns/user", F_OK), "no user namespaces\n");
-	igt_perfctr_sysctl("max_user_sessions", "20");
-	namespaces_of(UIDS_OF_NOBODY, nested);
-	namespaces_of(UIDS_OF_ROOT, nested);
-	igt_perfctr_default_limits();
-}
-
 /* --- others ----------------------------------------------------------------- */
-/* the counters and the memory of somebody else, with every handle there is */
+
+/* every handle of another file */
 static void others_are_private(void)
 {
-	struct drm_perfctr_bo_create bo = { .size = 4 * PAGE };
 	struct igt_perfctr_session s;
 
-	igt_perfctr_session_init(&s, &dev);
-	igt_perfctr_session_create(&s);
+	igt_perfctr_session_setup(&s, &dev, 4, 0);
 	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
-	igt_assert_eq(igt_perfctr_ioctl(dev.fd, DRM_IOCTL_PERFCTR_BO_CREATE, &bo), 0);
 	igt_fork(child, 1)
 	{
 		struct igt_perfctr_device mine;
@@ -418,14 +388,9 @@ static void others_are_private(void)
 			igt_assert_eq(igt_perfctr_control(mine.fd, DRM_PERFCTR_CMD_STATUS, &h,
 							  &status, sizeof(status)),
 				      -ENOENT);
-			igt_assert_eq(igt_small_setup(mine.fd, handle, handle), -ENOENT);
 		}
-		/* the offset is known, the file is not the owner's */
-		igt_assert(mmap(NULL, bo.size, PROT_READ, MAP_SHARED, mine.fd, bo.mmap_offset) ==
-			   MAP_FAILED);
 	}
 	igt_waitchildren();
-	igt_perfctr_gem_close(dev.fd, bo.handle);
 	igt_perfctr_session_fini(&s);
 }
 
@@ -551,7 +516,7 @@ static bool is_listed(const char *set, const char *active)
 	return found;
 }
 
-static void fdinfo_tells(void)
+static void fdinfo_shows(void)
 {
 	struct igt_perfctr_device other;
 	struct igt_perfctr_session s, busy;
@@ -564,7 +529,7 @@ static void fdinfo_tells(void)
 		igt_perfctr_add_pmu(&s, 0, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_TASK_CLOCK,
 				    DRM_PERFCTR_CPU_ANY);
 		igt_perfctr_session_create(&s);
-		kib = (s.ring_map + s.control_map) / 1024;
+		kib = (s.ring_map + s.setup.ring_offset) / 1024;
 		/* whatever the GPU counts */
 		assert_fdinfo(dev.fd, (struct fdinfo){ 1, 0, kib, -1 });
 		igt_assert(is_listed("-", "no"));
@@ -572,7 +537,7 @@ static void fdinfo_tells(void)
 	}
 	igt_perfctr_session_init_set(&s, &dev, DRM_PERFCTR_SET_SECONDARY);
 	igt_perfctr_session_create(&s);
-	kib = (s.ring_map + s.control_map) / 1024;
+	kib = (s.ring_map + s.setup.ring_offset) / 1024;
 	igt_assert_lt(0, kib);
 	assert_fdinfo(dev.fd, (struct fdinfo){ 1, 0, kib, DRM_PERFCTR_SET_SECONDARY });
 	/* in the way of that file, which has none itself */
@@ -599,22 +564,30 @@ static void fdinfo_tells(void)
 	igt_perfctr_close(&other);
 }
 
-/* its ring is mapped, and no process has a descriptor of its file */
+/* its file is on its way through a socket, and no process has a descriptor of it */
 static void hidden_is_listed(void)
 {
 	struct igt_perfctr_device mine;
 	struct igt_perfctr_session s, busy;
+	int sockets[2];
 
+	igt_assert_eq(socketpair(AF_UNIX, SOCK_STREAM, 0, sockets), 0);
 	igt_perfctr_reopen(&mine, &dev);
 	igt_perfctr_session_init_set(&s, &mine, DRM_PERFCTR_SET_TERTIARY);
 	igt_perfctr_session_create(&s);
 	igt_assert(is_listed("2", "no"));
 	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+	igt_send_fd(sockets[0], mine.fd);
 	igt_perfctr_close(&mine);
 	igt_perfctr_session_init(&busy, &dev);
 	igt_assert_eq(igt_perfctr_session_try(&busy), -EBUSY);
 	igt_assert(is_listed("2", "yes"));
+	close(sockets[0]);
+	close(sockets[1]);
 	igt_perfctr_session_unmap(&s);
+	/* the kernel closes it from a work */
+	for (unsigned int i = 0; i < 1000 && is_listed("2", "yes"); i++)
+		igt_sleep_ms(10);
 	igt_assert(!is_listed("2", "yes"));
 	igt_perfctr_session_init(&busy, &dev);
 	igt_perfctr_session_create(&busy);
@@ -632,23 +605,21 @@ int igt_main()
 	igt_describe(
 		"a user has so many sessions on all files together, then -EDQUOT; others have theirs");
 	igt_subtest("user-sessions") user_sessions();
-	igt_describe("one user cannot take all sessions of a device from everybody else");
+	igt_describe("beside nine users who have all sessions that they can get root counts");
 	igt_subtest("device-is-left") device_is_left();
-	igt_describe("a user pins so much memory by all rings together, then -EDQUOT");
+	igt_describe("a user has so much memory of all rings together, then -EDQUOT");
 	igt_subtest("user-memory") user_memory();
-	igt_describe("a user has so many SoC counters in all sessions together, then -EDQUOT");
-	igt_subtest("user-soc-counters") user_soc_counters();
-	igt_describe("memory of a ring is charged to the memory cgroup of whoever set it up");
+	igt_describe("a ring counts as its user's until its last descriptor and mapping are gone");
+	igt_subtest("user-memory-kept") user_memory_kept();
+	igt_describe("a user has so many PMU counters in all sessions together, then -EDQUOT");
+	igt_subtest("user-pmu-counters") user_pmu_counters();
+	igt_describe("memory of a ring is charged to the memory cgroup of SETUP's caller");
 	igt_subtest("charged-to-caller") charged_to_caller();
-	igt_describe("whoever owns user namespaces is one user, and so is a container of root's");
-	igt_subtest("namespace-one-user") namespace_one_user(false);
-	igt_describe("and so are those who make further namespaces in theirs");
-	igt_subtest("namespace-nested") namespace_one_user(true);
-	igt_describe("sessions and buffers of another file can neither be used nor mapped");
+	igt_describe("sessions of another file cannot be used");
 	igt_subtest("others-private") others_are_private();
-	igt_describe("fdinfo tells whose sessions are in the way, to who may look at the process");
-	igt_subtest("fdinfo") fdinfo_tells();
-	igt_describe("a session that only a mapping of its ring keeps is in root's list, too");
+	igt_describe("fdinfo shows the sessions of a file to those who may inspect the process");
+	igt_subtest("fdinfo") fdinfo_shows();
+	igt_describe("a session whose file no process holds is in root's list, too");
 	igt_subtest("hidden-session") hidden_is_listed();
 	igt_describe("twenty thousand wrong calls put no line into the kernel's log");
 	igt_subtest("log-silent") log_is_silent();

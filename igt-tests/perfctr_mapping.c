@@ -1,263 +1,308 @@
 // SPDX-License-Identifier: MIT
 /*
- * Buffers in the address space: whose they are, how far they reach, and what a dma-buf of them
- * allows.
+ * The ring's file in address spaces: what can be mapped and how, who can, and how long it lasts.
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "minigt.h"
 #include "igt_perfctr.h"
-#include "igt_vsoc.h"
+#include "igt_rights.h"
+#include "igt_sys.h"
+#include "igt_vsoc_device.h"
 
-IGT_TEST_DESCRIPTION("A buffer is mapped by who may, as far as it goes, and as was allowed");
+IGT_TEST_DESCRIPTION("The ring's file is mapped as its rules allow, and outlives its session");
 
 #define PAGE 4096u
-#define BYTES (4 * PAGE)
+#define RW (PROT_READ | PROT_WRITE)
+#define GONE 8
 
 static struct igt_perfctr_device dev;
+static struct igt_perfctr_session s;
 
-static struct drm_perfctr_bo_create create_buffer(int fd)
+static void begin(uint32_t slots)
 {
-	struct drm_perfctr_bo_create bo = { .size = BYTES };
-
-	igt_assert_eq(igt_perfctr_ioctl(fd, DRM_IOCTL_PERFCTR_BO_CREATE, &bo), 0);
-	return bo;
+	igt_perfctr_session_setup(&s, &dev, slots, 0);
 }
 
-/* 0 or -errno; *@at is the mapping */
-static int try_map(int fd, uint64_t offset, size_t bytes, int prot, void **at)
-{
-	*at = mmap(NULL, bytes, prot, MAP_SHARED, fd, offset);
-	return *at == MAP_FAILED ? -errno : 0;
-}
-
-static int map_only(int fd, uint64_t offset, size_t bytes, int prot)
+static int map_only(uint64_t offset, size_t bytes, int prot)
 {
 	void *at;
-	int ret = try_map(fd, offset, bytes, prot, &at);
+	int ret = igt_perfctr_map(s.setup.ring_fd, offset, bytes, prot, &at);
 
 	if (!ret)
 		munmap(at, bytes);
 	return ret;
 }
 
-static int export(uint32_t handle, uint32_t flags)
-{
-	struct drm_prime_handle prime = { .handle = handle, .flags = DRM_CLOEXEC | flags };
+/* --- rules --------------------------------------------------------------------- */
 
-	igt_assert_eq(igt_perfctr_ioctl(dev.fd, DRM_IOCTL_PRIME_HANDLE_TO_FD, &prime), 0);
-	return prime.fd;
+static void control_writable(void)
+{
+	struct drm_perfctr_ring_control *second;
+	void *at;
+
+	begin(4);
+	igt_assert_eq_u64(s.setup.ring_offset % PAGE, 0);
+	igt_assert_lte_u64(sizeof(*second), s.setup.ring_offset);
+	igt_assert_eq(igt_perfctr_map(s.setup.ring_fd, 0, PAGE, RW, &at), 0);
+	second = at;
+	second->user_reserved[3] = 4711;
+	igt_assert_eq_u64(s.control->user_reserved[3], 4711);
+	munmap(at, PAGE);
+	igt_perfctr_session_fini(&s);
 }
 
-static void mmap_tests(void)
+static void slots_read_only(void)
 {
-	const int rw = PROT_READ | PROT_WRITE;
+	begin(4);
+	igt_assert_eq(map_only(s.setup.ring_offset, s.ring_map, RW), -EACCES);
+	igt_assert_eq(map_only(s.setup.ring_offset, PAGE, PROT_WRITE), -EACCES);
+	igt_assert_eq(map_only(0, s.setup.ring_offset + s.ring_map, RW), -EACCES);
+	igt_assert(mprotect(s.ring, s.ring_map, RW) < 0 && errno == EACCES);
+	igt_assert(mprotect(s.ring, PAGE, RW) < 0 && errno == EACCES);
+	igt_perfctr_session_fini(&s);
+}
 
-	igt_describe("a part of a buffer from its beginning can be mapped, and is the same memory");
-	igt_subtest("map-part")
-	{
-		struct drm_perfctr_bo_create bo = create_buffer(dev.fd);
-		uint8_t *part, *whole;
-		void *at;
+/* nor by /proc/self/mem, which ignores the protection of private mappings */
+static void slots_forced(void)
+{
+	int fd = open("/proc/self/mem", O_RDWR | O_CLOEXEC);
+	const uint64_t word = ~0ull;
 
-		igt_assert_eq(try_map(dev.fd, bo.mmap_offset, PAGE, rw, &at), 0);
-		part = at;
-		igt_assert_eq(try_map(dev.fd, bo.mmap_offset, BYTES, rw, &at), 0);
-		whole = at;
-		part[17] = 42;
-		igt_assert_eq(whole[17], 42);
-		munmap(part, PAGE);
-		munmap(whole, BYTES);
-		igt_perfctr_gem_close(dev.fd, bo.handle);
+	igt_assert_lte(0, fd);
+	begin(4);
+	igt_assert_eq(pwrite(fd, &word, sizeof(word), (off_t)(uintptr_t)s.ring), -1);
+	igt_assert_eq_u64(*(uint64_t *)s.ring, 0);
+	close(fd);
+	igt_perfctr_session_fini(&s);
+}
+
+static void whole_read_only(void)
+{
+	const struct drm_perfctr_sample_header *h;
+	uint64_t bytes;
+	void *at;
+
+	begin(4);
+	bytes = s.setup.ring_offset + s.ring_map;
+	igt_assert_eq(igt_perfctr_map(s.setup.ring_fd, 0, bytes, PROT_READ, &at), 0);
+	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+	igt_assert_eq(igt_perfctr_sample(&s, 4711), 0);
+	h = (void *)((char *)at + s.setup.ring_offset);
+	igt_assert_eq_u64(h->user_data, 4711);
+	igt_assert(!memcmp(h, s.ring, h->size));
+	/* it has slots, so it never becomes writable */
+	igt_assert(mprotect(at, PAGE, RW) < 0 && errno == EACCES);
+	munmap(at, bytes);
+	igt_perfctr_session_fini(&s);
+}
+
+static void private_refused(void)
+{
+	begin(4);
+	for (unsigned int write = 0; write < 2; write++) {
+		igt_assert(mmap(NULL, PAGE, write ? RW : PROT_READ, MAP_PRIVATE, s.setup.ring_fd,
+				0) == MAP_FAILED);
+		igt_assert_eq(errno, EINVAL);
 	}
-	igt_describe("no mapping reaches beyond its buffer, nor begins inside of it");
-	igt_subtest("map-beyond")
-	{
-		struct drm_perfctr_bo_create bo = create_buffer(dev.fd), next;
-		uint64_t at = bo.mmap_offset;
+	igt_assert(mmap(NULL, PAGE, PROT_READ, MAP_PRIVATE, s.setup.ring_fd,
+			s.setup.ring_offset) == MAP_FAILED);
+	igt_assert_eq(errno, EINVAL);
+	igt_perfctr_session_fini(&s);
+}
 
-		/* what could be reached */
-		next = create_buffer(dev.fd);
-		igt_assert_eq(map_only(dev.fd, at, BYTES + PAGE, rw), -EINVAL);
-		igt_assert_eq(map_only(dev.fd, at, 1u << 30, rw), -EINVAL);
-		igt_assert_eq(map_only(dev.fd, at + PAGE, BYTES, rw), -EINVAL);
-		igt_assert_eq(map_only(dev.fd, at + PAGE, PAGE, rw), -EINVAL);
-		igt_assert_eq(map_only(dev.fd, at, BYTES, rw), 0);
-		igt_perfctr_gem_close(dev.fd, bo.handle);
-		igt_perfctr_gem_close(dev.fd, next.handle);
+static void beyond_refused(void)
+{
+	uint64_t end;
+
+	begin(64);
+	end = s.setup.ring_offset + s.ring_map;
+	igt_assert_eq(map_only(s.setup.ring_offset, s.ring_map, PROT_READ), 0);
+	igt_assert_eq(map_only(s.setup.ring_offset, s.ring_map + PAGE, PROT_READ), -EINVAL);
+	igt_assert_eq(map_only(end, PAGE, PROT_READ), -EINVAL);
+	igt_assert_eq(map_only(end - PAGE, 2 * PAGE, PROT_READ), -EINVAL);
+	igt_assert_eq(map_only(0, 1u << 30, PROT_READ), -EINVAL);
+	igt_assert(mremap(s.ring, s.ring_map, s.ring_map + PAGE, MREMAP_MAYMOVE) == MAP_FAILED);
+	igt_perfctr_session_fini(&s);
+}
+
+/* offsets whose low 32 bits are inside, and whose sum with the length wraps */
+static void offsets_do_not_wrap(void)
+{
+	static const uint64_t far[] = {
+		1ull << 32, (1ull << 32) + PAGE, 1ull << 44, 1ull << 62, 0x7ffffffffffff000,
+	};
+
+	begin(4);
+	for (unsigned int i = 0; i < sizeof(far) / sizeof(far[0]); i++) {
+		int ret = map_only(far[i], PAGE, PROT_READ);
+
+		igt_assert_f(ret == -EINVAL || ret == -EOVERFLOW, "offset %#llx: %d\n",
+			     (unsigned long long)far[i], ret);
 	}
-	igt_describe("a mapping cannot be made longer than its buffer afterwards");
-	igt_subtest("map-grow")
-	{
-		struct drm_perfctr_bo_create bo = create_buffer(dev.fd);
-		void *at;
+	igt_perfctr_session_fini(&s);
+}
 
-		igt_assert_eq(try_map(dev.fd, bo.mmap_offset, BYTES, rw, &at), 0);
-		igt_assert(mremap(at, BYTES, 2 * BYTES, MREMAP_MAYMOVE) == MAP_FAILED);
-		munmap(at, BYTES);
-		igt_perfctr_gem_close(dev.fd, bo.handle);
-	}
-	igt_describe("the offset of a buffer is worth nothing in another file");
-	igt_subtest("map-other-file")
-	{
-		struct drm_perfctr_bo_create bo = create_buffer(dev.fd);
-		struct igt_perfctr_device other;
+static void part_unmapped(void)
+{
+	begin(64);
+	igt_assert_lte_u64(2 * PAGE, s.ring_map);
+	igt_assert_eq(munmap(s.ring + PAGE, s.ring_map - PAGE), 0);
+	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+	igt_assert_eq(igt_perfctr_sample(&s, 5), 0);
+	igt_assert_eq_u64(igt_perfctr_slot(&s, 0)->user_data, 5);
+	igt_perfctr_session_fini(&s);
+}
 
-		igt_perfctr_reopen(&other, &dev);
-		igt_assert_eq(map_only(other.fd, bo.mmap_offset, BYTES, PROT_READ), -EACCES);
-		igt_assert_eq(map_only(dev.fd, bo.mmap_offset, BYTES, PROT_READ), 0);
-		igt_perfctr_close(&other);
-		igt_perfctr_gem_close(dev.fd, bo.handle);
-	}
-	igt_describe("after GEM_CLOSE a buffer can no longer be mapped, but mappings stay");
-	igt_subtest("map-after-close")
-	{
-		struct drm_perfctr_bo_create bo = create_buffer(dev.fd);
-		uint8_t *mapped;
-		void *at;
+static void not_a_file_to_read(void)
+{
+	char byte = 0;
 
-		igt_assert_eq(try_map(dev.fd, bo.mmap_offset, BYTES, rw, &at), 0);
-		mapped = at;
-		igt_perfctr_gem_close(dev.fd, bo.handle);
-		igt_assert(map_only(dev.fd, bo.mmap_offset, BYTES, rw) < 0);
-		mapped[BYTES - 1] = 7;
-		igt_assert_eq(mapped[BYTES - 1], 7);
-		munmap(mapped, BYTES);
-		igt_assert_eq(map_only(dev.fd, bo.mmap_offset, BYTES, rw), -EINVAL);
-	}
-	igt_describe("a session keeps its buffers after GEM_CLOSE, but gives nobody a mapping");
-	igt_subtest("map-after-close-active")
-	{
-		struct drm_perfctr_bo_create bo = create_buffer(dev.fd);
-		struct igt_perfctr_session s;
+	begin(4);
+	igt_assert(read(s.setup.ring_fd, &byte, 1) < 0);
+	igt_assert(write(s.setup.ring_fd, &byte, 1) < 0);
+	igt_assert(ftruncate(s.setup.ring_fd, PAGE) < 0);
+	igt_assert_eq(fcntl(s.setup.ring_fd, F_GETFD) & FD_CLOEXEC, FD_CLOEXEC);
+	igt_perfctr_session_fini(&s);
+}
 
-		igt_perfctr_session_init(&s, &dev);
-		s.setup.request_count = 1;
-		s.setup.slots = 1;
-		s.setup.ring_handle = bo.handle;
-		s.setup.control_handle = bo.handle;
-		s.setup.ring_offset = PAGE;
-		s.setup.requests = (uintptr_t)s.requests;
-		igt_assert_eq(igt_perfctr_control(dev.fd, DRM_PERFCTR_CMD_SETUP, &s.handle,
-						  &s.setup, sizeof(s.setup)),
-			      0);
-		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
-		igt_perfctr_gem_close(dev.fd, bo.handle);
-		igt_assert_eq(map_only(dev.fd, bo.mmap_offset, BYTES, PROT_READ), -EACCES);
-		igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
-		igt_assert_eq(igt_perfctr_teardown(&s), 0);
-		igt_assert_eq(map_only(dev.fd, bo.mmap_offset, BYTES, PROT_READ), -EINVAL);
-	}
-	igt_describe("a buffer has nothing of what another one held before");
-	igt_subtest("map-recycled")
-	{
-		static const uint8_t zeroes[BYTES];
+static void zeroed(void)
+{
+	static const uint8_t zeroes[PAGE];
 
-		for (unsigned int i = 0; i < 32; i++) {
-			struct drm_perfctr_bo_create bo = create_buffer(dev.fd);
-			void *at;
-
-			igt_assert_eq(try_map(dev.fd, bo.mmap_offset, BYTES, rw, &at), 0);
-			igt_assert(!memcmp(at, zeroes, BYTES));
-			memset(at, 0xa5, BYTES);
-			munmap(at, BYTES);
-			igt_perfctr_gem_close(dev.fd, bo.handle);
-		}
+	for (unsigned int i = 0; i < 8; i++) {
+		begin(16);
+		for (uint64_t at = 0; at < s.ring_map; at += PAGE)
+			igt_assert(!memcmp(s.ring + at, zeroes, PAGE));
+		igt_assert(!memcmp(s.control, zeroes, sizeof(*s.control)));
+		/* leave something behind */
+		memset(s.control, 0xa5, sizeof(*s.control));
+		igt_assert_eq(igt_perfctr_start(&s, ~0ull), 0);
+		igt_assert_eq(igt_perfctr_stop(&s, ~0ull), 0);
+		igt_perfctr_session_fini(&s);
 	}
 }
 
-static void export_tests(void)
+/* --- other processes and times --------------------------------------------------- */
+
+/* the reader is nobody, who could not have made the session */
+static void other_process_reads(void)
 {
-	igt_describe("a ring that is exported read-only can be read, and in no way be written");
-	igt_subtest("export-read-only")
-	{
-		const struct drm_perfctr_sample_header *h;
-		struct igt_perfctr_session s;
-		void *at;
-		int fd;
+	int sockets[2];
 
-		igt_perfctr_session_setup(&s, &dev, 4, 0);
-		fd = export(s.setup.ring_handle, 0);
-		igt_assert_eq(map_only(fd, 0, s.ring_map, PROT_READ | PROT_WRITE), -EACCES);
-		igt_assert_eq(map_only(fd, 0, s.ring_map + PAGE, PROT_READ), -EINVAL);
-		igt_assert_eq(try_map(fd, 0, s.ring_map, PROT_READ, &at), 0);
-		igt_assert(mprotect(at, s.ring_map, PROT_READ | PROT_WRITE) < 0 && errno == EACCES);
-		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
-		igt_assert_eq(igt_perfctr_sample(&s, 4711), 0);
-		h = at;
-		igt_assert_eq_u64(h->user_data, 4711);
-		igt_assert(!memcmp(at, s.ring, h->size));
-		igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
-		munmap(at, s.ring_map);
-		close(fd);
-		igt_perfctr_drain(&s);
-		igt_perfctr_session_fini(&s);
-	}
-	igt_describe(
-		"with a ring to read and a control area to write another process is the reader");
-	igt_subtest("export-to-reader")
+	igt_assert_eq(socketpair(AF_UNIX, SOCK_STREAM, 0, sockets), 0);
+	igt_fork(child, 1)
 	{
-		struct igt_perfctr_session s;
-		int ring, control;
-
-		igt_perfctr_session_setup(&s, &dev, 2, 0);
-		ring = export(s.setup.ring_handle, 0);
-		control = export(s.setup.control_handle, DRM_RDWR);
-		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
-		igt_assert_eq(igt_perfctr_sample(&s, 0), 0);
-		igt_assert_eq(igt_perfctr_sample(&s, 1), -ENOSPC);
-		igt_fork(child, 1)
-		{
-			const struct drm_perfctr_sample_header *h;
-			struct drm_perfctr_ring_control *c;
-			void *at;
-
-			igt_assert_eq(try_map(ring, 0, s.ring_map, PROT_READ, &at), 0);
-			h = at;
-			igt_assert_eq(
-				try_map(control, 0, s.control_map, PROT_READ | PROT_WRITE, &at), 0);
-			c = at;
-			igt_assert_eq_u64(__atomic_load_n(&c->insert_idx, __ATOMIC_ACQUIRE), 1);
-			igt_assert_eq_u32(h->flags, DRM_PERFCTR_SAMPLE_MANUAL);
-			__atomic_store_n(&c->extract_idx, 1, __ATOMIC_RELEASE);
-		}
-		igt_waitchildren();
-		s.extract = 1;
-		igt_assert_eq(igt_perfctr_sample(&s, 2), 0);
-		igt_assert_eq_u64(igt_perfctr_status(&s).extract_idx, 1);
-		close(ring);
-		close(control);
-		igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
-		igt_perfctr_session_fini(&s);
-	}
-	igt_describe("a dma-buf outlives the session, the handle and the file it came from");
-	igt_subtest("export-outlives")
-	{
-		const struct drm_perfctr_sample_header *h;
-		struct igt_perfctr_device mine;
-		struct igt_perfctr_session s;
-		struct drm_prime_handle prime = { .flags = DRM_CLOEXEC };
+		struct igt_perfctr_session r = { .dev = &dev };
 		void *at;
 
+		igt_drop_to(IGT_NOBODY, 0);
+		r.setup.ring_fd = igt_receive_fd(sockets[1]);
+		igt_assert_eq(read(sockets[1], &r.setup.ring_offset, 8), 8);
+		igt_assert_eq(igt_perfctr_map(r.setup.ring_fd, 0, r.setup.ring_offset, RW, &at), 0);
+		r.control = at;
+		igt_assert_eq(igt_perfctr_map(r.setup.ring_fd, r.setup.ring_offset, PAGE, RW, &at),
+			      -EACCES);
+		igt_assert_eq(
+			igt_perfctr_map(r.setup.ring_fd, r.setup.ring_offset, PAGE, PROT_READ, &at),
+			0);
+		igt_assert_eq_u64(__atomic_load_n(&r.control->insert_idx, __ATOMIC_ACQUIRE), 1);
+		igt_assert_eq_u32(((struct drm_perfctr_sample_header *)at)->flags,
+				  DRM_PERFCTR_SAMPLE_MANUAL);
+		__atomic_store_n(&r.control->extract_idx, 1, __ATOMIC_RELEASE);
+	}
+	begin(2);
+	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+	igt_assert_eq(igt_perfctr_sample(&s, 0), 0);
+	igt_assert_eq(igt_perfctr_sample(&s, 1), -ENOSPC);
+	igt_send_fd(sockets[0], s.setup.ring_fd);
+	igt_assert_eq(write(sockets[0], &s.setup.ring_offset, 8), 8);
+	igt_waitchildren();
+	s.extract = 1;
+	igt_assert_eq(igt_perfctr_sample(&s, 2), 0);
+	igt_assert_eq_u64(igt_perfctr_status(&s).extract_idx, 1);
+	close(sockets[0]);
+	close(sockets[1]);
+	igt_perfctr_session_fini(&s);
+}
+
+static void child_keeps_mapping(void)
+{
+	begin(4);
+	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+	igt_assert_eq(igt_perfctr_sample(&s, 6), 0);
+	igt_fork(child, 1)
+	{
+		igt_assert_eq_u64(igt_perfctr_slot(&s, 0)->user_data, 6);
+		igt_assert(mprotect(s.ring, PAGE, RW) < 0 && errno == EACCES);
+		__atomic_store_n(&s.control->extract_idx, 1, __ATOMIC_RELEASE);
+	}
+	igt_waitchildren();
+	igt_assert_eq(igt_perfctr_sample(&s, 7), 0);
+	igt_assert_eq_u64(igt_perfctr_status(&s).extract_idx, 1);
+	igt_perfctr_session_fini(&s);
+}
+
+/* of the session, its handle and its file only a mapping is left, then only a descriptor */
+static void outlives_session(void)
+{
+	struct igt_perfctr_device mine;
+	uint64_t offset;
+	void *at;
+	int fd;
+
+	for (unsigned int by_close = 0; by_close < 2; by_close++) {
 		igt_perfctr_reopen(&mine, &dev);
 		igt_perfctr_session_setup(&s, &mine, 2, 0);
-		prime.handle = s.setup.ring_handle;
-		igt_assert_eq(igt_perfctr_ioctl(mine.fd, DRM_IOCTL_PRIME_HANDLE_TO_FD, &prime), 0);
 		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
 		igt_assert_eq(igt_perfctr_stop(&s, 99), 0);
-		munmap(s.ring, s.ring_map);
-		munmap(s.control, s.control_map);
+		fd = dup(s.setup.ring_fd);
+		offset = s.setup.ring_offset;
+		if (!by_close)
+			igt_assert_eq(igt_perfctr_teardown(&s), 0);
 		igt_perfctr_close(&mine);
-		igt_assert_eq(try_map(prime.fd, 0, s.ring_map, PROT_READ, &at), 0);
-		h = at;
-		igt_assert_eq_u64(h->user_data, 99);
-		munmap(at, s.ring_map);
-		close(prime.fd);
+		igt_assert_eq_u64(igt_perfctr_slot(&s, 0)->user_data, 99);
+		igt_assert_eq_u32(s.control->state, DRM_PERFCTR_RING_DEAD);
+		igt_perfctr_session_unmap(&s);
+		igt_assert_eq(igt_perfctr_map(fd, offset, PAGE, PROT_READ, &at), 0);
+		igt_assert_eq_u64(((struct drm_perfctr_sample_header *)at)->user_data, 99);
+		close(fd);
+		igt_assert_eq_u64(((struct drm_perfctr_sample_header *)at)->user_data, 99);
+		munmap(at, PAGE);
 	}
+}
+
+static void session_outlives_file(void)
+{
+	struct drm_perfctr_status st;
+
+	begin(2);
+	igt_perfctr_session_unmap(&s);
+	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+	igt_assert_eq(igt_perfctr_stop(&s, 1), 0);
+	st = igt_perfctr_status(&s);
+	igt_assert_eq_u64(st.insert_idx, 1);
+	igt_perfctr_session_fini(&s);
+}
+
+static void unplugged_is_dead(void)
+{
+	struct igt_perfctr_device mine;
+
+	igt_vsoc_come(&mine, "8");
+	igt_perfctr_session_setup(&s, &mine, 4, 0);
+	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+	igt_vsoc_go(&mine, GONE);
+	igt_assert_eq_u32(s.control->state, DRM_PERFCTR_RING_DEAD);
+	igt_assert_eq(igt_perfctr_drain(&s), 1);
+	igt_assert(s.last.flags & DRM_PERFCTR_SAMPLE_UNPLUGGED);
+	igt_assert_eq(map_only(s.setup.ring_offset, PAGE, PROT_READ), 0);
+	igt_perfctr_session_unmap(&s);
 }
 
 int igt_main()
@@ -266,8 +311,36 @@ int igt_main()
 	{
 		igt_require_f(igt_perfctr_open(&dev, "vsoc"), "no virtual SoC\n");
 	}
-	mmap_tests();
-	export_tests();
+	igt_describe("the control area is mapped for reading and writing, each mapping the same");
+	igt_subtest("map-control") control_writable();
+	igt_describe("slots are mapped for reading only, and mprotect() does not change that");
+	igt_subtest("map-slots") slots_read_only();
+	igt_describe("nor can /proc/self/mem write to slots");
+	igt_subtest("map-slots-forced") slots_forced();
+	igt_describe("the whole file can be mapped at once for reading");
+	igt_subtest("map-whole") whole_read_only();
+	igt_describe("a private mapping is -EINVAL");
+	igt_subtest("map-private") private_refused();
+	igt_describe("no mapping reaches beyond the end of the ring, nor grows there");
+	igt_subtest("map-beyond") beyond_refused();
+	igt_describe("offsets of 4 GiB and more are refused and never wrap to a valid one");
+	igt_subtest("map-far") offsets_do_not_wrap();
+	igt_describe("a part of a mapping can be unmapped; the rest stays");
+	igt_subtest("map-part-unmapped") part_unmapped();
+	igt_describe("ring_fd is close-on-exec and can be neither read, written nor truncated");
+	igt_subtest("map-no-file") not_a_file_to_read();
+	igt_describe("a new ring has nothing of what an earlier one held");
+	igt_subtest("map-zeroed") zeroed();
+	igt_describe("ring_fd passed to a process without rights makes it the reader");
+	igt_subtest("map-other-process") other_process_reads();
+	igt_describe("a child has its parent's mappings, with the same protection");
+	igt_subtest("map-fork") child_keeps_mapping();
+	igt_describe("samples stay readable after TEARDOWN and close, with ring state DEAD");
+	igt_subtest("map-outlives-session") outlives_session();
+	igt_describe("a session works on after its ring was unmapped and closed");
+	igt_subtest("map-closed-first") session_outlives_file();
+	igt_describe("a mapping of a device that was unplugged has the last sample and state DEAD");
+	igt_subtest("map-unplugged") unplugged_is_dead();
 	igt_fixture()
 	{
 		igt_perfctr_close(&dev);

@@ -46,12 +46,12 @@ static struct {
 
 static void create_store(void)
 {
-	store.map = igt_perfctr_buffer(igt_nv50.dev.fd, BUFFER_BYTES, &store.handle, &store.bytes);
+	store.map = igt_vsoc_buffer(igt_nv50.dev.fd, BUFFER_BYTES, &store.handle, &store.bytes);
 }
 
 static void destroy_store(void)
 {
-	igt_perfctr_gem_close(igt_nv50.dev.fd, store.handle);
+	igt_vsoc_gem_close(igt_nv50.dev.fd, store.handle);
 	munmap(store.map, store.bytes);
 }
 
@@ -181,7 +181,7 @@ static uint64_t total(const struct igt_perfctr_session *s, const char *name)
 	uint64_t sum = 0;
 
 	for (unsigned int b = 0; b < s->setup.block_count; b++)
-		if (s->sums[b].type == DRM_PERFCTR_BLOCK_MP)
+		if (s->sums[b].type == DRM_PERFCTR_NV50_BLOCK_MP)
 			sum += s->sums[b].value[c.position];
 	return sum;
 }
@@ -193,7 +193,7 @@ static uint64_t total_in(const struct drm_perfctr_sample_header *h, const char *
 
 	for (unsigned int tpc = 0; tpc < RECORDS; tpc++)
 		if (is_present(tpc))
-			sum += igt_perfctr_value(h, DRM_PERFCTR_BLOCK_MP, tpc, c.position);
+			sum += igt_perfctr_value(h, DRM_PERFCTR_NV50_BLOCK_MP, tpc, c.position);
 	return sum;
 }
 
@@ -219,7 +219,7 @@ static void other_product(void)
 
 	igt_vsoc_driver("del_device", OTHER_NUMBER_TEXT);
 	igt_vsoc_come(&other, OTHER_NUMBER_TEXT);
-	munmap(igt_perfctr_buffer(other.fd, BUFFER_BYTES, &c[1].mp_store.handle, &bytes),
+	munmap(igt_vsoc_buffer(other.fd, BUFFER_BYTES, &c[1].mp_store.handle, &bytes),
 	       BUFFER_BYTES);
 	for (unsigned int i = 0; i < 2; i++)
 		igt_assert_eq(igt_vsoc_submit_to(other.fd, DRM_VSOC_CTX_DEFAULT, &c[i], 1, NULL,
@@ -325,7 +325,7 @@ static void methods_tests(void)
 		/* imported memory may go away */
 		igt_vsoc_driver("del_device", OTHER_NUMBER_TEXT);
 		igt_vsoc_come(&other, OTHER_NUMBER_TEXT);
-		munmap(igt_perfctr_buffer(other.fd, BUFFER_BYTES, &prime.handle, &store.bytes),
+		munmap(igt_vsoc_buffer(other.fd, BUFFER_BYTES, &prime.handle, &store.bytes),
 		       BUFFER_BYTES);
 		igt_assert_eq(igt_perfctr_ioctl(other.fd, DRM_IOCTL_PRIME_HANDLE_TO_FD, &prime), 0);
 		igt_assert_eq(igt_perfctr_ioctl(igt_nv50.dev.fd, DRM_IOCTL_PRIME_FD_TO_HANDLE,
@@ -335,7 +335,7 @@ static void methods_tests(void)
 		c.reserved[2] = 0;
 		c.mp_store.handle = prime.handle;
 		igt_assert_eq(try(&c), -EOPNOTSUPP);
-		igt_perfctr_gem_close(igt_nv50.dev.fd, prime.handle);
+		igt_vsoc_gem_close(igt_nv50.dev.fd, prime.handle);
 		igt_vsoc_go(&other, OTHER_NUMBER);
 
 		memset(store.map, 0xa5, BUFFER_BYTES);
@@ -658,7 +658,7 @@ static void beside_tests(void)
 		     at += ((const struct drm_perfctr_block_header *)at)->size) {
 			const struct drm_perfctr_block_header *b = (const void *)at;
 
-			igt_assert_eq(b->type, DRM_PERFCTR_BLOCK_MP);
+			igt_assert_eq(b->type, DRM_PERFCTR_NV50_BLOCK_MP);
 			igt_assert_eq_u64(b->enable_mask >> c.position & 1, 1);
 			igt_assert_eq_u64(b->valid_mask, 0);
 			igt_assert(b->states & DRM_PERFCTR_STATE_MULTIPLEXED);
@@ -842,7 +842,7 @@ static void lifetime_tests(void)
 		c[0] = pass(MS);
 		c[1] = store_at(0, 1);
 		job = queue(DRM_VSOC_CTX_DEFAULT, c, 2);
-		igt_perfctr_gem_close(igt_nv50.dev.fd, store.handle);
+		igt_vsoc_gem_close(igt_nv50.dev.fd, store.handle);
 		/* virtual time is never ahead of real time */
 		usleep(10000);
 		igt_nv50_step(10 * MS);
@@ -858,7 +858,7 @@ static void lifetime_tests(void)
 
 		for (unsigned int mapped = 0; mapped < 2; mapped++) {
 			igt_perfctr_reopen(&other, &igt_nv50.dev);
-			store.map = igt_perfctr_buffer(other.fd, BUFFER_BYTES, &store.handle,
+			store.map = igt_vsoc_buffer(other.fd, BUFFER_BYTES, &store.handle,
 						       &store.bytes);
 			igt_vsoc_debugfs(&igt_nv50.dev, "stepped", "1");
 			c[0] = pass(MS);

@@ -206,8 +206,8 @@ static uint64_t inside(struct igt_perfctr_session *s, uint16_t position)
 		if (!(h->flags & DRM_PERFCTR_SAMPLE_IN_STREAM) || !(h->user_data & 1))
 			continue;
 		for (unsigned int b = 0; b < igt_nv50.dev.block_count; b++)
-			if (igt_nv50.dev.blocks[b].type == DRM_PERFCTR_BLOCK_MP)
-				sum += igt_perfctr_value(h, DRM_PERFCTR_BLOCK_MP,
+			if (igt_nv50.dev.blocks[b].type == DRM_PERFCTR_NV50_BLOCK_MP)
+				sum += igt_perfctr_value(h, DRM_PERFCTR_NV50_BLOCK_MP,
 							 igt_nv50.dev.blocks[b].index, position);
 	}
 	return sum;

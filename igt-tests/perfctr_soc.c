@@ -118,7 +118,7 @@ static void trace_session(struct igt_perfctr_session *s, int cpu)
 	igt_perfctr_session_create(s);
 }
 
-static const struct drm_perfctr_pmu_block_header *
+static const struct drm_perfctr_block_header *
 first_pmu_block(const struct drm_perfctr_sample_header *h)
 {
 	return (const void *)((const char *)h + h->header_size);
@@ -193,7 +193,7 @@ static void counting_tests(void)
 	igt_describe("a request for a CPU counts that CPU only, and the block says which");
 	igt_subtest("per-cpu")
 	{
-		const struct drm_perfctr_pmu_block_header *b;
+		const struct drm_perfctr_block_header *b;
 		struct igt_perfctr_session s;
 
 		igt_perfctr_session_init_empty(&s, &dev);
@@ -207,14 +207,13 @@ static void counting_tests(void)
 		calls(400);
 		pin(-1);
 		igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
-		b = (const void *)((const char *)igt_perfctr_slot(&s, 0) +
-				   sizeof(struct drm_perfctr_sample_header));
-		igt_assert_eq(b->cpu, 0);
-		b = (const void *)((const char *)b + b->block.size);
-		igt_assert_eq(b->cpu, 1);
-		igt_assert_eq_u32(b->pmu_type, exact.type);
-		igt_assert_eq_u64(b->config, exact.config);
-		igt_assert(!strcmp(b->pmu_name, exact.pmu));
+		b = first_pmu_block(igt_perfctr_slot(&s, 0));
+		igt_assert_eq(igt_perfctr_identity(b)->cpu, 0);
+		b = (const void *)((const char *)b + b->size);
+		igt_assert_eq(igt_perfctr_identity(b)->cpu, 1);
+		igt_assert_eq_u32(igt_perfctr_identity(b)->pmu_type, exact.type);
+		igt_assert_eq_u64(igt_perfctr_identity(b)->config, exact.config);
+		igt_assert(!strcmp(igt_perfctr_identity(b)->pmu_name, exact.pmu));
 		igt_perfctr_drain(&s);
 		igt_assert_eq_u64(counted(&s, 0), 30);
 		igt_assert_eq_u64(counted(&s, 1), 400);
@@ -512,7 +511,7 @@ static void fence_tests(void)
 	igt_describe("jobs sample SoC blocks without waiting for perf; sums stay exact");
 	igt_subtest("in-stream")
 	{
-		const struct drm_perfctr_pmu_block_header *b;
+		const struct drm_perfctr_block_header *b;
 		struct igt_perfctr_session s;
 
 		trace_session(&s, GLOBAL);
@@ -521,14 +520,14 @@ static void fence_tests(void)
 		sample_in_job(&s, 1);
 		/* nothing was read since START: not measured, as opposed to zero */
 		b = first_pmu_block(igt_perfctr_slot(&s, 0));
-		igt_assert_eq_u64(b->block.valid_mask, 0);
-		igt_assert(b->block.capture_ns <= 0);
+		igt_assert_eq_u64(b->valid_mask, 0);
+		igt_assert(b->capture_ns <= 0);
 		igt_sleep_ms(100);
 		calls(200);
 		sample_in_job(&s, 2);
 		b = first_pmu_block(igt_perfctr_slot(&s, 1));
-		igt_assert_eq_u64(b->block.valid_mask, 1);
-		igt_assert_eq_u64(*(const uint64_t *)((const char *)b + b->block.header_size), 10);
+		igt_assert_eq_u64(b->valid_mask, 1);
+		igt_assert_eq_u64(*(const uint64_t *)((const char *)b + b->header_size), 10);
 		calls(3000);
 		igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
 		igt_assert_eq(igt_perfctr_drain(&s), 3);
@@ -615,7 +614,7 @@ static void refused_cpu_tests(void)
 			igt_assert_eq(igt_perfctr_start(&s, 0), 0);
 			igt_sleep_ms(5);
 			igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
-			igt_assert_eq(first_pmu_block(igt_perfctr_slot(&s, 0))->cpu, !other);
+			igt_assert_eq(igt_perfctr_identity(first_pmu_block(igt_perfctr_slot(&s, 0)))->cpu, !other);
 			igt_perfctr_drain(&s);
 			igt_assert_lte_u64(1, counted(&s, 7));
 			igt_assert_eq_u64(s.sums[0].valid, 1);
@@ -670,7 +669,7 @@ static void refused_cpu_tests(void)
 	igt_describe("a CPU that is refused while counting makes the counter invalid");
 	igt_subtest("refused-active")
 	{
-		const struct drm_perfctr_pmu_block_header *b;
+		const struct drm_perfctr_block_header *b;
 		struct igt_perfctr_session s;
 
 		test_pmu_load();
@@ -683,8 +682,8 @@ static void refused_cpu_tests(void)
 			igt_sleep_ms(5);
 			igt_assert_eq(igt_perfctr_sample(&s, 0), 0);
 			b = first_pmu_block(igt_perfctr_slot(&s, i));
-			igt_assert_eq_u64(b->block.valid_mask, 0);
-			igt_assert(b->block.states & DRM_PERFCTR_STATE_ERROR);
+			igt_assert_eq_u64(b->valid_mask, 0);
+			igt_assert(b->states & DRM_PERFCTR_STATE_ERROR);
 		}
 		refuse(0, 0);
 		cpu_online(1, false);
@@ -693,8 +692,8 @@ static void refused_cpu_tests(void)
 		igt_sleep_ms(5);
 		igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
 		b = first_pmu_block(igt_perfctr_slot(&s, 3));
-		igt_assert_eq_u64(b->block.valid_mask, 1);
-		igt_assert(!(b->block.states & DRM_PERFCTR_STATE_ERROR));
+		igt_assert_eq_u64(b->valid_mask, 1);
+		igt_assert(!(b->states & DRM_PERFCTR_STATE_ERROR));
 		igt_perfctr_drain(&s);
 		igt_perfctr_session_fini(&s);
 	}

@@ -275,7 +275,7 @@ static bool do_setup(void)
 	c->session.setup.period_ns = periods_ns[any(sizeof(periods_ns) / sizeof(periods_ns[0]))];
 	if (d->nv50 && one_in(2))
 		c->session.setup.period_ns = recorded_ns[any(2)];
-	if (one_in(4))
+	if (one_in(4) && d->dev.info.features & DRM_PERFCTR_FEATURE_AUTOMATIC)
 		c->session.setup.flags |= DRM_PERFCTR_SETUP_AUTOMATIC;
 	if (one_in(6))
 		c->session.setup.flags |= DRM_PERFCTR_SETUP_KEEP_AWAKE;
@@ -472,7 +472,7 @@ static uint64_t cores_of(const struct igt_fragile *d)
 	uint64_t cores = 0;
 
 	for (unsigned int i = 0; i < d->dev.block_count; i++)
-		if (d->dev.blocks[i].type == DRM_PERFCTR_BLOCK_SHADER)
+		if (d->dev.blocks[i].type == DRM_PERFCTR_MALI_BLOCK_SHADER)
 			cores |= 1ull << d->dev.blocks[i].index;
 	return cores;
 }

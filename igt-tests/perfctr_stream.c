@@ -81,7 +81,7 @@ static void conservation_tests(void)
 				igt_vsoc_truth_of_set(&dev, set, &after);
 				igt_vsoc_assert_conserved(&s, &before, &after);
 				different[set] =
-					igt_perfctr_sum(&s, DRM_PERFCTR_BLOCK_MEMSYS, 0, 5);
+					igt_perfctr_sum(&s, DRM_PERFCTR_MALI_BLOCK_MEMSYS, 0, 5);
 				igt_assert(different[set]);
 				igt_perfctr_session_fini(&s);
 			}
@@ -404,13 +404,13 @@ static void in_stream_tests(void)
 		igt_assert_eq(wait.status, 0);
 		igt_assert_eq(wait.sample_errors, 0);
 		igt_assert_eq_u64(igt_perfctr_unread(&s), 3);
-		counter = igt_vsoc_counter(&before, DRM_PERFCTR_BLOCK_TILER, "VERTICES");
+		counter = igt_vsoc_counter(&before, DRM_PERFCTR_MALI_BLOCK_TILER, "VERTICES");
 		for (unsigned int i = 0; i < 3; i++) {
 			const struct drm_perfctr_sample_header *h = igt_perfctr_slot(&s, i);
 
 			igt_assert(h->flags & DRM_PERFCTR_SAMPLE_IN_STREAM);
 			igt_assert_eq_u64(h->user_data, 70 + i);
-			igt_assert_eq_u64(igt_perfctr_value(h, DRM_PERFCTR_BLOCK_TILER, 0, counter),
+			igt_assert_eq_u64(igt_perfctr_value(h, DRM_PERFCTR_MALI_BLOCK_TILER, 0, counter),
 					  300 * (i + 1));
 		}
 		igt_vsoc_stop_conserved(&s, &before);

@@ -54,10 +54,10 @@ static const struct {
 	uint16_t type;
 	const char *name;
 } busy[] = {
-	{ DRM_PERFCTR_BLOCK_CSHW, "GPU_ACTIVE" },
-	{ DRM_PERFCTR_BLOCK_TILER, "TILER_ACTIVE" },
-	{ DRM_PERFCTR_BLOCK_MEMSYS, "L2_ACTIVE" },
-	{ DRM_PERFCTR_BLOCK_SHADER, "CORE_ACTIVE" },
+	{ DRM_PERFCTR_MALI_BLOCK_CSHW, "GPU_ACTIVE" },
+	{ DRM_PERFCTR_MALI_BLOCK_TILER, "TILER_ACTIVE" },
+	{ DRM_PERFCTR_MALI_BLOCK_MEMSYS, "L2_ACTIVE" },
+	{ DRM_PERFCTR_MALI_BLOCK_SHADER, "CORE_ACTIVE" },
 };
 
 static void set_hz(unsigned int clock, unsigned int divisor)
@@ -200,9 +200,9 @@ static void slower(void)
 		igt_vsoc_truth(&dev, &after);
 		if (i)
 			set_hz(i - 1, 1);
-		counter = igt_vsoc_counter(&after, DRM_PERFCTR_BLOCK_CSHW, "GPU_ACTIVE");
+		counter = igt_vsoc_counter(&after, DRM_PERFCTR_MALI_BLOCK_CSHW, "GPU_ACTIVE");
 		for (unsigned int k = 0; k < after.count; k++)
-			if (after.at[k].type == DRM_PERFCTR_BLOCK_CSHW &&
+			if (after.at[k].type == DRM_PERFCTR_MALI_BLOCK_CSHW &&
 			    after.at[k].counter == counter)
 				igt_assert_eq_u64(after.at[k].value - before.at[k].value,
 						  100000 + COMMAND_NS + JOB_START_NS + JOB_END_NS);
@@ -290,7 +290,7 @@ static void time_stands_still(void)
 	igt_assert_eq(igt_vsoc_wait(&dev, igt_vsoc_submit(&dev, &c, 1)).status, 0);
 	igt_vsoc_truth(&dev, &after);
 	/* a cycle for each ns, without those of the job's start and end */
-	D = igt_vsoc_moved(&before, &after, DRM_PERFCTR_BLOCK_CSHW, "GPU_ACTIVE") - JOB_START_NS -
+	D = igt_vsoc_moved(&before, &after, DRM_PERFCTR_MALI_BLOCK_CSHW, "GPU_ACTIVE") - JOB_START_NS -
 	    JOB_END_NS;
 	igt_vsoc_debugfs(&dev, "stepped", "1");
 	t = igt_vsoc_device_ns(&dev);
@@ -299,19 +299,19 @@ static void time_stands_still(void)
 	igt_sleep_ms(20);
 	igt_assert_eq_u64(igt_vsoc_device_ns(&dev), t);
 	igt_vsoc_truth(&dev, &after);
-	igt_assert_eq_u64(igt_vsoc_moved(&before, &after, DRM_PERFCTR_BLOCK_CSHW, "GPU_ACTIVE"), 0);
+	igt_assert_eq_u64(igt_vsoc_moved(&before, &after, DRM_PERFCTR_MALI_BLOCK_CSHW, "GPU_ACTIVE"), 0);
 	igt_vsoc_debugfs_u64(&dev, "step_ns", JOB_START_NS);
 	t += JOB_START_NS;
 	igt_vsoc_truth(&dev, &after);
-	igt_assert_eq_u64(igt_vsoc_moved(&before, &after, DRM_PERFCTR_BLOCK_CSHW, "GPU_ACTIVE"),
+	igt_assert_eq_u64(igt_vsoc_moved(&before, &after, DRM_PERFCTR_MALI_BLOCK_CSHW, "GPU_ACTIVE"),
 			  JOB_START_NS);
-	igt_assert_eq_u64(igt_vsoc_moved(&before, &after, DRM_PERFCTR_BLOCK_TILER, "VERTICES"), 0);
+	igt_assert_eq_u64(igt_vsoc_moved(&before, &after, DRM_PERFCTR_MALI_BLOCK_TILER, "VERTICES"), 0);
 	for (uint64_t done = 0, ns = 1; done + ns < D; ns = ns * 3 + 7) {
 		igt_vsoc_debugfs_u64(&dev, "step_ns", ns);
 		done += ns;
 		igt_assert_eq_u64(igt_vsoc_device_ns(&dev), t + done);
 		igt_vsoc_truth(&dev, &after);
-		igt_assert_eq_u64(igt_vsoc_moved(&before, &after, DRM_PERFCTR_BLOCK_TILER,
+		igt_assert_eq_u64(igt_vsoc_moved(&before, &after, DRM_PERFCTR_MALI_BLOCK_TILER,
 						 "VERTICES"),
 				  (uint64_t)((unsigned __int128)V * done / D));
 		igt_assert_eq(igt_vsoc_wait_for(dev.fd, job, 0, &w), -ETIME);
@@ -322,7 +322,7 @@ static void time_stands_still(void)
 	set_hz(SHADER_CLOCK, 1);
 	igt_assert_eq(igt_vsoc_wait_for(dev.fd, job, 1000 * MS, &w), 0);
 	igt_vsoc_truth(&dev, &after);
-	igt_assert_eq_u64(igt_vsoc_moved(&before, &after, DRM_PERFCTR_BLOCK_TILER, "VERTICES"), V);
+	igt_assert_eq_u64(igt_vsoc_moved(&before, &after, DRM_PERFCTR_MALI_BLOCK_TILER, "VERTICES"), V);
 	igt_vsoc_debugfs(&dev, "stepped", "0");
 	igt_vsoc_work(&dev, 1);
 }

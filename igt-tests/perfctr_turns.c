@@ -36,7 +36,7 @@ static uint64_t counted(const struct igt_perfctr_session *s, const char *name)
 
 	for (unsigned int b = 0; b < s->setup.block_count; b++)
 		if (s->sums[b].type == c.type &&
-		    (c.type == DRM_PERFCTR_BLOCK_MP || s->sums[b].index == c.index))
+		    (c.type == DRM_PERFCTR_NV50_BLOCK_MP || s->sums[b].index == c.index))
 			value += s->sums[b].value[c.position];
 	return value;
 }
@@ -176,7 +176,7 @@ static unsigned int all_names(const char *names[ALL_COUNTERS])
 		const struct igt_vsoc_counter *c = &igt_nv50.before.at[i];
 		unsigned int k = 0;
 
-		if (c->type != DRM_PERFCTR_BLOCK_PCOUNTER && c->type != DRM_PERFCTR_BLOCK_MP)
+		if (c->type != DRM_PERFCTR_NV50_BLOCK_PCOUNTER && c->type != DRM_PERFCTR_NV50_BLOCK_MP)
 			continue;
 		while (k < count && strcmp(names[k], c->name))
 			k++;

@@ -8,24 +8,45 @@
 
 #include <linux/eventfd.h>
 #include <linux/hrtimer.h>
-#include <linux/sched.h>
+#include <linux/mm.h>
 #include <linux/sysctl.h>
 #include <linux/version.h>
+#include <linux/workqueue.h>
 #include <drm/drm_file.h>
 #include <drm/drm_gem.h>
 
-/* +@n; from 6.8 on there is only +1, and each wakes whoever waits at that moment. May sleep */
-static inline void perfctr_eventfd_signal(struct eventfd_ctx *ctx, u32 n)
+/* adds 1 and wakes every waiter */
+static inline void perfctr_eventfd_signal(struct eventfd_ctx *ctx)
 {
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 8, 0)
-	while (n--) {
-		eventfd_signal(ctx);
-		cond_resched();
-	}
+	eventfd_signal(ctx);
 #else
-	if (n)
-		eventfd_signal(ctx, n);
-	cond_resched();
+	eventfd_signal(ctx, 1);
+#endif
+}
+
+/* the system's queue for work of ordinary priority on any CPU */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 18, 0)
+#define perfctr_unbound_wq	system_dfl_wq
+#else
+#define perfctr_unbound_wq	system_unbound_wq
+#endif
+
+static inline void perfctr_vm_flags_set(struct vm_area_struct *vma, unsigned long flags)
+{
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 3, 0)
+	vm_flags_set(vma, flags);
+#else
+	vma->vm_flags |= flags;
+#endif
+}
+
+static inline void perfctr_vm_flags_clear(struct vm_area_struct *vma, unsigned long flags)
+{
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 3, 0)
+	vm_flags_clear(vma, flags);
+#else
+	vma->vm_flags &= ~flags;
 #endif
 }
 
@@ -62,7 +83,23 @@ static inline void perfctr_gem_vunmap(struct drm_gem_object *obj, struct iosys_m
 #endif
 }
 
-/* up to 6.4 there is nothing about a file that DRM itself tells */
+/* file operations of a driver without GEM; from 6.12 on DRM refuses files without the flag */
+#ifdef FOP_UNSIGNED_OFFSET
+#define PERFCTR_FOP_FLAGS	.fop_flags = FOP_UNSIGNED_OFFSET,
+#else
+#define PERFCTR_FOP_FLAGS
+#endif
+#define PERFCTR_DRM_FOPS						\
+	PERFCTR_FOP_FLAGS						\
+	.open = drm_open,						\
+	.release = drm_release,						\
+	.unlocked_ioctl = drm_ioctl,					\
+	.compat_ioctl = drm_compat_ioctl,				\
+	.poll = drm_poll,						\
+	.read = drm_read,						\
+	.llseek = noop_llseek
+
+/* up to 6.4 DRM itself reports nothing about a file */
 static inline void perfctr_drm_show_fdinfo(struct seq_file *m, struct file *file)
 {
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 5, 0)

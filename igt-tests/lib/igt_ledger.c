@@ -97,7 +97,7 @@ static uint64_t settle_counter(struct igt_ledger *ledger, const struct igt_perfc
 
 static bool is_nvidia(const struct igt_perfctr_sum *sum)
 {
-	return sum->type == DRM_PERFCTR_BLOCK_PCOUNTER || sum->type == DRM_PERFCTR_BLOCK_MP;
+	return sum->type == DRM_PERFCTR_NV50_BLOCK_PCOUNTER || sum->type == DRM_PERFCTR_NV50_BLOCK_MP;
 }
 
 /*
@@ -175,8 +175,8 @@ static void check_admitted(struct igt_ledger *ledger, const struct igt_perfctr_s
  */
 static void settle_ucf(struct igt_ledger *ledger, const struct igt_perfctr_sum *sum)
 {
-	const uint64_t bit = 1ull << DRM_PERFCTR_UCF_MEM_BYTES_RD;
-	uint64_t told = sum->value[DRM_PERFCTR_UCF_MEM_BYTES_RD];
+	const uint64_t bit = 1ull << DRM_PERFCTR_TEGRA410_UCF_MEM_BYTES_RD;
+	uint64_t told = sum->value[DRM_PERFCTR_TEGRA410_UCF_MEM_BYTES_RD];
 	uint64_t now = igt_vsoc_ucf_bytes_read(ledger->session->dev);
 	bool excused = sum->states & (DRM_PERFCTR_STATE_ERROR | DRM_PERFCTR_STATE_MULTIPLEXED) ||
 		       !(sum->valid & bit);
@@ -241,9 +241,9 @@ static uint64_t settle(struct igt_ledger *ledger, const struct igt_vsoc_totals *
 		const struct igt_perfctr_sum *sum = &s->sums[b];
 		uint64_t missing;
 
-		if (sum->type == DRM_PERFCTR_BLOCK_UCF)
+		if (sum->type == DRM_PERFCTR_TEGRA410_BLOCK_UCF)
 			settle_ucf(ledger, sum);
-		if (sum->type >= DRM_PERFCTR_BLOCK_GENERIC_PMU)
+		if (sum->format & DRM_PERFCTR_FORMAT_PMU_IDENTITY)
 			continue;
 		enabled += __builtin_popcountll(sum->mask);
 		missing = settle_block(ledger, sum, now, unread);

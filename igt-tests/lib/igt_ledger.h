@@ -12,7 +12,7 @@ struct igt_ledger {
 	unsigned int set; /* enum drm_perfctr_set */
 	/* up to here everything is settled */
 	struct igt_vsoc_totals base;
-	uint64_t ucf_base; /* bytes, for sessions with DRM_PERFCTR_UCF_MEM_BYTES_RD */
+	uint64_t ucf_base; /* bytes, for sessions with DRM_PERFCTR_TEGRA410_UCF_MEM_BYTES_RD */
 	/* of gpu_idle, which goes on while one looks, since the ledger began */
 	uint64_t idle_truth, idle_told;
 	bool unplugged;

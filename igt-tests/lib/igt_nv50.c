@@ -22,7 +22,7 @@ void igt_nv50_come(void)
 	/* one that was left over */
 	igt_vsoc_driver("del_device", IGT_NV50_NUMBER_TEXT);
 	igt_vsoc_come(&igt_nv50.dev, IGT_NV50_NUMBER_TEXT " product=nv50 shader_present=0x50005");
-	igt_assert_eq(igt_nv50.dev.info.product, DRM_PERFCTR_PRODUCT_NV50);
+	igt_assert_eq(igt_nv50.dev.info.product, DRM_PERFCTR_NV50_PRODUCT);
 	/* the names of its counters */
 	igt_nv50_read_before();
 }
@@ -106,7 +106,7 @@ void igt_nv50_session_init(struct igt_perfctr_session *s, uint64_t period_ns)
 void igt_nv50_want(struct igt_perfctr_session *s, const char *name)
 {
 	const struct igt_nv50_counter c = igt_nv50_counter(name);
-	const uint16_t index = c.type == DRM_PERFCTR_BLOCK_MP ? DRM_PERFCTR_INDEX_ALL : c.index;
+	const uint16_t index = c.type == DRM_PERFCTR_NV50_BLOCK_MP ? DRM_PERFCTR_INDEX_ALL : c.index;
 	struct drm_perfctr_block_request *r;
 
 	for (unsigned int i = 0; i < s->setup.request_count; i++)

@@ -151,24 +151,10 @@ void igt_perfctr_close(struct igt_perfctr_device *dev)
 	dev->fd = -1;
 }
 
-void *igt_perfctr_buffer(int fd, uint64_t bytes, uint32_t *handle, uint64_t *mapped)
+int igt_perfctr_map(int ring_fd, uint64_t offset, size_t bytes, int prot, void **at)
 {
-	struct drm_perfctr_bo_create bo = { .size = bytes };
-	void *map;
-
-	igt_assert_eq(igt_perfctr_ioctl(fd, DRM_IOCTL_PERFCTR_BO_CREATE, &bo), 0);
-	map = mmap(NULL, bo.size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, bo.mmap_offset);
-	igt_assert(map != MAP_FAILED);
-	*handle = bo.handle;
-	*mapped = bo.size;
-	return map;
-}
-
-void igt_perfctr_gem_close(int fd, uint32_t handle)
-{
-	struct drm_gem_close args = { .handle = handle };
-
-	igt_assert_eq(igt_perfctr_ioctl(fd, DRM_IOCTL_GEM_CLOSE, &args), 0);
+	*at = mmap(NULL, bytes, prot, MAP_SHARED, ring_fd, offset);
+	return *at == MAP_FAILED ? -errno : 0;
 }
 
 void igt_perfctr_session_init(struct igt_perfctr_session *s, const struct igt_perfctr_device *dev)
@@ -183,6 +169,7 @@ void igt_perfctr_session_init_set(struct igt_perfctr_session *s,
 	s->dev = dev;
 	s->setup.slots = 16;
 	s->setup.eventfd = -1;
+	s->setup.ring_fd = -1;
 	s->setup.request_stride = sizeof(s->requests[0]);
 
 	for (unsigned int section = 0; section < DRM_PERFCTR_BLOCK_INFO_SECTIONS; section++) {
@@ -193,7 +180,7 @@ void igt_perfctr_session_init_set(struct igt_perfctr_session *s,
 			const __u64 *available = set ? b->set_available[set - 1] : b->available;
 			struct drm_perfctr_block_request *r;
 
-			if (b->type == type || b->type >= DRM_PERFCTR_BLOCK_GENERIC_PMU ||
+			if (b->type == type || b->format & DRM_PERFCTR_FORMAT_PMU_IDENTITY ||
 			    !available[section])
 				continue;
 			type = b->type;
@@ -222,6 +209,7 @@ void igt_perfctr_add_pmu(struct igt_perfctr_session *s, uint16_t index, uint32_t
 
 	memset(r, 0, sizeof(*r));
 	r->type = DRM_PERFCTR_BLOCK_GENERIC_PMU;
+	r->flags = DRM_PERFCTR_REQUEST_PMU;
 	r->index = index;
 	r->mask = 1;
 	r->pmu_type = type;
@@ -237,33 +225,46 @@ static int send_setup(struct igt_perfctr_session *s)
 				   sizeof(s->setup));
 }
 
+static void map_ring(struct igt_perfctr_session *s)
+{
+	const long page = sysconf(_SC_PAGESIZE);
+	void *at;
+
+	s->ring_map = (s->setup.ring_bytes + page - 1) / page * page;
+	igt_assert_eq(igt_perfctr_map(s->setup.ring_fd, 0, s->setup.ring_offset,
+				      PROT_READ | PROT_WRITE, &at),
+		      0);
+	s->control = at;
+	igt_assert_eq(igt_perfctr_map(s->setup.ring_fd, s->setup.ring_offset, s->ring_map,
+				      PROT_READ, &at),
+		      0);
+	s->ring = at;
+}
+
 int igt_perfctr_session_try(struct igt_perfctr_session *s)
 {
-	struct drm_perfctr_setup want = s->setup;
+	struct drm_perfctr_setup want = s->setup, tested;
 	int ret;
 
 	s->setup.flags |= DRM_PERFCTR_SETUP_TEST_ONLY;
 	s->setup.eventfd = -1;
-	s->setup.control_offset = 0;
 	ret = send_setup(s);
 	if (ret)
 		return ret;
-	want.ring_bytes = s->setup.ring_bytes;
-	want.requests = s->setup.requests;
+	tested = s->setup;
+	igt_assert_eq(tested.ring_fd, -1);
+	want.requests = tested.requests;
 	s->setup = want;
-
-	if (!s->ring) {
-		uint64_t mapped;
-
-		s->ring = igt_perfctr_buffer(s->dev->fd, s->setup.ring_bytes, &s->setup.ring_handle,
-					     &mapped);
-		s->ring_map = mapped;
-		s->control = igt_perfctr_buffer(s->dev->fd,
-						s->setup.control_offset + sizeof(*s->control),
-						&s->setup.control_handle, &s->control_map);
-		s->control = (void *)((char *)s->control + s->setup.control_offset);
-	}
-	return send_setup(s);
+	ret = send_setup(s);
+	if (ret)
+		return ret;
+	igt_assert_lte(0, s->setup.ring_fd);
+	igt_assert_eq(s->setup.slot_stride, tested.slot_stride);
+	igt_assert_eq(s->setup.sample_size, tested.sample_size);
+	igt_assert_eq_u64(s->setup.ring_offset, tested.ring_offset);
+	igt_assert_eq_u64(s->setup.ring_bytes, tested.ring_bytes);
+	map_ring(s);
+	return 0;
 }
 
 void igt_perfctr_session_create(struct igt_perfctr_session *s)
@@ -357,27 +358,68 @@ const struct drm_perfctr_sample_header *igt_perfctr_slot(const struct igt_perfct
 			      (index & (s->setup.slots - 1)) * (uint64_t)s->setup.slot_stride);
 }
 
+const struct drm_perfctr_running_times *
+igt_perfctr_times(const struct drm_perfctr_block_header *b)
+{
+	igt_assert(b->format & DRM_PERFCTR_FORMAT_RUNNING_TIMES);
+	return (const void *)(b + 1);
+}
+
+const struct drm_perfctr_pmu_identity *
+igt_perfctr_identity(const struct drm_perfctr_block_header *b)
+{
+	igt_assert(b->format & DRM_PERFCTR_FORMAT_PMU_IDENTITY);
+	return (const void *)(igt_perfctr_times(b) + 1);
+}
+
+/* all formats that exist: none, RUNNING_TIMES, both */
+static void check_format(const struct drm_perfctr_block_header *b)
+{
+	const bool times = b->format & DRM_PERFCTR_FORMAT_RUNNING_TIMES;
+	const bool pmu = b->format & DRM_PERFCTR_FORMAT_PMU_IDENTITY;
+	const unsigned int stored = __builtin_popcountll(b->enable_mask);
+
+	igt_assert_eq_u32(b->format & ~(DRM_PERFCTR_FORMAT_RUNNING_TIMES |
+					DRM_PERFCTR_FORMAT_PMU_IDENTITY),
+			  0);
+	igt_assert(times || !pmu);
+	igt_assert_eq(b->header_size,
+		      sizeof(*b) + (times ? sizeof(struct drm_perfctr_running_times) : 0) +
+			      (pmu ? sizeof(struct drm_perfctr_pmu_identity) : 0));
+	igt_assert_eq(b->size, b->header_size + (times ? 2 : 1) * stored * sizeof(uint64_t));
+}
+
+static void check_timestamp(struct igt_perfctr_session *s,
+			    const struct drm_perfctr_sample_header *h)
+{
+	if (!h->gpu_epoch) {
+		igt_assert_eq_u64(h->gpu_timestamp, 0);
+		return;
+	}
+	igt_assert(s->dev->info.features & DRM_PERFCTR_FEATURE_GPU_TIMESTAMP);
+	if (h->gpu_epoch == s->gpu_epoch)
+		igt_assert_lte_u64(s->gpu_timestamp, h->gpu_timestamp);
+	s->gpu_epoch = h->gpu_epoch;
+	s->gpu_timestamp = h->gpu_timestamp;
+}
+
 static void add_block(struct igt_perfctr_session *s, unsigned int n,
 		      const struct drm_perfctr_block_header *b)
 {
-	const struct drm_perfctr_pmu_block_header *pmu = (const void *)b;
 	const uint64_t *values = (const void *)((const char *)b + b->header_size);
-	const struct drm_perfctr_mux_block_header *mux = (const void *)b;
-	bool is_pmu = b->type >= DRM_PERFCTR_BLOCK_GENERIC_PMU;
-	bool is_mux = !is_pmu && b->type >= DRM_PERFCTR_BLOCK_PCOUNTER;
+	const struct drm_perfctr_running_times *times = NULL;
+	const bool is_pmu = b->format & DRM_PERFCTR_FORMAT_PMU_IDENTITY;
 	unsigned int stored = __builtin_popcountll(b->enable_mask);
 	struct igt_perfctr_sum *sum = &s->sums[n];
 	unsigned int i = 0;
 
-	igt_assert_eq(b->header_size % 8, 0);
-	igt_assert_lte(is_pmu ? sizeof(*pmu) : is_mux ? sizeof(*mux) : sizeof(*b), b->header_size);
-	igt_assert_eq(b->size,
-		      b->header_size + (is_pmu || is_mux ? 2 : 1) * stored * sizeof(uint64_t));
+	check_format(b);
 	igt_assert_eq_u64(b->valid_mask & ~b->enable_mask, 0);
 	if (!s->samples) {
 		sum->type = b->type;
 		sum->index = b->index;
 		sum->section = b->section;
+		sum->format = b->format;
 		sum->mask = b->enable_mask;
 		sum->valid = ~0ull;
 		sum->saturated_cycles = ~0ull;
@@ -385,6 +427,7 @@ static void add_block(struct igt_perfctr_session *s, unsigned int n,
 	igt_assert_eq(sum->type, b->type);
 	igt_assert_eq(sum->index, b->index);
 	igt_assert_eq(sum->section, b->section);
+	igt_assert_eq(sum->format, b->format);
 	igt_assert_eq_u64(sum->mask, b->enable_mask);
 
 	sum->valid &= b->valid_mask;
@@ -392,13 +435,10 @@ static void add_block(struct igt_perfctr_session *s, unsigned int n,
 	sum->cycles += b->clock_cycles;
 	if (b->states & DRM_PERFCTR_STATE_SATURATED && b->clock_cycles < sum->saturated_cycles)
 		sum->saturated_cycles = b->clock_cycles;
-	if (is_pmu) {
-		sum->time_enabled += pmu->time_enabled;
-		sum->time_running += pmu->time_running;
-	}
-	if (is_mux) {
-		sum->time_enabled += mux->time_enabled;
-		sum->time_running += mux->time_running;
+	if (b->format & DRM_PERFCTR_FORMAT_RUNNING_TIMES) {
+		times = igt_perfctr_times(b);
+		sum->time_enabled += times->time_enabled;
+		sum->time_running += times->time_running;
 	}
 	for (unsigned int bit = 0; bit < DRM_PERFCTR_SECTION_COUNTERS; bit++) {
 		if (!(b->enable_mask >> bit & 1))
@@ -406,10 +446,10 @@ static void add_block(struct igt_perfctr_session *s, unsigned int n,
 		/* not measured: zero */
 		if (!(b->valid_mask >> bit & 1))
 			igt_assert_eq_u64(values[i], 0);
-		if (is_mux) {
-			igt_assert_lte_u64(mux->time_running, values[stored + i]);
-			igt_assert_lte_u64(values[stored + i], mux->time_enabled);
-			/* measured, or never its turn; without power nothing happens: zero */
+		if (times && !is_pmu) {
+			igt_assert_lte_u64(times->time_running, values[stored + i]);
+			igt_assert_lte_u64(values[stored + i], times->time_enabled);
+			/* measured, or it never ran; without power nothing happens: zero */
 			if (!(b->states & DRM_PERFCTR_STATE_OFF))
 				igt_assert_eq(!!(b->valid_mask >> bit & 1), !!values[stored + i]);
 			sum->running[bit] += values[stored + i];
@@ -428,7 +468,7 @@ static void add_sample(struct igt_perfctr_session *s, const struct drm_perfctr_s
 	igt_assert_eq(h->block_count, s->setup.block_count);
 	igt_assert_lte(h->block_count, IGT_PERFCTR_MAX_BLOCKS);
 	igt_assert_eq_u64(h->seq, s->samples);
-	igt_assert_eq_u32(h->reserved, 0);
+	check_timestamp(s, h);
 	igt_assert_lte_u64(h->start_ns, h->end_ns);
 	if (s->samples && !s->restarted)
 		igt_assert_eq_u64(h->start_ns, s->last.end_ns);
@@ -486,7 +526,8 @@ void igt_perfctr_assert_status(struct igt_perfctr_session *s, bool active)
 	igt_assert_eq_u32(st.slots, s->setup.slots);
 	igt_assert_eq_u64(st.insert_idx, s->control->insert_idx);
 	igt_assert_eq_u64(st.insert_idx, s->samples + igt_perfctr_unread(s));
-	igt_assert_eq_u64(st.extract_idx, s->extract);
+	/* as of the last sample or command */
+	igt_assert_lte_u64(st.extract_idx, s->extract);
 	if (!igt_perfctr_unread(s)) {
 		igt_assert_eq_u64(st.merged_periods, s->merged);
 		igt_assert_eq_u64(st.merged_others, s->merged_others);
@@ -553,21 +594,19 @@ uint64_t igt_perfctr_sum(const struct igt_perfctr_session *s, uint16_t type, uin
 
 void igt_perfctr_session_unmap(struct igt_perfctr_session *s)
 {
-	if (s->ring) {
-		munmap(s->ring, s->ring_map);
-		munmap((char *)s->control - s->setup.control_offset, s->control_map);
-	}
+	if (!s->ring)
+		return;
+	munmap(s->ring, s->ring_map);
+	munmap(s->control, s->setup.ring_offset);
+	close(s->setup.ring_fd);
 	s->ring = NULL;
+	s->setup.ring_fd = -1;
 }
 
 void igt_perfctr_session_fini(struct igt_perfctr_session *s)
 {
 	if (s->handle)
 		igt_assert_eq(igt_perfctr_teardown(s), 0);
-	if (s->ring) {
-		igt_perfctr_session_unmap(s);
-		igt_perfctr_gem_close(s->dev->fd, s->setup.ring_handle);
-		igt_perfctr_gem_close(s->dev->fd, s->setup.control_handle);
-	}
+	igt_perfctr_session_unmap(s);
 	s->handle = 0;
 }

@@ -11,6 +11,9 @@
 #include <stdint.h>
 
 #include <drm/perfctr_drm.h>
+#include <drm/perfctr_mali.h>
+#include <drm/perfctr_nv50.h>
+#include <drm/perfctr_tegra410.h>
 
 #define IGT_PERFCTR_MAX_BLOCKS 80
 #define IGT_PERFCTR_MAX_REQUESTS 16
@@ -26,13 +29,14 @@ struct igt_perfctr_device {
 /* sums over all samples of one block of a session */
 struct igt_perfctr_sum {
 	uint16_t type, index, section;
+	uint8_t format;
 	uint64_t mask;
 	uint64_t valid; /* valid in every sample */
 	uint32_t states; /* seen in any sample */
 	uint64_t cycles;
 	uint64_t saturated_cycles; /* fewest in a sample that says SATURATED */
 	uint64_t time_enabled, time_running;
-	uint64_t running[DRM_PERFCTR_SECTION_COUNTERS]; /* where counters take turns */
+	uint64_t running[DRM_PERFCTR_SECTION_COUNTERS]; /* of a multiplexed block */
 	uint64_t value[DRM_PERFCTR_SECTION_COUNTERS];
 };
 
@@ -43,10 +47,9 @@ struct igt_perfctr_session {
 	struct drm_perfctr_block_request requests[IGT_PERFCTR_MAX_REQUESTS];
 	bool keep_pointer; /* setup.requests was set by the test */
 	uint32_t handle;
-	uint8_t *ring;
+	uint8_t *ring; /* slots, read only */
 	size_t ring_map;
 	struct drm_perfctr_ring_control *control;
-	uint64_t control_map;
 	uint64_t extract;
 
 	/* what drain() found */
@@ -57,6 +60,9 @@ struct igt_perfctr_session {
 	uint64_t samples, periodic, manual, final, in_stream, automatic;
 	uint64_t merged, merged_others, lost_ns;
 	uint32_t flags; /* of all samples */
+	/* of the last sample that had one */
+	uint32_t gpu_epoch;
+	uint64_t gpu_timestamp;
 };
 
 /* opens the render node of @driver; false: there is none */
@@ -76,9 +82,14 @@ int igt_perfctr_ioctl(int fd, unsigned long request, void *arg);
 int igt_perfctr_query(int fd, struct drm_perfctr_query *query);
 int igt_perfctr_control(int fd, uint32_t cmd, uint32_t *handle, void *arg, uint64_t size);
 
-/* buffer of @bytes, mapped; never fails */
-void *igt_perfctr_buffer(int fd, uint64_t bytes, uint32_t *handle, uint64_t *mapped);
-void igt_perfctr_gem_close(int fd, uint32_t handle);
+/* what a block has beyond its counters; fails if its format lacks it */
+const struct drm_perfctr_running_times *
+igt_perfctr_times(const struct drm_perfctr_block_header *b);
+const struct drm_perfctr_pmu_identity *
+igt_perfctr_identity(const struct drm_perfctr_block_header *b);
+
+/* 0 or -errno; *@at is the mapping */
+int igt_perfctr_map(int ring_fd, uint64_t offset, size_t bytes, int prot, void **at);
 
 /* 16 slots, manual, all available counters of all GPU blocks */
 void igt_perfctr_session_init(struct igt_perfctr_session *s, const struct igt_perfctr_device *dev);
@@ -90,7 +101,7 @@ void igt_perfctr_session_init_empty(struct igt_perfctr_session *s,
 				    const struct igt_perfctr_device *dev);
 void igt_perfctr_add_pmu(struct igt_perfctr_session *s, uint16_t index, uint32_t type,
 			 uint64_t config, int cpu);
-/* TEST_ONLY, buffers, SETUP; 0 or -errno */
+/* TEST_ONLY, SETUP, the ring mapped; 0 or -errno */
 int igt_perfctr_session_try(struct igt_perfctr_session *s);
 void igt_perfctr_session_create(struct igt_perfctr_session *s);
 /* init, with so many slots and that period, and create */
@@ -101,7 +112,7 @@ int igt_perfctr_stop(struct igt_perfctr_session *s, uint64_t user_data);
 int igt_perfctr_sample(struct igt_perfctr_session *s, uint64_t user_data);
 int igt_perfctr_teardown(struct igt_perfctr_session *s);
 struct drm_perfctr_status igt_perfctr_status(struct igt_perfctr_session *s);
-/* indices, state and totals that STATUS tells are those that the reader saw; nothing went wrong */
+/* indices, state and totals of STATUS are those that the reader saw; nothing went wrong */
 void igt_perfctr_assert_status(struct igt_perfctr_session *s, bool active);
 /* its periods are recorded by the hardware at this moment */
 bool igt_perfctr_is_batched(struct igt_perfctr_session *s);
@@ -124,7 +135,7 @@ uint64_t igt_perfctr_value(const struct drm_perfctr_sample_header *h, uint16_t t
 /* sum of one counter; fails if the session does not have it */
 uint64_t igt_perfctr_sum(const struct igt_perfctr_session *s, uint16_t type, uint16_t index,
 			 uint16_t counter);
-/* no more than that: its device is gone, or its file goes */
+/* unmap and close the ring, no more: its device is gone, or its file goes */
 void igt_perfctr_session_unmap(struct igt_perfctr_session *s);
 void igt_perfctr_session_fini(struct igt_perfctr_session *s);
 

@@ -116,7 +116,7 @@ static void choose_domain(struct igt_chance *chance, struct igt_perfctr_session 
 	s->setup.request_count = 0;
 	do {
 		b = &s->dev->blocks[igt_chance_any(chance, s->dev->block_count)];
-	} while (b->type != DRM_PERFCTR_BLOCK_PCOUNTER || !b->available[0]);
+	} while (b->type != DRM_PERFCTR_NV50_BLOCK_PCOUNTER || !b->available[0]);
 	request_of(s, b->type, b->index)->mask = b->index == 1 && igt_chance_one_in(chance, 2) ?
 							 GPU_IDLE :
 							 b->available[0] & -b->available[0];
@@ -133,14 +133,14 @@ static void choose_domains(struct igt_chance *chance, struct igt_perfctr_session
 		uint64_t mask = available & igt_chance_any(chance, UINT32_MAX) &
 				igt_chance_any(chance, UINT32_MAX);
 
-		if (!available || b->type >= DRM_PERFCTR_BLOCK_GENERIC_PMU) {
+		if (!available || b->format & DRM_PERFCTR_FORMAT_PMU_IDENTITY) {
 			n++;
 			continue;
 		}
 		if (igt_chance_one_in(chance, 2))
 			mask &= igt_chance_any(chance, UINT32_MAX);
 		request_of(s, b->type,
-			   b->type == DRM_PERFCTR_BLOCK_MP ? DRM_PERFCTR_INDEX_ALL : b->index)
+			   b->type == DRM_PERFCTR_NV50_BLOCK_MP ? DRM_PERFCTR_INDEX_ALL : b->index)
 			->mask |= mask ?: available & -available;
 	}
 }

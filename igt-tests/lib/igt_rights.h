@@ -20,6 +20,9 @@
 void igt_drop_to(unsigned int uid, uint64_t capabilities);
 /* the session is a user's without any; the caller is root, and is so again */
 void igt_perfctr_create_as_nobody(struct igt_perfctr_session *s);
+/* a descriptor passed to another process, and received there, close-on-exec */
+void igt_send_fd(int socket, int fd);
+int igt_receive_fd(int socket);
 /* set dev.perfctr.@name */
 void igt_perfctr_sysctl(const char *name, const char *value);
 /* what a user may take and how often, as without root's settings */

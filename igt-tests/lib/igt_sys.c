@@ -81,9 +81,10 @@ bool igt_perfctr_add_ucf(struct igt_perfctr_session *s)
 	memset(r, 0, sizeof(*r));
 	igt_assert_eq(fscanf(f, "%u", &r->pmu_type), 1);
 	fclose(f);
-	r->type = DRM_PERFCTR_BLOCK_UCF;
+	r->type = DRM_PERFCTR_TEGRA410_BLOCK_UCF;
+	r->flags = DRM_PERFCTR_REQUEST_PMU;
 	r->cpu = DRM_PERFCTR_CPU_ANY;
-	r->mask = 1ull << DRM_PERFCTR_UCF_MEM_BYTES_RD;
+	r->mask = 1ull << DRM_PERFCTR_TEGRA410_UCF_MEM_BYTES_RD;
 	s->setup.request_count++;
 	return true;
 }

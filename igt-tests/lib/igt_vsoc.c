@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "minigt.h"
@@ -87,6 +88,26 @@ void igt_vsoc_work(const struct igt_perfctr_device *dev, unsigned int n)
 	igt_assert_eq(igt_vsoc_wait(dev, igt_vsoc_submit(dev, commands, 3)).status, 0);
 }
 
+void *igt_vsoc_buffer(int fd, uint64_t bytes, uint32_t *handle, uint64_t *mapped)
+{
+	struct drm_vsoc_bo_create bo = { .size = bytes };
+	void *map;
+
+	igt_assert_eq(igt_perfctr_ioctl(fd, DRM_IOCTL_VSOC_BO_CREATE, &bo), 0);
+	map = mmap(NULL, bo.size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, bo.mmap_offset);
+	igt_assert(map != MAP_FAILED);
+	*handle = bo.handle;
+	*mapped = bo.size;
+	return map;
+}
+
+void igt_vsoc_gem_close(int fd, uint32_t handle)
+{
+	struct drm_gem_close args = { .handle = handle };
+
+	igt_assert_eq(igt_perfctr_ioctl(fd, DRM_IOCTL_GEM_CLOSE, &args), 0);
+}
+
 uint32_t igt_vsoc_ctx_create(int fd)
 {
 	struct drm_vsoc_ctx_create create = { 0 };
@@ -119,10 +140,10 @@ static void debugfs_path(const struct igt_perfctr_device *dev, const char *file,
 static uint16_t type_of(const char *name)
 {
 	static const char *const names[] = {
-		[DRM_PERFCTR_BLOCK_FW] = "FW",	       [DRM_PERFCTR_BLOCK_CSHW] = "CSHW",
-		[DRM_PERFCTR_BLOCK_TILER] = "TILER",   [DRM_PERFCTR_BLOCK_MEMSYS] = "MEMSYS",
-		[DRM_PERFCTR_BLOCK_SHADER] = "SHADER", [DRM_PERFCTR_BLOCK_PCOUNTER] = "PCOUNTER",
-		[DRM_PERFCTR_BLOCK_MP] = "MP",
+		[DRM_PERFCTR_MALI_BLOCK_FW] = "FW",	       [DRM_PERFCTR_MALI_BLOCK_CSHW] = "CSHW",
+		[DRM_PERFCTR_MALI_BLOCK_TILER] = "TILER",   [DRM_PERFCTR_MALI_BLOCK_MEMSYS] = "MEMSYS",
+		[DRM_PERFCTR_MALI_BLOCK_SHADER] = "SHADER", [DRM_PERFCTR_NV50_BLOCK_PCOUNTER] = "PCOUNTER",
+		[DRM_PERFCTR_NV50_BLOCK_MP] = "MP",
 	};
 
 	for (unsigned int i = 1; i < sizeof(names) / sizeof(names[0]); i++)
@@ -278,7 +299,7 @@ void igt_vsoc_assert_conserved(const struct igt_perfctr_session *s,
 	for (unsigned int b = 0; b < s->setup.block_count; b++) {
 		const struct igt_perfctr_sum *sum = &s->sums[b];
 
-		if (sum->type >= DRM_PERFCTR_BLOCK_GENERIC_PMU)
+		if (sum->format & DRM_PERFCTR_FORMAT_PMU_IDENTITY)
 			continue;
 		enabled += __builtin_popcountll(sum->mask);
 		for (unsigned int i = 0; i < after->count; i++) {

@@ -33,6 +33,9 @@ struct drm_vsoc_wait igt_vsoc_wait(const struct igt_perfctr_device *dev, uint64_
 int igt_vsoc_wait_for(int fd, uint64_t job, int64_t timeout_ns, struct drm_vsoc_wait *wait);
 /* submit a mixed job and wait for it */
 void igt_vsoc_work(const struct igt_perfctr_device *dev, unsigned int n);
+/* memory for stores of MP counters, mapped; never fails */
+void *igt_vsoc_buffer(int fd, uint64_t bytes, uint32_t *handle, uint64_t *mapped);
+void igt_vsoc_gem_close(int fd, uint32_t handle);
 /* the number of a new one */
 uint32_t igt_vsoc_ctx_create(int fd);
 /* 0 or -errno */

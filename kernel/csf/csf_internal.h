@@ -8,12 +8,12 @@
 
 #include <linux/types.h>
 #include <linux/wait.h>
+#include <drm/drm_perfctr.h>
 
 #include "csf_layout.h"
 #include "csf_perfctr.h"
 #include "csf_sample.h"
 #include "csf_time.h"
-#include "drm_perfctr.h"
 
 /* interrupts can get lost: look at the words this often while waiting */
 #define CSF_POLL_MS			10

@@ -17,6 +17,7 @@
 #include <drm/drm_device.h>
 #include <drm/drm_managed.h>
 #include <drm/drm_print.h>
+#include <drm/perfctr_mali.h>
 
 #include "csf_internal.h"
 
@@ -95,6 +96,24 @@ static u64 csf_last_time_ns(struct csf_perfctr *csf)
 	    !csf_time_to_raw(&csf->time, csf->reader.end_ticks, &raw_ns))
 		return now_ns;
 	return clamp(raw_ns, min(csf->time_ns, now_ns), now_ns);
+}
+
+static int csf_prepare(struct drm_perfctr_source *source)
+{
+	struct csf_perfctr *csf = to_csf(source);
+	struct csf_perfctr_config *config = &csf->config;
+
+	if (!config->ops->prepare)
+		return 0;
+	return config->ops->prepare(config->priv, &config->ring, &config->ring_va);
+}
+
+static void csf_unprepare(struct drm_perfctr_source *source)
+{
+	struct csf_perfctr *csf = to_csf(source);
+
+	if (csf->config.ops->prepare)
+		csf->config.ops->unprepare(csf->config.priv);
 }
 
 static int csf_start(struct drm_perfctr_source *source, u8 set)
@@ -200,6 +219,17 @@ static void csf_advance_time(struct csf_perfctr *csf)
 		csf->time_ns = max(csf->time_ns, csf_last_time_ns(csf));
 }
 
+/* the GPU timestamp at csf->time_ns, if that was computed from one */
+static void csf_report_timestamp(struct csf_perfctr *csf, struct drm_perfctr_collection *c)
+{
+	const u64 ticks = csf->reader.end_ticks;
+	u64 raw_ns;
+
+	c->gpu_timestamp = ticks;
+	c->has_gpu_timestamp = csf->enabled && ticks &&
+			       csf_time_to_raw(&csf->time, ticks, &raw_ns);
+}
+
 /* first half of a recovery: stop counting and read what is left */
 static void csf_shut_down(struct csf_perfctr *csf, bool trust_indices)
 {
@@ -280,6 +310,7 @@ static int csf_collect(struct drm_perfctr_source *source, struct drm_perfctr_col
 	if (restart)
 		csf_begin_anew(csf, c);
 	c->time_ns = csf->time_ns;
+	csf_report_timestamp(csf, c);
 	ret = 0;
 out:
 	if (csf->enabled)
@@ -288,6 +319,8 @@ out:
 }
 
 static const struct drm_perfctr_source_ops csf_source_ops = {
+	.prepare = csf_prepare,
+	.unprepare = csf_unprepare,
 	.start = csf_start,
 	.stop = csf_stop,
 	.collect = csf_collect,
@@ -338,8 +371,10 @@ static int csf_check_config(struct drm_device *drm, const struct csf_perfctr_con
 	const char *wrong = NULL;
 
 	if (!config->control || !config->input || !config->output || !config->req_lock ||
-	    !config->ring || !config->ops || !config->ops->ring_doorbell)
-		wrong = "a pointer is missing";
+	    !config->ops || !config->ops->ring_doorbell ||
+	    !config->ops->prepare != !config->ops->unprepare ||
+	    !config->ops->prepare == !config->ring)
+		wrong = "a pointer is missing, or there are two rings";
 	else if (config->counters_per_block != CSF_BLOCK_COUNTERS_MIN &&
 		 config->counters_per_block != CSF_BLOCK_COUNTERS_MAX)
 		wrong = "counters_per_block must be 64 or 128";
@@ -356,7 +391,7 @@ static int csf_check_config(struct drm_device *drm, const struct csf_perfctr_con
 		wrong = "jasid must be 0..7";
 	else if (!IS_ALIGNED((unsigned long)config->ring, 8))
 		wrong = "ring is not aligned";
-	else if (config->ring_bytes < csf_perfctr_ring_bytes(config))
+	else if (config->ring && config->ring_bytes < csf_perfctr_ring_bytes(config))
 		wrong = "ring_bytes is too small, see csf_perfctr_ring_bytes()";
 	if (!wrong)
 		return 0;
@@ -384,6 +419,22 @@ static int csf_check_firmware(struct drm_device *drm, const struct csf_perfctr_c
 	return -EINVAL;
 }
 
+/**
+ * csf_perfctr_check() - does the description fit itself and the firmware?
+ * @drm: the device, for messages
+ * @config: description of the device
+ *
+ * For drivers that describe themselves to the core before they call
+ * drmm_csf_perfctr_create(), which makes the same check.
+ *
+ * Returns: 0, or -EINVAL after a message.
+ */
+int csf_perfctr_check(struct drm_device *drm, const struct csf_perfctr_config *config)
+{
+	return csf_check_config(drm, config) ?: csf_check_firmware(drm, config);
+}
+EXPORT_SYMBOL_GPL(csf_perfctr_check);
+
 /* positions of a set, as in csf_reader_use_set() */
 static void csf_describe_set(const struct csf_perfctr *csf, unsigned int type, u8 set, u64 *out)
 {
@@ -402,11 +453,21 @@ static void csf_describe_blocks(const struct csf_perfctr *csf,
 		u16 type;
 		u8 clock;
 	} kinds[CSF_PERFCTR_TYPES] = {
-		[CSF_PERFCTR_FW] = { DRM_PERFCTR_BLOCK_FW, DRM_PERFCTR_CLOCK_TOP },
-		[CSF_PERFCTR_CSHW] = { DRM_PERFCTR_BLOCK_CSHW, DRM_PERFCTR_CLOCK_TOP },
-		[CSF_PERFCTR_TILER] = { DRM_PERFCTR_BLOCK_TILER, DRM_PERFCTR_CLOCK_COREGROUP },
-		[CSF_PERFCTR_MEMSYS] = { DRM_PERFCTR_BLOCK_MEMSYS, DRM_PERFCTR_CLOCK_COREGROUP },
-		[CSF_PERFCTR_SHADER] = { DRM_PERFCTR_BLOCK_SHADER, DRM_PERFCTR_CLOCK_SHADER },
+		[CSF_PERFCTR_FW] = {
+			DRM_PERFCTR_MALI_BLOCK_FW, DRM_PERFCTR_MALI_CLOCK_TOP,
+		},
+		[CSF_PERFCTR_CSHW] = {
+			DRM_PERFCTR_MALI_BLOCK_CSHW, DRM_PERFCTR_MALI_CLOCK_TOP,
+		},
+		[CSF_PERFCTR_TILER] = {
+			DRM_PERFCTR_MALI_BLOCK_TILER, DRM_PERFCTR_MALI_CLOCK_COREGROUP,
+		},
+		[CSF_PERFCTR_MEMSYS] = {
+			DRM_PERFCTR_MALI_BLOCK_MEMSYS, DRM_PERFCTR_MALI_CLOCK_COREGROUP,
+		},
+		[CSF_PERFCTR_SHADER] = {
+			DRM_PERFCTR_MALI_BLOCK_SHADER, DRM_PERFCTR_MALI_CLOCK_SHADER,
+		},
 	};
 	const struct csf_reader *reader = &csf->reader;
 	unsigned int i;
@@ -465,9 +526,7 @@ struct csf_perfctr *drmm_csf_perfctr_create(struct drm_device *drm, struct drm_p
 	struct csf_reader *reader;
 	int ret;
 
-	ret = csf_check_config(drm, config);
-	if (!ret)
-		ret = csf_check_firmware(drm, config);
+	ret = csf_perfctr_check(drm, config);
 	if (ret)
 		return ERR_PTR(ret);
 

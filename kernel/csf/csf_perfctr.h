@@ -4,7 +4,7 @@
  *
  * The driver describes its firmware interface and block geometry once, calls
  * csf_perfctr_irq() on each global interrupt, and leaves the rest to the
- * counter core (drm_perfctr.h): power and reset go through
+ * counter core (drm/drm_perfctr.h): power and reset go through
  * drm_perfctr_suspend(), _resume(), _pre_reset(), _post_reset() and _unplug().
  */
 #ifndef _CSF_PERFCTR_H_
@@ -67,6 +67,19 @@ struct csf_perfctr_anchor {
  */
 struct csf_perfctr_driver_ops {
 	/**
+	 * @prepare: allocate the sample ring, csf_perfctr_ring_bytes() long, and map
+	 * it for the GPU; set @ring and @ring_va as in struct csf_perfctr_config.
+	 * Called by SETUP under a mutex that neither reset nor the sampler takes:
+	 * may sleep, allocate and resume the device. Returns 0, or the error of
+	 * SETUP. Optional: without it the ring is in struct csf_perfctr_config.
+	 */
+	int (*prepare)(void *priv, void **ring, u64 *ring_va);
+	/**
+	 * @unprepare: undo @prepare, when nothing counts any more: some time after
+	 * the last session ended, or in drm_perfctr_unplug(). Goes with @prepare.
+	 */
+	void (*unprepare)(void *priv);
+	/**
 	 * @ring_doorbell: ring the global doorbell. Earlier writes to the input
 	 * page must be visible to firmware first: writel() does that. Called
 	 * from process context, without @req_lock.
@@ -127,7 +140,8 @@ struct csf_perfctr_config {
 	/**
 	 * @ring: kernel address of the sample ring, csf_perfctr_ring_bytes()
 	 * long, 8-byte aligned, zeroed, coherent with firmware (for panthor:
-	 * uncached). Allocated and mapped for the GPU by the driver.
+	 * uncached). Allocated and mapped for the GPU by the driver; NULL if
+	 * @ops->prepare does that.
 	 */
 	void *ring;
 	/** @ring_va: GPU address of @ring. */
@@ -163,7 +177,7 @@ struct csf_perfctr_config {
 	u32 counters_per_block;
 	/** @types: counters of each block type. */
 	struct csf_perfctr_type_config types[CSF_PERFCTR_TYPES];
-	/** @product: enum drm_perfctr_product. */
+	/** @product: see "Products" in perfctr_drm.h. */
 	u16 product;
 
 	/** @timestamp_hz: frequency of the GPU timestamp; 0: unknown. */
@@ -179,6 +193,7 @@ struct csf_perfctr_config {
 size_t csf_perfctr_sample_bytes(const struct csf_perfctr_config *config);
 size_t csf_perfctr_ring_bytes(const struct csf_perfctr_config *config);
 
+int csf_perfctr_check(struct drm_device *drm, const struct csf_perfctr_config *config);
 struct csf_perfctr *drmm_csf_perfctr_create(struct drm_device *drm, struct drm_perfctr *pc,
 					    const struct csf_perfctr_config *config);
 void csf_perfctr_irq(struct csf_perfctr *csf);

@@ -10,6 +10,7 @@
 #include <linux/types.h>
 #include <asm/byteorder.h>
 #include <drm/perfctr_drm.h>
+#include <drm/perfctr_mali.h>
 
 #include "csf_sample.h"
 #include "perfctr_mask.h"
@@ -299,9 +300,9 @@ static bool read_extended(struct csf_reader *reader, const __le32 *words,
 			  struct csf_sample_span *span)
 {
 	static const u8 cycle_words[CSF_CLOCKS] = {
-		[DRM_PERFCTR_CLOCK_TOP] = CSF_METADATA_CYCLES_TOP,
-		[DRM_PERFCTR_CLOCK_COREGROUP] = CSF_METADATA_CYCLES_COREGROUP,
-		[DRM_PERFCTR_CLOCK_SHADER] = CSF_METADATA_CYCLES_SHADER,
+		[DRM_PERFCTR_MALI_CLOCK_TOP] = CSF_METADATA_CYCLES_TOP,
+		[DRM_PERFCTR_MALI_CLOCK_COREGROUP] = CSF_METADATA_CYCLES_COREGROUP,
+		[DRM_PERFCTR_MALI_CLOCK_SHADER] = CSF_METADATA_CYCLES_SHADER,
 	};
 	u32 seq = read32(words, CSF_METADATA_SEQ);
 	u32 missing = reader->seq_valid ? seq - reader->seq - 1 : 0;

@@ -99,7 +99,7 @@ struct csf_reader {
 	u64 lost_ticks;
 	/** @lost_untimed: something was not counted in a time that is not known. */
 	bool lost_untimed;
-	/** @cycles: clock cycles, indexed by enum drm_perfctr_clock. */
+	/** @cycles: clock cycles, indexed by enum drm_perfctr_mali_clock. */
 	u64 cycles[CSF_CLOCKS];
 };
 

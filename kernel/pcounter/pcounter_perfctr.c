@@ -9,9 +9,10 @@
 #include <linux/seq_file.h>
 #include <linux/string.h>
 #include <drm/drm_managed.h>
+#include <drm/drm_perfctr.h>
+#include <drm/perfctr_nv50.h>
 
 #include "nv50_counters.h"
-#include "drm_perfctr.h"
 #include "pcounter_perfctr.h"
 #include "pcounter_record.h"
 #include "pcounter_sched.h"
@@ -1003,12 +1004,13 @@ static const struct drm_perfctr_source_ops source_ops = {
 static struct drm_perfctr_block_desc domain_desc(unsigned int d)
 {
 	return (struct drm_perfctr_block_desc) {
-		.type = DRM_PERFCTR_BLOCK_PCOUNTER,
+		.type = DRM_PERFCTR_NV50_BLOCK_PCOUNTER,
 		.index = d,
 		.counters = PCOUNTER_POSITIONS,
-		.product = DRM_PERFCTR_PRODUCT_NV50,
+		.product = DRM_PERFCTR_NV50_PRODUCT,
 		.sets = BIT(DRM_PERFCTR_SET_PRIMARY),
 		.clock = d,
+		.format = DRM_PERFCTR_FORMAT_RUNNING_TIMES,
 		.available = { domain_counters[d] },
 	};
 }
@@ -1016,12 +1018,13 @@ static struct drm_perfctr_block_desc domain_desc(unsigned int d)
 static struct drm_perfctr_block_desc mp_desc(unsigned int tpc)
 {
 	return (struct drm_perfctr_block_desc) {
-		.type = DRM_PERFCTR_BLOCK_MP,
+		.type = DRM_PERFCTR_NV50_BLOCK_MP,
 		.index = tpc,
 		.counters = PCOUNTER_POSITIONS,
-		.product = DRM_PERFCTR_PRODUCT_NV50,
+		.product = DRM_PERFCTR_NV50_PRODUCT,
 		.sets = BIT(DRM_PERFCTR_SET_PRIMARY),
 		.clock = MP_DOMAIN,
+		.format = DRM_PERFCTR_FORMAT_RUNNING_TIMES,
 		.available = { NV50_MP_AVAILABLE },
 	};
 }

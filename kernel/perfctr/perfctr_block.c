@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
  * Accumulated counts of a block of counters, and what a span of collections
  * has seen.
@@ -12,54 +12,54 @@
 #include "perfctr_mask.h"
 
 /**
- * perfctr_trace_set() - record the conditions of a collection
- * @trace: the trace
+ * drm_perfctr_sticky_set() - record the conditions of a collection
+ * @sticky: the status
  * @seq: number of the collection, one more than that of the last call
  * @bits: conditions that were set
  */
-void perfctr_trace_set(struct perfctr_trace *trace, u64 seq, u64 bits)
+void drm_perfctr_sticky_set(struct perfctr_sticky *sticky, u64 seq, u64 bits)
 {
-	u64 gone = trace->now & ~bits;
+	u64 gone = sticky->now & ~bits;
 
-	if (bits == trace->now)
+	if (bits == sticky->now)
 		return;
 
 	while (gone) {
-		trace->last[__ffs64(gone)] = seq - 1;
+		sticky->last[__ffs64(gone)] = seq - 1;
 		gone &= gone - 1;
 	}
-	trace->now = bits;
-	trace->changed = seq;
+	sticky->now = bits;
+	sticky->changed = seq;
 }
 
 /**
- * perfctr_trace_since() - conditions seen in a span of collections
- * @trace: the trace
+ * drm_perfctr_sticky_since() - conditions seen in a span of collections
+ * @sticky: the status
  * @base_seq: the span begins after this collection
  *
  * Returns: the conditions that were set in at least one collection of the span.
  */
-u64 perfctr_trace_since(const struct perfctr_trace *trace, u64 base_seq)
+u64 drm_perfctr_sticky_since(const struct perfctr_sticky *sticky, u64 base_seq)
 {
-	u64 seen = trace->now;
+	u64 seen = sticky->now;
 	unsigned int bit;
 
-	if (trace->changed <= base_seq + 1)
+	if (sticky->changed <= base_seq + 1)
 		return seen;
 
 	for (bit = 0; bit < 64; bit++)
-		if (trace->last[bit] > base_seq)
+		if (sticky->last[bit] > base_seq)
 			seen |= BIT_ULL(bit);
 	return seen;
 }
 
 /**
- * perfctr_counters_rebase() - begin a new span without publishing the old one
+ * drm_perfctr_counters_rebase() - begin a new span without publishing the old one
  * @base: one value per stored counter
  * @totals: of the 64 counters of the section
  * @mask: stored counters
  */
-void perfctr_counters_rebase(u64 *base, const u64 *totals, u64 mask)
+void drm_perfctr_counters_rebase(u64 *base, const u64 *totals, u64 mask)
 {
 	while (mask) {
 		unsigned int first, count = perfctr_mask_run(&mask, &first);
@@ -69,20 +69,30 @@ void perfctr_counters_rebase(u64 *base, const u64 *totals, u64 mask)
 	}
 }
 
-/* two passes, as copying the bases at once is cheaper than one by one */
+/* eight at a time: the kernel has no vector registers, and the loop would cost as much again */
 static void emit_run(__le64 *__restrict dst, u64 *__restrict base, const u64 *__restrict totals,
 		     unsigned int count)
 {
-	unsigned int i;
+	for (; count >= 8; count -= 8, dst += 8, base += 8, totals += 8) {
+		unsigned int i;
 
-	for (i = 0; i < count; i++)
-		dst[i] = cpu_to_le64(totals[i] - base[i]);
-	memcpy(base, totals, count * sizeof(*base));
+#pragma GCC unroll 8
+		for (i = 0; i < 8; i++) {
+			const u64 now = totals[i];
+
+			dst[i] = cpu_to_le64(now - base[i]);
+			base[i] = now;
+		}
+	}
+	for (; count; count--, dst++, base++, totals++) {
+		*dst = cpu_to_le64(*totals - *base);
+		*base = *totals;
+	}
 }
 
 /**
- * perfctr_counters_emit() - store what was counted since the last sample
- * @dst: where the counters go; only written, user space may see and change it
+ * drm_perfctr_counters_emit() - store what was counted since the last sample
+ * @dst: where the counters go; only written, user space may see it
  * @base: totals at the end of the last sample, brought up to date
  * @totals: of the 64 counters of the section
  * @mask: stored counters
@@ -91,7 +101,7 @@ static void emit_run(__le64 *__restrict dst, u64 *__restrict base, const u64 *__
  * A counter that was not measured is stored as zero and keeps its base, so
  * that nothing is lost should its total have moved all the same.
  */
-void perfctr_counters_emit(__le64 *dst, u64 *base, const u64 *totals, u64 mask, u64 valid)
+void drm_perfctr_counters_emit(__le64 *dst, u64 *base, const u64 *totals, u64 mask, u64 valid)
 {
 	while (mask) {
 		unsigned int first, count = perfctr_mask_run(&mask, &first);
@@ -117,20 +127,33 @@ void perfctr_counters_emit(__le64 *dst, u64 *base, const u64 *totals, u64 mask, 
 }
 
 /**
- * perfctr_view_size() - bytes that a block takes in each sample
+ * drm_perfctr_header_size() - bytes of a block's header
+ * @format: enum drm_perfctr_block_format
+ *
+ * Returns: size of the common header and of what the format adds to it.
+ */
+u32 drm_perfctr_header_size(u8 format)
+{
+	u32 size = sizeof(struct drm_perfctr_block_header);
+
+	if (format & DRM_PERFCTR_FORMAT_RUNNING_TIMES)
+		size += sizeof(struct drm_perfctr_running_times);
+	if (format & DRM_PERFCTR_FORMAT_PMU_IDENTITY)
+		size += sizeof(struct drm_perfctr_pmu_identity);
+	return size;
+}
+
+/**
+ * drm_perfctr_view_size() - bytes that a block takes in each sample
  * @view: the block
  *
- * Returns: size of header and counters.
+ * Returns: size of header, counters and running times.
  */
-u32 perfctr_view_size(const struct perfctr_view *view)
+u32 drm_perfctr_view_size(const struct perfctr_view *view)
 {
-	u32 counters = hweight64(view->mask);
+	u32 words = hweight64(view->mask);
 
-	if (view->pmu)
-		return sizeof(struct drm_perfctr_pmu_block_header) +
-		       2 * counters * sizeof(u64);
-	if (view->running)
-		return sizeof(struct drm_perfctr_mux_block_header) +
-		       2 * counters * sizeof(u64);
-	return sizeof(struct drm_perfctr_block_header) + counters * sizeof(u64);
+	if (view->format & DRM_PERFCTR_FORMAT_RUNNING_TIMES)
+		words *= 2;
+	return drm_perfctr_header_size(view->format) + words * sizeof(u64);
 }

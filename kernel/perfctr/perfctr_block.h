@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
  * Accumulated counts of a block of counters, and what a span of collections
  * has seen. Pure code: also built natively by kernel/tests/native.
@@ -8,21 +8,21 @@
 
 #include <linux/bits.h>
 #include <linux/types.h>
-#include "drm_perfctr.h"
+#include <drm/drm_perfctr.h>
 
 #define PERFCTR_SECTIONS_MAX	DRM_PERFCTR_BLOCK_INFO_SECTIONS
 #define PERFCTR_SETS_MASK	GENMASK(DRM_PERFCTR_SET_TERTIARY, 0)
 #define PERFCTR_COUNTERS_MAX	(PERFCTR_SECTIONS_MAX * DRM_PERFCTR_SECTION_COUNTERS)
 
 /**
- * struct perfctr_trace - 64 conditions, and when each was last seen
+ * struct perfctr_sticky - sticky status of 64 conditions for any number of readers
  *
  * Collections are numbered 1, 2, 3 ...; number n covers the time since n - 1.
- * A condition is set in a collection or it is not. The trace answers, for any
- * number of readers and without work per reader: which conditions were set in
- * at least one of the collections base + 1 ... now?
+ * A condition is set in a collection or it is not. Each reader can ask, without
+ * work per reader in between: which conditions were set in at least one of the
+ * collections base + 1 ... now?
  */
-struct perfctr_trace {
+struct perfctr_sticky {
 	/** @now: conditions of the latest collection. */
 	u64 now;
 	/** @changed: number of the latest collection that differed from its predecessor. */
@@ -31,8 +31,8 @@ struct perfctr_trace {
 	u64 last[64];
 };
 
-void perfctr_trace_set(struct perfctr_trace *trace, u64 seq, u64 bits);
-u64 perfctr_trace_since(const struct perfctr_trace *trace, u64 base_seq);
+void drm_perfctr_sticky_set(struct perfctr_sticky *sticky, u64 seq, u64 bits);
+u64 drm_perfctr_sticky_since(const struct perfctr_sticky *sticky, u64 base_seq);
 
 /**
  * struct drm_perfctr_block - a block of counters as the core keeps it
@@ -46,16 +46,16 @@ struct drm_perfctr_block {
 	struct drm_perfctr_block_desc desc;
 	/** @totals: desc.counters values. */
 	u64 *totals;
-	/** @running: ns that each counter counted, NULL: they do not take turns. */
+	/** @running: ns that each counter counted; NULL without FORMAT_RUNNING_TIMES. */
 	u64 *running;
 	/** @enabled: ns in which the block counted. */
 	u64 enabled;
 	/** @time_ns: CLOCK_MONOTONIC_RAW up to which @totals go, 0: as the source's. */
 	u64 time_ns;
 	/** @states: enum drm_perfctr_block_states of each collection. */
-	struct perfctr_trace states;
-	/** @valid: counters that were measured, one trace per section. */
-	struct perfctr_trace *valid;
+	struct perfctr_sticky states;
+	/** @valid: counters that were measured, one per section. */
+	struct perfctr_sticky *valid;
 	/** @source: the source that counts it. */
 	struct drm_perfctr_source *source;
 };
@@ -64,12 +64,6 @@ struct drm_perfctr_block {
 static inline const u64 *perfctr_block_available(const struct drm_perfctr_block_desc *desc, u8 set)
 {
 	return set == DRM_PERFCTR_SET_PRIMARY ? desc->available : desc->set_available[set - 1];
-}
-
-/* NVIDIA blocks: their headers tell how long each counter ran */
-static inline bool perfctr_type_takes_turns(u16 type)
-{
-	return type >= DRM_PERFCTR_BLOCK_PCOUNTER && type < DRM_PERFCTR_BLOCK_GENERIC_PMU;
 }
 
 static inline unsigned int perfctr_block_sections(const struct drm_perfctr_block_desc *desc)
@@ -86,11 +80,11 @@ static inline unsigned int perfctr_block_sections(const struct drm_perfctr_block
 struct perfctr_view {
 	/** @mask: counters of the section that are stored. */
 	u64 mask;
-	/** @totals: of the section's 64 counters, or of the stored ones (@packed). */
+	/** @totals: of the section's 64 counters; of the stored ones for a PMU block. */
 	const u64 *totals;
 	/** @base: totals at the end of the last sample, one per stored counter. */
 	u64 *base;
-	/** @running: of the section's 64 counters, NULL: they do not take turns. */
+	/** @running: of the section's 64 counters; NULL without FORMAT_RUNNING_TIMES. */
 	const u64 *running;
 	/** @base_running: running times at the end of the last sample, one per stored counter. */
 	u64 *base_running;
@@ -108,10 +102,13 @@ struct perfctr_view {
 	u16 section;
 	/** @set: counter set. */
 	u8 set;
+	/** @format: enum drm_perfctr_block_format. */
+	u8 format;
 };
 
-u32 perfctr_view_size(const struct perfctr_view *view);
-void perfctr_counters_rebase(u64 *base, const u64 *totals, u64 mask);
-void perfctr_counters_emit(__le64 *dst, u64 *base, const u64 *totals, u64 mask, u64 valid);
+u32 drm_perfctr_header_size(u8 format);
+u32 drm_perfctr_view_size(const struct perfctr_view *view);
+void drm_perfctr_counters_rebase(u64 *base, const u64 *totals, u64 mask);
+void drm_perfctr_counters_emit(__le64 *dst, u64 *base, const u64 *totals, u64 mask, u64 valid);
 
 #endif /* _PERFCTR_BLOCK_H_ */

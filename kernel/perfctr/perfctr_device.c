@@ -16,11 +16,10 @@
 #include <drm/drm_managed.h>
 
 #include "perfctr_internal.h"
+#include "pmu/pmu.h"
 
-/* both sides of the ring load and store 64-bit indices whole */
-#ifndef CONFIG_64BIT
-#error "drm_perfctr needs a 64-bit kernel"
-#endif
+#define CREATE_TRACE_POINTS
+#include "perfctr_trace.h"
 
 /**
  * DOC: overview
@@ -34,17 +33,14 @@
  *
  * 1. probe: drmm_perfctr_create(), then drm_perfctr_add_source() for each kind
  *    of counter hardware, then drm_dev_register().
- * 2. ioctl table: entries DRM_PERFCTR_QUERY, DRM_PERFCTR_CONTROL (and _BO_CREATE
- *    where it has no buffer ioctl that serves), all DRM_RENDER_ALLOW, that call
- *    drm_perfctr_query_ioctl(), drm_perfctr_control_ioctl(),
- *    drm_perfctr_bo_create_ioctl().
- * 3. open and postclose: drm_perfctr_file_open(), drm_perfctr_file_close(); and
- *    show_fdinfo and debugfs_init: drm_perfctr_show_fdinfo(), drm_perfctr_debugfs_init(),
- *    which tell whose the sessions are.
+ * 2. ioctl table: DRM_PERFCTR_IOCTL_HANDLERS() and DRM_PERFCTR_IOCTLS.
+ * 3. open, postclose, show_fdinfo, debugfs_init: drm_perfctr_file_open(),
+ *    drm_perfctr_file_close(), drm_perfctr_show_fdinfo(), drm_perfctr_debugfs_init().
  * 4. power and reset: drm_perfctr_suspend(), drm_perfctr_resume(),
  *    drm_perfctr_pre_reset(), drm_perfctr_post_reset().
  * 5. remove: drm_perfctr_unplug(), then drm_dev_unplug().
  *
+ * Memory of rings is the core's, see perfctr_memory.c: a driver needs no GEM for it.
  * perf PMUs can be sampled by every adopter without any work on its side.
  */
 
@@ -71,15 +67,16 @@ static void release_source(struct drm_device *drm, void *data)
 	struct drm_perfctr_source *source = data;
 	struct drm_perfctr *pc = source->pc;
 
-	mutex_lock(&pc->lock);
+	cancel_delayed_work_sync(&source->state->unprepare_work);
+	rt_mutex_lock(&pc->lock);
 	pc->source_count--;
 	pc->block_count -= source->block_count;
-	mutex_unlock(&pc->lock);
+	rt_mutex_unlock(&pc->lock);
 	free_source(source);
 }
 
 /*
- * Jobs and resets take the sampler lock, and fences wait for these. Told to lockdep
+ * Jobs and resets take the sampler lock, and fences wait for these. lockdep learns it
  * here, so that it need not see an allocation and a reset to find fault with both.
  */
 static void prime_lock(struct drm_perfctr *pc)
@@ -98,10 +95,30 @@ static void release_device(struct drm_device *drm, void *data)
 {
 	struct drm_perfctr *pc = data;
 
-	perfctr_pmu_remove_device(pc);
-	perfctr_sampler_fini(pc);
-	mutex_destroy(&pc->lock);
+	drm_perfctr_pmu_remove_device(pc);
+	drm_perfctr_sampler_fini(pc);
+	mutex_destroy(&pc->caller_lock);
 	kfree(pc);
+}
+
+static void copy_config(struct drm_perfctr *pc, const struct drm_perfctr_config *config)
+{
+	strscpy(pc->config.name, config->name, sizeof(pc->config.name));
+	pc->config.gpu_id = config->gpu_id;
+	pc->config.product = config->product;
+	pc->config.sets = (config->sets & PERFCTR_SETS_MASK) | BIT(DRM_PERFCTR_SET_PRIMARY);
+	pc->config.clocks = config->clocks;
+	pc->config.clock_count = config->clock_count;
+	pc->config.timestamp_hz = config->timestamp_hz;
+	pc->config.timestamp_bits = config->timestamp_bits;
+	pc->config.ops = config->ops;
+	pc->config.features = config->features | DRM_PERFCTR_FEATURE_PERIODIC;
+	if (IS_ENABLED(CONFIG_DRM_PERFCTR_PMU))
+		pc->config.features |= DRM_PERFCTR_FEATURE_PMU;
+	if (config->timestamp_hz)
+		pc->config.features |= DRM_PERFCTR_FEATURE_GPU_TIMESTAMP;
+	if (config->ops && config->ops->wake && config->ops->relax)
+		pc->config.features |= DRM_PERFCTR_FEATURE_KEEP_AWAKE;
 }
 
 /**
@@ -122,28 +139,23 @@ struct drm_perfctr *drmm_perfctr_create(struct drm_device *drm,
 		return ERR_PTR(-ENOMEM);
 
 	pc->drm = drm;
-	mutex_init(&pc->lock);
+	rt_mutex_init(&pc->lock);
 	prime_lock(pc);
-	INIT_LIST_HEAD(&pc->active);
+	mutex_init(&pc->caller_lock);
+	init_waitqueue_head(&pc->reset_wait);
+	spin_lock_init(&pc->clock.lock);
+	pc->clock.epoch = 1;
 	INIT_LIST_HEAD(&pc->all);
 	INIT_LIST_HEAD(&pc->node);
-	strscpy(pc->config.name, config->name, sizeof(pc->config.name));
-	pc->config.gpu_id = config->gpu_id;
-	pc->config.product = config->product;
-	pc->config.sets = (config->sets & PERFCTR_SETS_MASK) | BIT(DRM_PERFCTR_SET_PRIMARY);
-	pc->config.features = config->features | DRM_PERFCTR_FEATURE_PERIODIC |
-			      (IS_ENABLED(CONFIG_PERF_EVENTS) ? DRM_PERFCTR_FEATURE_PMU : 0);
-	pc->config.clocks = config->clocks;
-	pc->config.clock_count = config->clock_count;
-	pc->config.ops = config->ops;
+	copy_config(pc, config);
 
-	ret = perfctr_sampler_init(pc);
+	ret = drm_perfctr_sampler_init(pc);
 	if (ret) {
-		mutex_destroy(&pc->lock);
+		mutex_destroy(&pc->caller_lock);
 		kfree(pc);
 		return ERR_PTR(ret);
 	}
-	perfctr_pmu_add_device(pc);
+	drm_perfctr_pmu_add_device(pc);
 
 	ret = drmm_add_action_or_reset(drm, release_device, pc);
 	return ret ? ERR_PTR(ret) : pc;
@@ -157,7 +169,8 @@ static int init_block(struct drm_perfctr_source *source, unsigned int i)
 
 	block->desc = source->descs[i];
 	block->source = source;
-	if (!block->desc.counters || block->desc.counters > PERFCTR_COUNTERS_MAX)
+	if (!block->desc.counters || block->desc.counters > PERFCTR_COUNTERS_MAX ||
+	    block->desc.format & ~DRM_PERFCTR_FORMAT_RUNNING_TIMES)
 		return -EINVAL;
 
 	sections = perfctr_block_sections(&block->desc);
@@ -167,7 +180,7 @@ static int init_block(struct drm_perfctr_source *source, unsigned int i)
 	block->valid = kvcalloc(sections, sizeof(*block->valid), GFP_KERNEL);
 	if (!block->totals || !block->valid)
 		return -ENOMEM;
-	if (!perfctr_type_takes_turns(block->desc.type))
+	if (!(block->desc.format & DRM_PERFCTR_FORMAT_RUNNING_TIMES))
 		return 0;
 	block->running = kvcalloc(sections * DRM_PERFCTR_SECTION_COUNTERS,
 				  sizeof(*block->running), GFP_KERNEL);
@@ -209,6 +222,7 @@ int drm_perfctr_add_source(struct drm_perfctr *pc, struct drm_perfctr_source *so
 	if (ret)
 		goto err_free;
 
+	drm_perfctr_source_prepare_init(source);
 	source->pc = pc;
 	source->id = pc->source_count;
 	pc->sources[pc->source_count++] = source;
@@ -225,14 +239,8 @@ err_free_state:
 }
 EXPORT_SYMBOL_GPL(drm_perfctr_add_source);
 
-/**
- * perfctr_block_at() - blocks of all sources, numbered through
- * @pc: the counters
- * @nth: below pc->block_count
- *
- * Returns: the block.
- */
-struct drm_perfctr_block *perfctr_block_at(struct drm_perfctr *pc, unsigned int nth)
+/* the blocks of all sources, numbered through; @nth is below pc->block_count */
+struct drm_perfctr_block *drm_perfctr_block_at(struct drm_perfctr *pc, unsigned int nth)
 {
 	unsigned int s = 0;
 
@@ -247,7 +255,7 @@ static int sessions_show(struct seq_file *m, void *unused)
 	struct drm_perfctr_session *session;
 	int ret;
 
-	ret = mutex_lock_interruptible(&pc->lock);
+	ret = rt_mutex_lock_interruptible(&pc->lock);
 	if (ret)
 		return ret;
 	seq_puts(m, "    pid        uid active  set        KiB  period_ns command\n");
@@ -256,29 +264,47 @@ static int sessions_show(struct seq_file *m, void *unused)
 
 		if (session->holds_set)
 			snprintf(set, sizeof(set), "%u", session->set);
-		seq_printf(m, "%7d %10u %6s %4s %10llu %10llu ", pid_vnr(session->maker),
-			   from_kuid_munged(seq_user_ns(m), session->maker_uid),
-			   session->active ? "yes" : "no", set, session->pinned_bytes / SZ_1K,
-			   session->period_ns);
-		/* whatever its thread likes to be called */
-		seq_printf(m, "%*pE\n", (int)strlen(session->maker_comm), session->maker_comm);
+		seq_printf(m, "%7d %10u %6s %4s %10llu %10llu ", pid_vnr(session->owner.pid),
+			   from_kuid_munged(seq_user_ns(m), session->owner.uid),
+			   session->active ? "yes" : "no", set,
+			   drm_perfctr_memory_bytes(session->memory) / SZ_1K,
+			   session->config.period_ns);
+		/* a thread can give itself any name */
+		seq_printf(m, "%*pE\n", (int)strlen(session->owner.comm), session->owner.comm);
 	}
-	mutex_unlock(&pc->lock);
+	rt_mutex_unlock(&pc->lock);
 	return 0;
 }
 DEFINE_SHOW_ATTRIBUTE(sessions);
 
+static int sampler_show(struct seq_file *m, void *unused)
+{
+	struct drm_perfctr *pc = m->private;
+	u64 interrupts = 0, runs = 0;
+	unsigned int i;
+
+	for (i = 0; i < PERFCTR_CLASSES; i++) {
+		interrupts += READ_ONCE(pc->classes[i].timer_interrupts);
+		runs += READ_ONCE(pc->classes[i].runs);
+	}
+	seq_printf(m, "timer_interrupts %llu\ncollections %llu\nworker_runs %llu\n", interrupts,
+		   READ_ONCE(pc->collections), runs);
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(sampler);
+
 /**
- * drm_perfctr_debugfs_init() - show root all sessions of a device
+ * drm_perfctr_debugfs_init() - show root all sessions of a device and what the sampler did
  * @pc: the counters
- * @dir: of the device, from the driver's debugfs_init; the file goes with it
+ * @dir: of the device, from the driver's debugfs_init; the files go with it
  *
- * The file "perfctr_sessions" has a line for each, with the process that made it: fdinfo tells
- * only of files that a process has a descriptor of, and a mapping of the ring keeps a file, too.
+ * "perfctr_sessions" has a line for each session, with the process that made it: fdinfo
+ * covers only files that a process has a descriptor of, and a mapping keeps a file, too.
  */
 void drm_perfctr_debugfs_init(struct drm_perfctr *pc, struct dentry *dir)
 {
 	debugfs_create_file("perfctr_sessions", 0400, dir, pc, &sessions_fops);
+	debugfs_create_file("perfctr_sampler", 0400, dir, pc, &sampler_fops);
 }
 EXPORT_SYMBOL_GPL(drm_perfctr_debugfs_init);
 
@@ -286,20 +312,19 @@ static int __init perfctr_init(void)
 {
 	int ret;
 
-	ret = perfctr_sysctl_init();
+	ret = drm_perfctr_sysctl_init();
 	if (ret)
 		return ret;
-	ret = perfctr_pmu_init();
+	ret = drm_perfctr_pmu_init();
 	if (ret)
-		perfctr_sysctl_exit();
+		drm_perfctr_sysctl_exit();
 	return ret;
 }
 
 static void __exit perfctr_exit(void)
 {
-	perfctr_user_exit();
-	perfctr_pmu_exit();
-	perfctr_sysctl_exit();
+	drm_perfctr_pmu_exit();
+	drm_perfctr_sysctl_exit();
 }
 
 module_init(perfctr_init);

@@ -1,9 +1,9 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * Masks of counters, a run of neighbours at a time.
+ * Masks of counters, one run of neighbours at a time.
  */
-#ifndef PERFCTR_MASK_H
-#define PERFCTR_MASK_H
+#ifndef _PERFCTR_MASK_H_
+#define _PERFCTR_MASK_H_
 
 #include <linux/bitops.h>
 #include <linux/types.h>
@@ -31,4 +31,4 @@ static inline unsigned int perfctr_mask_run(u64 *mask, unsigned int *first)
 	return end - *first;
 }
 
-#endif
+#endif /* _PERFCTR_MASK_H_ */

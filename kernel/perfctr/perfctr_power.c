@@ -4,8 +4,21 @@
  */
 #include <linux/hrtimer.h>
 #include <linux/kthread.h>
+#include <linux/wait.h>
 
 #include "perfctr_internal.h"
+#include "pmu/pmu.h"
+
+/* the GPU's timestamp counter may have started anew */
+static void new_epoch(struct drm_perfctr *pc)
+{
+	spin_lock(&pc->clock.lock);
+	pc->clock.epoch++;
+	/* 0 means that there is no timestamp */
+	if (!pc->clock.epoch)
+		pc->clock.epoch = 1;
+	spin_unlock(&pc->clock.lock);
+}
 
 /**
  * drm_perfctr_suspend() - the hardware is about to lose power
@@ -18,23 +31,23 @@ void drm_perfctr_suspend(struct drm_perfctr *pc)
 {
 	unsigned int i;
 
-	mutex_lock(&pc->lock);
+	rt_mutex_lock(&pc->lock);
 	if (!pc->suspended && !pc->unplugged) {
 		for (i = 0; i < pc->source_count; i++) {
 			struct drm_perfctr_source *source = pc->sources[i];
 
 			if (source->state->running) {
-				perfctr_source_collect(pc, source);
+				drm_perfctr_sampler_collect_source(source);
 				/* stopping drops what could not be read */
 				if (source->state->incomplete)
 					source->state->lost_flags |= DRM_PERFCTR_SAMPLE_ERROR;
-				perfctr_source_stop(source);
+				drm_perfctr_source_stop(source);
 			}
-			perfctr_source_account_lost(source);
+			drm_perfctr_source_account_lost(source);
 		}
 		pc->suspended = true;
 	}
-	mutex_unlock(&pc->lock);
+	rt_mutex_unlock(&pc->lock);
 }
 EXPORT_SYMBOL_GPL(drm_perfctr_suspend);
 
@@ -50,13 +63,13 @@ static void restart_sources(struct drm_perfctr *pc)
 
 		if (!state->users)
 			continue;
-		ret = perfctr_source_start(pc, source);
+		ret = drm_perfctr_source_start(source);
 		if (ret)
 			drm_dbg(pc->drm, "perfctr: %s did not restart: %d\n", source->name, ret);
 		if (!state->running && !pc->suspended)
 			state->lost_flags |= DRM_PERFCTR_SAMPLE_ERROR;
 	}
-	perfctr_sampler_arm(pc);
+	drm_perfctr_sampler_arm(&pc->classes[PERFCTR_PRIVILEGED]);
 }
 
 /* up to now nothing happened that could have been counted */
@@ -83,12 +96,13 @@ static void end_suspension(struct drm_perfctr *pc)
  */
 void drm_perfctr_resume(struct drm_perfctr *pc)
 {
-	mutex_lock(&pc->lock);
+	rt_mutex_lock(&pc->lock);
 	if (pc->suspended) {
+		new_epoch(pc);
 		end_suspension(pc);
 		restart_sources(pc);
 	}
-	mutex_unlock(&pc->lock);
+	rt_mutex_unlock(&pc->lock);
 }
 EXPORT_SYMBOL_GPL(drm_perfctr_resume);
 
@@ -103,8 +117,8 @@ void drm_perfctr_pre_reset(struct drm_perfctr *pc)
 {
 	unsigned int i;
 
-	mutex_lock(&pc->lock);
-	pc->resetting = true;
+	rt_mutex_lock(&pc->lock);
+	WRITE_ONCE(pc->resetting, true);
 	for (i = 0; !pc->suspended && i < pc->source_count; i++) {
 		struct drm_perfctr_source *source = pc->sources[i];
 
@@ -115,7 +129,7 @@ void drm_perfctr_pre_reset(struct drm_perfctr *pc)
 		source->state->running = false;
 		source->state->lost_flags |= DRM_PERFCTR_SAMPLE_RESET;
 	}
-	mutex_unlock(&pc->lock);
+	rt_mutex_unlock(&pc->lock);
 }
 EXPORT_SYMBOL_GPL(drm_perfctr_pre_reset);
 
@@ -127,25 +141,42 @@ EXPORT_SYMBOL_GPL(drm_perfctr_pre_reset);
  */
 void drm_perfctr_post_reset(struct drm_perfctr *pc)
 {
-	mutex_lock(&pc->lock);
-	pc->resetting = false;
+	rt_mutex_lock(&pc->lock);
+	WRITE_ONCE(pc->resetting, false);
+	new_epoch(pc);
 	if (!pc->unplugged)
 		restart_sources(pc);
-	mutex_unlock(&pc->lock);
+	rt_mutex_unlock(&pc->lock);
+	wake_up_all(&pc->reset_wait);
 }
 EXPORT_SYMBOL_GPL(drm_perfctr_post_reset);
 
 /* the last time for active sessions; those that are dead by now stop counting */
-static void read_pmu_blocks(struct drm_perfctr *pc)
+static void read_pmus(struct drm_perfctr *pc)
 {
 	struct drm_perfctr_session *session;
+	unsigned int i;
 
-	mutex_lock(&pc->lock);
+	rt_mutex_lock(&pc->lock);
 	list_for_each_entry(session, &pc->all, all_node)
-		perfctr_session_want_pmu(session, false);
-	mutex_unlock(&pc->lock);
-	kthread_queue_work(pc->worker, &pc->pmu_work);
-	kthread_flush_worker(pc->worker);
+		drm_perfctr_pmu_want(session, false);
+	rt_mutex_unlock(&pc->lock);
+	for (i = 0; i < PERFCTR_CLASSES; i++) {
+		kthread_queue_work(pc->classes[i].worker, &pc->classes[i].pmu_work);
+		kthread_flush_worker(pc->classes[i].worker);
+	}
+}
+
+/* the final sample of an active session; the sources were collected */
+static void end_session(struct drm_perfctr_session *session)
+{
+	list_del_init(&session->node);
+	drm_perfctr_sampler_end(session);
+	drm_perfctr_publish(session, DRM_PERFCTR_SAMPLE_FINAL | DRM_PERFCTR_SAMPLE_UNPLUGGED,
+			    session->config.user_data);
+	WRITE_ONCE(session->active, false);
+	drm_perfctr_sampler_detach(session);
+	drm_perfctr_update_status(session);
 }
 
 /**
@@ -153,42 +184,39 @@ static void read_pmu_blocks(struct drm_perfctr *pc)
  * @pc: the counters
  *
  * Ends every active session with a final sample. No source is called after this
- * returned. Call before drm_dev_unplug(), which ends what else calls use of the
- * driver, see &struct drm_perfctr_driver_ops.
+ * returned. Call before drm_dev_unplug(), which ends the calls of &struct
+ * drm_perfctr_driver_ops.
  */
 void drm_perfctr_unplug(struct drm_perfctr *pc)
 {
 	struct drm_perfctr_session *session, *next;
+	struct perfctr_class *class;
 	unsigned int i;
 
-	read_pmu_blocks(pc);
-	mutex_lock(&pc->lock);
-	/* also those that do not run: that is what their sessions have to be told */
+	read_pmus(pc);
+	rt_mutex_lock(&pc->lock);
+	/* also those that do not run: their sessions' samples have to report it */
 	for (i = 0; i < pc->source_count; i++) {
 		if (pc->sources[i]->state->users)
-			perfctr_source_collect(pc, pc->sources[i]);
-		/* or it would count on, and be asked again when the first session is gone */
-		perfctr_source_stop(pc->sources[i]);
+			drm_perfctr_sampler_collect_source(pc->sources[i]);
+		drm_perfctr_source_stop(pc->sources[i]);
 	}
-
-	list_for_each_entry_safe(session, next, &pc->active, node) {
-		list_del_init(&session->node);
-		perfctr_sampler_give_up(session);
-		perfctr_sampler_count_final_periods(session);
-		perfctr_sampler_publish(session, DRM_PERFCTR_SAMPLE_FINAL |
-					DRM_PERFCTR_SAMPLE_UNPLUGGED, session->user_data);
-		session->active = false;
-		perfctr_sampler_detach(session);
+	for (class = pc->classes; class < pc->classes + PERFCTR_CLASSES; class++) {
+		list_for_each_entry_safe(session, next, &class->active, node)
+			end_session(session);
+		hrtimer_cancel(&class->timer);
 	}
 	list_for_each_entry(session, &pc->all, all_node) {
 		session->dead = true;
-		perfctr_ring_set_state(&session->ring, DRM_PERFCTR_RING_DEAD);
-		perfctr_wake(session, 1);
+		drm_perfctr_ring_set_state(&session->ring, DRM_PERFCTR_RING_DEAD);
+		drm_perfctr_wake(session);
 	}
-	pc->unplugged = true;
-	hrtimer_cancel(&pc->timer);
-	mutex_unlock(&pc->lock);
+	WRITE_ONCE(pc->unplugged, true);
+	rt_mutex_unlock(&pc->lock);
 
-	read_pmu_blocks(pc);
+	wake_up_all(&pc->reset_wait);
+	for (i = 0; i < pc->source_count; i++)
+		drm_perfctr_source_unplug(pc->sources[i]);
+	read_pmus(pc);
 }
 EXPORT_SYMBOL_GPL(drm_perfctr_unplug);

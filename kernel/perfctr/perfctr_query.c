@@ -4,6 +4,7 @@
  */
 #include <linux/minmax.h>
 #include <linux/string.h>
+#include <linux/ktime.h>
 #include <linux/uaccess.h>
 #include <drm/drm_drv.h>
 
@@ -12,14 +13,19 @@
 static_assert(sizeof(struct drm_perfctr_query) == 24);
 static_assert(sizeof(struct drm_perfctr_device_info) == 128);
 static_assert(sizeof(struct drm_perfctr_block_info) == 112);
-static_assert(sizeof(struct drm_perfctr_clock_info) == 40);
+static_assert(sizeof(struct drm_perfctr_clock_info) == 72);
 
 /* one element that exists; -ENODEV: the device is gone meanwhile */
-typedef int (*perfctr_query_fill)(struct drm_perfctr *pc, unsigned int nth, void *element);
+typedef int (*query_fill)(struct drm_perfctr *pc, unsigned int nth, void *element);
 
 static unsigned int block_info_count(const struct drm_perfctr *pc)
 {
-	return pc->block_count + (IS_ENABLED(CONFIG_PERF_EVENTS) ? 1 : 0);
+	return pc->block_count + (IS_ENABLED(CONFIG_DRM_PERFCTR_PMU) ? 1 : 0);
+}
+
+static unsigned int clock_info_count(const struct drm_perfctr *pc)
+{
+	return pc->config.clock_count + (pc->config.timestamp_hz ? 1 : 0);
 }
 
 static int fill_device(struct drm_perfctr *pc, unsigned int nth, void *element)
@@ -31,26 +37,23 @@ static int fill_device(struct drm_perfctr *pc, unsigned int nth, void *element)
 		.version = PERFCTR_VERSION,
 		.sample_header_size = sizeof(struct drm_perfctr_sample_header),
 		.block_header_size = sizeof(struct drm_perfctr_block_header),
-		.pmu_block_header_size = sizeof(struct drm_perfctr_pmu_block_header),
 		.ring_control_size = sizeof(struct drm_perfctr_ring_control),
 		.block_count = block_info_count(pc),
-		.clock_count = pc->config.clock_count,
+		.clock_count = clock_info_count(pc),
 		.sets = pc->config.sets,
+		/* the lock is held across hardware access: a set that changes now may be missed */
+		.active_set = perfctr_active_set(pc),
 		.max_slots = PERFCTR_MAX_SLOTS,
 		.max_sessions_per_file = PERFCTR_MAX_SESSIONS_FILE,
 		.max_requests = PERFCTR_MAX_REQUESTS,
 		.product = pc->config.product,
 		.min_period_ns = PERFCTR_MIN_PERIOD_NS,
-		.unprivileged_min_period_ns = perfctr_unprivileged_min_period_ns(),
+		.unprivileged_min_period_ns = drm_perfctr_unprivileged_min_period_ns(),
 		.max_period_ns = PERFCTR_MAX_PERIOD_NS,
 		.max_ring_bytes = PERFCTR_MAX_RING_BYTES,
 		.gpu_id = pc->config.gpu_id,
 	};
 	strscpy(info->name, pc->config.name, sizeof(info->name));
-
-	mutex_lock(&pc->lock);
-	info->active_set = perfctr_active_set(pc);
-	mutex_unlock(&pc->lock);
 	return 0;
 }
 
@@ -59,7 +62,7 @@ static int fill_block(struct drm_perfctr *pc, unsigned int nth, void *element)
 	struct drm_perfctr_block_info *info = element;
 	const struct drm_perfctr_block_desc *desc;
 
-	if (IS_ENABLED(CONFIG_PERF_EVENTS) && nth == pc->block_count) {
+	if (IS_ENABLED(CONFIG_DRM_PERFCTR_PMU) && nth == pc->block_count) {
 		*info = (struct drm_perfctr_block_info) {
 			.type = DRM_PERFCTR_BLOCK_GENERIC_PMU,
 			.index = DRM_PERFCTR_INDEX_ALL,
@@ -67,12 +70,14 @@ static int fill_block(struct drm_perfctr *pc, unsigned int nth, void *element)
 			.product = DRM_PERFCTR_PRODUCT_PERF_PMU,
 			.sets = BIT(DRM_PERFCTR_SET_PRIMARY),
 			.clock = DRM_PERFCTR_CLOCK_NONE,
+			.format = DRM_PERFCTR_FORMAT_RUNNING_TIMES |
+				  DRM_PERFCTR_FORMAT_PMU_IDENTITY,
 			.available = { 1 },
 		};
 		return 0;
 	}
 
-	desc = &perfctr_block_at(pc, nth)->desc;
+	desc = &drm_perfctr_block_at(pc, nth)->desc;
 	*info = (struct drm_perfctr_block_info) {
 		.type = desc->type,
 		.index = desc->index,
@@ -80,10 +85,30 @@ static int fill_block(struct drm_perfctr *pc, unsigned int nth, void *element)
 		.product = desc->product,
 		.sets = desc->sets,
 		.clock = desc->clock,
+		.format = desc->format,
 	};
 	memcpy(info->available, desc->available, sizeof(info->available));
 	memcpy(info->set_available, desc->set_available, sizeof(info->set_available));
 	return 0;
+}
+
+/* the pair of times that the last collection left; the hardware is not asked */
+static void fill_timestamp(struct drm_perfctr *pc, struct drm_perfctr_clock_info *info)
+{
+	*info = (struct drm_perfctr_clock_info) {
+		.clock = DRM_PERFCTR_CLOCK_TIMESTAMP,
+		.valid_bits = pc->config.timestamp_bits,
+		.frequency_hz = pc->config.timestamp_hz,
+		.max_frequency_hz = pc->config.timestamp_hz,
+		.name = "timestamp",
+	};
+	spin_lock(&pc->clock.lock);
+	info->gpu_timestamp = pc->clock.gpu_timestamp;
+	info->raw_ns = pc->clock.raw_ns;
+	info->epoch = pc->clock.pair_epoch;
+	spin_unlock(&pc->clock.lock);
+	if (info->epoch)
+		info->age_ns = ktime_get_raw_ns() - info->raw_ns;
 }
 
 static int fill_clock(struct drm_perfctr *pc, unsigned int nth, void *element)
@@ -93,6 +118,10 @@ static int fill_clock(struct drm_perfctr *pc, unsigned int nth, void *element)
 	const struct drm_perfctr_clock_desc *desc = &pc->config.clocks[nth];
 	int idx;
 
+	if (nth == pc->config.clock_count) {
+		fill_timestamp(pc, info);
+		return 0;
+	}
 	*info = (struct drm_perfctr_clock_info) {
 		.clock = desc->clock,
 		.max_frequency_hz = desc->max_frequency_hz,
@@ -110,7 +139,7 @@ static int fill_clock(struct drm_perfctr *pc, unsigned int nth, void *element)
 
 /* element by element, as long or short as the caller knows it */
 static int query_array(struct drm_perfctr *pc, struct drm_perfctr_query *query,
-		       unsigned int exist, size_t size, perfctr_query_fill fill)
+		       unsigned int exist, size_t size, query_fill fill)
 {
 	union {
 		struct drm_perfctr_device_info device;
@@ -122,6 +151,7 @@ static int query_array(struct drm_perfctr *pc, struct drm_perfctr_query *query,
 	unsigned int i;
 	int ret;
 
+	memset(&element, 0, sizeof(element));
 	if (!query->pointer)
 		goto out;
 	if (!query->stride || query->stride % 8 || query->stride > PERFCTR_STRUCT_SIZE_MAX)
@@ -164,7 +194,7 @@ int drm_perfctr_query_ioctl(struct drm_perfctr *pc, void *data)
 		return query_array(pc, query, block_info_count(pc),
 				   sizeof(struct drm_perfctr_block_info), fill_block);
 	case DRM_PERFCTR_QUERY_CLOCKS:
-		return query_array(pc, query, pc->config.clock_count,
+		return query_array(pc, query, clock_info_count(pc),
 				   sizeof(struct drm_perfctr_clock_info), fill_clock);
 	default:
 		return perfctr_reject(pc, EINVAL, "type: %u", query->type);

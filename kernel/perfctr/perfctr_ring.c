@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
  * The ring of samples that user space maps.
  */
@@ -30,15 +30,15 @@
  */
 
 /**
- * perfctr_ring_init() - begin with an empty ring
+ * drm_perfctr_ring_init() - begin with an empty ring
  * @ring: the ring
  * @memory: @slots * @stride bytes, 8-byte aligned
  * @control: indices, 8-byte aligned, overwritten
  * @slots: power of two
  * @stride: bytes between slots, multiple of 8
  */
-void perfctr_ring_init(struct perfctr_ring *ring, void *memory,
-		       struct drm_perfctr_ring_control *control, u32 slots, u32 stride)
+void drm_perfctr_ring_init(struct perfctr_ring *ring, void *memory,
+			   struct drm_perfctr_ring_control *control, u32 slots, u32 stride)
 {
 	memset(ring, 0, sizeof(*ring));
 	ring->memory = memory;
@@ -49,12 +49,12 @@ void perfctr_ring_init(struct perfctr_ring *ring, void *memory,
 }
 
 /**
- * perfctr_ring_free() - free slots, as far as user space lets us know
+ * drm_perfctr_ring_free() - free slots, by what user space has written to extract_idx
  * @ring: the ring
  *
  * Returns: number of slots that may be written, 0..slots.
  */
-u32 perfctr_ring_free(struct perfctr_ring *ring)
+u32 drm_perfctr_ring_free(struct perfctr_ring *ring)
 {
 	/*
 	 * Pairs with user space's store-release of extract_idx: its reads of the
@@ -71,51 +71,51 @@ u32 perfctr_ring_free(struct perfctr_ring *ring)
 }
 
 /**
- * perfctr_ring_slot() - where the next sample goes
+ * drm_perfctr_ring_slot() - where the next sample goes
  * @ring: the ring; the caller made sure that a slot is free
  *
- * Returns: address of stride bytes that user space may change at any time.
+ * Returns: address of stride bytes. User space maps them read-only.
  */
-void *perfctr_ring_slot(struct perfctr_ring *ring)
+void *drm_perfctr_ring_slot(struct perfctr_ring *ring)
 {
 	return ring->memory + (size_t)(ring->insert & (ring->slots - 1)) * ring->stride;
 }
 
 /**
- * perfctr_ring_publish() - make the sample in perfctr_ring_slot() visible
+ * drm_perfctr_ring_publish() - make the sample in drm_perfctr_ring_slot() visible
  * @ring: the ring
  *
  * Returns: number of unread samples, this one included.
  */
-u32 perfctr_ring_publish(struct perfctr_ring *ring)
+u32 drm_perfctr_ring_publish(struct perfctr_ring *ring)
 {
 	ring->insert++;
 	/*
-	 * Pairs with user space's load-acquire of insert_idx: who sees the new
-	 * index sees the whole sample.
+	 * Pairs with user space's load-acquire of insert_idx: a reader that sees
+	 * the new index sees the whole sample.
 	 */
 	smp_store_release(&ring->control->insert_idx, ring->insert);
 	return (u32)(ring->insert - ring->extract);
 }
 
 /**
- * perfctr_ring_set_state() - tell user space what the session is doing
+ * drm_perfctr_ring_set_state() - show user space what the session is doing
  * @ring: the ring
  * @state: enum drm_perfctr_ring_state
  */
-void perfctr_ring_set_state(struct perfctr_ring *ring, u32 state)
+void drm_perfctr_ring_set_state(struct perfctr_ring *ring, u32 state)
 {
 	/* a reader that sees DEAD must also see the last insert_idx */
 	smp_store_release(&ring->control->state, state);
 }
 
 /**
- * perfctr_ring_set_totals() - tell user space what was merged and lost so far
+ * drm_perfctr_ring_set_totals() - show user space what was merged and lost so far
  * @ring: the ring
  * @merged_periods: total of the published samples
  * @lost_ns: total of the published samples
  */
-void perfctr_ring_set_totals(struct perfctr_ring *ring, u64 merged_periods, u64 lost_ns)
+void drm_perfctr_ring_set_totals(struct perfctr_ring *ring, u64 merged_periods, u64 lost_ns)
 {
 	WRITE_ONCE(ring->control->merged_periods, merged_periods);
 	WRITE_ONCE(ring->control->lost_ns, lost_ns);

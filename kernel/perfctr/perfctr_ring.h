@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
  * The ring of samples that user space maps. Pure code: also built natively by
  * kernel/tests/native.
@@ -12,10 +12,10 @@
 /**
  * struct perfctr_ring - the kernel's view of a ring
  *
- * The indices here are the true ones; what lies in @control is for user space.
+ * The indices here are the true ones; those in @control are for user space.
  */
 struct perfctr_ring {
-	/** @memory: slot 0; written only, user space may change it at any time. */
+	/** @memory: slot 0; only written, another process may read it at any time. */
 	void *memory;
 	/** @control: shared indices. */
 	struct drm_perfctr_ring_control *control;
@@ -31,12 +31,12 @@ struct perfctr_ring {
 	u64 bad_extract;
 };
 
-void perfctr_ring_init(struct perfctr_ring *ring, void *memory,
-		       struct drm_perfctr_ring_control *control, u32 slots, u32 stride);
-u32 perfctr_ring_free(struct perfctr_ring *ring);
-void *perfctr_ring_slot(struct perfctr_ring *ring);
-u32 perfctr_ring_publish(struct perfctr_ring *ring);
-void perfctr_ring_set_state(struct perfctr_ring *ring, u32 state);
-void perfctr_ring_set_totals(struct perfctr_ring *ring, u64 merged_periods, u64 lost_ns);
+void drm_perfctr_ring_init(struct perfctr_ring *ring, void *memory,
+			   struct drm_perfctr_ring_control *control, u32 slots, u32 stride);
+u32 drm_perfctr_ring_free(struct perfctr_ring *ring);
+void *drm_perfctr_ring_slot(struct perfctr_ring *ring);
+u32 drm_perfctr_ring_publish(struct perfctr_ring *ring);
+void drm_perfctr_ring_set_state(struct perfctr_ring *ring, u32 state);
+void drm_perfctr_ring_set_totals(struct perfctr_ring *ring, u64 merged_periods, u64 lost_ns);
 
 #endif /* _PERFCTR_RING_H_ */

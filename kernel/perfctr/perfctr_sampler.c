@@ -1,211 +1,94 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The sampler: collects from the sources, hands each session its share.
+ * The sampler: decides when sources are asked and who gets a sample.
  */
 #include <linux/bitops.h>
 #include <linux/ktime.h>
 #include <linux/math64.h>
 #include <linux/sched.h>
-#include <linux/seq_file.h>
-#include <linux/string.h>
-#include <linux/timekeeping.h>
-#include <drm/drm_managed.h>
 
 #include "compat.h"
 #include "perfctr_internal.h"
+#include "pmu/pmu.h"
 
 /**
- * DOC: sampling
+ * DOC: order
  *
- * A source adds what the hardware counted to totals that only ever grow. A
- * session remembers the totals of its last sample, its base, and publishes the
- * difference::
+ * Calls go in one direction. The sampler decides when, collecting asks a source and
+ * adds up, publishing fills slots; none of them calls back::
  *
- *     totals of a counter   0----3-------9----12------20----->
- *     collections           |    |       |     |       |
- *     session A, periodic   S    +3      +6    +3      +8
- *     session B, manual          S             +9      X +8
- *
- *     S: START takes the base      X: STOP publishes the rest
- *
- * So a session costs nothing while it is not due, another session's coming and
- * going changes nothing for it, and the sum over its samples telescopes to
- * (total at STOP) - (total at START): the law of conservation holds by
- * construction, whatever was merged in between.
- *
- * A sample that is due while no slot is free is not published; pending_periods or
- * pending_others counts it and the next sample is STRETCHED by it. Its base was not touched.
- *
- * States, flags and valid masks are kept as traces (struct perfctr_trace), so
- * they too are exact for every session's own span.
+ *     session, power  -->  sampler  -->  collect  -->  source
+ *                                   -->  publish  -->  layout, ring
  */
 
 /**
  * DOC: locking
  *
- * &drm_perfctr.lock, the sampler lock, serialises everything: collections,
- * START, STOP, SAMPLE, suspend, reset, unplug. It is held while a source waits
- * for its hardware, which every source bounds; so a waiter waits for
- * (waiters before it) x (bound) at worst, and interruptibly where it is an ioctl.
+ * &drm_perfctr.lock, the sampler lock, serialises collections, START, STOP, SAMPLE,
+ * suspend, reset, unplug. It is held while a source waits for its hardware, which
+ * every source bounds.
  *
- * Reset and in-stream SAMPLE take it where a driver signals dma-fences, or has to
- * before they can be signalled. Reclaim may wait for fences. So under the sampler
- * lock nobody may allocate memory with GFP_KERNEL, wait for a fence, or take a
- * lock under which somebody else does: this holds for sources too, and lockdep
- * knows it from drmm_perfctr_create() on. perf does all of that, so it is called
- * without the sampler lock, see "perf events and fences".
+ * It is an rt_mutex, so that an ordinary task which holds it inherits the priority of
+ * the SCHED_FIFO worker that waits. &drm_perfctr.caller_lock comes before it for
+ * ordinary callers: START, SAMPLE and STOP of sessions without CAP_PERFMON, and the
+ * ordinary worker. So at most one of them holds the sampler lock or waits for it, and
+ * a privileged period, a job's SAMPLE or a reset waits for one collection of theirs,
+ * however many tasks call in a loop::
  *
- * Order: driver's locks around suspend and reset -> sampler lock -> locks of
- * sources; session's pmu_lock -> sampler lock; pmu_lock -> perf's locks. A source's
- * interrupt handler never takes the sampler lock. The hotplug callback only queues
- * work, because creating a perf event takes the CPU hotplug lock.
+ *     ordinary callers --> caller_lock --+
+ *     privileged callers, jobs, power ---+--> sampler lock --> locks of sources
+ *     SCHED_FIFO worker -----------------+
  *
- * The session table of a file is an xarray; a lookup takes a reference under
- * its lock. A session enters the table when it is complete.
+ * Reset and in-stream SAMPLE take the sampler lock where a driver signals dma-fences,
+ * or has to before they can be signalled. Reclaim may wait for fences. So under the
+ * sampler lock nobody may allocate memory with GFP_KERNEL, wait for a fence, or take a
+ * lock under which somebody else does: this holds for sources too, and lockdep knows
+ * it from drmm_perfctr_create() on. perf does all of that, so it is called without the
+ * sampler lock, see "perf events and fences".
+ *
+ * Order: driver's locks around suspend and reset -> sampler lock -> locks of sources;
+ * session's pmu.lock -> caller_lock -> sampler lock; prepare_lock -> sampler lock. A
+ * source's interrupt handler never takes the sampler lock. QUERY, STATUS and fdinfo
+ * take neither of these locks: they read copies.
+ *
+ * The session table of a file is an xarray; a lookup takes a reference under its lock.
+ * A session enters the table when it is complete.
  */
 
-/**
- * DOC: turns of users
- *
- * Samples that a session gets of its own accord, PERIODIC and AUTOMATIC, are
- * limited for sessions made without CAP_PERFMON, all of a device together: they are
- * published in turns that keep perfctr_users_distance_ns(). Whatever collects
- * meanwhile, sessions with CAP_PERFMON or transitions that others cause, gives them
- * none, or else the finest session of all would be everybody's clock. All that is
- * due has a share in a turn, so no session waits for more than one::
- *
- *     root, 10 us          ||||||||||||||||||||||||||||||||||
- *     transitions            T  TT        T
- *     user A, AUTOMATIC      A            A+2      A: turn, 2 were merged
- *     user B, periodic       |            P        due with the second T: late
- *                            <--distance-->
- *
- * Batches have turns of their own, by the times in the batch.
- */
-
-/* of two clocks: so close is close enough, and so often it is tried */
+/* readings of two clocks that are this close belong together; so many are tried */
 #define CLOCKS_APART_NS		2000
 #define CLOCK_READINGS		8
 
-/* sources of @mask, each once */
-static int collect_sources(struct drm_perfctr *pc, unsigned long mask)
+/* the sampler lock for a command of user space; -EINTR with no lock held */
+int drm_perfctr_lock_call(struct drm_perfctr_session *session)
 {
-	unsigned int id;
+	struct drm_perfctr *pc = session->pc;
+	bool ordinary = !perfctr_is_privileged(session);
 	int ret = 0;
 
-	for_each_set_bit(id, &mask, PERFCTR_MAX_SOURCES) {
-		int err = perfctr_source_collect(pc, pc->sources[id]);
-
-		if (err && !ret)
-			ret = err;
-	}
+	if (ordinary)
+		ret = mutex_lock_interruptible(&pc->caller_lock);
+	if (ret)
+		return ret;
+	ret = rt_mutex_lock_interruptible(&pc->lock);
+	if (ret && ordinary)
+		mutex_unlock(&pc->caller_lock);
 	return ret;
 }
 
-static unsigned long session_sources(const struct drm_perfctr_session *session)
+void drm_perfctr_unlock_call(struct drm_perfctr_session *session)
 {
-	unsigned long mask = 0;
-	unsigned int i;
-
-	for (i = 0; i < session->source_count; i++)
-		mask |= BIT(session->sources[i].source->id);
-	return mask;
+	rt_mutex_unlock(&session->pc->lock);
+	if (!perfctr_is_privileged(session))
+		mutex_unlock(&session->pc->caller_lock);
 }
 
-/**
- * perfctr_sampler_collect() - bring all sources of a session up to now
- * @pc: the device
- * @session: the session
- *
- * PMU blocks were read before, see "perf events and fences".
- *
- * Returns: 0 or the first error of a source; the others were read all the same.
+/*
+ * CLOCK_MONOTONIC - CLOCK_MONOTONIC_RAW: from the clock of samples to that of timers. The two
+ * cannot be read at once. An interrupt between the readings would make times of hardware look
+ * later than they are, and periods be counted that are not over: the closest readings count.
  */
-int perfctr_sampler_collect(struct drm_perfctr *pc, struct drm_perfctr_session *session)
-{
-	lockdep_assert_held(&pc->lock);
-	return collect_sources(pc, session_sources(session));
-}
-
-/**
- * perfctr_sampler_collect_first() - collect for the baseline of a span
- * @pc: the device
- * @session: the session
- *
- * Counts of before that a source could not give yet would come with those of the span.
- *
- * Returns: 0, the first error of a source, or -ETIMEDOUT if one still has such counts.
- */
-int perfctr_sampler_collect_first(struct drm_perfctr *pc, struct drm_perfctr_session *session)
-{
-	int ret = perfctr_sampler_collect(pc, session);
-	unsigned int i;
-
-	for (i = 0; !ret && i < session->source_count; i++)
-		if (session->sources[i].source->state->incomplete)
-			ret = -ETIMEDOUT;
-	return ret;
-}
-
-/**
- * perfctr_sampler_give_up() - no more collections for this session
- * @session: the session, just collected
- *
- * What a source did not give comes too late for its last sample, and is lost
- * for it.
- */
-void perfctr_sampler_give_up(struct drm_perfctr_session *session)
-{
-	unsigned int i;
-
-	for (i = 0; i < session->source_count; i++) {
-		struct perfctr_source_state *state = session->sources[i].source->state;
-
-		if (!state->incomplete)
-			continue;
-		/* the span ends here all the same */
-		state->time_ns = max(state->time_ns, ktime_get_raw_ns());
-		session->unread_ns = max(session->unread_ns,
-					 state->time_ns - min(state->time_ns, state->good_ns));
-	}
-}
-
-/**
- * perfctr_sampler_collect_final() - collect for the last sample of a span
- * @pc: the device
- * @session: the session
- */
-void perfctr_sampler_collect_final(struct drm_perfctr *pc, struct drm_perfctr_session *session)
-{
-	perfctr_sampler_collect(pc, session);
-	perfctr_sampler_give_up(session);
-}
-
-/* the latest capture time of a session's blocks */
-static u64 session_time(struct drm_perfctr_session *session)
-{
-	u64 time_ns = 0;
-	unsigned int i;
-
-	for (i = 0; i < session->source_count; i++)
-		time_ns = max(time_ns, session->sources[i].source->state->time_ns);
-	if (session->has_pmu)
-		for (i = 0; i < session->view_count; i++)
-			if (session->views[i].pmu)
-				time_ns = max(time_ns, session->views[i].pmu->time_ns);
-	return time_ns;
-}
-
-/**
- * perfctr_raw_offset_ns() - from the clock of samples to that of timers
- *
- * The two clocks cannot be read at once. What comes between the readings, an
- * interrupt or a host that takes the CPU away, would make times of hardware look
- * later than they are, and periods be counted that are not over.
- *
- * Returns: CLOCK_MONOTONIC - CLOCK_MONOTONIC_RAW, of the closest of some readings.
- */
-s64 perfctr_raw_offset_ns(void)
+static s64 raw_offset_ns(void)
 {
 	u64 best_ns = U64_MAX;
 	s64 offset_ns = 0;
@@ -224,630 +107,607 @@ s64 perfctr_raw_offset_ns(void)
 	return offset_ns;
 }
 
-/* a time of hardware, CLOCK_MONOTONIC_RAW, on the timer's clock */
-static ktime_t to_monotonic(u64 raw_ns)
+/* count the periods of a session, periodic or not, that ended before @now, CLOCK_MONOTONIC */
+static void count_periods(struct drm_perfctr_session *session, ktime_t now)
 {
-	return ns_to_ktime(raw_ns + perfctr_raw_offset_ns());
+	u64 ended;
+
+	if (!session->config.period_ns || ktime_before(now, session->pending.due))
+		return;
+	ended = 1 + div64_u64(ktime_to_ns(ktime_sub(now, session->pending.due)),
+			      session->config.period_ns);
+	session->pending.due = ktime_add_ns(session->pending.due,
+					    ended * session->config.period_ns);
+	session->pending.periods += ended;
 }
 
-static u64 view_cycles(const struct drm_perfctr *pc, const struct perfctr_view *view)
+/* a periodic session whose time has come: count its periods, see if there is room */
+static bool is_due(struct drm_perfctr_session *session, ktime_t now)
 {
-	u8 clock = view->block->desc.clock;
-
-	return clock < DRM_PERFCTR_MAX_CLOCKS ? pc->cycles[clock] : 0;
-}
-
-static void rebase_sources(struct drm_perfctr_session *session)
-{
-	unsigned int i;
-
-	for (i = 0; i < session->source_count; i++) {
-		struct perfctr_source_view *sv = &session->sources[i];
-
-		sv->base_seq = sv->source->state->seq;
-		sv->base_lost_ns = sv->source->state->lost_ns;
+	if (!session->config.period_ns || ktime_before(now, session->pending.due))
+		return false;
+	count_periods(session, now);
+	if (!drm_perfctr_has_room(session)) {
+		drm_perfctr_update_status(session);
+		return false;
 	}
+	/* the last one is the sample itself */
+	session->pending.periods--;
+	return true;
+}
+
+static void publish_period(struct drm_perfctr_session *session)
+{
+	drm_perfctr_publish(session, DRM_PERFCTR_SAMPLE_PERIODIC, session->config.user_data);
+}
+
+/* --- batches ------------------------------------------------------------- */
+
+/* are the periodic samples of an active session made from batches of its source? */
+bool drm_perfctr_sampler_in_batches(const struct drm_perfctr_session *session)
+{
+	const struct drm_perfctr_source *source = session->sources[0].source;
+
+	return perfctr_is_batchable(session) && source->batch_ns && source->state->running;
+}
+
+static bool is_of_batch(const struct drm_perfctr_session *session,
+			const struct drm_perfctr_source *source)
+{
+	return session->sources[0].source == source && drm_perfctr_sampler_in_batches(session);
+}
+
+/* CLOCK_MONOTONIC_RAW of the next sample from a source's batch */
+static u64 next_in_batch(const struct drm_perfctr_source *source, s64 offset_ns)
+{
+	struct perfctr_class *class = &source->pc->classes[PERFCTR_PRIVILEGED];
+	const struct drm_perfctr_session *session;
+	u64 next_ns = U64_MAX;
+
+	list_for_each_entry(session, &class->active, node)
+		if (is_of_batch(session, source))
+			next_ns = min_t(u64, next_ns,
+					ktime_to_ns(session->pending.due) - offset_ns);
+	return next_ns;
+}
+
+static void publish_batched(struct drm_perfctr_source *source, s64 offset_ns)
+{
+	struct perfctr_class *class = &source->pc->classes[PERFCTR_PRIVILEGED];
+	const ktime_t time = ns_to_ktime(source->state->time_ns + offset_ns);
+	struct drm_perfctr_session *session;
+
+	list_for_each_entry(session, &class->active, node)
+		if (is_of_batch(session, source) && is_due(session, time))
+			publish_period(session);
+}
+
+/* wake the readers of samples that were in a batch, once */
+static void end_batch(struct drm_perfctr *pc)
+{
+	struct perfctr_class *class = &pc->classes[PERFCTR_PRIVILEGED];
+	struct drm_perfctr_session *session;
+
+	pc->in_batch = false;
+	list_for_each_entry(session, &class->active, node) {
+		if (session->wake.due)
+			drm_perfctr_wake(session);
+		session->wake.due = false;
+	}
+}
+
+/*
+ * A sample for each period in the batch, by the times of its pieces. If that takes longer than
+ * half of the time that the next batch will be about, the rest is merged, and the worker pauses
+ * for as long as it took: it must not take all of a CPU that is too slow for the rate.
+ */
+static int collect_batch(struct drm_perfctr_source *source)
+{
+	struct perfctr_source_state *state = source->state;
+	const u64 begin_ns = ktime_get_raw_ns();
+	const s64 offset_ns = raw_offset_ns();
+	u64 now_ns;
+	bool more;
+	int ret;
+
+	source->pc->in_batch = true;
+	do {
+		u64 until_ns = U64_MAX;
+
+		if (ktime_get_raw_ns() - begin_ns <= state->batch_ns / 2)
+			until_ns = next_in_batch(source, offset_ns);
+		ret = drm_perfctr_collect(source, until_ns, &more);
+		/* the last piece ends anywhere, maybe for a sample that the caller publishes */
+		if (more || ret)
+			publish_batched(source, offset_ns);
+	} while (more);
+	end_batch(source->pc);
+	now_ns = ktime_get_raw_ns();
+	/* the hardware has room for two batches: half of one is left for coming late */
+	state->backoff_until_ns = now_ns + min(now_ns - begin_ns, state->batch_ns / 2);
+	return ret;
 }
 
 /**
- * perfctr_sampler_baseline() - begin a span: what was counted so far is not published
- * @session: the session, just collected
+ * drm_perfctr_sampler_collect_source() - bring the totals of a source up to now
+ * @source: the source
+ *
+ * Publishes the periodic samples of sessions that are served from its batches. The
+ * slot that STOP needs stays free, others may not.
+ *
+ * Returns: 0 or the source's error.
  */
-void perfctr_sampler_baseline(struct drm_perfctr_session *session)
+int drm_perfctr_sampler_collect_source(struct drm_perfctr_source *source)
 {
-	struct drm_perfctr *pc = session->pc;
+	bool more;
+
+	if (source->state->running && source->batch_ns)
+		return collect_batch(source);
+	return drm_perfctr_collect(source, U64_MAX, &more);
+}
+
+/* sources of @mask, each once; 0 or the first error */
+static int collect_sources(struct drm_perfctr *pc, unsigned long mask)
+{
+	unsigned int id;
+	int ret = 0;
+
+	for_each_set_bit(id, &mask, PERFCTR_MAX_SOURCES) {
+		int err = drm_perfctr_sampler_collect_source(pc->sources[id]);
+
+		if (!ret)
+			ret = err;
+	}
+	return ret;
+}
+
+static unsigned long sources_of(const struct drm_perfctr_session *session)
+{
+	unsigned long mask = 0;
 	unsigned int i;
 
-	lockdep_assert_held(&pc->lock);
-	for (i = 0; i < session->view_count; i++) {
-		struct perfctr_view *view = &session->views[i];
-
-		if (view->pmu) {
-			u32 size = view->pmu->count * sizeof(u64);
-
-			memcpy(view->base, view->pmu->totals, size);
-			memcpy(view->pmu->base_enabled, view->pmu->enabled, size);
-			memcpy(view->pmu->base_running, view->pmu->running, size);
-			view->pmu->states = 0;
-			view->pmu->incomplete = 0;
-			continue;
-		}
-		perfctr_counters_rebase(view->base, view->totals, view->mask);
-		if (view->running) {
-			perfctr_counters_rebase(view->base_running, view->running, view->mask);
-			view->base_enabled = view->block->enabled;
-		}
-		view->base_cycles = view_cycles(pc, view);
-	}
-	rebase_sources(session);
 	for (i = 0; i < session->source_count; i++)
-		session->sources[i].transition_seq = session->sources[i].base_seq;
-	session->end_ns = session_time(session);
-	session->pending_periods = 0;
-	session->pending_others = 0;
-	session->automatic_due = false;
-	if (session->period_ns) {
-		u64 start_ns = ktime_to_ns(to_monotonic(session->end_ns));
-
-		/* multiples of the period: equal periods share one collection */
-		session->due = ns_to_ktime(start_ns - start_ns % session->period_ns +
-					   session->period_ns);
-	}
+		mask |= BIT(session->sources[i].source->id);
+	return mask;
 }
 
-/**
- * perfctr_sampler_has_room() - may a sample be published that is not the final one?
- * @session: the session
- *
- * One slot is kept for STOP.
- *
- * Returns: true if two slots are free.
- */
-bool perfctr_sampler_has_room(struct drm_perfctr_session *session)
+/* all sources of a session; perf events were read before */
+int drm_perfctr_sampler_collect(struct drm_perfctr_session *session)
 {
-	return perfctr_ring_free(&session->ring) >= 2;
+	lockdep_assert_held(&session->pc->lock);
+	return collect_sources(session->pc, sources_of(session));
 }
 
-static void publish_view(struct drm_perfctr_session *session, struct perfctr_view *view,
-			 void **at, u64 end_ns, u32 *states)
+/* --- begin and end of a span --------------------------------------------- */
+
+/* the sources have one session less: later, as the caller does not wait for hardware */
+static void release_sources(struct drm_perfctr_session *session, unsigned int count)
 {
 	struct drm_perfctr *pc = session->pc;
-	struct perfctr_source_view *sv;
-	struct perfctr_span span;
-	u64 cycles;
 
-	if (view->pmu) {
-		*at = perfctr_layout_pmu_block(*at, view, end_ns, states);
-		return;
+	while (count--) {
+		session->sources[count].source->state->users--;
+		session->sources[count].source->state->release_due = true;
 	}
-
-	sv = &session->sources[view->source];
-	cycles = view_cycles(pc, view);
-	span.states = perfctr_trace_since(&view->block->states, sv->base_seq);
-	/* for other sessions these counts are not lost, the next collection may get them */
-	if (session->unread_ns && sv->source->state->incomplete)
-		span.states |= DRM_PERFCTR_STATE_LOST;
-	span.valid = perfctr_trace_since(&view->block->valid[view->section], sv->base_seq);
-	span.clock_cycles = cycles - view->base_cycles;
-	span.capture_ns = (view->block->time_ns ?: sv->source->state->time_ns) - end_ns;
-	view->base_cycles = cycles;
-	*at = perfctr_layout_block(*at, view, &span);
-	*states |= span.states;
+	kthread_queue_work(pc->classes[PERFCTR_ORDINARY].worker, &pc->release_work);
 }
 
-/**
- * perfctr_sampler_publish() - publish what a session counted since its last sample
- * @session: the session, just collected, with a free slot
- * @flags: DRM_PERFCTR_SAMPLE_* that say why
- * @user_data: for the header
- */
-void perfctr_sampler_publish(struct drm_perfctr_session *session, u32 flags, u64 user_data)
+static int attach_source(struct drm_perfctr_source *source, struct drm_perfctr_session *session)
 {
-	struct drm_perfctr_sample_header header = {
-		.size = session->sample_size,
-		.header_size = sizeof(header),
-		.block_count = session->view_count,
-		.seq = session->ring.insert,
-		.start_ns = session->end_ns,
-		.end_ns = max(session_time(session), session->end_ns),
-		.user_data = user_data,
-	};
-	void *slot = perfctr_ring_slot(&session->ring);
-	void *at = slot + sizeof(header);
-	u32 unread, states = 0;
-	unsigned int i;
+	struct perfctr_source_state *state = source->state;
+	int ret;
 
-	lockdep_assert_held(&session->pc->lock);
-
-	for (i = 0; i < session->source_count; i++) {
-		struct perfctr_source_view *sv = &session->sources[i];
-		struct perfctr_source_state *state = sv->source->state;
-
-		flags |= perfctr_trace_since(&state->flags, sv->base_seq);
-		header.lost_ns = max(header.lost_ns, state->lost_ns - sv->base_lost_ns);
+	/* what was lost while no session was active is nobody's loss */
+	if (!state->users) {
+		state->lost_flags = 0;
+		state->pending_flags = 0;
+		state->pending_lost = false;
 	}
-	for (i = 0; i < session->view_count; i++)
-		publish_view(session, &session->views[i], &at, header.end_ns, &states);
-	rebase_sources(session);
-	header.lost_ns = max(header.lost_ns, session->unread_ns);
-	header.lost_ns = min(header.lost_ns, header.end_ns - header.start_ns);
-	session->unread_ns = 0;
-
-	header.merged_periods = min_t(u64, session->pending_periods, U32_MAX);
-	session->pending_periods -= header.merged_periods;
-	header.merged_others = min_t(u64, session->pending_others, U32_MAX);
-	session->pending_others -= header.merged_others;
-	session->automatic_due = false;
-	if (header.merged_periods || header.merged_others)
-		flags |= DRM_PERFCTR_SAMPLE_STRETCHED;
-	if (states & DRM_PERFCTR_STATE_MULTIPLEXED)
-		flags |= DRM_PERFCTR_SAMPLE_MULTIPLEXED;
-	header.flags = flags;
-	perfctr_layout_header(slot, &header);
-
-	session->end_ns = header.end_ns;
-	session->totals.merged_periods += header.merged_periods;
-	session->totals.merged_others += header.merged_others;
-	session->totals.lost_ns += header.lost_ns;
-	session->totals.errors += !!(flags & DRM_PERFCTR_SAMPLE_ERROR);
-	session->totals.overflows += !!(flags & DRM_PERFCTR_SAMPLE_OVERFLOW);
-	session->totals.resets += !!(flags & DRM_PERFCTR_SAMPLE_RESET);
-	perfctr_ring_set_totals(&session->ring, session->totals.merged_periods,
-				session->totals.lost_ns);
-
-	unread = perfctr_ring_publish(&session->ring);
-	/* who waits for the end and is woken by its sample must not find the session active */
-	if (flags & DRM_PERFCTR_SAMPLE_FINAL)
-		perfctr_ring_set_state(&session->ring, 0);
-	if (unread < session->watermark && !(flags & DRM_PERFCTR_SAMPLE_FINAL))
-		return;
-	if (session->pc->in_batch)
-		session->wake_due++;
-	else
-		perfctr_wake(session, 1);
+	/* what was counted until now belongs to what was selected until now */
+	if (state->running && state->wanted)
+		drm_perfctr_sampler_collect_source(source);
+	drm_perfctr_source_select(source, session);
+	ret = drm_perfctr_source_start(source);
+	if (ret) {
+		drm_dbg(source->pc->drm, "perfctr: %s did not start: %d\n", source->name, ret);
+		state->release_due = true;
+	} else {
+		state->users++;
+	}
+	return ret;
 }
 
 /**
- * perfctr_sampler_attach() - have all sources count that a session needs
+ * drm_perfctr_sampler_attach() - have all sources count that a session needs
  * @session: the session
  *
- * Returns: 0 or the error of the source that could not be started; nothing has
- * changed then.
+ * Returns: 0, or the error of the source that could not be started or that still has
+ * counts from before; no source counts for the session then.
  */
-int perfctr_sampler_attach(struct drm_perfctr_session *session)
+int drm_perfctr_sampler_attach(struct drm_perfctr_session *session)
 {
 	unsigned int i;
 	int ret;
 
 	lockdep_assert_held(&session->pc->lock);
 	for (i = 0; i < session->source_count; i++) {
-		ret = perfctr_source_acquire(session->sources[i].source, session);
+		ret = attach_source(session->sources[i].source, session);
 		if (ret)
 			goto undo;
 	}
-	return 0;
-
+	ret = drm_perfctr_sampler_collect(session);
+	for (i = 0; !ret && i < session->source_count; i++)
+		if (session->sources[i].source->state->incomplete)
+			ret = -ETIMEDOUT;
+	if (!ret)
+		return 0;
+	drm_dbg(session->pc->drm, "perfctr: START: no baseline: %d\n", ret);
+	i = session->source_count;
 undo:
-	while (i--)
-		perfctr_source_release(session->sources[i].source);
+	release_sources(session, i);
 	return ret;
 }
 
-/**
- * perfctr_sampler_detach() - undo perfctr_sampler_attach()
- * @session: the session
+/* undo drm_perfctr_sampler_attach(): a work stops what is not needed any more */
+void drm_perfctr_sampler_detach(struct drm_perfctr_session *session)
+{
+	lockdep_assert_held(&session->pc->lock);
+	release_sources(session, session->source_count);
+}
+
+/* an active session's first period; it was just baselined */
+void drm_perfctr_sampler_begin(struct drm_perfctr_session *session)
+{
+	u64 period_ns = session->config.period_ns;
+	u64 start_ns;
+
+	if (!period_ns)
+		return;
+	start_ns = session->pending.end_ns + raw_offset_ns();
+	/* multiples of the period: equal periods share one collection */
+	session->pending.due = ns_to_ktime(start_ns - start_ns % period_ns + period_ns);
+}
+
+/*
+ * The last collection of a session is over: count the periods that ended in its span, however
+ * long the hardware took to answer. What a source did not return is lost for the session.
  */
-void perfctr_sampler_detach(struct drm_perfctr_session *session)
+void drm_perfctr_sampler_end(struct drm_perfctr_session *session)
 {
 	unsigned int i;
+	u64 end_ns;
 
-	lockdep_assert_held(&session->pc->lock);
-	for (i = 0; i < session->source_count; i++)
-		perfctr_source_release(session->sources[i].source);
+	for (i = 0; i < session->source_count; i++) {
+		struct perfctr_source_state *state = session->sources[i].source->state;
+		u64 lost_ns;
+
+		if (!state->incomplete)
+			continue;
+		/* the span ends here all the same */
+		state->time_ns = max(state->time_ns, ktime_get_raw_ns());
+		lost_ns = state->time_ns - min(state->time_ns, state->good_ns);
+		session->pending.unread_ns = max(session->pending.unread_ns, lost_ns);
+	}
+	if (session->config.period_ns) {
+		end_ns = max(drm_perfctr_session_time(session), session->pending.end_ns);
+		count_periods(session, ns_to_ktime(end_ns + raw_offset_ns()));
+	}
 }
+
+/* --- timers -------------------------------------------------------------- */
 
 /* the next sample that the timer is to make for a session, KTIME_MAX: none */
 static ktime_t next_due(const struct drm_perfctr_session *session)
 {
-	if (session->automatic_due)
+	if (session->pending.automatic_due)
 		return 0;
-	/* batches are due as their source says */
-	if (!session->period_ns || perfctr_sampler_in_batches(session))
+	/* the source says when a batch is due */
+	if (!session->config.period_ns || drm_perfctr_sampler_in_batches(session))
 		return KTIME_MAX;
-	return session->due;
-}
-
-static bool is_users_turn(const struct drm_perfctr *pc, ktime_t now)
-{
-	return !ktime_before(now, ktime_add_ns(pc->users_served, perfctr_users_distance_ns()));
+	return session->pending.due;
 }
 
 /**
- * perfctr_sampler_arm() - set the timer to the next thing that is due
- * @pc: the device
+ * drm_perfctr_sampler_arm() - set the timer of a class to the next thing that is due
+ * @class: the privileged one also looks after the sources' own deadlines
  */
-void perfctr_sampler_arm(struct drm_perfctr *pc)
+void drm_perfctr_sampler_arm(struct perfctr_class *class)
 {
-	ktime_t users_turn = ktime_add_ns(pc->users_served, perfctr_users_distance_ns());
+	struct drm_perfctr *pc = class->pc;
 	struct drm_perfctr_session *session;
 	ktime_t next = KTIME_MAX;
 	unsigned int i;
 
 	lockdep_assert_held(&pc->lock);
-	list_for_each_entry(session, &pc->active, node) {
-		ktime_t due = next_due(session);
-
-		if (due == KTIME_MAX)
-			continue;
-		/* many sessions with unequal periods must not add up to a storm */
-		due = max_t(ktime_t, due, ktime_add_ns(pc->last_tick, PERFCTR_MIN_PERIOD_NS));
-		if (session->user)
-			due = max_t(ktime_t, due, users_turn);
-		next = min_t(ktime_t, next, due);
-	}
-	if (!pc->suspended && !pc->unplugged)
+	list_for_each_entry(session, &class->active, node)
+		next = min_t(ktime_t, next, next_due(session));
+	/* many sessions with unequal periods must not add up to a storm */
+	if (next != KTIME_MAX)
+		next = max_t(ktime_t, next, ktime_add_ns(class->last_tick, PERFCTR_MIN_PERIOD_NS));
+	if (class == &pc->classes[PERFCTR_PRIVILEGED] && !pc->suspended && !pc->unplugged)
 		for (i = 0; i < pc->source_count; i++) {
-			u64 left_ns = perfctr_source_time_left_ns(pc->sources[i]);
+			u64 left_ns = drm_perfctr_collect_left_ns(pc->sources[i]);
 
 			if (left_ns != U64_MAX)
 				next = min_t(ktime_t, next, ktime_add_ns(ktime_get(), left_ns));
 		}
 
 	if (next == KTIME_MAX)
-		hrtimer_cancel(&pc->timer);
+		hrtimer_cancel(&class->timer);
 	else
-		hrtimer_start(&pc->timer, next, HRTIMER_MODE_ABS);
+		hrtimer_start(&class->timer, next, HRTIMER_MODE_ABS_HARD);
 }
 
-/* count the periods of a session, periodic or not, that ended before @now, CLOCK_MONOTONIC */
-static void count_periods(struct drm_perfctr_session *session, ktime_t now)
+static enum hrtimer_restart timer_fired(struct hrtimer *timer)
 {
-	u64 ended;
+	struct perfctr_class *class = container_of(timer, struct perfctr_class, timer);
 
-	if (!session->period_ns || ktime_before(now, session->due))
-		return;
-	ended = 1 + div64_u64(ktime_to_ns(ktime_sub(now, session->due)), session->period_ns);
-	session->due = ktime_add_ns(session->due, ended * session->period_ns);
-	session->pending_periods += ended;
+	WRITE_ONCE(class->timer_interrupts, class->timer_interrupts + 1);
+	kthread_queue_work(class->worker, &class->tick_work);
+	return HRTIMER_NORESTART;
 }
 
-/**
- * perfctr_sampler_count_final_periods() - count the periods that the final sample merges
- * @session: the session, periodic or not, just collected for the last time
- *
- * Those that ended inside its span, however long hardware took to answer afterwards.
- */
-void perfctr_sampler_count_final_periods(struct drm_perfctr_session *session)
-{
-	count_periods(session, to_monotonic(max(session_time(session), session->end_ns)));
-}
-
-/* a periodic session whose time has come: count its periods, see if there is room */
-static bool session_due(struct drm_perfctr_session *session, ktime_t now)
-{
-	if (!session->period_ns || ktime_before(now, session->due))
-		return false;
-	count_periods(session, now);
-	if (!perfctr_sampler_has_room(session))
-		return false;
-	/* the last one is the sample itself */
-	session->pending_periods--;
-	return true;
-}
-
-/**
- * perfctr_sampler_in_batches() - are periodic samples made from batches of the source?
- * @session: an active session
- *
- * Returns: true if so, and the timer does not care about its periods.
- */
-bool perfctr_sampler_in_batches(const struct drm_perfctr_session *session)
-{
-	const struct drm_perfctr_source *source = session->sources[0].source;
-
-	return perfctr_session_is_batchable(session) && source->batch_ns &&
-	       source->state->running;
-}
-
-static bool is_of_batches(const struct drm_perfctr_session *session,
-			  const struct drm_perfctr_source *source)
-{
-	return session->sources[0].source == source && perfctr_sampler_in_batches(session);
-}
-
-/**
- * perfctr_sampler_next_due() - when is the next sample from a source's batch due?
- * @source: the source, with batches
- * @raw_offset_ns: CLOCK_MONOTONIC - CLOCK_MONOTONIC_RAW
- *
- * Returns: CLOCK_MONOTONIC_RAW; U64_MAX: never.
- */
-u64 perfctr_sampler_next_due(const struct drm_perfctr_source *source, s64 raw_offset_ns)
-{
-	const ktime_t users_turn =
-		ktime_add_ns(source->state->users_served, perfctr_users_distance_ns());
-	const struct drm_perfctr_session *session;
-	u64 next_ns = U64_MAX;
-
-	list_for_each_entry(session, &source->pc->active, node) {
-		ktime_t due = session->due;
-
-		if (!is_of_batches(session, source))
-			continue;
-		if (session->user)
-			due = max_t(ktime_t, due, users_turn);
-		next_ns = min_t(u64, next_ns, ktime_to_ns(due) - raw_offset_ns);
-	}
-	return next_ns;
-}
-
-/**
- * perfctr_sampler_publish_batched() - publish what is due at a piece of a batch
- * @source: the source, just collected
- * @raw_offset_ns: CLOCK_MONOTONIC - CLOCK_MONOTONIC_RAW
- */
-void perfctr_sampler_publish_batched(struct drm_perfctr_source *source, s64 raw_offset_ns)
-{
-	const ktime_t time = ns_to_ktime(source->state->time_ns + raw_offset_ns);
-	const ktime_t users_turn =
-		ktime_add_ns(source->state->users_served, perfctr_users_distance_ns());
-	struct drm_perfctr_session *session;
-
-	list_for_each_entry(session, &source->pc->active, node) {
-		if (!is_of_batches(session, source) || ktime_before(time, session->due))
-			continue;
-		if (session->user) {
-			if (ktime_before(time, users_turn))
-				continue;
-			source->state->users_served = time;
-		}
-		if (session_due(session, time))
-			perfctr_sampler_publish(session, DRM_PERFCTR_SAMPLE_PERIODIC,
-						session->user_data);
-	}
-}
-
-/**
- * perfctr_sampler_end_batch() - wake whose samples were in a batch
- * @pc: the device
- */
-void perfctr_sampler_end_batch(struct drm_perfctr *pc)
+/* with the sampler lock, released meanwhile: read the perf events of what is due */
+static void read_pmus(struct perfctr_class *class, ktime_t now)
 {
 	struct drm_perfctr_session *session;
 
-	list_for_each_entry(session, &pc->active, node) {
-		if (session->wake_due)
-			perfctr_wake(session, session->wake_due);
-		session->wake_due = 0;
-	}
+	list_for_each_entry(session, &class->active, node)
+		if (!ktime_before(now, next_due(session)))
+			drm_perfctr_pmu_want(session, false);
+	drm_perfctr_pmu_serve(class);
 }
 
-/* AUTOMATIC samples that waited for the users' turn; the sources were collected */
-static void publish_automatic_due(struct drm_perfctr *pc)
+static unsigned long sources_left(const struct drm_perfctr *pc)
 {
-	struct drm_perfctr_session *session;
-
-	list_for_each_entry(session, &pc->active, node) {
-		/* another sample has it inside, and a batch may have taken the room */
-		if (!session->automatic_due)
-			continue;
-		session->automatic_due = false;
-		if (!perfctr_sampler_has_room(session))
-			continue;
-		/* the last one is the sample itself */
-		session->pending_others--;
-		perfctr_sampler_publish(session, DRM_PERFCTR_SAMPLE_AUTOMATIC,
-					session->user_data);
-	}
-}
-
-/*
- * The worker runs before everybody else, and hundreds of perf events, which users may have,
- * can take longer to read than a turn is. So after a turn, which began at @now, users have
- * none for as long as it took.
- */
-static void rest(struct drm_perfctr *pc, ktime_t now)
-{
-	const ktime_t end = ktime_get();
-	const s64 next_ns = 2 * ktime_to_ns(ktime_sub(end, now)) - perfctr_users_distance_ns();
-
-	if (pc->users_served == now && next_ns > 0)
-		pc->users_served = ktime_add_ns(now, next_ns);
-}
-
-static void perfctr_tick(struct kthread_work *work)
-{
-	struct drm_perfctr *pc = container_of(work, struct drm_perfctr, tick_work);
-	struct drm_perfctr_session *session, *next;
-	unsigned long sources = 0;
-	bool users_turn;
+	unsigned long mask = 0;
 	unsigned int i;
+
+	for (i = 0; i < pc->source_count; i++)
+		if (!drm_perfctr_collect_left_ns(pc->sources[i]))
+			mask |= BIT(i);
+	return mask;
+}
+
+/* SCHED_FIFO: all that is due at once, at the same end of a span */
+static void tick_privileged(struct kthread_work *work)
+{
+	struct perfctr_class *class = container_of(work, struct perfctr_class, tick_work);
+	struct drm_perfctr_session *session, *next;
+	struct drm_perfctr *pc = class->pc;
+	unsigned long sources;
 	LIST_HEAD(due);
 	ktime_t now;
 
-	mutex_lock(&pc->lock);
+	rt_mutex_lock(&pc->lock);
+	class->runs++;
 	now = ktime_get();
-	pc->last_tick = now;
-	users_turn = is_users_turn(pc, now);
-	list_for_each_entry(session, &pc->active, node)
-		if ((users_turn || !session->user) && !ktime_before(now, next_due(session)))
-			perfctr_session_want_pmu(session, false);
-	perfctr_serve_pmu(pc);
-	list_for_each_entry_safe(session, next, &pc->active, node) {
-		if ((session->user && !users_turn) || ktime_before(now, next_due(session)))
+	class->last_tick = now;
+	read_pmus(class, now);
+	sources = sources_left(pc);
+	list_for_each_entry_safe(session, next, &class->active, node) {
+		if (drm_perfctr_sampler_in_batches(session) || !is_due(session, now))
 			continue;
-		/* also if there is no room: what is due must not add up to a storm either */
-		if (session->user)
-			pc->users_served = now;
-		if (session->automatic_due)
-			sources |= session_sources(session);
-		if (perfctr_sampler_in_batches(session) || !session_due(session, now))
-			continue;
-		sources |= session_sources(session);
+		sources |= sources_of(session);
 		list_move_tail(&session->node, &due);
 	}
-	for (i = 0; i < pc->source_count; i++)
-		if (!perfctr_source_time_left_ns(pc->sources[i]))
-			sources |= BIT(i);
-
 	collect_sources(pc, sources);
 	list_for_each_entry(session, &due, node)
-		perfctr_sampler_publish(session, DRM_PERFCTR_SAMPLE_PERIODIC, session->user_data);
-	list_splice_tail(&due, &pc->active);
-	if (users_turn)
-		publish_automatic_due(pc);
-	rest(pc, now);
-	perfctr_sampler_arm(pc);
-	mutex_unlock(&pc->lock);
+		publish_period(session);
+	list_splice_tail(&due, &class->active);
+	drm_perfctr_sampler_arm(class);
+	rt_mutex_unlock(&pc->lock);
 }
 
-/* an AUTOMATIC session that has not had a sample for what the collections found */
-static bool session_saw_transition(struct drm_perfctr_session *session)
+/* an AUTOMATIC sample of a session that was counted as pending */
+static void publish_automatic(struct drm_perfctr_session *session)
 {
-	bool due = false;
+	session->pending.automatic_due = false;
+	if (!drm_perfctr_has_room(session)) {
+		drm_perfctr_update_status(session);
+		return;
+	}
+	/* the last one is the sample itself */
+	session->pending.others--;
+	drm_perfctr_publish(session, DRM_PERFCTR_SAMPLE_AUTOMATIC, session->config.user_data);
+}
+
+/* the next ordinary session that is due at @now; false: there is none */
+static bool serve_one(struct perfctr_class *class, ktime_t now, unsigned long *collected)
+{
+	struct drm_perfctr_session *session;
+
+	list_for_each_entry(session, &class->active, node) {
+		unsigned long sources = sources_of(session) & ~*collected;
+
+		if (ktime_before(now, next_due(session)))
+			continue;
+		collect_sources(class->pc, sources);
+		*collected |= sources;
+		if (is_due(session, now))
+			publish_period(session);
+		else if (session->pending.automatic_due)
+			publish_automatic(session);
+		list_move_tail(&session->node, &class->active);
+		return true;
+	}
+	return false;
+}
+
+/* ordinary priority: others may have the lock after each session */
+static void tick_ordinary(struct kthread_work *work)
+{
+	struct perfctr_class *class = container_of(work, struct perfctr_class, tick_work);
+	struct drm_perfctr *pc = class->pc;
+	unsigned long collected = 0;
+	bool more = true;
+	ktime_t now;
+
+	rt_mutex_lock(&pc->lock);
+	class->runs++;
+	now = ktime_get();
+	class->last_tick = now;
+	read_pmus(class, now);
+	rt_mutex_unlock(&pc->lock);
+	while (more) {
+		mutex_lock(&pc->caller_lock);
+		rt_mutex_lock(&pc->lock);
+		more = serve_one(class, now, &collected);
+		if (!more)
+			drm_perfctr_sampler_arm(class);
+		rt_mutex_unlock(&pc->lock);
+		mutex_unlock(&pc->caller_lock);
+		cond_resched();
+	}
+}
+
+/* has an AUTOMATIC session had no sample yet for what the collections found? */
+static bool saw_transition(struct drm_perfctr_session *session)
+{
+	bool saw = false;
 	unsigned int i;
 
-	if (!(session->flags & DRM_PERFCTR_SETUP_AUTOMATIC))
+	if (!(session->config.flags & DRM_PERFCTR_SETUP_AUTOMATIC))
 		return false;
 	for (i = 0; i < session->source_count; i++) {
 		struct perfctr_source_view *sv = &session->sources[i];
 
-		due |= sv->source->state->transition_seq > sv->transition_seq;
+		saw |= sv->source->state->transition_seq > sv->transition_seq;
 		sv->transition_seq = sv->source->state->seq;
 	}
-	return due;
+	return saw;
 }
 
-/* a tick is about to serve whoever of the users waits, which must not lose its turn to another */
-static bool users_wait(const struct drm_perfctr *pc, ktime_t now)
+/* AUTOMATIC samples; true if some of them are left to the ordinary worker */
+static bool publish_transitions(struct drm_perfctr *pc)
 {
-	const struct drm_perfctr_session *session;
+	struct drm_perfctr_session *session;
+	struct perfctr_class *class;
+	bool later = false;
 
-	list_for_each_entry(session, &pc->active, node)
-		if (session->user && !ktime_before(now, next_due(session)))
-			return true;
-	return false;
+	perfctr_for_each_active(pc, class, session) {
+		if (!saw_transition(session))
+			continue;
+		session->pending.others++;
+		session->pending.automatic_due = true;
+		if (perfctr_is_privileged(session))
+			publish_automatic(session);
+		else
+			later = true;
+	}
+	return later;
 }
 
 /* the hardware took a sample by itself, or its buffer fills up */
-static void perfctr_event(struct kthread_work *work)
+static void serve_event(struct kthread_work *work)
 {
 	struct drm_perfctr *pc = container_of(work, struct drm_perfctr, event_work);
+	struct perfctr_class *privileged = &pc->classes[PERFCTR_PRIVILEGED];
+	struct perfctr_class *ordinary = &pc->classes[PERFCTR_ORDINARY];
 	struct drm_perfctr_session *session;
 	unsigned long sources = 0;
-	bool users_turn;
 	unsigned int i;
-	ktime_t now;
 
-	mutex_lock(&pc->lock);
-	now = ktime_get();
-	users_turn = is_users_turn(pc, now) && !users_wait(pc, now);
-	list_for_each_entry(session, &pc->active, node)
-		if (session->flags & DRM_PERFCTR_SETUP_AUTOMATIC && (users_turn || !session->user))
-			perfctr_session_want_pmu(session, false);
-	perfctr_serve_pmu(pc);
+	rt_mutex_lock(&pc->lock);
+	privileged->runs++;
+	list_for_each_entry(session, &privileged->active, node)
+		if (session->config.flags & DRM_PERFCTR_SETUP_AUTOMATIC)
+			drm_perfctr_pmu_want(session, false);
+	drm_perfctr_pmu_serve(privileged);
 	for (i = 0; i < pc->source_count; i++)
 		if (pc->sources[i]->state->running)
 			sources |= BIT(i);
-	/* firmware that never ceases to tell transitions must not keep this work busy */
+	/* firmware that reports transitions without end must not keep this work busy */
 	pc->serving_events = true;
 	collect_sources(pc, sources);
 	pc->serving_events = false;
+	if (publish_transitions(pc))
+		kthread_queue_work(ordinary->worker, &ordinary->tick_work);
+	drm_perfctr_sampler_arm(privileged);
+	rt_mutex_unlock(&pc->lock);
+}
 
-	list_for_each_entry(session, &pc->active, node) {
-		if (!session_saw_transition(session))
+/* sources have fewer sessions than before: stop them, or have them count less */
+static void release(struct kthread_work *work)
+{
+	struct drm_perfctr *pc = container_of(work, struct drm_perfctr, release_work);
+	unsigned int i;
+
+	mutex_lock(&pc->caller_lock);
+	rt_mutex_lock(&pc->lock);
+	for (i = 0; i < pc->source_count; i++) {
+		struct drm_perfctr_source *source = pc->sources[i];
+		struct perfctr_source_state *state = source->state;
+
+		if (!state->release_due)
 			continue;
-		if (!perfctr_sampler_has_room(session)) {
-			session->pending_others++;
-			continue;
+		state->release_due = false;
+		if (!state->users) {
+			drm_perfctr_source_stop(source);
+		} else if (state->wanted) {
+			if (state->running)
+				drm_perfctr_sampler_collect_source(source);
+			drm_perfctr_source_select(source, NULL);
 		}
-		if (session->user && !users_turn) {
-			session->pending_others++;
-			session->automatic_due = true;
-			continue;
-		}
-		if (session->user)
-			pc->users_served = now;
-		perfctr_sampler_publish(session, DRM_PERFCTR_SAMPLE_AUTOMATIC,
-					session->user_data);
 	}
-	rest(pc, now);
-	perfctr_sampler_arm(pc);
-	mutex_unlock(&pc->lock);
+	drm_perfctr_sampler_arm(&pc->classes[PERFCTR_PRIVILEGED]);
+	rt_mutex_unlock(&pc->lock);
+	mutex_unlock(&pc->caller_lock);
 }
 
-static void perfctr_hotplug(struct kthread_work *work)
+/* perf events of a job's session are to be read, or a CPU came or went */
+static void serve_pmus(struct kthread_work *work)
 {
-	struct drm_perfctr *pc = container_of(work, struct drm_perfctr, hotplug_work);
-	struct drm_perfctr_session *session;
+	struct perfctr_class *class = container_of(work, struct perfctr_class, pmu_work);
 
-	mutex_lock(&pc->lock);
-	list_for_each_entry(session, &pc->active, node)
-		perfctr_session_want_pmu(session, true);
-	perfctr_serve_pmu(pc);
-	mutex_unlock(&pc->lock);
+	rt_mutex_lock(&class->pc->lock);
+	class->runs++;
+	drm_perfctr_pmu_serve(class);
+	rt_mutex_unlock(&class->pc->lock);
 }
 
-static void perfctr_pmu_wanted(struct kthread_work *work)
+static int init_class(struct drm_perfctr *pc, struct perfctr_class *class, const char *suffix)
 {
-	struct drm_perfctr *pc = container_of(work, struct drm_perfctr, pmu_work);
-
-	mutex_lock(&pc->lock);
-	perfctr_serve_pmu(pc);
-	mutex_unlock(&pc->lock);
+	class->pc = pc;
+	INIT_LIST_HEAD(&class->active);
+	kthread_init_work(&class->pmu_work, serve_pmus);
+	perfctr_hrtimer_setup(&class->timer, timer_fired, CLOCK_MONOTONIC,
+			      HRTIMER_MODE_ABS_HARD);
+	class->worker = kthread_create_worker(0, "perfctr%s/%s", suffix, dev_name(pc->drm->dev));
+	return PTR_ERR_OR_ZERO(class->worker);
 }
 
-static enum hrtimer_restart perfctr_timer(struct hrtimer *timer)
+/* the workers of a device; 0 or a negative errno */
+int drm_perfctr_sampler_init(struct drm_perfctr *pc)
 {
-	struct drm_perfctr *pc = container_of(timer, struct drm_perfctr, timer);
+	struct perfctr_class *privileged = &pc->classes[PERFCTR_PRIVILEGED];
+	struct perfctr_class *ordinary = &pc->classes[PERFCTR_ORDINARY];
+	int ret;
 
-	WRITE_ONCE(pc->timer_interrupts, pc->timer_interrupts + 1);
-	kthread_queue_work(pc->worker, &pc->tick_work);
-	return HRTIMER_NORESTART;
-}
-
-/**
- * drm_perfctr_show() - what the sampler did, for debugfs
- * @pc: the counters
- * @m: where to
- */
-void drm_perfctr_show(struct drm_perfctr *pc, struct seq_file *m)
-{
-	seq_printf(m, "timer_interrupts %llu\n", READ_ONCE(pc->timer_interrupts));
-}
-EXPORT_SYMBOL_GPL(drm_perfctr_show);
-
-/**
- * perfctr_sampler_init() - create the sampler of a device
- * @pc: the device
- *
- * Returns: 0 or a negative errno.
- */
-int perfctr_sampler_init(struct drm_perfctr *pc)
-{
-	struct kthread_worker *worker;
-
-	worker = kthread_create_worker(0, "perfctr/%s", dev_name(pc->drm->dev));
-	if (IS_ERR(worker))
-		return PTR_ERR(worker);
+	kthread_init_work(&pc->event_work, serve_event);
+	kthread_init_work(&pc->release_work, release);
+	kthread_init_work(&privileged->tick_work, tick_privileged);
+	kthread_init_work(&ordinary->tick_work, tick_ordinary);
+	ret = init_class(pc, privileged, "");
+	if (ret)
+		return ret;
+	ret = init_class(pc, ordinary, "-u");
+	if (ret) {
+		kthread_destroy_worker(privileged->worker);
+		return ret;
+	}
 	/* a late sample is a stretched one: run before ordinary work */
-	sched_set_fifo_low(worker->task);
-
-	pc->worker = worker;
-	kthread_init_work(&pc->tick_work, perfctr_tick);
-	kthread_init_work(&pc->event_work, perfctr_event);
-	kthread_init_work(&pc->hotplug_work, perfctr_hotplug);
-	kthread_init_work(&pc->pmu_work, perfctr_pmu_wanted);
-	perfctr_hrtimer_setup(&pc->timer, perfctr_timer, CLOCK_MONOTONIC, HRTIMER_MODE_ABS);
+	sched_set_fifo_low(privileged->worker->task);
 	return 0;
 }
 
-/**
- * perfctr_sampler_fini() - undo perfctr_sampler_init()
- * @pc: the device, without active sessions
- */
-void perfctr_sampler_fini(struct drm_perfctr *pc)
+/* undo drm_perfctr_sampler_init(); there are no active sessions */
+void drm_perfctr_sampler_fini(struct drm_perfctr *pc)
 {
-	hrtimer_cancel(&pc->timer);
-	kthread_destroy_worker(pc->worker);
+	unsigned int i;
+
+	for (i = 0; i < PERFCTR_CLASSES; i++) {
+		hrtimer_cancel(&pc->classes[i].timer);
+		kthread_destroy_worker(pc->classes[i].worker);
+	}
 }

@@ -5,19 +5,20 @@
 #include <linux/capability.h>
 #include <linux/math64.h>
 #include <linux/minmax.h>
+#include <linux/sizes.h>
 #include <linux/sysctl.h>
 
 #include "compat.h"
 #include "perfctr_internal.h"
 
-/* 1: counters need CAP_PERFMON, 0: everybody who can open the node may count */
+/* 1: counters need CAP_PERFMON; 0: the users of this machine may watch each other */
 static int perfctr_paranoid = 1;
 /* samples per second of one unprivileged session */
 static int perfctr_max_sample_rate_hz = 1000;
-/* of one unprivileged user, all devices together: an eighth of what a device has */
+/* of one unprivileged user, all devices together: an eighth of what a device gives to all */
 static int perfctr_user_sessions = PERFCTR_MAX_SESSIONS_DEVICE / 8;
-/* of one unprivileged user's buffers: four of the largest rings */
-static int perfctr_user_ring_kb = 4 * (int)(PERFCTR_MAX_BO_BYTES >> 10);
+/* of one unprivileged user's rings: four of the largest, with their control areas */
+static int perfctr_user_ring_kb = 4 * (int)((PERFCTR_MAX_RING_BYTES + SZ_1M) >> 10);
 
 static int rate_min_hz = 1;
 static int rate_max_hz = (int)(NSEC_PER_SEC / PERFCTR_MIN_PERIOD_NS);
@@ -62,41 +63,42 @@ static struct ctl_table perfctr_sysctl_table[] = {
 	PERFCTR_SYSCTL_END
 };
 
-int perfctr_sysctl_init(void)
+int drm_perfctr_sysctl_init(void)
 {
 	perfctr_sysctl_header = register_sysctl("dev/perfctr", perfctr_sysctl_table);
 	return perfctr_sysctl_header ? 0 : -ENOMEM;
 }
 
-void perfctr_sysctl_exit(void)
+void drm_perfctr_sysctl_exit(void)
 {
 	unregister_sysctl_table(perfctr_sysctl_header);
 }
 
-/* counters show what other users' work does to the hardware */
-bool perfctr_may_observe(void)
+/* classifies only: a caller that can do without is no audited denial */
+bool drm_perfctr_has_privilege(void)
 {
-	return perfmon_capable() || !READ_ONCE(perfctr_paranoid);
+	return ns_capable_noaudit(&init_user_ns, CAP_PERFMON) ||
+	       ns_capable_noaudit(&init_user_ns, CAP_SYS_ADMIN);
 }
 
-u64 perfctr_unprivileged_min_period_ns(void)
+/* counters show what other users' work does to the hardware */
+bool drm_perfctr_may_observe(bool privileged)
+{
+	return privileged || !READ_ONCE(perfctr_paranoid) || perfmon_capable();
+}
+
+u64 drm_perfctr_unprivileged_min_period_ns(void)
 {
 	return max_t(u64, NSEC_PER_SEC / READ_ONCE(perfctr_max_sample_rate_hz),
 		     PERFCTR_MIN_PERIOD_NS);
 }
 
-/* shortest period for the caller */
-u64 perfctr_min_period_ns(void)
-{
-	return perfmon_capable() ? PERFCTR_MIN_PERIOD_NS : perfctr_unprivileged_min_period_ns();
-}
-
-unsigned int perfctr_max_user_sessions(void)
+unsigned int drm_perfctr_max_user_sessions(void)
 {
 	return READ_ONCE(perfctr_user_sessions);
 }
 
-u64 perfctr_max_user_ring_bytes(void)
+u64 drm_perfctr_max_user_ring_bytes(void)
 {
 	return (u64)READ_ONCE(perfctr_user_ring_kb) << 10;
 }

@@ -4,7 +4,7 @@
  * loaded on through the counter interface of perfctr_drm.h.
  *
  * All counters come from the core's PMU source; this driver has no hardware of
- * its own. docs/tegra410.md tells how to use it on real machines.
+ * its own. docs/tegra410.md describes its use on real machines.
  */
 #include <linux/err.h>
 #include <linux/module.h>
@@ -13,13 +13,11 @@
 #include <drm/drm_device.h>
 #include <drm/drm_drv.h>
 #include <drm/drm_file.h>
-#include <drm/drm_gem.h>
-#include <drm/drm_gem_shmem_helper.h>
 #include <drm/drm_ioctl.h>
+#include <drm/drm_perfctr.h>
 #include <drm/drm_print.h>
 
 #include "compat.h"
-#include "perfctr/drm_perfctr.h"
 
 #define PERFCTR_SOC_NAME	"perfctr_soc"
 
@@ -41,16 +39,11 @@ static struct perfctr_soc *to_perfctr_soc(struct drm_device *drm)
 static int perfctr_soc_open(struct drm_device *drm, struct drm_file *file)
 {
 	struct drm_perfctr_file *pf;
-	int ret;
 
 	pf = kzalloc(sizeof(*pf), GFP_KERNEL);
 	if (!pf)
 		return -ENOMEM;
-	ret = drm_perfctr_file_open(to_perfctr_soc(drm)->pc, pf);
-	if (ret) {
-		kfree(pf);
-		return ret;
-	}
+	drm_perfctr_file_open(to_perfctr_soc(drm)->pc, pf);
 	file->driver_priv = pf;
 	return 0;
 }
@@ -63,20 +56,10 @@ static void perfctr_soc_postclose(struct drm_device *drm, struct drm_file *file)
 	kfree(pf);
 }
 
-static int query_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
-{
-	return drm_perfctr_query_ioctl(to_perfctr_soc(drm)->pc, data);
-}
-
-static int control_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
-{
-	return drm_perfctr_control_ioctl(file->driver_priv, data, file);
-}
+DRM_PERFCTR_IOCTL_HANDLERS(to_perfctr_soc(drm)->pc, file->driver_priv)
 
 static const struct drm_ioctl_desc perfctr_soc_ioctls[] = {
-	DRM_IOCTL_DEF_DRV(PERFCTR_QUERY, query_ioctl, DRM_RENDER_ALLOW),
-	DRM_IOCTL_DEF_DRV(PERFCTR_CONTROL, control_ioctl, DRM_RENDER_ALLOW),
-	DRM_IOCTL_DEF_DRV(PERFCTR_BO_CREATE, drm_perfctr_bo_create_ioctl, DRM_RENDER_ALLOW),
+	DRM_PERFCTR_IOCTLS,
 };
 
 static void show_fdinfo(struct seq_file *m, struct file *filp)
@@ -90,7 +73,7 @@ static void show_fdinfo(struct seq_file *m, struct file *filp)
 
 static const struct file_operations perfctr_soc_fops = {
 	.owner = THIS_MODULE,
-	DRM_GEM_FOPS,
+	PERFCTR_DRM_FOPS,
 	.show_fdinfo = show_fdinfo,
 };
 
@@ -100,14 +83,13 @@ static void perfctr_soc_debugfs_init(struct drm_minor *minor)
 }
 
 static const struct drm_driver perfctr_soc_drm_driver = {
-	.driver_features = DRIVER_GEM | DRIVER_RENDER,
+	.driver_features = DRIVER_RENDER,
 	.open = perfctr_soc_open,
 	.postclose = perfctr_soc_postclose,
 	.ioctls = perfctr_soc_ioctls,
 	.num_ioctls = ARRAY_SIZE(perfctr_soc_ioctls),
 	.fops = &perfctr_soc_fops,
 	.debugfs_init = perfctr_soc_debugfs_init,
-	DRM_GEM_SHMEM_DRIVER_OPS,
 
 	.name = PERFCTR_SOC_NAME,
 	.desc = "PMUs of this machine",
@@ -131,7 +113,7 @@ static int perfctr_soc_probe(struct platform_device *pdev)
 		.name = "PMUs of this machine",
 		.product = DRM_PERFCTR_PRODUCT_PERF_PMU,
 		.sets = BIT(DRM_PERFCTR_SET_PRIMARY),
-		.features = DRM_PERFCTR_FEATURE_STATES | DRM_PERFCTR_FEATURE_BO_CREATE,
+		.features = DRM_PERFCTR_FEATURE_STATES,
 	};
 	struct perfctr_soc *soc;
 	int ret;
@@ -180,5 +162,7 @@ static void __exit perfctr_soc_exit(void)
 module_init(perfctr_soc_init);
 module_exit(perfctr_soc_exit);
 
+/* catalogues of PMUs that have block types of their own */
+MODULE_SOFTDEP("pre: tegra410_perfctr");
 MODULE_DESCRIPTION("Counters of the machine's perf PMUs on a DRM node");
 MODULE_LICENSE("GPL");

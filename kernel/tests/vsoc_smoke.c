@@ -25,6 +25,7 @@
 #include <unistd.h>
 
 #include <drm/perfctr_drm.h>
+#include <drm/perfctr_mali.h>
 #include <drm/vsoc_drm.h>
 
 #define SLOTS		64
@@ -130,7 +131,7 @@ static void query_blocks(void)
 	if (ioctl(fd, DRM_IOCTL_PERFCTR_QUERY, &q))
 		fail("QUERY");
 	for (unsigned int i = 0; i < q.count; i++) {
-		if (info[i].type > DRM_PERFCTR_BLOCK_SHADER)
+		if (info[i].type > DRM_PERFCTR_MALI_BLOCK_SHADER)
 			continue;
 		totals[total_count].type = info[i].type;
 		totals[total_count].index = info[i].index;
@@ -138,17 +139,12 @@ static void query_blocks(void)
 	}
 }
 
-static void *buffer(__u64 bytes, __u32 *handle)
+static void *map_ring(__u64 offset, __u64 bytes, int prot, int ring_fd)
 {
-	struct drm_perfctr_bo_create bo = { .size = bytes };
-	void *map;
+	void *map = mmap(NULL, bytes, prot, MAP_SHARED, ring_fd, offset);
 
-	if (ioctl(fd, DRM_IOCTL_PERFCTR_BO_CREATE, &bo))
-		fail("BO_CREATE");
-	map = mmap(NULL, bo.size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, bo.mmap_offset);
 	if (map == MAP_FAILED)
 		fail("mmap");
-	*handle = bo.handle;
 	return map;
 }
 
@@ -167,14 +163,13 @@ static void setup(struct session *s, __u64 period_ns)
 {
 	struct drm_perfctr_block_request requests[MAX_REQUESTS] = {};
 	struct drm_perfctr_setup setup = {
-		.flags = DRM_PERFCTR_SETUP_TEST_ONLY, .slots = SLOTS, .eventfd = -1,
+		.slots = SLOTS, .eventfd = -1,
 		.period_ns = period_ns, .requests = (uintptr_t)requests,
 		.request_stride = sizeof(requests[0]),
 	};
-	__u32 handle = 0;
 
 	for (unsigned int section = 0; section < 2; section++) {
-		for (unsigned int t = 1; t <= DRM_PERFCTR_BLOCK_SHADER; t++) {
+		for (unsigned int t = 1; t <= DRM_PERFCTR_MALI_BLOCK_SHADER; t++) {
 			__u64 available = 0;
 
 			for (unsigned int i = 0; i < total_count; i++)
@@ -188,14 +183,11 @@ static void setup(struct session *s, __u64 period_ns)
 			requests[setup.request_count++].mask = available;
 		}
 	}
-	if (control(DRM_PERFCTR_CMD_SETUP, &handle, &setup, sizeof(setup)))
-		fail("SETUP TEST_ONLY");
-	setup.flags = 0;
-	s->ring = buffer(setup.ring_bytes, &setup.ring_handle);
-	s->control = buffer(sizeof(*s->control), &setup.control_handle);
-	s->handle = 0;
 	if (control(DRM_PERFCTR_CMD_SETUP, &s->handle, &setup, sizeof(setup)))
 		fail("SETUP");
+	s->control = map_ring(0, setup.ring_offset, PROT_READ | PROT_WRITE, setup.ring_fd);
+	s->ring = map_ring(setup.ring_offset, setup.ring_bytes, PROT_READ, setup.ring_fd);
+	close(setup.ring_fd);
 	s->stride = setup.slot_stride;
 }
 

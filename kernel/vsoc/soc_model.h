@@ -23,6 +23,7 @@
 #include <linux/types.h>
 #include <linux/wait.h>
 #include <drm/perfctr_drm.h>
+#include <drm/perfctr_tegra410.h>
 #include "tegra410/tegra410_pmu_platform.h"
 
 struct device;
@@ -34,7 +35,7 @@ struct soc_pmu;
 /* bytes of a request on PCIe and on the C2C links in this model: a line */
 #define SOC_LINE_BYTES		64
 /* events of the largest catalogue (UCF) */
-#define SOC_EVENTS		(DRM_PERFCTR_UCF_EXT_SNP_EVICT + 1)
+#define SOC_EVENTS		(DRM_PERFCTR_TEGRA410_UCF_EXT_SNP_EVICT + 1)
 #define SOC_NAME_BYTES		48
 
 /* virtual clocks, as measured on a real machine */

@@ -70,12 +70,13 @@ static void windows_count(struct soc_pmu *pmu, const struct soc_tag *tag, const 
 		return;
 	if (windows_is_cmem(pmu)) {
 		windows_spread(win, mask, CMEM_REQ(0), CMEM_CHANNELS,
-			       amounts[DRM_PERFCTR_CMEM_LATENCY_RD_REQ]);
+			       amounts[DRM_PERFCTR_TEGRA410_CMEM_LATENCY_RD_REQ]);
 		windows_spread(win, mask, CMEM_AOR(0), CMEM_CHANNELS,
-			       amounts[DRM_PERFCTR_CMEM_LATENCY_RD_CUM_OUTS]);
+			       amounts[DRM_PERFCTR_TEGRA410_CMEM_LATENCY_RD_CUM_OUTS]);
 		return;
 	}
-	for (event = DRM_PERFCTR_C2C_IN_RD_CUM_OUTS; event < SOC_INSTANCE_COUNTERS; event++)
+	for (event = DRM_PERFCTR_TEGRA410_C2C_IN_RD_CUM_OUTS; event < SOC_INSTANCE_COUNTERS;
+	     event++)
 		windows_spread(win, mask, event, 1, amounts[event]);
 }
 
@@ -104,15 +105,15 @@ static int cmem_counter(unsigned int offset)
 static int c2c_counter(unsigned int offset)
 {
 	static const unsigned int offsets[] = {
-		[DRM_PERFCTR_C2C_CYCLES]		= C2C_CYCLE,
-		[DRM_PERFCTR_C2C_IN_RD_CUM_OUTS]	= C2C_IN_RD_CUM_OUTS,
-		[DRM_PERFCTR_C2C_IN_RD_REQ]		= C2C_IN_RD_REQ,
-		[DRM_PERFCTR_C2C_IN_WR_CUM_OUTS]	= C2C_IN_WR_CUM_OUTS,
-		[DRM_PERFCTR_C2C_IN_WR_REQ]		= C2C_IN_WR_REQ,
-		[DRM_PERFCTR_C2C_OUT_RD_CUM_OUTS]	= C2C_OUT_RD_CUM_OUTS,
-		[DRM_PERFCTR_C2C_OUT_RD_REQ]		= C2C_OUT_RD_REQ,
-		[DRM_PERFCTR_C2C_OUT_WR_CUM_OUTS]	= C2C_OUT_WR_CUM_OUTS,
-		[DRM_PERFCTR_C2C_OUT_WR_REQ]		= C2C_OUT_WR_REQ,
+		[DRM_PERFCTR_TEGRA410_C2C_CYCLES]		= C2C_CYCLE,
+		[DRM_PERFCTR_TEGRA410_C2C_IN_RD_CUM_OUTS]	= C2C_IN_RD_CUM_OUTS,
+		[DRM_PERFCTR_TEGRA410_C2C_IN_RD_REQ]		= C2C_IN_RD_REQ,
+		[DRM_PERFCTR_TEGRA410_C2C_IN_WR_CUM_OUTS]	= C2C_IN_WR_CUM_OUTS,
+		[DRM_PERFCTR_TEGRA410_C2C_IN_WR_REQ]		= C2C_IN_WR_REQ,
+		[DRM_PERFCTR_TEGRA410_C2C_OUT_RD_CUM_OUTS]	= C2C_OUT_RD_CUM_OUTS,
+		[DRM_PERFCTR_TEGRA410_C2C_OUT_RD_REQ]		= C2C_OUT_RD_REQ,
+		[DRM_PERFCTR_TEGRA410_C2C_OUT_WR_CUM_OUTS]	= C2C_OUT_WR_CUM_OUTS,
+		[DRM_PERFCTR_TEGRA410_C2C_OUT_WR_REQ]		= C2C_OUT_WR_REQ,
 	};
 	unsigned int i;
 

@@ -16,7 +16,7 @@
 #include <linux/types.h>
 #include <linux/workqueue.h>
 #include <drm/drm_device.h>
-#include "perfctr/drm_perfctr.h"
+#include <drm/drm_perfctr.h>
 #include "vsoc_fabric.h"
 #include "vsoc_nv50.h"
 #include "vsoc_rules.h"
@@ -153,6 +153,10 @@ struct vsoc_device {
 	spinlock_t req_lock;
 	/** @fw_slots: samples that fit the firmware's ring. */
 	u32 fw_slots;
+	/** @fw_ring: its memory, while sessions exist. */
+	void *fw_ring;
+	/** @fw_ring_bytes: bytes of it. */
+	size_t fw_ring_bytes;
 	/** @csf: the counter source above the firmware; NULL for @product_nv50. */
 	struct csf_perfctr *csf;
 	/** @product_nv50: the GPU's counters are those of an nv50; constant. */
@@ -267,6 +271,9 @@ int vsoc_submit_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
 int vsoc_wait_ioctl(struct drm_device *drm, void *data, struct drm_file *file);
 int vsoc_ctx_create_ioctl(struct drm_device *drm, void *data, struct drm_file *file);
 int vsoc_ctx_destroy_ioctl(struct drm_device *drm, void *data, struct drm_file *file);
+
+/* vsoc_store.c: buffers for MP counters */
+int vsoc_bo_create_ioctl(struct drm_device *drm, void *data, struct drm_file *file);
 
 /* vsoc_power.c: runtime and system power, reset, frequencies */
 extern const struct dev_pm_ops vsoc_pm_ops;

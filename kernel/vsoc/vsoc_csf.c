@@ -6,7 +6,6 @@
 #include <linux/err.h>
 #include <linux/ktime.h>
 #include <linux/vmalloc.h>
-#include <drm/drm_managed.h>
 
 #include "csf/csf_layout.h"
 #include "csf/csf_perfctr.h"
@@ -39,7 +38,30 @@ static int read_anchor(void *priv, struct csf_perfctr_anchor *anchor)
 	return 0;
 }
 
+static int prepare(void *priv, void **ring, u64 *ring_va)
+{
+	struct vsoc_device *vsoc = priv;
+
+	vsoc->fw_ring = vzalloc(vsoc->fw_ring_bytes);
+	if (!vsoc->fw_ring)
+		return -ENOMEM;
+	vsoc_fw_map(vsoc, RING_VA, vsoc->fw_ring, vsoc->fw_ring_bytes);
+	*ring = vsoc->fw_ring;
+	*ring_va = RING_VA;
+	return 0;
+}
+
+static void unprepare(void *priv)
+{
+	struct vsoc_device *vsoc = priv;
+
+	vsoc_fw_map(vsoc, RING_VA, NULL, 0);
+	vfree(vsoc->fw_ring);
+}
+
 static const struct csf_perfctr_driver_ops driver_ops = {
+	.prepare = prepare,
+	.unprepare = unprepare,
 	.ring_doorbell = ring_doorbell,
 	.read_anchor = read_anchor,
 };
@@ -47,11 +69,6 @@ static const struct csf_perfctr_driver_ops driver_ops = {
 static void global_irq(struct vsoc_device *vsoc)
 {
 	csf_perfctr_irq(READ_ONCE(vsoc->csf));
-}
-
-static void free_ring(struct drm_device *drm, void *ring)
-{
-	vfree(ring);
 }
 
 int vsoc_csf_init(struct vsoc_device *vsoc)
@@ -64,7 +81,6 @@ int vsoc_csf_init(struct vsoc_device *vsoc)
 		.req_lock = &vsoc->req_lock,
 		.ops = &driver_ops,
 		.priv = vsoc,
-		.ring_va = RING_VA,
 		.slots = vsoc->fw_slots,
 		.l2_slices = vsoc->shape.l2_slices,
 		.shader_present = vsoc->shape.shader_present,
@@ -107,22 +123,13 @@ int vsoc_csf_init(struct vsoc_device *vsoc)
 				.sets = ALL_SETS,
 			},
 		},
-		.product = DRM_PERFCTR_PRODUCT_VSOC_CSF,
+		.product = DRM_VSOC_PRODUCT_CSF,
 		.timestamp_hz = VSOC_TIMESTAMP_HZ,
 		.max_count_hz = VSOC_MAX_COUNT_HZ,
 	};
 	struct csf_perfctr *csf;
-	int ret;
 
-	config.ring_bytes = csf_perfctr_ring_bytes(&config);
-	config.ring = vzalloc(config.ring_bytes);
-	if (!config.ring)
-		return -ENOMEM;
-	ret = drmm_add_action_or_reset(&vsoc->drm, free_ring, config.ring);
-	if (ret)
-		return ret;
-	vsoc_fw_map(vsoc, config.ring_va, config.ring, config.ring_bytes);
-
+	vsoc->fw_ring_bytes = csf_perfctr_ring_bytes(&config);
 	csf = drmm_csf_perfctr_create(&vsoc->drm, vsoc->pc, &config);
 	if (IS_ERR(csf))
 		return PTR_ERR(csf);

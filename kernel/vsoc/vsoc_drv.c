@@ -17,6 +17,8 @@
 #include <drm/drm_ioctl.h>
 #include <drm/drm_managed.h>
 #include <drm/drm_print.h>
+#include <drm/perfctr_mali.h>
+#include <drm/perfctr_nv50.h>
 
 #include "compat.h"
 #include "csf/csf_perfctr.h"
@@ -35,7 +37,7 @@
 static void fill_info(const struct vsoc_device *vsoc, struct drm_vsoc_info *info)
 {
 	*info = (struct drm_vsoc_info) {
-		.version = 3,
+		.version = 4,
 		.counters_per_block = vsoc->shape.counters_per_block,
 		.shader_present = vsoc->shape.shader_present,
 		.l2_slices = vsoc->shape.l2_slices,
@@ -84,15 +86,7 @@ static int vsoc_get_info_ioctl(struct drm_device *drm, void *data, struct drm_fi
 	return 0;
 }
 
-static int perfctr_query_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
-{
-	return drm_perfctr_query_ioctl(to_vsoc(drm)->pc, data);
-}
-
-static int perfctr_control_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
-{
-	return drm_perfctr_control_ioctl(vsoc_perfctr_file(file), data, file);
-}
+DRM_PERFCTR_IOCTL_HANDLERS(to_vsoc(drm)->pc, vsoc_perfctr_file(file))
 
 static const struct drm_ioctl_desc vsoc_ioctls[] = {
 	DRM_IOCTL_DEF_DRV(VSOC_GET_INFO, vsoc_get_info_ioctl, DRM_RENDER_ALLOW),
@@ -100,9 +94,8 @@ static const struct drm_ioctl_desc vsoc_ioctls[] = {
 	DRM_IOCTL_DEF_DRV(VSOC_WAIT, vsoc_wait_ioctl, DRM_RENDER_ALLOW),
 	DRM_IOCTL_DEF_DRV(VSOC_CTX_CREATE, vsoc_ctx_create_ioctl, DRM_RENDER_ALLOW),
 	DRM_IOCTL_DEF_DRV(VSOC_CTX_DESTROY, vsoc_ctx_destroy_ioctl, DRM_RENDER_ALLOW),
-	DRM_IOCTL_DEF_DRV(PERFCTR_QUERY, perfctr_query_ioctl, DRM_RENDER_ALLOW),
-	DRM_IOCTL_DEF_DRV(PERFCTR_CONTROL, perfctr_control_ioctl, DRM_RENDER_ALLOW),
-	DRM_IOCTL_DEF_DRV(PERFCTR_BO_CREATE, drm_perfctr_bo_create_ioctl, DRM_RENDER_ALLOW),
+	DRM_IOCTL_DEF_DRV(VSOC_BO_CREATE, vsoc_bo_create_ioctl, DRM_RENDER_ALLOW),
+	DRM_PERFCTR_IOCTLS,
 };
 
 /* --- debugfs ------------------------------------------------------------- */
@@ -157,15 +150,12 @@ static const struct drm_driver vsoc_drm_driver = {
 	.minor = 0,
 };
 
+/* not under hw_lock, which the models hold while they work */
 static u64 frequency_hz(struct drm_device *drm, u8 clock)
 {
 	struct vsoc_device *vsoc = to_vsoc(drm);
-	u64 hz;
 
-	mutex_lock(&vsoc->hw_lock);
-	hz = vsoc->nv50 ? vsoc_nv50_hz(vsoc, clock) : vsoc->gpu.clocks[clock].hz;
-	mutex_unlock(&vsoc->hw_lock);
-	return hz;
+	return vsoc->nv50 ? vsoc_nv50_hz(vsoc, clock) : READ_ONCE(vsoc->gpu.clocks[clock].hz);
 }
 
 static int wake(struct drm_device *drm)
@@ -184,11 +174,11 @@ static const struct drm_perfctr_driver_ops perfctr_driver_ops = {
 	.relax = relax,
 };
 
-/* enum vsoc_clock has the values of enum drm_perfctr_clock */
+/* enum vsoc_clock has the values of enum drm_perfctr_mali_clock */
 static const struct drm_perfctr_clock_desc clock_descs[] = {
-	{ DRM_PERFCTR_CLOCK_TOP, "top", VSOC_TOP_HZ },
-	{ DRM_PERFCTR_CLOCK_COREGROUP, "coregroup", VSOC_COREGROUP_HZ },
-	{ DRM_PERFCTR_CLOCK_SHADER, "shader", VSOC_SHADER_HZ },
+	{ DRM_PERFCTR_MALI_CLOCK_TOP, "top", VSOC_TOP_HZ },
+	{ DRM_PERFCTR_MALI_CLOCK_COREGROUP, "coregroup", VSOC_COREGROUP_HZ },
+	{ DRM_PERFCTR_MALI_CLOCK_SHADER, "shader", VSOC_SHADER_HZ },
 };
 
 /* the same with NVIDIA-style counters: clock n is that of PCOUNTER's domain n */
@@ -208,10 +198,9 @@ static int perfctr_init_nv50(struct vsoc_device *vsoc)
 	const struct drm_perfctr_config config = {
 		.name = "Virtual SoC, nv50",
 		.gpu_id = VSOC_GPU_ID,
-		.product = DRM_PERFCTR_PRODUCT_NV50,
+		.product = DRM_PERFCTR_NV50_PRODUCT,
 		.sets = BIT(DRM_PERFCTR_SET_PRIMARY),
-		.features = DRM_PERFCTR_FEATURE_STATES | DRM_PERFCTR_FEATURE_IN_STREAM |
-			    DRM_PERFCTR_FEATURE_BO_CREATE,
+		.features = DRM_PERFCTR_FEATURE_STATES | DRM_PERFCTR_FEATURE_IN_STREAM,
 		.clocks = nv50_clock_descs,
 		.clock_count = ARRAY_SIZE(nv50_clock_descs),
 		.ops = &perfctr_driver_ops,
@@ -226,13 +215,15 @@ static int perfctr_init(struct vsoc_device *vsoc)
 	const struct drm_perfctr_config config = {
 		.name = "Virtual SoC",
 		.gpu_id = VSOC_GPU_ID,
-		.product = DRM_PERFCTR_PRODUCT_VSOC_CSF,
+		.product = DRM_VSOC_PRODUCT_CSF,
 		.sets = BIT(DRM_PERFCTR_SET_PRIMARY) | BIT(DRM_PERFCTR_SET_SECONDARY) |
 			BIT(DRM_PERFCTR_SET_TERTIARY),
 		.features = DRM_PERFCTR_FEATURE_STATES | DRM_PERFCTR_FEATURE_AUTOMATIC |
-			    DRM_PERFCTR_FEATURE_IN_STREAM | DRM_PERFCTR_FEATURE_BO_CREATE,
+			    DRM_PERFCTR_FEATURE_IN_STREAM,
 		.clocks = clock_descs,
 		.clock_count = ARRAY_SIZE(clock_descs),
+		.timestamp_hz = VSOC_TIMESTAMP_HZ,
+		.timestamp_bits = 64,
 		.ops = &perfctr_driver_ops,
 	};
 
@@ -363,5 +354,7 @@ static void __exit vsoc_exit(void)
 module_init(vsoc_init);
 module_exit(vsoc_exit);
 
+/* the blocks of the modelled fabric */
+MODULE_SOFTDEP("pre: tegra410_perfctr");
 MODULE_DESCRIPTION("Virtual SoC with performance counters");
 MODULE_LICENSE("GPL");

@@ -148,26 +148,26 @@ static void to_ucf(struct soc_pmu *pmu, const struct flow *f)
 	u64 n[SOC_EVENTS] = {};
 
 	if (f->t->write) {
-		n[DRM_PERFCTR_UCF_SLC_ACCESS_WR] = f->lines;
-		n[DRM_PERFCTR_UCF_SLC_BYTES_WR] = f->lines * SOC_LINE_BYTES;
-		n[DRM_PERFCTR_UCF_SLC_REFILL_WR] = f->misses;
-		n[DRM_PERFCTR_UCF_SLC_WB] = f->misses;
-		n[DRM_PERFCTR_UCF_MEM_ACCESS_WR] = f->misses;
-		n[DRM_PERFCTR_UCF_MEM_BYTES_WR] = f->misses * SOC_LINE_BYTES;
+		n[DRM_PERFCTR_TEGRA410_UCF_SLC_ACCESS_WR] = f->lines;
+		n[DRM_PERFCTR_TEGRA410_UCF_SLC_BYTES_WR] = f->lines * SOC_LINE_BYTES;
+		n[DRM_PERFCTR_TEGRA410_UCF_SLC_REFILL_WR] = f->misses;
+		n[DRM_PERFCTR_TEGRA410_UCF_SLC_WB] = f->misses;
+		n[DRM_PERFCTR_TEGRA410_UCF_MEM_ACCESS_WR] = f->misses;
+		n[DRM_PERFCTR_TEGRA410_UCF_MEM_BYTES_WR] = f->misses * SOC_LINE_BYTES;
 	} else {
-		n[DRM_PERFCTR_UCF_SLC_ACCESS_RD] = f->lines;
-		n[DRM_PERFCTR_UCF_SLC_BYTES_RD] = f->lines * SOC_LINE_BYTES;
-		n[DRM_PERFCTR_UCF_SLC_HIT_RD] = hits;
-		n[DRM_PERFCTR_UCF_SLC_REFILL_RD] = f->misses;
-		n[DRM_PERFCTR_UCF_MEM_ACCESS_RD] = f->misses;
-		n[DRM_PERFCTR_UCF_MEM_BYTES_RD] = f->misses * SOC_LINE_BYTES;
+		n[DRM_PERFCTR_TEGRA410_UCF_SLC_ACCESS_RD] = f->lines;
+		n[DRM_PERFCTR_TEGRA410_UCF_SLC_BYTES_RD] = f->lines * SOC_LINE_BYTES;
+		n[DRM_PERFCTR_TEGRA410_UCF_SLC_HIT_RD] = hits;
+		n[DRM_PERFCTR_TEGRA410_UCF_SLC_REFILL_RD] = f->misses;
+		n[DRM_PERFCTR_TEGRA410_UCF_MEM_ACCESS_RD] = f->misses;
+		n[DRM_PERFCTR_TEGRA410_UCF_MEM_BYTES_RD] = f->misses * SOC_LINE_BYTES;
 	}
-	n[DRM_PERFCTR_UCF_SLC_ALLOCATE] = f->misses;
+	n[DRM_PERFCTR_TEGRA410_UCF_SLC_ALLOCATE] = f->misses;
 	if (f->src == SOC_SRC_LOC_CPU) {
-		n[DRM_PERFCTR_UCF_LOCAL_SNOOP] = hits;
+		n[DRM_PERFCTR_TEGRA410_UCF_LOCAL_SNOOP] = hits;
 	} else {
-		n[DRM_PERFCTR_UCF_EXT_SNP_ACCESS] = f->lines;
-		n[DRM_PERFCTR_UCF_EXT_SNP_EVICT] = f->t->write ? f->misses : 0;
+		n[DRM_PERFCTR_TEGRA410_UCF_EXT_SNP_ACCESS] = f->lines;
+		n[DRM_PERFCTR_TEGRA410_UCF_EXT_SNP_EVICT] = f->t->write ? f->misses : 0;
 	}
 	soc_pmu_count(pmu, &tag, n);
 }
@@ -182,12 +182,12 @@ static void to_pcie(struct soc_pmu *pmu, const struct flow *f)
 	u64 n[SOC_EVENTS] = {};
 
 	if (f->t->write) {
-		n[DRM_PERFCTR_PCIE_WR_BYTES] = f->lines * SOC_LINE_BYTES;
-		n[DRM_PERFCTR_PCIE_WR_REQ] = f->lines;
+		n[DRM_PERFCTR_TEGRA410_PCIE_WR_BYTES] = f->lines * SOC_LINE_BYTES;
+		n[DRM_PERFCTR_TEGRA410_PCIE_WR_REQ] = f->lines;
 	} else {
-		n[DRM_PERFCTR_PCIE_RD_BYTES] = f->lines * SOC_LINE_BYTES;
-		n[DRM_PERFCTR_PCIE_RD_REQ] = f->lines;
-		n[DRM_PERFCTR_PCIE_RD_CUM_OUTS] = f->lines * f->latency;
+		n[DRM_PERFCTR_TEGRA410_PCIE_RD_BYTES] = f->lines * SOC_LINE_BYTES;
+		n[DRM_PERFCTR_TEGRA410_PCIE_RD_REQ] = f->lines;
+		n[DRM_PERFCTR_TEGRA410_PCIE_RD_CUM_OUTS] = f->lines * f->latency;
 	}
 	soc_pmu_count(pmu, &tag, n);
 }
@@ -205,10 +205,10 @@ static void to_pcie_tgt(struct soc_pmu *pmu, const struct flow *f)
 			next = end;
 		tag.address = address;
 		tag.bytes = next - address;
-		n[f->t->write ? DRM_PERFCTR_PCIE_TGT_WR_BYTES : DRM_PERFCTR_PCIE_TGT_RD_BYTES] =
-			tag.bytes;
-		n[f->t->write ? DRM_PERFCTR_PCIE_TGT_WR_REQ : DRM_PERFCTR_PCIE_TGT_RD_REQ] =
-			tag.bytes / SOC_LINE_BYTES;
+		n[f->t->write ? DRM_PERFCTR_TEGRA410_PCIE_TGT_WR_BYTES :
+				DRM_PERFCTR_TEGRA410_PCIE_TGT_RD_BYTES] = tag.bytes;
+		n[f->t->write ? DRM_PERFCTR_TEGRA410_PCIE_TGT_WR_REQ :
+				DRM_PERFCTR_TEGRA410_PCIE_TGT_RD_REQ] = tag.bytes / SOC_LINE_BYTES;
 		soc_pmu_count(pmu, &tag, n);
 	}
 }
@@ -221,8 +221,8 @@ static void to_cmem(struct soc_pmu *pmu, const struct flow *f)
 
 	if (f->t->write || !requests)
 		return;
-	n[DRM_PERFCTR_CMEM_LATENCY_RD_REQ] = requests;
-	n[DRM_PERFCTR_CMEM_LATENCY_RD_CUM_OUTS] = requests * f->latency;
+	n[DRM_PERFCTR_TEGRA410_CMEM_LATENCY_RD_REQ] = requests;
+	n[DRM_PERFCTR_TEGRA410_CMEM_LATENCY_RD_CUM_OUTS] = requests * f->latency;
 	soc_pmu_count(pmu, &tag, n);
 }
 
@@ -239,11 +239,15 @@ static void to_link(struct soc_pmu *pmu, const struct flow *f, u8 gpu, u64 lines
 		/* links between SoCs and to memory only count reads */
 		if (pmu->pdata.kind != TEGRA410_PMU_NVLINK_C2C || pmu->pdata.cpu_en_mask)
 			return;
-		n[in ? DRM_PERFCTR_C2C_IN_WR_REQ : DRM_PERFCTR_C2C_OUT_WR_REQ] = lines;
-		n[in ? DRM_PERFCTR_C2C_IN_WR_CUM_OUTS : DRM_PERFCTR_C2C_OUT_WR_CUM_OUTS] = cum_outs;
+		n[in ? DRM_PERFCTR_TEGRA410_C2C_IN_WR_REQ :
+		       DRM_PERFCTR_TEGRA410_C2C_OUT_WR_REQ] = lines;
+		n[in ? DRM_PERFCTR_TEGRA410_C2C_IN_WR_CUM_OUTS :
+		       DRM_PERFCTR_TEGRA410_C2C_OUT_WR_CUM_OUTS] = cum_outs;
 	} else {
-		n[in ? DRM_PERFCTR_C2C_IN_RD_REQ : DRM_PERFCTR_C2C_OUT_RD_REQ] = lines;
-		n[in ? DRM_PERFCTR_C2C_IN_RD_CUM_OUTS : DRM_PERFCTR_C2C_OUT_RD_CUM_OUTS] = cum_outs;
+		n[in ? DRM_PERFCTR_TEGRA410_C2C_IN_RD_REQ :
+		       DRM_PERFCTR_TEGRA410_C2C_OUT_RD_REQ] = lines;
+		n[in ? DRM_PERFCTR_TEGRA410_C2C_IN_RD_CUM_OUTS :
+		       DRM_PERFCTR_TEGRA410_C2C_OUT_RD_CUM_OUTS] = cum_outs;
 	}
 	soc_pmu_count(pmu, &tag, n);
 }

@@ -306,12 +306,15 @@ const struct vsoc_fw_pages *vsoc_fw_pages(struct vsoc_device *vsoc)
 	return &vsoc->fw->pages;
 }
 
-/* map @memory at @va of the MCU's address space 0 */
+/* map @memory, NULL: nothing, at @va of the MCU's address space 0 */
 void vsoc_fw_map(struct vsoc_device *vsoc, u64 va, void *memory, size_t bytes)
 {
 	struct vsoc_fw *fw = vsoc->fw;
 
 	mutex_lock(&fw->lock);
+	/* a ring that goes away under its feet is a fault that firmware does not survive */
+	if (!memory && fw->enabled)
+		restart(fw);
 	fw->map_va = va;
 	fw->map = memory;
 	fw->map_bytes = bytes;

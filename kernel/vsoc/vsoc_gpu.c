@@ -77,7 +77,8 @@ void vsoc_gpu_set_hz(struct vsoc_device *vsoc, enum vsoc_clock clock, u64 hz)
 	vsoc_gpu_update_clocks(vsoc);
 	c->base_cycles = vsoc_gpu_cycles(vsoc, clock);
 	c->on_ns = 0;
-	c->hz = hz;
+	/* frequency_hz() reads it without the lock */
+	WRITE_ONCE(c->hz, hz);
 }
 
 /* the GPU's timestamp counter at a time of CLOCK_MONOTONIC_RAW */

@@ -228,14 +228,10 @@ int vsoc_open(struct drm_device *drm, struct drm_file *file)
 	ret = ctx_create(vf, XA_LIMIT(DRM_VSOC_CTX_DEFAULT, DRM_VSOC_CTX_DEFAULT), &id);
 	if (ret)
 		goto err_free;
-	ret = drm_perfctr_file_open(vsoc->pc, &vf->perf);
-	if (ret)
-		goto err_ctx;
+	drm_perfctr_file_open(vsoc->pc, &vf->perf);
 	file->driver_priv = vf;
 	return 0;
 
-err_ctx:
-	vsoc_ctx_put(xa_erase(&vf->ctxs, id));
 err_free:
 	xa_destroy(&vf->ctxs);
 	mutex_destroy(&vf->submit_lock);
@@ -364,9 +360,6 @@ static int read_commands(struct vsoc_file *vf, struct drm_file *file, struct vso
 				       c->cmd.sample.handle);
 			return -ENOENT;
 		}
-		ret = drm_perfctr_session_pace(c->session);
-		if (ret)
-			return ret;
 		cond_resched();
 	}
 	return 0;

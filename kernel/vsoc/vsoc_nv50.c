@@ -16,7 +16,6 @@
 
 #include "nv50_mp.h"
 #include "nv50_wires.h"
-#include "drm_perfctr.h"
 #include "pcounter/pcounter_perfctr.h"
 #include "vsoc.h"
 #include "vsoc_engine.h"
@@ -328,10 +327,11 @@ void vsoc_nv50_reset(struct vsoc_device *vsoc)
 	mutex_unlock(&vsoc->hw_lock);
 }
 
-/* current frequency of a domain; all follow the shader clock */
+/* current frequency of a domain; all follow the shader clock. Any context */
 u64 vsoc_nv50_hz(struct vsoc_device *vsoc, u8 clock)
 {
-	return mul_u64_u64_div_u64(nv50_domain_hz[clock], vsoc->gpu.clocks[VSOC_CLOCK_SHADER].hz,
+	return mul_u64_u64_div_u64(nv50_domain_hz[clock],
+				   READ_ONCE(vsoc->gpu.clocks[VSOC_CLOCK_SHADER].hz),
 				   VSOC_SHADER_HZ);
 }
 
@@ -501,7 +501,6 @@ static int pcounter_file_show(struct seq_file *m, void *data)
 {
 	const struct vsoc_device *vsoc = m->private;
 
-	drm_perfctr_show(vsoc->pc, m);
 	pcounter_show(vsoc->nv50->pcounter, m);
 	return 0;
 }

@@ -6,12 +6,38 @@
 #include <linux/iosys-map.h>
 #include <linux/overflow.h>
 #include <drm/drm_gem.h>
+#include <drm/drm_gem_shmem_helper.h>
 #include <drm/drm_print.h>
+#include <drm/drm_vma_manager.h>
 
 #include "compat.h"
 #include "vsoc.h"
 #include "vsoc_engine.h"
 #include "vsoc_job.h"
+
+#define MAX_BO_BYTES	(1u << 20)
+
+int vsoc_bo_create_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
+{
+	struct drm_vsoc_bo_create *args = data;
+	struct drm_gem_shmem_object *shmem;
+	int ret;
+
+	if (!args->size || args->pad || args->size > MAX_BO_BYTES) {
+		drm_dbg_driver(drm, "bo_create: size %llu or pad\n", args->size);
+		return args->size > MAX_BO_BYTES ? -ERANGE : -EINVAL;
+	}
+	shmem = drm_gem_shmem_create(drm, PAGE_ALIGN(args->size));
+	if (IS_ERR(shmem))
+		/* -ENOSPC: shmem has no memory for an inode */
+		return PTR_ERR(shmem) == -ENOSPC ? -ENOMEM : PTR_ERR(shmem);
+	args->size = shmem->base.size;
+	args->mmap_offset = drm_vma_node_offset_addr(&shmem->base.vma_node);
+	ret = drm_gem_handle_create(file, &shmem->base, &args->handle);
+	/* the handle holds the buffer from here on */
+	drm_gem_object_put(&shmem->base);
+	return ret;
+}
 
 /* records of all TPCs up to the last one that is present */
 static u64 store_bytes(const struct vsoc_device *vsoc)

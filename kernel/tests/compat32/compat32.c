@@ -3,7 +3,7 @@
  * The whole life of a session in a 32-bit process: the structures are the same,
  * so every ioctl must work without a compat layer. Prints TAP.
  *
- * The whole life: query, TEST_ONLY, buffers, SETUP, START, job, SAMPLE, STOP,
+ * The whole life: query, TEST_ONLY, SETUP, mappings, START, job, SAMPLE, STOP,
  * STATUS, TEARDOWN. The counts are compared with debugfs.
  */
 #include <errno.h>
@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include <drm/perfctr_drm.h>
+#include <drm/perfctr_mali.h>
 #include <drm/vsoc_drm.h>
 
 #define SLOTS		4
@@ -52,19 +53,6 @@ static int open_vsoc(void)
 		close(fd);
 	}
 	return 0;
-}
-
-static void *buffer(__u64 bytes, __u32 *handle)
-{
-	struct drm_perfctr_bo_create bo = { .size = bytes };
-	void *map;
-
-	if (ioctl(fd, DRM_IOCTL_PERFCTR_BO_CREATE, &bo))
-		return MAP_FAILED;
-	*handle = bo.handle;
-	/* offsets of DRM files are beyond 4 GiB: needs 64-bit off_t */
-	map = mmap(NULL, bo.size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, bo.mmap_offset);
-	return map;
 }
 
 static int control(__u32 cmd, __u32 *handle, void *arg, __u64 size)
@@ -150,7 +138,7 @@ static __u64 drain(struct drm_perfctr_ring_control *c, const __u8 *ring, __u32 s
 		__u64 value;
 
 		memcpy(&value, (const char *)b + b->header_size, sizeof(value));
-		if (h->block_count == 1 && b->type == DRM_PERFCTR_BLOCK_TILER)
+		if (h->block_count == 1 && b->type == DRM_PERFCTR_MALI_BLOCK_TILER)
 			sum += value;
 		(*samples)++;
 	}
@@ -161,7 +149,7 @@ static __u64 drain(struct drm_perfctr_ring_control *c, const __u8 *ring, __u32 s
 int main(void)
 {
 	struct drm_perfctr_query query = { .type = DRM_PERFCTR_QUERY_DEVICE };
-	struct drm_perfctr_block_request request = { .type = DRM_PERFCTR_BLOCK_TILER };
+	struct drm_perfctr_block_request request = { .type = DRM_PERFCTR_MALI_BLOCK_TILER };
 	struct drm_perfctr_setup setup = {
 		.flags = DRM_PERFCTR_SETUP_TEST_ONLY, .slots = SLOTS, .eventfd = -1,
 		.requests = (uintptr_t)&request, .request_count = 1,
@@ -191,13 +179,14 @@ int main(void)
 	request.mask = 1ull << (number & 63);
 	result(!control(DRM_PERFCTR_CMD_SETUP, &handle, &setup, sizeof(setup)), "TEST_ONLY");
 
-	ring = buffer(setup.ring_bytes, &setup.ring_handle);
-	c = buffer(sizeof(*c), &setup.control_handle);
-	result(ring != MAP_FAILED && (void *)c != MAP_FAILED, "buffers");
-	if (ring == MAP_FAILED || (void *)c == MAP_FAILED)
-		goto out;
 	setup.flags = 0;
 	result(!control(DRM_PERFCTR_CMD_SETUP, &handle, &setup, sizeof(setup)) && handle, "SETUP");
+	c = mmap(NULL, setup.ring_offset, PROT_READ | PROT_WRITE, MAP_SHARED, setup.ring_fd, 0);
+	ring = mmap(NULL, setup.ring_bytes, PROT_READ, MAP_SHARED, setup.ring_fd,
+		    setup.ring_offset);
+	result(ring != MAP_FAILED && (void *)c != MAP_FAILED, "mappings");
+	if (ring == MAP_FAILED || (void *)c == MAP_FAILED)
+		goto out;
 
 	before = total_of("TILER", "VERTICES");
 	result(!control(DRM_PERFCTR_CMD_START, &handle, &tag, sizeof(tag)), "START");

@@ -17,6 +17,9 @@
 #include <sys/types.h>
 
 #include <drm/perfctr_drm.h>
+#include <drm/perfctr_mali.h>
+#include <drm/perfctr_nv50.h>
+#include <drm/perfctr_tegra410.h>
 #include <drm/vsoc_drm.h>
 
 #ifndef ARRAY_SIZE
@@ -61,21 +64,24 @@ void mutate(struct rng *r, void *data, size_t bytes);
 #define MAX_BOS		16
 #define MAX_SESSIONS	24
 #define MAX_EVENTFDS	4
-#define MAX_DMABUFS	4
 #define MAX_CONTEXTS	4
 #define MAX_JOBS	8
 
+/* memory of the virtual SoC, for stores of MP counters */
 struct bo {
 	int fd;			/* slot of the file that owns it */
 	__u32 handle;
-	/* address, and below it the number of pages: one word, lest threads mix two mappings */
-	uintptr_t map;
 };
 
 struct session {
 	int fd;			/* slot of the file that owns it */
 	__u32 handle;
-	int ring, control;	/* slots of its buffers */
+	int ring_fd;		/* or -1 */
+	/*
+	 * Address of the control area, with the slots behind it, and below it the number of
+	 * pages: one word, lest threads mix two mappings.
+	 */
+	uintptr_t map;
 	struct drm_perfctr_setup setup;
 	__u64 extract;
 };
@@ -89,7 +95,6 @@ struct world {
 	struct bo bos[MAX_BOS];
 	struct session sessions[MAX_SESSIONS];
 	int eventfds[MAX_EVENTFDS];
-	int dmabufs[MAX_DMABUFS];
 	__u32 contexts[MAX_CONTEXTS];
 	__u64 jobs[MAX_JOBS];
 	/*
@@ -112,7 +117,7 @@ struct world {
 
 #define PAGE_BYTES	4096ul
 #define ARENA_PAGES	16
-/* largest buffer that is mapped */
+/* largest ring that is mapped */
 #define MAX_MAP_BYTES	((PAGE_BYTES - 1) * PAGE_BYTES)
 #define FIELD_BYTES	0x100000000ul
 #define FIELD_ARENA	0x80000000ul
@@ -153,8 +158,12 @@ extern __thread unsigned int fuzz_op;
 int any_fd(struct world *w, struct rng *r);
 struct session *any_session(struct world *w, struct rng *r);
 struct bo *any_bo(struct world *w, struct rng *r);
-/* where a buffer is mapped, or NULL */
-char *map_of(const struct bo *bo, __u64 *bytes);
+/* where a session's ring is mapped, or NULL */
+char *map_of(const struct session *s, __u64 *bytes);
+/* another mapping, or none: 0 */
+void set_map(struct session *s, uintptr_t map);
+/* of control area and slots, as a reader has it */
+void map_ring(struct world *w, struct session *s);
 /* a structure where the kernel can read it, mostly */
 void *place(struct world *w, struct rng *r, const void *data, size_t bytes);
 
@@ -166,7 +175,8 @@ void op_info(struct world *w, struct rng *r);
 
 /* fuzz_rings.c */
 void op_scribble_control(struct world *w, struct rng *r);
-void op_scribble_ring(struct world *w, struct rng *r);
+void op_remap(struct world *w, struct rng *r);
+void op_close_ring(struct world *w, struct rng *r);
 void op_drain(struct world *w, struct rng *r);
 void op_eventfd(struct world *w, struct rng *r);
 
@@ -208,7 +218,8 @@ void coverage_print(double seconds);
 struct kernel_state {
 	unsigned long taint;
 	int kmsg;
-	unsigned long shmem_kb;
+	/* references of the core's module: each ring has one */
+	unsigned long rings;
 	/* there is a GPU with PCOUNTER all the time */
 	bool has_nv50;
 };

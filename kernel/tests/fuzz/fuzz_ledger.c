@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "fuzz.h"
@@ -17,8 +18,12 @@
 #define WARNING_LEVEL	4
 /* died, warned, soft lockup */
 #define TAINT_SPLAT	0x4280ul
-/* pages that user space itself left: page tables, tmpfs of the guest */
-#define SHMEM_SLACK_KB	256
+#define PARANOID	"/proc/sys/dev/perfctr/paranoid"
+/* as many users with all their sessions as fill a device */
+#define USERS		8
+#define SESSIONS_OF_USER 128
+#define FIRST_UID	20000
+#define CORE_REFERENCES	"/sys/module/drm_perfctr/refcnt"
 #define RUNTIME_STATUS	"/sys/bus/platform/devices/vsoc.0/power/runtime_status"
 #define RUNTIME_CONTROL	"/sys/bus/platform/devices/vsoc.0/power/control"
 /* share of ioctls that succeed in a run that is long enough to tell */
@@ -56,7 +61,7 @@ static unsigned long read_number(const char *path, const char *key)
 void kernel_before(struct kernel_state *k)
 {
 	k->taint = read_number("/proc/sys/kernel/tainted", NULL);
-	k->shmem_kb = read_number("/proc/meminfo", "Shmem:");
+	k->rings = read_number(CORE_REFERENCES, NULL);
 	k->kmsg = open("/dev/kmsg", O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 	if (k->kmsg >= 0)
 		lseek(k->kmsg, 0, SEEK_END);
@@ -103,21 +108,18 @@ static unsigned int complaints(struct kernel_state *k, unsigned int *lines)
 
 /* --- sessions ------------------------------------------------------------ */
 
-static int small_setup(int fd, __u8 set, __u32 handle, __u32 *session)
+static int small_setup(int fd, __u8 set, __u32 flags)
 {
 	struct drm_perfctr_block_request request = {
-		.type = DRM_PERFCTR_BLOCK_CSHW,
+		.type = DRM_PERFCTR_MALI_BLOCK_CSHW,
 		.index = DRM_PERFCTR_INDEX_ALL,
 		.set = set,
 		.flags = DRM_PERFCTR_REQUEST_AVAILABLE,
 		.mask = ~0ull,
 	};
 	struct drm_perfctr_setup setup = {
-		.flags = handle ? 0 : DRM_PERFCTR_SETUP_TEST_ONLY,
+		.flags = flags,
 		.slots = 1,
-		.ring_handle = handle,
-		.control_handle = handle,
-		.control_offset = handle ? PAGE_BYTES : 0,
 		.eventfd = -1,
 		.requests = (uintptr_t)&request,
 		.request_count = 1,
@@ -131,44 +133,58 @@ static int small_setup(int fd, __u8 set, __u32 handle, __u32 *session)
 
 	if (ioctl(fd, DRM_IOCTL_PERFCTR_CONTROL, &control))
 		return -errno;
-	if (session)
-		*session = control.handle;
+	if (!(flags & DRM_PERFCTR_SETUP_TEST_ONLY))
+		close(setup.ring_fd);
 	return 0;
 }
 
+/* sessions that USERS users get on one device, each on a file of its own; in a child of root */
+static unsigned int fill_device(void)
+{
+	unsigned int n, count = 0;
+	int ret = 0;
+
+	for (n = 0; n <= USERS; n++) {
+		int fd;
+
+		if (setresuid(-1, 0, -1) || setresuid(FIRST_UID + n, FIRST_UID + n, 0))
+			return 0;
+		fd = open_any_node();
+		if (fd < 0)
+			return 0;
+		while (!(ret = small_setup(fd, 0, 0)))
+			count++;
+	}
+	printf("# %u sessions fit, then %d\n", count, ret);
+	return ret == -ENFILE ? count : 0;
+}
+
 /*
- * A device has room for so many sessions. If exactly that many still fit, none
- * of the run's is left.
+ * All users without CAP_PERFMON together have so many sessions of a device. If exactly that
+ * many still fit, none of the run's is left.
  */
 static void check_sessions(void)
 {
-	unsigned int count = 0, room = 1024;
-	int fds[64], n = 0, ret = 0;
+	int status = -1;
+	pid_t pid;
 
-	while (n < (int)ARRAY_SIZE(fds) && ret != -ENFILE) {
-		struct drm_perfctr_bo_create bo = { .size = 2 * PAGE_BYTES };
+	write_text(PARANOID, "0");
+	fflush(stdout);
+	pid = fork();
+	if (!pid) {
+		bool good = fill_device() == USERS * SESSIONS_OF_USER;
 
-		fds[n] = open_any_node();
-		if (fds[n] < 0 || ioctl(fds[n], DRM_IOCTL_PERFCTR_BO_CREATE, &bo))
-			break;
-		do {
-			ret = small_setup(fds[n], 0, bo.handle, NULL);
-			count += !ret;
-		} while (!ret);
-		n++;
-		if (ret != -EMFILE)
-			break;
+		fflush(stdout);
+		_exit(!good);
 	}
-	printf("# %u sessions fit, then %d\n", count, ret);
-	result(count == room && ret == -ENFILE, "no session is left");
-	while (n--)
-		close(fds[n]);
+	waitpid(pid, &status, 0);
+	result(!status, "no session is left");
 }
 
 static void check_sets(void)
 {
 	int fd = open_any_node();
-	int ret = fd < 0 ? -ENODEV : small_setup(fd, 1, 0, NULL);
+	int ret = fd < 0 ? -ENODEV : small_setup(fd, 1, DRM_PERFCTR_SETUP_TEST_ONLY);
 
 	result(!ret, "nobody holds a counter set");
 	if (fd >= 0)
@@ -196,18 +212,18 @@ static void check_asleep(void)
 
 static void check_memory(const struct kernel_state *k)
 {
-	unsigned long kb = 0;
+	unsigned long rings = 0;
 	int tries = 20;
 
 	/* files are released a little later than their processes end */
 	while (tries--) {
-		kb = read_number("/proc/meminfo", "Shmem:");
-		if (kb <= k->shmem_kb + SHMEM_SLACK_KB)
+		rings = read_number(CORE_REFERENCES, NULL);
+		if (rings <= k->rings)
 			break;
 		usleep(100000);
 	}
-	printf("# Shmem %lu kB before, %lu kB after\n", k->shmem_kb, kb);
-	result(kb <= k->shmem_kb + SHMEM_SLACK_KB, "no buffer is left");
+	printf("# references of the core: %lu before, %lu after\n", k->rings, rings);
+	result(rings <= k->rings, "no ring is left");
 }
 
 int kernel_after(struct kernel_state *k, double seconds)

@@ -128,9 +128,9 @@ struct bo *any_bo(struct world *w, struct rng *r)
 	return &w->bos[first];
 }
 
-char *map_of(const struct bo *bo, __u64 *bytes)
+char *map_of(const struct session *s, __u64 *bytes)
 {
-	uintptr_t map = __atomic_load_n(&bo->map, __ATOMIC_RELAXED);
+	uintptr_t map = __atomic_load_n(&s->map, __ATOMIC_RELAXED);
 
 	*bytes = map % PAGE_BYTES * PAGE_BYTES;
 	return map ? (char *)(map & ~(PAGE_BYTES - 1)) : NULL;
@@ -143,33 +143,37 @@ static void *clear_field(void *at, size_t bytes)
 		    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | (at ? MAP_FIXED : 0), -1, 0);
 }
 
-static void set_map(struct bo *bo, uintptr_t map)
+void set_map(struct session *s, uintptr_t map)
 {
-	map = __atomic_exchange_n(&bo->map, map, __ATOMIC_RELAXED);
+	map = __atomic_exchange_n(&s->map, map, __ATOMIC_RELAXED);
 	if (map)
 		clear_field((void *)(map & ~(PAGE_BYTES - 1)), map % PAGE_BYTES * PAGE_BYTES);
 }
 
-/* at the next place; a buffer that is still there is lost, which is one more kind of input */
-static void map_bo(struct world *w, struct bo *bo, int fd,
-		   const struct drm_perfctr_bo_create *create)
+/* at the next place; a ring that is still there is lost, which is one more kind of input */
+void map_ring(struct world *w, struct session *s)
 {
 	unsigned int n = __atomic_fetch_add(&w->next_map, 1, __ATOMIC_RELAXED) % FIELD_MAPS;
 	char *at = w->field + FIELD_FIRST_MAP + n * (MAX_MAP_BYTES + PAGE_BYTES);
+	const __u64 control = s->setup.ring_offset;
+	const __u64 bytes = control + ((s->setup.ring_bytes + PAGE_BYTES - 1) & -PAGE_BYTES);
 
-	if (mmap(at, create->size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd,
-		 create->mmap_offset) != MAP_FAILED)
-		set_map(bo, (uintptr_t)at | create->size / PAGE_BYTES);
+	if (bytes > MAX_MAP_BYTES)
+		return;
+	if (mmap(at, control, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, s->ring_fd, 0) !=
+		    MAP_FAILED &&
+	    mmap(at + control, bytes - control, PROT_READ, MAP_SHARED | MAP_FIXED, s->ring_fd,
+		 control) != MAP_FAILED)
+		set_map(s, (uintptr_t)at | bytes / PAGE_BYTES);
 	else
-		clear_field(at, create->size);
+		clear_field(at, bytes);
 }
 
-/* where a structure goes: our memory, its last bytes, a buffer of the device, or nonsense */
+/* where a structure goes: our memory, its last bytes, a control area, or nonsense */
 void *place(struct world *w, struct rng *r, const void *data, size_t bytes)
 {
 	char *at = w->arena + 64 * below(r, ARENA_RW / 64 / 2);
 	__u64 map_bytes;
-	struct bo *bo;
 	char *map;
 
 	switch (below(r, 20)) {
@@ -184,9 +188,8 @@ void *place(struct world *w, struct rng *r, const void *data, size_t bytes)
 		return percent(r, 50) ? (void *)wild(r) : (void *)0xffff888000000000ul;
 	case 3:
 		/* memory that the kernel writes to on its own account */
-		bo = any_bo(w, r);
-		map = map_of(bo, &map_bytes);
-		if (map && map_bytes >= bytes)
+		map = map_of(any_session(w, r), &map_bytes);
+		if (map && bytes <= PAGE_BYTES)
 			at = map;
 		break;
 	}
@@ -308,30 +311,20 @@ static void op_query(struct world *w, struct rng *r)
 	call(any_fd(w, r), DRM_IOCTL_PERFCTR_QUERY, place(w, r, &query, sizeof(query)));
 }
 
-/* --- buffers ------------------------------------------------------------- */
-
-static int new_bo(struct world *w, struct rng *r, int fd_slot, __u64 bytes)
-{
-	struct drm_perfctr_bo_create create = { .size = bytes };
-	unsigned int i = below(r, MAX_BOS);
-	struct bo *bo = &w->bos[i];
-
-	if (percent(r, 8))
-		mutate(r, &create, sizeof(create));
-	if (call(w->fds[fd_slot], DRM_IOCTL_PERFCTR_BO_CREATE, &create))
-		return -1;
-	bo->fd = fd_slot;
-	bo->handle = create.handle;
-	set_map(bo, 0);
-	if (create.size > MAX_MAP_BYTES)
-		return i;
-	map_bo(w, bo, w->fds[fd_slot], &create);
-	return i;
-}
+/* --- memory of the virtual SoC ------------------------------------------ */
 
 static void op_bo_create(struct world *w, struct rng *r)
 {
-	new_bo(w, r, any_slot(w, r), 1ull << below(r, 19));
+	struct drm_vsoc_bo_create create = { .size = 1ull << below(r, 22) };
+	struct bo *bo = &w->bos[below(r, MAX_BOS)];
+	unsigned int fd_slot = any_slot(w, r);
+
+	if (percent(r, 8))
+		mutate(r, &create, sizeof(create));
+	if (call(w->fds[fd_slot], DRM_IOCTL_VSOC_BO_CREATE, &create))
+		return;
+	bo->fd = fd_slot;
+	bo->handle = create.handle;
 }
 
 static void op_gem_close(struct world *w, struct rng *r)
@@ -339,44 +332,10 @@ static void op_gem_close(struct world *w, struct rng *r)
 	struct bo *bo = any_bo(w, r);
 	struct drm_gem_close close_bo = { .handle = percent(r, 90) ? bo->handle : wild(r) };
 
-	/* a session may be using it */
+	/* a job may be using it */
 	call(percent(r, 90) ? w->fds[bo->fd] : any_fd(w, r), DRM_IOCTL_GEM_CLOSE, &close_bo);
 	if (percent(r, 80))
 		bo->handle = 0;
-}
-
-static void op_munmap(struct world *w, struct rng *r)
-{
-	set_map(any_bo(w, r), 0);
-}
-
-static void op_export(struct world *w, struct rng *r)
-{
-	struct bo *bo = any_bo(w, r);
-	int *slot = &w->dmabufs[below(r, MAX_DMABUFS)];
-	struct drm_prime_handle prime = {
-		.handle = bo->handle,
-		.flags = DRM_CLOEXEC | (percent(r, 50) ? DRM_RDWR : 0),
-	};
-
-	if (call(w->fds[bo->fd], DRM_IOCTL_PRIME_HANDLE_TO_FD, &prime))
-		return;
-	if (*slot >= 0)
-		close(*slot);
-	*slot = prime.fd;
-}
-
-static void op_import(struct world *w, struct rng *r)
-{
-	unsigned int fd_slot = any_slot(w, r);
-	struct bo *bo = &w->bos[below(r, MAX_BOS)];
-	struct drm_prime_handle prime = { .fd = w->dmabufs[below(r, MAX_DMABUFS)] };
-
-	if (call(w->fds[fd_slot], DRM_IOCTL_PRIME_FD_TO_HANDLE, &prime))
-		return;
-	set_map(bo, 0);
-	bo->fd = fd_slot;
-	bo->handle = prime.handle;
 }
 
 /* --- CONTROL ------------------------------------------------------------- */
@@ -404,8 +363,8 @@ struct family {
 
 static struct family family_of(int fd)
 {
-	static const struct family csf = { DRM_PERFCTR_BLOCK_FW, DRM_PERFCTR_BLOCK_SHADER };
-	static const struct family nv50 = { DRM_PERFCTR_BLOCK_PCOUNTER, 2 };
+	static const struct family csf = { DRM_PERFCTR_MALI_BLOCK_FW, DRM_PERFCTR_MALI_BLOCK_SHADER };
+	static const struct family nv50 = { DRM_PERFCTR_NV50_BLOCK_PCOUNTER, 2 };
 	struct drm_perfctr_device_info info = { 0 };
 	struct drm_perfctr_query query = {
 		.type = DRM_PERFCTR_QUERY_DEVICE,
@@ -416,7 +375,7 @@ static struct family family_of(int fd)
 
 	if (ioctl(fd, DRM_IOCTL_PERFCTR_QUERY, &query))
 		return csf;
-	return info.product == DRM_PERFCTR_PRODUCT_NV50 ? nv50 : csf;
+	return info.product == DRM_PERFCTR_NV50_PRODUCT ? nv50 : csf;
 }
 
 static void random_request(struct world *w, struct rng *r, struct family family,
@@ -433,6 +392,7 @@ static void random_request(struct world *w, struct rng *r, struct family family,
 			break;
 		i = below(r, w->pmu_count);
 		q->type = w->pmus[i].block;
+		q->flags = percent(r, 97) ? DRM_PERFCTR_REQUEST_PMU : 0;
 		q->pmu_type = percent(r, 95) ? w->pmus[i].type : wild(r);
 		q->index = below(r, 4);
 		q->cpu = percent(r, 80) ? DRM_PERFCTR_CPU_ANY : (int)below(r, 4);
@@ -464,10 +424,10 @@ static unsigned int random_requests(struct world *w, struct rng *r, int fd,
 
 	for (i = 0; i < count; i++) {
 		random_request(w, r, family, &requests[i]);
-		if (requests[i].type < DRM_PERFCTR_BLOCK_GENERIC_PMU)
+		if (!(requests[i].flags & DRM_PERFCTR_REQUEST_PMU))
 			requests[i].set = percent(r, 99) ? set : below(r, 4);
 		/* the same type twice is refused */
-		if (percent(r, 90) && requests[i].type <= DRM_PERFCTR_BLOCK_MP)
+		if (percent(r, 90) && requests[i].type <= DRM_PERFCTR_NV50_BLOCK_MP)
 			requests[i].type = family.first + i % family.count;
 	}
 	return count;
@@ -492,24 +452,17 @@ static void random_setup(struct world *w, struct rng *r, int fd, struct drm_perf
 		setup->flags |= DRM_PERFCTR_SETUP_AUTOMATIC;
 }
 
-/* buffers that fit, of this file or of another one, shared or not */
-static bool find_buffers(struct world *w, struct rng *r, int fd_slot,
-			 struct drm_perfctr_setup *setup, struct session *s)
+/* a session takes the place of another one, whose ring goes before or after it */
+static void put_session(struct world *w, struct rng *r, struct session *s, struct session made)
 {
-	if (setup->ring_bytes > (8u << 20))
-		return false;
-	s->ring = percent(r, 80) ? new_bo(w, r, fd_slot, setup->ring_bytes + PAGE_BYTES) :
-				   (int)below(r, MAX_BOS);
-	if (s->ring < 0)
-		return false;
-	s->control = percent(r, 50) ? s->ring : (int)below(r, MAX_BOS);
-	setup->ring_handle = w->bos[s->ring].handle;
-	setup->control_handle = w->bos[s->control].handle;
-	/* behind the ring, or in the middle of it */
-	setup->control_offset = s->ring != s->control ? 0 : percent(r, 90) ?
-				setup->ring_bytes & ~63ull : 64 * below(r, 32);
-	setup->eventfd = percent(r, 60) ? -1 : w->eventfds[below(r, MAX_EVENTFDS)];
-	return true;
+	int old = s->ring_fd;
+
+	set_map(s, 0);
+	*s = made;
+	if (percent(r, 90))
+		map_ring(w, s);
+	if (old >= 0)
+		close(old);
 }
 
 static void op_setup(struct world *w, struct rng *r)
@@ -525,28 +478,26 @@ static void op_setup(struct world *w, struct rng *r)
 	};
 
 	random_setup(w, r, w->fds[fd_slot], &setup);
-	setup.flags |= DRM_PERFCTR_SETUP_TEST_ONLY;
-	if (call(w->fds[fd_slot], DRM_IOCTL_PERFCTR_CONTROL, &c) ||
-	    !find_buffers(w, r, fd_slot, &setup, &made))
-		return;
-	setup.flags &= ~DRM_PERFCTR_SETUP_TEST_ONLY;
+	if (percent(r, 20))
+		setup.flags |= DRM_PERFCTR_SETUP_TEST_ONLY;
+	else if (percent(r, 40))
+		setup.eventfd = w->eventfds[below(r, MAX_EVENTFDS)];
 	if (percent(r, 15))
 		mutate(r, &setup, sizeof(setup));
-	made.setup = setup;
 	if (percent(r, 10)) {
-		/* from memory that changes meanwhile */
+		/* from memory that changes meanwhile; its ring is lost with the process */
 		control(w, r, w->fds[fd_slot], DRM_PERFCTR_CMD_SETUP, &made.handle, &setup,
 			sizeof(setup));
-		if (made.handle)
-			*s = made;
 		return;
 	}
-	if (call(w->fds[fd_slot], DRM_IOCTL_PERFCTR_CONTROL, &c))
+	if (call(w->fds[fd_slot], DRM_IOCTL_PERFCTR_CONTROL, &c) ||
+	    setup.flags & DRM_PERFCTR_SETUP_TEST_ONLY)
 		return;
 	made.setup = setup;
 	made.handle = c.handle;
-	*s = made;
-	if (family_of(w->fds[fd_slot]).first == DRM_PERFCTR_BLOCK_PCOUNTER)
+	made.ring_fd = setup.ring_fd;
+	put_session(w, r, s, made);
+	if (family_of(w->fds[fd_slot]).first == DRM_PERFCTR_NV50_BLOCK_PCOUNTER)
 		__atomic_fetch_add(&tally->nv50_sessions, 1, __ATOMIC_RELAXED);
 	if (percent(r, 70)) {
 		__u64 user_data = rnd(r);
@@ -629,7 +580,7 @@ static void op_teardown(struct world *w, struct rng *r)
 static void op_raw(struct world *w, struct rng *r)
 {
 	static const unsigned int numbers[] = {
-		0x5d, 0x5e, 0x5f, 0, 1, 2, 3, 4, 5, 0x5c, 0x60,
+		0x5d, 0x5e, 0, 1, 2, 3, 4, 5, 6, 0x5c, 0x5f,
 	};
 	unsigned int number = numbers[below(r, ARRAY_SIZE(numbers))];
 	unsigned int size = percent(r, 70) ? 8 * below(r, 20) : below(r, 16384);
@@ -698,9 +649,8 @@ const struct op user_ops[] = {
 	{ "query", 5, op_query },
 	{ "bo_create", 3, op_bo_create },
 	{ "gem_close", 2, op_gem_close },
-	{ "munmap", 1, op_munmap },
-	{ "export", 1, op_export },
-	{ "import", 1, op_import },
+	{ "remap", 3, op_remap },
+	{ "close_ring", 2, op_close_ring },
 	{ "setup", 16, op_setup },
 	{ "setup_wild", 8, op_setup_wild },
 	{ "start", 10, op_start },
@@ -709,7 +659,6 @@ const struct op user_ops[] = {
 	{ "status", 5, op_status },
 	{ "teardown", 5, op_teardown },
 	{ "scribble_control", 8, op_scribble_control },
-	{ "scribble_ring", 4, op_scribble_ring },
 	{ "drain", 12, op_drain },
 	{ "eventfd", 3, op_eventfd },
 	{ "submit", 8, op_submit },
@@ -766,14 +715,14 @@ static void find_pmus(struct world *w)
 		__u16 block;
 	} known[] = {
 		{ "software", DRM_PERFCTR_BLOCK_GENERIC_PMU },
-		{ "nvidia_ucf_pmu_0", DRM_PERFCTR_BLOCK_UCF },
+		{ "nvidia_ucf_pmu_0", DRM_PERFCTR_TEGRA410_BLOCK_UCF },
 		{ "nvidia_ucf_pmu_1", DRM_PERFCTR_BLOCK_GENERIC_PMU },
-		{ "nvidia_pcie_pmu_0_rc_0", DRM_PERFCTR_BLOCK_PCIE },
-		{ "nvidia_pcie_tgt_pmu_0_rc_0", DRM_PERFCTR_BLOCK_PCIE_TGT },
-		{ "nvidia_cmem_latency_pmu_0", DRM_PERFCTR_BLOCK_CMEM_LATENCY },
-		{ "nvidia_nvlink_c2c_pmu_0", DRM_PERFCTR_BLOCK_NVLINK_C2C },
-		{ "nvidia_nvclink_pmu_0", DRM_PERFCTR_BLOCK_NVCLINK },
-		{ "nvidia_nvdlink_pmu_0", DRM_PERFCTR_BLOCK_NVDLINK },
+		{ "nvidia_pcie_pmu_0_rc_0", DRM_PERFCTR_TEGRA410_BLOCK_PCIE },
+		{ "nvidia_pcie_tgt_pmu_0_rc_0", DRM_PERFCTR_TEGRA410_BLOCK_PCIE_TGT },
+		{ "nvidia_cmem_latency_pmu_0", DRM_PERFCTR_TEGRA410_BLOCK_CMEM_LATENCY },
+		{ "nvidia_nvlink_c2c_pmu_0", DRM_PERFCTR_TEGRA410_BLOCK_NVLINK_C2C },
+		{ "nvidia_nvclink_pmu_0", DRM_PERFCTR_TEGRA410_BLOCK_NVCLINK },
+		{ "nvidia_nvdlink_pmu_0", DRM_PERFCTR_TEGRA410_BLOCK_NVDLINK },
 	};
 	unsigned int i;
 
@@ -821,8 +770,8 @@ void world_init(struct world *w)
 		w->fds[i] = -1;
 	for (i = 0; i < MAX_EVENTFDS; i++)
 		w->eventfds[i] = -1;
-	for (i = 0; i < MAX_DMABUFS; i++)
-		w->dmabufs[i] = -1;
+	for (i = 0; i < MAX_SESSIONS; i++)
+		w->sessions[i].ring_fd = -1;
 	reserve_field(w);
 	w->arena = w->field + FIELD_ARENA;
 	/* and what is behind these stays nothing */
@@ -835,15 +784,15 @@ void world_fini(struct world *w)
 {
 	unsigned int i;
 
-	for (i = 0; i < MAX_BOS; i++)
-		set_map(&w->bos[i], 0);
+	for (i = 0; i < MAX_SESSIONS; i++) {
+		set_map(&w->sessions[i], 0);
+		if (w->sessions[i].ring_fd >= 0)
+			close(w->sessions[i].ring_fd);
+	}
 	for (i = 0; i < MAX_FDS; i++)
 		if (w->fds[i] >= 0)
 			close(w->fds[i]);
 	for (i = 0; i < MAX_EVENTFDS; i++)
 		if (w->eventfds[i] >= 0)
 			close(w->eventfds[i]);
-	for (i = 0; i < MAX_DMABUFS; i++)
-		if (w->dmabufs[i] >= 0)
-			close(w->dmabufs[i]);
 }

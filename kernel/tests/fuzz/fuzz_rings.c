@@ -1,30 +1,28 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The ioctl fuzzer: rings and control areas, which we share with the kernel.
+ * The ioctl fuzzer: rings, which we share with the kernel.
  */
 #include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "fuzz.h"
 
-static struct drm_perfctr_ring_control *control_area(struct world *w, const struct session *s)
+static struct drm_perfctr_ring_control *control_area(const struct session *s)
 {
-	__u64 at = s->setup.control_offset;
 	__u64 bytes;
-	char *map = map_of(&w->bos[s->control], &bytes);
 
-	if (!map || at % 64 || at > bytes ||
-	    bytes - at < sizeof(struct drm_perfctr_ring_control))
-		return NULL;
-	return (void *)(map + at);
+	return (void *)map_of(s, &bytes);
 }
 
 void op_scribble_control(struct world *w, struct rng *r)
 {
 	struct session *s = any_session(w, r);
-	struct drm_perfctr_ring_control *c = control_area(w, s);
+	struct drm_perfctr_ring_control *c = control_area(s);
 	__u64 insert;
 
 	if (!c)
@@ -49,25 +47,49 @@ void op_scribble_control(struct world *w, struct rng *r)
 	}
 }
 
-void op_scribble_ring(struct world *w, struct rng *r)
+/* any part of a ring's file with any protection, and what mprotect() makes of it */
+void op_remap(struct world *w, struct rng *r)
 {
-	__u64 i, bytes, n = below(r, 64);
-	char *map = map_of(any_bo(w, r), &bytes);
+	static const int prots[] = {
+		PROT_READ, PROT_READ | PROT_WRITE, PROT_WRITE, PROT_READ | PROT_EXEC, PROT_NONE,
+	};
+	struct session *s = any_session(w, r);
+	__u64 bytes, at = percent(r, 80) ? PAGE_BYTES * below(r, 8) : wild(r) & -PAGE_BYTES;
+	char *map;
 
-	if (!map)
+	bytes = percent(r, 80) ? PAGE_BYTES * (1 + below(r, 8)) : wild(r) % MAX_MAP_BYTES + 1;
+	map = mmap(NULL, bytes, prots[below(r, ARRAY_SIZE(prots))],
+		   percent(r, 90) ? MAP_SHARED : MAP_PRIVATE, s->ring_fd, at);
+	if (map == MAP_FAILED)
 		return;
-	for (i = 0; i < n; i++) {
-		__u64 value = wild(r);
-
-		memcpy(map + 8 * below(r, bytes / 8), &value, 8);
+	if (at && !mprotect(map, bytes, PROT_READ | PROT_WRITE)) {
+		fprintf(stderr, "ioctl_fuzz: slots became writable\n");
+		abort();
 	}
+	mremap(map, bytes, bytes + PAGE_BYTES, 0);
+	if (percent(r, 50))
+		munmap(map, PAGE_BYTES);
+	munmap(map, bytes);
+}
+
+/* its descriptor, its mapping or both go, while the session stays */
+void op_close_ring(struct world *w, struct rng *r)
+{
+	struct session *s = any_session(w, r);
+	unsigned int what = 1 + below(r, 3);
+	int fd = what & 1 ? __atomic_exchange_n(&s->ring_fd, -1, __ATOMIC_RELAXED) : -1;
+
+	if (fd >= 0)
+		close(fd);
+	if (what & 2)
+		set_map(s, 0);
 }
 
 /* a reader that follows the rules: what it reads must make sense, unless somebody scribbled */
 void op_drain(struct world *w, struct rng *r)
 {
 	struct session *s = any_session(w, r);
-	struct drm_perfctr_ring_control *c = control_area(w, s);
+	struct drm_perfctr_ring_control *c = control_area(s);
 	unsigned int n = 1 + below(r, 64);
 
 	while (c && n-- && __atomic_load_n(&c->insert_idx, __ATOMIC_ACQUIRE) != s->extract)

@@ -66,11 +66,11 @@ static void bench_session_init(struct kunit *test, struct bench_session *s, unsi
 		s->views[i].mask = mask;
 		s->views[i].totals = totals + i * COUNTERS;
 		s->views[i].base = s->bases + i * COUNTERS;
-		s->size += perfctr_view_size(&s->views[i]);
+		s->size += drm_perfctr_view_size(&s->views[i]);
 	}
 	s->memory = kunit_kzalloc(test, SLOTS * ALIGN(s->size, DRM_PERFCTR_SLOT_ALIGN), GFP_KERNEL);
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s->memory);
-	perfctr_ring_init(&s->ring, s->memory, &s->control, SLOTS,
+	drm_perfctr_ring_init(&s->ring, s->memory, &s->control, SLOTS,
 			  ALIGN(s->size, DRM_PERFCTR_SLOT_ALIGN));
 }
 
@@ -84,14 +84,14 @@ static void bench_publish(struct bench_session *s, u64 end_ns)
 	void *slot, *at;
 	unsigned int i;
 
-	if (perfctr_ring_free(&s->ring) < 2)
+	if (drm_perfctr_ring_free(&s->ring) < 2)
 		return;
-	slot = perfctr_ring_slot(&s->ring);
+	slot = drm_perfctr_ring_slot(&s->ring);
 	at = slot + sizeof(header);
 	for (i = 0; i < s->count; i++)
-		at = perfctr_layout_block(at, &s->views[i], &span);
-	perfctr_layout_header(slot, &header);
-	perfctr_ring_publish(&s->ring);
+		at = drm_perfctr_layout_block(at, &s->views[i], &span);
+	drm_perfctr_layout_header(slot, &header);
+	drm_perfctr_ring_publish(&s->ring);
 	WRITE_ONCE(s->control.extract_idx, s->control.insert_idx);
 }
 

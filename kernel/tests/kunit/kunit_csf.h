@@ -13,6 +13,7 @@
 #define csf_perfctr_irq			kunit_csf_irq
 #define csf_perfctr_sample_bytes	kunit_csf_sample_bytes
 #define csf_perfctr_ring_bytes		kunit_csf_ring_bytes
+#define csf_perfctr_check		kunit_csf_check
 #define drmm_csf_perfctr_create		kunit_csf_create
 
 #include <linux/spinlock.h>
@@ -22,7 +23,7 @@
 
 #include "csf_layout.h"
 #include "csf_perfctr.h"
-#include "drm_perfctr.h"
+#include <drm/drm_perfctr.h>
 
 int kunit_add_source(struct drm_perfctr *pc, struct drm_perfctr_source *source);
 

@@ -3,14 +3,18 @@
  * A driver that is not vsoc, and a process that uses its device, see the header.
  */
 #include <linux/delay.h>
+#include <linux/fdtable.h>
+#include <linux/file.h>
 #include <linux/mman.h>
 #include <linux/sched/mm.h>
 #include <linux/uaccess.h>
 #include <drm/drm_drv.h>
-#include <drm/drm_gem_shmem_helper.h>
+#include <drm/drm_file.h>
+#include <drm/drm_ioctl.h>
 #include <drm/drm_managed.h>
 #include <kunit/device.h>
 
+#include "compat.h"
 #include "kunit_driver.h"
 
 #define REQUESTS_AT		2048
@@ -23,19 +27,46 @@ static struct fake_source *to_fake(struct drm_perfctr_source *source)
 	return container_of(source, struct fake_source, base);
 }
 
+static int fake_prepare(struct drm_perfctr_source *source)
+{
+	struct fake_source *fake = to_fake(source);
+
+	fake->wrong_calls += fake->prepares != fake->unprepares;
+	if (fake->prepare_error)
+		return fake->prepare_error;
+	fake->prepares++;
+	return 0;
+}
+
+static void fake_unprepare(struct drm_perfctr_source *source)
+{
+	struct fake_source *fake = to_fake(source);
+
+	fake->wrong_calls += fake->counting || fake->prepares != fake->unprepares + 1;
+	WRITE_ONCE(fake->unprepares, fake->unprepares + 1);
+}
+
 static int fake_start(struct drm_perfctr_source *source, u8 set)
 {
 	struct fake_source *fake = to_fake(source);
 
+	/* only a source with these operations knows */
+	if (source->ops->prepare)
+		fake->wrong_calls += fake->counting || fake->prepares == fake->unprepares;
 	if (fake->start_error)
 		return fake->start_error;
 	fake->starts++;
+	fake->counting = true;
 	return 0;
 }
 
 static void fake_stop(struct drm_perfctr_source *source)
 {
-	to_fake(source)->stops++;
+	struct fake_source *fake = to_fake(source);
+
+	fake->wrong_calls += !fake->counting;
+	fake->counting = false;
+	WRITE_ONCE(fake->stops, fake->stops + 1);
 }
 
 /* the next piece of a batch; the last one goes up to now */
@@ -99,6 +130,7 @@ static int fake_collect(struct drm_perfctr_source *source, struct drm_perfctr_co
 static void fake_reset(struct drm_perfctr_source *source)
 {
 	to_fake(source)->resets++;
+	to_fake(source)->counting = false;
 }
 
 static void fake_select(struct drm_perfctr_source *source, const u64 *wanted)
@@ -111,6 +143,8 @@ static void fake_select(struct drm_perfctr_source *source, const u64 *wanted)
 }
 
 const struct drm_perfctr_source_ops fake_ops = {
+	.prepare = fake_prepare,
+	.unprepare = fake_unprepare,
 	.start = fake_start,
 	.stop = fake_stop,
 	.collect = fake_collect,
@@ -150,12 +184,15 @@ static const struct drm_perfctr_driver_ops core_ops = {
 };
 
 static const struct drm_perfctr_clock_desc core_clocks[] = {
-	{ .clock = DRM_PERFCTR_CLOCK_TOP, .name = "top", .max_frequency_hz = 5000 },
+	{ .clock = DRM_PERFCTR_MALI_CLOCK_TOP, .name = "top", .max_frequency_hz = 5000 },
 };
 
-DEFINE_DRM_GEM_FOPS(core_fops);
+static const struct file_operations core_fops = {
+	.owner = THIS_MODULE,
+	PERFCTR_DRM_FOPS,
+};
+
 static const struct drm_driver core_driver = {
-	.driver_features = DRIVER_GEM,
 	.fops = &core_fops,
 	.name = "perfctr-kunit",
 	.desc = "KUnit's driver",
@@ -165,9 +202,17 @@ static const struct drm_driver core_driver = {
 const struct drm_perfctr_config core_config = {
 	.name = "kunit",
 	.sets = BIT(DRM_PERFCTR_SET_PRIMARY),
+	.features = DRM_PERFCTR_FEATURE_STATES | DRM_PERFCTR_FEATURE_AUTOMATIC |
+		    DRM_PERFCTR_FEATURE_IN_STREAM,
+	.timestamp_hz = TIMESTAMP_HZ,
+	.timestamp_bits = TIMESTAMP_BITS,
 	.clocks = core_clocks,
 	.clock_count = ARRAY_SIZE(core_clocks),
 	.ops = &core_ops,
+};
+
+const struct drm_perfctr_config plain_config = {
+	.name = "plain",
 };
 
 struct fake_source *new_source(struct core *core, const struct drm_perfctr_source_ops *ops)
@@ -175,10 +220,10 @@ struct fake_source *new_source(struct core *core, const struct drm_perfctr_sourc
 	struct fake_source *fake = &core->sources[core->source_count];
 
 	fake->descs[0] = (struct drm_perfctr_block_desc) {
-		.type = DRM_PERFCTR_BLOCK_FW + core->source_count,
+		.type = DRM_PERFCTR_MALI_BLOCK_FW + core->source_count,
 		.counters = 64,
 		.sets = BIT(DRM_PERFCTR_SET_PRIMARY),
-		.clock = DRM_PERFCTR_CLOCK_TOP,
+		.clock = DRM_PERFCTR_MALI_CLOCK_TOP,
 		.available = { 0xff },
 	};
 	fake->base.name = "fake";
@@ -199,41 +244,31 @@ struct fake_source *add_source(struct core *core, const struct drm_perfctr_sourc
 	return fake;
 }
 
-u32 add_bo(struct core *core, struct drm_gem_object *bo)
+void use_config(struct core *core, const struct drm_perfctr_config *config)
 {
-	int handle = idr_alloc(&core->file->object_idr, bo, 1, 0, GFP_KERNEL);
-
-	KUNIT_ASSERT_GT(core->test, handle, 0);
-	return handle;
+	if (core->pc) {
+		drm_perfctr_file_close(&core->pf);
+		drm_perfctr_unplug(core->pc);
+	}
+	core->pc = drmm_perfctr_create(core->drm, config);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(core->test, core->pc);
+	drm_perfctr_file_open(core->pc, &core->pf);
 }
 
 int core_init(struct kunit *test)
 {
-	struct drm_gem_shmem_object *shmem;
 	struct device *dev;
 	struct core *core;
 
 	core = kunit_kzalloc(test, sizeof(*core), GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(test, core);
 	core->test = test;
-	core->file = kunit_kzalloc(test, sizeof(*core->file), GFP_KERNEL);
-	KUNIT_ASSERT_NOT_NULL(test, core->file);
-	idr_init(&core->file->object_idr);
-	spin_lock_init(&core->file->table_lock);
 
 	dev = kunit_device_register(test, "perfctr-kunit");
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, dev);
 	core->drm = __devm_drm_dev_alloc(dev, &core_driver, sizeof(*core->drm), 0);
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, core->drm);
-	core->pc = drmm_perfctr_create(core->drm, &core_config);
-	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, core->pc);
-	KUNIT_ASSERT_EQ(test, drm_perfctr_file_open(core->pc, &core->pf), 0);
-
-	shmem = drm_gem_shmem_create(core->drm, 16 * PAGE_SIZE);
-	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, shmem);
-	core->bo = &shmem->base;
-	KUNIT_ASSERT_EQ(test, drm_gem_vmap_unlocked(core->bo, &core->map), 0);
-	core->bo_handle = add_bo(core, core->bo);
+	use_config(core, &core_config);
 
 	core->user = (u8 __user *)kunit_vm_mmap(test, NULL, 0, PAGE_SIZE, PROT_READ | PROT_WRITE,
 						MAP_ANONYMOUS | MAP_PRIVATE, 0);
@@ -248,14 +283,16 @@ int core_init(struct kunit *test)
 void core_exit(struct kunit *test)
 {
 	struct core *core = test->priv;
+	unsigned int i;
 
 	if (!core)
 		return;
 	drm_perfctr_file_close(&core->pf);
 	drm_perfctr_unplug(core->pc);
-	drm_gem_vunmap_unlocked(core->bo, &core->map);
-	drm_gem_object_put(core->bo);
-	idr_destroy(&core->file->object_idr);
+	for (i = 0; i < core->source_count; i++) {
+		KUNIT_EXPECT_EQ(test, core->sources[i].wrong_calls, 0);
+		KUNIT_EXPECT_EQ(test, core->sources[i].prepares, core->sources[i].unprepares);
+	}
 	/* KUnit takes a reference by kthread_use_mm() and leaves it; that thread is gone by now */
 	mmdrop(core->mm);
 }
@@ -273,7 +310,7 @@ int command(struct core *core, u32 cmd, u32 *handle, void *data, size_t size)
 	int ret;
 
 	KUNIT_ASSERT_EQ(core->test, copy_to_user(core->user, data, size), 0ul);
-	ret = drm_perfctr_control_ioctl(&core->pf, &c, core->file);
+	ret = drm_perfctr_control_ioctl(&core->pf, &c);
 	KUNIT_ASSERT_EQ(core->test, copy_from_user(data, core->user, size), 0ul);
 	*handle = c.handle;
 	return ret;
@@ -288,13 +325,32 @@ struct drm_perfctr_setup setup_of(struct core *core, u32 flags)
 {
 	return (struct drm_perfctr_setup) {
 		.flags = flags,
-		.ring_handle = core->bo_handle,
-		.control_handle = core->bo_handle,
-		.control_offset = 15 * PAGE_SIZE,
 		.slots = SLOTS,
 		.eventfd = -1,
 		.request_stride = sizeof(struct drm_perfctr_block_request),
 	};
+}
+
+static u8 __user *map_ring(struct core *core, struct file *file, u64 offset, u64 bytes, int prot)
+{
+	unsigned long at = kunit_vm_mmap(core->test, file, 0, PAGE_ALIGN(bytes), prot, MAP_SHARED,
+					 offset);
+
+	KUNIT_ASSERT_NE(core->test, at, 0ul);
+	return (u8 __user *)at;
+}
+
+/* as user space does: map, then close */
+static void map_rings(struct core *core, const struct drm_perfctr_setup *setup)
+{
+	struct file *file = fget(setup->ring_fd);
+
+	KUNIT_ASSERT_NOT_NULL(core->test, file);
+	close_fd(setup->ring_fd);
+	core->ring = map_ring(core, file, 0, setup->ring_offset, PROT_READ | PROT_WRITE);
+	core->slots = map_ring(core, file, setup->ring_offset, setup->ring_bytes, PROT_READ);
+	core->stride = setup->slot_stride;
+	fput(file);
 }
 
 int setup_with(struct core *core, struct drm_perfctr_setup *setup, unsigned long sources,
@@ -302,13 +358,14 @@ int setup_with(struct core *core, struct drm_perfctr_setup *setup, unsigned long
 {
 	u8 __user *to = core->user + REQUESTS_AT;
 	unsigned int i;
+	int ret;
 
 	setup->requests = (uintptr_t)to;
 	setup->request_count = 0;
 	*handle = 0;
 	for_each_set_bit(i, &sources, MAX_SOURCES) {
 		struct drm_perfctr_block_request request = {
-			.type = DRM_PERFCTR_BLOCK_FW + i,
+			.type = DRM_PERFCTR_MALI_BLOCK_FW + i,
 			.mask = BIT_ULL(0) | mask,
 		};
 
@@ -316,7 +373,10 @@ int setup_with(struct core *core, struct drm_perfctr_setup *setup, unsigned long
 		to += sizeof(request);
 		setup->request_count++;
 	}
-	return command(core, DRM_PERFCTR_CMD_SETUP, handle, setup, sizeof(*setup));
+	ret = command(core, DRM_PERFCTR_CMD_SETUP, handle, setup, sizeof(*setup));
+	if (!ret && !(setup->flags & DRM_PERFCTR_SETUP_TEST_ONLY))
+		map_rings(core, setup);
+	return ret;
 }
 
 u32 session_of(struct core *core, u32 flags, unsigned long sources, u64 mask)
@@ -349,9 +409,13 @@ struct drm_perfctr_status status_of(struct core *core, u32 handle)
 
 const struct drm_perfctr_sample_header *sample_at(struct core *core, u64 index)
 {
-	const struct drm_perfctr_sample_header *first = core->map.vaddr;
+	const u32 slot = index & (SLOTS - 1);
 
-	return core->map.vaddr + (index & (SLOTS - 1)) * ALIGN(first->size, DRM_PERFCTR_SLOT_ALIGN);
+	KUNIT_ASSERT_LE(core->test, core->stride, MAX_STRIDE);
+	KUNIT_ASSERT_EQ(core->test, copy_from_user(core->sample[slot],
+						   core->slots + slot * core->stride,
+						   core->stride), 0ul);
+	return (const void *)core->sample[slot];
 }
 
 const struct drm_perfctr_block_header *block_at(const struct drm_perfctr_sample_header *s,
@@ -371,7 +435,21 @@ u64 value_at(const struct drm_perfctr_sample_header *s, unsigned int nth)
 	return *(const u64 *)((const void *)block + block->header_size);
 }
 
-struct drm_perfctr_ring_control *ring_of(struct core *core)
+const struct drm_perfctr_ring_control *ring_of(struct core *core)
 {
-	return core->map.vaddr + 15 * PAGE_SIZE;
+	KUNIT_ASSERT_EQ(core->test, copy_from_user(&core->control, core->ring,
+						   sizeof(core->control)), 0ul);
+	return &core->control;
+}
+
+bool wait_for(const unsigned int *counter, unsigned int at_least)
+{
+	unsigned long end = jiffies + PATIENCE;
+
+	while (READ_ONCE(*counter) < at_least) {
+		if (time_after(jiffies, end))
+			return false;
+		usleep_range(500, 1000);
+	}
+	return true;
 }

@@ -24,23 +24,27 @@ bool signalled;
 
 /* ghosts */
 byte asked;		/* the watermark of SETUP */
-bool telling;		/* the kernel is between a sample and its signal */
+bool publishing;	/* the kernel is between a sample and the queueing of its signal */
 bool asleep;
 byte runs;
 
 byte watermark;
 byte insert, extract;
-byte wake_due;
+/* the session's work item is pending; it is signalling */
+bool queued, signalling;
 
 /* perfctr_ring_free() */
 #define FREE	(SLOTS - AHEAD(insert, extract))
 
-/* perfctr_sampler_publish() */
+/* queue_work(): nothing if it is pending */
+#define WAKE	queued = true
+
+/* publish: the sample, the state if it is the final one, then the work */
 inline publish(is_final)
 {
-	telling = true;
+	publishing = true;
 	if
-	:: BUG == 2 && AHEAD(insert, extract) + 1 >= watermark -> signalled = true
+	:: BUG == 2 && AHEAD(insert, extract) + 1 >= watermark -> WAKE
 	:: else -> skip
 	fi;
 	insert = (insert + 1) % INDICES;
@@ -51,26 +55,38 @@ inline publish(is_final)
 	fi;
 	if
 	:: BUG == 2 -> skip
-	:: BUG != 2 && (AHEAD(insert, extract) >= watermark || (is_final && BUG != 3)) -> wake_due++
-	:: else -> skip
-	fi
-}
-
-/* perfctr_wake(), perfctr_sampler_end_batch() */
-inline wake()
-{
-	if
-	:: wake_due -> signalled = true; wake_due = 0
+	:: BUG != 2 && (AHEAD(insert, extract) >= watermark || (is_final && BUG != 3)) -> WAKE
 	:: else -> skip
 	fi;
-	telling = false
+	if
+	:: is_final && BUG == 4 -> state = stopped
+	:: else -> skip
+	fi;
+	publishing = false
+}
+
+/* a work is no longer pending when its function runs; it may be queued again meanwhile */
+active proctype worker()
+{
+end:	do
+	:: queued ->
+		if
+		:: BUG == 6 -> skip
+		:: else -> d_step { signalling = true; queued = false }
+		fi;
+		signalled = true;
+		if
+		:: BUG == 6 -> queued = false
+		:: else -> signalling = false
+		fi
+	od
 }
 
 active proctype kernel()
 {
 	byte due;
 
-	/* SETUP: perfctr_session_create() */
+	/* SETUP */
 	select(asked : 1 .. SLOTS);
 	if
 	:: BUG != 5 && SLOTS > 1 && asked == SLOTS -> watermark = SLOTS - 1
@@ -89,40 +105,22 @@ active proctype kernel()
 		due = 0;
 		do
 		:: due < DUE ->
-			/* what is due now: one sample, or the samples of a batch */
-			do
-			:: due < DUE ->
-				due++;
-				extract = extract_idx;
-				if
-				:: FREE >= 2 -> publish(false)
-				:: else -> skip		/* merged */
-				fi
-			:: break
-			od;
+			due++;
+			extract = extract_idx;
 			if
-			:: BUG == 6 -> wake_due = 0
-			:: else -> skip
-			fi;
-			wake()
+			:: FREE >= 2 -> publish(false)
+			:: else -> skip		/* merged */
+			fi
 		:: due == DUE -> break
 		od;
-		/* perfctr_session_stop() */
+		/* STOP */
 		extract = extract_idx;
-		publish(true);
-		wake();
-		if
-		:: BUG == 4 -> state = stopped
-		:: else -> skip
-		fi
+		publish(true)
 	:: runs == SPANS -> break
 	od;
 	/* TEARDOWN or unplug; or nothing happens any more */
 	if
-	:: state = dead;
-		telling = true;
-		wake_due++;
-		wake()
+	:: state = dead; WAKE
 	:: skip
 	fi
 }
@@ -132,7 +130,7 @@ active proctype watch()
 {
 end:	do
 	:: d_step {
-		asleep && !signalled && !telling &&
+		asleep && !signalled && !publishing && !queued && !signalling &&
 		(AHEAD(insert_idx, extract_idx) >= asked ||
 		 (state == running && SLOTS > 1 && SLOTS - AHEAD(insert_idx, extract_idx) < 2)) ->
 		assert(false)

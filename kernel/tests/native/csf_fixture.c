@@ -54,7 +54,7 @@ static int desc_of(unsigned int block)
 	for (core_no = 0; core_no < 64; core_no++)
 		if (fw.config.shader_present & BIT_ULL(core_no) &&
 		    firmware_shader_block(core_no) == block)
-			return core_block(DRM_PERFCTR_BLOCK_SHADER, core_no);
+			return core_block(DRM_PERFCTR_MALI_BLOCK_SHADER, core_no);
 	return -1;
 }
 

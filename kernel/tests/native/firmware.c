@@ -105,7 +105,7 @@ void firmware_default_config(void)
 		.slots = 4, .jasid = JASID, .l2_slices = 2,
 		.shader_present = 0x50005, .shader_visible = 0x50005,
 		.extended_metadata = true, .counters_per_block = 64,
-		.product = DRM_PERFCTR_PRODUCT_VSOC_CSF,
+		.product = DRM_VSOC_PRODUCT_CSF,
 		.timestamp_hz = fw.hz, .max_count_hz = 1000000000,
 	};
 }

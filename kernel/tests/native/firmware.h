@@ -10,7 +10,9 @@
 #include "kernel.h"
 #include "csf_layout.h"
 #include "csf_perfctr.h"
-#include "drm_perfctr.h"
+#include <drm/drm_perfctr.h>
+#include <drm/perfctr_mali.h>
+#include <drm/vsoc_drm.h>
 
 #define FIRMWARE_MAX_BLOCKS	(3 + 4 + 64)
 #define FIRMWARE_MAX_SAMPLE	((1 + FIRMWARE_MAX_BLOCKS) * 128 * 4)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The core's pure parts under libFuzzer: a ring whose consumer writes anything
- * into the control area and the slots, traces, totals, and the bytes of samples.
+ * into the control area and the slots, sticky status, totals, and the bytes of samples.
  */
 #include <stdlib.h>
 
@@ -18,8 +18,8 @@ static struct drm_perfctr_block blocks[VIEWS];
 static u64 totals[VIEWS][SECTIONS * 64];
 static struct perfctr_view views[VIEWS];
 static u64 bases[VIEWS][64];
-static u64 base_enabled[64], base_running[64], enabled[64], running[64];
-static struct perfctr_pmu_block pmu;
+/* of the last one, which is multiplexed */
+static u64 base_running[64], running[SECTIONS * 64];
 /* what was published of each stored counter, and where START was */
 static u64 sums[VIEWS][64], starts[VIEWS][64];
 
@@ -32,8 +32,6 @@ static u64 total_of(const struct perfctr_view *view, unsigned int nth)
 {
 	u64 mask = view->mask;
 
-	if (view->pmu)
-		return view->totals[nth];
 	while (nth--)
 		mask &= mask - 1;
 	return view->totals[__ffs64(mask)];
@@ -42,11 +40,13 @@ static u64 total_of(const struct perfctr_view *view, unsigned int nth)
 static u32 make_views(struct input *in)
 {
 	u32 bytes = sizeof(struct drm_perfctr_sample_header);
+	struct perfctr_view *last = &views[VIEWS - 1];
 	unsigned int v, i;
 
 	memset(totals, 0, sizeof(totals));
 	memset(sums, 0, sizeof(sums));
-	memset(&pmu, 0, sizeof(pmu));
+	memset(running, 0, sizeof(running));
+	memset(base_running, 0, sizeof(base_running));
 	for (v = 0; v < VIEWS; v++) {
 		struct perfctr_view *view = &views[v];
 
@@ -54,6 +54,7 @@ static u32 make_views(struct input *in)
 		blocks[v].desc.type = 1 + v;
 		blocks[v].desc.index = input_bytes(in, 2);
 		blocks[v].desc.counters = SECTIONS * 64;
+		blocks[v].enabled = 0;
 		blocks[v].source = &source;
 		view->mask = input_u64(in) ?: 1;
 		view->section = input_below(in, SECTIONS);
@@ -61,31 +62,15 @@ static u32 make_views(struct input *in)
 		view->block = &blocks[v];
 		view->totals = totals[v] + view->section * 64;
 	}
-	/* the last one is a PMU's, whose totals are packed */
-	views[VIEWS - 1].block = NULL;
-	views[VIEWS - 1].pmu = &pmu;
-	views[VIEWS - 1].section = 0;
-	views[VIEWS - 1].totals = totals[VIEWS - 1];
-	pmu.type = DRM_PERFCTR_BLOCK_UCF;
-	pmu.count = stored(&views[VIEWS - 1]);
-	pmu.totals = totals[VIEWS - 1];
-	pmu.enabled = enabled;
-	pmu.running = running;
-	pmu.base_enabled = base_enabled;
-	pmu.base_running = base_running;
-	memset(enabled, 0, sizeof(enabled));
-	memset(running, 0, sizeof(running));
-	memset(base_enabled, 0, sizeof(base_enabled));
-	memset(base_running, 0, sizeof(base_running));
-	for (i = 0; i < 64 && i < pmu.count; i++)
-		bases[VIEWS - 1][i] = 0;
+	last->format = DRM_PERFCTR_FORMAT_RUNNING_TIMES;
+	last->running = running + last->section * 64;
+	last->base_running = base_running;
 
 	for (v = 0; v < VIEWS; v++) {
-		if (!views[v].pmu)
-			perfctr_counters_rebase(views[v].base, views[v].totals, views[v].mask);
+		drm_perfctr_counters_rebase(views[v].base, views[v].totals, views[v].mask);
 		for (i = 0; i < stored(&views[v]); i++)
 			starts[v][i] = total_of(&views[v], i);
-		bytes += perfctr_view_size(&views[v]);
+		bytes += drm_perfctr_view_size(&views[v]);
 	}
 	return bytes;
 }
@@ -103,9 +88,9 @@ static void check_sample(const u8 *slot, u32 bytes, u64 insert)
 		const struct drm_perfctr_block_header *b = (const void *)at;
 		const u64 *values = (const u64 *)(at + b->header_size);
 
-		promise(b->enable_mask == views[v].mask);
+		promise(b->enable_mask == views[v].mask && b->format == views[v].format);
 		promise(!(b->valid_mask & ~b->enable_mask));
-		promise(b->size == perfctr_view_size(&views[v]));
+		promise(b->size == drm_perfctr_view_size(&views[v]));
 		for (i = 0; i < stored(&views[v]); i++)
 			sums[v][i] += values[i];
 		at += b->size;
@@ -119,11 +104,11 @@ static void publish(struct perfctr_ring *ring, struct input *in, u32 bytes, u8 *
 		.size = bytes, .header_size = sizeof(header), .block_count = VIEWS,
 		.seq = ring->insert, .user_data = input_u64(in),
 	};
-	u8 *slot = perfctr_ring_slot(ring);
+	u8 *slot = drm_perfctr_ring_slot(ring);
 	u8 *at = slot + sizeof(header);
 	u64 before = ring->insert;
-	u32 states = 0, unread;
 	unsigned int v;
+	u32 unread;
 
 	promise(slot >= memory && slot + ring->stride <= memory + ring->slots * ring->stride);
 	for (v = 0; v < VIEWS; v++) {
@@ -132,35 +117,32 @@ static void publish(struct perfctr_ring *ring, struct input *in, u32 bytes, u8 *
 			.capture_ns = (s64)input_u64(in),
 		};
 
-		if (views[v].pmu)
-			at = perfctr_layout_pmu_block(at, &views[v], input_u64(in), &states);
-		else
-			at = perfctr_layout_block(at, &views[v], &span);
+		at = drm_perfctr_layout_block(at, &views[v], &span);
 	}
 	promise(at == slot + bytes);
-	perfctr_layout_header(slot, &header);
-	unread = perfctr_ring_publish(ring);
+	drm_perfctr_layout_header(slot, &header);
+	unread = drm_perfctr_ring_publish(ring);
 	promise(ring->insert == before + 1 && unread <= ring->slots);
 	promise(ring->control->insert_idx == ring->insert);
 	check_sample(slot, bytes, before);
 }
 
-static void trace(struct input *in)
+static void sticky(struct input *in)
 {
 	static u64 history[32];
-	struct perfctr_trace t = { 0 };
+	struct perfctr_sticky s = { 0 };
 	unsigned int seq, base, i, n = 1 + input_below(in, ARRAY_SIZE(history));
 
 	for (seq = 0; seq < n; seq++) {
 		history[seq] = input_u8(in) & 1 ? input_u64(in) : seq ? history[seq - 1] : 0;
-		perfctr_trace_set(&t, seq + 1, history[seq]);
+		drm_perfctr_sticky_set(&s, seq + 1, history[seq]);
 	}
 	for (base = 0; base < n; base++) {
 		u64 want = 0;
 
 		for (i = base; i < n; i++)
 			want |= history[i];
-		promise(perfctr_trace_since(&t, base) == want);
+		promise(drm_perfctr_sticky_since(&s, base) == want);
 	}
 }
 
@@ -181,7 +163,7 @@ int fuzz_one_input(const u8 *data, size_t size)
 	control = aligned_alloc(64, sizeof(*control));
 	promise(memory && control);
 	memset(memory, 0, slots * stride);
-	perfctr_ring_init(&ring, memory, control, slots, stride);
+	drm_perfctr_ring_init(&ring, memory, control, slots, stride);
 
 	while (input_left(&in) && steps++ < MAX_STEPS) {
 		u64 accepted = ring.extract;
@@ -201,19 +183,19 @@ int fuzz_one_input(const u8 *data, size_t size)
 			memory[input_below(&in, slots * stride)] = input_u8(&in);
 			break;
 		case 4:
-			trace(&in);
+			sticky(&in);
 			break;
 		case 5:
 			v = input_below(&in, VIEWS);
 			totals[v][input_below(&in, SECTIONS * 64)] += input_u64(&in);
 			break;
 		case 6:
-			i = input_below(&in, 64);
-			enabled[i] += input_bytes(&in, 4);
-			running[i] = enabled[i] - input_below(&in, 2);
+			i = input_below(&in, SECTIONS * 64);
+			blocks[VIEWS - 1].enabled += input_bytes(&in, 4);
+			running[i] = blocks[VIEWS - 1].enabled - input_below(&in, 2);
 			break;
 		default:
-			room = perfctr_ring_free(&ring);
+			room = drm_perfctr_ring_free(&ring);
 			promise(room <= slots);
 			promise(ring.extract - accepted <= ring.insert - accepted);
 			promise(ring.insert - ring.extract == slots - room);
@@ -223,7 +205,7 @@ int fuzz_one_input(const u8 *data, size_t size)
 	}
 	/* conservation: what was published is what the totals moved by, once the rest is, too */
 	control->extract_idx = ring.insert;
-	if (perfctr_ring_free(&ring))
+	if (drm_perfctr_ring_free(&ring))
 		publish(&ring, &in, bytes, memory);
 	for (v = 0; v < VIEWS && ring.insert; v++)
 		for (i = 0; i < stored(&views[v]); i++)

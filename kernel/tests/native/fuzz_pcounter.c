@@ -7,7 +7,8 @@
  * run backwards, every block reported once. As long as the hardware was the model alone, each
  * clock is counted once.
  */
-#include "drm_perfctr.h"
+#include <drm/drm_perfctr.h>
+#include <drm/perfctr_nv50.h>
 #include "nv50_counters.h"
 #include "pcounter_perfctr.h"
 #include "pm_model.h"

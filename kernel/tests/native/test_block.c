@@ -1,22 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Totals, bases, traces, and the bytes of a sample.
+ * Totals, bases, sticky status, and the bytes of a sample.
  */
 #include "kernel.h"
 #include "test.h"
+#include <drm/perfctr_mali.h>
+#include <drm/perfctr_nv50.h>
+#include <drm/vsoc_drm.h>
 #include "perfctr_layout.h"
 #include "perfctr_mask.h"
 
 #define SEQS	64
 
-static void trace_remembers_every_span(void)
+static void status_remembers_every_span(void)
 {
 	struct random_state random = { test_seed() };
 	unsigned long round, rounds = test_rounds(300);
 
 	for (round = 0; round < rounds; round++) {
 		u64 bits[SEQS + 1] = { 0 };
-		struct perfctr_trace trace = { 0 };
+		struct perfctr_sticky sticky = { 0 };
 		unsigned int seq, base, i;
 
 		for (seq = 1; seq <= SEQS; seq++) {
@@ -31,14 +34,14 @@ static void trace_remembers_every_span(void)
 			default:
 				bits[seq] = bits[seq - 1];
 			}
-			perfctr_trace_set(&trace, seq, bits[seq]);
+			drm_perfctr_sticky_set(&sticky, seq, bits[seq]);
 
 			for (base = 0; base < seq; base++) {
 				u64 want = 0;
 
 				for (i = base + 1; i <= seq; i++)
 					want |= bits[i];
-				check_eq(perfctr_trace_since(&trace, base), want);
+				check_eq(drm_perfctr_sticky_since(&sticky, base), want);
 			}
 		}
 	}
@@ -49,7 +52,7 @@ static void emit_into(u64 *sums, u64 *base, const u64 *totals, u64 mask)
 	u64 stored[64];
 	unsigned int at = 0;
 
-	perfctr_counters_emit(stored, base, totals, mask, U64_MAX);
+	drm_perfctr_counters_emit(stored, base, totals, mask, U64_MAX);
 	for (; mask; mask &= mask - 1)
 		sums[__ffs64(mask)] += stored[at++];
 }
@@ -66,7 +69,7 @@ static void two_sessions_with_different_bases_and_masks(void)
 	for (i = 0; i < 64; i++)
 		totals[i] = random_u64(&random);
 	for (s = 0; s < 2; s++) {
-		perfctr_counters_rebase(base[s], totals, masks[s]);
+		drm_perfctr_counters_rebase(base[s], totals, masks[s]);
 		memcpy(began[s], totals, sizeof(totals));
 	}
 	for (round = 0; round < rounds; round++) {
@@ -91,16 +94,16 @@ static void unmeasured_counter_keeps_its_base(void)
 	totals[0] = 10;
 	totals[4] = 20;
 	totals[8] = 30;
-	perfctr_counters_rebase(base, totals, mask);
+	drm_perfctr_counters_rebase(base, totals, mask);
 	totals[0] += 1;
 	totals[4] += 2;
 	totals[8] += 3;
-	perfctr_counters_emit(stored, base, totals, mask, 0x101);
+	drm_perfctr_counters_emit(stored, base, totals, mask, 0x101);
 	check_eq(stored[0], 1);
 	check_eq(stored[1], 0);
 	check_eq(stored[2], 3);
 	totals[4] += 5;
-	perfctr_counters_emit(stored, base, totals, mask, U64_MAX);
+	drm_perfctr_counters_emit(stored, base, totals, mask, U64_MAX);
 	check_eq(stored[0], 0);
 	check_eq(stored[1], 7);
 	check_eq(stored[2], 0);
@@ -116,10 +119,10 @@ static void full_mask_gives_the_same(void)
 	for (i = 0; i < 64; i++)
 		totals[i] = U64_MAX - random_below(&random, 100);
 	memcpy(before, totals, sizeof(before));
-	perfctr_counters_rebase(base, totals, U64_MAX);
+	drm_perfctr_counters_rebase(base, totals, U64_MAX);
 	for (i = 0; i < 64; i++)
 		totals[i] += random_below(&random, 1000);
-	perfctr_counters_emit(stored, base, totals, U64_MAX, U64_MAX);
+	drm_perfctr_counters_emit(stored, base, totals, U64_MAX, U64_MAX);
 	for (i = 0; i < 64; i++) {
 		check_eq(stored[i], totals[i] - before[i]);
 		check_eq(base[i], totals[i]);
@@ -131,9 +134,9 @@ static void block_bytes_are_as_documented(void)
 	u64 totals[128] = { 0 }, base[2] = { 0 };
 	static struct drm_perfctr_block block = {
 		.desc = {
-			.type = DRM_PERFCTR_BLOCK_SHADER, .index = 18, .counters = 128,
-			.product = DRM_PERFCTR_PRODUCT_VSOC_CSF,
-			.clock = DRM_PERFCTR_CLOCK_SHADER,
+			.type = DRM_PERFCTR_MALI_BLOCK_SHADER, .index = 18, .counters = 128,
+			.product = DRM_VSOC_PRODUCT_CSF,
+			.clock = DRM_PERFCTR_MALI_CLOCK_SHADER,
 		},
 	};
 	struct perfctr_view view = {
@@ -152,17 +155,18 @@ static void block_bytes_are_as_documented(void)
 
 	totals[64 + 3] = 9;
 	totals[64 + 63] = 11;
-	check_eq(perfctr_view_size(&view), 48 + 16);
-	check(perfctr_layout_block(&out, &view, &span) == &out.behind);
+	check_eq(drm_perfctr_view_size(&view), 48 + 16);
+	check(drm_perfctr_layout_block(&out, &view, &span) == &out.behind);
 	check_eq(out.behind, 0x1234);
 	check_eq(out.header.size, 64);
 	check_eq(out.header.header_size, 48);
-	check_eq(out.header.type, DRM_PERFCTR_BLOCK_SHADER);
+	check_eq(out.header.type, DRM_PERFCTR_MALI_BLOCK_SHADER);
 	check_eq(out.header.index, 18);
 	check_eq(out.header.section, 1);
+	check_eq(out.header.format, 0);
 	check_eq(out.header.set, DRM_PERFCTR_SET_SECONDARY);
-	check_eq(out.header.clock, DRM_PERFCTR_CLOCK_SHADER);
-	check_eq(out.header.product, DRM_PERFCTR_PRODUCT_VSOC_CSF);
+	check_eq(out.header.clock, DRM_PERFCTR_MALI_CLOCK_SHADER);
+	check_eq(out.header.product, DRM_VSOC_PRODUCT_CSF);
 	check_eq(out.header.states, DRM_PERFCTR_STATE_ON);
 	check_eq(out.header.clock_cycles, 77);
 	check_eq(out.header.enable_mask, view.mask);
@@ -173,123 +177,69 @@ static void block_bytes_are_as_documented(void)
 	check_eq(out.counters[1], 11);
 }
 
-static void counters_that_take_turns_come_with_their_times(void)
+static void multiplexed_counters_come_with_their_times(void)
 {
 	u64 totals[64] = { 0 }, running[64] = { 0 }, base[2] = { 0 }, base_running[2] = { 0 };
 	static struct drm_perfctr_block block = {
 		.desc = {
-			.type = DRM_PERFCTR_BLOCK_PCOUNTER, .index = 2, .counters = 64,
-			.product = DRM_PERFCTR_PRODUCT_NV50, .clock = 2,
+			.type = DRM_PERFCTR_NV50_BLOCK_PCOUNTER, .index = 2, .counters = 64,
+			.product = DRM_PERFCTR_NV50_PRODUCT, .clock = 2,
 		},
 		.enabled = 5000,
 	};
 	struct perfctr_view view = {
 		.mask = BIT_ULL(4) | BIT_ULL(9), .totals = totals, .base = base, .block = &block,
 		.running = running, .base_running = base_running, .base_enabled = 4000,
+		.format = DRM_PERFCTR_FORMAT_RUNNING_TIMES,
 	};
 	struct perfctr_span span = { .states = DRM_PERFCTR_STATE_ON, .valid = BIT_ULL(4) };
 	struct {
-		struct drm_perfctr_mux_block_header header;
+		struct drm_perfctr_block_header header;
+		struct drm_perfctr_running_times span;
 		u64 counters[2], times[2], behind;
 	} out = { .behind = 0x1234 };
 
 	totals[4] = 7;
 	running[4] = 1000;
-	check_eq(perfctr_view_size(&view), 64 + 32);
-	check(perfctr_layout_block(&out, &view, &span) == &out.behind);
+	check_eq(drm_perfctr_view_size(&view), 64 + 32);
+	check(drm_perfctr_layout_block(&out, &view, &span) == &out.behind);
 	check_eq(out.behind, 0x1234);
-	check_eq(out.header.block.header_size, 64);
-	check_eq(out.header.block.size, 96);
-	check_eq(out.header.block.valid_mask, BIT_ULL(4));
-	check_eq(out.header.time_enabled, 1000);
-	check_eq(out.header.time_running, 0);
-	check_eq(out.header.block.states, DRM_PERFCTR_STATE_ON | DRM_PERFCTR_STATE_MULTIPLEXED);
-	check_eq(span.states, out.header.block.states);
+	check_eq(out.header.header_size, 64);
+	check_eq(out.header.size, 96);
+	check_eq(out.header.format, DRM_PERFCTR_FORMAT_RUNNING_TIMES);
+	check_eq(out.header.valid_mask, BIT_ULL(4));
+	check_eq(out.span.time_enabled, 1000);
+	check_eq(out.span.time_running, 0);
+	check_eq(out.header.states, DRM_PERFCTR_STATE_ON | DRM_PERFCTR_STATE_MULTIPLEXED);
+	check_eq(span.states, out.header.states);
 	check_eq(out.counters[0], 7);
 	check_eq(out.counters[1], 0);
 	check_eq(out.times[0], 1000);
 	check_eq(out.times[1], 0);
 
-	/* the next span begins at these values; nobody had to share in it */
+	/* the next span begins at these values; no counter waited in it */
 	block.enabled += 300;
 	running[4] += 300;
 	running[9] += 300;
 	totals[9] = 3;
 	span = (struct perfctr_span){ .states = DRM_PERFCTR_STATE_ON, .valid = view.mask };
-	perfctr_layout_block(&out, &view, &span);
-	check_eq(out.header.time_enabled, 300);
-	check_eq(out.header.time_running, 300);
-	check_eq(out.header.block.states, DRM_PERFCTR_STATE_ON);
+	drm_perfctr_layout_block(&out, &view, &span);
+	check_eq(out.span.time_enabled, 300);
+	check_eq(out.span.time_running, 300);
+	check_eq(out.header.states, DRM_PERFCTR_STATE_ON);
 	check_eq(out.counters[0], 0);
 	check_eq(out.counters[1], 3);
 	check_eq(out.times[1], 300);
 }
 
-static void pmu_block_reports_multiplexing(void)
+/* what follows a header is in the order of the bits */
+static void a_header_has_what_its_format_adds(void)
 {
-	u64 totals[3] = { 100, 0, 50 }, enabled[3] = { 1000, 1000, 1000 };
-	u64 running[3] = { 1000, 0, 400 }, base[3] = { 0 };
-	u64 base_enabled[3] = { 0 }, base_running[3] = { 0 };
-	struct perfctr_pmu_block pmu = {
-		.config = 0xc0, .config1 = 0xc1, .config2 = 0xc2, .pmu_type = 42, .cpu = -1,
-		.type = DRM_PERFCTR_BLOCK_UCF, .index = 1,
-		.product = DRM_PERFCTR_PRODUCT_TEGRA410, .name = "nvidia_ucf_pmu_1",
-		.time_ns = 900, .count = 3, .totals = totals, .enabled = enabled,
-		.running = running, .base_enabled = base_enabled, .base_running = base_running,
-	};
-	struct perfctr_view view = { .mask = 0x7, .totals = totals, .base = base, .pmu = &pmu };
-	struct {
-		struct drm_perfctr_pmu_block_header header;
-		u64 counters[3];
-		u64 times[3];
-	} out;
-	u32 states = 0;
-
-	check_eq(perfctr_view_size(&view), sizeof(out));
-	check(perfctr_layout_pmu_block(&out, &view, 1000, &states) == &out + 1);
-	check_eq(out.header.block.size, sizeof(out));
-	check_eq(out.header.block.header_size, 128);
-	check_eq(out.header.block.valid_mask, 0x5);
-	check_eq(out.header.block.enable_mask, 0x7);
-	check_eq(out.header.time_enabled, 1000);
-	check_eq(out.header.time_running, 0);
-	check(states & DRM_PERFCTR_STATE_MULTIPLEXED);
-	check_eq((u32)out.header.block.capture_ns, (u32)-100);
-	check(!strcmp(out.header.pmu_name, "nvidia_ucf_pmu_1"));
-	check_eq(out.counters[0], 100);
-	check_eq(out.counters[1], 0);
-	check_eq(out.counters[2], 50);
-	check_eq(out.times[2], 400);
-
-	/* the next span begins at these values */
-	totals[1] = 8;
-	enabled[1] += 100;
-	running[1] += 100;
-	states = 0;
-	perfctr_layout_pmu_block(&out, &view, 1000, &states);
-	check_eq(out.counters[0], 0);
-	check_eq(out.counters[1], 8);
-	check_eq(out.header.block.valid_mask, 0x2);
-	check(!(states & DRM_PERFCTR_STATE_MULTIPLEXED));
-	check_eq(out.header.time_enabled, 100);
-
-	/* what lacks a CPU is not measured, and never counted later as if it were */
-	for (unsigned int i = 0; i < 3; i++) {
-		totals[i] += 5;
-		enabled[i] += 10;
-		running[i] += 10;
-	}
-	pmu.incomplete = 0x2;
-	perfctr_layout_pmu_block(&out, &view, 1000, &states);
-	check_eq(out.header.block.valid_mask, 0x5);
-	check_eq(out.counters[0], 5);
-	check_eq(out.counters[1], 0);
-	check_eq(pmu.incomplete, 0);
-	totals[1] += 3;
-	running[1] += 10;
-	perfctr_layout_pmu_block(&out, &view, 1000, &states);
-	check_eq(out.header.block.valid_mask, 0x2);
-	check_eq(out.counters[1], 3);
+	check_eq(drm_perfctr_header_size(0), 48);
+	check_eq(drm_perfctr_header_size(DRM_PERFCTR_FORMAT_RUNNING_TIMES), 48 + 16);
+	check_eq(drm_perfctr_header_size(DRM_PERFCTR_FORMAT_PMU_IDENTITY), 48 + 64);
+	check_eq(drm_perfctr_header_size(DRM_PERFCTR_FORMAT_RUNNING_TIMES |
+					 DRM_PERFCTR_FORMAT_PMU_IDENTITY), 128);
 }
 
 static void mask_comes_apart_into_its_runs(void)
@@ -327,13 +277,13 @@ static void mask_comes_apart_into_its_runs(void)
 
 static const struct test tests[] = {
 	TEST(mask_comes_apart_into_its_runs),
-	TEST(trace_remembers_every_span),
+	TEST(status_remembers_every_span),
 	TEST(two_sessions_with_different_bases_and_masks),
 	TEST(unmeasured_counter_keeps_its_base),
 	TEST(full_mask_gives_the_same),
 	TEST(block_bytes_are_as_documented),
-	TEST(counters_that_take_turns_come_with_their_times),
-	TEST(pmu_block_reports_multiplexing),
+	TEST(a_header_has_what_its_format_adds),
+	TEST(multiplexed_counters_come_with_their_times),
 };
 
 #ifndef __KERNEL__

@@ -30,7 +30,7 @@ static void set_is_programmed(void)
 	fixture_create();
 	check_eq(core.source->ops->start(core.source, DRM_PERFCTR_SET_TERTIARY), 0);
 	check_eq(FIELD_GET(CSF_PRFCNT_CONFIG_SET_MASK, fw.input.prfcnt_config), 2);
-	check_eq(core.source->descs[core_block(DRM_PERFCTR_BLOCK_SHADER, 0)].sets, 0x7);
+	check_eq(core.source->descs[core_block(DRM_PERFCTR_MALI_BLOCK_SHADER, 0)].sets, 0x7);
 	check_eq(core.source->descs[0].sets, 0x1);
 }
 
@@ -95,13 +95,13 @@ static void sparse_cores_keep_their_number(void)
 	fw.config.shader_visible = 0x40005;
 	check_eq(fixture_start(), 0);
 	check_eq(core.source->block_count, 3 + 2 + 3);
-	check(core_block(DRM_PERFCTR_BLOCK_SHADER, 0) >= 0);
-	check(core_block(DRM_PERFCTR_BLOCK_SHADER, 2) >= 0);
-	check(core_block(DRM_PERFCTR_BLOCK_SHADER, 18) >= 0);
+	check(core_block(DRM_PERFCTR_MALI_BLOCK_SHADER, 0) >= 0);
+	check(core_block(DRM_PERFCTR_MALI_BLOCK_SHADER, 2) >= 0);
+	check(core_block(DRM_PERFCTR_MALI_BLOCK_SHADER, 18) >= 0);
 	/* present, but taken away from the system */
-	check_eq(core_block(DRM_PERFCTR_BLOCK_SHADER, 16), -1);
+	check_eq(core_block(DRM_PERFCTR_MALI_BLOCK_SHADER, 16), -1);
 	/* absent */
-	check_eq(core_block(DRM_PERFCTR_BLOCK_SHADER, 1), -1);
+	check_eq(core_block(DRM_PERFCTR_MALI_BLOCK_SHADER, 1), -1);
 }
 
 static void hidden_core_is_not_counted(void)
@@ -115,7 +115,7 @@ static void hidden_core_is_not_counted(void)
 	check_eq(core_collect(&c), 0);
 	check_eq(c.flags, 0);
 	check(fixture_conserved());
-	check_eq(core.totals[core_block(DRM_PERFCTR_BLOCK_SHADER, 0)][4], 7);
+	check_eq(core.totals[core_block(DRM_PERFCTR_MALI_BLOCK_SHADER, 0)][4], 7);
 }
 
 static void unavailable_counters_are_left_out(void)
@@ -207,11 +207,12 @@ static void time_is_that_of_the_sample(void)
 		fw.drift_ppm = drifts[d];
 		check_eq(fixture_start(), 0);
 		for (i = 0; i < 50; i++) {
-			u64 taken_ns;
+			u64 taken_ns, taken_ticks;
 
 			native_sleep_ns(20 * MS);
 			firmware_sample(CSF_REASON_POWERON);
 			taken_ns = native_now_ns;
+			taken_ticks = firmware_ticks();
 			native_sleep_ns(3 * MS);
 			/* never answered: the automatic sample is all there is */
 			if (i % 5 == 4)
@@ -223,13 +224,15 @@ static void time_is_that_of_the_sample(void)
 
 				check(c.flags & DRM_PERFCTR_SAMPLE_ERROR);
 				check(apart <= csf_time_error_ns(&csf->time) + 42);
-				fw.fail.no_ack = 0;
 			} else {
 				check_eq(c.flags, 0);
 				check(native_now_ns - c.time_ns < 1000);
 			}
 			check(c.time_ns > last_ns && c.time_ns <= native_now_ns);
 			last_ns = c.time_ns;
+			check(c.has_gpu_timestamp);
+			check_eq(c.gpu_timestamp, fw.fail.no_ack ? taken_ticks : firmware_ticks());
+			fw.fail.no_ack = 0;
 		}
 	}
 }
@@ -245,6 +248,7 @@ static void no_gpu_clock_is_no_error(void)
 	check_eq(core_collect(&c), 0);
 	check_eq(c.flags, 0);
 	check_eq(c.time_ns, native_now_ns);
+	check(!c.has_gpu_timestamp);
 	check(fixture_conserved());
 }
 
@@ -255,16 +259,16 @@ static void cycles_are_reported(void)
 	firmware_default_config();
 	check_eq(fixture_start(), 0);
 	native_sleep_ns(MS);
-	fw.cycles[DRM_PERFCTR_CLOCK_TOP] = 1000;
-	fw.cycles[DRM_PERFCTR_CLOCK_SHADER] = 3000;
+	fw.cycles[DRM_PERFCTR_MALI_CLOCK_TOP] = 1000;
+	fw.cycles[DRM_PERFCTR_MALI_CLOCK_SHADER] = 3000;
 	firmware_sample(CSF_REASON_THRESHOLD);
 	native_sleep_ns(MS);
-	fw.cycles[DRM_PERFCTR_CLOCK_TOP] = 500;
-	fw.cycles[DRM_PERFCTR_CLOCK_COREGROUP] = 700;
+	fw.cycles[DRM_PERFCTR_MALI_CLOCK_TOP] = 500;
+	fw.cycles[DRM_PERFCTR_MALI_CLOCK_COREGROUP] = 700;
 	check_eq(core_collect(&c), 0);
-	check_eq(c.clock_cycles[DRM_PERFCTR_CLOCK_TOP], 1500);
-	check_eq(c.clock_cycles[DRM_PERFCTR_CLOCK_COREGROUP], 700);
-	check_eq(c.clock_cycles[DRM_PERFCTR_CLOCK_SHADER], 3000);
+	check_eq(c.clock_cycles[DRM_PERFCTR_MALI_CLOCK_TOP], 1500);
+	check_eq(c.clock_cycles[DRM_PERFCTR_MALI_CLOCK_COREGROUP], 700);
+	check_eq(c.clock_cycles[DRM_PERFCTR_MALI_CLOCK_SHADER], 3000);
 }
 
 static void power_states_follow_the_cores(void)
@@ -274,8 +278,8 @@ static void power_states_follow_the_cores(void)
 
 	firmware_default_config();
 	check_eq(fixture_start(), 0);
-	core0 = core_block(DRM_PERFCTR_BLOCK_SHADER, 0);
-	core16 = core_block(DRM_PERFCTR_BLOCK_SHADER, 16);
+	core0 = core_block(DRM_PERFCTR_MALI_BLOCK_SHADER, 0);
+	core16 = core_block(DRM_PERFCTR_MALI_BLOCK_SHADER, 16);
 	fixture_count(2);
 	check_eq(core_collect(&c), 0);
 	check_eq(core.states[core16], DRM_PERFCTR_STATE_ON | DRM_PERFCTR_STATE_AVAILABLE |
@@ -508,13 +512,24 @@ static void overflow_without_metadata_is_bounded_by_the_span(void)
 
 /* --- set-up -------------------------------------------------------------- */
 
+static int no_prepare(void *priv, void **ring, u64 *ring_va)
+{
+	return 0;
+}
+
+static void no_unprepare(void *priv)
+{
+}
+
 static void wrong_configuration_is_rejected(void)
 {
+	static struct csf_perfctr_driver_ops ops;
 	unsigned int i;
 
-	for (i = 0; i < 22; i++) {
+	for (i = 0; i < 24; i++) {
 		firmware_default_config();
 		firmware_boot();
+		ops = *fw.config.ops;
 		switch (i) {
 		case 0:
 			fw.config.control = NULL;
@@ -582,6 +597,17 @@ static void wrong_configuration_is_rejected(void)
 			break;
 		case 21:
 			fw.control.prfcnt_features = 5;
+			break;
+		/* two rings; a ring that is never given back */
+		case 22:
+			ops.prepare = no_prepare;
+			ops.unprepare = no_unprepare;
+			fw.config.ops = &ops;
+			break;
+		case 23:
+			ops.prepare = no_prepare;
+			fw.config.ops = &ops;
+			fw.config.ring = NULL;
 			break;
 		}
 		fixture_create();

@@ -374,8 +374,8 @@ static void torn_core_is_not_taken_for_one_without_power(void)
 
 	firmware_default_config();
 	check_eq(fixture_start(), 0);
-	core0 = core_block(DRM_PERFCTR_BLOCK_SHADER, 0);
-	core16 = core_block(DRM_PERFCTR_BLOCK_SHADER, 16);
+	core0 = core_block(DRM_PERFCTR_MALI_BLOCK_SHADER, 0);
+	core16 = core_block(DRM_PERFCTR_MALI_BLOCK_SHADER, 16);
 	firmware_power(BIT_ULL(16));
 	fixture_count(1);
 	check_eq(core_collect(&c), 0);
@@ -401,8 +401,8 @@ static void power_loss_is_not_hidden_by_garbage(void)
 	for (garbage = 1; garbage <= 2; garbage++) {
 		firmware_default_config();
 		check_eq(fixture_start(), 0);
-		core0 = core_block(DRM_PERFCTR_BLOCK_SHADER, 0);
-		core16 = core_block(DRM_PERFCTR_BLOCK_SHADER, 16);
+		core0 = core_block(DRM_PERFCTR_MALI_BLOCK_SHADER, 0);
+		core16 = core_block(DRM_PERFCTR_MALI_BLOCK_SHADER, 16);
 		fixture_count(1);
 		check_eq(core_collect(&c), 0);
 		for (i = 0; i < garbage; i++) {

@@ -24,6 +24,26 @@ static struct csf_perfctr *csf;
 /* what the driver wrote into req, without the counters' bits */
 static u32 driver_req;
 static bool asleep;
+/* the ring, as SETUP of the first session has it allocated and mapped */
+static u64 ring_va;
+static unsigned int rings;
+static int ring_error;
+
+static int prepare(void *priv, void **ring, u64 *va)
+{
+	if (ring_error)
+		return ring_error;
+	check_eq(rings++, 0);
+	memset(fw.ring, 0, sizeof(fw.ring));
+	*ring = fw.ring;
+	*va = ring_va;
+	return 0;
+}
+
+static void unprepare(void *priv)
+{
+	check_eq(--rings, 0);
+}
 
 static void global_irq(void)
 {
@@ -64,10 +84,21 @@ static void ping(void)
 /* firmware without a metadata block, as Debian's kernel boots it */
 static void probe(void)
 {
+	static struct csf_perfctr_driver_ops ops;
+
 	native_free_managed();
 	firmware_default_config();
 	fw.config.extended_metadata = false;
 	fw.metadata = false;
+	ops = *fw.config.ops;
+	ops.prepare = prepare;
+	ops.unprepare = unprepare;
+	fw.config.ops = &ops;
+	ring_va = fw.config.ring_va;
+	fw.config.ring_va = 0;
+	fw.config.ring = NULL;
+	rings = 0;
+	ring_error = 0;
 	firmware_boot();
 	fw.input.req = 0;
 	init_global_iface();
@@ -83,6 +114,8 @@ static void probe(void)
 
 static int core_start(void)
 {
+	if (!rings)
+		check_eq(core.source->ops->prepare(core.source), 0);
 	return core.source->ops->start(core.source, 0);
 }
 
@@ -258,6 +291,27 @@ static void reset_after_reset_and_suspend_in_between(void)
 	check_eq(fw.input.req & DRIVER_BITS, driver_req);
 }
 
+static void the_ring_exists_while_sessions_do(void)
+{
+	probe();
+	ring_error = -ENOMEM;
+	check_eq(core.source->ops->prepare(core.source), -ENOMEM);
+	ring_error = 0;
+	check_eq(core_start(), 0);
+	check_eq(rings, 1);
+	count(3);
+	collect();
+	core.source->ops->stop(core.source);
+	core.source->ops->unprepare(core.source);
+	check_eq(rings, 0);
+	/* another one, at another time */
+	check_eq(core_start(), 0);
+	count(5);
+	collect();
+	check_eq(lost(), 0);
+	check_eq(fw.protocol_errors, 0);
+}
+
 /* a late interrupt of the job IRQ after the source was stopped for good */
 static void interrupts_after_unplug_are_harmless(void)
 {
@@ -290,6 +344,7 @@ static const struct test tests[] = {
 	TEST(an_idle_device_sleeps_and_wakes),
 	TEST(a_reset_loses_only_what_was_not_collected),
 	TEST(reset_after_reset_and_suspend_in_between),
+	TEST(the_ring_exists_while_sessions_do),
 	TEST(interrupts_after_unplug_are_harmless),
 	TEST(the_size_of_firmware_decides),
 };

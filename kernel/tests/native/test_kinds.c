@@ -9,7 +9,7 @@
 #include "kernel.h"
 #include "test.h"
 #include "perfctr_pmu.h"
-#include "drm_perfctr.h"
+#include <drm/drm_perfctr.h>
 
 #define MAX_EVENTS	64
 
@@ -25,20 +25,20 @@ struct wanted_kind {
 };
 
 static const struct wanted_kind wanted[] = {
-	{ DRM_PERFCTR_BLOCK_UCF, "DRM_PERFCTR_UCF_", { 1, 12 },
+	{ DRM_PERFCTR_TEGRA410_BLOCK_UCF, "DRM_PERFCTR_TEGRA410_UCF_", { 1, 12 },
 	  { "nvidia_ucf_pmu_1", "nvidia_ucf_pmu_12" }, { 0, 0xf07, 0 } },
-	{ DRM_PERFCTR_BLOCK_PCIE, "DRM_PERFCTR_PCIE_", { 0x103, 0xff00 },
+	{ DRM_PERFCTR_TEGRA410_BLOCK_PCIE, "DRM_PERFCTR_TEGRA410_PCIE_", { 0x103, 0xff00 },
 	  { "nvidia_pcie_pmu_1_rc_3", "nvidia_pcie_pmu_255_rc_0" }, { 0, 0x1ffffff, 0x1f } },
-	{ DRM_PERFCTR_BLOCK_PCIE_TGT, "DRM_PERFCTR_PCIE_TGT_", { 0x103, 0xfe },
+	{ DRM_PERFCTR_TEGRA410_BLOCK_PCIE_TGT, "DRM_PERFCTR_TEGRA410_PCIE_TGT_", { 0x103, 0xfe },
 	  { "nvidia_pcie_tgt_pmu_1_rc_3", "nvidia_pcie_tgt_pmu_0_rc_254" },
 	  { 0xff8, U64_MAX, U64_MAX } },
-	{ DRM_PERFCTR_BLOCK_CMEM_LATENCY, "DRM_PERFCTR_CMEM_LATENCY_", { 1, 65534 },
+	{ DRM_PERFCTR_TEGRA410_BLOCK_CMEM_LATENCY, "DRM_PERFCTR_TEGRA410_CMEM_LATENCY_", { 1, 65534 },
 	  { "nvidia_cmem_latency_pmu_1", "nvidia_cmem_latency_pmu_65534" }, { 0, 0, 0 } },
-	{ DRM_PERFCTR_BLOCK_NVLINK_C2C, "DRM_PERFCTR_C2C_", { 0, 1 },
+	{ DRM_PERFCTR_TEGRA410_BLOCK_NVLINK_C2C, "DRM_PERFCTR_TEGRA410_C2C_", { 0, 1 },
 	  { "nvidia_nvlink_c2c_pmu_0", "nvidia_nvlink_c2c_pmu_1" }, { 0, 3, 0 } },
-	{ DRM_PERFCTR_BLOCK_NVCLINK, "DRM_PERFCTR_C2C_", { 0, 1 },
+	{ DRM_PERFCTR_TEGRA410_BLOCK_NVCLINK, "DRM_PERFCTR_TEGRA410_C2C_", { 0, 1 },
 	  { "nvidia_nvclink_pmu_0", "nvidia_nvclink_pmu_1" }, { 0, 0, 0 } },
-	{ DRM_PERFCTR_BLOCK_NVDLINK, "DRM_PERFCTR_C2C_", { 0, 1 },
+	{ DRM_PERFCTR_TEGRA410_BLOCK_NVDLINK, "DRM_PERFCTR_TEGRA410_C2C_", { 0, 1 },
 	  { "nvidia_nvdlink_pmu_0", "nvidia_nvdlink_pmu_1" }, { 0, 0, 0 } },
 };
 
@@ -115,7 +115,7 @@ static void a_filter_is_a_bit_of_the_formats(void)
 
 static void an_address_without_its_enable_bit_is_refused(void)
 {
-	const struct perfctr_pmu_kind *kind = perfctr_pmu_kind(DRM_PERFCTR_BLOCK_PCIE_TGT);
+	const struct perfctr_pmu_kind *kind = perfctr_pmu_kind(DRM_PERFCTR_TEGRA410_BLOCK_PCIE_TGT);
 
 	check_eq(perfctr_pmu_kind_refuses(kind, 1, 0, 0x1000), 0x1000);
 	check_eq(perfctr_pmu_kind_refuses(kind, 2, BIT_ULL(3), U64_MAX), U64_MAX);

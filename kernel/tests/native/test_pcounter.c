@@ -3,7 +3,8 @@
  * The source of PCOUNTER and MP counters between the model of the hardware and a core that
  * only remembers. Time is the test's, so that everything is exact.
  */
-#include "drm_perfctr.h"
+#include <drm/drm_perfctr.h>
+#include <drm/perfctr_nv50.h>
 #include "nv50_counters.h"
 #include "pcounter_perfctr.h"
 #include "pm_model.h"

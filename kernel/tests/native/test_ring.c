@@ -17,7 +17,7 @@ static void begin(u32 slots, u64 index)
 {
 	memset(memory, 0xa5, sizeof(memory));
 	memset(&control, 0xa5, sizeof(control));
-	perfctr_ring_init(&ring, memory, &control, slots, STRIDE);
+	drm_perfctr_ring_init(&ring, memory, &control, slots, STRIDE);
 	/* as if that many samples had been published and read */
 	ring.insert = index;
 	ring.extract = index;
@@ -31,32 +31,32 @@ static void init_clears_the_control_area(void)
 
 	begin(SLOTS, 0);
 	check(!memcmp(&control, &zero, sizeof(zero)));
-	check_eq(perfctr_ring_free(&ring), SLOTS);
+	check_eq(drm_perfctr_ring_free(&ring), SLOTS);
 }
 
 static void one_slot_ring_is_usable(void)
 {
 	begin(1, 0);
-	check_eq(perfctr_ring_free(&ring), 1);
-	check(perfctr_ring_slot(&ring) == memory);
-	check_eq(perfctr_ring_publish(&ring), 1);
-	check_eq(perfctr_ring_free(&ring), 0);
+	check_eq(drm_perfctr_ring_free(&ring), 1);
+	check(drm_perfctr_ring_slot(&ring) == memory);
+	check_eq(drm_perfctr_ring_publish(&ring), 1);
+	check_eq(drm_perfctr_ring_free(&ring), 0);
 	check_eq(control.insert_idx, 1);
 	control.extract_idx = 1;
-	check_eq(perfctr_ring_free(&ring), 1);
-	check(perfctr_ring_slot(&ring) == memory);
+	check_eq(drm_perfctr_ring_free(&ring), 1);
+	check(drm_perfctr_ring_slot(&ring) == memory);
 	check_eq(ring.bad_extract, 0);
 }
 
 static void two_slot_ring_uses_both(void)
 {
 	begin(2, 0);
-	check(perfctr_ring_slot(&ring) == memory);
-	perfctr_ring_publish(&ring);
-	check_eq(perfctr_ring_free(&ring), 1);
-	check(perfctr_ring_slot(&ring) == memory + STRIDE);
-	check_eq(perfctr_ring_publish(&ring), 2);
-	check_eq(perfctr_ring_free(&ring), 0);
+	check(drm_perfctr_ring_slot(&ring) == memory);
+	drm_perfctr_ring_publish(&ring);
+	check_eq(drm_perfctr_ring_free(&ring), 1);
+	check(drm_perfctr_ring_slot(&ring) == memory + STRIDE);
+	check_eq(drm_perfctr_ring_publish(&ring), 2);
+	check_eq(drm_perfctr_ring_free(&ring), 0);
 }
 
 /* every number of unread samples at every position, also across 2^64 */
@@ -71,15 +71,15 @@ static void free_slots_are_exact_at_every_position(void)
 
 			begin(SLOTS, starts[s]);
 			for (i = 0; i < unread; i++) {
-				check(perfctr_ring_slot(&ring) ==
+				check(drm_perfctr_ring_slot(&ring) ==
 				      memory + ((starts[s] + i) % SLOTS) * STRIDE);
-				check_eq(perfctr_ring_publish(&ring), i + 1);
+				check_eq(drm_perfctr_ring_publish(&ring), i + 1);
 			}
-			check_eq(perfctr_ring_free(&ring), SLOTS - unread);
+			check_eq(drm_perfctr_ring_free(&ring), SLOTS - unread);
 			check_eq(control.insert_idx, starts[s] + unread);
 			for (i = 1; i <= unread; i++) {
 				control.extract_idx = starts[s] + i;
-				check_eq(perfctr_ring_free(&ring), SLOTS - unread + i);
+				check_eq(drm_perfctr_ring_free(&ring), SLOTS - unread + i);
 			}
 			check_eq(ring.bad_extract, 0);
 		}
@@ -95,30 +95,30 @@ static void impossible_extract_is_ignored_and_counted(void)
 
 	begin(SLOTS, 7);
 	for (i = 0; i < 3; i++)
-		perfctr_ring_publish(&ring);
+		drm_perfctr_ring_publish(&ring);
 	for (i = 0; i < ARRAY_SIZE(hostile); i++) {
 		control.extract_idx = hostile[i];
-		check_eq(perfctr_ring_free(&ring), SLOTS - 3);
+		check_eq(drm_perfctr_ring_free(&ring), SLOTS - 3);
 		check_eq(ring.bad_extract, i + 1);
 		check_eq(ring.extract, 7);
 	}
 	control.extract_idx = 10;
-	check_eq(perfctr_ring_free(&ring), SLOTS);
+	check_eq(drm_perfctr_ring_free(&ring), SLOTS);
 	/* going back behind what was accepted would free slots twice */
 	control.extract_idx = 8;
-	check_eq(perfctr_ring_free(&ring), SLOTS);
+	check_eq(drm_perfctr_ring_free(&ring), SLOTS);
 	check_eq(ring.bad_extract, ARRAY_SIZE(hostile) + 1);
 }
 
 static void scribbled_insert_index_is_not_read(void)
 {
 	begin(SLOTS, 0);
-	perfctr_ring_publish(&ring);
+	drm_perfctr_ring_publish(&ring);
 	control.insert_idx = 0xdeadbeef;
 	control.state = 0xffffffff;
-	check_eq(perfctr_ring_free(&ring), SLOTS - 1);
-	check(perfctr_ring_slot(&ring) == memory + STRIDE);
-	check_eq(perfctr_ring_publish(&ring), 2);
+	check_eq(drm_perfctr_ring_free(&ring), SLOTS - 1);
+	check(drm_perfctr_ring_slot(&ring) == memory + STRIDE);
+	check_eq(drm_perfctr_ring_publish(&ring), 2);
 	check_eq(control.insert_idx, 2);
 }
 
@@ -144,16 +144,16 @@ static void random_extract_never_leads_outside(void)
 			control.extract_idx = ring.insert + random_below(&random, 3);
 			break;
 		}
-		room = perfctr_ring_free(&ring);
+		room = drm_perfctr_ring_free(&ring);
 		check(room <= SLOTS);
 		check(ring.insert - ring.extract <= SLOTS);
 		check(ring.extract - before <= SLOTS);
 		check_eq(room, SLOTS - (ring.insert - ring.extract));
 		if (room) {
-			u8 *slot = perfctr_ring_slot(&ring);
+			u8 *slot = drm_perfctr_ring_slot(&ring);
 
 			check(slot >= memory && slot + STRIDE <= memory + sizeof(memory));
-			perfctr_ring_publish(&ring);
+			drm_perfctr_ring_publish(&ring);
 		}
 	}
 }
@@ -168,13 +168,13 @@ static void stop_always_finds_its_slot(void)
 	for (slots = 1; slots <= SLOTS; slots *= 2) {
 		begin(slots, 0);
 		for (round = 0; round < rounds; round++) {
-			if (perfctr_ring_free(&ring) >= 2)
-				perfctr_ring_publish(&ring);
+			if (drm_perfctr_ring_free(&ring) >= 2)
+				drm_perfctr_ring_publish(&ring);
 			if (!random_below(&random, 3) && control.extract_idx != ring.insert)
 				control.extract_idx++;
-			check(perfctr_ring_free(&ring) >= 1);
+			check(drm_perfctr_ring_free(&ring) >= 1);
 		}
-		perfctr_ring_publish(&ring);
+		drm_perfctr_ring_publish(&ring);
 		check(ring.insert - ring.extract <= slots);
 	}
 }
@@ -182,8 +182,8 @@ static void stop_always_finds_its_slot(void)
 static void totals_and_state_reach_user_space(void)
 {
 	begin(SLOTS, 0);
-	perfctr_ring_set_state(&ring, DRM_PERFCTR_RING_ACTIVE);
-	perfctr_ring_set_totals(&ring, 12, 345678901234ull);
+	drm_perfctr_ring_set_state(&ring, DRM_PERFCTR_RING_ACTIVE);
+	drm_perfctr_ring_set_totals(&ring, 12, 345678901234ull);
 	check_eq(control.state, DRM_PERFCTR_RING_ACTIVE);
 	check_eq(control.merged_periods, 12);
 	check_eq(control.lost_ns, 345678901234ull);

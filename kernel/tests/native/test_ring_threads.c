@@ -67,20 +67,20 @@ static void produce(struct perfctr_ring *ring)
 		u64 *slot;
 		unsigned int i;
 
-		if (perfctr_ring_free(ring) < (final ? 1 : 2)) {
+		if (drm_perfctr_ring_free(ring) < (final ? 1 : 2)) {
 			merged++;
 			if (!(n % 64))
 				sched_yield();
 			continue;
 		}
-		slot = perfctr_ring_slot(ring);
+		slot = drm_perfctr_ring_slot(ring);
 		for (i = 0; i < WORDS - 1; i++)
 			slot[i] = ring->insert;
 		slot[WORDS - 1] = merged;
 		merged = 0;
-		perfctr_ring_publish(ring);
+		drm_perfctr_ring_publish(ring);
 	}
-	perfctr_ring_set_state(ring, DRM_PERFCTR_RING_DEAD);
+	drm_perfctr_ring_set_state(ring, DRM_PERFCTR_RING_DEAD);
 }
 
 static void run(u32 ring_slots)
@@ -91,13 +91,13 @@ static void run(u32 ring_slots)
 
 	slots = ring_slots;
 	samples = test_rounds(30000);
-	perfctr_ring_init(&ring, memory, &control, slots, STRIDE);
+	drm_perfctr_ring_init(&ring, memory, &control, slots, STRIDE);
 	check(!pthread_create(&thread, NULL, consumer, &bad));
 	produce(&ring);
 	pthread_join(thread, NULL);
 	check_eq(bad, 0);
 	check_eq(ring.bad_extract, 0);
-	check_eq(perfctr_ring_free(&ring), slots);
+	check_eq(drm_perfctr_ring_free(&ring), slots);
 }
 
 static void one_slot(void)

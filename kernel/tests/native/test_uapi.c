@@ -7,6 +7,9 @@
 #include <assert.h>
 #include <stddef.h>
 #include <drm/perfctr_drm.h>
+#include <drm/perfctr_mali.h>
+#include <drm/perfctr_nv50.h>
+#include <drm/perfctr_tegra410.h>
 #include <drm/vsoc_drm.h>
 
 #include "test.h"
@@ -19,7 +22,7 @@
 
 static void sample_header(void)
 {
-	SIZE(sample_header, 64);
+	SIZE(sample_header, 72);
 	OFFSET(sample_header, size, 0);
 	OFFSET(sample_header, header_size, 4);
 	OFFSET(sample_header, block_count, 6);
@@ -31,7 +34,8 @@ static void sample_header(void)
 	OFFSET(sample_header, merged_periods, 44);
 	OFFSET(sample_header, lost_ns, 48);
 	OFFSET(sample_header, merged_others, 56);
-	OFFSET(sample_header, reserved, 60);
+	OFFSET(sample_header, gpu_epoch, 60);
+	OFFSET(sample_header, gpu_timestamp, 64);
 }
 
 static void block_header(void)
@@ -41,6 +45,7 @@ static void block_header(void)
 	OFFSET(block_header, type, 4);
 	OFFSET(block_header, index, 6);
 	OFFSET(block_header, section, 8);
+	OFFSET(block_header, format, 9);
 	OFFSET(block_header, set, 10);
 	OFFSET(block_header, clock, 11);
 	OFFSET(block_header, states, 12);
@@ -52,26 +57,22 @@ static void block_header(void)
 	OFFSET(block_header, product, 46);
 }
 
-static void pmu_block_header(void)
+static void pmu_identity(void)
 {
-	SIZE(pmu_block_header, 128);
-	OFFSET(pmu_block_header, block, 0);
-	OFFSET(pmu_block_header, config, 48);
-	OFFSET(pmu_block_header, config1, 56);
-	OFFSET(pmu_block_header, config2, 64);
-	OFFSET(pmu_block_header, time_enabled, 72);
-	OFFSET(pmu_block_header, time_running, 80);
-	OFFSET(pmu_block_header, pmu_type, 88);
-	OFFSET(pmu_block_header, cpu, 92);
-	OFFSET(pmu_block_header, pmu_name, 96);
+	SIZE(pmu_identity, 64);
+	OFFSET(pmu_identity, config, 0);
+	OFFSET(pmu_identity, config1, 8);
+	OFFSET(pmu_identity, config2, 16);
+	OFFSET(pmu_identity, pmu_type, 24);
+	OFFSET(pmu_identity, cpu, 28);
+	OFFSET(pmu_identity, pmu_name, 32);
 }
 
-static void mux_block_header(void)
+static void running_times(void)
 {
-	SIZE(mux_block_header, 64);
-	OFFSET(mux_block_header, block, 0);
-	OFFSET(mux_block_header, time_enabled, 48);
-	OFFSET(mux_block_header, time_running, 56);
+	SIZE(running_times, 16);
+	OFFSET(running_times, time_enabled, 0);
+	OFFSET(running_times, time_running, 8);
 }
 
 static void ring_control(void)
@@ -104,16 +105,16 @@ static void device_info(void)
 	OFFSET(device_info, version, 4);
 	OFFSET(device_info, sample_header_size, 8);
 	OFFSET(device_info, block_header_size, 12);
-	OFFSET(device_info, pmu_block_header_size, 16);
-	OFFSET(device_info, ring_control_size, 20);
-	OFFSET(device_info, block_count, 24);
-	OFFSET(device_info, clock_count, 28);
-	OFFSET(device_info, sets, 32);
-	OFFSET(device_info, active_set, 36);
-	OFFSET(device_info, max_slots, 40);
-	OFFSET(device_info, max_sessions_per_file, 44);
-	OFFSET(device_info, max_requests, 48);
-	OFFSET(device_info, product, 52);
+	OFFSET(device_info, ring_control_size, 16);
+	OFFSET(device_info, block_count, 20);
+	OFFSET(device_info, clock_count, 24);
+	OFFSET(device_info, sets, 28);
+	OFFSET(device_info, active_set, 32);
+	OFFSET(device_info, max_slots, 36);
+	OFFSET(device_info, max_sessions_per_file, 40);
+	OFFSET(device_info, max_requests, 44);
+	OFFSET(device_info, product, 48);
+	OFFSET(device_info, pad, 52);
 	OFFSET(device_info, min_period_ns, 56);
 	OFFSET(device_info, unprivileged_min_period_ns, 64);
 	OFFSET(device_info, max_period_ns, 72);
@@ -131,18 +132,25 @@ static void block_info(void)
 	OFFSET(block_info, product, 6);
 	OFFSET(block_info, sets, 8);
 	OFFSET(block_info, clock, 12);
+	OFFSET(block_info, format, 13);
+	OFFSET(block_info, pad, 14);
 	OFFSET(block_info, available, 16);
 	OFFSET(block_info, set_available, 48);
 }
 
 static void clock_info(void)
 {
-	SIZE(clock_info, 40);
+	SIZE(clock_info, 72);
 	OFFSET(clock_info, clock, 0);
-	OFFSET(clock_info, pad, 4);
+	OFFSET(clock_info, valid_bits, 4);
 	OFFSET(clock_info, frequency_hz, 8);
 	OFFSET(clock_info, max_frequency_hz, 16);
 	OFFSET(clock_info, name, 24);
+	OFFSET(clock_info, gpu_timestamp, 40);
+	OFFSET(clock_info, raw_ns, 48);
+	OFFSET(clock_info, age_ns, 56);
+	OFFSET(clock_info, epoch, 64);
+	OFFSET(clock_info, pad, 68);
 }
 
 static void control(void)
@@ -177,21 +185,19 @@ static void setup(void)
 	SIZE(setup, 88);
 	OFFSET(setup, flags, 0);
 	OFFSET(setup, slots, 4);
-	OFFSET(setup, ring_handle, 8);
-	OFFSET(setup, control_handle, 12);
-	OFFSET(setup, ring_offset, 16);
-	OFFSET(setup, control_offset, 24);
-	OFFSET(setup, eventfd, 32);
-	OFFSET(setup, watermark, 36);
-	OFFSET(setup, period_ns, 40);
-	OFFSET(setup, requests, 48);
-	OFFSET(setup, request_count, 56);
-	OFFSET(setup, request_stride, 60);
-	OFFSET(setup, slot_stride, 64);
-	OFFSET(setup, sample_size, 68);
-	OFFSET(setup, ring_bytes, 72);
-	OFFSET(setup, block_count, 80);
-	OFFSET(setup, pad, 84);
+	OFFSET(setup, period_ns, 8);
+	OFFSET(setup, eventfd, 16);
+	OFFSET(setup, watermark, 20);
+	OFFSET(setup, requests, 24);
+	OFFSET(setup, request_count, 32);
+	OFFSET(setup, request_stride, 36);
+	OFFSET(setup, reserved, 40);
+	OFFSET(setup, ring_fd, 56);
+	OFFSET(setup, slot_stride, 60);
+	OFFSET(setup, sample_size, 64);
+	OFFSET(setup, block_count, 68);
+	OFFSET(setup, ring_offset, 72);
+	OFFSET(setup, ring_bytes, 80);
 }
 
 static void start(void)
@@ -229,16 +235,6 @@ static void status(void)
 	OFFSET(status, ring_full, 80);
 	OFFSET(status, wakeups, 88);
 	OFFSET(status, merged_others, 96);
-}
-
-static void bo_create(void)
-{
-	SIZE(bo_create, 32);
-	OFFSET(bo_create, size, 0);
-	OFFSET(bo_create, flags, 8);
-	OFFSET(bo_create, handle, 12);
-	OFFSET(bo_create, mmap_offset, 16);
-	OFFSET(bo_create, pad, 24);
 }
 
 #define VSOC_SIZE(type, bytes)	LAYOUT(sizeof(struct drm_vsoc_##type), bytes)
@@ -436,6 +432,15 @@ static void vsoc_ctx_destroy(void)
 	VSOC_OFFSET(ctx_destroy, pad, 4);
 }
 
+static void vsoc_bo_create(void)
+{
+	VSOC_SIZE(bo_create, 24);
+	VSOC_OFFSET(bo_create, size, 0);
+	VSOC_OFFSET(bo_create, mmap_offset, 8);
+	VSOC_OFFSET(bo_create, handle, 16);
+	VSOC_OFFSET(bo_create, pad, 20);
+}
+
 /* opcodes are numbers by class */
 static void vsoc_opcodes(void)
 {
@@ -447,14 +452,14 @@ static void ioctl_numbers(void)
 {
 	check_eq(DRM_IOCTL_PERFCTR_QUERY, 0xc018649d);
 	check_eq(DRM_IOCTL_PERFCTR_CONTROL, 0xc018649e);
-	check_eq(DRM_IOCTL_PERFCTR_BO_CREATE, 0xc020649f);
+	check_eq(DRM_IOCTL_VSOC_BO_CREATE, 0xc0186445);
 }
 
 static const struct test tests[] = {
 	TEST(sample_header),
 	TEST(block_header),
-	TEST(mux_block_header),
-	TEST(pmu_block_header),
+	TEST(running_times),
+	TEST(pmu_identity),
 	TEST(ring_control),
 	TEST(query),
 	TEST(device_info),
@@ -467,7 +472,6 @@ static const struct test tests[] = {
 	TEST(stop),
 	TEST(sample),
 	TEST(status),
-	TEST(bo_create),
 	TEST(vsoc_info),
 	TEST(vsoc_get_info),
 	TEST(vsoc_cmd_draw),
@@ -486,6 +490,7 @@ static const struct test tests[] = {
 	TEST(vsoc_wait),
 	TEST(vsoc_ctx_create),
 	TEST(vsoc_ctx_destroy),
+	TEST(vsoc_bo_create),
 	TEST(vsoc_opcodes),
 	TEST(ioctl_numbers),
 };

@@ -15,12 +15,16 @@
 #include <unistd.h>
 
 #include <drm/perfctr_drm.h>
+#include <drm/perfctr_tegra410.h>
 
 #include "soc.h"
 #include "tap.h"
 
 #define DRIVER "perfctr_soc"
-#define FEATURES (DRM_PERFCTR_FEATURE_PMU | DRM_PERFCTR_FEATURE_BO_CREATE)
+/* a node without a GPU can neither wake one nor follow its transitions */
+#define FEATURES (DRM_PERFCTR_FEATURE_PMU | DRM_PERFCTR_FEATURE_PERIODIC)
+#define LACKS (DRM_PERFCTR_FEATURE_KEEP_AWAKE | DRM_PERFCTR_FEATURE_AUTOMATIC | \
+	       DRM_PERFCTR_FEATURE_GPU_TIMESTAMP)
 #define NODES 16
 #define SLOTS 8
 #define BIT(n) (UINT64_C(1) << (n))
@@ -74,23 +78,26 @@ static void fill_requests(struct drm_perfctr_block_request *requests)
 {
 	memset(requests, 0, BLOCKS * sizeof(*requests));
 	requests[BLOCK_UCF] = (struct drm_perfctr_block_request){
-		.type = DRM_PERFCTR_BLOCK_UCF,
+		.type = DRM_PERFCTR_TEGRA410_BLOCK_UCF,
+		.flags = DRM_PERFCTR_REQUEST_PMU,
 		.cpu = DRM_PERFCTR_CPU_ANY,
-		.mask = BIT(DRM_PERFCTR_UCF_MEM_BYTES_RD) | BIT(DRM_PERFCTR_UCF_MEM_BYTES_WR),
+		.mask = BIT(DRM_PERFCTR_TEGRA410_UCF_MEM_BYTES_RD) | BIT(DRM_PERFCTR_TEGRA410_UCF_MEM_BYTES_WR),
 		.pmu_type = soc_pmu_type(UCF),
 	};
 	requests[BLOCK_CMEM] = (struct drm_perfctr_block_request){
-		.type = DRM_PERFCTR_BLOCK_CMEM_LATENCY,
+		.type = DRM_PERFCTR_TEGRA410_BLOCK_CMEM_LATENCY,
+		.flags = DRM_PERFCTR_REQUEST_PMU,
 		.cpu = DRM_PERFCTR_CPU_ANY,
-		.mask = BIT(DRM_PERFCTR_CMEM_LATENCY_RD_REQ) |
-			BIT(DRM_PERFCTR_CMEM_LATENCY_RD_CUM_OUTS),
+		.mask = BIT(DRM_PERFCTR_TEGRA410_CMEM_LATENCY_RD_REQ) |
+			BIT(DRM_PERFCTR_TEGRA410_CMEM_LATENCY_RD_CUM_OUTS),
 		.pmu_type = soc_pmu_type(CMEM),
 	};
 	requests[BLOCK_PCIE] = (struct drm_perfctr_block_request){
-		.type = DRM_PERFCTR_BLOCK_PCIE,
+		.type = DRM_PERFCTR_TEGRA410_BLOCK_PCIE,
+		.flags = DRM_PERFCTR_REQUEST_PMU,
 		.index = 4,
 		.cpu = DRM_PERFCTR_CPU_ANY,
-		.mask = BIT(DRM_PERFCTR_PCIE_RD_BYTES),
+		.mask = BIT(DRM_PERFCTR_TEGRA410_PCIE_RD_BYTES),
 		.pmu_type = soc_pmu_type(PCIE),
 		.config1 = BDF << 8 | BIT(24),
 	};
@@ -113,8 +120,8 @@ static unsigned int drain(const char *ring, struct drm_perfctr_ring_control *con
 		for (i = 0; i < sample->block_count; i++) {
 			const struct drm_perfctr_block_header *block = (const void *)at;
 			const __u64 *counters = (const void *)(at + block->header_size);
-			int which = block->type == DRM_PERFCTR_BLOCK_UCF  ? BLOCK_UCF :
-				    block->type == DRM_PERFCTR_BLOCK_PCIE ? BLOCK_PCIE :
+			int which = block->type == DRM_PERFCTR_TEGRA410_BLOCK_UCF  ? BLOCK_UCF :
+				    block->type == DRM_PERFCTR_TEGRA410_BLOCK_PCIE ? BLOCK_PCIE :
 									    BLOCK_CMEM;
 
 			totals[which][0] += counters[0];
@@ -131,7 +138,6 @@ static void session(int fd)
 {
 	struct drm_perfctr_block_request requests[BLOCKS];
 	struct drm_perfctr_setup setup = {
-		.flags = DRM_PERFCTR_SETUP_TEST_ONLY,
 		.slots = SLOTS,
 		.eventfd = -1,
 		.requests = (uintptr_t)requests,
@@ -141,7 +147,6 @@ static void session(int fd)
 	struct drm_perfctr_start start = { .user_data = 1 };
 	struct drm_perfctr_sample sample = { .user_data = 2 };
 	struct drm_perfctr_stop stop = { .user_data = 3 };
-	struct drm_perfctr_bo_create bo = {};
 	__u64 totals[BLOCKS][2] = {}, truth[BLOCKS];
 	struct drm_perfctr_ring_control *control;
 	struct soc_count together;
@@ -151,24 +156,22 @@ static void session(int fd)
 	char *ring;
 
 	fill_requests(requests);
-	ret = command(fd, DRM_PERFCTR_CMD_SETUP, &handle, &setup, sizeof(setup));
-	if (!tap(!ret, "SETUP would work: %s", strerror(-ret)))
-		return;
-
-	bo.size = setup.ring_bytes + sizeof(*control);
-	ret = ioctl(fd, DRM_IOCTL_PERFCTR_BO_CREATE, &bo);
-	ring = ret ? MAP_FAILED :
-		     mmap(NULL, bo.size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, bo.mmap_offset);
-	if (!tap(ring != MAP_FAILED, "a buffer of the node"))
-		return;
-	control = (void *)(ring + setup.ring_bytes);
-
+	for (i = 0; i < 2; i++) {
+		setup.flags = i ? DRM_PERFCTR_SETUP_AUTOMATIC : DRM_PERFCTR_SETUP_KEEP_AWAKE;
+		ret = command(fd, DRM_PERFCTR_CMD_SETUP, &handle, &setup, sizeof(setup));
+		tap(ret == -EOPNOTSUPP, "what the node cannot do is refused: flag %#x: %d",
+		    setup.flags, ret);
+	}
 	setup.flags = 0;
-	setup.ring_handle = bo.handle;
-	setup.control_handle = bo.handle;
-	setup.control_offset = setup.ring_bytes;
 	ret = command(fd, DRM_PERFCTR_CMD_SETUP, &handle, &setup, sizeof(setup));
-	tap(!ret, "SETUP: %s", strerror(-ret));
+	if (!tap(!ret, "SETUP: %s", strerror(-ret)))
+		return;
+	control = mmap(NULL, setup.ring_offset, PROT_READ | PROT_WRITE, MAP_SHARED, setup.ring_fd,
+		       0);
+	ring = mmap(NULL, setup.ring_bytes, PROT_READ, MAP_SHARED, setup.ring_fd,
+		    setup.ring_offset);
+	if (!tap(ring != MAP_FAILED && (void *)control != MAP_FAILED, "the ring is mapped"))
+		return;
 
 	event = soc_event(UCF, 0x123, 0, 0, -1);
 	truth[BLOCK_UCF] = soc_truth(UCF, "mem_bytes_rd", "");
@@ -220,8 +223,8 @@ int main(void)
 
 	if (tap(fd >= 0, "there is a render node of %s", DRIVER)) {
 		tap(!ioctl(fd, DRM_IOCTL_PERFCTR_QUERY, &query), "QUERY");
-		tap((info.features & FEATURES) == FEATURES,
-		    "it serves PMUs and has buffers: features %#x", info.features);
+		tap((info.features & FEATURES) == FEATURES && !(info.features & LACKS),
+		    "it serves PMUs and nothing of a GPU: features %#x", info.features);
 		session(fd);
 		close(fd);
 	}

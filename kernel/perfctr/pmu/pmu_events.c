@@ -1,21 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * SoC blocks: counters of any perf PMU, through perf events that the core owns.
+ * The perf events of a block: opened, read, moved to other CPUs, released.
  */
 #include <linux/bitops.h>
-#include <linux/capability.h>
-#include <linux/cpuhotplug.h>
 #include <linux/cpumask.h>
 #include <linux/cred.h>
-#include <linux/device.h>
+#include <linux/module.h>
 #include <linux/perf_event.h>
 #include <linux/sched.h>
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include <linux/timekeeping.h>
 
-#include "perfctr_internal.h"
-#include "perfctr_pmu.h"
+#include "../perfctr_internal.h"
+#include "pmu_block.h"
 
 /**
  * DOC: events and CPUs
@@ -46,49 +44,32 @@
  * The sum over all events that ever counted only grows, whatever happens to CPUs.
  */
 
-/**
- * struct perfctr_pmu_event - one counter of a SoC block
- */
+/* one counter of a SoC block */
 struct perfctr_pmu_event {
-	/** @attr: how to open it. */
+	struct perfctr_pmu_block *pmu;
 	struct perf_event_attr attr;
-	/** @open: events that count, at most one for each possible CPU. */
+	/* events that count, at most one for each possible CPU */
 	struct perf_event **open;
-	/** @open_count: elements of @open in use. */
 	unsigned int open_count;
-	/** @wanted_cpu: the CPU asked for, or DRM_PERFCTR_CPU_ANY. */
+	/* the CPU requested, or DRM_PERFCTR_CPU_ANY */
 	int wanted_cpu;
-	/** @single: the first CPU that the PMU accepts is enough. */
+	/* the first CPU that the PMU accepts is enough */
 	bool single;
-	/** @counting: between enable and disable. */
+	/* between enable and disable */
 	bool counting;
-	/** @missing: a CPU that is wanted could not be opened. */
+	/* a CPU that is wanted could not be opened */
 	bool missing;
-	/** @index: expected index of the block, for the check of the PMU's name. */
-	u16 index;
-	/** @kind: of the block. */
-	const struct perfctr_pmu_kind *kind;
-	/** @cred: whose rights open it, see @cred of the block. */
-	const struct cred *cred;
-	/** @gone_count: what events counted that are gone. */
+	/* of events that are gone */
 	u64 gone_count;
-	/** @gone_enabled: ns for which they were enabled. */
 	u64 gone_enabled;
-	/** @gone_running: ns for which they ran. */
 	u64 gone_running;
-	/** @count: all that was counted, as of the last read. */
+	/* of all events as of the last read; times in ns */
 	u64 count;
-	/** @enabled: ns for which it was enabled, as of then. */
 	u64 enabled;
-	/** @running: ns for which it ran, as of then. */
 	u64 running;
-	/** @halted_running: ns that perf calls running, while their hardware was gone. */
+	/* ns that perf calls running while the hardware was gone */
 	u64 halted_running;
 };
-
-static enum cpuhp_state perfctr_cpuhp_state;
-static DEFINE_MUTEX(perfctr_devices_lock);
-static LIST_HEAD(perfctr_devices);
 
 static bool is_open_on(const struct perfctr_pmu_event *event, int cpu)
 {
@@ -101,57 +82,17 @@ static bool is_open_on(const struct perfctr_pmu_event *event, int cpu)
 }
 
 /*
- * PMUs that do more than counting when an event is opened: they read memory at an
- * address of the user, or put a probe there. Built into the kernel, so that their
- * numbers are known for good.
+ * PMUs that do more than counting when an event is opened: they read memory at an address of
+ * the user, or put a probe there, and a worker that opens the event again has other memory.
  */
-static const char * const refused_names[] = { "breakpoint", "kprobe", "uprobe" };
-static u32 refused_types[ARRAY_SIZE(refused_names)];
-
-static const char *refused_name(u32 type)
+static bool is_refused(const char *name)
 {
-	unsigned int i;
-
-	for (i = 0; i < ARRAY_SIZE(refused_types); i++)
-		if (refused_types[i] == type)
-			return refused_names[i];
-	return NULL;
-}
-
-/* perf's PMUs are devices of a bus that any of them leads to */
-static int learn_refused_types(void)
-{
-	struct perf_event_attr attr = {
-		.type = PERF_TYPE_SOFTWARE,
-		.size = sizeof(attr),
-		.config = PERF_COUNT_SW_DUMMY,
-		.disabled = 1,
-	};
-	struct perf_event *perf;
-	unsigned int i;
-
-	perf = perf_event_create_kernel_counter(&attr, raw_smp_processor_id(), NULL, NULL, NULL);
-	if (IS_ERR(perf))
-		return PTR_ERR(perf);
-	for (i = 0; i < ARRAY_SIZE(refused_names); i++) {
-		struct device *dev = NULL;
-
-		/* nobody's, if the kernel has no such PMU */
-		refused_types[i] = U32_MAX;
-		if (perf->pmu->dev)
-			dev = bus_find_device_by_name(perf->pmu->dev->bus, NULL, refused_names[i]);
-		if (!dev)
-			continue;
-		refused_types[i] = ((struct pmu *)dev_get_drvdata(dev))->type;
-		put_device(dev);
-	}
-	perf_event_release_kernel(perf);
-	return 0;
+	return !strcmp(name, "breakpoint") || !strcmp(name, "kprobe") || !strcmp(name, "uprobe");
 }
 
 static struct perf_event *create_on(struct perfctr_pmu_event *event, int cpu)
 {
-	const struct cred *caller = override_creds(event->cred);
+	const struct cred *caller = override_creds(event->pmu->cred);
 	struct perf_event *perf;
 
 	perf = perf_event_create_kernel_counter(&event->attr, cpu, NULL, NULL, NULL);
@@ -159,23 +100,30 @@ static struct perf_event *create_on(struct perfctr_pmu_event *event, int cpu)
 	return perf;
 }
 
+/* -EOPNOTSUPP, or -ENOENT for a PMU that is not what the request calls it */
+static int check_name(struct drm_perfctr *pc, const struct perfctr_pmu_event *event,
+		      const char *name)
+{
+	const struct perfctr_pmu_block *pmu = event->pmu;
+
+	if (is_refused(name))
+		return perfctr_reject(pc, EOPNOTSUPP, "pmu_type: %s does not count", name);
+	if (!drm_perfctr_pmu_kind_matches(pmu->kind, name, pmu->index))
+		return perfctr_reject(pc, ENOENT, "pmu_type: %s is not block %u:%u", name,
+				      pmu->type, pmu->index);
+	return 0;
+}
+
 static int open_on(struct drm_perfctr *pc, struct perfctr_pmu_event *event, int cpu)
 {
 	struct perf_event *perf;
-	const char *name;
+	int ret;
 
-	name = refused_name(event->attr.type);
-	if (name)
-		return perfctr_reject(pc, EOPNOTSUPP, "pmu_type: %s does not count", name);
 	perf = create_on(event, cpu);
 	if (IS_ERR(perf))
 		return PTR_ERR(perf);
-
-	name = perf->pmu->name ?: "";
-	if (!perfctr_pmu_kind_matches(event->kind, name, event->index)) {
-		int ret = perfctr_reject(pc, ENOENT, "pmu_type: %s is not block %u:%u", name,
-					 event->kind->type, event->index);
-
+	ret = check_name(pc, event, perf->pmu->name ?: "");
+	if (ret) {
 		perf_event_release_kernel(perf);
 		return ret;
 	}
@@ -198,10 +146,10 @@ static bool is_elsewhere(int error)
 }
 
 /*
- * If no CPU takes the event, the error that tells most: where one says that the
+ * If no CPU takes the event, the error that explains most: where one says that the
  * PMU has no such event and another that it is not associated, the former.
  */
-static int more_telling(int error, int other)
+static int better_error(int error, int other)
 {
 	if (error == -ENOENT || other == -ENOENT)
 		return -ENOENT;
@@ -227,7 +175,7 @@ static int open_on_any(struct drm_perfctr *pc, struct perfctr_pmu_event *event)
 			ret);
 		if (!is_elsewhere(ret))
 			return ret;
-		error = more_telling(error, ret);
+		error = better_error(error, ret);
 		/* an uncore PMU means the event, not the CPU */
 		if (event->single && ret == -ENOENT)
 			break;
@@ -281,7 +229,7 @@ static bool is_detached(const struct perf_event *perf)
  * count or not. A PMU driver that moves its events to another CPU detaches them
  * too, but under locks that a reading waits for.
  */
-static bool has_died(struct perf_event *perf)
+static bool has_exited(struct perf_event *perf)
 {
 	u64 enabled, running;
 
@@ -291,8 +239,8 @@ static bool has_died(struct perf_event *perf)
 	return is_detached(perf);
 }
 
-/* keep what dead events counted; true if there were any */
-static bool bury_dead(struct perfctr_pmu_event *event)
+/* release exited events and keep what they counted; true if there were any */
+static bool drop_exited(struct perfctr_pmu_event *event)
 {
 	unsigned int i = 0;
 	bool any = false;
@@ -300,7 +248,7 @@ static bool bury_dead(struct perfctr_pmu_event *event)
 	while (i < event->open_count) {
 		struct perf_event *perf = event->open[i];
 
-		if (!has_died(perf)) {
+		if (!has_exited(perf)) {
 			i++;
 			continue;
 		}
@@ -313,14 +261,14 @@ static bool bury_dead(struct perfctr_pmu_event *event)
 }
 
 /**
- * perfctr_pmu_follow_cpus() - CPUs came or went: count where it is wanted
+ * drm_perfctr_pmu_block_follow() - CPUs came or went: count where it is wanted
  * @pc: the device
  * @pmu: the block
  *
  * Returns: 0, or the first error that keeps an event from a CPU that it should
  * count on. The others were opened all the same.
  */
-int perfctr_pmu_follow_cpus(struct drm_perfctr *pc, struct perfctr_pmu_block *pmu)
+int drm_perfctr_pmu_block_follow(struct drm_perfctr *pc, struct perfctr_pmu_block *pmu)
 {
 	unsigned int i;
 	int error = 0;
@@ -330,7 +278,7 @@ int perfctr_pmu_follow_cpus(struct drm_perfctr *pc, struct perfctr_pmu_block *pm
 		unsigned int before;
 		int ret;
 
-		if (bury_dead(event))
+		if (drop_exited(event))
 			pmu->fresh.states |= DRM_PERFCTR_STATE_MIGRATED;
 		before = event->open_count;
 		ret = open_where_wanted(pc, event);
@@ -343,14 +291,14 @@ int perfctr_pmu_follow_cpus(struct drm_perfctr *pc, struct perfctr_pmu_block *pm
 }
 
 /**
- * perfctr_pmu_read() - read all events of a block
+ * drm_perfctr_pmu_block_read() - read all events of a block
  * @pc: the device
  * @pmu: the block
  *
  * With the session's pmu_lock and without the sampler lock, as everything that
  * calls perf.
  */
-void perfctr_pmu_read(struct drm_perfctr *pc, struct perfctr_pmu_block *pmu)
+void drm_perfctr_pmu_block_read(struct drm_perfctr *pc, struct perfctr_pmu_block *pmu)
 {
 	unsigned int i, e;
 
@@ -359,7 +307,7 @@ void perfctr_pmu_read(struct drm_perfctr *pc, struct perfctr_pmu_block *pmu)
 		u64 count, enabled, running;
 		bool halted = false;
 
-		if (bury_dead(event)) {
+		if (drop_exited(event)) {
 			pmu->fresh.states |= DRM_PERFCTR_STATE_MIGRATED;
 			open_where_wanted(pc, event);
 		}
@@ -396,12 +344,12 @@ void perfctr_pmu_read(struct drm_perfctr *pc, struct perfctr_pmu_block *pmu)
 }
 
 /**
- * perfctr_pmu_hand_over() - let samples have what was read
+ * drm_perfctr_pmu_block_handover() - let samples have what was read
  * @pmu: the block
  *
  * With the session's pmu_lock and the sampler lock.
  */
-void perfctr_pmu_hand_over(struct perfctr_pmu_block *pmu)
+void drm_perfctr_pmu_block_handover(struct perfctr_pmu_block *pmu)
 {
 	unsigned int i;
 
@@ -412,17 +360,17 @@ void perfctr_pmu_hand_over(struct perfctr_pmu_block *pmu)
 	}
 	pmu->states |= pmu->fresh.states;
 	pmu->incomplete |= pmu->fresh.incomplete;
-	pmu->cpu = pmu->fresh.cpu;
+	pmu->identity.cpu = pmu->fresh.cpu;
 	pmu->time_ns = pmu->fresh.time_ns;
 	pmu->fresh.states = 0;
 	pmu->fresh.incomplete = 0;
 }
 
 /**
- * perfctr_pmu_disable() - stop counting
+ * drm_perfctr_pmu_block_disable() - stop counting
  * @pmu: the block
  */
-void perfctr_pmu_disable(struct perfctr_pmu_block *pmu)
+void drm_perfctr_pmu_block_disable(struct perfctr_pmu_block *pmu)
 {
 	unsigned int i, e;
 
@@ -434,27 +382,27 @@ void perfctr_pmu_disable(struct perfctr_pmu_block *pmu)
 }
 
 /**
- * perfctr_pmu_enable() - begin counting
+ * drm_perfctr_pmu_block_enable() - begin counting
  * @pc: the device
  * @pmu: the block
  *
  * Returns: 0, or why the PMU does not count on a CPU on which it should; nothing
  * counts then.
  */
-int perfctr_pmu_enable(struct drm_perfctr *pc, struct perfctr_pmu_block *pmu)
+int drm_perfctr_pmu_block_enable(struct drm_perfctr *pc, struct perfctr_pmu_block *pmu)
 {
 	unsigned int i, e;
 	int ret;
 
 	/* CPUs may have come and gone while the session was stopped */
-	ret = perfctr_pmu_follow_cpus(pc, pmu);
+	ret = drm_perfctr_pmu_block_follow(pc, pmu);
 	if (ret)
 		return perfctr_reject(pc, -ret, "START: block %u:%u: PMU %u refuses a CPU",
-				      pmu->type, pmu->index, pmu->pmu_type);
+				      pmu->type, pmu->index, pmu->identity.pmu_type);
 	for (i = 0; i < pmu->count; i++) {
 		/* each one takes longer than the one before: perf schedules them all anew */
 		if (fatal_signal_pending(current)) {
-			perfctr_pmu_disable(pmu);
+			drm_perfctr_pmu_block_disable(pmu);
 			return -EINTR;
 		}
 		cond_resched();
@@ -466,10 +414,10 @@ int perfctr_pmu_enable(struct drm_perfctr *pc, struct perfctr_pmu_block *pmu)
 }
 
 /**
- * perfctr_pmu_close() - release the events of a block
+ * drm_perfctr_pmu_block_close() - release the events of a block
  * @pmu: the block, which counts no more
  */
-void perfctr_pmu_close(struct perfctr_pmu_block *pmu)
+void drm_perfctr_pmu_block_close(struct perfctr_pmu_block *pmu)
 {
 	unsigned int i;
 
@@ -482,19 +430,20 @@ void perfctr_pmu_close(struct perfctr_pmu_block *pmu)
 }
 
 /**
- * perfctr_pmu_destroy() - release a block and its events
+ * drm_perfctr_pmu_free() - release a block and its events
  * @pmu: the block
  */
-void perfctr_pmu_destroy(struct perfctr_pmu_block *pmu)
+void drm_perfctr_pmu_free(struct perfctr_pmu_block *pmu)
 {
 	unsigned int i;
 
-	perfctr_pmu_close(pmu);
+	drm_perfctr_pmu_block_close(pmu);
 	for (i = 0; pmu->events && i < pmu->count; i++)
 		kfree(pmu->events[i].open);
 	kfree(pmu->events);
 	kfree(pmu->totals);
 	put_cred(pmu->cred);
+	module_put(pmu->owner);
 	kfree(pmu);
 }
 
@@ -521,7 +470,6 @@ static int alloc_arrays(struct perfctr_pmu_block *pmu)
 }
 
 static int open_events(struct drm_perfctr *pc, struct perfctr_pmu_block *pmu,
-		       const struct perfctr_pmu_kind *kind,
 		       const struct drm_perfctr_block_request *request)
 {
 	u64 mask = request->mask;
@@ -532,8 +480,8 @@ static int open_events(struct drm_perfctr *pc, struct perfctr_pmu_block *pmu,
 		struct perfctr_pmu_event *event = &pmu->events[i];
 		u64 config = request->config;
 
-		if (kind->events)
-			config |= kind->events[__ffs64(mask)];
+		if (pmu->kind)
+			config |= pmu->kind->events[__ffs64(mask)];
 		event->attr = (struct perf_event_attr) {
 			.type = request->pmu_type,
 			.size = sizeof(event->attr),
@@ -542,11 +490,9 @@ static int open_events(struct drm_perfctr *pc, struct perfctr_pmu_block *pmu,
 			.config2 = request->config2,
 			.disabled = 1,
 		};
-		event->kind = kind;
-		event->cred = pmu->cred;
-		event->index = request->index;
+		event->pmu = pmu;
 		event->wanted_cpu = request->cpu;
-		event->single = kind->prefix;
+		event->single = pmu->kind;
 		if (fatal_signal_pending(current))
 			return -EINTR;
 		ret = open_where_wanted(pc, event);
@@ -563,146 +509,24 @@ static int open_events(struct drm_perfctr *pc, struct perfctr_pmu_block *pmu,
 }
 
 /**
- * perfctr_pmu_create() - open the events of a block
+ * drm_perfctr_pmu_open() - open the events of a new block
  * @pc: the device
- * @request: checked by the ioctl layer
- * @out: the block, not counting
+ * @pmu: the block, but for arrays, events and the PMU's name
+ * @request: checked
  *
- * Returns: 0, -EACCES, or what perf or the PMU says to the events.
+ * Returns: 0, the block does not count yet; or the error of perf or of the PMU, after
+ * which drm_perfctr_pmu_free() has to release what there is.
  */
-int perfctr_pmu_create(struct drm_perfctr *pc, const struct drm_perfctr_block_request *request,
-		       struct perfctr_pmu_block **out)
+int drm_perfctr_pmu_open(struct drm_perfctr *pc, struct perfctr_pmu_block *pmu,
+			 const struct drm_perfctr_block_request *request)
 {
-	const struct perfctr_pmu_kind *kind = perfctr_pmu_kind(request->type);
-	const u64 configs[] = { request->config, request->config1, request->config2 };
-	struct perfctr_pmu_block *pmu;
-	const char *name;
-	unsigned int i;
 	int ret;
-
-	/* kernel.perf_event_paranoid is perf's policy and not ours to relax */
-	if (!kind->prefix && !perfmon_capable())
-		return perfctr_reject(pc, EACCES, "block %u:%u: any PMU needs CAP_PERFMON",
-				      request->type, request->index);
-	for (i = 0; i < ARRAY_SIZE(configs); i++) {
-		u64 refused = perfctr_pmu_kind_refuses(kind, i, configs[0], configs[i]);
-
-		/* what selects the event has a message of its own */
-		if (!i)
-			refused &= ~kind->config_mask;
-		if (refused)
-			return perfctr_reject(pc, EINVAL,
-					      "block %u:%u: config%u: 0x%llx is no filter",
-					      request->type, request->index, i, refused);
-	}
-	if (request->config & kind->config_mask)
-		return perfctr_reject(pc, EINVAL, "block %u:%u: config 0x%llx: events are in mask",
-				      request->type, request->index, request->config);
-	if (request->cpu != DRM_PERFCTR_CPU_ANY &&
-	    (request->cpu >= nr_cpu_ids || !cpu_online(request->cpu)))
-		return perfctr_reject(pc, EINVAL, "block %u:%u: cpu %d is not online",
-				      request->type, request->index, request->cpu);
-
-	pmu = kzalloc(sizeof(*pmu), PERFCTR_GFP_USER);
-	if (!pmu)
-		return -ENOMEM;
-	pmu->type = request->type;
-	pmu->index = request->index;
-	pmu->product = kind->product;
-	pmu->config = request->config;
-	pmu->config1 = request->config1;
-	pmu->config2 = request->config2;
-	pmu->pmu_type = request->pmu_type;
-	pmu->cpu = request->cpu;
-	pmu->count = hweight64(request->mask);
-	pmu->cred = get_current_cred();
 
 	ret = alloc_arrays(pmu);
 	if (!ret)
-		ret = open_events(pc, pmu, kind, request);
-	if (ret) {
-		perfctr_pmu_destroy(pmu);
-		return ret;
-	}
-	name = pmu->events[0].open[0]->pmu->name ?: "";
-	strscpy(pmu->name, name, sizeof(pmu->name));
-	*out = pmu;
-	return 0;
-}
-
-/**
- * perfctr_pmu_events() - bits that the mask of a block type can have
- * @type: enum drm_perfctr_block_type
- *
- * Returns: number of events, 0 if no PMU counts such blocks.
- */
-unsigned int perfctr_pmu_events(u16 type)
-{
-	const struct perfctr_pmu_kind *kind = perfctr_pmu_kind(type);
-
-	return kind ? kind->event_count : 0;
-}
-
-/* opening events takes locks that the hotplug code holds: later, elsewhere */
-static int perfctr_cpu_change(unsigned int cpu)
-{
-	struct drm_perfctr *pc;
-
-	mutex_lock(&perfctr_devices_lock);
-	list_for_each_entry(pc, &perfctr_devices, node) {
-		atomic_inc(&pc->cpu_changes);
-		kthread_queue_work(pc->worker, &pc->hotplug_work);
-	}
-	mutex_unlock(&perfctr_devices_lock);
-	return 0;
-}
-
-/**
- * perfctr_pmu_add_device() - have a device follow CPU hotplug
- * @pc: the device, with its worker
- */
-void perfctr_pmu_add_device(struct drm_perfctr *pc)
-{
-	mutex_lock(&perfctr_devices_lock);
-	list_add_tail(&pc->node, &perfctr_devices);
-	mutex_unlock(&perfctr_devices_lock);
-}
-
-/**
- * perfctr_pmu_remove_device() - undo perfctr_pmu_add_device()
- * @pc: the device
- */
-void perfctr_pmu_remove_device(struct drm_perfctr *pc)
-{
-	mutex_lock(&perfctr_devices_lock);
-	list_del_init(&pc->node);
-	mutex_unlock(&perfctr_devices_lock);
-}
-
-/**
- * perfctr_pmu_init() - begin following CPU hotplug
- *
- * Returns: 0 or a negative errno.
- */
-int perfctr_pmu_init(void)
-{
-	int ret;
-
-	ret = learn_refused_types();
-	if (ret)
-		return ret;
-	ret = cpuhp_setup_state_nocalls(CPUHP_AP_ONLINE_DYN, "drm/perfctr:online",
-					perfctr_cpu_change, perfctr_cpu_change);
-	if (ret < 0)
-		return ret;
-	perfctr_cpuhp_state = ret;
-	return 0;
-}
-
-/**
- * perfctr_pmu_exit() - undo perfctr_pmu_init()
- */
-void perfctr_pmu_exit(void)
-{
-	cpuhp_remove_state_nocalls(perfctr_cpuhp_state);
+		ret = open_events(pc, pmu, request);
+	if (!ret)
+		strscpy(pmu->identity.pmu_name, pmu->events[0].open[0]->pmu->name ?: "",
+			sizeof(pmu->identity.pmu_name));
+	return ret;
 }

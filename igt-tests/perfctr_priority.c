@@ -1,0 +1,594 @@
+// SPDX-License-Identifier: MIT
+/*
+ * What sessions without CAP_PERFMON cannot delay: periods of privileged sessions, jobs, calls that
+ * need no hardware, and the end of a file.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "minigt.h"
+#include "igt_perfctr.h"
+#include "igt_rights.h"
+#include "igt_small.h"
+#include "igt_sys.h"
+#include "igt_vsoc.h"
+
+IGT_TEST_DESCRIPTION("Sessions of users delay neither privileged ones nor jobs");
+
+#define MS 1000000ull
+#define PAGE 4096
+#define MAX_ATTACKERS 8
+/* a busy host spoils one measurement, a defect all of them */
+#define ATTEMPTS 5
+#define SPAN_NS (1500 * MS)
+
+static struct igt_perfctr_device dev;
+/* kernels with checkers are many times slower */
+static bool sanitized;
+
+/* --- attackers -------------------------------------------------------------- */
+
+/* with processes: attackers that have prepared themselves, and what a user measured */
+static struct shared {
+	unsigned int prepared;
+	uint64_t user_ns;
+} *shared;
+
+static pid_t pids[MAX_ATTACKERS];
+
+static void end_attack(void)
+{
+	for (unsigned int i = 0; i < MAX_ATTACKERS; i++) {
+		if (!pids[i])
+			continue;
+		kill(pids[i], SIGKILL);
+		waitpid(pids[i], NULL, 0);
+		pids[i] = 0;
+	}
+}
+
+static void begin_attack(unsigned int attackers, void (*attack)(unsigned int number))
+{
+	end_attack();
+	__atomic_store_n(&shared->prepared, 0, __ATOMIC_SEQ_CST);
+	for (unsigned int i = 0; i < attackers; i++) {
+		pids[i] = fork();
+		igt_assert(pids[i] >= 0);
+		if (!pids[i])
+			attack(i);
+	}
+	while (__atomic_load_n(&shared->prepared, __ATOMIC_SEQ_CST) < attackers) {
+		for (unsigned int i = 0; i < attackers; i++)
+			igt_assert_f(!waitpid(pids[i], NULL, WNOHANG), "an attacker failed\n");
+		usleep(1000);
+	}
+}
+
+static void become_user(struct igt_perfctr_device *mine, unsigned int number)
+{
+	igt_perfctr_reopen(mine, &dev);
+	igt_drop_to(IGT_NOBODY - number, 0);
+}
+
+static void be_prepared(void)
+{
+	__atomic_add_fetch(&shared->prepared, 1, __ATOMIC_SEQ_CST);
+}
+
+static int read_fdinfo(int fd)
+{
+	char path[64], text[1024];
+	ssize_t bytes;
+	int info;
+
+	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", fd);
+	info = open(path, O_RDONLY | O_CLOEXEC);
+	bytes = read(info, text, sizeof(text));
+	close(info);
+	return bytes > 0 ? 0 : -EIO;
+}
+
+static int query(int fd, uint32_t type)
+{
+	static char elements[64 * sizeof(struct drm_perfctr_block_info)];
+	struct drm_perfctr_query q = {
+		.type = type,
+		.count = 64,
+		.stride = sizeof(struct drm_perfctr_block_info),
+		.pointer = (uintptr_t)elements,
+	};
+
+	return igt_perfctr_query(fd, &q);
+}
+
+/* every ioctl and fdinfo in a loop, at the lowest priority, until killed */
+static void call_everything(unsigned int number)
+{
+	struct igt_perfctr_device mine;
+	struct igt_perfctr_session s;
+
+	become_user(&mine, number % 2);
+	if (setpriority(PRIO_PROCESS, 0, 19))
+		_exit(1);
+	be_prepared();
+	for (;;) {
+		igt_perfctr_session_setup(&s, &mine, 4, number % 3 ? 0 : MS);
+		for (unsigned int i = 0; i < 4; i++) {
+			igt_perfctr_start(&s, 0);
+			igt_perfctr_sample(&s, 0);
+			igt_perfctr_status(&s);
+			for (uint32_t type = 0; type <= DRM_PERFCTR_QUERY_CLOCKS; type++)
+				query(mine.fd, type);
+			read_fdinfo(mine.fd);
+			igt_perfctr_stop(&s, 0);
+			__atomic_store_n(&s.control->extract_idx, s.control->insert_idx,
+					 __ATOMIC_RELEASE);
+		}
+		igt_perfctr_session_fini(&s);
+	}
+}
+
+/* two sessions of 256 perf events each, as many as a user may have */
+static void set_up_events(struct igt_perfctr_session s[2], const struct igt_perfctr_device *mine)
+{
+	enum { BLOCKS = 16 };
+	const int type = igt_read_int(IGT_UCF_TYPE);
+
+	for (unsigned int k = 0; k < 2; k++) {
+		igt_perfctr_session_init_empty(&s[k], mine);
+		for (unsigned int i = 0; i < BLOCKS; i++) {
+			struct drm_perfctr_block_request *r = &s[k].requests[i];
+
+			r->type = DRM_PERFCTR_TEGRA410_BLOCK_UCF;
+			r->flags = DRM_PERFCTR_REQUEST_PMU;
+			r->cpu = DRM_PERFCTR_CPU_ANY;
+			r->mask = 0xffff;
+			r->pmu_type = type;
+			/* a filter for each */
+			r->config1 = ((i + 1) & 7) | ((i + 1) & ~7u) << 5;
+		}
+		s[k].setup.request_count = BLOCKS;
+		s[k].setup.period_ns = MS + k * 300000;
+		igt_perfctr_session_create(&s[k]);
+		igt_assert_eq(igt_perfctr_start(&s[k], 0), 0);
+	}
+}
+
+/* 512 perf events, read by periods and asked for by jobs, until killed */
+static void have_many_events(unsigned int number)
+{
+	struct drm_vsoc_command c[8] = { 0 };
+	struct igt_perfctr_session s[2];
+	struct igt_perfctr_device mine;
+
+	become_user(&mine, number);
+	set_up_events(s, &mine);
+	for (unsigned int i = 0; i < 8; i++) {
+		c[i].type = i % 2 ? DRM_VSOC_CMD_WAIT : DRM_VSOC_CMD_SAMPLE;
+		if (i % 2)
+			c[i].wait.duration_ns = MS / 4;
+		else
+			c[i].sample.handle = s[i / 2 % 2].handle;
+	}
+	be_prepared();
+	for (;;) {
+		struct drm_vsoc_wait wait;
+		uint64_t job;
+
+		if (!igt_vsoc_submit_to(mine.fd, 0, c, 8, &job, NULL))
+			igt_vsoc_wait_for(mine.fd, job, 1000 * MS, &wait);
+		for (unsigned int k = 0; k < 2; k++)
+			__atomic_store_n(&s[k].control->extract_idx, s[k].control->insert_idx,
+					 __ATOMIC_RELEASE);
+	}
+}
+
+/* START and SAMPLE until killed */
+static void collect_for_ever(unsigned int number)
+{
+	struct igt_perfctr_device mine;
+	int handle;
+
+	become_user(&mine, number);
+	handle = igt_small_setup(mine.fd);
+	igt_assert_lt(0, handle);
+	be_prepared();
+	for (;;) {
+		igt_small_command(mine.fd, DRM_PERFCTR_CMD_START, handle);
+		igt_small_command(mine.fd, DRM_PERFCTR_CMD_SAMPLE, handle);
+	}
+}
+
+/* --- periods and jobs ------------------------------------------------------------ */
+
+/* how a privileged session of 1 kHz and jobs with samples fare */
+struct fared {
+	uint64_t due, periodic;
+	/* of half of all periods, and the longest SAMPLE */
+	uint64_t late_ns, sample_ns;
+	/* half of all jobs */
+	uint64_t job_ns;
+};
+
+#define MAX_VALUES 4096
+
+struct values {
+	unsigned int count;
+	uint64_t at[MAX_VALUES];
+};
+
+static void add_value(struct values *v, uint64_t value)
+{
+	if (v->count < MAX_VALUES)
+		v->at[v->count++] = value;
+}
+
+static int compare(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+static uint64_t median(struct values *v)
+{
+	igt_assert_lt(0, v->count);
+	qsort(v->at, v->count, sizeof(v->at[0]), compare);
+	return v->at[v->count / 2];
+}
+
+/* lateness of each period's sample, from the boundary to the end of its counts */
+static void add_lateness(struct values *late, const struct igt_perfctr_session *s, uint64_t t0)
+{
+	for (uint64_t i = 0; i < igt_perfctr_unread(s); i++) {
+		const struct drm_perfctr_sample_header *h = igt_perfctr_slot(s, s->extract + i);
+
+		if (h->flags & DRM_PERFCTR_SAMPLE_PERIODIC)
+			add_value(late, (h->end_ns - t0) % s->setup.period_ns);
+	}
+}
+
+/* four samples in a job of a quarter of a millisecond each; the time until its fence */
+static uint64_t job_time(const struct igt_perfctr_session *s)
+{
+	struct drm_vsoc_command c[8] = { 0 };
+	uint64_t job, start_ns = igt_raw_ns();
+
+	for (unsigned int i = 0; i < 8; i++) {
+		c[i].type = i % 2 ? DRM_VSOC_CMD_SAMPLE : DRM_VSOC_CMD_WAIT;
+		if (i % 2)
+			c[i].sample.handle = s->handle;
+		else
+			c[i].wait.duration_ns = MS / 4;
+	}
+	job = igt_vsoc_submit(&dev, c, 8);
+	igt_assert_eq(igt_vsoc_wait(&dev, job).status, 0);
+	return igt_raw_ns() - start_ns;
+}
+
+static struct fared fare(unsigned int attackers, void (*attack)(unsigned int number))
+{
+	static struct values late, jobs;
+	const uint64_t period_ns = MS;
+	struct igt_perfctr_session s, in_job;
+	struct fared fared = { 0 };
+	uint64_t end_ns;
+
+	late.count = jobs.count = 0;
+	begin_attack(attackers, attack);
+	igt_perfctr_session_init(&s, &dev);
+	s.setup.slots = 2048;
+	s.setup.period_ns = period_ns;
+	s.setup.request_count = 1;
+	igt_perfctr_session_create(&s);
+	igt_perfctr_session_setup(&in_job, &dev, 64, 0);
+	igt_assert_eq(igt_perfctr_start(&in_job, 0), 0);
+	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+	end_ns = igt_raw_ns() + SPAN_NS;
+	while (igt_raw_ns() < end_ns) {
+		uint64_t sample_ns;
+
+		add_value(&jobs, job_time(&in_job));
+		sample_ns = igt_raw_ns();
+		igt_assert_eq(igt_perfctr_sample(&in_job, 0), 0);
+		sample_ns = igt_raw_ns() - sample_ns;
+		if (sample_ns > fared.sample_ns)
+			fared.sample_ns = sample_ns;
+		igt_perfctr_drain(&in_job);
+	}
+	igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
+	igt_assert_eq(igt_perfctr_stop(&in_job, 0), 0);
+	end_attack();
+	add_lateness(&late, &s, igt_perfctr_slot(&s, 0)->start_ns);
+	igt_perfctr_drain(&s);
+	igt_perfctr_drain(&in_job);
+	fared.due = (s.last.end_ns - s.first.start_ns) / period_ns;
+	fared.periodic = s.periodic;
+	fared.late_ns = median(&late);
+	fared.job_ns = median(&jobs);
+	/* late or not, each period is accounted for */
+	igt_assert_lte_u64(fared.due, s.periodic + s.merged + 2);
+	igt_perfctr_session_fini(&s);
+	igt_perfctr_session_fini(&in_job);
+	igt_info("%u users: %llu of %llu periods, half of them less than %llu us late; "
+		 "half of the jobs done after %llu us; slowest SAMPLE %llu us\n",
+		 attackers, (unsigned long long)fared.periodic, (unsigned long long)fared.due,
+		 (unsigned long long)fared.late_ns / 1000, (unsigned long long)fared.job_ns / 1000,
+		 (unsigned long long)fared.sample_ns / 1000);
+	return fared;
+}
+
+/*
+ * Beside users a period, and each of the four samples of a job, comes later by what one collection
+ * takes at most, measured alone; and half of the periods that come alone come at least, as the few
+ * CPUs run the model of the hardware and the users, too.
+ */
+static void unaffected_by(unsigned int attackers, void (*attack)(unsigned int number))
+{
+	for (unsigned int i = 0; i < ATTEMPTS; i++) {
+		struct fared alone = fare(0, NULL), beside = fare(attackers, attack);
+		const uint64_t collection_ns = (sanitized ? 10 : 1) * alone.sample_ns;
+
+		if (alone.periodic * beside.due <=
+			    (sanitized ? 10 : 2) * beside.periodic * alone.due &&
+		    beside.late_ns <= alone.late_ns + collection_ns &&
+		    beside.job_ns <= alone.job_ns + 4 * collection_ns)
+			return;
+	}
+	igt_assert_f(false, "later than by a collection in all of %u attempts\n", ATTEMPTS);
+}
+
+static void beside_events(void)
+{
+	const int paranoid = igt_read_int(IGT_PERF_PARANOID);
+
+	igt_require_f(igt_read_int(IGT_UCF_TYPE) > 0, "no PMU nvidia_ucf_pmu_0\n");
+	igt_write_int(IGT_PERF_PARANOID, 0);
+	unaffected_by(1, have_many_events);
+	igt_write_int(IGT_PERF_PARANOID, paranoid);
+}
+
+/* the worker that runs before everybody else does nothing for users */
+static void worker_share(void)
+{
+	enum { USERS = 4 };
+	const int paranoid = igt_read_int(IGT_PERF_PARANOID);
+	uint64_t start_ns, span_ns, worker_ns, times;
+
+	igt_require_f(igt_read_int(IGT_UCF_TYPE) > 0, "no PMU nvidia_ucf_pmu_0\n");
+	/* skips where the kernel has no schedstat, before the attack begins */
+	igt_sampler_ns(&times);
+	igt_write_int(IGT_PERF_PARANOID, 0);
+	begin_attack(USERS, have_many_events);
+	start_ns = igt_raw_ns();
+	worker_ns = igt_sampler_ns(&times);
+	usleep(2000000);
+	worker_ns = igt_sampler_ns(&times) - worker_ns;
+	span_ns = igt_raw_ns() - start_ns;
+	end_attack();
+	igt_write_int(IGT_PERF_PARANOID, paranoid);
+	igt_info("the SCHED_FIFO worker ran for %llu of %llu ms\n",
+		 (unsigned long long)worker_ns / MS, (unsigned long long)span_ns / MS);
+	igt_assert_lte_u64(worker_ns * 100, span_ns * 20);
+}
+
+/* --- hardware that does not answer ------------------------------------------------- */
+
+static uint32_t own_handle;
+
+static int query_device(void)
+{
+	return query(dev.fd, DRM_PERFCTR_QUERY_DEVICE);
+}
+
+static int query_clocks(void)
+{
+	return query(dev.fd, DRM_PERFCTR_QUERY_CLOCKS);
+}
+
+static int status(void)
+{
+	struct drm_perfctr_status st;
+
+	return igt_perfctr_control(dev.fd, DRM_PERFCTR_CMD_STATUS, &own_handle, &st, sizeof(st));
+}
+
+static int fdinfo(void)
+{
+	return read_fdinfo(dev.fd);
+}
+
+static const struct {
+	const char *name;
+	int (*call)(void);
+} calls[] = {
+	{ "QUERY_DEVICE", query_device },
+	{ "QUERY_CLOCKS", query_clocks },
+	{ "STATUS", status },
+	{ "fdinfo", fdinfo },
+};
+
+/* the longest of a second of calls */
+static uint64_t longest(int (*call)(void))
+{
+	uint64_t longest_ns = 0, end_ns = igt_raw_ns() + 1000 * MS;
+
+	while (igt_raw_ns() < end_ns) {
+		uint64_t ns = igt_raw_ns();
+
+		igt_assert_eq(call(), 0);
+		ns = igt_raw_ns() - ns;
+		if (ns > longest_ns)
+			longest_ns = ns;
+		usleep(2000);
+	}
+	return longest_ns;
+}
+
+/* a collection takes about 100 ms then, several callers wait one behind the other */
+static void firmware_dies(bool dead)
+{
+	igt_vsoc_debugfs(&dev, "fail_no_ack", dead ? "1000" : "0");
+	if (!dead)
+		igt_vsoc_settle(&dev);
+}
+
+static void copies_at_once(void)
+{
+	const uint64_t most_ns = (sanitized ? 500 : 50) * MS;
+	int handle = igt_small_setup(dev.fd);
+
+	igt_assert_lt(0, handle);
+	own_handle = handle;
+	firmware_dies(true);
+	begin_attack(3, collect_for_ever);
+	for (unsigned int i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
+		uint64_t ns = UINT64_MAX;
+
+		for (unsigned int attempt = 0; attempt < ATTEMPTS && ns > most_ns; attempt++)
+			ns = longest(calls[i].call);
+		igt_info("%s took %llu us at most\n", calls[i].name, (unsigned long long)ns / 1000);
+		if (ns <= most_ns)
+			continue;
+		end_attack();
+		firmware_dies(false);
+		igt_assert_lte_u64(ns, most_ns);
+	}
+	end_attack();
+	firmware_dies(false);
+	igt_small_teardown(dev.fd, handle);
+}
+
+/* how long it takes to end an active session while others wait for firmware */
+static uint64_t end_time(bool by_teardown)
+{
+	struct igt_perfctr_device mine;
+	struct igt_perfctr_session s;
+	uint64_t ns;
+
+	/* first, so that they have no copy of the file */
+	begin_attack(3, collect_for_ever);
+	igt_perfctr_reopen(&mine, &dev);
+	igt_perfctr_session_setup(&s, &mine, 4, 5 * MS);
+	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+	firmware_dies(true);
+	usleep(150000);
+	ns = igt_raw_ns();
+	if (by_teardown)
+		igt_assert_eq(igt_perfctr_teardown(&s), 0);
+	else
+		igt_perfctr_close(&mine);
+	ns = igt_raw_ns() - ns;
+	end_attack();
+	firmware_dies(false);
+	if (by_teardown)
+		igt_perfctr_close(&mine);
+	igt_perfctr_session_unmap(&s);
+	return ns;
+}
+
+/* no collection is asked for on its behalf: a wait for one that is under way at most */
+static void ends_soon(bool by_teardown)
+{
+	const uint64_t most_ns = (sanitized ? 2000 : 300) * MS;
+	uint64_t ns = UINT64_MAX;
+
+	for (unsigned int i = 0; i < ATTEMPTS && ns > most_ns; i++)
+		ns = end_time(by_teardown);
+	igt_info("took %llu us\n", (unsigned long long)ns / 1000);
+	igt_assert_lte_u64(ns, most_ns);
+}
+
+/* --- users are not throttled -------------------------------------------------------- */
+
+/* the shortest of some times of a hundred rounds of START, SAMPLE, STOP */
+static uint64_t hundred_rounds(const struct igt_perfctr_device *mine)
+{
+	uint64_t shortest_ns = UINT64_MAX;
+	struct igt_perfctr_session s;
+
+	igt_perfctr_session_setup(&s, mine, 4, 0);
+	for (unsigned int i = 0; i < 4; i++) {
+		uint64_t ns = igt_raw_ns();
+
+		for (unsigned int n = 0; n < 100; n++) {
+			igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+			igt_assert_eq(igt_perfctr_sample(&s, 0), 0);
+			igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
+			igt_perfctr_drain(&s);
+		}
+		ns = igt_raw_ns() - ns;
+		if (ns < shortest_ns)
+			shortest_ns = ns;
+	}
+	igt_perfctr_session_fini(&s);
+	return shortest_ns;
+}
+
+static void not_throttled(void)
+{
+	uint64_t root_ns, *user_ns = &shared->user_ns;
+
+	/* one period may be no shorter than a second; that says nothing about commands */
+	igt_perfctr_sysctl("max_sample_rate_hz", "1");
+	root_ns = hundred_rounds(&dev);
+	igt_fork(child, 1)
+	{
+		struct igt_perfctr_device mine;
+
+		become_user(&mine, 0);
+		*user_ns = hundred_rounds(&mine);
+	}
+	igt_waitchildren();
+	igt_perfctr_default_limits();
+	igt_info("100 rounds: root %llu us, a user %llu us\n", (unsigned long long)root_ns / 1000,
+		 (unsigned long long)*user_ns / 1000);
+	/* with one START or SAMPLE per period they would take 200 s */
+	igt_assert_lte_u64(*user_ns, 5 * root_ns + 1000 * MS);
+}
+
+int igt_main()
+{
+	igt_fixture()
+	{
+		igt_require_f(igt_perfctr_open(&dev, "vsoc"), "no virtual SoC\n");
+		igt_perfctr_sysctl("paranoid", "0");
+		igt_perfctr_default_limits();
+		/* attackers may not look */
+		sanitized = !access("/sys/kernel/debug/kmemleak", F_OK) ||
+			    !access("/sys/kernel/debug/kcsan", F_OK);
+		shared = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
+			      0);
+		igt_assert(shared != MAP_FAILED);
+	}
+	igt_describe("loops of every ioctl at nice 19 delay a privileged period, and a sample in a "
+		     "job, by one collection at most");
+	igt_subtest("beside-ioctls") unaffected_by(6, call_everything);
+	igt_describe("nor do 512 perf events of a user whose jobs and periods ask for them");
+	igt_subtest("beside-events") beside_events();
+	igt_describe("the SCHED_FIFO worker reads no perf events of users");
+	igt_subtest("worker-share") worker_share();
+	igt_describe("QUERY, STATUS and fdinfo return at once while firmware is dead");
+	igt_subtest("dead-firmware-copies") copies_at_once();
+	igt_describe("close() of an active session does not ask dead firmware");
+	igt_subtest("dead-firmware-close") ends_soon(false);
+	igt_describe("TEARDOWN of an active session does not ask dead firmware");
+	igt_subtest("dead-firmware-teardown") ends_soon(true);
+	igt_describe("START, SAMPLE and STOP of users are not throttled");
+	igt_subtest("not-throttled") not_throttled();
+	igt_fixture()
+	{
+		end_attack();
+		firmware_dies(false);
+		igt_perfctr_sysctl("paranoid", "1");
+		igt_perfctr_default_limits();
+		igt_perfctr_close(&dev);
+	}
+}

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What one user without CAP_PERFMON has of all devices together: sessions, bytes of
+ * rings, counters of perf PMUs. Refused with -EDQUOT above the limits, so that no
+ * user takes all sessions of a device from the others.
+ */
+#include <linux/cred.h>
+#include <linux/hashtable.h>
+#include <linux/kref.h>
+#include <linux/slab.h>
+#include <linux/spinlock.h>
+#include <linux/uidgid.h>
+
+#include "perfctr_internal.h"
+
+#define MAX_PMU_COUNTERS	(2 * DRM_PERFCTR_MAX_PMU_COUNTERS)
+
+struct perfctr_account {
+	struct hlist_node node;
+	kuid_t uid;
+	/* sessions and rings; under the lock as everything else */
+	unsigned int references;
+	unsigned int sessions;
+	unsigned int pmu_counters;
+	u64 bytes;
+};
+
+static DEFINE_SPINLOCK(accounts_lock);
+static DEFINE_HASHTABLE(accounts, 6);
+
+/* the caller's account with one reference, or -ENOMEM */
+struct perfctr_account *drm_perfctr_account_get(void)
+{
+	struct perfctr_account *account, *fresh;
+	kuid_t uid = current_uid();
+
+	fresh = kzalloc(sizeof(*fresh), PERFCTR_GFP_USER);
+	if (!fresh)
+		return ERR_PTR(-ENOMEM);
+	fresh->uid = uid;
+	spin_lock(&accounts_lock);
+	hash_for_each_possible(accounts, account, node, __kuid_val(uid))
+		if (uid_eq(account->uid, uid))
+			break;
+	if (!account) {
+		swap(account, fresh);
+		hash_add(accounts, &account->node, __kuid_val(uid));
+	}
+	account->references++;
+	spin_unlock(&accounts_lock);
+	kfree(fresh);
+	return account;
+}
+
+/* one more reference */
+struct perfctr_account *drm_perfctr_account_ref(struct perfctr_account *account)
+{
+	if (account) {
+		spin_lock(&accounts_lock);
+		account->references++;
+		spin_unlock(&accounts_lock);
+	}
+	return account;
+}
+
+/* the last reference forgets the user */
+void drm_perfctr_account_put(struct perfctr_account *account)
+{
+	bool last;
+
+	if (!account)
+		return;
+	spin_lock(&accounts_lock);
+	last = !--account->references;
+	if (last)
+		hash_del(&account->node);
+	spin_unlock(&accounts_lock);
+	if (last)
+		kfree(account);
+}
+
+/* 0 or -EDQUOT */
+int drm_perfctr_charge_session(struct perfctr_account *account, unsigned int pmu_counters)
+{
+	int ret = 0;
+
+	if (!account)
+		return 0;
+	spin_lock(&accounts_lock);
+	if (account->sessions >= drm_perfctr_max_user_sessions() ||
+	    pmu_counters > MAX_PMU_COUNTERS - account->pmu_counters) {
+		ret = -EDQUOT;
+	} else {
+		account->sessions++;
+		account->pmu_counters += pmu_counters;
+	}
+	spin_unlock(&accounts_lock);
+	return ret;
+}
+
+void drm_perfctr_uncharge_session(struct perfctr_account *account, unsigned int pmu_counters)
+{
+	if (!account)
+		return;
+	spin_lock(&accounts_lock);
+	account->sessions--;
+	account->pmu_counters -= pmu_counters;
+	spin_unlock(&accounts_lock);
+}
+
+/* 0 or -EDQUOT */
+int drm_perfctr_charge_bytes(struct perfctr_account *account, u64 bytes)
+{
+	u64 max_bytes = drm_perfctr_max_user_ring_bytes();
+	int ret = 0;
+
+	if (!account)
+		return 0;
+	spin_lock(&accounts_lock);
+	if (bytes > max_bytes || account->bytes > max_bytes - bytes)
+		ret = -EDQUOT;
+	else
+		account->bytes += bytes;
+	spin_unlock(&accounts_lock);
+	return ret;
+}
+
+void drm_perfctr_uncharge_bytes(struct perfctr_account *account, u64 bytes)
+{
+	if (!account)
+		return;
+	spin_lock(&accounts_lock);
+	account->bytes -= bytes;
+	spin_unlock(&accounts_lock);
+}

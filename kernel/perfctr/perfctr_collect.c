@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Collecting: ask one source, add up what it reports, account for what was lost.
+ */
+#include <linux/bitops.h>
+#include <linux/kthread.h>
+#include <linux/minmax.h>
+#include <linux/ktime.h>
+
+#include "perfctr_internal.h"
+#include "perfctr_trace.h"
+
+/**
+ * DOC: lost time
+ *
+ * Each source keeps the time up to which everything is accounted for: in its
+ * totals or in its total of lost time (perfctr_source_state.good_ns). While
+ * perfctr_source_state.lost_flags is set, the hardware is awake and does not
+ * count: every collection moves both on, so that each session sees its own part
+ * of the loss, however many of them sample meanwhile::
+ *
+ *     counting           ======|.............|=======
+ *                          good^      ^      ^ start succeeds: the rest is added
+ *                          reset      collection of a session: lost_ns += ...
+ *     session A, 10 ms   s  s  s  L  L  L  L  L  s  s
+ *     session B, manual  s                          L (all of it)
+ *
+ * ======================================= =================== ==================
+ * event                                   counts are lost     until
+ * ======================================= =================== ==================
+ * reset                                   since good_ns       a start succeeds
+ * last collection before suspend failed   since good_ns       suspended
+ * restart after resume or reset failed    since the attempt   a start succeeds;
+ *                                                             collections retry, at
+ *                                                             most once a second
+ * last collection of STOP, unplug failed  since good_ns       (the session ends)
+ * suspended                               no: nothing happens
+ * ======================================= =================== ==================
+ */
+
+/* hardware that does not start is started again at this interval */
+#define RESTART_INTERVAL_NS	NSEC_PER_SEC
+
+/* the hardware cannot be asked: what a collection reports instead */
+static void report_all(struct drm_perfctr_source *source, u32 states, bool valid)
+{
+	u8 set = perfctr_active_set(source->pc);
+	unsigned int i;
+
+	for (i = 0; i < source->block_count; i++) {
+		const struct drm_perfctr_block_desc *desc = &source->blocks[i].desc;
+
+		drm_perfctr_block_report(source, i, states,
+					 valid ? perfctr_block_available(desc, set) : NULL);
+	}
+}
+
+/*
+ * A start after resume or reset that failed is not the end: hardware that was slow to wake
+ * up must not cost its sessions the rest of their lives. Hardware that stays dead holds the
+ * lock for a timeout once per interval only.
+ */
+static void retry_start(struct drm_perfctr_source *source)
+{
+	struct perfctr_source_state *state = source->state;
+	int ret;
+
+	if (state->running || !state->users || ktime_get_raw_ns() < state->restart_ns)
+		return;
+	ret = drm_perfctr_source_start(source);
+	state->restart_ns = ktime_get_raw_ns() + RESTART_INTERVAL_NS;
+	if (ret)
+		drm_dbg(source->pc->drm, "perfctr: %s still does not start: %d\n", source->name,
+			ret);
+}
+
+static int ask(struct drm_perfctr_source *source, struct drm_perfctr_collection *c)
+{
+	struct drm_perfctr *pc = source->pc;
+	int ret = -EIO;
+
+	if (source->state->running) {
+		ret = source->ops->collect(source, c);
+	} else if (pc->suspended || pc->unplugged) {
+		/* without power nothing happens: zero is what was counted */
+		report_all(source, DRM_PERFCTR_STATE_OFF, true);
+		c->flags |= pc->suspended ? DRM_PERFCTR_SAMPLE_SUSPENDED : 0;
+		return 0;
+	}
+	if (ret) {
+		report_all(source, DRM_PERFCTR_STATE_ERROR, false);
+		c->flags |= DRM_PERFCTR_SAMPLE_ERROR;
+	}
+	return ret;
+}
+
+/* the GPU's time of this collection, and the pair of times for QUERY */
+static void take_timestamp(struct drm_perfctr_source *source,
+			   const struct drm_perfctr_collection *c, bool has_timestamp)
+{
+	struct perfctr_source_state *state = source->state;
+	struct drm_perfctr *pc = source->pc;
+
+	state->gpu_epoch = has_timestamp ? pc->clock.epoch : 0;
+	state->gpu_timestamp = has_timestamp ? c->gpu_timestamp : 0;
+	if (!has_timestamp)
+		return;
+	spin_lock(&pc->clock.lock);
+	pc->clock.gpu_timestamp = c->gpu_timestamp;
+	pc->clock.raw_ns = c->time_ns;
+	pc->clock.pair_epoch = pc->clock.epoch;
+	spin_unlock(&pc->clock.lock);
+}
+
+/**
+ * drm_perfctr_collect() - bring the totals of a source up to now
+ * @source: the source; one that does not run is reported as such
+ * @until_ns: see struct drm_perfctr_collection
+ * @more: set if the source has more of its batch
+ *
+ * Returns: 0 or the source's error.
+ */
+int drm_perfctr_collect(struct drm_perfctr_source *source, u64 until_ns, bool *more)
+{
+	struct drm_perfctr_collection c = { .until_ns = until_ns };
+	struct perfctr_source_state *state = source->state;
+	struct drm_perfctr *pc = source->pc;
+	bool has_timestamp;
+	unsigned int i;
+	u64 now;
+	int ret;
+
+	lockdep_assert_held(&pc->lock);
+	state->seq++;
+	pc->collections++;
+	ret = ask(source, &c);
+	now = ktime_get_raw_ns();
+	state->asked_ns = now;
+	has_timestamp = c.has_gpu_timestamp && !ret && pc->config.timestamp_hz;
+	if (!c.time_ns || c.time_ns > now || c.time_ns < state->time_ns) {
+		has_timestamp &= !c.time_ns;
+		c.time_ns = max(now, state->time_ns);
+	}
+	take_timestamp(source, &c, has_timestamp);
+
+	if (state->lost_flags)
+		c.lost_ns = U64_MAX;
+	/* a collection that failed lost nothing by itself, but may be part of what was */
+	c.lost_ns = min(c.lost_ns, c.time_ns - min(c.time_ns, state->good_ns));
+	state->lost_ns += c.lost_ns;
+	c.flags |= state->pending_flags | state->lost_flags;
+	drm_perfctr_sticky_set(&state->flags, state->seq, c.flags);
+	state->pending_flags = 0;
+	state->pending_lost = false;
+	state->time_ns = c.time_ns;
+	if (c.transition) {
+		state->transition_seq = state->seq;
+		/* whichever call collects: the interrupt for it may be late or lost */
+		if (!pc->serving_events)
+			drm_perfctr_source_event(source);
+	}
+	if (!ret || state->lost_flags)
+		state->good_ns = max(state->good_ns, c.time_ns);
+	state->incomplete = state->running && (ret || c.incomplete);
+	for (i = 0; i < DRM_PERFCTR_MAX_CLOCKS; i++)
+		pc->cycles[i] += c.clock_cycles[i];
+	*more = c.more && state->running && !ret;
+	trace_drm_perfctr_collect(source, &c, ret);
+	if (c.flags & DRM_PERFCTR_SAMPLE_ERROR)
+		trace_drm_perfctr_error(source, c.flags, ret);
+	if (!state->running)
+		retry_start(source);
+	return ret;
+}
+
+/**
+ * drm_perfctr_collect_left_ns() - how long a source may go without being asked
+ * @source: the source
+ *
+ * From the last attempt, not from the time that the source reports: that may stand still.
+ *
+ * Returns: ns until a hardware counter may wrap or a batch is due, U64_MAX: never.
+ */
+u64 drm_perfctr_collect_left_ns(const struct drm_perfctr_source *source)
+{
+	const struct perfctr_source_state *state = source->state;
+	/* half the interval: the worker may come late */
+	u64 interval_ns = source->max_interval_ns / 2;
+	u64 now, left_ns;
+
+	if (source->batch_ns)
+		interval_ns = min_not_zero(interval_ns, state->batch_ns);
+	if (!state->running || !interval_ns)
+		return U64_MAX;
+	now = ktime_get_raw_ns();
+	left_ns = interval_ns - min(now - state->asked_ns, interval_ns);
+	if (source->batch_ns && state->backoff_until_ns > now)
+		left_ns = max(left_ns, state->backoff_until_ns - now);
+	return left_ns;
+}
+
+/**
+ * drm_perfctr_source_event() - the hardware reports something by itself
+ * @source: the source
+ *
+ * For samples that the hardware took without being asked (power transitions,
+ * protected mode) and for buffers that fill up: has the core collect soon.
+ * &drm_perfctr_collection.transition then distinguishes them: an interrupt often
+ * stands for both. Any context.
+ */
+void drm_perfctr_source_event(struct drm_perfctr_source *source)
+{
+	struct drm_perfctr *pc = source->pc;
+
+	kthread_queue_work(pc->classes[PERFCTR_PRIVILEGED].worker, &pc->event_work);
+}
+EXPORT_SYMBOL_GPL(drm_perfctr_source_event);
+
+/**
+ * drm_perfctr_block_totals() - totals that a source adds to
+ * @source: the source, in its collect
+ * @block: index in the source's descs
+ *
+ * Returns: one u64 for each of the block's counters.
+ */
+u64 *drm_perfctr_block_totals(struct drm_perfctr_source *source, unsigned int block)
+{
+	return source->blocks[block].totals;
+}
+EXPORT_SYMBOL_GPL(drm_perfctr_block_totals);
+
+/**
+ * drm_perfctr_block_report() - states and valid counters since the last collection
+ * @source: the source, in its collect
+ * @block: index in the source's descs
+ * @states: enum drm_perfctr_block_states
+ * @valid: counters that were measured, one mask for each 64; NULL: none
+ *
+ * To be called for every block in every successful collection, once.
+ */
+void drm_perfctr_block_report(struct drm_perfctr_source *source, unsigned int block,
+			      u32 states, const u64 *valid)
+{
+	struct drm_perfctr_block *b = &source->blocks[block];
+	const u64 *available = perfctr_block_available(&b->desc, perfctr_active_set(source->pc));
+	u64 seq = source->state->seq;
+	unsigned int i;
+
+	/* no source can know what a reset costs, or hardware that did not start */
+	if (source->state->lost_flags || source->state->pending_lost)
+		states |= DRM_PERFCTR_STATE_LOST;
+	b->time_ns = 0;
+	drm_perfctr_sticky_set(&b->states, seq, states);
+	for (i = 0; i < perfctr_block_sections(&b->desc); i++)
+		drm_perfctr_sticky_set(&b->valid[i], seq, valid ? valid[i] & available[i] : 0);
+}
+EXPORT_SYMBOL_GPL(drm_perfctr_block_report);
+
+/**
+ * drm_perfctr_block_ran() - which counters of a block really counted
+ * @source: the source, in its collect
+ * @block: index in the source's descs, of a block with DRM_PERFCTR_FORMAT_RUNNING_TIMES
+ * @ns: time since the last collection in which the block counted
+ * @counted: counters that counted meanwhile, one mask for each 64
+ */
+void drm_perfctr_block_ran(struct drm_perfctr_source *source, unsigned int block, u64 ns,
+			   const u64 *counted)
+{
+	struct drm_perfctr_block *b = &source->blocks[block];
+	unsigned int i;
+
+	if (!b->running)
+		return;
+	b->enabled += ns;
+	for (i = 0; i < perfctr_block_sections(&b->desc); i++) {
+		u64 mask;
+
+		for (mask = counted[i]; mask; mask &= mask - 1)
+			b->running[i * DRM_PERFCTR_SECTION_COUNTERS + __ffs64(mask)] += ns;
+	}
+}
+EXPORT_SYMBOL_GPL(drm_perfctr_block_ran);
+
+/**
+ * drm_perfctr_block_reached() - a block's counts go to another time than the collection's
+ * @source: the source, in its collect, after drm_perfctr_block_report()
+ * @block: index in the source's descs
+ * @time_ns: CLOCK_MONOTONIC_RAW, not later than that of the collection
+ */
+void drm_perfctr_block_reached(struct drm_perfctr_source *source, unsigned int block,
+			       u64 time_ns)
+{
+	source->blocks[block].time_ns = time_ns;
+}
+EXPORT_SYMBOL_GPL(drm_perfctr_block_reached);

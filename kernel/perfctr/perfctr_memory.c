@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The memory of a ring: pages that only CPUs use, and a file that user space maps.
+ *
+ * It is no GEM object. A driver's buffers may be write-combined, where a
+ * store-release orders nothing, may move, and are of the driver's own type. These
+ * pages are ordinary cached memory that stays where it is. The kernel writes them
+ * through one mapping of its own.
+ */
+#include <linux/anon_inodes.h>
+#include <linux/fs.h>
+#include <linux/kref.h>
+#include <linux/mm.h>
+#include <linux/module.h>
+#include <linux/sched/signal.h>
+#include <linux/slab.h>
+#include <linux/vmalloc.h>
+
+#include "compat.h"
+#include "perfctr_internal.h"
+
+/* the control area comes first and is the only part that user space may write */
+#define CONTROL_PAGES	1
+
+static_assert(sizeof(struct drm_perfctr_ring_control) <= PAGE_SIZE);
+
+struct perfctr_memory {
+	/* the session and the file */
+	struct kref refcount;
+	struct perfctr_account *account;
+	/* charged to @account */
+	u64 bytes;
+	/* allocated so far */
+	unsigned long count;
+	struct page **pages;
+	void *vaddr;
+};
+
+static void memory_release(struct kref *ref)
+{
+	struct perfctr_memory *memory = container_of(ref, struct perfctr_memory, refcount);
+
+	vunmap(memory->vaddr);
+	while (memory->count)
+		__free_page(memory->pages[--memory->count]);
+	kvfree(memory->pages);
+	drm_perfctr_uncharge_bytes(memory->account, memory->bytes);
+	drm_perfctr_account_put(memory->account);
+	kfree(memory);
+}
+
+/* a reference ends: of the session, or of the file */
+void drm_perfctr_memory_put(struct perfctr_memory *memory)
+{
+	if (memory)
+		kref_put(&memory->refcount, memory_release);
+}
+
+static int allocate(struct perfctr_memory *memory, unsigned long count)
+{
+	memory->pages = kvcalloc(count, sizeof(*memory->pages), PERFCTR_GFP_USER);
+	if (!memory->pages)
+		return -ENOMEM;
+	while (memory->count < count) {
+		struct page *page = alloc_page(PERFCTR_GFP_USER | __GFP_ZERO);
+
+		if (!page)
+			return -ENOMEM;
+		memory->pages[memory->count++] = page;
+		if (fatal_signal_pending(current))
+			return -EINTR;
+	}
+	memory->vaddr = vmap(memory->pages, count, VM_MAP, PAGE_KERNEL);
+	return memory->vaddr ? 0 : -ENOMEM;
+}
+
+/**
+ * drm_perfctr_memory_create() - zeroed memory for a control area and slots
+ * @account: charged for it until the memory is gone; may be NULL
+ * @ring_bytes: of the slots
+ *
+ * Returns: the memory with one reference; -EDQUOT, -ENOMEM or -EINTR.
+ */
+struct perfctr_memory *drm_perfctr_memory_create(struct perfctr_account *account, u64 ring_bytes)
+{
+	unsigned long count = CONTROL_PAGES + (PAGE_ALIGN(ring_bytes) >> PAGE_SHIFT);
+	u64 bytes = (u64)count << PAGE_SHIFT;
+	struct perfctr_memory *memory;
+	int ret;
+
+	memory = kzalloc(sizeof(*memory), PERFCTR_GFP_USER);
+	if (!memory)
+		return ERR_PTR(-ENOMEM);
+	kref_init(&memory->refcount);
+	memory->account = drm_perfctr_account_ref(account);
+	ret = drm_perfctr_charge_bytes(account, bytes);
+	if (!ret) {
+		memory->bytes = bytes;
+		ret = allocate(memory, count);
+	}
+	if (ret) {
+		drm_perfctr_memory_put(memory);
+		return ERR_PTR(ret);
+	}
+	return memory;
+}
+
+struct drm_perfctr_ring_control *drm_perfctr_memory_control(struct perfctr_memory *memory)
+{
+	return memory->vaddr;
+}
+
+void *drm_perfctr_memory_slots(struct perfctr_memory *memory)
+{
+	return memory->vaddr + CONTROL_PAGES * PAGE_SIZE;
+}
+
+u64 drm_perfctr_memory_bytes(const struct perfctr_memory *memory)
+{
+	return memory->bytes;
+}
+
+static int memory_mmap(struct file *file, struct vm_area_struct *vma)
+{
+	struct perfctr_memory *memory = file->private_data;
+	unsigned long first = vma->vm_pgoff;
+	unsigned long count = vma_pages(vma);
+
+	if (!(vma->vm_flags & VM_SHARED) || first >= memory->count ||
+	    count > memory->count - first)
+		return -EINVAL;
+	if (first + count > CONTROL_PAGES) {
+		if (vma->vm_flags & VM_WRITE)
+			return -EACCES;
+		perfctr_vm_flags_clear(vma, VM_MAYWRITE);
+	}
+	perfctr_vm_flags_set(vma, VM_DONTEXPAND | VM_DONTDUMP);
+	return vm_map_pages(vma, memory->pages, memory->count);
+}
+
+static int memory_file_release(struct inode *inode, struct file *file)
+{
+	drm_perfctr_memory_put(file->private_data);
+	return 0;
+}
+
+static const struct file_operations memory_fops = {
+	.owner = THIS_MODULE,
+	.mmap = memory_mmap,
+	.release = memory_file_release,
+	.llseek = noop_llseek,
+};
+
+/* a file that holds a reference of its own, or an ERR_PTR */
+struct file *drm_perfctr_memory_file(struct perfctr_memory *memory)
+{
+	struct file *file;
+
+	file = anon_inode_getfile("[perfctr-ring]", &memory_fops, memory, O_RDWR);
+	if (!IS_ERR(file))
+		kref_get(&memory->refcount);
+	return file;
+}

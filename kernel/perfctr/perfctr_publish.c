@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Publishing: fill a slot with what a session counted since its last sample.
+ */
+#include <linux/minmax.h>
+#include <linux/string.h>
+
+#include "perfctr_internal.h"
+#include "perfctr_trace.h"
+#include "pmu/pmu.h"
+
+/**
+ * DOC: samples
+ *
+ * A source adds what the hardware counted to totals that only ever grow. A
+ * session remembers the totals of its last sample, its base, and publishes the
+ * difference::
+ *
+ *     totals of a counter   0----3-------9----12------20----->
+ *     collections           |    |       |     |       |
+ *     session A, periodic   S    +3      +6    +3      +8
+ *     session B, manual          S             +9      X +8
+ *
+ *     S: START takes the base      X: STOP publishes the rest
+ *
+ * So a session costs nothing while it is not due, another session that starts or
+ * stops changes nothing for it, and the sum over its samples telescopes to
+ * (total at STOP) - (total at START): the law of conservation holds by
+ * construction, whatever was merged in between.
+ *
+ * A sample that is due while no slot is free is not published; the session counts
+ * it as pending and the next sample is STRETCHED by it. Its base was not touched.
+ *
+ * States, flags and valid masks are sticky (struct perfctr_sticky), so they too are
+ * exact for every session's own span.
+ */
+
+/* the latest capture time of a session's blocks */
+u64 drm_perfctr_session_time(struct drm_perfctr_session *session)
+{
+	u64 time_ns = drm_perfctr_pmu_time(session);
+	unsigned int i;
+
+	for (i = 0; i < session->source_count; i++)
+		time_ns = max(time_ns, session->sources[i].source->state->time_ns);
+	return time_ns;
+}
+
+static u64 view_cycles(const struct drm_perfctr *pc, const struct perfctr_view *view)
+{
+	u8 clock = view->block->desc.clock;
+
+	return clock < DRM_PERFCTR_MAX_CLOCKS ? pc->cycles[clock] : 0;
+}
+
+static void rebase_sources(struct drm_perfctr_session *session)
+{
+	unsigned int i;
+
+	for (i = 0; i < session->source_count; i++) {
+		struct perfctr_source_view *sv = &session->sources[i];
+
+		sv->base_seq = sv->source->state->seq;
+		sv->base_lost_ns = sv->source->state->lost_ns;
+	}
+}
+
+/* begin a span: what was counted so far is not published; the session was just collected */
+void drm_perfctr_baseline(struct drm_perfctr_session *session)
+{
+	unsigned int i;
+
+	lockdep_assert_held(&session->pc->lock);
+	for (i = 0; i < session->view_count; i++) {
+		struct perfctr_view *view = &session->views[i];
+
+		if (view->pmu) {
+			drm_perfctr_pmu_baseline(view);
+			continue;
+		}
+		drm_perfctr_counters_rebase(view->base, view->totals, view->mask);
+		if (view->running) {
+			drm_perfctr_counters_rebase(view->base_running, view->running, view->mask);
+			view->base_enabled = view->block->enabled;
+		}
+		view->base_cycles = view_cycles(session->pc, view);
+	}
+	rebase_sources(session);
+	for (i = 0; i < session->source_count; i++)
+		session->sources[i].transition_seq = session->sources[i].base_seq;
+	memset(&session->pending, 0, sizeof(session->pending));
+	session->pending.end_ns = drm_perfctr_session_time(session);
+}
+
+/* may a sample be published that is not the final one? One slot is kept for STOP */
+bool drm_perfctr_has_room(struct drm_perfctr_session *session)
+{
+	return drm_perfctr_ring_free(&session->ring) >= 2;
+}
+
+/* the copy that STATUS returns without the sampler lock */
+void drm_perfctr_update_status(struct drm_perfctr_session *session)
+{
+	struct drm_perfctr_status *totals = &session->totals;
+
+	totals->flags = session->active ? DRM_PERFCTR_STATUS_ACTIVE : 0;
+	if (session->active && drm_perfctr_sampler_in_batches(session))
+		totals->flags |= DRM_PERFCTR_STATUS_BATCHED;
+	totals->slots = session->ring.slots;
+	totals->insert_idx = session->ring.insert;
+	totals->extract_idx = session->ring.extract;
+	totals->bad_extract = session->ring.bad_extract;
+	totals->pending_merged = session->pending.periods + session->pending.others;
+	spin_lock(&session->status_lock);
+	session->status = *totals;
+	spin_unlock(&session->status_lock);
+}
+
+static void *publish_view(struct drm_perfctr_session *session, struct perfctr_view *view,
+			  void *at, u64 end_ns, u32 *states)
+{
+	const struct drm_perfctr_block *block = view->block;
+	const struct perfctr_source_state *state;
+	const struct perfctr_source_view *sv;
+	struct perfctr_span span;
+	u64 cycles;
+
+	if (view->pmu)
+		return drm_perfctr_pmu_layout(at, view, end_ns, states);
+
+	sv = &session->sources[view->source];
+	state = sv->source->state;
+	cycles = view_cycles(session->pc, view);
+	span.states = drm_perfctr_sticky_since(&block->states, sv->base_seq);
+	/* for other sessions these counts are not lost, the next collection may get them */
+	if (session->pending.unread_ns && state->incomplete)
+		span.states |= DRM_PERFCTR_STATE_LOST;
+	span.valid = drm_perfctr_sticky_since(&block->valid[view->section], sv->base_seq);
+	span.clock_cycles = cycles - view->base_cycles;
+	span.capture_ns = (block->time_ns ?: state->time_ns) - end_ns;
+	view->base_cycles = cycles;
+	at = drm_perfctr_layout_block(at, view, &span);
+	*states |= span.states;
+	return at;
+}
+
+/* flags, lost time and the GPU's time from the sources; the latest of them has the time */
+static void fill_from_sources(struct drm_perfctr_session *session,
+			      struct drm_perfctr_sample_header *header)
+{
+	u64 latest_ns = 0;
+	unsigned int i;
+
+	for (i = 0; i < session->source_count; i++) {
+		const struct perfctr_source_view *sv = &session->sources[i];
+		const struct perfctr_source_state *state = sv->source->state;
+
+		header->flags |= drm_perfctr_sticky_since(&state->flags, sv->base_seq);
+		header->lost_ns = max(header->lost_ns, state->lost_ns - sv->base_lost_ns);
+		if (state->time_ns >= latest_ns) {
+			latest_ns = state->time_ns;
+			header->gpu_epoch = state->gpu_epoch;
+			header->gpu_timestamp = state->gpu_timestamp;
+		}
+	}
+	header->lost_ns = max(header->lost_ns, session->pending.unread_ns);
+	header->lost_ns = min(header->lost_ns, header->end_ns - header->start_ns);
+}
+
+static void take_pending(struct drm_perfctr_session *session,
+			 struct drm_perfctr_sample_header *header)
+{
+	header->merged_periods = min_t(u64, session->pending.periods, U32_MAX);
+	session->pending.periods -= header->merged_periods;
+	header->merged_others = min_t(u64, session->pending.others, U32_MAX);
+	session->pending.others -= header->merged_others;
+	session->pending.automatic_due = false;
+	session->pending.unread_ns = 0;
+	if (header->merged_periods || header->merged_others) {
+		header->flags |= DRM_PERFCTR_SAMPLE_STRETCHED;
+		trace_drm_perfctr_stretch(session, header, 0);
+	}
+}
+
+static void add_totals(struct drm_perfctr_session *session,
+		       const struct drm_perfctr_sample_header *header)
+{
+	struct drm_perfctr_status *totals = &session->totals;
+
+	totals->merged_periods += header->merged_periods;
+	totals->merged_others += header->merged_others;
+	totals->lost_ns += header->lost_ns;
+	totals->errors += !!(header->flags & DRM_PERFCTR_SAMPLE_ERROR);
+	totals->overflows += !!(header->flags & DRM_PERFCTR_SAMPLE_OVERFLOW);
+	totals->resets += !!(header->flags & DRM_PERFCTR_SAMPLE_RESET);
+	drm_perfctr_ring_set_totals(&session->ring, totals->merged_periods, totals->lost_ns);
+}
+
+/**
+ * drm_perfctr_publish() - publish what a session counted since its last sample
+ * @session: the session, just collected, with a free slot
+ * @flags: DRM_PERFCTR_SAMPLE_* that say why
+ * @user_data: for the header
+ */
+void drm_perfctr_publish(struct drm_perfctr_session *session, u32 flags, u64 user_data)
+{
+	struct drm_perfctr_sample_header header = {
+		.size = session->sample_size,
+		.header_size = sizeof(header),
+		.block_count = session->view_count,
+		.seq = session->ring.insert,
+		.start_ns = session->pending.end_ns,
+		.end_ns = max(drm_perfctr_session_time(session), session->pending.end_ns),
+		.user_data = user_data,
+		.flags = flags,
+	};
+	void *slot = drm_perfctr_ring_slot(&session->ring);
+	void *at = slot + sizeof(header);
+	u32 unread, states = 0;
+	unsigned int i;
+
+	lockdep_assert_held(&session->pc->lock);
+	fill_from_sources(session, &header);
+	for (i = 0; i < session->view_count; i++)
+		at = publish_view(session, &session->views[i], at, header.end_ns, &states);
+	rebase_sources(session);
+	if (states & DRM_PERFCTR_STATE_MULTIPLEXED)
+		header.flags |= DRM_PERFCTR_SAMPLE_MULTIPLEXED;
+	take_pending(session, &header);
+	session->pending.end_ns = header.end_ns;
+	drm_perfctr_layout_header(slot, &header);
+	add_totals(session, &header);
+
+	unread = drm_perfctr_ring_publish(&session->ring);
+	trace_drm_perfctr_publish(session, &header, unread);
+	/* a reader that the final sample wakes must not find the session active */
+	if (flags & DRM_PERFCTR_SAMPLE_FINAL)
+		drm_perfctr_ring_set_state(&session->ring, 0);
+	if (unread >= session->config.watermark || flags & DRM_PERFCTR_SAMPLE_FINAL) {
+		session->totals.wakeups++;
+		if (session->pc->in_batch)
+			session->wake.due = true;
+		else
+			drm_perfctr_wake(session);
+	}
+	drm_perfctr_update_status(session);
+}

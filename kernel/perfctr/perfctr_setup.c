@@ -1,0 +1,535 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * SETUP: checks what user space requests and builds a session of it.
+ */
+#include <linux/cred.h>
+#include <linux/log2.h>
+#include <linux/nospec.h>
+#include <linux/pid.h>
+#include <linux/sched.h>
+#include <linux/sched/signal.h>
+#include <linux/slab.h>
+#include <linux/uaccess.h>
+
+#include "perfctr_internal.h"
+#include "pmu/pmu.h"
+
+#define KNOWN_SETUP_FLAGS \
+	(DRM_PERFCTR_SETUP_TEST_ONLY | DRM_PERFCTR_SETUP_KEEP_AWAKE | DRM_PERFCTR_SETUP_AUTOMATIC)
+#define KNOWN_REQUEST_FLAGS \
+	(DRM_PERFCTR_REQUEST_AVAILABLE | DRM_PERFCTR_REQUEST_PMU)
+
+static_assert(sizeof(struct drm_perfctr_setup) == 88);
+static_assert(sizeof(struct drm_perfctr_block_request) == 56);
+
+/* --- rules that need no look at the device's state ----------------------- */
+
+static bool is_pmu(const struct drm_perfctr_block_request *request)
+{
+	return request->flags & DRM_PERFCTR_REQUEST_PMU;
+}
+
+static int check_request(struct drm_perfctr *pc, const struct drm_perfctr_block_request *r,
+			 unsigned int i)
+{
+	if (r->pad || r->pad2)
+		return perfctr_reject(pc, EINVAL, "requests[%u]: pad is not zero", i);
+	if (r->flags & ~KNOWN_REQUEST_FLAGS)
+		return perfctr_reject(pc, EINVAL, "requests[%u].flags: 0x%x", i, r->flags);
+	if (!r->mask)
+		return perfctr_reject(pc, EINVAL, "requests[%u].mask: zero", i);
+	if (is_pmu(r))
+		return drm_perfctr_pmu_check(pc, r, i);
+	if (r->cpu || r->pmu_type || r->config || r->config1 || r->config2)
+		return perfctr_reject(pc, EINVAL, "requests[%u]: PMU members without REQUEST_PMU",
+				      i);
+	if (r->set >= 32 || !(pc->config.sets & BIT(r->set)))
+		return perfctr_reject(pc, EOPNOTSUPP, "requests[%u].set: no set %u", i, r->set);
+	if (r->section >= PERFCTR_SECTIONS_MAX)
+		return perfctr_reject(pc, ENXIO, "requests[%u].section: %u", i, r->section);
+	return 0;
+}
+
+static int check_requests(struct drm_perfctr_session *session, unsigned int count,
+			  const struct drm_perfctr_block_request *requests)
+{
+	struct drm_perfctr *pc = session->pc;
+	unsigned int i;
+	int set = -1;
+
+	for (i = 0; i < count; i++) {
+		int ret = check_request(pc, &requests[i], i);
+
+		if (ret)
+			return ret;
+		if (is_pmu(&requests[i])) {
+			session->pmu.counters += hweight64(requests[i].mask);
+			if (session->pmu.counters > DRM_PERFCTR_MAX_PMU_COUNTERS)
+				return perfctr_reject(pc, E2BIG,
+						      "requests[%u].mask: more than %u PMU counters",
+						      i, DRM_PERFCTR_MAX_PMU_COUNTERS);
+			continue;
+		}
+		if (set >= 0 && requests[i].set != set)
+			return perfctr_reject(pc, EINVAL, "requests[%u].set: %u, others have %d",
+					      i, requests[i].set, set);
+		set = requests[i].set;
+		session->set = set;
+	}
+	return 0;
+}
+
+static struct drm_perfctr_block_request *copy_requests(struct drm_perfctr *pc,
+						       const struct drm_perfctr_setup *setup)
+{
+	u8 __user *from = u64_to_user_ptr(setup->requests);
+	struct drm_perfctr_block_request *requests;
+	unsigned int i;
+	int ret;
+
+	requests = kvcalloc(setup->request_count, sizeof(*requests), PERFCTR_GFP_USER);
+	if (!requests)
+		return ERR_PTR(-ENOMEM);
+	for (i = 0; i < setup->request_count; i++) {
+		ret = copy_struct_from_user(&requests[i], sizeof(requests[i]),
+					    from + (size_t)i * setup->request_stride,
+					    setup->request_stride);
+		if (ret) {
+			drm_dbg(pc->drm, "perfctr: requests[%u]: %d\n", i, ret);
+			kvfree(requests);
+			return ERR_PTR(ret);
+		}
+	}
+	return requests;
+}
+
+static int check_period(struct drm_perfctr *pc, u64 period_ns, bool privileged)
+{
+	u64 min_ns = drm_perfctr_unprivileged_min_period_ns();
+
+	if (!period_ns)
+		return 0;
+	if (period_ns < PERFCTR_MIN_PERIOD_NS || period_ns > PERFCTR_MAX_PERIOD_NS)
+		return perfctr_reject(pc, ERANGE, "period_ns: %llu is not in %llu..%llu", period_ns,
+				      PERFCTR_MIN_PERIOD_NS, PERFCTR_MAX_PERIOD_NS);
+	if (period_ns < min_ns && !privileged)
+		return perfctr_reject(pc, EPERM,
+				      "period_ns: below %llu needs CAP_PERFMON (sysctl dev.perfctr.max_sample_rate_hz)",
+				      min_ns);
+	return 0;
+}
+
+static int check_flags(struct drm_perfctr *pc, u32 flags)
+{
+	if (flags & ~KNOWN_SETUP_FLAGS)
+		return perfctr_reject(pc, EINVAL, "flags: 0x%x", flags);
+	if (flags & DRM_PERFCTR_SETUP_AUTOMATIC &&
+	    !(pc->config.features & DRM_PERFCTR_FEATURE_AUTOMATIC))
+		return perfctr_reject(pc, EOPNOTSUPP, "flags: the device has no AUTOMATIC samples");
+	if (flags & DRM_PERFCTR_SETUP_KEEP_AWAKE &&
+	    !(pc->config.features & DRM_PERFCTR_FEATURE_KEEP_AWAKE))
+		return perfctr_reject(pc, EOPNOTSUPP, "flags: the device has no KEEP_AWAKE");
+	return 0;
+}
+
+static int check_setup(struct drm_perfctr *pc, const struct drm_perfctr_setup *setup,
+		       bool privileged)
+{
+	int ret;
+
+	ret = check_flags(pc, setup->flags);
+	if (ret)
+		return ret;
+	if (setup->reserved[0] || setup->reserved[1])
+		return perfctr_reject(pc, EINVAL, "reserved is not zero");
+	if (!is_power_of_2(setup->slots))
+		return perfctr_reject(pc, EINVAL, "slots: %u is no power of two", setup->slots);
+	if (setup->slots > PERFCTR_MAX_SLOTS)
+		return perfctr_reject(pc, ERANGE, "slots: %u is above %u", setup->slots,
+				      PERFCTR_MAX_SLOTS);
+	if (setup->eventfd < -1)
+		return perfctr_reject(pc, EBADF, "eventfd: %d", setup->eventfd);
+	if (setup->flags & DRM_PERFCTR_SETUP_TEST_ONLY && setup->eventfd != -1)
+		return perfctr_reject(pc, EINVAL, "eventfd: TEST_ONLY takes none");
+	if (setup->watermark > setup->slots)
+		return perfctr_reject(pc, EINVAL, "watermark: %u is above slots", setup->watermark);
+	if (!setup->request_count)
+		return perfctr_reject(pc, EINVAL, "request_count: zero");
+	if (setup->request_count > PERFCTR_MAX_REQUESTS)
+		return perfctr_reject(pc, E2BIG, "request_count: %u is above %u",
+				      setup->request_count, PERFCTR_MAX_REQUESTS);
+	if (setup->request_stride < sizeof(struct drm_perfctr_block_request) ||
+	    setup->request_stride % 8 || setup->request_stride > PERFCTR_STRUCT_SIZE_MAX)
+		return perfctr_reject(pc, EINVAL, "request_stride: %u", setup->request_stride);
+	return check_period(pc, setup->period_ns, privileged);
+}
+
+/* --- views: the blocks of the samples ------------------------------------ */
+
+static bool already_viewed(const struct drm_perfctr_session *session,
+			   const struct drm_perfctr_block *block, u16 section)
+{
+	unsigned int i;
+
+	for (i = 0; i < session->view_count; i++)
+		if (session->views[i].block == block && session->views[i].section == section)
+			return true;
+	return false;
+}
+
+static unsigned int index_of_source(struct drm_perfctr_session *session,
+				    struct drm_perfctr_source *source)
+{
+	unsigned int i;
+
+	for (i = 0; i < session->source_count; i++)
+		if (session->sources[i].source == source)
+			return i;
+	session->sources[i].source = source;
+	session->source_count++;
+	return i;
+}
+
+static int view_block(struct drm_perfctr_session *session, struct drm_perfctr_block *block,
+		      const struct drm_perfctr_block_request *request)
+{
+	struct drm_perfctr *pc = session->pc;
+	struct perfctr_view *view = &session->views[session->view_count];
+	u64 mask = request->mask;
+	unsigned int section;
+	u64 available;
+	u8 set;
+
+	if (!(block->desc.sets & BIT(request->set)))
+		return perfctr_reject(pc, EOPNOTSUPP, "block %u:%u has no set %u",
+				      block->desc.type, block->desc.index, request->set);
+	/* both were checked, but may be speculated past */
+	set = array_index_nospec(request->set, DRM_PERFCTR_SET_TERTIARY + 1);
+	section = array_index_nospec(request->section, PERFCTR_SECTIONS_MAX);
+	available = perfctr_block_available(&block->desc, set)[section];
+	if (request->flags & DRM_PERFCTR_REQUEST_AVAILABLE)
+		mask &= available;
+	if (mask & ~available)
+		return perfctr_reject(pc, EINVAL,
+				      "block %u:%u has no counters 0x%llx in section %u",
+				      block->desc.type, block->desc.index, mask & ~available,
+				      request->section);
+	if (!mask)
+		return 0;
+	if (already_viewed(session, block, section))
+		return perfctr_reject(pc, EEXIST, "block %u:%u section %u requested twice",
+				      block->desc.type, block->desc.index, request->section);
+
+	view->block = block;
+	view->mask = mask;
+	view->section = section;
+	view->set = set;
+	view->format = block->desc.format;
+	view->totals = block->totals + section * DRM_PERFCTR_SECTION_COUNTERS;
+	if (block->running)
+		view->running = block->running + section * DRM_PERFCTR_SECTION_COUNTERS;
+	view->source = index_of_source(session, block->source);
+	session->view_count++;
+	return 0;
+}
+
+static bool request_matches(const struct drm_perfctr_block_request *request,
+			    const struct drm_perfctr_block *block)
+{
+	if (block->desc.type != request->type)
+		return false;
+	if (request->index == DRM_PERFCTR_INDEX_ALL)
+		return request->section < perfctr_block_sections(&block->desc);
+	return block->desc.index == request->index;
+}
+
+static int view_source_blocks(struct drm_perfctr_session *session,
+			      const struct drm_perfctr_block_request *request)
+{
+	struct drm_perfctr *pc = session->pc;
+	bool found = false;
+	unsigned int n;
+	int ret;
+
+	for (n = 0; n < pc->block_count; n++) {
+		struct drm_perfctr_block *block = drm_perfctr_block_at(pc, n);
+
+		if (!request_matches(request, block))
+			continue;
+		if (request->section >= perfctr_block_sections(&block->desc))
+			return perfctr_reject(pc, ENXIO, "block %u:%u has no section %u",
+					      request->type, request->index, request->section);
+		found = true;
+		ret = view_block(session, block, request);
+		if (ret)
+			return ret;
+	}
+	if (!found)
+		return perfctr_reject(pc, ENXIO, "no block of type %u index %u section %u",
+				      request->type, request->index, request->section);
+	return 0;
+}
+
+/* upper bound of the views that the requests can give */
+static unsigned int count_views(struct drm_perfctr *pc, unsigned int request_count,
+				const struct drm_perfctr_block_request *requests)
+{
+	unsigned int i, n, count = 0;
+
+	for (i = 0; i < request_count; i++) {
+		if (is_pmu(&requests[i])) {
+			count++;
+			continue;
+		}
+		for (n = 0; n < pc->block_count; n++)
+			count += request_matches(&requests[i], drm_perfctr_block_at(pc, n));
+	}
+	return count;
+}
+
+static int alloc_bases(struct drm_perfctr_session *session)
+{
+	unsigned int i, counters = 0;
+	u64 *bases;
+
+	for (i = 0; i < session->view_count; i++)
+		counters += hweight64(session->views[i].mask) *
+			    (session->views[i].running ? 2 : 1);
+	bases = kvcalloc(counters, sizeof(*bases), PERFCTR_GFP_USER);
+	if (!bases)
+		return -ENOMEM;
+	session->bases = bases;
+	for (i = 0; i < session->view_count; i++) {
+		session->views[i].base = bases;
+		bases += hweight64(session->views[i].mask);
+		if (!session->views[i].running)
+			continue;
+		session->views[i].base_running = bases;
+		bases += hweight64(session->views[i].mask);
+	}
+	return 0;
+}
+
+static int build_views(struct drm_perfctr_session *session, unsigned int request_count,
+		       const struct drm_perfctr_block_request *requests)
+{
+	struct drm_perfctr *pc = session->pc;
+	unsigned int i, max_views;
+	int ret;
+
+	max_views = count_views(pc, request_count, requests);
+	if (max_views > PERFCTR_MAX_BLOCKS)
+		return perfctr_reject(pc, E2BIG, "requests: %u blocks", max_views);
+	session->views = kvcalloc(max_views ?: 1, sizeof(*session->views), PERFCTR_GFP_USER);
+	if (!session->views)
+		return -ENOMEM;
+	for (i = 0; i < request_count; i++) {
+		if (is_pmu(&requests[i]))
+			ret = drm_perfctr_pmu_view(session, &requests[i]);
+		else
+			ret = view_source_blocks(session, &requests[i]);
+		if (ret)
+			return ret;
+	}
+	if (!session->view_count)
+		return perfctr_reject(pc, EINVAL, "requests: no counter of any block is left");
+	return alloc_bases(session);
+}
+
+/* --- the session --------------------------------------------------------- */
+
+static int size_samples(struct drm_perfctr_session *session, struct drm_perfctr_setup *setup)
+{
+	u64 size = sizeof(struct drm_perfctr_sample_header);
+	u64 stride, ring_bytes;
+	unsigned int i;
+
+	for (i = 0; i < session->view_count; i++)
+		size += drm_perfctr_view_size(&session->views[i]);
+	stride = ALIGN(size, DRM_PERFCTR_SLOT_ALIGN);
+	ring_bytes = stride * setup->slots;
+	if (ring_bytes > PERFCTR_MAX_RING_BYTES)
+		return perfctr_reject(session->pc, ERANGE,
+				      "slots: %u of %llu bytes are more than %llu bytes",
+				      setup->slots, stride, PERFCTR_MAX_RING_BYTES);
+	session->sample_size = size;
+	setup->sample_size = size;
+	setup->slot_stride = stride;
+	setup->ring_bytes = ring_bytes;
+	setup->ring_offset = PAGE_SIZE;
+	setup->block_count = session->view_count;
+	setup->ring_fd = -1;
+	return 0;
+}
+
+static int make_ring(struct drm_perfctr_session *session, const struct drm_perfctr_setup *setup)
+{
+	struct perfctr_memory *memory;
+
+	memory = drm_perfctr_memory_create(session->owner.account, setup->ring_bytes);
+	if (IS_ERR(memory)) {
+		drm_dbg(session->pc->drm, "perfctr: slots: no memory for the ring: %ld\n",
+			PTR_ERR(memory));
+		return PTR_ERR(memory);
+	}
+	session->memory = memory;
+	drm_perfctr_ring_init(&session->ring, drm_perfctr_memory_slots(memory),
+			      drm_perfctr_memory_control(memory), setup->slots,
+			      setup->slot_stride);
+	drm_perfctr_update_status(session);
+	return drm_perfctr_wake_init(session, setup->eventfd);
+}
+
+/* the point of no return: the device knows the session */
+static int register_session(struct drm_perfctr_session *session, bool test_only)
+{
+	struct drm_perfctr *pc = session->pc;
+	bool privileged = perfctr_is_privileged(session);
+	int ret;
+
+	ret = rt_mutex_lock_interruptible(&pc->lock);
+	if (ret)
+		return ret;
+	if (pc->unplugged)
+		ret = -ENODEV;
+	else if (session->source_count && pc->set_users && pc->set != session->set)
+		ret = perfctr_reject(pc, EBUSY, "set %u: set %u is in use", session->set, pc->set);
+	else if (!privileged && pc->ordinary_sessions >= PERFCTR_MAX_SESSIONS_DEVICE)
+		ret = perfctr_reject(pc, ENFILE, "%u sessions without CAP_PERFMON",
+				     pc->ordinary_sessions);
+	if (!ret && !test_only) {
+		if (session->source_count) {
+			session->holds_set = true;
+			WRITE_ONCE(pc->set, session->set);
+			WRITE_ONCE(pc->set_users, pc->set_users + 1);
+		}
+		if (!privileged)
+			pc->ordinary_sessions++;
+		session->id = ++pc->next_session_id;
+		list_add_tail(&session->all_node, &pc->all);
+	}
+	rt_mutex_unlock(&pc->lock);
+	return ret;
+}
+
+static int prepare_sources(struct drm_perfctr_session *session)
+{
+	unsigned int i;
+	int ret;
+
+	for (i = 0; i < session->source_count; i++) {
+		ret = drm_perfctr_source_prepare(session->sources[i].source);
+		if (ret)
+			return ret;
+		session->prepared |= BIT(session->sources[i].source->id);
+	}
+	return 0;
+}
+
+static struct drm_perfctr_session *alloc_session(struct drm_perfctr *pc,
+						 const struct drm_perfctr_setup *setup,
+						 bool privileged)
+{
+	struct drm_perfctr_session *session;
+
+	session = kzalloc(sizeof(*session), PERFCTR_GFP_USER);
+	if (!session)
+		return NULL;
+	kref_init(&session->refcount);
+	INIT_LIST_HEAD(&session->node);
+	INIT_LIST_HEAD(&session->all_node);
+	INIT_LIST_HEAD(&session->pmu.node);
+	mutex_init(&session->pmu.lock);
+	spin_lock_init(&session->status_lock);
+	drm_dev_get(pc->drm);
+	session->pc = pc;
+	session->class = &pc->classes[privileged ? PERFCTR_PRIVILEGED : PERFCTR_ORDINARY];
+	session->owner.pid = get_pid(task_tgid(current));
+	session->owner.uid = current_uid();
+	get_task_comm(session->owner.comm, current);
+	session->config.flags = setup->flags;
+	/* the slot of STOP is not used before: a watermark of all slots would wake nobody */
+	session->config.watermark = clamp(setup->watermark, 1u, max(setup->slots - 1, 1u));
+	session->config.period_ns = setup->period_ns;
+	return session;
+}
+
+/* before anything else is allocated: calls that fail in the end have it meanwhile */
+static int charge(struct drm_perfctr_session *session)
+{
+	struct perfctr_account *account;
+	int ret;
+
+	if (perfctr_is_privileged(session))
+		return 0;
+	account = drm_perfctr_account_get();
+	if (IS_ERR(account))
+		return PTR_ERR(account);
+	ret = drm_perfctr_charge_session(account, session->pmu.counters);
+	if (ret) {
+		drm_perfctr_account_put(account);
+		return perfctr_reject(session->pc, -ret, "sessions or PMU counters of this user");
+	}
+	session->owner.account = account;
+	return 0;
+}
+
+static int build(struct drm_perfctr_session *session, struct drm_perfctr_setup *setup,
+		 const struct drm_perfctr_block_request *requests)
+{
+	bool test_only = setup->flags & DRM_PERFCTR_SETUP_TEST_ONLY;
+	int ret;
+
+	ret = build_views(session, setup->request_count, requests);
+	if (!ret)
+		ret = size_samples(session, setup);
+	if (!ret && !test_only)
+		ret = make_ring(session, setup);
+	if (!ret && !test_only)
+		ret = prepare_sources(session);
+	if (!ret)
+		ret = register_session(session, test_only);
+	return ret;
+}
+
+/**
+ * drm_perfctr_setup() - SETUP
+ * @pc: the device
+ * @setup: as copied from user space; the results but ring_fd are filled in
+ *
+ * Returns: the session with one reference, stopped; NULL for TEST_ONLY; or an
+ * ERR_PTR.
+ */
+struct drm_perfctr_session *drm_perfctr_setup(struct drm_perfctr *pc,
+					      struct drm_perfctr_setup *setup)
+{
+	bool privileged = drm_perfctr_has_privilege();
+	struct drm_perfctr_block_request *requests;
+	struct drm_perfctr_session *session;
+	int ret;
+
+	ret = check_setup(pc, setup, privileged);
+	if (ret)
+		return ERR_PTR(ret);
+	if (!drm_perfctr_may_observe(privileged))
+		return ERR_PTR(perfctr_reject(pc, EACCES,
+					      "counters need CAP_PERFMON or sysctl dev.perfctr.paranoid=0"));
+	requests = copy_requests(pc, setup);
+	if (IS_ERR(requests))
+		return ERR_CAST(requests);
+	session = alloc_session(pc, setup, privileged);
+	if (!session) {
+		kvfree(requests);
+		return ERR_PTR(-ENOMEM);
+	}
+	ret = check_requests(session, setup->request_count, requests);
+	if (!ret)
+		ret = charge(session);
+	if (!ret)
+		ret = build(session, setup, requests);
+	kvfree(requests);
+	if (!ret && !(setup->flags & DRM_PERFCTR_SETUP_TEST_ONLY))
+		return session;
+	drm_perfctr_session_discard(session);
+	return ERR_PTR(ret);
+}

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Blocks of perf PMUs: what the rest of the core calls. Without CONFIG_DRM_PERFCTR_PMU
+ * nothing of it exists and requests for such blocks are refused.
+ */
+#ifndef _PERFCTR_PMU_H_
+#define _PERFCTR_PMU_H_
+
+#include <linux/types.h>
+#include "../perfctr_internal.h"
+
+#if IS_ENABLED(CONFIG_DRM_PERFCTR_PMU)
+
+#include "pmu_block.h"
+
+int drm_perfctr_pmu_init(void);
+void drm_perfctr_pmu_exit(void);
+void drm_perfctr_pmu_add_device(struct drm_perfctr *pc);
+void drm_perfctr_pmu_remove_device(struct drm_perfctr *pc);
+
+/* SETUP: the rules for a request; a view with its events; and the end of all of them */
+int drm_perfctr_pmu_check(struct drm_perfctr *pc, const struct drm_perfctr_block_request *request,
+			  unsigned int i);
+int drm_perfctr_pmu_view(struct drm_perfctr_session *session,
+			 const struct drm_perfctr_block_request *request);
+void drm_perfctr_pmu_destroy(struct drm_perfctr_session *session);
+
+/* commands, with the session's pmu.lock and without the sampler lock: they call perf */
+int drm_perfctr_pmu_enable(struct drm_perfctr_session *session);
+void drm_perfctr_pmu_disable(struct drm_perfctr_session *session);
+void drm_perfctr_pmu_read(struct drm_perfctr_session *session);
+/* TEARDOWN, with neither lock: the session is in no list any more */
+void drm_perfctr_pmu_close(struct drm_perfctr_session *session);
+/* with both locks: samples may have what was read; the same for START */
+void drm_perfctr_pmu_handover(struct drm_perfctr_session *session);
+void drm_perfctr_pmu_begin(struct drm_perfctr_session *session);
+
+/* with the sampler lock: have the worker read a session's events, after following CPUs if wanted */
+void drm_perfctr_pmu_want(struct drm_perfctr_session *session, bool follow);
+/* the worker itself: the sampler lock is held, and released meanwhile */
+void drm_perfctr_pmu_serve(struct perfctr_class *class);
+
+/* with the sampler lock: publishing */
+u64 drm_perfctr_pmu_time(const struct drm_perfctr_session *session);
+
+#else
+
+static inline int drm_perfctr_pmu_init(void)
+{
+	return 0;
+}
+
+static inline void drm_perfctr_pmu_exit(void) {}
+static inline void drm_perfctr_pmu_add_device(struct drm_perfctr *pc) {}
+static inline void drm_perfctr_pmu_remove_device(struct drm_perfctr *pc) {}
+
+static inline int drm_perfctr_pmu_check(struct drm_perfctr *pc,
+					const struct drm_perfctr_block_request *request,
+					unsigned int i)
+{
+	return perfctr_reject(pc, EOPNOTSUPP, "requests[%u]: this kernel has no PMU blocks", i);
+}
+
+static inline int drm_perfctr_pmu_view(struct drm_perfctr_session *session,
+				       const struct drm_perfctr_block_request *request)
+{
+	return -EOPNOTSUPP;
+}
+
+static inline void drm_perfctr_pmu_destroy(struct drm_perfctr_session *session) {}
+
+static inline int drm_perfctr_pmu_enable(struct drm_perfctr_session *session)
+{
+	return 0;
+}
+
+static inline void drm_perfctr_pmu_disable(struct drm_perfctr_session *session) {}
+static inline void drm_perfctr_pmu_read(struct drm_perfctr_session *session) {}
+static inline void drm_perfctr_pmu_close(struct drm_perfctr_session *session) {}
+static inline void drm_perfctr_pmu_handover(struct drm_perfctr_session *session) {}
+static inline void drm_perfctr_pmu_begin(struct drm_perfctr_session *session) {}
+static inline void drm_perfctr_pmu_want(struct drm_perfctr_session *session, bool follow) {}
+static inline void drm_perfctr_pmu_serve(struct perfctr_class *class) {}
+
+static inline u64 drm_perfctr_pmu_time(const struct drm_perfctr_session *session)
+{
+	return 0;
+}
+
+static inline void drm_perfctr_pmu_baseline(struct perfctr_view *view) {}
+
+static inline void *drm_perfctr_pmu_layout(void *dst, struct perfctr_view *view, u64 end_ns,
+					   u32 *states)
+{
+	return dst;
+}
+
+#endif
+
+#endif /* _PERFCTR_PMU_H_ */

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * A block that perf events count: what the files of this directory share.
+ */
+#ifndef _PERFCTR_PMU_BLOCK_H_
+#define _PERFCTR_PMU_BLOCK_H_
+
+#include <linux/types.h>
+#include "../perfctr_block.h"
+
+struct cred;
+struct drm_perfctr;
+struct module;
+struct perfctr_pmu_event;
+
+/*
+ * counts of perf events
+ *
+ * Totals are packed: one for each bit of the view's mask.
+ */
+struct perfctr_pmu_block {
+	u16 type;
+	u16 index;
+	u16 product;
+	/* for the block's header; cpu is -1 for several */
+	struct drm_perfctr_pmu_identity identity;
+	/* what its kind says of the PMU, with a reference of the kind's module; NULL: any PMU */
+	const struct drm_perfctr_pmu_kind *kind;
+	struct module *owner;
+	/* of SETUP, with which events are opened */
+	const struct cred *cred;
+	unsigned int count;
+
+	/* handed over, under the sampler lock: per event, and of all since the last sample */
+	u64 *totals;
+	u64 *enabled;
+	u64 *running;
+	u64 *base_enabled;
+	u64 *base_running;
+	u32 states;
+	/* events that lacked a CPU; bit n: @totals[n] */
+	u64 incomplete;
+	u64 time_ns;
+
+	/* read and not handed over yet, under the session's pmu.lock */
+	struct {
+		u32 states;
+		s32 cpu;
+		u64 incomplete;
+		u64 time_ns;
+	} fresh;
+	/* the perf side, private to pmu_events.c */
+	struct perfctr_pmu_event *events;
+};
+
+/* pmu_layout.c; with the sampler lock */
+void drm_perfctr_pmu_baseline(struct perfctr_view *view);
+void *drm_perfctr_pmu_layout(void *dst, struct perfctr_view *view, u64 end_ns, u32 *states);
+
+/* pmu_kinds.c */
+int drm_perfctr_pmu_kind_get(u16 type, const struct drm_perfctr_pmu_kind **kind,
+			     struct module **owner);
+bool drm_perfctr_pmu_kind_matches(const struct drm_perfctr_pmu_kind *kind, const char *pmu_name,
+				  u16 index);
+u64 drm_perfctr_pmu_kind_refuses(const struct drm_perfctr_pmu_kind *kind, unsigned int field,
+				 u64 config, u64 value);
+
+/* pmu_events.c; with the session's pmu.lock */
+int drm_perfctr_pmu_open(struct drm_perfctr *pc, struct perfctr_pmu_block *pmu,
+			 const struct drm_perfctr_block_request *request);
+void drm_perfctr_pmu_free(struct perfctr_pmu_block *pmu);
+int drm_perfctr_pmu_block_enable(struct drm_perfctr *pc, struct perfctr_pmu_block *pmu);
+void drm_perfctr_pmu_block_disable(struct perfctr_pmu_block *pmu);
+int drm_perfctr_pmu_block_follow(struct drm_perfctr *pc, struct perfctr_pmu_block *pmu);
+void drm_perfctr_pmu_block_read(struct drm_perfctr *pc, struct perfctr_pmu_block *pmu);
+void drm_perfctr_pmu_block_handover(struct perfctr_pmu_block *pmu);
+void drm_perfctr_pmu_block_close(struct perfctr_pmu_block *pmu);
+
+#endif /* _PERFCTR_PMU_BLOCK_H_ */

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Kinds of perf PMUs with a block type of their own. Drivers register them; the core
+ * knows none.
+ */
+#include <linux/list.h>
+#include <linux/module.h>
+#include <linux/mutex.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+
+#include <drm/drm_perfctr.h>
+#include "pmu_block.h"
+
+struct kind_table {
+	struct list_head node;
+	const struct drm_perfctr_pmu_kind *kinds;
+	unsigned int count;
+	struct module *owner;
+};
+
+static DEFINE_MUTEX(tables_lock);
+static LIST_HEAD(tables);
+
+/**
+ * drm_perfctr_register_pmu_kinds() - offer block types that perf PMUs count
+ * @kinds: must live until it is unregistered; types that nobody else has registered
+ * @count: elements of @kinds
+ * @owner: module that has the table; stays while a session uses a kind of it
+ *
+ * Returns: 0; -EINVAL for a catalogue of no or more than 64 events; -ENOMEM.
+ */
+int drm_perfctr_register_pmu_kinds(const struct drm_perfctr_pmu_kind *kinds, unsigned int count,
+				   struct module *owner)
+{
+	struct kind_table *table;
+	unsigned int i;
+
+	for (i = 0; i < count; i++)
+		if (!kinds[i].prefix || !kinds[i].events || !kinds[i].event_count ||
+		    kinds[i].event_count > DRM_PERFCTR_SECTION_COUNTERS)
+			return -EINVAL;
+	table = kzalloc(sizeof(*table), GFP_KERNEL);
+	if (!table)
+		return -ENOMEM;
+	table->kinds = kinds;
+	table->count = count;
+	table->owner = owner;
+	mutex_lock(&tables_lock);
+	list_add_tail(&table->node, &tables);
+	mutex_unlock(&tables_lock);
+	return 0;
+}
+EXPORT_SYMBOL_GPL(drm_perfctr_register_pmu_kinds);
+
+/**
+ * drm_perfctr_unregister_pmu_kinds() - undo drm_perfctr_register_pmu_kinds()
+ * @kinds: the table; no session uses it, as the owner could not go else
+ */
+void drm_perfctr_unregister_pmu_kinds(const struct drm_perfctr_pmu_kind *kinds)
+{
+	struct kind_table *table, *next;
+
+	mutex_lock(&tables_lock);
+	list_for_each_entry_safe(table, next, &tables, node) {
+		if (table->kinds != kinds)
+			continue;
+		list_del(&table->node);
+		kfree(table);
+	}
+	mutex_unlock(&tables_lock);
+}
+EXPORT_SYMBOL_GPL(drm_perfctr_unregister_pmu_kinds);
+
+/* the kind of a block type, NULL for any PMU; with a reference of its module, or -ENXIO */
+int drm_perfctr_pmu_kind_get(u16 type, const struct drm_perfctr_pmu_kind **kind,
+			     struct module **owner)
+{
+	struct kind_table *table;
+	int ret = -ENXIO;
+	unsigned int i;
+
+	*kind = NULL;
+	*owner = NULL;
+	if (type == DRM_PERFCTR_BLOCK_GENERIC_PMU)
+		return 0;
+	mutex_lock(&tables_lock);
+	list_for_each_entry(table, &tables, node) {
+		for (i = 0; ret && i < table->count; i++) {
+			if (table->kinds[i].type != type || !try_module_get(table->owner))
+				continue;
+			*kind = &table->kinds[i];
+			*owner = table->owner;
+			ret = 0;
+		}
+	}
+	mutex_unlock(&tables_lock);
+	return ret;
+}
+
+/*
+ * Bits of @value that are no filter of that kind of PMU, @field 0 to 2: config, config1,
+ * config2. A PMU ignores most of them, but the block would be another one.
+ */
+u64 drm_perfctr_pmu_kind_refuses(const struct drm_perfctr_pmu_kind *kind, unsigned int field,
+				 u64 config, u64 value)
+{
+	if (!kind)
+		return 0;
+	if (field && kind->filter_enable & ~config)
+		return value;
+	return value & ~kind->filter[field];
+}
+
+/*
+ * Is a PMU of that name the one of block @index? User space names a PMU by its dynamic number;
+ * the PMU's own name says what it really is.
+ */
+bool drm_perfctr_pmu_kind_matches(const struct drm_perfctr_pmu_kind *kind, const char *pmu_name,
+				  u16 index)
+{
+	char wanted[DRM_PERFCTR_PMU_NAME_BYTES + 16];
+
+	if (!kind)
+		return true;
+	if (kind->infix)
+		scnprintf(wanted, sizeof(wanted), "%s%u%s%u", kind->prefix, index >> 8,
+			  kind->infix, index & 0xff);
+	else
+		scnprintf(wanted, sizeof(wanted), "%s%u", kind->prefix, index);
+	return !strcmp(wanted, pmu_name);
+}

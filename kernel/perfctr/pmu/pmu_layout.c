@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The bytes of a block of perf events. Pure code: also built natively by
+ * kernel/tests/native.
+ */
+#include <linux/bitops.h>
+#include <linux/minmax.h>
+#include <linux/string.h>
+#include <linux/types.h>
+
+#include "../perfctr_layout.h"
+#include "pmu_block.h"
+
+/**
+ * drm_perfctr_pmu_baseline() - begin a span without publishing the old one
+ * @view: the block, view->pmu not NULL
+ */
+void drm_perfctr_pmu_baseline(struct perfctr_view *view)
+{
+	struct perfctr_pmu_block *pmu = view->pmu;
+	size_t size = pmu->count * sizeof(u64);
+
+	memcpy(view->base, pmu->totals, size);
+	memcpy(pmu->base_enabled, pmu->enabled, size);
+	memcpy(pmu->base_running, pmu->running, size);
+	pmu->states = 0;
+	pmu->incomplete = 0;
+}
+
+/**
+ * drm_perfctr_pmu_layout() - write a block of perf events and begin its next span
+ * @dst: where in the slot; only written
+ * @view: the block, view->pmu not NULL
+ * @end_ns: the sample's end
+ * @states: enum drm_perfctr_block_states, those of the block are added
+ *
+ * Returns: address behind the block.
+ */
+void *drm_perfctr_pmu_layout(void *dst, struct perfctr_view *view, u64 end_ns, u32 *states)
+{
+	const u32 header_size = drm_perfctr_header_size(view->format);
+	struct perfctr_pmu_block *pmu = view->pmu;
+	struct drm_perfctr_block_header header = {
+		.size = drm_perfctr_view_size(view),
+		.type = pmu->type,
+		.index = pmu->index,
+		.format = view->format,
+		.clock = DRM_PERFCTR_CLOCK_NONE,
+		.states = pmu->states,
+		.enable_mask = view->mask,
+		.capture_ns = drm_perfctr_layout_capture((s64)(pmu->time_ns - end_ns)),
+		.header_size = header_size,
+		.product = pmu->product,
+	};
+	struct drm_perfctr_running_times times = { .time_running = U64_MAX };
+	u64 *counters = dst + header_size;
+	u64 mask = view->mask;
+	unsigned int i;
+
+	for (i = 0; i < pmu->count; i++, mask &= mask - 1) {
+		u64 enabled = pmu->enabled[i] - pmu->base_enabled[i];
+		u64 running = pmu->running[i] - pmu->base_running[i];
+		u64 value = pmu->totals[i] - view->base[i];
+
+		/* a part of the CPUs is not the count */
+		if (pmu->incomplete & BIT_ULL(i))
+			value = 0;
+		/* never scheduled: not zero, but not measured */
+		else if (running || value)
+			header.valid_mask |= mask & -mask;
+		if (running < enabled)
+			header.states |= DRM_PERFCTR_STATE_MULTIPLEXED;
+		times.time_running = min(times.time_running, running);
+		times.time_enabled = max(times.time_enabled, enabled);
+
+		counters[i] = value;
+		counters[pmu->count + i] = running;
+		view->base[i] = pmu->totals[i];
+		pmu->base_enabled[i] = pmu->enabled[i];
+		pmu->base_running[i] = pmu->running[i];
+	}
+
+	memcpy(dst, &header, sizeof(header));
+	memcpy(dst + sizeof(header), &times, sizeof(times));
+	memcpy(dst + sizeof(header) + sizeof(times), &pmu->identity, sizeof(pmu->identity));
+	pmu->states = 0;
+	pmu->incomplete = 0;
+	*states |= header.states;
+	return dst + header.size;
+}

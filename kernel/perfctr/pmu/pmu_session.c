@@ -1,0 +1,414 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The perf events of a session: made by SETUP, read without the sampler lock, handed
+ * over with it; and CPU hotplug.
+ */
+#include <linux/atomic.h>
+#include <linux/capability.h>
+#include <linux/cpuhotplug.h>
+#include <linux/cpumask.h>
+#include <linux/cred.h>
+#include <linux/slab.h>
+#include <linux/wait.h>
+
+#include "pmu.h"
+
+/**
+ * DOC: perf events and fences
+ *
+ * Every operation of perf on an event holds the mutex of the event's CPU, and
+ * perf_event_open() allocates memory under it. Reclaim can wait for a fence of the
+ * GPU, so neither GPU reset nor a job may wait for perf, nor for a lock that is held
+ * across a call of perf. Therefore
+ *
+ * - &drm_perfctr_session.pmu.lock is held across all calls of perf, and never
+ *   taken by reset, suspend, resume or a job;
+ * - what was read is handed over with &drm_perfctr.lock held as well, so that a
+ *   sample can be published with that one alone::
+ *
+ *     START, STOP, SAMPLE        worker (period, event, CPU hotplug)
+ *       pmu.lock                   pmu.lock
+ *         perf: open, read           perf: open, read
+ *         sampler lock               sampler lock, hand over, unlock
+ *           hand over              unlock
+ *           collect sources        sampler lock
+ *           publish                  collect sources, publish
+ *
+ *     reset, SAMPLE in a job
+ *       sampler lock
+ *         collect sources, publish: perf events as they were handed over last
+ *
+ * The worker takes no reference to the sessions that it serves: TEARDOWN waits until
+ * it has finished with its session.
+ */
+
+static enum cpuhp_state cpuhp_state;
+static DEFINE_MUTEX(devices_lock);
+static LIST_HEAD(devices);
+/* a worker has finished with a session */
+static DECLARE_WAIT_QUEUE_HEAD(served);
+
+#define for_each_pmu(session, i, pmu_) \
+	for ((i) = 0; (i) < (session)->view_count; (i)++) \
+		if (((pmu_) = (session)->views[i].pmu))
+
+/* --- SETUP --------------------------------------------------------------- */
+
+int drm_perfctr_pmu_check(struct drm_perfctr *pc, const struct drm_perfctr_block_request *r,
+			  unsigned int i)
+{
+	if (r->section)
+		return perfctr_reject(pc, ENXIO, "requests[%u].section: %u", i, r->section);
+	if (r->set)
+		return perfctr_reject(pc, EINVAL, "requests[%u].set: %u", i, r->set);
+	if (r->index == DRM_PERFCTR_INDEX_ALL)
+		return perfctr_reject(pc, EINVAL, "requests[%u].index: all is not for PMUs", i);
+	if (r->flags & DRM_PERFCTR_REQUEST_AVAILABLE)
+		return perfctr_reject(pc, EINVAL, "requests[%u].flags: AVAILABLE is not for PMUs",
+				      i);
+	if (r->cpu < DRM_PERFCTR_CPU_ANY ||
+	    (r->cpu != DRM_PERFCTR_CPU_ANY && (r->cpu >= nr_cpu_ids || !cpu_online(r->cpu))))
+		return perfctr_reject(pc, EINVAL, "requests[%u].cpu: %d is not online", i, r->cpu);
+	return 0;
+}
+
+/* the bits that a kind's catalogue and filters leave to user space */
+static int check_kind(struct drm_perfctr *pc, const struct drm_perfctr_pmu_kind *kind,
+		      const struct drm_perfctr_block_request *r)
+{
+	const u64 configs[] = { r->config, r->config1, r->config2 };
+	unsigned int events = kind ? kind->event_count : 1;
+	unsigned int i;
+
+	if (r->mask & ~GENMASK_ULL(events - 1, 0))
+		return perfctr_reject(pc, EINVAL, "block %u:%u: mask 0x%llx: type has %u events",
+				      r->type, r->index, r->mask, events);
+	if (kind && r->config & kind->config_mask)
+		return perfctr_reject(pc, EINVAL, "block %u:%u: config 0x%llx: events are in mask",
+				      r->type, r->index, r->config);
+	for (i = 0; i < ARRAY_SIZE(configs); i++) {
+		u64 refused = drm_perfctr_pmu_kind_refuses(kind, i, configs[0], configs[i]);
+
+		if (refused)
+			return perfctr_reject(pc, EINVAL,
+					      "block %u:%u: config%u: 0x%llx is no filter",
+					      r->type, r->index, i, refused);
+	}
+	/* kernel.perf_event_paranoid is perf's policy and not ours to relax */
+	if (!kind && !perfmon_capable())
+		return perfctr_reject(pc, EACCES, "block %u:%u: any PMU needs CAP_PERFMON",
+				      r->type, r->index);
+	return 0;
+}
+
+/* a block of a kind is identified by its filters too; a block of any PMU by its number alone */
+static bool is_same(const struct perfctr_pmu_block *pmu,
+		    const struct drm_perfctr_block_request *request)
+{
+	if (!pmu || pmu->type != request->type || pmu->index != request->index)
+		return false;
+	return !pmu->kind || (pmu->identity.config == request->config &&
+			      pmu->identity.config1 == request->config1 &&
+			      pmu->identity.config2 == request->config2);
+}
+
+static struct perfctr_pmu_block *create_block(const struct drm_perfctr_block_request *request,
+					      const struct drm_perfctr_pmu_kind *kind,
+					      struct module *owner)
+{
+	struct perfctr_pmu_block *pmu = kzalloc(sizeof(*pmu), PERFCTR_GFP_USER);
+
+	if (!pmu)
+		return NULL;
+	pmu->type = request->type;
+	pmu->index = request->index;
+	pmu->product = kind ? kind->product : DRM_PERFCTR_PRODUCT_PERF_PMU;
+	pmu->identity.config = request->config;
+	pmu->identity.config1 = request->config1;
+	pmu->identity.config2 = request->config2;
+	pmu->identity.pmu_type = request->pmu_type;
+	pmu->identity.cpu = request->cpu;
+	pmu->kind = kind;
+	pmu->owner = owner;
+	pmu->count = hweight64(request->mask);
+	pmu->cred = get_current_cred();
+	return pmu;
+}
+
+int drm_perfctr_pmu_view(struct drm_perfctr_session *session,
+			 const struct drm_perfctr_block_request *request)
+{
+	struct perfctr_view *view = &session->views[session->view_count];
+	const struct drm_perfctr_pmu_kind *kind;
+	struct drm_perfctr *pc = session->pc;
+	struct perfctr_pmu_block *pmu;
+	struct module *owner;
+	unsigned int i;
+	int ret;
+
+	for (i = 0; i < session->view_count; i++)
+		if (is_same(session->views[i].pmu, request))
+			return perfctr_reject(pc, EEXIST, "block %u:%u requested twice",
+					      request->type, request->index);
+	ret = drm_perfctr_pmu_kind_get(request->type, &kind, &owner);
+	if (ret)
+		return perfctr_reject(pc, -ret, "block %u:%u: no catalogue for that type",
+				      request->type, request->index);
+	ret = check_kind(pc, kind, request);
+	pmu = ret ? NULL : create_block(request, kind, owner);
+	if (!pmu) {
+		module_put(owner);
+		return ret ?: -ENOMEM;
+	}
+	ret = drm_perfctr_pmu_open(pc, pmu, request);
+	if (ret) {
+		drm_perfctr_pmu_free(pmu);
+		return ret;
+	}
+	view->pmu = pmu;
+	view->mask = request->mask;
+	view->totals = pmu->totals;
+	view->format = DRM_PERFCTR_FORMAT_RUNNING_TIMES | DRM_PERFCTR_FORMAT_PMU_IDENTITY;
+	session->pmu.present = true;
+	session->view_count++;
+	return 0;
+}
+
+void drm_perfctr_pmu_destroy(struct drm_perfctr_session *session)
+{
+	struct perfctr_pmu_block *pmu;
+	unsigned int i;
+
+	for_each_pmu(session, i, pmu)
+		drm_perfctr_pmu_free(pmu);
+}
+
+/* --- commands ------------------------------------------------------------ */
+
+void drm_perfctr_pmu_read(struct drm_perfctr_session *session)
+{
+	struct perfctr_pmu_block *pmu;
+	unsigned int i;
+
+	lockdep_assert_held(&session->pmu.lock);
+	lockdep_assert_not_held(&session->pc->lock);
+	for_each_pmu(session, i, pmu)
+		drm_perfctr_pmu_block_read(session->pc, pmu);
+}
+
+void drm_perfctr_pmu_disable(struct drm_perfctr_session *session)
+{
+	struct perfctr_pmu_block *pmu;
+	unsigned int i;
+
+	lockdep_assert_held(&session->pmu.lock);
+	lockdep_assert_not_held(&session->pc->lock);
+	for_each_pmu(session, i, pmu)
+		drm_perfctr_pmu_block_disable(pmu);
+}
+
+/* have the events count and read them; 0 or why not, and nothing counts then */
+int drm_perfctr_pmu_enable(struct drm_perfctr_session *session)
+{
+	struct perfctr_pmu_block *pmu;
+	unsigned int i;
+	int ret = 0;
+
+	lockdep_assert_held(&session->pmu.lock);
+	lockdep_assert_not_held(&session->pc->lock);
+	/* CPUs that come or go from here on may find the session not active yet */
+	session->pmu.cpu_changes = atomic_read(&session->pc->cpu_changes);
+	for_each_pmu(session, i, pmu) {
+		ret = drm_perfctr_pmu_block_enable(session->pc, pmu);
+		if (ret)
+			break;
+	}
+	if (ret)
+		drm_perfctr_pmu_disable(session);
+	else
+		drm_perfctr_pmu_read(session);
+	return ret;
+}
+
+void drm_perfctr_pmu_handover(struct drm_perfctr_session *session)
+{
+	struct perfctr_pmu_block *pmu;
+	unsigned int i;
+
+	lockdep_assert_held(&session->pmu.lock);
+	lockdep_assert_held(&session->pc->lock);
+	for_each_pmu(session, i, pmu)
+		drm_perfctr_pmu_block_handover(pmu);
+}
+
+void drm_perfctr_pmu_begin(struct drm_perfctr_session *session)
+{
+	drm_perfctr_pmu_handover(session);
+	/* a CPU came or went after START opened the events */
+	if (session->pmu.present &&
+	    session->pmu.cpu_changes != atomic_read(&session->pc->cpu_changes)) {
+		drm_perfctr_pmu_want(session, true);
+		kthread_queue_work(session->class->worker, &session->class->pmu_work);
+	}
+}
+
+void drm_perfctr_pmu_close(struct drm_perfctr_session *session)
+{
+	struct perfctr_pmu_block *pmu;
+	unsigned int i;
+
+	if (!session->pmu.present)
+		return;
+	/* the worker may have found it before it left the lists */
+	wait_event(served, list_empty_careful(&session->pmu.node));
+	mutex_lock(&session->pmu.lock);
+	for_each_pmu(session, i, pmu)
+		drm_perfctr_pmu_block_close(pmu);
+	mutex_unlock(&session->pmu.lock);
+}
+
+u64 drm_perfctr_pmu_time(const struct drm_perfctr_session *session)
+{
+	struct perfctr_pmu_block *pmu;
+	u64 time_ns = 0;
+	unsigned int i;
+
+	if (!session->pmu.present)
+		return 0;
+	for_each_pmu(session, i, pmu)
+		time_ns = max(time_ns, pmu->time_ns);
+	return time_ns;
+}
+
+/* --- the workers --------------------------------------------------------- */
+
+void drm_perfctr_pmu_want(struct drm_perfctr_session *session, bool follow)
+{
+	lockdep_assert_held(&session->pc->lock);
+	if (!session->pmu.present)
+		return;
+	session->pmu.wanted = true;
+	session->pmu.follow |= follow;
+	session->class->pmu_wanted = true;
+}
+
+static void serve(struct drm_perfctr_session *session, bool follow)
+{
+	struct drm_perfctr *pc = session->pc;
+	struct perfctr_pmu_block *pmu;
+	unsigned int i;
+	bool dead;
+
+	mutex_lock(&session->pmu.lock);
+	if (follow)
+		for_each_pmu(session, i, pmu)
+			drm_perfctr_pmu_block_follow(pc, pmu);
+	drm_perfctr_pmu_read(session);
+	rt_mutex_lock(&pc->lock);
+	drm_perfctr_pmu_handover(session);
+	dead = session->dead;
+	rt_mutex_unlock(&pc->lock);
+	/* unplugged: nobody will STOP it */
+	if (dead)
+		drm_perfctr_pmu_disable(session);
+	mutex_unlock(&session->pmu.lock);
+}
+
+/* sessions that count have to follow CPUs that came or went */
+static void look_at_cpus(struct perfctr_class *class)
+{
+	int changes = atomic_read(&class->pc->cpu_changes);
+	struct drm_perfctr_session *session;
+
+	if (class->cpu_changes == changes)
+		return;
+	class->cpu_changes = changes;
+	list_for_each_entry(session, &class->active, node)
+		drm_perfctr_pmu_want(session, true);
+}
+
+static void serve_list(struct list_head *list, bool follow)
+{
+	struct drm_perfctr_session *session, *next;
+
+	list_for_each_entry_safe(session, next, list, pmu.node) {
+		serve(session, follow);
+		/* the last look at the session: TEARDOWN may go on */
+		list_del_init_careful(&session->pmu.node);
+		wake_up_all(&served);
+	}
+}
+
+void drm_perfctr_pmu_serve(struct perfctr_class *class)
+{
+	struct drm_perfctr_session *session;
+	struct drm_perfctr *pc = class->pc;
+	LIST_HEAD(follow);
+	LIST_HEAD(read);
+
+	lockdep_assert_held(&pc->lock);
+	look_at_cpus(class);
+	if (!class->pmu_wanted)
+		return;
+	class->pmu_wanted = false;
+	list_for_each_entry(session, &pc->all, all_node) {
+		if (session->class != class || !session->pmu.wanted)
+			continue;
+		list_add_tail(&session->pmu.node, session->pmu.follow ? &follow : &read);
+		session->pmu.wanted = false;
+		session->pmu.follow = false;
+	}
+	rt_mutex_unlock(&pc->lock);
+	serve_list(&read, false);
+	serve_list(&follow, true);
+	rt_mutex_lock(&pc->lock);
+}
+
+/* --- CPU hotplug --------------------------------------------------------- */
+
+/* opening events takes locks that the hotplug code holds: leave it to the workers */
+static int cpu_change(unsigned int cpu)
+{
+	struct drm_perfctr *pc;
+	unsigned int i;
+
+	mutex_lock(&devices_lock);
+	list_for_each_entry(pc, &devices, node) {
+		atomic_inc(&pc->cpu_changes);
+		for (i = 0; i < PERFCTR_CLASSES; i++)
+			kthread_queue_work(pc->classes[i].worker, &pc->classes[i].pmu_work);
+	}
+	mutex_unlock(&devices_lock);
+	return 0;
+}
+
+void drm_perfctr_pmu_add_device(struct drm_perfctr *pc)
+{
+	mutex_lock(&devices_lock);
+	list_add_tail(&pc->node, &devices);
+	mutex_unlock(&devices_lock);
+}
+
+void drm_perfctr_pmu_remove_device(struct drm_perfctr *pc)
+{
+	mutex_lock(&devices_lock);
+	list_del_init(&pc->node);
+	mutex_unlock(&devices_lock);
+}
+
+int drm_perfctr_pmu_init(void)
+{
+	int ret;
+
+	ret = cpuhp_setup_state_nocalls(CPUHP_AP_ONLINE_DYN, "drm/perfctr:online", cpu_change,
+					cpu_change);
+	if (ret < 0)
+		return ret;
+	cpuhp_state = ret;
+	return 0;
+}
+
+void drm_perfctr_pmu_exit(void)
+{
+	cpuhp_remove_state_nocalls(cpuhp_state);
+}

@@ -1,0 +1,361 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What the core promises when hardware, time or other users do not play along: bounded work,
+ * answers without hardware, preparation in the right order, features that are refused.
+ */
+#include <linux/cred.h>
+#include <linux/delay.h>
+#include <linux/kthread.h>
+#include <linux/sched/signal.h>
+#include <linux/uaccess.h>
+#include <drm/drm_managed.h>
+#include <drm/drm_print.h>
+
+#include "kunit_driver.h"
+
+/* --- time --- */
+
+/* a source whose own time stands still is asked as often as one whose time runs */
+static void still_time(struct kunit *test)
+{
+	const unsigned int interval_ms = 20, test_ms = 200;
+	struct core *core = test->priv;
+	struct fake_source *fake = new_source(core, &fake_ops);
+	unsigned int before;
+	u32 handle;
+
+	fake->base.max_interval_ns = interval_ms * NSEC_PER_MSEC;
+	KUNIT_ASSERT_EQ(test, drm_perfctr_add_source(core->pc, &fake->base), 0);
+	handle = session_of(core, 0, BIT(0), 0);
+	fake->next.time_ns = ktime_get_raw_ns();
+	KUNIT_ASSERT_EQ(test, tagged(core, DRM_PERFCTR_CMD_START, handle, 0), 0);
+	before = READ_ONCE(fake->collects);
+	msleep(test_ms);
+	KUNIT_EXPECT_GT(test, READ_ONCE(fake->collects), before);
+	/* the machine may sleep longer than it was asked to */
+	KUNIT_EXPECT_LE(test, READ_ONCE(fake->collects), before + 5 * test_ms / interval_ms);
+}
+
+static struct drm_perfctr_clock_info query_timestamp(struct core *core)
+{
+	struct drm_perfctr_clock_info info[2] = { };
+	struct drm_perfctr_query query = {
+		.type = DRM_PERFCTR_QUERY_CLOCKS,
+		.stride = sizeof(info[0]),
+		.count = ARRAY_SIZE(info),
+		.pointer = (uintptr_t)core->user,
+	};
+
+	KUNIT_ASSERT_EQ(core->test, drm_perfctr_query_ioctl(core->pc, &query), 0);
+	KUNIT_ASSERT_EQ(core->test, copy_from_user(info, core->user, sizeof(info)), 0ul);
+	KUNIT_EXPECT_EQ(core->test, query.count, 2);
+	KUNIT_EXPECT_EQ(core->test, info[1].clock, DRM_PERFCTR_CLOCK_TIMESTAMP);
+	KUNIT_EXPECT_EQ(core->test, info[1].valid_bits, TIMESTAMP_BITS);
+	KUNIT_EXPECT_EQ(core->test, info[1].frequency_hz, TIMESTAMP_HZ);
+	KUNIT_EXPECT_STREQ(core->test, info[1].name, "timestamp");
+	return info[1];
+}
+
+/* the @nth sample has timestamp @want; returns its epoch */
+static u32 sampled_epoch(struct core *core, u32 handle, u64 nth, u64 want)
+{
+	const struct drm_perfctr_sample_header *sample;
+	struct drm_perfctr_clock_info info;
+
+	KUNIT_ASSERT_EQ(core->test, tagged(core, DRM_PERFCTR_CMD_SAMPLE, handle, 0), 0);
+	sample = sample_at(core, nth);
+	KUNIT_EXPECT_NE(core->test, sample->gpu_epoch, 0);
+	KUNIT_EXPECT_EQ(core->test, sample->gpu_timestamp, want);
+	info = query_timestamp(core);
+	KUNIT_EXPECT_EQ(core->test, info.gpu_timestamp, want);
+	KUNIT_EXPECT_EQ(core->test, info.raw_ns, sample->end_ns);
+	KUNIT_EXPECT_EQ(core->test, info.epoch, sample->gpu_epoch);
+	return sample->gpu_epoch;
+}
+
+/* in samples and in QUERY_CLOCKS, with another epoch after reset and resume */
+static void gpu_timestamp(struct kunit *test)
+{
+	struct core *core = test->priv;
+	struct fake_source *fake = add_source(core, &fake_ops);
+	const struct drm_perfctr_sample_header *sample;
+	struct drm_perfctr_clock_info info;
+	u32 handle = session_of(core, 0, BIT(0), 0);
+	unsigned int collects;
+	u32 first, second;
+
+	info = query_timestamp(core);
+	KUNIT_EXPECT_EQ(test, info.gpu_timestamp | info.raw_ns | info.age_ns | info.epoch, 0);
+	KUNIT_ASSERT_EQ(test, tagged(core, DRM_PERFCTR_CMD_START, handle, 0), 0);
+	fake->next.has_gpu_timestamp = true;
+	fake->next.gpu_timestamp = 1000;
+	first = sampled_epoch(core, handle, 0, 1000);
+	collects = fake->collects;
+	usleep_range(1000, 2000);
+	KUNIT_EXPECT_GE(test, query_timestamp(core).age_ns, NSEC_PER_MSEC);
+	KUNIT_EXPECT_EQ(test, fake->collects, collects);
+
+	drm_perfctr_pre_reset(core->pc);
+	drm_perfctr_post_reset(core->pc);
+	fake->next.gpu_timestamp = 7;
+	second = sampled_epoch(core, handle, 1, 7);
+	KUNIT_EXPECT_NE(test, first, second);
+	drm_perfctr_suspend(core->pc);
+	drm_perfctr_resume(core->pc);
+	KUNIT_EXPECT_NE(test, sampled_epoch(core, handle, 2, 7), second);
+
+	/* hardware that had none this time */
+	fake->next.has_gpu_timestamp = false;
+	KUNIT_ASSERT_EQ(test, tagged(core, DRM_PERFCTR_CMD_STOP, handle, 0), 0);
+	sample = sample_at(core, 3);
+	KUNIT_EXPECT_EQ(test, sample->gpu_epoch, 0);
+	KUNIT_EXPECT_EQ(test, sample->gpu_timestamp, 0);
+}
+
+/* --- set-up --- */
+
+static void prepared_once(struct kunit *test)
+{
+	struct core *core = test->priv;
+	struct fake_source *fake = add_source(core, &fake_ops);
+	struct drm_perfctr_setup setup = setup_of(core, DRM_PERFCTR_SETUP_TEST_ONLY);
+	u32 first, second;
+
+	KUNIT_EXPECT_EQ(test, setup_with(core, &setup, BIT(0), 0, &first), 0);
+	KUNIT_EXPECT_EQ(test, setup.ring_fd, -1);
+	KUNIT_EXPECT_EQ(test, fake->prepares, 0);
+	setup = setup_of(core, 0);
+	fake->prepare_error = -EBUSY;
+	KUNIT_EXPECT_EQ(test, setup_with(core, &setup, BIT(0), 0, &first), -EBUSY);
+	fake->prepare_error = 0;
+
+	first = session_of(core, 0, BIT(0), 0);
+	second = session_of(core, 0, BIT(0), 0);
+	KUNIT_EXPECT_EQ(test, fake->prepares, 1);
+	KUNIT_ASSERT_EQ(test, tagged(core, DRM_PERFCTR_CMD_START, second, 0), 0);
+	KUNIT_EXPECT_EQ(test, command(core, DRM_PERFCTR_CMD_TEARDOWN, &first, NULL, 0), 0);
+	KUNIT_EXPECT_EQ(test, fake->unprepares, 0);
+	/* it counts when the last one ends: core_exit() looks for calls in the wrong order */
+	KUNIT_EXPECT_EQ(test, command(core, DRM_PERFCTR_CMD_TEARDOWN, &second, NULL, 0), 0);
+	KUNIT_EXPECT_TRUE(test, wait_for(&fake->unprepares, 1));
+	KUNIT_EXPECT_EQ(test, fake->stops, 1);
+
+	/* again, until the device goes */
+	first = session_of(core, 0, BIT(0), 0);
+	KUNIT_EXPECT_EQ(test, fake->prepares, 2);
+	KUNIT_ASSERT_EQ(test, tagged(core, DRM_PERFCTR_CMD_START, first, 0), 0);
+	drm_perfctr_unplug(core->pc);
+	KUNIT_EXPECT_EQ(test, fake->unprepares, 2);
+	KUNIT_EXPECT_EQ(test, command(core, DRM_PERFCTR_CMD_TEARDOWN, &first, NULL, 0), 0);
+	KUNIT_EXPECT_EQ(test, fake->unprepares, 2);
+}
+
+static void features_are_enforced(struct kunit *test)
+{
+	struct core *core = test->priv;
+	struct drm_perfctr_setup setup;
+	u32 handle;
+
+	add_source(core, &plain_ops);
+	setup = setup_of(core, DRM_PERFCTR_SETUP_AUTOMATIC | DRM_PERFCTR_SETUP_KEEP_AWAKE);
+	KUNIT_EXPECT_EQ(test, setup_with(core, &setup, BIT(0), 0, &handle), 0);
+
+	use_config(core, &plain_config);
+	core->source_count = 0;
+	memset(&core->sources[0], 0, sizeof(core->sources[0]));
+	add_source(core, &plain_ops);
+	setup = setup_of(core, DRM_PERFCTR_SETUP_AUTOMATIC);
+	KUNIT_EXPECT_EQ(test, setup_with(core, &setup, BIT(0), 0, &handle), -EOPNOTSUPP);
+	setup = setup_of(core, DRM_PERFCTR_SETUP_KEEP_AWAKE);
+	KUNIT_EXPECT_EQ(test, setup_with(core, &setup, BIT(0), 0, &handle), -EOPNOTSUPP);
+	setup = setup_of(core, 0);
+	KUNIT_EXPECT_EQ(test, setup_with(core, &setup, BIT(0), 0, &handle), 0);
+}
+
+static void block_formats(struct kunit *test)
+{
+	struct core *core = test->priv;
+	struct fake_source *fake = new_source(core, &plain_ops);
+	const struct drm_perfctr_block_header *block;
+	const struct drm_perfctr_running_times *times;
+	u32 handle;
+
+	fake->descs[0].format = DRM_PERFCTR_FORMAT_RUNNING_TIMES;
+	KUNIT_ASSERT_EQ(test, drm_perfctr_add_source(core->pc, &fake->base), 0);
+	add_source(core, &plain_ops);
+	handle = session_of(core, 0, BIT(0) | BIT(1), 0);
+	KUNIT_ASSERT_EQ(test, tagged(core, DRM_PERFCTR_CMD_START, handle, 0), 0);
+	KUNIT_ASSERT_EQ(test, tagged(core, DRM_PERFCTR_CMD_STOP, handle, 0), 0);
+	block = block_at(sample_at(core, 0), 0);
+	KUNIT_EXPECT_EQ(test, block->format, DRM_PERFCTR_FORMAT_RUNNING_TIMES);
+	KUNIT_EXPECT_EQ(test, block->header_size, sizeof(*block) + sizeof(*times));
+	KUNIT_EXPECT_EQ(test, block->size, block->header_size + 2 * sizeof(u64));
+	times = (const void *)(block + 1);
+	KUNIT_EXPECT_EQ(test, times->time_enabled, 1000);
+	KUNIT_EXPECT_EQ(test, times->time_running, 1000);
+	block = block_at(sample_at(core, 0), 1);
+	KUNIT_EXPECT_EQ(test, block->format, 0);
+	KUNIT_EXPECT_EQ(test, block->header_size, sizeof(*block));
+	KUNIT_EXPECT_EQ(test, block->size, block->header_size + sizeof(u64));
+}
+
+/* --- reset --- */
+
+struct reset {
+	struct core *core;
+	bool over;
+};
+
+static int end_reset(void *data)
+{
+	struct reset *reset = data;
+
+	msleep(50);
+	WRITE_ONCE(reset->over, true);
+	drm_perfctr_post_reset(reset->core->pc);
+	return 0;
+}
+
+static void start_waits_for_reset(struct kunit *test)
+{
+	struct core *core = test->priv;
+	struct fake_source *fake = add_source(core, &fake_ops);
+	u32 handle = session_of(core, 0, BIT(0), 0);
+	struct reset reset = { .core = core };
+	struct task_struct *task;
+
+	drm_perfctr_pre_reset(core->pc);
+	task = kthread_create(end_reset, &reset, "perfctr-reset");
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, task);
+	get_task_struct(task);
+	wake_up_process(task);
+	KUNIT_EXPECT_EQ(test, tagged(core, DRM_PERFCTR_CMD_START, handle, 0), 0);
+	KUNIT_EXPECT_TRUE(test, READ_ONCE(reset.over));
+	KUNIT_EXPECT_EQ(test, fake->starts, 1);
+	kthread_stop(task);
+	put_task_struct(task);
+}
+
+/* --- hardware that does not answer --- */
+
+struct holder {
+	struct drm_perfctr_session *session;
+	struct completion done;
+};
+
+/* a job's SAMPLE holds the sampler lock as long as hardware takes */
+static int hold_lock(void *data)
+{
+	struct holder *holder = data;
+
+	drm_perfctr_session_sample(holder->session, 0);
+	complete(&holder->done);
+	return 0;
+}
+
+/* collections of @handle, which is active, hang from here on: one is under way */
+static void hang(struct core *core, struct fake_source *fake, u32 handle, struct holder *holder)
+{
+	struct task_struct *task;
+
+	init_completion(&holder->done);
+	holder->session = drm_perfctr_session_get(&core->pf, handle);
+	KUNIT_ASSERT_NOT_NULL(core->test, holder->session);
+	fake->gated = true;
+	task = kthread_run(hold_lock, holder, "perfctr-holder");
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(core->test, task);
+	KUNIT_EXPECT_GT(core->test, wait_for_completion_timeout(&fake->entered, PATIENCE), 0ul);
+}
+
+static void hang_over(struct core *core, struct fake_source *fake, struct holder *holder)
+{
+	fake->gated = false;
+	complete(&fake->leave);
+	KUNIT_EXPECT_GT(core->test, wait_for_completion_timeout(&holder->done, PATIENCE), 0ul);
+	drm_perfctr_session_put(holder->session);
+}
+
+/* every command that waits for hardware that another caller uses ends by a signal */
+static void signals_end_waits(struct kunit *test)
+{
+	struct core *core = test->priv;
+	struct fake_source *fake = add_source(core, &plain_ops);
+	u32 handle = session_of(core, 0, BIT(0), 0);
+	u32 idle = session_of(core, DRM_PERFCTR_SETUP_KEEP_AWAKE, BIT(0), 0);
+	struct drm_perfctr_setup setup = setup_of(core, 0);
+	struct holder holder;
+	u32 none;
+
+	KUNIT_ASSERT_EQ(test, tagged(core, DRM_PERFCTR_CMD_START, handle, 0), 0);
+	hang(core, fake, handle, &holder);
+	allow_signal(SIGUSR1);
+	send_sig(SIGUSR1, current, 1);
+	KUNIT_EXPECT_EQ(test, tagged(core, DRM_PERFCTR_CMD_START, idle, 0), -EINTR);
+	KUNIT_EXPECT_EQ(test, tagged(core, DRM_PERFCTR_CMD_SAMPLE, handle, 0), -EINTR);
+	KUNIT_EXPECT_EQ(test, tagged(core, DRM_PERFCTR_CMD_STOP, handle, 0), -EINTR);
+	KUNIT_EXPECT_EQ(test, setup_with(core, &setup, BIT(0), 0, &none), -EINTR);
+	flush_signals(current);
+	disallow_signal(SIGUSR1);
+	KUNIT_EXPECT_EQ(test, core->relaxes, core->wakes);
+
+	hang_over(core, fake, &holder);
+	/* an interrupted command can be repeated */
+	KUNIT_EXPECT_EQ(test, tagged(core, DRM_PERFCTR_CMD_STOP, handle, 0), 0);
+	KUNIT_EXPECT_EQ(test, status_of(core, handle).insert_idx, 2);
+}
+
+/* what reports and what ends does not wait for hardware that hangs */
+static void reports_while_hardware_hangs(struct kunit *test)
+{
+	struct core *core = test->priv;
+	struct fake_source *fake = add_source(core, &plain_ops);
+	u32 handle = session_of(core, 0, BIT(0), 0);
+	u32 other = session_of(core, 0, BIT(0), 0);
+	struct drm_perfctr_query query = { };
+	struct drm_print_iterator text = { };
+	struct drm_printer printer;
+	struct holder holder;
+	char fdinfo[256];
+
+	KUNIT_ASSERT_EQ(test, tagged(core, DRM_PERFCTR_CMD_START, handle, 0), 0);
+	KUNIT_ASSERT_EQ(test, tagged(core, DRM_PERFCTR_CMD_START, other, 0), 0);
+	hang(core, fake, handle, &holder);
+
+	for (query.type = 0; query.type <= DRM_PERFCTR_QUERY_CLOCKS; query.type++)
+		KUNIT_EXPECT_EQ(test, drm_perfctr_query_ioctl(core->pc, &query), 0);
+	KUNIT_EXPECT_EQ(test, query_timestamp(core).epoch, 0);
+	text.data = fdinfo;
+	text.remain = sizeof(fdinfo) - 1;
+	printer = drm_coredump_printer(&text);
+	drm_perfctr_show_fdinfo(&printer, &core->pf);
+	fdinfo[sizeof(fdinfo) - 1 - text.remain] = '\0';
+	KUNIT_EXPECT_NOT_NULL(test, strstr(fdinfo, "perfctr-sessions:"));
+	KUNIT_EXPECT_EQ(test, status_of(core, handle).flags, DRM_PERFCTR_STATUS_ACTIVE);
+	KUNIT_EXPECT_EQ(test, command(core, DRM_PERFCTR_CMD_TEARDOWN, &other, NULL, 0), 0);
+	KUNIT_EXPECT_EQ(test, command(core, DRM_PERFCTR_CMD_TEARDOWN, &handle, NULL, 0), 0);
+
+	/* none of them waited until it was over */
+	KUNIT_EXPECT_FALSE(test, completion_done(&holder.done));
+	hang_over(core, fake, &holder);
+}
+
+static struct kunit_case robust_cases[] = {
+	KUNIT_CASE(still_time),
+	KUNIT_CASE(gpu_timestamp),
+	KUNIT_CASE(prepared_once),
+	KUNIT_CASE(features_are_enforced),
+	KUNIT_CASE(block_formats),
+	KUNIT_CASE(start_waits_for_reset),
+	KUNIT_CASE(signals_end_waits),
+	KUNIT_CASE(reports_while_hardware_hangs),
+	{ }
+};
+
+static struct kunit_suite robust_suite = {
+	.name = "perfctr_robust",
+	.init = core_init,
+	.exit = core_exit,
+	.test_cases = robust_cases,
+};
+
+kunit_test_suite(robust_suite);
