@@ -80,56 +80,37 @@ void drm_perfctr_account_put(struct perfctr_account *account)
 }
 
 /* 0 or -EDQUOT */
-int drm_perfctr_charge_session(struct perfctr_account *account, unsigned int pmu_counters)
+int drm_perfctr_charge(struct perfctr_account *account, unsigned int sessions,
+		       unsigned int pmu_counters, u64 bytes)
 {
 	int ret = 0;
 
 	if (!account)
 		return 0;
 	spin_lock(&accounts_lock);
-	if (account->sessions >= drm_perfctr_max_user_sessions() ||
-	    pmu_counters > MAX_PMU_COUNTERS - account->pmu_counters) {
+	/* each fits its type: sums of what was charged before and one call's amounts */
+	if (account->sessions + sessions > drm_perfctr_max_user_sessions() ||
+	    account->pmu_counters + pmu_counters > MAX_PMU_COUNTERS ||
+	    account->bytes + bytes > drm_perfctr_max_user_ring_bytes()) {
 		ret = -EDQUOT;
 	} else {
-		account->sessions++;
+		account->sessions += sessions;
 		account->pmu_counters += pmu_counters;
+		account->bytes += bytes;
 	}
 	spin_unlock(&accounts_lock);
 	return ret;
 }
 
-void drm_perfctr_uncharge_session(struct perfctr_account *account, unsigned int pmu_counters)
+/* undo drm_perfctr_charge() */
+void drm_perfctr_uncharge(struct perfctr_account *account, unsigned int sessions,
+			  unsigned int pmu_counters, u64 bytes)
 {
 	if (!account)
 		return;
 	spin_lock(&accounts_lock);
-	account->sessions--;
+	account->sessions -= sessions;
 	account->pmu_counters -= pmu_counters;
-	spin_unlock(&accounts_lock);
-}
-
-/* 0 or -EDQUOT */
-int drm_perfctr_charge_bytes(struct perfctr_account *account, u64 bytes)
-{
-	u64 max_bytes = drm_perfctr_max_user_ring_bytes();
-	int ret = 0;
-
-	if (!account)
-		return 0;
-	spin_lock(&accounts_lock);
-	if (bytes > max_bytes || account->bytes > max_bytes - bytes)
-		ret = -EDQUOT;
-	else
-		account->bytes += bytes;
-	spin_unlock(&accounts_lock);
-	return ret;
-}
-
-void drm_perfctr_uncharge_bytes(struct perfctr_account *account, u64 bytes)
-{
-	if (!account)
-		return;
-	spin_lock(&accounts_lock);
 	account->bytes -= bytes;
 	spin_unlock(&accounts_lock);
 }

@@ -167,7 +167,7 @@ int drm_perfctr_collect(struct drm_perfctr_source *source, u64 until_ns, bool *m
 	*more = c.more && state->running && !ret;
 	trace_drm_perfctr_collect(source, &c, ret);
 	if (c.flags & DRM_PERFCTR_SAMPLE_ERROR)
-		trace_drm_perfctr_error(source, c.flags, ret);
+		trace_drm_perfctr_error(source, &c, ret);
 	if (!state->running)
 		retry_start(source);
 	return ret;

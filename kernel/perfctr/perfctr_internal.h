@@ -173,8 +173,6 @@ struct drm_perfctr {
 	wait_queue_head_t reset_wait;
 	/* transitions that a collection finds are served by its caller */
 	bool serving_events;
-	/* several samples of a session come at once: one wake-up is enough */
-	bool in_batch;
 	u64 collections;
 
 	/* CPUs that came or went; atomic */
@@ -265,13 +263,9 @@ struct drm_perfctr_session {
 	struct perfctr_memory *memory;
 	u32 sample_size;
 
-	/* wake-ups: see perfctr_wake.c */
-	struct {
-		struct eventfd_ctx *eventfd;
-		struct work_struct work;
-		/* a batch published something that is to wake */
-		bool due;
-	} wake;
+	/* NULL: there is no eventfd; signals it */
+	struct eventfd_ctx *eventfd;
+	struct work_struct wake_work;
 
 	/* what is counted: sources, the blocks in the order of the sample, their bases */
 	struct perfctr_source_view sources[PERFCTR_MAX_SOURCES];
@@ -342,10 +336,10 @@ u64 drm_perfctr_max_user_ring_bytes(void);
 struct perfctr_account *drm_perfctr_account_get(void);
 struct perfctr_account *drm_perfctr_account_ref(struct perfctr_account *account);
 void drm_perfctr_account_put(struct perfctr_account *account);
-int drm_perfctr_charge_session(struct perfctr_account *account, unsigned int pmu_counters);
-void drm_perfctr_uncharge_session(struct perfctr_account *account, unsigned int pmu_counters);
-int drm_perfctr_charge_bytes(struct perfctr_account *account, u64 bytes);
-void drm_perfctr_uncharge_bytes(struct perfctr_account *account, u64 bytes);
+int drm_perfctr_charge(struct perfctr_account *account, unsigned int sessions,
+		       unsigned int pmu_counters, u64 bytes);
+void drm_perfctr_uncharge(struct perfctr_account *account, unsigned int sessions,
+			  unsigned int pmu_counters, u64 bytes);
 
 /* perfctr_memory.c */
 struct perfctr_memory *drm_perfctr_memory_create(struct perfctr_account *account, u64 ring_bytes);
@@ -359,6 +353,10 @@ struct file *drm_perfctr_memory_file(struct perfctr_memory *memory);
 int drm_perfctr_wake_init(struct drm_perfctr_session *session, int eventfd);
 void drm_perfctr_wake(struct drm_perfctr_session *session);
 void drm_perfctr_wake_fini(struct drm_perfctr_session *session);
+
+/* perfctr_view.c */
+int drm_perfctr_build_views(struct drm_perfctr_session *session, unsigned int request_count,
+			    const struct drm_perfctr_block_request *requests);
 
 /* perfctr_setup.c */
 struct drm_perfctr_session *drm_perfctr_setup(struct drm_perfctr *pc,
@@ -374,18 +372,23 @@ int drm_perfctr_session_manual(struct drm_perfctr_session *session, u64 user_dat
 void drm_perfctr_session_status(struct drm_perfctr_session *session,
 				struct drm_perfctr_status *status);
 
-/* perfctr_sampler.c; with the sampler lock held but for init, fini, lock and queue_tick */
-int drm_perfctr_lock_call(struct drm_perfctr_session *session);
-void drm_perfctr_unlock_call(struct drm_perfctr_session *session);
+/* perfctr_tick.c; drm_perfctr_sampler_arm() with the sampler lock held */
 int drm_perfctr_sampler_init(struct drm_perfctr *pc);
 void drm_perfctr_sampler_fini(struct drm_perfctr *pc);
+void drm_perfctr_sampler_arm(struct perfctr_class *class);
+
+/* perfctr_sampler.c; with the sampler lock held but for the first two */
+int drm_perfctr_lock_call(struct drm_perfctr_session *session);
+void drm_perfctr_unlock_call(struct drm_perfctr_session *session);
 int drm_perfctr_sampler_attach(struct drm_perfctr_session *session);
 void drm_perfctr_sampler_detach(struct drm_perfctr_session *session);
 int drm_perfctr_sampler_collect(struct drm_perfctr_session *session);
 int drm_perfctr_sampler_collect_source(struct drm_perfctr_source *source);
 void drm_perfctr_sampler_begin(struct drm_perfctr_session *session);
 void drm_perfctr_sampler_end(struct drm_perfctr_session *session);
-void drm_perfctr_sampler_arm(struct perfctr_class *class);
+unsigned long drm_perfctr_sampler_sources(const struct drm_perfctr_session *session);
+int drm_perfctr_sampler_collect_mask(struct drm_perfctr *pc, unsigned long mask);
+bool drm_perfctr_sampler_is_due(struct drm_perfctr_session *session, ktime_t now);
 bool drm_perfctr_sampler_in_batches(const struct drm_perfctr_session *session);
 
 /* perfctr_publish.c; with the sampler lock held */

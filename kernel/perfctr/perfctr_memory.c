@@ -44,7 +44,7 @@ static void memory_release(struct kref *ref)
 	while (memory->count)
 		__free_page(memory->pages[--memory->count]);
 	kvfree(memory->pages);
-	drm_perfctr_uncharge_bytes(memory->account, memory->bytes);
+	drm_perfctr_uncharge(memory->account, 0, 0, memory->bytes);
 	drm_perfctr_account_put(memory->account);
 	kfree(memory);
 }
@@ -93,7 +93,7 @@ struct perfctr_memory *drm_perfctr_memory_create(struct perfctr_account *account
 		return ERR_PTR(-ENOMEM);
 	kref_init(&memory->refcount);
 	memory->account = drm_perfctr_account_ref(account);
-	ret = drm_perfctr_charge_bytes(account, bytes);
+	ret = drm_perfctr_charge(account, 0, 0, bytes);
 	if (!ret) {
 		memory->bytes = bytes;
 		ret = allocate(memory, count);

@@ -228,7 +228,7 @@ void drm_perfctr_publish(struct drm_perfctr_session *session, u32 flags, u64 use
 		header.flags |= DRM_PERFCTR_SAMPLE_MULTIPLEXED;
 	take_pending(session, &header);
 	session->pending.end_ns = header.end_ns;
-	drm_perfctr_layout_header(slot, &header);
+	memcpy(slot, &header, sizeof(header));
 	add_totals(session, &header);
 
 	unread = drm_perfctr_ring_publish(&session->ring);
@@ -238,10 +238,7 @@ void drm_perfctr_publish(struct drm_perfctr_session *session, u32 flags, u64 use
 		drm_perfctr_ring_set_state(&session->ring, 0);
 	if (unread >= session->config.watermark || flags & DRM_PERFCTR_SAMPLE_FINAL) {
 		session->totals.wakeups++;
-		if (session->pc->in_batch)
-			session->wake.due = true;
-		else
-			drm_perfctr_wake(session);
+		drm_perfctr_wake(session);
 	}
 	drm_perfctr_update_status(session);
 }

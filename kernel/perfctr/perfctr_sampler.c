@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The sampler: decides when sources are asked and who gets a sample.
+ * The sampler: locks, collections of several sources, begin and end of a span.
  */
 #include <linux/bitops.h>
 #include <linux/ktime.h>
@@ -122,7 +122,7 @@ static void count_periods(struct drm_perfctr_session *session, ktime_t now)
 }
 
 /* a periodic session whose time has come: count its periods, see if there is room */
-static bool is_due(struct drm_perfctr_session *session, ktime_t now)
+bool drm_perfctr_sampler_is_due(struct drm_perfctr_session *session, ktime_t now)
 {
 	if (!session->config.period_ns || ktime_before(now, session->pending.due))
 		return false;
@@ -134,11 +134,6 @@ static bool is_due(struct drm_perfctr_session *session, ktime_t now)
 	/* the last one is the sample itself */
 	session->pending.periods--;
 	return true;
-}
-
-static void publish_period(struct drm_perfctr_session *session)
-{
-	drm_perfctr_publish(session, DRM_PERFCTR_SAMPLE_PERIODIC, session->config.user_data);
 }
 
 /* --- batches ------------------------------------------------------------- */
@@ -178,22 +173,9 @@ static void publish_batched(struct drm_perfctr_source *source, s64 offset_ns)
 	struct drm_perfctr_session *session;
 
 	list_for_each_entry(session, &class->active, node)
-		if (is_of_batch(session, source) && is_due(session, time))
-			publish_period(session);
-}
-
-/* wake the readers of samples that were in a batch, once */
-static void end_batch(struct drm_perfctr *pc)
-{
-	struct perfctr_class *class = &pc->classes[PERFCTR_PRIVILEGED];
-	struct drm_perfctr_session *session;
-
-	pc->in_batch = false;
-	list_for_each_entry(session, &class->active, node) {
-		if (session->wake.due)
-			drm_perfctr_wake(session);
-		session->wake.due = false;
-	}
+		if (is_of_batch(session, source) && drm_perfctr_sampler_is_due(session, time))
+			drm_perfctr_publish(session, DRM_PERFCTR_SAMPLE_PERIODIC,
+					    session->config.user_data);
 }
 
 /*
@@ -210,7 +192,6 @@ static int collect_batch(struct drm_perfctr_source *source)
 	bool more;
 	int ret;
 
-	source->pc->in_batch = true;
 	do {
 		u64 until_ns = U64_MAX;
 
@@ -221,7 +202,6 @@ static int collect_batch(struct drm_perfctr_source *source)
 		if (more || ret)
 			publish_batched(source, offset_ns);
 	} while (more);
-	end_batch(source->pc);
 	now_ns = ktime_get_raw_ns();
 	/* the hardware has room for two batches: half of one is left for coming late */
 	state->backoff_until_ns = now_ns + min(now_ns - begin_ns, state->batch_ns / 2);
@@ -247,7 +227,7 @@ int drm_perfctr_sampler_collect_source(struct drm_perfctr_source *source)
 }
 
 /* sources of @mask, each once; 0 or the first error */
-static int collect_sources(struct drm_perfctr *pc, unsigned long mask)
+int drm_perfctr_sampler_collect_mask(struct drm_perfctr *pc, unsigned long mask)
 {
 	unsigned int id;
 	int ret = 0;
@@ -261,7 +241,7 @@ static int collect_sources(struct drm_perfctr *pc, unsigned long mask)
 	return ret;
 }
 
-static unsigned long sources_of(const struct drm_perfctr_session *session)
+unsigned long drm_perfctr_sampler_sources(const struct drm_perfctr_session *session)
 {
 	unsigned long mask = 0;
 	unsigned int i;
@@ -275,7 +255,7 @@ static unsigned long sources_of(const struct drm_perfctr_session *session)
 int drm_perfctr_sampler_collect(struct drm_perfctr_session *session)
 {
 	lockdep_assert_held(&session->pc->lock);
-	return collect_sources(session->pc, sources_of(session));
+	return drm_perfctr_sampler_collect_mask(session->pc, drm_perfctr_sampler_sources(session));
 }
 
 /* --- begin and end of a span --------------------------------------------- */
@@ -391,323 +371,5 @@ void drm_perfctr_sampler_end(struct drm_perfctr_session *session)
 	if (session->config.period_ns) {
 		end_ns = max(drm_perfctr_session_time(session), session->pending.end_ns);
 		count_periods(session, ns_to_ktime(end_ns + raw_offset_ns()));
-	}
-}
-
-/* --- timers -------------------------------------------------------------- */
-
-/* the next sample that the timer is to make for a session, KTIME_MAX: none */
-static ktime_t next_due(const struct drm_perfctr_session *session)
-{
-	if (session->pending.automatic_due)
-		return 0;
-	/* the source says when a batch is due */
-	if (!session->config.period_ns || drm_perfctr_sampler_in_batches(session))
-		return KTIME_MAX;
-	return session->pending.due;
-}
-
-/**
- * drm_perfctr_sampler_arm() - set the timer of a class to the next thing that is due
- * @class: the privileged one also looks after the sources' own deadlines
- */
-void drm_perfctr_sampler_arm(struct perfctr_class *class)
-{
-	struct drm_perfctr *pc = class->pc;
-	struct drm_perfctr_session *session;
-	ktime_t next = KTIME_MAX;
-	unsigned int i;
-
-	lockdep_assert_held(&pc->lock);
-	list_for_each_entry(session, &class->active, node)
-		next = min_t(ktime_t, next, next_due(session));
-	/* many sessions with unequal periods must not add up to a storm */
-	if (next != KTIME_MAX)
-		next = max_t(ktime_t, next, ktime_add_ns(class->last_tick, PERFCTR_MIN_PERIOD_NS));
-	if (class == &pc->classes[PERFCTR_PRIVILEGED] && !pc->suspended && !pc->unplugged)
-		for (i = 0; i < pc->source_count; i++) {
-			u64 left_ns = drm_perfctr_collect_left_ns(pc->sources[i]);
-
-			if (left_ns != U64_MAX)
-				next = min_t(ktime_t, next, ktime_add_ns(ktime_get(), left_ns));
-		}
-
-	if (next == KTIME_MAX)
-		hrtimer_cancel(&class->timer);
-	else
-		hrtimer_start(&class->timer, next, HRTIMER_MODE_ABS_HARD);
-}
-
-static enum hrtimer_restart timer_fired(struct hrtimer *timer)
-{
-	struct perfctr_class *class = container_of(timer, struct perfctr_class, timer);
-
-	WRITE_ONCE(class->timer_interrupts, class->timer_interrupts + 1);
-	kthread_queue_work(class->worker, &class->tick_work);
-	return HRTIMER_NORESTART;
-}
-
-/* with the sampler lock, released meanwhile: read the perf events of what is due */
-static void read_pmus(struct perfctr_class *class, ktime_t now)
-{
-	struct drm_perfctr_session *session;
-
-	list_for_each_entry(session, &class->active, node)
-		if (!ktime_before(now, next_due(session)))
-			drm_perfctr_pmu_want(session, false);
-	drm_perfctr_pmu_serve(class);
-}
-
-static unsigned long sources_left(const struct drm_perfctr *pc)
-{
-	unsigned long mask = 0;
-	unsigned int i;
-
-	for (i = 0; i < pc->source_count; i++)
-		if (!drm_perfctr_collect_left_ns(pc->sources[i]))
-			mask |= BIT(i);
-	return mask;
-}
-
-/* SCHED_FIFO: all that is due at once, at the same end of a span */
-static void tick_privileged(struct kthread_work *work)
-{
-	struct perfctr_class *class = container_of(work, struct perfctr_class, tick_work);
-	struct drm_perfctr_session *session, *next;
-	struct drm_perfctr *pc = class->pc;
-	unsigned long sources;
-	LIST_HEAD(due);
-	ktime_t now;
-
-	rt_mutex_lock(&pc->lock);
-	class->runs++;
-	now = ktime_get();
-	class->last_tick = now;
-	read_pmus(class, now);
-	sources = sources_left(pc);
-	list_for_each_entry_safe(session, next, &class->active, node) {
-		if (drm_perfctr_sampler_in_batches(session) || !is_due(session, now))
-			continue;
-		sources |= sources_of(session);
-		list_move_tail(&session->node, &due);
-	}
-	collect_sources(pc, sources);
-	list_for_each_entry(session, &due, node)
-		publish_period(session);
-	list_splice_tail(&due, &class->active);
-	drm_perfctr_sampler_arm(class);
-	rt_mutex_unlock(&pc->lock);
-}
-
-/* an AUTOMATIC sample of a session that was counted as pending */
-static void publish_automatic(struct drm_perfctr_session *session)
-{
-	session->pending.automatic_due = false;
-	if (!drm_perfctr_has_room(session)) {
-		drm_perfctr_update_status(session);
-		return;
-	}
-	/* the last one is the sample itself */
-	session->pending.others--;
-	drm_perfctr_publish(session, DRM_PERFCTR_SAMPLE_AUTOMATIC, session->config.user_data);
-}
-
-/* the next ordinary session that is due at @now; false: there is none */
-static bool serve_one(struct perfctr_class *class, ktime_t now, unsigned long *collected)
-{
-	struct drm_perfctr_session *session;
-
-	list_for_each_entry(session, &class->active, node) {
-		unsigned long sources = sources_of(session) & ~*collected;
-
-		if (ktime_before(now, next_due(session)))
-			continue;
-		collect_sources(class->pc, sources);
-		*collected |= sources;
-		if (is_due(session, now))
-			publish_period(session);
-		else if (session->pending.automatic_due)
-			publish_automatic(session);
-		list_move_tail(&session->node, &class->active);
-		return true;
-	}
-	return false;
-}
-
-/* ordinary priority: others may have the lock after each session */
-static void tick_ordinary(struct kthread_work *work)
-{
-	struct perfctr_class *class = container_of(work, struct perfctr_class, tick_work);
-	struct drm_perfctr *pc = class->pc;
-	unsigned long collected = 0;
-	bool more = true;
-	ktime_t now;
-
-	rt_mutex_lock(&pc->lock);
-	class->runs++;
-	now = ktime_get();
-	class->last_tick = now;
-	read_pmus(class, now);
-	rt_mutex_unlock(&pc->lock);
-	while (more) {
-		mutex_lock(&pc->caller_lock);
-		rt_mutex_lock(&pc->lock);
-		more = serve_one(class, now, &collected);
-		if (!more)
-			drm_perfctr_sampler_arm(class);
-		rt_mutex_unlock(&pc->lock);
-		mutex_unlock(&pc->caller_lock);
-		cond_resched();
-	}
-}
-
-/* has an AUTOMATIC session had no sample yet for what the collections found? */
-static bool saw_transition(struct drm_perfctr_session *session)
-{
-	bool saw = false;
-	unsigned int i;
-
-	if (!(session->config.flags & DRM_PERFCTR_SETUP_AUTOMATIC))
-		return false;
-	for (i = 0; i < session->source_count; i++) {
-		struct perfctr_source_view *sv = &session->sources[i];
-
-		saw |= sv->source->state->transition_seq > sv->transition_seq;
-		sv->transition_seq = sv->source->state->seq;
-	}
-	return saw;
-}
-
-/* AUTOMATIC samples; true if some of them are left to the ordinary worker */
-static bool publish_transitions(struct drm_perfctr *pc)
-{
-	struct drm_perfctr_session *session;
-	struct perfctr_class *class;
-	bool later = false;
-
-	perfctr_for_each_active(pc, class, session) {
-		if (!saw_transition(session))
-			continue;
-		session->pending.others++;
-		session->pending.automatic_due = true;
-		if (perfctr_is_privileged(session))
-			publish_automatic(session);
-		else
-			later = true;
-	}
-	return later;
-}
-
-/* the hardware took a sample by itself, or its buffer fills up */
-static void serve_event(struct kthread_work *work)
-{
-	struct drm_perfctr *pc = container_of(work, struct drm_perfctr, event_work);
-	struct perfctr_class *privileged = &pc->classes[PERFCTR_PRIVILEGED];
-	struct perfctr_class *ordinary = &pc->classes[PERFCTR_ORDINARY];
-	struct drm_perfctr_session *session;
-	unsigned long sources = 0;
-	unsigned int i;
-
-	rt_mutex_lock(&pc->lock);
-	privileged->runs++;
-	list_for_each_entry(session, &privileged->active, node)
-		if (session->config.flags & DRM_PERFCTR_SETUP_AUTOMATIC)
-			drm_perfctr_pmu_want(session, false);
-	drm_perfctr_pmu_serve(privileged);
-	for (i = 0; i < pc->source_count; i++)
-		if (pc->sources[i]->state->running)
-			sources |= BIT(i);
-	/* firmware that reports transitions without end must not keep this work busy */
-	pc->serving_events = true;
-	collect_sources(pc, sources);
-	pc->serving_events = false;
-	if (publish_transitions(pc))
-		kthread_queue_work(ordinary->worker, &ordinary->tick_work);
-	drm_perfctr_sampler_arm(privileged);
-	rt_mutex_unlock(&pc->lock);
-}
-
-/* sources have fewer sessions than before: stop them, or have them count less */
-static void release(struct kthread_work *work)
-{
-	struct drm_perfctr *pc = container_of(work, struct drm_perfctr, release_work);
-	unsigned int i;
-
-	mutex_lock(&pc->caller_lock);
-	rt_mutex_lock(&pc->lock);
-	for (i = 0; i < pc->source_count; i++) {
-		struct drm_perfctr_source *source = pc->sources[i];
-		struct perfctr_source_state *state = source->state;
-
-		if (!state->release_due)
-			continue;
-		state->release_due = false;
-		if (!state->users) {
-			drm_perfctr_source_stop(source);
-		} else if (state->wanted) {
-			if (state->running)
-				drm_perfctr_sampler_collect_source(source);
-			drm_perfctr_source_select(source, NULL);
-		}
-	}
-	drm_perfctr_sampler_arm(&pc->classes[PERFCTR_PRIVILEGED]);
-	rt_mutex_unlock(&pc->lock);
-	mutex_unlock(&pc->caller_lock);
-}
-
-/* perf events of a job's session are to be read, or a CPU came or went */
-static void serve_pmus(struct kthread_work *work)
-{
-	struct perfctr_class *class = container_of(work, struct perfctr_class, pmu_work);
-
-	rt_mutex_lock(&class->pc->lock);
-	class->runs++;
-	drm_perfctr_pmu_serve(class);
-	rt_mutex_unlock(&class->pc->lock);
-}
-
-static int init_class(struct drm_perfctr *pc, struct perfctr_class *class, const char *suffix)
-{
-	class->pc = pc;
-	INIT_LIST_HEAD(&class->active);
-	kthread_init_work(&class->pmu_work, serve_pmus);
-	perfctr_hrtimer_setup(&class->timer, timer_fired, CLOCK_MONOTONIC,
-			      HRTIMER_MODE_ABS_HARD);
-	class->worker = kthread_create_worker(0, "perfctr%s/%s", suffix, dev_name(pc->drm->dev));
-	return PTR_ERR_OR_ZERO(class->worker);
-}
-
-/* the workers of a device; 0 or a negative errno */
-int drm_perfctr_sampler_init(struct drm_perfctr *pc)
-{
-	struct perfctr_class *privileged = &pc->classes[PERFCTR_PRIVILEGED];
-	struct perfctr_class *ordinary = &pc->classes[PERFCTR_ORDINARY];
-	int ret;
-
-	kthread_init_work(&pc->event_work, serve_event);
-	kthread_init_work(&pc->release_work, release);
-	kthread_init_work(&privileged->tick_work, tick_privileged);
-	kthread_init_work(&ordinary->tick_work, tick_ordinary);
-	ret = init_class(pc, privileged, "");
-	if (ret)
-		return ret;
-	ret = init_class(pc, ordinary, "-u");
-	if (ret) {
-		kthread_destroy_worker(privileged->worker);
-		return ret;
-	}
-	/* a late sample is a stretched one: run before ordinary work */
-	sched_set_fifo_low(privileged->worker->task);
-	return 0;
-}
-
-/* undo drm_perfctr_sampler_init(); there are no active sessions */
-void drm_perfctr_sampler_fini(struct drm_perfctr *pc)
-{
-	unsigned int i;
-
-	for (i = 0; i < PERFCTR_CLASSES; i++) {
-		hrtimer_cancel(&pc->classes[i].timer);
-		kthread_destroy_worker(pc->classes[i].worker);
 	}
 }

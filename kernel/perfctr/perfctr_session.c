@@ -345,7 +345,7 @@ void drm_perfctr_session_discard(struct drm_perfctr_session *session)
 	for (i = 0; i < pc->source_count; i++)
 		if (session->prepared & BIT(i))
 			drm_perfctr_source_unprepare(pc->sources[i]);
-	drm_perfctr_uncharge_session(session->owner.account, session->pmu.counters);
+	drm_perfctr_uncharge(session->owner.account, 1, session->pmu.counters, 0);
 	drm_perfctr_session_put(session);
 }
 

@@ -12,8 +12,7 @@
 #include <drm/drm_file.h>
 #include "perfctr_internal.h"
 
-/* a source was asked */
-TRACE_EVENT(drm_perfctr_collect,
+DECLARE_EVENT_CLASS(drm_perfctr_asked,
 	TP_PROTO(const struct drm_perfctr_source *source,
 		 const struct drm_perfctr_collection *c, int ret),
 	TP_ARGS(source, c, ret),
@@ -40,27 +39,17 @@ TRACE_EVENT(drm_perfctr_collect,
 		  __entry->lost_ns, __entry->flags, __entry->ret)
 );
 
-/* a source could not be read, or what it read made no sense */
-TRACE_EVENT(drm_perfctr_error,
-	TP_PROTO(const struct drm_perfctr_source *source, u32 flags, int ret),
-	TP_ARGS(source, flags, ret),
-	TP_STRUCT__entry(
-		__field(u32, minor)
-		__field(u32, source)
-		__field(u64, seq)
-		__field(u32, flags)
-		__field(int, ret)
-	),
-	TP_fast_assign(
-		__entry->minor = source->pc->drm->render ? source->pc->drm->render->index : 0;
-		__entry->source = source->id;
-		__entry->seq = source->state->seq;
-		__entry->flags = flags;
-		__entry->ret = ret;
-	),
-	TP_printk("minor=%u source=%u seq=%llu flags=0x%x ret=%d", __entry->minor,
-		  __entry->source, __entry->seq, __entry->flags, __entry->ret)
-);
+/* a source was asked */
+DEFINE_EVENT(drm_perfctr_asked, drm_perfctr_collect,
+	TP_PROTO(const struct drm_perfctr_source *source,
+		 const struct drm_perfctr_collection *c, int ret),
+	TP_ARGS(source, c, ret));
+
+/* the same, if it could not be read or what it reported made no sense */
+DEFINE_EVENT(drm_perfctr_asked, drm_perfctr_error,
+	TP_PROTO(const struct drm_perfctr_source *source,
+		 const struct drm_perfctr_collection *c, int ret),
+	TP_ARGS(source, c, ret));
 
 DECLARE_EVENT_CLASS(drm_perfctr_sample,
 	TP_PROTO(const struct drm_perfctr_session *session,

@@ -16,9 +16,9 @@
 static void signal_eventfd(struct work_struct *work)
 {
 	struct drm_perfctr_session *session =
-		container_of(work, struct drm_perfctr_session, wake.work);
+		container_of(work, struct drm_perfctr_session, wake_work);
 
-	perfctr_eventfd_signal(session->wake.eventfd);
+	perfctr_eventfd_signal(session->eventfd);
 }
 
 /* a session gets its eventfd, -1: none; 0 or the errno of SETUP */
@@ -31,23 +31,23 @@ int drm_perfctr_wake_init(struct drm_perfctr_session *session, int fd)
 	eventfd = eventfd_ctx_fdget(fd);
 	if (IS_ERR(eventfd))
 		return perfctr_reject(session->pc, -PTR_ERR(eventfd), "eventfd: %d is none", fd);
-	INIT_WORK(&session->wake.work, signal_eventfd);
-	session->wake.eventfd = eventfd;
+	INIT_WORK(&session->wake_work, signal_eventfd);
+	session->eventfd = eventfd;
 	return 0;
 }
 
 /* the ring has something to read that was written before; any context that may not sleep */
 void drm_perfctr_wake(struct drm_perfctr_session *session)
 {
-	if (session->wake.eventfd)
-		queue_work(perfctr_unbound_wq, &session->wake.work);
+	if (session->eventfd)
+		queue_work(perfctr_unbound_wq, &session->wake_work);
 }
 
 /* undo drm_perfctr_wake_init(); a signal that is queued is sent first */
 void drm_perfctr_wake_fini(struct drm_perfctr_session *session)
 {
-	if (!session->wake.eventfd)
+	if (!session->eventfd)
 		return;
-	flush_work(&session->wake.work);
-	eventfd_ctx_put(session->wake.eventfd);
+	flush_work(&session->wake_work);
+	eventfd_ctx_put(session->eventfd);
 }

@@ -1,0 +1,332 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The workers of a device: timers, what is due, what the hardware reports by itself.
+ */
+#include <linux/bitops.h>
+#include <linux/ktime.h>
+#include <linux/sched.h>
+
+#include "compat.h"
+#include "perfctr_internal.h"
+#include "pmu/pmu.h"
+
+/* the next sample that the timer is to make for a session, KTIME_MAX: none */
+static ktime_t next_due(const struct drm_perfctr_session *session)
+{
+	if (session->pending.automatic_due)
+		return 0;
+	/* the source says when a batch is due */
+	if (!session->config.period_ns || drm_perfctr_sampler_in_batches(session))
+		return KTIME_MAX;
+	return session->pending.due;
+}
+
+static void publish_period(struct drm_perfctr_session *session)
+{
+	drm_perfctr_publish(session, DRM_PERFCTR_SAMPLE_PERIODIC, session->config.user_data);
+}
+
+/**
+ * drm_perfctr_sampler_arm() - set the timer of a class to the next thing that is due
+ * @class: the privileged one also looks after the sources' own deadlines
+ */
+void drm_perfctr_sampler_arm(struct perfctr_class *class)
+{
+	struct drm_perfctr *pc = class->pc;
+	struct drm_perfctr_session *session;
+	ktime_t next = KTIME_MAX;
+	unsigned int i;
+
+	lockdep_assert_held(&pc->lock);
+	list_for_each_entry(session, &class->active, node)
+		next = min_t(ktime_t, next, next_due(session));
+	/* many sessions with unequal periods must not add up to a storm */
+	if (next != KTIME_MAX)
+		next = max_t(ktime_t, next, ktime_add_ns(class->last_tick, PERFCTR_MIN_PERIOD_NS));
+	if (class == &pc->classes[PERFCTR_PRIVILEGED] && !pc->suspended && !pc->unplugged)
+		for (i = 0; i < pc->source_count; i++) {
+			u64 left_ns = drm_perfctr_collect_left_ns(pc->sources[i]);
+
+			if (left_ns != U64_MAX)
+				next = min_t(ktime_t, next, ktime_add_ns(ktime_get(), left_ns));
+		}
+
+	if (next == KTIME_MAX)
+		hrtimer_cancel(&class->timer);
+	else
+		hrtimer_start(&class->timer, next, HRTIMER_MODE_ABS_HARD);
+}
+
+static enum hrtimer_restart timer_fired(struct hrtimer *timer)
+{
+	struct perfctr_class *class = container_of(timer, struct perfctr_class, timer);
+
+	WRITE_ONCE(class->timer_interrupts, class->timer_interrupts + 1);
+	kthread_queue_work(class->worker, &class->tick_work);
+	return HRTIMER_NORESTART;
+}
+
+/* with the sampler lock, released meanwhile: read the perf events of what is due */
+static void read_pmus(struct perfctr_class *class, ktime_t now)
+{
+	struct drm_perfctr_session *session;
+
+	list_for_each_entry(session, &class->active, node)
+		if (!ktime_before(now, next_due(session)))
+			drm_perfctr_pmu_want(session, false);
+	drm_perfctr_pmu_serve(class);
+}
+
+static unsigned long sources_left(const struct drm_perfctr *pc)
+{
+	unsigned long mask = 0;
+	unsigned int i;
+
+	for (i = 0; i < pc->source_count; i++)
+		if (!drm_perfctr_collect_left_ns(pc->sources[i]))
+			mask |= BIT(i);
+	return mask;
+}
+
+/* SCHED_FIFO: all that is due at once, at the same end of a span */
+static void tick_privileged(struct kthread_work *work)
+{
+	struct perfctr_class *class = container_of(work, struct perfctr_class, tick_work);
+	struct drm_perfctr_session *session, *next;
+	struct drm_perfctr *pc = class->pc;
+	unsigned long sources;
+	LIST_HEAD(due);
+	ktime_t now;
+
+	rt_mutex_lock(&pc->lock);
+	class->runs++;
+	now = ktime_get();
+	class->last_tick = now;
+	read_pmus(class, now);
+	sources = sources_left(pc);
+	list_for_each_entry_safe(session, next, &class->active, node) {
+		if (drm_perfctr_sampler_in_batches(session) || !drm_perfctr_sampler_is_due(session, now))
+			continue;
+		sources |= drm_perfctr_sampler_sources(session);
+		list_move_tail(&session->node, &due);
+	}
+	drm_perfctr_sampler_collect_mask(pc, sources);
+	list_for_each_entry(session, &due, node)
+		publish_period(session);
+	list_splice_tail(&due, &class->active);
+	drm_perfctr_sampler_arm(class);
+	rt_mutex_unlock(&pc->lock);
+}
+
+/* an AUTOMATIC sample of a session that was counted as pending */
+static void publish_automatic(struct drm_perfctr_session *session)
+{
+	session->pending.automatic_due = false;
+	if (!drm_perfctr_has_room(session)) {
+		drm_perfctr_update_status(session);
+		return;
+	}
+	/* the last one is the sample itself */
+	session->pending.others--;
+	drm_perfctr_publish(session, DRM_PERFCTR_SAMPLE_AUTOMATIC, session->config.user_data);
+}
+
+/* the next ordinary session that is due at @now; false: there is none */
+static bool serve_one(struct perfctr_class *class, ktime_t now, unsigned long *collected)
+{
+	struct drm_perfctr_session *session;
+
+	list_for_each_entry(session, &class->active, node) {
+		unsigned long sources = drm_perfctr_sampler_sources(session) & ~*collected;
+
+		if (ktime_before(now, next_due(session)))
+			continue;
+		drm_perfctr_sampler_collect_mask(class->pc, sources);
+		*collected |= sources;
+		if (drm_perfctr_sampler_is_due(session, now))
+			publish_period(session);
+		else if (session->pending.automatic_due)
+			publish_automatic(session);
+		list_move_tail(&session->node, &class->active);
+		return true;
+	}
+	return false;
+}
+
+/* ordinary priority: others may have the lock after each session */
+static void tick_ordinary(struct kthread_work *work)
+{
+	struct perfctr_class *class = container_of(work, struct perfctr_class, tick_work);
+	struct drm_perfctr *pc = class->pc;
+	unsigned long collected = 0;
+	bool more = true;
+	ktime_t now;
+
+	rt_mutex_lock(&pc->lock);
+	class->runs++;
+	now = ktime_get();
+	class->last_tick = now;
+	read_pmus(class, now);
+	rt_mutex_unlock(&pc->lock);
+	while (more) {
+		mutex_lock(&pc->caller_lock);
+		rt_mutex_lock(&pc->lock);
+		more = serve_one(class, now, &collected);
+		if (!more)
+			drm_perfctr_sampler_arm(class);
+		rt_mutex_unlock(&pc->lock);
+		mutex_unlock(&pc->caller_lock);
+		cond_resched();
+	}
+}
+
+/* has an AUTOMATIC session had no sample yet for what the collections found? */
+static bool saw_transition(struct drm_perfctr_session *session)
+{
+	bool saw = false;
+	unsigned int i;
+
+	if (!(session->config.flags & DRM_PERFCTR_SETUP_AUTOMATIC))
+		return false;
+	for (i = 0; i < session->source_count; i++) {
+		struct perfctr_source_view *sv = &session->sources[i];
+
+		saw |= sv->source->state->transition_seq > sv->transition_seq;
+		sv->transition_seq = sv->source->state->seq;
+	}
+	return saw;
+}
+
+/* AUTOMATIC samples; true if some of them are left to the ordinary worker */
+static bool publish_transitions(struct drm_perfctr *pc)
+{
+	struct drm_perfctr_session *session;
+	struct perfctr_class *class;
+	bool later = false;
+
+	perfctr_for_each_active(pc, class, session) {
+		if (!saw_transition(session))
+			continue;
+		session->pending.others++;
+		session->pending.automatic_due = true;
+		if (perfctr_is_privileged(session))
+			publish_automatic(session);
+		else
+			later = true;
+	}
+	return later;
+}
+
+/* the hardware took a sample by itself, or its buffer fills up */
+static void serve_event(struct kthread_work *work)
+{
+	struct drm_perfctr *pc = container_of(work, struct drm_perfctr, event_work);
+	struct perfctr_class *privileged = &pc->classes[PERFCTR_PRIVILEGED];
+	struct perfctr_class *ordinary = &pc->classes[PERFCTR_ORDINARY];
+	struct drm_perfctr_session *session;
+	unsigned long sources = 0;
+	unsigned int i;
+
+	rt_mutex_lock(&pc->lock);
+	privileged->runs++;
+	list_for_each_entry(session, &privileged->active, node)
+		if (session->config.flags & DRM_PERFCTR_SETUP_AUTOMATIC)
+			drm_perfctr_pmu_want(session, false);
+	drm_perfctr_pmu_serve(privileged);
+	for (i = 0; i < pc->source_count; i++)
+		if (pc->sources[i]->state->running)
+			sources |= BIT(i);
+	/* firmware that reports transitions without end must not keep this work busy */
+	pc->serving_events = true;
+	drm_perfctr_sampler_collect_mask(pc, sources);
+	pc->serving_events = false;
+	if (publish_transitions(pc))
+		kthread_queue_work(ordinary->worker, &ordinary->tick_work);
+	drm_perfctr_sampler_arm(privileged);
+	rt_mutex_unlock(&pc->lock);
+}
+
+/* sources have fewer sessions than before: stop them, or have them count less */
+static void release(struct kthread_work *work)
+{
+	struct drm_perfctr *pc = container_of(work, struct drm_perfctr, release_work);
+	unsigned int i;
+
+	mutex_lock(&pc->caller_lock);
+	rt_mutex_lock(&pc->lock);
+	for (i = 0; i < pc->source_count; i++) {
+		struct drm_perfctr_source *source = pc->sources[i];
+		struct perfctr_source_state *state = source->state;
+
+		if (!state->release_due)
+			continue;
+		state->release_due = false;
+		if (!state->users) {
+			drm_perfctr_source_stop(source);
+		} else if (state->wanted) {
+			if (state->running)
+				drm_perfctr_sampler_collect_source(source);
+			drm_perfctr_source_select(source, NULL);
+		}
+	}
+	drm_perfctr_sampler_arm(&pc->classes[PERFCTR_PRIVILEGED]);
+	rt_mutex_unlock(&pc->lock);
+	mutex_unlock(&pc->caller_lock);
+}
+
+/* perf events of a job's session are to be read, or a CPU came or went */
+static void serve_pmus(struct kthread_work *work)
+{
+	struct perfctr_class *class = container_of(work, struct perfctr_class, pmu_work);
+
+	rt_mutex_lock(&class->pc->lock);
+	class->runs++;
+	drm_perfctr_pmu_serve(class);
+	rt_mutex_unlock(&class->pc->lock);
+}
+
+static int init_class(struct drm_perfctr *pc, struct perfctr_class *class, const char *suffix)
+{
+	class->pc = pc;
+	INIT_LIST_HEAD(&class->active);
+	kthread_init_work(&class->pmu_work, serve_pmus);
+	perfctr_hrtimer_setup(&class->timer, timer_fired, CLOCK_MONOTONIC,
+			      HRTIMER_MODE_ABS_HARD);
+	class->worker = kthread_create_worker(0, "perfctr%s/%s", suffix, dev_name(pc->drm->dev));
+	return PTR_ERR_OR_ZERO(class->worker);
+}
+
+/* the workers of a device; 0 or a negative errno */
+int drm_perfctr_sampler_init(struct drm_perfctr *pc)
+{
+	struct perfctr_class *privileged = &pc->classes[PERFCTR_PRIVILEGED];
+	struct perfctr_class *ordinary = &pc->classes[PERFCTR_ORDINARY];
+	int ret;
+
+	kthread_init_work(&pc->event_work, serve_event);
+	kthread_init_work(&pc->release_work, release);
+	kthread_init_work(&privileged->tick_work, tick_privileged);
+	kthread_init_work(&ordinary->tick_work, tick_ordinary);
+	ret = init_class(pc, privileged, "");
+	if (ret)
+		return ret;
+	ret = init_class(pc, ordinary, "-u");
+	if (ret) {
+		kthread_destroy_worker(privileged->worker);
+		return ret;
+	}
+	/* a late sample is a stretched one: run before ordinary work */
+	sched_set_fifo_low(privileged->worker->task);
+	return 0;
+}
+
+/* undo drm_perfctr_sampler_init(); there are no active sessions */
+void drm_perfctr_sampler_fini(struct drm_perfctr *pc)
+{
+	unsigned int i;
+
+	for (i = 0; i < PERFCTR_CLASSES; i++) {
+		hrtimer_cancel(&pc->classes[i].timer);
+		kthread_destroy_worker(pc->classes[i].worker);
+	}
+}
