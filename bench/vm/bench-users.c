@@ -154,7 +154,7 @@ static void start_users(unsigned int sessions, pid_t *users, unsigned int *count
 }
 
 struct result {
-	double jitter_ns, jitter_99_ns, worker_share, merged;
+	double jitter_ns, jitter_99_ns, worker_share, merged_share;
 };
 
 /* The privileged session, for as long as SAMPLES periods take. */
@@ -171,7 +171,7 @@ static struct result measure(struct perfctr_device *device)
 	struct perfctr_sample sample;
 	struct result r = { 0 };
 	uint64_t begin, last = 0;
-	double workers;
+	double workers, merged = 0;
 	size_t count = 0;
 
 	if (perfctr_session_new(select_block(device), &opts, &session) ||
@@ -185,7 +185,7 @@ static struct result measure(struct perfctr_device *device)
 	while (perfctr_cursor_next(cursor, &sample) > 0 && count < SAMPLES) {
 		double apart = (double)(sample.end_ns - last) - PERIOD_NS;
 
-		r.merged += sample.merged_periods;
+		merged += sample.merged_periods;
 		if (last && sample.flags & DRM_PERFCTR_SAMPLE_PERIODIC)
 			jitter[count++] = apart < 0 ? -apart : apart;
 		last = sample.end_ns;
@@ -193,6 +193,7 @@ static struct result measure(struct perfctr_device *device)
 	}
 	if (!count)
 		die("session", "no samples");
+	r.merged_share = merged / (merged + (double)count);
 	r.jitter_ns = median(jitter, count);
 	r.jitter_99_ns = jitter[count * 99 / 100];
 	perfctr_cursor_unref(cursor);
@@ -225,9 +226,9 @@ int main(void)
 		while (count-- && wait(NULL) > 0)
 			;
 		printf("%s{\"sessions\": %u, \"worker_percent\": %.2f, \"jitter_us\": %.1f, "
-		       "\"jitter_99_us\": %.1f, \"merged\": %.0f}",
+		       "\"jitter_99_us\": %.1f, \"merged_percent\": %.1f}",
 		       n ? ", " : "", steps[n], 100 * r.worker_share, r.jitter_ns / 1e3,
-		       r.jitter_99_ns / 1e3, r.merged);
+		       r.jitter_99_ns / 1e3, 100 * r.merged_share);
 	}
 	puts("]}");
 	put(PARANOID, "1");
