@@ -228,7 +228,7 @@ void drm_perfctr_publish(struct drm_perfctr_session *session, u32 flags, u64 use
 		header.flags |= DRM_PERFCTR_SAMPLE_MULTIPLEXED;
 	take_pending(session, &header);
 	session->pending.end_ns = header.end_ns;
-	memcpy(slot, &header, sizeof(header));
+	drm_perfctr_layout_header(slot, &header);
 	add_totals(session, &header);
 
 	unread = drm_perfctr_ring_publish(&session->ring);
