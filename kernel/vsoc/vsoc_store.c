@@ -15,7 +15,7 @@
 #include "vsoc_engine.h"
 #include "vsoc_job.h"
 
-#define MAX_BO_BYTES	(1u << 20)
+#define MAX_BO_BYTES	BIT(20)
 
 int vsoc_bo_create_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
 {
