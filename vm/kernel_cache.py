@@ -28,6 +28,7 @@ TOP = os.path.dirname(VM_DIR)
 # series name -> package name patterns; the number group orders the releases
 DEBIAN_SERIES = {
     "6.12": r"6\.12\.(\d+)\+deb12-amd64",
+    "6.12-rt": r"6\.12\.(\d+)\+deb12-rt-amd64",
     "6.1": r"6\.1\.0-(\d+)-amd64",
 }
 SOURCE_PACKAGE = "linux-source-6.12"

@@ -4,6 +4,8 @@
  * room, header, block, publish.
  */
 #include "kernel.h"
+#include <drm/perfctr_mali.h>
+
 #include "perfctr_layout.h"
 #include "perfctr_ring.h"
 #include "produce.h"
@@ -19,7 +21,7 @@ struct bench_session {
 
 static u64 totals[COUNTERS];
 static u64 seq, now_ns;
-static struct perfctr_trace valid;
+static struct perfctr_sticky valid;
 static struct drm_perfctr_block block = {
 	.desc = {
 		.type = DRM_PERFCTR_MALI_BLOCK_SHADER, .counters = COUNTERS,
@@ -59,7 +61,7 @@ int sessions_create(unsigned int count)
 	for (i = 0; i < count; i++) {
 		struct bench_session *s = &sessions[i];
 
-		perfctr_ring_init(&s->ring, (char *)memory + i * ring_bytes, &s->control,
+		drm_perfctr_ring_init(&s->ring, (char *)memory + i * ring_bytes, &s->control,
 				  SLOTS / count, slot_stride());
 		s->view.mask = U64_MAX;
 		s->view.totals = totals;
@@ -83,8 +85,8 @@ void hardware_counts(void)
 		totals[i] += i;
 	seq++;
 	now_ns += 1000000;
-	perfctr_trace_set(&valid, seq, U64_MAX);
-	perfctr_trace_set(&block.states, seq, DRM_PERFCTR_STATE_ON);
+	drm_perfctr_sticky_set(&valid, seq, U64_MAX);
+	drm_perfctr_sticky_set(&block.states, seq, DRM_PERFCTR_STATE_ON);
 }
 
 static void publish(struct bench_session *s)
@@ -99,20 +101,20 @@ static void publish(struct bench_session *s)
 		.flags = DRM_PERFCTR_SAMPLE_PERIODIC,
 	};
 	struct perfctr_span span = {
-		.states = perfctr_trace_since(&block.states, s->base_seq),
-		.valid = perfctr_trace_since(&valid, s->base_seq),
+		.states = drm_perfctr_sticky_since(&block.states, s->base_seq),
+		.valid = drm_perfctr_sticky_since(&valid, s->base_seq),
 	};
 	void *slot;
 
-	if (perfctr_ring_free(&s->ring) < 2)
+	if (drm_perfctr_ring_free(&s->ring) < 2)
 		return;
-	slot = perfctr_ring_slot(&s->ring);
-	perfctr_layout_block((char *)slot + sizeof(header), &s->view, &span);
-	perfctr_layout_header(slot, &header);
+	slot = drm_perfctr_ring_slot(&s->ring);
+	drm_perfctr_layout_block((char *)slot + sizeof(header), &s->view, &span);
+	drm_perfctr_layout_header(slot, &header);
 	s->base_seq = seq;
 	s->end_ns = now_ns;
-	perfctr_ring_set_totals(&s->ring, 0, 0);
-	perfctr_ring_publish(&s->ring);
+	drm_perfctr_ring_set_totals(&s->ring, 0, 0);
+	drm_perfctr_ring_publish(&s->ring);
 }
 
 void sessions_publish(void)

@@ -3,7 +3,7 @@
  * What share of a CPU a periodic session of all GPU blocks costs the kernel, and how much of it
  * any sampler of hardware would cost on the same machine.
  *
- * A loop inside the kernel (kernel/tests/soak) takes what the CPU has left. In turns it runs with
+ * A loop inside the kernel (kernel/tests/soak) takes what the CPU has left. It runs with
  * nothing else, with the session, and with a bare sampler: the same two interrupts and switches
  * of threads with no counters; medians of all windows. Time is that of the host's thread that is
  * the CPU, so that other work on the host does not count.
@@ -15,7 +15,8 @@
  * --instructions: the machine runs an instruction in a nanosecond (vm/run --count-instructions),
  * so that times are counts, and exact whatever else the host does.
  *
- * usage: bench-share [--json] [--instructions], as root where perfctr_soak.ko is loaded, on one CPU
+ * usage: bench-share [--instructions], as root where perfctr_soak.ko is loaded, on one CPU.
+ * Prints JSON; bench/run has the goals.
  */
 #include <errno.h>
 #include <sched.h>
@@ -39,9 +40,6 @@
 #define COUNTED_ROUNDS 5
 /* ring: nobody reads in a window */
 #define SLOTS 128
-#define GOAL_SHARE 0.01
-/* a CPU of which the goal is reckoned where instructions are counted: 3 GHz, one a cycle */
-#define CPU_INSTRUCTIONS_PER_NS 3.0
 #define MAX_BLOCKS 256
 
 struct window {
@@ -144,7 +142,7 @@ static struct perfctr_session *open_session(struct perfctr_ctx *ctx, struct perf
 			.mask = block->available[0],
 		};
 
-		if (block->type == DRM_PERFCTR_BLOCK_GENERIC_PMU)
+		if (block->format & DRM_PERFCTR_FORMAT_PMU_IDENTITY)
 			continue;
 		if (perfctr_selection_add_request(selection, &request) < 0)
 			die("selecting counters", perfctr_ctx_error(ctx));
@@ -198,7 +196,6 @@ static double sample_ns(const struct window *w, const struct window *idle)
 }
 
 struct result {
-	unsigned int blocks;
 	/* of a sample: the kernel's, a bare sampler's, and the model's two parts left out */
 	double session_ns, bare_ns, model_ns, model_thread_ns;
 };
@@ -227,44 +224,9 @@ static struct result measure(struct perfctr_session *session, struct perfctr_cur
 	return r;
 }
 
-static void print_json(const struct result *r, bool counted)
-{
-	const char *unit = counted ? "instructions" : "ns";
-	double per_ns = counted ? CPU_INSTRUCTIONS_PER_NS : 1;
-
-	printf("{\"benchmark\": \"share\", \"hz\": %u, \"blocks\": %u, \"sample_%s\": %.0f, "
-	       "\"bare_%s\": %.0f, \"ratio\": %.2f, \"model_%s\": %.0f, \"model_thread_%s\": %.0f, "
-	       "\"instructions_per_ns\": %.1f, \"share\": %.5f, \"bare_share\": %.5f, "
-	       "\"share_goal\": %.2f}\n",
-	       HZ, r->blocks, unit, r->session_ns, unit, r->bare_ns, r->session_ns / r->bare_ns,
-	       unit, r->model_ns, unit, r->model_thread_ns, counted ? per_ns : 0,
-	       r->session_ns * HZ / 1e9 / per_ns, r->bare_ns * HZ / 1e9 / per_ns, GOAL_SHARE);
-}
-
-static void print_text(const struct result *r, bool counted)
-{
-	double per_ns = counted ? CPU_INSTRUCTIONS_PER_NS : 1, scale = counted ? 1 : 1e-3;
-	const char *unit = counted ? "instructions" : "us";
-	int digits = counted ? 0 : 1;
-
-	printf("a session of %u blocks: %.*f %s a sample in the kernel\n"
-	       "a bare timer, thread and second interrupt: %.*f %s; ratio %.2f\n"
-	       "left out, as hardware would do it: the model of the firmware, %.*f %s, and its "
-	       "thread, %.*f\n",
-	       r->blocks, digits, r->session_ns * scale, unit, digits, r->bare_ns * scale, unit,
-	       r->session_ns / r->bare_ns, digits, r->model_ns * scale, unit, digits,
-	       r->model_thread_ns * scale);
-	if (counted)
-		printf("at %u Hz, of a CPU with %.0f G instructions/s: ", HZ, per_ns);
-	else
-		printf("at %u Hz, of this CPU: ", HZ);
-	printf("%.2f %% (goal: at most %.0f), the bare sampler %.2f %%\n",
-	       r->session_ns * HZ / 1e7 / per_ns, GOAL_SHARE * 100, r->bare_ns * HZ / 1e7 / per_ns);
-}
-
 int main(int argc, char **argv)
 {
-	bool json = false, counted = false;
+	bool counted = false;
 	struct sched_param param = { 0 };
 	struct perfctr_session *session;
 	struct perfctr_device *device;
@@ -275,12 +237,10 @@ int main(int argc, char **argv)
 	struct result r;
 
 	for (int i = 1; i < argc; i++) {
-		if (!strcmp(argv[i], "--json"))
-			json = true;
-		else if (!strcmp(argv[i], "--instructions"))
+		if (!strcmp(argv[i], "--instructions"))
 			counted = true;
 		else
-			die("usage", "perfctr-bench-share [--json] [--instructions]");
+			die("usage", "perfctr-bench-share [--instructions]");
 	}
 	if (sysconf(_SC_NPROCESSORS_ONLN) != 1)
 		die("this machine", "the loop soaks up one CPU and there are more");
@@ -294,11 +254,10 @@ int main(int argc, char **argv)
 		die("SCHED_IDLE", strerror(errno));
 
 	r = measure(session, cursor, firmware, counted ? COUNTED_ROUNDS : ROUNDS);
-	r.blocks = blocks;
-	if (json)
-		print_json(&r, counted);
-	else
-		print_text(&r, counted);
+	/* ns, or instructions where one is a nanosecond */
+	printf("{\"hz\": %u, \"blocks\": %u, \"sample\": %.0f, \"bare\": %.0f, \"model\": %.0f, "
+	       "\"model_thread\": %.0f}\n",
+	       HZ, blocks, r.session_ns, r.bare_ns, r.model_ns, r.model_thread_ns);
 	perfctr_cursor_unref(cursor);
 	perfctr_session_unref(session);
 	perfctr_device_unref(device);

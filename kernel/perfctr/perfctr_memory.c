@@ -13,6 +13,7 @@
 #include <linux/mm.h>
 #include <linux/module.h>
 #include <linux/sched/signal.h>
+#include <linux/seq_file.h>
 #include <linux/slab.h>
 #include <linux/vmalloc.h>
 
@@ -144,8 +145,16 @@ static int memory_file_release(struct inode *inode, struct file *file)
 	return 0;
 }
 
+/* For a broker that gave the file away: whether anybody has it still. */
+static void memory_show_fdinfo(struct seq_file *m, struct file *file)
+{
+	/* without the reference of procfs itself */
+	seq_printf(m, "users:\t%ld\n", (long)file_count(file) - 1);
+}
+
 static const struct file_operations memory_fops = {
 	.owner = THIS_MODULE,
+	.show_fdinfo = memory_show_fdinfo,
 	.mmap = memory_mmap,
 	.release = memory_file_release,
 	.llseek = noop_llseek,

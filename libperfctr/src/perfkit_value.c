@@ -96,7 +96,7 @@ static void add_part(struct fraction *sum, const struct fraction *part)
 		sum->flags |= PERFCTR_PERFKIT_PARTIAL;
 }
 
-/* As the device tells it, else by what its clock counted. */
+/* The device's own number, else by what its clock counted. */
 static struct fraction frequency_of(const struct computation *c,
 				    const struct perfctr_totals *totals,
 				    const struct perfctr_totals_block *b)
@@ -261,29 +261,32 @@ static struct fraction compute(struct computation *c)
 	return value;
 }
 
-EXPORT int perfctr_perfkit_value(const struct perfctr_perfkit *kit, size_t n, unsigned int object,
-				 struct perfctr_perfkit_value *value)
+static void give(const struct computation *c, struct fraction f, struct perfctr_perfkit_value *value)
 {
-	struct computation c = { .kit = kit, .object = object };
-	struct fraction f;
-
-	if (n >= kit->entry_count)
-		return perfctr_fail(kit_ctx(kit), -ERANGE, "there is no counter %zu", n);
-	c.entry = kit->entries[n];
-	f = compute(&c);
 	if (f.state == PERFCTR_VALUE_OK &&
 	    (f.numerator > INT64_MAX || f.numerator < INT64_MIN || f.denominator > INT64_MAX))
 		f = fraction_none(PERFCTR_VALUE_OVERFLOW);
-	if (c.entry->updated && f.state != PERFCTR_VALUE_NOT_MEASURED)
+	if (c->entry->updated && f.state != PERFCTR_VALUE_NOT_MEASURED)
 		f.flags |= PERFCTR_PERFKIT_UPDATED;
 	*value = (struct perfctr_perfkit_value){
 		.numerator = (int64_t)f.numerator,
 		.denominator = (int64_t)f.denominator,
-		.cycles = c.clock_known ? c.cycles : 0,
-		.elapsed_ns = c.elapsed_ns,
+		.cycles = c->clock_known ? c->cycles : 0,
+		.elapsed_ns = c->elapsed_ns,
 		.state = f.state,
 		.flags = f.flags,
 	};
+}
+
+EXPORT int perfctr_perfkit_value(const struct perfctr_perfkit *kit, size_t n, unsigned int object,
+				 struct perfctr_perfkit_value *value)
+{
+	struct computation c = { .kit = kit, .object = object };
+
+	if (n >= kit->entry_count)
+		return perfctr_fail(kit_ctx(kit), -ERANGE, "there is no counter %zu", n);
+	c.entry = kit->entries[n];
+	give(&c, compute(&c), value);
 	return 0;
 }
 
@@ -301,6 +304,22 @@ static struct fraction compute_time_ns(struct computation *c)
 	time_ns = fraction_divide(&time_ns, &part);
 	time_ns = fraction_multiply(&time_ns, &ns_per_s);
 	return fraction_divide(&time_ns, &c->frequency_hz);
+}
+
+EXPORT int perfctr_perfkit_time(const struct perfctr_perfkit *kit, size_t n, unsigned int object,
+				struct perfctr_perfkit_value *time_ns)
+{
+	struct computation c = { .kit = kit, .object = object };
+
+	if (n >= kit->entry_count)
+		return perfctr_fail(kit_ctx(kit), -ERANGE, "there is no counter %zu", n);
+	c.entry = kit->entries[n];
+	if (c.entry->info.kind != PERFCTR_PERFKIT_SOL &&
+	    c.entry->info.kind != PERFCTR_PERFKIT_BOTTLENECK)
+		return perfctr_fail(kit_ctx(kit), -EINVAL, "%s is no share of a unit's cycles",
+				    c.entry->info.name);
+	give(&c, compute_time_ns(&c), time_ns);
+	return 0;
 }
 
 EXPORT long perfctr_perfkit_bottleneck(const struct perfctr_perfkit *kit, unsigned int object)

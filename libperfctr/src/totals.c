@@ -104,6 +104,7 @@ static void describe(struct perfctr_totals_block *b, const struct perfctr_block 
 	i->type = block->type;
 	i->index = (uint16_t)index;
 	i->section = block->section;
+	i->format = block->format;
 	i->product = block->product;
 	i->set = block->set;
 	i->clock = block->clock;

@@ -551,8 +551,9 @@ static const struct perfctr_perfkit_counter *counter_of(const char *name)
 static void check_the_bottleneck_is_the_longest(unsigned int texture_domain,
 						uint64_t texture_cycles)
 {
-	struct perfctr_perfkit_value shader, texture;
+	struct perfctr_perfkit_value shader, texture, time_ns;
 	unsigned int passes = 0, pass;
+	size_t found;
 
 	EQUAL(perfctr_perfkit_add(kit, "SHD Bottleneck,TEX Bottleneck"), 2);
 	fake->slots_at_once = 1;
@@ -580,7 +581,17 @@ static void check_the_bottleneck_is_the_longest(unsigned int texture_domain,
 	      (uint64_t)texture.denominator * 100 * texture_cycles);
 	CHECK((double)texture.numerator / (double)texture.denominator >
 	      (double)shader.numerator / (double)shader.denominator);
-	EQUAL(perfctr_perfkit_bottleneck(kit, 0), perfctr_perfkit_find(kit, "SHD Bottleneck"));
+	found = (size_t)perfctr_perfkit_find(kit, "SHD Bottleneck");
+	EQUAL(perfctr_perfkit_bottleneck(kit, 0), found);
+	/* 2160 cycles of 500 MHz */
+	EQUAL(perfctr_perfkit_time(kit, found, 0, &time_ns), 0);
+	EQUAL(time_ns.state, PERFCTR_VALUE_OK);
+	EQUAL(time_ns.numerator, 4320);
+	EQUAL(time_ns.denominator, 1);
+	EQUAL(perfctr_perfkit_time(kit, 99, 0, &time_ns), -ERANGE);
+	EQUAL(perfctr_perfkit_add(kit, "software/config=1/"), 1);
+	found = perfctr_perfkit_count(kit) - 1;
+	EQUAL(perfctr_perfkit_time(kit, found, 0, &time_ns), -EINVAL);
 }
 
 static void the_bottleneck_is_by_time(void)

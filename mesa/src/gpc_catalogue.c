@@ -187,6 +187,36 @@ static bool try_event(struct builder *b, const char *event, bool ask_kernel,
 	return ok;
 }
 
+enum { PMU_FORMAT = DRM_PERFCTR_FORMAT_RUNNING_TIMES | DRM_PERFCTR_FORMAT_PMU_IDENTITY };
+
+static bool is_gpu(const struct drm_perfctr_block_info *info)
+{
+	return !(info->format & DRM_PERFCTR_FORMAT_PMU_IDENTITY);
+}
+
+/* What blocks of a type have beside counters; those that the GPU lacks are perf's. */
+static uint8_t format_of(const struct builder *b, unsigned int type)
+{
+	const struct drm_perfctr_block_info *info;
+
+	for (size_t n = 0; (info = gpc.device_block(b->device, n)); n++)
+		if (info->type == type && is_gpu(info))
+			return info->format;
+	return PMU_FORMAT;
+}
+
+/* The next type of blocks of the GPU, in the order of their numbers; 0: there is none. */
+static unsigned int next_type(const struct builder *b, unsigned int type)
+{
+	const struct drm_perfctr_block_info *info;
+	unsigned int next = 0;
+
+	for (size_t n = 0; (info = gpc.device_block(b->device, n)); n++)
+		if (is_gpu(info) && info->type > type && (!next || info->type < next))
+			next = info->type;
+	return next;
+}
+
 /* Availability of the counters of one block, or of all blocks of its type. */
 static unsigned int available(const struct builder *b, unsigned int type, unsigned int index,
 			      uint64_t *mask, unsigned int *product)
@@ -242,10 +272,9 @@ static bool has_metric(struct builder *b, const char *event, unsigned int type, 
 	bool ok = !gpc.selection_new(b->device, &selection) &&
 		  gpc.selection_add(selection, event) > 0;
 
-	if (type < DRM_PERFCTR_BLOCK_GENERIC_PMU)
-		available(b, type, index, mask, &product);
+	available(b, type, index, mask, &product);
 	for (size_t n = 0; ok && (r = gpc.selection_request(selection, n)); n++)
-		if (r->type == type && type < DRM_PERFCTR_BLOCK_GENERIC_PMU)
+		if (r->type == type && !(r->flags & DRM_PERFCTR_REQUEST_PMU))
 			ok = !(r->mask & ~mask[r->section]);
 	gpc.selection_unref(selection);
 	return ok;
@@ -260,6 +289,7 @@ static void add_metrics(struct builder *b, unsigned int type, unsigned int index
 					    .scale = 1,
 					    .unit = GPC_UNIT_NUMBER,
 					    .is_level = true,
+					    .format = format_of(b, type),
 					    .block_type = (uint16_t)type,
 					    .block_index = (uint16_t)index };
 		char event[128];
@@ -298,7 +328,8 @@ static void add_block(struct builder *b, unsigned int type, unsigned int index)
 		return;
 	for (unsigned int p = 0; p < DRM_PERFCTR_BLOCK_INFO_SECTIONS * 64; p++) {
 		const struct perfctr_counter_desc *desc;
-		struct gpc_counter like = { .block_type = (uint16_t)type,
+		struct gpc_counter like = { .format = format_of(b, type),
+					    .block_type = (uint16_t)type,
 					    .block_index = (uint16_t)index,
 					    .position = (uint16_t)p };
 		char name[16], event[96];
@@ -336,8 +367,8 @@ static void add_gpu_blocks(struct builder *b)
 	uint64_t mask[DRM_PERFCTR_BLOCK_INFO_SECTIONS];
 	unsigned int product;
 
-	/* by type, whatever the order in which the kernel tells them */
-	for (unsigned int type = 1; type < DRM_PERFCTR_BLOCK_GENERIC_PMU; type++) {
+	/* by type, whatever the kernel's order */
+	for (unsigned int type = 0; (type = next_type(b, type));) {
 		unsigned int blocks = available(b, type, DRM_PERFCTR_INDEX_ALL, mask, &product);
 		const struct drm_perfctr_block_info *info;
 
@@ -356,7 +387,9 @@ static int add_soc_sum(void *data, const struct perfctr_pmu_event *event)
 {
 	struct soc_type *soc = data;
 	struct builder *b = soc->builder;
-	struct gpc_counter like = { .block_type = soc->type, .block_index = DRM_PERFCTR_INDEX_ALL };
+	struct gpc_counter like = { .format = PMU_FORMAT,
+				    .block_type = soc->type,
+				    .block_index = DRM_PERFCTR_INDEX_ALL };
 	char text[96];
 
 	if (event->block_type != soc->type || !event->event || !event->desc)
@@ -374,7 +407,9 @@ static int add_pmu_event(void *data, const struct perfctr_pmu_event *event)
 	struct builder *b = data;
 	bool is_named_kind = event->block_type != DRM_PERFCTR_BLOCK_GENERIC_PMU;
 	struct drm_perfctr_block_request request;
-	struct gpc_counter like = { .block_type = event->block_type, .block_index = event->index };
+	struct gpc_counter like = { .format = PMU_FORMAT,
+				    .block_type = event->block_type,
+				    .block_index = event->index };
 
 	if (!event->event || (is_named_kind && !event->desc))
 		return 0;
@@ -463,7 +498,7 @@ static void measure(struct gpc_catalogue *c, struct gpc_group *g, struct gpc_cou
 	const struct gpc_counter *alike;
 
 	g->max_active = 0;
-	if (gpc_takes_turns(first->block_type)) {
+	if (gpc_takes_turns(first->format)) {
 		alike = find_alike(c, first, g->count, &g->max_active);
 		for (unsigned int n = 0; alike && n < g->count; n++)
 			first[n].several_passes = alike[n].several_passes;
@@ -474,7 +509,7 @@ static void measure(struct gpc_catalogue *c, struct gpc_group *g, struct gpc_cou
 	for (unsigned int n = 0; n < g->count; n++)
 		g->monitored += !first[n].several_passes;
 	g->is_tried = true;
-	g->is_measured = g->max_active || !gpc_takes_turns(first->block_type);
+	g->is_measured = g->max_active || !gpc_takes_turns(first->format);
 	/* else somebody else counts: one counter begins whatever they do */
 	if (!g->max_active)
 		g->max_active = g->is_measured ? g->monitored : 1;

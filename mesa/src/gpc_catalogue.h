@@ -71,7 +71,9 @@ struct gpc_counter {
 	bool several_passes;
 	/** @is_level: values are states or ratios: they do not add up over time. */
 	bool is_level;
-	/** @block_type: enum drm_perfctr_block_type; 0 for a metric of the whole device. */
+	/** @format: enum drm_perfctr_block_format of its block. */
+	uint8_t format;
+	/** @block_type: see "Block types" in perfctr_drm.h; 0 for a metric of the whole device. */
 	uint16_t block_type;
 	/** @block_index: DRM_PERFCTR_INDEX_ALL: all blocks added up. */
 	uint16_t block_index;

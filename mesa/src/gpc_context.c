@@ -219,7 +219,7 @@ static bool is_wanted(const struct gpc_context *c, const struct gpc_query *other
 		      const struct gpc_query *query)
 {
 	if (other == query ||
-	    !gpc_takes_turns(c->catalogue->counters[other->counters[n]].block_type))
+	    !gpc_takes_turns(c->catalogue->counters[other->counters[n]].format))
 		return true;
 	return other->session && (other->exact || !query->exact);
 }
@@ -312,7 +312,7 @@ static void look_for_turns(struct gpc_session *s, struct perfctr_sample *sample)
 	s->took_turns = false;
 	gpc.decode_rewind(sample);
 	while (gpc.decode_block(sample, &block) > 0)
-		if (gpc_takes_turns(block.type) &&
+		if (gpc_takes_turns(block.format) &&
 		    gpc.block_read_times(&block, &enabled_ns, &running_ns))
 			s->took_turns |= block.states & DRM_PERFCTR_STATE_MULTIPLEXED ||
 					 running_ns < enabled_ns;
@@ -378,7 +378,7 @@ static struct turns turns_of(const struct perfctr_totals *totals)
 	for (size_t n = 0; (block = gpc.totals_block(totals, n)); n++) {
 		const struct perfctr_totals_block_info *info = gpc.totals_block_info(block);
 
-		if (!gpc_takes_turns(info->type))
+		if (!gpc_takes_turns(info->format))
 			continue;
 		if (info->time_enabled < turns.time_ns)
 			turns.time_ns = info->time_enabled;
@@ -549,8 +549,7 @@ struct gpc_query *gpc_query_new(struct gpc_context *context, const unsigned int 
 		return NULL;
 	q->context = context;
 	for (unsigned int n = 0; n < count; n++)
-		takes_turns |=
-			gpc_takes_turns(context->catalogue->counters[counters[n]].block_type);
+		takes_turns |= gpc_takes_turns(context->catalogue->counters[counters[n]].format);
 	q->attributed = flags & GPC_QUERY_ATTRIBUTED;
 	q->is_frame = flags & GPC_QUERY_FRAME;
 	q->exact = flags & GPC_QUERY_EXACT && takes_turns;
@@ -647,11 +646,6 @@ bool gpc_query_begin(struct gpc_query *query)
 
 /* --- values ---------------------------------------------------------------- */
 
-static bool is_gpu(unsigned int block_type)
-{
-	return block_type < DRM_PERFCTR_BLOCK_GENERIC_PMU;
-}
-
 /* Somebody else began to count after Begin. GL has no word for it. */
 static void tell_turns(struct gpc_query *q)
 {
@@ -706,12 +700,12 @@ static void compute(struct gpc_query *q)
 		const struct gpc_view *view = &all;
 		bool is_exact;
 
-		if (q->attributed && is_gpu(counter->block_type))
+		if (q->attributed && !(counter->format & DRM_PERFCTR_FORMAT_PMU_IDENTITY))
 			view = &own;
-		else if (q->exact && gpc_takes_turns(counter->block_type))
+		else if (q->exact && gpc_takes_turns(counter->format))
 			view = &undisturbed;
 		q->values[n] = gpc_value_of(counter, view, q->session->selection, &is_exact);
-		if (!is_in_window(q) || !gpc_takes_turns(counter->block_type))
+		if (!is_in_window(q) || !gpc_takes_turns(counter->format))
 			continue;
 		q->window->waited[n] |= took_turns && !is_exact;
 		if (q->window->waited[n])

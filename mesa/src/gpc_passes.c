@@ -235,7 +235,7 @@ bool gpc_window_is_full(const struct gpc_window *window)
 	const struct perfctr_total *total;
 
 	for (size_t n = 0; (block = gpc.totals_block(window->totals, n)); n++)
-		if (gpc_takes_turns(gpc.totals_block_info(block)->type))
+		if (gpc_takes_turns(gpc.totals_block_info(block)->format))
 			for (size_t k = 0; (total = gpc.totals_counter(block, k)); k++)
 				if (total->running_ns < GPC_WINDOW_TURNS * GPC_TURN_NS)
 					return false;

@@ -36,17 +36,17 @@ static inline void gpc_wait_for_turn(void)
 }
 
 /**
- * gpc_takes_turns() - whether counters of a type of block may need several passes
- * @block_type: enum drm_perfctr_block_type
+ * gpc_takes_turns() - whether counters of a block may need several passes
+ * @format: enum drm_perfctr_block_format of the block
  *
  * Of the others a device counts everything that it has; perf PMUs are perf's business.
  *
  * Return: whether they may.
  */
-static inline bool gpc_takes_turns(unsigned int block_type)
+static inline bool gpc_takes_turns(unsigned int format)
 {
-	return block_type >= DRM_PERFCTR_NV50_BLOCK_PCOUNTER &&
-	       block_type < DRM_PERFCTR_BLOCK_GENERIC_PMU;
+	return format & DRM_PERFCTR_FORMAT_RUNNING_TIMES &&
+	       !(format & DRM_PERFCTR_FORMAT_PMU_IDENTITY);
 }
 
 struct gpc_query;

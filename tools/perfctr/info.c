@@ -136,21 +136,6 @@ static void print_clients(FILE *out, const struct clients *clients)
 			clients->unseen, clients->kernel_list);
 }
 
-/* The GPU's own clock, and when it was read last. */
-static void print_timestamp(FILE *out, const struct drm_perfctr_clock_info *c)
-{
-	char text[64];
-
-	fprintf(out, "  %-12s %sHz, %u bits", c->name,
-		number_short((double)c->frequency_hz, text, sizeof(text)), c->valid_bits);
-	if (c->epoch)
-		fprintf(out, "; %" PRIu64 " was %" PRIu64 ".%09" PRIu64 " s of CLOCK_MONOTONIC_RAW, %ss ago",
-			(uint64_t)c->gpu_timestamp, (uint64_t)(c->raw_ns / NS_PER_S),
-			(uint64_t)(c->raw_ns % NS_PER_S),
-			number_short((double)c->age_ns * 1e-9, text, sizeof(text)));
-	fputs(c->epoch ? "\n" : "; not read yet\n", out);
-}
-
 static void print_device(FILE *out, const struct perfctr_device *device,
 			 const struct permission *permission, const struct clients *clients)
 {
@@ -174,7 +159,9 @@ static void print_device(FILE *out, const struct perfctr_device *device,
 		const struct drm_perfctr_clock_info *c = perfctr_device_clock(device, i);
 
 		if (c->clock == DRM_PERFCTR_CLOCK_TIMESTAMP) {
-			print_timestamp(out, c);
+			fprintf(out, "  %-12s %sHz, %u bits, the GPU's own time\n", c->name,
+				number_short((double)c->frequency_hz, text, sizeof(text)),
+				c->valid_bits);
 			continue;
 		}
 		fprintf(out, "  %-12s %sHz now", c->name,

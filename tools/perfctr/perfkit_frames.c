@@ -46,7 +46,7 @@ static void add_frame(struct perfkit *p, unsigned int pass)
 		if (perfctr_perfkit_value(kit, n, 0, &value))
 			continue;
 		if (counter->passes > 1 ? is_last : value.flags & PERFCTR_PERFKIT_UPDATED)
-			perfkit_stat_add(&p->report.stats[n], &value);
+			perfkit_stat_take(&p->report.stats[n], kit, n, &value);
 	}
 }
 

@@ -124,6 +124,25 @@ static void print_mode(const struct perfkit_report *r)
 	}
 }
 
+/* The unit that held the others up: the longest time. Return: -1 there is none. */
+static long find_bottleneck(const struct perfkit_report *r, mpq_t time_ns)
+{
+	long found = -1;
+	mpq_t mean;
+
+	mpq_init(mean);
+	mpq_set_ui(time_ns, 0, 1);
+	for (size_t n = 0; n < perfctr_perfkit_count(r->kit); n++) {
+		if (perfctr_perfkit_counter(r->kit, n)->kind != PERFCTR_PERFKIT_BOTTLENECK ||
+		    !perfkit_stat_mean_time(&r->stats[n], mean) || mpq_cmp(mean, time_ns) <= 0)
+			continue;
+		mpq_set(time_ns, mean);
+		found = (long)n;
+	}
+	mpq_clear(mean);
+	return found;
+}
+
 void perfkit_print_text(const struct perfkit_report *r)
 {
 	size_t count = perfctr_perfkit_count(r->kit), n;
@@ -141,7 +160,7 @@ void perfkit_print_text(const struct perfkit_report *r)
 		flags |= r->stats[n].flags;
 	}
 	mpq_init(time_ns);
-	bottleneck = perfkit_find_bottleneck(r, time_ns);
+	bottleneck = find_bottleneck(r, time_ns);
 	if (bottleneck >= 0)
 		print_bottleneck(r, (size_t)bottleneck, time_ns);
 	mpq_clear(time_ns);
@@ -221,7 +240,7 @@ static struct json_object *counter_object(const struct perfkit_report *r, size_t
 	if (stat->measured)
 		add_means(o, stat);
 	mpq_init(time_ns);
-	if (perfkit_unit_time_ns(r, n, time_ns))
+	if (perfkit_stat_mean_time(stat, time_ns))
 		add_ratio(o, "time_ns", time_ns);
 	mpq_clear(time_ns);
 	json_add_bool(o, "overflow", stat->flags & PERFCTR_PERFKIT_OVERFLOW);
@@ -259,7 +278,7 @@ void perfkit_print_json(const struct perfkit_report *r)
 	mpq_t time_ns;
 
 	mpq_init(time_ns);
-	bottleneck = perfkit_find_bottleneck(r, time_ns);
+	bottleneck = find_bottleneck(r, time_ns);
 	mpq_clear(time_ns);
 	json_add_u64(root, "version", JSON_VERSION);
 	json_add_text(device, "path", perfctr_device_path(r->device));

@@ -48,15 +48,6 @@ int perfkit_name_width(const struct perfkit_report *report);
 /* Frames that the command must tell; the passes are known. */
 uint64_t perfkit_frames_needed(const struct perfkit_report *report);
 
-/*
- * The mean of the time that a unit's SOL or Bottleneck stands for, of its blocks; in perfkit_units.c. Return:
- * whether there is one.
- */
-bool perfkit_unit_time_ns(const struct perfkit_report *report, size_t n, mpq_t time_ns);
-
-/* Number of the Bottleneck counter with the longest time, -1 if none has any. */
-long perfkit_find_bottleneck(const struct perfkit_report *report, mpq_t time_ns);
-
 void perfkit_print_text(const struct perfkit_report *report);
 void perfkit_print_json(const struct perfkit_report *report);
 

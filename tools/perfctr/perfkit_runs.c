@@ -80,7 +80,7 @@ static void add_values(struct perfkit *p, bool updated_only)
 		if (perfctr_perfkit_value(kit, n, 0, &value))
 			continue;
 		if (!updated_only || value.flags & PERFCTR_PERFKIT_UPDATED)
-			perfkit_stat_add(&p->report.stats[n], &value);
+			perfkit_stat_take(&p->report.stats[n], kit, n, &value);
 	}
 }
 

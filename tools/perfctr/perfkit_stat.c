@@ -3,7 +3,6 @@
 #include "perfkit_stat.h"
 
 #include <math.h>
-#include <stdbool.h>
 #include <stdio.h>
 
 #include "common/number.h"
@@ -36,19 +35,26 @@ static void add_u64(mpz_ptr sum, uint64_t number)
 void perfkit_stat_init(struct perfkit_stat *stat)
 {
 	*stat = (struct perfkit_stat){ .state = PERFCTR_VALUE_NOT_MEASURED };
-	mpq_inits(stat->sum, stat->by_cycles, stat->min, stat->max, NULL);
+	mpq_inits(stat->sum, stat->time_ns, stat->min, stat->max, NULL);
 	mpz_inits(stat->cycles, stat->elapsed_ns, NULL);
 }
 
 void perfkit_stat_clear(struct perfkit_stat *stat)
 {
-	mpq_clears(stat->sum, stat->by_cycles, stat->min, stat->max, NULL);
+	mpq_clears(stat->sum, stat->time_ns, stat->min, stat->max, NULL);
 	mpz_clears(stat->cycles, stat->elapsed_ns, NULL);
+}
+
+static void set_ratio(mpq_t ratio, const struct perfctr_perfkit_value *value)
+{
+	set_i64(mpq_numref(ratio), value->numerator);
+	set_i64(mpq_denref(ratio), value->denominator);
+	mpq_canonicalize(ratio);
 }
 
 void perfkit_stat_add(struct perfkit_stat *stat, const struct perfctr_perfkit_value *value)
 {
-	mpq_t ratio, cycles;
+	mpq_t ratio;
 
 	stat->flags |= value->flags;
 	if (value->state != PERFCTR_VALUE_OK) {
@@ -56,42 +62,63 @@ void perfkit_stat_add(struct perfkit_stat *stat, const struct perfctr_perfkit_va
 		return;
 	}
 	mpq_init(ratio);
-	set_i64(mpq_numref(ratio), value->numerator);
-	set_i64(mpq_denref(ratio), value->denominator);
-	mpq_canonicalize(ratio);
+	set_ratio(ratio, value);
 	if (!stat->measured || mpq_cmp(ratio, stat->min) < 0)
 		mpq_set(stat->min, ratio);
 	if (!stat->measured || mpq_cmp(ratio, stat->max) > 0)
 		mpq_set(stat->max, ratio);
 	mpq_add(stat->sum, stat->sum, ratio);
-	mpq_init(cycles);
-	set_u64(mpq_numref(cycles), value->cycles);
-	mpq_mul(ratio, ratio, cycles);
-	mpq_add(stat->by_cycles, stat->by_cycles, ratio);
-	mpq_clears(ratio, cycles, NULL);
+	mpq_clear(ratio);
 	add_u64(stat->cycles, value->cycles);
 	add_u64(stat->elapsed_ns, value->elapsed_ns);
 	stat->measured++;
 }
 
-static void divide_by_measured(const struct perfkit_stat *stat, mpq_srcptr sum, mpq_t mean)
+void perfkit_stat_add_time(struct perfkit_stat *stat, const struct perfctr_perfkit_value *time_ns)
+{
+	mpq_t ratio;
+
+	if (time_ns->state != PERFCTR_VALUE_OK)
+		return;
+	mpq_init(ratio);
+	set_ratio(ratio, time_ns);
+	mpq_add(stat->time_ns, stat->time_ns, ratio);
+	mpq_clear(ratio);
+	stat->timed++;
+}
+
+void perfkit_stat_take(struct perfkit_stat *stat, const struct perfctr_perfkit *kit, size_t n,
+		       const struct perfctr_perfkit_value *value)
+{
+	const uint32_t kind = perfctr_perfkit_counter(kit, n)->kind;
+	struct perfctr_perfkit_value time_ns;
+
+	perfkit_stat_add(stat, value);
+	if ((kind == PERFCTR_PERFKIT_SOL || kind == PERFCTR_PERFKIT_BOTTLENECK) &&
+	    !perfctr_perfkit_time(kit, n, 0, &time_ns))
+		perfkit_stat_add_time(stat, &time_ns);
+}
+
+static void divide(mpq_srcptr sum, uint64_t number, mpq_t mean)
 {
 	mpq_t count;
 
 	mpq_init(count);
-	set_u64(mpq_numref(count), stat->measured);
+	set_u64(mpq_numref(count), number);
 	mpq_div(mean, sum, count);
 	mpq_clear(count);
 }
 
 void perfkit_stat_mean(const struct perfkit_stat *stat, mpq_t mean)
 {
-	divide_by_measured(stat, stat->sum, mean);
+	divide(stat->sum, stat->measured, mean);
 }
 
-void perfkit_stat_mean_by_cycles(const struct perfkit_stat *stat, mpq_t mean)
+bool perfkit_stat_mean_time(const struct perfkit_stat *stat, mpq_t mean)
 {
-	divide_by_measured(stat, stat->by_cycles, mean);
+	if (stat->timed)
+		divide(stat->time_ns, stat->timed, mean);
+	return stat->timed;
 }
 
 void perfkit_stat_mean_of(const struct perfkit_stat *stat, mpz_srcptr sum, mpq_t mean)

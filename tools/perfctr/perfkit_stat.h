@@ -10,6 +10,7 @@
 
 #include <gmp.h>
 #include <perfctr/perfkit.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -27,8 +28,10 @@ struct perfkit_stat {
 	mpq_t max;
 	/** @cycles: of the blocks' clock in all of them, 0: they have none. */
 	mpz_t cycles;
-	/** @by_cycles: sum of each value times its cycles. */
-	mpq_t by_cycles;
+	/** @time_ns: sum of the times that a unit's shares stand for. */
+	mpq_t time_ns;
+	/** @timed: how many there are. */
+	uint64_t timed;
 	/** @elapsed_ns: time of all of them. */
 	mpz_t elapsed_ns;
 	/** @flags: enum perfctr_perfkit_flags of all of them. */
@@ -43,12 +46,19 @@ void perfkit_stat_clear(struct perfkit_stat *stat);
 
 void perfkit_stat_add(struct perfkit_stat *stat, const struct perfctr_perfkit_value *value);
 
+/* The time that a value which was added stands for. */
+void perfkit_stat_add_time(struct perfkit_stat *stat, const struct perfctr_perfkit_value *time_ns);
+
+/* What a kit measured of its counter @n. */
+void perfkit_stat_take(struct perfkit_stat *stat, const struct perfctr_perfkit *kit, size_t n,
+		       const struct perfctr_perfkit_value *value);
+
 /* A sum over the number of values; @mean is initialized, @stat has values. */
 void perfkit_stat_mean(const struct perfkit_stat *stat, mpq_t mean);
 void perfkit_stat_mean_of(const struct perfkit_stat *stat, mpz_srcptr sum, mpq_t mean);
 
-/* The same of value * cycles: for a unit 100 * the cycles that its shares stand for. */
-void perfkit_stat_mean_by_cycles(const struct perfkit_stat *stat, mpq_t mean);
+/* Return: whether any value stands for a time. */
+bool perfkit_stat_mean_time(const struct perfkit_stat *stat, mpq_t mean);
 
 /* The double that is nearest. */
 double ratio_number(mpq_srcptr ratio);

@@ -399,7 +399,7 @@ static void test_perfkit_means(void)
 	uint64_t random = 0x9e3779b97f4a7c15;
 
 	for (unsigned int count = 1; count <= 200; count += count < 8 ? 1 : 64) {
-		uint64_t sums[PRIMES] = { 0 }, numerators[PRIMES] = { 0 };
+		uint64_t sums[PRIMES] = { 0 };
 		long double smallest = INFINITY, largest = -INFINITY, sum = 0;
 		struct perfkit_stat stat;
 		mpq_t mean;
@@ -415,15 +415,19 @@ static void test_perfkit_means(void)
 			perfkit_stat_add(&stat, &(struct perfctr_perfkit_value){
 							.numerator = (int64_t)numerator,
 							.denominator = (int64_t)denominator,
-							.cycles = denominator,
 							.elapsed_ns = 7,
 						});
+			/* every other one stands for a time, of n */
+			perfkit_stat_add_time(&stat, &(struct perfctr_perfkit_value){
+							     .numerator = n,
+							     .denominator = 1,
+							     .state = n % 2 ? PERFCTR_VALUE_NOT_MEASURED :
+									      PERFCTR_VALUE_OK,
+						     });
 			for (unsigned int k = 0; k < PRIMES; k++) {
 				uint128 quotient = quotient_mod(numerator, denominator, primes[k]);
 
 				sums[k] = (uint64_t)((sums[k] + quotient) % primes[k]);
-				numerators[k] = (uint64_t)(((uint128)numerators[k] + numerator) %
-							   primes[k]);
 			}
 			smallest = fminl(smallest, value);
 			largest = fmaxl(largest, value);
@@ -439,11 +443,8 @@ static void test_perfkit_means(void)
 		CHECK(fabsl(ratio_number(stat.max) / largest - 1) < 1e-15L);
 		perfkit_stat_mean_of(&stat, stat.elapsed_ns, mean);
 		CHECK(!mpq_cmp_ui(mean, 7, 1));
-		/* value * cycles is the numerator */
-		perfkit_stat_mean_by_cycles(&stat, mean);
-		for (unsigned int k = 0; k < PRIMES; k++)
-			CHECK(ratio_mod(mean, primes[k]) ==
-			      quotient_mod(numerators[k], count, primes[k]));
+		CHECK(perfkit_stat_mean_time(&stat, mean) && stat.timed == (count + 1) / 2);
+		CHECK(!mpq_cmp_ui(mean, (count + 1) / 2 - 1, 1));
 		perfkit_stat_clear(&stat);
 		mpq_clear(mean);
 	}
@@ -457,6 +458,7 @@ static void test_perfkit_states(void)
 	perfkit_stat_init(&stat);
 	/* nobody measured it: that is not "ok" */
 	CHECK(!stat.measured && stat.state == PERFCTR_VALUE_NOT_MEASURED);
+	CHECK(!perfkit_stat_mean_time(&stat, stat.sum));
 	perfkit_stat_add(&stat, &value);
 	CHECK(!stat.measured && stat.state == PERFCTR_VALUE_ZERO_DENOMINATOR);
 	value = (struct perfctr_perfkit_value){ .numerator = INT64_MIN, .denominator = 2 };

@@ -1175,7 +1175,9 @@ struct perfctr_totals_block_info {
 	/** @index: physical index, DRM_PERFCTR_INDEX_ALL in perfctr_totals_sum(). */
 	uint16_t index;
 	/** @section: positions begin at 64 * @section. */
-	uint16_t section;
+	uint8_t section;
+	/** @format: enum drm_perfctr_block_format of its blocks. */
+	uint8_t format;
 	/** @product: see "Products" in perfctr_drm.h. */
 	uint16_t product;
 	/** @set: enum drm_perfctr_set. */
@@ -1198,9 +1200,9 @@ struct perfctr_totals_block_info {
 	uint64_t config1;
 	/** @config2: see struct perfctr_block_pmu. */
 	uint64_t config2;
-	/** @time_enabled: ns in which the events wanted to count. */
+	/** @time_enabled: ns in which its counters were to count. */
 	uint64_t time_enabled;
-	/** @time_running: ns smallest running time of its counters. */
+	/** @time_running: smallest running time of its counters, in ns. */
 	uint64_t time_running;
 	/** @pmu: name of the PMU, empty if none. */
 	const char *pmu;

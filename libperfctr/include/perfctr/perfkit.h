@@ -295,6 +295,21 @@ int perfctr_perfkit_value(const struct perfctr_perfkit *kit, size_t n, unsigned 
 			  struct perfctr_perfkit_value *value);
 
 /**
+ * perfctr_perfkit_time() - the time in ns that a unit's share stands for
+ * @kit: kit
+ * @n: counter of kind PERFCTR_PERFKIT_SOL or PERFCTR_PERFKIT_BOTTLENECK
+ * @object: part of the work; 0 for samples
+ * @time_ns: filled on success; look at its state
+ *
+ * Value / 100 * cycles, over the frequency of the unit's clock. A share is of the pass that
+ * measured it, and passes last differently though the work in them is the same: times compare.
+ *
+ * Return: 0; -ERANGE no such counter; -EINVAL it is of another kind.
+ */
+int perfctr_perfkit_time(const struct perfctr_perfkit *kit, size_t n, unsigned int object,
+			 struct perfctr_perfkit_value *time_ns);
+
+/**
  * perfctr_perfkit_sample() - end a frame, begin the next one
  * @kit: kit, not in an experiment
  *
@@ -318,8 +333,7 @@ void perfctr_perfkit_end_sampling(struct perfctr_perfkit *kit);
  * @kit: kit with counters of kind PERFCTR_PERFKIT_BOTTLENECK
  * @object: part of the work; 0 for samples
  *
- * By time: value / 100 * cycles, over the frequency of the unit's clock. A share is of the
- * pass that measured it, and passes last differently though the work in them is the same.
+ * By perfctr_perfkit_time().
  *
  * Return: number of the counter with the longest time; -ENODATA none has one, or all are 0.
  */

@@ -326,7 +326,7 @@ static int next_block(struct perfctr_sample *sample, struct perfctr_block *block
 	if (block_told)
 		return 0;
 	block_told = true;
-	*block = (struct perfctr_block){ .type = DRM_PERFCTR_NV50_BLOCK_PCOUNTER };
+	*block = (struct perfctr_block){ .format = DRM_PERFCTR_FORMAT_RUNNING_TIMES };
 	return 1;
 }
 
@@ -395,7 +395,7 @@ static const struct perfctr_totals_block_info *block_info(const struct perfctr_t
 {
 	struct perfctr_totals *t = (struct perfctr_totals *)block;
 
-	t->info.type = DRM_PERFCTR_NV50_BLOCK_PCOUNTER;
+	t->info.format = DRM_PERFCTR_FORMAT_RUNNING_TIMES;
 	t->info.time_enabled = t->counts.enabled_ns;
 	t->info.states = least_running(&t->counts, t->events) < t->counts.enabled_ns ?
 				 DRM_PERFCTR_STATE_MULTIPLEXED :
@@ -456,8 +456,7 @@ static void use_hardware(void)
 	for (unsigned int n = 0; n < EVENTS; n++)
 		letters[n] = (struct gpc_counter){
 			.event = (char *)names[n],
-			.block_type = ALWAYS >> n & 1 ? DRM_PERFCTR_TEGRA410_BLOCK_PCIE :
-							DRM_PERFCTR_NV50_BLOCK_PCOUNTER,
+			.format = ALWAYS >> n & 1 ? 0 : DRM_PERFCTR_FORMAT_RUNNING_TIMES,
 			.position = (uint16_t)n,
 			.scale = 1,
 		};
