@@ -83,17 +83,6 @@ static int call_query(struct igt_perfctr_session *s)
 	return igt_perfctr_query(dev.fd, &query);
 }
 
-static int call_bo_create(struct igt_perfctr_session *s)
-{
-	struct drm_perfctr_bo_create bo = { .size = 65536 };
-	int ret = igt_perfctr_ioctl(dev.fd, DRM_IOCTL_PERFCTR_BO_CREATE, &bo);
-	struct drm_gem_close close = { .handle = bo.handle };
-
-	if (!ret)
-		ret = igt_perfctr_ioctl(dev.fd, DRM_IOCTL_GEM_CLOSE, &close);
-	return ret;
-}
-
 static int call_setup(struct igt_perfctr_session *s)
 {
 	struct drm_perfctr_setup setup = s->setup;
@@ -101,9 +90,10 @@ static int call_setup(struct igt_perfctr_session *s)
 	int ret;
 
 	ret = igt_perfctr_control(dev.fd, DRM_PERFCTR_CMD_SETUP, &handle, &setup, sizeof(setup));
-	if (!ret)
-		ret = igt_perfctr_control(dev.fd, DRM_PERFCTR_CMD_TEARDOWN, &handle, NULL, 0);
-	return ret;
+	if (ret)
+		return ret;
+	close(setup.ring_fd);
+	return igt_perfctr_control(dev.fd, DRM_PERFCTR_CMD_TEARDOWN, &handle, NULL, 0);
 }
 
 /* a call whose result could not be copied out has been done all the same */
@@ -186,10 +176,7 @@ static unsigned int sweep(int (*call)(struct igt_perfctr_session *s), struct igt
 
 /* --- users ------------------------------------------------------------------ */
 
-/*
- * Who has no rights is remembered as a user, with a queue for the wake-ups of its sessions. Both
- * are made anew by each SETUP, as no session is left and none was started.
- */
+/* each SETUP makes the account of its user anew, as no session is left */
 static void sweep_setup_of_user(void)
 {
 	igt_perfctr_sysctl("paranoid", "0");
@@ -329,7 +316,7 @@ static int worker_fail_nth(void)
 	return fd;
 }
 
-/* a session counts while CPU 1 comes back: the worker opens the events, and cannot tell anybody */
+/* a session counts while CPU 1 comes back: the worker opens the events, and cannot report an error */
 static unsigned int sweep_worker(struct igt_perfctr_session *s)
 {
 	const uint32_t followed = DRM_PERFCTR_STATE_MIGRATED | DRM_PERFCTR_STATE_ERROR;
@@ -542,6 +529,90 @@ static void sweep_pmu_probe(const char *pmu)
 	igt_assert_lt(0, failed);
 }
 
+static void pcounter(void)
+{
+	static const uint64_t periods_ns[] = { 0, 100000 };
+
+	igt_nv50_come();
+	for (unsigned int i = 0; i < 2; i++) {
+		static const char *const names[] = { "gpu_busy", "setup_primitive_count" };
+		const struct igt_perfctr_device csf = dev;
+		struct igt_perfctr_session t;
+
+		dev = igt_nv50.dev;
+		igt_nv50_session_create(&t, periods_ns[i], names, 2);
+		igt_assert_lt(0, sweep(call_setup, &t));
+		sweep(call_start, &t);
+		sweep(call_sample, &t);
+		igt_perfctr_session_fini(&t);
+
+		igt_nv50_session_create(&t, periods_ns[i], names, 2);
+		igt_nv50_read_before();
+		igt_assert_eq(igt_perfctr_start(&t, 0), 0);
+		igt_nv50_work(1);
+		igt_assert_eq(igt_perfctr_stop(&t, 0), 0);
+		igt_perfctr_drain(&t);
+		igt_nv50_read_after();
+		igt_nv50_assert_conserved(&t);
+		igt_perfctr_session_fini(&t);
+		dev = csf;
+	}
+	igt_nv50_go();
+}
+
+static void soc_setup(void)
+{
+	struct igt_perfctr_session t;
+
+	soc_session(&t);
+	igt_assert_lt(0, sweep(call_setup, &t));
+	soc_session_end(&t);
+}
+
+static void soc_start(void)
+{
+	struct igt_perfctr_session t;
+
+	soc_session(&t);
+	sweep(call_start, &t);
+	soc_session_end(&t);
+}
+
+static void soc_start_hotplug(void)
+{
+	struct igt_perfctr_session t;
+
+	hotplug_session(&t);
+	igt_assert_lt(0, sweep_start_after_hotplug(&t));
+	igt_perfctr_session_fini(&t);
+}
+
+static void soc_active_hotplug(void)
+{
+	struct igt_perfctr_session t;
+
+	hotplug_session(&t);
+	igt_assert_lt(0, sweep_worker(&t));
+	igt_perfctr_session_fini(&t);
+}
+
+static void conserve(void)
+{
+	static struct igt_vsoc_truth before, after;
+	struct igt_perfctr_session t;
+
+	igt_perfctr_session_init(&t, &dev);
+	igt_perfctr_session_create(&t);
+	igt_vsoc_truth(&dev, &before);
+	igt_assert_eq(igt_perfctr_start(&t, 0), 0);
+	igt_vsoc_work(&dev, 1);
+	igt_assert_eq(igt_perfctr_stop(&t, 0), 0);
+	igt_vsoc_truth(&dev, &after);
+	igt_perfctr_drain(&t);
+	igt_vsoc_assert_conserved(&t, &before, &after);
+	igt_perfctr_session_fini(&t);
+}
+
 int igt_main()
 {
 	struct igt_perfctr_session s;
@@ -567,20 +638,8 @@ int igt_main()
 	igt_subtest("open") igt_assert_lt(0, sweep(call_open, &s));
 	igt_describe("QUERY with each allocation failing once: -ENOMEM or success, nothing left");
 	igt_subtest("query") sweep(call_query, &s);
-	igt_describe(
-		"BO_CREATE with each allocation failing once: -ENOMEM or success, nothing left");
-	igt_subtest("bo-create") igt_assert_lt(0, sweep(call_bo_create, &s));
 	igt_describe("SETUP with each allocation failing once: -ENOMEM or success, nothing left");
-	igt_subtest("setup")
-	{
-		struct igt_perfctr_session other;
-
-		/* buffers that no other session writes to */
-		igt_perfctr_session_init(&other, &dev);
-		igt_perfctr_session_create(&other);
-		igt_assert_lt(0, sweep(call_setup, &other));
-		igt_perfctr_session_fini(&other);
-	}
+	igt_subtest("setup") igt_assert_lt(0, sweep(call_setup, &s));
 	igt_describe(
 		"SETUP by a user without rights, with an eventfd, with each allocation failing "
 		"once: -ENOMEM or success, nothing left");
@@ -594,83 +653,23 @@ int igt_main()
 	igt_describe(
 		"SETUP, START and SAMPLE of PCOUNTER with each allocation failing once, without "
 		"and with a period that is recorded: as above, and the counts are exact");
-	igt_subtest("pcounter")
-	{
-		static const uint64_t periods_ns[] = { 0, 100000 };
-
-		igt_nv50_come();
-		for (unsigned int i = 0; i < 2; i++) {
-			static const char *const names[] = { "gpu_busy", "setup_primitive_count" };
-			const struct igt_perfctr_device csf = dev;
-			struct igt_perfctr_session t;
-
-			dev = igt_nv50.dev;
-			/* buffers of its own, as above */
-			igt_nv50_session_create(&t, periods_ns[i], names, 2);
-			igt_assert_lt(0, sweep(call_setup, &t));
-			igt_perfctr_session_fini(&t);
-			igt_nv50_session_create(&t, periods_ns[i], names, 2);
-			sweep(call_start, &t);
-			sweep(call_sample, &t);
-			igt_perfctr_session_fini(&t);
-
-			igt_nv50_session_create(&t, periods_ns[i], names, 2);
-			igt_nv50_read_before();
-			igt_assert_eq(igt_perfctr_start(&t, 0), 0);
-			igt_nv50_work(1);
-			igt_assert_eq(igt_perfctr_stop(&t, 0), 0);
-			igt_perfctr_drain(&t);
-			igt_nv50_read_after();
-			igt_nv50_assert_conserved(&t);
-			igt_perfctr_session_fini(&t);
-			dev = csf;
-		}
-		igt_nv50_go();
-	}
+	igt_subtest("pcounter") pcounter();
 
 	igt_describe(
 		"SETUP with SoC blocks and an eventfd, each allocation of the core and of perf "
 		"failing once: -ENOMEM or success, nothing left");
-	igt_subtest("soc-setup")
-	{
-		struct igt_perfctr_session t;
-
-		soc_session(&t);
-		igt_assert_lt(0, sweep(call_setup, &t));
-		soc_session_end(&t);
-	}
+	igt_subtest("soc-setup") soc_setup();
 	igt_describe("START and STOP of SoC blocks with each allocation failing once: as above");
-	igt_subtest("soc-start")
-	{
-		struct igt_perfctr_session t;
-
-		soc_session(&t);
-		sweep(call_start, &t);
-		soc_session_end(&t);
-	}
+	igt_subtest("soc-start") soc_start();
 
 	igt_describe(
 		"START with each allocation failing once, after a CPU was away: -ENOMEM or success, "
 		"and the next START has all CPUs");
-	igt_subtest("soc-start-hotplug")
-	{
-		struct igt_perfctr_session t;
-
-		hotplug_session(&t);
-		igt_assert_lt(0, sweep_start_after_hotplug(&t));
-		igt_perfctr_session_fini(&t);
-	}
+	igt_subtest("soc-start-hotplug") soc_start_hotplug();
 	igt_describe(
 		"a CPU comes back while a session counts, with each allocation of the worker failing "
 		"once: not valid and ERROR until the next START, or as if nothing had been");
-	igt_subtest("soc-active-hotplug")
-	{
-		struct igt_perfctr_session t;
-
-		hotplug_session(&t);
-		igt_assert_lt(0, sweep_worker(&t));
-		igt_perfctr_session_fini(&t);
-	}
+	igt_subtest("soc-active-hotplug") soc_active_hotplug();
 
 	igt_describe(
 		"a driver probes with each allocation of the core failing once: -ENOMEM, and the "
@@ -694,22 +693,7 @@ int igt_main()
 	}
 
 	igt_describe("after all that the counts are exact");
-	igt_subtest("conserve")
-	{
-		static struct igt_vsoc_truth before, after;
-		struct igt_perfctr_session t;
-
-		igt_perfctr_session_init(&t, &dev);
-		igt_perfctr_session_create(&t);
-		igt_vsoc_truth(&dev, &before);
-		igt_assert_eq(igt_perfctr_start(&t, 0), 0);
-		igt_vsoc_work(&dev, 1);
-		igt_assert_eq(igt_perfctr_stop(&t, 0), 0);
-		igt_vsoc_truth(&dev, &after);
-		igt_perfctr_drain(&t);
-		igt_vsoc_assert_conserved(&t, &before, &after);
-		igt_perfctr_session_fini(&t);
-	}
+	igt_subtest("conserve") conserve();
 
 	igt_fixture()
 	{

@@ -451,184 +451,204 @@ static int try_ucf(uint32_t pmu_type)
 	return ret;
 }
 
+static void permission_none(void)
+{
+	igt_fork(child, 1)
+	{
+		igt_drop_to(IGT_NOBODY, 0);
+		igt_assert_eq(try_period(0), -EACCES);
+		igt_assert_eq(try_generic(), -EACCES);
+	}
+	igt_waitchildren();
+}
+
+static void permission_cap_perfmon(void)
+{
+	igt_fork(child, 1)
+	{
+		igt_drop_to(IGT_NOBODY, 1ull << CAP_PERFMON);
+		igt_assert_eq(try_period(0), 0);
+		igt_assert_eq(try_period(dev.info.min_period_ns), 0);
+		igt_assert_eq(try_generic(), generic_or(0));
+	}
+	igt_waitchildren();
+}
+
+static void permission_namespace(void)
+{
+	igt_require_f(!access("/proc/self/ns/user", F_OK), "no user namespaces\n");
+	igt_fork(child, 1)
+	{
+		igt_drop_to(IGT_NOBODY, 0);
+		/* all capabilities there */
+		igt_assert_eq(unshare(CLONE_NEWUSER), 0);
+		igt_assert_eq(try_period(0), -EACCES);
+		igt_assert_eq(try_generic(), -EACCES);
+	}
+	igt_waitchildren();
+}
+
+static void permission_cap_sys_admin(void)
+{
+	igt_fork(child, 1)
+	{
+		igt_drop_to(IGT_NOBODY, 1ull << CAP_SYS_ADMIN);
+		igt_assert_eq(try_period(dev.info.min_period_ns), 0);
+	}
+	igt_waitchildren();
+}
+
+static void permission_query(void)
+{
+	igt_fork(child, 1)
+	{
+		struct drm_perfctr_query q = { .type = DRM_PERFCTR_QUERY_BLOCKS };
+
+		igt_drop_to(IGT_NOBODY, 0);
+		igt_assert_eq(igt_perfctr_query(dev.fd, &q), 0);
+		igt_assert_eq_u32(q.count, dev.block_count);
+	}
+	igt_waitchildren();
+}
+
+static void permission_paranoid(void)
+{
+	igt_perfctr_sysctl("paranoid", "0");
+	igt_fork(child, 1)
+	{
+		igt_drop_to(IGT_NOBODY, 0);
+		igt_assert_eq(try_period(0), 0);
+		igt_assert_eq(try_period(dev.info.unprivileged_min_period_ns), 0);
+		igt_assert_eq(try_period(dev.info.unprivileged_min_period_ns - 1), -EPERM);
+		igt_assert_eq(try_period(dev.info.min_period_ns - 1), -ERANGE);
+	}
+	igt_waitchildren();
+	igt_perfctr_sysctl("paranoid", "1");
+}
+
+static void permission_generic_pmu(void)
+{
+	igt_perfctr_sysctl("paranoid", "0");
+	igt_fork(child, 1)
+	{
+		igt_drop_to(IGT_NOBODY, 0);
+		igt_assert_eq(try_generic(), generic_or(-EACCES));
+	}
+	igt_waitchildren();
+	igt_perfctr_sysctl("paranoid", "1");
+}
+
+static void permission_soc(void)
+{
+	int type = igt_read_int(IGT_UCF_TYPE);
+	int paranoid = igt_read_int(IGT_PERF_PARANOID);
+
+	igt_require_f(type > 0, "no PMU nvidia_ucf_pmu_0\n");
+	igt_perfctr_sysctl("paranoid", "0");
+	for (int level = 0; level <= 3; level++) {
+		igt_write_int(IGT_PERF_PARANOID, level);
+		igt_fork(child, 1)
+		{
+			igt_drop_to(IGT_NOBODY, 0);
+			igt_assert_eq(try_ucf(type), level ? -EACCES : 0);
+		}
+		igt_waitchildren();
+		igt_assert_eq(try_ucf(type), 0);
+	}
+	igt_write_int(IGT_PERF_PARANOID, paranoid);
+	igt_perfctr_sysctl("paranoid", "1");
+}
+
+static void permission_rate_sysctl(void)
+{
+	struct drm_perfctr_device_info info;
+	struct drm_perfctr_query q = {
+		.type = DRM_PERFCTR_QUERY_DEVICE,
+		.count = 1,
+		.stride = sizeof(info),
+		.pointer = (uintptr_t)&info,
+	};
+
+	igt_perfctr_sysctl("paranoid", "0");
+	igt_perfctr_sysctl("max_sample_rate_hz", "100");
+	memset(&info, 0, sizeof(info));
+	igt_assert_eq(igt_perfctr_query(dev.fd, &q), 0);
+	igt_assert_eq_u64(info.unprivileged_min_period_ns, 10 * MS);
+	igt_fork(child, 1)
+	{
+		igt_drop_to(IGT_NOBODY, 0);
+		igt_assert_eq(try_period(9 * MS), -EPERM);
+		igt_assert_eq(try_period(10 * MS), 0);
+	}
+	igt_waitchildren();
+	igt_assert_eq(try_period(9 * MS), 0);
+	igt_perfctr_sysctl("max_sample_rate_hz", "1000");
+	igt_perfctr_sysctl("paranoid", "1");
+}
+
+static void permission_fd_passed(void)
+{
+	int sockets[2];
+
+	igt_assert_eq(socketpair(AF_UNIX, SOCK_STREAM, 0, sockets), 0);
+	igt_fork(child, 1)
+	{
+		struct igt_perfctr_session s;
+		struct igt_perfctr_device mine = dev;
+
+		/* handle, sizes and mappings come by fork; the file by the socket */
+		igt_assert_eq(recv(sockets[1], &s, sizeof(s), MSG_WAITALL), (int)sizeof(s));
+		igt_drop_to(IGT_NOBODY, 0);
+		close(dev.fd);
+		mine.fd = igt_receive_fd(sockets[1]);
+		s.dev = &mine;
+		igt_assert_eq(igt_perfctr_start(&s, 1), 0);
+		igt_assert_eq(igt_perfctr_sample(&s, 2), 0);
+		igt_assert_eq(igt_perfctr_stop(&s, 3), 0);
+		igt_assert_eq(igt_perfctr_control(mine.fd, DRM_PERFCTR_CMD_SETUP, &s.handle,
+						  &s.setup, sizeof(s.setup)),
+			      -EACCES);
+	}
+	{
+		struct igt_perfctr_device mine;
+		struct igt_perfctr_session s;
+
+		igt_perfctr_reopen(&mine, &dev);
+		igt_perfctr_session_setup(&s, &mine, SLOTS, 0);
+		igt_assert_eq(write(sockets[0], &s, sizeof(s)), (int)sizeof(s));
+		igt_send_fd(sockets[0], mine.fd);
+		igt_waitchildren();
+		igt_assert_eq(igt_perfctr_drain(&s), 2);
+		igt_assert_eq_u64(s.last.user_data, 3);
+		igt_perfctr_session_fini(&s);
+		igt_perfctr_close(&mine);
+	}
+	close(sockets[0]);
+	close(sockets[1]);
+}
+
 static void permission_tests(void)
 {
 	igt_describe("without CAP_PERFMON counters are -EACCES");
-	igt_subtest("permission-none")
-	{
-		igt_fork(child, 1)
-		{
-			igt_drop_to(IGT_NOBODY, 0);
-			igt_assert_eq(try_period(0), -EACCES);
-			igt_assert_eq(try_generic(), -EACCES);
-		}
-		igt_waitchildren();
-	}
+	igt_subtest("permission-none") permission_none();
 	igt_describe("CAP_PERFMON alone is enough for everything");
-	igt_subtest("permission-cap-perfmon")
-	{
-		igt_fork(child, 1)
-		{
-			igt_drop_to(IGT_NOBODY, 1ull << CAP_PERFMON);
-			igt_assert_eq(try_period(0), 0);
-			igt_assert_eq(try_period(dev.info.min_period_ns), 0);
-			igt_assert_eq(try_generic(), generic_or(0));
-		}
-		igt_waitchildren();
-	}
+	igt_subtest("permission-cap-perfmon") permission_cap_perfmon();
 	igt_describe("CAP_PERFMON inside a user namespace is no right to anything: -EACCES");
-	igt_subtest("permission-namespace")
-	{
-		igt_require_f(!access("/proc/self/ns/user", F_OK), "no user namespaces\n");
-		igt_fork(child, 1)
-		{
-			igt_drop_to(IGT_NOBODY, 0);
-			/* all capabilities there */
-			igt_assert_eq(unshare(CLONE_NEWUSER), 0);
-			igt_assert_eq(try_period(0), -EACCES);
-			igt_assert_eq(try_generic(), -EACCES);
-		}
-		igt_waitchildren();
-	}
+	igt_subtest("permission-namespace") permission_namespace();
 	igt_describe("CAP_SYS_ADMIN includes CAP_PERFMON, as everywhere in the kernel");
-	igt_subtest("permission-cap-sys-admin")
-	{
-		igt_fork(child, 1)
-		{
-			igt_drop_to(IGT_NOBODY, 1ull << CAP_SYS_ADMIN);
-			igt_assert_eq(try_period(dev.info.min_period_ns), 0);
-		}
-		igt_waitchildren();
-	}
+	igt_subtest("permission-cap-sys-admin") permission_cap_sys_admin();
 	igt_describe("what exists may be asked without any right");
-	igt_subtest("permission-query")
-	{
-		igt_fork(child, 1)
-		{
-			struct drm_perfctr_query q = { .type = DRM_PERFCTR_QUERY_BLOCKS };
-
-			igt_drop_to(IGT_NOBODY, 0);
-			igt_assert_eq(igt_perfctr_query(dev.fd, &q), 0);
-			igt_assert_eq_u32(q.count, dev.block_count);
-		}
-		igt_waitchildren();
-	}
+	igt_subtest("permission-query") permission_query();
 	igt_describe("paranoid=0 opens GPU counters to everybody, with a limited rate");
-	igt_subtest("permission-paranoid")
-	{
-		igt_perfctr_sysctl("paranoid", "0");
-		igt_fork(child, 1)
-		{
-			igt_drop_to(IGT_NOBODY, 0);
-			igt_assert_eq(try_period(0), 0);
-			igt_assert_eq(try_period(dev.info.unprivileged_min_period_ns), 0);
-			igt_assert_eq(try_period(dev.info.unprivileged_min_period_ns - 1), -EPERM);
-			igt_assert_eq(try_period(dev.info.min_period_ns - 1), -ERANGE);
-		}
-		igt_waitchildren();
-		igt_perfctr_sysctl("paranoid", "1");
-	}
+	igt_subtest("permission-paranoid") permission_paranoid();
 	igt_describe("paranoid=0 does not open other PMUs: perf has its own policy");
-	igt_subtest("permission-generic-pmu")
-	{
-		igt_perfctr_sysctl("paranoid", "0");
-		igt_fork(child, 1)
-		{
-			igt_drop_to(IGT_NOBODY, 0);
-			igt_assert_eq(try_generic(), generic_or(-EACCES));
-		}
-		igt_waitchildren();
-		igt_perfctr_sysctl("paranoid", "1");
-	}
+	igt_subtest("permission-generic-pmu") permission_generic_pmu();
 	igt_describe("SoC blocks need perf's leave too, and without it the error says so");
-	igt_subtest("permission-soc")
-	{
-		int type = igt_read_int(IGT_UCF_TYPE);
-		int paranoid = igt_read_int(IGT_PERF_PARANOID);
-
-		igt_require_f(type > 0, "no PMU nvidia_ucf_pmu_0\n");
-		igt_perfctr_sysctl("paranoid", "0");
-		for (int level = 0; level <= 3; level++) {
-			igt_write_int(IGT_PERF_PARANOID, level);
-			igt_fork(child, 1)
-			{
-				igt_drop_to(IGT_NOBODY, 0);
-				igt_assert_eq(try_ucf(type), level ? -EACCES : 0);
-			}
-			igt_waitchildren();
-			igt_assert_eq(try_ucf(type), 0);
-		}
-		igt_write_int(IGT_PERF_PARANOID, paranoid);
-		igt_perfctr_sysctl("paranoid", "1");
-	}
+	igt_subtest("permission-soc") permission_soc();
 	igt_describe("the shortest period of others is root's to set, and the device reports it");
-	igt_subtest("permission-rate-sysctl")
-	{
-		struct drm_perfctr_device_info info;
-		struct drm_perfctr_query q = {
-			.type = DRM_PERFCTR_QUERY_DEVICE,
-			.count = 1,
-			.stride = sizeof(info),
-			.pointer = (uintptr_t)&info,
-		};
-
-		igt_perfctr_sysctl("paranoid", "0");
-		igt_perfctr_sysctl("max_sample_rate_hz", "100");
-		memset(&info, 0, sizeof(info));
-		igt_assert_eq(igt_perfctr_query(dev.fd, &q), 0);
-		igt_assert_eq_u64(info.unprivileged_min_period_ns, 10 * MS);
-		igt_fork(child, 1)
-		{
-			igt_drop_to(IGT_NOBODY, 0);
-			igt_assert_eq(try_period(9 * MS), -EPERM);
-			igt_assert_eq(try_period(10 * MS), 0);
-		}
-		igt_waitchildren();
-		igt_assert_eq(try_period(9 * MS), 0);
-		igt_perfctr_sysctl("max_sample_rate_hz", "1000");
-		igt_perfctr_sysctl("paranoid", "1");
-	}
+	igt_subtest("permission-rate-sysctl") permission_rate_sysctl();
 	igt_describe("a session handed over by fd works for a process that could not make one");
-	igt_subtest("permission-fd-passed")
-	{
-		int sockets[2];
-
-		igt_assert_eq(socketpair(AF_UNIX, SOCK_STREAM, 0, sockets), 0);
-		igt_fork(child, 1)
-		{
-			struct igt_perfctr_session s;
-			struct igt_perfctr_device mine = dev;
-
-			/* handle, sizes and mappings come by fork; the file by the socket */
-			igt_assert_eq(recv(sockets[1], &s, sizeof(s), MSG_WAITALL), (int)sizeof(s));
-			igt_drop_to(IGT_NOBODY, 0);
-			close(dev.fd);
-			mine.fd = igt_receive_fd(sockets[1]);
-			s.dev = &mine;
-			igt_assert_eq(igt_perfctr_start(&s, 1), 0);
-			igt_assert_eq(igt_perfctr_sample(&s, 2), 0);
-			igt_assert_eq(igt_perfctr_stop(&s, 3), 0);
-			igt_assert_eq(igt_perfctr_control(mine.fd, DRM_PERFCTR_CMD_SETUP, &s.handle,
-							  &s.setup, sizeof(s.setup)),
-				      -EACCES);
-		}
-		{
-			struct igt_perfctr_device mine;
-			struct igt_perfctr_session s;
-
-			igt_perfctr_reopen(&mine, &dev);
-			igt_perfctr_session_setup(&s, &mine, SLOTS, 0);
-			igt_assert_eq(write(sockets[0], &s, sizeof(s)), (int)sizeof(s));
-			igt_send_fd(sockets[0], mine.fd);
-			igt_waitchildren();
-			igt_assert_eq(igt_perfctr_drain(&s), 2);
-			igt_assert_eq_u64(s.last.user_data, 3);
-			igt_perfctr_session_fini(&s);
-			igt_perfctr_close(&mine);
-		}
-		close(sockets[0]);
-		close(sockets[1]);
-	}
+	igt_subtest("permission-fd-passed") permission_fd_passed();
 }
 
 int igt_main()

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "minigt.h"
+#include "igt_rights.h"
 #include "igt_vsoc_device.h"
 #include "igt_sys.h"
 
@@ -59,169 +60,213 @@ static void end_conserved(struct igt_perfctr_session *s)
 
 /* --- power ---------------------------------------------------------------- */
 
+static void power_suspended(void)
+{
+	struct igt_perfctr_session s;
+
+	create(&s, 0, 0);
+	begin(&s);
+	igt_vsoc_work(&dev, 0);
+	igt_vsoc_power(0, "auto");
+	igt_vsoc_await_power(0, "suspended");
+	igt_assert_eq(igt_perfctr_sample(&s, 0), 0);
+	/* sampling did not wake it */
+	igt_assert(igt_vsoc_power_is(0, "suspended"));
+	igt_perfctr_drain(&s);
+	igt_assert(s.last.flags & DRM_PERFCTR_SAMPLE_SUSPENDED);
+	igt_assert_eq_u64(s.lost_ns, 0);
+	/* the whole span of one, the beginning of the next */
+	for (unsigned int i = 0; i < 2; i++) {
+		igt_assert_eq(igt_perfctr_sample(&s, 0), 0);
+		igt_perfctr_drain(&s);
+		igt_assert_eq_u32(s.last.flags,
+				  DRM_PERFCTR_SAMPLE_MANUAL | DRM_PERFCTR_SAMPLE_SUSPENDED);
+		if (!i)
+			igt_vsoc_power(0, "on");
+	}
+	igt_vsoc_work(&dev, 1);
+	end_conserved(&s);
+	igt_assert_eq_u32(s.last.flags, DRM_PERFCTR_SAMPLE_FINAL);
+	igt_perfctr_session_fini(&s);
+}
+
+static void power_keep_awake(void)
+{
+	struct igt_perfctr_session s;
+
+	create(&s, DRM_PERFCTR_SETUP_KEEP_AWAKE, 0);
+	igt_vsoc_power(0, "auto");
+	igt_vsoc_await_power(0, "suspended");
+	/* START wakes it, which counts as a transition before the session */
+	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+	igt_vsoc_truth(&dev, &before);
+	igt_assert(igt_vsoc_power_is(0, "active"));
+	igt_sleep_ms(300);
+	igt_assert(igt_vsoc_power_is(0, "active"));
+	igt_vsoc_work(&dev, 1);
+	end_conserved(&s);
+	igt_assert(!(s.flags & DRM_PERFCTR_SAMPLE_SUSPENDED));
+	igt_vsoc_await_power(0, "suspended");
+	igt_vsoc_power(0, "on");
+	igt_perfctr_session_fini(&s);
+}
+
+static void power_start_suspended(void)
+{
+	struct igt_perfctr_session s;
+
+	create(&s, 0, 0);
+	igt_vsoc_power(0, "auto");
+	igt_vsoc_await_power(0, "suspended");
+	begin(&s);
+	igt_assert(igt_vsoc_power_is(0, "suspended"));
+	igt_vsoc_work(&dev, 2);
+	igt_vsoc_power(0, "on");
+	end_conserved(&s);
+	igt_perfctr_session_fini(&s);
+}
+
+static void power_protected_suspended(void)
+{
+	struct igt_perfctr_session s;
+
+	create(&s, 0, 0);
+	begin(&s);
+	igt_vsoc_power(0, "auto");
+	igt_vsoc_await_power(0, "suspended");
+	igt_vsoc_debugfs(&dev, "protected", "1");
+	igt_vsoc_debugfs(&dev, "protected", "0");
+	igt_vsoc_power(0, "on");
+	end_conserved(&s);
+	igt_assert_eq_u64(igt_perfctr_sum(&s, DRM_PERFCTR_MALI_BLOCK_FW, 0,
+					  igt_vsoc_counter(&after, DRM_PERFCTR_MALI_BLOCK_FW,
+							   "PROTECTED_ENTRIES")),
+			  1);
+	igt_perfctr_session_fini(&s);
+}
+
+static void power_automatic(void)
+{
+	struct igt_perfctr_session s, plain;
+
+	create(&s, DRM_PERFCTR_SETUP_AUTOMATIC, 0);
+	create(&plain, 0, 0);
+	begin(&s);
+	igt_assert_eq(igt_perfctr_start(&plain, 0), 0);
+	igt_vsoc_work(&dev, 0);
+	igt_vsoc_debugfs(&dev, "cores_on", "0x0");
+	igt_perfctr_wait_unread(&s, 1);
+	igt_vsoc_debugfs(&dev, "cores_on", "0x50005");
+	igt_perfctr_wait_unread(&s, 2);
+	for (uint64_t i = 0; i < 2; i++) {
+		igt_assert_eq_u32(igt_perfctr_slot(&s, i)->flags,
+				  DRM_PERFCTR_SAMPLE_AUTOMATIC);
+		igt_assert_eq_u64(igt_perfctr_slot(&s, i)->user_data, START_DATA);
+	}
+	igt_vsoc_work(&dev, 1);
+	igt_assert_eq(igt_perfctr_stop(&plain, 0), 0);
+	end_conserved(&s);
+	igt_perfctr_drain(&plain);
+	igt_vsoc_assert_conserved(&plain, &before, &after);
+	igt_assert_lte_u64(2, s.automatic);
+	igt_assert_eq_u64(plain.automatic, 0);
+	for (unsigned int b = 0; b < plain.setup.block_count; b++)
+		if (plain.sums[b].type == DRM_PERFCTR_MALI_BLOCK_SHADER)
+			igt_assert(plain.sums[b].states & DRM_PERFCTR_STATE_OFF);
+	igt_perfctr_session_fini(&s);
+	igt_perfctr_session_fini(&plain);
+}
+
+static void automatic_overflow(void)
+{
+	struct igt_perfctr_session s;
+
+	create(&s, DRM_PERFCTR_SETUP_AUTOMATIC, 0);
+	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+	igt_vsoc_debugfs(&dev, "fail_overflow", "1000 1");
+	igt_assert_eq(igt_perfctr_sample(&s, 0), 0);
+	/* the event of the overflow has the core collect */
+	igt_sleep_ms(100);
+	igt_vsoc_debugfs(&dev, "fail_overflow", "0");
+	igt_assert_eq_u32(igt_perfctr_status(&s).flags, DRM_PERFCTR_STATUS_ACTIVE);
+	igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
+	igt_perfctr_drain(&s);
+	igt_assert_eq_u64(s.samples, 2);
+	igt_assert_eq_u64(s.automatic, 0);
+	igt_perfctr_session_fini(&s);
+}
+
+static void power_protected(void)
+{
+	struct igt_perfctr_session s;
+	uint32_t states = 0;
+
+	create(&s, DRM_PERFCTR_SETUP_AUTOMATIC, 0);
+	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+	igt_vsoc_debugfs(&dev, "protected", "1");
+	igt_vsoc_work(&dev, 0);
+	igt_perfctr_wait_unread(&s, 1);
+	igt_vsoc_debugfs(&dev, "protected", "0");
+	igt_perfctr_wait_unread(&s, 2);
+	igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
+	igt_perfctr_drain(&s);
+	for (unsigned int b = 0; b < s.setup.block_count; b++)
+		states |= s.sums[b].states;
+	igt_assert(states & DRM_PERFCTR_STATE_PROTECTED);
+	igt_assert(states & DRM_PERFCTR_STATE_NORMAL);
+	igt_assert_eq_u64(s.automatic, 2);
+	igt_perfctr_session_fini(&s);
+}
+
 static void power_tests(void)
 {
 	igt_describe("an active session lets the GPU sleep, and its samples say that it did");
-	igt_subtest("power-suspended")
-	{
-		struct igt_perfctr_session s;
-
-		create(&s, 0, 0);
-		begin(&s);
-		igt_vsoc_work(&dev, 0);
-		igt_vsoc_power(0, "auto");
-		igt_vsoc_await_power(0, "suspended");
-		igt_assert_eq(igt_perfctr_sample(&s, 0), 0);
-		/* sampling did not wake it */
-		igt_assert(igt_vsoc_power_is(0, "suspended"));
-		igt_perfctr_drain(&s);
-		igt_assert(s.last.flags & DRM_PERFCTR_SAMPLE_SUSPENDED);
-		igt_assert_eq_u64(s.lost_ns, 0);
-		/* the whole span of one, the beginning of the next */
-		for (unsigned int i = 0; i < 2; i++) {
-			igt_assert_eq(igt_perfctr_sample(&s, 0), 0);
-			igt_perfctr_drain(&s);
-			igt_assert_eq_u32(s.last.flags,
-					  DRM_PERFCTR_SAMPLE_MANUAL | DRM_PERFCTR_SAMPLE_SUSPENDED);
-			if (!i)
-				igt_vsoc_power(0, "on");
-		}
-		igt_vsoc_work(&dev, 1);
-		end_conserved(&s);
-		igt_assert_eq_u32(s.last.flags, DRM_PERFCTR_SAMPLE_FINAL);
-		igt_perfctr_session_fini(&s);
-	}
+	igt_subtest("power-suspended") power_suspended();
 	igt_describe("KEEP_AWAKE keeps the GPU awake between START and STOP");
-	igt_subtest("power-keep-awake")
-	{
-		struct igt_perfctr_session s;
-
-		create(&s, DRM_PERFCTR_SETUP_KEEP_AWAKE, 0);
-		igt_vsoc_power(0, "auto");
-		igt_vsoc_await_power(0, "suspended");
-		/* START wakes it, which counts as a transition before the session */
-		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
-		igt_vsoc_truth(&dev, &before);
-		igt_assert(igt_vsoc_power_is(0, "active"));
-		igt_sleep_ms(300);
-		igt_assert(igt_vsoc_power_is(0, "active"));
-		igt_vsoc_work(&dev, 1);
-		end_conserved(&s);
-		igt_assert(!(s.flags & DRM_PERFCTR_SAMPLE_SUSPENDED));
-		igt_vsoc_await_power(0, "suspended");
-		igt_vsoc_power(0, "on");
-		igt_perfctr_session_fini(&s);
-	}
+	igt_subtest("power-keep-awake") power_keep_awake();
 	igt_describe("a session can be started while the GPU sleeps, and counts when it wakes");
-	igt_subtest("power-start-suspended")
-	{
-		struct igt_perfctr_session s;
-
-		create(&s, 0, 0);
-		igt_vsoc_power(0, "auto");
-		igt_vsoc_await_power(0, "suspended");
-		begin(&s);
-		igt_assert(igt_vsoc_power_is(0, "suspended"));
-		igt_vsoc_work(&dev, 2);
-		igt_vsoc_power(0, "on");
-		end_conserved(&s);
-		igt_perfctr_session_fini(&s);
-	}
+	igt_subtest("power-start-suspended") power_start_suspended();
 	igt_describe("entering protected mode wakes a GPU that sleeps, and is counted");
-	igt_subtest("power-protected-suspended")
-	{
-		struct igt_perfctr_session s;
-
-		create(&s, 0, 0);
-		begin(&s);
-		igt_vsoc_power(0, "auto");
-		igt_vsoc_await_power(0, "suspended");
-		igt_vsoc_debugfs(&dev, "protected", "1");
-		igt_vsoc_debugfs(&dev, "protected", "0");
-		igt_vsoc_power(0, "on");
-		end_conserved(&s);
-		igt_assert_eq_u64(igt_perfctr_sum(&s, DRM_PERFCTR_MALI_BLOCK_FW, 0,
-						  igt_vsoc_counter(&after, DRM_PERFCTR_MALI_BLOCK_FW,
-								   "PROTECTED_ENTRIES")),
-				  1);
-		igt_perfctr_session_fini(&s);
-	}
+	igt_subtest("power-protected-suspended") power_protected_suspended();
 	igt_describe("AUTOMATIC sessions get a sample for each transition of the cores");
-	igt_subtest("power-automatic")
-	{
-		struct igt_perfctr_session s, plain;
-
-		create(&s, DRM_PERFCTR_SETUP_AUTOMATIC, 0);
-		create(&plain, 0, 0);
-		begin(&s);
-		igt_assert_eq(igt_perfctr_start(&plain, 0), 0);
-		igt_vsoc_work(&dev, 0);
-		igt_vsoc_debugfs(&dev, "cores_on", "0x0");
-		igt_perfctr_wait_unread(&s, 1);
-		igt_vsoc_debugfs(&dev, "cores_on", "0x50005");
-		igt_perfctr_wait_unread(&s, 2);
-		for (uint64_t i = 0; i < 2; i++) {
-			igt_assert_eq_u32(igt_perfctr_slot(&s, i)->flags,
-					  DRM_PERFCTR_SAMPLE_AUTOMATIC);
-			igt_assert_eq_u64(igt_perfctr_slot(&s, i)->user_data, START_DATA);
-		}
-		igt_vsoc_work(&dev, 1);
-		igt_assert_eq(igt_perfctr_stop(&plain, 0), 0);
-		end_conserved(&s);
-		igt_perfctr_drain(&plain);
-		igt_vsoc_assert_conserved(&plain, &before, &after);
-		igt_assert_lte_u64(2, s.automatic);
-		igt_assert_eq_u64(plain.automatic, 0);
-		for (unsigned int b = 0; b < plain.setup.block_count; b++)
-			if (plain.sums[b].type == DRM_PERFCTR_MALI_BLOCK_SHADER)
-				igt_assert(plain.sums[b].states & DRM_PERFCTR_STATE_OFF);
-		igt_perfctr_session_fini(&s);
-		igt_perfctr_session_fini(&plain);
-	}
+	igt_subtest("power-automatic") power_automatic();
 	igt_describe("what is no transition gives AUTOMATIC sessions no sample");
-	igt_subtest("automatic-overflow")
-	{
-		struct igt_perfctr_session s;
-
-		create(&s, DRM_PERFCTR_SETUP_AUTOMATIC, 0);
-		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
-		igt_vsoc_debugfs(&dev, "fail_overflow", "1000 1");
-		igt_assert_eq(igt_perfctr_sample(&s, 0), 0);
-		/* the event of the overflow has the core collect */
-		igt_sleep_ms(100);
-		igt_vsoc_debugfs(&dev, "fail_overflow", "0");
-		igt_assert_eq_u32(igt_perfctr_status(&s).flags, DRM_PERFCTR_STATUS_ACTIVE);
-		igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
-		igt_perfctr_drain(&s);
-		igt_assert_eq_u64(s.samples, 2);
-		igt_assert_eq_u64(s.automatic, 0);
-		igt_perfctr_session_fini(&s);
-	}
+	igt_subtest("automatic-overflow") automatic_overflow();
 	igt_describe("protected mode is reported, and is a transition");
-	igt_subtest("power-protected")
-	{
-		struct igt_perfctr_session s;
-		uint32_t states = 0;
-
-		create(&s, DRM_PERFCTR_SETUP_AUTOMATIC, 0);
-		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
-		igt_vsoc_debugfs(&dev, "protected", "1");
-		igt_vsoc_work(&dev, 0);
-		igt_perfctr_wait_unread(&s, 1);
-		igt_vsoc_debugfs(&dev, "protected", "0");
-		igt_perfctr_wait_unread(&s, 2);
-		igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
-		igt_perfctr_drain(&s);
-		for (unsigned int b = 0; b < s.setup.block_count; b++)
-			states |= s.sums[b].states;
-		igt_assert(states & DRM_PERFCTR_STATE_PROTECTED);
-		igt_assert(states & DRM_PERFCTR_STATE_NORMAL);
-		igt_assert_eq_u64(s.automatic, 2);
-		igt_perfctr_session_fini(&s);
-	}
+	igt_subtest("power-protected") power_protected();
 }
 
 /* --- reset ---------------------------------------------------------------- */
+
+/* START of a user comes in the middle of a reset, and counts from its end on */
+static void start_in_reset(void)
+{
+	const uint64_t reset_ms = 400;
+	struct igt_perfctr_session s;
+	uint64_t start_ns, reset_ns = igt_raw_ns();
+
+	igt_perfctr_sysctl("paranoid", "0");
+	igt_perfctr_session_init(&s, &dev);
+	igt_perfctr_create_as_nobody(&s);
+	igt_vsoc_debugfs_u64(&dev, "reset_ms", reset_ms);
+	igt_fork(child, 1) igt_vsoc_debugfs(&dev, "reset", "1");
+	igt_sleep_ms(reset_ms / 4);
+	start_ns = igt_raw_ns();
+	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+	igt_info("START took %llu us\n", (unsigned long long)(igt_raw_ns() - start_ns) / 1000);
+	igt_assert_lte_u64(reset_ns + reset_ms * MS, igt_raw_ns());
+	igt_waitchildren();
+	igt_vsoc_debugfs(&dev, "reset_ms", "0");
+	igt_vsoc_truth(&dev, &before);
+	igt_vsoc_work(&dev, 0);
+	igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
+	igt_vsoc_truth(&dev, &after);
+	igt_perfctr_drain(&s);
+	igt_vsoc_assert_conserved(&s, &before, &after);
+	igt_assert_eq_u64(s.lost_ns, 0);
+	igt_perfctr_session_fini(&s);
+	igt_perfctr_sysctl("paranoid", "1");
+}
 
 static void reset_tests(void)
 {
@@ -299,6 +344,8 @@ static void reset_tests(void)
 		igt_assert(!(s.last.flags & DRM_PERFCTR_SAMPLE_RESET));
 		igt_perfctr_session_fini(&s);
 	}
+	igt_describe("START of a user in the middle of a reset waits for its end, then counts");
+	igt_subtest("start-in-reset") start_in_reset();
 }
 
 /*
@@ -449,131 +496,143 @@ static bool unplug_in_reset(bool sampling)
 	return true;
 }
 
+static void lost_reset(void)
+{
+	struct igt_perfctr_session after_it;
+	uint64_t reset_ns;
+	struct beside b;
+
+	begin_beside(&b);
+	reset_ns = igt_raw_ns();
+	igt_assert_eq(igt_perfctr_sample(&b.manual, 0), 0);
+	igt_vsoc_debugfs(&dev, "reset_ms", "300");
+	igt_vsoc_debugfs(&dev, "reset", "1");
+	reset_ns = igt_raw_ns() - reset_ns;
+	igt_vsoc_debugfs(&dev, "reset_ms", "0");
+	/* and not for one that begins when it is over */
+	create(&after_it, 0, 0);
+	igt_assert_eq(igt_perfctr_start(&after_it, 0), 0);
+	igt_assert_eq(igt_perfctr_sample(&b.manual, 0), 0);
+	drain_beside(&b);
+	igt_assert_lte_u64(300 * MS, b.manual.last.lost_ns);
+	igt_assert_eq(igt_perfctr_stop(&after_it, 0), 0);
+	igt_perfctr_drain(&after_it);
+	igt_assert_eq_u64(after_it.lost_ns, 0);
+	igt_assert(!(after_it.flags & DRM_PERFCTR_SAMPLE_RESET));
+	igt_perfctr_session_fini(&after_it);
+	igt_sleep_ms(50);
+	end_beside(&b, DRM_PERFCTR_SAMPLE_RESET, 300 * MS);
+	igt_assert_eq_u64(b.manual.last.lost_ns, 0);
+	igt_assert(!(b.manual.last.flags & DRM_PERFCTR_SAMPLE_RESET));
+	/* nor for more than the time since the sample before it */
+	igt_assert_lte_u64(b.periodic.lost_ns, reset_ns);
+	igt_assert_lte_u64(b.manual.lost_ns, reset_ns);
+}
+
+static void lost_suspend(void)
+{
+	/* with cores on, firmware takes a sample of its own when they go, which can be read */
+	suspend_unread("0x50005", 0);
+	suspend_unread("0x0", 200 * MS);
+}
+
+static void lost_stop(void)
+{
+	struct igt_perfctr_session s;
+
+	create(&s, 0, 0);
+	begin(&s);
+	/* nobody learns that firmware takes samples of its own until STOP */
+	igt_vsoc_debugfs(&dev, "fail_lost_irq", "1000");
+	igt_vsoc_debugfs(&dev, "cores_on", "0x1");
+	igt_vsoc_work(&dev, 0);
+	igt_vsoc_debugfs(&dev, "fail_no_ack", "1000");
+	igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
+	igt_vsoc_debugfs(&dev, "fail_lost_irq", "0");
+	igt_vsoc_debugfs(&dev, "fail_no_ack", "0");
+	igt_vsoc_truth(&dev, &after);
+	igt_perfctr_drain(&s);
+	igt_info("%.1f ms lost\n", s.lost_ns * 1e-6);
+	assert_honest(&s);
+	igt_assert(s.last.flags & DRM_PERFCTR_SAMPLE_ERROR);
+	igt_perfctr_session_fini(&s);
+}
+
+static void lost_resume(void)
+{
+	struct igt_perfctr_session other;
+	struct beside b;
+	uint64_t dead_ns;
+
+	create(&other, 0, 0);
+	begin_beside(&b);
+	igt_vsoc_power(0, "auto");
+	igt_vsoc_await_power(0, "suspended");
+	igt_vsoc_debugfs(&dev, "fail_no_ack", "1000");
+	igt_vsoc_power(0, "on");
+	dead_ns = igt_raw_ns();
+	igt_vsoc_work(&dev, 0);
+	igt_sleep_ms(300);
+	dead_ns = igt_raw_ns() - dead_ns;
+	/* until here, as collections try to start it again */
+	igt_vsoc_debugfs(&dev, "fail_no_ack", "0");
+	igt_vsoc_truth(&dev, &before);
+	igt_assert_eq(igt_perfctr_start(&other, 0), 0);
+	igt_vsoc_work(&dev, 1);
+	igt_assert_eq(igt_perfctr_stop(&other, 0), 0);
+	igt_vsoc_truth(&dev, &after);
+	igt_perfctr_drain(&other);
+	igt_vsoc_assert_conserved(&other, &before, &after);
+	igt_assert_eq_u64(other.lost_ns, 0);
+	igt_assert_eq_u32(other.flags, DRM_PERFCTR_SAMPLE_FINAL);
+	igt_perfctr_session_fini(&other);
+	end_beside(&b, DRM_PERFCTR_SAMPLE_ERROR | DRM_PERFCTR_SAMPLE_SUSPENDED, dead_ns);
+}
+
+static void lost_unplug(void)
+{
+	struct igt_perfctr_session s;
+	uint64_t work_ns;
+
+	create(&s, 0, 0);
+	begin(&s);
+	work_ns = igt_raw_ns();
+	igt_vsoc_work(&dev, 0);
+	work_ns = igt_raw_ns() - work_ns;
+	igt_vsoc_truth(&dev, &after);
+	igt_vsoc_debugfs(&dev, "fail_no_ack", "1000");
+	igt_require_write(IGT_VSOC_DRIVER "/unbind", "vsoc.0");
+	igt_assert_eq(igt_perfctr_drain(&s), 1);
+	igt_info("%.1f ms lost\n", s.lost_ns * 1e-6);
+	assert_honest(&s);
+	igt_assert_eq_u32(s.flags, DRM_PERFCTR_SAMPLE_FINAL | DRM_PERFCTR_SAMPLE_UNPLUGGED |
+					   DRM_PERFCTR_SAMPLE_ERROR);
+	igt_assert_lte_u64(work_ns, s.lost_ns);
+	bind_again();
+}
+
+static void lost_unplug_in_reset(void)
+{
+	for (unsigned int i = 0; i < 2; i++)
+		for (unsigned int tries = 1; !unplug_in_reset(i); tries++)
+			igt_assert_lt(tries, 10);
+}
+
 static void lost_tests(void)
 {
 	igt_describe("the time that a reset takes is lost for each session, however many sample in "
 		     "it");
-	igt_subtest("lost-reset")
-	{
-		struct igt_perfctr_session after_it;
-		uint64_t reset_ns;
-		struct beside b;
-
-		begin_beside(&b);
-		reset_ns = igt_raw_ns();
-		igt_assert_eq(igt_perfctr_sample(&b.manual, 0), 0);
-		igt_vsoc_debugfs(&dev, "reset_ms", "300");
-		igt_vsoc_debugfs(&dev, "reset", "1");
-		reset_ns = igt_raw_ns() - reset_ns;
-		igt_vsoc_debugfs(&dev, "reset_ms", "0");
-		/* and not for one that begins when it is over */
-		create(&after_it, 0, 0);
-		igt_assert_eq(igt_perfctr_start(&after_it, 0), 0);
-		igt_assert_eq(igt_perfctr_sample(&b.manual, 0), 0);
-		drain_beside(&b);
-		igt_assert_lte_u64(300 * MS, b.manual.last.lost_ns);
-		igt_assert_eq(igt_perfctr_stop(&after_it, 0), 0);
-		igt_perfctr_drain(&after_it);
-		igt_assert_eq_u64(after_it.lost_ns, 0);
-		igt_assert(!(after_it.flags & DRM_PERFCTR_SAMPLE_RESET));
-		igt_perfctr_session_fini(&after_it);
-		igt_sleep_ms(50);
-		end_beside(&b, DRM_PERFCTR_SAMPLE_RESET, 300 * MS);
-		igt_assert_eq_u64(b.manual.last.lost_ns, 0);
-		igt_assert(!(b.manual.last.flags & DRM_PERFCTR_SAMPLE_RESET));
-		/* nor for more than the time since the sample before it */
-		igt_assert_lte_u64(b.periodic.lost_ns, reset_ns);
-		igt_assert_lte_u64(b.manual.lost_ns, reset_ns);
-	}
+	igt_subtest("lost-reset") lost_reset();
 	igt_describe("counts that could not be read before the GPU fell asleep are lost");
-	igt_subtest("lost-suspend")
-	{
-		/* with cores on, firmware takes a sample of its own when they go, which can be read */
-		suspend_unread("0x50005", 0);
-		suspend_unread("0x0", 200 * MS);
-	}
+	igt_subtest("lost-suspend") lost_suspend();
 	igt_describe("counts that come too late for STOP are lost, also if some of them came");
-	igt_subtest("lost-stop")
-	{
-		struct igt_perfctr_session s;
-
-		create(&s, 0, 0);
-		begin(&s);
-		/* nobody learns that firmware takes samples of its own until STOP */
-		igt_vsoc_debugfs(&dev, "fail_lost_irq", "1000");
-		igt_vsoc_debugfs(&dev, "cores_on", "0x1");
-		igt_vsoc_work(&dev, 0);
-		igt_vsoc_debugfs(&dev, "fail_no_ack", "1000");
-		igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
-		igt_vsoc_debugfs(&dev, "fail_lost_irq", "0");
-		igt_vsoc_debugfs(&dev, "fail_no_ack", "0");
-		igt_vsoc_truth(&dev, &after);
-		igt_perfctr_drain(&s);
-		igt_info("%.1f ms lost\n", s.lost_ns * 1e-6);
-		assert_honest(&s);
-		igt_assert(s.last.flags & DRM_PERFCTR_SAMPLE_ERROR);
-		igt_perfctr_session_fini(&s);
-	}
+	igt_subtest("lost-stop") lost_stop();
 	igt_describe("a GPU that wakes up without counting loses all until it is started again");
-	igt_subtest("lost-resume")
-	{
-		struct igt_perfctr_session other;
-		struct beside b;
-		uint64_t dead_ns;
-
-		create(&other, 0, 0);
-		begin_beside(&b);
-		igt_vsoc_power(0, "auto");
-		igt_vsoc_await_power(0, "suspended");
-		igt_vsoc_debugfs(&dev, "fail_no_ack", "1000");
-		igt_vsoc_power(0, "on");
-		dead_ns = igt_raw_ns();
-		igt_vsoc_work(&dev, 0);
-		igt_sleep_ms(300);
-		dead_ns = igt_raw_ns() - dead_ns;
-		/* until here, as collections try to start it again */
-		igt_vsoc_debugfs(&dev, "fail_no_ack", "0");
-		igt_vsoc_truth(&dev, &before);
-		igt_assert_eq(igt_perfctr_start(&other, 0), 0);
-		igt_vsoc_work(&dev, 1);
-		igt_assert_eq(igt_perfctr_stop(&other, 0), 0);
-		igt_vsoc_truth(&dev, &after);
-		igt_perfctr_drain(&other);
-		igt_vsoc_assert_conserved(&other, &before, &after);
-		igt_assert_eq_u64(other.lost_ns, 0);
-		igt_assert_eq_u32(other.flags, DRM_PERFCTR_SAMPLE_FINAL);
-		igt_perfctr_session_fini(&other);
-		end_beside(&b, DRM_PERFCTR_SAMPLE_ERROR | DRM_PERFCTR_SAMPLE_SUSPENDED, dead_ns);
-	}
+	igt_subtest("lost-resume") lost_resume();
 	igt_describe("what a device does not count before it goes is lost");
-	igt_subtest("lost-unplug")
-	{
-		struct igt_perfctr_session s;
-		uint64_t work_ns;
-
-		create(&s, 0, 0);
-		begin(&s);
-		work_ns = igt_raw_ns();
-		igt_vsoc_work(&dev, 0);
-		work_ns = igt_raw_ns() - work_ns;
-		igt_vsoc_truth(&dev, &after);
-		igt_vsoc_debugfs(&dev, "fail_no_ack", "1000");
-		igt_require_write(IGT_VSOC_DRIVER "/unbind", "vsoc.0");
-		igt_assert_eq(igt_perfctr_drain(&s), 1);
-		igt_info("%.1f ms lost\n", s.lost_ns * 1e-6);
-		assert_honest(&s);
-		igt_assert_eq_u32(s.flags, DRM_PERFCTR_SAMPLE_FINAL | DRM_PERFCTR_SAMPLE_UNPLUGGED |
-						   DRM_PERFCTR_SAMPLE_ERROR);
-		igt_assert_lte_u64(work_ns, s.lost_ns);
-		bind_again();
-	}
+	igt_subtest("lost-unplug") lost_unplug();
 	igt_describe("a reset that ends in an unplug is told, and all its time is lost");
-	igt_subtest("lost-unplug-in-reset")
-	{
-		for (unsigned int i = 0; i < 2; i++)
-			for (unsigned int tries = 1; !unplug_in_reset(i); tries++)
-				igt_assert_lt(tries, 10);
-	}
+	igt_subtest("lost-unplug-in-reset") lost_unplug_in_reset();
 }
 
 /* --- unplug --------------------------------------------------------------- */

@@ -125,317 +125,341 @@ static int many_blocks(uint32_t requests)
 	return igt_perfctr_control(other.fd, DRM_PERFCTR_CMD_SETUP, &handle, &setup, sizeof(setup));
 }
 
+static void shape(void)
+{
+	unsigned int cores = blocks_of(&dev, DRM_PERFCTR_MALI_BLOCK_SHADER);
+	unsigned int slices = blocks_of(&dev, DRM_PERFCTR_MALI_BLOCK_MEMSYS);
+
+	come();
+	igt_assert_eq_u32(blocks_of(&other, DRM_PERFCTR_MALI_BLOCK_SHADER), 2);
+	igt_assert_eq_u32(blocks_of(&other, DRM_PERFCTR_MALI_BLOCK_MEMSYS), 1);
+	igt_assert_eq_u32(other.blocks[0].counters, 128);
+	/* numbers are those of the cores, however firmware packs them */
+	igt_assert(has_block(&other, DRM_PERFCTR_MALI_BLOCK_SHADER, 1));
+	igt_assert(has_block(&other, DRM_PERFCTR_MALI_BLOCK_SHADER, 4));
+	igt_perfctr_describe(&dev);
+	igt_assert_eq_u32(blocks_of(&dev, DRM_PERFCTR_MALI_BLOCK_SHADER), cores);
+	igt_assert_eq_u32(blocks_of(&dev, DRM_PERFCTR_MALI_BLOCK_MEMSYS), slices);
+	go();
+}
+
+static void core_masks(void)
+{
+	static const uint64_t masks[] = { 0x1, 0x50005, 0x1110055, 0xffff };
+
+	for (unsigned int i = 0; i < 2 * sizeof(masks) / sizeof(masks[0]); i++) {
+		const uint64_t mask = masks[i / 2];
+		struct igt_perfctr_session s;
+		char shape[64];
+
+		snprintf(shape, sizeof(shape),
+			 OTHER " shader_present=%#llx shader_dense=%u",
+			 (unsigned long long)mask, i % 2);
+		igt_vsoc_come(&other, shape);
+		for (unsigned int core = 0; core < 64; core++)
+			igt_assert_eq(has_block(&other, DRM_PERFCTR_MALI_BLOCK_SHADER, core),
+				      (int)(mask >> core & 1));
+		igt_perfctr_session_setup(&s, &other, SLOTS, 0);
+		igt_vsoc_truth(&other, &other_before);
+		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+		igt_vsoc_work(&other, i);
+		igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
+		igt_perfctr_drain(&s);
+		igt_vsoc_truth(&other, &other_after);
+		igt_vsoc_assert_conserved(&s, &other_before, &other_after);
+		for (unsigned int core = 0; core < 64; core++)
+			if (mask >> core & 1)
+				igt_assert_lte_u64(
+					1,
+					igt_perfctr_sum(
+						&s, DRM_PERFCTR_MALI_BLOCK_SHADER, core,
+						igt_vsoc_counter(&other_after,
+								 DRM_PERFCTR_MALI_BLOCK_SHADER,
+								 "CORE_ACTIVE")));
+		igt_perfctr_session_fini(&s);
+		go();
+	}
+}
+
+static void blocks_beyond(void)
+{
+	const uint32_t cores = 64;
+
+	igt_vsoc_come(&other, OTHER " shader_present=0xffffffffffffffff");
+	igt_assert_eq_u32(blocks_of(&other, DRM_PERFCTR_MALI_BLOCK_SHADER), cores);
+	igt_assert_lte_u64(65536 / cores, other.info.max_requests);
+	igt_assert_eq(many_blocks(1), 0);
+	/* few enough, but all of them the same */
+	igt_assert_eq(many_blocks(65536 / cores - 1), -EEXIST);
+	igt_assert_eq(many_blocks(65536 / cores), -E2BIG);
+	go();
+}
+
+static void minors_exhausted(void)
+{
+	char text[40];
+	unsigned int n;
+	int ret = 0;
+
+	for (n = 0; n < MANY_DEVICES && !ret; n++) {
+		snprintf(text, sizeof(text), "%u l2_slices=1 fw_slots=2", MANY_FIRST + n);
+		ret = igt_vsoc_driver("new_device", text);
+	}
+	/* 6.12 has minors for more devices than fit the test's time */
+	igt_assert_f(!ret || ret == -ENOSPC, "device %u: %d\n", n, ret);
+	igt_info("%u devices: %d\n", n, ret);
+	n -= !!ret;
+	igt_vsoc_work(&dev, 0);
+	while (n--) {
+		snprintf(text, sizeof(text), "%u", MANY_FIRST + n);
+		igt_assert_eq(igt_vsoc_driver("del_device", text), 0);
+	}
+	come();
+	go();
+}
+
+static void shape_refused(void)
+{
+	static const struct {
+		const char *text;
+		int error;
+	} refused[] = {
+		{ "", -EINVAL },
+		{ "x", -EINVAL },
+		{ "-1", -EINVAL },
+		{ "256", -EINVAL },
+		{ OTHER " shader_present=0", -EINVAL },
+		{ OTHER " shader_present=yes", -EINVAL },
+		{ OTHER " l2_slices=0", -EINVAL },
+		{ OTHER " l2_slices=17", -EINVAL },
+		{ OTHER " counters_per_block=96", -EINVAL },
+		{ OTHER " fw_slots=3", -EINVAL },
+		{ OTHER " fw_slots=256", -EINVAL },
+		{ OTHER " profile=paper", -EINVAL },
+		{ OTHER " l2_slices", -EINVAL },
+		{ OTHER " cores=4", -EINVAL },
+		{ "0", -EEXIST },
+	};
+	static char long_text[600];
+
+	for (unsigned int i = 0; i < sizeof(refused) / sizeof(refused[0]); i++)
+		/* an empty write never reaches the driver */
+		if (*refused[i].text)
+			igt_assert_eq(igt_vsoc_driver("new_device", refused[i].text),
+				      refused[i].error);
+	memset(long_text, ' ', sizeof(long_text) - 1);
+	long_text[0] = '9';
+	igt_assert_eq(igt_vsoc_driver("new_device", long_text), -E2BIG);
+	igt_assert_eq(igt_vsoc_driver("del_device", OTHER), -ENODEV);
+	igt_assert_eq(igt_vsoc_driver("del_device", "nine"), -EINVAL);
+	igt_assert(!igt_perfctr_open_device(&other, OTHER_PLATFORM));
+}
+
+static void shape_kept(void)
+{
+	come();
+	igt_perfctr_close(&other);
+	igt_assert_eq(igt_vsoc_driver("unbind", OTHER_PLATFORM), 0);
+	igt_assert(!igt_perfctr_open_device(&other, OTHER_PLATFORM));
+	igt_assert_eq(igt_vsoc_driver("bind", OTHER_PLATFORM), 0);
+	igt_assert(igt_perfctr_open_device(&other, OTHER_PLATFORM));
+	igt_assert_eq_u32(blocks_of(&other, DRM_PERFCTR_MALI_BLOCK_SHADER), 2);
+	igt_assert_eq_u32(other.blocks[0].counters, 128);
+	go();
+}
+
 static void shape_tests(void)
 {
 	igt_describe("a device has the shape that was asked for, and the first one keeps its own");
-	igt_subtest("shape")
-	{
-		unsigned int cores = blocks_of(&dev, DRM_PERFCTR_MALI_BLOCK_SHADER);
-		unsigned int slices = blocks_of(&dev, DRM_PERFCTR_MALI_BLOCK_MEMSYS);
-
-		come();
-		igt_assert_eq_u32(blocks_of(&other, DRM_PERFCTR_MALI_BLOCK_SHADER), 2);
-		igt_assert_eq_u32(blocks_of(&other, DRM_PERFCTR_MALI_BLOCK_MEMSYS), 1);
-		igt_assert_eq_u32(other.blocks[0].counters, 128);
-		/* numbers are those of the cores, however firmware packs them */
-		igt_assert(has_block(&other, DRM_PERFCTR_MALI_BLOCK_SHADER, 1));
-		igt_assert(has_block(&other, DRM_PERFCTR_MALI_BLOCK_SHADER, 4));
-		igt_perfctr_describe(&dev);
-		igt_assert_eq_u32(blocks_of(&dev, DRM_PERFCTR_MALI_BLOCK_SHADER), cores);
-		igt_assert_eq_u32(blocks_of(&dev, DRM_PERFCTR_MALI_BLOCK_MEMSYS), slices);
-		go();
-	}
+	igt_subtest("shape") shape();
 	igt_describe(
 		"whatever cores there are, with or without holes in firmware's samples: each is a "
 		"block of its own number, and counts exactly");
-	igt_subtest("core-masks")
-	{
-		static const uint64_t masks[] = { 0x1, 0x50005, 0x1110055, 0xffff };
-
-		for (unsigned int i = 0; i < 2 * sizeof(masks) / sizeof(masks[0]); i++) {
-			const uint64_t mask = masks[i / 2];
-			struct igt_perfctr_session s;
-			char shape[64];
-
-			snprintf(shape, sizeof(shape),
-				 OTHER " shader_present=%#llx shader_dense=%u",
-				 (unsigned long long)mask, i % 2);
-			igt_vsoc_come(&other, shape);
-			for (unsigned int core = 0; core < 64; core++)
-				igt_assert_eq(has_block(&other, DRM_PERFCTR_MALI_BLOCK_SHADER, core),
-					      (int)(mask >> core & 1));
-			igt_perfctr_session_setup(&s, &other, SLOTS, 0);
-			igt_vsoc_truth(&other, &other_before);
-			igt_assert_eq(igt_perfctr_start(&s, 0), 0);
-			igt_vsoc_work(&other, i);
-			igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
-			igt_perfctr_drain(&s);
-			igt_vsoc_truth(&other, &other_after);
-			igt_vsoc_assert_conserved(&s, &other_before, &other_after);
-			for (unsigned int core = 0; core < 64; core++)
-				if (mask >> core & 1)
-					igt_assert_lte_u64(
-						1,
-						igt_perfctr_sum(
-							&s, DRM_PERFCTR_MALI_BLOCK_SHADER, core,
-							igt_vsoc_counter(&other_after,
-									 DRM_PERFCTR_MALI_BLOCK_SHADER,
-									 "CORE_ACTIVE")));
-			igt_perfctr_session_fini(&s);
-			go();
-		}
-	}
+	igt_subtest("core-masks") core_masks();
 	igt_describe("requests that come to more than 65535 blocks are -E2BIG");
-	igt_subtest("blocks-beyond")
-	{
-		const uint32_t cores = 64;
-
-		igt_vsoc_come(&other, OTHER " shader_present=0xffffffffffffffff");
-		igt_assert_eq_u32(blocks_of(&other, DRM_PERFCTR_MALI_BLOCK_SHADER), cores);
-		igt_assert_lte_u64(65536 / cores, other.info.max_requests);
-		igt_assert_eq(many_blocks(1), 0);
-		/* few enough, but all of them the same */
-		igt_assert_eq(many_blocks(65536 / cores - 1), -EEXIST);
-		igt_assert_eq(many_blocks(65536 / cores), -E2BIG);
-		go();
-	}
+	igt_subtest("blocks-beyond") blocks_beyond();
 	igt_describe(
 		"more devices than the kernel has minors are refused as such, and the others live");
-	igt_subtest("minors-exhausted")
-	{
-		char text[40];
-		unsigned int n;
-		int ret = 0;
-
-		for (n = 0; n < MANY_DEVICES && !ret; n++) {
-			snprintf(text, sizeof(text), "%u l2_slices=1 fw_slots=2", MANY_FIRST + n);
-			ret = igt_vsoc_driver("new_device", text);
-		}
-		/* 6.12 has minors for more devices than fit the test's time */
-		igt_assert_f(!ret || ret == -ENOSPC, "device %u: %d\n", n, ret);
-		igt_info("%u devices: %d\n", n, ret);
-		n -= !!ret;
-		igt_vsoc_work(&dev, 0);
-		while (n--) {
-			snprintf(text, sizeof(text), "%u", MANY_FIRST + n);
-			igt_assert_eq(igt_vsoc_driver("del_device", text), 0);
-		}
-		come();
-		go();
-	}
+	igt_subtest("minors-exhausted") minors_exhausted();
 	igt_describe("a shape that cannot be is refused and leaves no device behind");
-	igt_subtest("shape-refused")
-	{
-		static const struct {
-			const char *text;
-			int error;
-		} refused[] = {
-			{ "", -EINVAL },
-			{ "x", -EINVAL },
-			{ "-1", -EINVAL },
-			{ "256", -EINVAL },
-			{ OTHER " shader_present=0", -EINVAL },
-			{ OTHER " shader_present=yes", -EINVAL },
-			{ OTHER " l2_slices=0", -EINVAL },
-			{ OTHER " l2_slices=17", -EINVAL },
-			{ OTHER " counters_per_block=96", -EINVAL },
-			{ OTHER " fw_slots=3", -EINVAL },
-			{ OTHER " fw_slots=256", -EINVAL },
-			{ OTHER " profile=paper", -EINVAL },
-			{ OTHER " l2_slices", -EINVAL },
-			{ OTHER " cores=4", -EINVAL },
-			{ "0", -EEXIST },
-		};
-		static char long_text[600];
-
-		for (unsigned int i = 0; i < sizeof(refused) / sizeof(refused[0]); i++)
-			/* an empty write never reaches the driver */
-			if (*refused[i].text)
-				igt_assert_eq(igt_vsoc_driver("new_device", refused[i].text),
-					      refused[i].error);
-		memset(long_text, ' ', sizeof(long_text) - 1);
-		long_text[0] = '9';
-		igt_assert_eq(igt_vsoc_driver("new_device", long_text), -E2BIG);
-		igt_assert_eq(igt_vsoc_driver("del_device", OTHER), -ENODEV);
-		igt_assert_eq(igt_vsoc_driver("del_device", "nine"), -EINVAL);
-		igt_assert(!igt_perfctr_open_device(&other, OTHER_PLATFORM));
-	}
+	igt_subtest("shape-refused") shape_refused();
 	igt_describe("a device that is unbound and bound again has the same shape");
-	igt_subtest("shape-kept")
-	{
-		come();
-		igt_perfctr_close(&other);
-		igt_assert_eq(igt_vsoc_driver("unbind", OTHER_PLATFORM), 0);
-		igt_assert(!igt_perfctr_open_device(&other, OTHER_PLATFORM));
-		igt_assert_eq(igt_vsoc_driver("bind", OTHER_PLATFORM), 0);
-		igt_assert(igt_perfctr_open_device(&other, OTHER_PLATFORM));
-		igt_assert_eq_u32(blocks_of(&other, DRM_PERFCTR_MALI_BLOCK_SHADER), 2);
-		igt_assert_eq_u32(other.blocks[0].counters, 128);
-		go();
+	igt_subtest("shape-kept") shape_kept();
+}
+
+static void both_exact(void)
+{
+	struct igt_perfctr_session a, b;
+
+	come();
+	igt_perfctr_session_setup(&a, &dev, SLOTS, 2 * MS);
+	igt_perfctr_session_setup(&b, &other, SLOTS, 3 * MS);
+	igt_vsoc_truth(&dev, &before);
+	igt_vsoc_truth(&other, &other_before);
+	igt_assert_eq(igt_perfctr_start(&a, 0), 0);
+	igt_assert_eq(igt_perfctr_start(&b, 0), 0);
+	for (unsigned int i = 0; i < 6; i++) {
+		igt_vsoc_work(i & 1 ? &dev : &other, i);
+		igt_vsoc_work(&dev, i);
+		igt_perfctr_drain(&a);
+		igt_perfctr_drain(&b);
 	}
+	igt_assert_eq(igt_perfctr_stop(&a, 0), 0);
+	igt_assert_eq(igt_perfctr_stop(&b, 0), 0);
+	igt_perfctr_drain(&a);
+	igt_perfctr_drain(&b);
+	igt_vsoc_truth(&dev, &after);
+	igt_vsoc_truth(&other, &other_after);
+	igt_vsoc_assert_conserved(&a, &before, &after);
+	igt_vsoc_assert_conserved(&b, &other_before, &other_after);
+	igt_perfctr_session_fini(&a);
+	igt_perfctr_session_fini(&b);
+	go();
+}
+
+static void handles_apart(void)
+{
+	struct igt_perfctr_session s;
+	struct drm_perfctr_status status = { 0 };
+
+	come();
+	igt_perfctr_session_setup(&s, &dev, SLOTS, 0);
+	igt_assert_eq(igt_perfctr_control(other.fd, DRM_PERFCTR_CMD_STATUS, &s.handle,
+					  &status, sizeof(status)),
+		      -ENOENT);
+	igt_perfctr_session_fini(&s);
+	go();
+}
+
+static void gone_under_load(void)
+{
+	struct drm_vsoc_command commands[3];
+	struct igt_perfctr_session a, b;
+
+	come();
+	igt_perfctr_session_setup(&a, &dev, SLOTS, 2 * MS);
+	igt_perfctr_session_setup(&b, &other, SLOTS, 2 * MS);
+	igt_vsoc_truth(&dev, &before);
+	igt_assert_eq(igt_perfctr_start(&a, 0), 0);
+	igt_assert_eq(igt_perfctr_start(&b, 0), 0);
+	igt_vsoc_mixed(commands, 1);
+	for (unsigned int i = 0; i < 16; i++)
+		igt_vsoc_submit(&other, commands, 3);
+	igt_vsoc_work(&dev, 1);
+	/* with the file open, the ring mapped and jobs queued */
+	igt_assert_eq(igt_vsoc_driver("del_device", OTHER), 0);
+	igt_assert_eq_u32(b.control->state, DRM_PERFCTR_RING_DEAD);
+	igt_perfctr_drain(&b);
+	igt_assert(b.last.flags & DRM_PERFCTR_SAMPLE_UNPLUGGED);
+	igt_assert_eq(igt_perfctr_sample(&b, 0), -ENODEV);
+	for (unsigned int i = 0; i < 4; i++) {
+		igt_vsoc_work(&dev, i);
+		igt_perfctr_drain(&a);
+	}
+	igt_assert_eq(igt_perfctr_stop(&a, 0), 0);
+	igt_perfctr_drain(&a);
+	igt_vsoc_truth(&dev, &after);
+	igt_vsoc_assert_conserved(&a, &before, &after);
+	igt_perfctr_session_fini(&a);
+	igt_perfctr_close(&other);
+}
+
+static void close_under_unplug(void)
+{
+	for (unsigned int i = 0; i < CLOSES; i++) {
+		struct drm_vsoc_command c = { .type = DRM_VSOC_CMD_WAIT };
+		pthread_t thread;
+
+		c.wait.duration_ns = 1000 * MS;
+		come();
+		for (unsigned int j = 0; j < QUEUED_JOBS; j++)
+			igt_vsoc_submit(&other, &c, 1);
+		igt_assert_eq(pthread_create(&thread, NULL, close_soon, &i), 0);
+		igt_assert_eq(igt_vsoc_driver("del_device", OTHER), 0);
+		igt_assert_eq(pthread_join(thread, NULL), 0);
+		other.fd = -1;
+	}
+	igt_vsoc_work(&dev, 0);
+}
+
+static void pmu_gone(void)
+{
+	const struct drm_perfctr_block_header *pmu;
+	struct igt_perfctr_session s;
+	uint64_t bytes;
+
+	/* User-mode Linux has none */
+	igt_require_f(!access(IGT_UCF_TYPE, R_OK), "no PMU nvidia_ucf_pmu_0\n");
+	come();
+	/* the GPU of one device, the fabric of the other */
+	igt_perfctr_session_init(&s, &other);
+	s.setup.slots = 64;
+	igt_assert(igt_perfctr_add_ucf(&s));
+	igt_perfctr_session_create(&s);
+	igt_vsoc_truth(&other, &other_before);
+	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+	copy_by_cpu(&dev);
+	igt_vsoc_work(&other, 0);
+	igt_assert_eq(igt_perfctr_sample(&s, 1), 0);
+	igt_perfctr_drain(&s);
+	bytes = igt_perfctr_sum(&s, DRM_PERFCTR_TEGRA410_BLOCK_UCF, 0, DRM_PERFCTR_TEGRA410_UCF_MEM_BYTES_RD);
+	igt_assert_eq_u64(bytes, COPY_BYTES);
+
+	igt_perfctr_close(&dev);
+	igt_assert_eq(igt_vsoc_driver("unbind", "vsoc.0"), 0);
+	for (unsigned int i = 1; i < 4; i++) {
+		igt_vsoc_work(&other, i);
+		igt_assert_eq(igt_perfctr_sample(&s, i), 0);
+	}
+	pmu = ucf_block(&s, igt_perfctr_slot(&s, s.extract + 2));
+	igt_assert_eq_u64(pmu->valid_mask, 0);
+	igt_assert(pmu->states & DRM_PERFCTR_STATE_ERROR);
+	igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
+	igt_perfctr_drain(&s);
+	igt_vsoc_truth(&other, &other_after);
+	igt_vsoc_assert_conserved(&s, &other_before, &other_after);
+	/* nothing was made up after it was gone */
+	igt_assert_eq_u64(igt_perfctr_sum(&s, DRM_PERFCTR_TEGRA410_BLOCK_UCF, 0,
+					  DRM_PERFCTR_TEGRA410_UCF_MEM_BYTES_RD),
+			  bytes);
+	igt_perfctr_session_fini(&s);
+	igt_assert_eq(igt_vsoc_driver("bind", "vsoc.0"), 0);
+	igt_assert(igt_perfctr_open_device(&dev, "vsoc.0"));
+	go();
+}
+
+static void come_and_go(void)
+{
+	for (unsigned int i = 0; i < CYCLES; i++) {
+		struct igt_perfctr_session s;
+
+		come();
+		if (i % 3) {
+			igt_perfctr_session_setup(&s, &other, SLOTS, i % 3 == 1 ? MS : 0);
+			igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+		}
+		igt_assert_eq(igt_vsoc_driver("del_device", OTHER), 0);
+		if (i % 3)
+			igt_assert_eq_u32(s.control->state, DRM_PERFCTR_RING_DEAD);
+		igt_perfctr_close(&other);
+	}
+	igt_assert(!igt_perfctr_open_device(&other, OTHER_PLATFORM));
 }
 
 static void side_by_side_tests(void)
 {
 	igt_describe("sessions of two devices count what their own device did, and nothing else");
-	igt_subtest("both-exact")
-	{
-		struct igt_perfctr_session a, b;
-
-		come();
-		igt_perfctr_session_setup(&a, &dev, SLOTS, 2 * MS);
-		igt_perfctr_session_setup(&b, &other, SLOTS, 3 * MS);
-		igt_vsoc_truth(&dev, &before);
-		igt_vsoc_truth(&other, &other_before);
-		igt_assert_eq(igt_perfctr_start(&a, 0), 0);
-		igt_assert_eq(igt_perfctr_start(&b, 0), 0);
-		for (unsigned int i = 0; i < 6; i++) {
-			igt_vsoc_work(i & 1 ? &dev : &other, i);
-			igt_vsoc_work(&dev, i);
-			igt_perfctr_drain(&a);
-			igt_perfctr_drain(&b);
-		}
-		igt_assert_eq(igt_perfctr_stop(&a, 0), 0);
-		igt_assert_eq(igt_perfctr_stop(&b, 0), 0);
-		igt_perfctr_drain(&a);
-		igt_perfctr_drain(&b);
-		igt_vsoc_truth(&dev, &after);
-		igt_vsoc_truth(&other, &other_after);
-		igt_vsoc_assert_conserved(&a, &before, &after);
-		igt_vsoc_assert_conserved(&b, &other_before, &other_after);
-		igt_perfctr_session_fini(&a);
-		igt_perfctr_session_fini(&b);
-		go();
-	}
+	igt_subtest("both-exact") both_exact();
 	igt_describe("a handle of one device means nothing to another");
-	igt_subtest("handles-apart")
-	{
-		struct igt_perfctr_session s;
-		struct drm_perfctr_status status = { 0 };
-
-		come();
-		igt_perfctr_session_setup(&s, &dev, SLOTS, 0);
-		igt_assert_eq(igt_perfctr_control(other.fd, DRM_PERFCTR_CMD_STATUS, &s.handle,
-						  &status, sizeof(status)),
-			      -ENOENT);
-		igt_perfctr_session_fini(&s);
-		go();
-	}
+	igt_subtest("handles-apart") handles_apart();
 	igt_describe("a device goes while it works; its session is told, the other one is exact");
-	igt_subtest("gone-under-load")
-	{
-		struct drm_vsoc_command commands[3];
-		struct igt_perfctr_session a, b;
-
-		come();
-		igt_perfctr_session_setup(&a, &dev, SLOTS, 2 * MS);
-		igt_perfctr_session_setup(&b, &other, SLOTS, 2 * MS);
-		igt_vsoc_truth(&dev, &before);
-		igt_assert_eq(igt_perfctr_start(&a, 0), 0);
-		igt_assert_eq(igt_perfctr_start(&b, 0), 0);
-		igt_vsoc_mixed(commands, 1);
-		for (unsigned int i = 0; i < 16; i++)
-			igt_vsoc_submit(&other, commands, 3);
-		igt_vsoc_work(&dev, 1);
-		/* with the file open, the ring mapped and jobs queued */
-		igt_assert_eq(igt_vsoc_driver("del_device", OTHER), 0);
-		igt_assert_eq_u32(b.control->state, DRM_PERFCTR_RING_DEAD);
-		igt_perfctr_drain(&b);
-		igt_assert(b.last.flags & DRM_PERFCTR_SAMPLE_UNPLUGGED);
-		igt_assert_eq(igt_perfctr_sample(&b, 0), -ENODEV);
-		for (unsigned int i = 0; i < 4; i++) {
-			igt_vsoc_work(&dev, i);
-			igt_perfctr_drain(&a);
-		}
-		igt_assert_eq(igt_perfctr_stop(&a, 0), 0);
-		igt_perfctr_drain(&a);
-		igt_vsoc_truth(&dev, &after);
-		igt_vsoc_assert_conserved(&a, &before, &after);
-		igt_perfctr_session_fini(&a);
-		igt_perfctr_close(&other);
-	}
+	igt_subtest("gone-under-load") gone_under_load();
 	igt_describe("a file is closed while the device that it belongs to goes with its jobs");
-	igt_subtest("close-under-unplug")
-	{
-		for (unsigned int i = 0; i < CLOSES; i++) {
-			struct drm_vsoc_command c = { .type = DRM_VSOC_CMD_WAIT };
-			pthread_t thread;
-
-			c.wait.duration_ns = 1000 * MS;
-			come();
-			for (unsigned int j = 0; j < QUEUED_JOBS; j++)
-				igt_vsoc_submit(&other, &c, 1);
-			igt_assert_eq(pthread_create(&thread, NULL, close_soon, &i), 0);
-			igt_assert_eq(igt_vsoc_driver("del_device", OTHER), 0);
-			igt_assert_eq(pthread_join(thread, NULL), 0);
-			other.fd = -1;
-		}
-		igt_vsoc_work(&dev, 0);
-	}
+	igt_subtest("close-under-unplug") close_under_unplug();
 	igt_describe("a PMU that disappears costs its own block only, and the block says so");
-	igt_subtest("pmu-gone")
-	{
-		const struct drm_perfctr_block_header *pmu;
-		struct igt_perfctr_session s;
-		uint64_t bytes;
-
-		/* User-mode Linux has none */
-		igt_require_f(!access(IGT_UCF_TYPE, R_OK), "no PMU nvidia_ucf_pmu_0\n");
-		come();
-		/* the GPU of one device, the fabric of the other */
-		igt_perfctr_session_init(&s, &other);
-		s.setup.slots = 64;
-		igt_assert(igt_perfctr_add_ucf(&s));
-		igt_perfctr_session_create(&s);
-		igt_vsoc_truth(&other, &other_before);
-		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
-		copy_by_cpu(&dev);
-		igt_vsoc_work(&other, 0);
-		igt_assert_eq(igt_perfctr_sample(&s, 1), 0);
-		igt_perfctr_drain(&s);
-		bytes = igt_perfctr_sum(&s, DRM_PERFCTR_TEGRA410_BLOCK_UCF, 0, DRM_PERFCTR_TEGRA410_UCF_MEM_BYTES_RD);
-		igt_assert_eq_u64(bytes, COPY_BYTES);
-
-		igt_perfctr_close(&dev);
-		igt_assert_eq(igt_vsoc_driver("unbind", "vsoc.0"), 0);
-		for (unsigned int i = 1; i < 4; i++) {
-			igt_vsoc_work(&other, i);
-			igt_assert_eq(igt_perfctr_sample(&s, i), 0);
-		}
-		pmu = ucf_block(&s, igt_perfctr_slot(&s, s.extract + 2));
-		igt_assert_eq_u64(pmu->valid_mask, 0);
-		igt_assert(pmu->states & DRM_PERFCTR_STATE_ERROR);
-		igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
-		igt_perfctr_drain(&s);
-		igt_vsoc_truth(&other, &other_after);
-		igt_vsoc_assert_conserved(&s, &other_before, &other_after);
-		/* nothing was made up after it was gone */
-		igt_assert_eq_u64(igt_perfctr_sum(&s, DRM_PERFCTR_TEGRA410_BLOCK_UCF, 0,
-						  DRM_PERFCTR_TEGRA410_UCF_MEM_BYTES_RD),
-				  bytes);
-		igt_perfctr_session_fini(&s);
-		igt_assert_eq(igt_vsoc_driver("bind", "vsoc.0"), 0);
-		igt_assert(igt_perfctr_open_device(&dev, "vsoc.0"));
-		go();
-	}
+	igt_subtest("pmu-gone") pmu_gone();
 	igt_describe("devices come and go many times, with sessions open or not");
-	igt_subtest("come-and-go")
-	{
-		for (unsigned int i = 0; i < CYCLES; i++) {
-			struct igt_perfctr_session s;
-
-			come();
-			if (i % 3) {
-				igt_perfctr_session_setup(&s, &other, SLOTS, i % 3 == 1 ? MS : 0);
-				igt_assert_eq(igt_perfctr_start(&s, 0), 0);
-			}
-			igt_assert_eq(igt_vsoc_driver("del_device", OTHER), 0);
-			if (i % 3)
-				igt_assert_eq_u32(s.control->state, DRM_PERFCTR_RING_DEAD);
-			igt_perfctr_close(&other);
-		}
-		igt_assert(!igt_perfctr_open_device(&other, OTHER_PLATFORM));
-	}
+	igt_subtest("come-and-go") come_and_go();
 }
 
 /* --- faults of one device, seen from another ---------------------------------------------- */
@@ -520,124 +544,130 @@ static bool count_with_slow_pmu(void)
 	return in_time;
 }
 
+static void fault_pmu_slow(void)
+{
+	unsigned int tries = 0;
+
+	igt_require_f(!access(IGT_UCF_TYPE, R_OK), "no PMU nvidia_ucf_pmu_0\n");
+	come();
+	while (!count_with_slow_pmu())
+		igt_assert_lt(++tries, MAX_TRIES);
+	igt_info("late firmware %u times\n", tries);
+	go();
+}
+
+static void pmu_back(void)
+{
+	const struct drm_perfctr_block_header *pmu;
+	struct igt_perfctr_session s, t;
+
+	igt_require_f(!access(IGT_UCF_TYPE, R_OK), "no PMU nvidia_ucf_pmu_0\n");
+	igt_perfctr_session_init(&s, &dev);
+	igt_assert(igt_perfctr_add_ucf(&s));
+	igt_perfctr_session_create(&s);
+	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+	copy_by_cpu(&dev);
+	igt_vsoc_debugfs(&dev, "pmu_unplug", "nvidia_ucf_pmu_0");
+	copy_by_cpu(&dev);
+	igt_vsoc_debugfs(&dev, "pmu_plug", "nvidia_ucf_pmu_0");
+	/* perf looks at all events of the PMU anew when another one comes */
+	igt_perfctr_session_init(&t, &dev);
+	igt_assert(igt_perfctr_add_ucf(&t));
+	igt_perfctr_session_create(&t);
+	igt_assert_eq(igt_perfctr_start(&t, 0), 0);
+	copy_by_cpu(&dev);
+	igt_assert_eq(igt_perfctr_sample(&s, 1), 0);
+	pmu = ucf_block(&s, igt_perfctr_slot(&s, 0));
+	igt_assert(pmu->states & DRM_PERFCTR_STATE_ERROR);
+	igt_assert_eq(igt_perfctr_stop(&t, 0), 0);
+	pmu = ucf_block(&t, igt_perfctr_slot(&t, 0));
+	igt_assert_eq_u32(pmu->states &
+				  (DRM_PERFCTR_STATE_ERROR | DRM_PERFCTR_STATE_MULTIPLEXED),
+			  0);
+	igt_perfctr_drain(&t);
+	igt_assert_eq_u64(igt_perfctr_sum(&t, DRM_PERFCTR_TEGRA410_BLOCK_UCF, 0,
+					  DRM_PERFCTR_TEGRA410_UCF_MEM_BYTES_RD),
+			  COPY_BYTES);
+	igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
+	igt_perfctr_session_fini(&s);
+	igt_perfctr_session_fini(&t);
+}
+
+static void fault_pmu_gone(void)
+{
+	const struct drm_perfctr_block_header *pmu;
+	struct igt_perfctr_session s, second;
+	uint64_t t0, late;
+
+	igt_require_f(!access(IGT_UCF_TYPE, R_OK), "no PMU nvidia_ucf_pmu_0\n");
+	igt_perfctr_session_init(&s, &dev);
+	s.setup.slots = 64;
+	igt_assert(igt_perfctr_add_ucf(&s));
+	igt_perfctr_session_create(&s);
+	late = igt_vsoc_firmware(&dev, "late_answers");
+	/* has none of it */
+	igt_perfctr_session_setup(&second, &dev, SLOTS, 5 * MS);
+	igt_vsoc_truth(&dev, &before);
+	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+	igt_assert_eq(igt_perfctr_start(&second, 0), 0);
+	copy_by_cpu(&dev);
+	igt_fault_arm(&dev, "pmu_gone", 1);
+	igt_assert_eq(igt_perfctr_sample(&s, 1), 0);
+	igt_assert_eq(igt_fault_hits(&dev, "pmu_gone"), 1);
+	/* the sample that was being taken has it; soon none does */
+	t0 = igt_raw_ns();
+	do {
+		igt_assert_lte_u64(igt_raw_ns() - t0, PATIENCE_NS);
+		igt_perfctr_drain(&s);
+		usleep(1000);
+		igt_assert_eq(igt_perfctr_sample(&s, 2), 0);
+		pmu = ucf_block(&s, igt_perfctr_slot(&s, s.extract));
+	} while (!(pmu->states & DRM_PERFCTR_STATE_ERROR));
+	igt_assert_eq_u64(pmu->valid_mask, 0);
+	copy_by_cpu(&dev);
+	igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
+	igt_assert_eq(igt_perfctr_stop(&second, 0), 0);
+	igt_perfctr_drain(&s);
+	igt_perfctr_drain(&second);
+	igt_vsoc_truth(&dev, &after);
+	igt_vsoc_assert_conserved(&s, &before, &after);
+	igt_vsoc_assert_conserved(&second, &before, &after);
+	/* see count_with_slow_pmu() */
+	if (igt_vsoc_firmware(&dev, "late_answers") == late)
+		igt_assert_eq_u32(second.flags & TROUBLE, 0);
+	igt_assert_eq_u64(second.lost_ns, 0);
+	igt_perfctr_session_fini(&second);
+	igt_assert_eq_u64(igt_perfctr_sum(&s, DRM_PERFCTR_TEGRA410_BLOCK_UCF, 0,
+					  DRM_PERFCTR_TEGRA410_UCF_MEM_BYTES_RD),
+			  COPY_BYTES);
+	igt_perfctr_session_fini(&s);
+
+	igt_vsoc_debugfs(&dev, "pmu_plug", "nvidia_ucf_pmu_0");
+	igt_perfctr_session_init(&s, &dev);
+	igt_assert(igt_perfctr_add_ucf(&s));
+	igt_perfctr_session_create(&s);
+	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+	copy_by_cpu(&dev);
+	igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
+	igt_perfctr_drain(&s);
+	igt_assert_eq_u64(igt_perfctr_sum(&s, DRM_PERFCTR_TEGRA410_BLOCK_UCF, 0,
+					  DRM_PERFCTR_TEGRA410_UCF_MEM_BYTES_RD),
+			  COPY_BYTES);
+	igt_perfctr_session_fini(&s);
+}
+
 static void pmu_fault_tests(void)
 {
 	igt_describe("a PMU whose registers answer late costs time, no counts, and no other device "
 		     "is wrong");
-	igt_subtest("fault-pmu-slow")
-	{
-		unsigned int tries = 0;
-
-		igt_require_f(!access(IGT_UCF_TYPE, R_OK), "no PMU nvidia_ucf_pmu_0\n");
-		come();
-		while (!count_with_slow_pmu())
-			igt_assert_lt(++tries, MAX_TRIES);
-		igt_info("late firmware %u times\n", tries);
-		go();
-	}
+	igt_subtest("fault-pmu-slow") fault_pmu_slow();
 	igt_describe(
 		"a PMU that was away between two samples is told, and costs its own block until "
 		"there is a new session");
-	igt_subtest("pmu-back")
-	{
-		const struct drm_perfctr_block_header *pmu;
-		struct igt_perfctr_session s, t;
-
-		igt_require_f(!access(IGT_UCF_TYPE, R_OK), "no PMU nvidia_ucf_pmu_0\n");
-		igt_perfctr_session_init(&s, &dev);
-		igt_assert(igt_perfctr_add_ucf(&s));
-		igt_perfctr_session_create(&s);
-		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
-		copy_by_cpu(&dev);
-		igt_vsoc_debugfs(&dev, "pmu_unplug", "nvidia_ucf_pmu_0");
-		copy_by_cpu(&dev);
-		igt_vsoc_debugfs(&dev, "pmu_plug", "nvidia_ucf_pmu_0");
-		/* perf looks at all events of the PMU anew when another one comes */
-		igt_perfctr_session_init(&t, &dev);
-		igt_assert(igt_perfctr_add_ucf(&t));
-		igt_perfctr_session_create(&t);
-		igt_assert_eq(igt_perfctr_start(&t, 0), 0);
-		copy_by_cpu(&dev);
-		igt_assert_eq(igt_perfctr_sample(&s, 1), 0);
-		pmu = ucf_block(&s, igt_perfctr_slot(&s, 0));
-		igt_assert(pmu->states & DRM_PERFCTR_STATE_ERROR);
-		igt_assert_eq(igt_perfctr_stop(&t, 0), 0);
-		pmu = ucf_block(&t, igt_perfctr_slot(&t, 0));
-		igt_assert_eq_u32(pmu->states &
-					  (DRM_PERFCTR_STATE_ERROR | DRM_PERFCTR_STATE_MULTIPLEXED),
-				  0);
-		igt_perfctr_drain(&t);
-		igt_assert_eq_u64(igt_perfctr_sum(&t, DRM_PERFCTR_TEGRA410_BLOCK_UCF, 0,
-						  DRM_PERFCTR_TEGRA410_UCF_MEM_BYTES_RD),
-				  COPY_BYTES);
-		igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
-		igt_perfctr_session_fini(&s);
-		igt_perfctr_session_fini(&t);
-	}
+	igt_subtest("pmu-back") pmu_back();
 	igt_describe(
 		"a PMU that disappears while it is read costs its own block, until it is back");
-	igt_subtest("fault-pmu-gone")
-	{
-		const struct drm_perfctr_block_header *pmu;
-		struct igt_perfctr_session s, second;
-		uint64_t t0, late;
-
-		igt_require_f(!access(IGT_UCF_TYPE, R_OK), "no PMU nvidia_ucf_pmu_0\n");
-		igt_perfctr_session_init(&s, &dev);
-		s.setup.slots = 64;
-		igt_assert(igt_perfctr_add_ucf(&s));
-		igt_perfctr_session_create(&s);
-		late = igt_vsoc_firmware(&dev, "late_answers");
-		/* has none of it */
-		igt_perfctr_session_setup(&second, &dev, SLOTS, 5 * MS);
-		igt_vsoc_truth(&dev, &before);
-		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
-		igt_assert_eq(igt_perfctr_start(&second, 0), 0);
-		copy_by_cpu(&dev);
-		igt_fault_arm(&dev, "pmu_gone", 1);
-		igt_assert_eq(igt_perfctr_sample(&s, 1), 0);
-		igt_assert_eq(igt_fault_hits(&dev, "pmu_gone"), 1);
-		/* the sample that was being taken has it; soon none does */
-		t0 = igt_raw_ns();
-		do {
-			igt_assert_lte_u64(igt_raw_ns() - t0, PATIENCE_NS);
-			igt_perfctr_drain(&s);
-			usleep(1000);
-			igt_assert_eq(igt_perfctr_sample(&s, 2), 0);
-			pmu = ucf_block(&s, igt_perfctr_slot(&s, s.extract));
-		} while (!(pmu->states & DRM_PERFCTR_STATE_ERROR));
-		igt_assert_eq_u64(pmu->valid_mask, 0);
-		copy_by_cpu(&dev);
-		igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
-		igt_assert_eq(igt_perfctr_stop(&second, 0), 0);
-		igt_perfctr_drain(&s);
-		igt_perfctr_drain(&second);
-		igt_vsoc_truth(&dev, &after);
-		igt_vsoc_assert_conserved(&s, &before, &after);
-		igt_vsoc_assert_conserved(&second, &before, &after);
-		/* see count_with_slow_pmu() */
-		if (igt_vsoc_firmware(&dev, "late_answers") == late)
-			igt_assert_eq_u32(second.flags & TROUBLE, 0);
-		igt_assert_eq_u64(second.lost_ns, 0);
-		igt_perfctr_session_fini(&second);
-		igt_assert_eq_u64(igt_perfctr_sum(&s, DRM_PERFCTR_TEGRA410_BLOCK_UCF, 0,
-						  DRM_PERFCTR_TEGRA410_UCF_MEM_BYTES_RD),
-				  COPY_BYTES);
-		igt_perfctr_session_fini(&s);
-
-		igt_vsoc_debugfs(&dev, "pmu_plug", "nvidia_ucf_pmu_0");
-		igt_perfctr_session_init(&s, &dev);
-		igt_assert(igt_perfctr_add_ucf(&s));
-		igt_perfctr_session_create(&s);
-		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
-		copy_by_cpu(&dev);
-		igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
-		igt_perfctr_drain(&s);
-		igt_assert_eq_u64(igt_perfctr_sum(&s, DRM_PERFCTR_TEGRA410_BLOCK_UCF, 0,
-						  DRM_PERFCTR_TEGRA410_UCF_MEM_BYTES_RD),
-				  COPY_BYTES);
-		igt_perfctr_session_fini(&s);
-	}
+	igt_subtest("fault-pmu-gone") fault_pmu_gone();
 }
 
 int igt_main()

@@ -547,6 +547,11 @@ static void start_of_dead_firmware(const char *name, int error)
 	int ret;
 
 	open_account(a, &dev, ~0ull, 0, false);
+	/* a work stops it after the last session */
+	for (unsigned int i = 0; igt_vsoc_firmware(&dev, "enabled"); i++) {
+		igt_assert_lt(i, 10000);
+		usleep(1000);
+	}
 	igt_fault_arm(&dev, name, UINT32_MAX);
 	t0 = igt_raw_ns();
 	ret = igt_perfctr_start(&a->s, 0);

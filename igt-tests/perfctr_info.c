@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * What a device tells of itself is what its samples say, and what the totals tell happened.
+ * What a device reports of itself is what its samples say, and totals are what happened.
  */
+#include <errno.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -39,7 +40,8 @@ static void query_clocks(struct drm_perfctr_clock_info clocks[CLOCKS])
 	};
 
 	igt_assert_eq(igt_perfctr_query(dev.fd, &q), 0);
-	igt_assert_eq_u32(q.count, CLOCKS);
+	/* and the timestamp */
+	igt_assert_eq_u32(q.count, CLOCKS + 1);
 }
 
 static const struct drm_perfctr_block_header *next_block(const struct drm_perfctr_sample_header *h,
@@ -75,6 +77,53 @@ static void features(void)
 	if (!access(IGT_PERF_PARANOID, F_OK))
 		want |= DRM_PERFCTR_FEATURE_PMU;
 	igt_assert_eq_u32(dev.info.features, want);
+}
+
+/* 0 or what SETUP with a flag that needs a feature returns */
+static int try_flag(const struct igt_perfctr_device *d, uint32_t flag)
+{
+	struct igt_perfctr_session s;
+	int ret;
+
+	igt_perfctr_session_init(&s, d);
+	s.setup.flags = flag;
+	s.setup.request_count = 1;
+	s.requests[0].flags = DRM_PERFCTR_REQUEST_AVAILABLE;
+	ret = igt_perfctr_session_try(&s);
+	if (!ret)
+		igt_perfctr_session_fini(&s);
+	return ret;
+}
+
+static void features_enforced(void)
+{
+	static const struct {
+		uint32_t flag, feature;
+	} flags[] = {
+		{ DRM_PERFCTR_SETUP_AUTOMATIC, DRM_PERFCTR_FEATURE_AUTOMATIC },
+		{ DRM_PERFCTR_SETUP_KEEP_AWAKE, DRM_PERFCTR_FEATURE_KEEP_AWAKE },
+	};
+	struct igt_perfctr_device devices[2] = { dev };
+
+	igt_vsoc_come(&devices[1], "8 product=nv50");
+	igt_assert(!(devices[1].info.features & DRM_PERFCTR_FEATURE_AUTOMATIC));
+	for (unsigned int d = 0; d < 2; d++)
+		for (unsigned int i = 0; i < sizeof(flags) / sizeof(flags[0]); i++)
+			igt_assert_eq(try_flag(&devices[d], flags[i].flag),
+				      devices[d].info.features & flags[i].feature ? 0 :
+										    -EOPNOTSUPP);
+	igt_vsoc_go(&devices[1], 8);
+}
+
+/* a kernel without perf events */
+static void pmu_enforced(void)
+{
+	struct igt_perfctr_session s;
+
+	igt_require_f(!(dev.info.features & DRM_PERFCTR_FEATURE_PMU), "the kernel has perf\n");
+	igt_perfctr_session_init(&s, &dev);
+	igt_perfctr_add_pmu(&s, 0, 1, 0, DRM_PERFCTR_CPU_ANY);
+	igt_assert_eq(igt_perfctr_session_try(&s), -EOPNOTSUPP);
 }
 
 static void blocks_and_products(void)
@@ -116,6 +165,7 @@ static void words_of_blocks(void)
 			igt_assert_eq(b->set, set);
 			igt_assert_eq(b->clock, info->clock);
 			igt_assert_eq(b->product, info->product);
+			igt_assert_eq(b->format, info->format);
 			igt_assert(info->sets >> set & 1);
 		}
 		igt_perfctr_drain(&s);
@@ -283,7 +333,11 @@ int igt_main()
 	}
 	igt_describe("features are those that the virtual SoC has, PMUs where the kernel has perf");
 	igt_subtest("features") features();
-	igt_describe("QUERY tells each block's clock, and which page of the database explains it");
+	igt_describe("a SETUP flag is -EOPNOTSUPP exactly where the device lacks its feature");
+	igt_subtest("features-enforced") features_enforced();
+	igt_describe("a PMU is -EOPNOTSUPP on a kernel without perf events");
+	igt_subtest("features-pmu") pmu_enforced();
+	igt_describe("QUERY has each block's clock, and which page of the database explains it");
 	igt_subtest("blocks-and-products") blocks_and_products();
 	igt_describe("a block says its set, its clock and its product, as QUERY does");
 	igt_subtest("words-of-blocks") words_of_blocks();

@@ -234,6 +234,26 @@ static uint64_t monotonic_ns(void)
 	return t.tv_sec * 1000 * MS + t.tv_nsec;
 }
 
+static int create_buffer(struct drm_vsoc_bo_create bo)
+{
+	int ret = igt_perfctr_ioctl(dev.fd, DRM_IOCTL_VSOC_BO_CREATE, &bo);
+
+	if (!ret)
+		igt_vsoc_gem_close(dev.fd, bo.handle);
+	return ret;
+}
+
+static void bo_create_errors(void)
+{
+	const uint64_t most = 1 << 20;
+
+	igt_assert_eq(create_buffer((struct drm_vsoc_bo_create){ .size = 0 }), -EINVAL);
+	igt_assert_eq(create_buffer((struct drm_vsoc_bo_create){ .size = 1, .pad = 1 }), -EINVAL);
+	igt_assert_eq(create_buffer((struct drm_vsoc_bo_create){ .size = most + 1 }), -ERANGE);
+	igt_assert_eq(create_buffer((struct drm_vsoc_bo_create){ .size = ~0ull }), -ERANGE);
+	igt_assert_eq(create_buffer((struct drm_vsoc_bo_create){ .size = most }), 0);
+}
+
 static void on_alarm(int signo)
 {
 }
@@ -425,6 +445,8 @@ int igt_main()
 	igt_subtest("wait-interrupted") wait_interrupted();
 	igt_describe("contexts that do not exist, one too many and the default one are refused");
 	igt_subtest("context-errors") ctx_errors();
+	igt_describe("BO_CREATE refuses a size of zero, one above 1 MiB, and a pad");
+	igt_subtest("bo-create-errors") bo_create_errors();
 	igt_describe("GET_INFO takes any size that makes sense and refuses all others");
 	igt_subtest("info-errors") info_errors();
 	igt_describe(

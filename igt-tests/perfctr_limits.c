@@ -216,24 +216,24 @@ static void user_memory(void)
 /* memory that only a descriptor of the ring keeps is its user's still */
 static void user_memory_kept(void)
 {
-	igt_perfctr_sysctl("max_user_ring_kb", "1024");
+	struct igt_perfctr_session s;
+	char kib[16];
+
+	igt_perfctr_session_init(&s, &dev);
+	s.setup.flags = DRM_PERFCTR_SETUP_TEST_ONLY;
+	igt_assert_eq(igt_setup_send(&s), 0);
+	/* one and a half of them */
+	snprintf(kib, sizeof(kib), "%llu",
+		 (unsigned long long)(s.setup.ring_bytes + 2 * PAGE) * 3 / 2 / 1024);
+	igt_perfctr_sysctl("max_user_ring_kb", kib);
 	igt_fork(child, 1)
 	{
-		struct igt_perfctr_session s;
 		struct igt_perfctr_device mine;
 		int fd;
 
 		igt_perfctr_reopen(&mine, &dev);
 		igt_drop_to(IGT_NOBODY, 0);
 		igt_perfctr_session_init(&s, &mine);
-		s.setup.request_count = 1;
-		/* more than half of what may be */
-		while (s.setup.slots * (uint64_t)s.setup.slot_stride <= 512 << 10) {
-			s.setup.slots *= 2;
-			s.setup.flags = DRM_PERFCTR_SETUP_TEST_ONLY;
-			igt_assert_eq(igt_setup_send(&s), 0);
-			s.setup.flags = 0;
-		}
 		igt_perfctr_session_create(&s);
 		fd = dup(s.setup.ring_fd);
 		igt_perfctr_session_fini(&s);

@@ -19,7 +19,6 @@ IGT_TEST_DESCRIPTION("The ring's file is mapped as its rules allow, and outlives
 
 #define PAGE 4096u
 #define RW (PROT_READ | PROT_WRITE)
-#define GONE 8
 
 static struct igt_perfctr_device dev;
 static struct igt_perfctr_session s;
@@ -297,12 +296,13 @@ static void unplugged_is_dead(void)
 	igt_vsoc_come(&mine, "8");
 	igt_perfctr_session_setup(&s, &mine, 4, 0);
 	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
-	igt_vsoc_go(&mine, GONE);
+	igt_assert_eq(igt_vsoc_driver("del_device", "8"), 0);
 	igt_assert_eq_u32(s.control->state, DRM_PERFCTR_RING_DEAD);
 	igt_assert_eq(igt_perfctr_drain(&s), 1);
 	igt_assert(s.last.flags & DRM_PERFCTR_SAMPLE_UNPLUGGED);
 	igt_assert_eq(map_only(s.setup.ring_offset, PAGE, PROT_READ), 0);
 	igt_perfctr_session_unmap(&s);
+	igt_perfctr_close(&mine);
 }
 
 int igt_main()

@@ -232,127 +232,131 @@ static void other_product(void)
 	igt_vsoc_go(&other, OTHER_NUMBER);
 }
 
+static void methods_validated(void)
+{
+	static const uint32_t wrong_methods[] = { 0,	 0x2cc,	 0x2f0,	     0x2ef, 0x2d1,
+						  0x2e2, 0x12f0, 0x800002e0, ~0u };
+	struct drm_vsoc_command c = { .type = DRM_VSOC_CMD_METHODS };
+
+	/* before there is one method, and with as many as fit */
+	igt_assert_eq(try(&c), -EINVAL);
+	for (unsigned int i = 0; i < 10; i++) {
+		add_method(&c, DRM_VSOC_MP_PM_SET(i % SLOTS), ~0u - i);
+		igt_assert_eq(try(&c), 0);
+	}
+	c.methods.count = 11;
+	igt_assert_eq(try(&c), -EINVAL);
+	c.methods.count = ~0u;
+	igt_assert_eq(try(&c), -EINVAL);
+	/* those that are not used */
+	c.methods.count = 9;
+	igt_assert_eq(try(&c), -EINVAL);
+	c.methods.methods[9].method = 0;
+	igt_assert_eq(try(&c), -EINVAL);
+	c.methods.methods[9].data = 0;
+	igt_assert_eq(try(&c), 0);
+	c.methods.pad = 1;
+	igt_assert_eq(try(&c), -EINVAL);
+	c.methods.pad = 0;
+	c.pad = 1;
+	igt_assert_eq(try(&c), -EINVAL);
+
+	for (unsigned int i = 0; i < sizeof(wrong_methods) / sizeof(wrong_methods[0]);
+	     i++) {
+		c = event_in(0, BRANCH);
+		add_method(&c, wrong_methods[i], 0);
+		igt_assert_eq(try(&c), -EINVAL);
+	}
+	for (unsigned int bit = 0; bit < 32; bit++) {
+		const bool undefined = (bit >= 1 && bit <= 3) || bit == 7;
+
+		c = control(bit % SLOTS, 1u << bit);
+		igt_assert_eq(try(&c), undefined ? -EINVAL : 0);
+	}
+	for (unsigned int unit = 0; unit < 8; unit++) {
+		c = control(3, unit << 4);
+		igt_assert_eq(try(&c), unit < 6 ? 0 : -EINVAL);
+	}
+	c = all_slots(0);
+	run(DRM_VSOC_CTX_DEFAULT, &c, 1);
+	other_product();
+}
+
+static void store_validated(void)
+{
+	const uint64_t room = BUFFER_BYTES - RECORDS * sizeof(struct drm_vsoc_mp_record);
+	const uint64_t last = room / DRM_VSOC_MP_STORE_ALIGN * DRM_VSOC_MP_STORE_ALIGN;
+	struct drm_prime_handle prime = { 0 };
+	struct igt_perfctr_device other;
+	struct drm_vsoc_command c;
+	uint32_t ctx;
+
+	create_store();
+	c = store_at(0, 1);
+	c.mp_store.handle = 0;
+	igt_assert_eq(try(&c), -ENOENT);
+	c.mp_store.handle = store.handle + 1000;
+	igt_assert_eq(try(&c), -ENOENT);
+	/* the handle of another file */
+	igt_perfctr_reopen(&other, &igt_nv50.dev);
+	c = store_at(0, 1);
+	igt_assert_eq(igt_vsoc_submit_to(other.fd, DRM_VSOC_CTX_DEFAULT, &c, 1, NULL, NULL),
+		      -ENOENT);
+	igt_perfctr_close(&other);
+	/* where */
+	for (unsigned int i = 1; i < DRM_VSOC_MP_STORE_ALIGN; i++) {
+		c = store_at(i, 1);
+		igt_assert_eq(try(&c), -EINVAL);
+	}
+	c = store_at(last + DRM_VSOC_MP_STORE_ALIGN, 1);
+	igt_assert_eq(try(&c), -ENOSPC);
+	c = store_at(~0ull - 7, 1);
+	igt_assert_eq(try(&c), -ENOSPC);
+	c = store_at(~0ull - 511, 1);
+	igt_assert_eq(try(&c), -ENOSPC);
+	c = store_at(0, 1);
+	c.reserved[2] = 1;
+	igt_assert_eq(try(&c), -EINVAL);
+	/* imported memory may go away */
+	igt_vsoc_driver("del_device", OTHER_NUMBER_TEXT);
+	igt_vsoc_come(&other, OTHER_NUMBER_TEXT);
+	munmap(igt_vsoc_buffer(other.fd, BUFFER_BYTES, &prime.handle, &store.bytes),
+	       BUFFER_BYTES);
+	igt_assert_eq(igt_perfctr_ioctl(other.fd, DRM_IOCTL_PRIME_HANDLE_TO_FD, &prime), 0);
+	igt_assert_eq(igt_perfctr_ioctl(igt_nv50.dev.fd, DRM_IOCTL_PRIME_FD_TO_HANDLE,
+					&prime),
+		      0);
+	close(prime.fd);
+	c.reserved[2] = 0;
+	c.mp_store.handle = prime.handle;
+	igt_assert_eq(try(&c), -EOPNOTSUPP);
+	igt_vsoc_gem_close(igt_nv50.dev.fd, prime.handle);
+	igt_vsoc_go(&other, OTHER_NUMBER);
+
+	memset(store.map, 0xa5, BUFFER_BYTES);
+	c = store_at(last, 0x12345678);
+	ctx = igt_vsoc_ctx_create(igt_nv50.dev.fd);
+	run(ctx, &c, 1);
+	for (unsigned int slot = 0; slot < SLOTS; slot++)
+		igt_assert_eq_u64(stored(last, 0x12345678, slot), 0);
+	for (uint64_t i = 0; i < BUFFER_BYTES; i++) {
+		const uint64_t tpc = (i - last) / sizeof(struct drm_vsoc_mp_record);
+
+		if (i < last || tpc >= RECORDS || !is_present(tpc))
+			igt_assert_eq(store.map[i], (char)0xa5);
+	}
+	igt_assert_eq(igt_vsoc_ctx_destroy(igt_nv50.dev.fd, ctx), 0);
+	destroy_store();
+}
+
 static void methods_tests(void)
 {
 	igt_describe("METHODS takes SET and CONTROL of four slots with defined bits, nothing else, "
 		     "and only where there are MP counters");
-	igt_nv50_subtest("methods-validated")
-	{
-		static const uint32_t wrong_methods[] = { 0,	 0x2cc,	 0x2f0,	     0x2ef, 0x2d1,
-							  0x2e2, 0x12f0, 0x800002e0, ~0u };
-		struct drm_vsoc_command c = { .type = DRM_VSOC_CMD_METHODS };
-
-		/* before there is one method, and with as many as fit */
-		igt_assert_eq(try(&c), -EINVAL);
-		for (unsigned int i = 0; i < 10; i++) {
-			add_method(&c, DRM_VSOC_MP_PM_SET(i % SLOTS), ~0u - i);
-			igt_assert_eq(try(&c), 0);
-		}
-		c.methods.count = 11;
-		igt_assert_eq(try(&c), -EINVAL);
-		c.methods.count = ~0u;
-		igt_assert_eq(try(&c), -EINVAL);
-		/* those that are not used */
-		c.methods.count = 9;
-		igt_assert_eq(try(&c), -EINVAL);
-		c.methods.methods[9].method = 0;
-		igt_assert_eq(try(&c), -EINVAL);
-		c.methods.methods[9].data = 0;
-		igt_assert_eq(try(&c), 0);
-		c.methods.pad = 1;
-		igt_assert_eq(try(&c), -EINVAL);
-		c.methods.pad = 0;
-		c.pad = 1;
-		igt_assert_eq(try(&c), -EINVAL);
-
-		for (unsigned int i = 0; i < sizeof(wrong_methods) / sizeof(wrong_methods[0]);
-		     i++) {
-			c = event_in(0, BRANCH);
-			add_method(&c, wrong_methods[i], 0);
-			igt_assert_eq(try(&c), -EINVAL);
-		}
-		for (unsigned int bit = 0; bit < 32; bit++) {
-			const bool undefined = (bit >= 1 && bit <= 3) || bit == 7;
-
-			c = control(bit % SLOTS, 1u << bit);
-			igt_assert_eq(try(&c), undefined ? -EINVAL : 0);
-		}
-		for (unsigned int unit = 0; unit < 8; unit++) {
-			c = control(3, unit << 4);
-			igt_assert_eq(try(&c), unit < 6 ? 0 : -EINVAL);
-		}
-		c = all_slots(0);
-		run(DRM_VSOC_CTX_DEFAULT, &c, 1);
-		other_product();
-	}
+	igt_nv50_subtest("methods-validated") methods_validated();
 	igt_describe("MP_STORE takes a buffer of this file that has room for all records, and "
 		     "writes these and nothing else");
-	igt_nv50_subtest("store-validated")
-	{
-		const uint64_t room = BUFFER_BYTES - RECORDS * sizeof(struct drm_vsoc_mp_record);
-		const uint64_t last = room / DRM_VSOC_MP_STORE_ALIGN * DRM_VSOC_MP_STORE_ALIGN;
-		struct drm_prime_handle prime = { 0 };
-		struct igt_perfctr_device other;
-		struct drm_vsoc_command c;
-		uint32_t ctx;
-
-		create_store();
-		c = store_at(0, 1);
-		c.mp_store.handle = 0;
-		igt_assert_eq(try(&c), -ENOENT);
-		c.mp_store.handle = store.handle + 1000;
-		igt_assert_eq(try(&c), -ENOENT);
-		/* the handle of another file */
-		igt_perfctr_reopen(&other, &igt_nv50.dev);
-		c = store_at(0, 1);
-		igt_assert_eq(igt_vsoc_submit_to(other.fd, DRM_VSOC_CTX_DEFAULT, &c, 1, NULL, NULL),
-			      -ENOENT);
-		igt_perfctr_close(&other);
-		/* where */
-		for (unsigned int i = 1; i < DRM_VSOC_MP_STORE_ALIGN; i++) {
-			c = store_at(i, 1);
-			igt_assert_eq(try(&c), -EINVAL);
-		}
-		c = store_at(last + DRM_VSOC_MP_STORE_ALIGN, 1);
-		igt_assert_eq(try(&c), -ENOSPC);
-		c = store_at(~0ull - 7, 1);
-		igt_assert_eq(try(&c), -ENOSPC);
-		c = store_at(~0ull - 511, 1);
-		igt_assert_eq(try(&c), -ENOSPC);
-		c = store_at(0, 1);
-		c.reserved[2] = 1;
-		igt_assert_eq(try(&c), -EINVAL);
-		/* imported memory may go away */
-		igt_vsoc_driver("del_device", OTHER_NUMBER_TEXT);
-		igt_vsoc_come(&other, OTHER_NUMBER_TEXT);
-		munmap(igt_vsoc_buffer(other.fd, BUFFER_BYTES, &prime.handle, &store.bytes),
-		       BUFFER_BYTES);
-		igt_assert_eq(igt_perfctr_ioctl(other.fd, DRM_IOCTL_PRIME_HANDLE_TO_FD, &prime), 0);
-		igt_assert_eq(igt_perfctr_ioctl(igt_nv50.dev.fd, DRM_IOCTL_PRIME_FD_TO_HANDLE,
-						&prime),
-			      0);
-		close(prime.fd);
-		c.reserved[2] = 0;
-		c.mp_store.handle = prime.handle;
-		igt_assert_eq(try(&c), -EOPNOTSUPP);
-		igt_vsoc_gem_close(igt_nv50.dev.fd, prime.handle);
-		igt_vsoc_go(&other, OTHER_NUMBER);
-
-		memset(store.map, 0xa5, BUFFER_BYTES);
-		c = store_at(last, 0x12345678);
-		ctx = igt_vsoc_ctx_create(igt_nv50.dev.fd);
-		run(ctx, &c, 1);
-		for (unsigned int slot = 0; slot < SLOTS; slot++)
-			igt_assert_eq_u64(stored(last, 0x12345678, slot), 0);
-		for (uint64_t i = 0; i < BUFFER_BYTES; i++) {
-			const uint64_t tpc = (i - last) / sizeof(struct drm_vsoc_mp_record);
-
-			if (i < last || tpc >= RECORDS || !is_present(tpc))
-				igt_assert_eq(store.map[i], (char)0xa5);
-		}
-		igt_assert_eq(igt_vsoc_ctx_destroy(igt_nv50.dev.fd, ctx), 0);
-		destroy_store();
-	}
+	igt_nv50_subtest("store-validated") store_validated();
 }
 
 /* --- counts of contexts ------------------------------------------------------------------ */
@@ -366,464 +370,493 @@ static unsigned int counting_job(struct drm_vsoc_command *c, uint32_t threads,
 	return 2;
 }
 
-static void own_tests(void)
+static const char *const two[] = { "instructions", "branch" };
+static const char *const four[] = { "instructions", "branch", "divergent_branch",
+				    "warp_serialize" };
+
+static void own_counts(void)
 {
-	static const char *const two[] = { "instructions", "branch" };
-	static const char *const four[] = { "instructions", "branch", "divergent_branch",
-					    "warp_serialize" };
 	struct igt_perfctr_session s;
+	static const struct {
+		uint32_t threads, instructions;
+	} shaders[3] = { { 16000, 64 }, { 4800, 160 }, { 8000, 32 } };
+	struct drm_vsoc_command c[4];
+	uint64_t jobs[3];
+	uint32_t ctx[3];
 
-	igt_describe("two contexts with different shaders program and store their counters while "
-		     "both run, and a session counts a third: all exact");
-	igt_nv50_subtest("own-counts")
-	{
-		static const struct {
-			uint32_t threads, instructions;
-		} shaders[3] = { { 16000, 64 }, { 4800, 160 }, { 8000, 32 } };
-		struct drm_vsoc_command c[4];
-		uint64_t jobs[3];
-		uint32_t ctx[3];
-
-		create_store();
-		igt_nv50_session_create(&s, 0, four, 4);
-		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
-		for (unsigned int i = 0; i < 3; i++)
-			ctx[i] = igt_vsoc_ctx_create(igt_nv50.dev.fd);
-		for (unsigned int i = 0; i < 2; i++) {
-			c[0] = (struct drm_vsoc_command){ .type = DRM_VSOC_CMD_METHODS };
-			add_event(&c[0], 1 + i, INSTRUCTIONS);
-			add_event(&c[0], 2 - 2 * i, BRANCH);
-			add_method(&c[0], DRM_VSOC_MP_PM_SET(1 + i), 5 + i);
-			queue(ctx[i], c, 1);
-		}
-		for (unsigned int n = 1; n <= JOBS; n++) {
-			for (unsigned int i = 0; i < 2; i++)
-				jobs[i] = queue(ctx[i], c,
-						counting_job(c, shaders[i].threads,
-							     shaders[i].instructions, 512 * i, n));
-			c[0] = sample(&s, 2);
-			c[1] = compute(shaders[2].threads, shaders[2].instructions);
-			c[2] = sample(&s, 3);
-			jobs[2] = queue(ctx[2], c, 3);
-			/* its samples all have a slot in the ring */
-			for (unsigned int i = 0; n == JOBS && i < 3; i++)
-				finish(jobs[i]);
-		}
-		for (unsigned int i = 0; i < 2; i++) {
-			const uint64_t each =
-				shaders[i].threads / WARP * shaders[i].instructions * JOBS;
-
-			/* the value that was set is that of each of four TPCs */
-			igt_assert_eq_u64(stored(512 * i, JOBS, 1 + i), each + 4 * (5 + i));
-			igt_assert_eq_u64(stored(512 * i, JOBS, 2 - 2 * i), each / 16);
-			igt_assert_eq_u64(stored(512 * i, JOBS, 3), 0);
-		}
-		for (uint64_t i = s.extract; i != s.extract + igt_perfctr_unread(&s); i++) {
-			const struct drm_perfctr_sample_header *h = igt_perfctr_slot(&s, i);
-			const uint64_t each = shaders[2].threads / WARP * shaders[2].instructions;
-
-			if (h->user_data != 3)
-				continue;
-			igt_assert_eq_u32(h->flags & DRM_PERFCTR_SAMPLE_MULTIPLEXED, 0);
-			igt_assert_eq_u64(total_in(h, "instructions"), each);
-			igt_assert_eq_u64(total_in(h, "branch"), each / 16);
-		}
-		igt_assert_eq_u64(s.extract + igt_perfctr_unread(&s), 2 * JOBS);
-		stop(&s);
-		igt_perfctr_session_fini(&s);
-		for (unsigned int i = 0; i < 3; i++)
-			igt_assert_eq(igt_vsoc_ctx_destroy(igt_nv50.dev.fd, ctx[i]), 0);
-		destroy_store();
+	create_store();
+	igt_nv50_session_create(&s, 0, four, 4);
+	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+	for (unsigned int i = 0; i < 3; i++)
+		ctx[i] = igt_vsoc_ctx_create(igt_nv50.dev.fd);
+	for (unsigned int i = 0; i < 2; i++) {
+		c[0] = (struct drm_vsoc_command){ .type = DRM_VSOC_CMD_METHODS };
+		add_event(&c[0], 1 + i, INSTRUCTIONS);
+		add_event(&c[0], 2 - 2 * i, BRANCH);
+		add_method(&c[0], DRM_VSOC_MP_PM_SET(1 + i), 5 + i);
+		queue(ctx[i], c, 1);
 	}
-	igt_describe("a store has what the commands before it did, and nothing of those behind it");
-	igt_nv50_subtest("store-order")
-	{
-		struct drm_vsoc_command c[8];
+	for (unsigned int n = 1; n <= JOBS; n++) {
+		for (unsigned int i = 0; i < 2; i++)
+			jobs[i] = queue(ctx[i], c,
+					counting_job(c, shaders[i].threads,
+						     shaders[i].instructions, 512 * i, n));
+		c[0] = sample(&s, 2);
+		c[1] = compute(shaders[2].threads, shaders[2].instructions);
+		c[2] = sample(&s, 3);
+		jobs[2] = queue(ctx[2], c, 3);
+		/* its samples all have a slot in the ring */
+		for (unsigned int i = 0; n == JOBS && i < 3; i++)
+			finish(jobs[i]);
+	}
+	for (unsigned int i = 0; i < 2; i++) {
+		const uint64_t each =
+			shaders[i].threads / WARP * shaders[i].instructions * JOBS;
+
+		/* the value that was set is that of each of four TPCs */
+		igt_assert_eq_u64(stored(512 * i, JOBS, 1 + i), each + 4 * (5 + i));
+		igt_assert_eq_u64(stored(512 * i, JOBS, 2 - 2 * i), each / 16);
+		igt_assert_eq_u64(stored(512 * i, JOBS, 3), 0);
+	}
+	for (uint64_t i = s.extract; i != s.extract + igt_perfctr_unread(&s); i++) {
+		const struct drm_perfctr_sample_header *h = igt_perfctr_slot(&s, i);
+		const uint64_t each = shaders[2].threads / WARP * shaders[2].instructions;
+
+		if (h->user_data != 3)
+			continue;
+		igt_assert_eq_u32(h->flags & DRM_PERFCTR_SAMPLE_MULTIPLEXED, 0);
+		igt_assert_eq_u64(total_in(h, "instructions"), each);
+		igt_assert_eq_u64(total_in(h, "branch"), each / 16);
+	}
+	igt_assert_eq_u64(s.extract + igt_perfctr_unread(&s), 2 * JOBS);
+	stop(&s);
+	igt_perfctr_session_fini(&s);
+	for (unsigned int i = 0; i < 3; i++)
+		igt_assert_eq(igt_vsoc_ctx_destroy(igt_nv50.dev.fd, ctx[i]), 0);
+	destroy_store();
+}
+
+static void store_order(void)
+{
+	struct drm_vsoc_command c[8];
+	const uint32_t ctx = igt_vsoc_ctx_create(igt_nv50.dev.fd);
+
+	create_store();
+	c[0] = store_at(0, 1);
+	c[1] = event_in(3, INSTRUCTIONS);
+	c[2] = compute(1600, 32);
+	c[3] = store_at(512, 2);
+	c[4] = compute(3200, 32);
+	c[5] = store_at(1024, 3);
+	/* stands still, and keeps its value */
+	c[6] = control(3, 0);
+	c[7] = compute(16000, 32);
+	run(ctx, c, 8);
+	c[0] = store_at(1536, 4);
+	run(ctx, c, 1);
+	igt_assert_eq_u64(stored(0, 1, 3), 0);
+	igt_assert_eq_u64(stored(512, 2, 3), 100 * 32);
+	igt_assert_eq_u64(stored(1024, 3, 3), 300 * 32);
+	igt_assert_eq_u64(stored(1536, 4, 3), 300 * 32);
+	igt_assert_eq(igt_vsoc_ctx_destroy(igt_nv50.dev.fd, ctx), 0);
+	destroy_store();
+}
+
+static void state_kept(void)
+{
+	struct igt_perfctr_session s;
+	struct drm_vsoc_command c[4];
+	uint32_t ctx[2];
+
+	create_store();
+	session_of(&s, two, 2);
+	for (unsigned int i = 0; i < 2; i++)
+		ctx[i] = igt_vsoc_ctx_create(igt_nv50.dev.fd);
+	c[0] = event_in(0, INSTRUCTIONS);
+	add_method(&c[0], DRM_VSOC_MP_PM_SET(3), 1000);
+	c[1] = compute(1600, 32);
+	run(ctx[0], c, 2);
+	/* in the same slots, with the session's counters in the others */
+	c[0] = store_at(0, 1);
+	c[1] = event_in(0, BRANCH);
+	c[2] = compute(1600, 32);
+	c[3] = store_at(512, 2);
+	run(ctx[1], c, 4);
+	run(ctx[0], c, counting_job(c, 1600, 32, 1024, 3));
+	for (unsigned int slot = 0; slot < SLOTS; slot++) {
+		igt_assert_eq_u64(stored(0, 1, slot), 0);
+		igt_assert_eq_u64(stored(512, 2, slot), slot ? 0 : 100 * 2);
+	}
+	igt_assert_eq_u64(stored(1024, 3, 0), 200 * 32);
+	igt_assert_eq_u64(stored(1024, 3, 1), 0);
+	igt_assert_eq_u64(stored(1024, 3, 2), 0);
+	igt_assert_eq_u64(stored(1024, 3, 3), 4000);
+	/* without power nothing is forgotten, with a reset all is */
+	igt_vsoc_debugfs(&igt_nv50.dev, "reset", "1");
+	for (unsigned int i = 0; i < 2; i++) {
+		run(ctx[i], c, counting_job(c, 1600, 32, 1536, 4 + i));
+		for (unsigned int slot = 0; slot < SLOTS; slot++)
+			igt_assert_eq_u64(stored(1536, 4 + i, slot), 0);
+	}
+	stop(&s);
+	igt_perfctr_session_fini(&s);
+	for (unsigned int i = 0; i < 2; i++)
+		igt_assert_eq(igt_vsoc_ctx_destroy(igt_nv50.dev.fd, ctx[i]), 0);
+	/* one that comes after them has nothing of them */
+	ctx[0] = igt_vsoc_ctx_create(igt_nv50.dev.fd);
+	run(ctx[0], c, counting_job(c, 1600, 32, 0, 9));
+	for (unsigned int slot = 0; slot < SLOTS; slot++)
+		igt_assert_eq_u64(stored(0, 9, slot), 0);
+	igt_assert_eq(igt_vsoc_ctx_destroy(igt_nv50.dev.fd, ctx[0]), 0);
+	destroy_store();
+}
+
+static void state_suspend(void)
+{
+	struct drm_vsoc_command c[2];
+	const uint32_t ctx = igt_vsoc_ctx_create(igt_nv50.dev.fd);
+
+	create_store();
+	c[0] = event_in(2, INSTRUCTIONS);
+	c[1] = compute(1600, 32);
+	run(ctx, c, 2);
+	igt_nv50_power("auto");
+	for (unsigned int n = 0; !igt_vsoc_power_is(IGT_NV50_NUMBER, "suspended"); n++) {
+		igt_assert_lt(n, 1000);
+		usleep(10000);
+	}
+	run(ctx, c, counting_job(c, 1600, 32, 0, 1));
+	igt_nv50_power("on");
+	igt_assert_eq_u64(stored(0, 1, 2), 200 * 32);
+	igt_assert_eq(igt_vsoc_ctx_destroy(igt_nv50.dev.fd, ctx), 0);
+	destroy_store();
+}
+
+static void function_of_slots(void)
+{
+	struct igt_perfctr_session s;
+	struct drm_vsoc_command c[3];
+	uint64_t alone = 0;
+
+	create_store();
+	for (unsigned int with = 0; with < 2; with++) {
 		const uint32_t ctx = igt_vsoc_ctx_create(igt_nv50.dev.fd);
 
-		create_store();
-		c[0] = store_at(0, 1);
-		c[1] = event_in(3, INSTRUCTIONS);
-		c[2] = compute(1600, 32);
-		c[3] = store_at(512, 2);
-		c[4] = compute(3200, 32);
-		c[5] = store_at(1024, 3);
-		/* stands still, and keeps its value */
-		c[6] = control(3, 0);
-		c[7] = compute(16000, 32);
-		run(ctx, c, 8);
-		c[0] = store_at(1536, 4);
-		run(ctx, c, 1);
-		igt_assert_eq_u64(stored(0, 1, 3), 0);
-		igt_assert_eq_u64(stored(512, 2, 3), 100 * 32);
-		igt_assert_eq_u64(stored(1024, 3, 3), 300 * 32);
-		igt_assert_eq_u64(stored(1536, 4, 3), 300 * 32);
+		if (with)
+			session_of(&s, two, 2);
+		/* instructions in clocks in which none of the other slots has a signal */
+		c[0] = control(3, INSTRUCTIONS | 0x0100 << 8);
+		c[1] = compute(16000, 64);
+		c[2] = store_at(0, 1 + with);
+		run(ctx, c, 3);
+		if (!with)
+			alone = stored(0, 1, 3);
+		igt_assert_eq_u64(stored(0, 1 + with, 3), alone);
+		igt_assert_eq_u64(alone, 1000 * 64);
 		igt_assert_eq(igt_vsoc_ctx_destroy(igt_nv50.dev.fd, ctx), 0);
-		destroy_store();
 	}
+	stop(&s);
+	/* and the session had no slot then, as it says */
+	igt_assert(s.flags & DRM_PERFCTR_SAMPLE_MULTIPLEXED);
+	igt_assert_eq_u64(total(&s, "instructions"), 0);
+	igt_perfctr_session_fini(&s);
+	destroy_store();
+}
+
+static void own_tests(void)
+{
+	igt_describe("two contexts with different shaders program and store their counters while "
+		     "both run, and a session counts a third: all exact");
+	igt_nv50_subtest("own-counts") own_counts();
+	igt_describe("a store has what the commands before it did, and nothing of those behind it");
+	igt_nv50_subtest("store-order") store_order();
 	igt_describe(
 		"a context's counters stay for its next job, nobody else sees or changes them, "
 		"and a reset clears them");
-	igt_nv50_subtest("state-kept")
-	{
-		struct drm_vsoc_command c[4];
-		uint32_t ctx[2];
-
-		create_store();
-		session_of(&s, two, 2);
-		for (unsigned int i = 0; i < 2; i++)
-			ctx[i] = igt_vsoc_ctx_create(igt_nv50.dev.fd);
-		c[0] = event_in(0, INSTRUCTIONS);
-		add_method(&c[0], DRM_VSOC_MP_PM_SET(3), 1000);
-		c[1] = compute(1600, 32);
-		run(ctx[0], c, 2);
-		/* in the same slots, with the session's counters in the others */
-		c[0] = store_at(0, 1);
-		c[1] = event_in(0, BRANCH);
-		c[2] = compute(1600, 32);
-		c[3] = store_at(512, 2);
-		run(ctx[1], c, 4);
-		run(ctx[0], c, counting_job(c, 1600, 32, 1024, 3));
-		for (unsigned int slot = 0; slot < SLOTS; slot++) {
-			igt_assert_eq_u64(stored(0, 1, slot), 0);
-			igt_assert_eq_u64(stored(512, 2, slot), slot ? 0 : 100 * 2);
-		}
-		igt_assert_eq_u64(stored(1024, 3, 0), 200 * 32);
-		igt_assert_eq_u64(stored(1024, 3, 1), 0);
-		igt_assert_eq_u64(stored(1024, 3, 2), 0);
-		igt_assert_eq_u64(stored(1024, 3, 3), 4000);
-		/* without power nothing is forgotten, with a reset all is */
-		igt_vsoc_debugfs(&igt_nv50.dev, "reset", "1");
-		for (unsigned int i = 0; i < 2; i++) {
-			run(ctx[i], c, counting_job(c, 1600, 32, 1536, 4 + i));
-			for (unsigned int slot = 0; slot < SLOTS; slot++)
-				igt_assert_eq_u64(stored(1536, 4 + i, slot), 0);
-		}
-		stop(&s);
-		igt_perfctr_session_fini(&s);
-		for (unsigned int i = 0; i < 2; i++)
-			igt_assert_eq(igt_vsoc_ctx_destroy(igt_nv50.dev.fd, ctx[i]), 0);
-		/* one that comes after them has nothing of them */
-		ctx[0] = igt_vsoc_ctx_create(igt_nv50.dev.fd);
-		run(ctx[0], c, counting_job(c, 1600, 32, 0, 9));
-		for (unsigned int slot = 0; slot < SLOTS; slot++)
-			igt_assert_eq_u64(stored(0, 9, slot), 0);
-		igt_assert_eq(igt_vsoc_ctx_destroy(igt_nv50.dev.fd, ctx[0]), 0);
-		destroy_store();
-	}
+	igt_nv50_subtest("state-kept") state_kept();
 	igt_describe("without power nothing of a context's counters is forgotten");
-	igt_nv50_subtest("state-suspend")
-	{
-		struct drm_vsoc_command c[2];
-		const uint32_t ctx = igt_vsoc_ctx_create(igt_nv50.dev.fd);
-
-		create_store();
-		c[0] = event_in(2, INSTRUCTIONS);
-		c[1] = compute(1600, 32);
-		run(ctx, c, 2);
-		igt_nv50_power("auto");
-		for (unsigned int n = 0; !igt_vsoc_power_is(IGT_NV50_NUMBER, "suspended"); n++) {
-			igt_assert_lt(n, 1000);
-			usleep(10000);
-		}
-		run(ctx, c, counting_job(c, 1600, 32, 0, 1));
-		igt_nv50_power("on");
-		igt_assert_eq_u64(stored(0, 1, 2), 200 * 32);
-		igt_assert_eq(igt_vsoc_ctx_destroy(igt_nv50.dev.fd, ctx), 0);
-		destroy_store();
-	}
+	igt_nv50_subtest("state-suspend") state_suspend();
 	igt_describe(
 		"a function that looks at the signal of another slot of the context never sees "
 		"what a session counts there");
-	igt_nv50_subtest("function-of-slots")
-	{
-		struct drm_vsoc_command c[3];
-		uint64_t alone = 0;
-
-		create_store();
-		for (unsigned int with = 0; with < 2; with++) {
-			const uint32_t ctx = igt_vsoc_ctx_create(igt_nv50.dev.fd);
-
-			if (with)
-				session_of(&s, two, 2);
-			/* instructions in clocks in which none of the other slots has a signal */
-			c[0] = control(3, INSTRUCTIONS | 0x0100 << 8);
-			c[1] = compute(16000, 64);
-			c[2] = store_at(0, 1 + with);
-			run(ctx, c, 3);
-			if (!with)
-				alone = stored(0, 1, 3);
-			igt_assert_eq_u64(stored(0, 1 + with, 3), alone);
-			igt_assert_eq_u64(alone, 1000 * 64);
-			igt_assert_eq(igt_vsoc_ctx_destroy(igt_nv50.dev.fd, ctx), 0);
-		}
-		stop(&s);
-		/* and the session had no slot then, as it says */
-		igt_assert(s.flags & DRM_PERFCTR_SAMPLE_MULTIPLEXED);
-		igt_assert_eq_u64(total(&s, "instructions"), 0);
-		igt_perfctr_session_fini(&s);
-		destroy_store();
-	}
+	igt_nv50_subtest("function-of-slots") function_of_slots();
 }
 
 /* --- sessions beside contexts ---------------------------------------------------------------- */
 
+static const char *const names[] = { "instructions", "branch", "shader_busy" };
+static const char *const beside_four[] = { "instructions", "branch", "divergent_branch",
+				    "warp_serialize" };
+
+static void check_all_slots(void)
+{
+	struct igt_perfctr_session s;
+	struct drm_vsoc_command take[2] = { all_slots(DIVERGENT_BRANCH),
+					    compute(16000, 64) };
+	struct drm_vsoc_command give[2] = { all_slots(0), compute(8000, 64) };
+	struct drm_vsoc_command other = compute(4800, 160);
+	const uint32_t ctx = igt_vsoc_ctx_create(igt_nv50.dev.fd);
+
+	session_of(&s, names, 3);
+	igt_nv50_read_before();
+	for (unsigned int n = 0; n < JOBS; n++) {
+		queue(ctx, take, 2);
+		run(DRM_VSOC_CTX_DEFAULT, &other, 1);
+	}
+	run(ctx, take, 1);
+	stop(&s);
+	igt_nv50_read_after();
+	igt_assert(s.flags & DRM_PERFCTR_SAMPLE_MULTIPLEXED);
+	igt_assert_eq_u64(total(&s, "instructions"), JOBS * 300 * 160);
+	igt_assert_eq_u64(total(&s, "branch"), JOBS * 300 * 10);
+	igt_assert_eq_u64(igt_nv50_truth("instructions"), JOBS * (300 * 160 + 1000 * 64));
+	for (unsigned int i = 0; i < 2; i++) {
+		igt_assert(igt_nv50_sum(&s, names[i])->states &
+			   DRM_PERFCTR_STATE_MULTIPLEXED);
+		igt_assert_lte_u64(1, igt_nv50_ran(&s, names[i]));
+		/* its jobs took time */
+		igt_assert_lte_u64(igt_nv50_ran(&s, names[i]) + JOBS * 1000ull,
+				   igt_nv50_sum(&s, names[i])->time_enabled);
+	}
+	/* PCOUNTER has no contexts */
+	igt_assert_eq_u64(igt_nv50_value(&s, "shader_busy"), igt_nv50_truth("shader_busy"));
+	igt_assert_eq_u64(igt_nv50_ran(&s, "shader_busy"),
+			  igt_nv50_sum(&s, "shader_busy")->time_enabled);
+	igt_assert_eq_u32(
+		igt_nv50_sum(&s, "shader_busy")->states & DRM_PERFCTR_STATE_MULTIPLEXED, 0);
+	igt_perfctr_session_fini(&s);
+
+	/* it gives them back */
+	run(ctx, give, 1);
+	session_of(&s, names, 3);
+	igt_nv50_read_before();
+	for (unsigned int n = 0; n < JOBS; n++) {
+		queue(ctx, give, 2);
+		run(DRM_VSOC_CTX_DEFAULT, &other, 1);
+	}
+	run(ctx, give, 1);
+	stop(&s);
+	igt_nv50_read_after();
+	igt_assert_eq_u32(s.flags & DRM_PERFCTR_SAMPLE_MULTIPLEXED, 0);
+	igt_nv50_assert_conserved(&s);
+	igt_assert_eq_u64(igt_nv50_ran(&s, "branch"),
+			  igt_nv50_sum(&s, "branch")->time_enabled);
+	igt_perfctr_session_fini(&s);
+	igt_assert_eq(igt_vsoc_ctx_destroy(igt_nv50.dev.fd, ctx), 0);
+}
+
+static void all_slots_invalid(void)
+{
+	struct igt_perfctr_session s;
+	const struct igt_nv50_counter c = igt_nv50_counter("instructions");
+	struct drm_vsoc_command job[4] = { all_slots(BRANCH) };
+	const uint32_t ctx = igt_vsoc_ctx_create(igt_nv50.dev.fd);
+	const struct drm_perfctr_sample_header *h = NULL;
+	uint64_t unread;
+
+	session_of(&s, beside_four, 4);
+	job[1] = sample(&s, 2);
+	job[2] = compute(1600, 32);
+	job[3] = sample(&s, 3);
+	run(ctx, job, 4);
+	unread = igt_perfctr_unread(&s);
+	igt_assert_eq_u64(unread, 2);
+	h = igt_perfctr_slot(&s, s.extract + 1);
+	igt_assert_eq_u64(h->user_data, 3);
+	igt_assert(h->flags & DRM_PERFCTR_SAMPLE_MULTIPLEXED);
+	for (const char *at = (const char *)h + h->header_size;
+	     at < (const char *)h + h->size;
+	     at += ((const struct drm_perfctr_block_header *)at)->size) {
+		const struct drm_perfctr_block_header *b = (const void *)at;
+
+		igt_assert_eq(b->type, DRM_PERFCTR_NV50_BLOCK_MP);
+		igt_assert_eq_u64(b->enable_mask >> c.position & 1, 1);
+		igt_assert_eq_u64(b->valid_mask, 0);
+		igt_assert(b->states & DRM_PERFCTR_STATE_MULTIPLEXED);
+	}
+	stop(&s);
+	igt_perfctr_session_fini(&s);
+	igt_assert_eq(igt_vsoc_ctx_destroy(igt_nv50.dev.fd, ctx), 0);
+}
+
+static void slot_taken(void)
+{
+	struct igt_perfctr_session s;
+	const uint32_t ctx = igt_vsoc_ctx_create(igt_nv50.dev.fd);
+	struct drm_vsoc_command c[2 * SLOTS + 2];
+
+	create_store();
+	session_of(&s, names, 3);
+	igt_nv50_read_before();
+	for (unsigned int n = 0; n < JOBS; n++) {
+		/* one slot after the other, and always at most two of them */
+		for (unsigned int i = 0; i < SLOTS; i++) {
+			c[2 * i] = control((i + 2) % SLOTS, 0);
+			add_event(&c[2 * i], i, INSTRUCTIONS);
+			add_method(&c[2 * i], DRM_VSOC_MP_PM_SET(i), 0);
+			c[2 * i + 1] = compute(1600 + 160 * i, 64);
+		}
+		c[2 * SLOTS] = store_at(0, n);
+		c[2 * SLOTS + 1] = all_slots(0);
+		run(ctx, c, 2 * SLOTS + 2);
+		/* each was counted in its own command and in the next one */
+		for (unsigned int i = 0; i < SLOTS; i++)
+			igt_assert_eq_u64(stored(0, n, i),
+					  64ull * (100 + 10 * i +
+						   (i + 1 < SLOTS ? 110 + 10 * i : 0)));
+	}
+	stop(&s);
+	igt_nv50_read_after();
+	igt_assert_eq_u32(s.flags & DRM_PERFCTR_SAMPLE_MULTIPLEXED, 0);
+	igt_nv50_assert_conserved(&s);
+	igt_perfctr_session_fini(&s);
+	igt_assert_eq(igt_vsoc_ctx_destroy(igt_nv50.dev.fd, ctx), 0);
+	destroy_store();
+}
+
+static void slots_shared(void)
+{
+	struct igt_perfctr_session s;
+	const uint32_t ctx = igt_vsoc_ctx_create(igt_nv50.dev.fd);
+	struct drm_vsoc_command c[2] = { event_in(0, INSTRUCTIONS), compute(16000, 64) };
+
+	add_event(&c[0], 2, INSTRUCTIONS);
+	session_of(&s, beside_four, 4);
+	for (unsigned int n = 0; n < JOBS; n++)
+		run(ctx, c, 2);
+	stop(&s);
+	igt_assert(s.flags & DRM_PERFCTR_SAMPLE_MULTIPLEXED);
+	for (unsigned int i = 0; i < 4; i++) {
+		const uint64_t enabled_ns = igt_nv50_sum(&s, beside_four[i])->time_enabled;
+
+		igt_assert_lte_u64(igt_nv50_ran(&s, beside_four[i]) + 1, enabled_ns);
+		igt_assert_lte_u64(1, igt_nv50_ran(&s, beside_four[i]));
+	}
+	/* in some jobs, and not in all */
+	igt_assert_lte_u64(1000 * 64, total(&s, "instructions"));
+	igt_assert_lte_u64(total(&s, "instructions"), (JOBS - 1) * 1000 * 64);
+	igt_perfctr_session_fini(&s);
+	igt_assert_eq(igt_vsoc_ctx_destroy(igt_nv50.dev.fd, ctx), 0);
+}
+
+static void hostile_methods(void)
+{
+	struct igt_perfctr_session s;
+	const uint32_t ctx = igt_vsoc_ctx_create(igt_nv50.dev.fd);
+	struct drm_vsoc_command c[12], other[3];
+	struct igt_chance r = { .seed = 8 };
+	unsigned int exact = 0, told = 0;
+
+	session_of(&s, names, 2);
+	other[0] = sample(&s, 4);
+	other[1] = compute(4800, 160);
+	other[2] = sample(&s, 5);
+	for (unsigned int n = 0; n < HOSTILE_JOBS; n++) {
+		igt_chance_begin(&r, n);
+		c[0] = sample(&s, 2);
+		for (unsigned int i = 1; i < 11; i += 2) {
+			c[i] = (struct drm_vsoc_command){ .type = DRM_VSOC_CMD_METHODS };
+			for (unsigned int k = igt_chance_any(&r, 10) + 1; k; k--) {
+				const unsigned int slot = igt_chance_any(&r, SLOTS);
+
+				if (igt_chance_any(&r, 2))
+					add_method(&c[i], DRM_VSOC_MP_PM_SET(slot),
+						   0u - igt_chance_any(&r, 3));
+				else if (igt_chance_any(&r, 2))
+					add_method(&c[i], DRM_VSOC_MP_PM_CONTROL(slot), 0);
+				else
+					add_method(&c[i], DRM_VSOC_MP_PM_CONTROL(slot),
+						   INSTRUCTIONS | igt_chance_any(&r, 2) |
+							   igt_chance_any(&r, 0x10000)
+								   << 8);
+			}
+			c[i + 1] = compute(1600, 64);
+		}
+		c[11] = sample(&s, 3);
+		queue(ctx, c, 12);
+		run(DRM_VSOC_CTX_DEFAULT, other, 3);
+		for (uint64_t i = s.extract; i != s.extract + igt_perfctr_unread(&s); i++) {
+			const struct drm_perfctr_sample_header *h = igt_perfctr_slot(&s, i);
+			const uint64_t true_total = h->user_data == 3 ? 5 * 100 * 64 :
+									300 * 160;
+			const bool multiplexed = h->flags & DRM_PERFCTR_SAMPLE_MULTIPLEXED;
+
+			if (!(h->user_data & 1))
+				continue;
+			told += multiplexed;
+			exact += !multiplexed && h->user_data == 3;
+			if (h->user_data == 5)
+				igt_assert(!multiplexed);
+			if (!multiplexed)
+				igt_assert_eq_u64(total_in(h, "instructions"), true_total);
+			else
+				igt_assert_lte_u64(total_in(h, "instructions"), true_total);
+		}
+		igt_perfctr_drain(&s);
+	}
+	stop(&s);
+	igt_assert_eq_u32(s.flags & DRM_PERFCTR_SAMPLE_OVERFLOW, 0);
+	igt_assert_eq_u64(s.lost_ns, 0);
+	igt_info("%u samples exact, %u multiplexed\n", exact, told);
+	igt_assert_lt(0, told);
+	igt_perfctr_session_fini(&s);
+	igt_assert_eq(igt_vsoc_ctx_destroy(igt_nv50.dev.fd, ctx), 0);
+}
+
+static void start_in_job(void)
+{
+	struct igt_perfctr_session s;
+	const uint32_t ctx = igt_vsoc_ctx_create(igt_nv50.dev.fd);
+	struct drm_vsoc_command c[4];
+	uint64_t job;
+
+	create_store();
+	igt_vsoc_debugfs(&igt_nv50.dev, "stepped", "1");
+	c[0] = event_in(0, INSTRUCTIONS);
+	c[1] = pass(100 * 1000);
+	c[2] = compute(16000, 64);
+	c[3] = store_at(0, 1);
+	job = queue(ctx, c, 4);
+	usleep(2000);
+	igt_nv50_step(50 * 1000);
+	session_of(&s, names, 2);
+	igt_nv50_read_before();
+	usleep(200000);
+	igt_nv50_step(200 * MS);
+	finish(job);
+	igt_vsoc_debugfs(&igt_nv50.dev, "stepped", "0");
+	stop(&s);
+	igt_nv50_read_after();
+	igt_assert_eq_u32(s.flags & DRM_PERFCTR_SAMPLE_MULTIPLEXED, 0);
+	igt_nv50_assert_conserved(&s);
+	igt_assert_eq_u64(stored(0, 1, 0), 1000 * 64);
+	igt_perfctr_session_fini(&s);
+	igt_assert_eq(igt_vsoc_ctx_destroy(igt_nv50.dev.fd, ctx), 0);
+	destroy_store();
+}
+
 static void beside_tests(void)
 {
-	static const char *const names[] = { "instructions", "branch", "shader_busy" };
-	static const char *const four[] = { "instructions", "branch", "divergent_branch",
-					    "warp_serialize" };
-	struct igt_perfctr_session s;
-
 	igt_describe("a context that has all slots is not counted, which the sample tells; others "
 		     "are exactly, and so is it when it gives them back");
-	igt_nv50_subtest("all-slots")
-	{
-		struct drm_vsoc_command take[2] = { all_slots(DIVERGENT_BRANCH),
-						    compute(16000, 64) };
-		struct drm_vsoc_command give[2] = { all_slots(0), compute(8000, 64) };
-		struct drm_vsoc_command other = compute(4800, 160);
-		const uint32_t ctx = igt_vsoc_ctx_create(igt_nv50.dev.fd);
-
-		session_of(&s, names, 3);
-		igt_nv50_read_before();
-		for (unsigned int n = 0; n < JOBS; n++) {
-			queue(ctx, take, 2);
-			run(DRM_VSOC_CTX_DEFAULT, &other, 1);
-		}
-		run(ctx, take, 1);
-		stop(&s);
-		igt_nv50_read_after();
-		igt_assert(s.flags & DRM_PERFCTR_SAMPLE_MULTIPLEXED);
-		igt_assert_eq_u64(total(&s, "instructions"), JOBS * 300 * 160);
-		igt_assert_eq_u64(total(&s, "branch"), JOBS * 300 * 10);
-		igt_assert_eq_u64(igt_nv50_truth("instructions"), JOBS * (300 * 160 + 1000 * 64));
-		for (unsigned int i = 0; i < 2; i++) {
-			igt_assert(igt_nv50_sum(&s, names[i])->states &
-				   DRM_PERFCTR_STATE_MULTIPLEXED);
-			igt_assert_lte_u64(1, igt_nv50_ran(&s, names[i]));
-			/* its jobs took time */
-			igt_assert_lte_u64(igt_nv50_ran(&s, names[i]) + JOBS * 1000ull,
-					   igt_nv50_sum(&s, names[i])->time_enabled);
-		}
-		/* PCOUNTER has no contexts */
-		igt_assert_eq_u64(igt_nv50_value(&s, "shader_busy"), igt_nv50_truth("shader_busy"));
-		igt_assert_eq_u64(igt_nv50_ran(&s, "shader_busy"),
-				  igt_nv50_sum(&s, "shader_busy")->time_enabled);
-		igt_assert_eq_u32(
-			igt_nv50_sum(&s, "shader_busy")->states & DRM_PERFCTR_STATE_MULTIPLEXED, 0);
-		igt_perfctr_session_fini(&s);
-
-		/* it gives them back */
-		run(ctx, give, 1);
-		session_of(&s, names, 3);
-		igt_nv50_read_before();
-		for (unsigned int n = 0; n < JOBS; n++) {
-			queue(ctx, give, 2);
-			run(DRM_VSOC_CTX_DEFAULT, &other, 1);
-		}
-		run(ctx, give, 1);
-		stop(&s);
-		igt_nv50_read_after();
-		igt_assert_eq_u32(s.flags & DRM_PERFCTR_SAMPLE_MULTIPLEXED, 0);
-		igt_nv50_assert_conserved(&s);
-		igt_assert_eq_u64(igt_nv50_ran(&s, "branch"),
-				  igt_nv50_sum(&s, "branch")->time_enabled);
-		igt_perfctr_session_fini(&s);
-		igt_assert_eq(igt_vsoc_ctx_destroy(igt_nv50.dev.fd, ctx), 0);
-	}
+	igt_nv50_subtest("all-slots") check_all_slots();
 	igt_describe(
 		"while a sample has nothing but a context with all slots, its counters are not "
 		"valid");
-	igt_nv50_subtest("all-slots-invalid")
-	{
-		const struct igt_nv50_counter c = igt_nv50_counter("instructions");
-		struct drm_vsoc_command job[4] = { all_slots(BRANCH) };
-		const uint32_t ctx = igt_vsoc_ctx_create(igt_nv50.dev.fd);
-		const struct drm_perfctr_sample_header *h = NULL;
-		uint64_t unread;
-
-		session_of(&s, four, 4);
-		job[1] = sample(&s, 2);
-		job[2] = compute(1600, 32);
-		job[3] = sample(&s, 3);
-		run(ctx, job, 4);
-		unread = igt_perfctr_unread(&s);
-		igt_assert_eq_u64(unread, 2);
-		h = igt_perfctr_slot(&s, s.extract + 1);
-		igt_assert_eq_u64(h->user_data, 3);
-		igt_assert(h->flags & DRM_PERFCTR_SAMPLE_MULTIPLEXED);
-		for (const char *at = (const char *)h + h->header_size;
-		     at < (const char *)h + h->size;
-		     at += ((const struct drm_perfctr_block_header *)at)->size) {
-			const struct drm_perfctr_block_header *b = (const void *)at;
-
-			igt_assert_eq(b->type, DRM_PERFCTR_NV50_BLOCK_MP);
-			igt_assert_eq_u64(b->enable_mask >> c.position & 1, 1);
-			igt_assert_eq_u64(b->valid_mask, 0);
-			igt_assert(b->states & DRM_PERFCTR_STATE_MULTIPLEXED);
-		}
-		stop(&s);
-		igt_perfctr_session_fini(&s);
-		igt_assert_eq(igt_vsoc_ctx_destroy(igt_nv50.dev.fd, ctx), 0);
-	}
+	igt_nv50_subtest("all-slots-invalid") all_slots_invalid();
 	igt_describe(
 		"a slot that a job takes in its middle is left for another: nothing is lost or "
 		"counted twice");
-	igt_nv50_subtest("slot-taken")
-	{
-		const uint32_t ctx = igt_vsoc_ctx_create(igt_nv50.dev.fd);
-		struct drm_vsoc_command c[2 * SLOTS + 2];
-
-		create_store();
-		session_of(&s, names, 3);
-		igt_nv50_read_before();
-		for (unsigned int n = 0; n < JOBS; n++) {
-			/* one slot after the other, and always at most two of them */
-			for (unsigned int i = 0; i < SLOTS; i++) {
-				c[2 * i] = control((i + 2) % SLOTS, 0);
-				add_event(&c[2 * i], i, INSTRUCTIONS);
-				add_method(&c[2 * i], DRM_VSOC_MP_PM_SET(i), 0);
-				c[2 * i + 1] = compute(1600 + 160 * i, 64);
-			}
-			c[2 * SLOTS] = store_at(0, n);
-			c[2 * SLOTS + 1] = all_slots(0);
-			run(ctx, c, 2 * SLOTS + 2);
-			/* each was counted in its own command and in the next one */
-			for (unsigned int i = 0; i < SLOTS; i++)
-				igt_assert_eq_u64(stored(0, n, i),
-						  64ull * (100 + 10 * i +
-							   (i + 1 < SLOTS ? 110 + 10 * i : 0)));
-		}
-		stop(&s);
-		igt_nv50_read_after();
-		igt_assert_eq_u32(s.flags & DRM_PERFCTR_SAMPLE_MULTIPLEXED, 0);
-		igt_nv50_assert_conserved(&s);
-		igt_perfctr_session_fini(&s);
-		igt_assert_eq(igt_vsoc_ctx_destroy(igt_nv50.dev.fd, ctx), 0);
-		destroy_store();
-	}
-	igt_describe("of four counters and fewer slots in a context, each has its turn, and what "
+	igt_nv50_subtest("slot-taken") slot_taken();
+	igt_describe("of beside_four counters and fewer slots in a context, each has its turn, and what "
 		     "it counted it says");
-	igt_nv50_subtest("slots-shared")
-	{
-		const uint32_t ctx = igt_vsoc_ctx_create(igt_nv50.dev.fd);
-		struct drm_vsoc_command c[2] = { event_in(0, INSTRUCTIONS), compute(16000, 64) };
-
-		add_event(&c[0], 2, INSTRUCTIONS);
-		session_of(&s, four, 4);
-		for (unsigned int n = 0; n < JOBS; n++)
-			run(ctx, c, 2);
-		stop(&s);
-		igt_assert(s.flags & DRM_PERFCTR_SAMPLE_MULTIPLEXED);
-		for (unsigned int i = 0; i < 4; i++) {
-			const uint64_t enabled_ns = igt_nv50_sum(&s, four[i])->time_enabled;
-
-			igt_assert_lte_u64(igt_nv50_ran(&s, four[i]) + 1, enabled_ns);
-			igt_assert_lte_u64(1, igt_nv50_ran(&s, four[i]));
-		}
-		/* in some jobs, and not in all */
-		igt_assert_lte_u64(1000 * 64, total(&s, "instructions"));
-		igt_assert_lte_u64(total(&s, "instructions"), (JOBS - 1) * 1000 * 64);
-		igt_perfctr_session_fini(&s);
-		igt_assert_eq(igt_vsoc_ctx_destroy(igt_nv50.dev.fd, ctx), 0);
-	}
+	igt_nv50_subtest("slots-shared") slots_shared();
 	igt_describe("whatever a context programs, each sample of it is exact or says that it is "
 		     "not, and samples of other contexts are exact");
-	igt_nv50_subtest("hostile-methods")
-	{
-		const uint32_t ctx = igt_vsoc_ctx_create(igt_nv50.dev.fd);
-		struct drm_vsoc_command c[12], other[3];
-		struct igt_chance r = { .seed = 8 };
-		unsigned int exact = 0, told = 0;
-
-		session_of(&s, names, 2);
-		other[0] = sample(&s, 4);
-		other[1] = compute(4800, 160);
-		other[2] = sample(&s, 5);
-		for (unsigned int n = 0; n < HOSTILE_JOBS; n++) {
-			igt_chance_begin(&r, n);
-			c[0] = sample(&s, 2);
-			for (unsigned int i = 1; i < 11; i += 2) {
-				c[i] = (struct drm_vsoc_command){ .type = DRM_VSOC_CMD_METHODS };
-				for (unsigned int k = igt_chance_any(&r, 10) + 1; k; k--) {
-					const unsigned int slot = igt_chance_any(&r, SLOTS);
-
-					if (igt_chance_any(&r, 2))
-						add_method(&c[i], DRM_VSOC_MP_PM_SET(slot),
-							   0u - igt_chance_any(&r, 3));
-					else if (igt_chance_any(&r, 2))
-						add_method(&c[i], DRM_VSOC_MP_PM_CONTROL(slot), 0);
-					else
-						add_method(&c[i], DRM_VSOC_MP_PM_CONTROL(slot),
-							   INSTRUCTIONS | igt_chance_any(&r, 2) |
-								   igt_chance_any(&r, 0x10000)
-									   << 8);
-				}
-				c[i + 1] = compute(1600, 64);
-			}
-			c[11] = sample(&s, 3);
-			queue(ctx, c, 12);
-			run(DRM_VSOC_CTX_DEFAULT, other, 3);
-			for (uint64_t i = s.extract; i != s.extract + igt_perfctr_unread(&s); i++) {
-				const struct drm_perfctr_sample_header *h = igt_perfctr_slot(&s, i);
-				const uint64_t true_total = h->user_data == 3 ? 5 * 100 * 64 :
-										300 * 160;
-				const bool multiplexed = h->flags & DRM_PERFCTR_SAMPLE_MULTIPLEXED;
-
-				if (!(h->user_data & 1))
-					continue;
-				told += multiplexed;
-				exact += !multiplexed && h->user_data == 3;
-				if (h->user_data == 5)
-					igt_assert(!multiplexed);
-				if (!multiplexed)
-					igt_assert_eq_u64(total_in(h, "instructions"), true_total);
-				else
-					igt_assert_lte_u64(total_in(h, "instructions"), true_total);
-			}
-			igt_perfctr_drain(&s);
-		}
-		stop(&s);
-		igt_assert_eq_u32(s.flags & DRM_PERFCTR_SAMPLE_OVERFLOW, 0);
-		igt_assert_eq_u64(s.lost_ns, 0);
-		igt_info("%u samples exact, %u multiplexed\n", exact, told);
-		igt_assert_lt(0, told);
-		igt_perfctr_session_fini(&s);
-		igt_assert_eq(igt_vsoc_ctx_destroy(igt_nv50.dev.fd, ctx), 0);
-	}
+	igt_nv50_subtest("hostile-methods") hostile_methods();
 	igt_describe("a session that starts and stops in the middle of a job of such a context has "
 		     "the counts of that time");
-	igt_nv50_subtest("start-in-job")
-	{
-		const uint32_t ctx = igt_vsoc_ctx_create(igt_nv50.dev.fd);
-		struct drm_vsoc_command c[4];
-		uint64_t job;
-
-		create_store();
-		igt_vsoc_debugfs(&igt_nv50.dev, "stepped", "1");
-		c[0] = event_in(0, INSTRUCTIONS);
-		c[1] = pass(100 * 1000);
-		c[2] = compute(16000, 64);
-		c[3] = store_at(0, 1);
-		job = queue(ctx, c, 4);
-		usleep(2000);
-		igt_nv50_step(50 * 1000);
-		session_of(&s, names, 2);
-		igt_nv50_read_before();
-		usleep(200000);
-		igt_nv50_step(200 * MS);
-		finish(job);
-		igt_vsoc_debugfs(&igt_nv50.dev, "stepped", "0");
-		stop(&s);
-		igt_nv50_read_after();
-		igt_assert_eq_u32(s.flags & DRM_PERFCTR_SAMPLE_MULTIPLEXED, 0);
-		igt_nv50_assert_conserved(&s);
-		igt_assert_eq_u64(stored(0, 1, 0), 1000 * 64);
-		igt_perfctr_session_fini(&s);
-		igt_assert_eq(igt_vsoc_ctx_destroy(igt_nv50.dev.fd, ctx), 0);
-		destroy_store();
-	}
+	igt_nv50_subtest("start-in-job") start_in_job();
 }
 
 /* --- buffers that go away ---------------------------------------------------------------------- */

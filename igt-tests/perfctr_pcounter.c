@@ -29,170 +29,185 @@ static bool is_idle(const char *name)
 	return !strcmp(name, "gpu_idle");
 }
 
-static void exact_tests(void)
+static void single_exact(void)
 {
 	struct igt_perfctr_session s;
+	unsigned int compared = 0;
 
-	igt_describe("each counter alone counts exactly what happened, all the time");
-	igt_nv50_subtest("single-exact")
-	{
-		unsigned int compared = 0;
+	igt_nv50_read_before();
+	for (unsigned int i = 0; i < igt_nv50.before.count; i++) {
+		const char *name = igt_nv50.before.at[i].name;
 
-		igt_nv50_read_before();
-		for (unsigned int i = 0; i < igt_nv50.before.count; i++) {
-			const char *name = igt_nv50.before.at[i].name;
-
-			if (is_idle(name) ||
-			    igt_nv50.before.at[i].index != igt_nv50_counter(name).index)
-				continue;
-			igt_nv50_session_init(&s, 0);
-			igt_nv50_want(&s, name);
-			igt_perfctr_session_create(&s);
-			igt_nv50_read_before();
-			igt_assert_eq(igt_perfctr_start(&s, 0), 0);
-			igt_nv50_work(i);
-			igt_assert_eq(igt_perfctr_sample(&s, 1), 0);
-			igt_nv50_work(i + 1);
-			igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
-			igt_perfctr_drain(&s);
-			igt_nv50_read_after();
-			igt_assert_eq_u32(s.flags & DRM_PERFCTR_SAMPLE_MULTIPLEXED, 0);
-			igt_nv50_assert_conserved(&s);
-			igt_assert_eq_u64(igt_nv50_ran(&s, name),
-					  igt_nv50_sum(&s, name)->time_enabled);
-			compared += igt_nv50_truth(name) != 0;
-			igt_perfctr_session_fini(&s);
-		}
-		/* all but points, lines, stream output, triggers, serialisation */
-		igt_assert_lte(40, compared);
-	}
-	igt_describe("counters of all domains and of the TPCs count together if nothing conflicts");
-	igt_nv50_subtest("together-exact")
-	{
-		static const char *const names[] = {
-			"gpu_busy",
-			"setup_primitive_count",
-			"geom_primitive_in_count",
-			"input_assembler_busy",
-			"rop_busy",
-			"rop_waits_for_shader",
-			"shader_busy",
-			"branch",
-			"divergent_branch",
-			"instructions",
-			"warp_serialize",
-		};
-
+		if (is_idle(name) ||
+		    igt_nv50.before.at[i].index != igt_nv50_counter(name).index)
+			continue;
 		igt_nv50_session_init(&s, 0);
-		for (unsigned int i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-			igt_nv50_want(&s, names[i]);
+		igt_nv50_want(&s, name);
 		igt_perfctr_session_create(&s);
 		igt_nv50_read_before();
 		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
-		for (unsigned int n = 0; n < 10; n++) {
-			igt_nv50_work(n);
-			igt_assert_eq(igt_perfctr_sample(&s, n), 0);
-		}
+		igt_nv50_work(i);
+		igt_assert_eq(igt_perfctr_sample(&s, 1), 0);
+		igt_nv50_work(i + 1);
 		igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
 		igt_perfctr_drain(&s);
 		igt_nv50_read_after();
 		igt_assert_eq_u32(s.flags & DRM_PERFCTR_SAMPLE_MULTIPLEXED, 0);
 		igt_nv50_assert_conserved(&s);
+		igt_assert_eq_u64(igt_nv50_ran(&s, name),
+				  igt_nv50_sum(&s, name)->time_enabled);
+		compared += igt_nv50_truth(name) != 0;
 		igt_perfctr_session_fini(&s);
 	}
+	/* all but points, lines, stream output, triggers, serialisation */
+	igt_assert_lte(40, compared);
+}
+
+static void together_exact(void)
+{
+	struct igt_perfctr_session s;
+	static const char *const names[] = {
+		"gpu_busy",
+		"setup_primitive_count",
+		"geom_primitive_in_count",
+		"input_assembler_busy",
+		"rop_busy",
+		"rop_waits_for_shader",
+		"shader_busy",
+		"branch",
+		"divergent_branch",
+		"instructions",
+		"warp_serialize",
+	};
+
+	igt_nv50_session_init(&s, 0);
+	for (unsigned int i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		igt_nv50_want(&s, names[i]);
+	igt_perfctr_session_create(&s);
+	igt_nv50_read_before();
+	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+	for (unsigned int n = 0; n < 10; n++) {
+		igt_nv50_work(n);
+		igt_assert_eq(igt_perfctr_sample(&s, n), 0);
+	}
+	igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
+	igt_perfctr_drain(&s);
+	igt_nv50_read_after();
+	igt_assert_eq_u32(s.flags & DRM_PERFCTR_SAMPLE_MULTIPLEXED, 0);
+	igt_nv50_assert_conserved(&s);
+	igt_perfctr_session_fini(&s);
+}
+
+static void suspend(void)
+{
+	struct igt_perfctr_session s;
+
+	igt_nv50_session_init(&s, 0);
+	igt_nv50_want(&s, "gpu_busy");
+	igt_nv50_want(&s, "setup_primitive_count");
+	igt_nv50_want(&s, "instructions");
+	igt_perfctr_session_create(&s);
+	igt_nv50_read_before();
+	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+	igt_nv50_work(0);
+	igt_nv50_power("auto");
+	igt_vsoc_await_power(IGT_NV50_NUMBER, "suspended");
+	igt_assert_eq(igt_perfctr_sample(&s, 1), 0);
+	igt_perfctr_drain(&s);
+	igt_assert(s.last.flags & DRM_PERFCTR_SAMPLE_SUSPENDED);
+	igt_nv50_power("on");
+	igt_nv50_work(1);
+	igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
+	igt_perfctr_drain(&s);
+	igt_nv50_read_after();
+	igt_assert_eq_u64(s.lost_ns, 0);
+	igt_nv50_assert_conserved(&s);
+	igt_perfctr_session_fini(&s);
+}
+
+static void overflow(void)
+{
+	struct igt_perfctr_session s;
+	uint64_t collections, since_ns, lost_ns;
+
+	igt_nv50_session_init(&s, 0);
+	igt_nv50_want(&s, "gpu_idle");
+	igt_nv50_want(&s, "setup_primitive_count");
+	igt_nv50_want(&s, "shader_busy");
+	igt_perfctr_session_create(&s);
+	igt_nv50_read_before();
+	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+	igt_nv50_work(0);
+	do {
+		igt_vsoc_debugfs(&igt_nv50.dev, "stepped", "1");
+		/* virtual time is never ahead of real time */
+		usleep(SATURATION_NS / 1000);
+		igt_perfctr_sample_and_drain(&s);
+		since_ns = igt_raw_ns();
+		collections = igt_nv50_sampler("collections");
+		igt_nv50_step(SATURATION_NS);
+		lost_ns = igt_raw_ns() - since_ns;
+		igt_perfctr_sample_and_drain(&s);
+		igt_vsoc_debugfs(&igt_nv50.dev, "stepped", "0");
+		/* the sampler's own collection came between: it has the loss, and less time */
+	} while (igt_nv50_sampler("collections") != collections + 1);
+	igt_assert(s.last.flags & DRM_PERFCTR_SAMPLE_OVERFLOW);
+	igt_assert_lte_u64(lost_ns, s.last.lost_ns);
+	igt_assert_lte_u64(s.last.lost_ns, s.last.end_ns - s.last.start_ns);
+	igt_assert(igt_nv50_sum(&s, "gpu_idle")->states & DRM_PERFCTR_STATE_LOST);
+	igt_assert(igt_nv50_sum(&s, "gpu_idle")->states & DRM_PERFCTR_STATE_SATURATED);
+	/* this domain's clock is slow enough */
+	igt_assert_eq_u32(igt_nv50_sum(&s, "shader_busy")->states &
+				  (DRM_PERFCTR_STATE_LOST | DRM_PERFCTR_STATE_SATURATED),
+			  0);
+	igt_nv50_work(1);
+	igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
+	igt_perfctr_drain(&s);
+	igt_nv50_read_after();
+	igt_assert_eq_u32(s.last.flags & DRM_PERFCTR_SAMPLE_OVERFLOW, 0);
+	igt_assert_eq_u64(s.last.lost_ns, 0);
+	igt_assert_lte_u64(igt_nv50_value(&s, "gpu_idle") + 1, igt_nv50_truth("gpu_idle"));
+	/* what did not saturate has all of it */
+	igt_assert_eq_u64(igt_nv50_value(&s, "setup_primitive_count"),
+			  igt_nv50_truth("setup_primitive_count"));
+	igt_assert_eq_u64(igt_nv50_value(&s, "shader_busy"), igt_nv50_truth("shader_busy"));
+	igt_perfctr_session_fini(&s);
+}
+
+static void reset(void)
+{
+	struct igt_perfctr_session s;
+
+	igt_nv50_session_init(&s, 0);
+	igt_nv50_want(&s, "setup_primitive_count");
+	igt_nv50_want(&s, "instructions");
+	igt_perfctr_session_create(&s);
+	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+	igt_nv50_work(0);
+	igt_vsoc_debugfs(&igt_nv50.dev, "reset", "1");
+	igt_nv50_read_before();
+	igt_nv50_work(1);
+	igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
+	igt_perfctr_drain(&s);
+	igt_nv50_read_after();
+	igt_assert(s.flags & DRM_PERFCTR_SAMPLE_RESET);
+	igt_nv50_assert_conserved(&s);
+	igt_perfctr_session_fini(&s);
+}
+
+static void exact_tests(void)
+{
+	igt_describe("each counter alone counts exactly what happened, all the time");
+	igt_nv50_subtest("single-exact") single_exact();
+	igt_describe("counters of all domains and of the TPCs count together if nothing conflicts");
+	igt_nv50_subtest("together-exact") together_exact();
 	igt_describe("without power nothing counts and nothing is lost, and the samples say so");
-	igt_nv50_subtest("suspend")
-	{
-		igt_nv50_session_init(&s, 0);
-		igt_nv50_want(&s, "gpu_busy");
-		igt_nv50_want(&s, "setup_primitive_count");
-		igt_nv50_want(&s, "instructions");
-		igt_perfctr_session_create(&s);
-		igt_nv50_read_before();
-		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
-		igt_nv50_work(0);
-		igt_nv50_power("auto");
-		igt_vsoc_await_power(IGT_NV50_NUMBER, "suspended");
-		igt_assert_eq(igt_perfctr_sample(&s, 1), 0);
-		igt_perfctr_drain(&s);
-		igt_assert(s.last.flags & DRM_PERFCTR_SAMPLE_SUSPENDED);
-		igt_nv50_power("on");
-		igt_nv50_work(1);
-		igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
-		igt_perfctr_drain(&s);
-		igt_nv50_read_after();
-		igt_assert_eq_u64(s.lost_ns, 0);
-		igt_nv50_assert_conserved(&s);
-		igt_perfctr_session_fini(&s);
-	}
+	igt_nv50_subtest("suspend") suspend();
 	igt_describe("counters of 32 bits that saturate say so: which block, and the time in which "
 		     "counts may be lost");
-	igt_nv50_subtest("overflow")
-	{
-		uint64_t collections, since_ns, lost_ns;
-
-		igt_nv50_session_init(&s, 0);
-		igt_nv50_want(&s, "gpu_idle");
-		igt_nv50_want(&s, "setup_primitive_count");
-		igt_nv50_want(&s, "shader_busy");
-		igt_perfctr_session_create(&s);
-		igt_nv50_read_before();
-		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
-		igt_nv50_work(0);
-		do {
-			igt_vsoc_debugfs(&igt_nv50.dev, "stepped", "1");
-			/* virtual time is never ahead of real time */
-			usleep(SATURATION_NS / 1000);
-			igt_perfctr_sample_and_drain(&s);
-			since_ns = igt_raw_ns();
-			collections = igt_nv50_sampler("collections");
-			igt_nv50_step(SATURATION_NS);
-			lost_ns = igt_raw_ns() - since_ns;
-			igt_perfctr_sample_and_drain(&s);
-			igt_vsoc_debugfs(&igt_nv50.dev, "stepped", "0");
-			/* the sampler's own collection came between: it has the loss, and less time */
-		} while (igt_nv50_sampler("collections") != collections + 1);
-		igt_assert(s.last.flags & DRM_PERFCTR_SAMPLE_OVERFLOW);
-		igt_assert_lte_u64(lost_ns, s.last.lost_ns);
-		igt_assert_lte_u64(s.last.lost_ns, s.last.end_ns - s.last.start_ns);
-		igt_assert(igt_nv50_sum(&s, "gpu_idle")->states & DRM_PERFCTR_STATE_LOST);
-		igt_assert(igt_nv50_sum(&s, "gpu_idle")->states & DRM_PERFCTR_STATE_SATURATED);
-		/* this domain's clock is slow enough */
-		igt_assert_eq_u32(igt_nv50_sum(&s, "shader_busy")->states &
-					  (DRM_PERFCTR_STATE_LOST | DRM_PERFCTR_STATE_SATURATED),
-				  0);
-		igt_nv50_work(1);
-		igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
-		igt_perfctr_drain(&s);
-		igt_nv50_read_after();
-		igt_assert_eq_u32(s.last.flags & DRM_PERFCTR_SAMPLE_OVERFLOW, 0);
-		igt_assert_eq_u64(s.last.lost_ns, 0);
-		igt_assert_lte_u64(igt_nv50_value(&s, "gpu_idle") + 1, igt_nv50_truth("gpu_idle"));
-		/* what did not saturate has all of it */
-		igt_assert_eq_u64(igt_nv50_value(&s, "setup_primitive_count"),
-				  igt_nv50_truth("setup_primitive_count"));
-		igt_assert_eq_u64(igt_nv50_value(&s, "shader_busy"), igt_nv50_truth("shader_busy"));
-		igt_perfctr_session_fini(&s);
-	}
+	igt_nv50_subtest("overflow") overflow();
 	igt_describe("after a reset the counters begin anew, and the samples say so");
-	igt_nv50_subtest("reset")
-	{
-		igt_nv50_session_init(&s, 0);
-		igt_nv50_want(&s, "setup_primitive_count");
-		igt_nv50_want(&s, "instructions");
-		igt_perfctr_session_create(&s);
-		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
-		igt_nv50_work(0);
-		igt_vsoc_debugfs(&igt_nv50.dev, "reset", "1");
-		igt_nv50_read_before();
-		igt_nv50_work(1);
-		igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
-		igt_perfctr_drain(&s);
-		igt_nv50_read_after();
-		igt_assert(s.flags & DRM_PERFCTR_SAMPLE_RESET);
-		igt_nv50_assert_conserved(&s);
-		igt_perfctr_session_fini(&s);
-	}
+	igt_nv50_subtest("reset") reset();
 }
 
 /* samples with odd user_data: what their job did since the sample with the even one before */

@@ -176,6 +176,115 @@ static void ring_largest(void)
 	igt_perfctr_session_fini(&s);
 }
 
+static void ring_all_sizes(void)
+{
+	for (uint32_t slots = 1; slots <= dev.info.max_slots; slots *= 2) {
+		struct igt_perfctr_session s;
+
+		igt_perfctr_session_init(&s, &dev);
+		s.setup.slots = slots;
+		s.setup.request_count = 1;
+		igt_perfctr_session_create(&s);
+		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+		for (uint32_t i = 0; i < slots - 1 && i < 70; i++)
+			igt_assert_eq(igt_perfctr_sample(&s, i), 0);
+		igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
+		igt_assert_eq(igt_perfctr_drain(&s), slots < 71 ? (int)slots : 71);
+		igt_perfctr_session_fini(&s);
+	}
+}
+
+static void ring_wraps(void)
+{
+	struct igt_perfctr_session s;
+
+	igt_perfctr_session_setup(&s, &dev, 4, 0);
+	igt_vsoc_conserve(&s, 23, igt_vsoc_step_sample);
+	igt_assert_eq_u64(s.control->insert_idx, 24);
+	igt_perfctr_session_fini(&s);
+}
+
+static void ring_scribbled(void)
+{
+	struct igt_perfctr_session s, other;
+	pthread_t thread;
+
+	igt_perfctr_session_setup(&s, &dev, 8, MS);
+	igt_perfctr_session_setup(&other, &dev, 256, MS);
+	igt_vsoc_truth(&dev, &before);
+	igt_assert_eq(igt_perfctr_start(&other, 0), 0);
+	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+	scribbling = true;
+	igt_assert_eq(pthread_create(&thread, NULL, scribble, &s), 0);
+	/* until the scribbler ran, however busy the machine */
+	for (unsigned int n = 0; n < 10 || (n < 500 && !igt_perfctr_status(&s).bad_extract);
+	     n++) {
+		int ret = igt_perfctr_sample(&s, n);
+
+		igt_assert(!ret || ret == -ENOSPC);
+		igt_vsoc_work(&dev, n);
+		igt_perfctr_drain(&other);
+	}
+	igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
+	scribbling = false;
+	pthread_join(thread, NULL);
+	igt_vsoc_stop_conserved(&other, &before);
+	igt_perfctr_assert_status(&other, false);
+	igt_assert_lte_u64(1, igt_perfctr_status(&s).bad_extract);
+	igt_perfctr_session_fini(&s);
+	igt_perfctr_session_fini(&other);
+}
+
+static void insert_index_written(void)
+{
+	struct igt_perfctr_session s;
+
+	igt_perfctr_session_setup(&s, &dev, 8, 0);
+	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+	s.control->insert_idx = 12345;
+	s.control->state = ~0u;
+	igt_assert_eq(igt_perfctr_sample(&s, 0), 0);
+	igt_assert_eq_u64(s.control->insert_idx, 1);
+	igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
+	igt_assert_eq_u64(s.control->insert_idx, 2);
+	igt_assert_eq_u32(s.control->state, 0);
+	igt_perfctr_drain(&s);
+	igt_perfctr_session_fini(&s);
+}
+
+static void control_reserved(void)
+{
+	struct igt_perfctr_session s;
+
+	igt_perfctr_session_setup(&s, &dev, 8, 0);
+	for (unsigned int i = 0; i < 7; i++)
+		s.control->user_reserved[i] = i + 1;
+	igt_vsoc_conserve(&s, 2, igt_vsoc_step_sample);
+	for (unsigned int i = 0; i < 7; i++)
+		igt_assert_eq_u64(s.control->user_reserved[i], i + 1);
+	for (unsigned int i = 0; i < 4; i++)
+		igt_assert_eq_u64(s.control->kernel_reserved[i], 0);
+	igt_assert_eq_u32(s.control->pad, 0);
+	igt_perfctr_session_fini(&s);
+}
+
+static void ring_state(void)
+{
+	struct igt_perfctr_session s;
+
+	igt_perfctr_session_setup(&s, &dev, 4, 0);
+	igt_assert_eq_u32(s.control->state, 0);
+	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+	igt_assert_eq_u32(s.control->state, DRM_PERFCTR_RING_ACTIVE);
+	igt_assert_eq_u32(igt_perfctr_status(&s).flags, DRM_PERFCTR_STATUS_ACTIVE);
+	igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
+	igt_assert_eq_u32(s.control->state, 0);
+	igt_assert_eq(igt_perfctr_teardown(&s), 0);
+	igt_assert_eq_u32(s.control->state, DRM_PERFCTR_RING_DEAD);
+	s.handle = 0;
+	igt_perfctr_session_fini(&s);
+}
+
 static void ring_tests(void)
 {
 	static const uint64_t hostile[] = {
@@ -207,35 +316,11 @@ static void ring_tests(void)
 
 	igt_describe(
 		"every power of two up to max_slots works as number of slots, all of them usable");
-	igt_subtest("ring-all-sizes")
-	{
-		for (uint32_t slots = 1; slots <= dev.info.max_slots; slots *= 2) {
-			struct igt_perfctr_session s;
-
-			igt_perfctr_session_init(&s, &dev);
-			s.setup.slots = slots;
-			s.setup.request_count = 1;
-			igt_perfctr_session_create(&s);
-			igt_assert_eq(igt_perfctr_start(&s, 0), 0);
-			for (uint32_t i = 0; i < slots - 1 && i < 70; i++)
-				igt_assert_eq(igt_perfctr_sample(&s, i), 0);
-			igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
-			igt_assert_eq(igt_perfctr_drain(&s), slots < 71 ? (int)slots : 71);
-			igt_perfctr_session_fini(&s);
-		}
-	}
+	igt_subtest("ring-all-sizes") ring_all_sizes();
 	igt_describe("a ring of max_slots can be filled to the last slot and read");
 	igt_subtest("ring-largest") ring_largest();
 	igt_describe("indices run through the ring many times");
-	igt_subtest("ring-wraps")
-	{
-		struct igt_perfctr_session s;
-
-		igt_perfctr_session_setup(&s, &dev, 4, 0);
-		igt_vsoc_conserve(&s, 23, igt_vsoc_step_sample);
-		igt_assert_eq_u64(s.control->insert_idx, 24);
-		igt_perfctr_session_fini(&s);
-	}
+	igt_subtest("ring-wraps") ring_wraps();
 	for (unsigned int i = 0; i < sizeof(hostile) / sizeof(hostile[0]); i++) {
 		igt_describe_f("an extract_idx that is %s is ignored, counted, and costs its owner "
 			       "only",
@@ -244,87 +329,14 @@ static void ring_tests(void)
 	}
 
 	igt_describe("scribbling over the control area harms nobody else");
-	igt_subtest("ring-scribbled")
-	{
-		struct igt_perfctr_session s, other;
-		pthread_t thread;
-
-		igt_perfctr_session_setup(&s, &dev, 8, MS);
-		igt_perfctr_session_setup(&other, &dev, 256, MS);
-		igt_vsoc_truth(&dev, &before);
-		igt_assert_eq(igt_perfctr_start(&other, 0), 0);
-		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
-		scribbling = true;
-		igt_assert_eq(pthread_create(&thread, NULL, scribble, &s), 0);
-		/* until the scribbler ran, however busy the machine */
-		for (unsigned int n = 0; n < 10 || (n < 500 && !igt_perfctr_status(&s).bad_extract);
-		     n++) {
-			int ret = igt_perfctr_sample(&s, n);
-
-			igt_assert(!ret || ret == -ENOSPC);
-			igt_vsoc_work(&dev, n);
-			igt_perfctr_drain(&other);
-		}
-		igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
-		scribbling = false;
-		pthread_join(thread, NULL);
-		igt_vsoc_stop_conserved(&other, &before);
-		igt_perfctr_assert_status(&other, false);
-		igt_assert_lte_u64(1, igt_perfctr_status(&s).bad_extract);
-		igt_perfctr_session_fini(&s);
-		igt_perfctr_session_fini(&other);
-	}
+	igt_subtest("ring-scribbled") ring_scribbled();
 	igt_describe("what user space writes to insert_idx is neither read nor kept");
-	igt_subtest("insert-index-written")
-	{
-		struct igt_perfctr_session s;
-
-		igt_perfctr_session_setup(&s, &dev, 8, 0);
-		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
-		s.control->insert_idx = 12345;
-		s.control->state = ~0u;
-		igt_assert_eq(igt_perfctr_sample(&s, 0), 0);
-		igt_assert_eq_u64(s.control->insert_idx, 1);
-		igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
-		igt_assert_eq_u64(s.control->insert_idx, 2);
-		igt_assert_eq_u32(s.control->state, 0);
-		igt_perfctr_drain(&s);
-		igt_perfctr_session_fini(&s);
-	}
+	igt_subtest("insert-index-written") insert_index_written();
 	igt_describe(
 		"the user's reserved words stay as they are, the kernel's stay zero");
-	igt_subtest("control-reserved")
-	{
-		struct igt_perfctr_session s;
-
-		igt_perfctr_session_setup(&s, &dev, 8, 0);
-		for (unsigned int i = 0; i < 7; i++)
-			s.control->user_reserved[i] = i + 1;
-		igt_vsoc_conserve(&s, 2, igt_vsoc_step_sample);
-		for (unsigned int i = 0; i < 7; i++)
-			igt_assert_eq_u64(s.control->user_reserved[i], i + 1);
-		for (unsigned int i = 0; i < 4; i++)
-			igt_assert_eq_u64(s.control->kernel_reserved[i], 0);
-		igt_assert_eq_u32(s.control->pad, 0);
-		igt_perfctr_session_fini(&s);
-	}
+	igt_subtest("control-reserved") control_reserved();
 	igt_describe("the control area has the state of the session");
-	igt_subtest("ring-state")
-	{
-		struct igt_perfctr_session s;
-
-		igt_perfctr_session_setup(&s, &dev, 4, 0);
-		igt_assert_eq_u32(s.control->state, 0);
-		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
-		igt_assert_eq_u32(s.control->state, DRM_PERFCTR_RING_ACTIVE);
-		igt_assert_eq_u32(igt_perfctr_status(&s).flags, DRM_PERFCTR_STATUS_ACTIVE);
-		igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
-		igt_assert_eq_u32(s.control->state, 0);
-		igt_assert_eq(igt_perfctr_teardown(&s), 0);
-		igt_assert_eq_u32(s.control->state, DRM_PERFCTR_RING_DEAD);
-		s.handle = 0;
-		igt_perfctr_session_fini(&s);
-	}
+	igt_subtest("ring-state") ring_state();
 }
 
 /* --- wake-up ------------------------------------------------------------- */
@@ -365,127 +377,139 @@ static void *be_woken(void *data)
 	return NULL;
 }
 
+static void wake_watermark(void)
+{
+	struct igt_perfctr_session s;
+	int fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+
+	igt_perfctr_session_init(&s, &dev);
+	s.setup.eventfd = fd;
+	s.setup.watermark = 4;
+	igt_perfctr_session_create(&s);
+	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+	for (unsigned int i = 1; i <= 6; i++) {
+		igt_assert_eq(igt_perfctr_sample(&s, i), 0);
+		igt_assert(i >= 4 ? is_signalled(fd) : is_quiet(fd));
+	}
+	igt_perfctr_drain(&s);
+	igt_assert_eq(igt_perfctr_sample(&s, 0), 0);
+	igt_assert(is_quiet(fd));
+	igt_assert_eq_u64(igt_perfctr_status(&s).wakeups, 3);
+	igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
+	igt_assert(is_signalled(fd));
+	igt_perfctr_session_fini(&s);
+	/* the ring died */
+	igt_assert(is_signalled(fd));
+	close(fd);
+}
+
+static void wake_zero(void)
+{
+	struct igt_perfctr_session s;
+	int fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+
+	igt_perfctr_session_init(&s, &dev);
+	s.setup.eventfd = fd;
+	igt_perfctr_session_create(&s);
+	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+	for (unsigned int i = 0; i < 3; i++) {
+		igt_assert_eq(igt_perfctr_sample(&s, i), 0);
+		igt_assert(is_signalled(fd));
+	}
+	igt_perfctr_session_fini(&s);
+	close(fd);
+}
+
+static void wake_poll(void)
+{
+	struct igt_perfctr_session s;
+	struct pollfd p = { .fd = eventfd(0, EFD_CLOEXEC), .events = POLLIN };
+
+	igt_perfctr_session_init(&s, &dev);
+	s.setup.eventfd = p.fd;
+	s.setup.watermark = 3;
+	s.setup.period_ns = 5 * MS;
+	igt_perfctr_session_create(&s);
+	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+	igt_assert_eq(poll(&p, 1, 5000), 1);
+	igt_assert_lte_u64(3, igt_perfctr_unread(&s));
+	igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
+	igt_perfctr_session_fini(&s);
+	close(p.fd);
+}
+
+static void wake_full(void)
+{
+	for (uint32_t slots = 2; slots <= 8; slots *= 2) {
+		struct igt_perfctr_session s;
+		int fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+
+		igt_perfctr_session_init(&s, &dev);
+		s.setup.slots = slots;
+		s.setup.eventfd = fd;
+		s.setup.watermark = slots;
+		igt_perfctr_session_create(&s);
+		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+		for (uint32_t i = 1; i < slots; i++) {
+			igt_assert(is_quiet(fd));
+			igt_assert_eq(igt_perfctr_sample(&s, i), 0);
+		}
+		igt_assert_eq(igt_perfctr_sample(&s, 0), -ENOSPC);
+		igt_assert(is_signalled(fd));
+		igt_perfctr_session_fini(&s);
+		close(fd);
+	}
+}
+
+static void wake_stop_state(void)
+{
+	struct igt_perfctr_session s;
+	struct woken w = { .s = &s, .eventfd = eventfd(0, EFD_CLOEXEC) };
+	pthread_t thread;
+
+	igt_perfctr_session_init(&s, &dev);
+	s.setup.eventfd = w.eventfd;
+	igt_perfctr_session_create(&s);
+	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+	igt_assert_eq(pthread_create(&thread, NULL, be_woken, &w), 0);
+	igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
+	igt_assert_eq(pthread_join(thread, NULL), 0);
+	igt_assert(w.woken);
+	igt_assert_eq_u64(w.unread, 1);
+	igt_assert_eq_u32(w.state, 0);
+	igt_perfctr_session_fini(&s);
+	close(w.eventfd);
+}
+
+static void wake_closed_eventfd(void)
+{
+	struct igt_perfctr_session s;
+	int fd = eventfd(0, EFD_CLOEXEC);
+
+	igt_perfctr_session_init(&s, &dev);
+	s.setup.eventfd = fd;
+	igt_perfctr_session_create(&s);
+	close(fd);
+	igt_vsoc_conserve(&s, 3, igt_vsoc_step_sample);
+	igt_perfctr_session_fini(&s);
+}
+
 static void wake_tests(void)
 {
 	igt_describe("samples at or above the watermark signal the eventfd, those below do not");
-	igt_subtest("wake-watermark")
-	{
-		struct igt_perfctr_session s;
-		int fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
-
-		igt_perfctr_session_init(&s, &dev);
-		s.setup.eventfd = fd;
-		s.setup.watermark = 4;
-		igt_perfctr_session_create(&s);
-		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
-		for (unsigned int i = 1; i <= 6; i++) {
-			igt_assert_eq(igt_perfctr_sample(&s, i), 0);
-			igt_assert(i >= 4 ? is_signalled(fd) : is_quiet(fd));
-		}
-		igt_perfctr_drain(&s);
-		igt_assert_eq(igt_perfctr_sample(&s, 0), 0);
-		igt_assert(is_quiet(fd));
-		igt_assert_eq_u64(igt_perfctr_status(&s).wakeups, 3);
-		igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
-		igt_assert(is_signalled(fd));
-		igt_perfctr_session_fini(&s);
-		/* the ring died */
-		igt_assert(is_signalled(fd));
-		close(fd);
-	}
+	igt_subtest("wake-watermark") wake_watermark();
 	igt_describe("watermark 0 means every sample");
-	igt_subtest("wake-zero")
-	{
-		struct igt_perfctr_session s;
-		int fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
-
-		igt_perfctr_session_init(&s, &dev);
-		s.setup.eventfd = fd;
-		igt_perfctr_session_create(&s);
-		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
-		for (unsigned int i = 0; i < 3; i++) {
-			igt_assert_eq(igt_perfctr_sample(&s, i), 0);
-			igt_assert(is_signalled(fd));
-		}
-		igt_perfctr_session_fini(&s);
-		close(fd);
-	}
+	igt_subtest("wake-zero") wake_zero();
 	igt_describe("a poll on the eventfd returns when a period's sample is there");
-	igt_subtest("wake-poll")
-	{
-		struct igt_perfctr_session s;
-		struct pollfd p = { .fd = eventfd(0, EFD_CLOEXEC), .events = POLLIN };
-
-		igt_perfctr_session_init(&s, &dev);
-		s.setup.eventfd = p.fd;
-		s.setup.watermark = 3;
-		s.setup.period_ns = 5 * MS;
-		igt_perfctr_session_create(&s);
-		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
-		igt_assert_eq(poll(&p, 1, 5000), 1);
-		igt_assert_lte_u64(3, igt_perfctr_unread(&s));
-		igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
-		igt_perfctr_session_fini(&s);
-		close(p.fd);
-	}
+	igt_subtest("wake-poll") wake_poll();
 	igt_describe(
 		"a ring that has room for the final sample only has woken its reader, whatever the watermark");
-	igt_subtest("wake-full")
-	{
-		for (uint32_t slots = 2; slots <= 8; slots *= 2) {
-			struct igt_perfctr_session s;
-			int fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
-
-			igt_perfctr_session_init(&s, &dev);
-			s.setup.slots = slots;
-			s.setup.eventfd = fd;
-			s.setup.watermark = slots;
-			igt_perfctr_session_create(&s);
-			igt_assert_eq(igt_perfctr_start(&s, 0), 0);
-			for (uint32_t i = 1; i < slots; i++) {
-				igt_assert(is_quiet(fd));
-				igt_assert_eq(igt_perfctr_sample(&s, i), 0);
-			}
-			igt_assert_eq(igt_perfctr_sample(&s, 0), -ENOSPC);
-			igt_assert(is_signalled(fd));
-			igt_perfctr_session_fini(&s);
-			close(fd);
-		}
-	}
+	igt_subtest("wake-full") wake_full();
 	igt_describe(
 		"a reader that STOP wakes finds the final sample and a session that is not active");
-	igt_subtest("wake-stop-state")
-	{
-		struct igt_perfctr_session s;
-		struct woken w = { .s = &s, .eventfd = eventfd(0, EFD_CLOEXEC) };
-		pthread_t thread;
-
-		igt_perfctr_session_init(&s, &dev);
-		s.setup.eventfd = w.eventfd;
-		igt_perfctr_session_create(&s);
-		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
-		igt_assert_eq(pthread_create(&thread, NULL, be_woken, &w), 0);
-		igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
-		igt_assert_eq(pthread_join(thread, NULL), 0);
-		igt_assert(w.woken);
-		igt_assert_eq_u64(w.unread, 1);
-		igt_assert_eq_u32(w.state, 0);
-		igt_perfctr_session_fini(&s);
-		close(w.eventfd);
-	}
+	igt_subtest("wake-stop-state") wake_stop_state();
 	igt_describe("an eventfd that nobody reads and that is closed does no harm");
-	igt_subtest("wake-closed-eventfd")
-	{
-		struct igt_perfctr_session s;
-		int fd = eventfd(0, EFD_CLOEXEC);
-
-		igt_perfctr_session_init(&s, &dev);
-		s.setup.eventfd = fd;
-		igt_perfctr_session_create(&s);
-		close(fd);
-		igt_vsoc_conserve(&s, 3, igt_vsoc_step_sample);
-		igt_perfctr_session_fini(&s);
-	}
+	igt_subtest("wake-closed-eventfd") wake_closed_eventfd();
 }
 
 int igt_main()

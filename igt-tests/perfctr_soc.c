@@ -142,188 +142,204 @@ static int try_pmu(uint32_t type, uint64_t config, int cpu)
 	return ret;
 }
 
+static void tracepoint_exact(void)
+{
+	struct igt_perfctr_session s;
+
+	trace_session(&s, GLOBAL);
+	calls(17);
+	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+	calls(1000);
+	igt_assert_eq(igt_perfctr_sample(&s, 0), 0);
+	igt_assert_eq(igt_perfctr_drain(&s), 1);
+	igt_assert_eq_u64(counted(&s, 7), 1000);
+	calls(234);
+	igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
+	calls(55);
+	igt_perfctr_drain(&s);
+	igt_assert_eq_u64(counted(&s, 7), 1234);
+	/* again: what came between is not in it */
+	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+	calls(10);
+	igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
+	igt_perfctr_drain(&s);
+	igt_assert_eq_u64(counted(&s, 7), 1244);
+	igt_perfctr_session_fini(&s);
+}
+
+static void tracepoint_periodic(void)
+{
+	struct igt_perfctr_session s;
+
+	igt_perfctr_session_init_empty(&s, &dev);
+	s.setup.slots = 4;
+	s.setup.period_ns = MS;
+	igt_perfctr_add_pmu(&s, 7, exact.type, exact.config, GLOBAL);
+	igt_perfctr_session_create(&s);
+	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+	for (unsigned int i = 0; i < 20; i++) {
+		calls(50);
+		igt_sleep_ms(1);
+	}
+	igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
+	igt_perfctr_drain(&s);
+	igt_assert_eq_u64(counted(&s, 7), 1000);
+	igt_assert(s.flags & DRM_PERFCTR_SAMPLE_STRETCHED);
+	igt_perfctr_session_fini(&s);
+}
+
+static void per_cpu(void)
+{
+	const struct drm_perfctr_block_header *b;
+	struct igt_perfctr_session s;
+
+	igt_perfctr_session_init_empty(&s, &dev);
+	igt_perfctr_add_pmu(&s, 0, exact.type, exact.config, 0);
+	igt_perfctr_add_pmu(&s, 1, exact.type, exact.config, 1);
+	igt_perfctr_session_create(&s);
+	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+	pin(0);
+	calls(30);
+	pin(1);
+	calls(400);
+	pin(-1);
+	igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
+	b = first_pmu_block(igt_perfctr_slot(&s, 0));
+	igt_assert_eq(igt_perfctr_identity(b)->cpu, 0);
+	b = (const void *)((const char *)b + b->size);
+	igt_assert_eq(igt_perfctr_identity(b)->cpu, 1);
+	igt_assert_eq_u32(igt_perfctr_identity(b)->pmu_type, exact.type);
+	igt_assert_eq_u64(igt_perfctr_identity(b)->config, exact.config);
+	igt_assert(!strcmp(igt_perfctr_identity(b)->pmu_name, exact.pmu));
+	igt_perfctr_drain(&s);
+	igt_assert_eq_u64(counted(&s, 0), 30);
+	igt_assert_eq_u64(counted(&s, 1), 400);
+	igt_perfctr_session_fini(&s);
+}
+
+static void times(void)
+{
+	struct igt_perfctr_session s;
+	uint64_t span;
+
+	igt_perfctr_session_init_empty(&s, &dev);
+	igt_perfctr_add_pmu(&s, 0, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK, 0);
+	igt_perfctr_session_create(&s);
+	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+	igt_sleep_ms(SPAN_MS);
+	igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
+	igt_perfctr_drain(&s);
+	span = s.last.end_ns - s.first.start_ns;
+	igt_assert_eq_u64(s.sums[0].time_enabled, s.sums[0].time_running);
+	igt_assert_lte_u64(span * 9 / 10, s.sums[0].time_enabled);
+	igt_assert_lte_u64(s.sums[0].time_enabled, span * 11 / 10);
+	igt_assert_lte_u64(span * 9 / 10, counted(&s, 0));
+	igt_assert(!(s.flags & DRM_PERFCTR_SAMPLE_MULTIPLEXED));
+	igt_perfctr_session_fini(&s);
+}
+
+static void measured_zero(void)
+{
+	struct igt_perfctr_session s;
+
+	igt_perfctr_session_init_empty(&s, &dev);
+	igt_perfctr_add_pmu(&s, 0, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_DUMMY, GLOBAL);
+	igt_perfctr_session_create(&s);
+	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+	igt_sleep_ms(5);
+	igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
+	igt_perfctr_drain(&s);
+	igt_assert_eq_u64(counted(&s, 0), 0);
+	igt_assert_eq_u64(s.sums[0].valid, 1);
+	igt_perfctr_session_fini(&s);
+}
+
+static void gpu_and_pmu(void)
+{
+	struct igt_perfctr_session s;
+
+	igt_perfctr_session_init(&s, &dev);
+	igt_perfctr_add_pmu(&s, 7, exact.type, exact.config, GLOBAL);
+	igt_perfctr_session_create(&s);
+	igt_vsoc_truth(&dev, &before);
+	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+	for (unsigned int i = 0; i < 4; i++) {
+		igt_vsoc_work(&dev, i);
+		calls(25);
+		igt_assert_eq(igt_perfctr_sample(&s, i), 0);
+	}
+	igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
+	igt_vsoc_truth(&dev, &after);
+	igt_perfctr_drain(&s);
+	igt_vsoc_assert_conserved(&s, &before, &after);
+	igt_assert_eq_u64(counted(&s, 7), 100);
+	igt_perfctr_session_fini(&s);
+}
+
+static void automatic(void)
+{
+	struct igt_perfctr_session s;
+	uint64_t called_ns;
+
+	igt_perfctr_session_init(&s, &dev);
+	s.setup.slots = 64;
+	s.setup.flags = DRM_PERFCTR_SETUP_AUTOMATIC;
+	igt_perfctr_add_pmu(&s, 7, exact.type, exact.config, GLOBAL);
+	igt_perfctr_session_create(&s);
+	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+	calls(25);
+	called_ns = igt_raw_ns();
+	igt_vsoc_debugfs(&dev, "cores_on", "0x0");
+	do {
+		igt_perfctr_wait_unread(&s, 1);
+		igt_perfctr_drain(&s);
+	} while (s.last.end_ns < called_ns);
+	igt_assert_eq_u64(s.automatic, s.samples);
+	igt_assert_eq_u64(counted(&s, 7), 25);
+	igt_vsoc_debugfs(&dev, "cores_on", "0x50005");
+	igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
+	igt_perfctr_session_fini(&s);
+}
+
+static void two_sessions(void)
+{
+	struct igt_perfctr_session a, b;
+
+	trace_session(&a, GLOBAL);
+	trace_session(&b, GLOBAL);
+	igt_assert_eq(igt_perfctr_start(&a, 0), 0);
+	calls(10);
+	igt_assert_eq(igt_perfctr_start(&b, 0), 0);
+	calls(100);
+	igt_assert_eq(igt_perfctr_stop(&a, 0), 0);
+	calls(1000);
+	igt_assert_eq(igt_perfctr_stop(&b, 0), 0);
+	igt_perfctr_drain(&a);
+	igt_perfctr_drain(&b);
+	igt_assert_eq_u64(counted(&a, 7), 110);
+	igt_assert_eq_u64(counted(&b, 7), 1100);
+	igt_perfctr_session_fini(&a);
+	igt_perfctr_session_fini(&b);
+}
+
 static void counting_tests(void)
 {
 	igt_describe("a tracepoint is counted exactly");
-	igt_subtest("tracepoint-exact")
-	{
-		struct igt_perfctr_session s;
-
-		trace_session(&s, GLOBAL);
-		calls(17);
-		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
-		calls(1000);
-		igt_assert_eq(igt_perfctr_sample(&s, 0), 0);
-		igt_assert_eq(igt_perfctr_drain(&s), 1);
-		igt_assert_eq_u64(counted(&s, 7), 1000);
-		calls(234);
-		igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
-		calls(55);
-		igt_perfctr_drain(&s);
-		igt_assert_eq_u64(counted(&s, 7), 1234);
-		/* again: what came between is not in it */
-		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
-		calls(10);
-		igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
-		igt_perfctr_drain(&s);
-		igt_assert_eq_u64(counted(&s, 7), 1244);
-		igt_perfctr_session_fini(&s);
-	}
+	igt_subtest("tracepoint-exact") tracepoint_exact();
 	igt_describe("periodic and stretched samples of a PMU add up exactly");
-	igt_subtest("tracepoint-periodic")
-	{
-		struct igt_perfctr_session s;
-
-		igt_perfctr_session_init_empty(&s, &dev);
-		s.setup.slots = 4;
-		s.setup.period_ns = MS;
-		igt_perfctr_add_pmu(&s, 7, exact.type, exact.config, GLOBAL);
-		igt_perfctr_session_create(&s);
-		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
-		for (unsigned int i = 0; i < 20; i++) {
-			calls(50);
-			igt_sleep_ms(1);
-		}
-		igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
-		igt_perfctr_drain(&s);
-		igt_assert_eq_u64(counted(&s, 7), 1000);
-		igt_assert(s.flags & DRM_PERFCTR_SAMPLE_STRETCHED);
-		igt_perfctr_session_fini(&s);
-	}
+	igt_subtest("tracepoint-periodic") tracepoint_periodic();
 	igt_describe("a request for a CPU counts that CPU only, and the block says which");
-	igt_subtest("per-cpu")
-	{
-		const struct drm_perfctr_block_header *b;
-		struct igt_perfctr_session s;
-
-		igt_perfctr_session_init_empty(&s, &dev);
-		igt_perfctr_add_pmu(&s, 0, exact.type, exact.config, 0);
-		igt_perfctr_add_pmu(&s, 1, exact.type, exact.config, 1);
-		igt_perfctr_session_create(&s);
-		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
-		pin(0);
-		calls(30);
-		pin(1);
-		calls(400);
-		pin(-1);
-		igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
-		b = first_pmu_block(igt_perfctr_slot(&s, 0));
-		igt_assert_eq(igt_perfctr_identity(b)->cpu, 0);
-		b = (const void *)((const char *)b + b->size);
-		igt_assert_eq(igt_perfctr_identity(b)->cpu, 1);
-		igt_assert_eq_u32(igt_perfctr_identity(b)->pmu_type, exact.type);
-		igt_assert_eq_u64(igt_perfctr_identity(b)->config, exact.config);
-		igt_assert(!strcmp(igt_perfctr_identity(b)->pmu_name, exact.pmu));
-		igt_perfctr_drain(&s);
-		igt_assert_eq_u64(counted(&s, 0), 30);
-		igt_assert_eq_u64(counted(&s, 1), 400);
-		igt_perfctr_session_fini(&s);
-	}
+	igt_subtest("per-cpu") per_cpu();
 	igt_describe("enabled and running times are those of the span");
-	igt_subtest("times")
-	{
-		struct igt_perfctr_session s;
-		uint64_t span;
-
-		igt_perfctr_session_init_empty(&s, &dev);
-		igt_perfctr_add_pmu(&s, 0, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK, 0);
-		igt_perfctr_session_create(&s);
-		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
-		igt_sleep_ms(SPAN_MS);
-		igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
-		igt_perfctr_drain(&s);
-		span = s.last.end_ns - s.first.start_ns;
-		igt_assert_eq_u64(s.sums[0].time_enabled, s.sums[0].time_running);
-		igt_assert_lte_u64(span * 9 / 10, s.sums[0].time_enabled);
-		igt_assert_lte_u64(s.sums[0].time_enabled, span * 11 / 10);
-		igt_assert_lte_u64(span * 9 / 10, counted(&s, 0));
-		igt_assert(!(s.flags & DRM_PERFCTR_SAMPLE_MULTIPLEXED));
-		igt_perfctr_session_fini(&s);
-	}
+	igt_subtest("times") times();
 	igt_describe("a counter that counted nothing while it ran is a measured zero");
-	igt_subtest("measured-zero")
-	{
-		struct igt_perfctr_session s;
-
-		igt_perfctr_session_init_empty(&s, &dev);
-		igt_perfctr_add_pmu(&s, 0, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_DUMMY, GLOBAL);
-		igt_perfctr_session_create(&s);
-		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
-		igt_sleep_ms(5);
-		igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
-		igt_perfctr_drain(&s);
-		igt_assert_eq_u64(counted(&s, 0), 0);
-		igt_assert_eq_u64(s.sums[0].valid, 1);
-		igt_perfctr_session_fini(&s);
-	}
+	igt_subtest("measured-zero") measured_zero();
 	igt_describe("one sample carries GPU blocks and PMU blocks, both exact");
-	igt_subtest("gpu-and-pmu")
-	{
-		struct igt_perfctr_session s;
-
-		igt_perfctr_session_init(&s, &dev);
-		igt_perfctr_add_pmu(&s, 7, exact.type, exact.config, GLOBAL);
-		igt_perfctr_session_create(&s);
-		igt_vsoc_truth(&dev, &before);
-		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
-		for (unsigned int i = 0; i < 4; i++) {
-			igt_vsoc_work(&dev, i);
-			calls(25);
-			igt_assert_eq(igt_perfctr_sample(&s, i), 0);
-		}
-		igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
-		igt_vsoc_truth(&dev, &after);
-		igt_perfctr_drain(&s);
-		igt_vsoc_assert_conserved(&s, &before, &after);
-		igt_assert_eq_u64(counted(&s, 7), 100);
-		igt_perfctr_session_fini(&s);
-	}
+	igt_subtest("gpu-and-pmu") gpu_and_pmu();
 	igt_describe("an AUTOMATIC sample has PMU blocks as they are at the transition");
-	igt_subtest("automatic")
-	{
-		struct igt_perfctr_session s;
-		uint64_t called_ns;
-
-		igt_perfctr_session_init(&s, &dev);
-		s.setup.slots = 64;
-		s.setup.flags = DRM_PERFCTR_SETUP_AUTOMATIC;
-		igt_perfctr_add_pmu(&s, 7, exact.type, exact.config, GLOBAL);
-		igt_perfctr_session_create(&s);
-		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
-		calls(25);
-		called_ns = igt_raw_ns();
-		igt_vsoc_debugfs(&dev, "cores_on", "0x0");
-		do {
-			igt_perfctr_wait_unread(&s, 1);
-			igt_perfctr_drain(&s);
-		} while (s.last.end_ns < called_ns);
-		igt_assert_eq_u64(s.automatic, s.samples);
-		igt_assert_eq_u64(counted(&s, 7), 25);
-		igt_vsoc_debugfs(&dev, "cores_on", "0x50005");
-		igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
-		igt_perfctr_session_fini(&s);
-	}
+	igt_subtest("automatic") automatic();
 	igt_describe("two sessions count the same tracepoint independently");
-	igt_subtest("two-sessions")
-	{
-		struct igt_perfctr_session a, b;
-
-		trace_session(&a, GLOBAL);
-		trace_session(&b, GLOBAL);
-		igt_assert_eq(igt_perfctr_start(&a, 0), 0);
-		calls(10);
-		igt_assert_eq(igt_perfctr_start(&b, 0), 0);
-		calls(100);
-		igt_assert_eq(igt_perfctr_stop(&a, 0), 0);
-		calls(1000);
-		igt_assert_eq(igt_perfctr_stop(&b, 0), 0);
-		igt_perfctr_drain(&a);
-		igt_perfctr_drain(&b);
-		igt_assert_eq_u64(counted(&a, 7), 110);
-		igt_assert_eq_u64(counted(&b, 7), 1100);
-		igt_perfctr_session_fini(&a);
-		igt_perfctr_session_fini(&b);
-	}
+	igt_subtest("two-sessions") two_sessions();
 }
 
 static void refusal_tests(void)
@@ -600,124 +616,134 @@ static void unprivileged_start(struct igt_perfctr_session *s)
 	s->restarted = true;
 }
 
+static void hybrid_cpus(void)
+{
+	struct igt_perfctr_session s;
+
+	test_pmu_load();
+	for (int other = 0; other < 2; other++) {
+		refuse(other == 0 ? ENOENT : 0, other == 1 ? ENOENT : 0);
+		test_pmu_session(&s);
+		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+		igt_sleep_ms(5);
+		igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
+		igt_assert_eq(igt_perfctr_identity(first_pmu_block(igt_perfctr_slot(&s, 0)))->cpu, !other);
+		igt_perfctr_drain(&s);
+		igt_assert_lte_u64(1, counted(&s, 7));
+		igt_assert_eq_u64(s.sums[0].valid, 1);
+		igt_perfctr_session_fini(&s);
+	}
+	refuse(0, 0);
+}
+
+static void refused_setup(void)
+{
+	static const int errors[] = { EBUSY, ENOMEM, ENOSPC, EACCES, EPERM, EOPNOTSUPP };
+
+	test_pmu_load();
+	for (unsigned int i = 0; i < sizeof(errors) / sizeof(errors[0]); i++) {
+		refuse(0, errors[i]);
+		igt_assert_eq(try_pmu(test_type, 0, GLOBAL), -errors[i]);
+		/* and what the other CPU says does not hide it */
+		refuse(errors[i], EINVAL);
+		igt_assert_eq(try_pmu(test_type, 0, GLOBAL), -errors[i]);
+		igt_assert_eq(try_pmu(test_type, 0, 0), -errors[i]);
+	}
+	refuse(EINVAL, ENOENT);
+	igt_assert_eq(try_pmu(test_type, 0, GLOBAL), -ENOENT);
+	refuse(EINVAL, EINVAL);
+	igt_assert_eq(try_pmu(test_type, 0, GLOBAL), -EINVAL);
+	refuse(0, 0);
+	igt_assert_eq(try_pmu(test_type, 0, GLOBAL), 0);
+}
+
+static void refused_start(void)
+{
+	struct igt_perfctr_session s;
+	uint64_t span;
+
+	test_pmu_load();
+	cpu_online(1, false);
+	test_pmu_session(&s);
+	cpu_online(1, true);
+	refuse(0, EBUSY);
+	igt_assert_eq(igt_perfctr_start(&s, 0), -EBUSY);
+	igt_assert_eq(igt_perfctr_stop(&s, 0), -EALREADY);
+	refuse(0, 0);
+	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+	igt_sleep_ms(SPAN_MS);
+	igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
+	igt_perfctr_drain(&s);
+	span = s.last.end_ns - s.first.start_ns;
+	igt_assert_lte_u64(span * 18 / 10, counted(&s, 7));
+	igt_assert_eq_u64(s.sums[0].valid, 1);
+	igt_perfctr_session_fini(&s);
+}
+
+static void refused_active(void)
+{
+	const struct drm_perfctr_block_header *b;
+	struct igt_perfctr_session s;
+
+	test_pmu_load();
+	test_pmu_session(&s);
+	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+	cpu_online(1, false);
+	refuse(0, ENOSPC);
+	cpu_online(1, true);
+	for (unsigned int i = 0; i < 2; i++) {
+		igt_sleep_ms(5);
+		igt_assert_eq(igt_perfctr_sample(&s, 0), 0);
+		b = first_pmu_block(igt_perfctr_slot(&s, i));
+		igt_assert_eq_u64(b->valid_mask, 0);
+		igt_assert(b->states & DRM_PERFCTR_STATE_ERROR);
+	}
+	refuse(0, 0);
+	cpu_online(1, false);
+	cpu_online(1, true);
+	igt_assert_eq(igt_perfctr_sample(&s, 0), 0);
+	igt_sleep_ms(5);
+	igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
+	b = first_pmu_block(igt_perfctr_slot(&s, 3));
+	igt_assert_eq_u64(b->valid_mask, 1);
+	igt_assert(!(b->states & DRM_PERFCTR_STATE_ERROR));
+	igt_perfctr_drain(&s);
+	igt_perfctr_session_fini(&s);
+}
+
+static void hotplug_unprivileged_start(void)
+{
+	struct igt_perfctr_session s;
+	uint64_t span;
+
+	igt_perfctr_session_init_empty(&s, &dev);
+	igt_perfctr_add_pmu(&s, 7, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK, GLOBAL);
+	cpu_online(1, false);
+	igt_perfctr_session_create(&s);
+	cpu_online(1, true);
+	unprivileged_start(&s);
+	igt_sleep_ms(SPAN_MS);
+	igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
+	igt_perfctr_drain(&s);
+	span = s.last.end_ns - s.first.start_ns;
+	igt_assert_lte_u64(span * 18 / 10, counted(&s, 7));
+	igt_assert_lte_u64(span * 18 / 10, s.sums[0].time_enabled);
+	igt_assert_eq_u64(s.sums[0].valid, 1);
+	igt_perfctr_session_fini(&s);
+}
+
 static void refused_cpu_tests(void)
 {
 	igt_describe("CPUs that the PMU does not have are left out, as on big.LITTLE");
-	igt_subtest("hybrid-cpus")
-	{
-		struct igt_perfctr_session s;
-
-		test_pmu_load();
-		for (int other = 0; other < 2; other++) {
-			refuse(other == 0 ? ENOENT : 0, other == 1 ? ENOENT : 0);
-			test_pmu_session(&s);
-			igt_assert_eq(igt_perfctr_start(&s, 0), 0);
-			igt_sleep_ms(5);
-			igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
-			igt_assert_eq(igt_perfctr_identity(first_pmu_block(igt_perfctr_slot(&s, 0)))->cpu, !other);
-			igt_perfctr_drain(&s);
-			igt_assert_lte_u64(1, counted(&s, 7));
-			igt_assert_eq_u64(s.sums[0].valid, 1);
-			igt_perfctr_session_fini(&s);
-		}
-		refuse(0, 0);
-	}
+	igt_subtest("hybrid-cpus") hybrid_cpus();
 	igt_describe("a CPU that refuses for another reason is not left out: SETUP fails");
-	igt_subtest("refused-setup")
-	{
-		static const int errors[] = { EBUSY, ENOMEM, ENOSPC, EACCES, EPERM, EOPNOTSUPP };
-
-		test_pmu_load();
-		for (unsigned int i = 0; i < sizeof(errors) / sizeof(errors[0]); i++) {
-			refuse(0, errors[i]);
-			igt_assert_eq(try_pmu(test_type, 0, GLOBAL), -errors[i]);
-			/* and what the other CPU says does not hide it */
-			refuse(errors[i], EINVAL);
-			igt_assert_eq(try_pmu(test_type, 0, GLOBAL), -errors[i]);
-			igt_assert_eq(try_pmu(test_type, 0, 0), -errors[i]);
-		}
-		refuse(EINVAL, ENOENT);
-		igt_assert_eq(try_pmu(test_type, 0, GLOBAL), -ENOENT);
-		refuse(EINVAL, EINVAL);
-		igt_assert_eq(try_pmu(test_type, 0, GLOBAL), -EINVAL);
-		refuse(0, 0);
-		igt_assert_eq(try_pmu(test_type, 0, GLOBAL), 0);
-	}
+	igt_subtest("refused-setup") refused_setup();
 	igt_describe("START fails if a CPU that came meanwhile is refused, and can be repeated");
-	igt_subtest("refused-start")
-	{
-		struct igt_perfctr_session s;
-		uint64_t span;
-
-		test_pmu_load();
-		cpu_online(1, false);
-		test_pmu_session(&s);
-		cpu_online(1, true);
-		refuse(0, EBUSY);
-		igt_assert_eq(igt_perfctr_start(&s, 0), -EBUSY);
-		igt_assert_eq(igt_perfctr_stop(&s, 0), -EALREADY);
-		refuse(0, 0);
-		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
-		igt_sleep_ms(SPAN_MS);
-		igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
-		igt_perfctr_drain(&s);
-		span = s.last.end_ns - s.first.start_ns;
-		igt_assert_lte_u64(span * 18 / 10, counted(&s, 7));
-		igt_assert_eq_u64(s.sums[0].valid, 1);
-		igt_perfctr_session_fini(&s);
-	}
+	igt_subtest("refused-start") refused_start();
 	igt_describe("a CPU that is refused while counting makes the counter invalid");
-	igt_subtest("refused-active")
-	{
-		const struct drm_perfctr_block_header *b;
-		struct igt_perfctr_session s;
-
-		test_pmu_load();
-		test_pmu_session(&s);
-		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
-		cpu_online(1, false);
-		refuse(0, ENOSPC);
-		cpu_online(1, true);
-		for (unsigned int i = 0; i < 2; i++) {
-			igt_sleep_ms(5);
-			igt_assert_eq(igt_perfctr_sample(&s, 0), 0);
-			b = first_pmu_block(igt_perfctr_slot(&s, i));
-			igt_assert_eq_u64(b->valid_mask, 0);
-			igt_assert(b->states & DRM_PERFCTR_STATE_ERROR);
-		}
-		refuse(0, 0);
-		cpu_online(1, false);
-		cpu_online(1, true);
-		igt_assert_eq(igt_perfctr_sample(&s, 0), 0);
-		igt_sleep_ms(5);
-		igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
-		b = first_pmu_block(igt_perfctr_slot(&s, 3));
-		igt_assert_eq_u64(b->valid_mask, 1);
-		igt_assert(!(b->states & DRM_PERFCTR_STATE_ERROR));
-		igt_perfctr_drain(&s);
-		igt_perfctr_session_fini(&s);
-	}
+	igt_subtest("refused-active") refused_active();
 	igt_describe("a session counts with the rights of SETUP, whoever starts it");
-	igt_subtest("hotplug-unprivileged-start")
-	{
-		struct igt_perfctr_session s;
-		uint64_t span;
-
-		igt_perfctr_session_init_empty(&s, &dev);
-		igt_perfctr_add_pmu(&s, 7, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK, GLOBAL);
-		cpu_online(1, false);
-		igt_perfctr_session_create(&s);
-		cpu_online(1, true);
-		unprivileged_start(&s);
-		igt_sleep_ms(SPAN_MS);
-		igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
-		igt_perfctr_drain(&s);
-		span = s.last.end_ns - s.first.start_ns;
-		igt_assert_lte_u64(span * 18 / 10, counted(&s, 7));
-		igt_assert_lte_u64(span * 18 / 10, s.sums[0].time_enabled);
-		igt_assert_eq_u64(s.sums[0].valid, 1);
-		igt_perfctr_session_fini(&s);
-	}
+	igt_subtest("hotplug-unprivileged-start") hotplug_unprivileged_start();
 }
 
 int igt_main()

@@ -397,12 +397,9 @@ static bool do_scribble(void)
 {
 	for (unsigned int i = 0; i < CLIENTS; i++) {
 		struct igt_client *c = &clients[i];
-		uint64_t *ring = (uint64_t *)c->session.ring;
 
-		if (!c->used || c->reader != IGT_READER_HOSTILE || !ring)
+		if (!c->used || c->reader != IGT_READER_HOSTILE || !c->session.ring)
 			continue;
-		for (unsigned int n = 0; n < 64; n++)
-			ring[any(c->session.ring_map / sizeof(*ring))] = chance.state * n;
 		switch (any(4)) {
 		case 0:
 			c->session.control->extract_idx = chance.state;

@@ -42,438 +42,480 @@ static void *jobs_thread(void *arg)
 	return NULL;
 }
 
+static void conserve_manual(void)
+{
+	struct igt_perfctr_session s;
+
+	igt_perfctr_session_setup(&s, &dev, 16, 0);
+	igt_vsoc_conserve(&s, 8, igt_vsoc_step_sample);
+	igt_assert_eq_u64(s.manual, 8);
+	igt_perfctr_session_fini(&s);
+}
+
+static void conserve_sets(void)
+{
+	uint64_t different[DRM_PERFCTR_SET_TERTIARY + 1] = { 0 };
+
+	for (unsigned int round = 0; round < 2; round++) {
+		for (unsigned int set = 0; set <= DRM_PERFCTR_SET_TERTIARY; set++) {
+			struct igt_perfctr_session s;
+
+			igt_perfctr_session_init_set(&s, &dev, set);
+			s.setup.slots = 256;
+			s.setup.period_ns = MS;
+			igt_perfctr_session_create(&s);
+			igt_perfctr_describe(&dev);
+			igt_assert_eq_u32(dev.info.active_set, set);
+			igt_vsoc_truth_of_set(&dev, set, &before);
+			igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+			for (unsigned int n = 0; n < 4; n++) {
+				igt_vsoc_work(&dev, n);
+				igt_assert_eq(igt_perfctr_sample(&s, n), 0);
+				igt_perfctr_drain(&s);
+			}
+			igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
+			igt_perfctr_drain(&s);
+			igt_vsoc_truth_of_set(&dev, set, &after);
+			igt_vsoc_assert_conserved(&s, &before, &after);
+			different[set] =
+				igt_perfctr_sum(&s, DRM_PERFCTR_MALI_BLOCK_MEMSYS, 0, 5);
+			igt_assert(different[set]);
+			igt_perfctr_session_fini(&s);
+		}
+		/* the same work, the same position, another meaning */
+		igt_assert(different[0] != different[1]);
+		igt_assert(different[1] != different[2]);
+		igt_assert(different[0] != different[2]);
+	}
+}
+
+static void conserve_final_only(void)
+{
+	struct igt_perfctr_session s;
+
+	igt_perfctr_session_setup(&s, &dev, 1, 0);
+	igt_vsoc_conserve(&s, 3, NULL);
+	igt_assert_eq_u64(s.samples, 1);
+	igt_perfctr_session_fini(&s);
+}
+
+static void conserve_periodic(void)
+{
+	struct igt_perfctr_session s;
+
+	igt_perfctr_session_setup(&s, &dev, 256, MS);
+	igt_vsoc_conserve(&s, 8, step_two_periods);
+	igt_assert_lt(1, s.periodic);
+	igt_perfctr_session_fini(&s);
+}
+
+static void conserve_periodic_and_manual(void)
+{
+	struct igt_perfctr_session s;
+
+	igt_perfctr_session_setup(&s, &dev, 256, 2 * MS);
+	igt_vsoc_conserve(&s, 8, igt_vsoc_step_sample);
+	igt_assert_eq_u64(s.manual, 8);
+	igt_perfctr_session_fini(&s);
+}
+
+static void conserve_stretched(void)
+{
+	struct igt_perfctr_session s;
+
+	igt_perfctr_session_setup(&s, &dev, 4, MS);
+	igt_vsoc_conserve(&s, 10, step_until_merged);
+	igt_assert_eq_u64(s.samples, 4);
+	igt_assert(s.flags & DRM_PERFCTR_SAMPLE_STRETCHED);
+	igt_perfctr_session_fini(&s);
+}
+
+static void conserve_sleeping_consumer(void)
+{
+	struct igt_perfctr_session s;
+
+	igt_perfctr_session_setup(&s, &dev, 4, MS);
+	igt_vsoc_truth(&dev, &before);
+	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+	for (unsigned int round = 0; round < 3; round++) {
+		igt_vsoc_work(&dev, round);
+		igt_perfctr_wait_merged(&s);
+		igt_vsoc_work(&dev, 5 + round);
+		igt_perfctr_drain(&s);
+	}
+	igt_vsoc_stop_conserved(&s, &before);
+	igt_assert(s.flags & DRM_PERFCTR_SAMPLE_STRETCHED);
+	igt_perfctr_session_fini(&s);
+}
+
+static void conserve_start_stop_start(void)
+{
+	struct igt_perfctr_session s;
+
+	igt_perfctr_session_setup(&s, &dev, 16, 0);
+	igt_vsoc_work(&dev, 50); /* before the first START */
+	igt_vsoc_conserve(&s, 2, igt_vsoc_step_sample);
+	for (unsigned int i = 0; i < 3; i++) {
+		struct igt_perfctr_session again = s;
+
+		igt_vsoc_work(&dev, 60 + i);
+		memset(s.sums, 0, sizeof(s.sums));
+		for (unsigned int b = 0; b < s.setup.block_count; b++) {
+			s.sums[b] = again.sums[b];
+			memset(s.sums[b].value, 0, sizeof(s.sums[b].value));
+		}
+		s.final = 0;
+		igt_vsoc_conserve(&s, 2, igt_vsoc_step_sample);
+	}
+	igt_perfctr_session_fini(&s);
+}
+
+static void conserve_two_sessions(void)
+{
+	struct igt_perfctr_session a, b;
+
+	igt_perfctr_session_setup(&a, &dev, 64, MS);
+	igt_perfctr_session_init(&b, &dev);
+	/* every other counter of the second and third type only */
+	b.requests[0] = b.requests[1];
+	b.requests[1] = b.requests[2];
+	b.requests[0].mask &= 0x5555555555555555;
+	b.requests[1].mask &= 0x3333333333333333;
+	b.setup.request_count = 2;
+	igt_perfctr_session_create(&b);
+
+	igt_vsoc_truth(&dev, &before);
+	igt_assert_eq(igt_perfctr_start(&a, 0), 0);
+	igt_assert_eq(igt_perfctr_start(&b, 0), 0);
+	for (unsigned int n = 0; n < 5; n++) {
+		igt_vsoc_work(&dev, n);
+		igt_assert_eq(igt_perfctr_sample(&b, n), 0);
+		igt_perfctr_drain(&a);
+		igt_perfctr_drain(&b);
+	}
+	igt_assert_eq(igt_perfctr_stop(&a, 0), 0);
+	igt_assert_eq(igt_perfctr_stop(&b, 0), 0);
+	igt_vsoc_truth(&dev, &after);
+	igt_perfctr_drain(&a);
+	igt_perfctr_drain(&b);
+	igt_vsoc_assert_conserved(&a, &before, &after);
+	igt_vsoc_assert_conserved(&b, &before, &after);
+	igt_perfctr_session_fini(&a);
+	igt_perfctr_session_fini(&b);
+}
+
+static void conserve_joining_and_leaving(void)
+{
+	struct igt_perfctr_session s, other;
+	pthread_t thread;
+
+	igt_perfctr_session_setup(&s, &dev, 64, MS);
+	igt_vsoc_truth(&dev, &before);
+	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+	igt_assert_eq(pthread_create(&thread, NULL, jobs_thread, NULL), 0);
+	for (unsigned int n = 0; n < 12; n++) {
+		igt_perfctr_session_init(&other, &dev);
+		other.setup.request_count = 1 + n % other.setup.request_count;
+		other.setup.period_ns = n & 1 ? MS / 2 : 0;
+		igt_perfctr_session_create(&other);
+		igt_assert_eq(igt_perfctr_start(&other, 0), 0);
+		igt_perfctr_drain(&s);
+		if (n % 3)
+			igt_assert_eq(igt_perfctr_stop(&other, 0), 0);
+		igt_perfctr_session_fini(&other);
+	}
+	pthread_join(thread, NULL);
+	igt_vsoc_stop_conserved(&s, &before);
+	igt_perfctr_session_fini(&s);
+}
+
+static void idle_is_measured_zero(void)
+{
+	struct igt_perfctr_session s;
+
+	igt_perfctr_session_setup(&s, &dev, 16, 0);
+	igt_vsoc_conserve(&s, 0, NULL);
+	for (unsigned int b = 0; b < s.setup.block_count; b++) {
+		igt_assert_eq_u64(s.sums[b].valid, s.sums[b].mask);
+		for (unsigned int i = 0; i < 64; i++)
+			igt_assert_eq_u64(s.sums[b].value[i], 0);
+	}
+	igt_perfctr_session_fini(&s);
+}
+
+static void conserve_each_sample(void)
+{
+	struct igt_perfctr_session s;
+
+	igt_perfctr_session_setup(&s, &dev, 16, 0);
+	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+	for (unsigned int n = 0; n < 5; n++) {
+		for (unsigned int b = 0; b < s.setup.block_count; b++)
+			memset(s.sums[b].value, 0, sizeof(s.sums[b].value));
+		igt_vsoc_truth(&dev, &before);
+		igt_vsoc_work(&dev, 3 * n);
+		igt_vsoc_truth(&dev, &after);
+		igt_assert_eq(igt_perfctr_sample(&s, n), 0);
+		igt_assert_eq(igt_perfctr_drain(&s), 1);
+		igt_vsoc_assert_conserved(&s, &before, &after);
+	}
+	igt_perfctr_session_fini(&s);
+}
+
 static void conservation_tests(void)
 {
 	igt_describe("manual samples add up to the truth");
-	igt_subtest("conserve-manual")
-	{
-		struct igt_perfctr_session s;
-
-		igt_perfctr_session_setup(&s, &dev, 16, 0);
-		igt_vsoc_conserve(&s, 8, igt_vsoc_step_sample);
-		igt_assert_eq_u64(s.manual, 8);
-		igt_perfctr_session_fini(&s);
-	}
+	igt_subtest("conserve-manual") conserve_manual();
 	igt_describe("each counter set adds up to its own truth, one set after the other");
-	igt_subtest("conserve-sets")
-	{
-		uint64_t different[DRM_PERFCTR_SET_TERTIARY + 1] = { 0 };
-
-		for (unsigned int round = 0; round < 2; round++) {
-			for (unsigned int set = 0; set <= DRM_PERFCTR_SET_TERTIARY; set++) {
-				struct igt_perfctr_session s;
-
-				igt_perfctr_session_init_set(&s, &dev, set);
-				s.setup.slots = 256;
-				s.setup.period_ns = MS;
-				igt_perfctr_session_create(&s);
-				igt_perfctr_describe(&dev);
-				igt_assert_eq_u32(dev.info.active_set, set);
-				igt_vsoc_truth_of_set(&dev, set, &before);
-				igt_assert_eq(igt_perfctr_start(&s, 0), 0);
-				for (unsigned int n = 0; n < 4; n++) {
-					igt_vsoc_work(&dev, n);
-					igt_assert_eq(igt_perfctr_sample(&s, n), 0);
-					igt_perfctr_drain(&s);
-				}
-				igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
-				igt_perfctr_drain(&s);
-				igt_vsoc_truth_of_set(&dev, set, &after);
-				igt_vsoc_assert_conserved(&s, &before, &after);
-				different[set] =
-					igt_perfctr_sum(&s, DRM_PERFCTR_MALI_BLOCK_MEMSYS, 0, 5);
-				igt_assert(different[set]);
-				igt_perfctr_session_fini(&s);
-			}
-			/* the same work, the same position, another meaning */
-			igt_assert(different[0] != different[1]);
-			igt_assert(different[1] != different[2]);
-			igt_assert(different[0] != different[2]);
-		}
-	}
+	igt_subtest("conserve-sets") conserve_sets();
 	igt_describe("the final sample alone holds everything");
-	igt_subtest("conserve-final-only")
-	{
-		struct igt_perfctr_session s;
-
-		igt_perfctr_session_setup(&s, &dev, 1, 0);
-		igt_vsoc_conserve(&s, 3, NULL);
-		igt_assert_eq_u64(s.samples, 1);
-		igt_perfctr_session_fini(&s);
-	}
+	igt_subtest("conserve-final-only") conserve_final_only();
 	igt_describe("periodic samples add up to the truth while jobs run");
-	igt_subtest("conserve-periodic")
-	{
-		struct igt_perfctr_session s;
-
-		igt_perfctr_session_setup(&s, &dev, 256, MS);
-		igt_vsoc_conserve(&s, 8, step_two_periods);
-		igt_assert_lt(1, s.periodic);
-		igt_perfctr_session_fini(&s);
-	}
+	igt_subtest("conserve-periodic") conserve_periodic();
 	igt_describe("periodic and manual samples of one session add up to the truth");
-	igt_subtest("conserve-periodic-and-manual")
-	{
-		struct igt_perfctr_session s;
-
-		igt_perfctr_session_setup(&s, &dev, 256, 2 * MS);
-		igt_vsoc_conserve(&s, 8, igt_vsoc_step_sample);
-		igt_assert_eq_u64(s.manual, 8);
-		igt_perfctr_session_fini(&s);
-	}
+	igt_subtest("conserve-periodic-and-manual") conserve_periodic_and_manual();
 	igt_describe("a consumer that reads nothing loses nothing: samples stretch");
-	igt_subtest("conserve-stretched")
-	{
-		struct igt_perfctr_session s;
-
-		igt_perfctr_session_setup(&s, &dev, 4, MS);
-		igt_vsoc_conserve(&s, 10, step_until_merged);
-		igt_assert_eq_u64(s.samples, 4);
-		igt_assert(s.flags & DRM_PERFCTR_SAMPLE_STRETCHED);
-		igt_perfctr_session_fini(&s);
-	}
+	igt_subtest("conserve-stretched") conserve_stretched();
 	igt_describe("a consumer that sleeps and comes back loses nothing");
-	igt_subtest("conserve-sleeping-consumer")
-	{
-		struct igt_perfctr_session s;
-
-		igt_perfctr_session_setup(&s, &dev, 4, MS);
-		igt_vsoc_truth(&dev, &before);
-		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
-		for (unsigned int round = 0; round < 3; round++) {
-			igt_vsoc_work(&dev, round);
-			igt_perfctr_wait_merged(&s);
-			igt_vsoc_work(&dev, 5 + round);
-			igt_perfctr_drain(&s);
-		}
-		igt_vsoc_stop_conserved(&s, &before);
-		igt_assert(s.flags & DRM_PERFCTR_SAMPLE_STRETCHED);
-		igt_perfctr_session_fini(&s);
-	}
+	igt_subtest("conserve-sleeping-consumer") conserve_sleeping_consumer();
 	igt_describe("work between STOP and START is in no sample");
-	igt_subtest("conserve-start-stop-start")
-	{
-		struct igt_perfctr_session s;
-
-		igt_perfctr_session_setup(&s, &dev, 16, 0);
-		igt_vsoc_work(&dev, 50); /* before the first START */
-		igt_vsoc_conserve(&s, 2, igt_vsoc_step_sample);
-		for (unsigned int i = 0; i < 3; i++) {
-			struct igt_perfctr_session again = s;
-
-			igt_vsoc_work(&dev, 60 + i);
-			memset(s.sums, 0, sizeof(s.sums));
-			for (unsigned int b = 0; b < s.setup.block_count; b++) {
-				s.sums[b] = again.sums[b];
-				memset(s.sums[b].value, 0, sizeof(s.sums[b].value));
-			}
-			s.final = 0;
-			igt_vsoc_conserve(&s, 2, igt_vsoc_step_sample);
-		}
-		igt_perfctr_session_fini(&s);
-	}
+	igt_subtest("conserve-start-stop-start") conserve_start_stop_start();
 	igt_describe("two sessions with different masks and periods each see the whole truth");
-	igt_subtest("conserve-two-sessions")
-	{
-		struct igt_perfctr_session a, b;
-
-		igt_perfctr_session_setup(&a, &dev, 64, MS);
-		igt_perfctr_session_init(&b, &dev);
-		/* every other counter of the second and third type only */
-		b.requests[0] = b.requests[1];
-		b.requests[1] = b.requests[2];
-		b.requests[0].mask &= 0x5555555555555555;
-		b.requests[1].mask &= 0x3333333333333333;
-		b.setup.request_count = 2;
-		igt_perfctr_session_create(&b);
-
-		igt_vsoc_truth(&dev, &before);
-		igt_assert_eq(igt_perfctr_start(&a, 0), 0);
-		igt_assert_eq(igt_perfctr_start(&b, 0), 0);
-		for (unsigned int n = 0; n < 5; n++) {
-			igt_vsoc_work(&dev, n);
-			igt_assert_eq(igt_perfctr_sample(&b, n), 0);
-			igt_perfctr_drain(&a);
-			igt_perfctr_drain(&b);
-		}
-		igt_assert_eq(igt_perfctr_stop(&a, 0), 0);
-		igt_assert_eq(igt_perfctr_stop(&b, 0), 0);
-		igt_vsoc_truth(&dev, &after);
-		igt_perfctr_drain(&a);
-		igt_perfctr_drain(&b);
-		igt_vsoc_assert_conserved(&a, &before, &after);
-		igt_vsoc_assert_conserved(&b, &before, &after);
-		igt_perfctr_session_fini(&a);
-		igt_perfctr_session_fini(&b);
-	}
+	igt_subtest("conserve-two-sessions") conserve_two_sessions();
 	igt_describe("sessions that come and go while jobs run change nothing for another");
-	igt_subtest("conserve-joining-and-leaving")
-	{
-		struct igt_perfctr_session s, other;
-		pthread_t thread;
-
-		igt_perfctr_session_setup(&s, &dev, 64, MS);
-		igt_vsoc_truth(&dev, &before);
-		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
-		igt_assert_eq(pthread_create(&thread, NULL, jobs_thread, NULL), 0);
-		for (unsigned int n = 0; n < 12; n++) {
-			igt_perfctr_session_init(&other, &dev);
-			other.setup.request_count = 1 + n % other.setup.request_count;
-			other.setup.period_ns = n & 1 ? MS / 2 : 0;
-			igt_perfctr_session_create(&other);
-			igt_assert_eq(igt_perfctr_start(&other, 0), 0);
-			igt_perfctr_drain(&s);
-			if (n % 3)
-				igt_assert_eq(igt_perfctr_stop(&other, 0), 0);
-			igt_perfctr_session_fini(&other);
-		}
-		pthread_join(thread, NULL);
-		igt_vsoc_stop_conserved(&s, &before);
-		igt_perfctr_session_fini(&s);
-	}
+	igt_subtest("conserve-joining-and-leaving") conserve_joining_and_leaving();
 	igt_describe("an idle device counts nothing, and says that it measured it");
-	igt_subtest("idle-is-measured-zero")
-	{
-		struct igt_perfctr_session s;
-
-		igt_perfctr_session_setup(&s, &dev, 16, 0);
-		igt_vsoc_conserve(&s, 0, NULL);
-		for (unsigned int b = 0; b < s.setup.block_count; b++) {
-			igt_assert_eq_u64(s.sums[b].valid, s.sums[b].mask);
-			for (unsigned int i = 0; i < 64; i++)
-				igt_assert_eq_u64(s.sums[b].value[i], 0);
-		}
-		igt_perfctr_session_fini(&s);
-	}
+	igt_subtest("idle-is-measured-zero") idle_is_measured_zero();
 	igt_describe("a sample's values belong to its own job, not to the one before or after");
-	igt_subtest("conserve-each-sample")
-	{
-		struct igt_perfctr_session s;
-
-		igt_perfctr_session_setup(&s, &dev, 16, 0);
-		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
-		for (unsigned int n = 0; n < 5; n++) {
-			for (unsigned int b = 0; b < s.setup.block_count; b++)
-				memset(s.sums[b].value, 0, sizeof(s.sums[b].value));
-			igt_vsoc_truth(&dev, &before);
-			igt_vsoc_work(&dev, 3 * n);
-			igt_vsoc_truth(&dev, &after);
-			igt_assert_eq(igt_perfctr_sample(&s, n), 0);
-			igt_assert_eq(igt_perfctr_drain(&s), 1);
-			igt_vsoc_assert_conserved(&s, &before, &after);
-		}
-		igt_perfctr_session_fini(&s);
-	}
+	igt_subtest("conserve-each-sample") conserve_each_sample();
 }
 
 /* --- tags, times, states ------------------------------------------------- */
 
+static void user_data(void)
+{
+	struct igt_perfctr_session s;
+	uint64_t i;
+
+	igt_perfctr_session_setup(&s, &dev, 256, 2 * MS);
+	igt_assert_eq(igt_perfctr_start(&s, 0x5eed), 0);
+	for (unsigned int n = 0; n < 4; n++) {
+		igt_sleep_ms(5);
+		igt_assert_eq(igt_perfctr_sample(&s, 0xa0 + n), 0);
+	}
+	igt_perfctr_wait_unread(&s, 5);
+	igt_assert_eq(igt_perfctr_stop(&s, ~0ull), 0);
+	for (i = 0, s.extract = 0; i < igt_perfctr_unread(&s); i++) {
+		const struct drm_perfctr_sample_header *h = igt_perfctr_slot(&s, i);
+
+		if (h->flags & DRM_PERFCTR_SAMPLE_MANUAL)
+			igt_assert_eq_u64(h->user_data, 0xa0 + s.manual++);
+		else if (h->flags & DRM_PERFCTR_SAMPLE_FINAL)
+			igt_assert_eq_u64(h->user_data, ~0ull);
+		else
+			igt_assert_eq_u64(h->user_data, 0x5eed);
+	}
+	igt_assert_eq_u64(s.manual, 4);
+	s.manual = 0;
+	igt_perfctr_drain(&s);
+	igt_assert_lt(0, s.periodic);
+	igt_perfctr_session_fini(&s);
+}
+
+static void flags_reason(void)
+{
+	const uint32_t reasons = DRM_PERFCTR_SAMPLE_MANUAL | DRM_PERFCTR_SAMPLE_PERIODIC |
+				 DRM_PERFCTR_SAMPLE_AUTOMATIC | DRM_PERFCTR_SAMPLE_FINAL |
+				 DRM_PERFCTR_SAMPLE_IN_STREAM;
+	struct igt_perfctr_session s;
+
+	igt_perfctr_session_setup(&s, &dev, 64, 2 * MS);
+	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+	igt_assert_eq(igt_perfctr_sample(&s, 0), 0);
+	igt_sleep_ms(10);
+	igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
+	for (uint64_t i = 0; i < igt_perfctr_unread(&s); i++)
+		igt_assert_eq(__builtin_popcount(igt_perfctr_slot(&s, i)->flags & reasons),
+			      1);
+	igt_perfctr_drain(&s);
+	igt_assert_eq_u64(s.final, 1);
+	igt_assert_eq_u64(s.manual, 1);
+	igt_perfctr_session_fini(&s);
+}
+
+static void time_spans(void)
+{
+	struct igt_perfctr_session s;
+	uint64_t t0, t1, t2, t3;
+
+	igt_perfctr_session_setup(&s, &dev, 64, 0);
+	t0 = igt_raw_ns();
+	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+	t1 = igt_raw_ns();
+	igt_sleep_ms(5);
+	igt_assert_eq(igt_perfctr_sample(&s, 0), 0);
+	igt_assert_eq(igt_perfctr_sample(&s, 0), 0);
+	t2 = igt_raw_ns();
+	igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
+	t3 = igt_raw_ns();
+	igt_assert_eq(igt_perfctr_drain(&s), 3);
+	igt_assert_lte_u64(t0, s.first.start_ns);
+	igt_assert_lte_u64(s.first.start_ns, t1);
+	igt_assert_lte_u64(5 * MS, s.first.end_ns - s.first.start_ns + (t1 - t0));
+	igt_assert_lte_u64(s.last.start_ns, t2);
+	igt_assert_lte_u64(s.last.end_ns, t3);
+	igt_perfctr_session_fini(&s);
+}
+
+static void seq_over_restart(void)
+{
+	struct igt_perfctr_session s;
+
+	igt_perfctr_session_setup(&s, &dev, 16, 0);
+	for (unsigned int i = 0; i < 4; i++) {
+		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+		igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
+		igt_assert_eq(igt_perfctr_drain(&s), 1);
+		igt_assert_eq_u64(s.last.seq, i);
+	}
+	igt_perfctr_session_fini(&s);
+}
+
+static void teardown_active(void)
+{
+	struct igt_perfctr_session s;
+	uint64_t insert;
+
+	igt_perfctr_session_setup(&s, &dev, 64, MS);
+	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+	igt_assert_eq(igt_perfctr_teardown(&s), 0);
+	igt_assert_eq_u32(s.control->state, DRM_PERFCTR_RING_DEAD);
+	insert = s.control->insert_idx;
+	igt_sleep_ms(10);
+	igt_assert_eq_u64(s.control->insert_idx, insert);
+	s.handle = 0;
+	igt_perfctr_session_fini(&s);
+}
+
 static void header_tests(void)
 {
 	igt_describe("SAMPLE and STOP tag their samples, START tags all others");
-	igt_subtest("user-data")
-	{
-		struct igt_perfctr_session s;
-		uint64_t i;
-
-		igt_perfctr_session_setup(&s, &dev, 256, 2 * MS);
-		igt_assert_eq(igt_perfctr_start(&s, 0x5eed), 0);
-		for (unsigned int n = 0; n < 4; n++) {
-			igt_sleep_ms(5);
-			igt_assert_eq(igt_perfctr_sample(&s, 0xa0 + n), 0);
-		}
-		igt_perfctr_wait_unread(&s, 5);
-		igt_assert_eq(igt_perfctr_stop(&s, ~0ull), 0);
-		for (i = 0, s.extract = 0; i < igt_perfctr_unread(&s); i++) {
-			const struct drm_perfctr_sample_header *h = igt_perfctr_slot(&s, i);
-
-			if (h->flags & DRM_PERFCTR_SAMPLE_MANUAL)
-				igt_assert_eq_u64(h->user_data, 0xa0 + s.manual++);
-			else if (h->flags & DRM_PERFCTR_SAMPLE_FINAL)
-				igt_assert_eq_u64(h->user_data, ~0ull);
-			else
-				igt_assert_eq_u64(h->user_data, 0x5eed);
-		}
-		igt_assert_eq_u64(s.manual, 4);
-		s.manual = 0;
-		igt_perfctr_drain(&s);
-		igt_assert_lt(0, s.periodic);
-		igt_perfctr_session_fini(&s);
-	}
+	igt_subtest("user-data") user_data();
 	igt_describe("a sample has exactly one reason");
-	igt_subtest("flags-reason")
-	{
-		const uint32_t reasons = DRM_PERFCTR_SAMPLE_MANUAL | DRM_PERFCTR_SAMPLE_PERIODIC |
-					 DRM_PERFCTR_SAMPLE_AUTOMATIC | DRM_PERFCTR_SAMPLE_FINAL |
-					 DRM_PERFCTR_SAMPLE_IN_STREAM;
-		struct igt_perfctr_session s;
-
-		igt_perfctr_session_setup(&s, &dev, 64, 2 * MS);
-		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
-		igt_assert_eq(igt_perfctr_sample(&s, 0), 0);
-		igt_sleep_ms(10);
-		igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
-		for (uint64_t i = 0; i < igt_perfctr_unread(&s); i++)
-			igt_assert_eq(__builtin_popcount(igt_perfctr_slot(&s, i)->flags & reasons),
-				      1);
-		igt_perfctr_drain(&s);
-		igt_assert_eq_u64(s.final, 1);
-		igt_assert_eq_u64(s.manual, 1);
-		igt_perfctr_session_fini(&s);
-	}
+	igt_subtest("flags-reason") flags_reason();
 	igt_describe("spans lie on CLOCK_MONOTONIC_RAW between START and STOP, without holes");
-	igt_subtest("time-spans")
-	{
-		struct igt_perfctr_session s;
-		uint64_t t0, t1, t2, t3;
-
-		igt_perfctr_session_setup(&s, &dev, 64, 0);
-		t0 = igt_raw_ns();
-		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
-		t1 = igt_raw_ns();
-		igt_sleep_ms(5);
-		igt_assert_eq(igt_perfctr_sample(&s, 0), 0);
-		igt_assert_eq(igt_perfctr_sample(&s, 0), 0);
-		t2 = igt_raw_ns();
-		igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
-		t3 = igt_raw_ns();
-		igt_assert_eq(igt_perfctr_drain(&s), 3);
-		igt_assert_lte_u64(t0, s.first.start_ns);
-		igt_assert_lte_u64(s.first.start_ns, t1);
-		igt_assert_lte_u64(5 * MS, s.first.end_ns - s.first.start_ns + (t1 - t0));
-		igt_assert_lte_u64(s.last.start_ns, t2);
-		igt_assert_lte_u64(s.last.end_ns, t3);
-		igt_perfctr_session_fini(&s);
-	}
+	igt_subtest("time-spans") time_spans();
 	igt_describe("sequence numbers go on over STOP and START");
-	igt_subtest("seq-over-restart")
-	{
-		struct igt_perfctr_session s;
-
-		igt_perfctr_session_setup(&s, &dev, 16, 0);
-		for (unsigned int i = 0; i < 4; i++) {
-			igt_assert_eq(igt_perfctr_start(&s, 0), 0);
-			igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
-			igt_assert_eq(igt_perfctr_drain(&s), 1);
-			igt_assert_eq_u64(s.last.seq, i);
-		}
-		igt_perfctr_session_fini(&s);
-	}
+	igt_subtest("seq-over-restart") seq_over_restart();
 	igt_describe("TEARDOWN of an active session ends it");
-	igt_subtest("teardown-active")
-	{
-		struct igt_perfctr_session s;
-		uint64_t insert;
-
-		igt_perfctr_session_setup(&s, &dev, 64, MS);
-		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
-		igt_assert_eq(igt_perfctr_teardown(&s), 0);
-		igt_assert_eq_u32(s.control->state, DRM_PERFCTR_RING_DEAD);
-		insert = s.control->insert_idx;
-		igt_sleep_ms(10);
-		igt_assert_eq_u64(s.control->insert_idx, insert);
-		s.handle = 0;
-		igt_perfctr_session_fini(&s);
-	}
+	igt_subtest("teardown-active") teardown_active();
 }
 
 /* --- samples in jobs ----------------------------------------------------- */
 
+static void in_stream_attribution(void)
+{
+	struct drm_vsoc_command c[6] = { 0 };
+	struct igt_perfctr_session s;
+	struct drm_vsoc_wait wait;
+	uint16_t counter;
+
+	igt_perfctr_session_setup(&s, &dev, 16, 0);
+	for (unsigned int i = 0; i < 3; i++) {
+		c[2 * i].type = DRM_VSOC_CMD_DRAW;
+		c[2 * i].draw.vertices = 300 * (i + 1);
+		c[2 * i].draw.primitives = 100 * (i + 1);
+		c[2 * i + 1].type = DRM_VSOC_CMD_SAMPLE;
+		c[2 * i + 1].sample.handle = s.handle;
+		c[2 * i + 1].sample.user_data = 70 + i;
+	}
+	igt_vsoc_truth(&dev, &before);
+	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+	wait = igt_vsoc_wait(&dev, igt_vsoc_submit(&dev, c, 6));
+	igt_assert_eq(wait.status, 0);
+	igt_assert_eq(wait.sample_errors, 0);
+	igt_assert_eq_u64(igt_perfctr_unread(&s), 3);
+	counter = igt_vsoc_counter(&before, DRM_PERFCTR_MALI_BLOCK_TILER, "VERTICES");
+	for (unsigned int i = 0; i < 3; i++) {
+		const struct drm_perfctr_sample_header *h = igt_perfctr_slot(&s, i);
+
+		igt_assert(h->flags & DRM_PERFCTR_SAMPLE_IN_STREAM);
+		igt_assert_eq_u64(h->user_data, 70 + i);
+		igt_assert_eq_u64(igt_perfctr_value(h, DRM_PERFCTR_MALI_BLOCK_TILER, 0, counter),
+				  300 * (i + 1));
+	}
+	igt_vsoc_stop_conserved(&s, &before);
+	igt_perfctr_session_fini(&s);
+}
+
+static void in_stream_full(void)
+{
+	struct drm_vsoc_command c[3] = { 0 };
+	struct igt_perfctr_session s;
+	struct drm_vsoc_wait wait;
+
+	igt_perfctr_session_setup(&s, &dev, 2, 0);
+	for (unsigned int i = 0; i < 3; i++) {
+		c[i].type = DRM_VSOC_CMD_SAMPLE;
+		c[i].sample.handle = s.handle;
+	}
+	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+	wait = igt_vsoc_wait(&dev, igt_vsoc_submit(&dev, c, 3));
+	igt_assert_eq(wait.sample_errors, 2);
+	igt_assert_eq(wait.sample_errno, -ENOSPC);
+	igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
+	igt_assert_eq(igt_perfctr_drain(&s), 2);
+	igt_assert_eq_u64(s.last.merged_others, 2);
+	igt_assert_eq_u64(s.last.merged_periods, 0);
+	igt_perfctr_session_fini(&s);
+}
+
+static void in_stream_bad_handle(void)
+{
+	struct drm_vsoc_command c = { .type = DRM_VSOC_CMD_SAMPLE };
+	struct igt_perfctr_device other;
+	struct igt_perfctr_session s;
+
+	igt_perfctr_session_setup(&s, &dev, 4, 0);
+	c.sample.handle = s.handle;
+	igt_perfctr_reopen(&other, &dev);
+	igt_assert_eq(igt_vsoc_submit_to(other.fd, 0, &c, 1, NULL, NULL), -ENOENT);
+	igt_perfctr_close(&other);
+	igt_perfctr_session_fini(&s);
+	igt_assert_eq(igt_vsoc_submit_to(dev.fd, 0, &c, 1, NULL, NULL), -ENOENT);
+}
+
+static void in_stream_torn_down(void)
+{
+	struct drm_vsoc_command c[2] = { 0 };
+	struct igt_perfctr_session s;
+	struct drm_vsoc_wait wait;
+	uint64_t job;
+
+	igt_perfctr_session_setup(&s, &dev, 4, 0);
+	c[0].type = DRM_VSOC_CMD_WAIT;
+	c[0].wait.duration_ns = 30 * MS;
+	c[1].type = DRM_VSOC_CMD_SAMPLE;
+	c[1].sample.handle = s.handle;
+	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+	job = igt_vsoc_submit(&dev, c, 2);
+	igt_perfctr_session_fini(&s);
+	wait = igt_vsoc_wait(&dev, job);
+	igt_assert_eq(wait.status, 0);
+	igt_assert_eq(wait.sample_errors, 1);
+	igt_assert_eq(wait.sample_errno, -ENOENT);
+}
+
 static void in_stream_tests(void)
 {
 	igt_describe("samples between the commands of a job attribute counts to each command");
-	igt_subtest("in-stream-attribution")
-	{
-		struct drm_vsoc_command c[6] = { 0 };
-		struct igt_perfctr_session s;
-		struct drm_vsoc_wait wait;
-		uint16_t counter;
-
-		igt_perfctr_session_setup(&s, &dev, 16, 0);
-		for (unsigned int i = 0; i < 3; i++) {
-			c[2 * i].type = DRM_VSOC_CMD_DRAW;
-			c[2 * i].draw.vertices = 300 * (i + 1);
-			c[2 * i].draw.primitives = 100 * (i + 1);
-			c[2 * i + 1].type = DRM_VSOC_CMD_SAMPLE;
-			c[2 * i + 1].sample.handle = s.handle;
-			c[2 * i + 1].sample.user_data = 70 + i;
-		}
-		igt_vsoc_truth(&dev, &before);
-		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
-		wait = igt_vsoc_wait(&dev, igt_vsoc_submit(&dev, c, 6));
-		igt_assert_eq(wait.status, 0);
-		igt_assert_eq(wait.sample_errors, 0);
-		igt_assert_eq_u64(igt_perfctr_unread(&s), 3);
-		counter = igt_vsoc_counter(&before, DRM_PERFCTR_MALI_BLOCK_TILER, "VERTICES");
-		for (unsigned int i = 0; i < 3; i++) {
-			const struct drm_perfctr_sample_header *h = igt_perfctr_slot(&s, i);
-
-			igt_assert(h->flags & DRM_PERFCTR_SAMPLE_IN_STREAM);
-			igt_assert_eq_u64(h->user_data, 70 + i);
-			igt_assert_eq_u64(igt_perfctr_value(h, DRM_PERFCTR_MALI_BLOCK_TILER, 0, counter),
-					  300 * (i + 1));
-		}
-		igt_vsoc_stop_conserved(&s, &before);
-		igt_perfctr_session_fini(&s);
-	}
+	igt_subtest("in-stream-attribution") in_stream_attribution();
 	igt_describe("a sample in a job that finds the ring full is merged, and WAIT tells it");
-	igt_subtest("in-stream-full")
-	{
-		struct drm_vsoc_command c[3] = { 0 };
-		struct igt_perfctr_session s;
-		struct drm_vsoc_wait wait;
-
-		igt_perfctr_session_setup(&s, &dev, 2, 0);
-		for (unsigned int i = 0; i < 3; i++) {
-			c[i].type = DRM_VSOC_CMD_SAMPLE;
-			c[i].sample.handle = s.handle;
-		}
-		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
-		wait = igt_vsoc_wait(&dev, igt_vsoc_submit(&dev, c, 3));
-		igt_assert_eq(wait.sample_errors, 2);
-		igt_assert_eq(wait.sample_errno, -ENOSPC);
-		igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
-		igt_assert_eq(igt_perfctr_drain(&s), 2);
-		igt_assert_eq_u64(s.last.merged_others, 2);
-		igt_assert_eq_u64(s.last.merged_periods, 0);
-		igt_perfctr_session_fini(&s);
-	}
+	igt_subtest("in-stream-full") in_stream_full();
 	igt_describe("a job cannot name a session that is not its file's");
-	igt_subtest("in-stream-bad-handle")
-	{
-		struct drm_vsoc_command c = { .type = DRM_VSOC_CMD_SAMPLE };
-		struct igt_perfctr_device other;
-		struct igt_perfctr_session s;
-
-		igt_perfctr_session_setup(&s, &dev, 4, 0);
-		c.sample.handle = s.handle;
-		igt_perfctr_reopen(&other, &dev);
-		igt_assert_eq(igt_vsoc_submit_to(other.fd, 0, &c, 1, NULL, NULL), -ENOENT);
-		igt_perfctr_close(&other);
-		igt_perfctr_session_fini(&s);
-		igt_assert_eq(igt_vsoc_submit_to(dev.fd, 0, &c, 1, NULL, NULL), -ENOENT);
-	}
+	igt_subtest("in-stream-bad-handle") in_stream_bad_handle();
 	igt_describe("a session that was torn down before its job runs is told by WAIT");
-	igt_subtest("in-stream-torn-down")
-	{
-		struct drm_vsoc_command c[2] = { 0 };
-		struct igt_perfctr_session s;
-		struct drm_vsoc_wait wait;
-		uint64_t job;
-
-		igt_perfctr_session_setup(&s, &dev, 4, 0);
-		c[0].type = DRM_VSOC_CMD_WAIT;
-		c[0].wait.duration_ns = 30 * MS;
-		c[1].type = DRM_VSOC_CMD_SAMPLE;
-		c[1].sample.handle = s.handle;
-		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
-		job = igt_vsoc_submit(&dev, c, 2);
-		igt_perfctr_session_fini(&s);
-		wait = igt_vsoc_wait(&dev, job);
-		igt_assert_eq(wait.status, 0);
-		igt_assert_eq(wait.sample_errors, 1);
-		igt_assert_eq(wait.sample_errno, -ENOENT);
-	}
+	igt_subtest("in-stream-torn-down") in_stream_torn_down();
 }
 
 int igt_main()

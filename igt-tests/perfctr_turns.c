@@ -306,241 +306,267 @@ static bool has_share(const struct igt_perfctr_session *s, const char *name)
 	return enabled_ns && 10 * ns >= enabled_ns;
 }
 
-static void turn_tests(void)
+/* each with another value in the same multiplexer: one counts at a time */
+static const char *const names[] = { "rop_busy", "rop_samples_in_count_1", "shaded_pixel_count_0",
+				     "shaded_pixel_count_2" };
+static const char *const shared[] = { "shader_busy", "sm_cta_launched" };
+/* the last one is what is left over at the end of a command */
+enum { NAMES = sizeof(names) / sizeof(names[0]), STEADY_NAMES = NAMES - 1 };
+
+static void turns_steady(void)
 {
-	/* each with another value in the same multiplexer: one counts at a time */
-	static const char *const names[] = { "rop_busy", "rop_samples_in_count_1",
-					     "shaded_pixel_count_0", "shaded_pixel_count_2" };
-	static const char *const shared[] = { "shader_busy", "sm_cta_launched" };
-	/* the last one is what is left over at the end of a command */
-	enum { NAMES = sizeof(names) / sizeof(names[0]), STEADY_NAMES = NAMES - 1 };
 	struct drm_vsoc_command steady = { 0 };
+
+	steady.type = DRM_VSOC_CMD_DRAW;
+	steady.draw.vertices = 24000000;
+	steady.draw.primitives = 8000000;
+	steady.draw.primitives_culled = 2400000;
+	steady.draw.fragments = 400000000;
+	steady.draw.texels = 560000000;
+	assert_steady_is_scaled(names, STEADY_NAMES, &steady);
+}
+
+static void turns_random_requests(void)
+{
+	struct igt_chance chance = { .seed = request_seed() };
+
+	igt_info("repeat with PERFCTR_SEED=%llu\n", (unsigned long long)chance.seed);
+	igt_chance_begin(&chance, 0);
+	igt_assert_lt(20, assert_any_are_scaled(&chance, ALL_COUNTERS));
+	for (unsigned int n = 1; n < REQUESTS; n++) {
+		igt_chance_begin(&chance, n);
+		assert_any_are_scaled(&chance,
+				      2 + igt_chance_any(&chance, ALL_COUNTERS - 1));
+	}
+}
+
+static void shared_multiplexer_steady(void)
+{
+	struct drm_vsoc_command steady = { 0 };
+
+	memset(&steady, 0, sizeof(steady));
+	steady.type = DRM_VSOC_CMD_COMPUTE;
+	steady.compute.threads = 120000000;
+	steady.compute.instructions = 16;
+	assert_steady_is_scaled(shared, 2, &steady);
+}
+
+static void turns(void)
+{
+	struct igt_perfctr_session s;
+	uint64_t longest = 0, last = 0, sum = 0, enabled, least = ~0ull, most = 0;
+
+	igt_nv50_session_init(&s, 0);
+	for (unsigned int i = 0; i < NAMES; i++)
+		igt_nv50_want(&s, names[i]);
+	/* it is never in the way */
+	igt_nv50_want(&s, "gpu_busy");
+	igt_perfctr_session_create(&s);
+	igt_nv50_read_before();
+	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+	/* by progress, not by time: so many turns for each */
+	for (unsigned int n = 0; n < TURNS || least < 2 * IGT_NV50_SLICE_NS; n++) {
+		igt_nv50_work(n);
+		igt_assert_eq(igt_perfctr_sample(&s, n), 0);
+		igt_perfctr_drain(&s);
+		if (last && s.last.end_ns - last > longest)
+			longest = s.last.end_ns - last;
+		last = s.last.end_ns;
+		least = ~0ull;
+		for (unsigned int i = 0; i < NAMES; i++)
+			if (igt_nv50_ran(&s, names[i]) < least)
+				least = igt_nv50_ran(&s, names[i]);
+	}
+	igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
+	igt_perfctr_drain(&s);
+	igt_nv50_read_after();
+	if (s.last.end_ns - last > longest)
+		longest = s.last.end_ns - last;
+
+	igt_assert(s.flags & DRM_PERFCTR_SAMPLE_MULTIPLEXED);
+	enabled = igt_nv50_sum(&s, names[0])->time_enabled;
+	least = ~0ull;
+	for (unsigned int i = 0; i < NAMES; i++) {
+		const uint64_t ns = igt_nv50_ran(&s, names[i]);
+
+		sum += ns;
+		least = ns < least ? ns : least;
+		most = ns > most ? ns : most;
+		igt_assert_lte_u64(igt_nv50_value(&s, names[i]), igt_nv50_truth(names[i]));
+		igt_assert_lte_u64(1, igt_nv50_value(&s, names[i]));
+	}
+	/* at any time it was the turn of exactly one of them */
+	igt_assert_eq_u64(sum, enabled);
+	/* a turn ends with the first collection after its time; ours are such */
+	igt_assert_lte_u64(most - least, 2 * (IGT_NV50_SLICE_NS + longest));
+	igt_assert_eq_u64(igt_nv50_ran(&s, "gpu_busy"),
+			  igt_nv50_sum(&s, "gpu_busy")->time_enabled);
+	igt_assert_eq_u64(igt_nv50_value(&s, "gpu_busy"), igt_nv50_truth("gpu_busy"));
+	igt_perfctr_session_fini(&s);
+}
+
+static void join_and_leave(void)
+{
 	struct igt_perfctr_session s, t;
 
+	igt_nv50_session_init(&s, 0);
+	igt_nv50_want(&s, "rop_busy");
+	igt_nv50_session_init(&t, 0);
+	igt_nv50_want(&t, "rop_samples_in_count_1");
+	igt_perfctr_session_create(&s);
+	igt_perfctr_session_create(&t);
+	igt_nv50_read_before();
+	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+	igt_nv50_work(1);
+	igt_assert_eq(igt_perfctr_start(&t, 0), 0);
+	igt_assert_eq(igt_perfctr_sample(&s, 1), 0);
+	igt_perfctr_drain(&s);
+	igt_nv50_read_after();
+	/* all work was done before it had to share */
+	igt_assert_eq_u64(igt_nv50_value(&s, "rop_busy"), igt_nv50_truth("rop_busy"));
+	for (unsigned int n = 0; n < TURNS || !igt_nv50_ran(&t, "rop_samples_in_count_1");
+	     n++) {
+		igt_nv50_work(n);
+		igt_assert_eq(igt_perfctr_sample(&t, n), 0);
+		igt_perfctr_drain(&t);
+	}
+	igt_assert_eq(igt_perfctr_sample(&s, 2), 0);
+	igt_perfctr_drain(&s);
+	igt_assert(s.last.flags & DRM_PERFCTR_SAMPLE_MULTIPLEXED);
+	igt_assert_eq(igt_perfctr_stop(&t, 0), 0);
+	igt_assert_eq(igt_perfctr_sample(&s, 3), 0);
+	igt_perfctr_drain(&s);
+
+	/* alone again: exact from here on */
+	igt_perfctr_session_fini(&t);
+	{
+		const uint64_t value = igt_nv50_value(&s, "rop_busy");
+
+		igt_nv50_read_before();
+		igt_nv50_work(7);
+		igt_assert_eq(igt_perfctr_stop(&s, 4), 0);
+		igt_perfctr_drain(&s);
+		igt_nv50_read_after();
+		igt_assert_eq_u32(s.last.flags & DRM_PERFCTR_SAMPLE_MULTIPLEXED, 0);
+		igt_assert_eq_u64(igt_nv50_value(&s, "rop_busy") - value,
+				  igt_nv50_truth("rop_busy"));
+	}
+	igt_perfctr_session_fini(&s);
+}
+
+static void join_loses_nothing(void)
+{
+	struct igt_perfctr_session s, t;
+
+	igt_nv50_session_init(&s, 0);
+	igt_nv50_want(&s, "gpu_idle");
+	igt_perfctr_session_create(&s);
+	igt_nv50_session_init(&t, 0);
+	igt_nv50_want(&t, "setup_primitive_count");
+	igt_perfctr_session_create(&t);
+	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+	igt_nv50_read_before();
+	for (unsigned int n = 0; n < 500; n++) {
+		igt_assert_eq(igt_perfctr_start(&t, 0), 0);
+		igt_assert_eq(igt_perfctr_stop(&t, 0), 0);
+		igt_perfctr_drain(&t);
+	}
+	igt_nv50_read_after();
+	igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
+	igt_perfctr_drain(&s);
+	/* it goes on all the time, before and after as well */
+	igt_assert_lte_u64(igt_nv50_truth("gpu_idle"), igt_nv50_value(&s, "gpu_idle"));
+	igt_perfctr_session_fini(&t);
+	igt_perfctr_session_fini(&s);
+}
+
+static void join_starves_nobody(void)
+{
+	struct igt_perfctr_session s, t;
+	unsigned int rounds = 0;
+
+	igt_nv50_session_init(&s, 0);
+	igt_nv50_want(&s, names[0]);
+	igt_nv50_want(&s, names[1]);
+	igt_perfctr_session_create(&s);
+	igt_nv50_session_init(&t, 0);
+	igt_nv50_want(&t, names[2]);
+	igt_perfctr_session_create(&t);
+	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+	/* again if the machine stood still in somebody's turn; who starves has ever less */
+	do {
+		igt_assert_lt(rounds++, 20);
+		/* three passes, then two, then three */
+		for (unsigned int n = 0; n < 500; n++) {
+			igt_assert_eq(igt_perfctr_start(&t, 0), 0);
+			igt_assert_eq(igt_perfctr_stop(&t, 0), 0);
+			igt_perfctr_drain(&t);
+		}
+		igt_perfctr_sample_and_drain(&s);
+	} while (!has_share(&s, names[0]) || !has_share(&s, names[1]) ||
+		 !has_share(&t, names[2]));
+	igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
+	igt_perfctr_drain(&s);
+	igt_assert_eq_u64(t.lost_ns, 0);
+	igt_perfctr_session_fini(&t);
+	igt_perfctr_session_fini(&s);
+}
+
+static void shared_multiplexer(void)
+{
+	struct igt_perfctr_session s;
+
+	igt_nv50_session_init(&s, 0);
+	igt_nv50_want(&s, "shader_busy");
+	igt_nv50_want(&s, "sm_cta_launched");
+	igt_perfctr_session_create(&s);
+	igt_nv50_read_before();
+	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+	do {
+		igt_nv50_work(1);
+		igt_assert_eq(igt_perfctr_sample(&s, 1), 0);
+		igt_perfctr_drain(&s);
+	} while (!igt_nv50_ran(&s, "shader_busy") || !igt_nv50_ran(&s, "sm_cta_launched"));
+	igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
+	igt_perfctr_drain(&s);
+	igt_nv50_read_after();
+	igt_assert(s.flags & DRM_PERFCTR_SAMPLE_MULTIPLEXED);
+	igt_assert_eq_u64(igt_nv50_ran(&s, "shader_busy") +
+				  igt_nv50_ran(&s, "sm_cta_launched"),
+			  igt_nv50_sum(&s, "shader_busy")->time_enabled);
+	igt_assert_lte_u64(igt_nv50_value(&s, "shader_busy"),
+			   igt_nv50_truth("shader_busy"));
+	igt_perfctr_session_fini(&s);
+}
+
+static void turn_tests(void)
+{
 	igt_describe(
 		"of steady work scaled counts are the truth, but for what the two ends of each "
 		"turn cut");
-	igt_nv50_subtest("turns-steady")
-	{
-		steady.type = DRM_VSOC_CMD_DRAW;
-		steady.draw.vertices = 24000000;
-		steady.draw.primitives = 8000000;
-		steady.draw.primitives_culled = 2400000;
-		steady.draw.fragments = 400000000;
-		steady.draw.texels = 560000000;
-		assert_steady_is_scaled(names, STEADY_NAMES, &steady);
-	}
+	igt_nv50_subtest("turns-steady") turns_steady();
 	igt_describe("of work that has nothing to do with the turns they are near it");
 	igt_nv50_subtest("turns-random")
 	{
 		assert_random_is_scaled(names, STEADY_NAMES);
 	}
 	igt_describe("so are those of any counters, PCOUNTER's and MP's, of any number");
-	igt_nv50_subtest("turns-random-requests")
-	{
-		struct igt_chance chance = { .seed = request_seed() };
-
-		igt_info("repeat with PERFCTR_SEED=%llu\n", (unsigned long long)chance.seed);
-		igt_chance_begin(&chance, 0);
-		igt_assert_lt(20, assert_any_are_scaled(&chance, ALL_COUNTERS));
-		for (unsigned int n = 1; n < REQUESTS; n++) {
-			igt_chance_begin(&chance, n);
-			assert_any_are_scaled(&chance,
-					      2 + igt_chance_any(&chance, ALL_COUNTERS - 1));
-		}
-	}
+	igt_nv50_subtest("turns-random-requests") turns_random_requests();
 	igt_describe("scaled counts of PCOUNTER and MP counters that take turns are the truth");
-	igt_nv50_subtest("shared-multiplexer-steady")
-	{
-		memset(&steady, 0, sizeof(steady));
-		steady.type = DRM_VSOC_CMD_COMPUTE;
-		steady.compute.threads = 120000000;
-		steady.compute.instructions = 16;
-		assert_steady_is_scaled(shared, 2, &steady);
-	}
+	igt_nv50_subtest("shared-multiplexer-steady") shared_multiplexer_steady();
 
 	igt_describe("counters that conflict take turns; times add up, turns are fair");
-	igt_nv50_subtest("turns")
-	{
-		uint64_t longest = 0, last = 0, sum = 0, enabled, least = ~0ull, most = 0;
-
-		igt_nv50_session_init(&s, 0);
-		for (unsigned int i = 0; i < NAMES; i++)
-			igt_nv50_want(&s, names[i]);
-		/* it is never in the way */
-		igt_nv50_want(&s, "gpu_busy");
-		igt_perfctr_session_create(&s);
-		igt_nv50_read_before();
-		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
-		/* by progress, not by time: so many turns for each */
-		for (unsigned int n = 0; n < TURNS || least < 2 * IGT_NV50_SLICE_NS; n++) {
-			igt_nv50_work(n);
-			igt_assert_eq(igt_perfctr_sample(&s, n), 0);
-			igt_perfctr_drain(&s);
-			if (last && s.last.end_ns - last > longest)
-				longest = s.last.end_ns - last;
-			last = s.last.end_ns;
-			least = ~0ull;
-			for (unsigned int i = 0; i < NAMES; i++)
-				if (igt_nv50_ran(&s, names[i]) < least)
-					least = igt_nv50_ran(&s, names[i]);
-		}
-		igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
-		igt_perfctr_drain(&s);
-		igt_nv50_read_after();
-		if (s.last.end_ns - last > longest)
-			longest = s.last.end_ns - last;
-
-		igt_assert(s.flags & DRM_PERFCTR_SAMPLE_MULTIPLEXED);
-		enabled = igt_nv50_sum(&s, names[0])->time_enabled;
-		least = ~0ull;
-		for (unsigned int i = 0; i < NAMES; i++) {
-			const uint64_t ns = igt_nv50_ran(&s, names[i]);
-
-			sum += ns;
-			least = ns < least ? ns : least;
-			most = ns > most ? ns : most;
-			igt_assert_lte_u64(igt_nv50_value(&s, names[i]), igt_nv50_truth(names[i]));
-			igt_assert_lte_u64(1, igt_nv50_value(&s, names[i]));
-		}
-		/* at any time it was the turn of exactly one of them */
-		igt_assert_eq_u64(sum, enabled);
-		/* a turn ends with the first collection after its time; ours are such */
-		igt_assert_lte_u64(most - least, 2 * (IGT_NV50_SLICE_NS + longest));
-		igt_assert_eq_u64(igt_nv50_ran(&s, "gpu_busy"),
-				  igt_nv50_sum(&s, "gpu_busy")->time_enabled);
-		igt_assert_eq_u64(igt_nv50_value(&s, "gpu_busy"), igt_nv50_truth("gpu_busy"));
-		igt_perfctr_session_fini(&s);
-	}
+	igt_nv50_subtest("turns") turns();
 	igt_describe(
 		"a session that joins makes another one share, and gives all back when it ends");
-	igt_nv50_subtest("join-and-leave")
-	{
-		igt_nv50_session_init(&s, 0);
-		igt_nv50_want(&s, "rop_busy");
-		igt_nv50_session_init(&t, 0);
-		igt_nv50_want(&t, "rop_samples_in_count_1");
-		igt_perfctr_session_create(&s);
-		igt_perfctr_session_create(&t);
-		igt_nv50_read_before();
-		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
-		igt_nv50_work(1);
-		igt_assert_eq(igt_perfctr_start(&t, 0), 0);
-		igt_assert_eq(igt_perfctr_sample(&s, 1), 0);
-		igt_perfctr_drain(&s);
-		igt_nv50_read_after();
-		/* all work was done before it had to share */
-		igt_assert_eq_u64(igt_nv50_value(&s, "rop_busy"), igt_nv50_truth("rop_busy"));
-		for (unsigned int n = 0; n < TURNS || !igt_nv50_ran(&t, "rop_samples_in_count_1");
-		     n++) {
-			igt_nv50_work(n);
-			igt_assert_eq(igt_perfctr_sample(&t, n), 0);
-			igt_perfctr_drain(&t);
-		}
-		igt_assert_eq(igt_perfctr_sample(&s, 2), 0);
-		igt_perfctr_drain(&s);
-		igt_assert(s.last.flags & DRM_PERFCTR_SAMPLE_MULTIPLEXED);
-		igt_assert_eq(igt_perfctr_stop(&t, 0), 0);
-		igt_assert_eq(igt_perfctr_sample(&s, 3), 0);
-		igt_perfctr_drain(&s);
-
-		/* alone again: exact from here on */
-		igt_perfctr_session_fini(&t);
-		{
-			const uint64_t value = igt_nv50_value(&s, "rop_busy");
-
-			igt_nv50_read_before();
-			igt_nv50_work(7);
-			igt_assert_eq(igt_perfctr_stop(&s, 4), 0);
-			igt_perfctr_drain(&s);
-			igt_nv50_read_after();
-			igt_assert_eq_u32(s.last.flags & DRM_PERFCTR_SAMPLE_MULTIPLEXED, 0);
-			igt_assert_eq_u64(igt_nv50_value(&s, "rop_busy") - value,
-					  igt_nv50_truth("rop_busy"));
-		}
-		igt_perfctr_session_fini(&s);
-	}
+	igt_nv50_subtest("join-and-leave") join_and_leave();
 	igt_describe("not a clock is lost while the hardware is told what newcomers want");
-	igt_nv50_subtest("join-loses-nothing")
-	{
-		igt_nv50_session_init(&s, 0);
-		igt_nv50_want(&s, "gpu_idle");
-		igt_perfctr_session_create(&s);
-		igt_nv50_session_init(&t, 0);
-		igt_nv50_want(&t, "setup_primitive_count");
-		igt_perfctr_session_create(&t);
-		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
-		igt_nv50_read_before();
-		for (unsigned int n = 0; n < 500; n++) {
-			igt_assert_eq(igt_perfctr_start(&t, 0), 0);
-			igt_assert_eq(igt_perfctr_stop(&t, 0), 0);
-			igt_perfctr_drain(&t);
-		}
-		igt_nv50_read_after();
-		igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
-		igt_perfctr_drain(&s);
-		/* it goes on all the time, before and after as well */
-		igt_assert_lte_u64(igt_nv50_truth("gpu_idle"), igt_nv50_value(&s, "gpu_idle"));
-		igt_perfctr_session_fini(&t);
-		igt_perfctr_session_fini(&s);
-	}
+	igt_nv50_subtest("join-loses-nothing") join_loses_nothing();
 	igt_describe(
 		"whoever starts and stops sessions all the time keeps nobody from having turns");
-	igt_nv50_subtest("join-starves-nobody")
-	{
-		unsigned int rounds = 0;
-
-		igt_nv50_session_init(&s, 0);
-		igt_nv50_want(&s, names[0]);
-		igt_nv50_want(&s, names[1]);
-		igt_perfctr_session_create(&s);
-		igt_nv50_session_init(&t, 0);
-		igt_nv50_want(&t, names[2]);
-		igt_perfctr_session_create(&t);
-		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
-		/* again if the machine stood still in somebody's turn; who starves has ever less */
-		do {
-			igt_assert_lt(rounds++, 20);
-			/* three passes, then two, then three */
-			for (unsigned int n = 0; n < 500; n++) {
-				igt_assert_eq(igt_perfctr_start(&t, 0), 0);
-				igt_assert_eq(igt_perfctr_stop(&t, 0), 0);
-				igt_perfctr_drain(&t);
-			}
-			igt_perfctr_sample_and_drain(&s);
-		} while (!has_share(&s, names[0]) || !has_share(&s, names[1]) ||
-			 !has_share(&t, names[2]));
-		igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
-		igt_perfctr_drain(&s);
-		igt_assert_eq_u64(t.lost_ns, 0);
-		igt_perfctr_session_fini(&t);
-		igt_perfctr_session_fini(&s);
-	}
+	igt_nv50_subtest("join-starves-nobody") join_starves_nobody();
 	igt_describe("PCOUNTER and MP counters that need the shared multiplexer take turns");
-	igt_nv50_subtest("shared-multiplexer")
-	{
-		igt_nv50_session_init(&s, 0);
-		igt_nv50_want(&s, "shader_busy");
-		igt_nv50_want(&s, "sm_cta_launched");
-		igt_perfctr_session_create(&s);
-		igt_nv50_read_before();
-		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
-		do {
-			igt_nv50_work(1);
-			igt_assert_eq(igt_perfctr_sample(&s, 1), 0);
-			igt_perfctr_drain(&s);
-		} while (!igt_nv50_ran(&s, "shader_busy") || !igt_nv50_ran(&s, "sm_cta_launched"));
-		igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
-		igt_perfctr_drain(&s);
-		igt_nv50_read_after();
-		igt_assert(s.flags & DRM_PERFCTR_SAMPLE_MULTIPLEXED);
-		igt_assert_eq_u64(igt_nv50_ran(&s, "shader_busy") +
-					  igt_nv50_ran(&s, "sm_cta_launched"),
-				  igt_nv50_sum(&s, "shader_busy")->time_enabled);
-		igt_assert_lte_u64(igt_nv50_value(&s, "shader_busy"),
-				   igt_nv50_truth("shader_busy"));
-		igt_perfctr_session_fini(&s);
-	}
+	igt_nv50_subtest("shared-multiplexer") shared_multiplexer();
 }
 
 int igt_main()

@@ -177,22 +177,30 @@ void igt_nv50_step(uint64_t ns)
 	igt_vsoc_debugfs_u64(&igt_nv50.dev, "step_ns", ns);
 }
 
-uint64_t igt_nv50_sampler(const char *name)
+static bool find_number(const char *file, const char *name, uint64_t *value)
 {
-	char path[64], word[32], value[32];
-	uint64_t n = 0;
+	char path[64], word[32], text[32];
 	bool found = false;
 	FILE *f;
 
-	snprintf(path, sizeof(path), "/sys/kernel/debug/dri/%d/vsoc/pcounter", igt_nv50.dev.minor);
+	snprintf(path, sizeof(path), "/sys/kernel/debug/dri/%d/%s", igt_nv50.dev.minor, file);
 	f = fopen(path, "re");
 	igt_assert_f(f, "%s: %s\n", path, strerror(errno));
-	while (!found && fscanf(f, "%31s %31s", word, value) == 2) {
+	while (!found && fscanf(f, "%31s %31s", word, text) == 2) {
 		found = !strcmp(word, name);
-		n = strtoull(value, NULL, 10);
+		*value = strtoull(text, NULL, 10);
 	}
 	fclose(f);
-	igt_assert_f(found, "no %s in %s\n", name, path);
+	return found;
+}
+
+uint64_t igt_nv50_sampler(const char *name)
+{
+	uint64_t n = 0;
+
+	igt_assert_f(find_number("vsoc/pcounter", name, &n) ||
+			     find_number("perfctr_sampler", name, &n),
+		     "no %s in debugfs\n", name);
 	return n;
 }
 

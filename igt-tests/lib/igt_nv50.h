@@ -75,7 +75,7 @@ void igt_nv50_assert_conserved(const struct igt_perfctr_session *s);
 void igt_nv50_work(unsigned int n);
 /* let stepped time pass */
 void igt_nv50_step(uint64_t ns);
-/* a number of the debugfs file "pcounter" */
+/* a number of the debugfs files "vsoc/pcounter" and "perfctr_sampler" */
 uint64_t igt_nv50_sampler(const char *name);
 /* "auto" or "on" */
 void igt_nv50_power(const char *how);

@@ -351,6 +351,14 @@ void igt_perfctr_wait_merged(struct igt_perfctr_session *s)
 		pause_ms(&waited);
 }
 
+void igt_perfctr_await_batched(struct igt_perfctr_session *s, bool batched)
+{
+	for (unsigned int waited = 0; igt_perfctr_is_batched(s) != batched;) {
+		igt_perfctr_drain(s);
+		pause_ms(&waited);
+	}
+}
+
 const struct drm_perfctr_sample_header *igt_perfctr_slot(const struct igt_perfctr_session *s,
 							 uint64_t index)
 {

@@ -114,8 +114,10 @@ int igt_perfctr_teardown(struct igt_perfctr_session *s);
 struct drm_perfctr_status igt_perfctr_status(struct igt_perfctr_session *s);
 /* indices, state and totals of STATUS are those that the reader saw; nothing went wrong */
 void igt_perfctr_assert_status(struct igt_perfctr_session *s, bool active);
-/* its periods are recorded by the hardware at this moment */
+/* its periods were recorded by the hardware at its last sample or command */
 bool igt_perfctr_is_batched(struct igt_perfctr_session *s);
+/* wait until a sample says that they are, or are not; never for ever */
+void igt_perfctr_await_batched(struct igt_perfctr_session *s, bool batched);
 /* read everything that is published, check it, give the slots back; returns samples read */
 unsigned int igt_perfctr_drain(struct igt_perfctr_session *s);
 /* SAMPLE, which must succeed, and drain */

@@ -626,8 +626,7 @@ enum drm_vsoc_submit_flags {
  * -ENOENT no such context, session or buffer; -EOPNOTSUPP a command that the
  * product does not have, or an imported buffer; -ENOSPC a buffer is too small;
  * -EAGAIN max_queued_jobs jobs of the context are unfinished: WAIT for one;
- * -EMFILE no file descriptor is left; -EINTR a signal came while a user without
- * CAP_PERFMON waited for the turn of a SAMPLE; -ENOMEM.
+ * -EMFILE no file descriptor is left; -ENOMEM.
  */
 struct drm_vsoc_submit {
 	/** @flags: enum drm_vsoc_submit_flags. */

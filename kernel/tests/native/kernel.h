@@ -240,14 +240,62 @@ static inline void native_spin_unlock(spinlock_t *lock)
 	lock->held = false;
 }
 
+struct mutex {
+	struct spinlock lock;
+};
+
+#define DEFINE_MUTEX(name)	struct mutex name
+#define mutex_lock(m)		native_spin_lock(&(m)->lock)
+#define mutex_unlock(m)		native_spin_unlock(&(m)->lock)
 #define spin_lock_irqsave(lock, flags)	((flags) = 0, native_spin_lock(lock))
 #define spin_unlock_irqrestore(lock, flags)	((void)(flags), native_spin_unlock(lock))
+
+/* --- lists ---------------------------------------------------------------- */
+
+struct list_head {
+	struct list_head *next, *prev;
+};
+
+#define LIST_HEAD(name)		struct list_head name = { &(name), &(name) }
+
+static inline void list_add_tail(struct list_head *node, struct list_head *list)
+{
+	node->prev = list->prev;
+	node->next = list;
+	list->prev->next = node;
+	list->prev = node;
+}
+
+static inline void list_del(struct list_head *node)
+{
+	node->prev->next = node->next;
+	node->next->prev = node->prev;
+}
+
+#define list_for_each_entry(at, list, member)					\
+	for ((at) = container_of((list)->next, __typeof__(*(at)), member);	\
+	     &(at)->member != (list);						\
+	     (at) = container_of((at)->member.next, __typeof__(*(at)), member))
+#define list_for_each_entry_safe(at, after, list, member)			\
+	for ((at) = container_of((list)->next, __typeof__(*(at)), member),	\
+	     (after) = container_of((at)->member.next, __typeof__(*(at)), member); \
+	     &(at)->member != (list); (at) = (after),				\
+	     (after) = container_of((at)->member.next, __typeof__(*(at)), member))
 
 /* --- modules, errors, drm ------------------------------------------------ */
 
 #define EXPORT_SYMBOL_GPL(symbol)	extern int native_exported
 #define MODULE_DESCRIPTION(text)	extern int native_module
 #define MODULE_LICENSE(text)		extern int native_module
+#define __init
+#define __exit
+/* a program has one module at most; its tests call these */
+#define module_init(function)		int native_init(void) { return function(); }
+#define module_exit(function)		void native_exit(void) { function(); }
+#define THIS_MODULE			NULL
+#define try_module_get(module)		((void)(module), true)
+int native_init(void);
+void native_exit(void);
 
 #define MAX_ERRNO	4095
 #define IS_ERR(p)	((unsigned long)(p) >= (unsigned long)-MAX_ERRNO)
@@ -272,6 +320,8 @@ extern unsigned int native_fail_alloc;
 struct seq_file;
 #define seq_printf(m, ...)	((void)(m), printf("# " __VA_ARGS__))
 
+#define kzalloc(size, gfp)		((void)(gfp), calloc(1, size))
+#define kfree(memory)			free(memory)
 #define drmm_kzalloc(drm, size, gfp)	((void)(gfp), native_managed(1, size))
 #define drmm_kcalloc(drm, n, size, gfp)	((void)(gfp), native_managed(n, size))
 

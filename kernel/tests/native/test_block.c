@@ -6,9 +6,11 @@
 #include "test.h"
 #include <drm/perfctr_mali.h>
 #include <drm/perfctr_nv50.h>
+#include <drm/perfctr_tegra410.h>
 #include <drm/vsoc_drm.h>
 #include "perfctr_layout.h"
 #include "perfctr_mask.h"
+#include "pmu/pmu_block.h"
 
 #define SEQS	64
 
@@ -232,6 +234,82 @@ static void multiplexed_counters_come_with_their_times(void)
 	check_eq(out.times[1], 300);
 }
 
+static void pmu_block_reports_multiplexing(void)
+{
+	u64 totals[3] = { 100, 0, 50 }, enabled[3] = { 1000, 1000, 1000 };
+	u64 running[3] = { 1000, 0, 400 }, base[3] = { 0 };
+	u64 base_enabled[3] = { 0 }, base_running[3] = { 0 };
+	struct perfctr_pmu_block pmu = {
+		.identity = {
+			.config = 0xc0, .config1 = 0xc1, .config2 = 0xc2, .pmu_type = 42,
+			.cpu = -1, .pmu_name = "nvidia_ucf_pmu_1",
+		},
+		.type = DRM_PERFCTR_TEGRA410_BLOCK_UCF, .index = 1,
+		.product = DRM_PERFCTR_TEGRA410_PRODUCT, .time_ns = 900, .count = 3, .totals = totals, .enabled = enabled,
+		.running = running, .base_enabled = base_enabled, .base_running = base_running,
+	};
+	struct perfctr_view view = {
+		.mask = 0x7, .totals = totals, .base = base, .pmu = &pmu,
+		.format = DRM_PERFCTR_FORMAT_RUNNING_TIMES | DRM_PERFCTR_FORMAT_PMU_IDENTITY,
+	};
+	struct {
+		struct drm_perfctr_block_header header;
+		struct drm_perfctr_running_times span;
+		struct drm_perfctr_pmu_identity identity;
+		u64 counters[3];
+		u64 times[3];
+	} out;
+	u32 states = 0;
+
+	check_eq(drm_perfctr_view_size(&view), sizeof(out));
+	check(drm_perfctr_pmu_layout(&out, &view, 1000, &states) == &out + 1);
+	check_eq(out.header.size, sizeof(out));
+	check_eq(out.header.header_size, 128);
+	check_eq(out.header.format, 3);
+	check_eq(out.header.valid_mask, 0x5);
+	check_eq(out.header.enable_mask, 0x7);
+	check_eq(out.identity.pmu_type, 42);
+	check_eq(out.span.time_enabled, 1000);
+	check_eq(out.span.time_running, 0);
+	check(states & DRM_PERFCTR_STATE_MULTIPLEXED);
+	check_eq((u32)out.header.capture_ns, (u32)-100);
+	check(!strcmp(out.identity.pmu_name, "nvidia_ucf_pmu_1"));
+	check_eq(out.counters[0], 100);
+	check_eq(out.counters[1], 0);
+	check_eq(out.counters[2], 50);
+	check_eq(out.times[2], 400);
+
+	/* the next span begins at these values */
+	totals[1] = 8;
+	enabled[1] += 100;
+	running[1] += 100;
+	states = 0;
+	drm_perfctr_pmu_layout(&out, &view, 1000, &states);
+	check_eq(out.counters[0], 0);
+	check_eq(out.counters[1], 8);
+	check_eq(out.header.valid_mask, 0x2);
+	check(!(states & DRM_PERFCTR_STATE_MULTIPLEXED));
+	check_eq(out.span.time_enabled, 100);
+
+	/* what lacks a CPU is not measured, and never counted later as if it were */
+	for (unsigned int i = 0; i < 3; i++) {
+		totals[i] += 5;
+		enabled[i] += 10;
+		running[i] += 10;
+	}
+	pmu.incomplete = 0x2;
+	drm_perfctr_pmu_layout(&out, &view, 1000, &states);
+	check_eq(out.header.valid_mask, 0x5);
+	check_eq(out.counters[0], 5);
+	check_eq(out.counters[1], 0);
+	check_eq(pmu.incomplete, 0);
+	totals[1] += 3;
+	running[1] += 10;
+	drm_perfctr_pmu_layout(&out, &view, 1000, &states);
+	check_eq(out.header.valid_mask, 0x2);
+	check_eq(out.counters[1], 3);
+}
+
 /* what follows a header is in the order of the bits */
 static void a_header_has_what_its_format_adds(void)
 {
@@ -282,6 +360,7 @@ static const struct test tests[] = {
 	TEST(unmeasured_counter_keeps_its_base),
 	TEST(full_mask_gives_the_same),
 	TEST(block_bytes_are_as_documented),
+	TEST(pmu_block_reports_multiplexing),
 	TEST(a_header_has_what_its_format_adds),
 	TEST(multiplexed_counters_come_with_their_times),
 };

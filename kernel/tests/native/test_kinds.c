@@ -8,8 +8,8 @@
 
 #include "kernel.h"
 #include "test.h"
-#include "perfctr_pmu.h"
-#include <drm/drm_perfctr.h>
+#include "pmu/pmu_block.h"
+#include <drm/perfctr_tegra410.h>
 
 #define MAX_EVENTS	64
 
@@ -41,6 +41,16 @@ static const struct wanted_kind wanted[] = {
 	{ DRM_PERFCTR_TEGRA410_BLOCK_NVDLINK, "DRM_PERFCTR_TEGRA410_C2C_", { 0, 1 },
 	  { "nvidia_nvdlink_pmu_0", "nvidia_nvdlink_pmu_1" }, { 0, 0, 0 } },
 };
+
+/* the registered kind of a block type, NULL if there is none */
+static const struct drm_perfctr_pmu_kind *kind_of(u16 type)
+{
+	const struct drm_perfctr_pmu_kind *kind;
+	struct module *owner;
+
+	drm_perfctr_pmu_kind_get(type, &kind, &owner);
+	return kind;
+}
 
 /*
  * What the header says of events whose names begin with @prefix and hold no other prefix:
@@ -82,7 +92,7 @@ static void bits_are_the_events_of_the_header(void)
 	unsigned int k, i;
 
 	for (k = 0; k < ARRAY_SIZE(wanted); k++) {
-		const struct perfctr_pmu_kind *kind = perfctr_pmu_kind(wanted[k].type);
+		const struct drm_perfctr_pmu_kind *kind = kind_of(wanted[k].type);
 		u64 events[MAX_EVENTS] = { 0 };
 
 		check(kind && kind->events);
@@ -101,13 +111,13 @@ static void a_filter_is_a_bit_of_the_formats(void)
 	unsigned int k, field, bit;
 
 	for (k = 0; k < ARRAY_SIZE(wanted); k++) {
-		const struct perfctr_pmu_kind *kind = perfctr_pmu_kind(wanted[k].type);
+		const struct drm_perfctr_pmu_kind *kind = kind_of(wanted[k].type);
 
 		check_eq(kind->filter_enable & ~kind->filter[0], 0);
 		check_eq(kind->filter[0] & kind->config_mask, 0);
 		for (field = 0; field < 3; field++)
 			for (bit = 0; bit < 64; bit++)
-				check_eq(perfctr_pmu_kind_refuses(kind, field, kind->filter_enable,
+				check_eq(drm_perfctr_pmu_kind_refuses(kind, field, kind->filter_enable,
 								  BIT_ULL(bit)),
 					 BIT_ULL(bit) & ~wanted[k].filter[field]);
 	}
@@ -115,12 +125,12 @@ static void a_filter_is_a_bit_of_the_formats(void)
 
 static void an_address_without_its_enable_bit_is_refused(void)
 {
-	const struct perfctr_pmu_kind *kind = perfctr_pmu_kind(DRM_PERFCTR_TEGRA410_BLOCK_PCIE_TGT);
+	const struct drm_perfctr_pmu_kind *kind = kind_of(DRM_PERFCTR_TEGRA410_BLOCK_PCIE_TGT);
 
-	check_eq(perfctr_pmu_kind_refuses(kind, 1, 0, 0x1000), 0x1000);
-	check_eq(perfctr_pmu_kind_refuses(kind, 2, BIT_ULL(3), U64_MAX), U64_MAX);
-	check_eq(perfctr_pmu_kind_refuses(kind, 1, 0, 0), 0);
-	check_eq(perfctr_pmu_kind_refuses(kind, 0, 0, BIT_ULL(11)), 0);
+	check_eq(drm_perfctr_pmu_kind_refuses(kind, 1, 0, 0x1000), 0x1000);
+	check_eq(drm_perfctr_pmu_kind_refuses(kind, 2, BIT_ULL(3), U64_MAX), U64_MAX);
+	check_eq(drm_perfctr_pmu_kind_refuses(kind, 1, 0, 0), 0);
+	check_eq(drm_perfctr_pmu_kind_refuses(kind, 0, 0, BIT_ULL(11)), 0);
 }
 
 static void a_name_is_one_block(void)
@@ -128,41 +138,41 @@ static void a_name_is_one_block(void)
 	unsigned int k, other, i;
 
 	for (k = 0; k < ARRAY_SIZE(wanted); k++) {
-		const struct perfctr_pmu_kind *kind = perfctr_pmu_kind(wanted[k].type);
+		const struct drm_perfctr_pmu_kind *kind = kind_of(wanted[k].type);
 
 		for (i = 0; i < 2; i++) {
 			char longer[64], shorter[64];
 
-			check(perfctr_pmu_kind_matches(kind, wanted[k].pmu[i],
+			check(drm_perfctr_pmu_kind_matches(kind, wanted[k].pmu[i],
 						       wanted[k].index[i]));
-			check(!perfctr_pmu_kind_matches(kind, wanted[k].pmu[i],
+			check(!drm_perfctr_pmu_kind_matches(kind, wanted[k].pmu[i],
 							wanted[k].index[!i]));
 			snprintf(longer, sizeof(longer), "%s0", wanted[k].pmu[i]);
-			check(!perfctr_pmu_kind_matches(kind, longer, wanted[k].index[i]));
+			check(!drm_perfctr_pmu_kind_matches(kind, longer, wanted[k].index[i]));
 			snprintf(shorter, sizeof(shorter), "%s", wanted[k].pmu[i]);
 			shorter[strlen(shorter) - 1] = '\0';
-			check(!perfctr_pmu_kind_matches(kind, shorter, wanted[k].index[i]));
+			check(!drm_perfctr_pmu_kind_matches(kind, shorter, wanted[k].index[i]));
 			for (other = 0; other < ARRAY_SIZE(wanted); other++)
-				check(perfctr_pmu_kind_matches(perfctr_pmu_kind(wanted[other].type),
+				check(drm_perfctr_pmu_kind_matches(kind_of(wanted[other].type),
 							       wanted[k].pmu[i],
 							       wanted[k].index[i]) == (other == k));
 		}
-		check(!perfctr_pmu_kind_matches(kind, "", 0));
+		check(!drm_perfctr_pmu_kind_matches(kind, "", 0));
 	}
 }
 
 static void a_block_of_any_pmu_has_no_rules_of_ours(void)
 {
-	const struct perfctr_pmu_kind *kind = perfctr_pmu_kind(DRM_PERFCTR_BLOCK_GENERIC_PMU);
+	const struct drm_perfctr_pmu_kind *kind;
+	struct module *owner;
 	unsigned int field;
 
-	check(kind && !kind->events);
-	check_eq(kind->event_count, 1);
-	check_eq(kind->config_mask, 0);
+	check_eq(drm_perfctr_pmu_kind_get(DRM_PERFCTR_BLOCK_GENERIC_PMU, &kind, &owner), 0);
+	check(!kind);
 	for (field = 0; field < 3; field++)
-		check_eq(perfctr_pmu_kind_refuses(kind, field, 0, U64_MAX), 0);
-	check(perfctr_pmu_kind_matches(kind, "software", 0));
-	check(perfctr_pmu_kind_matches(kind, "", 0xfffe));
+		check_eq(drm_perfctr_pmu_kind_refuses(NULL, field, 0, U64_MAX), 0);
+	check(drm_perfctr_pmu_kind_matches(NULL, "software", 0));
+	check(drm_perfctr_pmu_kind_matches(NULL, "", 0xfffe));
 }
 
 static void other_types_have_no_pmu(void)
@@ -170,14 +180,26 @@ static void other_types_have_no_pmu(void)
 	unsigned int type, kinds = 0;
 
 	for (type = 0; type <= U16_MAX; type++) {
-		const struct perfctr_pmu_kind *kind = perfctr_pmu_kind(type);
+		const struct drm_perfctr_pmu_kind *kind = kind_of(type);
 
 		kinds += !!kind;
 		check(!kind || kind->type == type);
-		/* what the ioctl layer takes for a PMU block, and only that */
-		check(!kind || type >= DRM_PERFCTR_BLOCK_GENERIC_PMU);
 	}
-	check_eq(kinds, ARRAY_SIZE(wanted) + 1);
+	check_eq(kinds, ARRAY_SIZE(wanted));
+}
+
+static void a_catalogue_is_refused_or_goes_with_its_module(void)
+{
+	struct drm_perfctr_pmu_kind bad = *kind_of(DRM_PERFCTR_TEGRA410_BLOCK_UCF);
+
+	bad.event_count = 0;
+	check_eq(drm_perfctr_register_pmu_kinds(&bad, 1, NULL), -EINVAL);
+	bad.event_count = DRM_PERFCTR_SECTION_COUNTERS + 1;
+	check_eq(drm_perfctr_register_pmu_kinds(&bad, 1, NULL), -EINVAL);
+	native_exit();
+	check(!kind_of(DRM_PERFCTR_TEGRA410_BLOCK_UCF));
+	check_eq(native_init(), 0);
+	check(kind_of(DRM_PERFCTR_TEGRA410_BLOCK_UCF));
 }
 
 int main(int argc, char **argv)
@@ -189,7 +211,9 @@ int main(int argc, char **argv)
 		TEST(a_name_is_one_block),
 		TEST(a_block_of_any_pmu_has_no_rules_of_ours),
 		TEST(other_types_have_no_pmu),
+		TEST(a_catalogue_is_refused_or_goes_with_its_module),
 	};
 
+	check_eq(native_init(), 0);
 	return test_main(argc, argv, tests, ARRAY_SIZE(tests));
 }

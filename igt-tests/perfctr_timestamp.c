@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The GPU's own clock: timestamps of samples, their epochs, and the pair of times of QUERY_CLOCKS.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "minigt.h"
+#include "igt_sys.h"
+#include "igt_vsoc_device.h"
+
+IGT_TEST_DESCRIPTION("Samples carry the GPU's timestamp, which QUERY_CLOCKS relates to the host");
+
+#define MS 1000000ull
+#define NEW 8
+#define NS_PER_S 1e9
+/* a tick of 24 MHz at either end, and what reading two clocks takes on a busy host */
+#define ERROR_NS (50000.0 + 2 * 42)
+
+static struct igt_perfctr_device dev;
+
+/* the element of the timestamp; false: there is none */
+static bool query_timestamp(const struct igt_perfctr_device *d, struct drm_perfctr_clock_info *info)
+{
+	struct drm_perfctr_clock_info clocks[DRM_PERFCTR_MAX_CLOCKS + 1];
+	struct drm_perfctr_query q = {
+		.type = DRM_PERFCTR_QUERY_CLOCKS,
+		.count = DRM_PERFCTR_MAX_CLOCKS + 1,
+		.stride = sizeof(clocks[0]),
+		.pointer = (uintptr_t)clocks,
+	};
+	bool found = false;
+
+	igt_assert_eq(igt_perfctr_query(d->fd, &q), 0);
+	for (unsigned int i = 0; i < q.count; i++) {
+		if (clocks[i].clock != DRM_PERFCTR_CLOCK_TIMESTAMP)
+			continue;
+		igt_assert(!found);
+		found = true;
+		*info = clocks[i];
+	}
+	return found;
+}
+
+static struct drm_perfctr_clock_info timestamp(void)
+{
+	struct drm_perfctr_clock_info info = { 0 };
+
+	igt_assert(query_timestamp(&dev, &info));
+	return info;
+}
+
+static int32_t capture_ns(const struct drm_perfctr_sample_header *h)
+{
+	const struct drm_perfctr_block_header *b = (const void *)((const char *)h + h->header_size);
+
+	return b->capture_ns;
+}
+
+/* START with a sample: the clock is known from here on */
+static void begin(struct igt_perfctr_session *s)
+{
+	igt_perfctr_session_setup(s, &dev, 64, 0);
+	igt_assert_eq(igt_perfctr_start(s, 0), 0);
+	igt_perfctr_sample_and_drain(s);
+	igt_assert_lt(0, (int)s->last.gpu_epoch);
+}
+
+static void end(struct igt_perfctr_session *s)
+{
+	igt_assert_eq(igt_perfctr_stop(s, 0), 0);
+	igt_perfctr_session_fini(s);
+}
+
+static void element(void)
+{
+	static const char *const shapes[] = { "8", "8 product=nv50" };
+
+	for (unsigned int i = 0; i < 2; i++) {
+		struct drm_perfctr_clock_info info = { 0 };
+		struct igt_perfctr_device d;
+		bool found;
+
+		igt_vsoc_come(&d, shapes[i]);
+		found = query_timestamp(&d, &info);
+		igt_assert_eq(found, !!(d.info.features & DRM_PERFCTR_FEATURE_GPU_TIMESTAMP));
+		if (found) {
+			igt_assert(!strcmp(info.name, "timestamp"));
+			igt_assert_lte_u64(1, info.frequency_hz);
+			igt_assert_lte(1, info.valid_bits);
+			igt_assert_lte(info.valid_bits, 64);
+			/* nothing was collected yet */
+			igt_assert_eq_u64(info.gpu_timestamp | info.raw_ns, 0);
+			igt_assert_eq_u64(info.age_ns | info.epoch, 0);
+		}
+		igt_vsoc_go(&d, NEW);
+	}
+}
+
+static void in_job(const struct igt_perfctr_session *s)
+{
+	struct drm_vsoc_command c[2] = { { .type = DRM_VSOC_CMD_WAIT },
+					 { .type = DRM_VSOC_CMD_SAMPLE } };
+
+	c[0].wait.duration_ns = MS;
+	c[1].sample.handle = s->handle;
+	igt_assert_eq(igt_vsoc_wait(&dev, igt_vsoc_submit(&dev, c, 2)).status, 0);
+}
+
+static void monotonic(void)
+{
+	struct drm_perfctr_sample_header before;
+	struct igt_perfctr_session s;
+
+	begin(&s);
+	for (unsigned int i = 0; i < 50; i++) {
+		before = s.last;
+		if (i % 5)
+			igt_assert_eq(igt_perfctr_sample(&s, 0), 0);
+		else
+			in_job(&s);
+		igt_perfctr_drain(&s);
+		igt_assert_eq_u32(s.last.gpu_epoch, before.gpu_epoch);
+		if (s.last.end_ns > before.end_ns + 1000)
+			igt_assert(s.last.gpu_timestamp > before.gpu_timestamp);
+	}
+	end(&s);
+}
+
+/* where QUERY_CLOCKS puts the sample's timestamp in the host's time, against its end */
+static double error_ns(const struct drm_perfctr_sample_header *h,
+		       const struct drm_perfctr_clock_info *pair, int32_t capture)
+{
+	const double since = (double)((int64_t)(h->gpu_timestamp - pair->gpu_timestamp));
+
+	igt_assert_eq_u32(h->gpu_epoch, pair->epoch);
+	return since * NS_PER_S / pair->frequency_hz -
+	       (double)((int64_t)(h->end_ns + capture - pair->raw_ns));
+}
+
+static void matches_end(void)
+{
+	struct igt_perfctr_session s;
+	double worst = 0;
+
+	begin(&s);
+	for (unsigned int i = 0; i < 20; i++) {
+		struct drm_perfctr_clock_info pair = timestamp();
+		int32_t capture;
+		double error;
+
+		igt_sleep_ms(10);
+		igt_assert_eq(igt_perfctr_sample(&s, 0), 0);
+		capture = capture_ns(igt_perfctr_slot(&s, s.extract));
+		igt_perfctr_drain(&s);
+		error = error_ns(&s.last, &pair, capture);
+		worst = worst > error ? worst : error;
+		worst = worst > -error ? worst : -error;
+	}
+	end(&s);
+	igt_info("at most %.0f ns apart\n", worst);
+	igt_assert(worst <= ERROR_NS);
+}
+
+static void last_pair(void)
+{
+	struct drm_perfctr_clock_info info;
+	struct igt_perfctr_session s;
+	uint64_t before, after;
+
+	begin(&s);
+	igt_sleep_ms(20);
+	before = igt_raw_ns();
+	info = timestamp();
+	after = igt_raw_ns();
+	igt_assert_lte_u64(before, info.raw_ns + info.age_ns);
+	igt_assert_lte_u64(info.raw_ns + info.age_ns, after);
+	/* of the sample, no earlier collection */
+	igt_assert_eq_u64(info.gpu_timestamp, s.last.gpu_timestamp);
+	igt_assert_eq_u32(info.epoch, s.last.gpu_epoch);
+	igt_assert_eq(info.pad, 0);
+	end(&s);
+}
+
+static void epoch_of_reset(void)
+{
+	struct igt_perfctr_session s;
+	uint32_t epoch;
+
+	begin(&s);
+	for (unsigned int i = 0; i < 3; i++) {
+		epoch = s.last.gpu_epoch;
+		igt_vsoc_debugfs(&dev, "reset", "1");
+		igt_perfctr_sample_and_drain(&s);
+		igt_assert(s.last.gpu_epoch);
+		igt_assert_neq(s.last.gpu_epoch, epoch);
+		igt_assert_eq_u32(timestamp().epoch, s.last.gpu_epoch);
+	}
+	end(&s);
+}
+
+static void suspend(void)
+{
+	igt_vsoc_power(0, "auto");
+	igt_vsoc_await_power(0, "suspended");
+}
+
+static void resume(void)
+{
+	igt_vsoc_power(0, "on");
+	igt_vsoc_await_power(0, "active");
+}
+
+static void epoch_of_resume(void)
+{
+	struct igt_perfctr_session s;
+	uint32_t epoch;
+
+	begin(&s);
+	epoch = s.last.gpu_epoch;
+	suspend();
+	resume();
+	igt_perfctr_sample_and_drain(&s);
+	igt_assert(s.last.gpu_epoch);
+	igt_assert_neq(s.last.gpu_epoch, epoch);
+	end(&s);
+}
+
+static void query_while_asleep(void)
+{
+	struct drm_perfctr_clock_info first, second;
+	struct igt_perfctr_session s;
+
+	begin(&s);
+	end(&s);
+	suspend();
+	first = timestamp();
+	igt_sleep_ms(20);
+	second = timestamp();
+	igt_perfctr_describe(&dev);
+	igt_assert(igt_vsoc_power_is(0, "suspended"));
+	igt_assert_eq_u64(first.raw_ns, second.raw_ns);
+	igt_assert_lte_u64(first.age_ns + 20 * MS, second.age_ns);
+	resume();
+}
+
+int igt_main()
+{
+	igt_fixture()
+	{
+		igt_require_f(igt_perfctr_open(&dev, "vsoc"), "no virtual SoC\n");
+		igt_require_f(dev.info.features & DRM_PERFCTR_FEATURE_GPU_TIMESTAMP,
+			      "no GPU timestamp\n");
+	}
+	igt_describe("QUERY_CLOCKS has an element of the timestamp exactly where the feature is, all "
+		     "zero until the first collection");
+	igt_subtest("timestamp-element") element();
+	igt_describe("within an epoch timestamps of samples, those in jobs too, grow with their ends");
+	igt_subtest("timestamp-monotonic") monotonic();
+	igt_describe("a sample's timestamp, converted by the pair of QUERY_CLOCKS, is its end");
+	igt_subtest("timestamp-matches-end") matches_end();
+	igt_describe("the pair of QUERY_CLOCKS is the last collection's, with its age");
+	igt_subtest("timestamp-last-pair") last_pair();
+	igt_describe("a reset begins a new epoch");
+	igt_subtest("timestamp-epoch-reset") epoch_of_reset();
+	igt_describe("a resume begins a new epoch");
+	igt_subtest("timestamp-epoch-resume") epoch_of_resume();
+	igt_describe("no query wakes a device that sleeps");
+	igt_subtest("timestamp-query-asleep") query_while_asleep();
+	igt_fixture()
+	{
+		igt_perfctr_close(&dev);
+	}
+}
