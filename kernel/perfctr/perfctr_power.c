@@ -122,12 +122,12 @@ void drm_perfctr_pre_reset(struct drm_perfctr *pc)
 	for (i = 0; !pc->suspended && i < pc->source_count; i++) {
 		struct drm_perfctr_source *source = pc->sources[i];
 
-		if (!source->state->users)
-			continue;
+		/* also one that still runs for sessions that are gone: it is not to be stopped */
 		if (source->state->running && source->ops->reset)
 			source->ops->reset(source);
 		source->state->running = false;
-		source->state->lost_flags |= DRM_PERFCTR_SAMPLE_RESET;
+		if (source->state->users)
+			source->state->lost_flags |= DRM_PERFCTR_SAMPLE_RESET;
 	}
 	rt_mutex_unlock(&pc->lock);
 }
