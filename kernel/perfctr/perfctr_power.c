@@ -122,7 +122,7 @@ void drm_perfctr_pre_reset(struct drm_perfctr *pc)
 	for (i = 0; !pc->suspended && i < pc->source_count; i++) {
 		struct drm_perfctr_source *source = pc->sources[i];
 
-		/* also one that still runs for sessions that are gone: it is not to be stopped */
+		/* one that no session needs may run until the release work stops it */
 		if (source->state->running && source->ops->reset)
 			source->ops->reset(source);
 		source->state->running = false;
