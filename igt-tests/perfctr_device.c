@@ -268,6 +268,28 @@ static void start_in_reset(void)
 	igt_perfctr_sysctl("paranoid", "1");
 }
 
+/* a work stops the hardware after STOP: a reset, or another START, may come before it */
+static void reset_after_stop(void)
+{
+	for (unsigned int i = 0; i < 30; i++) {
+		struct igt_perfctr_session s;
+
+		create(&s, 0, 0);
+		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+		igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
+		if (i % 3)
+			igt_vsoc_debugfs(&dev, "reset", "1");
+		igt_perfctr_drain(&s);
+		igt_perfctr_session_fini(&s);
+		create(&s, 0, 0);
+		begin(&s);
+		igt_vsoc_work(&dev, i);
+		end_conserved(&s);
+		igt_assert_eq_u64(s.lost_ns, 0);
+		igt_perfctr_session_fini(&s);
+	}
+}
+
 static void reset_tests(void)
 {
 	igt_describe("a reset is flagged in the sample that it falls into and counted by STATUS");
@@ -344,6 +366,8 @@ static void reset_tests(void)
 		igt_assert(!(s.last.flags & DRM_PERFCTR_SAMPLE_RESET));
 		igt_perfctr_session_fini(&s);
 	}
+	igt_describe("sessions after a STOP and a reset right behind it count exactly");
+	igt_subtest("reset-after-stop") reset_after_stop();
 	igt_describe("START of a user in the middle of a reset waits for its end, then counts");
 	igt_subtest("start-in-reset") start_in_reset();
 }

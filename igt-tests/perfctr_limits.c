@@ -217,7 +217,7 @@ static void user_memory(void)
 static void user_memory_kept(void)
 {
 	struct igt_perfctr_session s;
-	char kib[16];
+	char kib[24];
 
 	igt_perfctr_session_init(&s, &dev);
 	s.setup.flags = DRM_PERFCTR_SETUP_TEST_ONLY;

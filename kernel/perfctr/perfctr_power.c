@@ -122,12 +122,12 @@ void drm_perfctr_pre_reset(struct drm_perfctr *pc)
 	for (i = 0; !pc->suspended && i < pc->source_count; i++) {
 		struct drm_perfctr_source *source = pc->sources[i];
 
-		if (!source->state->users)
-			continue;
+		/* one that no session needs may run until the release work stops it */
 		if (source->state->running && source->ops->reset)
 			source->ops->reset(source);
 		source->state->running = false;
-		source->state->lost_flags |= DRM_PERFCTR_SAMPLE_RESET;
+		if (source->state->users)
+			source->state->lost_flags |= DRM_PERFCTR_SAMPLE_RESET;
 	}
 	rt_mutex_unlock(&pc->lock);
 }
