@@ -159,8 +159,7 @@ static void power_automatic(void)
 	igt_vsoc_debugfs(&dev, "cores_on", "0x50005");
 	igt_perfctr_wait_unread(&s, 2);
 	for (uint64_t i = 0; i < 2; i++) {
-		igt_assert_eq_u32(igt_perfctr_slot(&s, i)->flags,
-				  DRM_PERFCTR_SAMPLE_AUTOMATIC);
+		igt_assert_eq_u32(igt_perfctr_slot(&s, i)->flags, DRM_PERFCTR_SAMPLE_AUTOMATIC);
 		igt_assert_eq_u64(igt_perfctr_slot(&s, i)->user_data, START_DATA);
 	}
 	igt_vsoc_work(&dev, 1);
@@ -724,7 +723,8 @@ static bool is_interrupted(int (*command)(struct igt_perfctr_session *s),
 
 static void signal_tests(void)
 {
-	igt_describe("a signal ends the wait for another session's sample with -EINTR and no effect");
+	igt_describe(
+		"a signal ends the wait for another session's sample with -EINTR and no effect");
 	igt_subtest("interrupted")
 	{
 		const struct sigaction action = { .sa_handler = on_alarm };

@@ -39,7 +39,7 @@ static bool sanitized;
 static struct shared {
 	unsigned int prepared;
 	uint64_t user_ns;
-} *shared;
+} * shared;
 
 static pid_t pids[MAX_ATTACKERS];
 
@@ -634,14 +634,15 @@ int igt_main()
 		/* attackers may not look */
 		sanitized = !access("/sys/kernel/debug/kmemleak", F_OK) ||
 			    !access("/sys/kernel/debug/kcsan", F_OK);
-		shared = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
-			      0);
+		shared =
+			mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 		igt_assert(shared != MAP_FAILED);
 	}
 	igt_describe("loops of every ioctl at nice 19 delay a privileged period, and a sample in a "
 		     "job, by a collection more than loops without counters");
 	igt_subtest("beside-ioctls") unaffected_by(6, call_everything, compute);
-	igt_describe("nor do 512 perf events of a user, more than the CPU that it takes to read them");
+	igt_describe(
+		"nor do 512 perf events of a user, more than the CPU that it takes to read them");
 	igt_subtest("beside-events") beside_events();
 	igt_describe("the SCHED_FIFO worker reads no perf events of users");
 	igt_subtest("worker-share") worker_share();

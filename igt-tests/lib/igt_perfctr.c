@@ -366,8 +366,7 @@ const struct drm_perfctr_sample_header *igt_perfctr_slot(const struct igt_perfct
 			      (index & (s->setup.slots - 1)) * (uint64_t)s->setup.slot_stride);
 }
 
-const struct drm_perfctr_running_times *
-igt_perfctr_times(const struct drm_perfctr_block_header *b)
+const struct drm_perfctr_running_times *igt_perfctr_times(const struct drm_perfctr_block_header *b)
 {
 	igt_assert(b->format & DRM_PERFCTR_FORMAT_RUNNING_TIMES);
 	return (const void *)(b + 1);

@@ -83,8 +83,7 @@ int igt_perfctr_query(int fd, struct drm_perfctr_query *query);
 int igt_perfctr_control(int fd, uint32_t cmd, uint32_t *handle, void *arg, uint64_t size);
 
 /* what a block has beyond its counters; fails if its format lacks it */
-const struct drm_perfctr_running_times *
-igt_perfctr_times(const struct drm_perfctr_block_header *b);
+const struct drm_perfctr_running_times *igt_perfctr_times(const struct drm_perfctr_block_header *b);
 const struct drm_perfctr_pmu_identity *
 igt_perfctr_identity(const struct drm_perfctr_block_header *b);
 
