@@ -33,7 +33,7 @@
  * and the ordinary worker, take &perfctr_class.caller_lock before it. So at most one
  * of the ordinary class and one of the privileged class hold the sampler lock or wait
  * for it, and a job's SAMPLE or a reset waits for a collection of each, however many
- * tasks call in a loop::
+ * tasks call in a loop. Others take it for moments in which no hardware is asked::
  *
  *     ordinary commands, worker --> caller_lock --+
  *     privileged commands --------> caller_lock --+--> sampler lock --> locks of sources
@@ -59,24 +59,39 @@
 #define CLOCKS_APART_NS		2000
 #define CLOCK_READINGS		8
 
+/*
+ * The sampler lock for what fences wait for: jobs, power and reset. An ordinary task that holds it
+ * and is preempted inherits no more than an ordinary priority from them: have the SCHED_FIFO worker
+ * wait, too.
+ */
+void drm_perfctr_lock_urgent(struct drm_perfctr *pc)
+{
+	struct perfctr_class *class = &pc->classes[PERFCTR_PRIVILEGED];
+
+	if (rt_mutex_trylock(&pc->lock))
+		return;
+	kthread_queue_work(class->worker, &class->pmu_work);
+	rt_mutex_lock(&pc->lock);
+}
+
 /* the sampler lock for a command of user space; -EINTR with no lock held */
 int drm_perfctr_lock_call(struct drm_perfctr_session *session)
 {
 	int ret;
 
-	ret = mutex_lock_interruptible(&session->class->caller_lock);
+	ret = rt_mutex_lock_interruptible(&session->class->caller_lock);
 	if (ret)
 		return ret;
 	ret = rt_mutex_lock_interruptible(&session->pc->lock);
 	if (ret)
-		mutex_unlock(&session->class->caller_lock);
+		rt_mutex_unlock(&session->class->caller_lock);
 	return ret;
 }
 
 void drm_perfctr_unlock_call(struct drm_perfctr_session *session)
 {
 	rt_mutex_unlock(&session->pc->lock);
-	mutex_unlock(&session->class->caller_lock);
+	rt_mutex_unlock(&session->class->caller_lock);
 }
 
 /*

@@ -88,32 +88,39 @@ static unsigned long sources_left(const struct drm_perfctr *pc)
 	return mask;
 }
 
-/* SCHED_FIFO: all that is due at once, at the same end of a span */
+/* all sessions with perf events, or all without, that are due: one collection, one end of a span */
+static void publish_due(struct perfctr_class *class, ktime_t now, unsigned long sources, bool pmu)
+{
+	struct drm_perfctr_session *session, *next;
+	LIST_HEAD(due);
+
+	list_for_each_entry_safe(session, next, &class->active, node) {
+		if (session->pmu.present != pmu || perfctr_in_batches(session) ||
+		    !drm_perfctr_sampler_is_due(session, now))
+			continue;
+		sources |= drm_perfctr_sampler_sources(session);
+		list_move_tail(&session->node, &due);
+	}
+	drm_perfctr_sampler_collect_mask(class->pc, sources);
+	list_for_each_entry(session, &due, node)
+		publish_period(session);
+	list_splice_tail(&due, &class->active);
+}
+
+/* SCHED_FIFO. What hardware needs comes before what waits for perf */
 static void tick_privileged(struct kthread_work *work)
 {
 	struct perfctr_class *class = container_of(work, struct perfctr_class, tick_work);
-	struct drm_perfctr_session *session, *next;
 	struct drm_perfctr *pc = class->pc;
-	unsigned long sources;
-	LIST_HEAD(due);
 	ktime_t now;
 
 	rt_mutex_lock(&pc->lock);
 	class->runs++;
 	now = ktime_get();
 	class->last_tick = now;
+	publish_due(class, now, sources_left(pc), false);
 	read_pmus(class, now);
-	sources = sources_left(pc);
-	list_for_each_entry_safe(session, next, &class->active, node) {
-		if (perfctr_in_batches(session) || !drm_perfctr_sampler_is_due(session, now))
-			continue;
-		sources |= drm_perfctr_sampler_sources(session);
-		list_move_tail(&session->node, &due);
-	}
-	drm_perfctr_sampler_collect_mask(pc, sources);
-	list_for_each_entry(session, &due, node)
-		publish_period(session);
-	list_splice_tail(&due, &class->active);
+	publish_due(class, now, 0, true);
 	drm_perfctr_sampler_arm(class);
 	rt_mutex_unlock(&pc->lock);
 }
@@ -169,13 +176,13 @@ static void tick_ordinary(struct kthread_work *work)
 	read_pmus(class, now);
 	rt_mutex_unlock(&pc->lock);
 	while (more) {
-		mutex_lock(&class->caller_lock);
+		rt_mutex_lock(&class->caller_lock);
 		rt_mutex_lock(&pc->lock);
 		more = serve_one(class, now, &collected);
 		if (!more)
 			drm_perfctr_sampler_arm(class);
 		rt_mutex_unlock(&pc->lock);
-		mutex_unlock(&class->caller_lock);
+		rt_mutex_unlock(&class->caller_lock);
 		cond_resched();
 	}
 }
@@ -252,7 +259,7 @@ static void release(struct kthread_work *work)
 	struct drm_perfctr *pc = container_of(work, struct drm_perfctr, release_work);
 	unsigned int i;
 
-	mutex_lock(&pc->classes[PERFCTR_ORDINARY].caller_lock);
+	rt_mutex_lock(&pc->classes[PERFCTR_ORDINARY].caller_lock);
 	rt_mutex_lock(&pc->lock);
 	for (i = 0; i < pc->source_count; i++) {
 		struct drm_perfctr_source *source = pc->sources[i];
@@ -271,7 +278,7 @@ static void release(struct kthread_work *work)
 	}
 	drm_perfctr_sampler_arm(&pc->classes[PERFCTR_PRIVILEGED]);
 	rt_mutex_unlock(&pc->lock);
-	mutex_unlock(&pc->classes[PERFCTR_ORDINARY].caller_lock);
+	rt_mutex_unlock(&pc->classes[PERFCTR_ORDINARY].caller_lock);
 }
 
 /* perf events of a job's session are to be read, a CPU came or went, or a job waits */
@@ -280,7 +287,6 @@ static void serve_pmus(struct kthread_work *work)
 	struct perfctr_class *class = container_of(work, struct perfctr_class, pmu_work);
 
 	rt_mutex_lock(&class->pc->lock);
-	class->runs++;
 	drm_perfctr_pmu_serve(class);
 	rt_mutex_unlock(&class->pc->lock);
 }
@@ -288,12 +294,12 @@ static void serve_pmus(struct kthread_work *work)
 static int init_class(struct drm_perfctr *pc, struct perfctr_class *class, const char *suffix)
 {
 	class->pc = pc;
-	mutex_init(&class->caller_lock);
+	rt_mutex_init(&class->caller_lock);
 	INIT_LIST_HEAD(&class->active);
 	kthread_init_work(&class->pmu_work, serve_pmus);
 	perfctr_hrtimer_setup(&class->timer, timer_fired, CLOCK_MONOTONIC,
 			      HRTIMER_MODE_ABS_HARD);
-	class->worker = kthread_create_worker(0, "perfctr%s/%s", suffix, dev_name(pc->drm->dev));
+	class->worker = perfctr_run_worker(0, "perfctr%s/%s", suffix, dev_name(pc->drm->dev));
 	return PTR_ERR_OR_ZERO(class->worker);
 }
 
@@ -312,13 +318,12 @@ int drm_perfctr_sampler_init(struct drm_perfctr *pc)
 	if (ret)
 		return ret;
 	ret = init_class(pc, ordinary, "-u");
-	if (ret) {
+	if (ret)
 		kthread_destroy_worker(privileged->worker);
-		return ret;
-	}
-	/* a late sample is a stretched one: run before ordinary work */
-	sched_set_fifo_low(privileged->worker->task);
-	return 0;
+	else
+		/* a late sample is a stretched one: run before ordinary work */
+		sched_set_fifo_low(privileged->worker->task);
+	return ret;
 }
 
 /* undo drm_perfctr_sampler_init(); there are no active sessions */
@@ -329,6 +334,5 @@ void drm_perfctr_sampler_fini(struct drm_perfctr *pc)
 	for (i = 0; i < PERFCTR_CLASSES; i++) {
 		hrtimer_cancel(&pc->classes[i].timer);
 		kthread_destroy_worker(pc->classes[i].worker);
-		mutex_destroy(&pc->classes[i].caller_lock);
 	}
 }
