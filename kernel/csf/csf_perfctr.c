@@ -119,8 +119,11 @@ static void csf_unprepare(struct drm_perfctr_source *source)
 static int csf_start(struct drm_perfctr_source *source, u8 set)
 {
 	struct csf_perfctr *csf = to_csf(source);
+	unsigned int i;
 	int ret;
 
+	for (i = 0; i < csf->reader.visible_count; i++)
+		csf->totals[i] = drm_perfctr_block_totals(source, i);
 	csf->set = set;
 	csf_reader_use_set(&csf->reader, &csf->config, set);
 	csf_time_init(&csf->time, csf->config.timestamp_hz);
@@ -200,7 +203,7 @@ static int csf_collect_samples(struct csf_perfctr *csf)
 	/* it was acknowledged, and is not any more: firmware has begun anew */
 	if (csf_enable_pending(csf))
 		return -EPROTO;
-	if (csf_settle_request(csf, csf_ack_deadline_ms()))
+	if (csf_settle_request(csf))
 		return -EIO;
 	ret = csf_drain(csf, csf->totals);
 	/* firmware that does not say why: nobody asked for these */
@@ -271,8 +274,6 @@ static int csf_collect(struct drm_perfctr_source *source, struct drm_perfctr_col
 	unsigned int i;
 	int ret;
 
-	for (i = 0; i < reader->visible_count; i++)
-		csf->totals[i] = drm_perfctr_block_totals(source, i);
 	csf_reader_begin(reader);
 
 	csf_expect_samples(csf, true);

@@ -130,7 +130,7 @@ static u64 expand_mask(u32 mask, unsigned int section, u32 counters_per_block)
 	if (mask == U32_MAX)
 		return U64_MAX;
 	for (bit = 0; bit < 64 / width; bit++)
-		if (mask & BIT(section * (64 / width) + bit))
+		if (mask & BIT_ULL(section * (64 / width) + bit))
 			counters |= group << (bit * width);
 	return counters;
 }
@@ -417,23 +417,45 @@ static void follow_cores(struct csf_reader *reader, struct csf_sample_span *span
 	reader->power_down = span->reason & CSF_REASON_POWEROFF;
 }
 
+/* add up neighbours; returns the largest of their counts and of @highest */
+static u32 add_run(u64 *__restrict totals, const __le32 *words, unsigned int count, u32 highest)
+{
+	unsigned int i;
+
+#pragma GCC unroll 4
+	for (i = 0; i < count; i++) {
+		u32 value = read32(words, i);
+
+		totals[i] += value;
+		highest = max(highest, value);
+	}
+	return highest;
+}
+
 /* returns true if a counter is at its maximum */
 static bool accumulate(u64 *totals, const __le32 *words, u64 mask)
 {
 	u32 highest = 0;
 
 	while (mask) {
-		unsigned int first, end;
+		unsigned int first, count = perfctr_mask_run(&mask, &first);
 
-		end = perfctr_mask_run(&mask, &first) + first;
-		for (; first < end; first++) {
-			u32 count = read32(words, first);
-
-			totals[first] += count;
-			highest = max(highest, count);
-		}
+		highest = add_run(totals + first, words + first, count, highest);
 	}
 	return highest == U32_MAX;
+}
+
+/* the counters of a block, from PRFCNT_EN of a good header; 0: after garbage */
+static noinline void expect_counters(const struct csf_reader *reader, struct csf_block *block,
+				     u32 enabled)
+{
+	unsigned int section;
+
+	block->written = enabled;
+	for (section = 0; section < CSF_PERFCTR_SECTIONS; section++)
+		block->counters[section] =
+			expand_mask(enabled, section, reader->counters_per_block) &
+			reader->available[block->type][section];
 }
 
 static bool believe_header(const struct csf_reader *reader, struct csf_block *block,
@@ -444,19 +466,18 @@ static bool believe_header(const struct csf_reader *reader, struct csf_block *bl
 		    ticks >= reader->end_ticks && ticks <= now_ticks;
 
 	/* after garbage either of the two can be the right one */
-	block->written = good ? enabled : 0;
+	if (!good || !block->written)
+		expect_counters(reader, block, good ? enabled : 0);
 	return good;
 }
 
-static void read_counters(const struct csf_reader *reader, const struct csf_block *block,
-			  const __le32 *words, u32 enabled, u64 *totals,
+static void read_counters(const struct csf_block *block, const __le32 *words, u64 *totals,
 			  struct csf_block_span *span)
 {
 	unsigned int section;
 
-	for (section = 0; section < reader->counters_per_block / 64; section++) {
-		u64 mask = expand_mask(enabled, section, reader->counters_per_block) &
-			   reader->available[block->type][section];
+	for (section = 0; section < CSF_PERFCTR_SECTIONS; section++) {
+		u64 mask = block->counters[section];
 
 		span->valid[section] |= mask;
 		if (totals && accumulate(totals + 64 * section, words + 64 * section, mask))
@@ -491,7 +512,7 @@ static void read_visible(struct csf_reader *reader, struct csf_block *block,
 		sample->lost = true;
 		return;
 	}
-	read_counters(reader, block, words, enabled, totals, span);
+	read_counters(block, words, totals, span);
 	if (!sample->timed) {
 		sample->start_ticks = reader->end_ticks ?: ticks;
 		sample->end_ticks = ticks;
