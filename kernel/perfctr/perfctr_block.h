@@ -31,8 +31,33 @@ struct perfctr_sticky {
 	u64 last[64];
 };
 
-void drm_perfctr_sticky_set(struct perfctr_sticky *sticky, u64 seq, u64 bits);
-u64 drm_perfctr_sticky_since(const struct perfctr_sticky *sticky, u64 base_seq);
+void drm_perfctr_sticky_change(struct perfctr_sticky *sticky, u64 seq, u64 bits);
+u64 drm_perfctr_sticky_search(const struct perfctr_sticky *sticky, u64 base_seq);
+
+/**
+ * drm_perfctr_sticky_set() - record the conditions of a collection
+ * @sticky: the status
+ * @seq: number of the collection, one more than that of the last call
+ * @bits: conditions that were set
+ */
+static inline void drm_perfctr_sticky_set(struct perfctr_sticky *sticky, u64 seq, u64 bits)
+{
+	if (bits != sticky->now)
+		drm_perfctr_sticky_change(sticky, seq, bits);
+}
+
+/**
+ * drm_perfctr_sticky_since() - conditions seen in a span of collections
+ * @sticky: the status
+ * @base_seq: the span begins after this collection
+ *
+ * Returns: the conditions that were set in at least one collection of the span.
+ */
+static inline u64 drm_perfctr_sticky_since(const struct perfctr_sticky *sticky, u64 base_seq)
+{
+	return sticky->changed <= base_seq + 1 ? sticky->now :
+						 drm_perfctr_sticky_search(sticky, base_seq);
+}
 
 /**
  * struct drm_perfctr_block - a block of counters as the core keeps it
@@ -106,9 +131,25 @@ struct perfctr_view {
 	u8 format;
 };
 
-u32 drm_perfctr_header_size(u8 format);
+/**
+ * drm_perfctr_header_size() - bytes of a block's header
+ * @format: enum drm_perfctr_block_format
+ *
+ * Returns: size of the common header and of what the format adds to it.
+ */
+static inline u32 drm_perfctr_header_size(u8 format)
+{
+	u32 size = sizeof(struct drm_perfctr_block_header);
+
+	if (format & DRM_PERFCTR_FORMAT_RUNNING_TIMES)
+		size += sizeof(struct drm_perfctr_running_times);
+	if (format & DRM_PERFCTR_FORMAT_PMU_IDENTITY)
+		size += sizeof(struct drm_perfctr_pmu_identity);
+	return size;
+}
+
 u32 drm_perfctr_view_size(const struct perfctr_view *view);
 void drm_perfctr_counters_rebase(u64 *base, const u64 *totals, u64 mask);
-void drm_perfctr_counters_emit(__le64 *dst, u64 *base, const u64 *totals, u64 mask, u64 valid);
+__le64 *drm_perfctr_counters_emit(__le64 *dst, u64 *base, const u64 *totals, u64 mask, u64 valid);
 
 #endif /* _PERFCTR_BLOCK_H_ */

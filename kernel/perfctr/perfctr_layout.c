@@ -77,31 +77,30 @@ void *drm_perfctr_layout_block(void *dst, struct perfctr_view *view, struct perf
 {
 	const struct drm_perfctr_block_desc *desc = &view->block->desc;
 	const u32 header_size = drm_perfctr_header_size(view->format);
-	struct drm_perfctr_block_header header = {
-		.size = drm_perfctr_view_size(view),
-		.type = desc->type,
-		.index = desc->index,
-		.section = view->section,
-		.format = view->format,
-		.set = view->set,
-		.clock = desc->clock,
-		.clock_cycles = span->clock_cycles,
-		.enable_mask = view->mask,
-		.valid_mask = view->mask & span->valid,
-		.capture_ns = drm_perfctr_layout_capture(span->capture_ns),
-		.header_size = header_size,
-		.product = desc->product,
-	};
-	__le64 *counters = dst + header_size;
+	struct drm_perfctr_block_header *header = dst;
+	__le64 *end = drm_perfctr_counters_emit(dst + header_size, view->base, view->totals,
+						view->mask, span->valid);
 
 	if (view->format & DRM_PERFCTR_FORMAT_RUNNING_TIMES) {
-		struct drm_perfctr_running_times times =
-			emit_times(view, counters + hweight64(view->mask), span);
+		struct drm_perfctr_running_times times = emit_times(view, end, span);
 
-		memcpy(dst + sizeof(header), &times, sizeof(times));
+		memcpy(dst + sizeof(*header), &times, sizeof(times));
+		end += hweight64(view->mask);
 	}
-	header.states = span->states;
-	memcpy(dst, &header, sizeof(header));
-	drm_perfctr_counters_emit(counters, view->base, view->totals, view->mask, span->valid);
-	return dst + header.size;
+	/* in place: words that were just written in pieces cannot be copied at once without a stall */
+	header->size = (void *)end - dst;
+	header->type = desc->type;
+	header->index = desc->index;
+	header->section = view->section;
+	header->format = view->format;
+	header->set = view->set;
+	header->clock = desc->clock;
+	header->states = span->states;
+	header->clock_cycles = span->clock_cycles;
+	header->enable_mask = view->mask;
+	header->valid_mask = view->mask & span->valid;
+	header->capture_ns = drm_perfctr_layout_capture(span->capture_ns);
+	header->header_size = header_size;
+	header->product = desc->product;
+	return end;
 }

@@ -76,6 +76,7 @@ struct xarray {
 	((type *)((char *)(ptr) - offsetof(type, member)))
 #define __aligned(n)		__attribute__((aligned(n)))
 #define fallthrough		__attribute__((fallthrough))
+#define noinline		__attribute__((noinline))
 #define IS_ALIGNED(x, a)	(((x) & ((__typeof__(x))(a) - 1)) == 0)
 #define ALIGN(x, a)		(((x) + (a) - 1) & ~((__typeof__(x))(a) - 1))
 #define scnprintf		snprintf
