@@ -265,6 +265,7 @@ struct drm_perfctr_session {
 
 	/* NULL: there is no eventfd; signals it */
 	struct eventfd_ctx *eventfd;
+	wait_queue_head_t *waiters;
 	struct work_struct wake_work;
 
 	/* what is counted: sources, the blocks in the order of the sample, their bases */
