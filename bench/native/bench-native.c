@@ -200,8 +200,8 @@ static void run_pair(const struct pair *p)
 	}
 	ns = median(subject, ROUNDS);
 	peer_ns = median(against, ROUNDS);
-	printf(", \"%s_ns\": %.2f, \"%s_peer_ns\": %.2f, \"%s_ratio\": %.3f", p->name, ns,
-	       p->name, peer_ns, p->name, ns / peer_ns);
+	printf(", \"%s_ns\": %.2f, \"%s_peer_ns\": %.2f, \"%s_ratio\": %.3f", p->name, ns, p->name,
+	       peer_ns, p->name, ns / peer_ns);
 }
 
 static void run_sessions(void)

@@ -62,7 +62,7 @@ int sessions_create(unsigned int count)
 		struct bench_session *s = &sessions[i];
 
 		drm_perfctr_ring_init(&s->ring, (char *)memory + i * ring_bytes, &s->control,
-				  SLOTS / count, slot_stride());
+				      SLOTS / count, slot_stride());
 		s->view.mask = U64_MAX;
 		s->view.totals = totals;
 		s->view.base = s->base;

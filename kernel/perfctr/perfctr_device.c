@@ -267,7 +267,7 @@ static int sessions_show(struct seq_file *m, void *unused)
 		seq_printf(m, "%7d %10u %6s %4s %10llu %10llu ", pid_vnr(session->owner.pid),
 			   from_kuid_munged(seq_user_ns(m), session->owner.uid),
 			   session->active ? "yes" : "no", set,
-			   drm_perfctr_memory_bytes(session->memory) / SZ_1K,
+			   session->memory->bytes / SZ_1K,
 			   session->config.period_ns);
 		/* a thread can give itself any name */
 		seq_printf(m, "%*pE\n", (int)strlen(session->owner.comm), session->owner.comm);

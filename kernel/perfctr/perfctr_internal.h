@@ -61,7 +61,7 @@ struct perfctr_source_state {
 	/* time up to which all counts are in the totals or in lost_ns, the total of lost time */
 	u64 good_ns;
 	u64 lost_ns;
-	/* DRM_PERFCTR_SAMPLE_* of the collections, those for the next one, and LOST for its blocks */
+	/* DRM_PERFCTR_SAMPLE_* of the collections; for the next one, and LOST for its blocks */
 	struct perfctr_sticky flags;
 	u32 pending_flags;
 	bool pending_lost;
@@ -83,7 +83,7 @@ struct perfctr_source_state {
 	bool incomplete;
 	/* for ops->select: DRM_PERFCTR_BLOCK_INFO_SECTIONS masks for each block */
 	u64 *wanted;
-	/* longest time between two batches for the source and the rings; none is due before backoff */
+	/* longest time between two batches, for source and rings; none is due before backoff */
 	u64 batch_ns;
 	u64 backoff_until_ns;
 	/* a source that should run and does not is not started again before */
@@ -183,8 +183,9 @@ struct drm_perfctr {
 	/* in the list of devices that follow CPU hotplug */
 	struct list_head node;
 
-	/* the last pair of times, for QUERY; under its own lock */
+	/* the last pair of times, for QUERY */
 	struct {
+		/* protects the pair */
 		spinlock_t lock;
 		u64 gpu_timestamp;
 		u64 raw_ns;
@@ -192,6 +193,21 @@ struct drm_perfctr {
 		/* of now; also read under @lock alone */
 		u32 epoch;
 	} clock;
+};
+
+/* pages that only CPUs use: a control area and the slots behind it */
+#define PERFCTR_CONTROL_BYTES		PAGE_SIZE
+
+struct perfctr_memory {
+	/* the session and the file */
+	struct kref refcount;
+	struct perfctr_account *account;
+	/* charged to @account */
+	u64 bytes;
+	/* allocated so far */
+	unsigned long count;
+	struct page **pages;
+	void *vaddr;
 };
 
 /* where a session stands with a source */
@@ -253,9 +269,10 @@ struct drm_perfctr_session {
 		u64 unread_ns;
 	} pending;
 
-	/* since SETUP; a copy for STATUS, under status_lock */
+	/* since SETUP; a copy for STATUS */
 	struct drm_perfctr_status totals;
 	struct drm_perfctr_status status;
+	/* protects the copy */
 	spinlock_t status_lock;
 
 	/* the ring and its memory */
@@ -279,7 +296,7 @@ struct drm_perfctr_session {
 
 	/* perf events, see "perf events and fences" */
 	struct {
-		/* serialises START, STOP and SAMPLE; protects the events; before the sampler lock */
+		/* serialises START, STOP, SAMPLE; protects the events; before the sampler lock */
 		struct mutex lock;
 		bool present;
 		unsigned int counters;
@@ -321,6 +338,14 @@ static inline bool perfctr_is_batchable(const struct drm_perfctr_session *sessio
 	       !session->pmu.present && perfctr_is_privileged(session);
 }
 
+/* are the periodic samples of an active session made from batches of its source? */
+static inline bool perfctr_in_batches(const struct drm_perfctr_session *session)
+{
+	const struct drm_perfctr_source *source = session->sources[0].source;
+
+	return perfctr_is_batchable(session) && source->batch_ns && source->state->running;
+}
+
 /* perfctr_device.c */
 struct drm_perfctr_block *drm_perfctr_block_at(struct drm_perfctr *pc, unsigned int nth);
 
@@ -345,9 +370,6 @@ void drm_perfctr_uncharge(struct perfctr_account *account, unsigned int sessions
 /* perfctr_memory.c */
 struct perfctr_memory *drm_perfctr_memory_create(struct perfctr_account *account, u64 ring_bytes);
 void drm_perfctr_memory_put(struct perfctr_memory *memory);
-struct drm_perfctr_ring_control *drm_perfctr_memory_control(struct perfctr_memory *memory);
-void *drm_perfctr_memory_slots(struct perfctr_memory *memory);
-u64 drm_perfctr_memory_bytes(const struct perfctr_memory *memory);
 struct file *drm_perfctr_memory_file(struct perfctr_memory *memory);
 
 /* perfctr_wake.c */
@@ -390,7 +412,6 @@ void drm_perfctr_sampler_end(struct drm_perfctr_session *session);
 unsigned long drm_perfctr_sampler_sources(const struct drm_perfctr_session *session);
 int drm_perfctr_sampler_collect_mask(struct drm_perfctr *pc, unsigned long mask);
 bool drm_perfctr_sampler_is_due(struct drm_perfctr_session *session, ktime_t now);
-bool drm_perfctr_sampler_in_batches(const struct drm_perfctr_session *session);
 
 /* perfctr_publish.c; with the sampler lock held */
 void drm_perfctr_baseline(struct drm_perfctr_session *session);

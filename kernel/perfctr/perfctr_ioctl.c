@@ -281,7 +281,7 @@ void drm_perfctr_show_fdinfo(struct drm_printer *p, struct drm_perfctr_file *pf)
 	xa_for_each(&pf->sessions, handle, session) {
 		sessions++;
 		active += READ_ONCE(session->active);
-		bytes += drm_perfctr_memory_bytes(session->memory);
+		bytes += session->memory->bytes;
 		if (session->holds_set)
 			set = session->set;
 	}

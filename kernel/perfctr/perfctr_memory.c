@@ -21,21 +21,9 @@
 #include "perfctr_internal.h"
 
 /* the control area comes first and is the only part that user space may write */
-#define CONTROL_PAGES	1
+#define CONTROL_PAGES	(PERFCTR_CONTROL_BYTES / PAGE_SIZE)
 
-static_assert(sizeof(struct drm_perfctr_ring_control) <= PAGE_SIZE);
-
-struct perfctr_memory {
-	/* the session and the file */
-	struct kref refcount;
-	struct perfctr_account *account;
-	/* charged to @account */
-	u64 bytes;
-	/* allocated so far */
-	unsigned long count;
-	struct page **pages;
-	void *vaddr;
-};
+static_assert(sizeof(struct drm_perfctr_ring_control) <= PERFCTR_CONTROL_BYTES);
 
 static void memory_release(struct kref *ref)
 {
@@ -104,21 +92,6 @@ struct perfctr_memory *drm_perfctr_memory_create(struct perfctr_account *account
 		return ERR_PTR(ret);
 	}
 	return memory;
-}
-
-struct drm_perfctr_ring_control *drm_perfctr_memory_control(struct perfctr_memory *memory)
-{
-	return memory->vaddr;
-}
-
-void *drm_perfctr_memory_slots(struct perfctr_memory *memory)
-{
-	return memory->vaddr + CONTROL_PAGES * PAGE_SIZE;
-}
-
-u64 drm_perfctr_memory_bytes(const struct perfctr_memory *memory)
-{
-	return memory->bytes;
 }
 
 static int memory_mmap(struct file *file, struct vm_area_struct *vma)

@@ -104,7 +104,7 @@ void drm_perfctr_update_status(struct drm_perfctr_session *session)
 	struct drm_perfctr_status *totals = &session->totals;
 
 	totals->flags = session->active ? DRM_PERFCTR_STATUS_ACTIVE : 0;
-	if (session->active && drm_perfctr_sampler_in_batches(session))
+	if (session->active && perfctr_in_batches(session))
 		totals->flags |= DRM_PERFCTR_STATUS_BATCHED;
 	totals->slots = session->ring.slots;
 	totals->insert_idx = session->ring.insert;

@@ -138,18 +138,10 @@ bool drm_perfctr_sampler_is_due(struct drm_perfctr_session *session, ktime_t now
 
 /* --- batches ------------------------------------------------------------- */
 
-/* are the periodic samples of an active session made from batches of its source? */
-bool drm_perfctr_sampler_in_batches(const struct drm_perfctr_session *session)
-{
-	const struct drm_perfctr_source *source = session->sources[0].source;
-
-	return perfctr_is_batchable(session) && source->batch_ns && source->state->running;
-}
-
 static bool is_of_batch(const struct drm_perfctr_session *session,
 			const struct drm_perfctr_source *source)
 {
-	return session->sources[0].source == source && drm_perfctr_sampler_in_batches(session);
+	return session->sources[0].source == source && perfctr_in_batches(session);
 }
 
 /* CLOCK_MONOTONIC_RAW of the next sample from a source's batch */

@@ -23,11 +23,6 @@ static_assert(sizeof(struct drm_perfctr_block_request) == 56);
 
 /* --- rules that need no look at the device's state ----------------------- */
 
-static bool is_pmu(const struct drm_perfctr_block_request *request)
-{
-	return request->flags & DRM_PERFCTR_REQUEST_PMU;
-}
-
 static int check_request(struct drm_perfctr *pc, const struct drm_perfctr_block_request *r,
 			 unsigned int i)
 {
@@ -37,7 +32,7 @@ static int check_request(struct drm_perfctr *pc, const struct drm_perfctr_block_
 		return perfctr_reject(pc, EINVAL, "requests[%u].flags: 0x%x", i, r->flags);
 	if (!r->mask)
 		return perfctr_reject(pc, EINVAL, "requests[%u].mask: zero", i);
-	if (is_pmu(r))
+	if (r->flags & DRM_PERFCTR_REQUEST_PMU)
 		return drm_perfctr_pmu_check(pc, r, i);
 	if (r->cpu || r->pmu_type || r->config || r->config1 || r->config2)
 		return perfctr_reject(pc, EINVAL, "requests[%u]: PMU members without REQUEST_PMU",
@@ -61,7 +56,7 @@ static int check_requests(struct drm_perfctr_session *session, unsigned int coun
 
 		if (ret)
 			return ret;
-		if (is_pmu(&requests[i])) {
+		if (requests[i].flags & DRM_PERFCTR_REQUEST_PMU) {
 			session->pmu.counters += hweight64(requests[i].mask);
 			if (session->pmu.counters > DRM_PERFCTR_MAX_PMU_COUNTERS)
 				return perfctr_reject(pc, E2BIG,
@@ -183,7 +178,7 @@ static int size_samples(struct drm_perfctr_session *session, struct drm_perfctr_
 	setup->sample_size = size;
 	setup->slot_stride = stride;
 	setup->ring_bytes = ring_bytes;
-	setup->ring_offset = PAGE_SIZE;
+	setup->ring_offset = PERFCTR_CONTROL_BYTES;
 	setup->block_count = session->view_count;
 	setup->ring_fd = -1;
 	return 0;
@@ -200,9 +195,8 @@ static int make_ring(struct drm_perfctr_session *session, const struct drm_perfc
 		return PTR_ERR(memory);
 	}
 	session->memory = memory;
-	drm_perfctr_ring_init(&session->ring, drm_perfctr_memory_slots(memory),
-			      drm_perfctr_memory_control(memory), setup->slots,
-			      setup->slot_stride);
+	drm_perfctr_ring_init(&session->ring, memory->vaddr + PERFCTR_CONTROL_BYTES,
+			      memory->vaddr, setup->slots, setup->slot_stride);
 	drm_perfctr_update_status(session);
 	return drm_perfctr_wake_init(session, setup->eventfd);
 }
@@ -339,8 +333,8 @@ struct drm_perfctr_session *drm_perfctr_setup(struct drm_perfctr *pc,
 	if (ret)
 		return ERR_PTR(ret);
 	if (!drm_perfctr_may_observe(privileged))
-		return ERR_PTR(perfctr_reject(pc, EACCES,
-					      "counters need CAP_PERFMON or sysctl dev.perfctr.paranoid=0"));
+		return ERR_PTR(perfctr_reject(pc, EACCES, "%s",
+					      "needs CAP_PERFMON or dev.perfctr.paranoid=0"));
 	requests = copy_requests(pc, setup);
 	if (IS_ERR(requests))
 		return ERR_CAST(requests);

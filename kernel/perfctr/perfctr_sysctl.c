@@ -25,41 +25,21 @@ static int rate_max_hz = (int)(NSEC_PER_SEC / PERFCTR_MIN_PERIOD_NS);
 
 static struct ctl_table_header *perfctr_sysctl_header;
 
+#define ENTRY(name, variable, least, most) { \
+	.procname = (name), \
+	.data = &(variable), \
+	.maxlen = sizeof(variable), \
+	.mode = 0644, \
+	.proc_handler = proc_dointvec_minmax, \
+	.extra1 = (least), \
+	.extra2 = (most), \
+}
+
 static struct ctl_table perfctr_sysctl_table[] = {
-	{
-		.procname = "paranoid",
-		.data = &perfctr_paranoid,
-		.maxlen = sizeof(perfctr_paranoid),
-		.mode = 0644,
-		.proc_handler = proc_dointvec_minmax,
-		.extra1 = SYSCTL_ZERO,
-		.extra2 = SYSCTL_ONE,
-	},
-	{
-		.procname = "max_sample_rate_hz",
-		.data = &perfctr_max_sample_rate_hz,
-		.maxlen = sizeof(perfctr_max_sample_rate_hz),
-		.mode = 0644,
-		.proc_handler = proc_dointvec_minmax,
-		.extra1 = &rate_min_hz,
-		.extra2 = &rate_max_hz,
-	},
-	{
-		.procname = "max_user_sessions",
-		.data = &perfctr_user_sessions,
-		.maxlen = sizeof(perfctr_user_sessions),
-		.mode = 0644,
-		.proc_handler = proc_dointvec_minmax,
-		.extra1 = SYSCTL_ZERO,
-	},
-	{
-		.procname = "max_user_ring_kb",
-		.data = &perfctr_user_ring_kb,
-		.maxlen = sizeof(perfctr_user_ring_kb),
-		.mode = 0644,
-		.proc_handler = proc_dointvec_minmax,
-		.extra1 = SYSCTL_ZERO,
-	},
+	ENTRY("paranoid", perfctr_paranoid, SYSCTL_ZERO, SYSCTL_ONE),
+	ENTRY("max_sample_rate_hz", perfctr_max_sample_rate_hz, &rate_min_hz, &rate_max_hz),
+	ENTRY("max_user_sessions", perfctr_user_sessions, SYSCTL_ZERO, NULL),
+	ENTRY("max_user_ring_kb", perfctr_user_ring_kb, SYSCTL_ZERO, NULL),
 	PERFCTR_SYSCTL_END
 };
 

@@ -16,7 +16,7 @@ static ktime_t next_due(const struct drm_perfctr_session *session)
 	if (session->pending.automatic_due)
 		return 0;
 	/* the source says when a batch is due */
-	if (!session->config.period_ns || drm_perfctr_sampler_in_batches(session))
+	if (!session->config.period_ns || perfctr_in_batches(session))
 		return KTIME_MAX;
 	return session->pending.due;
 }
@@ -105,7 +105,7 @@ static void tick_privileged(struct kthread_work *work)
 	read_pmus(class, now);
 	sources = sources_left(pc);
 	list_for_each_entry_safe(session, next, &class->active, node) {
-		if (drm_perfctr_sampler_in_batches(session) || !drm_perfctr_sampler_is_due(session, now))
+		if (perfctr_in_batches(session) || !drm_perfctr_sampler_is_due(session, now))
 			continue;
 		sources |= drm_perfctr_sampler_sources(session);
 		list_move_tail(&session->node, &due);

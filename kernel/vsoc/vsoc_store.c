@@ -5,6 +5,7 @@
 #include <linux/bitops.h>
 #include <linux/iosys-map.h>
 #include <linux/overflow.h>
+#include <linux/sizes.h>
 #include <drm/drm_gem.h>
 #include <drm/drm_gem_shmem_helper.h>
 #include <drm/drm_print.h>
@@ -15,7 +16,7 @@
 #include "vsoc_engine.h"
 #include "vsoc_job.h"
 
-#define MAX_BO_BYTES	(1u << 20)
+#define MAX_BO_BYTES	SZ_1M
 
 int vsoc_bo_create_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
 {

@@ -37,7 +37,8 @@ static void upgrade_device(unsigned char *content, size_t size)
 	if (size < sizeof(struct drm_perfctr_device_info))
 		return;
 	content[0] &= (unsigned char)~OLD_FEATURE_BO_CREATE;
-	memmove(content + OLD_PMU_HEADER_SIZE, content + OLD_AFTER_IT, OLD_LAST - OLD_PMU_HEADER_SIZE);
+	memmove(content + OLD_PMU_HEADER_SIZE, content + OLD_AFTER_IT,
+		OLD_LAST - OLD_PMU_HEADER_SIZE);
 	memset(content + OLD_LAST, 0, sizeof(uint32_t));
 }
 

@@ -33,7 +33,7 @@ static const struct name block_types[] = {
 };
 
 static const struct name products[] = {
-	{ DRM_VSOC_PRODUCT_CSF, "vsoc_csf" }, { DRM_PERFCTR_MALI_PRODUCT_V10, "mali_v10" },
+	{ DRM_VSOC_PRODUCT_CSF, "vsoc_csf" },	      { DRM_PERFCTR_MALI_PRODUCT_V10, "mali_v10" },
 	{ DRM_PERFCTR_MALI_PRODUCT_V11, "mali_v11" }, { DRM_PERFCTR_MALI_PRODUCT_V12, "mali_v12" },
 	{ DRM_PERFCTR_MALI_PRODUCT_V13, "mali_v13" }, { DRM_PERFCTR_TEGRA410_PRODUCT, "tegra410" },
 	{ DRM_PERFCTR_NV50_PRODUCT, "nv50" },	      { DRM_PERFCTR_PRODUCT_PERF_PMU, "perf_pmu" },

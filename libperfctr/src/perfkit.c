@@ -186,8 +186,7 @@ static int counter_name(const struct perfctr_selection *selection, size_t reques
 
 	if (r->type == DRM_PERFCTR_BLOCK_GENERIC_PMU)
 		return snprintf(name, KIT_NAME_BYTES, "%s", label->text);
-	key.product = request_is_pmu(r) ? DRM_PERFCTR_TEGRA410_PRODUCT :
-						     device->info.product;
+	key.product = request_is_pmu(r) ? DRM_PERFCTR_TEGRA410_PRODUCT : device->info.product;
 	for (n = 0; n < device->block_count; n++)
 		if (device->blocks[n].type == r->type && device->blocks[n].index == r->index)
 			key.product = device->blocks[n].product;
@@ -384,8 +383,7 @@ static bool has_block(const struct perfctr_device *device, const struct perfctr_
 		    device->blocks[n].product == m->product)
 			return true;
 	/* a device tells of PMUs as a whole; the selection knows which there are */
-	return product_is_pmu(m->product) &&
-	       device->info.features & DRM_PERFCTR_FEATURE_PMU;
+	return product_is_pmu(m->product) && device->info.features & DRM_PERFCTR_FEATURE_PMU;
 }
 
 static int add_computed(struct addition *a, const struct perfctr_metric_desc *metric, uint32_t kind)

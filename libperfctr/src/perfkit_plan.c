@@ -62,9 +62,8 @@ static bool belongs(const struct drm_perfctr_block_request *r, const struct perf
 	if (r->type != block->type || r->section != block->section ||
 	    !(block->enable_mask & r->mask))
 		return false;
-	if (request_is_pmu(r) &&
-	    (r->pmu_type != pmu->pmu_type || r->config != pmu->config ||
-	     r->config1 != pmu->config1 || r->config2 != pmu->config2))
+	if (request_is_pmu(r) && (r->pmu_type != pmu->pmu_type || r->config != pmu->config ||
+				  r->config1 != pmu->config1 || r->config2 != pmu->config2))
 		return false;
 	return r->type == DRM_PERFCTR_BLOCK_GENERIC_PMU || r->index == DRM_PERFCTR_INDEX_ALL ||
 	       r->index == block->index;

@@ -261,7 +261,8 @@ static struct fraction compute(struct computation *c)
 	return value;
 }
 
-static void give(const struct computation *c, struct fraction f, struct perfctr_perfkit_value *value)
+static void give(const struct computation *c, struct fraction f,
+		 struct perfctr_perfkit_value *value)
 {
 	if (f.state == PERFCTR_VALUE_OK &&
 	    (f.numerator > INT64_MAX || f.numerator < INT64_MIN || f.denominator > INT64_MAX))

@@ -88,8 +88,7 @@ static int try_setup(struct perfctr_selection *selection, const struct perfctr_s
 	if (error) {
 		*handle = 0;
 		refusal_explain(selection, setup, error);
-	} else if (!setup->slot_stride ||
-		   setup->ring_bytes / setup->slot_stride < setup->slots ||
+	} else if (!setup->slot_stride || setup->ring_bytes / setup->slot_stride < setup->slots ||
 		   setup->slots & (setup->slots - 1) || setup->ring_bytes > SIZE_MAX ||
 		   setup->ring_offset < sizeof(struct drm_perfctr_ring_control) ||
 		   setup->ring_offset > INT32_MAX) {

@@ -111,8 +111,8 @@ struct sample_pmu_block *sample_add_pmu(struct sample_writer *w, uint16_t type, 
 					uint64_t mask, const uint64_t *values,
 					const uint64_t *running, uint64_t enabled)
 {
-	struct sample_pmu_block *b = (void *)add_timed(w, type, index, mask, values, running,
-						       enabled, sizeof(*b));
+	struct sample_pmu_block *b =
+		(void *)add_timed(w, type, index, mask, values, running, enabled, sizeof(*b));
 
 	b->block.format |= DRM_PERFCTR_FORMAT_PMU_IDENTITY;
 	b->block.clock = DRM_PERFCTR_CLOCK_NONE;

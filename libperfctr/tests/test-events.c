@@ -377,7 +377,8 @@ static void filters_have_names(void)
 	char small[8] = "xxxxxxx";
 
 	EQUAL_TEXT(filters(DRM_PERFCTR_TEGRA410_BLOCK_UCF, 0, 0, 0), "");
-	EQUAL_TEXT(filters(DRM_PERFCTR_TEGRA410_BLOCK_UCF, 0, 0x102, 0), "src_loc_cpu=1,dst_loc_cmem=1");
+	EQUAL_TEXT(filters(DRM_PERFCTR_TEGRA410_BLOCK_UCF, 0, 0x102, 0),
+		   "src_loc_cpu=1,dst_loc_cmem=1");
 	EQUAL_TEXT(filters(DRM_PERFCTR_TEGRA410_BLOCK_PCIE, 0, 0x1010800, 0x11),
 		   "src_bdf=0x108,src_bdf_en=1,dst_loc_cmem=1,dst_rem=1");
 	EQUAL_TEXT(
@@ -388,7 +389,8 @@ static void filters_have_names(void)
 		   "src_loc_noncpu=1,config=0x10,config1=0x2000000,config2=0x5");
 	EQUAL_TEXT(filters(DRM_PERFCTR_TEGRA410_BLOCK_NVCLINK, 0, 3, 0), "config1=0x3");
 	EQUAL_TEXT(filters(DRM_PERFCTR_BLOCK_GENERIC_PMU, 1, 2, 3), "");
-	EQUAL(perfctr_filter_text(DRM_PERFCTR_TEGRA410_BLOCK_UCF, 0, 2, 0, small, sizeof(small)), 13);
+	EQUAL(perfctr_filter_text(DRM_PERFCTR_TEGRA410_BLOCK_UCF, 0, 2, 0, small, sizeof(small)),
+	      13);
 	EQUAL_TEXT(small, "src_loc");
 	EQUAL(perfctr_filter_text(DRM_PERFCTR_TEGRA410_BLOCK_UCF, 0, 2, 0, NULL, 0), 13);
 }

@@ -185,7 +185,8 @@ static void names_of_blocks_and_bits(void)
 	EQUAL_TEXT(text, "shader18");
 	perfctr_block_label(DRM_PERFCTR_TEGRA410_BLOCK_PCIE, 0x102, text, sizeof(text));
 	EQUAL_TEXT(text, "pcie1_rc2");
-	perfctr_block_label(DRM_PERFCTR_TEGRA410_BLOCK_UCF, DRM_PERFCTR_INDEX_ALL, text, sizeof(text));
+	perfctr_block_label(DRM_PERFCTR_TEGRA410_BLOCK_UCF, DRM_PERFCTR_INDEX_ALL, text,
+			    sizeof(text));
 	EQUAL_TEXT(text, "ucf");
 	perfctr_block_label(77, 3, text, sizeof(text));
 	EQUAL_TEXT(text, "type77.3");

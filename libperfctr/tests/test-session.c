@@ -360,7 +360,8 @@ static void refused_pmu_is_named(void)
 	} cases[] = {
 		{ "ucf0/cycles/", DRM_PERFCTR_TEGRA410_BLOCK_UCF, -EACCES, "0",
 		  "the PMU of ucf0 is perf's, and kernel.perf_event_paranoid = 3" },
-		{ "ucf0/cycles/", DRM_PERFCTR_TEGRA410_BLOCK_UCF, -EACCES, "1", "dev.perfctr.paranoid=0" },
+		{ "ucf0/cycles/", DRM_PERFCTR_TEGRA410_BLOCK_UCF, -EACCES, "1",
+		  "dev.perfctr.paranoid=0" },
 		{ "software/config=3/", DRM_PERFCTR_BLOCK_GENERIC_PMU, -EACCES, "0",
 		  "no SoC blocks need CAP_PERFMON" },
 		{ "ucf0/cycles/", DRM_PERFCTR_TEGRA410_BLOCK_UCF, -EINVAL, "0",
@@ -371,10 +372,10 @@ static void refused_pmu_is_named(void)
 		  "CPU 9 is not online; there are 0-3,8" },
 		{ "software/config=3,cpu=8/", DRM_PERFCTR_BLOCK_GENERIC_PMU, -EINVAL, "0",
 		  "the PMU software refuses" },
-		{ "pcie0_rc4/rd_bytes,src_bdf=0x108/", DRM_PERFCTR_TEGRA410_BLOCK_PCIE, -EINVAL, "0",
-		  "pcie0_rc4/rd_bytes/: src_bdf does nothing without src_bdf_en=1" },
-		{ "pcie0_rc4/rd_bytes,src_bdf=0x108,src_bdf_en=1/", DRM_PERFCTR_TEGRA410_BLOCK_PCIE, -EINVAL,
-		  "0", "the PMU of pcie0_rc4 refuses pcie0_rc4/rd_bytes/" },
+		{ "pcie0_rc4/rd_bytes,src_bdf=0x108/", DRM_PERFCTR_TEGRA410_BLOCK_PCIE, -EINVAL,
+		  "0", "pcie0_rc4/rd_bytes/: src_bdf does nothing without src_bdf_en=1" },
+		{ "pcie0_rc4/rd_bytes,src_bdf=0x108,src_bdf_en=1/", DRM_PERFCTR_TEGRA410_BLOCK_PCIE,
+		  -EINVAL, "0", "the PMU of pcie0_rc4 refuses pcie0_rc4/rd_bytes/" },
 		/* it is the GPU's blocks that are refused */
 		{ "ucf0/cycles/", DRM_PERFCTR_MALI_BLOCK_SHADER, -EACCES, "0",
 		  "this needs CAP_PERFMON" },
@@ -544,12 +545,15 @@ static void gpu_time_is_converted_across_its_wrap(void)
 	/* with and without the bits that the counter does not have */
 	EQUAL(perfctr_time_of_gpu(device, FAKE_GPU_EPOCH, FAKE_GPU_TIMESTAMP + 32, &raw_ns), 0);
 	EQUAL(raw_ns, FAKE_GPU_RAW_NS + 32000);
-	EQUAL(perfctr_time_of_gpu(device, FAKE_GPU_EPOCH, FAKE_GPU_TIMESTAMP + 32 - wrap, &raw_ns), 0);
+	EQUAL(perfctr_time_of_gpu(device, FAKE_GPU_EPOCH, FAKE_GPU_TIMESTAMP + 32 - wrap, &raw_ns),
+	      0);
 	EQUAL(raw_ns, FAKE_GPU_RAW_NS + 32000);
-	EQUAL(perfctr_time_of_gpu(device, FAKE_GPU_EPOCH + 1, FAKE_GPU_TIMESTAMP, &raw_ns), -ESTALE);
+	EQUAL(perfctr_time_of_gpu(device, FAKE_GPU_EPOCH + 1, FAKE_GPU_TIMESTAMP, &raw_ns),
+	      -ESTALE);
 	EQUAL(perfctr_time_of_gpu(device, 0, FAKE_GPU_TIMESTAMP, &raw_ns), -ESTALE);
 	device->clocks[2].frequency_hz = 0;
-	EQUAL(perfctr_time_of_gpu(device, FAKE_GPU_EPOCH, FAKE_GPU_TIMESTAMP, &raw_ns), -EOPNOTSUPP);
+	EQUAL(perfctr_time_of_gpu(device, FAKE_GPU_EPOCH, FAKE_GPU_TIMESTAMP, &raw_ns),
+	      -EOPNOTSUPP);
 	end();
 }
 

@@ -304,8 +304,8 @@ static void begin_domains(void)
 	sample_begin(&w);
 	sample_add_mux(&w, DRM_PERFCTR_NV50_BLOCK_PCOUNTER, 1, 0x1001, setup, setup_ns, SPAN_NS)
 		->block.clock_cycles = SETUP_CYCLES;
-	sample_add_mux(&w, DRM_PERFCTR_NV50_BLOCK_PCOUNTER, 3, UINT64_C(1) << 31, &shader, &shader_ns,
-		       SPAN_NS)
+	sample_add_mux(&w, DRM_PERFCTR_NV50_BLOCK_PCOUNTER, 3, UINT64_C(1) << 31, &shader,
+		       &shader_ns, SPAN_NS)
 		->block.clock_cycles = SHADER_CYCLES;
 	add();
 }

@@ -218,8 +218,7 @@ static int select_counters(struct gpc_context *c, const uint64_t *covers,
 static bool is_wanted(const struct gpc_context *c, const struct gpc_query *other, unsigned int n,
 		      const struct gpc_query *query)
 {
-	if (other == query ||
-	    !gpc_takes_turns(c->catalogue->counters[other->counters[n]].format))
+	if (other == query || !gpc_takes_turns(c->catalogue->counters[other->counters[n]].format))
 		return true;
 	return other->session && (other->exact || !query->exact);
 }

@@ -138,7 +138,8 @@ static int check_permission(struct checker *k, struct perfctr_device *device)
 	permission_of(k->app, device, &p);
 	if (!app_read_number(PARANOID_PATH, &paranoid))
 		say(k, VERDICT_OK, "sysctl", NULL, "dev.perfctr.paranoid = %ld: %s", paranoid,
-		    paranoid ? "counters need CAP_PERFMON" : "everyone may count");
+		    paranoid ? "counters need CAP_PERFMON" :
+			       "all users of this machine may count and so watch each other");
 	if (p.may_count && !p.error) {
 		say(k, VERDICT_OK, "permission", NULL, "this user %s", p.text);
 		return EXIT_FINE;

@@ -93,10 +93,11 @@ void permission_of(const struct app *app, struct perfctr_device *device,
 		snprintf(permission->text, sizeof(permission->text),
 			 "may not count: counters show what all users do, no CAP_PERFMON%s",
 			 has_sysctl && paranoid ? " and sysctl dev.perfctr.paranoid is on" : "");
-		snprintf(permission->fix, sizeof(permission->fix),
-			 "sudo setcap cap_perfmon+ep $(command -v perfctr), or perfctr serve, whose "
-			 "policy says who may count what, or: sudo sysctl dev.perfctr.paranoid=0, "
-			 "which lets all users of this machine watch each other");
+		snprintf(
+			permission->fix, sizeof(permission->fix),
+			"sudo setcap cap_perfmon+ep $(command -v perfctr), or perfctr serve, whose "
+			"policy says who may count what, or: sudo sysctl dev.perfctr.paranoid=0, "
+			"which lets all users of this machine watch each other");
 		return;
 	}
 	snprintf(permission->text, sizeof(permission->text), "may not count: %s",

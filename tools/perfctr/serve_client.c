@@ -501,11 +501,12 @@ static int create_session(struct client *c, struct drm_perfctr_setup *s, const i
 	int error;
 
 	if (!serve_share_add_period(c->share, s->period_ns, c->rule->min_period_ns))
-		return refuse(c, -EDQUOT,
-			      "the broker's policy (rule %s) allows all sessions of a user together "
-			      "%d samples each %llu ns",
-			      c->rule->name, SERVE_USER_SESSIONS,
-			      (unsigned long long)c->rule->min_period_ns);
+		return refuse(
+			c, -EDQUOT,
+			"the broker's policy (rule %s) allows all sessions of a user together "
+			"%d samples each %llu ns",
+			c->rule->name, SERVE_USER_SESSIONS,
+			(unsigned long long)c->rule->min_period_ns);
 	session = serve_sessions_setup(&c->sessions, s, &error);
 	if (!session) {
 		serve_share_end_period(c->share, s->period_ns);

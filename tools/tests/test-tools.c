@@ -418,12 +418,13 @@ static void test_perfkit_means(void)
 							.elapsed_ns = 7,
 						});
 			/* every other one stands for a time, of n */
-			perfkit_stat_add_time(&stat, &(struct perfctr_perfkit_value){
-							     .numerator = n,
-							     .denominator = 1,
-							     .state = n % 2 ? PERFCTR_VALUE_NOT_MEASURED :
-									      PERFCTR_VALUE_OK,
-						     });
+			perfkit_stat_add_time(&stat,
+					      &(struct perfctr_perfkit_value){
+						      .numerator = n,
+						      .denominator = 1,
+						      .state = n % 2 ? PERFCTR_VALUE_NOT_MEASURED :
+								       PERFCTR_VALUE_OK,
+					      });
 			for (unsigned int k = 0; k < PRIMES; k++) {
 				uint128 quotient = quotient_mod(numerator, denominator, primes[k]);
 

@@ -48,7 +48,9 @@ enum drm_perfctr_tegra410_block {
  * SLC: system level cache. Unit: events, or bytes where the name says so.
  */
 enum drm_perfctr_tegra410_ucf_event {
-	/** @DRM_PERFCTR_TEGRA410_UCF_CYCLES: cycles of the fabric, dedicated counter (0x100000000). */
+	/**
+	 * @DRM_PERFCTR_TEGRA410_UCF_CYCLES: cycles of the fabric, dedicated counter (0x100000000).
+	 */
 	DRM_PERFCTR_TEGRA410_UCF_CYCLES = 0,
 	/** @DRM_PERFCTR_TEGRA410_UCF_BUS_CYCLES: cycles of the fabric (0x1d). */
 	DRM_PERFCTR_TEGRA410_UCF_BUS_CYCLES = 1,
@@ -84,9 +86,13 @@ enum drm_perfctr_tegra410_ucf_event {
 	DRM_PERFCTR_TEGRA410_UCF_MEM_BYTES_WR = 16,
 	/** @DRM_PERFCTR_TEGRA410_UCF_LOCAL_SNOOP: snoops of local caches (0x180). */
 	DRM_PERFCTR_TEGRA410_UCF_LOCAL_SNOOP = 17,
-	/** @DRM_PERFCTR_TEGRA410_UCF_EXT_SNP_ACCESS: snoops by another agent for an access (0x181). */
+	/**
+	 * @DRM_PERFCTR_TEGRA410_UCF_EXT_SNP_ACCESS: snoops by another agent for an access (0x181).
+	 */
 	DRM_PERFCTR_TEGRA410_UCF_EXT_SNP_ACCESS = 18,
-	/** @DRM_PERFCTR_TEGRA410_UCF_EXT_SNP_EVICT: snoops by another agent for an eviction (0x182). */
+	/**
+	 * @DRM_PERFCTR_TEGRA410_UCF_EXT_SNP_EVICT: snoops by another agent for an eviction (0x182).
+	 */
 	DRM_PERFCTR_TEGRA410_UCF_EXT_SNP_EVICT = 19,
 };
 
@@ -102,7 +108,9 @@ enum drm_perfctr_tegra410_pcie_event {
 	DRM_PERFCTR_TEGRA410_PCIE_RD_REQ = 2,
 	/** @DRM_PERFCTR_TEGRA410_PCIE_WR_REQ: write requests (0x3). */
 	DRM_PERFCTR_TEGRA410_PCIE_WR_REQ = 3,
-	/** @DRM_PERFCTR_TEGRA410_PCIE_RD_CUM_OUTS: read requests in flight, summed each cycle (0x4). */
+	/**
+	 * @DRM_PERFCTR_TEGRA410_PCIE_RD_CUM_OUTS: read requests in flight, summed per cycle (0x4).
+	 */
 	DRM_PERFCTR_TEGRA410_PCIE_RD_CUM_OUTS = 4,
 	/** @DRM_PERFCTR_TEGRA410_PCIE_CYCLES: cycles of the SoC fabric (0x100000000). */
 	DRM_PERFCTR_TEGRA410_PCIE_CYCLES = 5,
@@ -112,7 +120,9 @@ enum drm_perfctr_tegra410_pcie_event {
  * enum drm_perfctr_tegra410_pcie_tgt_event - events of DRM_PERFCTR_TEGRA410_BLOCK_PCIE_TGT
  */
 enum drm_perfctr_tegra410_pcie_tgt_event {
-	/** @DRM_PERFCTR_TEGRA410_PCIE_TGT_RD_BYTES: bytes read from PCIe BARs and CXL memory (0x0). */
+	/**
+	 * @DRM_PERFCTR_TEGRA410_PCIE_TGT_RD_BYTES: bytes read from PCIe BARs and CXL memory (0x0).
+	 */
 	DRM_PERFCTR_TEGRA410_PCIE_TGT_RD_BYTES = 0,
 	/** @DRM_PERFCTR_TEGRA410_PCIE_TGT_WR_BYTES: bytes written there (0x1). */
 	DRM_PERFCTR_TEGRA410_PCIE_TGT_WR_BYTES = 1,
@@ -130,9 +140,13 @@ enum drm_perfctr_tegra410_pcie_tgt_event {
 enum drm_perfctr_tegra410_cmem_latency_event {
 	/** @DRM_PERFCTR_TEGRA410_CMEM_LATENCY_CYCLES: cycles of the memory clock (0x0). */
 	DRM_PERFCTR_TEGRA410_CMEM_LATENCY_CYCLES = 0,
-	/** @DRM_PERFCTR_TEGRA410_CMEM_LATENCY_RD_REQ: reads of 32 bytes from local CPU memory (0x1). */
+	/**
+	 * @DRM_PERFCTR_TEGRA410_CMEM_LATENCY_RD_REQ: reads of 32 bytes from local CPU memory (0x1).
+	 */
 	DRM_PERFCTR_TEGRA410_CMEM_LATENCY_RD_REQ = 1,
-	/** @DRM_PERFCTR_TEGRA410_CMEM_LATENCY_RD_CUM_OUTS: reads in flight, summed each cycle (0x2). */
+	/**
+	 * @DRM_PERFCTR_TEGRA410_CMEM_LATENCY_RD_CUM_OUTS: reads in flight, summed per cycle (0x2).
+	 */
 	DRM_PERFCTR_TEGRA410_CMEM_LATENCY_RD_CUM_OUTS = 2,
 };
 
@@ -146,19 +160,27 @@ enum drm_perfctr_tegra410_cmem_latency_event {
 enum drm_perfctr_tegra410_c2c_event {
 	/** @DRM_PERFCTR_TEGRA410_C2C_CYCLES: cycles of the link (0x0). */
 	DRM_PERFCTR_TEGRA410_C2C_CYCLES = 0,
-	/** @DRM_PERFCTR_TEGRA410_C2C_IN_RD_CUM_OUTS: incoming reads in flight, summed each cycle (0x1). */
+	/**
+	 * @DRM_PERFCTR_TEGRA410_C2C_IN_RD_CUM_OUTS: incoming reads in flight, per cycle (0x1).
+	 */
 	DRM_PERFCTR_TEGRA410_C2C_IN_RD_CUM_OUTS = 1,
 	/** @DRM_PERFCTR_TEGRA410_C2C_IN_RD_REQ: incoming reads (0x2). */
 	DRM_PERFCTR_TEGRA410_C2C_IN_RD_REQ = 2,
-	/** @DRM_PERFCTR_TEGRA410_C2C_IN_WR_CUM_OUTS: incoming writes in flight, summed each cycle (0x3). */
+	/**
+	 * @DRM_PERFCTR_TEGRA410_C2C_IN_WR_CUM_OUTS: incoming writes in flight, per cycle (0x3).
+	 */
 	DRM_PERFCTR_TEGRA410_C2C_IN_WR_CUM_OUTS = 3,
 	/** @DRM_PERFCTR_TEGRA410_C2C_IN_WR_REQ: incoming writes (0x4). */
 	DRM_PERFCTR_TEGRA410_C2C_IN_WR_REQ = 4,
-	/** @DRM_PERFCTR_TEGRA410_C2C_OUT_RD_CUM_OUTS: outgoing reads in flight, summed each cycle (0x5). */
+	/**
+	 * @DRM_PERFCTR_TEGRA410_C2C_OUT_RD_CUM_OUTS: outgoing reads in flight, per cycle (0x5).
+	 */
 	DRM_PERFCTR_TEGRA410_C2C_OUT_RD_CUM_OUTS = 5,
 	/** @DRM_PERFCTR_TEGRA410_C2C_OUT_RD_REQ: outgoing reads (0x6). */
 	DRM_PERFCTR_TEGRA410_C2C_OUT_RD_REQ = 6,
-	/** @DRM_PERFCTR_TEGRA410_C2C_OUT_WR_CUM_OUTS: outgoing writes in flight, summed each cycle (0x7). */
+	/**
+	 * @DRM_PERFCTR_TEGRA410_C2C_OUT_WR_CUM_OUTS: outgoing writes in flight, per cycle (0x7).
+	 */
 	DRM_PERFCTR_TEGRA410_C2C_OUT_WR_CUM_OUTS = 7,
 	/** @DRM_PERFCTR_TEGRA410_C2C_OUT_WR_REQ: outgoing writes (0x8). */
 	DRM_PERFCTR_TEGRA410_C2C_OUT_WR_REQ = 8,

@@ -260,13 +260,9 @@ static bool drop_exited(struct perfctr_pmu_event *event)
 	return any;
 }
 
-/**
- * drm_perfctr_pmu_block_follow() - CPUs came or went: count where it is wanted
- * @pc: the device
- * @pmu: the block
- *
- * Returns: 0, or the first error that keeps an event from a CPU that it should
- * count on. The others were opened all the same.
+/*
+ * CPUs came or went: count where it is wanted. 0, or the first error that keeps an event from
+ * a CPU that it should count on; the others were opened all the same.
  */
 int drm_perfctr_pmu_block_follow(struct drm_perfctr *pc, struct perfctr_pmu_block *pmu)
 {
@@ -290,14 +286,7 @@ int drm_perfctr_pmu_block_follow(struct drm_perfctr *pc, struct perfctr_pmu_bloc
 	return error;
 }
 
-/**
- * drm_perfctr_pmu_block_read() - read all events of a block
- * @pc: the device
- * @pmu: the block
- *
- * With the session's pmu_lock and without the sampler lock, as everything that
- * calls perf.
- */
+/* without the sampler lock, as everything that calls perf */
 void drm_perfctr_pmu_block_read(struct drm_perfctr *pc, struct perfctr_pmu_block *pmu)
 {
 	unsigned int i, e;
@@ -343,12 +332,7 @@ void drm_perfctr_pmu_block_read(struct drm_perfctr *pc, struct perfctr_pmu_block
 	pmu->fresh.time_ns = ktime_get_raw_ns();
 }
 
-/**
- * drm_perfctr_pmu_block_handover() - let samples have what was read
- * @pmu: the block
- *
- * With the session's pmu_lock and the sampler lock.
- */
+/* let samples have what was read; with the sampler lock */
 void drm_perfctr_pmu_block_handover(struct perfctr_pmu_block *pmu)
 {
 	unsigned int i;
@@ -366,10 +350,6 @@ void drm_perfctr_pmu_block_handover(struct perfctr_pmu_block *pmu)
 	pmu->fresh.incomplete = 0;
 }
 
-/**
- * drm_perfctr_pmu_block_disable() - stop counting
- * @pmu: the block
- */
 void drm_perfctr_pmu_block_disable(struct perfctr_pmu_block *pmu)
 {
 	unsigned int i, e;
@@ -381,14 +361,7 @@ void drm_perfctr_pmu_block_disable(struct perfctr_pmu_block *pmu)
 	}
 }
 
-/**
- * drm_perfctr_pmu_block_enable() - begin counting
- * @pc: the device
- * @pmu: the block
- *
- * Returns: 0, or why the PMU does not count on a CPU on which it should; nothing
- * counts then.
- */
+/* 0, or why the PMU does not count on a CPU on which it should; nothing counts then */
 int drm_perfctr_pmu_block_enable(struct drm_perfctr *pc, struct perfctr_pmu_block *pmu)
 {
 	unsigned int i, e;
@@ -413,10 +386,7 @@ int drm_perfctr_pmu_block_enable(struct drm_perfctr *pc, struct perfctr_pmu_bloc
 	return 0;
 }
 
-/**
- * drm_perfctr_pmu_block_close() - release the events of a block
- * @pmu: the block, which counts no more
- */
+/* release the events of a block that counts no more */
 void drm_perfctr_pmu_block_close(struct perfctr_pmu_block *pmu)
 {
 	unsigned int i;
@@ -429,10 +399,7 @@ void drm_perfctr_pmu_block_close(struct perfctr_pmu_block *pmu)
 	}
 }
 
-/**
- * drm_perfctr_pmu_free() - release a block and its events
- * @pmu: the block
- */
+/* release a block and its events */
 void drm_perfctr_pmu_free(struct perfctr_pmu_block *pmu)
 {
 	unsigned int i;

@@ -48,9 +48,17 @@ static LIST_HEAD(devices);
 /* a worker has finished with a session */
 static DECLARE_WAIT_QUEUE_HEAD(served);
 
+static struct perfctr_pmu_block *next_pmu(const struct drm_perfctr_session *session,
+					  unsigned int *i)
+{
+	for (; *i < session->view_count; (*i)++)
+		if (session->views[*i].pmu)
+			return session->views[*i].pmu;
+	return NULL;
+}
+
 #define for_each_pmu(session, i, pmu_) \
-	for ((i) = 0; (i) < (session)->view_count; (i)++) \
-		if (((pmu_) = (session)->views[i].pmu))
+	for ((i) = 0; ((pmu_) = next_pmu(session, &(i))); (i)++)
 
 /* --- SETUP --------------------------------------------------------------- */
 

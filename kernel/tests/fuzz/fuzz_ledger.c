@@ -147,10 +147,10 @@ static unsigned int fill_device(void)
 	for (n = 0; n <= USERS; n++) {
 		int fd;
 
-		if (setresuid(-1, 0, -1) || setresuid(FIRST_UID + n, FIRST_UID + n, 0))
+		if (setresuid(-1, 0, -1))
 			return 0;
 		fd = open_any_node();
-		if (fd < 0)
+		if (fd < 0 || setresuid(FIRST_UID + n, FIRST_UID + n, 0))
 			return 0;
 		while (!(ret = small_setup(fd, 0, 0)))
 			count++;

@@ -5,7 +5,10 @@
  */
 #include <linux/cred.h>
 #include <linux/delay.h>
+#include <linux/fdtable.h>
+#include <linux/fs.h>
 #include <linux/kthread.h>
+#include <linux/mount.h>
 #include <linux/sched/signal.h>
 #include <linux/uaccess.h>
 #include <drm/drm_managed.h>
@@ -197,6 +200,86 @@ static void block_formats(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, block->size, block->header_size + sizeof(u64));
 }
 
+/* --- other users --- */
+
+#define USERS			8
+#define FIRST_UID		50000
+
+/* the root of kernel threads may have no /proc */
+static void set_paranoid(struct kunit *test, char value)
+{
+	struct file_system_type *type = get_fs_type("proc");
+	struct vfsmount *proc;
+	struct file *file;
+	loff_t pos = 0;
+
+	KUNIT_ASSERT_NOT_NULL(test, type);
+	proc = kern_mount(type);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, proc);
+	file = file_open_root_mnt(proc, "sys/dev/perfctr/paranoid", O_WRONLY, 0);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, file);
+	KUNIT_EXPECT_EQ(test, kernel_write(file, &value, 1, &pos), 1);
+	filp_close(file, NULL);
+	kern_unmount(proc);
+}
+
+/* SETUP by a user without capabilities until one fails: its error; @count: how many did not */
+static int setup_many(struct core *core, unsigned int uid, unsigned int *count)
+{
+	struct cred *cred = prepare_creds();
+	struct drm_perfctr_setup setup;
+	const struct cred *old;
+	u32 handle;
+	int ret;
+
+	KUNIT_ASSERT_NOT_NULL(core->test, cred);
+	cred->uid = KUIDT_INIT(uid);
+	cred->euid = cred->uid;
+	cap_clear(cred->cap_effective);
+	old = override_creds(cred);
+	do {
+		setup = setup_of(core, 0);
+		ret = setup_unmapped(core, &setup, BIT(0), 0, &handle);
+		if (!ret) {
+			close_fd(setup.ring_fd);
+			++*count;
+		}
+	} while (!ret);
+	revert_creds(old);
+	put_cred(cred);
+	return ret;
+}
+
+/* users without privileges take all that the device gives them, and root goes on */
+static void full_device(struct kunit *test)
+{
+	struct core *core = test->priv;
+	struct drm_perfctr_file *files = kunit_kcalloc(test, USERS + 1, sizeof(*files), GFP_KERNEL);
+	struct drm_perfctr_setup setup = setup_of(core, 0);
+	unsigned int i, count = 0;
+	u32 handle;
+
+	KUNIT_ASSERT_NOT_NULL(test, files);
+	add_source(core, &plain_ops);
+	KUNIT_EXPECT_EQ(test, setup_many(core, FIRST_UID, &count), -EACCES);
+	set_paranoid(test, '0');
+	for (i = 0; i <= USERS; i++) {
+		drm_perfctr_file_open(core->pc, &files[i]);
+		core->file = &files[i];
+		/* the most that one file has is the most that one user has */
+		KUNIT_EXPECT_EQ(test, setup_many(core, FIRST_UID + i, &count),
+				i < USERS ? -ENOSPC : -ENFILE);
+	}
+	KUNIT_EXPECT_EQ(test, count, 1024);
+	core->file = &core->pf;
+	KUNIT_EXPECT_EQ(test, setup_many(core, FIRST_UID, &count), -EDQUOT);
+	KUNIT_EXPECT_EQ(test, setup_with(core, &setup, BIT(0), 0, &handle), 0);
+	KUNIT_EXPECT_EQ(test, tagged(core, DRM_PERFCTR_CMD_START, handle, 0), 0);
+	for (i = 0; i <= USERS; i++)
+		drm_perfctr_file_close(&files[i]);
+	set_paranoid(test, '1');
+}
+
 /* --- reset --- */
 
 struct reset {
@@ -348,6 +431,7 @@ static struct kunit_case robust_cases[] = {
 	KUNIT_CASE(prepared_once),
 	KUNIT_CASE(features_are_enforced),
 	KUNIT_CASE(block_formats),
+	KUNIT_CASE(full_device),
 	KUNIT_CASE(start_waits_for_reset),
 	KUNIT_CASE(signals_end_waits),
 	KUNIT_CASE(reports_while_hardware_hangs),

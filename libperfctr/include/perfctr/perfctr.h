@@ -1522,8 +1522,8 @@ int perfctr_time_convert(const struct perfctr_anchor *first, const struct perfct
  * Return: 0; -EOPNOTSUPP the device has no timestamp; -ESTALE the counter started anew
  * between the timestamp and the query.
  */
-int perfctr_time_of_gpu(const struct perfctr_device *device, uint32_t epoch,
-			uint64_t gpu_timestamp, uint64_t *raw_ns);
+int perfctr_time_of_gpu(const struct perfctr_device *device, uint32_t epoch, uint64_t gpu_timestamp,
+			uint64_t *raw_ns);
 
 #if defined(__cplusplus)
 }
