@@ -55,6 +55,8 @@ struct csf_perfctr {
 	bool outstanding;
 	/** @time_ns: CLOCK_MONOTONIC_RAW up to which counts were read. */
 	u64 time_ns;
+	/** @timed: @time_ns was computed from the GPU timestamp of the last sample. */
+	bool timed;
 	/** @retry_ns: CLOCK_MONOTONIC_RAW before which a dead firmware is left alone. */
 	u64 retry_ns;
 

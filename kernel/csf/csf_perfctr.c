@@ -92,8 +92,9 @@ static u64 csf_last_time_ns(struct csf_perfctr *csf)
 	u64 now_ns = ktime_get_raw_ns();
 	u64 raw_ns;
 
-	if (!csf->reader.end_ticks ||
-	    !csf_time_to_raw(&csf->time, csf->reader.end_ticks, &raw_ns))
+	csf->timed = csf->reader.end_ticks &&
+		     csf_time_to_raw(&csf->time, csf->reader.end_ticks, &raw_ns);
+	if (!csf->timed)
 		return now_ns;
 	return clamp(raw_ns, min(csf->time_ns, now_ns), now_ns);
 }
@@ -174,21 +175,16 @@ static u32 csf_status_states(u32 status)
 
 static void csf_report_blocks(struct csf_perfctr *csf, u32 states)
 {
-	struct csf_reader *reader = &csf->reader;
 	unsigned int i;
 
-	for (i = 0; i < reader->block_count; i++) {
-		const struct csf_block *block = &reader->blocks[i];
-		struct csf_block_span *span;
+	for (i = 0; i < csf->reader.visible_count; i++) {
+		const struct csf_block_span *span = &csf->reader.spans[i];
+		u32 applies = DRM_PERFCTR_STATE_PROTECTED;
 
-		if (block->desc == CSF_BLOCK_HIDDEN)
-			continue;
-		span = &reader->spans[block->desc];
-		if (block->type == CSF_PERFCTR_SHADER)
-			span->states |= states;
-		else
-			span->states |= states & DRM_PERFCTR_STATE_PROTECTED;
-		drm_perfctr_block_report(&csf->source, block->desc, span->states, span->valid);
+		if (csf->source.descs[i].type == DRM_PERFCTR_MALI_BLOCK_SHADER)
+			applies = U32_MAX;
+		drm_perfctr_block_report(&csf->source, i, span->states | (states & applies),
+					 span->valid);
 	}
 }
 
@@ -225,12 +221,8 @@ static void csf_advance_time(struct csf_perfctr *csf)
 /* the GPU timestamp at csf->time_ns, if that was computed from one */
 static void csf_report_timestamp(struct csf_perfctr *csf, struct drm_perfctr_collection *c)
 {
-	const u64 ticks = csf->reader.end_ticks;
-	u64 raw_ns;
-
-	c->gpu_timestamp = ticks;
-	c->has_gpu_timestamp = csf->enabled && ticks &&
-			       csf_time_to_raw(&csf->time, ticks, &raw_ns);
+	c->gpu_timestamp = csf->reader.end_ticks;
+	c->has_gpu_timestamp = csf->enabled && csf->timed;
 }
 
 /* first half of a recovery: stop counting and read what is left */

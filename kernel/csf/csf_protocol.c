@@ -444,7 +444,9 @@ void csf_perfctr_irq(struct csf_perfctr *csf)
 	}
 	spin_unlock_irqrestore(csf->config.req_lock, flags);
 
-	wake_up(&csf->ack_wait);
+	/* a waiter that is not there yet looks at the words first */
+	if (wq_has_sleeper(&csf->ack_wait))
+		wake_up(&csf->ack_wait);
 	if (collect)
 		drm_perfctr_source_event(&csf->source);
 }

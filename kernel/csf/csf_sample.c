@@ -422,7 +422,7 @@ static u32 add_run(u64 *__restrict totals, const __le32 *words, unsigned int cou
 {
 	unsigned int i;
 
-#pragma GCC unroll 4
+#pragma GCC unroll 8
 	for (i = 0; i < count; i++) {
 		u32 value = read32(words, i);
 
@@ -486,14 +486,14 @@ static void read_counters(const struct csf_block *block, const __le32 *words, u6
 }
 
 static void read_visible(struct csf_reader *reader, struct csf_block *block,
-			 const __le32 *words, u32 enabled, u64 now_ticks,
+			 const __le32 *words, u32 enabled, u64 now_ticks, u32 mode,
 			 struct csf_sample_span *sample, u64 *totals)
 {
 	struct csf_block_span *span = &reader->spans[block->desc];
 	u64 ticks = read64(words, CSF_BLOCK_TIMESTAMP_LO);
 	u32 states = power_states(reader, block, sample, enabled);
 
-	span->states |= states | DRM_PERFCTR_STATE_AVAILABLE;
+	span->states |= states | mode | DRM_PERFCTR_STATE_AVAILABLE;
 
 	if (block->type == CSF_PERFCTR_SHADER && sample->cores_gone & BIT_ULL(block->index)) {
 		span->states |= DRM_PERFCTR_STATE_LOST;
@@ -553,8 +553,7 @@ int csf_reader_read(struct csf_reader *reader, void *slot, u64 now_ticks, u64 *c
 			sample.cores_written |= BIT_ULL(block->index);
 		if (block->desc == CSF_BLOCK_HIDDEN)
 			continue;
-		reader->spans[block->desc].states |= mode;
-		read_visible(reader, block, words, enabled, now_ticks, &sample,
+		read_visible(reader, block, words, enabled, now_ticks, mode, &sample,
 			     totals ? totals[block->desc] : NULL);
 	}
 	if (!sample.written)

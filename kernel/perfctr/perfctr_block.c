@@ -11,10 +11,19 @@
 #include "perfctr_block.h"
 #include "perfctr_mask.h"
 
-/* drm_perfctr_sticky_set() with other conditions than in the collection before */
-void drm_perfctr_sticky_change(struct perfctr_sticky *sticky, u64 seq, u64 bits)
+/**
+ * drm_perfctr_sticky_set() - record the conditions of a collection
+ * @sticky: the status
+ * @seq: number of the collection, one more than that of the last call, or than that
+ *	of the last collection in which a call would have changed nothing
+ * @bits: conditions that were set
+ */
+void drm_perfctr_sticky_set(struct perfctr_sticky *sticky, u64 seq, u64 bits)
 {
 	u64 gone = sticky->now & ~bits;
+
+	if (bits == sticky->now)
+		return;
 
 	while (gone) {
 		sticky->last[__ffs64(gone)] = seq - 1;
@@ -58,7 +67,7 @@ static void emit_run(__le64 *__restrict dst, u64 *__restrict base, const u64 *__
 	unsigned int i;
 
 	/* the kernel has no vector registers: the loop itself would cost as much again */
-#pragma GCC unroll 4
+#pragma GCC unroll 8
 	for (i = 0; i < count; i++) {
 		const u64 now = totals[i];
 

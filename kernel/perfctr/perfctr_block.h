@@ -31,20 +31,8 @@ struct perfctr_sticky {
 	u64 last[64];
 };
 
-void drm_perfctr_sticky_change(struct perfctr_sticky *sticky, u64 seq, u64 bits);
+void drm_perfctr_sticky_set(struct perfctr_sticky *sticky, u64 seq, u64 bits);
 u64 drm_perfctr_sticky_search(const struct perfctr_sticky *sticky, u64 base_seq);
-
-/**
- * drm_perfctr_sticky_set() - record the conditions of a collection
- * @sticky: the status
- * @seq: number of the collection, one more than that of the last call
- * @bits: conditions that were set
- */
-static inline void drm_perfctr_sticky_set(struct perfctr_sticky *sticky, u64 seq, u64 bits)
-{
-	if (bits != sticky->now)
-		drm_perfctr_sticky_change(sticky, seq, bits);
-}
 
 /**
  * drm_perfctr_sticky_since() - conditions seen in a span of collections
