@@ -89,14 +89,15 @@ static struct csf_perfctr *to_csf(struct drm_perfctr_source *source)
 /* time of the last sample that was read, or of now */
 static u64 csf_last_time_ns(struct csf_perfctr *csf)
 {
-	u64 now_ns = ktime_get_raw_ns();
+	/* the clocks were read after it */
+	const u64 end_ns = csf->time.cur.raw_ns;
 	u64 raw_ns;
 
 	csf->timed = csf->reader.end_ticks &&
 		     csf_time_to_raw(&csf->time, csf->reader.end_ticks, &raw_ns);
 	if (!csf->timed)
-		return now_ns;
-	return clamp(raw_ns, min(csf->time_ns, now_ns), now_ns);
+		return ktime_get_raw_ns();
+	return clamp(raw_ns, min(csf->time_ns, end_ns), end_ns);
 }
 
 static int csf_prepare(struct drm_perfctr_source *source)
@@ -285,7 +286,7 @@ static int csf_collect(struct drm_perfctr_source *source, struct drm_perfctr_col
 		csf_reader_lost(reader, DRM_PERFCTR_STATE_LOST);
 	} else if (reader->lost_untimed) {
 		c->lost_ns = csf->time_ns - before_ns;
-	} else {
+	} else if (reader->lost_ticks) {
 		c->lost_ns = min(csf_time_to_ns(&csf->time, reader->lost_ticks),
 				 csf->time_ns - before_ns);
 	}

@@ -19,7 +19,8 @@
  * DOC: what is believed of a firmware sample
  *
  * The sample lies in memory that firmware, and through the address space it
- * runs in possibly others, can write at any time. Each word is read once.
+ * runs in possibly others, can write at any time. Each word is read once,
+ * but for a second look at counters that may be saturated, which changes no count.
  * Positions and sizes come from the driver's configuration only, so nothing in
  * a sample can lead outside of it. What is checked:
  *
@@ -66,7 +67,8 @@ struct csf_sample_span {
 	bool timed;
 	/* cores_on and cores_off are */
 	bool cores_known;
-	bool written;
+	/* PRFCNT_EN of any block */
+	u32 written;
 	/* samples before this one are missing */
 	bool gap;
 	/* a block of this one could not be read */
@@ -417,8 +419,8 @@ static void follow_cores(struct csf_reader *reader, struct csf_sample_span *span
 	reader->power_down = span->reason & CSF_REASON_POWEROFF;
 }
 
-/* add up neighbours; returns the largest of their counts and of @highest */
-static u32 add_run(u64 *__restrict totals, const __le32 *words, unsigned int count, u32 highest)
+/* add up neighbours; returns all bits that are set in any of them and in @seen */
+static u32 add_run(u64 *__restrict totals, const __le32 *words, unsigned int count, u32 seen)
 {
 	unsigned int i;
 
@@ -427,22 +429,32 @@ static u32 add_run(u64 *__restrict totals, const __le32 *words, unsigned int cou
 		u32 value = read32(words, i);
 
 		totals[i] += value;
-		highest = max(highest, value);
+		seen |= value;
 	}
-	return highest;
+	return seen;
+}
+
+static bool any_at_maximum(const __le32 *words, u64 mask)
+{
+	for (; mask; mask &= mask - 1)
+		if (read32(words, __ffs64(mask)) == U32_MAX)
+			return true;
+	return false;
 }
 
 /* returns true if a counter is at its maximum */
 static bool accumulate(u64 *totals, const __le32 *words, u64 mask)
 {
-	u32 highest = 0;
+	u64 left = mask;
+	u32 seen = 0;
 
-	while (mask) {
-		unsigned int first, count = perfctr_mask_run(&mask, &first);
+	while (left) {
+		unsigned int first, count = perfctr_mask_run(&left, &first);
 
-		highest = add_run(totals + first, words + first, count, highest);
+		seen = add_run(totals + first, words + first, count, seen);
 	}
-	return highest == U32_MAX;
+	/* one counter alone hardly ever has all bits, nor do many together */
+	return seen == U32_MAX && any_at_maximum(words, mask);
 }
 
 /* the counters of a block, from PRFCNT_EN of a good header; 0: after garbage */
@@ -471,12 +483,12 @@ static bool believe_header(const struct csf_reader *reader, struct csf_block *bl
 	return good;
 }
 
-static void read_counters(const struct csf_block *block, const __le32 *words, u64 *totals,
-			  struct csf_block_span *span)
+static void read_counters(const struct csf_reader *reader, const struct csf_block *block,
+			  const __le32 *words, u64 *totals, struct csf_block_span *span)
 {
 	unsigned int section;
 
-	for (section = 0; section < CSF_PERFCTR_SECTIONS; section++) {
+	for (section = 0; section < reader->counters_per_block / 64; section++) {
 		u64 mask = block->counters[section];
 
 		span->valid[section] |= mask;
@@ -512,7 +524,7 @@ static void read_visible(struct csf_reader *reader, struct csf_block *block,
 		sample->lost = true;
 		return;
 	}
-	read_counters(block, words, totals, span);
+	read_counters(reader, block, words, totals, span);
 	if (!sample->timed) {
 		sample->start_ticks = reader->end_ticks ?: ticks;
 		sample->end_ticks = ticks;

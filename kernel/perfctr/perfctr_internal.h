@@ -263,6 +263,8 @@ struct drm_perfctr_session {
 		/* periods and other samples that were due and are not published */
 		u64 periods;
 		u64 others;
+		/* the tick that goes on publishes a sample */
+		bool in_tick;
 		/* one of @others: an AUTOMATIC sample is to be made of it */
 		bool automatic_due;
 		/* time whose counts the final collection could not get */

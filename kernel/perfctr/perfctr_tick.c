@@ -54,7 +54,7 @@ void drm_perfctr_sampler_arm(struct perfctr_class *class)
 	if (next == KTIME_MAX)
 		hrtimer_cancel(&class->timer);
 	else
-		hrtimer_start(&class->timer, next, HRTIMER_MODE_ABS_HARD);
+		hrtimer_start(&class->timer, next, HRTIMER_MODE_ABS_PINNED_HARD);
 }
 
 static enum hrtimer_restart timer_fired(struct hrtimer *timer)
@@ -72,18 +72,18 @@ static void read_pmus(struct perfctr_class *class, ktime_t now)
 	struct drm_perfctr_session *session;
 
 	list_for_each_entry(session, &class->active, node)
-		if (!ktime_before(now, next_due(session)))
+		if (session->pmu.present && !ktime_before(now, next_due(session)))
 			drm_perfctr_pmu_want(session, false);
 	drm_perfctr_pmu_serve(class);
 }
 
-static unsigned long sources_left(const struct drm_perfctr *pc)
+/* @mask and the sources whose own time has come */
+static unsigned long add_sources_left(const struct drm_perfctr *pc, unsigned long mask)
 {
-	unsigned long mask = 0;
 	unsigned int i;
 
 	for (i = 0; i < pc->source_count; i++)
-		if (!drm_perfctr_collect_left_ns(pc->sources[i]))
+		if (!(mask & BIT(i)) && !drm_perfctr_collect_left_ns(pc->sources[i]))
 			mask |= BIT(i);
 	return mask;
 }
@@ -92,10 +92,9 @@ static unsigned long sources_left(const struct drm_perfctr *pc)
 static void tick_privileged(struct kthread_work *work)
 {
 	struct perfctr_class *class = container_of(work, struct perfctr_class, tick_work);
-	struct drm_perfctr_session *session, *next;
+	struct drm_perfctr_session *session;
 	struct drm_perfctr *pc = class->pc;
-	unsigned long sources;
-	LIST_HEAD(due);
+	unsigned long sources = 0;
 	ktime_t now;
 
 	rt_mutex_lock(&pc->lock);
@@ -103,17 +102,16 @@ static void tick_privileged(struct kthread_work *work)
 	now = ktime_get();
 	class->last_tick = now;
 	read_pmus(class, now);
-	sources = sources_left(pc);
-	list_for_each_entry_safe(session, next, &class->active, node) {
-		if (perfctr_in_batches(session) || !drm_perfctr_sampler_is_due(session, now))
-			continue;
-		sources |= drm_perfctr_sampler_sources(session);
-		list_move_tail(&session->node, &due);
+	list_for_each_entry(session, &class->active, node) {
+		session->pending.in_tick = !perfctr_in_batches(session) &&
+					   drm_perfctr_sampler_is_due(session, now);
+		if (session->pending.in_tick)
+			sources |= drm_perfctr_sampler_sources(session);
 	}
-	drm_perfctr_sampler_collect_mask(pc, sources);
-	list_for_each_entry(session, &due, node)
-		publish_period(session);
-	list_splice_tail(&due, &class->active);
+	drm_perfctr_sampler_collect_mask(pc, add_sources_left(pc, sources));
+	list_for_each_entry(session, &class->active, node)
+		if (session->pending.in_tick)
+			publish_period(session);
 	drm_perfctr_sampler_arm(class);
 	rt_mutex_unlock(&pc->lock);
 }

@@ -197,6 +197,11 @@ static inline void init_waitqueue_head(wait_queue_head_t *wq)
 	wq->wakes = 0;
 }
 
+static inline bool wq_has_sleeper(wait_queue_head_t *wq)
+{
+	return true;
+}
+
 static inline void wake_up(wait_queue_head_t *wq)
 {
 	wq->wakes++;
