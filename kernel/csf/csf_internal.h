@@ -55,6 +55,8 @@ struct csf_perfctr {
 	bool outstanding;
 	/** @time_ns: CLOCK_MONOTONIC_RAW up to which counts were read. */
 	u64 time_ns;
+	/** @timed: @time_ns was computed from the GPU timestamp of the last sample. */
+	bool timed;
 	/** @retry_ns: CLOCK_MONOTONIC_RAW before which a dead firmware is left alone. */
 	u64 retry_ns;
 
@@ -76,7 +78,7 @@ u64 csf_ack_deadline_ms(void);
 bool csf_enable_pending(const struct csf_perfctr *csf);
 int csf_drain(struct csf_perfctr *csf, u64 *const *totals);
 void csf_expect_samples(struct csf_perfctr *csf, bool expect);
-int csf_settle_request(struct csf_perfctr *csf, u64 deadline_ms);
+int csf_settle_request(struct csf_perfctr *csf);
 int csf_request(struct csf_perfctr *csf, u64 *const *totals, u64 deadline_ms);
 void csf_set_live(struct csf_perfctr *csf, bool live);
 int csf_disable(struct csf_perfctr *csf, u64 deadline_ms);

@@ -89,13 +89,15 @@ static struct csf_perfctr *to_csf(struct drm_perfctr_source *source)
 /* time of the last sample that was read, or of now */
 static u64 csf_last_time_ns(struct csf_perfctr *csf)
 {
-	u64 now_ns = ktime_get_raw_ns();
+	/* the clocks were read after it */
+	const u64 end_ns = csf->time.cur.raw_ns;
 	u64 raw_ns;
 
-	if (!csf->reader.end_ticks ||
-	    !csf_time_to_raw(&csf->time, csf->reader.end_ticks, &raw_ns))
-		return now_ns;
-	return clamp(raw_ns, min(csf->time_ns, now_ns), now_ns);
+	csf->timed = csf->reader.end_ticks &&
+		     csf_time_to_raw(&csf->time, csf->reader.end_ticks, &raw_ns);
+	if (!csf->timed)
+		return ktime_get_raw_ns();
+	return clamp(raw_ns, min(csf->time_ns, end_ns), end_ns);
 }
 
 static int csf_prepare(struct drm_perfctr_source *source)
@@ -120,8 +122,11 @@ static void csf_unprepare(struct drm_perfctr_source *source)
 static int csf_start(struct drm_perfctr_source *source, u8 set)
 {
 	struct csf_perfctr *csf = to_csf(source);
+	unsigned int i;
 	int ret;
 
+	for (i = 0; i < csf->reader.visible_count; i++)
+		csf->totals[i] = drm_perfctr_block_totals(source, i);
 	csf->set = set;
 	csf_reader_use_set(&csf->reader, &csf->config, set);
 	csf_time_init(&csf->time, csf->config.timestamp_hz);
@@ -172,21 +177,16 @@ static u32 csf_status_states(u32 status)
 
 static void csf_report_blocks(struct csf_perfctr *csf, u32 states)
 {
-	struct csf_reader *reader = &csf->reader;
 	unsigned int i;
 
-	for (i = 0; i < reader->block_count; i++) {
-		const struct csf_block *block = &reader->blocks[i];
-		struct csf_block_span *span;
+	for (i = 0; i < csf->reader.visible_count; i++) {
+		const struct csf_block_span *span = &csf->reader.spans[i];
+		u32 applies = DRM_PERFCTR_STATE_PROTECTED;
 
-		if (block->desc == CSF_BLOCK_HIDDEN)
-			continue;
-		span = &reader->spans[block->desc];
-		if (block->type == CSF_PERFCTR_SHADER)
-			span->states |= states;
-		else
-			span->states |= states & DRM_PERFCTR_STATE_PROTECTED;
-		drm_perfctr_block_report(&csf->source, block->desc, span->states, span->valid);
+		if (csf->source.descs[i].type == DRM_PERFCTR_MALI_BLOCK_SHADER)
+			applies = U32_MAX;
+		drm_perfctr_block_report(&csf->source, i, span->states | (states & applies),
+					 span->valid);
 	}
 }
 
@@ -201,7 +201,7 @@ static int csf_collect_samples(struct csf_perfctr *csf)
 	/* it was acknowledged, and is not any more: firmware has begun anew */
 	if (csf_enable_pending(csf))
 		return -EPROTO;
-	if (csf_settle_request(csf, csf_ack_deadline_ms()))
+	if (csf_settle_request(csf))
 		return -EIO;
 	ret = csf_drain(csf, csf->totals);
 	/* firmware that does not say why: nobody asked for these */
@@ -223,12 +223,8 @@ static void csf_advance_time(struct csf_perfctr *csf)
 /* the GPU timestamp at csf->time_ns, if that was computed from one */
 static void csf_report_timestamp(struct csf_perfctr *csf, struct drm_perfctr_collection *c)
 {
-	const u64 ticks = csf->reader.end_ticks;
-	u64 raw_ns;
-
-	c->gpu_timestamp = ticks;
-	c->has_gpu_timestamp = csf->enabled && ticks &&
-			       csf_time_to_raw(&csf->time, ticks, &raw_ns);
+	c->gpu_timestamp = csf->reader.end_ticks;
+	c->has_gpu_timestamp = csf->enabled && csf->timed;
 }
 
 /* first half of a recovery: stop counting and read what is left */
@@ -272,8 +268,6 @@ static int csf_collect(struct drm_perfctr_source *source, struct drm_perfctr_col
 	unsigned int i;
 	int ret;
 
-	for (i = 0; i < reader->visible_count; i++)
-		csf->totals[i] = drm_perfctr_block_totals(source, i);
 	csf_reader_begin(reader);
 
 	csf_expect_samples(csf, true);
@@ -293,7 +287,7 @@ static int csf_collect(struct drm_perfctr_source *source, struct drm_perfctr_col
 		csf_reader_lost(reader, DRM_PERFCTR_STATE_LOST);
 	} else if (reader->lost_untimed) {
 		c->lost_ns = csf->time_ns - before_ns;
-	} else {
+	} else if (reader->lost_ticks) {
 		c->lost_ns = min(csf_time_to_ns(&csf->time, reader->lost_ticks),
 				 csf->time_ns - before_ns);
 	}

@@ -224,13 +224,13 @@ void csf_expect_samples(struct csf_perfctr *csf, bool expect)
 }
 
 /* a request that was not acknowledged in time, or one that firmware made up */
-int csf_settle_request(struct csf_perfctr *csf, u64 deadline_ms)
+int csf_settle_request(struct csf_perfctr *csf)
 {
 	if (!csf->outstanding && !(csf_pending(csf) & CSF_GLB_PRFCNT_SAMPLE))
 		return 0;
 
 	csf_ring_doorbell(csf);
-	if (csf_wait_ack(csf, CSF_GLB_PRFCNT_SAMPLE, deadline_ms))
+	if (csf_wait_ack(csf, CSF_GLB_PRFCNT_SAMPLE, csf_ack_deadline_ms()))
 		return -ETIMEDOUT;
 	csf->outstanding = false;
 	return 0;
@@ -444,7 +444,9 @@ void csf_perfctr_irq(struct csf_perfctr *csf)
 	}
 	spin_unlock_irqrestore(csf->config.req_lock, flags);
 
-	wake_up(&csf->ack_wait);
+	/* a waiter that is not there yet looks at the words first */
+	if (wq_has_sleeper(&csf->ack_wait))
+		wake_up(&csf->ack_wait);
 	if (collect)
 		drm_perfctr_source_event(&csf->source);
 }

@@ -19,7 +19,8 @@
  * DOC: what is believed of a firmware sample
  *
  * The sample lies in memory that firmware, and through the address space it
- * runs in possibly others, can write at any time. Each word is read once.
+ * runs in possibly others, can write at any time. Each word is read once,
+ * but for a second look at counters that may be saturated, which changes no count.
  * Positions and sizes come from the driver's configuration only, so nothing in
  * a sample can lead outside of it. What is checked:
  *
@@ -66,7 +67,8 @@ struct csf_sample_span {
 	bool timed;
 	/* cores_on and cores_off are */
 	bool cores_known;
-	bool written;
+	/* PRFCNT_EN of any block */
+	u32 written;
 	/* samples before this one are missing */
 	bool gap;
 	/* a block of this one could not be read */
@@ -130,7 +132,7 @@ static u64 expand_mask(u32 mask, unsigned int section, u32 counters_per_block)
 	if (mask == U32_MAX)
 		return U64_MAX;
 	for (bit = 0; bit < 64 / width; bit++)
-		if (mask & BIT(section * (64 / width) + bit))
+		if (mask & BIT_ULL(section * (64 / width) + bit))
 			counters |= group << (bit * width);
 	return counters;
 }
@@ -417,23 +419,55 @@ static void follow_cores(struct csf_reader *reader, struct csf_sample_span *span
 	reader->power_down = span->reason & CSF_REASON_POWEROFF;
 }
 
+/* add up neighbours; returns all bits that are set in any of them and in @seen */
+static u32 add_run(u64 *__restrict totals, const __le32 *words, unsigned int count, u32 seen)
+{
+	unsigned int i;
+
+#pragma GCC unroll 8
+	for (i = 0; i < count; i++) {
+		u32 value = read32(words, i);
+
+		totals[i] += value;
+		seen |= value;
+	}
+	return seen;
+}
+
+static bool any_at_maximum(const __le32 *words, u64 mask)
+{
+	for (; mask; mask &= mask - 1)
+		if (read32(words, __ffs64(mask)) == U32_MAX)
+			return true;
+	return false;
+}
+
 /* returns true if a counter is at its maximum */
 static bool accumulate(u64 *totals, const __le32 *words, u64 mask)
 {
-	u32 highest = 0;
+	u64 left = mask;
+	u32 seen = 0;
 
-	while (mask) {
-		unsigned int first, end;
+	while (left) {
+		unsigned int first, count = perfctr_mask_run(&left, &first);
 
-		end = perfctr_mask_run(&mask, &first) + first;
-		for (; first < end; first++) {
-			u32 count = read32(words, first);
-
-			totals[first] += count;
-			highest = max(highest, count);
-		}
+		seen = add_run(totals + first, words + first, count, seen);
 	}
-	return highest == U32_MAX;
+	/* one counter alone hardly ever has all bits, nor do many together */
+	return seen == U32_MAX && any_at_maximum(words, mask);
+}
+
+/* the counters of a block, from PRFCNT_EN of a good header; 0: after garbage */
+static noinline void expect_counters(const struct csf_reader *reader, struct csf_block *block,
+				     u32 enabled)
+{
+	unsigned int section;
+
+	block->written = enabled;
+	for (section = 0; section < CSF_PERFCTR_SECTIONS; section++)
+		block->counters[section] =
+			expand_mask(enabled, section, reader->counters_per_block) &
+			reader->available[block->type][section];
 }
 
 static bool believe_header(const struct csf_reader *reader, struct csf_block *block,
@@ -444,19 +478,18 @@ static bool believe_header(const struct csf_reader *reader, struct csf_block *bl
 		    ticks >= reader->end_ticks && ticks <= now_ticks;
 
 	/* after garbage either of the two can be the right one */
-	block->written = good ? enabled : 0;
+	if (!good || !block->written)
+		expect_counters(reader, block, good ? enabled : 0);
 	return good;
 }
 
 static void read_counters(const struct csf_reader *reader, const struct csf_block *block,
-			  const __le32 *words, u32 enabled, u64 *totals,
-			  struct csf_block_span *span)
+			  const __le32 *words, u64 *totals, struct csf_block_span *span)
 {
 	unsigned int section;
 
 	for (section = 0; section < reader->counters_per_block / 64; section++) {
-		u64 mask = expand_mask(enabled, section, reader->counters_per_block) &
-			   reader->available[block->type][section];
+		u64 mask = block->counters[section];
 
 		span->valid[section] |= mask;
 		if (totals && accumulate(totals + 64 * section, words + 64 * section, mask))
@@ -465,14 +498,14 @@ static void read_counters(const struct csf_reader *reader, const struct csf_bloc
 }
 
 static void read_visible(struct csf_reader *reader, struct csf_block *block,
-			 const __le32 *words, u32 enabled, u64 now_ticks,
+			 const __le32 *words, u32 enabled, u64 now_ticks, u32 mode,
 			 struct csf_sample_span *sample, u64 *totals)
 {
 	struct csf_block_span *span = &reader->spans[block->desc];
 	u64 ticks = read64(words, CSF_BLOCK_TIMESTAMP_LO);
 	u32 states = power_states(reader, block, sample, enabled);
 
-	span->states |= states | DRM_PERFCTR_STATE_AVAILABLE;
+	span->states |= states | mode | DRM_PERFCTR_STATE_AVAILABLE;
 
 	if (block->type == CSF_PERFCTR_SHADER && sample->cores_gone & BIT_ULL(block->index)) {
 		span->states |= DRM_PERFCTR_STATE_LOST;
@@ -491,7 +524,7 @@ static void read_visible(struct csf_reader *reader, struct csf_block *block,
 		sample->lost = true;
 		return;
 	}
-	read_counters(reader, block, words, enabled, totals, span);
+	read_counters(reader, block, words, totals, span);
 	if (!sample->timed) {
 		sample->start_ticks = reader->end_ticks ?: ticks;
 		sample->end_ticks = ticks;
@@ -532,8 +565,7 @@ int csf_reader_read(struct csf_reader *reader, void *slot, u64 now_ticks, u64 *c
 			sample.cores_written |= BIT_ULL(block->index);
 		if (block->desc == CSF_BLOCK_HIDDEN)
 			continue;
-		reader->spans[block->desc].states |= mode;
-		read_visible(reader, block, words, enabled, now_ticks, &sample,
+		read_visible(reader, block, words, enabled, now_ticks, mode, &sample,
 			     totals ? totals[block->desc] : NULL);
 	}
 	if (!sample.written)

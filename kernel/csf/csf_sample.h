@@ -26,6 +26,8 @@ struct csf_block {
 	s16 desc;
 	/** @written: PRFCNT_EN of its last good header, 0: not known yet. */
 	u32 written;
+	/** @counters: those that @written stands for. */
+	u64 counters[CSF_PERFCTR_SECTIONS];
 };
 
 /** CSF_BLOCK_HIDDEN - an absent core or one that users must not see. */

@@ -6,15 +6,13 @@
 #include <linux/bitops.h>
 #include <linux/string.h>
 #include <linux/types.h>
-#include <asm/byteorder.h>
 
 #include "perfctr_block.h"
-#include "perfctr_mask.h"
 
 /**
  * drm_perfctr_sticky_set() - record the conditions of a collection
  * @sticky: the status
- * @seq: number of the collection, one more than that of the last call
+ * @seq: number of the collection; those since the last call were like that of the last call
  * @bits: conditions that were set
  */
 void drm_perfctr_sticky_set(struct perfctr_sticky *sticky, u64 seq, u64 bits)
@@ -32,20 +30,11 @@ void drm_perfctr_sticky_set(struct perfctr_sticky *sticky, u64 seq, u64 bits)
 	sticky->changed = seq;
 }
 
-/**
- * drm_perfctr_sticky_since() - conditions seen in a span of collections
- * @sticky: the status
- * @base_seq: the span begins after this collection
- *
- * Returns: the conditions that were set in at least one collection of the span.
- */
-u64 drm_perfctr_sticky_since(const struct perfctr_sticky *sticky, u64 base_seq)
+/* drm_perfctr_sticky_since() for a span in which they changed */
+u64 drm_perfctr_sticky_search(const struct perfctr_sticky *sticky, u64 base_seq)
 {
 	u64 seen = sticky->now;
 	unsigned int bit;
-
-	if (sticky->changed <= base_seq + 1)
-		return seen;
 
 	for (bit = 0; bit < 64; bit++)
 		if (sticky->last[bit] > base_seq)
@@ -69,78 +58,18 @@ void drm_perfctr_counters_rebase(u64 *base, const u64 *totals, u64 mask)
 	}
 }
 
-/* eight at a time: the kernel has no vector registers, and the loop would cost as much again */
-static void emit_run(__le64 *__restrict dst, u64 *__restrict base, const u64 *__restrict totals,
-		     unsigned int count)
+/* drm_perfctr_counters_emit() where some were not measured */
+__le64 *drm_perfctr_counters_emit_valid(__le64 *dst, u64 *base, const u64 *totals, u64 mask,
+					u64 valid)
 {
-	for (; count >= 8; count -= 8, dst += 8, base += 8, totals += 8) {
-		unsigned int i;
+	for (; mask; mask &= mask - 1, dst++, base++) {
+		unsigned int i = __ffs64(mask);
+		const u64 now = valid & BIT_ULL(i) ? totals[i] : *base;
 
-#pragma GCC unroll 8
-		for (i = 0; i < 8; i++) {
-			const u64 now = totals[i];
-
-			dst[i] = cpu_to_le64(now - base[i]);
-			base[i] = now;
-		}
+		*dst = cpu_to_le64(now - *base);
+		*base = now;
 	}
-	for (; count; count--, dst++, base++, totals++) {
-		*dst = cpu_to_le64(*totals - *base);
-		*base = *totals;
-	}
-}
-
-/**
- * drm_perfctr_counters_emit() - store what was counted since the last sample
- * @dst: where the counters go; only written, user space may see it
- * @base: totals at the end of the last sample, brought up to date
- * @totals: of the 64 counters of the section
- * @mask: stored counters
- * @valid: counters that were measured
- *
- * A counter that was not measured is stored as zero and keeps its base, so
- * that nothing is lost should its total have moved all the same.
- */
-void drm_perfctr_counters_emit(__le64 *dst, u64 *base, const u64 *totals, u64 mask, u64 valid)
-{
-	while (mask) {
-		unsigned int first, count = perfctr_mask_run(&mask, &first);
-		u64 run = GENMASK_ULL(first + count - 1, first);
-
-		if (!(run & ~valid)) {
-			emit_run(dst, base, totals + first, count);
-			dst += count;
-			base += count;
-			continue;
-		}
-		for (; count; count--, first++, dst++, base++) {
-			u64 now = totals[first];
-
-			if (!(valid & BIT_ULL(first))) {
-				*dst = 0;
-				continue;
-			}
-			*dst = cpu_to_le64(now - *base);
-			*base = now;
-		}
-	}
-}
-
-/**
- * drm_perfctr_header_size() - bytes of a block's header
- * @format: enum drm_perfctr_block_format
- *
- * Returns: size of the common header and of what the format adds to it.
- */
-u32 drm_perfctr_header_size(u8 format)
-{
-	u32 size = sizeof(struct drm_perfctr_block_header);
-
-	if (format & DRM_PERFCTR_FORMAT_RUNNING_TIMES)
-		size += sizeof(struct drm_perfctr_running_times);
-	if (format & DRM_PERFCTR_FORMAT_PMU_IDENTITY)
-		size += sizeof(struct drm_perfctr_pmu_identity);
-	return size;
+	return dst;
 }
 
 /**

@@ -8,7 +8,10 @@
 
 #include <linux/bits.h>
 #include <linux/types.h>
+#include <asm/byteorder.h>
 #include <drm/drm_perfctr.h>
+
+#include "perfctr_mask.h"
 
 #define PERFCTR_SECTIONS_MAX	DRM_PERFCTR_BLOCK_INFO_SECTIONS
 #define PERFCTR_SETS_MASK	GENMASK(DRM_PERFCTR_SET_TERTIARY, 0)
@@ -32,7 +35,20 @@ struct perfctr_sticky {
 };
 
 void drm_perfctr_sticky_set(struct perfctr_sticky *sticky, u64 seq, u64 bits);
-u64 drm_perfctr_sticky_since(const struct perfctr_sticky *sticky, u64 base_seq);
+u64 drm_perfctr_sticky_search(const struct perfctr_sticky *sticky, u64 base_seq);
+
+/**
+ * drm_perfctr_sticky_since() - conditions seen in a span of collections
+ * @sticky: the status
+ * @base_seq: the span begins after this collection
+ *
+ * Returns: the conditions that were set in at least one collection of the span.
+ */
+static inline u64 drm_perfctr_sticky_since(const struct perfctr_sticky *sticky, u64 base_seq)
+{
+	return sticky->changed <= base_seq + 1 ? sticky->now :
+						 drm_perfctr_sticky_search(sticky, base_seq);
+}
 
 /**
  * struct drm_perfctr_block - a block of counters as the core keeps it
@@ -106,9 +122,71 @@ struct perfctr_view {
 	u8 format;
 };
 
-u32 drm_perfctr_header_size(u8 format);
+/**
+ * drm_perfctr_header_size() - bytes of a block's header
+ * @format: enum drm_perfctr_block_format
+ *
+ * Returns: size of the common header and of what the format adds to it.
+ */
+static inline u32 drm_perfctr_header_size(u8 format)
+{
+	u32 size = sizeof(struct drm_perfctr_block_header);
+
+	if (!format)
+		return size;
+	if (format & DRM_PERFCTR_FORMAT_RUNNING_TIMES)
+		size += sizeof(struct drm_perfctr_running_times);
+	if (format & DRM_PERFCTR_FORMAT_PMU_IDENTITY)
+		size += sizeof(struct drm_perfctr_pmu_identity);
+	return size;
+}
+
 u32 drm_perfctr_view_size(const struct perfctr_view *view);
 void drm_perfctr_counters_rebase(u64 *base, const u64 *totals, u64 mask);
-void drm_perfctr_counters_emit(__le64 *dst, u64 *base, const u64 *totals, u64 mask, u64 valid);
+__le64 *drm_perfctr_counters_emit_valid(__le64 *dst, u64 *base, const u64 *totals, u64 mask,
+					u64 valid);
+
+static inline void perfctr_emit_run(__le64 *__restrict dst, u64 *__restrict base,
+				    const u64 *__restrict totals, unsigned int count)
+{
+	unsigned int i;
+
+	/* the kernel has no vector registers: the loop itself would cost as much again */
+#pragma GCC unroll 8
+	for (i = 0; i < count; i++) {
+		const u64 now = totals[i];
+
+		dst[i] = cpu_to_le64(now - base[i]);
+		base[i] = now;
+	}
+}
+
+/**
+ * drm_perfctr_counters_emit() - store what was counted since the last sample
+ * @dst: where the counters go; only written, user space may see it
+ * @base: totals at the end of the last sample, brought up to date
+ * @totals: of the 64 counters of the section
+ * @mask: stored counters
+ * @valid: counters that were measured
+ *
+ * A counter that was not measured is stored as zero and keeps its base, so
+ * that nothing is lost should its total have moved all the same.
+ *
+ * Returns: address behind the counters.
+ */
+static inline __le64 *drm_perfctr_counters_emit(__le64 *dst, u64 *base, const u64 *totals,
+						u64 mask, u64 valid)
+{
+	if (mask & ~valid)
+		return drm_perfctr_counters_emit_valid(dst, base, totals, mask, valid);
+	while (mask) {
+		unsigned int first, count = perfctr_mask_run(&mask, &first);
+
+		perfctr_emit_run(dst, base, totals + first, count);
+		dst += count;
+		base += count;
+	}
+	return dst;
+}
 
 #endif /* _PERFCTR_BLOCK_H_ */

@@ -229,6 +229,16 @@ u64 *drm_perfctr_block_totals(struct drm_perfctr_source *source, unsigned int bl
 }
 EXPORT_SYMBOL_GPL(drm_perfctr_block_totals);
 
+static noinline void report_change(struct drm_perfctr_block *b, u64 seq, u32 states,
+				   const u64 *valid, const u64 *available)
+{
+	unsigned int i;
+
+	drm_perfctr_sticky_set(&b->states, seq, states);
+	for (i = 0; i < perfctr_block_sections(&b->desc); i++)
+		drm_perfctr_sticky_set(&b->valid[i], seq, valid ? valid[i] & available[i] : 0);
+}
+
 /**
  * drm_perfctr_block_report() - states and valid counters since the last collection
  * @source: the source, in its collect
@@ -243,16 +253,20 @@ void drm_perfctr_block_report(struct drm_perfctr_source *source, unsigned int bl
 {
 	struct drm_perfctr_block *b = &source->blocks[block];
 	const u64 *available = perfctr_block_available(&b->desc, perfctr_active_set(source->pc));
-	u64 seq = source->state->seq;
-	unsigned int i;
+	unsigned int i, sections = perfctr_block_sections(&b->desc);
+	const struct perfctr_source_state *state = source->state;
+	u64 changed;
 
 	/* no source can know what a reset costs, or hardware that did not start */
-	if (source->state->lost_flags || source->state->pending_lost)
+	if (state->lost_flags || state->pending_lost)
 		states |= DRM_PERFCTR_STATE_LOST;
 	b->time_ns = 0;
-	drm_perfctr_sticky_set(&b->states, seq, states);
-	for (i = 0; i < perfctr_block_sections(&b->desc); i++)
-		drm_perfctr_sticky_set(&b->valid[i], seq, valid ? valid[i] & available[i] : 0);
+	/* mostly they are those of the last collection */
+	changed = b->states.now ^ states;
+	for (i = 0; i < sections; i++)
+		changed |= b->valid[i].now ^ (valid ? valid[i] & available[i] : 0);
+	if (changed)
+		report_change(b, state->seq, states, valid, available);
 }
 EXPORT_SYMBOL_GPL(drm_perfctr_block_report);
 

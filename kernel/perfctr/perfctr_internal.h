@@ -263,6 +263,8 @@ struct drm_perfctr_session {
 		/* periods and other samples that were due and are not published */
 		u64 periods;
 		u64 others;
+		/* the tick that goes on publishes a sample */
+		bool in_tick;
 		/* one of @others: an AUTOMATIC sample is to be made of it */
 		bool automatic_due;
 		/* time whose counts the final collection could not get */
@@ -282,6 +284,7 @@ struct drm_perfctr_session {
 
 	/* NULL: there is no eventfd; signals it */
 	struct eventfd_ctx *eventfd;
+	wait_queue_head_t *waiters;
 	struct work_struct wake_work;
 
 	/* what is counted: sources, the blocks in the order of the sample, their bases */

@@ -40,29 +40,31 @@ s32 drm_perfctr_layout_capture(s64 ns)
 	return clamp_t(s64, ns, S32_MIN, S32_MAX);
 }
 
-/* the running time of each counter behind the counters, and the header's summary */
-static struct drm_perfctr_running_times emit_times(struct perfctr_view *view, __le64 *times,
-						   struct perfctr_span *span)
+/*
+ * The running time of each counter at @times, behind the counters, and the header's summary.
+ * Returns the address behind them. Not inlined: most blocks have none.
+ */
+static noinline __le64 *emit_times(struct drm_perfctr_running_times *summary, __le64 *times,
+				   struct perfctr_view *view, struct perfctr_span *span)
 {
-	struct drm_perfctr_running_times summary = {
-		.time_enabled = view->block->enabled - view->base_enabled,
-		.time_running = view->block->enabled - view->base_enabled,
-	};
-	u64 mask = view->mask;
-	unsigned int i;
+	const u64 enabled = view->block->enabled - view->base_enabled;
+	u64 *base = view->base_running;
+	u64 mask, least = enabled;
 
-	for (i = 0; mask; i++, mask &= mask - 1) {
+	for (mask = view->mask; mask; mask &= mask - 1) {
 		const u64 now = view->running[__ffs64(mask)];
-		const u64 running = now - view->base_running[i];
+		const u64 running = now - *base;
 
-		if (running < summary.time_enabled)
+		if (running < enabled)
 			span->states |= DRM_PERFCTR_STATE_MULTIPLEXED;
-		summary.time_running = min(summary.time_running, running);
-		times[i] = cpu_to_le64(running);
-		view->base_running[i] = now;
+		least = min(least, running);
+		*times++ = cpu_to_le64(running);
+		*base++ = now;
 	}
 	view->base_enabled = view->block->enabled;
-	return summary;
+	summary->time_enabled = enabled;
+	summary->time_running = least;
+	return times;
 }
 
 /**
@@ -77,31 +79,26 @@ void *drm_perfctr_layout_block(void *dst, struct perfctr_view *view, struct perf
 {
 	const struct drm_perfctr_block_desc *desc = &view->block->desc;
 	const u32 header_size = drm_perfctr_header_size(view->format);
-	struct drm_perfctr_block_header header = {
-		.size = drm_perfctr_view_size(view),
-		.type = desc->type,
-		.index = desc->index,
-		.section = view->section,
-		.format = view->format,
-		.set = view->set,
-		.clock = desc->clock,
-		.clock_cycles = span->clock_cycles,
-		.enable_mask = view->mask,
-		.valid_mask = view->mask & span->valid,
-		.capture_ns = drm_perfctr_layout_capture(span->capture_ns),
-		.header_size = header_size,
-		.product = desc->product,
-	};
-	__le64 *counters = dst + header_size;
+	struct drm_perfctr_block_header *header = dst;
+	__le64 *end = drm_perfctr_counters_emit(dst + header_size, view->base, view->totals,
+						view->mask, span->valid);
 
-	if (view->format & DRM_PERFCTR_FORMAT_RUNNING_TIMES) {
-		struct drm_perfctr_running_times times =
-			emit_times(view, counters + hweight64(view->mask), span);
-
-		memcpy(dst + sizeof(header), &times, sizeof(times));
-	}
-	header.states = span->states;
-	memcpy(dst, &header, sizeof(header));
-	drm_perfctr_counters_emit(counters, view->base, view->totals, view->mask, span->valid);
-	return dst + header.size;
+	if (view->format & DRM_PERFCTR_FORMAT_RUNNING_TIMES)
+		end = emit_times(dst + sizeof(*header), end, view, span);
+	/* in place: words that were just written in pieces cannot be copied at once without a stall */
+	header->size = (void *)end - dst;
+	header->type = desc->type;
+	header->index = desc->index;
+	header->section = view->section;
+	header->format = view->format;
+	header->set = view->set;
+	header->clock = desc->clock;
+	header->states = span->states;
+	header->clock_cycles = span->clock_cycles;
+	header->enable_mask = view->mask;
+	header->valid_mask = view->mask & span->valid;
+	header->capture_ns = drm_perfctr_layout_capture(span->capture_ns);
+	header->header_size = header_size;
+	header->product = desc->product;
+	return end;
 }

@@ -116,8 +116,10 @@ void drm_perfctr_update_status(struct drm_perfctr_session *session)
 	spin_unlock(&session->status_lock);
 }
 
-static void *publish_view(struct drm_perfctr_session *session, struct perfctr_view *view,
-			  void *at, u64 end_ns, u32 *states)
+/* inlined: what the loop over views has in registers is not saved for each */
+static __always_inline void *publish_view(struct drm_perfctr_session *session,
+					  struct perfctr_view *view, void *at, u64 end_ns,
+					  u32 *states)
 {
 	const struct drm_perfctr_block *block = view->block;
 	const struct perfctr_source_state *state;

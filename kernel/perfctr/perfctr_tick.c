@@ -54,7 +54,7 @@ void drm_perfctr_sampler_arm(struct perfctr_class *class)
 	if (next == KTIME_MAX)
 		hrtimer_cancel(&class->timer);
 	else
-		hrtimer_start(&class->timer, next, HRTIMER_MODE_ABS_HARD);
+		hrtimer_start(&class->timer, next, HRTIMER_MODE_ABS_PINNED_HARD);
 }
 
 static enum hrtimer_restart timer_fired(struct hrtimer *timer)
@@ -66,45 +66,50 @@ static enum hrtimer_restart timer_fired(struct hrtimer *timer)
 	return HRTIMER_NORESTART;
 }
 
-/* with the sampler lock, released meanwhile: read the perf events of what is due */
-static void read_pmus(struct perfctr_class *class, ktime_t now)
+/* with the sampler lock, released meanwhile: read the perf events of what is due, if there are */
+static bool read_pmus(struct perfctr_class *class, ktime_t now)
 {
 	struct drm_perfctr_session *session;
+	bool any = false;
 
-	list_for_each_entry(session, &class->active, node)
-		if (!ktime_before(now, next_due(session)))
-			drm_perfctr_pmu_want(session, false);
+	list_for_each_entry(session, &class->active, node) {
+		if (!session->pmu.present || ktime_before(now, next_due(session)))
+			continue;
+		drm_perfctr_pmu_want(session, false);
+		any = true;
+	}
 	drm_perfctr_pmu_serve(class);
+	return any;
 }
 
-static unsigned long sources_left(const struct drm_perfctr *pc)
+/* @mask and the sources whose own time has come */
+static unsigned long add_sources_left(const struct drm_perfctr *pc, unsigned long mask)
 {
-	unsigned long mask = 0;
 	unsigned int i;
 
 	for (i = 0; i < pc->source_count; i++)
-		if (!drm_perfctr_collect_left_ns(pc->sources[i]))
+		if (!(mask & BIT(i)) && !drm_perfctr_collect_left_ns(pc->sources[i]))
 			mask |= BIT(i);
 	return mask;
 }
 
-/* all sessions with perf events, or all without, that are due: one collection, one end of a span */
-static void publish_due(struct perfctr_class *class, ktime_t now, unsigned long sources, bool pmu)
+/* sessions with perf events, or those without, that are due: one collection, one end of a span */
+static void publish_due(struct perfctr_class *class, ktime_t now, bool pmu)
 {
-	struct drm_perfctr_session *session, *next;
-	LIST_HEAD(due);
+	struct drm_perfctr_session *session;
+	unsigned long sources = 0;
 
-	list_for_each_entry_safe(session, next, &class->active, node) {
-		if (session->pmu.present != pmu || perfctr_in_batches(session) ||
-		    !drm_perfctr_sampler_is_due(session, now))
-			continue;
-		sources |= drm_perfctr_sampler_sources(session);
-		list_move_tail(&session->node, &due);
+	list_for_each_entry(session, &class->active, node) {
+		session->pending.in_tick = session->pmu.present == pmu &&
+					   !perfctr_in_batches(session) &&
+					   drm_perfctr_sampler_is_due(session, now);
+		if (session->pending.in_tick)
+			sources |= drm_perfctr_sampler_sources(session);
 	}
-	drm_perfctr_sampler_collect_mask(class->pc, sources);
-	list_for_each_entry(session, &due, node)
-		publish_period(session);
-	list_splice_tail(&due, &class->active);
+	drm_perfctr_sampler_collect_mask(class->pc, add_sources_left(class->pc, sources));
+	list_for_each_entry(session, &class->active, node)
+		if (session->pending.in_tick)
+			publish_period(session);
 }
 
 /* SCHED_FIFO. What hardware needs comes before what waits for perf */
@@ -118,9 +123,9 @@ static void tick_privileged(struct kthread_work *work)
 	class->runs++;
 	now = ktime_get();
 	class->last_tick = now;
-	publish_due(class, now, sources_left(pc), false);
-	read_pmus(class, now);
-	publish_due(class, now, 0, true);
+	publish_due(class, now, false);
+	if (read_pmus(class, now))
+		publish_due(class, now, true);
 	drm_perfctr_sampler_arm(class);
 	rt_mutex_unlock(&pc->lock);
 }

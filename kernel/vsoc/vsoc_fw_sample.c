@@ -2,6 +2,7 @@
 /*
  * Firmware reads and clears the counters and writes them to the sample ring.
  */
+#include <linux/log2.h>
 #include <linux/minmax.h>
 #include <linux/string.h>
 
@@ -34,9 +35,13 @@ static void put_u64(__le32 *words, u64 value)
  */
 static void sample_block(struct vsoc_fw *fw, __le32 *words, u32 block, u32 enable, u64 ticks)
 {
-	struct vsoc_device *vsoc = fw->vsoc;
-	const u32 counters = vsoc->shape.counters_per_block;
-	const u32 per_bit = counters / FW_ENABLE_BITS;
+	const u32 counters = fw->vsoc->shape.counters_per_block;
+	const u32 per_bit_shift = ilog2(counters / FW_ENABLE_BITS);
+	const size_t first = fw_index(fw, block, 0);
+	const u32 *reg = fw->vsoc->gpu.reg + first;
+	const size_t saturated = fw->saturated;
+	u32 *base = fw->base + first;
+	u64 counts = 0;
 	u32 c;
 
 	if (words) {
@@ -46,20 +51,20 @@ static void sample_block(struct vsoc_fw *fw, __le32 *words, u32 block, u32 enabl
 	}
 
 	for (c = CSF_BLOCK_HEADER_WORDS; c < counters; c++) {
-		const size_t i = fw_index(fw, block, c);
-		u32 value = vsoc->gpu.reg[i] - fw->base[i];
+		u32 value = reg[c] - base[c];
 
-		fw->base[i] = vsoc->gpu.reg[i];
-		if (!(enable & BIT(c / per_bit)))
+		base[c] = reg[c];
+		if (!(enable & BIT(c >> per_bit_shift)))
 			value = 0;
-		else if (i == fw->saturated)
+		else if (first + c == saturated)
 			value = U32_MAX;
-		fw->sample_counts += value;
+		counts += value;
 		if (words)
 			words[c] = cpu_to_le32(value);
 		else
-			fw->dropped[i] += value;
+			fw->dropped[first + c] += value;
 	}
+	fw->sample_counts += counts;
 }
 
 static void sample_metadata(struct vsoc_fw *fw, __le32 *words, u32 reason, u64 ticks)

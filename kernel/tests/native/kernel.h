@@ -76,6 +76,7 @@ struct xarray {
 	((type *)((char *)(ptr) - offsetof(type, member)))
 #define __aligned(n)		__attribute__((aligned(n)))
 #define fallthrough		__attribute__((fallthrough))
+#define noinline		__attribute__((noinline))
 #define IS_ALIGNED(x, a)	(((x) & ((__typeof__(x))(a) - 1)) == 0)
 #define ALIGN(x, a)		(((x) + (a) - 1) & ~((__typeof__(x))(a) - 1))
 #define scnprintf		snprintf
@@ -194,6 +195,11 @@ typedef struct {
 static inline void init_waitqueue_head(wait_queue_head_t *wq)
 {
 	wq->wakes = 0;
+}
+
+static inline bool wq_has_sleeper(wait_queue_head_t *wq)
+{
+	return true;
 }
 
 static inline void wake_up(wait_queue_head_t *wq)
