@@ -113,6 +113,8 @@ struct perfctr_class {
 	/* queues tick_work */
 	struct hrtimer timer;
 	ktime_t last_tick;
+	/* before &drm_perfctr.lock: one caller of the class at a time is in the way of others */
+	struct mutex caller_lock;
 	/* sessions between START and STOP, under &drm_perfctr.lock */
 	struct list_head active;
 	/* perf events of some of them are to be read; &drm_perfctr.cpu_changes as followed */
@@ -147,8 +149,6 @@ struct drm_perfctr {
 	unsigned int source_count;
 	unsigned int block_count;
 
-	/* before @lock: at most one ordinary caller at a time is in the way of all others */
-	struct mutex caller_lock;
 	/*
 	 * The sampler lock, see "locking". Protects everything below unless said
 	 * otherwise, all totals and all sessions but for their references and their

@@ -29,15 +29,15 @@
  * every source bounds.
  *
  * It is an rt_mutex, so that an ordinary task which holds it inherits the priority of
- * the SCHED_FIFO worker that waits. &drm_perfctr.caller_lock comes before it for
- * ordinary callers: START, SAMPLE and STOP of sessions without CAP_PERFMON, and the
- * ordinary worker. So at most one of them holds the sampler lock or waits for it, and
- * a privileged period, a job's SAMPLE or a reset waits for one collection of theirs,
- * however many tasks call in a loop::
+ * the SCHED_FIFO worker that waits. Commands that ask hardware (START, SAMPLE, STOP),
+ * and the ordinary worker, take &perfctr_class.caller_lock before it. So at most one
+ * of the ordinary class and one of the privileged class hold the sampler lock or wait
+ * for it, and a job's SAMPLE or a reset waits for a collection of each, however many
+ * tasks call in a loop::
  *
- *     ordinary callers --> caller_lock --+
- *     privileged callers, jobs, power ---+--> sampler lock --> locks of sources
- *     SCHED_FIFO worker -----------------+
+ *     ordinary commands, worker --> caller_lock --+
+ *     privileged commands --------> caller_lock --+--> sampler lock --> locks of sources
+ *     SCHED_FIFO worker, jobs, power -------------+
  *
  * Reset and in-stream SAMPLE take the sampler lock where a driver signals dma-fences,
  * or has to before they can be signalled. Reclaim may wait for fences. So under the
@@ -62,25 +62,21 @@
 /* the sampler lock for a command of user space; -EINTR with no lock held */
 int drm_perfctr_lock_call(struct drm_perfctr_session *session)
 {
-	struct drm_perfctr *pc = session->pc;
-	bool ordinary = !perfctr_is_privileged(session);
-	int ret = 0;
+	int ret;
 
-	if (ordinary)
-		ret = mutex_lock_interruptible(&pc->caller_lock);
+	ret = mutex_lock_interruptible(&session->class->caller_lock);
 	if (ret)
 		return ret;
-	ret = rt_mutex_lock_interruptible(&pc->lock);
-	if (ret && ordinary)
-		mutex_unlock(&pc->caller_lock);
+	ret = rt_mutex_lock_interruptible(&session->pc->lock);
+	if (ret)
+		mutex_unlock(&session->class->caller_lock);
 	return ret;
 }
 
 void drm_perfctr_unlock_call(struct drm_perfctr_session *session)
 {
 	rt_mutex_unlock(&session->pc->lock);
-	if (!perfctr_is_privileged(session))
-		mutex_unlock(&session->pc->caller_lock);
+	mutex_unlock(&session->class->caller_lock);
 }
 
 /*

@@ -305,10 +305,15 @@ int drm_perfctr_session_manual(struct drm_perfctr_session *session, u64 user_dat
  */
 int drm_perfctr_session_sample(struct drm_perfctr_session *session, u64 user_data)
 {
+	struct perfctr_class *privileged = &session->pc->classes[PERFCTR_PRIVILEGED];
 	struct drm_perfctr *pc = session->pc;
 	int ret = 0;
 
-	rt_mutex_lock(&pc->lock);
+	if (!rt_mutex_trylock(&pc->lock)) {
+		/* a nice task that holds it has the worker's priority while the worker waits, too */
+		kthread_queue_work(privileged->worker, &privileged->pmu_work);
+		rt_mutex_lock(&pc->lock);
+	}
 	if (session->dead || !session->active) {
 		ret = -ENOENT;
 	} else if (!collect_with_room(session)) {

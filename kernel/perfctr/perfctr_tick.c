@@ -169,13 +169,13 @@ static void tick_ordinary(struct kthread_work *work)
 	read_pmus(class, now);
 	rt_mutex_unlock(&pc->lock);
 	while (more) {
-		mutex_lock(&pc->caller_lock);
+		mutex_lock(&class->caller_lock);
 		rt_mutex_lock(&pc->lock);
 		more = serve_one(class, now, &collected);
 		if (!more)
 			drm_perfctr_sampler_arm(class);
 		rt_mutex_unlock(&pc->lock);
-		mutex_unlock(&pc->caller_lock);
+		mutex_unlock(&class->caller_lock);
 		cond_resched();
 	}
 }
@@ -252,7 +252,7 @@ static void release(struct kthread_work *work)
 	struct drm_perfctr *pc = container_of(work, struct drm_perfctr, release_work);
 	unsigned int i;
 
-	mutex_lock(&pc->caller_lock);
+	mutex_lock(&pc->classes[PERFCTR_ORDINARY].caller_lock);
 	rt_mutex_lock(&pc->lock);
 	for (i = 0; i < pc->source_count; i++) {
 		struct drm_perfctr_source *source = pc->sources[i];
@@ -271,10 +271,10 @@ static void release(struct kthread_work *work)
 	}
 	drm_perfctr_sampler_arm(&pc->classes[PERFCTR_PRIVILEGED]);
 	rt_mutex_unlock(&pc->lock);
-	mutex_unlock(&pc->caller_lock);
+	mutex_unlock(&pc->classes[PERFCTR_ORDINARY].caller_lock);
 }
 
-/* perf events of a job's session are to be read, or a CPU came or went */
+/* perf events of a job's session are to be read, a CPU came or went, or a job waits */
 static void serve_pmus(struct kthread_work *work)
 {
 	struct perfctr_class *class = container_of(work, struct perfctr_class, pmu_work);
@@ -288,6 +288,7 @@ static void serve_pmus(struct kthread_work *work)
 static int init_class(struct drm_perfctr *pc, struct perfctr_class *class, const char *suffix)
 {
 	class->pc = pc;
+	mutex_init(&class->caller_lock);
 	INIT_LIST_HEAD(&class->active);
 	kthread_init_work(&class->pmu_work, serve_pmus);
 	perfctr_hrtimer_setup(&class->timer, timer_fired, CLOCK_MONOTONIC,
@@ -328,5 +329,6 @@ void drm_perfctr_sampler_fini(struct drm_perfctr *pc)
 	for (i = 0; i < PERFCTR_CLASSES; i++) {
 		hrtimer_cancel(&pc->classes[i].timer);
 		kthread_destroy_worker(pc->classes[i].worker);
+		mutex_destroy(&pc->classes[i].caller_lock);
 	}
 }
