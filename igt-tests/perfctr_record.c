@@ -632,7 +632,7 @@ static void record_reset(void)
 	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
 	igt_perfctr_wait_unread(&s, 3);
 	igt_vsoc_debugfs(&igt_nv50.dev, "reset", "1");
-	igt_assert(igt_perfctr_is_batched(&s));
+	igt_perfctr_await_batched(&s, true);
 	igt_nv50_read_before();
 	for (unsigned int n = 0; n < 3 || s.periodic < 100; n++) {
 		igt_nv50_work(n);

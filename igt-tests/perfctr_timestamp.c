@@ -23,7 +23,7 @@ static struct igt_perfctr_device dev;
 /* the element of the timestamp; false: there is none */
 static bool query_timestamp(const struct igt_perfctr_device *d, struct drm_perfctr_clock_info *info)
 {
-	struct drm_perfctr_clock_info clocks[DRM_PERFCTR_MAX_CLOCKS + 1];
+	struct drm_perfctr_clock_info clocks[DRM_PERFCTR_MAX_CLOCKS + 1] = { 0 };
 	struct drm_perfctr_query q = {
 		.type = DRM_PERFCTR_QUERY_CLOCKS,
 		.count = DRM_PERFCTR_MAX_CLOCKS + 1,

@@ -225,7 +225,7 @@ static int send_setup(struct igt_perfctr_session *s)
 				   sizeof(s->setup));
 }
 
-static void map_ring(struct igt_perfctr_session *s)
+void igt_perfctr_session_map(struct igt_perfctr_session *s)
 {
 	const long page = sysconf(_SC_PAGESIZE);
 	void *at;
@@ -263,7 +263,7 @@ int igt_perfctr_session_try(struct igt_perfctr_session *s)
 	igt_assert_eq(s->setup.sample_size, tested.sample_size);
 	igt_assert_eq_u64(s->setup.ring_offset, tested.ring_offset);
 	igt_assert_eq_u64(s->setup.ring_bytes, tested.ring_bytes);
-	map_ring(s);
+	igt_perfctr_session_map(s);
 	return 0;
 }
 
