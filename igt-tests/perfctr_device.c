@@ -159,8 +159,7 @@ static void power_automatic(void)
 	igt_vsoc_debugfs(&dev, "cores_on", "0x50005");
 	igt_perfctr_wait_unread(&s, 2);
 	for (uint64_t i = 0; i < 2; i++) {
-		igt_assert_eq_u32(igt_perfctr_slot(&s, i)->flags,
-				  DRM_PERFCTR_SAMPLE_AUTOMATIC);
+		igt_assert_eq_u32(igt_perfctr_slot(&s, i)->flags, DRM_PERFCTR_SAMPLE_AUTOMATIC);
 		igt_assert_eq_u64(igt_perfctr_slot(&s, i)->user_data, START_DATA);
 	}
 	igt_vsoc_work(&dev, 1);
@@ -268,6 +267,28 @@ static void start_in_reset(void)
 	igt_perfctr_sysctl("paranoid", "1");
 }
 
+/* a work stops the hardware after STOP: a reset, or another START, may come before it */
+static void reset_after_stop(void)
+{
+	for (unsigned int i = 0; i < 30; i++) {
+		struct igt_perfctr_session s;
+
+		create(&s, 0, 0);
+		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+		igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
+		if (i % 3)
+			igt_vsoc_debugfs(&dev, "reset", "1");
+		igt_perfctr_drain(&s);
+		igt_perfctr_session_fini(&s);
+		create(&s, 0, 0);
+		begin(&s);
+		igt_vsoc_work(&dev, i);
+		end_conserved(&s);
+		igt_assert_eq_u64(s.lost_ns, 0);
+		igt_perfctr_session_fini(&s);
+	}
+}
+
 static void reset_tests(void)
 {
 	igt_describe("a reset is flagged in the sample that it falls into and counted by STATUS");
@@ -344,6 +365,8 @@ static void reset_tests(void)
 		igt_assert(!(s.last.flags & DRM_PERFCTR_SAMPLE_RESET));
 		igt_perfctr_session_fini(&s);
 	}
+	igt_describe("sessions after a STOP and a reset right behind it count exactly");
+	igt_subtest("reset-after-stop") reset_after_stop();
 	igt_describe("START of a user in the middle of a reset waits for its end, then counts");
 	igt_subtest("start-in-reset") start_in_reset();
 }
@@ -700,7 +723,8 @@ static bool is_interrupted(int (*command)(struct igt_perfctr_session *s),
 
 static void signal_tests(void)
 {
-	igt_describe("a signal ends the wait for another session's sample with -EINTR and no effect");
+	igt_describe(
+		"a signal ends the wait for another session's sample with -EINTR and no effect");
 	igt_subtest("interrupted")
 	{
 		const struct sigaction action = { .sa_handler = on_alarm };

@@ -75,8 +75,8 @@ static void copy_by_cpu(const struct igt_perfctr_device *d)
 }
 
 /* the block of the PMU in a sample */
-static const struct drm_perfctr_block_header *
-ucf_block(const struct igt_perfctr_session *s, const struct drm_perfctr_sample_header *h)
+static const struct drm_perfctr_block_header *ucf_block(const struct igt_perfctr_session *s,
+							const struct drm_perfctr_sample_header *h)
 {
 	const uint8_t *at = (const uint8_t *)h + h->header_size;
 
@@ -152,8 +152,7 @@ static void core_masks(void)
 		struct igt_perfctr_session s;
 		char shape[64];
 
-		snprintf(shape, sizeof(shape),
-			 OTHER " shader_present=%#llx shader_dense=%u",
+		snprintf(shape, sizeof(shape), OTHER " shader_present=%#llx shader_dense=%u",
 			 (unsigned long long)mask, i % 2);
 		igt_vsoc_come(&other, shape);
 		for (unsigned int core = 0; core < 64; core++)
@@ -170,12 +169,11 @@ static void core_masks(void)
 		for (unsigned int core = 0; core < 64; core++)
 			if (mask >> core & 1)
 				igt_assert_lte_u64(
-					1,
-					igt_perfctr_sum(
-						&s, DRM_PERFCTR_MALI_BLOCK_SHADER, core,
-						igt_vsoc_counter(&other_after,
-								 DRM_PERFCTR_MALI_BLOCK_SHADER,
-								 "CORE_ACTIVE")));
+					1, igt_perfctr_sum(
+						   &s, DRM_PERFCTR_MALI_BLOCK_SHADER, core,
+						   igt_vsoc_counter(&other_after,
+								    DRM_PERFCTR_MALI_BLOCK_SHADER,
+								    "CORE_ACTIVE")));
 		igt_perfctr_session_fini(&s);
 		go();
 	}
@@ -324,8 +322,8 @@ static void handles_apart(void)
 
 	come();
 	igt_perfctr_session_setup(&s, &dev, SLOTS, 0);
-	igt_assert_eq(igt_perfctr_control(other.fd, DRM_PERFCTR_CMD_STATUS, &s.handle,
-					  &status, sizeof(status)),
+	igt_assert_eq(igt_perfctr_control(other.fd, DRM_PERFCTR_CMD_STATUS, &s.handle, &status,
+					  sizeof(status)),
 		      -ENOENT);
 	igt_perfctr_session_fini(&s);
 	go();
@@ -402,7 +400,8 @@ static void pmu_gone(void)
 	igt_vsoc_work(&other, 0);
 	igt_assert_eq(igt_perfctr_sample(&s, 1), 0);
 	igt_perfctr_drain(&s);
-	bytes = igt_perfctr_sum(&s, DRM_PERFCTR_TEGRA410_BLOCK_UCF, 0, DRM_PERFCTR_TEGRA410_UCF_MEM_BYTES_RD);
+	bytes = igt_perfctr_sum(&s, DRM_PERFCTR_TEGRA410_BLOCK_UCF, 0,
+				DRM_PERFCTR_TEGRA410_UCF_MEM_BYTES_RD);
 	igt_assert_eq_u64(bytes, COPY_BYTES);
 
 	igt_perfctr_close(&dev);
@@ -581,8 +580,7 @@ static void pmu_back(void)
 	igt_assert(pmu->states & DRM_PERFCTR_STATE_ERROR);
 	igt_assert_eq(igt_perfctr_stop(&t, 0), 0);
 	pmu = ucf_block(&t, igt_perfctr_slot(&t, 0));
-	igt_assert_eq_u32(pmu->states &
-				  (DRM_PERFCTR_STATE_ERROR | DRM_PERFCTR_STATE_MULTIPLEXED),
+	igt_assert_eq_u32(pmu->states & (DRM_PERFCTR_STATE_ERROR | DRM_PERFCTR_STATE_MULTIPLEXED),
 			  0);
 	igt_perfctr_drain(&t);
 	igt_assert_eq_u64(igt_perfctr_sum(&t, DRM_PERFCTR_TEGRA410_BLOCK_UCF, 0,

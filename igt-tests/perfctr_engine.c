@@ -177,8 +177,8 @@ static void run_kernel(const struct kernel *k, uint64_t counts[THREAD_COUNTERS])
 		counts[i] = 0;
 		for (unsigned int core = 0; core < 64; core++)
 			if (info.shader_present >> core & 1)
-				counts[i] += igt_perfctr_sum(&s, DRM_PERFCTR_MALI_BLOCK_SHADER, core,
-							     counter);
+				counts[i] += igt_perfctr_sum(&s, DRM_PERFCTR_MALI_BLOCK_SHADER,
+							     core, counter);
 	}
 	igt_perfctr_session_fini(&s);
 }

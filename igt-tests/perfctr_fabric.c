@@ -32,7 +32,8 @@ static void add_ucf(struct igt_perfctr_session *s, uint16_t index, uint64_t conf
 	r->flags = DRM_PERFCTR_REQUEST_PMU;
 	r->index = index;
 	r->cpu = DRM_PERFCTR_CPU_ANY;
-	r->mask = 1ull << DRM_PERFCTR_TEGRA410_UCF_MEM_BYTES_RD | 1ull << DRM_PERFCTR_TEGRA410_UCF_MEM_BYTES_WR;
+	r->mask = 1ull << DRM_PERFCTR_TEGRA410_UCF_MEM_BYTES_RD |
+		  1ull << DRM_PERFCTR_TEGRA410_UCF_MEM_BYTES_WR;
 	r->pmu_type = ucf_type();
 	r->config1 = config1;
 }
@@ -73,9 +74,11 @@ static void multiplexed(void)
 	for (unsigned int b = 0; b < events; b++) {
 		const struct drm_perfctr_block_header *pmu = (const void *)at;
 
-		igt_assert_lte_u64(igt_perfctr_times(pmu)->time_running, igt_perfctr_times(pmu)->time_enabled);
+		igt_assert_lte_u64(igt_perfctr_times(pmu)->time_running,
+				   igt_perfctr_times(pmu)->time_enabled);
 		igt_assert_eq(!!(pmu->states & DRM_PERFCTR_STATE_MULTIPLEXED),
-			      igt_perfctr_times(pmu)->time_running < igt_perfctr_times(pmu)->time_enabled);
+			      igt_perfctr_times(pmu)->time_running <
+				      igt_perfctr_times(pmu)->time_enabled);
 		/* measured, if not all the time */
 		igt_assert_eq_u64(pmu->valid_mask, 1);
 		igt_assert_lte_u64(1, igt_perfctr_times(pmu)->time_running);
@@ -146,14 +149,20 @@ static void bounds_tests(void)
 		igt_require_f(ucf_type(), "no PMU nvidia_ucf_pmu_0\n");
 		igt_assert_eq(try_filters(DRM_PERFCTR_TEGRA410_BLOCK_UCF, ucf, 0, 0xf07, 0), 0);
 		igt_assert_eq(try_filters(DRM_PERFCTR_TEGRA410_BLOCK_UCF, ucf, 0, 0x8, 0), -EINVAL);
-		igt_assert_eq(try_filters(DRM_PERFCTR_TEGRA410_BLOCK_UCF, ucf, 0, 0x1000, 0), -EINVAL);
+		igt_assert_eq(try_filters(DRM_PERFCTR_TEGRA410_BLOCK_UCF, ucf, 0, 0x1000, 0),
+			      -EINVAL);
 		igt_assert_eq(try_filters(DRM_PERFCTR_TEGRA410_BLOCK_UCF, ucf, 0, 0, 1), -EINVAL);
-		igt_assert_eq(try_filters(DRM_PERFCTR_TEGRA410_BLOCK_UCF, ucf, 1ull << 40, 0, 0), -EINVAL);
-		igt_assert_eq(try_filters(DRM_PERFCTR_TEGRA410_BLOCK_CMEM_LATENCY, cmem, 0, 1, 0), -EINVAL);
-		igt_assert_eq(try_filters(DRM_PERFCTR_TEGRA410_BLOCK_PCIE_TGT, tgt, 0x7f8, 0, 0), 0);
+		igt_assert_eq(try_filters(DRM_PERFCTR_TEGRA410_BLOCK_UCF, ucf, 1ull << 40, 0, 0),
+			      -EINVAL);
+		igt_assert_eq(try_filters(DRM_PERFCTR_TEGRA410_BLOCK_CMEM_LATENCY, cmem, 0, 1, 0),
+			      -EINVAL);
+		igt_assert_eq(try_filters(DRM_PERFCTR_TEGRA410_BLOCK_PCIE_TGT, tgt, 0x7f8, 0, 0),
+			      0);
 		/* an address without its enable bit */
-		igt_assert_eq(try_filters(DRM_PERFCTR_TEGRA410_BLOCK_PCIE_TGT, tgt, 0, 0x10000, 0), -EINVAL);
-		igt_assert_eq(try_filters(DRM_PERFCTR_TEGRA410_BLOCK_PCIE_TGT, tgt, 0x800, 0x10000, ~0ull),
+		igt_assert_eq(try_filters(DRM_PERFCTR_TEGRA410_BLOCK_PCIE_TGT, tgt, 0, 0x10000, 0),
+			      -EINVAL);
+		igt_assert_eq(try_filters(DRM_PERFCTR_TEGRA410_BLOCK_PCIE_TGT, tgt, 0x800, 0x10000,
+					  ~0ull),
 			      0);
 	}
 	igt_describe("a session has so many SoC counters, and can start with all of them");

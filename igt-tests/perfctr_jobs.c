@@ -137,8 +137,8 @@ static void submit_emfile(void)
 	igt_assert_eq(setrlimit(RLIMIT_NOFILE, &limit), 0);
 	igt_assert_eq(ret, -EMFILE);
 	igt_vsoc_truth(&dev, &after);
-	igt_assert_eq_u64(igt_vsoc_moved(&before, &after, DRM_PERFCTR_MALI_BLOCK_FW, "JOBS_SUBMITTED"),
-			  0);
+	igt_assert_eq_u64(
+		igt_vsoc_moved(&before, &after, DRM_PERFCTR_MALI_BLOCK_FW, "JOBS_SUBMITTED"), 0);
 }
 
 /* a context whose only job lasts until it is cancelled */
@@ -416,13 +416,16 @@ static void destroy_running(void)
 	igt_assert_eq(igt_vsoc_wait_for(dev.fd, others, 20000 * MS, &w), 0);
 	igt_assert_eq(w.status, 0);
 	igt_vsoc_truth(&dev, &after);
-	igt_assert_eq_u64(igt_vsoc_moved(&before, &after, DRM_PERFCTR_MALI_BLOCK_FW, "JOBS_SUBMITTED"),
-			  3);
-	igt_assert_eq_u64(igt_vsoc_moved(&before, &after, DRM_PERFCTR_MALI_BLOCK_FW, "JOBS_STARTED"), 2);
-	igt_assert_eq_u64(igt_vsoc_moved(&before, &after, DRM_PERFCTR_MALI_BLOCK_FW, "JOBS_FAULTED"), 1);
-	igt_assert_eq_u64(igt_vsoc_moved(&before, &after, DRM_PERFCTR_MALI_BLOCK_FW, "JOBS_DONE"), 1);
-	igt_assert_eq_u64(igt_vsoc_moved(&before, &after, DRM_PERFCTR_MALI_BLOCK_SHADER, "FRAGMENTS"),
-			  4000);
+	igt_assert_eq_u64(
+		igt_vsoc_moved(&before, &after, DRM_PERFCTR_MALI_BLOCK_FW, "JOBS_SUBMITTED"), 3);
+	igt_assert_eq_u64(
+		igt_vsoc_moved(&before, &after, DRM_PERFCTR_MALI_BLOCK_FW, "JOBS_STARTED"), 2);
+	igt_assert_eq_u64(
+		igt_vsoc_moved(&before, &after, DRM_PERFCTR_MALI_BLOCK_FW, "JOBS_FAULTED"), 1);
+	igt_assert_eq_u64(igt_vsoc_moved(&before, &after, DRM_PERFCTR_MALI_BLOCK_FW, "JOBS_DONE"),
+			  1);
+	igt_assert_eq_u64(
+		igt_vsoc_moved(&before, &after, DRM_PERFCTR_MALI_BLOCK_SHADER, "FRAGMENTS"), 4000);
 }
 
 int igt_main()

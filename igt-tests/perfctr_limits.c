@@ -22,8 +22,7 @@
 #include "igt_small.h"
 #include "igt_vsoc.h"
 
-IGT_TEST_DESCRIPTION(
-	"A user without rights has a limited share, and fills no log");
+IGT_TEST_DESCRIPTION("A user without rights has a limited share, and fills no log");
 
 #define PAGE 4096
 /* of a device, all users without CAP_PERFMON together */
@@ -129,8 +128,8 @@ static void device_is_left(void)
 {
 	enum { USERS = 9, FILES = 2 };
 	const struct gate ready = gate_create(), done = gate_create();
-	unsigned int *total = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
-				   -1, 0);
+	unsigned int *total =
+		mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 
 	igt_assert(total != MAP_FAILED);
 	igt_fork(child, USERS)
@@ -217,7 +216,7 @@ static void user_memory(void)
 static void user_memory_kept(void)
 {
 	struct igt_perfctr_session s;
-	char kib[16];
+	char kib[24];
 
 	igt_perfctr_session_init(&s, &dev);
 	s.setup.flags = DRM_PERFCTR_SETUP_TEST_ONLY;

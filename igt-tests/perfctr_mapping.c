@@ -109,8 +109,8 @@ static void private_refused(void)
 				0) == MAP_FAILED);
 		igt_assert_eq(errno, EINVAL);
 	}
-	igt_assert(mmap(NULL, PAGE, PROT_READ, MAP_PRIVATE, s.setup.ring_fd,
-			s.setup.ring_offset) == MAP_FAILED);
+	igt_assert(mmap(NULL, PAGE, PROT_READ, MAP_PRIVATE, s.setup.ring_fd, s.setup.ring_offset) ==
+		   MAP_FAILED);
 	igt_assert_eq(errno, EINVAL);
 	igt_perfctr_session_fini(&s);
 }
@@ -207,9 +207,9 @@ static void other_process_reads(void)
 		r.control = at;
 		igt_assert_eq(igt_perfctr_map(r.setup.ring_fd, r.setup.ring_offset, PAGE, RW, &at),
 			      -EACCES);
-		igt_assert_eq(
-			igt_perfctr_map(r.setup.ring_fd, r.setup.ring_offset, PAGE, PROT_READ, &at),
-			0);
+		igt_assert_eq(igt_perfctr_map(r.setup.ring_fd, r.setup.ring_offset, PAGE, PROT_READ,
+					      &at),
+			      0);
 		igt_assert_eq_u64(__atomic_load_n(&r.control->insert_idx, __ATOMIC_ACQUIRE), 1);
 		igt_assert_eq_u32(((struct drm_perfctr_sample_header *)at)->flags,
 				  DRM_PERFCTR_SAMPLE_MANUAL);

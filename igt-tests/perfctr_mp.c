@@ -261,8 +261,7 @@ static void methods_validated(void)
 	c.pad = 1;
 	igt_assert_eq(try(&c), -EINVAL);
 
-	for (unsigned int i = 0; i < sizeof(wrong_methods) / sizeof(wrong_methods[0]);
-	     i++) {
+	for (unsigned int i = 0; i < sizeof(wrong_methods) / sizeof(wrong_methods[0]); i++) {
 		c = event_in(0, BRANCH);
 		add_method(&c, wrong_methods[i], 0);
 		igt_assert_eq(try(&c), -EINVAL);
@@ -320,12 +319,9 @@ static void store_validated(void)
 	/* imported memory may go away */
 	igt_vsoc_driver("del_device", OTHER_NUMBER_TEXT);
 	igt_vsoc_come(&other, OTHER_NUMBER_TEXT);
-	munmap(igt_vsoc_buffer(other.fd, BUFFER_BYTES, &prime.handle, &store.bytes),
-	       BUFFER_BYTES);
+	munmap(igt_vsoc_buffer(other.fd, BUFFER_BYTES, &prime.handle, &store.bytes), BUFFER_BYTES);
 	igt_assert_eq(igt_perfctr_ioctl(other.fd, DRM_IOCTL_PRIME_HANDLE_TO_FD, &prime), 0);
-	igt_assert_eq(igt_perfctr_ioctl(igt_nv50.dev.fd, DRM_IOCTL_PRIME_FD_TO_HANDLE,
-					&prime),
-		      0);
+	igt_assert_eq(igt_perfctr_ioctl(igt_nv50.dev.fd, DRM_IOCTL_PRIME_FD_TO_HANDLE, &prime), 0);
 	close(prime.fd);
 	c.reserved[2] = 0;
 	c.mp_store.handle = prime.handle;
@@ -399,8 +395,8 @@ static void own_counts(void)
 	for (unsigned int n = 1; n <= JOBS; n++) {
 		for (unsigned int i = 0; i < 2; i++)
 			jobs[i] = queue(ctx[i], c,
-					counting_job(c, shaders[i].threads,
-						     shaders[i].instructions, 512 * i, n));
+					counting_job(c, shaders[i].threads, shaders[i].instructions,
+						     512 * i, n));
 		c[0] = sample(&s, 2);
 		c[1] = compute(shaders[2].threads, shaders[2].instructions);
 		c[2] = sample(&s, 3);
@@ -410,8 +406,7 @@ static void own_counts(void)
 			finish(jobs[i]);
 	}
 	for (unsigned int i = 0; i < 2; i++) {
-		const uint64_t each =
-			shaders[i].threads / WARP * shaders[i].instructions * JOBS;
+		const uint64_t each = shaders[i].threads / WARP * shaders[i].instructions * JOBS;
 
 		/* the value that was set is that of each of four TPCs */
 		igt_assert_eq_u64(stored(512 * i, JOBS, 1 + i), each + 4 * (5 + i));
@@ -586,13 +581,12 @@ static void own_tests(void)
 
 static const char *const names[] = { "instructions", "branch", "shader_busy" };
 static const char *const beside_four[] = { "instructions", "branch", "divergent_branch",
-				    "warp_serialize" };
+					   "warp_serialize" };
 
 static void check_all_slots(void)
 {
 	struct igt_perfctr_session s;
-	struct drm_vsoc_command take[2] = { all_slots(DIVERGENT_BRANCH),
-					    compute(16000, 64) };
+	struct drm_vsoc_command take[2] = { all_slots(DIVERGENT_BRANCH), compute(16000, 64) };
 	struct drm_vsoc_command give[2] = { all_slots(0), compute(8000, 64) };
 	struct drm_vsoc_command other = compute(4800, 160);
 	const uint32_t ctx = igt_vsoc_ctx_create(igt_nv50.dev.fd);
@@ -611,8 +605,7 @@ static void check_all_slots(void)
 	igt_assert_eq_u64(total(&s, "branch"), JOBS * 300 * 10);
 	igt_assert_eq_u64(igt_nv50_truth("instructions"), JOBS * (300 * 160 + 1000 * 64));
 	for (unsigned int i = 0; i < 2; i++) {
-		igt_assert(igt_nv50_sum(&s, names[i])->states &
-			   DRM_PERFCTR_STATE_MULTIPLEXED);
+		igt_assert(igt_nv50_sum(&s, names[i])->states & DRM_PERFCTR_STATE_MULTIPLEXED);
 		igt_assert_lte_u64(1, igt_nv50_ran(&s, names[i]));
 		/* its jobs took time */
 		igt_assert_lte_u64(igt_nv50_ran(&s, names[i]) + JOBS * 1000ull,
@@ -622,8 +615,8 @@ static void check_all_slots(void)
 	igt_assert_eq_u64(igt_nv50_value(&s, "shader_busy"), igt_nv50_truth("shader_busy"));
 	igt_assert_eq_u64(igt_nv50_ran(&s, "shader_busy"),
 			  igt_nv50_sum(&s, "shader_busy")->time_enabled);
-	igt_assert_eq_u32(
-		igt_nv50_sum(&s, "shader_busy")->states & DRM_PERFCTR_STATE_MULTIPLEXED, 0);
+	igt_assert_eq_u32(igt_nv50_sum(&s, "shader_busy")->states & DRM_PERFCTR_STATE_MULTIPLEXED,
+			  0);
 	igt_perfctr_session_fini(&s);
 
 	/* it gives them back */
@@ -639,8 +632,7 @@ static void check_all_slots(void)
 	igt_nv50_read_after();
 	igt_assert_eq_u32(s.flags & DRM_PERFCTR_SAMPLE_MULTIPLEXED, 0);
 	igt_nv50_assert_conserved(&s);
-	igt_assert_eq_u64(igt_nv50_ran(&s, "branch"),
-			  igt_nv50_sum(&s, "branch")->time_enabled);
+	igt_assert_eq_u64(igt_nv50_ran(&s, "branch"), igt_nv50_sum(&s, "branch")->time_enabled);
 	igt_perfctr_session_fini(&s);
 	igt_assert_eq(igt_vsoc_ctx_destroy(igt_nv50.dev.fd, ctx), 0);
 }
@@ -664,8 +656,7 @@ static void all_slots_invalid(void)
 	h = igt_perfctr_slot(&s, s.extract + 1);
 	igt_assert_eq_u64(h->user_data, 3);
 	igt_assert(h->flags & DRM_PERFCTR_SAMPLE_MULTIPLEXED);
-	for (const char *at = (const char *)h + h->header_size;
-	     at < (const char *)h + h->size;
+	for (const char *at = (const char *)h + h->header_size; at < (const char *)h + h->size;
 	     at += ((const struct drm_perfctr_block_header *)at)->size) {
 		const struct drm_perfctr_block_header *b = (const void *)at;
 
@@ -701,9 +692,9 @@ static void slot_taken(void)
 		run(ctx, c, 2 * SLOTS + 2);
 		/* each was counted in its own command and in the next one */
 		for (unsigned int i = 0; i < SLOTS; i++)
-			igt_assert_eq_u64(stored(0, n, i),
-					  64ull * (100 + 10 * i +
-						   (i + 1 < SLOTS ? 110 + 10 * i : 0)));
+			igt_assert_eq_u64(
+				stored(0, n, i),
+				64ull * (100 + 10 * i + (i + 1 < SLOTS ? 110 + 10 * i : 0)));
 	}
 	stop(&s);
 	igt_nv50_read_after();
@@ -767,8 +758,7 @@ static void hostile_methods(void)
 				else
 					add_method(&c[i], DRM_VSOC_MP_PM_CONTROL(slot),
 						   INSTRUCTIONS | igt_chance_any(&r, 2) |
-							   igt_chance_any(&r, 0x10000)
-								   << 8);
+							   igt_chance_any(&r, 0x10000) << 8);
 			}
 			c[i + 1] = compute(1600, 64);
 		}
@@ -777,8 +767,7 @@ static void hostile_methods(void)
 		run(DRM_VSOC_CTX_DEFAULT, other, 3);
 		for (uint64_t i = s.extract; i != s.extract + igt_perfctr_unread(&s); i++) {
 			const struct drm_perfctr_sample_header *h = igt_perfctr_slot(&s, i);
-			const uint64_t true_total = h->user_data == 3 ? 5 * 100 * 64 :
-									300 * 160;
+			const uint64_t true_total = h->user_data == 3 ? 5 * 100 * 64 : 300 * 160;
 			const bool multiplexed = h->flags & DRM_PERFCTR_SAMPLE_MULTIPLEXED;
 
 			if (!(h->user_data & 1))
@@ -848,8 +837,9 @@ static void beside_tests(void)
 		"a slot that a job takes in its middle is left for another: nothing is lost or "
 		"counted twice");
 	igt_nv50_subtest("slot-taken") slot_taken();
-	igt_describe("of beside_four counters and fewer slots in a context, each has its turn, and what "
-		     "it counted it says");
+	igt_describe(
+		"of beside_four counters and fewer slots in a context, each has its turn, and what "
+		"it counted it says");
 	igt_nv50_subtest("slots-shared") slots_shared();
 	igt_describe("whatever a context programs, each sample of it is exact or says that it is "
 		     "not, and samples of other contexts are exact");
@@ -892,7 +882,7 @@ static void lifetime_tests(void)
 		for (unsigned int mapped = 0; mapped < 2; mapped++) {
 			igt_perfctr_reopen(&other, &igt_nv50.dev);
 			store.map = igt_vsoc_buffer(other.fd, BUFFER_BYTES, &store.handle,
-						       &store.bytes);
+						    &store.bytes);
 			igt_vsoc_debugfs(&igt_nv50.dev, "stepped", "1");
 			c[0] = pass(MS);
 			c[1] = store_at(0, 1);

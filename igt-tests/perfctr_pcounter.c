@@ -38,8 +38,7 @@ static void single_exact(void)
 	for (unsigned int i = 0; i < igt_nv50.before.count; i++) {
 		const char *name = igt_nv50.before.at[i].name;
 
-		if (is_idle(name) ||
-		    igt_nv50.before.at[i].index != igt_nv50_counter(name).index)
+		if (is_idle(name) || igt_nv50.before.at[i].index != igt_nv50_counter(name).index)
 			continue;
 		igt_nv50_session_init(&s, 0);
 		igt_nv50_want(&s, name);
@@ -54,8 +53,7 @@ static void single_exact(void)
 		igt_nv50_read_after();
 		igt_assert_eq_u32(s.flags & DRM_PERFCTR_SAMPLE_MULTIPLEXED, 0);
 		igt_nv50_assert_conserved(&s);
-		igt_assert_eq_u64(igt_nv50_ran(&s, name),
-				  igt_nv50_sum(&s, name)->time_enabled);
+		igt_assert_eq_u64(igt_nv50_ran(&s, name), igt_nv50_sum(&s, name)->time_enabled);
 		compared += igt_nv50_truth(name) != 0;
 		igt_perfctr_session_fini(&s);
 	}

@@ -39,7 +39,7 @@ static bool sanitized;
 static struct shared {
 	unsigned int prepared;
 	uint64_t user_ns;
-} *shared;
+} * shared;
 
 static pid_t pids[MAX_ATTACKERS];
 
@@ -199,23 +199,32 @@ static void submit_for_ever(const struct igt_perfctr_device *mine, struct igt_pe
 	}
 }
 
-/* 512 perf events, read by periods and asked for by jobs */
+/* 512 perf events, read by periods and asked for by jobs; odd ones leave the CPU to the kernel */
 static void have_many_events(unsigned int number)
 {
 	struct igt_perfctr_session s[2];
 	struct igt_perfctr_device mine;
 
 	become_user(&mine, number);
+	if (number % 2) {
+		be_prepared();
+		pause();
+	}
 	set_up_events(s, &mine);
 	submit_for_ever(&mine, s);
 }
 
+/* the same without counters; odd ones take the CPU that the kernel would need to read events */
 static void submit_jobs(unsigned int number)
 {
 	struct igt_perfctr_device mine;
 
 	become_user(&mine, number);
-	submit_for_ever(&mine, NULL);
+	if (!(number % 2))
+		submit_for_ever(&mine, NULL);
+	be_prepared();
+	for (;;)
+		getppid();
 }
 
 /* START and SAMPLE until killed */
@@ -386,14 +395,14 @@ static void beside_events(void)
 
 	igt_require_f(igt_read_int(IGT_UCF_TYPE) > 0, "no PMU nvidia_ucf_pmu_0\n");
 	igt_write_int(IGT_PERF_PARANOID, 0);
-	unaffected_by(1, have_many_events, submit_jobs);
+	unaffected_by(2, have_many_events, submit_jobs);
 	igt_write_int(IGT_PERF_PARANOID, paranoid);
 }
 
 /* the worker that runs before everybody else does nothing for users */
 static void worker_share(void)
 {
-	enum { USERS = 4 };
+	enum { USERS = 8 };
 	const int paranoid = igt_read_int(IGT_PERF_PARANOID);
 	uint64_t start_ns, span_ns, worker_ns, times;
 
@@ -625,14 +634,15 @@ int igt_main()
 		/* attackers may not look */
 		sanitized = !access("/sys/kernel/debug/kmemleak", F_OK) ||
 			    !access("/sys/kernel/debug/kcsan", F_OK);
-		shared = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
-			      0);
+		shared =
+			mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 		igt_assert(shared != MAP_FAILED);
 	}
 	igt_describe("loops of every ioctl at nice 19 delay a privileged period, and a sample in a "
 		     "job, by a collection more than loops without counters");
 	igt_subtest("beside-ioctls") unaffected_by(6, call_everything, compute);
-	igt_describe("nor do 512 perf events of a user whose jobs and periods ask for them");
+	igt_describe(
+		"nor do 512 perf events of a user, more than the CPU that it takes to read them");
 	igt_subtest("beside-events") beside_events();
 	igt_describe("the SCHED_FIFO worker reads no perf events of users");
 	igt_subtest("worker-share") worker_share();

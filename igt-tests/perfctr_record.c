@@ -311,8 +311,7 @@ static void record_rate(void)
 	bool fast = true;
 
 	/* down to where the model of the hardware is too slow on this machine */
-	for (unsigned int i = 0; fast && i < sizeof(periods_us) / sizeof(periods_us[0]);
-	     i++)
+	for (unsigned int i = 0; fast && i < sizeof(periods_us) / sizeof(periods_us[0]); i++)
 		fast = report_rate(periods_us[i] * US, NULL);
 	/* the timer for comparison: MP counters cannot be recorded */
 	report_rate(100 * US, "instructions");
@@ -388,14 +387,12 @@ static void record_sessions(void)
 		igt_nv50_read_after();
 		igt_perfctr_drain(&m);
 		{
-			const uint64_t value =
-				igt_nv50_value(&m, "geom_primitive_in_count");
+			const uint64_t value = igt_nv50_value(&m, "geom_primitive_in_count");
 
 			igt_assert_eq(igt_perfctr_stop(&m, 2), 0);
 			igt_perfctr_drain(&m);
 			igt_assert_lte_u64(igt_nv50_truth("geom_primitive_in_count"),
-					   igt_nv50_value(&m, "geom_primitive_in_count") -
-						   value);
+					   igt_nv50_value(&m, "geom_primitive_in_count") - value);
 		}
 		igt_perfctr_await_batched(&s, true);
 		igt_perfctr_session_fini(&m);
@@ -499,8 +496,7 @@ static void record_overflow(void)
 static void record_stop_silent(void)
 {
 	struct igt_perfctr_session s, t;
-	static const char *const few[] = { "gpu_busy", "setup_primitive_count",
-					   "shader_busy" };
+	static const char *const few[] = { "gpu_busy", "setup_primitive_count", "shader_busy" };
 	/* so few that no counter is full */
 	struct drm_vsoc_command c = { .type = DRM_VSOC_CMD_DRAW };
 
@@ -520,10 +516,9 @@ static void record_stop_silent(void)
 		igt_assert(igt_perfctr_is_batched(&s));
 		fall_silent();
 		fill_memory();
-		igt_assert_eq(igt_vsoc_wait(&igt_nv50.dev,
-					    igt_vsoc_submit(&igt_nv50.dev, &c, 1))
-				      .status,
-			      0);
+		igt_assert_eq(
+			igt_vsoc_wait(&igt_nv50.dev, igt_vsoc_submit(&igt_nv50.dev, &c, 1)).status,
+			0);
 		igt_fault_disarm(&igt_nv50.dev, "pcounter_late");
 		igt_assert_eq(igt_perfctr_stop(n & 1 ? &t : &s, 0), 0);
 		igt_assert_eq(igt_perfctr_stop(n & 1 ? &s : &t, 0), 0);
@@ -567,8 +562,7 @@ static void record_leave_silent(void)
 		else
 			igt_nv50_assert_conserved(&t);
 		if (igt_nv50_value(&t, "rop_busy") != igt_nv50_truth("rop_busy"))
-			igt_assert(igt_nv50_sum(&t, "rop_busy")->states &
-				   DRM_PERFCTR_STATE_LOST);
+			igt_assert(igt_nv50_sum(&t, "rop_busy")->states & DRM_PERFCTR_STATE_LOST);
 		igt_nv50_work(2);
 		igt_fault_disarm(&igt_nv50.dev, "pcounter_late");
 		igt_perfctr_sample_with_room(&s);
@@ -638,7 +632,7 @@ static void record_reset(void)
 	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
 	igt_perfctr_wait_unread(&s, 3);
 	igt_vsoc_debugfs(&igt_nv50.dev, "reset", "1");
-	igt_assert(igt_perfctr_is_batched(&s));
+	igt_perfctr_await_batched(&s, true);
 	igt_nv50_read_before();
 	for (unsigned int n = 0; n < 3 || s.periodic < 100; n++) {
 		igt_nv50_work(n);

@@ -217,8 +217,7 @@ static void ring_scribbled(void)
 	scribbling = true;
 	igt_assert_eq(pthread_create(&thread, NULL, scribble, &s), 0);
 	/* until the scribbler ran, however busy the machine */
-	for (unsigned int n = 0; n < 10 || (n < 500 && !igt_perfctr_status(&s).bad_extract);
-	     n++) {
+	for (unsigned int n = 0; n < 10 || (n < 500 && !igt_perfctr_status(&s).bad_extract); n++) {
 		int ret = igt_perfctr_sample(&s, n);
 
 		igt_assert(!ret || ret == -ENOSPC);
@@ -332,8 +331,7 @@ static void ring_tests(void)
 	igt_subtest("ring-scribbled") ring_scribbled();
 	igt_describe("what user space writes to insert_idx is neither read nor kept");
 	igt_subtest("insert-index-written") insert_index_written();
-	igt_describe(
-		"the user's reserved words stay as they are, the kernel's stay zero");
+	igt_describe("the user's reserved words stay as they are, the kernel's stay zero");
 	igt_subtest("control-reserved") control_reserved();
 	igt_describe("the control area has the state of the session");
 	igt_subtest("ring-state") ring_state();

@@ -81,7 +81,8 @@ SPOIL(period_long, s->setup.period_ns = dev.info.max_period_ns + 1)
 SPOIL(eventfd_closed, s->setup.eventfd = 1000)
 SPOIL(eventfd_negative, s->setup.eventfd = -2)
 SPOIL(eventfd_other, s->setup.eventfd = dev.fd)
-SPOIL(test_only_eventfd, s->setup.flags = DRM_PERFCTR_SETUP_TEST_ONLY; s->setup.eventfd = an_eventfd)
+SPOIL(test_only_eventfd, s->setup.flags = DRM_PERFCTR_SETUP_TEST_ONLY;
+      s->setup.eventfd = an_eventfd)
 SPOIL(nothing_available, s->setup.request_count = 1; s->requests[0].mask = 1ull << 63;
       s->requests[0].flags = DRM_PERFCTR_REQUEST_AVAILABLE)
 SPOIL(request_pad, s->requests[1].pad = 1)
@@ -264,8 +265,7 @@ static void setup_enomem(void)
 /* a file can have so many sessions: more attempts than that, and none of them counts */
 static void setup_result_pointer(void)
 {
-	struct igt_perfctr_session s = igt_setup_request(&dev),
-				   fine = igt_setup_request(&dev);
+	struct igt_perfctr_session s = igt_setup_request(&dev), fine = igt_setup_request(&dev);
 	struct drm_perfctr_setup *setup;
 
 	setup = mmap(NULL, sizeof(*setup), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
@@ -321,8 +321,7 @@ static void setup_set_in_use(void)
 
 			igt_perfctr_session_init_set(&t, &dev, set);
 			t.setup.slots = 2;
-			igt_assert_eq(igt_perfctr_session_try(&t),
-				      set == used ? 0 : -EBUSY);
+			igt_assert_eq(igt_perfctr_session_try(&t), set == used ? 0 : -EBUSY);
 			igt_perfctr_session_fini(&t);
 		}
 		/* PMU blocks have no set */
@@ -348,8 +347,8 @@ static void setup_set_not_of_block(void)
 		const struct drm_perfctr_block_info *b = &dev.blocks[i];
 
 		for (unsigned int set = 1; set <= DRM_PERFCTR_SET_TERTIARY; set++) {
-			if (b->format & DRM_PERFCTR_FORMAT_PMU_IDENTITY ||
-			    b->sets >> set & 1 || !(dev.info.sets >> set & 1))
+			if (b->format & DRM_PERFCTR_FORMAT_PMU_IDENTITY || b->sets >> set & 1 ||
+			    !(dev.info.sets >> set & 1))
 				continue;
 			for (unsigned int n = 0; n < 4; n++)
 				igt_assert_eq_u64(b->set_available[set - 1][n], 0);
@@ -393,8 +392,7 @@ static void setup_test_only(void)
 
 static void setup_available(void)
 {
-	struct igt_perfctr_session s = igt_setup_request(&dev),
-				   all = igt_setup_request(&dev);
+	struct igt_perfctr_session s = igt_setup_request(&dev), all = igt_setup_request(&dev);
 
 	igt_assert_eq(igt_setup_send(&all), 0);
 	for (unsigned int i = 0; i < s.setup.request_count; i++) {
@@ -409,8 +407,7 @@ static void setup_available(void)
 
 static void setup_available_none(void)
 {
-	struct igt_perfctr_session s = igt_setup_request(&dev),
-				   others = igt_setup_request(&dev);
+	struct igt_perfctr_session s = igt_setup_request(&dev), others = igt_setup_request(&dev);
 	uint32_t left_out = 0;
 
 	for (unsigned int i = 0; i < dev.block_count; i++)
@@ -481,8 +478,8 @@ static void setup_sessions_of_file(void)
 	/* beside the one of the fixture */
 	igt_assert_eq_u32(count + 1, dev.info.max_sessions_per_file);
 	while (count--)
-		igt_assert_eq(igt_perfctr_control(dev.fd, DRM_PERFCTR_CMD_TEARDOWN,
-						  &handles[count], NULL, 0),
+		igt_assert_eq(igt_perfctr_control(dev.fd, DRM_PERFCTR_CMD_TEARDOWN, &handles[count],
+						  NULL, 0),
 			      0);
 	refused(&s, 0);
 }

@@ -627,7 +627,8 @@ static void hybrid_cpus(void)
 		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
 		igt_sleep_ms(5);
 		igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
-		igt_assert_eq(igt_perfctr_identity(first_pmu_block(igt_perfctr_slot(&s, 0)))->cpu, !other);
+		igt_assert_eq(igt_perfctr_identity(first_pmu_block(igt_perfctr_slot(&s, 0)))->cpu,
+			      !other);
 		igt_perfctr_drain(&s);
 		igt_assert_lte_u64(1, counted(&s, 7));
 		igt_assert_eq_u64(s.sums[0].valid, 1);

@@ -77,8 +77,7 @@ static void conserve_sets(void)
 			igt_perfctr_drain(&s);
 			igt_vsoc_truth_of_set(&dev, set, &after);
 			igt_vsoc_assert_conserved(&s, &before, &after);
-			different[set] =
-				igt_perfctr_sum(&s, DRM_PERFCTR_MALI_BLOCK_MEMSYS, 0, 5);
+			different[set] = igt_perfctr_sum(&s, DRM_PERFCTR_MALI_BLOCK_MEMSYS, 0, 5);
 			igt_assert(different[set]);
 			igt_perfctr_session_fini(&s);
 		}
@@ -335,8 +334,7 @@ static void flags_reason(void)
 	igt_sleep_ms(10);
 	igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
 	for (uint64_t i = 0; i < igt_perfctr_unread(&s); i++)
-		igt_assert_eq(__builtin_popcount(igt_perfctr_slot(&s, i)->flags & reasons),
-			      1);
+		igt_assert_eq(__builtin_popcount(igt_perfctr_slot(&s, i)->flags & reasons), 1);
 	igt_perfctr_drain(&s);
 	igt_assert_eq_u64(s.final, 1);
 	igt_assert_eq_u64(s.manual, 1);

@@ -290,8 +290,8 @@ static void time_stands_still(void)
 	igt_assert_eq(igt_vsoc_wait(&dev, igt_vsoc_submit(&dev, &c, 1)).status, 0);
 	igt_vsoc_truth(&dev, &after);
 	/* a cycle for each ns, without those of the job's start and end */
-	D = igt_vsoc_moved(&before, &after, DRM_PERFCTR_MALI_BLOCK_CSHW, "GPU_ACTIVE") - JOB_START_NS -
-	    JOB_END_NS;
+	D = igt_vsoc_moved(&before, &after, DRM_PERFCTR_MALI_BLOCK_CSHW, "GPU_ACTIVE") -
+	    JOB_START_NS - JOB_END_NS;
 	igt_vsoc_debugfs(&dev, "stepped", "1");
 	t = igt_vsoc_device_ns(&dev);
 	igt_vsoc_truth(&dev, &before);
@@ -299,13 +299,16 @@ static void time_stands_still(void)
 	igt_sleep_ms(20);
 	igt_assert_eq_u64(igt_vsoc_device_ns(&dev), t);
 	igt_vsoc_truth(&dev, &after);
-	igt_assert_eq_u64(igt_vsoc_moved(&before, &after, DRM_PERFCTR_MALI_BLOCK_CSHW, "GPU_ACTIVE"), 0);
+	igt_assert_eq_u64(
+		igt_vsoc_moved(&before, &after, DRM_PERFCTR_MALI_BLOCK_CSHW, "GPU_ACTIVE"), 0);
 	igt_vsoc_debugfs_u64(&dev, "step_ns", JOB_START_NS);
 	t += JOB_START_NS;
 	igt_vsoc_truth(&dev, &after);
-	igt_assert_eq_u64(igt_vsoc_moved(&before, &after, DRM_PERFCTR_MALI_BLOCK_CSHW, "GPU_ACTIVE"),
+	igt_assert_eq_u64(igt_vsoc_moved(&before, &after, DRM_PERFCTR_MALI_BLOCK_CSHW,
+					 "GPU_ACTIVE"),
 			  JOB_START_NS);
-	igt_assert_eq_u64(igt_vsoc_moved(&before, &after, DRM_PERFCTR_MALI_BLOCK_TILER, "VERTICES"), 0);
+	igt_assert_eq_u64(igt_vsoc_moved(&before, &after, DRM_PERFCTR_MALI_BLOCK_TILER, "VERTICES"),
+			  0);
 	for (uint64_t done = 0, ns = 1; done + ns < D; ns = ns * 3 + 7) {
 		igt_vsoc_debugfs_u64(&dev, "step_ns", ns);
 		done += ns;
@@ -322,7 +325,8 @@ static void time_stands_still(void)
 	set_hz(SHADER_CLOCK, 1);
 	igt_assert_eq(igt_vsoc_wait_for(dev.fd, job, 1000 * MS, &w), 0);
 	igt_vsoc_truth(&dev, &after);
-	igt_assert_eq_u64(igt_vsoc_moved(&before, &after, DRM_PERFCTR_MALI_BLOCK_TILER, "VERTICES"), V);
+	igt_assert_eq_u64(igt_vsoc_moved(&before, &after, DRM_PERFCTR_MALI_BLOCK_TILER, "VERTICES"),
+			  V);
 	igt_vsoc_debugfs(&dev, "stepped", "0");
 	igt_vsoc_work(&dev, 1);
 }

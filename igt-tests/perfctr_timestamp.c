@@ -23,7 +23,7 @@ static struct igt_perfctr_device dev;
 /* the element of the timestamp; false: there is none */
 static bool query_timestamp(const struct igt_perfctr_device *d, struct drm_perfctr_clock_info *info)
 {
-	struct drm_perfctr_clock_info clocks[DRM_PERFCTR_MAX_CLOCKS + 1];
+	struct drm_perfctr_clock_info clocks[DRM_PERFCTR_MAX_CLOCKS + 1] = { 0 };
 	struct drm_perfctr_query q = {
 		.type = DRM_PERFCTR_QUERY_CLOCKS,
 		.count = DRM_PERFCTR_MAX_CLOCKS + 1,
@@ -253,10 +253,12 @@ int igt_main()
 		igt_require_f(dev.info.features & DRM_PERFCTR_FEATURE_GPU_TIMESTAMP,
 			      "no GPU timestamp\n");
 	}
-	igt_describe("QUERY_CLOCKS has an element of the timestamp exactly where the feature is, all "
-		     "zero until the first collection");
+	igt_describe(
+		"QUERY_CLOCKS has an element of the timestamp exactly where the feature is, all "
+		"zero until the first collection");
 	igt_subtest("timestamp-element") element();
-	igt_describe("within an epoch timestamps of samples, those in jobs too, grow with their ends");
+	igt_describe(
+		"within an epoch timestamps of samples, those in jobs too, grow with their ends");
 	igt_subtest("timestamp-monotonic") monotonic();
 	igt_describe("a sample's timestamp, converted by the pair of QUERY_CLOCKS, is its end");
 	igt_subtest("timestamp-matches-end") matches_end();

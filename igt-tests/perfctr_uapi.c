@@ -97,12 +97,9 @@ static void query_sizes(void)
 static void query_device(void)
 {
 	igt_assert_lte(3, dev.info.version);
-	igt_assert_eq_u32(dev.info.sample_header_size,
-			  sizeof(struct drm_perfctr_sample_header));
-	igt_assert_eq_u32(dev.info.block_header_size,
-			  sizeof(struct drm_perfctr_block_header));
-	igt_assert_eq_u32(dev.info.ring_control_size,
-			  sizeof(struct drm_perfctr_ring_control));
+	igt_assert_eq_u32(dev.info.sample_header_size, sizeof(struct drm_perfctr_sample_header));
+	igt_assert_eq_u32(dev.info.block_header_size, sizeof(struct drm_perfctr_block_header));
+	igt_assert_eq_u32(dev.info.ring_control_size, sizeof(struct drm_perfctr_ring_control));
 	igt_assert_eq_u32(dev.info.block_count, dev.block_count);
 	igt_assert(dev.info.sets & 1);
 	igt_assert(dev.info.max_slots && !(dev.info.max_slots & (dev.info.max_slots - 1)));
@@ -205,7 +202,7 @@ static void query_tests(void)
 	igt_describe("QUERY without a pointer returns number and size of the elements");
 	igt_subtest("query-sizes") query_sizes();
 
-	igt_describe("the device tells its own limits, and they are usable numbers");
+	igt_describe("the device reports its own limits, and they are usable numbers");
 	igt_subtest("query-device") query_device();
 
 	igt_describe("every block has counters, all available ones among its positions");
@@ -295,8 +292,7 @@ static void growth_tail(void)
 	igt_assert_eq(igt_perfctr_control(dev.fd, DRM_PERFCTR_CMD_SETUP, &s.handle, &longer,
 					  sizeof(longer)),
 		      -E2BIG);
-	igt_assert_eq(command(DRM_PERFCTR_CMD_START, good.handle, tag, sizeof(tag)),
-		      -E2BIG);
+	igt_assert_eq(command(DRM_PERFCTR_CMD_START, good.handle, tag, sizeof(tag)), -E2BIG);
 }
 
 static void growth_status(void)
@@ -304,8 +300,7 @@ static void growth_status(void)
 	uint64_t words[20];
 
 	memset(words, 0xa5, sizeof(words));
-	igt_assert_eq(command(DRM_PERFCTR_CMD_STATUS, good.handle, words, sizeof(words)),
-		      0);
+	igt_assert_eq(command(DRM_PERFCTR_CMD_STATUS, good.handle, words, sizeof(words)), 0);
 	for (unsigned int i = sizeof(struct drm_perfctr_status) / 8; i < 20; i++)
 		igt_assert_eq_u64(words[i], 0);
 }
@@ -353,14 +348,12 @@ static void size_huge(void)
 		if (cmd == DRM_PERFCTR_CMD_TEARDOWN)
 			continue;
 		igt_assert_eq(command(cmd, good.handle, &tag, ~0ull), -E2BIG);
-		igt_assert_eq(command(cmd, good.handle, zeroes, STRUCT_BYTES_MAX + 1),
-			      -E2BIG);
+		igt_assert_eq(command(cmd, good.handle, zeroes, STRUCT_BYTES_MAX + 1), -E2BIG);
 	}
 	/* the longest that is none too long; the session is not active */
 	igt_assert_eq(command(DRM_PERFCTR_CMD_STOP, good.handle, zeroes, STRUCT_BYTES_MAX),
 		      -EALREADY);
-	igt_assert_eq(
-		command(DRM_PERFCTR_CMD_STATUS, good.handle, zeroes, STRUCT_BYTES_MAX), 0);
+	igt_assert_eq(command(DRM_PERFCTR_CMD_STATUS, good.handle, zeroes, STRUCT_BYTES_MAX), 0);
 }
 
 static void growth_tests(void)
@@ -436,10 +429,8 @@ static void command_bad_handle(void)
 
 	for (unsigned int h = 0; h < 3; h++) {
 		for (unsigned int i = 0; i < 4; i++)
-			igt_assert_eq(command(others[i], handles[h], words, sizes[i]),
-				      -ENOENT);
-		igt_assert_eq(command(DRM_PERFCTR_CMD_TEARDOWN, handles[h], NULL, 0),
-			      -ENOENT);
+			igt_assert_eq(command(others[i], handles[h], words, sizes[i]), -ENOENT);
+		igt_assert_eq(command(DRM_PERFCTR_CMD_TEARDOWN, handles[h], NULL, 0), -ENOENT);
 	}
 }
 
@@ -450,11 +441,9 @@ static void command_other_file(void)
 
 	igt_perfctr_reopen(&other, &dev);
 	for (unsigned int i = 0; i < 4; i++)
-		igt_assert_eq(igt_perfctr_control(other.fd, others[i], &handle, words,
-						  sizes[i]),
+		igt_assert_eq(igt_perfctr_control(other.fd, others[i], &handle, words, sizes[i]),
 			      -ENOENT);
-	igt_assert_eq(igt_perfctr_control(other.fd, DRM_PERFCTR_CMD_TEARDOWN, &handle, NULL,
-					  0),
+	igt_assert_eq(igt_perfctr_control(other.fd, DRM_PERFCTR_CMD_TEARDOWN, &handle, NULL, 0),
 		      -ENOENT);
 	igt_perfctr_close(&other);
 	igt_assert_eq(igt_perfctr_status(&good).slots, good.setup.slots);
@@ -463,8 +452,7 @@ static void command_other_file(void)
 static void command_bad_pointer(void)
 {
 	for (unsigned int i = 0; i < 4; i++)
-		igt_assert_eq(command(others[i], good.handle, (void *)8, sizes[i]),
-			      -EFAULT);
+		igt_assert_eq(command(others[i], good.handle, (void *)8, sizes[i]), -EFAULT);
 	igt_assert_eq(command(DRM_PERFCTR_CMD_SETUP, 0, (void *)8,
 			      sizeof(struct drm_perfctr_setup)),
 		      -EFAULT);
@@ -515,8 +503,7 @@ static void start_full(void)
 
 static void handles(void)
 {
-	struct igt_perfctr_session a = igt_setup_request(&dev),
-				   b = igt_setup_request(&dev);
+	struct igt_perfctr_session a = igt_setup_request(&dev), b = igt_setup_request(&dev);
 
 	igt_assert_eq(igt_setup_send(&a), 0);
 	igt_assert_eq(igt_setup_send(&b), 0);

@@ -25,6 +25,13 @@ static inline void perfctr_eventfd_signal(struct eventfd_ctx *ctx)
 #endif
 }
 
+/* creates a worker that runs */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 14, 0)
+#define perfctr_run_worker	kthread_run_worker
+#else
+#define perfctr_run_worker	kthread_create_worker
+#endif
+
 /* the system's queue for work of ordinary priority on any CPU */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 18, 0)
 #define perfctr_unbound_wq	system_dfl_wq

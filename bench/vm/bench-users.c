@@ -4,8 +4,8 @@
  *
  * So many periodic sessions of one small block, at the shortest period that they may have, of as
  * many users as that takes; their rings are emptied. Beside them a privileged session of 1 kHz:
- * its jitter is how far its samples are from a period apart. CPU is what all kernel workers and
- * what everything in the machine used.
+ * its jitter is how far its samples are from a period apart. CPU is what all kernel workers
+ * used, 0 where the kernel does not count that.
  *
  * usage: bench-users, as root, with the sysctl dev.perfctr.paranoid, which is set to 0 meanwhile.
  * Prints JSON; bench/run has the goals.

@@ -97,7 +97,8 @@ static uint64_t settle_counter(struct igt_ledger *ledger, const struct igt_perfc
 
 static bool is_nvidia(const struct igt_perfctr_sum *sum)
 {
-	return sum->type == DRM_PERFCTR_NV50_BLOCK_PCOUNTER || sum->type == DRM_PERFCTR_NV50_BLOCK_MP;
+	return sum->type == DRM_PERFCTR_NV50_BLOCK_PCOUNTER ||
+	       sum->type == DRM_PERFCTR_NV50_BLOCK_MP;
 }
 
 /*

@@ -106,7 +106,8 @@ void igt_nv50_session_init(struct igt_perfctr_session *s, uint64_t period_ns)
 void igt_nv50_want(struct igt_perfctr_session *s, const char *name)
 {
 	const struct igt_nv50_counter c = igt_nv50_counter(name);
-	const uint16_t index = c.type == DRM_PERFCTR_NV50_BLOCK_MP ? DRM_PERFCTR_INDEX_ALL : c.index;
+	const uint16_t index = c.type == DRM_PERFCTR_NV50_BLOCK_MP ? DRM_PERFCTR_INDEX_ALL :
+								     c.index;
 	struct drm_perfctr_block_request *r;
 
 	for (unsigned int i = 0; i < s->setup.request_count; i++)

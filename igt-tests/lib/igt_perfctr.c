@@ -225,7 +225,7 @@ static int send_setup(struct igt_perfctr_session *s)
 				   sizeof(s->setup));
 }
 
-static void map_ring(struct igt_perfctr_session *s)
+void igt_perfctr_session_map(struct igt_perfctr_session *s)
 {
 	const long page = sysconf(_SC_PAGESIZE);
 	void *at;
@@ -263,7 +263,7 @@ int igt_perfctr_session_try(struct igt_perfctr_session *s)
 	igt_assert_eq(s->setup.sample_size, tested.sample_size);
 	igt_assert_eq_u64(s->setup.ring_offset, tested.ring_offset);
 	igt_assert_eq_u64(s->setup.ring_bytes, tested.ring_bytes);
-	map_ring(s);
+	igt_perfctr_session_map(s);
 	return 0;
 }
 
@@ -366,8 +366,7 @@ const struct drm_perfctr_sample_header *igt_perfctr_slot(const struct igt_perfct
 			      (index & (s->setup.slots - 1)) * (uint64_t)s->setup.slot_stride);
 }
 
-const struct drm_perfctr_running_times *
-igt_perfctr_times(const struct drm_perfctr_block_header *b)
+const struct drm_perfctr_running_times *igt_perfctr_times(const struct drm_perfctr_block_header *b)
 {
 	igt_assert(b->format & DRM_PERFCTR_FORMAT_RUNNING_TIMES);
 	return (const void *)(b + 1);

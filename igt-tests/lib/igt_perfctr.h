@@ -83,8 +83,7 @@ int igt_perfctr_query(int fd, struct drm_perfctr_query *query);
 int igt_perfctr_control(int fd, uint32_t cmd, uint32_t *handle, void *arg, uint64_t size);
 
 /* what a block has beyond its counters; fails if its format lacks it */
-const struct drm_perfctr_running_times *
-igt_perfctr_times(const struct drm_perfctr_block_header *b);
+const struct drm_perfctr_running_times *igt_perfctr_times(const struct drm_perfctr_block_header *b);
 const struct drm_perfctr_pmu_identity *
 igt_perfctr_identity(const struct drm_perfctr_block_header *b);
 
@@ -137,6 +136,8 @@ uint64_t igt_perfctr_value(const struct drm_perfctr_sample_header *h, uint16_t t
 /* sum of one counter; fails if the session does not have it */
 uint64_t igt_perfctr_sum(const struct igt_perfctr_session *s, uint16_t type, uint16_t index,
 			 uint16_t counter);
+/* control area and slots of setup.ring_fd; never fails */
+void igt_perfctr_session_map(struct igt_perfctr_session *s);
 /* unmap and close the ring, no more: its device is gone, or its file goes */
 void igt_perfctr_session_unmap(struct igt_perfctr_session *s);
 void igt_perfctr_session_fini(struct igt_perfctr_session *s);

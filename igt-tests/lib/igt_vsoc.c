@@ -140,9 +140,12 @@ static void debugfs_path(const struct igt_perfctr_device *dev, const char *file,
 static uint16_t type_of(const char *name)
 {
 	static const char *const names[] = {
-		[DRM_PERFCTR_MALI_BLOCK_FW] = "FW",	       [DRM_PERFCTR_MALI_BLOCK_CSHW] = "CSHW",
-		[DRM_PERFCTR_MALI_BLOCK_TILER] = "TILER",   [DRM_PERFCTR_MALI_BLOCK_MEMSYS] = "MEMSYS",
-		[DRM_PERFCTR_MALI_BLOCK_SHADER] = "SHADER", [DRM_PERFCTR_NV50_BLOCK_PCOUNTER] = "PCOUNTER",
+		[DRM_PERFCTR_MALI_BLOCK_FW] = "FW",
+		[DRM_PERFCTR_MALI_BLOCK_CSHW] = "CSHW",
+		[DRM_PERFCTR_MALI_BLOCK_TILER] = "TILER",
+		[DRM_PERFCTR_MALI_BLOCK_MEMSYS] = "MEMSYS",
+		[DRM_PERFCTR_MALI_BLOCK_SHADER] = "SHADER",
+		[DRM_PERFCTR_NV50_BLOCK_PCOUNTER] = "PCOUNTER",
 		[DRM_PERFCTR_NV50_BLOCK_MP] = "MP",
 	};
 

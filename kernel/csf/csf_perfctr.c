@@ -114,8 +114,9 @@ static void csf_unprepare(struct drm_perfctr_source *source)
 {
 	struct csf_perfctr *csf = to_csf(source);
 
+	/* STOP may have given up waiting; it asked */
 	if (csf->config.ops->prepare)
-		csf->config.ops->unprepare(csf->config.priv);
+		csf->config.ops->unprepare(csf->config.priv, !csf_enable_pending(csf));
 }
 
 static int csf_start(struct drm_perfctr_source *source, u8 set)

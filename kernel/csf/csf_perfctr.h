@@ -77,8 +77,10 @@ struct csf_perfctr_driver_ops {
 	/**
 	 * @unprepare: undo @prepare, when nothing counts any more: some time after
 	 * the last session ended, or in drm_perfctr_unplug(). Goes with @prepare.
+	 * Not @quiet: firmware has not acknowledged that it stopped and may still
+	 * write to the ring; the driver has to end that, by a reset.
 	 */
-	void (*unprepare)(void *priv);
+	void (*unprepare)(void *priv, bool quiet);
 	/**
 	 * @ring_doorbell: ring the global doorbell. Earlier writes to the input
 	 * page must be visible to firmware first: writel() does that. Called

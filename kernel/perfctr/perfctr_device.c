@@ -97,7 +97,6 @@ static void release_device(struct drm_device *drm, void *data)
 
 	drm_perfctr_pmu_remove_device(pc);
 	drm_perfctr_sampler_fini(pc);
-	mutex_destroy(&pc->caller_lock);
 	kfree(pc);
 }
 
@@ -141,7 +140,6 @@ struct drm_perfctr *drmm_perfctr_create(struct drm_device *drm,
 	pc->drm = drm;
 	rt_mutex_init(&pc->lock);
 	prime_lock(pc);
-	mutex_init(&pc->caller_lock);
 	init_waitqueue_head(&pc->reset_wait);
 	spin_lock_init(&pc->clock.lock);
 	pc->clock.epoch = 1;
@@ -151,7 +149,6 @@ struct drm_perfctr *drmm_perfctr_create(struct drm_device *drm,
 
 	ret = drm_perfctr_sampler_init(pc);
 	if (ret) {
-		mutex_destroy(&pc->caller_lock);
 		kfree(pc);
 		return ERR_PTR(ret);
 	}

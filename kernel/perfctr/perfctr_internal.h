@@ -91,7 +91,7 @@ struct perfctr_source_state {
 
 	/* protects the rest; neither reset nor the sampler takes it */
 	struct mutex prepare_lock;
-	unsigned int prepare_users;
+	atomic_t prepare_users;
 	bool prepared;
 	bool unplugged;
 	struct delayed_work unprepare_work;
@@ -113,6 +113,8 @@ struct perfctr_class {
 	/* queues tick_work */
 	struct hrtimer timer;
 	ktime_t last_tick;
+	/* before &drm_perfctr.lock: one caller of the class at a time is in the way of others */
+	struct rt_mutex caller_lock;
 	/* sessions between START and STOP, under &drm_perfctr.lock */
 	struct list_head active;
 	/* perf events of some of them are to be read; &drm_perfctr.cpu_changes as followed */
@@ -147,8 +149,6 @@ struct drm_perfctr {
 	unsigned int source_count;
 	unsigned int block_count;
 
-	/* before @lock: at most one ordinary caller at a time is in the way of all others */
-	struct mutex caller_lock;
 	/*
 	 * The sampler lock, see "locking". Protects everything below unless said
 	 * otherwise, all totals and all sessions but for their references and their
@@ -325,7 +325,7 @@ struct drm_perfctr_session {
 /* the counter set that the hardware counts; with the sampler lock held */
 static inline u8 perfctr_active_set(const struct drm_perfctr *pc)
 {
-	return pc->set_users ? READ_ONCE(pc->set) : DRM_PERFCTR_SET_PRIMARY;
+	return READ_ONCE(pc->set_users) ? READ_ONCE(pc->set) : DRM_PERFCTR_SET_PRIMARY;
 }
 
 static inline bool perfctr_is_privileged(const struct drm_perfctr_session *session)
@@ -402,7 +402,8 @@ int drm_perfctr_sampler_init(struct drm_perfctr *pc);
 void drm_perfctr_sampler_fini(struct drm_perfctr *pc);
 void drm_perfctr_sampler_arm(struct perfctr_class *class);
 
-/* perfctr_sampler.c; with the sampler lock held but for the first two */
+/* perfctr_sampler.c; with the sampler lock held but for the first three */
+void drm_perfctr_lock_urgent(struct drm_perfctr *pc);
 int drm_perfctr_lock_call(struct drm_perfctr_session *session);
 void drm_perfctr_unlock_call(struct drm_perfctr_session *session);
 int drm_perfctr_sampler_attach(struct drm_perfctr_session *session);

@@ -31,7 +31,7 @@ void drm_perfctr_suspend(struct drm_perfctr *pc)
 {
 	unsigned int i;
 
-	rt_mutex_lock(&pc->lock);
+	drm_perfctr_lock_urgent(pc);
 	if (!pc->suspended && !pc->unplugged) {
 		for (i = 0; i < pc->source_count; i++) {
 			struct drm_perfctr_source *source = pc->sources[i];
@@ -96,7 +96,7 @@ static void end_suspension(struct drm_perfctr *pc)
  */
 void drm_perfctr_resume(struct drm_perfctr *pc)
 {
-	rt_mutex_lock(&pc->lock);
+	drm_perfctr_lock_urgent(pc);
 	if (pc->suspended) {
 		new_epoch(pc);
 		end_suspension(pc);
@@ -117,17 +117,17 @@ void drm_perfctr_pre_reset(struct drm_perfctr *pc)
 {
 	unsigned int i;
 
-	rt_mutex_lock(&pc->lock);
+	drm_perfctr_lock_urgent(pc);
 	WRITE_ONCE(pc->resetting, true);
 	for (i = 0; !pc->suspended && i < pc->source_count; i++) {
 		struct drm_perfctr_source *source = pc->sources[i];
 
-		if (!source->state->users)
-			continue;
+		/* one that no session needs may run until the release work stops it */
 		if (source->state->running && source->ops->reset)
 			source->ops->reset(source);
 		source->state->running = false;
-		source->state->lost_flags |= DRM_PERFCTR_SAMPLE_RESET;
+		if (source->state->users)
+			source->state->lost_flags |= DRM_PERFCTR_SAMPLE_RESET;
 	}
 	rt_mutex_unlock(&pc->lock);
 }
@@ -141,7 +141,7 @@ EXPORT_SYMBOL_GPL(drm_perfctr_pre_reset);
  */
 void drm_perfctr_post_reset(struct drm_perfctr *pc)
 {
-	rt_mutex_lock(&pc->lock);
+	drm_perfctr_lock_urgent(pc);
 	WRITE_ONCE(pc->resetting, false);
 	new_epoch(pc);
 	if (!pc->unplugged)
@@ -185,7 +185,8 @@ static void end_session(struct drm_perfctr_session *session)
  *
  * Ends every active session with a final sample. No source is called after this
  * returned. Call before drm_dev_unplug(), which ends the calls of &struct
- * drm_perfctr_driver_ops.
+ * drm_perfctr_driver_ops. It waits for perf and for ops->prepare, which allocate:
+ * where a reset failed, signal all fences first.
  */
 void drm_perfctr_unplug(struct drm_perfctr *pc)
 {

@@ -29,15 +29,15 @@
  * every source bounds.
  *
  * It is an rt_mutex, so that an ordinary task which holds it inherits the priority of
- * the SCHED_FIFO worker that waits. &drm_perfctr.caller_lock comes before it for
- * ordinary callers: START, SAMPLE and STOP of sessions without CAP_PERFMON, and the
- * ordinary worker. So at most one of them holds the sampler lock or waits for it, and
- * a privileged period, a job's SAMPLE or a reset waits for one collection of theirs,
- * however many tasks call in a loop::
+ * the SCHED_FIFO worker that waits. Commands that ask hardware (START, SAMPLE, STOP),
+ * and the ordinary worker, take &perfctr_class.caller_lock before it. So at most one
+ * of the ordinary class and one of the privileged class hold the sampler lock or wait
+ * for it, and a job's SAMPLE or a reset waits for a collection of each, however many
+ * tasks call in a loop. Others take it for moments in which no hardware is asked::
  *
- *     ordinary callers --> caller_lock --+
- *     privileged callers, jobs, power ---+--> sampler lock --> locks of sources
- *     SCHED_FIFO worker -----------------+
+ *     ordinary commands, worker --> caller_lock --+
+ *     privileged commands --------> caller_lock --+--> sampler lock --> locks of sources
+ *     SCHED_FIFO worker, jobs, power -------------+
  *
  * Reset and in-stream SAMPLE take the sampler lock where a driver signals dma-fences,
  * or has to before they can be signalled. Reclaim may wait for fences. So under the
@@ -59,28 +59,39 @@
 #define CLOCKS_APART_NS		2000
 #define CLOCK_READINGS		8
 
+/*
+ * The sampler lock for what fences wait for: jobs, power and reset. An ordinary task that holds it
+ * and is preempted inherits no more than an ordinary priority from them: have the SCHED_FIFO worker
+ * wait, too.
+ */
+void drm_perfctr_lock_urgent(struct drm_perfctr *pc)
+{
+	struct perfctr_class *class = &pc->classes[PERFCTR_PRIVILEGED];
+
+	if (rt_mutex_trylock(&pc->lock))
+		return;
+	kthread_queue_work(class->worker, &class->pmu_work);
+	rt_mutex_lock(&pc->lock);
+}
+
 /* the sampler lock for a command of user space; -EINTR with no lock held */
 int drm_perfctr_lock_call(struct drm_perfctr_session *session)
 {
-	struct drm_perfctr *pc = session->pc;
-	bool ordinary = !perfctr_is_privileged(session);
-	int ret = 0;
+	int ret;
 
-	if (ordinary)
-		ret = mutex_lock_interruptible(&pc->caller_lock);
+	ret = rt_mutex_lock_interruptible(&session->class->caller_lock);
 	if (ret)
 		return ret;
-	ret = rt_mutex_lock_interruptible(&pc->lock);
-	if (ret && ordinary)
-		mutex_unlock(&pc->caller_lock);
+	ret = rt_mutex_lock_interruptible(&session->pc->lock);
+	if (ret)
+		rt_mutex_unlock(&session->class->caller_lock);
 	return ret;
 }
 
 void drm_perfctr_unlock_call(struct drm_perfctr_session *session)
 {
 	rt_mutex_unlock(&session->pc->lock);
-	if (!perfctr_is_privileged(session))
-		mutex_unlock(&session->pc->caller_lock);
+	rt_mutex_unlock(&session->class->caller_lock);
 }
 
 /*

@@ -308,7 +308,7 @@ int drm_perfctr_session_sample(struct drm_perfctr_session *session, u64 user_dat
 	struct drm_perfctr *pc = session->pc;
 	int ret = 0;
 
-	rt_mutex_lock(&pc->lock);
+	drm_perfctr_lock_urgent(pc);
 	if (session->dead || !session->active) {
 		ret = -ENOENT;
 	} else if (!collect_with_room(session)) {

@@ -49,7 +49,7 @@ static void unprepare_work(struct work_struct *work)
 		container_of(to_delayed_work(work), struct perfctr_source_state, unprepare_work);
 
 	mutex_lock(&state->prepare_lock);
-	if (!state->prepare_users)
+	if (!atomic_read(&state->prepare_users))
 		unprepare_locked(state->source);
 	mutex_unlock(&state->prepare_lock);
 }
@@ -75,23 +75,19 @@ int drm_perfctr_source_prepare(struct drm_perfctr_source *source)
 		ret = source->ops->prepare(source);
 	if (!ret) {
 		state->prepared = true;
-		state->prepare_users++;
+		atomic_inc(&state->prepare_users);
 	} else {
-		perfctr_reject(source->pc, ENODEV, "%s cannot be prepared: %d", source->name, ret);
+		drm_dbg(source->pc->drm, "perfctr: %s cannot be prepared: %d\n", source->name, ret);
 	}
 	mutex_unlock(&state->prepare_lock);
 	return ret;
 }
 
-/* undo drm_perfctr_source_prepare(); waits for a driver's prepare at most */
+/* undo drm_perfctr_source_prepare(); waits for nobody */
 void drm_perfctr_source_unprepare(struct drm_perfctr_source *source)
 {
-	struct perfctr_source_state *state = source->state;
-
-	mutex_lock(&state->prepare_lock);
-	if (!--state->prepare_users && !state->unplugged)
-		schedule_delayed_work(&state->unprepare_work, UNPREPARE_DELAY);
-	mutex_unlock(&state->prepare_lock);
+	if (atomic_dec_and_test(&source->state->prepare_users))
+		schedule_delayed_work(&source->state->unprepare_work, UNPREPARE_DELAY);
 }
 
 /* the hardware goes: no op is called after this */

@@ -66,15 +66,20 @@ static enum hrtimer_restart timer_fired(struct hrtimer *timer)
 	return HRTIMER_NORESTART;
 }
 
-/* with the sampler lock, released meanwhile: read the perf events of what is due */
-static void read_pmus(struct perfctr_class *class, ktime_t now)
+/* with the sampler lock, released meanwhile: read the perf events of what is due, if there are */
+static bool read_pmus(struct perfctr_class *class, ktime_t now)
 {
 	struct drm_perfctr_session *session;
+	bool any = false;
 
-	list_for_each_entry(session, &class->active, node)
-		if (session->pmu.present && !ktime_before(now, next_due(session)))
-			drm_perfctr_pmu_want(session, false);
+	list_for_each_entry(session, &class->active, node) {
+		if (!session->pmu.present || ktime_before(now, next_due(session)))
+			continue;
+		drm_perfctr_pmu_want(session, false);
+		any = true;
+	}
 	drm_perfctr_pmu_serve(class);
+	return any;
 }
 
 /* @mask and the sources whose own time has come */
@@ -88,30 +93,39 @@ static unsigned long add_sources_left(const struct drm_perfctr *pc, unsigned lon
 	return mask;
 }
 
-/* SCHED_FIFO: all that is due at once, at the same end of a span */
+/* sessions with perf events, or those without, that are due: one collection, one end of a span */
+static void publish_due(struct perfctr_class *class, ktime_t now, bool pmu)
+{
+	struct drm_perfctr_session *session;
+	unsigned long sources = 0;
+
+	list_for_each_entry(session, &class->active, node) {
+		session->pending.in_tick = session->pmu.present == pmu &&
+					   !perfctr_in_batches(session) &&
+					   drm_perfctr_sampler_is_due(session, now);
+		if (session->pending.in_tick)
+			sources |= drm_perfctr_sampler_sources(session);
+	}
+	drm_perfctr_sampler_collect_mask(class->pc, add_sources_left(class->pc, sources));
+	list_for_each_entry(session, &class->active, node)
+		if (session->pending.in_tick)
+			publish_period(session);
+}
+
+/* SCHED_FIFO. What hardware needs comes before what waits for perf */
 static void tick_privileged(struct kthread_work *work)
 {
 	struct perfctr_class *class = container_of(work, struct perfctr_class, tick_work);
-	struct drm_perfctr_session *session;
 	struct drm_perfctr *pc = class->pc;
-	unsigned long sources = 0;
 	ktime_t now;
 
 	rt_mutex_lock(&pc->lock);
 	class->runs++;
 	now = ktime_get();
 	class->last_tick = now;
-	read_pmus(class, now);
-	list_for_each_entry(session, &class->active, node) {
-		session->pending.in_tick = !perfctr_in_batches(session) &&
-					   drm_perfctr_sampler_is_due(session, now);
-		if (session->pending.in_tick)
-			sources |= drm_perfctr_sampler_sources(session);
-	}
-	drm_perfctr_sampler_collect_mask(pc, add_sources_left(pc, sources));
-	list_for_each_entry(session, &class->active, node)
-		if (session->pending.in_tick)
-			publish_period(session);
+	publish_due(class, now, false);
+	if (read_pmus(class, now))
+		publish_due(class, now, true);
 	drm_perfctr_sampler_arm(class);
 	rt_mutex_unlock(&pc->lock);
 }
@@ -167,13 +181,13 @@ static void tick_ordinary(struct kthread_work *work)
 	read_pmus(class, now);
 	rt_mutex_unlock(&pc->lock);
 	while (more) {
-		mutex_lock(&pc->caller_lock);
+		rt_mutex_lock(&class->caller_lock);
 		rt_mutex_lock(&pc->lock);
 		more = serve_one(class, now, &collected);
 		if (!more)
 			drm_perfctr_sampler_arm(class);
 		rt_mutex_unlock(&pc->lock);
-		mutex_unlock(&pc->caller_lock);
+		rt_mutex_unlock(&class->caller_lock);
 		cond_resched();
 	}
 }
@@ -250,7 +264,7 @@ static void release(struct kthread_work *work)
 	struct drm_perfctr *pc = container_of(work, struct drm_perfctr, release_work);
 	unsigned int i;
 
-	mutex_lock(&pc->caller_lock);
+	rt_mutex_lock(&pc->classes[PERFCTR_ORDINARY].caller_lock);
 	rt_mutex_lock(&pc->lock);
 	for (i = 0; i < pc->source_count; i++) {
 		struct drm_perfctr_source *source = pc->sources[i];
@@ -269,16 +283,15 @@ static void release(struct kthread_work *work)
 	}
 	drm_perfctr_sampler_arm(&pc->classes[PERFCTR_PRIVILEGED]);
 	rt_mutex_unlock(&pc->lock);
-	mutex_unlock(&pc->caller_lock);
+	rt_mutex_unlock(&pc->classes[PERFCTR_ORDINARY].caller_lock);
 }
 
-/* perf events of a job's session are to be read, or a CPU came or went */
+/* perf events of a job's session are to be read, a CPU came or went, or a job waits */
 static void serve_pmus(struct kthread_work *work)
 {
 	struct perfctr_class *class = container_of(work, struct perfctr_class, pmu_work);
 
 	rt_mutex_lock(&class->pc->lock);
-	class->runs++;
 	drm_perfctr_pmu_serve(class);
 	rt_mutex_unlock(&class->pc->lock);
 }
@@ -286,11 +299,12 @@ static void serve_pmus(struct kthread_work *work)
 static int init_class(struct drm_perfctr *pc, struct perfctr_class *class, const char *suffix)
 {
 	class->pc = pc;
+	rt_mutex_init(&class->caller_lock);
 	INIT_LIST_HEAD(&class->active);
 	kthread_init_work(&class->pmu_work, serve_pmus);
 	perfctr_hrtimer_setup(&class->timer, timer_fired, CLOCK_MONOTONIC,
 			      HRTIMER_MODE_ABS_HARD);
-	class->worker = kthread_create_worker(0, "perfctr%s/%s", suffix, dev_name(pc->drm->dev));
+	class->worker = perfctr_run_worker(0, "perfctr%s/%s", suffix, dev_name(pc->drm->dev));
 	return PTR_ERR_OR_ZERO(class->worker);
 }
 
@@ -309,13 +323,12 @@ int drm_perfctr_sampler_init(struct drm_perfctr *pc)
 	if (ret)
 		return ret;
 	ret = init_class(pc, ordinary, "-u");
-	if (ret) {
+	if (ret)
 		kthread_destroy_worker(privileged->worker);
-		return ret;
-	}
-	/* a late sample is a stretched one: run before ordinary work */
-	sched_set_fifo_low(privileged->worker->task);
-	return 0;
+	else
+		/* a late sample is a stretched one: run before ordinary work */
+		sched_set_fifo_low(privileged->worker->task);
+	return ret;
 }
 
 /* undo drm_perfctr_sampler_init(); there are no active sessions */

@@ -54,7 +54,7 @@ int drm_perfctr_wake_init(struct drm_perfctr_session *session, int fd)
 	return 0;
 }
 
-/* the ring has something to read that was written before; any context that may not sleep */
+/* the ring has something to read, which was written before; any context */
 void drm_perfctr_wake(struct drm_perfctr_session *session)
 {
 	if (!session->eventfd)

@@ -51,7 +51,8 @@ static int prepare(void *priv, void **ring, u64 *ring_va)
 	return 0;
 }
 
-static void unprepare(void *priv)
+/* the model of firmware restarts by itself if its ring goes while it counts */
+static void unprepare(void *priv, bool quiet)
 {
 	struct vsoc_device *vsoc = priv;
 

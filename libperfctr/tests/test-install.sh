@@ -141,13 +141,24 @@ man_examples() {
 	[ "$count" = 3 ] || { echo "$count examples"; return 1; }
 }
 
-echo "1..17"
+# of each hardware family, in C and in C++
+family_headers() {
+	local family
+	for family in mali nv50 tegra410; do
+		echo "#include <drm/perfctr_$family.h>" >"$root/family.c"
+		compile "$cc" -std=c11 -x c -fsyntax-only "$root/family.c" &&
+			compile g++ -std=c++11 -x c++ -fsyntax-only "$root/family.c" || return
+	done
+}
+
+echo "1..18"
 check 'make install' make -s -C "$top/libperfctr" install BUILD="$build" DESTDIR= PREFIX="$home"
 check 'make install with DESTDIR' install_staged
 check 'pkg-config knows it' pkg-config --exists perfctr
 check 'the header is C11' compile "$cc" -std=c11 -x c -fsyntax-only "$home/include/perfctr/perfctr.h"
 check 'the header is C++11' compile g++ -std=c++11 -x c++ -fsyntax-only \
 	"$home/include/perfctr/perfctr.h"
+check 'headers of hardware families are installed' family_headers
 check 'the decoder'"'"'s header stands alone' "$cc" -std=c11 -x c -fsyntax-only -Wall -Werror \
 	"$home/include/perfctr/decode.h"
 check 'the example links' link_shared

@@ -226,6 +226,26 @@ def sums_of_exports_equal_truth():
 
 
 @test
+def gpu_timestamps():
+    """export --json: the GPU's timestamps advance as the samples' times do; info has the last pair of both clocks"""
+    record("-p", "20ms", "-e", "FRAGMENTS", "-o", path("gpu.cap"), "--", "vsoc-job", "-q", "--random", "60")
+    samples = [line for line in map(json.loads, run("perfctr", "export", "-j", path("gpu.cap")).stdout.splitlines())
+               if line["record"] == "sample"]
+    clock = next(c for c in json.loads(run("perfctr", "info", "-j").stdout)["devices"][0]["clocks"]
+                 if c["clock"] == "timestamp")
+    check(clock["frequency_hz"] and clock["valid_bits"] and clock["epoch"], f"{clock}")
+    check({s["gpu_epoch"] for s in samples} == {samples[0]["gpu_epoch"]}, "one epoch")
+    first, last = samples[0], samples[-1]
+    ticks, ns = last["gpu_timestamp"] - first["gpu_timestamp"], last["end_ns"] - first["end_ns"]
+    # blocks are read a moment before or after the end of a sample
+    check(abs(ticks * 1e9 / clock["frequency_hz"] - ns) < 50e6, f"{ticks} ticks in {ns} ns")
+    check(all(a["gpu_timestamp"] <= b["gpu_timestamp"] for a, b in zip(samples, samples[1:])), "backwards")
+    if clock["epoch"] == last["gpu_epoch"]:
+        later = (clock["gpu_timestamp"] - last["gpu_timestamp"]) * 1e9 / clock["frequency_hz"]
+        check(abs(clock["raw_ns"] - last["end_ns"] - later) < 50e6, f"{clock} after {last['end_ns']}")
+
+
+@test
 def unplugged():
     """record while the device goes: what came before is in the file, and the command's status is waited for"""
     # the last test: there is no device after it

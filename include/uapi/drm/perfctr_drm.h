@@ -77,8 +77,8 @@ extern "C" {
  * Block types
  *
  * A block type is a number that is unique over all drivers, stable and never
- * reused. Types are given out in ranges of 16; the header of a hardware family
- * names the types of its range. A reader skips a type that it does not know by
+ * reused. Types are given out in ranges of 16, of which a hardware family may
+ * have several; the header of the family names the types of its ranges. A reader skips a type that it does not know by
  * the size in the block's header, and can still read its counters: their
  * format is in the block, see enum drm_perfctr_block_format.
  */
@@ -393,7 +393,8 @@ enum drm_perfctr_ring_state {
  * It lies at offset 0 of ring_fd, in ring_offset bytes that may be mapped for
  * reading and writing. The slots behind it may be mapped for reading only.
  * Mappings must be MAP_SHARED. ring_fd may be passed to another process, which
- * then reads the session; it stays readable after the session ended.
+ * then reads the session; it stays readable after the session ended. poll() of it
+ * means nothing yet: wait for the eventfd of SETUP.
  *
  * Both indices run freely, slot = index & (slots - 1), and the number of
  * published, unread samples is insert_idx - extract_idx; all slots are usable.
@@ -560,8 +561,13 @@ struct drm_perfctr_block_info {
 	__u8 clock;
 	/** @format: enum drm_perfctr_block_format of the block in samples. */
 	__u8 format;
+	/**
+	 * @first_section: section of @available[0]. A block with more sections than an
+	 * element has room for has several elements. No kernel has one yet.
+	 */
+	__u8 first_section;
 	/** @pad: zero. */
-	__u16 pad;
+	__u8 pad;
 	/** @available: counters that exist, one mask per section, in the primary set. */
 	__u64 available[DRM_PERFCTR_BLOCK_INFO_SECTIONS];
 	/**
@@ -576,7 +582,7 @@ struct drm_perfctr_block_info {
  *
  * The element with @clock DRM_PERFCTR_CLOCK_TIMESTAMP exists if the device has
  * DRM_PERFCTR_FEATURE_GPU_TIMESTAMP. It relates the GPU's time to the host's:
- * @gpu_timestamp and @raw_ns were read together by the last collection. All
+ * @gpu_timestamp and @raw_ns are the same moment, the end of the last collection. All
  * members below @name are zero in other elements, and while nothing has been
  * collected yet.
  */

@@ -363,7 +363,9 @@ struct family {
 
 static struct family family_of(int fd)
 {
-	static const struct family csf = { DRM_PERFCTR_MALI_BLOCK_FW, DRM_PERFCTR_MALI_BLOCK_SHADER };
+	static const struct family csf = {
+		DRM_PERFCTR_MALI_BLOCK_FW, DRM_PERFCTR_MALI_BLOCK_SHADER,
+	};
 	static const struct family nv50 = { DRM_PERFCTR_NV50_BLOCK_PCOUNTER, 2 };
 	struct drm_perfctr_device_info info = { 0 };
 	struct drm_perfctr_query query = {

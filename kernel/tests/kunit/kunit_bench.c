@@ -71,7 +71,7 @@ static void bench_session_init(struct kunit *test, struct bench_session *s, unsi
 	s->memory = kunit_kzalloc(test, SLOTS * ALIGN(s->size, DRM_PERFCTR_SLOT_ALIGN), GFP_KERNEL);
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s->memory);
 	drm_perfctr_ring_init(&s->ring, s->memory, &s->control, SLOTS,
-			  ALIGN(s->size, DRM_PERFCTR_SLOT_ALIGN));
+			      ALIGN(s->size, DRM_PERFCTR_SLOT_ALIGN));
 }
 
 static void bench_publish(struct bench_session *s, u64 end_ns)

@@ -317,6 +317,22 @@ static void start_waits_for_reset(struct kunit *test)
 	put_task_struct(task);
 }
 
+/* a source that was not stopped yet after its last session forgets all the same */
+static void reset_before_release(struct kunit *test)
+{
+	struct core *core = test->priv;
+	struct fake_source *fake = add_source(core, &fake_ops);
+	u32 handle = session_of(core, 0, BIT(0), 0);
+
+	KUNIT_ASSERT_EQ(test, tagged(core, DRM_PERFCTR_CMD_START, handle, 0), 0);
+	KUNIT_ASSERT_EQ(test, tagged(core, DRM_PERFCTR_CMD_STOP, handle, 0), 0);
+	drm_perfctr_pre_reset(core->pc);
+	drm_perfctr_post_reset(core->pc);
+	KUNIT_EXPECT_EQ(test, fake->stops + fake->resets, 1);
+	KUNIT_ASSERT_EQ(test, tagged(core, DRM_PERFCTR_CMD_START, handle, 0), 0);
+	KUNIT_EXPECT_EQ(test, fake->starts, 2);
+}
+
 /* --- hardware that does not answer --- */
 
 struct holder {
@@ -433,6 +449,7 @@ static struct kunit_case robust_cases[] = {
 	KUNIT_CASE(block_formats),
 	KUNIT_CASE(full_device),
 	KUNIT_CASE(start_waits_for_reset),
+	KUNIT_CASE(reset_before_release),
 	KUNIT_CASE(signals_end_waits),
 	KUNIT_CASE(reports_while_hardware_hangs),
 	{ }

@@ -245,7 +245,8 @@ static void pmu_block_reports_multiplexing(void)
 			.cpu = -1, .pmu_name = "nvidia_ucf_pmu_1",
 		},
 		.type = DRM_PERFCTR_TEGRA410_BLOCK_UCF, .index = 1,
-		.product = DRM_PERFCTR_TEGRA410_PRODUCT, .time_ns = 900, .count = 3, .totals = totals, .enabled = enabled,
+		.product = DRM_PERFCTR_TEGRA410_PRODUCT, .time_ns = 900,
+		.count = 3, .totals = totals, .enabled = enabled,
 		.running = running, .base_enabled = base_enabled, .base_running = base_running,
 	};
 	struct perfctr_view view = {

@@ -517,7 +517,7 @@ static int no_prepare(void *priv, void **ring, u64 *ring_va)
 	return 0;
 }
 
-static void no_unprepare(void *priv)
+static void no_unprepare(void *priv, bool quiet)
 {
 }
 

@@ -40,8 +40,11 @@ static int prepare(void *priv, void **ring, u64 *va)
 	return 0;
 }
 
-static void unprepare(void *priv)
+static bool was_quiet;
+
+static void unprepare(void *priv, bool quiet)
 {
+	was_quiet = quiet;
 	check_eq(--rings, 0);
 }
 
@@ -304,6 +307,7 @@ static void the_ring_exists_while_sessions_do(void)
 	core.source->ops->stop(core.source);
 	core.source->ops->unprepare(core.source);
 	check_eq(rings, 0);
+	check(was_quiet);
 	/* another one, at another time */
 	check_eq(core_start(), 0);
 	count(5);

@@ -32,8 +32,9 @@ static const struct wanted_kind wanted[] = {
 	{ DRM_PERFCTR_TEGRA410_BLOCK_PCIE_TGT, "DRM_PERFCTR_TEGRA410_PCIE_TGT_", { 0x103, 0xfe },
 	  { "nvidia_pcie_tgt_pmu_1_rc_3", "nvidia_pcie_tgt_pmu_0_rc_254" },
 	  { 0xff8, U64_MAX, U64_MAX } },
-	{ DRM_PERFCTR_TEGRA410_BLOCK_CMEM_LATENCY, "DRM_PERFCTR_TEGRA410_CMEM_LATENCY_", { 1, 65534 },
-	  { "nvidia_cmem_latency_pmu_1", "nvidia_cmem_latency_pmu_65534" }, { 0, 0, 0 } },
+	{ DRM_PERFCTR_TEGRA410_BLOCK_CMEM_LATENCY, "DRM_PERFCTR_TEGRA410_CMEM_LATENCY_",
+	  { 1, 65534 }, { "nvidia_cmem_latency_pmu_1", "nvidia_cmem_latency_pmu_65534" },
+	  { 0, 0, 0 } },
 	{ DRM_PERFCTR_TEGRA410_BLOCK_NVLINK_C2C, "DRM_PERFCTR_TEGRA410_C2C_", { 0, 1 },
 	  { "nvidia_nvlink_c2c_pmu_0", "nvidia_nvlink_c2c_pmu_1" }, { 0, 3, 0 } },
 	{ DRM_PERFCTR_TEGRA410_BLOCK_NVCLINK, "DRM_PERFCTR_TEGRA410_C2C_", { 0, 1 },
@@ -71,11 +72,12 @@ static unsigned int documented_events(const char *prefix, u64 *events)
 		char defined[80];
 		unsigned int bit;
 
-		if (at && number) {
-			if (sscanf(at, "@%79[A-Z0-9_]", name) != 1)
-				name[0] = '\0';
+		/* the text may go on in the next line */
+		if (at && sscanf(at, "@%79[A-Z0-9_]", name) != 1)
+			name[0] = '\0';
+		if (number) {
 			event = strtoull(number + 1, NULL, 16);
-		} else if (sscanf(line, " %79[A-Z0-9_] = %u,", defined, &bit) == 2 &&
+		} else if (!at && sscanf(line, " %79[A-Z0-9_] = %u,", defined, &bit) == 2 &&
 			   !strcmp(defined, name) && bit < MAX_EVENTS &&
 			   !strncmp(name, prefix, strlen(prefix)) &&
 			   (strstr(prefix, "_TGT_") || !strstr(name, "_TGT_"))) {
@@ -117,8 +119,9 @@ static void a_filter_is_a_bit_of_the_formats(void)
 		check_eq(kind->filter[0] & kind->config_mask, 0);
 		for (field = 0; field < 3; field++)
 			for (bit = 0; bit < 64; bit++)
-				check_eq(drm_perfctr_pmu_kind_refuses(kind, field, kind->filter_enable,
-								  BIT_ULL(bit)),
+				check_eq(drm_perfctr_pmu_kind_refuses(kind, field,
+								      kind->filter_enable,
+								      BIT_ULL(bit)),
 					 BIT_ULL(bit) & ~wanted[k].filter[field]);
 	}
 }
@@ -144,18 +147,19 @@ static void a_name_is_one_block(void)
 			char longer[64], shorter[64];
 
 			check(drm_perfctr_pmu_kind_matches(kind, wanted[k].pmu[i],
-						       wanted[k].index[i]));
+							   wanted[k].index[i]));
 			check(!drm_perfctr_pmu_kind_matches(kind, wanted[k].pmu[i],
-							wanted[k].index[!i]));
+							    wanted[k].index[!i]));
 			snprintf(longer, sizeof(longer), "%s0", wanted[k].pmu[i]);
 			check(!drm_perfctr_pmu_kind_matches(kind, longer, wanted[k].index[i]));
 			snprintf(shorter, sizeof(shorter), "%s", wanted[k].pmu[i]);
 			shorter[strlen(shorter) - 1] = '\0';
 			check(!drm_perfctr_pmu_kind_matches(kind, shorter, wanted[k].index[i]));
 			for (other = 0; other < ARRAY_SIZE(wanted); other++)
-				check(drm_perfctr_pmu_kind_matches(kind_of(wanted[other].type),
-							       wanted[k].pmu[i],
-							       wanted[k].index[i]) == (other == k));
+				check_eq(drm_perfctr_pmu_kind_matches(kind_of(wanted[other].type),
+								      wanted[k].pmu[i],
+								      wanted[k].index[i]),
+					 other == k);
 		}
 		check(!drm_perfctr_pmu_kind_matches(kind, "", 0));
 	}

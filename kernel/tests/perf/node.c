@@ -81,7 +81,8 @@ static void fill_requests(struct drm_perfctr_block_request *requests)
 		.type = DRM_PERFCTR_TEGRA410_BLOCK_UCF,
 		.flags = DRM_PERFCTR_REQUEST_PMU,
 		.cpu = DRM_PERFCTR_CPU_ANY,
-		.mask = BIT(DRM_PERFCTR_TEGRA410_UCF_MEM_BYTES_RD) | BIT(DRM_PERFCTR_TEGRA410_UCF_MEM_BYTES_WR),
+		.mask = BIT(DRM_PERFCTR_TEGRA410_UCF_MEM_BYTES_RD) |
+			BIT(DRM_PERFCTR_TEGRA410_UCF_MEM_BYTES_WR),
 		.pmu_type = soc_pmu_type(UCF),
 	};
 	requests[BLOCK_CMEM] = (struct drm_perfctr_block_request){
