@@ -480,8 +480,6 @@ static uint64_t longest(int (*call)(void))
 static void firmware_dies(bool dead)
 {
 	igt_vsoc_debugfs(&dev, "fail_no_ack", dead ? "1000" : "0");
-	if (!dead)
-		igt_vsoc_settle(&dev);
 }
 
 static void copies_at_once(void)

@@ -127,6 +127,8 @@ static struct perfctr_session *open_session(struct perfctr_ctx *ctx, struct perf
 		.size = sizeof(opts),
 		.slots = SLOTS,
 		.period_ns = PERIOD_NS,
+		/* as the commands do: a reader is woken for half a ring, not for each sample */
+		.watermark = SLOTS / 2,
 	};
 	struct perfctr_selection *selection;
 	struct perfctr_session *session;

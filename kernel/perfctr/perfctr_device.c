@@ -277,15 +277,9 @@ DEFINE_SHOW_ATTRIBUTE(sessions);
 static int sampler_show(struct seq_file *m, void *unused)
 {
 	struct drm_perfctr *pc = m->private;
-	u64 interrupts = 0, runs = 0;
-	unsigned int i;
 
-	for (i = 0; i < PERFCTR_CLASSES; i++) {
-		interrupts += READ_ONCE(pc->classes[i].timer_interrupts);
-		runs += READ_ONCE(pc->classes[i].runs);
-	}
-	seq_printf(m, "timer_interrupts %llu\ncollections %llu\nworker_runs %llu\n", interrupts,
-		   READ_ONCE(pc->collections), runs);
+	seq_printf(m, "timer_interrupts %lld\ncollections %llu\n",
+		   atomic64_read(&pc->timer_interrupts), READ_ONCE(pc->collections));
 	return 0;
 }
 DEFINE_SHOW_ATTRIBUTE(sampler);

@@ -120,9 +120,6 @@ struct perfctr_class {
 	/* perf events of some of them are to be read; &drm_perfctr.cpu_changes as followed */
 	bool pmu_wanted;
 	int cpu_changes;
-	/* for debugfs */
-	u64 timer_interrupts;
-	u64 runs;
 };
 
 enum { PERFCTR_ORDINARY, PERFCTR_PRIVILEGED, PERFCTR_CLASSES };
@@ -173,7 +170,9 @@ struct drm_perfctr {
 	wait_queue_head_t reset_wait;
 	/* transitions that a collection finds are served by its caller */
 	bool serving_events;
+	/* for debugfs */
 	u64 collections;
+	atomic64_t timer_interrupts;
 
 	/* CPUs that came or went; atomic */
 	atomic_t cpu_changes;
@@ -284,7 +283,6 @@ struct drm_perfctr_session {
 
 	/* NULL: there is no eventfd; signals it */
 	struct eventfd_ctx *eventfd;
-	wait_queue_head_t *waiters;
 	struct work_struct wake_work;
 
 	/* what is counted: sources, the blocks in the order of the sample, their bases */

@@ -21,11 +21,6 @@ static ktime_t next_due(const struct drm_perfctr_session *session)
 	return session->pending.due;
 }
 
-static void publish_period(struct drm_perfctr_session *session)
-{
-	drm_perfctr_publish(session, DRM_PERFCTR_SAMPLE_PERIODIC, session->config.user_data);
-}
-
 /**
  * drm_perfctr_sampler_arm() - set the timer of a class to the next thing that is due
  * @class: the privileged one also looks after the sources' own deadlines
@@ -61,7 +56,7 @@ static enum hrtimer_restart timer_fired(struct hrtimer *timer)
 {
 	struct perfctr_class *class = container_of(timer, struct perfctr_class, timer);
 
-	WRITE_ONCE(class->timer_interrupts, class->timer_interrupts + 1);
+	atomic64_inc(&class->pc->timer_interrupts);
 	kthread_queue_work(class->worker, &class->tick_work);
 	return HRTIMER_NORESTART;
 }
@@ -109,7 +104,8 @@ static void publish_due(struct perfctr_class *class, ktime_t now, bool pmu)
 	drm_perfctr_sampler_collect_mask(class->pc, add_sources_left(class->pc, sources));
 	list_for_each_entry(session, &class->active, node)
 		if (session->pending.in_tick)
-			publish_period(session);
+			drm_perfctr_publish(session, DRM_PERFCTR_SAMPLE_PERIODIC,
+					    session->config.user_data);
 }
 
 /* SCHED_FIFO. What hardware needs comes before what waits for perf */
@@ -120,7 +116,6 @@ static void tick_privileged(struct kthread_work *work)
 	ktime_t now;
 
 	rt_mutex_lock(&pc->lock);
-	class->runs++;
 	now = ktime_get();
 	class->last_tick = now;
 	publish_due(class, now, false);
@@ -156,7 +151,8 @@ static bool serve_one(struct perfctr_class *class, ktime_t now, unsigned long *c
 		drm_perfctr_sampler_collect_mask(class->pc, sources);
 		*collected |= sources;
 		if (drm_perfctr_sampler_is_due(session, now))
-			publish_period(session);
+			drm_perfctr_publish(session, DRM_PERFCTR_SAMPLE_PERIODIC,
+					    session->config.user_data);
 		else if (session->pending.automatic_due)
 			publish_automatic(session);
 		list_move_tail(&session->node, &class->active);
@@ -175,7 +171,6 @@ static void tick_ordinary(struct kthread_work *work)
 	ktime_t now;
 
 	rt_mutex_lock(&pc->lock);
-	class->runs++;
 	now = ktime_get();
 	class->last_tick = now;
 	read_pmus(class, now);
@@ -240,7 +235,6 @@ static void serve_event(struct kthread_work *work)
 	unsigned int i;
 
 	rt_mutex_lock(&pc->lock);
-	privileged->runs++;
 	list_for_each_entry(session, &privileged->active, node)
 		if (session->config.flags & DRM_PERFCTR_SETUP_AUTOMATIC)
 			drm_perfctr_pmu_want(session, false);
