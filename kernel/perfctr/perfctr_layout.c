@@ -85,7 +85,7 @@ void *drm_perfctr_layout_block(void *dst, struct perfctr_view *view, struct perf
 
 	if (view->format & DRM_PERFCTR_FORMAT_RUNNING_TIMES)
 		end = emit_times(dst + sizeof(*header), end, view, span);
-	/* in place: words that were just written in pieces cannot be copied at once without a stall */
+	/* in place: words that were written in pieces cannot be copied at once without a stall */
 	header->size = (void *)end - dst;
 	header->type = desc->type;
 	header->index = desc->index;

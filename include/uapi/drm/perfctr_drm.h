@@ -78,9 +78,10 @@ extern "C" {
  *
  * A block type is a number that is unique over all drivers, stable and never
  * reused. Types are given out in ranges of 16, of which a hardware family may
- * have several; the header of the family names the types of its ranges. A reader skips a type that it does not know by
- * the size in the block's header, and can still read its counters: their
- * format is in the block, see enum drm_perfctr_block_format.
+ * have several; the header of the family names the types of its ranges. A
+ * reader skips a type that it does not know by the size in the block's header,
+ * and can still read its counters: their format is in the block, see enum
+ * drm_perfctr_block_format.
  */
 
 /** DRM_PERFCTR_BLOCK_GENERIC_PMU - one event of any perf PMU */

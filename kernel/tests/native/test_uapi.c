@@ -133,7 +133,8 @@ static void block_info(void)
 	OFFSET(block_info, sets, 8);
 	OFFSET(block_info, clock, 12);
 	OFFSET(block_info, format, 13);
-	OFFSET(block_info, pad, 14);
+	OFFSET(block_info, first_section, 14);
+	OFFSET(block_info, pad, 15);
 	OFFSET(block_info, available, 16);
 	OFFSET(block_info, set_available, 48);
 }
