@@ -300,14 +300,6 @@ void drm_perfctr_pmu_want(struct drm_perfctr_session *session, bool follow)
 	session->class->pmu_wanted = true;
 }
 
-/* the next time that the class is served */
-static void want_again(struct drm_perfctr_session *session)
-{
-	rt_mutex_lock(&session->pc->lock);
-	drm_perfctr_pmu_want(session, true);
-	rt_mutex_unlock(&session->pc->lock);
-}
-
 static void serve(struct drm_perfctr_session *session, bool follow)
 {
 	struct drm_perfctr *pc = session->pc;
@@ -315,14 +307,7 @@ static void serve(struct drm_perfctr_session *session, bool follow)
 	unsigned int i;
 	bool dead;
 
-	/* the SCHED_FIFO worker does not wait for a task that reads them for a command anyway */
-	if (READ_ONCE(session->dead)) {
-		mutex_lock(&session->pmu.lock);
-	} else if (!mutex_trylock(&session->pmu.lock)) {
-		if (follow)
-			want_again(session);
-		return;
-	}
+	mutex_lock(&session->pmu.lock);
 	if (follow)
 		for_each_pmu(session, i, pmu)
 			drm_perfctr_pmu_block_follow(pc, pmu);
