@@ -7,6 +7,7 @@
 #define _PERFCTR_BLOCK_H_
 
 #include <linux/bits.h>
+#include <linux/prefetch.h>
 #include <linux/types.h>
 #include <asm/byteorder.h>
 #include <drm/drm_perfctr.h>
@@ -132,8 +133,6 @@ static inline u32 drm_perfctr_header_size(u8 format)
 {
 	u32 size = sizeof(struct drm_perfctr_block_header);
 
-	if (!format)
-		return size;
 	if (format & DRM_PERFCTR_FORMAT_RUNNING_TIMES)
 		size += sizeof(struct drm_perfctr_running_times);
 	if (format & DRM_PERFCTR_FORMAT_PMU_IDENTITY)
@@ -151,13 +150,14 @@ static inline void perfctr_emit_run(__le64 *__restrict dst, u64 *__restrict base
 {
 	unsigned int i;
 
+	/* a store that waits for its line, of eight counters, holds up those to @base behind it */
+	for (i = 0; i < count; i += 8)
+		prefetchw(dst + i);
 	/* the kernel has no vector registers: the loop itself would cost as much again */
 #pragma GCC unroll 8
 	for (i = 0; i < count; i++) {
-		const u64 now = totals[i];
-
-		dst[i] = cpu_to_le64(now - base[i]);
-		base[i] = now;
+		dst[i] = cpu_to_le64(totals[i] - base[i]);
+		base[i] = totals[i];
 	}
 }
 
