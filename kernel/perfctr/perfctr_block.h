@@ -7,7 +7,6 @@
 #define _PERFCTR_BLOCK_H_
 
 #include <linux/bits.h>
-#include <linux/prefetch.h>
 #include <linux/types.h>
 #include <asm/byteorder.h>
 #include <drm/drm_perfctr.h>
@@ -133,6 +132,8 @@ static inline u32 drm_perfctr_header_size(u8 format)
 {
 	u32 size = sizeof(struct drm_perfctr_block_header);
 
+	if (!format)
+		return size;
 	if (format & DRM_PERFCTR_FORMAT_RUNNING_TIMES)
 		size += sizeof(struct drm_perfctr_running_times);
 	if (format & DRM_PERFCTR_FORMAT_PMU_IDENTITY)
@@ -148,14 +149,12 @@ __le64 *drm_perfctr_counters_emit_valid(__le64 *dst, u64 *base, const u64 *total
 static inline void perfctr_emit_run(__le64 *__restrict dst, u64 *__restrict base,
 				    const u64 *__restrict totals, unsigned int count)
 {
-	unsigned int i;
-
 	/* a store that waits for its line, of eight counters, holds up those to @base behind it */
-	for (i = 0; i < count; i += 8)
-		prefetchw(dst + i);
+	for (unsigned int i = 0; count > 32 && i < count; i += 8)
+		__builtin_prefetch(dst + i, 1);
 	/* the kernel has no vector registers: the loop itself would cost as much again */
 #pragma GCC unroll 8
-	for (i = 0; i < count; i++) {
+	for (unsigned int i = 0; i < count; i++) {
 		dst[i] = cpu_to_le64(totals[i] - base[i]);
 		base[i] = totals[i];
 	}

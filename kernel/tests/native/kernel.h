@@ -65,7 +65,6 @@ struct xarray {
 
 #define READ_ONCE(x)		(*(const volatile __typeof__(x) *)&(x))
 #define WRITE_ONCE(x, v)	(*(volatile __typeof__(x) *)&(x) = (v))
-#define prefetchw(at)		__builtin_prefetch(at, 1)
 #define smp_load_acquire(p)	__atomic_load_n(p, __ATOMIC_ACQUIRE)
 #define smp_store_release(p, v)	__atomic_store_n(p, v, __ATOMIC_RELEASE)
 /* ThreadSanitizer does not know fences; what it checks uses acquire and release */
