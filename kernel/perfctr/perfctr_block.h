@@ -149,15 +149,14 @@ __le64 *drm_perfctr_counters_emit_valid(__le64 *dst, u64 *base, const u64 *total
 static inline void perfctr_emit_run(__le64 *__restrict dst, u64 *__restrict base,
 				    const u64 *__restrict totals, unsigned int count)
 {
-	unsigned int i;
-
+	/* a store that waits for its line, of eight counters, holds up those to @base behind it */
+	for (unsigned int i = 0; count > 32 && i < count; i += 8)
+		__builtin_prefetch(dst + i, 1);
 	/* the kernel has no vector registers: the loop itself would cost as much again */
 #pragma GCC unroll 8
-	for (i = 0; i < count; i++) {
-		const u64 now = totals[i];
-
-		dst[i] = cpu_to_le64(now - base[i]);
-		base[i] = now;
+	for (unsigned int i = 0; i < count; i++) {
+		dst[i] = cpu_to_le64(totals[i] - base[i]);
+		base[i] = totals[i];
 	}
 }
 

@@ -135,6 +135,8 @@ struct vsoc_device {
 	struct vsoc_engine *engine;
 	/** @faults: hardware that fails by name. */
 	struct vsoc_faults *faults;
+	/** @faults_set: those with a probability above zero; changed by vsoc_fault.c only. */
+	u64 faults_set;
 	/** @log: what happened lately. */
 	struct vsoc_log *log;
 	/** @reset_work: vsoc_reset_soon(). */

@@ -43,6 +43,8 @@ struct vsoc_fault_state {
  * struct vsoc_faults - the faults of one device
  */
 struct vsoc_faults {
+	/** @vsoc: the device. */
+	struct vsoc_device *vsoc;
 	/** @lock: protects everything. */
 	spinlock_t lock;
 	/** @random: the sequence. */
@@ -56,6 +58,8 @@ struct vsoc_faults {
 	/** @state: of each fault. */
 	struct vsoc_fault_state state[VSOC_FAULT_COUNT];
 };
+
+static_assert(VSOC_FAULT_COUNT <= BITS_PER_TYPE(u64));
 
 static const char * const fault_names[VSOC_FAULT_COUNT] = {
 	[VSOC_FAULT_LOST_DOORBELL] = "fail_lost_doorbell",
@@ -100,19 +104,15 @@ static const char * const fault_names[VSOC_FAULT_COUNT] = {
 	[VSOC_FAULT_ALLOC_FILE] = "fail_alloc_file",
 };
 
-bool vsoc_fault(struct vsoc_device *vsoc, enum vsoc_fault fault)
+bool vsoc_fault_draw(struct vsoc_device *vsoc, enum vsoc_fault fault)
 {
 	struct vsoc_faults *faults = vsoc->faults;
 	struct vsoc_fault_state *state = &faults->state[fault];
 	unsigned long flags;
 	bool happens = false;
 
-	/* nobody asked for it: cheap */
-	if (!READ_ONCE(state->permille))
-		return false;
-
 	spin_lock_irqsave(&faults->lock, flags);
-	if (state->times)
+	if (state->permille && state->times)
 		happens = prandom_u32_state(&faults->random) % ALWAYS_PERMILLE < state->permille;
 	if (happens) {
 		state->hits++;
@@ -188,6 +188,8 @@ static int parse_fault(char *text, u32 *permille, u32 *times)
 static ssize_t fault_write(struct file *file, const char __user *from, size_t count, loff_t *pos)
 {
 	struct vsoc_fault_state *state = ((struct seq_file *)file->private_data)->private;
+	struct vsoc_device *vsoc = state->owner->vsoc;
+	const u64 bit = BIT_ULL(state - state->owner->state);
 	char text[MAX_INPUT_BYTES];
 	u32 permille, times;
 	int ret;
@@ -202,9 +204,10 @@ static ssize_t fault_write(struct file *file, const char __user *from, size_t co
 		return ret;
 
 	spin_lock_irq(&state->owner->lock);
-	WRITE_ONCE(state->permille, permille);
+	state->permille = permille;
 	state->times = times;
 	state->hits = 0;
+	WRITE_ONCE(vsoc->faults_set, permille ? vsoc->faults_set | bit : vsoc->faults_set & ~bit);
 	spin_unlock_irq(&state->owner->lock);
 	return count;
 }
@@ -288,6 +291,7 @@ int vsoc_faults_init(struct vsoc_device *vsoc)
 	faults = drmm_kzalloc(&vsoc->drm, sizeof(*faults), GFP_KERNEL);
 	if (!faults)
 		return -ENOMEM;
+	faults->vsoc = vsoc;
 	spin_lock_init(&faults->lock);
 	prandom_seed_state(&faults->random, faults->seed);
 	faults->delay_ms = DEFAULT_DELAY_MS;

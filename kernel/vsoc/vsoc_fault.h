@@ -5,10 +5,11 @@
 #ifndef _VSOC_FAULT_H_
 #define _VSOC_FAULT_H_
 
+#include <linux/bits.h>
+#include <linux/compiler.h>
 #include <linux/types.h>
 
-struct dentry;
-struct vsoc_device;
+#include "vsoc.h"
 
 /* one file fail_<name in small letters> each; README.md says what they do */
 enum vsoc_fault {
@@ -56,8 +57,15 @@ enum vsoc_fault {
 };
 
 int vsoc_faults_init(struct vsoc_device *vsoc);
-/* whether the fault happens here and now; any context */
-bool vsoc_fault(struct vsoc_device *vsoc, enum vsoc_fault fault);
+/* whether a fault that is set happens this time */
+bool vsoc_fault_draw(struct vsoc_device *vsoc, enum vsoc_fault fault);
+
+/* whether the fault happens here and now; any context. Costs next to nothing if it is not set */
+static inline bool vsoc_fault(struct vsoc_device *vsoc, enum vsoc_fault fault)
+{
+	return READ_ONCE(vsoc->faults_set) & BIT_ULL(fault) && vsoc_fault_draw(vsoc, fault);
+}
+
 const char *vsoc_fault_name(enum vsoc_fault fault);
 /* a number that follows from the seed */
 u32 vsoc_fault_random(struct vsoc_device *vsoc);

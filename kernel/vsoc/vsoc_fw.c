@@ -135,6 +135,8 @@ static bool start_counting(struct vsoc_fw *fw)
 	WRITE_ONCE(fw->pages.output->prfcnt_status, 0);
 	fw->insert = fw_read(&fw->pages.input->prfcnt_extract);
 	fw_write(&fw->pages.output->prfcnt_insert, fw->insert);
+	/* samples leave out the slots of absent cores */
+	memset(fw->ring, 0, fw->slots * fw_sample_bytes(fw));
 
 	vsoc_gpu_update_clocks(vsoc);
 	memcpy(fw->base, vsoc->gpu.reg, counters * sizeof(*fw->base));

@@ -10,6 +10,9 @@
 #include "vsoc_fault.h"
 #include "vsoc_fw.h"
 
+/* divides the header and the counters of a block */
+#define REGISTERS_AT_ONCE	4
+
 void fw_log(struct vsoc_fw *fw, enum vsoc_log_kind kind, u32 detail, u64 counts)
 {
 	vsoc_log(fw->vsoc, &(struct vsoc_log_entry) {
@@ -29,6 +32,16 @@ static void put_u64(__le32 *words, u64 value)
 	words[1] = cpu_to_le32(upper_32_bits(value));
 }
 
+/* count @value of register @i: into the slot at @word, or it is gone if that is NULL */
+static void sample_counter(struct vsoc_fw *fw, __le32 *word, size_t i, u32 value)
+{
+	fw->sample_counts += value;
+	if (word)
+		*word = cpu_to_le32(value);
+	else
+		fw->dropped[i] += value;
+}
+
 /*
  * Read and clear the counters of @block. @words is NULL if there is no slot to
  * write to: the counts are gone.
@@ -39,32 +52,31 @@ static void sample_block(struct vsoc_fw *fw, __le32 *words, u32 block, u32 enabl
 	const u32 per_bit_shift = ilog2(counters / FW_ENABLE_BITS);
 	const size_t first = fw_index(fw, block, 0);
 	const u32 *reg = fw->vsoc->gpu.reg + first;
-	const size_t saturated = fw->saturated;
+	const size_t saturated = fw->saturated - first;
 	u32 *base = fw->base + first;
-	u64 counts = 0;
-	u32 c;
+	u32 some, c;
 
 	if (words) {
+		memset(words, 0, counters * sizeof(*words));
 		put_u64(&words[CSF_BLOCK_TIMESTAMP_LO], ticks);
 		words[CSF_BLOCK_PRFCNT_EN] = cpu_to_le32(enable);
-		words[CSF_BLOCK_HEADER_WORDS - 1] = 0;
 	}
 
-	for (c = CSF_BLOCK_HEADER_WORDS; c < counters; c++) {
-		u32 value = reg[c] - base[c];
+	for (some = CSF_BLOCK_HEADER_WORDS; some < counters; some += REGISTERS_AT_ONCE) {
+		/* few registers move between two samples */
+		if (!memcmp(reg + some, base + some, REGISTERS_AT_ONCE * sizeof(*reg)))
+			continue;
+		for (c = some; c < some + REGISTERS_AT_ONCE; c++) {
+			const u32 value = reg[c] - base[c];
 
-		base[c] = reg[c];
-		if (!(enable & BIT(c >> per_bit_shift)))
-			value = 0;
-		else if (first + c == saturated)
-			value = U32_MAX;
-		counts += value;
-		if (words)
-			words[c] = cpu_to_le32(value);
-		else
-			fw->dropped[first + c] += value;
+			base[c] = reg[c];
+			if (enable & BIT(c >> per_bit_shift) && c != saturated)
+				sample_counter(fw, words ? &words[c] : NULL, first + c, value);
+		}
 	}
-	fw->sample_counts += counts;
+	if (saturated >= CSF_BLOCK_HEADER_WORDS && saturated < counters &&
+	    enable & BIT(saturated >> per_bit_shift))
+		sample_counter(fw, words ? &words[saturated] : NULL, first + saturated, U32_MAX);
 }
 
 static void sample_metadata(struct vsoc_fw *fw, __le32 *words, u32 reason, u64 ticks)
@@ -147,7 +159,8 @@ static void sample_hardware(struct vsoc_fw *fw, __le32 *slot, u32 reason)
 			/* a core without power in the whole span writes no mask */
 			sample_block(fw, slot, block + number++,
 				     on ? fw->enable[FW_BLOCK_SHADER] : 0, ticks);
-		if (slot && (!present || (on && dark)))
+		/* the slot of an absent core is zero since counting was enabled */
+		if (slot && present && on && dark)
 			memset(slot, 0, fw_block_bytes(shape));
 		if (slot)
 			slot += words;
