@@ -59,7 +59,8 @@ struct vsoc_faults {
 	struct vsoc_fault_state state[VSOC_FAULT_COUNT];
 };
 
-static_assert(VSOC_FAULT_COUNT <= BITS_PER_TYPE(u64));
+/* one bit for each in a u64 */
+static_assert((int)VSOC_FAULT_COUNT <= 64);
 
 static const char * const fault_names[VSOC_FAULT_COUNT] = {
 	[VSOC_FAULT_LOST_DOORBELL] = "fail_lost_doorbell",
