@@ -416,9 +416,13 @@ def info_tells_hidden_sessions():
     code = """import array, ctypes, os, socket, subprocess, sys, time
 stat = subprocess.Popen(("perfctr", "stat", "-e", "shader/*", "--", "sleep", "1000"), stdout=2)
 path = f"/proc/{stat.pid}/fd"
+def has_session(n):
+    try:
+        return "perfctr-sessions:\\t1" in open(f"/proc/{stat.pid}/fdinfo/{n}").read()
+    except FileNotFoundError:
+        return False # the program closed it meanwhile
 def files():
-    return [n for n in os.listdir(path) if os.path.exists(path + "/" + n) and
-            "perfctr-sessions:\\t1" in open(f"/proc/{stat.pid}/fdinfo/{n}").read()]
+    return [n for n in os.listdir(path) if has_session(n)]
 while not files():
     time.sleep(0.05)
 PIDFD_GETFD = 438
