@@ -238,10 +238,7 @@ void drm_perfctr_publish(struct drm_perfctr_session *session, u32 flags, u64 use
 	/* a reader that the final sample wakes must not find the session active */
 	if (flags & DRM_PERFCTR_SAMPLE_FINAL)
 		drm_perfctr_ring_set_state(&session->ring, 0);
-	/* a batch wakes once, at its end */
-	if ((unread >= session->config.watermark &&
-	     !(flags & DRM_PERFCTR_SAMPLE_PERIODIC && perfctr_in_batches(session))) ||
-	    flags & DRM_PERFCTR_SAMPLE_FINAL) {
+	if (unread >= session->config.watermark || flags & DRM_PERFCTR_SAMPLE_FINAL) {
 		session->totals.wakeups++;
 		drm_perfctr_wake(session);
 	}

@@ -181,16 +181,6 @@ static void publish_batched(struct drm_perfctr_source *source, s64 offset_ns)
 					    session->config.user_data);
 }
 
-static void wake_batched(struct drm_perfctr_source *source)
-{
-	struct drm_perfctr_session *session;
-
-	list_for_each_entry(session, &source->pc->classes[PERFCTR_PRIVILEGED].active, node)
-		if (is_of_batch(session, source) &&
-		    session->ring.insert - session->ring.extract >= session->config.watermark)
-			drm_perfctr_wake(session);
-}
-
 /*
  * A sample for each period in the batch, by the times of its pieces. If that takes longer than
  * half of the time that the next batch will be about, the rest is merged, and the worker pauses
@@ -215,7 +205,6 @@ static int collect_batch(struct drm_perfctr_source *source)
 		if (more || ret)
 			publish_batched(source, offset_ns);
 	} while (more);
-	wake_batched(source);
 	now_ns = ktime_get_raw_ns();
 	/* the hardware has room for two batches: half of one is left for coming late */
 	state->backoff_until_ns = now_ns + min(now_ns - begin_ns, state->batch_ns / 2);

@@ -21,6 +21,7 @@ DECLARE_EVENT_CLASS(drm_perfctr_asked,
 		__field(u32, source)
 		__field(u64, seq)
 		__field(u64, time_ns)
+		__field(u64, lost_ns)
 		__field(u32, flags)
 		__field(int, ret)
 	),
@@ -29,12 +30,13 @@ DECLARE_EVENT_CLASS(drm_perfctr_asked,
 		__entry->source = source->id;
 		__entry->seq = source->state->seq;
 		__entry->time_ns = c->time_ns;
+		__entry->lost_ns = c->lost_ns;
 		__entry->flags = c->flags;
 		__entry->ret = ret;
 	),
-	TP_printk("minor=%u source=%u seq=%llu time_ns=%llu flags=0x%x ret=%d",
+	TP_printk("minor=%u source=%u seq=%llu time_ns=%llu lost_ns=%llu flags=0x%x ret=%d",
 		  __entry->minor, __entry->source, __entry->seq, __entry->time_ns,
-		  __entry->flags, __entry->ret)
+		  __entry->lost_ns, __entry->flags, __entry->ret)
 );
 
 /* a source was asked */
@@ -58,6 +60,7 @@ DECLARE_EVENT_CLASS(drm_perfctr_sample,
 		__field(u32, unread)
 		__field(u64, session)
 		__field(u64, seq)
+		__field(u64, start_ns)
 		__field(u64, end_ns)
 		__field(u32, flags)
 		__field(u32, merged_periods)
@@ -68,14 +71,15 @@ DECLARE_EVENT_CLASS(drm_perfctr_sample,
 		__entry->unread = unread;
 		__entry->session = session->id;
 		__entry->seq = header->seq;
+		__entry->start_ns = header->start_ns;
 		__entry->end_ns = header->end_ns;
 		__entry->flags = header->flags;
 		__entry->merged_periods = header->merged_periods;
 		__entry->merged_others = header->merged_others;
 	),
-	TP_printk("minor=%u session=%llu seq=%llu end_ns=%llu flags=0x%x merged=%u+%u unread=%u",
-		  __entry->minor, __entry->session, __entry->seq, __entry->end_ns,
-		  __entry->flags, __entry->merged_periods,
+	TP_printk("minor=%u session=%llu seq=%llu start_ns=%llu end_ns=%llu flags=0x%x merged=%u+%u unread=%u",
+		  __entry->minor, __entry->session, __entry->seq, __entry->start_ns,
+		  __entry->end_ns, __entry->flags, __entry->merged_periods,
 		  __entry->merged_others, __entry->unread)
 );
 
