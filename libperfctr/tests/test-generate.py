@@ -257,8 +257,8 @@ with tempfile.TemporaryDirectory() as folder:
 
 # what is in the headers has a name in the library, and blocks of PMUs have a PMU
 header = "".join(p.read_text(encoding="utf-8") for p in sorted((TOP / "include/uapi/drm").glob("perfctr_*.h")))
-for table, name in (("names.c", r"(?:[A-Z0-9]+_)?BLOCK_\w+|(?:[A-Z0-9]+_)?PRODUCT_?\w*|SAMPLE_\w+|STATE_\w+"),
-                    ("pmu.c", r"TEGRA410_BLOCK_\w+")):
+for table, name in (("counters/names.c", r"(?:[A-Z0-9]+_)?BLOCK_\w+|(?:[A-Z0-9]+_)?PRODUCT_?\w*|SAMPLE_\w+|STATE_\w+"),
+                    ("counters/pmu.c", r"TEGRA410_BLOCK_\w+")):
     rows = set(re.findall(r"\bDRM_PERFCTR_\w+", (TOP / "libperfctr/src" / table).read_text(encoding="utf-8")))
     known = set(re.findall(rf"^(?:\t|#define )(DRM_PERFCTR_(?:{name}))(?: =|\t)", header, re.M))
     known -= {"DRM_PERFCTR_PRODUCT_UNKNOWN", "DRM_PERFCTR_BLOCK_INFO_SECTIONS"}

@@ -96,7 +96,7 @@ soname() {
 # The decoder needs nothing but what every C compiler brings.
 decoder_stands_alone() {
 	"$cc" -std=c11 -O2 -Wall -Wextra -Werror -I"$top/libperfctr/include" -I"$top/libperfctr/src" \
-		-c "$top/libperfctr/src/decode.c" -o "$root/decode.o" &&
+		-c "$top/libperfctr/src/decode/decode.c" -o "$root/decode.o" &&
 		! nm -u "$root/decode.o" | grep -vE '_GLOBAL_OFFSET_TABLE_|memcpy|__stack_chk_fail'
 }
 

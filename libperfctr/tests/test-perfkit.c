@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "fake.h"
-#include "fraction.h"
-#include "perfkit.h"
+#include "counters/fraction.h"
+#include "perfkit/perfkit.h"
 #include "test.h"
 
 static struct fake *fake;

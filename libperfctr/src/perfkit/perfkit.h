@@ -5,7 +5,7 @@
 
 #include <perfctr/perfkit.h>
 
-#include "fraction.h"
+#include "counters/fraction.h"
 #include "private.h"
 
 enum { KIT_NAME_BYTES = 3 * LABEL_BYTES, KIT_MOST_OBJECTS = 65536, KIT_NO_PASS = ~0u };

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "capture.h"
-#include "catalogue.h"
+#include "counters/catalogue.h"
 
 /* the kernel's own limit; a file that claims more is no recording */
 enum { MAX_BLOCKS = 65536, MAX_REQUESTS = 65536 };

@@ -11,9 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "broker.h"
-#include "pmu.h"
-#include "selection.h"
+#include "broker/broker.h"
+#include "counters/pmu.h"
+#include "counters/selection.h"
 
 #define PERFCTR_PARANOID_PATH "/proc/sys/dev/perfctr/paranoid"
 #define PERF_PARANOID_PATH "/proc/sys/kernel/perf_event_paranoid"

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "capture.h"
-#include "layout.h"
+#include "decode/layout.h"
 
 enum {
 	OLD_MUX_FIRST = 16,

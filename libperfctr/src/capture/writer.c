@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "capture.h"
-#include "layout.h"
+#include "decode/layout.h"
 
 enum { BUFFER_BYTES = 256 * 1024 };
 

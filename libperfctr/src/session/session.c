@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* Sessions: the ring, and the commands. */
-#include "broker.h"
+#include "broker/broker.h"
 #include "refusal.h"
 
 #include <stdio.h>

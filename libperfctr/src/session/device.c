@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* Devices: finding them, opening them, and what they say about themselves. */
-#include "broker.h"
+#include "broker/broker.h"
 
 #include <fcntl.h>
 #include <stdio.h>

@@ -8,8 +8,8 @@
 #include <string.h>
 #include <strings.h>
 
-#include "metric.h"
-#include "selection.h"
+#include "counters/metric.h"
+#include "counters/selection.h"
 
 #define METRIC_PREFIX "metric:"
 

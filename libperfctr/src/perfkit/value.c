@@ -5,8 +5,8 @@
 #include <string.h>
 #include <strings.h>
 
-#include "metric.h"
-#include "totals.h"
+#include "counters/metric.h"
+#include "counters/totals.h"
 
 enum { PERCENT = 100 };
 

@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-#include "totals.h"
+#include "counters/totals.h"
 
 enum { KIT_SLOTS = 16 };
 
