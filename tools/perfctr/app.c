@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "app.h"
+#include "lib/app.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -11,8 +11,8 @@
 
 #include <perfctr/broker.h>
 
-#include "defaults.h"
-#include "permission.h"
+#include "lib/defaults.h"
+#include "lib/permission.h"
 
 static const struct subcommand subcommands[] = {
 	{ "info", "devices, their blocks, clocks and limits, and what this user may do", info_run },

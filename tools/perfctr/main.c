@@ -3,7 +3,7 @@
 #include <signal.h>
 #include <string.h>
 
-#include "app.h"
+#include "lib/app.h"
 
 int main(int argc, char **argv)
 {

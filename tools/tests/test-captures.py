@@ -243,7 +243,7 @@ def exports_are_exact():
 
 def perfetto_classes():
     """Python's own protobuf, by a description that protoc compiles: nothing of protobuf-c is in it."""
-    proto = os.path.join(HERE, "..", "perfctr")
+    proto = os.path.join(HERE, "../perfctr/export")
     subprocess.run(["protoc", f"-I{proto}", f"--python_out={Tools.work}", "perfetto.proto"], check=True)
     spec = importlib.util.spec_from_file_location("perfetto_pb2", path("perfetto_pb2.py"))
     module = importlib.util.module_from_spec(spec)

@@ -1,0 +1,358 @@
+// SPDX-License-Identifier: MIT
+/* perfctr check: can counters be used here, and if not, what helps? */
+#include <errno.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <perfctr/broker.h>
+
+#include "lib/app.h"
+#include "lib/defaults.h"
+#include "lib/json.h"
+#include "lib/permission.h"
+
+static const char help[] =
+	"usage: perfctr check [-j] [-d DEVICE]\n"
+	"\n"
+	"Goes from the kernel to a real sample and stops at what is missing: module, node,\n"
+	"permission. Each line that is not ok ends with the command that fixes it.\n"
+	"\n"
+	"  -d, --device DEVICE  node (/dev/dri/renderD128, renderD128), driver or name\n"
+	"  -j, --json           as JSON\n"
+	"\n"
+	"Exit: 0 counters can be used, 1 they do not work, 2 usage, 3 not permitted,\n"
+	"4 no device.\n";
+
+enum verdict { VERDICT_OK, VERDICT_NOTE, VERDICT_BAD };
+
+static const char *const verdict_names[] = { "ok", "note", "bad" };
+
+struct checker {
+	struct app *app;
+	struct json_object *list;
+	bool bad;
+};
+
+static void say(struct checker *k, enum verdict verdict, const char *name, const char *fix,
+		const char *format, ...) __attribute__((format(printf, 5, 6)));
+
+static void say(struct checker *k, enum verdict verdict, const char *name, const char *fix,
+		const char *format, ...)
+{
+	char text[512];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	k->bad |= verdict == VERDICT_BAD;
+	if (k->list) {
+		struct json_object *o = json_object_new_object();
+
+		json_add_text(o, "check", name);
+		json_add_text(o, "verdict", verdict_names[verdict]);
+		json_add_text(o, "text", text);
+		json_add_text(o, "fix", fix);
+		json_object_array_add(k->list, o);
+		return;
+	}
+	fprintf(k->app->out, "%-5s %-11s %s\n", verdict_names[verdict], name, text);
+	if (fix)
+		fprintf(k->app->out, "      fix:        %s\n", fix);
+}
+
+static void check_kernel(struct checker *k)
+{
+	struct utsname name;
+	unsigned int major = 0, minor = 0;
+
+	uname(&name);
+	sscanf(name.release, "%u.%u", &major, &minor);
+	if (major > 6 || (major == 6 && minor >= 1))
+		say(k, VERDICT_OK, "kernel", NULL, "Linux %s", name.release);
+	else
+		say(k, VERDICT_NOTE, "kernel", NULL,
+		    "Linux %s: the modules are tested with 6.1 and later", name.release);
+}
+
+static void check_module(struct checker *k, bool has_device)
+{
+	if (!access("/sys/module/drm_perfctr", F_OK))
+		say(k, VERDICT_OK, "core", NULL, "drm_perfctr is loaded");
+	else if (has_device)
+		say(k, VERDICT_OK, "core", NULL, "part of the kernel or of its driver");
+	else
+		say(k, VERDICT_BAD, "core",
+		    "sudo modprobe drm_perfctr; if there is no such module: make dkms in the sources, "
+		    "or the package perfctr-dkms",
+		    "the counter core drm_perfctr is not loaded");
+}
+
+/* Return: exit status; the node to go on with in *path if there is one. */
+static int check_nodes(struct checker *k, const struct perfctr_device_list *list, const char **path)
+{
+	size_t count = perfctr_device_list_count(list);
+	bool denied = false;
+
+	for (size_t i = 0; i < count; i++) {
+		const struct perfctr_device_entry *e = perfctr_device_list_get(list, i);
+
+		if (!e->error) {
+			say(k, VERDICT_OK, "node", NULL, "%s: %s, driver %s", e->path, e->name,
+			    e->driver);
+			if (!*path)
+				*path = e->path;
+		}
+	}
+	if (*path)
+		return EXIT_FINE;
+
+	for (size_t i = 0; i < count; i++) {
+		const struct perfctr_device_entry *e = perfctr_device_list_get(list, i);
+
+		denied |= e->error == -EACCES || e->error == -EPERM;
+		say(k, VERDICT_NOTE, "node", NULL, "%s%s%s: %s", e->path,
+		    *e->driver ? ", driver " : "", e->driver, permission_entry_text(e));
+	}
+	if (denied) {
+		say(k, VERDICT_BAD, "node", "sudo usermod -aG render $USER, then log in again",
+		    "no node that this user may open offers counters");
+		return EXIT_DENIED;
+	}
+	say(k, VERDICT_BAD, "node",
+	    "sudo modprobe perfctr_soc (PMUs of this machine), or sudo modprobe vsoc (virtual GPU)",
+	    count ? "no driver of a DRM node has counters" : "there is no DRM node in /dev/dri");
+	return EXIT_NO_DEVICE;
+}
+
+static int check_permission(struct checker *k, struct perfctr_device *device)
+{
+	struct permission p;
+	long paranoid;
+
+	permission_of(k->app, device, &p);
+	if (!app_read_number(PARANOID_PATH, &paranoid))
+		say(k, VERDICT_OK, "sysctl", NULL, "dev.perfctr.paranoid = %ld: %s", paranoid,
+		    paranoid ? "counters need CAP_PERFMON" :
+			       "all users of this machine may count and so watch each other");
+	if (p.may_count && !p.error) {
+		say(k, VERDICT_OK, "permission", NULL, "this user %s", p.text);
+		return EXIT_FINE;
+	}
+	say(k, p.may_count ? VERDICT_NOTE : VERDICT_BAD, "permission", *p.fix ? p.fix : NULL,
+	    "this user %s", p.text);
+	if (p.may_count)
+		return EXIT_FINE;
+	return p.error == -EACCES || p.error == -EPERM ? EXIT_DENIED : EXIT_FAILED;
+}
+
+/* The only proof is a sample. */
+static int check_sample(struct checker *k, struct perfctr_selection *selection)
+{
+	const struct timespec pause = { 0, 10 * NS_PER_MS };
+	struct perfctr_session *session = NULL;
+	struct perfctr_cursor *cursor = NULL;
+	struct perfctr_sample sample = { 0 };
+	int error = perfctr_session_new(selection, NULL, &session);
+
+	if (!error)
+		error = perfctr_cursor_new(session, &cursor);
+	if (!error)
+		error = perfctr_session_start(session, 0);
+	if (!error) {
+		nanosleep(&pause, NULL);
+		error = perfctr_session_stop(session, 0);
+	}
+	if (!error) {
+		int got = perfctr_cursor_next(cursor, &sample);
+
+		error = got > 0 ? 0 : got < 0 ? got : -ENODATA;
+	}
+	if (error == -EBUSY) {
+		/* the machine is set up; somebody uses it */
+		say(k, VERDICT_NOTE, "sample", "sudo perfctr info (tells whose session it is)",
+		    "not tried: %s", perfctr_ctx_error(k->app->ctx));
+		error = 0;
+	} else if (error) {
+		say(k, VERDICT_BAD, "sample", NULL, "counting failed: %s",
+		    *perfctr_ctx_error(k->app->ctx) ? perfctr_ctx_error(k->app->ctx) :
+						      strerror(-error));
+	} else if (sample.flags & DRM_PERFCTR_SAMPLE_ERROR) {
+		say(k, VERDICT_BAD, "sample", NULL,
+		    "the hardware did not answer: the sample is marked with an error");
+	} else {
+		say(k, VERDICT_OK, "sample", NULL,
+		    "%u blocks counted for %.1f ms, %u bytes through the ring", sample.block_count,
+		    (double)(sample.end_ns - sample.start_ns) * 1e-6, sample.size);
+	}
+	if (!error && sample.flags & DRM_PERFCTR_SAMPLE_ERROR)
+		error = -EIO;
+	perfctr_cursor_unref(cursor);
+	perfctr_session_unref(session);
+	return error ? EXIT_FAILED : EXIT_FINE;
+}
+
+static void check_perf(struct checker *k, const struct perfctr_device *device,
+		       const struct left_out *left_out)
+{
+	char why[128];
+
+	if (!(perfctr_device_info(device)->features & DRM_PERFCTR_FEATURE_PMU)) {
+		say(k, VERDICT_NOTE, "perf PMUs", NULL,
+		    "not through this device: kernel without CONFIG_PERF_EVENTS");
+		return;
+	}
+	if (*left_out->blocks) {
+		const char *fix = defaults_why(left_out, why, sizeof(why));
+
+		say(k, VERDICT_NOTE, "perf PMUs", fix, "not %s: %s", left_out->blocks, why);
+		return;
+	}
+	say(k, VERDICT_OK, "perf PMUs", NULL, "%s can be counted in the same sample",
+	    app_has_capability(APP_CAP_PERFMON) || app_has_capability(APP_CAP_SYS_ADMIN) ?
+		    "all" :
+		    "those of the SoC's blocks");
+}
+
+/* What perfctr stat counts without being told what. */
+static int check_counting(struct checker *k, struct perfctr_device *device, bool by_broker)
+{
+	struct perfctr_selection *selection = NULL;
+	struct left_out left_out = { 0 };
+	int status = EXIT_FAILED;
+	int error = perfctr_selection_new(device, &selection);
+
+	if (!error)
+		error = defaults_add(k->app, selection, &left_out);
+	/* what a broker keeps back is its policy, not perf's */
+	if (!by_broker)
+		check_perf(k, device, &left_out);
+	if (error >= 0)
+		status = check_sample(k, selection);
+	else
+		say(k, VERDICT_BAD, "sample", NULL, "nothing can be counted: %s",
+		    perfctr_ctx_error(k->app->ctx));
+	perfctr_selection_unref(selection);
+	return status;
+}
+
+/* Whom the broker lets count needs nothing else. Return: exit status. */
+static int check_broker(struct checker *k, const char *which, int status)
+{
+	struct perfctr_device *device;
+	int error;
+
+	if (access(PERFCTR_BROKER_SOCKET, F_OK)) {
+		say(k, VERDICT_NOTE, "broker",
+		    "sudo systemctl enable --now perfctr-serve.socket; sudo adduser $USER perfctr",
+		    "nobody listens at %s who could count for this user", PERFCTR_BROKER_SOCKET);
+		return status;
+	}
+	error = perfctr_device_open_broker(k->app->ctx, NULL, which, &device);
+	if (error) {
+		say(k, VERDICT_NOTE, "broker", "sudo adduser $USER perfctr, then log in again",
+		    "the broker at %s refuses: %s", PERFCTR_BROKER_SOCKET,
+		    perfctr_ctx_error(k->app->ctx));
+		return status;
+	}
+	say(k, VERDICT_OK, "broker", NULL, "%s lets this user count on %s", PERFCTR_BROKER_SOCKET,
+	    perfctr_device_info(device)->name);
+	status = check_counting(k, device, true);
+	perfctr_device_unref(device);
+	return status;
+}
+
+static int check_device(struct checker *k, const char *which)
+{
+	struct perfctr_device *device;
+	int error = perfctr_device_open(k->app->ctx, which, &device);
+	int status;
+
+	if (error) {
+		say(k, VERDICT_BAD, "device", NULL, "%s", perfctr_ctx_error(k->app->ctx));
+		return error == -EACCES ? EXIT_DENIED : EXIT_NO_DEVICE;
+	}
+	status = check_permission(k, device);
+	if (status == EXIT_FINE)
+		status = check_counting(k, device, false);
+	perfctr_device_unref(device);
+	return status;
+}
+
+static int check_all(struct checker *k, const char *which)
+{
+	struct perfctr_device_list *list;
+	const char *path = NULL;
+	int status = perfctr_device_list_new(k->app->ctx, &list);
+
+	if (status)
+		return app_failed(k->app, status);
+	for (size_t i = 0; i < perfctr_device_list_count(list); i++)
+		if (!perfctr_device_list_get(list, i)->error)
+			path = perfctr_device_list_get(list, i)->path;
+	check_kernel(k);
+	check_module(k, path);
+	path = NULL;
+	status = check_nodes(k, list, &path);
+	if (status == EXIT_FINE || which)
+		status = check_device(k, which ? which : path);
+	if (status == EXIT_DENIED)
+		status = check_broker(k, which, status);
+	perfctr_device_list_unref(list);
+	return status;
+}
+
+int check_run(struct app *app, int argc, char **argv)
+{
+	static const struct option options[] = {
+		{ "device", required_argument, NULL, 'd' },
+		{ "json", no_argument, NULL, 'j' },
+		{ "help", no_argument, NULL, 'h' },
+		{ 0 },
+	};
+	struct checker k = { .app = app };
+	const char *which = NULL;
+	bool json = false;
+	int status, c;
+
+	optind = 0;
+	while ((c = getopt_long(argc, argv, "+d:jh", options, NULL)) != -1) {
+		switch (c) {
+		case 'd':
+			which = optarg;
+			break;
+		case 'j':
+			json = true;
+			break;
+		case 'h':
+			fputs(help, app->out);
+			return EXIT_FINE;
+		default:
+			return app_bad_option(app);
+		}
+	}
+	if (optind < argc)
+		return app_usage(app, "'%s' is too much", argv[optind]);
+
+	if (json)
+		k.list = json_object_new_array();
+	status = check_all(&k, which);
+	if (json) {
+		struct json_object *root = json_object_new_object();
+
+		json_add_bool(root, "usable", status == EXIT_FINE);
+		json_add(root, "checks", k.list);
+		json_write(app->out, root, true);
+		fputc('\n', app->out);
+	} else {
+		fputs(status == EXIT_FINE ? "counters can be used here\n" :
+					    "counters cannot be used here yet\n",
+		      app->out);
+	}
+	return status;
+}

@@ -1,0 +1,614 @@
+// SPDX-License-Identifier: MIT
+/* perfctr diff: two captures, counter by counter. */
+#include <errno.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/columns.h"
+#include "common/number.h"
+#include "compare.h"
+#include "lib/json.h"
+#include "lib/output.h"
+#include "report/report.h"
+
+enum {
+	/* pieces of time that captures are cut into to see how much their rates vary */
+	PIECES = 40,
+	/* samples that a piece should have at least */
+	SAMPLES_PER_PIECE = 2,
+	EVENT_WIDTH = 28,
+	COUNT_WIDTH = 20,
+	HEAD_INDENT = 4,
+	NAME_BYTES = 40,
+};
+
+static const char help[] =
+	"usage: perfctr diff [OPTION...] A B\n"
+	"\n"
+	"Compares two captures of perfctr record, counter by counter and metric by metric:\n"
+	"totals, and rates, which do not depend on how long was recorded.\n"
+	"\n"
+	"  -A, --per-core           single blocks and cores too (also --per-block)\n"
+	"  -a, --all                also what is zero in both\n"
+	"  -s, --sort               largest relative change of the rate first\n"
+	"      --threshold PERCENT  status 5 if a rate differs by more, and clearly\n"
+	"  -j, --json               one JSON document\n"
+	"  -o, --output OUT         write there instead of to stdout\n"
+	"\n"
+	"+- is the 99 % confidence interval of a rate's change, from how much the rate varies\n"
+	"within each capture. A change within it is marked ~: chance may have made it. ?: too\n"
+	"few samples to tell. Two captures tell nothing of what varies from run to run.\n"
+	"\n"
+	"Exit: 0 fine, 1 error or part of a file could not be read, 2 usage, 5 see --threshold.\n";
+
+struct diff_options {
+	const char *paths[2];
+	const char *output;
+	double threshold_percent;
+	bool has_threshold;
+	bool per_block;
+	bool all;
+	bool sort;
+	bool json;
+};
+
+static const struct option long_options[] = {
+	{ "per-core", no_argument, NULL, 'A' }, { "per-block", no_argument, NULL, 'A' },
+	{ "no-aggr", no_argument, NULL, 'A' },	{ "all", no_argument, NULL, 'a' },
+	{ "sort", no_argument, NULL, 's' },	{ "threshold", required_argument, NULL, 't' },
+	{ "json", no_argument, NULL, 'j' },	{ "output", required_argument, NULL, 'o' },
+	{ "help", no_argument, NULL, 'h' },	{ 0 },
+};
+
+/* Return: 0; an exit status; -1 help was printed. */
+static int parse_options(const struct app *app, int argc, char **argv, struct diff_options *o)
+{
+	char *end;
+	int c;
+
+	optind = 0;
+	while ((c = getopt_long(argc, argv, "Aasjo:h", long_options, NULL)) != -1) {
+		switch (c) {
+		case 'A':
+			o->per_block = true;
+			break;
+		case 'a':
+			o->all = true;
+			break;
+		case 's':
+			o->sort = true;
+			break;
+		case 't':
+			o->threshold_percent = strtod(optarg, &end);
+			if (end == optarg || *end || !(o->threshold_percent >= 0))
+				return app_usage(app, "--threshold '%s': give a number of percent",
+						 optarg);
+			o->has_threshold = true;
+			break;
+		case 'j':
+			o->json = true;
+			break;
+		case 'o':
+			o->output = optarg;
+			break;
+		case 'h':
+			fputs(help, app->out);
+			return -1;
+		default:
+			return app_bad_option(app);
+		}
+	}
+	if (argc - optind != 2)
+		return app_usage(app, "give two captures");
+	o->paths[0] = argv[optind];
+	o->paths[1] = argv[optind + 1];
+	return 0;
+}
+
+/* --- one counter in both ------------------------------------------------------- */
+
+enum verdict { VERDICT_UNKNOWN, VERDICT_NOISE, VERDICT_CLEAR };
+
+static const char *const verdict_names[] = {
+	[VERDICT_UNKNOWN] = "unknown",
+	[VERDICT_NOISE] = "within noise",
+	[VERDICT_CLEAR] = "clear",
+};
+
+/* side of a comparison: one capture's line, NULL if it has none of that name */
+struct side {
+	const struct timeline_line *line;
+	/* rate, level or metric over the whole capture; NAN: there is none */
+	double number;
+};
+
+struct change {
+	struct side sides[2];
+	/* of the numbers; NAN if there is none */
+	double difference;
+	double percent;
+	/* half the width of the confidence interval of the difference, NAN if unknown */
+	double error;
+	enum verdict verdict;
+};
+
+struct capture {
+	struct capture_file file;
+	struct timeline timeline;
+};
+
+struct diff {
+	struct app *app;
+	struct diff_options options;
+	struct capture captures[2];
+	struct change *changes;
+	size_t count;
+	FILE *out;
+};
+
+static const struct row *any_row(const struct change *c)
+{
+	return c->sides[0].line ? c->sides[0].line->row : c->sides[1].line->row;
+}
+
+static double number_of(const struct timeline_line *line)
+{
+	if (!line || line->row->state != PERFCTR_VALUE_OK)
+		return NAN;
+	return line->is_rate ? line->row->rate : line->row->number;
+}
+
+static double percent_of(double a, double b)
+{
+	if (a == b)
+		return 0;
+	return a != 0 ? 100 * (b - a) / fabs(a) : NAN;
+}
+
+static void compare(const struct diff *d, struct change *c)
+{
+	struct compare_mean means[2];
+	double error;
+
+	c->difference = NAN;
+	c->percent = NAN;
+	c->error = NAN;
+	for (size_t n = 0; n < 2; n++)
+		c->sides[n].number = number_of(c->sides[n].line);
+	if (isnan(c->sides[0].number) || isnan(c->sides[1].number))
+		return;
+	c->difference = c->sides[1].number - c->sides[0].number;
+	c->percent = percent_of(c->sides[0].number, c->sides[1].number);
+	for (size_t n = 0; n < 2; n++) {
+		const struct timeline *t = &d->captures[n].timeline;
+
+		means[n] = compare_mean_of(c->sides[n].line->mean, t->bin_count);
+	}
+	if (!compare_error(&means[0], &means[1], &error))
+		return;
+	c->error = error;
+	c->verdict = fabs(c->difference) > error ? VERDICT_CLEAR : VERDICT_NOISE;
+}
+
+static const struct timeline_line *find_line(const struct timeline *t,
+					     const struct timeline_line *like)
+{
+	for (size_t n = 0; n < t->line_count; n++)
+		if (t->lines[n].is_block == like->is_block &&
+		    !strcmp(t->lines[n].row->event, like->row->event))
+			return &t->lines[n];
+	return NULL;
+}
+
+static bool is_shown(const struct diff *d, const struct change *c)
+{
+	if (d->options.all)
+		return true;
+	for (size_t n = 0; n < 2; n++) {
+		const struct timeline_line *line = c->sides[n].line;
+
+		if (line && (line->row->state != PERFCTR_VALUE_OK || line->row->number != 0 ||
+			     line->row->missed))
+			return true;
+	}
+	return false;
+}
+
+/* A metric of the device is in the lines of sums already. */
+static bool is_repeated(const struct timeline_line *line)
+{
+	return line->is_block && line->row->metric && !line->row->info;
+}
+
+static int by_change(const void *a, const void *b)
+{
+	const struct change *x = a, *y = b;
+	double p = isnan(x->percent) ? INFINITY : fabs(x->percent);
+	double q = isnan(y->percent) ? INFINITY : fabs(y->percent);
+
+	return (p < q) - (p > q);
+}
+
+/* Lines of A with those of B that have their name, then the others of B. */
+static int match(struct diff *d)
+{
+	const struct timeline *a = &d->captures[0].timeline, *b = &d->captures[1].timeline;
+
+	d->changes = calloc(a->line_count + b->line_count + 1, sizeof(*d->changes));
+	if (!d->changes)
+		return -ENOMEM;
+	for (size_t n = 0; n < a->line_count + b->line_count; n++) {
+		bool of_a = n < a->line_count;
+		const struct timeline_line *line = of_a ? &a->lines[n] :
+							  &b->lines[n - a->line_count];
+		struct change *c = &d->changes[d->count];
+
+		if (is_repeated(line) || (!of_a && find_line(a, line)))
+			continue;
+		*c = (struct change){ 0 };
+		c->sides[!of_a].line = line;
+		if (of_a)
+			c->sides[1].line = find_line(b, line);
+		compare(d, c);
+		d->count += is_shown(d, c);
+	}
+	if (d->options.sort)
+		qsort(d->changes, d->count, sizeof(*d->changes), by_change);
+	return 0;
+}
+
+/* --- text ------------------------------------------------------------------------ */
+
+static void print_capture(const struct diff *d, size_t n)
+{
+	const struct capture_file *file = &d->captures[n].file;
+	const struct perfctr_span *span = perfctr_totals_span(file->totals);
+	const char *command = capture_file_text(file, "command");
+	const int columns = app_columns(d->out, INT_MAX);
+	char date[64], text[512], number[32], *line;
+
+	if (asprintf(&line, "%s  %s%s%s", file->path, perfctr_device_info(file->device)->name,
+		     command ? ": " : "", command ? command : "") < 0)
+		return;
+	fprintf(d->out, " %c  ", "AB"[n]);
+	columns_wrap(d->out, line, HEAD_INDENT, HEAD_INDENT, columns);
+	free(line);
+	snprintf(text, sizeof(text), "%s, %.6f s, %s samples",
+		 report_date(file, date, sizeof(date)), (double)span->elapsed_ns * 1e-9,
+		 number_group(span->samples, number, sizeof(number)));
+	columns_wrap(d->out, text, 0, HEAD_INDENT, columns);
+	for (size_t i = 0; report_trouble(file, i, text, sizeof(text)); i++) {
+		fprintf(d->out, "    note: ");
+		columns_wrap(d->out, text, HEAD_INDENT + 6, HEAD_INDENT, columns);
+	}
+}
+
+static char *count_text(const struct side *side, char *text, size_t size)
+{
+	if (!side->line)
+		snprintf(text, size, "-");
+	else
+		report_value(side->line->row, text, size);
+	return text;
+}
+
+static char *percent_text(double percent, char *text, size_t size)
+{
+	if (isnan(percent))
+		snprintf(text, size, "-");
+	else if (fabs(percent) >= 99999)
+		snprintf(text, size, "%+.1e %%", percent);
+	else
+		snprintf(text, size, "%+.2f %%", percent);
+	return text;
+}
+
+/* Absolute change of exact counts. */
+static char *difference_text(const struct change *c, char *text, size_t size)
+{
+	const struct row *a = c->sides[0].line ? c->sides[0].line->row : NULL;
+	const struct row *b = c->sides[1].line ? c->sides[1].line->row : NULL;
+	char number[32];
+
+	*text = '\0';
+	if (!a || !b || a->metric || !(a->flags & b->flags & PERFCTR_VALUE_INTEGER))
+		return text;
+	snprintf(text, size, "%s%s",
+		 b->value == a->value ? "" :
+		 b->value > a->value  ? "+" :
+					"-",
+		 number_group(b->value > a->value ? b->value - a->value : a->value - b->value,
+			      number, sizeof(number)));
+	return text;
+}
+
+static void notes_text(const struct change *c, char *text, size_t size)
+{
+	char notes[256];
+
+	*text = '\0';
+	for (size_t n = 0; n < 2; n++) {
+		const struct side *side = &c->sides[n];
+		const size_t at = strlen(text);
+
+		if (!side->line)
+			snprintf(text + at, size - at, "%s(not in %c)", at ? "  " : "", "AB"[n]);
+		else if (*report_notes(side->line->row, notes, sizeof(notes)))
+			snprintf(text + at, size - at, "%s(%c: %s)", at ? "  " : "", "AB"[n],
+				 notes);
+	}
+}
+
+/* Widths in characters, and which columns there is room for. */
+struct layout {
+	int event, count, difference;
+	bool has_rates, has_error;
+	int columns;
+};
+
+enum {
+	RATE_COLUMNS = 9,
+	UNIT_COLUMNS = 14,
+	CHANGE_COLUMNS = 11,
+	ERROR_COLUMNS = 9,
+	EVENT_LEAST = 12,
+};
+
+static int columns_of(const struct layout *l)
+{
+	return l->event + 2 * (1 + l->count) + (l->difference ? 1 + l->difference : 0) +
+	       (l->has_rates ? 2 + 2 * RATE_COLUMNS + 1 + UNIT_COLUMNS + 1 : 0) + 1 +
+	       CHANGE_COLUMNS + (l->has_error ? 1 + ERROR_COLUMNS : 0);
+}
+
+static int wider(int width, const char *text)
+{
+	int length = (int)strlen(text);
+
+	return length > width ? length : width;
+}
+
+/* As wide as they need to be; then rates go, the difference, the error, what is left of names. */
+static struct layout lay_out(const struct diff *d)
+{
+	struct layout l = { EVENT_WIDTH, COUNT_WIDTH, COUNT_WIDTH, true, true, 0 };
+	struct layout least = { 5, 7, 5, true, true, 0 };
+	char text[64];
+
+	l.columns = app_columns(d->out, INT_MAX);
+	for (size_t n = 0; n < d->count; n++) {
+		const struct change *c = &d->changes[n];
+
+		l.event = wider(l.event, any_row(c)->event);
+		least.event = wider(least.event, any_row(c)->event);
+		for (size_t side = 0; side < 2; side++)
+			least.count =
+				wider(least.count, count_text(&c->sides[side], text, sizeof(text)));
+		least.difference = wider(least.difference, difference_text(c, text, sizeof(text)));
+	}
+	if (columns_of(&l) <= l.columns)
+		return l;
+	least.columns = l.columns;
+	least.has_rates = columns_of(&least) <= l.columns;
+	if (columns_of(&least) > l.columns)
+		least.difference = 0;
+	if (columns_of(&least) > l.columns)
+		least.has_error = false;
+	if (columns_of(&least) > l.columns)
+		least.event -= columns_of(&least) - l.columns;
+	/* names have lines of their own then */
+	if (least.event < EVENT_LEAST)
+		least.event = 0;
+	return least;
+}
+
+static void print_event(const struct diff *d, const char *event, const struct layout *l)
+{
+	columns_cut(d->out, event, l->event ? l->event : l->columns);
+	if (!l->event)
+		fputc('\n', d->out);
+}
+
+static void print_change(const struct diff *d, const struct change *c, const struct layout *l)
+{
+	const struct row *row = any_row(c);
+	char a[64], b[64], difference[48], rate_a[32], rate_b[32], percent[32], error[32] = "";
+	char unit[64], notes[560];
+
+	if (!isnan(c->error) && c->sides[0].number != 0)
+		snprintf(error, sizeof(error), "+-%.2f", 100 * c->error / fabs(c->sides[0].number));
+	print_event(d, row->event, l);
+	fprintf(d->out, " %*s %*s", l->count, count_text(&c->sides[0], a, sizeof(a)), l->count,
+		count_text(&c->sides[1], b, sizeof(b)));
+	if (l->difference)
+		fprintf(d->out, " %*s", l->difference,
+			difference_text(c, difference, sizeof(difference)));
+	if (l->has_rates)
+		fprintf(d->out, "  %9s %9s %-14s",
+			number_short(c->sides[0].number, rate_a, sizeof(rate_a)),
+			number_short(c->sides[1].number, rate_b, sizeof(rate_b)),
+			report_rate_unit(row, unit, sizeof(unit)));
+	fprintf(d->out, " %c%10s",
+		c->verdict == VERDICT_NOISE ? '~' :
+		c->verdict == VERDICT_CLEAR ? ' ' :
+					      '?',
+		percent_text(c->percent, percent, sizeof(percent)));
+	if (l->has_error)
+		fprintf(d->out, " %-9s", error);
+	notes_text(c, notes, sizeof(notes));
+	if (!*notes) {
+		fputc('\n', d->out);
+	} else if (columns_of(l) + 2 + (long)strlen(notes) <= l->columns) {
+		fprintf(d->out, "  %s\n", notes);
+	} else {
+		fputc('\n', d->out);
+		columns_wrap(d->out, notes, 0, 2, l->columns);
+	}
+}
+
+static void print_text(const struct diff *d)
+{
+	const struct layout l = lay_out(d);
+	size_t clear = 0;
+	char text[128];
+
+	for (size_t n = 0; n < d->count; n++)
+		clear += d->changes[n].verdict == VERDICT_CLEAR;
+	print_capture(d, 0);
+	print_capture(d, 1);
+	fputc('\n', d->out);
+	print_event(d, "event", &l);
+	fprintf(d->out, " %*s %*s", l.count, "count A", l.count, "count B");
+	if (l.difference)
+		fprintf(d->out, " %*s", l.difference, "B - A");
+	if (l.has_rates)
+		fprintf(d->out, "  %9s %9s %-14s", "rate A ", "rate B ", "unit");
+	fprintf(d->out, "  %10s%s\n", "change ", l.has_error ? " +-99 %" : "");
+	for (size_t n = 0; n < d->count; n++)
+		print_change(d, &d->changes[n], &l);
+	fputc('\n', d->out);
+	snprintf(text, sizeof(text),
+		 "%zu compared, %zu differ clearly; ~ may be chance, ? too few samples", d->count,
+		 clear);
+	columns_wrap(d->out, text, 0, 0, l.columns);
+}
+
+/* --- JSON --------------------------------------------------------------------------- */
+
+static struct json_object *side_json(const struct side *side)
+{
+	struct json_object *o;
+	const struct row *row;
+
+	if (!side->line)
+		return NULL;
+	row = side->line->row;
+	o = json_object_new_object();
+	if (row->metric)
+		json_add(o, "value", NULL);
+	else if (row->state == PERFCTR_VALUE_OK)
+		json_add_u64(o, "value", row->value);
+	else
+		json_add(o, "value", NULL);
+	json_add_double(o, "number", side->number);
+	json_add_text(o, "state",
+		      row->state == PERFCTR_VALUE_OK ? "ok" : perfctr_value_state_text(row->state));
+	json_add_bool(o, "estimated", row->flags & PERFCTR_VALUE_ESTIMATED);
+	json_add_u64(o, "samples_measured", row->metric ? side->line->samples : row->measured);
+	json_add_u64(o, "samples_missed", row->missed);
+	return o;
+}
+
+static struct json_object *change_json(const struct change *c)
+{
+	struct json_object *o = json_object_new_object();
+	const struct row *row = any_row(c);
+	char unit[64];
+
+	json_add_text(o, "event", row->event);
+	json_add_bool(o, "is_metric", row->metric);
+	json_add_text(o, "unit", row->unit);
+	json_add_text(o, "number_unit", report_rate_unit(row, unit, sizeof(unit)));
+	json_add(o, "a", side_json(&c->sides[0]));
+	json_add(o, "b", side_json(&c->sides[1]));
+	json_add_double(o, "change", c->difference);
+	json_add_double(o, "change_percent", c->percent);
+	json_add_double(o, "change_error", c->error);
+	json_add_text(o, "verdict", verdict_names[c->verdict]);
+	return o;
+}
+
+static void print_json(const struct diff *d)
+{
+	struct json_object *root = json_object_new_object();
+	struct json_object *changes = json_object_new_array();
+
+	json_add_u64(root, "version", 1);
+	json_add(root, "a", capture_file_json(&d->captures[0].file));
+	json_add(root, "b", capture_file_json(&d->captures[1].file));
+	json_add_double(root, "confidence", 0.99);
+	for (size_t n = 0; n < d->count; n++)
+		json_object_array_add(changes, change_json(&d->changes[n]));
+	json_add(root, "changes", changes);
+	json_write(d->out, root, true);
+	fputc('\n', d->out);
+}
+
+/* --- command ------------------------------------------------------------------------- */
+
+static int open_capture(struct diff *d, size_t n)
+{
+	struct capture *c = &d->captures[n];
+	int status = capture_file_open(d->app, d->options.paths[n], &c->file);
+	uint64_t samples, pieces;
+
+	if (status)
+		return status;
+	capture_file_warn(d->app, &c->file);
+	samples = perfctr_totals_span(c->file.totals)->samples;
+	pieces = samples / SAMPLES_PER_PIECE;
+	pieces = pieces > PIECES ? PIECES : pieces;
+	return timeline_fill(d->app, &c->file, pieces ? (size_t)pieces : 1, d->options.per_block,
+			     &c->timeline);
+}
+
+static bool exceeds_threshold(const struct diff *d)
+{
+	for (size_t n = 0; d->options.has_threshold && n < d->count; n++) {
+		const struct change *c = &d->changes[n];
+		/* from nothing to something is more than any percentage */
+		double percent = isnan(c->percent) ? INFINITY : fabs(c->percent);
+
+		if (c->verdict == VERDICT_CLEAR && percent > d->options.threshold_percent)
+			return true;
+	}
+	return false;
+}
+
+static int write_diff(struct diff *d)
+{
+	struct output output;
+	int status = output_open(d->app, d->options.output, &output);
+
+	if (status)
+		return status;
+	d->out = output.stream;
+	if (d->options.json)
+		print_json(d);
+	else
+		print_text(d);
+	return output_close(d->app, &output, 0);
+}
+
+int diff_run(struct app *app, int argc, char **argv)
+{
+	struct diff d = { .app = app };
+	int status = parse_options(app, argc, argv, &d.options);
+
+	if (status)
+		return status < 0 ? EXIT_FINE : status;
+	d.captures[0].file.fd = -1;
+	d.captures[1].file.fd = -1;
+	for (size_t n = 0; !status && n < 2; n++)
+		status = open_capture(&d, n);
+	if (!status && match(&d)) {
+		app_error(app, "out of memory");
+		status = EXIT_FAILED;
+	}
+	if (!status)
+		status = write_diff(&d);
+	for (size_t n = 0; !status && n < 2; n++)
+		status = capture_file_exit_status(&d.captures[n].file);
+	if (!status && exceeds_threshold(&d))
+		status = EXIT_DIFFERS;
+	free(d.changes);
+	for (size_t n = 0; n < 2; n++) {
+		timeline_free(&d.captures[n].timeline);
+		capture_file_close(&d.captures[n].file);
+	}
+	return status;
+}

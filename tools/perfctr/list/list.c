@@ -1,0 +1,488 @@
+// SPDX-License-Identifier: MIT
+/* perfctr list: what can be counted. */
+#include <errno.h>
+#include <fnmatch.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "lib/app.h"
+#include "lib/columns.h"
+#include "lib/json.h"
+#include "lib/verdicts.h"
+
+static const char help[] =
+	"usage: perfctr list [-lj] [-d DEVICE] [PATTERN...]\n"
+	"\n"
+	"Lists the events and metrics that can be counted here, as -e of perfctr stat\n"
+	"takes them. A PATTERN with * ? [] selects by name; without one it is searched\n"
+	"for in names and short descriptions.\n"
+	"\n"
+	"  -l, --long           unit, kind, trust, formula and full description of each\n"
+	"  -a, --all            everything in the database, of all products\n"
+	"  -d, --device DEVICE  node (/dev/dri/renderD128, renderD128), driver or name\n"
+	"      --via SOCKET     what the broker (perfctr serve) there lets this user count\n"
+	"  -j, --json           as JSON, always with descriptions\n"
+	"      --trusted-only   only what perfctr validate found to be as documented\n"
+	"\n"
+	"Tracepoints are counted as tracepoint/SUBSYSTEM:EVENT/, for their names see\n"
+	"/sys/kernel/tracing/events. Any perf PMU takes pmu/event=0x3c,config1=1,cpu=2/.\n"
+	"Exit: 0 something is listed, 1 error or nothing found, 2 usage, 4 no device.\n";
+
+static const char *const kind_names[] = {
+	[PERFCTR_KIND_COUNT] = "count", [PERFCTR_KIND_CYCLES] = "cycles",
+	[PERFCTR_KIND_BYTES] = "bytes", [PERFCTR_KIND_TIME] = "time",
+	[PERFCTR_KIND_LEVEL] = "level",
+};
+
+struct lister {
+	struct app *app;
+	struct perfctr_device *device;
+	char **patterns;
+	int pattern_count;
+	bool is_long;
+	bool all;
+	int width;
+	size_t found;
+	/* heading that the next event belongs under, and the one that is printed */
+	char heading[128];
+	char printed[128];
+	/* by type of block */
+	bool filters_printed[64];
+	struct json_object *events;
+	struct json_object *metrics;
+	struct verdicts *verdicts;
+	bool trusted_only;
+	/* counters that need a footnote, and whether there are marks at all */
+	const struct perfctr_counter_desc **notes;
+	size_t note_count;
+	bool marks;
+};
+
+static const char *name_of(const char *const *names, size_t count, unsigned int n)
+{
+	return n < count && names[n] ? names[n] : "unknown";
+}
+
+static bool contains(const char *text, const char *part)
+{
+	return text && strcasestr(text, part);
+}
+
+static bool wanted(const struct lister *l, const char *text, const char *name, const char *shorter)
+{
+	for (int i = 0; i < l->pattern_count; i++) {
+		const char *p = l->patterns[i];
+
+		if (strpbrk(p, "*?[") ?
+			    !fnmatch(p, text, FNM_CASEFOLD) || !fnmatch(p, name, FNM_CASEFOLD) :
+			    contains(text, p) || contains(shorter, p))
+			return true;
+	}
+	return !l->pattern_count;
+}
+
+static void print_heading(struct lister *l)
+{
+	if (!strcmp(l->heading, l->printed))
+		return;
+	fprintf(l->app->out, "%s%s:\n", l->found ? "\n" : "", l->heading);
+	memcpy(l->printed, l->heading, sizeof(l->printed));
+}
+
+static void print_entry(struct lister *l, const char *text, const char *unit, const char *shorter,
+			unsigned int trust)
+{
+	print_heading(l);
+	if (*unit)
+		fprintf(l->app->out, "%c %-36s %s [%s]\n", verdicts_mark(trust), text, shorter,
+			unit);
+	else
+		fprintf(l->app->out, "%c %-36s %s\n", verdicts_mark(trust), text, shorter);
+	l->marks |= trust != PERFCTR_TRUST_UNVALIDATED;
+}
+
+/* Keep a counter for the footnotes. */
+static void add_note(struct lister *l, const struct perfctr_counter_desc *c)
+{
+	const struct perfctr_counter_desc **notes =
+		realloc(l->notes, (l->note_count + 1) * sizeof(*notes));
+
+	if (!notes)
+		return;
+	l->notes = notes;
+	l->notes[l->note_count++] = c;
+}
+
+static void print_notes(struct lister *l)
+{
+	if (!l->marks)
+		return;
+	fputs("\n" VERDICTS_LEGEND "\n", l->app->out);
+	for (size_t i = 0; i < l->note_count; i++)
+		verdicts_print_note(l->verdicts, l->app->out, l->notes[i]->name, l->notes[i]);
+}
+
+static bool is_hidden(const struct lister *l, unsigned int trust)
+{
+	return l->trusted_only && trust != PERFCTR_TRUST_TRUSTED;
+}
+
+/* --- counters of the database --------------------------------------------- */
+
+static void show_counter(struct lister *l, const char *text, const struct perfctr_counter_desc *c,
+			 const char *blocks)
+{
+	const char *kind = name_of(kind_names, ARRAY_SIZE(kind_names), c->kind);
+	unsigned int verdict = verdicts_trust(l->verdicts, c);
+	const char *trust = verdicts_trust_name(verdict);
+	struct verdict_note note = { 0 };
+
+	if (!wanted(l, text, c->name, c->short_text) || is_hidden(l, verdict))
+		return;
+	if (!verdicts_find(l->verdicts, c, &note))
+		note.definition = c->definition;
+	if (l->events) {
+		struct json_object *e = json_object_new_object();
+
+		json_add_text(e, "event", text);
+		json_add_text(e, "id", c->id);
+		json_add_text(e, "name", c->name);
+		json_add_text(e, "block", perfctr_block_type_name(c->block_type));
+		json_add_words(e, "blocks", blocks);
+		json_add_text(e, "product", perfctr_product_name(c->product));
+		json_add_u64(e, "position", c->position);
+		json_add_u64(e, "sets", c->sets);
+		json_add_text(e, "unit", c->unit);
+		json_add_text(e, "kind", kind);
+		json_add_text(e, "trust", trust);
+		json_add_text(e, "definition", note.definition);
+		json_add_text(e, "short", c->short_text);
+		json_add_text(e, "long", c->long_text);
+		json_object_array_add(l->events, e);
+	} else {
+		print_entry(l, text, c->unit, c->short_text, verdict);
+		add_note(l, c);
+		if (l->is_long) {
+			columns_wrap(l->app->out, c->long_text, 0, 6, l->width);
+			fprintf(l->app->out, "      kind %s, %s, id %s%s%s\n", kind, trust, c->id,
+				*blocks ? ", in " : "", blocks);
+		}
+	}
+	l->found++;
+}
+
+static const __u64 *available_in(const struct drm_perfctr_block_info *b, unsigned int set)
+{
+	return set == DRM_PERFCTR_SET_PRIMARY ? b->available : b->set_available[set - 1];
+}
+
+/* Labels of the device's blocks that have a counter in a set, "shader0,shader2". */
+static void blocks_with(const struct lister *l, const struct perfctr_counter_desc *c,
+			unsigned int set, char *text, size_t size)
+{
+	unsigned int section = c->position / DRM_PERFCTR_SECTION_COUNTERS;
+	uint64_t bit = UINT64_C(1) << c->position % DRM_PERFCTR_SECTION_COUNTERS;
+	size_t used = 0;
+
+	text[0] = '\0';
+	for (size_t i = 0; l->device && i < perfctr_device_block_count(l->device); i++) {
+		const struct drm_perfctr_block_info *b = perfctr_device_block(l->device, i);
+		char label[64];
+
+		if (b->type != c->block_type || b->product != c->product ||
+		    section >= DRM_PERFCTR_BLOCK_INFO_SECTIONS ||
+		    !(available_in(b, set)[section] & bit))
+			continue;
+		perfctr_block_label(b->type, b->index, label, sizeof(label));
+		used += (size_t)snprintf(text + used, used < size ? size - used : 0, "%s%s",
+					 used ? "," : "", label);
+		if (used >= size)
+			break;
+	}
+}
+
+/* Counters of which @set is the first that has them. */
+static void list_counters(struct lister *l, unsigned int set)
+{
+	const struct perfctr_counter_desc *c = NULL;
+
+	while ((c = perfctr_counter_next(c))) {
+		const char *type = perfctr_block_type_name(c->block_type);
+		const char *product = perfctr_product_name(c->product);
+		char blocks[512], text[192];
+
+		if ((c->sets & -c->sets) != 1u << set)
+			continue;
+		blocks_with(l, c, set, blocks, sizeof(blocks));
+		if (!*blocks && !l->all)
+			continue;
+		if (c->block_type == DRM_PERFCTR_BLOCK_GENERIC_PMU)
+			snprintf(text, sizeof(text), "%s/%s/", c->pmu, c->name);
+		else
+			snprintf(text, sizeof(text), "%s/%s", type, c->name);
+		if (set == DRM_PERFCTR_SET_PRIMARY)
+			snprintf(l->heading, sizeof(l->heading), "%s of %s", type, product);
+		else
+			snprintf(l->heading, sizeof(l->heading), "%s of %s in counter set %u", type,
+				 product, set);
+		show_counter(l, text, c, blocks);
+	}
+}
+
+/* --- perf PMUs of the machine --------------------------------------------- */
+
+/* Filters of a type of SoC block, once below its first PMU. */
+static void print_filters(struct lister *l, unsigned int block_type)
+{
+	const struct perfctr_filter_desc *f = NULL;
+	bool any = false;
+
+	if (block_type >= ARRAY_SIZE(l->filters_printed) || l->filters_printed[block_type])
+		return;
+	l->filters_printed[block_type] = true;
+	while ((f = perfctr_filter_next(f))) {
+		char text[64];
+
+		if (f->block_type != block_type)
+			continue;
+		if (!any)
+			fprintf(l->app->out, "      filters, behind the event: %s0/EVENT,%s=.../\n",
+				perfctr_block_type_name(block_type), f->name);
+		any = true;
+		if (f->width == 1)
+			snprintf(text, sizeof(text), "%s=0..1", f->name);
+		else
+			snprintf(text, sizeof(text), "%s (%u bits%s)", f->name, f->width,
+				 f->hex ? ", hex" : "");
+		fprintf(l->app->out, "        %-28s %s\n", text, f->short_text);
+	}
+}
+
+static int show_pmu_event(void *data, const struct perfctr_pmu_event *event)
+{
+	struct lister *l = data;
+	const char *shorter = event->desc ? event->desc->short_text : "";
+	char unit[64];
+
+	snprintf(l->heading, sizeof(l->heading), "perf PMU %s", event->pmu);
+	if (event->desc) {
+		size_t before = l->found;
+
+		show_counter(l, event->text, event->desc, event->label);
+		if (l->found > before && l->is_long && !l->events)
+			print_filters(l, event->block_type);
+		return 0;
+	}
+	if (!wanted(l, event->text, event->event ? event->event : event->pmu, shorter) ||
+	    is_hidden(l, PERFCTR_TRUST_UNVALIDATED))
+		return 0;
+	if (!event->event) {
+		/* nothing to name; worth a line only for those who look for the PMU */
+		if (!l->pattern_count || l->events)
+			return 0;
+		print_entry(l, event->text, "", "names no events: give its format fields",
+			    PERFCTR_TRUST_UNVALIDATED);
+	} else if (l->events) {
+		struct json_object *e = json_object_new_object();
+
+		json_add_text(e, "event", event->text);
+		json_add(e, "id", NULL);
+		json_add_text(e, "name", event->event);
+		json_add_text(e, "block", perfctr_block_type_name(event->block_type));
+		json_add_words(e, "blocks", event->label);
+		json_add_text(e, "product", "perf_pmu");
+		json_add(e, "position", NULL);
+		json_add_text(e, "unit", event->unit);
+		json_add_text(e, "kind", "count");
+		json_add_text(e, "trust", verdicts_trust_name(PERFCTR_TRUST_UNVALIDATED));
+		json_add_text(e, "short", NULL);
+		json_add_text(e, "long", NULL);
+		json_object_array_add(l->events, e);
+	} else {
+		snprintf(unit, sizeof(unit), "%s", event->unit);
+		print_entry(l, event->text, unit, "", PERFCTR_TRUST_UNVALIDATED);
+	}
+	l->found++;
+	return 0;
+}
+
+/* --- metrics --------------------------------------------------------------- */
+
+/* Whether everything that a metric needs can be selected here. */
+static bool can_compute(struct lister *l, const struct perfctr_metric_desc *m)
+{
+	struct perfctr_selection *selection;
+	char text[192];
+	int result;
+
+	if (l->all || !l->device)
+		return l->all;
+	if (perfctr_selection_new(l->device, &selection))
+		return false;
+	snprintf(text, sizeof(text), "metric:%s", m->id);
+	result = perfctr_selection_add(selection, text);
+	perfctr_selection_unref(selection);
+	return result > 0;
+}
+
+/* "metric:NAME", as perfctr stat takes it too, for "metric:BLOCK.NAME". */
+static bool wanted_metric(const struct lister *l, const char *text,
+			  const struct perfctr_metric_desc *m)
+{
+	char without_block[192];
+
+	snprintf(without_block, sizeof(without_block), "metric:%s", m->name);
+	return wanted(l, text, m->name, m->short_text) ||
+	       wanted(l, without_block, without_block, "");
+}
+
+static void list_metrics(struct lister *l)
+{
+	const struct perfctr_metric_desc *m = NULL;
+
+	snprintf(l->heading, sizeof(l->heading), "metrics");
+	while ((m = perfctr_metric_next(m))) {
+		unsigned int verdict = verdicts_metric_trust(l->verdicts, l->app->ctx, m);
+		const char *trust = verdicts_trust_name(verdict);
+		char text[192];
+
+		snprintf(text, sizeof(text), "metric:%s.%s", perfctr_block_type_name(m->block_type),
+			 m->name);
+		if (!wanted_metric(l, text, m) || is_hidden(l, verdict) || !can_compute(l, m))
+			continue;
+		if (l->metrics) {
+			struct json_object *e = json_object_new_object();
+
+			json_add_text(e, "metric", text);
+			json_add_text(e, "id", m->id);
+			json_add_text(e, "name", m->name);
+			json_add_text(e, "block", perfctr_block_type_name(m->block_type));
+			json_add_text(e, "product", perfctr_product_name(m->product));
+			json_add_text(e, "scope",
+				      m->scope == PERFCTR_SCOPE_DEVICE ? "device" : "block");
+			json_add_text(e, "unit", m->unit);
+			json_add_text(e, "formula", m->formula);
+			json_add_text(e, "trust", trust);
+			json_add_text(e, "short", m->short_text);
+			json_add_text(e, "long", m->long_text);
+			json_object_array_add(l->metrics, e);
+		} else {
+			print_entry(l, text, m->unit, m->short_text, verdict);
+			if (l->is_long) {
+				columns_wrap(l->app->out, m->long_text, 0, 6, l->width);
+				fprintf(l->app->out, "      = %s, %s, id %s\n", m->formula, trust,
+					m->id);
+			}
+		}
+		l->found++;
+	}
+}
+
+static int list_all(struct lister *l, bool json)
+{
+	struct json_object *root = NULL;
+	int error;
+
+	if (json) {
+		root = json_object_new_object();
+		l->events = json_object_new_array();
+		l->metrics = json_object_new_array();
+		json_add(root, "events", l->events);
+		json_add(root, "metrics", l->metrics);
+	}
+	for (unsigned int set = DRM_PERFCTR_SET_PRIMARY; set <= DRM_PERFCTR_SET_TERTIARY; set++)
+		list_counters(l, set);
+	error = l->all ? 0 : perfctr_pmu_events(l->app->ctx, show_pmu_event, l);
+	list_metrics(l);
+	if (json) {
+		json_write(l->app->out, root, true);
+		fputc('\n', l->app->out);
+	} else {
+		print_notes(l);
+	}
+	if (error)
+		return app_failed(l->app, error);
+	if (l->found && l->is_long && !json)
+		fputs("\nTrust: unvalidated: as documented, nobody has compared it yet; trusted,\n"
+		      "explained, quarantined, untrusted: what perfctr validate found.\n",
+		      l->app->out);
+	if (l->found)
+		return EXIT_FINE;
+	app_error(l->app, l->trusted_only  ? "nothing of that is known to be trusted; perfctr "
+					     "validate --save finds out" :
+			  l->pattern_count ? "nothing here has such a name; perfctr list --all "
+					     "shows the whole database" :
+					     "nothing can be counted here");
+	return EXIT_FAILED;
+}
+
+enum { OPT_VIA = 256, OPT_TRUSTED_ONLY };
+
+/* of a pipe, and of a terminal on which a description is worth folding */
+enum { LIST_COLUMNS = 100, LEAST_COLUMNS = 40 };
+
+int list_run(struct app *app, int argc, char **argv)
+{
+	static const struct option options[] = {
+		{ "long", no_argument, NULL, 'l' },
+		{ "all", no_argument, NULL, 'a' },
+		{ "device", required_argument, NULL, 'd' },
+		{ "json", no_argument, NULL, 'j' },
+		{ "via", required_argument, NULL, OPT_VIA },
+		{ "trusted-only", no_argument, NULL, OPT_TRUSTED_ONLY },
+		{ "help", no_argument, NULL, 'h' },
+		{ 0 },
+	};
+	struct lister l = { .app = app, .width = app_columns(app->out, LIST_COLUMNS) };
+	const char *which = NULL;
+	bool json = false;
+	int c, status;
+
+	if (l.width < LEAST_COLUMNS)
+		l.width = LIST_COLUMNS;
+	optind = 0;
+	while ((c = getopt_long(argc, argv, "lad:jh", options, NULL)) != -1) {
+		switch (c) {
+		case 'l':
+			l.is_long = true;
+			break;
+		case 'a':
+			l.all = true;
+			break;
+		case 'd':
+			which = optarg;
+			break;
+		case OPT_VIA:
+			app->via = optarg;
+			break;
+		case 'j':
+			json = true;
+			break;
+		case OPT_TRUSTED_ONLY:
+			l.trusted_only = true;
+			break;
+		case 'h':
+			fputs(help, app->out);
+			return EXIT_FINE;
+		default:
+			return app_bad_option(app);
+		}
+	}
+	l.patterns = argv + optind;
+	l.pattern_count = argc - optind;
+
+	if (!l.all) {
+		status = app_open_to_look(app, which, &l.device);
+		if (status)
+			return status;
+	}
+	l.verdicts = verdicts_load(app->err);
+	status = list_all(&l, json);
+	verdicts_free(l.verdicts);
+	free(l.notes);
+	perfctr_device_unref(l.device);
+	return status;
+}

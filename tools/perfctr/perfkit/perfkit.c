@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: MIT
+/* perfctr perfkit: more counters than the hardware has, of a command that does the same each time. */
+#include <errno.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "common/number.h"
+#include "lib/output.h"
+#include "runs.h"
+
+enum { MAX_REPEAT = 10000, MAX_FRAMES = 1000000, OPT_VIA = 256, OPT_PASSES, OPT_FRAMES, OPT_SKIP };
+
+static const char help[] =
+	"usage: perfctr perfkit [OPTION...] [--] COMMAND [ARGUMENT...]\n"
+	"\n"
+	"Counts more than the hardware counts at once: runs COMMAND once for each pass, or\n"
+	"once with another pass in each of its frames or slices of time. Shows mean, min and\n"
+	"max of each counter.\n"
+	"\n"
+	"  -e, --event EVENTS     counters, metrics, units of the GPU: FRAGMENTS,L2_HITS,\n"
+	"                         gpu_utilization,'SHD SOL','* Bottleneck',\n"
+	"                         ucf0/mem_bytes_rd,src_loc_cpu=1/; default: all of the GPU\n"
+	"  -r, --repeat N         do all passes N times; mean, min and max are of them\n"
+	"      --frames N         run COMMAND once; each frame that it draws counts the next pass,\n"
+	"                         until each pass has N frames; mean, min and max are of those.\n"
+	"                         OpenGL programs on a Mesa with perfctr's provider tell frames\n"
+	"      --skip M           with --frames: leave out the first M frames\n"
+	"  -I, --interval TIME    run COMMAND once; each TIME (a number: ms) the next pass counts;\n"
+	"                         mean, min and max are of the slices of time that counted it\n"
+	"      --passes           tell the number of passes and what is in each, run nothing\n"
+	"  -j, --json             one JSON document, with exact fractions\n"
+	"  -o, --output FILE      write there\n"
+	"  -d, --device DEVICE    node (renderD128), driver or name\n"
+	"      --via SOCKET       through the broker (perfctr serve) there\n"
+	"\n"
+	"A table goes to stderr; JSON goes to stdout, and what the command prints then goes\n"
+	"to stderr. Passes of different runs are comparable only if COMMAND does the same work\n"
+	"each time: a job file of vsoc-job, a trace that is replayed, a fixed number of frames.\n"
+	"With --frames, frames of about the same work are enough.\n"
+	"Exit: the command's own status (128 + signal), 1 error or too few frames, 2 usage,\n"
+	"3 not permitted, 4 no device, 126 and 127 the command cannot be run.\n";
+
+static const struct option long_options[] = {
+	{ "event", required_argument, NULL, 'e' },
+	{ "repeat", required_argument, NULL, 'r' },
+	{ "frames", required_argument, NULL, OPT_FRAMES },
+	{ "skip", required_argument, NULL, OPT_SKIP },
+	{ "interval", required_argument, NULL, 'I' },
+	{ "passes", no_argument, NULL, OPT_PASSES },
+	{ "json", no_argument, NULL, 'j' },
+	{ "output", required_argument, NULL, 'o' },
+	{ "device", required_argument, NULL, 'd' },
+	{ "via", required_argument, NULL, OPT_VIA },
+	{ "help", no_argument, NULL, 'h' },
+	{ 0 },
+};
+
+static int take_option(const struct app *app, struct perfkit_options *o, int c)
+{
+	switch (c) {
+	case 'e':
+		o->events[o->event_count++] = optarg;
+		return 0;
+	case 'r':
+		if (!number_parse_count(optarg, &o->repeat) && o->repeat >= 1 &&
+		    o->repeat <= MAX_REPEAT)
+			return 0;
+		return app_usage(app, "-r '%s': give a number from 1 to %d", optarg, MAX_REPEAT);
+	case OPT_FRAMES:
+		if (!number_parse_count(optarg, &o->frames) && o->frames >= 1 &&
+		    o->frames <= MAX_FRAMES)
+			return 0;
+		return app_usage(app, "--frames '%s': give a number from 1 to %d", optarg,
+				 MAX_FRAMES);
+	case OPT_SKIP:
+		o->has_skip = true;
+		if (!number_parse_count(optarg, &o->skip) && o->skip <= MAX_FRAMES)
+			return 0;
+		return app_usage(app, "--skip '%s': give a number from 0 to %d", optarg,
+				 MAX_FRAMES);
+	case 'I':
+		if (!number_parse_time(optarg, NS_PER_MS, &o->interval_ns) && o->interval_ns)
+			return 0;
+		return app_usage(app, "-I '%s': give a time such as 100 (ms), 500us or 2s", optarg);
+	case OPT_PASSES:
+		o->passes_only = true;
+		return 0;
+	case 'j':
+		o->json = true;
+		return 0;
+	case 'o':
+		o->output = optarg;
+		return 0;
+	case 'd':
+		o->device = optarg;
+		return 0;
+	case OPT_VIA:
+		o->via = optarg;
+		return 0;
+	default:
+		return app_bad_option(app);
+	}
+}
+
+/* Return: 0; an exit status; -1 help was printed. */
+static int parse_options(const struct app *app, int argc, char **argv, struct perfkit_options *o)
+{
+	int c, status;
+
+	/* as many events as there are words */
+	o->events = calloc((size_t)argc + 1, sizeof(*o->events));
+	if (!o->events) {
+		app_error(app, "out of memory");
+		return EXIT_FAILED;
+	}
+	optind = 0;
+	while ((c = getopt_long(argc, argv, "+e:r:I:jo:d:h", long_options, NULL)) != -1) {
+		if (c == 'h') {
+			fputs(help, app->out);
+			return -1;
+		}
+		status = take_option(app, o, c);
+		if (status)
+			return status;
+	}
+	if (optind < argc)
+		o->command = argv + optind;
+	if (!o->command && !o->passes_only)
+		return app_usage(app, "give a command to run, or --passes");
+	if (o->command && o->passes_only)
+		return app_usage(
+			app,
+			"--passes runs nothing: leave out '%s'; options stand in front of a "
+			"command",
+			o->command[0]);
+	if (!!o->repeat + !!o->interval_ns + !!o->frames > 1)
+		return app_usage(app,
+				 "-r repeats experiments, -I makes slices of one run and --frames "
+				 "frames of one run: give one of them");
+	if (o->has_skip && !o->frames)
+		return app_usage(app, "--skip leaves out frames: give --frames, too");
+	if (!o->repeat)
+		o->repeat = 1;
+	return 0;
+}
+
+/* --- what is done --------------------------------------------------------------------- */
+
+/* What would be done, and what each pass counts. */
+static int tell_passes(struct perfkit *p)
+{
+	struct perfctr_perfkit *kit = p->report.kit;
+	int error = perfctr_perfkit_passes(kit, &p->report.passes);
+
+	if (error)
+		return app_failed(p->report.app, error);
+	if (p->options.json) {
+		perfkit_print_json(&p->report);
+		return 0;
+	}
+	fprintf(p->report.out, "%zu counter%s in %u pass%s\n", perfctr_perfkit_count(kit),
+		perfctr_perfkit_count(kit) == 1 ? "" : "s", p->report.passes,
+		p->report.passes == 1 ? "" : "es");
+	if (p->report.mode == PERFKIT_FRAMES)
+		fprintf(p->report.out, "%" PRIu64 " frames are needed\n",
+			perfkit_frames_needed(&p->report));
+	for (unsigned int pass = 0; pass < p->report.passes; pass++) {
+		fprintf(p->report.out, "pass %u:\n", pass + 1);
+		for (size_t n = 0; n < perfctr_perfkit_count(kit); n++) {
+			const struct perfctr_perfkit_counter *c = perfctr_perfkit_counter(kit, n);
+
+			if (c->first_pass == pass)
+				fprintf(p->report.out, "  %-*s %s%s\n",
+					perfkit_name_width(&p->report), c->name, c->text,
+					c->passes > 1 ? " (and in later passes)" : "");
+		}
+	}
+	return 0;
+}
+
+/* --- set-up ------------------------------------------------------------------------- */
+
+static int add_counters(struct perfkit *p)
+{
+	struct app *app = p->report.app;
+	int error = perfctr_perfkit_new(p->report.device, &p->report.kit);
+
+	for (size_t n = 0; error >= 0 && n < p->options.event_count; n++)
+		error = perfctr_perfkit_add(p->report.kit, p->options.events[n]);
+	if (error >= 0 && !p->options.event_count)
+		error = perfctr_perfkit_add_all(p->report.kit);
+	if (error == -ENOENT && !p->options.event_count)
+		error = perfctr_perfkit_add(p->report.kit, "ucf/*");
+	if (error == -ENOENT) {
+		app_failed(app, error);
+		return EXIT_USAGE;
+	}
+	if (error < 0)
+		return app_failed(app, error);
+	p->report.stats = calloc(perfctr_perfkit_count(p->report.kit), sizeof(*p->report.stats));
+	if (!p->report.stats) {
+		app_error(app, "out of memory");
+		return EXIT_FAILED;
+	}
+	for (size_t n = 0; n < perfctr_perfkit_count(p->report.kit); n++)
+		perfkit_stat_init(&p->report.stats[n]);
+	return 0;
+}
+
+static void free_counters(struct perfkit *p)
+{
+	for (size_t n = 0; p->report.stats && n < perfctr_perfkit_count(p->report.kit); n++)
+		perfkit_stat_clear(&p->report.stats[n]);
+	free(p->report.stats);
+	perfctr_perfkit_unref(p->report.kit);
+}
+
+static int run_all(struct perfkit *p)
+{
+	struct perfkit_report *r = &p->report;
+	int status = 0;
+
+	if (p->options.passes_only)
+		return tell_passes(p);
+	if (r->mode == PERFKIT_FRAMES)
+		status = perfkit_frames(p);
+	else if (r->mode == PERFKIT_SLICES)
+		status = perfkit_slices(p);
+	for (uint64_t n = 0; r->mode == PERFKIT_EXPERIMENTS && n < p->options.repeat; n++) {
+		if (status || p->ended_by)
+			break;
+		status = perfkit_experiment(p);
+	}
+	if (!p->ran)
+		return status;
+	if (p->options.json)
+		perfkit_print_json(r);
+	else
+		perfkit_print_text(r);
+	if (p->ended_by && !status)
+		status = EXIT_SIGNAL_BASE + p->ended_by;
+	return status;
+}
+
+int perfkit_run(struct app *app, int argc, char **argv)
+{
+	struct perfkit p = { .report.app = app, .signals.fd = -1 };
+	const int more_signals[] = { SIGCHLD, 0 };
+	int status = parse_options(app, argc, argv, &p.options);
+
+	if (status) {
+		free(p.options.events);
+		return status < 0 ? EXIT_FINE : status;
+	}
+	app->via = p.options.via;
+	p.report.mode = PERFKIT_EXPERIMENTS;
+	if (p.options.interval_ns)
+		p.report.mode = PERFKIT_SLICES;
+	if (p.options.frames)
+		p.report.mode = PERFKIT_FRAMES;
+	p.report.interval_ns = p.options.interval_ns;
+	p.report.frames_of_pass = p.options.frames;
+	p.report.frames_skipped = p.options.skip;
+	p.report.command = p.options.command;
+
+	status = app_open_device(app, p.options.device, &p.report.device);
+	if (!status)
+		status = add_counters(&p);
+	if (!status)
+		status = output_open_live(app, p.options.output,
+					  p.options.json || p.options.passes_only ? app->out :
+										    app->err,
+					  &p.report.out);
+	if (!status)
+		status = signals_catch(app, &p.signals, more_signals);
+	if (!status)
+		status = run_all(&p);
+	status = output_close_live(app, p.options.output, p.report.out, status);
+
+	signals_release(&p.signals);
+	free_counters(&p);
+	free(p.options.events);
+	perfctr_device_unref(p.report.device);
+	return status;
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+/* perfctr perfkit: runs of the command, and what counts in them. */
+#ifndef PERFCTR_PERFKIT_RUNS_H
+#define PERFCTR_PERFKIT_RUNS_H
+
+#include "lib/child.h"
+#include "report.h"
+#include "lib/signals.h"
+
+struct perfkit_options {
+	const char **events;
+	size_t event_count;
+	uint64_t repeat, interval_ns, frames, skip;
+	bool has_skip;
+	bool passes_only, json;
+	const char *output, *device, *via;
+	char **command;
+};
+
+struct perfkit {
+	struct perfkit_options options;
+	struct perfkit_report report;
+	struct child child;
+	struct signals signals;
+	/* signal that ended it, 0: none */
+	int ended_by;
+	/* the command was started: there is a result, if only that nothing was measured */
+	bool ran;
+};
+
+/* A run for each pass. Return: 0 or an exit status. */
+int perfkit_experiment(struct perfkit *p);
+
+/* One run, a pass in each slice of time. Return: 0 or an exit status. */
+int perfkit_slices(struct perfkit *p);
+
+/* One run, a pass in each frame that the command tells. Return: 0 or an exit status. */
+int perfkit_frames(struct perfkit *p);
+
+/* Steps of a run. Return: 0 or an exit status, the reason was told. */
+int perfkit_prepare_command(struct perfkit *p);
+int perfkit_let_go(struct perfkit *p);
+
+/* Signals that came: those that end us end the command. */
+void perfkit_pass_signals(struct perfkit *p);
+
+/*
+ * Counting failed with a negative errno, which is told: the command goes on without it. Who observes does not
+ * end what he observes. Return: an exit status.
+ */
+int perfkit_count_no_more(const struct perfkit *p, int error);
+
+#endif /* PERFCTR_PERFKIT_RUNS_H */

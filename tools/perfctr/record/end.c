@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: MIT
+/* What perfctr record says at its end: the truth about what is in the file. */
+#include <inttypes.h>
+#include <signal.h>
+#include <string.h>
+
+#include "common/number.h"
+#include "lib/json.h"
+#include "record.h"
+
+char *record_bytes_text(uint64_t bytes, char *text, size_t size)
+{
+	char number[32];
+
+	snprintf(text, size, "%sB", number_short((double)bytes, number, sizeof(number)));
+	return text;
+}
+
+void record_print_end(const struct record *r, bool whole)
+{
+	const struct drm_perfctr_status *st = &r->status;
+	double seconds = (double)(r->end_ns - r->begin_ns) * 1e-9;
+	char samples[32], merged[32], size[40];
+	FILE *err = r->app->err;
+
+	fprintf(err, "perfctr record: %s: %s samples, %s, %.3f s; ", r->options.counting.output,
+		number_group(r->samples, samples, sizeof(samples)),
+		record_bytes_text(r->bytes, size, sizeof(size)), seconds);
+	if (!r->has_status) {
+		fputs("the device is gone, its totals with it\n", err);
+		return;
+	}
+	if (st->merged_periods)
+		fprintf(err, "%s periods merged into longer samples, ",
+			number_group(st->merged_periods, merged, sizeof(merged)));
+	else
+		fputs("nothing merged, ", err);
+	if (st->lost_ns)
+		fprintf(err, "counts of up to %.6f s LOST by the hardware",
+			(double)st->lost_ns * 1e-9);
+	else
+		fputs("no counts lost", err);
+	if (st->errors || st->overflows || st->resets)
+		fprintf(err,
+			"; samples with errors %" PRIu64 ", overflows %" PRIu64 ", resets %" PRIu64,
+			(uint64_t)st->errors, (uint64_t)st->overflows, (uint64_t)st->resets);
+	if (r->options.flight_ns)
+		fprintf(err, "; the last %.3f s of %s samples", (double)r->options.flight_ns * 1e-9,
+			number_group(st->insert_idx, merged, sizeof(merged)));
+	else if (st->insert_idx != r->samples)
+		fprintf(err, "; %" PRIu64 " samples are NOT in the file",
+			(uint64_t)st->insert_idx - r->samples);
+	if (r->flight_was_cut)
+		fprintf(err, "; %d MiB of memory were not enough for all of it",
+			RECORD_FLIGHT_LIMIT_MIB);
+	/* its last totals may still have been had */
+	if (r->device_is_gone)
+		fputs("; the device is gone", err);
+	if (!whole)
+		fputs("; recording ended early", err);
+	fputc('\n', err);
+}
+
+void record_print_json(const struct record *r, int exit_status, bool whole)
+{
+	struct json_object *root = json_object_new_object();
+	const struct drm_perfctr_status *st = &r->status;
+
+	json_add_u64(root, "version", 1);
+	json_add_text(root, "file", r->options.counting.output);
+	json_add_u64(root, "bytes", r->bytes);
+	json_add_u64(root, "samples", r->samples);
+	json_add_u64(root, "duration_ns", r->end_ns - r->begin_ns);
+	json_add_u64(root, "period_ns", r->options.counting.period_ns);
+	json_add_bool(root, "whole", whole);
+	json_add_u64(root, "flight_dumps", r->dumps);
+	if (r->has_status) {
+		struct json_object *kernel = json_object_new_object();
+
+		json_add_u64(kernel, "samples", st->insert_idx);
+		json_add_u64(kernel, "merged_periods", st->merged_periods);
+		json_add_u64(kernel, "lost_ns", st->lost_ns);
+		json_add_u64(kernel, "errors", st->errors);
+		json_add_u64(kernel, "overflows", st->overflows);
+		json_add_u64(kernel, "resets", st->resets);
+		json_add(root, "kernel", kernel);
+	} else {
+		json_add(root, "kernel", NULL);
+	}
+	json_add_text(root, "ended_by", r->ended_by ? sigabbrev_np(r->ended_by) : NULL);
+	json_add(root, "exit_status", json_object_new_int(exit_status));
+	json_write(r->app->out, root, true);
+	fputc('\n', r->app->out);
+}

@@ -1,0 +1,502 @@
+// SPDX-License-Identifier: MIT
+/*
+ * perfctr record: samples into a file, as they lie in the ring.
+ *
+ * Nothing is decoded on the way. The file is valid at every moment: records are
+ * written whole but for the last one, which a reader leaves out if it was cut off.
+ */
+#include "record.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "lib/capture_file.h"
+#include "common/number.h"
+
+enum {
+	DEFAULT_PERIOD_MS = 10,
+	/* samples lie in the ring that long before we look: short for a crash, long for the CPU */
+	LATENCY_MS = 100,
+	FLUSH_MS = 500,
+	ANCHOR_MS = 5000,
+	PROGRESS_MS = 500,
+};
+
+static const char help[] =
+	"usage: perfctr record [OPTION...] [[--] COMMAND [ARGUMENT...]]\n"
+	"\n"
+	"Records samples of counters into a file while COMMAND runs, without one until\n"
+	"Ctrl-C. perfctr report, export and diff read it.\n"
+	"\n"
+	"  -o, --output FILE      write there (default: " CAPTURE_DEFAULT_FILE "); - is stdout\n"
+	"  -e, --event EVENTS     as of perfctr stat: shader*/FRAG*,metric:l2_*,...\n"
+	"  -p, --period TIME      sample that often (default: 10ms; a number without unit\n"
+	"                         is in ms); 0: one sample for all of it\n"
+	"      --in-stream        only the samples that jobs of COMMAND carry; it finds\n"
+	"                         PERFCTR_FD and PERFCTR_SESSION in its environment\n"
+	"  -F, --flight TIME      flight recorder: keep the last TIME in memory; SIGUSR1\n"
+	"                         writes it to FILE.1, FILE.2, ..., the end to FILE\n"
+	"      --timeout TIME     end after TIME\n"
+	"  -d, --device DEVICE    node (renderD128), driver or name\n"
+	"      --via SOCKET       through the broker (perfctr serve) there\n"
+	"      --set N            counter set 0, 1 or 2\n"
+	"      --keep-awake       do not let the GPU power down while counting\n"
+	"      --automatic        a sample also when the GPU's power changes\n"
+	"      --progress         show progress also with a COMMAND; -q: not at all\n"
+	"  -j, --json             what was recorded, as JSON on stdout\n"
+	"\n"
+	"Ctrl-C, SIGTERM and a full disk leave a valid file. Exit: the command's own status\n"
+	"(128 + signal), without one 0; 1 error, 2 usage, 3 not permitted, 4 no device, 126\n"
+	"and 127 the command cannot be run.\n";
+
+/* --- options --------------------------------------------------------------- */
+
+enum { OPT_IN_STREAM = 256, OPT_AUTOMATIC, OPT_PROGRESS };
+
+static const struct option long_options[] = {
+	COUNTING_LONG_OPTIONS,
+	{ "in-stream", no_argument, NULL, OPT_IN_STREAM },
+	{ "flight", required_argument, NULL, 'F' },
+	{ "automatic", no_argument, NULL, OPT_AUTOMATIC },
+	{ "progress", no_argument, NULL, OPT_PROGRESS },
+	{ "quiet", no_argument, NULL, 'q' },
+	{ 0 },
+};
+
+static int take_option(struct app *app, struct record_options *o, int c)
+{
+	switch (c) {
+	case 'F':
+		return option_time(app, "-F", optarg, false, &o->flight_ns);
+	case OPT_IN_STREAM:
+		o->in_stream = true;
+		return 0;
+	case OPT_AUTOMATIC:
+		o->automatic = true;
+		return 0;
+	case OPT_PROGRESS:
+		o->progress = true;
+		return 0;
+	case 'q':
+		o->quiet = true;
+		return 0;
+	default:
+		return counting_option(app, &o->counting, c, true);
+	}
+}
+
+static int check_options(const struct app *app, struct record_options *o)
+{
+	struct counting *c = &o->counting;
+	bool to_stdout = c->output && !strcmp(c->output, "-");
+
+	if (o->in_stream && !c->command)
+		return app_usage(app, "--in-stream records the samples of a COMMAND: give one");
+	if (o->in_stream && c->has_period && c->period_ns)
+		return app_usage(app, "--in-stream and a period -p do not go together");
+	if (o->flight_ns && to_stdout)
+		return app_usage(app, "-F writes several files: give a name with -o");
+	if (c->json && to_stdout)
+		return app_usage(app, "--json and -o - both want stdout");
+	if (to_stdout && isatty(STDOUT_FILENO))
+		return app_usage(app, "-o -: a capture is nothing for a terminal");
+	if (!c->output)
+		c->output = CAPTURE_DEFAULT_FILE;
+	if (!c->has_period && !o->in_stream)
+		c->period_ns = DEFAULT_PERIOD_MS * NS_PER_MS;
+	return 0;
+}
+
+/* Return: 0; an exit status; -1 help was printed. */
+static int parse_options(struct app *app, int argc, char **argv, struct record_options *o)
+{
+	int c, ret;
+
+	optind = 0;
+	/* +: options after the command are the command's */
+	while ((c = getopt_long(argc, argv, "+" COUNTING_LETTERS "F:q", long_options, NULL)) !=
+	       -1) {
+		if (c == 'h') {
+			fputs(help, app->out);
+			return -1;
+		}
+		ret = take_option(app, o, c);
+		if (ret)
+			return ret;
+	}
+	if (optind < argc)
+		o->counting.command = argv + optind;
+	return check_options(app, o);
+}
+
+/* --- recording --------------------------------------------------------------- */
+
+static int keep(struct record *r, const struct perfctr_slot *slot, uint64_t now_ns)
+{
+	uint32_t size;
+	int error;
+
+	if (!r->options.flight_ns)
+		return perfctr_capture_write_sample(r->writer, slot->bytes, slot->size);
+	/* the first word of a sample is its size; it may be shorter than the slot */
+	memcpy(&size, slot->bytes, sizeof(size));
+	if (size > slot->size)
+		return -EBADMSG;
+	error = flight_add(&r->flight, slot->bytes, size, now_ns);
+	r->flight_was_cut |= r->flight.cut_short != 0;
+	return error;
+}
+
+/*
+ * Take what has been published so far, in bursts: one store gives many slots back. Not what
+ * comes meanwhile: where samples come faster than they can be written there is no end, and
+ * signals, the command's end and flushes would wait for it.
+ */
+static int drain(struct record *r)
+{
+	/* half a ring at most, so that a fast source finds free slots meanwhile */
+	const uint32_t burst = perfctr_session_sizes(r->session)->slots / 2 + 1;
+	uint32_t left = perfctr_cursor_lag(r->cursor), taken = 0;
+	uint64_t now_ns = perfctr_time_raw_ns();
+	struct perfctr_slot slot;
+	int result;
+
+	/* once more than there is: peeking at nothing tells that the device is gone */
+	while ((result = perfctr_cursor_peek(r->cursor, taken, &slot)) > 0 && left) {
+		int error = keep(r, &slot, now_ns);
+
+		if (error) {
+			perfctr_cursor_advance(r->cursor, taken);
+			return error;
+		}
+		if (!r->options.flight_ns)
+			r->samples++;
+		left--;
+		if (++taken == burst) {
+			perfctr_cursor_advance(r->cursor, taken);
+			taken = 0;
+		}
+	}
+	perfctr_cursor_advance(r->cursor, taken);
+	return result < 0 ? result : 0;
+}
+
+static int write_on_time(struct record *r, uint64_t now_ns)
+{
+	int error = 0;
+
+	if (!r->writer)
+		return 0;
+	if (now_ns - r->anchored_ns >= ANCHOR_MS * NS_PER_MS) {
+		r->anchored_ns = now_ns;
+		error = perfctr_capture_write_anchor(r->writer);
+	}
+	if (!error && now_ns - r->flushed_ns >= FLUSH_MS * NS_PER_MS) {
+		r->flushed_ns = now_ns;
+		error = perfctr_capture_flush(r->writer);
+	}
+	return error;
+}
+
+static void show_progress(struct record *r, uint64_t now_ns)
+{
+	char samples[32], size[40], text[256];
+	uint64_t bytes, count;
+
+	if (!r->shows_progress || now_ns - r->shown_ns < PROGRESS_MS * NS_PER_MS)
+		return;
+	r->shown_ns = now_ns;
+	bytes = r->writer ? perfctr_capture_bytes(r->writer) : r->flight.count * r->flight.stride;
+	count = r->writer ? r->samples : r->flight.count;
+	snprintf(text, sizeof(text),
+		 "%s %.1f s, %s samples, %s; %" PRIu64 " merged, %.3f s lost; %s",
+		 r->options.flight_ns ? "keeping:" : "recording:",
+		 (double)(now_ns - r->begin_ns) * 1e-9,
+		 number_group(count, samples, sizeof(samples)),
+		 record_bytes_text(bytes, size, sizeof(size)), perfctr_cursor_merged(r->cursor),
+		 (double)perfctr_cursor_lost_ns(r->cursor) * 1e-9,
+		 r->command.argv ? "until the command ends" : "Ctrl-C ends");
+	/* a line that wraps could not be taken back */
+	fprintf(r->app->err, "\r\033[K%.*s", app_columns(r->app->err, (int)sizeof(text)) - 1, text);
+	fflush(r->app->err);
+	r->progress_on_screen = true;
+}
+
+static void clear_progress(struct record *r)
+{
+	if (r->progress_on_screen)
+		fputs("\r\033[K", r->app->err);
+	r->progress_on_screen = false;
+}
+
+/* Return: whether counting shall end. */
+static bool take_signals(struct record *r)
+{
+	struct signalfd_siginfo info;
+	bool ends = false;
+
+	while (signals_next(&r->signals, &info)) {
+		if (info.ssi_signo == SIGCHLD || info.ssi_signo == SIGPIPE)
+			continue;
+		if (info.ssi_signo == SIGUSR1) {
+			clear_progress(r);
+			/* that one file failed was told; the next one may not */
+			record_dump_numbered(r);
+			continue;
+		}
+		r->ended_by = (int)info.ssi_signo;
+		ends = true;
+		/* the terminal tells the command by itself, kill(1) does not */
+		if (info.ssi_code <= 0)
+			command_kill(&r->command, r->ended_by);
+	}
+	return ends;
+}
+
+static uint64_t time_left_ns(uint64_t deadline_ns, uint64_t now_ns)
+{
+	return deadline_ns > now_ns ? deadline_ns - now_ns : 0;
+}
+
+/* When to look again, whatever happens, in ms. */
+static int patience_ms(const struct record *r, uint64_t now_ns, uint64_t told_ns)
+{
+	const struct counting *c = &r->options.counting;
+	uint64_t left_ns = FLUSH_MS * NS_PER_MS, other_ns;
+
+	/* a watermark that is not reached wakes nobody */
+	if (!c->period_ns || c->period_ns < LATENCY_MS * NS_PER_MS)
+		left_ns = 2 * LATENCY_MS * NS_PER_MS;
+	if (c->timeout_ns && !told_ns) {
+		other_ns = time_left_ns(r->begin_ns + c->timeout_ns, now_ns);
+		left_ns = other_ns < left_ns ? other_ns : left_ns;
+	}
+	return (int)(left_ns / NS_PER_MS) + 1;
+}
+
+/* Read samples until the command ends, the time is over or a signal says so. */
+static int collect(struct record *r)
+{
+	const uint64_t timeout_ns = r->options.counting.timeout_ns;
+	uint64_t told_ns = 0;
+
+	for (;;) {
+		struct pollfd fds[] = {
+			{ .fd = r->signals.fd, .events = POLLIN },
+			{ .fd = perfctr_session_eventfd(r->session), .events = POLLIN },
+		};
+		uint64_t now_ns, counter;
+		int error;
+
+		error = drain(r);
+		now_ns = perfctr_time_raw_ns();
+		if (!error)
+			error = write_on_time(r, now_ns);
+		if (error)
+			return error;
+		show_progress(r, now_ns);
+		if (command_has_ended(&r->command))
+			return 0;
+		if (told_ns && now_ns - told_ns >= COMMAND_GRACE_MS * NS_PER_MS)
+			return 0;
+		if (!told_ns && timeout_ns && now_ns - r->begin_ns >= timeout_ns) {
+			if (!r->command.argv)
+				return 0;
+			command_kill(&r->command, SIGTERM);
+			told_ns = now_ns;
+			continue;
+		}
+		if (poll(fds, ARRAY_SIZE(fds), patience_ms(r, now_ns, told_ns)) < 0 &&
+		    errno != EINTR)
+			return -errno;
+		/* the count says nothing that the ring does not */
+		if (fds[1].revents && read(fds[1].fd, &counter, sizeof(counter)) < 0 &&
+		    errno != EAGAIN)
+			return -errno;
+		if (take_signals(r)) {
+			/* the second time means it */
+			if (!r->command.argv || told_ns)
+				return 0;
+			told_ns = now_ns;
+		}
+	}
+}
+
+/* --- the command ---------------------------------------------------------------- */
+
+static int launch(struct record *r)
+{
+	const struct counting *c = &r->options.counting;
+	bool stdout_is_ours = c->json || !strcmp(c->output, "-");
+	int status = 0;
+
+	if (r->options.in_stream)
+		status = command_share(r->app, &r->command, r->device, r->session);
+	if (!status)
+		status = command_prepare(r->app, &r->command, stdout_is_ours ? STDERR_FILENO : -1);
+	return status;
+}
+
+/* --- running ------------------------------------------------------------------------ */
+
+/* Stop, write what is left, close the file. Return: 0 or a negative errno. */
+static int finish(struct record *r, bool write_more)
+{
+	int error = perfctr_session_stop(r->session, 0), result;
+
+	r->end_ns = perfctr_time_raw_ns();
+	if (error == -ENODEV)
+		error = 0;
+	/* after a full disk nothing more fits, but what the ring has costs nothing to try */
+	result = write_more ? drain(r) : 0;
+	if (!error && result != -ENODEV)
+		error = result;
+	r->has_status = !perfctr_session_status(r->session, &r->status, sizeof(r->status));
+	if (r->writer) {
+		if (write_more) {
+			result = record_end_file(r, r->writer);
+			error = error ? error : result;
+		}
+		r->bytes = perfctr_capture_bytes(r->writer);
+	}
+	return error;
+}
+
+static int run(struct record *r)
+{
+	int status = launch(r), error;
+	bool failed;
+
+	if (status)
+		return status;
+	if (!r->options.flight_ns) {
+		error = record_begin_file(r, r->file_fd, &r->writer);
+		if (error) {
+			command_abandon(&r->command);
+			return app_failed(r->app, error);
+		}
+	}
+	r->begin_ns = perfctr_time_raw_ns();
+	r->flushed_ns = r->begin_ns;
+	r->anchored_ns = r->begin_ns;
+	error = perfctr_session_start(r->session, 0);
+	if (error) {
+		command_abandon(&r->command);
+		return app_failed(r->app, error);
+	}
+	status = command_go(r->app, &r->command);
+	error = status ? 0 : collect(r);
+	/* unplugged: what was recorded until then is worth keeping */
+	r->device_is_gone = error == -ENODEV;
+	if (r->device_is_gone)
+		error = 0;
+	failed = error != 0;
+	clear_progress(r);
+	if (failed) {
+		app_failed(r->app, error);
+		if (r->command.argv && !r->command.child.ended)
+			app_error(r->app, "%s goes on without being recorded", r->command.argv[0]);
+	}
+	error = finish(r, !failed);
+	if (!failed && error) {
+		failed = true;
+		app_failed(r->app, error);
+	}
+	if (r->options.flight_ns && record_dump(r, r->options.counting.output))
+		failed = true;
+	if (!r->options.quiet)
+		record_print_end(r, !failed);
+	if (r->device_is_gone && r->command.argv)
+		/* its status is still wanted; a terminal's Ctrl-C reaches it without us */
+		child_wait(&r->command.child);
+	if (!status)
+		status = failed || (r->device_is_gone && !r->command.argv) ?
+				 EXIT_FAILED :
+				 command_status(&r->command, r->ended_by);
+	if (r->options.counting.json)
+		record_print_json(r, status, !failed);
+	return status;
+}
+
+/* --- set-up ---------------------------------------------------------------------------- */
+
+static int create_session(struct record *r)
+{
+	const struct record_options *o = &r->options;
+	struct perfctr_session_opts opts = {
+		.size = sizeof(opts),
+		.period_ns = o->counting.period_ns,
+		.flags = (o->counting.keep_awake ? DRM_PERFCTR_SETUP_KEEP_AWAKE : 0) |
+			 (o->automatic ? DRM_PERFCTR_SETUP_AUTOMATIC : 0),
+	};
+	uint64_t samples = opts.period_ns ? LATENCY_MS * NS_PER_MS / opts.period_ns : 1;
+	const uint64_t most = perfctr_device_info(r->device)->max_slots / 8;
+	int error;
+
+	/* far below what the library's ring of a quarter of a second holds */
+	samples = samples > most ? most : samples;
+	opts.watermark = samples ? (uint32_t)samples : 1;
+	error = o->in_stream ? counting_in_stream_session(r->selection, &opts, &r->session) :
+			       perfctr_session_new(r->selection, &opts, &r->session);
+	if (!error)
+		error = perfctr_cursor_new(r->session, &r->cursor);
+	if (error)
+		return app_failed(r->app, error);
+	r->flight.keep_ns = o->flight_ns;
+	r->flight.stride = perfctr_session_sizes(r->session)->slot_stride;
+	r->flight.limit_bytes = (size_t)RECORD_FLIGHT_LIMIT_MIB << 20;
+	return 0;
+}
+
+int record_run(struct app *app, int argc, char **argv)
+{
+	struct record r = {
+		.app = app,
+		.file_fd = -1,
+		.signals.fd = -1,
+		.command.shared_fd = -1,
+	};
+	/* SIGPIPE: a reader of our pipe that is gone is an error of write(), the end is told */
+	int more_signals[] = { SIGCHLD, SIGPIPE, 0, 0 };
+	int status;
+
+	status = parse_options(app, argc, argv, &r.options);
+	if (status) {
+		option_words_free(&r.options.counting.events);
+		return status < 0 ? EXIT_FINE : status;
+	}
+	r.command.argv = r.options.counting.command;
+	r.shows_progress = !r.options.quiet && isatty(STDERR_FILENO) &&
+			   (r.options.progress || !r.command.argv);
+	if (r.options.flight_ns)
+		more_signals[2] = SIGUSR1;
+
+	status = counting_open(app, &r.options.counting, &r.device, &r.selection);
+	if (!status)
+		status = create_session(&r);
+	if (!status)
+		status = record_open_output(&r);
+	if (!status)
+		status = signals_catch(app, &r.signals, more_signals);
+	if (!status)
+		status = run(&r);
+
+	if (r.file_fd >= 0 && close(r.file_fd) && !status) {
+		app_error(app, "%s: %s", r.options.counting.output, strerror(errno));
+		status = EXIT_FAILED;
+	}
+	signals_release(&r.signals);
+	command_close(&r.command);
+	flight_free(&r.flight);
+	perfctr_capture_writer_unref(r.writer);
+	perfctr_cursor_unref(r.cursor);
+	perfctr_session_unref(r.session);
+	perfctr_selection_unref(r.selection);
+	perfctr_device_unref(r.device);
+	option_words_free(&r.options.counting.events);
+	return status;
+}

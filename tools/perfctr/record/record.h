@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: MIT */
+/* What the parts of perfctr record share. */
+#ifndef PERFCTR_RECORD_H
+#define PERFCTR_RECORD_H
+
+#include <perfctr/capture.h>
+
+#include "lib/command.h"
+#include "lib/counting.h"
+#include "flight.h"
+#include "lib/signals.h"
+
+enum { RECORD_FLIGHT_LIMIT_MIB = 1024 };
+
+/**
+ * struct record_options - the command line
+ */
+struct record_options {
+	struct counting counting;
+	/** @flight_ns: what the flight recorder keeps, 0: record all. */
+	uint64_t flight_ns;
+	bool in_stream;
+	bool automatic;
+	bool progress;
+	bool quiet;
+};
+
+/**
+ * struct record - a recording
+ */
+struct record {
+	struct app *app;
+	struct record_options options;
+	struct perfctr_device *device;
+	struct perfctr_selection *selection;
+	struct perfctr_session *session;
+	struct perfctr_cursor *cursor;
+	/** @writer: NULL in flight mode until something is written. */
+	struct perfctr_capture_writer *writer;
+	struct flight flight;
+	struct command command;
+	struct signals signals;
+	int file_fd;
+	uint64_t samples;
+	uint64_t bytes;
+	uint64_t begin_ns, end_ns;
+	uint64_t flushed_ns, anchored_ns, shown_ns;
+	/** @dumps: files that the flight recorder wrote. */
+	unsigned int dumps;
+	/** @ended_by: signal that ended it, 0 if none. */
+	int ended_by;
+	bool shows_progress;
+	bool progress_on_screen;
+	/** @flight_was_cut: memory was not enough for all of flight_ns. */
+	bool flight_was_cut;
+	bool device_is_gone;
+	/** @status: the kernel's own totals, if @has_status. */
+	struct drm_perfctr_status status;
+	bool has_status;
+};
+
+/* --- record_file.c: all return 0 or an exit status, the reason was told, unless they say else */
+
+/* Whether the file may be written, found out before anything is counted. */
+int record_open_output(struct record *r);
+
+/* What comes before the samples. Return: 0 or a negative errno. */
+int record_begin_file(struct record *r, int fd, struct perfctr_capture_writer **writer);
+
+/* The kernel's totals and the time once more. Return: 0 or a negative errno. */
+int record_end_file(struct record *r, struct perfctr_capture_writer *writer);
+
+/* What the flight recorder keeps, into a file. */
+int record_dump(struct record *r, const char *path);
+
+/* The same into FILE.1, FILE.2, ... */
+int record_dump_numbered(struct record *r);
+
+/* --- record_end.c */
+
+/* "12.3 kB"; 40 bytes are enough. Return: @text. */
+char *record_bytes_text(uint64_t bytes, char *text, size_t size);
+
+/* What was recorded: the line for people, and JSON. whole: nothing is missing at the end. */
+void record_print_end(const struct record *r, bool whole);
+void record_print_json(const struct record *r, int exit_status, bool whole);
+
+#endif /* PERFCTR_RECORD_H */

@@ -1,0 +1,416 @@
+// SPDX-License-Identifier: MIT
+/*
+ * perfctr report --html: one file that needs nothing else. Tables are in it as
+ * they are; the time lines are data that the page's script draws.
+ */
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/number.h"
+#include "lib/json.h"
+#include "report.h"
+#include "report_page.h"
+
+/* --- head --------------------------------------------------------------------- */
+
+static const char *title_of(const struct report *report)
+{
+	const char *command = capture_file_text(report->file, "command");
+
+	return command ? command : perfctr_device_info(report->file->device)->name;
+}
+
+static void write_fact(const struct report *report, const char *name, const char *value)
+{
+	if (!value || !*value)
+		return;
+	fprintf(report->out, "<div><dt>%s</dt><dd>", name);
+	report_markup_text(report->out, value);
+	fputs("</dd></div>\n", report->out);
+}
+
+static void write_facts(const struct report *report)
+{
+	const struct capture_file *file = report->file;
+	const struct perfctr_span *span = perfctr_totals_span(file->totals);
+	char text[256], number[32], other[32];
+
+	fputs("<dl class=\"facts\">\n", report->out);
+	snprintf(text, sizeof(text), "%s (%s)", perfctr_device_info(file->device)->name,
+		 perfctr_device_driver(file->device));
+	write_fact(report, "device", text);
+	write_fact(report, "recorded", report_date(file, text, sizeof(text)));
+	snprintf(text, sizeof(text), "%.6f s", (double)span->elapsed_ns * 1e-9);
+	write_fact(report, "time", text);
+	write_fact(report, "samples", number_group(span->samples, number, sizeof(number)));
+	if (file->session && file->session->period_ns) {
+		snprintf(text, sizeof(text), "%ss",
+			 number_short((double)file->session->period_ns * 1e-9, number,
+				      sizeof(number)));
+		write_fact(report, "period", text);
+	}
+	snprintf(text, sizeof(text), "%sB",
+		 number_short((double)file->bytes, other, sizeof(other)));
+	write_fact(report, "file", text);
+	write_fact(report, "kernel", capture_file_text(file, "kernel"));
+	fputs("</dl>\n", report->out);
+}
+
+static void write_notes(const struct report *report)
+{
+	const struct perfctr_span *span = perfctr_totals_span(report->file->totals);
+	char text[512];
+	size_t n;
+
+	fputs("<ul class=\"notes\">\n", report->out);
+	for (n = 0; report_trouble(report->file, n, text, sizeof(text)); n++) {
+		bool bad = span->lost_ns || span->missing_samples || report->file->damage;
+
+		fprintf(report->out, "<li%s>", bad ? " class=\"bad\"" : "");
+		report_markup_text(report->out, text);
+		fputs("</li>\n", report->out);
+	}
+	if (!n)
+		fputs("<li class=\"good\">complete: nothing merged, nothing lost</li>\n",
+		      report->out);
+	fputs("</ul>\n", report->out);
+}
+
+static void write_head(const struct report *report)
+{
+	FILE *out = report->out;
+
+	fputs("<!DOCTYPE html>\n<!-- made by perfctr report " PERFCTR_VERSION " -->\n"
+	      "<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+	      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+	      "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
+	      "style-src 'unsafe-inline'; script-src 'unsafe-inline'; base-uri 'none'; "
+	      "form-action 'none'\">\n<title>",
+	      out);
+	report_markup_text(out, title_of(report));
+	fputs(" \xe2\x80\x93 perfctr</title>\n<style>\n", out);
+	fputs(report_page_style, out);
+	fputs("</style>\n</head>\n<body>\n<header>\n<h1>", out);
+	report_markup_text(out, title_of(report));
+	fputs("</h1>\n", out);
+	write_facts(report);
+	write_notes(report);
+	fputs("</header>\n", out);
+}
+
+static const char page_lines[] =
+	"<noscript><p>The time lines need JavaScript; the tables below are complete "
+	"without.</p></noscript>\n"
+	"<main>\n<div class=\"bar\">\n"
+	"<div class=\"tools\" role=\"toolbar\" aria-label=\"Time lines\">\n"
+	"<input type=\"search\" id=\"search\" placeholder=\"search counters\" "
+	"aria-label=\"Search counters\">\n"
+	"<label><input type=\"checkbox\" id=\"blocks\"> each block</label>\n"
+	"<label><input type=\"checkbox\" id=\"zero\"> zeros</label>\n"
+	"<label title=\"scale each line to its largest value\">"
+	"<input type=\"checkbox\" id=\"peaks\"> whole peaks</label>\n"
+	"<label title=\"scale each line to what is visible of it\">"
+	"<input type=\"checkbox\" id=\"fit\"> fit height</label>\n"
+	"<button type=\"button\" id=\"out\" title=\"zoom out (-)\" "
+	"aria-label=\"Zoom out\">\xe2\x88\x92</button>\n"
+	"<button type=\"button\" id=\"in\" title=\"zoom in (+)\" "
+	"aria-label=\"Zoom in\">+</button>\n"
+	"<button type=\"button\" id=\"all\" title=\"all of it (0)\">all</button>\n"
+	"<button type=\"button\" id=\"theme\">light/dark</button>\n"
+	"<span id=\"readout\" role=\"status\"></span>\n</div>\n"
+	"<div class=\"strip\"><div class=\"name\">merged, lost</div>\n<div>\n"
+	"<div id=\"overview\" role=\"slider\" tabindex=\"0\" aria-label=\"Visible time\" aria-valuemin=\"0\" "
+	"aria-valuemax=\"100\" aria-valuenow=\"0\"><div id=\"window\" class=\"hidden\"></div></div>\n"
+	"<div id=\"axis\" aria-hidden=\"true\"></div>\n</div>\n<div></div></div>\n</div>\n"
+	"<div id=\"lines\"></div>\n"
+	"<p id=\"none\" class=\"quiet hidden\">Nothing has that name, or all of it is zero.</p>\n"
+	"</main>\n";
+
+/* --- tables ------------------------------------------------------------------------ */
+
+static void write_number(FILE *out, double value, const char *text)
+{
+	if (isfinite(value))
+		fprintf(out, "<td class=\"n%s\" data-v=\"%.17g\">%s</td>",
+			value == 0 ? " zero" : "", value, text);
+	else
+		fputs("<td class=\"n\" data-v=\"-1\"></td>", out);
+}
+
+static void write_cell(FILE *out, const char *class, const char *text)
+{
+	fprintf(out, "<td%s>", class);
+	report_markup_text(out, text);
+	fputs("</td>", out);
+}
+
+static void write_row(const struct report *report, const struct timeline_line *line)
+{
+	const struct row *row = line->row;
+	FILE *out = report->out;
+	char text[64], notes[256];
+	bool ok = row->state == PERFCTR_VALUE_OK;
+
+	fputs("<tr><td title=\"", out);
+	if (row->metric)
+		report_markup_text(out, row->metric->long_text);
+	else if (row->desc)
+		report_markup_text(out, row->desc->long_text);
+	fputs("\">", out);
+	report_markup_text(out, row->event);
+	fputs("</td>", out);
+	report_value(row, text, sizeof(text));
+	if (ok)
+		write_number(out, row->metric ? row->number : (double)row->value * row->scale,
+			     text);
+	else
+		write_cell(out, " class=\"n\" data-v=\"-1\"", text);
+	write_cell(out, "", row->unit);
+	write_number(out, row->rate, number_short(row->rate, text, sizeof(text)));
+	write_number(out, line->least, number_short(line->least, text, sizeof(text)));
+	write_number(out, line->most, number_short(line->most, text, sizeof(text)));
+	write_cell(out, "", report_rate_unit(row, text, sizeof(text)));
+	write_cell(out, " class=\"note\"", report_notes(row, notes, sizeof(notes)));
+	fputs("</tr>\n", out);
+}
+
+static void write_table(const struct report *report, const char *title, bool of_blocks)
+{
+	const struct timeline *t = report->timeline;
+	FILE *out = report->out;
+
+	fprintf(out,
+		"<details%s>\n<summary>%s</summary>\n<div class=\"scroll\"><table>\n<thead><tr>"
+		"<th scope=\"col\">event</th><th scope=\"col\" class=\"n\">count</th>"
+		"<th scope=\"col\">unit</th><th scope=\"col\" class=\"n\">rate</th>"
+		"<th scope=\"col\" class=\"n\">min</th><th scope=\"col\" class=\"n\">max</th>"
+		"<th scope=\"col\">unit</th><th scope=\"col\">notes</th></tr></thead>\n<tbody>\n",
+		of_blocks ? "" : " open", title);
+	for (size_t n = 0; n < t->line_count; n++)
+		if (t->lines[n].is_block == of_blocks && (!of_blocks || t->lines[n].row->info))
+			write_row(report, &t->lines[n]);
+	fputs("</tbody></table></div>\n</details>\n", out);
+}
+
+/* --- data of the time lines ---------------------------------------------------------- */
+
+/* A text as JSON inside of a script: nothing in it can end the script. */
+static void write_text(FILE *out, const char *name, const char *value)
+{
+	struct json_object *o = json_object_new_object(), *text;
+	const char *bytes = "null";
+
+	json_add_text(o, name, value);
+	if (json_object_object_get_ex(o, name, &text) && text)
+		bytes = json_object_to_json_string(text);
+	fprintf(out, "\"%s\":", name);
+	for (; *bytes; bytes++) {
+		if (*bytes == '<')
+			fputs("\\u003c", out);
+		else
+			fputc(*bytes, out);
+	}
+	json_object_put(o);
+}
+
+static void write_value(FILE *out, double value)
+{
+	if (isfinite(value))
+		fprintf(out, "%.5g", value);
+	else
+		fputs("null", out);
+}
+
+static void write_values(FILE *out, const char *name, const double *values, size_t count)
+{
+	fprintf(out, ",\"%s\":[", name);
+	for (size_t n = 0; n < count; n++) {
+		if (n)
+			fputc(',', out);
+		write_value(out, values[n]);
+	}
+	fputc(']', out);
+}
+
+static double average_of(const struct timeline_line *line)
+{
+	const struct row *row = line->row;
+
+	if (row->state != PERFCTR_VALUE_OK)
+		return NAN;
+	return line->is_rate ? row->rate : row->number;
+}
+
+/* What a screen reader says of a picture. */
+static void describe(const struct timeline_line *line, char *text, size_t size)
+{
+	char unit[64], mean[32], least[32], most[32];
+
+	report_rate_unit(line->row, unit, sizeof(unit));
+	snprintf(text, size, "mean %s%s, from %s%s to %s%s",
+		 number_short(average_of(line), mean, sizeof(mean)), unit,
+		 number_short(line->least, least, sizeof(least)), unit,
+		 number_short(line->most, most, sizeof(most)), unit);
+}
+
+static void write_line(const struct report *report, const struct timeline_line *line, bool first)
+{
+	const struct timeline *t = report->timeline;
+	const struct row *row = line->row;
+	char unit[64], text[512];
+	FILE *out = report->out;
+
+	fputs(first ? "\n{" : ",\n{", out);
+	write_text(out, "event", row->event);
+	fputc(',', out);
+	write_text(out, "name", row->counter);
+	fputc(',', out);
+	write_text(out, "label", row->label);
+	fputc(',', out);
+	write_text(out, "group", report_group(row));
+	fputc(',', out);
+	write_text(out, "text",
+		   row->metric ? row->metric->short_text :
+		   row->desc   ? row->desc->short_text :
+				 "");
+	fputc(',', out);
+	write_text(out, "unit", report_rate_unit(row, unit, sizeof(unit)));
+	fputc(',', out);
+	write_text(out, "total", row->metric ? NULL : report_value(row, text, sizeof(text)));
+	fputc(',', out);
+	write_text(out, "totalUnit", row->unit);
+	fputc(',', out);
+	write_text(out, "note", report_notes(row, text, sizeof(text)));
+	fputc(',', out);
+	describe(line, text, sizeof(text));
+	write_text(out, "say", text);
+	fprintf(out, ",\"block\":%d,\"average\":", line->is_block);
+	write_value(out, average_of(line));
+	fputs(",\"most\":", out);
+	write_value(out, line->most);
+	write_values(out, "mean", line->mean, t->bin_count);
+	/* the bins of single samples have no more to tell */
+	if (!t->is_exact) {
+		write_values(out, "min", line->min, t->bin_count);
+		write_values(out, "max", line->max, t->bin_count);
+	}
+	fputc('}', out);
+}
+
+/* Metrics before counters, and behind each its blocks. */
+static void write_group(const struct report *report, const char *group, bool *first)
+{
+	const struct timeline *t = report->timeline;
+
+	for (int metrics = 1; metrics >= 0; metrics--) {
+		for (size_t n = 0; n < t->line_count; n++) {
+			const struct timeline_line *sum = &t->lines[n];
+
+			if (sum->is_block || (sum->row->metric != NULL) != metrics ||
+			    strcmp(report_group(sum->row), group))
+				continue;
+			write_line(report, sum, *first);
+			*first = false;
+			for (size_t b = 0; b < t->line_count; b++)
+				if (report_is_part(&t->lines[b], sum))
+					write_line(report, &t->lines[b], false);
+		}
+	}
+}
+
+static void write_quality(const struct report *report)
+{
+	const uint32_t usual = DRM_PERFCTR_SAMPLE_PERIODIC | DRM_PERFCTR_SAMPLE_MANUAL |
+			       DRM_PERFCTR_SAMPLE_FINAL | DRM_PERFCTR_SAMPLE_IN_STREAM |
+			       DRM_PERFCTR_SAMPLE_AUTOMATIC | DRM_PERFCTR_SAMPLE_STRETCHED |
+			       DRM_PERFCTR_SAMPLE_MULTIPLEXED;
+	const struct timeline *t = report->timeline;
+	char flags[200], text[320];
+	bool first = true;
+
+	fputs(",\n\"quality\":{", report->out);
+	for (size_t n = 0; n < t->bin_count; n++) {
+		const struct timeline_bin *bin = &t->bins[n];
+		uint32_t odd = bin->flags & ~usual;
+
+		if (!bin->merged_periods && !bin->lost_ns && !odd)
+			continue;
+		perfctr_flag_text(odd, flags, sizeof(flags));
+		snprintf(text, sizeof(text), "%" PRIu64 " periods merged%s%s%s",
+			 bin->merged_periods, bin->lost_ns ? ", counts lost" : "", odd ? ", " : "",
+			 flags);
+		fprintf(report->out, "%s\"%zu\":[%" PRIu64 ",%" PRIu64 ",%d,\"%s\"]",
+			first ? "" : ",", n, bin->merged_periods, bin->lost_ns, odd != 0, text);
+		first = false;
+	}
+	fputc('}', report->out);
+}
+
+static void write_data(const struct report *report)
+{
+	const struct timeline *t = report->timeline;
+	FILE *out = report->out;
+	bool first = true;
+
+	fprintf(out,
+		"<script type=\"application/json\" id=\"data\">{\"exact\":%s,\"samples\":%" PRIu64
+		",\n\"from\":[",
+		t->is_exact ? "true" : "false", perfctr_totals_span(report->file->totals)->samples);
+	for (size_t n = 0; n < t->bin_count; n++)
+		fprintf(out, "%s%" PRIu64, n ? "," : "", t->bins[n].start_ns - t->start_ns);
+	fputs("],\n\"to\":[", out);
+	for (size_t n = 0; n < t->bin_count; n++)
+		fprintf(out, "%s%" PRIu64, n ? "," : "", t->bins[n].end_ns - t->start_ns);
+	fputc(']', out);
+	write_quality(report);
+	fputs(",\n\"lines\":[", out);
+	for (size_t n = 0; n < t->line_count; n++) {
+		const char *group = report_group(t->lines[n].row);
+		bool is_new = !t->lines[n].is_block;
+
+		for (size_t i = 0; is_new && i < n; i++)
+			is_new = strcmp(report_group(t->lines[i].row), group) != 0;
+		if (is_new)
+			write_group(report, group, &first);
+	}
+	fputs("]}</script>\n", out);
+}
+
+static const char page_foot[] =
+	"<footer>\n<p>Drag over a line to zoom into a piece of time, <kbd>shift</kbd> drag or "
+	"<kbd>\xe2\x86\x90</kbd> <kbd>\xe2\x86\x92</kbd> to move, <kbd>ctrl</kbd> wheel or "
+	"<kbd>+</kbd> <kbd>\xe2\x88\x92</kbd> to zoom, <kbd>0</kbd> or a double click for all of "
+	"it, <kbd>/</kbd> to search.</p>\n"
+	"<p>Counts are exact sums of all samples. The lines are rates over each sample's time; "
+	"metrics and levels are shown as they are. Grey: there is no value, as nobody measured or "
+	"a ratio would be one of nothing. ";
+
+static const char page_exact[] = "Each step of a line is one sample.";
+
+void report_html(const struct report *report)
+{
+	const struct timeline *t = report->timeline;
+	FILE *out = report->out;
+
+	write_head(report);
+	fputs(page_lines, out);
+	write_table(report, "Totals by type of block, and metrics", false);
+	write_table(report, "Totals of each block", true);
+	fputs(page_foot, out);
+	if (t->is_exact)
+		fputs(page_exact, out);
+	else
+		fprintf(out,
+			"This capture has more samples than the page has points: each of the %zu "
+			"points is the mean over its time, and the area around the line reaches from "
+			"the smallest to the largest sample, so no peak is hidden. perfctr export has "
+			"every sample.",
+			t->bin_count);
+	fputs("</p>\n</footer>\n", out);
+	write_data(report);
+	fputs("<script>\n", out);
+	fputs(report_page_script, out);
+	fputs("</script>\n</body>\n</html>\n", out);
+}

@@ -1,0 +1,354 @@
+// SPDX-License-Identifier: MIT
+/* perfctr report: what a capture holds. */
+#include "report.h"
+
+#include <fnmatch.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "common/number.h"
+#include "lib/option.h"
+#include "lib/output.h"
+
+enum {
+	/* one for each two pixels of a line: more is ink, not information */
+	SVG_BINS = 350,
+	/* numbers in a page: each costs some seven bytes */
+	HTML_NUMBERS = 1500000,
+	HTML_LEAST_BINS = 400,
+	HTML_MOST_BINS = 8000,
+};
+
+static const char help[] =
+	"usage: perfctr report [OPTION...] [FILE]\n"
+	"\n"
+	"Shows a capture of perfctr record (default: " CAPTURE_DEFAULT_FILE
+	"; - is stdin): totals,\n"
+	"rates and metrics, what was not measured, merged or lost.\n"
+	"\n"
+	"  -e, --event PATTERN  only what matches, e.g. 'metric:*', 'shader*/FRAG*'; may be\n"
+	"                     given several times\n"
+	"  -A, --per-core     lines of single blocks and cores too (also --per-block)\n"
+	"      --svg          a picture: counters and metrics over time\n"
+	"      --html         a page to look around in: zoom, pan, search; needs no network\n"
+	"  -j, --json         one JSON document\n"
+	"  -o, --output OUT   write there instead of to stdout\n"
+	"\n"
+	"A count is the exact sum of all samples. Rates are per second; min and max are of\n"
+	"single samples. In pictures of long captures each point stands for several samples:\n"
+	"the line is their mean, the area behind it reaches from the smallest to the largest.\n"
+	"\n"
+	"Exit: 0 fine, also for a file that was cut off; 1 error, or part of the file could\n"
+	"not be read; 2 usage.\n";
+
+enum format { FORMAT_TEXT, FORMAT_JSON, FORMAT_SVG, FORMAT_HTML };
+
+struct report_options {
+	const char *path;
+	const char *output;
+	enum format format;
+	bool per_block;
+	struct option_words patterns;
+};
+
+static const struct option long_options[] = {
+	{ "event", required_argument, NULL, 'e' }, { "per-core", no_argument, NULL, 'A' },
+	{ "per-block", no_argument, NULL, 'A' },   { "no-aggr", no_argument, NULL, 'A' },
+	{ "svg", no_argument, NULL, 's' },	   { "html", no_argument, NULL, 'w' },
+	{ "json", no_argument, NULL, 'j' },	   { "output", required_argument, NULL, 'o' },
+	{ "help", no_argument, NULL, 'h' },	   { 0 },
+};
+
+static int set_format(const struct app *app, struct report_options *o, enum format format)
+{
+	if (o->format != FORMAT_TEXT && o->format != format)
+		return app_usage(app, "--json, --svg and --html exclude each other");
+	o->format = format;
+	return 0;
+}
+
+/* Return: 0; an exit status; -1 help was printed. */
+static int parse_options(const struct app *app, int argc, char **argv, struct report_options *o)
+{
+	int c, ret = 0;
+
+	optind = 0;
+	while (!ret && (c = getopt_long(argc, argv, "e:Ajo:h", long_options, NULL)) != -1) {
+		switch (c) {
+		case 'e':
+			ret = option_words_add(app, &o->patterns, optarg);
+			break;
+		case 'A':
+			o->per_block = true;
+			break;
+		case 's':
+			ret = set_format(app, o, FORMAT_SVG);
+			break;
+		case 'w':
+			ret = set_format(app, o, FORMAT_HTML);
+			break;
+		case 'j':
+			ret = set_format(app, o, FORMAT_JSON);
+			break;
+		case 'o':
+			o->output = optarg;
+			break;
+		case 'h':
+			fputs(help, app->out);
+			return -1;
+		default:
+			ret = app_bad_option(app);
+		}
+	}
+	if (ret)
+		return ret;
+	if (argc - optind > 1)
+		return app_usage(app, "one FILE at a time; perfctr diff compares two");
+	o->path = optind < argc ? argv[optind] : CAPTURE_DEFAULT_FILE;
+	return 0;
+}
+
+/* --- what the formats share ----------------------------------------------------- */
+
+char *report_date(const struct capture_file *file, char *text, size_t size)
+{
+	const struct perfctr_span *span = perfctr_totals_span(file->totals);
+	struct tm parts;
+	time_t seconds;
+	uint64_t ns;
+
+	*text = '\0';
+	if (!span->samples || !capture_file_realtime(file, span->start_ns, &ns))
+		return text;
+	seconds = (time_t)(ns / NS_PER_S);
+	if (!gmtime_r(&seconds, &parts) || !strftime(text, size, "%Y-%m-%d %H:%M:%S UTC", &parts))
+		*text = '\0';
+	return text;
+}
+
+static bool flags_sentence(const struct perfctr_span *span, char *text, size_t size)
+{
+	const uint32_t odd = DRM_PERFCTR_SAMPLE_OVERFLOW | DRM_PERFCTR_SAMPLE_ERROR |
+			     DRM_PERFCTR_SAMPLE_RESET | DRM_PERFCTR_SAMPLE_SUSPENDED |
+			     DRM_PERFCTR_SAMPLE_UNPLUGGED;
+	char flags[128];
+
+	if (!(span->flags & odd))
+		return false;
+	perfctr_flag_text(span->flags & odd, flags, sizeof(flags));
+	snprintf(text, size, "samples are marked: %s", flags);
+	return true;
+}
+
+static bool sentence(const struct capture_file *file, size_t which, char *text, size_t size)
+{
+	const struct perfctr_span *span = perfctr_totals_span(file->totals);
+	uint64_t absent = capture_file_absent(file);
+	char number[32];
+
+	switch (which) {
+	case 0:
+		snprintf(text, size,
+			 "%s periods merged into longer samples: time resolution lost, no counts",
+			 number_group(span->merged_periods, number, sizeof(number)));
+		return span->merged_periods;
+	case 1:
+		snprintf(text, size, "the hardware lost counts of up to %.6f s",
+			 (double)span->lost_ns * 1e-9);
+		return span->lost_ns;
+	case 2:
+		return flags_sentence(span, text, size);
+	case 3:
+		if (capture_file_text(file, "flight_ns"))
+			snprintf(text, size,
+				 "a flight recorder: %s older samples are not in the file",
+				 number_group(absent, number, sizeof(number)));
+		else
+			snprintf(text, size, "%" PRIu64 " samples are not in the file", absent);
+		return absent;
+	case 4:
+		snprintf(text, size, "%" PRIu64 " samples are missing in between",
+			 span->missing_samples);
+		return span->missing_samples;
+	case 5:
+		snprintf(text, size, "%s", file->damage ? file->damage : "");
+		return file->damage;
+	case 6:
+		snprintf(text, size, "recording was not finished: the end is missing");
+		return !file->status && !file->damage &&
+		       !(span->flags & DRM_PERFCTR_SAMPLE_UNPLUGGED);
+	case 7:
+		snprintf(text, size, "%" PRIu64 " records are no samples and were left out",
+			 file->bad_samples);
+		return file->bad_samples;
+	default:
+		return false;
+	}
+}
+
+char *report_trouble(const struct capture_file *file, size_t n, char *text, size_t size)
+{
+	enum { SENTENCES = 8 };
+
+	for (size_t which = 0; which < SENTENCES; which++)
+		if (sentence(file, which, text, size) && !n--)
+			return text;
+	return NULL;
+}
+
+char *report_value(const struct row *row, char *text, size_t size)
+{
+	if (row->state != PERFCTR_VALUE_OK)
+		snprintf(text, size, "%s", perfctr_value_state_text(row->state));
+	else if (row->metric)
+		number_short(row->number, text, size);
+	else if (row->scale != 1)
+		snprintf(text, size, "%.2f", row->number);
+	else if (row->flags & PERFCTR_VALUE_ESTIMATED && row->number >= 0 && row->number < 1.8e19)
+		number_group((uint64_t)llround(row->number), text, size);
+	else
+		number_group(row->value, text, size);
+	if (*text && text[strlen(text) - 1] == ' ')
+		text[strlen(text) - 1] = '\0';
+	return text;
+}
+
+char *report_rate_unit(const struct row *row, char *text, size_t size)
+{
+	if (row->metric)
+		snprintf(text, size, "%s", row->unit);
+	else if (row->desc && row->desc->kind == PERFCTR_KIND_LEVEL)
+		snprintf(text, size, "%s", row->unit);
+	else
+		snprintf(text, size, "%s/s", row->unit);
+	return text;
+}
+
+char *report_notes(const struct row *row, char *text, size_t size)
+{
+	size_t used = 0;
+	char states[128];
+
+	*text = '\0';
+	if (row->flags & PERFCTR_VALUE_ESTIMATED && !row->metric)
+		used += (size_t)snprintf(text, size, "estimated: ran %.2f%% of the time",
+					 100 * row->running_ratio);
+	else if (row->flags & PERFCTR_VALUE_ESTIMATED)
+		used += (size_t)snprintf(text, size, "estimated: multiplexed");
+	if (row->missed && row->measured && used < size)
+		used += (size_t)snprintf(text + used, size - used,
+					 "%snot measured in %" PRIu64 " of %" PRIu64 " samples",
+					 used ? "; " : "", row->missed,
+					 row->missed + row->measured);
+	if (row->metric && row->flags & PERFCTR_VALUE_PARTIAL && used < size)
+		used += (size_t)snprintf(text + used, size - used, "%snot measured in all samples",
+					 used ? "; " : "");
+	if (row->state == PERFCTR_VALUE_NOT_MEASURED && row->info && row->info->states &&
+	    used < size) {
+		perfctr_state_text(row->info->states, states, sizeof(states));
+		snprintf(text + used, size - used, "%sblock: %s", used ? "; " : "", states);
+	}
+	return text;
+}
+
+/* --- command -------------------------------------------------------------------- */
+
+static size_t bins_of(const struct report_options *o, struct capture_file *file)
+{
+	size_t lines = 0, bins;
+
+	if (o->format == FORMAT_SVG)
+		return SVG_BINS;
+	if (o->format != FORMAT_HTML)
+		return 1;
+	for (size_t n = 0; n < perfctr_totals_block_count(file->totals); n++)
+		lines += 2 * perfctr_totals_counter_count(perfctr_totals_block(file->totals, n));
+	bins = HTML_NUMBERS / (3 * (lines + 1));
+	bins = bins < HTML_LEAST_BINS ? HTML_LEAST_BINS : bins;
+	return bins > HTML_MOST_BINS ? HTML_MOST_BINS : bins;
+}
+
+static bool matches(const struct report_options *o, const char *event)
+{
+	for (size_t n = 0; n < o->patterns.count; n++)
+		if (!fnmatch(o->patterns.words[n], event, FNM_CASEFOLD))
+			return true;
+	return !o->patterns.count;
+}
+
+/* Keep the lines that were asked for. Return: 0 or an exit status. */
+static int select_lines(const struct app *app, const struct report_options *o, struct timeline *t)
+{
+	size_t kept = 0;
+
+	for (size_t n = 0; n < t->line_count; n++)
+		if (matches(o, t->lines[n].row->event))
+			t->lines[kept++] = t->lines[n];
+	if (t->line_count && !kept)
+		return app_usage(app, "nothing in the capture matches '%s'", o->patterns.words[0]);
+	t->line_count = kept;
+	return 0;
+}
+
+static int show(struct app *app, const struct report_options *o, struct capture_file *file,
+		FILE *out)
+{
+	static void (*const formats[])(const struct report *report) = {
+		[FORMAT_TEXT] = report_text,
+		[FORMAT_JSON] = report_json,
+		[FORMAT_SVG] = report_svg,
+		[FORMAT_HTML] = report_html,
+	};
+	struct timeline timeline = { 0 };
+	struct report report = {
+		.app = app,
+		.file = file,
+		.timeline = &timeline,
+		.out = out,
+		/* a page can fold them away */
+		.per_block = o->per_block || o->format == FORMAT_HTML,
+	};
+	int status = timeline_fill(app, file, bins_of(o, file), report.per_block, &timeline);
+
+	if (!status)
+		status = select_lines(app, o, &timeline);
+	if (!status)
+		formats[o->format](&report);
+	timeline_free(&timeline);
+	return status;
+}
+
+static int write_report(struct app *app, const struct report_options *o, struct capture_file *file)
+{
+	struct output output;
+	int status = output_open(app, o->output, &output);
+
+	if (status)
+		return status;
+	return output_close(app, &output, show(app, o, file, output.stream));
+}
+
+int report_run(struct app *app, int argc, char **argv)
+{
+	struct report_options options = { 0 };
+	struct capture_file file;
+	int status = parse_options(app, argc, argv, &options);
+
+	if (!status)
+		status = capture_file_open(app, options.path, &file);
+	if (status) {
+		option_words_free(&options.patterns);
+		return status < 0 ? EXIT_FINE : status;
+	}
+	capture_file_warn(app, &file);
+	status = write_report(app, &options, &file);
+	if (!status)
+		status = capture_file_exit_status(&file);
+	capture_file_close(&file);
+	option_words_free(&options.patterns);
+	return status;
+}

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: MIT
+/* Tables of perfctr report. */
+#include <inttypes.h>
+#include <limits.h>
+#include <math.h>
+#include <string.h>
+
+#include "lib/columns.h"
+#include "common/number.h"
+#include "report.h"
+
+enum { VALUE_WIDTH = 22, UNIT_WIDTH = 14, EVENT_WIDTH = 28, FIELD_COLUMN = 12 };
+
+static void print_field(FILE *out, const char *name, const char *value)
+{
+	if (!value || !*value)
+		return;
+	fprintf(out, " %-10s ", name);
+	columns_wrap(out, value, FIELD_COLUMN, FIELD_COLUMN, app_columns(out, INT_MAX));
+}
+
+static void print_session(const struct report *report)
+{
+	const struct capture_file *file = report->file;
+	const struct perfctr_span *span = perfctr_totals_span(file->totals);
+	char text[64], number[32], bytes[32], line[192];
+
+	if (file->session && file->session->period_ns)
+		snprintf(text, sizeof(text), ", one each %ss",
+			 number_short((double)file->session->period_ns * 1e-9, number,
+				      sizeof(number)));
+	else
+		snprintf(text, sizeof(text), "%s", file->session ? ", no period" : "");
+	snprintf(line, sizeof(line), "%s%s, %.6f s, file of %sB",
+		 number_group(span->samples, number, sizeof(number)), text,
+		 (double)span->elapsed_ns * 1e-9,
+		 number_short((double)file->bytes, bytes, sizeof(bytes)));
+	print_field(report->out, "samples", line);
+}
+
+static void print_head(const struct report *report)
+{
+	const struct capture_file *file = report->file;
+	const struct perfctr_device *device = file->device;
+	const char *host = capture_file_text(file, "host");
+	const char *kernel = capture_file_text(file, "kernel");
+	char text[512];
+
+	snprintf(text, sizeof(text), "%s (%s, %s)", perfctr_device_info(device)->name,
+		 perfctr_device_driver(device), perfctr_device_path(device));
+	print_field(report->out, "device", text);
+	print_field(report->out, "command", capture_file_text(file, "command"));
+	print_field(report->out, "recorded", report_date(file, text, sizeof(text)));
+	if (host && kernel) {
+		snprintf(text, sizeof(text), "%.200s, %.200s", host, kernel);
+		print_field(report->out, "on", text);
+	}
+	print_session(report);
+	for (size_t n = 0; report_trouble(file, n, text, sizeof(text)); n++)
+		print_field(report->out, n ? "" : "note", text);
+	if (!report_trouble(file, 0, text, sizeof(text)))
+		print_field(report->out, "note", "complete: nothing merged, nothing lost");
+}
+
+static const char *short_or_blank(double value, char *text, size_t size)
+{
+	return isfinite(value) ? number_short(value, text, size) : "";
+}
+
+/* What a line has: widths in characters, and whether there is room for the range. */
+struct layout {
+	int value, unit, event;
+	bool range;
+	int columns;
+};
+
+enum { RATE_COLUMNS = 12, RANGE_COLUMNS = 22, BLANKS = 3, EVENT_LEAST = 12 };
+
+static int wider(int width, const char *text)
+{
+	int length = (int)strlen(text);
+
+	return length > width ? length : width;
+}
+
+static int columns_of(const struct layout *l)
+{
+	return l->value + l->unit + l->event + BLANKS + RATE_COLUMNS +
+	       (l->range ? RANGE_COLUMNS : 0);
+}
+
+/* First the range goes, then what is left of a name. */
+static struct layout lay_out(const struct report *report, bool of_blocks)
+{
+	const struct timeline *t = report->timeline;
+	struct layout l = { VALUE_WIDTH, UNIT_WIDTH, EVENT_WIDTH, true, 0 };
+	struct layout least = { 5, 4, 5, true, 0 };
+	char value[64];
+
+	l.columns = app_columns(report->out, INT_MAX);
+	for (size_t n = 0; n < t->line_count; n++) {
+		const struct row *row = t->lines[n].row;
+
+		if (t->lines[n].is_block != of_blocks)
+			continue;
+		l.event = wider(l.event, row->event);
+		least.event = wider(least.event, row->event);
+		least.value = wider(least.value, report_value(row, value, sizeof(value)));
+		least.unit = wider(least.unit, row->unit);
+	}
+	if (columns_of(&l) <= l.columns)
+		return l;
+	least.columns = l.columns;
+	least.range = columns_of(&least) <= l.columns;
+	if (columns_of(&least) > l.columns)
+		least.event -= columns_of(&least) - l.columns;
+	if (least.event < EVENT_LEAST)
+		least.event = EVENT_LEAST;
+	return least;
+}
+
+static void print_line(const struct report *report, const struct timeline_line *line,
+		       const struct layout *l)
+{
+	const struct row *row = line->row;
+	char value[64], rate[32], least[32], most[32], notes[256], text[264];
+
+	fprintf(report->out, "%*s  %-*s ", l->value, report_value(row, value, sizeof(value)),
+		l->unit, row->unit);
+	columns_cut(report->out, row->event, l->event);
+	fprintf(report->out, " %9s%s", short_or_blank(row->rate, rate, sizeof(rate)),
+		isfinite(row->rate) ? "/s" : "  ");
+	if (l->range)
+		fprintf(report->out, " %10s %10s",
+			short_or_blank(line->least, least, sizeof(least)),
+			short_or_blank(line->most, most, sizeof(most)));
+	report_notes(row, notes, sizeof(notes));
+	if (!*notes) {
+		fputc('\n', report->out);
+		return;
+	}
+	snprintf(text, sizeof(text), "(%s)", notes);
+	/* behind the line, or below it */
+	if (columns_of(l) + 2 + (int)strlen(text) > l->columns) {
+		fputc('\n', report->out);
+		columns_wrap(report->out, text, 0, 2, l->columns);
+	} else {
+		fprintf(report->out, "  %s\n", text);
+	}
+}
+
+static void print_table(const struct report *report, const char *title, bool of_blocks)
+{
+	const struct layout l = lay_out(report, of_blocks);
+	const struct timeline *t = report->timeline;
+
+	fprintf(report->out, "\n%*s  %-*s %-*s %9s  ", l.value,
+		(int)strlen(title) > l.value ? "count" : title, l.unit, "unit", l.event, "event",
+		"rate");
+	if (l.range)
+		fprintf(report->out, " %10s %10s", "min ", "max ");
+	fputc('\n', report->out);
+	for (size_t n = 0; n < t->line_count; n++) {
+		const struct timeline_line *line = &t->lines[n];
+
+		/* a metric of the device is in the first table */
+		if (line->is_block == of_blocks && (!of_blocks || line->row->info))
+			print_line(report, line, &l);
+	}
+}
+
+void report_text(const struct report *report)
+{
+	print_head(report);
+	if (!perfctr_totals_span(report->file->totals)->samples) {
+		fputs("\nthe capture has no samples\n", report->out);
+		return;
+	}
+	print_table(report, "count", false);
+	if (report->per_block)
+		print_table(report, "count of each block", true);
+}

@@ -1,0 +1,701 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The broker's side of the protocol in perfctr/broker.h.
+ *
+ * What comes from the client is checked here for what the policy says, and by the kernel for
+ * everything else. Nothing is read from memory that the client can write.
+ */
+#include "client.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <poll.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <perfctr/broker.h>
+
+#include "session.h"
+
+enum {
+	CONTENT_BYTES = PERFCTR_BROKER_MAX_BYTES - sizeof(struct perfctr_broker_header),
+	/* for the first request, and for each reply to be taken */
+	PATIENCE_S = 10,
+	/* how often memory that a client keeps is looked at */
+	REMAINS_MS = 250,
+	/* what a request costs, and how much a client may save for a burst */
+	REQUEST_NS = 1000000,
+	BURST_NS = 100000000,
+};
+
+struct message {
+	struct perfctr_broker_header header;
+	unsigned char content[CONTENT_BYTES];
+};
+
+struct client {
+	struct app *app;
+	struct serve_log *log;
+	const struct serve_rule *rule;
+	const struct serve_peer *peer;
+	int fd;
+	struct perfctr_device *device;
+	struct serve_sessions sessions;
+	const struct serve_share *share;
+	/* time up to which requests are covered: a token bucket */
+	uint64_t allowed_ns;
+	/* the request, then the reply to it */
+	struct message message;
+	size_t bytes;
+};
+
+/* --- messages --------------------------------------------------------------------- */
+
+static int send_message(int fd, const void *bytes, size_t size, const int *files)
+{
+	union {
+		char bytes[CMSG_SPACE(PERFCTR_BROKER_FILES * sizeof(int))];
+		struct cmsghdr align;
+	} control = { 0 };
+	struct iovec io = { .iov_base = (void *)bytes, .iov_len = size };
+	struct msghdr message = { .msg_iov = &io, .msg_iovlen = 1 };
+	ssize_t done;
+
+	if (files) {
+		struct cmsghdr *c;
+
+		message.msg_control = control.bytes;
+		message.msg_controllen = sizeof(control.bytes);
+		c = CMSG_FIRSTHDR(&message);
+		c->cmsg_level = SOL_SOCKET;
+		c->cmsg_type = SCM_RIGHTS;
+		c->cmsg_len = CMSG_LEN(PERFCTR_BROKER_FILES * sizeof(int));
+		memcpy(CMSG_DATA(c), files, PERFCTR_BROKER_FILES * sizeof(int));
+	}
+	do {
+		done = sendmsg(fd, &message, MSG_NOSIGNAL);
+	} while (done < 0 && errno == EINTR);
+	return done < 0 ? -errno : 0;
+}
+
+void serve_client_refuse(int fd, int error, const char *text)
+{
+	struct {
+		struct perfctr_broker_header header;
+		char text[512];
+	} m = { 0 };
+	size_t length = strlen(text) < sizeof(m.text) ? strlen(text) : sizeof(m.text) - 1;
+
+	memcpy(m.text, text, length);
+	m.header = (struct perfctr_broker_header){
+		.size = (uint32_t)(sizeof(m.header) + length + 1),
+		.version = PERFCTR_BROKER_VERSION,
+		.type = PERFCTR_BROKER_END,
+		.error = error,
+	};
+	send_message(fd, &m, m.header.size, NULL);
+	close(fd);
+}
+
+/* Put an error and its reason in place of the reply. Return: error. */
+static int refuse(struct client *c, int error, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+
+static int refuse(struct client *c, int error, const char *format, ...)
+{
+	char text[512];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	c->bytes = strlen(text) + 1;
+	memcpy(c->message.content, text, c->bytes);
+	c->message.header.error = error;
+	return error;
+}
+
+/* As refuse() for what the policy forbids, with a log line: somebody may wonder why. */
+static int forbid(struct client *c, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+static int forbid(struct client *c, const char *format, ...)
+{
+	char text[384];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	serve_log_line(c->log, "forbidden", c->peer, "%s", text);
+	return refuse(c, -EACCES, "the broker's policy (rule %s) does not allow %s", c->rule->name,
+		      text);
+}
+
+/* The kernel's answer; its reasons are the client's to explain, as if it had asked itself. */
+static int kernel_refused(struct client *c, int error)
+{
+	c->bytes = 0;
+	c->message.header.error = error;
+	return error;
+}
+
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
+}
+
+static void pause_ns(uint64_t ns)
+{
+	const struct timespec pause = { (time_t)(ns / NS_PER_S), (long)(ns % NS_PER_S) };
+
+	if (ns)
+		nanosleep(&pause, NULL);
+}
+
+/* A token bucket for requests of any kind: only the client waits. */
+static void limit_requests(struct client *c)
+{
+	uint64_t now = now_ns();
+
+	if (c->allowed_ns + BURST_NS < now)
+		c->allowed_ns = now - BURST_NS;
+	c->allowed_ns += REQUEST_NS;
+	if (c->allowed_ns > now)
+		pause_ns(c->allowed_ns - now);
+}
+
+/* --- OPEN ------------------------------------------------------------------------- */
+
+static bool entry_is(const struct perfctr_device_entry *e, const char *which)
+{
+	return !*which || !strcmp(e->path, which) || !strcmp(strrchr(e->path, '/') + 1, which) ||
+	       !strcmp(e->driver, which) || !strcasecmp(e->name, which);
+}
+
+static bool may_use(const struct serve_rule *rule, const struct perfctr_device_entry *e)
+{
+	return serve_words_match(&rule->devices, strrchr(e->path, '/') + 1) ||
+	       serve_words_match(&rule->devices, e->driver) ||
+	       serve_words_match(&rule->devices, e->name);
+}
+
+/* Among the DRM nodes with counters: the client does not choose what file the broker opens. */
+static int open_device(struct client *c, const char *which)
+{
+	struct perfctr_device_list *list;
+	bool found = false, open = false;
+	int error = perfctr_device_list_new(c->app->ctx, &list);
+
+	if (error)
+		return refuse(c, error, "%s", perfctr_ctx_error(c->app->ctx));
+	for (size_t n = 0; n < perfctr_device_list_count(list) && !open; n++) {
+		const struct perfctr_device_entry *e = perfctr_device_list_get(list, n);
+
+		if (e->error || !entry_is(e, which))
+			continue;
+		found = true;
+		if (!may_use(c->rule, e))
+			continue;
+		error = perfctr_device_open(c->app->ctx, e->path, &c->device);
+		open = !error;
+	}
+	perfctr_device_list_unref(list);
+	if (open)
+		return 0;
+	if (error)
+		return refuse(c, error, "%s", perfctr_ctx_error(c->app->ctx));
+	if (found)
+		return forbid(c, "%s%s", *which ? "device " : "any of the devices here", which);
+	return refuse(c, -ENODEV, "the broker has no device%s%s that offers counters",
+		      *which ? " " : "", which);
+}
+
+static int take_open(struct client *c)
+{
+	struct perfctr_broker_opened opened = { 0 };
+	char which[sizeof(opened.path)];
+	int error;
+
+	if (c->device)
+		return refuse(c, -EALREADY, "a device is open on this connection");
+	if (!c->bytes || c->bytes > sizeof(which) || c->message.content[c->bytes - 1])
+		return refuse(c, -EINVAL, "OPEN without the name of a device");
+	memcpy(which, c->message.content, c->bytes);
+	error = open_device(c, which);
+	if (error)
+		return error;
+	c->sessions.fd = perfctr_device_fd(c->device);
+	snprintf(opened.path, sizeof(opened.path), "%s", perfctr_device_path(c->device));
+	snprintf(opened.driver, sizeof(opened.driver), "%s", perfctr_device_driver(c->device));
+	memcpy(c->message.content, &opened, sizeof(opened));
+	c->bytes = sizeof(opened);
+	serve_log_line(c->log, "open", c->peer, "%s (%s) by rule %s", opened.path, opened.driver,
+		       c->rule->name);
+	return 0;
+}
+
+/* --- QUERY ------------------------------------------------------------------------ */
+
+static bool may_count(const struct serve_rule *rule, unsigned int type)
+{
+	const char *name = perfctr_block_type_name(type);
+
+	if (type == DRM_PERFCTR_BLOCK_GENERIC_PMU)
+		return rule->pmus.count != 0;
+	return serve_words_match(&rule->blocks, name ? name : "unknown");
+}
+
+static uint64_t larger(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
+static uint64_t smaller(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+static size_t block_count(const struct client *c)
+{
+	size_t count = 0;
+
+	for (size_t n = 0; n < perfctr_device_block_count(c->device); n++)
+		count += may_count(c->rule, perfctr_device_block(c->device, n)->type);
+	return count;
+}
+
+/* The device as this client has it: limits are the policy's where those are tighter. */
+static void query_device(struct client *c)
+{
+	struct drm_perfctr_device_info info = *perfctr_device_info(c->device);
+
+	info.block_count = (uint32_t)block_count(c);
+	info.max_sessions_per_file =
+		(uint32_t)smaller(info.max_sessions_per_file, c->rule->sessions);
+	info.max_ring_bytes = smaller(info.max_ring_bytes, c->rule->ring_bytes);
+	info.min_period_ns = larger(info.min_period_ns, c->rule->min_period_ns);
+	info.unprivileged_min_period_ns = info.min_period_ns;
+	/* jobs belong to a DRM file, and that stays here */
+	info.features &= ~(uint32_t)DRM_PERFCTR_FEATURE_IN_STREAM;
+	if (!c->rule->keep_awake)
+		info.features &= ~(uint32_t)DRM_PERFCTR_FEATURE_KEEP_AWAKE;
+	memcpy(c->message.content, &info, sizeof(info));
+}
+
+static void query_blocks(struct client *c, uint32_t first, uint32_t count)
+{
+	size_t at = 0;
+
+	for (size_t n = 0; n < perfctr_device_block_count(c->device); n++) {
+		const struct drm_perfctr_block_info *b = perfctr_device_block(c->device, n);
+
+		if (!may_count(c->rule, b->type))
+			continue;
+		if (at >= first && at - first < count)
+			memcpy(c->message.content + (at - first) * sizeof(*b), b, sizeof(*b));
+		at++;
+	}
+}
+
+static void query_clocks(struct client *c, uint32_t first, uint32_t count)
+{
+	for (size_t n = 0; n < count; n++)
+		memcpy(c->message.content + n * sizeof(struct drm_perfctr_clock_info),
+		       perfctr_device_clock(c->device, first + n),
+		       sizeof(struct drm_perfctr_clock_info));
+}
+
+static int take_query(struct client *c)
+{
+	struct perfctr_broker_header *h = &c->message.header;
+	size_t total, stride;
+	uint32_t count = 0;
+	int error;
+
+	switch (h->code) {
+	case DRM_PERFCTR_QUERY_DEVICE:
+		total = 1;
+		stride = sizeof(struct drm_perfctr_device_info);
+		break;
+	case DRM_PERFCTR_QUERY_BLOCKS:
+		total = block_count(c);
+		stride = sizeof(struct drm_perfctr_block_info);
+		break;
+	case DRM_PERFCTR_QUERY_CLOCKS:
+		error = perfctr_device_refresh(c->device);
+		if (error)
+			return kernel_refused(c, error);
+		total = perfctr_device_clock_count(c->device);
+		stride = sizeof(struct drm_perfctr_clock_info);
+		break;
+	default:
+		return refuse(c, -EINVAL, "the broker knows no query %u", h->code);
+	}
+	if (h->first < total)
+		count = (uint32_t)smaller(smaller(h->count, total - h->first),
+					  CONTENT_BYTES / stride);
+	if (count && h->code == DRM_PERFCTR_QUERY_DEVICE)
+		query_device(c);
+	else if (count && h->code == DRM_PERFCTR_QUERY_BLOCKS)
+		query_blocks(c, h->first, count);
+	else if (count)
+		query_clocks(c, h->first, count);
+	h->first = (uint32_t)total;
+	h->count = count;
+	h->stride = (uint32_t)stride;
+	c->bytes = count * stride;
+	return 0;
+}
+
+/* --- CONTROL ---------------------------------------------------------------------- */
+
+static bool pmu_type_is(const char *pmu, uint32_t type)
+{
+	char path[320];
+	long number;
+
+	snprintf(path, sizeof(path), "/sys/bus/event_source/devices/%s/type", pmu);
+	return !app_read_number(path, &number) && number >= 0 && (uint32_t)number == type;
+}
+
+/* Perf PMUs are requested by number, and the policy has names. */
+static bool may_count_pmu(const struct client *c, uint32_t type)
+{
+	static const char folder[] = "/sys/bus/event_source/devices";
+	DIR *dir = opendir(folder);
+	struct dirent *entry;
+	bool may = false;
+
+	while (dir && !may && (entry = readdir(dir)))
+		may = entry->d_name[0] != '.' && pmu_type_is(entry->d_name, type) &&
+		      serve_words_match(&c->rule->pmus, entry->d_name);
+	if (dir)
+		closedir(dir);
+	return may;
+}
+
+static int check_request(struct client *c, const struct drm_perfctr_block_request *r)
+{
+	const char *name = perfctr_block_type_name(r->type);
+
+	if (r->type == DRM_PERFCTR_BLOCK_GENERIC_PMU) {
+		if (!may_count_pmu(c, r->pmu_type))
+			return forbid(c, "perf PMU number %u", r->pmu_type);
+		return 0;
+	}
+	if (!may_count(c->rule, r->type))
+		return forbid(c, "block type %s (%u)", name ? name : "unknown", r->type);
+	return 0;
+}
+
+static int check_setup(struct client *c, const struct drm_perfctr_setup *s,
+		       const struct drm_perfctr_block_request *requests)
+{
+	for (uint32_t n = 0; n < s->request_count; n++) {
+		int error = check_request(c, &requests[n]);
+
+		if (error)
+			return error;
+	}
+	if (s->period_ns && s->period_ns < c->rule->min_period_ns)
+		return forbid(c, "a period of %llu ns, the shortest is %llu ns",
+			      (unsigned long long)s->period_ns,
+			      (unsigned long long)c->rule->min_period_ns);
+	if (s->flags & DRM_PERFCTR_SETUP_KEEP_AWAKE && !c->rule->keep_awake)
+		return forbid(c, "to keep the GPU awake");
+	return 0;
+}
+
+static int check_limits(struct client *c, const struct drm_perfctr_setup *s)
+{
+	uint64_t bytes, ring_bytes = s->ring_offset + s->ring_bytes;
+
+	if (serve_sessions_use(&c->sessions, &bytes) >= c->rule->sessions)
+		return refuse(c, -ENOSPC,
+			      "the broker's policy (rule %s) allows %u sessions at a time",
+			      c->rule->name, c->rule->sessions);
+	if (ring_bytes > c->rule->ring_bytes || bytes > c->rule->ring_bytes - ring_bytes)
+		return refuse(c, -ERANGE,
+			      "the broker's policy (rule %s) allows rings of %llu bytes in all",
+			      c->rule->name, (unsigned long long)c->rule->ring_bytes);
+	return 0;
+}
+
+static int kernel_control(struct client *c, uint32_t cmd, uint32_t handle, void *argument,
+			  size_t bytes)
+{
+	struct drm_perfctr_control control = {
+		.cmd = cmd,
+		.handle = handle,
+		.size = bytes,
+		.pointer = (uintptr_t)argument,
+	};
+
+	return serve_ioctl(c->sessions.fd, DRM_IOCTL_PERFCTR_CONTROL, &control);
+}
+
+static bool is_zero(const unsigned char *bytes, size_t size)
+{
+	while (size && !bytes[size - 1])
+		size--;
+	return !size;
+}
+
+/* Return: 0 with a checked copy of the requests that the client cannot reach. */
+static int read_setup(struct client *c, struct drm_perfctr_setup *s,
+		      struct drm_perfctr_block_request **requests)
+{
+	const struct perfctr_broker_header *h = &c->message.header;
+	const unsigned char *from = c->message.content;
+	size_t setup_bytes;
+
+	if (!h->count || h->stride < sizeof(**requests) || c->bytes / h->stride < h->count ||
+	    c->bytes - (size_t)h->count * h->stride < sizeof(*s))
+		return refuse(c, -EINVAL, "SETUP without its requests");
+	/* the requests are at the end, behind a structure that may have grown */
+	setup_bytes = c->bytes - (size_t)h->count * h->stride;
+	if (!is_zero(from + sizeof(*s), setup_bytes - sizeof(*s)))
+		return refuse(c, -E2BIG, "SETUP with members that the broker does not know");
+	memcpy(s, from, sizeof(*s));
+	from += setup_bytes;
+	if (s->eventfd != -1 || s->requests)
+		return refuse(c, -EINVAL, "SETUP names an eventfd, which is the broker's");
+	*requests = malloc(h->count * sizeof(**requests));
+	if (!*requests)
+		return refuse(c, -ENOMEM, "the broker is out of memory");
+	for (uint32_t n = 0; n < h->count; n++, from += h->stride) {
+		memcpy(&(*requests)[n], from, sizeof(**requests));
+		if (is_zero(from + sizeof(**requests), h->stride - sizeof(**requests)))
+			continue;
+		free(*requests);
+		*requests = NULL;
+		return refuse(c, -E2BIG, "requests with members that the broker does not know");
+	}
+	s->requests = (uintptr_t)*requests;
+	s->request_count = h->count;
+	s->request_stride = sizeof(**requests);
+	return 0;
+}
+
+static void reply_setup(struct client *c, struct drm_perfctr_setup *s)
+{
+	s->requests = 0;
+	s->eventfd = -1;
+	s->ring_fd = -1;
+	memcpy(c->message.content, s, sizeof(*s));
+	c->bytes = sizeof(*s);
+	c->message.header.count = 0;
+	c->message.header.stride = 0;
+}
+
+static int create_session(struct client *c, struct drm_perfctr_setup *s, const int **files)
+{
+	struct serve_session *session;
+	int error;
+
+	if (!serve_share_add_period(c->share, s->period_ns, c->rule->min_period_ns))
+		return refuse(
+			c, -EDQUOT,
+			"the broker's policy (rule %s) allows all sessions of a user together "
+			"%d samples each %llu ns",
+			c->rule->name, SERVE_USER_SESSIONS,
+			(unsigned long long)c->rule->min_period_ns);
+	session = serve_sessions_setup(&c->sessions, s, &error);
+	if (!session) {
+		serve_share_end_period(c->share, s->period_ns);
+		return kernel_refused(c, error);
+	}
+	c->message.header.handle = session->handle;
+	*files = session->files;
+	serve_log_line(c->log, "setup", c->peer,
+		       "session %u: %u blocks, period %llu ns, ring of %llu bytes", session->handle,
+		       s->block_count, (unsigned long long)s->period_ns,
+		       (unsigned long long)s->ring_bytes);
+	return 0;
+}
+
+static int take_setup(struct client *c, const int **files)
+{
+	struct drm_perfctr_block_request *requests = NULL;
+	struct drm_perfctr_setup s, wanted;
+	bool test;
+	int error = read_setup(c, &s, &requests);
+
+	if (error)
+		return error;
+	test = s.flags & DRM_PERFCTR_SETUP_TEST_ONLY;
+	wanted = s;
+	error = check_setup(c, &s, requests);
+	if (!error) {
+		/* the kernel tells the size before anything exists */
+		s.flags |= DRM_PERFCTR_SETUP_TEST_ONLY;
+		error = kernel_control(c, DRM_PERFCTR_CMD_SETUP, 0, &s, sizeof(s));
+		if (error)
+			kernel_refused(c, error);
+		else
+			error = check_limits(c, &s);
+	}
+	if (!error && !test) {
+		s = wanted;
+		error = create_session(c, &s, files);
+	}
+	free(requests);
+	if (!error)
+		reply_setup(c, &s);
+	return error;
+}
+
+static int take_control(struct client *c, const int **files)
+{
+	const struct perfctr_broker_header *h = &c->message.header;
+	struct serve_session *session;
+	int error;
+
+	if (h->code == DRM_PERFCTR_CMD_SETUP)
+		return take_setup(c, files);
+	session = serve_sessions_find(&c->sessions, h->handle);
+	if (!session)
+		return kernel_refused(c, -ENOENT);
+	switch (h->code) {
+	case DRM_PERFCTR_CMD_TEARDOWN:
+		serve_log_line(c->log, "teardown", c->peer, "session %u ends", session->handle);
+		serve_share_end_period(c->share, session->period_ns);
+		serve_sessions_teardown(&c->sessions, session);
+		serve_sessions_use(&c->sessions, NULL);
+		c->bytes = 0;
+		return 0;
+	case DRM_PERFCTR_CMD_STATUS:
+		break;
+	case DRM_PERFCTR_CMD_START:
+	case DRM_PERFCTR_CMD_STOP:
+	case DRM_PERFCTR_CMD_SAMPLE:
+		/* what reaches the hardware comes as often as samples may, over all of the user's clients */
+		pause_ns(serve_share_wait_ns(c->share, now_ns(), c->rule->min_period_ns));
+		break;
+	default:
+		return refuse(c, -EINVAL, "the broker knows no command %u", h->code);
+	}
+	/* the kernel checks the structure, also one that has grown */
+	error = kernel_control(c, h->code, h->handle, c->message.content, c->bytes);
+	return error ? kernel_refused(c, error) : 0;
+}
+
+/* --- the connection --------------------------------------------------------------- */
+
+/* Answer the request. Return: 0; a negative errno: hang up. */
+static int answer(struct client *c)
+{
+	struct perfctr_broker_header *h = &c->message.header;
+	const int *files = NULL;
+	int error;
+
+	limit_requests(c);
+	h->error = 0;
+	if (h->type == PERFCTR_BROKER_OPEN)
+		error = take_open(c);
+	else if (!c->device)
+		error = refuse(c, -EINVAL, "OPEN must come first");
+	else if (h->type == PERFCTR_BROKER_QUERY)
+		error = take_query(c);
+	else if (h->type == PERFCTR_BROKER_CONTROL)
+		error = take_control(c, &files);
+	else
+		error = refuse(c, -EINVAL, "the broker knows no request %u", h->type);
+	h->size = (uint32_t)(sizeof(*h) + c->bytes);
+	if (error)
+		files = NULL;
+	error = send_message(c->fd, &c->message, h->size, files);
+	if (error == -EAGAIN)
+		serve_log_line(c->log, "slow", c->peer, "does not take its replies");
+	return error;
+}
+
+/* Return: 1 there is a request; 0 the end; a negative errno with a log line: it is none. */
+static int receive_request(struct client *c)
+{
+	const struct perfctr_broker_header *h = &c->message.header;
+	struct pollfd p = { .fd = c->fd, .events = POLLIN };
+	ssize_t got;
+
+	/* who has opened a device may be silent for as long as it counts */
+	if (!c->device && !poll(&p, 1, PATIENCE_S * 1000)) {
+		serve_log_line(c->log, "silent", c->peer, "no request within %d s", PATIENCE_S);
+		return 0;
+	}
+	do {
+		got = recv(c->fd, &c->message, sizeof(c->message), MSG_TRUNC);
+	} while (got < 0 && (errno == EINTR || errno == EAGAIN));
+	if (got <= 0)
+		return 0;
+	if ((size_t)got < sizeof(*h) || (size_t)got > sizeof(c->message) ||
+	    h->size != (size_t)got || h->version != PERFCTR_BROKER_VERSION) {
+		serve_log_line(c->log, "malformed", c->peer, "%zd bytes that are no request", got);
+		return -EPROTO;
+	}
+	c->bytes = (size_t)got - sizeof(*h);
+	return 1;
+}
+
+/* The place of the client stays taken while it keeps memory of ours. */
+static void wait_for_remains(struct client *c)
+{
+	const struct timespec pause = { 0, REMAINS_MS * (long)NS_PER_MS };
+	bool said = false;
+
+	while (serve_sessions_use(&c->sessions, NULL)) {
+		if (!said)
+			serve_log_line(c->log, "remains", c->peer,
+				       "%zu rings are still mapped by somebody", c->sessions.count);
+		said = true;
+		nanosleep(&pause, NULL);
+	}
+}
+
+void serve_client_run(struct app *app, struct serve_log *log, const struct serve_rule *rule,
+		      const struct serve_peer *peer, const struct serve_share *share, int fd)
+{
+	const struct timeval patience = { .tv_sec = PATIENCE_S };
+	struct client *c = calloc(1, sizeof(*c));
+	int result;
+
+	if (!c) {
+		serve_client_refuse(fd, -ENOMEM, "the broker is out of memory");
+		return;
+	}
+	c->app = app;
+	c->log = log;
+	c->rule = rule;
+	c->peer = peer;
+	c->share = share;
+	c->fd = fd;
+	c->sessions.fd = -1;
+	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
+	do {
+		result = receive_request(c);
+		if (result > 0 && answer(c))
+			result = 0;
+	} while (result > 0);
+	if (result < 0)
+		serve_client_refuse(fd, result, "this is no request of the broker's protocol");
+	else
+		close(fd);
+
+	for (size_t n = 0; n < c->sessions.count; n++)
+		if (c->sessions.list[n].handle) {
+			serve_share_end_period(share, c->sessions.list[n].period_ns);
+			serve_sessions_teardown(&c->sessions, &c->sessions.list[n]);
+		}
+	/* the DRM file goes with its sessions, before anybody waits */
+	perfctr_device_unref(c->device);
+	wait_for_remains(c);
+	serve_log_line(log, "end", peer, "connection ended");
+	free(c->sessions.list);
+	free(c);
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/* One client of the broker, in a process of its own. */
+#ifndef PERFCTR_SERVE_CLIENT_H
+#define PERFCTR_SERVE_CLIENT_H
+
+#include "lib/app.h"
+#include "log.h"
+#include "policy.h"
+#include "share.h"
+
+/**
+ * serve_client_run() - answer a client until the connection ends
+ * @app: app
+ * @log: log
+ * @rule: what the client may do
+ * @peer: who it is
+ * @share: its part of what all clients of its user share
+ * @fd: connection, taken over
+ *
+ * Comes back when everything that the client had is released, memory that it keeps included.
+ */
+void serve_client_run(struct app *app, struct serve_log *log, const struct serve_rule *rule,
+		      const struct serve_peer *peer, const struct serve_share *share, int fd);
+
+/**
+ * serve_client_refuse() - tell a client why it is not served, and hang up
+ * @fd: connection, taken over
+ * @error: a negative errno
+ * @text: reason
+ */
+void serve_client_refuse(int fd, int error, const char *text);
+
+#endif /* PERFCTR_SERVE_CLIENT_H */

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: MIT */
+/* Who may count what through the broker: a file of rules. */
+#ifndef PERFCTR_SERVE_POLICY_H
+#define PERFCTR_SERVE_POLICY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "log.h"
+
+#define SERVE_POLICY_PATH PERFCTR_SYSCONFDIR "/perfctr/serve.conf"
+
+/**
+ * struct serve_words - names or patterns of one key
+ */
+struct serve_words {
+	char **words;
+	size_t count;
+};
+
+/**
+ * struct serve_rule - what some users may do
+ */
+struct serve_rule {
+	/** @name: of its section, for messages. */
+	char *name;
+	/** @users: names or numbers, "*" for everyone. */
+	struct serve_words users;
+	/** @groups: names or numbers. */
+	struct serve_words groups;
+	/** @devices: patterns of node, driver or device name. */
+	struct serve_words devices;
+	/** @blocks: patterns of block types, as "perfctr list" has them before the slash. */
+	struct serve_words blocks;
+	/** @pmus: patterns of names of perf PMUs that are no blocks of the device. */
+	struct serve_words pmus;
+	/** @min_period_ns: shortest time between samples. */
+	uint64_t min_period_ns;
+	/** @ring_bytes: of all rings of one connection. */
+	uint64_t ring_bytes;
+	/** @sessions: of one connection. */
+	uint32_t sessions;
+	/** @keep_awake: whether a session may keep the GPU powered. */
+	bool keep_awake;
+};
+
+/**
+ * struct serve_policy - the file
+ */
+struct serve_policy {
+	struct serve_rule *rules;
+	size_t rule_count;
+	/** @clients: connections at one time. */
+	uint32_t clients;
+	/** @clients_per_user: of them, of one user. */
+	uint32_t clients_per_user;
+};
+
+/**
+ * serve_policy_read() - read a policy
+ * @path: file
+ * @policy: filled on success
+ * @error: where the reason goes on failure
+ * @size: bytes at @error
+ *
+ * Return: 0; -EINVAL the file is malformed; another negative errno.
+ */
+int serve_policy_read(const char *path, struct serve_policy *policy, char *error, size_t size);
+void serve_policy_free(struct serve_policy *policy);
+
+/**
+ * serve_policy_rule() - the rule that decides for a user
+ * @policy: policy
+ * @peer: user
+ *
+ * Return: the first rule that names the user or one of his groups; NULL: he may do nothing.
+ */
+const struct serve_rule *serve_policy_rule(const struct serve_policy *policy,
+					   const struct serve_peer *peer);
+
+/** serve_words_match() - whether a name fits one of the patterns, whatever its case */
+bool serve_words_match(const struct serve_words *words, const char *name);
+
+#endif /* PERFCTR_SERVE_POLICY_H */

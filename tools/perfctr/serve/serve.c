@@ -1,0 +1,623 @@
+// SPDX-License-Identifier: MIT
+/*
+ * perfctr serve: sessions for processes that may not make them.
+ *
+ * The broker looks at who connects and starts a process for each client that the policy names. So
+ * what a client does, or does to the broker, stays with that client, and everything that it had
+ * goes with that process, whatever ends it.
+ */
+#include <errno.h>
+#include <getopt.h>
+#include <grp.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <perfctr/broker.h>
+
+#include "lib/app.h"
+#include "common/number.h"
+#include "lib/json.h"
+#include "client.h"
+#include "log.h"
+#include "policy.h"
+#include "lib/signals.h"
+
+static const char help[] =
+	"usage: perfctr serve [OPTION...]\n"
+	"\n"
+	"Hands sessions to users who may not count themselves: as file descriptors of a ring\n"
+	"whose samples they can only read, and of an eventfd. Who may have what is in a\n"
+	"policy; nobody else gets anything. Runs until SIGTERM; SIGHUP reads the policy\n"
+	"again, for new clients.\n"
+	"\n"
+	"  -s, --socket PATH     listen there (default: " PERFCTR_BROKER_SOCKET ", or the\n"
+	"                        socket that systemd passes)\n"
+	"      --policy FILE     (default: " SERVE_POLICY_PATH ")\n"
+	"      --mode MODE       permissions of the socket (default: 0666, the policy decides)\n"
+	"      --group GROUP     group of the socket\n"
+	"      --idle-exit TIME  end when there was no client for that long\n"
+	"      --check           read the policy, say what it allows, and end\n"
+	"  -j, --json            log lines, or what --check says, as JSON\n"
+	"\n"
+	"Clients: perfctr stat --via " PERFCTR_BROKER_SOCKET
+	", perfctr top, perfctr list; libperfctr:\n"
+	"perfctr_device_open_broker(). Exit: 0 ended by a signal or idle, 1 error, 2 usage,\n"
+	"3 this user may not count, so cannot serve.\n";
+
+enum {
+	SYSTEMD_FIRST_FD = 3,
+	BACKLOG = 128,
+	MAX_GROUPS = 65536,
+};
+
+/* a process that serves somebody */
+struct child {
+	pid_t pid;
+	uid_t uid;
+};
+
+struct server {
+	struct app *app;
+	struct serve_log log;
+	struct serve_policy policy;
+	const char *policy_path;
+	const char *socket_path;
+	const char *group;
+	mode_t mode;
+	uint64_t idle_ns;
+	bool check;
+	int listener;
+	/* the socket's file is ours to remove */
+	bool owns_path;
+	struct signals signals;
+	struct child *children;
+	size_t child_count;
+	struct serve_shared *shared;
+	unsigned long connections;
+	uint64_t idle_since_ns;
+};
+
+/* --- options ----------------------------------------------------------------------- */
+
+enum long_option { OPT_POLICY = 256, OPT_MODE, OPT_GROUP, OPT_IDLE_EXIT, OPT_CHECK };
+
+static const struct option long_options[] = {
+	{ "socket", required_argument, NULL, 's' },
+	{ "policy", required_argument, NULL, OPT_POLICY },
+	{ "mode", required_argument, NULL, OPT_MODE },
+	{ "group", required_argument, NULL, OPT_GROUP },
+	{ "idle-exit", required_argument, NULL, OPT_IDLE_EXIT },
+	{ "check", no_argument, NULL, OPT_CHECK },
+	{ "json", no_argument, NULL, 'j' },
+	{ "help", no_argument, NULL, 'h' },
+	{ 0 },
+};
+
+static int read_mode(struct server *s, const char *text)
+{
+	char *end;
+	unsigned long mode = strtoul(text, &end, 8);
+
+	if (!*text || *end || mode > 0777)
+		return app_usage(s->app, "--mode '%s': give an octal number such as 0660", text);
+	s->mode = (mode_t)mode;
+	return 0;
+}
+
+/* Return: 0; an exit status; -1 help was printed. */
+static int parse_options(struct server *s, int argc, char **argv)
+{
+	int c, status = 0;
+
+	optind = 0;
+	while (!status && (c = getopt_long(argc, argv, "+s:jh", long_options, NULL)) != -1) {
+		switch (c) {
+		case 's':
+			s->socket_path = optarg;
+			break;
+		case OPT_POLICY:
+			s->policy_path = optarg;
+			break;
+		case OPT_MODE:
+			status = read_mode(s, optarg);
+			break;
+		case OPT_GROUP:
+			s->group = optarg;
+			break;
+		case OPT_IDLE_EXIT:
+			if (number_parse_time(optarg, NS_PER_S, &s->idle_ns) || !s->idle_ns)
+				status = app_usage(s->app,
+						   "--idle-exit '%s': give a time such as 60s",
+						   optarg);
+			break;
+		case OPT_CHECK:
+			s->check = true;
+			break;
+		case 'j':
+			s->log.json = true;
+			break;
+		case 'h':
+			fputs(help, s->app->out);
+			return -1;
+		default:
+			return app_bad_option(s->app);
+		}
+	}
+	if (!status && optind < argc)
+		return app_usage(s->app, "'%s' is too much", argv[optind]);
+	return status;
+}
+
+/* --- the policy -------------------------------------------------------------------- */
+
+static int read_policy(struct server *s, struct serve_policy *policy)
+{
+	char reason[640];
+
+	if (!serve_policy_read(s->policy_path, policy, reason, sizeof(reason)))
+		return 0;
+	app_error(s->app, "%s", reason);
+	return EXIT_FAILED;
+}
+
+static void print_words(FILE *out, const char *key, const struct serve_words *words)
+{
+	fprintf(out, "  %-11s", key);
+	for (size_t i = 0; i < words->count; i++)
+		fprintf(out, " %s", words->words[i]);
+	fputs(words->count ? "\n" : " (none)\n", out);
+}
+
+static void show_policy(const struct server *s)
+{
+	FILE *out = s->app->out;
+
+	fprintf(out, "%s: %u clients, %u of a user\n", s->policy_path, s->policy.clients,
+		s->policy.clients_per_user);
+	for (size_t i = 0; i < s->policy.rule_count; i++) {
+		const struct serve_rule *r = &s->policy.rules[i];
+
+		fprintf(out, "rule %s:\n", r->name);
+		print_words(out, "users", &r->users);
+		print_words(out, "groups", &r->groups);
+		print_words(out, "devices", &r->devices);
+		print_words(out, "blocks", &r->blocks);
+		print_words(out, "pmus", &r->pmus);
+		fprintf(out, "  %-11s %u sessions, %llu bytes of rings, period %llu ns, %s\n",
+			"limits", r->sessions, (unsigned long long)r->ring_bytes,
+			(unsigned long long)r->min_period_ns,
+			r->keep_awake ? "may keep the GPU awake" : "may not keep the GPU awake");
+	}
+	fputs("everybody else: nothing\n", out);
+}
+
+static void add_json_words(struct json_object *o, const char *key, const struct serve_words *words)
+{
+	struct json_object *list = json_object_new_array();
+
+	for (size_t i = 0; i < words->count; i++)
+		json_object_array_add(list, json_object_new_string(words->words[i]));
+	json_add(o, key, list);
+}
+
+static void show_policy_json(const struct server *s)
+{
+	struct json_object *root = json_object_new_object();
+	struct json_object *rules = json_object_new_array();
+
+	json_add_text(root, "policy", s->policy_path);
+	json_add_u64(root, "clients", s->policy.clients);
+	json_add_u64(root, "clients_per_user", s->policy.clients_per_user);
+	for (size_t i = 0; i < s->policy.rule_count; i++) {
+		const struct serve_rule *r = &s->policy.rules[i];
+		struct json_object *o = json_object_new_object();
+
+		json_add_text(o, "rule", r->name);
+		add_json_words(o, "users", &r->users);
+		add_json_words(o, "groups", &r->groups);
+		add_json_words(o, "devices", &r->devices);
+		add_json_words(o, "blocks", &r->blocks);
+		add_json_words(o, "pmus", &r->pmus);
+		json_add_u64(o, "sessions", r->sessions);
+		json_add_u64(o, "ring_bytes", r->ring_bytes);
+		json_add_u64(o, "min_period_ns", r->min_period_ns);
+		json_add_bool(o, "keep_awake", r->keep_awake);
+		json_object_array_add(rules, o);
+	}
+	json_add(root, "rules", rules);
+	json_write(s->app->out, root, true);
+	fputc('\n', s->app->out);
+}
+
+/* --- the socket -------------------------------------------------------------------- */
+
+static int socket_from_systemd(struct server *s)
+{
+	const char *pid = getenv("LISTEN_PID"), *fds = getenv("LISTEN_FDS");
+	int type = 0;
+	socklen_t length = sizeof(type);
+
+	if (!pid || !fds || strtol(pid, NULL, 10) != getpid() || strtol(fds, NULL, 10) < 1)
+		return 0;
+	if (getsockopt(SYSTEMD_FIRST_FD, SOL_SOCKET, SO_TYPE, &type, &length) ||
+	    type != SOCK_SEQPACKET) {
+		app_error(s->app, "the socket of systemd must be ListenSequentialPacket=");
+		return EXIT_FAILED;
+	}
+	s->listener = SYSTEMD_FIRST_FD;
+	s->socket_path = "the socket of systemd";
+	return 0;
+}
+
+/* A broker that was killed leaves its file; a living one answers there. */
+static bool remove_stale(const struct sockaddr_un *address)
+{
+	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	bool stale = fd >= 0 && connect(fd, (const struct sockaddr *)address, sizeof(*address)) &&
+		     errno == ECONNREFUSED;
+
+	if (fd >= 0)
+		close(fd);
+	return stale && !unlink(address->sun_path);
+}
+
+static int set_owner(struct server *s)
+{
+	const struct group *group = s->group ? getgrnam(s->group) : NULL;
+
+	if (s->group && !group) {
+		app_error(s->app, "--group: there is no group '%s'", s->group);
+		return EXIT_USAGE;
+	}
+	if ((!group || !chown(s->socket_path, (uid_t)-1, group->gr_gid)) &&
+	    !chmod(s->socket_path, s->mode))
+		return 0;
+	app_error(s->app, "%s: %s", s->socket_path, strerror(errno));
+	return EXIT_FAILED;
+}
+
+static int open_socket(struct server *s)
+{
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	size_t length = strlen(s->socket_path);
+	mode_t mask;
+	int result;
+
+	if (length >= sizeof(address.sun_path)) {
+		app_error(s->app, "%s: a socket's path has at most %zu characters", s->socket_path,
+			  sizeof(address.sun_path) - 1);
+		return EXIT_USAGE;
+	}
+	memcpy(address.sun_path, s->socket_path, length + 1);
+	s->listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	if (s->listener < 0) {
+		app_error(s->app, "socket: %s", strerror(errno));
+		return EXIT_FAILED;
+	}
+	/* nobody connects before owner and mode are right */
+	mask = umask(0777);
+	result = bind(s->listener, (const struct sockaddr *)&address, sizeof(address));
+	if (result && errno == EADDRINUSE && remove_stale(&address))
+		result = bind(s->listener, (const struct sockaddr *)&address, sizeof(address));
+	umask(mask);
+	if (result) {
+		app_error(s->app, "%s: %s", s->socket_path,
+			  errno == EADDRINUSE ? "another broker listens there" : strerror(errno));
+		return EXIT_FAILED;
+	}
+	s->owns_path = true;
+	result = set_owner(s);
+	if (result)
+		return result;
+	if (!listen(s->listener, BACKLOG))
+		return 0;
+	app_error(s->app, "%s: %s", s->socket_path, strerror(errno));
+	return EXIT_FAILED;
+}
+
+/* --- clients ----------------------------------------------------------------------- */
+
+static int read_peer(int fd, struct serve_peer *peer)
+{
+	struct ucred credentials;
+	socklen_t length = sizeof(credentials);
+	gid_t *groups = NULL;
+
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &credentials, &length))
+		return -errno;
+	peer->pid = credentials.pid;
+	peer->uid = credentials.uid;
+	peer->gid = credentials.gid;
+	/* the kernel tells how much room it needs */
+	length = 0;
+	while (getsockopt(fd, SOL_SOCKET, SO_PEERGROUPS, groups, &length)) {
+		free(groups);
+		groups = NULL;
+		if (errno != ERANGE || length > MAX_GROUPS * sizeof(gid_t))
+			return -errno;
+		groups = malloc(length);
+		if (!groups)
+			return -ENOMEM;
+	}
+	peer->groups = groups;
+	peer->group_count = groups ? length / sizeof(gid_t) : 0;
+	return 0;
+}
+
+static size_t clients_of(const struct server *s, uid_t uid)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < s->child_count; i++)
+		count += s->children[i].uid == uid;
+	return count;
+}
+
+static void turn_away(struct server *s, const struct serve_peer *peer, int fd, int error,
+		      const char *format, ...) __attribute__((format(printf, 5, 6)));
+
+static void turn_away(struct server *s, const struct serve_peer *peer, int fd, int error,
+		      const char *format, ...)
+{
+	char text[384];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	serve_log_line(&s->log, "refused", peer, "%s", text);
+	serve_client_refuse(fd, error, text);
+}
+
+/* In the new process: nothing of the broker's but its policy. Does not come back. */
+static void serve_in_child(struct server *s, const struct serve_rule *rule,
+			   const struct serve_peer *peer, const struct serve_share *share, int fd,
+			   pid_t parent)
+{
+	/* a broker that is killed takes its clients' sessions along */
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL) || getppid() != parent)
+		_exit(EXIT_FAILED);
+	sigprocmask(SIG_SETMASK, &s->signals.before, NULL);
+	close(s->listener);
+	close(s->signals.fd);
+	serve_client_run(s->app, &s->log, rule, peer, share, fd);
+	fflush(s->log.to);
+	_exit(EXIT_FINE);
+}
+
+static uint64_t monotonic_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
+}
+
+static void start_child(struct server *s, const struct serve_rule *rule,
+			const struct serve_peer *peer, int fd)
+{
+	struct child *children = realloc(s->children, (s->child_count + 1) * sizeof(*children));
+	pid_t parent = getpid(), pid = -1;
+	struct serve_share share;
+
+	if (children)
+		s->children = children;
+	if (children && serve_share_take(s->shared, peer->uid, monotonic_ns(), &share)) {
+		fflush(NULL);
+		pid = fork();
+	}
+	if (!pid)
+		serve_in_child(s, rule, peer, &share, fd, parent);
+	if (pid < 0) {
+		turn_away(s, peer, fd, -EAGAIN,
+			  "the broker has no process or memory for another client");
+		return;
+	}
+	close(fd);
+	serve_share_note(&share, pid);
+	s->children[s->child_count++] = (struct child){ .pid = pid, .uid = peer->uid };
+}
+
+static void admit(struct server *s, int fd)
+{
+	struct serve_peer peer = { .number = ++s->connections };
+	const struct serve_rule *rule;
+	int error = read_peer(fd, &peer);
+
+	rule = error ? NULL : serve_policy_rule(&s->policy, &peer);
+	if (error)
+		turn_away(s, &peer, fd, -EACCES, "the kernel does not tell who you are: %s",
+			  strerror(-error));
+	else if (!rule)
+		turn_away(s, &peer, fd, -EACCES,
+			  "the broker's policy names neither user %u nor one of his groups; "
+			  "root changes that in %s",
+			  peer.uid, s->policy_path);
+	else if (s->child_count >= s->policy.clients)
+		turn_away(s, &peer, fd, -EUSERS, "the broker has %zu clients, the most it takes",
+			  s->child_count);
+	else if (clients_of(s, peer.uid) >= s->policy.clients_per_user)
+		turn_away(s, &peer, fd, -EUSERS,
+			  "user %u has %zu connections to the broker, the most it takes", peer.uid,
+			  clients_of(s, peer.uid));
+	else
+		start_child(s, rule, &peer, fd);
+	free(peer.groups);
+}
+
+static void accept_client(struct server *s)
+{
+	int fd = accept4(s->listener, NULL, NULL, SOCK_CLOEXEC);
+
+	if (fd >= 0)
+		admit(s, fd);
+	else if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED)
+		serve_log_line(&s->log, "accept", NULL, "accept: %s", strerror(errno));
+}
+
+static void reap_children(struct server *s)
+{
+	int status;
+	pid_t pid;
+
+	while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
+		for (size_t i = 0; i < s->child_count; i++) {
+			if (s->children[i].pid != pid)
+				continue;
+			s->children[i] = s->children[--s->child_count];
+			serve_share_drop(s->shared, pid);
+			break;
+		}
+		if (WIFSIGNALED(status))
+			serve_log_line(&s->log, "killed", NULL, "process %d was ended by signal %d",
+				       pid, WTERMSIG(status));
+	}
+}
+
+static void end_children(struct server *s)
+{
+	for (size_t i = 0; i < s->child_count; i++)
+		kill(s->children[i].pid, SIGKILL);
+	while (waitpid(-1, NULL, 0) > 0 || errno == EINTR)
+		;
+}
+
+/* --- running ------------------------------------------------------------------------ */
+
+static void reload(struct server *s)
+{
+	struct serve_policy policy;
+
+	if (read_policy(s, &policy)) {
+		serve_log_line(&s->log, "policy", NULL, "the policy stays as it was");
+		return;
+	}
+	serve_policy_free(&s->policy);
+	s->policy = policy;
+	serve_log_line(&s->log, "policy", NULL, "%s: %zu rules", s->policy_path,
+		       s->policy.rule_count);
+}
+
+/* Return: whether to end. */
+static bool take_signals(struct server *s)
+{
+	struct signalfd_siginfo info;
+	bool end = false;
+
+	while (signals_next(&s->signals, &info)) {
+		if (info.ssi_signo == SIGHUP)
+			reload(s);
+		else if (info.ssi_signo != SIGCHLD)
+			end = true;
+	}
+	reap_children(s);
+	return end;
+}
+
+static int idle_left_ms(struct server *s)
+{
+	uint64_t now = perfctr_time_raw_ns();
+
+	if (!s->idle_ns)
+		return -1;
+	if (s->child_count || !s->idle_since_ns) {
+		s->idle_since_ns = now;
+		return s->child_count ? -1 : (int)(s->idle_ns / NS_PER_MS) + 1;
+	}
+	if (now - s->idle_since_ns >= s->idle_ns)
+		return 0;
+	return (int)((s->idle_ns - (now - s->idle_since_ns)) / NS_PER_MS) + 1;
+}
+
+static void serve(struct server *s)
+{
+	struct pollfd fds[] = {
+		{ .fd = s->signals.fd, .events = POLLIN },
+		{ .fd = s->listener, .events = POLLIN },
+	};
+	int left_ms;
+
+	serve_log_line(&s->log, "listen", NULL, "listening at %s, policy %s, %zu rules",
+		       s->socket_path, s->policy_path, s->policy.rule_count);
+	while ((left_ms = idle_left_ms(s)) != 0) {
+		int ready = poll(fds, ARRAY_SIZE(fds), left_ms);
+
+		if (ready < 0 && errno != EINTR)
+			break;
+		if (take_signals(s))
+			break;
+		if (ready > 0 && fds[1].revents)
+			accept_client(s);
+	}
+	end_children(s);
+	serve_log_line(&s->log, "end", NULL, "ended after %lu clients", s->connections);
+}
+
+/* Who may not count has nothing to hand on; better said now than to each client. */
+static int check_self(const struct server *s)
+{
+	if (app_has_capability(APP_CAP_PERFMON) || app_has_capability(APP_CAP_SYS_ADMIN))
+		return 0;
+	app_error(s->app,
+		  "serving counters needs CAP_PERFMON; systemctl start perfctr-serve.socket, "
+		  "or run it as root");
+	return EXIT_DENIED;
+}
+
+int serve_run(struct app *app, int argc, char **argv)
+{
+	struct server s = {
+		.app = app,
+		.log.to = app->err,
+		.policy_path = SERVE_POLICY_PATH,
+		.socket_path = PERFCTR_BROKER_SOCKET,
+		.mode = 0666,
+		.listener = -1,
+		.signals.fd = -1,
+	};
+	const int more_signals[] = { SIGCHLD, 0 };
+	int status = parse_options(&s, argc, argv);
+
+	if (status)
+		return status < 0 ? EXIT_FINE : status;
+	status = read_policy(&s, &s.policy);
+	if (!status && s.check) {
+		if (s.log.json)
+			show_policy_json(&s);
+		else
+			show_policy(&s);
+		serve_policy_free(&s.policy);
+		return EXIT_FINE;
+	}
+	if (!status)
+		status = check_self(&s);
+	if (!status)
+		status = signals_catch(app, &s.signals, more_signals);
+	if (!status)
+		status = socket_from_systemd(&s);
+	if (!status && s.listener < 0)
+		status = open_socket(&s);
+	if (!status && !(s.shared = serve_shared_new())) {
+		app_error(app, "out of memory");
+		status = EXIT_FAILED;
+	}
+	if (!status)
+		serve(&s);
+	if (s.owns_path)
+		unlink(s.socket_path);
+	if (s.listener >= 0)
+		close(s.listener);
+	signals_release(&s.signals);
+	serve_policy_free(&s.policy);
+	serve_shared_free(s.shared);
+	free(s.children);
+	return status;
+}

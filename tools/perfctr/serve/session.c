@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: MIT
+#include "session.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+int serve_ioctl(int fd, unsigned long request, void *argument)
+{
+	int result;
+
+	do {
+		result = ioctl(fd, request, argument);
+	} while (result < 0 && (errno == EINTR || errno == EAGAIN));
+	return result < 0 ? -errno : 0;
+}
+
+static int teardown(int fd, uint32_t handle)
+{
+	struct drm_perfctr_control c = {
+		.cmd = DRM_PERFCTR_CMD_TEARDOWN,
+		.handle = handle,
+	};
+
+	return serve_ioctl(fd, DRM_IOCTL_PERFCTR_CONTROL, &c);
+}
+
+static void close_files(struct serve_session *session)
+{
+	for (size_t i = 0; i < SERVE_FILES; i++) {
+		if (session->files[i] >= 0)
+			close(session->files[i]);
+		session->files[i] = -1;
+	}
+}
+
+static int create(int fd, struct drm_perfctr_setup *setup, struct serve_session *session)
+{
+	struct drm_perfctr_control c = {
+		.cmd = DRM_PERFCTR_CMD_SETUP,
+		.size = sizeof(*setup),
+		.pointer = (uintptr_t)setup,
+	};
+	int error;
+
+	session->files[SERVE_EVENTFD] = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (session->files[SERVE_EVENTFD] < 0)
+		return -errno;
+	setup->eventfd = session->files[SERVE_EVENTFD];
+	error = serve_ioctl(fd, DRM_IOCTL_PERFCTR_CONTROL, &c);
+	if (error)
+		return error;
+	session->handle = c.handle;
+	session->files[SERVE_RING] = setup->ring_fd;
+	session->bytes = setup->ring_offset + setup->ring_bytes;
+	session->period_ns = setup->period_ns;
+	return 0;
+}
+
+struct serve_session *serve_sessions_setup(struct serve_sessions *sessions,
+					   struct drm_perfctr_setup *setup, int *error)
+{
+	struct serve_session *list = realloc(sessions->list, (sessions->count + 1) * sizeof(*list));
+	struct serve_session *session;
+
+	*error = -ENOMEM;
+	if (!list)
+		return NULL;
+	sessions->list = list;
+	session = &list[sessions->count];
+	*session = (struct serve_session){ .files = { -1, -1 } };
+	*error = create(sessions->fd, setup, session);
+	if (*error) {
+		close_files(session);
+		return NULL;
+	}
+	sessions->count++;
+	return session;
+}
+
+struct serve_session *serve_sessions_find(struct serve_sessions *sessions, uint32_t handle)
+{
+	for (size_t i = 0; handle && i < sessions->count; i++)
+		if (sessions->list[i].handle == handle)
+			return &sessions->list[i];
+	return NULL;
+}
+
+void serve_sessions_teardown(struct serve_sessions *sessions, struct serve_session *session)
+{
+	if (session->handle)
+		teardown(sessions->fd, session->handle);
+	session->handle = 0;
+	close(session->files[SERVE_EVENTFD]);
+	session->files[SERVE_EVENTFD] = -1;
+}
+
+/* The ring's fdinfo has the number of descriptors and mappings of it; one is ours. */
+static bool is_shared(int file)
+{
+	char path[64], line[128];
+	long count = 0;
+	FILE *info;
+
+	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", file);
+	info = fopen(path, "re");
+	if (!info)
+		/* unknown is not free */
+		return true;
+	while (fgets(line, sizeof(line), info))
+		if (sscanf(line, "users: %ld", &count) == 1)
+			break;
+	fclose(info);
+	return count != 1;
+}
+
+size_t serve_sessions_use(struct serve_sessions *sessions, uint64_t *bytes)
+{
+	uint64_t used = 0;
+	size_t kept = 0;
+
+	for (size_t i = 0; i < sessions->count; i++) {
+		struct serve_session *s = &sessions->list[i];
+
+		if (!s->handle && !is_shared(s->files[SERVE_RING])) {
+			close_files(s);
+			continue;
+		}
+		used += s->bytes;
+		sessions->list[kept++] = *s;
+	}
+	sessions->count = kept;
+	if (bytes)
+		*bytes = used;
+	return kept;
+}

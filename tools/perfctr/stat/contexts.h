@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Counts by context: what samples that jobs carry say of who caused them.
+ *
+ * A sample has what was counted since the session's last one. If a job begins with a sample and
+ * ends with one that is tagged (its user_data), the latter has the counts of that job alone.
+ */
+#ifndef PERFCTR_STAT_CONTEXTS_H
+#define PERFCTR_STAT_CONTEXTS_H
+
+#include "lib/rows.h"
+
+/**
+ * enum stat_context_kind - whose counts they are
+ */
+enum stat_context_kind {
+	/** @STAT_CONTEXT_TAGGED: of the context that tags its samples with user_data. */
+	STAT_CONTEXT_TAGGED,
+	/** @STAT_CONTEXT_OTHERS: of nobody who said so: samples without a tag. */
+	STAT_CONTEXT_OTHERS,
+	/** @STAT_CONTEXT_MIXED: the ring was full, several samples became one. */
+	STAT_CONTEXT_MIXED,
+	/** @STAT_CONTEXT_FURTHER: of contexts beyond STAT_CONTEXTS_MAX. */
+	STAT_CONTEXT_FURTHER,
+};
+
+/* tags that are told apart; a program that gives each job a tag of its own wants record */
+enum { STAT_CONTEXTS_MAX = 1024 };
+
+/**
+ * struct stat_context - one context, or one of the other kinds
+ */
+struct stat_context {
+	enum stat_context_kind kind;
+	/** @user_data: the tag, 0 for other kinds. */
+	uint64_t user_data;
+	struct perfctr_totals *totals;
+	/** @rows: of @totals, after stat_contexts_fill(). */
+	struct rows rows;
+};
+
+/**
+ * struct stat_contexts - by tag, the other kinds behind them
+ */
+struct stat_contexts {
+	struct stat_context *contexts;
+	size_t count;
+};
+
+/**
+ * stat_contexts_add() - add a sample to its context
+ * @contexts: contexts
+ * @ctx: of the library
+ * @sample: sample
+ *
+ * Return: 0 or a negative errno.
+ */
+int stat_contexts_add(struct stat_contexts *contexts, struct perfctr_ctx *ctx,
+		      struct perfctr_sample *sample);
+
+/**
+ * stat_contexts_fill() - make the tables
+ * @contexts: contexts
+ * @like: table with verdicts, context and choice of trust
+ * @selection: what was counted
+ * @per_block: as of rows_fill()
+ *
+ * Return: 0 or a negative errno.
+ */
+int stat_contexts_fill(struct stat_contexts *contexts, const struct rows *like,
+		       struct perfctr_selection *selection, bool per_block);
+
+/* "7", "others", "mixed", "further". Return: @text. */
+char *stat_context_name(const struct stat_context *context, char *text, size_t size);
+const char *stat_context_kind_name(enum stat_context_kind kind);
+
+void stat_contexts_free(struct stat_contexts *contexts);
+
+#endif /* PERFCTR_STAT_CONTEXTS_H */

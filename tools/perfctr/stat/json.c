@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: MIT
+/*
+ * JSON of perfctr stat.
+ *
+ * Intervals are written as they come, so that memory does not grow with time;
+ * end() closes the document, whatever ended the counting.
+ */
+#include <math.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/rows_json.h"
+#include "stat.h"
+
+static void add_statistics(struct json_object *object, const struct stat_report *report, size_t n)
+{
+	const struct row_stat *stat = stat_of_row(report, n);
+	const struct row *row = &report->rows.rows[n];
+
+	json_add_u64(object, "intervals", stat ? stat->intervals : 0);
+	if (row_stat_has_range(report, stat)) {
+		bool is_rate = isfinite(row->rate);
+
+		json_add_double(object, is_rate ? "min_rate" : "min", stat->min);
+		json_add_double(object, is_rate ? "mean_rate" : "mean", row_stat_mean(stat));
+		json_add_double(object, is_rate ? "max_rate" : "max", stat->max);
+	}
+	if (stat && report->runs > 1) {
+		json_add_double(object, "run_mean", stat->run_mean);
+		json_add_double(object, "run_stddev_percent", row_stat_stddev_percent(stat));
+	}
+}
+
+static void add_rows(struct json_object *object, const struct rows *rows,
+		     const struct stat_report *report)
+{
+	struct json_object *counters = json_object_new_array();
+	struct json_object *metrics = json_object_new_array();
+
+	for (size_t i = 0; i < rows->count; i++) {
+		const struct row *row = &rows->rows[i];
+		struct json_object *o = row->metric ? rows_json_metric(row) :
+						      rows_json_counter(row);
+
+		if (report)
+			add_statistics(o, report, i);
+		json_object_array_add(row->metric ? metrics : counters, o);
+	}
+	json_add(object, "counters", counters);
+	json_add(object, "metrics", metrics);
+}
+
+/* The same counts by who caused them, null without --per-context. */
+static struct json_object *contexts(const struct stat_report *report)
+{
+	struct json_object *array;
+
+	if (!report->options->per_context)
+		return NULL;
+	array = json_object_new_array();
+	for (size_t i = 0; i < report->contexts.count; i++) {
+		const struct stat_context *context = &report->contexts.contexts[i];
+		struct json_object *o = json_object_new_object();
+
+		json_add_text(o, "kind", stat_context_kind_name(context->kind));
+		if (context->kind == STAT_CONTEXT_TAGGED)
+			json_add_u64(o, "user_data", context->user_data);
+		else
+			json_add(o, "user_data", NULL);
+		rows_json_add_span(o, &context->rows.span);
+		/* the numbers in between are other contexts' samples */
+		json_object_object_del(o, "missing_samples");
+		add_rows(o, &context->rows, NULL);
+		json_object_array_add(array, o);
+	}
+	return array;
+}
+
+static void add_head(struct json_object *root, const struct stat_report *report)
+{
+	const struct stat_options *o = report->options;
+	struct json_object *device = json_object_new_object();
+
+	json_add_u64(root, "version", 1);
+	json_add_text(device, "path", perfctr_device_path(report->device));
+	json_add_text(device, "driver", perfctr_device_driver(report->device));
+	json_add_text(device, "name", perfctr_device_info(report->device)->name);
+	json_add(root, "device", device);
+	if (o->counting.command) {
+		struct json_object *holder = json_object_new_object(), *text;
+		struct json_object *words = json_object_new_array();
+
+		/* by way of an object, for its check of the bytes */
+		for (char **word = o->counting.command; *word; word++) {
+			json_add_text(holder, "word", *word);
+			json_object_object_get_ex(holder, "word", &text);
+			json_object_array_add(words, json_object_get(text));
+		}
+		json_object_put(holder);
+		json_add(root, "command", words);
+	} else {
+		json_add(root, "command", NULL);
+	}
+	json_add_u64(root, "period_ns", o->counting.period_ns);
+	if (o->interval_ns)
+		json_add_u64(root, "interval_ns", o->interval_ns);
+	else
+		json_add(root, "interval_ns", NULL);
+}
+
+static void add_tail(struct json_object *root, const struct stat_report *report)
+{
+	const struct drm_perfctr_status *st = &report->status;
+	struct json_object *status = json_object_new_object();
+
+	rows_json_add_span(root, &report->rows.span);
+	add_rows(root, &report->rows, report);
+	json_add(root, "contexts", contexts(report));
+	json_add_u64(status, "samples", st->insert_idx);
+	json_add_u64(status, "merged_periods", st->merged_periods);
+	json_add_u64(status, "lost_ns", st->lost_ns);
+	json_add_u64(status, "errors", st->errors);
+	json_add_u64(status, "overflows", st->overflows);
+	json_add_u64(status, "resets", st->resets);
+	json_add(root, "kernel", status);
+	json_add_u64(root, "runs", report->runs);
+	json_add_text(root, "ended_by",
+		      report->device_gone ? "device" :
+		      report->ended_by	  ? sigabbrev_np(report->ended_by) :
+					    NULL);
+	json_add(root, "exit_status", json_object_new_int(report->exit_status));
+}
+
+static struct json_object *interval(const struct stat_report *report, const struct rows *rows)
+{
+	struct json_object *i = json_object_new_object();
+
+	json_add_double(i, "time_s", (double)(rows->span.end_ns - report->start_ns) * 1e-9);
+	rows_json_add_span(i, &rows->span);
+	add_rows(i, rows, NULL);
+	return i;
+}
+
+/*
+ * Write the members of an object without its braces: the document is written in
+ * two parts, with the intervals between them.
+ */
+static void write_members(FILE *out, struct json_object *object)
+{
+	bool first = true;
+
+	json_object_object_foreach(object, name, value)
+	{
+		struct json_object *key = json_object_new_string(name);
+
+		fprintf(out, "%s%s: ", first ? "" : ",\n", json_object_to_json_string(key));
+		fputs(json_object_to_json_string_ext(value, JSON_C_TO_STRING_SPACED |
+								    JSON_C_TO_STRING_NOSLASHESCAPE),
+		      out);
+		json_object_put(key);
+		first = false;
+	}
+	json_object_put(object);
+}
+
+static void json_begin(struct stat_report *report)
+{
+	struct json_object *head = json_object_new_object();
+
+	add_head(head, report);
+	fputs("{\n", report->out);
+	write_members(report->out, head);
+	fputs(",\n\"intervals\": [", report->out);
+}
+
+static void json_interval(struct stat_report *report, const struct rows *rows)
+{
+	fputs(report->has_intervals ? ",\n" : "\n", report->out);
+	json_write(report->out, interval(report, rows), false);
+}
+
+static void json_end(struct stat_report *report)
+{
+	struct json_object *tail = json_object_new_object();
+
+	add_tail(tail, report);
+	fputs("],\n", report->out);
+	write_members(report->out, tail);
+	fputs("\n}\n", report->out);
+}
+
+const struct stat_format stat_json = { json_begin, json_interval, json_end };
+
+static void jsonl_begin(struct stat_report *report)
+{
+	struct json_object *head = json_object_new_object();
+
+	json_add_text(head, "record", "begin");
+	add_head(head, report);
+	json_write(report->out, head, false);
+	fputc('\n', report->out);
+}
+
+static void jsonl_interval(struct stat_report *report, const struct rows *rows)
+{
+	struct json_object *i = interval(report, rows);
+
+	json_add_text(i, "record", "interval");
+	json_write(report->out, i, false);
+	fputc('\n', report->out);
+}
+
+static void jsonl_end(struct stat_report *report)
+{
+	struct json_object *tail = json_object_new_object();
+
+	json_add_text(tail, "record", "summary");
+	add_tail(tail, report);
+	json_write(report->out, tail, false);
+	fputc('\n', report->out);
+}
+
+const struct stat_format stat_jsonl = { jsonl_begin, jsonl_interval, jsonl_end };

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: MIT */
+/* What perfctr stat knows, for the formats that show it. */
+#ifndef PERFCTR_STAT_H
+#define PERFCTR_STAT_H
+
+#include "lib/counting.h"
+#include "lib/json.h"
+#include "lib/rows.h"
+#include "contexts.h"
+
+/**
+ * struct stat_options - the command line
+ */
+struct stat_options {
+	struct counting counting;
+	uint64_t interval_ns;
+	uint32_t repeat;
+	const char *separator;
+	bool jsonl;
+	bool per_block;
+	/** @per_context: by the tags of the jobs' samples. */
+	bool per_context;
+	/** @trusted_only: leave out what is not known to be trusted. */
+	bool trusted_only;
+};
+
+/**
+ * struct row_stat - one row over intervals and over runs
+ */
+struct row_stat {
+	char event[ROW_EVENT_BYTES];
+	/** @intervals: that were long enough to compare, in which it was measured. */
+	uint64_t intervals;
+	/** @min: smallest rate of those, per second; of metrics and levels the value. */
+	double min;
+	double max;
+	/** @weighted_sum: of rate times seconds; @elapsed_ns: of those. */
+	double weighted_sum;
+	uint64_t elapsed_ns;
+	/** @runs: runs in which it was measured, with mean and sum of squared differences. */
+	uint64_t runs;
+	double run_mean;
+	double run_m2;
+};
+
+/**
+ * struct stat_report - the result so far
+ */
+struct stat_report {
+	/** @verdicts: on this machine's counters. */
+	struct verdicts *verdicts;
+	const struct stat_options *options;
+	FILE *out;
+	struct perfctr_device *device;
+	struct perfctr_selection *selection;
+	/** @rows: of everything. */
+	struct rows rows;
+	/** @stats: elements match those of @rows in number and order. */
+	struct row_stat *stats;
+	size_t stat_count;
+	/** @contexts: the same counts by who caused them; empty without --per-context. */
+	struct stat_contexts contexts;
+	/** @status: the kernel's own totals. */
+	struct drm_perfctr_status status;
+	/** @start_ns: CLOCK_MONOTONIC_RAW of the first count. */
+	uint64_t start_ns;
+	uint64_t interval_count;
+	/** @exit_status: of the command, 0 without one. */
+	int exit_status;
+	uint32_t runs;
+	/** @ended_by: signal that ended counting, 0 if none. */
+	int ended_by;
+	/** @device_gone: the device ended it. */
+	bool device_gone;
+	/** @has_intervals: intervals were written, for formats that need commas. */
+	bool has_intervals;
+};
+
+/**
+ * struct stat_format - a way to show the result
+ */
+struct stat_format {
+	void (*begin)(struct stat_report *report);
+	/* one interval of -I */
+	void (*interval)(struct stat_report *report, const struct rows *rows);
+	void (*end)(struct stat_report *report);
+};
+
+extern const struct stat_format stat_text;
+extern const struct stat_format stat_csv;
+extern const struct stat_format stat_json;
+extern const struct stat_format stat_jsonl;
+
+/* Shared by formats. */
+const struct row_stat *stat_of_row(const struct stat_report *report, size_t n);
+
+/* Whether min, mean and max of a row say something: most of the time is in them. */
+bool row_stat_has_range(const struct stat_report *report, const struct row_stat *stat);
+double row_stat_mean(const struct row_stat *stat);
+double row_stat_stddev_percent(const struct row_stat *stat);
+
+/* stat_series.c: elements of report->stats for all rows. Return: 0 or -ENOMEM. */
+int stat_find_rows(struct stat_report *report, const struct rows *rows);
+void row_stat_add_interval(struct row_stat *stat, const struct row *row, uint64_t elapsed_ns);
+void row_stat_add_run(struct row_stat *stat, const struct row *row);
+
+#endif /* PERFCTR_STAT_H */

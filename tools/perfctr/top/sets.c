@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: MIT
+#include "sets.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "lib/app.h"
+
+static const char *const gpu[] = {
+	"metric:cshw.*", "metric:tiler.*",    "metric:shader.*",
+	"metric:mp.*",	 "metric:pcounter.*", NULL,
+};
+
+static const char *const memory[] = {
+	"metric:memsys.*",
+	"metric:ucf.*",
+	"metric:cmem_latency.*",
+	NULL,
+};
+
+static const char *const pcie[] = { "metric:pcie.*", "metric:pcie_tgt.*", NULL };
+
+static const char *const links[] = {
+	"metric:nvlink_c2c.*",
+	"metric:nvclink.*",
+	"metric:nvdlink.*",
+	NULL,
+};
+
+const struct top_set top_sets[] = {
+	{ "overview", NULL }, { "gpu", gpu },	  { "memory", memory },
+	{ "pcie", pcie },     { "links", links },
+};
+const size_t top_set_count = ARRAY_SIZE(top_sets);
+
+int top_set_find(const char *name)
+{
+	for (size_t i = 0; i < top_set_count; i++)
+		if (!strcmp(top_sets[i].name, name))
+			return (int)i;
+	return -1;
+}
+
+int top_set_select(const struct top_set *set, struct perfctr_selection *selection)
+{
+	int added = 0;
+
+	for (const char *const *event = set->events; *event; event++) {
+		int result = perfctr_selection_add(selection, *event);
+
+		/* no device has all kinds of blocks, no policy allows all */
+		if (result == -ENOENT || result == -EINVAL || result == -EACCES)
+			continue;
+		if (result < 0)
+			return result;
+		added += result;
+	}
+	return added;
+}

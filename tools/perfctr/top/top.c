@@ -1,0 +1,729 @@
+// SPDX-License-Identifier: MIT
+/* perfctr top: counters live. */
+#include <curses.h>
+#include <errno.h>
+#include <getopt.h>
+#include <langinfo.h>
+#include <math.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/number.h"
+#include "lib/json.h"
+#include "lib/option.h"
+#include "lib/signals.h"
+#include "sets.h"
+#include "view.h"
+
+enum {
+	DEFAULT_INTERVAL_MS = 500,
+	SNAPSHOT_COLUMNS = 100,
+	MAX_COLUMNS = 512,
+	LINE_BYTES = 4 * MAX_COLUMNS + 1,
+};
+
+static const char help[] =
+	"usage: perfctr top [OPTION...]\n"
+	"\n"
+	"Shows counters live: rates per second and metrics, with a bar (full: 100 %, or the\n"
+	"largest value so far) and the last values as a line.\n"
+	"\n"
+	"  -e, --event EVENTS   what to show, as in perfctr stat (default: what tells most)\n"
+	"  -I, --interval TIME  time between updates; a number without unit is in ms\n"
+	"      --view NAME      overview, gpu, memory, pcie or links: metrics of that part\n"
+	"  -A, --per-core       a line for each block (also --per-block)\n"
+	"  -n, --count N        end after N updates\n"
+	"      --timeout TIME   end after TIME\n"
+	"      --snapshot       count one interval, print it, end\n"
+	"      --plain          no screen control: print each update below the last one;\n"
+	"                       always so if stdout is no terminal\n"
+	"      --ascii          no characters beyond ASCII\n"
+	"  -j, --json           with --snapshot: as JSON\n"
+	"      --trusted-only   leave out what perfctr validate did not find trusted\n"
+	"  -d, --device DEVICE  node (renderD128), driver or name\n"
+	"      --via SOCKET     through the broker (perfctr serve) there\n"
+	"\n"
+	"Keys: up down PgUp PgDn move, space or Enter folds a block, a folds all, s sorts\n"
+	"(as selected, by value, by name), c single blocks or sums, v next view, 1-5 views,\n"
+	"p pauses, q ends.\n"
+	"Exit: 0 fine, 1 error, 2 usage, 3 not permitted, 4 no device.\n";
+
+struct top {
+	struct app *app;
+	const char *which;
+	struct option_words events;
+	uint64_t interval_ns;
+	uint64_t timeout_ns;
+	uint64_t updates;
+	bool per_block;
+	bool snapshot;
+	bool plain;
+	bool ascii;
+	bool json;
+	bool utf8;
+	struct perfctr_device *device;
+	struct perfctr_selection *selection;
+	struct perfctr_session *session;
+	struct perfctr_cursor *cursor;
+	struct perfctr_totals *totals;
+	struct rows rows;
+	struct verdicts *verdicts;
+	struct top_view view;
+	struct signals signals;
+	/* index into top_sets, and what happened when another one was wanted */
+	size_t set;
+	char note[64];
+	bool paused;
+	bool quit;
+	/* first line on the screen, and the one that keys act on */
+	size_t first;
+	size_t at;
+};
+
+enum long_option {
+	OPT_TIMEOUT = 256,
+	OPT_VIA,
+	OPT_VIEW,
+	OPT_SNAPSHOT,
+	OPT_PLAIN,
+	OPT_ASCII,
+	OPT_TRUSTED_ONLY
+};
+
+static const struct option long_options[] = {
+	{ "event", required_argument, NULL, 'e' },
+	{ "interval", required_argument, NULL, 'I' },
+	{ "per-core", no_argument, NULL, 'A' },
+	{ "per-block", no_argument, NULL, 'A' },
+	{ "count", required_argument, NULL, 'n' },
+	{ "timeout", required_argument, NULL, OPT_TIMEOUT },
+	{ "snapshot", no_argument, NULL, OPT_SNAPSHOT },
+	{ "plain", no_argument, NULL, OPT_PLAIN },
+	{ "ascii", no_argument, NULL, OPT_ASCII },
+	{ "trusted-only", no_argument, NULL, OPT_TRUSTED_ONLY },
+	{ "json", no_argument, NULL, 'j' },
+	{ "device", required_argument, NULL, 'd' },
+	{ "via", required_argument, NULL, OPT_VIA },
+	{ "view", required_argument, NULL, OPT_VIEW },
+	{ "help", no_argument, NULL, 'h' },
+	{ 0 },
+};
+
+/* Return: 0; an exit status; -1 help was printed. */
+static int parse_options(struct top *t, int argc, char **argv)
+{
+	int c, ret = 0;
+
+	optind = 0;
+	while ((c = getopt_long(argc, argv, "+e:I:An:jd:h", long_options, NULL)) != -1) {
+		switch (c) {
+		case 'e':
+			ret = option_words_add(t->app, &t->events, optarg);
+			break;
+		case 'I':
+			ret = option_time(t->app, "-I", optarg, false, &t->interval_ns);
+			break;
+		case OPT_TIMEOUT:
+			ret = option_time(t->app, "--timeout", optarg, false, &t->timeout_ns);
+			break;
+		case 'n':
+			if (number_parse_count(optarg, &t->updates) || !t->updates)
+				ret = app_usage(t->app, "-n '%s': give a number from 1 on", optarg);
+			break;
+		case OPT_VIEW:
+			ret = top_set_find(optarg);
+			if (ret >= 0) {
+				t->set = (size_t)ret;
+				ret = 0;
+			} else {
+				ret = app_usage(t->app,
+						"--view '%s': overview, gpu, memory, pcie, links",
+						optarg);
+			}
+			break;
+		case OPT_VIA:
+			t->app->via = optarg;
+			break;
+		case 'A':
+			t->per_block = true;
+			break;
+		case OPT_SNAPSHOT:
+			t->snapshot = true;
+			break;
+		case OPT_PLAIN:
+			t->plain = true;
+			break;
+		case OPT_ASCII:
+			t->ascii = true;
+			break;
+		case OPT_TRUSTED_ONLY:
+			t->rows.trusted_only = true;
+			break;
+		case 'j':
+			t->json = true;
+			break;
+		case 'd':
+			t->which = optarg;
+			break;
+		case 'h':
+			fputs(help, t->app->out);
+			return -1;
+		default:
+			ret = app_bad_option(t->app);
+		}
+		if (ret)
+			return ret;
+	}
+	if (optind < argc)
+		return app_usage(t->app, "'%s' is too much", argv[optind]);
+	if (t->json && !t->snapshot)
+		return app_usage(t->app, "--json needs --snapshot; for a stream use perfctr stat "
+					 "-I 500 --jsonl");
+	return 0;
+}
+
+/* --- samples -------------------------------------------------------------------- */
+
+/* The counters that metrics are made of are not what a view is about. */
+static void keep_metrics(struct rows *rows)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < rows->count; i++)
+		if (rows->rows[i].metric)
+			rows->rows[kept++] = rows->rows[i];
+	rows->count = kept;
+}
+
+/* Take in what the ring holds. Return: intervals that ended, or a negative errno. */
+static int take_samples(struct top *t)
+{
+	/* not what comes meanwhile: keys have their turn however fast samples come */
+	uint32_t left = perfctr_cursor_lag(t->cursor);
+	struct perfctr_sample sample;
+	int result, updates = 0;
+
+	do {
+		int error;
+
+		/* at least once: it also tells that the device is gone */
+		result = perfctr_cursor_next(t->cursor, &sample);
+		if (result <= 0)
+			break;
+		perfctr_totals_reset(t->totals);
+		error = perfctr_totals_add(t->totals, &sample);
+		if (!error)
+			error = perfctr_cursor_advance(t->cursor, 1);
+		if (!error)
+			error = rows_fill(&t->rows, t->totals, t->selection, t->per_block);
+		if (!error && top_sets[t->set].events)
+			keep_metrics(&t->rows);
+		/* the first period is a fragment: periods lie on a grid */
+		if (!error &&
+		    (t->view.samples || t->snapshot ||
+		     sample.end_ns - sample.start_ns >= t->interval_ns / 2) &&
+		    !t->paused) {
+			error = top_view_update(&t->view, &t->rows);
+			updates++;
+		}
+		if (error)
+			return error;
+	} while (left-- > 1);
+	return result < 0 ? result : updates;
+}
+
+static int start(struct top *t)
+{
+	struct perfctr_session_opts opts = {
+		.size = sizeof(opts),
+		/* a snapshot takes exactly one interval, not what is left of a period */
+		.period_ns = t->snapshot ? 0 : t->interval_ns,
+	};
+	int error = perfctr_session_new(t->selection, &opts, &t->session);
+
+	if (!error)
+		error = perfctr_cursor_new(t->session, &t->cursor);
+	if (!error)
+		error = perfctr_totals_new(t->app->ctx, &t->totals);
+	if (!error)
+		error = perfctr_session_start(t->session, 0);
+	return error ? app_failed(t->app, error) : 0;
+}
+
+/* Sleep until something happens. Return: whether a signal says to end. */
+static bool wait_for_events(struct top *t, int timeout_ms, bool keys)
+{
+	struct pollfd fds[] = {
+		{ .fd = t->signals.fd, .events = POLLIN },
+		{ .fd = perfctr_session_eventfd(t->session), .events = POLLIN },
+		{ .fd = keys ? STDIN_FILENO : -1, .events = POLLIN },
+	};
+	struct signalfd_siginfo info;
+	uint64_t counter;
+	bool end = false;
+
+	/* the eventfd tells of news only, and of the end of the ring once */
+	if (perfctr_cursor_lag(t->cursor) ||
+	    perfctr_cursor_state(t->cursor) & DRM_PERFCTR_RING_DEAD)
+		timeout_ms = 0;
+	if (poll(fds, ARRAY_SIZE(fds), timeout_ms) < 0 && errno != EINTR)
+		return true;
+	if (fds[1].revents & POLLIN && read(fds[1].fd, &counter, sizeof(counter)) < 0)
+		end = errno != EAGAIN;
+	while (signals_next(&t->signals, &info)) {
+		if (info.ssi_signo == SIGWINCH)
+			/* where curses looks for it when its own handler cannot run */
+			ungetch(KEY_RESIZE);
+		else
+			end = true;
+	}
+	/* a terminal that is gone reads as its end for ever */
+	return end || fds[2].revents & (POLLHUP | POLLERR | POLLNVAL);
+}
+
+/* --- without a screen ------------------------------------------------------------- */
+
+static void print_view(struct top *t, unsigned int width)
+{
+	char text[LINE_BYTES];
+	struct top_line *lines;
+	size_t count;
+
+	if (top_view_lines(&t->view, &lines, &count))
+		return;
+	top_status(&t->view, text, sizeof(text));
+	fprintf(t->app->out, "%s: %s\n", perfctr_device_info(t->device)->name, text);
+	for (size_t i = 0; i < count; i++) {
+		top_format(&lines[i], width, t->utf8, text, sizeof(text));
+		fprintf(t->app->out, "%s\n", text);
+	}
+	for (size_t i = 0; i < t->rows.count; i++)
+		verdicts_print_note(t->verdicts, t->app->out, t->rows.rows[i].event,
+				    t->rows.rows[i].desc);
+	fflush(t->app->out);
+	free(lines);
+}
+
+static void print_json(struct top *t)
+{
+	struct json_object *root = json_object_new_object();
+	struct json_object *items = json_object_new_array();
+
+	json_add_text(root, "device", perfctr_device_info(t->device)->name);
+	json_add_u64(root, "elapsed_ns", t->view.span.elapsed_ns);
+	for (size_t i = 0; i < t->view.count; i++) {
+		const struct top_item *item = &t->view.items[i];
+		struct json_object *o = json_object_new_object();
+		char unit[ROW_UNIT_BYTES + 2];
+
+		snprintf(unit, sizeof(unit), "%s%s", item->unit, item->is_rate ? "/s" : "");
+		json_add_text(o, "event", item->event);
+		json_add_text(o, "group", item->group);
+		json_add_text(o, "trust", verdicts_trust_name(item->trust));
+		json_add_double(o, "value", item->now);
+		json_add_text(o, "unit", unit);
+		json_add_bool(o, "of_one_block", item->of_one);
+		json_add_text(o, "state",
+			      item->state == PERFCTR_VALUE_OK ?
+				      "ok" :
+				      perfctr_value_state_text(item->state));
+		json_add_bool(o, "estimated", item->flags & PERFCTR_VALUE_ESTIMATED);
+		json_object_array_add(items, o);
+	}
+	json_add(root, "items", items);
+	json_write(t->app->out, root, true);
+	fputc('\n', t->app->out);
+}
+
+static int run_snapshot(struct top *t)
+{
+	int error;
+
+	wait_for_events(t, (int)(t->interval_ns / NS_PER_MS), false);
+	error = perfctr_session_stop(t->session, 0);
+	if (!error)
+		error = take_samples(t);
+	if (error < 0)
+		return app_failed(t->app, error);
+	if (t->json)
+		print_json(t);
+	else
+		print_view(t, app_columns(t->app->out, SNAPSHOT_COLUMNS));
+	return EXIT_FINE;
+}
+
+static bool time_is_over(const struct top *t, uint64_t begin_ns)
+{
+	return t->timeout_ns && perfctr_time_raw_ns() - begin_ns >= t->timeout_ns;
+}
+
+static int run_plain(struct top *t)
+{
+	uint64_t begin_ns = perfctr_time_raw_ns(), updates = 0;
+
+	while (!time_is_over(t, begin_ns) && (!t->updates || updates < t->updates)) {
+		int got;
+
+		if (wait_for_events(t, (int)(t->interval_ns / NS_PER_MS) + 1, false))
+			break;
+		got = take_samples(t);
+		if (got < 0)
+			return app_failed(t->app, got);
+		if (!got)
+			continue;
+		if (updates)
+			fputc('\n', t->app->out);
+		print_view(t, app_columns(t->app->out, SNAPSHOT_COLUMNS));
+		updates += (uint64_t)got;
+	}
+	return EXIT_FINE;
+}
+
+/* --- on the screen -------------------------------------------------------------------- */
+
+static const char *const sort_names[] = { "as selected", "by value", "by name" };
+
+static short color_of(const struct top_item *item)
+{
+	double fill = top_item_fill(item);
+
+	if (item->state != PERFCTR_VALUE_OK)
+		return 3;
+	return fill > 0.85 ? 3 : fill > 0.5 ? 2 : 1;
+}
+
+static void draw_line(const struct top_line *line, int y, int width, bool utf8, bool chosen)
+{
+	char text[LINE_BYTES];
+	attr_t attributes = chosen ? A_REVERSE : A_NORMAL;
+
+	top_format(line, (unsigned int)(width > MAX_COLUMNS ? MAX_COLUMNS : width), utf8, text,
+		   sizeof(text));
+	if (line->kind == TOP_LINE_GROUP)
+		attributes |= A_BOLD;
+	attr_set(attributes, line->kind == TOP_LINE_ITEM && !chosen ? color_of(line->item) : 0,
+		 NULL);
+	mvaddstr(y, 0, text);
+	attr_set(A_NORMAL, 0, NULL);
+}
+
+/* In the last line but one: what the chosen counter counts if it is not as documented. */
+static void draw_note(struct top *t, const struct top_line *lines, size_t count, int height)
+{
+	const struct top_item *item = t->at < count ? lines[t->at].item : NULL;
+	const struct row *row = item ? rows_find(&t->rows, item->event, item->order) : NULL;
+	char *note = NULL;
+	size_t size;
+	FILE *text;
+
+	if (!row || lines[t->at].kind != TOP_LINE_ITEM || height < 4)
+		return;
+	text = open_memstream(&note, &size);
+	if (!text)
+		return;
+	verdicts_print_note(t->verdicts, text, item->counter, row->desc);
+	fclose(text);
+	if (size > 1) {
+		note[size - 1] = '\0';
+		mvaddnstr(height - 2, 0, note, getmaxx(stdscr));
+		clrtoeol();
+	}
+	free(note);
+}
+
+static void draw(struct top *t, const struct top_line *lines, size_t count)
+{
+	int height = getmaxy(stdscr), width = getmaxx(stdscr);
+	size_t room = height > 2 ? (size_t)height - 2 : 0;
+	char status[256], text[512];
+
+	if (t->at >= count)
+		t->at = count ? count - 1 : 0;
+	if (t->at < t->first)
+		t->first = t->at;
+	if (room && t->at >= t->first + room)
+		t->first = t->at - room + 1;
+
+	erase();
+	top_status(&t->view, status, sizeof(status));
+	snprintf(text, sizeof(text), "%.40s: %.120s%s%s%s", perfctr_device_info(t->device)->name,
+		 status, t->paused ? "  PAUSED" : "", *t->note ? "  " : "", t->note);
+	mvaddnstr(0, 0, text, width);
+	for (size_t i = 0; i < room && t->first + i < count; i++)
+		draw_line(&lines[t->first + i], (int)i + 1, width, t->utf8, t->first + i == t->at);
+	draw_note(t, lines, count, height);
+	attron(A_REVERSE);
+	snprintf(text, sizeof(text),
+		 "q quit  space fold  a all  s sort: %s  c %s  v view: %s  p pause",
+		 sort_names[t->view.sort], t->per_block ? "sums" : "single blocks",
+		 top_sets[t->set].name);
+	mvaddnstr(height - 1, 0, text, width);
+	attroff(A_REVERSE);
+	refresh();
+}
+
+static void begin_anew(struct top *t)
+{
+	enum top_sort sort = t->view.sort;
+
+	top_view_free(&t->view);
+	t->view = (struct top_view){ .sort = sort };
+	t->at = 0;
+}
+
+/* Items of the other view have other names. */
+static void switch_view(struct top *t)
+{
+	begin_anew(t);
+	t->per_block = !t->per_block;
+}
+
+static int select_set(struct top *t, size_t set, struct perfctr_selection **selection)
+{
+	int error = perfctr_selection_new(t->device, selection);
+
+	if (error)
+		return app_failed(t->app, error);
+	if (!top_sets[set].events)
+		return app_select(t->app, *selection, t->events.words, t->events.count);
+	error = top_set_select(&top_sets[set], *selection);
+	if (error > 0)
+		return 0;
+	if (error < 0)
+		return app_failed(t->app, error);
+	app_error(t->app, "view %s: nothing of it can be counted here", top_sets[set].name);
+	return EXIT_FAILED;
+}
+
+/* A view is a session of its own: what is not shown is not counted. Return: 0 or an exit status. */
+static int change_set(struct top *t, size_t set)
+{
+	struct perfctr_selection *selection = NULL;
+	FILE *err = t->app->err;
+	char *text = NULL;
+	size_t length = 0;
+	int status;
+
+	/* what is wrong with it belongs on the screen */
+	t->app->err = open_memstream(&text, &length);
+	status = t->app->err ? select_set(t, set, &selection) : EXIT_FAILED;
+	if (t->app->err)
+		fclose(t->app->err);
+	t->app->err = err;
+	free(text);
+	if (status) {
+		perfctr_selection_unref(selection);
+		snprintf(t->note, sizeof(t->note), "no counters for %s here", top_sets[set].name);
+		return 0;
+	}
+	perfctr_session_stop(t->session, 0);
+	t->totals = perfctr_totals_unref(t->totals);
+	t->cursor = perfctr_cursor_unref(t->cursor);
+	t->session = perfctr_session_unref(t->session);
+	perfctr_selection_unref(t->selection);
+	t->selection = selection;
+	t->set = set;
+	t->note[0] = '\0';
+	begin_anew(t);
+	return start(t);
+}
+
+/* The next view that has something to show. */
+static int next_set(struct top *t)
+{
+	size_t before = t->set;
+	int status = 0;
+
+	for (size_t i = 1; i < top_set_count && !status && t->set == before; i++)
+		status = change_set(t, (before + i) % top_set_count);
+	return status;
+}
+
+static void fold_all(struct top *t, const struct top_line *lines, size_t count)
+{
+	bool any_open = false;
+
+	for (size_t i = 0; i < count; i++)
+		any_open |= lines[i].kind == TOP_LINE_GROUP && !lines[i].folded;
+	for (size_t i = 0; i < count; i++)
+		if (lines[i].kind == TOP_LINE_GROUP && lines[i].folded != any_open)
+			top_view_fold(&t->view, lines[i].item->group);
+	t->at = 0;
+}
+
+/* Return: 0 or an exit status. */
+static int take_key(struct top *t, int key, const struct top_line *lines, size_t count)
+{
+	size_t page = (size_t)(getmaxy(stdscr) > 3 ? getmaxy(stdscr) - 3 : 1);
+
+	switch (key) {
+	case 'q':
+	case 'Q':
+		t->quit = true;
+		break;
+	case KEY_UP:
+	case 'k':
+		t->at -= t->at > 0;
+		break;
+	case KEY_DOWN:
+	case 'j':
+		t->at += t->at + 1 < count;
+		break;
+	case KEY_PPAGE:
+		t->at = t->at > page ? t->at - page : 0;
+		break;
+	case KEY_NPAGE:
+		t->at = t->at + page < count ? t->at + page : count ? count - 1 : 0;
+		break;
+	case ' ':
+	case '\n':
+	case KEY_ENTER:
+		if (t->at < count)
+			top_view_fold(&t->view, lines[t->at].item->group);
+		break;
+	case 'a':
+		fold_all(t, lines, count);
+		break;
+	case 's':
+		t->view.sort = (t->view.sort + 1) % TOP_SORTS;
+		break;
+	case 'c':
+		switch_view(t);
+		break;
+	case 'v':
+		return next_set(t);
+	case '1':
+	case '2':
+	case '3':
+	case '4':
+	case '5':
+		return change_set(t, (size_t)(key - '1'));
+	case 'p':
+		t->paused = !t->paused;
+		break;
+	case KEY_RESIZE:
+		endwin();
+		refresh();
+		break;
+	default:
+		break;
+	}
+	return 0;
+}
+
+/* https://no-color.org: set and not empty */
+static bool no_color(void)
+{
+	const char *value = getenv("NO_COLOR");
+
+	return value && *value;
+}
+
+static int run_screen(struct top *t)
+{
+	uint64_t begin_ns = perfctr_time_raw_ns(), updates = 0;
+	int result = 0, status = 0;
+
+	initscr();
+	cbreak();
+	noecho();
+	curs_set(0);
+	keypad(stdscr, TRUE);
+	nodelay(stdscr, TRUE);
+	if (has_colors() && !no_color()) {
+		start_color();
+		use_default_colors();
+		init_pair(1, COLOR_GREEN, -1);
+		init_pair(2, COLOR_YELLOW, -1);
+		init_pair(3, COLOR_RED, -1);
+	}
+
+	while (!t->quit && !time_is_over(t, begin_ns) && (!t->updates || updates < t->updates)) {
+		struct top_line *lines;
+		size_t count;
+		int key;
+
+		result = top_view_lines(&t->view, &lines, &count);
+		if (result)
+			break;
+		draw(t, lines, count);
+		if (wait_for_events(t, (int)(t->interval_ns / NS_PER_MS) + 1, true))
+			t->quit = true;
+		while (!t->quit && !status && (key = getch()) != ERR) {
+			status = take_key(t, key, lines, count);
+			/* lines point into the view, which a key may have changed */
+			free(lines);
+			lines = NULL;
+			result = top_view_lines(&t->view, &lines, &count);
+			if (result)
+				break;
+		}
+		free(lines);
+		if (status)
+			break;
+		result = result ? result : take_samples(t);
+		if (result < 0)
+			break;
+		updates += (uint64_t)result;
+		result = 0;
+	}
+	endwin();
+	if (status)
+		return status;
+	return result < 0 ? app_failed(t->app, result) : EXIT_FINE;
+}
+
+static int run(struct top *t)
+{
+	bool screen = !t->plain && !t->snapshot && isatty(STDOUT_FILENO) && isatty(STDIN_FILENO) &&
+		      t->app->out == stdout;
+	int status = start(t);
+
+	if (status)
+		return status;
+	if (t->snapshot)
+		return run_snapshot(t);
+	return screen ? run_screen(t) : run_plain(t);
+}
+
+int top_run(struct app *app, int argc, char **argv)
+{
+	struct top t = {
+		.app = app,
+		.interval_ns = DEFAULT_INTERVAL_MS * NS_PER_MS,
+		.signals.fd = -1,
+	};
+	const int more_signals[] = { SIGWINCH, 0 };
+	int status = parse_options(&t, argc, argv);
+
+	if (status) {
+		option_words_free(&t.events);
+		return status < 0 ? EXIT_FINE : status;
+	}
+	t.utf8 = !t.ascii && !strcmp(nl_langinfo(CODESET), "UTF-8");
+
+	t.verdicts = verdicts_load(app->err);
+	t.rows.verdicts = t.verdicts;
+	t.rows.ctx = app->ctx;
+	status = signals_catch(app, &t.signals, more_signals);
+	if (!status)
+		status = app_open_device(app, t.which, &t.device);
+	if (!status)
+		status = select_set(&t, t.set, &t.selection);
+	if (!status)
+		status = run(&t);
+
+	signals_release(&t.signals);
+	verdicts_free(t.verdicts);
+	rows_free(&t.rows);
+	top_view_free(&t.view);
+	perfctr_totals_unref(t.totals);
+	perfctr_cursor_unref(t.cursor);
+	perfctr_session_unref(t.session);
+	perfctr_selection_unref(t.selection);
+	perfctr_device_unref(t.device);
+	option_words_free(&t.events);
+	return status;
+}

@@ -1,0 +1,306 @@
+// SPDX-License-Identifier: MIT
+#include "view.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/number.h"
+
+enum {
+	/* columns of a line beside name, bar and sparkline */
+	VALUE_COLUMNS = 22,
+	MIN_NAME_COLUMNS = 18,
+	MAX_NAME_COLUMNS = 34,
+	BAR_COLUMNS = 20,
+	MIN_BAR_COLUMNS = 6,
+	MAX_SPARK_COLUMNS = 32,
+};
+
+static const char *const eighths[] = { " ", "▏", "▎", "▍", "▌", "▋", "▊", "▉", "█" };
+static const char *const steps[] = { "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█" };
+static const char ascii_steps[] = "_.,-=+*#";
+
+/* --- taking in intervals ---------------------------------------------------- */
+
+static struct top_item *find_item(struct top_view *view, const struct row *row, size_t hint)
+{
+	struct top_item *items, *item;
+	const char *group = row->metric ? "metrics" : row->label;
+
+	if (hint < view->count && !strcmp(view->items[hint].event, row->event))
+		return &view->items[hint];
+	for (size_t i = 0; i < view->count; i++)
+		if (!strcmp(view->items[i].event, row->event))
+			return &view->items[i];
+
+	items = realloc(view->items, (view->count + 1) * sizeof(*items));
+	if (!items)
+		return NULL;
+	view->items = items;
+	item = &items[view->count];
+	*item = (struct top_item){ .order = view->count, .group_order = view->count + 1 };
+	snprintf(item->event, sizeof(item->event), "%s", row->event);
+	snprintf(item->group, sizeof(item->group), "%s", group);
+	if (row->metric)
+		snprintf(item->counter, sizeof(item->counter), "%s.%.180s", row->label,
+			 row->counter);
+	else
+		snprintf(item->counter, sizeof(item->counter), "%s", row->counter);
+	/* metrics first: they say most */
+	if (row->metric)
+		item->group_order = 0;
+	for (size_t i = 0; !row->metric && i < view->count; i++) {
+		if (!strcmp(items[i].group, group)) {
+			item->group_order = items[i].group_order;
+			break;
+		}
+	}
+	view->count++;
+	return item;
+}
+
+int top_view_update(struct top_view *view, const struct rows *rows)
+{
+	for (size_t i = 0; i < rows->count; i++) {
+		const struct row *row = &rows->rows[i];
+		struct top_item *item = find_item(view, row, i);
+		bool ok = row->state == PERFCTR_VALUE_OK;
+
+		if (!item)
+			return -ENOMEM;
+		item->trust = row->trust;
+		item->is_rate = !row->metric && isfinite(row->rate);
+		item->is_percent = !strcmp(row->unit, "%");
+		snprintf(item->unit, sizeof(item->unit), "%s", row->unit);
+		item->state = row->state;
+		item->flags = row->flags;
+		item->of_one = item->is_rate && row_is_clock_of_many(row);
+		item->now = !ok ? NAN : item->is_rate ? row->rate : row->number;
+		if (item->of_one)
+			item->now /= row->info->blocks;
+		if (ok && item->now > item->peak)
+			item->peak = item->now;
+		item->history[item->history_at] = item->now;
+		item->history_at = (item->history_at + 1) % TOP_HISTORY;
+		if (item->history_count < TOP_HISTORY)
+			item->history_count++;
+	}
+	view->span = rows->span;
+	view->merged_periods += rows->span.merged_periods;
+	view->lost_ns += rows->span.lost_ns;
+	view->samples += rows->span.samples;
+	view->seconds += (double)rows->span.elapsed_ns * 1e-9;
+	return 0;
+}
+
+void top_view_free(struct top_view *view)
+{
+	free(view->items);
+	view->items = NULL;
+	view->count = 0;
+}
+
+/* --- lines ------------------------------------------------------------------- */
+
+static bool is_folded(const struct top_view *view, const char *group)
+{
+	for (size_t i = 0; i < view->folded_count; i++)
+		if (!strcmp(view->folded[i], group))
+			return true;
+	return false;
+}
+
+void top_view_fold(struct top_view *view, const char *group)
+{
+	for (size_t i = 0; i < view->folded_count; i++) {
+		if (strcmp(view->folded[i], group))
+			continue;
+		memcpy(view->folded[i], view->folded[--view->folded_count],
+		       sizeof(view->folded[i]));
+		return;
+	}
+	if (view->folded_count < ARRAY_SIZE(view->folded))
+		snprintf(view->folded[view->folded_count++], sizeof(view->folded[0]), "%s", group);
+}
+
+static int by_group(const struct top_item *a, const struct top_item *b)
+{
+	if (a->group_order != b->group_order)
+		return a->group_order < b->group_order ? -1 : 1;
+	return strcmp(a->group, b->group);
+}
+
+static int by_event(const void *x, const void *y)
+{
+	const struct top_item *a = *(struct top_item *const *)x, *b = *(struct top_item *const *)y;
+	int group = by_group(a, b);
+
+	return group ? group : a->order < b->order ? -1 : 1;
+}
+
+static int by_name(const void *x, const void *y)
+{
+	const struct top_item *a = *(struct top_item *const *)x, *b = *(struct top_item *const *)y;
+	int group = by_group(a, b);
+
+	return group ? group : strcmp(a->counter, b->counter);
+}
+
+static int by_value(const void *x, const void *y)
+{
+	const struct top_item *a = *(struct top_item *const *)x, *b = *(struct top_item *const *)y;
+	int group = by_group(a, b);
+	double va = isfinite(a->now) ? a->now : -1, vb = isfinite(b->now) ? b->now : -1;
+
+	if (group)
+		return group;
+	return va > vb ? -1 : va < vb ? 1 : a->order < b->order ? -1 : 1;
+}
+
+int top_view_lines(const struct top_view *view, struct top_line **lines, size_t *count)
+{
+	static int (*const compare[])(const void *, const void *) = {
+		[TOP_SORT_EVENT] = by_event,
+		[TOP_SORT_VALUE] = by_value,
+		[TOP_SORT_NAME] = by_name,
+	};
+	const struct top_item **order = calloc(view->count + 1, sizeof(*order));
+	struct top_line *out = calloc(2 * view->count + 1, sizeof(*out));
+	struct top_line *head = NULL;
+
+	*count = 0;
+	*lines = out;
+	if (!order || !out) {
+		free(order);
+		free(out);
+		*lines = NULL;
+		return -ENOMEM;
+	}
+	for (size_t i = 0; i < view->count; i++)
+		order[i] = &view->items[i];
+	qsort(order, view->count, sizeof(*order), compare[view->sort]);
+	for (size_t i = 0; i < view->count; i++) {
+		if (!head || strcmp(head->item->group, order[i]->group)) {
+			head = &out[(*count)++];
+			*head = (struct top_line){ .kind = TOP_LINE_GROUP, .item = order[i] };
+			head->folded = is_folded(view, order[i]->group);
+		}
+		head->items++;
+		if (!head->folded)
+			out[(*count)++] =
+				(struct top_line){ .kind = TOP_LINE_ITEM, .item = order[i] };
+	}
+	free(order);
+	return 0;
+}
+
+/* --- drawing ------------------------------------------------------------------ */
+
+double top_item_fill(const struct top_item *item)
+{
+	double full = item->is_percent ? 100 : item->peak;
+
+	if (!isfinite(item->now) || full <= 0 || item->now <= 0)
+		return 0;
+	return item->now < full ? item->now / full : 1;
+}
+
+void top_bar(double fill, unsigned int width, bool utf8, char *text)
+{
+	unsigned int units = (unsigned int)lround(fill * width * 8);
+
+	*text = '\0';
+	for (unsigned int i = 0; i < width; i++) {
+		unsigned int part = units > 8 * i ? units - 8 * i : 0;
+
+		part = part > 8 ? 8 : part;
+		strcat(text, utf8 ? eighths[part] : part >= 4 ? "#" : " ");
+	}
+}
+
+void top_spark(const struct top_item *item, unsigned int width, bool utf8, char *text)
+{
+	double full = item->is_percent ? 100 : item->peak;
+	unsigned int shown = item->history_count < width ? item->history_count : width;
+
+	*text = '\0';
+	for (unsigned int i = shown; i < width; i++)
+		strcat(text, " ");
+	for (unsigned int i = 0; i < shown; i++) {
+		unsigned int at = (item->history_at + TOP_HISTORY - shown + i) % TOP_HISTORY;
+		double value = item->history[at];
+		unsigned int step;
+
+		if (!isfinite(value)) {
+			strcat(text, "?");
+			continue;
+		}
+		step = full > 0 && value > 0 ? (unsigned int)(value / full * 7.999) : 0;
+		step = step > 7 ? 7 : step;
+		if (utf8)
+			strcat(text, steps[step]);
+		else
+			strncat(text, &ascii_steps[step], 1);
+	}
+}
+
+void top_value(const struct top_item *item, char *text, size_t size)
+{
+	char number[32];
+
+	if (item->state == PERFCTR_VALUE_NOT_MEASURED)
+		snprintf(text, size, "<not measured>");
+	else if (item->state != PERFCTR_VALUE_OK)
+		snprintf(text, size, "<%s>", perfctr_value_state_text(item->state));
+	else if (item->is_percent)
+		snprintf(text, size, "%.1f %%", item->now);
+	else
+		snprintf(text, size, "%s%s%s%s", item->flags & PERFCTR_VALUE_ESTIMATED ? "~" : "",
+			 number_short(item->now, number, sizeof(number)), item->unit,
+			 item->of_one  ? "/s each" :
+			 item->is_rate ? "/s" :
+					 "");
+}
+
+void top_format(const struct top_line *line, unsigned int width, bool utf8, char *text, size_t size)
+{
+	unsigned int name = width / 3, bar = BAR_COLUMNS, spark;
+	char value[64], bar_text[4 * BAR_COLUMNS + 1], spark_text[4 * MAX_SPARK_COLUMNS + 1];
+
+	if (line->kind == TOP_LINE_GROUP) {
+		snprintf(text, size, "%s %s (%zu)", line->folded ? "+" : "-", line->item->group,
+			 line->items);
+		return;
+	}
+	name = name < MIN_NAME_COLUMNS ? MIN_NAME_COLUMNS : name;
+	name = name > MAX_NAME_COLUMNS ? MAX_NAME_COLUMNS : name;
+	/* the mark and a blank in front of the name, 1 between the columns */
+	spark = width > name + VALUE_COLUMNS + bar + 7 ? width - name - VALUE_COLUMNS - bar - 7 : 0;
+	spark = spark > MAX_SPARK_COLUMNS ? MAX_SPARK_COLUMNS : spark;
+	if (!spark) {
+		bar = width > name + VALUE_COLUMNS + 6 ? width - name - VALUE_COLUMNS - 6 : 0;
+		bar = bar > BAR_COLUMNS ? BAR_COLUMNS : bar < MIN_BAR_COLUMNS ? 0 : bar;
+	}
+	top_value(line->item, value, sizeof(value));
+	top_bar(top_item_fill(line->item), bar, utf8, bar_text);
+	top_spark(line->item, spark, utf8, spark_text);
+	snprintf(text, size, "%c %-*.*s %*.*s%s%s%s%s%s", verdicts_mark(line->item->trust),
+		 (int)name, (int)name, line->item->counter, VALUE_COLUMNS, VALUE_COLUMNS, value,
+		 bar ? " |" : "", bar_text, bar ? "|" : "", spark ? " " : "", spark_text);
+}
+
+void top_status(const struct top_view *view, char *text, size_t size)
+{
+	int used = snprintf(text, size, "%.1f s, %" PRIu64 " sample%s", view->seconds,
+			    view->samples, view->samples == 1 ? "" : "s");
+
+	if (view->merged_periods && used > 0 && (size_t)used < size)
+		used += snprintf(text + used, size - (size_t)used, ", %" PRIu64 " periods merged",
+				 view->merged_periods);
+	if (view->lost_ns && used > 0 && (size_t)used < size)
+		snprintf(text + used, size - (size_t)used, ", up to %.3f s lost by the hardware",
+			 (double)view->lost_ns * 1e-9);
+}

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: MIT */
+/* What perfctr top shows: a list of lines, without a terminal. */
+#ifndef PERFCTR_TOP_VIEW_H
+#define PERFCTR_TOP_VIEW_H
+
+#include "lib/app.h"
+#include "lib/rows.h"
+
+enum { TOP_HISTORY = 64 };
+
+enum top_sort { TOP_SORT_EVENT, TOP_SORT_VALUE, TOP_SORT_NAME, TOP_SORTS };
+
+/**
+ * struct top_item - one counter or metric over time
+ */
+struct top_item {
+	char event[ROW_EVENT_BYTES];
+	char counter[ROW_EVENT_BYTES];
+	char unit[ROW_UNIT_BYTES];
+	/** @group: heading that it belongs to: name of its block, or "metrics". */
+	char group[64];
+	/** @order: place in which it appeared. */
+	size_t order;
+	/** @group_order: the same of its group. */
+	size_t group_order;
+	/** @is_percent: 100 is a full bar; else the largest value seen is. */
+	bool is_percent;
+	bool is_rate;
+	/** @trust: enum perfctr_trust. */
+	unsigned int trust;
+	/** @of_one: cycles of several blocks, shown as the clock of one. */
+	bool of_one;
+	uint32_t state;
+	uint32_t flags;
+	/** @now: per second for counters, value of metrics and levels. */
+	double now;
+	double peak;
+	/** @history: values, NAN for not measured; oldest first from @history_at on. */
+	double history[TOP_HISTORY];
+	unsigned int history_at;
+	unsigned int history_count;
+};
+
+/**
+ * struct top_view - everything that is on the screen
+ */
+struct top_view {
+	struct top_item *items;
+	size_t count;
+	enum top_sort sort;
+	/** @folded: groups of which only the heading is shown, NUL separated. */
+	char folded[32][64];
+	size_t folded_count;
+	/** @span: of the last interval. */
+	struct perfctr_span span;
+	/** @merged_periods: since the start. */
+	uint64_t merged_periods;
+	uint64_t lost_ns;
+	uint64_t samples;
+	double seconds;
+};
+
+enum top_line_kind { TOP_LINE_GROUP, TOP_LINE_ITEM };
+
+/**
+ * struct top_line - one line
+ */
+struct top_line {
+	enum top_line_kind kind;
+	const struct top_item *item;
+	/** @folded: of a group. */
+	bool folded;
+	/** @items: number in the group. */
+	size_t items;
+};
+
+/**
+ * top_view_update() - take in an interval
+ * @view: view
+ * @rows: table of the interval
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int top_view_update(struct top_view *view, const struct rows *rows);
+void top_view_free(struct top_view *view);
+
+/**
+ * top_view_lines() - make the list of lines
+ * @view: view
+ * @lines: set to an array to be freed by the caller
+ * @count: set to its elements
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int top_view_lines(const struct top_view *view, struct top_line **lines, size_t *count);
+
+/* Fold or unfold a group. */
+void top_view_fold(struct top_view *view, const char *group);
+
+/* Part of a full bar, 0..1. */
+double top_item_fill(const struct top_item *item);
+
+/**
+ * top_bar() - draw a bar
+ * @fill: 0..1
+ * @width: columns
+ * @utf8: with blocks of an eighth of a column, else with #
+ * @text: where it goes, at least 3 * width + 1 bytes
+ */
+void top_bar(double fill, unsigned int width, bool utf8, char *text);
+
+/**
+ * top_spark() - draw the last values as a line of blocks
+ * @item: item
+ * @width: columns
+ * @utf8: with blocks, else with _.-=#
+ * @text: where it goes, at least 3 * width + 1 bytes
+ */
+void top_spark(const struct top_item *item, unsigned int width, bool utf8, char *text);
+
+/* The value with unit, for example "12.35 Mcycles/s", "<not measured>". */
+void top_value(const struct top_item *item, char *text, size_t size);
+
+/**
+ * top_format() - a line of the screen as text
+ * @line: line
+ * @width: columns
+ * @utf8: see top_bar()
+ * @text: where it goes
+ * @size: bytes at @text, at least 4 * width + 1
+ */
+void top_format(const struct top_line *line, unsigned int width, bool utf8, char *text,
+		size_t size);
+
+/* Time, samples, what was merged or lost. */
+void top_status(const struct top_view *view, char *text, size_t size);
+
+#endif /* PERFCTR_TOP_VIEW_H */

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: MIT
+#include "builtin.h"
+
+#include <string.h>
+
+/* the assembler looks for the file in the top directory, see Makefile */
+#define EMBED(symbol, path)                       \
+	__asm__(".section .rodata\n"              \
+		".global embed_" #symbol "\n"     \
+		"embed_" #symbol ":\n"            \
+		".incbin \"" path "\"\n"          \
+		".byte 0\n"                       \
+		".global embed_" #symbol "_end\n" \
+		"embed_" #symbol "_end:\n"        \
+		".previous\n");                   \
+	extern const char embed_##symbol[], embed_##symbol##_end[]
+
+#define BUILTIN(symbol, name)                              \
+	{                                                  \
+		name, embed_##symbol, embed_##symbol##_end \
+	}
+
+EMBED(page_css, "tools/validate/page.css");
+EMBED(xavier_gpu, "campaigns/xavier-gpu.json");
+EMBED(vsoc_gpu, "campaigns/vsoc-gpu.json");
+EMBED(vsoc_memory, "campaigns/vsoc-memory.json");
+EMBED(vsoc_pmus, "campaigns/vsoc-pmus.json");
+EMBED(vsoc_pcounter, "campaigns/vsoc-pcounter.json");
+EMBED(cpu, "campaigns/cpu.json");
+EMBED(a53_copy, "campaigns/a53-copy.json");
+EMBED(matrix_copy, "listings/matrix-copy.lst");
+EMBED(float_loop, "listings/float-loop.lst");
+EMBED(executed_nop, "listings/executed-nop.lst");
+EMBED(shared_loop, "listings/shared-loop.lst");
+
+const struct builtin builtins[] = {
+	BUILTIN(page_css, "page.css"),
+	BUILTIN(xavier_gpu, "xavier-gpu.json"),
+	BUILTIN(vsoc_gpu, "vsoc-gpu.json"),
+	BUILTIN(vsoc_memory, "vsoc-memory.json"),
+	BUILTIN(vsoc_pcounter, "vsoc-pcounter.json"),
+	BUILTIN(shared_loop, "shared-loop.lst"),
+	BUILTIN(vsoc_pmus, "vsoc-pmus.json"),
+	BUILTIN(cpu, "cpu.json"),
+	BUILTIN(a53_copy, "a53-copy.json"),
+	BUILTIN(matrix_copy, "matrix-copy.lst"),
+	BUILTIN(float_loop, "float-loop.lst"),
+	BUILTIN(executed_nop, "executed-nop.lst"),
+};
+
+const size_t builtin_count = sizeof(builtins) / sizeof(builtins[0]);
+
+const struct builtin *builtin_find(const char *name)
+{
+	for (size_t i = 0; i < builtin_count; i++)
+		if (!strcmp(builtins[i].name, name))
+			return &builtins[i];
+	return NULL;
+}

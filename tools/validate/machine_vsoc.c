@@ -1,0 +1,451 @@
+// SPDX-License-Identifier: MIT
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+
+#include "machine.h"
+#include "lib/rows.h"
+#include "vsoc-job/runner.h"
+
+enum { TIMEOUT_S = 30, MAX_WORDS = 32 };
+
+/* events that are counted together */
+struct group {
+	unsigned int set;
+	unsigned int number;
+	struct perfctr_selection *selection;
+};
+
+struct vsoc {
+	struct perfctr_ctx *ctx;
+	struct perfctr_device *device;
+	struct runner runner;
+	struct group *groups;
+	size_t group_count;
+	/* group of each event, -1: not counted */
+	long *group_of;
+	uint64_t run;
+	uint64_t sequence;
+};
+
+/* --- selections ------------------------------------------------------------------------ */
+
+static long find_group(struct analysis *a, struct vsoc *v, const struct event *event)
+{
+	struct group *group;
+
+	for (size_t i = 0; i < v->group_count; i++)
+		if (v->groups[i].set == event->set && v->groups[i].number == event->group)
+			return (long)i;
+	v->groups = arena_grow(a->arena, v->groups, v->group_count, sizeof(*v->groups));
+	group = &v->groups[v->group_count];
+	*group = (struct group){ .set = event->set, .number = event->group };
+	if (perfctr_selection_new(v->device, &group->selection) ||
+	    perfctr_selection_set_counter_set(group->selection, group->set))
+		return fail(a->failure, "counter set %u: %s", group->set,
+			    perfctr_ctx_error(v->ctx));
+	return (long)v->group_count++;
+}
+
+static int select_events(struct analysis *a, struct vsoc *v)
+{
+	const struct campaign *c = a->campaign;
+
+	v->group_of = arena_array(a->arena, c->event_count, sizeof(*v->group_of));
+	for (size_t e = 0; e < c->event_count; e++) {
+		const struct event *event = &c->events[e];
+		long group;
+
+		v->group_of[e] = -1;
+		if (!*event->counter)
+			continue;
+		group = find_group(a, v, event);
+		if (group < 0)
+			return -1;
+		if (perfctr_selection_add(v->groups[group].selection, event->counter) < 0)
+			a->unavailable[e] = arena_printf(a->arena, "not measured: %s",
+							 perfctr_ctx_error(v->ctx));
+		else
+			v->group_of[e] = group;
+	}
+	if (!c->anchor)
+		return 0;
+	/* positions of anchors are the same in all sets */
+	for (size_t g = 0; g < v->group_count; g++)
+		if (v->group_of[campaign_event(c, c->anchor)] != (long)g &&
+		    perfctr_selection_add(v->groups[g].selection,
+					  c->events[campaign_event(c, c->anchor)].counter) < 0)
+			return fail(a->failure, "anchor %s: %s", c->anchor,
+				    perfctr_ctx_error(v->ctx));
+	return 0;
+}
+
+/* --- work ---------------------------------------------------------------------------------- */
+
+/* "copy bytes={N * 64} read" with the formulas computed; in the arena */
+static const char *expand(const struct analysis *a, const struct point *point, const char *text)
+{
+	const char *out = "";
+
+	while (*text) {
+		size_t plain = strcspn(text, "{"), length;
+		int64_t value;
+
+		out = arena_printf(a->arena, "%s%.*s", out, (int)plain, text);
+		text += plain;
+		if (!*text)
+			break;
+		length = strcspn(++text, "}");
+		if (analysis_formula(a, arena_copy(a->arena, text, length), point, NULL, &value))
+			return NULL;
+		out = arena_printf(a->arena, "%s%" PRId64, out, value);
+		text += length + (text[length] == '}');
+	}
+	return out;
+}
+
+static int command_job(const struct analysis *a, const struct point *point, const char *command,
+		       struct job *job)
+{
+	const char *text = expand(a, point, command), *words[MAX_WORDS];
+	char error[256] = "";
+	size_t count = 0;
+
+	if (!text)
+		return -1;
+	while (*text && count < MAX_WORDS) {
+		size_t length = strcspn(text, " ");
+
+		words[count++] = arena_copy(a->arena, text, length);
+		text += length + strspn(text + length, " ");
+	}
+	if (job_parse(job, words, count, error, sizeof(error)))
+		return fail(a->failure, "%s: %s", point->label, error);
+	return 0;
+}
+
+static int listing_job(struct analysis *a, const struct point *point, struct job *job)
+{
+	struct drm_vsoc_command command = { .type = DRM_VSOC_CMD_COMPUTE };
+	int64_t threads;
+
+	if (analysis_formula(a, a->campaign->benchmarks[point->benchmark].threads, point, NULL,
+			     &threads))
+		return -1;
+	job->listings = calloc(1, sizeof(*job->listings));
+	if (!job->listings)
+		return fail(a->failure, "out of memory");
+	if (analysis_listing(a, point, &job->listings[0]) < 0)
+		return -1;
+	job->listing_count = 1;
+	for (size_t i = 0; i < job->listings[0].count; i++)
+		if (!job->listings[0].instructions[i].opcode)
+			return fail(a->failure, "%s: '%s' is no instruction of the virtual SoC",
+				    point->label, job->listings[0].mnemonics[i]);
+	command.compute.threads = (uint64_t)threads;
+	command.compute.listing = (uintptr_t)job->listings[0].instructions;
+	command.compute.listing_count = (uint32_t)job->listings[0].count;
+	command.compute.listing_stride = sizeof(job->listings[0].instructions[0]);
+	return job_add(job, &command) ? fail(a->failure, "out of memory") : 0;
+}
+
+/* The point's work, once; waits for its end. */
+static int do_work(struct analysis *a, struct vsoc *v, const struct point *point)
+{
+	const struct benchmark *b = &a->campaign->benchmarks[point->benchmark];
+	struct job job = { 0 };
+	int ret = b->listing ? listing_job(a, point, &job) :
+			       command_job(a, point, b->command, &job);
+
+	for (int64_t k = 0; !ret && k < point->kernels; k++)
+		if (runner_submit(&v->runner, &job) || runner_wait(&v->runner, 0))
+			ret = fail(a->failure, "%s: %s", point->label, v->runner.error);
+	if (!ret && (v->runner.timed_out || v->runner.cancelled))
+		ret = fail(a->failure, "%s: the job was cut short", point->label);
+	job_free(&job);
+	return ret;
+}
+
+/* --- counting ---------------------------------------------------------------------------------- */
+
+static int add_samples(struct perfctr_cursor *cursor, struct perfctr_totals *totals)
+{
+	struct perfctr_sample sample;
+	int got;
+
+	while ((got = perfctr_cursor_next(cursor, &sample)) > 0) {
+		int error = perfctr_totals_add(totals, &sample);
+
+		perfctr_cursor_advance(cursor, 1);
+		if (error)
+			return error;
+	}
+	return got == -ENODEV ? 0 : got;
+}
+
+/* What a session of the group counts while the work is done. */
+static int count_work(struct analysis *a, struct vsoc *v, const struct group *group,
+		      const struct point *point, struct perfctr_totals *totals)
+{
+	struct perfctr_session *session = NULL;
+	struct perfctr_cursor *cursor = NULL;
+	int error = perfctr_session_new(group->selection, NULL, &session), ret = 0;
+
+	if (!error)
+		error = perfctr_cursor_new(session, &cursor);
+	if (!error)
+		error = perfctr_session_start(session, 0);
+	if (!error) {
+		ret = do_work(a, v, point);
+		error = perfctr_session_stop(session, 0);
+	}
+	if (!error)
+		error = add_samples(cursor, totals);
+	if (error && !ret)
+		ret = fail(a->failure, "%s: %s", point->label, perfctr_ctx_error(v->ctx));
+	perfctr_cursor_unref(cursor);
+	perfctr_session_unref(session);
+	return ret;
+}
+
+/* a single block, or all blocks of a type together */
+static const struct row *find_row(const struct rows *blocks, const struct rows *types,
+				  const char *counter)
+{
+	const struct row *row = rows_find(types, counter, 0);
+
+	return row ? row : rows_find(blocks, counter, 0);
+}
+
+static int add_reading(struct analysis *a, const struct vsoc *v, size_t number,
+		       const struct event *event, const struct point *point, const struct row *row)
+{
+	struct reading reading = {
+		.benchmark = point->benchmark,
+		.event = number,
+		.run = v->run,
+		.sequence = v->sequence,
+	};
+
+	memcpy(reading.parameters, point->parameters, sizeof(reading.parameters));
+	if (row) {
+		if (row->state != PERFCTR_VALUE_OK ||
+		    row->flags & (PERFCTR_VALUE_ESTIMATED | PERFCTR_VALUE_PARTIAL))
+			return fail(a->failure,
+				    "%s: %s was not measured all the time; count fewer events in "
+				    "one group",
+				    point->label, event->name);
+		reading.value = row->value;
+		reading.units = row->info->blocks ? row->info->blocks : 1;
+	}
+	measured_add(a->arena, &a->measured, a->campaign, &reading);
+	return 0;
+}
+
+static int add_readings(struct analysis *a, const struct vsoc *v, size_t group,
+			const struct point *point, struct perfctr_totals *totals)
+{
+	struct perfctr_selection *selection = v->groups[group].selection;
+	const struct campaign *c = a->campaign;
+	struct rows blocks = { 0 }, types = { 0 };
+	int ret = 0;
+
+	if (rows_fill(&blocks, totals, selection, true) ||
+	    rows_fill(&types, totals, selection, false))
+		ret = fail(a->failure, "%s: %s", point->label, perfctr_ctx_error(v->ctx));
+	for (size_t e = 0; !ret && e < c->event_count; e++) {
+		const struct event *event = &c->events[e];
+		bool is_anchor = c->anchor && !strcmp(c->anchor, event->name);
+		const struct row *row = NULL;
+
+		if (!benchmark_tells(&c->benchmarks[point->benchmark], e))
+			continue;
+		/* where there is no counter nothing counts: that is a measurement, too */
+		if (*event->counter ? v->group_of[e] != (long)group && !is_anchor : group > 0)
+			continue;
+		if (*event->counter)
+			row = find_row(&blocks, &types, event->counter);
+		if (row || !*event->counter)
+			ret = add_reading(a, v, e, event, point, row);
+		else
+			ret = fail(a->failure, "%s: no sample has '%s'", event->name,
+				   event->counter);
+	}
+	rows_free(&blocks);
+	rows_free(&types);
+	return ret;
+}
+
+static int measure(struct machine *machine, struct analysis *a, size_t number)
+{
+	struct vsoc *v = machine->data;
+	/* analysis_formula() and others never add points: it stays where it is */
+	const struct point *point = &a->points[number];
+	int ret = 0;
+
+	for (size_t g = 0; g < v->group_count && !ret; g++) {
+		struct perfctr_totals *totals;
+
+		if (!perfctr_selection_request_count(v->groups[g].selection))
+			continue;
+		if (perfctr_totals_new(v->ctx, &totals))
+			return fail(a->failure, "out of memory");
+		ret = count_work(a, v, &v->groups[g], point, totals);
+		if (!ret)
+			ret = add_readings(a, v, g, point, totals);
+		perfctr_totals_unref(totals);
+		v->run++;
+		/* of the last of several kernels */
+		v->sequence += (uint64_t)point->kernels;
+	}
+	return ret;
+}
+
+/* --- opening and closing ----------------------------------------------------------------------- */
+
+static void close_vsoc(struct machine *machine)
+{
+	struct vsoc *v = machine->data;
+
+	for (size_t g = 0; g < v->group_count; g++)
+		perfctr_selection_unref(v->groups[g].selection);
+	runner_close(&v->runner);
+	perfctr_device_unref(v->device);
+}
+
+/* the chosen one is in brackets; debugfs is for root, so it may stay unknown */
+static const char *profile_of(struct analysis *a, const char *path)
+{
+	const char *digits = path + strcspn(path, "0123456789");
+	struct failure ignored = { "" };
+	const char *text, *open;
+	size_t length;
+
+	text = read_file(a->arena,
+			 arena_printf(a->arena, "/sys/kernel/debug/dri/%s/vsoc/profile", digits),
+			 &length, &ignored);
+	open = text ? strchr(text, '[') : NULL;
+	return open ? arena_copy(a->arena, open + 1, strcspn(open + 1, "]")) : NULL;
+}
+
+static void configure(struct analysis *a, const struct vsoc *v)
+{
+	struct measured *m = &a->measured;
+	const char *path = perfctr_device_path(v->device), *profile = profile_of(a, path);
+	struct utsname kernel;
+
+	m->source = arena_printf(a->arena, "live on %s (%s)", perfctr_device_info(v->device)->name,
+				 path);
+	measured_configure(a->arena, m, "driver", perfctr_device_driver(v->device));
+	if (profile)
+		measured_configure(a->arena, m, "profile", profile);
+	measured_configure(a->arena, m, "cores",
+			   arena_printf(a->arena, "%#" PRIx64,
+					(uint64_t)v->runner.info.shader_present));
+	if (!uname(&kernel))
+		measured_configure(a->arena, m, "kernel",
+				   arena_printf(a->arena, "%s", kernel.release));
+	measured_configure(a->arena, m, "perfctr", PERFCTR_VERSION);
+}
+
+/* --- which device -------------------------------------------------------------------------- */
+
+static bool is_product(const struct vsoc *v, const char *product)
+{
+	const char *name = perfctr_product_name(perfctr_device_info(v->device)->product);
+
+	return !*product || (name && !strcmp(name, product));
+}
+
+/* Opens another virtual SoC instead, whose counters are those of the product, if there is one. */
+static void open_product(struct vsoc *v, const char *product)
+{
+	struct perfctr_device_list *list;
+
+	if (perfctr_device_list_new(v->ctx, &list))
+		return;
+	for (size_t i = 0; !v->device && i < perfctr_device_list_count(list); i++) {
+		const struct perfctr_device_entry *entry = perfctr_device_list_get(list, i);
+
+		if (entry->error || strcmp(entry->driver, "vsoc") ||
+		    perfctr_device_open(v->ctx, entry->path, &v->device))
+			continue;
+		if (!is_product(v, product))
+			v->device = perfctr_device_unref(v->device);
+	}
+	perfctr_device_list_unref(list);
+}
+
+/* The first virtual SoC that the campaign is about; or @which, if it is about that. */
+static int open_device(struct analysis *a, struct vsoc *v, const char *which)
+{
+	const char *product = a->campaign->product;
+	int error = perfctr_device_open(a->ctx, which ? which : "vsoc", &v->device);
+
+	if (error) {
+		fail(a->failure, "%s", perfctr_ctx_error(a->ctx));
+		return error;
+	}
+	if (is_product(v, product))
+		return 0;
+	v->device = perfctr_device_unref(v->device);
+	if (!which)
+		open_product(v, product);
+	if (v->device)
+		return 0;
+	if (which)
+		fail(a->failure, "%s is no device with counters of %s", which, product);
+	else
+		fail(a->failure, "there is no virtual SoC with counters of %s", product);
+	return -ENODEV;
+}
+
+/* What benchmarks do may depend on the number of cores. */
+static int use_cores(struct analysis *a, const struct vsoc *v)
+{
+	const int64_t *cores = campaign_constant(a->campaign, CORES_CONSTANT);
+	const uint64_t mask = v->runner.info.shader_present;
+
+	if (cores && a->measured.count && *cores != __builtin_popcountll(mask))
+		return fail(a->failure,
+			    "the measurements are of %" PRId64 " cores, this device has others",
+			    *cores);
+	return analysis_set_cores(a, mask);
+}
+
+int machine_vsoc(struct analysis *a, const char *which, struct machine *machine, int *error)
+{
+	struct vsoc *v = arena_alloc(a->arena, sizeof(*v));
+
+	v->ctx = a->ctx;
+	v->runner.fd = -1;
+	v->runner.timeout_ns = TIMEOUT_S * UINT64_C(1000000000);
+	*machine = (struct machine){
+		.data = v,
+		.measure = measure,
+		.close = close_vsoc,
+	};
+	*error = open_device(a, v, which);
+	if (*error)
+		return -1;
+	machine->name = arena_printf(a->arena, "%s", perfctr_device_info(v->device)->name);
+	*error = runner_open(&v->runner, NULL, perfctr_device_fd(v->device), 1);
+	if (*error)
+		fail(a->failure, "%s", v->runner.error);
+	else if (select_events(a, v) < 0 || use_cores(a, v) < 0)
+		*error = -EINVAL;
+	if (!*error) {
+		configure(a, v);
+		/* whether this user may count at all */
+		for (size_t g = 0; g < v->group_count && !*error; g++)
+			if (perfctr_selection_request_count(v->groups[g].selection))
+				*error = perfctr_session_check(v->groups[g].selection, NULL, NULL);
+		if (*error)
+			fail(a->failure, "%s", perfctr_ctx_error(a->ctx));
+	}
+	if (*error)
+		close_vsoc(machine);
+	return *error ? -1 : 0;
+}

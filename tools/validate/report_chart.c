@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: MIT
+/* A plot of what was expected and what was measured over a parameter, as SVG in HTML. */
+#include "report_chart.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/number.h"
+#include "lib/markup.h"
+
+enum {
+	WIDTH = 340,
+	HEIGHT = 190,
+	LEFT = 52,
+	RIGHT = 10,
+	TOP = 8,
+	BOTTOM = 28,
+	TICKS = 4,
+	MAX_POINTS = 64,
+	/* colours that tell hypotheses apart */
+	IDEA_STYLES = 4,
+};
+
+/* a point of a line: value of the parameter, number of the study's point */
+struct spot {
+	int64_t x;
+	size_t point;
+};
+
+struct chart {
+	FILE *out;
+	const struct study *study;
+	size_t event;
+	struct spot spots[MAX_POINTS];
+	size_t count;
+	double x_max;
+	double y_max;
+};
+
+static int by_x(const void *a, const void *b)
+{
+	const struct spot *p = a, *q = b;
+
+	return p->x < q->x ? -1 : p->x > q->x;
+}
+
+long chart_parameter(const struct benchmark *benchmark)
+{
+	for (size_t i = 0; i < benchmark->parameter_count; i++)
+		if (benchmark->parameters[i].count > 1)
+			return (long)i;
+	return -1;
+}
+
+/* points of the benchmark that differ in one parameter only; the others have their last value */
+static void collect(struct chart *c, size_t benchmark, size_t parameter)
+{
+	const struct analysis *a = &c->study->analysis;
+	const struct benchmark *b = &a->campaign->benchmarks[benchmark];
+
+	for (size_t p = 0; p < a->point_count && c->count < MAX_POINTS; p++) {
+		const struct point *point = &a->points[p];
+		bool same = point->benchmark == benchmark;
+
+		for (size_t i = 0; same && i < b->parameter_count; i++)
+			if (i != parameter && b->parameters[i].count > 1)
+				same = point->parameters[i] ==
+				       b->parameters[i].values[b->parameters[i].count - 1];
+		if (same && analysis_cell(a, p, c->event).count)
+			c->spots[c->count++] = (struct spot){ point->parameters[parameter], p };
+	}
+	qsort(c->spots, c->count, sizeof(*c->spots), by_x);
+}
+
+static bool predicted(const struct chart *c, size_t n, const struct rule *rule, double *value)
+{
+	const struct analysis *a = &c->study->analysis;
+	struct cell cell = analysis_cell(a, c->spots[n].point, c->event);
+	uint64_t expected;
+
+	if (!rule->given ||
+	    analysis_expected(a, &a->points[c->spots[n].point], rule, cell.units, &expected))
+		return false;
+	*value = (double)expected;
+	return true;
+}
+
+static void stretch(struct chart *c, const struct rule *rule)
+{
+	double value;
+
+	for (size_t n = 0; n < c->count; n++)
+		if (predicted(c, n, rule, &value) && value > c->y_max)
+			c->y_max = value;
+}
+
+static double x_of(const struct chart *c, size_t n)
+{
+	return LEFT + (WIDTH - LEFT - RIGHT) * (double)c->spots[n].x / c->x_max;
+}
+
+static double y_of(const struct chart *c, double value)
+{
+	return HEIGHT - BOTTOM - (HEIGHT - TOP - BOTTOM) * value / c->y_max;
+}
+
+/* 1, 2 or 5 times a power of ten, so that at most TICKS of them make the range */
+static double nice_step(double range)
+{
+	double power = pow(10, floor(log10(range / TICKS)));
+
+	for (double step = power;; step = step < 2 * power ? 2 * power :
+					  step < 5 * power ? 5 * power :
+							     10 * power)
+		if (range / step <= TICKS + 0.001)
+			return step;
+}
+
+static void print_grid(const struct chart *c, const char *parameter)
+{
+	double step = nice_step(c->y_max);
+	char text[32];
+
+	for (double y = 0; y <= c->y_max * 1.001; y += step) {
+		size_t length;
+
+		number_short(y, text, sizeof(text));
+		length = strlen(text);
+		if (length && text[length - 1] == ' ')
+			text[length - 1] = '\0';
+		fprintf(c->out,
+			"<line class=\"grid\" x1=\"%d\" x2=\"%d\" y1=\"%.1f\" y2=\"%.1f\"/>"
+			"<text x=\"%d\" y=\"%.1f\" text-anchor=\"end\">%s</text>",
+			LEFT, WIDTH - RIGHT, y_of(c, y), y_of(c, y), LEFT - 5, y_of(c, y) + 3.5,
+			y > 0 ? text : "0");
+	}
+	for (size_t n = 0; n < c->count; n++) {
+		/* the first, the last, and what does not touch its neighbour */
+		if (n && n + 1 < c->count &&
+		    (x_of(c, n) - x_of(c, n - 1) < 24 || x_of(c, c->count - 1) - x_of(c, n) < 24))
+			continue;
+		fprintf(c->out, "<text x=\"%.1f\" y=\"%d\" text-anchor=\"%s\">%" PRId64 "</text>",
+			x_of(c, n), HEIGHT - BOTTOM + 13, n && n + 1 == c->count ? "end" : "middle",
+			c->spots[n].x);
+	}
+	fprintf(c->out,
+		"<line class=\"axis\" x1=\"%d\" x2=\"%d\" y1=\"%d\" y2=\"%d\"/>"
+		"<text x=\"%d\" y=\"%d\" text-anchor=\"end\">",
+		LEFT, WIDTH - RIGHT, HEIGHT - BOTTOM, HEIGHT - BOTTOM, WIDTH - RIGHT, HEIGHT - 3);
+	report_markup_text(c->out, parameter);
+	fputs("</text>", c->out);
+}
+
+static void print_line(const struct chart *c, const struct rule *rule, const char *style)
+{
+	double value;
+
+	fprintf(c->out, "<polyline class=\"%s\" points=\"", style);
+	for (size_t n = 0; n < c->count; n++)
+		if (predicted(c, n, rule, &value))
+			fprintf(c->out, "%.1f,%.1f ", x_of(c, n), y_of(c, value));
+	fputs("\"/>", c->out);
+}
+
+static void print_measured(const struct chart *c)
+{
+	for (size_t n = 0; n < c->count; n++) {
+		struct cell cell = analysis_cell(&c->study->analysis, c->spots[n].point, c->event);
+		char text[40];
+
+		fprintf(c->out,
+			"<circle class=\"measured\" cx=\"%.1f\" cy=\"%.1f\" r=\"3.6\"><title>%" PRId64
+			": %s</title></circle>",
+			x_of(c, n), y_of(c, (double)cell.value), c->spots[n].x,
+			number_group(cell.value, text, sizeof(text)));
+	}
+}
+
+static void print_key(FILE *out, const char *style, const char *name)
+{
+	if (style)
+		fprintf(out,
+			"<span><svg viewBox=\"0 0 22 9\"><polyline class=\"%s\" points=\"0,4.5 22,4.5\"/>"
+			"</svg>",
+			style);
+	else
+		fputs("<span><svg viewBox=\"0 0 22 9\"><circle class=\"measured\" cx=\"11\" "
+		      "cy=\"4.5\" r=\"3.6\"/></svg>",
+		      out);
+	report_markup_text(out, name);
+	fputs("</span>", out);
+}
+
+void chart_print(FILE *out, const struct study *study, size_t benchmark, size_t parameter,
+		 size_t number)
+{
+	const struct campaign *campaign = study->analysis.campaign;
+	const struct event *event = &campaign->events[number];
+	const struct outcome *o = &study->outcomes[number];
+	const struct rule *found = o->verdict == VERDICT_EXPLAINED ? &o->found : NULL;
+	struct chart c = { .out = out, .study = study, .event = number, .x_max = 1 };
+	char style[8];
+
+	collect(&c, benchmark, parameter);
+	if (c.count < 2)
+		return;
+	if (c.spots[c.count - 1].x > 0)
+		c.x_max = (double)c.spots[c.count - 1].x;
+	for (size_t n = 0; n < c.count; n++) {
+		struct cell cell = analysis_cell(&study->analysis, c.spots[n].point, number);
+
+		if ((double)cell.value > c.y_max)
+			c.y_max = (double)cell.value;
+	}
+	stretch(&c, &event->documented);
+	for (size_t i = 0; i < event->idea_count; i++)
+		stretch(&c, &event->ideas[i].rule);
+	/* nothing was expected, nothing was measured: the table says that better */
+	if (c.y_max <= 0)
+		return;
+	c.y_max *= 1.06;
+
+	fputs("<figure><figcaption><b>", out);
+	report_markup_text(out, event->name);
+	fprintf(out, "</b><span class=\"verdict %s\">%s</span></figcaption>",
+		verdict_names[o->verdict], verdict_names[o->verdict]);
+	fprintf(out, "<svg viewBox=\"0 0 %d %d\" role=\"img\">", WIDTH, HEIGHT);
+	print_grid(&c, campaign->benchmarks[benchmark].parameters[parameter].name);
+	for (size_t i = 0; i < event->idea_count; i++) {
+		snprintf(style, sizeof(style), "i%zu", i % IDEA_STYLES);
+		print_line(&c, &event->ideas[i].rule, style);
+	}
+	if (found)
+		print_line(&c, found, "refined");
+	print_line(&c, &event->documented, "documented");
+	print_measured(&c);
+	fputs("</svg><div class=\"legend\">", out);
+	print_key(out, NULL, "measured");
+	if (event->documented.given)
+		print_key(out, "documented", "documented");
+	if (found)
+		print_key(out, "refined", "refined");
+	for (size_t i = 0; i < event->idea_count; i++) {
+		snprintf(style, sizeof(style), "i%zu", i % IDEA_STYLES);
+		print_key(out, style, event->ideas[i].name);
+	}
+	fputs("</div></figure>\n", out);
+}

@@ -1,0 +1,409 @@
+// SPDX-License-Identifier: MIT
+/* The report as one page that needs nothing else: tables, plots and the reasoning. */
+#include <inttypes.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <time.h>
+
+#include "builtin.h"
+#include "common/number.h"
+#include "lib/markup.h"
+#include "report_chart.h"
+
+/* What is printed once for each column group of a table. */
+enum { COLUMNS = 3 };
+
+static void text(FILE *out, const char *words)
+{
+	report_markup_text(out, words);
+}
+
+static void element(FILE *out, const char *tag, const char *words)
+{
+	fprintf(out, "<%s>", tag);
+	text(out, words);
+	/* the name of the element ends at its first attribute */
+	fprintf(out, "</%.*s>", (int)strcspn(tag, " "), tag);
+}
+
+static void fact(FILE *out, const char *name, const char *value)
+{
+	fputs("<div>", out);
+	element(out, "dt", name);
+	element(out, "dd", value);
+	fputs("</div>", out);
+}
+
+static void number_cell(FILE *out, const char *style, bool known, uint64_t value)
+{
+	char digits[40];
+
+	fprintf(out, "<td class=\"n%s\">%s", style,
+		known ? number_group(value, digits, sizeof(digits)) : "");
+}
+
+/* --- verdicts ------------------------------------------------------------------------ */
+
+static void print_verdicts(const struct study *study, FILE *out)
+{
+	const struct campaign *c = study->analysis.campaign;
+
+	fputs("<h3>Verdicts</h3><div class=\"scroll\"><table><tr><th>event<th>counter<th>verdict"
+	      "<th>why<th>what it counts<th class=\"n\">rules left</tr>\n",
+	      out);
+	for (size_t e = 0; e < c->event_count; e++) {
+		const struct outcome *o = &study->outcomes[e];
+
+		fputs("<tr>", out);
+		element(out, "td", c->events[e].name);
+		element(out, "td class=\"quiet\"", c->events[e].counter);
+		fprintf(out, "<td><span class=\"verdict %s\">%s</span>", verdict_names[o->verdict],
+			verdict_names[o->verdict]);
+		element(out, "td", o->reason);
+		element(out, "td class=\"rule\"", o->definition ? o->definition : "");
+		if (o->searched && !o->search_error && o->remaining == UINT64_MAX)
+			fputs("<td class=\"n\">&gt; 2<sup>64</sup>", out);
+		else
+			number_cell(out, "", o->searched && !o->search_error, o->remaining);
+		fputs("</tr>\n", out);
+	}
+	fputs("</table></div>\n", out);
+}
+
+/* --- tables like the publication's ---------------------------------------------------- */
+
+static void print_discrepancy(FILE *out, const struct table_row *row)
+{
+	char digits[40];
+	uint64_t apart = row->cell.value > row->expected ? row->cell.value - row->expected :
+							   row->expected - row->cell.value;
+
+	if (!row->has_expected) {
+		fputs("<td class=\"n\">", out);
+		return;
+	}
+	number_group(apart, digits, sizeof(digits));
+	fprintf(out, "<td class=\"n%s\">%s%s", apart ? " off" : "",
+		!apart				? "" :
+		row->cell.value > row->expected ? "+" :
+						  "&minus;",
+		digits);
+}
+
+static void print_cells(FILE *out, bool known, const struct table_row *row)
+{
+	if (!known) {
+		fputs("<td class=\"n first\"><td class=\"n\"><td class=\"n\">", out);
+		return;
+	}
+	number_cell(out, " first", row->has_expected, row->expected);
+	if (row->slip) {
+		char digits[40];
+
+		fprintf(out, "<sup title=\"the source printed %s\">*</sup>",
+			number_group(row->cell.published, digits, sizeof(digits)));
+	}
+	number_cell(out, "", true, row->cell.value);
+	if (row->cell.min != row->cell.max) {
+		char min[40], max[40];
+
+		fprintf(out, "<br><span class=\"quiet\">%s&hellip;%s</span>",
+			number_group(row->cell.min, min, sizeof(min)),
+			number_group(row->cell.max, max, sizeof(max)));
+	}
+	print_discrepancy(out, row);
+}
+
+/* points of a benchmark that were measured */
+static size_t measured_points(const struct study *study, size_t benchmark, size_t *points,
+			      size_t max)
+{
+	const struct analysis *a = &study->analysis;
+	size_t count = 0;
+
+	for (size_t p = 0; p < a->point_count && count < max; p++) {
+		bool any = false;
+
+		for (size_t e = 0; e < a->campaign->event_count && !any; e++)
+			any = a->points[p].benchmark == benchmark && analysis_cell(a, p, e).count;
+		if (any)
+			points[count++] = p;
+	}
+	return count;
+}
+
+static void print_slips(const struct study *study, const size_t *points, size_t count, FILE *out)
+{
+	const struct analysis *a = &study->analysis;
+	char printed[40], follows[40];
+
+	for (size_t e = 0; e < a->campaign->event_count; e++) {
+		for (size_t i = 0; i < count; i++) {
+			struct table_row row;
+
+			if (!validate_row(study, points[i], e, &row) || !row.slip)
+				continue;
+			fputs("<p class=\"quiet\"><sup>*</sup> ", out);
+			text(out, a->campaign->events[e].name);
+			fputs(", ", out);
+			text(out, a->points[points[i]].label);
+			fprintf(out,
+				": the source of the data expected %s; what is documented gives %s for "
+				"its listing.</p>\n",
+				number_group(row.cell.published, printed, sizeof(printed)),
+				number_group(row.expected, follows, sizeof(follows)));
+		}
+	}
+}
+
+static void print_table(const struct study *study, size_t benchmark, FILE *out)
+{
+	const struct analysis *a = &study->analysis;
+	const struct benchmark *b = &a->campaign->benchmarks[benchmark];
+	size_t points[MAX_PARAMETER_VALUES], count;
+
+	count = measured_points(study, benchmark, points, ARRAY_SIZE(points));
+	if (!count || b->constructed)
+		return;
+	fputs("<h3>", out);
+	text(out, b->name);
+	if (*b->title) {
+		fputs(" <span class=\"quiet\">", out);
+		text(out, b->title);
+		fputs("</span>", out);
+	}
+	fputs("</h3><div class=\"scroll\"><table><tr><th>", out);
+	for (size_t i = 0; i < count; i++) {
+		const char *values = a->points[points[i]].label + strlen(b->name);
+
+		fprintf(out, "<th class=\"group\" colspan=\"%d\">", COLUMNS);
+		text(out, *values ? values : b->name);
+	}
+	fputs("</tr><tr><th>event", out);
+	for (size_t i = 0; i < count; i++)
+		fputs("<th class=\"n first\">expected<th class=\"n\">measured<th class=\"n\">"
+		      "difference",
+		      out);
+	fputs("</tr>\n", out);
+	for (size_t e = 0; e < a->campaign->event_count; e++) {
+		struct table_row any = { 0 };
+
+		for (size_t i = 0; i < count && !any.cell.count; i++)
+			validate_row(study, points[i], e, &any);
+		if (!any.cell.count)
+			continue;
+		fputs("<tr>", out);
+		element(out, "td", a->campaign->events[e].name);
+		for (size_t i = 0; i < count; i++) {
+			struct table_row row;
+			bool known = validate_row(study, points[i], e, &row);
+
+			print_cells(out, known, &row);
+		}
+		fputs("</tr>\n", out);
+	}
+	fputs("</table></div>\n", out);
+	print_slips(study, points, count, out);
+}
+
+static void print_plots(const struct study *study, size_t benchmark, FILE *out)
+{
+	const struct analysis *a = &study->analysis;
+	long parameter = chart_parameter(&a->campaign->benchmarks[benchmark]);
+
+	if (parameter < 0)
+		return;
+	fputs("<div class=\"plots\">\n", out);
+	for (size_t e = 0; e < a->campaign->event_count; e++)
+		chart_print(out, study, benchmark, (size_t)parameter, e);
+	fputs("</div>\n", out);
+}
+
+/* --- reasoning ------------------------------------------------------------------------- */
+
+static void print_chain(const struct report *report, const struct study *study, size_t e, FILE *out)
+{
+	const struct event *event = &study->analysis.campaign->events[e];
+	const struct outcome *o = &study->outcomes[e];
+	const char **steps;
+	size_t count;
+
+	if (o->verdict == VERDICT_SELECTED)
+		return;
+	steps = validate_chain(study, e, report->arena, &count);
+	fprintf(out, "<details%s><summary><b>", o->verdict == VERDICT_TRUSTED ? "" : " open");
+	text(out, event->name);
+	fputs("</b> ", out);
+	for (size_t i = 0; i < o->path_length; i++)
+		fprintf(out, "%s<span class=\"verdict %s\">%s</span>", i ? " &rarr; " : "",
+			verdict_names[o->path[i]], verdict_names[o->path[i]]);
+	fputs("</summary>", out);
+	if (*event->text) {
+		fputs("<p class=\"quiet\">", out);
+		text(out, event->text);
+		fputs("</p>", out);
+	}
+	fputs("<ol>\n", out);
+	for (size_t i = 0; i < count; i++)
+		element(out, "li", steps[i]);
+	fputs("</ol></details>\n", out);
+}
+
+static void print_relations(const struct study *study, FILE *out)
+{
+	const struct analysis *a = &study->analysis;
+
+	if (!a->campaign->relation_count)
+		return;
+	fputs("<h3>Relations</h3><div class=\"scroll\"><table><tr><th>relation<th>left<th>right"
+	      "<th>result</tr>\n",
+	      out);
+	for (size_t r = 0; r < a->campaign->relation_count; r++) {
+		const struct relation *relation = &a->campaign->relations[r];
+		const struct relation_result *result = &study->relations[r];
+
+		fputs("<tr>", out);
+		element(out, "td", relation->name);
+		element(out, "td class=\"rule\"", relation->left);
+		element(out, "td class=\"rule\"", relation->right);
+		if (!result->points)
+			fputs("<td class=\"quiet\">not measured", out);
+		else if (!result->violated)
+			fprintf(out,
+				"<td><span class=\"verdict TRUSTED\">holds</span> at %zu point%s",
+				result->points, result->points == 1 ? "" : "s");
+		else
+			fprintf(out,
+				"<td><span class=\"verdict UNTRUSTED\">violated</span> at %zu of %zu: "
+				"%" PRId64 " against %" PRId64,
+				result->violated, result->points, result->left, result->right);
+		fputs("</tr>\n", out);
+	}
+	fputs("</table></div>\n", out);
+}
+
+static void print_listing(FILE *out, const char *name, const char *listing, const char *note)
+{
+	fputs("<details><summary>", out);
+	text(out, name);
+	fputs(" <span class=\"quiet\">", out);
+	text(out, note);
+	fputs("</span></summary><pre>", out);
+	/* words and line feeds: the escape would turn these into blanks */
+	for (const char *line = listing; line && *line;) {
+		int length = (int)strcspn(line, "\n");
+		char copy[128];
+
+		snprintf(copy, sizeof(copy), "%.*s", length, line);
+		text(out, copy);
+		fputc('\n', out);
+		/* the last line may end with the text */
+		line += length;
+		line += *line == '\n';
+	}
+	fputs("</pre></details>\n", out);
+}
+
+static void print_made(const struct study *study, FILE *out)
+{
+	const struct analysis *a = &study->analysis;
+	const struct proposal *next = &study->next;
+	bool any = false;
+
+	for (size_t b = 0; b < a->campaign->benchmark_count; b++) {
+		const struct benchmark *benchmark = &a->campaign->benchmarks[b];
+		bool waits = next->listing && !strcmp(benchmark->name, next->name);
+
+		if (!benchmark->constructed)
+			continue;
+		if (!any)
+			fputs("<h3>Constructed benchmarks</h3>\n", out);
+		any = true;
+		print_listing(out, benchmark->name, benchmark->listing,
+			      waits ? "not measured: it would tell most" : "measured");
+	}
+	if (next->point >= 0 && !next->listing) {
+		fputs("<p>Not measured, but it would tell most: ", out);
+		text(out, next->name);
+		fputs("</p>\n", out);
+	}
+}
+
+/* --- the page --------------------------------------------------------------------------- */
+
+static void print_study(const struct report *report, const struct study *study, FILE *out)
+{
+	const struct analysis *a = &study->analysis;
+	const struct measured *m = &a->measured;
+
+	element(out, "h2", a->campaign->title);
+	fputs("<p class=\"quiet\">", out);
+	text(out, a->campaign->text);
+	fputs("</p>\n<dl>", out);
+	fact(out, "campaign", a->campaign->name);
+	fact(out, "measured", m->source ? m->source : "");
+	for (size_t i = 0; i < m->configuration_count; i++)
+		fact(out, m->configuration[2 * i], m->configuration[2 * i + 1]);
+	if (a->dropped)
+		fact(out, "left out",
+		     arena_printf(report->arena, "%zu readings, the anchor %s of their run was off",
+				  a->dropped, a->campaign->anchor));
+	fputs("</dl>\n", out);
+	print_verdicts(study, out);
+	for (size_t b = 0; b < a->campaign->benchmark_count; b++) {
+		print_table(study, b, out);
+		print_plots(study, b, out);
+	}
+	print_relations(study, out);
+	fputs("<h3>Reasoning</h3>\n", out);
+	for (size_t e = 0; e < a->campaign->event_count; e++)
+		print_chain(report, study, e, out);
+	print_made(study, out);
+}
+
+static void print_head(const struct report *report, FILE *out)
+{
+	const struct builtin *css = builtin_find("page.css");
+	size_t counts[VERDICTS] = { 0 };
+	struct utsname machine;
+	time_t now = time(NULL);
+	struct tm utc;
+	char date[64];
+
+	fputs("<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">"
+	      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">"
+	      "<title>perfctr validate</title><style>\n",
+	      out);
+	fputs(css ? css->text : "", out);
+	fputs("</style></head><body><h1>Which counters can be trusted</h1>\n<dl>", out);
+	fact(out, "tool", "perfctr validate " PERFCTR_VERSION);
+	if (gmtime_r(&now, &utc) && strftime(date, sizeof(date), "%Y-%m-%d %H:%M UTC", &utc))
+		fact(out, "written", date);
+	if (!uname(&machine))
+		fact(out, "on",
+		     arena_printf(report->arena, "%s, %s", machine.release, machine.machine));
+	fputs("</dl>\n<p>", out);
+	for (size_t i = 0; i < report->count; i++)
+		for (size_t e = 0; e < report->studies[i].analysis.campaign->event_count; e++)
+			counts[report->studies[i].outcomes[e].verdict]++;
+	for (size_t v = 0; v < VERDICTS; v++)
+		if (counts[v])
+			fprintf(out, "<span class=\"verdict %s\">%s</span> %zu &emsp;",
+				verdict_names[v], verdict_names[v], counts[v]);
+	fputs("</p>\n", out);
+}
+
+void validate_html(const struct report *report, FILE *out)
+{
+	print_head(report, out);
+	for (size_t i = 0; i < report->count; i++)
+		print_study(report, &report->studies[i], out);
+	for (size_t i = 0; i < report->skipped_count; i++) {
+		fputs("<p class=\"quiet\">Campaign ", out);
+		text(out, report->skipped[2 * i]);
+		fputs(" was not run: ", out);
+		text(out, report->skipped[2 * i + 1]);
+		fputs("</p>\n", out);
+	}
+	fputs("</body></html>\n", out);
+}

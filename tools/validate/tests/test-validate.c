@@ -1,0 +1,368 @@
+// SPDX-License-Identifier: MIT
+/* perfctr validate: the solver against brute force, places of errors in files. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "validate/campaign.h"
+#include "validate/measured.h"
+#include "validate/solve.h"
+
+#include "tests/check.h"
+
+/* --- solver ---------------------------------------------------------------------- */
+
+enum { VARIABLES = 6, ROWS = 4, TRIES = 3000 };
+
+static uint64_t state = 1;
+
+static uint64_t below(uint64_t limit)
+{
+	state = state * 6364136223846793005u + 1442695040888963407u;
+	return (state >> 33) % limit;
+}
+
+/* All weights one by one; @allowed and the number must be the solver's. */
+static void against_brute_force(void)
+{
+	int64_t c[ROWS][VARIABLES];
+	struct solve_row rows[ROWS];
+	unsigned int max[VARIABLES];
+	uint32_t allowed[VARIABLES] = { 0 };
+	size_t n = 1 + below(VARIABLES), m = below(ROWS + 1);
+	struct solve_problem problem = { max, rows, n, m };
+	struct failure failure = { "" };
+	struct arena arena = { 0 };
+	struct space space;
+	uint64_t total = 1, solutions = 0;
+	uint8_t weights[VARIABLES] = { 0 };
+
+	for (size_t v = 0; v < n; v++) {
+		max[v] = (unsigned int)below(4);
+		total *= max[v] + 1;
+	}
+	for (size_t r = 0; r < m; r++) {
+		int64_t sum = 0, scale = below(3) ? 1 : 1024;
+
+		for (size_t v = 0; v < n; v++) {
+			c[r][v] = below(3) ? ((int64_t)below(7) - 1) * scale : 0;
+			sum += c[r][v] * (int64_t)below(max[v] + 1);
+		}
+		/* exact, with a tolerance, sometimes impossible */
+		rows[r] = (struct solve_row){ c[r], sum - (int64_t)below(2) * 3,
+					      sum + (int64_t)below(2) * 2 };
+		if (!below(3))
+			rows[r].lo = rows[r].hi = sum + !below(4);
+	}
+	for (uint64_t i = 0; i < total; i++) {
+		uint64_t rest = i;
+		bool fits = true;
+
+		for (size_t v = 0; v < n; v++) {
+			weights[v] = (uint8_t)(rest % (max[v] + 1));
+			rest /= max[v] + 1;
+		}
+		for (size_t r = 0; r < m; r++) {
+			int64_t sum = 0;
+
+			for (size_t v = 0; v < n; v++)
+				sum += c[r][v] * weights[v];
+			fits &= sum >= rows[r].lo && sum <= rows[r].hi;
+		}
+		solutions += fits;
+		for (size_t v = 0; fits && v < n; v++)
+			allowed[v] |= 1u << weights[v];
+	}
+	CHECK(!solve(&arena, &problem, &space, &failure));
+	CHECK(space.solutions == solutions);
+	CHECK(!memcmp(space.allowed, allowed, n * sizeof(*allowed)));
+	for (uint64_t i = 0; i < solutions && i < 20; i++) {
+		space_solution(&space, i, weights);
+		for (size_t r = 0; r < m; r++) {
+			int64_t sum = 0;
+
+			for (size_t v = 0; v < n; v++)
+				sum += c[r][v] * weights[v];
+			CHECK(sum >= rows[r].lo && sum <= rows[r].hi);
+		}
+	}
+	arena_free(&arena);
+}
+
+/* 2^60 rules: found by the graph, not by counting */
+static void large_space(void)
+{
+	enum { MANY = 60 };
+	int64_t c[MANY];
+	unsigned int max[MANY];
+	struct solve_row row = { c, MANY / 2, MANY / 2 };
+	struct solve_problem problem = { max, &row, MANY, 1 };
+	struct failure failure = { "" };
+	struct arena arena = { 0 };
+	struct space space;
+
+	for (size_t v = 0; v < MANY; v++) {
+		c[v] = 1;
+		max[v] = 1;
+	}
+	CHECK(!solve(&arena, &problem, &space, &failure));
+	/* 60 over 30 */
+	CHECK(space.solutions == UINT64_C(118264581564861424));
+	arena_free(&arena);
+}
+
+/* sums that 64 bits do not hold: right, or refused, never wrong */
+static void large_numbers(void)
+{
+	const int64_t c[] = { INT64_C(4000000000000000000), INT64_C(4000000000000000001) };
+	const unsigned int small[] = { 1, 0 }, large[] = { 2, 2 };
+	struct solve_row row = { c, 2 * (c[0] / 2) - 1, INT64_MAX };
+	struct solve_problem problem = { small, &row, 2, 1 };
+	struct failure failure = { "" };
+	struct arena arena = { 0 };
+	struct space space;
+
+	CHECK(!solve(&arena, &problem, &space, &failure));
+	CHECK(space.solutions == 1);
+	/* beyond what can be reached */
+	row.lo = row.hi;
+	CHECK(!solve(&arena, &problem, &space, &failure));
+	CHECK(space.solutions == 0);
+	row.lo = row.hi = 2 * c[0];
+	problem.max_weight = large;
+	CHECK(solve(&arena, &problem, &space, &failure) < 0);
+	CHECK(strstr(failure.text, "62 bits"));
+	arena_free(&arena);
+}
+
+/* --- errors of files --------------------------------------------------------------- */
+
+static void bad_file(struct campaign *campaign, const char *text, const char *where)
+{
+	struct measured measured;
+	struct failure failure = { "" };
+	struct arena arena = { 0 };
+	/* a copy of its own, so that a read beyond its end is seen */
+	char *copy = strdup(text);
+
+	CHECK(measured_parse(&arena, "f", copy, strlen(copy), campaign, &measured, &failure) < 0);
+	if (strncmp(failure.text, where, strlen(where))) {
+		printf("# got '%s', wanted '%s'\n", failure.text, where);
+		CHECK(!"place of the error");
+	}
+	free(copy);
+	arena_free(&arena);
+}
+
+static void measured_errors(void)
+{
+	struct campaign campaign;
+	struct failure failure = { "" };
+	struct arena arena = { 0 };
+	struct measured measured;
+	static const char good[] =
+		"benchmark,N,event,value\r\n\r\n# note\r\nfloat-loop,1,\"DMOV\",7\r\n"
+		"matrix-copy,,DMOV,18446744073709551615";
+
+	CHECK(!campaign_load(&arena, "xavier-gpu", &campaign, &failure));
+	CHECK(!measured_parse(&arena, "f", good, sizeof(good) - 1, &campaign, &measured, &failure));
+	CHECK(measured.count == 2 && measured.readings[0].parameters[0] == 1 &&
+	      measured.readings[1].value == UINT64_MAX);
+
+	bad_file(&campaign, "", "f:1:1: the file is empty");
+	bad_file(&campaign, "benchmark,event\n", "f:1:1: a column is missing in the header: value");
+	bad_file(&campaign, "benchmark,event,value,colour\n", "f:1:23: neither a known column");
+	bad_file(&campaign, "benchmark,event,value,value\n", "f:1:23: this column stands twice");
+	bad_file(&campaign, "benchmark,event,value\n", "f:1:1: no measurement follows");
+	bad_file(&campaign, "benchmark,event,value\nmatrix-copy,DMOV,many\n",
+		 "f:2:18: 'value' is not a number");
+	bad_file(&campaign, "benchmark,event,value\nmatrix-copy,DMOV,-1\n",
+		 "f:2:18: 'value' is negative");
+	bad_file(&campaign, "benchmark,event,value\nmatrix-copy,DMOV,\n",
+		 "f:2:18: 'value' is empty");
+	bad_file(&campaign, "benchmark,event,value\nmatrix-copy,DMOV,1.5\n",
+		 "f:2:18: 'value' is not an integer");
+	bad_file(&campaign, "benchmark,event,value\nmatrix-copy,DMOV,18446744073709551616\n",
+		 "f:2:18: 'value' is beyond 2^64-1");
+	bad_file(&campaign, "benchmark,event,value\nmatrix-copy,DMOV,1x\n",
+		 "f:2:18: 'value' is not a number");
+	bad_file(&campaign, "benchmark,event,value\nmatrix-copy,DMOV\n", "f:2:13: fewer cells");
+	bad_file(&campaign, "benchmark,event,value\nmatrix-copy,DMOV,1,2\n", "f:2:20: more cells");
+	bad_file(&campaign, "benchmark,event,value\nmatrix-copy,what,1\n",
+		 "f:2:13: the campaign has no such event");
+	bad_file(&campaign, "benchmark,event,value\nsomething,DMOV,1\n",
+		 "f:2:1: the campaign has no such benchmark");
+	bad_file(&campaign, "benchmark,event,value\nfloat-loop,DMOV,1\n",
+		 "f:2:1: the benchmark needs a column for its parameter: N");
+	bad_file(&campaign, "benchmark,event,value,N\nmatrix-copy,DMOV,1,3\n",
+		 "f:2:20: the benchmark has no such parameter");
+	bad_file(&campaign, "benchmark,event,value,N\nfloat-loop,DMOV,1,-3\n",
+		 "f:2:19: 'N' is negative");
+	bad_file(&campaign,
+		 "benchmark,event,value\nmatrix-copy,DMOV,1\n\n# x\nmatrix-copy,DMOV,2\n",
+		 "f:5:1: the same benchmark");
+	bad_file(&campaign, "benchmark,event,value\nmatrix-copy,\"DMOV,1\n",
+		 "f:2:13: the cell has no closing quote");
+	bad_file(&campaign, "benchmark,event,value\nmatrix-copy,DM\"OV,1\n",
+		 "f:2:15: a quote in the middle");
+
+	bad_file(&campaign, "{", "f:1:2: ");
+	bad_file(&campaign, "{\"rows\": []}", "f:1:10: there is no measurement");
+	bad_file(&campaign, "[]", "f:1:1: measurements are an object");
+	bad_file(&campaign, "{\"rows\": [],\n \"rows\": []}", "f:2:2: this name stands twice");
+	bad_file(&campaign,
+		 "{\"rows\":\n  [{\"benchmark\": \"matrix-copy\", \"event\": \"DMOV\"}]}",
+		 "f:2:4: 'value' is missing");
+	bad_file(
+		&campaign,
+		"{\"rows\": [{\"benchmark\": \"matrix-copy\", \"event\": \"DMOV\",\n\"value\": \"7\"}]}",
+		"f:2:10: 'value' must be a number");
+	bad_file(
+		&campaign,
+		"{\"rows\": [{\"benchmark\": \"matrix-copy\", \"event\": \"DMOV\",\n\"value\": -7}]}",
+		"f:2:10: 'value' is -7: negative");
+	bad_file(&campaign,
+		 "{\"rows\": [{\"benchmark\": \"matrix-copy\", \"event\": \"DMOV\",\n"
+		 "\"value\": 18446744073709551616}]}",
+		 "f:2:10: 'value' is 18446744073709551616: beyond");
+	bad_file(
+		&campaign,
+		"{\"rows\": [{\"benchmark\": \"matrix-copy\", \"event\": \"DMOV\",\n\"value\": 1.5}]}",
+		"f:2:10: 'value' is 1.5: not an integer");
+	bad_file(
+		&campaign,
+		"{\"rows\": [\n{\"benchmark\": \"matrix-copy\", \"event\": \"x,\\\"]}\", \"value\": 1}]}",
+		"f:2:39: the campaign has no such event");
+	bad_file(&campaign,
+		 "{\"rows\": [{\"benchmark\": \"matrix-copy\", \"event\": \"DMOV\", \"value\": 1,\n"
+		 "  \"n\": null}]}",
+		 "f:1:11: unknown member 'n'");
+	bad_file(&campaign, "{\"rows\": [null]}", "f:1:10: a row is an object, not null");
+	arena_free(&arena);
+}
+
+/* whatever bytes come: an error with a place, or readings */
+static void mutated_files(void)
+{
+	static const char csv[] = "benchmark,N,event,value,run,expected\n"
+				  "float-loop,1,\"DMOV\",7,0,8\nmatrix-copy,,DMOV,1,1,\n";
+	static const char json[] =
+		"{\"campaign\": \"xavier-gpu\", \"configuration\": {\"a\": \"b\"}, \"rows\": [{"
+		"\"benchmark\": \"float-loop\", \"event\": \"DMOV\", \"parameters\": {\"N\": 3}, "
+		"\"value\": 12, \"run\": 1, \"expected\": 4}]}";
+	struct campaign campaign;
+	struct failure failure = { "" };
+	struct arena arena = { 0 };
+
+	CHECK(!campaign_load(&arena, "xavier-gpu", &campaign, &failure));
+	for (unsigned int i = 0; i < 20000; i++) {
+		const char *from = i & 1 ? csv : json;
+		size_t length = strlen(from), cut = below(8) ? length : below(length + 1);
+		struct failure reason = { "" };
+		struct arena own = { 0 };
+		struct measured measured;
+		char *text = malloc(length + 1);
+		int ret;
+
+		memcpy(text, from, length + 1);
+		text[cut] = '\0';
+		for (uint64_t n = below(4); cut && n--;)
+			text[below(cut)] =
+				(char)(below(2) ? "\",{}[]:\n\\-0n#"[below(13)] : (char)below(256));
+		ret = measured_parse(&own, "f", text, cut, &campaign, &measured, &reason);
+		if (ret < 0 ? strncmp(reason.text, "f:", 2) != 0 : !measured.count) {
+			printf("# %.*s\n# '%s'\n", (int)cut, text, reason.text);
+			CHECK(!"an error has a place, a success has readings");
+		}
+		measured_campaign(&own, text, cut);
+		free(text);
+		arena_free(&own);
+	}
+	passed++;
+	arena_free(&arena);
+}
+
+enum { MANY_ROWS = 50000, ROW_BYTES = 40 };
+
+/* Rows with quoted names, the last one the same as another: with a copy of the rest of the file for
+ * each cell, or a look at all others for each row, this would not come to an end. */
+static void many_rows(void)
+{
+	char *text = malloc((MANY_ROWS + 2) * ROW_BYTES), *at = text;
+	struct failure failure = { "" };
+	struct measured measured;
+	struct campaign campaign;
+	struct arena arena = { 0 };
+	struct reading again;
+
+	CHECK(!campaign_load(&arena, "xavier-gpu", &campaign, &failure));
+	at += sprintf(at, "benchmark,N,event,run,value\n");
+	for (int n = 0; n < MANY_ROWS; n++)
+		at += sprintf(at, "\"float-loop\",%d,\"%s\",%d,%d\n", n % 7,
+			      n % 2 ? "DMOV" : "inst_misc", n, n);
+	CHECK(!measured_parse(&arena, "f", text, (size_t)(at - text), &campaign, &measured,
+			      &failure));
+	CHECK(measured.count == MANY_ROWS &&
+	      measured.readings[MANY_ROWS - 1].value == MANY_ROWS - 1);
+	again = measured.readings[MANY_ROWS / 2];
+	CHECK(measured_add(&arena, &measured, &campaign, &again) < 0);
+	again.parameters[0] += 7;
+	CHECK(!measured_add(&arena, &measured, &campaign, &again));
+	again = measured.readings[1];
+	measured_forget(&measured, &campaign, again.event);
+	CHECK(measured.count == MANY_ROWS / 2 + 1);
+	CHECK(!measured_add(&arena, &measured, &campaign, &again));
+	CHECK(measured_add(&arena, &measured, &campaign, &again) < 0);
+	CHECK(measured_add(&arena, &measured, &campaign, &measured.readings[7]) < 0);
+	at += sprintf(at, "\"float-loop\",3,\"DMOV\",3,1\n");
+	CHECK(measured_parse(&arena, "f", text, (size_t)(at - text), &campaign, &measured,
+			     &failure) < 0);
+	CHECK(!strncmp(failure.text, "f:50002:1: the same benchmark", 29));
+	free(text);
+	arena_free(&arena);
+}
+
+static void bad_campaign(const char *text, const char *where)
+{
+	char path[] = "/tmp/test-validate.XXXXXX";
+	struct failure failure = { "" };
+	struct campaign campaign;
+	struct arena arena = { 0 };
+	int fd = mkstemp(path);
+	FILE *file = fd >= 0 ? fdopen(fd, "w") : NULL;
+
+	CHECK(file && fputs(text, file) >= 0 && !fclose(file));
+	CHECK(campaign_load(&arena, path, &campaign, &failure) < 0);
+	if (!strstr(failure.text, where)) {
+		printf("# got '%s', wanted '%s'\n", failure.text, where);
+		CHECK(!"error of a campaign");
+	}
+	remove(path);
+	arena_free(&arena);
+}
+
+static void campaign_errors(void)
+{
+	bad_campaign("{\"campaign\": \"x\",\n \"events\": [{\"name\": \"a\",\n  \"nmae\": 1}]}",
+		     ":3:11: unknown member 'nmae'");
+	bad_campaign("{\"campaign\": \"x\", \"events\": [],\n\"benchmarks\": [{\"name\": \"b\"}]}",
+		     ":2:16: a benchmark needs a 'listing' or 'quantities'");
+	bad_campaign(
+		"{\"campaign\": \"x\",\n\"events\": [{\"name\": \"a\", \"documented\": [\"MOV:gone\"]}]}",
+		":2:41: 'MOV:gone': the state after the colon");
+	bad_campaign("{\"campaign\": \"x\", \"anchor\": \"z\", \"events\": [], \"benchmarks\": []}",
+		     ":1:1: the anchor 'z' is no event");
+}
+
+int main(void)
+{
+	for (unsigned int i = 0; i < TRIES; i++)
+		against_brute_force();
+	large_space();
+	large_numbers();
+	measured_errors();
+	mutated_files();
+	many_rows();
+	campaign_errors();
+	return check_summary();
+}

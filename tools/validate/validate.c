@@ -1,0 +1,476 @@
+// SPDX-License-Identifier: MIT
+/* perfctr validate: which counters can be trusted. */
+#include <errno.h>
+#include <getopt.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "machine.h"
+#include "lib/app.h"
+#include "lib/verdicts.h"
+#include "report.h"
+
+/* beside those of all commands: a counter was measured and is neither trusted nor explained */
+enum { EXIT_DOUBT = 5 };
+
+static const char help[] =
+	"usage: perfctr validate [OPTION...] [CAMPAIGN...]\n"
+	"       perfctr validate [OPTION...] --measured FILE [CAMPAIGN]\n"
+	"\n"
+	"Finds out which counters can be trusted, and why not: runs benchmarks of which the\n"
+	"counts are known, compares, and searches for what a counter counts instead. Without\n"
+	"an argument: all built-in campaigns that this machine can run. A CAMPAIGN is the name\n"
+	"of a built-in one or the path of a file.\n"
+	"\n"
+	"  -m, --measured FILE  evaluate measurements from a CSV or JSON file\n"
+	"  -l, --live           with -m: measure on the device what is proposed next\n"
+	"  -n, --runs N         measure everything N times, whatever the campaign says\n"
+	"  -d, --device DEVICE  node (/dev/dri/renderD128, renderD128), driver or name\n"
+	"  -j, --json           the result file: verdicts with all readings, as JSON\n"
+	"  -o, --output FILE    write the report there instead of to stdout\n"
+	"      --html FILE      a page with tables, plots and the reasoning besides\n"
+	"      --save[=FILE]    note the verdicts for list, stat and top to show\n"
+	"  -v, --verbose        the reasoning about trusted events too; what is being done\n"
+	"      --list           built-in campaigns\n"
+	"\n"
+	"Verdicts: TRUSTED as documented; EXPLAINED not as documented, but one definition is\n"
+	"left; QUARANTINED several are; UNTRUSTED none is. docs/validate.md has the formats.\n"
+	"Exit: 0 all are trusted or explained, 1 error, 2 usage, 3 not permitted, 4 no device,\n"
+	"5 a counter is neither.\n";
+
+struct options {
+	const char *measured;
+	const char *output;
+	const char *html;
+	const char *save_path;
+	bool save;
+	bool json;
+	const char *device;
+	unsigned int runs;
+	bool live;
+	bool verbose;
+	bool list;
+	char **campaigns;
+	size_t campaign_count;
+};
+
+struct validator {
+	struct app *app;
+	const struct options *options;
+	struct arena arena;
+	struct failure failure;
+	struct study *studies;
+	size_t study_count;
+	const char **skipped;
+	size_t skipped_count;
+	/* exit status of the last one that was skipped */
+	int skipped_status;
+};
+
+static int failed(struct validator *v)
+{
+	app_error(v->app, "%s", v->failure.text);
+	return EXIT_FAILED;
+}
+
+static int load(struct validator *v, const char *which, struct study *study)
+{
+	struct campaign *campaign = arena_alloc(&v->arena, sizeof(*campaign));
+
+	if (campaign_load(&v->arena, which, campaign, &v->failure) < 0)
+		return -1;
+	study->analysis = (struct analysis){
+		.arena = &v->arena,
+		.failure = &v->failure,
+		.ctx = v->app->ctx,
+		.campaign = campaign,
+	};
+	return analysis_begin(&study->analysis);
+}
+
+/* Lets the campaign's machine measure. On failure the reason is in @v->failure. */
+static int run_live(struct validator *v, struct study *study)
+{
+	struct analysis *a = &study->analysis;
+	FILE *progress = v->options->verbose ? v->app->err : NULL;
+	bool cpu = !strcmp(a->campaign->device, "cpu");
+	struct machine machine;
+	int error = 0, ret;
+
+	ret = cpu ? machine_cpu(a, &machine, &error) :
+		    machine_vsoc(a, v->options->device, &machine, &error);
+	if (ret < 0)
+		return error == -EACCES || error == -EPERM  ? EXIT_DENIED :
+		       error == -EINVAL || error == -ENOMEM ? EXIT_FAILED :
+							      EXIT_NO_DEVICE;
+	ret = study_run(study, &machine, progress);
+	machine.close(&machine);
+	return ret < 0 ? EXIT_FAILED : EXIT_FINE;
+}
+
+/* The work that a row is of may be impossible; only its benchmark knows. */
+static int check_rows(struct validator *v, struct analysis *a, const char *text, size_t length)
+{
+	const char *place;
+
+	if (!analysis_merge(a))
+		return 0;
+	if (a->bad_reading) {
+		place = measured_place(&v->arena, v->options->measured, text, length, a->campaign,
+				       (size_t)(a->bad_reading - a->measured.readings));
+		app_error(v->app, "%s: %s", place, v->failure.text);
+	} else {
+		failed(v);
+	}
+	return -1;
+}
+
+/* Of a device that was measured elsewhere; without it the campaign's own number stands. */
+static int use_cores(struct analysis *a)
+{
+	const char *text = measured_configured(&a->measured, "cores");
+	uint64_t mask;
+	char *end;
+
+	if (!text)
+		return 0;
+	errno = 0;
+	mask = strtoull(text, &end, 16);
+	if (errno || *end || !mask)
+		return fail(a->failure, "configuration: 'cores' is '%s', not a mask as 0x50005",
+			    text);
+	return analysis_set_cores(a, mask);
+}
+
+static int evaluate_file(struct validator *v)
+{
+	const struct options *o = v->options;
+	struct study *study = &v->studies[0];
+	const char *text, *name;
+	size_t length;
+	int status;
+
+	text = read_file(&v->arena, o->measured, &length, &v->failure);
+	if (!text)
+		return failed(v);
+	if (length >= 3 && !memcmp(text, "\xef\xbb\xbf", 3)) {
+		text += 3;
+		length -= 3;
+	}
+	name = o->campaign_count ? o->campaigns[0] : measured_campaign(&v->arena, text, length);
+	if (!name) {
+		app_error(v->app,
+			  "%s:1:1: the file does not name its campaign; begin it with "
+			  "\"# campaign: NAME\" (CSV) or a member \"campaign\" (JSON), or give "
+			  "the name as an argument",
+			  o->measured);
+		return EXIT_FAILED;
+	}
+	if (load(v, name, study) < 0 ||
+	    measured_parse(&v->arena, o->measured, text, length, study->analysis.campaign,
+			   &study->analysis.measured, &v->failure) < 0)
+		return failed(v);
+	if (use_cores(&study->analysis) < 0)
+		return failed(v);
+	if (check_rows(v, &study->analysis, text, length) < 0)
+		return EXIT_FAILED;
+	v->study_count = 1;
+	if (!o->live)
+		return study_run(study, NULL, NULL) < 0 ? failed(v) : EXIT_FINE;
+	status = run_live(v, study);
+	if (status)
+		failed(v);
+	return status;
+}
+
+static void skip(struct validator *v, const char *name)
+{
+	const char *reason = arena_copy(&v->arena, v->failure.text, strlen(v->failure.text));
+
+	v->skipped[2 * v->skipped_count] = name;
+	v->skipped[2 * v->skipped_count + 1] = reason;
+	v->skipped_count++;
+	v->failure.text[0] = '\0';
+}
+
+/* Runs a campaign on the machine it is for. Asked for by name it must not be skipped. */
+static int evaluate_live(struct validator *v, const char *which, bool by_name)
+{
+	struct study *study = &v->studies[v->study_count];
+	int status;
+
+	*study = (struct study){ 0 };
+	if (load(v, which, study) < 0)
+		return failed(v);
+	if (!*study->analysis.campaign->device) {
+		if (!by_name)
+			return EXIT_FINE;
+		app_error(v->app, "nothing here can run %s: give --measured FILE", which);
+		return EXIT_NO_DEVICE;
+	}
+	if (v->options->runs)
+		study->analysis.campaign->runs = v->options->runs;
+	status = run_live(v, study);
+	if (!status) {
+		v->study_count++;
+		return EXIT_FINE;
+	}
+	if (by_name || (status != EXIT_DENIED && status != EXIT_NO_DEVICE))
+		return failed(v) == EXIT_FAILED ? status : EXIT_FAILED;
+	v->skipped_status = status;
+	skip(v, study->analysis.campaign->name);
+	return EXIT_FINE;
+}
+
+static int evaluate_all(struct validator *v)
+{
+	const struct options *o = v->options;
+	size_t count = o->campaign_count;
+	const char *file;
+	int status = EXIT_FINE;
+
+	while (!o->campaign_count && campaign_builtin(count))
+		count++;
+	v->studies = arena_array(&v->arena, count, sizeof(*v->studies));
+	v->skipped = arena_array(&v->arena, 2 * count, sizeof(*v->skipped));
+	for (size_t n = 0; !status && n < count; n++) {
+		file = o->campaign_count ? o->campaigns[n] : campaign_builtin(n);
+		if (!o->campaign_count)
+			file = arena_copy(&v->arena, file, strcspn(file, "."));
+		status = evaluate_live(v, file, o->campaign_count > 0);
+	}
+	if (status || v->study_count)
+		return status;
+	app_error(v->app, "no campaign can be run here; %s: %s", v->skipped[0], v->skipped[1]);
+	return v->skipped_status;
+}
+
+static int list_campaigns(struct validator *v)
+{
+	const char *file;
+
+	for (size_t n = 0; (file = campaign_builtin(n)); n++) {
+		struct campaign campaign;
+		const char *name = arena_copy(&v->arena, file, strcspn(file, "."));
+
+		if (campaign_load(&v->arena, name, &campaign, &v->failure) < 0)
+			return failed(v);
+		fprintf(v->app->out, "  %-14s %-6s %s\n", name,
+			*campaign.device ? campaign.device : "-", campaign.title);
+	}
+	return EXIT_FINE;
+}
+
+/* Opens a file, lets a report be written, and makes sure that it was. */
+static int write_report(struct validator *v, const struct report *report, const char *path,
+			void (*write)(const struct report *report, FILE *out))
+{
+	FILE *out = path ? fopen(path, "we") : v->app->out;
+	int error = out ? 0 : -errno;
+
+	if (out) {
+		write(report, out);
+		error = path ? app_flush(out) : 0;
+		if (path && fclose(out) && !error)
+			error = -errno;
+	}
+	if (!error)
+		return EXIT_FINE;
+	app_error(v->app, "%s: %s", path ? path : "output", strerror(-error));
+	return EXIT_FAILED;
+}
+
+static void put_verdicts(const struct study *study, struct verdicts *verdicts, size_t *saved)
+{
+	static const unsigned int trusts[VERDICTS] = {
+		[VERDICT_TRUSTED] = PERFCTR_TRUST_TRUSTED,
+		[VERDICT_QUARANTINED] = PERFCTR_TRUST_QUARANTINED,
+		[VERDICT_EXPLAINED] = PERFCTR_TRUST_EXPLAINED,
+		[VERDICT_UNTRUSTED] = PERFCTR_TRUST_UNTRUSTED,
+	};
+	const struct campaign *campaign = study->analysis.campaign;
+	time_t now = time(NULL);
+	char date[32] = "";
+	struct tm utc;
+
+	if (gmtime_r(&now, &utc))
+		strftime(date, sizeof(date), "%Y-%m-%d", &utc);
+	for (size_t e = 0; e < campaign->event_count; e++) {
+		const struct event *event = &campaign->events[e];
+		const struct outcome *o = &study->outcomes[e];
+		const struct perfctr_counter_desc *desc =
+			verdicts_counter(event->counter, event->set);
+		const struct verdict_note note = {
+			.trust = trusts[o->verdict],
+			.definition = o->verdict == VERDICT_TRUSTED ? NULL : o->definition,
+			.reason = o->verdict == VERDICT_TRUSTED ? NULL : o->reason,
+			.campaign = campaign->name,
+			.time = date,
+		};
+
+		if (!desc || note.trust == PERFCTR_TRUST_UNVALIDATED)
+			continue;
+		verdicts_put(verdicts, desc, &note);
+		++*saved;
+	}
+}
+
+/* Writes the verdicts to where list, stat and top look for them. */
+static int save_verdicts(struct validator *v)
+{
+	struct verdicts *verdicts = verdicts_load(v->app->err);
+	size_t saved = 0;
+	char where[1024];
+	int error;
+
+	if (!verdicts)
+		return EXIT_FAILED;
+	for (size_t i = 0; i < v->study_count; i++) {
+		const struct campaign *campaign = v->studies[i].analysis.campaign;
+
+		if (campaign->database)
+			put_verdicts(&v->studies[i], verdicts, &saved);
+		else
+			app_error(v->app,
+				  "%s is not saved: what it calls documented is not what the "
+				  "counter database says",
+				  campaign->name);
+	}
+	error = verdicts_save(verdicts, v->options->save_path, where, sizeof(where));
+	verdicts_free(verdicts);
+	if (error) {
+		app_error(v->app, "%s: %s", where, strerror(-error));
+		return EXIT_FAILED;
+	}
+	fprintf(v->app->err, "%zu verdicts saved in %s\n", saved, where);
+	return EXIT_FINE;
+}
+
+static int conclude(struct validator *v)
+{
+	const struct report report = {
+		.studies = v->studies,
+		.count = v->study_count,
+		.skipped = v->skipped,
+		.skipped_count = v->skipped_count,
+		.verbose = v->options->verbose,
+		.arena = &v->arena,
+	};
+	const struct options *o = v->options;
+	bool doubt = false;
+	int status;
+
+	status = write_report(v, &report, o->output, o->json ? validate_json : validate_text);
+	if (!status && o->html)
+		status = write_report(v, &report, o->html, validate_html);
+	if (!status && o->save)
+		status = save_verdicts(v);
+	if (status)
+		return status;
+	for (size_t i = 0; i < v->study_count; i++)
+		for (size_t e = 0; e < v->studies[i].analysis.campaign->event_count; e++) {
+			const struct outcome *of = &v->studies[i].outcomes[e];
+
+			doubt |= of->verdict != VERDICT_SELECTED && !validate_usable(of);
+		}
+	return doubt ? EXIT_DOUBT : EXIT_FINE;
+}
+
+static int parse_options(struct app *app, int argc, char **argv, struct options *o)
+{
+	enum { OPTION_LIST = 256, OPTION_HTML, OPTION_SAVE };
+	static const struct option options[] = {
+		{ "measured", required_argument, NULL, 'm' },
+		{ "json", no_argument, NULL, 'j' },
+		{ "live", no_argument, NULL, 'l' },
+		{ "runs", required_argument, NULL, 'n' },
+		{ "device", required_argument, NULL, 'd' },
+		{ "output", required_argument, NULL, 'o' },
+		{ "verbose", no_argument, NULL, 'v' },
+		{ "html", required_argument, NULL, OPTION_HTML },
+		{ "save", optional_argument, NULL, OPTION_SAVE },
+		{ "list", no_argument, NULL, OPTION_LIST },
+		{ "help", no_argument, NULL, 'h' },
+		{ 0 },
+	};
+	uint64_t runs;
+	int c;
+
+	optind = 0;
+	while ((c = getopt_long(argc, argv, "m:ln:d:jo:vh", options, NULL)) != -1) {
+		switch (c) {
+		case 'm':
+			o->measured = optarg;
+			break;
+		case 'l':
+			o->live = true;
+			break;
+		case 'n':
+			if (parse_count(optarg, &runs) || !runs || runs > MAX_RUNS)
+				return app_usage(app, "--runs takes 1 to %d", MAX_RUNS);
+			o->runs = (unsigned int)runs;
+			break;
+		case 'd':
+			o->device = optarg;
+			break;
+		case 'j':
+			o->json = true;
+			break;
+		case 'o':
+			o->output = optarg;
+			break;
+		case 'v':
+			o->verbose = true;
+			break;
+		case OPTION_HTML:
+			o->html = optarg;
+			break;
+		case OPTION_SAVE:
+			o->save = true;
+			o->save_path = optarg;
+			break;
+		case OPTION_LIST:
+			o->list = true;
+			break;
+		case 'h':
+			fputs(help, app->out);
+			return -1;
+		default:
+			return app_bad_option(app);
+		}
+	}
+	o->campaigns = argv + optind;
+	o->campaign_count = (size_t)(argc - optind);
+	if (o->measured && o->campaign_count > 1)
+		return app_usage(app, "a file of measurements is of one campaign");
+	if (o->save && o->measured)
+		return app_usage(app, "--save is for this machine's counters: without --measured");
+	if (o->live && !o->measured)
+		return app_usage(app, "--live goes with --measured; without it all is live");
+	return 0;
+}
+
+int validate_run(struct app *app, int argc, char **argv)
+{
+	struct options options = { 0 };
+	struct validator v = { .app = app, .options = &options };
+	int status = parse_options(app, argc, argv, &options);
+
+	if (status)
+		return status < 0 ? EXIT_FINE : status;
+	if (options.list) {
+		status = list_campaigns(&v);
+	} else if (options.measured) {
+		v.studies = arena_array(&v.arena, 1, sizeof(*v.studies));
+		status = evaluate_file(&v);
+		if (!status)
+			status = conclude(&v);
+	} else {
+		status = evaluate_all(&v);
+		if (!status)
+			status = conclude(&v);
+	}
+	arena_free(&v.arena);
+	return status;
+}
