@@ -7,11 +7,11 @@ static int sleep_of_model(const struct timespec *wait, struct timespec *rest);
 /* time is that of the model below: nobody waits for it */
 #define nanosleep sleep_of_model
 
-#include "gpc_context.c"
-#include "gpc_passes.c"
-#include "gpc_value.c"
+#include "pctr_context.c"
+#include "pctr_passes.c"
+#include "pctr_value.c"
 
-struct gpc_library gpc;
+struct pctr_library pctr;
 
 enum { TYPE = 9, CONFIG = 5, CONFIG1 = 6 };
 
@@ -37,17 +37,17 @@ static bool blocks_of_perf_events(void)
 {
 	int wrong = 0;
 
-	gpc.selection_request = request;
+	pctr.selection_request = request;
 	for (unsigned int n = 0; n < REQUESTS; n++) {
 		in_selection[n] = requests[n];
 		in_selection[n].type = DRM_PERFCTR_BLOCK_GENERIC_PMU;
 		in_selection[n].index = (uint16_t)n;
 	}
 	for (unsigned int n = 0; n < REQUESTS; n++) {
-		struct gpc_counter counter = { .pmu_type = requests[n].pmu_type,
-					       .config = requests[n].config,
-					       .config1 = requests[n].config1,
-					       .config2 = requests[n].config2 };
+		struct pctr_counter counter = { .pmu_type = requests[n].pmu_type,
+						.config = requests[n].config,
+						.config1 = requests[n].config1,
+						.config2 = requests[n].config2 };
 
 		wrong += generic_index(NULL, &counter) != n;
 	}
@@ -420,15 +420,15 @@ static const struct perfctr_total *totals_counter(const struct perfctr_totals_bl
 	return NULL;
 }
 
-static struct gpc_counter letters[EVENTS];
-static struct gpc_catalogue alphabet = { .counters = letters, .counter_count = EVENTS };
-static struct gpc_context hardware = { .catalogue = &alphabet, .say = say, .words = 1 };
+static struct pctr_counter letters[EVENTS];
+static struct pctr_catalogue alphabet = { .counters = letters, .counter_count = EVENTS };
+static struct pctr_context hardware = { .catalogue = &alphabet, .say = say, .words = 1 };
 
 static void use_hardware(void)
 {
 	static const char names[EVENTS][2] = { "a", "b", "c", "d", "e", "f", "g", "h" };
 
-	gpc = (struct gpc_library){
+	pctr = (struct pctr_library){
 		.block_read_times = read_times,
 		.ctx_error = ctx_error,
 		.cursor_advance = advance,
@@ -454,7 +454,7 @@ static void use_hardware(void)
 		.totals_unref = unref_totals,
 	};
 	for (unsigned int n = 0; n < EVENTS; n++)
-		letters[n] = (struct gpc_counter){
+		letters[n] = (struct pctr_counter){
 			.event = (char *)names[n],
 			.format = ALWAYS >> n & 1 ? 0 : DRM_PERFCTR_FORMAT_RUNNING_TIMES,
 			.position = (uint16_t)n,
@@ -468,25 +468,25 @@ static void use_hardware(void)
 }
 
 /* A query as production makes it, of events by their letters. */
-static struct gpc_query *query_of(const char *events, unsigned int flags)
+static struct pctr_query *query_of(const char *events, unsigned int flags)
 {
 	unsigned int counters[EVENTS], count = 0;
 
 	for (; *events; events++)
 		counters[count++] = (unsigned int)(*events - 'a');
-	return gpc_query_new(&hardware, counters, count, flags);
+	return pctr_query_new(&hardware, counters, count, flags);
 }
 
-static struct gpc_query *monitor_of(const char *events)
+static struct pctr_query *monitor_of(const char *events)
 {
-	return query_of(events, GPC_QUERY_EXACT);
+	return query_of(events, PCTR_QUERY_EXACT);
 }
 
 /* Nothing of the context stays. */
 static bool all_gone(void)
 {
 	while (hardware.queries)
-		gpc_query_free(hardware.queries);
+		pctr_query_free(hardware.queries);
 	drop_sessions(&hardware);
 	return !sessions && !counting;
 }
@@ -514,32 +514,32 @@ static void let_turns_pass(unsigned int turns)
 
 static bool bad_query_fails_alone(void)
 {
-	struct gpc_query *good, *bad;
+	struct pctr_query *good, *bad;
 	bool ok;
 
 	use_hardware();
 	bad = query_of("g", 0);
 	good = query_of("a", 0);
 	forbidden = bit('g');
-	ok = !gpc_query_begin(bad) && !sessions && complaints == 1;
+	ok = !pctr_query_begin(bad) && !sessions && complaints == 1;
 	/* alone, as the other one is not active */
 	tries = 0;
-	ok = ok && gpc_query_begin(good) && tries == 1 && sessions == 1 && complaints == 1;
-	ok = ok && gpc_query_end(good);
-	gpc_query_free(bad);
-	gpc_query_free(good);
+	ok = ok && pctr_query_begin(good) && tries == 1 && sessions == 1 && complaints == 1;
+	ok = ok && pctr_query_end(good);
+	pctr_query_free(bad);
+	pctr_query_free(good);
 	/* what never takes turns is asked for with the others: with it first, then without it */
 	forbidden = bit('h');
 	bad = query_of("h", 0);
 	good = query_of("a", 0);
 	tries = 0;
-	ok = ok && gpc_query_begin(good) && tries == 2 && sessions == 1 && complaints == 1;
+	ok = ok && pctr_query_begin(good) && tries == 2 && sessions == 1 && complaints == 1;
 	return all_gone() && ok;
 }
 
 static bool turns_are_refused(void)
 {
-	struct gpc_query *first, *second, *both;
+	struct pctr_query *first, *second, *both;
 	bool ok;
 
 	use_hardware();
@@ -547,15 +547,15 @@ static bool turns_are_refused(void)
 	second = monitor_of("e");
 	both = monitor_of("bcde");
 	/* the others are not active: their counters have no turn */
-	ok = gpc_query_begin(first) && sessions == 1 && gpc_query_end(first);
-	ok = ok && gpc_query_begin(second) && gpc_query_end(second);
-	ok = ok && !gpc_query_begin(both) && !complaints && !counting;
+	ok = pctr_query_begin(first) && sessions == 1 && pctr_query_end(first);
+	ok = ok && pctr_query_begin(second) && pctr_query_end(second);
+	ok = ok && !pctr_query_begin(both) && !complaints && !counting;
 	return all_gone() && ok;
 }
 
 static bool others_of_the_context_are_not_ruined(void)
 {
-	struct gpc_query *a, *b, *single, *waits, *fitting, *pmu;
+	struct pctr_query *a, *b, *single, *waits, *fitting, *pmu;
 	uint64_t begin_ns, value;
 	bool ok;
 
@@ -567,23 +567,23 @@ static bool others_of_the_context_are_not_ruined(void)
 	single = monitor_of("b");
 	waits = monitor_of("g");
 	pmu = monitor_of("ah");
-	ok = gpc_query_begin(a);
+	ok = pctr_query_begin(a);
 	begin_ns = now.enabled_ns;
 	let_turns_pass(5);
-	ok = ok && !gpc_query_begin(b);
+	ok = ok && !pctr_query_begin(b);
 	/* the same with a session of its own */
 	most_events = 2;
-	ok = ok && !gpc_query_begin(b);
+	ok = ok && !pctr_query_begin(b);
 	most_events = EVENTS;
-	ok = ok && gpc_query_begin(fitting) && gpc_query_begin(pmu);
-	ok = ok && !gpc_query_begin(single) && !gpc_query_begin(waits);
-	ok = ok && gpc_query_end(fitting) && gpc_query_end(pmu);
+	ok = ok && pctr_query_begin(fitting) && pctr_query_begin(pmu);
+	ok = ok && !pctr_query_begin(single) && !pctr_query_begin(waits);
+	ok = ok && pctr_query_end(fitting) && pctr_query_end(pmu);
 	/* now there is room */
-	ok = ok && gpc_query_begin(single) && gpc_query_end(single);
+	ok = ok && pctr_query_begin(single) && pctr_query_end(single);
 	let_turns_pass(3);
-	ok = ok && gpc_query_end(a) && !complaints;
+	ok = ok && pctr_query_end(a) && !complaints;
 	/* not extrapolated: a part of the trials' time is missing, nothing more */
-	value = gpc_query_value(a, 1).integer;
+	value = pctr_query_value(a, 1).integer;
 	ok = ok && value >= 8 * TURN_NS && value % IOCTL_NS == 0 &&
 	     value < now.enabled_ns - begin_ns;
 	return all_gone() && ok;
@@ -592,49 +592,49 @@ static bool others_of_the_context_are_not_ruined(void)
 /* Its counters take turns, among themselves or with others. */
 static bool hud_begins_always(void)
 {
-	struct gpc_query *hud, *monitor, *other;
+	struct pctr_query *hud, *monitor, *other;
 	bool ok;
 
 	use_hardware();
 	hud = query_of("bcdefg", 0);
 	monitor = monitor_of("ef");
 	other = monitor_of("e");
-	ok = gpc_query_begin(hud) && !gpc_query_begin(monitor) && gpc_query_end(hud);
-	ok = ok && gpc_query_begin(monitor) && gpc_query_begin(other) && !complaints;
+	ok = pctr_query_begin(hud) && !pctr_query_begin(monitor) && pctr_query_end(hud);
+	ok = ok && pctr_query_begin(monitor) && pctr_query_begin(other) && !complaints;
 	/* the other way round it is told */
-	ok = ok && gpc_query_begin(hud);
+	ok = ok && pctr_query_begin(hud);
 	let_turns_pass(6);
-	ok = ok && gpc_query_end(monitor) && complaints == 1 && gpc_query_end(other) &&
+	ok = ok && pctr_query_end(monitor) && complaints == 1 && pctr_query_end(other) &&
 	     complaints == 1;
 	return all_gone() && ok;
 }
 
 static bool monitors_are_in_all_passes(void)
 {
-	struct gpc_query *hud, *monitor, *next;
+	struct pctr_query *hud, *monitor, *next;
 	bool ok;
 
 	use_hardware();
 	/* first the monitor's three, then the HUD's: nobody waits who is looked at first */
 	hud = query_of("efg", 0);
 	monitor = monitor_of("bcd");
-	ok = gpc_query_begin(hud) && !gpc_query_begin(monitor);
+	ok = pctr_query_begin(hud) && !pctr_query_begin(monitor);
 	all_gone();
 	/* only the HUD's wait, for whom there is room now and not later */
 	hud = query_of("bde", 0);
 	monitor = monitor_of("b");
 	next = monitor_of("c");
-	ok = ok && gpc_query_begin(hud) && gpc_query_begin(monitor) && gpc_query_begin(next);
+	ok = ok && pctr_query_begin(hud) && pctr_query_begin(monitor) && pctr_query_begin(next);
 	let_turns_pass(4);
-	ok = ok && gpc_query_end(monitor) && gpc_query_end(next) && !complaints;
+	ok = ok && pctr_query_end(monitor) && pctr_query_end(next) && !complaints;
 	/* who waits already, waits on */
-	ok = ok && gpc_query_begin(monitor) && gpc_query_begin(next);
+	ok = ok && pctr_query_begin(monitor) && pctr_query_begin(next);
 	return all_gone() && ok;
 }
 
 static bool another_process_is_told(void)
 {
-	struct gpc_query *single, *both, *later;
+	struct pctr_query *single, *both, *later;
 	bool ok;
 
 	use_hardware();
@@ -642,49 +642,49 @@ static bool another_process_is_told(void)
 	both = monitor_of("bg");
 	count_elsewhere("def");
 	/* nothing to take away from one; it is extrapolated */
-	ok = !gpc_query_begin(both) && gpc_query_begin(single);
+	ok = !pctr_query_begin(both) && pctr_query_begin(single);
 	let_turns_pass(20);
-	ok = ok && gpc_query_end(single) && complaints == 1;
+	ok = ok && pctr_query_end(single) && complaints == 1;
 	hardware.said_turns = false;
 	/* who comes later is not seen at Begin */
 	count_elsewhere("");
 	later = monitor_of("fg");
-	ok = ok && gpc_query_begin(later);
+	ok = ok && pctr_query_begin(later);
 	count_elsewhere("bcd");
 	let_turns_pass(20);
-	ok = ok && gpc_query_end(later) && complaints == 2;
+	ok = ok && pctr_query_end(later) && complaints == 2;
 	return all_gone() && ok;
 }
 
 /* They have the first turn of two, as others had theirs before. */
 static bool newcomers_are_refused(void)
 {
-	struct gpc_query *hud, *newcomers;
+	struct pctr_query *hud, *newcomers;
 	bool ok;
 
 	use_hardware();
 	newcomers = monitor_of("bc");
 	count_elsewhere("def");
 	let_turns_pass(1);
-	ok = !gpc_query_begin(newcomers) && !complaints && !counting;
+	ok = !pctr_query_begin(newcomers) && !complaints && !counting;
 	/* there is room, and then others come between two monitors */
 	count_elsewhere("d");
-	ok = ok && gpc_query_begin(newcomers) && gpc_query_end(newcomers);
+	ok = ok && pctr_query_begin(newcomers) && pctr_query_end(newcomers);
 	count_elsewhere("def");
-	ok = ok && !gpc_query_begin(newcomers) && !complaints;
-	gpc_query_free(newcomers);
+	ok = ok && !pctr_query_begin(newcomers) && !complaints;
+	pctr_query_free(newcomers);
 	/* beside the HUD, which is in the same pass: nobody of the context waits in the first turn */
 	count_elsewhere("efg");
 	hud = query_of("bd", 0);
 	newcomers = monitor_of("bc");
-	ok = ok && gpc_query_begin(hud) && !gpc_query_begin(newcomers) && !complaints;
+	ok = ok && pctr_query_begin(hud) && !pctr_query_begin(newcomers) && !complaints;
 	return all_gone() && ok;
 }
 
 /* A turn is one of the device's time. */
 static bool slow_devices_are_waited_for(void)
 {
-	struct gpc_query *monitor;
+	struct pctr_query *monitor;
 	bool ok;
 
 	use_hardware();
@@ -692,31 +692,31 @@ static bool slow_devices_are_waited_for(void)
 	monitor = monitor_of("bc");
 	count_elsewhere("def");
 	let_turns_pass(1);
-	ok = !gpc_query_begin(monitor) && !complaints;
+	ok = !pctr_query_begin(monitor) && !complaints;
 	count_elsewhere("d");
-	ok = ok && gpc_query_begin(monitor) && gpc_query_end(monitor) && !complaints;
+	ok = ok && pctr_query_begin(monitor) && pctr_query_end(monitor) && !complaints;
 	return all_gone() && ok;
 }
 
 /* A frame of the HUD that lasts for @ns; returns the first counter's value, ~0 if others' differ. */
-static uint64_t hud_frame(struct gpc_query *query, uint64_t ns)
+static uint64_t hud_frame(struct pctr_query *query, uint64_t ns)
 {
 	uint64_t value;
 
-	if (!gpc_query_begin(query))
+	if (!pctr_query_begin(query))
 		return UINT64_MAX;
 	let_pass(ns);
-	if (!gpc_query_end(query))
+	if (!pctr_query_end(query))
 		return UINT64_MAX;
-	value = gpc_query_value(query, 0).integer;
+	value = pctr_query_value(query, 0).integer;
 	for (unsigned int n = 1; n < query->count; n++)
-		if (gpc_query_value(query, n).integer != value)
+		if (pctr_query_value(query, n).integer != value)
 			return UINT64_MAX;
 	return value;
 }
 
 /* The last of so many frames whose value is not @value, 0 if there is none. */
-static unsigned int last_other(struct gpc_query *query, unsigned int frames, uint64_t ns,
+static unsigned int last_other(struct pctr_query *query, unsigned int frames, uint64_t ns,
 			       uint64_t value)
 {
 	unsigned int last = 0;
@@ -732,20 +732,20 @@ static bool short_frames_are_put_together(void)
 	/* the end of a frame takes an ioctl, too; a window: two passes, eight turns each */
 	enum { FRAME_NS = TURN_NS / 4, WINDOW = 2 * 8 * 4, FRAMES = 3 * WINDOW };
 	uint64_t frame = FRAME_NS + IOCTL_NS;
-	struct gpc_query *hud;
+	struct pctr_query *hud;
 	unsigned int first = 0;
 	bool ok;
 
 	use_hardware();
-	hud = query_of("bcdefg", GPC_QUERY_FRAME);
+	hud = query_of("bcdefg", PCTR_QUERY_FRAME);
 	/* not all is told before all had their turns; then each event counts one in each ns */
 	while (first < FRAMES && hud_frame(hud, FRAME_NS) != frame)
 		first++;
 	ok = first > WINDOW / 2 && first <= WINDOW && !last_other(hud, FRAMES, FRAME_NS, frame);
-	gpc_query_free(hud);
+	pctr_query_free(hud);
 	ok = ok && !hardware.windows;
 	/* alone each frame is its own, beside others a mean, and alone again its own after a window */
-	hud = query_of("bcd", GPC_QUERY_FRAME);
+	hud = query_of("bcd", PCTR_QUERY_FRAME);
 	ok = ok && !last_other(hud, 9, FRAME_NS, frame) &&
 	     !last_other(hud, 9, 2 * FRAME_NS, 2 * FRAME_NS + IOCTL_NS);
 	count_elsewhere("efg");
@@ -777,13 +777,13 @@ static bool ratios_of_nothing_are_forgotten(void)
 {
 	enum { FRAMES = 100 };
 	static const struct perfctr_metric_desc ratio = { .unit = "samples/cycle" };
-	struct gpc_query *hud;
+	struct pctr_query *hud;
 	bool ok;
 
 	use_hardware();
-	gpc.totals_metric = metric_of_model;
+	pctr.totals_metric = metric_of_model;
 	letters[1].metric = &ratio;
-	hud = query_of("b", GPC_QUERY_FRAME);
+	hud = query_of("b", PCTR_QUERY_FRAME);
 	idle = true;
 	ok = !last_other(hud, FRAMES, TURN_NS, 0);
 	idle = false;

@@ -3,7 +3,7 @@
  * Ends of frames: who tells them, and what becomes of a process whose tool is gone or never was. Built by
  * mesa/tests/groups.
  */
-#include "gpc_frames.c"
+#include "pctr_frames.c"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -89,10 +89,10 @@ static bool end_frame(const void *context, const char *with)
 	pthread_t thread;
 
 	answer = with;
-	if (!gpc_frames_listens(context, say))
+	if (!pctr_frames_listens(context, say))
 		return false;
 	pthread_create(&thread, NULL, serve, NULL);
-	gpc_frames_end(context);
+	pctr_frames_end(context);
 	pthread_join(thread, NULL);
 	return heard == before + 1;
 }
@@ -121,7 +121,7 @@ static bool refuses(const char *name)
 	forget();
 	messages = 0;
 	setenv(VARIABLE, name, 1);
-	ok = !gpc_frames_listens(&contexts[0], say) && !gpc_frames_listens(&contexts[0], say);
+	ok = !pctr_frames_listens(&contexts[0], say) && !pctr_frames_listens(&contexts[0], say);
 	return ok && messages == 1 && strstr(last_message, VARIABLE) &&
 	       strstr(last_message, "frames are not told");
 }
@@ -131,7 +131,7 @@ static void test_names(void)
 	char name[sizeof(((struct sockaddr_un *)0)->sun_path) + 2];
 
 	unsetenv(VARIABLE);
-	check(!gpc_frames_wanted() && !gpc_frames_listens(&contexts[0], say) && !messages,
+	check(!pctr_frames_wanted() && !pctr_frames_listens(&contexts[0], say) && !messages,
 	      "without the variable nobody listens, and nothing is said");
 	memset(name, 'x', sizeof(name));
 	name[0] = '@';
@@ -164,7 +164,7 @@ static bool hears_listener(uid_t listener, uid_t user)
 	server = open_server(SOCK_SEQPACKET);
 	if (seteuid(0) || seteuid(user))
 		return false;
-	listens = gpc_frames_listens(&contexts[0], say);
+	listens = pctr_frames_listens(&contexts[0], say);
 	return !seteuid(0) && listens;
 }
 
@@ -205,15 +205,16 @@ static void test_unload(void)
 static void test_frames(void)
 {
 	begin(SOCK_SEQPACKET);
-	check(gpc_frames_wanted() && end_frame(&contexts[0], "go") && end_frame(&contexts[0], "go"),
+	check(pctr_frames_wanted() && end_frame(&contexts[0], "go") &&
+		      end_frame(&contexts[0], "go"),
 	      "a frame is told, and goes on when the tool says so");
 	check(!end_frame(&contexts[1], "go") && !end_frame(&contexts[1], "go") && messages == 1 &&
 		      strstr(last_message, "second context"),
 	      "frames of a second context are not told, and that is said once");
 	messages = 0;
-	gpc_frames_leave(&contexts[1]);
+	pctr_frames_leave(&contexts[1]);
 	check(!end_frame(&contexts[1], "go"), "nor if it was destroyed");
-	gpc_frames_leave(&contexts[0]);
+	pctr_frames_leave(&contexts[0]);
 	check(end_frame(&contexts[1], "go") && !end_frame(&contexts[0], "go"),
 	      "when the first one is destroyed those of the next one are");
 	check(end_frame(&contexts[1], NULL) && !end_frame(&contexts[1], "go") && !messages,
@@ -227,8 +228,8 @@ static void test_frames(void)
 	client = -1;
 	close(server);
 	server = -1;
-	gpc_frames_end(&contexts[0]);
-	check(!gpc_frames_listens(&contexts[0], say), "nor one that is gone");
+	pctr_frames_end(&contexts[0]);
+	check(!pctr_frames_listens(&contexts[0], say), "nor one that is gone");
 }
 
 /* Each process has a connection. */
@@ -242,10 +243,10 @@ static void test_fork(void)
 	parents = client;
 	pid = fork();
 	if (!pid) {
-		bool ok = gpc_frames_listens(&contexts[1], say);
+		bool ok = pctr_frames_listens(&contexts[1], say);
 
-		gpc_frames_end(&contexts[1]);
-		_exit(ok && gpc_frames_listens(&contexts[1], say) ? 0 : 1);
+		pctr_frames_end(&contexts[1]);
+		_exit(ok && pctr_frames_listens(&contexts[1], say) ? 0 : 1);
 	}
 	client = -1;
 	answer = "go";

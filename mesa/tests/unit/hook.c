@@ -3,7 +3,7 @@
  * The hook with a driver that shares its screen, has queries of its own and uses its context's functions
  * while it is destroyed. Built against Mesa's headers by mesa/tests/groups.
  */
-#include "gpc_hook.c"
+#include "pctr_hook.c"
 
 #include <stdio.h>
 
@@ -20,26 +20,26 @@ static void check(bool ok, const char *name)
 
 /* --- counters of ours ------------------------------------------------------- */
 
-static struct gpc_counter counters[OURS] = {
+static struct pctr_counter counters[OURS] = {
 	{ .name = "A", .full_name = "g.A" },
-	{ .name = "B", .full_name = "g.B", .unit = GPC_UNIT_PERCENT, .is_level = true },
-	{ .name = "C", .full_name = "g.C", .unit = GPC_UNIT_NUMBER, .is_level = true },
+	{ .name = "B", .full_name = "g.B", .unit = PCTR_UNIT_PERCENT, .is_level = true },
+	{ .name = "C", .full_name = "g.C", .unit = PCTR_UNIT_NUMBER, .is_level = true },
 };
-static struct gpc_group group = { .name = "g", .count = OURS, .monitored = 2, .max_active = 1 };
-static struct gpc_catalogue catalogue = { .counters = counters,
-					  .groups = &group,
-					  .counter_count = OURS,
-					  .group_count = 1 };
+static struct pctr_group group = { .name = "g", .count = OURS, .monitored = 2, .max_active = 1 };
+static struct pctr_catalogue catalogue = { .counters = counters,
+					   .groups = &group,
+					   .counter_count = OURS,
+					   .group_count = 1 };
 static int catalogues, contexts, queries;
 static unsigned int query_flags;
 static bool refuse, fail_end;
 
-struct gpc_query {
+struct pctr_query {
 	unsigned int counters[8];
 };
 
-struct gpc_catalogue *gpc_catalogue_new(const char *wanted, const char *const *screen_drivers,
-					const char **problem)
+struct pctr_catalogue *pctr_catalogue_new(const char *wanted, const char *const *screen_drivers,
+					  const char **problem)
 {
 	(void)wanted;
 	(void)screen_drivers;
@@ -48,46 +48,46 @@ struct gpc_catalogue *gpc_catalogue_new(const char *wanted, const char *const *s
 	return &catalogue;
 }
 
-void gpc_catalogue_free(struct gpc_catalogue *c)
+void pctr_catalogue_free(struct pctr_catalogue *c)
 {
 	catalogues -= c != NULL;
 }
 
-struct gpc_group gpc_catalogue_group(struct gpc_catalogue *c, unsigned int n)
+struct pctr_group pctr_catalogue_group(struct pctr_catalogue *c, unsigned int n)
 {
 	return c->groups[n];
 }
 
 /* C is a metric of several passes */
-bool gpc_catalogue_is_monitored(struct gpc_catalogue *c, unsigned int counter)
+bool pctr_catalogue_is_monitored(struct pctr_catalogue *c, unsigned int counter)
 {
 	(void)c;
 	return counter < group.monitored;
 }
 
-struct gpc_context *gpc_context_new(const struct gpc_catalogue *c, gpc_say_fn tell)
+struct pctr_context *pctr_context_new(const struct pctr_catalogue *c, pctr_say_fn tell)
 {
 	(void)c;
 	(void)tell;
 	contexts++;
-	return (struct gpc_context *)&catalogue;
+	return (struct pctr_context *)&catalogue;
 }
 
-void gpc_context_free(struct gpc_context *c)
+void pctr_context_free(struct pctr_context *c)
 {
 	contexts -= c != NULL;
 }
 
-void gpc_context_fail(struct gpc_context *c, const char *what)
+void pctr_context_fail(struct pctr_context *c, const char *what)
 {
 	(void)c;
 	(void)what;
 }
 
-struct gpc_query *gpc_query_new(struct gpc_context *c, const unsigned int *wanted,
-				unsigned int count, unsigned int flags)
+struct pctr_query *pctr_query_new(struct pctr_context *c, const unsigned int *wanted,
+				  unsigned int count, unsigned int flags)
 {
-	struct gpc_query *q = calloc(1, sizeof(*q));
+	struct pctr_query *q = calloc(1, sizeof(*q));
 
 	(void)c;
 	query_flags = flags;
@@ -96,30 +96,30 @@ struct gpc_query *gpc_query_new(struct gpc_context *c, const unsigned int *wante
 	return q;
 }
 
-void gpc_query_free(struct gpc_query *q)
+void pctr_query_free(struct pctr_query *q)
 {
 	queries -= q != NULL;
 	free(q);
 }
 
-bool gpc_query_begin(struct gpc_query *q)
+bool pctr_query_begin(struct pctr_query *q)
 {
 	(void)q;
 	return !refuse;
 }
 
-bool gpc_query_end(struct gpc_query *q)
+bool pctr_query_end(struct pctr_query *q)
 {
 	(void)q;
 	return !fail_end;
 }
 
 /* 500 of the first counter, 50.1 of the second and third one */
-union gpc_value gpc_query_value(const struct gpc_query *q, unsigned int n)
+union pctr_value pctr_query_value(const struct pctr_query *q, unsigned int n)
 {
 	if (q->counters[n])
-		return (union gpc_value){ .number = 50.1 };
-	return (union gpc_value){ .integer = OUR_VALUE };
+		return (union pctr_value){ .number = 50.1 };
+	return (union pctr_value){ .integer = OUR_VALUE };
 }
 
 /* --- who waits for ends of frames ---------------------------------------------- */
@@ -128,53 +128,53 @@ static bool frames_wanted;
 static const void *frames_of, *left;
 static int flushes, waits, frames_ended;
 
-bool gpc_frames_wanted(void)
+bool pctr_frames_wanted(void)
 {
 	return frames_wanted;
 }
 
-bool gpc_frames_listens(const void *context, gpc_frames_say_fn tell)
+bool pctr_frames_listens(const void *context, pctr_frames_say_fn tell)
 {
 	(void)tell;
 	return !frames_of || frames_of == context;
 }
 
 /* the frame was flushed, and the GPU was waited for */
-void gpc_frames_end(const void *context)
+void pctr_frames_end(const void *context)
 {
 	frames_of = context;
 	frames_ended += flushes >= 1 && waits >= 1;
 }
 
-void gpc_frames_leave(const void *context)
+void pctr_frames_leave(const void *context)
 {
 	left = context;
 }
 
-bool gpc_vsoc_is_device(const struct gpc_catalogue *c)
+bool pctr_vsoc_is_device(const struct pctr_catalogue *c)
 {
 	(void)c;
 	return true;
 }
 
-struct gpc_vsoc *gpc_vsoc_new(struct gpc_context *c)
+struct pctr_vsoc *pctr_vsoc_new(struct pctr_context *c)
 {
-	return (struct gpc_vsoc *)c;
+	return (struct pctr_vsoc *)c;
 }
 
-void gpc_vsoc_submit(struct gpc_vsoc *v, const struct gpc_work *work)
+void pctr_vsoc_submit(struct pctr_vsoc *v, const struct pctr_work *work)
 {
 	(void)v;
 	(void)work;
 }
 
-void gpc_vsoc_wait(struct gpc_vsoc *v)
+void pctr_vsoc_wait(struct pctr_vsoc *v)
 {
 	(void)v;
 	waits++;
 }
 
-void gpc_vsoc_free(struct gpc_vsoc *v)
+void pctr_vsoc_free(struct pctr_vsoc *v)
 {
 	(void)v;
 }
@@ -371,7 +371,7 @@ static void test_batch(struct pipe_context *pipe)
 	union pipe_numeric_type_union *batch = calloc(COUNT, sizeof(*batch));
 	union pipe_query_result *result = (union pipe_query_result *)batch;
 
-	check(query_flags == (GPC_QUERY_EXACT | GPC_QUERY_ATTRIBUTED),
+	check(query_flags == (PCTR_QUERY_EXACT | PCTR_QUERY_ATTRIBUTED),
 	      "monitors do not take turns");
 	check(driver_types[0] == DRIVER_TYPE + 1 && driver_types[1] == DRIVER_TYPE,
 	      "the driver gets its own counters of a batch");
@@ -416,33 +416,33 @@ static void test_frames(struct pipe_screen *screen)
 	const void *hook_of_first;
 
 	frames_wanted = true;
-	gpc_screen_hook(screen);
+	pctr_screen_hook(screen);
 	first = screen->context_create(screen, NULL, 0);
 	second = screen->context_create(screen, NULL, 0);
 	check(!flush(first, 0) && flush(first, PIPE_FLUSH_END_OF_FRAME) == 1 && flushes && waits,
 	      "the end of a frame is told when its work is done, a flush is none");
 	check(!flush(second, PIPE_FLUSH_END_OF_FRAME) && flush(first, PIPE_FLUSH_END_OF_FRAME),
 	      "whose frames are not wanted tells none");
-	hook_of_first = first->gpc;
+	hook_of_first = first->pctr;
 	first->destroy(first);
 	check(left == hook_of_first, "a context that is destroyed leaves");
 	second->destroy(second);
 	screen->destroy(screen);
 	setenv("GALLIUM_PERFCTR", "0", 1);
 	frames_of = NULL;
-	gpc_screen_hook(screen);
+	pctr_screen_hook(screen);
 	first = screen->context_create(screen, NULL, 0);
 	waits = 1;
 	flushes = 0;
 	first->flush(first, NULL, PIPE_FLUSH_END_OF_FRAME);
-	check(frames_of == first->gpc && flushes && !catalogues && !contexts &&
+	check(frames_of == first->pctr && flushes && !catalogues && !contexts &&
 		      screen->get_driver_query_info == before.get_driver_query_info,
 	      "without counters frames are told");
 	first->destroy(first);
 	screen->destroy(screen);
 	check(!memcmp(screen, &before, sizeof(before)) && !pools, "and nothing stays");
 	frames_wanted = false;
-	gpc_screen_hook(screen);
+	pctr_screen_hook(screen);
 	check(!memcmp(screen, &before, sizeof(before)), "without either nothing is hooked");
 }
 
@@ -458,9 +458,9 @@ int main(void)
 
 	setenv("GALLIUM_PERFCTR", "1", 1);
 	puts("1..18");
-	gpc_screen_hook(&screen);
+	pctr_screen_hook(&screen);
 	/* the driver gave the same screen again */
-	gpc_screen_hook(&screen);
+	pctr_screen_hook(&screen);
 	test_list(&screen);
 	pipe = screen.context_create(&screen, NULL, 0);
 	test_batch(pipe);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-#include "gpc_hook.h"
+#include "pctr_hook.h"
 
-#include "gpc_catalogue.h"
-#include "gpc_context.h"
-#include "gpc_frames.h"
-#include "gpc_vsoc.h"
+#include "pctr_catalogue.h"
+#include "pctr_context.h"
+#include "pctr_frames.h"
+#include "pctr_vsoc.h"
 
 #include "pipe/p_context.h"
 #include "pipe/p_defines.h"
@@ -24,8 +24,8 @@
 /* a GPU that does nothing for so long hangs */
 #define FLUSH_TIMEOUT_NS 10000000000ull
 
-/* What a screen was before, and its counters. Hangs on pipe_screen::gpc. */
-struct gpc_screen {
+/* What a screen was before, and its counters. Hangs on pipe_screen::pctr. */
+struct pctr_screen {
 	void (*destroy)(struct pipe_screen *screen);
 	struct pipe_context *(*context_create)(struct pipe_screen *screen, void *priv,
 					       unsigned flags);
@@ -34,7 +34,7 @@ struct gpc_screen {
 	int (*get_driver_query_group_info)(struct pipe_screen *screen, unsigned index,
 					   struct pipe_driver_query_group_info *info);
 	/* NULL: there are none, and the user was told why, or wants none */
-	struct gpc_catalogue *catalogue;
+	struct pctr_catalogue *catalogue;
 	unsigned references;
 	/* rendering becomes jobs of the virtual GPU */
 	bool gives_work;
@@ -43,7 +43,7 @@ struct gpc_screen {
 };
 
 /* Functions of a context that are replaced. */
-struct gpc_functions {
+struct pctr_functions {
 	void (*destroy)(struct pipe_context *pipe);
 	struct pipe_query *(*create_query)(struct pipe_context *pipe, unsigned type,
 					   unsigned index);
@@ -56,26 +56,26 @@ struct gpc_functions {
 				 union pipe_query_result *result);
 };
 
-/* What a context was before, and what counts for it. Hangs on pipe_context::gpc. */
-struct gpc_hook {
-	const struct gpc_screen *screen;
-	struct gpc_context *context;
+/* What a context was before, and what counts for it. Hangs on pipe_context::pctr. */
+struct pctr_hook {
+	const struct pctr_screen *screen;
+	struct pctr_context *context;
 	bool context_failed;
 
 	/* Rendering that becomes jobs of the virtual GPU. */
-	struct gpc_vsoc *vsoc;
-	struct gpc_work work;
+	struct pctr_vsoc *vsoc;
+	struct pctr_work work;
 	struct pipe_query *statistics;
 	bool statistics_active;
 
-	struct gpc_functions driver;
+	struct pctr_functions driver;
 	void (*set_active_query_state)(struct pipe_context *pipe, bool enable);
 	void (*flush)(struct pipe_context *pipe, struct pipe_fence_handle **fence, unsigned flags);
 };
 
 /* A batch query: counters of ours, and perhaps some of the driver. */
 struct hooked_query {
-	struct gpc_query *ours;
+	struct pctr_query *ours;
 	struct pipe_query *drivers;
 	union pipe_query_result *driver_result;
 	unsigned count;
@@ -85,7 +85,7 @@ struct hooked_query {
 		enum { OF_DRIVER, FOR_HUD, FOR_MONITOR } kind;
 		/* position in the query of ours or of the driver */
 		unsigned position;
-		enum gpc_unit unit;
+		enum pctr_unit unit;
 	} counters[];
 };
 
@@ -116,10 +116,10 @@ static bool is_type_of_ours(unsigned type)
 	return type >= FIRST_HUD_TYPE && type <= LAST_TYPE;
 }
 
-static struct gpc_context *counting_context(struct gpc_hook *hook)
+static struct pctr_context *counting_context(struct pctr_hook *hook)
 {
 	if (!hook->context && !hook->context_failed && hook->screen->catalogue) {
-		hook->context = gpc_context_new(hook->screen->catalogue, say);
+		hook->context = pctr_context_new(hook->screen->catalogue, say);
 		hook->context_failed = !hook->context;
 	}
 	return hook->context;
@@ -128,7 +128,7 @@ static struct gpc_context *counting_context(struct gpc_hook *hook)
 static struct pipe_query *hooked_create_query(struct pipe_context *pipe, unsigned type,
 					      unsigned index)
 {
-	struct gpc_hook *hook = pipe->gpc;
+	struct pctr_hook *hook = pipe->pctr;
 
 	/* ours have PIPE_DRIVER_QUERY_FLAG_BATCH: only create_batch_query takes them */
 	if (is_type_of_ours(type))
@@ -138,9 +138,9 @@ static struct pipe_query *hooked_create_query(struct pipe_context *pipe, unsigne
 
 static void free_hooked_query(struct pipe_context *pipe, struct hooked_query *query)
 {
-	struct gpc_hook *hook = pipe->gpc;
+	struct pctr_hook *hook = pipe->pctr;
 
-	gpc_query_free(query->ours);
+	pctr_query_free(query->ours);
 	if (query->drivers)
 		hook->driver.destroy_query(pipe, query->drivers);
 	free(query->driver_result);
@@ -148,7 +148,7 @@ static void free_hooked_query(struct pipe_context *pipe, struct hooked_query *qu
 }
 
 /* Divide @types; returns how many are ours, or -1 for a type that does not exist. */
-static int divide(const struct gpc_catalogue *catalogue, struct hooked_query *query,
+static int divide(const struct pctr_catalogue *catalogue, struct hooked_query *query,
 		  const unsigned *types, unsigned *ours, unsigned *drivers)
 {
 	unsigned our_count = 0, driver_count = 0;
@@ -177,9 +177,9 @@ static int divide(const struct gpc_catalogue *catalogue, struct hooked_query *qu
 static bool fill_batch_query(struct pipe_context *pipe, struct hooked_query *query,
 			     const unsigned *types, unsigned *ours, unsigned *drivers)
 {
-	struct gpc_hook *hook = pipe->gpc;
-	struct gpc_context *context = counting_context(hook);
-	unsigned driver_count, flags = GPC_QUERY_FRAME;
+	struct pctr_hook *hook = pipe->pctr;
+	struct pctr_context *context = counting_context(hook);
+	unsigned driver_count, flags = PCTR_QUERY_FRAME;
 	int our_count;
 
 	if (!context)
@@ -190,8 +190,8 @@ static bool fill_batch_query(struct pipe_context *pipe, struct hooked_query *que
 	driver_count = query->count - (unsigned)our_count;
 	/* only a job can take samples between commands */
 	if (query->for_monitor)
-		flags = GPC_QUERY_EXACT | (hook->vsoc ? GPC_QUERY_ATTRIBUTED : 0);
-	query->ours = gpc_query_new(context, ours, (unsigned)our_count, flags);
+		flags = PCTR_QUERY_EXACT | (hook->vsoc ? PCTR_QUERY_ATTRIBUTED : 0);
+	query->ours = pctr_query_new(context, ours, (unsigned)our_count, flags);
 	if (!query->ours)
 		return false;
 	if (!driver_count)
@@ -209,7 +209,7 @@ static bool fill_batch_query(struct pipe_context *pipe, struct hooked_query *que
 static struct pipe_query *hooked_create_batch_query(struct pipe_context *pipe, unsigned count,
 						    unsigned *types)
 {
-	struct gpc_hook *hook = pipe->gpc;
+	struct pctr_hook *hook = pipe->pctr;
 	struct hooked_query *query;
 	unsigned *ours, *drivers, n = 0;
 	bool ok;
@@ -239,7 +239,7 @@ static struct pipe_query *hooked_create_batch_query(struct pipe_context *pipe, u
 
 static void hooked_destroy_query(struct pipe_context *pipe, struct pipe_query *query)
 {
-	struct gpc_hook *hook = pipe->gpc;
+	struct pctr_hook *hook = pipe->pctr;
 	struct hooked_query *hooked = to_hooked_query(query);
 
 	if (hooked)
@@ -248,10 +248,10 @@ static void hooked_destroy_query(struct pipe_context *pipe, struct pipe_query *q
 		hook->driver.destroy_query(pipe, query);
 }
 
-static void fail(struct gpc_hook *hook, const char *what)
+static void fail(struct pctr_hook *hook, const char *what)
 {
 	if (hook->context)
-		gpc_context_fail(hook->context, what);
+		pctr_context_fail(hook->context, what);
 	else
 		say(what);
 }
@@ -259,7 +259,7 @@ static void fail(struct gpc_hook *hook, const char *what)
 /* Everything that was drawn is counted after this. */
 static void finish_rendering(struct pipe_context *pipe)
 {
-	struct gpc_hook *hook = pipe->gpc;
+	struct pctr_hook *hook = pipe->pctr;
 	struct pipe_screen *screen = pipe->screen;
 	struct pipe_fence_handle *fence = NULL;
 
@@ -271,12 +271,12 @@ static void finish_rendering(struct pipe_context *pipe)
 		screen->fence_reference(screen, &fence, NULL);
 	}
 	if (hook->vsoc)
-		gpc_vsoc_wait(hook->vsoc);
+		pctr_vsoc_wait(hook->vsoc);
 }
 
 static bool hooked_begin_query(struct pipe_context *pipe, struct pipe_query *query)
 {
-	struct gpc_hook *hook = pipe->gpc;
+	struct pctr_hook *hook = pipe->pctr;
 	struct hooked_query *hooked = to_hooked_query(query);
 
 	if (!hooked)
@@ -285,7 +285,7 @@ static bool hooked_begin_query(struct pipe_context *pipe, struct pipe_query *que
 		return false;
 	if (hooked->for_monitor)
 		finish_rendering(pipe);
-	if (gpc_query_begin(hooked->ours))
+	if (pctr_query_begin(hooked->ours))
 		return true;
 	if (hooked->drivers)
 		hook->driver.end_query(pipe, hooked->drivers);
@@ -294,7 +294,7 @@ static bool hooked_begin_query(struct pipe_context *pipe, struct pipe_query *que
 
 static bool hooked_end_query(struct pipe_context *pipe, struct pipe_query *query)
 {
-	struct gpc_hook *hook = pipe->gpc;
+	struct pctr_hook *hook = pipe->pctr;
 	struct hooked_query *hooked = to_hooked_query(query);
 	bool ok;
 
@@ -302,7 +302,7 @@ static bool hooked_end_query(struct pipe_context *pipe, struct pipe_query *query
 		return query && hook->driver.end_query(pipe, query);
 	if (hooked->for_monitor)
 		finish_rendering(pipe);
-	ok = gpc_query_end(hooked->ours);
+	ok = pctr_query_end(hooked->ours);
 	/* the driver's must not go on, whatever became of ours */
 	if (hooked->drivers && !hook->driver.end_query(pipe, hooked->drivers))
 		ok = false;
@@ -310,15 +310,16 @@ static bool hooked_end_query(struct pipe_context *pipe, struct pipe_query *query
 }
 
 /* In 64 bits whatever the unit: a reader may look at more of them than the unit needs. */
-static union pipe_numeric_type_union format(union gpc_value value, enum gpc_unit unit, bool for_hud)
+static union pipe_numeric_type_union format(union pctr_value value, enum pctr_unit unit,
+					    bool for_hud)
 {
 	union pipe_numeric_type_union result = { .u64 = 0 };
 
-	if (unit != GPC_UNIT_NUMBER && unit != GPC_UNIT_PERCENT)
+	if (unit != PCTR_UNIT_NUMBER && unit != PCTR_UNIT_PERCENT)
 		result.u64 = value.integer;
 	else if (!for_hud)
 		result.f = (float)value.number;
-	else if (unit == GPC_UNIT_NUMBER)
+	else if (unit == PCTR_UNIT_NUMBER)
 		/* the HUD divides numbers of a batch by 1000 */
 		result.u64 = (uint64_t)(value.number * 1000 + 0.5);
 	else
@@ -329,7 +330,7 @@ static union pipe_numeric_type_union format(union gpc_value value, enum gpc_unit
 static bool hooked_get_query_result(struct pipe_context *pipe, struct pipe_query *query, bool wait,
 				    union pipe_query_result *result)
 {
-	struct gpc_hook *hook = pipe->gpc;
+	struct pctr_hook *hook = pipe->pctr;
 	struct hooked_query *hooked = to_hooked_query(query);
 
 	if (!hooked)
@@ -344,7 +345,7 @@ static bool hooked_get_query_result(struct pipe_context *pipe, struct pipe_query
 		if (hooked->counters[n].kind == OF_DRIVER)
 			result->batch[n] = hooked->driver_result->batch[position];
 		else
-			result->batch[n] = format(gpc_query_value(hooked->ours, position),
+			result->batch[n] = format(pctr_query_value(hooked->ours, position),
 						  hooked->counters[n].unit,
 						  hooked->counters[n].kind == FOR_HUD);
 	}
@@ -355,7 +356,7 @@ static bool hooked_get_query_result(struct pipe_context *pipe, struct pipe_query
 
 static void begin_statistics(struct pipe_context *pipe)
 {
-	struct gpc_hook *hook = pipe->gpc;
+	struct pctr_hook *hook = pipe->pctr;
 
 	if (!hook->statistics_active)
 		hook->statistics_active = hook->driver.begin_query(pipe, hook->statistics);
@@ -363,7 +364,7 @@ static void begin_statistics(struct pipe_context *pipe)
 
 static void end_statistics(struct pipe_context *pipe)
 {
-	struct gpc_hook *hook = pipe->gpc;
+	struct pctr_hook *hook = pipe->pctr;
 	union pipe_query_result result = { 0 };
 
 	if (!hook->statistics_active)
@@ -378,22 +379,22 @@ static void end_statistics(struct pipe_context *pipe)
 	hook->work.threads += result.pipeline_statistics.cs_invocations;
 }
 
-static void submit_work(struct gpc_hook *hook)
+static void submit_work(struct pctr_hook *hook)
 {
-	gpc_vsoc_submit(hook->vsoc, &hook->work);
+	pctr_vsoc_submit(hook->vsoc, &hook->work);
 	memset(&hook->work, 0, sizeof(hook->work));
 }
 
 static void flush_work(struct pipe_context *pipe, unsigned flags)
 {
-	struct gpc_hook *hook = pipe->gpc;
+	struct pctr_hook *hook = pipe->pctr;
 	bool active = hook->statistics_active;
 
 	end_statistics(pipe);
 	submit_work(hook);
 	/* glFinish() waits for the GPU, and what was rendered is its work */
 	if (flags & PIPE_FLUSH_HINT_FINISH)
-		gpc_vsoc_wait(hook->vsoc);
+		pctr_vsoc_wait(hook->vsoc);
 	if (active)
 		begin_statistics(pipe);
 }
@@ -401,22 +402,22 @@ static void flush_work(struct pipe_context *pipe, unsigned flags)
 static void hooked_flush(struct pipe_context *pipe, struct pipe_fence_handle **fence,
 			 unsigned flags)
 {
-	struct gpc_hook *hook = pipe->gpc;
+	struct pctr_hook *hook = pipe->pctr;
 
 	hook->flush(pipe, fence, flags);
 	if (hook->vsoc)
 		flush_work(pipe, flags);
 	if (!(flags & PIPE_FLUSH_END_OF_FRAME) || !hook->screen->tells_frames ||
-	    !gpc_frames_listens(hook, say))
+	    !pctr_frames_listens(hook, say))
 		return;
 	finish_rendering(pipe);
-	gpc_frames_end(hook);
+	pctr_frames_end(hook);
 }
 
 /* What the HUD and the driver draw for themselves is not the program's work. */
 static void hooked_set_active_query_state(struct pipe_context *pipe, bool enable)
 {
-	struct gpc_hook *hook = pipe->gpc;
+	struct pctr_hook *hook = pipe->pctr;
 
 	if (!enable)
 		end_statistics(pipe);
@@ -427,14 +428,14 @@ static void hooked_set_active_query_state(struct pipe_context *pipe, bool enable
 
 static void begin_work(struct pipe_context *pipe)
 {
-	struct gpc_hook *hook = pipe->gpc;
+	struct pctr_hook *hook = pipe->pctr;
 
 	if (!counting_context(hook))
 		return;
 	hook->statistics = hook->driver.create_query(pipe, PIPE_QUERY_PIPELINE_STATISTICS, 0);
 	if (!hook->statistics)
 		return;
-	hook->vsoc = gpc_vsoc_new(hook->context);
+	hook->vsoc = pctr_vsoc_new(hook->context);
 	if (!hook->vsoc)
 		return;
 	hook->set_active_query_state = pipe->set_active_query_state;
@@ -444,9 +445,9 @@ static void begin_work(struct pipe_context *pipe)
 
 /* --- contexts -------------------------------------------------------------- */
 
-static struct gpc_functions functions_of(const struct pipe_context *pipe)
+static struct pctr_functions functions_of(const struct pipe_context *pipe)
 {
-	return (struct gpc_functions){
+	return (struct pctr_functions){
 		.destroy = pipe->destroy,
 		.create_query = pipe->create_query,
 		.create_batch_query = pipe->create_batch_query,
@@ -457,7 +458,7 @@ static struct gpc_functions functions_of(const struct pipe_context *pipe)
 	};
 }
 
-static void set_functions(struct pipe_context *pipe, const struct gpc_functions *f)
+static void set_functions(struct pipe_context *pipe, const struct pctr_functions *f)
 {
 	pipe->destroy = f->destroy;
 	pipe->create_query = f->create_query;
@@ -469,9 +470,9 @@ static void set_functions(struct pipe_context *pipe, const struct gpc_functions 
 }
 
 /* A driver may use any of them while it destroys the context. */
-static void restore(struct pipe_context *pipe, const struct gpc_hook *hook)
+static void restore(struct pipe_context *pipe, const struct pctr_hook *hook)
 {
-	pipe->gpc = NULL;
+	pipe->pctr = NULL;
 	set_functions(pipe, &hook->driver);
 	if (hook->flush)
 		pipe->flush = hook->flush;
@@ -481,26 +482,26 @@ static void restore(struct pipe_context *pipe, const struct gpc_hook *hook)
 
 static void hooked_context_destroy(struct pipe_context *pipe)
 {
-	struct gpc_hook *hook = pipe->gpc;
+	struct pctr_hook *hook = pipe->pctr;
 
 	if (hook->statistics) {
 		if (hook->vsoc) {
 			end_statistics(pipe);
 			submit_work(hook);
 			/* the kernel cancels what is not done when the device is closed */
-			gpc_vsoc_wait(hook->vsoc);
+			pctr_vsoc_wait(hook->vsoc);
 		}
 		hook->driver.destroy_query(pipe, hook->statistics);
 	}
-	gpc_frames_leave(hook);
-	gpc_vsoc_free(hook->vsoc);
-	gpc_context_free(hook->context);
+	pctr_frames_leave(hook);
+	pctr_vsoc_free(hook->vsoc);
+	pctr_context_free(hook->context);
 	restore(pipe, hook);
 	free(hook);
 	pipe->destroy(pipe);
 }
 
-static const struct gpc_functions hooked_functions = {
+static const struct pctr_functions hooked_functions = {
 	.destroy = hooked_context_destroy,
 	.create_query = hooked_create_query,
 	.create_batch_query = hooked_create_batch_query,
@@ -513,9 +514,9 @@ static const struct gpc_functions hooked_functions = {
 static struct pipe_context *hooked_context_create(struct pipe_screen *screen, void *priv,
 						  unsigned flags)
 {
-	const struct gpc_screen *s = screen->gpc;
+	const struct pctr_screen *s = screen->pctr;
 	struct pipe_context *pipe = s->context_create(screen, priv, flags);
-	struct gpc_hook *hook;
+	struct pctr_hook *hook;
 
 	if (!pipe || !pipe->create_query)
 		return pipe;
@@ -523,7 +524,7 @@ static struct pipe_context *hooked_context_create(struct pipe_screen *screen, vo
 	if (!hook)
 		return pipe;
 	hook->screen = s;
-	pipe->gpc = hook;
+	pipe->pctr = hook;
 	hook->driver = functions_of(pipe);
 	set_functions(pipe, &hooked_functions);
 	if (s->gives_work)
@@ -538,15 +539,15 @@ static struct pipe_context *hooked_context_create(struct pipe_screen *screen, vo
 /* --- screens --------------------------------------------------------------- */
 
 static const enum pipe_driver_query_type pipe_types[] = {
-	[GPC_UNIT_COUNT] = PIPE_DRIVER_QUERY_TYPE_UINT64,
-	[GPC_UNIT_BYTES] = PIPE_DRIVER_QUERY_TYPE_BYTES,
-	[GPC_UNIT_MICROSECONDS] = PIPE_DRIVER_QUERY_TYPE_MICROSECONDS,
-	[GPC_UNIT_HZ] = PIPE_DRIVER_QUERY_TYPE_HZ,
-	[GPC_UNIT_NUMBER] = PIPE_DRIVER_QUERY_TYPE_FLOAT,
-	[GPC_UNIT_PERCENT] = PIPE_DRIVER_QUERY_TYPE_PERCENTAGE,
+	[PCTR_UNIT_COUNT] = PIPE_DRIVER_QUERY_TYPE_UINT64,
+	[PCTR_UNIT_BYTES] = PIPE_DRIVER_QUERY_TYPE_BYTES,
+	[PCTR_UNIT_MICROSECONDS] = PIPE_DRIVER_QUERY_TYPE_MICROSECONDS,
+	[PCTR_UNIT_HZ] = PIPE_DRIVER_QUERY_TYPE_HZ,
+	[PCTR_UNIT_NUMBER] = PIPE_DRIVER_QUERY_TYPE_FLOAT,
+	[PCTR_UNIT_PERCENT] = PIPE_DRIVER_QUERY_TYPE_PERCENTAGE,
 };
 
-static unsigned driver_groups(const struct gpc_screen *s, struct pipe_screen *screen)
+static unsigned driver_groups(const struct pctr_screen *s, struct pipe_screen *screen)
 {
 	return s->get_driver_query_group_info ?
 		       (unsigned)s->get_driver_query_group_info(screen, 0, NULL) :
@@ -561,11 +562,11 @@ enum { FOR_HUD_IN_FULL, FOR_HUD_IN_SHORT, FOR_GL, LISTINGS };
 static int hooked_driver_query_info(struct pipe_screen *screen, unsigned index,
 				    struct pipe_driver_query_info *info)
 {
-	const struct gpc_screen *s = screen->gpc;
-	struct gpc_catalogue *c = s->catalogue;
+	const struct pctr_screen *s = screen->pctr;
+	struct pctr_catalogue *c = s->catalogue;
 	unsigned drivers =
 		s->get_driver_query_info ? (unsigned)s->get_driver_query_info(screen, 0, NULL) : 0;
-	const struct gpc_counter *counter;
+	const struct pctr_counter *counter;
 	unsigned listing;
 	bool for_hud;
 
@@ -591,12 +592,12 @@ static int hooked_driver_query_info(struct pipe_screen *screen, unsigned index,
 	info->query_type = (for_hud ? FIRST_HUD_TYPE : FIRST_MONITOR_TYPE) + index;
 	info->type = pipe_types[counter->unit];
 	/* the HUD reads it as an integer whatever the type */
-	if (for_hud && counter->unit == GPC_UNIT_PERCENT)
+	if (for_hud && counter->unit == PCTR_UNIT_PERCENT)
 		info->max_value.u64 = 100;
 	info->result_type = counter->is_level ? PIPE_DRIVER_QUERY_RESULT_TYPE_AVERAGE :
 						PIPE_DRIVER_QUERY_RESULT_TYPE_CUMULATIVE;
 	info->group_id = NO_GROUP;
-	if (!for_hud && gpc_catalogue_is_monitored(c, index))
+	if (!for_hud && pctr_catalogue_is_monitored(c, index))
 		info->group_id = driver_groups(s, screen) + counter->group;
 	info->flags = PIPE_DRIVER_QUERY_FLAG_BATCH;
 	if (listing != FOR_HUD_IN_FULL)
@@ -607,10 +608,10 @@ static int hooked_driver_query_info(struct pipe_screen *screen, unsigned index,
 static int hooked_driver_query_group_info(struct pipe_screen *screen, unsigned index,
 					  struct pipe_driver_query_group_info *info)
 {
-	const struct gpc_screen *s = screen->gpc;
-	struct gpc_catalogue *c = s->catalogue;
+	const struct pctr_screen *s = screen->pctr;
+	struct pctr_catalogue *c = s->catalogue;
 	unsigned drivers = driver_groups(s, screen);
-	struct gpc_group group;
+	struct pctr_group group;
 
 	if (!info)
 		return (int)(drivers + c->group_count);
@@ -619,7 +620,7 @@ static int hooked_driver_query_group_info(struct pipe_screen *screen, unsigned i
 	index -= drivers;
 	if (index >= c->group_count)
 		return 0;
-	group = gpc_catalogue_group(c, index);
+	group = pctr_catalogue_group(c, index);
 	info->name = group.name;
 	info->num_queries = group.monitored;
 	info->max_active_queries = group.max_active;
@@ -628,7 +629,7 @@ static int hooked_driver_query_group_info(struct pipe_screen *screen, unsigned i
 
 static void hooked_screen_destroy(struct pipe_screen *screen)
 {
-	struct gpc_screen *s = screen->gpc;
+	struct pctr_screen *s = screen->pctr;
 	void (*destroy)(struct pipe_screen * screen) = s->destroy;
 
 	pthread_mutex_lock(&screens_lock);
@@ -638,8 +639,8 @@ static void hooked_screen_destroy(struct pipe_screen *screen)
 		screen->context_create = s->context_create;
 		screen->get_driver_query_info = s->get_driver_query_info;
 		screen->get_driver_query_group_info = s->get_driver_query_group_info;
-		screen->gpc = NULL;
-		gpc_catalogue_free(s->catalogue);
+		screen->pctr = NULL;
+		pctr_catalogue_free(s->catalogue);
 		free(s);
 	}
 	pthread_mutex_unlock(&screens_lock);
@@ -672,12 +673,12 @@ static const char *const *kernel_drivers(const char *name)
 	return none;
 }
 
-static bool gives_work(struct pipe_screen *screen, const struct gpc_catalogue *catalogue)
+static bool gives_work(struct pipe_screen *screen, const struct pctr_catalogue *catalogue)
 {
 	const char *name = screen->get_name(screen);
 
 	return catalogue && (!strncmp(name, "softpipe", 8) || !strncmp(name, "llvmpipe", 8)) &&
-	       gpc_vsoc_is_device(catalogue) &&
+	       pctr_vsoc_is_device(catalogue) &&
 	       screen->get_param(screen, PIPE_CAP_QUERY_PIPELINE_STATISTICS) &&
 	       debug_get_bool_option("GALLIUM_PERFCTR_JOBS", true);
 }
@@ -690,13 +691,13 @@ static const char *counters_wanted(void)
 	return wanted && *wanted && strcmp(wanted, "0") ? wanted : NULL;
 }
 
-static struct gpc_catalogue *catalogue_of(struct pipe_screen *screen, const char *wanted)
+static struct pctr_catalogue *catalogue_of(struct pipe_screen *screen, const char *wanted)
 {
 	const char *device = strcmp(wanted, "1") ? wanted : NULL;
-	struct gpc_catalogue *catalogue;
+	struct pctr_catalogue *catalogue;
 	const char *problem;
 
-	catalogue = gpc_catalogue_new(device, kernel_drivers(screen->get_name(screen)), &problem);
+	catalogue = pctr_catalogue_new(device, kernel_drivers(screen->get_name(screen)), &problem);
 	if (!catalogue)
 		mesa_logw("perfctr: no counters: %s", problem);
 	return catalogue;
@@ -704,12 +705,12 @@ static struct gpc_catalogue *catalogue_of(struct pipe_screen *screen, const char
 
 static void hook(struct pipe_screen *screen, const char *wanted)
 {
-	struct gpc_screen *s = calloc(1, sizeof(*s));
+	struct pctr_screen *s = calloc(1, sizeof(*s));
 
 	if (!s)
 		return;
 	s->catalogue = wanted ? catalogue_of(screen, wanted) : NULL;
-	s->tells_frames = gpc_frames_wanted();
+	s->tells_frames = pctr_frames_wanted();
 	if (!s->catalogue && !s->tells_frames) {
 		free(s);
 		return;
@@ -720,7 +721,7 @@ static void hook(struct pipe_screen *screen, const char *wanted)
 	s->context_create = screen->context_create;
 	s->get_driver_query_info = screen->get_driver_query_info;
 	s->get_driver_query_group_info = screen->get_driver_query_group_info;
-	screen->gpc = s;
+	screen->pctr = s;
 	screen->destroy = hooked_screen_destroy;
 	screen->context_create = hooked_context_create;
 	if (!s->catalogue)
@@ -729,15 +730,15 @@ static void hook(struct pipe_screen *screen, const char *wanted)
 	screen->get_driver_query_group_info = hooked_driver_query_group_info;
 }
 
-void gpc_screen_hook(struct pipe_screen *screen)
+void pctr_screen_hook(struct pipe_screen *screen)
 {
 	const char *wanted = counters_wanted();
 
-	if (!screen || (!wanted && !gpc_frames_wanted()))
+	if (!screen || (!wanted && !pctr_frames_wanted()))
 		return;
 	pthread_mutex_lock(&screens_lock);
 	if (screen->destroy == hooked_screen_destroy)
-		((struct gpc_screen *)screen->gpc)->references++;
+		((struct pctr_screen *)screen->pctr)->references++;
 	else
 		hook(screen, wanted);
 	pthread_mutex_unlock(&screens_lock);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "gpc_frames.h"
+#include "pctr_frames.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -31,7 +31,7 @@ static const void *teller;
 /* it was said that another context's are not */
 static bool said_other;
 
-bool gpc_frames_wanted(void)
+bool pctr_frames_wanted(void)
 {
 	const char *name = getenv(VARIABLE);
 
@@ -119,7 +119,7 @@ static void forget(void)
 	pthread_mutex_init(&lock, NULL);
 }
 
-static void say_refused(gpc_frames_say_fn say, const char *name, int error)
+static void say_refused(pctr_frames_say_fn say, const char *name, int error)
 {
 	char text[256];
 
@@ -140,7 +140,7 @@ static void say_refused(gpc_frames_say_fn say, const char *name, int error)
 	say(text);
 }
 
-static void ask(gpc_frames_say_fn say)
+static void ask(pctr_frames_say_fn say)
 {
 	static bool has_handler;
 	const char *name = getenv(VARIABLE);
@@ -178,7 +178,7 @@ static bool tell_end(void)
 	return bytes == (ssize_t)strlen(GO) && !memcmp(answer, GO, strlen(GO));
 }
 
-bool gpc_frames_listens(const void *context, gpc_frames_say_fn say)
+bool pctr_frames_listens(const void *context, pctr_frames_say_fn say)
 {
 	bool listens;
 
@@ -197,7 +197,7 @@ bool gpc_frames_listens(const void *context, gpc_frames_say_fn say)
 	return listens;
 }
 
-void gpc_frames_end(const void *context)
+void pctr_frames_end(const void *context)
 {
 	pthread_mutex_lock(&lock);
 	if (connection >= 0 && teller == context && !tell_end())
@@ -205,7 +205,7 @@ void gpc_frames_end(const void *context)
 	pthread_mutex_unlock(&lock);
 }
 
-void gpc_frames_leave(const void *context)
+void pctr_frames_leave(const void *context)
 {
 	pthread_mutex_lock(&lock);
 	if (teller == context)

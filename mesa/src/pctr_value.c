@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-#include "gpc_value.h"
+#include "pctr_value.h"
 
-#include "gpc_library.h"
+#include "pctr_library.h"
 
 #include <string.h>
 
@@ -14,11 +14,11 @@ struct number {
 
 /* Index of the block that the session has for an event of a perf PMU. */
 static unsigned int generic_index(const struct perfctr_selection *selection,
-				  const struct gpc_counter *counter)
+				  const struct pctr_counter *counter)
 {
 	const struct drm_perfctr_block_request *r;
 
-	for (size_t n = 0; (r = gpc.selection_request(selection, n)); n++)
+	for (size_t n = 0; (r = pctr.selection_request(selection, n)); n++)
 		if (r->type == DRM_PERFCTR_BLOCK_GENERIC_PMU && r->pmu_type == counter->pmu_type &&
 		    r->config == counter->config && r->config1 == counter->config1 &&
 		    r->config2 == counter->config2)
@@ -27,14 +27,14 @@ static unsigned int generic_index(const struct perfctr_selection *selection,
 }
 
 static const struct perfctr_totals_block *find_block(const struct perfctr_totals *totals,
-						     const struct gpc_counter *counter,
+						     const struct pctr_counter *counter,
 						     unsigned int index)
 {
 	unsigned int section = counter->metric ? 0 : counter->position / 64;
 	const struct perfctr_totals_block *block;
 
-	for (size_t n = 0; (block = gpc.totals_block(totals, n)); n++) {
-		const struct perfctr_totals_block_info *info = gpc.totals_block_info(block);
+	for (size_t n = 0; (block = pctr.totals_block(totals, n)); n++) {
+		const struct perfctr_totals_block_info *info = pctr.totals_block_info(block);
 
 		if (info->type == counter->block_type && info->index == index &&
 		    info->section == section)
@@ -44,14 +44,14 @@ static const struct perfctr_totals_block *find_block(const struct perfctr_totals
 }
 
 static struct number count_of(const struct perfctr_totals_block *block,
-			      const struct gpc_counter *counter, uint64_t *integer)
+			      const struct pctr_counter *counter, uint64_t *integer)
 {
-	const struct perfctr_totals_block_info *info = gpc.totals_block_info(block);
+	const struct perfctr_totals_block_info *info = pctr.totals_block_info(block);
 	const struct perfctr_total *total;
 	struct number result = { 0 };
 
 	*integer = 0;
-	for (size_t n = 0; (total = gpc.totals_counter(block, n)); n++)
+	for (size_t n = 0; (total = pctr.totals_counter(block, n)); n++)
 		if (total->position == counter->position)
 			break;
 	if (!total || !total->measured)
@@ -68,18 +68,18 @@ static struct number count_of(const struct perfctr_totals_block *block,
 	return result;
 }
 
-static bool has_fraction(const struct gpc_counter *counter)
+static bool has_fraction(const struct pctr_counter *counter)
 {
-	return counter->unit == GPC_UNIT_NUMBER || counter->unit == GPC_UNIT_PERCENT;
+	return counter->unit == PCTR_UNIT_NUMBER || counter->unit == PCTR_UNIT_PERCENT;
 }
 
-static union gpc_value to_value(const struct gpc_counter *counter, double number)
+static union pctr_value to_value(const struct pctr_counter *counter, double number)
 {
-	union gpc_value value = { 0 };
+	union pctr_value value = { 0 };
 
 	if (!(number > 0))
 		return value;
-	if (counter->unit == GPC_UNIT_PERCENT && number > 100)
+	if (counter->unit == PCTR_UNIT_PERCENT && number > 100)
 		number = 100;
 	if (has_fraction(counter))
 		value.number = number;
@@ -89,7 +89,7 @@ static union gpc_value to_value(const struct gpc_counter *counter, double number
 }
 
 /* Of two frames there is twice as much; a ratio or a rate is the same. */
-static bool is_amount(const struct gpc_counter *counter)
+static bool is_amount(const struct pctr_counter *counter)
 {
 	const char *unit;
 
@@ -99,15 +99,15 @@ static bool is_amount(const struct gpc_counter *counter)
 	return strcmp(unit, "%") && strcmp(unit, "Hz") && !strchr(unit, '/');
 }
 
-union gpc_value gpc_value_of(const struct gpc_counter *counter, const struct gpc_view *view,
-			     const struct perfctr_selection *selection, bool *is_exact)
+union pctr_value pctr_value_of(const struct pctr_counter *counter, const struct pctr_view *view,
+			       const struct perfctr_selection *selection, bool *is_exact)
 {
 	bool is_sum = counter->block_index == DRM_PERFCTR_INDEX_ALL;
 	unsigned int index = counter->block_index;
 	const struct perfctr_totals *totals = is_sum ? view->sum : view->single;
 	unsigned int frames = is_amount(counter) ? view->frames : 1;
 	const struct perfctr_totals_block *block;
-	union gpc_value value = { 0 };
+	union pctr_value value = { 0 };
 	struct number count;
 
 	*is_exact = false;
@@ -119,7 +119,7 @@ union gpc_value gpc_value_of(const struct gpc_counter *counter, const struct gpc
 	if (counter->metric) {
 		struct perfctr_value result = { 0 };
 
-		if (gpc.totals_metric(totals, counter->metric, block, &result) ||
+		if (pctr.totals_metric(totals, counter->metric, block, &result) ||
 		    result.state != PERFCTR_VALUE_OK)
 			return value;
 		*is_exact = !(result.flags & PERFCTR_VALUE_ESTIMATED);

@@ -3,14 +3,14 @@
  * libperfctr, loaded when it is needed: a driver that was built with this runs
  * without the library, too.
  */
-#ifndef GPC_LIBRARY_H
-#define GPC_LIBRARY_H
+#ifndef PCTR_LIBRARY_H
+#define PCTR_LIBRARY_H
 
 #include <perfctr/perfctr.h>
 #include <perfctr/perfkit.h>
 
 /* Functions of the library that are used, without their prefix "perfctr_". */
-#define GPC_FUNCTIONS(X)            \
+#define PCTR_FUNCTIONS(X)           \
 	X(block_label)              \
 	X(block_read_times)         \
 	X(block_type_name)          \
@@ -72,26 +72,26 @@
 	X(totals_unref)
 
 /**
- * struct gpc_library - the library's functions
+ * struct pctr_library - the library's functions
  *
- * gpc.ctx_new() is perfctr_ctx_new().
+ * pctr.ctx_new() is perfctr_ctx_new().
  */
-struct gpc_library {
-#define GPC_MEMBER(name) __typeof__(&perfctr_##name) name;
-	GPC_FUNCTIONS(GPC_MEMBER)
-#undef GPC_MEMBER
+struct pctr_library {
+#define PCTR_MEMBER(name) __typeof__(&perfctr_##name) name;
+	PCTR_FUNCTIONS(PCTR_MEMBER)
+#undef PCTR_MEMBER
 };
 
-/** gpc - the functions, valid once gpc_library_load() returned NULL. */
-extern struct gpc_library gpc;
+/** pctr - the functions, valid once pctr_library_load() returned NULL. */
+extern struct pctr_library pctr;
 
 /**
- * gpc_library_load() - load the library, the first time
+ * pctr_library_load() - load the library, the first time
  *
  * It stays loaded until the process ends. Any thread may call this.
  *
  * Return: NULL; otherwise why the library cannot be used, in words, valid forever.
  */
-const char *gpc_library_load(void);
+const char *pctr_library_load(void);
 
-#endif /* GPC_LIBRARY_H */
+#endif /* PCTR_LIBRARY_H */

@@ -3,15 +3,15 @@
  * Values of counters: what samples that were added up make of one, in its own unit, rounded and
  * limited as its users take it.
  */
-#ifndef GPC_VALUE_H
-#define GPC_VALUE_H
+#ifndef PCTR_VALUE_H
+#define PCTR_VALUE_H
 
-#include "gpc_catalogue.h"
+#include "pctr_catalogue.h"
 
 /**
- * struct gpc_view - samples of a query, added up
+ * struct pctr_view - samples of a query, added up
  */
-struct gpc_view {
+struct pctr_view {
 	/** @single: each block for itself. */
 	const struct perfctr_totals *single;
 	/** @sum: blocks of a type added up. */
@@ -21,7 +21,7 @@ struct gpc_view {
 };
 
 /**
- * gpc_value_of() - value of a counter
+ * pctr_value_of() - value of a counter
  * @counter: counter of the catalogue
  * @view: samples
  * @selection: of their session
@@ -29,7 +29,7 @@ struct gpc_view {
  *
  * Return: the value in the counter's own unit, zero if it was never measured.
  */
-union gpc_value gpc_value_of(const struct gpc_counter *counter, const struct gpc_view *view,
-			     const struct perfctr_selection *selection, bool *is_exact);
+union pctr_value pctr_value_of(const struct pctr_counter *counter, const struct pctr_view *view,
+			       const struct perfctr_selection *selection, bool *is_exact);
 
-#endif /* GPC_VALUE_H */
+#endif /* PCTR_VALUE_H */

@@ -3,7 +3,7 @@
  * What fits is a fact of the hardware and known to the kernel alone: libperfctr's perfkit asks it
  * with sessions of a moment.
  */
-#include "gpc_passes.h"
+#include "pctr_passes.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -14,10 +14,10 @@ static bool look(struct perfctr_perfkit *kit, unsigned int looks)
 	bool ok = true;
 
 	for (unsigned int n = 0; ok && n < looks; n++) {
-		ok = !gpc.perfkit_begin_object(kit, 0);
+		ok = !pctr.perfkit_begin_object(kit, 0);
 		if (ok && n)
-			gpc_wait_for_turn();
-		ok = ok && !gpc.perfkit_end_object(kit);
+			pctr_wait_for_turn();
+		ok = ok && !pctr.perfkit_end_object(kit);
 	}
 	return ok;
 }
@@ -31,15 +31,15 @@ static unsigned int measure_passes(struct perfctr_perfkit *kit, unsigned int loo
 	const struct perfctr_perfkit_counter *counter;
 	struct perfctr_perfkit_value value;
 	unsigned int passes = 0;
-	bool ok = !gpc.perfkit_begin_experiment(kit, &passes);
+	bool ok = !pctr.perfkit_begin_experiment(kit, &passes);
 
 	for (unsigned int n = 0; ok && n < passes; n++)
-		ok = !gpc.perfkit_begin_pass(kit, n) && look(kit, looks) &&
-		     !gpc.perfkit_end_pass(kit);
-	ok = ok && !gpc.perfkit_end_experiment(kit);
-	for (size_t n = 0; ok && (counter = gpc.perfkit_counter(kit, n)); n++)
+		ok = !pctr.perfkit_begin_pass(kit, n) && look(kit, looks) &&
+		     !pctr.perfkit_end_pass(kit);
+	ok = ok && !pctr.perfkit_end_experiment(kit);
+	for (size_t n = 0; ok && (counter = pctr.perfkit_counter(kit, n)); n++)
 		if (counter->kind == PERFCTR_PERFKIT_COUNTER)
-			ok = !gpc.perfkit_value(kit, n, 0, &value) &&
+			ok = !pctr.perfkit_value(kit, n, 0, &value) &&
 			     value.state == PERFCTR_VALUE_OK &&
 			     !(value.flags & PERFCTR_PERFKIT_ESTIMATED);
 	return ok ? passes : 0;
@@ -48,7 +48,7 @@ static unsigned int measure_passes(struct perfctr_perfkit *kit, unsigned int loo
 /* A group that is being measured. */
 struct group_trial {
 	struct perfctr_device *device;
-	struct gpc_counter *first;
+	struct pctr_counter *first;
 	unsigned int count;
 	/* needs[m * count + n]: metric m is computed from counter n of the group */
 	bool *needs;
@@ -61,12 +61,12 @@ static void find_needs(struct group_trial *t, unsigned int m)
 	struct perfctr_selection *selection = NULL;
 	const struct drm_perfctr_block_request *r;
 
-	if (gpc.selection_new(t->device, &selection) ||
-	    gpc.selection_add(selection, t->first[m].event) < 0)
+	if (pctr.selection_new(t->device, &selection) ||
+	    pctr.selection_add(selection, t->first[m].event) < 0)
 		goto out;
-	for (size_t k = 0; (r = gpc.selection_request(selection, k)); k++)
+	for (size_t k = 0; (r = pctr.selection_request(selection, k)); k++)
 		for (unsigned int n = 0; n < t->count; n++) {
-			const struct gpc_counter *c = &t->first[n];
+			const struct pctr_counter *c = &t->first[n];
 
 			t->needs[m * t->count + n] |=
 				!c->metric && r->type == c->block_type &&
@@ -74,22 +74,22 @@ static void find_needs(struct group_trial *t, unsigned int m)
 				r->mask >> c->position % DRM_PERFCTR_SECTION_COUNTERS & 1;
 		}
 out:
-	gpc.selection_unref(selection);
+	pctr.selection_unref(selection);
 }
 
 /* Passes for the counters that a metric needs; 0: not known. */
 static unsigned int passes_of_metric(const struct group_trial *t, unsigned int m)
 {
 	struct perfctr_perfkit *kit = NULL;
-	bool ok = !gpc.perfkit_new(t->device, &kit);
+	bool ok = !pctr.perfkit_new(t->device, &kit);
 	unsigned int passes = 0;
 
 	for (unsigned int n = 0; ok && n < t->count; n++)
 		if (t->needs[m * t->count + n])
-			ok = gpc.perfkit_add(kit, t->first[n].event) > 0;
-	if (ok && gpc.perfkit_count(kit) > 1)
+			ok = pctr.perfkit_add(kit, t->first[n].event) > 0;
+	if (ok && pctr.perfkit_count(kit) > 1)
 		passes = measure_passes(kit, 1);
-	gpc.perfkit_unref(kit);
+	pctr.perfkit_unref(kit);
 	return passes;
 }
 
@@ -117,10 +117,10 @@ static bool try_counter(struct group_trial *t, struct perfctr_perfkit *kit, unsi
 {
 	unsigned int passes;
 
-	if (gpc.perfkit_add(kit, t->first[n].event) < 0 || gpc.perfkit_passes(kit, &passes))
+	if (pctr.perfkit_add(kit, t->first[n].event) < 0 || pctr.perfkit_passes(kit, &passes))
 		return false;
 	t->kept[n] = passes == 1;
-	return t->kept[n] || !gpc.perfkit_remove(kit, gpc.perfkit_count(kit) - 1);
+	return t->kept[n] || !pctr.perfkit_remove(kit, pctr.perfkit_count(kit) - 1);
 }
 
 /* Fill a pass, first with what brings the most metrics. Returns how many it has; 0: not known. */
@@ -128,7 +128,7 @@ static unsigned int fill_a_pass(struct group_trial *t)
 {
 	struct perfctr_perfkit *kit = NULL;
 	unsigned int members = 0, most = 0;
-	bool ok = !gpc.perfkit_new(t->device, &kit);
+	bool ok = !pctr.perfkit_new(t->device, &kit);
 
 	for (unsigned int n = 0; n < t->count; n++)
 		most = worth(t, n) > most ? worth(t, n) : most;
@@ -137,10 +137,10 @@ static unsigned int fill_a_pass(struct group_trial *t)
 			if (worth(t, n) == most)
 				ok = try_counter(t, kit, n);
 	/* others may have begun to count meanwhile */
-	if (ok && measure_passes(kit, GPC_LOOKS) == 1)
+	if (ok && measure_passes(kit, PCTR_LOOKS) == 1)
 		for (unsigned int n = 0; n < t->count; n++)
 			members += t->kept[n] || comes_along(t, n);
-	gpc.perfkit_unref(kit);
+	pctr.perfkit_unref(kit);
 	return members;
 }
 
@@ -154,7 +154,7 @@ static unsigned int measure(struct group_trial *t)
 	return fill_a_pass(t);
 }
 
-unsigned int gpc_passes_measure(const char *path, struct gpc_counter *first, unsigned int count)
+unsigned int pctr_passes_measure(const char *path, struct pctr_counter *first, unsigned int count)
 {
 	struct group_trial t = { .first = first, .count = count };
 	struct perfctr_ctx *ctx = NULL;
@@ -162,10 +162,10 @@ unsigned int gpc_passes_measure(const char *path, struct gpc_counter *first, uns
 
 	t.needs = calloc((size_t)count * count, sizeof(*t.needs));
 	t.kept = calloc(count, sizeof(*t.kept));
-	if (t.needs && t.kept && !gpc.ctx_new(&ctx) && !gpc.device_open(ctx, path, &t.device))
+	if (t.needs && t.kept && !pctr.ctx_new(&ctx) && !pctr.device_open(ctx, path, &t.device))
 		most = measure(&t);
-	gpc.device_unref(t.device);
-	gpc.ctx_unref(ctx);
+	pctr.device_unref(t.device);
+	pctr.ctx_unref(ctx);
 	free(t.kept);
 	free(t.needs);
 	return most;
@@ -173,26 +173,26 @@ unsigned int gpc_passes_measure(const char *path, struct gpc_counter *first, uns
 
 /* --- a HUD's window ---------------------------------------------------------- */
 
-static void window_free(struct gpc_window *w)
+static void window_free(struct pctr_window *w)
 {
-	gpc.totals_unref(w->totals);
+	pctr.totals_unref(w->totals);
 	free(w->counters);
 	free(w->values);
 	free(w->waited);
 	free(w);
 }
 
-static struct gpc_window *window_new(struct perfctr_ctx *ctx, const unsigned int *counters,
-				     unsigned int count)
+static struct pctr_window *window_new(struct perfctr_ctx *ctx, const unsigned int *counters,
+				      unsigned int count)
 {
-	struct gpc_window *w = calloc(1, sizeof(*w));
+	struct pctr_window *w = calloc(1, sizeof(*w));
 
 	if (!w)
 		return NULL;
 	w->counters = calloc(count, sizeof(*w->counters));
 	w->values = calloc(count, sizeof(*w->values));
 	w->waited = calloc(count, sizeof(*w->waited));
-	if (!w->counters || !w->values || !w->waited || gpc.totals_new(ctx, &w->totals)) {
+	if (!w->counters || !w->values || !w->waited || pctr.totals_new(ctx, &w->totals)) {
 		window_free(w);
 		return NULL;
 	}
@@ -201,10 +201,10 @@ static struct gpc_window *window_new(struct perfctr_ctx *ctx, const unsigned int
 	return w;
 }
 
-struct gpc_window *gpc_window_get(struct gpc_window **windows, struct perfctr_ctx *ctx,
-				  const unsigned int *counters, unsigned int count)
+struct pctr_window *pctr_window_get(struct pctr_window **windows, struct perfctr_ctx *ctx,
+				    const unsigned int *counters, unsigned int count)
 {
-	struct gpc_window *w = *windows;
+	struct pctr_window *w = *windows;
 
 	while (w && (w->count != count || memcmp(w->counters, counters, count * sizeof(*counters))))
 		w = w->next;
@@ -219,7 +219,7 @@ struct gpc_window *gpc_window_get(struct gpc_window **windows, struct perfctr_ct
 	return w;
 }
 
-void gpc_window_put(struct gpc_window **windows, struct gpc_window *window)
+void pctr_window_put(struct pctr_window **windows, struct pctr_window *window)
 {
 	if (!window || --window->users)
 		return;
@@ -229,15 +229,15 @@ void gpc_window_put(struct gpc_window **windows, struct gpc_window *window)
 	window_free(window);
 }
 
-bool gpc_window_is_full(const struct gpc_window *window)
+bool pctr_window_is_full(const struct pctr_window *window)
 {
 	const struct perfctr_totals_block *block;
 	const struct perfctr_total *total;
 
-	for (size_t n = 0; (block = gpc.totals_block(window->totals, n)); n++)
-		if (gpc_takes_turns(gpc.totals_block_info(block)->format))
-			for (size_t k = 0; (total = gpc.totals_counter(block, k)); k++)
-				if (total->running_ns < GPC_WINDOW_TURNS * GPC_TURN_NS)
+	for (size_t n = 0; (block = pctr.totals_block(window->totals, n)); n++)
+		if (pctr_takes_turns(pctr.totals_block_info(block)->format))
+			for (size_t k = 0; (total = pctr.totals_counter(block, k)); k++)
+				if (total->running_ns < PCTR_WINDOW_TURNS * PCTR_TURN_NS)
 					return false;
 	return true;
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-#include "gpc_context.h"
+#include "pctr_context.h"
 
-#include "gpc_passes.h"
-#include "gpc_value.h"
+#include "pctr_passes.h"
+#include "pctr_value.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -15,22 +15,22 @@ enum {
 	SESSION_SLOTS = 64,
 	WORD_BITS = 64,
 	/*
-	 * GPC_LOOK_NS apart: a device that is just powered up may need a while until its time goes on,
+	 * PCTR_LOOK_NS apart: a device that is just powered up may need a while until its time goes on,
 	 * and who takes turns until it is the next one's
 	 */
 	TRIES = 100,
 };
 
 /* A session of the kernel and what it counts. */
-struct gpc_session {
-	struct gpc_session *next;
+struct pctr_session {
+	struct pctr_session *next;
 	struct perfctr_selection *selection;
 	struct perfctr_session *session;
 	struct perfctr_cursor *cursor;
 	/* counters of the catalogue that it covers */
 	uint64_t *covers;
 	/* queries that count on it */
-	struct gpc_query *active;
+	struct pctr_query *active;
 	/* made for a monitor: what takes turns in it is wanted by monitors, or was */
 	bool exact;
 	/* something had to wait for its turn in the last sample */
@@ -41,15 +41,15 @@ struct gpc_session {
 	struct perfctr_totals *trial;
 };
 
-struct gpc_context {
-	const struct gpc_catalogue *catalogue;
-	gpc_say_fn say;
+struct pctr_context {
+	const struct pctr_catalogue *catalogue;
+	pctr_say_fn say;
 	struct perfctr_ctx *ctx;
 	struct perfctr_device *device;
 	/* the first one is the newest: queries begin on it */
-	struct gpc_session *sessions;
-	struct gpc_query *queries;
-	struct gpc_window *windows;
+	struct pctr_session *sessions;
+	struct pctr_query *queries;
+	struct pctr_window *windows;
 	unsigned int words;
 	/* it is tried out whether another monitor fits */
 	bool in_trial;
@@ -57,16 +57,16 @@ struct gpc_context {
 	bool gone;
 };
 
-struct gpc_query {
-	struct gpc_context *context;
-	struct gpc_query *next, *next_active;
+struct pctr_query {
+	struct pctr_context *context;
+	struct pctr_query *next, *next_active;
 	/* while it counts */
-	struct gpc_session *session;
+	struct pctr_session *session;
 	/* of all samples, of the context's own, and of all but those that a trial took turns in */
 	struct perfctr_totals *totals, *own, *undisturbed;
 	/* of a query that takes turns as it comes */
-	struct gpc_window *window;
-	union gpc_value *values;
+	struct pctr_window *window;
+	union pctr_value *values;
 	unsigned int *counters;
 	unsigned int count;
 	bool attributed, exact;
@@ -76,7 +76,7 @@ struct gpc_query {
 
 /* --- context --------------------------------------------------------------- */
 
-static void say_once(struct gpc_context *c, const char *what)
+static void say_once(struct pctr_context *c, const char *what)
 {
 	char text[768];
 
@@ -88,68 +88,68 @@ static void say_once(struct gpc_context *c, const char *what)
 }
 
 /* The library's last call failed. */
-static void fail(struct gpc_context *c, int error)
+static void fail(struct pctr_context *c, int error)
 {
-	const char *reason = gpc.ctx_error(c->ctx);
+	const char *reason = pctr.ctx_error(c->ctx);
 
 	if (error == -ENODEV)
 		c->gone = true;
 	say_once(c, error == -ENODEV ? "the device is gone, its counters stand still" : reason);
 }
 
-void gpc_context_fail(struct gpc_context *context, const char *what)
+void pctr_context_fail(struct pctr_context *context, const char *what)
 {
 	say_once(context, what);
 }
 
-struct gpc_context *gpc_context_new(const struct gpc_catalogue *catalogue, gpc_say_fn say)
+struct pctr_context *pctr_context_new(const struct pctr_catalogue *catalogue, pctr_say_fn say)
 {
-	struct gpc_context *c = calloc(1, sizeof(*c));
+	struct pctr_context *c = calloc(1, sizeof(*c));
 
 	if (!c)
 		return NULL;
 	c->catalogue = catalogue;
 	c->say = say;
 	c->words = (catalogue->counter_count + WORD_BITS - 1) / WORD_BITS;
-	if (gpc.ctx_new(&c->ctx)) {
+	if (pctr.ctx_new(&c->ctx)) {
 		free(c);
 		return NULL;
 	}
-	if (gpc.device_open(c->ctx, catalogue->device, &c->device)) {
-		say_once(c, gpc.ctx_error(c->ctx));
-		gpc.ctx_unref(c->ctx);
+	if (pctr.device_open(c->ctx, catalogue->device, &c->device)) {
+		say_once(c, pctr.ctx_error(c->ctx));
+		pctr.ctx_unref(c->ctx);
 		free(c);
 		return NULL;
 	}
 	return c;
 }
 
-int gpc_context_fd(const struct gpc_context *context)
+int pctr_context_fd(const struct pctr_context *context)
 {
-	return gpc.device_fd(context->device);
+	return pctr.device_fd(context->device);
 }
 
 /* --- sessions -------------------------------------------------------------- */
 
-static void session_free(struct gpc_session *s)
+static void session_free(struct pctr_session *s)
 {
 	if (!s)
 		return;
-	gpc.totals_unref(s->trial);
-	gpc.cursor_unref(s->cursor);
-	gpc.session_unref(s->session);
-	gpc.selection_unref(s->selection);
+	pctr.totals_unref(s->trial);
+	pctr.cursor_unref(s->cursor);
+	pctr.session_unref(s->session);
+	pctr.selection_unref(s->selection);
 	free(s->covers);
 	free(s);
 }
 
 /* Give up sessions that nothing counts on, but @kept. */
-static void drop_others(struct gpc_context *c, const struct gpc_session *kept)
+static void drop_others(struct pctr_context *c, const struct pctr_session *kept)
 {
-	struct gpc_session **link = &c->sessions;
+	struct pctr_session **link = &c->sessions;
 
 	while (*link) {
-		struct gpc_session *s = *link;
+		struct pctr_session *s = *link;
 
 		if (s->active || s == kept) {
 			link = &s->next;
@@ -161,20 +161,20 @@ static void drop_others(struct gpc_context *c, const struct gpc_session *kept)
 }
 
 /* The newest may be of use as long as there are queries. */
-static void drop_sessions(struct gpc_context *c)
+static void drop_sessions(struct pctr_context *c)
 {
 	drop_others(c, c->queries ? c->sessions : NULL);
 }
 
-void gpc_context_free(struct gpc_context *context)
+void pctr_context_free(struct pctr_context *context)
 {
 	if (!context)
 		return;
 	while (context->queries)
-		gpc_query_free(context->queries);
+		pctr_query_free(context->queries);
 	drop_sessions(context);
-	gpc.device_unref(context->device);
-	gpc.ctx_unref(context->ctx);
+	pctr.device_unref(context->device);
+	pctr.ctx_unref(context->ctx);
 	free(context);
 }
 
@@ -188,7 +188,7 @@ static bool covered(const uint64_t *covers, unsigned int counter)
 	return covers[counter / WORD_BITS] >> counter % WORD_BITS & 1;
 }
 
-static bool covers_query(const struct gpc_session *s, const struct gpc_query *q)
+static bool covers_query(const struct pctr_session *s, const struct pctr_query *q)
 {
 	for (unsigned int n = 0; n < q->count; n++)
 		if (!covered(s->covers, q->counters[n]))
@@ -197,17 +197,17 @@ static bool covers_query(const struct gpc_session *s, const struct gpc_query *q)
 }
 
 /* A selection of counters of the catalogue; with an error, one that needs all of them. */
-static int select_counters(struct gpc_context *c, const uint64_t *covers,
+static int select_counters(struct pctr_context *c, const uint64_t *covers,
 			   struct perfctr_selection **selection)
 {
-	int error = gpc.selection_new(c->device, selection);
+	int error = pctr.selection_new(c->device, selection);
 
 	for (unsigned int n = 0; error >= 0 && n < c->catalogue->counter_count; n++)
 		if (covered(covers, n))
-			error = gpc.selection_add(*selection, c->catalogue->counters[n].event);
+			error = pctr.selection_add(*selection, c->catalogue->counters[n].event);
 	if (error >= 0)
 		return 0;
-	*selection = gpc.selection_unref(*selection);
+	*selection = pctr.selection_unref(*selection);
 	return error;
 }
 
@@ -215,20 +215,20 @@ static int select_counters(struct gpc_context *c, const uint64_t *covers,
  * What a session for @query has for @other, too: not what would take turns with it for nothing. A
  * monitor's has nothing that may take turns for others while the monitor may not.
  */
-static bool is_wanted(const struct gpc_context *c, const struct gpc_query *other, unsigned int n,
-		      const struct gpc_query *query)
+static bool is_wanted(const struct pctr_context *c, const struct pctr_query *other, unsigned int n,
+		      const struct pctr_query *query)
 {
-	if (other == query || !gpc_takes_turns(c->catalogue->counters[other->counters[n]].format))
+	if (other == query || !pctr_takes_turns(c->catalogue->counters[other->counters[n]].format))
 		return true;
 	return other->session && (other->exact || !query->exact);
 }
 
 /* A session for what @query wants, and, unless it is @alone, other queries of the context. */
-static int session_open(struct gpc_context *c, const struct gpc_query *query, bool alone,
-			struct gpc_session **session)
+static int session_open(struct pctr_context *c, const struct pctr_query *query, bool alone,
+			struct pctr_session **session)
 {
 	struct perfctr_session_opts opts = { .size = sizeof(opts), .slots = SESSION_SLOTS };
-	struct gpc_session *s = calloc(1, sizeof(*s));
+	struct pctr_session *s = calloc(1, sizeof(*s));
 	int error = -ENOMEM;
 
 	/* while the GPU sleeps nothing tells whose turn it is */
@@ -240,17 +240,17 @@ static int session_open(struct gpc_context *c, const struct gpc_query *query, bo
 	if (!s || !s->covers)
 		goto failed;
 	s->exact = query->exact;
-	for (const struct gpc_query *q = c->queries; q; q = q->next)
+	for (const struct pctr_query *q = c->queries; q; q = q->next)
 		for (unsigned int n = 0; n < q->count && (!alone || q == query); n++)
 			if (is_wanted(c, q, n, query))
 				cover(s->covers, q->counters[n]);
 	error = select_counters(c, s->covers, &s->selection);
 	if (!error)
-		error = gpc.session_new(s->selection, &opts, &s->session);
+		error = pctr.session_new(s->selection, &opts, &s->session);
 	if (!error)
-		error = gpc.cursor_new(s->session, &s->cursor);
+		error = pctr.cursor_new(s->session, &s->cursor);
 	if (!error)
-		error = gpc.session_start(s->session, GPC_MARK_OTHER);
+		error = pctr.session_start(s->session, PCTR_MARK_OTHER);
 	if (!error) {
 		*session = s;
 		return 0;
@@ -264,9 +264,9 @@ failed:
  * One session for all queries saves sessions and samples. But one query that asks for what cannot
  * be had must not take the others with it. It becomes the newest one.
  */
-static struct gpc_session *session_new(struct gpc_context *c, const struct gpc_query *query)
+static struct pctr_session *session_new(struct pctr_context *c, const struct pctr_query *query)
 {
-	struct gpc_session *s = NULL;
+	struct pctr_session *s = NULL;
 	int error = session_open(c, query, false, &s);
 
 	if (error && error != -ENODEV && error != -ENOMEM && c->queries->next)
@@ -281,52 +281,52 @@ static struct gpc_session *session_new(struct gpc_context *c, const struct gpc_q
 }
 
 /* Whether it is the one that counts for its window. */
-static bool is_in_window(const struct gpc_query *q)
+static bool is_in_window(const struct pctr_query *q)
 {
 	return q->window && q->window->counting == q;
 }
 
-static int deliver(struct gpc_session *s, struct perfctr_sample *sample)
+static int deliver(struct pctr_session *s, struct perfctr_sample *sample)
 {
-	int error = s->trial ? gpc.totals_add(s->trial, sample) : 0;
+	int error = s->trial ? pctr.totals_add(s->trial, sample) : 0;
 
-	for (struct gpc_query *q = s->active; q && !error; q = q->next_active) {
-		error = gpc.totals_add(q->totals, sample);
+	for (struct pctr_query *q = s->active; q && !error; q = q->next_active) {
+		error = pctr.totals_add(q->totals, sample);
 		if (!error && is_in_window(q))
-			error = gpc.totals_add(q->window->totals, sample);
+			error = pctr.totals_add(q->window->totals, sample);
 		if (!error && q->exact && !(q->context->in_trial && s->took_turns))
-			error = gpc.totals_add(q->undisturbed, sample);
-		if (!error && q->attributed && sample->user_data == GPC_MARK_OWN)
-			error = gpc.totals_add(q->own, sample);
+			error = pctr.totals_add(q->undisturbed, sample);
+		if (!error && q->attributed && sample->user_data == PCTR_MARK_OWN)
+			error = pctr.totals_add(q->own, sample);
 	}
 	return error;
 }
 
 /* Whether all that a sample has counted all the time. */
-static void look_for_turns(struct gpc_session *s, struct perfctr_sample *sample)
+static void look_for_turns(struct pctr_session *s, struct perfctr_sample *sample)
 {
 	uint64_t enabled_ns, running_ns;
 	struct perfctr_block block;
 
 	s->took_turns = false;
-	gpc.decode_rewind(sample);
-	while (gpc.decode_block(sample, &block) > 0)
-		if (gpc_takes_turns(block.format) &&
-		    gpc.block_read_times(&block, &enabled_ns, &running_ns))
+	pctr.decode_rewind(sample);
+	while (pctr.decode_block(sample, &block) > 0)
+		if (pctr_takes_turns(block.format) &&
+		    pctr.block_read_times(&block, &enabled_ns, &running_ns))
 			s->took_turns |= block.states & DRM_PERFCTR_STATE_MULTIPLEXED ||
 					 running_ns < enabled_ns;
 }
 
 /* Hand the samples in the ring to the queries that count. */
-static int session_drain(struct gpc_session *s)
+static int session_drain(struct pctr_session *s)
 {
 	struct perfctr_sample sample;
 	int result;
 
-	while ((result = gpc.cursor_next(s->cursor, &sample)) > 0) {
+	while ((result = pctr.cursor_next(s->cursor, &sample)) > 0) {
 		look_for_turns(s, &sample);
 		result = deliver(s, &sample);
-		gpc.cursor_advance(s->cursor, 1);
+		pctr.cursor_advance(s->cursor, 1);
 		if (result)
 			break;
 	}
@@ -334,12 +334,12 @@ static int session_drain(struct gpc_session *s)
 }
 
 /* Everything up to now goes to the queries that count now. */
-static bool session_sample(struct gpc_context *c, struct gpc_session *s)
+static bool session_sample(struct pctr_context *c, struct pctr_session *s)
 {
 	int error = session_drain(s);
 
 	if (!error)
-		error = gpc.session_sample(s->session, GPC_MARK_OTHER);
+		error = pctr.session_sample(s->session, PCTR_MARK_OTHER);
 	/* a device that went away leaves a last sample */
 	session_drain(s);
 	if (error)
@@ -347,11 +347,11 @@ static bool session_sample(struct gpc_context *c, struct gpc_session *s)
 	return !error;
 }
 
-static bool sample_all(struct gpc_context *c)
+static bool sample_all(struct pctr_context *c)
 {
 	bool ok = true;
 
-	for (struct gpc_session *s = c->sessions; s; s = s->next)
+	for (struct pctr_session *s = c->sessions; s; s = s->next)
 		ok &= session_sample(c, s);
 	return ok;
 }
@@ -374,14 +374,14 @@ static struct turns turns_of(const struct perfctr_totals *totals)
 	const struct perfctr_total *total;
 	struct turns turns = { .time_ns = UINT64_MAX };
 
-	for (size_t n = 0; (block = gpc.totals_block(totals, n)); n++) {
-		const struct perfctr_totals_block_info *info = gpc.totals_block_info(block);
+	for (size_t n = 0; (block = pctr.totals_block(totals, n)); n++) {
+		const struct perfctr_totals_block_info *info = pctr.totals_block_info(block);
 
-		if (!gpc_takes_turns(info->format))
+		if (!pctr_takes_turns(info->format))
 			continue;
 		if (info->time_enabled < turns.time_ns)
 			turns.time_ns = info->time_enabled;
-		for (size_t k = 0; (total = gpc.totals_counter(block, k)); k++) {
+		for (size_t k = 0; (total = pctr.totals_counter(block, k)); k++) {
 			turns.taken |= total->running_ns < info->time_enabled;
 			turns.waiting += !total->running_ns;
 		}
@@ -390,9 +390,9 @@ static struct turns turns_of(const struct perfctr_totals *totals)
 }
 
 /* Whether monitors count on a session; those of the newest one are about to. */
-static bool is_for_monitors(const struct gpc_context *c, const struct gpc_session *s)
+static bool is_for_monitors(const struct pctr_context *c, const struct pctr_session *s)
 {
-	const struct gpc_query *q = s->active;
+	const struct pctr_query *q = s->active;
 
 	while (q && !q->exact)
 		q = q->next_active;
@@ -404,12 +404,12 @@ static bool is_for_monitors(const struct gpc_context *c, const struct gpc_sessio
  * there is one pass. Else it must be all passes in which monitors' were, and that is told by those
  * that wait: each had its turn. Passes that only others want, in other processes, are not seen.
  */
-static struct turns turns_of_all(const struct gpc_context *c, bool *refused)
+static struct turns turns_of_all(const struct pctr_context *c, bool *refused)
 {
 	struct turns all = { .time_ns = UINT64_MAX };
 
 	*refused = false;
-	for (const struct gpc_session *s = c->sessions; s; s = s->next) {
+	for (const struct pctr_session *s = c->sessions; s; s = s->next) {
 		struct turns turns = turns_of(s->trial);
 
 		*refused |= turns.taken && is_for_monitors(c, s);
@@ -422,7 +422,7 @@ static struct turns turns_of_all(const struct gpc_context *c, bool *refused)
 }
 
 /* Look for long enough. Returns whether monitors count all the time. */
-static bool observe(struct gpc_context *c)
+static bool observe(struct pctr_context *c)
 {
 	unsigned int looks = 0, waiting = UINT_MAX;
 	struct turns turns = { 0 };
@@ -431,7 +431,7 @@ static bool observe(struct gpc_context *c)
 
 	for (unsigned int n = 0; n < TRIES; n++) {
 		if (n)
-			gpc_wait_for_turn();
+			pctr_wait_for_turn();
 		if (!sample_all(c))
 			return false;
 		turns = turns_of_all(c, &refused);
@@ -440,9 +440,9 @@ static bool observe(struct gpc_context *c)
 		/* not before a turn may be over, in the device's time */
 		if (turns.time_ns >= next_ns) {
 			looks++;
-			next_ns = turns.time_ns + GPC_TURN_NS;
+			next_ns = turns.time_ns + PCTR_TURN_NS;
 		}
-		if (looks >= GPC_LOOKS && (!turns.taken || !turns.waiting))
+		if (looks >= PCTR_LOOKS && (!turns.taken || !turns.waiting))
 			return true;
 		/* as long as turns go round */
 		if (looks && turns.waiting < waiting) {
@@ -450,25 +450,25 @@ static bool observe(struct gpc_context *c)
 			n = 0;
 		}
 	}
-	if (looks < GPC_LOOKS)
+	if (looks < PCTR_LOOKS)
 		say_once(c, "the device's time stands still: nothing tells what fits");
 	return false;
 }
 
 /* Whether the hardware counts at once what monitors want of all sessions, the newest one included. */
-static bool fits(struct gpc_context *c)
+static bool fits(struct pctr_context *c)
 {
 	/* what was before the newest one began is in nobody's totals */
 	bool ok = sample_all(c);
 
-	for (struct gpc_session *s = c->sessions; s && ok; s = s->next)
-		if (gpc.totals_new(c->ctx, &s->trial)) {
+	for (struct pctr_session *s = c->sessions; s && ok; s = s->next)
+		if (pctr.totals_new(c->ctx, &s->trial)) {
 			say_once(c, "out of memory");
 			ok = false;
 		}
 	ok = ok && observe(c);
-	for (struct gpc_session *s = c->sessions; s; s = s->next)
-		s->trial = gpc.totals_unref(s->trial);
+	for (struct pctr_session *s = c->sessions; s; s = s->next)
+		s->trial = pctr.totals_unref(s->trial);
 	return ok;
 }
 
@@ -477,9 +477,9 @@ static bool fits(struct gpc_context *c)
  * monitor had to wait for their turns then. They had while it was tried: that time is in nobody's
  * values, which would be extrapolated else.
  */
-static struct gpc_session *session_exact(struct gpc_context *c, const struct gpc_query *query)
+static struct pctr_session *session_exact(struct pctr_context *c, const struct pctr_query *query)
 {
-	struct gpc_session *s;
+	struct pctr_session *s;
 
 	/* what nothing counts on would have its turns, too */
 	drop_others(c, NULL);
@@ -497,35 +497,35 @@ static struct gpc_session *session_exact(struct gpc_context *c, const struct gpc
 	return s;
 }
 
-unsigned int gpc_context_handles(struct gpc_context *context, uint32_t *handles, unsigned int max)
+unsigned int pctr_context_handles(struct pctr_context *context, uint32_t *handles, unsigned int max)
 {
 	unsigned int count = 0;
 
-	for (struct gpc_session *s = context->sessions; s; s = s->next) {
-		const struct gpc_query *q = s->active;
+	for (struct pctr_session *s = context->sessions; s; s = s->next) {
+		const struct pctr_query *q = s->active;
 
 		while (q && !q->attributed)
 			q = q->next_active;
 		if (!q)
 			continue;
 		if (count < max)
-			handles[count] = gpc.session_handle(s->session);
+			handles[count] = pctr.session_handle(s->session);
 		count++;
 	}
 	return count;
 }
 
-unsigned int gpc_context_room(struct gpc_context *context)
+unsigned int pctr_context_room(struct pctr_context *context)
 {
 	unsigned int room = SESSION_SLOTS;
 
-	for (struct gpc_session *s = context->sessions; s; s = s->next) {
+	for (struct pctr_session *s = context->sessions; s; s = s->next) {
 		int error = session_drain(s);
 		unsigned int left;
 
 		if (error < 0)
 			fail(context, error);
-		left = SESSION_SLOTS - gpc.cursor_lag(s->cursor);
+		left = SESSION_SLOTS - pctr.cursor_lag(s->cursor);
 		if (left < room)
 			room = left;
 	}
@@ -535,10 +535,10 @@ unsigned int gpc_context_room(struct gpc_context *context)
 
 /* --- queries --------------------------------------------------------------- */
 
-struct gpc_query *gpc_query_new(struct gpc_context *context, const unsigned int *counters,
-				unsigned int count, unsigned int flags)
+struct pctr_query *pctr_query_new(struct pctr_context *context, const unsigned int *counters,
+				  unsigned int count, unsigned int flags)
 {
-	struct gpc_query *q;
+	struct pctr_query *q;
 	bool takes_turns = false;
 
 	if (context->gone)
@@ -548,18 +548,19 @@ struct gpc_query *gpc_query_new(struct gpc_context *context, const unsigned int 
 		return NULL;
 	q->context = context;
 	for (unsigned int n = 0; n < count; n++)
-		takes_turns |= gpc_takes_turns(context->catalogue->counters[counters[n]].format);
-	q->attributed = flags & GPC_QUERY_ATTRIBUTED;
-	q->is_frame = flags & GPC_QUERY_FRAME;
-	q->exact = flags & GPC_QUERY_EXACT && takes_turns;
+		takes_turns |= pctr_takes_turns(context->catalogue->counters[counters[n]].format);
+	q->attributed = flags & PCTR_QUERY_ATTRIBUTED;
+	q->is_frame = flags & PCTR_QUERY_FRAME;
+	q->exact = flags & PCTR_QUERY_EXACT && takes_turns;
 	q->count = count;
 	q->counters = calloc(count, sizeof(*q->counters));
 	q->values = calloc(count, sizeof(*q->values));
-	if (!q->counters || !q->values || gpc.totals_new(context->ctx, &q->totals) ||
-	    gpc.totals_new(context->ctx, &q->own) || gpc.totals_new(context->ctx, &q->undisturbed))
+	if (!q->counters || !q->values || pctr.totals_new(context->ctx, &q->totals) ||
+	    pctr.totals_new(context->ctx, &q->own) ||
+	    pctr.totals_new(context->ctx, &q->undisturbed))
 		goto failed;
 	if (takes_turns && q->is_frame) {
-		q->window = gpc_window_get(&context->windows, context->ctx, counters, count);
+		q->window = pctr_window_get(&context->windows, context->ctx, counters, count);
 		if (!q->window)
 			goto failed;
 	}
@@ -568,18 +569,18 @@ struct gpc_query *gpc_query_new(struct gpc_context *context, const unsigned int 
 	context->queries = q;
 	return q;
 failed:
-	gpc.totals_unref(q->undisturbed);
-	gpc.totals_unref(q->own);
-	gpc.totals_unref(q->totals);
+	pctr.totals_unref(q->undisturbed);
+	pctr.totals_unref(q->own);
+	pctr.totals_unref(q->totals);
 	free(q->counters);
 	free(q->values);
 	free(q);
 	return NULL;
 }
 
-static void leave_session(struct gpc_query *q)
+static void leave_session(struct pctr_query *q)
 {
-	struct gpc_query **link;
+	struct pctr_query **link;
 
 	if (!q->session)
 		return;
@@ -591,9 +592,9 @@ static void leave_session(struct gpc_query *q)
 		q->window->counting = NULL;
 }
 
-static bool is_other_active(const struct gpc_query *query)
+static bool is_other_active(const struct pctr_query *query)
 {
-	const struct gpc_query *q = query->context->queries;
+	const struct pctr_query *q = query->context->queries;
 
 	while (q && !(q != query && q->exact && q->session))
 		q = q->next;
@@ -601,9 +602,9 @@ static bool is_other_active(const struct gpc_query *query)
 }
 
 /* The newest session, if it is one for @query. */
-static struct gpc_session *session_found(struct gpc_context *c, const struct gpc_query *query)
+static struct pctr_session *session_found(struct pctr_context *c, const struct pctr_query *query)
 {
-	struct gpc_session *s = c->sessions;
+	struct pctr_session *s = c->sessions;
 
 	if (!s || !covers_query(s, query) || (query->exact && !s->exact))
 		return NULL;
@@ -613,10 +614,10 @@ static struct gpc_session *session_found(struct gpc_context *c, const struct gpc
 	return (query->is_frame && s->is_between_frames) || session_sample(c, s) ? s : NULL;
 }
 
-bool gpc_query_begin(struct gpc_query *query)
+bool pctr_query_begin(struct pctr_query *query)
 {
-	struct gpc_context *c = query->context;
-	struct gpc_session *s;
+	struct pctr_context *c = query->context;
+	struct pctr_session *s;
 
 	leave_session(query);
 	if (c->gone)
@@ -630,9 +631,9 @@ bool gpc_query_begin(struct gpc_query *query)
 		s = session_new(c, query);
 	if (!s)
 		return false;
-	gpc.totals_reset(query->totals);
-	gpc.totals_reset(query->own);
-	gpc.totals_reset(query->undisturbed);
+	pctr.totals_reset(query->totals);
+	pctr.totals_reset(query->own);
+	pctr.totals_reset(query->undisturbed);
 	query->session = s;
 	s->is_between_frames = false;
 	if (query->window && !query->window->counting)
@@ -646,9 +647,9 @@ bool gpc_query_begin(struct gpc_query *query)
 /* --- values ---------------------------------------------------------------- */
 
 /* Somebody else began to count after Begin. GL has no word for it. */
-static void tell_turns(struct gpc_query *q)
+static void tell_turns(struct pctr_query *q)
 {
-	struct gpc_context *c = q->context;
+	struct pctr_context *c = q->context;
 
 	if (!q->exact || c->said_turns || !turns_of(q->attributed ? q->own : q->undisturbed).taken)
 		return;
@@ -657,54 +658,54 @@ static void tell_turns(struct gpc_query *q)
 }
 
 /* A frame of the HUD is over: values of the window, if it is full now. */
-static void end_frame(struct gpc_query *q)
+static void end_frame(struct pctr_query *q)
 {
-	const struct gpc_catalogue *catalogue = q->context->catalogue;
-	struct gpc_window *w = q->window;
-	struct gpc_view view = { w->totals, NULL, ++w->frames };
+	const struct pctr_catalogue *catalogue = q->context->catalogue;
+	struct pctr_window *w = q->window;
+	struct pctr_view view = { w->totals, NULL, ++w->frames };
 	bool took_turns = turns_of(w->totals).taken, is_exact;
 
-	if (!gpc_window_is_full(w))
+	if (!pctr_window_is_full(w))
 		return;
-	if (gpc.totals_sum(w->totals, &view.sum)) {
+	if (pctr.totals_sum(w->totals, &view.sum)) {
 		say_once(q->context, "out of memory");
 		return;
 	}
 	for (unsigned int n = 0; n < w->count; n++) {
-		w->values[n] = gpc_value_of(&catalogue->counters[w->counters[n]], &view,
-					    q->session->selection, &is_exact);
+		w->values[n] = pctr_value_of(&catalogue->counters[w->counters[n]], &view,
+					     q->session->selection, &is_exact);
 		w->waited[n] = took_turns && !is_exact;
 	}
-	gpc.totals_unref(view.sum);
-	gpc.totals_reset(w->totals);
+	pctr.totals_unref(view.sum);
+	pctr.totals_reset(w->totals);
 	w->frames = 0;
 }
 
-static void compute(struct gpc_query *q)
+static void compute(struct pctr_query *q)
 {
-	const struct gpc_catalogue *catalogue = q->context->catalogue;
-	struct gpc_view all = { q->totals, NULL, 1 }, own = { q->own, NULL, 1 };
-	struct gpc_view undisturbed = { q->undisturbed, NULL, 1 };
+	const struct pctr_catalogue *catalogue = q->context->catalogue;
+	struct pctr_view all = { q->totals, NULL, 1 }, own = { q->own, NULL, 1 };
+	struct pctr_view undisturbed = { q->undisturbed, NULL, 1 };
 	bool took_turns = turns_of(q->totals).taken;
 
-	if (gpc.totals_sum(q->totals, &all.sum) || gpc.totals_sum(q->own, &own.sum) ||
-	    gpc.totals_sum(q->undisturbed, &undisturbed.sum)) {
+	if (pctr.totals_sum(q->totals, &all.sum) || pctr.totals_sum(q->own, &own.sum) ||
+	    pctr.totals_sum(q->undisturbed, &undisturbed.sum)) {
 		say_once(q->context, "out of memory");
 		goto out;
 	}
 	if (is_in_window(q))
 		end_frame(q);
 	for (unsigned int n = 0; n < q->count; n++) {
-		const struct gpc_counter *counter = &catalogue->counters[q->counters[n]];
-		const struct gpc_view *view = &all;
+		const struct pctr_counter *counter = &catalogue->counters[q->counters[n]];
+		const struct pctr_view *view = &all;
 		bool is_exact;
 
 		if (q->attributed && !(counter->format & DRM_PERFCTR_FORMAT_PMU_IDENTITY))
 			view = &own;
-		else if (q->exact && gpc_takes_turns(counter->format))
+		else if (q->exact && pctr_takes_turns(counter->format))
 			view = &undisturbed;
-		q->values[n] = gpc_value_of(counter, view, q->session->selection, &is_exact);
-		if (!is_in_window(q) || !gpc_takes_turns(counter->format))
+		q->values[n] = pctr_value_of(counter, view, q->session->selection, &is_exact);
+		if (!is_in_window(q) || !pctr_takes_turns(counter->format))
 			continue;
 		q->window->waited[n] |= took_turns && !is_exact;
 		if (q->window->waited[n])
@@ -712,12 +713,12 @@ static void compute(struct gpc_query *q)
 	}
 	tell_turns(q);
 out:
-	gpc.totals_unref(all.sum);
-	gpc.totals_unref(own.sum);
-	gpc.totals_unref(undisturbed.sum);
+	pctr.totals_unref(all.sum);
+	pctr.totals_unref(own.sum);
+	pctr.totals_unref(undisturbed.sum);
 }
 
-bool gpc_query_end(struct gpc_query *query)
+bool pctr_query_end(struct pctr_query *query)
 {
 	if (!query->session)
 		return false;
@@ -731,15 +732,15 @@ bool gpc_query_end(struct gpc_query *query)
 	return true;
 }
 
-union gpc_value gpc_query_value(const struct gpc_query *query, unsigned int n)
+union pctr_value pctr_query_value(const struct pctr_query *query, unsigned int n)
 {
 	return query->values[n];
 }
 
-void gpc_query_free(struct gpc_query *query)
+void pctr_query_free(struct pctr_query *query)
 {
-	struct gpc_context *c;
-	struct gpc_query **link;
+	struct pctr_context *c;
+	struct pctr_query **link;
 
 	if (!query)
 		return;
@@ -749,10 +750,10 @@ void gpc_query_free(struct gpc_query *query)
 		;
 	*link = query->next;
 	drop_sessions(c);
-	gpc_window_put(&c->windows, query->window);
-	gpc.totals_unref(query->undisturbed);
-	gpc.totals_unref(query->own);
-	gpc.totals_unref(query->totals);
+	pctr_window_put(&c->windows, query->window);
+	pctr.totals_unref(query->undisturbed);
+	pctr.totals_unref(query->own);
+	pctr.totals_unref(query->totals);
 	free(query->counters);
 	free(query->values);
 	free(query);

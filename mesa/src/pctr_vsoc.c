@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "gpc_vsoc.h"
+#include "pctr_vsoc.h"
 
 #include <drm/vsoc_drm.h>
 #include <errno.h>
@@ -18,8 +18,8 @@ enum {
 #define WAIT_STEP_NS 1000000000ll
 #define WAIT_STEPS 30
 
-struct gpc_vsoc {
-	struct gpc_context *context;
+struct pctr_vsoc {
+	struct pctr_context *context;
 	uint64_t last_job;
 	uint64_t done_job;
 	/* samples of each session that jobs may take since the last wait */
@@ -28,33 +28,33 @@ struct gpc_vsoc {
 	bool stopped;
 };
 
-bool gpc_vsoc_is_device(const struct gpc_catalogue *catalogue)
+bool pctr_vsoc_is_device(const struct pctr_catalogue *catalogue)
 {
 	return !strcmp(catalogue->driver, "vsoc");
 }
 
-struct gpc_vsoc *gpc_vsoc_new(struct gpc_context *context)
+struct pctr_vsoc *pctr_vsoc_new(struct pctr_context *context)
 {
-	struct gpc_vsoc *v = calloc(1, sizeof(*v));
+	struct pctr_vsoc *v = calloc(1, sizeof(*v));
 
 	if (v)
 		v->context = context;
 	return v;
 }
 
-void gpc_vsoc_free(struct gpc_vsoc *vsoc)
+void pctr_vsoc_free(struct pctr_vsoc *vsoc)
 {
 	free(vsoc);
 }
 
-static void stop(struct gpc_vsoc *v, const char *what, int error)
+static void stop(struct pctr_vsoc *v, const char *what, int error)
 {
 	char text[128];
 
 	v->stopped = true;
 	snprintf(text, sizeof(text), "the virtual GPU takes no work any more: %s: %s", what,
 		 strerror(error));
-	gpc_context_fail(v->context, text);
+	pctr_context_fail(v->context, text);
 }
 
 /* drmIoctl() would spin on EAGAIN, which says that the queue is full */
@@ -68,10 +68,10 @@ static int call(int fd, unsigned long request, void *argument)
 	return result;
 }
 
-void gpc_vsoc_wait(struct gpc_vsoc *vsoc)
+void pctr_vsoc_wait(struct pctr_vsoc *vsoc)
 {
 	struct drm_vsoc_wait wait = { .job_id = vsoc->last_job };
-	int fd = gpc_context_fd(vsoc->context);
+	int fd = pctr_context_fd(vsoc->context);
 
 	if (vsoc->stopped || vsoc->done_job == vsoc->last_job)
 		return;
@@ -91,14 +91,14 @@ void gpc_vsoc_wait(struct gpc_vsoc *vsoc)
 	vsoc->done_job = vsoc->last_job;
 	vsoc->due_samples = 0;
 	if (wait.sample_errors)
-		gpc_context_fail(vsoc->context,
-				 "a job could not be sampled: values of the GPU are too low");
+		pctr_context_fail(vsoc->context,
+				  "a job could not be sampled: values of the GPU are too low");
 	else if (wait.status)
-		gpc_context_fail(vsoc->context, "a job of the virtual GPU was cut short");
+		pctr_context_fail(vsoc->context, "a job of the virtual GPU was cut short");
 }
 
 static void add_samples(struct drm_vsoc_command *commands, uint32_t *count, const uint32_t *handles,
-			unsigned int handle_count, enum gpc_mark mark)
+			unsigned int handle_count, enum pctr_mark mark)
 {
 	for (unsigned int n = 0; n < handle_count; n++)
 		commands[(*count)++] = (struct drm_vsoc_command){
@@ -108,13 +108,13 @@ static void add_samples(struct drm_vsoc_command *commands, uint32_t *count, cons
 }
 
 /* The job's commands; returns their number. */
-static uint32_t build(struct drm_vsoc_command *commands, const struct gpc_work *work,
+static uint32_t build(struct drm_vsoc_command *commands, const struct pctr_work *work,
 		      const uint32_t *handles, unsigned int handle_count)
 {
 	uint32_t count = 0;
 
 	/* what others do on the GPU ends with this sample, what we do ends with the other */
-	add_samples(commands, &count, handles, handle_count, GPC_MARK_OTHER);
+	add_samples(commands, &count, handles, handle_count, PCTR_MARK_OTHER);
 	if (work->vertices | work->primitives | work->fragments)
 		commands[count++] = (struct drm_vsoc_command){
 			.type = DRM_VSOC_CMD_DRAW,
@@ -127,11 +127,11 @@ static uint32_t build(struct drm_vsoc_command *commands, const struct gpc_work *
 			.type = DRM_VSOC_CMD_COMPUTE,
 			.compute = { .threads = work->threads },
 		};
-	add_samples(commands, &count, handles, handle_count, GPC_MARK_OWN);
+	add_samples(commands, &count, handles, handle_count, PCTR_MARK_OWN);
 	return count;
 }
 
-static void queue(struct gpc_vsoc *v, struct drm_vsoc_command *commands, uint32_t count)
+static void queue(struct pctr_vsoc *v, struct drm_vsoc_command *commands, uint32_t count)
 {
 	struct drm_vsoc_submit submit = {
 		.ctx_id = DRM_VSOC_CTX_DEFAULT,
@@ -140,22 +140,22 @@ static void queue(struct gpc_vsoc *v, struct drm_vsoc_command *commands, uint32_
 		.command_stride = sizeof(*commands),
 	};
 
-	while (call(gpc_context_fd(v->context), DRM_IOCTL_VSOC_SUBMIT, &submit)) {
+	while (call(pctr_context_fd(v->context), DRM_IOCTL_VSOC_SUBMIT, &submit)) {
 		/* with a full queue: when the last one of ours is done, so are all */
 		if (errno != EAGAIN || v->done_job == v->last_job) {
 			stop(v, "SUBMIT", errno);
 			return;
 		}
-		gpc_vsoc_wait(v);
+		pctr_vsoc_wait(v);
 		if (v->stopped)
 			return;
 	}
 	v->last_job = submit.job_id;
 }
 
-void gpc_vsoc_submit(struct gpc_vsoc *vsoc, const struct gpc_work *work)
+void pctr_vsoc_submit(struct pctr_vsoc *vsoc, const struct pctr_work *work)
 {
-	unsigned int handle_count = gpc_context_handles(vsoc->context, NULL, 0);
+	unsigned int handle_count = pctr_context_handles(vsoc->context, NULL, 0);
 	struct drm_vsoc_command *commands;
 	uint32_t *handles;
 
@@ -168,11 +168,11 @@ void gpc_vsoc_submit(struct gpc_vsoc *vsoc, const struct gpc_work *work)
 		goto out;
 	}
 	if (handle_count &&
-	    gpc_context_room(vsoc->context) < vsoc->due_samples + SAMPLES_OF_A_JOB) {
-		gpc_vsoc_wait(vsoc);
-		gpc_context_room(vsoc->context);
+	    pctr_context_room(vsoc->context) < vsoc->due_samples + SAMPLES_OF_A_JOB) {
+		pctr_vsoc_wait(vsoc);
+		pctr_context_room(vsoc->context);
 	}
-	gpc_context_handles(vsoc->context, handles, handle_count);
+	pctr_context_handles(vsoc->context, handles, handle_count);
 	queue(vsoc, commands, build(commands, work, handles, handle_count));
 	if (handle_count)
 		vsoc->due_samples += SAMPLES_OF_A_JOB;

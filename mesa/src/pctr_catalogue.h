@@ -6,45 +6,45 @@
  * clock domains of PCOUNTER, are not added up. Metrics are counters of the
  * group that they are computed from. Order and names depend on the device only.
  */
-#ifndef GPC_CATALOGUE_H
-#define GPC_CATALOGUE_H
+#ifndef PCTR_CATALOGUE_H
+#define PCTR_CATALOGUE_H
 
-#include "gpc_library.h"
+#include "pctr_library.h"
 
 #include <stdbool.h>
 
 /**
- * enum gpc_unit - what a value is, and how it is told
+ * enum pctr_unit - what a value is, and how it is told
  */
-enum gpc_unit {
-	/** @GPC_UNIT_COUNT: integer. */
-	GPC_UNIT_COUNT,
-	/** @GPC_UNIT_BYTES: integer, bytes or bytes per second. */
-	GPC_UNIT_BYTES,
-	/** @GPC_UNIT_MICROSECONDS: integer. */
-	GPC_UNIT_MICROSECONDS,
-	/** @GPC_UNIT_HZ: integer. */
-	GPC_UNIT_HZ,
-	/** @GPC_UNIT_NUMBER: with fraction. */
-	GPC_UNIT_NUMBER,
-	/** @GPC_UNIT_PERCENT: with fraction, 0..100. */
-	GPC_UNIT_PERCENT,
+enum pctr_unit {
+	/** @PCTR_UNIT_COUNT: integer. */
+	PCTR_UNIT_COUNT,
+	/** @PCTR_UNIT_BYTES: integer, bytes or bytes per second. */
+	PCTR_UNIT_BYTES,
+	/** @PCTR_UNIT_MICROSECONDS: integer. */
+	PCTR_UNIT_MICROSECONDS,
+	/** @PCTR_UNIT_HZ: integer. */
+	PCTR_UNIT_HZ,
+	/** @PCTR_UNIT_NUMBER: with fraction. */
+	PCTR_UNIT_NUMBER,
+	/** @PCTR_UNIT_PERCENT: with fraction, 0..100. */
+	PCTR_UNIT_PERCENT,
 };
 
 /**
- * union gpc_value - value of a counter
+ * union pctr_value - value of a counter
  */
-union gpc_value {
+union pctr_value {
 	/** @integer: for units without fraction. */
 	uint64_t integer;
-	/** @number: for GPC_UNIT_NUMBER and GPC_UNIT_PERCENT. */
+	/** @number: for PCTR_UNIT_NUMBER and PCTR_UNIT_PERCENT. */
 	double number;
 };
 
 /**
- * struct gpc_counter - something that can be counted
+ * struct pctr_counter - something that can be counted
  */
-struct gpc_counter {
+struct pctr_counter {
 	/** @name: in its group, "FRAGMENTS". */
 	char *name;
 	/** @full_name: of the device, "shader16.FRAGMENTS". */
@@ -66,8 +66,8 @@ struct gpc_counter {
 	/** @group: index of its group. */
 	unsigned int group;
 	/** @unit: what values are. */
-	enum gpc_unit unit;
-	/** @several_passes: of a metric: see gpc_catalogue_is_monitored(). */
+	enum pctr_unit unit;
+	/** @several_passes: of a metric: see pctr_catalogue_is_monitored(). */
 	bool several_passes;
 	/** @is_level: values are states or ratios: they do not add up over time. */
 	bool is_level;
@@ -82,9 +82,9 @@ struct gpc_counter {
 };
 
 /**
- * struct gpc_group - counters that belong together, never empty
+ * struct pctr_group - counters that belong together, never empty
  */
-struct gpc_group {
+struct pctr_group {
 	/** @name: "shader16". */
 	char *name;
 	/** @count: number of its counters. */
@@ -93,20 +93,20 @@ struct gpc_group {
 	bool is_tried;
 	/** @is_measured: and is known, not just the least there is. */
 	bool is_measured;
-	/** @monitored: counters for which gpc_catalogue_is_monitored() is true. */
+	/** @monitored: counters for which pctr_catalogue_is_monitored() is true. */
 	unsigned int monitored;
 	/** @max_active: how many of them can be active at once. */
 	unsigned int max_active;
 };
 
 /**
- * struct gpc_catalogue - groups and counters of a device; does not change
+ * struct pctr_catalogue - groups and counters of a device; does not change
  */
-struct gpc_catalogue {
+struct pctr_catalogue {
 	/** @counters: those of the first group, of the second one, ... */
-	struct gpc_counter *counters;
+	struct pctr_counter *counters;
 	/** @groups: the groups. */
-	struct gpc_group *groups;
+	struct pctr_group *groups;
 	/** @counter_count: elements of @counters. */
 	unsigned int counter_count;
 	/** @group_count: elements of @groups. */
@@ -118,7 +118,7 @@ struct gpc_catalogue {
 };
 
 /**
- * gpc_catalogue_new() - find the device and what it counts
+ * pctr_catalogue_new() - find the device and what it counts
  * @wanted: name or node of the device, or NULL
  * @screen_drivers: names of the kernel drivers that the screen's GPU may have, ends with NULL
  * @problem: set to a sentence that says why there is none; valid forever or until the next call
@@ -128,11 +128,11 @@ struct gpc_catalogue {
  *
  * Return: the catalogue, owned by the caller; NULL on failure.
  */
-struct gpc_catalogue *gpc_catalogue_new(const char *wanted, const char *const *screen_drivers,
-					const char **problem);
+struct pctr_catalogue *pctr_catalogue_new(const char *wanted, const char *const *screen_drivers,
+					  const char **problem);
 
 /**
- * gpc_catalogue_group() - what a monitor can have of a group
+ * pctr_catalogue_group() - what a monitor can have of a group
  * @catalogue: catalogue
  * @group: index of the group
  *
@@ -145,10 +145,10 @@ struct gpc_catalogue *gpc_catalogue_new(const char *wanted, const char *const *s
  * Return: the group as it is now; it changes if it could not be measured before. Its name is the
  * catalogue's.
  */
-struct gpc_group gpc_catalogue_group(struct gpc_catalogue *catalogue, unsigned int group);
+struct pctr_group pctr_catalogue_group(struct pctr_catalogue *catalogue, unsigned int group);
 
 /**
- * gpc_catalogue_is_monitored() - whether a monitor can have a counter
+ * pctr_catalogue_is_monitored() - whether a monitor can have a counter
  * @catalogue: catalogue
  * @counter: index of the counter
  *
@@ -157,12 +157,12 @@ struct gpc_group gpc_catalogue_group(struct gpc_catalogue *catalogue, unsigned i
  *
  * Return: whether it can.
  */
-bool gpc_catalogue_is_monitored(struct gpc_catalogue *catalogue, unsigned int counter);
+bool pctr_catalogue_is_monitored(struct pctr_catalogue *catalogue, unsigned int counter);
 
 /**
- * gpc_catalogue_free() - give a catalogue up
+ * pctr_catalogue_free() - give a catalogue up
  * @catalogue: catalogue or NULL
  */
-void gpc_catalogue_free(struct gpc_catalogue *catalogue);
+void pctr_catalogue_free(struct pctr_catalogue *catalogue);
 
-#endif /* GPC_CATALOGUE_H */
+#endif /* PCTR_CATALOGUE_H */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-#include "gpc_catalogue.h"
+#include "pctr_catalogue.h"
 
-#include "gpc_passes.h"
+#include "pctr_passes.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -14,7 +14,7 @@
 
 /* A catalogue in the making. */
 struct builder {
-	struct gpc_catalogue *catalogue;
+	struct pctr_catalogue *catalogue;
 	struct perfctr_ctx *ctx;
 	struct perfctr_device *device;
 	unsigned int counter_room, group_room;
@@ -50,7 +50,7 @@ static const char *only_node(const struct perfctr_device_list *list, const char 
 	const char *path = NULL;
 
 	*found = 0;
-	for (size_t n = 0; (entry = gpc.device_list_get(list, n)); n++) {
+	for (size_t n = 0; (entry = pctr.device_list_get(list, n)); n++) {
 		if (entry->error || (drivers && !is_one_of(entry->driver, drivers)))
 			continue;
 		path = entry->path;
@@ -66,8 +66,8 @@ static bool choose_device(struct builder *b, const char *wanted, const char *con
 	const char *path;
 
 	if (wanted)
-		return !gpc.device_open(b->ctx, wanted, &b->device);
-	if (gpc.device_list_new(b->ctx, &list))
+		return !pctr.device_open(b->ctx, wanted, &b->device);
+	if (pctr.device_list_new(b->ctx, &list))
 		return false;
 	path = only_node(list, screen_drivers, &found);
 	if (!found)
@@ -79,10 +79,10 @@ static bool choose_device(struct builder *b, const char *wanted, const char *con
 			found);
 	else if (!found)
 		/* it knows why each node cannot be used */
-		gpc.device_open(b->ctx, NULL, &b->device);
-	else if (gpc.device_open(b->ctx, path, &b->device))
+		pctr.device_open(b->ctx, NULL, &b->device);
+	else if (pctr.device_open(b->ctx, path, &b->device))
 		path = NULL;
-	gpc.device_list_unref(list);
+	pctr.device_list_unref(list);
 	return b->device != NULL;
 }
 
@@ -109,13 +109,13 @@ static bool grow(struct builder *b, void *array, unsigned int count, unsigned in
 /* The group that counters are added to from now on; left away again if none comes. */
 static bool begin_group(struct builder *b, const char *name)
 {
-	struct gpc_catalogue *c = b->catalogue;
+	struct pctr_catalogue *c = b->catalogue;
 
 	if (c->group_count && !c->groups[c->group_count - 1].count)
 		free(c->groups[--c->group_count].name);
 	if (!grow(b, &c->groups, c->group_count, &b->group_room, sizeof(*c->groups)))
 		return false;
-	c->groups[c->group_count] = (struct gpc_group){ .name = strdup(name) };
+	c->groups[c->group_count] = (struct pctr_group){ .name = strdup(name) };
 	if (!c->groups[c->group_count].name) {
 		b->no_memory = true;
 		return false;
@@ -124,9 +124,9 @@ static bool begin_group(struct builder *b, const char *name)
 	return true;
 }
 
-static bool has_counter(const struct gpc_catalogue *c, const char *name)
+static bool has_counter(const struct pctr_catalogue *c, const char *name)
 {
-	const struct gpc_group *group = &c->groups[c->group_count - 1];
+	const struct pctr_group *group = &c->groups[c->group_count - 1];
 
 	for (unsigned int n = 0; n < group->count; n++)
 		if (!strcmp(c->counters[c->counter_count - 1 - n].name, name))
@@ -141,12 +141,12 @@ static void replace_reserved(char *text)
 }
 
 /* Append to the group that was begun; @like has all but the names. */
-static void add_counter(struct builder *b, const struct gpc_counter *like, const char *name,
+static void add_counter(struct builder *b, const struct pctr_counter *like, const char *name,
 			const char *event)
 {
-	struct gpc_catalogue *c = b->catalogue;
-	struct gpc_group *group = &c->groups[c->group_count - 1];
-	struct gpc_counter *counter;
+	struct pctr_catalogue *c = b->catalogue;
+	struct pctr_group *group = &c->groups[c->group_count - 1];
+	struct pctr_counter *counter;
 	char clean[96];
 
 	snprintf(clean, sizeof(clean), "%s", name);
@@ -177,13 +177,13 @@ static bool try_event(struct builder *b, const char *event, bool ask_kernel,
 		      struct drm_perfctr_block_request *request)
 {
 	struct perfctr_selection *selection = NULL;
-	bool ok = !gpc.selection_new(b->device, &selection) &&
-		  gpc.selection_add(selection, event) > 0 &&
-		  (!ask_kernel || !gpc.session_check(selection, NULL, NULL));
+	bool ok = !pctr.selection_new(b->device, &selection) &&
+		  pctr.selection_add(selection, event) > 0 &&
+		  (!ask_kernel || !pctr.session_check(selection, NULL, NULL));
 
 	if (ok && request)
-		*request = *gpc.selection_request(selection, 0);
-	gpc.selection_unref(selection);
+		*request = *pctr.selection_request(selection, 0);
+	pctr.selection_unref(selection);
 	return ok;
 }
 
@@ -199,7 +199,7 @@ static uint8_t format_of(const struct builder *b, unsigned int type)
 {
 	const struct drm_perfctr_block_info *info;
 
-	for (size_t n = 0; (info = gpc.device_block(b->device, n)); n++)
+	for (size_t n = 0; (info = pctr.device_block(b->device, n)); n++)
 		if (info->type == type && is_gpu(info))
 			return info->format;
 	return PMU_FORMAT;
@@ -211,7 +211,7 @@ static unsigned int next_type(const struct builder *b, unsigned int type)
 	const struct drm_perfctr_block_info *info;
 	unsigned int next = 0;
 
-	for (size_t n = 0; (info = gpc.device_block(b->device, n)); n++)
+	for (size_t n = 0; (info = pctr.device_block(b->device, n)); n++)
 		if (is_gpu(info) && info->type > type && (!next || info->type < next))
 			next = info->type;
 	return next;
@@ -225,7 +225,7 @@ static unsigned int available(const struct builder *b, unsigned int type, unsign
 	unsigned int blocks = 0;
 
 	memset(mask, 0, DRM_PERFCTR_BLOCK_INFO_SECTIONS * sizeof(*mask));
-	for (size_t n = 0; (info = gpc.device_block(b->device, n)); n++) {
+	for (size_t n = 0; (info = pctr.device_block(b->device, n)); n++) {
 		if (info->type != type || (index != DRM_PERFCTR_INDEX_ALL && info->index != index))
 			continue;
 		for (unsigned int s = 0; s < DRM_PERFCTR_BLOCK_INFO_SECTIONS; s++)
@@ -236,19 +236,19 @@ static unsigned int available(const struct builder *b, unsigned int type, unsign
 	return blocks;
 }
 
-static enum gpc_unit unit_of_kind(unsigned int kind)
+static enum pctr_unit unit_of_kind(unsigned int kind)
 {
 	switch (kind) {
 	case PERFCTR_KIND_BYTES:
-		return GPC_UNIT_BYTES;
+		return PCTR_UNIT_BYTES;
 	case PERFCTR_KIND_TIME:
-		return GPC_UNIT_MICROSECONDS;
+		return PCTR_UNIT_MICROSECONDS;
 	default:
-		return GPC_UNIT_COUNT;
+		return PCTR_UNIT_COUNT;
 	}
 }
 
-static void set_kind(struct gpc_counter *counter, const struct perfctr_counter_desc *desc)
+static void set_kind(struct pctr_counter *counter, const struct perfctr_counter_desc *desc)
 {
 	counter->scale = 1;
 	if (!desc)
@@ -256,7 +256,7 @@ static void set_kind(struct gpc_counter *counter, const struct perfctr_counter_d
 	counter->unit = unit_of_kind(desc->kind);
 	counter->is_level = desc->kind == PERFCTR_KIND_LEVEL;
 	/* times are in ns */
-	if (counter->unit == GPC_UNIT_MICROSECONDS)
+	if (counter->unit == PCTR_UNIT_MICROSECONDS)
 		counter->scale = 1e-3;
 }
 
@@ -269,14 +269,14 @@ static bool has_metric(struct builder *b, const char *event, unsigned int type, 
 	struct perfctr_selection *selection = NULL;
 	const struct drm_perfctr_block_request *r;
 	unsigned int product;
-	bool ok = !gpc.selection_new(b->device, &selection) &&
-		  gpc.selection_add(selection, event) > 0;
+	bool ok = !pctr.selection_new(b->device, &selection) &&
+		  pctr.selection_add(selection, event) > 0;
 
 	available(b, type, index, mask, &product);
-	for (size_t n = 0; ok && (r = gpc.selection_request(selection, n)); n++)
+	for (size_t n = 0; ok && (r = pctr.selection_request(selection, n)); n++)
 		if (r->type == type && !(r->flags & DRM_PERFCTR_REQUEST_PMU))
 			ok = !(r->mask & ~mask[r->section]);
-	gpc.selection_unref(selection);
+	pctr.selection_unref(selection);
 	return ok;
 }
 
@@ -284,14 +284,14 @@ static void add_metrics(struct builder *b, unsigned int type, unsigned int index
 {
 	const struct perfctr_metric_desc *metric = NULL;
 
-	while ((metric = gpc.metric_next(metric))) {
-		struct gpc_counter like = { .metric = metric,
-					    .scale = 1,
-					    .unit = GPC_UNIT_NUMBER,
-					    .is_level = true,
-					    .format = format_of(b, type),
-					    .block_type = (uint16_t)type,
-					    .block_index = (uint16_t)index };
+	while ((metric = pctr.metric_next(metric))) {
+		struct pctr_counter like = { .metric = metric,
+					     .scale = 1,
+					     .unit = PCTR_UNIT_NUMBER,
+					     .is_level = true,
+					     .format = format_of(b, type),
+					     .block_type = (uint16_t)type,
+					     .block_index = (uint16_t)index };
 		char event[128];
 
 		if (metric->block_type != type ||
@@ -301,14 +301,14 @@ static void add_metrics(struct builder *b, unsigned int type, unsigned int index
 		if (!has_metric(b, event, type, index))
 			continue;
 		if (!strcmp(metric->unit, "%")) {
-			like.unit = GPC_UNIT_PERCENT;
+			like.unit = PCTR_UNIT_PERCENT;
 		} else if (!strcmp(metric->unit, "bytes/s")) {
-			like.unit = GPC_UNIT_BYTES;
+			like.unit = PCTR_UNIT_BYTES;
 		} else if (!strcmp(metric->unit, "bytes")) {
-			like.unit = GPC_UNIT_BYTES;
+			like.unit = PCTR_UNIT_BYTES;
 			like.is_level = false;
 		} else if (!strcmp(metric->unit, "Hz")) {
-			like.unit = GPC_UNIT_HZ;
+			like.unit = PCTR_UNIT_HZ;
 		}
 		add_counter(b, &like, metric->name, event);
 	}
@@ -323,20 +323,20 @@ static void add_block(struct builder *b, unsigned int type, unsigned int index)
 	char label[64];
 
 	available(b, type, index, mask, &product);
-	gpc.block_label(type, index, label, sizeof(label));
+	pctr.block_label(type, index, label, sizeof(label));
 	if (!begin_group(b, label))
 		return;
 	for (unsigned int p = 0; p < DRM_PERFCTR_BLOCK_INFO_SECTIONS * 64; p++) {
 		const struct perfctr_counter_desc *desc;
-		struct gpc_counter like = { .format = format_of(b, type),
-					    .block_type = (uint16_t)type,
-					    .block_index = (uint16_t)index,
-					    .position = (uint16_t)p };
+		struct pctr_counter like = { .format = format_of(b, type),
+					     .block_type = (uint16_t)type,
+					     .block_index = (uint16_t)index,
+					     .position = (uint16_t)p };
 		char name[16], event[96];
 
 		if (!(mask[p / 64] >> p % 64 & 1))
 			continue;
-		desc = gpc.counter_at(product, type, DRM_PERFCTR_SET_PRIMARY, p);
+		desc = pctr.counter_at(product, type, DRM_PERFCTR_SET_PRIMARY, p);
 		set_kind(&like, desc);
 		snprintf(name, sizeof(name), "C%u", p);
 		/* by position: a name may be of several counters */
@@ -352,7 +352,7 @@ static bool have_common_counters(const struct builder *b, unsigned int type)
 	uint64_t seen[DRM_PERFCTR_BLOCK_INFO_SECTIONS] = { 0 };
 	const struct drm_perfctr_block_info *info;
 
-	for (size_t n = 0; (info = gpc.device_block(b->device, n)); n++)
+	for (size_t n = 0; (info = pctr.device_block(b->device, n)); n++)
 		for (unsigned int s = 0; info->type == type && s < DRM_PERFCTR_BLOCK_INFO_SECTIONS;
 		     s++) {
 			if (seen[s] & info->available[s])
@@ -374,7 +374,7 @@ static void add_gpu_blocks(struct builder *b)
 
 		if (blocks == 1 || have_common_counters(b, type))
 			add_block(b, type, DRM_PERFCTR_INDEX_ALL);
-		for (size_t n = 0; blocks > 1 && (info = gpc.device_block(b->device, n)); n++)
+		for (size_t n = 0; blocks > 1 && (info = pctr.device_block(b->device, n)); n++)
 			if (info->type == type)
 				add_block(b, type, info->index);
 	}
@@ -387,16 +387,16 @@ static int add_soc_sum(void *data, const struct perfctr_pmu_event *event)
 {
 	struct soc_type *soc = data;
 	struct builder *b = soc->builder;
-	struct gpc_counter like = { .format = PMU_FORMAT,
-				    .block_type = soc->type,
-				    .block_index = DRM_PERFCTR_INDEX_ALL };
+	struct pctr_counter like = { .format = PMU_FORMAT,
+				     .block_type = soc->type,
+				     .block_index = DRM_PERFCTR_INDEX_ALL };
 	char text[96];
 
 	if (event->block_type != soc->type || !event->event || !event->desc)
 		return 0;
 	like.position = event->desc->position;
 	set_kind(&like, event->desc);
-	snprintf(text, sizeof(text), "%s/%s/", gpc.block_type_name(soc->type), event->event);
+	snprintf(text, sizeof(text), "%s/%s/", pctr.block_type_name(soc->type), event->event);
 	if (!has_counter(b->catalogue, event->event) && try_event(b, text, false, NULL))
 		add_counter(b, &like, event->event, text);
 	return 0;
@@ -407,9 +407,9 @@ static int add_pmu_event(void *data, const struct perfctr_pmu_event *event)
 	struct builder *b = data;
 	bool is_named_kind = event->block_type != DRM_PERFCTR_BLOCK_GENERIC_PMU;
 	struct drm_perfctr_block_request request;
-	struct gpc_counter like = { .format = PMU_FORMAT,
-				    .block_type = event->block_type,
-				    .block_index = event->index };
+	struct pctr_counter like = { .format = PMU_FORMAT,
+				     .block_type = event->block_type,
+				     .block_index = event->index };
 
 	if (!event->event || (is_named_kind && !event->desc))
 		return 0;
@@ -433,7 +433,7 @@ static int add_pmu_event(void *data, const struct perfctr_pmu_event *event)
 	}
 	if (event->scale != 1) {
 		like.scale = event->scale;
-		like.unit = GPC_UNIT_NUMBER;
+		like.unit = PCTR_UNIT_NUMBER;
 	}
 	add_counter(b, &like, event->event, event->text);
 	return 0;
@@ -448,19 +448,19 @@ static int find_pmu_instance(void *data, const struct perfctr_pmu_event *event)
 
 static void add_pmus(struct builder *b)
 {
-	if (!(gpc.device_info(b->device)->features & DRM_PERFCTR_FEATURE_PMU))
+	if (!(pctr.device_info(b->device)->features & DRM_PERFCTR_FEATURE_PMU))
 		return;
 	for (unsigned int type = DRM_PERFCTR_BLOCK_GENERIC_PMU + 1; type < 64; type++) {
 		struct soc_type soc = { b, (uint16_t)type };
-		const char *name = gpc.block_type_name(type);
+		const char *name = pctr.block_type_name(type);
 
-		if (!name || gpc.pmu_events(b->ctx, find_pmu_instance, &soc) != 1 ||
+		if (!name || pctr.pmu_events(b->ctx, find_pmu_instance, &soc) != 1 ||
 		    !begin_group(b, name))
 			continue;
-		gpc.pmu_events(b->ctx, add_soc_sum, &soc);
+		pctr.pmu_events(b->ctx, add_soc_sum, &soc);
 		add_metrics(b, type, DRM_PERFCTR_INDEX_ALL);
 	}
-	gpc.pmu_events(b->ctx, add_pmu_event, b);
+	pctr.pmu_events(b->ctx, add_pmu_event, b);
 }
 
 /* --- limits ------------------------------------------------------------------ */
@@ -468,9 +468,9 @@ static void add_pmus(struct builder *b)
 /* screens are shared by contexts of several threads */
 static pthread_mutex_t limits_lock = PTHREAD_MUTEX_INITIALIZER;
 
-static struct gpc_counter *first_of_group(const struct gpc_catalogue *c, unsigned int group)
+static struct pctr_counter *first_of_group(const struct pctr_catalogue *c, unsigned int group)
 {
-	struct gpc_counter *first = c->counters;
+	struct pctr_counter *first = c->counters;
 
 	while (first->group != group)
 		first++;
@@ -478,12 +478,12 @@ static struct gpc_counter *first_of_group(const struct gpc_catalogue *c, unsigne
 }
 
 /* Blocks with the same counters, as the TPCs, have the same limits. */
-static const struct gpc_counter *find_alike(const struct gpc_catalogue *c,
-					    const struct gpc_counter *first, unsigned int count,
-					    unsigned int *max_active)
+static const struct pctr_counter *find_alike(const struct pctr_catalogue *c,
+					     const struct pctr_counter *first, unsigned int count,
+					     unsigned int *max_active)
 {
 	for (unsigned int g = 0; g < c->group_count; g++) {
-		const struct gpc_counter *other = first_of_group(c, g);
+		const struct pctr_counter *other = first_of_group(c, g);
 
 		*max_active = c->groups[g].max_active;
 		if (c->groups[g].is_measured && other->block_type == first->block_type &&
@@ -493,32 +493,32 @@ static const struct gpc_counter *find_alike(const struct gpc_catalogue *c,
 	return NULL;
 }
 
-static void measure(struct gpc_catalogue *c, struct gpc_group *g, struct gpc_counter *first)
+static void measure(struct pctr_catalogue *c, struct pctr_group *g, struct pctr_counter *first)
 {
-	const struct gpc_counter *alike;
+	const struct pctr_counter *alike;
 
 	g->max_active = 0;
-	if (gpc_takes_turns(first->format)) {
+	if (pctr_takes_turns(first->format)) {
 		alike = find_alike(c, first, g->count, &g->max_active);
 		for (unsigned int n = 0; alike && n < g->count; n++)
 			first[n].several_passes = alike[n].several_passes;
 		if (!alike)
-			g->max_active = gpc_passes_measure(c->device, first, g->count);
+			g->max_active = pctr_passes_measure(c->device, first, g->count);
 	}
 	g->monitored = 0;
 	for (unsigned int n = 0; n < g->count; n++)
 		g->monitored += !first[n].several_passes;
 	g->is_tried = true;
-	g->is_measured = g->max_active || !gpc_takes_turns(first->format);
+	g->is_measured = g->max_active || !pctr_takes_turns(first->format);
 	/* else somebody else counts: one counter begins whatever they do */
 	if (!g->max_active)
 		g->max_active = g->is_measured ? g->monitored : 1;
 }
 
-struct gpc_group gpc_catalogue_group(struct gpc_catalogue *catalogue, unsigned int group)
+struct pctr_group pctr_catalogue_group(struct pctr_catalogue *catalogue, unsigned int group)
 {
-	struct gpc_group *g = &catalogue->groups[group];
-	struct gpc_group result;
+	struct pctr_group *g = &catalogue->groups[group];
+	struct pctr_group result;
 
 	pthread_mutex_lock(&limits_lock);
 	if (!g->is_measured)
@@ -528,10 +528,10 @@ struct gpc_group gpc_catalogue_group(struct gpc_catalogue *catalogue, unsigned i
 	return result;
 }
 
-bool gpc_catalogue_is_monitored(struct gpc_catalogue *catalogue, unsigned int counter)
+bool pctr_catalogue_is_monitored(struct pctr_catalogue *catalogue, unsigned int counter)
 {
-	const struct gpc_counter *c = &catalogue->counters[counter];
-	struct gpc_group *g = &catalogue->groups[c->group];
+	const struct pctr_counter *c = &catalogue->counters[counter];
+	struct pctr_group *g = &catalogue->groups[c->group];
 	bool is_monitored;
 
 	pthread_mutex_lock(&limits_lock);
@@ -549,20 +549,20 @@ bool gpc_catalogue_is_monitored(struct gpc_catalogue *catalogue, unsigned int co
 static bool may_count(struct builder *b, const char *event)
 {
 	struct perfctr_selection *selection = NULL;
-	bool ok = !gpc.selection_new(b->device, &selection) &&
-		  gpc.selection_add(selection, event) > 0;
-	int error = ok ? gpc.session_check(selection, NULL, NULL) : 0;
+	bool ok = !pctr.selection_new(b->device, &selection) &&
+		  pctr.selection_add(selection, event) > 0;
+	int error = ok ? pctr.session_check(selection, NULL, NULL) : 0;
 
-	gpc.selection_unref(selection);
+	pctr.selection_unref(selection);
 	return ok && (!error || error == -EBUSY);
 }
 
 static bool fill(struct builder *b)
 {
-	struct gpc_catalogue *c = b->catalogue;
+	struct pctr_catalogue *c = b->catalogue;
 
-	c->device = strdup(gpc.device_path(b->device));
-	c->driver = strdup(gpc.device_driver(b->device));
+	c->device = strdup(pctr.device_path(b->device));
+	c->driver = strdup(pctr.device_driver(b->device));
 	b->no_memory = !c->device || !c->driver;
 	add_gpu_blocks(b);
 	add_pmus(b);
@@ -580,38 +580,38 @@ static bool fill(struct builder *b)
 	return may_count(b, c->counters[0].event);
 }
 
-struct gpc_catalogue *gpc_catalogue_new(const char *wanted, const char *const *screen_drivers,
-					const char **problem)
+struct pctr_catalogue *pctr_catalogue_new(const char *wanted, const char *const *screen_drivers,
+					  const char **problem)
 {
 	struct builder b = { 0 };
 	bool ok = false;
 
-	*problem = gpc_library_load();
+	*problem = pctr_library_load();
 	if (*problem)
 		return NULL;
 	*problem = problem_text;
 	snprintf(problem_text, sizeof(problem_text), "out of memory");
 	b.catalogue = calloc(1, sizeof(*b.catalogue));
-	if (!b.catalogue || gpc.ctx_new(&b.ctx))
+	if (!b.catalogue || pctr.ctx_new(&b.ctx))
 		goto out;
 	problem_text[0] = '\0';
 	ok = choose_device(&b, wanted, screen_drivers) && fill(&b);
 	if (!ok && !problem_text[0])
-		snprintf(problem_text, sizeof(problem_text), "%s", gpc.ctx_error(b.ctx));
+		snprintf(problem_text, sizeof(problem_text), "%s", pctr.ctx_error(b.ctx));
 out:
 	if (b.ctx) {
-		gpc.device_unref(b.device);
-		gpc.ctx_unref(b.ctx);
+		pctr.device_unref(b.device);
+		pctr.ctx_unref(b.ctx);
 	}
 	if (!ok) {
-		gpc_catalogue_free(b.catalogue);
+		pctr_catalogue_free(b.catalogue);
 		return NULL;
 	}
 	*problem = NULL;
 	return b.catalogue;
 }
 
-void gpc_catalogue_free(struct gpc_catalogue *catalogue)
+void pctr_catalogue_free(struct pctr_catalogue *catalogue)
 {
 	if (!catalogue)
 		return;

@@ -14,14 +14,14 @@
  * count the jobs of their own context. GALLIUM_PERFCTR_JOBS=0 leaves that out.
  *
  * PERFCTR_FRAMES, which perfctr perfkit --frames sets, makes contexts tell where frames end, with or
- * without counters: see gpc_frames.h.
+ * without counters: see pctr_frames.h.
  *
  * Each counter is listed three times, because the two users read values in
  * different formats: first outside of groups, where the HUD finds it under
  * "group.COUNTER" and, unlisted, under "COUNTER"; then for GL in its group.
  */
-#ifndef GPC_HOOK_H
-#define GPC_HOOK_H
+#ifndef PCTR_HOOK_H
+#define PCTR_HOOK_H
 
 struct pipe_screen;
 
@@ -30,14 +30,14 @@ extern "C" {
 #endif
 
 /**
- * gpc_screen_hook() - add counters to a screen
+ * pctr_screen_hook() - add counters to a screen
  * @screen: screen that nothing will wrap any more, or NULL; may have been here before, as drivers
  *	    share screens. Each call stands for one screen->destroy().
  */
-void gpc_screen_hook(struct pipe_screen *screen);
+void pctr_screen_hook(struct pipe_screen *screen);
 
 #ifdef __cplusplus
 }
 #endif
 
-#endif /* GPC_HOOK_H */
+#endif /* PCTR_HOOK_H */

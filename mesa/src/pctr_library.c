@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "gpc_library.h"
+#include "pctr_library.h"
 
 #include <dlfcn.h>
 #include <pthread.h>
@@ -9,7 +9,7 @@
 /* the number is that of the binary interface */
 #define LIBRARY "libperfctr.so.1"
 
-struct gpc_library gpc;
+struct pctr_library pctr;
 
 static char problem[256];
 
@@ -32,14 +32,14 @@ static void load(void)
 		snprintf(problem, sizeof(problem), "%s", reason ? reason : LIBRARY " is missing");
 		return;
 	}
-#define GPC_FIND(name) find(library, "perfctr_" #name, &gpc.name) &&
-	if (GPC_FUNCTIONS(GPC_FIND) true)
+#define PCTR_FIND(name) find(library, "perfctr_" #name, &pctr.name) &&
+	if (PCTR_FUNCTIONS(PCTR_FIND) true)
 		return;
-#undef GPC_FIND
+#undef PCTR_FIND
 	dlclose(library);
 }
 
-const char *gpc_library_load(void)
+const char *pctr_library_load(void)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Work for the virtual SoC: what a software renderer did becomes a job of the
+ * virtual GPU.
+ */
+#ifndef PCTR_VSOC_H
+#define PCTR_VSOC_H
+
+#include "pctr_context.h"
+
+struct pctr_vsoc;
+
+/**
+ * struct pctr_work - what was rendered, from pipeline statistics
+ */
+struct pctr_work {
+	/** @vertices: invocations of vertex shaders. */
+	uint64_t vertices;
+	/** @primitives: primitives that reached the clipper. */
+	uint64_t primitives;
+	/** @fragments: invocations of fragment shaders. */
+	uint64_t fragments;
+	/** @threads: invocations of compute shaders. */
+	uint64_t threads;
+};
+
+/**
+ * pctr_vsoc_is_device() - whether a device is a virtual SoC
+ * @catalogue: of the device
+ *
+ * Return: whether it is.
+ */
+bool pctr_vsoc_is_device(const struct pctr_catalogue *catalogue);
+
+/**
+ * pctr_vsoc_new() - begin to give work
+ * @context: context on a virtual SoC, outlives this
+ *
+ * Return: a handle to give work with, NULL if memory is short.
+ */
+struct pctr_vsoc *pctr_vsoc_new(struct pctr_context *context);
+
+/**
+ * pctr_vsoc_submit() - let the virtual GPU do some work
+ * @vsoc: from pctr_vsoc_new()
+ * @work: what to do
+ *
+ * Does not wait for it. The job takes the samples that pctr_context_handles()
+ * asks for, before and after the work.
+ */
+void pctr_vsoc_submit(struct pctr_vsoc *vsoc, const struct pctr_work *work);
+
+/**
+ * pctr_vsoc_wait() - wait until all work is done and counted
+ * @vsoc: from pctr_vsoc_new()
+ */
+void pctr_vsoc_wait(struct pctr_vsoc *vsoc);
+
+/**
+ * pctr_vsoc_free() - stop to give work
+ * @vsoc: handle or NULL
+ */
+void pctr_vsoc_free(struct pctr_vsoc *vsoc);
+
+#endif /* PCTR_VSOC_H */
