@@ -75,7 +75,8 @@ read_capture() {
 	# shellcheck disable=SC2046
 	"$cc" -std=c11 -Wall -Wextra $(flags --cflags) "$top/libperfctr/examples/capture.c" -o "$root/capture" \
 		-Werror $(flags --libs) &&
-		LD_LIBRARY_PATH=$home/lib "$root/capture" "$top/libperfctr/fuzz/corpus/capture/vsoc-in-stream" |
+		tar -C "$root" -xf "$top/libperfctr/fuzz/corpus.tar.xz" capture/vsoc-in-stream --transform s,.*/,, &&
+		LD_LIBRARY_PATH=$home/lib "$root/capture" "$root/vsoc-in-stream" |
 		grep -E '^shader +FRAGMENTS +1005 fragments$'
 }
 

@@ -16,6 +16,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tarfile
 import tempfile
 import time
 import xml.dom.minidom
@@ -422,11 +423,10 @@ def page_runs_in_a_browser():
 @test
 def any_bytes_end_well():
     """report, export and diff of what fuzzing found and of damaged captures: an answer or an error, never a crash"""
-    corpus = os.path.join(HERE, "..", "..", "libperfctr", "fuzz", "corpus", "capture")
-    inputs = []
-    for name in sorted(os.listdir(corpus))[::4] + ["vsoc-in-stream"]:
-        with open(os.path.join(corpus, name), "rb") as f:
-            inputs.append(f.read())
+    archive = os.path.join(HERE, "..", "..", "libperfctr", "fuzz", "corpus.tar.xz")
+    with tarfile.open(archive) as tar:
+        names = [name for name in tar.getnames() if name.startswith("capture/")]
+        inputs = [tar.extractfile(name).read() for name in names[::4] + ["capture/vsoc-in-stream"]]
     whole, chance = unknown_device(), random.Random(7)
     for _ in range(40):
         data = bytearray(whole)
