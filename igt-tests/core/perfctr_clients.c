@@ -629,22 +629,29 @@ static void permission_fd_passed(void)
 
 static void permission_tests(void)
 {
+	/* Covers: setup -EACCES, Who may count */
 	igt_describe("without CAP_PERFMON counters are -EACCES");
 	igt_subtest("permission-none") permission_none();
+	/* Covers: setup -EACCES */
 	igt_describe("CAP_PERFMON alone is enough for everything");
 	igt_subtest("permission-cap-perfmon") permission_cap_perfmon();
 	igt_describe("CAP_PERFMON inside a user namespace is no right to anything: -EACCES");
 	igt_subtest("permission-namespace") permission_namespace();
+	/* Covers: setup -EACCES */
 	igt_describe("CAP_SYS_ADMIN includes CAP_PERFMON, as everywhere in the kernel");
 	igt_subtest("permission-cap-sys-admin") permission_cap_sys_admin();
 	igt_describe("what exists may be asked without any right");
 	igt_subtest("permission-query") permission_query();
+	/* Covers: setup -EPERM */
 	igt_describe("paranoid=0 opens GPU counters to everybody, with a limited rate");
 	igt_subtest("permission-paranoid") permission_paranoid();
+	/* Covers: setup -EOPNOTSUPP */
 	igt_describe("paranoid=0 does not open other PMUs: perf has its own policy");
 	igt_subtest("permission-generic-pmu") permission_generic_pmu();
+	/* Covers: setup -EACCES */
 	igt_describe("SoC blocks need perf's leave too, and without it the error says so");
 	igt_subtest("permission-soc") permission_soc();
+	/* Covers: setup -EPERM */
 	igt_describe("the shortest period of others is root's to set, and the device reports it");
 	igt_subtest("permission-rate-sysctl") permission_rate_sysctl();
 	igt_describe("a session handed over by fd works for a process that could not make one");

@@ -219,18 +219,26 @@ static void power_protected(void)
 
 static void power_tests(void)
 {
+	/* Covers: DRM_PERFCTR_SAMPLE_SUSPENDED */
 	igt_describe("an active session lets the GPU sleep, and its samples say that it did");
 	igt_subtest("power-suspended") power_suspended();
+	/* Covers: DRM_PERFCTR_SETUP_KEEP_AWAKE */
 	igt_describe("KEEP_AWAKE keeps the GPU awake between START and STOP");
 	igt_subtest("power-keep-awake") power_keep_awake();
 	igt_describe("a session can be started while the GPU sleeps, and counts when it wakes");
 	igt_subtest("power-start-suspended") power_start_suspended();
+	/* Covers: DRM_PERFCTR_SAMPLE_SUSPENDED */
 	igt_describe("entering protected mode wakes a GPU that sleeps, and is counted");
 	igt_subtest("power-protected-suspended") power_protected_suspended();
+	/*
+	 * Covers: DRM_PERFCTR_STATE_OFF, DRM_PERFCTR_SAMPLE_AUTOMATIC, DRM_PERFCTR_SETUP_AUTOMATIC
+	 */
 	igt_describe("AUTOMATIC sessions get a sample for each transition of the cores");
 	igt_subtest("power-automatic") power_automatic();
+	/* Covers: DRM_PERFCTR_SAMPLE_AUTOMATIC */
 	igt_describe("what is no transition gives AUTOMATIC sessions no sample");
 	igt_subtest("automatic-overflow") automatic_overflow();
+	/* Covers: DRM_PERFCTR_STATE_NORMAL, DRM_PERFCTR_STATE_PROTECTED */
 	igt_describe("protected mode is reported, and is a transition");
 	igt_subtest("power-protected") power_protected();
 }
@@ -291,6 +299,7 @@ static void reset_after_stop(void)
 
 static void reset_tests(void)
 {
+	/* Covers: DRM_PERFCTR_SAMPLE_RESET */
 	igt_describe("a reset is flagged in the sample that it falls into and counted by STATUS");
 	igt_subtest("reset-flagged")
 	{
@@ -347,6 +356,7 @@ static void reset_tests(void)
 		igt_assert(!(s.last.flags & DRM_PERFCTR_SAMPLE_ERROR));
 		igt_perfctr_session_fini(&s);
 	}
+	/* Covers: DRM_PERFCTR_SAMPLE_RESET */
 	igt_describe("after a reset counting goes on exactly");
 	igt_subtest("reset-goes-on")
 	{
@@ -643,6 +653,7 @@ static void lost_unplug_in_reset(void)
 
 static void lost_tests(void)
 {
+	/* Covers: drm_perfctr_sample_header */
 	igt_describe("the time that a reset takes is lost for each session, however many sample in "
 		     "it");
 	igt_subtest("lost-reset") lost_reset();
@@ -723,6 +734,7 @@ static bool is_interrupted(int (*command)(struct igt_perfctr_session *s),
 
 static void signal_tests(void)
 {
+	/* Covers: control -EINTR */
 	igt_describe(
 		"a signal ends the wait for another session's sample with -EINTR and no effect");
 	igt_subtest("interrupted")
@@ -844,6 +856,7 @@ static void unplug_in_query(void)
 
 static void unplug_tests(void)
 {
+	/* Covers: DRM_PERFCTR_SAMPLE_UNPLUGGED, query -ENODEV, control -ENODEV */
 	igt_describe("unplug delivers a final sample, kills the ring, wakes its reader; later "
 		     "commands are -ENODEV and closing is safe");
 	igt_subtest("unplug-active")
@@ -896,6 +909,7 @@ static void unplug_tests(void)
 	igt_describe("QUERY that waits for memory while its device goes asks the driver no more: "
 		     "-ENODEV");
 	igt_subtest("unplug-in-query") unplug_in_query();
+	/* Covers: DRM_PERFCTR_SAMPLE_UNPLUGGED */
 	igt_describe("a file can be closed after its device is gone, again and again");
 	igt_subtest("unplug-close")
 	{

@@ -333,12 +333,19 @@ int igt_main()
 	}
 	igt_describe("features are those that the virtual SoC has, PMUs where the kernel has perf");
 	igt_subtest("features") features();
+	/*
+	 * Covers: DRM_PERFCTR_FEATURE_PERIODIC, DRM_PERFCTR_FEATURE_STATES,
+	 * DRM_PERFCTR_FEATURE_AUTOMATIC, DRM_PERFCTR_FEATURE_PMU, DRM_PERFCTR_FEATURE_IN_STREAM,
+	 * DRM_PERFCTR_FEATURE_KEEP_AWAKE, DRM_PERFCTR_FEATURE_GPU_TIMESTAMP
+	 */
 	igt_describe("a SETUP flag is -EOPNOTSUPP exactly where the device lacks its feature");
 	igt_subtest("features-enforced") features_enforced();
+	/* Covers: setup -EOPNOTSUPP */
 	igt_describe("a PMU is -EOPNOTSUPP on a kernel without perf events");
 	igt_subtest("features-pmu") pmu_enforced();
 	igt_describe("QUERY has each block's clock, and which page of the database explains it");
 	igt_subtest("blocks-and-products") blocks_and_products();
+	/* Covers: drm_perfctr_block_header, DRM_PERFCTR_PRODUCT_PERF_PMU */
 	igt_describe("a block says its set, its clock and its product, as QUERY does");
 	igt_subtest("words-of-blocks") words_of_blocks();
 	igt_describe("active_set is the set of the sessions that exist, else the primary one");
@@ -346,11 +353,14 @@ int igt_main()
 	igt_describe(
 		"clocks have their names, and run as fast as they can when nothing slows them");
 	igt_subtest("frequencies") frequencies();
+	/* Covers: DRM_PERFCTR_STATE_ON, DRM_PERFCTR_CLOCK_NONE */
 	igt_describe("clock_cycles of every clock are its frequency times the span");
 	igt_subtest("clock-cycles") clock_cycles();
+	/* Covers: drm_perfctr_block_header */
 	igt_describe("capture_ns is when a block was read: before the end of the sample, which is "
 		     "when the last one was");
 	igt_subtest("capture") capture();
+	/* Covers: drm_perfctr_status */
 	igt_describe("totals of errors, overflows, resets and lost time are those of the samples");
 	igt_subtest("totals") totals();
 	igt_fixture()

@@ -601,13 +601,17 @@ int igt_main()
 		igt_perfctr_sysctl("paranoid", "0");
 		igt_perfctr_default_limits();
 	}
+	/* Covers: setup -EDQUOT */
 	igt_describe(
 		"a user has so many sessions on all files together, then -EDQUOT; others have theirs");
 	igt_subtest("user-sessions") user_sessions();
+	/* Covers: setup -ENFILE */
 	igt_describe("beside nine users who have all sessions that they can get root counts");
 	igt_subtest("device-is-left") device_is_left();
+	/* Covers: setup -EDQUOT */
 	igt_describe("a user has so much memory of all rings together, then -EDQUOT");
 	igt_subtest("user-memory") user_memory();
+	/* Covers: setup -EDQUOT */
 	igt_describe("a ring counts as its user's until its last descriptor and mapping are gone");
 	igt_subtest("user-memory-kept") user_memory_kept();
 	igt_describe("a user has so many PMU counters in all sessions together, then -EDQUOT");
@@ -616,6 +620,7 @@ int igt_main()
 	igt_subtest("charged-to-caller") charged_to_caller();
 	igt_describe("sessions of another file cannot be used");
 	igt_subtest("others-private") others_are_private();
+	/* Covers: setup -EBUSY */
 	igt_describe("fdinfo shows the sessions of a file to those who may inspect the process");
 	igt_subtest("fdinfo") fdinfo_shows();
 	igt_describe("a session whose file no process holds is in root's list, too");

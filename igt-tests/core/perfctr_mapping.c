@@ -311,6 +311,7 @@ int igt_main()
 	{
 		igt_require_f(igt_perfctr_open(&dev, "vsoc"), "no virtual SoC\n");
 	}
+	/* Covers: drm_perfctr_ring_control */
 	igt_describe("the control area is mapped for reading and writing, each mapping the same");
 	igt_subtest("map-control") control_writable();
 	igt_describe("slots are mapped for reading only, and mprotect() does not change that");

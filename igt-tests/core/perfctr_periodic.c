@@ -191,6 +191,7 @@ static void merged_arithmetic(bool others, bool slow_stop)
 
 static void periodic_tests(void)
 {
+	/* Covers: drm_perfctr_sample_header */
 	igt_describe("periods that passed are samples or merged ones, none is forgotten");
 	igt_subtest("merged-arithmetic")
 	{

@@ -306,13 +306,16 @@ static void ring_tests(void)
 	igt_subtest("ring-one-slot") full_ring(1, 0);
 	igt_describe("a ring of two slots delivers one sample and the final one");
 	igt_subtest("ring-two-slots") full_ring(2, 0);
+	/* Covers: sample -ENOSPC */
 	igt_describe("a full ring refuses SAMPLE, keeps every byte, and still takes STOP's");
 	igt_subtest("ring-full-manual") full_ring(16, 0);
+	/* Covers: sample -ENOSPC, DRM_PERFCTR_STATUS_ACTIVE */
 	igt_describe("periods that find the ring full are merged into STOP's sample");
 	igt_subtest("ring-full-periodic") full_ring(8, MS);
 	igt_describe("a periodic session in one slot gives one stretched sample");
 	igt_subtest("ring-one-slot-periodic") full_ring(1, MS);
 
+	/* Covers: drm_perfctr_ring_control */
 	igt_describe(
 		"every power of two up to max_slots works as number of slots, all of them usable");
 	igt_subtest("ring-all-sizes") ring_all_sizes();
@@ -331,8 +334,10 @@ static void ring_tests(void)
 	igt_subtest("ring-scribbled") ring_scribbled();
 	igt_describe("what user space writes to insert_idx is neither read nor kept");
 	igt_subtest("insert-index-written") insert_index_written();
+	/* Covers: drm_perfctr_ring_control */
 	igt_describe("the user's reserved words stay as they are, the kernel's stay zero");
 	igt_subtest("control-reserved") control_reserved();
+	/* Covers: DRM_PERFCTR_RING_ACTIVE, DRM_PERFCTR_RING_DEAD */
 	igt_describe("the control area has the state of the session");
 	igt_subtest("ring-state") ring_state();
 }

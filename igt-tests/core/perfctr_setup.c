@@ -122,6 +122,11 @@ SPOIL(soc_kind_config, only_pmu(s); s->requests[0].type = DRM_PERFCTR_TEGRA410_B
       s->requests[0].config = 1)
 SPOIL(soc_twice, only_pmu(s); igt_perfctr_add_pmu(s, 0, 1, 0, DRM_PERFCTR_CPU_ANY))
 
+/*
+ * Covers: DRM_PERFCTR_REQUEST_PMU, drm_perfctr_block_request, setup -EINVAL, setup -E2BIG,
+ * setup -EBADF, setup -EEXIST, DRM_PERFCTR_INDEX_ALL, setup -ENOENT, setup -ENXIO,
+ * setup -EOPNOTSUPP, setup -ERANGE, DRM_PERFCTR_SECTION_COUNTERS
+ */
 static const struct rule rules[] = {
 	{ "setup-bad-flags", "unknown flags are -EINVAL", bad_flags, EINVAL },
 	{ "setup-bad-reserved", "reserved[0] must be zero", bad_reserved, EINVAL },
@@ -516,38 +521,48 @@ static void setup_tests(void)
 		}
 	}
 
+	/* Covers: setup -EINVAL */
 	igt_describe("all GPU blocks of a session are in one set");
 	igt_subtest("setup-sets-differ") setup_sets_differ();
 
+	/* Covers: setup -EBUSY */
 	igt_describe("one counter set at a time on a device; the last session of a set frees it");
 	igt_subtest("setup-set-in-use") setup_set_in_use();
 
+	/* Covers: setup -EOPNOTSUPP */
 	igt_describe("a type that does not count in a set is -EOPNOTSUPP");
 	igt_subtest("setup-set-not-of-block") setup_set_not_of_block();
 
+	/* Covers: DRM_PERFCTR_CMD_SETUP, DRM_PERFCTR_SETUP_TEST_ONLY, DRM_PERFCTR_SLOT_ALIGN */
 	igt_describe("TEST_ONLY returns the sizes that SETUP then has, and creates nothing");
 	igt_subtest("setup-test-only") setup_test_only();
 
+	/* Covers: DRM_PERFCTR_REQUEST_AVAILABLE */
 	igt_describe("REQUEST_AVAILABLE drops what a block does not have");
 	igt_subtest("setup-available") setup_available();
 
+	/* Covers: DRM_PERFCTR_REQUEST_AVAILABLE */
 	igt_describe("with REQUEST_AVAILABLE a block that has none of the counters is left out");
 	igt_subtest("setup-available-none") setup_available_none();
 
 	igt_describe("the shortest and the longest period are periods");
 	igt_subtest("setup-period-ends") setup_period_ends();
 
+	/* Covers: setup -E2BIG */
 	igt_describe("max_requests are not too many");
 	igt_subtest("setup-count-most") setup_count_most();
 
 	igt_describe("results that cannot be written are -EFAULT, and there is no session");
 	igt_subtest("setup-result-pointer") setup_result_pointer();
 
+	/* Covers: setup -ENOSPC */
 	igt_describe("one session more than max_sessions_per_file is -ENOSPC");
 	igt_subtest("setup-sessions-of-file") setup_sessions_of_file();
+	/* Covers: setup -EMFILE */
 	igt_describe("without a free file descriptor SETUP is -EMFILE and leaves no session");
 	igt_subtest("setup-emfile") setup_emfile();
 
+	/* Covers: setup -ENOMEM */
 	igt_describe("a test-only SETUP beyond the caller's memory limit is -ENOMEM, and works "
 		     "again with memory");
 	igt_subtest("setup-test-only-enomem") setup_enomem();

@@ -263,26 +263,36 @@ static void conserve_each_sample(void)
 
 static void conservation_tests(void)
 {
+	/* Covers: DRM_PERFCTR_CMD_SAMPLE, DRM_PERFCTR_CMD_STATUS, DRM_PERFCTR_STATUS_ACTIVE */
 	igt_describe("manual samples add up to the truth");
 	igt_subtest("conserve-manual") conserve_manual();
+	/*
+	 * Covers: DRM_PERFCTR_SET_PRIMARY, DRM_PERFCTR_SET_SECONDARY, DRM_PERFCTR_SET_TERTIARY,
+	 * setup -EBUSY
+	 */
 	igt_describe("each counter set adds up to its own truth, one set after the other");
 	igt_subtest("conserve-sets") conserve_sets();
+	/* Covers: DRM_PERFCTR_CMD_STOP */
 	igt_describe("the final sample alone holds everything");
 	igt_subtest("conserve-final-only") conserve_final_only();
 	igt_describe("periodic samples add up to the truth while jobs run");
 	igt_subtest("conserve-periodic") conserve_periodic();
 	igt_describe("periodic and manual samples of one session add up to the truth");
 	igt_subtest("conserve-periodic-and-manual") conserve_periodic_and_manual();
+	/* Covers: DRM_PERFCTR_SAMPLE_STRETCHED */
 	igt_describe("a consumer that reads nothing loses nothing: samples stretch");
 	igt_subtest("conserve-stretched") conserve_stretched();
+	/* Covers: DRM_PERFCTR_SAMPLE_STRETCHED */
 	igt_describe("a consumer that sleeps and comes back loses nothing");
 	igt_subtest("conserve-sleeping-consumer") conserve_sleeping_consumer();
+	/* Covers: DRM_PERFCTR_CMD_START, How a session runs */
 	igt_describe("work between STOP and START is in no sample");
 	igt_subtest("conserve-start-stop-start") conserve_start_stop_start();
 	igt_describe("two sessions with different masks and periods each see the whole truth");
 	igt_subtest("conserve-two-sessions") conserve_two_sessions();
 	igt_describe("sessions that come and go while jobs run change nothing for another");
 	igt_subtest("conserve-joining-and-leaving") conserve_joining_and_leaving();
+	/* Covers: drm_perfctr_block_header */
 	igt_describe("an idle device counts nothing, and says that it measured it");
 	igt_subtest("idle-is-measured-zero") idle_is_measured_zero();
 	igt_describe("a sample's values belong to its own job, not to the one before or after");
@@ -397,14 +407,23 @@ static void teardown_active(void)
 
 static void header_tests(void)
 {
+	/*
+	 * Covers: DRM_PERFCTR_SAMPLE_MANUAL, DRM_PERFCTR_SAMPLE_PERIODIC, DRM_PERFCTR_SAMPLE_FINAL
+	 */
 	igt_describe("SAMPLE and STOP tag their samples, START tags all others");
 	igt_subtest("user-data") user_data();
+	/*
+	 * Covers: DRM_PERFCTR_SAMPLE_MANUAL, DRM_PERFCTR_SAMPLE_PERIODIC, DRM_PERFCTR_SAMPLE_FINAL
+	 */
 	igt_describe("a sample has exactly one reason");
 	igt_subtest("flags-reason") flags_reason();
+	/* Covers: drm_perfctr_sample_header */
 	igt_describe("spans lie on CLOCK_MONOTONIC_RAW between START and STOP, without holes");
 	igt_subtest("time-spans") time_spans();
+	/* Covers: drm_perfctr_sample_header */
 	igt_describe("sequence numbers go on over STOP and START");
 	igt_subtest("seq-over-restart") seq_over_restart();
+	/* Covers: DRM_PERFCTR_RING_DEAD, DRM_PERFCTR_CMD_TEARDOWN */
 	igt_describe("TEARDOWN of an active session ends it");
 	igt_subtest("teardown-active") teardown_active();
 }
@@ -506,8 +525,10 @@ static void in_stream_torn_down(void)
 
 static void in_stream_tests(void)
 {
+	/* Covers: DRM_PERFCTR_SAMPLE_IN_STREAM */
 	igt_describe("samples between the commands of a job attribute counts to each command");
 	igt_subtest("in-stream-attribution") in_stream_attribution();
+	/* Covers: DRM_PERFCTR_SAMPLE_IN_STREAM */
 	igt_describe("a sample in a job that finds the ring full is merged, and WAIT tells it");
 	igt_subtest("in-stream-full") in_stream_full();
 	igt_describe("a job cannot name a session that is not its file's");

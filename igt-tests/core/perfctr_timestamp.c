@@ -253,6 +253,7 @@ int igt_main()
 		igt_require_f(dev.info.features & DRM_PERFCTR_FEATURE_GPU_TIMESTAMP,
 			      "no GPU timestamp\n");
 	}
+	/* Covers: DRM_PERFCTR_CLOCK_TIMESTAMP */
 	igt_describe(
 		"QUERY_CLOCKS has an element of the timestamp exactly where the feature is, all "
 		"zero until the first collection");
@@ -260,6 +261,7 @@ int igt_main()
 	igt_describe(
 		"within an epoch timestamps of samples, those in jobs too, grow with their ends");
 	igt_subtest("timestamp-monotonic") monotonic();
+	/* Covers: drm_perfctr_sample_header */
 	igt_describe("a sample's timestamp, converted by the pair of QUERY_CLOCKS, is its end");
 	igt_subtest("timestamp-matches-end") matches_end();
 	igt_describe("the pair of QUERY_CLOCKS is the last collection's, with its age");

@@ -202,21 +202,26 @@ static void query_tests(void)
 	igt_describe("QUERY without a pointer returns number and size of the elements");
 	igt_subtest("query-sizes") query_sizes();
 
+	/* Covers: DRM_PERFCTR_QUERY_DEVICE, drm_perfctr_device_info */
 	igt_describe("the device reports its own limits, and they are usable numbers");
 	igt_subtest("query-device") query_device();
 
+	/* Covers: DRM_PERFCTR_QUERY_BLOCKS, drm_perfctr_block_info */
 	igt_describe("every block has counters, all available ones among its positions");
 	igt_subtest("query-blocks") query_blocks();
 
+	/* Covers: drm_perfctr_block_info */
 	igt_describe("shader blocks have the physical numbers of a sparse core mask");
 	igt_subtest("query-sparse-cores") query_sparse_cores();
 
+	/* Covers: DRM_PERFCTR_QUERY_CLOCKS, drm_perfctr_clock_info */
 	igt_describe("clocks have names and run no faster than they can");
 	igt_subtest("query-clocks") query_clocks();
 
 	igt_describe("the device element comes whole, cut or extended with zeroes");
 	igt_subtest("query-stride-device")
 		query_array(DRM_PERFCTR_QUERY_DEVICE, sizeof(struct drm_perfctr_device_info));
+	/* Covers: DRM_PERFCTR_BLOCK_INFO_SECTIONS */
 	igt_describe("blocks come with any stride and count");
 	igt_subtest("query-stride-blocks")
 		query_array(DRM_PERFCTR_QUERY_BLOCKS, sizeof(struct drm_perfctr_block_info));
@@ -224,12 +229,15 @@ static void query_tests(void)
 	igt_subtest("query-stride-clocks")
 		query_array(DRM_PERFCTR_QUERY_CLOCKS, sizeof(struct drm_perfctr_clock_info));
 
+	/* Covers: query -EINVAL */
 	igt_describe("an unknown query is -EINVAL");
 	igt_subtest("query-bad-type") query_bad_type();
+	/* Covers: query -EINVAL */
 	igt_describe("the query's pad must be zero");
 	igt_subtest("query-bad-pad") query_bad_pad();
 	igt_describe("a stride of zero, above 4096 or no multiple of 8 is -EINVAL");
 	igt_subtest("query-bad-stride") query_bad_stride();
+	/* Covers: query -EFAULT */
 	igt_describe("a query into memory that is not there is -EFAULT");
 	igt_subtest("query-bad-pointer") query_bad_pointer();
 }
@@ -388,12 +396,16 @@ static void growth_tests(void)
 
 	igt_describe("a longer structure is fine if the rest is zero");
 	igt_subtest("growth-zero-tail") growth_zero_tail();
+	/* Covers: control -E2BIG */
 	igt_describe("a longer structure with something in the rest is -E2BIG");
 	igt_subtest("growth-tail") growth_tail();
+	/* Covers: How structures grow */
 	igt_describe("STATUS fills with zeroes what the kernel does not know");
 	igt_subtest("growth-status") growth_status();
+	/* Covers: control -E2BIG */
 	igt_describe("longer requests with zero tails are fine, with others -E2BIG");
 	igt_subtest("growth-requests") growth_requests();
+	/* Covers: control -EINVAL */
 	igt_describe("a structure that is shorter than version 3 defines it is -EINVAL");
 	igt_subtest("size-too-small") size_too_small();
 	igt_describe("a size beyond 4096 bytes is refused without reading it, zeroes or not");
@@ -514,24 +526,33 @@ static void handles(void)
 
 static void command_tests(void)
 {
+	/* Covers: control -EINVAL */
 	igt_describe("an unknown command is -EINVAL, with or without a structure");
 	igt_subtest("command-unknown") command_unknown();
+	/* Covers: control -ENOENT */
 	igt_describe("a handle that is no session is -ENOENT");
 	igt_subtest("command-bad-handle") command_bad_handle();
+	/* Covers: control -ENOENT */
 	igt_describe("sessions of another file are not there");
 	igt_subtest("command-other-file") command_other_file();
+	/* Covers: control -EFAULT */
 	igt_describe("a structure that cannot be read or written is -EFAULT");
 	igt_subtest("command-bad-pointer") command_bad_pointer();
+	/* Covers: control -EINVAL */
 	igt_describe("TEARDOWN takes no structure");
 	igt_subtest("teardown-structure") teardown_structure();
 	igt_describe("the second TEARDOWN of a session is -ENOENT");
 	igt_subtest("teardown-twice") teardown_twice();
+	/* Covers: start -EALREADY */
 	igt_describe("START of an active session is -EALREADY");
 	igt_subtest("start-active") start_active();
+	/* Covers: stop -EALREADY */
 	igt_describe("STOP of a session that is not active is -EALREADY");
 	igt_subtest("stop-stopped") igt_assert_eq(igt_perfctr_stop(&good, 0), -EALREADY);
+	/* Covers: sample -ENOTCONN */
 	igt_describe("SAMPLE of a session that is not active is -ENOTCONN");
 	igt_subtest("sample-stopped") igt_assert_eq(igt_perfctr_sample(&good, 0), -ENOTCONN);
+	/* Covers: start -ENOSPC */
 	igt_describe("START is -ENOSPC while no slot is free for the final sample");
 	igt_subtest("start-full") start_full();
 	igt_describe("handles are not zero and belong to the file that made them");

@@ -347,9 +347,14 @@ static void store_validated(void)
 
 static void methods_tests(void)
 {
+	/* Covers: vsoc_cmd_methods -EINVAL, vsoc_cmd_methods -EOPNOTSUPP */
 	igt_describe("METHODS takes SET and CONTROL of four slots with defined bits, nothing else, "
 		     "and only where there are MP counters");
 	igt_nv50_subtest("methods-validated") methods_validated();
+	/*
+	 * Covers: vsoc_cmd_mp_store -EINVAL, vsoc_cmd_mp_store -ENOENT, vsoc_cmd_mp_store -ENOSPC,
+	 * vsoc_cmd_mp_store -EOPNOTSUPP, vsoc_submit -ENOSPC, vsoc_submit -EOPNOTSUPP
+	 */
 	igt_describe("MP_STORE takes a buffer of this file that has room for all records, and "
 		     "writes these and nothing else");
 	igt_nv50_subtest("store-validated") store_validated();

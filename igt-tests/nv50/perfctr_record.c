@@ -719,6 +719,7 @@ static void record_tests(void)
 	igt_nv50_subtest("record-full-ring") record_full_ring();
 	igt_describe("a small ring gets small batches: a reader that keeps up finds them all");
 	igt_nv50_subtest("record-small-ring") record_small_ring();
+	/* Covers: DRM_PERFCTR_STATUS_BATCHED */
 	igt_describe("sessions with other periods, other counters and none at all see the whole "
 		     "truth beside a recorded one, whoever comes and goes");
 	igt_nv50_subtest("record-sessions") record_sessions();
@@ -742,6 +743,7 @@ static void record_tests(void)
 	igt_describe("a session stops recording while hardware is silent: the other one has all of "
 		     "its counts, each time once, and no loss that is not its own");
 	igt_nv50_subtest("record-leave-silent") record_leave_silent();
+	/* Covers: DRM_PERFCTR_STATUS_BATCHED */
 	igt_describe("what cannot be recorded is sampled by the timer, as STATUS says");
 	igt_nv50_subtest("record-fallback") record_fallback();
 	igt_describe("a reset in the middle of a recording is told; it goes on exactly after it");

@@ -552,6 +552,7 @@ static void turn_tests(void)
 	igt_describe("scaled counts of PCOUNTER and MP counters that take turns are the truth");
 	igt_nv50_subtest("shared-multiplexer-steady") shared_multiplexer_steady();
 
+	/* Covers: DRM_PERFCTR_FORMAT_RUNNING_TIMES, drm_perfctr_running_times */
 	igt_describe("counters that conflict take turns; times add up, turns are fair");
 	igt_nv50_subtest("turns") turns();
 	igt_describe(

@@ -274,6 +274,7 @@ static void shape_tests(void)
 		"whatever cores there are, with or without holes in firmware's samples: each is a "
 		"block of its own number, and counts exactly");
 	igt_subtest("core-masks") core_masks();
+	/* Covers: setup -E2BIG */
 	igt_describe("requests that come to more than 65535 blocks are -E2BIG");
 	igt_subtest("blocks-beyond") blocks_beyond();
 	igt_describe(
@@ -455,6 +456,7 @@ static void side_by_side_tests(void)
 	igt_subtest("gone-under-load") gone_under_load();
 	igt_describe("a file is closed while the device that it belongs to goes with its jobs");
 	igt_subtest("close-under-unplug") close_under_unplug();
+	/* Covers: DRM_PERFCTR_STATE_ERROR */
 	igt_describe("a PMU that disappears costs its own block only, and the block says so");
 	igt_subtest("pmu-gone") pmu_gone();
 	igt_describe("devices come and go many times, with sessions open or not");
@@ -663,6 +665,7 @@ static void pmu_fault_tests(void)
 		"a PMU that was away between two samples is told, and costs its own block until "
 		"there is a new session");
 	igt_subtest("pmu-back") pmu_back();
+	/* Covers: DRM_PERFCTR_STATE_ERROR */
 	igt_describe(
 		"a PMU that disappears while it is read costs its own block, until it is back");
 	igt_subtest("fault-pmu-gone") fault_pmu_gone();

@@ -633,6 +633,7 @@ int igt_main()
 	}
 	igt_describe("each wrong counter logic is wrong in its own way only");
 	igt_subtest("listing-miscounts") miscounts();
+	/* Covers: vsoc_cmd_compute -E2BIG, vsoc_cmd_compute -EINVAL, vsoc_cmd_compute -ELOOP */
 	igt_describe(
 		"a listing that is wrong, too long or does not end is refused, by an errno of its own");
 	igt_subtest("listing-errors") listing_errors();

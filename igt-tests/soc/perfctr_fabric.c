@@ -140,6 +140,7 @@ static int try_counters(struct igt_perfctr_session *s, unsigned int counters)
 
 static void bounds_tests(void)
 {
+	/* Covers: setup -EINVAL */
 	igt_describe("bits that are no filter of the PMU are refused, they would be another block");
 	igt_subtest("filter-bits")
 	{
@@ -165,6 +166,7 @@ static void bounds_tests(void)
 					  ~0ull),
 			      0);
 	}
+	/* Covers: DRM_PERFCTR_MAX_PMU_COUNTERS */
 	igt_describe("a session has so many SoC counters, and can start with all of them");
 	igt_subtest("soc-counters")
 	{
@@ -210,8 +212,10 @@ static void fabric_tests(void)
 				  0);
 		igt_perfctr_session_fini(&s);
 	}
+	/* Covers: DRM_PERFCTR_STATE_MULTIPLEXED, DRM_PERFCTR_SAMPLE_MULTIPLEXED */
 	igt_describe("more events than the PMU has counters are multiplexed, and say so");
 	igt_subtest("multiplexed") multiplexed();
+	/* Covers: DRM_PERFCTR_STATE_MULTIPLEXED, DRM_PERFCTR_SAMPLE_MULTIPLEXED */
 	igt_describe("as many events as counters are not");
 	igt_subtest("not-multiplexed")
 	{
@@ -227,6 +231,7 @@ static void fabric_tests(void)
 			igt_assert(!(s.sums[b].states & DRM_PERFCTR_STATE_MULTIPLEXED));
 		igt_perfctr_session_fini(&s);
 	}
+	/* Covers: setup -EEXIST */
 	igt_describe("a SoC block may not be asked for twice with the same filters");
 	igt_subtest("ucf-twice")
 	{

@@ -435,21 +435,35 @@ int igt_main()
 		igt_require_f(igt_perfctr_open(&dev, "vsoc"), "no virtual SoC\n");
 		igt_vsoc_info(&dev, &info);
 	}
+	/*
+	 * Covers: vsoc_cmd_copy -EINVAL, vsoc_submit -E2BIG, vsoc_submit -EINVAL,
+	 * vsoc_submit -ENOENT
+	 */
 	igt_describe("every field of SUBMIT and of its commands that is out of range is refused");
 	igt_subtest("submit-errors") submit_errors();
+	/* Covers: vsoc_submit -EMFILE */
 	igt_describe("without a free file descriptor for the fence nothing is queued: -EMFILE");
 	igt_subtest("submit-emfile") submit_emfile();
+	/* Covers: vsoc_submit -EAGAIN */
 	igt_describe("a context takes so many unfinished jobs, then -EAGAIN until one is done");
 	igt_subtest("submit-queue-full") queue_full();
+	/* Covers: vsoc_wait -EINVAL, vsoc_wait -ENOENT, vsoc_wait -ETIME */
 	igt_describe("WAIT refuses wrong fields and jobs that never were, and ends at its timeout");
 	igt_subtest("wait-errors") wait_errors();
+	/* Covers: vsoc_wait -EINTR */
 	igt_describe(
 		"a signal ends WAIT with -EINTR, and what is left of a relative timeout is told");
 	igt_subtest("wait-interrupted") wait_interrupted();
+	/*
+	 * Covers: vsoc_ctx_create -EINVAL, vsoc_ctx_create -EMFILE, vsoc_ctx_destroy -EINVAL,
+	 * vsoc_ctx_destroy -ENOENT
+	 */
 	igt_describe("contexts that do not exist, one too many and the default one are refused");
 	igt_subtest("context-errors") ctx_errors();
+	/* Covers: vsoc_bo_create -EINVAL, vsoc_bo_create -ERANGE */
 	igt_describe("BO_CREATE refuses a size of zero, one above 1 MiB, and a pad");
 	igt_subtest("bo-create-errors") bo_create_errors();
+	/* Covers: vsoc_get_info -EINVAL */
 	igt_describe("GET_INFO takes any size that makes sense and refuses all others");
 	igt_subtest("info-errors") info_errors();
 	igt_describe(

@@ -328,12 +328,15 @@ static void counting_tests(void)
 	igt_subtest("tracepoint-exact") tracepoint_exact();
 	igt_describe("periodic and stretched samples of a PMU add up exactly");
 	igt_subtest("tracepoint-periodic") tracepoint_periodic();
+	/* Covers: DRM_PERFCTR_FORMAT_PMU_IDENTITY, drm_perfctr_pmu_identity */
 	igt_describe("a request for a CPU counts that CPU only, and the block says which");
 	igt_subtest("per-cpu") per_cpu();
+	/* Covers: DRM_PERFCTR_FORMAT_RUNNING_TIMES, drm_perfctr_running_times */
 	igt_describe("enabled and running times are those of the span");
 	igt_subtest("times") times();
 	igt_describe("a counter that counted nothing while it ran is a measured zero");
 	igt_subtest("measured-zero") measured_zero();
+	/* Covers: DRM_PERFCTR_BLOCK_GENERIC_PMU */
 	igt_describe("one sample carries GPU blocks and PMU blocks, both exact");
 	igt_subtest("gpu-and-pmu") gpu_and_pmu();
 	igt_describe("an AUTOMATIC sample has PMU blocks as they are at the transition");
@@ -368,8 +371,10 @@ static void probe_refused(void)
 
 static void refusal_tests(void)
 {
+	/* Covers: setup -ENOENT */
 	igt_describe("a PMU type that nobody has is -ENOENT");
 	igt_subtest("no-such-pmu") igt_assert_eq(try_pmu(0x7fff0000, 0, GLOBAL), -ENOENT);
+	/* Covers: setup -EINVAL */
 	igt_describe("a CPU that is offline is -EINVAL");
 	igt_subtest("offline-cpu")
 	{
@@ -378,11 +383,13 @@ static void refusal_tests(void)
 		cpu_online(1, true);
 		igt_assert_eq(try_pmu(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK, 1), 0);
 	}
+	/* Covers: setup -EOPNOTSUPP */
 	igt_describe("breakpoints, kprobes and uprobes are no counters: refused by the PMU's name");
 	igt_subtest("probe-refused") probe_refused();
 	igt_describe("an event that the PMU does not have is the PMU's own error");
 	igt_subtest("no-such-event")
 		igt_assert_eq(try_pmu(PERF_TYPE_SOFTWARE, 12345, GLOBAL), -ENOENT);
+	/* Covers: DRM_PERFCTR_BLOCK_GENERIC_PMU */
 	igt_describe("generic blocks with different numbers may count the same event");
 	igt_subtest("same-event-twice")
 	{
@@ -428,6 +435,7 @@ static void calls_around_hotplug(struct igt_perfctr_session *s, uint64_t gone, u
 
 static void hotplug_tests(void)
 {
+	/* Covers: DRM_PERFCTR_STATE_MIGRATED */
 	igt_describe("no count is lost when a CPU goes and comes back while counting");
 	igt_subtest("hotplug-active")
 	{
@@ -524,6 +532,7 @@ static void perf_user(int cpu)
 
 static void fence_tests(void)
 {
+	/* Covers: DRM_PERFCTR_SAMPLE_IN_STREAM */
 	igt_describe("jobs sample SoC blocks without waiting for perf; sums stay exact");
 	igt_subtest("in-stream")
 	{
@@ -735,6 +744,7 @@ static void hotplug_unprivileged_start(void)
 
 static void refused_cpu_tests(void)
 {
+	/* Covers: setup -ENODEV, DRM_PERFCTR_CPU_ANY */
 	igt_describe("CPUs that the PMU does not have are left out, as on big.LITTLE");
 	igt_subtest("hybrid-cpus") hybrid_cpus();
 	igt_describe("a CPU that refuses for another reason is not left out: SETUP fails");

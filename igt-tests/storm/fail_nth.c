@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Each allocation (and user copy) of each call fails once: needs a kernel with fault injection (vm/run --kernel
- * uml-debug or debug). Not named perfctr_*: the suites on Debian's kernels do not run it.
+ * Each allocation (and user copy) of each call fails once. Needs a kernel with fault injection
+ * (vm/run --kernel uml-debug or debug); not named perfctr_*, so that the suites on Debian's kernels
+ * do not run it.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -228,11 +228,14 @@ static const struct {
 	{ "time_backwards", NULL, ERROR, 0, ALL_TYPES, 0, true, NULL },
 	{ "clock_stop", request, ERROR, 0, NO_TYPE, 0, false, NULL },
 	{ "counter_wrap", NULL, 0, 0, NO_TYPE, 0, false, NULL },
+	/* Covers: DRM_PERFCTR_STATE_SATURATED, DRM_PERFCTR_STATE_LOST, DRM_PERFCTR_STATE_ERROR */
 	{ "saturation", NULL, 0, 0, TYPE(CSHW), 0, false, NULL },
 	{ "threshold_storm", NULL, 0, ERROR, NO_TYPE, 0, false, NULL },
+	/* Covers: DRM_PERFCTR_SAMPLE_OVERFLOW */
 	{ "overflow", NULL, OVERFLOW, 0, ALL_TYPES, 0, true, NULL },
 	{ "status_failed", NULL, ERROR, 0, NO_TYPE, 0, true, NULL },
 	{ "fw_restart", request, ERROR, OVERFLOW, ALL_TYPES, 0, true, NULL },
+	/* Covers: DRM_PERFCTR_STATE_SATURATED, DRM_PERFCTR_STATE_LOST */
 	{ "power_loss", NULL, ERROR, 0, TYPE(SHADER), 3, true, NULL },
 	{ "power_loss_mid_sample", NULL, ERROR, 0, TYPE(SHADER), 0, true, NULL },
 	{ "reset_in_request", request, RESET, ERROR, ALL_TYPES, 0, true, NULL },
@@ -242,8 +245,11 @@ static const struct {
 	{ "pmu_slow", pmu_slow, 0, 0, NO_TYPE, 0, false, NULL },
 	{ "pmu_gone", pmu_gone, 0, 0, NO_TYPE, 0, false, NULL },
 	{ "pmu_affinity", pmu_affinity, 0, 0, NO_TYPE, 0, false, NULL },
+	/* Covers: vsoc_submit -ENOMEM */
 	{ "alloc_job", alloc_job, 0, 0, NO_TYPE, 0, false, NULL },
+	/* Covers: vsoc_submit -ENOMEM */
 	{ "alloc_fence", alloc_fence, 0, 0, NO_TYPE, 0, false, NULL },
+	/* Covers: vsoc_ctx_create -ENOMEM */
 	{ "alloc_ctx", alloc_ctx, 0, 0, NO_TYPE, 0, false, NULL },
 	{ "alloc_file", alloc_file, 0, 0, NO_TYPE, 0, false, NULL },
 	{ "unplug_in_request", .instead = unplugged },
@@ -883,6 +889,7 @@ int igt_main()
 	}
 	igt_describe("each fault that the device has is one of the above");
 	igt_subtest("fault-every-name") every_fault();
+	/* Covers: start -EIO, start -ETIMEDOUT */
 	igt_describe("START of hardware that never answers is -ETIMEDOUT in bounded time, that of "
 		     "hardware that answers nonsense -EIO; both work when it answers again");
 	igt_subtest("fault-start")
@@ -893,9 +900,11 @@ int igt_main()
 		start_of_dead_firmware("ack_without_sample", EIO);
 		start_of_dead_firmware("insert_beyond", EIO);
 	}
+	/* Covers: DRM_PERFCTR_SAMPLE_ERROR */
 	igt_describe("hardware that stops answering gives samples with ERROR, not errors, and "
 		     "STOP still delivers");
 	igt_subtest("fault-dead-firmware") dead_firmware();
+	/* Covers: DRM_PERFCTR_SAMPLE_ERROR */
 	igt_describe(
 		"hardware that does not start is asked again once a second, and counts exactly when it "
 		"does");
@@ -917,6 +926,7 @@ int igt_main()
 		"cores that lose power without a sample after unbelievable metadata lack counts "
 		"and say so");
 	igt_subtest("fault-garbage-metadata-power-loss") garbage_before_power_loss();
+	/* Covers: start -EIO, start -ETIMEDOUT */
 	igt_describe("START is refused if hardware gives only a part of what was counted before");
 	igt_subtest("fault-start-half-answered") start_half_answered();
 	igt_describe("what is no probability and number of times is refused and changes nothing");

@@ -234,6 +234,7 @@ static void multiplexed_counters_come_with_their_times(void)
 	check_eq(out.times[1], 300);
 }
 
+/* Covers: DRM_PERFCTR_PMU_NAME_BYTES */
 static void pmu_block_reports_multiplexing(void)
 {
 	u64 totals[3] = { 100, 0, 50 }, enabled[3] = { 1000, 1000, 1000 };
