@@ -17,12 +17,12 @@ bool igt_client_is_honest(const struct igt_client *c)
 	return c->reader != IGT_READER_HOSTILE;
 }
 
-bool igt_client_has_ledger(const struct igt_client *c)
+bool igt_client_has_account(const struct igt_client *c)
 {
 	return c->active && igt_client_is_honest(c);
 }
 
-int igt_client_open(struct igt_client *c, struct igt_fragile *d)
+int igt_client_open(struct igt_client *c, struct igt_target *d)
 {
 	char path[32];
 
@@ -36,17 +36,17 @@ int igt_client_open(struct igt_client *c, struct igt_fragile *d)
 
 static void remember(struct igt_client *c, struct igt_tally *tally)
 {
-	tally->turned += c->ledger.turned;
-	tally->compared += c->ledger.compared;
-	tally->counts += c->ledger.counts;
-	tally->truth += c->ledger.truth;
-	tally->dropped += c->ledger.dropped;
-	tally->refused += c->ledger.refused;
-	tally->lost_ns += c->ledger.lost_ns;
-	tally->ucf_bytes += c->ledger.ucf_bytes;
+	tally->multiplexed += c->account.multiplexed;
+	tally->compared += c->account.compared;
+	tally->counts += c->account.counts;
+	tally->truth += c->account.truth;
+	tally->dropped += c->account.dropped;
+	tally->refused += c->account.refused;
+	tally->lost_ns += c->account.lost_ns;
+	tally->ucf_bytes += c->account.ucf_bytes;
 	tally->samples += c->session.samples;
 	tally->merged += c->session.merged;
-	memset(&c->ledger, 0, sizeof(c->ledger));
+	memset(&c->account, 0, sizeof(c->account));
 }
 
 void igt_client_drop(struct igt_client *c, struct igt_tally *tally)
@@ -59,26 +59,26 @@ void igt_client_drop(struct igt_client *c, struct igt_tally *tally)
 }
 
 /* the device cannot be read: a fault has taken it */
-static int assert_gone(struct igt_fragile *d)
+static int assert_gone(struct igt_target *d)
 {
-	igt_assert(igt_fragile_is_gone(d, -ENODEV));
+	igt_assert(igt_target_is_gone(d, -ENODEV));
 	return -ENODEV;
 }
 
-/* nothing has failed since the ledger began, if @troubles is what the device has had */
-static bool is_innocent(const struct igt_client *c, uint64_t troubles)
+/* nothing has failed since the account began, if @fault_epoch is what the device has had */
+static bool is_unaffected(const struct igt_client *c, uint64_t fault_epoch)
 {
-	return c->troubles != IGT_FRAGILE_UNKNOWN && c->troubles == troubles;
+	return c->fault_epoch != IGT_TARGET_EPOCH_UNKNOWN && c->fault_epoch == fault_epoch;
 }
 
 /* whatever samples say, and whatever the model calls doubtful: without a trouble there is no loss */
-static void settled(const struct igt_client *c, bool innocent, uint64_t missing,
+static void settled(const struct igt_client *c, bool unaffected, uint64_t missing,
 		    struct igt_tally *tally)
 {
 	tally->settled++;
 	tally->nv50 += c->on->nv50;
-	tally->innocent += innocent;
-	if (!innocent || !missing)
+	tally->unaffected += unaffected;
+	if (!unaffected || !missing)
 		return;
 	igt_vsoc_tell_log(&c->on->dev);
 	igt_assert_f(false, "%llu counts are missing, although nothing failed: flags %#x\n",
@@ -87,22 +87,24 @@ static void settled(const struct igt_client *c, bool innocent, uint64_t missing,
 
 int igt_client_start(struct igt_client *c, uint64_t user_data, bool only)
 {
-	struct igt_fragile *d = c->on;
-	uint64_t troubles = igt_fragile_troubles(d);
+	struct igt_target *d = c->on;
+	uint64_t fault_epoch = igt_target_fault_epoch(d);
 	int ret;
 
 	if (igt_client_is_honest(c)) {
 		igt_perfctr_drain(&c->session);
-		if (!igt_ledger_try_open(&c->ledger, &c->session, c->set))
+		if (!igt_account_try_open(&c->account, &c->session, c->set))
 			return assert_gone(d);
 	}
 	ret = igt_perfctr_start(&c->session, user_data);
 	if (ret)
 		return ret;
 	c->active = true;
-	if (only && troubles != IGT_FRAGILE_UNKNOWN && igt_fragile_troubles(d) == troubles)
-		d->sound = troubles;
-	c->troubles = d->sound == troubles ? troubles : IGT_FRAGILE_UNKNOWN;
+	if (only && fault_epoch != IGT_TARGET_EPOCH_UNKNOWN &&
+	    igt_target_fault_epoch(d) == fault_epoch)
+		d->fault_free_epoch = fault_epoch;
+	c->fault_epoch = d->fault_free_epoch == fault_epoch ? fault_epoch :
+							      IGT_TARGET_EPOCH_UNKNOWN;
 	return 0;
 }
 
@@ -125,8 +127,8 @@ int igt_client_stop(struct igt_client *c, uint64_t user_data, bool others, struc
 	/* what STOP itself lost is in it, too; nothing was counted meanwhile */
 	if (!igt_vsoc_try_totals(&c->on->dev, c->set, &totals))
 		return assert_gone(c->on);
-	missing = igt_ledger_settle_stopped(&c->ledger, &before, &totals, others);
-	settled(c, is_innocent(c, igt_fragile_troubles(c->on)), missing, tally);
+	missing = igt_account_settle_stopped(&c->account, &before, &totals, others);
+	settled(c, is_unaffected(c, igt_target_fault_epoch(c->on)), missing, tally);
 	remember(c, tally);
 	return 0;
 }
@@ -135,26 +137,26 @@ void igt_client_settle(struct igt_client *c, uint64_t user_data, struct igt_tall
 {
 	static struct igt_vsoc_totals now;
 	struct igt_perfctr_session *s = &c->session;
-	struct igt_fragile *d = c->on;
-	uint64_t until_ns, t0, troubles;
+	struct igt_target *d = c->on;
+	uint64_t until_ns, t0, fault_epoch;
 	bool good;
 	int ret = 0;
 
-	if (!igt_fragile_quiesce(d))
+	if (!igt_target_quiesce(d))
 		return;
-	igt_fragile_disarm(d);
+	igt_target_disarm(d);
 	if (d->gone)
 		return;
 	if (igt_perfctr_is_batched(s))
 		tally->recorded++;
-	troubles = igt_fragile_troubles(d);
+	fault_epoch = igt_target_fault_epoch(d);
 	until_ns = igt_raw_ns();
 	t0 = until_ns;
 	do {
-		igt_assert_f(igt_raw_ns() - t0 < IGT_FRAGILE_PATIENCE_NS,
+		igt_assert_f(igt_raw_ns() - t0 < IGT_TARGET_PATIENCE_NS,
 			     "no good sample for %llu ms: SAMPLE %d, %llu samples, the last with "
 			     "flags %#x ended %lld us too early\n",
-			     IGT_FRAGILE_PATIENCE_NS / MS, ret, (unsigned long long)s->samples,
+			     IGT_TARGET_PATIENCE_NS / MS, ret, (unsigned long long)s->samples,
 			     s->last.flags, (long long)(until_ns - s->last.end_ns) / 1000);
 		igt_perfctr_drain(s);
 		ret = igt_perfctr_sample(s, user_data);
@@ -167,15 +169,16 @@ void igt_client_settle(struct igt_client *c, uint64_t user_data, struct igt_tall
 		       (!d->nv50 || s->last.flags & DRM_PERFCTR_SAMPLE_MANUAL);
 	} while (!good);
 	igt_vsoc_totals(&d->dev, c->set, &now);
-	settled(c, is_innocent(c, troubles), igt_ledger_settle(&c->ledger, &now), tally);
-	if (igt_fragile_troubles(d) == troubles)
-		d->sound = troubles;
-	c->troubles = d->sound == troubles ? troubles : IGT_FRAGILE_UNKNOWN;
+	settled(c, is_unaffected(c, fault_epoch), igt_account_settle(&c->account, &now), tally);
+	if (igt_target_fault_epoch(d) == fault_epoch)
+		d->fault_free_epoch = fault_epoch;
+	c->fault_epoch = d->fault_free_epoch == fault_epoch ? fault_epoch :
+							      IGT_TARGET_EPOCH_UNKNOWN;
 }
 
 void igt_client_end(struct igt_client *c, const struct igt_vsoc_totals *totals,
 		    struct igt_tally *tally)
 {
-	settled(c, is_innocent(c, c->on->sound), igt_ledger_settle_unplugged(&c->ledger, totals),
-		tally);
+	settled(c, is_unaffected(c, c->on->fault_free_epoch),
+		igt_account_settle_unplugged(&c->account, totals), tally);
 }

@@ -1,51 +1,51 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Who counts on a device that fails: a session in a file of its own, with a ledger if its reader is
+ * Who counts on a device that fails: a session in a file of its own, with a account if its reader is
  * honest. What is settled goes to a tally.
  */
 #ifndef IGT_CLIENT_H
 #define IGT_CLIENT_H
 
-#include "igt_fragile.h"
-#include "igt_ledger.h"
+#include "igt_target.h"
+#include "igt_account.h"
 
 enum igt_reader {
 	IGT_READER_PROMPT,
 	IGT_READER_SLOW,
-	/* it writes where only the kernel should: no ledger */
+	/* it writes where only the kernel should: no account */
 	IGT_READER_HOSTILE,
 	IGT_READERS,
 };
 
 struct igt_client {
 	bool used;
-	struct igt_fragile *on;
+	struct igt_target *on;
 	struct igt_perfctr_device file;
 	struct igt_perfctr_session session;
-	struct igt_ledger ledger;
+	struct igt_account account;
 	enum igt_reader reader;
 	bool active;
 	unsigned int set; /* enum drm_perfctr_set */
-	/* of the device when the ledger began; IGT_FRAGILE_UNKNOWN: it had not recovered yet */
-	uint64_t troubles;
+	/* of the device when the account began; IGT_TARGET_EPOCH_UNKNOWN: it had not recovered yet */
+	uint64_t fault_epoch;
 };
 
 struct igt_tally {
 	uint64_t settled; /* accounts */
 	uint64_t nv50, recorded; /* of them, those of product nv50, and in batches at the end */
 	/* of them, those of spans in which nothing failed: no count may be missing there */
-	uint64_t innocent;
-	uint64_t compared, truth, counts, dropped, refused; /* struct igt_ledger */
-	uint64_t turned, lost_ns, ucf_bytes;
+	uint64_t unaffected;
+	uint64_t compared, truth, counts, dropped, refused; /* struct igt_account */
+	uint64_t multiplexed, lost_ns, ucf_bytes;
 	uint64_t samples, merged;
 };
 
 bool igt_client_is_honest(const struct igt_client *c);
-/* active, with a ledger */
-bool igt_client_has_ledger(const struct igt_client *c);
+/* active, with a account */
+bool igt_client_has_account(const struct igt_client *c);
 
 /* a file of its own on @d; 0 or -errno */
-int igt_client_open(struct igt_client *c, struct igt_fragile *d);
+int igt_client_open(struct igt_client *c, struct igt_target *d);
 /* the file goes with all that is in it: what a process does that ends */
 void igt_client_drop(struct igt_client *c, struct igt_tally *tally);
 

@@ -301,7 +301,7 @@ static void context_tests(void)
 
 /* many times what a request may take */
 #define PATIENCE_NS (10000 * MS)
-#define TROUBLES                                                                             \
+#define FAULT_FLAGS                                                                          \
 	(DRM_PERFCTR_SAMPLE_ERROR | DRM_PERFCTR_SAMPLE_OVERFLOW | DRM_PERFCTR_SAMPLE_RESET | \
 	 DRM_PERFCTR_SAMPLE_MULTIPLEXED)
 #define LACKS (DRM_PERFCTR_STATE_LOST | DRM_PERFCTR_STATE_SATURATED)
@@ -340,7 +340,7 @@ static void assert_clean(struct igt_perfctr_session *s)
 	/* what was told by the sample before is over */
 	igt_perfctr_sample_with_room(s);
 	igt_perfctr_drain(s);
-	igt_assert_eq_u32(s->last.flags & TROUBLES, 0);
+	igt_assert_eq_u32(s->last.flags & FAULT_FLAGS, 0);
 	igt_assert_eq_u64(s->last.lost_ns, 0);
 }
 
@@ -377,8 +377,8 @@ static void fault(unsigned int i)
 	igt_perfctr_drain(&t);
 	igt_nv50_read_after();
 
-	igt_assert_eq_u32(s.flags & TROUBLES, faults[i].must);
-	igt_assert_eq_u32(t.flags & TROUBLES, faults[i].must);
+	igt_assert_eq_u32(s.flags & FAULT_FLAGS, faults[i].must);
+	igt_assert_eq_u32(t.flags & FAULT_FLAGS, faults[i].must);
 	igt_assert_eq(s.lost_ns != 0, faults[i].loses);
 	igt_assert_eq(t.lost_ns != 0, faults[i].loses);
 	igt_assert_eq_u32(states_of(&s) & LACKS, faults[i].loses ? DRM_PERFCTR_STATE_LOST : 0);
@@ -419,12 +419,12 @@ static void start_unanswered(uint64_t period_ns, const char *newcomer, bool touc
 	igt_nv50_work(3);
 	igt_assert_eq(igt_perfctr_stop(&t, 0), 0);
 	igt_perfctr_drain(&t);
-	igt_assert_eq_u32(t.flags & TROUBLES, 0);
+	igt_assert_eq_u32(t.flags & FAULT_FLAGS, 0);
 	igt_assert_lte_u64(1, igt_nv50_value(&t, newcomer));
 	igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
 	igt_perfctr_drain(&s);
 	igt_nv50_read_after();
-	igt_assert_eq_u32(s.flags & TROUBLES & ~DRM_PERFCTR_SAMPLE_OVERFLOW,
+	igt_assert_eq_u32(s.flags & FAULT_FLAGS & ~DRM_PERFCTR_SAMPLE_OVERFLOW,
 			  DRM_PERFCTR_SAMPLE_ERROR);
 	/* a domain that is the same as before goes on, and is read when it answers */
 	igt_assert_eq_u32(igt_nv50_sum(&s, "shader_busy")->states & LACKS, 0);

@@ -11,7 +11,7 @@
 #include "minigt.h"
 #include "igt_chance.h"
 #include "igt_vsoc_device.h"
-#include "igt_ledger.h"
+#include "igt_account.h"
 #include "igt_sys.h"
 
 IGT_TEST_DESCRIPTION("Work takes time of the clocks that drive it, and no job takes it all");
@@ -423,13 +423,13 @@ static void job_timeout(const struct drm_vsoc_command *hostile)
 	const uint64_t t0 = igt_raw_ns();
 	struct drm_vsoc_command commands[3];
 	struct igt_perfctr_session s;
-	struct igt_ledger ledger;
+	struct igt_account account;
 	uint64_t job, victim;
 	uint32_t ctx;
 
 	igt_perfctr_session_init(&s, &dev);
 	igt_perfctr_session_create(&s);
-	igt_ledger_open(&ledger, &s, DRM_PERFCTR_SET_PRIMARY);
+	igt_account_open(&account, &s, DRM_PERFCTR_SET_PRIMARY);
 	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
 	ctx = igt_vsoc_ctx_create(dev.fd);
 	igt_vsoc_debugfs_u64(&dev, "job_timeout_ms", TIMEOUT_MS);
@@ -445,7 +445,7 @@ static void job_timeout(const struct drm_vsoc_command *hostile)
 	igt_vsoc_totals(&dev, DRM_PERFCTR_SET_PRIMARY, &totals);
 	igt_perfctr_drain(&s);
 	igt_assert(s.flags & DRM_PERFCTR_SAMPLE_RESET);
-	igt_ledger_settle(&ledger, &totals);
+	igt_account_settle(&account, &totals);
 	igt_perfctr_session_fini(&s);
 	igt_assert_eq(igt_vsoc_ctx_destroy(dev.fd, ctx), 0);
 }

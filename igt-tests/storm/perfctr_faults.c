@@ -9,8 +9,8 @@
 
 #include "minigt.h"
 #include "igt_vsoc_device.h"
-#include "igt_fragile.h"
-#include "igt_ledger.h"
+#include "igt_target.h"
+#include "igt_account.h"
 #include "igt_sys.h"
 
 IGT_TEST_DESCRIPTION(
@@ -46,7 +46,7 @@ static struct igt_vsoc_totals before, totals;
 
 struct account {
 	struct igt_perfctr_session s;
-	struct igt_ledger ledger;
+	struct igt_account account;
 };
 
 static struct account first, second, beside, fabric;
@@ -155,8 +155,8 @@ static void pmu_trouble(const char *fault, void (*trouble)(void))
 	igt_assert_eq(igt_fault_hits(&dev, fault), 1);
 	igt_assert_eq_u32(fabric.s.flags & ~ORDINARY, 0);
 	close_account(&fabric);
-	igt_assert_eq_u64(fabric.ledger.truth, fabric.ledger.counts);
-	igt_assert_lt(0, fabric.ledger.ucf_bytes);
+	igt_assert_eq_u64(fabric.account.truth, fabric.account.counts);
+	igt_assert_lt(0, fabric.account.ucf_bytes);
 }
 
 static void read_pmu(void)
@@ -272,7 +272,7 @@ static void open_account(struct account *a, const struct igt_perfctr_device *d, 
 	a->s.setup.slots = 64;
 	a->s.setup.period_ns = period_ns;
 	igt_perfctr_session_create(&a->s);
-	igt_ledger_open(&a->ledger, &a->s, DRM_PERFCTR_SET_PRIMARY);
+	igt_account_open(&a->account, &a->s, DRM_PERFCTR_SET_PRIMARY);
 }
 
 /* each session had its final sample */
@@ -280,7 +280,7 @@ static void close_account(struct account *a)
 {
 	igt_vsoc_totals(a->s.dev, DRM_PERFCTR_SET_PRIMARY, &totals);
 	igt_perfctr_drain(&a->s);
-	igt_ledger_settle(&a->ledger, &totals);
+	igt_account_settle(&a->account, &totals);
 	igt_perfctr_session_fini(&a->s);
 }
 
@@ -300,14 +300,14 @@ static unsigned int blocks_of_types(const struct igt_perfctr_session *s, uint32_
 }
 
 /* where no block but some lack counts, the others do not admit anything */
-static void assert_innocent(const struct igt_perfctr_session *s, uint32_t types)
+static void assert_unaffected(const struct igt_perfctr_session *s, uint32_t types)
 {
-	const uint32_t troubles = DRM_PERFCTR_STATE_ERROR | DRM_PERFCTR_STATE_LOST |
-				  DRM_PERFCTR_STATE_SATURATED;
+	const uint32_t fault_states = DRM_PERFCTR_STATE_ERROR | DRM_PERFCTR_STATE_LOST |
+				      DRM_PERFCTR_STATE_SATURATED;
 
 	for (unsigned int b = 0; types != ALL_TYPES && b < s->setup.block_count; b++)
 		if (!(types >> s->sums[b].type & 1))
-			igt_assert_eq_u32(s->sums[b].states & troubles, 0);
+			igt_assert_eq_u32(s->sums[b].states & fault_states, 0);
 }
 
 static void assert_told(struct account *a, unsigned int i)
@@ -321,13 +321,13 @@ static void assert_told(struct account *a, unsigned int i)
 	igt_assert_eq_u32(flags & ~(faults[i].must | faults[i].may | ORDINARY), 0);
 	igt_assert_eq(lost_ns != 0, faults[i].loses);
 	if (!faults[i].loses || faults[i].lacks)
-		assert_innocent(s, faults[i].lacks);
+		assert_unaffected(s, faults[i].lacks);
 	close_account(a);
 	igt_info("flags %#x, %.3f ms lost; of %llu counts %llu destroyed, %llu refused\n", flags,
-		 lost_ns * 1e-6, (unsigned long long)a->ledger.truth,
-		 (unsigned long long)a->ledger.dropped, (unsigned long long)a->ledger.refused);
-	igt_assert_eq_u32(a->ledger.types_missing & ~faults[i].lacks, 0);
-	igt_assert_eq(a->ledger.blocks_missing, expected);
+		 lost_ns * 1e-6, (unsigned long long)a->account.truth,
+		 (unsigned long long)a->account.dropped, (unsigned long long)a->account.refused);
+	igt_assert_eq_u32(a->account.types_missing & ~faults[i].lacks, 0);
+	igt_assert_eq(a->account.blocks_missing, expected);
 }
 
 /* whatever a subtest that failed or was skipped has left behind; mappings keep their file open */
@@ -397,7 +397,7 @@ static void fault(unsigned int i)
 	igt_assert_eq_u32(beside.s.flags & ~ORDINARY, 0);
 	igt_assert_eq_u64(beside.s.lost_ns, 0);
 	close_account(&beside);
-	igt_assert_eq_u64(beside.ledger.truth, beside.ledger.counts);
+	igt_assert_eq_u64(beside.account.truth, beside.account.counts);
 	igt_vsoc_go(&other, OTHER);
 
 	/* and the next session is as if nothing had been */
@@ -409,7 +409,7 @@ static void fault(unsigned int i)
 	igt_perfctr_drain(&first.s);
 	igt_assert_eq_u32(first.s.flags & ~ORDINARY, 0);
 	close_account(&first);
-	igt_assert_eq_u64(first.ledger.truth, first.ledger.counts);
+	igt_assert_eq_u64(first.account.truth, first.account.counts);
 }
 
 /* the device disappears instead of an answer: all that was counted before is told, others go on */
@@ -444,7 +444,7 @@ static void unplugged(void)
 		igt_assert(a->s.last.flags & DRM_PERFCTR_SAMPLE_UNPLUGGED);
 		igt_assert_eq(igt_perfctr_sample(&a->s, 8), -ENODEV);
 		igt_assert_eq_u64(a->s.lost_ns, 0);
-		igt_assert_eq_u64(igt_ledger_settle(&a->ledger, &totals), 0);
+		igt_assert_eq_u64(igt_account_settle(&a->account, &totals), 0);
 		igt_perfctr_session_unmap(&a->s);
 	}
 	igt_vsoc_work(&dev, 3);
@@ -452,7 +452,7 @@ static void unplugged(void)
 	igt_perfctr_drain(&beside.s);
 	igt_assert_eq_u32(beside.s.flags & ~ORDINARY, 0);
 	close_account(&beside);
-	igt_assert_eq_u64(beside.ledger.truth, beside.ledger.counts);
+	igt_assert_eq_u64(beside.account.truth, beside.account.counts);
 	igt_vsoc_go(&other, OTHER);
 }
 
@@ -480,7 +480,7 @@ static uint64_t swap_trouble(const char *fault, uint32_t must)
 	r->mask = 1ull << c->counter;
 	s->setup.request_count = 1;
 	igt_perfctr_session_create(s);
-	igt_ledger_open(&first.ledger, s, DRM_PERFCTR_SET_PRIMARY);
+	igt_account_open(&first.account, s, DRM_PERFCTR_SET_PRIMARY);
 	open_account(&beside, &dev, ~0ull, 2 * MS, false);
 	igt_assert_eq(igt_perfctr_start(s, 0), 0);
 	igt_assert_eq(igt_perfctr_start(&beside.s, 0), 0);
@@ -499,8 +499,8 @@ static uint64_t swap_trouble(const char *fault, uint32_t must)
 	igt_assert_eq_u32(s->last.flags & ~ORDINARY, 0);
 	igt_assert_eq_u64(s->last.lost_ns, 0);
 	igt_vsoc_totals(&other, DRM_PERFCTR_SET_PRIMARY, &totals);
-	missing = igt_ledger_settle(&first.ledger, &totals);
-	igt_assert_lte_u64(1, first.ledger.counts);
+	missing = igt_account_settle(&first.account, &totals);
+	igt_assert_lte_u64(1, first.account.counts);
 	igt_perfctr_session_fini(s);
 	igt_assert_eq(igt_perfctr_stop(&beside.s, 0), 0);
 	igt_perfctr_drain(&beside.s);
@@ -529,19 +529,19 @@ static void swap_twice(void)
 /* who adds a fault says here what it may do */
 static void every_fault(void)
 {
-	const struct igt_fragile all = { .dev = dev };
+	const struct igt_target all = { .dev = dev };
 
-	igt_fragile_find(&all);
-	igt_assert_lt(0, igt_fragile_fault_count());
-	for (unsigned int n = 0; n < igt_fragile_fault_count(); n++) {
-		const char *name = igt_fragile_fault(n) + strlen("fail_");
+	igt_target_find(&all);
+	igt_assert_lt(0, igt_target_fault_count());
+	for (unsigned int n = 0; n < igt_target_fault_count(); n++) {
+		const char *name = igt_target_fault(n) + strlen("fail_");
 		unsigned int i = 0;
 
 		while (i < FAULTS && strcmp(faults[i].name, name))
 			i++;
 		igt_assert_f(i < FAULTS, "fail_%s of debugfs is in no row of the table\n", name);
 	}
-	igt_assert_eq(igt_fragile_fault_count(), FAULTS);
+	igt_assert_eq(igt_target_fault_count(), FAULTS);
 }
 
 /* --- firmware that is dead for longer ----------------------------------------------------------- */
@@ -566,14 +566,14 @@ static void start_of_dead_firmware(const char *name, int error)
 	igt_assert_eq(ret, -error);
 	igt_assert_eq_u32(a->s.control->state, 0);
 	igt_assert_eq(igt_perfctr_sample(&a->s, 0), -ENOTCONN);
-	igt_ledger_open(&a->ledger, &a->s, DRM_PERFCTR_SET_PRIMARY);
+	igt_account_open(&a->account, &a->s, DRM_PERFCTR_SET_PRIMARY);
 	igt_assert_eq(igt_perfctr_start(&a->s, 0), 0);
 	igt_vsoc_work(&dev, 1);
 	igt_assert_eq(igt_perfctr_stop(&a->s, 0), 0);
 	igt_perfctr_drain(&a->s);
 	igt_assert_eq_u32(a->s.flags & ~ORDINARY, 0);
 	close_account(a);
-	igt_assert_eq_u64(a->ledger.truth, a->ledger.counts);
+	igt_assert_eq_u64(a->account.truth, a->account.counts);
 }
 
 static void dead_firmware(void)
@@ -602,7 +602,7 @@ static void dead_firmware(void)
 		igt_assert_lte_u64(igt_perfctr_sum(&first.s, totals.truth.at[i].type,
 						   totals.truth.at[i].index,
 						   totals.truth.at[i].counter),
-				   totals.truth.at[i].value - first.ledger.base.truth.at[i].value);
+				   totals.truth.at[i].value - first.account.base.truth.at[i].value);
 	igt_perfctr_session_fini(&first.s);
 }
 
@@ -675,15 +675,15 @@ static void start_half_answered(void)
 	igt_assert_lt(0, igt_fault_disarm(&dev, "no_ack"));
 	igt_assert_eq_u32(second.s.control->state, 0);
 
-	igt_ledger_open(&second.ledger, &second.s, DRM_PERFCTR_SET_PRIMARY);
+	igt_account_open(&second.account, &second.s, DRM_PERFCTR_SET_PRIMARY);
 	igt_assert_eq(igt_perfctr_start(&second.s, 0), 0);
 	igt_vsoc_work(&dev, 1);
 	igt_assert_eq(igt_perfctr_stop(&second.s, 0), 0);
 	close_account(&second);
-	igt_assert_eq_u64(second.ledger.truth, second.ledger.counts);
+	igt_assert_eq_u64(second.account.truth, second.account.counts);
 	igt_assert_eq(igt_perfctr_stop(&first.s, 0), 0);
 	close_account(&first);
-	igt_assert_eq_u64(first.ledger.truth, first.ledger.counts);
+	igt_assert_eq_u64(first.account.truth, first.account.counts);
 }
 
 static void refused(void)
@@ -727,8 +727,8 @@ static void stop_unanswered(void)
 	igt_assert_lte_u64(1, first.s.last.lost_ns);
 	for (unsigned int b = 0; b < first.s.setup.block_count; b++)
 		igt_assert(first.s.sums[b].states & DRM_PERFCTR_STATE_LOST);
-	igt_ledger_settle_stopped(&first.ledger, &before, &totals, true);
-	igt_assert_lt(0, first.ledger.blocks_missing);
+	igt_account_settle_stopped(&first.account, &before, &totals, true);
+	igt_assert_lt(0, first.account.blocks_missing);
 	igt_perfctr_session_fini(&first.s);
 
 	igt_assert_eq(igt_perfctr_stop(&second.s, 0), 0);
@@ -737,8 +737,8 @@ static void stop_unanswered(void)
 	for (unsigned int b = 0; b < second.s.setup.block_count; b++)
 		igt_assert_eq_u32(second.s.sums[b].states & DRM_PERFCTR_STATE_LOST, 0);
 	close_account(&second);
-	igt_assert_lte_u64(1, second.ledger.counts);
-	igt_assert_eq_u64(second.ledger.truth, second.ledger.counts);
+	igt_assert_lte_u64(1, second.account.counts);
+	igt_assert_eq_u64(second.account.truth, second.account.counts);
 }
 
 /* the session that kept the GPU awake has gone, and nothing else does */
@@ -786,8 +786,8 @@ static bool stopped_unanswered(void)
 	igt_assert_lt(0, igt_fault_disarm(&dev, "no_ack"));
 	igt_perfctr_drain(&first.s);
 	igt_assert(first.s.last.flags & DRM_PERFCTR_SAMPLE_ERROR);
-	missing = igt_ledger_settle_stopped(&first.ledger, &before, &totals, false);
-	igt_assert_lte_u64(1, first.ledger.counts);
+	missing = igt_account_settle_stopped(&first.account, &before, &totals, false);
+	igt_assert_lte_u64(1, first.account.counts);
 	igt_perfctr_session_fini(&first.s);
 	return missing;
 }
@@ -844,7 +844,7 @@ static void garbage_at_poweroff(void)
 	igt_vsoc_debugfs(&dev, "cores_on", "0x1");
 	igt_assert_eq(igt_fault_disarm(&dev, "garbage_metadata"), 1);
 	end_with_cores_lost();
-	igt_assert_eq_u64(first.ledger.truth, first.ledger.counts);
+	igt_assert_eq_u64(first.account.truth, first.account.counts);
 }
 
 /* it was another one, and then power went without a sample */
@@ -859,7 +859,7 @@ static void garbage_before_power_loss(void)
 	igt_vsoc_debugfs(&dev, "cores_on", "0x1");
 	igt_assert_eq(igt_fault_disarm(&dev, "power_loss"), 1);
 	end_with_cores_lost();
-	igt_assert_eq(first.ledger.types_missing, TYPE(SHADER));
+	igt_assert_eq(first.account.types_missing, TYPE(SHADER));
 }
 
 int igt_main()

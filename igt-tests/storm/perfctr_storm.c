@@ -6,7 +6,7 @@
  * One thread decides and acts. What a step draws follows from seed and step alone; what becomes
  * of it depends on what is there, and that on what the hardware did, for jobs, periods, firmware
  * and processes run in real time. A replay therefore repeats the storm closely, not to the letter.
- * Every honest session has a ledger that must be exact wherever its samples do not admit otherwise.
+ * Every honest session has a account that must be exact wherever its samples do not admit otherwise.
  *
  * Environment: PERFCTR_STORM_SEED (1), PERFCTR_STORM_SECONDS (10), PERFCTR_STORM_STEPS (no limit;
  * to replay up to a failure), PERFCTR_STORM_SUSPEND=1: with system suspend, see storm,
@@ -48,7 +48,7 @@ IGT_TEST_DESCRIPTION("Whatever happens in whatever order, sessions tell the trut
 static const char *const reader_names[IGT_READERS] = { "prompt", "slow", "hostile" };
 
 /* the first stays; the others come and go, the last one with counters that take turns */
-static struct igt_fragile devices[DEVICES] = {
+static struct igt_target devices[DEVICES] = {
 	{ .number = 0 },
 	{ .number = 9 },
 	{ .number = 10, .nv50 = true },
@@ -99,15 +99,15 @@ static void __attribute__((format(printf, 1, 2))) trace(const char *format, ...)
 
 /* --- devices ---------------------------------------------------------------------------------- */
 
-static void seed_faults(const struct igt_fragile *d)
+static void seed_faults(const struct igt_target *d)
 {
 	char seed[24];
 
 	snprintf(seed, sizeof(seed), "%llu", (unsigned long long)(chance.seed + storm.step));
-	igt_fragile_debugfs(d, "fail_seed", seed);
+	igt_target_debugfs(d, "fail_seed", seed);
 }
 
-static void come(struct igt_fragile *d)
+static void come(struct igt_target *d)
 {
 	static const char *const shapes[] = {
 		"shader_present=0x12 l2_slices=1 counters_per_block=128 shader_dense=1 fw_slots=4",
@@ -129,11 +129,11 @@ static void come(struct igt_fragile *d)
 	snprintf(name, sizeof(name), "vsoc.%u", d->number);
 	igt_assert(igt_perfctr_open_device(&d->dev, name));
 	seed_faults(d);
-	d->sound = 0;
+	d->fault_free_epoch = 0;
 	d->present = true;
 }
 
-static void open_contexts(struct igt_fragile *d)
+static void open_contexts(struct igt_target *d)
 {
 	for (unsigned int i = 0; i < sizeof(d->contexts) / sizeof(d->contexts[0]); i++)
 		d->contexts[i] = igt_vsoc_ctx_create(d->dev.fd);
@@ -188,9 +188,9 @@ static bool others_count(const struct igt_client *c)
 
 /* --- what can happen: each returns whether it did -------------------------------------------- */
 
-static struct igt_fragile *some_device(void)
+static struct igt_target *some_device(void)
 {
-	struct igt_fragile *d = &devices[any(DEVICES)];
+	struct igt_target *d = &devices[any(DEVICES)];
 
 	return d->present && !d->gone ? d : &devices[0];
 }
@@ -198,19 +198,19 @@ static struct igt_fragile *some_device(void)
 static bool do_job(void)
 {
 	struct drm_vsoc_command commands[IGT_RANDOM_COMMANDS];
-	struct igt_fragile *d = some_device();
+	struct igt_target *d = some_device();
 	uint64_t job;
 	int ret;
 
 	ret = igt_vsoc_submit_to(d->dev.fd, d->contexts[any(3)], commands,
 				 igt_random_commands(&chance, commands, d->nv50, 0, 0), &job, NULL);
-	if (igt_fragile_is_gone(d, ret))
+	if (igt_target_is_gone(d, ret))
 		return true;
 	igt_assert_f(!ret || ret == -EAGAIN || (ret == -ENOMEM && d->armed), "SUBMIT: %d\n", ret);
 	if (ret)
 		return true;
-	if (d->job_count == IGT_FRAGILE_JOBS || one_in(4)) {
-		igt_fragile_wait_job(d, d->dev.fd, job);
+	if (d->job_count == IGT_TARGET_JOBS || one_in(4)) {
+		igt_target_wait_job(d, d->dev.fd, job);
 		d->job_count = 0;
 	} else {
 		d->jobs[d->job_count++] = job;
@@ -232,11 +232,11 @@ static bool do_in_stream(void)
 				 igt_random_commands(&chance, commands, c->on->nv50,
 						     c->session.handle, storm.step),
 				 &job, NULL);
-	if (igt_fragile_is_gone(c->on, ret))
+	if (igt_target_is_gone(c->on, ret))
 		return true;
 	igt_assert_f(!ret || (ret == -ENOMEM && c->on->armed), "SUBMIT: %d\n", ret);
 	if (!ret)
-		igt_fragile_wait_job(c->on, c->file.fd, job);
+		igt_target_wait_job(c->on, c->file.fd, job);
 	return true;
 }
 
@@ -245,7 +245,7 @@ static bool do_setup(void)
 	static const uint64_t periods_ns[] = { 0, 0, 0, MS, 2 * MS, 7 * MS, 20 * MS };
 	/* the shortest are recorded, if nobody wants what cannot be */
 	static const uint64_t recorded_ns[] = { 200000, 500000 };
-	struct igt_fragile *d = some_device();
+	struct igt_target *d = some_device();
 	struct igt_client *c = NULL;
 	int ret;
 
@@ -284,7 +284,7 @@ static bool do_setup(void)
 	igt_assert_f(!ret || ret == -EBUSY || (d->armed && (ret == -ENODEV || ret == -ENOENT)),
 		     "SETUP: %d\n", ret);
 	c->used = true;
-	igt_fragile_is_gone(d, ret);
+	igt_target_is_gone(d, ret);
 	if (ret)
 		igt_client_drop(c, &tally);
 	return true;
@@ -295,15 +295,15 @@ static bool do_start(void)
 	struct igt_client *c = pick(is_idle);
 	int ret;
 
-	if (!c || !igt_fragile_quiesce(c->on))
+	if (!c || !igt_target_quiesce(c->on))
 		return c;
-	igt_fragile_disarm_counting(c->on);
+	igt_target_disarm_counting(c->on);
 	ret = igt_client_start(c, storm.step, !others_count(c));
 	trace("client %d on %u, %s, period %llu us, %u slots, flags %#x: %d", (int)(c - clients),
 	      c->on->number, reader_names[c->reader],
 	      (unsigned long long)c->session.setup.period_ns / 1000, c->session.setup.slots,
 	      c->session.setup.flags, ret);
-	if (igt_fragile_is_gone(c->on, ret))
+	if (igt_target_is_gone(c->on, ret))
 		return true;
 	igt_assert_f(!ret || ret == -EBUSY || (ret == -ENOSPC && !igt_client_is_honest(c)) ||
 			     (c->on->armed && (ret == -EIO || ret == -ETIMEDOUT)),
@@ -317,18 +317,19 @@ static bool do_stop(void)
 	bool unanswered;
 	int ret;
 
-	if (!c || !igt_fragile_quiesce(c->on))
+	if (!c || !igt_target_quiesce(c->on))
 		return c;
-	igt_fragile_disarm_counting(c->on);
+	igt_target_disarm_counting(c->on);
 	ret = igt_client_stop(c, storm.step, others_count(c), &tally);
 	trace("client %d: %d", (int)(c - clients), ret);
-	if (igt_fragile_is_gone(c->on, ret))
+	if (igt_target_is_gone(c->on, ret))
 		return true;
 	igt_assert_f(!ret, "STOP: %d\n", ret);
 	unanswered = igt_client_is_honest(c) && c->session.last.flags & DRM_PERFCTR_SAMPLE_ERROR;
 	/* what it did not get is due to the others */
 	for (unsigned int i = 0; i < CLIENTS && unanswered && !c->on->gone; i++)
-		if (clients[i].used && clients[i].on == c->on && igt_client_has_ledger(&clients[i]))
+		if (clients[i].used && clients[i].on == c->on &&
+		    igt_client_has_account(&clients[i]))
 			settle(&clients[i]);
 	return true;
 }
@@ -352,7 +353,7 @@ static bool do_sample(void)
 	ret = igt_perfctr_sample(&c->session, storm.step);
 	setitimer(ITIMER_REAL, &never, NULL);
 	trace("client %d: %d", (int)(c - clients), ret);
-	if (igt_fragile_is_gone(c->on, ret))
+	if (igt_target_is_gone(c->on, ret))
 		return true;
 	igt_assert_f(!ret || ret == -ENOSPC || (interrupt && ret == -EINTR), "SAMPLE: %d\n", ret);
 	return true;
@@ -369,7 +370,7 @@ static bool do_read(void)
 
 static bool do_settle(void)
 {
-	struct igt_client *c = pick(igt_client_has_ledger);
+	struct igt_client *c = pick(igt_client_has_account);
 
 	if (!c)
 		return false;
@@ -426,15 +427,15 @@ static bool is_fair(void)
 static void calm(void)
 {
 	for (unsigned int i = 0; i < DEVICES; i++)
-		if (devices[i].present && !devices[i].gone && igt_fragile_quiesce(&devices[i]))
-			igt_fragile_disarm(&devices[i]);
+		if (devices[i].present && !devices[i].gone && igt_target_quiesce(&devices[i]))
+			igt_target_disarm(&devices[i]);
 }
 
 static bool do_fault(void)
 {
 	static const char *const how[] = { "1000 1", "1000 2", "300 3", "50 10" };
-	struct igt_fragile *d = some_device();
-	const char *name = igt_fragile_fault(any(igt_fragile_fault_count()));
+	struct igt_target *d = some_device();
+	const char *name = igt_target_fault(any(igt_target_fault_count()));
 	const char *much = how[any(4)];
 
 	if (is_fair())
@@ -445,26 +446,26 @@ static bool do_fault(void)
 	trace("%s %s on %u", name, much, d->number);
 	d->armed = true;
 	d->pmus_armed |= !strcmp(name, "fail_pmu_gone");
-	if (!igt_fragile_is_gone(d, igt_fragile_debugfs(d, name, much) == -ENOENT ? -ENODEV : 0))
-		igt_assert_eq(igt_fragile_debugfs(d, name, much), 0);
+	if (!igt_target_is_gone(d, igt_target_debugfs(d, name, much) == -ENOENT ? -ENODEV : 0))
+		igt_assert_eq(igt_target_debugfs(d, name, much), 0);
 	return true;
 }
 
 static bool do_reset(void)
 {
-	struct igt_fragile *d = some_device();
+	struct igt_target *d = some_device();
 	int ret;
 
 	if (is_fair())
 		return false;
-	ret = igt_fragile_debugfs(d, "reset", "1");
+	ret = igt_target_debugfs(d, "reset", "1");
 	trace("%u: %d", d->number, ret);
-	if (!igt_fragile_is_gone(d, ret == -ENOENT ? -ENODEV : ret))
+	if (!igt_target_is_gone(d, ret == -ENOENT ? -ENODEV : ret))
 		igt_assert_f(!ret || ret == -EINTR, "reset: %d\n", ret);
 	return true;
 }
 
-static uint64_t cores_of(const struct igt_fragile *d)
+static uint64_t cores_of(const struct igt_target *d)
 {
 	uint64_t cores = 0;
 
@@ -477,7 +478,7 @@ static uint64_t cores_of(const struct igt_fragile *d)
 static bool do_power(void)
 {
 	static const char *const what_names[] = { "cores", "protected", "autosuspend", "clock" };
-	struct igt_fragile *d = some_device();
+	struct igt_target *d = some_device();
 	char text[24];
 
 	uint32_t what = any(4);
@@ -488,19 +489,19 @@ static bool do_power(void)
 		snprintf(text, sizeof(text), "%#llx",
 			 (unsigned long long)(cores_of(d) & chance.state));
 		/* busy with a job: they stay on */
-		igt_fragile_debugfs(d, "cores_on", text);
+		igt_target_debugfs(d, "cores_on", text);
 		break;
 	case 1:
-		igt_fragile_debugfs(d, "protected", one_in(3) ? "1" : "0");
+		igt_target_debugfs(d, "protected", one_in(3) ? "1" : "0");
 		break;
 	case 2:
-		igt_fragile_power(d, "auto");
+		igt_target_power(d, "auto");
 		/* long enough to suspend, or not */
 		usleep(any(120) * 1000);
 		break;
 	default:
 		snprintf(text, sizeof(text), "%u", 50000000 + any(450000000));
-		igt_fragile_debugfs(d, "shader_hz", text);
+		igt_target_debugfs(d, "shader_hz", text);
 	}
 	return true;
 }
@@ -526,7 +527,7 @@ static bool do_suspend(void)
 }
 
 /* a device comes, or goes, with or without work in it */
-static void come_or_go(struct igt_fragile *d)
+static void come_or_go(struct igt_target *d)
 {
 	static struct igt_vsoc_totals totals[CLIENTS];
 	char number[16];
@@ -537,13 +538,13 @@ static void come_or_go(struct igt_fragile *d)
 		open_contexts(d);
 		return;
 	}
-	quiet = !d->gone && one_in(2) && igt_fragile_quiesce(d);
+	quiet = !d->gone && one_in(2) && igt_target_quiesce(d);
 	if (quiet) {
-		igt_fragile_disarm(d);
+		igt_target_disarm(d);
 		quiet = !d->gone;
 		for (unsigned int i = 0; i < CLIENTS; i++)
 			if (quiet && clients[i].used && clients[i].on == d &&
-			    igt_client_has_ledger(&clients[i])) {
+			    igt_client_has_account(&clients[i])) {
 				/* room for the final sample is not all it takes: no fault left */
 				settle(&clients[i]);
 				igt_vsoc_totals(&d->dev, clients[i].set, &totals[i]);
@@ -576,7 +577,7 @@ static void come_or_go(struct igt_fragile *d)
 
 static bool do_device(void)
 {
-	struct igt_fragile *d = &devices[1 + any(DEVICES - 1)];
+	struct igt_target *d = &devices[1 + any(DEVICES - 1)];
 
 	/* it stays for longer than it is away */
 	if (d->present && !one_in(4))
@@ -736,7 +737,7 @@ static void calm_down(void)
 	for (unsigned int i = 0; i < CLIENTS; i++) {
 		if (!clients[i].used)
 			continue;
-		if (igt_client_has_ledger(&clients[i]))
+		if (igt_client_has_account(&clients[i]))
 			settle(&clients[i]);
 		igt_client_drop(&clients[i], &tally);
 	}
@@ -745,8 +746,8 @@ static void calm_down(void)
 			come_or_go(&devices[i]);
 	end_doomed();
 	igt_write(CPU1, "1");
-	igt_fragile_debugfs(&devices[0], "protected", "0");
-	igt_fragile_debugfs(&devices[0], "shader_hz", "500000000");
+	igt_target_debugfs(&devices[0], "protected", "0");
+	igt_target_debugfs(&devices[0], "shader_hz", "500000000");
 	igt_perfctr_session_init(&s, &devices[0].dev);
 	igt_perfctr_session_create(&s);
 	igt_vsoc_truth(&devices[0].dev, &before);
@@ -777,13 +778,13 @@ static void tell(uint64_t begin_ns)
 		(unsigned long long)((igt_raw_ns() - begin_ns) / (1000 * MS)),
 		(unsigned long long)storm.step, (unsigned long long)tally.settled,
 		(unsigned long long)tally.nv50, (unsigned long long)tally.recorded,
-		(unsigned long long)tally.innocent, (unsigned long long)tally.compared,
+		(unsigned long long)tally.unaffected, (unsigned long long)tally.compared,
 		(unsigned long long)tally.truth, (unsigned long long)tally.counts,
 		(unsigned long long)tally.samples, (unsigned long long)tally.merged,
 		(unsigned long long)tally.dropped, permille(tally.dropped),
 		(unsigned long long)tally.refused, permille(tally.refused),
-		(unsigned long long)tally.turned, permille(tally.turned), tally.lost_ns / 1e9,
-		(unsigned long long)tally.ucf_bytes,
+		(unsigned long long)tally.multiplexed, permille(tally.multiplexed),
+		tally.lost_ns / 1e9, (unsigned long long)tally.ucf_bytes,
 		(unsigned long long)(devices[0].hits + devices[1].hits + devices[2].hits),
 		(unsigned long long)storm.suspends);
 }
@@ -803,11 +804,11 @@ static void run_storm(void)
 	with_trace = from_environment("PERFCTR_STORM_TRACE", 0);
 	with_suspend = from_environment("PERFCTR_STORM_SUSPEND", 0);
 	igt_assert_eq(sigaction(SIGALRM, &action, NULL), 0);
-	igt_fragile_find(&devices[0]);
+	igt_target_find(&devices[0]);
 	open_contexts(&devices[0]);
 	seed_faults(&devices[0]);
 	/* a device that is late is late by less than anybody's patience */
-	igt_fragile_debugfs(&devices[0], "fail_delay_ms", "60");
+	igt_target_debugfs(&devices[0], "fail_delay_ms", "60");
 	if (with_suspend) {
 		igt_assert_eq(igt_write("/sys/module/suspend/parameters/pm_test_delay", "0"), 0);
 		igt_assert_eq(igt_write("/sys/power/pm_test", "devices"), 0);
@@ -816,7 +817,7 @@ static void run_storm(void)
 	/* a slow machine takes longer until there is something to compare */
 	while (storm.step < steps &&
 	       (steps != UINT64_MAX || igt_raw_ns() - begin_ns < duration_ns ||
-		(duration_ns && storm.step < FEW_STEPS && (!tally.innocent || !tally.counts)))) {
+		(duration_ns && storm.step < FEW_STEPS && (!tally.unaffected || !tally.counts)))) {
 		happen();
 		if (igt_raw_ns() - told_ns >= TELL_EVERY_NS) {
 			told_ns = igt_raw_ns();
@@ -827,12 +828,12 @@ static void run_storm(void)
 	tell(begin_ns);
 	for (unsigned int i = 0; i < HAPPENINGS; i++)
 		igt_info("%8llu %s\n", (unsigned long long)happened[i], happenings[i].name);
-	igt_fragile_debugfs(&devices[0], "fail_delay_ms", "150");
+	igt_target_debugfs(&devices[0], "fail_delay_ms", "150");
 	/* it did find something to compare */
 	if (steps == UINT64_MAX && duration_ns >= 1000 * MS) {
 		igt_assert_lte_u64(1, tally.settled);
 		/* and some of it without an excuse */
-		igt_assert_lte_u64(1, tally.innocent);
+		igt_assert_lte_u64(1, tally.unaffected);
 		igt_assert_lte_u64(1, tally.counts);
 	}
 }

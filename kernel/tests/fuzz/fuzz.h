@@ -213,7 +213,7 @@ void coverage_begin(void);
 void coverage_end(void);
 void coverage_print(double seconds);
 
-/* --- the verdict (fuzz_ledger.c) ----------------------------------------- */
+/* --- the verdict (fuzz_verdict.c) ----------------------------------------- */
 
 struct kernel_state {
 	unsigned long taint;

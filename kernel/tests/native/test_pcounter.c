@@ -286,7 +286,7 @@ static void idle(bool high)
 	pm_signal_set(&hw.wires[1], 0xbd, high);
 }
 
-static u32 troubles(unsigned int block)
+static u32 fault_states(unsigned int block)
 {
 	return core.states[block] & (LOST | SATURATED | DRM_PERFCTR_STATE_ERROR);
 }
@@ -304,22 +304,22 @@ static void a_saturated_counter_costs_the_time_between_two_collections(void)
 	check_eq(core.totals[1][NV50_PCOUNTER_GPU_IDLE], U32_MAX - 1ull);
 	check_eq(core.last.flags, 0);
 	check_eq(core.last.lost_ns, 0);
-	check_eq(troubles(1), 0);
+	check_eq(fault_states(1), 0);
 	pass(5000 * MS);
 	check_eq(collect(), 0);
 	check_eq(core.totals[1][NV50_PCOUNTER_GPU_IDLE], 2ull * U32_MAX - 1);
 	check_eq(core.last.flags, DRM_PERFCTR_SAMPLE_OVERFLOW);
 	check_eq(core.last.lost_ns, 5000 * MS);
-	check_eq(troubles(1), LOST | SATURATED);
+	check_eq(fault_states(1), LOST | SATURATED);
 	/* its own counters are few, its clocks are not */
-	check_eq(troubles(2), LOST | SATURATED);
-	check_eq(troubles(MP_BLOCK), 0);
-	check_eq(troubles(4), 0);
+	check_eq(fault_states(2), LOST | SATURATED);
+	check_eq(fault_states(MP_BLOCK), 0);
+	check_eq(fault_states(4), 0);
 	pass(MS);
 	check_eq(collect(), 0);
 	check_eq(core.last.flags, 0);
 	check_eq(core.last.lost_ns, 0);
-	check_eq(troubles(1), 0);
+	check_eq(fault_states(1), 0);
 	finish();
 }
 
@@ -333,7 +333,7 @@ static void clocks_that_nobody_is_told_are_nobodys_loss(void)
 	check_eq(core.cycles[1], U32_MAX);
 	check_eq(core.last.flags, 0);
 	check_eq(core.last.lost_ns, 0);
-	check_eq(troubles(1), 0);
+	check_eq(fault_states(1), 0);
 	finish();
 }
 
@@ -348,8 +348,8 @@ static void clocks_of_mp_counters_that_saturate_are_lost(void)
 	check_eq(core.cycles[MP_DOMAIN], U32_MAX);
 	check_eq(core.last.flags, DRM_PERFCTR_SAMPLE_OVERFLOW);
 	check_eq(core.last.lost_ns, 5000 * MS);
-	check_eq(troubles(MP_BLOCK), LOST | SATURATED);
-	check_eq(troubles(1), 0);
+	check_eq(fault_states(MP_BLOCK), LOST | SATURATED);
+	check_eq(fault_states(1), 0);
 	finish();
 }
 
@@ -370,11 +370,11 @@ static void mp_counters_that_saturate_say_so(void)
 	check_eq(core.totals[MP_BLOCK][NV50_MP_INSTRUCTIONS], 1000 * MS + U32_MAX);
 	check_eq(core.last.flags, DRM_PERFCTR_SAMPLE_OVERFLOW);
 	check_eq(core.last.lost_ns, MS);
-	check_eq(troubles(MP_BLOCK), LOST | SATURATED);
+	check_eq(fault_states(MP_BLOCK), LOST | SATURATED);
 	pass(MS);
 	check_eq(collect(), 0);
 	check_eq(core.last.flags, 0);
-	check_eq(troubles(MP_BLOCK), 0);
+	check_eq(fault_states(MP_BLOCK), 0);
 	finish();
 }
 
@@ -398,7 +398,7 @@ static void a_swap_that_is_not_answered_is_read_later(void)
 	check_eq(core.cycles[2], 2 * MS);
 	check_eq(core.last.flags, 0);
 	check_eq(core.last.lost_ns, 0);
-	check_eq(troubles(0) | troubles(1) | troubles(2), 0);
+	check_eq(fault_states(0) | fault_states(1) | fault_states(2), 0);
 	finish();
 }
 
@@ -419,12 +419,12 @@ static void a_period_that_was_swapped_over_is_lost(void)
 	check_eq(core.totals[1][NV50_PCOUNTER_GPU_IDLE], MS);
 	check_eq(core.last.flags, DRM_PERFCTR_SAMPLE_OVERFLOW);
 	check_eq(core.last.lost_ns, 2 * MS);
-	check_eq(troubles(1), LOST);
+	check_eq(fault_states(1), LOST);
 	pass(MS);
 	check_eq(collect(), 0);
 	check_eq(core.last.flags, 0);
 	check_eq(core.last.lost_ns, 0);
-	check_eq(troubles(1), 0);
+	check_eq(fault_states(1), 0);
 	finish();
 }
 
@@ -495,8 +495,8 @@ static void a_selection_tells_what_it_could_not_read(void)
 	check_eq(core.totals[2][NV50_PCOUNTER_ROP_BUSY], 2 * MS + 1000);
 	check_eq(core.last.flags & DRM_PERFCTR_SAMPLE_ERROR, DRM_PERFCTR_SAMPLE_ERROR);
 	check_eq(core.last.lost_ns, 1000);
-	check_eq(troubles(1), LOST);
-	check_eq(troubles(2), 0);
+	check_eq(fault_states(1), LOST);
+	check_eq(fault_states(2), 0);
 	pass(MS);
 	check_eq(collect(), 0);
 	check_eq(core.last.flags, 0);
@@ -557,8 +557,8 @@ static void the_loss_of_one_domain_is_told_beside_another(void)
 	check(!core.last.more);
 	check_eq(core.last.time_ns, now_ns);
 	check_eq(core.last.flags, DRM_PERFCTR_SAMPLE_OVERFLOW);
-	check_eq(troubles(2), LOST | SATURATED);
-	check_eq(troubles(1), 0);
+	check_eq(fault_states(2), LOST | SATURATED);
+	check_eq(fault_states(1), 0);
 	/* from the last packet that had room, which is at most so many packets of 976 clocks */
 	check(core.last.lost_ns >= stall_ns - 2049 * 976);
 	check(core.last.lost_ns <= stall_ns);
@@ -581,8 +581,8 @@ static void losses_at_the_same_time_are_not_added_up(void)
 	hw.wires[2].bits[2] = ~0ull;
 	pass(stall_ns);
 	check_eq(collect(), 0);
-	check_eq(troubles(1), LOST | SATURATED);
-	check_eq(troubles(2), LOST | SATURATED);
+	check_eq(fault_states(1), LOST | SATURATED);
+	check_eq(fault_states(2), LOST | SATURATED);
 	check(core.last.lost_ns >= stall_ns - 2049 * 976);
 	check(core.last.lost_ns <= stall_ns);
 	finish();
@@ -668,7 +668,7 @@ static void a_long_silence_costs_nothing(void)
 		check_eq(core.cycles[1], all_ns);
 		check_eq(core.last.flags, 0);
 		check_eq(core.last.lost_ns, 0);
-		check_eq(troubles(1), 0);
+		check_eq(fault_states(1), 0);
 		/* that is its time as well; what takes no time takes a nanosecond */
 		check_eq(core.running[1][NV50_PCOUNTER_GPU_IDLE], core.enabled[1]);
 		check_eq(core.enabled[1], all_ns + way);
@@ -691,7 +691,7 @@ static void a_long_silence_tells_what_it_lost(void)
 	check(!core.last.more);
 	check_eq(core.last.time_ns, native_now_ns);
 	check_eq(core.last.flags, DRM_PERFCTR_SAMPLE_OVERFLOW);
-	check_eq(troubles(1), LOST | SATURATED);
+	check_eq(fault_states(1), LOST | SATURATED);
 	check(core.totals[1][NV50_PCOUNTER_GPU_IDLE] <= U16_MAX);
 	/* since the last packet that had room: an odd one was there, that of the first trigger */
 	check(core.last.lost_ns >= lost_ns + MS);
@@ -750,7 +750,7 @@ static void a_selection_tells_what_was_not_recorded(void)
 	check_eq(core.totals[1][NV50_PCOUNTER_GPU_IDLE], 2 * MS);
 	check_eq(core.last.flags & DRM_PERFCTR_SAMPLE_ERROR, DRM_PERFCTR_SAMPLE_ERROR);
 	check_eq(core.last.lost_ns, MS);
-	check_eq(troubles(1), LOST);
+	check_eq(fault_states(1), LOST);
 	finish();
 }
 
@@ -783,15 +783,15 @@ static void a_selection_tells_what_another_domain_kept_from_being_read(void)
 	check_eq(core.totals[1][NV50_PCOUNTER_GPU_IDLE], 2 * MS);
 	check_eq(core.last.flags & DRM_PERFCTR_SAMPLE_ERROR, DRM_PERFCTR_SAMPLE_ERROR);
 	check_eq(core.last.lost_ns, MS + 1000);
-	check_eq(troubles(1), LOST);
+	check_eq(fault_states(1), LOST);
 	/* it stays the same, and gives all that it has when it answers */
 	check_eq(core.totals[2][NV50_PCOUNTER_ROP_BUSY], 3 * MS + 1000);
-	check_eq(troubles(2), 0);
+	check_eq(fault_states(2), 0);
 	pass(MS);
 	check_eq(collect(), 0);
 	check_eq(core.last.flags, 0);
 	check_eq(core.last.lost_ns, 0);
-	check_eq(troubles(1) | troubles(2), 0);
+	check_eq(fault_states(1) | fault_states(2), 0);
 	finish();
 }
 
@@ -820,7 +820,7 @@ static void a_domain_may_leave_while_another_is_silent(void)
 	check_eq(core.cycles[1], 4 * MS);
 	check_eq(core.last.flags, DRM_PERFCTR_SAMPLE_ERROR);
 	check_eq(core.last.lost_ns, 0);
-	check_eq(troubles(1), 0);
+	check_eq(fault_states(1), 0);
 	/* each time once */
 	check_eq(core.enabled[1], 4 * MS);
 	check_eq(core.running[1][NV50_PCOUNTER_GPU_IDLE], 4 * MS);
@@ -862,8 +862,8 @@ static void who_joins_a_silent_record_has_no_time_of_before(void)
 	check_eq(core.running[1][NV50_PCOUNTER_GEOM_PRIMITIVE_IN_COUNT], MS);
 	check_eq(core.running[2][NV50_PCOUNTER_ROP_BUSY], 5 * MS + 1000);
 	/* what the others have not read of the domain that was set up twice */
-	check_eq(troubles(1), LOST);
-	check_eq(troubles(3) | troubles(2), 0);
+	check_eq(fault_states(1), LOST);
+	check_eq(fault_states(3) | fault_states(2), 0);
 	finish();
 }
 
@@ -927,7 +927,7 @@ static void a_selection_leaves_other_domains_alone(void)
 		check_eq(core.cycles[1], 2 * MS + 1000);
 		check_eq(core.last.flags, DRM_PERFCTR_SAMPLE_ERROR);
 		check_eq(core.last.lost_ns, 0);
-		check_eq(troubles(1), 0);
+		check_eq(fault_states(1), 0);
 		pass(MS);
 		check_eq(collect(), 0);
 		check_eq(core.last.flags, 0);

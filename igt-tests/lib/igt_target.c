@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "minigt.h"
-#include "igt_fragile.h"
+#include "igt_target.h"
 #include "igt_sys.h"
 
 #define MS 1000000ull
@@ -26,13 +26,13 @@ static unsigned int fault_count;
 static char pmu_names[MAX_PMUS][FAULT_NAME_BYTES];
 static unsigned int pmu_count;
 
-int igt_fragile_debugfs(const struct igt_fragile *d, const char *file, const char *text)
+int igt_target_debugfs(const struct igt_target *d, const char *file, const char *text)
 {
 	return igt_vsoc_debugfs_try(&d->dev, file, text);
 }
 
 /* the first number in a debugfs file, or @missing */
-static long long debugfs_number(const struct igt_fragile *d, const char *file, long long missing)
+static long long debugfs_number(const struct igt_target *d, const char *file, long long missing)
 {
 	char path[128];
 	FILE *f;
@@ -47,17 +47,17 @@ static long long debugfs_number(const struct igt_fragile *d, const char *file, l
 	return missing;
 }
 
-uint64_t igt_fragile_troubles(const struct igt_fragile *d)
+uint64_t igt_target_fault_epoch(const struct igt_target *d)
 {
 	long long hits = debugfs_number(d, "fault_hits", MISSING);
 	uint64_t resets;
 
 	if (hits < 0 || !igt_vsoc_try_firmware(&d->dev, "resets", &resets))
-		return IGT_FRAGILE_UNKNOWN;
+		return IGT_TARGET_EPOCH_UNKNOWN;
 	return hits + resets;
 }
 
-int igt_fragile_power(const struct igt_fragile *d, const char *how)
+int igt_target_power(const struct igt_target *d, const char *how)
 {
 	return igt_vsoc_power_try(d->number, how);
 }
@@ -68,7 +68,7 @@ static int by_name(const void *a, const void *b)
 }
 
 /* what the device can fail at, in an order that does not depend on the directory's */
-static void find_faults(const struct igt_fragile *d)
+static void find_faults(const struct igt_target *d)
 {
 	char path[96];
 	struct dirent *e;
@@ -90,7 +90,7 @@ static void find_faults(const struct igt_fragile *d)
 	qsort(fault_names, fault_count, sizeof(fault_names[0]), by_name);
 }
 
-static void find_pmus(const struct igt_fragile *d)
+static void find_pmus(const struct igt_target *d)
 {
 	char path[96], line[512];
 	FILE *f;
@@ -107,7 +107,7 @@ static void find_pmus(const struct igt_fragile *d)
 }
 
 /* true if that is because the device has gone, which only a fault of the second one does */
-bool igt_fragile_is_gone(struct igt_fragile *d, int ret)
+bool igt_target_is_gone(struct igt_target *d, int ret)
 {
 	if (ret != -ENODEV || !d->number)
 		return false;
@@ -117,7 +117,7 @@ bool igt_fragile_is_gone(struct igt_fragile *d, int ret)
 }
 
 /* the fault does not happen from now on */
-unsigned int igt_fragile_disarm_one(struct igt_fragile *d, const char *fault)
+unsigned int igt_target_disarm_one(struct igt_target *d, const char *fault)
 {
 	unsigned int permille, times, hits = 0;
 	char path[128];
@@ -129,59 +129,59 @@ unsigned int igt_fragile_disarm_one(struct igt_fragile *d, const char *fault)
 		hits = 0;
 	if (f)
 		fclose(f);
-	igt_fragile_debugfs(d, fault, "0");
+	igt_target_debugfs(d, fault, "0");
 	d->hits += hits;
 	return hits;
 }
 
 /* a fault is about to take it: nothing that comes then is a surprise any more */
-static void await_gone(struct igt_fragile *d)
+static void await_gone(struct igt_target *d)
 {
 	uint64_t t0 = igt_raw_ns();
 
 	while (debugfs_number(d, "idle", MISSING) != MISSING) {
-		igt_assert_f(igt_raw_ns() - t0 < IGT_FRAGILE_PATIENCE_NS,
+		igt_assert_f(igt_raw_ns() - t0 < IGT_TARGET_PATIENCE_NS,
 			     "the device is still there after %llu ms\n",
-			     IGT_FRAGILE_PATIENCE_NS / MS);
+			     IGT_TARGET_PATIENCE_NS / MS);
 		usleep(500);
 	}
 	d->gone = true;
 }
 
 /* what counts something when a sample is taken: the truth of a session's end would be of before */
-void igt_fragile_disarm_counting(struct igt_fragile *d)
+void igt_target_disarm_counting(struct igt_target *d)
 {
-	igt_fragile_disarm_one(d, "fail_saturation");
-	igt_fragile_disarm_one(d, "fail_power_loss_mid_sample");
+	igt_target_disarm_one(d, "fail_saturation");
+	igt_target_disarm_one(d, "fail_power_loss_mid_sample");
 }
 
-void igt_fragile_disarm(struct igt_fragile *d)
+void igt_target_disarm(struct igt_target *d)
 {
 	bool unplugged = false;
 
 	if (!d->armed)
 		return;
 	for (unsigned int i = 0; i < fault_count; i++)
-		unplugged |= igt_fragile_disarm_one(d, fault_names[i]) &&
+		unplugged |= igt_target_disarm_one(d, fault_names[i]) &&
 			     !strcmp(fault_names[i], "fail_unplug_in_request");
 	if (unplugged)
 		await_gone(d);
 	/* PMUs do not come back by themselves; those that are there say so */
 	for (unsigned int i = 0; d->pmus_armed && i < pmu_count; i++)
-		igt_fragile_debugfs(d, "pmu_plug", pmu_names[i]);
+		igt_target_debugfs(d, "pmu_plug", pmu_names[i]);
 	d->pmus_armed = false;
 	d->armed = false;
 }
 
-void igt_fragile_wait_job(struct igt_fragile *d, int fd, uint64_t job)
+void igt_target_wait_job(struct igt_target *d, int fd, uint64_t job)
 {
-	struct drm_vsoc_wait wait = { .job_id = job, .timeout_ns = IGT_FRAGILE_PATIENCE_NS };
+	struct drm_vsoc_wait wait = { .job_id = job, .timeout_ns = IGT_TARGET_PATIENCE_NS };
 	int ret;
 
 	do {
 		ret = igt_perfctr_ioctl(fd, DRM_IOCTL_VSOC_WAIT, &wait);
 	} while (ret == -EINTR);
-	if (igt_fragile_is_gone(d, ret))
+	if (igt_target_is_gone(d, ret))
 		return;
 	igt_assert_f(!ret, "WAIT for job %llu: %d\n", (unsigned long long)job, ret);
 	igt_assert_f(!wait.status || wait.status == -ECANCELED || wait.status == -EIO,
@@ -192,20 +192,20 @@ void igt_fragile_wait_job(struct igt_fragile *d, int fd, uint64_t job)
  * Nothing runs, nothing will, and no power transition is to come, so that the truth stands still;
  * only saturation is counted when a sample is taken. False: the device has gone.
  */
-bool igt_fragile_quiesce(struct igt_fragile *d)
+bool igt_target_quiesce(struct igt_target *d)
 {
 	uint64_t t0 = igt_raw_ns();
 
 	for (unsigned int i = 0; i < d->job_count && !d->gone; i++)
-		igt_fragile_wait_job(d, d->dev.fd, d->jobs[i]);
+		igt_target_wait_job(d, d->dev.fd, d->jobs[i]);
 	d->job_count = 0;
 	if (d->gone)
 		return false;
-	igt_fragile_power(d, "on");
+	igt_target_power(d, "on");
 	/* also what other files have submitted */
 	while (debugfs_number(d, "idle", 1) != 1) {
-		igt_assert_f(igt_raw_ns() - t0 < IGT_FRAGILE_PATIENCE_NS,
-			     "the GPU is not idle after %llu ms\n", IGT_FRAGILE_PATIENCE_NS / MS);
+		igt_assert_f(igt_raw_ns() - t0 < IGT_TARGET_PATIENCE_NS,
+			     "the GPU is not idle after %llu ms\n", IGT_TARGET_PATIENCE_NS / MS);
 		usleep(500);
 	}
 	/* the status of a device that the last fault took */
@@ -216,19 +216,19 @@ bool igt_fragile_quiesce(struct igt_fragile *d)
 	return !d->gone;
 }
 
-void igt_fragile_find(const struct igt_fragile *d)
+void igt_target_find(const struct igt_target *d)
 {
 	find_faults(d);
 	find_pmus(d);
 }
 
-const char *igt_fragile_fault(uint32_t n)
+const char *igt_target_fault(uint32_t n)
 {
 	igt_assert_lt(0, fault_count);
 	return fault_names[n % fault_count];
 }
 
-unsigned int igt_fragile_fault_count(void)
+unsigned int igt_target_fault_count(void)
 {
 	return fault_count;
 }

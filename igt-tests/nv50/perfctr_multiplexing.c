@@ -315,7 +315,7 @@ static const char *const shared[] = { "shader_busy", "sm_cta_launched" };
 /* the last one is what is left over at the end of a command */
 enum { NAMES = sizeof(names) / sizeof(names[0]), STEADY_NAMES = NAMES - 1 };
 
-static void turns_steady(void)
+static void multiplexed_steady(void)
 {
 	struct drm_vsoc_command steady = { 0 };
 
@@ -328,7 +328,7 @@ static void turns_steady(void)
 	assert_steady_is_scaled(names, STEADY_NAMES, &steady);
 }
 
-static void turns_random_requests(void)
+static void multiplexed_random_requests(void)
 {
 	struct igt_chance chance = { .seed = request_seed() };
 
@@ -352,7 +352,7 @@ static void shared_multiplexer_steady(void)
 	assert_steady_is_scaled(shared, 2, &steady);
 }
 
-static void turns(void)
+static void multiplexed(void)
 {
 	struct igt_perfctr_session s;
 	uint64_t longest = 0, last = 0, sum = 0, enabled, least = ~0ull, most = 0;
@@ -541,20 +541,20 @@ static void turn_tests(void)
 	igt_describe(
 		"of steady work scaled counts are the truth, but for what the two ends of each "
 		"turn cut");
-	igt_nv50_subtest("turns-steady") turns_steady();
+	igt_nv50_subtest("multiplexed-steady") multiplexed_steady();
 	igt_describe("of work that has nothing to do with the turns they are near it");
-	igt_nv50_subtest("turns-random")
+	igt_nv50_subtest("multiplexed-random")
 	{
 		assert_random_is_scaled(names, STEADY_NAMES);
 	}
 	igt_describe("so are those of any counters, PCOUNTER's and MP's, of any number");
-	igt_nv50_subtest("turns-random-requests") turns_random_requests();
+	igt_nv50_subtest("multiplexed-random-requests") multiplexed_random_requests();
 	igt_describe("scaled counts of PCOUNTER and MP counters that take turns are the truth");
 	igt_nv50_subtest("shared-multiplexer-steady") shared_multiplexer_steady();
 
 	/* Covers: DRM_PERFCTR_FORMAT_RUNNING_TIMES, drm_perfctr_running_times */
 	igt_describe("counters that conflict take turns; times add up, turns are fair");
-	igt_nv50_subtest("turns") turns();
+	igt_nv50_subtest("multiplexed") multiplexed();
 	igt_describe(
 		"a session that joins makes another one share, and gives all back when it ends");
 	igt_nv50_subtest("join-and-leave") join_and_leave();
