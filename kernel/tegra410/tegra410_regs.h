@@ -2,7 +2,7 @@
 /*
  * Registers of the Tegra410 uncore PMUs.
  *
- * The only thing that the drivers and the register models (kernel/vsoc/soc_*)
+ * The only thing that the drivers and the register models (kernel/vsoc/fabric/)
  * share. All registers are reached through one regmap per PMU with 32-bit
  * values: window << TEGRA410_WINDOW_SHIFT | offset. A window is one memory
  * resource of the device. Registers of 64 bits are pairs, low word first.

@@ -17,9 +17,9 @@
 #include <linux/workqueue.h>
 #include <drm/drm_device.h>
 #include <drm/drm_perfctr.h>
-#include "vsoc_fabric.h"
-#include "vsoc_nv50.h"
-#include "vsoc_rules.h"
+#include "fabric/vsoc_fabric.h"
+#include "nv50/vsoc_nv50.h"
+#include "engine/vsoc_rules.h"
 
 struct csf_perfctr;
 struct vsoc_account;

@@ -3,4 +3,4 @@
  * csf_sample.c as a part of this module, with the core's functions replaced.
  */
 #include "kunit_csf.h"
-#include "../../csf/csf_sample.c"
+#include "../../source/csf/csf_sample.c"

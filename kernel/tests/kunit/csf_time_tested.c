@@ -3,4 +3,4 @@
  * csf_time.c as a part of this module, with the core's functions replaced.
  */
 #include "kunit_csf.h"
-#include "../../csf/csf_time.c"
+#include "../../source/csf/csf_time.c"

@@ -9,7 +9,7 @@
 #include <linux/types.h>
 #include "nv50_counters.h"
 #include "pm_model.h"
-#include "vsoc_rules.h"
+#include "engine/vsoc_rules.h"
 
 /* things that happen, in clocks of their domain or in units */
 enum nv50_activity {

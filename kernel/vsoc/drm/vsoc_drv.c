@@ -21,13 +21,13 @@
 #include <drm/perfctr_nv50.h>
 
 #include "compat.h"
-#include "csf/csf_perfctr.h"
+#include "source/csf/csf_perfctr.h"
 #include "vsoc.h"
 #include "vsoc_devices.h"
 #include "vsoc_fault.h"
 #include "vsoc_job.h"
 #include "vsoc_log.h"
-#include "vsoc_nv50.h"
+#include "nv50/vsoc_nv50.h"
 
 #define VSOC_GPU_ID		0x765350c0ULL
 #define GET_INFO_MAX_BYTES	4096

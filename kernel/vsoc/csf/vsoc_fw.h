@@ -13,7 +13,7 @@
 #include <asm/barrier.h>
 #include <asm/byteorder.h>
 
-#include "csf/csf_layout.h"
+#include "source/csf/csf_layout.h"
 #include "vsoc.h"
 #include "vsoc_log.h"
 

@@ -16,7 +16,7 @@
 #include <linux/string.h>
 #include <linux/workqueue.h>
 
-#include "csf/csf_perfctr.h"
+#include "source/csf/csf_perfctr.h"
 #include "vsoc.h"
 #include "vsoc_devices.h"
 

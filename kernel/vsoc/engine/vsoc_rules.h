@@ -9,7 +9,7 @@
 #include <linux/bits.h>
 #include <linux/types.h>
 #include <drm/vsoc_drm.h>
-#include "vsoc_fabric.h"
+#include "fabric/vsoc_fabric.h"
 #include "vsoc_listing.h"
 
 #define VSOC_MAX_L2_SLICES	16

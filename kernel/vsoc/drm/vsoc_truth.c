@@ -10,7 +10,7 @@
 #include <drm/perfctr_drm.h>
 
 #include "vsoc.h"
-#include "vsoc_account.h"
+#include "engine/vsoc_account.h"
 #include "vsoc_counters.h"
 
 #define ACCOUNT_NAME_BYTES	40

@@ -7,7 +7,7 @@
 #define _PM_MODEL_H_
 
 #include <linux/types.h>
-#include "pcounter/pcounter_hw.h"
+#include "source/pcounter/pcounter_hw.h"
 
 #define PM_WORDS (PCOUNTER_SIGNALS / 64)
 

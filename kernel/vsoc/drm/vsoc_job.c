@@ -18,8 +18,8 @@
 #include <drm/drm_print.h>
 
 #include "vsoc.h"
-#include "vsoc_account.h"
-#include "vsoc_engine.h"
+#include "engine/vsoc_account.h"
+#include "engine/vsoc_engine.h"
 #include "vsoc_fault.h"
 #include "vsoc_job.h"
 

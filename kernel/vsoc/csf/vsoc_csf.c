@@ -7,8 +7,8 @@
 #include <linux/ktime.h>
 #include <linux/vmalloc.h>
 
-#include "csf/csf_layout.h"
-#include "csf/csf_perfctr.h"
+#include "source/csf/csf_layout.h"
+#include "source/csf/csf_perfctr.h"
 #include "vsoc.h"
 #include "vsoc_counters.h"
 

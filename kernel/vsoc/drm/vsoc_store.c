@@ -13,7 +13,7 @@
 
 #include "compat.h"
 #include "vsoc.h"
-#include "vsoc_engine.h"
+#include "engine/vsoc_engine.h"
 #include "vsoc_job.h"
 
 #define MAX_BO_BYTES	SZ_1M

@@ -9,7 +9,7 @@
 
 #include <linux/types.h>
 #include "pm_model.h"
-#include "vsoc_rules.h"
+#include "engine/vsoc_rules.h"
 
 /**
  * struct nv50_mp_context - the MP counters as a context sees them, while it does not run

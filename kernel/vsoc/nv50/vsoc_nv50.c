@@ -16,9 +16,9 @@
 
 #include "nv50_mp.h"
 #include "nv50_wires.h"
-#include "pcounter/pcounter_perfctr.h"
+#include "source/pcounter/pcounter_perfctr.h"
 #include "vsoc.h"
-#include "vsoc_engine.h"
+#include "engine/vsoc_engine.h"
 #include "vsoc_fault.h"
 #include "vsoc_nv50.h"
 

@@ -9,7 +9,7 @@
 #include <linux/uaccess.h>
 #include <drm/drm_print.h>
 
-#include "nv50_mp.h"
+#include "nv50/nv50_mp.h"
 #include "vsoc.h"
 #include "vsoc_job.h"
 

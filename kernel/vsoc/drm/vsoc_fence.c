@@ -7,7 +7,7 @@
 #include <linux/module.h>
 #include <linux/slab.h>
 
-#include "vsoc_engine.h"
+#include "engine/vsoc_engine.h"
 
 struct vsoc_fence {
 	struct dma_fence base;
