@@ -6,6 +6,7 @@
 #include <linux/err.h>
 #include <linux/ktime.h>
 #include <linux/math64.h>
+#include <linux/module.h>
 #include <linux/seq_file.h>
 #include <linux/string.h>
 #include <drm/drm_managed.h>
@@ -1072,6 +1073,7 @@ struct pcounter *drmm_pcounter_create(struct drm_device *drm, struct drm_perfctr
 	ret = drm_perfctr_add_source(pc, &p->source);
 	return ret ? ERR_PTR(ret) : p;
 }
+EXPORT_SYMBOL_GPL(drmm_pcounter_create);
 
 /**
  * pcounter_show() - how the hardware is read now, and how often it was, for debugfs
@@ -1088,3 +1090,7 @@ void pcounter_show(struct pcounter *p, struct seq_file *m)
 	seq_printf(m, "refused %llu\n", READ_ONCE(p->stats.refused));
 	seq_printf(m, "saturated %llu\n", READ_ONCE(p->stats.saturated));
 }
+EXPORT_SYMBOL_GPL(pcounter_show);
+
+MODULE_DESCRIPTION("PCOUNTER and MP counters of NVIDIA's nv50 family");
+MODULE_LICENSE("GPL");
