@@ -5,9 +5,9 @@
 usage: vm/arm64.py fetch        make them available
        vm/arm64.py env          shell assignments for a cross build: CC, PKG_CONFIG_*, ...
 
-Nothing is installed for it: arm64 packages come through an apt of our own, which knows the archives of this machine's
-apt and nothing else, and are only unpacked. The cross compiler is unpacked too: as a package it would push out gcc-multilib,
-which the 32-bit tests need.
+Nothing is installed. A private apt, which uses the archives of this machine's apt, downloads the
+arm64 packages, and they are only unpacked. The cross compiler is unpacked too: installing it would
+remove gcc-multilib, which the 32-bit tests need.
 """
 
 import contextlib
@@ -20,8 +20,7 @@ import subprocess
 import sys
 import tempfile
 
-import kernel_cache
-from kernel_cache import Kernel, KernelError, note, run
+from debian_kernels import Kernel, KernelError, cache_dir, find_debian, lock, note, run
 
 NAME = "arm64"
 TRIPLE = "aarch64-linux-gnu"
@@ -36,12 +35,12 @@ GCC = f"usr/bin/{TRIPLE}-gcc-12"
 
 def base_dir():
     key = hashlib.sha256(" ".join(ROOT_PACKAGES + CROSS_PACKAGES + [amd64_release()]).encode()).hexdigest()[:12]
-    return os.path.join(kernel_cache.cache_dir(), f"arm64-{key}")
+    return os.path.join(cache_dir(), f"arm64-{key}")
 
 
 def amd64_release():
     """The same release for both: the architecture-independent headers are those that are installed."""
-    return kernel_cache.find_debian("6.12").kver.removesuffix("-amd64")
+    return find_debian("6.12").kver.removesuffix("-amd64")
 
 
 class Apt:
@@ -141,7 +140,7 @@ def make(final):
 
 def fetch():
     final = base_dir()
-    with kernel_cache.lock(NAME):
+    with lock(NAME):
         if not os.path.exists(os.path.join(final, ".complete")):
             make(final)
     return final
