@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * Many sessions, processes that come and go, and who may count.
+ * Many sessions, processes that start and end, and permissions.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -32,7 +32,7 @@ static struct igt_perfctr_device dev;
 static struct igt_vsoc_truth before, after;
 static struct igt_perfctr_session many[SESSIONS];
 
-/* work, STOP, and compare with the truth since @before */
+/* do work, STOP, and compare with the truth since @before */
 static void finish_conserved(struct igt_perfctr_session *s)
 {
 	igt_vsoc_work(&dev, 3);
@@ -48,7 +48,7 @@ static void start_many(void)
 
 		igt_perfctr_session_init(s, &dev);
 		s->setup.slots = 1u << i % 6;
-		/* manual, and periods from 2 ms on that do not divide each other */
+		/* manual, or periods from 2 ms on that are no multiples of each other */
 		s->setup.period_ns = i % 3 ? 2 * MS + i * 137000 : 0;
 		s->setup.request_count = 1 + i % s->setup.request_count;
 		for (unsigned int r = 0; r < s->setup.request_count; r++) {
@@ -66,8 +66,8 @@ static void start_many(void)
 
 static void many_tests(void)
 {
-	igt_describe("64 sessions with different masks and periods each see the whole truth, "
-		     "in whatever order they end");
+	igt_describe("64 sessions with different masks and periods each see all counts, in "
+		     "whatever order they end");
 	igt_subtest("many-sessions")
 	{
 		start_many();
@@ -76,7 +76,7 @@ static void many_tests(void)
 			for (unsigned int i = n; i < SESSIONS; i += 4)
 				igt_perfctr_drain(&many[i]);
 		}
-		/* no job runs: whenever a session stops, it has all of them */
+		/* no job runs, so whichever session stops has all counts */
 		igt_vsoc_truth(&dev, &after);
 		for (unsigned int i = 0; i < SESSIONS; i++) {
 			struct igt_perfctr_session *s = &many[i * 37 % SESSIONS];
@@ -87,7 +87,7 @@ static void many_tests(void)
 			igt_perfctr_session_fini(s);
 		}
 	}
-	igt_describe("sessions that are torn down while active disturb none of the others");
+	igt_describe("tearing down active sessions disturbs no other session");
 	igt_subtest("many-torn-down")
 	{
 		start_many();
@@ -128,7 +128,7 @@ static void many_tests(void)
 
 enum end { END_KILL, END_EXEC, END_EXIT };
 
-/* users of a module: open files, rings, events of its PMUs */
+/* users of a module: open files, rings, perf events of its PMUs */
 static int module_users(const char *module)
 {
 	char path[64];
@@ -146,7 +146,7 @@ static void count_users(int users[MODULES])
 		users[i] = module_users(modules[i]);
 }
 
-/* what another thread gives back is given back soon */
+/* another thread releases them; wait for it */
 static void wait_until_free(const int users[MODULES])
 {
 	for (unsigned int i = 0; i < MODULES; i++) {
@@ -167,7 +167,7 @@ static void set_up_and_end(enum end end, int told)
 	struct igt_perfctr_device mine;
 
 	igt_perfctr_reopen(&mine, &dev);
-	/* 20 rounds of 60 are more sessions than users have together */
+	/* 20 rounds of 60 are more sessions than all users may have together */
 	for (unsigned int i = 0; i < 60; i++) {
 		igt_perfctr_session_init(&many[0], &mine);
 		many[0].setup.request_count = 1;
@@ -190,8 +190,8 @@ static void set_up_and_end(enum end end, int told)
 }
 
 /*
- * A child with many active sessions ends, and with it their rings, events of PMUs, and what kept
- * the GPU awake; whatever it left would add up.
+ * A child with many active sessions ends. Its rings, its perf events and its KEEP_AWAKE must go
+ * with it; repeated rounds would exhaust them otherwise.
  */
 static void child_ends(enum end end)
 {
@@ -216,7 +216,6 @@ static void child_ends(enum end end)
 		igt_assert_eq(read(pipes[0], &byte, 1), 1);
 		close(pipes[0]);
 		if (end == END_KILL) {
-			/* it has what it leaves */
 			for (unsigned int i = 0; i < MODULES; i++)
 				if (users[i] >= 0)
 					igt_assert_lt(users[i], module_users(modules[i]));
@@ -238,12 +237,12 @@ static void process_tests(void)
 {
 	igt_describe("a killed process leaves nothing behind");
 	igt_subtest("process-killed") child_ends(END_KILL);
-	igt_describe("exec ends the sessions of a file that is closed by it");
+	igt_describe("exec ends the sessions of a close-on-exec file");
 	igt_subtest("process-exec") child_ends(END_EXEC);
 	igt_describe("a process that exits without cleaning up leaves nothing behind");
 	igt_subtest("process-exit") child_ends(END_EXIT);
 
-	igt_describe("a forked child that closes its copy of the file ends nothing");
+	igt_describe("a forked child that closes its copy of the file ends no session");
 	igt_subtest("fork-close")
 	{
 		struct igt_perfctr_session s;
@@ -256,7 +255,7 @@ static void process_tests(void)
 		finish_conserved(&s);
 		igt_perfctr_session_fini(&s);
 	}
-	igt_describe("a session goes on with the duplicate of a closed descriptor");
+	igt_describe("a session continues with the duplicate of a closed descriptor");
 	igt_subtest("dup-close")
 	{
 		struct igt_perfctr_device mine;
@@ -274,7 +273,7 @@ static void process_tests(void)
 		igt_perfctr_session_fini(&s);
 		igt_perfctr_close(&mine);
 	}
-	igt_describe("unmapping and closing the ring while active stops nothing");
+	igt_describe("unmapping and closing the ring of an active session stops nothing");
 	igt_subtest("munmap-active")
 	{
 		struct igt_perfctr_session s;
@@ -344,7 +343,7 @@ static void *race(void *arg)
 		default:
 			ret = igt_perfctr_control(dev.fd, DRM_PERFCTR_CMD_SAMPLE, &handle, &tag, 8);
 		}
-		/* what the header allows here, and nothing else; dead: torn down meanwhile */
+		/* errors that the header allows here; -ENOENT if another thread tore it down */
 		if (ret && ret != -ENOENT && ret != -EALREADY && ret != -ENOTCONN &&
 		    ret != -ENOSPC && ret != -ENODEV)
 			raced_bad = ret;
@@ -369,13 +368,13 @@ static void race_tests(void)
 					       (void *)(round * 3 + i + 1));
 			for (unsigned int i = 0; i < 3; i++)
 				pthread_join(threads[i], NULL);
-			igt_perfctr_teardown(&s); /* one of them may have done it */
+			igt_perfctr_teardown(&s); /* another thread may have done it */
 			s.handle = 0;
 			igt_perfctr_session_fini(&s);
 		}
 		igt_assert_eq(raced_bad, 0);
 	}
-	igt_describe("opening, counting and closing in four processes at once works");
+	igt_describe("open, count and close in four processes at once");
 	igt_subtest("stress-open-close")
 	{
 		igt_fork(child, 4)
@@ -412,7 +411,7 @@ static int try_period(uint64_t period_ns)
 	return ret;
 }
 
-/* what a kernel without perf events says to everybody */
+/* what a kernel without perf events returns to everybody */
 static int generic_or(int otherwise)
 {
 	return dev.info.features & DRM_PERFCTR_FEATURE_PMU ? otherwise : -EOPNOTSUPP;
@@ -480,7 +479,7 @@ static void permission_namespace(void)
 	igt_fork(child, 1)
 	{
 		igt_drop_to(IGT_NOBODY, 0);
-		/* all capabilities there */
+		/* all capabilities */
 		igt_assert_eq(unshare(CLONE_NEWUSER), 0);
 		igt_assert_eq(try_period(0), -EACCES);
 		igt_assert_eq(try_generic(), -EACCES);
@@ -596,7 +595,10 @@ static void permission_fd_passed(void)
 		struct igt_perfctr_session s;
 		struct igt_perfctr_device mine = dev;
 
-		/* handle, sizes and mappings come by fork; the file by the socket */
+		/*
+		 * handle, sizes and mappings are inherited by fork; the file comes through the
+		 * socket
+		 */
 		igt_assert_eq(recv(sockets[1], &s, sizeof(s), MSG_WAITALL), (int)sizeof(s));
 		igt_drop_to(IGT_NOBODY, 0);
 		close(dev.fd);
@@ -635,26 +637,28 @@ static void permission_tests(void)
 	/* Covers: setup -EACCES */
 	igt_describe("CAP_PERFMON alone is enough for everything");
 	igt_subtest("permission-cap-perfmon") permission_cap_perfmon();
-	igt_describe("CAP_PERFMON inside a user namespace is no right to anything: -EACCES");
+	igt_describe("CAP_PERFMON in a user namespace grants nothing: -EACCES");
 	igt_subtest("permission-namespace") permission_namespace();
 	/* Covers: setup -EACCES */
-	igt_describe("CAP_SYS_ADMIN includes CAP_PERFMON, as everywhere in the kernel");
+	igt_describe("CAP_SYS_ADMIN includes CAP_PERFMON");
 	igt_subtest("permission-cap-sys-admin") permission_cap_sys_admin();
-	igt_describe("what exists may be asked without any right");
+	igt_describe("QUERY needs no capability");
 	igt_subtest("permission-query") permission_query();
 	/* Covers: setup -EPERM */
-	igt_describe("paranoid=0 opens GPU counters to everybody, with a limited rate");
+	igt_describe("paranoid=0 opens GPU counters to every user, with a limited rate");
 	igt_subtest("permission-paranoid") permission_paranoid();
 	/* Covers: setup -EOPNOTSUPP */
-	igt_describe("paranoid=0 does not open other PMUs: perf has its own policy");
+	igt_describe("paranoid=0 does not open other PMUs: perf has a policy of its own");
 	igt_subtest("permission-generic-pmu") permission_generic_pmu();
 	/* Covers: setup -EACCES */
-	igt_describe("SoC blocks need perf's leave too, and without it the error says so");
+	igt_describe("SoC blocks need permission from perf too: -EACCES without it");
 	igt_subtest("permission-soc") permission_soc();
 	/* Covers: setup -EPERM */
-	igt_describe("the shortest period of others is root's to set, and the device reports it");
+	igt_describe("root sets the shortest period of unprivileged sessions, and QUERY reports "
+		     "it");
 	igt_subtest("permission-rate-sysctl") permission_rate_sysctl();
-	igt_describe("a session handed over by fd works for a process that could not make one");
+	igt_describe("a session whose file is passed on works in a process that could not create"
+		     " one");
 	igt_subtest("permission-fd-passed") permission_fd_passed();
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * What happens to the device: power, reset, time that is lost, unplug.
+ * Power, reset, lost time and unplug.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -22,10 +22,10 @@
 #include "igt_vsoc_device.h"
 #include "igt_sys.h"
 
-IGT_TEST_DESCRIPTION("Whatever happens to the device, the samples say so and do not lie");
+IGT_TEST_DESCRIPTION("Power, reset and unplug: the samples report each and stay correct");
 
 #define MS 1000000ull
-/* one wait for firmware may end by its deadline; nothing may take longer than a few of them */
+/* one wait for firmware may end by its deadline; allow a few of them */
 #define PATIENCE_NS 10000000000ull
 
 static struct igt_perfctr_device dev;
@@ -41,7 +41,7 @@ static void create(struct igt_perfctr_session *s, uint32_t flags, uint64_t perio
 	igt_perfctr_session_create(s);
 }
 
-/* of samples that nobody asked for */
+/* of automatic samples */
 #define START_DATA 0x5eedu
 
 static void begin(struct igt_perfctr_session *s)
@@ -75,7 +75,7 @@ static void power_suspended(void)
 	igt_perfctr_drain(&s);
 	igt_assert(s.last.flags & DRM_PERFCTR_SAMPLE_SUSPENDED);
 	igt_assert_eq_u64(s.lost_ns, 0);
-	/* the whole span of one, the beginning of the next */
+	/* the whole span of one sample, the start of the next */
 	for (unsigned int i = 0; i < 2; i++) {
 		igt_assert_eq(igt_perfctr_sample(&s, 0), 0);
 		igt_perfctr_drain(&s);
@@ -97,7 +97,7 @@ static void power_keep_awake(void)
 	create(&s, DRM_PERFCTR_SETUP_KEEP_AWAKE, 0);
 	igt_vsoc_power(0, "auto");
 	igt_vsoc_await_power(0, "suspended");
-	/* START wakes it, which counts as a transition before the session */
+	/* START wakes it, which is a transition before the session */
 	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
 	igt_vsoc_truth(&dev, &before);
 	igt_assert(igt_vsoc_power_is(0, "active"));
@@ -184,7 +184,7 @@ static void automatic_overflow(void)
 	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
 	igt_vsoc_debugfs(&dev, "fail_overflow", "1000 1");
 	igt_assert_eq(igt_perfctr_sample(&s, 0), 0);
-	/* the event of the overflow has the core collect */
+	/* the overflow event makes the core collect */
 	igt_sleep_ms(100);
 	igt_vsoc_debugfs(&dev, "fail_overflow", "0");
 	igt_assert_eq_u32(igt_perfctr_status(&s).flags, DRM_PERFCTR_STATUS_ACTIVE);
@@ -220,15 +220,15 @@ static void power_protected(void)
 static void power_tests(void)
 {
 	/* Covers: DRM_PERFCTR_SAMPLE_SUSPENDED */
-	igt_describe("an active session lets the GPU sleep, and its samples say that it did");
+	igt_describe("an active session lets the GPU suspend, and its samples have SUSPENDED");
 	igt_subtest("power-suspended") power_suspended();
 	/* Covers: DRM_PERFCTR_SETUP_KEEP_AWAKE */
 	igt_describe("KEEP_AWAKE keeps the GPU awake between START and STOP");
 	igt_subtest("power-keep-awake") power_keep_awake();
-	igt_describe("a session can be started while the GPU sleeps, and counts when it wakes");
+	igt_describe("a session can start while the GPU is suspended, and counts when it wakes");
 	igt_subtest("power-start-suspended") power_start_suspended();
 	/* Covers: DRM_PERFCTR_SAMPLE_SUSPENDED */
-	igt_describe("entering protected mode wakes a GPU that sleeps, and is counted");
+	igt_describe("entering protected mode wakes a suspended GPU, and is counted");
 	igt_subtest("power-protected-suspended") power_protected_suspended();
 	/*
 	 * Covers: DRM_PERFCTR_STATE_OFF, DRM_PERFCTR_SAMPLE_AUTOMATIC, DRM_PERFCTR_SETUP_AUTOMATIC
@@ -236,16 +236,16 @@ static void power_tests(void)
 	igt_describe("AUTOMATIC sessions get a sample for each transition of the cores");
 	igt_subtest("power-automatic") power_automatic();
 	/* Covers: DRM_PERFCTR_SAMPLE_AUTOMATIC */
-	igt_describe("what is no transition gives AUTOMATIC sessions no sample");
+	igt_describe("events that are no transition give AUTOMATIC sessions no sample");
 	igt_subtest("automatic-overflow") automatic_overflow();
 	/* Covers: DRM_PERFCTR_STATE_NORMAL, DRM_PERFCTR_STATE_PROTECTED */
-	igt_describe("protected mode is reported, and is a transition");
+	igt_describe("protected mode is reported as a state, and is a transition");
 	igt_subtest("power-protected") power_protected();
 }
 
 /* --- reset ---------------------------------------------------------------- */
 
-/* START of a user comes in the middle of a reset, and counts from its end on */
+/* START in the middle of a reset counts from the end of the reset on */
 static void start_in_reset(void)
 {
 	const uint64_t reset_ms = 400;
@@ -275,7 +275,7 @@ static void start_in_reset(void)
 	igt_perfctr_sysctl("paranoid", "1");
 }
 
-/* a work stops the hardware after STOP: a reset, or another START, may come before it */
+/* a worker stops the hardware after STOP: a reset or another START may run before it */
 static void reset_after_stop(void)
 {
 	for (unsigned int i = 0; i < 30; i++) {
@@ -300,7 +300,7 @@ static void reset_after_stop(void)
 static void reset_tests(void)
 {
 	/* Covers: DRM_PERFCTR_SAMPLE_RESET */
-	igt_describe("a reset is flagged in the sample that it falls into and counted by STATUS");
+	igt_describe("a reset is flagged in the sample of its span and counted by STATUS");
 	igt_subtest("reset-flagged")
 	{
 		struct igt_perfctr_session s;
@@ -322,8 +322,8 @@ static void reset_tests(void)
 		igt_assert_eq_u64(igt_perfctr_status(&s).lost_ns, s.lost_ns);
 		igt_perfctr_session_fini(&s);
 	}
-	igt_describe("hardware that does not start after a reset is tried again, for sessions that "
-		     "are there already");
+	igt_describe("hardware that does not start after a reset is restarted for existing "
+		     "sessions");
 	igt_subtest("reset-restart")
 	{
 		struct igt_perfctr_session s;
@@ -347,7 +347,7 @@ static void reset_tests(void)
 			igt_perfctr_drain(&s);
 		} while (s.last.flags & DRM_PERFCTR_SAMPLE_ERROR);
 		igt_assert_lte_u64(dead_ns, s.lost_ns);
-		/* from here on exactly */
+		/* exact from here on */
 		for (unsigned int b = 0; b < s.setup.block_count; b++)
 			memset(s.sums[b].value, 0, sizeof(s.sums[b].value));
 		igt_vsoc_truth(&dev, &before);
@@ -357,7 +357,7 @@ static void reset_tests(void)
 		igt_perfctr_session_fini(&s);
 	}
 	/* Covers: DRM_PERFCTR_SAMPLE_RESET */
-	igt_describe("after a reset counting goes on exactly");
+	igt_describe("after a reset, counting continues exactly");
 	igt_subtest("reset-goes-on")
 	{
 		struct igt_perfctr_session s;
@@ -375,15 +375,15 @@ static void reset_tests(void)
 		igt_assert(!(s.last.flags & DRM_PERFCTR_SAMPLE_RESET));
 		igt_perfctr_session_fini(&s);
 	}
-	igt_describe("sessions after a STOP and a reset right behind it count exactly");
+	igt_describe("sessions after a STOP and an immediate reset count exactly");
 	igt_subtest("reset-after-stop") reset_after_stop();
-	igt_describe("START of a user in the middle of a reset waits for its end, then counts");
+	igt_describe("START during a reset waits for its end, then counts");
 	igt_subtest("start-in-reset") start_in_reset();
 }
 
 /*
- * Counts may only differ from the truth where lost_ns or the block says so. ERROR alone is no
- * excuse: what could not be read comes with a later sample.
+ * Counts may differ from the truth only where lost_ns or the block's state reports it. ERROR alone
+ * is no excuse: a later sample has what could not be read.
  */
 static bool admits(const struct igt_perfctr_session *s, const struct igt_perfctr_sum *sum)
 {
@@ -409,7 +409,7 @@ static void assert_honest(const struct igt_perfctr_session *s)
 
 /* --- lost time ------------------------------------------------------------ */
 
-/* one session that samples all the time, beside one whose samples are long */
+/* one session samples all the time, beside one with long samples */
 struct beside {
 	struct igt_perfctr_session manual, periodic;
 };
@@ -428,7 +428,7 @@ static void drain_beside(struct beside *b)
 	igt_perfctr_drain(&b->periodic);
 }
 
-/* that neither tells more than its whole time is checked for each sample that is read */
+/* the drain checks that no sample has more lost_ns than its span */
 static void end_beside(struct beside *b, uint32_t flags, uint64_t lost_ns)
 {
 	igt_assert_eq(igt_perfctr_stop(&b->manual, 0), 0);
@@ -459,7 +459,7 @@ static void bind_again(void)
 	igt_assert(igt_perfctr_open(&dev, "vsoc"));
 }
 
-/* fall asleep while firmware does not answer, @awake_ns after a sample */
+/* suspend while firmware does not answer, @awake_ns after a sample */
 static void suspend_unread(const char *cores_on, uint64_t awake_ns)
 {
 	const uint32_t flags = DRM_PERFCTR_SAMPLE_ERROR | DRM_PERFCTR_SAMPLE_SUSPENDED;
@@ -490,12 +490,12 @@ static void suspend_unread(const char *cores_on, uint64_t awake_ns)
 	assert_honest(&s);
 	igt_assert_eq_u32(s.last.flags & flags, flags);
 	igt_assert_lte_u64(awake_ns + 1, s.last.lost_ns);
-	/* asleep it lost nothing */
+	/* suspended it lost nothing */
 	igt_assert_lte_u64(s.last.lost_ns + 500 * MS, s.last.end_ns - s.last.start_ns);
 	igt_perfctr_session_fini(&s);
 }
 
-/* Returns: false if the thread that resets was so late that little of the reset was over. */
+/* Returns false if the thread that resets ran so late that little of the reset was left. */
 static bool unplug_in_reset(bool sampling)
 {
 	const uint32_t flags = DRM_PERFCTR_SAMPLE_FINAL | DRM_PERFCTR_SAMPLE_UNPLUGGED |
@@ -518,7 +518,7 @@ static bool unplug_in_reset(bool sampling)
 	igt_assert_eq(pthread_join(thread, NULL), 0);
 	igt_assert_eq(igt_perfctr_drain(&s), 1);
 	igt_perfctr_drain(&periodic);
-	/* what follows needs the device, whatever this one finds */
+	/* the following steps need the device, whatever this one finds */
 	bind_again();
 	igt_info("%.1f ms and %.1f ms lost\n", s.lost_ns * 1e-6, periodic.lost_ns * 1e-6);
 	if (s.lost_ns < 200 * MS || (sampling && periodic.lost_ns < 200 * MS))
@@ -542,7 +542,7 @@ static void lost_reset(void)
 	igt_vsoc_debugfs(&dev, "reset", "1");
 	reset_ns = igt_raw_ns() - reset_ns;
 	igt_vsoc_debugfs(&dev, "reset_ms", "0");
-	/* and not for one that begins when it is over */
+	/* and not for one that begins after it */
 	create(&after_it, 0, 0);
 	igt_assert_eq(igt_perfctr_start(&after_it, 0), 0);
 	igt_assert_eq(igt_perfctr_sample(&b.manual, 0), 0);
@@ -557,14 +557,16 @@ static void lost_reset(void)
 	end_beside(&b, DRM_PERFCTR_SAMPLE_RESET, 300 * MS);
 	igt_assert_eq_u64(b.manual.last.lost_ns, 0);
 	igt_assert(!(b.manual.last.flags & DRM_PERFCTR_SAMPLE_RESET));
-	/* nor for more than the time since the sample before it */
+	/* nor more than the time since the previous sample */
 	igt_assert_lte_u64(b.periodic.lost_ns, reset_ns);
 	igt_assert_lte_u64(b.manual.lost_ns, reset_ns);
 }
 
 static void lost_suspend(void)
 {
-	/* with cores on, firmware takes a sample of its own when they go, which can be read */
+	/*
+	 * with cores on, firmware takes a sample of its own when they power off, which can be read
+	 */
 	suspend_unread("0x50005", 0);
 	suspend_unread("0x0", 200 * MS);
 }
@@ -575,7 +577,7 @@ static void lost_stop(void)
 
 	create(&s, 0, 0);
 	begin(&s);
-	/* nobody learns that firmware takes samples of its own until STOP */
+	/* nothing reads the samples of firmware before STOP */
 	igt_vsoc_debugfs(&dev, "fail_lost_irq", "1000");
 	igt_vsoc_debugfs(&dev, "cores_on", "0x1");
 	igt_vsoc_work(&dev, 0);
@@ -607,7 +609,7 @@ static void lost_resume(void)
 	igt_vsoc_work(&dev, 0);
 	igt_sleep_ms(300);
 	dead_ns = igt_raw_ns() - dead_ns;
-	/* until here, as collections try to start it again */
+	/* until here: each collection tries to start it again */
 	igt_vsoc_debugfs(&dev, "fail_no_ack", "0");
 	igt_vsoc_truth(&dev, &before);
 	igt_assert_eq(igt_perfctr_start(&other, 0), 0);
@@ -654,18 +656,17 @@ static void lost_unplug_in_reset(void)
 static void lost_tests(void)
 {
 	/* Covers: drm_perfctr_sample_header */
-	igt_describe("the time that a reset takes is lost for each session, however many sample in "
-		     "it");
+	igt_describe("a reset's duration is lost time for each session, however many sample in it");
 	igt_subtest("lost-reset") lost_reset();
-	igt_describe("counts that could not be read before the GPU fell asleep are lost");
+	igt_describe("counts that could not be read before suspend are lost");
 	igt_subtest("lost-suspend") lost_suspend();
-	igt_describe("counts that come too late for STOP are lost, also if some of them came");
+	igt_describe("counts that come too late for STOP are lost, even if some arrived");
 	igt_subtest("lost-stop") lost_stop();
-	igt_describe("a GPU that wakes up without counting loses all until it is started again");
+	igt_describe("a GPU that resumes without counting loses everything until it is restarted");
 	igt_subtest("lost-resume") lost_resume();
-	igt_describe("what a device does not count before it goes is lost");
+	igt_describe("what a device does not count before unplug is lost");
 	igt_subtest("lost-unplug") lost_unplug();
-	igt_describe("a reset that ends in an unplug is told, and all its time is lost");
+	igt_describe("a reset that ends in an unplug is reported, and all its time is lost");
 	igt_subtest("lost-unplug-in-reset") lost_unplug_in_reset();
 }
 
@@ -676,7 +677,7 @@ static void on_alarm(int signal)
 	(void)signal;
 }
 
-/* a session whose SAMPLE waits for firmware that never answers, over and over */
+/* a session whose SAMPLE waits for firmware that never answers, in a loop */
 static void *occupy(void *data)
 {
 	struct igt_perfctr_session *s = data;
@@ -715,7 +716,7 @@ static int interrupted_stop(struct igt_perfctr_session *s)
 	return igt_perfctr_stop(s, 0);
 }
 
-/* repeat @command until a signal finds it waiting: the lock may come first */
+/* repeat @command until a signal interrupts its wait; it may get the lock first */
 static bool is_interrupted(int (*command)(struct igt_perfctr_session *s),
 			   struct igt_perfctr_session *s, int otherwise)
 {
@@ -735,8 +736,8 @@ static bool is_interrupted(int (*command)(struct igt_perfctr_session *s),
 static void signal_tests(void)
 {
 	/* Covers: control -EINTR */
-	igt_describe(
-		"a signal ends the wait for another session's sample with -EINTR and no effect");
+	igt_describe("a signal ends the wait for another session's sample with -EINTR and "
+		     "without effect");
 	igt_subtest("interrupted")
 	{
 		const struct sigaction action = { .sa_handler = on_alarm };
@@ -756,7 +757,7 @@ static void signal_tests(void)
 		igt_assert_eq(pthread_create(&thread, NULL, occupy, &busy), 0);
 		igt_sleep_ms(20);
 
-		/* what would not change anything: as often as it takes */
+		/* commands that change nothing, so they can be repeated */
 		igt_assert(is_interrupted(test_only, &idle, 0));
 		igt_assert(is_interrupted(interrupted_stop, &idle, -EALREADY));
 		igt_assert(is_interrupted(interrupted_start, &active, -EALREADY));
@@ -768,7 +769,7 @@ static void signal_tests(void)
 		igt_vsoc_debugfs(&dev, "fail_delay_ms", "150");
 		igt_vsoc_settle(&dev);
 		igt_assert_eq(sigaction(SIGALRM, &old, NULL), 0);
-		/* all as it was */
+		/* nothing has changed */
 		igt_assert_eq(igt_perfctr_stop(&idle, 0), -EALREADY);
 		igt_assert_eq_u32(active.control->state, DRM_PERFCTR_RING_ACTIVE);
 		igt_assert_eq_u64(igt_perfctr_status(&active).insert_idx, 0);
@@ -793,7 +794,7 @@ static void *query_clocks(void *data)
 	return NULL;
 }
 
-/* whoever touches the pages, which are not there, waits for let_touch(), the kernel too */
+/* an access to the pages, the kernel's too, blocks until let_touch() */
 static int withhold(void *pages, size_t bytes)
 {
 	struct uffdio_api api = { .api = UFFD_API };
@@ -818,7 +819,7 @@ static void let_touch(int fd, void *pages, size_t bytes)
 	igt_assert_eq(ioctl(fd, UFFDIO_ZEROPAGE, &zeroes), 0);
 }
 
-/* QUERY stands still where it writes the first clock; before it asks for the second it is gone */
+/* QUERY blocks where it writes the first clock; the device goes before it asks for the second */
 static void unplug_in_query(void)
 {
 	const size_t bytes = sysconf(_SC_PAGESIZE);
@@ -857,8 +858,8 @@ static void unplug_in_query(void)
 static void unplug_tests(void)
 {
 	/* Covers: DRM_PERFCTR_SAMPLE_UNPLUGGED, query -ENODEV, control -ENODEV */
-	igt_describe("unplug delivers a final sample, kills the ring, wakes its reader; later "
-		     "commands are -ENODEV and closing is safe");
+	igt_describe("unplug delivers a final sample, sets the ring to DEAD and wakes its "
+		     "reader; later commands are -ENODEV and closing is safe");
 	igt_subtest("unplug-active")
 	{
 		struct drm_perfctr_query query = { .type = DRM_PERFCTR_QUERY_DEVICE };
@@ -906,11 +907,11 @@ static void unplug_tests(void)
 		end_conserved(&s);
 		igt_perfctr_session_fini(&s);
 	}
-	igt_describe("QUERY that waits for memory while its device goes asks the driver no more: "
-		     "-ENODEV");
+	igt_describe("QUERY that waits for memory during an unplug asks the driver nothing more:"
+		     " -ENODEV");
 	igt_subtest("unplug-in-query") unplug_in_query();
 	/* Covers: DRM_PERFCTR_SAMPLE_UNPLUGGED */
-	igt_describe("a file can be closed after its device is gone, again and again");
+	igt_describe("a file can be closed after its device is gone, repeatedly");
 	igt_subtest("unplug-close")
 	{
 		for (unsigned int i = 0; i < 5; i++) {

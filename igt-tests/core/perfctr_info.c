@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * What a device reports of itself is what its samples say, and totals are what happened.
+ * QUERY against the fields of samples, and totals against what happened.
  */
 #include <errno.h>
 #include <string.h>
@@ -12,11 +12,11 @@
 #include "igt_sys.h"
 #include "igt_vsoc.h"
 
-IGT_TEST_DESCRIPTION("QUERY, the words of samples and the totals agree with each other");
+IGT_TEST_DESCRIPTION("QUERY, the fields of samples and the totals agree with each other");
 
 /* of the virtual SoC with its CSF-style GPU */
 #define CLOCKS 3
-/* the core waits longer than that for firmware */
+/* longer than the core waits for firmware */
 #define NO_ANSWER_NS 50000000
 
 static struct igt_perfctr_device dev;
@@ -51,7 +51,7 @@ static const struct drm_perfctr_block_header *next_block(const struct drm_perfct
 		   (const void *)((const char *)h + h->header_size);
 }
 
-/* what a block of the GPU is called, wherever it is told */
+/* the clock of each GPU block type */
 static uint8_t clock_of(uint16_t type)
 {
 	switch (type) {
@@ -79,7 +79,7 @@ static void features(void)
 	igt_assert_eq_u32(dev.info.features, want);
 }
 
-/* 0 or what SETUP with a flag that needs a feature returns */
+/* 0, or the errno of SETUP with a flag that needs a feature */
 static int try_flag(const struct igt_perfctr_device *d, uint32_t flag)
 {
 	struct igt_perfctr_session s;
@@ -115,7 +115,7 @@ static void features_enforced(void)
 	igt_vsoc_go(&devices[1], 8);
 }
 
-/* a kernel without perf events */
+/* on a kernel without perf events */
 static void pmu_enforced(void)
 {
 	struct igt_perfctr_session s;
@@ -141,7 +141,7 @@ static void blocks_and_products(void)
 	}
 }
 
-/* blocks of every set that exists say which one they are of, and whose counters */
+/* blocks of each set have that set and its product */
 static void words_of_blocks(void)
 {
 	for (unsigned int set = 0; set < 32; set++) {
@@ -189,7 +189,7 @@ static void active_set(void)
 	igt_assert_eq_u32(now.info.active_set, DRM_PERFCTR_SET_PRIMARY);
 }
 
-/* cycles of each clock against the frequency that QUERY tells, of a GPU that stays awake */
+/* cycles of each clock against the frequency that QUERY reports, with the GPU awake */
 static void clock_cycles(void)
 {
 	struct drm_perfctr_clock_info clocks[CLOCKS];
@@ -244,7 +244,7 @@ static void frequencies(void)
 	}
 }
 
-/* PMUs are read first; then firmware does not hear, and is asked again after a while */
+/* PMUs are read first; then firmware does not answer, and is asked again later */
 static void capture(void)
 {
 	const struct drm_perfctr_block_header *b = NULL;
@@ -268,13 +268,13 @@ static void capture(void)
 		b = next_block(h, b);
 		which = b->format & DRM_PERFCTR_FORMAT_PMU_IDENTITY ? &pmu_ns : &gpu_ns;
 		igt_assert_lte(b->capture_ns, 0);
-		/* one collection, one time */
+		/* one collection has one time */
 		if (*which <= 0)
 			igt_assert_eq(b->capture_ns, *which);
 		*which = b->capture_ns;
 	}
 	igt_info("read before the sample's end: GPU %d ns, PMU %d ns\n", -gpu_ns, -pmu_ns);
-	/* the sample ends with what was read last */
+	/* the sample ends with the block that was read last */
 	igt_assert_eq(gpu_ns, 0);
 	igt_assert_lte(pmu_ns, -NO_ANSWER_NS);
 	pmu_at_ns = h->end_ns + pmu_ns;
@@ -285,7 +285,7 @@ static void capture(void)
 	igt_perfctr_session_fini(&s);
 }
 
-/* the totals of STATUS and of the control area are those of the samples, and not zero */
+/* totals of STATUS and of the control area equal those of the samples and are not zero */
 static void totals(void)
 {
 	unsigned int errors = 0, overflows = 0, resets = 0;
@@ -331,7 +331,8 @@ int igt_main()
 	{
 		igt_require_f(igt_perfctr_open(&dev, "vsoc"), "no virtual SoC\n");
 	}
-	igt_describe("features are those that the virtual SoC has, PMUs where the kernel has perf");
+	igt_describe("features are those of the virtual SoC, FEATURE_PMU where the kernel has "
+		     "perf");
 	igt_subtest("features") features();
 	/*
 	 * Covers: DRM_PERFCTR_FEATURE_PERIODIC, DRM_PERFCTR_FEATURE_STATES,
@@ -341,24 +342,23 @@ int igt_main()
 	igt_describe("a SETUP flag is -EOPNOTSUPP exactly where the device lacks its feature");
 	igt_subtest("features-enforced") features_enforced();
 	/* Covers: setup -EOPNOTSUPP */
-	igt_describe("a PMU is -EOPNOTSUPP on a kernel without perf events");
+	igt_describe("a PMU block is -EOPNOTSUPP on a kernel without perf events");
 	igt_subtest("features-pmu") pmu_enforced();
-	igt_describe("QUERY has each block's clock, and which page of the database explains it");
+	igt_describe("QUERY has the clock and the product of each block");
 	igt_subtest("blocks-and-products") blocks_and_products();
 	/* Covers: drm_perfctr_block_header, DRM_PERFCTR_PRODUCT_PERF_PMU */
-	igt_describe("a block says its set, its clock and its product, as QUERY does");
+	igt_describe("a block's set, clock and product are those of QUERY");
 	igt_subtest("words-of-blocks") words_of_blocks();
-	igt_describe("active_set is the set of the sessions that exist, else the primary one");
+	igt_describe("active_set is the set of the existing sessions, else the primary one");
 	igt_subtest("active-set") active_set();
-	igt_describe(
-		"clocks have their names, and run as fast as they can when nothing slows them");
+	igt_describe("clocks have their names, and run at full speed when nothing slows them");
 	igt_subtest("frequencies") frequencies();
 	/* Covers: DRM_PERFCTR_STATE_ON, DRM_PERFCTR_CLOCK_NONE */
 	igt_describe("clock_cycles of every clock are its frequency times the span");
 	igt_subtest("clock-cycles") clock_cycles();
 	/* Covers: drm_perfctr_block_header */
-	igt_describe("capture_ns is when a block was read: before the end of the sample, which is "
-		     "when the last one was");
+	igt_describe("capture_ns is the time at which a block was read; the last one ends the "
+		     "sample");
 	igt_subtest("capture") capture();
 	/* Covers: drm_perfctr_status */
 	igt_describe("totals of errors, overflows, resets and lost time are those of the samples");

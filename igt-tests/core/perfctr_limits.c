@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * What one user may have of what all share, and whose sessions there are.
+ * Limits of one user on shared resources, and the privacy of sessions.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -22,10 +22,10 @@
 #include "igt_small.h"
 #include "igt_vsoc.h"
 
-IGT_TEST_DESCRIPTION("A user without rights has a limited share, and fills no log");
+IGT_TEST_DESCRIPTION("An unprivileged user has limited resources, and fills no log");
 
 #define PAGE 4096
-/* of a device, all users without CAP_PERFMON together */
+/* of a device, all unprivileged users together */
 #define UNPRIVILEGED_SESSIONS 1024
 
 static struct igt_perfctr_device dev;
@@ -64,7 +64,7 @@ static void gate_close(const struct gate *g)
 	close(g->pipe[1]);
 }
 
-/* the first user takes all that it can have, then the second one does */
+/* the first user takes all that it may have, then the second one does */
 static void user_sessions(void)
 {
 	const struct gate taken = gate_create(), tried = gate_create();
@@ -91,7 +91,7 @@ static void user_sessions(void)
 		igt_small_teardown(a.fd, handle);
 		igt_assert_lt(0, igt_small_setup(b.fd));
 		igt_assert_eq(igt_small_setup(a.fd), -EDQUOT);
-		/* keeps its sessions until the other one has tried */
+		/* keep the sessions until the other user has tried */
 		gate_open(child ? &tried : &taken, 1);
 		if (!child)
 			gate_pass(&tried, 1);
@@ -99,7 +99,7 @@ static void user_sessions(void)
 	igt_waitchildren();
 	gate_close(&taken);
 	gate_close(&tried);
-	/* root has no such limit, and those of the children are gone */
+	/* root has no such limit, and the children's sessions are gone */
 	igt_perfctr_reopen(&mine, &dev);
 	igt_assert_eq_u32(igt_small_fill(mine.fd, &error), mine.info.max_sessions_per_file);
 	igt_assert_eq(error, -ENOSPC);
@@ -107,7 +107,7 @@ static void user_sessions(void)
 	igt_perfctr_default_limits();
 }
 
-/* a session of root with the largest ring that there is */
+/* a session of root with the largest ring */
 static void root_counts(void)
 {
 	struct igt_perfctr_session s;
@@ -123,7 +123,7 @@ static void root_counts(void)
 	igt_perfctr_session_fini(&s);
 }
 
-/* users who have all sessions that they can get, START them, and stay until told */
+/* Users create as many sessions as they may, START them, and stay until signalled. */
 static void device_is_left(void)
 {
 	enum { USERS = 9, FILES = 2 };
@@ -147,7 +147,7 @@ static void device_is_left(void)
 		__atomic_fetch_add(total, count, __ATOMIC_SEQ_CST);
 		gate_open(&ready, 1);
 		gate_pass(&done, 1);
-		/* all have come: one more is refused to whom has none, too */
+		/* all are there: one more user is refused even its first session */
 		if (!count)
 			igt_assert_eq(igt_small_setup(files[0].fd), -ENFILE);
 	}
@@ -163,7 +163,7 @@ static void device_is_left(void)
 	root_counts();
 }
 
-/* a session of one block with a ring of so many bytes, control area apart; a handle or -errno */
+/* a session of one block with a ring of @bytes, without the control area; a handle or -errno */
 static int ring_session(int fd, uint32_t slots)
 {
 	struct igt_perfctr_device mine = dev;
@@ -212,7 +212,7 @@ static void user_memory(void)
 	igt_perfctr_default_limits();
 }
 
-/* memory that only a descriptor of the ring keeps is its user's still */
+/* memory that only a ring's descriptor keeps still counts for its user */
 static void user_memory_kept(void)
 {
 	struct igt_perfctr_session s;
@@ -263,7 +263,7 @@ static int pmu_session(int fd, uint32_t flags, int type, unsigned int blocks)
 		r->cpu = DRM_PERFCTR_CPU_ANY;
 		r->mask = 0xffff;
 		r->pmu_type = type;
-		/* a filter for each */
+		/* each with its own filter */
 		r->config1 = ((i + 1) & 7) | ((i + 1) & ~7u) << 5;
 	}
 	ret = igt_setup_send(&s);
@@ -354,7 +354,7 @@ static void charged_to_caller(void)
 		} while (s.setup.ring_bytes < bytes);
 		before = cgroup_bytes(group);
 		igt_assert_eq(igt_setup_send(&s), 0);
-		/* all of it from the beginning */
+		/* from the start of the log */
 		igt_assert_lte_u64(before + bytes, cgroup_bytes(group));
 		igt_perfctr_close(&mine);
 		igt_assert_lte_u64(cgroup_bytes(group), before + bytes / 2);
@@ -395,7 +395,7 @@ static void others_are_private(void)
 
 /* --- noise ------------------------------------------------------------------ */
 
-/* records since the last call that concern us, at any level */
+/* log records about perfctr since the last call, at any level */
 static unsigned int kernel_log(int kmsg)
 {
 	char record[8192];
@@ -451,7 +451,7 @@ static void log_is_silent(void)
 
 /* --- whose it is ------------------------------------------------------------- */
 
-/* what is missing is -1 */
+/* -1 for a field that is missing */
 struct fdinfo {
 	long long sessions, active, memory_kib, set;
 };
@@ -495,7 +495,7 @@ static void assert_fdinfo(int fd, struct fdinfo expected)
 	igt_assert_eq_u64(info.set, expected.set);
 }
 
-/* whether root's list has a line of this process with that set, or "-", and "yes" if it is active */
+/* whether debugfs lists a session of this process with that set, or "-", and as active or not */
 static bool is_listed(const char *set, const char *active)
 {
 	char path[64], line[256], found_set[8], found_active[8];
@@ -529,7 +529,7 @@ static void fdinfo_shows(void)
 				    DRM_PERFCTR_CPU_ANY);
 		igt_perfctr_session_create(&s);
 		kib = (s.ring_map + s.setup.ring_offset) / 1024;
-		/* whatever the GPU counts */
+		/* anything that the GPU counts */
 		assert_fdinfo(dev.fd, (struct fdinfo){ 1, 0, kib, -1 });
 		igt_assert(is_listed("-", "no"));
 		igt_perfctr_session_fini(&s);
@@ -539,7 +539,7 @@ static void fdinfo_shows(void)
 	kib = (s.ring_map + s.setup.ring_offset) / 1024;
 	igt_assert_lt(0, kib);
 	assert_fdinfo(dev.fd, (struct fdinfo){ 1, 0, kib, DRM_PERFCTR_SET_SECONDARY });
-	/* in the way of that file, which has none itself */
+	/* the other file cannot use another set, and has no session itself */
 	igt_perfctr_session_init(&busy, &other);
 	igt_assert_eq(igt_perfctr_session_try(&busy), -EBUSY);
 	assert_fdinfo(other.fd, (struct fdinfo){ 0, 0, 0, -1 });
@@ -563,7 +563,7 @@ static void fdinfo_shows(void)
 	igt_perfctr_close(&other);
 }
 
-/* its file is on its way through a socket, and no process has a descriptor of it */
+/* the file is in flight through a socket, and no process has a descriptor of it */
 static void hidden_is_listed(void)
 {
 	struct igt_perfctr_device mine;
@@ -584,7 +584,7 @@ static void hidden_is_listed(void)
 	close(sockets[0]);
 	close(sockets[1]);
 	igt_perfctr_session_unmap(&s);
-	/* the kernel closes it from a work */
+	/* a kworker closes it */
 	for (unsigned int i = 0; i < 1000 && is_listed("2", "yes"); i++)
 		igt_sleep_ms(10);
 	igt_assert(!is_listed("2", "yes"));
@@ -602,19 +602,19 @@ int igt_main()
 		igt_perfctr_default_limits();
 	}
 	/* Covers: setup -EDQUOT */
-	igt_describe(
-		"a user has so many sessions on all files together, then -EDQUOT; others have theirs");
+	igt_describe("a user may have so many sessions over all files, then -EDQUOT; other users"
+		     " have their own limit");
 	igt_subtest("user-sessions") user_sessions();
 	/* Covers: setup -ENFILE */
-	igt_describe("beside nine users who have all sessions that they can get root counts");
+	igt_describe("root counts beside nine users who have all the sessions they may have");
 	igt_subtest("device-is-left") device_is_left();
 	/* Covers: setup -EDQUOT */
-	igt_describe("a user has so much memory of all rings together, then -EDQUOT");
+	igt_describe("a user may have so much ring memory, then -EDQUOT");
 	igt_subtest("user-memory") user_memory();
 	/* Covers: setup -EDQUOT */
-	igt_describe("a ring counts as its user's until its last descriptor and mapping are gone");
+	igt_describe("a ring counts for its user until its last descriptor and mapping are closed");
 	igt_subtest("user-memory-kept") user_memory_kept();
-	igt_describe("a user has so many PMU counters in all sessions together, then -EDQUOT");
+	igt_describe("a user may have so many PMU counters over all sessions, then -EDQUOT");
 	igt_subtest("user-pmu-counters") user_pmu_counters();
 	igt_describe("memory of a ring is charged to the memory cgroup of SETUP's caller");
 	igt_subtest("charged-to-caller") charged_to_caller();
@@ -623,9 +623,9 @@ int igt_main()
 	/* Covers: setup -EBUSY */
 	igt_describe("fdinfo shows the sessions of a file to those who may inspect the process");
 	igt_subtest("fdinfo") fdinfo_shows();
-	igt_describe("a session whose file no process holds is in root's list, too");
+	igt_describe("debugfs lists a session whose file no process holds");
 	igt_subtest("hidden-session") hidden_is_listed();
-	igt_describe("twenty thousand wrong calls put no line into the kernel's log");
+	igt_describe("20,000 rejected calls write no line to the kernel log");
 	igt_subtest("log-silent") log_is_silent();
 	igt_fixture()
 	{

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * The ring's file in address spaces: what can be mapped and how, who can, and how long it lasts.
+ * mmap() of a ring's file: what can be mapped, how, by whom, and how long it lasts.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -67,7 +67,7 @@ static void slots_read_only(void)
 	igt_perfctr_session_fini(&s);
 }
 
-/* nor by /proc/self/mem, which ignores the protection of private mappings */
+/* nor through /proc/self/mem, which ignores the protection of private mappings */
 static void slots_forced(void)
 {
 	int fd = open("/proc/self/mem", O_RDWR | O_CLOEXEC);
@@ -95,7 +95,7 @@ static void whole_read_only(void)
 	h = (void *)((char *)at + s.setup.ring_offset);
 	igt_assert_eq_u64(h->user_data, 4711);
 	igt_assert(!memcmp(h, s.ring, h->size));
-	/* it has slots, so it never becomes writable */
+	/* the range has slots, so it never becomes writable */
 	igt_assert(mprotect(at, PAGE, RW) < 0 && errno == EACCES);
 	munmap(at, bytes);
 	igt_perfctr_session_fini(&s);
@@ -130,7 +130,7 @@ static void beyond_refused(void)
 	igt_perfctr_session_fini(&s);
 }
 
-/* offsets whose low 32 bits are inside, and whose sum with the length wraps */
+/* offsets whose low 32 bits are valid, and whose sum with the length wraps */
 static void offsets_do_not_wrap(void)
 {
 	static const uint64_t far[] = {
@@ -179,7 +179,7 @@ static void zeroed(void)
 		for (uint64_t at = 0; at < s.ring_map; at += PAGE)
 			igt_assert(!memcmp(s.ring + at, zeroes, PAGE));
 		igt_assert(!memcmp(s.control, zeroes, sizeof(*s.control)));
-		/* leave something behind */
+		/* write a pattern that the next ring must not show */
 		memset(s.control, 0xa5, sizeof(*s.control));
 		igt_assert_eq(igt_perfctr_start(&s, ~0ull), 0);
 		igt_assert_eq(igt_perfctr_stop(&s, ~0ull), 0);
@@ -189,7 +189,7 @@ static void zeroed(void)
 
 /* --- other processes and times --------------------------------------------------- */
 
-/* the reader is nobody, who could not have made the session */
+/* the reader is nobody, who could not have created the session */
 static void other_process_reads(void)
 {
 	int sockets[2];
@@ -247,7 +247,7 @@ static void child_keeps_mapping(void)
 	igt_perfctr_session_fini(&s);
 }
 
-/* of the session, its handle and its file only a mapping is left, then only a descriptor */
+/* first only a mapping is left of session, handle and file, then only a descriptor */
 static void outlives_session(void)
 {
 	struct igt_perfctr_device mine;
@@ -322,25 +322,25 @@ int igt_main()
 	igt_subtest("map-whole") whole_read_only();
 	igt_describe("a private mapping is -EINVAL");
 	igt_subtest("map-private") private_refused();
-	igt_describe("no mapping reaches beyond the end of the ring, nor grows there");
+	igt_describe("no mapping reaches beyond the end of the ring, nor grows beyond it");
 	igt_subtest("map-beyond") beyond_refused();
 	igt_describe("offsets of 4 GiB and more are refused and never wrap to a valid one");
 	igt_subtest("map-far") offsets_do_not_wrap();
-	igt_describe("a part of a mapping can be unmapped; the rest stays");
+	igt_describe("a part of a mapping can be unmapped; the rest stays mapped");
 	igt_subtest("map-part-unmapped") part_unmapped();
 	igt_describe("ring_fd is close-on-exec and can be neither read, written nor truncated");
 	igt_subtest("map-no-file") not_a_file_to_read();
-	igt_describe("a new ring has nothing of what an earlier one held");
+	igt_describe("a new ring shows nothing of an earlier one");
 	igt_subtest("map-zeroed") zeroed();
-	igt_describe("ring_fd passed to a process without rights makes it the reader");
+	igt_describe("a process without privileges that receives ring_fd can read the ring");
 	igt_subtest("map-other-process") other_process_reads();
-	igt_describe("a child has its parent's mappings, with the same protection");
+	igt_describe("a child inherits its parent's mappings with the same protection");
 	igt_subtest("map-fork") child_keeps_mapping();
 	igt_describe("samples stay readable after TEARDOWN and close, with ring state DEAD");
 	igt_subtest("map-outlives-session") outlives_session();
 	igt_describe("a session works on after its ring was unmapped and closed");
 	igt_subtest("map-closed-first") session_outlives_file();
-	igt_describe("a mapping of a device that was unplugged has the last sample and state DEAD");
+	igt_describe("a mapping of an unplugged device has the last sample and state DEAD");
 	igt_subtest("map-unplugged") unplugged_is_dead();
 	igt_fixture()
 	{

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * Periods: their rate, jitter and cost, and that each of them is accounted for.
+ * Periods: rate, jitter, cost, and that each one is accounted for.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -29,7 +29,7 @@ static int ascending(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* a thread of user space with the same period: what the machine can do just now */
+/* a userspace thread with the same period, for comparison on this machine */
 struct peer {
 	uint64_t period_ns, wakes, late[MAX_PERIODS];
 	bool stop;
@@ -53,16 +53,16 @@ static void *peer_thread(void *data)
 		clock_gettime(CLOCK_MONOTONIC, &t);
 		now = t.tv_sec * 1000000000ull + t.tv_nsec;
 		p->late[p->wakes++] = now - due;
-		/* periods that passed meanwhile are gone */
+		/* skip the periods that have passed */
 		due += (now - due) / p->period_ns * p->period_ns;
 	}
 	return NULL;
 }
 
 /*
- * However late the sampler comes: a sample of n periods ends when n periods more have ended since
- * START, and all periods that end before STOP are in samples. The grid of periods begins up to one
- * period after START.
+ * However late the sampler runs: a sample of n periods ends when n more periods have ended since
+ * START, and samples account for all periods that end before STOP. The first period begins up to
+ * one period after START.
  */
 static void every_period(uint64_t period_ns, unsigned int periods)
 {
@@ -94,9 +94,9 @@ static void every_period(uint64_t period_ns, unsigned int periods)
 }
 
 /*
- * Jitter and cost of a periodic session that nobody hinders. That most periods have a sample of
- * their own, soon after they end, is measured by the peer: false if the machine was too busy with
- * other things, or the kernel is broken.
+ * Jitter and cost of a periodic session on an idle machine. The peer thread measures whether most
+ * periods have their own sample soon after they end. Returns false if the machine was too busy, or
+ * the kernel is broken.
  */
 static bool is_prompt(uint64_t period_ns, unsigned int periods)
 {
@@ -120,7 +120,7 @@ static bool is_prompt(uint64_t period_ns, unsigned int periods)
 	igt_assert_eq(pthread_join(thread, NULL), 0);
 	after_ns = igt_sampler_ns(&turns);
 
-	/* periodic samples but the first, whose span is a part of a period */
+	/* periodic samples after the first, whose span is a part of a period */
 	for (uint64_t i = 1; i + 1 < igt_perfctr_unread(&s); i++) {
 		const struct drm_perfctr_sample_header *h = igt_perfctr_slot(&s, i);
 
@@ -143,7 +143,7 @@ static bool is_prompt(uint64_t period_ns, unsigned int periods)
 		 late[n - 1] / 1e3, share, (int)peer.wakes, peer.late[peer.wakes / 2] / 1e3,
 		 peer.late[peer.wakes - 1] / 1e3);
 	igt_perfctr_session_fini(&s);
-	/* each period is published or merged, none is made up: the ends may cut one off */
+	/* each period is published or merged and none is invented; both ends may cut one off */
 	igt_assert_lte_u64(periods, s.periodic + s.merged + 1);
 	igt_assert_lte_u64(s.periodic + s.merged, periods + 1);
 	return s.periodic >= peer.wakes / 2 &&
@@ -151,8 +151,8 @@ static bool is_prompt(uint64_t period_ns, unsigned int periods)
 }
 
 /*
- * A periodic session whose ring is full, with other samples that find no slot either, and
- * whose STOP takes long. The grid of periods begins up to one period after START.
+ * A periodic session with a full ring, other samples that find no slot, and a slow STOP. The first
+ * period begins up to one period after START.
  */
 static void merged_arithmetic(bool others, bool slow_stop)
 {
@@ -171,7 +171,7 @@ static void merged_arithmetic(bool others, bool slow_stop)
 	if (others)
 		merged = igt_vsoc_wait(&dev, igt_vsoc_submit(&dev, c, 20)).sample_errors;
 	if (slow_stop) {
-		/* late, but in time: each of STOP's requests takes four periods */
+		/* late, but in time: each request of STOP takes four periods */
 		igt_vsoc_debugfs(&dev, "fail_delay_ms", "40");
 		igt_vsoc_debugfs(&dev, "fail_late_ack", "1000");
 	}
@@ -192,15 +192,15 @@ static void merged_arithmetic(bool others, bool slow_stop)
 static void periodic_tests(void)
 {
 	/* Covers: drm_perfctr_sample_header */
-	igt_describe("periods that passed are samples or merged ones, none is forgotten");
+	igt_describe("every elapsed period is a sample or merged into one");
 	igt_subtest("merged-arithmetic")
 	{
 		merged_arithmetic(false, false);
 		merged_arithmetic(true, false);
 		merged_arithmetic(false, true);
 	}
-	igt_describe("a session that nobody reads is collected before a counter can wrap, and no "
-		     "more often than that");
+	igt_describe("a session that nobody reads is collected before a counter wraps, and no "
+		     "more often than needed");
 	igt_subtest("collected-in-time")
 	{
 		uint64_t samples, turns_before, turns, span_ns;
@@ -219,18 +219,22 @@ static void periodic_tests(void)
 		turns -= turns_before;
 		igt_info("%d samples of firmware, %d turns of the sampler in %.1f s\n",
 			 (int)samples, (int)turns, span_ns * 1e-9);
-		/* 3.2e9 counts per s: 1.34 s until a wrap, three quarters of it allowed */
+		/*
+		 * 3.2e9 counts per s: 1.34 s until a counter wraps, of which three quarters are
+		 * allowed
+		 */
 		igt_assert_lte_u64(3, samples);
 		igt_assert_lte_u64(samples, 4 * span_ns / (1000 * MS));
 		igt_assert_lte_u64(turns, 10 * samples);
 		igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
 		igt_perfctr_session_fini(&s);
 	}
-	igt_describe("every period of a 1 kHz session is a sample or merged into one, and none "
+	igt_describe("at 1 kHz every period is a sample or merged into one, and none comes "
 		     "before it ends");
 	igt_subtest("periodic-rate") every_period(MS, 200);
-	igt_describe("at 1 kHz half as many samples come as a thread with that period wakes, half "
-		     "of them within half a period of its delay, for at most 60 % of a CPU");
+	igt_describe("at 1 kHz, samples come at least half as often as a thread with that period"
+		     " wakes, half of them within half a period of its delay, for at most 60 % "
+		     "of a CPU");
 	igt_subtest("periodic-prompt")
 	{
 		unsigned int attempts = 0;

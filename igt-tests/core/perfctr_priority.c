@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * What sessions without CAP_PERFMON cannot delay: periods of privileged sessions, jobs, calls that
- * need no hardware, and the end of a file.
+ * Sessions without CAP_PERFMON must not delay privileged periods, jobs, calls that need no
+ * hardware, or the close of a file.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -20,7 +20,7 @@
 #include "igt_sys.h"
 #include "igt_vsoc.h"
 
-IGT_TEST_DESCRIPTION("Sessions of users delay neither privileged ones nor jobs");
+IGT_TEST_DESCRIPTION("Unprivileged sessions delay neither privileged ones nor jobs");
 
 #define MS 1000000ull
 #define PAGE 4096
@@ -30,12 +30,12 @@ IGT_TEST_DESCRIPTION("Sessions of users delay neither privileged ones nor jobs")
 #define SPAN_NS (1500 * MS)
 
 static struct igt_perfctr_device dev;
-/* kernels with checkers are many times slower */
+/* debug kernels are many times slower */
 static bool sanitized;
 
 /* --- attackers -------------------------------------------------------------- */
 
-/* with processes: attackers that have prepared themselves, and what a user measured */
+/* shared with the attacking processes: how many are ready, and their results */
 static struct shared {
 	unsigned int prepared;
 	uint64_t user_ns;
@@ -135,7 +135,7 @@ static void call_everything(unsigned int number)
 	}
 }
 
-/* the same without counters */
+/* the same load without counters */
 static void compute(unsigned int number)
 {
 	struct igt_perfctr_device mine;
@@ -148,7 +148,7 @@ static void compute(unsigned int number)
 		getppid();
 }
 
-/* two sessions of 256 perf events each, as many as a user may have */
+/* two sessions of 256 perf events each, the most that a user may have */
 static void set_up_events(struct igt_perfctr_session s[2], const struct igt_perfctr_device *mine)
 {
 	enum { BLOCKS = 16 };
@@ -164,7 +164,7 @@ static void set_up_events(struct igt_perfctr_session s[2], const struct igt_perf
 			r->cpu = DRM_PERFCTR_CPU_ANY;
 			r->mask = 0xffff;
 			r->pmu_type = type;
-			/* a filter for each */
+			/* each with its own filter */
 			r->config1 = ((i + 1) & 7) | ((i + 1) & ~7u) << 5;
 		}
 		s[k].setup.request_count = BLOCKS;
@@ -174,7 +174,7 @@ static void set_up_events(struct igt_perfctr_session s[2], const struct igt_perf
 	}
 }
 
-/* jobs of a millisecond with samples of two sessions, or without, until killed */
+/* jobs of a millisecond, with samples of two sessions or without, until killed */
 static void submit_for_ever(const struct igt_perfctr_device *mine, struct igt_perfctr_session *s)
 {
 	struct drm_vsoc_command c[8] = { 0 };
@@ -199,7 +199,7 @@ static void submit_for_ever(const struct igt_perfctr_device *mine, struct igt_pe
 	}
 }
 
-/* 512 perf events, read by periods and asked for by jobs; odd ones leave the CPU to the kernel */
+/* 512 perf events, read by periods and by jobs; odd processes leave the CPU to the kernel */
 static void have_many_events(unsigned int number)
 {
 	struct igt_perfctr_session s[2];
@@ -214,7 +214,7 @@ static void have_many_events(unsigned int number)
 	submit_for_ever(&mine, s);
 }
 
-/* the same without counters; odd ones take the CPU that the kernel would need to read events */
+/* the same without counters; odd processes use the CPU that the kernel would need */
 static void submit_jobs(unsigned int number)
 {
 	struct igt_perfctr_device mine;
@@ -245,12 +245,12 @@ static void collect_for_ever(unsigned int number)
 
 /* --- periods and jobs ------------------------------------------------------------ */
 
-/* how a privileged session of 1 kHz and jobs with samples fare */
+/* latencies of a privileged 1 kHz session and of jobs with samples */
 struct fared {
 	uint64_t due, periodic;
-	/* of half of all periods, and of half of all SAMPLEs */
+	/* medians of all periods, and of all SAMPLEs */
 	uint64_t jitter_ns, sample_ns;
-	/* half of all jobs */
+	/* median of all jobs */
 	uint64_t job_ns;
 };
 
@@ -281,7 +281,7 @@ static uint64_t median(struct values *v)
 	return v->at[v->count / 2];
 }
 
-/* by how much the distance of two neighbours differs from a multiple of the period */
+/* by how much the interval of two neighbours differs from a multiple of the period */
 static void add_jitter(struct values *jitter, const struct igt_perfctr_session *s)
 {
 	const uint64_t period_ns = s->setup.period_ns;
@@ -369,8 +369,8 @@ static struct fared fare(unsigned int attackers, void (*attack)(unsigned int num
 }
 
 /*
- * @others do the same work for CPUs and GPU, without counters. Beside users who count a period, and
- * each of the four samples of a job, comes later than beside these by what one collection takes.
+ * @others cause the same load on CPUs and GPU without counters. Compared with them, unprivileged
+ * sessions may delay a period, and each of the four samples of a job, by one collection.
  */
 static void unaffected_by(unsigned int attackers, void (*attack)(unsigned int number),
 			  void (*others)(unsigned int number))
@@ -399,7 +399,7 @@ static void beside_events(void)
 	igt_write_int(IGT_PERF_PARANOID, paranoid);
 }
 
-/* the worker that runs before everybody else does nothing for users */
+/* the SCHED_FIFO worker does nothing for unprivileged sessions */
 static void worker_share(void)
 {
 	enum { USERS = 8 };
@@ -407,7 +407,7 @@ static void worker_share(void)
 	uint64_t start_ns, span_ns, worker_ns, times;
 
 	igt_require_f(igt_read_int(IGT_UCF_TYPE) > 0, "no PMU nvidia_ucf_pmu_0\n");
-	/* skips where the kernel has no schedstat, before the attack begins */
+	/* skips without schedstat, before the attack begins */
 	igt_sampler_ns(&times);
 	igt_write_int(IGT_PERF_PARANOID, 0);
 	begin_attack(USERS, have_many_events);
@@ -476,7 +476,7 @@ static uint64_t longest(int (*call)(void))
 	return longest_ns;
 }
 
-/* a collection takes about 100 ms then, several callers wait one behind the other */
+/* a collection takes about 100 ms then, and several callers queue */
 static void firmware_dies(bool dead)
 {
 	igt_vsoc_debugfs(&dev, "fail_no_ack", dead ? "1000" : "0");
@@ -508,14 +508,14 @@ static void copies_at_once(void)
 	igt_small_teardown(dev.fd, handle);
 }
 
-/* how long it takes to end an active session while others wait for firmware */
+/* how long the end of an active session takes while others wait for firmware */
 static uint64_t end_time(bool by_teardown)
 {
 	struct igt_perfctr_device mine;
 	struct igt_perfctr_session s;
 	uint64_t ns;
 
-	/* first, so that they have no copy of the file */
+	/* first, so that they inherit no copy of the file */
 	begin_attack(3, collect_for_ever);
 	igt_perfctr_reopen(&mine, &dev);
 	igt_perfctr_session_setup(&s, &mine, 4, 5 * MS);
@@ -536,7 +536,7 @@ static uint64_t end_time(bool by_teardown)
 	return ns;
 }
 
-/* the longest of some STARTs that firmware does not answer, with nobody else */
+/* the longest of some STARTs that firmware does not answer, without other load */
 static uint64_t dead_start_time(void)
 {
 	const int handle = igt_small_setup(dev.fd);
@@ -558,8 +558,8 @@ static uint64_t dead_start_time(void)
 }
 
 /*
- * Nothing is asked on its behalf. It may wait for a caller, for the one that waits behind it, and
- * for a worker.
+ * The end asks no hardware. It may wait for one caller, for the next one in the queue, and for a
+ * worker.
  */
 static void ends_soon(bool by_teardown)
 {
@@ -576,7 +576,7 @@ static void ends_soon(bool by_teardown)
 
 /* --- users are not throttled -------------------------------------------------------- */
 
-/* the shortest of some times of a hundred rounds of START, SAMPLE, STOP */
+/* the shortest of several runs of a hundred rounds of START, SAMPLE, STOP */
 static uint64_t hundred_rounds(const struct igt_perfctr_device *mine)
 {
 	uint64_t shortest_ns = UINT64_MAX;
@@ -604,7 +604,7 @@ static void not_throttled(void)
 {
 	uint64_t root_ns, *user_ns = &shared->user_ns;
 
-	/* one period may be no shorter than a second; that says nothing about commands */
+	/* the shortest period is a second; that must not limit commands */
 	igt_perfctr_sysctl("max_sample_rate_hz", "1");
 	root_ns = hundred_rounds(&dev);
 	igt_fork(child, 1)
@@ -629,28 +629,28 @@ int igt_main()
 		igt_require_f(igt_perfctr_open(&dev, "vsoc"), "no virtual SoC\n");
 		igt_perfctr_sysctl("paranoid", "0");
 		igt_perfctr_default_limits();
-		/* attackers may not look */
+		/* unprivileged processes cannot read it */
 		sanitized = !access("/sys/kernel/debug/kmemleak", F_OK) ||
 			    !access("/sys/kernel/debug/kcsan", F_OK);
 		shared =
 			mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 		igt_assert(shared != MAP_FAILED);
 	}
-	igt_describe("loops of every ioctl at nice 19 delay a privileged period, and a sample in a "
-		     "job, by a collection more than loops without counters");
+	igt_describe("loops of every ioctl at nice 19 delay a privileged period, and a sample in"
+		     " a job, by at most one collection more than loops without counters");
 	igt_subtest("beside-ioctls") unaffected_by(6, call_everything, compute);
-	igt_describe(
-		"nor do 512 perf events of a user, more than the CPU that it takes to read them");
+	igt_describe("512 perf events of a user delay them by no more than the CPU time of "
+		     "reading them");
 	igt_subtest("beside-events") beside_events();
-	igt_describe("the SCHED_FIFO worker reads no perf events of users");
+	igt_describe("the SCHED_FIFO worker reads no perf events of unprivileged sessions");
 	igt_subtest("worker-share") worker_share();
-	igt_describe("QUERY, STATUS and fdinfo return at once while firmware is dead");
+	igt_describe("QUERY, STATUS and fdinfo return at once while firmware does not answer");
 	igt_subtest("dead-firmware-copies") copies_at_once();
-	igt_describe("close() of an active session does not ask dead firmware");
+	igt_describe("close() of an active session asks nothing of dead firmware");
 	igt_subtest("dead-firmware-close") ends_soon(false);
-	igt_describe("TEARDOWN of an active session does not ask dead firmware");
+	igt_describe("TEARDOWN of an active session asks nothing of dead firmware");
 	igt_subtest("dead-firmware-teardown") ends_soon(true);
-	igt_describe("START, SAMPLE and STOP of users are not throttled");
+	igt_describe("START, SAMPLE and STOP of unprivileged sessions are not throttled");
 	igt_subtest("not-throttled") not_throttled();
 	igt_fixture()
 	{

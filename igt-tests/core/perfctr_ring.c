@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * Rings: full ones, all sizes, hostile indices, and wake-up by an eventfd.
+ * Rings: full ones, all sizes, invalid indices, and eventfd wake-ups.
  */
 #include <errno.h>
 #include <poll.h>
@@ -15,7 +15,7 @@
 #include "igt_sys.h"
 #include "igt_vsoc.h"
 
-IGT_TEST_DESCRIPTION("A ring keeps what it holds, whatever its owner writes");
+IGT_TEST_DESCRIPTION("A ring keeps its contents, whatever user space writes to it");
 
 #define MS 1000000ull
 
@@ -106,7 +106,7 @@ static void hostile_extract(uint64_t value)
 	igt_assert_eq_u64(st.extract_idx, 3);
 	igt_assert_lte_u64(1, st.bad_extract);
 
-	/* the right value heals it */
+	/* a valid index works again */
 	__atomic_store_n(&s.control->extract_idx, s.extract, __ATOMIC_RELEASE);
 	igt_vsoc_work(&dev, 1);
 	igt_assert_eq(igt_perfctr_drain(&s), 7);
@@ -138,7 +138,7 @@ static void *scribble(void *arg)
 			uint64_t wild = (uint64_t)igt_chance_any(&chance, UINT32_MAX) << 32;
 
 			wild |= igt_chance_any(&chance, UINT32_MAX);
-			/* indices that may be right, too */
+			/* these indices may happen to be valid */
 			control[igt_chance_any(&chance, control_words)] =
 				igt_chance_one_in(&chance, 2) ? wild : wild % 32;
 		}
@@ -147,7 +147,7 @@ static void *scribble(void *arg)
 	return NULL;
 }
 
-/* the largest number of slots that the header promises, written to the last one */
+/* the largest number of slots in the header, written up to the last one */
 static void ring_largest(void)
 {
 	const uint32_t slots = dev.info.max_slots;
@@ -162,7 +162,7 @@ static void ring_largest(void)
 	igt_perfctr_session_create(&s);
 	igt_assert_lte_u64(s.setup.ring_bytes, dev.info.max_ring_bytes);
 	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
-	/* the samples of the period come as fast as they can; these fill up */
+	/* periodic samples at the highest rate; these fill the ring */
 	while (igt_perfctr_unread(&s) < slots - 1) {
 		int ret = igt_perfctr_sample(&s, published++);
 
@@ -216,7 +216,7 @@ static void ring_scribbled(void)
 	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
 	scribbling = true;
 	igt_assert_eq(pthread_create(&thread, NULL, scribble, &s), 0);
-	/* until the scribbler ran, however busy the machine */
+	/* until the scribbling thread has run, however busy the machine */
 	for (unsigned int n = 0; n < 10 || (n < 500 && !igt_perfctr_status(&s).bad_extract); n++) {
 		int ret = igt_perfctr_sample(&s, n);
 
@@ -307,35 +307,37 @@ static void ring_tests(void)
 	igt_describe("a ring of two slots delivers one sample and the final one");
 	igt_subtest("ring-two-slots") full_ring(2, 0);
 	/* Covers: sample -ENOSPC */
-	igt_describe("a full ring refuses SAMPLE, keeps every byte, and still takes STOP's");
+	igt_describe("a full ring refuses SAMPLE, keeps every byte, and still takes the sample "
+		     "of STOP");
 	igt_subtest("ring-full-manual") full_ring(16, 0);
 	/* Covers: sample -ENOSPC, DRM_PERFCTR_STATUS_ACTIVE */
-	igt_describe("periods that find the ring full are merged into STOP's sample");
+	igt_describe("periods that find the ring full are merged into the sample of STOP");
 	igt_subtest("ring-full-periodic") full_ring(8, MS);
 	igt_describe("a periodic session in one slot gives one stretched sample");
 	igt_subtest("ring-one-slot-periodic") full_ring(1, MS);
 
 	/* Covers: drm_perfctr_ring_control */
-	igt_describe(
-		"every power of two up to max_slots works as number of slots, all of them usable");
+	igt_describe("every power of two up to max_slots is a valid ring size, with all slots "
+		     "usable");
 	igt_subtest("ring-all-sizes") ring_all_sizes();
 	igt_describe("a ring of max_slots can be filled to the last slot and read");
 	igt_subtest("ring-largest") ring_largest();
-	igt_describe("indices run through the ring many times");
+	igt_describe("indices pass the end of the ring many times");
 	igt_subtest("ring-wraps") ring_wraps();
 	for (unsigned int i = 0; i < sizeof(hostile) / sizeof(hostile[0]); i++) {
-		igt_describe_f("an extract_idx that is %s is ignored, counted, and costs its owner "
-			       "only",
+		igt_describe_f("an extract_idx that is %s is ignored, counted, and affects only "
+			       "its own session",
 			       hostile_tests[i].what);
 		igt_subtest(hostile_tests[i].name) hostile_extract(hostile[i]);
 	}
 
-	igt_describe("scribbling over the control area harms nobody else");
+	igt_describe("scribbling over the control area affects no other session");
 	igt_subtest("ring-scribbled") ring_scribbled();
-	igt_describe("what user space writes to insert_idx is neither read nor kept");
+	igt_describe("the kernel neither reads nor keeps what user space writes to insert_idx");
 	igt_subtest("insert-index-written") insert_index_written();
 	/* Covers: drm_perfctr_ring_control */
-	igt_describe("the user's reserved words stay as they are, the kernel's stay zero");
+	igt_describe("the reserved words of user space stay as written, those of the kernel stay"
+		     " zero");
 	igt_subtest("control-reserved") control_reserved();
 	/* Covers: DRM_PERFCTR_RING_ACTIVE, DRM_PERFCTR_RING_DEAD */
 	igt_describe("the control area has the state of the session");
@@ -344,7 +346,7 @@ static void ring_tests(void)
 
 /* --- wake-up ------------------------------------------------------------- */
 
-/* a signal is there or comes; whatever it is, the eventfd is zero then */
+/* a signal is pending or comes; either way the eventfd is zero then */
 static bool is_signalled(int fd)
 {
 	struct pollfd p = { .fd = fd, .events = POLLIN };
@@ -353,7 +355,7 @@ static bool is_signalled(int fd)
 	return poll(&p, 1, 10000) == 1 && read(fd, &n, sizeof(n)) == sizeof(n) && n;
 }
 
-/* none comes in a time in which one would */
+/* none comes in the time in which one would */
 static bool is_quiet(int fd)
 {
 	struct pollfd p = { .fd = fd, .events = POLLIN };
@@ -401,7 +403,7 @@ static void wake_watermark(void)
 	igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
 	igt_assert(is_signalled(fd));
 	igt_perfctr_session_fini(&s);
-	/* the ring died */
+	/* the ring is DEAD */
 	igt_assert(is_signalled(fd));
 	close(fd);
 }
@@ -501,17 +503,16 @@ static void wake_tests(void)
 {
 	igt_describe("samples at or above the watermark signal the eventfd, those below do not");
 	igt_subtest("wake-watermark") wake_watermark();
-	igt_describe("watermark 0 means every sample");
+	igt_describe("watermark 0 signals every sample");
 	igt_subtest("wake-zero") wake_zero();
-	igt_describe("a poll on the eventfd returns when a period's sample is there");
+	igt_describe("poll() of the eventfd returns when a periodic sample is there");
 	igt_subtest("wake-poll") wake_poll();
-	igt_describe(
-		"a ring that has room for the final sample only has woken its reader, whatever the watermark");
+	igt_describe("a ring with room for the final sample only has woken its reader, whatever "
+		     "the watermark");
 	igt_subtest("wake-full") wake_full();
-	igt_describe(
-		"a reader that STOP wakes finds the final sample and a session that is not active");
+	igt_describe("a reader that STOP wakes finds the final sample and an inactive session");
 	igt_subtest("wake-stop-state") wake_stop_state();
-	igt_describe("an eventfd that nobody reads and that is closed does no harm");
+	igt_describe("an eventfd that is never read, or closed, does no harm");
 	igt_subtest("wake-closed-eventfd") wake_closed_eventfd();
 }
 

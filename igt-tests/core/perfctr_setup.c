@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * What SETUP refuses, one subtest for each rule of the header, and what it returns.
+ * What SETUP rejects, one subtest for each rule of the header, and what it returns.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -18,7 +18,7 @@
 #include "igt_setup.h"
 #include "igt_sys.h"
 
-IGT_TEST_DESCRIPTION("SETUP refuses what is wrong, each mistake by an errno of its own");
+IGT_TEST_DESCRIPTION("SETUP rejects each invalid request with its own errno");
 
 /* no element is longer */
 #define STRUCT_BYTES_MAX 4096u
@@ -27,7 +27,7 @@ static struct igt_perfctr_device dev;
 static int an_eventfd;
 static struct igt_perfctr_session good; /* set up and stopped */
 
-/* the request fails like this, and the same without the mistake works */
+/* The request fails with @error; a correct one works. */
 static void refused(struct igt_perfctr_session *s, int error)
 {
 	struct igt_perfctr_session fine = igt_setup_request(&dev);
@@ -48,7 +48,7 @@ static void only_pmu(struct igt_perfctr_session *s)
 
 /* --- rules --------------------------------------------------------------- */
 
-/* one rule: what makes the request wrong, and the errno */
+/* one rule: what makes the request invalid, and the errno */
 struct rule {
 	const char *name, *what;
 	void (*spoil)(struct igt_perfctr_session *s);
@@ -204,8 +204,8 @@ static int open_cgroup(const char *file)
 }
 
 /*
- * A memory cgroup whose limit grows page by page: each allocation of SETUP is the one that
- * fails once. All memory of this process exists before, so that nothing else can fail.
+ * A memory cgroup whose limit grows page by page, so that each allocation of SETUP is the one that
+ * fails once. This process allocates all its own memory before.
  */
 static void setup_enomem(void)
 {
@@ -235,7 +235,10 @@ static void setup_enomem(void)
 	s.keep_pointer = true;
 	igt_assert_eq(igt_setup_send(&s), 0);
 	igt_assert_eq(mlockall(MCL_CURRENT), 0);
-	/* an odd step: both sizes of request. On PREEMPT_RT a limit takes two seconds */
+	/*
+	 * An odd step, so that both sizes of request occur. On PREEMPT_RT one limit takes two
+	 * seconds.
+	 */
 	for (unsigned int pages = 0; pages < 64 && !bad; pages += 3) {
 		static char bytes[16];
 		int length = snprintf(bytes, sizeof(bytes), "%u", pages * 4096);
@@ -263,12 +266,12 @@ static void setup_enomem(void)
 	close(procs);
 	close(root);
 	igt_assert_eq(rmdir("/sys/fs/cgroup/perfctr-nomem"), 0);
-	/* and with memory it works */
+	/* with memory it works */
 	s.setup.request_count = 24;
 	igt_assert_eq(igt_setup_send(&s), 0);
 }
 
-/* a file can have so many sessions: more attempts than that, and none of them counts */
+/* more attempts than a file may have sessions, to show that none of them counts */
 static void setup_result_pointer(void)
 {
 	struct igt_perfctr_session s = igt_setup_request(&dev), fine = igt_setup_request(&dev);
@@ -295,7 +298,7 @@ static void setup_sets_differ(void)
 
 	igt_perfctr_session_init_set(&s, &dev, DRM_PERFCTR_SET_SECONDARY);
 	s.setup.slots = 2;
-	/* either alone is fine */
+	/* each alone is valid */
 	igt_assert_lte(2, s.setup.request_count);
 	igt_assert_eq(igt_perfctr_teardown(&good), 0);
 	igt_assert_eq(igt_setup_send(&s), 0);
@@ -453,7 +456,7 @@ static void setup_count_most(void)
 	struct drm_perfctr_block_request *requests = calloc(count, sizeof(*requests));
 
 	igt_assert(requests);
-	/* nothing is left of all but the last */
+	/* nothing is left of all but the last request */
 	for (uint32_t i = 0; i < count; i++) {
 		requests[i] = s.requests[0];
 		if (i < count - 1)
@@ -481,7 +484,7 @@ static void setup_sessions_of_file(void)
 		handles[count++] = s.handle;
 	}
 	igt_assert_eq(igt_setup_send(&s), -ENOSPC);
-	/* beside the one of the fixture */
+	/* beside the session of the fixture */
 	igt_assert_eq_u32(count + 1, dev.info.max_sessions_per_file);
 	while (count--)
 		igt_assert_eq(igt_perfctr_control(dev.fd, DRM_PERFCTR_CMD_TEARDOWN, &handles[count],
@@ -526,45 +529,46 @@ static void setup_tests(void)
 	igt_subtest("setup-sets-differ") setup_sets_differ();
 
 	/* Covers: setup -EBUSY */
-	igt_describe("one counter set at a time on a device; the last session of a set frees it");
+	igt_describe("one counter set at a time on a device; the last session of a set releases "
+		     "it");
 	igt_subtest("setup-set-in-use") setup_set_in_use();
 
 	/* Covers: setup -EOPNOTSUPP */
-	igt_describe("a type that does not count in a set is -EOPNOTSUPP");
+	igt_describe("a block type that does not count in a set is -EOPNOTSUPP");
 	igt_subtest("setup-set-not-of-block") setup_set_not_of_block();
 
 	/* Covers: DRM_PERFCTR_CMD_SETUP, DRM_PERFCTR_SETUP_TEST_ONLY, DRM_PERFCTR_SLOT_ALIGN */
-	igt_describe("TEST_ONLY returns the sizes that SETUP then has, and creates nothing");
+	igt_describe("TEST_ONLY returns the sizes of a later SETUP and creates nothing");
 	igt_subtest("setup-test-only") setup_test_only();
 
 	/* Covers: DRM_PERFCTR_REQUEST_AVAILABLE */
-	igt_describe("REQUEST_AVAILABLE drops what a block does not have");
+	igt_describe("REQUEST_AVAILABLE drops counters that a block lacks");
 	igt_subtest("setup-available") setup_available();
 
 	/* Covers: DRM_PERFCTR_REQUEST_AVAILABLE */
 	igt_describe("with REQUEST_AVAILABLE a block that has none of the counters is left out");
 	igt_subtest("setup-available-none") setup_available_none();
 
-	igt_describe("the shortest and the longest period are periods");
+	igt_describe("min_period_ns and max_period_ns are valid periods");
 	igt_subtest("setup-period-ends") setup_period_ends();
 
 	/* Covers: setup -E2BIG */
-	igt_describe("max_requests are not too many");
+	igt_describe("max_requests requests are valid");
 	igt_subtest("setup-count-most") setup_count_most();
 
-	igt_describe("results that cannot be written are -EFAULT, and there is no session");
+	igt_describe("results that cannot be written are -EFAULT and create no session");
 	igt_subtest("setup-result-pointer") setup_result_pointer();
 
 	/* Covers: setup -ENOSPC */
 	igt_describe("one session more than max_sessions_per_file is -ENOSPC");
 	igt_subtest("setup-sessions-of-file") setup_sessions_of_file();
 	/* Covers: setup -EMFILE */
-	igt_describe("without a free file descriptor SETUP is -EMFILE and leaves no session");
+	igt_describe("without a free file descriptor SETUP is -EMFILE and creates no session");
 	igt_subtest("setup-emfile") setup_emfile();
 
 	/* Covers: setup -ENOMEM */
-	igt_describe("a test-only SETUP beyond the caller's memory limit is -ENOMEM, and works "
-		     "again with memory");
+	igt_describe("a test-only SETUP beyond the memory limit is -ENOMEM, and works again with"
+		     " memory");
 	igt_subtest("setup-test-only-enomem") setup_enomem();
 }
 

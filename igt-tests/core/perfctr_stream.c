@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * Samples: conservation, tags, times, states, sampling in jobs.
+ * Samples: conservation, tags, times, states, and sampling in jobs.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -11,14 +11,14 @@
 #include "igt_sys.h"
 #include "igt_vsoc.h"
 
-IGT_TEST_DESCRIPTION("Sums of samples equal what the hardware counted, whatever happens");
+IGT_TEST_DESCRIPTION("The samples of a session add up to what the hardware counted");
 
 #define MS 1000000ull
 
 static struct igt_perfctr_device dev;
 static struct igt_vsoc_truth before, after;
 
-/* however busy the machine: until samples of periods came, or periods found no slot */
+/* until periodic samples came or found no slot, however busy the machine */
 static void step_two_periods(struct igt_perfctr_session *s, unsigned int n)
 {
 	igt_perfctr_drain(s);
@@ -81,7 +81,7 @@ static void conserve_sets(void)
 			igt_assert(different[set]);
 			igt_perfctr_session_fini(&s);
 		}
-		/* the same work, the same position, another meaning */
+		/* the same work and the same counter position, with another meaning */
 		igt_assert(different[0] != different[1]);
 		igt_assert(different[1] != different[2]);
 		igt_assert(different[0] != different[2]);
@@ -273,29 +273,29 @@ static void conservation_tests(void)
 	igt_describe("each counter set adds up to its own truth, one set after the other");
 	igt_subtest("conserve-sets") conserve_sets();
 	/* Covers: DRM_PERFCTR_CMD_STOP */
-	igt_describe("the final sample alone holds everything");
+	igt_describe("the final sample alone has all counts");
 	igt_subtest("conserve-final-only") conserve_final_only();
 	igt_describe("periodic samples add up to the truth while jobs run");
 	igt_subtest("conserve-periodic") conserve_periodic();
 	igt_describe("periodic and manual samples of one session add up to the truth");
 	igt_subtest("conserve-periodic-and-manual") conserve_periodic_and_manual();
 	/* Covers: DRM_PERFCTR_SAMPLE_STRETCHED */
-	igt_describe("a consumer that reads nothing loses nothing: samples stretch");
+	igt_describe("a reader that reads nothing loses nothing: samples stretch");
 	igt_subtest("conserve-stretched") conserve_stretched();
 	/* Covers: DRM_PERFCTR_SAMPLE_STRETCHED */
-	igt_describe("a consumer that sleeps and comes back loses nothing");
+	igt_describe("a reader that pauses loses nothing");
 	igt_subtest("conserve-sleeping-consumer") conserve_sleeping_consumer();
 	/* Covers: DRM_PERFCTR_CMD_START, How a session runs */
 	igt_describe("work between STOP and START is in no sample");
 	igt_subtest("conserve-start-stop-start") conserve_start_stop_start();
-	igt_describe("two sessions with different masks and periods each see the whole truth");
+	igt_describe("two sessions with different masks and periods each see all counts");
 	igt_subtest("conserve-two-sessions") conserve_two_sessions();
-	igt_describe("sessions that come and go while jobs run change nothing for another");
+	igt_describe("sessions that come and go while jobs run change nothing for another one");
 	igt_subtest("conserve-joining-and-leaving") conserve_joining_and_leaving();
 	/* Covers: drm_perfctr_block_header */
-	igt_describe("an idle device counts nothing, and says that it measured it");
+	igt_describe("an idle device reports measured zeroes");
 	igt_subtest("idle-is-measured-zero") idle_is_measured_zero();
-	igt_describe("a sample's values belong to its own job, not to the one before or after");
+	igt_describe("a sample has the counts of its own job, not of the jobs before or after");
 	igt_subtest("conserve-each-sample") conserve_each_sample();
 }
 
@@ -410,7 +410,7 @@ static void header_tests(void)
 	/*
 	 * Covers: DRM_PERFCTR_SAMPLE_MANUAL, DRM_PERFCTR_SAMPLE_PERIODIC, DRM_PERFCTR_SAMPLE_FINAL
 	 */
-	igt_describe("SAMPLE and STOP tag their samples, START tags all others");
+	igt_describe("SAMPLE and STOP tag their own samples, START tags all others");
 	igt_subtest("user-data") user_data();
 	/*
 	 * Covers: DRM_PERFCTR_SAMPLE_MANUAL, DRM_PERFCTR_SAMPLE_PERIODIC, DRM_PERFCTR_SAMPLE_FINAL
@@ -421,7 +421,7 @@ static void header_tests(void)
 	igt_describe("spans lie on CLOCK_MONOTONIC_RAW between START and STOP, without holes");
 	igt_subtest("time-spans") time_spans();
 	/* Covers: drm_perfctr_sample_header */
-	igt_describe("sequence numbers go on over STOP and START");
+	igt_describe("sequence numbers continue over STOP and START");
 	igt_subtest("seq-over-restart") seq_over_restart();
 	/* Covers: DRM_PERFCTR_RING_DEAD, DRM_PERFCTR_CMD_TEARDOWN */
 	igt_describe("TEARDOWN of an active session ends it");
@@ -529,11 +529,11 @@ static void in_stream_tests(void)
 	igt_describe("samples between the commands of a job attribute counts to each command");
 	igt_subtest("in-stream-attribution") in_stream_attribution();
 	/* Covers: DRM_PERFCTR_SAMPLE_IN_STREAM */
-	igt_describe("a sample in a job that finds the ring full is merged, and WAIT tells it");
+	igt_describe("a sample in a job that finds the ring full is merged, and WAIT reports it");
 	igt_subtest("in-stream-full") in_stream_full();
-	igt_describe("a job cannot name a session that is not its file's");
+	igt_describe("a job cannot name a session of another file");
 	igt_subtest("in-stream-bad-handle") in_stream_bad_handle();
-	igt_describe("a session that was torn down before its job runs is told by WAIT");
+	igt_describe("WAIT reports a session that was torn down before its job ran");
 	igt_subtest("in-stream-torn-down") in_stream_torn_down();
 }
 

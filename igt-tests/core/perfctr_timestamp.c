@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * The GPU's own clock: timestamps of samples, their epochs, and the pair of times of QUERY_CLOCKS.
+ * The GPU's clock: timestamps of samples, their epochs, and the pair of times of QUERY_CLOCKS.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -10,12 +10,13 @@
 #include "igt_sys.h"
 #include "igt_vsoc_device.h"
 
-IGT_TEST_DESCRIPTION("Samples carry the GPU's timestamp, which QUERY_CLOCKS relates to the host");
+IGT_TEST_DESCRIPTION("Samples carry the GPU's timestamp, which QUERY_CLOCKS relates to the "
+		     "host's time");
 
 #define MS 1000000ull
 #define NEW 8
 #define NS_PER_S 1e9
-/* a tick of 24 MHz at either end, and what reading two clocks takes on a busy host */
+/* a tick of 24 MHz at either end, and reading two clocks on a busy host */
 #define ERROR_NS (50000.0 + 2 * 42)
 
 static struct igt_perfctr_device dev;
@@ -58,7 +59,7 @@ static int32_t capture_ns(const struct drm_perfctr_sample_header *h)
 	return b->capture_ns;
 }
 
-/* START with a sample: the clock is known from here on */
+/* START with a sample, after which the pair is known */
 static void begin(struct igt_perfctr_session *s)
 {
 	igt_perfctr_session_setup(s, &dev, 64, 0);
@@ -128,7 +129,7 @@ static void monotonic(void)
 	end(&s);
 }
 
-/* where QUERY_CLOCKS puts the sample's timestamp in the host's time, against its end */
+/* the sample's timestamp in the host's time by QUERY_CLOCKS, minus the sample's end */
 static double error_ns(const struct drm_perfctr_sample_header *h,
 		       const struct drm_perfctr_clock_info *pair, int32_t capture)
 {
@@ -176,7 +177,7 @@ static void last_pair(void)
 	after = igt_raw_ns();
 	igt_assert_lte_u64(before, info.raw_ns + info.age_ns);
 	igt_assert_lte_u64(info.raw_ns + info.age_ns, after);
-	/* of the sample, no earlier collection */
+	/* the time of the sample, not of an earlier collection */
 	igt_assert_eq_u64(info.gpu_timestamp, s.last.gpu_timestamp);
 	igt_assert_eq_u32(info.epoch, s.last.gpu_epoch);
 	igt_assert_eq(info.pad, 0);
@@ -254,23 +255,23 @@ int igt_main()
 			      "no GPU timestamp\n");
 	}
 	/* Covers: DRM_PERFCTR_CLOCK_TIMESTAMP */
-	igt_describe(
-		"QUERY_CLOCKS has an element of the timestamp exactly where the feature is, all "
-		"zero until the first collection");
+	igt_describe("QUERY_CLOCKS has an element of the timestamp exactly if the device has the"
+		     " feature, all zero until the first collection");
 	igt_subtest("timestamp-element") element();
-	igt_describe(
-		"within an epoch timestamps of samples, those in jobs too, grow with their ends");
+	igt_describe("within an epoch the timestamps of samples, in jobs too, grow with their "
+		     "ends");
 	igt_subtest("timestamp-monotonic") monotonic();
 	/* Covers: drm_perfctr_sample_header */
-	igt_describe("a sample's timestamp, converted by the pair of QUERY_CLOCKS, is its end");
+	igt_describe("a sample's timestamp, converted by the pair of QUERY_CLOCKS, is the "
+		     "sample's end");
 	igt_subtest("timestamp-matches-end") matches_end();
-	igt_describe("the pair of QUERY_CLOCKS is the last collection's, with its age");
+	igt_describe("the pair of QUERY_CLOCKS is that of the last collection, with its age");
 	igt_subtest("timestamp-last-pair") last_pair();
 	igt_describe("a reset begins a new epoch");
 	igt_subtest("timestamp-epoch-reset") epoch_of_reset();
 	igt_describe("a resume begins a new epoch");
 	igt_subtest("timestamp-epoch-resume") epoch_of_resume();
-	igt_describe("no query wakes a device that sleeps");
+	igt_describe("QUERY does not resume a suspended device");
 	igt_subtest("timestamp-query-asleep") query_while_asleep();
 	igt_fixture()
 	{

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * QUERY, growth of structures, and what commands but SETUP refuse: one subtest for each rule of
- * the header.
+ * QUERY, growth of structures, and what the commands other than SETUP reject: one subtest for each
+ * rule of the header.
  */
 #include <errno.h>
 #include <stddef.h>
@@ -11,7 +11,7 @@
 #include "igt_perfctr.h"
 #include "igt_setup.h"
 
-IGT_TEST_DESCRIPTION("What the counter interface reports and what it refuses");
+IGT_TEST_DESCRIPTION("What the counter interface reports and what it rejects");
 
 /* no structure is longer */
 #define STRUCT_BYTES_MAX 4096u
@@ -71,7 +71,7 @@ static void query_array(uint32_t type, uint32_t kernel_size)
 								      whole[e * kernel_size + at] :
 								      0);
 			}
-			/* nothing behind it */
+			/* nothing is mapped behind it */
 			igt_assert_eq(got[written * strides[i]], 0xa5);
 		}
 	}
@@ -199,33 +199,33 @@ static void query_bad_pointer(void)
 
 static void query_tests(void)
 {
-	igt_describe("QUERY without a pointer returns number and size of the elements");
+	igt_describe("QUERY without a pointer returns count and size of the elements");
 	igt_subtest("query-sizes") query_sizes();
 
 	/* Covers: DRM_PERFCTR_QUERY_DEVICE, drm_perfctr_device_info */
-	igt_describe("the device reports its own limits, and they are usable numbers");
+	igt_describe("the device reports its limits, and they are plausible");
 	igt_subtest("query-device") query_device();
 
 	/* Covers: DRM_PERFCTR_QUERY_BLOCKS, drm_perfctr_block_info */
-	igt_describe("every block has counters, all available ones among its positions");
+	igt_describe("every block has counters, and all available ones are among its positions");
 	igt_subtest("query-blocks") query_blocks();
 
 	/* Covers: drm_perfctr_block_info */
-	igt_describe("shader blocks have the physical numbers of a sparse core mask");
+	igt_describe("shader blocks have the physical core numbers of a sparse core mask");
 	igt_subtest("query-sparse-cores") query_sparse_cores();
 
 	/* Covers: DRM_PERFCTR_QUERY_CLOCKS, drm_perfctr_clock_info */
-	igt_describe("clocks have names and run no faster than they can");
+	igt_describe("clocks have names and run no faster than their maximum");
 	igt_subtest("query-clocks") query_clocks();
 
-	igt_describe("the device element comes whole, cut or extended with zeroes");
+	igt_describe("the device element is returned whole, cut or extended with zeroes");
 	igt_subtest("query-stride-device")
 		query_array(DRM_PERFCTR_QUERY_DEVICE, sizeof(struct drm_perfctr_device_info));
 	/* Covers: DRM_PERFCTR_BLOCK_INFO_SECTIONS */
-	igt_describe("blocks come with any stride and count");
+	igt_describe("blocks are returned with any stride and count");
 	igt_subtest("query-stride-blocks")
 		query_array(DRM_PERFCTR_QUERY_BLOCKS, sizeof(struct drm_perfctr_block_info));
-	igt_describe("clocks come with any stride and count");
+	igt_describe("clocks are returned with any stride and count");
 	igt_subtest("query-stride-clocks")
 		query_array(DRM_PERFCTR_QUERY_CLOCKS, sizeof(struct drm_perfctr_clock_info));
 
@@ -238,7 +238,7 @@ static void query_tests(void)
 	igt_describe("a stride of zero, above 4096 or no multiple of 8 is -EINVAL");
 	igt_subtest("query-bad-stride") query_bad_stride();
 	/* Covers: query -EFAULT */
-	igt_describe("a query into memory that is not there is -EFAULT");
+	igt_describe("a query into unmapped memory is -EFAULT");
 	igt_subtest("query-bad-pointer") query_bad_pointer();
 }
 
@@ -358,7 +358,7 @@ static void size_huge(void)
 		igt_assert_eq(command(cmd, good.handle, &tag, ~0ull), -E2BIG);
 		igt_assert_eq(command(cmd, good.handle, zeroes, STRUCT_BYTES_MAX + 1), -E2BIG);
 	}
-	/* the longest that is none too long; the session is not active */
+	/* the longest size that is accepted; the session is not active */
 	igt_assert_eq(command(DRM_PERFCTR_CMD_STOP, good.handle, zeroes, STRUCT_BYTES_MAX),
 		      -EALREADY);
 	igt_assert_eq(command(DRM_PERFCTR_CMD_STATUS, good.handle, zeroes, STRUCT_BYTES_MAX), 0);
@@ -370,7 +370,7 @@ static void growth_tests(void)
 		igt_describe(commands[i].what);
 		igt_subtest(commands[i].name)
 		{
-			/* what would have done something, had it come with a structure */
+			/* commands that would have had an effect with a structure */
 			const bool active = commands[i].cmd != DRM_PERFCTR_CMD_START;
 			struct drm_perfctr_control c = { .cmd = commands[i].cmd };
 			struct drm_perfctr_status status;
@@ -387,28 +387,28 @@ static void growth_tests(void)
 			igt_assert_eq(!!(status.flags & DRM_PERFCTR_STATUS_ACTIVE), active);
 			igt_assert_eq_u64(status.insert_idx, 0);
 			igt_perfctr_session_fini(&s);
-			/* nor is there need of a session */
+			/* nor does it need a session */
 			c = (struct drm_perfctr_control){ .cmd = commands[i].cmd };
 			igt_assert_eq(igt_perfctr_ioctl(dev.fd, DRM_IOCTL_PERFCTR_CONTROL, &c), 0);
 			igt_assert_eq_u32(c.handle, 0);
 		}
 	}
 
-	igt_describe("a longer structure is fine if the rest is zero");
+	igt_describe("a longer structure is accepted if the rest is zero");
 	igt_subtest("growth-zero-tail") growth_zero_tail();
 	/* Covers: control -E2BIG */
-	igt_describe("a longer structure with something in the rest is -E2BIG");
+	igt_describe("a longer structure with a nonzero rest is -E2BIG");
 	igt_subtest("growth-tail") growth_tail();
 	/* Covers: How structures grow */
-	igt_describe("STATUS fills with zeroes what the kernel does not know");
+	igt_describe("STATUS fills what the kernel does not know with zeroes");
 	igt_subtest("growth-status") growth_status();
 	/* Covers: control -E2BIG */
-	igt_describe("longer requests with zero tails are fine, with others -E2BIG");
+	igt_describe("longer requests are accepted with zero tails, else -E2BIG");
 	igt_subtest("growth-requests") growth_requests();
 	/* Covers: control -EINVAL */
 	igt_describe("a structure that is shorter than version 3 defines it is -EINVAL");
 	igt_subtest("size-too-small") size_too_small();
-	igt_describe("a size beyond 4096 bytes is refused without reading it, zeroes or not");
+	igt_describe("a size above 4096 bytes is rejected without reading it, zero or not");
 	igt_subtest("size-huge") size_huge();
 }
 
@@ -530,10 +530,10 @@ static void command_tests(void)
 	igt_describe("an unknown command is -EINVAL, with or without a structure");
 	igt_subtest("command-unknown") command_unknown();
 	/* Covers: control -ENOENT */
-	igt_describe("a handle that is no session is -ENOENT");
+	igt_describe("a handle without a session is -ENOENT");
 	igt_subtest("command-bad-handle") command_bad_handle();
 	/* Covers: control -ENOENT */
-	igt_describe("sessions of another file are not there");
+	igt_describe("sessions of another file are -ENOENT");
 	igt_subtest("command-other-file") command_other_file();
 	/* Covers: control -EFAULT */
 	igt_describe("a structure that cannot be read or written is -EFAULT");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * What user space can name is complete: a handle that somebody guesses while SETUP makes it.
+ * A handle that is guessed while SETUP creates its session.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -15,9 +15,9 @@
 #include "minigt.h"
 #include "igt_perfctr.h"
 
-IGT_TEST_DESCRIPTION("No handle is there before all that is behind it is");
+IGT_TEST_DESCRIPTION("A handle is valid only when its session is complete");
 
-/* of a new file SETUP gives the lowest */
+/* SETUP gives the lowest handle on a new file */
 #define GUESSES 64
 
 static struct igt_perfctr_device dev;
@@ -37,7 +37,7 @@ static void *make(void *data)
 	return NULL;
 }
 
-/* whoever writes to the page waits, the kernel too */
+/* a write to the page blocks, the kernel's too */
 static int protect(void *page, size_t bytes)
 {
 	struct uffdio_api api = { .api = UFFD_API };
@@ -67,7 +67,7 @@ static void let_write(int fd, void *page, size_t bytes)
 	igt_assert_eq(ioctl(fd, UFFDIO_WRITEPROTECT, &protect), 0);
 }
 
-/* SETUP stands still where it writes its results: all is made, and nobody may know of it */
+/* SETUP blocks where it writes its results: all is created, and nothing may be visible */
 static void setup_guessed(void)
 {
 	static const uint32_t commands[] = {
@@ -111,7 +111,7 @@ static void setup_guessed(void)
 	close(fd);
 	igt_assert_eq(m.ret, 0);
 	igt_assert_lt(m.s.handle, GUESSES);
-	/* and from now on it is there, whole */
+	/* from now on it is visible, and complete */
 	m.s.setup = *m.setup;
 	igt_perfctr_session_map(&m.s);
 	igt_assert_eq(igt_perfctr_start(&m.s, 0), 0);
@@ -128,7 +128,7 @@ int igt_main()
 	{
 		igt_require_f(igt_perfctr_open(&dev, "vsoc"), "no virtual SoC\n");
 	}
-	igt_describe("a handle that is guessed while SETUP makes the session is -ENOENT");
+	igt_describe("a handle that is guessed while SETUP creates its session is -ENOENT");
 	igt_subtest("setup-guessed") setup_guessed();
 	igt_fixture()
 	{

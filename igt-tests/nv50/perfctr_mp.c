@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * MP counters that jobs program themselves: what they may ask for, whose counts they get, and
- * what is left for sessions.
+ * MP counters that jobs program themselves: what they may request, what they count, and what is
+ * left for sessions.
  */
 #include <errno.h>
 #include <string.h>
@@ -21,7 +21,7 @@ IGT_TEST_DESCRIPTION("MP counters that are programmed from the command stream");
 #define HOSTILE_JOBS 60
 #define MS 1000000ull
 #define BUFFER_BYTES 4096ull
-/* a present TPC: 0, 2, 16, 18 */
+/* the present TPCs: 0, 2, 16, 18 */
 #define LAST_TPC 18
 #define RECORDS (LAST_TPC + 1)
 #define OTHER_NUMBER 12
@@ -37,7 +37,7 @@ IGT_TEST_DESCRIPTION("MP counters that are programmed from the command stream");
 /* the function that is the signal of one slot */
 static const uint32_t own[SLOTS] = { 0xaaaa, 0xcccc, 0xf0f0, 0xff00 };
 
-/* where jobs store to */
+/* the buffer that jobs store to */
 static struct {
 	uint32_t handle;
 	char *map;
@@ -97,7 +97,7 @@ static struct drm_vsoc_command event_in(unsigned int slot, uint32_t event)
 	return control(slot, event | own[slot] << 8);
 }
 
-/* the same event in all slots, 0: nothing in any of them */
+/* the same event in all slots; 0: none */
 static struct drm_vsoc_command all_slots(uint32_t event)
 {
 	struct drm_vsoc_command c = { .type = DRM_VSOC_CMD_METHODS };
@@ -174,7 +174,7 @@ static uint64_t stored(uint64_t offset, uint32_t sequence, unsigned int slot)
 	return sum;
 }
 
-/* what the MP blocks of a session have together */
+/* sum over the MP blocks of a session */
 static uint64_t total(const struct igt_perfctr_session *s, const char *name)
 {
 	const struct igt_nv50_counter c = igt_nv50_counter(name);
@@ -225,7 +225,7 @@ static void other_product(void)
 		igt_assert_eq(igt_vsoc_submit_to(other.fd, DRM_VSOC_CTX_DEFAULT, &c[i], 1, NULL,
 						 NULL),
 			      -EOPNOTSUPP);
-	/* what is wrong anywhere is that first */
+	/* the first invalid method decides */
 	c[0].methods.count = 11;
 	igt_assert_eq(igt_vsoc_submit_to(other.fd, DRM_VSOC_CTX_DEFAULT, c, 1, NULL, NULL),
 		      -EINVAL);
@@ -238,7 +238,7 @@ static void methods_validated(void)
 						  0x2e2, 0x12f0, 0x800002e0, ~0u };
 	struct drm_vsoc_command c = { .type = DRM_VSOC_CMD_METHODS };
 
-	/* before there is one method, and with as many as fit */
+	/* without any method, and with the most that fit */
 	igt_assert_eq(try(&c), -EINVAL);
 	for (unsigned int i = 0; i < 10; i++) {
 		add_method(&c, DRM_VSOC_MP_PM_SET(i % SLOTS), ~0u - i);
@@ -302,7 +302,7 @@ static void store_validated(void)
 	igt_assert_eq(igt_vsoc_submit_to(other.fd, DRM_VSOC_CTX_DEFAULT, &c, 1, NULL, NULL),
 		      -ENOENT);
 	igt_perfctr_close(&other);
-	/* where */
+	/* offset and address of the store */
 	for (unsigned int i = 1; i < DRM_VSOC_MP_STORE_ALIGN; i++) {
 		c = store_at(i, 1);
 		igt_assert_eq(try(&c), -EINVAL);
@@ -316,7 +316,7 @@ static void store_validated(void)
 	c = store_at(0, 1);
 	c.reserved[2] = 1;
 	igt_assert_eq(try(&c), -EINVAL);
-	/* imported memory may go away */
+	/* imported memory may be unmapped by its exporter */
 	igt_vsoc_driver("del_device", OTHER_NUMBER_TEXT);
 	igt_vsoc_come(&other, OTHER_NUMBER_TEXT);
 	munmap(igt_vsoc_buffer(other.fd, BUFFER_BYTES, &prime.handle, &store.bytes), BUFFER_BYTES);
@@ -348,21 +348,21 @@ static void store_validated(void)
 static void methods_tests(void)
 {
 	/* Covers: vsoc_cmd_methods -EINVAL, vsoc_cmd_methods -EOPNOTSUPP */
-	igt_describe("METHODS takes SET and CONTROL of four slots with defined bits, nothing else, "
-		     "and only where there are MP counters");
+	igt_describe("METHODS takes SET and CONTROL of four slots with defined bits only, and "
+		     "only with MP counters");
 	igt_nv50_subtest("methods-validated") methods_validated();
 	/*
 	 * Covers: vsoc_cmd_mp_store -EINVAL, vsoc_cmd_mp_store -ENOENT, vsoc_cmd_mp_store -ENOSPC,
 	 * vsoc_cmd_mp_store -EOPNOTSUPP, vsoc_submit -ENOSPC, vsoc_submit -EOPNOTSUPP
 	 */
-	igt_describe("MP_STORE takes a buffer of this file that has room for all records, and "
-		     "writes these and nothing else");
+	igt_describe("MP_STORE takes a buffer of this file with room for all records, and writes"
+		     " only these");
 	igt_nv50_subtest("store-validated") store_validated();
 }
 
 /* --- counts of contexts ------------------------------------------------------------------ */
 
-/* a job that counts the same things in the same way whatever else goes on */
+/* a job that counts the same in the same way whatever runs beside it */
 static unsigned int counting_job(struct drm_vsoc_command *c, uint32_t threads,
 				 uint32_t instructions, uint64_t offset, uint32_t sequence)
 {
@@ -406,14 +406,14 @@ static void own_counts(void)
 		c[1] = compute(shaders[2].threads, shaders[2].instructions);
 		c[2] = sample(&s, 3);
 		jobs[2] = queue(ctx[2], c, 3);
-		/* its samples all have a slot in the ring */
+		/* the ring has a slot for each of its samples */
 		for (unsigned int i = 0; n == JOBS && i < 3; i++)
 			finish(jobs[i]);
 	}
 	for (unsigned int i = 0; i < 2; i++) {
 		const uint64_t each = shaders[i].threads / WARP * shaders[i].instructions * JOBS;
 
-		/* the value that was set is that of each of four TPCs */
+		/* the value is that of each of four TPCs */
 		igt_assert_eq_u64(stored(512 * i, JOBS, 1 + i), each + 4 * (5 + i));
 		igt_assert_eq_u64(stored(512 * i, JOBS, 2 - 2 * i), each / 16);
 		igt_assert_eq_u64(stored(512 * i, JOBS, 3), 0);
@@ -448,7 +448,7 @@ static void store_order(void)
 	c[3] = store_at(512, 2);
 	c[4] = compute(3200, 32);
 	c[5] = store_at(1024, 3);
-	/* stands still, and keeps its value */
+	/* disabled, it keeps its value */
 	c[6] = control(3, 0);
 	c[7] = compute(16000, 32);
 	run(ctx, c, 8);
@@ -491,7 +491,7 @@ static void state_kept(void)
 	igt_assert_eq_u64(stored(1024, 3, 1), 0);
 	igt_assert_eq_u64(stored(1024, 3, 2), 0);
 	igt_assert_eq_u64(stored(1024, 3, 3), 4000);
-	/* without power nothing is forgotten, with a reset all is */
+	/* suspend keeps the state, a reset clears it */
 	igt_vsoc_debugfs(&igt_nv50.dev, "reset", "1");
 	for (unsigned int i = 0; i < 2; i++) {
 		run(ctx[i], c, counting_job(c, 1600, 32, 1536, 4 + i));
@@ -502,7 +502,7 @@ static void state_kept(void)
 	igt_perfctr_session_fini(&s);
 	for (unsigned int i = 0; i < 2; i++)
 		igt_assert_eq(igt_vsoc_ctx_destroy(igt_nv50.dev.fd, ctx[i]), 0);
-	/* one that comes after them has nothing of them */
+	/* a later context has none of it */
 	ctx[0] = igt_vsoc_ctx_create(igt_nv50.dev.fd);
 	run(ctx[0], c, counting_job(c, 1600, 32, 0, 9));
 	for (unsigned int slot = 0; slot < SLOTS; slot++)
@@ -556,7 +556,7 @@ static void function_of_slots(void)
 		igt_assert_eq(igt_vsoc_ctx_destroy(igt_nv50.dev.fd, ctx), 0);
 	}
 	stop(&s);
-	/* and the session had no slot then, as it says */
+	/* and the session had no slot then, which its times show */
 	igt_assert(s.flags & DRM_PERFCTR_SAMPLE_MULTIPLEXED);
 	igt_assert_eq_u64(total(&s, "instructions"), 0);
 	igt_perfctr_session_fini(&s);
@@ -565,20 +565,19 @@ static void function_of_slots(void)
 
 static void own_tests(void)
 {
-	igt_describe("two contexts with different shaders program and store their counters while "
-		     "both run, and a session counts a third: all exact");
+	igt_describe("two contexts with different shaders program and store their counters while"
+		     " both run and a session counts: all exact");
 	igt_nv50_subtest("own-counts") own_counts();
-	igt_describe("a store has what the commands before it did, and nothing of those behind it");
+	igt_describe("a store has the counts of the commands before it, and none of those after "
+		     "it");
 	igt_nv50_subtest("store-order") store_order();
-	igt_describe(
-		"a context's counters stay for its next job, nobody else sees or changes them, "
-		"and a reset clears them");
+	igt_describe("a context keeps its counters for its next job, no other context sees or "
+		     "changes them, and a reset clears them");
 	igt_nv50_subtest("state-kept") state_kept();
-	igt_describe("without power nothing of a context's counters is forgotten");
+	igt_describe("suspend keeps a context's counters");
 	igt_nv50_subtest("state-suspend") state_suspend();
-	igt_describe(
-		"a function that looks at the signal of another slot of the context never sees "
-		"what a session counts there");
+	igt_describe("a function of another slot's signal never sees what a session counts in "
+		     "that slot");
 	igt_nv50_subtest("function-of-slots") function_of_slots();
 }
 
@@ -624,7 +623,7 @@ static void check_all_slots(void)
 			  0);
 	igt_perfctr_session_fini(&s);
 
-	/* it gives them back */
+	/* the context releases them */
 	run(ctx, give, 1);
 	session_of(&s, names, 3);
 	igt_nv50_read_before();
@@ -831,36 +830,33 @@ static void start_in_job(void)
 
 static void beside_tests(void)
 {
-	igt_describe("a context that has all slots is not counted, which the sample tells; others "
-		     "are exactly, and so is it when it gives them back");
+	igt_describe("a context that uses all slots is not counted and the sample reports it; "
+		     "other contexts are exact, and it is again after it releases them");
 	igt_nv50_subtest("all-slots") check_all_slots();
-	igt_describe(
-		"while a sample has nothing but a context with all slots, its counters are not "
-		"valid");
+	igt_describe("while a sample covers only a context with all slots, its counters are not "
+		     "valid");
 	igt_nv50_subtest("all-slots-invalid") all_slots_invalid();
-	igt_describe(
-		"a slot that a job takes in its middle is left for another: nothing is lost or "
-		"counted twice");
+	igt_describe("a job that takes a slot in its middle leaves others: nothing is lost or "
+		     "counted twice");
 	igt_nv50_subtest("slot-taken") slot_taken();
-	igt_describe(
-		"of beside_four counters and fewer slots in a context, each has its turn, and what "
-		"it counted it says");
+	igt_describe("four counters share fewer slots of a context, each in turn, and running "
+		     "times report it");
 	igt_nv50_subtest("slots-shared") slots_shared();
-	igt_describe("whatever a context programs, each sample of it is exact or says that it is "
-		     "not, and samples of other contexts are exact");
+	igt_describe("whatever a context programs, each of its samples is exact or flagged, and "
+		     "samples of other contexts are exact");
 	igt_nv50_subtest("hostile-methods") hostile_methods();
-	igt_describe("a session that starts and stops in the middle of a job of such a context has "
-		     "the counts of that time");
+	igt_describe("a session that starts and stops in the middle of such a job has the counts"
+		     " of that time");
 	igt_nv50_subtest("start-in-job") start_in_job();
 }
 
-/* --- buffers that go away ---------------------------------------------------------------------- */
+/* --- buffers that go away --- */
 
 static void lifetime_tests(void)
 {
 	struct drm_vsoc_command c[2];
 
-	igt_describe("a job keeps the buffer that it stores to, also if its handle is closed");
+	igt_describe("a job keeps the buffer that it stores to, even if its handle is closed");
 	igt_nv50_subtest("store-handle-closed")
 	{
 		uint64_t job;
@@ -879,7 +875,7 @@ static void lifetime_tests(void)
 		igt_assert_eq_u64(stored(0, 1, 0), 0);
 		munmap(store.map, store.bytes);
 	}
-	igt_describe("a file that is closed takes its queued stores with it, mapped or not");
+	igt_describe("closing a file cancels its queued stores, with the buffer mapped or not");
 	igt_nv50_subtest("store-file-closed")
 	{
 		struct igt_perfctr_device other;
@@ -905,9 +901,8 @@ static void lifetime_tests(void)
 			munmap(store.map, store.bytes);
 		}
 	}
-	igt_describe(
-		"a device that is unplugged with a store queued does not store, and the memory "
-		"is there");
+	igt_describe("a device that is unplugged with a store queued does not store, and the "
+		     "memory stays");
 	igt_nv50_subtest("store-unplug")
 	{
 		struct drm_vsoc_wait wait;

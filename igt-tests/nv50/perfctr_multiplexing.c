@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * NVIDIA-style counters that are more than fit: they take turns, and scaled counts are near the truth.
+ * More NVIDIA-style counters than fit: they are multiplexed, and scaled counts are near the truth.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -11,25 +11,25 @@
 #include "igt_chance.h"
 #include "igt_nv50.h"
 
-IGT_TEST_DESCRIPTION("PCOUNTER and MP counters that take turns");
+IGT_TEST_DESCRIPTION("Multiplexed PCOUNTER and MP counters");
 
 #define TURNS 60
 
-/* turns of each pass, in stepped time: each as long as any other */
+/* slots of each pass in stepped time, all of the same length */
 #define STEADY_TURNS 30
 #define RANDOM_TURNS 100
-/* of a job whose time is less than a turn */
+/* of a job that is shorter than a slot */
 #define RANDOM_FRAGMENTS 200000
-/* any counters, after the fixed ones: requests, and slices of each */
+/* random counters after the fixed ones: requests, and slices of each */
 #define REQUESTS 4
 #define REQUEST_SLICES 200
-/* of the database, and the passes of all of them */
+/* counters of the database, and the passes for all of them */
 #define ALL_COUNTERS 53
 #define ALL_PASSES 10
-/* what may arrive in a clock, and what is held back until there is as much */
+/* counts that may arrive in a clock and are held back until there are as many */
 #define EDGE_COUNTS 32
 
-/* of all blocks that have the counter: they have their turns together */
+/* of all blocks that have the counter: they share a slot */
 static uint64_t counted(const struct igt_perfctr_session *s, const char *name)
 {
 	const struct igt_nv50_counter c = igt_nv50_counter(name);
@@ -55,7 +55,7 @@ static void begin_stepped(struct igt_perfctr_session *s, const char *const *name
 	igt_nv50_session_init(s, 0);
 	for (unsigned int i = 0; i < count; i++)
 		igt_nv50_want(s, names[i]);
-	/* it is never in the way */
+	/* never the limit */
 	igt_nv50_want(s, "gpu_busy");
 	igt_perfctr_session_create(s);
 	igt_vsoc_debugfs(&igt_nv50.dev, "stepped", "1");
@@ -66,10 +66,10 @@ static uint64_t collections;
 static void start_stepped(struct igt_perfctr_session *s)
 {
 	collections = igt_nv50_sampler("collections");
-	/* a job that is under way is beyond its own beginning; all clocks have the same time */
+	/* a job that runs is past its beginning; all clocks have the same time */
 	igt_nv50_step(IGT_NV50_SLICE_NS);
 	igt_assert_eq(igt_perfctr_start(s, 0), 0);
-	/* no time passes but in steps: the session begins and ends exactly here */
+	/* time moves in steps only: the session begins and ends exactly here */
 	igt_nv50_read_before();
 }
 
@@ -81,7 +81,7 @@ static void stop_stepped(struct igt_perfctr_session *s, const char *const *names
 	igt_perfctr_drain(s);
 	igt_assert(s->flags & DRM_PERFCTR_SAMPLE_MULTIPLEXED);
 	igt_assert_eq_u64(igt_nv50_value(s, "gpu_busy"), igt_nv50_truth("gpu_busy"));
-	/* a collection while time stands still takes a nanosecond, whoever asked for it */
+	/* a collection takes a nanosecond while time stands still */
 	collections = igt_nv50_sampler("collections") - collections;
 	for (unsigned int i = 0; i < count; i++) {
 		igt_assert_lte_u64(turns * IGT_NV50_SLICE_NS, igt_nv50_ran(s, names[i]));
@@ -90,7 +90,7 @@ static void stop_stepped(struct igt_perfctr_session *s, const char *const *names
 	}
 }
 
-/* whatever the host does meanwhile: all that is compared is virtual time */
+/* all that is compared is virtual time, whatever the host does */
 static void assert_steady_is_scaled(const char *const *names, unsigned int count,
 				    const struct drm_vsoc_command *c)
 {
@@ -113,7 +113,7 @@ static void assert_steady_is_scaled(const char *const *names, unsigned int count
 			 (unsigned long long)igt_nv50_truth(names[i]), scaled(&s, names[i]), error,
 			 bound);
 		igt_assert_f(error * error <= bound * bound, "%s is too far off\n", names[i]);
-		/* else it would say nothing */
+		/* otherwise the test would show nothing */
 		igt_assert_f(10 * bound <= igt_nv50_truth(names[i]), "%s: too little work\n",
 			     names[i]);
 	}
@@ -130,7 +130,7 @@ static void assert_steady_is_scaled(const char *const *names, unsigned int count
 
 static void assert_random_is_scaled(const char *const *names, unsigned int count)
 {
-	/* S turns of N, rates evenly distributed: six standard errors */
+	/* S slots of N, rates evenly distributed: six standard errors */
 	const double turns = RANDOM_TURNS, all = (double)count * RANDOM_TURNS;
 	const double variance = (all - turns) / (3 * turns * all);
 	struct igt_perfctr_session s;
@@ -160,7 +160,7 @@ static void assert_random_is_scaled(const char *const *names, unsigned int count
 	igt_perfctr_session_fini(&s);
 }
 
-/* seed of the requests: what a failure is repeated with */
+/* seed of the requests, to repeat a failure */
 static uint64_t request_seed(void)
 {
 	const char *text = getenv("PERFCTR_SEED");
@@ -190,7 +190,7 @@ static unsigned int all_names(const char *names[ALL_COUNTERS])
 	return count;
 }
 
-/* a draw and a compute of any size, which are over before the slice is */
+/* a draw and a compute of random size, which end within the slice */
 static void submit_any(struct igt_chance *chance)
 {
 	struct drm_vsoc_command c[2] = { { .type = DRM_VSOC_CMD_DRAW },
@@ -211,14 +211,14 @@ static void submit_any(struct igt_chance *chance)
 
 struct slices {
 	const char *name;
-	double sum, squares; /* of what was counted in each */
-	uint64_t own; /* in those in which the counter says that it ran */
+	double sum, squares; /* counts of each slice */
+	uint64_t own; /* counts of the slices in which the counter ran */
 	uint64_t ran_ns;
 };
 
 /*
- * A counter with S of N slices, chosen by whose turn it was: N times the standard error of the mean
- * of a sample without replacement. What the slices had is known, so is their standard deviation.
+ * A counter with S of N slices: N times the standard error of the mean of a sample without
+ * replacement. The counts of each slice are known, and so is their standard deviation.
  */
 static double standard_error(const struct slices *c, double ran)
 {
@@ -248,7 +248,7 @@ static void assert_one_is_scaled(const struct igt_perfctr_session *s, const stru
 		     c->name, c->sum, scaled(s, c->name), ran, REQUEST_SLICES, error, bound);
 }
 
-/* of @wanted counters, whichever they are; returns how many had to take turns */
+/* of @wanted random counters; returns how many were multiplexed */
 static unsigned int assert_any_are_scaled(struct igt_chance *chance, unsigned int wanted)
 {
 	const char *names[ALL_COUNTERS];
@@ -298,7 +298,7 @@ static unsigned int assert_any_are_scaled(struct igt_chance *chance, unsigned in
 	return turns;
 }
 
-/* with up to three passes, whoever has a tenth is not starved */
+/* with up to three passes, a share of a tenth is not starvation */
 static bool has_share(const struct igt_perfctr_session *s, const char *name)
 {
 	const uint64_t ns = igt_nv50_ran(s, name), enabled_ns = igt_nv50_sum(s, name)->time_enabled;
@@ -312,7 +312,7 @@ static bool has_share(const struct igt_perfctr_session *s, const char *name)
 static const char *const names[] = { "rop_busy", "rop_samples_in_count_1", "shaded_pixel_count_0",
 				     "shaded_pixel_count_2" };
 static const char *const shared[] = { "shader_busy", "sm_cta_launched" };
-/* the last one is what is left over at the end of a command */
+/* the last one is the remainder at the end of a command */
 enum { NAMES = sizeof(names) / sizeof(names[0]), STEADY_NAMES = NAMES - 1 };
 
 static void multiplexed_steady(void)
@@ -360,12 +360,12 @@ static void multiplexed(void)
 	igt_nv50_session_init(&s, 0);
 	for (unsigned int i = 0; i < NAMES; i++)
 		igt_nv50_want(&s, names[i]);
-	/* it is never in the way */
+	/* never the limit */
 	igt_nv50_want(&s, "gpu_busy");
 	igt_perfctr_session_create(&s);
 	igt_nv50_read_before();
 	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
-	/* by progress, not by time: so many turns for each */
+	/* by progress, not by time: this many slots for each */
 	for (unsigned int n = 0; n < TURNS || least < 2 * IGT_NV50_SLICE_NS; n++) {
 		igt_nv50_work(n);
 		igt_assert_eq(igt_perfctr_sample(&s, n), 0);
@@ -396,9 +396,9 @@ static void multiplexed(void)
 		igt_assert_lte_u64(igt_nv50_value(&s, names[i]), igt_nv50_truth(names[i]));
 		igt_assert_lte_u64(1, igt_nv50_value(&s, names[i]));
 	}
-	/* at any time it was the turn of exactly one of them */
+	/* at any time exactly one of them had the slot */
 	igt_assert_eq_u64(sum, enabled);
-	/* a turn ends with the first collection after its time; ours are such */
+	/* a slot ends with the first collection after its time */
 	igt_assert_lte_u64(most - least, 2 * (IGT_NV50_SLICE_NS + longest));
 	igt_assert_eq_u64(igt_nv50_ran(&s, "gpu_busy"), igt_nv50_sum(&s, "gpu_busy")->time_enabled);
 	igt_assert_eq_u64(igt_nv50_value(&s, "gpu_busy"), igt_nv50_truth("gpu_busy"));
@@ -433,7 +433,7 @@ static void join_and_leave(void)
 	igt_perfctr_drain(&s);
 	igt_assert(s.last.flags & DRM_PERFCTR_SAMPLE_MULTIPLEXED);
 	igt_perfctr_session_fini(&t);
-	/* alone again, as soon as a work took notice: exact from there on */
+	/* alone again, as soon as the worker ran: exact from there on */
 	for (unsigned int n = 0; s.last.flags & DRM_PERFCTR_SAMPLE_MULTIPLEXED; n++) {
 		igt_assert_lt(n, 1000);
 		usleep(1000);
@@ -474,7 +474,7 @@ static void join_loses_nothing(void)
 	igt_nv50_read_after();
 	igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
 	igt_perfctr_drain(&s);
-	/* it goes on all the time, before and after as well */
+	/* it runs all the time, before and after as well */
 	igt_assert_lte_u64(igt_nv50_truth("gpu_idle"), igt_nv50_value(&s, "gpu_idle"));
 	igt_perfctr_session_fini(&t);
 	igt_perfctr_session_fini(&s);
@@ -493,7 +493,7 @@ static void join_starves_nobody(void)
 	igt_nv50_want(&t, names[2]);
 	igt_perfctr_session_create(&t);
 	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
-	/* again if the machine stood still in somebody's turn; who starves has ever less */
+	/* again if the machine stood still in one slot; a starved counter gets less each time */
 	do {
 		igt_assert_lt(rounds++, 20);
 		/* three passes, then two, then three */
@@ -538,32 +538,30 @@ static void shared_multiplexer(void)
 
 static void turn_tests(void)
 {
-	igt_describe(
-		"of steady work scaled counts are the truth, but for what the two ends of each "
-		"turn cut");
+	igt_describe("for steady work, scaled counts are the truth up to what the ends of each "
+		     "slot cut");
 	igt_nv50_subtest("multiplexed-steady") multiplexed_steady();
-	igt_describe("of work that has nothing to do with the turns they are near it");
+	igt_describe("for work that is independent of the slots, scaled counts are near the truth");
 	igt_nv50_subtest("multiplexed-random")
 	{
 		assert_random_is_scaled(names, STEADY_NAMES);
 	}
-	igt_describe("so are those of any counters, PCOUNTER's and MP's, of any number");
+	igt_describe("the same for random requests of PCOUNTER and MP counters");
 	igt_nv50_subtest("multiplexed-random-requests") multiplexed_random_requests();
-	igt_describe("scaled counts of PCOUNTER and MP counters that take turns are the truth");
+	igt_describe("scaled counts of multiplexed PCOUNTER and MP counters are the truth");
 	igt_nv50_subtest("shared-multiplexer-steady") shared_multiplexer_steady();
 
 	/* Covers: DRM_PERFCTR_FORMAT_RUNNING_TIMES, drm_perfctr_running_times */
-	igt_describe("counters that conflict take turns; times add up, turns are fair");
+	igt_describe("conflicting counters are multiplexed; running times add up and shares are "
+		     "fair");
 	igt_nv50_subtest("multiplexed") multiplexed();
-	igt_describe(
-		"a session that joins makes another one share, and gives all back when it ends");
+	igt_describe("a session that joins makes another one share, and releases all when it ends");
 	igt_nv50_subtest("join-and-leave") join_and_leave();
-	igt_describe("not a clock is lost while the hardware is told what newcomers want");
+	igt_describe("no clock is lost while the hardware is programmed for new counters");
 	igt_nv50_subtest("join-loses-nothing") join_loses_nothing();
-	igt_describe(
-		"whoever starts and stops sessions all the time keeps nobody from having turns");
+	igt_describe("sessions that start and stop all the time do not starve others");
 	igt_nv50_subtest("join-starves-nobody") join_starves_nobody();
-	igt_describe("PCOUNTER and MP counters that need the shared multiplexer take turns");
+	igt_describe("PCOUNTER and MP counters that need the shared multiplexer alternate");
 	igt_nv50_subtest("shared-multiplexer") shared_multiplexer();
 }
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * NVIDIA-style counters: exact while one pass is enough, MP counters by context, hardware that does
- * not answer.
+ * NVIDIA-style counters: exact in one pass, MP counters by context, hardware that does not answer.
  */
 #include <errno.h>
 #include <stdint.h>
@@ -13,8 +12,8 @@
 #include "igt_nv50.h"
 #include "igt_sys.h"
 
-IGT_TEST_DESCRIPTION(
-	"PCOUNTER and MP counters: exact counts, contexts, hardware that does not answer");
+IGT_TEST_DESCRIPTION("PCOUNTER and MP counters: exact counts, contexts, hardware that does not "
+		     "answer");
 
 #define TPCS 4
 #define WARP 16
@@ -23,7 +22,7 @@ IGT_TEST_DESCRIPTION(
 /* the fastest domain has 800 MHz: 2^32 clocks are 5.4 s; the shaders' has 500 MHz: 8.6 s */
 #define SATURATION_NS 6000000000ull
 
-/* what cannot be known in advance: it goes on while nothing happens */
+/* not predictable: it also counts while nothing runs */
 static bool is_idle(const char *name)
 {
 	return !strcmp(name, "gpu_idle");
@@ -165,7 +164,7 @@ static void overflow(void)
 	igt_assert_eq_u32(s.last.flags & DRM_PERFCTR_SAMPLE_OVERFLOW, 0);
 	igt_assert_eq_u64(s.last.lost_ns, 0);
 	igt_assert_lte_u64(igt_nv50_value(&s, "gpu_idle") + 1, igt_nv50_truth("gpu_idle"));
-	/* what did not saturate has all of it */
+	/* counters that did not saturate have all counts */
 	igt_assert_eq_u64(igt_nv50_value(&s, "setup_primitive_count"),
 			  igt_nv50_truth("setup_primitive_count"));
 	igt_assert_eq_u64(igt_nv50_value(&s, "shader_busy"), igt_nv50_truth("shader_busy"));
@@ -195,20 +194,21 @@ static void reset(void)
 
 static void exact_tests(void)
 {
-	igt_describe("each counter alone counts exactly what happened, all the time");
+	igt_describe("each counter alone counts exactly, all the time");
 	igt_nv50_subtest("single-exact") single_exact();
 	igt_describe("counters of all domains and of the TPCs count together if nothing conflicts");
 	igt_nv50_subtest("together-exact") together_exact();
-	igt_describe("without power nothing counts and nothing is lost, and the samples say so");
+	igt_describe("while suspended nothing counts and nothing is lost, and the samples have "
+		     "SUSPENDED");
 	igt_nv50_subtest("suspend") suspend();
-	igt_describe("counters of 32 bits that saturate say so: which block, and the time in which "
-		     "counts may be lost");
+	igt_describe("saturated 32-bit counters are reported with their block and the time in "
+		     "which counts may be lost");
 	igt_nv50_subtest("overflow") overflow();
-	igt_describe("after a reset the counters begin anew, and the samples say so");
+	igt_describe("after a reset the counters start again from zero, and the samples report it");
 	igt_nv50_subtest("reset") reset();
 }
 
-/* samples with odd user_data: what their job did since the sample with the even one before */
+/* samples with odd user_data: counts of their job since the sample with the even one before */
 static uint64_t inside(struct igt_perfctr_session *s, uint16_t position)
 {
 	uint64_t sum = 0;
@@ -233,8 +233,8 @@ static void context_tests(void)
 		uint32_t threads, instructions;
 	} shaders[2] = { { 16000, 64 }, { 4800, 160 } };
 
-	igt_describe(
-		"two contexts with different shaders: MP counts are each one's, PCOUNTER has the sum");
+	igt_describe("two contexts with different shaders: MP counts are per context, PCOUNTER "
+		     "has the sum");
 	igt_nv50_subtest("contexts")
 	{
 		struct igt_perfctr_session s[2], all;
@@ -308,11 +308,11 @@ static void context_tests(void)
 
 static const struct {
 	const char *test, *fault;
-	/* each of the eight domains is asked in QUAD mode, all at once while it records */
+	/* each of the eight domains is requested in QUAD mode, all at once while it records */
 	unsigned int times;
 	uint64_t period_ns;
 	uint32_t must;
-	/* counts are destroyed; else all of them come later */
+	/* counts are destroyed; otherwise all of them come later */
 	bool loses;
 } faults[] = {
 	{ "fault-lost", "pcounter_lost", 8, 0, DRM_PERFCTR_SAMPLE_ERROR, false },
@@ -337,7 +337,7 @@ static uint32_t states_of(const struct igt_perfctr_session *s)
 static void assert_clean(struct igt_perfctr_session *s)
 {
 	igt_perfctr_sample_with_room(s);
-	/* what was told by the sample before is over */
+	/* lost time that an earlier sample reported is over */
 	igt_perfctr_sample_with_room(s);
 	igt_perfctr_drain(s);
 	igt_assert_eq_u32(s->last.flags & FAULT_FLAGS, 0);
@@ -385,7 +385,7 @@ static void fault(unsigned int i)
 	if (faults[i].loses) {
 		for (unsigned int n = 0; n < 3; n++)
 			igt_assert_lte_u64(igt_nv50_value(&s, names[n]), igt_nv50_truth(names[n]));
-		/* the work before the fault is what it destroyed */
+		/* the fault destroyed the work before it */
 		igt_assert_lte_u64(igt_nv50_value(&t, "rop_busy") + 1, igt_nv50_truth("rop_busy"));
 	} else {
 		igt_nv50_assert_conserved(&s);
@@ -395,7 +395,7 @@ static void fault(unsigned int i)
 	igt_perfctr_session_fini(&t);
 }
 
-/* @newcomer: a counter; @touched: its domain is one of those that count already */
+/* @newcomer: a counter; @touched: its domain already counts */
 static void start_unanswered(uint64_t period_ns, const char *newcomer, bool touched)
 {
 	static const char *const names[] = { "gpu_busy", "shader_busy" };
@@ -426,7 +426,7 @@ static void start_unanswered(uint64_t period_ns, const char *newcomer, bool touc
 	igt_nv50_read_after();
 	igt_assert_eq_u32(s.flags & FAULT_FLAGS & ~DRM_PERFCTR_SAMPLE_OVERFLOW,
 			  DRM_PERFCTR_SAMPLE_ERROR);
-	/* a domain that is the same as before goes on, and is read when it answers */
+	/* an unchanged domain continues, and is read when it answers */
 	igt_assert_eq_u32(igt_nv50_sum(&s, "shader_busy")->states & LACKS, 0);
 	igt_assert_eq_u64(igt_nv50_value(&s, "shader_busy"), igt_nv50_truth("shader_busy"));
 	if (touched) {
@@ -444,7 +444,7 @@ static void start_unanswered(uint64_t period_ns, const char *newcomer, bool touc
 static void fault_tests(void)
 {
 	for (unsigned int i = 0; i < FAULTS; i++) {
-		igt_describe_f("%s%s: two sessions tell it, %s, and all is well afterwards",
+		igt_describe_f("%s%s: two sessions report it, %s, and counting is exact afterwards",
 			       faults[i].fault, faults[i].period_ns ? " while it records" : "",
 			       faults[i].loses ? "and no more than the truth" :
 						 "get all counts when it answers again");
@@ -453,9 +453,8 @@ static void fault_tests(void)
 			fault(i);
 		}
 	}
-	igt_describe(
-		"START of hardware that does not answer is -EIO in bounded time; a session that "
-		"counts has all counts of the domains that the newcomer did not touch");
+	igt_describe("START of hardware that does not answer is -EIO in bounded time; an active "
+		     "session has all counts of the domains that START did not touch");
 	igt_nv50_subtest("fault-start-beside")
 	{
 		start_unanswered(0, "rop_busy", false);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * NVIDIA-style counters that the hardware records: periods too short for a timer.
+ * NVIDIA-style counters that the hardware records, for periods too short for a timer.
  */
 #include <errno.h>
 #include <sys/eventfd.h>
@@ -23,10 +23,10 @@ static const char *const recorded[] = { "gpu_busy", "setup_primitive_count",
 					"rop_samples_in_count_1", "shader_busy" };
 #define RECORDED (sizeof(recorded) / sizeof(recorded[0]))
 /*
- * Clocks in which no counter may be full. The hardware has a half of the memory, and there is a
- * packet at most each 2^14 clocks in each of these domains: the longest power of two in half a
- * period of the slowest one, of 500 MHz. Half of the room is left for packets that integers fill:
- * each of them takes 61,440 counts, and no test that records has so many.
+ * Clocks in which no counter may be full. The hardware has half of the memory, and writes at most
+ * one packet each 2^14 clocks in each of these domains: the longest power of two in half a period
+ * of the slowest one, of 500 MHz. Half of the room is left for packets that integers fill: each of
+ * them takes 61,440 counts, and no test that records has so many.
  */
 #define ROOM_PACKETS 8192
 #define ROOM_CLOCKS (ROOM_PACKETS / 2 * 16384ull)
@@ -56,7 +56,7 @@ static void end_exact(struct igt_perfctr_session *s, uint64_t period_ns)
 	igt_perfctr_session_fini(s);
 }
 
-/* blocks go up to their last packet before the end; returns how many lack less than a period */
+/* blocks reach up to their last packet before the end; returns how many lack less than a period */
 static unsigned int check_captures(const struct igt_perfctr_session *s, unsigned int *blocks)
 {
 	unsigned int near = 0;
@@ -77,7 +77,7 @@ static unsigned int check_captures(const struct igt_perfctr_session *s, unsigned
 	return near;
 }
 
-/* @beside: a counter that is not recorded, or NULL; returns whether most periods got samples */
+/* @beside: a counter that is not recorded, or NULL; returns whether most periods have samples */
 static bool report_rate(uint64_t period_ns, const char *beside)
 {
 	const char *const names[] = { "gpu_busy", beside };
@@ -112,8 +112,8 @@ static bool report_rate(uint64_t period_ns, const char *beside)
 }
 
 /*
- * The machine stood still for longer than packets and counters have room: the hardware lost counts,
- * and the samples must say so. By the hardware's clock: it may catch up with a job at once.
+ * The machine stood still for longer than packets and counters have room, so that hardware lost
+ * counts and samples must report it. By the hardware's clock: it may catch up with a job at once.
  */
 static bool fell_behind(const struct igt_perfctr_session *s)
 {
@@ -134,7 +134,7 @@ static bool fell_behind(const struct igt_perfctr_session *s)
 	return true;
 }
 
-/* returns whether the hardware could count all of it */
+/* returns whether the hardware could count everything */
 static bool record_exact(void)
 {
 	unsigned int near = 0, blocks = 0;
@@ -154,7 +154,7 @@ static bool record_exact(void)
 	batches = igt_nv50_sampler("batches");
 	igt_assert_eq(igt_perfctr_start(&s, 7), 0);
 	igt_assert(igt_perfctr_is_batched(&s));
-	/* by progress: so many samples */
+	/* by progress: this many samples */
 	for (unsigned int n = 0; s.periodic < 2000; n++) {
 		igt_nv50_work(n);
 		near += check_captures(&s, &blocks);
@@ -174,7 +174,7 @@ static bool record_exact(void)
 	}
 	assert_exact(&s);
 	assert_periods(&s, IGT_NV50_RECORD_PERIOD_NS);
-	/* all, but where packets had no room */
+	/* all, except where packets had no room */
 	igt_assert_lte(blocks, 2 * near);
 	for (unsigned int b = 0; b < s.setup.block_count; b++)
 		igt_assert_lte_u64(1, s.sums[b].cycles);
@@ -192,7 +192,7 @@ static bool record_exact(void)
 	return true;
 }
 
-/* all samples, and all that was counted */
+/* all samples, and all counts */
 static void stop_and_read(struct igt_perfctr_session *s)
 {
 	igt_assert_eq(igt_perfctr_stop(s, 0), 0);
@@ -200,7 +200,7 @@ static void stop_and_read(struct igt_perfctr_session *s)
 	igt_nv50_read_after();
 }
 
-/* more clocks at once than a half of the memory has packets for */
+/* more clocks at once than half of the memory has packets for */
 static void fill_memory(void)
 {
 	igt_vsoc_debugfs(&igt_nv50.dev, "stepped", "1");
@@ -208,7 +208,7 @@ static void fill_memory(void)
 	igt_vsoc_debugfs(&igt_nv50.dev, "stepped", "0");
 }
 
-/* hardware says nothing from here on, and has begun to fill the other half of its memory */
+/* the hardware stops answering here, and has begun to fill the other half of its memory */
 static void fall_silent(void)
 {
 	const uint64_t collections = igt_nv50_sampler("collections");
@@ -218,13 +218,13 @@ static void fall_silent(void)
 		usleep(1000);
 }
 
-/* a half of the memory has room for so long at most: there are two packets in a period, or more */
+/* half of the memory lasts at most this long: there are two packets in a period, or more */
 #define HALF_NS (ROOM_PACKETS * IGT_NV50_RECORD_PERIOD_NS / 2)
 /* of gpu_busy's domain, of 800 MHz, and of shader_busy's, of 500 MHz */
 #define PACKET_CLOCKS_1 32768ull
 #define PACKET_CLOCKS_3 16384ull
 
-/* @s: one sample, with all of a silence of @silent_ns in it */
+/* @s: one sample that covers a silence of @silent_ns */
 static void assert_lost_in_silence(const struct igt_perfctr_session *s, uint64_t silent_ns)
 {
 	uint64_t span_ns = s->last.end_ns - s->last.start_ns, most_ns = 0;
@@ -235,8 +235,8 @@ static void assert_lost_in_silence(const struct igt_perfctr_session *s, uint64_t
 		const struct igt_perfctr_sum *sum = &s->sums[b];
 		const uint32_t lost = DRM_PERFCTR_STATE_LOST | DRM_PERFCTR_STATE_SATURATED;
 		/*
-		 * By its own clock: those of a half are not lost, but for the room of packets of
-		 * collections that were not answered.
+		 * By its own clock. The packets of one half are not lost, except for the room of
+		 * packets of collections that were not answered.
 		 */
 		const uint64_t packet = sum->index == 3 ? PACKET_CLOCKS_3 : PACKET_CLOCKS_1;
 		const uint64_t kept = packet * ROOM_PACKETS / 16 * 15;
@@ -252,7 +252,7 @@ static void assert_lost_in_silence(const struct igt_perfctr_session *s, uint64_t
 	igt_assert_lte_u64(s->lost_ns, most_ns);
 }
 
-/* two domains count a job that goes on for longer than both halves of their memory have room */
+/* two domains count a job that lasts longer than both halves of their memory */
 static void lose_in_silence(bool stop_first)
 {
 	static const char *const busy[] = { "gpu_busy", "shader_busy" };
@@ -264,7 +264,7 @@ static void lose_in_silence(bool stop_first)
 	c.compute.threads = 4 * 16 * 1335;
 	c.compute.instructions = 65535;
 	igt_nv50_session_create(&s, IGT_NV50_RECORD_PERIOD_NS, busy, 2);
-	/* has no samples of the silence that tell nothing */
+	/* has no samples during the silence that report nothing */
 	igt_nv50_session_create(&whole, 0, busy, 2);
 	igt_nv50_read_before();
 	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
@@ -277,7 +277,7 @@ static void lose_in_silence(bool stop_first)
 	igt_perfctr_drain(&s);
 	silent_ns = igt_raw_ns() - silent_ns;
 	igt_fault_disarm(&igt_nv50.dev, "pcounter_late");
-	/* the first collection that is answered is that of STOP, or was one of a batch */
+	/* the first answered collection is that of STOP, or was one of a batch */
 	while (!stop_first && igt_nv50_sampler("saturated") < saturated + 2)
 		igt_perfctr_drain(&s);
 	igt_assert_eq(igt_perfctr_stop(&whole, 0), 0);
@@ -285,7 +285,10 @@ static void lose_in_silence(bool stop_first)
 	igt_perfctr_drain(&whole);
 	assert_lost_in_silence(&whole, silent_ns);
 	igt_perfctr_drain(&s);
-	/* samples of the silence tell no loss, the first one after it that of its own span */
+	/*
+	 * samples during the silence report no loss, the first one after it the loss of its own
+	 * span
+	 */
 	igt_assert_lte_u64(1, s.lost_ns);
 	igt_assert(s.flags & DRM_PERFCTR_SAMPLE_OVERFLOW);
 	igt_nv50_read_after();
@@ -310,7 +313,7 @@ static void record_rate(void)
 	static const unsigned int periods_us[] = { 100, 50, 20, 10 };
 	bool fast = true;
 
-	/* down to where the model of the hardware is too slow on this machine */
+	/* down to the period at which the model is too slow on this machine */
 	for (unsigned int i = 0; fast && i < sizeof(periods_us) / sizeof(periods_us[0]); i++)
 		fast = report_rate(periods_us[i] * US, NULL);
 	/* the timer for comparison: MP counters cannot be recorded */
@@ -324,7 +327,7 @@ static void record_full_ring(void)
 {
 	struct igt_perfctr_session s;
 
-	/* an emulated CPU keeps up with this period: periods are merged for want of slots only */
+	/* an emulated CPU keeps up with this period: periods are merged only for lack of slots */
 	igt_nv50_session_init(&s, FULL_RING_PERIOD_NS);
 	s.setup.slots = FULL_RING_SLOTS;
 	for (unsigned int i = 0; i < RECORDED; i++)
@@ -376,7 +379,7 @@ static void record_sessions(void)
 	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
 	igt_assert_eq(igt_perfctr_start(&t, 0), 0);
 	for (unsigned int n = 0; n < 8 || t.periodic < 40; n++) {
-		/* work that goes on while they start and stop */
+		/* work that continues while they start and stop */
 		struct drm_vsoc_command c = { .type = DRM_VSOC_CMD_DRAW };
 		uint64_t job;
 
@@ -386,7 +389,7 @@ static void record_sessions(void)
 		job = igt_vsoc_submit(&igt_nv50.dev, &c, 1);
 		igt_nv50_session_create(&m, 0, other, 1 + (n & 1));
 		igt_assert_eq(igt_perfctr_start(&m, 0), 0);
-		/* the second one needs a multiplexer at another value: turns, no record */
+		/* the second one needs another value of a multiplexer: multiplexed, not recorded */
 		igt_perfctr_await_batched(&s, !(n & 1));
 		igt_assert_eq(igt_perfctr_sample(&m, 1), 0);
 		igt_assert_eq(igt_vsoc_wait(&igt_nv50.dev, job).status, 0);
@@ -415,7 +418,7 @@ static void record_sessions(void)
 	igt_perfctr_drain(&t);
 	igt_nv50_read_after();
 	igt_nv50.before = start;
-	/* what was in nobody's way counted all the time, to the last unit */
+	/* counters without a conflict counted all the time, to the last unit */
 	igt_assert_eq_u64(s.lost_ns, 0);
 	igt_assert_eq_u64(t.lost_ns, 0);
 	igt_assert_eq_u64(igt_nv50_value(&t, "gpu_busy"), igt_nv50_truth("gpu_busy"));
@@ -442,7 +445,7 @@ static void record_stop(void)
 		igt_perfctr_sample_with_room(&s);
 		igt_perfctr_drain(&s);
 		igt_nv50_read_after();
-		/* periods may have ended since; nobody worked in them */
+		/* periods may have ended since, without work */
 		igt_assert_eq_u64(s.manual, 1);
 		igt_nv50_assert_conserved(&s);
 		igt_nv50_work(n + 1);
@@ -464,7 +467,7 @@ static void record_back_pressure(void)
 	igt_nv50_read_before();
 	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
 	igt_nv50_work(1);
-	/* all of it is in: nobody works from here on, so that nothing can saturate */
+	/* everything is in it: no work from here on, so that nothing can saturate */
 	igt_perfctr_sample_with_room(&s);
 	refused = igt_nv50_sampler("refused");
 	fill_memory();
@@ -494,7 +497,7 @@ static void record_overflow(void)
 	igt_perfctr_drain(&s);
 	igt_assert(fell_behind(&s));
 	igt_assert(igt_nv50_sum(&s, "gpu_idle")->states & DRM_PERFCTR_STATE_SATURATED);
-	/* nobody worked: cycles, which do not saturate, say what it should have been */
+	/* without work, cycles, which do not saturate, give the expected value */
 	igt_assert_lte_u64(igt_nv50_value(&s, "gpu_idle") + 1,
 			   igt_nv50_sum(&s, "gpu_idle")->cycles);
 	assert_periods(&s, IGT_NV50_RECORD_PERIOD_NS);
@@ -511,7 +514,7 @@ static void record_stop_silent(void)
 	c.draw.vertices = 301;
 	c.draw.primitives = 103;
 	c.draw.fragments = 1009;
-	/* the first collection that is answered is that of STOP, or was one of a batch */
+	/* the first answered collection is that of STOP, or was one of a batch */
 	for (unsigned int n = 0; n < 2; n++) {
 		const uint64_t saturated = igt_nv50_sampler("saturated");
 		const uint64_t refused = igt_nv50_sampler("refused");
@@ -694,7 +697,7 @@ static void record_unplug(void)
 	igt_assert_eq(igt_vsoc_driver("del_device", IGT_NV50_NUMBER_TEXT), 0);
 	igt_perfctr_drain(&t);
 	igt_perfctr_drain(&m);
-	/* the first session's end changed nothing for those after it */
+	/* the end of the first session changed nothing for those after it */
 	igt_assert_eq_u64(igt_nv50_value(&t, "gpu_busy") + igt_nv50_value(&t, "gpu_idle"),
 			  igt_nv50_sum(&t, "gpu_idle")->cycles);
 	igt_assert_eq_u64(igt_nv50_value(&m, "gpu_busy") + igt_nv50_value(&m, "gpu_idle"),
@@ -702,55 +705,55 @@ static void record_unplug(void)
 	igt_perfctr_drain(&s);
 	igt_assert(s.last.flags & DRM_PERFCTR_SAMPLE_UNPLUGGED);
 	assert_exact(&s);
-	/* even closing a handle is refused: the file takes all with it */
+	/* even closing a handle fails: closing the file ends all */
 	igt_perfctr_close(&igt_nv50.dev);
 	igt_nv50_come();
 }
 
 static void record_tests(void)
 {
-	igt_describe("with a period of 100 us the hardware records: exact, each period accounted "
-		     "for, and far fewer interrupts than samples");
+	igt_describe("with a period of 100 us the hardware records: exact, each period accounted"
+		     " for, and far fewer interrupts than samples");
 	igt_nv50_subtest("record-exact") check_record_exact();
-	igt_describe("eight times fewer interrupts than periods at each rate that this machine's "
-		     "model follows, all exact; how many samples are published, is printed");
+	igt_describe("at each rate that the model can follow: exact, and eight times fewer "
+		     "interrupts than periods; prints the rate of samples");
 	igt_nv50_subtest("record-rate") record_rate();
 	igt_describe("a reader that does not read stretches a recorded sample, and loses nothing");
 	igt_nv50_subtest("record-full-ring") record_full_ring();
 	igt_describe("a small ring gets small batches: a reader that keeps up finds them all");
 	igt_nv50_subtest("record-small-ring") record_small_ring();
 	/* Covers: DRM_PERFCTR_STATUS_BATCHED */
-	igt_describe("sessions with other periods, other counters and none at all see the whole "
-		     "truth beside a recorded one, whoever comes and goes");
+	igt_describe("sessions with other periods, other counters or no period see all counts "
+		     "beside a recorded one while sessions come and go");
 	igt_nv50_subtest("record-sessions") record_sessions();
-	igt_describe("SAMPLE and STOP have all that was counted before them, batch or not");
+	igt_describe("SAMPLE and STOP have all counts before them, batch or not");
 	igt_nv50_subtest("record-stop") record_stop();
-	igt_describe("packets that the hardware had no room for are merged: periods, not counts");
+	igt_describe("packets without room in memory are merged: periods, not counts, are lost");
 	igt_nv50_subtest("record-back-pressure") record_back_pressure();
-	igt_describe("a counter that saturates meanwhile is said to be lost, and the time of it");
+	igt_describe("a counter that saturates meanwhile has LOST, and the time is in lost_ns");
 	igt_nv50_subtest("record-overflow") record_overflow();
-	igt_describe("several domains that lose counts at the same time lose that time once: the "
-		     "longest of theirs, whoever collects first after hardware was silent");
+	igt_describe("several domains that lose counts at the same time report that time once: "
+		     "the longest of theirs");
 	igt_nv50_subtest("record-overflow-domains")
 	{
 		for (unsigned int stop_first = 0; stop_first < 2; stop_first++)
 			lose_in_silence(stop_first);
 	}
-	igt_describe(
-		"hardware is silent until its memory has no room at all: who stops then has all "
-		"of its counts");
+	igt_describe("hardware does not answer until its memory is full: STOP then has all counts");
 	igt_nv50_subtest("record-stop-silent") record_stop_silent();
-	igt_describe("a session stops recording while hardware is silent: the other one has all of "
-		     "its counts, each time once, and no loss that is not its own");
+	igt_describe("a session stops recording while hardware does not answer: the other one "
+		     "has all its counts once, and only its own losses");
 	igt_nv50_subtest("record-leave-silent") record_leave_silent();
 	/* Covers: DRM_PERFCTR_STATUS_BATCHED */
-	igt_describe("what cannot be recorded is sampled by the timer, as STATUS says");
+	igt_describe("a session that cannot be recorded is sampled by the timer, as STATUS "
+		     "reports");
 	igt_nv50_subtest("record-fallback") record_fallback();
-	igt_describe("a reset in the middle of a recording is told; it goes on exactly after it");
+	igt_describe("a reset during recording is reported; counting is exact after it");
 	igt_nv50_subtest("record-reset") record_reset();
-	igt_describe("power goes and comes while it records: nothing is lost");
+	igt_describe("suspend and resume during recording: nothing is lost");
 	igt_nv50_subtest("record-suspend") record_suspend();
-	igt_describe("a device that goes while it records leaves a last sample with all of it");
+	igt_describe("a device that is unplugged during recording leaves a final sample with "
+		     "everything");
 	igt_nv50_subtest("record-unplug") record_unplug();
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * Several devices at once, of different shapes, that come and go.
+ * Several devices of different shapes that come and go.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -13,7 +13,7 @@
 #include "igt_vsoc_device.h"
 #include "igt_sys.h"
 
-IGT_TEST_DESCRIPTION("Devices of different shapes live side by side and know nothing of each other");
+IGT_TEST_DESCRIPTION("Devices of different shapes work side by side without affecting each other");
 
 #define SLOTS 64
 #define MS 1000000ull
@@ -24,7 +24,7 @@ IGT_TEST_DESCRIPTION("Devices of different shapes live side by side and know not
 #define OTHER_SHAPE \
 	OTHER " shader_present=0x12 l2_slices=1 counters_per_block=128 shader_dense=1 fw_slots=4"
 #define CYCLES 50
-/* more than there are DRM minors of a kind in 6.1 */
+/* more than the DRM minors of one kind in 6.1 */
 #define MANY_DEVICES 68
 #define MANY_FIRST 100
 /* as many as a context takes, so that cancelling them takes time */
@@ -91,7 +91,7 @@ static const struct drm_perfctr_block_header *ucf_block(const struct igt_perfctr
 	return NULL;
 }
 
-/* a bit later each time, from before the device goes to after that */
+/* later each time, from before the unplug to after it */
 static void *close_soon(void *round)
 {
 	struct timespec t = { .tv_nsec = *(const unsigned int *)round * CLOSE_STEP_NS };
@@ -101,7 +101,7 @@ static void *close_soon(void *round)
 	return NULL;
 }
 
-/* TEST_ONLY with @requests times all of a device's shader cores */
+/* TEST_ONLY with @requests times all shader cores of a device */
 static int many_blocks(uint32_t requests)
 {
 	static struct drm_perfctr_block_request request[2048];
@@ -134,7 +134,7 @@ static void shape(void)
 	igt_assert_eq_u32(blocks_of(&other, DRM_PERFCTR_MALI_BLOCK_SHADER), 2);
 	igt_assert_eq_u32(blocks_of(&other, DRM_PERFCTR_MALI_BLOCK_MEMSYS), 1);
 	igt_assert_eq_u32(other.blocks[0].counters, 128);
-	/* numbers are those of the cores, however firmware packs them */
+	/* block numbers are those of the cores, however firmware packs them */
 	igt_assert(has_block(&other, DRM_PERFCTR_MALI_BLOCK_SHADER, 1));
 	igt_assert(has_block(&other, DRM_PERFCTR_MALI_BLOCK_SHADER, 4));
 	igt_perfctr_describe(&dev);
@@ -187,7 +187,7 @@ static void blocks_beyond(void)
 	igt_assert_eq_u32(blocks_of(&other, DRM_PERFCTR_MALI_BLOCK_SHADER), cores);
 	igt_assert_lte_u64(65536 / cores, other.info.max_requests);
 	igt_assert_eq(many_blocks(1), 0);
-	/* few enough, but all of them the same */
+	/* few enough devices, but all of them of the same shape */
 	igt_assert_eq(many_blocks(65536 / cores - 1), -EEXIST);
 	igt_assert_eq(many_blocks(65536 / cores), -E2BIG);
 	go();
@@ -203,7 +203,7 @@ static void minors_exhausted(void)
 		snprintf(text, sizeof(text), "%u l2_slices=1 fw_slots=2", MANY_FIRST + n);
 		ret = igt_vsoc_driver("new_device", text);
 	}
-	/* 6.12 has minors for more devices than fit the test's time */
+	/* 6.12 has minors for more devices than the test has time for */
 	igt_assert_f(!ret || ret == -ENOSPC, "device %u: %d\n", n, ret);
 	igt_info("%u devices: %d\n", n, ret);
 	n -= !!ret;
@@ -268,19 +268,18 @@ static void shape_kept(void)
 
 static void shape_tests(void)
 {
-	igt_describe("a device has the shape that was asked for, and the first one keeps its own");
+	igt_describe("a device has the requested shape, and the first one keeps its own");
 	igt_subtest("shape") shape();
-	igt_describe(
-		"whatever cores there are, with or without holes in firmware's samples: each is a "
-		"block of its own number, and counts exactly");
+	igt_describe("with or without holes in firmware's samples, each core is a block with its"
+		     " own number and counts exactly");
 	igt_subtest("core-masks") core_masks();
 	/* Covers: setup -E2BIG */
-	igt_describe("requests that come to more than 65535 blocks are -E2BIG");
+	igt_describe("requests for more than 65535 blocks are -E2BIG");
 	igt_subtest("blocks-beyond") blocks_beyond();
-	igt_describe(
-		"more devices than the kernel has minors are refused as such, and the others live");
+	igt_describe("more devices than the kernel has minors are refused, and the others keep "
+		     "working");
 	igt_subtest("minors-exhausted") minors_exhausted();
-	igt_describe("a shape that cannot be is refused and leaves no device behind");
+	igt_describe("an impossible shape is refused and leaves no device behind");
 	igt_subtest("shape-refused") shape_refused();
 	igt_describe("a device that is unbound and bound again has the same shape");
 	igt_subtest("shape-kept") shape_kept();
@@ -418,7 +417,7 @@ static void pmu_gone(void)
 	igt_perfctr_drain(&s);
 	igt_vsoc_truth(&other, &other_after);
 	igt_vsoc_assert_conserved(&s, &other_before, &other_after);
-	/* nothing was made up after it was gone */
+	/* no counts appear after it was gone */
 	igt_assert_eq_u64(igt_perfctr_sum(&s, DRM_PERFCTR_TEGRA410_BLOCK_UCF, 0,
 					  DRM_PERFCTR_TEGRA410_UCF_MEM_BYTES_RD),
 			  bytes);
@@ -448,16 +447,17 @@ static void come_and_go(void)
 
 static void side_by_side_tests(void)
 {
-	igt_describe("sessions of two devices count what their own device did, and nothing else");
+	igt_describe("sessions of two devices count only what their own device did");
 	igt_subtest("both-exact") both_exact();
-	igt_describe("a handle of one device means nothing to another");
+	igt_describe("a handle of one device is -ENOENT on another");
 	igt_subtest("handles-apart") handles_apart();
-	igt_describe("a device goes while it works; its session is told, the other one is exact");
+	igt_describe("a device is unplugged under load; its session reports it, the other device"
+		     " is exact");
 	igt_subtest("gone-under-load") gone_under_load();
-	igt_describe("a file is closed while the device that it belongs to goes with its jobs");
+	igt_describe("a file is closed while its device is unplugged with jobs queued");
 	igt_subtest("close-under-unplug") close_under_unplug();
 	/* Covers: DRM_PERFCTR_STATE_ERROR */
-	igt_describe("a PMU that disappears costs its own block only, and the block says so");
+	igt_describe("a PMU that disappears affects only its own block, which has STATE_ERROR");
 	igt_subtest("pmu-gone") pmu_gone();
 	igt_describe("devices come and go many times, with sessions open or not");
 	igt_subtest("come-and-go") come_and_go();
@@ -465,7 +465,7 @@ static void side_by_side_tests(void)
 
 /* --- faults of one device, seen from another ---------------------------------------------- */
 
-/* what a fault is tried on: a device of its own, with sessions on both */
+/* the fault target: a device of its own, with sessions on both devices */
 static struct igt_perfctr_session s_other;
 
 #define TROUBLE (DRM_PERFCTR_SAMPLE_ERROR | DRM_PERFCTR_SAMPLE_OVERFLOW | DRM_PERFCTR_SAMPLE_RESET)
@@ -475,10 +475,10 @@ static struct igt_perfctr_session s_other;
 /* --- faults of the fabric ----------------------------------------------------------------- */
 
 #define SLOW_READS 2
-/* one in five had late firmware in a virtual machine whose host had a load of 25 */
+/* firmware was late in one of five runs on a host with a load of 25 */
 #define MAX_TRIES 20
 
-/* answers of both devices' firmware for which a driver may not have waited */
+/* late answers of the firmware of both devices */
 static uint64_t late_answers(void)
 {
 	igt_vsoc_settle(&dev);
@@ -487,8 +487,8 @@ static uint64_t late_answers(void)
 }
 
 /*
- * Returns false if nothing can be said: firmware, a thread, did not run in time, which is an ERROR
- * that is no PMU's. A PMU may keep a CPU from it for 20 ms each of the SLOW_READS, which is not late.
+ * Returns false if firmware or a thread did not run in time, so that an ERROR may have another
+ * cause. A PMU may keep a CPU from it for 20 ms at each of SLOW_READS, which is not late.
  */
 static bool count_with_slow_pmu(void)
 {
@@ -526,7 +526,7 @@ static bool count_with_slow_pmu(void)
 	igt_perfctr_drain(&s_other);
 	in_time = late_answers() == late;
 	if (in_time) {
-		/* periods that nobody could keep are told */
+		/* periods that were missed are counted as merged */
 		igt_assert_lte_u64(1, s.merged);
 		igt_assert_eq_u64(s.lost_ns + second.lost_ns + s_other.lost_ns, 0);
 		igt_assert_eq_u32((second.flags | s_other.flags) & TROUBLE, 0);
@@ -571,7 +571,7 @@ static void pmu_back(void)
 	igt_vsoc_debugfs(&dev, "pmu_unplug", "nvidia_ucf_pmu_0");
 	copy_by_cpu(&dev);
 	igt_vsoc_debugfs(&dev, "pmu_plug", "nvidia_ucf_pmu_0");
-	/* perf looks at all events of the PMU anew when another one comes */
+	/* perf looks at all events of a PMU again when one is added */
 	igt_perfctr_session_init(&t, &dev);
 	igt_assert(igt_perfctr_add_ucf(&t));
 	igt_perfctr_session_create(&t);
@@ -605,7 +605,7 @@ static void fault_pmu_gone(void)
 	igt_assert(igt_perfctr_add_ucf(&s));
 	igt_perfctr_session_create(&s);
 	late = igt_vsoc_firmware(&dev, "late_answers");
-	/* has none of it */
+	/* the other device has no ERROR */
 	igt_perfctr_session_setup(&second, &dev, SLOTS, 5 * MS);
 	igt_vsoc_truth(&dev, &before);
 	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
@@ -614,7 +614,7 @@ static void fault_pmu_gone(void)
 	igt_fault_arm(&dev, "pmu_gone", 1);
 	igt_assert_eq(igt_perfctr_sample(&s, 1), 0);
 	igt_assert_eq(igt_fault_hits(&dev, "pmu_gone"), 1);
-	/* the sample that was being taken has it; soon none does */
+	/* the sample in progress has it; later ones do not */
 	t0 = igt_raw_ns();
 	do {
 		igt_assert_lte_u64(igt_raw_ns() - t0, PATIENCE_NS);
@@ -658,16 +658,15 @@ static void fault_pmu_gone(void)
 
 static void pmu_fault_tests(void)
 {
-	igt_describe("a PMU whose registers answer late costs time, no counts, and no other device "
-		     "is wrong");
+	igt_describe("a PMU whose registers answer late costs time but no counts, and no other "
+		     "device is affected");
 	igt_subtest("fault-pmu-slow") fault_pmu_slow();
-	igt_describe(
-		"a PMU that was away between two samples is told, and costs its own block until "
-		"there is a new session");
+	igt_describe("a PMU that was away between two samples is reported, and its block has "
+		     "STATE_ERROR until a new session");
 	igt_subtest("pmu-back") pmu_back();
 	/* Covers: DRM_PERFCTR_STATE_ERROR */
-	igt_describe(
-		"a PMU that disappears while it is read costs its own block, until it is back");
+	igt_describe("a PMU that disappears during a read affects only its own block, until it "
+		     "is back");
 	igt_subtest("fault-pmu-gone") fault_pmu_gone();
 }
 
@@ -676,7 +675,7 @@ int igt_main()
 	igt_fixture()
 	{
 		igt_require_f(igt_perfctr_open_device(&dev, "vsoc.0"), "no virtual SoC\n");
-		/* of a run that was cut short */
+		/* left by a run that was interrupted */
 		igt_vsoc_driver("del_device", OTHER);
 	}
 	shape_tests();

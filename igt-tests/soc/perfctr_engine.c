@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * The workload engine of the virtual SoC: what listings count, and whose counts they are.
+ * The workload engine of the virtual SoC: what listings count, and for which context.
  */
 #include <errno.h>
 #include <string.h>
@@ -10,11 +10,11 @@
 #include "igt_perfctr.h"
 #include "igt_vsoc.h"
 
-IGT_TEST_DESCRIPTION("Jobs of the virtual SoC count what its manual says, and the right job's");
+IGT_TEST_DESCRIPTION("Jobs of the virtual SoC count what its manual says, for the right context");
 
 #define MS 1000000ull
 #define CONTEXTS 4
-/* what own accounts the device has, and fixed ones beside them */
+/* number of accounts of the device, and the fixed ones */
 #define DEVICE_ACCOUNTS 256
 #define MAX_ACCOUNTS (4 * (DEVICE_ACCOUNTS + 4))
 /* durations of kernel/vsoc/README.md, "Rules" */
@@ -43,7 +43,7 @@ static const char *const thread_counters[] = {
 	{                                                                 \
 		.opcode = DRM_VSOC_OP_##op, .guard = DRM_VSOC_GUARD_FALSE \
 	}
-/* taken as often as set_rounds() says */
+/* set_rounds() sets how often it is taken */
 #define BRANCH(to)                                                                     \
 	{                                                                              \
 		.opcode = DRM_VSOC_OP_BRA, .guard = DRM_VSOC_GUARD_TIMES, .target = to \
@@ -115,7 +115,7 @@ static void set_rounds(uint32_t n)
 	float_loop[LOOP_AT].guard_times = n ? n - 1 : 0;
 }
 
-/* tells a NOP that is executed from those behind EXIT */
+/* distinguishes a NOP that is executed from those behind EXIT */
 static const struct drm_vsoc_instruction executed_nop[] = {
 	INSN(MOV),    NEVER(SHFL), INSN(S2R),  INSN(S2R), INSN(NOP), INSN(IMAD),
 	INSN(MOV),    INSN(IMAD),  INSN(IMAD), INSN(LDG), INSN(STG), INSN(EXIT),
@@ -132,7 +132,7 @@ struct kernel {
 
 #define KERNEL(code) code, sizeof(code) / sizeof(code[0])
 
-/* as published of the GPU whose counting rules the profile has, see listings/README.md */
+/* as published for the GPU whose counting rules the profile has, see listings/README.md */
 static const struct kernel kernels[] = {
 	{ KERNEL(matrix_copy), 0, 1048576, { 5242880, 0, 2097152, 1048576, 0, 6291456, 14680064 } },
 	{ KERNEL(float_loop), 0, 1024, { 4096, 3072, 3072, 2048, 0, 5120, 17408 } },
@@ -154,7 +154,7 @@ static struct drm_vsoc_command compute(uint64_t threads, const struct drm_vsoc_i
 	return c;
 }
 
-/* run it and give the sums over all cores, as a session reads them */
+/* run it and return the sums over all cores, as a session reads them */
 static void run_kernel(const struct kernel *k, uint64_t counts[THREAD_COUNTERS])
 {
 	const struct drm_vsoc_command c = compute(k->threads, k->code, k->count);
@@ -285,7 +285,7 @@ static void listing_errors(void)
 	igt_assert_eq(try_listing(many, info.max_listing + 1, 16, 0), -E2BIG);
 	igt_assert_eq(try_listing(forever, 2, 16, 0), -ELOOP);
 
-	/* one step less than max_steps, together with EXIT, is the longest; five are too many */
+	/* with EXIT, max_steps is the limit; five more steps are too many */
 	forever[0].guard = DRM_VSOC_GUARD_TIMES;
 	forever[0].guard_times = info.max_steps - 1;
 	igt_assert_eq(try_listing(forever, 2, 16, 0), -ELOOP);
@@ -299,7 +299,7 @@ static void listing_errors(void)
 
 /* --- accounts ----------------------------------------------------------------- */
 
-/* counts of one counter by account, from one reading of truth_contexts */
+/* counts of one counter by account, from one read of truth_contexts */
 struct account {
 	char owner[40];
 	uint64_t value;
@@ -308,7 +308,7 @@ struct account {
 struct accounts {
 	unsigned int count;
 	struct account at[MAX_ACCOUNTS];
-	/* over all counters: what is not the sum of its parts */
+	/* over all counters, the difference from the sum of the accounts */
 	unsigned int wrong, counters;
 };
 
@@ -421,7 +421,7 @@ static void contexts_add_up(void)
 			igt_assert_eq(igt_vsoc_submit_to(other.fd, ctx[i], &c, 1, &job, NULL), 0);
 		}
 	}
-	/* one moment after the other, while they run */
+	/* several reads while they run */
 	do {
 		read_accounts("FRAGMENTS", &accounts);
 		igt_assert_eq(accounts.wrong, 0);
@@ -433,7 +433,7 @@ static void contexts_add_up(void)
 	for (unsigned int i = 0; i < CONTEXTS; i++)
 		igt_assert_eq_u64(account_of(&accounts, file, ctx[i]), 8000 * (i + 1) + 28);
 
-	/* what a context counted stays when it is gone */
+	/* the counts of a context stay when it is gone */
 	closed = 0;
 	for (unsigned int i = 0; i < accounts.count; i++)
 		if (!strcmp(accounts.at[i].owner, "closed"))
@@ -446,7 +446,7 @@ static void contexts_add_up(void)
 		if (!strcmp(accounts.at[i].owner, "closed"))
 			closed -= accounts.at[i].value;
 	igt_assert_eq_u64(-closed, 24028);
-	/* the other sets of counters have accounts, too */
+	/* the other counter sets have accounts, too */
 	read_accounts_of_set("_secondary", "THREADS", &accounts);
 	igt_assert_eq(accounts.wrong, 0);
 	igt_assert_lt(0, account_of(&accounts, file, ctx[0]));
@@ -456,7 +456,7 @@ static void contexts_add_up(void)
 	igt_perfctr_close(&other);
 }
 
-/* more contexts than there are accounts: they share one, and nothing is lost */
+/* with more contexts than accounts, some share one and nothing is lost */
 static void accounts_bounded(void)
 {
 	struct drm_vsoc_command c = { .type = DRM_VSOC_CMD_WAIT };
@@ -486,13 +486,13 @@ static void accounts_bounded(void)
 	igt_assert_lte_u64(made - DEVICE_ACCOUNTS, others);
 	igt_perfctr_close(&files[0]);
 	igt_perfctr_close(&files[1]);
-	/* room again */
+	/* there is a free account again */
 	igt_perfctr_reopen(&files[0], &dev);
 	igt_assert_lt(0, file_number(&files[0]));
 	igt_perfctr_close(&files[0]);
 }
 
-/* A, SAMPLE, B, SAMPLE: exactly what A and B count, whoever else is busy */
+/* A, SAMPLE, B, SAMPLE: exactly the counts of A and B, whatever other contexts do */
 static void attribution(void)
 {
 	struct drm_vsoc_command c[5] = { 0 }, noise = { .type = DRM_VSOC_CMD_DRAW };
@@ -534,7 +534,7 @@ static void attribution(void)
 	noise.draw.vertices = 1000;
 	for (unsigned int i = 0; i < CONTEXTS; i++)
 		ctx[i] = igt_vsoc_ctx_create(other.fd);
-	/* so that nobody ends before we looked */
+	/* so that no context ends before the check */
 	igt_vsoc_debugfs(&dev, "stepped", "1");
 	for (unsigned int n = 0; n < 48; n++)
 		igt_assert_eq(
@@ -545,7 +545,7 @@ static void attribution(void)
 		igt_vsoc_debugfs_u64(&dev, "step_ns", MS);
 	igt_assert_eq(w.status, 0);
 	igt_assert_eq(w.sample_errors, 0);
-	/* others were there all the time */
+	/* the others were active all the time */
 	igt_assert_eq(igt_vsoc_wait_for(other.fd, last, 0, &w), -ETIME);
 	igt_vsoc_debugfs(&dev, "stepped", "0");
 
@@ -587,7 +587,7 @@ static void fair(void)
 	c.wait.duration_ns = 100000;
 	for (unsigned int i = 0; i < CONTEXTS; i++)
 		ctx[i] = igt_vsoc_ctx_create(other.fd);
-	/* the first context queues all its jobs before the second one comes, and so on */
+	/* the contexts alternate although the first one queues all its jobs first */
 	for (unsigned int i = 0; i < CONTEXTS; i++)
 		for (unsigned int n = 0; n < 6; n++)
 			igt_assert_eq(igt_vsoc_submit_to(other.fd, ctx[i], &c, 1, NULL, NULL), 0);
@@ -621,7 +621,7 @@ int igt_main()
 		igt_require_f(igt_perfctr_open(&dev, "vsoc"), "no virtual SoC\n");
 		igt_vsoc_info(&dev, &info);
 	}
-	igt_describe("published measurements, through jobs and sessions");
+	igt_describe("published measurements, reproduced through jobs and sessions");
 	igt_subtest("listing-measured")
 	{
 		for (unsigned int i = 0; i < sizeof(kernels) / sizeof(kernels[0]); i++) {
@@ -634,17 +634,17 @@ int igt_main()
 	igt_describe("each wrong counter logic is wrong in its own way only");
 	igt_subtest("listing-miscounts") miscounts();
 	/* Covers: vsoc_cmd_compute -E2BIG, vsoc_cmd_compute -EINVAL, vsoc_cmd_compute -ELOOP */
-	igt_describe(
-		"a listing that is wrong, too long or does not end is refused, by an errno of its own");
+	igt_describe("each invalid listing, too long or without an end, is refused with its own "
+		     "errno");
 	igt_subtest("listing-errors") listing_errors();
-	igt_describe("the truth by context adds up to the truth, at any moment");
+	igt_describe("the truth by context adds up to the truth at any moment");
 	igt_subtest("truth-contexts") contexts_add_up();
 	igt_describe("contexts beyond the number of accounts share one, and nothing is lost");
 	igt_subtest("truth-contexts-bounded") accounts_bounded();
-	igt_describe(
-		"between two samples in a job are exactly the counts of the commands between them");
+	igt_describe("two samples in a job enclose exactly the counts of the commands between "
+		     "them");
 	igt_subtest("attribution-exact") attribution();
-	igt_describe("contexts take turns, whoever queued first or more");
+	igt_describe("contexts are scheduled round-robin, whichever queued first or more");
 	igt_subtest("contexts-fair") fair();
 	igt_fixture()
 	{

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * Blocks of the SoC's fabric: what their PMUs count, filters, turns, and how many there may be.
+ * Blocks of the SoC's fabric: what their PMUs count, filters, multiplexing, and limits.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -11,7 +11,7 @@
 #include "igt_sys.h"
 #include "igt_vsoc.h"
 
-IGT_TEST_DESCRIPTION("Blocks of the fabric count its traffic, and each of them is what it says");
+IGT_TEST_DESCRIPTION("Blocks of the fabric count its traffic with the requested filters");
 
 static struct igt_perfctr_device dev;
 
@@ -64,7 +64,7 @@ static void multiplexed(void)
 
 	ucf_events(&s, events);
 	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
-	/* perf changes turns with the tick */
+	/* perf rotates its counters with the tick */
 	igt_sleep_ms(1000);
 	igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
 	h = igt_perfctr_slot(&s, 0);
@@ -141,7 +141,8 @@ static int try_counters(struct igt_perfctr_session *s, unsigned int counters)
 static void bounds_tests(void)
 {
 	/* Covers: setup -EINVAL */
-	igt_describe("bits that are no filter of the PMU are refused, they would be another block");
+	igt_describe("bits that are no filter of the PMU are refused: they would alias another "
+		     "block");
 	igt_subtest("filter-bits")
 	{
 		static const char ucf[] = "nvidia_ucf_pmu_0", tgt[] = "nvidia_pcie_tgt_pmu_0_rc_0";
@@ -167,7 +168,8 @@ static void bounds_tests(void)
 			      0);
 	}
 	/* Covers: DRM_PERFCTR_MAX_PMU_COUNTERS */
-	igt_describe("a session has so many SoC counters, and can start with all of them");
+	igt_describe("a session has at most DRM_PERFCTR_MAX_PMU_COUNTERS SoC counters, and can "
+		     "start with all of them");
 	igt_subtest("soc-counters")
 	{
 		struct igt_perfctr_session s;
@@ -213,10 +215,10 @@ static void fabric_tests(void)
 		igt_perfctr_session_fini(&s);
 	}
 	/* Covers: DRM_PERFCTR_STATE_MULTIPLEXED, DRM_PERFCTR_SAMPLE_MULTIPLEXED */
-	igt_describe("more events than the PMU has counters are multiplexed, and say so");
+	igt_describe("more events than the PMU has counters are multiplexed and flagged");
 	igt_subtest("multiplexed") multiplexed();
 	/* Covers: DRM_PERFCTR_STATE_MULTIPLEXED, DRM_PERFCTR_SAMPLE_MULTIPLEXED */
-	igt_describe("as many events as counters are not");
+	igt_describe("as many events as counters are not multiplexed");
 	igt_subtest("not-multiplexed")
 	{
 		struct igt_perfctr_session s;
@@ -232,7 +234,7 @@ static void fabric_tests(void)
 		igt_perfctr_session_fini(&s);
 	}
 	/* Covers: setup -EEXIST */
-	igt_describe("a SoC block may not be asked for twice with the same filters");
+	igt_describe("a request for the same SoC block with the same filters is -EEXIST");
 	igt_subtest("ucf-twice")
 	{
 		struct igt_perfctr_session s;

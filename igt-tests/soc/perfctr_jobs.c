@@ -258,7 +258,7 @@ static void on_alarm(int signo)
 {
 }
 
-/* a WAIT for what does not end, with signals again and again: one comes while it sleeps */
+/* A WAIT that does not end, with repeated signals, so that one comes while it sleeps. */
 static struct drm_vsoc_wait interrupted_wait(uint64_t job, uint32_t flags, int64_t timeout_ns)
 {
 	const struct itimerval often = { .it_interval.tv_usec = 30000, .it_value.tv_usec = 30000 };
@@ -285,7 +285,7 @@ static void wait_interrupted(void)
 	igt_vsoc_debugfs(&dev, "stepped", "1");
 	c.wait.duration_ns = MS;
 	job = igt_vsoc_submit(&dev, &c, 1);
-	/* what is left is what was given less what it took, each time */
+	/* what is left is the timeout less the time waited, each time */
 	for (unsigned int i = 0; i < 3; i++) {
 		begin_ns = monotonic_ns();
 		wait = interrupted_wait(job, 0, rest_ns);
@@ -294,7 +294,7 @@ static void wait_interrupted(void)
 		igt_assert_lte_u64(rest_ns - wait.timeout_ns, end_ns - begin_ns);
 		rest_ns = wait.timeout_ns;
 	}
-	/* a time stays the same time */
+	/* an absolute time stays the same */
 	rest_ns = monotonic_ns() + hour_ns;
 	wait = interrupted_wait(job, DRM_VSOC_WAIT_ABSOLUTE, rest_ns);
 	igt_assert_eq_u64(wait.timeout_ns, rest_ns);
@@ -317,7 +317,7 @@ static void info_errors(void)
 		get = (struct drm_vsoc_get_info){ .pointer = (uintptr_t)&i, .size = sizes[n] };
 		igt_assert_eq(igt_perfctr_ioctl(dev.fd, DRM_IOCTL_VSOC_GET_INFO, &get), -EINVAL);
 	}
-	/* shorter and longer than the kernel's */
+	/* shorter and longer than the kernel's structure */
 	memset(more, 0xff, sizeof(more));
 	get = (struct drm_vsoc_get_info){ .pointer = (uintptr_t)more, .size = 8 };
 	igt_assert_eq(igt_perfctr_ioctl(dev.fd, DRM_IOCTL_VSOC_GET_INFO, &get), 0);
@@ -357,7 +357,7 @@ static void fences(void)
 	struct drm_vsoc_wait w;
 	uint32_t ctx;
 
-	/* longer than a busy host takes until it is looked at */
+	/* longer than a busy host takes to check */
 	c.wait.duration_ns = 400 * MS;
 	igt_assert_eq(igt_vsoc_submit_to(dev.fd, 0, &c, 1, &job, &done), 0);
 	igt_assert(!signaled(done, 0));
@@ -386,7 +386,7 @@ static void fences(void)
 	igt_assert(signaled(orphan, 0));
 	igt_assert_eq(fence_status(orphan), -ECANCELED);
 
-	/* nobody asked for one */
+	/* not requested */
 	c.wait.duration_ns = MS;
 	igt_assert_eq(igt_vsoc_wait(&dev, igt_vsoc_submit(&dev, &c, 1)).status, 0);
 	close(merge.fence);
@@ -439,37 +439,38 @@ int igt_main()
 	 * Covers: vsoc_cmd_copy -EINVAL, vsoc_submit -E2BIG, vsoc_submit -EINVAL,
 	 * vsoc_submit -ENOENT
 	 */
-	igt_describe("every field of SUBMIT and of its commands that is out of range is refused");
+	igt_describe("SUBMIT refuses every field out of range, its own and those of its commands");
 	igt_subtest("submit-errors") submit_errors();
 	/* Covers: vsoc_submit -EMFILE */
 	igt_describe("without a free file descriptor for the fence nothing is queued: -EMFILE");
 	igt_subtest("submit-emfile") submit_emfile();
 	/* Covers: vsoc_submit -EAGAIN */
-	igt_describe("a context takes so many unfinished jobs, then -EAGAIN until one is done");
+	igt_describe("a context takes a fixed number of unfinished jobs, then -EAGAIN until one "
+		     "is done");
 	igt_subtest("submit-queue-full") queue_full();
 	/* Covers: vsoc_wait -EINVAL, vsoc_wait -ENOENT, vsoc_wait -ETIME */
-	igt_describe("WAIT refuses wrong fields and jobs that never were, and ends at its timeout");
+	igt_describe("WAIT refuses invalid fields and unknown jobs, and ends at its timeout");
 	igt_subtest("wait-errors") wait_errors();
 	/* Covers: vsoc_wait -EINTR */
-	igt_describe(
-		"a signal ends WAIT with -EINTR, and what is left of a relative timeout is told");
+	igt_describe("a signal ends WAIT with -EINTR, and the rest of a relative timeout is "
+		     "returned");
 	igt_subtest("wait-interrupted") wait_interrupted();
 	/*
 	 * Covers: vsoc_ctx_create -EINVAL, vsoc_ctx_create -EMFILE, vsoc_ctx_destroy -EINVAL,
 	 * vsoc_ctx_destroy -ENOENT
 	 */
-	igt_describe("contexts that do not exist, one too many and the default one are refused");
+	igt_describe("unknown contexts, one too many, and destroying the default one are refused");
 	igt_subtest("context-errors") ctx_errors();
 	/* Covers: vsoc_bo_create -EINVAL, vsoc_bo_create -ERANGE */
 	igt_describe("BO_CREATE refuses a size of zero, one above 1 MiB, and a pad");
 	igt_subtest("bo-create-errors") bo_create_errors();
 	/* Covers: vsoc_get_info -EINVAL */
-	igt_describe("GET_INFO takes any size that makes sense and refuses all others");
+	igt_describe("GET_INFO takes any size that is valid and refuses all others");
 	igt_subtest("info-errors") info_errors();
-	igt_describe(
-		"an out-fence signals at the end of its job, tells how it ended and outlives its file");
+	igt_describe("an out-fence signals at the end of its job, carries its status and "
+		     "outlives its file");
 	igt_subtest("fences") fences();
-	igt_describe("destroying a context cuts its running job short, and others go on");
+	igt_describe("destroying a context cuts its running job short, and others continue");
 	igt_subtest("context-destroy-running") destroy_running();
 	igt_fixture()
 	{

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Every kind of SoC block: what one job moves through the fabric is what the kind counts, exactly,
- * with each of its filters, and the block says what was filtered.
+ * Every kind of SoC block counts exactly what one job moves through the fabric, with each of its
+ * filters, and the block has the filter.
  */
 #include <stdio.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 #include "igt_sys.h"
 #include "igt_vsoc.h"
 
-IGT_TEST_DESCRIPTION("Each kind of SoC block counts its traffic, and only what its filter lets by");
+IGT_TEST_DESCRIPTION("Each kind of SoC block counts exactly the traffic that its filter selects");
 
 #define MAX_COMMANDS 4
 #define MAX_BLOCKS 5
@@ -23,7 +23,7 @@ struct wanted {
 	const char *pmu;
 	uint16_t index;
 	uint64_t config, config1, config2;
-	/* those that the block counts, in ascending order, from 0 to the first unused element */
+	/* the counters of the block in ascending order, up to the first unused element */
 	struct {
 		uint8_t used, event;
 		uint64_t count;
@@ -310,7 +310,7 @@ static void add_block(struct igt_perfctr_session *s, uint16_t type, const struct
 		r->mask |= 1ull << w->events[e].event;
 }
 
-/* the words of the header, and the counts; returns the block's size */
+/* the fields of the header, and the counts; returns the block's size */
 static uint32_t check_block(const struct drm_perfctr_block_header *b, uint16_t type,
 			    const struct wanted *w)
 {
@@ -369,7 +369,7 @@ static void run(const struct fabric_case *c)
 
 /* --- the catalogue -------------------------------------------------------- */
 
-/* names in sysfs of the events of a kind, by their bits; those of cycles have no exact number */
+/* names of a kind's events in sysfs, by their bits; cycles have no exact number */
 #define MAX_CATALOGUE 20
 
 struct catalogue {
@@ -424,7 +424,7 @@ static uint64_t event_config(const char *pmu, const char *name)
 	return config;
 }
 
-/* reads and writes of different sizes on every way, some of them twice */
+/* reads and writes of different sizes on every path, some of them twice */
 static unsigned int every_way(struct drm_vsoc_command *c)
 {
 	unsigned int n = 0;
@@ -457,14 +457,14 @@ static unsigned int every_way(struct drm_vsoc_command *c)
 
 static bool is_exact(const char *name)
 {
-	/* time goes on between the reads of two blocks, and a PMU may have one counter for it */
+	/* time passes between the reads of two blocks, and a PMU may have one counter for it */
 	return name && !strstr(name, "cycles");
 }
 
-/* at most so many bits at a time, each a second time beside it: what the PMUs have counters for */
+/* as many bits at a time as the PMUs have counters for, each a second time beside it */
 #define BITS_AT_ONCE 4
 
-/* bits of a kind, and beside each what perf calls it */
+/* bits of a kind, and the same events by their names in perf */
 static void same_events(const struct catalogue *k, unsigned int first, unsigned int bits)
 {
 	struct drm_vsoc_command commands[24] = { 0 };
@@ -531,8 +531,8 @@ int igt_main()
 		igt_describe(cases[i].what);
 		igt_subtest(cases[i].name) run(&cases[i]);
 	}
-	igt_describe(
-		"each bit of a SoC block's mask is the event that its PMU has under that name");
+	igt_describe("each bit of a SoC block's mask is the event that its PMU has under that "
+		     "name");
 	igt_subtest("catalogue") catalogue();
 	igt_fixture()
 	{

@@ -17,14 +17,14 @@
 #include "igt_sys.h"
 #include "igt_vsoc.h"
 
-IGT_TEST_DESCRIPTION("SoC blocks count what their PMU counts, wherever its CPUs go");
+IGT_TEST_DESCRIPTION("SoC blocks count what their PMU counts while CPUs come and go");
 
 #define MS 1000000ull
 #define GLOBAL DRM_PERFCTR_CPU_ANY
 
 static struct igt_perfctr_device dev;
 static struct igt_vsoc_truth before, after;
-/* an event that nobody else causes: a system call, or hits of a PMU of the tests */
+/* an event that only this test causes: a system call, or hits of a PMU of the tests */
 static struct {
 	uint32_t type;
 	uint64_t config;
@@ -32,7 +32,7 @@ static struct {
 	int hit_fd;
 } exact = { .hit_fd = -1 };
 
-/* times of perf and of the core are compared to 10 %: long against what a busy host takes away */
+/* times of perf and of the core agree to 10 %, over longer than a busy host interrupts */
 #define SPAN_MS 250
 
 #define TEST_PMU "/sys/module/perfctr_test_pmu/parameters/"
@@ -158,7 +158,7 @@ static void tracepoint_exact(void)
 	calls(55);
 	igt_perfctr_drain(&s);
 	igt_assert_eq_u64(counted(&s, 7), 1234);
-	/* again: what came between is not in it */
+	/* again: the events in between are not in it */
 	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
 	calls(10);
 	igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
@@ -329,7 +329,7 @@ static void counting_tests(void)
 	igt_describe("periodic and stretched samples of a PMU add up exactly");
 	igt_subtest("tracepoint-periodic") tracepoint_periodic();
 	/* Covers: DRM_PERFCTR_FORMAT_PMU_IDENTITY, drm_perfctr_pmu_identity */
-	igt_describe("a request for a CPU counts that CPU only, and the block says which");
+	igt_describe("a request for a CPU counts that CPU only, and the block has its number");
 	igt_subtest("per-cpu") per_cpu();
 	/* Covers: DRM_PERFCTR_FORMAT_RUNNING_TIMES, drm_perfctr_running_times */
 	igt_describe("enabled and running times are those of the span");
@@ -360,7 +360,7 @@ static void probe_refused(void)
 			continue;
 		igt_perfctr_session_init_empty(&s, &dev);
 		igt_perfctr_add_pmu(&s, 0, type, 0, GLOBAL);
-		/* a kprobe that perf has nothing against; the others are perf's own error */
+		/* a kprobe that perf accepts; the others are perf's own error */
 		s.requests[0].config1 = (uintptr_t) "schedule_timeout";
 		if (i == 1)
 			igt_assert_eq(igt_perfctr_session_try(&s), -EOPNOTSUPP);
@@ -372,7 +372,7 @@ static void probe_refused(void)
 static void refusal_tests(void)
 {
 	/* Covers: setup -ENOENT */
-	igt_describe("a PMU type that nobody has is -ENOENT");
+	igt_describe("an unknown PMU type is -ENOENT");
 	igt_subtest("no-such-pmu") igt_assert_eq(try_pmu(0x7fff0000, 0, GLOBAL), -ENOENT);
 	/* Covers: setup -EINVAL */
 	igt_describe("a CPU that is offline is -EINVAL");
@@ -384,9 +384,9 @@ static void refusal_tests(void)
 		igt_assert_eq(try_pmu(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK, 1), 0);
 	}
 	/* Covers: setup -EOPNOTSUPP */
-	igt_describe("breakpoints, kprobes and uprobes are no counters: refused by the PMU's name");
+	igt_describe("breakpoints, kprobes and uprobes are refused by the PMU's name");
 	igt_subtest("probe-refused") probe_refused();
-	igt_describe("an event that the PMU does not have is the PMU's own error");
+	igt_describe("an event that the PMU does not have returns the PMU's error");
 	igt_subtest("no-such-event")
 		igt_assert_eq(try_pmu(PERF_TYPE_SOFTWARE, 12345, GLOBAL), -ENOENT);
 	/* Covers: DRM_PERFCTR_BLOCK_GENERIC_PMU */
@@ -410,8 +410,8 @@ static void refusal_tests(void)
 }
 
 /*
- * 100 calls on CPU 1, 20 on CPU 0 while CPU 1 is gone, of which @gone are counted, and 3 on CPU 1
- * that is back, of all of which @back are
+ * 100 calls on CPU 1; 20 on CPU 0 while CPU 1 is offline, of which @gone are counted; 3 on CPU 1
+ * when it is back, of all of which @back are.
  */
 static void calls_around_hotplug(struct igt_perfctr_session *s, uint64_t gone, uint64_t back)
 {
@@ -436,7 +436,7 @@ static void calls_around_hotplug(struct igt_perfctr_session *s, uint64_t gone, u
 static void hotplug_tests(void)
 {
 	/* Covers: DRM_PERFCTR_STATE_MIGRATED */
-	igt_describe("no count is lost when a CPU goes and comes back while counting");
+	igt_describe("no count is lost when a CPU goes offline and comes back while counting");
 	igt_subtest("hotplug-active")
 	{
 		struct igt_perfctr_session s;
@@ -446,7 +446,7 @@ static void hotplug_tests(void)
 		igt_assert(s.sums[0].states & DRM_PERFCTR_STATE_MIGRATED);
 		igt_perfctr_session_fini(&s);
 	}
-	igt_describe("a session that was stopped while a CPU went and came counts it after START");
+	igt_describe("a stopped session counts a CPU that went and came back after the next START");
 	igt_subtest("hotplug-stopped")
 	{
 		struct igt_perfctr_session s;
@@ -465,7 +465,7 @@ static void hotplug_tests(void)
 		igt_assert_eq_u64(counted(&s, 7), 120);
 		igt_perfctr_session_fini(&s);
 	}
-	igt_describe("a block of one CPU keeps what it counted when that CPU goes");
+	igt_describe("a block of one CPU keeps its counts when that CPU goes offline");
 	igt_subtest("hotplug-own-cpu")
 	{
 		struct igt_perfctr_session s;
@@ -474,8 +474,7 @@ static void hotplug_tests(void)
 		calls_around_hotplug(&s, 100, 103);
 		igt_perfctr_session_fini(&s);
 	}
-	igt_describe(
-		"CPUs that come and go during periodic sampling of GPU blocks disturb nothing");
+	igt_describe("CPU hotplug during periodic sampling of GPU blocks disturbs nothing");
 	igt_subtest("hotplug-gpu")
 	{
 		struct igt_perfctr_session s;
@@ -543,7 +542,7 @@ static void fence_tests(void)
 		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
 		calls(10);
 		sample_in_job(&s, 1);
-		/* nothing was read since START: not measured, as opposed to zero */
+		/* nothing was read since START: not measured, rather than zero */
 		b = first_pmu_block(igt_perfctr_slot(&s, 0));
 		igt_assert_eq_u64(b->valid_mask, 0);
 		igt_assert(b->capture_ns <= 0);
@@ -560,7 +559,7 @@ static void fence_tests(void)
 		igt_assert_eq_u64(counted(&s, 7), 3210);
 		igt_perfctr_session_fini(&s);
 	}
-	igt_describe("jobs and resets get through whatever perf does; for lockdep");
+	igt_describe("jobs and resets never wait for perf; for lockdep");
 	igt_subtest("reset-and-perf")
 	{
 		struct igt_perfctr_session s;
@@ -577,7 +576,7 @@ static void fence_tests(void)
 		cpu_online(1, true);
 		perf_user(1);
 		calls(20);
-		/* half a second is full, and a sample of a job has no room then */
+		/* half a second fills the ring; a sample of a job finds no slot then */
 		igt_perfctr_drain(&s);
 		sample_in_job(&s, 1);
 		igt_vsoc_debugfs(&dev, "reset", "1");
@@ -596,7 +595,7 @@ static void fence_tests(void)
 
 /* --- a PMU that refuses CPUs ----------------------------------------------- */
 
-/* errors with which new events of CPU 0 and CPU 1 are refused, 0: taken */
+/* errors for new events of CPU 0 and CPU 1; 0: accepted */
 static void refuse(int cpu0, int cpu1)
 {
 	int fd = open(TEST_PMU "refuse", O_WRONLY);
@@ -654,7 +653,7 @@ static void refused_setup(void)
 	for (unsigned int i = 0; i < sizeof(errors) / sizeof(errors[0]); i++) {
 		refuse(0, errors[i]);
 		igt_assert_eq(try_pmu(test_type, 0, GLOBAL), -errors[i]);
-		/* and what the other CPU says does not hide it */
+		/* the error of the other CPU does not hide it */
 		refuse(errors[i], EINVAL);
 		igt_assert_eq(try_pmu(test_type, 0, GLOBAL), -errors[i]);
 		igt_assert_eq(try_pmu(test_type, 0, 0), -errors[i]);
@@ -749,11 +748,11 @@ static void refused_cpu_tests(void)
 	igt_subtest("hybrid-cpus") hybrid_cpus();
 	igt_describe("a CPU that refuses for another reason is not left out: SETUP fails");
 	igt_subtest("refused-setup") refused_setup();
-	igt_describe("START fails if a CPU that came meanwhile is refused, and can be repeated");
+	igt_describe("START fails if a new CPU refuses the event, and can be repeated");
 	igt_subtest("refused-start") refused_start();
-	igt_describe("a CPU that is refused while counting makes the counter invalid");
+	igt_describe("a CPU that refuses the event while counting makes the counter invalid");
 	igt_subtest("refused-active") refused_active();
-	igt_describe("a session counts with the rights of SETUP, whoever starts it");
+	igt_describe("a session counts with the permissions of SETUP, whichever process starts it");
 	igt_subtest("hotplug-unprivileged-start") hotplug_unprivileged_start();
 }
 

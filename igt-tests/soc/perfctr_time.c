@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * Time of the device: time that a test moves, clock domains, GPU timestamps, and the watchdog of jobs
- * that take too much of it.
+ * Device time: stepped time, clock domains, GPU timestamps, and the job watchdog.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -14,13 +13,13 @@
 #include "igt_account.h"
 #include "igt_sys.h"
 
-IGT_TEST_DESCRIPTION("Work takes time of the clocks that drive it, and no job takes it all");
+IGT_TEST_DESCRIPTION("Work takes time of the clocks that drive it, and the watchdog limits a job");
 
 #define MS 1000000ull
 #define TIMEOUT_MS 300
 #define DEFAULT_TIMEOUT_MS "10000"
 #define PATIENCE_NS (20000 * MS)
-/* how much too late the watchdog looks, and the work of the next job, which goes on longer */
+/* how late the watchdog looks, and the work of the next job, which runs longer */
 #define WATCHDOG_LATE_MS 100
 #define AFTER_HANG_MS 400
 #define DEFAULT_DELAY_MS "150"
@@ -36,7 +35,7 @@ static struct igt_perfctr_device dev;
 static struct igt_vsoc_totals totals;
 static struct igt_vsoc_truth before, after;
 
-/* --- clock domains ------------------------------------------------------------------------------ */
+/* --- clock domains --- */
 
 static const struct {
 	const char *file;
@@ -49,7 +48,7 @@ static const struct {
 #define CLOCKS (sizeof(clocks) / sizeof(clocks[0]))
 #define SHADER_CLOCK (CLOCKS - 1)
 
-/* the counter of cycles in which a block was busy, and the clock that it counts by */
+/* the counter of cycles in which a block was busy, and its clock */
 static const struct {
 	uint16_t type;
 	const char *name;
@@ -115,7 +114,7 @@ static void end_clocks(struct igt_perfctr_session *s)
 	igt_perfctr_session_fini(s);
 }
 
-/* in the middle of jobs, whatever the clocks are and whenever they change */
+/* in the middle of jobs, at any clock and while clocks change */
 static void consistent_stepped(void)
 {
 	struct drm_vsoc_command commands[3];
@@ -210,15 +209,15 @@ static void slower(void)
 			fast_ns = took_ns;
 		igt_info("%s: %llu ns\n", i ? clocks[i - 1].file : "nominal",
 			 (unsigned long long)took_ns);
-		/* seen in steps */
+		/* time moved in steps */
 		if (i)
 			igt_assert(took_ns >= 2 * fast_ns - 800 && took_ns <= 2 * fast_ns + 800);
 	}
 }
 
-/* --- GPU timestamps ------------------------------------------------------------------------------- */
+/* --- GPU timestamps --- */
 
-/* GPU timestamps become CLOCK_MONOTONIC_RAW within a tick, whatever the clocks do */
+/* GPU timestamps convert to CLOCK_MONOTONIC_RAW within a tick, whatever the clocks do */
 static void time_bound(void)
 {
 	struct drm_vsoc_command c = { .type = DRM_VSOC_CMD_WAIT };
@@ -251,7 +250,7 @@ static void time_bound(void)
 	igt_assert_lte_u64(worst_ns, TICK_NS);
 }
 
-/* the same with real time: the sample was taken between two looks at the clock */
+/* the same in real time: the sample was taken between two reads of the clock */
 static void time_bound_real(void)
 {
 	struct igt_perfctr_session s;
@@ -344,7 +343,7 @@ static void step_errors(void)
 	igt_assert_eq(igt_vsoc_debugfs_try(&dev, "miscount", "nonsense"), -EINVAL);
 }
 
-/* a new device, with time as the module parameter says */
+/* a new device, with time as the module parameter has it */
 static void rebind(const char *parameter)
 {
 	igt_perfctr_close(&dev);
@@ -356,7 +355,7 @@ static void rebind(const char *parameter)
 
 #define MAX_STEP_NS (1 << 17)
 
-/* everything that a ring holds after a run that the seed decides */
+/* the whole ring after a run from the seed */
 static size_t seeded_run(uint64_t seed, uint8_t **ring)
 {
 	struct igt_perfctr_session s;
@@ -417,7 +416,7 @@ static void repeats(void)
 
 /* --- the watchdog ------------------------------------------------------------------------------- */
 
-/* one context wants the GPU for years; others get it, and are told nothing but a reset */
+/* one context wants the GPU for years; others run, and see nothing but a reset */
 static void job_timeout(const struct drm_vsoc_command *hostile)
 {
 	const uint64_t t0 = igt_raw_ns();
@@ -451,8 +450,8 @@ static void job_timeout(const struct drm_vsoc_command *hostile)
 }
 
 /*
- * A job hangs and its context goes between the watchdog's decision and its reset: the next job, which
- * runs by then and longer, is not the one that hung. False: this process was too late itself.
+ * A job hangs, and its context goes between the watchdog's decision and its reset. The next job,
+ * which runs by then, must not be blamed. Returns false if this process was too late itself.
  */
 static bool cancelled_before_reset(void)
 {
@@ -506,14 +505,14 @@ int igt_main()
 	{
 		igt_require_f(igt_perfctr_open_device(&dev, "vsoc.0"), "no virtual SoC\n");
 	}
-	igt_describe("no block is busy for more cycles than its clock has, in stepped time with "
-		     "clocks that change in the middle of jobs");
+	igt_describe("in stepped time, no block is busy for more cycles than its clock has, "
+		     "while clocks change in the middle of jobs");
 	igt_subtest("cycles-consistent-stepped") consistent_stepped();
-	igt_describe("no block is busy for more cycles than its clock has, in real time");
+	igt_describe("in real time, no block is busy for more cycles than its clock has");
 	igt_subtest("cycles-consistent-real") consistent_real();
 	igt_describe("at half of any clock a job takes twice the time and counts the same");
 	igt_subtest("slower-clock") slower();
-	igt_describe("a job that waits for years is cut short, and others get their turn");
+	igt_describe("a job that waits for years is cut short, and other contexts run");
 	igt_subtest("job-timeout-wait")
 	{
 		struct drm_vsoc_command c = { .type = DRM_VSOC_CMD_WAIT };
@@ -521,8 +520,7 @@ int igt_main()
 		c.wait.duration_ns = most;
 		job_timeout(&c);
 	}
-	igt_describe("a job of more threads than anybody can count is cut short, and others get "
-		     "their turn");
+	igt_describe("a job with too many threads is cut short, and other contexts run");
 	igt_subtest("job-timeout-compute")
 	{
 		struct drm_vsoc_command c = { .type = DRM_VSOC_CMD_COMPUTE };
@@ -531,20 +529,19 @@ int igt_main()
 		c.compute.instructions = 1000;
 		job_timeout(&c);
 	}
-	igt_describe("a job that hung and is over leaves no reset to the next one");
+	igt_describe("a hung job that is over causes no reset of the next one");
 	igt_subtest("watchdog-too-late") watchdog_too_late();
-	igt_describe("a timeout of nothing or of more than an hour is refused");
+	igt_describe("a timeout of zero or of more than an hour is refused");
 	igt_subtest("job-timeout-errors") timeout_refused();
-	igt_describe(
-		"GPU time converted to CLOCK_MONOTONIC_RAW stays within its bound, in stepped time");
+	igt_describe("in stepped time, GPU time converted to CLOCK_MONOTONIC_RAW stays within "
+		     "its bound");
 	igt_subtest("time-bound") time_bound();
-	igt_describe(
-		"GPU time converted to CLOCK_MONOTONIC_RAW stays within its bound, in real time");
+	igt_describe("in real time, GPU time converted to CLOCK_MONOTONIC_RAW stays within its "
+		     "bound");
 	igt_subtest("time-bound-real") time_bound_real();
-	igt_describe(
-		"stepped time moves by what is asked for, to the nanosecond, and not otherwise");
+	igt_describe("stepped time moves exactly by the requested step, and not otherwise");
 	igt_subtest("time-stands-still") time_stands_still();
-	igt_describe("steps beyond their range and steps of a device whose time runs are refused");
+	igt_describe("steps out of range, and steps of a device in real time, are refused");
 	igt_subtest("step-errors") step_errors();
 	igt_describe("the same seed gives the same ring, timestamps included");
 	igt_subtest("stepped-repeats") repeats();

@@ -634,47 +634,43 @@ int igt_main()
 		igt_perfctr_session_create(&s);
 	}
 
-	igt_describe(
-		"opening the node with each allocation failing once: -ENOMEM or success, nothing left");
+	igt_describe("opening the node with each allocation failing once: -ENOMEM or success, "
+		     "nothing left");
 	igt_subtest("open") igt_assert_lt(0, sweep(call_open, &s));
 	igt_describe("QUERY with each allocation failing once: -ENOMEM or success, nothing left");
 	igt_subtest("query") sweep(call_query, &s);
 	igt_describe("SETUP with each allocation failing once: -ENOMEM or success, nothing left");
 	igt_subtest("setup") igt_assert_lt(0, sweep(call_setup, &s));
-	igt_describe(
-		"SETUP by a user without rights, with an eventfd, with each allocation failing "
-		"once: -ENOMEM or success, nothing left");
+	igt_describe("SETUP by a user without rights, with an eventfd, with each allocation "
+		     "failing once: -ENOMEM or success, nothing left");
 	igt_subtest("setup-user") sweep_setup_of_user();
-	igt_describe(
-		"START and STOP with each allocation failing once: -ENOMEM or success, nothing left");
+	igt_describe("START and STOP with each allocation failing once: -ENOMEM or success, "
+		     "nothing left");
 	igt_subtest("start") sweep(call_start, &s);
 	igt_describe("SAMPLE with each allocation failing once: -ENOMEM or success, nothing left");
 	igt_subtest("sample") sweep(call_sample, &s);
 
-	igt_describe(
-		"SETUP, START and SAMPLE of PCOUNTER with each allocation failing once, without "
-		"and with a period that is recorded: as above, and the counts are exact");
+	igt_describe("SETUP, START and SAMPLE of PCOUNTER with each allocation failing once, "
+		     "without and with a period that is recorded: as above, and the counts are "
+		     "exact");
 	igt_subtest("pcounter") pcounter();
 
-	igt_describe(
-		"SETUP with SoC blocks and an eventfd, each allocation of the core and of perf "
-		"failing once: -ENOMEM or success, nothing left");
+	igt_describe("SETUP with SoC blocks and an eventfd, each allocation of the core and of "
+		     "perf failing once: -ENOMEM or success, nothing left");
 	igt_subtest("soc-setup") soc_setup();
 	igt_describe("START and STOP of SoC blocks with each allocation failing once: as above");
 	igt_subtest("soc-start") soc_start();
 
-	igt_describe(
-		"START with each allocation failing once, after a CPU was away: -ENOMEM or success, "
-		"and the next START has all CPUs");
+	igt_describe("START with each allocation failing once, after a CPU was away: -ENOMEM or "
+		     "success, and the next START has all CPUs");
 	igt_subtest("soc-start-hotplug") soc_start_hotplug();
-	igt_describe(
-		"a CPU comes back while a session counts, with each allocation of the worker failing "
-		"once: not valid and ERROR until the next START, or as if nothing had been");
+	igt_describe("a CPU comes back while a session counts, with each allocation of the "
+		     "worker failing once: not valid and ERROR until the next START, or as if "
+		     "nothing had been");
 	igt_subtest("soc-active-hotplug") soc_active_hotplug();
 
-	igt_describe(
-		"a driver probes with each allocation of the core failing once: -ENOMEM, and the "
-		"next probe works");
+	igt_describe("a driver probes with each allocation of the core failing once: -ENOMEM, "
+		     "and the next probe works");
 	igt_subtest("probe-core") sweep_probe("1", "drm_perfctr");
 	igt_describe("the same for the firmware interface");
 	igt_subtest("probe-csf") sweep_probe("1", "perfctr_csf");
@@ -684,9 +680,8 @@ int igt_main()
 		sweep_probe("1 product=nv50", ":vsoc_nv50_init");
 		sweep_probe("1 product=nv50", ":vsoc_nv50_counters_init");
 	}
-	igt_describe(
-		"the same for the PMU drivers, perf's part of it included: a kind with an interrupt, "
-		"and one of windows");
+	igt_describe("the same for the PMU drivers, perf's part of it included: a kind with an "
+		     "interrupt, and one of windows");
 	igt_subtest("probe-pmu")
 	{
 		sweep_pmu_probe("nvidia_pcie_tgt_pmu_1_rc_0");

@@ -13,8 +13,8 @@
 #include "igt_account.h"
 #include "igt_sys.h"
 
-IGT_TEST_DESCRIPTION(
-	"Hardware may fail as it likes: what samples tell is true, and they say what lacks");
+IGT_TEST_DESCRIPTION("Hardware may fail as it likes: what samples tell is true, and they say "
+		     "what lacks");
 
 #define MS 1000000ull
 #define OTHER 9
@@ -875,10 +875,9 @@ int igt_main()
 		for (char *c = names[i]; *c; c++)
 			if (*c == '_')
 				*c = '-';
-		igt_describe_f(
-			"%s: two sessions tell the truth but for what they admit, it is over "
-			"soon, another device is exact",
-			faults[i].name);
+		igt_describe_f("%s: two sessions tell the truth but for what they admit, it is "
+			       "over soon, another device is exact",
+			       faults[i].name);
 		igt_subtest(names[i])
 		{
 			if (faults[i].instead)
@@ -890,8 +889,8 @@ int igt_main()
 	igt_describe("each fault that the device has is one of the above");
 	igt_subtest("fault-every-name") every_fault();
 	/* Covers: start -EIO, start -ETIMEDOUT */
-	igt_describe("START of hardware that never answers is -ETIMEDOUT in bounded time, that of "
-		     "hardware that answers nonsense -EIO; both work when it answers again");
+	igt_describe("START of hardware that never answers is -ETIMEDOUT in bounded time, that "
+		     "of hardware that answers nonsense -EIO; both work when it answers again");
 	igt_subtest("fault-start")
 	{
 		begin_anew();
@@ -905,26 +904,22 @@ int igt_main()
 		     "STOP still delivers");
 	igt_subtest("fault-dead-firmware") dead_firmware();
 	/* Covers: DRM_PERFCTR_SAMPLE_ERROR */
-	igt_describe(
-		"hardware that does not start is asked again once a second, and counts exactly when it "
-		"does");
+	igt_describe("hardware that does not start is asked again once a second, and counts "
+		     "exactly when it does");
 	igt_subtest("fault-dead-for-seconds") dead_for_seconds();
 	igt_describe("a last sample without an answer says LOST in every block; another session "
 		     "gets all the counts when hardware answers again");
 	igt_subtest("fault-stop-unanswered") stop_unanswered();
 	igt_describe("after a STOP without an answer nothing keeps the GPU awake");
 	igt_subtest("fault-stop-unanswered-power") stop_unanswered_power();
-	igt_describe(
-		"with nobody else to get the counts of a last sample without an answer, each is "
-		"told, destroyed, or still with the hardware");
+	igt_describe("with nobody else to get the counts of a last sample without an answer, "
+		     "each is told, destroyed, or still with the hardware");
 	igt_subtest("fault-stop-unanswered-alone") stop_unanswered_alone();
-	igt_describe(
-		"cores that lose power with a sample of unbelievable metadata say LOST, though "
-		"their counts are there");
+	igt_describe("cores that lose power with a sample of unbelievable metadata say LOST, "
+		     "though their counts are there");
 	igt_subtest("fault-garbage-metadata-poweroff") garbage_at_poweroff();
-	igt_describe(
-		"cores that lose power without a sample after unbelievable metadata lack counts "
-		"and say so");
+	igt_describe("cores that lose power without a sample after unbelievable metadata lack "
+		     "counts and say so");
 	igt_subtest("fault-garbage-metadata-power-loss") garbage_before_power_loss();
 	/* Covers: start -EIO, start -ETIMEDOUT */
 	igt_describe("START is refused if hardware gives only a part of what was counted before");

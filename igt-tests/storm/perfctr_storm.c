@@ -892,15 +892,13 @@ int igt_main()
 		igt_write(IGT_VSOC_DRIVER "/del_device", "9");
 		igt_write(IGT_VSOC_DRIVER "/del_device", "10");
 	}
-	igt_describe(
-		"random sessions, jobs, faults, power, hotplug and hostile readers: every account "
-		"is exact but for what samples admit");
+	igt_describe("random sessions, jobs, faults, power, hotplug and hostile readers: every "
+		     "account is exact but for what samples admit");
 	igt_subtest("storm") run_storm();
 	/* only where its program survives it */
 	if (from_environment("PERFCTR_STORM_SUSPEND", 0)) {
-		igt_describe(
-			"a machine that sleeps in the middle of a job costs no count, and samples "
-			"say that it slept");
+		igt_describe("a machine that sleeps in the middle of a job costs no count, and "
+			     "samples say that it slept");
 		igt_subtest("system-suspend") suspend_exact();
 	}
 	igt_fixture()
