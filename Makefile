@@ -20,7 +20,7 @@ ifneq ($(words $(TOP)),1)
 $(error The checkout is in '$(TOP)': kernel build and QEMU cannot handle blanks in it, move it)
 endif
 
-# what is being built is told on stderr, as stdout is the command's of "make vm"; not with -s
+# names of what is built go to stderr, as stdout is the command's of "make vm"; not with -s
 ifndef NEWS
 NEWS := $(if $(findstring s,$(filter-out -%,$(firstword $(MAKEFLAGS)))),:,echo >&2)
 endif
