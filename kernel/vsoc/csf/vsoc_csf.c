@@ -9,7 +9,8 @@
 
 #include "source/csf/csf_layout.h"
 #include "source/csf/csf_perfctr.h"
-#include "vsoc.h"
+#include "engine/vsoc.h"
+#include "vsoc_csf.h"
 #include "vsoc_counters.h"
 
 #define RING_VA		0x10000000ULL

@@ -22,7 +22,7 @@
 
 #include "compat.h"
 #include "vsoc_counters.h"
-#include "vsoc_fault.h"
+#include "engine/vsoc_fault.h"
 #include "vsoc_fw.h"
 
 #define FW_VERSION		0x03000000	/* 3.0 */
@@ -235,11 +235,11 @@ static bool fail_request(struct vsoc_fw *fw)
 		return true;
 	}
 	if (fw->enabled && vsoc_fault(vsoc, VSOC_FAULT_RESET_IN_REQUEST)) {
-		vsoc_reset_soon(vsoc);
+		schedule_work(&vsoc->reset_work);
 		return true;
 	}
 	if (fw->enabled && vsoc_fault(vsoc, VSOC_FAULT_UNPLUG_IN_REQUEST)) {
-		vsoc_unplug_soon(vsoc);
+		vsoc->ops->unplug_soon(vsoc);
 		return true;
 	}
 	return vsoc_fault(vsoc, VSOC_FAULT_NO_ACK);

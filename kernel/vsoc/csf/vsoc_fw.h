@@ -14,8 +14,9 @@
 #include <asm/byteorder.h>
 
 #include "source/csf/csf_layout.h"
-#include "vsoc.h"
-#include "vsoc_log.h"
+#include "engine/vsoc.h"
+#include "engine/vsoc_log.h"
+#include "vsoc_csf.h"
 
 #define FW_ENABLE_BITS		32		/* bits of an enable mask */
 

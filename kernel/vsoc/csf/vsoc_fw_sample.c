@@ -7,7 +7,7 @@
 #include <linux/string.h>
 
 #include "vsoc_counters.h"
-#include "vsoc_fault.h"
+#include "engine/vsoc_fault.h"
 #include "vsoc_fw.h"
 
 /* divides the header and the counters of a block */

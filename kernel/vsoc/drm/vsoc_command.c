@@ -10,7 +10,7 @@
 #include <drm/drm_print.h>
 
 #include "nv50/nv50_mp.h"
-#include "vsoc.h"
+#include "engine/vsoc.h"
 #include "vsoc_job.h"
 
 #define LISTING_STRIDE_MIN	16

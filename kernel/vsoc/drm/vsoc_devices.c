@@ -16,9 +16,10 @@
 #include <linux/string.h>
 #include <linux/workqueue.h>
 
+#include "engine/vsoc.h"
 #include "source/csf/csf_perfctr.h"
-#include "vsoc.h"
 #include "vsoc_devices.h"
+#include "vsoc_drv.h"
 
 /* the device that the parameters describe */
 #define DEFAULT_ID	0

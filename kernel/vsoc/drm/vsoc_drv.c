@@ -21,13 +21,17 @@
 #include <drm/perfctr_nv50.h>
 
 #include "compat.h"
-#include "source/csf/csf_perfctr.h"
-#include "vsoc.h"
-#include "vsoc_devices.h"
-#include "vsoc_fault.h"
-#include "vsoc_job.h"
-#include "vsoc_log.h"
+#include "csf/vsoc_csf.h"
+#include "engine/vsoc.h"
+#include "engine/vsoc_engine.h"
+#include "engine/vsoc_fault.h"
+#include "engine/vsoc_log.h"
+#include "fabric/vsoc_fabric.h"
 #include "nv50/vsoc_nv50.h"
+#include "source/csf/csf_perfctr.h"
+#include "vsoc_devices.h"
+#include "vsoc_drv.h"
+#include "vsoc_job.h"
 
 #define VSOC_GPU_ID		0x765350c0ULL
 #define GET_INFO_MAX_BYTES	4096
@@ -231,6 +235,19 @@ static int perfctr_init(struct vsoc_device *vsoc)
 	return PTR_ERR_OR_ZERO(vsoc->pc);
 }
 
+static const struct vsoc_ops vsoc_ops = {
+	.job_finish = vsoc_job_finish,
+	.unplug_soon = vsoc_unplug_soon,
+	.core_power = vsoc_fw_core_power,
+	.traffic = vsoc_fabric_traffic,
+	.idle = vsoc_nv50_idle,
+	.job = vsoc_nv50_job,
+	.command = vsoc_nv50_command,
+	.progress = vsoc_nv50_progress,
+	.methods = vsoc_nv50_methods,
+	.store = vsoc_nv50_store,
+};
+
 /* stop everything that runs by itself, in the order of who calls whom */
 static void stop_models(struct vsoc_device *vsoc)
 {
@@ -249,6 +266,7 @@ static int probe_device(struct platform_device *pdev)
 	vsoc = devm_drm_dev_alloc(&pdev->dev, &vsoc_drm_driver, struct vsoc_device, drm);
 	if (IS_ERR(vsoc))
 		return PTR_ERR(vsoc);
+	vsoc->ops = &vsoc_ops;
 	vsoc->pdev = pdev;
 	vsoc->instance = instance;
 	vsoc->fw_slots = config.fw_slots;

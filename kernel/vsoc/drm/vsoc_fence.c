@@ -7,7 +7,7 @@
 #include <linux/module.h>
 #include <linux/slab.h>
 
-#include "engine/vsoc_engine.h"
+#include "vsoc_job.h"
 
 struct vsoc_fence {
 	struct dma_fence base;
@@ -37,7 +37,6 @@ static const struct dma_fence_ops fence_ops = {
 	.release = release,
 };
 
-/* returns a reference or NULL */
 struct dma_fence *vsoc_fence_create(u64 context, u64 seqno)
 {
 	struct vsoc_fence *fence = kzalloc(sizeof(*fence), GFP_KERNEL);

@@ -17,10 +17,12 @@
 #include <drm/drm_file.h>
 #include <drm/drm_print.h>
 
-#include "vsoc.h"
+#include "engine/vsoc.h"
 #include "engine/vsoc_account.h"
 #include "engine/vsoc_engine.h"
-#include "vsoc_fault.h"
+#include "engine/vsoc_fault.h"
+#include "nv50/vsoc_nv50.h"
+#include "vsoc_drv.h"
 #include "vsoc_job.h"
 
 #define COMMAND_STRIDE_MIN	96
@@ -82,20 +84,6 @@ struct drm_perfctr_file *vsoc_perfctr_file(struct drm_file *file)
 }
 
 /* --- contexts ------------------------------------------------------------ */
-
-static void ctx_release(struct kref *ref)
-{
-	struct vsoc_ctx *ctx = container_of(ref, struct vsoc_ctx, ref);
-
-	vsoc_account_close(ctx->account);
-	kfree(ctx->mp);
-	kfree(ctx);
-}
-
-void vsoc_ctx_put(struct vsoc_ctx *ctx)
-{
-	kref_put(&ctx->ref, ctx_release);
-}
 
 static struct vsoc_ctx *ctx_get(struct vsoc_file *vf, u32 id)
 {

@@ -15,8 +15,12 @@
 #include <linux/uaccess.h>
 #include <drm/drm_print.h>
 
-#include "vsoc.h"
-#include "vsoc_fault.h"
+#include "csf/vsoc_csf.h"
+#include "engine/vsoc.h"
+#include "engine/vsoc_engine.h"
+#include "engine/vsoc_fault.h"
+#include "nv50/vsoc_nv50.h"
+#include "vsoc_drv.h"
 
 #define AUTOSUSPEND_MS	50
 #define MIN_HZ		1000000ULL
@@ -90,12 +94,6 @@ const struct dev_pm_ops vsoc_pm_ops = {
 void vsoc_reset_work(struct work_struct *work)
 {
 	vsoc_reset(container_of(work, struct vsoc_device, reset_work));
-}
-
-/* any context */
-void vsoc_reset_soon(struct vsoc_device *vsoc)
-{
-	schedule_work(&vsoc->reset_work);
 }
 
 void vsoc_power_init(struct vsoc_device *vsoc)

@@ -9,7 +9,8 @@
 #include <linux/string.h>
 #include <linux/uaccess.h>
 
-#include "vsoc.h"
+#include "engine/vsoc.h"
+#include "vsoc_drv.h"
 
 #define MAX_NAME_BYTES	32
 

@@ -5,7 +5,9 @@
  */
 #include <linux/debugfs.h>
 
-#include "vsoc.h"
+#include "engine/vsoc.h"
+#include "engine/vsoc_engine.h"
+#include "vsoc_drv.h"
 
 static int stepped_get(void *data, u64 *on)
 {

@@ -12,8 +12,9 @@
 #include <drm/drm_vma_manager.h>
 
 #include "compat.h"
-#include "vsoc.h"
+#include "engine/vsoc.h"
 #include "engine/vsoc_engine.h"
+#include "vsoc_drv.h"
 #include "vsoc_job.h"
 
 #define MAX_BO_BYTES	SZ_1M

@@ -9,9 +9,13 @@
 
 #include <drm/perfctr_drm.h>
 
-#include "vsoc.h"
+#include "csf/vsoc_csf.h"
+#include "engine/vsoc.h"
 #include "engine/vsoc_account.h"
+#include "engine/vsoc_engine.h"
+#include "nv50/vsoc_nv50.h"
 #include "vsoc_counters.h"
+#include "vsoc_drv.h"
 
 #define ACCOUNT_NAME_BYTES	40
 

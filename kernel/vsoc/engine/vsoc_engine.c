@@ -244,7 +244,7 @@ static void progress(struct vsoc_engine *e, u64 ns)
 	mutex_lock(&vsoc->hw_lock);
 	vsoc->gpu.account = e->running->account;
 	vsoc_gpu_progress(vsoc, &e->work, ns);
-	vsoc_nv50_progress(vsoc, &e->work, ns, time_of(current_rate(vsoc), ns));
+	vsoc->ops->progress(vsoc, &e->work, ns, time_of(current_rate(vsoc), ns));
 	vsoc->gpu.account = NULL;
 	WRITE_ONCE(vsoc->stepped.now_ns, max(vsoc->stepped.now_ns, e->time_ns));
 	mutex_unlock(&vsoc->hw_lock);
@@ -302,7 +302,7 @@ static void take_sample(struct vsoc_engine *e, struct vsoc_job *job,
 static void store(struct vsoc_engine *e, const struct vsoc_job_command *c)
 {
 	wait_for_time(e);
-	vsoc_nv50_store(e->vsoc, c->vaddr + c->cmd.mp_store.offset, c->cmd.mp_store.sequence);
+	e->vsoc->ops->store(e->vsoc, c->vaddr + c->cmd.mp_store.offset, c->cmd.mp_store.sequence);
 }
 
 static void run_job(struct vsoc_engine *e, struct vsoc_job *job, bool context_switch)
@@ -312,11 +312,11 @@ static void run_job(struct vsoc_engine *e, struct vsoc_job *job, bool context_sw
 	int status = 0;
 	u32 i;
 
-	vsoc_fw_core_power(vsoc, vsoc->shape.shader_present);
+	vsoc->ops->core_power(vsoc, vsoc->shape.shader_present);
 	e->job_ns = 0;
-	vsoc_nv50_job(vsoc, job->ctx);
+	vsoc->ops->job(vsoc, job->ctx);
 	vsoc_rules_job_start(&e->work, context_switch);
-	vsoc_nv50_command(vsoc, &e->work, NULL, NULL);
+	vsoc->ops->command(vsoc, &e->work, NULL, NULL);
 	execute_surely(e);
 
 	for (i = 0; i < job->count; i++) {
@@ -329,7 +329,7 @@ static void run_job(struct vsoc_engine *e, struct vsoc_job *job, bool context_sw
 		if (vsoc_fault(vsoc, VSOC_FAULT_JOB_HANG))
 			hang(e);
 		vsoc_rules_command(&e->work, &c->cmd, c->thread);
-		vsoc_nv50_command(vsoc, &e->work, &c->cmd, c->thread);
+		vsoc->ops->command(vsoc, &e->work, &c->cmd, c->thread);
 		if (!execute(e)) {
 			status = -ECANCELED;
 			break;
@@ -337,18 +337,18 @@ static void run_job(struct vsoc_engine *e, struct vsoc_job *job, bool context_sw
 		if (c->session)
 			take_sample(e, job, c);
 		else if (c->cmd.type == DRM_VSOC_CMD_METHODS)
-			vsoc_nv50_methods(vsoc, &c->cmd.methods);
+			vsoc->ops->methods(vsoc, &c->cmd.methods);
 		else if (c->bo)
 			store(e, c);
 	}
 
 	vsoc_rules_job_end(&e->work, status);
-	vsoc_nv50_command(vsoc, &e->work, NULL, NULL);
+	vsoc->ops->command(vsoc, &e->work, NULL, NULL);
 	execute_surely(e);
 	wait_for_time(e);
-	vsoc_nv50_job(vsoc, NULL);
+	vsoc->ops->job(vsoc, NULL);
 	dma_fence_end_signalling(signalling);
-	vsoc_job_finish(vsoc, job, status);
+	vsoc->ops->job_finish(vsoc, job, status);
 }
 
 /* context with waiting jobs whose turn it is */
@@ -621,6 +621,20 @@ bool vsoc_engine_idle(struct vsoc_device *vsoc)
 	return idle;
 }
 
+static void ctx_release(struct kref *ref)
+{
+	struct vsoc_ctx *ctx = container_of(ref, struct vsoc_ctx, ref);
+
+	vsoc_account_close(ctx->account);
+	kfree(ctx->mp);
+	kfree(ctx);
+}
+
+void vsoc_ctx_put(struct vsoc_ctx *ctx)
+{
+	kref_put(&ctx->ref, ctx_release);
+}
+
 void vsoc_engine_ctx_init(struct vsoc_ctx *ctx)
 {
 	INIT_LIST_HEAD(&ctx->jobs);
@@ -680,7 +694,7 @@ static void cancel_waiting(struct vsoc_device *vsoc, struct vsoc_ctx *ctx, struc
 
 	list_for_each_entry_safe(job, next, jobs, node) {
 		list_del_init(&job->node);
-		vsoc_job_finish(vsoc, job, -ECANCELED);
+		vsoc->ops->job_finish(vsoc, job, -ECANCELED);
 		spin_lock(&vsoc->engine->lock);
 		ctx->unfinished--;
 		spin_unlock(&vsoc->engine->lock);

@@ -90,15 +90,19 @@ struct vsoc_job {
 	struct vsoc_job_command commands[] __counted_by(count);
 };
 
-/* vsoc_engine.c */
 int vsoc_engine_queue(struct vsoc_device *vsoc, struct vsoc_job *job, u32 max_unfinished);
 void vsoc_engine_ctx_init(struct vsoc_ctx *ctx);
 void vsoc_engine_close_ctx(struct vsoc_device *vsoc, struct vsoc_ctx *ctx);
-
-/* vsoc_job.c; vsoc_job_finish() tells the world and frees the job but for its context */
 void vsoc_ctx_put(struct vsoc_ctx *ctx);
-void vsoc_job_finish(struct vsoc_device *vsoc, struct vsoc_job *job, int status);
-/* vsoc_fence.c */
-struct dma_fence *vsoc_fence_create(u64 context, u64 seqno);
+
+int vsoc_engine_init(struct vsoc_device *vsoc);
+void vsoc_engine_fini(struct vsoc_device *vsoc);
+bool vsoc_engine_idle(struct vsoc_device *vsoc);
+bool vsoc_engine_busy(struct vsoc_device *vsoc);
+void vsoc_engine_pause(struct vsoc_device *vsoc, bool cancel);
+bool vsoc_engine_pause_hung(struct vsoc_device *vsoc);
+void vsoc_engine_resume(struct vsoc_device *vsoc);
+int vsoc_engine_step(struct vsoc_device *vsoc, u64 ns);
+int vsoc_engine_set_stepped(struct vsoc_device *vsoc, bool on);
 
 #endif /* _VSOC_ENGINE_H_ */

@@ -55,7 +55,7 @@ void vsoc_gpu_update_clocks(struct vsoc_device *vsoc)
 
 	lockdep_assert_held(&vsoc->hw_lock);
 
-	vsoc_nv50_idle(vsoc);
+	vsoc->ops->idle(vsoc);
 	for (i = 0; i < VSOC_CLOCKS; i++)
 		if (gpu->clocks[i].on)
 			gpu->clocks[i].on_ns += now - gpu->clock_ns;
@@ -132,7 +132,7 @@ static void report(struct vsoc_device *vsoc, struct vsoc_work_stream *s, u64 lin
 	t.bytes = lines * DRM_VSOC_LINE_BYTES;
 	t.hit_bytes = (hits_after - hits_before) * DRM_VSOC_LINE_BYTES;
 	s->done += lines;
-	vsoc_fabric_traffic(vsoc, &t);
+	vsoc->ops->traffic(vsoc, &t);
 }
 
 /*

@@ -9,8 +9,8 @@
 #include <linux/bits.h>
 #include <linux/types.h>
 #include <drm/vsoc_drm.h>
-#include "fabric/vsoc_fabric.h"
 #include "vsoc_listing.h"
+#include "vsoc_traffic.h"
 
 #define VSOC_MAX_L2_SLICES	16
 #define VSOC_MAX_CORES		64

@@ -17,9 +17,11 @@
 #include <linux/hashtable.h>
 #include <linux/hrtimer.h>
 #include <linux/irq_work.h>
+#include <linux/math64.h>
 #include <linux/seq_file.h>
 #include <linux/smp.h>
 #include <linux/spinlock.h>
+#include <linux/timekeeping.h>
 #include <linux/types.h>
 #include <linux/wait.h>
 #include <drm/perfctr_drm.h>
@@ -246,6 +248,12 @@ struct soc_config {
 	void *before_data;
 };
 
+/* cycles of the PMU's clock since the machine started, as if it had always run */
+static inline u64 soc_pmu_cycles(const struct soc_pmu *pmu)
+{
+	return mul_u64_u64_div_u64(ktime_get_raw_fast_ns(), pmu->hz, NSEC_PER_SEC);
+}
+
 /* soc_cspmu.c, soc_windows.c: models by kind */
 void soc_cspmu_init(struct soc_pmu *pmu, const struct soc_config *config);
 void soc_cspmu_fini(struct soc_pmu *pmu);
@@ -271,6 +279,5 @@ int soc_pmu_plug(struct soc_pmu *pmu, struct device *parent);
 void soc_pmu_unplug(struct soc_pmu *pmu);
 void soc_pmu_destroy(struct soc_pmu *pmu);
 void soc_pmu_count(struct soc_pmu *pmu, const struct soc_tag *tag, const u64 *amounts);
-u64 soc_pmu_cycles(const struct soc_pmu *pmu);
 
 #endif /* _SOC_MODEL_H_ */

@@ -5,21 +5,9 @@
 #include <linux/platform_device.h>
 #include <linux/regmap.h>
 #include <linux/slab.h>
-#include <linux/timekeeping.h>
 
 #include "soc_model.h"
 #include "tegra410/tegra410_regs.h"
-
-/**
- * soc_pmu_cycles - the PMU's virtual clock
- * @pmu: the PMU
- *
- * Returns cycles since the machine started, as if the clock had always run.
- */
-u64 soc_pmu_cycles(const struct soc_pmu *pmu)
-{
-	return mul_u64_u64_div_u64(ktime_get_raw_fast_ns(), pmu->hz, NSEC_PER_SEC);
-}
 
 /**
  * soc_pmu_count - traffic passes the PMU

@@ -21,8 +21,9 @@
 
 #include "soc_model.h"
 #include "tegra410/tegra410_regs.h"
-#include "vsoc.h"
-#include "vsoc_fault.h"
+#include "engine/vsoc.h"
+#include "engine/vsoc_fault.h"
+#include "vsoc_fabric.h"
 
 #define KINDS		(VSOC_TRAFFIC_PCIE_TGT + 1)
 #define INITIATORS	(DRM_VSOC_INITIATOR_REMOTE + 1)

@@ -17,9 +17,9 @@
 #include "nv50_mp.h"
 #include "nv50_wires.h"
 #include "source/pcounter/pcounter_perfctr.h"
-#include "vsoc.h"
+#include "engine/vsoc.h"
 #include "engine/vsoc_engine.h"
-#include "vsoc_fault.h"
+#include "engine/vsoc_fault.h"
 #include "vsoc_nv50.h"
 
 /* packets of each domain: 16,384 short ones */
@@ -58,11 +58,6 @@ struct vsoc_nv50 {
 static size_t first_register(const struct vsoc_device *vsoc)
 {
 	return vsoc_gpu_set_first(vsoc, DRM_PERFCTR_SET_PRIMARY);
-}
-
-size_t vsoc_nv50_registers(const struct vsoc_device *vsoc)
-{
-	return vsoc->product_nv50 ? VSOC_NV50_POSITIONS * (1 + vsoc->shape.cores) : 0;
 }
 
 static void expect(void *priv, u32 position, u64 n)

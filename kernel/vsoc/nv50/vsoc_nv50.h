@@ -17,10 +17,7 @@ struct vsoc_device;
 struct vsoc_thread;
 struct vsoc_work;
 
-#define VSOC_NV50_POSITIONS	64
-
 /* all of these do nothing but on a device with that product, vsoc->nv50 */
-size_t vsoc_nv50_registers(const struct vsoc_device *vsoc);
 int vsoc_nv50_init(struct vsoc_device *vsoc);
 int vsoc_nv50_counters_init(struct vsoc_device *vsoc);
 u64 vsoc_nv50_hz(struct vsoc_device *vsoc, u8 clock);

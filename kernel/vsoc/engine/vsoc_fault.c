@@ -125,14 +125,9 @@ bool vsoc_fault_draw(struct vsoc_device *vsoc, enum vsoc_fault fault)
 	if (happens)
 		vsoc_log(vsoc, &(struct vsoc_log_entry) {
 			.kind = VSOC_LOG_FAULT,
-			.detail = fault,
+			.name = fault_names[fault],
 		});
 	return happens;
-}
-
-const char *vsoc_fault_name(enum vsoc_fault fault)
-{
-	return fault_names[fault];
 }
 
 u32 vsoc_fault_random(struct vsoc_device *vsoc)

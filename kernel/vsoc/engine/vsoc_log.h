@@ -14,7 +14,7 @@ struct vsoc_device;
  * enum vsoc_log_kind - what happened
  */
 enum vsoc_log_kind {
-	/** @VSOC_LOG_FAULT: a fault; detail: enum vsoc_fault. */
+	/** @VSOC_LOG_FAULT: a fault; name: which. */
 	VSOC_LOG_FAULT,
 	/** @VSOC_LOG_SAMPLE: a sample was written; detail: its reason. */
 	VSOC_LOG_SAMPLE,
@@ -38,6 +38,8 @@ struct vsoc_log_entry {
 	u64 counts;
 	/** @kind: what happened. */
 	enum vsoc_log_kind kind;
+	/** @name: of a fault. */
+	const char *name;
 	/** @detail: depends on @kind. */
 	u32 detail;
 	/** @insert: firmware's, after it. */

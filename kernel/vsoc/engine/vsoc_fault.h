@@ -66,7 +66,6 @@ static inline bool vsoc_fault(struct vsoc_device *vsoc, enum vsoc_fault fault)
 	return READ_ONCE(vsoc->faults_set) & BIT_ULL(fault) && vsoc_fault_draw(vsoc, fault);
 }
 
-const char *vsoc_fault_name(enum vsoc_fault fault);
 /* a number that follows from the seed */
 u32 vsoc_fault_random(struct vsoc_device *vsoc);
 /* for the faults that are about being late */

@@ -17,21 +17,21 @@
 #include <linux/workqueue.h>
 #include <drm/drm_device.h>
 #include <drm/drm_perfctr.h>
-#include "fabric/vsoc_fabric.h"
-#include "nv50/vsoc_nv50.h"
-#include "engine/vsoc_rules.h"
+#include "vsoc_rules.h"
 
 struct csf_perfctr;
-struct vsoc_account;
-struct dentry;
-struct drm_file;
+struct drm_vsoc_cmd_methods;
+struct drm_vsoc_mp_record;
 struct platform_device;
+struct vsoc_account;
+struct vsoc_ctx;
+struct vsoc_device;
 struct vsoc_engine;
 struct vsoc_fabric;
 struct vsoc_faults;
-struct vsoc_file;
 struct vsoc_fw;
 struct vsoc_instance;
+struct vsoc_job;
 struct vsoc_log;
 struct vsoc_nv50;
 
@@ -41,6 +41,8 @@ struct vsoc_nv50;
 /* when stepped time begins that was stepped from the beginning; nothing boots that fast */
 #define VSOC_STEPPED_START_NS	(10 * NSEC_PER_MSEC)
 #define VSOC_TIMESTAMP_HZ	24000000ULL
+/* counters of a block of NVIDIA-style counters */
+#define VSOC_NV50_POSITIONS	64
 
 enum vsoc_clock {
 	VSOC_CLOCK_TOP,
@@ -106,6 +108,39 @@ struct vsoc_stepped {
 };
 
 /**
+ * struct vsoc_ops - what the engine and the models call above them
+ *
+ * The engine knows neither the driver nor the models: they drive each other through this table,
+ * which vsoc_drv.c fills.
+ */
+struct vsoc_ops {
+	/** @job_finish: a queued job has ended; frees it, but for its context. */
+	void (*job_finish)(struct vsoc_device *vsoc, struct vsoc_job *job, int status);
+	/** @unplug_soon: remove the device later; any context. */
+	void (*unplug_soon)(struct vsoc_device *vsoc);
+	/** @core_power: power exactly these shader cores. */
+	void (*core_power)(struct vsoc_device *vsoc, u64 cores_on);
+	/** @traffic: memory or PCIe traffic passes; hw_lock held. */
+	void (*traffic)(struct vsoc_device *vsoc, const struct vsoc_traffic *t);
+
+	/* NVIDIA-style counters; without them these do nothing */
+	/** @idle: account for the time in which no job ran; hw_lock held. */
+	void (*idle)(struct vsoc_device *vsoc);
+	/** @job: a job of @ctx begins; NULL: it has ended. */
+	void (*job)(struct vsoc_device *vsoc, struct vsoc_ctx *ctx);
+	/** @command: @cmd comes next; NULL: begin or end of a job. May lengthen @work. */
+	void (*command)(struct vsoc_device *vsoc, struct vsoc_work *work,
+			const struct drm_vsoc_command *cmd, const struct vsoc_thread *thread);
+	/** @progress: @ns of @work at nominal clocks were executed in @time_ns; hw_lock held. */
+	void (*progress)(struct vsoc_device *vsoc, const struct vsoc_work *work, u64 ns,
+			 u64 time_ns);
+	/** @methods: a METHODS command of the running job. */
+	void (*methods)(struct vsoc_device *vsoc, const struct drm_vsoc_cmd_methods *methods);
+	/** @store: write the MP counters of all TPCs to @records, by physical index. */
+	void (*store)(struct vsoc_device *vsoc, struct drm_vsoc_mp_record *records, u32 sequence);
+};
+
+/**
  * struct vsoc_device - one virtual SoC
  */
 struct vsoc_device {
@@ -113,6 +148,8 @@ struct vsoc_device {
 	struct drm_device drm;
 	/** @pdev: the platform device that it hangs off. */
 	struct platform_device *pdev;
+	/** @ops: constant. */
+	const struct vsoc_ops *ops;
 	/** @instance: whose device it is, see vsoc_devices.c. */
 	struct vsoc_instance *instance;
 	/** @pc: the counter core. */
@@ -139,7 +176,7 @@ struct vsoc_device {
 	u64 faults_set;
 	/** @log: what happened lately. */
 	struct vsoc_log *log;
-	/** @reset_work: vsoc_reset_soon(). */
+	/** @reset_work: resets the GPU; any context may schedule it. */
 	struct work_struct reset_work;
 	/** @watchdog_work: a reset for a job that hangs, if it still does. */
 	struct work_struct watchdog_work;
@@ -172,9 +209,6 @@ static inline struct vsoc_device *to_vsoc(struct drm_device *drm)
 	return container_of(drm, struct vsoc_device, drm);
 }
 
-/* vsoc_devices.c: the device disappears, soon; any context */
-void vsoc_unplug_soon(struct vsoc_device *vsoc);
-
 /* vsoc_gpu.c: the block counter hardware */
 extern const u64 vsoc_nominal_hz[VSOC_CLOCKS];
 int vsoc_gpu_init(struct vsoc_device *vsoc);
@@ -186,6 +220,12 @@ void vsoc_gpu_progress(struct vsoc_device *vsoc, struct vsoc_work *work, u64 ns)
 void vsoc_gpu_count(struct vsoc_device *vsoc, u32 block, u32 counter, u64 n);
 void vsoc_gpu_count_truth(struct vsoc_device *vsoc, size_t index, u64 n);
 u64 vsoc_now_ns(const struct vsoc_device *vsoc);
+
+/* registers of the NVIDIA-style counters, behind those of all sets: PCOUNTER, then each TPC */
+static inline size_t vsoc_nv50_registers(const struct vsoc_device *vsoc)
+{
+	return vsoc->product_nv50 ? VSOC_NV50_POSITIONS * (1 + vsoc->shape.cores) : 0;
+}
 
 /*
  * Counter registers: those of the primary set for all blocks, then the secondary
@@ -217,83 +257,5 @@ static inline size_t vsoc_gpu_set_registers(const struct vsoc_device *vsoc, u32 
 
 	return nv50 ? vsoc_nv50_registers(vsoc) : vsoc_gpu_index(vsoc, vsoc->shape.blocks, 0);
 }
-
-/* vsoc_fw.c: the firmware */
-struct csf_glb_control;
-struct csf_glb_input;
-struct csf_glb_output;
-
-/**
- * struct vsoc_fw_pages - the global interface, shared by firmware and host
- */
-struct vsoc_fw_pages {
-	/** @control: written at boot. */
-	struct csf_glb_control *control;
-	/** @input: written by the host. */
-	struct csf_glb_input *input;
-	/** @output: written by firmware. */
-	struct csf_glb_output *output;
-};
-
-int vsoc_fw_init(struct vsoc_device *vsoc);
-void vsoc_fw_fini(struct vsoc_device *vsoc);
-const struct vsoc_fw_pages *vsoc_fw_pages(struct vsoc_device *vsoc);
-void vsoc_fw_map(struct vsoc_device *vsoc, u64 va, void *memory, size_t bytes);
-void vsoc_fw_set_irq(struct vsoc_device *vsoc, void (*handler)(struct vsoc_device *vsoc));
-void vsoc_fw_doorbell(struct vsoc_device *vsoc);
-void vsoc_fw_core_power(struct vsoc_device *vsoc, u64 cores_on);
-void vsoc_fw_protected(struct vsoc_device *vsoc, bool enter);
-void vsoc_fw_reset(struct vsoc_device *vsoc);
-void vsoc_fw_totals(struct vsoc_device *vsoc, u64 *truth, u64 *dropped, u64 *doubtful,
-		    u64 *pending);
-void vsoc_fw_debugfs(struct vsoc_device *vsoc, struct dentry *dir);
-
-/* vsoc_csf.c: the driver's glue for the counters */
-int vsoc_csf_init(struct vsoc_device *vsoc);
-
-/* vsoc_engine.c: executes jobs over time */
-int vsoc_engine_init(struct vsoc_device *vsoc);
-void vsoc_engine_fini(struct vsoc_device *vsoc);
-bool vsoc_engine_idle(struct vsoc_device *vsoc);
-bool vsoc_engine_busy(struct vsoc_device *vsoc);
-void vsoc_engine_pause(struct vsoc_device *vsoc, bool cancel);
-bool vsoc_engine_pause_hung(struct vsoc_device *vsoc);
-void vsoc_engine_resume(struct vsoc_device *vsoc);
-int vsoc_engine_step(struct vsoc_device *vsoc, u64 ns);
-int vsoc_engine_set_stepped(struct vsoc_device *vsoc, bool on);
-
-/* vsoc_step.c: stepped time, in debugfs */
-void vsoc_step_debugfs(struct vsoc_device *vsoc, struct dentry *dir);
-
-/* vsoc_job.c: files, contexts, jobs and their ioctls */
-int vsoc_open(struct drm_device *drm, struct drm_file *file);
-void vsoc_postclose(struct drm_device *drm, struct drm_file *file);
-struct drm_perfctr_file *vsoc_perfctr_file(struct drm_file *file);
-int vsoc_submit_ioctl(struct drm_device *drm, void *data, struct drm_file *file);
-int vsoc_wait_ioctl(struct drm_device *drm, void *data, struct drm_file *file);
-int vsoc_ctx_create_ioctl(struct drm_device *drm, void *data, struct drm_file *file);
-int vsoc_ctx_destroy_ioctl(struct drm_device *drm, void *data, struct drm_file *file);
-
-/* vsoc_store.c: buffers for MP counters */
-int vsoc_bo_create_ioctl(struct drm_device *drm, void *data, struct drm_file *file);
-
-/* vsoc_power.c: runtime and system power, reset, frequencies */
-extern const struct dev_pm_ops vsoc_pm_ops;
-void vsoc_power_init(struct vsoc_device *vsoc);
-void vsoc_power_fini(struct vsoc_device *vsoc);
-int vsoc_power_get(struct vsoc_device *vsoc);
-void vsoc_power_put(struct vsoc_device *vsoc);
-int vsoc_reset(struct vsoc_device *vsoc);
-void vsoc_reset_soon(struct vsoc_device *vsoc);
-void vsoc_reset_work(struct work_struct *work);
-void vsoc_watchdog_work(struct work_struct *work);
-void vsoc_power_debugfs(struct vsoc_device *vsoc, struct dentry *dir);
-
-/* vsoc_truth.c: what really happened, in debugfs */
-void vsoc_truth_debugfs(struct vsoc_device *vsoc, struct dentry *dir);
-
-/* vsoc_profile.c: which counter logic the shader cores have */
-int vsoc_profile_by_name(const char *name);
-void vsoc_profile_debugfs(struct vsoc_device *vsoc, struct dentry *dir);
 
 #endif /* _VSOC_H_ */

@@ -14,7 +14,6 @@
 #include <drm/drm_managed.h>
 
 #include "vsoc.h"
-#include "vsoc_fault.h"
 #include "vsoc_log.h"
 
 /* a power of two; some seconds of a storm */
@@ -58,7 +57,7 @@ static void show_entry(struct seq_file *m, const struct vsoc_log_entry *e)
 
 	seq_printf(m, "%llu us: %s ", div_u64(e->raw_ns, NSEC_PER_USEC), kinds[e->kind]);
 	if (e->kind == VSOC_LOG_FAULT)
-		seq_printf(m, "%s\n", vsoc_fault_name(e->detail));
+		seq_printf(m, "%s\n", e->name);
 	else
 		seq_printf(m, "%#x: insert %u extract %u req %#x ack %#x counts %llu\n", e->detail,
 			   e->insert, e->extract, e->req, e->ack, e->counts);
