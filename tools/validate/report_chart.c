@@ -149,7 +149,7 @@ static void print_grid(const struct chart *c, const char *parameter)
 		"<line class=\"axis\" x1=\"%d\" x2=\"%d\" y1=\"%d\" y2=\"%d\"/>"
 		"<text x=\"%d\" y=\"%d\" text-anchor=\"end\">",
 		LEFT, WIDTH - RIGHT, HEIGHT - BOTTOM, HEIGHT - BOTTOM, WIDTH - RIGHT, HEIGHT - 3);
-	report_markup_text(c->out, parameter);
+	markup_text(c->out, parameter);
 	fputs("</text>", c->out);
 }
 
@@ -189,7 +189,7 @@ static void print_key(FILE *out, const char *style, const char *name)
 		fputs("<span><svg viewBox=\"0 0 22 9\"><circle class=\"measured\" cx=\"11\" "
 		      "cy=\"4.5\" r=\"3.6\"/></svg>",
 		      out);
-	report_markup_text(out, name);
+	markup_text(out, name);
 	fputs("</span>", out);
 }
 
@@ -223,7 +223,7 @@ void chart_print(FILE *out, const struct study *study, size_t benchmark, size_t 
 	c.y_max *= 1.06;
 
 	fputs("<figure><figcaption><b>", out);
-	report_markup_text(out, event->name);
+	markup_text(out, event->name);
 	fprintf(out, "</b><span class=\"verdict %s\">%s</span></figcaption>",
 		verdict_names[o->verdict], verdict_names[o->verdict]);
 	fprintf(out, "<svg viewBox=\"0 0 %d %d\" role=\"img\">", WIDTH, HEIGHT);

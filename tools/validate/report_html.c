@@ -15,7 +15,7 @@ enum { COLUMNS = 3 };
 
 static void text(FILE *out, const char *words)
 {
-	report_markup_text(out, words);
+	markup_text(out, words);
 }
 
 static void element(FILE *out, const char *tag, const char *words)

@@ -451,7 +451,7 @@ static int parse_options(struct app *app, int argc, char **argv, struct options 
 	return 0;
 }
 
-int validate_run(struct app *app, int argc, char **argv)
+static int validate_run(struct app *app, int argc, char **argv)
 {
 	struct options options = { 0 };
 	struct validator v = { .app = app, .options = &options };
@@ -473,4 +473,11 @@ int validate_run(struct app *app, int argc, char **argv)
 	}
 	arena_free(&v.arena);
 	return status;
+}
+
+int main(int argc, char **argv)
+{
+	struct app app = { .name = "validate" };
+
+	return app_main(&app, validate_run, argc, argv);
 }

@@ -11,7 +11,8 @@
 
 #include <perfctr/broker.h>
 
-#include "lib/app.h"
+#include "commands.h"
+#include "lib/device.h"
 #include "lib/defaults.h"
 #include "lib/json.h"
 #include "lib/permission.h"

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "commands.h"
 #include "lib/columns.h"
 #include "common/number.h"
 #include "compare.h"

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "commands.h"
 #include "lib/output.h"
 
 static const char help[] =

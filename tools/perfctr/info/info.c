@@ -8,7 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/app.h"
+#include "commands.h"
+#include "lib/device.h"
 #include "clients.h"
 #include "lib/columns.h"
 #include "common/number.h"
@@ -342,7 +343,7 @@ static int show_one(struct app *app, const char *which, struct json_object *arra
 	struct perfctr_device *device;
 	struct permission permission;
 	struct clients clients;
-	int status = app_open_to_look(app, which, &device);
+	int status = device_open_to_look(app, which, &device);
 
 	if (status)
 		return status;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the subcommands of perfctr share. */
+/* What all commands share: messages, exit status, terminal. */
 #ifndef PERFCTR_APP_H
 #define PERFCTR_APP_H
 
@@ -12,7 +12,7 @@
 #define NS_PER_S 1000000000ull
 #define NS_PER_MS 1000000ull
 
-/* Exit status of every subcommand; stat and record pass the command's own through. */
+/* Exit status of every command; stat and record pass the command's own through. */
 enum exit_status {
 	EXIT_FINE = 0,
 	EXIT_FAILED = 1,
@@ -30,57 +30,38 @@ enum exit_status {
 };
 
 /**
- * struct app - what a subcommand gets
+ * struct app - what a command runs with
  */
 struct app {
 	/** @ctx: the library. */
 	struct perfctr_ctx *ctx;
-	/** @name: of the subcommand, for messages. */
+	/** @name: of the command, for messages. */
 	const char *name;
 	/** @out: where results go that are asked for; stdout but in tests. */
 	FILE *out;
 	/** @err: where messages go; stderr but in tests. */
 	FILE *err;
-	/** @argv: what the subcommand was given, for messages. */
+	/** @argv: arguments of the command, for messages. */
 	char **argv;
 	/** @via: socket of the broker to go through, or NULL. */
 	const char *via;
 };
 
-/**
- * struct subcommand - one verb of perfctr
- */
-struct subcommand {
-	const char *name;
-	const char *summary;
-	/* argv[0] is the subcommand's name. Return: enum exit_status */
-	int (*run)(struct app *app, int argc, char **argv);
-};
-
-int info_run(struct app *app, int argc, char **argv);
-int list_run(struct app *app, int argc, char **argv);
-int stat_run(struct app *app, int argc, char **argv);
-int perfkit_run(struct app *app, int argc, char **argv);
-int top_run(struct app *app, int argc, char **argv);
-int check_run(struct app *app, int argc, char **argv);
-int record_run(struct app *app, int argc, char **argv);
-int report_run(struct app *app, int argc, char **argv);
-int validate_run(struct app *app, int argc, char **argv);
-int export_run(struct app *app, int argc, char **argv);
-int diff_run(struct app *app, int argc, char **argv);
-int serve_run(struct app *app, int argc, char **argv);
+/* A command: argv[0] is its name. Return: enum exit_status. */
+typedef int (*app_run_fn)(struct app *app, int argc, char **argv);
 
 /**
- * app_run() - perfctr without main()
- * @app: ctx, out and err set
- * @argc: as of main()
- * @argv: as of main()
+ * app_main() - main() of a program: set up @app, run, flush
+ * @app: name may be set
+ * @run: runs with ctx, out, err and argv set
+ * @argc: of main()
+ * @argv: of main()
  *
  * Return: exit status.
  */
-int app_run(struct app *app, int argc, char **argv);
+int app_main(struct app *app, app_run_fn run, int argc, char **argv);
 
-/* Print a message with the subcommand's name in front. */
+/* Print a message with the command's name in front. */
 void app_error(const struct app *app, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
@@ -95,20 +76,6 @@ int app_bad_option(const struct app *app);
  * Return: the exit status that stands for the error.
  */
 int app_failed(const struct app *app, int error);
-
-/*
- * Open a device to count on, or say why there is none. Goes through the broker if --via says so, or
- * if this user may not count himself and the broker of the system lets him.
- * Return: 0 or an exit status.
- */
-int app_open_device(const struct app *app, const char *which, struct perfctr_device **device);
-
-/* The same to look only: the broker if --via says so or if this user may not open the node. */
-int app_open_to_look(const struct app *app, const char *which, struct perfctr_device **device);
-
-/* Add events, or those that are worth seeing if there are none. Return: 0 or an exit status. */
-int app_select(const struct app *app, struct perfctr_selection *selection,
-	       const char *const *events, size_t count);
 
 /* Columns of the terminal that a stream goes to, @otherwise if it is none. */
 int app_columns(FILE *out, int otherwise);

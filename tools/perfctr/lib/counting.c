@@ -3,6 +3,8 @@
 
 #include <errno.h>
 
+#include "device.h"
+
 /* jobs' samples come when they come, many at a time */
 enum { IN_STREAM_SLOTS = 1024 };
 
@@ -49,7 +51,7 @@ int counting_option(struct app *app, struct counting *counting, int c, bool peri
 int counting_open(const struct app *app, const struct counting *counting,
 		  struct perfctr_device **device, struct perfctr_selection **selection)
 {
-	int status = app_open_device(app, counting->device, device), error;
+	int status = device_open(app, counting->device, device), error;
 
 	if (status)
 		return status;
@@ -58,7 +60,7 @@ int counting_open(const struct app *app, const struct counting *counting,
 		error = perfctr_selection_set_counter_set(*selection, counting->set);
 	if (error)
 		return app_failed(app, error);
-	return app_select(app, *selection, counting->events.words, counting->events.count);
+	return device_select(app, *selection, counting->events.words, counting->events.count);
 }
 
 int counting_in_stream_session(struct perfctr_selection *selection,

@@ -5,6 +5,6 @@
 #include <stdio.h>
 
 /* Text of HTML and SVG, in elements and attributes. */
-void report_markup_text(FILE *out, const char *text);
+void markup_text(FILE *out, const char *text);
 
 #endif /* PERFCTR_MARKUP_H */

@@ -8,7 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "lib/app.h"
+#include "commands.h"
+#include "lib/device.h"
 #include "lib/columns.h"
 #include "lib/json.h"
 #include "lib/verdicts.h"
@@ -475,7 +476,7 @@ int list_run(struct app *app, int argc, char **argv)
 	l.pattern_count = argc - optind;
 
 	if (!l.all) {
-		status = app_open_to_look(app, which, &l.device);
+		status = device_open_to_look(app, which, &l.device);
 		if (status)
 			return status;
 	}

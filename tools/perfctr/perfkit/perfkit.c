@@ -5,6 +5,8 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "commands.h"
+#include "lib/device.h"
 #include "common/number.h"
 #include "lib/output.h"
 #include "runs.h"
@@ -264,7 +266,7 @@ int perfkit_run(struct app *app, int argc, char **argv)
 	p.report.frames_skipped = p.options.skip;
 	p.report.command = p.options.command;
 
-	status = app_open_device(app, p.options.device, &p.report.device);
+	status = device_open(app, p.options.device, &p.report.device);
 	if (!status)
 		status = add_counters(&p);
 	if (!status)

@@ -14,6 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "commands.h"
 #include "lib/capture_file.h"
 #include "common/number.h"
 

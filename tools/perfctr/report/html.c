@@ -27,7 +27,7 @@ static void write_fact(const struct report *report, const char *name, const char
 	if (!value || !*value)
 		return;
 	fprintf(report->out, "<div><dt>%s</dt><dd>", name);
-	report_markup_text(report->out, value);
+	markup_text(report->out, value);
 	fputs("</dd></div>\n", report->out);
 }
 
@@ -69,7 +69,7 @@ static void write_notes(const struct report *report)
 		bool bad = span->lost_ns || span->missing_samples || report->file->damage;
 
 		fprintf(report->out, "<li%s>", bad ? " class=\"bad\"" : "");
-		report_markup_text(report->out, text);
+		markup_text(report->out, text);
 		fputs("</li>\n", report->out);
 	}
 	if (!n)
@@ -89,11 +89,11 @@ static void write_head(const struct report *report)
 	      "style-src 'unsafe-inline'; script-src 'unsafe-inline'; base-uri 'none'; "
 	      "form-action 'none'\">\n<title>",
 	      out);
-	report_markup_text(out, title_of(report));
+	markup_text(out, title_of(report));
 	fputs(" \xe2\x80\x93 perfctr</title>\n<style>\n", out);
 	fputs(report_page_style, out);
 	fputs("</style>\n</head>\n<body>\n<header>\n<h1>", out);
-	report_markup_text(out, title_of(report));
+	markup_text(out, title_of(report));
 	fputs("</h1>\n", out);
 	write_facts(report);
 	write_notes(report);
@@ -142,7 +142,7 @@ static void write_number(FILE *out, double value, const char *text)
 static void write_cell(FILE *out, const char *class, const char *text)
 {
 	fprintf(out, "<td%s>", class);
-	report_markup_text(out, text);
+	markup_text(out, text);
 	fputs("</td>", out);
 }
 
@@ -155,11 +155,11 @@ static void write_row(const struct report *report, const struct timeline_line *l
 
 	fputs("<tr><td title=\"", out);
 	if (row->metric)
-		report_markup_text(out, row->metric->long_text);
+		markup_text(out, row->metric->long_text);
 	else if (row->desc)
-		report_markup_text(out, row->desc->long_text);
+		markup_text(out, row->desc->long_text);
 	fputs("\">", out);
-	report_markup_text(out, row->event);
+	markup_text(out, row->event);
 	fputs("</td>", out);
 	report_value(row, text, sizeof(text));
 	if (ok)

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "commands.h"
 #include "common/number.h"
 #include "lib/option.h"
 #include "lib/output.h"

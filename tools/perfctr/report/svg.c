@@ -63,7 +63,7 @@ static void write_text(const struct picture *p, double x, double y, const char *
 		       const char *text)
 {
 	fprintf(p->out, "<text x=\"%.1f\" y=\"%.1f\" class=\"%s\">", x, y, class);
-	report_markup_text(p->out, text);
+	markup_text(p->out, text);
 	fputs("</text>\n", p->out);
 }
 
@@ -360,7 +360,7 @@ static void write_line(struct picture *p, const struct timeline_line *line, int 
 		 row->desc	? row->desc->short_text :
 				  row->label);
 	fputs("<g><title>", p->out);
-	report_markup_text(p->out, row->event);
+	markup_text(p->out, row->event);
 	fputs("</title>\n", p->out);
 	write_text(p, MARGIN + indent, p->y + 15, "name", cut(name, 26));
 	write_text(p, MARGIN + indent, p->y + 30, "quiet small", cut(text, 36));
@@ -460,7 +460,7 @@ void report_svg(const struct report *report)
 		"<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %.0f\" width=\"%d\" "
 		"height=\"%.0f\" role=\"img\">\n<title>",
 		WIDTH, height, WIDTH, height);
-	report_markup_text(p.out, perfctr_device_info(report->file->device)->name);
+	markup_text(p.out, perfctr_device_info(report->file->device)->name);
 	fprintf(p.out,
 		": counters over time</title>\n<!-- made by perfctr report %s -->\n<style>%s</style>\n"
 		"<rect class=\"page\" width=\"%d\" height=\"%.0f\"/>\n",

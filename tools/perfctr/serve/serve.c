@@ -22,7 +22,8 @@
 
 #include <perfctr/broker.h>
 
-#include "lib/app.h"
+#include "commands.h"
+#include "lib/device.h"
 #include "common/number.h"
 #include "lib/json.h"
 #include "client.h"

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "commands.h"
 #include "lib/command.h"
 #include "lib/output.h"
 #include "lib/signals.h"

@@ -10,6 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "commands.h"
+#include "lib/device.h"
 #include "common/number.h"
 #include "lib/json.h"
 #include "lib/option.h"
@@ -487,7 +489,7 @@ static int select_set(struct top *t, size_t set, struct perfctr_selection **sele
 	if (error)
 		return app_failed(t->app, error);
 	if (!top_sets[set].events)
-		return app_select(t->app, *selection, t->events.words, t->events.count);
+		return device_select(t->app, *selection, t->events.words, t->events.count);
 	error = top_set_select(&top_sets[set], *selection);
 	if (error > 0)
 		return 0;
@@ -709,7 +711,7 @@ int top_run(struct app *app, int argc, char **argv)
 	t.rows.ctx = app->ctx;
 	status = signals_catch(app, &t.signals, more_signals);
 	if (!status)
-		status = app_open_device(app, t.which, &t.device);
+		status = device_open(app, t.which, &t.device);
 	if (!status)
 		status = select_set(&t, t.set, &t.selection);
 	if (!status)

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: MIT
+#include "app.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <locale.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+
+int app_main(struct app *app, app_run_fn run, int argc, char **argv)
+{
+	int status, error;
+
+	*app = (struct app){ .name = app->name, .out = stdout, .err = stderr, .argv = argv };
+	/* "perfctr list | head" ends quietly, whatever the caller ignores */
+	signal(SIGPIPE, SIG_DFL);
+	/* characters of the terminal only: numbers keep their point */
+	setlocale(LC_CTYPE, "");
+	/* getopt_long() leaves the message to app_bad_option() */
+	opterr = 0;
+	error = perfctr_ctx_new(&app->ctx);
+	if (error) {
+		app_error(app, "%s", strerror(-error));
+		return EXIT_FAILED;
+	}
+	status = run(app, argc, argv);
+	perfctr_ctx_unref(app->ctx);
+	error = app_flush(stdout);
+	/* a command that failed has printed the reason */
+	if (error && status == EXIT_FAILED)
+		return status;
+	if (error) {
+		app_error(app, "writing the result: %s", strerror(-error));
+		return EXIT_FAILED;
+	}
+	return status;
+}
+
+void app_error(const struct app *app, const char *format, ...)
+{
+	va_list args;
+
+	fprintf(app->err, "perfctr%s%s: ", app->name ? " " : "", app->name ? app->name : "");
+	va_start(args, format);
+	vfprintf(app->err, format, args);
+	va_end(args);
+	fputc('\n', app->err);
+}
+
+int app_usage(const struct app *app, const char *format, ...)
+{
+	va_list args;
+
+	fprintf(app->err, "perfctr%s%s: ", app->name ? " " : "", app->name ? app->name : "");
+	va_start(args, format);
+	vfprintf(app->err, format, args);
+	va_end(args);
+	fprintf(app->err, "; see perfctr %s%s--help\n", app->name ? app->name : "",
+		app->name ? " " : "");
+	return EXIT_USAGE;
+}
+
+int app_bad_option(const struct app *app)
+{
+	/* one of several letters in a word, or a long option */
+	if (optopt > ' ' && optopt < 0x7f)
+		return app_usage(app, "unknown or incomplete option -%c", optopt);
+	return app_usage(app, "unknown or incomplete option %s", app->argv[optind - 1]);
+}
+
+int app_failed(const struct app *app, int error)
+{
+	const char *reason = perfctr_ctx_error(app->ctx);
+
+	app_error(app, "%s", *reason ? reason : strerror(-error));
+	switch (error) {
+	case -EACCES:
+	case -EPERM:
+		return EXIT_DENIED;
+	case -EINVAL:
+	case -ERANGE:
+	case -E2BIG:
+		/* what was asked for, not what happened to it */
+		return EXIT_USAGE;
+	case -EBUSY:
+		fputs("perfctr info lists the processes that have sessions; root sees all of them\n",
+		      app->err);
+		return EXIT_FAILED;
+	case -ENODEV:
+	case -ENOTTY:
+		fputs("perfctr check shows what is missing and the command that fixes it\n",
+		      app->err);
+		return EXIT_NO_DEVICE;
+	default:
+		return EXIT_FAILED;
+	}
+}
+
+int app_columns(FILE *out, int otherwise)
+{
+	struct winsize size;
+
+	if (!ioctl(fileno(out), TIOCGWINSZ, &size) && size.ws_col)
+		return size.ws_col;
+	return otherwise;
+}
+
+int app_flush(FILE *out)
+{
+	errno = 0;
+	if (!fflush(out) && !ferror(out))
+		return 0;
+	/* an earlier write failed, its reason is gone */
+	return errno ? -errno : -EIO;
+}
+
+bool app_has_capability(unsigned int number)
+{
+	unsigned long long mask = 0;
+	char line[256];
+	FILE *status = fopen("/proc/self/status", "re");
+
+	while (status && fgets(line, sizeof(line), status))
+		if (sscanf(line, "CapEff: %llx", &mask) == 1)
+			break;
+	if (status)
+		fclose(status);
+	return mask >> number & 1;
+}
+
+int app_read_number(const char *path, long *value)
+{
+	char text[64], *end;
+	FILE *file = fopen(path, "re");
+	int ret = -EINVAL;
+
+	if (!file)
+		return -errno;
+	if (fgets(text, sizeof(text), file)) {
+		*value = strtol(text, &end, 0);
+		if (end != text)
+			ret = 0;
+	}
+	fclose(file);
+	return ret;
+}

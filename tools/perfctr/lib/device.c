@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: MIT
+#include "device.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <perfctr/broker.h>
+
+#include "defaults.h"
+#include "permission.h"
+
+static int open_at(const struct app *app, const char *which, struct perfctr_device **device)
+{
+	if (app->via)
+		return perfctr_device_open_broker(app->ctx, app->via, which, device);
+	return perfctr_device_open(app->ctx, which, device);
+}
+
+/* Whether this user lacks a right, not whether there is a device. */
+static bool is_denied(int error)
+{
+	return error == -EACCES || error == -EPERM;
+}
+
+/* Return: 0 and another *device; else what the broker answered is in the context. */
+static int try_broker(const struct app *app, const char *which, struct perfctr_device **device)
+{
+	struct perfctr_device *other;
+	int error = perfctr_device_open_broker(app->ctx, NULL, which, &other);
+
+	if (error)
+		return error;
+	perfctr_device_unref(*device);
+	*device = other;
+	fprintf(app->err,
+		"perfctr %s: this user may not count by himself; through the broker at %s\n",
+		app->name, PERFCTR_BROKER_SOCKET);
+	return 0;
+}
+
+static int open_device(const struct app *app, const char *which, bool counts,
+		       struct perfctr_device **device)
+{
+	char reason[512];
+	int error, denied;
+
+	*device = NULL;
+	error = open_at(app, which, device);
+	denied = is_denied(error) ? error : 0;
+	if (!error && counts && !app->via && !app_has_capability(APP_CAP_PERFMON) &&
+	    !access(PERFCTR_BROKER_SOCKET, F_OK)) {
+		denied = permission_to_count(*device);
+		denied = is_denied(denied) ? denied : 0;
+	}
+	if (!denied || app->via)
+		return error ? app_failed(app, error) : 0;
+	/* without a broker the direct way's own message is the best one */
+	if (access(PERFCTR_BROKER_SOCKET, F_OK))
+		return app_failed(app, denied);
+	snprintf(reason, sizeof(reason), "%s", perfctr_ctx_error(app->ctx));
+	error = try_broker(app, which, device);
+	if (!error)
+		return 0;
+	app_error(app, "%s", reason);
+	app_error(app, "nor through the broker at %s: %s", PERFCTR_BROKER_SOCKET,
+		  perfctr_ctx_error(app->ctx));
+	perfctr_device_unref(*device);
+	*device = NULL;
+	return EXIT_DENIED;
+}
+
+int device_open(const struct app *app, const char *which, struct perfctr_device **device)
+{
+	return open_device(app, which, true, device);
+}
+
+int device_open_to_look(const struct app *app, const char *which, struct perfctr_device **device)
+{
+	return open_device(app, which, false, device);
+}
+
+int device_select(const struct app *app, struct perfctr_selection *selection,
+		  const char *const *events, size_t count)
+{
+	if (!count) {
+		struct left_out left_out;
+		char why[128];
+		int error = defaults_add(app, selection, &left_out);
+
+		if (error < 0)
+			return app_failed(app, error);
+		if (*left_out.blocks) {
+			defaults_why(&left_out, why, sizeof(why));
+			app_error(app, "without %s: %s", left_out.blocks, why);
+		}
+		return 0;
+	}
+	for (size_t i = 0; i < count; i++) {
+		int added = perfctr_selection_add(selection, events[i]);
+
+		if (added == -ENOENT || added == -EINVAL || added == -EEXIST) {
+			app_failed(app, added);
+			return EXIT_USAGE;
+		}
+		if (added < 0)
+			return app_failed(app, added);
+	}
+	return 0;
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/* Open the device, directly or through the broker, and select what to count on it. */
+#ifndef PERFCTR_DEVICE_H
+#define PERFCTR_DEVICE_H
+
+#include "app.h"
+
+/*
+ * Open a device to count on, or print why there is none. Uses the broker if --via names one, or if
+ * this user may not count and the system's broker accepts him.
+ * Return: 0 or an exit status.
+ */
+int device_open(const struct app *app, const char *which, struct perfctr_device **device);
+
+/* Open a device to look only: through the broker if --via names one or if the node cannot be opened. */
+int device_open_to_look(const struct app *app, const char *which, struct perfctr_device **device);
+
+/* Add the events to the selection; without any, the defaults. Return: 0 or an exit status. */
+int device_select(const struct app *app, struct perfctr_selection *selection,
+		  const char *const *events, size_t count);
+
+#endif /* PERFCTR_DEVICE_H */
