@@ -80,14 +80,22 @@ static inline bool product_is_pmu(unsigned int product)
 	return product == DRM_PERFCTR_TEGRA410_PRODUCT || product == DRM_PERFCTR_PRODUCT_PERF_PMU;
 }
 
-struct broker;
+/* How a device is asked that another process has open. Both calls get @data of the device. */
+struct device_link {
+	/* as the kernel does the two ioctls; SETUP fills in an eventfd too, owned as ring_fd is */
+	int (*ioctl)(void *data, unsigned long request, void *argument);
+	/* whether the last failed ioctl() left its reason in the context */
+	bool (*explained)(const void *data);
+	void (*free)(void *data);
+};
 
 struct perfctr_device {
 	atomic_uint refs;
 	struct perfctr_ctx *ctx;
-	/* one of the two: the DRM file, or who has it and lets us ask; -1 or NULL */
+	/* the DRM file, or -1 and a link to the process that has it */
 	int fd;
-	struct broker *broker;
+	const struct device_link *link;
+	void *link_data;
 	char path[PATH_BYTES];
 	char driver[32];
 	struct drm_perfctr_device_info info;
@@ -97,12 +105,22 @@ struct perfctr_device {
 	size_t clock_count;
 };
 
-/* DRM_IOCTL_PERFCTR_QUERY and DRM_IOCTL_PERFCTR_CONTROL, by whoever has the DRM file. */
+/* DRM_IOCTL_PERFCTR_QUERY or DRM_IOCTL_PERFCTR_CONTROL, directly or through the link. */
 int perfctr_device_ioctl(struct perfctr_device *device, unsigned long request, void *argument);
 
-/* Takes over the broker, also on failure. */
-int perfctr_device_from_broker(struct perfctr_ctx *ctx, struct broker *broker, const char *path,
-			       const char *driver, struct perfctr_device **device);
+/* A command of DRM_IOCTL_PERFCTR_CONTROL; *handle is given and set. Return: 0 or -errno. */
+int perfctr_device_control(struct perfctr_device *device, uint32_t cmd, uint32_t *handle,
+			   void *argument, size_t bytes);
+
+/* Whether the last failed ioctl has its reason in the context already. */
+static inline bool perfctr_device_explained(const struct perfctr_device *device)
+{
+	return device->link && device->link->explained(device->link_data);
+}
+
+/* Takes over @data, also on failure. */
+int perfctr_device_from_link(struct perfctr_ctx *ctx, const struct device_link *link, void *data,
+			     const char *path, const char *driver, struct perfctr_device **device);
 
 /* what an event of a perf PMU was called, for request number n of a selection */
 struct selection_label {

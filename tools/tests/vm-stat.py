@@ -6,10 +6,12 @@ import csv
 import io
 import json
 import os
+import re
 import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 
 import harness
@@ -289,7 +291,7 @@ def what_is_named_is_a_row():
 
 @test
 def ranges_are_rates():
-    """stat: min, mean and max are rates over true spans; clocks of many are shown as of one"""
+    """stat: min, mean and max are rates over true spans"""
     result = json.loads(run("perfctr", "stat", "-j", "-p", "20", "--timeout", "1s", "-e",
                             "ucf0/cycles/").stdout)
     c = result["counters"][0]
@@ -299,11 +301,39 @@ def ranges_are_rates():
     # most of the time is in intervals that are too short to compare
     c = counters_of("-p", "10s", "-e", "GPU_ACTIVE", "true")[0]
     check(c["intervals"] == 0 and "min_rate" not in c, f"{c}")
-    out = run("perfctr", "stat", "-e", "ucf/cycles/,ucf0/cycles/", "true").stderr
-    lines = [line for line in out.splitlines() if "cycles/" in line]
-    check("(rate of one of 2)" in lines[0] and "(rate" not in lines[1], out)
-    rates = [line.split()[3] for line in lines]
-    check(abs(float(rates[0]) - float(rates[1])) < 0.1, f"clocks {rates}")
+
+
+def rate_in(text, event):
+    """Of a line of stat, report or diff: the number and prefix in front of "/s"."""
+    line = next(line for line in text.splitlines() if f" {event}" in line)
+    number, prefix = re.search(r" ([0-9.]+) ?([kMG]?)/s", line).groups()
+    return float(number) * {"": 1, "k": 1e3, "M": 1e6, "G": 1e9}[prefix], line
+
+
+@test
+def one_rule_of_rates():
+    """the rate of several blocks is their sum in stat, top, report, diff and export; the clock is named beside"""
+    events = "ucf/cycles/,ucf0/cycles/"
+    stat = run("perfctr", "stat", "-e", events, "--timeout", "1s").stderr
+    both, line = rate_in(stat, "ucf/cycles/")
+    one, line_of_one = rate_in(stat, "ucf0/cycles/")
+    check(1.98 < both / one < 2.02, f"{both} {one}")
+    check("/s in each of 2 blocks)" in line and "in each" not in line_of_one, stat)
+    with tempfile.TemporaryDirectory() as folder:
+        capture = os.path.join(folder, "a.cap")
+        run("perfctr", "record", "-q", "-p", "100", "-e", events, "-o", capture, "--timeout", "1s")
+        text = run("perfctr", "report", capture).stdout
+        exported = run("perfctr", "export", "-f", "json", capture).stdout
+        diff = json.loads(run("perfctr", "diff", "-j", capture, capture).stdout)
+    recorded, line = rate_in(text, "ucf/cycles/")
+    check(0.98 < recorded / both < 1.02, f"stat {both}, report {recorded}")
+    check("/s in each of 2 blocks" in line, text)
+    check("ucf/cycles/" in exported, "export")
+    numbers = [c["a"] for c in diff["changes"] if c["event"] == "ucf/cycles/"]
+    check(len(numbers) == 1 and 0.98 < numbers[0]["number"] / both < 1.02, f"stat {both}, diff {numbers}")
+    top = json.loads(run("perfctr", "top", "--snapshot", "-j", "-e", events).stdout)
+    shown = {i["event"]: i["value"] for i in top["items"]}
+    check(0.98 < shown["ucf/cycles/"] / both < 1.02, f"stat {both}, top {shown}")
 
 
 @test

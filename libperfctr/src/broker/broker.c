@@ -5,13 +5,16 @@
  * QUERY and CONTROL become messages below the code that makes them, so that devices and
  * sessions are the same whoever has the DRM file.
  */
-#include "broker.h"
+#include "private.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <perfctr/broker.h>
+
+/* what comes with the reply to SETUP, in this order */
+enum broker_file { BROKER_RING, BROKER_EVENTFD, BROKER_FILES };
 
 _Static_assert((int)BROKER_FILES == PERFCTR_BROKER_FILES, "as documented");
 
@@ -25,7 +28,7 @@ struct message {
 struct broker {
 	struct perfctr_ctx *ctx;
 	int fd;
-	bool said_why;
+	bool explained;
 	/* of the last SETUP, -1: none */
 	int files[BROKER_FILES];
 	struct message message;
@@ -58,8 +61,8 @@ static int refused(struct broker *b, size_t bytes)
 	if (error >= 0 || error < -4095)
 		return perfctr_fail(b->ctx, -EPROTO, "the broker does not follow the protocol");
 	/* without a reason it is the kernel's answer, which is explained as ever */
-	b->said_why = bytes && m->content[0];
-	if (!b->said_why)
+	b->explained = bytes && m->content[0];
+	if (!b->explained)
 		return error;
 	m->content[bytes < CONTENT_BYTES ? bytes : CONTENT_BYTES - 1] = '\0';
 	clean_text(m->content, bytes);
@@ -81,18 +84,18 @@ static int receive_reply(struct broker *b, uint16_t type, size_t *bytes)
 	for (size_t n = file_count; n < ARRAY_SIZE(b->files); n++)
 		b->files[n] = -1;
 	if (!got || got == -ECONNRESET || got == -EPIPE) {
-		b->said_why = true;
+		b->explained = true;
 		return perfctr_fail(b->ctx, -ECONNRESET, "the broker ended the connection");
 	}
 	if (got < 0) {
-		b->said_why = true;
+		b->explained = true;
 		return perfctr_fail(b->ctx, (int)got, "no reply from the broker: %s",
 				    strerror((int)-got));
 	}
 	if ((size_t)got < sizeof(m->header) || m->header.size != (size_t)got ||
 	    m->header.version != PERFCTR_BROKER_VERSION ||
 	    (m->header.type != type && m->header.type != PERFCTR_BROKER_END)) {
-		b->said_why = true;
+		b->explained = true;
 		return perfctr_fail(b->ctx, -EPROTO, "the broker does not follow the protocol");
 	}
 	*bytes = (size_t)got - sizeof(m->header);
@@ -109,7 +112,7 @@ static int ask(struct broker *b, uint16_t type, size_t *bytes)
 	int error;
 
 	drop_files(b);
-	b->said_why = false;
+	b->explained = false;
 	m->header.size = (uint32_t)(sizeof(m->header) + *bytes);
 	m->header.version = PERFCTR_BROKER_VERSION;
 	m->header.type = type;
@@ -117,7 +120,7 @@ static int ask(struct broker *b, uint16_t type, size_t *bytes)
 	error = sys->send(sys->data, b->fd, m, m->header.size);
 	/* a broker that hung up may have said why before */
 	if (error && error != -EPIPE && error != -ECONNRESET) {
-		b->said_why = true;
+		b->explained = true;
 		return perfctr_fail(b->ctx, error, "cannot ask the broker: %s", strerror(-error));
 	}
 	error = receive_reply(b, type, bytes);
@@ -128,7 +131,7 @@ static int ask(struct broker *b, uint16_t type, size_t *bytes)
 
 static int malformed(struct broker *b)
 {
-	b->said_why = true;
+	b->explained = true;
 	return perfctr_fail(b->ctx, -EPROTO, "the broker does not follow the protocol");
 }
 
@@ -186,7 +189,7 @@ static int ask_setup(struct broker *b, struct drm_perfctr_control *c)
 	int error;
 
 	if (request_bytes > CONTENT_BYTES - sizeof(sent)) {
-		b->said_why = true;
+		b->explained = true;
 		return perfctr_fail(b->ctx, -E2BIG, "%u requests do not fit a broker's message",
 				    setup->request_count);
 	}
@@ -241,31 +244,35 @@ static int ask_control(struct broker *b, struct drm_perfctr_control *c)
 	return 0;
 }
 
-int broker_ioctl(struct broker *broker, unsigned long request, void *argument)
+static int broker_ioctl(void *data, unsigned long request, void *argument)
 {
 	if (request == DRM_IOCTL_PERFCTR_QUERY)
-		return ask_query(broker, argument);
+		return ask_query(data, argument);
 	if (request == DRM_IOCTL_PERFCTR_CONTROL)
-		return ask_control(broker, argument);
+		return ask_control(data, argument);
 	return -ENOTTY;
 }
 
-bool broker_said_why(const struct broker *broker)
+static bool broker_explained(const void *data)
 {
-	return broker->said_why;
+	const struct broker *b = data;
+
+	return b->explained;
 }
 
 /* --- life ------------------------------------------------------------------------- */
 
-void broker_free(struct broker *broker)
+static void broker_free(void *data)
 {
-	if (!broker)
-		return;
-	drop_files(broker);
-	if (broker->fd >= 0)
-		broker->ctx->sys->close(broker->ctx->sys->data, broker->fd);
-	free(broker);
+	struct broker *b = data;
+
+	drop_files(b);
+	if (b->fd >= 0)
+		b->ctx->sys->close(b->ctx->sys->data, b->fd);
+	free(b);
 }
+
+static const struct device_link broker_link = { broker_ioctl, broker_explained, broker_free };
 
 static int broker_connect(struct perfctr_ctx *ctx, const char *path, struct broker **broker)
 {
@@ -316,5 +323,5 @@ EXPORT int perfctr_device_open_broker(struct perfctr_ctx *ctx, const char *socke
 	memcpy(&opened, b->message.content, sizeof(opened));
 	opened.path[sizeof(opened.path) - 1] = '\0';
 	opened.driver[sizeof(opened.driver) - 1] = '\0';
-	return perfctr_device_from_broker(ctx, b, opened.path, opened.driver, device);
+	return perfctr_device_from_link(ctx, &broker_link, b, opened.path, opened.driver, device);
 }

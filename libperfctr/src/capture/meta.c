@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "capture.h"
-#include "counters/catalogue.h"
+#include "counters/selection.h"
 
 /* the kernel's own limit; a file that claims more is no recording */
 enum { MAX_BLOCKS = 65536, MAX_REQUESTS = 65536 };
@@ -153,6 +153,14 @@ static void take_text(struct perfctr_device *d, const struct perfctr_capture_rec
 		take_name(d->path, sizeof(d->path), value, strlen(value));
 }
 
+static int take_metric(struct perfctr_selection *s, const struct perfctr_capture_record *record)
+{
+	const struct perfctr_metric_desc *metric;
+	int error = catalogue_take_metric(s->catalogue, record, &metric);
+
+	return metric ? selection_add_metric(s, metric) : error;
+}
+
 int capture_meta_take(struct capture_meta *meta, const struct perfctr_capture_record *record)
 {
 	struct perfctr_device *d = meta->device;
@@ -185,7 +193,7 @@ int capture_meta_take(struct capture_meta *meta, const struct perfctr_capture_re
 	case PERFCTR_CAPTURE_COUNTER:
 		return catalogue_take_counter(meta->selection->catalogue, record);
 	case PERFCTR_CAPTURE_METRIC:
-		return catalogue_take_metric(meta->selection->catalogue, record, meta->selection);
+		return take_metric(meta->selection, record);
 	case PERFCTR_CAPTURE_STATUS:
 		perfctr_capture_copy(record, &meta->status, sizeof(meta->status));
 		meta->has_status = true;

@@ -150,8 +150,10 @@ int catalogue_take_counter(struct catalogue *catalogue, const struct perfctr_cap
 	struct entry *entry;
 	int error;
 
-	perfctr_capture_copy(record, &fixed, sizeof(fixed));
-	if (record->size < sizeof(fixed) || fixed.header_bytes < sizeof(fixed))
+	if (record->size < sizeof(fixed))
+		return 0;
+	memcpy(&fixed, record->content, sizeof(fixed));
+	if (fixed.header_bytes < sizeof(fixed))
 		return 0;
 	error = new_entry(catalogue->ctx, &catalogue->counters, record, fixed.header_bytes, &entry,
 			  texts);
@@ -206,25 +208,27 @@ static bool is_formula(struct perfctr_ctx *ctx, const char *text)
 }
 
 int catalogue_take_metric(struct catalogue *catalogue, const struct perfctr_capture_record *record,
-			  struct perfctr_selection *selection)
+			  const struct perfctr_metric_desc **metric)
 {
-	const struct perfctr_metric_desc *known;
 	struct perfctr_capture_metric fixed;
 	const char *texts[TEXTS];
 	struct entry *entry;
 	int error;
 
-	perfctr_capture_copy(record, &fixed, sizeof(fixed));
-	if (record->size < sizeof(fixed) || fixed.header_bytes < sizeof(fixed))
+	*metric = NULL;
+	if (record->size < sizeof(fixed))
+		return 0;
+	memcpy(&fixed, record->content, sizeof(fixed));
+	if (fixed.header_bytes < sizeof(fixed))
 		return 0;
 	error = new_entry(catalogue->ctx, &catalogue->metrics, record, fixed.header_bytes, &entry,
 			  texts);
 	if (!entry)
 		return error;
-	known = metric_of_database(texts[0]);
-	if (known || !is_formula(catalogue->ctx, texts[5])) {
+	*metric = metric_of_database(texts[0]);
+	if (*metric || !is_formula(catalogue->ctx, texts[5])) {
 		free(entry);
-		return known ? selection_add_metric(selection, known) : 0;
+		return 0;
 	}
 	entry->metric = (struct perfctr_metric_desc){
 		.id = texts[0],
@@ -239,7 +243,8 @@ int catalogue_take_metric(struct catalogue *catalogue, const struct perfctr_capt
 		.trust = fixed.trust,
 	};
 	catalogue->metrics.entries[catalogue->metrics.count++] = entry;
-	return selection_add_metric(selection, &entry->metric);
+	*metric = &entry->metric;
+	return 0;
 }
 
 const struct perfctr_counter_desc *catalogue_counter(const struct catalogue *catalogue,

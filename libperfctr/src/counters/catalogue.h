@@ -5,23 +5,27 @@
 
 #include <perfctr/capture.h>
 
-#include "selection.h"
+#include "private.h"
 
-struct catalogue;
+/* what names a counter */
+struct counter_key {
+	unsigned int type, index, product, set, position;
+	const char *pmu;
+	uint64_t config, config1, config2;
+};
 
 int catalogue_new(struct perfctr_ctx *ctx, struct catalogue **catalogue);
 struct catalogue *catalogue_ref(struct catalogue *catalogue);
 struct catalogue *catalogue_unref(struct catalogue *catalogue);
 
 /*
- * Take a counter or a metric from its record. What is malformed is left out; a
- * metric becomes one of the selection's.
+ * Take a counter or a metric from its record. A malformed one is skipped; *metric is NULL then.
  * Return: 0 or -ENOMEM.
  */
 int catalogue_take_counter(struct catalogue *catalogue,
 			   const struct perfctr_capture_record *record);
 int catalogue_take_metric(struct catalogue *catalogue, const struct perfctr_capture_record *record,
-			  struct perfctr_selection *selection);
+			  const struct perfctr_metric_desc **metric);
 
 /* The counter of that key or NULL. */
 const struct perfctr_counter_desc *catalogue_counter(const struct catalogue *catalogue,

@@ -3,7 +3,7 @@
 #ifndef PERFCTR_SELECTION_H
 #define PERFCTR_SELECTION_H
 
-#include "private.h"
+#include "catalogue.h"
 
 /* Replace the contents of one selection by those of another, which ends. */
 void selection_take(struct perfctr_selection *to, struct perfctr_selection *from);
@@ -28,13 +28,6 @@ int selection_add_generic(struct perfctr_selection *s, const struct drm_perfctr_
 			  const struct selection_label *label);
 
 int selection_add_metric(struct perfctr_selection *s, const struct perfctr_metric_desc *metric);
-
-/* what names a counter */
-struct counter_key {
-	unsigned int type, index, product, set, position;
-	const char *pmu;
-	uint64_t config, config1, config2;
-};
 
 /* What is known of a counter, by the database or by the file of the selection; NULL: nothing. */
 const struct perfctr_counter_desc *counter_key_desc(const struct perfctr_selection *selection,

@@ -11,7 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "broker/broker.h"
 #include "counters/pmu.h"
 #include "counters/selection.h"
 
@@ -44,8 +43,8 @@ refused_request(struct perfctr_selection *s, const struct drm_perfctr_setup *set
 		one.eventfd = -1;
 		one.requests = (uintptr_t)&s->requests[n];
 		one.request_count = 1;
-		if (session_control(s->device, DRM_PERFCTR_CMD_SETUP, &handle, &one, sizeof(one)) ==
-		    error)
+		if (perfctr_device_control(s->device, DRM_PERFCTR_CMD_SETUP, &handle, &one,
+					   sizeof(one)) == error)
 			return &s->requests[n];
 	}
 	return NULL;
@@ -231,7 +230,7 @@ void refusal_explain(struct perfctr_selection *selection, const struct drm_perfc
 	const struct drm_perfctr_setup *s = setup;
 	struct perfctr_ctx *ctx = device->ctx;
 
-	if (device->broker && broker_said_why(device->broker))
+	if (perfctr_device_explained(device))
 		return;
 	switch (error) {
 	case -EACCES:

@@ -9,8 +9,4 @@
 void refusal_explain(struct perfctr_selection *selection, const struct drm_perfctr_setup *setup,
 		     int error);
 
-/* The command ioctl; *handle is given and taken. Return: 0 or a negative errno. */
-int session_control(struct perfctr_device *device, uint32_t cmd, uint32_t *handle, void *argument,
-		    size_t bytes);
-
 #endif /* PERFCTR_REFUSAL_H */

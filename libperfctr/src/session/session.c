@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 /* Sessions: the ring, and the commands. */
-#include "broker/broker.h"
 #include "refusal.h"
 
 #include <stdio.h>
@@ -12,24 +11,6 @@ enum {
 	/* the time that a ring holds if the program does not say otherwise */
 	DEFAULT_RING_NS = 250000000,
 };
-
-/* --- the command ioctl -------------------------------------------------------- */
-
-int session_control(struct perfctr_device *device, uint32_t cmd, uint32_t *handle, void *argument,
-		    size_t bytes)
-{
-	struct drm_perfctr_control c = {
-		.cmd = cmd,
-		.handle = *handle,
-		.size = bytes,
-		.pointer = (uintptr_t)argument,
-	};
-	int error = perfctr_device_ioctl(device, DRM_IOCTL_PERFCTR_CONTROL, &c);
-
-	if (!error)
-		*handle = c.handle;
-	return error;
-}
 
 /* --- sizes -------------------------------------------------------------------- */
 
@@ -79,8 +60,8 @@ static int try_setup(struct perfctr_selection *selection, const struct perfctr_s
 
 	do {
 		*handle = 0;
-		error = session_control(device, DRM_PERFCTR_CMD_SETUP, handle, setup,
-					sizeof(*setup));
+		error = perfctr_device_control(device, DRM_PERFCTR_CMD_SETUP, handle, setup,
+					       sizeof(*setup));
 		if (error != -ERANGE || opts->slots || setup->slots == 1)
 			break;
 		setup->slots /= 2;
@@ -196,7 +177,7 @@ static int session_setup(struct perfctr_session *s, const struct perfctr_session
 	int error;
 
 	/* a broker has an eventfd of its own, and gives it away with the ring */
-	if (!device->broker) {
+	if (!device->link) {
 		s->eventfd = sys->eventfd(sys->data);
 		if (s->eventfd < 0)
 			return perfctr_fail(device->ctx, s->eventfd, "cannot create an eventfd: %s",
@@ -274,7 +255,7 @@ EXPORT struct perfctr_session *perfctr_session_unref(struct perfctr_session *ses
 	device = session->selection->device;
 	sys = device->ctx->sys;
 	if (session->handle)
-		session_control(device, DRM_PERFCTR_CMD_TEARDOWN, &session->handle, NULL, 0);
+		perfctr_device_control(device, DRM_PERFCTR_CMD_TEARDOWN, &session->handle, NULL, 0);
 	unmap(session, &session->control);
 	unmap(session, &session->ring);
 	if (session->ring_fd >= 0)
@@ -293,9 +274,9 @@ static int command(struct perfctr_session *s, uint32_t cmd, const char *name, vo
 {
 	struct perfctr_device *device = s->selection->device;
 	const char *reason;
-	int error = session_control(device, cmd, &s->handle, argument, bytes);
+	int error = perfctr_device_control(device, cmd, &s->handle, argument, bytes);
 
-	if (error && device->broker && broker_said_why(device->broker))
+	if (error && perfctr_device_explained(device))
 		return error;
 	switch (error) {
 	case 0:

@@ -14,7 +14,8 @@
 #include "compare.h"
 #include "lib/json.h"
 #include "lib/output.h"
-#include "report/report.h"
+#include "lib/describe.h"
+#include "lib/timeline.h"
 
 enum {
 	/* pieces of time that captures are cut into to see how much their rates vary */
@@ -279,10 +280,10 @@ static void print_capture(const struct diff *d, size_t n)
 	columns_wrap(d->out, line, HEAD_INDENT, HEAD_INDENT, columns);
 	free(line);
 	snprintf(text, sizeof(text), "%s, %.6f s, %s samples",
-		 report_date(file, date, sizeof(date)), (double)span->elapsed_ns * 1e-9,
+		 describe_date(file, date, sizeof(date)), (double)span->elapsed_ns * 1e-9,
 		 number_group(span->samples, number, sizeof(number)));
 	columns_wrap(d->out, text, 0, HEAD_INDENT, columns);
-	for (size_t i = 0; report_trouble(file, i, text, sizeof(text)); i++) {
+	for (size_t i = 0; describe_trouble(file, i, text, sizeof(text)); i++) {
 		fprintf(d->out, "    note: ");
 		columns_wrap(d->out, text, HEAD_INDENT + 6, HEAD_INDENT, columns);
 	}
@@ -293,7 +294,7 @@ static char *count_text(const struct side *side, char *text, size_t size)
 	if (!side->line)
 		snprintf(text, size, "-");
 	else
-		report_value(side->line->row, text, size);
+		describe_value(side->line->row, text, size);
 	return text;
 }
 
@@ -338,7 +339,7 @@ static void notes_text(const struct change *c, char *text, size_t size)
 
 		if (!side->line)
 			snprintf(text + at, size - at, "%s(not in %c)", at ? "  " : "", "AB"[n]);
-		else if (*report_notes(side->line->row, notes, sizeof(notes)))
+		else if (*describe_notes(side->line->row, notes, sizeof(notes)))
 			snprintf(text + at, size - at, "%s(%c: %s)", at ? "  " : "", "AB"[n],
 				 notes);
 	}
@@ -432,7 +433,7 @@ static void print_change(const struct diff *d, const struct change *c, const str
 		fprintf(d->out, "  %9s %9s %-14s",
 			number_short(c->sides[0].number, rate_a, sizeof(rate_a)),
 			number_short(c->sides[1].number, rate_b, sizeof(rate_b)),
-			report_rate_unit(row, unit, sizeof(unit)));
+			describe_rate_unit(row, unit, sizeof(unit)));
 	fprintf(d->out, " %c%10s",
 		c->verdict == VERDICT_NOISE ? '~' :
 		c->verdict == VERDICT_CLEAR ? ' ' :
@@ -513,7 +514,7 @@ static struct json_object *change_json(const struct change *c)
 	json_add_text(o, "event", row->event);
 	json_add_bool(o, "is_metric", row->metric);
 	json_add_text(o, "unit", row->unit);
-	json_add_text(o, "number_unit", report_rate_unit(row, unit, sizeof(unit)));
+	json_add_text(o, "number_unit", describe_rate_unit(row, unit, sizeof(unit)));
 	json_add(o, "a", side_json(&c->sides[0]));
 	json_add(o, "b", side_json(&c->sides[1]));
 	json_add_double(o, "change", c->difference);

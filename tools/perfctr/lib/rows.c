@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/number.h"
+
 static struct row *add_row(struct rows *rows)
 {
 	struct row *row;
@@ -148,6 +150,19 @@ const struct perfctr_totals_block_info *row_part(const struct row *row, size_t *
 				return info;
 	}
 	return NULL;
+}
+
+char *row_clock_text(const struct row *row, char *text, size_t size)
+{
+	char number[32];
+
+	*text = '\0';
+	if (row->desc && row->desc->kind == PERFCTR_KIND_CYCLES && row->parts &&
+	    row->info->blocks > 1 && isfinite(row->rate))
+		snprintf(text, size, "%s%s/s in each of %u blocks",
+			 number_short(row->rate / row->info->blocks, number, sizeof(number)),
+			 row->unit, row->info->blocks);
+	return text;
 }
 
 /* how counters shall be shown */

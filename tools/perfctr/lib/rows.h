@@ -47,7 +47,10 @@ struct row {
 	double scale;
 	/** @running_ratio: part of the time in which a multiplexed counter ran, else 1. */
 	double running_ratio;
-	/** @rate: @number per second, NAN for metrics and levels. */
+	/**
+	 * @rate: @number per second, NAN for metrics and levels. The one rule for all commands: a
+	 * row that adds up several blocks has their total rate, that of cycles included.
+	 */
 	double rate;
 	/** @measured: samples in which it was measured. */
 	uint64_t measured;
@@ -91,12 +94,15 @@ struct rows {
 int rows_fill(struct rows *rows, struct perfctr_totals *totals, struct perfctr_selection *selection,
 	      bool per_block);
 
-/* Whether it adds up cycles of several blocks: their sum is no clock, that of one is. */
-static inline bool row_is_clock_of_many(const struct row *row)
-{
-	return row->desc && row->desc->kind == PERFCTR_KIND_CYCLES && row->parts &&
-	       row->info->blocks > 1;
-}
+/**
+ * row_clock_text() - the clock of one block, of a row that adds up the cycles of several
+ * @row: row
+ * @text: filled with "54.25 Mcycles/s in each of 4 blocks"; empty for all other rows
+ * @size: bytes at @text
+ *
+ * Return: @text.
+ */
+char *row_clock_text(const struct row *row, char *text, size_t size);
 
 /**
  * row_part() - walk through the single blocks that a row adds up

@@ -41,7 +41,7 @@ static void write_facts(const struct report *report)
 	snprintf(text, sizeof(text), "%s (%s)", perfctr_device_info(file->device)->name,
 		 perfctr_device_driver(file->device));
 	write_fact(report, "device", text);
-	write_fact(report, "recorded", report_date(file, text, sizeof(text)));
+	write_fact(report, "recorded", describe_date(file, text, sizeof(text)));
 	snprintf(text, sizeof(text), "%.6f s", (double)span->elapsed_ns * 1e-9);
 	write_fact(report, "time", text);
 	write_fact(report, "samples", number_group(span->samples, number, sizeof(number)));
@@ -65,7 +65,7 @@ static void write_notes(const struct report *report)
 	size_t n;
 
 	fputs("<ul class=\"notes\">\n", report->out);
-	for (n = 0; report_trouble(report->file, n, text, sizeof(text)); n++) {
+	for (n = 0; describe_trouble(report->file, n, text, sizeof(text)); n++) {
 		bool bad = span->lost_ns || span->missing_samples || report->file->damage;
 
 		fprintf(report->out, "<li%s>", bad ? " class=\"bad\"" : "");
@@ -161,7 +161,7 @@ static void write_row(const struct report *report, const struct timeline_line *l
 	fputs("\">", out);
 	markup_text(out, row->event);
 	fputs("</td>", out);
-	report_value(row, text, sizeof(text));
+	describe_value(row, text, sizeof(text));
 	if (ok)
 		write_number(out, row->metric ? row->number : (double)row->value * row->scale,
 			     text);
@@ -171,8 +171,8 @@ static void write_row(const struct report *report, const struct timeline_line *l
 	write_number(out, row->rate, number_short(row->rate, text, sizeof(text)));
 	write_number(out, line->least, number_short(line->least, text, sizeof(text)));
 	write_number(out, line->most, number_short(line->most, text, sizeof(text)));
-	write_cell(out, "", report_rate_unit(row, text, sizeof(text)));
-	write_cell(out, " class=\"note\"", report_notes(row, notes, sizeof(notes)));
+	write_cell(out, "", describe_rate_unit(row, text, sizeof(text)));
+	write_cell(out, " class=\"note\"", describe_notes(row, notes, sizeof(notes)));
 	fputs("</tr>\n", out);
 }
 
@@ -248,7 +248,7 @@ static void describe(const struct timeline_line *line, char *text, size_t size)
 {
 	char unit[64], mean[32], least[32], most[32];
 
-	report_rate_unit(line->row, unit, sizeof(unit));
+	describe_rate_unit(line->row, unit, sizeof(unit));
 	snprintf(text, size, "mean %s%s, from %s%s to %s%s",
 		 number_short(average_of(line), mean, sizeof(mean)), unit,
 		 number_short(line->least, least, sizeof(least)), unit,
@@ -276,13 +276,13 @@ static void write_line(const struct report *report, const struct timeline_line *
 		   row->desc   ? row->desc->short_text :
 				 "");
 	fputc(',', out);
-	write_text(out, "unit", report_rate_unit(row, unit, sizeof(unit)));
+	write_text(out, "unit", describe_rate_unit(row, unit, sizeof(unit)));
 	fputc(',', out);
-	write_text(out, "total", row->metric ? NULL : report_value(row, text, sizeof(text)));
+	write_text(out, "total", row->metric ? NULL : describe_value(row, text, sizeof(text)));
 	fputc(',', out);
 	write_text(out, "totalUnit", row->unit);
 	fputc(',', out);
-	write_text(out, "note", report_notes(row, text, sizeof(text)));
+	write_text(out, "note", describe_notes(row, text, sizeof(text)));
 	fputc(',', out);
 	describe(line, text, sizeof(text));
 	write_text(out, "say", text);

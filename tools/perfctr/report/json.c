@@ -22,7 +22,7 @@ static void add_lines(struct json_object *root, const struct report *report, boo
 		/* of single samples: rates, levels, metrics */
 		json_add_double(o, "sample_min", line->least);
 		json_add_double(o, "sample_max", line->most);
-		json_add_text(o, "sample_unit", report_rate_unit(row, unit, sizeof(unit)));
+		json_add_text(o, "sample_unit", describe_rate_unit(row, unit, sizeof(unit)));
 		json_object_array_add(row->metric ? metrics : counters, o);
 	}
 	json_add(root, of_blocks ? "block_counters" : "counters", counters);
@@ -37,7 +37,7 @@ void report_json(const struct report *report)
 
 	json_add_u64(root, "version", 1);
 	json_add(root, "capture", capture_file_json(report->file));
-	for (size_t n = 0; report_trouble(report->file, n, text, sizeof(text)); n++)
+	for (size_t n = 0; describe_trouble(report->file, n, text, sizeof(text)); n++)
 		json_object_array_add(troubles, json_object_new_string(text));
 	json_add(root, "notes", troubles);
 	add_lines(root, report, false);

@@ -132,11 +132,11 @@ static void write_head(struct picture *p)
 	write_text(p, MARGIN, p->y, "title", cut(text, 110));
 	snprintf(text, sizeof(text), "%s (%s) \xc2\xb7 %s \xc2\xb7 %.3f s \xc2\xb7 %s samples",
 		 perfctr_device_info(file->device)->name, perfctr_device_driver(file->device),
-		 report_date(file, date, sizeof(date)), (double)span->elapsed_ns * 1e-9,
+		 describe_date(file, date, sizeof(date)), (double)span->elapsed_ns * 1e-9,
 		 number_group(span->samples, number, sizeof(number)));
 	p->y += LINE_HEIGHT + 2;
 	write_text(p, MARGIN, p->y, "quiet", text);
-	for (size_t n = 0; report_trouble(file, n, text, sizeof(text)); n++) {
+	for (size_t n = 0; describe_trouble(file, n, text, sizeof(text)); n++) {
 		p->y += LINE_HEIGHT;
 		fprintf(p->out, "<path class=\"warn\" d=\"M%d %.1fl5 -9l5 9z\"/>\n", MARGIN, p->y);
 		write_text(p, MARGIN + 16, p->y, "", cut(text, 150));
@@ -315,7 +315,7 @@ static void write_curve(const struct picture *p, const struct timeline_line *lin
 	while (next_run(t, line->mean, &first, &last))
 		write_steps(p, line->mean, first, last, bottom, top);
 	fputs("\"/>\n", p->out);
-	report_rate_unit(line->row, unit, sizeof(unit));
+	describe_rate_unit(line->row, unit, sizeof(unit));
 	number_short(top, number, sizeof(number));
 	if (line->most > top)
 		snprintf(text, sizeof(text), "%s%s, peaks to %s%s", number, unit,
@@ -330,7 +330,7 @@ static void write_values(const struct picture *p, const struct timeline_line *li
 	const struct row *row = line->row;
 	char text[160], value[64], unit[64], number[32];
 
-	report_value(row, value, sizeof(value));
+	describe_value(row, value, sizeof(value));
 	if (row->metric && row->state == PERFCTR_VALUE_OK)
 		snprintf(text, sizeof(text), "%s%s",
 			 number_short(row->number, number, sizeof(number)), row->unit);
@@ -340,7 +340,7 @@ static void write_values(const struct picture *p, const struct timeline_line *li
 	if (row->metric || !isfinite(row->rate)) {
 		snprintf(text, sizeof(text), "mean");
 	} else {
-		report_rate_unit(row, unit, sizeof(unit));
+		describe_rate_unit(row, unit, sizeof(unit));
 		snprintf(text, sizeof(text), "%s%s mean",
 			 number_short(row->rate, number, sizeof(number)), unit);
 	}
@@ -429,7 +429,7 @@ static double picture_height(const struct picture *p)
 	double height = 4 * LINE_HEIGHT + AXIS_HEIGHT + STRIP_HEIGHT + 80;
 	char text[512];
 
-	for (size_t n = 0; report_trouble(p->report->file, n, text, sizeof(text)); n++)
+	for (size_t n = 0; describe_trouble(p->report->file, n, text, sizeof(text)); n++)
 		height += LINE_HEIGHT;
 	for (size_t n = 0; n < t->line_count; n++) {
 		const struct timeline_line *line = &t->lines[n];

@@ -50,15 +50,15 @@ static void print_head(const struct report *report)
 		 perfctr_device_driver(device), perfctr_device_path(device));
 	print_field(report->out, "device", text);
 	print_field(report->out, "command", capture_file_text(file, "command"));
-	print_field(report->out, "recorded", report_date(file, text, sizeof(text)));
+	print_field(report->out, "recorded", describe_date(file, text, sizeof(text)));
 	if (host && kernel) {
 		snprintf(text, sizeof(text), "%.200s, %.200s", host, kernel);
 		print_field(report->out, "on", text);
 	}
 	print_session(report);
-	for (size_t n = 0; report_trouble(file, n, text, sizeof(text)); n++)
+	for (size_t n = 0; describe_trouble(file, n, text, sizeof(text)); n++)
 		print_field(report->out, n ? "" : "note", text);
-	if (!report_trouble(file, 0, text, sizeof(text)))
+	if (!describe_trouble(file, 0, text, sizeof(text)))
 		print_field(report->out, "note", "complete: nothing merged, nothing lost");
 }
 
@@ -105,7 +105,7 @@ static struct layout lay_out(const struct report *report, bool of_blocks)
 			continue;
 		l.event = wider(l.event, row->event);
 		least.event = wider(least.event, row->event);
-		least.value = wider(least.value, report_value(row, value, sizeof(value)));
+		least.value = wider(least.value, describe_value(row, value, sizeof(value)));
 		least.unit = wider(least.unit, row->unit);
 	}
 	if (columns_of(&l) <= l.columns)
@@ -125,7 +125,7 @@ static void print_line(const struct report *report, const struct timeline_line *
 	const struct row *row = line->row;
 	char value[64], rate[32], least[32], most[32], notes[256], text[264];
 
-	fprintf(report->out, "%*s  %-*s ", l->value, report_value(row, value, sizeof(value)),
+	fprintf(report->out, "%*s  %-*s ", l->value, describe_value(row, value, sizeof(value)),
 		l->unit, row->unit);
 	columns_cut(report->out, row->event, l->event);
 	fprintf(report->out, " %9s%s", short_or_blank(row->rate, rate, sizeof(rate)),
@@ -134,7 +134,7 @@ static void print_line(const struct report *report, const struct timeline_line *
 		fprintf(report->out, " %10s %10s",
 			short_or_blank(line->least, least, sizeof(least)),
 			short_or_blank(line->most, most, sizeof(most)));
-	report_notes(row, notes, sizeof(notes));
+	describe_notes(row, notes, sizeof(notes));
 	if (!*notes) {
 		fputc('\n', report->out);
 		return;

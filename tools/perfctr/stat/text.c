@@ -96,7 +96,7 @@ static void print_command(struct stat_report *report)
 	fputs(":\n\n", report->out);
 }
 
-static void print_range(struct stat_report *report, const struct row_stat *stat, double part)
+static void print_range(struct stat_report *report, const struct row_stat *stat)
 {
 	char min[32], mean[32], max[32];
 
@@ -104,9 +104,9 @@ static void print_range(struct stat_report *report, const struct row_stat *stat,
 		fprintf(report->out, "  %27s", "");
 		return;
 	}
-	fprintf(report->out, "  %9s%9s%9s", number_short(stat->min * part, min, sizeof(min)),
-		number_short(row_stat_mean(stat) * part, mean, sizeof(mean)),
-		number_short(stat->max * part, max, sizeof(max)));
+	fprintf(report->out, "  %9s%9s%9s", number_short(stat->min, min, sizeof(min)),
+		number_short(row_stat_mean(stat), mean, sizeof(mean)),
+		number_short(stat->max, max, sizeof(max)));
 }
 
 /* widths of columns in characters, as the contents need them */
@@ -162,21 +162,20 @@ static struct columns measure(struct stat_report *report)
 static void print_row(struct stat_report *report, const struct row *row,
 		      const struct row_stat *stat, const struct columns *c)
 {
-	char value[64], rate[32] = "";
-	const double part = row_is_clock_of_many(row) ? 1.0 / row->info->blocks : 1;
+	char value[64], rate[32] = "", clock[96];
 
 	row_value(report, row, stat, value, sizeof(value));
 	fprintf(report->out, "%*s  %-*s %c %-*s", c->value, value, c->unit, row->unit,
 		verdicts_mark(row->trust), c->event, row->event);
 	if (isfinite(row->rate))
-		number_short(row->rate * part, rate, sizeof(rate));
+		number_short(row->rate, rate, sizeof(rate));
 	fprintf(report->out, " %9s%s", rate, *rate ? "/s" : "  ");
 	if (report->runs > 1 && stat && stat->runs)
 		fprintf(report->out, "  ( +- %5.2f%% )", row_stat_stddev_percent(stat));
 	else if (c->range)
-		print_range(report, stat, part);
-	if (part != 1)
-		fprintf(report->out, "  (rate of one of %u)", row->info->blocks);
+		print_range(report, stat);
+	if (*row_clock_text(row, clock, sizeof(clock)))
+		fprintf(report->out, "  (%s)", clock);
 	print_notes(report->out, row);
 	fputc('\n', report->out);
 }

@@ -326,7 +326,8 @@ static void print_json(struct top *t)
 		json_add_text(o, "trust", verdicts_trust_name(item->trust));
 		json_add_double(o, "value", item->now);
 		json_add_text(o, "unit", unit);
-		json_add_bool(o, "of_one_block", item->of_one);
+		/* 0.1 divided the rate of cycles by the number of blocks */
+		json_add_bool(o, "of_one_block", false);
 		json_add_text(o, "state",
 			      item->state == PERFCTR_VALUE_OK ?
 				      "ok" :

@@ -77,10 +77,7 @@ int top_view_update(struct top_view *view, const struct rows *rows)
 		snprintf(item->unit, sizeof(item->unit), "%s", row->unit);
 		item->state = row->state;
 		item->flags = row->flags;
-		item->of_one = item->is_rate && row_is_clock_of_many(row);
 		item->now = !ok ? NAN : item->is_rate ? row->rate : row->number;
-		if (item->of_one)
-			item->now /= row->info->blocks;
 		if (ok && item->now > item->peak)
 			item->peak = item->now;
 		item->history[item->history_at] = item->now;
@@ -260,9 +257,7 @@ void top_value(const struct top_item *item, char *text, size_t size)
 	else
 		snprintf(text, size, "%s%s%s%s", item->flags & PERFCTR_VALUE_ESTIMATED ? "~" : "",
 			 number_short(item->now, number, sizeof(number)), item->unit,
-			 item->of_one  ? "/s each" :
-			 item->is_rate ? "/s" :
-					 "");
+			 item->is_rate ? "/s" : "");
 }
 
 void top_format(const struct top_line *line, unsigned int width, bool utf8, char *text, size_t size)

@@ -28,8 +28,6 @@ struct top_item {
 	bool is_rate;
 	/** @trust: enum perfctr_trust. */
 	unsigned int trust;
-	/** @of_one: cycles of several blocks, shown as the clock of one. */
-	bool of_one;
 	uint32_t state;
 	uint32_t flags;
 	/** @now: per second for counters, value of metrics and levels. */

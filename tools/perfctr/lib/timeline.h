@@ -10,7 +10,7 @@
 #ifndef PERFCTR_TIMELINE_H
 #define PERFCTR_TIMELINE_H
 
-#include "lib/values.h"
+#include "values.h"
 
 /**
  * struct timeline_line - one counter or metric over time

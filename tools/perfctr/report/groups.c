@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: MIT
-/* What picture and page share. */
-#include <stdlib.h>
+/* How lines of picture and page belong together. */
 #include <string.h>
 
-#include "lib/json.h"
 #include "report.h"
 
 const char *report_group(const struct row *row)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* Devices: finding them, opening them, and what they say about themselves. */
-#include "broker/broker.h"
+#include "private.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -23,9 +23,25 @@ int perfctr_device_ioctl(struct perfctr_device *device, unsigned long request, v
 {
 	const struct perfctr_sys *sys = device->ctx->sys;
 
-	if (device->broker)
-		return broker_ioctl(device->broker, request, argument);
+	if (device->link)
+		return device->link->ioctl(device->link_data, request, argument);
 	return sys->ioctl(sys->data, device->fd, request, argument);
+}
+
+int perfctr_device_control(struct perfctr_device *device, uint32_t cmd, uint32_t *handle,
+			   void *argument, size_t bytes)
+{
+	struct drm_perfctr_control c = {
+		.cmd = cmd,
+		.handle = *handle,
+		.size = bytes,
+		.pointer = (uintptr_t)argument,
+	};
+	int error = perfctr_device_ioctl(device, DRM_IOCTL_PERFCTR_CONTROL, &c);
+
+	if (!error)
+		*handle = c.handle;
+	return error;
 }
 
 /*
@@ -103,7 +119,7 @@ static int query_all(struct perfctr_device *device)
 	error = query(device, DRM_PERFCTR_QUERY_DEVICE, sizeof(device->info), &info, &info_count);
 	if (!error)
 		error = info_count == 1 ? check_info(info) : -EPROTO;
-	if (is_unknown_ioctl(error) && !device->broker)
+	if (is_unknown_ioctl(error) && !device->link)
 		error = -ENOTTY;
 	if (!error)
 		error = query(device, DRM_PERFCTR_QUERY_BLOCKS, sizeof(*device->blocks), &blocks,
@@ -145,8 +161,9 @@ static void read_driver_name(struct perfctr_device *device)
 }
 
 /* Fills *device also with -ENOTTY: its driver is known then. */
-static int device_new(struct perfctr_ctx *ctx, int fd, struct broker *broker, const char *path,
-		      const char *driver, struct perfctr_device **device)
+static int device_new(struct perfctr_ctx *ctx, int fd, const struct device_link *link,
+		      void *link_data, const char *path, const char *driver,
+		      struct perfctr_device **device)
 {
 	struct perfctr_device *d = calloc(1, sizeof(*d));
 	int error;
@@ -154,20 +171,22 @@ static int device_new(struct perfctr_ctx *ctx, int fd, struct broker *broker, co
 	if (!d) {
 		if (fd >= 0)
 			ctx->sys->close(ctx->sys->data, fd);
-		broker_free(broker);
+		if (link)
+			link->free(link_data);
 		return perfctr_no_memory(ctx);
 	}
 	atomic_init(&d->refs, 1);
 	d->ctx = perfctr_ctx_ref(ctx);
 	d->fd = fd;
-	d->broker = broker;
+	d->link = link;
+	d->link_data = link_data;
 	snprintf(d->path, sizeof(d->path), "%s", path);
 	snprintf(d->driver, sizeof(d->driver), "%s", driver);
 	if (fd >= 0)
 		read_driver_name(d);
 	error = query_all(d);
 	*device = d;
-	if (error && broker && broker_said_why(broker))
+	if (error && perfctr_device_explained(d))
 		return error;
 	if (error == -ENOTTY)
 		perfctr_fail(ctx, error, "%s: the driver%s%s offers no performance counters",
@@ -187,14 +206,14 @@ static int device_new(struct perfctr_ctx *ctx, int fd, struct broker *broker, co
 static int device_from_fd(struct perfctr_ctx *ctx, int fd, const char *path,
 			  struct perfctr_device **device)
 {
-	return device_new(ctx, fd, NULL, path, "", device);
+	return device_new(ctx, fd, NULL, NULL, path, "", device);
 }
 
-int perfctr_device_from_broker(struct perfctr_ctx *ctx, struct broker *broker, const char *path,
-			       const char *driver, struct perfctr_device **device)
+int perfctr_device_from_link(struct perfctr_ctx *ctx, const struct device_link *link, void *data,
+			     const char *path, const char *driver, struct perfctr_device **device)
 {
 	struct perfctr_device *d = NULL;
-	int error = device_new(ctx, -1, broker, path, driver, &d);
+	int error = device_new(ctx, -1, link, data, path, driver, &d);
 
 	if (error)
 		perfctr_device_unref(d);
@@ -436,10 +455,10 @@ EXPORT struct perfctr_device *perfctr_device_unref(struct perfctr_device *device
 {
 	if (!device || !perfctr_refs_put(&device->refs))
 		return NULL;
-	/* a device that was read from a file has none */
 	if (device->fd >= 0)
 		device->ctx->sys->close(device->ctx->sys->data, device->fd);
-	broker_free(device->broker);
+	if (device->link)
+		device->link->free(device->link_data);
 	perfctr_ctx_unref(device->ctx);
 	free(device->blocks);
 	free(device->clocks);

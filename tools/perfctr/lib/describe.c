@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: MIT
+#include "describe.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+#include <time.h>
+
+#include "common/number.h"
+
+char *describe_date(const struct capture_file *file, char *text, size_t size)
+{
+	const struct perfctr_span *span = perfctr_totals_span(file->totals);
+	struct tm parts;
+	time_t seconds;
+	uint64_t ns;
+
+	*text = '\0';
+	if (!span->samples || !capture_file_realtime(file, span->start_ns, &ns))
+		return text;
+	seconds = (time_t)(ns / NS_PER_S);
+	if (!gmtime_r(&seconds, &parts) || !strftime(text, size, "%Y-%m-%d %H:%M:%S UTC", &parts))
+		*text = '\0';
+	return text;
+}
+
+static bool flags_sentence(const struct perfctr_span *span, char *text, size_t size)
+{
+	const uint32_t odd = DRM_PERFCTR_SAMPLE_OVERFLOW | DRM_PERFCTR_SAMPLE_ERROR |
+			     DRM_PERFCTR_SAMPLE_RESET | DRM_PERFCTR_SAMPLE_SUSPENDED |
+			     DRM_PERFCTR_SAMPLE_UNPLUGGED;
+	char flags[128];
+
+	if (!(span->flags & odd))
+		return false;
+	perfctr_flag_text(span->flags & odd, flags, sizeof(flags));
+	snprintf(text, size, "samples are marked: %s", flags);
+	return true;
+}
+
+static bool sentence(const struct capture_file *file, size_t which, char *text, size_t size)
+{
+	const struct perfctr_span *span = perfctr_totals_span(file->totals);
+	uint64_t absent = capture_file_absent(file);
+	char number[32];
+
+	switch (which) {
+	case 0:
+		snprintf(text, size,
+			 "%s periods merged into longer samples: time resolution lost, no counts",
+			 number_group(span->merged_periods, number, sizeof(number)));
+		return span->merged_periods;
+	case 1:
+		snprintf(text, size, "the hardware lost counts of up to %.6f s",
+			 (double)span->lost_ns * 1e-9);
+		return span->lost_ns;
+	case 2:
+		return flags_sentence(span, text, size);
+	case 3:
+		if (capture_file_text(file, "flight_ns"))
+			snprintf(text, size,
+				 "a flight recorder: %s older samples are not in the file",
+				 number_group(absent, number, sizeof(number)));
+		else
+			snprintf(text, size, "%" PRIu64 " samples are not in the file", absent);
+		return absent;
+	case 4:
+		snprintf(text, size, "%" PRIu64 " samples are missing in between",
+			 span->missing_samples);
+		return span->missing_samples;
+	case 5:
+		snprintf(text, size, "%s", file->damage ? file->damage : "");
+		return file->damage;
+	case 6:
+		snprintf(text, size, "recording was not finished: the end is missing");
+		return !file->status && !file->damage &&
+		       !(span->flags & DRM_PERFCTR_SAMPLE_UNPLUGGED);
+	case 7:
+		snprintf(text, size, "%" PRIu64 " records are no samples and were left out",
+			 file->bad_samples);
+		return file->bad_samples;
+	default:
+		return false;
+	}
+}
+
+char *describe_trouble(const struct capture_file *file, size_t n, char *text, size_t size)
+{
+	enum { SENTENCES = 8 };
+
+	for (size_t which = 0; which < SENTENCES; which++)
+		if (sentence(file, which, text, size) && !n--)
+			return text;
+	return NULL;
+}
+
+char *describe_value(const struct row *row, char *text, size_t size)
+{
+	if (row->state != PERFCTR_VALUE_OK)
+		snprintf(text, size, "%s", perfctr_value_state_text(row->state));
+	else if (row->metric)
+		number_short(row->number, text, size);
+	else if (row->scale != 1)
+		snprintf(text, size, "%.2f", row->number);
+	else if (row->flags & PERFCTR_VALUE_ESTIMATED && row->number >= 0 && row->number < 1.8e19)
+		number_group((uint64_t)llround(row->number), text, size);
+	else
+		number_group(row->value, text, size);
+	if (*text && text[strlen(text) - 1] == ' ')
+		text[strlen(text) - 1] = '\0';
+	return text;
+}
+
+char *describe_rate_unit(const struct row *row, char *text, size_t size)
+{
+	if (row->metric)
+		snprintf(text, size, "%s", row->unit);
+	else if (row->desc && row->desc->kind == PERFCTR_KIND_LEVEL)
+		snprintf(text, size, "%s", row->unit);
+	else
+		snprintf(text, size, "%s/s", row->unit);
+	return text;
+}
+
+char *describe_notes(const struct row *row, char *text, size_t size)
+{
+	size_t used = strlen(row_clock_text(row, text, size));
+	char states[128];
+
+	if (row->flags & PERFCTR_VALUE_ESTIMATED && !row->metric)
+		used += (size_t)snprintf(text + used, size - used,
+					 "%sestimated: ran %.2f%% of the time", used ? "; " : "",
+					 100 * row->running_ratio);
+	else if (row->flags & PERFCTR_VALUE_ESTIMATED)
+		used += (size_t)snprintf(text, size, "estimated: multiplexed");
+	if (row->missed && row->measured && used < size)
+		used += (size_t)snprintf(text + used, size - used,
+					 "%snot measured in %" PRIu64 " of %" PRIu64 " samples",
+					 used ? "; " : "", row->missed,
+					 row->missed + row->measured);
+	if (row->metric && row->flags & PERFCTR_VALUE_PARTIAL && used < size)
+		used += (size_t)snprintf(text + used, size - used, "%snot measured in all samples",
+					 used ? "; " : "");
+	if (row->state == PERFCTR_VALUE_NOT_MEASURED && row->info && row->info->states &&
+	    used < size) {
+		perfctr_state_text(row->info->states, states, sizeof(states));
+		snprintf(text + used, size - used, "%sblock: %s", used ? "; " : "", states);
+	}
+	return text;
+}
