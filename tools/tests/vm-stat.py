@@ -314,7 +314,7 @@ def rate_in(text, event):
 def one_rule_of_rates():
     """the rate of several blocks is their sum in stat, top, report, diff and export; the clock is named beside"""
     events = "ucf/cycles/,ucf0/cycles/"
-    stat = run("perfctr", "stat", "-e", events, "--timeout", "1s").stderr
+    stat = run("perfctr", "stat", "-e", events, "--timeout", "1s").stdout
     both, line = rate_in(stat, "ucf/cycles/")
     one, line_of_one = rate_in(stat, "ucf0/cycles/")
     check(1.98 < both / one < 2.02, f"{both} {one}")

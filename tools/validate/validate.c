@@ -7,7 +7,7 @@
 #include <time.h>
 
 #include "machine.h"
-#include "lib/app.h"
+#include "lib/option.h"
 #include "lib/verdicts.h"
 #include "report.h"
 
@@ -47,7 +47,7 @@ struct options {
 	bool save;
 	bool json;
 	const char *device;
-	unsigned int runs;
+	uint64_t runs;
 	bool live;
 	bool verbose;
 	bool list;
@@ -210,7 +210,7 @@ static int evaluate_live(struct validator *v, const char *which, bool by_name)
 		return EXIT_NO_DEVICE;
 	}
 	if (v->options->runs)
-		study->analysis.campaign->runs = v->options->runs;
+		study->analysis.campaign->runs = (unsigned int)v->options->runs;
 	status = run_live(v, study);
 	if (!status) {
 		v->study_count++;
@@ -377,69 +377,35 @@ static int conclude(struct validator *v)
 	return doubt ? EXIT_DOUBT : EXIT_FINE;
 }
 
+static int take_save(const struct app *app, void *options, const char *text)
+{
+	struct options *o = options;
+
+	(void)app;
+	o->save = true;
+	o->save_path = text;
+	return 0;
+}
+
 static int parse_options(struct app *app, int argc, char **argv, struct options *o)
 {
-	enum { OPTION_LIST = 256, OPTION_HTML, OPTION_SAVE };
-	static const struct option options[] = {
-		{ "measured", required_argument, NULL, 'm' },
-		{ "json", no_argument, NULL, 'j' },
-		{ "live", no_argument, NULL, 'l' },
-		{ "runs", required_argument, NULL, 'n' },
-		{ "device", required_argument, NULL, 'd' },
-		{ "output", required_argument, NULL, 'o' },
-		{ "verbose", no_argument, NULL, 'v' },
-		{ "html", required_argument, NULL, OPTION_HTML },
-		{ "save", optional_argument, NULL, OPTION_SAVE },
-		{ "list", no_argument, NULL, OPTION_LIST },
-		{ "help", no_argument, NULL, 'h' },
-		{ 0 },
+	const struct option_spec options[] = {
+		OPTION('m', "measured", TEXT, &o->measured),
+		OPTION('j', "json", FLAG, &o->json),
+		OPTION('l', "live", FLAG, &o->live),
+		OPTION('n', "runs", NUMBER, &o->runs, .min = 1, .max = MAX_RUNS),
+		OPTION('d', "device", TEXT, &o->device),
+		OPTION('o', "output", TEXT, &o->output),
+		OPTION('v', "verbose", FLAG, &o->verbose),
+		OPTION(0, "html", TEXT, &o->html),
+		OPTION(0, "save", CALL_OPTIONAL, o, .call = take_save),
+		OPTION(0, "list", FLAG, &o->list),
+		OPTIONS_END,
 	};
-	uint64_t runs;
-	int c;
+	int status = option_parse(app, argc, argv, help, options, false);
 
-	optind = 0;
-	while ((c = getopt_long(argc, argv, "m:ln:d:jo:vh", options, NULL)) != -1) {
-		switch (c) {
-		case 'm':
-			o->measured = optarg;
-			break;
-		case 'l':
-			o->live = true;
-			break;
-		case 'n':
-			if (parse_count(optarg, &runs) || !runs || runs > MAX_RUNS)
-				return app_usage(app, "--runs takes 1 to %d", MAX_RUNS);
-			o->runs = (unsigned int)runs;
-			break;
-		case 'd':
-			o->device = optarg;
-			break;
-		case 'j':
-			o->json = true;
-			break;
-		case 'o':
-			o->output = optarg;
-			break;
-		case 'v':
-			o->verbose = true;
-			break;
-		case OPTION_HTML:
-			o->html = optarg;
-			break;
-		case OPTION_SAVE:
-			o->save = true;
-			o->save_path = optarg;
-			break;
-		case OPTION_LIST:
-			o->list = true;
-			break;
-		case 'h':
-			fputs(help, app->out);
-			return -1;
-		default:
-			return app_bad_option(app);
-		}
-	}
+	if (status)
+		return status;
 	o->campaigns = argv + optind;
 	o->campaign_count = (size_t)(argc - optind);
 	if (o->measured && o->campaign_count > 1)

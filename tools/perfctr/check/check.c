@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* perfctr check: can counters be used here, and if not, what helps? */
 #include <errno.h>
-#include <getopt.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <string.h>
@@ -15,6 +14,7 @@
 #include "lib/device.h"
 #include "lib/defaults.h"
 #include "lib/json.h"
+#include "lib/option.h"
 #include "lib/permission.h"
 
 static const char help[] =
@@ -310,35 +310,20 @@ static int check_all(struct checker *k, const char *which)
 
 int check_run(struct app *app, int argc, char **argv)
 {
-	static const struct option options[] = {
-		{ "device", required_argument, NULL, 'd' },
-		{ "json", no_argument, NULL, 'j' },
-		{ "help", no_argument, NULL, 'h' },
-		{ 0 },
-	};
 	struct checker k = { .app = app };
 	const char *which = NULL;
 	bool json = false;
-	int status, c;
+	const struct option_spec options[] = {
+		OPTION('d', "device", TEXT, &which),
+		OPTION('j', "json", FLAG, &json),
+		OPTIONS_END,
+	};
+	int status = option_parse(app, argc, argv, help, options, false);
 
-	optind = 0;
-	while ((c = getopt_long(argc, argv, "+d:jh", options, NULL)) != -1) {
-		switch (c) {
-		case 'd':
-			which = optarg;
-			break;
-		case 'j':
-			json = true;
-			break;
-		case 'h':
-			fputs(help, app->out);
-			return EXIT_FINE;
-		default:
-			return app_bad_option(app);
-		}
-	}
-	if (optind < argc)
-		return app_usage(app, "'%s' is too much", argv[optind]);
+	if (!status)
+		status = option_no_arguments(app, argc, argv);
+	if (status)
+		return status < 0 ? EXIT_FINE : status;
 
 	if (json)
 		k.list = json_object_new_array();

@@ -13,6 +13,7 @@
 #include "common/number.h"
 #include "compare.h"
 #include "lib/json.h"
+#include "lib/option.h"
 #include "lib/output.h"
 #include "lib/describe.h"
 #include "lib/timeline.h"
@@ -58,52 +59,36 @@ struct diff_options {
 	bool json;
 };
 
-static const struct option long_options[] = {
-	{ "per-core", no_argument, NULL, 'A' }, { "per-block", no_argument, NULL, 'A' },
-	{ "no-aggr", no_argument, NULL, 'A' },	{ "all", no_argument, NULL, 'a' },
-	{ "sort", no_argument, NULL, 's' },	{ "threshold", required_argument, NULL, 't' },
-	{ "json", no_argument, NULL, 'j' },	{ "output", required_argument, NULL, 'o' },
-	{ "help", no_argument, NULL, 'h' },	{ 0 },
-};
+static int take_threshold(const struct app *app, void *options, const char *text)
+{
+	struct diff_options *o = options;
+	char *end;
+
+	o->threshold_percent = strtod(text, &end);
+	o->has_threshold = true;
+	if (end == text || *end || !(o->threshold_percent >= 0))
+		return app_usage(app, "--threshold '%s': give a number of percent", text);
+	return 0;
+}
 
 /* Return: 0; an exit status; -1 help was printed. */
 static int parse_options(const struct app *app, int argc, char **argv, struct diff_options *o)
 {
-	char *end;
-	int c;
+	const struct option_spec options[] = {
+		OPTION('A', "per-block", FLAG, &o->per_block),
+		OPTION('A', "per-core", FLAG, &o->per_block),
+		OPTION('A', "no-aggr", FLAG, &o->per_block),
+		OPTION('a', "all", FLAG, &o->all),
+		OPTION('s', "sort", FLAG, &o->sort),
+		OPTION(0, "threshold", CALL, o, .call = take_threshold),
+		OPTION('j', "json", FLAG, &o->json),
+		OPTION('o', "output", TEXT, &o->output),
+		OPTIONS_END,
+	};
+	int status = option_parse(app, argc, argv, help, options, false);
 
-	optind = 0;
-	while ((c = getopt_long(argc, argv, "Aasjo:h", long_options, NULL)) != -1) {
-		switch (c) {
-		case 'A':
-			o->per_block = true;
-			break;
-		case 'a':
-			o->all = true;
-			break;
-		case 's':
-			o->sort = true;
-			break;
-		case 't':
-			o->threshold_percent = strtod(optarg, &end);
-			if (end == optarg || *end || !(o->threshold_percent >= 0))
-				return app_usage(app, "--threshold '%s': give a number of percent",
-						 optarg);
-			o->has_threshold = true;
-			break;
-		case 'j':
-			o->json = true;
-			break;
-		case 'o':
-			o->output = optarg;
-			break;
-		case 'h':
-			fputs(help, app->out);
-			return -1;
-		default:
-			return app_bad_option(app);
-		}
-	}
+	if (status)
+		return status;
 	if (argc - optind != 2)
 		return app_usage(app, "give two captures");
 	o->paths[0] = argv[optind];

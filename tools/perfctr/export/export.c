@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "commands.h"
+#include "lib/option.h"
 #include "lib/output.h"
 
 static const char help[] =
@@ -43,16 +44,10 @@ struct export_options {
 	bool counts;
 };
 
-enum long_option { OPT_COUNTS = 256 };
-
-static const struct option long_options[] = {
-	{ "format", required_argument, NULL, 'f' },  { "output", required_argument, NULL, 'o' },
-	{ "counts", no_argument, NULL, OPT_COUNTS }, { "json", no_argument, NULL, 'j' },
-	{ "help", no_argument, NULL, 'h' },	     { 0 },
-};
-
-static int find_format(const struct app *app, const char *name, struct export_options *o)
+static int find_format(const struct app *app, void *options, const char *name)
 {
+	struct export_options *o = options;
+
 	for (size_t n = 0; n < ARRAY_SIZE(formats); n++) {
 		if (strcmp(formats[n]->name, name))
 			continue;
@@ -62,35 +57,26 @@ static int find_format(const struct app *app, const char *name, struct export_op
 	return app_usage(app, "there is no format '%s', but perfetto, csv and json", name);
 }
 
+static int take_json(const struct app *app, void *options, const char *text)
+{
+	(void)text;
+	return find_format(app, options, export_json.name);
+}
+
 /* Return: 0; an exit status; -1 help was printed. */
 static int parse_options(const struct app *app, int argc, char **argv, struct export_options *o)
 {
-	int c, ret = 0;
+	const struct option_spec options[] = {
+		OPTION('f', "format", CALL, o, .call = find_format),
+		OPTION('j', "json", CALL_PLAIN, o, .call = take_json),
+		OPTION('o', "output", TEXT, &o->output),
+		OPTION(0, "counts", FLAG, &o->counts),
+		OPTIONS_END,
+	};
+	int status = option_parse(app, argc, argv, help, options, false);
 
-	optind = 0;
-	while (!ret && (c = getopt_long(argc, argv, "f:o:jh", long_options, NULL)) != -1) {
-		switch (c) {
-		case 'f':
-			ret = find_format(app, optarg, o);
-			break;
-		case 'j':
-			o->format = &export_json;
-			break;
-		case 'o':
-			o->output = optarg;
-			break;
-		case OPT_COUNTS:
-			o->counts = true;
-			break;
-		case 'h':
-			fputs(help, app->out);
-			return -1;
-		default:
-			ret = app_bad_option(app);
-		}
-	}
-	if (ret)
-		return ret;
+	if (status)
+		return status;
 	if (!o->format)
 		return app_usage(app, "say with --format what to write: perfetto, csv or json");
 	if (argc - optind > 1)

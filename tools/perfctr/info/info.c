@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* perfctr info: what a device is and what this user may do with it. */
 #include <errno.h>
-#include <getopt.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <pwd.h>
@@ -14,6 +13,7 @@
 #include "lib/columns.h"
 #include "common/number.h"
 #include "lib/json.h"
+#include "lib/option.h"
 #include "lib/permission.h"
 
 static const char help[] =
@@ -447,43 +447,23 @@ static void show_ports(struct app *app, struct json_object *root)
 		fprintf(app->err, "%s\n", perfctr_ctx_error(app->ctx));
 }
 
-enum { OPT_VIA = 256 };
-
 int info_run(struct app *app, int argc, char **argv)
 {
-	static const struct option options[] = {
-		{ "device", required_argument, NULL, 'd' },
-		{ "via", required_argument, NULL, OPT_VIA },
-		{ "json", no_argument, NULL, 'j' },
-		{ "help", no_argument, NULL, 'h' },
-		{ 0 },
-	};
 	struct json_object *root = NULL, *devices = NULL, *others = NULL;
 	const char *which = NULL;
 	bool json = false;
-	int status, c;
+	const struct option_spec options[] = {
+		OPTION('d', "device", TEXT, &which),
+		OPTION(0, "via", TEXT, &app->via),
+		OPTION('j', "json", FLAG, &json),
+		OPTIONS_END,
+	};
+	int status = option_parse(app, argc, argv, help, options, false);
 
-	optind = 0;
-	while ((c = getopt_long(argc, argv, "+d:jh", options, NULL)) != -1) {
-		switch (c) {
-		case 'd':
-			which = optarg;
-			break;
-		case OPT_VIA:
-			app->via = optarg;
-			break;
-		case 'j':
-			json = true;
-			break;
-		case 'h':
-			fputs(help, app->out);
-			return EXIT_FINE;
-		default:
-			return app_bad_option(app);
-		}
-	}
-	if (optind < argc)
-		return app_usage(app, "'%s' is too much", argv[optind]);
+	if (!status)
+		status = option_no_arguments(app, argc, argv);
+	if (status)
+		return status < 0 ? EXIT_FINE : status;
 
 	if (json) {
 		root = json_object_new_object();

@@ -3,8 +3,6 @@
 #ifndef PERFCTR_COUNTING_H
 #define PERFCTR_COUNTING_H
 
-#include <getopt.h>
-
 #include "option.h"
 
 /**
@@ -22,8 +20,10 @@ struct counting {
 	/** @timeout_ns: counting ends after that, 0: never. */
 	uint64_t timeout_ns;
 	/** @set: counter set. */
-	unsigned int set;
+	uint64_t set;
 	bool keep_awake;
+	/** @all_cpus: accepted as perf has it; counting is always system-wide. */
+	bool all_cpus;
 	/** @output: file, NULL: not given. */
 	const char *output;
 	bool json;
@@ -31,36 +31,20 @@ struct counting {
 	char **command;
 };
 
-/* values of long options, behind all letters and the commands' own */
-enum { COUNTING_TIMEOUT = 512, COUNTING_SET, COUNTING_KEEP_AWAKE, COUNTING_VIA };
-
-/* for getopt_long(): letters, and elements of the array */
-#define COUNTING_LETTERS "e:p:o:jd:ah"
+/* Lines of a table of options. @period: TIME, or TIME_OR_ZERO if 0 means something. */
 /* clang-format off */
-#define COUNTING_LONG_OPTIONS \
-	{ "event", required_argument, NULL, 'e' }, \
-	{ "period", required_argument, NULL, 'p' }, \
-	{ "output", required_argument, NULL, 'o' }, \
-	{ "json", no_argument, NULL, 'j' }, \
-	{ "device", required_argument, NULL, 'd' }, \
-	{ "all-cpus", no_argument, NULL, 'a' }, \
-	{ "timeout", required_argument, NULL, COUNTING_TIMEOUT }, \
-	{ "set", required_argument, NULL, COUNTING_SET }, \
-	{ "keep-awake", no_argument, NULL, COUNTING_KEEP_AWAKE }, \
-	{ "via", required_argument, NULL, COUNTING_VIA }, \
-	{ "help", no_argument, NULL, 'h' }
+#define COUNTING_OPTIONS(app, c, period) \
+	OPTION('e', "event", WORDS, &(c)->events), \
+	OPTION('p', "period", period, &(c)->period_ns, .given = &(c)->has_period), \
+	OPTION('o', "output", TEXT, &(c)->output), \
+	OPTION('j', "json", FLAG, &(c)->json), \
+	OPTION('d', "device", TEXT, &(c)->device), \
+	OPTION('a', "all-cpus", FLAG, &(c)->all_cpus), \
+	OPTION(0, "timeout", TIME, &(c)->timeout_ns), \
+	OPTION(0, "set", NUMBER, &(c)->set, .max = DRM_PERFCTR_SET_TERTIARY), \
+	OPTION(0, "keep-awake", FLAG, &(c)->keep_awake), \
+	OPTION(0, "via", TEXT, &(app)->via)
 /* clang-format on */
-
-/**
- * counting_option() - take an option that both commands have
- * @app: for messages; gets --via
- * @counting: filled
- * @c: what getopt_long() gave
- * @period_or_zero: whether a period of zero means something
- *
- * Return: 0 or an exit status, EXIT_USAGE also for what nobody knows; the reason was told.
- */
-int counting_option(struct app *app, struct counting *counting, int c, bool period_or_zero);
 
 /**
  * counting_open() - the device and what to count on it

@@ -1,28 +1,21 @@
 // SPDX-License-Identifier: MIT
 #include "option.h"
 
+#include <errno.h>
+#include <getopt.h>
 #include <stdlib.h>
 
 #include "common/number.h"
 
-int option_time(const struct app *app, const char *option, const char *text, bool or_zero,
-		uint64_t *ns)
+enum { MAX_OPTIONS = 32, LONG_BASE = 256 };
+
+void option_words_free(struct option_words *words)
 {
-	if (!number_parse_time(text, NS_PER_MS, ns) && (*ns || or_zero))
-		return 0;
-	return app_usage(app, "%s '%s': give a time such as 100 (ms), 500us or 2s", option, text);
+	free(words->words);
+	*words = (struct option_words){ 0 };
 }
 
-int option_number(const struct app *app, const char *option, const char *text, uint64_t min,
-		  uint64_t max, uint64_t *value)
-{
-	if (!number_parse_count(text, value) && *value >= min && *value <= max)
-		return 0;
-	return app_usage(app, "%s '%s': give a number from %llu to %llu", option, text,
-			 (unsigned long long)min, (unsigned long long)max);
-}
-
-int option_words_add(const struct app *app, struct option_words *words, const char *word)
+static int add_word(const struct app *app, struct option_words *words, const char *word)
 {
 	const char **more = realloc(words->words, (words->count + 1) * sizeof(*more));
 
@@ -35,8 +28,106 @@ int option_words_add(const struct app *app, struct option_words *words, const ch
 	return 0;
 }
 
-void option_words_free(struct option_words *words)
+static int take(const struct app *app, const struct option_spec *spec, const char *text)
 {
-	free(words->words);
-	*words = (struct option_words){ 0 };
+	char option[32];
+	uint64_t *number = spec->to;
+
+	if (spec->given)
+		*spec->given = true;
+	if (spec->letter)
+		snprintf(option, sizeof(option), "-%c", spec->letter);
+	else
+		snprintf(option, sizeof(option), "--%s", spec->name);
+	switch (spec->kind) {
+	case OPTION_FLAG:
+		*(bool *)spec->to = true;
+		return 0;
+	case OPTION_TEXT:
+		*(const char **)spec->to = text;
+		return 0;
+	case OPTION_WORDS:
+		return add_word(app, spec->to, text);
+	case OPTION_TIME:
+	case OPTION_TIME_OR_ZERO:
+		if (!number_parse_time(text, NS_PER_MS, number) &&
+		    (*number || spec->kind == OPTION_TIME_OR_ZERO))
+			return 0;
+		return app_usage(app, "%s '%s': give a time such as 100 (ms), 500us or 2s", option,
+				 text);
+	case OPTION_NUMBER:
+		if (!number_parse_count(text, number) && *number >= spec->min &&
+		    *number <= spec->max)
+			return 0;
+		return app_usage(app, "%s '%s': give a number from %llu to %llu", option, text,
+				 (unsigned long long)spec->min, (unsigned long long)spec->max);
+	case OPTION_CALL:
+	case OPTION_CALL_PLAIN:
+	case OPTION_CALL_OPTIONAL:
+		break;
+	}
+	return spec->call(app, spec->to, text);
+}
+
+static int has_arg(enum option_kind kind)
+{
+	if (kind == OPTION_FLAG || kind == OPTION_CALL_PLAIN)
+		return no_argument;
+	return kind == OPTION_CALL_OPTIONAL ? optional_argument : required_argument;
+}
+
+/* As getopt_long() wants it: letters, and long options with the number of their line. */
+static void translate(const struct option_spec *specs, bool runs_command, char *letters,
+		      struct option *options)
+{
+	size_t n;
+
+	if (runs_command)
+		*letters++ = '+';
+	for (n = 0; specs[n].name && n < MAX_OPTIONS; n++) {
+		options[n] = (struct option){ specs[n].name, has_arg(specs[n].kind), NULL,
+					      LONG_BASE + (int)n };
+		if (!specs[n].letter)
+			continue;
+		*letters++ = specs[n].letter;
+		if (options[n].has_arg == required_argument)
+			*letters++ = ':';
+	}
+	options[n++] = (struct option){ "help", no_argument, NULL, 'h' };
+	options[n] = (struct option){ 0 };
+	*letters++ = 'h';
+	*letters = '\0';
+}
+
+int option_parse(const struct app *app, int argc, char **argv, const char *help,
+		 const struct option_spec *specs, bool runs_command)
+{
+	char letters[2 * MAX_OPTIONS + 3];
+	struct option options[MAX_OPTIONS + 2];
+	const struct option_spec *spec;
+	int c, status = 0;
+
+	translate(specs, runs_command, letters, options);
+	optind = 0;
+	while (!status && (c = getopt_long(argc, argv, letters, options, NULL)) != -1) {
+		if (c == 'h') {
+			fputs(help, app->out);
+			return -1;
+		}
+		if (c == '?')
+			return app_bad_option(app);
+		for (spec = specs; c < LONG_BASE && spec->letter != c;)
+			spec++;
+		if (c >= LONG_BASE)
+			spec = &specs[c - LONG_BASE];
+		status = take(app, spec, optarg);
+	}
+	return status;
+}
+
+int option_no_arguments(const struct app *app, int argc, char **argv)
+{
+	if (optind < argc)
+		return app_usage(app, "'%s' is too much", argv[optind]);
+	return 0;
 }

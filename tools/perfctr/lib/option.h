@@ -1,39 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Values of options as people write them. */
+/* Command lines: a table of options for each command, one reader for all. */
 #ifndef PERFCTR_OPTION_H
 #define PERFCTR_OPTION_H
 
 #include "app.h"
 
 /**
- * option_time() - read a duration
- * @app: for messages
- * @option: as the user wrote it, for example "-I"
- * @text: "100" (ms), "500us", "2s"
- * @or_zero: whether zero means something
- * @ns: set on success
- *
- * Return: 0 or EXIT_USAGE, the reason was told.
- */
-int option_time(const struct app *app, const char *option, const char *text, bool or_zero,
-		uint64_t *ns);
-
-/**
- * option_number() - read an amount
- * @app: for messages
- * @option: as the user wrote it
- * @text: "12", "4Ki"
- * @min: smallest
- * @max: largest
- * @value: set on success
- *
- * Return: 0 or EXIT_USAGE, the reason was told.
- */
-int option_number(const struct app *app, const char *option, const char *text, uint64_t min,
-		  uint64_t max, uint64_t *value);
-
-/**
- * struct option_words - what an option that may be repeated was given
+ * struct option_words - the values of an option that may be repeated
  */
 struct option_words {
 	/** @words: texts of the command line; the array is freed by option_words_free(). */
@@ -41,8 +14,67 @@ struct option_words {
 	size_t count;
 };
 
-/* Add a word. Return: 0 or EXIT_FAILED, the reason was told. */
-int option_words_add(const struct app *app, struct option_words *words, const char *word);
 void option_words_free(struct option_words *words);
+
+enum option_kind {
+	/* bool *to = true */
+	OPTION_FLAG,
+	/* const char **to */
+	OPTION_TEXT,
+	/* struct option_words *to */
+	OPTION_WORDS,
+	/* uint64_t *to in ns, of "100" (ms), "500us", "2s"; the second kind takes 0 too */
+	OPTION_TIME,
+	OPTION_TIME_OR_ZERO,
+	/* uint64_t *to, of "12", "4Ki"; from min to max */
+	OPTION_NUMBER,
+	/* call() with the text, NULL if there is none; the last two kinds need not have one */
+	OPTION_CALL,
+	OPTION_CALL_PLAIN,
+	OPTION_CALL_OPTIONAL,
+};
+
+/**
+ * struct option_spec - one option of a command
+ */
+struct option_spec {
+	/** @letter: 0: none. Lines with the letter of an earlier one are other names of it. */
+	char letter;
+	/** @name: long name; NULL ends a table. */
+	const char *name;
+	enum option_kind kind;
+	void *to;
+	uint64_t min, max;
+	/** @given: set if the option was given; may be NULL. */
+	bool *given;
+	/** @call: Return: 0 or an exit status, the message was printed. */
+	int (*call)(const struct app *app, void *to, const char *text);
+};
+
+/* A line of a table: OPTION('n', "count", NUMBER, &count, .min = 1, .max = 9). -h is added. */
+/* clang-format off */
+#define OPTION(letter_, name_, kind_, to_, ...) \
+	{ .letter = letter_, .name = name_, .kind = OPTION_##kind_, .to = to_, __VA_ARGS__ }
+#define OPTIONS_END { .name = NULL }
+/* clang-format on */
+
+/**
+ * option_parse() - read a command line
+ * @app: for messages
+ * @argc: of the command
+ * @argv: of the command
+ * @help: text of --help
+ * @specs: options
+ * @runs_command: options end at the first word that is none: a command to run
+ *
+ * On success optind is the index of the first word that is no option.
+ *
+ * Return: 0; an exit status, the message was printed; -1 help was printed.
+ */
+int option_parse(const struct app *app, int argc, char **argv, const char *help,
+		 const struct option_spec *specs, bool runs_command);
+
+/* For commands without arguments. Return: 0 or EXIT_USAGE, the message was printed. */
+int option_no_arguments(const struct app *app, int argc, char **argv);
 
 #endif /* PERFCTR_OPTION_H */

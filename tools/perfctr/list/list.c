@@ -12,6 +12,7 @@
 #include "lib/device.h"
 #include "lib/columns.h"
 #include "lib/json.h"
+#include "lib/option.h"
 #include "lib/verdicts.h"
 
 static const char help[] =
@@ -420,58 +421,29 @@ static int list_all(struct lister *l, bool json)
 	return EXIT_FAILED;
 }
 
-enum { OPT_VIA = 256, OPT_TRUSTED_ONLY };
-
 /* of a pipe, and of a terminal on which a description is worth folding */
 enum { LIST_COLUMNS = 100, LEAST_COLUMNS = 40 };
 
 int list_run(struct app *app, int argc, char **argv)
 {
-	static const struct option options[] = {
-		{ "long", no_argument, NULL, 'l' },
-		{ "all", no_argument, NULL, 'a' },
-		{ "device", required_argument, NULL, 'd' },
-		{ "json", no_argument, NULL, 'j' },
-		{ "via", required_argument, NULL, OPT_VIA },
-		{ "trusted-only", no_argument, NULL, OPT_TRUSTED_ONLY },
-		{ "help", no_argument, NULL, 'h' },
-		{ 0 },
-	};
 	struct lister l = { .app = app, .width = app_columns(app->out, LIST_COLUMNS) };
 	const char *which = NULL;
 	bool json = false;
-	int c, status;
+	const struct option_spec options[] = {
+		OPTION('l', "long", FLAG, &l.is_long),
+		OPTION('a', "all", FLAG, &l.all),
+		OPTION('d', "device", TEXT, &which),
+		OPTION(0, "via", TEXT, &app->via),
+		OPTION('j', "json", FLAG, &json),
+		OPTION(0, "trusted-only", FLAG, &l.trusted_only),
+		OPTIONS_END,
+	};
+	int status = option_parse(app, argc, argv, help, options, false);
 
 	if (l.width < LEAST_COLUMNS)
 		l.width = LIST_COLUMNS;
-	optind = 0;
-	while ((c = getopt_long(argc, argv, "lad:jh", options, NULL)) != -1) {
-		switch (c) {
-		case 'l':
-			l.is_long = true;
-			break;
-		case 'a':
-			l.all = true;
-			break;
-		case 'd':
-			which = optarg;
-			break;
-		case OPT_VIA:
-			app->via = optarg;
-			break;
-		case 'j':
-			json = true;
-			break;
-		case OPT_TRUSTED_ONLY:
-			l.trusted_only = true;
-			break;
-		case 'h':
-			fputs(help, app->out);
-			return EXIT_FINE;
-		default:
-			return app_bad_option(app);
-		}
-	}
+	if (status)
+		return status < 0 ? EXIT_FINE : status;
 	l.patterns = argv + optind;
 	l.pattern_count = argc - optind;
 

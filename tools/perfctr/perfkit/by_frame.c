@@ -178,7 +178,8 @@ static int name_device(const struct perfkit *p)
 	const char *chosen = getenv(MESA_VARIABLE);
 
 	/* Mesa does not go through a broker */
-	if (!node || p->options.via || access(path, R_OK | W_OK) || (chosen && strcmp(chosen, "1")))
+	if (!node || p->report.app->via || access(path, R_OK | W_OK) ||
+	    (chosen && strcmp(chosen, "1")))
 		return 0;
 	if (!setenv(MESA_VARIABLE, node + 1, 1))
 		return 0;

@@ -8,10 +8,11 @@
 #include "commands.h"
 #include "lib/device.h"
 #include "common/number.h"
+#include "lib/option.h"
 #include "lib/output.h"
 #include "runs.h"
 
-enum { MAX_REPEAT = 10000, MAX_FRAMES = 1000000, OPT_VIA = 256, OPT_PASSES, OPT_FRAMES, OPT_SKIP };
+enum { MAX_REPEAT = 10000, MAX_FRAMES = 1000000 };
 
 static const char help[] =
 	"usage: perfctr perfkit [OPTION...] [--] COMMAND [ARGUMENT...]\n"
@@ -43,89 +44,27 @@ static const char help[] =
 	"Exit: the command's own status (128 + signal), 1 error or too few frames, 2 usage,\n"
 	"3 not permitted, 4 no device, 126 and 127 the command cannot be run.\n";
 
-static const struct option long_options[] = {
-	{ "event", required_argument, NULL, 'e' },
-	{ "repeat", required_argument, NULL, 'r' },
-	{ "frames", required_argument, NULL, OPT_FRAMES },
-	{ "skip", required_argument, NULL, OPT_SKIP },
-	{ "interval", required_argument, NULL, 'I' },
-	{ "passes", no_argument, NULL, OPT_PASSES },
-	{ "json", no_argument, NULL, 'j' },
-	{ "output", required_argument, NULL, 'o' },
-	{ "device", required_argument, NULL, 'd' },
-	{ "via", required_argument, NULL, OPT_VIA },
-	{ "help", no_argument, NULL, 'h' },
-	{ 0 },
-};
-
-static int take_option(const struct app *app, struct perfkit_options *o, int c)
-{
-	switch (c) {
-	case 'e':
-		o->events[o->event_count++] = optarg;
-		return 0;
-	case 'r':
-		if (!number_parse_count(optarg, &o->repeat) && o->repeat >= 1 &&
-		    o->repeat <= MAX_REPEAT)
-			return 0;
-		return app_usage(app, "-r '%s': give a number from 1 to %d", optarg, MAX_REPEAT);
-	case OPT_FRAMES:
-		if (!number_parse_count(optarg, &o->frames) && o->frames >= 1 &&
-		    o->frames <= MAX_FRAMES)
-			return 0;
-		return app_usage(app, "--frames '%s': give a number from 1 to %d", optarg,
-				 MAX_FRAMES);
-	case OPT_SKIP:
-		o->has_skip = true;
-		if (!number_parse_count(optarg, &o->skip) && o->skip <= MAX_FRAMES)
-			return 0;
-		return app_usage(app, "--skip '%s': give a number from 0 to %d", optarg,
-				 MAX_FRAMES);
-	case 'I':
-		if (!number_parse_time(optarg, NS_PER_MS, &o->interval_ns) && o->interval_ns)
-			return 0;
-		return app_usage(app, "-I '%s': give a time such as 100 (ms), 500us or 2s", optarg);
-	case OPT_PASSES:
-		o->passes_only = true;
-		return 0;
-	case 'j':
-		o->json = true;
-		return 0;
-	case 'o':
-		o->output = optarg;
-		return 0;
-	case 'd':
-		o->device = optarg;
-		return 0;
-	case OPT_VIA:
-		o->via = optarg;
-		return 0;
-	default:
-		return app_bad_option(app);
-	}
-}
-
 /* Return: 0; an exit status; -1 help was printed. */
-static int parse_options(const struct app *app, int argc, char **argv, struct perfkit_options *o)
+static int parse_options(struct app *app, int argc, char **argv, struct perfkit_options *o)
 {
-	int c, status;
+	const struct option_spec options[] = {
+		OPTION('e', "event", WORDS, &o->events),
+		OPTION('r', "repeat", NUMBER, &o->repeat, .min = 1, .max = MAX_REPEAT),
+		OPTION(0, "frames", NUMBER, &o->frames, .min = 1, .max = MAX_FRAMES),
+		OPTION(0, "skip", NUMBER, &o->skip, .min = 0, .max = MAX_FRAMES,
+		       .given = &o->has_skip),
+		OPTION('I', "interval", TIME, &o->interval_ns),
+		OPTION(0, "passes", FLAG, &o->passes_only),
+		OPTION('j', "json", FLAG, &o->json),
+		OPTION('o', "output", TEXT, &o->output),
+		OPTION('d', "device", TEXT, &o->device),
+		OPTION(0, "via", TEXT, &app->via),
+		OPTIONS_END,
+	};
+	int status = option_parse(app, argc, argv, help, options, true);
 
-	/* as many events as there are words */
-	o->events = calloc((size_t)argc + 1, sizeof(*o->events));
-	if (!o->events) {
-		app_error(app, "out of memory");
-		return EXIT_FAILED;
-	}
-	optind = 0;
-	while ((c = getopt_long(argc, argv, "+e:r:I:jo:d:h", long_options, NULL)) != -1) {
-		if (c == 'h') {
-			fputs(help, app->out);
-			return -1;
-		}
-		status = take_option(app, o, c);
-		if (status)
-			return status;
-	}
+	if (status)
+		return status;
 	if (optind < argc)
 		o->command = argv + optind;
 	if (!o->command && !o->passes_only)
@@ -188,11 +127,11 @@ static int add_counters(struct perfkit *p)
 	struct app *app = p->report.app;
 	int error = perfctr_perfkit_new(p->report.device, &p->report.kit);
 
-	for (size_t n = 0; error >= 0 && n < p->options.event_count; n++)
-		error = perfctr_perfkit_add(p->report.kit, p->options.events[n]);
-	if (error >= 0 && !p->options.event_count)
+	for (size_t n = 0; error >= 0 && n < p->options.events.count; n++)
+		error = perfctr_perfkit_add(p->report.kit, p->options.events.words[n]);
+	if (error >= 0 && !p->options.events.count)
 		error = perfctr_perfkit_add_all(p->report.kit);
-	if (error == -ENOENT && !p->options.event_count)
+	if (error == -ENOENT && !p->options.events.count)
 		error = perfctr_perfkit_add(p->report.kit, "ucf/*");
 	if (error == -ENOENT) {
 		app_failed(app, error);
@@ -252,10 +191,9 @@ int perfkit_run(struct app *app, int argc, char **argv)
 	int status = parse_options(app, argc, argv, &p.options);
 
 	if (status) {
-		free(p.options.events);
+		option_words_free(&p.options.events);
 		return status < 0 ? EXIT_FINE : status;
 	}
-	app->via = p.options.via;
 	p.report.mode = PERFKIT_EXPERIMENTS;
 	if (p.options.interval_ns)
 		p.report.mode = PERFKIT_SLICES;
@@ -282,7 +220,7 @@ int perfkit_run(struct app *app, int argc, char **argv)
 
 	signals_release(&p.signals);
 	free_counters(&p);
-	free(p.options.events);
+	option_words_free(&p.options.events);
 	perfctr_device_unref(p.report.device);
 	return status;
 }

@@ -4,16 +4,16 @@
 #define PERFCTR_PERFKIT_RUNS_H
 
 #include "lib/child.h"
+#include "lib/option.h"
 #include "report.h"
 #include "lib/signals.h"
 
 struct perfkit_options {
-	const char **events;
-	size_t event_count;
+	struct option_words events;
 	uint64_t repeat, interval_ns, frames, skip;
 	bool has_skip;
 	bool passes_only, json;
-	const char *output, *device, *via;
+	const char *output, *device;
 	char **command;
 };
 

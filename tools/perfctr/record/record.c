@@ -56,40 +56,6 @@ static const char help[] =
 
 /* --- options --------------------------------------------------------------- */
 
-enum { OPT_IN_STREAM = 256, OPT_AUTOMATIC, OPT_PROGRESS };
-
-static const struct option long_options[] = {
-	COUNTING_LONG_OPTIONS,
-	{ "in-stream", no_argument, NULL, OPT_IN_STREAM },
-	{ "flight", required_argument, NULL, 'F' },
-	{ "automatic", no_argument, NULL, OPT_AUTOMATIC },
-	{ "progress", no_argument, NULL, OPT_PROGRESS },
-	{ "quiet", no_argument, NULL, 'q' },
-	{ 0 },
-};
-
-static int take_option(struct app *app, struct record_options *o, int c)
-{
-	switch (c) {
-	case 'F':
-		return option_time(app, "-F", optarg, false, &o->flight_ns);
-	case OPT_IN_STREAM:
-		o->in_stream = true;
-		return 0;
-	case OPT_AUTOMATIC:
-		o->automatic = true;
-		return 0;
-	case OPT_PROGRESS:
-		o->progress = true;
-		return 0;
-	case 'q':
-		o->quiet = true;
-		return 0;
-	default:
-		return counting_option(app, &o->counting, c, true);
-	}
-}
-
 static int check_options(const struct app *app, struct record_options *o)
 {
 	struct counting *c = &o->counting;
@@ -115,20 +81,19 @@ static int check_options(const struct app *app, struct record_options *o)
 /* Return: 0; an exit status; -1 help was printed. */
 static int parse_options(struct app *app, int argc, char **argv, struct record_options *o)
 {
-	int c, ret;
+	const struct option_spec options[] = {
+		COUNTING_OPTIONS(app, &o->counting, TIME_OR_ZERO),
+		OPTION('F', "flight", TIME, &o->flight_ns),
+		OPTION(0, "in-stream", FLAG, &o->in_stream),
+		OPTION(0, "automatic", FLAG, &o->automatic),
+		OPTION(0, "progress", FLAG, &o->progress),
+		OPTION('q', "quiet", FLAG, &o->quiet),
+		OPTIONS_END,
+	};
+	int status = option_parse(app, argc, argv, help, options, true);
 
-	optind = 0;
-	/* +: options after the command are the command's */
-	while ((c = getopt_long(argc, argv, "+" COUNTING_LETTERS "F:q", long_options, NULL)) !=
-	       -1) {
-		if (c == 'h') {
-			fputs(help, app->out);
-			return -1;
-		}
-		ret = take_option(app, o, c);
-		if (ret)
-			return ret;
-	}
+	if (status)
+		return status;
 	if (optind < argc)
 		o->counting.command = argv + optind;
 	return check_options(app, o);

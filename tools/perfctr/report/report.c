@@ -56,14 +56,6 @@ struct report_options {
 	struct option_words patterns;
 };
 
-static const struct option long_options[] = {
-	{ "event", required_argument, NULL, 'e' }, { "per-core", no_argument, NULL, 'A' },
-	{ "per-block", no_argument, NULL, 'A' },   { "no-aggr", no_argument, NULL, 'A' },
-	{ "svg", no_argument, NULL, 's' },	   { "html", no_argument, NULL, 'w' },
-	{ "json", no_argument, NULL, 'j' },	   { "output", required_argument, NULL, 'o' },
-	{ "help", no_argument, NULL, 'h' },	   { 0 },
-};
-
 static int set_format(const struct app *app, struct report_options *o, enum format format)
 {
 	if (o->format != FORMAT_TEXT && o->format != format)
@@ -72,41 +64,42 @@ static int set_format(const struct app *app, struct report_options *o, enum form
 	return 0;
 }
 
+static int set_json(const struct app *app, void *options, const char *text)
+{
+	(void)text;
+	return set_format(app, options, FORMAT_JSON);
+}
+
+static int set_svg(const struct app *app, void *options, const char *text)
+{
+	(void)text;
+	return set_format(app, options, FORMAT_SVG);
+}
+
+static int set_html(const struct app *app, void *options, const char *text)
+{
+	(void)text;
+	return set_format(app, options, FORMAT_HTML);
+}
+
 /* Return: 0; an exit status; -1 help was printed. */
 static int parse_options(const struct app *app, int argc, char **argv, struct report_options *o)
 {
-	int c, ret = 0;
+	const struct option_spec options[] = {
+		OPTION('e', "event", WORDS, &o->patterns),
+		OPTION('A', "per-block", FLAG, &o->per_block),
+		OPTION('A', "per-core", FLAG, &o->per_block),
+		OPTION('A', "no-aggr", FLAG, &o->per_block),
+		OPTION(0, "svg", CALL_PLAIN, o, .call = set_svg),
+		OPTION(0, "html", CALL_PLAIN, o, .call = set_html),
+		OPTION('j', "json", CALL_PLAIN, o, .call = set_json),
+		OPTION('o', "output", TEXT, &o->output),
+		OPTIONS_END,
+	};
+	int status = option_parse(app, argc, argv, help, options, false);
 
-	optind = 0;
-	while (!ret && (c = getopt_long(argc, argv, "e:Ajo:h", long_options, NULL)) != -1) {
-		switch (c) {
-		case 'e':
-			ret = option_words_add(app, &o->patterns, optarg);
-			break;
-		case 'A':
-			o->per_block = true;
-			break;
-		case 's':
-			ret = set_format(app, o, FORMAT_SVG);
-			break;
-		case 'w':
-			ret = set_format(app, o, FORMAT_HTML);
-			break;
-		case 'j':
-			ret = set_format(app, o, FORMAT_JSON);
-			break;
-		case 'o':
-			o->output = optarg;
-			break;
-		case 'h':
-			fputs(help, app->out);
-			return -1;
-		default:
-			ret = app_bad_option(app);
-		}
-	}
-	if (ret)
-		return ret;
+	if (status)
+		return status;
 	if (argc - optind > 1)
 		return app_usage(app, "one FILE at a time; perfctr diff compares two");
 	o->path = optind < argc ? argv[optind] : CAPTURE_DEFAULT_FILE;

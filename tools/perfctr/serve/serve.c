@@ -7,7 +7,6 @@
  * goes with that process, whatever ends it.
  */
 #include <errno.h>
-#include <getopt.h>
 #include <grp.h>
 #include <poll.h>
 #include <stdlib.h>
@@ -26,6 +25,7 @@
 #include "lib/device.h"
 #include "common/number.h"
 #include "lib/json.h"
+#include "lib/option.h"
 #include "client.h"
 #include "log.h"
 #include "policy.h"
@@ -88,73 +88,43 @@ struct server {
 
 /* --- options ----------------------------------------------------------------------- */
 
-enum long_option { OPT_POLICY = 256, OPT_MODE, OPT_GROUP, OPT_IDLE_EXIT, OPT_CHECK };
-
-static const struct option long_options[] = {
-	{ "socket", required_argument, NULL, 's' },
-	{ "policy", required_argument, NULL, OPT_POLICY },
-	{ "mode", required_argument, NULL, OPT_MODE },
-	{ "group", required_argument, NULL, OPT_GROUP },
-	{ "idle-exit", required_argument, NULL, OPT_IDLE_EXIT },
-	{ "check", no_argument, NULL, OPT_CHECK },
-	{ "json", no_argument, NULL, 'j' },
-	{ "help", no_argument, NULL, 'h' },
-	{ 0 },
-};
-
-static int read_mode(struct server *s, const char *text)
+static int take_mode(const struct app *app, void *server, const char *text)
 {
+	struct server *s = server;
 	char *end;
 	unsigned long mode = strtoul(text, &end, 8);
 
 	if (!*text || *end || mode > 0777)
-		return app_usage(s->app, "--mode '%s': give an octal number such as 0660", text);
+		return app_usage(app, "--mode '%s': give an octal number such as 0660", text);
 	s->mode = (mode_t)mode;
 	return 0;
+}
+
+static int take_idle_exit(const struct app *app, void *server, const char *text)
+{
+	struct server *s = server;
+
+	if (!number_parse_time(text, NS_PER_S, &s->idle_ns) && s->idle_ns)
+		return 0;
+	return app_usage(app, "--idle-exit '%s': give a time such as 60s", text);
 }
 
 /* Return: 0; an exit status; -1 help was printed. */
 static int parse_options(struct server *s, int argc, char **argv)
 {
-	int c, status = 0;
+	const struct option_spec options[] = {
+		OPTION('s', "socket", TEXT, &s->socket_path),
+		OPTION(0, "policy", TEXT, &s->policy_path),
+		OPTION(0, "mode", CALL, s, .call = take_mode),
+		OPTION(0, "group", TEXT, &s->group),
+		OPTION(0, "idle-exit", CALL, s, .call = take_idle_exit),
+		OPTION(0, "check", FLAG, &s->check),
+		OPTION('j', "json", FLAG, &s->log.json),
+		OPTIONS_END,
+	};
+	int status = option_parse(s->app, argc, argv, help, options, false);
 
-	optind = 0;
-	while (!status && (c = getopt_long(argc, argv, "+s:jh", long_options, NULL)) != -1) {
-		switch (c) {
-		case 's':
-			s->socket_path = optarg;
-			break;
-		case OPT_POLICY:
-			s->policy_path = optarg;
-			break;
-		case OPT_MODE:
-			status = read_mode(s, optarg);
-			break;
-		case OPT_GROUP:
-			s->group = optarg;
-			break;
-		case OPT_IDLE_EXIT:
-			if (number_parse_time(optarg, NS_PER_S, &s->idle_ns) || !s->idle_ns)
-				status = app_usage(s->app,
-						   "--idle-exit '%s': give a time such as 60s",
-						   optarg);
-			break;
-		case OPT_CHECK:
-			s->check = true;
-			break;
-		case 'j':
-			s->log.json = true;
-			break;
-		case 'h':
-			fputs(help, s->app->out);
-			return -1;
-		default:
-			return app_bad_option(s->app);
-		}
-	}
-	if (!status && optind < argc)
-		return app_usage(s->app, "'%s' is too much", argv[optind]);
-	return status;
+	return status ? status : option_no_arguments(s->app, argc, argv);
 }
 
 /* --- the policy -------------------------------------------------------------------- */

@@ -51,56 +51,14 @@ static const char help[] =
 
 /* --- options --------------------------------------------------------------- */
 
-enum { OPT_JSONL = 256, OPT_PER_CONTEXT, OPT_TRUSTED_ONLY };
-
-static const struct option long_options[] = {
-	COUNTING_LONG_OPTIONS,
-	{ "interval", required_argument, NULL, 'I' },
-	{ "interval-print", required_argument, NULL, 'I' },
-	{ "per-core", no_argument, NULL, 'A' },
-	{ "per-block", no_argument, NULL, 'A' },
-	{ "no-aggr", no_argument, NULL, 'A' },
-	{ "per-context", no_argument, NULL, OPT_PER_CONTEXT },
-	{ "repeat", required_argument, NULL, 'r' },
-	{ "field-separator", required_argument, NULL, 'x' },
-	{ "json-output", no_argument, NULL, 'j' },
-	{ "jsonl", no_argument, NULL, OPT_JSONL },
-	{ "trusted-only", no_argument, NULL, OPT_TRUSTED_ONLY },
-	{ 0 },
-};
-
-static int take_option(struct app *app, struct stat_options *o, int c)
+static int take_separator(const struct app *app, void *options, const char *text)
 {
-	uint64_t value = 0;
-	int status;
+	struct stat_options *o = options;
 
-	switch (c) {
-	case 'I':
-		return option_time(app, "-I", optarg, false, &o->interval_ns);
-	case 'A':
-		o->per_block = true;
-		return 0;
-	case 'r':
-		status = option_number(app, "-r", optarg, 1, MAX_REPEAT, &value);
-		o->repeat = (uint32_t)value;
-		return status;
-	case 'x':
-		if (!*optarg || strpbrk(optarg, "\"\n"))
-			return app_usage(app, "-x '%s': give a separator that is no quote", optarg);
-		o->separator = optarg;
-		return 0;
-	case OPT_JSONL:
-		o->jsonl = true;
-		return 0;
-	case OPT_TRUSTED_ONLY:
-		o->trusted_only = true;
-		return 0;
-	case OPT_PER_CONTEXT:
-		o->per_context = true;
-		return 0;
-	default:
-		return counting_option(app, &o->counting, c, false);
-	}
+	if (!*text || strpbrk(text, "\"\n"))
+		return app_usage(app, "-x '%s': give a separator that is no quote", text);
+	o->separator = text;
+	return 0;
 }
 
 static int check_options(const struct app *app, struct stat_options *o)
@@ -130,22 +88,25 @@ static int check_options(const struct app *app, struct stat_options *o)
 /* Return: 0; an exit status; -1 help was printed. */
 static int parse_options(struct app *app, int argc, char **argv, struct stat_options *o)
 {
-	int c;
+	const struct option_spec options[] = {
+		COUNTING_OPTIONS(app, &o->counting, TIME),
+		OPTION('I', "interval", TIME, &o->interval_ns),
+		OPTION('I', "interval-print", TIME, &o->interval_ns),
+		OPTION('A', "per-block", FLAG, &o->per_block),
+		OPTION('A', "per-core", FLAG, &o->per_block),
+		OPTION('A', "no-aggr", FLAG, &o->per_block),
+		OPTION(0, "per-context", FLAG, &o->per_context),
+		OPTION('r', "repeat", NUMBER, &o->repeat, .min = 1, .max = MAX_REPEAT),
+		OPTION('x', "field-separator", CALL, o, .call = take_separator),
+		OPTION('j', "json-output", FLAG, &o->counting.json),
+		OPTION(0, "jsonl", FLAG, &o->jsonl),
+		OPTION(0, "trusted-only", FLAG, &o->trusted_only),
+		OPTIONS_END,
+	};
+	int status = option_parse(app, argc, argv, help, options, true);
 
-	optind = 0;
-	/* +: options after the command are the command's */
-	while ((c = getopt_long(argc, argv, "+" COUNTING_LETTERS "I:Ar:x:", long_options, NULL)) !=
-	       -1) {
-		int status;
-
-		if (c == 'h') {
-			fputs(help, app->out);
-			return -1;
-		}
-		status = take_option(app, o, c);
-		if (status)
-			return status;
-	}
+	if (status)
+		return status;
 	if (optind < argc)
 		o->counting.command = argv + optind;
 	return check_options(app, o);

@@ -14,7 +14,7 @@
 struct stat_options {
 	struct counting counting;
 	uint64_t interval_ns;
-	uint32_t repeat;
+	uint64_t repeat;
 	const char *separator;
 	bool jsonl;
 	bool per_block;

@@ -84,102 +84,43 @@ struct top {
 	size_t at;
 };
 
-enum long_option {
-	OPT_TIMEOUT = 256,
-	OPT_VIA,
-	OPT_VIEW,
-	OPT_SNAPSHOT,
-	OPT_PLAIN,
-	OPT_ASCII,
-	OPT_TRUSTED_ONLY
-};
+static int take_view(const struct app *app, void *top, const char *text)
+{
+	struct top *t = top;
+	int set = top_set_find(text);
 
-static const struct option long_options[] = {
-	{ "event", required_argument, NULL, 'e' },
-	{ "interval", required_argument, NULL, 'I' },
-	{ "per-core", no_argument, NULL, 'A' },
-	{ "per-block", no_argument, NULL, 'A' },
-	{ "count", required_argument, NULL, 'n' },
-	{ "timeout", required_argument, NULL, OPT_TIMEOUT },
-	{ "snapshot", no_argument, NULL, OPT_SNAPSHOT },
-	{ "plain", no_argument, NULL, OPT_PLAIN },
-	{ "ascii", no_argument, NULL, OPT_ASCII },
-	{ "trusted-only", no_argument, NULL, OPT_TRUSTED_ONLY },
-	{ "json", no_argument, NULL, 'j' },
-	{ "device", required_argument, NULL, 'd' },
-	{ "via", required_argument, NULL, OPT_VIA },
-	{ "view", required_argument, NULL, OPT_VIEW },
-	{ "help", no_argument, NULL, 'h' },
-	{ 0 },
-};
+	if (set < 0)
+		return app_usage(app, "--view '%s': overview, gpu, memory, pcie, links", text);
+	t->set = (size_t)set;
+	return 0;
+}
 
 /* Return: 0; an exit status; -1 help was printed. */
 static int parse_options(struct top *t, int argc, char **argv)
 {
-	int c, ret = 0;
+	const struct option_spec options[] = {
+		OPTION('e', "event", WORDS, &t->events),
+		OPTION('I', "interval", TIME, &t->interval_ns),
+		OPTION('A', "per-block", FLAG, &t->per_block),
+		OPTION('A', "per-core", FLAG, &t->per_block),
+		OPTION('n', "count", NUMBER, &t->updates, .min = 1, .max = UINT64_MAX),
+		OPTION(0, "timeout", TIME, &t->timeout_ns),
+		OPTION(0, "snapshot", FLAG, &t->snapshot),
+		OPTION(0, "plain", FLAG, &t->plain),
+		OPTION(0, "ascii", FLAG, &t->ascii),
+		OPTION(0, "trusted-only", FLAG, &t->rows.trusted_only),
+		OPTION('j', "json", FLAG, &t->json),
+		OPTION('d', "device", TEXT, &t->which),
+		OPTION(0, "via", TEXT, &t->app->via),
+		OPTION(0, "view", CALL, t, .call = take_view),
+		OPTIONS_END,
+	};
+	int status = option_parse(t->app, argc, argv, help, options, false);
 
-	optind = 0;
-	while ((c = getopt_long(argc, argv, "+e:I:An:jd:h", long_options, NULL)) != -1) {
-		switch (c) {
-		case 'e':
-			ret = option_words_add(t->app, &t->events, optarg);
-			break;
-		case 'I':
-			ret = option_time(t->app, "-I", optarg, false, &t->interval_ns);
-			break;
-		case OPT_TIMEOUT:
-			ret = option_time(t->app, "--timeout", optarg, false, &t->timeout_ns);
-			break;
-		case 'n':
-			if (number_parse_count(optarg, &t->updates) || !t->updates)
-				ret = app_usage(t->app, "-n '%s': give a number from 1 on", optarg);
-			break;
-		case OPT_VIEW:
-			ret = top_set_find(optarg);
-			if (ret >= 0) {
-				t->set = (size_t)ret;
-				ret = 0;
-			} else {
-				ret = app_usage(t->app,
-						"--view '%s': overview, gpu, memory, pcie, links",
-						optarg);
-			}
-			break;
-		case OPT_VIA:
-			t->app->via = optarg;
-			break;
-		case 'A':
-			t->per_block = true;
-			break;
-		case OPT_SNAPSHOT:
-			t->snapshot = true;
-			break;
-		case OPT_PLAIN:
-			t->plain = true;
-			break;
-		case OPT_ASCII:
-			t->ascii = true;
-			break;
-		case OPT_TRUSTED_ONLY:
-			t->rows.trusted_only = true;
-			break;
-		case 'j':
-			t->json = true;
-			break;
-		case 'd':
-			t->which = optarg;
-			break;
-		case 'h':
-			fputs(help, t->app->out);
-			return -1;
-		default:
-			ret = app_bad_option(t->app);
-		}
-		if (ret)
-			return ret;
-	}
-	if (optind < argc)
-		return app_usage(t->app, "'%s' is too much", argv[optind]);
+	if (!status)
+		status = option_no_arguments(t->app, argc, argv);
+	if (status)
+		return status;
 	if (t->json && !t->snapshot)
 		return app_usage(t->app, "--json needs --snapshot; for a stream use perfctr stat "
 					 "-I 500 --jsonl");
