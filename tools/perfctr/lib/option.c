@@ -84,7 +84,7 @@ static void translate(const struct option_spec *specs, bool runs_command, char *
 
 	if (runs_command)
 		*letters++ = '+';
-	for (n = 0; specs[n].name && n < MAX_OPTIONS; n++) {
+	for (n = 0; n < MAX_OPTIONS && specs[n].name; n++) {
 		options[n] = (struct option){ specs[n].name, has_arg(specs[n].kind), NULL,
 					      LONG_BASE + (int)n };
 		if (!specs[n].letter)
