@@ -41,13 +41,15 @@ FUZZ_KERNEL ?= 6.12
 export FUZZ_S FUZZ_KERNEL
 
 .DEFAULT_GOAL := all
-.PHONY: all setup generated modules booted-modules uml-modules vm shell unit coverage kunit igt mesa-test \
-	fuzz debug-test kernel-coverage bench check install dkms deb package-test panthor-check arm64 test-arm64 test demo mesa mesa-shim demo-hud clean help $(PARTS)
+.PHONY: all setup generated modules booted-modules uml-modules vm shell unit coverage kunit igt \
+	mesa-test fuzz debug-test kernel-coverage bench check install dkms deb package-test panthor-check \
+	arm64 test-arm64 test demo mesa mesa-shim demo-hud clean help $(PARTS)
 
 all: $(PARTS) modules ## build everything: library, tools, tests, modules for Debian 6.12 and 6.1
 
 # somebody waits for the demo: not for the packages that only tests need
-DEMO_ONLY := $(and $(filter demo,$(MAKECMDGOALS)),$(filter 6.12,$(KERNEL)),$(if $(filter-out demo,$(MAKECMDGOALS)),,y))
+DEMO_ONLY := $(and $(filter demo,$(MAKECMDGOALS)),$(filter 6.12,$(KERNEL)),\
+	$(if $(filter-out demo,$(MAKECMDGOALS)),,y))
 
 setup: ## install Debian packages and fetch the kernels under test (every target does it by itself)
 	$(Q)scripts/setup $(if $(DEMO_ONLY),--demo)
@@ -62,15 +64,15 @@ $(PARTS): generated | setup
 $(filter-out build-libperfctr,$(PARTS)): $(filter build-libperfctr,$(PARTS))
 
 modules: generated | setup ## kernel modules; KVER="6.12 6.1" (default), fast, uml, or a release
-	$(Q)$(if $(strip $(KVER)),,echo 'make $@: KVER is empty: say KVER="6.12 6.1", fast, uml, ...' >&2; exit 2)
-	$(Q)for k in $(KVER); do case $$k in 6.*) ;; *) vm/kernel_cache.py build $$k || exit;; esac; \
+	$(Q)$(if $(strip $(KVER)),,echo 'make $@: KVER is empty: use KVER="6.12 6.1"' >&2; exit 2)
+	$(Q)for k in $(KVER); do case $$k in 6.*) ;; *) vm/kernel_cache.py build $$k || exit;; esac;\
 		scripts/build-modules $$k || exit; done
 
 # The modules of the kernel that is to boot, beside those that "all" builds.
 booted-modules: all
 	$(Q)$(if $(filter $(KERNEL),$(KVER)),:,$(MAKE) modules KVER=$(KERNEL))
 
-vm: booted-modules ## run CMD="command" in the VM; KERNEL=6.12 (default), 6.1, fast, uml, debug, kcsan, uml-debug
+vm: booted-modules ## run CMD="command" in the VM; KERNEL=6.12 (default), 6.1, uml, debug, ...
 	$(Q)$(if $(CMD),,echo 'make vm: say what to run: make vm CMD="perfctr list"' >&2; exit 2)
 	$(Q)vm/run --kernel $(KERNEL) -- sh -c $(call quote,$(CMD))
 quote = '$(subst ','\'',$(1))'
@@ -90,7 +92,7 @@ demo-hud: all mesa ## a GL scene with the counters in the Gallium HUD, as pictur
 	$(Q)mesa/demo-hud
 
 # The suites are listed in scripts/suites.
-test: all uml-modules arm64 mesa mesa-shim ## everything below that tests, on 6.12 and 6.1; last line: N passed, N failed, N skipped
+test: all uml-modules arm64 mesa mesa-shim ## all tests; last line: N passed, N failed, N skipped
 	$(Q)scripts/run-suites $(SUITES)
 
 uml-modules: generated | setup
@@ -102,16 +104,16 @@ check: generated | setup ## static checks of all committed sources; silent when 
 unit: $(filter build-libperfctr build-tools,$(PARTS)) ## native unit tests with sanitizers
 	$(Q)scripts/run-suites 'unit*'
 
-coverage: $(filter build-libperfctr,$(PARTS)) ## lines and branches of the library that its tests run
+coverage: $(filter build-libperfctr,$(PARTS)) ## coverage of the library by its tests
 	$(Q)$(MAKE) -C libperfctr coverage
 
 kunit: uml-modules ## KUnit tests under User-mode Linux
 	$(Q)scripts/run-suites 'kunit*'
 
-igt: all uml-modules ## IGT tests in the VM on 6.12 and 6.1, and their runner; SUITES="igt-6.12" for some of it
+igt: all uml-modules ## IGT tests in the VM on 6.12 and 6.1, and their runner; SUITES="igt-6.12"
 	$(Q)scripts/run-suites $(or $(SUITES),igt-runner igt-map igt-meson igt-6.12 igt-6.1 igt-uml)
 
-mesa: generated | setup ## Mesa's software driver with our counters; fetches and compiles Mesa the first time
+mesa: generated | setup ## Mesa's software driver with our counters; the first time it compiles Mesa
 	$(Q)mesa/build softpipe
 
 mesa-shim: generated | setup
@@ -123,16 +125,17 @@ mesa-test: all uml-modules mesa mesa-shim ## Mesa provider: piglit, HUD and GL c
 fuzz: all ## fuzzers, free-running; FUZZ_S=seconds for each (60), FUZZ_KERNEL=6.12, FUZZ_SEED
 	$(call need,kernel/tests/Makefile,the kernel fuzzers)
 	$(call need,libperfctr/Makefile,the library fuzzers)
-	$(Q)case '$(FUZZ_S)' in ''|0*|*[!0-9]*) echo "make $@: FUZZ_S='$(FUZZ_S)': say whole seconds, 1 or more" >&2; exit 2 ;; esac
+	$(Q)case '$(FUZZ_S)' in ''|0*|*[!0-9]*) \
+		echo "make $@: FUZZ_S='$(FUZZ_S)': use whole seconds, 1 or more" >&2; exit 2 ;; esac
 	$(Q)$(MAKE) modules KVER=$(FUZZ_KERNEL)
 	$(Q)$(MAKE) -C libperfctr fuzz
 	$(Q)$(MAKE) -C kernel/tests fuzz
 
-debug-test: all ## tests on kernels with KASAN, KCSAN, lockdep, UBSAN, kmemleak (built once, long); SUITES=
+debug-test: all ## tests on kernels with KASAN, KCSAN, lockdep, UBSAN, kmemleak; SUITES=
 	$(Q)$(MAKE) modules KVER="uml-debug debug kcsan"
 	$(Q)scripts/run-suites -f scripts/suites-debug $(SUITES)
 
-kernel-coverage: all ## lines and branches of the kernel modules that the tests run (docs/coverage.md)
+kernel-coverage: all ## coverage of the kernel modules (docs/coverage.md)
 	$(Q)scripts/coverage
 
 bench: all ## ratios measured in one run
@@ -148,7 +151,8 @@ install: ## library, tools, headers and man pages below $(DESTDIR)$(PREFIX)
 DKMS_TREE := $(BUILD)/dkms/perfctr-$(shell sed -n 's/^PERFCTR_VERSION := //p' version.mk)
 dkms: generated ## sources of the modules for DKMS, and how to install them
 	$(Q)packaging/dkms-tree $(DKMS_TREE)
-	@echo "$(DKMS_TREE): copy it to /usr/src, then run: dkms install $(subst perfctr-,perfctr/,$(notdir $(DKMS_TREE)))"
+	@echo "$(DKMS_TREE): copy it to /usr/src, then run:" \
+		"dkms install $(subst perfctr-,perfctr/,$(notdir $(DKMS_TREE)))"
 
 deb: | setup ## Debian packages in build/deb, judged by lintian
 	$(Q)packaging/build-deb
@@ -162,7 +166,7 @@ arm64: generated | setup ## cross-build everything for arm64 into build/arm64
 test-arm64: arm64 ## all tests that run on Debian's arm64 6.12 kernel, emulated
 	$(Q)scripts/run-suites -f scripts/suites-arm64
 
-panthor-check: | setup ## apply the panthor series to Debian's kernel source, build for arm64 and x86-64
+panthor-check: | setup ## apply the panthor series to Debian's kernel, build for arm64 and x86-64
 	$(Q)scripts/run-suites 'panthor*'
 
 package-test: all ## dkms on 6.12 and 6.1; packages installed, upgraded and removed in a fresh root
@@ -172,6 +176,6 @@ clean: ## remove build/; the kernels in the cache stay
 	$(Q)rm -rf $(BUILD)
 
 help: ## this list
-	@echo "Targets of perfctr (V=1 shows commands; everything needed is installed by the target itself):"
+	@echo "Targets of perfctr (V=1 shows commands; each target installs what it needs):"
 	@sed -n 's/^\([a-z0-9 -]*\):.*## /\1|/p' $(firstword $(MAKEFILE_LIST)) | \
 		awk -F'|' '{ printf "  %-12s %s\n", $$1, $$2 }'

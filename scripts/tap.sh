@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash
-# For test scripts to source: check TEXT COMMAND... is one test of TAP; the command's output is shown if it fails.
+# For test scripts to source: check TEXT COMMAND... is one test of TAP; the command's output is
+# shown if it fails.
 tap_number=0
 # the exit status of the script
 export tap_failed=0

@@ -282,7 +282,10 @@ static void do_share(char **words)
 
 static void do_module(char **words)
 {
-	/* a directory of the host that is no part of the guest's root is only there once it is shared */
+	/*
+	 * a directory of the host that is no part of the guest's root is only there once it is
+	 * shared
+	 */
 	const char *path = path_in(root_dir, words[1]);
 
 	insert_module(access(path, R_OK) ? path_in(lower_dir, words[1]) : path,
@@ -652,9 +655,10 @@ static bool write_kmemleak(const char *path, const char *command)
 }
 
 /*
- * On a kernel with kmemleak: look for what the command left behind. The kernel says that something was found,
- * which the host takes for the complaint that it is. An object is suspected when it is five seconds old, and what a
- * stack or a register of a moment points to is found by the second scan.
+ * On a kernel with kmemleak: look for what the command left behind. The kernel says that something
+ * was found, which the host takes for the complaint that it is. An object is suspected when it is
+ * five seconds old, and what a stack or a register of a moment points to is found by the second
+ * scan.
  */
 static void look_for_leaks(void)
 {

@@ -25,8 +25,10 @@ from debian_kernels import Kernel, KernelError, cache_dir, find_debian, lock, no
 NAME = "arm64"
 TRIPLE = "aarch64-linux-gnu"
 # what the tests run on, and what they are built with
-ROOT_PACKAGES = ["bash", "coreutils", "dash", "findutils", "grep", "kmod", "libc6-dev", "libcap2", "libdrm-dev",
-                 "libgcc-12-dev", "libgmp-dev", "libinih-dev", "libinih1", "libjson-c-dev", "libncurses-dev",
+ROOT_PACKAGES = ["bash", "coreutils", "dash", "findutils", "grep", "kmod", "libc6-dev", "libcap2",
+                 "libdrm-dev",
+                 "libgcc-12-dev", "libgmp-dev", "libinih-dev", "libinih1", "libjson-c-dev",
+                 "libncurses-dev",
                  "libprotobuf-c-dev", "linux-libc-dev", "procps", "python3", "sed", "util-linux"]
 CROSS_PACKAGES = [f"gcc-12-{TRIPLE}", f"cpp-12-{TRIPLE}", f"binutils-{TRIPLE}",
                   "libgcc-12-dev-arm64-cross"]
@@ -34,12 +36,13 @@ GCC = f"usr/bin/{TRIPLE}-gcc-12"
 
 
 def base_dir():
-    key = hashlib.sha256(" ".join(ROOT_PACKAGES + CROSS_PACKAGES + [amd64_release()]).encode()).hexdigest()[:12]
+    key = hashlib.sha256(" ".join(ROOT_PACKAGES + CROSS_PACKAGES
+                                  + [amd64_release()]).encode()).hexdigest()[:12]
     return os.path.join(cache_dir(), f"arm64-{key}")
 
 
 def amd64_release():
-    """The same release for both: the architecture-independent headers are those that are installed."""
+    """The release of both: the installed headers are architecture-independent."""
     return find_debian("6.12").kver.removesuffix("-amd64")
 
 
@@ -53,9 +56,12 @@ class Apt:
         path = os.path.join(work, "apt.conf")
         with open(os.path.join(work, "state/status"), "w", encoding="ascii"), \
                 open(path, "w", encoding="ascii") as f:
-            f.write(f'APT::Architecture "{NAME}"; APT::Architectures "{NAME}"; APT::Install-Recommends "false";\n'
-                    f'APT::Sandbox::User "root"; Dir::State "{work}/state"; Dir::State::status "{work}/state/status";\n'
-                    f'Dir::State::lists "{work}/lists"; Dir::Cache "{work}"; Dir::Cache::archives "{self.archives}";\n')
+            f.write(f'APT::Architecture "{NAME}"; APT::Architectures "{NAME}"; '
+                    f'APT::Install-Recommends "false";\n'
+                    f'APT::Sandbox::User "root"; Dir::State "{work}/state"; Dir::State::status '
+                    f'"{work}/state/status";\n'
+                    f'Dir::State::lists "{work}/lists"; Dir::Cache "{work}"; Dir::Cache::archives '
+                    f'"{self.archives}";\n')
         self.env = {**os.environ, "APT_CONFIG": path, "DEBIAN_FRONTEND": "noninteractive"}
 
     def __call__(self, *words):
@@ -77,7 +83,8 @@ def unpack(debs, to):
 
 
 def run_from(stdin, *argv):
-    done = subprocess.run(argv, stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+    done = subprocess.run(argv, stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                          text=True, check=False)
     if done.returncode:
         raise KernelError(f"'{' '.join(argv)}' failed:\n{done.stdout[-2000:]}")
 
@@ -131,7 +138,8 @@ def make(final):
 
         cross = os.path.join(work, "cross")
         os.makedirs(cross)
-        run("apt-get", "-q", "-o", "APT::Sandbox::User=root", "download", *CROSS_PACKAGES, cwd=cross)
+        run("apt-get", "-q", "-o", "APT::Sandbox::User=root", "download", *CROSS_PACKAGES,
+            cwd=cross)
         unpack(glob.glob(f"{cross}/*.deb"), os.path.join(tree, "cross"))
         open(os.path.join(tree, ".complete"), "w", encoding="ascii").close()
         shutil.rmtree(final, ignore_errors=True)
@@ -156,7 +164,8 @@ def base():
 def find():
     top = base()
     kver = f"{amd64_release()}-arm64"
-    return Kernel(NAME, kver, NAME, f"{top}/headers/usr/src/linux-headers-{kver}", f"{top}/Image", f"{top}/kernel", True)
+    return Kernel(NAME, kver, NAME, f"{top}/headers/usr/src/linux-headers-{kver}", f"{top}/Image",
+                  f"{top}/kernel", True)
 
 
 def root():

@@ -79,7 +79,7 @@ def run(*argv, **kwargs):
 
 
 def extract_vmlinux(bzimage, vmlinux):
-    """Write the ELF inside a bzImage: booting it skips the decompressor, the slowest part under TCG."""
+    """Write the ELF inside a bzImage: it boots without the decompressor, which is slow in TCG."""
     with open(bzimage, "rb") as f:
         data = f.read()
     if data[0x202:0x206] != b"HdrS":
@@ -124,7 +124,7 @@ def debian_cached(series):
 
 
 def debian_offered(series):
-    """Releases apt can download with both image and headers, newest first: (kver, image package)."""
+    """Releases with image and headers in apt, newest first: (kver, image package)."""
     names = set(run("apt-cache", "pkgnames", "linux-").split())
     found = []
     for name in names:
@@ -209,7 +209,8 @@ def find_debian(name):
             raise KernelError(f"no Debian {name} kernel in {cache_dir()}: run scripts/setup")
         kver = cached[0]
     elif not os.path.exists(os.path.join(debian_dir(name), ".complete")):
-        raise KernelError(f"unknown kernel '{name}': run vm/run --help for the list, or use a Debian "
+        raise KernelError(f"unknown kernel '{name}': run vm/run --help for the list, or use a "
+                          f"Debian "
                           f"release that is in {cache_dir()}/kernels")
     tree = debian_dir(kver)
     return Kernel(name, kver, "x86_64", headers_dir(kver), f"{tree}/vmlinux", tree, True)

@@ -13,7 +13,8 @@ import tempfile
 import time
 
 import arm64
-from debian_kernels import (DEBIAN_SERIES, Kernel, KernelError, cache_dir, fetch_series, find_debian,
+from debian_kernels import (DEBIAN_SERIES, Kernel, KernelError, cache_dir, fetch_series,
+                            find_debian,
                             lock, note, run)
 
 VM_DIR = os.path.dirname(os.path.realpath(__file__))
@@ -28,9 +29,9 @@ TIERS = {
     "uml-debug": ("um", ["base", "uml", "sanitize"]),
     "kcsan": ("x86_64", ["base", "x86", "kcsan"]),
 }
-# Variables for the kernel's make. The kernel itself is built without KCSAN, our modules with it: races
-# inside the kernel are not ours to report. A race of a module with the kernel still shows as a value
-# that changes.
+# Variables for the kernel's make. The kernel itself is built without KCSAN, our modules with it:
+# races inside the kernel are not ours to report. A race of a module with the kernel still shows as
+# a value that changes.
 BUILD_ARGS = {"kcsan": ["KCSAN_SANITIZE=n"]}
 
 
@@ -115,7 +116,8 @@ def tier_dir(tier):
 def find_tier(tier):
     build = os.path.join(tier_dir(tier), "build")
     if not os.path.exists(os.path.join(tier_dir(tier), ".complete")):
-        raise KernelError(f"kernel '{tier}' is not built yet: run 'vm/kernel_cache.py build {tier}'")
+        raise KernelError(
+            f"kernel '{tier}' is not built yet: run 'vm/kernel_cache.py build {tier}'")
     source_tree()  # modules are built against both
     with open(f"{build}/include/config/kernel.release", encoding="ascii") as f:
         kver = f.read().strip()
@@ -167,7 +169,7 @@ def build_tier(tier, jobs=None):
         if not os.path.exists(f"{build}/.config"):
             run(*make, "allnoconfig", env=env)
         for line in check_config(f"{build}/.config", wanted):
-            note(f"warning: kernel '{tier}': {line} is not in effect (its dependencies are not met)")
+            note(f"warning: kernel '{tier}': {line} is not in effect (unmet dependencies)")
         targets = ["linux", "modules"] if arch == "um" else ["vmlinux", "modules"]
         make_verbose = ["nice", "-n", "10"] + [a for a in make if a != "-s"]
         run_with_progress([*make_verbose, f"-j{jobs or os.cpu_count() or 1}", *targets], env,

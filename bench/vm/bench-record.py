@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 """perfctr record at 10 kHz on a device (in the VM: the virtual SoC).
 
-Two figures: what recording costs the recorder, and whether the samples came as often as asked for. Under emulation
-the device's side is what is slow. Prints JSON; bench/run has the goals.
+Two figures: the recorder's CPU time, and how many of the requested samples came. Under emulation
+the device is the slow side. Prints JSON; bench/run has the goals.
 """
 
 import json
@@ -20,8 +20,10 @@ EVENTS = "shader0/*,shader2/*"
 
 def main():
     with tempfile.TemporaryDirectory() as folder:
-        process = subprocess.Popen(["perfctr", "record", "-q", "-j", "-p", f"{PERIOD_NS}ns", "--timeout", f"{SECONDS}s",
-                                    "-e", EVENTS, "-o", os.path.join(folder, "capture")], stdout=subprocess.PIPE,
+        process = subprocess.Popen(["perfctr", "record", "-q", "-j", "-p", f"{PERIOD_NS}ns",
+                                    "--timeout", f"{SECONDS}s",
+                                    "-e", EVENTS, "-o", os.path.join(folder, "capture")],
+                                   stdout=subprocess.PIPE,
                                    text=True)
         out = process.stdout.read()
         _, status, used = os.wait4(process.pid, 0)
