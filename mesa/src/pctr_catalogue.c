@@ -12,14 +12,14 @@
 /* what the HUD's syntax and its dump files reserve */
 #define RESERVED_CHARACTERS "+,:;=/"
 
-/* A catalogue in the making. */
+/* A catalogue while it is built. */
 struct builder {
 	struct pctr_catalogue *catalogue;
 	struct perfctr_ctx *ctx;
 	struct perfctr_device *device;
 	unsigned int counter_room, group_room;
 	bool no_memory;
-	/* the PMU whose events come, and whether it can be used */
+	/* The PMU whose events are added, and whether it can be used. */
 	char pmu_label[64];
 	bool pmu_usable;
 };
@@ -42,7 +42,7 @@ static bool is_one_of(const char *name, const char *const *names)
 	return false;
 }
 
-/* The only usable node, of one of the drivers if there are any; NULL for none or several. */
+/* The only usable node, of one of the drivers if there are any. NULL: there is none or several. */
 static const char *only_node(const struct perfctr_device_list *list, const char *const *drivers,
 			     unsigned int *found)
 {
@@ -78,7 +78,7 @@ static bool choose_device(struct builder *b, const char *wanted, const char *con
 			"%u devices have counters: choose one with GALLIUM_PERFCTR=renderD<number>",
 			found);
 	else if (!found)
-		/* it knows why each node cannot be used */
+		/* the library has the reason for each node */
 		pctr.device_open(b->ctx, NULL, &b->device);
 	else if (pctr.device_open(b->ctx, path, &b->device))
 		path = NULL;
@@ -106,7 +106,7 @@ static bool grow(struct builder *b, void *array, unsigned int count, unsigned in
 	return true;
 }
 
-/* The group that counters are added to from now on; left away again if none comes. */
+/* The group that counters are added to from now on; removed again if it stays empty. */
 static bool begin_group(struct builder *b, const char *name)
 {
 	struct pctr_catalogue *c = b->catalogue;
@@ -140,7 +140,7 @@ static void replace_reserved(char *text)
 		*text = '_';
 }
 
-/* Append to the group that was begun; @like has all but the names. */
+/* Append to the current group; @like has everything but the names. */
 static void add_counter(struct builder *b, const struct pctr_counter *like, const char *name,
 			const char *event)
 {
@@ -172,7 +172,7 @@ static void add_counter(struct builder *b, const struct pctr_counter *like, cons
 	group->count++;
 }
 
-/* Whether the device takes an event; with the request that it stands for, the first of several. */
+/* Whether the device accepts an event, and the first of the requests that it stands for. */
 static bool try_event(struct builder *b, const char *event, bool ask_kernel,
 		      struct drm_perfctr_block_request *request)
 {
@@ -194,7 +194,7 @@ static bool is_gpu(const struct drm_perfctr_block_info *info)
 	return !(info->format & DRM_PERFCTR_FORMAT_PMU_IDENTITY);
 }
 
-/* What blocks of a type have beside counters; those that the GPU lacks are perf's. */
+/* Block types with events of PMUs. If the GPU lacks such a block, perf may have it. */
 static uint8_t format_of(const struct builder *b, unsigned int type)
 {
 	const struct drm_perfctr_block_info *info;
@@ -205,7 +205,7 @@ static uint8_t format_of(const struct builder *b, unsigned int type)
 	return PMU_FORMAT;
 }
 
-/* The next type of blocks of the GPU, in the order of their numbers; 0: there is none. */
+/* The next block type of the GPU in numerical order; 0: there is none. */
 static unsigned int next_type(const struct builder *b, unsigned int type)
 {
 	const struct drm_perfctr_block_info *info;
@@ -339,7 +339,7 @@ static void add_block(struct builder *b, unsigned int type, unsigned int index)
 		desc = pctr.counter_at(product, type, DRM_PERFCTR_SET_PRIMARY, p);
 		set_kind(&like, desc);
 		snprintf(name, sizeof(name), "C%u", p);
-		/* by position: a name may be of several counters */
+		/* by position: several counters can share a name */
 		snprintf(event, sizeof(event), "%s/%s", label, name);
 		add_counter(b, &like, desc ? desc->name : name, event);
 	}
@@ -367,7 +367,7 @@ static void add_gpu_blocks(struct builder *b)
 	uint64_t mask[DRM_PERFCTR_BLOCK_INFO_SECTIONS];
 	unsigned int product;
 
-	/* by type, whatever the kernel's order */
+	/* by type, whatever order the kernel reports */
 	for (unsigned int type = 0; (type = next_type(b, type));) {
 		unsigned int blocks = available(b, type, DRM_PERFCTR_INDEX_ALL, mask, &product);
 		const struct drm_perfctr_block_info *info;
@@ -382,7 +382,7 @@ static void add_gpu_blocks(struct builder *b)
 
 /* --- perf PMUs ------------------------------------------------------------- */
 
-/* All blocks of a type of SoC block added up: what the first of them has. */
+/* All blocks of a type of SoC block added up, with the counters of the first block. */
 static int add_soc_sum(void *data, const struct perfctr_pmu_event *event)
 {
 	struct soc_type *soc = data;
@@ -477,7 +477,7 @@ static struct pctr_counter *first_of_group(const struct pctr_catalogue *c, unsig
 	return first;
 }
 
-/* Blocks with the same counters, as the TPCs, have the same limits. */
+/* Blocks with the same counters, such as the TPCs, have the same limits. */
 static const struct pctr_counter *find_alike(const struct pctr_catalogue *c,
 					     const struct pctr_counter *first, unsigned int count,
 					     unsigned int *max_active)
@@ -498,7 +498,7 @@ static void measure(struct pctr_catalogue *c, struct pctr_group *g, struct pctr_
 	const struct pctr_counter *alike;
 
 	g->max_active = 0;
-	if (pctr_takes_turns(first->format)) {
+	if (pctr_is_multiplexed(first->format)) {
 		alike = find_alike(c, first, g->count, &g->max_active);
 		for (unsigned int n = 0; alike && n < g->count; n++)
 			first[n].several_passes = alike[n].several_passes;
@@ -509,8 +509,8 @@ static void measure(struct pctr_catalogue *c, struct pctr_group *g, struct pctr_
 	for (unsigned int n = 0; n < g->count; n++)
 		g->monitored += !first[n].several_passes;
 	g->is_tried = true;
-	g->is_measured = g->max_active || !pctr_takes_turns(first->format);
-	/* else somebody else counts: one counter begins whatever they do */
+	g->is_measured = g->max_active || !pctr_is_multiplexed(first->format);
+	/* another session counts: a single counter still begins */
 	if (!g->max_active)
 		g->max_active = g->is_measured ? g->monitored : 1;
 }
@@ -535,7 +535,7 @@ bool pctr_catalogue_is_monitored(struct pctr_catalogue *catalogue, unsigned int 
 	bool is_monitored;
 
 	pthread_mutex_lock(&limits_lock);
-	/* not again: it has to agree with what was told of the group */
+	/* not again: the result must match the group as it was announced */
 	if (!g->is_tried)
 		measure(catalogue, g, first_of_group(catalogue, c->group));
 	is_monitored = !c->several_passes;
@@ -543,9 +543,9 @@ bool pctr_catalogue_is_monitored(struct pctr_catalogue *catalogue, unsigned int 
 	return is_monitored;
 }
 
-/* --- the whole ------------------------------------------------------------- */
+/* --- the catalogue ---------------------------------------------------------- */
 
-/* Whether the kernel lets this user count at all. Another counter set in use is for Begin to refuse. */
+/* Whether this user may count. A counter set that is in use is reported by Begin, not here. */
 static bool may_count(struct builder *b, const char *event)
 {
 	struct perfctr_selection *selection = NULL;
@@ -576,7 +576,7 @@ static bool fill(struct builder *b)
 		snprintf(problem_text, sizeof(problem_text), "%s has no counters", c->device);
 		return false;
 	}
-	/* the rules are the same for all of them; a reason is one that helps */
+	/* the rules are the same for all devices; report a reason that the user can act on */
 	return may_count(b, c->counters[0].event);
 }
 

@@ -14,7 +14,7 @@
 #include <stdbool.h>
 
 /**
- * enum pctr_unit - what a value is, and how it is told
+ * enum pctr_unit - what a value is, and its format
  */
 enum pctr_unit {
 	/** @PCTR_UNIT_COUNT: integer. */
@@ -132,18 +132,18 @@ struct pctr_catalogue *pctr_catalogue_new(const char *wanted, const char *const 
 					  const char **problem);
 
 /**
- * pctr_catalogue_group() - what a monitor can have of a group
+ * pctr_catalogue_group() - limits of a group
  * @catalogue: catalogue
  * @group: index of the group
  *
- * Its max_active is the most that one pass of the hardware has room for; Begin tells of each
- * selection whether it fits. Where counters take turns this is measured, with sessions of some
- * moments, when it is asked for the first time: others that count lose a part of their turns
- * meanwhile. While others make that impossible max_active is 1, which Begin takes, and it is measured
- * again when it is asked for again. Any thread may ask.
+ * max_active is the largest number of counters that fit in one pass. Begin may refuse a smaller set
+ * whose multiplexers conflict. For multiplexed counters the limit is measured at the first call,
+ * with short sessions that take multiplexing slots from other sessions. While other sessions
+ * prevent the measurement max_active is 1, which Begin always accepts, and the next call measures
+ * again. Any thread may call this.
  *
- * Return: the group as it is now; it changes if it could not be measured before. Its name is the
- * catalogue's.
+ * Return: the group as it is now; it changes if it could not be measured before. The catalogue owns
+ * its name.
  */
 struct pctr_group pctr_catalogue_group(struct pctr_catalogue *catalogue, unsigned int group);
 
@@ -152,15 +152,14 @@ struct pctr_group pctr_catalogue_group(struct pctr_catalogue *catalogue, unsigne
  * @catalogue: catalogue
  * @counter: index of the counter
  *
- * A metric that is computed from counters of several passes has no value at any time: no Begin could
- * accept it.
+ * A metric that needs counters of several passes never has a value, so Begin would refuse it.
  *
  * Return: whether it can.
  */
 bool pctr_catalogue_is_monitored(struct pctr_catalogue *catalogue, unsigned int counter);
 
 /**
- * pctr_catalogue_free() - give a catalogue up
+ * pctr_catalogue_free() - free a catalogue
  * @catalogue: catalogue or NULL
  */
 void pctr_catalogue_free(struct pctr_catalogue *catalogue);

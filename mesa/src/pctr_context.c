@@ -11,12 +11,12 @@
 #include <string.h>
 
 enum {
-	/* two for each job between two readings, and a few jobs */
+	/* two for each job between two readings, for a few jobs */
 	SESSION_SLOTS = 64,
 	WORD_BITS = 64,
 	/*
-	 * PCTR_LOOK_NS apart: a device that is just powered up may need a while until its time goes on,
-	 * and who takes turns until it is the next one's
+	 * PCTR_LOOK_NS apart. The clock of a device that just powered up may stand still for a
+	 * while, and a multiplexed counter may have to wait until the current slot ends.
 	 */
 	TRIES = 100,
 };
@@ -31,10 +31,10 @@ struct pctr_session {
 	uint64_t *covers;
 	/* queries that count on it */
 	struct pctr_query *active;
-	/* made for a monitor: what takes turns in it is wanted by monitors, or was */
+	/* made for a monitor: monitors want, or wanted, its multiplexed counters */
 	bool exact;
-	/* something had to wait for its turn in the last sample */
-	bool took_turns;
+	/* a counter had to wait for its multiplexing slot in the last sample */
+	bool was_multiplexed;
 	/* the last sample ended a frame of the HUD: the next frame begins there */
 	bool is_between_frames;
 	/* of the samples since a trial began, else NULL */
@@ -51,9 +51,9 @@ struct pctr_context {
 	struct pctr_query *queries;
 	struct pctr_window *windows;
 	unsigned int words;
-	/* it is tried out whether another monitor fits */
+	/* a trial is running: does another monitor fit? */
 	bool in_trial;
-	bool said, said_turns;
+	bool said, said_waits;
 	bool gone;
 };
 
@@ -62,9 +62,9 @@ struct pctr_query {
 	struct pctr_query *next, *next_active;
 	/* while it counts */
 	struct pctr_session *session;
-	/* of all samples, of the context's own, and of all but those that a trial took turns in */
+	/* of all samples, of the context's own samples, and of all samples outside of trials */
 	struct perfctr_totals *totals, *own, *undisturbed;
-	/* of a query that takes turns as it comes */
+	/* of a query whose multiplexed counters are not averaged over a window */
 	struct pctr_window *window;
 	union pctr_value *values;
 	unsigned int *counters;
@@ -87,7 +87,7 @@ static void say_once(struct pctr_context *c, const char *what)
 	c->say(text);
 }
 
-/* The library's last call failed. */
+/* Report that the last call of the library failed. */
 static void fail(struct pctr_context *c, int error)
 {
 	const char *reason = pctr.ctx_error(c->ctx);
@@ -143,7 +143,7 @@ static void session_free(struct pctr_session *s)
 	free(s);
 }
 
-/* Give up sessions that nothing counts on, but @kept. */
+/* Close sessions that nothing counts on, except @kept. */
 static void drop_others(struct pctr_context *c, const struct pctr_session *kept)
 {
 	struct pctr_session **link = &c->sessions;
@@ -160,7 +160,7 @@ static void drop_others(struct pctr_context *c, const struct pctr_session *kept)
 	}
 }
 
-/* The newest may be of use as long as there are queries. */
+/* The newest session stays useful while there are queries. */
 static void drop_sessions(struct pctr_context *c)
 {
 	drop_others(c, c->queries ? c->sessions : NULL);
@@ -196,7 +196,7 @@ static bool covers_query(const struct pctr_session *s, const struct pctr_query *
 	return true;
 }
 
-/* A selection of counters of the catalogue; with an error, one that needs all of them. */
+/* A selection of counters of the catalogue; with an error, of those that need all of them. */
 static int select_counters(struct pctr_context *c, const uint64_t *covers,
 			   struct perfctr_selection **selection)
 {
@@ -212,18 +212,20 @@ static int select_counters(struct pctr_context *c, const uint64_t *covers,
 }
 
 /*
- * What a session for @query has for @other, too: not what would take turns with it for nothing. A
- * monitor's has nothing that may take turns for others while the monitor may not.
+ * Whether a session for @query also counts for @other. Counters that would only be multiplexed with
+ * @query for nothing are left out. A session for a monitor has no counters that may be multiplexed
+ * unless the monitor may be multiplexed too.
  */
 static bool is_wanted(const struct pctr_context *c, const struct pctr_query *other, unsigned int n,
 		      const struct pctr_query *query)
 {
-	if (other == query || !pctr_takes_turns(c->catalogue->counters[other->counters[n]].format))
+	if (other == query ||
+	    !pctr_is_multiplexed(c->catalogue->counters[other->counters[n]].format))
 		return true;
 	return other->session && (other->exact || !query->exact);
 }
 
-/* A session for what @query wants, and, unless it is @alone, other queries of the context. */
+/* A session for the counters of @query and, unless @alone, of other queries of the context. */
 static int session_open(struct pctr_context *c, const struct pctr_query *query, bool alone,
 			struct pctr_session **session)
 {
@@ -231,7 +233,7 @@ static int session_open(struct pctr_context *c, const struct pctr_query *query, 
 	struct pctr_session *s = calloc(1, sizeof(*s));
 	int error = -ENOMEM;
 
-	/* while the GPU sleeps nothing tells whose turn it is */
+	/* while the GPU sleeps, samples do not show whose slot it is */
 	if (query->exact)
 		opts.flags = DRM_PERFCTR_SETUP_KEEP_AWAKE;
 
@@ -261,8 +263,8 @@ failed:
 }
 
 /*
- * One session for all queries saves sessions and samples. But one query that asks for what cannot
- * be had must not take the others with it. It becomes the newest one.
+ * One session for all queries saves sessions and samples. If a query cannot be served, the others
+ * must not fail with it: then each has a session of its own, and this one becomes the newest.
  */
 static struct pctr_session *session_new(struct pctr_context *c, const struct pctr_query *query)
 {
@@ -280,7 +282,7 @@ static struct pctr_session *session_new(struct pctr_context *c, const struct pct
 	return s;
 }
 
-/* Whether it is the one that counts for its window. */
+/* Whether this query counts for its window. */
 static bool is_in_window(const struct pctr_query *q)
 {
 	return q->window && q->window->counting == q;
@@ -294,7 +296,7 @@ static int deliver(struct pctr_session *s, struct perfctr_sample *sample)
 		error = pctr.totals_add(q->totals, sample);
 		if (!error && is_in_window(q))
 			error = pctr.totals_add(q->window->totals, sample);
-		if (!error && q->exact && !(q->context->in_trial && s->took_turns))
+		if (!error && q->exact && !(q->context->in_trial && s->was_multiplexed))
 			error = pctr.totals_add(q->undisturbed, sample);
 		if (!error && q->attributed && sample->user_data == PCTR_MARK_OWN)
 			error = pctr.totals_add(q->own, sample);
@@ -302,29 +304,29 @@ static int deliver(struct pctr_session *s, struct perfctr_sample *sample)
 	return error;
 }
 
-/* Whether all that a sample has counted all the time. */
-static void look_for_turns(struct pctr_session *s, struct perfctr_sample *sample)
+/* Whether everything that a sample has was counted all the time. */
+static void look_for_waits(struct pctr_session *s, struct perfctr_sample *sample)
 {
 	uint64_t enabled_ns, running_ns;
 	struct perfctr_block block;
 
-	s->took_turns = false;
+	s->was_multiplexed = false;
 	pctr.decode_rewind(sample);
 	while (pctr.decode_block(sample, &block) > 0)
-		if (pctr_takes_turns(block.format) &&
+		if (pctr_is_multiplexed(block.format) &&
 		    pctr.block_read_times(&block, &enabled_ns, &running_ns))
-			s->took_turns |= block.states & DRM_PERFCTR_STATE_MULTIPLEXED ||
-					 running_ns < enabled_ns;
+			s->was_multiplexed |= block.states & DRM_PERFCTR_STATE_MULTIPLEXED ||
+					      running_ns < enabled_ns;
 }
 
-/* Hand the samples in the ring to the queries that count. */
+/* Pass the samples in the ring to the queries that count. */
 static int session_drain(struct pctr_session *s)
 {
 	struct perfctr_sample sample;
 	int result;
 
 	while ((result = pctr.cursor_next(s->cursor, &sample)) > 0) {
-		look_for_turns(s, &sample);
+		look_for_waits(s, &sample);
 		result = deliver(s, &sample);
 		pctr.cursor_advance(s->cursor, 1);
 		if (result)
@@ -333,14 +335,14 @@ static int session_drain(struct pctr_session *s)
 	return result;
 }
 
-/* Everything up to now goes to the queries that count now. */
+/* Assign everything counted until now to the queries that are active now. */
 static bool session_sample(struct pctr_context *c, struct pctr_session *s)
 {
 	int error = session_drain(s);
 
 	if (!error)
 		error = pctr.session_sample(s->session, PCTR_MARK_OTHER);
-	/* a device that went away leaves a last sample */
+	/* a device that was removed leaves a last sample */
 	session_drain(s);
 	if (error)
 		fail(c, error);
@@ -358,38 +360,38 @@ static bool sample_all(struct pctr_context *c)
 
 /* --- what fits --------------------------------------------------------------- */
 
-/* What totals tell of counters that can take turns. */
-struct turns {
-	/* of the device, that has passed for all of them */
+/* State of the multiplexed counters in some totals. */
+struct waits {
+	/* device time that has passed for all of them */
 	uint64_t time_ns;
-	/* one had to wait */
-	bool taken;
-	/* those that did nothing but wait */
+	/* a counter had to wait */
+	bool waited;
+	/* counters that only waited */
 	unsigned int waiting;
 };
 
-static struct turns turns_of(const struct perfctr_totals *totals)
+static struct waits waits_of(const struct perfctr_totals *totals)
 {
 	const struct perfctr_totals_block *block;
 	const struct perfctr_total *total;
-	struct turns turns = { .time_ns = UINT64_MAX };
+	struct waits waits = { .time_ns = UINT64_MAX };
 
 	for (size_t n = 0; (block = pctr.totals_block(totals, n)); n++) {
 		const struct perfctr_totals_block_info *info = pctr.totals_block_info(block);
 
-		if (!pctr_takes_turns(info->format))
+		if (!pctr_is_multiplexed(info->format))
 			continue;
-		if (info->time_enabled < turns.time_ns)
-			turns.time_ns = info->time_enabled;
+		if (info->time_enabled < waits.time_ns)
+			waits.time_ns = info->time_enabled;
 		for (size_t k = 0; (total = pctr.totals_counter(block, k)); k++) {
-			turns.taken |= total->running_ns < info->time_enabled;
-			turns.waiting += !total->running_ns;
+			waits.waited |= total->running_ns < info->time_enabled;
+			waits.waiting += !total->running_ns;
 		}
 	}
-	return turns;
+	return waits;
 }
 
-/* Whether monitors count on a session; those of the newest one are about to. */
+/* Whether monitors count on a session; those of the newest session are about to. */
 static bool is_for_monitors(const struct pctr_context *c, const struct pctr_session *s)
 {
 	const struct pctr_query *q = s->active;
@@ -400,65 +402,66 @@ static bool is_for_monitors(const struct pctr_context *c, const struct pctr_sess
 }
 
 /*
- * Of all sessions, since the trial began. Counters of monitors must not have waited. If nobody's did
- * there is one pass. Else it must be all passes in which monitors' were, and that is told by those
- * that wait: each had its turn. Passes that only others want, in other processes, are not seen.
+ * Judge all sessions since the trial began. Counters of monitors must not have waited. If no
+ * counter of any session waited, there is one pass. Otherwise all passes that monitors need must be
+ * one and the same: each waiting counter had its own slot, which shows in its times. Passes that
+ * only other processes need are not visible.
  */
-static struct turns turns_of_all(const struct pctr_context *c, bool *refused)
+static struct waits waits_of_all(const struct pctr_context *c, bool *refused)
 {
-	struct turns all = { .time_ns = UINT64_MAX };
+	struct waits all = { .time_ns = UINT64_MAX };
 
 	*refused = false;
 	for (const struct pctr_session *s = c->sessions; s; s = s->next) {
-		struct turns turns = turns_of(s->trial);
+		struct waits waits = waits_of(s->trial);
 
-		*refused |= turns.taken && is_for_monitors(c, s);
-		if (turns.time_ns < all.time_ns)
-			all.time_ns = turns.time_ns;
-		all.taken |= turns.taken;
-		all.waiting += turns.waiting;
+		*refused |= waits.waited && is_for_monitors(c, s);
+		if (waits.time_ns < all.time_ns)
+			all.time_ns = waits.time_ns;
+		all.waited |= waits.waited;
+		all.waiting += waits.waiting;
 	}
 	return all;
 }
 
-/* Look for long enough. Returns whether monitors count all the time. */
+/* Look often enough. Returns whether the counters of monitors run all the time. */
 static bool observe(struct pctr_context *c)
 {
 	unsigned int looks = 0, waiting = UINT_MAX;
-	struct turns turns = { 0 };
+	struct waits waits = { 0 };
 	uint64_t next_ns = 1;
 	bool refused = false;
 
 	for (unsigned int n = 0; n < TRIES; n++) {
 		if (n)
-			pctr_wait_for_turn();
+			pctr_wait_for_slot();
 		if (!sample_all(c))
 			return false;
-		turns = turns_of_all(c, &refused);
+		waits = waits_of_all(c, &refused);
 		if (refused)
 			return false;
-		/* not before a turn may be over, in the device's time */
-		if (turns.time_ns >= next_ns) {
+		/* not before a slot can be over, in the device's time */
+		if (waits.time_ns >= next_ns) {
 			looks++;
-			next_ns = turns.time_ns + PCTR_TURN_NS;
+			next_ns = waits.time_ns + PCTR_SLOT_NS;
 		}
-		if (looks >= PCTR_LOOKS && (!turns.taken || !turns.waiting))
+		if (looks >= PCTR_LOOKS && (!waits.waited || !waits.waiting))
 			return true;
-		/* as long as turns go round */
-		if (looks && turns.waiting < waiting) {
-			waiting = turns.waiting;
+		/* long enough for every slot */
+		if (looks && waits.waiting < waiting) {
+			waiting = waits.waiting;
 			n = 0;
 		}
 	}
 	if (looks < PCTR_LOOKS)
-		say_once(c, "the device's time stands still: nothing tells what fits");
+		say_once(c, "the device's time stands still: it is unknown what fits in one pass");
 	return false;
 }
 
-/* Whether the hardware counts at once what monitors want of all sessions, the newest one included. */
+/* Whether the counters of all monitors, including the newest session, fit in one pass. */
 static bool fits(struct pctr_context *c)
 {
-	/* what was before the newest one began is in nobody's totals */
+	/* samples from before the newest session are in no totals */
 	bool ok = sample_all(c);
 
 	for (struct pctr_session *s = c->sessions; s && ok; s = s->next)
@@ -473,15 +476,15 @@ static bool fits(struct pctr_context *c)
 }
 
 /*
- * A session for a monitor, which becomes the newest one; NULL if counters of this or of another active
- * monitor had to wait for their turns then. They had while it was tried: that time is in nobody's
- * values, which would be extrapolated else.
+ * A session for a monitor, which becomes the newest one. NULL if this made counters of this or of
+ * another active monitor wait. The time of the trial is left out of all values, because it would
+ * make them estimates.
  */
 static struct pctr_session *session_exact(struct pctr_context *c, const struct pctr_query *query)
 {
 	struct pctr_session *s;
 
-	/* what nothing counts on would have its turns, too */
+	/* a session that nothing counts on would take multiplexing slots too */
 	drop_others(c, NULL);
 	if (!sample_all(c))
 		return NULL;
@@ -529,7 +532,7 @@ unsigned int pctr_context_room(struct pctr_context *context)
 		if (left < room)
 			room = left;
 	}
-	/* one is for STOP, one for a sample of ours */
+	/* one for STOP, one for a sample of ours */
 	return room > 2 ? room - 2 : 0;
 }
 
@@ -539,7 +542,7 @@ struct pctr_query *pctr_query_new(struct pctr_context *context, const unsigned i
 				  unsigned int count, unsigned int flags)
 {
 	struct pctr_query *q;
-	bool takes_turns = false;
+	bool is_multiplexed = false;
 
 	if (context->gone)
 		return NULL;
@@ -548,10 +551,11 @@ struct pctr_query *pctr_query_new(struct pctr_context *context, const unsigned i
 		return NULL;
 	q->context = context;
 	for (unsigned int n = 0; n < count; n++)
-		takes_turns |= pctr_takes_turns(context->catalogue->counters[counters[n]].format);
+		is_multiplexed |=
+			pctr_is_multiplexed(context->catalogue->counters[counters[n]].format);
 	q->attributed = flags & PCTR_QUERY_ATTRIBUTED;
 	q->is_frame = flags & PCTR_QUERY_FRAME;
-	q->exact = flags & PCTR_QUERY_EXACT && takes_turns;
+	q->exact = flags & PCTR_QUERY_EXACT && is_multiplexed;
 	q->count = count;
 	q->counters = calloc(count, sizeof(*q->counters));
 	q->values = calloc(count, sizeof(*q->values));
@@ -559,7 +563,7 @@ struct pctr_query *pctr_query_new(struct pctr_context *context, const unsigned i
 	    pctr.totals_new(context->ctx, &q->own) ||
 	    pctr.totals_new(context->ctx, &q->undisturbed))
 		goto failed;
-	if (takes_turns && q->is_frame) {
+	if (is_multiplexed && q->is_frame) {
 		q->window = pctr_window_get(&context->windows, context->ctx, counters, count);
 		if (!q->window)
 			goto failed;
@@ -610,7 +614,7 @@ static struct pctr_session *session_found(struct pctr_context *c, const struct p
 		return NULL;
 	if (query->exact)
 		return fits(c) ? s : NULL;
-	/* what the GPU did since then is nobody's else */
+	/* the GPU's work since then belongs to nobody else */
 	return (query->is_frame && s->is_between_frames) || session_sample(c, s) ? s : NULL;
 }
 
@@ -626,7 +630,7 @@ bool pctr_query_begin(struct pctr_query *query)
 	/* START is its first sample */
 	if (!s && query->exact && !c->gone)
 		s = session_exact(c, query);
-	/* there is nothing to take away from a single counter, and nobody to take from */
+	/* a single counter takes nothing from anybody, and nobody takes anything from it */
 	if (!s && !c->gone && (!query->exact || (query->count == 1 && !is_other_active(query))))
 		s = session_new(c, query);
 	if (!s)
@@ -646,14 +650,14 @@ bool pctr_query_begin(struct pctr_query *query)
 
 /* --- values ---------------------------------------------------------------- */
 
-/* Somebody else began to count after Begin. GL has no word for it. */
-static void tell_turns(struct pctr_query *q)
+/* Another session began to count after Begin. GL cannot report that. */
+static void report_waits(struct pctr_query *q)
 {
 	struct pctr_context *c = q->context;
 
-	if (!q->exact || c->said_turns || !turns_of(q->attributed ? q->own : q->undisturbed).taken)
+	if (!q->exact || c->said_waits || !waits_of(q->attributed ? q->own : q->undisturbed).waited)
 		return;
-	c->said_turns = true;
+	c->said_waits = true;
 	c->say("counters of monitors had to wait for those of others: values are extrapolated");
 }
 
@@ -663,7 +667,7 @@ static void end_frame(struct pctr_query *q)
 	const struct pctr_catalogue *catalogue = q->context->catalogue;
 	struct pctr_window *w = q->window;
 	struct pctr_view view = { w->totals, NULL, ++w->frames };
-	bool took_turns = turns_of(w->totals).taken, is_exact;
+	bool was_multiplexed = waits_of(w->totals).waited, is_exact;
 
 	if (!pctr_window_is_full(w))
 		return;
@@ -674,7 +678,7 @@ static void end_frame(struct pctr_query *q)
 	for (unsigned int n = 0; n < w->count; n++) {
 		w->values[n] = pctr_value_of(&catalogue->counters[w->counters[n]], &view,
 					     q->session->selection, &is_exact);
-		w->waited[n] = took_turns && !is_exact;
+		w->waited[n] = was_multiplexed && !is_exact;
 	}
 	pctr.totals_unref(view.sum);
 	pctr.totals_reset(w->totals);
@@ -686,7 +690,7 @@ static void compute(struct pctr_query *q)
 	const struct pctr_catalogue *catalogue = q->context->catalogue;
 	struct pctr_view all = { q->totals, NULL, 1 }, own = { q->own, NULL, 1 };
 	struct pctr_view undisturbed = { q->undisturbed, NULL, 1 };
-	bool took_turns = turns_of(q->totals).taken;
+	bool was_multiplexed = waits_of(q->totals).waited;
 
 	if (pctr.totals_sum(q->totals, &all.sum) || pctr.totals_sum(q->own, &own.sum) ||
 	    pctr.totals_sum(q->undisturbed, &undisturbed.sum)) {
@@ -702,16 +706,16 @@ static void compute(struct pctr_query *q)
 
 		if (q->attributed && !(counter->format & DRM_PERFCTR_FORMAT_PMU_IDENTITY))
 			view = &own;
-		else if (q->exact && pctr_takes_turns(counter->format))
+		else if (q->exact && pctr_is_multiplexed(counter->format))
 			view = &undisturbed;
 		q->values[n] = pctr_value_of(counter, view, q->session->selection, &is_exact);
-		if (!is_in_window(q) || !pctr_takes_turns(counter->format))
+		if (!is_in_window(q) || !pctr_is_multiplexed(counter->format))
 			continue;
-		q->window->waited[n] |= took_turns && !is_exact;
+		q->window->waited[n] |= was_multiplexed && !is_exact;
 		if (q->window->waited[n])
 			q->values[n] = q->window->values[n];
 	}
-	tell_turns(q);
+	report_waits(q);
 out:
 	pctr.totals_unref(all.sum);
 	pctr.totals_unref(own.sum);
@@ -723,7 +727,7 @@ bool pctr_query_end(struct pctr_query *query)
 	if (!query->session)
 		return false;
 	memset(query->values, 0, query->count * sizeof(*query->values));
-	/* a failure was told; what was counted until then is there */
+	/* the failure was reported; the counts up to it are valid */
 	query->session->is_between_frames = session_sample(query->context, query->session) &&
 					    query->is_frame;
 	compute(query);

@@ -2,14 +2,13 @@
 /*
  * Queries of one GL context, on one session of the device.
  *
- * A session counts what all queries of the context want and is replaced when a
- * query wants more. A query takes one sample when it begins and one when it
- * ends, however many counters it has; the samples between, whoever took them,
- * add up to its values. Samples that a job took between two of its commands
- * are the context's own: the counters of the GPU in an attributed query are
- * those of the context's commands only.
+ * A session counts what all queries of the context want and is replaced when a query wants more. A
+ * query takes one sample when it begins and one when it ends, however many counters it has. Its
+ * values are the sum of all samples in between, no matter who requested them. Samples that a job takes
+ * between two of its commands belong to the context: an attributed query counts only the context's
+ * own commands on the GPU.
  *
- * A context and all that is made from it are for one thread at a time.
+ * A context and everything made from it belong to one thread at a time.
  */
 #ifndef PCTR_CONTEXT_H
 #define PCTR_CONTEXT_H
@@ -23,9 +22,9 @@ struct pctr_query;
  * enum pctr_mark - user_data of samples: what ends with them
  */
 enum pctr_mark {
-	/** @PCTR_MARK_OTHER: something else. */
+	/** @PCTR_MARK_OTHER: anything else. */
 	PCTR_MARK_OTHER = 0,
-	/** @PCTR_MARK_OWN: commands of the context, nobody else's. */
+	/** @PCTR_MARK_OWN: commands of this context only. */
 	PCTR_MARK_OWN = 1,
 };
 
@@ -37,18 +36,18 @@ enum pctr_query_flags {
 	PCTR_QUERY_ATTRIBUTED = 1 << 0,
 	/**
 	 * @PCTR_QUERY_EXACT: it does not begin if its counters, or those of other such queries that
-	 * are active, have to take turns.
+	 * are active, would have to be multiplexed.
 	 */
 	PCTR_QUERY_EXACT = 1 << 1,
 	/**
-	 * @PCTR_QUERY_FRAME: it is a frame of the HUD: the next one begins where it ends, and counters that
-	 * take turns are the mean of a window, see struct pctr_window.
+	 * @PCTR_QUERY_FRAME: a frame of the HUD. The next one begins where it ends, and values of
+	 * multiplexed counters are the mean over a window, see struct pctr_window.
 	 */
 	PCTR_QUERY_FRAME = 1 << 2,
 };
 
 /**
- * typedef pctr_say_fn - tells the user, one line without a line feed
+ * typedef pctr_say_fn - report one line, without a line feed, to the user
  */
 typedef void (*pctr_say_fn)(const char *text);
 
@@ -62,7 +61,7 @@ typedef void (*pctr_say_fn)(const char *text);
 struct pctr_context *pctr_context_new(const struct pctr_catalogue *catalogue, pctr_say_fn say);
 
 /**
- * pctr_context_free() - close it and give up its queries
+ * pctr_context_free() - free a context and its queries
  * @context: context or NULL
  */
 void pctr_context_free(struct pctr_context *context);
@@ -97,9 +96,9 @@ unsigned int pctr_context_handles(struct pctr_context *context, uint32_t *handle
 unsigned int pctr_context_room(struct pctr_context *context);
 
 /**
- * pctr_context_fail() - values cannot be trusted from here on
+ * pctr_context_fail() - values are not reliable from here on
  * @context: context
- * @what: reason, one sentence without a full stop; only the first one is told
+ * @what: reason, one sentence without a full stop; only the first reason is reported
  */
 void pctr_context_fail(struct pctr_context *context, const char *what);
 
@@ -117,23 +116,22 @@ struct pctr_query *pctr_query_new(struct pctr_context *context, const unsigned i
 
 /**
  * pctr_query_begin() - begin to count
- * @query: query, may be active: then it begins again
+ * @query: query; an active one begins again
  *
- * What one pass of the hardware cannot count at once, with what is active and with what others
- * count, is refused if the query is PCTR_QUERY_EXACT. That takes PCTR_LOOKS looks, PCTR_LOOK_NS apart,
- * which see two turns of others: a third pass is not seen. While that is tried active ones of this
- * kind stand still if they do not fit: of what the GPU does meanwhile, for others as the context's
- * work should be done, they count nothing. A query of a single counter always begins if no other
- * PCTR_QUERY_EXACT of the context is active: if others count it is extrapolated. All others always
- * begin, and may make active ones take turns; so may other contexts and processes later. Who had to
- * take turns is extrapolated, and pctr_query_end() tells it, once.
+ * A PCTR_QUERY_EXACT query is refused if its counters do not fit in one pass together with
+ * everything that is active. The trial takes PCTR_LOOKS looks, PCTR_LOOK_NS apart, which cover two
+ * multiplexing slots of other sessions; a third pass goes unnoticed. If the query does not fit,
+ * active exact queries count nothing during the trial. A query of a single counter always begins if
+ * no other exact query of the context is active; it is extrapolated if other sessions count. All
+ * other queries always begin and may cause active ones to be multiplexed, as may other contexts and
+ * processes later. Multiplexed counters are extrapolated, and pctr_query_end() reports that once.
  *
- * Return: whether it counts. If not, and there was another reason than that, it was told, once.
+ * Return: whether it counts. Any other reason for a refusal is reported once.
  */
 bool pctr_query_begin(struct pctr_query *query);
 
 /**
- * pctr_query_end() - stop to count and compute the values
+ * pctr_query_end() - stop counting and compute the values
  * @query: query
  *
  * Return: whether it was active. The values are final when this returns.
@@ -150,7 +148,7 @@ bool pctr_query_end(struct pctr_query *query);
 union pctr_value pctr_query_value(const struct pctr_query *query, unsigned int n);
 
 /**
- * pctr_query_free() - give a query up, active or not
+ * pctr_query_free() - free a query, active or not
  * @query: query or NULL
  */
 void pctr_query_free(struct pctr_query *query);

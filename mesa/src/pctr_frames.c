@@ -23,12 +23,15 @@ enum {
 	NOBODY = -1,
 };
 
-/* Of the process. Whoever tells waits with the lock: frames of other contexts are none meanwhile. */
+/*
+ * One per process. The thread that ends a frame waits with the lock held; other contexts skip
+ * theirs.
+ */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static int connection = NOT_ASKED;
-/* whose frames are told, NULL: of who asks next */
+/* the context whose frames count; NULL: the next context that asks */
 static const void *teller;
-/* it was said that another context's are not */
+/* the message about another context's frames was printed */
 static bool said_other;
 
 bool pctr_frames_wanted(void)
@@ -38,7 +41,7 @@ bool pctr_frames_wanted(void)
 	return name && *name;
 }
 
-/* Return: length of the address, 0: @name is none. */
+/* Return: length of the address; 0: @name is invalid. */
 static socklen_t address_of(const char *name, struct sockaddr_un *address)
 {
 	size_t length = strlen(name);
@@ -54,8 +57,8 @@ static socklen_t address_of(const char *name, struct sockaddr_un *address)
 }
 
 /*
- * Anybody may listen at an abstract name that its owner gave back, and would then hold up this program.
- * Return: 0 or a negative errno.
+ * After its owner has gone anybody may listen at an abstract name, and would then block this
+ * program. Return: 0 or a negative errno.
  */
 static int check_listener(int fd)
 {
@@ -98,8 +101,9 @@ static void disconnect(void)
 }
 
 /*
- * The driver is unloaded when its last display is closed: the next one's driver connects by itself. At the end of
- * the process a thread may be waiting with the lock; the kernel closes for it.
+ * The driver is unloaded when its last display is closed; the driver of the next display connects
+ * again. At the end of the process a thread may be waiting with the lock held, and the kernel
+ * closes the socket.
  */
 static __attribute__((destructor)) void unload(void)
 {
@@ -109,7 +113,7 @@ static __attribute__((destructor)) void unload(void)
 	pthread_mutex_unlock(&lock);
 }
 
-/* In a forked child, whose parent goes on with the connection. It has one thread. */
+/* In a forked child, which has one thread. The parent keeps using the connection. */
 static void forget(void)
 {
 	disconnect();
@@ -126,16 +130,16 @@ static void say_refused(pctr_frames_say_fn say, const char *name, int error)
 	if (error == -EPERM)
 		snprintf(text, sizeof(text),
 			 "%s='%s' is not of a perfctr of this user or of root: "
-			 "frames are not told",
+			 "frames are not reported",
 			 VARIABLE, name);
 	else if (error == -ECONNREFUSED)
 		snprintf(text, sizeof(text),
-			 "%s='%s': perfctr perfkit --frames has ended: frames are not told",
+			 "%s='%s': perfctr perfkit --frames has ended: frames are not reported",
 			 VARIABLE, name);
 	else
 		snprintf(text, sizeof(text),
 			 "%s='%s' is no socket of perfctr perfkit --frames: %s; "
-			 "frames are not told",
+			 "frames are not reported",
 			 VARIABLE, name, strerror(-error));
 	say(text);
 }
@@ -150,7 +154,7 @@ static void ask(pctr_frames_say_fn say)
 	if (!name || !*name)
 		return;
 	if (!has_handler && pthread_atfork(NULL, NULL, forget)) {
-		say(VARIABLE ": out of memory; frames are not told");
+		say(VARIABLE ": out of memory; frames are not reported");
 		return;
 	}
 	has_handler = true;
@@ -161,7 +165,7 @@ static void ask(pctr_frames_say_fn say)
 		say_refused(say, name, fd);
 }
 
-/* Return: whether the next frame is wanted, too. */
+/* Return: whether the tool wants the next frame too. */
 static bool tell_end(void)
 {
 	char answer[MESSAGE_BYTES];
@@ -190,7 +194,7 @@ bool pctr_frames_listens(const void *context, pctr_frames_say_fn say)
 	listens = connection >= 0 && teller == context;
 	if (connection >= 0 && !listens && !said_other) {
 		said_other = true;
-		say("a second context draws frames: they are not told to perfctr perfkit --frames, "
+		say("a second context draws frames: they are not reported to perfctr perfkit --frames, "
 		    "those of the first one are, until it is destroyed");
 	}
 	pthread_mutex_unlock(&lock);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Ends of frames for "perfctr perfkit --frames", which changes what is counted between frames.
+ * Ends of frames for "perfctr perfkit --frames", which changes the counters between frames.
  *
- * The environment variable PERFCTR_FRAMES names a socket of the tool. The protocol is that of
- * docs/perfkit.md: each process has a connection of its own. One window's frames are what is
- * counted: those of the context that ends a frame first, until that context is destroyed.
+ * The environment variable PERFCTR_FRAMES names a socket of the tool; docs/perfkit.md has the
+ * protocol. Each process has its own connection. Frames of one window count: those of the context
+ * that ends a frame first, until that context is destroyed.
  */
 #ifndef PCTR_FRAMES_H
 #define PCTR_FRAMES_H
@@ -12,40 +12,40 @@
 #include <stdbool.h>
 
 /**
- * typedef pctr_frames_say_fn - tells the user, one line without a line feed
+ * typedef pctr_frames_say_fn - report one line, without a line feed, to the user
  */
 typedef void (*pctr_frames_say_fn)(const char *text);
 
 /**
- * pctr_frames_wanted() - whether this process shall tell ends of frames
+ * pctr_frames_wanted() - whether this process shall report ends of frames
  *
  * Return: whether the environment names a socket.
  */
 bool pctr_frames_wanted(void);
 
 /**
- * pctr_frames_listens() - whether somebody waits for the end of this context's frames
- * @context: whatever stands for the context, not NULL
- * @say: where messages go, each once in a process
+ * pctr_frames_listens() - whether the tool waits for the end of this context's frames
+ * @context: any pointer that identifies the context, not NULL
+ * @say: reports messages, each once in a process
  *
- * The first call in a process connects, if a process of this user or of root listens. The first context
- * that asks is the one whose frames count.
+ * The first call in a process connects, if a process of this user or of root listens. The frames of
+ * the first context that asks are the ones that count.
  *
- * Return: whether pctr_frames_end() is due, once all that the frame gave the GPU is done.
+ * Return: whether to call pctr_frames_end() once the GPU has finished the frame.
  */
 bool pctr_frames_listens(const void *context, pctr_frames_say_fn say);
 
 /**
- * pctr_frames_end() - tell that a frame ended, and wait until the next one may begin
- * @context: for which pctr_frames_listens()
+ * pctr_frames_end() - report the end of a frame and wait until the next one may begin
+ * @context: for which pctr_frames_listens() returned true
  *
- * Waits as long as the tool needs to change its counters. If the tool has what it wants, or is gone,
- * frames are told no more.
+ * Waits while the tool changes its counters. When the tool has enough frames, or is gone, no more
+ * frames are reported.
  */
 void pctr_frames_end(const void *context);
 
 /**
- * pctr_frames_leave() - a context is destroyed: the frames of another one may count
+ * pctr_frames_leave() - a context is destroyed: frames of another one may count
  * @context: context
  */
 void pctr_frames_leave(const void *context);

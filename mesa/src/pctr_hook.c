@@ -16,15 +16,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Query types of ours begin far from those of drivers: 256 and a few hundred. */
+/* Our query types begin far above those of drivers: 256 and a few hundred. */
 #define FIRST_HUD_TYPE 0x50430000u
 #define FIRST_MONITOR_TYPE 0x50440000u
 #define LAST_TYPE 0x5044ffffu
 #define NO_GROUP (~0u)
-/* a GPU that does nothing for so long hangs */
+/* a GPU that does nothing for this long hangs */
 #define FLUSH_TIMEOUT_NS 10000000000ull
 
-/* What a screen was before, and its counters. Hangs on pipe_screen::pctr. */
+/* The screen's original functions, and its counters. Stored in pipe_screen::pctr. */
 struct pctr_screen {
 	void (*destroy)(struct pipe_screen *screen);
 	struct pipe_context *(*context_create)(struct pipe_screen *screen, void *priv,
@@ -33,13 +33,13 @@ struct pctr_screen {
 				     struct pipe_driver_query_info *info);
 	int (*get_driver_query_group_info)(struct pipe_screen *screen, unsigned index,
 					   struct pipe_driver_query_group_info *info);
-	/* NULL: there are none, and the user was told why, or wants none */
+	/* NULL: there are none, for a reason that was reported, or the user wants none */
 	struct pctr_catalogue *catalogue;
 	unsigned references;
 	/* rendering becomes jobs of the virtual GPU */
 	bool gives_work;
-	/* somebody may want to know where frames end */
-	bool tells_frames;
+	/* a tool may want to know where frames end */
+	bool reports_frames;
 };
 
 /* Functions of a context that are replaced. */
@@ -56,7 +56,7 @@ struct pctr_functions {
 				 union pipe_query_result *result);
 };
 
-/* What a context was before, and what counts for it. Hangs on pipe_context::pctr. */
+/* The context's original functions, and its counters. Stored in pipe_context::pctr. */
 struct pctr_hook {
 	const struct pctr_screen *screen;
 	struct pctr_context *context;
@@ -73,23 +73,23 @@ struct pctr_hook {
 	void (*flush)(struct pipe_context *pipe, struct pipe_fence_handle **fence, unsigned flags);
 };
 
-/* A batch query: counters of ours, and perhaps some of the driver. */
+/* A batch query: our counters, and perhaps some of the driver. */
 struct hooked_query {
 	struct pctr_query *ours;
 	struct pipe_query *drivers;
 	union pipe_query_result *driver_result;
 	unsigned count;
-	/* whether a counter of ours is for a monitor: then rendering is waited for */
+	/* whether a counter of ours is for a monitor: then Begin and End wait for rendering */
 	bool for_monitor;
 	struct {
 		enum { OF_DRIVER, FOR_HUD, FOR_MONITOR } kind;
-		/* position in the query of ours or of the driver */
+		/* position in our query or in the driver's */
 		unsigned position;
 		enum pctr_unit unit;
 	} counters[];
 };
 
-/* screens come and go in any thread, and drivers share them */
+/* screens are created and destroyed in any thread, and drivers share them */
 static pthread_mutex_t screens_lock = PTHREAD_MUTEX_INITIALIZER;
 
 static void say(const char *text)
@@ -99,7 +99,7 @@ static void say(const char *text)
 
 /* --- queries --------------------------------------------------------------- */
 
-/* Drivers' queries are aligned pointers: an odd one is ours, and no driver ever sees it. */
+/* Drivers' queries are aligned pointers: an odd one is ours and never reaches a driver. */
 static struct pipe_query *to_pipe_query(struct hooked_query *query)
 {
 	return (struct pipe_query *)((uintptr_t)query | 1);
@@ -256,7 +256,7 @@ static void fail(struct pctr_hook *hook, const char *what)
 		say(what);
 }
 
-/* Everything that was drawn is counted after this. */
+/* Everything drawn before this call is counted when it returns. */
 static void finish_rendering(struct pipe_context *pipe)
 {
 	struct pctr_hook *hook = pipe->pctr;
@@ -303,13 +303,13 @@ static bool hooked_end_query(struct pipe_context *pipe, struct pipe_query *query
 	if (hooked->for_monitor)
 		finish_rendering(pipe);
 	ok = pctr_query_end(hooked->ours);
-	/* the driver's must not go on, whatever became of ours */
+	/* end the driver's in any case, even if ours failed */
 	if (hooked->drivers && !hook->driver.end_query(pipe, hooked->drivers))
 		ok = false;
 	return ok;
 }
 
-/* In 64 bits whatever the unit: a reader may look at more of them than the unit needs. */
+/* 64 bits for every unit: a reader may look at more bits than the unit needs. */
 static union pipe_numeric_type_union format(union pctr_value value, enum pctr_unit unit,
 					    bool for_hud)
 {
@@ -338,7 +338,7 @@ static bool hooked_get_query_result(struct pipe_context *pipe, struct pipe_query
 	if (hooked->drivers &&
 	    !hook->driver.get_query_result(pipe, hooked->drivers, wait, hooked->driver_result))
 		return false;
-	/* there is room for just so many numbers, not for the whole union */
+	/* there is room for exactly these numbers, not for the whole union */
 	for (unsigned n = 0; n < hooked->count; n++) {
 		unsigned position = hooked->counters[n].position;
 
@@ -392,7 +392,7 @@ static void flush_work(struct pipe_context *pipe, unsigned flags)
 
 	end_statistics(pipe);
 	submit_work(hook);
-	/* glFinish() waits for the GPU, and what was rendered is its work */
+	/* glFinish() waits for the GPU, so the rendered work must be done too */
 	if (flags & PIPE_FLUSH_HINT_FINISH)
 		pctr_vsoc_wait(hook->vsoc);
 	if (active)
@@ -407,14 +407,14 @@ static void hooked_flush(struct pipe_context *pipe, struct pipe_fence_handle **f
 	hook->flush(pipe, fence, flags);
 	if (hook->vsoc)
 		flush_work(pipe, flags);
-	if (!(flags & PIPE_FLUSH_END_OF_FRAME) || !hook->screen->tells_frames ||
+	if (!(flags & PIPE_FLUSH_END_OF_FRAME) || !hook->screen->reports_frames ||
 	    !pctr_frames_listens(hook, say))
 		return;
 	finish_rendering(pipe);
 	pctr_frames_end(hook);
 }
 
-/* What the HUD and the driver draw for themselves is not the program's work. */
+/* Drawing of the HUD and of the driver itself is not the program's work. */
 static void hooked_set_active_query_state(struct pipe_context *pipe, bool enable)
 {
 	struct pctr_hook *hook = pipe->pctr;
@@ -469,7 +469,7 @@ static void set_functions(struct pipe_context *pipe, const struct pctr_functions
 	pipe->get_query_result = f->get_query_result;
 }
 
-/* A driver may use any of them while it destroys the context. */
+/* A driver may use any of these functions while it destroys the context. */
 static void restore(struct pipe_context *pipe, const struct pctr_hook *hook)
 {
 	pipe->pctr = NULL;
@@ -488,7 +488,7 @@ static void hooked_context_destroy(struct pipe_context *pipe)
 		if (hook->vsoc) {
 			end_statistics(pipe);
 			submit_work(hook);
-			/* the kernel cancels what is not done when the device is closed */
+			/* the kernel cancels unfinished work when the device is closed */
 			pctr_vsoc_wait(hook->vsoc);
 		}
 		hook->driver.destroy_query(pipe, hook->statistics);
@@ -529,7 +529,7 @@ static struct pipe_context *hooked_context_create(struct pipe_screen *screen, vo
 	set_functions(pipe, &hooked_functions);
 	if (s->gives_work)
 		begin_work(pipe);
-	if (hook->vsoc || s->tells_frames) {
+	if (hook->vsoc || s->reports_frames) {
 		hook->flush = pipe->flush;
 		pipe->flush = hooked_flush;
 	}
@@ -555,7 +555,8 @@ static unsigned driver_groups(const struct pctr_screen *s, struct pipe_screen *s
 }
 
 /*
- * The HUD takes the first query of a name, listed or not: a name without its group must not be found as GL's.
+ * The HUD takes the first query of a name, listed or not, so it must not find GL's queries by a
+ * name without group.
  */
 enum { FOR_HUD_IN_FULL, FOR_HUD_IN_SHORT, FOR_GL, LISTINGS };
 
@@ -575,7 +576,7 @@ static int hooked_driver_query_info(struct pipe_screen *screen, unsigned index,
 	if (index < drivers) {
 		int result = s->get_driver_query_info(screen, index, info);
 
-		/* some drivers have no groups and say 0, which is one of ours now */
+		/* some drivers have no groups and use 0, which is now one of our groups */
 		if (result && info->group_id >= driver_groups(s, screen))
 			info->group_id = NO_GROUP;
 		return result;
@@ -591,7 +592,7 @@ static int hooked_driver_query_info(struct pipe_screen *screen, unsigned index,
 	info->name = listing == FOR_HUD_IN_FULL ? counter->full_name : counter->name;
 	info->query_type = (for_hud ? FIRST_HUD_TYPE : FIRST_MONITOR_TYPE) + index;
 	info->type = pipe_types[counter->unit];
-	/* the HUD reads it as an integer whatever the type */
+	/* the HUD reads it as an integer, whatever the type */
 	if (for_hud && counter->unit == PCTR_UNIT_PERCENT)
 		info->max_value.u64 = 100;
 	info->result_type = counter->is_level ? PIPE_DRIVER_QUERY_RESULT_TYPE_AVERAGE :
@@ -647,7 +648,7 @@ static void hooked_screen_destroy(struct pipe_screen *screen)
 	destroy(screen);
 }
 
-/* Kernel drivers that a screen's GPU can have, by what the screen's name tells. */
+/* Kernel drivers that the GPU of a screen can have, guessed from the screen's name. */
 static const char *const *kernel_drivers(const char *name)
 {
 	static const struct {
@@ -710,8 +711,8 @@ static void hook(struct pipe_screen *screen, const char *wanted)
 	if (!s)
 		return;
 	s->catalogue = wanted ? catalogue_of(screen, wanted) : NULL;
-	s->tells_frames = pctr_frames_wanted();
-	if (!s->catalogue && !s->tells_frames) {
+	s->reports_frames = pctr_frames_wanted();
+	if (!s->catalogue && !s->reports_frames) {
 		free(s);
 		return;
 	}

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-/* the number is that of the binary interface */
+/* the number is the version of the binary interface */
 #define LIBRARY "libperfctr.so.1"
 
 struct pctr_library pctr;
@@ -15,7 +15,7 @@ static char problem[256];
 
 static bool find(void *library, const char *name, void *function)
 {
-	/* POSIX lets a function's address travel in a void pointer, C does not */
+	/* POSIX allows function addresses in void pointers, C does not */
 	*(void **)function = dlsym(library, name);
 	if (!*(void **)function)
 		snprintf(problem, sizeof(problem), "%s is too old: it lacks %s", LIBRARY, name);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * libperfctr, loaded when it is needed: a driver that was built with this runs
- * without the library, too.
+ * libperfctr, loaded when it is needed: the driver also runs without the library.
  */
 #ifndef PCTR_LIBRARY_H
 #define PCTR_LIBRARY_H
@@ -86,11 +85,11 @@ struct pctr_library {
 extern struct pctr_library pctr;
 
 /**
- * pctr_library_load() - load the library, the first time
+ * pctr_library_load() - load the library at the first call
  *
  * It stays loaded until the process ends. Any thread may call this.
  *
- * Return: NULL; otherwise why the library cannot be used, in words, valid forever.
+ * Return: NULL on success; otherwise a sentence, valid forever, with the reason.
  */
 const char *pctr_library_load(void);
 

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 /*
- * What fits is a fact of the hardware and known to the kernel alone: libperfctr's perfkit asks it
- * with sessions of a moment.
+ * Only the kernel knows what fits in one pass. libperfctr's perfkit measures it with short
+ * sessions.
  */
 #include "pctr_passes.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* Count for some moments. Nobody's turn is missed, however slow the machine is. */
+/* Count for a short time, long enough for every multiplexing slot on a slow machine too. */
 static bool look(struct perfctr_perfkit *kit, unsigned int looks)
 {
 	bool ok = true;
@@ -16,15 +16,15 @@ static bool look(struct perfctr_perfkit *kit, unsigned int looks)
 	for (unsigned int n = 0; ok && n < looks; n++) {
 		ok = !pctr.perfkit_begin_object(kit, 0);
 		if (ok && n)
-			pctr_wait_for_turn();
+			pctr_wait_for_slot();
 		ok = ok && !pctr.perfkit_end_object(kit);
 	}
 	return ok;
 }
 
 /*
- * Run all passes of a kit without work. Returns the number of passes; 0 if it is not known, as
- * somebody else counts and what fits is not a fact of the hardware alone.
+ * Run all passes of a kit without work. Returns the number of passes, or 0 if other sessions count,
+ * because then the result does not depend on the hardware alone.
  */
 static unsigned int measure_passes(struct perfctr_perfkit *kit, unsigned int looks)
 {
@@ -93,7 +93,7 @@ static unsigned int passes_of_metric(const struct group_trial *t, unsigned int m
 	return passes;
 }
 
-/* What a counter brings with it: itself, and metrics that it is a part of. */
+/* What a counter adds: itself, and metrics that it is a part of. */
 static unsigned int worth(const struct group_trial *t, unsigned int n)
 {
 	unsigned int sum = !t->first[n].metric;
@@ -103,7 +103,7 @@ static unsigned int worth(const struct group_trial *t, unsigned int n)
 	return sum;
 }
 
-/* Whether a metric is there for nothing with the counters of the pass. */
+/* Whether all counters of a metric are in the pass already. */
 static bool comes_along(const struct group_trial *t, unsigned int m)
 {
 	for (unsigned int n = 0; n < t->count; n++)
@@ -112,7 +112,7 @@ static bool comes_along(const struct group_trial *t, unsigned int m)
 	return t->first[m].metric && !t->first[m].several_passes;
 }
 
-/* Take a counter into the pass if there is room. Returns false if the device cannot tell. */
+/* Take a counter into the pass if there is room. Returns false if the device cannot answer. */
 static bool try_counter(struct group_trial *t, struct perfctr_perfkit *kit, unsigned int n)
 {
 	unsigned int passes;
@@ -123,7 +123,9 @@ static bool try_counter(struct group_trial *t, struct perfctr_perfkit *kit, unsi
 	return t->kept[n] || !pctr.perfkit_remove(kit, pctr.perfkit_count(kit) - 1);
 }
 
-/* Fill a pass, first with what brings the most metrics. Returns how many it has; 0: not known. */
+/*
+ * Fill a pass, first with the counters that complete most metrics. Returns how many; 0: not known.
+ */
 static unsigned int fill_a_pass(struct group_trial *t)
 {
 	struct perfctr_perfkit *kit = NULL;
@@ -136,7 +138,7 @@ static unsigned int fill_a_pass(struct group_trial *t)
 		for (unsigned int n = 0; ok && n < t->count; n++)
 			if (worth(t, n) == most)
 				ok = try_counter(t, kit, n);
-	/* others may have begun to count meanwhile */
+	/* other sessions may have begun to count meanwhile */
 	if (ok && measure_passes(kit, PCTR_LOOKS) == 1)
 		for (unsigned int n = 0; n < t->count; n++)
 			members += t->kept[n] || comes_along(t, n);
@@ -235,9 +237,9 @@ bool pctr_window_is_full(const struct pctr_window *window)
 	const struct perfctr_total *total;
 
 	for (size_t n = 0; (block = pctr.totals_block(window->totals, n)); n++)
-		if (pctr_takes_turns(pctr.totals_block_info(block)->format))
+		if (pctr_is_multiplexed(pctr.totals_block_info(block)->format))
 			for (size_t k = 0; (total = pctr.totals_counter(block, k)); k++)
-				if (total->running_ns < PCTR_WINDOW_TURNS * PCTR_TURN_NS)
+				if (total->running_ns < PCTR_WINDOW_SLOTS * PCTR_SLOT_NS)
 					return false;
 	return true;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the hardware counts at the same time. NVIDIA's counters have four in each clock domain and each
- * TPC, and multiplexers that several of them need: what does not fit into one pass takes turns.
+ * What the hardware counts at the same time. NVIDIA GPUs have four counters in each clock domain
+ * and in each TPC, and multiplexers that several counters need. What does not fit in one pass is
+ * multiplexed.
  */
 #ifndef PCTR_PASSES_H
 #define PCTR_PASSES_H
@@ -11,24 +12,24 @@
 #include <time.h>
 
 enum {
-	/* a pass has its turn for so long, at least: "Turns" of docs/pcounter.md; no ioctl tells it */
-	PCTR_TURN_NS = 2000000,
-	/* between two looks: a turn, and something for clocks that are not the same */
+	/* the minimum length of a multiplexing slot, see docs/pcounter.md; no ioctl reports it */
+	PCTR_SLOT_NS = 2000000,
+	/* between two looks: a slot, and a margin for clocks that differ */
 	PCTR_LOOK_NS = 3000000,
 	/*
-	 * Looks that see two turns. The first turn tells nothing: it is given to who begins to count, as
-	 * others had theirs before. Each look collects, and a collection gives the turn to the next pass if
-	 * one is over: the second look does, the third one sees it.
+	 * Looks that cover two slots. The first slot shows nothing: a new counter gets it, because
+	 * the others had theirs before. Each look collects, and a collection ends a slot that is
+	 * over: the second look changes to the next pass, the third one sees it.
 	 */
 	PCTR_LOOKS = 3,
-	/* turns of each counter in a window of frames: of one alone the estimate is noise */
-	PCTR_WINDOW_TURNS = 8,
+	/* slots of each counter in a window of frames: an estimate from one slot is noise */
+	PCTR_WINDOW_SLOTS = 8,
 };
 
 /**
- * pctr_wait_for_turn() - let the time between two looks pass
+ * pctr_wait_for_slot() - wait for the time between two looks
  */
-static inline void pctr_wait_for_turn(void)
+static inline void pctr_wait_for_slot(void)
 {
 	const struct timespec wait = { .tv_nsec = PCTR_LOOK_NS };
 
@@ -36,14 +37,14 @@ static inline void pctr_wait_for_turn(void)
 }
 
 /**
- * pctr_takes_turns() - whether counters of a block may need several passes
+ * pctr_is_multiplexed() - whether counters of a block may need several passes
  * @format: enum drm_perfctr_block_format of the block
  *
- * Of the others a device counts everything that it has; perf PMUs are perf's business.
+ * A device counts everything of other blocks at once; perf multiplexes the events of its PMUs.
  *
  * Return: whether they may.
  */
-static inline bool pctr_takes_turns(unsigned int format)
+static inline bool pctr_is_multiplexed(unsigned int format)
 {
 	return format & DRM_PERFCTR_FORMAT_RUNNING_TIMES &&
 	       !(format & DRM_PERFCTR_FORMAT_PMU_IDENTITY);
@@ -52,13 +53,13 @@ static inline bool pctr_takes_turns(unsigned int format)
 struct pctr_query;
 
 /**
- * struct pctr_window - frames of which a HUD's counters are known together
+ * struct pctr_window - frames over which a HUD's counters are averaged
  *
- * A turn is longer than many a frame: most counters that take turns were not counted in most of
- * them, and what is computed from several hardly ever. So the frames of a HUD are put together until
- * each of its counters had PCTR_WINDOW_TURNS, and of those that waited in it the window tells the
- * mean of a frame, until the next one is full. Queries of the same counters, as a HUD has a few in
- * turn, share it.
+ * A multiplexing slot lasts longer than most frames, so most frames have no counts of most
+ * multiplexed counters, and hardly any frame has all counters of a metric. Frames are therefore
+ * added up until each counter had PCTR_WINDOW_SLOTS. Multiplexed counters then show the mean over
+ * that window until the next one is full. Queries of the same counters share a window; a HUD has a
+ * few of them in flight.
  */
 struct pctr_window {
 	/** @next: of the context. */
@@ -69,15 +70,15 @@ struct pctr_window {
 	unsigned int count;
 	/** @users: queries that share it. */
 	unsigned int users;
-	/** @counting: the one of them that counts for it, or NULL. */
+	/** @counting: the query that counts for it, or NULL. */
 	const struct pctr_query *counting;
-	/** @frames: that @totals are of. */
+	/** @frames: number of frames in @totals. */
 	unsigned int frames;
 	/** @totals: of all frames since the last window was full. */
 	struct perfctr_totals *totals;
-	/** @values: of a frame of the last window, zero before there was one. */
+	/** @values: means of the last full window, zero before there was one. */
 	union pctr_value *values;
-	/** @waited: which of them were estimated in the last window, or are in this one. */
+	/** @waited: counters that were estimated in the last window, or are in this one. */
 	bool *waited;
 };
 
@@ -94,31 +95,31 @@ struct pctr_window *pctr_window_get(struct pctr_window **windows, struct perfctr
 				    const unsigned int *counters, unsigned int count);
 
 /**
- * pctr_window_put() - a query is given up
+ * pctr_window_put() - a query is freed
  * @windows: of the context
  * @window: of the query, or NULL
  */
 void pctr_window_put(struct pctr_window **windows, struct pctr_window *window);
 
 /**
- * pctr_window_is_full() - whether each counter had PCTR_WINDOW_TURNS
+ * pctr_window_is_full() - whether each counter had PCTR_WINDOW_SLOTS
  * @window: window
  *
- * While a device's time stands still nobody has one.
+ * While a device's time stands still no counter has any.
  *
- * Return: whether @totals tell something of all of them.
+ * Return: whether @totals have counts of all of them.
  */
 bool pctr_window_is_full(const struct pctr_window *window);
 
 /**
- * pctr_passes_measure() - find out what one pass has of a group
+ * pctr_passes_measure() - find out how much of a group fits in one pass
  * @path: what perfctr_device_open() takes
  * @first: the group's first counter, its others follow; @several_passes of its metrics is set
  * @count: counters of the group
  *
- * Counts for some moments. Counters are tried one after the other, those first that metrics need;
- * a metric whose counters are in the pass is in it, too. While somebody else counts what shares the
- * hardware, the answer is that nothing is known, or, at worst, too small.
+ * Counts for a short time. Counters are tried one after the other, those that metrics need first; a
+ * metric whose counters are all in the pass is in it, too. While other sessions use the same
+ * hardware the result is unknown or, at worst, too small.
  *
  * Return: how many counters one pass has at most; 0 if it is not known.
  */

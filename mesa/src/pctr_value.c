@@ -8,7 +8,7 @@
 /* A number before it is rounded. */
 struct number {
 	double number;
-	/* nothing of it was left out: it is no estimate, and there is one */
+	/* complete: no part was left out, so it is not an estimate */
 	bool is_exact;
 };
 
@@ -58,7 +58,7 @@ static struct number count_of(const struct perfctr_totals_block *block,
 		return result;
 	*integer = total->sum;
 	result = (struct number){ (double)total->sum, true };
-	/* it counted in a part of the time only: extrapolate, as perf does */
+	/* it counted during a part of the time: extrapolate, as perf does */
 	if (info->states & DRM_PERFCTR_STATE_MULTIPLEXED && total->running_ns &&
 	    total->running_ns < info->time_enabled) {
 		result.number *= (double)info->time_enabled / (double)total->running_ns;
@@ -88,7 +88,7 @@ static union pctr_value to_value(const struct pctr_counter *counter, double numb
 	return value;
 }
 
-/* Of two frames there is twice as much; a ratio or a rate is the same. */
+/* Two frames have twice the amount; a ratio or a rate is the same. */
 static bool is_amount(const struct pctr_counter *counter)
 {
 	const char *unit;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Values of counters: what samples that were added up make of one, in its own unit, rounded and
- * limited as its users take it.
+ * Values of counters from added-up samples, in the counter's own unit, rounded and limited as the
+ * users of the values require.
  */
 #ifndef PCTR_VALUE_H
 #define PCTR_VALUE_H

@@ -22,9 +22,9 @@ struct pctr_vsoc {
 	struct pctr_context *context;
 	uint64_t last_job;
 	uint64_t done_job;
-	/* samples of each session that jobs may take since the last wait */
+	/* samples of each session that jobs may take before the next wait */
 	unsigned int due_samples;
-	/* the device does not take work any more */
+	/* the device takes no more work */
 	bool stopped;
 };
 
@@ -57,7 +57,7 @@ static void stop(struct pctr_vsoc *v, const char *what, int error)
 	pctr_context_fail(v->context, text);
 }
 
-/* drmIoctl() would spin on EAGAIN, which says that the queue is full */
+/* drmIoctl() would spin on EAGAIN, which means that the queue is full */
 static int call(int fd, unsigned long request, void *argument)
 {
 	int result;
@@ -113,7 +113,7 @@ static uint32_t build(struct drm_vsoc_command *commands, const struct pctr_work 
 {
 	uint32_t count = 0;
 
-	/* what others do on the GPU ends with this sample, what we do ends with the other */
+	/* this sample ends the work of others, the next one ends ours */
 	add_samples(commands, &count, handles, handle_count, PCTR_MARK_OTHER);
 	if (work->vertices | work->primitives | work->fragments)
 		commands[count++] = (struct drm_vsoc_command){
@@ -141,7 +141,7 @@ static void queue(struct pctr_vsoc *v, struct drm_vsoc_command *commands, uint32
 	};
 
 	while (call(pctr_context_fd(v->context), DRM_IOCTL_VSOC_SUBMIT, &submit)) {
-		/* with a full queue: when the last one of ours is done, so are all */
+		/* the queue is full: once the last one of ours is done, all are */
 		if (errno != EAGAIN || v->done_job == v->last_job) {
 			stop(v, "SUBMIT", errno);
 			return;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Work for the virtual SoC: what a software renderer did becomes a job of the
- * virtual GPU.
+ * Work for the virtual SoC: the rendering of a software renderer becomes a job of the virtual GPU.
  */
 #ifndef PCTR_VSOC_H
 #define PCTR_VSOC_H
@@ -33,20 +32,20 @@ struct pctr_work {
 bool pctr_vsoc_is_device(const struct pctr_catalogue *catalogue);
 
 /**
- * pctr_vsoc_new() - begin to give work
+ * pctr_vsoc_new() - begin to submit work
  * @context: context on a virtual SoC, outlives this
  *
- * Return: a handle to give work with, NULL if memory is short.
+ * Return: a handle for submissions, NULL if memory is short.
  */
 struct pctr_vsoc *pctr_vsoc_new(struct pctr_context *context);
 
 /**
- * pctr_vsoc_submit() - let the virtual GPU do some work
+ * pctr_vsoc_submit() - submit work to the virtual GPU
  * @vsoc: from pctr_vsoc_new()
  * @work: what to do
  *
- * Does not wait for it. The job takes the samples that pctr_context_handles()
- * asks for, before and after the work.
+ * Does not wait for it. The job takes the samples that pctr_context_handles() asks for, before and
+ * after the work.
  */
 void pctr_vsoc_submit(struct pctr_vsoc *vsoc, const struct pctr_work *work);
 
@@ -57,7 +56,7 @@ void pctr_vsoc_submit(struct pctr_vsoc *vsoc, const struct pctr_work *work);
 void pctr_vsoc_wait(struct pctr_vsoc *vsoc);
 
 /**
- * pctr_vsoc_free() - stop to give work
+ * pctr_vsoc_free() - stop submitting work
  * @vsoc: handle or NULL
  */
 void pctr_vsoc_free(struct pctr_vsoc *vsoc);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Monitors beside each other and beside other processes, as standard input says. Commands are lines,
- * answers too, the last line of each is "done":
+ * Monitors beside each other and beside other processes, as standard input says. Commands are
+ * lines, answers too, the last line of each is "done":
  *
  *	groups				of a new context: group NAME COUNTERS MAX_ACTIVE
  *	begin MONITOR GROUP.COUNTER...	began or refused; MONITOR is a digit
@@ -34,7 +34,7 @@ static GLuint *monitor_by(const char *word)
 	return &monitors[word[0] - '0'];
 }
 
-/* Limits are told when a context is made. */
+/* Limits are listed when a context is created. */
 static void tell_groups(void)
 {
 	struct surface other;

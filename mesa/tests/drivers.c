@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Counters of the virtual SoC in the driver of another GPU, which Mesa's drm-shim stands in for. Prints TAP.
- * usage: drivers RENDERER    what GL_RENDERER must contain
+ * Counters of the virtual SoC in the driver of another GPU, which Mesa's drm-shim stands in for.
+ * Prints TAP. usage: drivers RENDERER what GL_RENDERER must contain
  */
 #include "common/monitor.h"
 

@@ -627,7 +627,9 @@ static void selected_while_active(void)
 	gl.DeletePerfMonitorsAMD(1, &monitor);
 }
 
-/* GALLIUM_PERFCTR_JOBS=0: no commands of ours to sample between; monitors are of the whole device. */
+/*
+ * GALLIUM_PERFCTR_JOBS=0: no commands of ours to sample between; monitors are of the whole device.
+ */
 static void counts_the_device(void)
 {
 	char *const other[] = { "vsoc-job",	   "-q", "draw", "vertices=31", "primitives=7",

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * Counts everything that there is, as a client does that knows nothing of the hardware: counters are
- * added to a monitor until Begin refuses it, that is a pass, the others are for the next one
- * (apitrace's retrace and qapitrace do that). The scene is drawn once for each pass.
- * usage: passes TRUTH
- * TRUTH is a file of the virtual SoC. Prints lines of words:
+ * Counts everything that there is, as a client does that knows nothing of the hardware: counters
+ * are added to a monitor until Begin refuses it, that is a pass, the others are for the next one
+ * (apitrace's retrace and qapitrace do that). The scene is drawn once for each pass. usage: passes
+ * TRUTH TRUTH is a file of the virtual SoC. Prints lines of words:
  *
  *	group NAME COUNTERS MAX_ACTIVE
  *	pass NUMBER

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * An animated scene in a window: a ring of lit blocks that turns and breathes. What is drawn depends on
- * the frame's number only. usage: scene [-s WxH] [-n FRAMES] [-b BLOCKS] [-x COMMAND] [-c] [-m] [-r TIMES]
+ * An animated scene in a window: a ring of lit blocks that turns and breathes. What is drawn
+ * depends on the frame's number only. usage: scene [-s WxH] [-n FRAMES] [-b BLOCKS] [-x COMMAND]
+ * [-c] [-m] [-r TIMES]
  *  -s  size of the window in pixels, default 200x200
  *  -n  frames to draw, default 100
  *  -b  blocks of the ring at most, default 24
@@ -9,7 +10,8 @@
  *  -c  print "frame vertices primitives fragments" of each frame, from GL's pipeline statistics
  *  -m  in each frame two monitors of GL_AMD_performance_monitor, and print what they count: of the
  *	first one fragments, of the second one, which begins after the first and ends after it, primitives
- *  -r  do all that so many times, each time with a display of its own: the driver is unloaded between them
+ *  -r do all that so many times, each time with a display of its own: the driver is unloaded
+ *  between them
  */
 #include "common/monitor.h"
 #include "common/ring.h"

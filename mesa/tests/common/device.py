@@ -19,7 +19,8 @@ def truth_of(node):
     """The file of its truth: debugfs has a folder for each minor, and one name for both kinds of nodes."""
     parent = os.path.basename(os.path.realpath(f"/sys/class/drm/{node}/device"))
     for path in glob.glob("/sys/kernel/debug/dri/*/vsoc/truth"):
-        with open(os.path.join(os.path.dirname(os.path.dirname(path)), "name"), encoding="ascii") as f:
+        with open(os.path.join(os.path.dirname(os.path.dirname(path)), "name"),
+                  encoding="ascii") as f:
             if f"dev={parent} " in f.read():
                 return path
     raise FileNotFoundError(f"no truth of {node}")

@@ -6,7 +6,8 @@ import os
 import subprocess
 
 BUILD = os.environ.get("PERFCTR_BUILD") or os.path.join(
-    os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))), "build")
+    os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))),
+    "build")
 SCENE = os.path.join(BUILD, "tests/mesa/scene")
 # runs of the scene until the GPU does each frame in time
 TRIES = 10
@@ -42,7 +43,8 @@ def start(hud, dump, *options):
     os.makedirs(dump)
     env = dict(os.environ, GALLIUM_HUD=hud, GALLIUM_HUD_PERIOD="0", GALLIUM_HUD_DUMP_DIR=dump)
     # line by line, to see how far it is
-    return subprocess.Popen(["stdbuf", "-oL", SCENE, *options], env=env, stdout=subprocess.PIPE, text=True)
+    return subprocess.Popen(["stdbuf", "-oL", SCENE, *options], env=env, stdout=subprocess.PIPE,
+                            text=True)
 
 
 def finish(process, output=""):
@@ -60,7 +62,8 @@ def dumped(dump, name):
 
 def differences(name, got, expected):
     # the HUD has no result of the last frame yet
-    problems = [] if len(got) >= len(expected) - 1 else [f"{name}: {len(got)} of {len(expected)} frames"]
+    problems = [] if len(got) >= len(expected) - 1 else [f"{name}: {len(got)} of {len(expected)} "
+                                                         f"frames"]
     return problems + [f"{name}, frame {n}: {a}, expected {b}"
                        for n, (a, b) in enumerate(zip(got, expected)) if a != b]
 
@@ -68,7 +71,9 @@ def differences(name, got, expected):
 def late(got, drawn):
     """A job counts in the frame in which it runs, which may be a later one; never in one before."""
     sums = list(itertools.accumulate(got)), list(itertools.accumulate(drawn))
-    problems = [f"frame {n}: {a} until then, drawn {b}" for n, (a, b) in enumerate(zip(*sums)) if a > b]
+    problems = [f"frame {n}: {a} until then, drawn {b}" for n, (a, b) in enumerate(zip(*sums))
+                if a > b]
     # nothing is lost between two frames: what is missing is still in the queue. That binds runs of more frames than wait there;
     # the sums of shorter ones are compared with the truth by their tests
-    return problems + ([] if sum(got) >= sum(drawn[:-QUEUE]) else [f"{sum(got)} of {sum(drawn)} were counted"])
+    return problems + ([] if sum(got) >= sum(drawn[:-QUEUE])
+                       else [f"{sum(got)} of {sum(drawn)} were counted"])

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
-/* Sessions of a context: which block is a perf event's, and which queries share one. Built by mesa/tests/groups. */
+/*
+ * Sessions of a context: which block is a perf event's, and which queries share one. Built by
+ * mesa/tests/groups.
+ */
 #include <stdio.h>
 #include <time.h>
 
@@ -71,8 +74,8 @@ static const char *ctx_error(const struct perfctr_ctx *ctx)
 }
 
 /*
- * Events are one letter. "a" and "h" are of perf PMUs and never wait. A pass has its turn for as long as
- * docs/pcounter.md says.
+ * Events are one letter. "a" and "h" are of perf PMUs and never wait. A pass has its turn for as
+ * long as docs/pcounter.md says.
  */
 enum { EVENTS = 8, ROOM = 3, TURN_NS = 2000000, IOCTL_NS = 50000 };
 #define ALWAYS (1u << ('a' - 'a') | 1u << ('h' - 'a'))
@@ -159,7 +162,10 @@ static void begin_turn(unsigned int pass)
 			last_turn[n] = turn;
 }
 
-/* As the kernel does: a pass of who waits for the longest time has the first turn, newcomers that is. */
+/*
+ * As the kernel does: a pass of who waits for the longest time has the first turn, newcomers that
+ * is.
+ */
 static void select_again(void)
 {
 	unsigned int wanted = wanted_events(), first = EVENTS, pass = 0;
@@ -312,20 +318,20 @@ static int advance(struct perfctr_cursor *cursor, size_t count)
 	return 0;
 }
 
-static bool block_told;
+static bool block_returned;
 
 static void rewind_sample(struct perfctr_sample *sample)
 {
 	(void)sample;
-	block_told = false;
+	block_returned = false;
 }
 
 static int next_block(struct perfctr_sample *sample, struct perfctr_block *block)
 {
 	(void)sample;
-	if (block_told)
+	if (block_returned)
 		return 0;
-	block_told = true;
+	block_returned = true;
 	*block = (struct perfctr_block){ .format = DRM_PERFCTR_FORMAT_RUNNING_TIMES };
 	return 1;
 }
@@ -601,7 +607,7 @@ static bool hud_begins_always(void)
 	other = monitor_of("e");
 	ok = pctr_query_begin(hud) && !pctr_query_begin(monitor) && pctr_query_end(hud);
 	ok = ok && pctr_query_begin(monitor) && pctr_query_begin(other) && !complaints;
-	/* the other way round it is told */
+	/* the other way round it is reported */
 	ok = ok && pctr_query_begin(hud);
 	let_turns_pass(6);
 	ok = ok && pctr_query_end(monitor) && complaints == 1 && pctr_query_end(other) &&
@@ -632,7 +638,7 @@ static bool monitors_are_in_all_passes(void)
 	return all_gone() && ok;
 }
 
-static bool another_process_is_told(void)
+static bool another_process_is_reported(void)
 {
 	struct pctr_query *single, *both, *later;
 	bool ok;
@@ -673,7 +679,9 @@ static bool newcomers_are_refused(void)
 	count_elsewhere("def");
 	ok = ok && !pctr_query_begin(newcomers) && !complaints;
 	pctr_query_free(newcomers);
-	/* beside the HUD, which is in the same pass: nobody of the context waits in the first turn */
+	/*
+	 * beside the HUD, which is in the same pass: nobody of the context waits in the first turn
+	 */
 	count_elsewhere("efg");
 	hud = query_of("bd", 0);
 	newcomers = monitor_of("bc");
@@ -698,7 +706,9 @@ static bool slow_devices_are_waited_for(void)
 	return all_gone() && ok;
 }
 
-/* A frame of the HUD that lasts for @ns; returns the first counter's value, ~0 if others' differ. */
+/*
+ * A frame of the HUD that lasts for @ns; returns the first counter's value, ~0 if others' differ.
+ */
 static uint64_t hud_frame(struct pctr_query *query, uint64_t ns)
 {
 	uint64_t value;
@@ -738,13 +748,15 @@ static bool short_frames_are_put_together(void)
 
 	use_hardware();
 	hud = query_of("bcdefg", PCTR_QUERY_FRAME);
-	/* not all is told before all had their turns; then each event counts one in each ns */
+	/* values come after all counters had their slots; then each event counts one in each ns */
 	while (first < FRAMES && hud_frame(hud, FRAME_NS) != frame)
 		first++;
 	ok = first > WINDOW / 2 && first <= WINDOW && !last_other(hud, FRAMES, FRAME_NS, frame);
 	pctr_query_free(hud);
 	ok = ok && !hardware.windows;
-	/* alone each frame is its own, beside others a mean, and alone again its own after a window */
+	/*
+	 * alone each frame is its own, beside others a mean, and alone again its own after a window
+	 */
 	hud = query_of("bcd", PCTR_QUERY_FRAME);
 	ok = ok && !last_other(hud, 9, FRAME_NS, frame) &&
 	     !last_other(hud, 9, 2 * FRAME_NS, 2 * FRAME_NS + IOCTL_NS);
@@ -809,12 +821,11 @@ int main(void)
 	      "what would take turns does not begin; what is not active has none");
 	check(others_of_the_context_are_not_ruined(),
 	      "a monitor, of one counter or more, that would make an active one take turns does not begin");
-	check(hud_begins_always(),
-	      "the HUD begins always, and it is told what it does to monitors");
+	check(hud_begins_always(), "the HUD always begins, and its effect on monitors is reported");
 	check(monitors_are_in_all_passes(),
 	      "a monitor begins if it is in all passes, not in the first");
-	check(another_process_is_told(),
-	      "with another process one counter is extrapolated and more are refused; later it is told");
+	check(another_process_is_reported(),
+	      "with another process one counter is extrapolated and more are refused; later it is reported");
 	check(newcomers_are_refused(),
 	      "a monitor that has the first turn beside another process is looked at for longer");
 	check(slow_devices_are_waited_for(),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Ends of frames: who tells them, and what becomes of a process whose tool is gone or never was. Built by
- * mesa/tests/groups.
+ * Ends of frames: who reports them, and what becomes of a process whose tool is gone or never was.
+ * Built by mesa/tests/groups.
  */
 #include "pctr_frames.c"
 
@@ -82,7 +82,7 @@ static void *serve(void *unused)
 	return NULL;
 }
 
-/* The context's frame ends, and the tool gives this answer. Returns whether it was told. */
+/* The context's frame ends, and the tool gives this answer. Returns whether it was reported. */
 static bool end_frame(const void *context, const char *with)
 {
 	int before = heard;
@@ -123,7 +123,7 @@ static bool refuses(const char *name)
 	setenv(VARIABLE, name, 1);
 	ok = !pctr_frames_listens(&contexts[0], say) && !pctr_frames_listens(&contexts[0], say);
 	return ok && messages == 1 && strstr(last_message, VARIABLE) &&
-	       strstr(last_message, "frames are not told");
+	       strstr(last_message, "frames are not reported");
 }
 
 static void test_names(void)
@@ -138,19 +138,22 @@ static void test_names(void)
 	name[sizeof(name) - 1] = 0;
 	check(refuses("3") && refuses("@") && refuses(name) && refuses("/nowhere/at/all") &&
 		      refuses("@nobody of this name"),
-	      "what names no socket is told once");
+	      "a name of no socket is reported once");
 	begin(SOCK_STREAM);
 	strcpy(name, getenv(VARIABLE));
-	check(refuses(name), "a socket of another type is told once");
+	check(refuses(name), "a socket of another type is reported once");
 	begin(SOCK_SEQPACKET);
 	strcpy(name, getenv(VARIABLE));
 	close(server);
 	server = -1;
 	check(refuses(name) && strstr(last_message, "has ended"),
-	      "a tool that has ended is told once");
+	      "a tool that has ended is reported once");
 }
 
-/* Root only: listens as somebody else, then asks as the user of this number. Returns whether a frame is told. */
+/*
+ * Root only: listens as somebody else, then asks as the user of this number. Returns whether a
+ * frame is reported.
+ */
 static bool hears_listener(uid_t listener, uid_t user)
 {
 	bool listens;
@@ -170,7 +173,7 @@ static bool hears_listener(uid_t listener, uid_t user)
 
 static void test_users(void)
 {
-	static const char name[] = "frames are told to a tool of the same user or of root only";
+	static const char name[] = "frames are reported to a tool of the same user or of root only";
 
 	if (geteuid()) {
 		printf("ok %d - %s # SKIP needs root\n", ++number, name);
@@ -180,7 +183,7 @@ static void test_users(void)
 	check(hears_listener(1, 1) && hears_listener(0, 1) && hears_listener(0, 0) && !messages &&
 		      !hears_listener(1, 2) && messages == 1 &&
 		      strstr(last_message, "of this user") && !hears_listener(1, 0) &&
-		      messages == 1 && strstr(last_message, "frames are not told"),
+		      messages == 1 && strstr(last_message, "frames are not reported"),
 	      name);
 }
 
@@ -207,10 +210,10 @@ static void test_frames(void)
 	begin(SOCK_SEQPACKET);
 	check(pctr_frames_wanted() && end_frame(&contexts[0], "go") &&
 		      end_frame(&contexts[0], "go"),
-	      "a frame is told, and goes on when the tool says so");
+	      "a frame is reported, and drawing goes on when the tool says so");
 	check(!end_frame(&contexts[1], "go") && !end_frame(&contexts[1], "go") && messages == 1 &&
 		      strstr(last_message, "second context"),
-	      "frames of a second context are not told, and that is said once");
+	      "frames of a second context are not reported, with one message");
 	messages = 0;
 	pctr_frames_leave(&contexts[1]);
 	check(!end_frame(&contexts[1], "go"), "nor if it was destroyed");
@@ -218,7 +221,7 @@ static void test_frames(void)
 	check(end_frame(&contexts[1], "go") && !end_frame(&contexts[0], "go"),
 	      "when the first one is destroyed those of the next one are");
 	check(end_frame(&contexts[1], NULL) && !end_frame(&contexts[1], "go") && !messages,
-	      "a tool that closes is told no more frames");
+	      "a tool that closes gets no more frames");
 	begin(SOCK_SEQPACKET);
 	check(end_frame(&contexts[0], "gone") && !end_frame(&contexts[0], "go"),
 	      "nor is one that says anything else");
@@ -255,7 +258,7 @@ static void test_fork(void)
 	close(client);
 	client = parents;
 	check(!status && end_frame(&contexts[0], "go"),
-	      "a forked child tells its own frames, and its parent goes on with its own");
+	      "a forked child reports its own frames, and so does its parent");
 }
 
 int main(void)

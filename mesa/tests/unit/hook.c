@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * The hook with a driver that shares its screen, has queries of its own and uses its context's functions
- * while it is destroyed. Built against Mesa's headers by mesa/tests/groups.
+ * The hook with a driver that shares its screen, has queries of its own and uses its context's
+ * functions while it is destroyed. Built against Mesa's headers by mesa/tests/groups.
  */
 #include "pctr_hook.c"
 
@@ -357,7 +357,7 @@ static void test_list(struct pipe_screen *screen)
 	      "a query of a driver without groups is in none of ours, nor what no pass has");
 	check(group_info.num_queries == group.monitored &&
 		      group_info.max_active_queries == group.max_active,
-	      "limits of a group are told");
+	      "limits of a group are reported");
 }
 
 static void test_batch(struct pipe_context *pipe)
@@ -399,7 +399,7 @@ static void test_batch(struct pipe_context *pipe)
 	free(batch);
 }
 
-/* Ends a frame or just flushes. Returns how many frames were told. */
+/* Ends a frame or just flushes. Returns how many frames were reported. */
 static int flush(struct pipe_context *pipe, unsigned int flags)
 {
 	int before = frames_ended;
@@ -420,9 +420,9 @@ static void test_frames(struct pipe_screen *screen)
 	first = screen->context_create(screen, NULL, 0);
 	second = screen->context_create(screen, NULL, 0);
 	check(!flush(first, 0) && flush(first, PIPE_FLUSH_END_OF_FRAME) == 1 && flushes && waits,
-	      "the end of a frame is told when its work is done, a flush is none");
+	      "the end of a frame is reported when its work is done, a flush is none");
 	check(!flush(second, PIPE_FLUSH_END_OF_FRAME) && flush(first, PIPE_FLUSH_END_OF_FRAME),
-	      "whose frames are not wanted tells none");
+	      "without wanted frames reports none");
 	hook_of_first = first->pctr;
 	first->destroy(first);
 	check(left == hook_of_first, "a context that is destroyed leaves");
@@ -437,7 +437,7 @@ static void test_frames(struct pipe_screen *screen)
 	first->flush(first, NULL, PIPE_FLUSH_END_OF_FRAME);
 	check(frames_of == first->pctr && flushes && !catalogues && !contexts &&
 		      screen->get_driver_query_info == before.get_driver_query_info,
-	      "without counters frames are told");
+	      "without counters frames are reported");
 	first->destroy(first);
 	screen->destroy(screen);
 	check(!memcmp(screen, &before, sizeof(before)) && !pools, "and nothing stays");
