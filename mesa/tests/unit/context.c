@@ -470,7 +470,7 @@ static void use_hardware(void)
 	others = forbidden = 0;
 	slowness = 1;
 	most_events = EVENTS;
-	hardware.said = hardware.said_turns = false;
+	hardware.said = hardware.said_waits = false;
 }
 
 /* A query as production makes it, of events by their letters. */
@@ -651,7 +651,7 @@ static bool another_process_is_reported(void)
 	ok = !pctr_query_begin(both) && pctr_query_begin(single);
 	let_turns_pass(20);
 	ok = ok && pctr_query_end(single) && complaints == 1;
-	hardware.said_turns = false;
+	hardware.said_waits = false;
 	/* who comes later is not seen at Begin */
 	count_elsewhere("");
 	later = monitor_of("fg");
