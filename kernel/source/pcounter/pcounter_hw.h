@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * PCOUNTER and MP counters of the nv50 family as the host sees them: registers,
- * methods, record packets. Used by the source and by the model in vsoc, which
- * share nothing else.
+ * PCOUNTER and MP counters of the nv50 family: registers, methods, record packets. The source
+ * and the model in kernel/vsoc/nv50 share nothing else.
  *
- * Addresses and bits of CTRL, and PM_TRIGGER, are those that envytools documents
- * (docs/hw/pcounter/intro.rst, NV40:GF100) and, of the first ones, nouveau's nv40.c
- * programmed; the methods are those of Mesa's nv50 driver. What is chosen here says so.
+ * Addresses, CTRL and PM_TRIGGER are as documented by envytools (docs/hw/pcounter/intro.rst,
+ * NV40:GF100) and programmed by nouveau's nv40.c; methods are those of Mesa's nv50 driver. What
+ * we chose ourselves is marked "chosen".
  */
 #ifndef _PCOUNTER_HW_H_
 #define _PCOUNTER_HW_H_
@@ -88,7 +87,7 @@ enum pcounter_mode {
 	PCOUNTER_MODE_SINGLE,
 	PCOUNTER_MODE_QUAD,
 	PCOUNTER_MODE_RECORD,
-	PCOUNTER_MODE_OFF,	/* chosen: what it does on hardware is not known */
+	PCOUNTER_MODE_OFF,	/* chosen: unknown on hardware */
 };
 
 /*
@@ -149,10 +148,10 @@ static inline u8 pcounter_trailer(unsigned int d)
 #define PCOUNTER_RECORD_STOP_MAX	0xfff
 
 /*
- * RECORD_START and RECORD_LIMIT are bytes from the beginning of the domain's memory. The
- * packet that begins at the limit or behind it is written, and none after it: counters go
- * on and STOP pulses are counted until RECORD_START is written; then one packet has all of
- * it. A counter that gets to 0xffff meanwhile stays there: its counts are lost.
+ * RECORD_START and RECORD_LIMIT are bytes from the beginning of the domain's memory. The packet
+ * that begins at or behind the limit is the last one. After it counters continue and STOP pulses
+ * are counted, until RECORD_START is written; then one packet has all of it. A counter that
+ * reaches 0xffff stays there: its counts are lost.
  */
 
 /**

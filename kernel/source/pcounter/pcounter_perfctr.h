@@ -17,13 +17,12 @@ struct seq_file;
 /**
  * struct pcounter_ops - the hardware, as the driver reaches it
  *
- * Called with the core's sampler lock held: nothing of what it forbids.
+ * Called with the core's sampler lock held.
  */
 struct pcounter_ops {
 	/**
-	 * @begin: until @end nothing else touches the registers, and no clock passes
-	 * that would not also pass on real hardware between two register accesses.
-	 * Returns: CLOCK_MONOTONIC_RAW up to which the clocks have run; it never goes back.
+	 * @begin: keep everything else off the registers until @end.
+	 * Returns: CLOCK_MONOTONIC_RAW up to which the clocks have run; never decreases.
 	 */
 	u64 (*begin)(void *priv);
 	/** @end: undo @begin. */
@@ -35,10 +34,10 @@ struct pcounter_ops {
 	/** @set_mux: a multiplexer, enum nv50_mux. */
 	void (*set_mux)(void *priv, unsigned int mux, u32 value);
 	/**
-	 * @mp_program: count with MP_PM_CONTROL of MP_SLOTS counters, 0: none, from now on
-	 * in all contexts: by methods at the start of each job, and at once in the context
-	 * that runs. Counters begin at 0. A context may need slots itself: then the driver
-	 * puts counters into others, with the function for these, or has none for some.
+	 * @mp_program: count in all contexts with MP_PM_CONTROL of MP_SLOTS counters, 0: none.
+	 * Programmed by methods at the start of each job, and at once in the running context.
+	 * Counters begin at 0. If a context uses slots itself, the driver moves counters to
+	 * free ones, with the function for these, or leaves them out.
 	 */
 	void (*mp_program)(void *priv, const u32 *control);
 	/** @hz: current frequency of a domain. */
@@ -49,8 +48,8 @@ struct pcounter_ops {
 	 */
 	u64 (*mp_take)(void *priv, unsigned int tpc, unsigned int counter, bool *saturated);
 	/**
-	 * @mp_missed_ns: of the time that @begin tells, how much since this was asked or the
-	 * counter was programmed it had no slot in the contexts that ran.
+	 * @mp_missed_ns: how long the counter had no slot in the contexts that ran, in the
+	 * time of @begin, since the last call or since it was programmed.
 	 */
 	u64 (*mp_missed_ns)(void *priv, unsigned int counter);
 };

@@ -15,8 +15,8 @@
 /**
  * DOC: packets
  *
- * The hardware writes packets one after the other until it has passed the limit. The memory
- * of a domain has two halves, and it is sent to the other one before a batch is read::
+ * The hardware writes packets one after the other until it has passed the limit. The memory of
+ * a domain has two halves. Before a batch is read, the hardware is sent to the other half::
  *
  *     half 0   p p p p p p p . . .      written since the last batch
  *     half 1   . . . . . . . . . .      all zero
@@ -24,26 +24,25 @@
  *     half 0   p p p p p p p . . .      complete: the packet below was written later
  *     half 1   T . . . . . . . . .      what came since the last p
  *
- *     the batch: all p, then T. What is read becomes zero; the next batch begins behind T
- *     and ends in half 0.
+ *     the batch: all p, then T. Packets that were read are zeroed; the next batch begins
+ *     behind T and ends in half 0.
  *
- * So there is no moment in which a packet can be overwritten or has nowhere to go, and it
- * does not matter which of them was written while RECORD_START was. A packet is never zero: it
- * has clocks or a STOP pulse. The old half ends with the first one that is; packets in the new
- * half are read up to the position that RECORD_STATUS told, since one that is being written
- * there may have its clocks in memory and its counters not. All reading is bounded by the
- * halves, whatever is in them or in the register.
+ * So a packet is never overwritten and always has room, whichever of them was written while
+ * RECORD_START was. A packet is never zero: it has clocks or a STOP pulse. The old half ends with
+ * the first zero packet. The new half is read up to the position in RECORD_STATUS: a packet that
+ * is being written there may have its clocks in memory but not its counters. Reading never leaves
+ * the halves, whatever is in memory or in the register.
  *
- * If it was not sent on in time, half 0 is full up to its end and T has everything since:
- * several STOP pulses, and counters that may have saturated.
+ * If the hardware was sent on too late, half 0 is full and T has everything since: several STOP
+ * pulses, and counters that may have saturated.
  *
- * If the hardware does not say its position for so long that half 1 is full as well, there is
- * no place to send it to. The batch ends with the last packet in half 1 then, whose time is that
- * of its clocks; T is written when all of it has been read, into half 0, and is the next batch.
+ * If the hardware does not report its position until half 1 is full as well, there is no half to
+ * send it to. The batch then ends with the last packet in half 1, whose time follows from its
+ * clocks. T is written into half 0 when all of it has been read, and is the next batch.
  *
- * A packet has clocks and no time. A batch begins and ends at known times, and each packet
- * ends where its share of the batch's clocks does. If the frequency was changed meanwhile,
- * packets are displaced, by less than the length of the batch; batches are not.
+ * A packet has clocks but no time. The times at which a batch begins and ends are known; packets
+ * divide it in proportion to their clocks. A change of frequency displaces packets by less than
+ * the length of the batch, and never the batch itself.
  */
 
 /**
@@ -147,8 +146,8 @@ bool pcounter_record_flip(struct pcounter_record *r)
  * @r: the packets, after pcounter_record_flip()
  * @position: of RECORD_STATUS
  *
- * Returns: true if there is a packet behind pcounter_record_start(): all that came before it are
- * in memory, and it is. False: not yet, or the hardware talks nonsense.
+ * Returns: true if there is a packet behind pcounter_record_start(), and so all before it are in
+ * memory. False: not yet, or the position is invalid.
  */
 bool pcounter_record_position(struct pcounter_record *r, u32 position)
 {
@@ -192,7 +191,7 @@ static u32 scan(struct pcounter_record *r, unsigned int half, u32 end)
 	return at;
 }
 
-/* how long @cycles take, at most @most_ns, which is less than some centuries */
+/* how long @cycles take, at most @most_ns */
 static u64 span_of_clocks(u64 cycles, u64 hz, u64 most_ns)
 {
 	hz = min_t(u64, hz, PCOUNTER_MAX_HZ);
@@ -227,7 +226,7 @@ static bool is_read(const struct pcounter_record *r, unsigned int half)
 	return r->at[half] >= r->end[half];
 }
 
-/* memory may say something else than when it was scanned: never behind the end of the batch */
+/* never behind the end of the batch, as memory may have changed since it was scanned */
 static u64 time_of(const struct pcounter_record *r, u64 cycles)
 {
 	if (!r->cycles || cycles >= r->cycles)
@@ -235,7 +234,7 @@ static u64 time_of(const struct pcounter_record *r, u64 cycles)
 	return r->from_ns + mul_u64_u64_div_u64(r->span_ns, cycles, r->cycles);
 }
 
-/* the half with the next packet of the batch, -1: there is none */
+/* the half with the next packet of the batch, or -1 */
 static int next_half(const struct pcounter_record *r)
 {
 	if (!is_read(r, !r->half))
@@ -264,7 +263,7 @@ bool pcounter_record_peek(const struct pcounter_record *r, u64 *end_ns)
 /**
  * pcounter_record_take() - the next packet of the batch
  * @r: the packets
- * @counts: what it says
+ * @counts: its contents
  *
  * Returns: false if there is none.
  */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Memory that RECORD mode fills with packets: who writes where, and what is read of it. Pure:
- * also built natively by kernel/tests/native.
+ * Memory that RECORD mode fills with packets. Also built natively by kernel/tests.
  */
 #ifndef _PCOUNTER_RECORD_H_
 #define _PCOUNTER_RECORD_H_
@@ -10,9 +9,9 @@
 #include "pcounter_hw.h"
 #include "pcounter_sched.h"
 
-/* counters of a domain that RECORD mode has: STOP is what makes the packets */
+/* counters of a domain in RECORD mode: STOP makes the packets */
 #define PCOUNTER_RECORD_SLOTS	3
-/* longest period that is worth it: above, a collection by the timer costs less */
+/* longest period to record for: above, collecting by timer costs less */
 #define PCOUNTER_RECORD_PERIOD_NS_MAX	500000
 /* fastest clock of a domain */
 #define PCOUNTER_MAX_HZ		1500000000ULL
@@ -31,7 +30,7 @@ struct pcounter_record {
 	bool flipped;
 	/** @written: where the packets in @half ended when the hardware was asked, in bytes. */
 	u32 written;
-	/** @full: that was the end of @half: what came since is in no packet. */
+	/** @full: that was the end of @half: later counts are in no packet. */
 	bool full;
 	/** @at: of each half, the next packet to read, in bytes. */
 	u32 at[2];
@@ -51,7 +50,7 @@ struct pcounter_record {
 };
 
 /**
- * struct pcounter_counts - what a packet says
+ * struct pcounter_counts - contents of a packet
  */
 struct pcounter_counts {
 	/** @end_ns: when its last clock was, between those of its batch. */

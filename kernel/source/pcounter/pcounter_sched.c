@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Which counters count together, and whose turn it is.
+ * Which counters count together, and which pass is next.
  */
 #include <linux/minmax.h>
 #include <linux/string.h>
@@ -16,25 +16,24 @@
  * - a domain has four counters, but only one mode: one counter that adds integers
  *   (EVENT_B4, EVENT_B6) has it for itself, or four SIMPLE ones share it;
  * - a TPC has four MP counters;
- * - a multiplexer has one value. PCOUNTER and MP counters share one of them: it is
- *   a multiplexer like the others, and nobody needs to lock anybody else out.
+ * - a multiplexer has one value. PCOUNTER and MP counters share one of them, which needs
+ *   no special case.
  *
- * The wanted counters are packed into as few passes as possible: first fit, with
- * those first that fit with the fewest, and then, if a lower bound says that fewer
- * might do, a search for that number. The search ends after SEARCH_STEPS, so that
- * the number is minimal for what people ask for, and the time is bounded for what
- * they might. Last, each counter joins all other passes that have room for it: what
- * conflicts with nobody counts all the time.
+ * The wanted counters are packed into as few passes as possible: first fit, counters with the
+ * most conflicts first, and then, if a lower bound leaves room for fewer passes, a search. It is
+ * bounded by SEARCH_STEPS: common sets get the minimum, unusual ones a bounded time. Last, each
+ * counter joins all other passes that have room for it, so that one without conflicts counts
+ * all the time.
  *
- * The pass that has run for the shortest time is next. With equal slices that is
- * round robin; with unequal ones no pass is ever more than a slice behind another.
+ * The pass that has run for the shortest time is next. With equal slices that is round-robin;
+ * with unequal ones no pass is more than a slice behind another.
  *
- * A new schedule begins with a pass of the counter whose last turn is the longest ago:
- * else whoever starts and stops sessions more often than turns change would keep all
- * others in the first pass.
+ * A new schedule begins with a pass of the counter whose last slice is the longest ago.
+ * Otherwise sessions that start and stop faster than passes rotate would keep the schedule in
+ * its first pass.
  */
 
-/* passes tried for a counter until a smaller number of passes is given up */
+/* passes tried for counters until the search for fewer passes ends */
 #define SEARCH_STEPS	20000
 
 bool pcounter_pass_fits(const struct pcounter_pass *pass, const struct pcounter_recipe *recipe)
@@ -122,7 +121,7 @@ static unsigned int conflicts_of(const struct pcounter_schedule *s,
 	return n;
 }
 
-/* those with the most conflicts first, else as they are numbered */
+/* by number of conflicts, most first, then by number */
 static void sort_wanted(struct pcounter_schedule *s, const struct pcounter_recipe *recipes,
 			const struct pcounter_set *wanted)
 {
@@ -144,7 +143,7 @@ static void sort_wanted(struct pcounter_schedule *s, const struct pcounter_recip
 	}
 }
 
-/* counters of which no two fit together, found greedily: each needs a pass of its own */
+/* a greedy set of counters of which no two fit into one pass */
 static unsigned int clique_of(const struct pcounter_schedule *s,
 			      const struct pcounter_recipe *recipes, unsigned int first)
 {
@@ -162,7 +161,7 @@ static unsigned int clique_of(const struct pcounter_schedule *s,
 	return n;
 }
 
-/* passes that are needed in any case */
+/* the number of passes cannot be smaller */
 static unsigned int lower_bound(const struct pcounter_schedule *s,
 				const struct pcounter_recipe *recipes)
 {
@@ -207,7 +206,7 @@ static void first_fit(struct pcounter_schedule *s, const struct pcounter_recipe 
 	}
 }
 
-/* all ways to put the counters into @limit passes, until one works or the steps are used up */
+/* search for an assignment of the counters to @limit passes, with at most @steps tries */
 static bool search(struct pcounter_schedule *s, const struct pcounter_recipe *recipes,
 		   unsigned int limit, unsigned int *steps)
 {
@@ -242,14 +241,14 @@ static bool search(struct pcounter_schedule *s, const struct pcounter_recipe *re
 	return true;
 }
 
-/* whoever fits into further passes counts there as well */
+/* add counters to all passes that have room for them */
 static void fill(struct pcounter_schedule *s, const struct pcounter_recipe *recipes)
 {
 	unsigned int i, p;
 
 	for (p = 0; p < s->count; p++)
 		for (i = 0; i < s->wanted; i++) {
-			/* not always the same ones first */
+			/* begin with another counter in each pass */
 			const unsigned int counter = s->order[(i + p) % s->wanted];
 
 			if (!pcounter_in_set(&s->passes[p].members, counter) &&
@@ -258,24 +257,24 @@ static void fill(struct pcounter_schedule *s, const struct pcounter_recipe *reci
 		}
 }
 
-static void begin_turn(struct pcounter_schedule *s, unsigned int pass)
+static void begin_slice(struct pcounter_schedule *s, unsigned int pass)
 {
 	unsigned int i;
 
 	s->current_pass = pass;
-	s->turn++;
+	s->slice++;
 	for (i = 0; i < PCOUNTER_COUNTERS; i++)
 		if (pcounter_in_set(&s->passes[pass].members, i))
-			s->last_turn[i] = s->turn;
+			s->last_slice[i] = s->slice;
 }
 
-/* a pass of the counter that waits for the longest time; there is one */
+/* a pass of the counter that has waited longest */
 static unsigned int longest_waiting(const struct pcounter_schedule *s)
 {
 	unsigned int i, first = s->order[0], pass = 0;
 
 	for (i = 1; i < s->wanted; i++)
-		if (s->last_turn[s->order[i]] < s->last_turn[first])
+		if (s->last_slice[s->order[i]] < s->last_slice[first])
 			first = s->order[i];
 	while (!pcounter_in_set(&s->passes[pass].members, first))
 		pass++;
@@ -284,7 +283,7 @@ static unsigned int longest_waiting(const struct pcounter_schedule *s)
 
 /**
  * pcounter_schedule_make() - pack counters into passes
- * @s: the schedule; what was in it is forgotten, but for who had the last turns
+ * @s: the schedule; only the numbers of the last slices are kept
  * @recipes: PCOUNTER_COUNTERS of them
  * @wanted: counters; those without a recipe are left out
  *
@@ -312,7 +311,7 @@ void pcounter_schedule_make(struct pcounter_schedule *s, const struct pcounter_r
 	if (limit >= best)
 		first_fit(s, recipes);
 	fill(s, recipes);
-	begin_turn(s, longest_waiting(s));
+	begin_slice(s, longest_waiting(s));
 }
 
 /**
@@ -327,10 +326,10 @@ void pcounter_schedule_ran(struct pcounter_schedule *s, u64 ns)
 }
 
 /**
- * pcounter_schedule_rotate() - the next one's turn
+ * pcounter_schedule_rotate() - go to the next pass
  * @s: the schedule
  *
- * Returns: true if it is another pass than before.
+ * Returns: true if the pass has changed.
  */
 bool pcounter_schedule_rotate(struct pcounter_schedule *s)
 {
@@ -339,7 +338,7 @@ bool pcounter_schedule_rotate(struct pcounter_schedule *s)
 
 	if (s->count < 2)
 		return false;
-	/* of those that are equally far behind, the one that comes after the current one */
+	/* among equals, the next one after the current pass */
 	next = (before + 1) % s->count;
 	for (i = 2; i <= s->count; i++) {
 		const unsigned int p = (before + i) % s->count;
@@ -347,6 +346,6 @@ bool pcounter_schedule_rotate(struct pcounter_schedule *s)
 		if (s->passes[p].ran_ns < s->passes[next].ran_ns)
 			next = p;
 	}
-	begin_turn(s, next);
+	begin_slice(s, next);
 	return next != before;
 }

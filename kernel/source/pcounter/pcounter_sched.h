@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Which counters count together, and whose turn it is. Pure: also built natively by
- * kernel/tests/native.
+ * Which counters count together, and which pass is next. Also built natively by kernel/tests.
  */
 #ifndef _PCOUNTER_SCHED_H_
 #define _PCOUNTER_SCHED_H_
@@ -85,7 +84,7 @@ struct pcounter_pass {
 	u8 mux_users[PCOUNTER_MUXES_MAX];
 	/** @mux_value: values of multiplexers with users. */
 	u32 mux_value[PCOUNTER_MUXES_MAX];
-	/** @ran_ns: how long it was its turn since the schedule was made. */
+	/** @ran_ns: time that it has counted since the schedule was made. */
 	u64 ran_ns;
 };
 
@@ -93,19 +92,19 @@ struct pcounter_pass {
 #define PCOUNTER_PASSES_MAX	PCOUNTER_COUNTERS
 
 /**
- * struct pcounter_schedule - passes that take turns
+ * struct pcounter_schedule - passes in round-robin
  */
 struct pcounter_schedule {
 	/** @count: passes; 0: nothing is wanted. */
 	unsigned int count;
-	/** @current_pass: whose turn it is. */
+	/** @current_pass: the one that counts. */
 	unsigned int current_pass;
 	/** @passes: the passes. */
 	struct pcounter_pass passes[PCOUNTER_PASSES_MAX];
-	/** @turn: number of the last turn, of all schedules. */
-	u64 turn;
-	/** @last_turn: of each counter, 0: it had none. */
-	u64 last_turn[PCOUNTER_COUNTERS];
+	/** @slice: number of the last slice, of all schedules. */
+	u64 slice;
+	/** @last_slice: of each counter, 0: it had none. */
+	u64 last_slice[PCOUNTER_COUNTERS];
 
 	/* private: while it is made */
 	u8 order[PCOUNTER_COUNTERS];

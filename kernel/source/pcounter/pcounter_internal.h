@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What the files of the PCOUNTER source share. Calls go in the order of the declarations:
+ * perfctr uses batch, batch uses collect, collect uses program.
+ */
+#ifndef _PCOUNTER_INTERNAL_H_
+#define _PCOUNTER_INTERNAL_H_
+
+#include <linux/types.h>
+#include <drm/drm_perfctr.h>
+
+#include "nv50_counters.h"
+#include "pcounter_perfctr.h"
+#include "pcounter_record.h"
+#include "pcounter_sched.h"
+
+/* no counter, in struct pcounter and struct pcounter_slice */
+#define PCOUNTER_NONE		PCOUNTER_COUNTERS
+/* domain whose clocks are those of the TPCs */
+#define PCOUNTER_MP_DOMAIN	3
+#define PCOUNTER_MAX_TPCS	64
+#define PCOUNTER_MAX_BLOCKS	(PCOUNTER_DOMAINS + PCOUNTER_MAX_TPCS)
+/* a swap takes one clock, and the slowest clock runs at some MHz */
+#define PCOUNTER_SWAP_TRIES	100
+/* selections without a collection that succeeds, until their times are no longer kept */
+#define PCOUNTER_PENDING_SLICES	8
+
+/**
+ * struct pcounter_slice - a time in which the same counters were programmed
+ */
+struct pcounter_slice {
+	/** @members: these counters. */
+	struct pcounter_set members;
+	/** @ns: length for MP counters. */
+	u64 ns;
+	/** @domain_ns: length for each domain; 0: it did not count. */
+	u64 domain_ns[PCOUNTER_DOMAINS];
+	/** @mp_counter: MP counter of each slot, or PCOUNTER_NONE. */
+	u8 mp_counter[MP_SLOTS];
+	/** @mp_missed_ns: part of @ns in which the counter had no slot. */
+	u64 mp_missed_ns[MP_SLOTS];
+};
+
+/**
+ * struct pcounter - the counters of a device
+ */
+struct pcounter {
+	/** @source: what the core sees. */
+	struct drm_perfctr_source source;
+	/** @config: as given by the driver. */
+	struct pcounter_config config;
+	/** @tpc_count: elements of @tpc. */
+	unsigned int tpc_count;
+	/** @tpc: physical index of each TPC. */
+	u8 tpc[PCOUNTER_MAX_TPCS];
+
+	/** @schedule: passes for what is wanted; the hardware may still be at an older one. */
+	struct pcounter_schedule schedule;
+	/** @running: between start and stop. */
+	bool running;
+	/** @clocks_wanted: mask of domains whose clocks are in samples. */
+	u8 clocks_wanted;
+	/** @period_ns: shortest period to record for; 0: do not record. */
+	u64 period_ns;
+
+	/** @counter: what each counter of a domain counts, or PCOUNTER_NONE. */
+	u8 counter[PCOUNTER_DOMAINS][PCOUNTER_SLOTS];
+	/** @ctrl: CTRL of each domain. */
+	u32 ctrl[PCOUNTER_DOMAINS];
+	/** @recorded: mask of domains in RECORD mode; 0: all are in QUAD mode. */
+	u8 recorded;
+	/** @mp_counter: MP counter of each slot, or PCOUNTER_NONE. */
+	u8 mp_counter[MP_SLOTS];
+	/** @mp_missed_ns: time in this slice in which the counter had no slot. */
+	u64 mp_missed_ns[MP_SLOTS];
+
+	/** @time_ns: time of the last collection. */
+	u64 time_ns;
+	/** @clock_ns: time of the hardware's clocks at @time_ns. */
+	u64 clock_ns;
+	/** @slice_ns: time that the current pass has counted. */
+	u64 slice_ns;
+	/** @held_ns: when pcounter_hold() was called last. */
+	u64 held_ns;
+	/** @held_clock_ns: time of the hardware's clocks at @held_ns. */
+	u64 held_clock_ns;
+	/** @late: mask of domains that have not answered yet. */
+	u8 late;
+	/** @late_ns: length of the period that they have not answered for. */
+	u64 late_ns;
+
+	/**
+	 * @pending: what was read and not reported yet, after a collection that failed or
+	 * between a collection and a selection: all but the counts, which are in the totals.
+	 */
+	struct drm_perfctr_collection pending;
+	/** @pending_states: of each block. */
+	u32 pending_states[PCOUNTER_MAX_BLOCKS];
+	/** @pending_lost_ns: of packets, by domain: times overlap, so the longest counts. */
+	u64 pending_lost_ns[PCOUNTER_DOMAINS];
+	/** @pending_slices: ended between a collection and a selection. */
+	struct pcounter_slice pending_slices[PCOUNTER_PENDING_SLICES];
+	/** @pending_slice_count: elements of @pending_slices in use. */
+	unsigned int pending_slice_count;
+
+	/** @record: packets of each domain. */
+	struct pcounter_record record[PCOUNTER_DOMAINS];
+	/** @in_batch: a batch is being read. */
+	bool in_batch;
+	/** @batch_ns: end of the batch. */
+	u64 batch_ns;
+	/** @reached_ns: end of the last packet of each domain. */
+	u64 reached_ns[PCOUNTER_DOMAINS];
+	/** @reported_ns: the same when it was last reported. */
+	u64 reported_ns[PCOUNTER_DOMAINS];
+
+	/** @stats: for debugfs. */
+	struct {
+		u64 collections;
+		u64 batches;
+		u64 packets;
+		u64 full;
+		u64 refused;
+		u64 saturated;
+	} stats;
+};
+
+static inline const struct pcounter_pass *pcounter_current_pass(const struct pcounter *p)
+{
+	return &p->schedule.passes[p->schedule.current_pass];
+}
+
+static inline u32 pcounter_rd(struct pcounter *p, u32 reg)
+{
+	return p->config.ops->read(p->config.priv, reg);
+}
+
+static inline void pcounter_wr(struct pcounter *p, u32 reg, u32 value)
+{
+	p->config.ops->write(p->config.priv, reg, value);
+}
+
+/* pcounter_batch.c: record mode */
+int pcounter_begin_batch(struct pcounter *p);
+u8 pcounter_take_packets(struct pcounter *p, u64 until_ns, u64 *reached_ns);
+int pcounter_collect_packets(struct pcounter *p, struct drm_perfctr_collection *c);
+
+/* pcounter_collect.c: QUAD mode and MP counters; reports */
+void pcounter_lose(struct pcounter *p, unsigned int block, u64 ns, u32 states);
+int pcounter_read_domains(struct pcounter *p, u64 ns);
+void pcounter_read_mp(struct pcounter *p, u64 ns);
+struct pcounter_slice pcounter_end_slice(struct pcounter *p, const struct pcounter_set *members,
+					 u64 ns);
+void pcounter_report(struct pcounter *p, unsigned int block, const struct pcounter_slice *slice,
+		     u32 states);
+void pcounter_report_all(struct pcounter *p, u64 ns, const u32 *states);
+void pcounter_take_pending(struct pcounter *p, struct drm_perfctr_collection *c, u32 *states);
+
+/* pcounter_program.c: registers */
+extern const struct pcounter_recipe pcounter_recipes[PCOUNTER_COUNTERS];
+extern const u64 pcounter_domain_counters[PCOUNTER_DOMAINS];
+void pcounter_hold(struct pcounter *p);
+void pcounter_release(struct pcounter *p);
+unsigned int pcounter_periodic(const struct pcounter *p, unsigned int d);
+void pcounter_write_ctrl(struct pcounter *p, unsigned int d, u32 ctrl);
+u8 pcounter_program(struct pcounter *p);
+
+#endif /* _PCOUNTER_INTERNAL_H_ */
