@@ -28,7 +28,7 @@
  * everybody else.
  *
  * While events move to another CPU, parked counters survive pmu_enable();
- * tegra410_pmu_end_migration() gives up those that nobody claimed.
+ * tegra410_pmu_end_migration() releases the unclaimed ones.
  */
 
 /**
@@ -347,7 +347,7 @@ void tegra410_pmu_end_migration(struct tegra410_pmu *pmu)
  * @pmu: the PMU
  *
  * Events keep the counts that they have. add() fails from now on. Those that
- * were counting do not count again even if a device comes back: nobody could
+ * were counting do not count again even if a device comes back: nothing could
  * tell what they missed.
  */
 void tegra410_pmu_detach(struct tegra410_pmu *pmu)
@@ -381,7 +381,7 @@ static void tegra410_pmu_destroy(struct perf_event *event)
 	unsigned long irq;
 	int idx;
 
-	/* closed in the middle of a migration: nobody else would give it up in time */
+	/* closed in the middle of a migration: nothing else releases it in time */
 	raw_spin_lock_irqsave(&pmu->lock, irq);
 	idx = tegra410_pmu_slot_of(pmu, event);
 	if (idx >= 0) {

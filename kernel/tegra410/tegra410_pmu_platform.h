@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * How a machine tells tegra410_pmu.ko about one PMU.
+ * Platform data: the description of one PMU.
  *
  * A platform device named TEGRA410_PMU_DEVICE with a struct
  * tegra410_pmu_platform_data. The virtual SoC creates them with a regmap onto

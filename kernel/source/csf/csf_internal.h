@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The inside of the Mali CSF counters: what csf_perfctr.c (the source of the
- * core) and csf_protocol.c (the conversation with firmware) share.
+ * What csf_perfctr.c (the source) and csf_protocol.c (requests to firmware) share.
  */
 #ifndef _CSF_INTERNAL_H_
 #define _CSF_INTERNAL_H_
@@ -15,9 +14,9 @@
 #include "csf_sample.h"
 #include "csf_time.h"
 
-/* interrupts can get lost: look at the words this often while waiting */
+/* interrupts can get lost: poll this often while waiting */
 #define CSF_POLL_MS			10
-/* and not less often before giving up: a virtual machine that stood still is no dead hardware */
+/* polls before a timeout, however long a virtual machine stood still */
 #define CSF_MIN_POLLS			3
 /* firmware that could not be recovered is tried again after this time */
 #define CSF_RETRY_NS			NSEC_PER_SEC
@@ -64,11 +63,11 @@ struct csf_perfctr {
 	bool live;
 	/** @requesting: new samples are expected, they are no event. */
 	bool requesting;
-	/** @event_pending: the core was told to collect. */
+	/** @event_pending: the core was asked to collect. */
 	bool event_pending;
 	/** @overflow: firmware ran out of slots since the last collection. */
 	bool overflow;
-	/** @seen_insert: INSERT up to which nobody needs to be told. */
+	/** @seen_insert: INSERT up to which no event is needed. */
 	u32 seen_insert;
 };
 

@@ -29,11 +29,9 @@
  * through the global interface; firmware also takes one by itself before counts
  * would be lost (a core loses power, protected mode begins).
  *
- * This source turns that into what the core wants: counts since the last
- * collection. While anything counts, all counters of all blocks are enabled in
- * hardware. Sessions come and go without reprogramming it, so none disturbs
- * another one's counts and there is no moment in which nobody counts; each
- * session's mask is applied by the core when it writes samples.
+ * The core wants counts since the last collection. While a session runs, all counters of all
+ * blocks are enabled in hardware. Sessions come and go without reprogramming it, so they do not
+ * disturb each other; the core applies their masks when it writes samples.
  *
  * A collection::
  *
@@ -44,24 +42,21 @@
  *                                       <--- ack.SAMPLE = req.SAMPLE, interrupt
  *     drain: read samples EXTRACT..INSERT
  *
- * The first drain matters: with a full ring the request itself would overflow.
- * Samples that firmware took by itself in between are read in order with the
- * rest; each adds to the totals, so nothing depends on why it was taken.
+ * Without the first drain a request could overflow a full ring. Samples that firmware took by
+ * itself in between are read in order; each adds to the totals, whatever its reason.
  */
 
 /**
  * DOC: recovery
  *
- * INSERT more than a ring ahead of EXTRACT (or behind it), a slot that was never
- * written, no answer twice, PRFCNT_ENABLE not acknowledged any more (firmware has
- * restarted), PRFCNT_STATUS.FAILED: the indices can no longer be trusted. Counting
- * is disabled, programmed anew from scratch (a reset may have zeroed everything) and
- * enabled. What was counted between the last sample that was read and the new
- * beginning is lost and reported: the collection carries DRM_PERFCTR_SAMPLE_ERROR
- * and the time.
+ * The indices can no longer be trusted if INSERT is behind EXTRACT or more than a ring ahead,
+ * a slot was never written, two requests got no answer, PRFCNT_ENABLE is no longer acknowledged
+ * (firmware has restarted), or PRFCNT_STATUS.FAILED is set. Counting is then disabled, programmed
+ * from scratch (a reset may have zeroed everything) and enabled. Counts since the last sample
+ * that was read are lost; the collection has DRM_PERFCTR_SAMPLE_ERROR and the lost time.
  *
- * Every step has one acknowledge timeout, of CSF_MIN_POLLS looks at least, so that a
- * collection takes at most four of them:
+ * Each step has one acknowledge timeout, with at least CSF_MIN_POLLS polls. A collection takes
+ * at most four of them:
  *
  * ============================ ==========================================
  * firmware                     waits
@@ -75,7 +70,7 @@
  * ============================ ==========================================
  */
 
-/* collect at least this often where the driver does not know how fast counters are */
+/* longest interval if the driver does not know how fast counters are */
 #define CSF_DEFAULT_INTERVAL_NS		NSEC_PER_SEC
 #define CSF_MAX_JASID			7
 
@@ -114,7 +109,7 @@ static void csf_unprepare(struct drm_perfctr_source *source)
 {
 	struct csf_perfctr *csf = to_csf(source);
 
-	/* STOP may have given up waiting; it asked */
+	/* STOP has made the request, but may have timed out */
 	if (csf->config.ops->prepare)
 		csf->config.ops->unprepare(csf->config.priv, !csf_enable_pending(csf));
 }
@@ -133,7 +128,7 @@ static int csf_start(struct drm_perfctr_source *source, u8 set)
 	csf_reader_begin(&csf->reader);
 	csf->retry_ns = 0;
 	ret = csf_enable(csf, csf_ack_deadline_ms());
-	/* how firmware failed to start is nothing that user space can act upon */
+	/* user space cannot act upon the details */
 	if (ret)
 		return ret == -ETIMEDOUT ? ret : -EIO;
 	csf->time_ns = 0;
@@ -161,7 +156,7 @@ static void csf_reset(struct drm_perfctr_source *source)
 
 /* --- collecting ---------------------------------------------------------- */
 
-/* what firmware says of the impact of power and protected mode, without metadata */
+/* power and protected mode as in PRFCNT_STATUS, for firmware without metadata */
 static u32 csf_status_states(u32 status)
 {
 	u32 states = 0;
@@ -198,13 +193,13 @@ static int csf_collect_samples(struct csf_perfctr *csf)
 {
 	int ret;
 
-	/* it was acknowledged, and is not any more: firmware has begun anew */
+	/* no longer acknowledged: firmware has restarted */
 	if (csf_enable_pending(csf))
 		return -EPROTO;
 	if (csf_settle_request(csf))
 		return -EIO;
 	ret = csf_drain(csf, csf->totals);
-	/* firmware that does not say why: nobody asked for these */
+	/* without metadata: no request was made for these */
 	csf->reader.transition |= csf->reader.samples && !csf->reader.has_metadata;
 	if (!ret)
 		ret = csf_request(csf, csf->totals, csf_ack_deadline_ms());
@@ -281,7 +276,7 @@ static int csf_collect(struct drm_perfctr_source *source, struct drm_perfctr_col
 
 	overflow = csf_take_overflow(csf);
 	if (overflow && (!reader->extended_metadata || reader->corrupt)) {
-		/* where and how long cannot be known */
+		/* blocks and length of the loss are unknown */
 		reader->gap = true;
 		c->lost_ns = csf->time_ns - before_ns;
 		csf_reader_lost(reader, DRM_PERFCTR_STATE_LOST);
@@ -301,7 +296,7 @@ static int csf_collect(struct drm_perfctr_source *source, struct drm_perfctr_col
 		c->clock_cycles[i] = reader->cycles[i];
 	csf_report_blocks(csf, csf_status_states(csf_status(csf)));
 
-	/* after the report: what follows must not change it */
+	/* after the report, which this must not change */
 	if (restart)
 		csf_begin_anew(csf, c);
 	c->time_ns = csf->time_ns;
@@ -395,7 +390,7 @@ static int csf_check_config(struct drm_device *drm, const struct csf_perfctr_con
 	return -EINVAL;
 }
 
-/* firmware tells sizes only: if they differ, the layout is another one */
+/* firmware reports sizes only: other sizes mean another layout */
 static int csf_check_firmware(struct drm_device *drm, const struct csf_perfctr_config *config)
 {
 	u32 size = le32_to_cpu(READ_ONCE(config->control->prfcnt_size));

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Mali CSF firmware counters: the words in memory through which host and
- * firmware ask, answer and hand over samples.
+ * Mali CSF firmware counters: requests, acknowledgments and samples in shared memory.
  */
 #include <linux/bitfield.h>
 #include <linux/jiffies.h>
@@ -21,30 +20,26 @@
 /**
  * DOC: requests and acknowledgments
  *
- * Only the words in memory say whether a request is done. The interrupt merely
- * wakes; it is shared with the driver's other requests, and one that comes
- * between a request and its acknowledgment finds req and ack still different::
+ * Only the words in memory show whether a request is done. The interrupt merely wakes; the
+ * driver's other requests share it, so req and ack may still differ when it comes::
  *
  *     req  ___/-----------------      ack  ________________/----
  *                 ^ interrupt for something else   ^ done
  *
- * Acknowledgment too late: the request stays outstanding, as firmware still
- * works on it. The collection fails with what it has; the next one waits for the
- * old request first and then makes its own, so that it never takes the old
- * sample for the new one::
+ * Acknowledgment too late: the request stays outstanding. The collection fails with what it has;
+ * the next one waits for the old request before it makes its own, so that it never mistakes the
+ * old sample for the new one::
  *
  *     req  ___/--------------------------\_________
  *     ack  __________________/---------------\_____
  *             |--- timeout --| late, read    | the new one
  *
- * If the old request is not answered in the second time either, firmware is
- * told to stop and start again (recovery). Firmware that does not even do that
- * is left alone for CSF_RETRY_NS.
+ * If the second timeout passes as well, firmware is stopped and started (recovery). If that
+ * fails too, the next attempt is made after CSF_RETRY_NS.
  *
- * Acknowledged twice: the bit flips back and req and ack differ without a
- * request of ours. That is how a request looks to firmware, so it is treated as
- * one that is outstanding. Acknowledged without a new sample, or with one that
- * was not taken for the request: the request is made once more.
+ * Acknowledged twice: the bit flips back, and req and ack differ without a request of ours. To
+ * firmware that looks like a request, so it is treated as outstanding. Acknowledged without a
+ * sample for the request: the request is made once more.
  *
  * A lost interrupt costs CSF_POLL_MS, a lost doorbell one timeout: waiting for an
  * old request rings again.
@@ -161,7 +156,7 @@ static u64 csf_read_clocks(struct csf_perfctr *csf)
 	}
 	if (!csf_time_add_anchor(&csf->time, &anchor)) {
 		drm_dbg(csf->drm, "csf: GPU timestamp did not go on as it must\n");
-		/* either of the two readings is wrong: judge no sample by them */
+		/* one of the two readings is wrong: do not check samples against them */
 		csf->reader.corrupt = true;
 		csf->reader.end_ticks = 0;
 		return U64_MAX;
@@ -223,7 +218,7 @@ void csf_expect_samples(struct csf_perfctr *csf, bool expect)
 	spin_unlock_irqrestore(csf->config.req_lock, flags);
 }
 
-/* a request that was not acknowledged in time, or one that firmware made up */
+/* wait for a request that was not acknowledged in time, or was acknowledged twice */
 int csf_settle_request(struct csf_perfctr *csf)
 {
 	if (!csf->outstanding && !(csf_pending(csf) & CSF_GLB_PRFCNT_SAMPLE))
@@ -284,7 +279,7 @@ void csf_set_live(struct csf_perfctr *csf, bool live)
 	if (live) {
 		u32 ack = csf_ack(csf);
 
-		/* events of an earlier time and unanswered requests are forgotten */
+		/* drop old events and requests */
 		csf_write(&input->req, (csf_req(csf) & ~CSF_EVENTS) | (ack & CSF_EVENTS));
 		csf_write(&input->ack_irq_mask,
 			  le32_to_cpu(READ_ONCE(input->ack_irq_mask)) | CSF_ACK_IRQS);
@@ -348,7 +343,7 @@ int csf_enable(struct csf_perfctr *csf, u64 deadline_ms)
 
 	csf_program(csf);
 	csf_reader_restart(&csf->reader);
-	/* an old request must not be answered into the new ring */
+	/* an old request must not be answered in the new ring */
 	csf->outstanding = false;
 	csf_update_req(csf, csf_ack(csf), CSF_GLB_PRFCNT_SAMPLE);
 	csf_set_live(csf, true);
@@ -432,11 +427,11 @@ void csf_perfctr_irq(struct csf_perfctr *csf)
 		events = csf_take_events(csf);
 		insert = csf_insert(csf);
 
-		/* the sampler being at it, or a storm: no reason to collect again */
+		/* not while samples are being read, nor in a storm of interrupts */
 		collect = events & CSF_GLB_PRFCNT_THRESHOLD &&
 			  insert - READ_ONCE(csf->extract) >= csf->config.slots / 4;
 		collect |= events & CSF_GLB_PRFCNT_OVERFLOW;
-		/* a sample that nobody asked for: power or protected mode changed */
+		/* a sample without a request: power or protected mode changed */
 		collect |= !csf->requesting && insert != csf->seen_insert;
 		csf->seen_insert = insert;
 		collect &= !csf->event_pending;
@@ -444,7 +439,7 @@ void csf_perfctr_irq(struct csf_perfctr *csf)
 	}
 	spin_unlock_irqrestore(csf->config.req_lock, flags);
 
-	/* a waiter that is not there yet looks at the words first */
+	/* a waiter that comes later checks the words before it sleeps */
 	if (wq_has_sleeper(&csf->ack_wait))
 		wake_up(&csf->ack_wait);
 	if (collect)

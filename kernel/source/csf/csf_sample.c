@@ -18,17 +18,15 @@
 /**
  * DOC: what is believed of a firmware sample
  *
- * The sample lies in memory that firmware, and through the address space it
- * runs in possibly others, can write at any time. Each word is read once,
- * but for a second look at counters that may be saturated, which changes no count.
- * Positions and sizes come from the driver's configuration only, so nothing in
- * a sample can lead outside of it. What is checked:
+ * Firmware, and possibly others in its address space, can write to a sample at any time.
+ * Each word is read once; counters that may be saturated are read again, which changes no
+ * count. Positions and sizes come from the driver's configuration only, so nothing in a
+ * sample leads outside of it. Checks:
  *
- * - PRFCNT_EN, zeroed by us when a slot was read: zero in all blocks means that
- *   firmware never wrote the slot although INSERT says so. A bit that was never
- *   enabled means that the header is garbage; so do other bits than last time,
- *   as the enable masks never change while counting, and a timestamp before the
- *   previous sample's or after the present.
+ * - PRFCNT_EN, which we zero after reading a slot: zero in all blocks means that firmware
+ *   never wrote the slot. A header is garbage if it has a bit that was never enabled, other
+ *   bits than last time (enable masks do not change while counting), or a timestamp before
+ *   the previous sample's or in the future.
  * - metadata: timestamps in order, sequence number ahead, only cores that exist,
  *   no more cycles than any clock can give, and some of at least one clock where
  *   time went on. One contradiction and none of it is used.
@@ -48,7 +46,7 @@
 
 /* more cycles per tick of the GPU timestamp than any clock has */
 #define CSF_CYCLES_PER_TICK_MAX		4096
-/* firmware that takes a sample runs on a clock; in so many ticks it gives a cycle */
+/* firmware needs a clock to take a sample: at least one cycle in so many ticks */
 #define CSF_TICKS_PER_CYCLE_MAX		4096
 
 struct csf_sample_span {
@@ -58,7 +56,7 @@ struct csf_sample_span {
 	u64 cores_off;
 	/* cores that lost power without a sample before it */
 	u64 cores_gone;
-	/* cores that had power when it began, if nothing tells that they had it in the end */
+	/* cores that had power when it began, if their power at its end is unknown */
 	u64 cores_due;
 	/* cores whose block was written: they had power */
 	u64 cores_written;
@@ -172,7 +170,7 @@ void csf_reader_use_set(struct csf_reader *reader, const struct csf_perfctr_conf
 		}
 		if (config->counters_per_block <= 64)
 			available[1] = 0;
-		/* without its header a block could not be recognised as written */
+		/* the header shows that a block was written */
 		available[0] |= header;
 		reader->enable[type] = compress_mask(available, config->counters_per_block);
 		available[0] &= ~header;
@@ -340,7 +338,7 @@ static bool read_extended(struct csf_reader *reader, const __le32 *words,
 		span->gap = gap_ticks;
 		if (missing)
 			reader->gap |= gap_ticks;
-		else	/* firmware did not count for a while and does not say why */
+		else	/* firmware did not count for a while, without a missing sample */
 			reader->corrupt |= gap_ticks;
 	}
 	reader->seq = seq;
@@ -368,7 +366,7 @@ static void read_metadata(struct csf_reader *reader, __le32 *words, u64 now_tick
 	span->timed = span->end_ticks <= now_ticks && read_extended(reader, words, span);
 	if (!span->timed) {
 		reader->corrupt = true;
-		/* this number or the last one is wrong: begin with the next */
+		/* this sequence number or the last one is wrong */
 		reader->seq_valid = false;
 		span->cores_known = false;
 		span->reason = 0;
@@ -408,7 +406,7 @@ static u32 power_states(const struct csf_reader *reader, const struct csf_block 
 	return states;
 }
 
-/* firmware samples before cores lose power; where it did not, their counts are gone */
+/* if firmware did not sample before cores lost power, their counts are lost */
 static void follow_cores(struct csf_reader *reader, struct csf_sample_span *span)
 {
 	if (span->cores_known && !span->gap && !reader->power_down)
@@ -453,7 +451,7 @@ static bool accumulate(u64 *totals, const __le32 *words, u64 mask)
 
 		seen = add_run(totals + first, words + first, count, seen);
 	}
-	/* one counter alone hardly ever has all bits, nor do many together */
+	/* cheap test first: hardly any counters have all bits set, alone or together */
 	return seen == U32_MAX && any_at_maximum(words, mask);
 }
 
@@ -477,7 +475,7 @@ static bool believe_header(const struct csf_reader *reader, struct csf_block *bl
 		    (!block->written || enabled == block->written) &&
 		    ticks >= reader->end_ticks && ticks <= now_ticks;
 
-	/* after garbage either of the two can be the right one */
+	/* after garbage either mask can be the right one */
 	if (!good || !block->written)
 		expect_counters(reader, block, good ? enabled : 0);
 	return good;
@@ -514,7 +512,7 @@ static void read_visible(struct csf_reader *reader, struct csf_block *block,
 	}
 	if (!enabled && !(states & DRM_PERFCTR_STATE_ON) &&
 	    !(sample->cores_due & BIT_ULL(block->index))) {
-		/* no power, no counts: that is a measurement, too */
+		/* without power all counts are zero, which is valid */
 		memcpy(span->valid, reader->available[block->type], sizeof(span->valid));
 		return;
 	}
@@ -571,7 +569,7 @@ int csf_reader_read(struct csf_reader *reader, void *slot, u64 now_ticks, u64 *c
 	if (!sample.written)
 		return -EIO;
 
-	/* nothing tells whether it was taken because they were to lose power: they may have it */
+	/* the reason is unknown: they may still have power */
 	if (reader->extended_metadata && !sample.cores_known)
 		reader->cores_on = sample.cores_due | sample.cores_written;
 	if (sample.reason & (CSF_REASON_POWERON | CSF_REASON_POWEROFF))

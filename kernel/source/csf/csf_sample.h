@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Samples as firmware writes them: where the blocks are, what they say, and
- * what of it can be believed. Pure code: also built natively by
- * kernel/tests/native.
+ * Samples as firmware writes them, and what of them is valid. Also built natively by kernel/tests.
  */
 #ifndef _CSF_SAMPLE_H_
 #define _CSF_SAMPLE_H_
@@ -11,7 +9,7 @@
 #include "csf_layout.h"
 #include "csf_perfctr.h"
 
-/** CSF_CLOCKS - clock domains of which the metadata block tells the cycles. */
+/** CSF_CLOCKS - clock domains with cycles in the metadata block. */
 #define CSF_CLOCKS	3
 
 /**
@@ -89,17 +87,17 @@ struct csf_reader {
 	unsigned int samples;
 	/** @reasons: all of their reasons, CSF_REASON_*. */
 	u32 reasons;
-	/** @unknown_reason: one of them did not tell its reason. */
+	/** @unknown_reason: one of them has no reason. */
 	bool unknown_reason;
 	/** @transition: one of them was taken as power or protected mode changed. */
 	bool transition;
-	/** @corrupt: something in them could not be believed. */
+	/** @corrupt: something in them is invalid. */
 	bool corrupt;
 	/** @gap: samples are missing between them. */
 	bool gap;
 	/** @lost_ticks: time in which something was not counted. */
 	u64 lost_ticks;
-	/** @lost_untimed: something was not counted in a time that is not known. */
+	/** @lost_untimed: something was not counted for an unknown time. */
 	bool lost_untimed;
 	/** @cycles: clock cycles, indexed by enum drm_perfctr_mali_clock. */
 	u64 cycles[CSF_CLOCKS];

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * GPU timestamps to CLOCK_MONOTONIC_RAW. Pure code: also built natively by
- * kernel/tests/native.
+ * GPU timestamps to CLOCK_MONOTONIC_RAW. Also built natively by kernel/tests.
  */
 #ifndef _CSF_TIME_H_
 #define _CSF_TIME_H_

@@ -277,7 +277,7 @@ static void doubt_unread(struct vsoc_fw *fw)
 		doubt_slot(fw, i & (fw->slots - 1));
 }
 
-/* counts since the last sample, of @first_block and before @end_block, that nobody will get */
+/* drop the counts since the last sample of @first_block up to @end_block */
 static void lose_counts(struct vsoc_fw *fw, u32 first_block, u32 end_block)
 {
 	struct vsoc_device *vsoc = fw->vsoc;
@@ -330,7 +330,7 @@ void fw_add_pending(struct vsoc_fw *fw, u64 *pending)
 	}
 }
 
-/* counting begins: nobody has what happened before */
+/* counting begins: earlier counts are in no sample */
 void fw_begin_truth(struct vsoc_fw *fw)
 {
 	const u64 *truth = fw->vsoc->gpu.truth;
@@ -416,7 +416,7 @@ u32 fw_event(u32 req, u32 ack, u32 bit)
 }
 
 /*
- * Take a sample, with hw_lock held. Returns the acknowledge word that tells the
+ * Take a sample, with hw_lock held. Returns the acknowledge word that reports the
  * host of it, to be written after whatever else is to be acknowledged is in it.
  */
 u32 fw_take_sample(struct vsoc_fw *fw, u32 req, u32 ack, u32 reason)

@@ -194,7 +194,7 @@ static void remove_instance(struct vsoc_instance *instance)
 {
 	lockdep_assert_held(&instances_lock);
 	list_del(&instance->node);
-	/* without the driver nobody asks for the work any more */
+	/* without the driver nothing schedules the work */
 	device_release_driver(&instance->pdev->dev);
 	cancel_work_sync(&instance->unplug);
 	platform_device_unregister(instance->pdev);
@@ -344,8 +344,8 @@ struct vsoc_config vsoc_devices_config(struct platform_device *pdev,
  * @pdev: the platform device
  * @error: 0 or -errno
  *
- * Return: what the driver core is told. That there are no more DRM minors is nothing that the
- * kernel's log should complain about: whoever asked for the device gets -ENOSPC.
+ * Return: the error for the driver core. The lack of a free DRM minor must not be in the kernel's
+ * log, so it is -ENODEV there; new_device returns -ENOSPC.
  */
 int vsoc_devices_probed(struct platform_device *pdev, int error)
 {

@@ -248,7 +248,7 @@ static const struct vsoc_ops vsoc_ops = {
 	.store = vsoc_nv50_store,
 };
 
-/* stop everything that runs by itself, in the order of who calls whom */
+/* stop everything that runs by itself, callers first */
 static void stop_models(struct vsoc_device *vsoc)
 {
 	vsoc_engine_fini(vsoc);
@@ -340,7 +340,7 @@ static void vsoc_remove(struct platform_device *pdev)
 	drm_perfctr_unplug(vsoc->pc);
 	drm_dev_unplug(&vsoc->drm);
 	stop_models(vsoc);
-	/* nobody is left who could ask for one */
+	/* nothing can schedule them any more */
 	cancel_work_sync(&vsoc->reset_work);
 	cancel_work_sync(&vsoc->watchdog_work);
 }
@@ -350,7 +350,7 @@ static struct platform_driver vsoc_platform_driver = {
 	.remove_new = vsoc_remove,
 	.driver = {
 		.name = "vsoc",
-		/* new_device tells how it ended; loading the module does, too */
+		/* new_device and loading the module return the error */
 		.probe_type = PROBE_FORCE_SYNCHRONOUS,
 		.pm = pm_ptr(&vsoc_pm_ops),
 		.groups = vsoc_devices_groups,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Fences that tell the end of a job. A sync_file can outlive the device and
- * its files, so a fence holds nothing but the module.
+ * Fences that signal the end of a job. A sync_file can outlive the device and its files, so a
+ * fence holds nothing but the module.
  */
 #include <linux/dma-fence.h>
 #include <linux/module.h>

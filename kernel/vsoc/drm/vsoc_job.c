@@ -27,10 +27,10 @@
 
 #define COMMAND_STRIDE_MIN	96
 #define COMMAND_STRIDE_MAX	4096
-/* ended jobs of a file that had something to tell */
+/* ended jobs of a file with errors to report */
 #define MAX_RECORDS		64
 
-/* what WAIT tells about an ended job */
+/* what WAIT reports of an ended job */
 struct vsoc_record {
 	u64 job_id;
 	int status;
@@ -179,8 +179,8 @@ static void job_free(struct vsoc_job *job)
 }
 
 /*
- * The last reference to a session or a buffer takes locks under which somebody may be waiting for a
- * fence of the next job: not in the thread that executes it.
+ * Dropping the last reference to a session or a buffer takes locks. Their holder may wait for
+ * the fence of the next job, so the thread that executes jobs must not take them.
  */
 static void free_jobs(struct work_struct *work)
 {

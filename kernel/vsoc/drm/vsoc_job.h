@@ -11,7 +11,7 @@ struct vsoc_device;
 struct vsoc_job_command;
 struct vsoc_thread;
 
-/* limits that GET_INFO tells */
+/* limits that GET_INFO reports */
 #define VSOC_MAX_COMMANDS	4096
 #define VSOC_MAX_CONTEXTS	256
 #define VSOC_MAX_QUEUED_JOBS	1024

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Stepped time in debugfs: "stepped" switches it, "step_ns" lets some pass and
- * tells what time it is.
+ * has the time.
  */
 #include <linux/debugfs.h>
 

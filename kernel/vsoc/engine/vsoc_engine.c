@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The workload engine: takes jobs from the contexts in turn and executes their
+ * The workload engine: takes jobs from the contexts round-robin and executes their
  * commands over real time, in slices. A job is never interrupted by another
  * one, so what is counted between two SAMPLE commands belongs to the commands
  * between them.
@@ -189,7 +189,7 @@ static void pass_real_time(struct vsoc_engine *e, struct engine_rate rate, u64 n
 	}
 }
 
-/* before somebody looks: nothing has been counted that only a later time has */
+/* before counts are read: none of them must belong to a later time */
 static void wait_for_time(struct vsoc_engine *e)
 {
 	u64 now_ns = ktime_get_raw_ns();
@@ -198,7 +198,7 @@ static void wait_for_time(struct vsoc_engine *e)
 		fsleep(DIV_ROUND_UP_ULL(e->time_ns - now_ns, NSEC_PER_USEC));
 }
 
-/* the watchdog's reset comes later: by then it may be another job's turn */
+/* the watchdog's reset comes later: another job may run by then */
 static void ask_reset(struct vsoc_engine *e)
 {
 	spin_lock(&e->lock);
@@ -351,7 +351,7 @@ static void run_job(struct vsoc_engine *e, struct vsoc_job *job, bool context_sw
 	vsoc->ops->job_finish(vsoc, job, status);
 }
 
-/* context with waiting jobs whose turn it is */
+/* the first job of the next context that has one */
 static struct vsoc_job *next_job(struct vsoc_engine *e, bool *context_switch)
 {
 	struct vsoc_job *job = NULL;
@@ -362,7 +362,7 @@ static struct vsoc_job *next_job(struct vsoc_engine *e, bool *context_switch)
 	if (ctx && !e->pauses) {
 		job = list_first_entry(&ctx->jobs, struct vsoc_job, node);
 		list_del_init(&job->node);
-		/* it lines up again at the end of its job, behind those who came meanwhile */
+		/* queued again at the end of its job, behind contexts that came meanwhile */
 		list_del_init(&ctx->ready);
 		*context_switch = ctx->fence_context != e->last_context;
 		e->last_context = ctx->fence_context;

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Faults by name: when they happen. What happens is said where it happens.
+ * Faults by name: when they happen.
  *
- * Each fault has a probability in 1/1000 and a number of times that are left.
- * Both come from one pseudo-random sequence with a seed, so that the same seed and
- * the same sequence of questions give the same faults.
+ * Each fault has a probability in 1/1000 and a number of times left. All draw from one
+ * pseudo-random sequence: the same seed and the same draws give the same faults.
  */
 #include <linux/debugfs.h>
 #include <linux/kstrtox.h>

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What firmware did and which faults happened lately, in debugfs.
- *
- * A loss that no account explains is found after it happened, often in a storm that no replay
- * repeats to the letter. So the last events are always kept.
+ * The last events of firmware and faults, in debugfs. They are always kept: a loss that no
+ * account explains is found afterwards, often in a storm that cannot be replayed exactly.
  */
 #include <linux/debugfs.h>
 #include <linux/math64.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What firmware did and which faults happened lately, for who has to explain a lost count.
+ * The last events of firmware and faults, to explain lost counts.
  */
 #ifndef _VSOC_LOG_H_
 #define _VSOC_LOG_H_

@@ -141,7 +141,7 @@ static u64 pcie_tgt_lines(const struct soc_cspmu *cs, u32 filter2, const struct 
 
 	if (!filter2)
 		return 0;
-	/* root ports are only told apart for BARs */
+	/* only BARs have separate root ports */
 	if (rp_mask && (tag->dst != SOC_DST_PCIE_PEER || !(rp_mask & BIT(tag->rp))))
 		return 0;
 	if (slots) {

@@ -88,7 +88,7 @@ static int soc_irq_request(void *ctx, void (*handler)(void *data), void *data)
 	unsigned long irq;
 	int ret = -EBUSY;
 
-	/* as request_irq(): whoever forgets to free it does not get it again */
+	/* as request_irq(): it must be freed before it is requested again */
 	raw_spin_lock_irqsave(&pmu->lock, irq);
 	if (!pmu->irq.handler) {
 		pmu->irq.data = data;
@@ -132,7 +132,7 @@ const struct tegra410_pmu_irq_ops soc_irq_ops = {
 };
 
 /**
- * soc_irq_init - nobody listens yet
+ * soc_irq_init - without a handler
  * @pmu: the PMU
  */
 void soc_irq_init(struct soc_pmu *pmu)

@@ -3,7 +3,7 @@
  * Register models of the SoC's uncore PMUs.
  *
  * A model shares nothing with the drivers but tegra410_regs.h: they reach it
- * through a regmap and get its interrupt. The fabric tells a model about each
+ * through a regmap and get its interrupt. The fabric reports to a model each
  * piece of traffic once, with all that hardware would know of it; what a
  * counter counts of it is decided here, from the registers.
  *
@@ -106,7 +106,7 @@ struct soc_irq {
 	struct irq_work work;
 	/** @csd: gets to @cpu. */
 	call_single_data_t csd;
-	/** @handler: the driver's; NULL: nobody. Under the model's lock. */
+	/** @handler: the driver's, or NULL. Under the model's lock. */
 	void (*handler)(void *data);
 	/** @data: for @handler. */
 	void *data;
@@ -242,7 +242,7 @@ struct soc_config {
 	unsigned int width;
 	/** @before_read: before each read of a register, with interrupts off; may spoil it. */
 	void (*before_read)(struct soc_pmu *pmu, void *data);
-	/** @before_affinity: before the interrupt is told its CPU, maybe with interrupts off. */
+	/** @before_affinity: before the CPU of the interrupt is set, maybe with interrupts off. */
 	void (*before_affinity)(struct soc_pmu *pmu, void *data);
 	/** @before_data: for both. */
 	void *before_data;

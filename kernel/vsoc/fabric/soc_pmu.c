@@ -170,7 +170,7 @@ int soc_pmu_plug(struct soc_pmu *pmu, struct device *parent)
  * soc_pmu_unplug - take the device away from the driver
  * @pmu: the PMU; plugged or not
  *
- * When this returns nobody uses the regmap.
+ * When this returns the regmap is no longer in use.
  */
 void soc_pmu_unplug(struct soc_pmu *pmu)
 {

@@ -560,7 +560,7 @@ static int check_params(struct vsoc_device *vsoc)
 	return 0;
 }
 
-/* the CPUs of a socket: as told, or an even share of the possible ones */
+/* the CPUs of a socket: the parameter, or an even share of the possible ones */
 static int socket_cpus(struct vsoc_device *vsoc, unsigned int socket, cpumask_t *cpus)
 {
 	unsigned int per_socket = DIV_ROUND_UP(num_possible_cpus(), VSOC_SOCKETS);

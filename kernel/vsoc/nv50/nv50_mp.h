@@ -47,9 +47,9 @@ struct nv50_mp {
 	u64 saved[VSOC_MAX_CORES][MP_SLOTS];
 	/** @full: masks of those that were at their maximum when they were saved. */
 	u8 full[VSOC_MAX_CORES];
-	/** @missed_ns: time in which each was nowhere and a context ran, not told yet. */
+	/** @missed_ns: time without a slot while a context ran, not reported yet. */
 	u64 missed_ns[MP_SLOTS];
-	/** @missed_total_ns: the same since it was programmed: who missed most has the choice. */
+	/** @missed_total_ns: the same since it was programmed; the largest one chooses first. */
 	u64 missed_total_ns[MP_SLOTS];
 };
 

@@ -174,7 +174,7 @@ u64 nv50_demand_ns(const struct nv50_demand *demand, const struct vsoc_shape *sh
 	u32 i, k;
 
 	for (i = 0; i < PCOUNTER_DOMAINS; i++)
-		ns = max(ns, mul_u64_u64_div_u64(nv50_owed_clocks(demand->gpu, i), NSEC_PER_SEC,
+		ns = max(ns, mul_u64_u64_div_u64(nv50_pending_clocks(demand->gpu, i), NSEC_PER_SEC,
 						 nv50_domain_hz[i]) + 1);
 	for (k = 0; k < shape->cores; k++)
 		for (i = 0; i < NV50_MP_ACTIVITIES; i++)
@@ -199,23 +199,23 @@ static unsigned int before(unsigned int activity)
 	return activity;
 }
 
-u64 nv50_owed_clocks(const u64 *owed, unsigned int domain)
+u64 nv50_pending_clocks(const u64 *pending, unsigned int domain)
 {
 	u64 most = 0;
 	unsigned int i;
 
 	for (i = 0; i < NV50_ACTIVITIES; i++) {
-		u64 clocks = clocks_of(i, owed[i]);
+		u64 clocks = clocks_of(i, pending[i]);
 
 		if (before(i) != i)
-			clocks += clocks_of(before(i), owed[before(i)]);
+			clocks += clocks_of(before(i), pending[before(i)]);
 		if (activities[i].domain == domain)
 			most = max(most, clocks);
 	}
 	return most;
 }
 
-void nv50_emit(u64 *owed, const u64 *clocks, bool flush, u64 *emitted)
+void nv50_emit(u64 *pending, const u64 *clocks, bool flush, u64 *emitted)
 {
 	unsigned int i;
 
@@ -225,11 +225,11 @@ void nv50_emit(u64 *owed, const u64 *clocks, bool flush, u64 *emitted)
 
 		if (before(i) != i)
 			room -= emitted[before(i)];
-		emitted[i] = min(owed[i], room * activities[i].most);
+		emitted[i] = min(pending[i], room * activities[i].most);
 		if (!flush)
 			div_u64_rem(emitted[i], activities[i].most, &rest);
 		emitted[i] -= rest;
-		owed[i] -= emitted[i];
+		pending[i] -= emitted[i];
 	}
 }
 

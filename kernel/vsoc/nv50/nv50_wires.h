@@ -71,13 +71,13 @@ void nv50_command(struct nv50_demand *demand, const struct vsoc_shape *shape,
 		  const struct drm_vsoc_command *cmd, const struct vsoc_thread *thread);
 u64 nv50_demand_ns(const struct nv50_demand *demand, const struct vsoc_shape *shape);
 
-/* clocks of a domain that what is owed takes */
-u64 nv50_owed_clocks(const u64 *owed, unsigned int domain);
+/* clocks of a domain that @pending takes */
+u64 nv50_pending_clocks(const u64 *pending, unsigned int domain);
 /*
- * What of @owed can happen in @clocks clocks of each domain; @flush: including what is less
- * than a clock's
+ * Move what fits into @clocks of each domain from @pending to @emitted; @flush: also parts of a
+ * clock
  */
-void nv50_emit(u64 *owed, const u64 *clocks, bool flush, u64 *emitted);
+void nv50_emit(u64 *pending, const u64 *clocks, bool flush, u64 *emitted);
 
 /**
  * struct nv50_waves - what happens on the wires of a domain; too large for a stack

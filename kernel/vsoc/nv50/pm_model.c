@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Model of PCOUNTER. It is told how the wires of a domain are for how many clocks;
+ * Model of PCOUNTER. Its input is the state of a domain's wires for a number of clocks;
  * everything is computed for as many clocks at once as nothing changes in, and is
  * exactly what one clock after the other would give.
  */
@@ -455,7 +455,7 @@ static bool looks_at_periodic(const struct pm_domain *d, unsigned int input)
 	return false;
 }
 
-/* somebody looks at PERIODIC: else its pulses need not be told apart */
+/* PERIODIC is used: only then each of its pulses matters */
 static bool uses_periodic(const struct pm_model *pm, const struct pm_domain *d)
 {
 	unsigned int i;

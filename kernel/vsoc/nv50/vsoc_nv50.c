@@ -4,7 +4,7 @@
  * model, and is the driver that gives the model to the counter source.
  *
  * Clocks: while a job runs, the domains are clocked by the engine's slices; when none
- * does, by the time that has passed whenever somebody looks.
+ * does, by the time that has passed at each access.
  */
 #include <linux/bitops.h>
 #include <linux/debugfs.h>
@@ -39,10 +39,10 @@ struct vsoc_nv50 {
 	u64 time_ns;
 	bool job;
 
-	/* the command in execution, what of it was handed on, and what waits for clocks */
+	/* the command in execution, the part that was due, and what waits for clocks */
 	struct nv50_demand demand;
 	struct nv50_demand done;
-	struct nv50_demand owed;
+	struct nv50_demand pending;
 
 	struct nv50_mp mp;
 
@@ -117,7 +117,7 @@ void vsoc_nv50_idle(struct vsoc_device *vsoc)
 		return;
 	ns = now_ns - nv->time_ns;
 	nv->time_ns = now_ns;
-	/* the longer nobody looked the longer it takes: a slow host must be able to catch up */
+	/* bounded, so that a slow host can catch up */
 	if (is_recording(nv))
 		ns = min_t(u64, ns, RECORD_IDLE_NS_MAX);
 	if (!clock->on)
@@ -214,14 +214,14 @@ void vsoc_nv50_command(struct vsoc_device *vsoc, struct vsoc_work *work,
 					nv50_demand_ns(&nv->demand, &vsoc->shape));
 }
 
-/* move what is due by now from @demand to @owed */
-static void fall_due(const struct vsoc_work *work, u64 demand, u64 *done, u64 *owed)
+/* move what is due by now from @demand to @pending */
+static void fall_due(const struct vsoc_work *work, u64 demand, u64 *done, u64 *pending)
 {
 	u64 due = demand;
 
 	if (work->done_ns < work->duration_ns)
 		due = mul_u64_u64_div_u64(demand, work->done_ns, work->duration_ns);
-	*owed += due - *done;
+	*pending += due - *done;
 	*done = due;
 }
 
@@ -232,8 +232,8 @@ static void progress_gpu(struct vsoc_nv50 *nv, const struct vsoc_work *work, con
 	unsigned int i;
 
 	for (i = 0; i < NV50_ACTIVITIES; i++)
-		fall_due(work, nv->demand.gpu[i], &nv->done.gpu[i], &nv->owed.gpu[i]);
-	nv50_emit(nv->owed.gpu, clocks, flush, emitted);
+		fall_due(work, nv->demand.gpu[i], &nv->done.gpu[i], &nv->pending.gpu[i]);
+	nv50_emit(nv->pending.gpu, clocks, flush, emitted);
 	for (i = 0; i < PCOUNTER_DOMAINS; i++)
 		nv50_drive(&nv->pm, &nv->waves, i, nv->mux, emitted, true, clocks[i]);
 	nv->truth = first_register(nv->vsoc);
@@ -245,13 +245,13 @@ static void progress_mp(struct vsoc_nv50 *nv, const struct vsoc_work *work, unsi
 			u64 clocks)
 {
 	u64 emitted[NV50_MP_ACTIVITIES];
-	u64 *owed = nv->owed.mp[core];
+	u64 *pending = nv->pending.mp[core];
 	unsigned int i;
 
 	for (i = 0; i < NV50_MP_ACTIVITIES; i++) {
-		fall_due(work, nv->demand.mp[core][i], &nv->done.mp[core][i], &owed[i]);
-		emitted[i] = min(owed[i], clocks);
-		owed[i] -= emitted[i];
+		fall_due(work, nv->demand.mp[core][i], &nv->done.mp[core][i], &pending[i]);
+		emitted[i] = min(pending[i], clocks);
+		pending[i] -= emitted[i];
 	}
 	nv50_drive_mp(&nv->mp.tpc[core], nv->mux, emitted, clocks);
 	nv->truth = first_register(nv->vsoc) + VSOC_NV50_POSITIONS * (1 + core);
@@ -282,14 +282,14 @@ void vsoc_nv50_progress(struct vsoc_device *vsoc, const struct vsoc_work *work, 
 		clocks[i] = advance(nv, i, ns);
 		/* slices are rounded: what did not fit into them takes a clock or two more */
 		if (flush)
-			clocks[i] = max(clocks[i], nv50_owed_clocks(nv->owed.gpu, i) +
-						   nv50_owed_clocks(nv->demand.gpu, i) -
-						   min(nv50_owed_clocks(nv->demand.gpu, i),
-						       nv50_owed_clocks(nv->done.gpu, i)) + 2);
+			clocks[i] = max(clocks[i], nv50_pending_clocks(nv->pending.gpu, i) +
+						   nv50_pending_clocks(nv->demand.gpu, i) -
+						   min(nv50_pending_clocks(nv->demand.gpu, i),
+						       nv50_pending_clocks(nv->done.gpu, i)) + 2);
 	}
 	for (k = 0; flush && k < vsoc->shape.cores; k++)
 		for (i = 0; i < NV50_MP_ACTIVITIES; i++)
-			clocks[3] = max(clocks[3], nv->owed.mp[k][i] + nv->demand.mp[k][i] -
+			clocks[3] = max(clocks[3], nv->pending.mp[k][i] + nv->demand.mp[k][i] -
 						   nv->done.mp[k][i]);
 	progress_gpu(nv, work, clocks, flush);
 	nv50_mp_passed(&nv->mp, time_ns);
@@ -297,7 +297,7 @@ void vsoc_nv50_progress(struct vsoc_device *vsoc, const struct vsoc_work *work, 
 		progress_mp(nv, work, k, clocks[3]);
 }
 
-/* where the memory is, the GPU is told once by what is not modelled */
+/* how the GPU gets the address of the memory is not modelled */
 static void init_model(struct vsoc_nv50 *nv)
 {
 	unsigned int d;
@@ -464,7 +464,7 @@ int vsoc_nv50_init(struct vsoc_device *vsoc)
 	if (ret)
 		return ret;
 	for (d = 0; d < PCOUNTER_DOMAINS; d++) {
-		/* who probes is told by the error */
+		/* the error suffices, without a warning */
 		nv->record[d] = __vmalloc(RECORD_BYTES, GFP_KERNEL | __GFP_ZERO | __GFP_NOWARN);
 		if (!nv->record[d])
 			return -ENOMEM;
