@@ -42,8 +42,8 @@ export FUZZ_S FUZZ_KERNEL
 
 .DEFAULT_GOAL := all
 .PHONY: all setup generated modules booted-modules uml-modules vm shell unit coverage kunit igt \
-	mesa-test fuzz debug-test kernel-coverage bench check install dkms deb package-test panthor-check \
-	arm64 test-arm64 test demo mesa mesa-shim demo-hud clean help $(PARTS)
+	mesa-test fuzz debug-test kernel-coverage bench check install dkms deb package-test \
+	panthor-check arm64 test-arm64 test demo mesa mesa-shim demo-hud clean help $(PARTS)
 
 all: $(PARTS) modules ## build everything: library, tools, tests, modules for Debian 6.12 and 6.1
 
@@ -65,7 +65,8 @@ $(filter-out build-libperfctr,$(PARTS)): $(filter build-libperfctr,$(PARTS))
 
 modules: generated | setup ## kernel modules; KVER="6.12 6.1" (default), fast, uml, or a release
 	$(Q)$(if $(strip $(KVER)),,echo 'make $@: KVER is empty: use KVER="6.12 6.1"' >&2; exit 2)
-	$(Q)for k in $(KVER); do case $$k in 6.*) ;; *) vm/kernel_cache.py build $$k || exit;; esac;\
+	$(Q)for k in $(KVER); do \
+		case $$k in 6.*) ;; *) vm/kernel_cache.py build $$k || exit;; esac; \
 		scripts/build-modules $$k || exit; done
 
 # The modules of the kernel that is to boot, beside those that "all" builds.

@@ -4,7 +4,7 @@
  *
  * A session counts what all queries of the context want and is replaced when a query wants more. A
  * query takes one sample when it begins and one when it ends, however many counters it has. Its
- * values are the sum of all samples in between, no matter who requested them. Samples that a job takes
+ * values are the sum of all samples in between, from any requester. Samples that a job takes
  * between two of its commands belong to the context: an attributed query counts only the context's
  * own commands on the GPU.
  *

@@ -194,7 +194,7 @@ bool pctr_frames_listens(const void *context, pctr_frames_say_fn say)
 	listens = connection >= 0 && teller == context;
 	if (connection >= 0 && !listens && !said_other) {
 		said_other = true;
-		say("a second context draws frames: they are not reported to perfctr perfkit --frames, "
+		say("a second context draws frames, not reported to perfctr perfkit --frames: "
 		    "those of the first one are, until it is destroyed");
 	}
 	pthread_mutex_unlock(&lock);

@@ -9,7 +9,7 @@
  *  -x  after each frame, run this in a shell with the frame's number in $FRAME
  *  -c  print "frame vertices primitives fragments" of each frame, from GL's pipeline statistics
  *  -m  in each frame two monitors of GL_AMD_performance_monitor, and print what they count: of the
- *	first one fragments, of the second one, which begins after the first and ends after it, primitives
+ *	first one fragments, of the second one, which begins and ends after the first, primitives
  *  -r do all that so many times, each time with a display of its own: the driver is unloaded
  *  between them
  */
@@ -176,8 +176,8 @@ static struct options read_options(int argc, char **argv)
 			options.times = atoi(optarg);
 			break;
 		default:
-			fputs("usage: scene [-s WxH] [-n FRAMES] [-b BLOCKS] [-x COMMAND] [-c] [-m] "
-			      "[-r TIMES]\n",
+			fputs("usage: scene [-s WxH] [-n FRAMES] [-b BLOCKS] [-x COMMAND] [-c] "
+			      "[-m] [-r TIMES]\n",
 			      stderr);
 			exit(2);
 		}

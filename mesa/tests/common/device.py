@@ -16,7 +16,7 @@ def node_of(number):
 
 
 def truth_of(node):
-    """The file of its truth: debugfs has a folder for each minor, and one name for both kinds of nodes."""
+    """The file of its truth: debugfs has a folder for each minor, of one name for both nodes."""
     parent = os.path.basename(os.path.realpath(f"/sys/class/drm/{node}/device"))
     for path in glob.glob("/sys/kernel/debug/dri/*/vsoc/truth"):
         with open(os.path.join(os.path.dirname(os.path.dirname(path)), "name"),

@@ -73,7 +73,7 @@ def late(got, drawn):
     sums = list(itertools.accumulate(got)), list(itertools.accumulate(drawn))
     problems = [f"frame {n}: {a} until then, drawn {b}" for n, (a, b) in enumerate(zip(*sums))
                 if a > b]
-    # nothing is lost between two frames: what is missing is still in the queue. That binds runs of more frames than wait there;
-    # the sums of shorter ones are compared with the truth by their tests
+    # No count is lost between frames: a missing one is still in the queue. This holds for runs with
+    # more frames than the queue; tests of shorter runs compare their sums with the truth.
     return problems + ([] if sum(got) >= sum(drawn[:-QUEUE])
                        else [f"{sum(got)} of {sum(drawn)} were counted"])

@@ -820,18 +820,18 @@ int main(void)
 	check(turns_are_refused(),
 	      "what would take turns does not begin; what is not active has none");
 	check(others_of_the_context_are_not_ruined(),
-	      "a monitor, of one counter or more, that would make an active one take turns does not begin");
+	      "a monitor that would cause an active one to be multiplexed does not begin");
 	check(hud_begins_always(), "the HUD always begins, and its effect on monitors is reported");
 	check(monitors_are_in_all_passes(),
 	      "a monitor begins if it is in all passes, not in the first");
 	check(another_process_is_reported(),
-	      "with another process one counter is extrapolated and more are refused; later it is reported");
+	      "beside another process one counter is extrapolated, more are refused");
 	check(newcomers_are_refused(),
 	      "a monitor that has the first turn beside another process is looked at for longer");
 	check(slow_devices_are_waited_for(),
 	      "looks are as far apart as turns of the device are long");
 	check(short_frames_are_put_together(),
-	      "frames of the HUD that are shorter than turns are put together until all had theirs");
+	      "frames of the HUD that are shorter than slots are averaged");
 	check(ratios_of_nothing_are_forgotten(),
 	      "a window in which there was nothing to divide by does not hide what comes");
 	return failed != 0;
