@@ -39,7 +39,7 @@ static void finish_conserved(struct igt_perfctr_session *s)
 	igt_vsoc_stop_conserved(s, &before);
 }
 
-/* --- many ---------------------------------------------------------------- */
+/* --- many --- */
 
 static void start_many(void)
 {
@@ -124,7 +124,7 @@ static void many_tests(void)
 	}
 }
 
-/* --- processes ----------------------------------------------------------- */
+/* --- processes --- */
 
 enum end { END_KILL, END_EXEC, END_EXIT };
 
@@ -162,7 +162,7 @@ static void sleep_of_device(const char *control, const char *status)
 	igt_vsoc_await_power(0, status);
 }
 
-static void set_up_and_end(enum end end, int told)
+static void set_up_and_end(enum end end, int ready_fd)
 {
 	struct igt_perfctr_device mine;
 
@@ -180,7 +180,7 @@ static void set_up_and_end(enum end end, int told)
 		if (igt_perfctr_session_try(&many[0]) || igt_perfctr_start(&many[0], 0))
 			_exit(1);
 	}
-	if (write(told, "x", 1) != 1)
+	if (write(ready_fd, "x", 1) != 1)
 		_exit(2);
 	if (end == END_EXEC)
 		execl("/bin/true", "true", NULL);
@@ -307,7 +307,7 @@ static void process_tests(void)
 	}
 }
 
-/* --- races --------------------------------------------------------------- */
+/* --- races --- */
 
 static uint32_t raced_handle;
 static volatile int raced_bad;
@@ -396,7 +396,7 @@ static void race_tests(void)
 	}
 }
 
-/* --- permission ---------------------------------------------------------- */
+/* --- permission --- */
 
 static int try_period(uint64_t period_ns)
 {
@@ -657,8 +657,8 @@ static void permission_tests(void)
 	igt_describe("root sets the shortest period of unprivileged sessions, and QUERY reports "
 		     "it");
 	igt_subtest("permission-rate-sysctl") permission_rate_sysctl();
-	igt_describe("a session whose file is passed on works in a process that could not create"
-		     " one");
+	igt_describe("a session whose file is passed on works in a process that could not create "
+		     "one");
 	igt_subtest("permission-fd-passed") permission_fd_passed();
 }
 

@@ -58,7 +58,7 @@ static void end_conserved(struct igt_perfctr_session *s)
 	igt_vsoc_assert_conserved(s, &before, &after);
 }
 
-/* --- power ---------------------------------------------------------------- */
+/* --- power --- */
 
 static void power_suspended(void)
 {
@@ -243,7 +243,7 @@ static void power_tests(void)
 	igt_subtest("power-protected") power_protected();
 }
 
-/* --- reset ---------------------------------------------------------------- */
+/* --- reset --- */
 
 /* START in the middle of a reset counts from the end of the reset on */
 static void start_in_reset(void)
@@ -407,7 +407,7 @@ static void assert_honest(const struct igt_perfctr_session *s)
 	}
 }
 
-/* --- lost time ------------------------------------------------------------ */
+/* --- lost time --- */
 
 /* one session samples all the time, beside one with long samples */
 struct beside {
@@ -670,7 +670,7 @@ static void lost_tests(void)
 	igt_subtest("lost-unplug-in-reset") lost_unplug_in_reset();
 }
 
-/* --- unplug --------------------------------------------------------------- */
+/* --- unplug --- */
 
 static void on_alarm(int signal)
 {
@@ -907,8 +907,8 @@ static void unplug_tests(void)
 		end_conserved(&s);
 		igt_perfctr_session_fini(&s);
 	}
-	igt_describe("QUERY that waits for memory during an unplug asks the driver nothing more:"
-		     " -ENODEV");
+	igt_describe("QUERY that waits for memory during an unplug asks the driver nothing more: "
+		     "-ENODEV");
 	igt_subtest("unplug-in-query") unplug_in_query();
 	/* Covers: DRM_PERFCTR_SAMPLE_UNPLUGGED */
 	igt_describe("a file can be closed after its device is gone, repeatedly");

@@ -30,7 +30,7 @@ IGT_TEST_DESCRIPTION("An unprivileged user has limited resources, and fills no l
 
 static struct igt_perfctr_device dev;
 
-/* --- sessions and memory --------------------------------------------------- */
+/* --- sessions and memory --- */
 
 struct gate {
 	int pipe[2];
@@ -363,7 +363,7 @@ static void charged_to_caller(void)
 	rmdir(group);
 }
 
-/* --- others ----------------------------------------------------------------- */
+/* --- others --- */
 
 /* every handle of another file */
 static void others_are_private(void)
@@ -393,7 +393,7 @@ static void others_are_private(void)
 	igt_perfctr_session_fini(&s);
 }
 
-/* --- noise ------------------------------------------------------------------ */
+/* --- noise --- */
 
 /* log records about perfctr since the last call, at any level */
 static unsigned int kernel_log(int kmsg)
@@ -449,7 +449,7 @@ static void log_is_silent(void)
 	close(kmsg);
 }
 
-/* --- whose it is ------------------------------------------------------------- */
+/* --- whose it is --- */
 
 /* -1 for a field that is missing */
 struct fdinfo {
@@ -602,8 +602,8 @@ int igt_main()
 		igt_perfctr_default_limits();
 	}
 	/* Covers: setup -EDQUOT */
-	igt_describe("a user may have so many sessions over all files, then -EDQUOT; other users"
-		     " have their own limit");
+	igt_describe("a user may have so many sessions over all files, then -EDQUOT; other users "
+		     "have their own limit");
 	igt_subtest("user-sessions") user_sessions();
 	/* Covers: setup -ENFILE */
 	igt_describe("root counts beside nine users who have all the sessions they may have");

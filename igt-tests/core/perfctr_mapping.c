@@ -38,7 +38,7 @@ static int map_only(uint64_t offset, size_t bytes, int prot)
 	return ret;
 }
 
-/* --- rules --------------------------------------------------------------------- */
+/* --- rules --- */
 
 static void control_writable(void)
 {
@@ -187,7 +187,7 @@ static void zeroed(void)
 	}
 }
 
-/* --- other processes and times --------------------------------------------------- */
+/* --- other processes and times --- */
 
 /* the reader is nobody, who could not have created the session */
 static void other_process_reads(void)

@@ -67,7 +67,7 @@ static void *peer_thread(void *data)
 static void every_period(uint64_t period_ns, unsigned int periods)
 {
 	struct igt_perfctr_session s;
-	uint64_t told = 0, ended, start_ns = 0;
+	uint64_t accounted = 0, ended, start_ns = 0;
 
 	igt_perfctr_session_setup(&s, &dev, MAX_PERIODS, period_ns);
 	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
@@ -78,17 +78,17 @@ static void every_period(uint64_t period_ns, unsigned int periods)
 
 		if (!i)
 			start_ns = h->start_ns;
-		told += h->merged_periods + !!(h->flags & DRM_PERFCTR_SAMPLE_PERIODIC);
+		accounted += h->merged_periods + !!(h->flags & DRM_PERFCTR_SAMPLE_PERIODIC);
 		ended = (h->end_ns - start_ns) / period_ns;
-		igt_assert_lte_u64(told, ended + 1);
+		igt_assert_lte_u64(accounted, ended + 1);
 	}
 	igt_perfctr_drain(&s);
 	ended = (s.last.end_ns - s.first.start_ns) / period_ns;
 	igt_info("%d periods ended, %d are samples, %d merged\n", (int)ended, (int)s.periodic,
 		 (int)s.merged);
 	igt_assert_lte_u64(periods, ended);
-	igt_assert_lte_u64(ended, told + 1);
-	igt_assert_eq_u64(told, s.periodic + s.merged);
+	igt_assert_lte_u64(ended, accounted + 1);
+	igt_assert_eq_u64(accounted, s.periodic + s.merged);
 	igt_assert_eq_u64(igt_perfctr_status(&s).merged_periods, s.merged);
 	igt_perfctr_session_fini(&s);
 }
@@ -232,8 +232,8 @@ static void periodic_tests(void)
 	igt_describe("at 1 kHz every period is a sample or merged into one, and none comes "
 		     "before it ends");
 	igt_subtest("periodic-rate") every_period(MS, 200);
-	igt_describe("at 1 kHz, samples come at least half as often as a thread with that period"
-		     " wakes, half of them within half a period of its delay, for at most 60 % "
+	igt_describe("at 1 kHz, samples come at least half as often as a thread with that period "
+		     "wakes, half of them within half a period of its delay, for at most 60 % "
 		     "of a CPU");
 	igt_subtest("periodic-prompt")
 	{

@@ -33,7 +33,7 @@ static struct igt_perfctr_device dev;
 /* debug kernels are many times slower */
 static bool sanitized;
 
-/* --- attackers -------------------------------------------------------------- */
+/* --- attackers --- */
 
 /* shared with the attacking processes: how many are ready, and their results */
 static struct shared {
@@ -243,7 +243,7 @@ static void collect_for_ever(unsigned int number)
 	}
 }
 
-/* --- periods and jobs ------------------------------------------------------------ */
+/* --- periods and jobs --- */
 
 /* latencies of a privileged 1 kHz session and of jobs with samples */
 struct fared {
@@ -423,7 +423,7 @@ static void worker_share(void)
 	igt_assert_lte_u64(worker_ns * 100, span_ns * 20);
 }
 
-/* --- hardware that does not answer ------------------------------------------------- */
+/* --- hardware that does not answer --- */
 
 static uint32_t own_handle;
 
@@ -574,7 +574,7 @@ static void ends_soon(bool by_teardown)
 	igt_assert_lte_u64(ns, most_ns);
 }
 
-/* --- users are not throttled -------------------------------------------------------- */
+/* --- users are not throttled --- */
 
 /* the shortest of several runs of a hundred rounds of START, SAMPLE, STOP */
 static uint64_t hundred_rounds(const struct igt_perfctr_device *mine)
@@ -636,8 +636,8 @@ int igt_main()
 			mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 		igt_assert(shared != MAP_FAILED);
 	}
-	igt_describe("loops of every ioctl at nice 19 delay a privileged period, and a sample in"
-		     " a job, by at most one collection more than loops without counters");
+	igt_describe("loops of every ioctl at nice 19 delay a privileged period, and a sample in "
+		     "a job, by at most one collection more than loops without counters");
 	igt_subtest("beside-ioctls") unaffected_by(6, call_everything, compute);
 	igt_describe("512 perf events of a user delay them by no more than the CPU time of "
 		     "reading them");

@@ -22,7 +22,7 @@ IGT_TEST_DESCRIPTION("A ring keeps its contents, whatever user space writes to i
 static struct igt_perfctr_device dev;
 static struct igt_vsoc_truth before, after;
 
-/* --- rings --------------------------------------------------------------- */
+/* --- rings --- */
 
 static uint64_t checksum(const struct igt_perfctr_session *s)
 {
@@ -336,15 +336,15 @@ static void ring_tests(void)
 	igt_describe("the kernel neither reads nor keeps what user space writes to insert_idx");
 	igt_subtest("insert-index-written") insert_index_written();
 	/* Covers: drm_perfctr_ring_control */
-	igt_describe("the reserved words of user space stay as written, those of the kernel stay"
-		     " zero");
+	igt_describe("the reserved words of user space stay as written, those of the kernel stay "
+		     "zero");
 	igt_subtest("control-reserved") control_reserved();
 	/* Covers: DRM_PERFCTR_RING_ACTIVE, DRM_PERFCTR_RING_DEAD */
 	igt_describe("the control area has the state of the session");
 	igt_subtest("ring-state") ring_state();
 }
 
-/* --- wake-up ------------------------------------------------------------- */
+/* --- wake-up --- */
 
 /* a signal is pending or comes; either way the eventfd is zero then */
 static bool is_signalled(int fd)

@@ -46,7 +46,7 @@ static void only_pmu(struct igt_perfctr_session *s)
 	igt_perfctr_add_pmu(s, 0, 1, 0, DRM_PERFCTR_CPU_ANY);
 }
 
-/* --- rules --------------------------------------------------------------- */
+/* --- rules --- */
 
 /* one rule: what makes the request invalid, and the errno */
 struct rule {
@@ -190,7 +190,7 @@ static const struct rule rules[] = {
 	{ "setup-soc-twice", "the same generic block twice is -EEXIST", soc_twice, EEXIST },
 };
 
-/* --- sets, limits ---------------------------------------------------------- */
+/* --- sets, limits --- */
 
 static int open_cgroup(const char *file)
 {
@@ -567,8 +567,8 @@ static void setup_tests(void)
 	igt_subtest("setup-emfile") setup_emfile();
 
 	/* Covers: setup -ENOMEM */
-	igt_describe("a test-only SETUP beyond the memory limit is -ENOMEM, and works again with"
-		     " memory");
+	igt_describe("a test-only SETUP beyond the memory limit is -ENOMEM, and works again with "
+		     "memory");
 	igt_subtest("setup-test-only-enomem") setup_enomem();
 }
 

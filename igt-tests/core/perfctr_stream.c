@@ -33,7 +33,7 @@ static void step_until_merged(struct igt_perfctr_session *s, unsigned int n)
 		igt_perfctr_wait_merged(s);
 }
 
-/* --- conservation -------------------------------------------------------- */
+/* --- conservation --- */
 
 static void *jobs_thread(void *arg)
 {
@@ -299,7 +299,7 @@ static void conservation_tests(void)
 	igt_subtest("conserve-each-sample") conserve_each_sample();
 }
 
-/* --- tags, times, states ------------------------------------------------- */
+/* --- tags, times, states --- */
 
 static void user_data(void)
 {
@@ -428,7 +428,7 @@ static void header_tests(void)
 	igt_subtest("teardown-active") teardown_active();
 }
 
-/* --- samples in jobs ----------------------------------------------------- */
+/* --- samples in jobs --- */
 
 static void in_stream_attribution(void)
 {

@@ -255,8 +255,8 @@ int igt_main()
 			      "no GPU timestamp\n");
 	}
 	/* Covers: DRM_PERFCTR_CLOCK_TIMESTAMP */
-	igt_describe("QUERY_CLOCKS has an element of the timestamp exactly if the device has the"
-		     " feature, all zero until the first collection");
+	igt_describe("QUERY_CLOCKS has an element of the timestamp exactly if the device has the "
+		     "feature, all zero until the first collection");
 	igt_subtest("timestamp-element") element();
 	igt_describe("within an epoch the timestamps of samples, in jobs too, grow with their "
 		     "ends");

@@ -24,7 +24,7 @@ static int command(uint32_t cmd, uint32_t handle, void *arg, uint64_t size)
 	return igt_perfctr_control(dev.fd, cmd, &handle, arg, size);
 }
 
-/* --- QUERY --------------------------------------------------------------- */
+/* --- QUERY --- */
 
 /* the age of the last collection differs between two queries */
 static bool is_age(uint32_t type, uint32_t at)
@@ -242,7 +242,7 @@ static void query_tests(void)
 	igt_subtest("query-bad-pointer") query_bad_pointer();
 }
 
-/* --- growth of structures ------------------------------------------------ */
+/* --- growth of structures --- */
 
 static const struct {
 	uint32_t cmd;
@@ -412,7 +412,7 @@ static void growth_tests(void)
 	igt_subtest("size-huge") size_huge();
 }
 
-/* --- commands ------------------------------------------------------------ */
+/* --- commands --- */
 
 static const uint32_t others[] = {
 	DRM_PERFCTR_CMD_START,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * A session's account: samples on one side, the truth on the other.
+ * A session's account: its samples against the truth.
  */
 #include <errno.h>
 #include <string.h>
@@ -50,9 +50,9 @@ void igt_account_open(struct igt_account *account, struct igt_perfctr_session *s
 struct fate {
 	const char *name;
 	uint64_t truth, dropped, doubtful;
-	/* what hardware kept for others when STOP asked in vain */
+	/* what hardware kept for others when STOP got no answer */
 	uint64_t unread;
-	/* what hardware had of before: none of the truth, but it may be in what was destroyed */
+	/* counts from before START: not in the truth, but perhaps in the destroyed ones */
 	uint64_t inherited;
 };
 
@@ -74,22 +74,22 @@ static void assert_explained(struct igt_account *account, const struct igt_perfc
 static uint64_t settle_counter(struct igt_account *account, const struct igt_perfctr_sum *sum,
 			       unsigned int bit, const struct fate *f)
 {
-	uint64_t told = sum->value[bit], missing, refused;
+	uint64_t in_samples = sum->value[bit], missing, refused;
 
 	account->compared++;
-	igt_assert_f(told <= f->truth && told + f->dropped <= f->truth + f->inherited,
+	igt_assert_f(in_samples <= f->truth && in_samples + f->dropped <= f->truth + f->inherited,
 		     "%u:%u %s: %llu in samples, %llu destroyed, but only %llu happened and %llu "
 		     "were there\n",
-		     sum->type, sum->index, f->name, (unsigned long long)told,
+		     sum->type, sum->index, f->name, (unsigned long long)in_samples,
 		     (unsigned long long)f->dropped, (unsigned long long)f->truth,
 		     (unsigned long long)f->inherited);
-	missing = f->truth - told;
+	missing = f->truth - in_samples;
 	refused = missing > f->dropped ? missing - f->dropped : 0;
 	if (missing)
 		account->missing_name = f->name;
 	assert_explained(account, sum, f, missing, refused);
 	account->truth += f->truth;
-	account->counts += told;
+	account->counts += in_samples;
 	account->dropped += f->dropped;
 	account->refused += refused;
 	return missing;
@@ -102,43 +102,43 @@ static bool is_nvidia(const struct igt_perfctr_sum *sum)
 }
 
 /*
- * It goes on while one looks. The account begins before START: since then no more can be in samples
- * than happened until somebody looked after the last one of them. From one settlement to the next it
- * can: what happened between the sample and the look is in the next sample.
+ * This counter goes on during the comparison. The account begins before START: since then samples
+ * have no more than happened until the truth was read after the last one. Between two settlements
+ * they can: counts between a sample and the read are in the next sample.
  */
-static void settle_idle(struct igt_account *account, uint64_t told, uint64_t truth)
+static void settle_idle(struct igt_account *account, uint64_t in_samples, uint64_t truth)
 {
-	account->idle_told += told;
+	account->idle_in_samples += in_samples;
 	account->idle_truth += truth;
-	/* nobody could look after the last sample */
+	/* the truth could not be read after the last sample */
 	if (account->unplugged)
 		return;
-	igt_assert_f(account->idle_told <= account->idle_truth,
+	igt_assert_f(account->idle_in_samples <= account->idle_truth,
 		     "gpu_idle: %llu in samples, but only %llu happened\n",
-		     (unsigned long long)account->idle_told,
+		     (unsigned long long)account->idle_in_samples,
 		     (unsigned long long)account->idle_truth);
 }
 
 /*
- * PCOUNTER has no account of what is gone. A counter may lack what happened while it was another
- * one's turn, and any what its samples say to be lost.
+ * PCOUNTER does not account for dropped counts. A counter may lack the counts of another one's
+ * slot, and any counter those that its samples report as lost.
  */
 static uint64_t settle_turns(struct igt_account *account, const struct igt_perfctr_sum *sum,
 			     unsigned int bit, const struct fate *f)
 {
-	uint64_t told = sum->value[bit], missing;
+	uint64_t in_samples = sum->value[bit], missing;
 
 	account->compared++;
 	if (!strcmp(f->name, "gpu_idle")) {
-		settle_idle(account, told, f->truth);
+		settle_idle(account, in_samples, f->truth);
 		return 0;
 	}
-	igt_assert_f(told <= f->truth, "%u:%u %s: %llu in samples, but only %llu happened\n",
-		     sum->type, sum->index, f->name, (unsigned long long)told,
+	igt_assert_f(in_samples <= f->truth, "%u:%u %s: %llu in samples, but only %llu happened\n",
+		     sum->type, sum->index, f->name, (unsigned long long)in_samples,
 		     (unsigned long long)f->truth);
-	missing = f->truth - told;
+	missing = f->truth - in_samples;
 	account->truth += f->truth;
-	account->counts += told;
+	account->counts += in_samples;
 	if (missing && sum->running[bit] < sum->time_enabled) {
 		igt_assert(sum->states & DRM_PERFCTR_STATE_MULTIPLEXED);
 		account->multiplexed += missing;
@@ -150,7 +150,7 @@ static uint64_t settle_turns(struct igt_account *account, const struct igt_perfc
 	return missing;
 }
 
-/* counts are missing in a block: its samples must say so */
+/* counts are missing in a block: its samples must report it */
 static void check_admitted(struct igt_account *account, const struct igt_perfctr_sum *sum)
 {
 	const struct igt_perfctr_session *s = account->session;
@@ -172,25 +172,26 @@ static void check_admitted(struct igt_account *account, const struct igt_perfctr
 }
 
 /*
- * The GPU's troubles are none of the fabric's: only a PMU that is gone, or that perf did not let
- * count all the time, is an excuse.
+ * Faults of the GPU do not affect the fabric. Only a PMU that is gone, or that perf did not count
+ * with all the time, is an excuse.
  */
 static void settle_ucf(struct igt_account *account, const struct igt_perfctr_sum *sum)
 {
 	const uint64_t bit = 1ull << DRM_PERFCTR_TEGRA410_UCF_MEM_BYTES_RD;
-	uint64_t told = sum->value[DRM_PERFCTR_TEGRA410_UCF_MEM_BYTES_RD];
+	uint64_t in_samples = sum->value[DRM_PERFCTR_TEGRA410_UCF_MEM_BYTES_RD];
 	uint64_t now = igt_vsoc_ucf_bytes_read(account->session->dev);
 	bool excused = sum->states & (DRM_PERFCTR_STATE_ERROR | DRM_PERFCTR_STATE_MULTIPLEXED) ||
 		       !(sum->valid & bit);
 
 	if (!(sum->mask & bit))
 		return;
-	igt_assert_f(told == now - account->ucf_base || (excused && told < now - account->ucf_base),
+	igt_assert_f(in_samples == now - account->ucf_base ||
+			     (excused && in_samples < now - account->ucf_base),
 		     "UCF: %llu bytes in samples, %llu were read, states %#x\n",
-		     (unsigned long long)told, (unsigned long long)(now - account->ucf_base),
+		     (unsigned long long)in_samples, (unsigned long long)(now - account->ucf_base),
 		     sum->states);
 	account->ucf_base = now;
-	account->ucf_bytes += told;
+	account->ucf_bytes += in_samples;
 }
 
 static uint64_t settle_one(struct igt_account *account, const struct igt_perfctr_sum *sum,
@@ -227,8 +228,8 @@ static uint64_t settle_block(struct igt_account *account, const struct igt_perfc
 }
 
 /*
- * @unread: of each counter, what hardware kept although the last sample asked for it; NULL: nothing.
- * Returns the counts that are not in samples.
+ * @unread: for each counter, what hardware kept although the last sample asked for it; NULL:
+ * nothing. Returns the counts that are not in samples.
  */
 static uint64_t settle(struct igt_account *account, const struct igt_vsoc_totals *now,
 		       const uint64_t *unread)
@@ -237,7 +238,7 @@ static uint64_t settle(struct igt_account *account, const struct igt_vsoc_totals
 	uint64_t before = account->compared, enabled = 0, all_missing = 0;
 
 	igt_assert_eq(now->truth.count, account->base.truth.count);
-	/* no sample, nothing to compare: blocks are known from the first one on */
+	/* without a sample there is nothing to compare: it names the blocks */
 	igt_assert_lte_u64(1, s->samples);
 	for (unsigned int b = 0; b < s->setup.block_count; b++) {
 		const struct igt_perfctr_sum *sum = &s->sums[b];
@@ -251,7 +252,10 @@ static uint64_t settle(struct igt_account *account, const struct igt_vsoc_totals
 		missing = settle_block(account, sum, now, unread);
 		if (missing)
 			check_admitted(account, sum);
-		/* counters of PCOUNTER are full if nobody came in time: no fault of hardware */
+		/*
+		 * counters of PCOUNTER saturate if they are not collected in time, which is no
+		 * fault
+		 */
 		if (!is_nvidia(sum) || !(sum->states & DRM_PERFCTR_STATE_SATURATED))
 			all_missing += missing;
 	}

@@ -11,7 +11,7 @@ void igt_chance_begin(struct igt_chance *chance, uint64_t step)
 	mixed = (mixed ^ mixed >> 30) * 0xbf58476d1ce4e5b9ull;
 	mixed = (mixed ^ mixed >> 27) * 0x94d049bb133111ebull;
 	mixed ^= mixed >> 31;
-	/* zero is where the sequence would stay */
+	/* zero would repeat itself */
 	chance->state = mixed ? mixed : 1;
 }
 

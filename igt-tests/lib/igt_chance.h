@@ -12,7 +12,7 @@ struct igt_chance {
 	uint64_t seed, state;
 };
 
-/* what is drawn next does not depend on how much was drawn in the steps before */
+/* draws of a step do not depend on the number of draws in earlier steps */
 void igt_chance_begin(struct igt_chance *chance, uint64_t step);
 uint32_t igt_chance_any(struct igt_chance *chance, uint32_t below);
 bool igt_chance_one_in(struct igt_chance *chance, uint32_t n);

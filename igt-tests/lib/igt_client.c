@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * Who counts on a device that fails.
+ * Sessions on a fault target.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -65,13 +65,13 @@ static int assert_gone(struct igt_target *d)
 	return -ENODEV;
 }
 
-/* nothing has failed since the account began, if @fault_epoch is what the device has had */
+/* nothing has failed since the account began, if @fault_epoch is the device's */
 static bool is_unaffected(const struct igt_client *c, uint64_t fault_epoch)
 {
 	return c->fault_epoch != IGT_TARGET_EPOCH_UNKNOWN && c->fault_epoch == fault_epoch;
 }
 
-/* whatever samples say, and whatever the model calls doubtful: without a trouble there is no loss */
+/* without a fault there is no loss, whatever samples or the model report */
 static void settled(const struct igt_client *c, bool unaffected, uint64_t missing,
 		    struct igt_tally *tally)
 {
@@ -114,7 +114,7 @@ int igt_client_stop(struct igt_client *c, uint64_t user_data, bool others, struc
 	uint64_t missing;
 	int ret;
 
-	/* a device that goes in this moment tells nothing any more */
+	/* a device that goes now reports nothing any more */
 	if (igt_client_is_honest(c) && !igt_vsoc_try_totals(&c->on->dev, c->set, &before))
 		return assert_gone(c->on);
 	ret = igt_perfctr_stop(&c->session, user_data);
@@ -160,10 +160,10 @@ void igt_client_settle(struct igt_client *c, uint64_t user_data, struct igt_tall
 			     s->last.flags, (long long)(until_ns - s->last.end_ns) / 1000);
 		igt_perfctr_drain(s);
 		ret = igt_perfctr_sample(s, user_data);
-		/* a signal, or a period that came first and took the slot */
+		/* a signal, or a period that took the slot first */
 		igt_assert_f(!ret || ret == -EINTR || ret == -ENOSPC, "SAMPLE: %d\n", ret);
 		igt_perfctr_drain(s);
-		/* the end of a recorded period is that of a packet: counts behind it come later */
+		/* a recorded period ends with a packet: counts behind it come later */
 		good = s->samples && s->last.end_ns >= until_ns &&
 		       !(s->last.flags & DRM_PERFCTR_SAMPLE_ERROR) &&
 		       (!d->nv50 || s->last.flags & DRM_PERFCTR_SAMPLE_MANUAL);

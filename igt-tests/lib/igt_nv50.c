@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * A virtual SoC of product nv50: named counters, what sessions counted, and the truth about it.
+ * A virtual SoC of product nv50: named counters, what sessions counted, and the truth.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -85,8 +85,8 @@ uint64_t igt_nv50_truth(const char *name)
 }
 
 /*
- * Under KCSAN making the packets of a time takes the virtual GPU longer than that time: its jobs
- * never end.
+ * Under KCSAN making the packets of a period takes the virtual GPU longer than that period: its
+ * jobs never end.
  */
 static void require_records_in_time(void)
 {
@@ -159,7 +159,7 @@ void igt_nv50_assert_conserved(const struct igt_perfctr_session *s)
 
 void igt_nv50_work(unsigned int n)
 {
-	/* odd amounts, so that nothing is a multiple of what a bus carries */
+	/* odd amounts, no multiples of what a bus carries */
 	struct drm_vsoc_command c[2] = { { .type = DRM_VSOC_CMD_DRAW },
 					 { .type = DRM_VSOC_CMD_COMPUTE } };
 

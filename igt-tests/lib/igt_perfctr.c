@@ -68,7 +68,7 @@ void igt_perfctr_describe(struct igt_perfctr_device *dev)
 	dev->block_count = query.count;
 }
 
-/* the name of the device behind a render node, "vsoc.0" */
+/* name of the device behind a render node, for example "vsoc.0" */
 static bool device_is(int minor, const char *name)
 {
 	char path[64], target[256];
@@ -328,7 +328,7 @@ uint64_t igt_perfctr_unread(const struct igt_perfctr_session *s)
 	return __atomic_load_n(&s->control->insert_idx, __ATOMIC_ACQUIRE) - s->extract;
 }
 
-/* what takes milliseconds on an idle machine; without an end only where the kernel has a defect */
+/* takes milliseconds on an idle machine, and ends late only if the kernel has a defect */
 #define PATIENCE_MS 20000
 
 static void pause_ms(unsigned int *waited)
@@ -456,7 +456,7 @@ static void add_block(struct igt_perfctr_session *s, unsigned int n,
 		if (times && !is_pmu) {
 			igt_assert_lte_u64(times->time_running, values[stored + i]);
 			igt_assert_lte_u64(values[stored + i], times->time_enabled);
-			/* measured, or it never ran; without power nothing happens: zero */
+			/* measured, or it never ran; suspended nothing happens: zero */
 			if (!(b->states & DRM_PERFCTR_STATE_OFF))
 				igt_assert_eq(!!(b->valid_mask >> bit & 1), !!values[stored + i]);
 			sum->running[bit] += values[stored + i];

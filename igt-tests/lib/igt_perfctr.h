@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Sessions of the counter interface for tests: set-up, a ring reader of its own that checks
- * every promise of the header, and sums.
+ * Sessions of the counter interface for tests: set-up, a ring reader that checks every promise of
+ * the header, and sums.
  */
 #ifndef IGT_PERFCTR_H
 #define IGT_PERFCTR_H
@@ -34,7 +34,7 @@ struct igt_perfctr_sum {
 	uint64_t valid; /* valid in every sample */
 	uint32_t states; /* seen in any sample */
 	uint64_t cycles;
-	uint64_t saturated_cycles; /* fewest in a sample that says SATURATED */
+	uint64_t saturated_cycles; /* fewest in a sample with SATURATED */
 	uint64_t time_enabled, time_running;
 	uint64_t running[DRM_PERFCTR_SECTION_COUNTERS]; /* of a multiplexed block */
 	uint64_t value[DRM_PERFCTR_SECTION_COUNTERS];
@@ -42,7 +42,7 @@ struct igt_perfctr_sum {
 
 struct igt_perfctr_session {
 	const struct igt_perfctr_device *dev;
-	/* what SETUP gets; change it between init and create */
+	/* arguments of SETUP; change them between init and create */
 	struct drm_perfctr_setup setup;
 	struct drm_perfctr_block_request requests[IGT_PERFCTR_MAX_REQUESTS];
 	bool keep_pointer; /* setup.requests was set by the test */
@@ -52,7 +52,7 @@ struct igt_perfctr_session {
 	struct drm_perfctr_ring_control *control;
 	uint64_t extract;
 
-	/* what drain() found */
+	/* results of drain() */
 	struct igt_perfctr_sum sums[IGT_PERFCTR_MAX_BLOCKS];
 	struct drm_perfctr_sample_header first, last;
 	uint64_t manual_data; /* user_data of the last manual sample */
@@ -67,12 +67,12 @@ struct igt_perfctr_session {
 
 /* opens the render node of @driver; false: there is none */
 bool igt_perfctr_open(struct igt_perfctr_device *dev, const char *driver);
-/* the node of the device that sysfs knows by a name, for example "vsoc.0" */
+/* opens the node of a device by its name in sysfs, for example "vsoc.0" */
 bool igt_perfctr_open_device(struct igt_perfctr_device *dev, const char *device);
-/* a further file on the same device */
+/* another file on the same device */
 void igt_perfctr_reopen(struct igt_perfctr_device *dev, const struct igt_perfctr_device *other);
 void igt_perfctr_close(struct igt_perfctr_device *dev);
-/* query device and blocks anew */
+/* query device and blocks again */
 void igt_perfctr_describe(struct igt_perfctr_device *dev);
 /* the primary node of another driver, or -1 */
 int igt_perfctr_open_card(const char *driver);
@@ -82,7 +82,7 @@ int igt_perfctr_ioctl(int fd, unsigned long request, void *arg);
 int igt_perfctr_query(int fd, struct drm_perfctr_query *query);
 int igt_perfctr_control(int fd, uint32_t cmd, uint32_t *handle, void *arg, uint64_t size);
 
-/* what a block has beyond its counters; fails if its format lacks it */
+/* additions to a block's header; fails if its format lacks them */
 const struct drm_perfctr_running_times *igt_perfctr_times(const struct drm_perfctr_block_header *b);
 const struct drm_perfctr_pmu_identity *
 igt_perfctr_identity(const struct drm_perfctr_block_header *b);
@@ -103,7 +103,7 @@ void igt_perfctr_add_pmu(struct igt_perfctr_session *s, uint16_t index, uint32_t
 /* TEST_ONLY, SETUP, the ring mapped; 0 or -errno */
 int igt_perfctr_session_try(struct igt_perfctr_session *s);
 void igt_perfctr_session_create(struct igt_perfctr_session *s);
-/* init, with so many slots and that period, and create */
+/* init with that number of slots and period, and create */
 void igt_perfctr_session_setup(struct igt_perfctr_session *s, const struct igt_perfctr_device *dev,
 			       uint32_t slots, uint64_t period_ns);
 int igt_perfctr_start(struct igt_perfctr_session *s, uint64_t user_data);
@@ -111,23 +111,23 @@ int igt_perfctr_stop(struct igt_perfctr_session *s, uint64_t user_data);
 int igt_perfctr_sample(struct igt_perfctr_session *s, uint64_t user_data);
 int igt_perfctr_teardown(struct igt_perfctr_session *s);
 struct drm_perfctr_status igt_perfctr_status(struct igt_perfctr_session *s);
-/* indices, state and totals of STATUS are those that the reader saw; nothing went wrong */
+/* indices, state and totals of STATUS are those of the reader; no error, no loss */
 void igt_perfctr_assert_status(struct igt_perfctr_session *s, bool active);
-/* its periods were recorded by the hardware at its last sample or command */
+/* the hardware recorded its periods at its last sample or command */
 bool igt_perfctr_is_batched(struct igt_perfctr_session *s);
-/* wait until a sample says that they are, or are not; never for ever */
+/* wait until samples show that they are, or are not; bounded */
 void igt_perfctr_await_batched(struct igt_perfctr_session *s, bool batched);
-/* read everything that is published, check it, give the slots back; returns samples read */
+/* read and check everything that is published, free the slots; returns the samples read */
 unsigned int igt_perfctr_drain(struct igt_perfctr_session *s);
 /* SAMPLE, which must succeed, and drain */
 void igt_perfctr_sample_and_drain(struct igt_perfctr_session *s);
 /* SAMPLE of a periodic session: drains if periods have filled the ring */
 void igt_perfctr_sample_with_room(struct igt_perfctr_session *s);
-/* without giving anything back or checking: number of unread samples */
+/* number of unread samples, without checking or freeing them */
 uint64_t igt_perfctr_unread(const struct igt_perfctr_session *s);
 const struct drm_perfctr_sample_header *igt_perfctr_slot(const struct igt_perfctr_session *s,
 							 uint64_t index);
-/* wait until so many samples are unread, or until periods wait for a slot; never for ever */
+/* wait until that many samples are unread, or until a period found no slot; bounded */
 void igt_perfctr_wait_unread(const struct igt_perfctr_session *s, uint64_t samples);
 void igt_perfctr_wait_merged(struct igt_perfctr_session *s);
 /* one counter of one sample; fails if the sample does not have it */
@@ -138,7 +138,7 @@ uint64_t igt_perfctr_sum(const struct igt_perfctr_session *s, uint16_t type, uin
 			 uint16_t counter);
 /* control area and slots of setup.ring_fd; never fails */
 void igt_perfctr_session_map(struct igt_perfctr_session *s);
-/* unmap and close the ring, no more: its device is gone, or its file goes */
+/* unmap and close the ring only: its device is gone, or its file will be closed */
 void igt_perfctr_session_unmap(struct igt_perfctr_session *s);
 void igt_perfctr_session_fini(struct igt_perfctr_session *s);
 

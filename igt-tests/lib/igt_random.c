@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * Jobs and sessions at random.
+ * Random jobs and sessions.
  */
 #include <string.h>
 
@@ -12,13 +12,13 @@
 #define MP_UNITS 6
 static const uint16_t own_signal[DRM_VSOC_MP_COUNTERS] = { 0xaaaa, 0xcccc, 0xf0f0, 0xff00 };
 
-/* MP counters that the context needs for itself from now on, or any more */
+/* MP counters that the context needs for itself from now on, or releases */
 static void choose_methods(struct igt_chance *chance, struct drm_vsoc_cmd_methods *m)
 {
 	m->count = 1 + igt_chance_any(chance, DRM_VSOC_MP_COUNTERS);
 	for (unsigned int i = 0; i < m->count; i++) {
 		const unsigned int slot = igt_chance_any(chance, DRM_VSOC_MP_COUNTERS);
-		/* one that looks at other slots takes these as well */
+		/* a function of other slots needs these as well */
 		const uint32_t function = igt_chance_one_in(chance, 4) ?
 						  igt_chance_any(chance, 0x10000) :
 						  own_signal[slot];
@@ -105,10 +105,10 @@ static struct drm_perfctr_block_request *request_of(struct igt_perfctr_session *
 	return r;
 }
 
-/* mask of the counter in domain 1 that goes on while nothing happens */
+/* mask of the counter in domain 1 that counts while nothing runs */
 #define GPU_IDLE (1ull << 1)
 
-/* one of those that are alone in their domains: nothing is in the way of recording them */
+/* one of the counters that are alone in their domains, so that they can be recorded */
 static void choose_domain(struct igt_chance *chance, struct igt_perfctr_session *s)
 {
 	const struct drm_perfctr_block_info *b;
@@ -122,7 +122,7 @@ static void choose_domain(struct igt_chance *chance, struct igt_perfctr_session 
 							 b->available[0] & -b->available[0];
 }
 
-/* few of those that take turns: some of them can be counted together */
+/* few of the multiplexed ones: some of them can be counted together */
 static void choose_domains(struct igt_chance *chance, struct igt_perfctr_session *s)
 {
 	s->setup.request_count = 0;
@@ -145,7 +145,7 @@ static void choose_domains(struct igt_chance *chance, struct igt_perfctr_session
 	}
 }
 
-/* blocks and counters at random, at least one */
+/* random blocks and counters, at least one */
 static void choose_counters(struct igt_chance *chance, struct igt_perfctr_session *s)
 {
 	unsigned int kept = 0;

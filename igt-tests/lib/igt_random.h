@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Jobs and sessions at random.
+ * Random jobs and sessions.
  */
 #ifndef IGT_RANDOM_H
 #define IGT_RANDOM_H
@@ -12,14 +12,14 @@
 
 /*
  * Up to IGT_RANDOM_COMMANDS commands, with SAMPLEs for a session between them if its handle is not
- * zero, and with METHODS for MP counters on product @nv50. Returns how many.
+ * zero, and with METHODS for MP counters on product @nv50. Returns their number.
  */
 unsigned int igt_random_commands(struct igt_chance *chance, struct drm_vsoc_command *commands,
 				 bool nv50, uint32_t session, uint64_t user_data);
 enum igt_random_kind {
-	/* blocks and counters of those that the session wants, at least one */
+	/* drop random blocks and counters of the session's requests; at least one is left */
 	IGT_RANDOM_ANY,
-	/* product nv50: what may have to take turns, or can be recorded whoever else counts so */
+	/* product nv50: counters that may be multiplexed, or that can always be recorded */
 	IGT_RANDOM_TURNS,
 	IGT_RANDOM_RECORDED,
 };

@@ -18,14 +18,14 @@
 
 /* become @uid with these capabilities and no others, for good */
 void igt_drop_to(unsigned int uid, uint64_t capabilities);
-/* the session is a user's without any; the caller is root, and is so again */
+/* the session belongs to an unprivileged user; the caller is root again on return */
 void igt_perfctr_create_as_nobody(struct igt_perfctr_session *s);
 /* a descriptor passed to another process, and received there, close-on-exec */
 void igt_send_fd(int socket, int fd);
 int igt_receive_fd(int socket);
 /* set dev.perfctr.@name */
 void igt_perfctr_sysctl(const char *name, const char *value);
-/* what a user may take and how often, as without root's settings */
+/* limits of unprivileged users as without root's settings */
 void igt_perfctr_default_limits(void);
 
 #endif

@@ -10,7 +10,7 @@
 /* a SETUP of two slots that succeeds */
 struct igt_perfctr_session igt_setup_request(const struct igt_perfctr_device *dev);
 /*
- * SETUP as it is, the second with @size bytes at @arg; 0 or -errno. The session has its handle, and
+ * SETUP as it is, the second with @size bytes at @arg; 0 or -errno. The session keeps its handle,
  * its ring is closed.
  */
 int igt_setup_send(struct igt_perfctr_session *s);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Sessions as small as they can be, many of them, of a process that may have no right to more.
+ * The smallest sessions, many of them, perhaps of an unprivileged process.
  */
 #ifndef IGT_SMALL_H
 #define IGT_SMALL_H
@@ -15,7 +15,7 @@ void igt_small_become(struct igt_perfctr_device *mine, const struct igt_perfctr_
 		      uid_t user);
 /* a session of one slot, its ring closed; a handle or -errno */
 int igt_small_setup(int fd);
-/* as many as there may be on that file; the errno that ended it in *@error */
+/* as many as that file may have; *@error is the errno of the one that failed */
 unsigned int igt_small_fill(int fd, int *error);
 /* START, SAMPLE or STOP without user data: 0 or -errno */
 int igt_small_command(int fd, uint32_t cmd, uint32_t handle);

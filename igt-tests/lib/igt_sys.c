@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * The clock, files that do something when they are written, and the PMU that everybody counts.
+ * The clock, sysfs and debugfs files, and the fabric's PMU.
  */
 #include <dirent.h>
 #include <errno.h>

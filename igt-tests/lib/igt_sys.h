@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The clock, files that do something when they are written, and the PMU that everybody counts.
+ * The clock, sysfs and debugfs files, and the fabric's PMU.
  */
 #ifndef IGT_SYS_H
 #define IGT_SYS_H
@@ -18,17 +18,17 @@ uint64_t igt_raw_ns(void);
 void igt_sleep_ms(unsigned int ms);
 /* 0 or -errno */
 int igt_write(const char *path, const char *text);
-/* skips without the file, fails if it does not take the text */
+/* skips without the file, fails if it does not accept the text */
 void igt_require_write(const char *path, const char *text);
 /* the number in a file, -1 if there is none */
 int igt_read_int(const char *path);
 void igt_write_int(const char *path, int value);
-/* one more block, of the bytes read from memory behind UCF 0; false: there is no such PMU */
+/* add a block for the bytes read from memory behind UCF 0; false: there is no such PMU */
 bool igt_perfctr_add_ucf(struct igt_perfctr_session *s);
 
 /* the first process or kernel thread whose name begins so, 0 if there is none */
 int igt_find_process(const char *prefix);
-/* ns that the virtual SoC's sampling thread has run, and how often it was put on a CPU */
+/* ns that the virtual SoC's sampling thread has run, and how often it was scheduled */
 uint64_t igt_sampler_ns(uint64_t *times);
 
 #endif

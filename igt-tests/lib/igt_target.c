@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * A virtual SoC that faults are done to: what can fail, until when it is busy, whether it is there.
+ * A fault target: a virtual SoC, the faults that it has, and its state.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -18,7 +18,7 @@
 #define MAX_FAULTS 64
 #define MAX_PMUS 64
 #define FAULT_NAME_BYTES 48
-/* no file of debugfs says so */
+/* debugfs has no file for it */
 #define MISSING (-2)
 
 static char fault_names[MAX_FAULTS][FAULT_NAME_BYTES];
@@ -67,7 +67,7 @@ static int by_name(const void *a, const void *b)
 	return strcmp(a, b);
 }
 
-/* what the device can fail at, in an order that does not depend on the directory's */
+/* faults of the device, in an order that does not depend on the directory's */
 static void find_faults(const struct igt_target *d)
 {
 	char path[96];
@@ -106,7 +106,7 @@ static void find_pmus(const struct igt_target *d)
 	fclose(f);
 }
 
-/* true if that is because the device has gone, which only a fault of the second one does */
+/* true if the device is gone, which only a fault of the second one causes */
 bool igt_target_is_gone(struct igt_target *d, int ret)
 {
 	if (ret != -ENODEV || !d->number)
@@ -134,7 +134,7 @@ unsigned int igt_target_disarm_one(struct igt_target *d, const char *fault)
 	return hits;
 }
 
-/* a fault is about to take it: nothing that comes then is a surprise any more */
+/* a fault is about to take it: accept any error that follows */
 static void await_gone(struct igt_target *d)
 {
 	uint64_t t0 = igt_raw_ns();
@@ -148,7 +148,7 @@ static void await_gone(struct igt_target *d)
 	d->gone = true;
 }
 
-/* what counts something when a sample is taken: the truth of a session's end would be of before */
+/* faults that count while a sample is taken: a session's final totals would be outdated */
 void igt_target_disarm_counting(struct igt_target *d)
 {
 	igt_target_disarm_one(d, "fail_saturation");
@@ -166,7 +166,7 @@ void igt_target_disarm(struct igt_target *d)
 			     !strcmp(fault_names[i], "fail_unplug_in_request");
 	if (unplugged)
 		await_gone(d);
-	/* PMUs do not come back by themselves; those that are there say so */
+	/* PMUs do not come back by themselves; present ones have a file */
 	for (unsigned int i = 0; d->pmus_armed && i < pmu_count; i++)
 		igt_target_debugfs(d, "pmu_plug", pmu_names[i]);
 	d->pmus_armed = false;
@@ -189,8 +189,8 @@ void igt_target_wait_job(struct igt_target *d, int fd, uint64_t job)
 }
 
 /*
- * Nothing runs, nothing will, and no power transition is to come, so that the truth stands still;
- * only saturation is counted when a sample is taken. False: the device has gone.
+ * Nothing runs or will run, and no power transition is due, so that the truth is constant; only
+ * saturation is counted when a sample is taken. False: the device is gone.
  */
 bool igt_target_quiesce(struct igt_target *d)
 {
@@ -202,7 +202,7 @@ bool igt_target_quiesce(struct igt_target *d)
 	if (d->gone)
 		return false;
 	igt_target_power(d, "on");
-	/* also what other files have submitted */
+	/* jobs of other files, too */
 	while (debugfs_number(d, "idle", 1) != 1) {
 		igt_assert_f(igt_raw_ns() - t0 < IGT_TARGET_PATIENCE_NS,
 			     "the GPU is not idle after %llu ms\n", IGT_TARGET_PATIENCE_NS / MS);

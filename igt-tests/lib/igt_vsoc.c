@@ -170,7 +170,7 @@ static FILE *open_of_set(const struct igt_perfctr_device *dev, const char *file,
 	return fopen(path, "re");
 }
 
-/* the next counter of a file, as far as its value */
+/* read the next counter of a file, without its value */
 static bool read_counter(FILE *f, struct igt_vsoc_counter *c)
 {
 	unsigned long long value;
@@ -183,7 +183,7 @@ static bool read_counter(FILE *f, struct igt_vsoc_counter *c)
 	return true;
 }
 
-/* the whole file was read: not if its device went meanwhile */
+/* the whole file was read, unless its device went meanwhile */
 static bool close_whole(FILE *f)
 {
 	bool whole = feof(f) && !ferror(f);
@@ -192,7 +192,7 @@ static bool close_whole(FILE *f)
 	return whole;
 }
 
-/* without debugfs nothing can be compared; what is in it must be right */
+/* without debugfs nothing can be compared; its contents must be correct */
 static void require_file(const struct igt_perfctr_device *dev, const char *name)
 {
 	char path[96];

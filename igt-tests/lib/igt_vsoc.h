@@ -21,7 +21,7 @@ struct igt_vsoc_truth {
 	} at[IGT_VSOC_MAX_COUNTERS];
 };
 
-/* commands for one job: a draw, a compute and a copy; n makes jobs differ */
+/* commands for one job: a draw, a compute and a copy; @n makes jobs differ */
 void igt_vsoc_mixed(struct drm_vsoc_command commands[3], unsigned int n);
 uint64_t igt_vsoc_submit(const struct igt_perfctr_device *dev,
 			 const struct drm_vsoc_command *commands, unsigned int count);
@@ -29,24 +29,23 @@ uint64_t igt_vsoc_submit(const struct igt_perfctr_device *dev,
 int igt_vsoc_submit_to(int fd, uint32_t ctx, const struct drm_vsoc_command *commands,
 		       unsigned int count, uint64_t *job, int *fence);
 struct drm_vsoc_wait igt_vsoc_wait(const struct igt_perfctr_device *dev, uint64_t job);
-/* 0 or -errno, -ETIME if the job has not ended after so long */
+/* 0 or -errno, -ETIME if the job has not ended by then */
 int igt_vsoc_wait_for(int fd, uint64_t job, int64_t timeout_ns, struct drm_vsoc_wait *wait);
 /* submit a mixed job and wait for it */
 void igt_vsoc_work(const struct igt_perfctr_device *dev, unsigned int n);
 /* memory for stores of MP counters, mapped; never fails */
 void *igt_vsoc_buffer(int fd, uint64_t bytes, uint32_t *handle, uint64_t *mapped);
 void igt_vsoc_gem_close(int fd, uint32_t handle);
-/* the number of a new one */
+/* returns the number of a new one */
 uint32_t igt_vsoc_ctx_create(int fd);
 /* 0 or -errno */
 int igt_vsoc_ctx_destroy(int fd, uint32_t ctx);
 void igt_vsoc_info(const struct igt_perfctr_device *dev, struct drm_vsoc_info *info);
 
 /*
- * What became of the counts of one counter set at one moment: the truth; of that, and in its
- * order, what firmware destroyed, what a host need not have got, and what hardware still has
- * (README.md of vsoc, "debugfs"). All but the truth is zero for product nv50, which keeps no such
- * accounts.
+ * The counts of one counter set at one moment: the truth; and of that, in this order, what firmware
+ * destroyed, what a host need not have received, and what hardware still holds (README.md of vsoc,
+ * "debugfs"). All but the truth are zero for product nv50, which keeps no such accounts.
  */
 struct igt_vsoc_totals {
 	struct igt_vsoc_truth truth;
@@ -57,13 +56,13 @@ struct igt_vsoc_totals {
 
 void igt_vsoc_totals(const struct igt_perfctr_device *dev, unsigned int set,
 		     struct igt_vsoc_totals *totals);
-/* the same, or false if they cannot be read, as the device is gone */
+/* the same, or false if the device is gone */
 bool igt_vsoc_try_totals(const struct igt_perfctr_device *dev, unsigned int set,
 			 struct igt_vsoc_totals *totals);
-/* what firmware did and which faults happened lately, to stderr */
+/* print to stderr what firmware did and which faults happened lately */
 void igt_vsoc_tell_log(const struct igt_perfctr_device *dev);
 void igt_vsoc_truth(const struct igt_perfctr_device *dev, struct igt_vsoc_truth *truth);
-/* the same of one counter set, enum drm_perfctr_set; without it: the primary one */
+/* the same of one counter set, enum drm_perfctr_set; the first: the primary one */
 void igt_vsoc_truth_of_set(const struct igt_perfctr_device *dev, unsigned int set,
 			   struct igt_vsoc_truth *truth);
 /* number of the counter of that name; fails if there is none */
@@ -79,19 +78,19 @@ void igt_vsoc_assert_conserved(const struct igt_perfctr_session *s,
 void igt_vsoc_stop_conserved(struct igt_perfctr_session *s, const struct igt_vsoc_truth *before);
 /*
  * START, @jobs jobs with @step (or NULL) after each, STOP: every sum is what the hardware counted,
- * nothing was lost, and STATUS says the same.
+ * nothing was lost, and STATUS agrees.
  */
 void igt_vsoc_conserve(struct igt_perfctr_session *s, unsigned int jobs,
 		       void (*step)(struct igt_perfctr_session *s, unsigned int n));
 /* a @step: SAMPLE with tag @n, and read it */
 void igt_vsoc_step_sample(struct igt_perfctr_session *s, unsigned int n);
-/* bytes read from memory that the UCF PMU of socket 0 has seen; 0 without the fabric's file */
+/* bytes read from memory that the UCF PMU of socket 0 has counted; 0 without the fabric's file */
 uint64_t igt_vsoc_ucf_bytes_read(const struct igt_perfctr_device *dev);
 /* a number in the debugfs file "firmware" */
 uint64_t igt_vsoc_firmware(const struct igt_perfctr_device *dev, const char *name);
-/* the same, or false if it cannot be read, as the device is gone */
+/* the same, or false if the device is gone */
 bool igt_vsoc_try_firmware(const struct igt_perfctr_device *dev, const char *name, uint64_t *value);
-/* wait until firmware has answered all that it was asked, however late it was told to be */
+/* wait until firmware has answered all requests */
 void igt_vsoc_settle(const struct igt_perfctr_device *dev);
 /* write a debugfs file of the device, the first returns 0 or -errno */
 int igt_vsoc_debugfs_try(const struct igt_perfctr_device *dev, const char *file, const char *text);

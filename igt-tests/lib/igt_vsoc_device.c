@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * Virtual SoCs that come and go, and how they fail.
+ * Create, remove and break virtual SoCs.
  */
 #include <errno.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Virtual SoCs that come and go, and how they fail.
+ * Create, remove and break virtual SoCs.
  */
 #ifndef IGT_VSOC_DEVICE_H
 #define IGT_VSOC_DEVICE_H
@@ -11,25 +11,25 @@
 
 /* write one of the driver's files, new_device for example; 0 or -errno */
 int igt_vsoc_driver(const char *file, const char *text);
-/* a device "NUMBER [key=value]..." comes and is opened; fails if it does not */
+/* create a device "NUMBER [key=value]..." and open it; fails if that fails */
 void igt_vsoc_come(struct igt_perfctr_device *dev, const char *shape);
-/* close it, if it is open, and let it go */
+/* close it, if it is open, and remove it */
 void igt_vsoc_go(struct igt_perfctr_device *dev, unsigned int number);
 
 /*
  * @how: "auto" or "on", whether it sleeps when nothing needs it. The first returns 0 or -errno, the
- * second skips on kernels that cannot.
+ * second skips on kernels without it.
  */
 int igt_vsoc_power_try(unsigned int number, const char *how);
 void igt_vsoc_power(unsigned int number, const char *how);
 /* its runtime status is that: "active", "suspended", ... */
 bool igt_vsoc_power_is(unsigned int number, const char *status);
-/* wait until it is; fails if that takes ten seconds */
+/* wait for it; fails after ten seconds */
 void igt_vsoc_await_power(unsigned int number, const char *status);
 
 /* the fault @name (without "fail_") happens the next @times its place is reached */
 void igt_fault_arm(const struct igt_perfctr_device *dev, const char *name, unsigned int times);
-/* it does not happen from now on; how often it did */
+/* disarm it; returns how often it happened */
 unsigned int igt_fault_disarm(const struct igt_perfctr_device *dev, const char *name);
 /* how often it has happened since it was armed */
 unsigned int igt_fault_hits(const struct igt_perfctr_device *dev, const char *name);

@@ -84,7 +84,7 @@ void igt_waitchildren(void);
 	for (int child = 0; child < (count); child++) \
 		for (; __igt_fork(); exit(0))
 
-/* as later versions of IGT have it: what the kernel will say is no complaint, until the subtest ends */
+/* as in later versions of IGT: kernel messages that match are expected until the subtest ends */
 #define igt_emit_ignore_dmesg_regex(regex) igt_kmsg("<6>[IGT] add ignored dmesg regex: %s\n", regex)
 
 #define igt_info(...) igt_log(NULL, IGT_LOG_INFO, __VA_ARGS__)

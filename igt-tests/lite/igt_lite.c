@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * The few functions of libigt that the tests call, for architectures on which
- * Debian has no libigt (arm64). On amd64 the tests are linked to the real one, on
- * every push; this only has to print what the runner reads.
+ * The few functions of libigt that the tests call, for architectures on which Debian has no libigt
+ * (arm64). It only prints what the runner reads. On amd64 the tests use the real library.
  */
 #include <errno.h>
 #include <stdarg.h>
@@ -21,7 +20,7 @@ static bool list_only, in_fixture, in_child;
 /* names between commas; NULL: all of them */
 static const char *wanted;
 static const char *current;
-/* set by a fixture that could not be: what subtests after it end with */
+/* set by a fixture that was skipped or failed: the result of later subtests */
 static const char *skip_rest;
 static struct timespec started;
 static unsigned int passed, failed, skipped;
@@ -44,7 +43,7 @@ int igt_subtest_init_parse_opts(int *argc, char **argv, const char *extra_short_
 			exit(2);
 		}
 	}
-	/* the runner times what it reads */
+	/* the runner measures the time between lines */
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	return 0;
 }
@@ -120,7 +119,7 @@ void igt_success(void)
 {
 	end_subtest("SUCCESS");
 	passed++;
-	/* the loop that igt_subtest() is ends as it does for a subtest that is left */
+	/* leave the loop of igt_subtest() as a failing subtest does */
 	siglongjmp(igt_subtest_jmpbuf, 1);
 }
 
@@ -129,7 +128,7 @@ void igt_exit(void)
 	exit(list_only ? 0 : failed ? STATUS_FAILURE : passed || !skipped ? 0 : STATUS_SKIP);
 }
 
-/* Out of the subtest or fixture that runs. */
+/* Leave the subtest or fixture. */
 static _Noreturn void leave(const char *verdict)
 {
 	if (in_child)
@@ -188,7 +187,7 @@ void __igt_fail_assert(const char *domain, const char *file, int line, const cha
 	va_start(arguments, format);
 	say(format, arguments);
 	va_end(arguments);
-	/* a fixture that fails must not look like a missing device */
+	/* a failing fixture must not look like a missing device */
 	if (in_fixture && !in_child)
 		exit(STATUS_FAILURE);
 	failed++;
@@ -206,7 +205,7 @@ void igt_log(const char *domain, enum igt_log_level level, const char *format, .
 	va_end(arguments);
 }
 
-/* what a subtest is about is for lists that the real library prints */
+/* descriptions are only for lists, which the real library prints */
 void igt_describe_f(const char *fmt, ...)
 {
 }

@@ -209,7 +209,7 @@ static void stop(struct igt_perfctr_session *s)
 	igt_perfctr_drain(s);
 }
 
-/* --- what SUBMIT accepts -------------------------------------------------------------- */
+/* --- what SUBMIT accepts --- */
 
 static void other_product(void)
 {
@@ -355,12 +355,12 @@ static void methods_tests(void)
 	 * Covers: vsoc_cmd_mp_store -EINVAL, vsoc_cmd_mp_store -ENOENT, vsoc_cmd_mp_store -ENOSPC,
 	 * vsoc_cmd_mp_store -EOPNOTSUPP, vsoc_submit -ENOSPC, vsoc_submit -EOPNOTSUPP
 	 */
-	igt_describe("MP_STORE takes a buffer of this file with room for all records, and writes"
-		     " only these");
+	igt_describe("MP_STORE takes a buffer of this file with room for all records, and writes "
+		     "only these");
 	igt_nv50_subtest("store-validated") store_validated();
 }
 
-/* --- counts of contexts ------------------------------------------------------------------ */
+/* --- counts of contexts --- */
 
 /* a job that counts the same in the same way whatever runs beside it */
 static unsigned int counting_job(struct drm_vsoc_command *c, uint32_t threads,
@@ -565,8 +565,8 @@ static void function_of_slots(void)
 
 static void own_tests(void)
 {
-	igt_describe("two contexts with different shaders program and store their counters while"
-		     " both run and a session counts: all exact");
+	igt_describe("two contexts with different shaders program and store their counters while "
+		     "both run and a session counts: all exact");
 	igt_nv50_subtest("own-counts") own_counts();
 	igt_describe("a store has the counts of the commands before it, and none of those after "
 		     "it");
@@ -581,7 +581,7 @@ static void own_tests(void)
 	igt_nv50_subtest("function-of-slots") function_of_slots();
 }
 
-/* --- sessions beside contexts ---------------------------------------------------------------- */
+/* --- sessions beside contexts --- */
 
 static const char *const names[] = { "instructions", "branch", "shader_busy" };
 static const char *const beside_four[] = { "instructions", "branch", "divergent_branch",
@@ -740,7 +740,7 @@ static void hostile_methods(void)
 	const uint32_t ctx = igt_vsoc_ctx_create(igt_nv50.dev.fd);
 	struct drm_vsoc_command c[12], other[3];
 	struct igt_chance r = { .seed = 8 };
-	unsigned int exact = 0, told = 0;
+	unsigned int exact = 0, flagged = 0;
 
 	session_of(&s, names, 2);
 	other[0] = sample(&s, 4);
@@ -776,7 +776,7 @@ static void hostile_methods(void)
 
 			if (!(h->user_data & 1))
 				continue;
-			told += multiplexed;
+			flagged += multiplexed;
 			exact += !multiplexed && h->user_data == 3;
 			if (h->user_data == 5)
 				igt_assert(!multiplexed);
@@ -790,8 +790,8 @@ static void hostile_methods(void)
 	stop(&s);
 	igt_assert_eq_u32(s.flags & DRM_PERFCTR_SAMPLE_OVERFLOW, 0);
 	igt_assert_eq_u64(s.lost_ns, 0);
-	igt_info("%u samples exact, %u multiplexed\n", exact, told);
-	igt_assert_lt(0, told);
+	igt_info("%u samples exact, %u multiplexed\n", exact, flagged);
+	igt_assert_lt(0, flagged);
 	igt_perfctr_session_fini(&s);
 	igt_assert_eq(igt_vsoc_ctx_destroy(igt_nv50.dev.fd, ctx), 0);
 }
@@ -845,8 +845,8 @@ static void beside_tests(void)
 	igt_describe("whatever a context programs, each of its samples is exact or flagged, and "
 		     "samples of other contexts are exact");
 	igt_nv50_subtest("hostile-methods") hostile_methods();
-	igt_describe("a session that starts and stops in the middle of such a job has the counts"
-		     " of that time");
+	igt_describe("a session that starts and stops in the middle of such a job has the counts "
+		     "of that time");
 	igt_nv50_subtest("start-in-job") start_in_job();
 }
 

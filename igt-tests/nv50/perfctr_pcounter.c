@@ -297,7 +297,7 @@ static void context_tests(void)
 	}
 }
 
-/* --- hardware that does not answer ------------------------------------------------- */
+/* --- hardware that does not answer --- */
 
 /* many times what a request may take */
 #define PATIENCE_NS (10000 * MS)

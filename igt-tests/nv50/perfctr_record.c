@@ -712,8 +712,8 @@ static void record_unplug(void)
 
 static void record_tests(void)
 {
-	igt_describe("with a period of 100 us the hardware records: exact, each period accounted"
-		     " for, and far fewer interrupts than samples");
+	igt_describe("with a period of 100 us the hardware records: exact, each period accounted "
+		     "for, and far fewer interrupts than samples");
 	igt_nv50_subtest("record-exact") check_record_exact();
 	igt_describe("at each rate that the model can follow: exact, and eight times fewer "
 		     "interrupts than periods; prints the rate of samples");

@@ -270,8 +270,8 @@ static void shape_tests(void)
 {
 	igt_describe("a device has the requested shape, and the first one keeps its own");
 	igt_subtest("shape") shape();
-	igt_describe("with or without holes in firmware's samples, each core is a block with its"
-		     " own number and counts exactly");
+	igt_describe("with or without holes in firmware's samples, each core is a block with its "
+		     "own number and counts exactly");
 	igt_subtest("core-masks") core_masks();
 	/* Covers: setup -E2BIG */
 	igt_describe("requests for more than 65535 blocks are -E2BIG");
@@ -451,8 +451,8 @@ static void side_by_side_tests(void)
 	igt_subtest("both-exact") both_exact();
 	igt_describe("a handle of one device is -ENOENT on another");
 	igt_subtest("handles-apart") handles_apart();
-	igt_describe("a device is unplugged under load; its session reports it, the other device"
-		     " is exact");
+	igt_describe("a device is unplugged under load; its session reports it, the other device "
+		     "is exact");
 	igt_subtest("gone-under-load") gone_under_load();
 	igt_describe("a file is closed while its device is unplugged with jobs queued");
 	igt_subtest("close-under-unplug") close_under_unplug();
@@ -463,7 +463,7 @@ static void side_by_side_tests(void)
 	igt_subtest("come-and-go") come_and_go();
 }
 
-/* --- faults of one device, seen from another ---------------------------------------------- */
+/* --- faults of one device, seen from another --- */
 
 /* the fault target: a device of its own, with sessions on both devices */
 static struct igt_perfctr_session s_other;
@@ -472,7 +472,7 @@ static struct igt_perfctr_session s_other;
 /* a watchdog, a reset, waits for firmware that end by their deadlines */
 #define PATIENCE_NS 5000000000ull
 
-/* --- faults of the fabric ----------------------------------------------------------------- */
+/* --- faults of the fabric --- */
 
 #define SLOW_READS 2
 /* firmware was late in one of five runs on a host with a load of 25 */

@@ -26,7 +26,7 @@ static struct igt_perfctr_device dev;
 static struct igt_vsoc_truth before, after;
 static struct drm_vsoc_info info;
 
-/* --- listings ------------------------------------------------------------- */
+/* --- listings --- */
 
 static const char *const thread_counters[] = {
 	"THREAD_INST_INTEGER",	   "THREAD_INST_FP32", "THREAD_INST_LD_ST", "THREAD_INST_CONTROL",
@@ -297,7 +297,7 @@ static void listing_errors(void)
 	igt_assert_eq(igt_vsoc_submit_to(dev.fd, 0, c, 5, NULL, NULL), -E2BIG);
 }
 
-/* --- accounts ----------------------------------------------------------------- */
+/* --- accounts --- */
 
 /* counts of one counter by account, from one read of truth_contexts */
 struct account {

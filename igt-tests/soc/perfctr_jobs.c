@@ -26,7 +26,7 @@ static struct igt_perfctr_device dev;
 static struct igt_vsoc_truth before, after;
 static struct drm_vsoc_info info;
 
-/* --- errors of the ioctls --------------------------------------------------- */
+/* --- errors of the ioctls --- */
 
 static void submit_errors(void)
 {
@@ -328,7 +328,7 @@ static void info_errors(void)
 	igt_assert(!memcmp(more, &info, sizeof(info)) && !more[sizeof(info)]);
 }
 
-/* --- fences and contexts ---------------------------------------------------- */
+/* --- fences and contexts --- */
 
 static bool signaled(int fence, int timeout_ms)
 {

@@ -367,7 +367,7 @@ static void run(const struct fabric_case *c)
 	igt_perfctr_session_fini(&s);
 }
 
-/* --- the catalogue -------------------------------------------------------- */
+/* --- the catalogue --- */
 
 /* names of a kind's events in sysfs, by their bits; cycles have no exact number */
 #define MAX_CATALOGUE 20

@@ -498,7 +498,7 @@ static void hotplug_tests(void)
 	}
 }
 
-/* --- fences --------------------------------------------------------------- */
+/* --- fences --- */
 
 /* a job with nothing but a SAMPLE, and a fence */
 static void sample_in_job(const struct igt_perfctr_session *s, uint64_t user_data)
@@ -593,7 +593,7 @@ static void fence_tests(void)
 	}
 }
 
-/* --- a PMU that refuses CPUs ----------------------------------------------- */
+/* --- a PMU that refuses CPUs --- */
 
 /* errors for new events of CPU 0 and CPU 1; 0: accepted */
 static void refuse(int cpu0, int cpu1)

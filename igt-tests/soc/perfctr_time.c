@@ -275,7 +275,7 @@ static void time_bound_real(void)
 	igt_perfctr_session_fini(&s);
 }
 
-/* --- stepped time --------------------------------------------------------------------------------- */
+/* --- stepped time --- */
 
 static void time_stands_still(void)
 {
@@ -414,7 +414,7 @@ static void repeats(void)
 	free(other);
 }
 
-/* --- the watchdog ------------------------------------------------------------------------------- */
+/* --- the watchdog --- */
 
 /* one context wants the GPU for years; others run, and see nothing but a reset */
 static void job_timeout(const struct drm_vsoc_command *hostile)

@@ -19,7 +19,8 @@
 #include "igt_sys.h"
 #include "igt_vsoc.h"
 
-IGT_TEST_DESCRIPTION("Out of memory at every place: -ENOMEM or success, and nothing left behind");
+IGT_TEST_DESCRIPTION("Out of memory at every allocation: -ENOMEM or success, and nothing left "
+		     "behind");
 
 /* more allocations than any call makes */
 #define MOST 2000
@@ -35,7 +36,7 @@ static void arm(int fd, unsigned int n)
 	igt_assert_eq(pwrite(fd, text, length, 0), length);
 }
 
-/* returns whether it did; looking is a user copy, too, and may be the one that fails */
+/* Returns whether it did. Reading the file is a user copy, too, and may be the one that fails. */
 static bool disarm(int fd)
 {
 	char text[16] = "";
@@ -97,7 +98,7 @@ static int call_setup(struct igt_perfctr_session *s)
 	return igt_perfctr_control(dev.fd, DRM_PERFCTR_CMD_TEARDOWN, &handle, NULL, 0);
 }
 
-/* a call whose result could not be copied out has been done all the same */
+/* a call whose result could not be copied out has taken effect all the same */
 static int stop(struct igt_perfctr_session *s, int ret)
 {
 	int stopped = igt_perfctr_stop(s, 0);
@@ -127,12 +128,12 @@ static int call_sample(struct igt_perfctr_session *s)
 }
 
 /*
- * How often each place is looked for. Whether the kernel's caches have to grow differs from call to
- * call, so that one round passes over a place now and then: seen in four of seven.
+ * Rounds over all allocations. Whether the kernel's caches have to grow differs from call to call,
+ * so that one round sometimes skips an allocation: seen in four of seven.
  */
 #define ROUNDS 10
 
-/* one round: the number of places, and of failures with -ENOMEM */
+/* one round: the number of allocations, and of failures with -ENOMEM */
 static unsigned int sweep_once(int (*call)(struct igt_perfctr_session *s),
 			       struct igt_perfctr_session *s, int fd, unsigned int *failed)
 {
@@ -157,8 +158,8 @@ static unsigned int sweep_once(int (*call)(struct igt_perfctr_session *s),
 }
 
 /*
- * Returns how many of the call's allocations failed with -ENOMEM. Some failures are made up
- * for, by a smaller allocation or another kind of memory: success.
+ * Returns how many of the call's allocations failed with -ENOMEM. Some failures have a fallback, a
+ * smaller allocation or another kind of memory, and succeed.
  */
 static unsigned int sweep(int (*call)(struct igt_perfctr_session *s), struct igt_perfctr_session *s)
 {
@@ -170,20 +171,20 @@ static unsigned int sweep(int (*call)(struct igt_perfctr_session *s), struct igt
 		places += sweep_once(call, s, fd, &failed);
 	close(fd);
 	igt_info("%u places, %u times -ENOMEM, in %u rounds\n", places, failed, ROUNDS);
-	/* it works now, and counts right */
+	/* it works now, and counts correctly */
 	igt_assert_eq(call(s), 0);
 	return failed;
 }
 
-/* --- users ------------------------------------------------------------------ */
+/* --- users --- */
 
-/* each SETUP makes the account of its user anew, as no session is left */
+/* each SETUP creates the uid account anew, as no session is left */
 static void sweep_setup_of_user(void)
 {
 	igt_perfctr_sysctl("paranoid", "0");
 	igt_fork(child, 1)
 	{
-		/* that of a thread belongs to root, whoever the thread becomes */
+		/* a thread's fail-nth file belongs to root, whatever its uid */
 		int fd = open("/proc/thread-self/fail-nth", O_RDWR | O_CLOEXEC);
 		struct igt_perfctr_device mine;
 		struct igt_perfctr_session s;
@@ -209,9 +210,11 @@ static void sweep_setup_of_user(void)
 	igt_perfctr_sysctl("paranoid", "1");
 }
 
-/* --- SoC blocks ----------------------------------------------------------- */
+/* --- SoC blocks --- */
 
-/* software events, one for each CPU, a PMU of the fabric, and an eventfd besides the GPU's blocks */
+/*
+ * software events, one for each CPU, a PMU of the fabric, and an eventfd besides the GPU's blocks
+ */
 static void soc_session(struct igt_perfctr_session *s)
 {
 	/* PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK */
@@ -236,11 +239,11 @@ static void soc_session_end(struct igt_perfctr_session *s)
 	close(fd);
 }
 
-/* --- CPUs that come and go -------------------------------------------------- */
+/* --- CPUs that come and go --- */
 
 #define CPU1 "/sys/devices/system/cpu/cpu1/online"
 #define WORKER "perfctr/vsoc.0"
-/* CPU 1 comes back within milliseconds, but for a host that is busy */
+/* CPU 1 comes back within milliseconds unless the host is busy */
 #define COME_BACK_S 60
 
 /* an event for each CPU first, and a PMU that moves its own */
@@ -256,7 +259,7 @@ static void hotplug_session(struct igt_perfctr_session *s)
 	igt_perfctr_session_create(s);
 }
 
-/* SAMPLE: states of the software events, which are valid unless these say ERROR */
+/* SAMPLE: states of the software events, which are valid unless they have ERROR */
 static uint32_t sample_states(struct igt_perfctr_session *s)
 {
 	const struct drm_perfctr_sample_header *h;
@@ -272,7 +275,7 @@ static uint32_t sample_states(struct igt_perfctr_session *s)
 	return states;
 }
 
-/* events that a CPU took along when it went are opened anew by the next START */
+/* the next START opens events again that went with an offline CPU */
 static unsigned int sweep_start_after_hotplug(struct igt_perfctr_session *s)
 {
 	int fd = open("/proc/thread-self/fail-nth", O_RDWR | O_CLOEXEC);
@@ -292,7 +295,7 @@ static unsigned int sweep_start_after_hotplug(struct igt_perfctr_session *s)
 			     "place %u: %d\n", n, ret);
 		failed += ret == -ENOMEM;
 		igt_assert(ret || s->control->state);
-		/* -EFAULT comes before or after it is done */
+		/* -EFAULT comes before or after the command took effect */
 		if (!s->control->state)
 			igt_assert_eq(igt_perfctr_start(s, 0), 0);
 		igt_assert(!(sample_states(s) & DRM_PERFCTR_STATE_ERROR));
@@ -317,7 +320,9 @@ static int worker_fail_nth(void)
 	return fd;
 }
 
-/* a session counts while CPU 1 comes back: the worker opens the events, and cannot report an error */
+/*
+ * A session counts while CPU 1 comes back: the worker opens the events, and cannot return an error.
+ */
 static unsigned int sweep_worker(struct igt_perfctr_session *s)
 {
 	const uint32_t followed = DRM_PERFCTR_STATE_MIGRATED | DRM_PERFCTR_STATE_ERROR;
@@ -331,7 +336,7 @@ static unsigned int sweep_worker(struct igt_perfctr_session *s)
 		uint32_t states;
 
 		igt_assert_eq(igt_write(CPU1, "0"), 0);
-		/* which takes notice of the CPU that went */
+		/* a sample after the CPU went offline */
 		igt_assert(!(sample_states(s) & DRM_PERFCTR_STATE_ERROR));
 		arm(fd, n);
 		igt_assert_eq(igt_write(CPU1, "1"), 0);
@@ -360,10 +365,10 @@ static unsigned int sweep_worker(struct igt_perfctr_session *s)
 	return failed;
 }
 
-/* --- probe ---------------------------------------------------------------- */
+/* --- probe --- */
 
 #define DRIVER "/sys/bus/platform/drivers/vsoc/"
-/* frames of a stack that the filter of fault injection looks at, its most */
+/* the most stack frames that the filter of fault injection looks at */
 #define FILTER_DEPTH "32"
 
 static int tell_driver(const char *file, const char *text)
@@ -380,8 +385,8 @@ static int tell_driver(const char *file, const char *text)
 }
 
 /*
- * Addresses of a module's functions, or with its name after a colon of one function of the kernel.
- * The end is where the next symbol of others begins.
+ * Address range of a module's functions, or, with its name after a colon, of one function of the
+ * kernel. The range ends at the next symbol of others.
  */
 static void text_of(const char *what, uint64_t *start, uint64_t *end)
 {
@@ -435,10 +440,10 @@ static void filter(const char *range, uint64_t start, uint64_t end)
 }
 
 /*
- * Whatever is allocated on behalf of @module, or of a function, see text_of(), while the driver
- * probes @device, a line for new_device. Not within
- * drm_sysfs_minor_alloc(): if that fails, drm_minor_alloc() of 6.12 returns with an error
- * pointer in minor->kdev, for which its own release action calls put_device().
+ * Fails each allocation on behalf of @module, or of a function (see text_of()), while the driver
+ * probes @device, a line for new_device. Not within drm_sysfs_minor_alloc(): if that fails,
+ * drm_minor_alloc() of 6.12 returns with an error pointer in minor->kdev, for which its own release
+ * action calls put_device().
  */
 static void sweep_probe(const char *device, const char *module)
 {
@@ -447,7 +452,7 @@ static void sweep_probe(const char *device, const char *module)
 	bool happened = true;
 	uint64_t start, end;
 
-	/* the driver core's report of what is made to happen here, and nothing else */
+	/* the driver core's report of the injected failure, and nothing else */
 	igt_emit_ignore_dmesg_regex(
 		"^vsoc vsoc\\.1: probe with driver vsoc failed with error -12$");
 	igt_require_f(fd >= 0, "the kernel has no fault injection\n");
@@ -469,7 +474,7 @@ static void sweep_probe(const char *device, const char *module)
 		igt_assert_f(!ret || (happened && ret == -ENOMEM), "place %u: %d\n", n, ret);
 		failed += !!ret;
 		survived += !ret && happened;
-		/* out of memory was a passing thing, and left nothing in the way */
+		/* the failure left nothing behind */
 		if (ret)
 			igt_assert_eq(tell_driver("bind", "vsoc.1"), 0);
 	}
@@ -482,7 +487,10 @@ static void sweep_probe(const char *device, const char *module)
 	igt_assert_eq(tell_driver("del_device", "1"), 0);
 }
 
-/* the same for the driver of a PMU, which has a device of its own and tells nobody whether it took it */
+/*
+ * The same for the driver of a PMU, whose device is its own and whose probe result is not returned
+ * to the writer.
+ */
 static void sweep_pmu_probe(const char *pmu)
 {
 	int fd = open("/proc/thread-self/fail-nth", O_RDWR | O_CLOEXEC);
@@ -506,7 +514,7 @@ static void sweep_pmu_probe(const char *pmu)
 		bool there;
 
 		igt_vsoc_debugfs(&dev, "pmu_unplug", pmu);
-		/* once it had an event it stays for good, and is not registered anew */
+		/* once it had an event it stays, and is not registered again */
 		igt_require_f(access(path, F_OK), "%s was in use before\n", pmu);
 		arm(fd, n);
 		igt_assert_eq(igt_vsoc_debugfs_try(&dev, "pmu_plug", pmu), 0);
@@ -517,7 +525,7 @@ static void sweep_pmu_probe(const char *pmu)
 		survived += there && happened;
 		if (there)
 			continue;
-		/* its device is there, without a driver */
+		/* its device exists, without a driver */
 		igt_vsoc_debugfs(&dev, "pmu_unplug", pmu);
 		igt_vsoc_debugfs(&dev, "pmu_plug", pmu);
 		igt_assert_f(!access(path, F_OK), "place %u: %s does not come any more\n", n, pmu);
@@ -641,7 +649,7 @@ int igt_main()
 	igt_subtest("query") sweep(call_query, &s);
 	igt_describe("SETUP with each allocation failing once: -ENOMEM or success, nothing left");
 	igt_subtest("setup") igt_assert_lt(0, sweep(call_setup, &s));
-	igt_describe("SETUP by a user without rights, with an eventfd, with each allocation "
+	igt_describe("SETUP by an unprivileged user, with an eventfd, with each allocation "
 		     "failing once: -ENOMEM or success, nothing left");
 	igt_subtest("setup-user") sweep_setup_of_user();
 	igt_describe("START and STOP with each allocation failing once: -ENOMEM or success, "
@@ -650,45 +658,47 @@ int igt_main()
 	igt_describe("SAMPLE with each allocation failing once: -ENOMEM or success, nothing left");
 	igt_subtest("sample") sweep(call_sample, &s);
 
-	igt_describe("SETUP, START and SAMPLE of PCOUNTER with each allocation failing once, "
-		     "without and with a period that is recorded: as above, and the counts are "
-		     "exact");
+	igt_describe("SETUP, START and SAMPLE of PCOUNTER, manual and recorded, with each "
+		     "allocation failing once: -ENOMEM or success, and the counts are exact");
 	igt_subtest("pcounter") pcounter();
 
 	igt_describe("SETUP with SoC blocks and an eventfd, each allocation of the core and of "
 		     "perf failing once: -ENOMEM or success, nothing left");
 	igt_subtest("soc-setup") soc_setup();
-	igt_describe("START and STOP of SoC blocks with each allocation failing once: as above");
+	igt_describe("START and STOP of SoC blocks with each allocation failing once: -ENOMEM or "
+		     "success");
 	igt_subtest("soc-start") soc_start();
 
 	igt_describe("START with each allocation failing once, after a CPU was away: -ENOMEM or "
 		     "success, and the next START has all CPUs");
 	igt_subtest("soc-start-hotplug") soc_start_hotplug();
 	igt_describe("a CPU comes back while a session counts, with each allocation of the "
-		     "worker failing once: not valid and ERROR until the next START, or as if "
-		     "nothing had been");
+		     "worker failing once: not valid and ERROR until the next START, or no "
+		     "effect");
 	igt_subtest("soc-active-hotplug") soc_active_hotplug();
 
 	igt_describe("a driver probes with each allocation of the core failing once: -ENOMEM, "
 		     "and the next probe works");
 	igt_subtest("probe-core") sweep_probe("1", "drm_perfctr");
-	igt_describe("the same for the firmware interface");
+	igt_describe("the driver of the firmware interface probes with each allocation failing "
+		     "once");
 	igt_subtest("probe-csf") sweep_probe("1", "perfctr_csf");
-	igt_describe("the same for PCOUNTER: its source, and memory for its packets");
+	igt_describe("PCOUNTER's driver probes with each allocation failing once: its source, "
+		     "and memory for its packets");
 	igt_subtest("probe-pcounter")
 	{
 		sweep_probe("1 product=nv50", ":vsoc_nv50_init");
 		sweep_probe("1 product=nv50", ":vsoc_nv50_counters_init");
 	}
-	igt_describe("the same for the PMU drivers, perf's part of it included: a kind with an "
-		     "interrupt, and one of windows");
+	igt_describe("the PMU drivers probe with each allocation failing once, perf's included: "
+		     "a kind with an interrupt, and one of windows");
 	igt_subtest("probe-pmu")
 	{
 		sweep_pmu_probe("nvidia_pcie_tgt_pmu_1_rc_0");
 		sweep_pmu_probe("nvidia_cmem_latency_pmu_1");
 	}
 
-	igt_describe("after all that the counts are exact");
+	igt_describe("after all failures the counts are exact");
 	igt_subtest("conserve") conserve();
 
 	igt_fixture()

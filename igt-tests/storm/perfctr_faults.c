@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * Faults by name: each on a device with two sessions, beside another device that has none.
+ * Faults by name, each on a device with two sessions, beside another device without faults.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -13,8 +13,7 @@
 #include "igt_account.h"
 #include "igt_sys.h"
 
-IGT_TEST_DESCRIPTION("Hardware may fail as it likes: what samples tell is true, and they say "
-		     "what lacks");
+IGT_TEST_DESCRIPTION("Under every hardware fault, samples are correct and flag what is missing");
 
 #define MS 1000000ull
 #define OTHER 9
@@ -23,13 +22,13 @@ IGT_TEST_DESCRIPTION("Hardware may fail as it likes: what samples tell is true, 
 	"9 shader_present=0x12 l2_slices=1 counters_per_block=128 shader_dense=1 fw_slots=4"
 /* several waits for firmware that end by their deadlines; without faults nothing comes near */
 #define PATIENCE_NS (10000 * MS)
-/* work and samples after which everything is as if nothing had been */
+/* rounds of work and samples after which the fault has no more effect */
 #define ROUNDS 4
 #define CPU1 "/sys/devices/system/cpu/cpu1/online"
-/* half of the counters, so that the second session is not the first one's copy */
+/* half of the counters, so that the second session is no copy of the first one */
 #define SECOND_MASK 0x5555555555555555ull
 
-/* what a sample may always have */
+/* flags that any sample may have */
 #define ORDINARY                                                                              \
 	(DRM_PERFCTR_SAMPLE_MANUAL | DRM_PERFCTR_SAMPLE_PERIODIC | DRM_PERFCTR_SAMPLE_FINAL | \
 	 DRM_PERFCTR_SAMPLE_STRETCHED)
@@ -51,7 +50,7 @@ struct account {
 
 static struct account first, second, beside, fabric;
 
-/* --- what has to happen for a fault to find its place ------------------------------------------ */
+/* --- what has to happen for a fault to find its place --- */
 
 static int job_status(void)
 {
@@ -82,7 +81,7 @@ static void job_hang(void)
 	igt_assert_eq(job_status(), -ECANCELED);
 }
 
-/* the job is over when the watchdog looks at it at last: see also time@watchdog-too-late */
+/* the job is over when the watchdog looks late, see also time@watchdog-too-late */
 static void watchdog_late(void)
 {
 	igt_fault_arm(&dev, "job_hang", 1);
@@ -95,7 +94,7 @@ static void request(void)
 	int ret;
 
 	ret = igt_perfctr_sample(&first.s, 7);
-	/* a sample that is flagged, or a clear error: never silence */
+	/* a flagged sample or an errno, never silence */
 	igt_assert_f(!ret || ret == -EIO || ret == -ETIMEDOUT, "sample: %d\n", ret);
 }
 
@@ -141,7 +140,7 @@ static void open_account(struct account *a, const struct igt_perfctr_device *d, 
 			 uint64_t period_ns, bool with_ucf);
 static void close_account(struct account *a);
 
-/* a third session counts on the fabric, exactly or it says so, while @fault comes to a PMU */
+/* A third session counts on the fabric, exactly or flagged, while @fault hits a PMU. */
 static void pmu_trouble(const char *fault, void (*trouble)(void))
 {
 	igt_fault_disarm(&dev, fault);
@@ -193,21 +192,25 @@ static void swap_lost(void);
 static void swap_late(void);
 static void swap_twice(void);
 
-/* --- the table -------------------------------------------------------------------------------- */
+/* --- the table --- */
 
 static const struct {
 	const char *name;
-	/* after some work; NULL: work, cores that lose power, and a sample, are all it takes */
+	/*
+	 * called after some work; NULL: work, cores that power off, and a sample are all it takes
+	 */
 	void (*provoke)(void);
-	/* flags that the samples must have; that they may have; all others they must not */
+	/*
+	 * flags that the samples must have, and those that they may have; all others they must not
+	 */
 	uint32_t must, may;
 	/* types of blocks that lack counts; the others have all of them */
 	uint32_t lacks;
-	/* of these, that many blocks; 0: all */
+	/* number of such blocks; 0: all */
 	unsigned int blocks;
-	/* time is lost, even where nothing was counted in it */
+	/* time is lost, even if nothing was counted in it */
 	bool loses;
-	/* instead of all that: the device does not survive it, or another product has it */
+	/* runs instead: the device does not survive the fault, or another product has it */
 	void (*instead)(void);
 } faults[] = {
 	{ "lost_doorbell", NULL, ERROR, 0, NO_TYPE, 0, false, NULL },
@@ -259,7 +262,7 @@ static const struct {
 };
 #define FAULTS (sizeof(faults) / sizeof(faults[0]))
 
-/* --- one fault -------------------------------------------------------------------------------- */
+/* --- one fault --- */
 
 static void open_account(struct account *a, const struct igt_perfctr_device *d, uint64_t mask,
 			 uint64_t period_ns, bool with_ucf)
@@ -299,7 +302,7 @@ static unsigned int blocks_of_types(const struct igt_perfctr_session *s, uint32_
 	return n;
 }
 
-/* where no block but some lack counts, the others do not admit anything */
+/* blocks other than these report no loss */
 static void assert_unaffected(const struct igt_perfctr_session *s, uint32_t types)
 {
 	const uint32_t fault_states = DRM_PERFCTR_STATE_ERROR | DRM_PERFCTR_STATE_LOST |
@@ -310,7 +313,7 @@ static void assert_unaffected(const struct igt_perfctr_session *s, uint32_t type
 			igt_assert_eq_u32(s->sums[b].states & fault_states, 0);
 }
 
-static void assert_told(struct account *a, unsigned int i)
+static void assert_flagged(struct account *a, unsigned int i)
 {
 	struct igt_perfctr_session *s = &a->s;
 	unsigned int expected = faults[i].blocks ?: blocks_of_types(s, faults[i].lacks);
@@ -330,7 +333,7 @@ static void assert_told(struct account *a, unsigned int i)
 	igt_assert_eq(a->account.blocks_missing, expected);
 }
 
-/* whatever a subtest that failed or was skipped has left behind; mappings keep their file open */
+/* remove what a failed or skipped subtest has left; mappings keep their file open */
 static void begin_anew(void)
 {
 	igt_perfctr_session_unmap(&first.s);
@@ -357,12 +360,12 @@ static void fault(unsigned int i)
 	igt_assert_eq(igt_perfctr_start(&second.s, 0), 0);
 	igt_assert_eq(igt_perfctr_start(&beside.s, 0), 0);
 
-	/* cores are on, and nothing is left to be collected of that */
+	/* cores are on, and nothing of that is left to be collected */
 	igt_vsoc_work(&dev, 5);
 	igt_assert_eq(igt_perfctr_sample(&first.s, 0), 0);
 	igt_assert_eq(igt_perfctr_sample(&second.s, 0), 0);
 	if (faults[i].provoke)
-		/* what firmware has not collected yet */
+		/* counts that firmware has not collected yet */
 		igt_vsoc_work(&dev, 7);
 	igt_fault_arm(&dev, name, 1);
 	if (faults[i].provoke)
@@ -370,7 +373,7 @@ static void fault(unsigned int i)
 	for (unsigned int round = 0; round < ROUNDS; round++) {
 		igt_vsoc_work(&other, round);
 		igt_vsoc_work(&dev, round);
-		/* cores that lose power: the place of one fault */
+		/* cores power off, where one fault happens */
 		igt_vsoc_debugfs(&dev, "cores_on", "0x1");
 		igt_assert_eq(igt_perfctr_sample(&first.s, round), 0);
 		igt_assert_eq(igt_perfctr_sample(&second.s, round), 0);
@@ -390,17 +393,17 @@ static void fault(unsigned int i)
 	igt_perfctr_drain(&beside.s);
 	assert_clean(&first);
 	assert_clean(&second);
-	assert_told(&first, i);
-	assert_told(&second, i);
+	assert_flagged(&first, i);
+	assert_flagged(&second, i);
 
-	/* the other device knows nothing of it */
+	/* the other device is unaffected */
 	igt_assert_eq_u32(beside.s.flags & ~ORDINARY, 0);
 	igt_assert_eq_u64(beside.s.lost_ns, 0);
 	close_account(&beside);
 	igt_assert_eq_u64(beside.account.truth, beside.account.counts);
 	igt_vsoc_go(&other, OTHER);
 
-	/* and the next session is as if nothing had been */
+	/* and the next session is fault-free */
 	igt_vsoc_settle(&dev);
 	open_account(&first, &dev, ~0ull, 0, false);
 	igt_assert_eq(igt_perfctr_start(&first.s, 0), 0);
@@ -412,7 +415,10 @@ static void fault(unsigned int i)
 	igt_assert_eq_u64(first.account.truth, first.account.counts);
 }
 
-/* the device disappears instead of an answer: all that was counted before is told, others go on */
+/*
+ * The device disappears instead of answering: samples have all counts before that, other devices
+ * continue.
+ */
 static void unplugged(void)
 {
 	uint64_t t0;
@@ -456,11 +462,11 @@ static void unplugged(void)
 	igt_vsoc_go(&other, OTHER);
 }
 
-/* --- product nv50: hardware that is asked to swap its counters ---------------------------------- */
+/* --- product nv50: hardware that is asked to swap its counters --- */
 
 #define DOMAINS 8
 
-/* counts before and after a swap in trouble; returns those that no sample has */
+/* counts before and after a failed swap; returns those that no sample has */
 static uint64_t swap_trouble(const char *fault, uint32_t must)
 {
 	struct drm_perfctr_block_request *r = first.s.requests;
@@ -520,13 +526,13 @@ static void swap_late(void)
 	igt_assert_eq_u64(swap_trouble("pcounter_late", ERROR), 0);
 }
 
-/* what was in the counters is gone, what comes later is not */
+/* the counts in the counters are gone, later ones are not */
 static void swap_twice(void)
 {
 	igt_assert_lte_u64(1, swap_trouble("pcounter_twice", OVERFLOW));
 }
 
-/* who adds a fault says here what it may do */
+/* Add a new fault here with what it may do. */
 static void every_fault(void)
 {
 	const struct igt_target all = { .dev = dev };
@@ -544,7 +550,7 @@ static void every_fault(void)
 	igt_assert_eq(igt_target_fault_count(), FAULTS);
 }
 
-/* --- firmware that is dead for longer ----------------------------------------------------------- */
+/* --- firmware that is dead for longer --- */
 
 static void start_of_dead_firmware(const char *name, int error)
 {
@@ -553,7 +559,7 @@ static void start_of_dead_firmware(const char *name, int error)
 	int ret;
 
 	open_account(a, &dev, ~0ull, 0, false);
-	/* a work stops it after the last session */
+	/* a worker stops the hardware after the last session */
 	for (unsigned int i = 0; igt_vsoc_firmware(&dev, "enabled"); i++) {
 		igt_assert_lt(i, 10000);
 		usleep(1000);
@@ -594,9 +600,12 @@ static void dead_firmware(void)
 	igt_assert(first.s.flags & DRM_PERFCTR_SAMPLE_ERROR);
 	igt_assert(first.s.last.flags & DRM_PERFCTR_SAMPLE_FINAL);
 	igt_assert_lte_u64(1, igt_perfctr_status(&first.s).errors);
-	/* what is missing is bounded in time */
+	/* the loss is bounded in time */
 	igt_assert_lte_u64(1, first.s.lost_ns);
-	/* what firmware still holds nobody has; what it gave before is no more than the truth */
+	/*
+	 * counts that firmware still holds are in no sample; those in samples are no more than the
+	 * truth
+	 */
 	igt_vsoc_totals(&dev, DRM_PERFCTR_SET_PRIMARY, &totals);
 	for (unsigned int i = 0; i < totals.truth.count; i++)
 		igt_assert_lte_u64(igt_perfctr_sum(&first.s, totals.truth.at[i].type,
@@ -606,7 +615,7 @@ static void dead_firmware(void)
 	igt_perfctr_session_fini(&first.s);
 }
 
-/* asked once a second whether it starts again: it does not, and then it does */
+/* asked once a second whether it starts again: first not, then it does */
 static void dead_for_seconds(void)
 {
 	static uint64_t sums[IGT_VSOC_MAX_COUNTERS];
@@ -617,7 +626,7 @@ static void dead_for_seconds(void)
 	open_account(&first, &dev, ~0ull, 0, false);
 	igt_assert_eq(igt_perfctr_start(&first.s, 0), 0);
 	igt_fault_arm(&dev, "no_ack", UINT32_MAX);
-	/* it has to be started again after that */
+	/* it has to be restarted after that */
 	igt_vsoc_debugfs(&dev, "reset", "1");
 	/* by progress: the request that finds out, and two more starts at least */
 	while (asked < 6) {
@@ -655,8 +664,8 @@ static void dead_for_seconds(void)
 }
 
 /*
- * What firmware has from before START would be told by a sample after it. A sample that the host
- * does not know of yet makes half an answer of what else is none.
+ * A sample after START must not have counts from before it. A sample that the host does not know of
+ * yet makes half an answer.
  */
 static void start_half_answered(void)
 {
@@ -666,7 +675,7 @@ static void start_half_answered(void)
 	igt_assert_eq(igt_perfctr_start(&first.s, 0), 0);
 	igt_vsoc_work(&dev, 3);
 	igt_assert_eq(igt_perfctr_sample(&first.s, 0), 0);
-	/* all cores are on: the sample before they lose power, and what is counted after it */
+	/* all cores are on: the sample before they power off, and what is counted after it */
 	igt_fault_arm(&dev, "lost_irq", 1);
 	igt_vsoc_debugfs(&dev, "cores_on", "0x1");
 	igt_assert_eq(igt_fault_disarm(&dev, "lost_irq"), 1);
@@ -708,7 +717,7 @@ static void refused(void)
 	igt_assert_eq(igt_vsoc_debugfs_try(&dev, "fail_no_ack", "0"), 0);
 }
 
-/* STOP gives up what the other session gets a moment later */
+/* STOP abandons counts that the other session gets a moment later */
 static void stop_unanswered(void)
 {
 	begin_anew();
@@ -741,7 +750,7 @@ static void stop_unanswered(void)
 	igt_assert_eq_u64(second.account.truth, second.account.counts);
 }
 
-/* the session that kept the GPU awake has gone, and nothing else does */
+/* the session that kept the GPU awake has ended, and nothing else does */
 static void stop_unanswered_power(void)
 {
 	struct igt_perfctr_session s;
@@ -763,8 +772,8 @@ static void stop_unanswered_power(void)
 }
 
 /*
- * The same with nobody else: what was in the ring already is told, hardware has the rest or has
- * thrown it away. Whatever else is missing the kernel lost.
+ * The same without another session: counts in the ring are in samples; hardware has the rest or has
+ * dropped it. Anything else missing is the kernel's loss.
  */
 static bool stopped_unanswered(void)
 {
@@ -774,7 +783,7 @@ static bool stopped_unanswered(void)
 	open_account(&first, &dev, ~0ull, 0, false);
 	igt_assert_eq(igt_perfctr_start(&first.s, 0), 0);
 	igt_vsoc_work(&dev, 3);
-	/* samples that the host does not know of: cores go, and come for work */
+	/* samples that the host does not know of: cores power off and on for work */
 	igt_fault_arm(&dev, "lost_irq", UINT32_MAX);
 	igt_vsoc_debugfs(&dev, "cores_on", "0x1");
 	igt_vsoc_work(&dev, 4);
@@ -792,14 +801,14 @@ static bool stopped_unanswered(void)
 	return missing;
 }
 
-/* the kernel reads counters now and then: on a host that is busy it may have been first */
+/* on a busy host the kernel may have read the counters first */
 static void stop_unanswered_alone(void)
 {
 	for (unsigned int tries = 0; !stopped_unanswered(); tries++)
 		igt_assert_lt(tries, 20);
 }
 
-/* --- a core's last sample ----------------------------------------------------------------------- */
+/* --- a core's last sample --- */
 
 static void begin_with_cores(void)
 {
@@ -825,7 +834,7 @@ static void end_with_cores_lost(void)
 		igt_assert_f(gone == !!(sum->states & DRM_PERFCTR_STATE_LOST),
 			     "%u:%u: states %#x\n", sum->type, sum->index, sum->states);
 	}
-	/* and it is over */
+	/* and the fault is over */
 	igt_vsoc_work(&dev, 5);
 	igt_assert_eq(igt_perfctr_stop(&first.s, 0), 0);
 	igt_perfctr_drain(&first.s);
@@ -834,8 +843,8 @@ static void end_with_cores_lost(void)
 }
 
 /*
- * The sample before cores lose power has metadata that nobody can believe. For all that the host
- * knows it was another one and the last counts are gone: a doubt, no loss.
+ * The sample before cores power off has invalid metadata. To the host it is another one, and the
+ * last counts are gone: doubtful, not lost.
  */
 static void garbage_at_poweroff(void)
 {
@@ -847,7 +856,7 @@ static void garbage_at_poweroff(void)
 	igt_assert_eq_u64(first.account.truth, first.account.counts);
 }
 
-/* it was another one, and then power went without a sample */
+/* it was another one, and then the cores powered off without a sample */
 static void garbage_before_power_loss(void)
 {
 	begin_with_cores();
@@ -875,8 +884,8 @@ int igt_main()
 		for (char *c = names[i]; *c; c++)
 			if (*c == '_')
 				*c = '-';
-		igt_describe_f("%s: two sessions tell the truth but for what they admit, it is "
-			       "over soon, another device is exact",
+		igt_describe_f("%s: samples of two sessions are exact or flagged, it is over "
+			       "soon, another device is exact",
 			       faults[i].name);
 		igt_subtest(names[i])
 		{
@@ -889,8 +898,8 @@ int igt_main()
 	igt_describe("each fault that the device has is one of the above");
 	igt_subtest("fault-every-name") every_fault();
 	/* Covers: start -EIO, start -ETIMEDOUT */
-	igt_describe("START of hardware that never answers is -ETIMEDOUT in bounded time, that "
-		     "of hardware that answers nonsense -EIO; both work when it answers again");
+	igt_describe("START is -ETIMEDOUT in bounded time if hardware never answers, -EIO if its "
+		     "answer is invalid, and works when it answers again");
 	igt_subtest("fault-start")
 	{
 		begin_anew();
@@ -900,31 +909,31 @@ int igt_main()
 		start_of_dead_firmware("insert_beyond", EIO);
 	}
 	/* Covers: DRM_PERFCTR_SAMPLE_ERROR */
-	igt_describe("hardware that stops answering gives samples with ERROR, not errors, and "
-		     "STOP still delivers");
+	igt_describe("hardware that stops answering gives samples with ERROR rather than errors, "
+		     "and STOP still delivers");
 	igt_subtest("fault-dead-firmware") dead_firmware();
 	/* Covers: DRM_PERFCTR_SAMPLE_ERROR */
-	igt_describe("hardware that does not start is asked again once a second, and counts "
-		     "exactly when it does");
+	igt_describe("hardware that does not start is retried once a second, and counts exactly "
+		     "once it does");
 	igt_subtest("fault-dead-for-seconds") dead_for_seconds();
-	igt_describe("a last sample without an answer says LOST in every block; another session "
+	igt_describe("a final sample without an answer has LOST in every block; another session "
 		     "gets all the counts when hardware answers again");
 	igt_subtest("fault-stop-unanswered") stop_unanswered();
 	igt_describe("after a STOP without an answer nothing keeps the GPU awake");
 	igt_subtest("fault-stop-unanswered-power") stop_unanswered_power();
-	igt_describe("with nobody else to get the counts of a last sample without an answer, "
-		     "each is told, destroyed, or still with the hardware");
+	igt_describe("without another session, counts of a final sample without an answer are "
+		     "reported, destroyed, or still with the hardware");
 	igt_subtest("fault-stop-unanswered-alone") stop_unanswered_alone();
-	igt_describe("cores that lose power with a sample of unbelievable metadata say LOST, "
-		     "though their counts are there");
+	igt_describe("cores that power off with a sample of invalid metadata have LOST, though "
+		     "their counts are there");
 	igt_subtest("fault-garbage-metadata-poweroff") garbage_at_poweroff();
-	igt_describe("cores that lose power without a sample after unbelievable metadata lack "
-		     "counts and say so");
+	igt_describe("cores that power off without a sample after invalid metadata lack counts "
+		     "and have LOST");
 	igt_subtest("fault-garbage-metadata-power-loss") garbage_before_power_loss();
 	/* Covers: start -EIO, start -ETIMEDOUT */
-	igt_describe("START is refused if hardware gives only a part of what was counted before");
+	igt_describe("START is refused if hardware gives only a part of the earlier counts");
 	igt_subtest("fault-start-half-answered") start_half_answered();
-	igt_describe("what is no probability and number of times is refused and changes nothing");
+	igt_describe("an invalid probability or number of times is refused and changes nothing");
 	igt_subtest("fault-refused") refused();
 	igt_fixture()
 	{

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
 /*
- * Everything at once, in an order that a seed decides: sessions, jobs, faults, resets, power, CPU
- * hotplug, system suspend, devices that go, readers that sleep or scribble, processes that die.
+ * Everything at once, in an order that follows from a seed: sessions, jobs, faults, resets, power,
+ * CPU hotplug, system suspend, unplug, readers that sleep or scribble, processes that die.
  *
- * One thread decides and acts. What a step draws follows from seed and step alone; what becomes
- * of it depends on what is there, and that on what the hardware did, for jobs, periods, firmware
- * and processes run in real time. A replay therefore repeats the storm closely, not to the letter.
- * Every honest session has a account that must be exact wherever its samples do not admit otherwise.
+ * One thread decides and acts. What a step draws follows from seed and step alone. Its effect
+ * depends on the hardware too, as jobs, periods, firmware and processes run in real time, so a
+ * replay repeats the storm closely but not exactly. Every well-behaved session has an account that
+ * must be exact unless its samples report a loss.
  *
  * Environment: PERFCTR_STORM_SEED (1), PERFCTR_STORM_SECONDS (10), PERFCTR_STORM_STEPS (no limit;
- * to replay up to a failure), PERFCTR_STORM_SUSPEND=1: with system suspend, see storm,
- * PERFCTR_STORM_TRACE=1: tell each step.
+ * to replay up to a failure), PERFCTR_STORM_SUSPEND=1 (with system suspend, see storm/run),
+ * PERFCTR_STORM_TRACE=1 (print each step).
  */
 #include <dirent.h>
 #include <errno.h>
@@ -33,7 +33,7 @@
 #include "igt_setup.h"
 #include "igt_sys.h"
 
-IGT_TEST_DESCRIPTION("Whatever happens in whatever order, sessions tell the truth");
+IGT_TEST_DESCRIPTION("Samples are exact or flagged, whatever happens in whatever order");
 
 #define MS 1000000ull
 #define CPU1 "/sys/devices/system/cpu/cpu1/online"
@@ -41,13 +41,13 @@ IGT_TEST_DESCRIPTION("Whatever happens in whatever order, sessions tell the trut
 #define DEVICES 3
 #define CLIENTS 10
 #define MAX_DOOMED 3
-/* of so many steps the last third has fair weather: nothing fails, so nothing may be missing */
+/* in the last third of the steps nothing fails, so nothing may be missing */
 #define WEATHER_STEPS 96
 #define TELL_EVERY_NS (10 * 1000 * MS)
 
 static const char *const reader_names[IGT_READERS] = { "prompt", "slow", "hostile" };
 
-/* the first stays; the others come and go, the last one with counters that take turns */
+/* the first stays; the others come and go, the last one with multiplexed counters */
 static struct igt_target devices[DEVICES] = {
 	{ .number = 0 },
 	{ .number = 9 },
@@ -65,7 +65,7 @@ static struct {
 	uint64_t suspends;
 } storm;
 
-/* --- chance ----------------------------------------------------------------------------------- */
+/* --- chance --- */
 
 static uint32_t any(uint32_t below)
 {
@@ -83,7 +83,7 @@ static void begin_step(uint64_t step)
 	igt_chance_begin(&chance, step);
 }
 
-/* what a step does, if somebody wants to know */
+/* the step, for a trace */
 static void __attribute__((format(printf, 1, 2))) trace(const char *format, ...)
 {
 	va_list args;
@@ -97,7 +97,7 @@ static void __attribute__((format(printf, 1, 2))) trace(const char *format, ...)
 	fputc('\n', stderr);
 }
 
-/* --- devices ---------------------------------------------------------------------------------- */
+/* --- devices --- */
 
 static void seed_faults(const struct igt_target *d)
 {
@@ -139,7 +139,7 @@ static void open_contexts(struct igt_target *d)
 		d->contexts[i] = igt_vsoc_ctx_create(d->dev.fd);
 }
 
-/* --- clients ---------------------------------------------------------------------------------- */
+/* --- clients --- */
 
 static struct igt_client *pick(bool (*suits)(const struct igt_client *c))
 {
@@ -174,7 +174,7 @@ static void settle(struct igt_client *c)
 	igt_client_settle(c, storm.step, &tally);
 }
 
-/* somebody else counts on the device of @c, a process that is to be killed maybe */
+/* another session counts on the device of @c, perhaps in a process that will be killed */
 static bool others_count(const struct igt_client *c)
 {
 	for (unsigned int i = 0; i < CLIENTS; i++)
@@ -186,7 +186,7 @@ static bool others_count(const struct igt_client *c)
 	return false;
 }
 
-/* --- what can happen: each returns whether it did -------------------------------------------- */
+/* --- what can happen: each returns whether it did --- */
 
 static struct igt_target *some_device(void)
 {
@@ -243,7 +243,7 @@ static bool do_in_stream(void)
 static bool do_setup(void)
 {
 	static const uint64_t periods_ns[] = { 0, 0, 0, MS, 2 * MS, 7 * MS, 20 * MS };
-	/* the shortest are recorded, if nobody wants what cannot be */
+	/* the shortest are recorded if no session prevents it */
 	static const uint64_t recorded_ns[] = { 200000, 500000 };
 	struct igt_target *d = some_device();
 	struct igt_client *c = NULL;
@@ -256,7 +256,7 @@ static bool do_setup(void)
 		return false;
 	ret = igt_client_open(c, d);
 	if (ret) {
-		/* a device that goes takes its node with it */
+		/* an unplugged device takes its node with it */
 		igt_assert_f(d->armed && (ret == -ENOMEM ||
 					  (d->number && (ret == -ENODEV || ret == -ENOENT))),
 			     "open: %s\n", strerror(-ret));
@@ -280,7 +280,7 @@ static bool do_setup(void)
 	if (one_in(6))
 		c->session.setup.flags |= DRM_PERFCTR_SETUP_KEEP_AWAKE;
 	ret = igt_perfctr_session_try(&c->session);
-	/* another session counts another set; a PMU that a fault took */
+	/* another session counts another set, or a fault took a PMU */
 	igt_assert_f(!ret || ret == -EBUSY || (d->armed && (ret == -ENODEV || ret == -ENOENT)),
 		     "SETUP: %d\n", ret);
 	c->used = true;
@@ -326,7 +326,7 @@ static bool do_stop(void)
 		return true;
 	igt_assert_f(!ret, "STOP: %d\n", ret);
 	unanswered = igt_client_is_honest(c) && c->session.last.flags & DRM_PERFCTR_SAMPLE_ERROR;
-	/* what it did not get is due to the others */
+	/* counts that it did not get belong to the others */
 	for (unsigned int i = 0; i < CLIENTS && unanswered && !c->on->gone; i++)
 		if (clients[i].used && clients[i].on == c->on &&
 		    igt_client_has_account(&clients[i]))
@@ -386,14 +386,14 @@ static bool do_leave(void)
 
 	if (!c)
 		return false;
-	/* orderly or not */
+	/* STOP first, or not */
 	if (one_in(2))
 		igt_perfctr_teardown(&c->session);
 	igt_client_drop(c, &tally);
 	return true;
 }
 
-/* write where only the kernel should, and nonsense where the reader may */
+/* write where only the kernel should, and invalid values where the reader may */
 static bool do_scribble(void)
 {
 	for (unsigned int i = 0; i < CLIENTS; i++) {
@@ -423,7 +423,7 @@ static bool is_fair(void)
 	return storm.step % WEATHER_STEPS >= WEATHER_STEPS * 2 / 3;
 }
 
-/* what was armed before must not fail later */
+/* armed faults must not happen later */
 static void calm(void)
 {
 	for (unsigned int i = 0; i < DEVICES; i++)
@@ -440,7 +440,7 @@ static bool do_fault(void)
 
 	if (is_fair())
 		return false;
-	/* the first device stays: its PMUs are everybody's */
+	/* the first device stays, as every device uses its PMUs */
 	if (!d->number && !strcmp(name, "fail_unplug_in_request"))
 		return false;
 	trace("%s %s on %u", name, much, d->number);
@@ -526,7 +526,7 @@ static bool do_suspend(void)
 	return true;
 }
 
-/* a device comes, or goes, with or without work in it */
+/* a device is added or removed, with or without work in it */
 static void come_or_go(struct igt_target *d)
 {
 	static struct igt_vsoc_totals totals[CLIENTS];
@@ -545,7 +545,7 @@ static void come_or_go(struct igt_target *d)
 		for (unsigned int i = 0; i < CLIENTS; i++)
 			if (quiet && clients[i].used && clients[i].on == d &&
 			    igt_client_has_account(&clients[i])) {
-				/* room for the final sample is not all it takes: no fault left */
+				/* room for the final sample is not enough: no fault may be left */
 				settle(&clients[i]);
 				igt_vsoc_totals(&d->dev, clients[i].set, &totals[i]);
 			}
@@ -579,7 +579,7 @@ static bool do_device(void)
 {
 	struct igt_target *d = &devices[1 + any(DEVICES - 1)];
 
-	/* it stays for longer than it is away */
+	/* it stays longer than it is away */
 	if (d->present && !one_in(4))
 		return false;
 	come_or_go(d);
@@ -628,12 +628,12 @@ static bool do_doom(void)
 		file.fd = open(path, O_RDWR);
 		if (restless)
 			igt_drop_to(IGT_NOBODY - i, 0);
-		/* what fails here fails by a fault, or because another set is counted */
+		/* errors here come from a fault, or from another set in use */
 		if (file.fd >= 0 && !igt_perfctr_session_try(&s))
 			igt_perfctr_start(&s, 0);
 		if (write(ready[1], "", 1) != 1)
 			_exit(1);
-		/* sessions that do not last, of a user with limits */
+		/* short sessions of a user with limits */
 		while (restless) {
 			igt_perfctr_control(file.fd, DRM_PERFCTR_CMD_TEARDOWN, &s.handle, NULL, 0);
 			usleep(1000);
@@ -675,7 +675,7 @@ static void happen(void)
 
 	for (unsigned int i = 0; i < HAPPENINGS; i++)
 		sum += happenings[i].weight;
-	/* whatever was drawn before: a result that differs does not shift all that follows */
+	/* Draw before any check, so that a different result does not shift all later draws. */
 	begin_step(storm.step + 1);
 	if (storm.step % WEATHER_STEPS == WEATHER_STEPS * 2 / 3)
 		calm();
@@ -714,7 +714,7 @@ static void end_doomed(void)
 	}
 }
 
-/* if an assertion ended it, this is the last word */
+/* the last message if an assertion ended it */
 static void tell_replay(void)
 {
 	if (storm.doing)
@@ -725,7 +725,7 @@ static void tell_replay(void)
 			(unsigned long long)chance.seed, (unsigned long long)storm.step);
 }
 
-/* everything that is left must be in order, and a new session as if nothing had been */
+/* everything that is left must work, and a new session be fault-free */
 static void calm_down(void)
 {
 	static struct igt_vsoc_truth before, after;
@@ -762,19 +762,20 @@ static void calm_down(void)
 	storm.doing = NULL;
 }
 
-/* in 1/1000 of what happened */
+/* in 1/1000 of the counts */
 static double permille(uint64_t counts)
 {
 	return tally.truth ? 1000.0 * counts / tally.truth : 0;
 }
 
-static void tell(uint64_t begin_ns)
+static void print_tally(uint64_t begin_ns)
 {
 	igt_info(
-		"%3llu s: %llu steps, %llu accounts settled (%llu of nv50, %llu recorded), nothing had failed in %llu of them, "
+		"%3llu s: %llu steps, %llu accounts settled (%llu of nv50, %llu recorded, %llu "
+		"fault-free), "
 		"%llu counters compared: of %llu counts %llu in %llu samples (%llu merged), %llu "
 		"(%.3f permille) destroyed by hardware, %llu (%.3f permille) refused, %llu (%.3f "
-		"permille) had no turn, %.3f s lost; %llu fabric bytes, %llu faults, %llu suspends\n",
+		"permille) multiplexed, %.3f s lost; %llu fabric bytes, %llu faults, %llu suspends\n",
 		(unsigned long long)((igt_raw_ns() - begin_ns) / (1000 * MS)),
 		(unsigned long long)storm.step, (unsigned long long)tally.settled,
 		(unsigned long long)tally.nv50, (unsigned long long)tally.recorded,
@@ -789,7 +790,7 @@ static void tell(uint64_t begin_ns)
 		(unsigned long long)storm.suspends);
 }
 
-/* so many always have counts that were settled among them */
+/* after this many settled accounts some always have counts */
 #define FEW_STEPS 2000
 
 static void run_storm(void)
@@ -797,7 +798,7 @@ static void run_storm(void)
 	const struct sigaction action = { .sa_handler = on_alarm };
 	uint64_t duration_ns = from_environment("PERFCTR_STORM_SECONDS", 10) * 1000 * MS;
 	uint64_t steps = from_environment("PERFCTR_STORM_STEPS", UINT64_MAX);
-	uint64_t begin_ns = igt_raw_ns(), told_ns = begin_ns;
+	uint64_t begin_ns = igt_raw_ns(), printed_ns = begin_ns;
 
 	chance.seed = from_environment("PERFCTR_STORM_SEED", 1);
 	begin_step(0);
@@ -807,7 +808,7 @@ static void run_storm(void)
 	igt_target_find(&devices[0]);
 	open_contexts(&devices[0]);
 	seed_faults(&devices[0]);
-	/* a device that is late is late by less than anybody's patience */
+	/* a late device is late by less than any timeout */
 	igt_target_debugfs(&devices[0], "fail_delay_ms", "60");
 	if (with_suspend) {
 		igt_assert_eq(igt_write("/sys/module/suspend/parameters/pm_test_delay", "0"), 0);
@@ -819,26 +820,26 @@ static void run_storm(void)
 	       (steps != UINT64_MAX || igt_raw_ns() - begin_ns < duration_ns ||
 		(duration_ns && storm.step < FEW_STEPS && (!tally.unaffected || !tally.counts)))) {
 		happen();
-		if (igt_raw_ns() - told_ns >= TELL_EVERY_NS) {
-			told_ns = igt_raw_ns();
-			tell(begin_ns);
+		if (igt_raw_ns() - printed_ns >= TELL_EVERY_NS) {
+			printed_ns = igt_raw_ns();
+			print_tally(begin_ns);
 		}
 	}
 	calm_down();
-	tell(begin_ns);
+	print_tally(begin_ns);
 	for (unsigned int i = 0; i < HAPPENINGS; i++)
 		igt_info("%8llu %s\n", (unsigned long long)happened[i], happenings[i].name);
 	igt_target_debugfs(&devices[0], "fail_delay_ms", "150");
-	/* it did find something to compare */
+	/* it did compare something */
 	if (steps == UINT64_MAX && duration_ns >= 1000 * MS) {
 		igt_assert_lte_u64(1, tally.settled);
-		/* and some of it without an excuse */
+		/* and some of it fault-free */
 		igt_assert_lte_u64(1, tally.unaffected);
 		igt_assert_lte_u64(1, tally.counts);
 	}
 }
 
-/* what a machine that sleeps does to a session in the middle of a job, without all the rest */
+/* what system suspend does to a session in the middle of a job, without all the rest */
 static void suspend_exact(void)
 {
 	static struct igt_vsoc_truth before, after;
@@ -863,7 +864,7 @@ static void suspend_exact(void)
 	job = igt_vsoc_submit(&devices[0].dev, commands, 1);
 	for (unsigned int i = 0; i < 3; i++)
 		igt_assert_eq(igt_write("/sys/power/state", "freeze"), 0);
-	/* the job goes on where it was */
+	/* the job continues where it was */
 	igt_assert_eq(igt_vsoc_wait(&devices[0].dev, job).status, 0);
 	igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
 	igt_assert_eq(igt_perfctr_stop(&manual, 0), 0);
@@ -886,19 +887,19 @@ int igt_main()
 		igt_require_f(igt_perfctr_open_device(&devices[0].dev, "vsoc.0"),
 			      "no virtual SoC\n");
 		devices[0].present = true;
-		/* some of the doomed have no rights */
+		/* some of these processes are unprivileged */
 		igt_perfctr_sysctl("paranoid", "0");
-		/* of a run that was cut short */
+		/* left by a run that was interrupted */
 		igt_write(IGT_VSOC_DRIVER "/del_device", "9");
 		igt_write(IGT_VSOC_DRIVER "/del_device", "10");
 	}
 	igt_describe("random sessions, jobs, faults, power, hotplug and hostile readers: every "
-		     "account is exact but for what samples admit");
+		     "account is exact unless its samples report a loss");
 	igt_subtest("storm") run_storm();
 	/* only where its program survives it */
 	if (from_environment("PERFCTR_STORM_SUSPEND", 0)) {
-		igt_describe("a machine that sleeps in the middle of a job costs no count, and "
-			     "samples say that it slept");
+		igt_describe("system suspend in the middle of a job loses no count, and samples "
+			     "have SUSPENDED");
 		igt_subtest("system-suspend") suspend_exact();
 	}
 	igt_fixture()
