@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: MIT
-"""What the kernel says while a subtest runs: its log and its taint."""
+"""The kernel log and taint while a subtest runs."""
 
 import os
 import re
 
-# what libigt writes to the kernel log: where a subtest begins, for it may be over before we look
+# libigt's mark in the kernel log where a subtest begins
 BEGINS = re.compile(r"^\[IGT\] \S+: starting subtest (\S+)")
-# what a test says with igt_emit_ignore_dmesg_regex(), until the next subtest begins
+# igt_emit_ignore_dmesg_regex(): messages to ignore until the next subtest begins
 EXPECTED = re.compile(r"^\[IGT\] (?:[\w-]+: )?add ignored dmesg regex: (.+)")
-# how /dev/kmsg tells backslashes and what is not printable
+# how /dev/kmsg escapes backslashes and unprintable characters
 ESCAPED = re.compile(r"\\x([0-9a-f]{2})")
-# KERN_WARNING and worse: user errors may be told at debug level only
+# KERN_WARNING and worse: errors of users are logged at debug level only
 WARNING_LEVEL = 4
 TAINT_WARN = 1 << 9
 TAINT_DIE = 1 << 7
@@ -20,7 +20,7 @@ OUR_LINES = re.compile(r"perfctr|vsoc|\bcsf\b|tegra410|WARNING|BUG|Oops|KASAN|UB
 
 
 class Kernel:
-    """What the kernel said since the last look."""
+    """The kernel log since the last call."""
 
     def __init__(self):
         self.unwatched = []  # why something is not watched
@@ -53,8 +53,7 @@ class Kernel:
             return None
 
     def said(self, subtest=None):
-        """All that it said until the subtest that came after this one, and what of it is a complaint.
-        Without a subtest: until now."""
+        """The log until the next subtest, or until now, and its complaints."""
         lines, found = [], []
         while self.log is not None:
             waited = self.next_record

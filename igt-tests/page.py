@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Results as a page that needs nothing else."""
+"""Results as a standalone page."""
 
 import html
 import time
@@ -31,10 +31,10 @@ body:has(#skip:not(:checked)) tr.skip { display: none }
 tr.pass, tr.fail, tr.skip { color: inherit } tr td:first-child { color: var(--c) }
 tr.pass { --c: var(--pass) } tr.fail { --c: var(--fail) } tr.skip { --c: var(--skip) }
 """
-# what a verdict looks like: sign and class; all others are failures
+# sign and class of each verdict; all others are failures
 SIGNS = {"pass": ("✓", "pass"), "skip": ("–", "skip")}
-# so many lines of what a subtest that passed said are seen without a click: it measures something
-TOLD_LINES = 3
+# lines of output of a passed subtest that are shown without a click: measurements
+SHOWN_LINES = 3
 SHOWN_CHARS = 20000
 
 
@@ -45,46 +45,53 @@ def kind_of(result):
 def folded(title, text):
     if not text.strip():
         return ""
-    return f"<details><summary>{title}</summary><pre>{html.escape(text[-SHOWN_CHARS:])}</pre></details>"
+    shown = html.escape(text[-SHOWN_CHARS:])
+    return f"<details><summary>{title}</summary><pre>{shown}</pre></details>"
 
 
 def row(name, result):
     sign, kind = SIGNS.get(result["result"], ("✗", "fail"))
-    told = html.escape(result.get("description", ""))
+    cell = html.escape(result.get("description", ""))
     lines = [line for line in result["out"].splitlines() if line.strip()]
     if kind == "skip":
         reasons = [line for line in lines if not line.startswith("Last errno")]
-        told += f'<br><span class="skip">{html.escape(reasons[-1].strip() if reasons else "no reason")}</span>'
+        reason = html.escape(reasons[-1].strip() if reasons else "no reason")
+        cell += f'<br><span class="skip">{reason}</span>'
     elif kind == "fail":
         warnings = result.get("dmesg-warnings", "")
-        told += (f'<br><b class="fail">{html.escape(result["result"])}</b>'
+        cell += (f'<br><b class="fail">{html.escape(result["result"])}</b>'
                  f'<pre>{html.escape((result["out"] + warnings)[-SHOWN_CHARS:])}</pre>')
     else:
-        told += "".join(f'<div class="dim said">{html.escape(line)}</div>' for line in lines[-TOLD_LINES:])
-    if kind == "skip" or kind == "pass" and len(lines) > TOLD_LINES:
-        told += folded("output", result["out"])
-    # libigt tells of each subtest
+        cell += "".join(f'<div class="dim said">{html.escape(line)}</div>'
+                        for line in lines[-SHOWN_LINES:])
+    if kind == "skip" or kind == "pass" and len(lines) > SHOWN_LINES:
+        cell += folded("output", result["out"])
+    # libigt writes a line for each subtest
     if any("[IGT]" not in line for line in result.get("dmesg", "").splitlines()):
-        told += folded("kernel log", result["dmesg"])
+        cell += folded("kernel log", result["dmesg"])
     seconds = result["time"]["end"] - result["time"]["start"]
-    return f'<tr class="{kind}"><td>{sign}<td>{html.escape(name)}<td>{told}<td class="dim">{seconds:.2f} s'
+    return (f'<tr class="{kind}"><td>{sign}<td>{html.escape(name)}<td>{cell}'
+            f'<td class="dim">{seconds:.2f} s')
 
 
 def about_run(results):
-    """Where, when and on what."""
+    """Host, time and kernel."""
     elapsed = results["time_elapsed"]
     versions = {r["igt-version"] for r in results["tests"].values() if r.get("igt-version")}
     facts = {"kernel": results["uname"], "commit": results.get("commit") or "unknown: no git tree",
              "date": time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(elapsed["start"])),
-             "took": f'{elapsed["end"] - elapsed["start"]:.0f} s', "IGT": ", ".join(sorted(versions)),
-             "command": " ".join(results.get("cmdline", [])), "attention": "; ".join(results.get("unwatched", []))}
+             "took": f'{elapsed["end"] - elapsed["start"]:.0f} s',
+             "IGT": ", ".join(sorted(versions)),
+             "command": " ".join(results.get("cmdline", [])),
+             "attention": "; ".join(results.get("unwatched", []))}
     return "".join(f"<dt>{name}<dd>{html.escape(value)}" for name, value in facts.items() if value)
 
 
 def page(results):
-    """Results as a page that explains itself: every subtest with its sentence of the contract."""
+    """The page: every subtest with its description."""
     tests = results["tests"]
-    count = {kind: sum(kind_of(r) == kind for r in tests.values()) for kind in ("pass", "fail", "skip")}
+    count = {kind: sum(kind_of(r) == kind for r in tests.values())
+             for kind in ("pass", "fail", "skip")}
     title = f'perfctr on {html.escape(results["uname"].split()[2])}'
     out = [f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{title}</title>'
            f'<meta name="viewport" content="width=device-width"><style>{PAGE_STYLE}</style>'
@@ -102,7 +109,7 @@ def page(results):
         mine = [(name, result) for owner, name, result in named if owner == program]
         about = html.escape(results.get("programs", {}).get(program, ""))
         out.append(f'<h2>{html.escape(program)}</h2><div class="dim">{about}</div><table>')
-        # what failed comes first
+        # failures first
         out += [row(*test) for test in sorted(mine, key=lambda test: kind_of(test[1]) != "fail")]
         out.append("</table>")
     return "\n".join(out) + "\n"

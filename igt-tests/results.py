@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Results of subtests: TAP at once, results.json as igt_runner writes it, JUnit and a page at the end."""
+"""Results of subtests: TAP and results.json at once, JUnit and a page at the end."""
 
 import collections
 import json
@@ -11,13 +11,14 @@ import xml.etree.ElementTree as xml
 
 import page
 
-# igt_runner's words for what a program prints
-VERDICTS = {"SUCCESS": "pass", "FAIL": "fail", "SKIP": "skip", "CRASH": "crash", "TIMEOUT": "timeout"}
-# and all of its words, from good to bad
+# igt_runner's verdicts for those of a program
+VERDICTS = {"SUCCESS": "pass", "FAIL": "fail", "SKIP": "skip", "CRASH": "crash",
+            "TIMEOUT": "timeout"}
+# all of igt_runner's verdicts, from good to bad
 ORDER = ["pass", "skip", "notrun", "warn", "dmesg-warn", "fail", "dmesg-fail", "timeout", "crash",
          "abort", "incomplete"]
 GOOD = ("pass", "skip")
-# what JUnit calls an error: not the test said so
+# errors of JUnit: not reported by the test itself
 ERRORS = ("timeout", "crash", "incomplete")
 RESULTS_VERSION = 10
 TOLD_LINES = 40
@@ -26,7 +27,8 @@ UNPRINTABLE = re.compile(r"[^\t\n\x20-\x7e]")
 
 def skip_reason(output):
     """The line that a requirement gives as its reason comes last."""
-    reasons = [line.strip() for line in output if line.strip() and not line.startswith("Last errno")]
+    reasons = [line.strip() for line in output if line.strip()
+               and not line.startswith("Last errno")]
     return reasons[-1] if reasons else ""
 
 
@@ -37,8 +39,10 @@ def duration(seconds, start=0.0):
 def commit():
     """Of this tree, "-dirty" if it is changed; None if it is no git tree."""
     # by size and time only: a guest sees other inodes
-    git = subprocess.run(["git", "-c", "core.checkStat=minimal", "-c", "safe.directory=*", "describe", "--always",
-                          "--dirty", "--abbrev=12", "--exclude=*"], check=False, capture_output=True, text=True,
+    git = subprocess.run(["git", "-c", "core.checkStat=minimal", "-c", "safe.directory=*",
+                          "describe", "--always",
+                          "--dirty", "--abbrev=12", "--exclude=*"], check=False,
+                         capture_output=True, text=True,
                          cwd=os.path.dirname(os.path.realpath(__file__)))
     return git.stdout.strip() or None
 
@@ -47,13 +51,15 @@ class Results:
     def __init__(self, directory=None, cmdline=(), unwatched=()):
         """Raises OSError if @directory cannot be written to: before anything is run."""
         self.all = []  # (program, subtest, entry), in the order in which they were run
-        self.tests = {}  # by igt_runner's name: the worst of what was run several times
+        self.tests = {}  # by igt_runner's name: the worst result of repeated runs
         self.runtimes = collections.Counter()
         self.sentences = {}
         self.directory = directory
         self.start = time.time()
-        self.head = {"__type__": "TestrunResult", "results_version": RESULTS_VERSION, "name": "perfctr",
-                     "uname": " ".join(os.uname()), "cmdline": list(cmdline), "unwatched": list(unwatched),
+        self.head = {"__type__": "TestrunResult", "results_version": RESULTS_VERSION,
+                     "name": "perfctr",
+                     "uname": " ".join(os.uname()), "cmdline": list(cmdline),
+                     "unwatched": list(unwatched),
                      "programs": {}}
         if directory:
             os.makedirs(directory, exist_ok=True)
@@ -68,16 +74,17 @@ class Results:
             self.save_all()
 
     def describe(self, program, text):
-        """What the program and its subtests say of themselves."""
+        """The descriptions of the program and its subtests."""
         self.head["programs"][program] = text.partition("\n\n")[0].strip()
-        for subtest, told in re.findall(r"^SUB (\S+) .*\n((?:  .*\n)*)", text, re.M):
-            self.sentences[program, subtest] = " ".join(told.split())
+        for subtest, description in re.findall(r"^SUB (\S+) .*\n((?:  .*\n)*)", text, re.M):
+            self.sentences[program, subtest] = " ".join(description.split())
 
     def add(self, program, name, verdict, seconds, output, said=((), ()), version=""):
         """One result; @said: the lines of the kernel log, and those that are complaints."""
         lines, complaints = said
         if complaints:
-            verdict = {"pass": "dmesg-warn", "skip": "dmesg-warn", "fail": "dmesg-fail"}.get(verdict, verdict)
+            verdict = {"pass": "dmesg-warn", "skip": "dmesg-warn",
+                       "fail": "dmesg-fail"}.get(verdict, verdict)
         # both streams, in their order
         entry = {"result": verdict, "out": "".join(line + "\n" for line in output), "err": "",
                  "dmesg": "".join(line + "\n" for line in lines), "time": duration(seconds),
@@ -103,7 +110,8 @@ class Results:
         elif not good:
             for line in output[-TOLD_LINES:]:
                 print("# " + line)
-        print(f"{'ok' if good else 'not ok'} {len(self.all)} - {program}@{name}{reason}", flush=True)
+        print(f"{'ok' if good else 'not ok'} {len(self.all)} - {program}@{name}{reason}",
+              flush=True)
         if not good and verdict != "fail":
             print(f"# {verdict}", flush=True)
 
@@ -115,7 +123,7 @@ class Results:
                                    if entry["result"] not in GOOD)
 
     def rest(self):
-        """What comes after the tests."""
+        """The members after the tests."""
         totals = {key: dict.fromkeys(ORDER, 0) for key in ("", "root")}
         for key, entry in self.tests.items():
             program = key.rpartition("@")[0]
@@ -127,11 +135,12 @@ class Results:
                              for program, seconds in self.runtimes.items()}}
 
     def save(self, text):
-        """Appends to the tests. The file is whole after each subtest: who is killed leaves what was known."""
+        """Appends a test. The file is complete after each one, in case the run is killed."""
         separator = ", " if self.is_begun else ""
         self.is_begun = True
         body = (separator + text).encode()
-        os.pwrite(self.file.fileno(), body + b"}, " + json.dumps(self.rest())[1:].encode(), self.end)
+        os.pwrite(self.file.fileno(), body + b"}, " + json.dumps(self.rest())[1:].encode(),
+                  self.end)
         self.end += len(body)
 
     def save_all(self):
@@ -139,7 +148,8 @@ class Results:
         self.file.truncate(0)
         self.is_begun = bool(self.tests)
         self.end = len(text)
-        os.pwrite(self.file.fileno(), text.encode() + b"}, " + json.dumps(self.rest())[1:].encode(), 0)
+        os.pwrite(self.file.fileno(), text.encode() + b"}, " + json.dumps(self.rest())[1:].encode(),
+                  0)
 
     def finish(self):
         if not self.directory:
@@ -149,7 +159,8 @@ class Results:
             results = json.load(f)
         with open(os.path.join(self.directory, "results.html"), "w", encoding="utf-8") as f:
             f.write(page.page(results))
-        self.junit().write(os.path.join(self.directory, "results.xml"), encoding="unicode", xml_declaration=True)
+        self.junit().write(os.path.join(self.directory, "results.xml"), encoding="unicode",
+                           xml_declaration=True)
 
     def junit(self):
         def sums(mine):
@@ -164,17 +175,19 @@ class Results:
         for program in sorted({program for program, _, _ in self.all}):
             mine = [result for result in self.all if result[0] == program]
             suite = xml.SubElement(root, "testsuite", name=program, hostname=os.uname().nodename,
-                                   timestamp=time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(self.start)),
+                                   timestamp=time.strftime("%Y-%m-%dT%H:%M:%S",
+                                                           time.gmtime(self.start)),
                                    **sums(mine))
             for _, name, entry in mine:
                 case = xml.SubElement(suite, "testcase", classname=program, name=name,
                                       time=f"{entry['time']['end']:.3f}")
                 verdict, out = entry["result"], UNPRINTABLE.sub("?", entry["out"])
-                told = out + UNPRINTABLE.sub("?", entry.get("dmesg-warnings", ""))
+                text = out + UNPRINTABLE.sub("?", entry.get("dmesg-warnings", ""))
                 if verdict == "skip":
                     xml.SubElement(case, "skipped", message=skip_reason(out.splitlines()))
                 elif verdict != "pass":
-                    xml.SubElement(case, "error" if verdict in ERRORS else "failure", message=verdict).text = told
+                    xml.SubElement(case, "error" if verdict in ERRORS else "failure",
+                                   message=verdict).text = text
                 if out:
                     xml.SubElement(case, "system-out").text = out
         return xml.ElementTree(root)

@@ -75,7 +75,8 @@ static const struct fabric_case cases[] = {
 		.what = "UCF blocks count the bytes of the sources and homes that are asked for",
 		.type = DRM_PERFCTR_TEGRA410_BLOCK_UCF,
 		.commands = {
-			COPY(.bytes = 1000 * LINE, .hit_bytes = 400 * LINE, READ, BY(CPU), TO(CMEM)),
+			COPY(.bytes = 1000 * LINE, .hit_bytes = 400 * LINE, READ, BY(CPU),
+			     TO(CMEM)),
 			COPY(.bytes = 300 * LINE, READ, BY(NONCPU), TO(CMEM)),
 			COPY(.bytes = 50 * LINE, WRITE, BY(CPU), TO(GMEM)),
 		},
@@ -135,7 +136,7 @@ static const struct fabric_case cases[] = {
 	/* alone: the PMU does not count with and without such a filter at the same time */
 	{
 		.name = "pcie-device",
-		.what = "PCIE blocks count the device that is asked for by bus, device and function",
+		.what = "PCIE blocks count the device with that bus, device and function",
 		.type = DRM_PERFCTR_TEGRA410_BLOCK_PCIE,
 		.commands = {
 			PCIE(.bytes = 500 * LINE, .flags = DRM_VSOC_PCIE_READ, .bdf = 0x0108,

@@ -770,24 +770,24 @@ static double permille(uint64_t counts)
 
 static void print_tally(uint64_t begin_ns)
 {
-	igt_info(
-		"%3llu s: %llu steps, %llu accounts settled (%llu of nv50, %llu recorded, %llu "
-		"fault-free), "
-		"%llu counters compared: of %llu counts %llu in %llu samples (%llu merged), %llu "
-		"(%.3f permille) destroyed by hardware, %llu (%.3f permille) refused, %llu (%.3f "
-		"permille) multiplexed, %.3f s lost; %llu fabric bytes, %llu faults, %llu suspends\n",
-		(unsigned long long)((igt_raw_ns() - begin_ns) / (1000 * MS)),
-		(unsigned long long)storm.step, (unsigned long long)tally.settled,
-		(unsigned long long)tally.nv50, (unsigned long long)tally.recorded,
-		(unsigned long long)tally.unaffected, (unsigned long long)tally.compared,
-		(unsigned long long)tally.truth, (unsigned long long)tally.counts,
-		(unsigned long long)tally.samples, (unsigned long long)tally.merged,
-		(unsigned long long)tally.dropped, permille(tally.dropped),
-		(unsigned long long)tally.refused, permille(tally.refused),
-		(unsigned long long)tally.multiplexed, permille(tally.multiplexed),
-		tally.lost_ns / 1e9, (unsigned long long)tally.ucf_bytes,
-		(unsigned long long)(devices[0].hits + devices[1].hits + devices[2].hits),
-		(unsigned long long)storm.suspends);
+	igt_info("%3llu s: %llu steps, %llu accounts settled (%llu of nv50, %llu recorded, %llu "
+		 "fault-free), "
+		 "%llu counters compared: of %llu counts %llu in %llu samples (%llu merged), %llu "
+		 "(%.3f permille) destroyed by hardware, %llu (%.3f permille) refused, %llu (%.3f "
+		 "permille) multiplexed, %.3f s lost; %llu fabric bytes, %llu faults, %llu "
+		 "suspends\n",
+		 (unsigned long long)((igt_raw_ns() - begin_ns) / (1000 * MS)),
+		 (unsigned long long)storm.step, (unsigned long long)tally.settled,
+		 (unsigned long long)tally.nv50, (unsigned long long)tally.recorded,
+		 (unsigned long long)tally.unaffected, (unsigned long long)tally.compared,
+		 (unsigned long long)tally.truth, (unsigned long long)tally.counts,
+		 (unsigned long long)tally.samples, (unsigned long long)tally.merged,
+		 (unsigned long long)tally.dropped, permille(tally.dropped),
+		 (unsigned long long)tally.refused, permille(tally.refused),
+		 (unsigned long long)tally.multiplexed, permille(tally.multiplexed),
+		 tally.lost_ns / 1e9, (unsigned long long)tally.ucf_bytes,
+		 (unsigned long long)(devices[0].hits + devices[1].hits + devices[2].hits),
+		 (unsigned long long)storm.suspends);
 }
 
 /* after this many settled accounts some always have counts */
