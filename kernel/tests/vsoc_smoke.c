@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * usage: vsoc_smoke [SECONDS [IDLE_MS]]
- * IDLE_MS is the time between two pairs of jobs. With VSOC_SMOKE_LOSSY in the
- * environment hardware may lose counts: samples must never tell more than the
- * truth, and if they tell less, a flag must say so.
- * First light of the virtual SoC: random jobs while a periodic session and
- * in-stream samples run; every counter of every block must add up to the truth
- * in debugfs. Exit status 0 passed, 1 failed, 77 no device.
+ *
+ * Random jobs while a periodic session and in-stream samples run; every counter of every block must
+ * add up to the truth in debugfs. IDLE_MS is the time between two pairs of jobs. With
+ * VSOC_SMOKE_LOSSY in the environment hardware may lose counts: samples must never have more than
+ * the truth, and if they have less, a flag must report it.
+ *
+ * Exit status 0 passed, 1 failed, 77 no device.
  */
 #define _GNU_SOURCE
 #include <dirent.h>

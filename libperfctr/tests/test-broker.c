@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * The client of a broker that may say anything: connections and messages of a script in place of sockets.
+ * The client of a broker that may send anything: a script in place of sockets.
  * What a real broker and the kernel do is tested in the VM.
  */
 #include <stdlib.h>
@@ -272,7 +272,7 @@ static void refuse(struct script *s, struct perfctr_broker_header *h)
 	s->file_count = 0;
 }
 
-static void refusal_is_told_in_the_brokers_words(void)
+static void refusal_has_the_brokers_message(void)
 {
 	begin(1, refuse);
 	EQUAL(use_broker(), -EACCES);
@@ -408,7 +408,7 @@ static void answers_without_what_belongs_to_them(void)
 static const struct test tests[] = {
 	{ "everything works", everything_works },
 	{ "nobody listens", nobody_listens },
-	{ "a refusal is told in the broker's words", refusal_is_told_in_the_brokers_words },
+	{ "a refusal has the broker's message", refusal_has_the_brokers_message },
 	{ "broken answers are errors", broken_answers_are_errors },
 	{ "answers without what belongs to them", answers_without_what_belongs_to_them },
 };

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# Whoever decodes bytes of others must have been everywhere: lines and branches that the tests run.
+# The tests must run every line and branch of the code that decodes foreign bytes.
 set -u
 
 top=$(cd "$(dirname "$0")/../.." && pwd -P)
@@ -11,7 +11,8 @@ if ! command -v gcov >/dev/null || [ "$(basename "${CC:-cc}")" = clang ]; then
 	exit 0
 fi
 echo "1..1"
-table=$(make -s -C "$top/libperfctr" coverage) || { echo "not ok 1 - coverage is measured"; exit 1; }
+table=$(make -s -C "$top/libperfctr" coverage) ||
+	{ echo "not ok 1 - coverage is measured"; exit 1; }
 echo "${table//$'\n'/$'\n# '}" | sed '1s/^/# /'
 if awk -v least=$least '$1 == "decode.c" { found = 1; good = $2 + 0 >= least && $3 + 0 >= least }
 	END { exit !(found && good) }' <<<"$table"; then

@@ -70,7 +70,8 @@ FILTER_MISTAKES = [
     ('name = "two"', 'name = "one"', 13, "filter 'one' is there already"),
     ('name = "two"', 'name = "a b"', 13, "filter 'a b' is no name"),
     ('short = "Two"', '', 12, "missing short"),
-    ('"TEGRA410"\nblock = "PCIE"', '"VSOC_CSF"\nblock = "SHADER"', 8, "SHADER blocks have no filters"),
+    ('"TEGRA410"\nblock = "PCIE"', '"VSOC_CSF"\nblock = "SHADER"', 8,
+     "SHADER blocks have no filters"),
 ]
 
 # what is replaced, by what, line of the complaint, part of it
@@ -88,7 +89,8 @@ MISTAKES = [
      "counter 'two': missing unit"),
     ('kind = "count"\n\n[[metric]]', 'kind = "many"\n\n[[metric]]', 21, "kind 'many' is none of"),
     ('short = "Second"', 'shrot = "Second"', 19, "unknown key 'shrot'"),
-    ('formula = "ONE / TWO"', 'formula = "ONE / THREE"', 27, "no counter 'THREE' in VSOC_CSF.SHADER"),
+    ('formula = "ONE / TWO"', 'formula = "ONE / THREE"', 27,
+     "no counter 'THREE' in VSOC_CSF.SHADER"),
     ('formula = "ONE / TWO"', 'formula = "ONE / TILER.ONE"', 27, "no counter 'TILER.ONE'"),
     ('formula = "ONE / TWO"', 'formula = "ONE /"', 27, "a value expected"),
     ('formula = "ONE / TWO"', 'formula = "ONE $ TWO"', 27, "'$' has no place"),
@@ -163,7 +165,8 @@ def report(good, name, text=""):
 
 
 def run(folder, *arguments):
-    done = subprocess.run([*GENERATE, "--database", folder, *arguments], capture_output=True, text=True)
+    done = subprocess.run([*GENERATE, "--database", folder, *arguments], capture_output=True,
+                          text=True)
     return done.returncode, done.stdout, done.stderr
 
 
@@ -189,14 +192,17 @@ with tempfile.TemporaryDirectory() as folder:
             if f"page.toml:{line}: " in found and text.split("{page}")[0] in found and \
                (text.count("{page}") == 0 or text.split("{page}")[1] in found):
                 shown = found
-        report(status == 1 and shown is not None, f"{old.splitlines()[0]} -> {new.splitlines()[0] if new else 'nothing'}",
+        report(status == 1 and shown is not None,
+               f"{old.splitlines()[0]} -> {new.splitlines()[0] if new else 'nothing'}",
                f"expected line {line}: {text}\n{errors}")
 
     for old, new, line, text in FILTER_MISTAKES:
         page_of(folder, FILTERS.replace(old, new))
         status, _, errors = run(folder, "check")
-        report(status == (1 if text else 0) and text in errors and (not text or f"page.toml:{line}: " in errors),
-               f"filters: {old.splitlines()[0]} -> {new}", f"expected line {line}: {text}\n{errors}")
+        report(status == (1 if text else 0) and text in errors
+               and (not text or f"page.toml:{line}: " in errors),
+               f"filters: {old.splitlines()[0]} -> {new}",
+               f"expected line {line}: {text}\n{errors}")
 
     page_of(folder, PCOUNTER)
     status, _, errors = run(folder, "check")
@@ -205,11 +211,13 @@ with tempfile.TemporaryDirectory() as folder:
     run(folder, "kernel", "NV50", header)
     text = header.read_text(encoding="utf-8")
     report("X(0, 1, PCOUNTER_EVENT_B4, 0xecu, 0x5555u, 0x76u, 0xffffu, NV50_MUX_MPC, 0x3u, NV50_MUX_NONE, 0u)" in text
-           and "#define NV50_PCOUNTER_DOMAIN1\t0x0000000000000001ULL" in text, "recipes for the kernel", text)
+           and "#define NV50_PCOUNTER_DOMAIN1\t0x0000000000000001ULL" in text,
+           "recipes for the kernel", text)
     for old, new, wanted in RECIPE_MISTAKES:
         page_of(folder, PCOUNTER.replace(old, new))
         status, _, errors = run(folder, "check")
-        report(status == 1 and "page.toml:" in errors and wanted in errors, f"recipe: {old} -> {new}",
+        report(status == 1 and "page.toml:" in errors and wanted in errors,
+               f"recipe: {old} -> {new}",
                f"expected: {wanted}\n{errors}")
 
     page_of(folder, UCF)
@@ -224,12 +232,14 @@ with tempfile.TemporaryDirectory() as folder:
     report("VSOC_SHADER_TWO = 5," in before and "#define VSOC_SHADER_AVAILABLE" in before,
            "the kernel header has the positions", before)
     status, out, _ = run(folder, "--json", "query", "shader.t*")
-    report(status == 0 and '"name": "TWO"' in out and '"ONE"' not in out, "queries match names", out)
+    report(status == 0 and '"name": "TWO"' in out and '"ONE"' not in out, "queries match names",
+           out)
     status, _, errors = run(folder, "query", "nothing")
     report(status == 1 and "nothing matches" in errors, "a query without a match says so", errors)
     document = Path(folder) / "out.md"
     run(folder, "docs", document)
-    report("| 5 | `TWO` | things |" in document.read_text(encoding="utf-8"), "the page for people has all counters")
+    report("| 5 | `TWO` | things |" in document.read_text(encoding="utf-8"),
+           "the page for people has all counters")
 
     verdicts = Path(folder).parent / f"{Path(folder).name}.json"
     verdicts.write_text(json.dumps({"format": "perfctr verdicts 1", "verdicts": {
@@ -247,19 +257,24 @@ with tempfile.TemporaryDirectory() as folder:
     report('.definition = "A \\"B\\""' in tables and ".definition = NULL" in tables and
            "PERFCTR_TRUST_EXPLAINED" in tables, "tables have verdict and definition", tables[:500])
     verdicts.write_text(json.dumps({"format": "perfctr verdicts 1", "verdicts": {
-        "vsoc_csf.shader.one": {"trust": "trusted"}, "vsoc_csf.shader.three": {"trust": "trusted"}}}),
+        "vsoc_csf.shader.one": {"trust": "trusted"},
+        "vsoc_csf.shader.three": {"trust": "trusted"}}}),
         encoding="utf-8")
     status, _, errors = run(folder, "trust", verdicts)
     report(status == 1 and "three: not in the database" in errors and
            "definition" not in page.read_text(encoding="utf-8"),
-           "a verdict that is replaced takes its definition along; an unknown counter is named", errors)
+           "a verdict that is replaced takes its definition along; an unknown counter is named",
+           errors)
     verdicts.unlink()
 
 # what is in the headers has a name in the library, and blocks of PMUs have a PMU
-header = "".join(p.read_text(encoding="utf-8") for p in sorted((TOP / "include/uapi/drm").glob("perfctr_*.h")))
-for table, name in (("counters/names.c", r"(?:[A-Z0-9]+_)?BLOCK_\w+|(?:[A-Z0-9]+_)?PRODUCT_?\w*|SAMPLE_\w+|STATE_\w+"),
+header = "".join(p.read_text(encoding="utf-8")
+                 for p in sorted((TOP / "include/uapi/drm").glob("perfctr_*.h")))
+for table, name in (("counters/names.c",
+                     r"(?:[A-Z0-9]+_)?BLOCK_\w+|(?:[A-Z0-9]+_)?PRODUCT_?\w*|SAMPLE_\w+|STATE_\w+"),
                     ("counters/pmu.c", r"TEGRA410_BLOCK_\w+")):
-    rows = set(re.findall(r"\bDRM_PERFCTR_\w+", (TOP / "libperfctr/src" / table).read_text(encoding="utf-8")))
+    rows = set(re.findall(r"\bDRM_PERFCTR_\w+",
+                          (TOP / "libperfctr/src" / table).read_text(encoding="utf-8")))
     known = set(re.findall(rf"^(?:\t|#define )(DRM_PERFCTR_(?:{name}))(?: =|\t)", header, re.M))
     known -= {"DRM_PERFCTR_PRODUCT_UNKNOWN", "DRM_PERFCTR_BLOCK_INFO_SECTIONS"}
     report(len(known) > 5 and rows.issuperset(known), f"src/{table} knows all of the headers",

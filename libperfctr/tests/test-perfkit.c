@@ -511,7 +511,7 @@ static void begin_with_domains(uint64_t slow, uint64_t fast)
 	EQUAL(perfctr_perfkit_new(device, &kit), 0);
 }
 
-/* A unit that waits for another one in a domain with another clock: the wait is as long as it is there. */
+/* A unit that waits for one in another clock domain: the wait is counted in that domain. */
 static void waits_are_of_their_own_clock(void)
 {
 	struct perfctr_perfkit_value value;
@@ -616,7 +616,7 @@ static void marks_say_how_good_a_value_is(void)
 	EQUAL(perfctr_perfkit_begin_experiment(kit, &passes), 0);
 	EQUAL(passes, 1);
 	EQUAL(perfctr_perfkit_begin_pass(kit, 0), 0);
-	/* somebody else came after the number of passes was told */
+	/* another session came after the number of passes was returned */
 	fake->slots_at_once = 1;
 	EQUAL(perfctr_perfkit_end_pass(kit), 0);
 	EQUAL(perfctr_perfkit_end_experiment(kit), 0);
@@ -630,7 +630,7 @@ static void marks_say_how_good_a_value_is(void)
 	fake->sample_flags = DRM_PERFCTR_SAMPLE_OVERFLOW;
 	run_experiment();
 	EQUAL(value_of("config=1", 0).flags, PERFCTR_PERFKIT_UPDATED | PERFCTR_PERFKIT_OVERFLOW);
-	/* a block that tells its own states has lost nothing: another one has */
+	/* a block with states of its own has lost nothing: another one has */
 	fake->block_states = DRM_PERFCTR_STATE_ON | DRM_PERFCTR_STATE_AVAILABLE;
 	run_experiment();
 	EQUAL(value_of("config=1", 0).flags, PERFCTR_PERFKIT_UPDATED);

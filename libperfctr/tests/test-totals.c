@@ -342,12 +342,12 @@ static void domains_keep_their_cycles_in_sums(void)
 	v = value_of(sum, "nv50.pcounter.shader_busy_ratio");
 	EQUAL(v.flags, PERFCTR_VALUE_ESTIMATED);
 	CHECK(v.number == 100.0 * 4 * 600 / SHADER_CYCLES);
-	/* whoever asks for the metric of a block of the sum gets the same */
+	/* the metric of a block of the sum is the same */
 	EQUAL(perfctr_totals_metric(sum, metric("nv50.pcounter.shader_busy_ratio"),
 				    perfctr_totals_block(sum, 0), &v),
 	      0);
 	CHECK(v.number == 100.0 * 4 * 600 / SHADER_CYCLES);
-	/* whoever estimates a count finds the times of its own domain */
+	/* an estimate uses the times of its own domain */
 	total = find(sum, 12, &info);
 	EQUAL(total->running_ns, info->time_enabled);
 	CHECK(!(info->states & DRM_PERFCTR_STATE_MULTIPLEXED));

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The whole life of a session in a 32-bit process: the structures are the same,
- * so every ioctl must work without a compat layer. Prints TAP.
+ * A session in a 32-bit process: the structures are the same, so every ioctl must work without a
+ * compat layer. Prints TAP.
  *
- * The whole life: query, TEST_ONLY, SETUP, mappings, START, job, SAMPLE, STOP,
- * STATUS, TEARDOWN. The counts are compared with debugfs.
+ * QUERY, TEST_ONLY, SETUP, mappings, START, a job, SAMPLE, STOP, STATUS, TEARDOWN. The counts are
+ * compared with debugfs.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The ioctl fuzzer: what its files share.
+ * Shared by the files of the ioctl fuzzer.
  *
- * An operation is a function of one number, its seed, and of what the process
- * holds at that moment. So a run is repeated by its seed, and a recorded run is
- * a list of numbers, from which lines can be taken away.
+ * An operation is a function of one number, its seed, and of the state of its process. So a seed
+ * repeats a run, and a recorded run is a list of numbers, from which lines can be removed.
  */
 #ifndef FUZZ_H
 #define FUZZ_H
@@ -53,9 +52,9 @@ static inline bool percent(struct rng *r, unsigned int p)
 	return below(r, 100) < p;
 }
 
-/* a number at which programs break */
+/* a number at which code tends to break */
 __u64 wild(struct rng *r);
-/* up to three fields of a structure become wild */
+/* makes up to three fields of a structure invalid */
 void mutate(struct rng *r, void *data, size_t bytes);
 
 /* --- what a process holds ------------------------------------------------ */
@@ -78,18 +77,15 @@ struct session {
 	__u32 handle;
 	int ring_fd;		/* or -1 */
 	/*
-	 * Address of the control area, with the slots behind it, and below it the number of
-	 * pages: one word, lest threads mix two mappings.
+	 * Address of the control area, with the slots behind it, and below it the number of pages:
+	 * one word, so that threads do not mix two mappings.
 	 */
 	uintptr_t map;
 	struct drm_perfctr_setup setup;
 	__u64 extract;
 };
 
-/*
- * Two threads of a process use one world without any lock: what they get wrong
- * by that is one more kind of input.
- */
+/* Two threads of a process use one world without any lock: the races are one more kind of input. */
 struct world {
 	int fds[MAX_FDS];
 	struct bo bos[MAX_BOS];
@@ -98,15 +94,14 @@ struct world {
 	__u32 contexts[MAX_CONTEXTS];
 	__u64 jobs[MAX_JOBS];
 	/*
-	 * What our pointers are made to point at by changing up to four of their bytes, or
-	 * the kernel writes to because a size is wrong, or the other thread has unmapped:
-	 * this, and nothing else that the process has. Else it would crash now and then by
-	 * its own hand.
+	 * Target of our own stray pointers: when up to four bytes of a pointer are changed, when
+	 * the kernel writes because of a wrong size, or when the other thread has unmapped. Nothing
+	 * else of the process is hit, or it would crash by itself now and then.
 	 */
 	char *field;
-	/* in it, pages: writable, none, read-only, none */
+	/* pages in it: writable, none, read-only, none */
 	char *arena;
-	/* in it, the place of the next mapping */
+	/* the place of the next mapping in it */
 	unsigned int next_map;
 	struct {
 		__u16 block;
@@ -135,13 +130,13 @@ struct op {
 	void (*run)(struct world *w, struct rng *r);
 };
 
-/* what any process does, and what only root's hand on sysfs and debugfs does */
+/* operations of any process, and those of root on sysfs and debugfs */
 extern const struct op user_ops[], root_ops[];
 
 /* counts of one run, shared by all processes */
 struct tally {
 	__u64 ops, ok, failed, faults;
-	/* sessions that were made on a GPU with PCOUNTER */
+	/* sessions that were created on a GPU with PCOUNTER */
 	__u64 nv50_sessions;
 	/* by operation and errno, 0: success */
 	__u32 results[64][134];
@@ -149,12 +144,12 @@ struct tally {
 
 extern struct tally *tally;
 extern bool fuzz_verbose;
-/* a thread that touches memory that is gone comes back here */
+/* where a thread continues that touches unmapped memory */
 extern __thread sigjmp_buf *fuzz_recover;
 /* number of the operation in its table */
 extern __thread unsigned int fuzz_op;
 
-/* a file that is open, a session that exists, mostly */
+/* mostly an open file, an existing session */
 int any_fd(struct world *w, struct rng *r);
 struct session *any_session(struct world *w, struct rng *r);
 struct bo *any_bo(struct world *w, struct rng *r);
@@ -164,7 +159,7 @@ char *map_of(const struct session *s, __u64 *bytes);
 void set_map(struct session *s, uintptr_t map);
 /* of control area and slots, as a reader has it */
 void map_ring(struct world *w, struct session *s);
-/* a structure where the kernel can read it, mostly */
+/* a structure, mostly where the kernel can read it */
 void *place(struct world *w, struct rng *r, const void *data, size_t bytes);
 
 /* fuzz_jobs.c */
@@ -192,21 +187,21 @@ int open_any_node(void);
 
 /* --- root's hand (fuzz_root.c) ------------------------------------------- */
 
-/* devices for everybody, one of them with PCOUNTER; false: it could not be had */
+/* devices for all processes, one of them with PCOUNTER; false: it could not be created */
 bool root_init(void);
-/* put things back */
+/* restore all settings */
 void root_restore(void);
 int write_text(const char *path, const char *text);
 
 /* --- coverage (fuzz_kcov.c) ---------------------------------------------- */
 
-/* for all processes; false: the kernel has no KCOV, or not for us */
+/* for all processes; false: no KCOV in the kernel, or no permission */
 bool coverage_init(void);
 /* a file for coverage_enable() by a thread that may not open it itself, or -1 */
 int coverage_open(void);
 /* of this thread */
 bool coverage_enable(int fd);
-/* in a child, whose parent goes on */
+/* in a child whose parent continues */
 void coverage_disable(void);
 /* around an operation */
 void coverage_begin(void);
@@ -220,7 +215,7 @@ struct kernel_state {
 	int kmsg;
 	/* references of the core's module: each ring has one */
 	unsigned long rings;
-	/* there is a GPU with PCOUNTER all the time */
+	/* a GPU with PCOUNTER exists all the time */
 	bool has_nv50;
 };
 

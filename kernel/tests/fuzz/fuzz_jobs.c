@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The ioctl fuzzer: work for the virtual SoC, right and wrong.
+ * The ioctl fuzzer: jobs of the virtual SoC, valid and invalid.
  */
 #include <string.h>
 #include <unistd.h>
@@ -8,7 +8,7 @@
 #include "fuzz.h"
 
 #define MAX_COMMANDS	6
-/* jobs are short, so that the device gets around to all of them */
+/* jobs are short, so that the device gets to all of them */
 #define MAX_UNITS	20000
 
 static void random_command(struct world *w, struct rng *r, struct drm_vsoc_command *c)

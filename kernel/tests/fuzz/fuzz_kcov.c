@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The ioctl fuzzer: how much of our modules its operations reach, by KCOV.
+ * The ioctl fuzzer: coverage of our modules by KCOV.
  *
- * Each thread has the kernel write down which basic blocks its own calls run through. What
- * the sampler's thread and interrupts do on behalf of them is not seen.
+ * The kernel records which basic blocks the calls of each thread run through, but not those of the
+ * sampler's thread and of interrupts on their behalf.
  */
 #include <fcntl.h>
 #include <linux/kcov.h>
@@ -15,7 +15,7 @@
 #include "fuzz.h"
 
 #define KCOV_FILE	"/sys/kernel/debug/kcov"
-/* of one operation; what is beyond is not seen */
+/* of one operation; the rest is not recorded */
 #define TRACE_WORDS	(256 * 1024ul)
 /* many times what our modules have */
 #define MAX_PLACES	(256 * 1024ul)
@@ -31,7 +31,7 @@ bool coverage_init(void)
 {
 	if (access(KCOV_FILE, R_OK | W_OK))
 		return false;
-	/* populated: what is there before the run is not taken for a buffer that it leaves */
+	/* populated: existing memory does not count as a leaked buffer */
 	reached = mmap(NULL, sizeof(*reached), PROT_READ | PROT_WRITE,
 		       MAP_SHARED | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
 	if (reached == MAP_FAILED)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The ioctl fuzzer: what a process can do to the kernel, right and wrong.
+ * The ioctl fuzzer: operations of a process, valid and invalid.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -88,7 +88,7 @@ int call(int fd, unsigned long request, void *arg)
 
 /* --- picking ------------------------------------------------------------- */
 
-/* a slot with an open file, mostly */
+/* mostly a slot with an open file */
 static int any_slot(struct world *w, struct rng *r)
 {
 	unsigned int first = below(r, MAX_FDS);
@@ -110,7 +110,7 @@ struct session *any_session(struct world *w, struct rng *r)
 	unsigned int first = below(r, MAX_SESSIONS);
 	unsigned int i;
 
-	/* one that exists, mostly */
+	/* mostly an existing one */
 	for (i = 0; i < MAX_SESSIONS && percent(r, 99); i++)
 		if (w->sessions[(first + i) % MAX_SESSIONS].handle)
 			return &w->sessions[(first + i) % MAX_SESSIONS];
@@ -136,7 +136,7 @@ char *map_of(const struct session *s, __u64 *bytes)
 	return map ? (char *)(map & ~(PAGE_BYTES - 1)) : NULL;
 }
 
-/* nothing is there, and nothing else will be */
+/* nothing is mapped there, now or later */
 static void *clear_field(void *at, size_t bytes)
 {
 	return mmap(at, bytes, PROT_NONE,
@@ -150,7 +150,7 @@ void set_map(struct session *s, uintptr_t map)
 		clear_field((void *)(map & ~(PAGE_BYTES - 1)), map % PAGE_BYTES * PAGE_BYTES);
 }
 
-/* at the next place; a ring that is still there is lost, which is one more kind of input */
+/* at the next place; an old ring there is lost, which is one more kind of input */
 void map_ring(struct world *w, struct session *s)
 {
 	unsigned int n = __atomic_fetch_add(&w->next_map, 1, __ATOMIC_RELAXED) % FIELD_MAPS;
@@ -169,7 +169,7 @@ void map_ring(struct world *w, struct session *s)
 		clear_field(at, bytes);
 }
 
-/* where a structure goes: our memory, its last bytes, a control area, or nonsense */
+/* address of a structure: our memory, its last bytes, a control area, or an invalid one */
 void *place(struct world *w, struct rng *r, const void *data, size_t bytes)
 {
 	char *at = w->arena + 64 * below(r, ARENA_RW / 64 / 2);
@@ -187,7 +187,7 @@ void *place(struct world *w, struct rng *r, const void *data, size_t bytes)
 	case 2:
 		return percent(r, 50) ? (void *)wild(r) : (void *)0xffff888000000000ul;
 	case 3:
-		/* memory that the kernel writes to on its own account */
+		/* memory that the kernel writes to by itself */
 		map = map_of(any_session(w, r), &map_bytes);
 		if (map && bytes <= PAGE_BYTES)
 			at = map;
@@ -232,7 +232,7 @@ int open_any_node(void)
 	return fd;
 }
 
-/* what belonged to a file that is closed: mostly forgotten, sometimes still tried */
+/* members of a closed file: mostly forgotten, sometimes still used */
 static void forget_file(struct world *w, struct rng *r, int slot)
 {
 	unsigned int i;
@@ -252,7 +252,7 @@ static void op_open(struct world *w, struct rng *r)
 	unsigned int i, n;
 	int fd = -1;
 
-	/* a file of a device that is gone is of no more use */
+	/* a file of a device that is gone is useless */
 	for (i = 0; i < MAX_FDS; i++)
 		if (w->fds[i] >= 0 && !is_ours(w->fds[i]))
 			slot = i;
@@ -272,7 +272,7 @@ static void op_open(struct world *w, struct rng *r)
 static void op_close(struct world *w, struct rng *r)
 {
 	unsigned int slot = below(r, MAX_FDS);
-	/* the other thread may be in the middle of an ioctl of this file */
+	/* the other thread may be in an ioctl on this file */
 	int fd = __atomic_exchange_n(&w->fds[slot], -1, __ATOMIC_RELAXED);
 
 	if (fd < 0)
@@ -454,7 +454,7 @@ static void random_setup(struct world *w, struct rng *r, int fd, struct drm_perf
 		setup->flags |= DRM_PERFCTR_SETUP_AUTOMATIC;
 }
 
-/* a session takes the place of another one, whose ring goes before or after it */
+/* a session replaces another one, whose ring goes before or after it */
 static void put_session(struct world *w, struct rng *r, struct session *s, struct session made)
 {
 	int old = s->ring_fd;
@@ -487,7 +487,7 @@ static void op_setup(struct world *w, struct rng *r)
 	if (percent(r, 15))
 		mutate(r, &setup, sizeof(setup));
 	if (percent(r, 10)) {
-		/* from memory that changes meanwhile; its ring is lost with the process */
+		/* from memory that changes meanwhile; its ring ends with the process */
 		control(w, r, w->fds[fd_slot], DRM_PERFCTR_CMD_SETUP, &made.handle, &setup,
 			sizeof(setup));
 		return;
@@ -509,7 +509,7 @@ static void op_setup(struct world *w, struct rng *r)
 	}
 }
 
-/* everything of SETUP is wrong at once */
+/* every field of SETUP is invalid at once */
 static void op_setup_wild(struct world *w, struct rng *r)
 {
 	struct drm_perfctr_setup setup;
@@ -532,7 +532,7 @@ static void tagged(struct world *w, struct rng *r, __u32 cmd)
 	__u32 handle = percent(r, 96) ? s->handle : wild(r);
 	__u64 user_data = rnd(r);
 
-	/* without a session there is little to find */
+	/* without a session most operations do nothing */
 	if (!s->handle && percent(r, 80)) {
 		op_setup(w, r);
 		return;
@@ -578,7 +578,7 @@ static void op_teardown(struct world *w, struct rng *r)
 
 /* --- numbers ------------------------------------------------------------- */
 
-/* our numbers and those beside them, with structures of any size */
+/* our ioctl numbers and their neighbours, with structures of any size */
 static void op_raw(struct world *w, struct rng *r)
 {
 	static const unsigned int numbers[] = {
@@ -594,14 +594,14 @@ static void op_raw(struct world *w, struct rng *r)
 
 		memcpy(bytes + i, &value, 8);
 	}
-	/* a SETUP whose session nobody knows is closed with the file */
+	/* a SETUP whose handle is unknown is closed with the file */
 	call(any_fd(w, r), _IOC(below(r, 4), DRM_IOCTL_BASE, DRM_COMMAND_BASE + number, size),
 	     place(w, r, bytes, sizeof(bytes)));
 }
 
 /* --- processes ----------------------------------------------------------- */
 
-/* a child inherits everything, does some of the above and ends, mostly not by itself */
+/* a child inherits everything, does some operations and is mostly killed */
 static void op_child(struct world *w, struct rng *r)
 {
 	unsigned int n = 2 + below(r, 20);
@@ -609,7 +609,7 @@ static void op_child(struct world *w, struct rng *r)
 	pid_t pid = fork();
 
 	if (!pid) {
-		/* must not fork itself: no grandchildren that nobody waits for */
+		/* must not fork itself: nothing would wait for grandchildren */
 		static const struct op ops[] = {
 			{ "sample", 1, op_sample }, { "stop", 1, op_stop },
 			{ "start", 1, op_start }, { "teardown", 1, op_teardown },
@@ -638,7 +638,7 @@ static void op_nap(struct world *w, struct rng *r)
 	usleep(below(r, 2000));
 }
 
-/* the call that the other thread is in gets a signal */
+/* interrupt the other thread's call with a signal */
 static void op_signal(struct world *w, struct rng *r)
 {
 	kill(getpid(), SIGUSR1);
@@ -699,7 +699,7 @@ void run_op(struct world *w, const struct op *ops, __u64 seed)
 		if (!is_child)
 			fuzz_op = op - ops;
 		op->run(w, &r);
-		/* most programs would open the device again */
+		/* as most programs, open the device again */
 		if (gone && percent(&r, 80))
 			op_open(w, &r);
 	} else {
@@ -776,7 +776,7 @@ void world_init(struct world *w)
 		w->sessions[i].ring_fd = -1;
 	reserve_field(w);
 	w->arena = w->field + FIELD_ARENA;
-	/* and what is behind these stays nothing */
+	/* and what is behind these stays unmapped */
 	mprotect(w->arena, ARENA_RW, PROT_READ | PROT_WRITE);
 	mprotect(w->arena + ARENA_RW + PAGE_BYTES, PAGE_BYTES, PROT_READ);
 	find_pmus(w);

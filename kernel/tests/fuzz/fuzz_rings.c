@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The ioctl fuzzer: rings, which we share with the kernel.
+ * The ioctl fuzzer: rings, which user space shares with the kernel.
  */
 #include <poll.h>
 #include <stdio.h>
@@ -47,7 +47,7 @@ void op_scribble_control(struct world *w, struct rng *r)
 	}
 }
 
-/* any part of a ring's file with any protection, and what mprotect() makes of it */
+/* any part of a ring's file with any protection, then mprotect() */
 void op_remap(struct world *w, struct rng *r)
 {
 	static const int prots[] = {
@@ -72,7 +72,7 @@ void op_remap(struct world *w, struct rng *r)
 	munmap(map, bytes);
 }
 
-/* its descriptor, its mapping or both go, while the session stays */
+/* close its descriptor, its mapping or both, while the session stays */
 void op_close_ring(struct world *w, struct rng *r)
 {
 	struct session *s = any_session(w, r);
@@ -85,7 +85,7 @@ void op_close_ring(struct world *w, struct rng *r)
 		set_map(s, 0);
 }
 
-/* a reader that follows the rules: what it reads must make sense, unless somebody scribbled */
+/* A reader that follows the rules: samples must be valid, unless something scribbled. */
 void op_drain(struct world *w, struct rng *r)
 {
 	struct session *s = any_session(w, r);

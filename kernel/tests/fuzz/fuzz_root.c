@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The ioctl fuzzer: root's hand, which pulls devices, power, CPUs and rights
- * away while the others work. Root may do all that; nothing may break by it.
+ * The ioctl fuzzer: a root process that removes devices, power, CPUs and permissions while the
+ * others work. Nothing may break.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -19,7 +19,7 @@
 #define PARANOID	"/proc/sys/dev/perfctr/paranoid"
 #define RATE		"/proc/sys/dev/perfctr/max_sample_rate_hz"
 #define CPU1		"/sys/devices/system/cpu/cpu1/online"
-/* of a name in debugfs, however long it is */
+/* of a name in debugfs, however long */
 #define PATH_BYTES	(64 + 256)
 /* devices that come and go; vsoc.0 is only unbound and bound */
 #define FIRST_ID	240
@@ -41,7 +41,7 @@ int write_text(const char *path, const char *text)
 	return ret;
 }
 
-/* of a device that is there, if luck will have it */
+/* of a device that probably exists */
 static unsigned int some_minor(struct rng *r)
 {
 	unsigned int tries = 16, minor;
@@ -63,7 +63,7 @@ static void debugfs(struct rng *r, const char *file, const char *text)
 	write_text(path, text);
 }
 
-/* nodes are root's alone where no udev says otherwise */
+/* without udev, nodes belong to root alone */
 static void open_nodes_to_all(void)
 {
 	unsigned int i;
@@ -80,7 +80,8 @@ static void root_new_device(struct world *w, struct rng *r)
 	char text[160];
 
 	snprintf(text, sizeof(text),
-		 "%u shader_present=0x%x l2_slices=%u counters_per_block=%u fw_slots=%u shader_dense=%u%s",
+		 "%u shader_present=0x%x l2_slices=%u counters_per_block=%u fw_slots=%u "
+		 "shader_dense=%u%s",
 		 FIRST_ID + below(r, IDS), below(r, 256), below(r, 18), 64 * (1 + below(r, 2)),
 		 1u << below(r, 8), below(r, 2), percent(r, 50) ? " product=nv50" : "");
 	if (percent(r, 10))
@@ -141,12 +142,12 @@ static int fault_count;
 
 static int is_fault(const struct dirent *entry)
 {
-	/* what they have in common is no fault */
+	/* the files that every device has are no faults */
 	return !strncmp(entry->d_name, "fail_", 5) && strcmp(entry->d_name, "fail_seed") &&
 	       strcmp(entry->d_name, "fail_delay_ms");
 }
 
-/* in order of their names, so that a seed means the same one again */
+/* sorted, so that a seed selects the same one again */
 static void find_faults(void)
 {
 	unsigned int minor;
@@ -159,7 +160,7 @@ static void find_faults(void)
 	}
 }
 
-/* hardware and firmware that misbehave: rarely, so that sessions also work */
+/* faults of hardware and firmware: rarely, so that sessions also work */
 static void root_fault(struct world *w, struct rng *r)
 {
 	char text[24];

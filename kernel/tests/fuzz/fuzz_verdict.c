@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The ioctl fuzzer: the verdict. When everybody is gone nothing may be left,
- * neither a session nor memory nor a word in the kernel's log.
+ * The ioctl fuzzer: the verdict. When all processes have ended nothing may be left: no session, no
+ * memory, no line in the kernel log.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -14,19 +14,19 @@
 
 #include "fuzz.h"
 
-/* KERN_WARNING and worse is not for what users do */
+/* users must not cause KERN_WARNING or worse */
 #define WARNING_LEVEL	4
 /* died, warned, soft lockup */
 #define TAINT_SPLAT	0x4280ul
 #define PARANOID	"/proc/sys/dev/perfctr/paranoid"
-/* as many users with all their sessions as fill a device */
+/* this many users with all their sessions fill a device */
 #define USERS		8
 #define SESSIONS_OF_USER 128
 #define FIRST_UID	20000
 #define CORE_REFERENCES	"/sys/module/drm_perfctr/refcnt"
 #define RUNTIME_STATUS	"/sys/bus/platform/devices/vsoc.0/power/runtime_status"
 #define RUNTIME_CONTROL	"/sys/bus/platform/devices/vsoc.0/power/control"
-/* share of ioctls that succeed in a run that is long enough to tell */
+/* share of ioctls that succeed in a run that is long enough */
 #define LEAST_OK_PERMILLE 200
 #define LEAST_OPS	5000
 
@@ -67,7 +67,7 @@ void kernel_before(struct kernel_state *k)
 		lseek(k->kmsg, 0, SEEK_END);
 }
 
-/* lines of our modules and splats; *lines gets all of them, whatever their level */
+/* log lines of our modules, and splats; *lines counts all of them, whatever their level */
 static unsigned int complaints(struct kernel_state *k, unsigned int *lines)
 {
 	static const char *const ours[] = {
@@ -138,7 +138,9 @@ static int small_setup(int fd, __u8 set, __u32 flags)
 	return 0;
 }
 
-/* sessions that USERS users get on one device, each on a file of its own; in a child of root */
+/*
+ * sessions that USERS users can create on one device, each on a file of its own; in a child of root
+ */
 static unsigned int fill_device(void)
 {
 	unsigned int n, count = 0;
@@ -160,8 +162,8 @@ static unsigned int fill_device(void)
 }
 
 /*
- * All users without CAP_PERFMON together have so many sessions of a device. If exactly that
- * many still fit, none of the run's is left.
+ * All unprivileged users together may have so many sessions of a device. If exactly that many still
+ * fit, none of the run's is left.
  */
 static void check_sessions(void)
 {
@@ -235,7 +237,7 @@ int kernel_after(struct kernel_state *k, double seconds)
 	worse = complaints(k, &lines);
 	printf("# %u lines of ours in the kernel's log in %.1f s\n", lines, seconds);
 	result(k->kmsg >= 0 && !worse, "no warning in the kernel's log");
-	/* devices that come and go say so, once each */
+	/* each device that comes or goes logs it, once */
 	result(lines < 100 + 20 * seconds, "the kernel's log is not flooded");
 	printf("# %llu operations, %llu ioctls succeeded, %llu failed, %llu sessions of PCOUNTER\n",
 	       (unsigned long long)tally->ops, (unsigned long long)tally->ok,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The ioctl fuzzer: processes and threads that do random things to the
- * counters, and a verdict at the end.
+ * The ioctl fuzzer: processes and threads with random operations on the counters, and a verdict at
+ * the end.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -23,7 +23,7 @@
 #define NOBODY		65534
 /* a process that does not end by then hangs in the kernel */
 #define HANG_S		30
-/* how often the places that were reached are told */
+/* how often coverage is printed */
 #define COVERAGE_S	10
 /* files that all processes share */
 #define SHARED_FDS	2
@@ -31,12 +31,12 @@
 static const char usage[] =
 "usage: ioctl_fuzz [--seed N] [--seconds S] [--ops N] [--workers N] [--no-root] [--trace FILE]\n"
 "                  [--replay FILE [--serial]] [--coverage] [--verbose]\n"
-"Does valid and mutated things to all counter devices from several processes, each with two\n"
-"threads. Ends after S seconds (10) or N operations of each thread. The same seed gives each\n"
-"thread the same operations. --trace records them, one line each: PROCESS THREAD SEED; --replay\n"
-"does what a record says, --serial one line after the other, in one process. Process 0 is root's\n"
-"hand in sysfs and debugfs (not with --no-root), odd ones have no rights. --coverage tells how many\n"
-"basic blocks of modules that are built with KCOV_INSTRUMENT=y they reach. Prints TAP.\n";
+"Runs valid and mutated operations on all counter devices in several processes of two threads\n"
+"each. Ends after S seconds (10) or N operations of each thread. The same seed gives each thread\n"
+"the same operations. --trace records them, one line each: PROCESS THREAD SEED; --replay repeats\n"
+"a record, with --serial one line after the other in one process. Process 0 works in sysfs and\n"
+"debugfs as root (not with --no-root), odd ones are unprivileged. --coverage prints how many basic\n"
+"blocks of modules built with KCOV_INSTRUMENT=y the operations reach. Prints TAP.\n";
 
 static struct {
 	__u64 seed;
@@ -89,7 +89,7 @@ static void on_fault(int signo, siginfo_t *info, void *context)
 	/* memory that the other thread has unmapped, or a file that is gone */
 	if (fuzz_recover)
 		siglongjmp(*fuzz_recover, 1);
-	/* what whoever looks into it would ask first */
+	/* the first facts for debugging */
 	n = snprintf(text, sizeof(text),
 		     "# thread %d: signal %d at %p outside of operations, its world is at %p\n",
 		     gettid(), signo, info->si_addr, world.field);
@@ -126,7 +126,7 @@ static void do_op(unsigned int worker, unsigned int thread, __u64 seed)
 	int n;
 
 	if (trace_fd >= 0) {
-		/* before it is done: the last lines are what brought the kernel down */
+		/* before it is done: the last lines are those of the crash */
 		n = snprintf(text, sizeof(text), "%u %u 0x%016llx\n", worker, thread,
 			     (unsigned long long)seed);
 		if (write(trace_fd, text, n) != n)
@@ -156,7 +156,7 @@ static void *thread_main(void *data)
 
 static void worker_main(unsigned int worker)
 {
-	/* devices and CPUs come and go in one order only */
+	/* one process orders devices and CPUs */
 	unsigned int i, threads = worker || !option.root ? THREADS : 1;
 	struct thread t[THREADS];
 	pthread_t id[THREADS];
@@ -335,7 +335,7 @@ static void parse(int argc, char **argv)
 	}
 }
 
-/* what each operation's ioctls came to */
+/* results of each operation's ioctls */
 static void print_results(void)
 {
 	unsigned int i, e;

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What samples cost in the kernel. Ratios of medians; subject and peer take
- * turns. Printed, and checked against limits far above the goals only: a busy
- * host must not fail the tests.
+ * Cost of samples in the kernel: ratios of medians, subject and peer alternating. Printed, and
+ * checked only against limits far above the goals: a busy host must not fail the tests.
  */
 #include <linux/ktime.h>
 #include <linux/slab.h>
@@ -18,7 +17,7 @@
 #define COUNTERS		64
 /* hundredths */
 #define GOAL_PRODUCE		250
-/* of a loop: ten times what it takes on an idle machine of today */
+/* of a loop: ten times the time on an idle machine of today */
 #define LIMIT_ALL_BLOCKS_NS	10000
 /* a failure is a defect, not a busy machine */
 #define LIMIT_FACTOR		5
@@ -131,8 +130,8 @@ static void produce_against_memcpy(struct kunit *test)
 }
 
 /*
- * Collect everything from the source and publish it, in a loop: no timer, no interrupt, no
- * sleeping until firmware answers, no switch of threads. Firmware's own time is left out.
+ * Collect everything from the source and publish it, in a loop: no timer, no interrupt, no wait for
+ * firmware, no thread switch. Firmware's own time is excluded.
  */
 static void collect_and_publish_all_blocks(struct kunit *test)
 {
@@ -155,7 +154,7 @@ static void collect_and_publish_all_blocks(struct kunit *test)
 	}
 	fw->source->ops->stop(fw->source);
 	ns = median(cost);
-	kunit_info(test, "a sample of %u blocks, %u bytes: %llu ns to collect and publish, without timer, interrupt and threads\n",
+	kunit_info(test, "a sample of %u blocks, %u bytes: %llu ns to collect and publish\n",
 		   KUNIT_CSF_VISIBLE, s->size, ns);
 	KUNIT_EXPECT_LE(test, ns, LIMIT_ALL_BLOCKS_NS * LIMIT_FACTOR);
 }

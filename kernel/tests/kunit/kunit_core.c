@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The core as a driver meets it that is not vsoc: several sources, sources that
- * refuse, callbacks in an order that vsoc never has. Everything goes through the functions
- * that drm_perfctr.ko exports, structures of user space lie in memory of user space.
+ * The core with a driver other than vsoc: several sources, sources that fail, callbacks in an order
+ * that vsoc never has. Everything goes through the functions that drm_perfctr.ko exports;
+ * structures of user space are in user memory.
  */
 #include <linux/delay.h>
 #include <linux/math64.h>
@@ -82,8 +82,8 @@ static bool can_fail(void)
 }
 
 /*
- * Every allocation of a driver's probe in turn: an error, and nothing is left. Debugging code
- * allocates too, and goes on without.
+ * Each allocation of a driver's probe fails in turn: an error, and nothing is left. Debugging code
+ * allocates too, and ignores failures.
  */
 static void no_memory(struct kunit *test)
 {
@@ -112,7 +112,7 @@ static void no_memory(struct kunit *test)
 			KUNIT_ASSERT_NULL(test, fake->base.blocks);
 			errors++;
 		} else {
-			/* the device has it; the next one is for the next attempt */
+			/* the device owns it; the next one is for the next attempt */
 			more = drmm_kzalloc(core->drm, sizeof(*more), GFP_KERNEL);
 			KUNIT_ASSERT_NOT_NULL(test, more);
 			more->descs[0] = fake->descs[0];
@@ -188,7 +188,7 @@ static void source_several(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, a->stops, 1);
 }
 
-/* a work selects less when a session ended */
+/* the worker drops counters when a session has ended */
 static bool wait_until(const u64 *value, u64 wanted)
 {
 	unsigned long end = jiffies + PATIENCE;
@@ -213,7 +213,7 @@ static void source_select(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, wait_until(&fake->wanted, BIT(0) | BIT(2)));
 }
 
-/* who is served from batches, and the shortest period of those */
+/* which sessions get batches, and the shortest of their periods */
 static void batch_select(struct kunit *test)
 {
 	struct core *core = test->priv;
@@ -256,7 +256,7 @@ static void batch_pieces(struct kunit *test)
 	u64 value = 0, i;
 	u32 handle;
 
-	/* five periods of two pieces each, long enough ago for them to be over */
+	/* five periods of two pieces each, in the past */
 	fake->pieces = 10;
 	fake->step_ns = period_ns / 2;
 	fake->add = 3;
@@ -286,7 +286,7 @@ static void batch_pieces(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, value, 3 * (fake->collects - fake->pieces));
 }
 
-/* a batch takes longer to be read than the next one takes to come: others have the CPU, too */
+/* a batch takes longer to read than the next one takes to come: other threads still run */
 static void batch_pause(struct kunit *test)
 {
 	struct core *core = test->priv;
@@ -332,7 +332,7 @@ static void clock_frequency(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, info.max_frequency_hz, 5000);
 	KUNIT_EXPECT_STREQ(test, info.name, "top");
 
-	/* the driver is asked only while it is there; the ioctl began before that */
+	/* the driver is called only while it exists; the ioctl began before that */
 	KUNIT_EXPECT_EQ(test, core->frequencies, 1);
 	drm_perfctr_unplug(core->pc);
 	drm_dev_unplug(core->drm);
@@ -342,7 +342,7 @@ static void clock_frequency(struct kunit *test)
 
 /* --- what fails --- */
 
-/* the second source does not start: the first one stops again, and forgets what was wanted */
+/* the second source does not start: the first one stops again, and drops its counters */
 static void start_undone(struct kunit *test)
 {
 	struct core *core = test->priv;
@@ -358,7 +358,7 @@ static void start_undone(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, core->wakes, 1);
 	KUNIT_EXPECT_EQ(test, core->relaxes, 1);
 
-	/* the same beside a session that goes on */
+	/* the same beside an active session */
 	KUNIT_ASSERT_EQ(test, tagged(core, DRM_PERFCTR_CMD_START, other, 0), 0);
 	KUNIT_EXPECT_EQ(test, tagged(core, DRM_PERFCTR_CMD_START, handle, 0), -ETIMEDOUT);
 	KUNIT_EXPECT_EQ(test, a->starts, 2);
@@ -381,12 +381,12 @@ static void start_undone(struct kunit *test)
 	b->collect_error = 0;
 	KUNIT_EXPECT_EQ(test, tagged(core, DRM_PERFCTR_CMD_START, handle, 0), 0);
 	KUNIT_EXPECT_EQ(test, core->relaxes + 1, core->wakes);
-	/* a session that is torn down lets go */
+	/* a session that is torn down releases its source */
 	KUNIT_EXPECT_EQ(test, command(core, DRM_PERFCTR_CMD_TEARDOWN, &handle, NULL, 0), 0);
 	KUNIT_EXPECT_EQ(test, core->relaxes, core->wakes);
 }
 
-/* the only session of a source that another session's START does not disturb on its way out */
+/* the only session of a source that another session's failed START must not disturb */
 static void start_undone_shared(struct kunit *test)
 {
 	struct core *core = test->priv;
@@ -398,13 +398,13 @@ static void start_undone_shared(struct kunit *test)
 	drm_perfctr_pre_reset(core->pc);
 	fake->start_error = -EIO;
 	drm_perfctr_post_reset(core->pc);
-	/* it is tried once more for the newcomer */
+	/* it is retried for the new session */
 	KUNIT_EXPECT_EQ(test, tagged(core, DRM_PERFCTR_CMD_START, handle, 0), -EIO);
 	KUNIT_EXPECT_TRUE(test, wait_until(&fake->wanted, BIT(0)));
 	KUNIT_EXPECT_EQ(test, fake->stops, 0);
 }
 
-/* a source that fails spoils its own blocks only */
+/* a failing source affects only its own blocks */
 static void collect_fails(struct kunit *test)
 {
 	struct core *core = test->priv;
@@ -431,7 +431,7 @@ static void collect_fails(struct kunit *test)
 	sample = sample_at(core, 1);
 	KUNIT_EXPECT_EQ(test, value_at(sample, 0), 3);
 	KUNIT_EXPECT_EQ(test, block_at(sample, 0)->valid_mask, 1);
-	/* what it still has is lost for a session that ends */
+	/* counts that it still has are lost for a session that ends */
 	KUNIT_EXPECT_EQ(test, block_at(sample, 1)->valid_mask, 0);
 	KUNIT_EXPECT_TRUE(test, block_at(sample, 1)->states & DRM_PERFCTR_STATE_LOST);
 	KUNIT_EXPECT_GT(test, sample->lost_ns, 0);
@@ -440,7 +440,7 @@ static void collect_fails(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, status.lost_ns, sample->lost_ns);
 }
 
-/* times that cannot be, and more lost than there was time, end at the core */
+/* the core limits impossible times, and more lost time than elapsed */
 static void wrong_times(struct kunit *test)
 {
 	struct core *core = test->priv;
@@ -469,7 +469,7 @@ static void wrong_times(struct kunit *test)
 
 /* --- transitions --- */
 
-/* hardware that tells a transition each time that it is asked keeps nobody busy */
+/* a source that reports a transition at each call does not keep a CPU busy */
 static void transitions_without_end(struct kunit *test)
 {
 	struct core *core = test->priv;
@@ -482,7 +482,7 @@ static void transitions_without_end(struct kunit *test)
 	fake->next.transition = true;
 	before = fake->collects;
 	KUNIT_ASSERT_EQ(test, tagged(core, DRM_PERFCTR_CMD_SAMPLE, handle, 0), 0);
-	/* the command's own one, and one for the sessions that wait for transitions */
+	/* the command's own sample, and one for the sessions with AUTOMATIC */
 	KUNIT_EXPECT_TRUE(test, wait_for(&fake->collects, before + 2));
 	msleep(50);
 	KUNIT_EXPECT_EQ(test, fake->collects, before + 2);
@@ -490,7 +490,7 @@ static void transitions_without_end(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, status.insert_idx, 2);
 	KUNIT_EXPECT_TRUE(test, sample_at(core, 1)->flags & DRM_PERFCTR_SAMPLE_AUTOMATIC);
 
-	/* no slot is left but that of STOP: merged, and told */
+	/* only the slot of STOP is left: merged, and reported */
 	drm_perfctr_source_event(&fake->base);
 	KUNIT_EXPECT_TRUE(test, wait_for(&fake->collects, before + 3));
 	drm_perfctr_source_event(&fake->base);
@@ -500,7 +500,7 @@ static void transitions_without_end(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, sample_at(core, 3)->flags & DRM_PERFCTR_SAMPLE_STRETCHED);
 }
 
-/* a source whose counters wrap is read in time, though nobody asks */
+/* a source whose counters wrap is read in time without any request */
 static void read_in_time(struct kunit *test)
 {
 	struct core *core = test->priv;
@@ -526,7 +526,7 @@ static void power_twice(struct kunit *test)
 	u32 handle = session_of(core, 0, BIT(0), 0);
 	const struct drm_perfctr_sample_header *sample;
 
-	/* nobody counts: nothing is done */
+	/* without sessions nothing is done */
 	drm_perfctr_resume(core->pc);
 	drm_perfctr_suspend(core->pc);
 	drm_perfctr_resume(core->pc);
@@ -569,7 +569,7 @@ static void power_twice(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, block_at(sample_at(core, 2), 0)->valid_mask, 1);
 }
 
-/* the last collection before power goes fails: what was not read is lost, and told */
+/* the last collection before power off fails: unread counts are lost, and reported */
 static void suspend_unread(struct kunit *test)
 {
 	struct core *core = test->priv;
@@ -636,20 +636,20 @@ static void unplug_ends_all(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fake->collects, collects);
 	KUNIT_EXPECT_EQ(test, fake->starts, 1);
 
-	/* nor is it woken when the driver is gone, too */
+	/* nor is it woken after the driver has gone */
 	drm_dev_unplug(core->drm);
 	wakes = core->wakes;
 	KUNIT_EXPECT_EQ(test, tagged(core, DRM_PERFCTR_CMD_START, sleepy, 0), -ENODEV);
 	KUNIT_EXPECT_EQ(test, core->wakes, wakes);
 
-	/* it was kept awake for a session, which lets go now */
+	/* it was kept awake for a session, which releases it now */
 	KUNIT_EXPECT_EQ(test, core->relaxes + 1, core->wakes);
 	KUNIT_EXPECT_EQ(test, command(core, DRM_PERFCTR_CMD_TEARDOWN, &handle, NULL, 0), 0);
 	KUNIT_EXPECT_EQ(test, core->relaxes, core->wakes);
 	drm_perfctr_session_put(in_job);
 }
 
-/* periods that end while the last collection is under way are in the last sample */
+/* periods that end during the last collection are in the last sample */
 static void unplug_counts_periods(struct kunit *test)
 {
 	const u64 period_ns = 20 * NSEC_PER_MSEC;
@@ -664,7 +664,7 @@ static void unplug_counts_periods(struct kunit *test)
 	KUNIT_ASSERT_GT(test, ring_of(core)->insert_idx, 0);
 	sample = sample_at(core, ring_of(core)->insert_idx - 1);
 	KUNIT_EXPECT_TRUE(test, sample->flags & DRM_PERFCTR_SAMPLE_UNPLUGGED);
-	/* of its span's beginning or end one may belong to another sample */
+	/* the one at either end of its span may belong to another sample */
 	KUNIT_EXPECT_GE(test, sample->merged_periods + 1,
 			div64_u64(sample->end_ns - sample->start_ns, period_ns));
 	KUNIT_EXPECT_GE(test, sample->end_ns - sample->start_ns, 5 * period_ns);
@@ -686,7 +686,7 @@ static void in_stream_merged(struct kunit *test)
 	fake->add = 1;
 	for (i = 0; i < SLOTS - 1; i++)
 		KUNIT_EXPECT_EQ(test, drm_perfctr_session_sample(session, i), 0);
-	/* the slot that is left is that of STOP */
+	/* the remaining slot is that of STOP */
 	KUNIT_EXPECT_EQ(test, drm_perfctr_session_sample(session, i), -ENOSPC);
 	KUNIT_EXPECT_EQ(test, tagged(core, DRM_PERFCTR_CMD_SAMPLE, handle, 0), -ENOSPC);
 	KUNIT_ASSERT_EQ(test, tagged(core, DRM_PERFCTR_CMD_STOP, handle, 0), 0);

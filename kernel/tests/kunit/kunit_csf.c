@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The CSF source inside the kernel, in real time: waits, locks and interrupts
- * are the kernel's. All faults are in kernel/tests/native/test_csf_faults.c.
+ * The CSF source inside the kernel, in real time, with the kernel's waits, locks and interrupts.
+ * kernel/tests/native/test_csf_faults.c has all faults.
  */
 #include <linux/bitfield.h>
 #include <linux/device.h>
@@ -272,7 +272,7 @@ static void acknowledged_without_a_sample(struct kunit *test)
 	fw->source->ops->stop(fw->source);
 }
 
-static void overflow_is_acknowledged_and_told(struct kunit *test)
+static void overflow_is_acknowledged_and_reported(struct kunit *test)
 {
 	struct kunit_csf *fw = kunit_csf_boot(test);
 	struct drm_perfctr_collection c;
@@ -331,7 +331,7 @@ static struct kunit_case csf_cases[] = {
 	KUNIT_CASE(silence_is_bounded_and_recovered),
 	KUNIT_CASE(insert_beyond_the_ring_is_recovered),
 	KUNIT_CASE(acknowledged_without_a_sample),
-	KUNIT_CASE(overflow_is_acknowledged_and_told),
+	KUNIT_CASE(overflow_is_acknowledged_and_reported),
 	{ }
 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The core as the CSF source in this module sees it, and firmware for it. The
- * core's functions get other names, so that the real ones are not used.
+ * A fake core for the CSF source in this module, and firmware for it. The core's functions get
+ * other names, so that the real ones are not used.
  */
 #ifndef KUNIT_CSF_H
 #define KUNIT_CSF_H
@@ -33,8 +33,8 @@ int kunit_add_source(struct drm_perfctr *pc, struct drm_perfctr_source *source);
 #define KUNIT_CSF_SLOTS		8
 
 /*
- * A GPU with mask 0x50005, firmware that answers at once, and what the core
- * would have got. Time is real.
+ * A GPU with mask 0x50005, firmware that answers at once, and the reports to the core. Time is
+ * real.
  */
 struct kunit_csf {
 	struct drm_device *drm;
@@ -53,7 +53,7 @@ struct kunit_csf {
 	bool counting;
 	/* time that the model itself took */
 	u64 model_ns;
-	/* what goes wrong, countdowns */
+	/* faults, countdowns */
 	unsigned int deaf, spurious_irq, insert_beyond, ack_without_sample;
 
 	struct drm_perfctr_source *source;

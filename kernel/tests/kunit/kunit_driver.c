@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A driver that is not vsoc, and a process that uses its device, see the header.
+ * A driver other than vsoc, and a process that uses its device, see the header.
  */
 #include <linux/delay.h>
 #include <linux/fdtable.h>
@@ -50,7 +50,7 @@ static int fake_start(struct drm_perfctr_source *source, u8 set)
 {
 	struct fake_source *fake = to_fake(source);
 
-	/* only a source with these operations knows */
+	/* only a source with these operations knows its own time */
 	if (source->ops->prepare)
 		fake->wrong_calls += fake->counting || fake->prepares == fake->unprepares;
 	if (fake->start_error)
@@ -86,7 +86,7 @@ static int fake_piece(struct fake_source *fake, struct drm_perfctr_collection *c
 	return 0;
 }
 
-/* a batch that takes its time, after that of its clocks */
+/* a batch that takes a while to read */
 static int fake_batch(struct fake_source *fake, struct drm_perfctr_collection *c)
 {
 	int ret;
@@ -294,7 +294,7 @@ void core_exit(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, core->sources[i].wrong_calls, 0);
 		KUNIT_EXPECT_EQ(test, core->sources[i].prepares, core->sources[i].unprepares);
 	}
-	/* KUnit takes a reference by kthread_use_mm() and leaves it; that thread is gone by now */
+	/* KUnit leaks the reference of kthread_use_mm(); that thread has ended by now */
 	mmdrop(core->mm);
 }
 

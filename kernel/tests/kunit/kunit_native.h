@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Runs tests of kernel/tests/native inside the kernel: stands in for their
- * kernel.h and test.h. Each function of a file becomes a parameter of one case.
+ * Runs tests of kernel/tests/native inside the kernel, in place of their kernel.h and test.h. Each
+ * function of a file becomes a parameter of one case.
  */
 #ifndef KUNIT_NATIVE_H
 #define KUNIT_NATIVE_H

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What the core promises when hardware, time or other users do not play along: bounded work,
- * answers without hardware, preparation in the right order, features that are refused.
+ * Promises of the core when hardware, time or other users misbehave: bounded work, answers without
+ * hardware, preparation in the right order, features that are rejected.
  */
 #include <linux/cred.h>
 #include <linux/delay.h>
@@ -18,7 +18,7 @@
 
 /* --- time --- */
 
-/* a source whose own time stands still is asked as often as one whose time runs */
+/* a source whose own time stands still is polled as often as one whose time runs */
 static void still_time(struct kunit *test)
 {
 	const unsigned int interval_ms = 20, test_ms = 200;
@@ -35,7 +35,7 @@ static void still_time(struct kunit *test)
 	before = READ_ONCE(fake->collects);
 	msleep(test_ms);
 	KUNIT_EXPECT_GT(test, READ_ONCE(fake->collects), before);
-	/* the machine may sleep longer than it was asked to */
+	/* the machine may sleep longer than requested */
 	KUNIT_EXPECT_LE(test, READ_ONCE(fake->collects), before + 5 * test_ms / interval_ms);
 }
 
@@ -107,7 +107,7 @@ static void gpu_timestamp(struct kunit *test)
 	drm_perfctr_resume(core->pc);
 	KUNIT_EXPECT_NE(test, sampled_epoch(core, handle, 2, 7), second);
 
-	/* hardware that had none this time */
+	/* hardware without a timestamp this time */
 	fake->next.has_gpu_timestamp = false;
 	KUNIT_ASSERT_EQ(test, tagged(core, DRM_PERFCTR_CMD_STOP, handle, 0), 0);
 	sample = sample_at(core, 3);
@@ -138,12 +138,12 @@ static void prepared_once(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, tagged(core, DRM_PERFCTR_CMD_START, second, 0), 0);
 	KUNIT_EXPECT_EQ(test, command(core, DRM_PERFCTR_CMD_TEARDOWN, &first, NULL, 0), 0);
 	KUNIT_EXPECT_EQ(test, fake->unprepares, 0);
-	/* it counts when the last one ends: core_exit() looks for calls in the wrong order */
+	/* it counts when the last one ends: core_exit() checks the order of calls */
 	KUNIT_EXPECT_EQ(test, command(core, DRM_PERFCTR_CMD_TEARDOWN, &second, NULL, 0), 0);
 	KUNIT_EXPECT_TRUE(test, wait_for(&fake->unprepares, 1));
 	KUNIT_EXPECT_EQ(test, fake->stops, 1);
 
-	/* again, until the device goes */
+	/* again, until the device is gone */
 	first = session_of(core, 0, BIT(0), 0);
 	KUNIT_EXPECT_EQ(test, fake->prepares, 2);
 	KUNIT_ASSERT_EQ(test, tagged(core, DRM_PERFCTR_CMD_START, first, 0), 0);
@@ -223,7 +223,7 @@ static void set_paranoid(struct kunit *test, char value)
 	kern_unmount(proc);
 }
 
-/* SETUP by a user without capabilities until one fails: its error; @count: how many did not */
+/* SETUP by an unprivileged user until one fails: returns its error; @count: successful ones */
 static int setup_many(struct core *core, unsigned int uid, unsigned int *count)
 {
 	struct cred *cred = prepare_creds();
@@ -250,7 +250,7 @@ static int setup_many(struct core *core, unsigned int uid, unsigned int *count)
 	return ret;
 }
 
-/* users without privileges take all that the device gives them, and root goes on */
+/* unprivileged users take all that the device gives them, and root still works */
 static void full_device(struct kunit *test)
 {
 	struct core *core = test->priv;
@@ -266,7 +266,7 @@ static void full_device(struct kunit *test)
 	for (i = 0; i <= USERS; i++) {
 		drm_perfctr_file_open(core->pc, &files[i]);
 		core->file = &files[i];
-		/* the most that one file has is the most that one user has */
+		/* the limit of one file is the limit of one user */
 		KUNIT_EXPECT_EQ(test, setup_many(core, FIRST_UID + i, &count),
 				i < USERS ? -ENOSPC : -ENFILE);
 	}
@@ -317,7 +317,7 @@ static void start_waits_for_reset(struct kunit *test)
 	put_task_struct(task);
 }
 
-/* a source that was not stopped yet after its last session forgets all the same */
+/* a source that was not stopped after its last session drops its counters all the same */
 static void reset_before_release(struct kunit *test)
 {
 	struct core *core = test->priv;
@@ -340,7 +340,7 @@ struct holder {
 	struct completion done;
 };
 
-/* a job's SAMPLE holds the sampler lock as long as hardware takes */
+/* a job's SAMPLE holds the sampler lock as long as the hardware takes */
 static int hold_lock(void *data)
 {
 	struct holder *holder = data;
@@ -350,7 +350,7 @@ static int hold_lock(void *data)
 	return 0;
 }
 
-/* collections of @handle, which is active, hang from here on: one is under way */
+/* collections of @handle, which is active, block from here on: one is in progress */
 static void hang(struct core *core, struct fake_source *fake, u32 handle, struct holder *holder)
 {
 	struct task_struct *task;
@@ -372,7 +372,7 @@ static void hang_over(struct core *core, struct fake_source *fake, struct holder
 	drm_perfctr_session_put(holder->session);
 }
 
-/* every command that waits for hardware that another caller uses ends by a signal */
+/* a signal ends every command that waits for a collection of another caller */
 static void signals_end_waits(struct kunit *test)
 {
 	struct core *core = test->priv;
@@ -402,8 +402,8 @@ static void signals_end_waits(struct kunit *test)
 }
 
 /*
- * TEARDOWN does not ask the hardware: a work does, for which the source then counts less. While
- * it hangs, what only reports does not wait for it.
+ * TEARDOWN does not access the hardware: the worker does, and the source then counts less. While it
+ * blocks, commands that only report do not wait for it.
  */
 static void reports_while_hardware_hangs(struct kunit *test)
 {

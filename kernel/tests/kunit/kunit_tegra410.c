@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The Tegra410 PMU drivers on hardware that the models of vsoc are not: registers that do not
- * answer or never come to rest, PMUs that say they are something else, counters of other widths,
- * platform data that lack something; and perf's callbacks in an order that perf does not have
- * for uncore PMUs. The drivers are those of tegra410_pmu.ko.
+ * answer or never settle, PMUs with a wrong identity, counters of other widths, incomplete platform
+ * data; and perf callbacks in an order that perf does not use for uncore PMUs. The drivers are
+ * those of tegra410_pmu.ko.
  */
 #include <linux/cpu.h>
 #include <linux/cpumask.h>
@@ -34,7 +34,7 @@ struct fake {
 	u32 (*windows)[WINDOW_WORDS];
 	/* reads that are answered */
 	unsigned int answers;
-	/* each read changes what the next one finds */
+	/* each read changes the result of the next one */
 	bool restless;
 	int irq_error;
 	unsigned int irqs;
@@ -364,7 +364,7 @@ static void a_name_is_taken_once(struct kunit *test)
 	perf_event_release_kernel(open_event(first, C2C_EVENT_CYCLES));
 	unplug(first);
 	expect_open(first, C2C_EVENT_CYCLES, -ENODEV);
-	/* what has become another kind of PMU cannot take it over, and one of that kind can */
+	/* a PMU that became another kind cannot take it over, one of its own kind can */
 	second->pdata.cpu_en_mask = 1;
 	expect_refused(second);
 	second->pdata.cpu_en_mask = 0;
@@ -443,7 +443,7 @@ static void counters_of_every_number(struct kunit *test)
 	expect_taken(fake);
 	expect_open(fake, CYCLES_CONFIG, -EINVAL);
 
-	/* its cycles are an event like the others where no counter is for them */
+	/* without a counter for them, cycles are an event like the others */
 	fake = create_fake(test, TEGRA410_PMU_PCIE_TGT);
 	set_shape(fake, 1, 64, false);
 	expect_taken(fake);
@@ -462,7 +462,7 @@ static void counters_of_32_bits_wrap(struct kunit *test)
 	u32 *overflow = reg_of(fake, CSPMU_PAGE1, CSPMU_PMOVSCLR);
 
 	set_shape(fake, 8, 32, true);
-	/* nobody would tell that they did */
+	/* no interrupt would report it */
 	expect_refused(fake);
 	fake->pdata.irq_ops = &fake_irq_ops;
 	fake->pdata.irq_ctx = fake;
@@ -480,14 +480,14 @@ static void counters_of_32_bits_wrap(struct kunit *test)
 	*counter += 100;
 	*cycle_counter += 5;
 	KUNIT_EXPECT_EQ(test, count_of(event), 100);
-	/* it went around: half of its range, and 50 */
+	/* it wrapped: half of its range, and 50 */
 	*counter = 50;
 	*overflow = BIT(0);
 	interrupt(fake);
 	KUNIT_EXPECT_EQ(test, *overflow, 0);
 	KUNIT_EXPECT_EQ(test, count_of(event), BIT_ULL(31) + 51);
 	KUNIT_EXPECT_EQ(test, *counter, U32_MAX >> 1);
-	/* somebody else's, and a status that cannot be read */
+	/* another device's interrupt, and a status that cannot be read */
 	*overflow = BIT(3);
 	interrupt(fake);
 	*overflow = BIT(0);
@@ -496,7 +496,7 @@ static void counters_of_32_bits_wrap(struct kunit *test)
 	fake->answers = ALWAYS;
 	*counter += 1;
 	KUNIT_EXPECT_EQ(test, count_of(event), BIT_ULL(31) + 52);
-	/* what cannot be read now is not lost */
+	/* an unreadable count is not lost */
 	*counter += 7;
 	fake->answers = 0;
 	KUNIT_EXPECT_EQ(test, count_of(event), BIT_ULL(31) + 52);
@@ -517,14 +517,14 @@ static void registers_that_do_not_answer(struct kunit *test)
 
 	expect_taken(fake);
 	event = begin(fake, UCF_EVENT_MEM_BYTES_RD);
-	/* whichever of the three reads of a counter of 64 bits it is */
+	/* each of the three reads of a counter of 64 bits */
 	for (answers = 0; answers < 3; answers++) {
 		add64(fake, CSPMU_PAGE1, CSPMU_PMEVCNTR(0, 8), 10);
 		fake->answers = answers;
 		KUNIT_EXPECT_EQ(test, count_of(event), 0);
 	}
 	fake->answers = ALWAYS;
-	/* the high word never comes to rest */
+	/* the high word never settles */
 	fake->restless = true;
 	KUNIT_EXPECT_EQ(test, count_of(event), 0);
 	fake->restless = false;
@@ -563,7 +563,7 @@ static void a_start_that_cannot_be_read(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, count_of(second), 0);
 		fake->answers = ALWAYS;
 		third = begin(fake, counters[i].config);
-		/* where it began is not known: what was counted since its first reading */
+		/* its start value is not known: only counts since its first reading */
 		KUNIT_EXPECT_EQ(test, count_of(second), 0);
 		add64(fake, counters[i].window, counters[i].offset, 3);
 		KUNIT_EXPECT_EQ(test, count_of(second), 3);
@@ -641,7 +641,7 @@ static void stop_and_start_between(struct kunit *test)
 	}
 }
 
-/* the body of the drivers, where perf lets an event be added stopped */
+/* directly, where perf lets an event be added stopped */
 static void add_without_start(struct kunit *test)
 {
 	struct fake *fake = create_fake(test, TEGRA410_PMU_UCF);
@@ -682,13 +682,13 @@ static void an_interrupt_of_nobody(struct kunit *test)
 	interrupt(fake);
 	add64(fake, 0, C2C_CYCLE, 4);
 	KUNIT_EXPECT_EQ(test, count_of(event), 4);
-	/* it comes too late, and the event is halted for good */
+	/* it comes too late, and the event is stopped for good */
 	unplug(fake);
 	KUNIT_EXPECT_EQ(test, fake->irqs, 0);
 	interrupt(fake);
 	KUNIT_EXPECT_EQ(test, count_of(event), 4);
 	KUNIT_EXPECT_TRUE(test, event->hw.state & PERF_HES_STOPPED);
-	/* of a PMU that may be gone with the next device */
+	/* of a PMU that may go with the next device */
 	perf_event_disable(event);
 	perf_event_enable(event);
 	perf_event_release_kernel(event);
@@ -739,7 +739,7 @@ static void the_only_cpu_goes_and_comes(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fake->affinities, 2);
 	unplug(fake);
 
-	/* it goes and comes while there is no device, and a device comes while it is not there */
+	/* it goes and comes while there is no device, and a device comes while it is gone */
 	KUNIT_EXPECT_EQ(test, remove_cpu(cpu), 0);
 	KUNIT_EXPECT_EQ(test, add_cpu(cpu), 0);
 	KUNIT_EXPECT_EQ(test, fake->affinities, 2);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * What the samples of a session say when it is started again and again, with unread samples in the
- * ring: seq, spans, values, merged_periods and merged_others. See README.md for what stands for what.
- * What the kernel does for a sample is one step here; ring.pml has the interleavings. BUG=n breaks it in the n-th way.
+ * ring: seq, spans, values, merged_periods and merged_others. README.md maps it to the code.
+ * The kernel publishes a sample in one step here; ring.pml has the interleavings. BUG=n adds the
+ * n-th defect.
  */
 #ifndef SLOTS
 #define SLOTS	2
@@ -89,7 +90,7 @@ active proctype kernel()
 
 	do
 	:: span < SPANS ->
-		/* counts of before START, for another session */
+		/* counts before START, for another session */
 		total++;
 		/* check_start(): refused while all slots are unread, and tried again */
 		do

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * The wake-up: a reader that sleeps until the eventfd has something, in all interleavings with the
- * kernel, for every watermark. See README.md for what stands for what. BUG=n breaks it in the n-th way.
+ * kernel, for every watermark. README.md maps it to the code. BUG=n adds the n-th defect.
  */
 #ifndef SLOTS
 #define SLOTS	2

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A CSF source and firmware that works, and what has to come out of them.
+ * A CSF source on working firmware, and the expected results.
  */
 #include "csf_fixture.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A CSF source and firmware that works, and what has to come out of them.
+ * A CSF source on working firmware, and the expected results.
  */
 #ifndef NATIVE_CSF_FIXTURE_H
 #define NATIVE_CSF_FIXTURE_H
@@ -12,7 +12,7 @@
 #define MS			NSEC_PER_MSEC
 #define ACK_TIMEOUT_NS		(CSF_PRFCNT_ACK_TIMEOUT_MS * MS)
 
-/* hardware of all shapes */
+/* hardware of many shapes */
 struct fixture_shape {
 	u64 present;
 	u32 l2_slices;
@@ -25,15 +25,15 @@ struct fixture_shape {
 #define FIXTURE_SHAPES		9
 extern const struct fixture_shape fixture_shapes[FIXTURE_SHAPES];
 
-/* the source, ERR_PTR if it was refused */
+/* the source, ERR_PTR if its configuration was rejected */
 extern struct csf_perfctr *csf;
 
 void fixture_irq(void);
-/* a source on fw.config, without firmware that runs */
+/* a source on fw.config, without running firmware */
 void fixture_create(void);
-/* boot firmware, create, start: 0 or the error of one of them */
+/* boot firmware, create, start: 0 or the first error */
 int fixture_start(void);
-/* one of each kind of counter, with a little time on both sides */
+/* count one of each kind of counter, with a little time on both sides */
 void fixture_count(u32 n);
 /* everything that was counted and not dropped has arrived, and nothing else */
 bool fixture_conserved(void);

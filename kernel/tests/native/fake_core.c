@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The core as a source sees it.
+ * A fake core behind a source.
  */
 #include "fake_core.h"
 

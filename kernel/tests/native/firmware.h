@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Firmware for the tests of the CSF source: it follows csf_layout.h, knows what
- * it counted, complains when the host breaks the protocol, and breaks it itself
- * where a test says so.
+ * Firmware for the tests of the CSF source. It follows csf_layout.h, knows what it counted, reports
+ * protocol errors of the host, and breaks the protocol itself where a test requests it.
  */
 #ifndef NATIVE_FIRMWARE_H
 #define NATIVE_FIRMWARE_H
@@ -25,11 +24,11 @@ struct random_state;
 
 struct firmware_faults {
 	unsigned int no_ack;		/* SAMPLE is neither taken nor acknowledged */
-	unsigned int late_ack;		/* it is, but ack_delay_ns later */
+	unsigned int late_ack;		/* taken and acknowledged, but ack_delay_ns later */
 	unsigned int double_ack;	/* the bit flips twice */
 	unsigned int ack_without_sample;
-	unsigned int no_irq;		/* acknowledged, nobody is told */
-	unsigned int spurious_irq;	/* one before the request is looked at */
+	unsigned int no_irq;		/* acknowledged without an interrupt */
+	unsigned int spurious_irq;	/* one before the request is handled */
 	unsigned int lost_doorbell;
 	unsigned int no_enable_ack;
 	unsigned int no_disable_ack;
@@ -104,17 +103,17 @@ extern struct firmware fw;
 
 /* a GPU of the default shape: mask 0x50005, two slices, 64 counters, 4 slots */
 void firmware_default_config(void);
-/* fill in pages and geometry from fw.config; call after changing the config */
+/* fill in pages and geometry from fw.config; call after each change of the config */
 void firmware_boot(void);
 void firmware_count(unsigned int block, unsigned int counter, u32 n);
 void firmware_count_random(struct random_state *random);
 /* take a sample without being asked */
 void firmware_sample(u32 reason);
-/* look at the request word */
+/* handle the request word */
 void firmware_process(void);
 void firmware_power(u64 cores_off);
 void firmware_protected(bool enter);
-/* forget everything, as after a reset of the microcontroller */
+/* lose all state, as in a reset of the microcontroller */
 void firmware_restart(void);
 u64 firmware_ticks(void);
 /* block in a sample (metadata not counted) of a shader core */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The core's pure parts under libFuzzer: a ring whose consumer writes anything
- * into the control area and the slots, sticky status, totals, and the bytes of samples.
+ * The pure parts of the core under libFuzzer: a ring whose reader writes anything into control area
+ * and slots, sticky status, totals, and the bytes of samples.
  */
 #include <stdlib.h>
 
@@ -20,7 +20,7 @@ static struct perfctr_view views[VIEWS];
 static u64 bases[VIEWS][64];
 /* of the last one, which is multiplexed */
 static u64 base_running[64], running[SECTIONS * 64];
-/* what was published of each stored counter, and where START was */
+/* published value of each stored counter, and its value at START */
 static u64 sums[VIEWS][64], starts[VIEWS][64];
 
 static unsigned int stored(const struct perfctr_view *view)
@@ -75,7 +75,7 @@ static u32 make_views(struct input *in)
 	return bytes;
 }
 
-/* what the bytes say must be what the header promises; nobody scribbles in between */
+/* the bytes must follow the header; nothing scribbles meanwhile */
 static void check_sample(const u8 *slot, u32 bytes, u64 insert)
 {
 	const struct drm_perfctr_sample_header *header = (const void *)slot;
@@ -158,7 +158,7 @@ int fuzz_one_input(const u8 *data, size_t size)
 
 	bytes = make_views(&in);
 	stride = ALIGN(bytes, DRM_PERFCTR_SLOT_ALIGN);
-	/* of their own, so that the sanitizer sees the ends */
+	/* separate allocations, so that the sanitizer sees the ends */
 	memory = aligned_alloc(64, slots * stride);
 	control = aligned_alloc(64, sizeof(*control));
 	promise(memory && control);
@@ -203,7 +203,9 @@ int fuzz_one_input(const u8 *data, size_t size)
 				publish(&ring, &in, bytes, memory);
 		}
 	}
-	/* conservation: what was published is what the totals moved by, once the rest is, too */
+	/*
+	 * conservation: published values equal the change of the totals, once the rest is published
+	 */
 	control->extract_idx = ring.insert;
 	if (drm_perfctr_ring_free(&ring))
 		publish(&ring, &in, bytes, memory);

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The CSF source against firmware that does what libFuzzer wants: it counts,
- * samples, misbehaves by name, or writes any bytes anywhere it can write.
+ * The CSF source against firmware under libFuzzer: it counts, samples, injects faults by name, or
+ * writes any bytes anywhere it can write.
  *
- * Whatever it does: no access outside, each collection ends in time, times do
- * not run backwards, every block is reported once. As long as it only did what
- * firmware may do, everything counted arrives.
+ * In all cases: no access out of bounds, each collection ends in time, times do not run backwards,
+ * every block is reported once. Without faults, everything counted arrives.
  */
 #include "csf_perfctr.c"
 #include "fake_core.h"
@@ -51,7 +50,7 @@ static bool create(struct input *in)
 	native_while_waiting = firmware_process;
 	firmware_boot();
 	if (shape & 32) {
-		/* what firmware says of itself */
+		/* fields that firmware writes */
 		fw.control.prfcnt_size = input_bytes(in, 4);
 		fw.control.prfcnt_features = input_bytes(in, 4);
 	}
@@ -89,7 +88,7 @@ static void collect(void)
 		promise(core.totals[0][i] == fw.counted[0][i] - fw.dropped[0][i]);
 }
 
-/* a fault by name, a few times */
+/* inject a fault a few times */
 static void break_something(struct input *in)
 {
 	unsigned int n = sizeof(fw.fail) / sizeof(unsigned int);
@@ -110,7 +109,7 @@ static void scribble(struct input *in)
 	if (input_u8(in) & 1) {
 		to = fw.ring;
 		room = sizeof(fw.ring);
-		/* headers are where it hurts */
+		/* headers are the most interesting bytes */
 		to += fw.counters * 4 * input_below(in, room / (fw.counters * 4));
 		room = 64;
 	}
@@ -121,7 +120,7 @@ static void scribble(struct input *in)
 
 static void step(struct input *in)
 {
-	/* more than a tick of the GPU's timestamp: two samples are never of the same time */
+	/* more than a tick of the GPU's timestamp: no two samples have the same time */
 	native_sleep_ns(1000);
 	switch (input_u8(in) % 16) {
 	case 0:
@@ -169,7 +168,7 @@ static void step(struct input *in)
 		/* the core collects before it stops, too */
 		collect();
 		core.source->ops->stop(core.source);
-		/* a set that does not exist is the core's to refuse */
+		/* the core rejects a set that does not exist */
 		if (input_u8(in) % 4 == 0)
 			set = input_below(in, 3);
 		/* the block that is compared counts in the primary set only */
@@ -192,7 +191,7 @@ int fuzz_one_input(const u8 *data, size_t size)
 	set = DRM_PERFCTR_SET_PRIMARY;
 	honest = true;
 	if (!create(&in)) {
-		/* a description that makes no sense is refused, and told once */
+		/* an invalid description is rejected, and logged once */
 		promise(native_drm_errors <= 1);
 		return 0;
 	}
@@ -203,7 +202,7 @@ int fuzz_one_input(const u8 *data, size_t size)
 	collect();
 	core.source->ops->stop(core.source);
 	promise(!fw.lock.held);
-	/* what firmware does is not for the kernel's log */
+	/* faults of firmware must not fill the kernel log */
 	promise(!native_drm_errors);
 	native_free_managed();
 	return 0;

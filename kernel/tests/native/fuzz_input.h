@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * libFuzzer's bytes as a stream of decisions; behind its end there are zeroes.
+ * libFuzzer's bytes as a stream of decisions, zeroes after the end.
  */
 #ifndef NATIVE_FUZZ_INPUT_H
 #define NATIVE_FUZZ_INPUT_H
@@ -42,7 +42,7 @@ static inline bool input_left(const struct input *in)
 	return in->at < in->end;
 }
 
-/* a promise of the code under test; libFuzzer keeps the input that breaks it */
+/* a property of the code under test; libFuzzer keeps an input that breaks it */
 #define promise(condition) \
 	do { \
 		if (!(condition)) { \
@@ -51,7 +51,7 @@ static inline bool input_left(const struct input *in)
 		} \
 	} while (0)
 
-/* what libFuzzer calls, by a name in our style */
+/* libFuzzer's entry point under a name in kernel style */
 int fuzz_one_input(const u8 *data, size_t size) __asm__("LLVMFuzzerTestOneInput");
 
 #endif /* NATIVE_FUZZ_INPUT_H */

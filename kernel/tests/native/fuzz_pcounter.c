@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The source of PCOUNTER and MP counters under libFuzzer: the model of the hardware with any
- * signals, or registers and packets that say what libFuzzer wants.
+ * signals, or registers and packets with any contents.
  *
- * Whatever they say: no access outside, a bounded number of register accesses, times that do not
- * run backwards, every block reported once. As long as the hardware was the model alone, each
- * clock is counted once.
+ * In all cases: no access out of bounds, a bounded number of register accesses, times that do not
+ * run backwards, every block reported once. With unchanged registers of the model each clock is
+ * counted once.
  */
 #include <drm/drm_perfctr.h>
 #include <drm/perfctr_nv50.h>
@@ -21,13 +21,15 @@
 /* odd, so that the halves are, too */
 #define RECORD_BYTES	(8u << 10 | 40)
 #define PACKETS		(PCOUNTER_DOMAINS * RECORD_BYTES / PCOUNTER_SHORT_BYTES)
-/* register accesses of one collection or selection: some for each try to read a domain, twice */
+/*
+ * register accesses of one collection or selection: some for each of two attempts to read a domain
+ */
 #define ACCESSES_MAX	(2 * PCOUNTER_DOMAINS * 200)
 #define MAX_STEPS	200
 
 static struct input *input;
 static struct pm_model pm;
-/* each by itself, so that its end is seen */
+/* separate allocations, so that the sanitizer sees the end */
 static u8 *record[PCOUNTER_DOMAINS];
 
 static struct {
@@ -37,7 +39,7 @@ static struct {
 	u64 mp_missed_ns[MP_SLOTS];
 	u64 time_ns;
 	u64 hz;
-	/* of 256 reads of registers, so many say anything */
+	/* of 256 reads of registers, this many return anything */
 	unsigned int lies;
 	unsigned int accesses;
 	bool held;
@@ -52,9 +54,9 @@ static struct {
 	u64 wanted[BLOCKS][SECTIONS];
 	bool running;
 	u64 started_ns, last_ns;
-	/* nothing but the model has spoken */
+	/* no register or packet was changed */
 	bool honest;
-	/* packets have been asked for since START: domains that nobody wants do not count then */
+	/* packets were requested since START: unwanted domains do not count then */
 	bool recorded;
 } core;
 
@@ -129,7 +131,7 @@ static u32 read_register(void *priv, u32 reg)
 	promise(hw.held && ++hw.accesses < ACCESSES_MAX);
 	if (hw.lies && input_u8(input) < hw.lies) {
 		core.honest = false;
-		/* anything, or something that could be a place in the memory of packets */
+		/* anything, or a possible address in the memory of packets */
 		return input_u8(input) & 1 ? input_bytes(input, 4) :
 					     16 * input_below(input, RECORD_BYTES / 8);
 	}
@@ -235,7 +237,7 @@ static void check_clocks(void)
 	}
 }
 
-/* returns whether there is more of a batch */
+/* returns whether the batch has more */
 static bool collect_one(u64 until_ns)
 {
 	struct drm_perfctr_collection c = { .until_ns = until_ns };
@@ -277,7 +279,7 @@ static void collect(u64 until_ns)
 
 static void choose(void)
 {
-	/* few enough for packets, or anything */
+	/* few enough for packets, or any number */
 	const bool few = input_u8(input) & 3;
 	unsigned int i;
 

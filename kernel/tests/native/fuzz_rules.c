@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The virtual SoC's pure parts under libFuzzer: listings of any bytes, and what
- * commands within the limits of SUBMIT add to the counters of devices of any shape.
+ * The pure parts of the virtual SoC under libFuzzer: listings of any bytes, and the counts of
+ * commands within the limits of SUBMIT, on devices of any shape.
  */
 #include "kernel.h"
 #include "vsoc_counters.h"
@@ -11,7 +11,7 @@
 
 #define MAX_BLOCKS	(VSOC_SETS * (VSOC_BLOCK_MEMSYS + VSOC_MAX_L2_SLICES + VSOC_MAX_CORES))
 #define MAX_LISTING	64
-/* of a thread: bounded by SUBMIT, less here for the sake of speed */
+/* of a thread; SUBMIT allows more, but that would be slow */
 #define MAX_STEPS	20000
 
 static struct vsoc_shape shape;

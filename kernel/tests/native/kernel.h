@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A thin stand-in for the linux/ headers, so that the pure parts of the core
- * and the CSF source build as an ordinary program. The Makefile makes each
- * header that they include lead here.
+ * A thin stand-in for the linux/ headers, so that the pure parts of the core and the CSF source
+ * build as an ordinary program. The Makefile makes each header that they include lead here.
  *
- * One thread, no interrupts: locks only check that they are balanced. Time
- * stands still unless somebody waits: native_sleep_ns() moves it and lets the
- * test act as the hardware in between.
+ * One thread, no interrupts: locks only check that they are balanced. Time moves only in waits:
+ * native_sleep_ns() advances it and lets the test act as the hardware in between.
  */
 #ifndef NATIVE_KERNEL_H
 #define NATIVE_KERNEL_H
@@ -67,7 +65,7 @@ struct xarray {
 #define WRITE_ONCE(x, v)	(*(volatile __typeof__(x) *)&(x) = (v))
 #define smp_load_acquire(p)	__atomic_load_n(p, __ATOMIC_ACQUIRE)
 #define smp_store_release(p, v)	__atomic_store_n(p, v, __ATOMIC_RELEASE)
-/* ThreadSanitizer does not know fences; what it checks uses acquire and release */
+/* ThreadSanitizer does not know fences; the checked code uses acquire and release */
 #define native_barrier()	__asm__ __volatile__("" ::: "memory")
 #define mb()			native_barrier()
 #define rmb()			native_barrier()
@@ -207,7 +205,7 @@ static inline void wake_up(wait_queue_head_t *wq)
 	wq->wakes++;
 }
 
-/* a waiter looks at the condition once it is woken and when its time is over */
+/* a waiter checks its condition when it is woken and when its time is over */
 #define wait_event_timeout(wq, condition, timeout)				\
 ({										\
 	long _left = (timeout);							\
@@ -295,7 +293,7 @@ static inline void list_del(struct list_head *node)
 #define MODULE_LICENSE(text)		extern int native_module
 #define __init
 #define __exit
-/* a program has one module at most; its tests call these */
+/* a program has at most one module; its tests call these */
 #define module_init(function)		int native_init(void) { return function(); }
 #define module_exit(function)		void native_exit(void) { function(); }
 #define THIS_MODULE			NULL

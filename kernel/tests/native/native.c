@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What kernel.h needs behind it.
+ * What kernel.h needs from a C file.
  */
 #include "kernel.h"
 

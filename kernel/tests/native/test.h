@@ -42,7 +42,7 @@ struct random_state {
 	unsigned long long x;
 };
 
-/* splitmix64: any seed is a good one, and replays everywhere */
+/* splitmix64: any seed works, and gives the same numbers everywhere */
 static inline unsigned long long random_u64(struct random_state *state)
 {
 	unsigned long long z = state->x += 0x9e3779b97f4a7c15ull;

@@ -25,7 +25,7 @@ static void status_remembers_every_span(void)
 		unsigned int seq, base, i;
 
 		for (seq = 1; seq <= SEQS; seq++) {
-			/* long quiet stretches, single bits, everything at once */
+			/* long idle stretches, single bits, everything at once */
 			switch (random_below(&random, 4)) {
 			case 0:
 				bits[seq] = random_u64(&random) & random_u64(&random);
@@ -111,7 +111,7 @@ static void unmeasured_counter_keeps_its_base(void)
 	check_eq(stored[2], 0);
 }
 
-/* 64 of 64 takes another way through the code; totals wrap at 2^64 */
+/* 64 of 64 takes another path through the code; totals wrap at 2^64 */
 static void full_mask_gives_the_same(void)
 {
 	struct random_state random = { test_seed() };
@@ -219,7 +219,7 @@ static void multiplexed_counters_come_with_their_times(void)
 	check_eq(out.times[0], 1000);
 	check_eq(out.times[1], 0);
 
-	/* the next span begins at these values; no counter waited in it */
+	/* the next span begins at these values; no counter was pending */
 	block.enabled += 300;
 	running[4] += 300;
 	running[9] += 300;
@@ -293,7 +293,7 @@ static void pmu_block_reports_multiplexing(void)
 	check(!(states & DRM_PERFCTR_STATE_MULTIPLEXED));
 	check_eq(out.span.time_enabled, 100);
 
-	/* what lacks a CPU is not measured, and never counted later as if it were */
+	/* a counter that lacks a CPU is not measured, and its counts never appear later */
 	for (unsigned int i = 0; i < 3; i++) {
 		totals[i] += 5;
 		enabled[i] += 10;
@@ -312,7 +312,7 @@ static void pmu_block_reports_multiplexing(void)
 	check_eq(out.counters[1], 3);
 }
 
-/* what follows a header is in the order of the bits */
+/* additions to a header are in the order of the bits */
 static void a_header_has_what_its_format_adds(void)
 {
 	check_eq(drm_perfctr_header_size(0), 48);

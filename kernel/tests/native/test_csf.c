@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The CSF source against firmware that works, and what it refuses.
+ * The CSF source against working firmware, and the configurations that it rejects.
  */
 #include "csf_fixture.h"
 
@@ -16,7 +16,7 @@ static void start_programs_the_interface(void)
 	check_eq(fw.input.prfcnt_fw_en, U32_MAX);
 	check_eq(fw.input.prfcnt_shader_en, U32_MAX);
 	check_eq(fw.input.prfcnt_config, 4 | CSF_PRFCNT_CONFIG_METADATA);
-	/* the driver's own bits are as they were */
+	/* the driver's own bits are unchanged */
 	check(fw.input.req & CSF_GLB_IDLE && fw.input.req & CSF_GLB_PING);
 	check(fw.input.ack_irq_mask & CSF_GLB_IDLE);
 	check((fw.input.ack_irq_mask & CSF_ACK_IRQS) == CSF_ACK_IRQS);
@@ -34,7 +34,7 @@ static void set_is_programmed(void)
 	check_eq(core.source->descs[0].sets, 0x1);
 }
 
-static void counts_of_before_start_are_dropped(void)
+static void counts_before_start_are_dropped(void)
 {
 	struct drm_perfctr_collection c;
 
@@ -98,7 +98,7 @@ static void sparse_cores_keep_their_number(void)
 	check(core_block(DRM_PERFCTR_MALI_BLOCK_SHADER, 0) >= 0);
 	check(core_block(DRM_PERFCTR_MALI_BLOCK_SHADER, 2) >= 0);
 	check(core_block(DRM_PERFCTR_MALI_BLOCK_SHADER, 18) >= 0);
-	/* present, but taken away from the system */
+	/* present, but not available */
 	check_eq(core_block(DRM_PERFCTR_MALI_BLOCK_SHADER, 16), -1);
 	/* absent */
 	check_eq(core_block(DRM_PERFCTR_MALI_BLOCK_SHADER, 1), -1);
@@ -214,7 +214,7 @@ static void time_is_that_of_the_sample(void)
 			taken_ns = native_now_ns;
 			taken_ticks = firmware_ticks();
 			native_sleep_ns(3 * MS);
-			/* never answered: the automatic sample is all there is */
+			/* never answered: only the automatic sample comes */
 			if (i % 5 == 4)
 				fw.fail.no_ack = FOREVER;
 			check_eq(core_collect(&c), 0);
@@ -293,7 +293,7 @@ static void power_states_follow_the_cores(void)
 	check((core.states[core0] & 3) == DRM_PERFCTR_STATE_ON);
 	check(fixture_conserved());
 
-	/* off all the time: zero is what was counted */
+	/* off all the time: zero is measured */
 	fixture_count(2);
 	check_eq(core_collect(&c), 0);
 	check_eq(c.flags, 0);
@@ -308,7 +308,7 @@ static void power_states_follow_the_cores(void)
 	check(fixture_conserved());
 }
 
-static void protected_mode_is_told(void)
+static void protected_mode_is_reported(void)
 {
 	struct drm_perfctr_collection c;
 	const u32 both = DRM_PERFCTR_STATE_NORMAL | DRM_PERFCTR_STATE_PROTECTED;
@@ -450,7 +450,7 @@ static void reset_and_start_again(void)
 
 /* --- overflow ------------------------------------------------------------ */
 
-static void overflow_tells_how_long(void)
+static void overflow_reports_how_long(void)
 {
 	struct drm_perfctr_collection c;
 	unsigned int i;
@@ -478,7 +478,7 @@ static void overflow_tells_how_long(void)
 	check_eq(fw.dropped_samples, 3);
 	check(fixture_conserved());
 	check(core.states[0] & DRM_PERFCTR_STATE_LOST);
-	/* over: nothing sticks */
+	/* over: nothing is sticky */
 	fixture_count(2);
 	check_eq(core_collect(&c), 0);
 	check_eq(c.flags, 0);
@@ -588,7 +588,7 @@ static void wrong_configuration_is_rejected(void)
 		case 18:
 			fw.config.ring = fw.ring + 4;
 			break;
-		/* firmware has another idea of the geometry */
+		/* firmware states another geometry */
 		case 19:
 			fw.control.prfcnt_size += 1;
 			break;
@@ -598,7 +598,7 @@ static void wrong_configuration_is_rejected(void)
 		case 21:
 			fw.control.prfcnt_features = 5;
 			break;
-		/* two rings; a ring that is never given back */
+		/* two rings; a ring that is never released */
 		case 22:
 			ops.prepare = no_prepare;
 			ops.unprepare = no_unprepare;
@@ -660,7 +660,7 @@ static void collect_interval_prevents_a_wrap(void)
 static const struct test tests[] = {
 	TEST(start_programs_the_interface),
 	TEST(set_is_programmed),
-	TEST(counts_of_before_start_are_dropped),
+	TEST(counts_before_start_are_dropped),
 	TEST(every_shape_counts_exactly),
 	TEST(sparse_cores_keep_their_number),
 	TEST(hidden_core_is_not_counted),
@@ -672,14 +672,14 @@ static const struct test tests[] = {
 	TEST(no_gpu_clock_is_no_error),
 	TEST(cycles_are_reported),
 	TEST(power_states_follow_the_cores),
-	TEST(protected_mode_is_told),
+	TEST(protected_mode_is_reported),
 	TEST(start_stop_start_begins_at_zero),
 	TEST(events_are_acknowledged_and_told_once),
 	TEST(threshold_storm_without_samples_is_no_event),
 	TEST(requested_sample_is_no_event),
 	TEST(interrupt_leaves_the_pages_alone_unless_counting),
 	TEST(reset_and_start_again),
-	TEST(overflow_tells_how_long),
+	TEST(overflow_reports_how_long),
 	TEST(overflow_without_metadata_is_bounded_by_the_span),
 	TEST(wrong_configuration_is_rejected),
 	TEST(failed_allocation_is_reported),

@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The CSF source against firmware that does not work: everything is told, bounded in time, and over
- * when the fault is.
+ * The CSF source against faulty firmware: each fault is reported, bounded in time, and over when
+ * the firmware works again.
  */
 #include "csf_fixture.h"
 
-/* longest collection: four steps, each with two answers in time and one that has polls to come */
+/* longest collection: four steps, each with two answers in time and one pending poll */
 #define COLLECT_MAX_NS		(4 * (ACK_TIMEOUT_NS + 2 * CSF_MIN_POLLS * CSF_POLL_MS * MS))
 
 struct fault_case {
 	const char *name;
 	size_t offset;
 	unsigned int times;
-	/* nothing is lost and nobody notices */
+	/* nothing is lost and nothing is reported */
 	bool harmless;
 	/* all counts arrive in the end */
 	bool conserves;
-	/* collections until all is well again */
+	/* collections until everything works again */
 	unsigned int recovers_in;
 };
 
@@ -24,7 +24,7 @@ struct fault_case {
 	{ #name, offsetof(struct firmware_faults, name), times, harmless, conserves, recovers_in }
 
 static const struct fault_case fault_cases[] = {
-	FAULT(no_ack, 1, true, true, 0),	/* looked at again by the poll */
+	FAULT(no_ack, 1, true, true, 0),	/* the next poll sees it */
 	FAULT(no_ack, 500, false, false, 12),
 	FAULT(late_ack, 1, false, true, 2),
 	FAULT(double_ack, 1, true, true, 0),	/* looks like a request, is answered as one */
@@ -33,7 +33,7 @@ static const struct fault_case fault_cases[] = {
 	FAULT(no_irq, 1, true, true, 0),
 	FAULT(spurious_irq, 1, true, true, 0),
 	FAULT(spurious_irq, 50, true, true, 0),
-	FAULT(lost_doorbell, 1, true, true, 0),	/* firmware.c looks while we wait */
+	FAULT(lost_doorbell, 1, true, true, 0),	/* firmware.c looks during our waits */
 	FAULT(insert_beyond, 1, false, false, 1),
 	FAULT(insert_backwards, 1, false, false, 1),
 	FAULT(insert_unwritten, 1, false, true, 1),
@@ -97,7 +97,10 @@ static bool try_fault(const struct fault_case *fc, unsigned int block)
 					return false;
 		}
 		lost_ns += c.lost_ns;
-		/* firmware dead for a second is left alone; do not wait for it here */
+		/*
+		 * the source does not retry firmware for a second after a timeout; do not wait for
+		 * it here
+		 */
 		native_sleep_ns(200 * MS);
 	}
 	*fault = 0;
@@ -112,13 +115,13 @@ static bool try_fault(const struct fault_case *fc, unsigned int block)
 	}
 	if (fc->conserves && !fixture_conserved())
 		return false;
-	/* what was not delivered is admitted */
+	/* missing counts are reported */
 	if (!fc->conserves && !lost_ns) {
 		printf("# nothing is said to be lost\n");
 		return false;
 	}
 
-	/* all is well again: exact from here on */
+	/* exact from here on */
 	sum_before = core.totals[0][4];
 	sum_after = fw.counted[0][4];
 	fixture_count(9);
@@ -130,7 +133,7 @@ static bool try_fault(const struct fault_case *fc, unsigned int block)
 		printf("# afterwards: counts differ\n");
 		return false;
 	}
-	/* the driver's own bits are as they were */
+	/* the driver's own bits are unchanged */
 	return fw.input.req & CSF_GLB_IDLE && fw.input.req & CSF_GLB_PING;
 }
 
@@ -153,7 +156,7 @@ static void faults_are_flagged_bounded_and_over(void)
 	}
 }
 
-static void saturated_counter_is_told(void)
+static void saturated_counter_is_reported(void)
 {
 	struct drm_perfctr_collection c;
 
@@ -177,7 +180,7 @@ static void late_answer_is_not_taken_for_the_next(void)
 	fixture_count(1);
 	fw.fail.late_ack = 1;
 	check_eq(core_collect(&c), -ETIMEDOUT);
-	/* answered while nobody waits, then more is counted */
+	/* answered while nothing waits, then more is counted */
 	native_sleep_ns(50 * MS);
 	fixture_count(2);
 	asked_ns = native_now_ns;
@@ -188,7 +191,7 @@ static void late_answer_is_not_taken_for_the_next(void)
 	check(c.time_ns + 100 >= asked_ns);
 }
 
-/* time goes on, firmware does not, until a whole poll is over */
+/* time goes on without firmware until a whole poll is over */
 static unsigned int stands_still;
 
 static void stand_still(void)
@@ -274,7 +277,7 @@ static void dead_firmware_costs_little_and_comes_back(void)
 	check_eq(core_collect(&c), 0);
 	lost_ns += c.lost_ns;
 	check(c.flags & DRM_PERFCTR_SAMPLE_ERROR);
-	/* left alone: no waiting at all */
+	/* in the retry interval there is no wait at all */
 	before_ns = native_now_ns;
 	for (i = 0; i < 50; i++) {
 		check_eq(core_collect(&c), 0);
@@ -291,7 +294,7 @@ static void dead_firmware_costs_little_and_comes_back(void)
 	check_eq(core_collect(&c), 0);
 	lost_ns += c.lost_ns;
 	check(csf->enabled);
-	/* every ns from the last good sample to the new beginning, once */
+	/* every ns from the last good sample to the new baseline, once */
 	check(c.time_ns - began_ns >= lost_ns && c.time_ns - began_ns - lost_ns < 1000);
 	fixture_count(5);
 	check_eq(core_collect(&c), 0);
@@ -319,14 +322,14 @@ static void firmware_restart_is_recovered(void)
 	check_eq(core.totals[0][4], before + 4);
 }
 
-/* metadata that cannot be believed does not hide what else went wrong */
+/* invalid metadata does not hide other errors */
 static void restart_is_not_hidden_by_garbage(void)
 {
 	struct drm_perfctr_collection c;
 	struct csf_glb_input input;
 	unsigned int requests;
 
-	/* the request bit is, or is not, what firmware has it after its restart */
+	/* the request bit may have either value after the firmware's restart */
 	for (requests = 0; requests < 2; requests++) {
 		firmware_default_config();
 		check_eq(fixture_start(), 0);
@@ -334,7 +337,7 @@ static void restart_is_not_hidden_by_garbage(void)
 		if (requests)
 			check_eq(core_collect(&c), 0);
 		fixture_count(3);
-		/* what the host wants is still there: it will be seen as wanted anew */
+		/* the host's request is still there and is handled as a new one */
 		input = fw.input;
 		firmware_restart();
 		fw.input = input;
@@ -392,7 +395,7 @@ static void torn_core_is_not_taken_for_one_without_power(void)
 	check(!(core.states[core16] & DRM_PERFCTR_STATE_LOST));
 }
 
-/* it may have been the sample of a core that was about to lose power, or not: nothing tells */
+/* it may or may not have been the sample of a core about to power off */
 static void power_loss_is_not_hidden_by_garbage(void)
 {
 	struct drm_perfctr_collection c;
@@ -431,7 +434,7 @@ static void power_loss_is_not_hidden_by_garbage(void)
 	}
 }
 
-/* time that does not go on is noticed; the sample then has the time of delivery */
+/* a timestamp that stops is detected; the sample then has the time of delivery */
 static void stopped_gpu_clock_is_flagged(void)
 {
 	struct drm_perfctr_collection c;
@@ -451,7 +454,7 @@ static void stopped_gpu_clock_is_flagged(void)
 	check(fixture_conserved());
 }
 
-/* whatever firmware writes, whenever: bounded time, no access outside, and it recovers */
+/* whatever firmware writes: bounded time, no access out of bounds, and recovery */
 static void random_firmware_breaks_nothing(void)
 {
 	struct random_state random = { test_seed() };
@@ -507,7 +510,7 @@ static void random_firmware_breaks_nothing(void)
 				last_ns = c.time_ns;
 			}
 		}
-		/* it behaves again: after at most the retry time all is exact */
+		/* firmware works again: exact after at most the retry interval */
 		native_sleep_ns(2 * CSF_RETRY_NS);
 		for (i = 0; i < 3; i++)
 			core_collect(&c);
@@ -524,7 +527,7 @@ static void random_firmware_breaks_nothing(void)
 
 static const struct test tests[] = {
 	TEST(faults_are_flagged_bounded_and_over),
-	TEST(saturated_counter_is_told),
+	TEST(saturated_counter_is_reported),
 	TEST(late_answer_is_not_taken_for_the_next),
 	TEST(machine_that_stood_still_is_no_dead_firmware),
 	TEST(start_gives_up_and_can_be_repeated),

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The CSF source in the order in which the panthor driver calls it (see
- * kernel/panthor/): an interface page that the driver's own requests share and
- * that each boot of firmware writes anew, runtime suspend, reset, unplug, and
- * firmware that has no metadata block.
+ * The CSF source in the call order of the panthor driver (see kernel/panthor/): an interface page
+ * that the driver's own requests share and that each boot of firmware rewrites, runtime suspend,
+ * reset, unplug, and firmware without a metadata block.
  */
 #include "csf_perfctr.h"
 #include "fake_core.h"
@@ -21,10 +20,10 @@
 				 CSF_GLB_PRFCNT_THRESHOLD | CSF_GLB_PRFCNT_OVERFLOW)
 
 static struct csf_perfctr *csf;
-/* what the driver wrote into req, without the counters' bits */
+/* the driver's part of req, without the counters' bits */
 static u32 driver_req;
 static bool asleep;
-/* the ring, as SETUP of the first session has it allocated and mapped */
+/* the ring, allocated and mapped by SETUP of the first session */
 static u64 ring_va;
 static unsigned int rings;
 static int ring_error;
@@ -62,11 +61,11 @@ static void toggle(u32 bits)
 	fw.input.req ^= bits;
 	spin_unlock_irqrestore(&fw.lock, flags);
 	firmware_process();
-	/* firmware serves the driver's requests at once */
+	/* firmware handles the driver's requests at once */
 	fw.output.ack = (fw.output.ack & ~DRIVER_BITS) | (fw.input.req & DRIVER_BITS);
 }
 
-/* what panthor_fw_init_global_iface() does after each boot: no lock, all of the mask */
+/* as panthor_fw_init_global_iface() after each boot: no lock, all of the mask */
 static void init_global_iface(void)
 {
 	unsigned long flags;
@@ -140,7 +139,7 @@ static void resume(void)
 {
 	asleep = false;
 	init_global_iface();
-	/* nothing of the counters is left in the mask that the driver wrote */
+	/* the mask that the driver wrote has no bit of the counters */
 	check_eq(fw.input.ack_irq_mask & COUNTER_IRQS, 0);
 	check_eq(core_start(), 0);
 }
@@ -185,7 +184,7 @@ static u64 totals(const u64 (*of)[128])
 	return sum;
 }
 
-/* the sums over all blocks and counters; test_csf.c compares each of them */
+/* sums over all blocks and counters; test_csf.c compares each of them */
 static u64 lost(void)
 {
 	return totals(fw.counted) - totals(fw.dropped) - totals(core.totals);
@@ -210,7 +209,7 @@ static void the_driver_and_the_counters_share_a_page(void)
 	check_eq(fw.input.ack_irq_mask & DRIVER_IRQS, DRIVER_IRQS);
 }
 
-/* autosuspend comes every 50 ms on an idle GPU: nothing may be lost in a thousand of them */
+/* autosuspend comes every 50 ms on an idle GPU: a thousand of them must lose nothing */
 static void suspend_and_resume_keep_every_count(void)
 {
 	unsigned int i;
@@ -231,7 +230,7 @@ static void suspend_and_resume_keep_every_count(void)
 	check_eq(fw.protocol_errors, 0);
 }
 
-/* probe, first suspend and first resume happen before anybody counts */
+/* probe, first suspend and first resume happen before the first session */
 static void an_idle_device_sleeps_and_wakes(void)
 {
 	probe();
@@ -261,7 +260,7 @@ static void a_reset_loses_only_what_was_not_collected(void)
 	reset_on_hang();
 	count(17);
 	collect();
-	/* firmware says the same: what it had counted was dropped with the reset */
+	/* firmware agrees: the reset dropped what it had counted */
 	check_eq(totals(fw.dropped), after - before);
 	check_eq(lost(), 0);
 	check_eq(fw.protocol_errors, 0);
@@ -332,7 +331,7 @@ static void interrupts_after_unplug_are_harmless(void)
 	check_eq(lost(), 0);
 }
 
-/* sizes that firmware states are all that tells 64 counters from 128 */
+/* only the sizes in firmware distinguish 64 counters from 128 */
 static void the_size_of_firmware_decides(void)
 {
 	probe();

@@ -103,10 +103,10 @@ static void clock_that_does_not_go_on_is_noticed(void)
 	check(!csf_time_add_anchor(&time, &b));
 	b = anchor_at(1300000000, HZ, 0, 1ull << 40);
 	check(!csf_time_add_anchor(&time, &b));
-	/* from there on it is the time that counts */
+	/* from there on that time is used */
 	b = anchor_at(1400000000, HZ, 0, 1ull << 40);
 	check(csf_time_add_anchor(&time, &b));
-	/* interrupted between the two readings: admitted by the anchor itself */
+	/* interrupted between the two readings: the anchor's own bound includes it */
 	b = anchor_at(1400100000, HZ, 0, 1ull << 40);
 	b.raw_ns += 5000000;
 	b.error_ns = 5000000;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Kinds of perf PMUs: each bit of a mask is the event that the uAPI header promises, filters
- * are what the PMUs' formats have, and a PMU's name belongs to one block only.
+ * Kinds of perf PMUs: each bit of a mask is the event in the uAPI header, filters are those of the
+ * PMUs' formats, and each PMU name belongs to one block.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +15,7 @@
 
 struct wanted_kind {
 	u16 type;
-	/* what the names of its events begin with in the header; NULL: any event */
+	/* prefix of its events in the header; NULL: any event */
 	const char *events;
 	/* PMU names of two blocks, "" of none */
 	u16 index[2];
@@ -54,8 +54,8 @@ static const struct drm_perfctr_pmu_kind *kind_of(u16 type)
 }
 
 /*
- * What the header says of events whose names begin with @prefix and hold no other prefix:
- * "@NAME: text (0xevent)." and then "NAME = bit". Returns how many there are.
+ * Parses the header's events whose names begin with @prefix and hold no other prefix: "@NAME: text
+ * (0xevent)." and then "NAME = bit". Returns their number.
  */
 static unsigned int documented_events(const char *prefix, u64 *events)
 {
@@ -72,7 +72,7 @@ static unsigned int documented_events(const char *prefix, u64 *events)
 		char defined[80];
 		unsigned int bit;
 
-		/* the text may go on in the next line */
+		/* the text may continue in the next line */
 		if (at && sscanf(at, "@%79[A-Z0-9_]", name) != 1)
 			name[0] = '\0';
 		if (number) {
@@ -102,7 +102,7 @@ static void bits_are_the_events_of_the_header(void)
 		check(kind->event_count && kind->event_count <= MAX_EVENTS);
 		for (i = 0; i < kind->event_count; i++) {
 			check_eq(kind->events[i], events[i]);
-			/* else a filter of the user would make another event of it */
+			/* otherwise a filter of the user would select another event */
 			check_eq(kind->events[i] & ~kind->config_mask, 0);
 		}
 	}

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * MP counters of contexts and of the driver in the same slots: a context counts what it would
- * count if it were alone on the GPU, and the driver's counters count all the time for which
- * they do not tell something else.
+ * MP counters of contexts and of the driver in the same slots: a context counts as if it were alone
+ * on the GPU, and the driver's counters count all the time unless they report otherwise.
  */
 #include "nv50_mp.h"
 #include "test.h"
@@ -126,7 +125,7 @@ static void a_counter_moves_to_a_slot_that_is_left(void)
 	check_eq(take(0), 5);
 }
 
-static void a_counter_without_a_slot_tells_what_it_missed(void)
+static void a_counter_without_a_slot_reports_its_missed_time(void)
 {
 	const u32 wanted[MP_SLOTS] = { own_control(4, 2, 0) };
 	unsigned int slot;
@@ -144,7 +143,7 @@ static void a_counter_without_a_slot_tells_what_it_missed(void)
 	check_eq(nv50_mp_take_missed_ns(&mp, 0), 0);
 	nv50_mp_method(&mp, MP_PM_CONTROL(3), 0);
 	check_eq(mp.slot[0], 3);
-	/* the context's value there is not the driver's, whatever counts there now */
+	/* the context's value is not the driver's, whatever counts in the slot now */
 	run_wire(4, 2, 50);
 	nv50_mp_passed(&mp, 100);
 	check_eq(nv50_mp_read(&mp, 0, 3), 100);
@@ -284,7 +283,7 @@ static void check_driver(void)
 		ideal.missed_ns[counter] = 0;
 	}
 	check(!(used & mp.claimed));
-	/* no slot is left unused while somebody waits for one */
+	/* no slot is unused while a counter waits for one */
 	if (ideal.running >= 0)
 		check_eq(placed, min_t(unsigned int, wanted, MP_SLOTS - hweight64(mp.claimed)));
 }
@@ -393,7 +392,7 @@ static const struct test tests[] = {
 	TEST(methods_are_those_of_mp_counters),
 	TEST(a_context_needs_what_its_functions_look_at),
 	TEST(a_counter_moves_to_a_slot_that_is_left),
-	TEST(a_counter_without_a_slot_tells_what_it_missed),
+	TEST(a_counter_without_a_slot_reports_its_missed_time),
 	TEST(who_has_missed_most_is_first),
 	TEST(a_reset_clears_all_contexts),
 	TEST(saturation_stays_with_its_counter),

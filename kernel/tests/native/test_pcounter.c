@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The source of PCOUNTER and MP counters between the model of the hardware and a core that
- * only remembers. Time is the test's, so that everything is exact.
+ * The source of PCOUNTER and MP counters between the model of the hardware and a fake core. The
+ * test controls time, so that all results are exact.
  */
 #include <drm/drm_perfctr.h>
 #include <drm/perfctr_nv50.h>
@@ -33,18 +33,18 @@ static struct {
 	u32 mux[NV50_MUXES];
 	u64 time_ns;
 	/*
-	 * STATUS and RECORD_STATUS are 0 after so many requests, until the registers are let
-	 * go, or for ever
+	 * STATUS and RECORD_STATUS read 0 after this many requests, until the test resets them or
+	 * for ever
 	 */
 	unsigned int silences;
-	/* so many are answered before */
+	/* so many requests are answered before */
 	unsigned int answers;
 	bool silent[PCOUNTER_DOMAINS], for_ever;
-	/* this one is, whatever it is asked, until the test lets it */
+	/* this one is answered after any request, until the test ends it */
 	bool stuck[PCOUNTER_DOMAINS];
 	/* writes of CTRL to each domain */
 	unsigned int set_up[PCOUNTER_DOMAINS];
-	/* what frequency the source is told; 0: HZ */
+	/* frequency that the source sees; 0: HZ */
 	u64 hz;
 } hw;
 
@@ -58,7 +58,7 @@ static struct {
 	u64 wanted[BLOCKS][SECTIONS];
 	/* of the last collection */
 	struct drm_perfctr_collection last;
-	/* what it says to a source */
+	/* its answers to a source */
 	int add_errno;
 } core;
 
@@ -250,7 +250,7 @@ static void start(void)
 	check_eq(core.source->ops->start(core.source, 0), 0);
 }
 
-/* as the core does it, whose time of a collection without one is that of its end */
+/* as the core does; without a source time, the time of a collection is its end */
 static int collect_until(u64 until_ns)
 {
 	unsigned int d;
@@ -311,7 +311,7 @@ static void a_saturated_counter_costs_the_time_between_two_collections(void)
 	check_eq(core.last.flags, DRM_PERFCTR_SAMPLE_OVERFLOW);
 	check_eq(core.last.lost_ns, 5000 * MS);
 	check_eq(fault_states(1), LOST | SATURATED);
-	/* its own counters are few, its clocks are not */
+	/* its own counts are few, its clocks are not */
 	check_eq(fault_states(2), LOST | SATURATED);
 	check_eq(fault_states(MP_BLOCK), 0);
 	check_eq(fault_states(4), 0);
@@ -323,7 +323,7 @@ static void a_saturated_counter_costs_the_time_between_two_collections(void)
 	finish();
 }
 
-/* nobody has a sample with the clocks of a domain: they may saturate */
+/* no session uses the clocks of this domain: they may saturate */
 static void clocks_that_nobody_is_told_are_nobodys_loss(void)
 {
 	set_up(0);
@@ -337,7 +337,7 @@ static void clocks_that_nobody_is_told_are_nobodys_loss(void)
 	finish();
 }
 
-/* those of the TPCs are of a domain */
+/* those of the TPCs belong to a domain */
 static void clocks_of_mp_counters_that_saturate_are_lost(void)
 {
 	set_up(0);
@@ -378,7 +378,7 @@ static void mp_counters_that_saturate_say_so(void)
 	finish();
 }
 
-/* a domain that does not answer costs nothing: not the others' counts, nor its own */
+/* a domain that does not answer costs neither the others' counts nor its own */
 static void a_swap_that_is_not_answered_is_read_later(void)
 {
 	set_up(0);
@@ -402,7 +402,7 @@ static void a_swap_that_is_not_answered_is_read_later(void)
 	finish();
 }
 
-/* asked twice before it answers: the second swap has overwritten the first one's counts */
+/* requested twice before it answers: the second swap has overwritten the first one's counts */
 static void a_period_that_was_swapped_over_is_lost(void)
 {
 	set_up(0);
@@ -414,7 +414,7 @@ static void a_period_that_was_swapped_over_is_lost(void)
 	hw.silences = PCOUNTER_DOMAINS;
 	check_eq(collect(), -EIO);
 	pass(MS);
-	/* whoever looks, sees nothing; asks again, and sees both at once */
+	/* one read sees nothing; the next request sees both at once */
 	check_eq(collect(), 0);
 	check_eq(core.totals[1][NV50_PCOUNTER_GPU_IDLE], MS);
 	check_eq(core.last.flags, DRM_PERFCTR_SAMPLE_OVERFLOW);
@@ -447,7 +447,7 @@ static void a_selection_keeps_what_was_counted_before_it(void)
 	finish();
 }
 
-/* too many between two collections: times of turns are missing, counts are not */
+/* too many between two collections: running times are missing, counts are not */
 static void selections_without_end_lose_no_counts(void)
 {
 	const unsigned int selections = 20;
@@ -471,7 +471,7 @@ static void selections_without_end_lose_no_counts(void)
 	finish();
 }
 
-/* a domain that does not answer before it is programmed anew: its counts are lost, no others */
+/* a domain that does not answer before it is programmed again: its counts are lost, no others */
 static void a_selection_tells_what_it_could_not_read(void)
 {
 	set_up(0);
@@ -485,7 +485,7 @@ static void a_selection_tells_what_it_could_not_read(void)
 	check_eq(collect(), 0);
 	pass(1000);
 	hw.silences = 2;
-	/* another counter of each of the domains */
+	/* another counter of each domain */
 	want(1, NV50_PCOUNTER_SETUP_PRIMITIVE_COUNT);
 	want(2, NV50_PCOUNTER_ROP_WAITS_FOR_SHADER);
 	select_wanted();
@@ -517,7 +517,7 @@ static void what_the_core_refuses_is_the_drivers_to_know(void)
 	native_free_managed();
 }
 
-/* a driver that gives no memory for packets: periods are the core's own */
+/* a driver without memory for packets: periods are the core's own */
 static void without_memory_nothing_is_recorded(void)
 {
 	check(!IS_ERR(create(0, 0)));
@@ -532,7 +532,7 @@ static void without_memory_nothing_is_recorded(void)
 	finish();
 }
 
-/* two domains; one of them gets to the end of its memory and of its counter */
+/* two domains; one of them reaches the end of its memory and of its counter */
 static void the_loss_of_one_domain_is_told_beside_another(void)
 {
 	u64 now_ns, stall_ns = 40 * MS;
@@ -552,7 +552,7 @@ static void the_loss_of_one_domain_is_told_beside_another(void)
 	hw.wires[2].bits[2] = ~0ull;
 	pass(stall_ns);
 	now_ns = native_now_ns;
-	/* the core wants a sample of the first period: it gets all at once */
+	/* the core requests a sample of the first period: it gets all at once */
 	check_eq(collect_until(now_ns - stall_ns + PERIOD_NS), 0);
 	check(!core.last.more);
 	check_eq(core.last.time_ns, now_ns);
@@ -566,7 +566,7 @@ static void the_loss_of_one_domain_is_told_beside_another(void)
 	finish();
 }
 
-/* two domains lose at the same time: it is lost once */
+/* two domains lose counts at the same time: the time is lost once */
 static void losses_at_the_same_time_are_not_added_up(void)
 {
 	u64 stall_ns = 300 * MS;
@@ -619,7 +619,7 @@ static u32 periodic_of(unsigned int d)
 /* time in which packets fill a half of the memory, each of them 2^15 clocks */
 #define HALF_NS		(RECORD_BYTES / 2 / PCOUNTER_SHORT_BYTES * 32768ull)
 
-/* a recorded domain, idle, that says nothing until both halves are full */
+/* a recorded, idle domain that does not answer until both halves are full */
 static void fill_both_halves(void)
 {
 	set_up(PERIOD_NS);
@@ -646,13 +646,13 @@ static void idle_for_a_moment(void)
 	pass(MS - 1000);
 }
 
-/* what had no room at all is in the first collection that is answered, and nothing is lost */
+/* counts without room are in the first answered collection, and nothing is lost */
 static void a_long_silence_costs_nothing(void)
 {
 	const u64 all_ns = HALF_NS + 4 * MS;
 	unsigned int way;
 
-	/* a collection, or a selection that programs the domain anew */
+	/* a collection, or a selection that programs the domain again */
 	for (way = 0; way < 2; way++) {
 		fill_both_halves();
 		idle_for_a_moment();
@@ -669,14 +669,14 @@ static void a_long_silence_costs_nothing(void)
 		check_eq(core.last.flags, 0);
 		check_eq(core.last.lost_ns, 0);
 		check_eq(fault_states(1), 0);
-		/* that is its time as well; what takes no time takes a nanosecond */
+		/* that is its time as well; at least a nanosecond */
 		check_eq(core.running[1][NV50_PCOUNTER_GPU_IDLE], core.enabled[1]);
 		check_eq(core.enabled[1], all_ns + way);
 		finish();
 	}
 }
 
-/* what a counter without room loses is lost since it had none */
+/* a counter without room loses counts from that moment on */
 static void a_long_silence_tells_what_it_lost(void)
 {
 	const u64 lost_ns = 10 * MS;
@@ -686,14 +686,14 @@ static void a_long_silence_tells_what_it_lost(void)
 	idle(true);
 	pass(lost_ns);
 	hw.stuck[1] = false;
-	/* the core wants a sample of the first period */
+	/* the core requests a sample of the first period */
 	check_eq(collect_until(native_now_ns - HALF_NS), 0);
 	check(!core.last.more);
 	check_eq(core.last.time_ns, native_now_ns);
 	check_eq(core.last.flags, DRM_PERFCTR_SAMPLE_OVERFLOW);
 	check_eq(fault_states(1), LOST | SATURATED);
 	check(core.totals[1][NV50_PCOUNTER_GPU_IDLE] <= U16_MAX);
-	/* since the last packet that had room: an odd one was there, that of the first trigger */
+	/* since the last packet with room: an odd one was there, that of the first trigger */
 	check(core.last.lost_ns >= lost_ns + MS);
 	check(core.last.lost_ns <= lost_ns + 2 * MS);
 	check_eq(core.cycles[1], HALF_NS + 3 * MS + lost_ns);
@@ -705,7 +705,7 @@ static void a_long_silence_tells_what_it_lost(void)
 	finish();
 }
 
-/* silent again before it has given what had no room */
+/* silent again before it has delivered what had no room */
 static void a_silence_after_a_long_one_costs_nothing(void)
 {
 	u64 all_ns = HALF_NS + 3 * MS;
@@ -759,7 +759,7 @@ static u32 mode_of(unsigned int d)
 	return pm.domains[d].ctrl & PCOUNTER_CTRL_MODE;
 }
 
-/* a batch is one of all domains: packets of those that answered are not read either */
+/* a batch covers all domains: packets of those that answered are not read either */
 static void a_selection_tells_what_another_domain_kept_from_being_read(void)
 {
 	set_up(PERIOD_NS);
@@ -784,7 +784,7 @@ static void a_selection_tells_what_another_domain_kept_from_being_read(void)
 	check_eq(core.last.flags & DRM_PERFCTR_SAMPLE_ERROR, DRM_PERFCTR_SAMPLE_ERROR);
 	check_eq(core.last.lost_ns, MS + 1000);
 	check_eq(fault_states(1), LOST);
-	/* it stays the same, and gives all that it has when it answers */
+	/* it is unchanged, and delivers everything when it answers */
 	check_eq(core.totals[2][NV50_PCOUNTER_ROP_BUSY], 3 * MS + 1000);
 	check_eq(fault_states(2), 0);
 	pass(MS);
@@ -795,7 +795,7 @@ static void a_selection_tells_what_another_domain_kept_from_being_read(void)
 	finish();
 }
 
-/* one is not wanted any more while another does not answer: nobody loses anything */
+/* a counter is dropped while another domain does not answer: no session loses anything */
 static void a_domain_may_leave_while_another_is_silent(void)
 {
 	set_up(PERIOD_NS);
@@ -827,8 +827,8 @@ static void a_domain_may_leave_while_another_is_silent(void)
 	finish();
 }
 
-/* who joins while another domain is silent has run since then, the others all the time */
-static void who_joins_a_silent_record_has_no_time_of_before(void)
+/* a session that joins while another domain is silent runs from then on, the others all the time */
+static void joining_a_silent_record_gives_no_earlier_time(void)
 {
 	set_up(PERIOD_NS);
 	want(1, NV50_PCOUNTER_GPU_IDLE);
@@ -846,7 +846,7 @@ static void who_joins_a_silent_record_has_no_time_of_before(void)
 	select_wanted();
 	pass(MS);
 	check_eq(collect(), -EIO);
-	/* once more: what joined before goes on */
+	/* once more: the session that joined continues */
 	want(1, NV50_PCOUNTER_GEOM_PRIMITIVE_IN_COUNT);
 	pass(1000);
 	select_wanted();
@@ -900,7 +900,7 @@ static void recording_that_begins_or_ends_in_silence_has_each_time_once(void)
 	}
 }
 
-/* a domain whose counters stay the same is not touched: hardware counts on */
+/* a domain with unchanged counters is not reprogrammed: hardware counts on */
 static void a_selection_leaves_other_domains_alone(void)
 {
 	unsigned int period;
@@ -915,7 +915,7 @@ static void a_selection_leaves_other_domains_alone(void)
 		pass(MS);
 		check_eq(collect(), 0);
 		pass(1000);
-		/* what it does not answer now comes later */
+		/* what it does not deliver now comes later */
 		hw.silences = 1 + !period;
 		want(2, NV50_PCOUNTER_ROP_BUSY);
 		select_wanted();
@@ -936,7 +936,7 @@ static void a_selection_leaves_other_domains_alone(void)
 	}
 }
 
-/* sessions come and go faster than turns change: everybody has turns all the same */
+/* sessions come and go faster than slots change: every counter gets slots all the same */
 static void selections_starve_nobody(void)
 {
 	static const u8 conflicting[] = { NV50_PCOUNTER_ROP_BUSY,
@@ -965,13 +965,13 @@ static void selections_starve_nobody(void)
 		least = min(least, ns);
 		most = max(most, ns);
 	}
-	/* a collection in which no time passed takes a nanosecond */
+	/* a collection without elapsed time takes a nanosecond */
 	check_eq(sum, 600 * 100000 + 600);
 	check(most <= 2 * least);
 	finish();
 }
 
-/* one clock in each nanosecond: what is counted is the time that it ran, and so is what is told */
+/* one clock in each nanosecond: counts equal the time that it ran, and the reported counts too */
 static void turns_are_as_long_as_what_was_counted_in_them(void)
 {
 	struct random_state r = { test_seed() };
@@ -985,7 +985,7 @@ static void turns_are_as_long_as_what_was_counted_in_them(void)
 	idle(true);
 	for (n = 0; n < 1000; n++) {
 		pass(1 + random_below(&r, 3 * MS));
-		/* from time to time somebody comes or goes, some time after the collection */
+		/* sometimes a session comes or goes, some time after the collection */
 		if (!random_below(&r, 8)) {
 			core.wanted[2][0] ^= 1ull << NV50_PCOUNTER_ROP_BUSY;
 			check_eq(collect(), 0);
@@ -995,7 +995,7 @@ static void turns_are_as_long_as_what_was_counted_in_them(void)
 			check_eq(collect(), 0);
 		}
 	}
-	/* a collection in which no time passed takes a nanosecond, and begins no turn */
+	/* a collection without elapsed time takes a nanosecond, and begins no slot */
 	check_eq(collect(), 0);
 	check(core.running[1][NV50_PCOUNTER_GPU_IDLE] >= core.totals[1][NV50_PCOUNTER_GPU_IDLE]);
 	check(core.running[1][NV50_PCOUNTER_GPU_IDLE] <=
@@ -1007,8 +1007,8 @@ static void turns_are_as_long_as_what_was_counted_in_them(void)
 	finish();
 }
 
-/* time without valid counts is not told before the counts are */
-/* the driver's number of an MP counter: by position among those that are wanted */
+/* time without valid counts is not reported before the counts are */
+/* the driver's number of an MP counter: its position among the wanted ones */
 static unsigned int slot_of(unsigned int counter)
 {
 	return hweight64(core.wanted[MP_BLOCK][0] & ((1ull << counter) - 1));
@@ -1061,7 +1061,7 @@ static void what_missed_contexts_ran_for_less(void)
 		 1ull << NV50_MP_BRANCH | 1ull << NV50_MP_DIVERGENT_BRANCH);
 	check_eq(core.running[1][NV50_PCOUNTER_GPU_IDLE], MS);
 	check_eq(core.enabled[1], MS);
-	/* a collection that fails tells nothing of it, the next one all */
+	/* a failed collection reports nothing of it, the next one everything */
 	pass(MS);
 	hw.mp_missed_ns[slot_of(NV50_MP_BRANCH)] = 300;
 	hw.silences = 1;
@@ -1072,7 +1072,7 @@ static void what_missed_contexts_ran_for_less(void)
 	check_eq(core.enabled[MP_BLOCK], 3 * MS);
 	check_eq(core.running[MP_BLOCK][NV50_MP_BRANCH], 3 * MS - 1500);
 	check_eq(core.valid[MP_BLOCK], core.wanted[MP_BLOCK][0]);
-	/* what was before a selection is told with the selection's first sample */
+	/* time before a selection is reported with the selection's first sample */
 	pass(MS);
 	hw.mp_missed_ns[slot_of(NV50_MP_BRANCH)] = 700;
 	core.wanted[MP_BLOCK][0] = 1ull << NV50_MP_BRANCH | 1ull << NV50_MP_WARP_SERIALIZE;
@@ -1135,7 +1135,7 @@ static const struct test tests[] = {
 	TEST(a_silence_after_a_long_one_costs_nothing),
 	TEST(a_selection_tells_what_was_not_recorded),
 	TEST(a_selection_tells_what_another_domain_kept_from_being_read),
-	TEST(who_joins_a_silent_record_has_no_time_of_before),
+	TEST(joining_a_silent_record_gives_no_earlier_time),
 	TEST(recording_that_begins_or_ends_in_silence_has_each_time_once),
 	TEST(a_domain_may_leave_while_another_is_silent),
 };

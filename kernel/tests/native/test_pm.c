@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The model of PCOUNTER and of MP counters: known cases of the written rules, and many clocks at
- * once against one after the other. test_pm_rules.c has all of them against a second model.
+ * once against one by one. test_pm_rules.c checks all rules against a second model.
  */
 #include "kernel.h"
 #include "pm_model.h"
@@ -36,7 +36,7 @@ static void input(unsigned int slot, u32 src, u32 op)
 	else
 		pm_write(&pm, slot == PCOUNTER_SETFLAG ? PCOUNTER_SETFLAG_OP(DOMAIN) :
 							 PCOUNTER_CLRFLAG_OP(DOMAIN), op);
-	/* PRE's table is also the trigger of a swap, which nothing was counted for yet */
+	/* PRE's table is also the trigger of a swap, for which nothing was counted yet */
 	while ((pm_read(&pm, PCOUNTER_CTRL(DOMAIN)) & PCOUNTER_CTRL_MODE) == PCOUNTER_MODE_QUAD &&
 	       pm_read(&pm, PCOUNTER_STATUS(DOMAIN)))
 		pm_write(&pm, PCOUNTER_QUAD_ACK(DOMAIN), 0);
@@ -128,7 +128,7 @@ static u32 random_table(struct random_state *r, bool delays)
 	return random_below(r, 0x10000) | (delays ? random_below(r, 32) << 16 : 0);
 }
 
-/* wires that change now and then, and now and then all the time */
+/* wires that change now and then, and sometimes all the time */
 static void random_waves(struct random_state *r, struct pm_signals *signals)
 {
 	u32 i;
@@ -142,7 +142,7 @@ static void random_waves(struct random_state *r, struct pm_signals *signals)
 	}
 }
 
-/* whatever the mode: many clocks at once give what one after the other gives */
+/* in every mode, many clocks at once give the same as one by one */
 static void clocks_at_once_are_clocks_one_by_one(void)
 {
 	static struct pm_signals signals[CLOCKS];

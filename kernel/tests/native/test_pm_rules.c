@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The model of PCOUNTER against a second one, which does the written rules clock by clock for all
- * eight domains side by side. It shares nothing with the first but the registers: positions, bits
- * and states are numbers here, as in envytools' docs/hw/pcounter/intro.rst. Where the model decides
- * for itself (docs/pcounter.md lists that), this follows that list.
+ * The model of PCOUNTER against a second one, which follows the written rules clock by clock for
+ * all eight domains side by side. It shares only the registers with the first: positions, bits and
+ * states are numbers here, as in envytools' docs/hw/pcounter/intro.rst. Where the model makes its
+ * own decisions (listed in docs/pcounter.md), this model follows that list.
  */
 #include "kernel.h"
 #include "pm_model.h"
@@ -141,7 +141,7 @@ static u32 b2(const struct rule_domain *d)
 	return source(d, d->wires, EVENT, 0) + 2 * source(d, d->wires, EVENT, 1);
 }
 
-/* what CTR_EVENT gets in a clock */
+/* input of CTR_EVENT in a clock */
 static u32 event_adds(const struct rule_domain *d, bool event)
 {
 	switch (d->ctrl >> 4 & 7) {
@@ -293,7 +293,7 @@ static void clock_rules(unsigned int number)
 		quad(d, out);
 	else
 		record(d, out);
-	/* others see edges, each for one of their clocks */
+	/* the others see edges, each for one of their own clocks */
 	for (i = 0; i < DOMAINS; i++) {
 		if (i == number)
 			continue;
@@ -438,7 +438,7 @@ static void run_randomly(struct random_state *r, const u8 modes[DOMAINS])
 				rules[number].trigger = true;
 		}
 		for (number = 0; number < DOMAINS; number++) {
-			/* clocks of their own: one domain now and then stands still */
+			/* clocks of their own: sometimes one domain stands still */
 			if (!random_below(r, 8))
 				continue;
 			if (!random_below(r, 3))
@@ -476,7 +476,7 @@ static void all_modes_follow_the_rules(void)
 			modes[i] = random_below(&r, 3);
 		run_randomly(&r, modes);
 	}
-	/* it was about something */
+	/* something was counted */
 	check(seen.ended > rounds / 4);
 	check(seen.thresholds > rounds / 4);
 	check(seen.swaps > rounds);

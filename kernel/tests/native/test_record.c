@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Packets of RECORD mode: what the model writes is read once and in order, whatever happens
- * meanwhile; memory that says anything else harms nobody.
+ * Packets of RECORD mode: each packet of the model is read once and in order, in any case; invalid
+ * memory does no harm.
  */
 #include "kernel.h"
 #include "pcounter_record.h"
@@ -18,7 +18,7 @@
 
 static struct pm_model pm;
 static struct pcounter_record packets;
-/* canaries around it: in the kernel nobody else looks */
+/* canaries around it, as nothing in the kernel would check */
 static u8 memory[4 * HALF_BYTES];
 #define MEMORY (memory + HALF_BYTES)
 
@@ -103,7 +103,7 @@ static void take_all(void)
 	check(!pcounter_record_take(&packets, &c));
 }
 
-/* a packet with all clocks until now, and how far the hardware says it has come */
+/* a packet with all clocks until now, and the hardware's position */
 static void cut(void)
 {
 	pm_write(&pm, PGRAPH_PM_TRIGGER, PGRAPH_PM_TRIGGER_PULSE);
@@ -187,7 +187,7 @@ static void packets_are_a_period_long_and_have_its_time(void)
 	check(!pcounter_record_take(&packets, &c));
 }
 
-/* what the model does for all periods at once, and what it does one by one */
+/* all periods at once, as the model does it, and one by one */
 static void recorded_periods_at_once_are_periods_one_by_one(void)
 {
 	static u8 at_once[2 * HALF_BYTES];
@@ -201,13 +201,13 @@ static void recorded_periods_at_once_are_periods_one_by_one(void)
 			struct random_state r = { test_seed() + 3 + round };
 
 			begin(random_below(&r, 3));
-			/* a table that looks back, and is never true */
+			/* a table of the previous clock that is never true */
 			if (way)
 				pm_write(&pm, PCOUNTER_SETFLAG_OP(DOMAIN),
 					 PCOUNTER_OP_ARG0_DELAY);
 			for (n = 0; n < 10; n++) {
 				drive_randomly(&r, random_below(&r, 10000));
-				/* now and then with a trigger, and without room at the end */
+				/* sometimes with a trigger, and without room at the end */
 				if (!random_below(&r, 4))
 					pm_write(&pm, PGRAPH_PM_TRIGGER, PGRAPH_PM_TRIGGER_PULSE);
 			}
@@ -271,7 +271,7 @@ static void packets_without_room_are_merged(void)
 	check_eq(sum.packets, PACKETS + 1);
 	check_eq(sum.merged, 1);
 	check_eq(sum.saturated, 0);
-	/* and it goes on as before */
+	/* and it continues as before */
 	drive(1, 3 * PCOUNTER_PERIODIC_CLOCKS(0));
 	collect();
 	check_sums();
@@ -279,7 +279,7 @@ static void packets_without_room_are_merged(void)
 	check_canaries();
 }
 
-static void what_saturates_without_room_is_told(void)
+static void saturation_without_room_is_reported(void)
 {
 	begin(0);
 	drive(1, (PACKETS + 200) * PCOUNTER_PERIODIC_CLOCKS(0));
@@ -323,7 +323,7 @@ static void later_packets_are_of_the_next_batch(void)
 	}
 }
 
-/* a trigger that got no answer: what was written waits, and nothing is written over it */
+/* a trigger without an answer: written packets stay, and nothing overwrites them */
 static void a_second_flip_keeps_what_was_not_read(void)
 {
 	begin(0);
@@ -338,7 +338,7 @@ static void a_second_flip_keeps_what_was_not_read(void)
 	check_sums();
 }
 
-/* no answer until both halves are full: what had no room is of a batch of its own, in its time */
+/* no answer until both halves are full: counts without room have a batch and a time of their own */
 static void what_had_no_room_at_all_is_the_next_batch(void)
 {
 	const u32 silent = PACKETS + 3;
@@ -358,7 +358,7 @@ static void what_had_no_room_at_all_is_the_next_batch(void)
 	take_all();
 	check(sum.clocks < truth.clocks);
 	full_ns = 1000 + sum.clocks * CLOCK_NS;
-	/* a clock is not quite so long as CLOCK_HZ says */
+	/* a clock is not quite as long as CLOCK_HZ says */
 	check(sum.end_ns <= full_ns + 1 && sum.end_ns + 1000 >= full_ns);
 	collect();
 	check(!packets.full);
@@ -367,7 +367,7 @@ static void what_had_no_room_at_all_is_the_next_batch(void)
 	check_canaries();
 }
 
-/* a clock that is slower than it is said to be, or none: never later than now */
+/* a clock that is slower than stated, or none: never later than now */
 static void a_full_batch_ends_now_at_the_latest(void)
 {
 	static const u64 clocks_hz[] = { 0, 1, CLOCK_HZ / 2, CLOCK_HZ, 2 * CLOCK_HZ, U64_MAX };
@@ -438,7 +438,7 @@ static void positions_behind_the_half_are_not_believed(void)
 	}
 }
 
-/* whether counts are lost is known before the first packet is read */
+/* lost counts are known before the first packet is read */
 static void a_saturated_batch_is_known_as_such(void)
 {
 	begin(0);
@@ -476,7 +476,7 @@ static void any_memory_is_read_within_bounds(void)
 		u64 last_ns = from_ns;
 		u32 i, n, taken = 0;
 
-		/* sizes that are no multiple of a packet as well */
+		/* also sizes that are no multiple of a packet */
 		begin(0);
 		pcounter_record_init(&packets, MEMORY, 2 * HALF_BYTES - random_below(&r, 64));
 		for (n = 0; n < 4; n++) {
@@ -497,13 +497,13 @@ static void any_memory_is_read_within_bounds(void)
 				last_ns = c.end_ns;
 				check(c.cycles <= PCOUNTER_RECORD_CYCLES);
 				check(++taken <= 2 * PACKETS);
-				/* it changes while it is read */
+				/* memory changes while it is read */
 				spoil(&r);
 			}
 		}
 		check_canaries();
 	}
-	/* a batch that ends before it begins, nothing in it */
+	/* a batch that ends before it begins has nothing in it */
 	pcounter_record_init(&packets, MEMORY, 2 * HALF_BYTES);
 	pcounter_record_flip(&packets);
 	pcounter_record_batch(&packets, 100, 50, CLOCK_HZ);
@@ -548,7 +548,7 @@ static const struct test tests[] = {
 	TEST(recorded_periods_at_once_are_periods_one_by_one),
 	TEST(what_the_trigger_makes_is_counted_once),
 	TEST(packets_without_room_are_merged),
-	TEST(what_saturates_without_room_is_told),
+	TEST(saturation_without_room_is_reported),
 	TEST(later_packets_are_of_the_next_batch),
 	TEST(a_second_flip_keeps_what_was_not_read),
 	TEST(what_had_no_room_at_all_is_the_next_batch),

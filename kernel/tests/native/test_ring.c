@@ -104,7 +104,7 @@ static void impossible_extract_is_ignored_and_counted(void)
 	}
 	control.extract_idx = 10;
 	check_eq(drm_perfctr_ring_free(&ring), SLOTS);
-	/* going back behind what was accepted would free slots twice */
+	/* going back behind the accepted index would free slots twice */
 	control.extract_idx = 8;
 	check_eq(drm_perfctr_ring_free(&ring), SLOTS);
 	check_eq(ring.bad_extract, ARRAY_SIZE(hostile) + 1);
@@ -122,7 +122,7 @@ static void scribbled_insert_index_is_not_read(void)
 	check_eq(control.insert_idx, 2);
 }
 
-/* the owner may write anything at any time: never more than slots, never outside */
+/* the owner may write anything at any time: never more than slots, never out of bounds */
 static void random_extract_never_leads_outside(void)
 {
 	struct random_state random = { test_seed() };
@@ -158,7 +158,7 @@ static void random_extract_never_leads_outside(void)
 	}
 }
 
-/* the rule of the core: publish with two free slots, STOP with one */
+/* the core publishes with two free slots, STOP with one */
 static void stop_always_finds_its_slot(void)
 {
 	struct random_state random = { test_seed() };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Kernel side and user side of a ring in two threads, under ThreadSanitizer:
- * every access to a slot must be ordered by the two indices alone.
+ * Kernel side and user side of a ring in two threads, under ThreadSanitizer: the two indices alone
+ * must order every access to a slot.
  */
 #include <pthread.h>
 #include <sched.h>
@@ -19,7 +19,7 @@ static struct drm_perfctr_ring_control control __aligned(64);
 static unsigned long samples;
 static u32 slots;
 
-/* what libperfctr does: load-acquire, plain reads, store-release */
+/* as libperfctr: load-acquire, plain reads, store-release */
 static void *consumer(void *arg)
 {
 	u64 extract = 0, *bad = arg, sum = 0;
@@ -43,7 +43,7 @@ static void *consumer(void *arg)
 			const u64 *slot = memory + (extract & (slots - 1)) * WORDS;
 			unsigned int i;
 
-			/* words 0..6: number of the sample; 7: what was merged into it */
+			/* words 0..6: number of the sample; 7: the number of merged ones */
 			for (i = 0; i < WORDS - 1; i++)
 				if (slot[i] != extract)
 					++*bad;
@@ -56,7 +56,7 @@ static void *consumer(void *arg)
 	return NULL;
 }
 
-/* the sampler's rule: two free slots to publish, else merge; STOP takes the last one */
+/* the sampler: two free slots to publish, else merge; STOP takes the last one */
 static void produce(struct perfctr_ring *ring)
 {
 	u64 merged = 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The counting rules of the virtual SoC against its manual (kernel/vsoc/README.md), worked
- * out here a second time in 128 bits, against published measurements, and against properties.
+ * The counting rules of the virtual SoC against its manual (kernel/vsoc/README.md), computed here a
+ * second time in 128 bits, against published measurements, and against properties.
  */
 #include "kernel.h"
 #include "vsoc_counters.h"
@@ -49,7 +49,7 @@ static void run(const struct drm_vsoc_command *cmd, const struct vsoc_thread *th
 	u32 i;
 
 	vsoc_rules_command(&work, cmd, thread);
-	/* what does not fit would be left out */
+	/* anything that does not fit is left out */
 	check(work.count < work.capacity);
 	memset(have, 0, sizeof(have));
 	for (i = 0; i < work.count; i++) {
@@ -67,7 +67,7 @@ static u128 up(u128 a, u128 b)
 	return (a + b - 1) / b;
 }
 
-/* dealt one by one as long as that is quick */
+/* distributed one by one as long as that is quick */
 static u128 share(u128 total, u32 n, u32 k)
 {
 	u128 i, mine = 0;
@@ -422,7 +422,7 @@ static void check_command(const struct drm_vsoc_command *cmd)
 
 /* --- commands -------------------------------------------------------------- */
 
-/* 0..limit, small ones and ones near the limit more often than even chances would have them */
+/* 0..limit, with small numbers and those near the limit more often */
 static u64 amount(struct random_state *r, u64 limit)
 {
 	switch (random_below(r, 4)) {
@@ -510,7 +510,7 @@ static void limits_do_not_overflow(void)
 	}
 }
 
-/* a register of 32 bits must not wrap between two looks at it */
+/* a register of 32 bits must not wrap between two reads */
 static void check_rates(void)
 {
 	u32 i;
@@ -543,7 +543,7 @@ static void no_counter_is_too_fast(void)
 	}
 }
 
-/* hits of the vertex cache become misses, warps become full, what is left is left to fewer */
+/* hits of the vertex cache become misses, warps become full, fewer are left */
 static bool may_shrink(u32 b, u32 c)
 {
 	if (b == VSOC_BLOCK_TILER)
@@ -553,7 +553,7 @@ static bool may_shrink(u32 b, u32 c)
 	return b >= VSOC_BLOCK_MEMSYS && c == VSOC_MEMSYS_L2_READ_SHADER;
 }
 
-/* more of anything never counts less of anything */
+/* more of any input never counts less of any counter */
 static void counts_are_monotonic(void)
 {
 	struct random_state random = { test_seed() + 2 };
@@ -715,8 +715,8 @@ static void measured_tables(void)
 }
 
 /*
- * Where the publication leaves the SHFL in the loop out of its expectation, the profile does
- * not: totals of N = 1 and 10 are 37888 and 120832 there.
+ * The publication expects no count for the SHFL in the loop, the profile does: totals of N = 1 and
+ * 10 are 37888 and 120832 there.
  */
 static void documented_tables(void)
 {
@@ -734,8 +734,8 @@ static void documented_tables(void)
 }
 
 /*
- * Random programs of straight code and nested loops, of which the counts are known by
- * multiplication, without following any branch.
+ * Random programs of straight code and nested loops, whose counts are known by multiplication,
+ * without following any branch.
  */
 struct program {
 	struct random_state *random;
@@ -765,7 +765,7 @@ static void emit(struct program *p, u16 opcode, u8 guard, u32 times, u32 target,
 		p->known.stores += on;
 }
 
-/* code that is gone through @times times */
+/* code that runs @times times */
 static void generate(struct program *p, u64 times, unsigned int depth)
 {
 	unsigned int length = 1 + random_below(p->random, 5);
@@ -782,13 +782,13 @@ static void generate(struct program *p, u64 times, unsigned int depth)
 			emit(p, opcode, DRM_VSOC_GUARD_FALSE, 0, 0, 0, times);
 			break;
 		case 2:
-			/* true n of every n + 1 times */
+			/* true in n of n + 1 times */
 			n = random_below(p->random, 4);
 			emit(p, opcode, DRM_VSOC_GUARD_TIMES, n, 0, times - times / (n + 1),
 			     times / (n + 1));
 			break;
 		case 3:
-			/* a branch over code that is skipped always */
+			/* a branch over code that is always skipped */
 			emit(p, DRM_VSOC_OP_BRA, DRM_VSOC_GUARD_TRUE, 0, 0, times, 0);
 			generate(p, 0, depth - 1);
 			p->code[start].target = p->count;
@@ -832,7 +832,7 @@ static void programs_do_what_they_say(void)
 	}
 }
 
-/* code behind the EXIT in memory but before it in time is not dead */
+/* code behind the EXIT in memory but before it in time counts */
 static void reached_behind_exit(void)
 {
 	static const struct drm_vsoc_instruction code[] = {
@@ -849,7 +849,7 @@ static void reached_behind_exit(void)
 	check_eq(thread.dead[VSOC_CLASS_CONTROL], 0);
 }
 
-/* no program counts faster, or beyond 64 bits, than one that has no listing may */
+/* no program counts faster than a job without a listing may, or beyond 64 bits */
 static void listings_at_the_limits(void)
 {
 	static const u16 one[] = { DRM_VSOC_OP_IMAD, DRM_VSOC_OP_LDG, DRM_VSOC_OP_STG,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The scheduler of PCOUNTER: every schedule is valid, as short as an exhaustive search
- * finds, fair, and scaled counts are near the truth.
+ * The scheduler of PCOUNTER: every schedule is valid, as short as an exhaustive search finds, fair,
+ * and scaled counts are near the truth.
  */
 #include <math.h>
 
@@ -30,7 +30,7 @@ static unsigned int size(const struct pcounter_set *set)
 	return hweight64(set->bits[0]) + hweight64(set->bits[1]);
 }
 
-/* what the hardware allows, told from the recipes alone */
+/* what the hardware allows, from the recipes alone */
 static bool is_valid(const struct pcounter_recipe *recipes, const struct pcounter_set *set)
 {
 	unsigned int simple[PCOUNTER_DOMAINS] = { 0 }, integer[PCOUNTER_DOMAINS] = { 0 };
@@ -177,7 +177,7 @@ static void small_schedules_are_minimal(void)
 	check(several > rounds / 4);
 }
 
-/* what first fit alone makes of the order in which the scheduler takes the counters */
+/* first fit alone, in the scheduler's order of the counters */
 static unsigned int first_fit(const struct pcounter_recipe *recipes)
 {
 	struct pcounter_set passes[PCOUNTER_COUNTERS] = { { { 0 } } };
@@ -198,8 +198,8 @@ static unsigned int first_fit(const struct pcounter_recipe *recipes)
 }
 
 /*
- * Requests for which first fit is one pass too long. The recipes are made up: of 300,000 random
- * requests of 14 to 18 counters of the database first fit got none wrong.
+ * Requests for which first fit needs one pass too many. The recipes are made up: first fit was
+ * optimal for 300,000 random requests of 14 to 18 counters of the database.
  */
 static void where_first_fit_is_too_long_the_search_finds_less(void)
 {
@@ -397,7 +397,7 @@ static void turns_are_fair(void)
 
 	pcounter_schedule_make(&schedule, nv50, &wanted);
 	check(schedule.count > 3);
-	/* equal slices: each comes once before anybody comes again */
+	/* equal slices: each comes once before any comes again */
 	for (k = 0; k < 3; k++) {
 		u64 seen = 0;
 
@@ -422,16 +422,16 @@ static void turns_are_fair(void)
 }
 
 /*
- * Scaled counts against the truth, over a long run. In slice n counter i makes events at a
- * rate of its own that is drawn anew for each slice, 0..RATE_MAX for each ns. A counter that
- * ran in S of N slices estimates the sum from a sample: its standard error, relative to the
- * truth, is sqrt((N - S) / (3 S N)) for a uniform distribution. Six of them are the bound.
+ * Scaled counts against the truth, over a long run. In slice n counter i counts events at a rate
+ * that is drawn for each slice, 0..RATE_MAX for each ns. A counter that ran in S of N slices
+ * estimates the sum from a sample: its standard error, relative to the truth, is sqrt((N - S) / (3
+ * S N)) for a uniform distribution. The bound is six of them.
  */
 #define SLICES		6000
 #define SLICE_NS	1000
 #define RATE_MAX	1000
 
-/* returns how many counters had to take turns */
+/* returns how many counters were multiplexed */
 static unsigned int check_scaled(struct random_state *r, unsigned int wanted_counters)
 {
 	u64 truth[PCOUNTER_COUNTERS] = { 0 }, counted[PCOUNTER_COUNTERS] = { 0 };

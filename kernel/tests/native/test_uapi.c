@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The uAPI's layout is frozen: every size and offset, for 64- and 32-bit user
- * space, C and C++ (the Makefile builds this file four times). That no member is
- * missing here is checked by igt-tests/check-map.
+ * The uAPI's layout is frozen: every size and offset, for 64- and 32-bit user space, C and C++ (the
+ * Makefile builds this file four times). igt-tests/check-map checks that no member is missing here.
  */
 #include <assert.h>
 #include <stddef.h>
@@ -14,7 +13,7 @@
 
 #include "test.h"
 
-/* what is wrong does not compile; the tests tell what was looked at */
+/* errors do not compile; the tests list what was checked */
 #define LAYOUT(have, bytes)	static_assert((have) == (bytes), #have)
 #define SIZE(type, bytes)	LAYOUT(sizeof(struct drm_perfctr_##type), bytes)
 #define OFFSET(type, member, bytes) \

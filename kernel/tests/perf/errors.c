@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * What opening an event is refused for, row by row, on each kind of PMU; then
- * what events may not do together: filters, addresses, counters.
+ * Errors of perf_event_open() for each kind of PMU, row by row; then events that conflict: filters,
+ * addresses, counters.
  *
  * Needs the virtual SoC with 8 programmable counters and both sockets' CPUs.
  */
@@ -70,7 +70,7 @@ static const struct kind {
 
 static int cgroup_fd(void)
 {
-	/* a cgroup v1 perf_event hierarchy or v2, whichever the kernel lets be mounted */
+	/* a cgroup v1 perf_event hierarchy or v2, whichever the kernel can mount */
 	mkdir("/tmp/cgroup", 0755);
 	mount("none", "/tmp/cgroup", "cgroup2", 0, NULL);
 	return open("/tmp/cgroup", O_RDONLY | O_DIRECTORY);
@@ -195,7 +195,7 @@ static void groups(void)
 	close_all();
 }
 
-/* a group goes by the first of its events that has filters, wherever that is */
+/* the first of a group's events with filters decides, wherever it is */
 static void pcie_groups(void)
 {
 	struct perf_event_attr software = {
@@ -275,7 +275,7 @@ static void address_slots(void)
 	expect(address_event(UINT64_C(3) << 20), 0, PCIE_TGT, "one that exists is shared");
 	expect(soc_event(PCIE_TGT, 1, 0, 0, -1), 0, PCIE_TGT, "without an address");
 
-	/* give back the first slot; sharing must still find the later one */
+	/* free the first slot; sharing must still find the later one */
 	close(fds[0]);
 	fds[0] = keep(address_event(UINT64_C(5) << 20));
 	fd_count--;

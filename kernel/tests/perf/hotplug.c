@@ -2,8 +2,7 @@
 /*
  * CPUs go offline and come back: the PMU's events move and lose nothing.
  *
- * usage: hotplug FIRST SECOND: the two CPUs of socket 0, the first of which
- * owns its PMUs
+ * usage: hotplug FIRST SECOND: the two CPUs of socket 0, the first of which owns its PMUs
  */
 #include <errno.h>
 #include <stdlib.h>

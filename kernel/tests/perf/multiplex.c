@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * More events than counters: perf gives turns, times are honest, and who does
- * not need a turn is not disturbed.
+ * More events than counters: perf multiplexes, times are exact, and an event that need not share is
+ * not disturbed.
  */
 #include <stdlib.h>
 #include <unistd.h>
@@ -17,7 +17,7 @@
 #define CYCLES (UINT64_C(1) << 32)
 #define UCF_GHZ 2.5
 #define LOAD_S 2
-/* what a steady load may look uneven by under emulation */
+/* unevenness of a steady load under emulation */
 #define SLACK_PERCENT 35
 
 static void more_events_than_counters(void)
@@ -62,7 +62,7 @@ static void more_events_than_counters(void)
 	    COUNTERS, in_use);
 	tap(abs((int)(100 * estimate / truth) - 100) <= SLACK_PERCENT,
 	    "scaled by its times a count is near the truth: %.2f", estimate / truth);
-	/* perf tries no further event once one did not fit, so cycles take turns too */
+	/* perf tries no further event once one did not fit, so cycles are multiplexed too */
 	rate = count.running_ns ? (double)count.value / count.running_ns : 0;
 	tap(rate > UCF_GHZ * 0.9 && rate < UCF_GHZ * 1.1,
 	    "cycles in the time that they ran are the clock: %.2f GHz", rate);
@@ -71,7 +71,7 @@ static void more_events_than_counters(void)
 	close(cycles);
 }
 
-/* two users of the cycle counter take turns too */
+/* two users of the cycle counter are multiplexed too */
 static void two_cycles(void)
 {
 	int a = soc_event(UCF, CYCLES, 0, 0, -1), b = soc_event(UCF, CYCLES, 0, 0, -1);
@@ -108,7 +108,7 @@ static void filters_in_turns(void)
 	close(device);
 }
 
-/* opening and closing other events costs an event that counts nothing */
+/* opening and closing other events costs nothing for an active event */
 static void undisturbed(void)
 {
 	__u64 truth, counted;

@@ -80,8 +80,10 @@ def truth():
             if "state" in words:
                 state.update((k, int(v)) for k, v in words.items() if v)
                 continue
-            tags = {k: words.pop(k) for k in ("src", "dst", "rp", "bdf", "address", "gpu") if k in words}
-            tags.update((k, int(v, 0)) for k, v in tags.items() if k in ("rp", "bdf", "address", "gpu"))
+            tags = {k: words.pop(k) for k in ("src", "dst", "rp", "bdf", "address", "gpu")
+                    if k in words}
+            tags.update((k, int(v, 0)) for k, v in tags.items()
+                        if k in ("rp", "bdf", "address", "gpu"))
             rows.append((tags, {k: int(v) for k, v in words.items() if v}))
     return pmus
 
@@ -106,8 +108,10 @@ def perf_stat(options, events, command):
     """[(event text, count)] in the order of events; count None: not counted"""
     with tempfile.NamedTemporaryFile("r") as out:
         arguments = [word for event in events for word in ("-e", event)]
-        done = subprocess.run(["perf", "stat", "-o", out.name, *options, *arguments, "--", *command],
-                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False, text=True)
+        done = subprocess.run(["perf", "stat", "-o", out.name, *options, *arguments, "--",
+                               *command],
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False,
+                              text=True)
         if done.returncode:
             raise RuntimeError(f"perf stat: exit {done.returncode}: {done.stdout}")
         return out.read()
@@ -148,7 +152,8 @@ ALL = {}
 
 def ucf_forms():
     case("UCF: an unknown event with filters counts nothing",
-         [f"{UCF0}/event=0x0,src_loc_cpu=0x1,dst_loc_cmem=0x1/"], [(UCF0, "mem_access_rd", {"src": ["none"]})])
+         [f"{UCF0}/event=0x0,src_loc_cpu=0x1,dst_loc_cmem=0x1/"],
+         [(UCF0, "mem_access_rd", {"src": ["none"]})])
     case("UCF: event=0x123, local CPU to CMEM",
          [f"{UCF0}/event=0x123,src_loc_cpu=0x1,dst_loc_cmem=0x1/"],
          [(UCF0, "mem_bytes_rd", {"src": ["loc_cpu"], "dst": ["cmem"]})])
@@ -158,7 +163,8 @@ def ucf_forms():
     case("UCF: a group of reads, writes, cycles",
          [f"{{{UCF0}/mem_bytes_rd/,{UCF0}/mem_bytes_wr/,{UCF0}/cycles/}}"],
          [(UCF0, "mem_bytes_rd", ALL), (UCF0, "mem_bytes_wr", ALL), (UCF0, "cycles", ALL)])
-    case("UCF: only a source", [f"{UCF0}/slc_bytes_rd,src_rem=1/"], [(UCF0, "slc_bytes_rd", {"src": ["rem"]})])
+    case("UCF: only a source", [f"{UCF0}/slc_bytes_rd,src_rem=1/"],
+         [(UCF0, "slc_bytes_rd", {"src": ["rem"]})])
     case("UCF: only a destination", [f"{UCF0}/slc_bytes_rd,dst_loc_gmem=1/"],
          [(UCF0, "slc_bytes_rd", {"dst": ["gmem"]})])
     case("UCF: CXL memory is dst_loc_other", [f"{UCF0}/mem_bytes_rd,dst_loc_other=1/"],
@@ -166,9 +172,11 @@ def ucf_forms():
     case("UCF: several bits are either",
          [f"{UCF0}/slc_bytes_rd,src_loc_cpu=1,src_loc_noncpu=1,dst_loc_cmem=1,dst_loc_gmem=1/"],
          [(UCF0, "slc_bytes_rd", {"src": ["loc_cpu", "loc_noncpu"], "dst": ["cmem", "gmem"]})])
-    names = ["slc_allocate", "slc_wb", "slc_refill_rd", "slc_refill_wr", "slc_hit_rd", "slc_access_dataless",
+    names = ["slc_allocate", "slc_wb", "slc_refill_rd", "slc_refill_wr", "slc_hit_rd",
+             "slc_access_dataless",
              "slc_access_atomic", "slc_access_rd"]
-    more = ["slc_access_wr", "slc_bytes_rd", "slc_bytes_wr", "mem_access_rd", "mem_access_wr", "mem_bytes_rd",
+    more = ["slc_access_wr", "slc_bytes_rd", "slc_bytes_wr", "mem_access_rd", "mem_access_wr",
+            "mem_bytes_rd",
             "mem_bytes_wr", "local_snoop"]
     for some in (names, more, ["ext_snp_access", "ext_snp_evict"]):
         case(f"UCF: named events {some[0]} .. {some[-1]}", [f"{UCF0}/{name}/" for name in some],
@@ -189,11 +197,14 @@ def pcie_forms():
           (pmu, "rd_bytes", {"bdf": [0x0108], "dst": ["cmem"]})])
     case("PCIE: a member without filter has the leader's device",
          [f"{{{pmu}/rd_req,src_bdf=0x0108,src_bdf_en=1/,{pmu}/rd_cum_outs/,{pmu}/cycles/}}"],
-         [(pmu, "rd_req", {"bdf": [0x0108]}), (pmu, "rd_cum_outs", {"bdf": [0x0108]}), (pmu, "cycles", ALL)])
-    case("PCIE: peer to peer and CXL", [f"{pmu}/rd_bytes,dst_loc_pcie_p2p=1/", f"{pmu}/rd_bytes,dst_loc_pcie_cxl=1/"],
+         [(pmu, "rd_req", {"bdf": [0x0108]}), (pmu, "rd_cum_outs", {"bdf": [0x0108]}),
+          (pmu, "cycles", ALL)])
+    case("PCIE: peer to peer and CXL",
+         [f"{pmu}/rd_bytes,dst_loc_pcie_p2p=1/", f"{pmu}/rd_bytes,dst_loc_pcie_cxl=1/"],
          [(pmu, "rd_bytes", {"dst": ["pcie_peer"]}), (pmu, "rd_bytes", {"dst": ["cxl"]})])
     names = ["rd_bytes", "wr_bytes", "rd_req", "wr_req", "rd_cum_outs", "cycles"]
-    case("PCIE: named events", [f"{pmu}/{name}/" for name in names], [(pmu, name, ALL) for name in names])
+    case("PCIE: named events", [f"{pmu}/{name}/" for name in names],
+         [(pmu, name, ALL) for name in names])
 
 
 def pcie_tgt_forms():
@@ -215,7 +226,8 @@ def pcie_tgt_forms():
 def masked_address(pmu):
     """Two writes of which a mask takes a part: the rows of truth are coarser, so counted by hand"""
     name = "PCIE-TGT: address mask 0xFFF00 compares bits 8..19"
-    text = perf_stat(["-a", "-x,"], [f"{pmu}/event=0x1,dst_addr_base=0x10000,dst_addr_mask=0xFFF00,dst_addr_en=0x1/"],
+    text = perf_stat(["-a", "-x,"],
+                     [f"{pmu}/event=0x1,dst_addr_base=0x10000,dst_addr_mask=0xFFF00,dst_addr_en=0x1/"],
                      workload(MIXED))
     # of 0xff00..0x100ff the second 256 bytes; of 0x110000..0x110fff, bit 20 ignored, the first 256;
     # of 0x40000000..0x40014fff those at 0x10000
@@ -223,14 +235,16 @@ def masked_address(pmu):
 
 
 def latency_forms():
-    case("CMEM: a group for the latency", [f"{{{CMEM}/rd_req/,{CMEM}/rd_cum_outs/,{CMEM}/cycles/}}"],
+    case("CMEM: a group for the latency",
+         [f"{{{CMEM}/rd_req/,{CMEM}/rd_cum_outs/,{CMEM}/cycles/}}"],
          [(CMEM, "rd_req", ALL), (CMEM, "rd_cum_outs", ALL), (CMEM, "cycles", ALL)])
     case("C2C: incoming reads", [f"{C2C}/in_rd_req/"], [(C2C, "in_rd_req", ALL)])
     case("C2C: one GPU", [f"{C2C}/in_rd_cum_outs,gpu_mask=0x1/", f"{C2C}/out_rd_req,gpu_mask=0x2/",
                           f"{C2C}/out_rd_req,gpu_mask=0x1/", f"{C2C}/out_rd_req,gpu_mask=0x3/"],
          [(C2C, "in_rd_cum_outs", {"gpu": [0]}), (C2C, "out_rd_req", {"gpu": [1]}),
           (C2C, "out_rd_req", {"gpu": [0]}), (C2C, "out_rd_req", ALL)])
-    names = ["in_rd_cum_outs", "in_rd_req", "in_wr_cum_outs", "in_wr_req", "out_rd_cum_outs", "out_rd_req",
+    names = ["in_rd_cum_outs", "in_rd_req", "in_wr_cum_outs", "in_wr_req", "out_rd_cum_outs",
+             "out_rd_req",
              "out_wr_cum_outs", "out_wr_req", "cycles"]
     # as a group, so that they start together and the cycles are those of the one counter
     case("C2C: named events", ["{" + ",".join(f"{C2C}/{name}/" for name in names) + "}"],
@@ -244,7 +258,8 @@ def latency_forms():
 def output_forms():
     before = truth()
     text = perf_stat(["-a", "-x,", "-I", "100"], [f"{UCF0}/mem_bytes_rd/"],
-                     ["sh", "-c", "for i in 1 2 3; do sleep 0.15; " + " ".join(workload(MIXED)) + "; done"])
+                     ["sh", "-c", "for i in 1 2 3; do sleep 0.15; " + " ".join(workload(MIXED))
+                      + "; done"])
     after = truth()
     expected = total(after, UCF0, "mem_bytes_rd") - total(before, UCF0, "mem_bytes_rd")
     intervals = [int(line.split(",")[1]) for line in text.splitlines()
@@ -255,7 +270,8 @@ def output_forms():
     before = truth()
     text = perf_stat(["-a", "-j"], [f"{UCF0}/mem_bytes_rd/", f"{CMEM}/rd_req/"], workload(MIXED))
     after = truth()
-    got = [int(float(json.loads(line)["counter-value"])) for line in text.splitlines() if line.startswith("{")]
+    got = [int(float(json.loads(line)["counter-value"])) for line in text.splitlines()
+           if line.startswith("{")]
     expected = [total(after, pmu, event) - total(before, pmu, event)
                 for pmu, event in ((UCF0, "mem_bytes_rd"), (CMEM, "rd_req"))]
     report(got == expected, "-j: JSON", f"{got}, really {expected}\n{text}")
@@ -263,15 +279,18 @@ def output_forms():
     before = truth()
     text = perf_stat(["-a", "-x,"], ["nvidia_ucf_pmu/mem_bytes_rd/"], workload(MIXED))
     after = truth()
-    expected = sum(total(after, pmu, "mem_bytes_rd") - total(before, pmu, "mem_bytes_rd") for pmu in (UCF0, UCF1))
+    expected = sum(total(after, pmu, "mem_bytes_rd") - total(before, pmu, "mem_bytes_rd")
+                   for pmu in (UCF0, UCF1))
     report(sum(counts(text)) == expected, "a name without socket is both sockets",
            f"{counts(text)}, really {expected}\n{text}")
 
-    case("without -a it is system-wide too", [f"{UCF0}/mem_bytes_rd/"], [(UCF0, "mem_bytes_rd", ALL)], options=())
+    case("without -a it is system-wide too", [f"{UCF0}/mem_bytes_rd/"],
+         [(UCF0, "mem_bytes_rd", ALL)], options=())
 
 
 def refused(name, pattern, *command):
-    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False, text=True)
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False,
+                          text=True)
     report(re.search(pattern, done.stdout) is not None, name, done.stdout)
 
 
@@ -289,18 +308,22 @@ def refusals():
 
 def listing():
     events = {"ucf": 20, "cmem_latency": 3, "nvlink_c2c": 9, "nvclink": 5, "nvdlink": 3}
-    wanted = {f"nvidia_{kind}_pmu_{socket}": count for kind, count in events.items() for socket in (0, 1)}
-    wanted.update((f"nvidia_pcie{kind}_pmu_{socket}_rc_{rc}", count) for kind, count in (("", 6), ("_tgt", 5))
+    wanted = {f"nvidia_{kind}_pmu_{socket}": count for kind, count in events.items()
+              for socket in (0, 1)}
+    wanted.update((f"nvidia_pcie{kind}_pmu_{socket}_rc_{rc}", count) for kind,
+                  count in (("", 6), ("_tgt", 5))
                   for socket in (0, 1) for rc in range(6))
     found = subprocess.run(["perf", "list"], stdout=subprocess.PIPE, check=True, text=True).stdout
     listed = {}
     for pmu in re.findall(r"^\s*(nvidia_\w+)/\w+/\s", found, re.M):
         listed[pmu] = listed.get(pmu, 0) + 1
-    report(listed == wanted, "perf list shows every event of all 34 PMUs", f"{listed}\nwanted {wanted}")
+    report(listed == wanted, "perf list shows every event of all 34 PMUs",
+           f"{listed}\nwanted {wanted}")
 
     texts = {f"{UCF0}/identifier": "2cf2036b", "nvidia_pcie_pmu_1_rc_5/identifier": "1030136b",
              "nvidia_pcie_tgt_pmu_1_rc_5/identifier": "1070036b", f"{CMEM}/identifier": "NVDA2021",
-             f"{C2C}/identifier": "NVDA2023", f"{CLINK}/identifier": "NVDA2022", f"{DLINK}/identifier": "NVDA2020",
+             f"{C2C}/identifier": "NVDA2023", f"{CLINK}/identifier": "NVDA2022",
+             f"{DLINK}/identifier": "NVDA2020",
              f"{C2C}/peer": "nr_gpu=2", f"{CLINK}/peer": "nr_cpu=1", f"{DLINK}/peer": "nr_cxlmem=1",
              f"{UCF0}/format/event": "config:0-32", f"{UCF0}/format/src_loc_noncpu": "config1:0",
              f"{UCF0}/format/src_loc_cpu": "config1:1", f"{UCF0}/format/src_rem": "config1:2",
@@ -311,7 +334,8 @@ def listing():
              "nvidia_pcie_tgt_pmu_0_rc_0/format/dst_addr_en": "config:11",
              "nvidia_pcie_tgt_pmu_0_rc_0/format/dst_addr_mask": "config2:0-63",
              f"{CMEM}/format/event": "config:0-1", f"{C2C}/format/gpu_mask": "config1:0-1",
-             f"{UCF0}/events/cycles": "event=0x100000000", f"{UCF0}/events/mem_bytes_rd": "event=0x123",
+             f"{UCF0}/events/cycles": "event=0x100000000",
+             f"{UCF0}/events/mem_bytes_rd": "event=0x123",
              "nvidia_pcie_tgt_pmu_0_rc_0/events/cycles": "event=0x4"}
     wrong = []
     for path, text in texts.items():
@@ -342,12 +366,16 @@ def wide():
     """Counters narrower than the counts: --param vsoc.soc_width=32"""
     pmu = "nvidia_pcie_pmu_0_rc_4"
     before = truth()
-    case("counts beyond 32 bits on UCF", [f"{UCF0}/mem_bytes_rd/", f"{UCF0}/mem_bytes_wr,src_loc_cpu=1/", f"{UCF0}/cycles/"],
-         [(UCF0, "mem_bytes_rd", ALL), (UCF0, "mem_bytes_wr", {"src": ["loc_cpu"]}), (UCF0, "cycles", ALL)], jobs=HUGE)
-    case("counts beyond 32 bits on PCIE", [f"{pmu}/rd_bytes/", f"{pmu}/rd_cum_outs/", f"{pmu}/rd_req/"],
+    case("counts beyond 32 bits on UCF",
+         [f"{UCF0}/mem_bytes_rd/", f"{UCF0}/mem_bytes_wr,src_loc_cpu=1/", f"{UCF0}/cycles/"],
+         [(UCF0, "mem_bytes_rd", ALL), (UCF0, "mem_bytes_wr", {"src": ["loc_cpu"]}),
+          (UCF0, "cycles", ALL)], jobs=HUGE)
+    case("counts beyond 32 bits on PCIE",
+         [f"{pmu}/rd_bytes/", f"{pmu}/rd_cum_outs/", f"{pmu}/rd_req/"],
          [(pmu, "rd_bytes", ALL), (pmu, "rd_cum_outs", ALL), (pmu, "rd_req", ALL)], jobs=HUGE)
     after = truth()
-    interrupts = [after[name][0]["interrupts"] - before[name][0]["interrupts"] for name in (UCF0, pmu)]
+    interrupts = [after[name][0]["interrupts"] - before[name][0]["interrupts"]
+                  for name in (UCF0, pmu)]
     report(all(interrupts), "overflow interrupts did it", str(interrupts))
     cycles = perf_stat(["-a", "-x,"], [f"{UCF0}/cycles/"], ["sleep", "4"])
     report(counts(cycles)[0] > 2 << 32, "the cycle counter wraps and goes on", cycles)
@@ -356,7 +384,8 @@ def wide():
 
 def second_gpu():
     """--param vsoc.soc_gpu_mask=2"""
-    case("a machine whose only GPU is the second one reads it", [f"{C2C}/in_rd_req/", f"{C2C}/in_rd_req,gpu_mask=2/"],
+    case("a machine whose only GPU is the second one reads it",
+         [f"{C2C}/in_rd_req/", f"{C2C}/in_rd_req,gpu_mask=2/"],
          [(C2C, "in_rd_req", ALL), (C2C, "in_rd_req", {"gpu": [1]})])
     refused("a GPU that is not there is refused", "<not supported>",
             "perf", "stat", "-a", "-e", f"{C2C}/in_rd_req,gpu_mask=1/", "true")
@@ -365,7 +394,8 @@ def second_gpu():
 def cpu_peer():
     """--param vsoc.soc_gpu_mask=0"""
     names = ["in_rd_cum_outs", "in_rd_req", "out_rd_cum_outs", "out_rd_req", "cycles"]
-    case("C2C to another SoC: reads of both directions", ["{" + ",".join(f"{C2C}/{name}/" for name in names) + "}"],
+    case("C2C to another SoC: reads of both directions",
+         ["{" + ",".join(f"{C2C}/{name}/" for name in names) + "}"],
          [(C2C, name, ALL) for name in names])
     listed = sorted(os.listdir(f"{SYSFS}/{C2C}/events"))
     report(listed == sorted(names), "C2C to another SoC: five events", str(listed))

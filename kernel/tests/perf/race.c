@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * The virtual SoC comes and goes while CPUs do. Its PMUs stay registered, because they had
- * events; on a kernel with KASAN this also shows what touches a device that is gone.
+ * The virtual SoC comes and goes while CPUs do. Its PMUs stay registered, because they had events;
+ * on a kernel with KASAN this also catches accesses to a removed device.
  *
  * usage: race FIRST SECOND: the two CPUs of socket 0
  */
@@ -44,7 +44,7 @@ static void read_cpumask(size_t n, char *text, size_t size)
 	text[got > 0 ? got - 1 : 0] = '\0';
 }
 
-/* how many PMUs say something else than one CPU or, without a device, than none */
+/* number of PMUs with another cpumask than one CPU or, without a device, than none */
 static unsigned int wrong_cpumasks(bool bound)
 {
 	unsigned int wrong = 0;
@@ -77,7 +77,10 @@ static bool driver(const char *file)
 	return done;
 }
 
-/* a PMU that perf was asked for an event of, granted or not, stays registered */
+/*
+ * once perf was asked for an event of a PMU it stays registered, whether the event was granted or
+ * not
+ */
 static void open_all(void)
 {
 	for (size_t n = 0; n < pmus.gl_pathc; n++) {
@@ -90,8 +93,8 @@ static void open_all(void)
 }
 
 /*
- * Between the choice of another CPU and the move of the interrupt are a few instructions. They
- * become long enough for the device to go in between.
+ * Only a few instructions are between the choice of another CPU and the move of the interrupt. A
+ * fault delays them, so that the device can go in between.
  */
 static bool open_window(void)
 {

@@ -35,8 +35,10 @@ def gpu_truth(counter):
 
 
 def stat(events, command, *options):
-    done = subprocess.run(["perfctr", "stat", "--json", *options, "-e", ",".join(events), "--", *command],
-                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False, text=True, timeout=120)
+    done = subprocess.run(["perfctr", "stat", "--json", *options, "-e", ",".join(events), "--",
+                           *command],
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False, text=True,
+                          timeout=120)
     if done.returncode:
         raise RuntimeError(f"perfctr stat: exit {done.returncode}: {done.stderr}")
     return json.loads(done.stdout)
@@ -81,7 +83,8 @@ def random_jobs(seed):
 CONSISTENCY = {
     "gpu_rd": "memsys/EXT_READ", "gpu_wr": "memsys/EXT_WRITE",
     "link_rd": "nvlink_c2c/in_rd_req/", "link_wr": "nvlink_c2c/in_wr_req/",
-    "fabric_rd": "ucf/slc_bytes_rd,src_loc_noncpu=1/", "fabric_wr": "ucf/slc_bytes_wr,src_loc_noncpu=1/",
+    "fabric_rd": "ucf/slc_bytes_rd,src_loc_noncpu=1/",
+    "fabric_wr": "ucf/slc_bytes_wr,src_loc_noncpu=1/",
     "to_cmem": "ucf/mem_bytes_rd,dst_loc_cmem=1/", "cmem": "cmem_latency/rd_req/",
     "pcie_rd": f"pcie/rd_bytes,{INTO_FABRIC}/", "pcie_wr": f"pcie/wr_bytes,{INTO_FABRIC}/",
 }
@@ -90,7 +93,8 @@ CONSISTENCY = {
 def really():
     """the same from ground truth"""
     soc = truth()
-    ucf, pcie = [f"nvidia_ucf_pmu_{s}" for s in SOCKETS], [f"nvidia_pcie_pmu_{s}_rc_{rc}" for s in SOCKETS
+    ucf, pcie = [f"nvidia_ucf_pmu_{s}" for s in SOCKETS], [f"nvidia_pcie_pmu_{s}_rc_{rc}"
+                                                           for s in SOCKETS
                                                            for rc in ROOT_COMPLEXES]
     into = {"dst": ["cmem", "gmem", "cxl", "rem"]}
 
@@ -133,7 +137,8 @@ def consistency():
                 wrong.append(f"{counter['event']}: {parts} in {len(result['intervals'])} intervals")
         if result["samples"] < 5 or not all(n.values()):
             wrong.append(f"hardly a test: {result['samples']} samples, {n}")
-        report(not wrong, f"seed {seed}: L2, link, fabric, PCIe and memory agree in {result['samples']} samples",
+        report(not wrong,
+               f"seed {seed}: L2, link, fabric, PCIe and memory agree in {result['samples']} samples",
                "\n".join(wrong))
 
 
@@ -164,16 +169,20 @@ def latencies(prefix, *ways):
     """the four metrics of each direction of a link"""
     found = {}
     for way in ways:
-        found.update({f"{prefix}{way}latency_cycles": latency_cycles(way), f"{prefix}{way}latency": latency_ns(way),
-                      f"{prefix}{way}in_flight": in_flight(way), f"{prefix}{way}request_rate": rate(f"{way}req")})
+        found.update({f"{prefix}{way}latency_cycles": latency_cycles(way),
+                      f"{prefix}{way}latency": latency_ns(way),
+                      f"{prefix}{way}in_flight": in_flight(way),
+                      f"{prefix}{way}request_rate": rate(f"{way}req")})
     return found
 
 
 # block: {metric: by hand}; the first name is the PMU of block 0 whose truth is compared
 METRICS = {
     "ucf0": ("nvidia_ucf_pmu_0", {
-        "slc_read_bandwidth": bandwidth("slc_bytes_rd"), "slc_write_bandwidth": bandwidth("slc_bytes_wr"),
-        "mem_read_bandwidth": bandwidth("mem_bytes_rd"), "mem_write_bandwidth": bandwidth("mem_bytes_wr"),
+        "slc_read_bandwidth": bandwidth("slc_bytes_rd"),
+        "slc_write_bandwidth": bandwidth("slc_bytes_wr"),
+        "mem_read_bandwidth": bandwidth("mem_bytes_rd"),
+        "mem_write_bandwidth": bandwidth("mem_bytes_wr"),
         "slc_read_rate": rate("slc_access_rd"), "slc_write_rate": rate("slc_access_wr"),
         "mem_read_rate": rate("mem_access_rd"), "mem_write_rate": rate("mem_access_wr"),
         "slc_read_hit_ratio": lambda n, ns: 100 * n["slc_hit_rd"] / n["slc_access_rd"],
@@ -212,7 +221,8 @@ def try_metrics(block, names, jobs):
     kind = block.rstrip("0123456789")
     kind = kind[:-len("0_rc")] if kind.endswith("_rc") else kind
     result = stat([f"metric:{kind}.{name}" for name in names], jobs, "-A")
-    return ({c["counter"]: c for c in result["counters"] if c["block"] == block}, metric_values(result, block),
+    return ({c["counter"]: c for c in result["counters"] if c["block"] == block},
+            metric_values(result, block),
             result["elapsed_ns"])
 
 
@@ -244,19 +254,23 @@ def check_metrics(block, pmu, formulas):
 
 
 def metrics():
-    listed = json.loads(subprocess.run(["perfctr", "list", "--json"], stdout=subprocess.PIPE, check=True,
+    listed = json.loads(subprocess.run(["perfctr", "list", "--json"], stdout=subprocess.PIPE,
+                                       check=True,
                                        text=True).stdout)["metrics"]
     known = {name for _, formulas in METRICS.values() for name in formulas}
     have = {m["name"] for m in listed if m["id"].startswith("tegra410.")}
-    report(have == known, "every metric of the SoC blocks is in this test", f"differ: {have ^ known}")
+    report(have == known, "every metric of the SoC blocks is in this test",
+           f"differ: {have ^ known}")
     for block, (pmu, formulas) in METRICS.items():
         wrong = check_metrics(block, pmu, formulas)
-        report(not wrong, f"{block}: {len(formulas)} metrics are what the formulas give, the counts exact",
+        report(not wrong,
+               f"{block}: {len(formulas)} metrics are what the formulas give, the counts exact",
                "\n".join(wrong))
 
     # nothing moves: bandwidths are zero, quotients have no value
     for block, (_, formulas) in METRICS.items():
-        names = [name for name in formulas if name.endswith(("latency", "latency_cycles", "hit_ratio"))]
+        names = [name for name in formulas
+                 if name.endswith(("latency", "latency_cycles", "hit_ratio"))]
         if not names:
             continue
         _, found, _ = try_metrics(block, names[:METRICS_AT_ONCE], ["true"])
@@ -270,7 +284,8 @@ def metrics():
 def multiplexed():
     """Nine events of a UCF that has eight counters: estimates, marked as such, not far from the truth."""
     names = [n for n in METRICS["ucf0"][1] if n != "frequency"]
-    jobs = ["vsoc-job", "-q", "-r", "300", *"copy bytes=1Mi read write initiator=cpu home=cmem socket=0".split()]
+    jobs = ["vsoc-job", "-q", "-r", "300",
+            *"copy bytes=1Mi read write initiator=cpu home=cmem socket=0".split()]
     before = truth()
     counters, metrics_of, elapsed_ns = try_metrics("ucf0", names, jobs)
     after = truth()
@@ -279,14 +294,16 @@ def multiplexed():
     if not part or any("multiplexed" not in c["block_states"] for c in part):
         wrong.append(f"not multiplexed: {[(c['counter'], c['running_percent']) for c in counters.values()]}")
     pmu = METRICS["ucf0"][0]
-    n = {name: total(after, pmu, name) - total(before, pmu, name) for name in counters if name != "cycles"}
+    n = {name: total(after, pmu, name) - total(before, pmu, name) for name in counters
+         if name != "cycles"}
     for name in ("mem_read_bandwidth", "slc_write_bandwidth"):
         m = metrics_of[name]
         by_hand = METRICS["ucf0"][1][name](n, elapsed_ns)
         # steady traffic: how much of it falls in a counter's turns is what an estimate can not know
         if not m["value"] or not 0.5 < m["value"] / by_hand < 2:
             wrong.append(f"{name}: {m['value']}, really {by_hand}")
-    for name, event in (("mem_read_bandwidth", "mem_bytes_rd"), ("slc_write_bandwidth", "slc_bytes_wr")):
+    for name, event in (("mem_read_bandwidth", "mem_bytes_rd"),
+                        ("slc_write_bandwidth", "slc_bytes_wr")):
         if metrics_of[name]["estimated"] != (counters[event]["running_percent"] < 100):
             wrong.append(f"{name}: {metrics_of[name]}, but {counters[event]}")
     report(not wrong, "more events than counters: marked as estimates", "\n".join(wrong))
@@ -294,12 +311,14 @@ def multiplexed():
 
 # --- perf and the ring at the same time ------------------------------------------------------------
 
-BESIDE = [("nvidia_ucf_pmu_0", "mem_bytes_rd", "", {}), ("nvidia_ucf_pmu_0", "slc_bytes_wr", ",src_loc_cpu=1",
+BESIDE = [("nvidia_ucf_pmu_0", "mem_bytes_rd", "", {}),
+          ("nvidia_ucf_pmu_0", "slc_bytes_wr", ",src_loc_cpu=1",
                                                          {"src": ["loc_cpu"]}),
           ("nvidia_cmem_latency_pmu_0", "rd_req", "", {}),
           ("nvidia_pcie_pmu_0_rc_4", "rd_bytes", ",src_bdf=0x0108,src_bdf_en=1", {"bdf": [0x0108]}),
           ("nvidia_nvlink_c2c_pmu_0", "out_rd_req", ",gpu_mask=0x2", {"gpu": [1]}),
-          ("nvidia_nvclink_pmu_0", "in_rd_req", "", {}), ("nvidia_nvdlink_pmu_0", "in_rd_cum_outs", "", {}),
+          ("nvidia_nvclink_pmu_0", "in_rd_req", "", {}),
+          ("nvidia_nvdlink_pmu_0", "in_rd_cum_outs", "", {}),
           ("nvidia_pcie_tgt_pmu_0_rc_0", "rd_bytes", "", {"dst": ["pcie_peer"]})]
 
 
@@ -312,9 +331,11 @@ def both(command, name, during=None):
         timer.start()
     with tempfile.NamedTemporaryFile("r") as out:
         arguments = [word for event in events for word in ("-e", event)]
-        done = subprocess.run(["perf", "stat", "-a", "-x,", "-o", out.name, *arguments, "--", "perfctr", "stat",
+        done = subprocess.run(["perf", "stat", "-a", "-x,", "-o", out.name, *arguments, "--",
+                               "perfctr", "stat",
                                "--json", "-p", "2ms", "-e", ",".join(events), "--", *command],
-                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False, text=True)
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False,
+                              text=True)
         perf = counts(out.read())
     if timer:
         timer.join()
@@ -346,7 +367,8 @@ def owner_goes():
 
 def hotplug():
     """in a VM whose sockets have CPUs that can go: --smp 4 --param vsoc.soc_cpus=1-2,3"""
-    both(["sh", "-c", "for i in 1 2 3 4 5 6; do sleep 0.1; " + " ".join(workload(MIXED)) + "; done"],
+    both(["sh", "-c", "for i in 1 2 3 4 5 6; do sleep 0.1; " + " ".join(workload(MIXED))
+          + "; done"],
          "the owning CPU goes and comes back: perf and the ring lose nothing", owner_goes)
 
 
@@ -358,7 +380,8 @@ def beside():
 
 def main():
     for name in sys.argv[1:] or ["consistency", "metrics", "beside"]:
-        {"consistency": consistency, "metrics": metrics, "beside": beside, "hotplug": hotplug}[name]()
+        {"consistency": consistency, "metrics": metrics, "beside": beside,
+         "hotplug": hotplug}[name]()
     print(f"{RESULTS['ok']} passed, {RESULTS['not ok']} failed, 0 skipped")
     return 1 if RESULTS["not ok"] else 0
 

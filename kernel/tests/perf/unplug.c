@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * The virtual SoC goes away while events of its PMUs are open, and comes back.
+ * The virtual SoC is removed while events of its PMUs are open, and comes back.
  *
  * usage: unplug MODULE: path of vsoc.ko
  */
@@ -78,7 +78,7 @@ int main(int argc, char **argv)
 	soc_job(COPY);
 	tap(got >= 0 && soc_read(got).value == BYTES, "new events count");
 	close(got);
-	/* it could not tell what it missed */
+	/* it could not know what it missed */
 	tap(restart(ucf), "the old event can be switched off and on");
 	soc_job(COPY);
 	tap(soc_read(ucf).value == BYTES, "and stands still, as its hardware left: %lu",

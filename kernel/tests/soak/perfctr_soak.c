@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Soaks up what a CPU has left, and a bare sampler to compare with.
+ * Uses up the idle time of a CPU, and a minimal sampler for comparison.
  *
- * A write of N to "soak" counts in a loop for N milliseconds, in the writer's
- * context; "result" then tells how far it came: "LOOPS NS", of the CPU's time. What the loop does
- * less while a session samples is what the session costs the kernel, timers,
- * interrupts and switches of threads included. The writer must be SCHED_IDLE.
+ * A write of N to "soak" counts in a loop for N milliseconds, in the writer's context; "result"
+ * then has its progress: "LOOPS NS", of the CPU's time. The loops missing while a session samples
+ * are the cost of the session for the kernel, with timers, interrupts and switches of threads. The
+ * writer must be SCHED_IDLE.
  *
- * A write of N to "bare" starts the least that can sample hardware N times a
- * second: a timer, a thread, a second interrupt that answers it; 0 stops it.
- * "bare_model" is the same with hardware that is a thread, as the virtual GPU's
- * firmware is: the difference is what a model costs merely by being scheduled.
+ * A write of N to "bare" starts the least that can sample hardware N times a second: a timer, a
+ * thread, a second interrupt that answers it; 0 stops it. "bare_model" is the same with a thread as
+ * the hardware, as the virtual GPU's firmware is: the difference is the scheduling cost of a model.
  */
 #include <linux/debugfs.h>
 #include <linux/hrtimer.h>
@@ -33,8 +32,8 @@ static DEFINE_MUTEX(soak_lock);
 static u64 soak_loops, soak_ns;
 
 /*
- * Time of this CPU. User-mode Linux is a thread of the host: what the host gave to others in
- * between is not counted, and no function of that kernel tells.
+ * Time of this CPU. User-mode Linux is a thread of the host: time that the host gave to others is
+ * not counted, and no function of that kernel returns it.
  */
 static u64 soak_clock_ns(void)
 {
@@ -165,11 +164,11 @@ static int bare_start(u64 hz, bool with_model)
 			return PTR_ERR(model);
 		}
 	}
-	/* work remembers the worker it was last queued on */
+	/* a kthread_work remembers the worker it was last queued on */
 	kthread_init_work(&bare.work, bare_sample);
 	kthread_init_work(&bare.model_work, bare_answer);
 	sched_set_fifo_low(worker->task);
-	/* as the virtual GPU's firmware: it goes on after its interrupt, and is switched to once */
+	/* as the virtual GPU's firmware: it continues after its interrupt, and is scheduled once */
 	if (model)
 		sched_set_fifo(model->task);
 	bare.worker = worker;
