@@ -249,18 +249,6 @@ void csf_reader_begin(struct csf_reader *reader)
 }
 
 /**
- * csf_reader_sample_bytes() - size of a sample
- * @reader: the reader
- *
- * Returns: bytes between the slots of the ring.
- */
-size_t csf_reader_sample_bytes(const struct csf_reader *reader)
-{
-	return (size_t)(reader->has_metadata + reader->block_count) *
-	       reader->counters_per_block * sizeof(__le32);
-}
-
-/**
  * csf_reader_clear_slot() - mark a slot as not written
  * @reader: the reader
  * @slot: memory of one sample

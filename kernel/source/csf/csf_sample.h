@@ -110,7 +110,6 @@ void csf_reader_use_set(struct csf_reader *reader, const struct csf_perfctr_conf
 			u8 set);
 void csf_reader_restart(struct csf_reader *reader);
 void csf_reader_begin(struct csf_reader *reader);
-size_t csf_reader_sample_bytes(const struct csf_reader *reader);
 void csf_reader_clear_slot(const struct csf_reader *reader, void *slot);
 int csf_reader_read(struct csf_reader *reader, void *slot, u64 now_ticks, u64 *const *totals);
 void csf_reader_lost(struct csf_reader *reader, u32 states);
