@@ -45,7 +45,8 @@ RECIPE_KEYS = {
                  "start": (0, 0xFFFFFFFF), "start_op": (0, 0xFFFFF)},
     "MP": {"unit": (0, 5), "signal": (0, 255)},
 }
-RECIPE_NEEDED = {"PCOUNTER": ("domain", "mode", "event", "event_op"), "MP": ("mode", "unit", "signal")}
+RECIPE_NEEDED = {"PCOUNTER": ("domain", "mode", "event", "event_op"),
+                 "MP": ("mode", "unit", "signal")}
 RECIPE_MODES = {"PCOUNTER": ("SIMPLE", "EVENT_B4", "EVENT_B6"), "MP": ("LOGOP", "LOGOP_PULSE")}
 # products of PMUs that have filters
 FILTERED = ("TEGRA410",)
@@ -70,14 +71,17 @@ class Uapi:
         text = "\n".join(p.read_text(encoding="utf-8") for p in sorted(Path(folder).glob("*.h")))
         self.kinds = {}
         for kind, name in self.NAMES.items():
-            found = re.findall(rf"^(?:\s*{name}\s*=|#define\s+{name}\s)\s*(0x[0-9a-fA-F]+|\d+),?$", text, re.M)
+            found = re.findall(rf"^(?:\s*{name}\s*=|#define\s+{name}\s)\s*(0x[0-9a-fA-F]+|\d+),?$",
+                               text, re.M)
             if not found:
                 raise SystemExit(f"{folder}: no numbers of kind {kind} found")
-            self.kinds[kind] = {(a or b).replace("PRODUCT_", "").replace("_PRODUCT", ""): int(value, 0)
+            self.kinds[kind] = {(a or b).replace("PRODUCT_",
+                                                 "").replace("_PRODUCT", ""): int(value, 0)
                                 for a, b, value in found}
         # catalogues of PMU blocks: enum drm_perfctr_tegra410_ucf_event and the like
         self.events = {}
-        for name, body in re.findall(r"^enum drm_perfctr_(\w+)_event \{(.*?)^\};", text, re.M | re.S):
+        for name, body in re.findall(r"^enum drm_perfctr_(\w+)_event \{(.*?)^\};", text,
+                                     re.M | re.S):
             rows = re.findall(rf"^\s*DRM_PERFCTR_{name.upper()}_(\w+)\s*=\s*(\d+),", body, re.M)
             self.events[name.upper()] = {event: int(value) for event, value in rows}
 
@@ -129,7 +133,8 @@ class Errors:
 def tokens(formula):
     """Split a formula; raises ValueError at a character that has no place in one."""
     out, at = [], 0
-    pattern = re.compile(r"\s*(?:(\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)|([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)?)|([-+*/(),]))")
+    pattern = re.compile(
+        r"\s*(?:(\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)|([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)?)|([-+*/(),]))")
     while formula[at:].strip():
         match = pattern.match(formula, at)
         if not match:
@@ -207,12 +212,14 @@ class Page:
             data = tomllib.loads(text)
         except tomllib.TOMLDecodeError as error:
             line = re.search(r"line (\d+)", str(error))
-            errors.add(shown, int(line.group(1)) if line else len(text.splitlines()) or 1, str(error))
+            errors.add(shown, int(line.group(1)) if line else len(text.splitlines()) or 1,
+                       str(error))
             return
         self.lines = Lines(text)
         for key in data:
             if key not in ("page", "counter", "filter", "metric"):
-                self.error(key, 0, None, f"unknown table '{key}'; known: page, counter, filter, metric")
+                self.error(key, 0, None,
+                           f"unknown table '{key}'; known: page, counter, filter, metric")
         self.head = data.get("page", {})
         if not self.table("page", 0, self.head, PAGE_KEYS, ("product", "block", "text")):
             return
@@ -221,7 +228,8 @@ class Page:
         self.clock = self.enumerator("CLOCK", "clock", uapi) if "clock" in self.head else 0xFF
         if None in (self.product, self.block, self.clock):
             return
-        self.catalogue = uapi.events.get(f'{self.head["product"]}_{CATALOGUES.get(self.head["block"], self.head["block"])}')
+        self.catalogue = uapi.events.get(
+            f'{self.head["product"]}_{CATALOGUES.get(self.head["block"], self.head["block"])}')
         self.sets_known = uapi.kinds["SET"]
         self.pmu = self.head.get("pmu", "")
         self.prefix = f'{self.head["product"]}.{self.head["block"]}'.lower()
@@ -242,7 +250,8 @@ class Page:
         value = uapi.kinds[kind].get(self.head[key])
         if value is None:
             known = ", ".join(uapi.kinds[kind])
-            self.error("page", 0, key, f"unknown {key} '{self.head[key]}'; the uAPI header has: {known}")
+            self.error("page", 0, key,
+                       f"unknown {key} '{self.head[key]}'; the uAPI header has: {known}")
         return value
 
     def table(self, table, index, data, keys, needed):
@@ -268,7 +277,8 @@ class Page:
 
     def identifier(self, table, index, data):
         if not re.fullmatch(r"[a-z][a-z0-9_]*", data["id"]):
-            self.error(table, index, "id", f"{table} '{data['id']}': an id is lower-case letters, digits and _")
+            self.error(table, index, "id",
+                       f"{table} '{data['id']}': an id is lower-case letters, digits and _")
         if not re.fullmatch(r"[A-Za-z][\w-]*", data["name"]):
             self.error(table, index, "name", f"{table} '{data['id']}': '{data['name']}' is no name")
 
@@ -278,7 +288,8 @@ class Page:
         needed = ["id", "name", "short", "unit", "kind"] + (["config"] if generic else ["bit"])
         if not self.table("counter", index, data, COUNTER_KEYS, needed):
             return
-        for key, value in (("long", data["short"]), ("sets", ["PRIMARY"]), ("availability", "always"),
+        for key, value in (("long", data["short"]), ("sets", ["PRIMARY"]),
+                           ("availability", "always"),
                            ("trust", "unvalidated"), ("event", None), ("config", 0), ("bit", 0),
                            ("definition", "")):
             data.setdefault(key, value)
@@ -287,7 +298,8 @@ class Page:
         self.choice("counter", index, data, "trust", TRUST)
         self.choice("counter", index, data, "availability", AVAILABILITY)
         if not 0 <= data["bit"] <= MAX_POSITION:
-            self.error("counter", index, "bit", f"counter '{data['id']}': bit {data['bit']} is not in 0..{MAX_POSITION}")
+            self.error("counter", index, "bit",
+                       f"counter '{data['id']}': bit {data['bit']} is not in 0..{MAX_POSITION}")
         if self.block < 16 and data["bit"] < HEADER_POSITIONS:
             self.error("counter", index, "bit",
                        f"counter '{data['id']}': bits 0..{HEADER_POSITIONS - 1} are the block's header")
@@ -299,7 +311,8 @@ class Page:
         data["set_mask"] = 0
         for name in data["sets"]:
             if name not in self.sets_known:
-                self.error("counter", index, "sets", f"counter '{data['id']}': unknown set '{name}'")
+                self.error("counter", index, "sets",
+                           f"counter '{data['id']}': unknown set '{name}'")
             else:
                 data["set_mask"] |= 1 << self.sets_known[name]
         data["index"] = index
@@ -310,7 +323,8 @@ class Page:
         """What the hardware is set to for a counter of an NVIDIA block."""
         block = self.head["block"]
         recipe = data.setdefault("recipe", None)
-        wrong = lambda text: self.error("counter", index, "recipe", f"counter '{data['id']}': recipe: {text}")
+        wrong = lambda text: self.error("counter", index, "recipe",
+                                        f"counter '{data['id']}': recipe: {text}")
         if block not in RECIPE_KEYS:
             if recipe is not None:
                 wrong(f"{block} blocks have none")
@@ -328,7 +342,8 @@ class Page:
             elif key == "mux":
                 if not isinstance(value, dict) or len(value) > MAX_MUXES:
                     wrong(f"mux must be a table of at most {MAX_MUXES} registers")
-                elif not all(re.fullmatch(r"0x[0-9a-f]+|MPC", k) and type(v) is int and 0 <= v <= 0xFFFFFFFF
+                elif not all(re.fullmatch(r"0x[0-9a-f]+|MPC", k) and type(v) is int and
+                             0 <= v <= 0xFFFFFFFF
                              for k, v in value.items()):
                     wrong("mux must be registers, 0x400c0c or MPC, with values of 32 bits")
             elif key not in RECIPE_KEYS[block]:
@@ -336,11 +351,13 @@ class Page:
             elif type(value) is not int or not RECIPE_KEYS[block][key][0] <= value <= RECIPE_KEYS[block][key][1]:
                 low, high = RECIPE_KEYS[block][key]
                 wrong(f"{key} is not in {low:#x}..{high:#x}")
-        if recipe.get("mode", "").startswith("EVENT_B") and not ("start" in recipe and "start_op" in recipe):
+        if recipe.get("mode", "").startswith("EVENT_B") and not ("start" in recipe and
+                                                                 "start_op" in recipe):
             wrong(f"mode '{recipe['mode']}' needs start and start_op")
 
     def filter(self, index, data):
-        """Bits of a perf event that select what is counted, named as in the PMU's format directory."""
+        """Bits of a perf event that select what is counted, named as in the PMU's format
+        directory."""
         if not self.table("filter", index, data, FILTER_KEYS, ("name", "bits", "short")):
             return
         data = dict(data)
@@ -353,8 +370,10 @@ class Page:
         if not re.fullmatch(r"[a-z][a-z0-9_]*", data["name"]):
             self.error("filter", index, "name", f"filter '{data['name']}' is no name")
         if self.head["product"] not in FILTERED:
-            self.error("filter", index, "name", f"filter '{data['name']}': {self.head['block']} blocks have no filters")
-        data.update(word=int(bits[1] or 0), low=low, width=high - low + 1, hex=data.get("hex", False))
+            self.error("filter", index, "name",
+                       f"filter '{data['name']}': {self.head['block']} blocks have no filters")
+        data.update(word=int(bits[1] or 0), low=low, width=high - low + 1,
+                    hex=data.get("hex", False))
         for other in self.filters:
             if other["name"] == data["name"]:
                 self.error("filter", index, "name", f"filter '{data['name']}' is there already")
@@ -365,7 +384,8 @@ class Page:
 
     def metric(self, index, data):
         data = dict(data)
-        if not self.table("metric", index, data, METRIC_KEYS, ("id", "name", "short", "formula", "unit")):
+        if not self.table("metric", index, data, METRIC_KEYS,
+                          ("id", "name", "short", "formula", "unit")):
             return
         for key, value in (("long", data["short"]), ("scope", "block"), ("trust", "unvalidated")):
             data.setdefault(key, value)
@@ -451,7 +471,8 @@ class Database:
                         page.error("metric", m["index"], "formula",
                                    f"metric '{m['id']}': no counter '{name}' in {page.head['product']}.{block}")
                 if not [n for n in used if n not in VARIABLES]:
-                    page.error("metric", m["index"], "formula", f"metric '{m['id']}': uses no counter")
+                    page.error("metric", m["index"], "formula",
+                               f"metric '{m['id']}': uses no counter")
 
 
 def c_string(text):
@@ -479,7 +500,8 @@ def tables(db):
         for f in page.filters:
             filter_rows.append("\t{\n" + "".join(f"\t\t.{key} = {value},\n" for key, value in (
                 ("name", c_string(f["name"])), ("short_text", c_string(f["short"])),
-                ("product", f"{page.product:#06x}"), ("block_type", page.block), ("word", f["word"]),
+                ("product", f"{page.product:#06x}"), ("block_type", page.block),
+                ("word", f["word"]),
                 ("low", f["low"]), ("width", f["width"]), ("hex", int(f["hex"])))) + "\t},")
         for m in page.metrics:
             metric_rows.append("\t{\n" + "".join(f"\t\t.{key} = {value},\n" for key, value in (
@@ -525,38 +547,47 @@ def recipes(prefix, pages):
     pages = {page.head["block"]: page for page in pages if page.head["block"] in RECIPE_KEYS}
     if not pages:
         return []
-    counters = lambda block: sorted(pages[block].counters, key=lambda c: c["bit"]) if block in pages else []
-    muxes = sorted({m for block in pages for c in counters(block) for m in c["recipe"].get("mux", {})},
+    counters = lambda block: sorted(pages[block].counters,
+                                    key=lambda c: c["bit"]) if block in pages else []
+    muxes = sorted({m for block in pages for c in counters(block)
+                    for m in c["recipe"].get("mux", {})},
                    key=lambda m: (m != "MPC", m))
     name = lambda m: f"{prefix}_MUX_{m.removeprefix('0x').upper()}"
-    out = ["/* multiplexers of the recipes */", f"enum {prefix.lower()}_mux {{", f"\t{prefix}_MUX_NONE,"]
+    out = ["/* multiplexers of the recipes */", f"enum {prefix.lower()}_mux {{",
+           f"\t{prefix}_MUX_NONE,"]
     out += [f"\t{name(m)}," for m in muxes] + [f"\t{prefix}_MUXES,", "};", ""]
 
     def macro(text, title, rows):
         return [f"/* {text} */", f"#define {title}(X) \\"] + \
-            [f"\tX({', '.join(str(v) for v in row)})" + (" \\" if row is not rows[-1] else "") for row in rows] + [""]
+            [f"\tX({', '.join(str(v) for v in row)})" +
+             (" \\" if row is not rows[-1] else "") for row in rows] + [""]
 
     def mux(recipe):
         given = [(name(m), f"{v:#x}u") for m, v in recipe.get("mux", {}).items()]
         given += [(f"{prefix}_MUX_NONE", "0u")] * (MAX_MUXES - len(given))
         return [v for pair in given for v in pair]
 
-    out += macro("X(multiplexer, register; 0: not the same for all chips)", f"{prefix}_MUX_REGISTERS",
+    out += macro("X(multiplexer, register; 0: not the same for all chips)",
+                 f"{prefix}_MUX_REGISTERS",
                  [(name(m), m if m != "MPC" else 0) for m in muxes])
     if "PCOUNTER" in pages:
-        out += macro("X(position, domain, mode, event, event_op, start, start_op, mux, value, mux, value)",
+        out += macro(
+            "X(position, domain, mode, event, event_op, start, start_op, mux, value, mux, value)",
                      f"{prefix}_PCOUNTER_RECIPES",
-                     [(c["bit"], r["domain"], f"PCOUNTER_{r['mode']}", f"{r['event']:#x}u", f"{r['event_op']:#x}u",
+                     [(c["bit"], r["domain"], f"PCOUNTER_{r['mode']}", f"{r['event']:#x}u",
+                       f"{r['event_op']:#x}u",
                        f"{r.get('start', 0):#x}u", f"{r.get('start_op', 0):#x}u", *mux(r))
                       for c in counters("PCOUNTER") for r in [c["recipe"]]])
         for domain in range(8):
-            mask = sum(1 << c["bit"] for c in counters("PCOUNTER") if c["recipe"]["domain"] == domain)
+            mask = sum(1 << c["bit"] for c in counters("PCOUNTER")
+                       if c["recipe"]["domain"] == domain)
             if mask >> SECTION_COUNTERS:
                 raise SystemExit(f"{prefix}: recipes of more than {SECTION_COUNTERS} counters")
             out += [f"#define {prefix}_PCOUNTER_DOMAIN{domain}\t{mask:#018x}ULL"]
         out += [""]
     if "MP" in pages:
-        out += macro("X(position, mode, unit, signal, mux, value, mux, value)", f"{prefix}_MP_RECIPES",
+        out += macro("X(position, mode, unit, signal, mux, value, mux, value)",
+                     f"{prefix}_MP_RECIPES",
                      [(c["bit"], f"MP_{r['mode']}", r["unit"], f"{r['signal']:#x}", *mux(r))
                       for c in counters("MP") for r in [c["recipe"]]])
     return out
@@ -593,7 +624,8 @@ def kernel(db, product):
 def recipe_text(recipe):
     """A recipe on one line."""
     number = lambda v: hex(v) if v > 9 else str(v)
-    words = [f"{k} {v if isinstance(v, str) else number(v)}" for k, v in recipe.items() if k != "mux"]
+    words = [f"{k} {v if isinstance(v, str) else number(v)}" for k,
+             v in recipe.items() if k != "mux"]
     return ", ".join(words + [f"{m} = {number(v)}" for m, v in recipe.get("mux", {}).items()])
 
 
@@ -601,15 +633,18 @@ def docs(db):
     out = ["# Counters and metrics", "",
            "Generated from the counter database, `libperfctr/counters/`.", ""]
     for page in db.pages:
-        title = f"{page.head['product']} {page.head['block']}" + (f" {page.pmu}" if page.pmu else "")
+        title = f"{page.head['product']} {page.head['block']}" + (f" {page.pmu}" if page.pmu
+                                                                  else "")
         clock = page.head.get("clock", "none")
         out += [f"## {title}", "", page.head["text"], "", f"Clock: {clock.lower()}.", ""]
         if page.counters:
             several = any(c["sets"] != ["PRIMARY"] for c in page.counters)
-            out += ["| position | " + ("set | " if several else "") + "name | unit | kind | verdict | meaning |",
+            out += ["| position | " +
+                    ("set | " if several else "") + "name | unit | kind | verdict | meaning |",
                     "|---" * (7 if several else 6) + "|"]
             for c in sorted(page.counters, key=lambda c: (c["bit"], c["config"])):
-                where = f"config {c['config']:#x}" if page.head["block"] == "GENERIC_PMU" else str(c["bit"])
+                where = f"config {c['config']:#x}" if page.head[
+                    "block"] == "GENERIC_PMU" else str(c["bit"])
                 sets = " | " + ", ".join(c["sets"]).lower() if several else ""
                 counts = f" Counts: `{c['definition']}`." if c["definition"] else ""
                 if c["recipe"]:
@@ -638,8 +673,10 @@ def query(db, pattern, as_json):
                 full = row["full_id"].lower()
                 names = (full, full.split(".", 1)[1], row["name"].lower())
                 if any(fnmatch.fnmatchcase(n, pattern.lower()) for n in names):
-                    found.append({"type": kind, "product": page.head["product"], "block": page.head["block"],
-                                  **{k: row[k] for k in ("id", "name", "short", "long", "unit", "trust")},
+                    found.append({"type": kind, "product": page.head["product"],
+                                  "block": page.head["block"],
+                                  **{k: row[k]
+                                     for k in ("id", "name", "short", "long", "unit", "trust")},
                                   **({"formula": row["formula"]} if kind == "metric" else
                                      {"bit": row["bit"], "kind": row["kind"], "sets": row["sets"],
                                       "availability": row["availability"]})})

@@ -272,7 +272,8 @@ def page(function, structs, names, version):
     doc = function.comment
     shared = [f.name for f in function.shared]
     out = title(function.name, 3, version)
-    out += [".SH NAME", escape(", ".join([function.name] + shared)) + " \\- " + escape(doc["short"]),
+    out += [".SH NAME",
+            escape(", ".join([function.name] + shared)) + " \\- " + escape(doc["short"]),
             ".SH LIBRARY", "libperfctr (\\-lperfctr), " + ("inline" if function.inline else
                                                            "pkg\\-config name perfctr"),
             ".SH SYNOPSIS", *synopsis(function), ".SH DESCRIPTION"]
@@ -343,7 +344,8 @@ def example(overview, include):
                       "\treturn !bytes;", "}", ""])
 
 
-OVERVIEWS = {"perfctr.h": "libperfctr", "decode.h": "perfctr_decode", "capture.h": "perfctr_capture",
+OVERVIEWS = {"perfctr.h": "libperfctr", "decode.h": "perfctr_decode",
+             "capture.h": "perfctr_capture",
              "broker.h": "perfctr_broker"}
 
 

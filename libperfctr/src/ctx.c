@@ -127,7 +127,7 @@ int perfctr_take_struct(struct perfctr_ctx *ctx, const char *what, const void *f
 		if (bytes[n])
 			return perfctr_fail(
 				ctx, -E2BIG,
-				"%s: something is set that this library does not know; it is older than the program",
+				"%s: the program sets fields that this older library does not know",
 				what);
 	}
 	memset(to, 0, to_bytes);

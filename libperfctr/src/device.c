@@ -192,10 +192,10 @@ static int device_new(struct perfctr_ctx *ctx, int fd, const struct device_link 
 		perfctr_fail(ctx, error, "%s: the driver%s%s offers no performance counters",
 			     path[0] ? path : "this DRM file", d->driver[0] ? " " : "", d->driver);
 	else if (error == -EPROTONOSUPPORT)
-		perfctr_fail(
-			ctx, error,
-			"%s: its kernel modules are older than this library, which needs version %d of the interface",
-			path[0] ? path : "this DRM file", LEAST_VERSION);
+		perfctr_fail(ctx, error,
+			     "%s: the kernel modules are too old: this library needs interface "
+			     "version %d",
+			     path[0] ? path : "this DRM file", LEAST_VERSION);
 	else if (error)
 		perfctr_fail(ctx, error, "%s: cannot ask the device for its counters: %s",
 			     path[0] ? path : "this DRM file", strerror(-error));
@@ -416,10 +416,9 @@ EXPORT int perfctr_device_open(struct perfctr_ctx *ctx, const char *which,
 		else
 			*device = d;
 	} else if (which) {
-		perfctr_fail(
-			ctx, error,
-			"no device \"%s\": give a node, a driver or a name as \"perfctr info\" shows them",
-			which);
+		perfctr_fail(ctx, error,
+			     "no device \"%s\": give a node, driver or name from \"perfctr info\"",
+			     which);
 	} else {
 		perfctr_fail(ctx, error, "none of the %zu DRM devices offers performance counters",
 			     list->count);

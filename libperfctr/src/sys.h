@@ -42,7 +42,7 @@ struct perfctr_sys {
 	 */
 	ssize_t (*receive)(void *data, int fd, void *bytes, size_t size, int *files,
 			   size_t *file_count);
-	/* call fn for each name in a folder, in the order of their bytes; its errors end the call */
+	/* call fn for each name in a folder, in byte order; an error of fn ends the call */
 	int (*list)(void *data, const char *path, sys_list_fn fn, void *arg);
 };
 

@@ -41,7 +41,7 @@ struct drm_perfctr_block_header *sample_add_block(struct sample_writer *w, uint1
 						  uint16_t index, uint64_t mask,
 						  const uint64_t *values);
 
-/* The same for a multiplexed block; @running: ns of each counter, NULL: all the time. */
+/* The same for multiplexed counters; @running: ns of each counter, NULL: all the time. */
 struct sample_mux_block *sample_add_mux(struct sample_writer *w, uint16_t type, uint16_t index,
 					uint64_t mask, const uint64_t *values,
 					const uint64_t *running, uint64_t enabled);

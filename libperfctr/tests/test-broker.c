@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * The client of a broker that may send anything: a script in place of sockets.
+ * The client of a broker that may send anything: scripted connections and messages, no sockets.
  * What a real broker and the kernel do is tested in the VM.
  */
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# The tests must run every line and branch of the code that decodes foreign bytes.
+# The decoder reads untrusted bytes: the tests must run nearly all of its lines and branches.
 set -u
 
 top=$(cd "$(dirname "$0")/../.." && pwd -P)

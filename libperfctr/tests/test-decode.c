@@ -233,7 +233,7 @@ static void unknown_types_are_read_by_their_format(void)
 
 	sample_begin(&w);
 	sample_add_block(&w, 900, 1, 0x3, numbers);
-	/* multiplexed, with a later format that the reader does not know */
+	/* multiplexed, as a later driver may have it, with an unknown flag */
 	sample_add_mux(&w, 901, 2, 0x3, numbers, running, 1000)->block.format |= 0x80;
 	sample_grow_block_header(&w, 24);
 	sample_add_pmu(&w, 5, 0, 0x10, numbers, NULL, 1000);

@@ -199,8 +199,8 @@ with tempfile.TemporaryDirectory() as folder:
     for old, new, line, text in FILTER_MISTAKES:
         page_of(folder, FILTERS.replace(old, new))
         status, _, errors = run(folder, "check")
-        report(status == (1 if text else 0) and text in errors
-               and (not text or f"page.toml:{line}: " in errors),
+        report(status == (1 if text else 0) and text in errors and
+               (not text or f"page.toml:{line}: " in errors),
                f"filters: {old.splitlines()[0]} -> {new}",
                f"expected line {line}: {text}\n{errors}")
 

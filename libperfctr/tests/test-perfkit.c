@@ -511,7 +511,7 @@ static void begin_with_domains(uint64_t slow, uint64_t fast)
 	EQUAL(perfctr_perfkit_new(device, &kit), 0);
 }
 
-/* A unit that waits for one in another clock domain: the wait is counted in that domain. */
+/* A unit that waits for a unit of another clock domain: the wait counts in time, not cycles. */
 static void waits_are_of_their_own_clock(void)
 {
 	struct perfctr_perfkit_value value;

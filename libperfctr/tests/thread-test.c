@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * The thread safety of perfctr.h, under the thread sanitizer: contexts are independent, and one other
- * thread may use the cursor of a session.
+ * What perfctr.h promises about threads, under the thread sanitizer: contexts are independent of
+ * other, and the cursor of a session may be used by one other thread than the session.
  */
 #include <pthread.h>
 #include <stdlib.h>

@@ -6,7 +6,7 @@
 
 #include "commands.h"
 
-/* validate is a program of its own: beside this one in a checkout, in libexec where it is installed. */
+/* validate is a program of its own: beside this one in a checkout, in libexec if installed. */
 static int validate_exec(struct app *app, int argc, char **argv)
 {
 	static const char *const places[] = { "", "../libexec/" };

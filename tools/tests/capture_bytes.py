@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Capture files made byte by byte from their documentation, so that tests do not depend on what writes them."""
+"""Capture files made byte by byte from their documentation, so that tests do not depend on what
+writes them."""
 
 import struct
 
@@ -20,7 +21,8 @@ def texts(*words):
     return b"".join(word.encode() + b"\0" for word in words)
 
 
-def block(kind, index, values, valid=None, product=VSOC_CSF, states=1, pmu=None, running=None, mask=None):
+def block(kind, index, values, valid=None, product=VSOC_CSF, states=1, pmu=None, running=None,
+          mask=None):
     """values: {position: count}; all in section 0."""
     if mask is None:
         mask = sum(1 << p for p in values)
@@ -31,35 +33,42 @@ def block(kind, index, values, valid=None, product=VSOC_CSF, states=1, pmu=None,
     extra = b""
     if pmu is not None:
         enabled = pmu.get("enabled", 1000)
-        extra = struct.pack("<QQQQQIi", enabled, pmu.get("running", enabled), pmu["config"], 0, 0, 1, -1)
+        extra = struct.pack("<QQQQQIi", enabled, pmu.get("running", enabled), pmu["config"], 0, 0,
+                            1, -1)
         extra += pmu["name"].encode().ljust(32, b"\0")
         body += b"".join(struct.pack("<Q", (running or {}).get(p, enabled)) for p in sorted(values))
     size = head + len(body)
     # running times and the identity of a PMU
     form = 0 if pmu is None else 3
-    return struct.pack("<IHHBBBBIQQQiHH", size, kind, index, 0, form, 0, 2, states, 1000, mask, valid, 0, head,
+    return struct.pack("<IHHBBBBIQQQiHH", size, kind, index, 0, form, 0, 2, states, 1000, mask,
+                       valid, 0, head,
                        product) + extra + body
 
 
 def sample(seq, start, end, blocks, flags=PERIODIC, merged=0, lost=0, user_data=0):
     body = b"".join(blocks)
-    return struct.pack("<IHHQQQQIIQIIQ", 72 + len(body), 72, len(blocks), seq, start, end, user_data, flags, merged,
+    return struct.pack("<IHHQQQQIIQIIQ", 72 + len(body), 72, len(blocks), seq, start, end,
+                       user_data, flags, merged,
                        lost, 0, 0, 0) + body
 
 
 def block_request(kind, index, mask, pmu_type=0, config=0):
-    return struct.pack("<HHHBBIiQIIQQQ", kind, index, 0, 0, 0, 2 if pmu_type else 0, -1 if pmu_type else 0, mask, pmu_type, 0,
+    return struct.pack("<HHHBBIiQIIQQQ", kind, index, 0, 0, 0, 2 if pmu_type else 0,
+                       -1 if pmu_type else 0, mask, pmu_type, 0,
                        config, 0, 0)
 
 
 def counter(product, kind, position, name, unit, level=False):
-    fixed = struct.pack("<QIHHHBBBBH", 0, 1, product, kind, position, 0xff, 4 if level else 0, 0, 0, 24)
-    return record(COUNTER, fixed + texts(f"x.{name}", name, f"short {name}", f"long {name}", unit, ""))
+    fixed = struct.pack("<QIHHHBBBBH", 0, 1, product, kind, position, 0xff, 4 if level else 0, 0, 0,
+                        24)
+    return record(COUNTER,
+                  fixed + texts(f"x.{name}", name, f"short {name}", f"long {name}", unit, ""))
 
 
 def metric(product, kind, name, unit, formula):
     fixed = struct.pack("<HHBBH", product, kind, 0, 0, 8)
-    return record(METRIC, fixed + texts(f"x.m.{name}", name, f"short {name}", f"long {name}", unit, formula))
+    return record(METRIC, fixed +
+                  texts(f"x.m.{name}", name, f"short {name}", f"long {name}", unit, formula))
 
 
 def anchor(raw, realtime):
@@ -67,7 +76,8 @@ def anchor(raw, realtime):
 
 
 def status(samples, merged=0, lost=0):
-    return record(STATUS, struct.pack("<IIQQQQQQQQQQQ", 0, 16, samples, samples, merged, 0, lost, 0, 0, 0, 0, 0, 0))
+    return record(STATUS, struct.pack("<IIQQQQQQQQQQQ", 0, 16, samples, samples, merged, 0, lost, 0,
+                                      0, 0, 0, 0, 0))
 
 
 HEADER = b"perfctr\n" + struct.pack("<Q", 3)

@@ -4,8 +4,9 @@
 
 usage: frames_app.py NODE FRAMES [TRUTH FOLDER]
 
-Frame n has the GPU draw and compute a bit more than the one before, and then tells its end by the protocol of
-perfctr-perfkit(1). Copies the file TRUTH to FOLDER/n.before and FOLDER/n.after. Prints how many frames it drew, and how many
+Frame n has the GPU draw and compute a bit more than the one before, and then reports its end by the
+protocol of perfctr-perfkit(1). Copies the file TRUTH to FOLDER/n.before and FOLDER/n.after. Prints
+how many frames it drew, and how many
 of them it told.
 """
 
@@ -28,7 +29,8 @@ class Frames:
             self.connection = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
             self.connection.connect(name.replace("@", "\0", 1))
             # the name is free once the tool has gone
-            _, uid, _ = struct.unpack("3i", self.connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))
+            _, uid, _ = struct.unpack("3i", self.connection.getsockopt(socket.SOL_SOCKET,
+                                                                       socket.SO_PEERCRED, 12))
             if uid not in (0, os.geteuid()):
                 raise PermissionError(f"user {uid} listens at {name}")
 
@@ -48,7 +50,8 @@ class Frames:
 
 
 def draw(node, n):
-    work = f"vertices={300 + 30 * n} primitives={100 + 10 * n} fragments={4000 + 500 * n} texels={1000 + 7 * n}"
+    work = f"vertices={300 + 30 * n} primitives={100 + 10 * n} fragments={4000 + 500 * n} " \
+           f"texels={1000 + 7 * n}"
     for job in ("draw", *work.split()), ("compute", f"threads={100 + 32 * n}"):
         subprocess.run(("vsoc-job", "-q", "-d", node, *job), check=True)
 

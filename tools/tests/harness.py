@@ -15,7 +15,8 @@ ERROR_LINES = 40
 
 
 def test(function):
-    """A test: its documentation is its name; what it returns, if anything, is why it was skipped."""
+    """A test: its documentation is its name; what it returns, if anything, is why it was
+    skipped."""
     TESTS.append(function)
     return function
 
@@ -38,7 +39,8 @@ def run(*command, status=0, uid=None, timeout=120, text=True, **options):
     """Run a command that shall end with that status, or one of those; by another user with uid."""
     if uid is not None:
         options["preexec_fn"] = drop(uid)
-    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=text, timeout=timeout,
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=text,
+                          timeout=timeout,
                           check=False, **options)
     error = done.stderr if text else done.stderr.decode(errors="replace")
     check(done.returncode in (status if isinstance(status, tuple) else (status,)),

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""perfkit's API of libperfctr for tests, as <perfctr/perfkit.h> declares it; from the shared library."""
+"""perfkit's API of libperfctr for tests, as <perfctr/perfkit.h> declares it; from the shared
+library."""
 
 import ctypes
 import os
@@ -13,12 +14,15 @@ UPDATED, OVERFLOW = 1, 2
 class Counter(ctypes.Structure):
     _fields_ = [("name", ctypes.c_char_p), ("text", ctypes.c_char_p), ("unit", ctypes.c_char_p),
                 ("desc", ctypes.c_void_p), ("metric", ctypes.c_void_p), ("kind", ctypes.c_uint32),
-                ("passes", ctypes.c_uint32), ("first_pass", ctypes.c_uint32), ("reserved", ctypes.c_uint32)]
+                ("passes", ctypes.c_uint32), ("first_pass", ctypes.c_uint32),
+                ("reserved", ctypes.c_uint32)]
 
 
 class Value(ctypes.Structure):
-    _fields_ = [("numerator", ctypes.c_int64), ("denominator", ctypes.c_int64), ("cycles", ctypes.c_uint64),
-                ("elapsed_ns", ctypes.c_uint64), ("state", ctypes.c_uint32), ("flags", ctypes.c_uint32)]
+    _fields_ = [("numerator", ctypes.c_int64), ("denominator", ctypes.c_int64),
+                ("cycles", ctypes.c_uint64),
+                ("elapsed_ns", ctypes.c_uint64), ("state", ctypes.c_uint32),
+                ("flags", ctypes.c_uint32)]
 
 
 class Kit:
@@ -68,5 +72,6 @@ class Kit:
 
     def value(self, n, part=0):
         value = Value()
-        self.call("perfkit_value", self.kit, ctypes.c_size_t(n), ctypes.c_uint(part), ctypes.byref(value))
+        self.call("perfkit_value", self.kit, ctypes.c_size_t(n), ctypes.c_uint(part),
+                  ctypes.byref(value))
         return value

@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""usage: test-captures.py PERFCTR BUILD: report, export and diff of captures that are made here. Prints TAP."""
+"""usage: test-captures.py PERFCTR BUILD: report, export and diff of captures that are made
+here. Prints TAP."""
 
 import csv
 import difflib
@@ -49,12 +50,15 @@ def path(name):
 def head(product=cb.VSOC_CSF):
     """What comes before the samples: two shader blocks and one event of a PMU."""
     parts = [cb.HEADER]
-    parts += [cb.record(cb.TEXT, cb.texts("driver", "testdriver")), cb.record(cb.TEXT, cb.texts("command", NAME))]
+    parts += [cb.record(cb.TEXT, cb.texts("driver", "testdriver")),
+              cb.record(cb.TEXT, cb.texts("command", NAME))]
     # period, flags, slots, sample_bytes, block_count, set, reserved
     parts.append(cb.record(cb.SESSION, (10 * MS).to_bytes(8, "little") + bytes(24)))
     parts.append(cb.record(cb.REQUEST, cb.block_request(cb.SHADER, 0xffff, 0x300)))
-    parts.append(cb.record(cb.REQUEST, cb.block_request(cb.GENERIC_PMU, 0, 1, pmu_type=20, config=3)))
-    parts.append(cb.record(cb.LABEL, (1).to_bytes(8, "little") + cb.texts("my-event", "Joules", "0.25")))
+    parts.append(cb.record(cb.REQUEST,
+                           cb.block_request(cb.GENERIC_PMU, 0, 1, pmu_type=20, config=3)))
+    parts.append(cb.record(cb.LABEL,
+                           (1).to_bytes(8, "little") + cb.texts("my-event", "Joules", "0.25")))
     parts += [cb.counter(product, cb.SHADER, 8, "EIGHT", "fragments"),
               cb.counter(product, cb.SHADER, 9, "LEVEL", "queues", level=True),
               cb.metric(product, cb.SHADER, "eights", "fragments/s", "EIGHT / elapsed_s")]
@@ -63,8 +67,10 @@ def head(product=cb.VSOC_CSF):
 
 
 def pmu_block(count, running=1000):
-    return cb.block(cb.GENERIC_PMU, 0, {0: count}, product=cb.PERF_PMU, states=1 | (64 if running < 1000 else 0),
-                    pmu={"name": "power", "config": 3, "enabled": 1000, "running": running}, running={0: running})
+    return cb.block(cb.GENERIC_PMU, 0, {0: count}, product=cb.PERF_PMU,
+                    states=1 | (64 if running < 1000 else 0),
+                    pmu={"name": "power", "config": 3, "enabled": 1000, "running": running},
+                    running={0: running})
 
 
 def blocks(first, second, product=cb.UNHEARD_OF, valid=None):
@@ -73,14 +79,17 @@ def blocks(first, second, product=cb.UNHEARD_OF, valid=None):
 
 
 def unknown_device(finished=True):
-    """Three samples of a product that no database knows; the second is stretched, one counter not measured in it."""
+    """Three samples of a product that no database knows; the second is stretched, one counter
+    not measured in it."""
     parts = [head(cb.UNHEARD_OF)]
     t = START
     parts.append(cb.record(cb.SAMPLE, cb.sample(0, t, t + 10 * MS, blocks(EXACT, 1))))
-    parts.append(cb.record(cb.SAMPLE, cb.sample(1, t + 10 * MS, t + 40 * MS, blocks(2, 0, valid=0x200), merged=2,
+    parts.append(cb.record(cb.SAMPLE, cb.sample(1, t + 10 * MS, t + 40 * MS,
+                                                blocks(2, 0, valid=0x200), merged=2,
                                                 flags=cb.PERIODIC | cb.STRETCHED, lost=500)))
     parts.append(cb.record(999, b"something newer"))
-    parts.append(cb.record(cb.SAMPLE, cb.sample(2, t + 40 * MS, t + 50 * MS, blocks(5, 7), flags=cb.FINAL)))
+    parts.append(cb.record(cb.SAMPLE,
+                           cb.sample(2, t + 40 * MS, t + 50 * MS, blocks(5, 7), flags=cb.FINAL)))
     if finished:
         parts += [cb.anchor(START + 50 * MS, REALTIME + 50 * MS), cb.status(3, merged=2, lost=500)]
     return b"".join(parts)
@@ -98,29 +107,37 @@ def by_event(entries):
 
 @test
 def report_is_exact():
-    """report --json: exact sums beyond 2^53, holes, what was lost, of a product that no database knows"""
+    """report --json: exact sums beyond 2^53, holes, what was lost, of a product that no
+    database knows"""
     result = json.loads(run("report", "-j", "-A", write("a.cap", unknown_device())).stdout)
     sums, single = by_event(result["counters"]), by_event(result["block_counters"])
     check(sums["shader/EIGHT"]["value"] == EXACT + 1 + 2 + 5 + 7, f"sum {sums['shader/EIGHT']}")
     check(single["shader0/EIGHT"]["value"] == EXACT + 7, "shader0")
-    check(single["shader16/EIGHT"]["value"] == 8 and single["shader16/EIGHT"]["samples_missed"] == 1, "shader16")
-    check(sums["shader/LEVEL"]["value"] == 7 and sums["shader/LEVEL"]["kind"] == "level", "levels do not add up")
-    check(sums["shader/EIGHT"]["unit"] == "fragments" and sums["shader/EIGHT"]["rate_unit"] == "fragments/s", "unit")
+    check(single["shader16/EIGHT"]["value"] == 8 and
+          single["shader16/EIGHT"]["samples_missed"] == 1, "shader16")
+    check(sums["shader/LEVEL"]["value"] == 7 and sums["shader/LEVEL"]["kind"] == "level",
+          "levels do not add up")
+    check(sums["shader/EIGHT"]["unit"] == "fragments" and
+          sums["shader/EIGHT"]["rate_unit"] == "fragments/s", "unit")
     mine = [e for e in result["counters"] if e["counter"] == "my-event"][0]
-    check(mine["value"] == 24 and mine["scaled_value"] == 6.0 and mine["unit"] == "Joules", f"scaled {mine}")
+    check(mine["value"] == 24 and mine["scaled_value"] == 6.0 and mine["unit"] == "Joules",
+          f"scaled {mine}")
     rate = by_event(result["metrics"])["metric:shader.eights"]
     check(abs(rate["value"] - (EXACT + 15) / 0.05) < 1e4, f"metric {rate}")
     capture = result["capture"]
-    check(capture["finished"] and capture["merged_periods"] == 2 and capture["lost_ns"] == 500, "trouble")
+    check(capture["finished"] and capture["merged_periods"] == 2 and capture["lost_ns"] == 500,
+          "trouble")
     check(capture["start_realtime_ns"] == REALTIME and capture["period_ns"] == 10 * MS, "time")
     check(len(result["notes"]) == 2, f"notes {result['notes']}")
     # of single samples: 7 of both shaders in 10 ms, 2 of one in 30 ms
-    check(sums["shader/EIGHT"]["sample_min"] == 2 / 0.03, f"min {sums['shader/EIGHT']['sample_min']}")
+    check(sums["shader/EIGHT"]["sample_min"] == 2 / 0.03,
+          f"min {sums['shader/EIGHT']['sample_min']}")
 
 
 @test
 def tables_fit_the_terminal():
-    """report and diff in 60 columns: no line is longer, names are cut and notes wrapped, numbers stay whole"""
+    """report and diff in 60 columns: no line is longer, names are cut and notes wrapped,
+    numbers stay whole"""
     capture = write("a.cap", unknown_device())
     for command in ("report", "-A"), ("diff", "-A", capture):
         wide = run(*command, capture).stdout.decode()
@@ -128,32 +145,39 @@ def tables_fit_the_terminal():
             lines = harness.lines_in_columns(columns, Tools.perfctr, *command, capture)
             for line in lines:
                 check(len(line) <= columns, f"{len(line)} of {columns}: '{line}'")
-            check(columns < 200 or "\n".join(lines).split() == wide.split(), "wide enough, and yet different")
+            check(columns < 200 or "\n".join(lines).split() == wide.split(),
+                  "wide enough, and yet different")
             text = "\n".join(lines)
             for number in re.findall(r"[0-9,]{6,}", wide):
                 check(number in text, f"{number} is not in {columns} columns: {text}")
     lines = harness.lines_in_columns(58, Tools.perfctr, "report", "-A", capture)
-    check(any("shader16/EI\u2026" in line or "shader16/E\u2026" in line for line in lines), f"no name is cut: {lines}")
+    check(any("shader16/EI\u2026" in line or "shader16/E\u2026" in line for line in lines),
+          f"no name is cut: {lines}")
 
 
 @test
 def names_are_kept():
-    """report and diff: what was named with its block is a row of that name, in totals and over time; else a sum"""
+    """report and diff: what was named with its block is a row of that name, in totals and over
+    time; else a sum"""
     def named(naming):
         old = cb.record(cb.REQUEST, cb.block_request(cb.SHADER, 0xffff, 0x300))
-        new = b"".join(cb.record(cb.REQUEST, cb.block_request(cb.SHADER, index, 0x300)) for index in (0, 16))
-        generic = cb.record(cb.REQUEST, cb.block_request(cb.GENERIC_PMU, 0, 1, pmu_type=20, config=3))
+        new = b"".join(cb.record(cb.REQUEST, cb.block_request(cb.SHADER, index, 0x300))
+                       for index in (0, 16))
+        generic = cb.record(cb.REQUEST,
+                            cb.block_request(cb.GENERIC_PMU, 0, 1, pmu_type=20, config=3))
         data = unknown_device()
         check(data.count(old + generic) == 1, "no requests in the file")
         # the label is of request 1
         return data.replace(old + generic, generic + generic + new + naming)
 
     def naming(number, single, summed):
-        return cb.record(cb.NAMING, b"".join(n.to_bytes(8, "little") for n in (number, single, summed)))
+        return cb.record(cb.NAMING,
+                         b"".join(n.to_bytes(8, "little") for n in (number, single, summed)))
 
     def rows(name):
         result = json.loads(run("report", "-j", "-A", name).stdout)
-        check([c["event"] for c in result["block_counters"]][:2] == ["shader0/EIGHT", "shader0/LEVEL"], "blocks")
+        check([c["event"] for c in result["block_counters"]][:2] == ["shader0/EIGHT",
+                                                                     "shader0/LEVEL"], "blocks")
         return {c["event"]: c for c in result["counters"] if c["block"].startswith("shader")}
 
     one = write("n1.cap", named(naming(2, 0x100, 0x200) + naming(3, 0, 0x200)))
@@ -166,9 +190,11 @@ def names_are_kept():
     check(both["shader/EIGHT"]["value"] == EXACT + 15 and both["shader0/EIGHT"] == eight, f"{both}")
     check(both["shader/EIGHT"]["sample_min"] == 2 / 0.03, f"{both}")
     # of an older recorder
-    check(list(rows(write("n3.cap", named(b"")))) == ["shader/EIGHT", "shader/LEVEL"], "without names")
+    check(list(rows(write("n3.cap", named(b"")))) == ["shader/EIGHT", "shader/LEVEL"],
+          "without names")
     changes = json.loads(run("diff", "-j", one, path("n2.cap")).stdout)["changes"]
-    check({c["event"]: (c["a"] is None, c["b"] is None) for c in changes if "EIGHT" in c["event"]} ==
+    check({c["event"]: (c["a"] is None, c["b"] is None) for c in changes
+           if "EIGHT" in c["event"]} ==
           {"shader0/EIGHT": (False, False), "shader/EIGHT": (True, False)}, f"{changes}")
     for form in ("--svg", "--html"):
         out = run("report", form, one).stdout.decode()
@@ -222,30 +248,38 @@ def damage_is_told():
 @test
 def exports_are_exact():
     """export csv and json: the same exact integers, nothing for what was not measured"""
-    rows = list(csv.DictReader(io.StringIO(run("export", "-f", "csv", path("a.cap")).stdout.decode())))
+    rows = list(csv.DictReader(io.StringIO(run("export", "-f", "csv",
+                                               path("a.cap")).stdout.decode())))
     values = {(int(r["seq"]), r["event"]): r["value"] for r in rows}
     check(len(rows) == 3 * 5, f"{len(rows)} rows")
-    check(values[0, "shader0/EIGHT"] == str(EXACT) and values[1, "shader16/EIGHT"] == "", f"{values}")
+    check(values[0, "shader0/EIGHT"] == str(EXACT) and values[1, "shader16/EIGHT"] == "",
+          f"{values}")
     check({r["flags"] for r in rows} == {"periodic", "periodic+stretched", "final"}, "flags")
-    lines = [json.loads(l) for l in run("export", "--json", path("a.cap")).stdout.decode().splitlines()]
+    lines = [json.loads(l)
+             for l in run("export", "--json", path("a.cap")).stdout.decode().splitlines()]
     check([l["record"] for l in lines] == ["capture"] + ["sample"] * 3 + ["end"], "records")
     units = {c["event"]: c["unit"] for c in lines[0]["columns"]}
     for line in lines[1:-1]:
         for event, value in line["counters"].items():
-            check(values[line["seq"], event] == ("" if value is None else str(value)), f"{event}: {value}")
+            check(values[line["seq"], event] == ("" if value is None else str(value)),
+                  f"{event}: {value}")
             check(event in units, f"{event} has no column")
-    check(lines[2]["counters"]["shader16/EIGHT"] is None and lines[2]["lost_ns"] == 500, "second sample")
+    check(lines[2]["counters"]["shader16/EIGHT"] is None and lines[2]["lost_ns"] == 500,
+          "second sample")
     check(abs(lines[3]["metrics"]["metric:shader0.eights"] - 500) < 1e-6, f"{lines[3]['metrics']}")
-    largest = head(cb.UNHEARD_OF) + cb.record(cb.SAMPLE, cb.sample(0, START, START + MS, blocks(HUGE, 0)))
+    largest = head(cb.UNHEARD_OF) + cb.record(cb.SAMPLE,
+                                              cb.sample(0, START, START + MS, blocks(HUGE, 0)))
     out = run("export", "-f", "csv", "-", stdin=largest).stdout.decode()
     check(str(HUGE) in out, "largest integer")
     run("export", "-f", "yaml", path("a.cap"), status=2)
 
 
 def perfetto_classes():
-    """Python's own protobuf, by a description that protoc compiles: nothing of protobuf-c is in it."""
+    """Python's own protobuf, by a description that protoc compiles: nothing of protobuf-c is in
+    it."""
     proto = os.path.join(HERE, "../perfctr/export")
-    subprocess.run(["protoc", f"-I{proto}", f"--python_out={Tools.work}", "perfetto.proto"], check=True)
+    subprocess.run(["protoc", f"-I{proto}", f"--python_out={Tools.work}", "perfetto.proto"],
+                   check=True)
     spec = importlib.util.spec_from_file_location("perfetto_pb2", path("perfetto_pb2.py"))
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
@@ -262,33 +296,41 @@ def decode_trace(*options):
 
 @test
 def perfetto_tracks():
-    """export perfetto: a track with a unit for each counter and metric of each block, values at the samples' starts"""
+    """export perfetto: a track with a unit for each counter and metric of each block, values at
+    the samples' starts"""
     trace = decode_trace()
     first = trace.packet[0]
-    check(first.sequence_flags == 1 and first.trace_packet_defaults.timestamp_clock_id == 5, "defaults")
+    check(first.sequence_flags == 1 and first.trace_packet_defaults.timestamp_clock_id == 5,
+          "defaults")
     check(len({p.trusted_packet_sequence_id for p in trace.packet}) == 1, "sequences")
-    check({p.sequence_flags for p in trace.packet[1:]} == {2}, "packets that need the defaults do not say so")
+    check({p.sequence_flags for p in trace.packet[1:]} == {2},
+          "packets that need the defaults do not say so")
     snapshots = [{c.clock_id: c.timestamp for c in p.clock_snapshot.clocks} for p in trace.packet
                  if p.HasField("clock_snapshot")]
-    check(snapshots[0] == {5: START, 3: START + 5, 6: START + 1000, 1: REALTIME} and len(snapshots) == 2,
+    check(snapshots[0] == {5: START, 3: START + 5, 6: START + 1000, 1: REALTIME} and
+          len(snapshots) == 2,
           f"clocks {snapshots}")
-    tracks = {p.track_descriptor.uuid: p.track_descriptor for p in trace.packet if p.HasField("track_descriptor")}
+    tracks = {p.track_descriptor.uuid: p.track_descriptor for p in trace.packet
+              if p.HasField("track_descriptor")}
     names = {}
     for track in tracks.values():
         if track.HasField("counter"):
             names[tracks[track.parent_uuid].name, track.name] = track
     check(names["shader0", "EIGHT"].counter.unit_name == "fragments/s", "unit")
     check(names["shader16", "LEVEL"].counter.unit_name == "queues", "unit of a level")
-    check(("shader16", "eights") in names and ("power", "my-event") in names, f"tracks {list(names)}")
+    check(("shader16", "eights") in names and ("power", "my-event") in names,
+          f"tracks {list(names)}")
     defined = set()
     for p in trace.packet:
         if p.HasField("track_descriptor"):
-            check(p.track_descriptor.parent_uuid in defined or not p.track_descriptor.parent_uuid, "unknown parent")
+            check(p.track_descriptor.parent_uuid in defined or not p.track_descriptor.parent_uuid,
+                  "unknown parent")
             defined.add(p.track_descriptor.uuid)
         elif p.HasField("track_event"):
             check(p.track_event.track_uuid in defined, "event before its track")
     points = [(p.timestamp, p.track_event.double_counter_value) for p in trace.packet
-              if p.HasField("track_event") and p.track_event.track_uuid == names["shader0", "EIGHT"].uuid]
+              if p.HasField("track_event") and
+              p.track_event.track_uuid == names["shader0", "EIGHT"].uuid]
     check(points == [(START, EXACT * 100.0), (START + 10 * MS, 2 / 0.03), (START + 40 * MS, 500.0),
                      (START + 50 * MS, 0.0)], f"points {points}")
 
@@ -301,7 +343,8 @@ def perfetto_says_what_is_missing():
     begins = [e for e in events if e.type == 1]
     notes = {a.name: (a.string_value or a.uint_value) for a in begins[0].debug_annotations}
     check(len(begins) == 1 and sum(e.type == 2 for e in events) == 1, f"slices {begins}")
-    check(notes["not_measured"] == "shader16/EIGHT" and notes["merged_periods"] == 2 and notes["lost_ns"] == 500,
+    check(notes["not_measured"] == "shader16/EIGHT" and notes["merged_periods"] == 2 and
+          notes["lost_ns"] == 500,
           f"notes {notes}")
     check(EXACT in [e.counter_value for e in events], "exact count")
 
@@ -317,7 +360,8 @@ class Page(html.parser.HTMLParser):
         self.tags.append(tag)
         attrs = dict(attrs)
         self.inside = attrs.get("id") if tag == "script" else tag
-        self.loads += [v for k, v in attrs.items() if k in ("src", "href", "srcset", "data", "action")]
+        self.loads += [v for k,
+                       v in attrs.items() if k in ("src", "href", "srcset", "data", "action")]
 
     def handle_endtag(self, tag):
         self.inside = None
@@ -347,7 +391,8 @@ def page_is_self_contained():
     check(f"{EXACT + 15:,}" in page.text, "exact total in the table")
     data = json.loads(page.data)
     lines = {line["event"]: line for line in data["lines"]}
-    check(data["exact"] and data["from"] == [0, 10 * MS, 40 * MS] and data["to"] == [10 * MS, 40 * MS, 50 * MS],
+    check(data["exact"] and data["from"] == [0, 10 * MS, 40 * MS] and
+          data["to"] == [10 * MS, 40 * MS, 50 * MS],
           "bins")
     check(lines["shader16/EIGHT"]["mean"] == [100, None, 700], f"{lines['shader16/EIGHT']}")
     check(data["quality"]["1"][:2] == [2, 500], f"{data['quality']}")
@@ -364,7 +409,8 @@ def long_capture(count, period=MS):
 
 @test
 def long_captures_hide_no_peak():
-    """report --html of a long capture: fewer points than samples, and the largest sample is in them"""
+    """report --html of a long capture: fewer points than samples, and the largest sample is in
+    them"""
     data = json.loads(read_page(write("long.cap", long_capture(20000)))[0].data)
     line = [line for line in data["lines"] if line["event"].startswith("shader/")][0]
     check(not data["exact"] and len(data["from"]) < 10000 and data["samples"] == 20000, "points")
@@ -373,7 +419,8 @@ def long_captures_hide_no_peak():
     width = [b - a for a, b in zip(data["from"], data["to"])]
     total = sum(m * w for m, w in zip(line["mean"], width)) / 1e9
     expected = 10**6 + sum(n % 7 for n in range(20000) if n != 20000 // 3)
-    check(abs(total - expected) < expected * 1e-3, f"mean over time is {total} in all, expected {expected}")
+    check(abs(total - expected) < expected * 1e-3,
+          f"mean over time is {total} in all, expected {expected}")
 
 
 @test
@@ -386,11 +433,13 @@ def pictures_are_well_formed():
         words = [t.firstChild.data for t in svg.getElementsByTagName("text") if t.firstChild]
         check(any("</script>" in w for w in words), f"title {words[:3]}")
         check(not svg.getElementsByTagName("script"), "scripts")
-        paths = [p.getAttribute("d") for p in svg.getElementsByTagName("path") if p.getAttribute("class") == "mean"]
+        paths = [p.getAttribute("d") for p in svg.getElementsByTagName("path")
+                 if p.getAttribute("class") == "mean"]
         check(paths and all(re.fullmatch(r"[MLHVZ0-9. -]*", p) for p in paths), "paths")
         if name == "a.cap":
             check(any(p.count("M") == 2 for p in paths), "no hole")
-            check([r for r in svg.getElementsByTagName("rect") if r.getAttribute("class") == "bad"], "no mark")
+            check([r for r in svg.getElementsByTagName("rect") if r.getAttribute("class") == "bad"],
+                  "no mark")
 
 
 @test
@@ -402,10 +451,12 @@ def page_runs_in_a_browser():
     read_page(path("a.cap"))
 
     def dump(view):
-        done = subprocess.run([browser, "--no-sandbox", "--disable-gpu", "--window-size=1300,2000", "--dump-dom",
+        done = subprocess.run([browser, "--no-sandbox", "--disable-gpu", "--window-size=1300,2000",
+                               "--dump-dom",
                                "--enable-logging=stderr", "--v=0", "--virtual-time-budget=5000",
                                f"file://{path('a.html')}#{view}"],
-                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=100, check=False)
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                              timeout=100, check=False)
         errors = [l for l in done.stderr.splitlines() if "CONSOLE" in l]
         check(not errors, f"console: {errors}")
         return done.stdout
@@ -422,7 +473,8 @@ def page_runs_in_a_browser():
 
 @test
 def any_bytes_end_well():
-    """report, export and diff of what fuzzing found and of damaged captures: an answer or an error, never a crash"""
+    """report, export and diff of what fuzzing found and of damaged captures: an answer or an
+    error, never a crash"""
     archive = os.path.join(HERE, "..", "..", "libperfctr", "fuzz", "corpus.tar.xz")
     with tarfile.open(archive) as tar:
         names = [name for name in tar.getnames() if name.startswith("capture/")]
@@ -432,14 +484,17 @@ def any_bytes_end_well():
         data = bytearray(whole)
         for _ in range(chance.randrange(1, 6)):
             at = chance.randrange(16, len(data) - 8)
-            data[at:at + chance.choice((1, 2, 4))] = chance.choice((b"\0", b"\xff", b"\x7f\xff", b"\x80"))
+            data[at:at +
+                 chance.choice((1, 2, 4))] = chance.choice((b"\0", b"\xff", b"\x7f\xff", b"\x80"))
         inputs.append(bytes(data))
-    commands = (("report", "-A"), ("report", "--html"), ("report", "--svg", "-A"), ("export", "-f", "perfetto"),
+    commands = (("report", "-A"), ("report", "--html"), ("report", "--svg", "-A"),
+                ("export", "-f", "perfetto"),
                 ("export", "-f", "json"), ("export", "-f", "csv"), ("diff", "-A", path("a.cap")))
     ends = set()
     for number, data in enumerate(inputs):
         words = commands[number % len(commands)]
-        done = subprocess.run([Tools.perfctr, *words, "-"], input=data, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        done = subprocess.run([Tools.perfctr, *words, "-"], input=data, stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE,
                               timeout=120, check=False)
         check(done.returncode in (0, 1), f"input {number}: {words} ended with {done.returncode}: "
               f"{done.stderr.decode(errors='replace')[-1500:]}")
@@ -465,15 +520,19 @@ def diff_compares_rates():
     eight, nine = [c for c in changes.values() if not c["is_metric"]][:2]
     check(eight["verdict"] == "clear" and 9 < eight["change_percent"] < 11, f"{eight}")
     check(nine["verdict"] == "within noise", f"{nine}")
-    check(isinstance(eight["a"]["value"], int) and eight["b"]["value"] > 2 * eight["a"]["value"], "totals")
+    check(isinstance(eight["a"]["value"], int) and eight["b"]["value"] > 2 * eight["a"]["value"],
+          "totals")
     run("diff", "--threshold", "5", a, b, status=5)
     run("diff", "--threshold", "20", a, b)
     same = json.loads(run("diff", "-j", a, a).stdout)["changes"]
-    check(all(not c["change"] and c["verdict"] != "clear" for c in same), "a capture differs from itself")
+    check(all(not c["change"] and c["verdict"] != "clear" for c in same),
+          "a capture differs from itself")
     # three samples tell nothing about chance
     few = json.loads(run("diff", "-j", a, path("a.cap")).stdout)["changes"]
-    check({c["verdict"] for c in few if c["a"] and c["b"]} <= {"unknown"}, "verdict of three samples")
-    check([c for c in few if c["a"] is None] and [c for c in few if c["b"] is None], "only in one of them")
+    check({c["verdict"] for c in few if c["a"] and c["b"]} <= {"unknown"},
+          "verdict of three samples")
+    check([c for c in few if c["a"] is None] and [c for c in few if c["b"] is None],
+          "only in one of them")
     check("~" in run("diff", a, b).stdout.decode(), "text")
     run("diff", a, status=2)
 
@@ -489,11 +548,13 @@ def captures_of_version_1():
 
     for name in ("soc", "nv50"):
         capture = write(f"{name}.cap", stored(f"{name}.cap"))
-        for kind, words in (("report", ("report", "-j", "-A")), ("export", ("export", "-f", "json"))):
+        for kind, words in (("report", ("report", "-j", "-A")),
+                            ("export", ("export", "-f", "json"))):
             now = run(*words, capture).stdout.replace(capture.encode(), f"{name}.cap".encode())
             then = stored(f"{name}.{kind}.json")
             check(now == then, "\n".join(list(difflib.unified_diff(
-                then.decode().splitlines(), now.decode().splitlines(), f"{name}.{kind}", "now", n=0))[:20]))
+                then.decode().splitlines(), now.decode().splitlines(), f"{name}.{kind}", "now",
+                n=0))[:20]))
         # cut anywhere it is read up to there
         data = stored(f"{name}.cap")
         for size in range(16, len(data), 4099):
@@ -502,7 +563,8 @@ def captures_of_version_1():
 
 @test
 def interrupted_output():
-    """report, export and diff -o: an interrupted one leaves what was there, a whole one replaces it"""
+    """report, export and diff -o: an interrupted one leaves what was there, a whole one
+    replaces it"""
     capture, out = write("slow.cap", long_capture(60000)), path("out.csv")
     with open(out, "w", encoding="ascii") as f:
         f.write("before")

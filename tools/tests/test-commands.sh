@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # usage: tools/tests/test-commands.sh
-# What every subcommand of perfctr has: help that fits a screen and names its exit statuses, --json, a man page
-# with all options, completion, status 2 for what it does not understand. Prints TAP; needs no device.
+# Every command of perfctr has help that fits a screen and names its exit statuses, --json, a man
+# page with all options, completion, and status 2 for unknown options. Prints TAP; needs no device.
 # shellcheck disable=SC2317,SC2016  # functions are called by name
 set -u
 
@@ -19,7 +19,8 @@ help_fits() {
 }
 
 says_exit_status() {
-	"$perfctr" "$1" --help | tr '\n' ' ' | grep -Eq 'Exit: .*0 .*2 usage|Exit: the command.s own +status.*2 usage'
+	"$perfctr" "$1" --help | tr '\n' ' ' |
+		grep -Eq 'Exit: .*0 .*2 usage|Exit: the command.s own +status.*2 usage'
 }
 
 has_json() {
@@ -33,7 +34,8 @@ man_has_options() {
 	for option in $("$perfctr" "$1" --help | grep -oE -e '--[a-z][a-z-]*' | sort -u); do
 		case $option in --help | --per-block | --no-aggr) continue ;; esac
 		# roff writes a hyphen as \-
-		sed 's/\\-/-/g' "$page" | grep -q -e "$option" || { echo "no $option in ${page##*/}"; bad=1; }
+		sed 's/\\-/-/g' "$page" | grep -q -e "$option" ||
+			{ echo "no $option in ${page##*/}"; bad=1; }
 	done
 	return "$bad"
 }

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: MIT
 """What metrics and units of perfkit must be, computed from the truth of the virtual SoC.
 
-Written from their definitions in docs/perfkit.md and in the database's texts, not from their formulas: a ratio of a
-counter is its share of the cycles of its clock; a unit's SOL is the share in which it was busy, its Bottleneck the share in which
-it was busy without waiting, for whatever it can wait. A cycle is as long as the clock of its counter says.
+Written from their definitions in docs/perfkit.md and in the database's texts, not from their
+formulas: a ratio of a counter is its share of the cycles of its clock; a unit's SOL is the share in
+which it was busy, its Bottleneck the share in which it was busy without waiting. The length of a
+cycle is that of its counter's clock.
 """
 
 import fractions
@@ -11,7 +12,8 @@ import json
 import subprocess
 
 # NVPerfKit's names of units, and what the names of their counters begin with
-NV50_UNITS = {"IDX": "input_assembler", "GEOM": "geom", "SHD": "shader", "TEX": "texture", "ROP": "rop"}
+NV50_UNITS = {"IDX": "input_assembler", "GEOM": "geom", "SHD": "shader", "TEX": "texture",
+              "ROP": "rop"}
 # block, busy, waits
 CSF_UNITS = {
     "CS": ("cshw", "CS_ACTIVE", ("CS_WAIT",)),
@@ -24,12 +26,14 @@ PERCENT = 100
 
 def frequencies(node, truth_path):
     """{counter of PCOUNTER: Hz of the clock of its domain}"""
-    done = subprocess.run(("perfctr", "info", "--json", "-d", node), stdout=subprocess.PIPE, check=True)
+    done = subprocess.run(("perfctr", "info", "--json", "-d", node), stdout=subprocess.PIPE,
+                          check=True)
     device, = json.loads(done.stdout)["devices"]
     clocks = {c["clock"]: c["frequency_hz"] for c in device["clocks"]}
     domains = {b["index"]: clocks[b["clock"]] for b in device["blocks"] if b["type"] == "pcounter"}
     with open(truth_path, encoding="ascii") as f:
-        return {name: domains[int(index)] for kind, index, _, name, _ in map(str.split, f) if kind == "PCOUNTER"}
+        return {name: domains[int(index)] for kind, index, _, name,
+                _ in map(str.split, f) if kind == "PCOUNTER"}
 
 
 def share(part, *others):
@@ -41,7 +45,8 @@ def nv50_metrics(pm, mp):
     return {
         "mp.branch_efficiency": lambda: share(mp("branch"), mp("divergent_branch")),
         "mp.branch_rate": lambda: fractions.Fraction(mp("branch"), mp("instructions")),
-        "mp.instructions_per_cta": lambda: fractions.Fraction(mp("instructions"), mp("sm_cta_launched")),
+        "mp.instructions_per_cta": lambda: fractions.Fraction(mp("instructions"),
+                                                              mp("sm_cta_launched")),
         "pcounter.shaded_pixel_count": lambda: sum(pm(f"shaded_pixel_count_{n}") for n in range(3)),
         "pcounter.rasterizer_pixels_out_count": lambda: fractions.Fraction(
             pm("rasterizer_pixels_out_count_1"), pm("rasterizer_pixels_out_count_0")),
@@ -133,11 +138,14 @@ def check_bottleneck(r, result):
             if times[name] != cycles * 10**9 / r.clocks[busy]:
                 return [f"{name} is {cycles} cycles, but {times[name]} ns"]
     longest = max(times, key=times.get)
-    return [] if result["bottleneck"] == longest else [f"{result['bottleneck']} is named, but {longest} took longest"]
+    return [] if result[
+        "bottleneck"] == longest else [
+            f"{result['bottleneck']} is named, but {longest} took longest"]
 
 
 def problems(result, truth_of, clocks=None):
-    """What differs; truth_of(counter of the JSON document) has the truth of its first pass; clocks: of frequencies()."""
+    """What differs; truth_of(counter of the JSON document) has the truth of its first pass;
+    clocks: of frequencies()."""
     r = Result(result, truth_of, clocks)
     is_nv50 = "pcounter/gpu_idle" in r.counters
     found = []
@@ -147,7 +155,10 @@ def problems(result, truth_of, clocks=None):
     for name, c in r.counters.items():
         if c["kind"] == "counter":
             continue
-        expected = expected_metric(r, name) if c["kind"] == "metric" else expected_unit(r, name, c["kind"], is_nv50)
+        expected = expected_metric(r,
+                                   name) if c["kind"] == "metric" else expected_unit(r, name,
+                                                                                     c["kind"],
+                                                                                     is_nv50)
         if expected is None:
             continue
         value = r.exact(name) if c["state"] == "ok" else "no value"
@@ -157,6 +168,7 @@ def problems(result, truth_of, clocks=None):
     if result.get("experiments") == 1:
         found += check_bottleneck(r, result)
     least = len(NV50_UNITS) if is_nv50 else len(CSF_UNITS)
-    if compared["sol"] != least or compared["bottleneck"] != least or (is_nv50 and compared["metric"] < 27):
+    if compared["sol"] != least or compared["bottleneck"] != least or (is_nv50 and
+                                                                       compared["metric"] < 27):
         found.append(f"only {compared} were compared")
     return found

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""perfctr perfkit in the VM against the virtual SoC's own truth. Prints TAP. Runs as root in the guest."""
+"""perfctr perfkit in the VM against the virtual SoC's own truth. Prints TAP. Runs as root in
+the guest."""
 
 import contextlib
 import fractions
@@ -88,7 +89,8 @@ def all_counters_equal_truth():
     result = perfkit("--", *frames())
     all_passes = counted(before, truth())
     check(result["passes"] == passes and passes == 3, f"{result['passes']} passes, told {passes}")
-    problems = units_truth.problems(result, lambda c: {key: n // passes for key, n in all_passes.items()})
+    problems = units_truth.problems(result,
+                                    lambda c: {key: n // passes for key, n in all_passes.items()})
     check(not problems, f"{problems}")
     compared = 0
     for c in result["counters"]:
@@ -127,7 +129,8 @@ def repetitions_agree():
 
 
 def check_means(result):
-    """every counter that was measured has a mean within its bounds; the longest time names the bottleneck"""
+    """every counter that was measured has a mean within its bounds; the longest time names the
+    bottleneck"""
     longest = None, 0
     for c in result["counters"]:
         check((c["measured"] > 0) == (c["state"] == "ok"), f"{c}")
@@ -135,23 +138,27 @@ def check_means(result):
             continue
         mean = exact(c["mean"])
         check(exact(c["min"]) <= mean <= exact(c["max"]), f"{c}")
-        check(abs(c["mean"]["number"] - float(mean)) <= 1e-12 * float(mean), f"{c['name']}: {c['mean']['number']}")
+        check(abs(c["mean"]["number"] - float(mean)) <= 1e-12 * float(mean),
+              f"{c['name']}: {c['mean']['number']}")
         if c["kind"] == "bottleneck" and exact(c["time_ns"]) > longest[1]:
             longest = c["name"], exact(c["time_ns"])
-    check(result["bottleneck"] == longest[0], f"{result['bottleneck']} is named, {longest[0]} took {longest[1]} ns")
+    check(result["bottleneck"] == longest[0],
+          f"{result['bottleneck']} is named, {longest[0]} took {longest[1]} ns")
 
 
 @test
 def means_of_many_ratios_are_exact():
     """-r 50: ratios of different cycles have a mean, and the bottleneck is the one of the means"""
     events = "CS SOL,CS Bottleneck,SHD SOL,SHD Bottleneck,TILER SOL,TILER Bottleneck,gpu_utilization"
-    result = perfkit("-r", "50", "-e", events, "--", "vsoc-job", "-q", "draw", "vertices=300", "primitives=100",
+    result = perfkit("-r", "50", "-e", events, "--", "vsoc-job", "-q", "draw", "vertices=300",
+                     "primitives=100",
                      "fragments=2000")
     check(result["passes"] == 1 and result["experiments"] == 50, f"{result}")
     check_means(result)
     measured = [c for c in result["counters"] if c["state"] == "ok"]
     check(len(measured) == 7 and all(c["measured"] == 50 for c in measured), f"{result}")
-    check(any(isinstance(c["mean"]["denominator"], str) for c in measured), "no mean is beyond 63 bits")
+    check(any(isinstance(c["mean"]["denominator"], str) for c in measured),
+          "no mean is beyond 63 bits")
 
 
 @test
@@ -159,7 +166,8 @@ def means_of_many_slices_are_exact():
     """-I: 200 slices and more of a ratio have a mean"""
     # how long a slice really is depends on the host
     for jobs in 500, 2000, 8000, 32000:
-        result = perfkit("-I", "1", "-e", "gpu_utilization,SHD Bottleneck", "--", "vsoc-job", "-q", "--random", str(jobs))
+        result = perfkit("-I", "1", "-e", "gpu_utilization,SHD Bottleneck", "--", "vsoc-job", "-q",
+                         "--random", str(jobs))
         if result["intervals"] >= 200:
             break
     check(result["intervals"] >= 200, f"{result['intervals']} slices")
@@ -180,10 +188,12 @@ def cycles_are_of_the_mean():
 @test
 def what_no_slice_reached_is_not_measured():
     """-I: passes that no whole slice counted are not measured"""
-    done = run("perfctr", "perfkit", "--json", "-I", "10s", "-e", "FRAGMENTS,L2_HITS", "--", "true", status=1)
+    done = run("perfctr", "perfkit", "--json", "-I", "10s", "-e", "FRAGMENTS,L2_HITS", "--", "true",
+               status=1)
     result = json.loads(done.stdout)
     check(result["intervals"] == 0 and "first slice" in done.stderr, f"{result} {done.stderr}")
-    check(all(c["state"] != "ok" and c["measured"] == 0 and "mean" not in c for c in result["counters"]), f"{result}")
+    check(all(c["state"] != "ok" and c["measured"] == 0 and
+              "mean" not in c for c in result["counters"]), f"{result}")
     result = perfkit("-I", "1s", "-e", "FRAGMENTS,L2_HITS", "--", "sleep", "1.4")
     check(result["intervals"] >= 1, f"{result}")
     for c in result["counters"]:
@@ -211,10 +221,12 @@ def a_crash_is_not_a_measurement():
 
 @test
 def slices_take_turns():
-    """-I: one run; each slice brings one pass, and what the slices of the only pass count adds up"""
+    """-I: one run; each slice brings one pass, and what the slices of the only pass count adds
+    up"""
     before = truth()
     # the slice that ends with the command is left out: there is no work in it
-    result = perfkit("-I", "5", "-e", "FRAGMENTS", "--", "sh", "-c", "vsoc-job -q --random 60; sleep 0.1")
+    result = perfkit("-I", "5", "-e", "FRAGMENTS", "--", "sh", "-c",
+                     "vsoc-job -q --random 60; sleep 0.1")
     fragments = counted(before, truth())["shader", "FRAGMENTS"]
     c = result["counters"][0]
     check(result["passes"] == 1 and c["measured"] == result["intervals"] > 1, f"{result}")
@@ -222,7 +234,8 @@ def slices_take_turns():
     result = perfkit("-I", "5", "-e", "FRAGMENTS,L2_HITS", "--", "vsoc-job", "-q", "--random", "60")
     check(result["passes"] == 2, f"{result}")
     slices_of = [c["measured"] for c in result["counters"]]
-    check(sum(slices_of) == result["intervals"] and slices_of[0] - slices_of[1] in (0, 1), f"{result}")
+    check(sum(slices_of) == result["intervals"] and slices_of[0] - slices_of[1] in (0, 1),
+          f"{result}")
 
 
 @test
@@ -263,10 +276,12 @@ def failures_tell_what_helps():
     """what is wrong is named, with the status that the manual says"""
     stderr = run("perfctr", "perfkit", "-e", "SHD Bottlenek", "true", status=2).stderr
     check("(renderD128)" in stderr and "--passes -d renderD128" in stderr, stderr)
-    check("--passes" in run("perfctr", "perfkit", "--passes", "true", "-e", "FRAGMENTS", status=2).stderr, "a command")
+    check("--passes" in run("perfctr", "perfkit", "--passes", "true", "-e", "FRAGMENTS",
+                            status=2).stderr, "a command")
     stderr = run("perfctr", "perfkit", "-e", "FRAGMENTS", "--", "false", status=1).stderr
     check("1 counter in 1 pass" in stderr and "the only one" in stderr, stderr)
-    stderr = run("perfctr", "perfkit", "-e", "FRAGMENTS,L2_HITS", "--", "sh", "-c", "kill -SEGV $$", status=139).stderr
+    stderr = run("perfctr", "perfkit", "-e", "FRAGMENTS,L2_HITS", "--", "sh", "-c", "kill -SEGV $$",
+                 status=139).stderr
     check("139 = 128 + SIGSEGV" in stderr and "other passes" in stderr, stderr)
     check("--passes" in run("perfctr", "perfkit", "-e", "FRAGMENTS", status=2).stderr, "")
     run("perfctr", "perfkit", "-r", "2", "-I", "5", "true", status=2)
@@ -274,7 +289,8 @@ def failures_tell_what_helps():
     run("perfctr", "perfkit", "--frames", "0", "true", status=2)
     run("perfctr", "perfkit", "--frames", "2", "-I", "5", "true", status=2)
     check("--frames" in run("perfctr", "perfkit", "--skip", "2", "true", status=2).stderr, "")
-    check("pass 1 of 2" in run("perfctr", "perfkit", "-e", "FRAGMENTS,L2_HITS", "sh", "-c", "exit 7",
+    check("pass 1 of 2" in run("perfctr", "perfkit", "-e", "FRAGMENTS,L2_HITS", "sh", "-c",
+                               "exit 7",
                                status=7).stderr, "which pass failed")
     run("perfctr", "perfkit", "-e", "FRAGMENTS", "/no/such/command", status=127)
     run("perfctr", "perfkit", "-e", "FRAGMENTS", "/tmp", status=126)
@@ -302,7 +318,8 @@ def denied_is_told():
 @test
 def signal_ends_it():
     """SIGTERM ends the command, and the result so far is whole"""
-    with subprocess.Popen(("perfctr", "perfkit", "--json", "-I", "10", "-e", "FRAGMENTS", "--", "sh",
+    with subprocess.Popen(("perfctr", "perfkit", "--json", "-I", "10", "-e", "FRAGMENTS", "--",
+                           "sh",
                            "-c", "echo up >&2; exec sleep 1000"), stdout=subprocess.PIPE,
                           stderr=subprocess.PIPE, text=True) as p:
         check(p.stderr.readline() == "up\n", "the command does not run")
@@ -319,13 +336,15 @@ def an_interrupt_is_told():
     with tempfile.TemporaryDirectory() as folder:
         # the second repetition waits for the signal
         script = f'cd {folder}; test -e first || {{ touch first; exit; }}; echo up >&2; exec sleep 1000'
-        with subprocess.Popen(("perfctr", "perfkit", "--json", "-r", "5", "-e", "FRAGMENTS", "--", "sh", "-c", script),
+        with subprocess.Popen(("perfctr", "perfkit", "--json", "-r", "5", "-e", "FRAGMENTS", "--",
+                               "sh", "-c", script),
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as p:
             check(p.stderr.readline() == "up\n", "the command does not run")
             p.send_signal(signal.SIGINT)
             out, stderr = p.communicate(timeout=60)
     check(p.returncode == 128 + signal.SIGINT, f"status {p.returncode}")
-    check("interrupted" in stderr and "this repetition" in stderr and "nothing is known" not in stderr, stderr)
+    check("interrupted" in stderr and "this repetition" in stderr and
+          "nothing is known" not in stderr, stderr)
     check(json.loads(out)["experiments"] == 1, out)
 
 
@@ -355,7 +374,8 @@ def nvidia_device():
 
 @test
 def nvidia_counters_equal_truth():
-    """every counter of an NVIDIA-style GPU equals the truth of its own pass; fewer passes than counters"""
+    """every counter of an NVIDIA-style GPU equals the truth of its own pass; fewer passes than
+    counters"""
     with nvidia_device() as (node, path):
         # the truth in front of and behind the work of each pass
         script = f"cat {path} >>/tmp/snapshots; echo >>/tmp/snapshots; " \
@@ -364,7 +384,8 @@ def nvidia_counters_equal_truth():
             os.remove("/tmp/snapshots")
         result = perfkit("-d", node, "--", "sh", "-c", script)
         with open("/tmp/snapshots", encoding="ascii") as f:
-            snapshots = [vsoc_truth.add_up(text.splitlines()) for text in f.read().strip().split("\n\n")]
+            snapshots = [vsoc_truth.add_up(text.splitlines())
+                         for text in f.read().strip().split("\n\n")]
         check(len(snapshots) == 2 * result["passes"], f"{len(snapshots)} of {result['passes']}")
         counters = [c for c in result["counters"] if c["kind"] == "counter"]
         check(1 < result["passes"] <= len(counters) // 4, f"{result['passes']} passes")
@@ -377,7 +398,8 @@ def nvidia_counters_equal_truth():
                 continue
             check(exact(c["mean"]) == expected, f"{key}: {c['mean']}, truth {expected}")
         passes = [counted(*snapshots[n:n + 2]) for n in range(0, len(snapshots), 2)]
-        problems = units_truth.problems(result, lambda c: passes[c["first_pass"]], units_truth.frequencies(node, path))
+        problems = units_truth.problems(result, lambda c: passes[c["first_pass"]],
+                                        units_truth.frequencies(node, path))
         check(not problems, f"{problems}")
         for c in result["counters"]:
             if c["kind"] in ("sol", "bottleneck"):
@@ -387,7 +409,8 @@ def nvidia_counters_equal_truth():
 
 @test
 def bottleneck_is_by_time():
-    """a job that is done once for each pass: which unit was busy for longest does not depend on how long the passes were"""
+    """a job that is done once for each pass: which unit was busy for longest does not depend on
+    how long the passes were"""
     job = "vertices=300", "primitives=100", "fragments=3000", "texels=9000"
     # each pass has another length: the one that counts SHD is the longest
     script = 'vsoc-job -q "$@"; test -e /tmp/longest || sleep 0.3; touch /tmp/longest'
@@ -397,27 +420,34 @@ def bottleneck_is_by_time():
             if os.path.exists("/tmp/longest"):
                 os.remove("/tmp/longest")
             before = vsoc_truth.totals(path, [""])
-            result = perfkit("-d", node, "-r", str(repeat), "-e", "* SOL,* Bottleneck", "--", "sh", "-c", script, "sh", "-d",
+            result = perfkit("-d", node, "-r", str(repeat), "-e", "* SOL,* Bottleneck", "--", "sh",
+                             "-c", script, "sh", "-d",
                              node, "draw", *job)
             truth_of_one = {name: fractions.Fraction(n, repeat * result["passes"])
-                            for (_, name), n in counted(before, vsoc_truth.totals(path, [""])).items()}
+                            for (_, name),
+                            n in counted(before, vsoc_truth.totals(path, [""])).items()}
             times = {}
             for unit, prefix in units_truth.NV50_UNITS.items():
                 net = truth_of_one[f"{prefix}_busy"] / clocks[f"{prefix}_busy"] - sum(
-                    n / clocks[name] for name, n in truth_of_one.items() if name.startswith(f"{prefix}_waits_for_"))
+                    n / clocks[name] for name,
+                    n in truth_of_one.items() if name.startswith(f"{prefix}_waits_for_"))
                 times[f"{unit} Bottleneck"] = max(0, 10**9 * net)
             c = by_name(result)
-            check({name: exact(c[name]["time_ns"]) for name in times} == times, f"{c}, truth {times}")
-            check(result["bottleneck"] == max(times, key=times.get) == "SHD Bottleneck", f"{result['bottleneck']}: {times}")
+            check({name: exact(c[name]["time_ns"]) for name in times} == times,
+                  f"{c}, truth {times}")
+            check(result["bottleneck"] == max(times, key=times.get) == "SHD Bottleneck",
+                  f"{result['bottleneck']}: {times}")
 
 
 @test
 def info_tells_each_domain():
     """perfctr info: domains of PCOUNTER with their own counters and clocks"""
     with nvidia_device() as (node, _):
-        lines = [line.split() for line in run("perfctr", "info", "-d", node).stdout.splitlines() if " pcounter " in line]
+        lines = [line.split() for line in run("perfctr", "info", "-d", node).stdout.splitlines()
+                 if " pcounter " in line]
         check(len(lines) == 8, f"{lines}")
-        check({(line[-1], line[4].rstrip(",")) for line in lines} >= {("pcounter1", "core-a"), ("pcounter3", "shader")}, f"{lines}")
+        check({(line[-1], line[4].rstrip(","))
+               for line in lines} >= {("pcounter1", "core-a"), ("pcounter3", "shader")}, f"{lines}")
         check(sum(int(line[1]) for line in lines) == 40, f"{lines}")
 
 
@@ -425,17 +455,21 @@ APP = os.path.join(os.path.dirname(os.path.realpath(__file__)), "frames_app.py")
 
 
 def truth_of_frame(folder, n):
-    before, after = (vsoc_truth.totals(os.path.join(folder, f"{n}.{when}"), [""]) for when in ("before", "after"))
+    before, after = (vsoc_truth.totals(os.path.join(folder, f"{n}.{when}"), [""])
+                     for when in ("before", "after"))
     return counted(before, after)
 
 
 def check_frames(result, folder, skip, clocks):
-    """each counter is what the frames of its pass were; metrics and units, of one round, are what that truth makes them"""
+    """each counter is what the frames of its pass were; metrics and units, of one round, are
+    what that truth makes them"""
     if result["frames_per_pass"] == 1:
-        problems = units_truth.problems(result, lambda c: truth_of_frame(folder, skip + c["first_pass"]), clocks)
+        problems = units_truth.problems(result, lambda c: truth_of_frame(folder, skip +
+                                                                         c["first_pass"]), clocks)
         check(not problems, f"{problems}")
     for c in result["counters"]:
-        check(c["state"] == "ok" and not c["estimated"] and c["measured"] == result["frames_per_pass"], f"{c}")
+        check(c["state"] == "ok" and not c["estimated"] and
+              c["measured"] == result["frames_per_pass"], f"{c}")
         key = tuple(c["name"].split("/"))
         # gpu_idle goes on while the truth is read
         if c["kind"] != "counter" or key[1] == "gpu_idle":
@@ -449,7 +483,8 @@ def check_frames(result, folder, skip, clocks):
 
 @test
 def frames_equal_truth():
-    """--frames: mean, min and max of every counter are those of the truth of the frames of its pass"""
+    """--frames: mean, min and max of every counter are those of the truth of the frames of its
+    pass"""
     with nvidia_device() as (node, path):
         for skip, count in (0, 1), (2, 3):
             options = "-d", node, "--frames", str(count), "--skip", str(skip)
@@ -459,7 +494,8 @@ def frames_equal_truth():
             # what it draws afterwards is in nothing
             with tempfile.TemporaryDirectory() as folder:
                 result = perfkit(*options, "--", APP, node, str(needed + 2), path, folder)
-                check((result["frames"], result["frames_told"], result["frames_needed"], result["exit_status"]) ==
+                check((result["frames"], result["frames_told"], result["frames_needed"],
+                       result["exit_status"]) ==
                       (needed - skip, needed, needed, 0), f"{result}")
                 check_frames(result, folder, skip, units_truth.frequencies(node, path))
 
@@ -467,7 +503,8 @@ def frames_equal_truth():
 @test
 def frames_of_a_mali_equal_truth():
     """--frames: counter sets take turns from frame to frame, and a script may stand between"""
-    result = perfkit("--frames", "2", "-e", "FRAGMENTS,L2_HITS,gpu_utilization", "--", "sh", "-c", f"{APP} renderD128 4; exit")
+    result = perfkit("--frames", "2", "-e", "FRAGMENTS,L2_HITS,gpu_utilization", "--", "sh", "-c",
+                     f"{APP} renderD128 4; exit")
     c = by_name(result)
     check(result["passes"] == 2 and all(n["measured"] == 2 for n in c.values()), f"{result}")
     first = c["shader/FRAGMENTS"]["first_pass"]
@@ -478,14 +515,16 @@ def frames_of_a_mali_equal_truth():
 
 @test
 def too_few_frames_are_told():
-    """--frames: how many came and how many are needed; what no frame reached is not measured; the end in a frame is none"""
+    """--frames: how many came and how many are needed; what no frame reached is not measured;
+    the end in a frame is none"""
     arguments = "--json", "--frames", "2", "--skip", "1", "-e", "FRAGMENTS,L2_HITS", "--"
     done = run("perfctr", "perfkit", *arguments, APP, "renderD128", "2", status=1)
     result = json.loads(done.stdout)
     check("after 2 frames, 5 are needed" in done.stderr, done.stderr)
     check({c["first_pass"]: (c["state"] == "ok", c["measured"]) for c in result["counters"]} ==
           {0: (True, 1), 1: (False, 0)}, f"{result}")
-    done = run("perfctr", "perfkit", *arguments, "sh", "-c", f"{APP} renderD128 4; kill -KILL $$", status=128 + signal.SIGKILL)
+    done = run("perfctr", "perfkit", *arguments, "sh", "-c", f"{APP} renderD128 4; kill -KILL $$",
+               status=128 + signal.SIGKILL)
     result = json.loads(done.stdout)
     check("after 4 frames, 5 are needed" in done.stderr, done.stderr)
     check(sorted(c["measured"] for c in result["counters"]) == [1, 2], f"{result}")
@@ -494,21 +533,28 @@ def too_few_frames_are_told():
 @test
 def no_frames_are_told():
     """--frames: a command that tells none gets the reason and the way out"""
-    stderr = run("perfctr", "perfkit", "--frames", "2", "-e", "FRAGMENTS", "--", "true", status=1).stderr
+    stderr = run("perfctr", "perfkit", "--frames", "2", "-e", "FRAGMENTS", "--", "true",
+                 status=1).stderr
     check("told no frame" in stderr and "-I" in stderr and "Mesa" in stderr, stderr)
-    stderr = run("perfctr", "perfkit", "--frames", "2", "-e", "FRAGMENTS", "--", "sh", "-c", "exit 3", status=3).stderr
+    stderr = run("perfctr", "perfkit", "--frames", "2", "-e", "FRAGMENTS", "--", "sh", "-c",
+                 "exit 3", status=3).stderr
     check("told no frame" in stderr, stderr)
 
 
 @test
 def the_end_of_the_command_is_told():
-    """--frames: a crash is said in front of the advice; there is a JSON document without frames, too"""
-    for command, words in ("kill -SEGV $$", "killed by signal 11"), ("exit 3", "ended with status 3"), (":", None):
-        done = subprocess.run(("perfctr", "perfkit", "--json", "--frames", "2", "-e", "FRAGMENTS", "--", "sh", "-c", command),
-                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=120, check=False)
+    """--frames: a crash is said in front of the advice; there is a JSON document without
+    frames, too"""
+    for command, words in ("kill -SEGV $$",
+                           "killed by signal 11"), ("exit 3", "ended with status 3"), (":", None):
+        done = subprocess.run(("perfctr", "perfkit", "--json", "--frames", "2", "-e", "FRAGMENTS",
+                               "--", "sh", "-c", command),
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                              timeout=120, check=False)
         result = json.loads(done.stdout)
         check(result["frames"] == 0 and result["counters"][0]["state"] != "ok", f"{result}")
-        check(done.returncode == (result["exit_status"] or 1), f"status {done.returncode}: {result}")
+        check(done.returncode == (result["exit_status"] or 1),
+              f"status {done.returncode}: {result}")
         told = done.stderr.find(words or "told no frame")
         check(0 <= told <= done.stderr.find("told no frame"), done.stderr)
         check(words or "ended with" not in done.stderr, done.stderr)
@@ -516,19 +562,23 @@ def the_end_of_the_command_is_told():
 
 @test
 def frames_that_move_nothing_are_told():
-    """--frames: frames that another device draws; Mesa's device is perfkit's unless the user chose one"""
+    """--frames: frames that another device draws; Mesa's device is perfkit's unless the user
+    chose one"""
     script = f"echo MESA=$GALLIUM_PERFCTR; {APP} renderD128 3"
     with nvidia_device() as (node, _):
         def draw(device, events, chosen):
             environment = {k: v for k, v in os.environ.items() if k != "GALLIUM_PERFCTR"} | chosen
-            return run("perfctr", "perfkit", "-d", device, "--frames", "3", "-e", events, "--", "sh", "-c", script,
+            return run("perfctr", "perfkit", "-d", device, "--frames", "3", "-e", events, "--",
+                       "sh", "-c", script,
                        env=environment)
         name = os.path.basename(node)
         done = draw(node, "shaded_pixel_count_0,gpu_idle", {})
-        check("no counter of the GPU moved in 3 frames" in done.stderr and node in done.stderr, done.stderr)
+        check("no counter of the GPU moved in 3 frames" in done.stderr and node in done.stderr,
+              done.stderr)
         check(f"MESA={name}\n" in done.stdout, done.stdout)
         done = draw("renderD128", "FRAGMENTS", {"GALLIUM_PERFCTR": "1"})
-        check("moved" not in done.stderr and "MESA=renderD128\n" in done.stdout, f"{done.stdout} {done.stderr}")
+        check("moved" not in done.stderr and "MESA=renderD128\n" in done.stdout,
+              f"{done.stdout} {done.stderr}")
         for chosen in "0", name:
             done = draw("renderD128", "FRAGMENTS", {"GALLIUM_PERFCTR": chosen})
             check(f"MESA={chosen}\n" in done.stdout, f"{done.stdout}")
@@ -536,11 +586,13 @@ def frames_that_move_nothing_are_told():
 
 @test
 def another_session_does_not_end_the_command():
-    """--frames, -I: when the next pass cannot count the command goes on; what was counted is shown, and the fix"""
+    """--frames, -I: when the next pass cannot count the command goes on; what was counted is
+    shown, and the fix"""
     script = f"""import subprocess, sys; sys.path.insert(0, "{os.path.dirname(APP)}"); import frames_app, time
 frames = frames_app.Frames()
 # its session counts in the set of the first pass, as this frame does
-p = subprocess.Popen(("perfctr", "stat", "-I", "10", "-e", "FRAGMENTS", "--", "sleep", "1000"), stderr=subprocess.PIPE)
+p = subprocess.Popen(("perfctr", "stat", "-I", "10", "-e", "FRAGMENTS", "--", "sleep", "1000"),
+                     stderr=subprocess.PIPE)
 p.stderr.readline()
 frames_app.draw("renderD128", 0)
 frames.end()
@@ -550,22 +602,27 @@ frames_app.draw("renderD128", 1)
 frames.end()
 print("drew all", frames.told)
 """
-    done = run("perfctr", "perfkit", "--json", "--frames", "3", "-e", "FRAGMENTS,L2_HITS", "--", "python3", "-c", script, status=1)
+    done = run("perfctr", "perfkit", "--json", "--frames", "3", "-e", "FRAGMENTS,L2_HITS", "--",
+               "python3", "-c", script, status=1)
     result = json.loads(done.stdout)
-    check("another session uses counter set" in done.stderr and "--passes" in done.stderr, done.stderr)
+    check("another session uses counter set" in done.stderr and "--passes" in done.stderr,
+          done.stderr)
     check("drew all 1" in done.stderr and result["exit_status"] == 0, done.stderr)
     check({c["first_pass"]: c["measured"] for c in result["counters"]} == {0: 1, 1: 0}, f"{result}")
     check(exact(by_name(result)["shader/FRAGMENTS"]["mean"]) == 4000, f"{result}")
     # it begins in a slice of its own set, and is there when the next one is due
     script = "until perfctr stat -e FRAGMENTS -- sleep 0.3 2>/dev/null; do :; done; echo through"
-    done = run("perfctr", "perfkit", "--json", "-I", "20", "-e", "FRAGMENTS,L2_HITS", "--", "sh", "-c", script, status=1)
-    check("another session uses counter set" in done.stderr and "through" in done.stderr, done.stderr)
+    done = run("perfctr", "perfkit", "--json", "-I", "20", "-e", "FRAGMENTS,L2_HITS", "--", "sh",
+               "-c", script, status=1)
+    check("another session uses counter set" in done.stderr and "through" in done.stderr,
+          done.stderr)
     check(len(json.loads(done.stdout)["counters"]) == 2, done.stdout)
 
 
 @test
 def one_process_is_counted():
-    """--frames: frames of a second process are not counted, and that is told; when the first is gone they are"""
+    """--frames: frames of a second process are not counted, and that is told; when the first is
+    gone they are"""
     with tempfile.TemporaryDirectory() as folder:
         fifo = os.path.join(folder, "go")
         os.mkfifo(fifo)
@@ -578,10 +635,12 @@ open("{fifo}").read()
 frames.end()
 """
         script = f"{{ python3 -c '{first}' & }} | {{ read one; {APP} renderD128 3; : >{fifo}; wait; cat; }}; {APP} renderD128 1"
-        done = run("perfctr", "perfkit", "--json", "--frames", "3", "-e", "FRAGMENTS", "--", "sh", "-c", script)
+        done = run("perfctr", "perfkit", "--json", "--frames", "3", "-e", "FRAGMENTS", "--", "sh",
+                   "-c", script)
         result = json.loads(done.stdout)
         check(done.stderr.count("draws, too") == 1, done.stderr)
-        check(result["frames"] == 3 and "3 3" in done.stderr and "1 1" in done.stderr, f"{done.stderr} {result}")
+        check(result["frames"] == 3 and "3 3" in done.stderr and "1 1" in done.stderr,
+              f"{done.stderr} {result}")
 
 
 @test
@@ -595,15 +654,18 @@ for _ in range(3):
     frames.end()
 print(frames.told, frames.connection)
 """
-    with subprocess.Popen(("perfctr", "perfkit", "--frames", "9", "-e", "FRAGMENTS", "--", "python3", "-c", script),
+    with subprocess.Popen(("perfctr", "perfkit", "--frames", "9", "-e", "FRAGMENTS", "--",
+                           "python3", "-c", script),
                           stdout=subprocess.PIPE, text=True) as p:
         # ends when the application does, too
         out = p.stdout.read()
-    check(p.returncode == -signal.SIGKILL and out in ("1 None\n", "2 None\n"), f"status {p.returncode}: {out}")
+    check(p.returncode == -signal.SIGKILL and out in ("1 None\n", "2 None\n"),
+          f"status {p.returncode}: {out}")
 
 
 # four integers of domain 2 exclude each other; MP has as many as it counts at once
-MANY = "setup_primitive_count,shader_busy,rop_busy,rop_samples_in_count_1,texture_busy,instructions,branch"
+MANY = ("setup_primitive_count,shader_busy,rop_busy,rop_samples_in_count_1,texture_busy,"
+        "instructions,branch")
 SMALL = "draw", "vertices=300", "primitives=100", "fragments=4000", "texels=1000"
 LARGE = "draw", "vertices=900", "primitives=300", "fragments=20000", "texels=7000"
 OTHER = "draw", "vertices=60", "primitives=20", "fragments=1000", "texels=500"
@@ -633,25 +695,30 @@ def nvidia_objects_equal_truth():
                 amounts = work(node, path, job)
                 k.end_object()
                 work(node, path, OTHER)
-                done[part] = {key: amounts[key] + done.get(part, amounts)[key] * (part in done) for key in amounts}
+                done[part] = {key: amounts[key] + done.get(part, amounts)[key] * (part in done)
+                              for key in amounts}
             k.end_pass()
             objects.append(done)
         k.end_experiment()
         for n, (*key, first_pass) in enumerate(k.counters()):
             for part in 0, 2:
                 value, expected = k.value(n, part), objects[first_pass][part][tuple(key)]
-                check(value.state == kit.OK and value.flags == kit.UPDATED and value.denominator == 1,
+                check(value.state == kit.OK and value.flags == kit.UPDATED and
+                      value.denominator == 1,
                       f"{key}, object {part}: state {value.state}, flags {value.flags}")
-                check(value.numerator == expected > 0, f"{key}, object {part}: {value.numerator}, truth {expected}")
+                check(value.numerator == expected > 0,
+                      f"{key}, object {part}: {value.numerator}, truth {expected}")
             for part in 1, 3:
                 value = k.value(n, part)
-                check((value.state, value.flags) == (kit.NOT_MEASURED, 0), f"{key}, object {part}, which never began")
+                check((value.state, value.flags) == (kit.NOT_MEASURED, 0),
+                      f"{key}, object {part}, which never began")
         k.close()
 
 
 @test
 def nvidia_samples_equal_truth():
-    """each sample brings the truth of its frame to the counters of its pass, and marks these alone"""
+    """each sample brings the truth of its frame to the counters of its pass, and marks these
+    alone"""
     with nvidia_device() as (node, path):
         k = kit.Kit(node, MANY)
         check(k.sample() == 0, "the first call only begins")
@@ -668,9 +735,11 @@ def nvidia_samples_equal_truth():
                 if first_pass == frame % passes:
                     latest[n] = amounts[tuple(key)]
                     marked += 1
-                check(bool(value.flags & kit.UPDATED) == (first_pass == frame % passes), f"frame {frame}: {key}")
+                check(bool(value.flags & kit.UPDATED) == (first_pass == frame % passes),
+                      f"frame {frame}: {key}")
                 if n not in latest:
-                    check((value.state, value.flags) == (kit.NOT_MEASURED, 0), f"frame {frame}: {key}")
+                    check((value.state, value.flags) == (kit.NOT_MEASURED, 0),
+                          f"frame {frame}: {key}")
                     continue
                 check(value.state == kit.OK and value.numerator == latest[n] > 0,
                       f"frame {frame}: {key}: {value.numerator}, truth {latest[n]}")
@@ -707,13 +776,15 @@ def nvidia_overflow_is_of_its_domain():
         flags = {name: value.flags for name, value in values.items()}
         check(flags["gpu_idle"] == kit.UPDATED | kit.OVERFLOW, f"{flags}")
         check(flags["shader_busy"] == kit.UPDATED, f"{flags}")
-        check(values["shader_busy"].numerator == amounts["pcounter", "shader_busy"], f"{values['shader_busy'].numerator}")
+        check(values["shader_busy"].numerator == amounts["pcounter", "shader_busy"],
+              f"{values['shader_busy'].numerator}")
         k.close()
 
 
 def main():
     # words that the functions' names have, or all
-    tests = [t for t in TESTS if not sys.argv[1:] or any(word in t.__name__ for word in sys.argv[1:])]
+    tests = [t for t in TESTS if not sys.argv[1:] or
+             any(word in t.__name__ for word in sys.argv[1:])]
     if not TRUTH:
         print("1..0 # SKIP no virtual SoC")
         return 0
@@ -723,15 +794,16 @@ def main():
     failed = 0
     for number, function in enumerate(tests, 1):
         started = time.monotonic()
+        name = " ".join(function.__doc__.split())
         try:
             function()
-            print(f"ok {number} - {function.__doc__}", flush=True)
+            print(f"ok {number} - {name}", flush=True)
         except Skip as e:
-            print(f"ok {number} - {function.__doc__} # SKIP {e}", flush=True)
+            print(f"ok {number} - {name} # SKIP {e}", flush=True)
         except (AssertionError, subprocess.TimeoutExpired, ValueError, KeyError, TypeError) as e:
             failed += 1
             print(f"# {type(e).__name__}: {e}"[:1000])
-            print(f"not ok {number} - {function.__doc__}", flush=True)
+            print(f"not ok {number} - {name}", flush=True)
         print(f"# {time.monotonic() - started:.1f} s", flush=True)
     return 1 if failed else 0
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""perfctr record in the VM against the virtual SoC's own truth. Prints TAP. Runs as root in the guest."""
+"""perfctr record in the VM against the virtual SoC's own truth. Prints TAP. Runs as root in the
+guest."""
 
 import contextlib
 import fcntl
@@ -65,7 +66,8 @@ def record_against_truth(name, *options):
 def totals_equal_truth():
     """record: totals of every GPU counter in the file equal the truth exactly"""
     ended, line = record_against_truth("a.cap", "-p", "5")
-    check(f"{ended['samples']:,} samples" in line and "no counts lost" in line, f"end line {line!r}")
+    check(f"{ended['samples']:,} samples" in line and "no counts lost" in line,
+          f"end line {line!r}")
 
 
 @test
@@ -78,7 +80,8 @@ def fast_and_single_samples_equal_truth():
 @test
 def flight_recorder_keeps_the_last_seconds():
     """record -F: SIGUSR1 writes the last second, the end too; numbers of samples are told"""
-    process = subprocess.Popen(["perfctr", "record", "-F", "1s", "-p", "10", "-e", "FRAGMENTS", "-o", path("f.cap")],
+    process = subprocess.Popen(["perfctr", "record", "-F", "1s", "-p", "10", "-e", "FRAGMENTS",
+                                "-o", path("f.cap")],
                                stderr=subprocess.PIPE, text=True)
     time.sleep(3.5)
     process.send_signal(signal.SIGUSR1)
@@ -91,11 +94,14 @@ def flight_recorder_keeps_the_last_seconds():
     run("vsoc-job", "-q", "draw", "fragments=4321")
     process.send_signal(signal.SIGINT)
     line = process.communicate(timeout=20)[1]
-    check(process.returncode == 0 and "the last 1.000 s of" in line, f"{process.returncode} {line!r}")
+    check(process.returncode == 0 and "the last 1.000 s of" in line,
+          f"{process.returncode} {line!r}")
     last = report("f.cap")
     for capture in (first, last["capture"]):
-        check(capture["finished"] and 0.5e9 < capture["elapsed_ns"] < 1.6e9, f"kept {capture['elapsed_ns']} ns")
-        check(capture["samples_not_in_file"] > 50 and not capture["missing_samples"], "older samples")
+        check(capture["finished"] and 0.5e9 < capture["elapsed_ns"] < 1.6e9,
+              f"kept {capture['elapsed_ns']} ns")
+        check(capture["samples_not_in_file"] > 50 and not capture["missing_samples"],
+              "older samples")
     check(last["counters"][0]["value"] == 4321, f"counted {last['counters'][0]}")
     check(first["start_ns"] < last["capture"]["start_ns"], "the same time twice")
 
@@ -103,7 +109,8 @@ def flight_recorder_keeps_the_last_seconds():
 @test
 def samples_in_the_stream():
     """record --in-stream: counts of each command alone, by the tags of the job's samples"""
-    script = ("vsoc-job -q --fd $PERFCTR_FD draw fragments=1000 sample handle=$PERFCTR_SESSION user_data=7"
+    script = ("vsoc-job -q --fd $PERFCTR_FD draw fragments=1000 "
+              "sample handle=$PERFCTR_SESSION user_data=7"
               " draw fragments=5 sample handle=$PERFCTR_SESSION user_data=8")
     record("--in-stream", "-e", "FRAGMENTS", "-o", path("s.cap"), "--", "sh", "-c", script)
     lines = run("perfctr", "export", "-f", "json", path("s.cap")).stdout.splitlines()
@@ -122,43 +129,52 @@ def names_are_those_of_stat():
     for kind, name in (("counters", "event"), ("metrics", "metric")):
         rows = [[row[name] for row in result[kind]] for result in (counted, recorded)]
         check(rows[0] == rows[1], f"stat {rows[0]}, report {rows[1]}")
-    check("memsys0/L2_READ" in [c["event"] for c in recorded["counters"]], f"{recorded['counters']}")
+    check("memsys0/L2_READ" in [c["event"] for c in recorded["counters"]],
+          f"{recorded['counters']}")
 
 
 @test
 def every_end_leaves_a_file():
-    """record: SIGINT and SIGTERM leave a whole file, SIGKILL one that reads to its last whole sample"""
+    """record: SIGINT and SIGTERM leave a whole file, SIGKILL one that reads to its last whole
+    sample"""
     for number, status in ((signal.SIGINT, 0), (signal.SIGTERM, 0), (signal.SIGKILL, -9)):
-        process = subprocess.Popen(["perfctr", "record", "-q", "-p", "2", "-e", "shader/*", "-o", path("e.cap")])
+        process = subprocess.Popen(["perfctr", "record", "-q", "-p", "2", "-e", "shader/*", "-o",
+                                    path("e.cap")])
         wait_for_samples("e.cap", 60)
         process.send_signal(number)
-        check(process.wait(timeout=20) == status, f"status {process.returncode} after signal {number}")
+        check(process.wait(timeout=20) == status,
+              f"status {process.returncode} after signal {number}")
         capture = report("e.cap")["capture"]
         check(capture["finished"] == (number != signal.SIGKILL), f"finished after signal {number}")
-        check(capture["samples"] > 50 and capture["damage"] is None, f"{capture['samples']} samples")
+        check(capture["samples"] > 50 and capture["damage"] is None,
+              f"{capture['samples']} samples")
         os.unlink(path("e.cap"))
 
 
 @test
 def through_the_broker():
-    """record --via: a user without privilege records what the policy allows, and it equals the truth"""
+    """record --via: a user without privilege records what the policy allows, and it equals the
+    truth"""
     policy, socket, folder = path("policy"), path("socket"), path("open")
     with open(policy, "w", encoding="utf-8") as f:
         f.write("[rule tester]\nusers = nobody\ndevices = vsoc\nblocks = shader\nmin_period = 2ms\n")
     os.chmod(WORK, 0o755)
     os.mkdir(folder)
     os.chmod(folder, 0o777)
-    broker = subprocess.Popen(["perfctr", "serve", "--socket", socket, "--policy", policy], stderr=subprocess.PIPE,
+    broker = subprocess.Popen(["perfctr", "serve", "--socket", socket, "--policy", policy],
+                              stderr=subprocess.PIPE,
                               text=True)
     check("listening" in broker.stderr.readline(), "the broker does not listen")
 
-    words = ("perfctr", "record", "-q", "--via", socket, "-e", "FRAGMENTS", "-o", os.path.join(folder, "b.cap"))
+    words = ("perfctr", "record", "-q", "--via", socket, "-e", "FRAGMENTS", "-o",
+             os.path.join(folder, "b.cap"))
     recorder = subprocess.Popen([*words, "-p", "10", "--timeout", "3s"], preexec_fn=drop(NOBODY))
     time.sleep(1)
     run("vsoc-job", "-q", "draw", "fragments=98765")
     check(recorder.wait(timeout=20) == 0, "recorder failed")
     result = report("open/b.cap")
-    check(result["capture"]["finished"] and result["counters"][0]["value"] == 98765, f"{result['counters']}")
+    check(result["capture"]["finished"] and result["counters"][0]["value"] == 98765,
+          f"{result['counters']}")
     done = run(*words, "--in-stream", "true", status=3, preexec_fn=drop(NOBODY))
     check("through a broker there is none" in done.stderr, done.stderr)
     broker.terminate()
@@ -178,17 +194,21 @@ def status_of_the_command():
     check("No space left" in done.stderr and "ended early" in done.stderr, done.stderr)
     run("perfctr", "record", "-o", path("no/such/folder"), "true", status=1)
     # what the command prints does not get into a capture on stdout
-    done = subprocess.run("perfctr record -q -o - -e FRAGMENTS echo hello | perfctr report -j -", shell=True,
-                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=60, check=True)
+    done = subprocess.run("perfctr record -q -o - -e FRAGMENTS echo hello | perfctr report -j -",
+                          shell=True,
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=60,
+                          check=True)
     check(json.loads(done.stdout)["capture"]["finished"] and "hello" in done.stderr, done.stderr)
 
 
 @test
 def progress_on_a_terminal():
-    """record: progress on a terminal, gone before the end line; a reader of the pipe that goes is an error, told"""
+    """record: progress on a terminal, gone before the end line; a reader of the pipe that goes
+    is an error, told"""
     ours, theirs = os.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 60, 0, 0))
-    process = subprocess.Popen(["perfctr", "record", "-e", "FRAGMENTS", "-o", path("p.cap"), "--timeout", "2s"],
+    process = subprocess.Popen(["perfctr", "record", "-e", "FRAGMENTS", "-o", path("p.cap"),
+                                "--timeout", "2s"],
                                stderr=theirs)
     os.close(theirs)
     text = b""
@@ -198,12 +218,17 @@ def progress_on_a_terminal():
     check(process.wait(timeout=20) == 0, "status")
     screen = text.decode().split("\r\x1b[K")
     check(len(screen) > 2 and all(len(line) < 60 for line in screen[1:-1]) and
-          re.fullmatch(r"recording: [0-9.]+ s, [0-9,]+ samples, [0-9.]+ ?[kM]?B; .*", screen[1]), f"progress {screen}")
-    check(screen[-1].startswith("perfctr record: ") and "samples" in screen[-1], f"end line {screen[-1]!r}")
-    done = subprocess.run("set -o pipefail; perfctr record -o - -p 1 -e 'shader/*' --timeout 10s | head -c 1000 | wc -c",
-                          shell=True, executable="/bin/bash", stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+          re.fullmatch(r"recording: [0-9.]+ s, [0-9,]+ samples, [0-9.]+ ?[kM]?B; .*", screen[1]),
+          f"progress {screen}")
+    check(screen[-1].startswith("perfctr record: ") and "samples" in screen[-1],
+          f"end line {screen[-1]!r}")
+    done = subprocess.run(
+        "set -o pipefail; perfctr record -o - -p 1 -e 'shader/*' --timeout 10s | head -c 1000 | wc -c",
+                          shell=True, executable="/bin/bash", stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, text=True,
                           timeout=60, check=False)
-    check(done.returncode == 1 and "Broken pipe" in done.stderr and "ended early" in done.stderr, done.stderr)
+    check(done.returncode == 1 and "Broken pipe" in done.stderr and "ended early" in done.stderr,
+          done.stderr)
 
 
 @test
@@ -227,9 +252,12 @@ def sums_of_exports_equal_truth():
 
 @test
 def gpu_timestamps():
-    """export --json: the GPU's timestamps advance as the samples' times do; info has the last pair of both clocks"""
-    record("-p", "20ms", "-e", "FRAGMENTS", "-o", path("gpu.cap"), "--", "vsoc-job", "-q", "--random", "60")
-    samples = [line for line in map(json.loads, run("perfctr", "export", "-j", path("gpu.cap")).stdout.splitlines())
+    """export --json: the GPU's timestamps advance as the samples' times do; info has the last
+    pair of both clocks"""
+    record("-p", "20ms", "-e", "FRAGMENTS", "-o", path("gpu.cap"), "--", "vsoc-job", "-q",
+           "--random", "60")
+    samples = [line for line in map(json.loads, run("perfctr", "export", "-j",
+                                                    path("gpu.cap")).stdout.splitlines())
                if line["record"] == "sample"]
     clock = next(c for c in json.loads(run("perfctr", "info", "-j").stdout)["devices"][0]["clocks"]
                  if c["clock"] == "timestamp")
@@ -239,20 +267,24 @@ def gpu_timestamps():
     ticks, ns = last["gpu_timestamp"] - first["gpu_timestamp"], last["end_ns"] - first["end_ns"]
     # blocks are read a moment before or after the end of a sample
     check(abs(ticks * 1e9 / clock["frequency_hz"] - ns) < 50e6, f"{ticks} ticks in {ns} ns")
-    check(all(a["gpu_timestamp"] <= b["gpu_timestamp"] for a, b in zip(samples, samples[1:])), "backwards")
+    check(all(a["gpu_timestamp"] <= b["gpu_timestamp"] for a, b in zip(samples, samples[1:])),
+          "backwards")
     if clock["epoch"] == last["gpu_epoch"]:
         later = (clock["gpu_timestamp"] - last["gpu_timestamp"]) * 1e9 / clock["frequency_hz"]
-        check(abs(clock["raw_ns"] - last["end_ns"] - later) < 50e6, f"{clock} after {last['end_ns']}")
+        check(abs(clock["raw_ns"] - last["end_ns"] - later) < 50e6,
+              f"{clock} after {last['end_ns']}")
 
 
 @test
 def unplugged():
-    """record while the device goes: what came before is in the file, and the command's status is waited for"""
+    """record while the device goes: what came before is in the file, and the command's status
+    is waited for"""
     # the last test: there is no device after it
     driver = "/sys/bus/platform/drivers/vsoc"
     words = ("perfctr", "record", "-p", "10", "-e", "FRAGMENTS", "-o")
     alone = subprocess.Popen([*words, path("u1.cap")], stderr=subprocess.PIPE, text=True)
-    beside = subprocess.Popen([*words, path("u2.cap"), "--", "sh", "-c", "sleep 6; exit 9"], stderr=subprocess.PIPE,
+    beside = subprocess.Popen([*words, path("u2.cap"), "--", "sh", "-c", "sleep 6; exit 9"],
+                              stderr=subprocess.PIPE,
                               text=True)
     for name in ("u1.cap", "u2.cap"):
         wait_for_samples(name, 30)
@@ -262,10 +294,12 @@ def unplugged():
                 f.write(name)
     for process, status in ((alone, 1), (beside, 9)):
         line = process.communicate(timeout=30)[1]
-        check(process.returncode == status and "the device is gone" in line, f"{process.returncode} {line!r}")
+        check(process.returncode == status and "the device is gone" in line,
+              f"{process.returncode} {line!r}")
     for name in ("u1.cap", "u2.cap"):
         capture = report(name)["capture"]
-        check(capture["samples"] > 20 and "unplugged" in capture["flags"] and not capture["damage"], f"{capture}")
+        check(capture["samples"] > 20 and "unplugged" in capture["flags"] and not capture["damage"],
+              f"{capture}")
 
 
 if __name__ == "__main__":

@@ -144,9 +144,11 @@ class Client:
         return -header[3], data[HEADER.size:], header, list(files)
 
     def setup(self, block=SHADER, flags=0, period_ns=0, slots=16, mask=0x10, pmu_type=0, config=0):
-        content = SETUP_STRUCT.pack(flags, slots, period_ns, -1, 1, 0, 1, REQUEST.size, 0, 0, -1, 0, 0, 0, 0, 0)
+        content = SETUP_STRUCT.pack(flags, slots, period_ns, -1, 1, 0, 1, REQUEST.size, 0, 0, -1, 0,
+                                    0, 0, 0, 0)
         is_pmu = block >= 32
-        content += REQUEST.pack(block, 0xffff if block != GENERIC else 0, 0, 0, 0, REQUEST_PMU if is_pmu else 0,
+        content += REQUEST.pack(block, 0xffff if block != GENERIC else 0, 0, 0, 0,
+                                REQUEST_PMU if is_pmu else 0,
                                 -1 if is_pmu else 0, mask, pmu_type, 0, config, 0, 0)
         return self.ask(CONTROL, SETUP, count=1, stride=REQUEST.size, content=content)
 
@@ -204,7 +206,8 @@ def check_all_released(broker=None):
         wait_for(lambda: not broker.children(), f"processes remain: {broker.children()}")
     wait_for(no_session_is_left, "a session is left in the kernel")
     wait_for(lambda: open_files() == 0, lambda: f"{open_files()} DRM files are open")
-    wait_for(lambda: ring_files() == 0, lambda: f"{ring_files()} descriptors and mappings of rings remain")
+    wait_for(lambda: ring_files() == 0,
+             lambda: f"{ring_files()} descriptors and mappings of rings remain")
 
 
 def start_counting(*options, uid=USER):
@@ -213,7 +216,8 @@ def start_counting(*options, uid=USER):
                                 "FRAGMENTS", *options], preexec_fn=drop(uid), text=True,
                                stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     first = process.stdout.readline()
-    check('"begin"' in first, f"no beginning: {first!r} {process.stderr.read() if not first else ''}")
+    check('"begin"' in first,
+          f"no beginning: {first!r} {process.stderr.read() if not first else ''}")
     check('"interval"' in process.stdout.readline(), "no interval")
     return process
 
@@ -281,7 +285,8 @@ def policy_forbids():
                               (("-e", "FRAGMENTS", "--keep-awake"), "keep the GPU awake")):
             done = run("perfctr", "stat", "--via", SOCKET, *options, "true", uid=USER, status=3)
             check("policy" in done.stderr and text in done.stderr, done.stderr)
-        done = run("perfctr", "stat", "--via", SOCKET, "-e", "FRAGMENTS", "true", uid=OTHER, status=3)
+        done = run("perfctr", "stat", "--via", SOCKET, "-e", "FRAGMENTS", "true", uid=OTHER,
+                   status=3)
         check("names neither user 33" in done.stderr, done.stderr)
         done = run("perfctr", "stat", "--via", SOCKET, "-d", "nodriver", "-e", "FRAGMENTS", "true",
                    uid=USER, status=4)
@@ -305,7 +310,8 @@ def policy_forbids():
         check_all_released(broker)
     with Broker(POLICY.replace("devices = vsoc", "devices = other*")):
         for options, text in ((("-d", "vsoc"), "device vsoc"), ((), "any of the devices here")):
-            done = run("perfctr", "stat", "--via", SOCKET, *options, "-e", "FRAGMENTS", "true", uid=USER,
+            done = run("perfctr", "stat", "--via", SOCKET, *options, "-e", "FRAGMENTS", "true",
+                       uid=USER,
                        status=3)
             check("does not allow " + text in done.stderr, done.stderr)
 
@@ -372,7 +378,8 @@ def killed_client_leaves_nothing():
     with Broker() as broker:
         process = start_counting()
         check(not no_session_is_left(), "the probe does not see a session")
-        check(open_files() == 1 and ring_files() > 0, f"{open_files()} files, {ring_files()} of rings")
+        check(open_files() == 1 and ring_files() > 0,
+              f"{open_files()} files, {ring_files()} of rings")
         process.kill()
         process.communicate()
         check_all_released(broker)
@@ -414,7 +421,8 @@ def killed_broker_leaves_nothing():
 
 @test
 def limits_hold():
-    """sessions, memory and connections are limited; a ring that is kept counts until it is dropped"""
+    """sessions, memory and connections are limited; a ring that is kept counts until it is
+    dropped"""
     with Broker() as broker:
         client = Client()
         sessions = [client.session() for _ in range(3)]
@@ -458,8 +466,10 @@ def garbage(client, number):
                 HEADER.pack(HEADER.size, VERSION, 99, 0, 0, 0, 0, 0, 0), os.urandom(131072),
                 HEADER.pack(HEADER.size, VERSION, CONTROL, 0, SETUP, 0, 0, 0xffffffff, 0xffffffff),
                 HEADER.pack(HEADER.size + 4, VERSION, CONTROL, 0, SETUP, 0, 0, 1, 0) + bytes(4),
-                HEADER.pack(HEADER.size + 200, VERSION, CONTROL, 0, SETUP, 0, 0, 1, 64) + os.urandom(200),
-                HEADER.pack(HEADER.size, VERSION, QUERY, 0, 2, 0, 0xffffffff, 0xffffffff, 0xffffffff),
+                HEADER.pack(HEADER.size + 200, VERSION, CONTROL, 0, SETUP, 0, 0, 1,
+                            64) + os.urandom(200),
+                HEADER.pack(HEADER.size, VERSION, QUERY, 0, 2, 0, 0xffffffff, 0xffffffff,
+                            0xffffffff),
                 HEADER.pack(HEADER.size, VERSION, CONTROL, 0, START, 0xffffffff, 0, 0, 0),
                 HEADER.pack(HEADER.size + 300, VERSION, OPEN, 0, 0, 0, 0, 0, 0) + b"A" * 300]
     with contextlib.suppress(OSError):
@@ -471,7 +481,8 @@ def garbage(client, number):
 
 @test
 def hostile_clients():
-    """garbage, foreign files, half a conversation, thousands of connections: others do not notice"""
+    """garbage, foreign files, half a conversation, thousands of connections: others do not
+    notice"""
     with Broker() as broker:
         good = start_counting()
         number = total = 0
@@ -487,7 +498,8 @@ def hostile_clients():
         before = len(os.listdir(f"/proc/{worker}/fd"))
         pipe = os.pipe()
         for _ in range(100):
-            client.socket.sendmsg([HEADER.pack(HEADER.size, VERSION, QUERY, 0, QUERY_CLOCKS, 0, 0, 8, 64)],
+            client.socket.sendmsg([HEADER.pack(HEADER.size, VERSION, QUERY, 0, QUERY_CLOCKS, 0, 0,
+                                               8, 64)],
                                   [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", pipe))])
             check(client.reply()[0] == 0, "QUERY with files")
         check(len(os.listdir(f"/proc/{worker}/fd")) == before, "files pile up in the broker")
@@ -535,7 +547,8 @@ def slow_reader():
         sent = 0
         with contextlib.suppress(BlockingIOError, ConnectionError):
             while sent < 100000:
-                slow.socket.send(HEADER.pack(HEADER.size, VERSION, QUERY, 0, QUERY_BLOCKS, 0, 0, 1000, 200))
+                slow.socket.send(HEADER.pack(HEADER.size, VERSION, QUERY, 0, QUERY_BLOCKS, 0, 0,
+                                             1000, 200))
                 sent += 1
         check(0 < sent < 100000, f"{sent} requests without a reply taken")
         begin = time.monotonic()
@@ -553,7 +566,8 @@ def slow_reader():
 
 @test
 def one_rate_for_each_user():
-    """all clients of a user share one rate: START, STOP and SAMPLE are a period apart, periodic sessions four at most"""
+    """all clients of a user share one rate: START, STOP and SAMPLE are a period apart, periodic
+    sessions four at most"""
     with Broker(POLICY.replace("min_period = 2ms", "min_period = 20ms")) as broker:
         clients = [Client(), Client()]
         opened = [c.session() for c in clients]
@@ -576,7 +590,8 @@ def one_rate_for_each_user():
         opened = [clients[n % 2].session(period_ns=20000000) for n in range(4)]
         for client in clients:
             error, content, _, files = client.setup(period_ns=20000000)
-            check(error == errno.EDQUOT and b"4 samples" in content and not files, f"{error} {content}")
+            check(error == errno.EDQUOT and b"4 samples" in content and not files,
+                  f"{error} {content}")
         check(clients[0].command(TEARDOWN, opened[0][0], b"")[0] == 0, "TEARDOWN")
         opened.append(clients[1].session(period_ns=40000000))
         for _, files, _ in opened:
@@ -602,7 +617,8 @@ def life_of_the_broker():
             f.write(text)
         done = run("perfctr", "serve", "--policy", bad, "--check", status=1)
         check(message in done.stderr, f"{message} not in {done.stderr}")
-    check("No such file" in run("perfctr", "serve", "--policy", RUN + "/none", status=1).stderr, "none")
+    check("No such file" in run("perfctr", "serve", "--policy", RUN + "/none", status=1).stderr,
+          "none")
     with Broker(options=("--json",)) as broker:
         rules = json.loads(run("perfctr", "serve", "--policy", broker.policy, "--check",
                                "--json").stdout)["rules"]
@@ -627,7 +643,8 @@ def life_of_the_broker():
 
 @test
 def socket_activation():
-    """the socket may come from systemd; groups decide as users do; CAP_PERFMON is all that is needed"""
+    """the socket may come from systemd; groups decide as users do; CAP_PERFMON is all that is
+    needed"""
     os.makedirs(RUN, exist_ok=True)
     with contextlib.suppress(FileNotFoundError):
         os.unlink(SOCKET)
@@ -645,7 +662,8 @@ def socket_activation():
     process = subprocess.Popen(
         ["setpriv", "--reuid", "108", "--regid", "108", "--groups", "109", "--no-new-privs",
          "--inh-caps", "-all,+perfmon", "--ambient-caps", "+perfmon", "sh", "-c",
-         f"exec 3<&{listener.fileno()}; LISTEN_PID=$$ LISTEN_FDS=1 exec perfctr serve --policy {policy}"],
+         f"exec 3<&{listener.fileno()}; LISTEN_PID=$$ LISTEN_FDS=1 "
+          f"exec perfctr serve --policy {policy}"],
         pass_fds=[listener.fileno()], stderr=subprocess.PIPE, text=True)
     try:
         def in_group():

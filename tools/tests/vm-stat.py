@@ -16,7 +16,8 @@ import time
 
 import harness
 from harness import NOBODY, check, drop, run, test, wait_for, write
-from vsoc_truth import ALL_GPU, MISSING, MOVED_BY_MEASURING, NODE, compare, counted, truth, truth_of_contexts
+from vsoc_truth import (ALL_GPU, MISSING, MOVED_BY_MEASURING, NODE, compare, counted, truth,
+                        truth_of_contexts)
 
 
 
@@ -68,7 +69,8 @@ def contexts_of(result):
 
 @test
 def contexts_equal_truth():
-    """stat --per-context: what each context did is exact beside other clients, and the parts are the whole"""
+    """stat --per-context: what each context did is exact beside other clients, and the parts
+    are the whole"""
     jobs = 60
     before = truth()
     stat = subprocess.Popen(["perfctr", "stat", "-j", "-A", "--per-context", "-e", ALL_GPU, "--",
@@ -79,9 +81,11 @@ def contexts_equal_truth():
     check("done" in stat.stderr.readline(), "the first job is not done")
     begun = truth()
     other = subprocess.Popen(["vsoc-job", "-q", "--random", "400", "--seed", "5"])
-    wait_for(lambda: truth()["cshw", 0, "JOBS"] > begun["cshw", 0, "JOBS"] + 5, "the other client does nothing")
+    wait_for(lambda: truth()["cshw", 0, "JOBS"] > begun["cshw", 0, "JOBS"] + 5,
+             "the other client does nothing")
     for n in range(jobs):
-        stat.stdin.write(f"draw vertices={3 * n} fragments={1000 + n} compute threads={n} instructions=9\n")
+        stat.stdin.write(
+            f"draw vertices={3 * n} fragments={1000 + n} compute threads={n} instructions=9\n")
     stat.stdin.write("sync\n")
     stat.stdin.flush()
     for _ in range(jobs):
@@ -101,14 +105,16 @@ def contexts_equal_truth():
         for key, value in parts[tag].items():
             # what a job's beginning and end cost is not between its samples
             if key[0] in ("shader", "tiler", "memsys") and key[2] not in MOVED_BY_MEASURING:
-                check(value == account.get(key, 0), f"context {tag}, {key}: {value}, truth {account.get(key, 0)}")
+                check(value == account.get(key, 0),
+                      f"context {tag}, {key}: {value}, truth {account.get(key, 0)}")
         check(parts[tag]["shader", 0, "FRAGMENTS"] > 1000, f"{parts[tag]}")
     check(parts["others"]["shader", 0, "FRAGMENTS"] > 1000, "the other client did nothing")
 
 
 @test
 def full_ring_mixes_contexts():
-    """stat --per-context: what a full ring cannot tell apart is told as mixed, and the whole is exact"""
+    """stat --per-context: what a full ring cannot tell apart is told as mixed, and the whole is
+    exact"""
     done = run("perfctr", "stat", "-j", "--per-context", "-e", "FRAGMENTS", "--", "sh", "-c",
                "kill -STOP $PPID; vsoc-job -q --tag-contexts -r 700 draw fragments=10; kill -CONT $PPID")
     result = json.loads(done.stdout)
@@ -140,7 +146,8 @@ def info_fits_the_terminal():
     for line in lines:
         check(len(line) <= 60, f"{len(line)}: '{line}'")
     check("\n".join(lines).split() == run("perfctr", "info").stdout.split(), "words differ")
-    check(lines[0].startswith("/dev/dri/") and lines[1].startswith("    "), f"not indented as it should: {lines[:2]}")
+    check(lines[0].startswith("/dev/dri/") and lines[1].startswith("    "),
+          f"not indented as it should: {lines[:2]}")
 
 
 @test
@@ -312,7 +319,8 @@ def rate_in(text, event):
 
 @test
 def one_rule_of_rates():
-    """the rate of several blocks is their sum in stat, top, report, diff and export; the clock is named beside"""
+    """the rate of several blocks is their sum in stat, top, report, diff and export; the clock
+    is named beside"""
     events = "ucf/cycles/,ucf0/cycles/"
     stat = run("perfctr", "stat", "-e", events, "--timeout", "1s").stdout
     both, line = rate_in(stat, "ucf/cycles/")
@@ -330,7 +338,8 @@ def one_rule_of_rates():
     check("/s in each of 2 blocks" in line, text)
     check("ucf/cycles/" in exported, "export")
     numbers = [c["a"] for c in diff["changes"] if c["event"] == "ucf/cycles/"]
-    check(len(numbers) == 1 and 0.98 < numbers[0]["number"] / both < 1.02, f"stat {both}, diff {numbers}")
+    check(len(numbers) == 1 and 0.98 < numbers[0]["number"] / both < 1.02,
+          f"stat {both}, diff {numbers}")
     top = json.loads(run("perfctr", "top", "--snapshot", "-j", "-e", events).stdout)
     shown = {i["event"]: i["value"] for i in top["items"]}
     check(0.98 < shown["ucf/cycles/"] / both < 1.02, f"stat {both}, top {shown}")
@@ -402,36 +411,44 @@ def list_info_check():
 
 
 def clients_of(user=None):
-    """What info tells of processes with sessions, as some user: the list, and whether there may be more"""
+    """What info tells of processes with sessions, as some user: the list, and whether there may
+    be more"""
     options = {"preexec_fn": drop(user)} if user else {}
-    out = subprocess.run(["perfctr", "info", "--json"], stdout=subprocess.PIPE, check=True, **options).stdout
+    out = subprocess.run(["perfctr", "info", "--json"], stdout=subprocess.PIPE, check=True,
+                         **options).stdout
     device = next(d for d in json.loads(out)["devices"] if d["driver"] == "vsoc")
     return device["clients"], device["clients_hidden"]
 
 
 @test
 def info_tells_whose_sessions():
-    """info: who is in the way of a session with another counter set, to root and to that user, not to others"""
+    """info: who is in the way of a session with another counter set, to root and to that user,
+    not to others"""
     check(clients_of() == ([], False), f"sessions of nobody: {clients_of()}")
     os.chmod(NODE, 0o666)
     write(PARANOID, "0")
-    holder = subprocess.Popen(["perfctr", "stat", "--set", "1", "-e", "shader/*", "--", "cat"], preexec_fn=drop(),
+    holder = subprocess.Popen(["perfctr", "stat", "--set", "1", "-e", "shader/*", "--", "cat"],
+                              preexec_fn=drop(),
                               stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     try:
         wait_for(lambda: clients_of()[0], "nobody has a session")
         (client,), hidden = clients_of()
         check(not hidden, "root does not see all")
-        check((client["pid"], client["command"], client["uid"], client["set"]) == (holder.pid, "perfctr", NOBODY, 1), f"{client}")
-        check((client["sessions"], client["active"]) == (1, 1) and client["buffers_kib"] > 0, f"{client}")
+        check((client["pid"], client["command"], client["uid"],
+               client["set"]) == (holder.pid, "perfctr", NOBODY, 1), f"{client}")
+        check((client["sessions"], client["active"]) == (1, 1) and client["buffers_kib"] > 0,
+              f"{client}")
         check(clients_of(NOBODY) == ([client], True), f"its own user: {clients_of(NOBODY)}")
         check(clients_of(NOBODY - 1) == ([], True), f"another user: {clients_of(NOBODY - 1)}")
         refused = run("perfctr", "stat", "--set", "0", "-e", "shader/*", "true", status=1).stderr
-        check("another session uses counter set 1" in refused and "perfctr info" in refused, refused)
+        check("another session uses counter set 1" in refused and "perfctr info" in refused,
+              refused)
         # root could count that set: it may count
         run("perfctr", "check")
         text = run("perfctr", "info").stdout
         check("may count everything" in text, text)
-        check(f"pid {holder.pid} (perfctr) of nobody, fd " in text and "uses counter set 1 (secondary)" in text, text)
+        check(f"pid {holder.pid} (perfctr) of nobody, fd " in text and
+              "uses counter set 1 (secondary)" in text, text)
     finally:
         holder.communicate()
         write(PARANOID, "1")
@@ -441,7 +458,8 @@ def info_tells_whose_sessions():
 
 @test
 def info_tells_hidden_sessions():
-    """info: a session whose file is in no process's table is counted, and the kernel's list names its maker"""
+    """info: a session whose file is in no process's table is counted, and the kernel's list
+    names its maker"""
     left, right = socket.socketpair()
     code = """import array, ctypes, os, socket, subprocess, sys, time
 stat = subprocess.Popen(("perfctr", "stat", "-e", "shader/*", "--", "sleep", "1000"), stdout=2)
@@ -457,22 +475,27 @@ while not files():
     time.sleep(0.05)
 PIDFD_GETFD = 438
 fd = ctypes.CDLL(None).syscall(PIDFD_GETFD, os.pidfd_open(stat.pid), int(files()[0]), 0)
-socket.socket(fileno=int(sys.argv[1])).sendmsg([b"x"], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [fd]))])
+socket.socket(fileno=int(sys.argv[1])).sendmsg(
+    [b"x"], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [fd]))])
 print(stat.pid, flush=True)
 stat.kill()
 stat.wait()
 """
-    pid = subprocess.run(["python3", "-c", code, str(right.fileno())], pass_fds=[right.fileno()], check=True,
+    pid = subprocess.run(["python3", "-c", code, str(right.fileno())], pass_fds=[right.fileno()],
+                         check=True,
                          stdout=subprocess.PIPE, text=True).stdout.strip()
     right.close()
-    device = next(d for d in json.loads(run("perfctr", "info", "-j").stdout)["devices"] if d["driver"] == "vsoc")
-    check((device["clients"], device["sessions_unseen"]) == ([], 1), f"{device['clients']}, {device['sessions_unseen']}")
+    device = next(d for d in json.loads(run("perfctr", "info", "-j").stdout)["devices"]
+                  if d["driver"] == "vsoc")
+    check((device["clients"], device["sessions_unseen"]) == ([], 1),
+          f"{device['clients']}, {device['sessions_unseen']}")
     text = run("perfctr", "info").stdout
     file = "/sys/kernel/debug/dri/" + NODE[-3:] + "/perfctr_sessions"
     check(f"  1 of files that no process has a descriptor of: see {file}" in text, text)
     with open(file, encoding="ascii") as f:
         lines = f.read().splitlines()
-    check(len(lines) == 2 and lines[1].split()[:4] == [pid, "0", "yes", "0"] and lines[1].endswith(" perfctr"),
+    check(len(lines) == 2 and lines[1].split()[:4] == [pid, "0", "yes", "0"] and
+          lines[1].endswith(" perfctr"),
           f"{pid}: {lines}")
     left.close()
     check(clients_of() == ([], False), f"after the file's end: {clients_of()}")
@@ -481,7 +504,8 @@ stat.wait()
 @test
 def top_snapshot():
     """top --snapshot: rates of one interval"""
-    out = run("perfctr", "top", "--snapshot", "--json", "-e", "software/task-clock/,FRAGMENTS").stdout
+    out = run("perfctr", "top", "--snapshot", "--json", "-e",
+              "software/task-clock/,FRAGMENTS").stdout
     items = {i["event"]: i for i in json.loads(out)["items"]}
     check(items["shader/FRAGMENTS"]["value"] == 0, "fragments on an idle GPU")
     check(items["software/task-clock/"]["value"] > 0, "no task clock")

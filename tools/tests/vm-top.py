@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""perfctr top on a terminal of tmux, driven by keys and read back. Prints TAP. Runs as root in the guest."""
+"""perfctr top on a terminal of tmux, driven by keys and read back. Prints TAP. Runs as root in
+the guest."""
 
 import json
 import os
@@ -92,7 +93,8 @@ def bars_and_lines():
 
 @test
 def keys_fold_and_sort():
-    """a folds and unfolds all, space one block, s sorts by value and by name, c shows single blocks"""
+    """a folds and unfolds all, space one block, s sorts by value and by name, c shows single
+    blocks"""
     with Terminal("-e", "VERTICES,PRIMITIVES,TILER_ACTIVE,FRAGMENTS,GPU_ACTIVE") as t:
         t.wait(lambda s: has("FRAGMENTS")(s) and has("GPU_ACTIVE")(s), "no counters")
         t.keys("a")
@@ -108,7 +110,8 @@ def keys_fold_and_sort():
         t.keys("s")
         screen = t.wait(has("sort: by name"), "not sorted by name")
         names = [line.split()[0] for line in screen
-                 if line.split()[:1] and line.split()[0] in ("VERTICES", "PRIMITIVES", "TILER_ACTIVE")]
+                 if line.split()[:1] and
+                 line.split()[0] in ("VERTICES", "PRIMITIVES", "TILER_ACTIVE")]
         check(names == ["PRIMITIVES", "TILER_ACTIVE", "VERTICES"], f"order {names}")
         t.keys("c")
         t.wait(lambda s: has("shader16")(s) and has("shader0")(s), "no single blocks")
@@ -126,7 +129,8 @@ def views_of_metrics():
             t.keys(key)
             screen = t.wait(lambda s, n=name, m=metric: has("view: " + n)(s) and has(m)(s), name)
             check(not has(other)(screen) and not has("FRAGMENTS ")(screen), f"{name}: {screen}")
-        for key, name, metric in (("4", "pcie", "read_bandwidth"), ("5", "links", "c2c_in_rd_latency")):
+        for key, name, metric in (("4", "pcie", "read_bandwidth"),
+                                  ("5", "links", "c2c_in_rd_latency")):
             t.keys(key)
             t.wait(lambda s, n=name, m=metric: has("view: " + n)(s) and has(m)(s), name)
         t.keys("1")
@@ -134,11 +138,13 @@ def views_of_metrics():
         t.keys("v")
         t.wait(has("view: gpu"), "v")
     # the same without a screen
-    work = subprocess.Popen(["vsoc-job", "-q", "-D", "60s", "draw", "fragments=100000", "copy", "bytes=64Ki", "read",
+    work = subprocess.Popen(["vsoc-job", "-q", "-D", "60s", "draw", "fragments=100000", "copy",
+                             "bytes=64Ki", "read",
                              "initiator=remote", "pcie", "bytes=64Ki", "read"])
     try:
         for view, metric in (("gpu", "shader.fragment_rate"), ("memory", "ucf.mem_read_bandwidth"),
-                             ("pcie", "pcie.read_bandwidth"), ("links", "clink_in_rd_request_rate")):
+                             ("pcie", "pcie.read_bandwidth"),
+                             ("links", "clink_in_rd_request_rate")):
             out = run("perfctr", "top", "--snapshot", "--view", view, "--json").stdout
             items = {i["event"]: i["value"] for i in json.loads(out)["items"]}
             check(all(e.startswith("metric:") for e in items), f"{view}: {items}")

@@ -48,7 +48,7 @@ struct event {
 	unsigned int set;
 	/** @group: events of different groups are counted in different runs. */
 	unsigned int group;
-	/** @documented: rule that the documentation states or suggests; not given: relations only. */
+	/** @documented: rule that the documentation states; not given: relations only. */
 	struct rule documented;
 	/** @ideas: tried and plotted before the search. */
 	struct idea *ideas;
@@ -86,7 +86,7 @@ struct quantity {
 struct benchmark {
 	const char *name;
 	const char *title;
-	/** @listing: text of a program, or NULL; it is also what is counted if there are no @quantities. */
+	/** @listing: text of a program, or NULL; it is counted if there are no @quantities. */
 	const char *listing;
 	/** @listing_name: for messages. */
 	const char *listing_name;

@@ -41,7 +41,7 @@ struct fault_found {
 	enum fault fault;
 	/** @text: one sentence. */
 	const char *text;
-	/** @correct: what the counter counts, if that is a rule; given is false if counts are lost. */
+	/** @correct: rule of what the counter counts; not given if counts are lost. */
 	struct rule correct;
 };
 

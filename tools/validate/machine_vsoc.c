@@ -30,7 +30,7 @@ struct vsoc {
 	uint64_t sequence;
 };
 
-/* --- selections ------------------------------------------------------------------------ */
+/* --- selections ---------------------------------------------------------- */
 
 static long find_group(struct analysis *a, struct vsoc *v, const struct event *event)
 {
@@ -82,7 +82,7 @@ static int select_events(struct analysis *a, struct vsoc *v)
 	return 0;
 }
 
-/* --- work ---------------------------------------------------------------------------------- */
+/* --- work ---------------------------------------------------------------- */
 
 /* "copy bytes={N * 64} read" with the formulas computed; in the arena */
 static const char *expand(const struct analysis *a, const struct point *point, const char *text)
@@ -168,7 +168,7 @@ static int do_work(struct analysis *a, struct vsoc *v, const struct point *point
 	return ret;
 }
 
-/* --- counting ---------------------------------------------------------------------------------- */
+/* --- counting ------------------------------------------------------------ */
 
 static int add_samples(struct perfctr_cursor *cursor, struct perfctr_totals *totals)
 {
@@ -303,7 +303,7 @@ static int measure(struct machine *machine, struct analysis *a, size_t number)
 	return ret;
 }
 
-/* --- opening and closing ----------------------------------------------------------------------- */
+/* --- opening and closing ------------------------------------------------- */
 
 static void close_vsoc(struct machine *machine)
 {
@@ -350,7 +350,7 @@ static void configure(struct analysis *a, const struct vsoc *v)
 	measured_configure(a->arena, m, "perfctr", PERFCTR_VERSION);
 }
 
-/* --- which device -------------------------------------------------------------------------- */
+/* --- which device -------------------------------------------------------- */
 
 static bool is_product(const struct vsoc *v, const char *product)
 {

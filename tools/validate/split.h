@@ -31,7 +31,7 @@ struct split {
  * struct proposal - what to measure next
  */
 struct proposal {
-	/** @point: a point of the campaign that was not measured, or of @listing; -1: none helps. */
+	/** @point: an unmeasured point of the campaign, or of @listing; -1: none helps. */
 	long point;
 	/** @listing: text of a benchmark that was made for it, or NULL. */
 	const char *listing;

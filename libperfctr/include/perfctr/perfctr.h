@@ -903,7 +903,8 @@ int perfctr_session_check(struct perfctr_selection *selection,
  *
  * Return: 0; -EACCES or -EPERM this user may not see system-wide counters or
  * not that often; -EBUSY another counter set is in use; -ENOSPC, -EDQUOT, -ENFILE too many
- * sessions of this file, this user, all users; other errors of DRM_PERFCTR_CMD_SETUP, see perfctr_drm.h.
+ * sessions of this file, this user, all users; other errors of DRM_PERFCTR_CMD_SETUP, see
+ * perfctr_drm.h.
  */
 int perfctr_session_new(struct perfctr_selection *selection,
 			const struct perfctr_session_opts *opts, struct perfctr_session **session);

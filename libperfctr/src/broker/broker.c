@@ -76,7 +76,7 @@ static int receive_reply(struct broker *b, uint16_t type, size_t *bytes)
 	size_t file_count = ARRAY_SIZE(b->files);
 	ssize_t got = sys->receive(sys->data, b->fd, m, sizeof(*m), b->files, &file_count);
 
-	/* a broker that hangs up with our request unread is reset first and its last words come after */
+	/* a broker that hangs up with our request unread: first the reset, then its last message */
 	if (got == -ECONNRESET) {
 		file_count = ARRAY_SIZE(b->files);
 		got = sys->receive(sys->data, b->fd, m, sizeof(*m), b->files, &file_count);

@@ -65,7 +65,7 @@ static struct perfctr_value value_of_counter(const struct perfctr_totals_block *
 		return (struct perfctr_value){ .state = PERFCTR_VALUE_NOT_MEASURED };
 	if (t->overflow)
 		return (struct perfctr_value){ .state = PERFCTR_VALUE_OVERFLOW };
-	/* the events of a block are enabled one after the other: a shorter time alone means nothing */
+	/* events of a block are enabled one by one: a shorter time alone means nothing */
 	if (b->info.states & DRM_PERFCTR_STATE_MULTIPLEXED &&
 	    t->running_ns < b->info.time_enabled) {
 		/* multiplexed: as if it had counted all the time at the same rate */

@@ -48,8 +48,8 @@ static bool belongs(const struct drm_perfctr_block_request *r, const struct perf
 }
 
 /*
- * Whether counts are missing. A block that has states tells it itself; a sample's own mark is of some block,
- * perhaps of one that another session counts.
+ * Whether counts are missing. A block with states has its own mark; the sample's mark is of some
+ * block, perhaps one that another session counts.
  */
 static bool lacks_counts(const struct perfctr_totals *totals, const struct perfctr_totals_block *b)
 {

@@ -29,7 +29,7 @@ static bool read_number(struct perfctr_ctx *ctx, const char *path, long *value)
 	return !*end;
 }
 
-/* The first request that is refused alone, and like the whole; NULL: it is what they are together. */
+/* The first request that fails alone with the same error; NULL: only all together fail. */
 static const struct drm_perfctr_block_request *
 refused_request(struct perfctr_selection *s, const struct drm_perfctr_setup *setup, int error)
 {
@@ -74,14 +74,17 @@ static void explain_denial(struct perfctr_selection *s, const struct drm_perfctr
 	if (!r || !request_is_pmu(r)) {
 		perfctr_fail(
 			ctx, error,
-			"%s: counters show what all users do, so this needs CAP_PERFMON (run as root), or \"sysctl dev.perfctr.paranoid=0\" by root, which lets all users of this machine watch each other; \"perfctr serve\" gives single users what its policy allows",
+			"%s: counters show what all users do, so this needs CAP_PERFMON (run as root), or "
+			"\"sysctl dev.perfctr.paranoid=0\" by root, which lets all users of this machine "
+			"watch each other; \"perfctr serve\" gives single users what its policy allows",
 			name);
 		return;
 	}
 	if (r->type == DRM_PERFCTR_BLOCK_GENERIC_PMU) {
 		perfctr_fail(
 			ctx, error,
-			"%s: events of perf PMUs that are no SoC blocks need CAP_PERFMON (run as root)",
+			"%s: events of perf PMUs other than SoC blocks need CAP_PERFMON (run as "
+			"root)",
 			name);
 		return;
 	}
@@ -90,7 +93,8 @@ static void explain_denial(struct perfctr_selection *s, const struct drm_perfctr
 		perf = 2;
 	perfctr_fail(
 		ctx, error,
-		"%s: the PMU of %s is perf's, and kernel.perf_event_paranoid = %ld keeps it for CAP_PERFMON: run as root, or \"sysctl kernel.perf_event_paranoid=0\" by root",
+		"%s: the PMU of %s is perf's, and kernel.perf_event_paranoid = %ld keeps it for "
+		"CAP_PERFMON: run as root, or \"sysctl kernel.perf_event_paranoid=0\" by root",
 		name, label, perf);
 }
 
@@ -185,10 +189,10 @@ static void explain_pmu(struct perfctr_selection *s, const struct drm_perfctr_bl
 			     "the PMU %s refuses %s/%s/: %s; perf would be refused as well", label,
 			     label, event, strerror(-error));
 	else
-		perfctr_fail(
-			ctx, error,
-			"the PMU of %s refuses %s/%s/: %s; \"echo 'module tegra410_pmu +p' > /proc/dynamic_debug/control\" makes it log the reason",
-			label, label, event, strerror(-error));
+		perfctr_fail(ctx, error,
+			     "the PMU of %s refuses %s/%s/: %s; \"echo 'module tegra410_pmu +p' > "
+			     "/proc/dynamic_debug/control\" makes it log the reason",
+			     label, label, event, strerror(-error));
 }
 
 static void explain_other(struct perfctr_selection *s, const struct drm_perfctr_setup *setup,
@@ -202,7 +206,8 @@ static void explain_other(struct perfctr_selection *s, const struct drm_perfctr_
 	}
 	perfctr_fail(
 		s->device->ctx, error,
-		"%s: the kernel refuses the session: %s; \"echo 2 > /sys/module/drm/parameters/debug\" makes it log the reason",
+		"%s: the kernel refuses the session: %s; \"echo 2 > /sys/module/drm/parameters/debug\" "
+		"makes it log the reason",
 		s->device->info.name, strerror(-error));
 }
 
@@ -239,27 +244,32 @@ void refusal_explain(struct perfctr_selection *selection, const struct drm_perfc
 	case -EPERM:
 		perfctr_fail(
 			ctx, error,
-			"%s: a period of %llu ns needs CAP_PERFMON (run as root); without it the shortest is %llu ns",
+			"%s: a period of %llu ns needs CAP_PERFMON (run as root); without it the "
+			"shortest is %llu ns",
 			info->name, (unsigned long long)s->period_ns,
 			(unsigned long long)info->unprivileged_min_period_ns);
 		return;
 	case -EDQUOT:
 		perfctr_fail(
 			ctx, error,
-			"%s: this user's sessions, their rings or their PMU counters are at the limit: end some, run as root, or raise sysctl dev.perfctr.max_user_sessions or max_user_ring_kb",
+			"%s: this user's sessions, their rings or their PMU counters are at the limit: "
+			"end some, run as root, or raise sysctl dev.perfctr.max_user_sessions or "
+			"max_user_ring_kb",
 			info->name);
 		return;
 	case -EBUSY:
 		perfctr_fail(
 			ctx, error,
-			"%s: another session uses counter set %u, and the hardware has one at a time",
+			"%s: another session uses counter set %u, and the hardware has one at a "
+			"time",
 			info->name, info->active_set);
 		return;
 	case -ERANGE:
 		if (!explain_period(device, s, error))
 			perfctr_fail(
 				ctx, error,
-				"%s: a ring of %u slots is too large; at most %u slots and %llu bytes",
+				"%s: a ring of %u slots is too large; at most %u slots and %llu "
+				"bytes",
 				info->name, s->slots, info->max_slots,
 				(unsigned long long)info->max_ring_bytes);
 		return;
@@ -274,7 +284,8 @@ void refusal_explain(struct perfctr_selection *selection, const struct drm_perfc
 	case -ENFILE:
 		perfctr_fail(
 			ctx, error,
-			"%s: all users without CAP_PERFMON together have the sessions that the device gives them; run as root",
+			"%s: users without CAP_PERFMON have all the sessions that the device gives them; "
+			"run as root",
 			info->name);
 		return;
 	case -ENODEV:

@@ -89,7 +89,8 @@ static void check_module(struct checker *k, bool has_device)
 		say(k, VERDICT_OK, "core", NULL, "part of the kernel or of its driver");
 	else
 		say(k, VERDICT_BAD, "core",
-		    "sudo modprobe drm_perfctr; if there is no such module: make dkms in the sources, "
+		    "sudo modprobe drm_perfctr; if there is no such module: make dkms in the "
+		    "sources, "
 		    "or the package perfctr-dkms",
 		    "the counter core drm_perfctr is not loaded");
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Which processes have sessions on a device: from what perfctr's core puts into fdinfo and debugfs. */
+/* Which processes have sessions on a device, from the core's fdinfo and debugfs. */
 #ifndef PERFCTR_CLIENTS_H
 #define PERFCTR_CLIENTS_H
 

@@ -12,7 +12,7 @@
  */
 int device_open(const struct app *app, const char *which, struct perfctr_device **device);
 
-/* Open a device to look only: through the broker if --via names one or if the node cannot be opened. */
+/* Open a device to look only: by the broker if --via names one or the node cannot be opened. */
 int device_open_to_look(const struct app *app, const char *which, struct perfctr_device **device);
 
 /* Add the events to the selection; without any, the defaults. Return: 0 or an exit status. */

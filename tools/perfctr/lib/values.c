@@ -15,7 +15,7 @@ enum { NO_LINE = -1 };
 struct values_source {
 	struct perfctr_block block;
 	struct perfctr_block_pmu pmu;
-	/* line of the counter at each bit: of the block, of its type, of the block as it was named */
+	/* line of the counter at each bit: of the block, its type, the block as named */
 	int lines[DRM_PERFCTR_SECTION_COUNTERS];
 	int sum_lines[DRM_PERFCTR_SECTION_COUNTERS];
 	int named_lines[DRM_PERFCTR_SECTION_COUNTERS];

@@ -31,8 +31,8 @@ static bool wait_for_frame(struct perfkit *p, struct frames *frames)
 }
 
 /*
- * Each counter has one value of each round of the passes: what is computed of several passes is known
- * when the round is over.
+ * Each counter has one value per round of the passes. Metrics of several passes are known when the
+ * round is over.
  */
 static void add_frame(struct perfkit *p, unsigned int pass)
 {
@@ -170,7 +170,7 @@ static int start(struct perfkit *p)
 	return app_failed(p->report.app, error);
 }
 
-/* Of several devices Mesa would take none. What the user chose for it stays, and 0, which is none. */
+/* With several devices Mesa takes none. Keep what the user chose, also 0 for none. */
 static int name_device(const struct perfkit *p)
 {
 	const char *path = perfctr_device_path(p->report.device);

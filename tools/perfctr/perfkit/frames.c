@@ -65,7 +65,7 @@ size_t frames_fds(const struct frames *frames, struct pollfd *fds)
 	return count;
 }
 
-/* A name in the kernel has no owner that could forbid others to use it. Root counts for any user's program. */
+/* Abstract socket names have no owner, so check the peer. Root counts any user's program. */
 static bool is_allowed(const struct ucred *peer)
 {
 	return !peer->uid || peer->uid == geteuid() || !geteuid();

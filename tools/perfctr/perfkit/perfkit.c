@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* perfctr perfkit: more counters than the hardware has, of a command that does the same each time. */
+/* perfctr perfkit: more counters than the hardware has, of a repeatable command. */
 #include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>

@@ -8,7 +8,7 @@
 
 #include "lib/json.h"
 
-/* 3: slices of time are no frames; 2: cycles and elapsed_ns are means, integers of more than 63 bits are strings */
+/* 2: cycles, elapsed_ns are means, integers > 63 bits strings; 3: slices are no frames */
 enum { JSON_VERSION = 3, NUMBER_BYTES = 48, MOST_BITS = 63, NAME_WIDTH = 36, US_PER_S = 1000000 };
 
 uint64_t perfkit_frames_needed(const struct perfkit_report *r)

@@ -45,8 +45,8 @@ int perfkit_let_go(struct perfkit *p);
 void perfkit_pass_signals(struct perfkit *p);
 
 /*
- * Counting failed with a negative errno, which is told: the command goes on without it. Who observes does not
- * end what he observes. Return: an exit status.
+ * Print why counting failed, a negative errno. The command goes on without it: an observer does not
+ * end what it observes. Return: an exit status.
  */
 int perfkit_count_no_more(const struct perfkit *p, int error);
 

@@ -44,14 +44,19 @@ THREADS = {"matrix-copy": 1048576}
 TABLES = {
     "matrix-copy": {"DMOV": (3, 0), "inst_misc": (4, 6), "inst_integer": (5, 5),
                     "inst_compute_ld_st": (2, 2), "inst_control": (2, 1), "inst_total": (16, 14)},
-    "float-loop N=0": {"DMOV": (4, 0), "inst_misc": (9, 5), "inst_integer": (4, 4), "inst_fp_32": (3, 3),
-                       "inst_compute_ld_st": (3, 3), "inst_control": (3, 2), "inst_bit_convert": (0, 0),
+    "float-loop N=0": {"DMOV": (4, 0), "inst_misc": (9, 5), "inst_integer": (4, 4),
+                       "inst_fp_32": (3, 3),
+                       "inst_compute_ld_st": (3, 3), "inst_control": (3, 2),
+                       "inst_bit_convert": (0, 0),
                        "inst_total": (26, 17)},
-    "float-loop N=1": {"DMOV": (7, 0), "inst_misc": (9, 7), "inst_integer": (9, 9), "inst_fp_32": (7, 7),
-                       "inst_compute_ld_st": (3, 3), "inst_control": (2, 1), "inst_bit_convert": (1, 1),
+    "float-loop N=1": {"DMOV": (7, 0), "inst_misc": (9, 7), "inst_integer": (9, 9),
+                       "inst_fp_32": (7, 7),
+                       "inst_compute_ld_st": (3, 3), "inst_control": (2, 1),
+                       "inst_bit_convert": (1, 1),
                        "inst_total": (38, 28)},
     "float-loop N=10": {"DMOV": (25, 0), "inst_misc": (9, 16), "inst_integer": (36, 36),
-                        "inst_fp_32": (34, 34), "inst_compute_ld_st": (3, 3), "inst_control": (11, 10),
+                        "inst_fp_32": (34, 34), "inst_compute_ld_st": (3, 3),
+                        "inst_control": (11, 10),
                         "inst_bit_convert": (10, 10), "inst_total": (128, 109)},
 }
 
@@ -75,7 +80,8 @@ def tables_two_and_three():
             check(points(campaign, name)[point] == (expected * factor, measured * factor),
                   f"{name} at {point}: {points(campaign, name)[point]}")
             cells += 1
-    check(cells == 30 and cells == sum(len(e["points"]) for e in campaign["events"]), f"{cells} cells")
+    check(cells == 30 and cells == sum(len(e["points"]) for e in campaign["events"]),
+          f"{cells} cells")
 
 
 @test
@@ -101,14 +107,16 @@ def remaining_rules():
 
 @test
 def first_observation():
-    """after both tables: MOV and S2R count as misc, SHFL and dead NOP do not, executed NOP is open"""
+    """after both tables: MOV and S2R count as misc, SHFL and dead NOP do not, executed NOP is
+    open"""
     misc = event(evaluate("xavier-gpu-tables.csv"), "inst_misc")
     search = misc["search"]
     check(misc["verdict"] == "QUARANTINED", misc["verdict"])
     check(search["proven"] == "MOV + S2R", search["proven"])
     check(set(search["excluded"].split(", ")) == {"SHFL:off", "NOP:dead", "BRA:dead", "BRA:off"},
           search["excluded"])
-    check(search["untested"] == "NOP" and not search["open"], f"{search['untested']}, {search['open']}")
+    check(search["untested"] == "NOP" and not search["open"],
+          f"{search['untested']}, {search['open']}")
 
 
 @test
@@ -120,7 +128,8 @@ def second_observation():
     check(sorted((t["feature"], t["weight"]) for t in misc["rule"]) ==
           [("MOV", 1), ("NOP", 1), ("S2R", 1)], f"rule {misc['rule']}")
     chain = "\n".join(misc["reasoning"])
-    for words in ("'S2R + NOP' is rejected at matrix-copy", "'S2R + NOP + MOV' is rejected at float-loop N=0: "
+    for words in ("'S2R + NOP' is rejected at matrix-copy",
+                  "'S2R + NOP + MOV' is rejected at float-loop N=0: "
                   "it gives 12,288, measured 5,120", "'S2R + MOV' is rejected at executed-nop",
                   "'S2R + MOV + executed NOP' agrees"):
         check(words in chain, f"no '{words}' in\n{chain}")
@@ -132,14 +141,17 @@ def second_observation():
 def figure_four():
     """figure 4: the series of the three hypotheses about inst_misc, at every number of rounds"""
     misc = event(evaluate("xavier-gpu-tables.csv"), "inst_misc")
-    series = {p["point"]: tuple(p["hypotheses"][n] for n in ("S2R + NOP", "S2R + NOP + MOV", "S2R + MOV"))
+    series = {p["point"]: tuple(p["hypotheses"][n]
+                                for n in ("S2R + NOP", "S2R + NOP + MOV", "S2R + MOV"))
               for p in misc["points"]}
-    expected = {"matrix-copy": (4194304, 4194304 + 2 * 1048576, 6291456), "float-loop N=0": (9216, 12288, 5120),
+    expected = {"matrix-copy": (4194304, 4194304 + 2 * 1048576, 6291456),
+                "float-loop N=0": (9216, 12288, 5120),
                 "float-loop N=1": (9216, 14336, 7168), "float-loop N=10": (9216, 23552, 16384)}
     check(series == expected, f"{series}")
     measured = {p["point"]: p["measured"] for p in misc["points"]}
     check(all(measured[p] == s[2] for p, s in series.items()), f"{measured}")
-    check({t["feature"] for t in misc["documented"]} == {"S2R", "NOP", "BAR", "NOP:dead"}, f"{misc['documented']}")
+    check({t["feature"] for t in misc["documented"]} == {"S2R", "NOP", "BAR", "NOP:dead"},
+          f"{misc['documented']}")
 
 
 @test
@@ -161,7 +173,8 @@ def exit_and_branch():
 
 @test
 def table_six():
-    """table VI: eight events within 0.05 %, L2D_CACHE is untrusted, no multiple of refills explains it"""
+    """table VI: eight events within 0.05 %, L2D_CACHE is untrusted, no multiple of refills
+    explains it"""
     campaign = evaluate("a53-copy-table6.csv")
     verdicts = {e["event"]: e["verdict"] for e in campaign["events"]}
     check(verdicts.pop("L2D_CACHE") == "UNTRUSTED", "L2D_CACHE")
@@ -196,16 +209,19 @@ def result_file_is_input():
     path = written(json.dumps({"campaign": first["campaign"], "rows": first["rows"]}), ".json")
     again = evaluate(path)
     os.unlink(path)
-    check([e["verdict"] for e in first["events"]] == [e["verdict"] for e in again["events"]], "verdicts")
+    check([e["verdict"] for e in first["events"]] == [e["verdict"] for e in again["events"]],
+          "verdicts")
 
 
 @test
 def never_just_trusted_or_not():
     """exactly the documented count is trusted; one more for the kernel has a name, two have none"""
-    for more, verdict, status in ((0, "TRUSTED", FINE), (1, "EXPLAINED", FINE), (2, "UNTRUSTED", DOUBT),
+    for more, verdict, status in ((0, "TRUSTED", FINE), (1, "EXPLAINED", FINE),
+                                  (2, "UNTRUSTED", DOUBT),
                                   (-1, "UNTRUSTED", DOUBT)):
         found = verdict_of("benchmark,N,event,value",
-                           [f"matrix-copy,,inst_integer,{5242880 + more}", f"float-loop,1,inst_integer,{9216 + more}"],
+                           [f"matrix-copy,,inst_integer,{5242880 + more}",
+                            f"float-loop,1,inst_integer,{9216 + more}"],
                            "inst_integer", status)
         check(found["verdict"] == verdict, f"{more}: {found['verdict']}")
 
@@ -213,17 +229,22 @@ def never_just_trusted_or_not():
 @test
 def one_point_explains_nothing():
     """what a single point suggests stays quarantined: it takes a second one to confirm it"""
-    found = verdict_of("benchmark,event,value", ["matrix-copy,inst_integer,5242881"], "inst_integer")
-    check(found["verdict"] == "QUARANTINED" and "a second to confirm" in found["reason"], found["reason"])
+    found = verdict_of("benchmark,event,value", ["matrix-copy,inst_integer,5242881"],
+                       "inst_integer")
+    check(found["verdict"] == "QUARANTINED" and "a second to confirm" in found["reason"],
+          found["reason"])
     check([f["fault"] for f in found["faults"]] == ["off-by-one"], f"{found['faults']}")
 
 
 @test
 def dead_counter():
     """a counter that nothing made count is not trusted, whatever is documented"""
-    found = verdict_of("benchmark,event,value", ["matrix-copy,inst_bit_convert,0"], "inst_bit_convert")
-    check(found["verdict"] == "MEASURED" and "made it count" in found["reason"], f"{found['reason']}")
-    found = verdict_of("benchmark,N,event,value", ["float-loop,0,inst_bit_convert,0", "float-loop,1,inst_bit_convert,1024"],
+    found = verdict_of("benchmark,event,value", ["matrix-copy,inst_bit_convert,0"],
+                       "inst_bit_convert")
+    check(found["verdict"] == "MEASURED" and "made it count" in found["reason"],
+          f"{found['reason']}")
+    found = verdict_of("benchmark,N,event,value",
+                       ["float-loop,0,inst_bit_convert,0", "float-loop,1,inst_bit_convert,1024"],
                        "inst_bit_convert", FINE)
     check(found["verdict"] == "TRUSTED", found["reason"])
 
@@ -234,12 +255,14 @@ def unrepeatable():
     found = verdict_of("benchmark,event,run,value",
                        ["matrix-copy,inst_integer,0,5242880", "matrix-copy,inst_integer,1,5242880",
                         "matrix-copy,inst_integer,2,6291456"], "inst_integer")
-    check(found["verdict"] == "UNTRUSTED" and "differ by up to" in found["reason"], f"{found['reason']}")
+    check(found["verdict"] == "UNTRUSTED" and "differ by up to" in found["reason"],
+          f"{found['reason']}")
     check(found["spread"] == 1048576, f"spread {found['spread']}")
 
 
 def own_campaign(rows, anchor=True, accept=0):
-    """verdicts on a campaign of two events that are 1 and 2 for each unit of work, and one of relations"""
+    """verdicts on a campaign of two events that are 1 and 2 for each unit of work, and one of
+    relations"""
     campaign = {"campaign": "own", "events": [
         {"name": "a", "documented": ["n"], "accept": {"absolute": accept}},
         {"name": "b", "documented": ["2 n"], "accept": {"absolute": accept}},
@@ -250,7 +273,8 @@ def own_campaign(rows, anchor=True, accept=0):
         campaign["anchor"] = "a"
     path = written(json.dumps(campaign), ".json")
     data = written("benchmark,N,run,event,value\n" + "".join(f"work,100,{r}\n" for r in rows))
-    done = subprocess.run([PERFCTR, "validate", "--json", "--measured", data, path], stdout=subprocess.PIPE,
+    done = subprocess.run([PERFCTR, "validate", "--json", "--measured", data, path],
+                          stdout=subprocess.PIPE,
                           text=True, timeout=60, check=False)
     os.unlink(path)
     os.unlink(data)
@@ -261,7 +285,8 @@ def judge(campaign, rows):
     """the campaign's only result of measurements, one to a text"""
     path = written(json.dumps({"campaign": "own", **campaign}), ".json")
     data = written("\n".join(rows) + "\n")
-    done = subprocess.run([PERFCTR, "validate", "--json", "--measured", data, path], stdout=subprocess.PIPE,
+    done = subprocess.run([PERFCTR, "validate", "--json", "--measured", data, path],
+                          stdout=subprocess.PIPE,
                           text=True, timeout=60, check=False)
     os.unlink(path)
     os.unlink(data)
@@ -270,18 +295,22 @@ def judge(campaign, rows):
 
 @test
 def sum_of_unknown_events():
-    """two events that only their sum is known of may be exchanged, or one of them dead: not trusted"""
-    campaign = {"events": [{"name": "hits"}, {"name": "misses"}, {"name": "all", "documented": ["n"]}],
+    """two events that only their sum is known of may be exchanged, or one of them dead: not
+    trusted"""
+    campaign = {"events": [{"name": "hits"}, {"name": "misses"},
+                           {"name": "all", "documented": ["n"]}],
                 "benchmarks": [{"name": "work", "quantities": {"n": "100"}}],
                 "relations": [{"name": "sum", "left": "hits + misses", "right": "all"}]}
     rows = ["benchmark,event,value", "work,hits,30", "work,misses,70", "work,all,100"]
     for name in ("hits", "misses"):
         found = event(judge(campaign, rows), name)
-        check(found["verdict"] == "MEASURED" and "as little is known" in found["reason"], found["reason"])
+        check(found["verdict"] == "MEASURED" and "as little is known" in found["reason"],
+              found["reason"])
     # one is documented: the other follows
     campaign["events"][0]["documented"] = ["h"]
     campaign["benchmarks"][0]["quantities"]["h"] = "30"
-    check(event(judge(campaign, rows), "misses")["verdict"] == "TRUSTED", "a documented one does not help")
+    check(event(judge(campaign, rows), "misses")["verdict"] == "TRUSTED",
+          "a documented one does not help")
     campaign["benchmarks"][0]["quantities"]["h"] = "100"
     rows = ["benchmark,event,value", "work,hits,100", "work,misses,0", "work,all,100"]
     found = event(judge(campaign, rows), "misses")
@@ -292,11 +321,13 @@ def sum_of_unknown_events():
 def rule_or_fault():
     """a rule that fits beside a fault that loses counts explains nothing"""
     campaign = {"events": [{"name": "e", "documented": ["n"], "candidates": ["n", "k"]}],
-                "benchmarks": [{"name": "work", "parameters": {"N": [1, 2]}, "quantities": {"n": "1000 * N", "k": "255"}}]}
+                "benchmarks": [{"name": "work", "parameters": {"N": [1, 2]},
+                                "quantities": {"n": "1000 * N", "k": "255"}}]}
     rows = ["benchmark,N,event,units,value", "work,1,e,1,255", "work,2,e,1,255"]
     found = event(judge(campaign, rows), "e")
     check(found["verdict"] == "QUARANTINED" and found["search"]["remaining"] == 1 and
-          "one rule fits, and a known fault as well: saturated" in found["reason"], f"{found['verdict']}: {found['reason']}")
+          "one rule fits, and a known fault as well: saturated" in found["reason"],
+          f"{found['verdict']}: {found['reason']}")
     # nobody knows how many units counted, so nothing can be found saturated
     rows = [",".join(r.split(",")[:3] + r.split(",")[4:]) for r in rows]
     found = event(judge(campaign, rows), "e")
@@ -321,7 +352,8 @@ def order_statistics():
     """the median of the runs is reported, and the worst run decides"""
     rows = [f"{n},b,{v}" for n, v in enumerate((206, 195, 201))]
     found = event(own_campaign(rows, anchor=False, accept=10), "b")
-    check(found["verdict"] == "TRUSTED" and found["spread"] == 11, f"{found['verdict']} {found['spread']}")
+    check(found["verdict"] == "TRUSTED" and found["spread"] == 11,
+          f"{found['verdict']} {found['spread']}")
     point = found["points"][0]
     check((point["measured"], point["min"], point["max"]) == (201, 195, 206), f"{point}")
     found = event(own_campaign(rows, anchor=False, accept=5), "b")
@@ -333,12 +365,14 @@ def relations_alone():
     """an event without a rule is judged by relations; a violated one is held against it"""
     rows = ["0,a,100", "0,b,200"]
     found = own_campaign(rows + ["0,c,300"])
-    check(event(found, "c")["verdict"] == "TRUSTED" and "relation" in event(found, "c")["reason"], "holds")
+    check(event(found, "c")["verdict"] == "TRUSTED" and "relation" in event(found, "c")["reason"],
+          "holds")
     found = own_campaign(rows + ["0,c,301"])
     check(event(found, "c")["verdict"] == "UNTRUSTED", "violated")
     # b is off by its own measurement: the relation says nothing about c
     found = own_campaign(["0,a,100", "0,b,210", "0,c,300"])
-    check(event(found, "c")["verdict"] == "MEASURED" and event(found, "b")["verdict"] == "UNTRUSTED",
+    check(event(found, "c")["verdict"] == "MEASURED" and
+          event(found, "b")["verdict"] == "UNTRUSTED",
           f"blame: {event(found, 'c')['reason']}")
 
 
@@ -347,14 +381,18 @@ def too_large():
     """a space that is too large to be searched: the event stays quarantined and says why, soon"""
     names = [f"q{n}" for n in range(40)]
     amounts = [[(n + 3) ** 3 * (p + 7) ** 4 % 99991 for n in range(40)] for p in range(3)]
-    campaign = {"campaign": "own", "events": [{"name": "e", "documented": ["q0"], "candidates": names}],
-                "benchmarks": [{"name": f"b{p}", "quantities": {q: str(a) for q, a in zip(names, row)}}
+    campaign = {"campaign": "own",
+                "events": [{"name": "e", "documented": ["q0"], "candidates": names}],
+                "benchmarks": [{"name": f"b{p}",
+                                "quantities": {q: str(a) for q, a in zip(names, row)}}
                                for p, row in enumerate(amounts)]}
     path = written(json.dumps(campaign), ".json")
-    data = written("benchmark,event,value\n" + "".join(f"b{p},e,{sum(row[::2])}\n" for p, row in enumerate(amounts)))
+    data = written("benchmark,event,value\n" +
+                   "".join(f"b{p},e,{sum(row[::2])}\n" for p, row in enumerate(amounts)))
     done = run("--json", "--measured", data, path, status=DOUBT)
     found = event(json.loads(done.stdout)["campaigns"][0], "e")
-    check(found["verdict"] == "QUARANTINED" and "too large" in found["reason"], f"{found['reason']}")
+    check(found["verdict"] == "QUARANTINED" and "too large" in found["reason"],
+          f"{found['reason']}")
 
 
 @test
@@ -363,7 +401,8 @@ def names_of_quantities():
     for member in ("documented", "candidates"):
         e = {"name": "e", "documented": ["loads"], member: ["laods"]}
         path = written(json.dumps({"campaign": "own", "events": [e],
-                                   "benchmarks": [{"name": "w", "quantities": {"loads": "100"}}]}), ".json")
+                                   "benchmarks": [{"name": "w", "quantities": {"loads": "100"}}]}),
+                                   ".json")
         data = written("benchmark,event,value\nw,e,0\n")
         error = run("--measured", data, path, status=FAILED).stderr
         os.unlink(path)
@@ -374,11 +413,13 @@ def names_of_quantities():
 @test
 def events_of_a_benchmark():
     """what a benchmark does not tell of an event is no expectation of nothing"""
-    campaign = {"campaign": "own", "events": [{"name": "a", "documented": ["n"]}, {"name": "b", "documented": ["n"]}],
+    campaign = {"campaign": "own",
+                "events": [{"name": "a", "documented": ["n"]}, {"name": "b", "documented": ["n"]}],
                 "benchmarks": [{"name": "w", "quantities": {"n": "1"}, "events": ["a"]}]}
     path = written(json.dumps(campaign), ".json")
     for text, suffix, place in (("benchmark,event,value\nw,a,1\nw,b,1\n", ".csv", ":3:1: "),
-                                ('{"rows": [\n{"benchmark": "w", "event": "b", "value": 1}]}', ".json", ":2:1: ")):
+                                ('{"rows": [\n{"benchmark": "w", "event": "b", "value": 1}]}',
+                                 ".json", ":2:1: ")):
         data = written(text, suffix)
         error = run("--measured", data, path, status=FAILED).stderr
         os.unlink(data)
@@ -386,7 +427,8 @@ def events_of_a_benchmark():
     os.unlink(path)
     campaign["benchmarks"][0]["events"] = ["c"]
     path = written(json.dumps(campaign), ".json")
-    check("there is no event 'c'" in run("--measured", "/dev/null", path, status=FAILED).stderr, "unknown event")
+    check("there is no event 'c'" in run("--measured", "/dev/null", path, status=FAILED).stderr,
+          "unknown event")
     os.unlink(path)
 
 
@@ -399,7 +441,8 @@ def without_device():
                           stderr=subprocess.PIPE, text=True, timeout=60, check=False)
     if done.returncode in (FINE, DOUBT):
         result = json.loads(done.stdout)
-        check({s["campaign"] for s in result["skipped"]} >= {"xavier-gpu", "vsoc-gpu", "vsoc-pcounter"} and
+        check({s["campaign"] for s in result["skipped"]} >= {"xavier-gpu", "vsoc-gpu",
+                                                             "vsoc-pcounter"} and
               all(s["reason"] for s in result["skipped"]), f"{result['skipped']}")
     run("xavier-gpu", status=4)
     check("give --measured" in run("a53-copy", status=4).stderr, "a campaign for files only")
@@ -429,7 +472,8 @@ class Page(html.parser.HTMLParser):
 
 @test
 def html_page():
-    """the page needs nothing else, has every cell of the tables, a plot for each event, the steps"""
+    """the page needs nothing else, has every cell of the tables, a plot for each event, the
+    steps"""
     path = written("", ".html")
     run("--html", path, "--measured", os.path.join(MEASURED, "xavier-gpu-tables.csv"), status=DOUBT)
     with open(path, encoding="utf-8") as f:
@@ -437,12 +481,15 @@ def html_page():
     os.unlink(path)
     page = Page()
     page.feed(text)
-    check(not page.outside and "@import" not in text and "url(" not in text, f"outside: {page.outside}")
-    numbers = {f"{e * THREADS.get(p, 1024):,}" for p, r in TABLES.items() for pair in r.values() for e in pair}
+    check(not page.outside and "@import" not in text and "url(" not in text,
+          f"outside: {page.outside}")
+    numbers = {f"{e * THREADS.get(p, 1024):,}" for p,
+               r in TABLES.items() for pair in r.values() for e in pair}
     check(numbers <= set(page.cells), f"missing: {numbers - set(page.cells)}")
     check(text.count("the source of the data expected") == 4, "slips")
     # the loop varies N: a plot of each of its eight events, with the hypotheses of inst_misc
-    check(page.elements["figure"] == 8 and text.count('<polyline class="documented"') == 16, f"{page.elements}")
+    check(page.elements["figure"] == 8 and text.count('<polyline class="documented"') == 16,
+          f"{page.elements}")
     check(text.count("S2R + MOV + executed NOP") >= 2, "no hypothesis in the legend")
     check("is rejected at float-loop N=0" in text, "no reasoning")
 
@@ -452,9 +499,11 @@ def usage():
     """help fits a screen; unknown campaigns, options and files are errors that say so"""
     lines = run("--help", status=FINE).stdout.splitlines()
     check(len(lines) <= 40 and all(len(l) <= 90 for l in lines), "help is too long")
-    check("there is no campaign 'nonsense'" in run("--measured", written("x"), "nonsense", status=FAILED).stderr,
+    check("there is no campaign 'nonsense'" in run("--measured", written("x"), "nonsense",
+                                                   status=FAILED).stderr,
           "unknown campaign")
-    check("does not name its campaign" in run("--measured", written("x"), status=FAILED).stderr, "no name")
+    check("does not name its campaign" in run("--measured", written("x"), status=FAILED).stderr,
+          "no name")
     check("No such file" in run("--measured", "/nonexistent", status=FAILED).stderr, "no file")
     run("--nonsense", status=USAGE)
     check(":2:18: 'value' is negative" in run(
@@ -466,11 +515,13 @@ def usage():
 def impossible_work():
     """parameters that a benchmark cannot have are an error with the row's line and column"""
     rows = [("1", 5), ("99999999999", 6)]
-    path = written("benchmark,N,event,value\n# a comment\n" + "".join(f"float-loop,{n},DMOV,{v}\n" for n, v in rows))
+    path = written("benchmark,N,event,value\n# a comment\n" +
+                   "".join(f"float-loop,{n},DMOV,{v}\n" for n, v in rows))
     error = run("--measured", path, "xavier-gpu", status=FAILED).stderr
     os.unlink(path)
     check(":4:1: float-loop.lst:24: the guard would be true 99999999998 times" in error, error)
-    lines = ",\n".join(f' {{"benchmark": "float-loop", "parameters": {{"N": {n}}}, "event": "DMOV", "value": {v}}}'
+    lines = ",\n".join(
+        f' {{"benchmark": "float-loop", "parameters": {{"N": {n}}}, "event": "DMOV", "value": {v}}}'
                        for n, v in rows)
     path = written(f'{{"campaign": "xavier-gpu", "rows": [\n{lines}]}}', ".json")
     error = run("--measured", path, status=FAILED).stderr

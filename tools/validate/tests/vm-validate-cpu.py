@@ -23,7 +23,8 @@ FINE, DOUBT = 0, 5
 
 def validate(*arguments):
     """campaign, its events by name, exit status"""
-    done = subprocess.run(["perfctr", "validate", "--json", *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    done = subprocess.run(["perfctr", "validate", "--json", *arguments], stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE,
                           text=True, timeout=120, check=False)
     check(done.returncode in (FINE, DOUBT), f"{arguments}: status {done.returncode}: {done.stderr}")
     campaign = json.loads(done.stdout)["campaigns"][0]
@@ -33,13 +34,16 @@ def validate(*arguments):
 def loop(documented):
     """verdict on the instructions of a loop of 2 N, if it is said to be something else
 
-    QEMU counts some of what the kernel does in a timer interrupt, about 2500, although it is excluded: one in a hundred.
+    QEMU counts about 2500 instructions of the kernel in a timer interrupt, although the kernel is
+    excluded: one in a hundred.
     """
     path = "/tmp/loop.json"
     campaign = {"campaign": "loop", "device": "cpu", "events": [{
-        "name": "e", "counter": "cpu/instructions/", "documented": ["said"], "candidates": ["instructions", "said"],
+        "name": "e", "counter": "cpu/instructions/", "documented": ["said"],
+        "candidates": ["instructions", "said"],
         "max_weight": 1, "accept": {"relative_ppm": 10000}}],
-        "benchmarks": [{"name": "loop", "command": "loop N", "parameters": {"N": [1000000, 4000000]},
+        "benchmarks": [{"name": "loop", "command": "loop N",
+                        "parameters": {"N": [1000000, 4000000]},
                         "quantities": {"instructions": "2 * N", "said": documented}}]}
     with open(path, "w", encoding="ascii") as f:
         json.dump(campaign, f)
@@ -49,7 +53,8 @@ def loop(documented):
 
 def perf_event_open(cpu):
     """an event that takes a counter of a processor for itself"""
-    attr = struct.pack("<IIQQQQQ", HARDWARE, 112, INSTRUCTIONS, 0, 0, 0, PINNED_EXCLUDE_HV).ljust(112, b"\0")
+    attr = struct.pack("<IIQQQQQ", HARDWARE, 112, INSTRUCTIONS, 0, 0, 0,
+                       PINNED_EXCLUDE_HV).ljust(112, b"\0")
     return ctypes.CDLL(None, use_errno=True).syscall(SYS_PERF_EVENT_OPEN, attr, -1, cpu, -1, 8)
 
 
@@ -68,10 +73,12 @@ def builtin():
 
 @test
 def verdicts():
-    """trusted where the documentation is right, explained where it is wrong, open where the loop cannot tell"""
+    """trusted where the documentation is right, explained where it is wrong, open where the
+    loop cannot tell"""
     for said, words, verdict, status in (("2 * N", "as documented", "TRUSTED", FINE),
                                          ("3 * N", "one rule is left", "EXPLAINED", FINE),
-                                         ("N", "one rule fits, and a known fault as well: doubled", "QUARANTINED", DOUBT)):
+                                         ("N", "one rule fits, and a known fault as well: doubled",
+                                          "QUARANTINED", DOUBT)):
         found, code = loop(said)
         check(found["verdict"] == verdict and words in found["reason"] and code == status,
               f"{said}: {found['verdict']}: {found['reason']} {found['points']}")
@@ -87,7 +94,8 @@ def taken():
     finally:
         for file in files:
             os.close(file)
-    check(found["verdict"] == "SELECTED" and "others use the PMU" in found["reason"] and not found["points"],
+    check(found["verdict"] == "SELECTED" and "others use the PMU" in found["reason"] and
+          not found["points"],
           f"{found['verdict']}: {found['reason']}")
     check(loop("2 * N")[0]["verdict"] == "TRUSTED", "not measured afterwards")
 

@@ -65,10 +65,12 @@ def published_kernels():
             check(points[point] == row[n], f"{name} at {point}: {points[point]}, not {row[n]}")
     # figure 4's column for two rounds, which the publication mentions and does not print
     two = next(p for p in event(campaign, "inst_misc")["points"] if p["point"] == "float-loop N=2")
-    check((two["expected"], two["hypotheses"]["S2R + NOP + MOV"], two["hypotheses"]["S2R + MOV"], two["measured"]) ==
+    check((two["expected"], two["hypotheses"]["S2R + NOP + MOV"], two["hypotheses"]["S2R + MOV"],
+           two["measured"]) ==
           (9216, 15360, 8192, 8192), f"{two}")
     for name, verdict in verdicts(campaign).items():
-        expected = "EXPLAINED" if name in ("DMOV", "inst_misc", "inst_control", "inst_total") else "TRUSTED"
+        expected = "EXPLAINED" if name in ("DMOV", "inst_misc", "inst_control",
+                                           "inst_total") else "TRUSTED"
         check(verdict == expected, f"{name} is {verdict}")
     check(weights(event(campaign, "inst_misc")) == {"MOV": 1, "S2R": 1, "NOP": 1}, "inst_misc")
     control = event(campaign, "inst_control")
@@ -88,20 +90,23 @@ def documented_profile():
         choose("profile", "xavier")
     for name in ("inst_misc", "inst_integer", "inst_fp_32", "inst_compute_ld_st", "inst_control",
                  "inst_bit_convert", "inst_total"):
-        check(event(campaign, name)["verdict"] == "TRUSTED", f"{name}: {event(campaign, name)['reason']}")
+        check(event(campaign, name)["verdict"] == "TRUSTED",
+              f"{name}: {event(campaign, name)['reason']}")
 
 
 @test
 def right_device_is_trusted():
     """vsoc-gpu, vsoc-memory, vsoc-pmus, cpu without a fault: everything measured is trusted"""
-    done = run("--json", "--runs", "2", "vsoc-gpu", "vsoc-memory", "vsoc-pmus", "cpu", status=(FINE, DOUBT))
+    done = run("--json", "--runs", "2", "vsoc-gpu", "vsoc-memory", "vsoc-pmus", "cpu",
+               status=(FINE, DOUBT))
     result = json.loads(done.stdout)
     for campaign in result["campaigns"]:
         allowed = {"TRUSTED", "SELECTED"} if campaign["campaign"] == "cpu" else {"TRUSTED"}
         doubted = [(e["event"], e["verdict"], e["reason"], e["points"]) for e in campaign["events"]
                    if e["verdict"] not in allowed]
         check(not doubted, f"{campaign['campaign']}: {doubted}")
-        check("TRUSTED" in verdicts(campaign).values(), f"{campaign['campaign']}: nothing was measured")
+        check("TRUSTED" in verdicts(campaign).values(),
+              f"{campaign['campaign']}: nothing was measured")
         check(not any(r["violated"] for r in campaign["relations"]), "a relation is violated")
         check(all(r["points"] for r in campaign["relations"]), "a relation was not measured")
         check(campaign["rows"] and campaign["configuration"].get("perfctr"), "no evidence")
@@ -119,8 +124,10 @@ def right_device_is_trusted():
 def with_fault(fault):
     choose("miscount", fault)
     try:
-        return json.loads(subprocess.run(["perfctr", "validate", "--json", "--runs", "1", "vsoc-gpu"],
-                                         stdout=subprocess.PIPE, text=True, timeout=120, check=False).stdout)["campaigns"][0]
+        return json.loads(subprocess.run(["perfctr", "validate", "--json", "--runs", "1",
+                                          "vsoc-gpu"],
+                                         stdout=subprocess.PIPE, text=True, timeout=120,
+                                         check=False).stdout)["campaigns"][0]
     finally:
         choose("miscount", "none")
 
@@ -133,7 +140,8 @@ def fault_is_named(miscount, name, wrong, verdict):
             check(e["verdict"] == verdict and named == [name],
                   f"{miscount}: {e['event']} is {e['verdict']}, {named}: {e['reason']}")
         else:
-            check(e["verdict"] == "TRUSTED" and not named, f"{miscount}: {e['event']} is {e['verdict']}, {named}")
+            check(e["verdict"] == "TRUSTED" and not named,
+                  f"{miscount}: {e['event']} is {e['verdict']}, {named}")
     return campaign
 
 
@@ -148,7 +156,8 @@ def doubled():
 def swapped():
     """fault: two classes swapped"""
     campaign = fault_is_named("swap", "swap", {"integer", "fp32"}, "EXPLAINED")
-    check(set(weights(event(campaign, "fp32"))) == {"IMAD", "IADD3", "SHF", "LOP3", "ISETP"}, "fp32")
+    check(set(weights(event(campaign, "fp32"))) == {"IMAD", "IADD3", "SHF", "LOP3", "ISETP"},
+          "fp32")
 
 
 @test
@@ -174,7 +183,8 @@ def saturated():
 def wrapped():
     """fault: wrap, with its width"""
     campaign = fault_is_named("wrap", "wrapped", {"integer"}, "UNTRUSTED")
-    check("modulo 2^16" in event(campaign, "integer")["reason"], event(campaign, "integer")["reason"])
+    check("modulo 2^16" in event(campaign, "integer")["reason"],
+          event(campaign, "integer")["reason"])
 
 
 @test
@@ -191,7 +201,8 @@ def off_by_one():
 
 
 # nothing in the model makes them count
-UNDRIVEN = {"stream_out_busy", "setup_point_count", "setup_line_count"} | {f"prof_trigger_{n:02}" for n in range(8)}
+UNDRIVEN = {"stream_out_busy", "setup_point_count",
+            "setup_line_count"} | {f"prof_trigger_{n:02}" for n in range(8)}
 NV50 = "9"
 
 
@@ -211,18 +222,22 @@ def nv50_counters():
         campaign = live("vsoc-pcounter", status=DOUBT)
         node = os.path.basename(glob.glob(f"/sys/bus/platform/devices/vsoc.{NV50}/drm/renderD*")[0])
         csf = next(n for n in map(os.path.basename, glob.glob("/dev/dri/renderD*")) if n != node)
-        check("no device with counters of nv50" in run("-d", csf, "vsoc-pcounter", status=NO_DEVICE).stderr, "csf")
-        check("no device with counters of vsoc_csf" in run("-d", node, "vsoc-gpu", status=NO_DEVICE).stderr, "nv50")
+        check("no device with counters of nv50" in run("-d", csf, "vsoc-pcounter",
+                                                       status=NO_DEVICE).stderr, "csf")
+        check("no device with counters of vsoc_csf" in run("-d", node, "vsoc-gpu",
+                                                           status=NO_DEVICE).stderr, "nv50")
         nv50_wrong_definitions()
     finally:
         tell_driver("del_device", NV50)
     for name, verdict in verdicts(campaign).items():
         expected = "MEASURED" if name in UNDRIVEN else "TRUSTED"
         check(verdict == expected, f"{name} is {verdict}: {event(campaign, name)['reason']}")
-    check(len(campaign["relations"]) == 10 and all(r["points"] and not r["violated"] for r in campaign["relations"]),
+    check(len(campaign["relations"]) == 10 and
+          all(r["points"] and not r["violated"] for r in campaign["relations"]),
           f"{campaign['relations']}")
     # ten passes, each of which has the anchor; twice at each of 19 points
-    check(len({r["run"] for r in campaign["rows"] if r["event"] == "instructions"}) == 10 * 2 * 19 and
+    check(len({r["run"] for r in campaign["rows"]
+               if r["event"] == "instructions"}) == 10 * 2 * 19 and
           not campaign["dropped_readings"], "the anchor is not in every run")
     # the result says how many cores there were
     path = "/tmp/nv50.json"
@@ -251,26 +266,33 @@ def nv50_wrong_definitions():
     with open(path, "w", encoding="utf-8") as f:
         json.dump(campaign, f)
     wrong = live(path, "--runs", "1", status=DOUBT)
-    found = {name: weights(event(wrong, name)) for name in ("branch", "geom_busy", "instructions", "setup_primitive_count")
+    found = {name: weights(event(wrong, name))
+             for name in ("branch", "geom_busy", "instructions", "setup_primitive_count")
              if event(wrong, name)["verdict"] == "EXPLAINED"}
-    check(found == {"branch": {"branches": 1, "exits": 1}, "geom_busy": {"geom_cycles": 1}, "instructions": {"warp_instructions": 1},
+    check(found == {"branch": {"branches": 1, "exits": 1}, "geom_busy": {"geom_cycles": 1},
+                    "instructions": {"warp_instructions": 1},
                     "setup_primitive_count": {"culled": 1}}, f"{found}")
     broken = {r["relation"] for r in wrong["relations"] if r["violated"]}
-    check(broken == {"primitives out of geometry = primitives into setup", "points + lines + triangles = primitives"},
+    check(broken == {"primitives out of geometry = primitives into setup",
+                     "points + lines + triangles = primitives"},
           f"violated: {broken}")
     events["geom_busy"]["group"] = 1
     with open(path, "w", encoding="utf-8") as f:
         json.dump(campaign, f)
-    check("was not measured all the time" in run("--runs", "1", path, status=1).stderr, "turns were taken for counts")
+    check("was not measured all the time" in run("--runs", "1", path, status=1).stderr,
+          "turns were taken for counts")
 
 
 @test
 def file_then_live():
     """published measurements from a file, and the benchmark that they ask for, live"""
-    path = os.path.join(os.path.dirname(os.path.realpath(__file__)), "../../../campaigns/measured/xavier-gpu-tables.csv")
+    path = os.path.join(os.path.dirname(os.path.realpath(__file__)),
+                        "../../../campaigns/measured/xavier-gpu-tables.csv")
     campaign = json.loads(run("--json", "--live", "--measured", path).stdout)["campaigns"][0]
-    check(event(campaign, "inst_control")["verdict"] == "EXPLAINED", event(campaign, "inst_control")["reason"])
-    check(event(campaign, "inst_misc")["verdict"] == "EXPLAINED", event(campaign, "inst_misc")["reason"])
+    check(event(campaign, "inst_control")["verdict"] == "EXPLAINED",
+          event(campaign, "inst_control")["reason"])
+    check(event(campaign, "inst_misc")["verdict"] == "EXPLAINED",
+          event(campaign, "inst_misc")["reason"])
 
 
 @test
@@ -288,8 +310,10 @@ def result_is_evidence():
 
 
 def perfctr(*arguments, status=FINE):
-    done = subprocess.run(["perfctr", *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                          timeout=60, check=False, env={**os.environ, "PERFCTR_VERDICTS": "/tmp/verdicts.json"})
+    done = subprocess.run(["perfctr", *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                          text=True,
+                          timeout=60, check=False,
+                          env={**os.environ, "PERFCTR_VERDICTS": "/tmp/verdicts.json"})
     check(done.returncode == status, f"{arguments}: status {done.returncode}: {done.stderr}")
     return done
 
@@ -299,7 +323,8 @@ def written_back():
     """--save: list, stat and top mark counters, say what they count, and filter"""
     # what the database itself says of the virtual SoC
     own = perfctr("list", "--trusted-only").stdout
-    check("+ shader/THREAD_INST_INTEGER" in own and "+ memsys/L2_READ " in own and "FRAGMENTS" not in own and
+    check("+ shader/THREAD_INST_INTEGER" in own and "+ memsys/L2_READ " in own and
+          "FRAGMENTS" not in own and
           "+ metric:memsys.l2_read_hit_ratio" in own, f"list: {own}")
     perfctr("list", "--trusted-only", "FRAGMENTS", status=1)
     choose("miscount", "swap")
@@ -308,23 +333,27 @@ def written_back():
     with open("/tmp/verdicts.json", encoding="utf-8") as f:
         saved = json.load(f)["verdicts"]
     check(len(saved) == 7, f"{len(saved)} verdicts")
-    events = {e["name"]: e for e in json.loads(perfctr("list", "--json", "shader/*").stdout)["events"]}
+    events = {e["name"]: e
+              for e in json.loads(perfctr("list", "--json", "shader/*").stdout)["events"]}
     check(events["THREAD_INST_INTEGER"]["trust"] == "explained" and
-          events["THREAD_INST_INTEGER"]["definition"] == "FSETP + FMUL + FADD + FSEL", "list: definition")
+          events["THREAD_INST_INTEGER"]["definition"] == "FSETP + FMUL + FADD + FSEL",
+          "list: definition")
     check(events["THREAD_INST_MISC"]["trust"] == "trusted" and
           events["FRAGMENTS"]["trust"] == "unvalidated", "list: trust")
     text = perfctr("list", "shader/*").stdout
     check("\n= shader/THREAD_INST_FP32" in text and "\n+ shader/THREAD_INST_MISC" in text and
           "it counts IMAD + IADD3 + SHF + LOP3 + ISETP (vsoc-gpu" in text, "list: marks")
     only = perfctr("list", "--trusted-only").stdout
-    check(only.count("\n+ shader/") == 5 and "INTEGER" not in only and "FRAGMENTS" not in only, f"list: {only}")
+    check(only.count("\n+ shader/") == 5 and "INTEGER" not in only and "FRAGMENTS" not in only,
+          f"list: {only}")
     counters = "shader/THREAD_INST_INTEGER,shader/THREAD_INST_MISC,shader/FRAGMENTS"
     work = ("vsoc-job", "-q", "compute", "threads=1024", "instructions=32")
     stat = perfctr("stat", "-e", counters, *work).stderr
     check("= shader/THREAD_INST_INTEGER" in stat and "+ shader/THREAD_INST_MISC" in stat and
           "swapped: it and fp32 are exchanged" in stat, f"stat: {stat}")
     result = json.loads(perfctr("stat", "--json", "-e", counters, *work).stdout)
-    check([c["trust"] for c in result["counters"]] == ["unvalidated", "explained", "trusted"], "stat: JSON")
+    check([c["trust"] for c in result["counters"]] == ["unvalidated", "explained", "trusted"],
+          "stat: JSON")
     stat = perfctr("stat", "--trusted-only", "-e", counters, *work).stderr
     check("MISC" in stat and "INTEGER" not in stat and "2 left out" in stat, f"stat: {stat}")
     top = perfctr("top", "--snapshot", "-I", "50", "-e", counters).stdout
@@ -334,9 +363,11 @@ def written_back():
     # right again: the verdict is replaced
     perfctr("validate", "--save", "--runs", "1", "vsoc-gpu")
     with open("/tmp/verdicts.json", encoding="utf-8") as f:
-        check({v["trust"] for v in json.load(f)["verdicts"].values()} == {"trusted"}, "not replaced")
+        check({v["trust"] for v in json.load(f)["verdicts"].values()} == {"trusted"},
+              "not replaced")
     # a campaign with definitions of its own says nothing about the database
-    check("not saved" in perfctr("validate", "--save", "--runs", "1", "xavier-gpu").stderr, "xavier-gpu was saved")
+    check("not saved" in perfctr("validate", "--save", "--runs", "1", "xavier-gpu").stderr,
+          "xavier-gpu was saved")
 
 
 @test
