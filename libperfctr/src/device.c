@@ -12,7 +12,7 @@
 #define DRM_CLASS_PATH "/sys/class/drm"
 
 enum {
-	/* more than any device has; a driver that says so answers another question */
+	/* more than any device has; such a driver misunderstood the query */
 	MAX_ELEMENTS = 65536,
 	/* of the interface in perfctr_drm.h, and what came before it */
 	LEAST_VERSION = 3,
@@ -91,7 +91,7 @@ static int query(struct perfctr_device *device, uint32_t type, size_t element_by
 	return 0;
 }
 
-/* Errors by which a driver says that it does not know the ioctl. */
+/* Errors of drivers that do not know the ioctl. */
 static bool is_unknown_ioctl(int error)
 {
 	return error == -ENOTTY || error == -EINVAL || error == -ENOSYS || error == -EOPNOTSUPP ||

@@ -42,7 +42,7 @@ int perfctr_fail(struct perfctr_ctx *ctx, int error, const char *format, ...) PR
 /* As perfctr_fail() with -ENOMEM. */
 int perfctr_no_memory(struct perfctr_ctx *ctx);
 
-/* Count references; perfctr_refs_put() tells whether the last one went. */
+/* Count references; perfctr_refs_put() returns whether it was the last. */
 static inline void perfctr_refs_get(atomic_uint *refs)
 {
 	atomic_fetch_add_explicit(refs, 1, memory_order_relaxed);

@@ -44,7 +44,7 @@ struct fake {
 	unsigned int refused_type;
 	int refused_error;
 
-	/* what the device says; a test may change it */
+	/* answers of the device; a test may change them */
 	struct drm_perfctr_device_info info;
 	struct drm_perfctr_block_info blocks[24];
 	size_t block_count;

@@ -507,7 +507,7 @@ static const struct test tests[] = {
 	{ "records hold what they say", records_hold_what_they_say },
 	{ "how counters were named is kept", naming_is_kept },
 	{ "a file explains itself", file_explains_itself },
-	{ "unknown devices are read by what the file says",
+	{ "unknown devices are read by the descriptions in the file",
 	  unknown_devices_are_read_by_what_the_file_says },
 	{ "a file cut anywhere reads to its last whole record",
 	  file_cut_anywhere_reads_to_its_last_whole_record },

@@ -46,7 +46,7 @@ static void opens_by_what_a_user_knows(void)
 	end();
 }
 
-static void says_why_nothing_opens(void)
+static void reason_why_nothing_opens(void)
 {
 	struct perfctr_device *device = NULL;
 
@@ -192,7 +192,7 @@ static void older_kernel_is_named(void)
 	fake->info.version = 2;
 	fake->info.sample_header_size = 64;
 	EQUAL(perfctr_device_open(ctx, "/dev/dri/renderD128", &device), -EPROTONOSUPPORT);
-	HAS_TEXT(perfctr_ctx_error(ctx), "needs version 3 of the interface");
+	HAS_TEXT(perfctr_ctx_error(ctx), "needs interface version 3");
 	end();
 }
 
@@ -235,7 +235,7 @@ static void environment_sets_the_log_level(void)
 
 static const struct test tests[] = {
 	{ "opens by what a user knows", opens_by_what_a_user_knows },
-	{ "says why nothing opens", says_why_nothing_opens },
+	{ "gives the reason why nothing opens", reason_why_nothing_opens },
 	{ "a machine without DRM has an empty list", machine_without_drm_has_an_empty_list },
 	{ "the list shows nodes without counters too", list_shows_nodes_without_counters_too },
 	{ "an open file can be shared", open_file_can_be_shared },

@@ -118,7 +118,7 @@ static void bad_formulas_are_refused(void)
 	perfctr_ctx_unref(ctx);
 }
 
-static void names_are_reported(void)
+static void names_are_looked_up(void)
 {
 	struct perfctr_expr *e;
 	struct perfctr_ctx *ctx;
@@ -241,7 +241,7 @@ static const struct test tests[] = {
 	{ "the rest is a double", the_rest_is_a_double },
 	{ "no value has a reason", no_value_has_a_reason },
 	{ "bad formulas are refused", bad_formulas_are_refused },
-	{ "names are reported", names_are_reported },
+	{ "names are looked up", names_are_looked_up },
 	{ "formulas of the database are read", formulas_of_the_database_are_read },
 	{ "counters are found where they are", counters_are_found_where_they_are },
 	{ "names of blocks and bits", names_of_blocks_and_bits },

@@ -134,7 +134,7 @@ static void hostile_lists_end(void)
 	capability(config, 0x100, 1, 0x300);
 	EQUAL(decode(config, CONFIG_BYTES, &port), -EBADMSG);
 	EQUAL(decode(config, 0x302, &port), -EBADMSG);
-	/* a capability that ends before what it must hold, or says so */
+	/* a capability that ends before what it must hold, or is marked so */
 	memset(config, 0, sizeof(config));
 	dvsec(config, 0x100, NVIDIA, 4, PORT_BYTES - 1, 0);
 	EQUAL(decode(config, CONFIG_BYTES, &port), -EBADMSG);

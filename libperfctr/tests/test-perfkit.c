@@ -477,7 +477,7 @@ static void ratios_are_fractions(void)
 	CHECK(perfctr_perfkit_bottleneck(kit, 0) >= 0);
 	EQUAL_TEXT(perfctr_perfkit_counter(kit, (size_t)perfctr_perfkit_bottleneck(kit, 0))->name,
 		   "SHD Bottleneck");
-	/* nothing was done: no ratio, and that is said */
+	/* nothing was done: no ratio, and an error */
 	fake->step = 0;
 	run_experiment();
 	EQUAL(value_of("vertices_per_primitive", 0).state, PERFCTR_VALUE_ZERO_DENOMINATOR);
@@ -616,7 +616,7 @@ static void marks_say_how_good_a_value_is(void)
 	EQUAL(perfctr_perfkit_begin_experiment(kit, &passes), 0);
 	EQUAL(passes, 1);
 	EQUAL(perfctr_perfkit_begin_pass(kit, 0), 0);
-	/* another session came after the number of passes was returned */
+	/* another session came after the passes were planned */
 	fake->slots_at_once = 1;
 	EQUAL(perfctr_perfkit_end_pass(kit), 0);
 	EQUAL(perfctr_perfkit_end_experiment(kit), 0);

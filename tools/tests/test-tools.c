@@ -508,7 +508,7 @@ void app_error(const struct app *app, const char *format, ...)
 	complaints++;
 }
 
-/* A program that tells frames to the socket that the environment names. */
+/* A program that reports frames to the socket that the environment names. */
 static int connect_teller(void)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
@@ -524,7 +524,7 @@ static int connect_teller(void)
 	return fd;
 }
 
-static bool told(int fd, const char *message)
+static bool sends(int fd, const char *message)
 {
 	return send(fd, message, strlen(message), MSG_NOSIGNAL) == (ssize_t)strlen(message);
 }
@@ -556,22 +556,22 @@ static void test_frames(void)
 	third = connect_teller();
 	CHECK(!frames_next(&frames) && frames_fds(&frames, fds) == 4);
 
-	/* the first one that tells a frame is counted, and waits */
-	CHECK(told(second, "frame") && frames_next(&frames) && !may_go(second));
+	/* the first one that reports a frame is counted, and waits */
+	CHECK(sends(second, "frame") && frames_next(&frames) && !may_go(second));
 	frames_answer(&frames);
 	CHECK(may_go(second) && !frames_next(&frames));
 
-	/* others are not, do not wait, and that is told once */
-	CHECK(told(first, "frame") && !frames_next(&frames) && may_go(first) && complaints == 1);
-	CHECK(told(first, "frame") && !frames_next(&frames) && may_go(first) && complaints == 1);
+	/* others are not, do not wait, and a note is printed once */
+	CHECK(sends(first, "frame") && !frames_next(&frames) && may_go(first) && complaints == 1);
+	CHECK(sends(first, "frame") && !frames_next(&frames) && may_go(first) && complaints == 1);
 
-	CHECK(told(third, "frames") && !frames_next(&frames) && was_closed(third));
+	CHECK(sends(third, "frames") && !frames_next(&frames) && was_closed(third));
 	CHECK(complaints == 2 && frames_fds(&frames, fds) == 3);
 
 	/* when it is gone the next one is */
 	close(second);
 	CHECK(!frames_next(&frames) && frames_fds(&frames, fds) == 2);
-	CHECK(told(first, "frame") && frames_next(&frames));
+	CHECK(sends(first, "frame") && frames_next(&frames));
 	frames_answer(&frames);
 	CHECK(may_go(first));
 
@@ -580,23 +580,23 @@ static void test_frames(void)
 	second = connect_teller();
 	third = connect_teller();
 	CHECK(!frames_next(&frames) && frames_fds(&frames, fds) == 4);
-	CHECK(told(third, "frame") && !frames_next(&frames) && complaints == 2 && may_go(third));
+	CHECK(sends(third, "frame") && !frames_next(&frames) && complaints == 2 && may_go(third));
 	close(first);
-	CHECK(told(third, "frame") && frames_next(&frames));
+	CHECK(sends(third, "frame") && frames_next(&frames));
 	frames_answer(&frames);
 	CHECK(may_go(third));
 	close(second);
 	close(third);
 	second = connect_teller();
 	third = connect_teller();
-	CHECK(told(third, "frame") && frames_next(&frames) && frames_fds(&frames, fds) == 3);
+	CHECK(sends(third, "frame") && frames_next(&frames) && frames_fds(&frames, fds) == 3);
 
 	/* who comes when all is there hears that nothing more is wanted, without a word */
 	frames_stop(&frames);
 	CHECK(was_closed(second) && was_closed(third));
 	close(second);
 	second = connect_teller();
-	CHECK(told(second, "frame") && !frames_next(&frames) && frames_fds(&frames, fds) == 1);
+	CHECK(sends(second, "frame") && !frames_next(&frames) && frames_fds(&frames, fds) == 1);
 	CHECK(recv(second, &complaints, 0, 0) <= 0 && complaints == 2);
 	frames_close(&frames);
 	CHECK(!frames_fds(&frames, fds));
@@ -620,7 +620,7 @@ static void test_many_tellers(void)
 	CHECK(frames_fds(&frames, fds) == FRAMES_MAX_FDS);
 	CHECK(was_closed(tellers[FRAMES_MAX_TELLERS]) &&
 	      was_closed(tellers[FRAMES_MAX_TELLERS + 1]));
-	CHECK(told(tellers[FRAMES_MAX_TELLERS - 1], "frame") && frames_next(&frames));
+	CHECK(sends(tellers[FRAMES_MAX_TELLERS - 1], "frame") && frames_next(&frames));
 	frames_close(&frames);
 	for (size_t n = 0; n < ARRAY_SIZE(tellers); n++)
 		close(tellers[n]);
@@ -637,7 +637,7 @@ static bool hears(uid_t tool, uid_t program)
 	CHECK(!seteuid(0) && !seteuid(program));
 	fd = connect_teller();
 	CHECK(!seteuid(0) && !seteuid(tool));
-	CHECK(told(fd, "frame"));
+	CHECK(sends(fd, "frame"));
 	heard = frames_next(&frames);
 	frames_close(&frames);
 	close(fd);

@@ -49,7 +49,7 @@ void *arena_array(struct arena *arena, size_t count, size_t bytes);
  * @count: elements in use
  * @bytes: of one element
  *
- * Capacities are powers of two, so that @count alone tells when to copy.
+ * Capacities are powers of two, so that @count alone shows when to copy.
  *
  * Return: the array, possibly moved; element @count is zero.
  */

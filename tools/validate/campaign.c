@@ -515,7 +515,7 @@ size_t campaign_construct(struct arena *arena, struct campaign *campaign, const 
 		memcpy(more, campaign->benchmarks, campaign->benchmark_count * sizeof(*more));
 	more[campaign->benchmark_count] = (struct benchmark){
 		.name = name,
-		.title = "constructed to tell the remaining rules apart",
+		.title = "constructed to separate the remaining rules",
 		.listing = listing,
 		.listing_name = name,
 		/* a multiple of all warps and numbers of cores that matter */

@@ -35,7 +35,7 @@ struct idea {
 };
 
 /**
- * struct event - something that is counted, and what it is said to count
+ * struct event - something that is counted, and its documented rule
  */
 struct event {
 	/** @name: in the campaign, and in formulas of relations. */
@@ -139,7 +139,7 @@ struct campaign {
 	const char *profile;
 	/** @product: perfctr_product_name() of the devices it is about, or "". */
 	const char *product;
-	/** @database: what is documented is what the counter database says. */
+	/** @database: the documentation is the counter database. */
 	bool database;
 	/** @anchor: event that joins runs of different events, or NULL. */
 	const char *anchor;
@@ -169,7 +169,7 @@ struct campaign {
 int campaign_load(struct arena *arena, const char *which, struct campaign *campaign,
 		  struct failure *failure);
 
-/* Adds a benchmark that was made to tell rules apart, without parameters. Returns its number. */
+/* Adds a benchmark that was made to separate rules, without parameters. Returns its number. */
 size_t campaign_construct(struct arena *arena, struct campaign *campaign, const char *name,
 			  const char *listing);
 
@@ -181,7 +181,7 @@ int64_t *campaign_constant(struct campaign *campaign, const char *name);
 
 long campaign_event(const struct campaign *campaign, const char *name);
 long campaign_benchmark(const struct campaign *campaign, const char *name);
-/* Whether a benchmark says how much of an event it does. */
+/* Whether a benchmark states its amount of an event. */
 bool benchmark_tells(const struct benchmark *benchmark, size_t event);
 long benchmark_parameter(const struct benchmark *benchmark, const char *name);
 /* Largest difference that is accepted; rounds down. */

@@ -210,7 +210,7 @@ int document_parse(struct document *document)
 	if (!tokener)
 		return fail(document->failure, "%s: out of memory", document->name);
 	json_tokener_set_flags(tokener, JSON_TOKENER_STRICT | JSON_TOKENER_VALIDATE_UTF8);
-	/* the NUL behind the text tells the tokener that it is over */
+	/* the NUL behind the text ends it for the tokener */
 	document->root = json_tokener_parse_ex(tokener, document->text, (int)document->length + 1);
 	error = json_tokener_get_error(tokener);
 	end = json_tokener_get_parse_end(tokener);
@@ -286,7 +286,7 @@ int document_count(const struct document *document, const struct json_object *va
 	if (json_object_get_type(value) != json_type_int &&
 	    json_object_get_type(value) != json_type_double)
 		return document_fail(document, value, "'%s' must be a number", what);
-	/* json-c clips what is beyond 64 bits: then only the text tells */
+	/* json-c clips what is beyond 64 bits: only the text is exact */
 	*count = json_object_get_uint64(value);
 	if (json_object_is_type(value, json_type_int) && json_object_get_int64(value) >= 0 &&
 	    *count != UINT64_MAX && *count <= max)

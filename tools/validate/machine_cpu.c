@@ -207,7 +207,7 @@ static void close_cpu(struct machine *machine)
 			close(cpu->fds[e]);
 }
 
-/* What the processor calls itself; NULL where the kernel does not tell. */
+/* What the processor calls itself; NULL where the kernel has no name. */
 static const char *cpu_model(struct analysis *a)
 {
 	static const char *const keys[] = { "\nmodel name", "\nCPU part" };

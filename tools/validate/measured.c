@@ -528,7 +528,7 @@ int measured_parse(struct arena *arena, const char *name, const char *text, size
 		csv.end = text + length;
 		return parse_csv(&csv, campaign, measured);
 	}
-	/* the document says where a NUL byte is */
+	/* the document has the place of a NUL byte */
 	ret = document_parse(&doc);
 	if (!ret)
 		ret = parse_root(&doc, campaign, measured);

@@ -56,7 +56,7 @@ struct measured {
 	size_t configuration_count;
 };
 
-/* Name of the campaign that a file says it belongs to, or NULL; no errors. */
+/* Name of the campaign that a file belongs to, or NULL; no errors. */
 const char *measured_campaign(struct arena *arena, const char *text, size_t length);
 
 /**
@@ -95,7 +95,7 @@ int measured_add(struct arena *arena, struct measured *measured, const struct ca
 /* Takes out all readings of an event. */
 void measured_forget(struct measured *measured, const struct campaign *campaign, size_t event);
 
-/* What the configuration says of a name; NULL: nothing. */
+/* The configuration of a name; NULL: none. */
 const char *measured_configured(const struct measured *measured, const char *name);
 
 /* Adds a pair to the configuration; both are kept as they are. */

@@ -19,7 +19,7 @@ enum {
 	BOTTOM = 28,
 	TICKS = 4,
 	MAX_POINTS = 64,
-	/* colours that tell hypotheses apart */
+	/* colours of hypotheses */
 	IDEA_STYLES = 4,
 };
 
@@ -217,7 +217,7 @@ void chart_print(FILE *out, const struct study *study, size_t benchmark, size_t 
 	stretch(&c, &event->documented);
 	for (size_t i = 0; i < event->idea_count; i++)
 		stretch(&c, &event->ideas[i].rule);
-	/* nothing was expected, nothing was measured: the table says that better */
+	/* nothing was expected, nothing was measured: the table shows that better */
 	if (c.y_max <= 0)
 		return;
 	c.y_max *= 1.06;

@@ -180,7 +180,7 @@ static void shorten(struct rule *rule, int64_t *sum)
 		*sum /= divisor;
 }
 
-/* what a measurement says about weights that are not known one by one */
+/* what a measurement implies about weights that are not known one by one */
 static const char *fact_text(const struct analysis *a, const struct search *s,
 			     const struct solve_fact *fact, struct arena *arena)
 {

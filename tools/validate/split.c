@@ -63,7 +63,7 @@ static int64_t *predictions(const struct analysis *a, const struct point *point,
 	return values;
 }
 
-/* Rules that it tells from those of the largest group, over all wishes. */
+/* Rules that it separates from those of the largest group, over all wishes. */
 static size_t split_score(const struct analysis *a, const struct point *point,
 			  const struct wish *wishes, size_t count, struct proposal *proposal)
 {
@@ -107,7 +107,7 @@ struct open_feature {
 	bool is_branch;
 };
 
-/* measured in a benchmark that was made to tell it apart */
+/* measured in a benchmark that was made to separate it */
 static bool was_isolated(const struct analysis *a, size_t feature)
 {
 	for (size_t p = 0; p < a->point_count; p++)
@@ -224,7 +224,7 @@ static const char *write_listing(struct arena *arena, const struct features *fea
 }
 
 /*
- * Amounts are digits of a number: with weights below the base, the count tells the weight
+ * Amounts are digits of a number: with weights below the base, the count has the weight
  * of each feature. What does not fit into one listing is left for the next one.
  */
 static const char *construct(struct analysis *a, const struct wish *wishes, size_t count)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The next benchmark: the one that tells most of the remaining rules apart. */
+/* The next benchmark: the one that separates most of the remaining rules. */
 #ifndef VALIDATE_SPLIT_H
 #define VALIDATE_SPLIT_H
 
@@ -15,7 +15,7 @@ struct wish {
 };
 
 /**
- * struct split - what a benchmark tells about an event
+ * struct split - what a benchmark shows about an event
  */
 struct split {
 	size_t event;

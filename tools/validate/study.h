@@ -34,7 +34,7 @@ struct study {
 	struct relation_result *relations;
 	/** @outcomes: one for each event. */
 	struct outcome *outcomes;
-	/** @next: what would tell most, if it was not measured: point is not negative. */
+	/** @next: what would separate most, if it was not measured: point is not negative. */
 	struct proposal next;
 	/** @asked: benchmarks that the engine chose and measured. */
 	unsigned int asked;
@@ -45,7 +45,7 @@ struct study {
  * @study: analysis begun; its readings may have been read from a file
  * @machine: measures all points first unless there are readings, and then what the engine asks
  *	     for; NULL: nothing is measured
- * @progress: told what is being done, may be NULL
+ * @progress: gets what is being done, may be NULL
  *
  * Return: 0 or -1 with the analysis' failure.
  */

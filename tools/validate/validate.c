@@ -25,7 +25,7 @@ static const char help[] =
 	"\n"
 	"  -m, --measured FILE  evaluate measurements from a CSV or JSON file\n"
 	"  -l, --live           with -m: measure on the device what is proposed next\n"
-	"  -n, --runs N         measure everything N times, whatever the campaign says\n"
+	"  -n, --runs N         measure everything N times, whatever the campaign has\n"
 	"  -d, --device DEVICE  node (/dev/dri/renderD128, renderD128), driver or name\n"
 	"  -j, --json           the result file: verdicts with all readings, as JSON\n"
 	"  -o, --output FILE    write the report there instead of to stdout\n"

@@ -87,7 +87,7 @@ static bool other_is_off(const struct analysis *a, size_t event, const struct re
 }
 
 /*
- * Whether a relation that holds says something of an event: all others in it are what is
+ * Whether a relation that holds is evidence about an event: all others in it are what is
  * documented of them. Two events that are known by their sum alone may be exchanged.
  */
 static bool supports(const struct analysis *a, size_t event, const struct relation *relation)
@@ -273,7 +273,7 @@ static void judge_several(const struct analysis *a, struct outcome *o)
 				     o->open, *o->untested ? "; untested: " : "", o->untested);
 }
 
-/* points that a rule was tried at: work that it, or the documentation, says is counted */
+/* points that a rule was tried at: work that it, or the documentation, counts */
 static size_t tried_at(const struct analysis *a, size_t number, const struct rule *rule)
 {
 	const struct rule *documented = &a->campaign->events[number].documented;

@@ -373,7 +373,7 @@ static const char *submit_help(const struct runner *runner, int error, const str
 	if (error == E2BIG && job->count > runner->info.max_commands)
 		return "too many commands in one job, see vsoc-job --info";
 	if (error == EINVAL)
-		return "a field is out of range; vsoc-job --info tells the limits, "
+		return "a field is out of range; vsoc-job --info shows the limits, "
 		       "echo 2 > /sys/module/drm/parameters/debug and dmesg the field";
 	if (error == ENOENT)
 		return "a sample command names a session that this file does not have";

@@ -344,7 +344,7 @@ struct perfctr_selection *perfctr_capture_selection(const struct perfctr_capture
  * perfctr_capture_session() - how the session ran
  * @reader: reader
  *
- * Return: valid as long as the reader; NULL if no record has told it yet.
+ * Return: valid as long as the reader; NULL before its record.
  */
 const struct perfctr_capture_session *
 perfctr_capture_session(const struct perfctr_capture_reader *reader);

@@ -35,7 +35,7 @@ extern "C" {
  * enum perfctr_decode_error - what is wrong with bytes; all negative
  */
 enum perfctr_decode_error {
-	/** @PERFCTR_DECODE_TRUNCATED: fewer bytes than the header says. */
+	/** @PERFCTR_DECODE_TRUNCATED: fewer bytes than in the header. */
 	PERFCTR_DECODE_TRUNCATED = -1,
 	/** @PERFCTR_DECODE_BAD_SIZE: a size below its minimum or no multiple of 8. */
 	PERFCTR_DECODE_BAD_SIZE = -2,

@@ -16,7 +16,7 @@
  *    returns the object, perfctr_x_unref() drops one and returns NULL; both
  *    accept NULL. An object keeps what it was made from.
  *  - A function that can fail returns 0 or a negative errno, or what it
- *    documents. perfctr_ctx_error() then tells the reason in words.
+ *    documents. perfctr_ctx_error() then has the reason in words.
  *  - Option structures begin with their size: set it to sizeof, the rest to
  *    zero or to what is wanted. A library older than the program accepts a
  *    longer structure if what it does not know is zero, else -E2BIG.
@@ -279,7 +279,7 @@ const char *perfctr_device_driver(const struct perfctr_device *device);
  * perfctr_device_info() - what the device can do
  * @device: device
  *
- * Return: as the kernel told it; what an older kernel does not know is zero.
+ * Return: as the kernel reported it; what an older kernel does not know is zero.
  */
 const struct drm_perfctr_device_info *perfctr_device_info(const struct perfctr_device *device);
 
@@ -296,7 +296,7 @@ size_t perfctr_device_block_count(const struct perfctr_device *device);
  * @device: device
  * @n: 0..count - 1
  *
- * Return: the block as the kernel told it, NULL if @n is out of range.
+ * Return: the block as the kernel reported it, NULL if @n is out of range.
  */
 const struct drm_perfctr_block_info *perfctr_device_block(const struct perfctr_device *device,
 							  size_t n);
@@ -358,7 +358,7 @@ enum perfctr_trust {
 	PERFCTR_TRUST_TRUSTED = 1,
 	/** @PERFCTR_TRUST_QUARANTINED: differs, no explanation yet. */
 	PERFCTR_TRUST_QUARANTINED = 2,
-	/** @PERFCTR_TRUST_EXPLAINED: differs from its name; the text says what it counts. */
+	/** @PERFCTR_TRUST_EXPLAINED: differs from its name; the text has what it counts. */
 	PERFCTR_TRUST_EXPLAINED = 3,
 	/** @PERFCTR_TRUST_UNTRUSTED: differs and no explanation holds. */
 	PERFCTR_TRUST_UNTRUSTED = 4,
@@ -625,7 +625,7 @@ int perfctr_pmu_events(struct perfctr_ctx *ctx, perfctr_pmu_event_fn fn, void *d
  * struct perfctr_pcie_port - a PCIe root port and the root complex that it belongs to
  *
  * The PMUs of a Tegra410 are named after socket and root complex; lspci and drivers know PCI
- * segments. Each root port tells both in a designated vendor-specific extended capability
+ * segments. Each root port has both in a designated vendor-specific extended capability
  * (DVSEC, vendor 0x10de, id 4).
  */
 struct perfctr_pcie_port {
@@ -665,7 +665,7 @@ int perfctr_pcie_port_decode(const void *config, size_t bytes, struct perfctr_pc
 typedef int (*perfctr_pcie_port_fn)(void *data, const struct perfctr_pcie_port *port);
 
 /**
- * perfctr_pcie_ports() - walk through the root ports of the machine that tell their root complex
+ * perfctr_pcie_ports() - walk through the root ports of the machine that name their root complex
  * @ctx: context
  * @fn: called for each, in the order of their addresses
  * @data: passed to @fn
@@ -807,7 +807,7 @@ perfctr_selection_metric(const struct perfctr_selection *selection, size_t n);
  * @text: where the name goes, always NUL terminated if @size is not zero
  * @size: bytes at @text
  *
- * The database's name; for events of perf PMUs what the selection's text said
+ * The database's name; for events of perf PMUs the selection's text
  * ("cpu-clock"); else "C" and the position. Without the block's name.
  *
  * Return: length of the full name, as snprintf().
@@ -1226,7 +1226,7 @@ struct perfctr_totals *perfctr_totals_unref(struct perfctr_totals *totals);
  * @selection: from perfctr_capture_selection(); others add nothing to the database
  *
  * Counters that this library's database does not know are described by what the
- * capture file says of them.
+ * capture file has about them.
  *
  * Return: 0; -EBUSY @totals has blocks already.
  */
@@ -1417,7 +1417,7 @@ int perfctr_totals_metric(const struct perfctr_totals *totals,
 			  const struct perfctr_totals_block *block, struct perfctr_value *value);
 
 /**
- * typedef perfctr_expr_lookup - tells the value of a name in a formula
+ * typedef perfctr_expr_lookup - returns the value of a name in a formula
  * @data: as given to perfctr_expr_eval()
  * @name: the name as it stands in the formula
  * @value: to be filled; its state and flags carry over to the result
@@ -1445,7 +1445,7 @@ struct perfctr_expr *perfctr_expr_unref(struct perfctr_expr *expr);
 /**
  * perfctr_expr_eval() - compute a formula
  * @expr: formula
- * @lookup: tells the values of names
+ * @lookup: returns the values of names
  * @data: passed to @lookup
  * @value: filled
  */

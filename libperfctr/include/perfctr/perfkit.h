@@ -63,7 +63,7 @@ enum perfctr_perfkit_kind {
 	/**
 	 * @PERFCTR_PERFKIT_BOTTLENECK: cycles in which a unit was busy and waited for no
 	 * other, in % of all. Waits of a domain with another clock are converted by the
-	 * frequencies that perfctr_device_clock() tells.
+	 * frequencies of perfctr_device_clock().
 	 */
 	PERFCTR_PERFKIT_BOTTLENECK = 3,
 };

@@ -45,7 +45,7 @@ static void drop_files(struct broker *b)
 	}
 }
 
-/* What a broker says is shown to people: one line of characters that a terminal can take. */
+/* Messages of a broker go to a terminal: one line, no control characters. */
 static void clean_text(unsigned char *text, size_t bytes)
 {
 	for (size_t n = 0; n < bytes && text[n]; n++)
@@ -118,7 +118,7 @@ static int ask(struct broker *b, uint16_t type, size_t *bytes)
 	m->header.type = type;
 	m->header.error = 0;
 	error = sys->send(sys->data, b->fd, m, m->header.size);
-	/* a broker that hung up may have said why before */
+	/* a broker that hung up may have sent the reason before */
 	if (error && error != -EPIPE && error != -ECONNRESET) {
 		b->explained = true;
 		return perfctr_fail(b->ctx, error, "cannot ask the broker: %s", strerror(-error));

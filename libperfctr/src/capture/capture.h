@@ -47,7 +47,7 @@ int capture_meta_init(struct capture_meta *meta, struct perfctr_ctx *ctx);
 void capture_meta_free(struct capture_meta *meta);
 
 /*
- * Take what a record says, if it is of use. What is malformed is left out.
+ * Take a record. A malformed one is skipped.
  * Return: 0 or -ENOMEM.
  */
 int capture_meta_take(struct capture_meta *meta, const struct perfctr_capture_record *record);

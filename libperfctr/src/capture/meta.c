@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* What a capture file says of device, session and counters. No bytes of it are trusted. */
+/* Device, session and counters of a capture file. No bytes of it are trusted. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -221,7 +221,7 @@ static bool is_product_of_device(const struct perfctr_device *d,
 {
 	size_t n;
 
-	/* what a PMU is, its samples tell: it may not be among the device's blocks */
+	/* a PMU is described by its samples; it may not be among the device's blocks */
 	if (c->pmu[0])
 		return true;
 	for (n = 0; n < d->block_count; n++)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * What a capture file says of its counters and metrics, for libraries whose
- * database does not know them. No bytes of a file are trusted.
+ * Counters and metrics that a capture file describes, for libraries whose
+ * database lacks them. No bytes of a file are trusted.
  */
 #include "catalogue.h"
 

@@ -30,7 +30,7 @@ struct fraction fraction_divide(const struct fraction *a, const struct fraction 
 /* Negative, zero or positive; both must have a value. Overflow: by their quotients. */
 int fraction_compare(const struct fraction *a, const struct fraction *b);
 
-/* Tells the value of a name in a formula. */
+/* Returns the value of a name in a formula. */
 typedef struct fraction (*fraction_lookup)(void *data, const char *name);
 
 /* A formula, exactly; in expr.c. */

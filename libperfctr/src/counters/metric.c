@@ -50,7 +50,7 @@ static bool same_block(const struct perfctr_totals_block *a, const struct perfct
 	       a->info.config2 == b->info.config2 && !strcmp(a->pmu, b->pmu);
 }
 
-/* Blocks of NVIDIA GPUs: the kernel lets their counters take turns, and tells the time of each. */
+/* Blocks of NVIDIA GPUs: the kernel multiplexes their counters and reports the time of each. */
 static bool takes_turns(const struct perfctr_totals_block *b)
 {
 	return b->info.time_enabled && !b->info.is_pmu;

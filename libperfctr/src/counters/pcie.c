@@ -21,7 +21,7 @@ enum {
 	CAPABILITY_DVSEC = 0x23,
 	DVSEC_HEADER1 = 4,
 	DVSEC_HEADER2 = 8,
-	/* designated by NVIDIA: id 4 tells where a root port is */
+	/* designated by NVIDIA: id 4 has the place of a root port */
 	VENDOR_NVIDIA = 0x10de,
 	DVSEC_ROOT_PORT = 4,
 	ROOT_PORT_BUS = 0xc,
@@ -137,7 +137,7 @@ EXPORT int perfctr_pcie_ports(struct perfctr_ctx *ctx, perfctr_pcie_port_fn fn, 
 	if (!result && !w.found && w.hidden)
 		return perfctr_fail(
 			ctx, -EACCES,
-			"%u PCI devices hide the capabilities that tell their root complex: "
+			"%u PCI devices hide the capabilities that name their root complex: "
 			"only root may read them",
 			w.hidden);
 	return result;

@@ -133,7 +133,7 @@ static bool same_event(const struct drm_perfctr_block_request *a,
 	       a->config2 == b->config2 && a->cpu == b->cpu;
 }
 
-/* A broker shows the blocks that its policy allows; what perf PMUs there are is told by sysfs. */
+/* A broker shows the blocks that its policy allows; sysfs has the perf PMUs. */
 static int check_broker(struct perfctr_selection *s, unsigned int type)
 {
 	const struct perfctr_device *device = s->device;

@@ -157,7 +157,7 @@ static struct perfctr_totals_block *find_block(struct perfctr_totals *t,
 	struct perfctr_totals_block *b;
 	size_t n;
 
-	/* a generic block's index only tells events apart */
+	/* a generic block's index only distinguishes events */
 	if (t->by_type && block->type != DRM_PERFCTR_BLOCK_GENERIC_PMU)
 		index = DRM_PERFCTR_INDEX_ALL;
 

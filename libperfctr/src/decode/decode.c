@@ -235,7 +235,7 @@ const char *perfctr_decode_error_text(long error)
 {
 	switch (error) {
 	case PERFCTR_DECODE_TRUNCATED:
-		return "cut off: fewer bytes than its header says";
+		return "cut off: fewer bytes than in its header";
 	case PERFCTR_DECODE_BAD_SIZE:
 		return "a size that is too small or no multiple of 8";
 	case PERFCTR_DECODE_BAD_HEADER_SIZE:

@@ -62,7 +62,7 @@ EXPORT struct perfctr_perfkit *perfctr_perfkit_unref(struct perfctr_perfkit *kit
 static bool same_need(const struct drm_perfctr_block_request *a,
 		      const struct drm_perfctr_block_request *b)
 {
-	/* the number of a generic block only tells it from others in one selection */
+	/* the number of a generic block is unique in one selection only */
 	bool same_index = a->index == b->index || a->type == DRM_PERFCTR_BLOCK_GENERIC_PMU;
 
 	return a->type == b->type && same_index && a->section == b->section && a->set == b->set &&
@@ -236,7 +236,7 @@ static int add_counter(struct addition *a, const struct perfctr_selection *selec
 		memcpy(entry->name, name, sizeof(name));
 		entry->info.desc = describe(selection, r, position);
 		entry->info.text = entry->info.desc ? entry->info.desc->short_text : "";
-		/* of a perf event raw counts are told, not what its scale makes of them */
+		/* perf events have raw counts here, unscaled */
 		if (entry->info.desc)
 			entry->info.unit = entry->info.desc->unit;
 		error = append(kit, entry);
@@ -382,7 +382,7 @@ static bool has_block(const struct perfctr_device *device, const struct perfctr_
 		if (device->blocks[n].type == m->block_type &&
 		    device->blocks[n].product == m->product)
 			return true;
-	/* a device tells of PMUs as a whole; the selection knows which there are */
+	/* a device reports PMUs as a whole; the selection knows them one by one */
 	return product_is_pmu(m->product) && device->info.features & DRM_PERFCTR_FEATURE_PMU;
 }
 

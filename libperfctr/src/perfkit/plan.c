@@ -3,9 +3,9 @@
  * perfkit: which counters fit together.
  *
  * What fits is a fact of the device: counter sets exclude each other, PMUs have so many
- * counters, recipes of PCOUNTER need multiplexers of others. None of that is known here. All
- * that is wanted is requested together, and the kernel tells by the times of each counter which of
- * them count from the beginning: those share a pass. The rest is asked for again.
+ * counters, recipes of PCOUNTER need multiplexers of others. None of that is known here. All needs
+ * are requested together; the running times that the kernel reports show which counters run from the
+ * beginning: those share a pass. The rest is requested again.
  */
 #include "perfkit.h"
 
@@ -76,7 +76,7 @@ static uint64_t time_of(const struct perfctr_block *block, uint64_t bit)
 	return block->valid_mask & bit ? perfctr_block_running(block, place) : 0;
 }
 
-/* Return: 1 if the sample tells, 0 if no time has passed in it. */
+/* Return: 1; 0 if no time has passed in the sample. */
 static int read_trial(struct trial *t, struct perfctr_sample *sample)
 {
 	struct perfctr_block_pmu pmu = { 0 };
@@ -89,7 +89,7 @@ static int read_trial(struct trial *t, struct perfctr_sample *sample)
 	while (perfctr_decode_block(sample, &block) > 0) {
 		uint64_t enabled_ns, running_ns;
 
-		/* blocks that do not tell count all the time */
+		/* blocks without running times count all the time */
 		if (!perfctr_block_read_times(&block, &enabled_ns, &running_ns))
 			enabled_ns = 1;
 		no_time |= !enabled_ns;
@@ -133,9 +133,8 @@ static int run_trial(struct trial *t, struct perfctr_session *session,
 	}
 	perfctr_session_stop(session, 0);
 	if (!error && !result)
-		return perfctr_fail(
-			kit_ctx(t->kit), -ETIMEDOUT,
-			"the device's time stands still: nothing tells what fits together");
+		return perfctr_fail(kit_ctx(t->kit), -ETIMEDOUT,
+				    "the device's time stands still, so passes cannot be planned");
 	return error;
 }
 

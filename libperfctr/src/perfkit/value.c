@@ -83,7 +83,7 @@ static struct fraction value_in_block(const struct perfctr_totals *totals,
 	return value;
 }
 
-/* Add what a part measured to the sum; PARTIAL says that some did and some did not. */
+/* Add what a part measured to the sum; PARTIAL: some did and some did not. */
 static void add_part(struct fraction *sum, const struct fraction *part)
 {
 	bool had = sum->state == PERFCTR_VALUE_OK, has = part->state == PERFCTR_VALUE_OK;

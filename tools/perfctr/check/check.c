@@ -177,7 +177,7 @@ static int check_sample(struct checker *k, struct perfctr_selection *selection)
 	}
 	if (error == -EBUSY) {
 		/* the machine is set up; somebody uses it */
-		say(k, VERDICT_NOTE, "sample", "sudo perfctr info (tells whose session it is)",
+		say(k, VERDICT_NOTE, "sample", "sudo perfctr info (shows whose session it is)",
 		    "not tried: %s", perfctr_ctx_error(k->app->ctx));
 		error = 0;
 	} else if (error) {
@@ -221,7 +221,7 @@ static void check_perf(struct checker *k, const struct perfctr_device *device,
 		    "those of the SoC's blocks");
 }
 
-/* What perfctr stat counts without being told what. */
+/* What perfctr stat counts by default. */
 static int check_counting(struct checker *k, struct perfctr_device *device, bool by_broker)
 {
 	struct perfctr_selection *selection = NULL;

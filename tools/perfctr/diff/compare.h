@@ -39,11 +39,11 @@ struct compare_mean compare_mean_of(const double *values, size_t count);
  *
  * Welch's unequal variances t interval.
  *
- * Return: false if there are too few values to tell (fewer than COMPARE_LEAST on a side).
+ * Return: false if there are too few values (fewer than COMPARE_LEAST on a side).
  */
 bool compare_error(const struct compare_mean *a, const struct compare_mean *b, double *error);
 
-/* Values on each side, below which nothing is said about chance. */
+/* Values on each side, below which chance is not estimated. */
 enum { COMPARE_LEAST = 6 };
 
 #endif /* PERFCTR_COMPARE_H */

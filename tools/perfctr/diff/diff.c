@@ -44,7 +44,7 @@ static const char help[] =
 	"\n"
 	"+- is the 99 % confidence interval of a rate's change, from how much the rate varies\n"
 	"within each capture. A change within it is marked ~: chance may have made it. ?: too\n"
-	"few samples to tell. Two captures tell nothing of what varies from run to run.\n"
+	"few samples. Two captures do not show what varies from run to run.\n"
 	"\n"
 	"Exit: 0 fine, 1 error or part of a file could not be read, 2 usage, 5 see --threshold.\n";
 

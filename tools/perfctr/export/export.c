@@ -26,7 +26,7 @@ static const char help[] =
 	"  -j, --json              the same as --format json\n"
 	"\n"
 	"CSV and JSON have exact integers; what was not measured is empty or null. Perfetto's\n"
-	"tracks cannot have holes: there it is 0, and a slice in the track \"samples\" says so.\n"
+	"tracks cannot have holes: there it is 0, and a slice in the track \"samples\" marks it.\n"
 	"\n"
 	"Exit: 0 fine, also for a file that was cut off; 1 error, or part of the file could\n"
 	"not be read; 2 usage.\n";

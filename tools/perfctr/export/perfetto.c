@@ -60,7 +60,7 @@ static int write_packet(struct export *e, Perfetto__TracePacket *packet)
 	packet->has_trusted_packet_sequence_id = true;
 	packet->trusted_packet_sequence_id = SEQUENCE_ID;
 	if (!packet->has_sequence_flags) {
-		/* the first one's defaults are needed to read it: the format wants that said */
+		/* the first one's defaults are needed to read it: the format has a flag for that */
 		packet->has_sequence_flags = true;
 		packet->sequence_flags = NEEDS_INCREMENTAL_STATE;
 	}
@@ -301,7 +301,7 @@ static void unmeasured(const struct export *e, char *text, size_t size)
 		memcpy(text + size - 4, "...", 4);
 }
 
-/* A slice says what a reader of the counters would not see: holes, merged and lost time, tags. */
+/* A slice marks what counters do not show: holes, merged and lost time, tags. */
 static int write_slice(struct export *e, const struct perfctr_sample *sample)
 {
 	Perfetto__TrackEvent begin = PERFETTO__TRACK_EVENT__INIT;

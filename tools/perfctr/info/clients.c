@@ -130,7 +130,7 @@ static int look_at(const char *process, const char *device, struct clients *clie
 	return error;
 }
 
-/* Files that several processes have count once, where the kernel tells that they are the same. */
+/* Files that several processes have count once, where the kernel identifies them. */
 static unsigned int count_seen(const struct clients *clients)
 {
 	unsigned int seen = 0;

@@ -20,7 +20,7 @@ struct client {
 	uid_t uid;
 	/** @fd: its number there. */
 	int fd;
-	/** @id: the same for all descriptors of a file, 0 on kernels that do not tell (6.1). */
+	/** @id: the same for all descriptors of a file, 0 on kernels without it (6.1). */
 	uint64_t id;
 	/** @command: name of the process. */
 	char command[CLIENT_COMMAND_BYTES];

@@ -19,7 +19,7 @@
 static const char help[] =
 	"usage: perfctr info [-j] [-d DEVICE]\n"
 	"\n"
-	"Tells which DRM nodes offer counters; of each that does: blocks, clocks, limits,\n"
+	"Lists the DRM nodes that offer counters; of each that does: blocks, clocks, limits,\n"
 	"what this user may do, and which processes have sessions (root sees all).\n"
 	"\n"
 	"  -d, --device DEVICE  node (/dev/dri/renderD128, renderD128), driver or name\n"
@@ -394,7 +394,7 @@ static int show_all(struct app *app, struct json_object *array, struct json_obje
 		}
 	}
 	if (status != EXIT_FINE && !array)
-		fprintf(app->err, "no device offers counters; perfctr check tells what helps\n");
+		fprintf(app->err, "no device offers counters; perfctr check shows what helps\n");
 	perfctr_device_list_unref(list);
 	return status;
 }
@@ -434,7 +434,7 @@ static int show_port(void *data, const struct perfctr_pcie_port *port)
 	return 0;
 }
 
-/* Of interest where such ports are; that only root may see them is said, and no failure. */
+/* Only machines with such ports show them. Without root print a note, not an error. */
 static void show_ports(struct app *app, struct json_object *root)
 {
 	struct ports ports = { .app = app };

@@ -8,7 +8,7 @@
 #include "app.h"
 #include "json.h"
 
-/* what record writes and the others read if they are told no file */
+/* the file that record writes and the others read by default */
 #define CAPTURE_DEFAULT_FILE "perfctr.capture"
 
 /**
@@ -30,7 +30,7 @@ struct capture_file {
 	struct perfctr_capture_reader *reader;
 	struct perfctr_device *device;
 	struct perfctr_selection *selection;
-	/** @session: NULL if the file does not tell. */
+	/** @session: NULL if the file has none. */
 	const struct perfctr_capture_session *session;
 	/** @status: NULL if recording was not finished. */
 	const struct drm_perfctr_status *status;
@@ -56,9 +56,9 @@ struct capture_file {
  * @path: file, - for standard input
  * @file: filled on success
  *
- * A file that was cut off or is damaged further on is opened: @file tells.
+ * A file that was cut off or is damaged further on is opened; @file has where.
  *
- * Return: 0 or an exit status, the reason was told.
+ * Return: 0 or an exit status, the message was printed.
  */
 int capture_file_open(const struct app *app, const char *path, struct capture_file *file);
 
@@ -78,7 +78,7 @@ typedef int (*capture_sample_fn)(void *data, struct perfctr_sample *sample);
  * @fn: called for each sample, in the order of the file
  * @data: passed to @fn
  *
- * Return: 0 or an exit status, the reason was told.
+ * Return: 0 or an exit status, the message was printed.
  */
 int capture_file_each(const struct app *app, struct capture_file *file, capture_sample_fn fn,
 		      void *data);
@@ -88,10 +88,10 @@ void capture_file_close(struct capture_file *file);
 /* What the recorder wrote under that key, or NULL. */
 const char *capture_file_text(const struct capture_file *file, const char *key);
 
-/* Time of a sample on the clock of the calendar. Return: false if the file does not tell. */
+/* Time of a sample on the clock of the calendar. Return: false if the file does not have it. */
 bool capture_file_realtime(const struct capture_file *file, uint64_t raw_ns, uint64_t *ns);
 
-/* Samples that the session published and the file does not have; 0 if it does not tell. */
+/* Samples that the session published and the file does not have; 0 if unknown. */
 uint64_t capture_file_absent(const struct capture_file *file);
 
 /* Say on app->err what is wrong with the file, nothing if it is whole. */

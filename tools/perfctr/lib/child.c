@@ -76,7 +76,7 @@ int child_go(struct child *child)
 	if (write(child->go_fd, "", 1) != 1)
 		error = errno;
 	close_fd(&child->go_fd);
-	/* closed by exec: the end of file says that it worked */
+	/* closed by exec: end of file means success */
 	do
 		bytes = read(child->error_fd, &error, sizeof(error));
 	while (bytes < 0 && errno == EINTR);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* The command that is counted beside: started, told what to sample, its exit status. */
+/* The command that runs while counting: start, environment, exit status. */
 #ifndef PERFCTR_COMMAND_H
 #define PERFCTR_COMMAND_H
 
 #include "app.h"
 #include "child.h"
 
-/* how long a command that was told to end may take before counting ends */
+/* how long a command may take to end after a signal, before counting ends */
 enum { COMMAND_GRACE_MS = 3000 };
 
 /**
@@ -30,7 +30,7 @@ struct command {
  * The command finds PERFCTR_FD, the open device, and PERFCTR_SESSION, the session's handle, in
  * its environment.
  *
- * Return: 0 or an exit status, the reason was told.
+ * Return: 0 or an exit status, the message was printed.
  */
 int command_share(const struct app *app, struct command *command, struct perfctr_device *device,
 		  const struct perfctr_session *session);
@@ -41,11 +41,11 @@ int command_share(const struct app *app, struct command *command, struct perfctr
  * @command: command
  * @stdout_fd: what its standard output shall be, -1 to leave it
  *
- * Return: 0 or EXIT_CANNOT_RUN, the reason was told.
+ * Return: 0 or EXIT_CANNOT_RUN, the message was printed.
  */
 int command_prepare(const struct app *app, struct command *command, int stdout_fd);
 
-/* Let it go once counting has begun. Return: 0 or an exit status, the reason was told. */
+/* Let it go once counting has begun. Return: 0 or an exit status, the message was printed. */
 int command_go(const struct app *app, struct command *command);
 
 /* End a process that was prepared and not let go. */

@@ -11,7 +11,7 @@
 struct counting {
 	/** @device: node, driver or name; NULL: the first. */
 	const char *device;
-	/** @events: names; empty: those that tell most. */
+	/** @events: names; empty: the defaults. */
 	struct option_words events;
 	/** @period_ns: time between samples. */
 	uint64_t period_ns;
@@ -53,7 +53,7 @@ struct counting {
  * @device: set to the device
  * @selection: set to the selection
  *
- * Return: 0 or an exit status, the reason was told; what was set is the caller's in any case.
+ * Return: 0 or an exit status, the message was printed; what was set is the caller's in any case.
  */
 int counting_open(const struct app *app, const struct counting *counting,
 		  struct perfctr_device **device, struct perfctr_selection **selection);

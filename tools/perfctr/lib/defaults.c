@@ -128,7 +128,7 @@ int defaults_add(const struct app *app, struct perfctr_selection *selection,
 	    (!added || is_accepted(selection, &error))) {
 		for (size_t i = 0; i < ARRAY_SIZE(soc_events); i++)
 			added += add_permitted(selection, empty, soc_events[i], left_out);
-		/* what can be said of nothing is why */
+		/* nothing was accepted: fail with the reason */
 		if (!added)
 			added = add_known(selection, soc_events, ARRAY_SIZE(soc_events), &error);
 	} else {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What is counted if nobody says what. */
+/* What is counted by default. */
 #ifndef PERFCTR_DEFAULTS_H
 #define PERFCTR_DEFAULTS_H
 
@@ -11,12 +11,12 @@
 struct left_out {
 	/** @blocks: kinds of SoC blocks, "ucf, pcie"; empty: nothing was left out. */
 	char blocks[128];
-	/** @error: what the kernel said to the last of them. */
+	/** @error: the kernel's error for the last of them. */
 	int error;
 };
 
 /**
- * defaults_add() - select the events that tell most of what a device does
+ * defaults_add() - select the events that show most of what a device does
  * @app: app
  * @selection: empty selection
  * @left_out: filled with the PMUs that the kernel refuses this user; may be NULL

@@ -6,7 +6,7 @@
 #include "capture_file.h"
 #include "rows.h"
 
-/* "2026-11-21 07:31:12 UTC", empty if the capture does not tell. Return: @text. */
+/* "2026-11-21 07:31:12 UTC", empty if the capture has none. Return: @text. */
 char *describe_date(const struct capture_file *file, char *text, size_t size);
 
 /*

@@ -26,7 +26,7 @@ struct output {
  * What was under that name stays until output_close(), whatever ends the
  * process before. Devices and pipes are written as they are.
  *
- * Return: 0 or an exit status, the reason was told.
+ * Return: 0 or an exit status, the message was printed.
  */
 int output_open(const struct app *app, const char *path, struct output *output);
 
@@ -36,7 +36,7 @@ int output_open(const struct app *app, const char *path, struct output *output);
  * @output: open output
  * @status: of what was written; a file of which nothing came is dropped
  *
- * Return: @status, or EXIT_FAILED if the result could not be written, which was told.
+ * Return: @status, or EXIT_FAILED if the result could not be written; the message was printed.
  */
 int output_close(const struct app *app, struct output *output, int status);
 
@@ -47,7 +47,7 @@ int output_close(const struct app *app, struct output *output, int status);
  * @otherwise: the stream without a file
  * @stream: set to the stream on success
  *
- * Return: 0 or an exit status, the reason was told.
+ * Return: 0 or an exit status, the message was printed.
  */
 int output_open_live(const struct app *app, const char *path, FILE *otherwise, FILE **stream);
 
@@ -58,7 +58,7 @@ int output_open_live(const struct app *app, const char *path, FILE *otherwise, F
  * @stream: the stream; NULL: it was not opened
  * @status: of what was written
  *
- * Return: @status, or EXIT_FAILED if the result could not be written, which was told.
+ * Return: @status, or EXIT_FAILED if the result could not be written; the message was printed.
  */
 int output_close_live(const struct app *app, const char *path, FILE *stream, int status);
 

@@ -67,7 +67,7 @@ static void name_counter(struct row *row, const struct perfctr_totals_block_info
 		snprintf(row->event, sizeof(row->event), "%s/%.180s", row->label, row->counter);
 		return;
 	}
-	/* for a generic PMU the name says it all: it is what the user wrote */
+	/* for a generic PMU the name is the whole event, as the user wrote it */
 	perfctr_filter_text(info->type, info->config, info->config1, info->config2, filters,
 			    sizeof(filters));
 	snprintf(row->event, sizeof(row->event), "%s/%.120s%s%s/", row->label, row->counter,

@@ -24,7 +24,7 @@ struct signals {
  * @signals: filled
  * @more: 0 terminated
  *
- * Return: 0 or EXIT_FAILED, the reason was told; signals_release() is due in both cases.
+ * Return: 0 or EXIT_FAILED, the message was printed; signals_release() is due in both cases.
  */
 int signals_catch(const struct app *app, struct signals *signals, const int *more);
 

@@ -78,7 +78,7 @@ struct timeline {
  * @per_block: lines of single blocks too
  * @timeline: filled on success, to be freed by the caller in any case
  *
- * Return: 0 or an exit status, the reason was told.
+ * Return: 0 or an exit status, the message was printed.
  */
 int timeline_fill(const struct app *app, struct capture_file *file, size_t max_bins, bool per_block,
 		  struct timeline *timeline);

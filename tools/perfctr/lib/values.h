@@ -19,7 +19,7 @@ struct values_line {
 };
 
 /**
- * struct values_item - what the sample at hand says of a line
+ * struct values_item - the value of a line in the current sample
  */
 struct values_item {
 	/** @is_present: the sample has the counter, measured or not. */

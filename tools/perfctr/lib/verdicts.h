@@ -22,7 +22,7 @@ struct verdicts;
 struct verdict_note {
 	/** @trust: enum perfctr_trust. */
 	unsigned int trust;
-	/** @definition: what it counts, if that is not what the database says; else NULL. */
+	/** @definition: what it counts, if it differs from the database; else NULL. */
 	const char *definition;
 	/** @reason: of the verdict, or NULL. */
 	const char *reason;

@@ -96,7 +96,7 @@ static void tell_too_few(const struct perfkit_report *r)
 	else
 		app_error(
 			r->app,
-			"the command told no frame. OpenGL programs do that when they swap the "
+			"the command reported no frame. OpenGL programs do when they swap the "
 			"buffers of a window, on a Mesa with perfctr's provider; others by the "
 			"protocol in perfctr-perfkit(1). For any other command leave out --frames: "
 			"it is run once for each pass then, or use -I");
@@ -147,7 +147,7 @@ static int measure(struct perfkit *p, struct frames *frames)
 		failure = perfkit_count_no_more(p, result);
 	perfctr_perfkit_end_sampling(p->report.kit);
 	frames_stop(frames);
-	/* nobody tells frames any more: until it ends */
+	/* no process reports frames any more: wait for the end */
 	wait_for_frame(p, frames);
 	frames_close(frames);
 	p->report.exit_status = child_exit_status(&p->child);

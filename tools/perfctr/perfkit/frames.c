@@ -79,7 +79,7 @@ static void let_in(struct frames *f)
 		struct ucred peer = { 0 };
 		socklen_t length = sizeof(peer);
 
-		/* there is somebody who says so, quietly, whoever it is */
+		/* the peer sent a valid message */
 		if (f->stopped)
 			close(fd);
 		else if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length) ||
@@ -89,7 +89,7 @@ static void let_in(struct frames *f)
 				  (int)peer.pid);
 			close(fd);
 		} else if (f->teller_count == FRAMES_MAX_TELLERS) {
-			app_error(f->app, "frames of process %d are not heard: %d others tell some",
+			app_error(f->app, "frames of process %d are ignored: %d others report some",
 				  (int)peer.pid, FRAMES_MAX_TELLERS);
 			close(fd);
 		} else {
@@ -125,7 +125,7 @@ static void tell_other(struct frames *f, pid_t pid)
 		  (int)pid);
 }
 
-/* Whether a frame of the process ended that is counted. @gone: out: it tells no more */
+/* Whether a frame of the process ended that is counted. @gone: out: it reports no more */
 static bool hear(struct frames *f, const struct frame_teller *teller, bool *gone)
 {
 	char message[MESSAGE_BYTES];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Ends of frames that a command tells: the tool's side of the protocol in docs/perfkit.md.
+ * Ends of frames that a command reports: the tool's side of the protocol in docs/perfkit.md.
  *
  * Each process of the command that draws connects to a socket whose name is in its environment. The
  * frames of one of them are counted, and wait for an answer while the counters are changed.
@@ -19,13 +19,13 @@
 #define FRAMES_VARIABLE "PERFCTR_FRAMES"
 
 enum {
-	/* processes that tell frames at the same time; further ones draw and are not heard */
+	/* processes that report frames at the same time; further ones are ignored */
 	FRAMES_MAX_TELLERS = 64,
 	FRAMES_MAX_FDS = FRAMES_MAX_TELLERS + 1,
 };
 
 /**
- * struct frames - who tells ends of frames
+ * struct frames - processes that report ends of frames
  */
 struct frames {
 	/** @app: for messages. */
@@ -39,26 +39,26 @@ struct frames {
 	} tellers[FRAMES_MAX_TELLERS];
 	/** @teller_count: of them. */
 	size_t teller_count;
-	/** @counted_fd: whose frames are counted, -1: of the next one that tells any. */
+	/** @counted_fd: whose frames are counted, -1: of the next one that reports any. */
 	int counted_fd;
-	/** @said_other: it was told that frames of another process are not counted. */
+	/** @said_other: the note about frames of another process was printed. */
 	bool said_other;
 	/** @stopped: no more frames are wanted. */
 	bool stopped;
 };
 
 /**
- * frames_open() - let commands that are started from now on tell frames
+ * frames_open() - let commands that are started from now on report frames
  * @app: for messages
  * @frames: filled
  *
- * Return: 0 or EXIT_FAILED, the reason was told. frames_close() is due in both cases.
+ * Return: 0 or EXIT_FAILED, the message was printed. frames_close() is due in both cases.
  */
 int frames_open(const struct app *app, struct frames *frames);
 
 /**
  * frames_fds() - what to wait for
- * @frames: who tells
+ * @frames: open
  * @fds: filled with up to FRAMES_MAX_FDS elements
  *
  * Return: the number of elements.
@@ -67,9 +67,9 @@ size_t frames_fds(const struct frames *frames, struct pollfd *fds);
 
 /**
  * frames_next() - whether a frame has ended
- * @frames: who tells
+ * @frames: open
  *
- * Does not block. Lets in who wants to tell, and answers those whose frames are not counted.
+ * Does not block. Accepts connections, and answers those whose frames are not counted.
  *
  * Return: whether a frame ended that is counted: frames_answer() is due.
  */

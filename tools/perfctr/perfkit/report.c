@@ -71,7 +71,7 @@ static int name_of_unit(const struct perfctr_perfkit_counter *counter)
 	return (int)strcspn(counter->name, " ");
 }
 
-/* A unit that nobody measured could have been it: that is told. */
+/* A unit without a measurement could have been it: add a note. */
 static void print_bottleneck(const struct perfkit_report *r, size_t bottleneck, mpq_t time_ns)
 {
 	const struct perfctr_perfkit_counter *counter = perfctr_perfkit_counter(r->kit, bottleneck);

@@ -36,7 +36,7 @@ struct perfkit_report {
 	uint64_t repetitions, slices, frames;
 	/* of slices */
 	uint64_t interval_ns;
-	/* of frames: what is wanted, what is left out in front of it, and all that were told */
+	/* of frames: what is wanted, what is left out in front of it, and all that were reported */
 	uint64_t frames_of_pass, frames_skipped, frames_told;
 	int exit_status;
 	FILE *out;
@@ -45,7 +45,7 @@ struct perfkit_report {
 /* Characters of the longest name, or what looks well. */
 int perfkit_name_width(const struct perfkit_report *report);
 
-/* Frames that the command must tell; the passes are known. */
+/* Frames that the command must report; the passes are known. */
 uint64_t perfkit_frames_needed(const struct perfkit_report *report);
 
 void perfkit_print_text(const struct perfkit_report *report);

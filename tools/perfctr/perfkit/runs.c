@@ -19,7 +19,7 @@ void perfkit_pass_signals(struct perfkit *p)
 		if (info.ssi_signo == SIGCHLD)
 			continue;
 		p->ended_by = (int)info.ssi_signo;
-		/* the terminal tells the command by itself, kill(1) does not */
+		/* the terminal signals the command too, kill(1) does not */
 		if (info.ssi_code <= 0)
 			kill(p->child.pid, p->ended_by);
 	}
@@ -160,7 +160,7 @@ int perfkit_count_no_more(const struct perfkit *p, int error)
 		app_error(app,
 			  "nothing is counted any more, the command goes on; end other sessions "
 			  "(perfctr stat, GALLIUM_HUD), or take counters of one pass "
-			  "(--passes tells which)");
+			  "(--passes shows which)");
 	else
 		app_error(app, "nothing is counted any more, the command goes on");
 	return status;

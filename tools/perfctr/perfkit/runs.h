@@ -34,10 +34,10 @@ int perfkit_experiment(struct perfkit *p);
 /* One run, a pass in each slice of time. Return: 0 or an exit status. */
 int perfkit_slices(struct perfkit *p);
 
-/* One run, a pass in each frame that the command tells. Return: 0 or an exit status. */
+/* One run, a pass in each frame that the command reports. Return: 0 or an exit status. */
 int perfkit_frames(struct perfkit *p);
 
-/* Steps of a run. Return: 0 or an exit status, the reason was told. */
+/* Steps of a run. Return: 0 or an exit status, the message was printed. */
 int perfkit_prepare_command(struct perfkit *p);
 int perfkit_let_go(struct perfkit *p);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* What perfctr record says at its end: the truth about what is in the file. */
+/* The last line of perfctr record: what is in the file. */
 #include <inttypes.h>
 #include <signal.h>
 #include <string.h>

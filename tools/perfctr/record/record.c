@@ -131,7 +131,7 @@ static int drain(struct record *r)
 	struct perfctr_slot slot;
 	int result;
 
-	/* once more than there is: peeking at nothing tells that the device is gone */
+	/* peek once more: an empty ring reports that the device is gone */
 	while ((result = perfctr_cursor_peek(r->cursor, taken, &slot)) > 0 && left) {
 		int error = keep(r, &slot, now_ns);
 
@@ -210,13 +210,13 @@ static bool take_signals(struct record *r)
 			continue;
 		if (info.ssi_signo == SIGUSR1) {
 			clear_progress(r);
-			/* that one file failed was told; the next one may not */
+			/* the message was printed; the next file may work */
 			record_dump_numbered(r);
 			continue;
 		}
 		r->ended_by = (int)info.ssi_signo;
 		ends = true;
-		/* the terminal tells the command by itself, kill(1) does not */
+		/* the terminal signals the command too, kill(1) does not */
 		if (info.ssi_code <= 0)
 			command_kill(&r->command, r->ended_by);
 	}
@@ -244,7 +244,7 @@ static int patience_ms(const struct record *r, uint64_t now_ns, uint64_t told_ns
 	return (int)(left_ns / NS_PER_MS) + 1;
 }
 
-/* Read samples until the command ends, the time is over or a signal says so. */
+/* Read samples until the command ends, the time is over or a signal comes. */
 static int collect(struct record *r)
 {
 	const uint64_t timeout_ns = r->options.counting.timeout_ns;
@@ -279,7 +279,7 @@ static int collect(struct record *r)
 		if (poll(fds, ARRAY_SIZE(fds), patience_ms(r, now_ns, told_ns)) < 0 &&
 		    errno != EINTR)
 			return -errno;
-		/* the count says nothing that the ring does not */
+		/* the count adds nothing to the ring */
 		if (fds[1].revents && read(fds[1].fd, &counter, sizeof(counter)) < 0 &&
 		    errno != EAGAIN)
 			return -errno;
@@ -426,7 +426,7 @@ int record_run(struct app *app, int argc, char **argv)
 		.signals.fd = -1,
 		.command.shared_fd = -1,
 	};
-	/* SIGPIPE: a reader of our pipe that is gone is an error of write(), the end is told */
+	/* SIGPIPE: a reader of our pipe that is gone is an error of write(), reported at the end */
 	int more_signals[] = { SIGCHLD, SIGPIPE, 0, 0 };
 	int status;
 

@@ -59,7 +59,7 @@ struct record {
 	bool has_status;
 };
 
-/* --- record_file.c: all return 0 or an exit status, the reason was told, unless they say else */
+/* --- record_file.c: all return 0 or an exit status, the message was printed, unless stated */
 
 /* Whether the file may be written, found out before anything is counted. */
 int record_open_output(struct record *r);

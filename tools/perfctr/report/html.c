@@ -243,7 +243,7 @@ static double average_of(const struct timeline_line *line)
 	return line->is_rate ? row->rate : row->number;
 }
 
-/* What a screen reader says of a picture. */
+/* Text of a picture for screen readers. */
 static void describe(const struct timeline_line *line, char *text, size_t size)
 {
 	char unit[64], mean[32], least[32], most[32];
@@ -291,7 +291,7 @@ static void write_line(const struct report *report, const struct timeline_line *
 	fputs(",\"most\":", out);
 	write_value(out, line->most);
 	write_values(out, "mean", line->mean, t->bin_count);
-	/* the bins of single samples have no more to tell */
+	/* bins of single samples have no more */
 	if (!t->is_exact) {
 		write_values(out, "min", line->min, t->bin_count);
 		write_values(out, "max", line->max, t->bin_count);

@@ -2,7 +2,7 @@
 /*
  * perfctr report --svg: a picture of counters and metrics over time, for
  * documents and bug reports. Bins are drawn as steps: between its ends a sample
- * says nothing of the course.
+ * does not show the course.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -279,7 +279,7 @@ static int by_value(const void *a, const void *b)
 
 /*
  * Top of a line's scale. A few short peaks would press all else to the ground:
- * they are cut off, and the label says so.
+ * they are cut off, and the label shows it.
  */
 static double top_of(const struct timeline *t, const struct timeline_line *line)
 {

@@ -2,7 +2,7 @@
 /*
  * The broker's side of the protocol in perfctr/broker.h.
  *
- * What comes from the client is checked here for what the policy says, and by the kernel for
+ * What comes from the client is checked here against the policy, and by the kernel for
  * everything else. Nothing is read from memory that the client can write.
  */
 #include "client.h"
@@ -534,7 +534,7 @@ static int take_setup(struct client *c, const int **files)
 	wanted = s;
 	error = check_setup(c, &s, requests);
 	if (!error) {
-		/* the kernel tells the size before anything exists */
+		/* the kernel reports the size before anything exists */
 		s.flags |= DRM_PERFCTR_SETUP_TEST_ONLY;
 		error = kernel_control(c, DRM_PERFCTR_CMD_SETUP, 0, &s, sizeof(s));
 		if (error)
@@ -647,13 +647,13 @@ static int receive_request(struct client *c)
 static void wait_for_remains(struct client *c)
 {
 	const struct timespec pause = { 0, REMAINS_MS * (long)NS_PER_MS };
-	bool said = false;
+	bool refused = false;
 
 	while (serve_sessions_use(&c->sessions, NULL)) {
-		if (!said)
+		if (!refused)
 			serve_log_line(c->log, "remains", c->peer,
 				       "%zu rings are still mapped by somebody", c->sessions.count);
-		said = true;
+		refused = true;
 		nanosleep(&pause, NULL);
 	}
 }

@@ -23,7 +23,7 @@ void serve_client_run(struct app *app, struct serve_log *log, const struct serve
 		      const struct serve_peer *peer, const struct serve_share *share, int fd);
 
 /**
- * serve_client_refuse() - tell a client why it is not served, and hang up
+ * serve_client_refuse() - send a client the reason why it is not served, and hang up
  * @fd: connection, taken over
  * @error: a negative errno
  * @text: reason

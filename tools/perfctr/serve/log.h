@@ -24,7 +24,7 @@ struct serve_log {
 };
 
 /**
- * struct serve_peer - who is at the other end, as the kernel says
+ * struct serve_peer - the peer, from the kernel
  */
 struct serve_peer {
 	/** @number: of the connection, from 1 on. */
@@ -45,7 +45,7 @@ struct serve_peer {
  * @peer: whom it is about, or NULL for the broker itself
  * @format: the sentence
  *
- * At most SERVE_LOG_LINES_PER_S lines: a client cannot fill a disk. How many were left out is said
+ * At most SERVE_LOG_LINES_PER_S lines, so no client fills a disk. The number left out is logged
  * with the next one.
  */
 void serve_log_line(struct serve_log *log, const char *event, const struct serve_peer *peer,

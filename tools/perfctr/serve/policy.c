@@ -241,7 +241,7 @@ int serve_policy_read(const char *path, struct serve_policy *policy, char *error
 	if (!file) {
 		result = -errno;
 		snprintf(error, size, "%s: %s%s", path, strerror(errno),
-			 errno == ENOENT ? "; a policy says who may count what: "
+			 errno == ENOENT ? "; a policy lists who may count what: "
 					   "perfctr-serve(1) has one, --policy names another file" :
 					   "");
 		return result;

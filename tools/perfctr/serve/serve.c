@@ -46,7 +46,7 @@ static const char help[] =
 	"      --group GROUP     group of the socket\n"
 	"      --idle-exit TIME  end when there was no client for that long\n"
 	"      --check           read the policy, say what it allows, and end\n"
-	"  -j, --json            log lines, or what --check says, as JSON\n"
+	"  -j, --json            log lines, or the result of --check, as JSON\n"
 	"\n"
 	"Clients: perfctr stat --via " PERFCTR_BROKER_SOCKET
 	", perfctr top, perfctr list; libperfctr:\n"
@@ -307,7 +307,7 @@ static int read_peer(int fd, struct serve_peer *peer)
 	peer->pid = credentials.pid;
 	peer->uid = credentials.uid;
 	peer->gid = credentials.gid;
-	/* the kernel tells how much room it needs */
+	/* the kernel returns how much room it needs */
 	length = 0;
 	while (getsockopt(fd, SOL_SOCKET, SO_PEERGROUPS, groups, &length)) {
 		free(groups);
@@ -405,7 +405,7 @@ static void admit(struct server *s, int fd)
 
 	rule = error ? NULL : serve_policy_rule(&s->policy, &peer);
 	if (error)
-		turn_away(s, &peer, fd, -EACCES, "the kernel does not tell who you are: %s",
+		turn_away(s, &peer, fd, -EACCES, "the kernel does not report who you are: %s",
 			  strerror(-error));
 	else if (!rule)
 		turn_away(s, &peer, fd, -EACCES,
@@ -532,7 +532,7 @@ static void serve(struct server *s)
 	serve_log_line(&s->log, "end", NULL, "ended after %lu clients", s->connections);
 }
 
-/* Who may not count has nothing to hand on; better said now than to each client. */
+/* A broker that may not count cannot serve: fail now, not for each client. */
 static int check_self(const struct server *s)
 {
 	if (app_has_capability(APP_CAP_PERFMON) || app_has_capability(APP_CAP_SYS_ADMIN))

@@ -16,7 +16,7 @@
 enum stat_context_kind {
 	/** @STAT_CONTEXT_TAGGED: of the context that tags its samples with user_data. */
 	STAT_CONTEXT_TAGGED,
-	/** @STAT_CONTEXT_OTHERS: of nobody who said so: samples without a tag. */
+	/** @STAT_CONTEXT_OTHERS: samples without a tag. */
 	STAT_CONTEXT_OTHERS,
 	/** @STAT_CONTEXT_MIXED: the ring was full, several samples became one. */
 	STAT_CONTEXT_MIXED,
@@ -24,7 +24,7 @@ enum stat_context_kind {
 	STAT_CONTEXT_FURTHER,
 };
 
-/* tags that are told apart; a program that gives each job a tag of its own wants record */
+/* tags that are counted apart; a program that gives each job a tag of its own wants record */
 enum { STAT_CONTEXTS_MAX = 1024 };
 
 /**

@@ -26,7 +26,7 @@ static void put_row(struct stat_report *report, const struct row *row, const str
 	else if (row->metric || row->scale != 1)
 		put_number(out, row->number);
 	else
-		/* what was counted; the running percentage tells how it extrapolates */
+		/* what was counted; the running percentage has how it extrapolates */
 		fprintf(out, "%" PRIu64, row->value);
 	fputs(separator, out);
 	csv_field(out, row->unit, separator);

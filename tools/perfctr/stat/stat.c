@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* perfctr stat: count while a command runs, or until told to stop. */
+/* perfctr stat: count while a command runs, or until a signal. */
 #include "stat.h"
 
 #include <errno.h>
@@ -74,7 +74,7 @@ static int check_options(const struct app *app, struct stat_options *o)
 	if (o->interval_ns && c->period_ns > o->interval_ns)
 		return app_usage(app, "the period -p is longer than the interval -I");
 	if (o->per_context && !c->command)
-		return app_usage(app, "--per-context tells apart what jobs of a COMMAND did: "
+		return app_usage(app, "--per-context counts the jobs of a COMMAND apart: "
 				      "give one");
 	/* samples of other reasons inside of a job are nobody's */
 	if (o->per_context && (o->interval_ns || c->has_period || o->repeat > 1))
@@ -208,7 +208,7 @@ static int drain(struct stat *s)
 	struct perfctr_sample sample;
 	int result;
 
-	/* at least once: it also tells that the device is gone */
+	/* at least once: it also reports that the device is gone */
 	do {
 		result = perfctr_cursor_next(s->cursor, &sample);
 		if (result <= 0)
@@ -230,7 +230,7 @@ static int take_signals(struct stat *s)
 		if (info.ssi_signo == SIGCHLD)
 			continue;
 		ends_by = (int)info.ssi_signo;
-		/* the terminal tells the command by itself, kill(1) does not */
+		/* the terminal signals the command too, kill(1) does not */
 		if (info.ssi_code <= 0)
 			command_kill(&s->command, ends_by);
 	}
@@ -243,7 +243,7 @@ static int64_t left_of(uint64_t duration_ns, uint64_t begin_ns, uint64_t now_ns)
 	return now_ns - begin_ns >= duration_ns ? 0 : (int64_t)(duration_ns - (now_ns - begin_ns));
 }
 
-/* Read samples until the command ends, the time is over or a signal says so. */
+/* Read samples until the command ends, the time is over or a signal comes. */
 static int count(struct stat *s)
 {
 	const uint64_t begin_ns = perfctr_time_raw_ns();
@@ -284,7 +284,7 @@ static int count(struct stat *s)
 			told_ns = now_ns;
 			continue;
 		}
-		/* the eventfd tells of news only, and of the end of the ring once */
+		/* the eventfd signals new samples only, and the end of the ring once */
 		if (!s->report.device_gone &&
 		    (perfctr_cursor_lag(s->cursor) ||
 		     perfctr_cursor_state(s->cursor) & DRM_PERFCTR_RING_DEAD))
@@ -293,7 +293,7 @@ static int count(struct stat *s)
 			 left_ns < 0 ? -1 : (int)((left_ns + NS_PER_MS - 1) / NS_PER_MS)) < 0 &&
 		    errno != EINTR)
 			return -errno;
-		/* the count says nothing that the ring does not */
+		/* the count adds nothing to the ring */
 		if (fds[1].revents && read(fds[1].fd, &counter, sizeof(counter)) < 0 &&
 		    errno != EAGAIN)
 			return -errno;

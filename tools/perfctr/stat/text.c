@@ -186,7 +186,7 @@ static void print_contexts(struct stat_report *report, const struct columns *c)
 	static const char *const texts[] = {
 		[STAT_CONTEXT_TAGGED] = "by the tag of its samples",
 		[STAT_CONTEXT_OTHERS] = "what no tagged sample is about",
-		[STAT_CONTEXT_MIXED] = "the ring was full: not to be told apart",
+		[STAT_CONTEXT_MIXED] = "the ring was full: mixed",
 		[STAT_CONTEXT_FURTHER] = "contexts beyond the first ones",
 	};
 
@@ -273,7 +273,7 @@ static void text_end(struct stat_report *report)
 	char text[32];
 
 	if (!report->runs) {
-		/* the reason was told */
+		/* the message was printed */
 		return;
 	}
 	if (!span->samples) {

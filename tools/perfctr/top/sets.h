@@ -13,7 +13,7 @@
 struct top_set {
 	/** @name: for --view and the screen. */
 	const char *name;
-	/** @events: patterns, NULL terminated; NULL: what -e says or the defaults. */
+	/** @events: patterns, NULL terminated; NULL: -e or the defaults. */
 	const char *const *events;
 };
 

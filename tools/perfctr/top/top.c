@@ -32,7 +32,7 @@ static const char help[] =
 	"Shows counters live: rates per second and metrics, with a bar (full: 100 %, or the\n"
 	"largest value so far) and the last values as a line.\n"
 	"\n"
-	"  -e, --event EVENTS   what to show, as in perfctr stat (default: what tells most)\n"
+	"  -e, --event EVENTS   what to show, as in perfctr stat (default: the main ones)\n"
 	"  -I, --interval TIME  time between updates; a number without unit is in ms\n"
 	"      --view NAME      overview, gpu, memory, pcie or links: metrics of that part\n"
 	"  -A, --per-core       a line for each block (also --per-block)\n"
@@ -151,7 +151,7 @@ static int take_samples(struct top *t)
 	do {
 		int error;
 
-		/* at least once: it also tells that the device is gone */
+		/* at least once: it also reports that the device is gone */
 		result = perfctr_cursor_next(t->cursor, &sample);
 		if (result <= 0)
 			break;
@@ -195,7 +195,7 @@ static int start(struct top *t)
 	return error ? app_failed(t->app, error) : 0;
 }
 
-/* Sleep until something happens. Return: whether a signal says to end. */
+/* Sleep until something happens. Return: whether a signal ends it. */
 static bool wait_for_events(struct top *t, int timeout_ms, bool keys)
 {
 	struct pollfd fds[] = {
@@ -207,7 +207,7 @@ static bool wait_for_events(struct top *t, int timeout_ms, bool keys)
 	uint64_t counter;
 	bool end = false;
 
-	/* the eventfd tells of news only, and of the end of the ring once */
+	/* the eventfd signals new samples only, and the end of the ring once */
 	if (perfctr_cursor_lag(t->cursor) ||
 	    perfctr_cursor_state(t->cursor) & DRM_PERFCTR_RING_DEAD)
 		timeout_ms = 0;
