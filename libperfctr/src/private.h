@@ -50,7 +50,7 @@ static inline void perfctr_refs_get(atomic_uint *refs)
 
 static inline bool perfctr_refs_put(atomic_uint *refs)
 {
-	/* what any user did to the object comes before its end, whoever ends it */
+	/* what any user did to the object comes before its end, whichever user ends it */
 	return atomic_fetch_sub_explicit(refs, 1, memory_order_acq_rel) == 1;
 }
 

@@ -7,7 +7,7 @@ usage: frames_app.py NODE FRAMES [TRUTH FOLDER]
 Frame n has the GPU draw and compute a bit more than the one before, and then reports its end by the
 protocol of perfctr-perfkit(1). Copies the file TRUTH to FOLDER/n.before and FOLDER/n.after. Prints
 how many frames it drew, and how many
-of them it told.
+of them it reported.
 """
 
 import os
@@ -22,7 +22,7 @@ class Frames:
     """The application's side of the protocol."""
 
     def __init__(self):
-        self.told = 0
+        self.reported = 0
         self.connection = None
         name = os.environ.get("PERFCTR_FRAMES")
         if name:
@@ -40,7 +40,7 @@ class Frames:
             return
         try:
             self.connection.send(b"frame")
-            self.told += 1
+            self.reported += 1
             answer = self.connection.recv(64)
         except OSError:
             answer = b""
@@ -66,7 +66,7 @@ def main():
         if truth:
             shutil.copyfile(truth[0], os.path.join(truth[1], f"{n}.after"))
         frames.end()
-    print(count, frames.told, flush=True)
+    print(count, frames.reported, flush=True)
 
 
 if __name__ == "__main__":

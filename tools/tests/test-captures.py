@@ -229,7 +229,7 @@ def cut_anywhere():
 
 
 @test
-def damage_is_told():
+def damage_is_reported():
     """report of a damaged file: what comes before is shown, status 1"""
     data = bytearray(unknown_device())
     at = data.index((999).to_bytes(4, "little")) - 4

@@ -80,7 +80,7 @@ def by_name(result):
 
 @test
 def all_counters_equal_truth():
-    """every counter of the GPU, in the number of passes that is told, equals the truth"""
+    """every counter of the GPU, in the number of passes that is reported, equals the truth"""
     passes = json.loads(run("perfctr", "perfkit", "--json", "--passes").stdout)["passes"]
     before = truth()
     run(*frames())
@@ -88,7 +88,7 @@ def all_counters_equal_truth():
     before = truth()
     result = perfkit("--", *frames())
     all_passes = counted(before, truth())
-    check(result["passes"] == passes and passes == 3, f"{result['passes']} passes, told {passes}")
+    check(result["passes"] == passes and passes == 3, f"{result['passes']} of {passes}")
     problems = units_truth.problems(result,
                                     lambda c: {key: n // passes for key, n in all_passes.items()})
     check(not problems, f"{problems}")
@@ -297,7 +297,7 @@ def failures_tell_what_helps():
 
 
 @test
-def denied_is_told():
+def denied_is_reported():
     """a user who may not count gets status 3 and the reason"""
     def nobody():
         os.setgroups([])
@@ -331,7 +331,7 @@ def signal_ends_it():
 
 
 @test
-def an_interrupt_is_told():
+def an_interrupt_is_reported():
     """SIGINT in a repetition: it is said, and the values are those of the repetitions before"""
     with tempfile.TemporaryDirectory() as folder:
         # the second repetition waits for the signal
@@ -488,9 +488,9 @@ def frames_equal_truth():
     with nvidia_device() as (node, path):
         for skip, count in (0, 1), (2, 3):
             options = "-d", node, "--frames", str(count), "--skip", str(skip)
-            told = perfkit(*options, "--passes")
-            needed = skip + count * told["passes"]
-            check(told["passes"] > 1 and told["frames_needed"] == needed, f"{told}")
+            reported = perfkit(*options, "--passes")
+            needed = skip + count * reported["passes"]
+            check(reported["passes"] > 1 and reported["frames_needed"] == needed, f"{reported}")
             # what it draws afterwards is in nothing
             with tempfile.TemporaryDirectory() as folder:
                 result = perfkit(*options, "--", APP, node, str(needed + 2), path, folder)
@@ -514,7 +514,7 @@ def frames_of_a_mali_equal_truth():
 
 
 @test
-def too_few_frames_are_told():
+def too_few_frames_are_reported():
     """--frames: how many came and how many are needed; what no frame reached is not measured;
     the end in a frame is none"""
     arguments = "--json", "--frames", "2", "--skip", "1", "-e", "FRAGMENTS,L2_HITS", "--"
@@ -531,7 +531,7 @@ def too_few_frames_are_told():
 
 
 @test
-def no_frames_are_told():
+def no_frames_are_reported():
     """--frames: a command that tells none gets the reason and the way out"""
     stderr = run("perfctr", "perfkit", "--frames", "2", "-e", "FRAGMENTS", "--", "true",
                  status=1).stderr
@@ -542,7 +542,7 @@ def no_frames_are_told():
 
 
 @test
-def the_end_of_the_command_is_told():
+def the_end_of_the_command_is_reported():
     """--frames: a crash is said in front of the advice; there is a JSON document without
     frames, too"""
     for command, words in ("kill -SEGV $$",
@@ -555,13 +555,13 @@ def the_end_of_the_command_is_told():
         check(result["frames"] == 0 and result["counters"][0]["state"] != "ok", f"{result}")
         check(done.returncode == (result["exit_status"] or 1),
               f"status {done.returncode}: {result}")
-        told = done.stderr.find(words or "reported no frame")
-        check(0 <= told <= done.stderr.find("reported no frame"), done.stderr)
+        reported = done.stderr.find(words or "reported no frame")
+        check(0 <= reported <= done.stderr.find("reported no frame"), done.stderr)
         check(words or "ended with" not in done.stderr, done.stderr)
 
 
 @test
-def frames_that_move_nothing_are_told():
+def frames_that_move_nothing_are_reported():
     """--frames: frames that another device draws; Mesa's device is perfkit's unless the user
     chose one"""
     script = f"echo MESA=$GALLIUM_PERFCTR; {APP} renderD128 3"
@@ -600,7 +600,7 @@ p.terminate()
 p.communicate()
 frames_app.draw("renderD128", 1)
 frames.end()
-print("drew all", frames.told)
+print("drew all", frames.reported)
 """
     done = run("perfctr", "perfkit", "--json", "--frames", "3", "-e", "FRAGMENTS,L2_HITS", "--",
                "python3", "-c", script, status=1)
@@ -621,12 +621,12 @@ print("drew all", frames.told)
 
 @test
 def one_process_is_counted():
-    """--frames: frames of a second process are not counted, and that is told; when the first is
+    """--frames: frames of a second process are not counted, and that is reported; when the first is
     gone they are"""
     with tempfile.TemporaryDirectory() as folder:
         fifo = os.path.join(folder, "go")
         os.mkfifo(fifo)
-        # the first one has told one frame and goes on when the second one has drawn all
+        # the first one has reported one frame and goes on when the second one has drawn all
         first = f"""import sys; sys.path.insert(0, "{os.path.dirname(APP)}"); import frames_app
 frames = frames_app.Frames()
 frames.end()
@@ -652,7 +652,7 @@ frames.end()
 os.kill(os.getppid(), signal.SIGKILL)
 for _ in range(3):
     frames.end()
-print(frames.told, frames.connection)
+print(frames.reported, frames.connection)
 """
     with subprocess.Popen(("perfctr", "perfkit", "--frames", "9", "-e", "FRAGMENTS", "--",
                            "python3", "-c", script),
@@ -743,7 +743,7 @@ def nvidia_samples_equal_truth():
                     continue
                 check(value.state == kit.OK and value.numerator == latest[n] > 0,
                       f"frame {frame}: {key}: {value.numerator}, truth {latest[n]}")
-            check(updated == marked, f"frame {frame}: {updated} told, {marked} marked")
+            check(updated == marked, f"frame {frame}: {updated} reported, {marked} marked")
         k.end_sampling()
         k.close()
 

@@ -79,7 +79,7 @@ def fast_and_single_samples_equal_truth():
 
 @test
 def flight_recorder_keeps_the_last_seconds():
-    """record -F: SIGUSR1 writes the last second, the end too; numbers of samples are told"""
+    """record -F: SIGUSR1 writes the last second, the end too; numbers of samples are reported"""
     process = subprocess.Popen(["perfctr", "record", "-F", "1s", "-p", "10", "-e", "FRAGMENTS",
                                 "-o", path("f.cap")],
                                stderr=subprocess.PIPE, text=True)
@@ -204,7 +204,7 @@ def status_of_the_command():
 @test
 def progress_on_a_terminal():
     """record: progress on a terminal, gone before the end line; a reader of the pipe that goes
-    is an error, told"""
+    is an error, reported"""
     ours, theirs = os.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 60, 0, 0))
     process = subprocess.Popen(["perfctr", "record", "-e", "FRAGMENTS", "-o", path("p.cap"),

@@ -211,7 +211,7 @@ def check_all_released(broker=None):
 
 
 def start_counting(*options, uid=USER):
-    """perfctr stat that counts until it is told, once it does"""
+    """perfctr stat that counts until it is stopped, once it does"""
     process = subprocess.Popen(["perfctr", "stat", "--jsonl", "--via", SOCKET, "-I", "100", "-e",
                                 "FRAGMENTS", *options], preexec_fn=drop(uid), text=True,
                                stdout=subprocess.PIPE, stderr=subprocess.PIPE)
@@ -700,7 +700,7 @@ def in_a_process(function):
     try:
         function()
         status = 0
-    except Exception as error:  # whatever it is, it is told
+    except Exception as error:  # whatever it is, it is reported
         for line in f"{type(error).__name__}: {error}".splitlines()[:harness.ERROR_LINES]:
             print(f"# {line}", flush=True)
     finally:

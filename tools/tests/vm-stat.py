@@ -113,7 +113,7 @@ def contexts_equal_truth():
 
 @test
 def full_ring_mixes_contexts():
-    """stat --per-context: what a full ring cannot tell apart is told as mixed, and the whole is
+    """stat --per-context: what a full ring cannot tell apart is reported as mixed, and the whole is
     exact"""
     done = run("perfctr", "stat", "-j", "--per-context", "-e", "FRAGMENTS", "--", "sh", "-c",
                "kill -STOP $PPID; vsoc-job -q --tag-contexts -r 700 draw fragments=10; kill -CONT $PPID")
@@ -223,7 +223,7 @@ PERF_PARANOID = "/proc/sys/kernel/perf_event_paranoid"
 
 @test
 def everyone_may_count_but_perf_pmus():
-    """dev.perfctr.paranoid = 0: who may not open perf's PMUs counts all the rest, and is told"""
+    """dev.perfctr.paranoid = 0: who may not open perf's PMUs counts the rest, and is reported"""
     os.chmod(NODE, 0o666)
     with open(PERF_PARANOID, encoding="ascii") as f:
         before = f.read()
@@ -233,8 +233,8 @@ def everyone_may_count_but_perf_pmus():
             write(PERF_PARANOID, level)
             open_to_all = level == "0"
             done = run("perfctr", "stat", "-x", ";", "--", "true", uid=NOBODY)
-            told = f"without ucf, pcie, cmem_latency: kernel.perf_event_paranoid = {level} keeps"
-            check((told in done.stderr) != open_to_all, f"{level}: stderr {done.stderr!r}")
+            reported = f"without ucf, pcie, cmem_latency: kernel.perf_event_paranoid = {level} "
+            check((reported in done.stderr) != open_to_all, f"{level}: stderr {done.stderr!r}")
             check(("metric:ucf" in done.stdout) == open_to_all, f"{level}: {done.stdout}")
             check("cshw/GPU_ACTIVE" in done.stdout, f"{level}: {done.stdout}")
             run("perfctr", "top", "--snapshot", uid=NOBODY)
@@ -361,7 +361,7 @@ def device_that_goes_leaves_a_result():
 
 
 @test
-def counters_of_other_sets_are_told():
+def counters_of_other_sets_are_reported():
     """stat: a counter of another set is answered with --set"""
     done = run("perfctr", "stat", "-e", "FRAGMENTS_KILLED", "true", status=2)
     check("--set 2" in done.stderr, done.stderr)

@@ -33,7 +33,7 @@ long benchmark_parameter(const struct benchmark *benchmark, const char *name)
 	return -1;
 }
 
-bool benchmark_tells(const struct benchmark *benchmark, size_t event)
+bool benchmark_states(const struct benchmark *benchmark, size_t event)
 {
 	return !benchmark->events || benchmark->events[event];
 }

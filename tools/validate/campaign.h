@@ -182,7 +182,7 @@ int64_t *campaign_constant(struct campaign *campaign, const char *name);
 long campaign_event(const struct campaign *campaign, const char *name);
 long campaign_benchmark(const struct campaign *campaign, const char *name);
 /* Whether a benchmark states its amount of an event. */
-bool benchmark_tells(const struct benchmark *benchmark, size_t event);
+bool benchmark_states(const struct benchmark *benchmark, size_t event);
 long benchmark_parameter(const struct benchmark *benchmark, const char *name);
 /* Largest difference that is accepted; rounds down. */
 uint64_t acceptance_limit(const struct acceptance *accept, uint64_t expected);

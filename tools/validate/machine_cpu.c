@@ -121,8 +121,8 @@ struct counted {
 };
 
 /* A count of a part of the time is no measurement, and who took the PMU will do so again. */
-static void give_up(struct analysis *a, struct cpu *cpu, size_t event,
-		    const struct counted *counted)
+static void abandon_event(struct analysis *a, struct cpu *cpu, size_t event,
+			  const struct counted *counted)
 {
 	close(cpu->fds[event]);
 	cpu->fds[event] = -1;
@@ -163,7 +163,7 @@ static int measure_event(struct analysis *a, struct cpu *cpu, const struct point
 	counted.enabled_ns -= before.enabled_ns;
 	counted.running_ns -= before.running_ns;
 	if (counted.running_ns < counted.enabled_ns) {
-		give_up(a, cpu, event, &counted);
+		abandon_event(a, cpu, event, &counted);
 		return 0;
 	}
 	reading.value = counted.value;
@@ -192,7 +192,7 @@ static int measure(struct machine *machine, struct analysis *a, size_t number)
 	if (analysis_formula(a, b->command + word + 1, point, NULL, &amount))
 		return -1;
 	for (size_t e = 0; !ret && e < a->campaign->event_count; e++)
-		if (cpu->fds[e] >= 0 && benchmark_tells(b, e))
+		if (cpu->fds[e] >= 0 && benchmark_states(b, e))
 			ret = measure_event(a, cpu, point, e, kernel, (uint64_t)amount);
 	cpu->run++;
 	return ret;

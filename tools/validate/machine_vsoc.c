@@ -260,7 +260,7 @@ static int add_readings(struct analysis *a, const struct vsoc *v, size_t group,
 		bool is_anchor = c->anchor && !strcmp(c->anchor, event->name);
 		const struct row *row = NULL;
 
-		if (!benchmark_tells(&c->benchmarks[point->benchmark], e))
+		if (!benchmark_states(&c->benchmarks[point->benchmark], e))
 			continue;
 		/* where there is no counter nothing counts: that is a measurement, too */
 		if (*event->counter ? v->group_of[e] != (long)group && !is_anchor : group > 0)

@@ -121,7 +121,7 @@ enum column_kind {
 	COLUMN_PARAMETER
 };
 
-static const char not_told[] = "the benchmark does not say how much of this event it does";
+static const char no_amount[] = "the benchmark does not state how much of this event it does";
 
 static const char *const column_names[] = { "benchmark", "event", "value",   "run",
 					    "sequence",	 "units", "expected" };
@@ -233,8 +233,8 @@ static int read_reading(const struct csv *csv, const struct campaign *campaign,
 	*reading = (struct reading){ .sequence = NO_SEQUENCE };
 	ret = read_names(csv, campaign, columns, reading);
 	benchmark = &campaign->benchmarks[reading->benchmark];
-	if (!ret && !benchmark_tells(benchmark, reading->event))
-		ret = csv_fail(csv, 1, not_told, campaign->events[reading->event].name);
+	if (!ret && !benchmark_states(benchmark, reading->event))
+		ret = csv_fail(csv, 1, no_amount, campaign->events[reading->event].name);
 	for (size_t i = 0; i < csv->count && !ret; i++) {
 		const char *name = columns[i].name;
 		bool empty = !*csv->cells[i].text;
@@ -334,8 +334,8 @@ static int json_names(const struct document *doc, const struct json_object *row,
 		return document_fail(doc, at, "the campaign has no such event: %s", name);
 	}
 	reading->event = (size_t)found;
-	if (!benchmark_tells(&campaign->benchmarks[reading->benchmark], reading->event))
-		return document_fail(doc, row, "%s: %s", not_told, name);
+	if (!benchmark_states(&campaign->benchmarks[reading->benchmark], reading->event))
+		return document_fail(doc, row, "%s: %s", no_amount, name);
 	return 0;
 }
 

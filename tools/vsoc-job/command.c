@@ -451,10 +451,10 @@ int job_parse(struct job *job, const char *const *words, size_t count, char *err
 
 		r.kind = find_kind(words[at]);
 		if (!r.kind) {
-			snprintf(
-				error, error_bytes,
-				"'%s' is no command; there are: draw compute copy pcie wait sample methods store",
-				words[at]);
+			snprintf(error, error_bytes,
+				 "'%s' is no command; there are: draw compute copy pcie "
+				 "wait sample methods store",
+				 words[at]);
 			return -EINVAL;
 		}
 		r.command.type = r.kind->type;

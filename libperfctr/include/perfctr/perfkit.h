@@ -2,7 +2,7 @@
 /*
  * perfkit: experiments with more counters than the hardware has.
  *
- * In the manner of NVPerfKit: counters are added by name; the device tells in how
+ * In the manner of NVPerfKit: counters are added by name; the device determines in how
  * many passes they can be counted; the application does the same work once for
  * each pass; then every counter has a value for every object. Or the application
  * does its work once, and each sample brings the counters of another pass up to

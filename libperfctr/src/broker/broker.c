@@ -3,7 +3,7 @@
  * The client's side of the protocol in perfctr/broker.h.
  *
  * QUERY and CONTROL become messages below the code that makes them, so that devices and
- * sessions are the same whoever has the DRM file.
+ * sessions are the same whichever process has the DRM file.
  */
 #include "private.h"
 

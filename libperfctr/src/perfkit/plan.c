@@ -4,8 +4,8 @@
  *
  * What fits is a fact of the device: counter sets exclude each other, PMUs have so many
  * counters, recipes of PCOUNTER need multiplexers of others. None of that is known here. All needs
- * are requested together; the running times that the kernel reports show which counters run from the
- * beginning: those share a pass. The rest is requested again.
+ * are requested together; the running times that the kernel reports show which counters run from
+ * the beginning: those share a pass. The rest is requested again.
  */
 #include "perfkit.h"
 
@@ -17,7 +17,7 @@ enum {
 	PROBE_TRIES = 200,
 	PROBE_WAIT_NS = 1000000,
 	PROBE_SLOTS = 4,
-	FIRST_BLOCK_THAT_TELLS = 16,
+	FIRST_TIMED_BLOCK = 16,
 };
 
 /* needs that are tried together: numbers of them */
@@ -143,7 +143,7 @@ static bool can_take_turns(const struct trial *t)
 	size_t n;
 
 	for (n = 0; n < t->count; n++)
-		if (t->kit->needs[t->needs[n]].request.type >= FIRST_BLOCK_THAT_TELLS)
+		if (t->kit->needs[t->needs[n]].request.type >= FIRST_TIMED_BLOCK)
 			return true;
 	return false;
 }

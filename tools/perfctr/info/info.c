@@ -108,7 +108,7 @@ static const char *set_name(int set)
 	return set >= 0 && set < (int)ARRAY_SIZE(set_names) ? set_names[set] : "?";
 }
 
-/* One of these is in the way of whoever gets -EBUSY. */
+/* One of these is in the way of a session that gets -EBUSY. */
 static void print_clients(FILE *out, const struct clients *clients)
 {
 	fprintf(out, " sessions:%s\n",

@@ -79,8 +79,8 @@ bool frames_next(struct frames *frames);
 void frames_answer(struct frames *frames);
 
 /*
- * Stop: drop the connected processes, which draw on and report no frames. The socket stays: its name
- * is in the command's environment, and nobody else shall listen there.
+ * Stop: drop the connected processes, which draw on and report no frames. The socket stays: its
+ * name is in the command's environment, and nobody else shall listen there.
  */
 void frames_stop(struct frames *frames);
 

@@ -576,7 +576,7 @@ static int take_control(struct client *c, const int **files)
 	case DRM_PERFCTR_CMD_START:
 	case DRM_PERFCTR_CMD_STOP:
 	case DRM_PERFCTR_CMD_SAMPLE:
-		/* commands that reach the hardware share the sample rate of all the user's clients */
+		/* hardware commands share the sample rate of all the user's clients */
 		pause_ns(serve_share_wait_ns(c->share, now_ns(), c->rule->min_period_ns));
 		break;
 	default:

@@ -211,7 +211,7 @@ static void print_contexts(struct stat_report *report, const struct columns *c)
 		tagged |= context->kind == STAT_CONTEXT_TAGGED;
 	}
 	if (tagged && of_machine)
-		fputs("\n PMUs are read a moment later and count what the whole machine did meanwhile\n",
+		fputs("\n PMUs are read a moment later and count the whole machine meanwhile\n",
 		      report->out);
 	if (report->contexts.count && !tagged)
 		fputs("\n no job carried a tagged sample of PERFCTR_SESSION: see perfctr-stat(1)\n",

@@ -423,7 +423,7 @@ def events_of_a_benchmark():
         data = written(text, suffix)
         error = run("--measured", data, path, status=FAILED).stderr
         os.unlink(data)
-        check(f"{place}the benchmark does not say how much of this event it does" in error, error)
+        check(f"{place}the benchmark does not state how much of this event it does" in error, error)
     os.unlink(path)
     campaign["benchmarks"][0]["events"] = ["c"]
     path = written(json.dumps(campaign), ".json")
