@@ -204,7 +204,7 @@ int pcounter_collect_packets(struct pcounter *p, struct drm_perfctr_collection *
 	for (i = 0; i < PCOUNTER_DOMAINS; i++) {
 		/* one or two clocks may take less than 1 ns */
 		slice.domain_ns[i] = max_t(u64, p->reached_ns[i] - p->reported_ns[i],
-					  !!(taken & BIT(i)));
+					   !!(taken & BIT(i)));
 		p->reported_ns[i] = p->reached_ns[i];
 	}
 	for (i = 0; i < p->source.block_count; i++)

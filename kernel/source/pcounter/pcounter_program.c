@@ -83,8 +83,8 @@ static void enter_record(struct pcounter *p, unsigned int d)
 
 	pcounter_record_init(r, p->config.record[d], p->config.record_bytes);
 	pcounter_wr(p, PCOUNTER_SRC(d, PCOUNTER_STOP),
-	   (pcounter_trailer(d) + PCOUNTER_TRAILER_PERIODIC) |
-	   (pcounter_trailer(d) + PCOUNTER_TRAILER_PM_TRIGGER) << 8);
+		    (pcounter_trailer(d) + PCOUNTER_TRAILER_PERIODIC) |
+		    (pcounter_trailer(d) + PCOUNTER_TRAILER_PM_TRIGGER) << 8);
 	pcounter_wr(p, PCOUNTER_OP(d, PCOUNTER_STOP), TABLE_ARG0_OR_ARG1);
 	pcounter_wr(p, PCOUNTER_RECORD_LIMIT(d), pcounter_record_limit(r));
 	pcounter_wr(p, PCOUNTER_RECORD_START(d), pcounter_record_start(r));
