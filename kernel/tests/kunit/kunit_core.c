@@ -81,53 +81,50 @@ static bool can_fail(void)
 	return has_failed() && !memory;
 }
 
-/*
- * Each allocation of a driver's probe fails in turn: an error, and nothing is left. Debugging code
- * allocates too, and ignores failures.
- */
-static void no_memory(struct kunit *test)
+/* drm_perfctr_add_source() with each of its allocations failing; how often that was an error */
+static unsigned int fail_add_source(struct kunit *test, struct fake_source **fake)
 {
 	struct core *core = test->priv;
-	struct fake_source *fake = new_source(core, &fake_ops), *more;
-	unsigned int n, errors = 0;
+	unsigned int n = 0, errors = 0;
+	struct fake_source *more;
 	struct drm_perfctr *pc;
 	bool failed;
 	int ret;
 
-	if (!can_fail())
-		kunit_skip(test, "allocations do not fail: failslab/ignore-gfp-wait");
-	/* one array more */
-	fake->descs[0].format = DRM_PERFCTR_FORMAT_RUNNING_TIMES;
-	n = 0;
 	do {
 		pc = drmm_perfctr_create(core->drm, &core_config);
 		KUNIT_ASSERT_NOT_ERR_OR_NULL(test, pc);
 		fail_nth(++n);
-		ret = drm_perfctr_add_source(pc, &fake->base);
+		ret = drm_perfctr_add_source(pc, &(*fake)->base);
 		failed = has_failed();
 		if (ret) {
 			KUNIT_ASSERT_TRUE(test, failed);
 			KUNIT_ASSERT_EQ(test, ret, -ENOMEM);
-			KUNIT_ASSERT_NULL(test, fake->base.state);
-			KUNIT_ASSERT_NULL(test, fake->base.blocks);
+			KUNIT_ASSERT_NULL(test, (*fake)->base.state);
+			KUNIT_ASSERT_NULL(test, (*fake)->base.blocks);
 			errors++;
-		} else {
-			/* the device owns it; the next one is for the next attempt */
-			more = drmm_kzalloc(core->drm, sizeof(*more), GFP_KERNEL);
-			KUNIT_ASSERT_NOT_NULL(test, more);
-			more->descs[0] = fake->descs[0];
-			more->base.name = fake->base.name;
-			more->base.ops = fake->base.ops;
-			more->base.descs = more->descs;
-			more->base.block_count = 1;
-			fake = more;
+			continue;
 		}
+		/* the device has it; the next one is for the next attempt */
+		more = drmm_kzalloc(core->drm, sizeof(*more), GFP_KERNEL);
+		KUNIT_ASSERT_NOT_NULL(test, more);
+		more->descs[0] = (*fake)->descs[0];
+		more->base.name = (*fake)->base.name;
+		more->base.ops = (*fake)->base.ops;
+		more->base.descs = more->descs;
+		more->base.block_count = 1;
+		*fake = more;
 	} while (failed);
-	/* state, blocks, totals, valid, running, wanted, and DRM's action */
-	KUNIT_EXPECT_GE(test, errors, 7);
+	return errors;
+}
 
-	n = 0;
-	errors = 0;
+static unsigned int fail_create(struct kunit *test)
+{
+	struct core *core = test->priv;
+	unsigned int n = 0, errors = 0;
+	struct drm_perfctr *pc;
+	bool failed;
+
 	do {
 		fail_nth(++n);
 		pc = drmm_perfctr_create(core->drm, &core_config);
@@ -138,8 +135,25 @@ static void no_memory(struct kunit *test)
 			errors++;
 		}
 	} while (failed);
+	return errors;
+}
+
+/*
+ * Each allocation of a driver's probe fails in turn: an error, and nothing is left. The suite has
+ * failslab look at the kmalloc caches only: how often debugging code allocates varies.
+ */
+static void no_memory(struct kunit *test)
+{
+	struct fake_source *fake = new_source(test->priv, &fake_ops);
+
+	if (!can_fail())
+		kunit_skip(test, "allocations do not fail: failslab/ignore-gfp-wait");
+	/* one array more */
+	fake->descs[0].format = DRM_PERFCTR_FORMAT_RUNNING_TIMES;
+	/* state, blocks, totals, valid, running, wanted, and DRM's action */
+	KUNIT_EXPECT_GE(test, fail_add_source(test, &fake), 7);
 	/* itself, the worker, and DRM's action */
-	KUNIT_EXPECT_GE(test, errors, 3);
+	KUNIT_EXPECT_GE(test, fail_create(test), 3);
 }
 #endif
 
