@@ -20,6 +20,7 @@ import subprocess
 import sys
 import tempfile
 
+from debian import Apt, unpack
 from debian_kernels import Kernel, KernelError, cache_dir, find_debian, lock, note, run
 
 NAME = "arm64"
@@ -46,49 +47,6 @@ def amd64_release():
     return find_debian("6.12").kver.removesuffix("-amd64")
 
 
-class Apt:
-    """apt for another architecture, in directories of its own."""
-
-    def __init__(self, work):
-        self.archives = os.path.join(work, "archives")
-        for name in ("archives/partial", "lists/partial", "state"):
-            os.makedirs(os.path.join(work, name))
-        path = os.path.join(work, "apt.conf")
-        with open(os.path.join(work, "state/status"), "w", encoding="ascii"), \
-                open(path, "w", encoding="ascii") as f:
-            f.write(f'APT::Architecture "{NAME}"; APT::Architectures "{NAME}"; '
-                    f'APT::Install-Recommends "false";\n'
-                    f'APT::Sandbox::User "root"; Dir::State "{work}/state"; Dir::State::status '
-                    f'"{work}/state/status";\n'
-                    f'Dir::State::lists "{work}/lists"; Dir::Cache "{work}"; Dir::Cache::archives '
-                    f'"{self.archives}";\n')
-        self.env = {**os.environ, "APT_CONFIG": path, "DEBIAN_FRONTEND": "noninteractive"}
-
-    def __call__(self, *words):
-        return run("apt-get", "-q", "-y", *words, env=self.env)
-
-
-def unpack(debs, to):
-    """As dpkg would, on a merged /usr and without running anything."""
-    for name in ("bin", "sbin", "lib"):
-        os.makedirs(os.path.join(to, "usr", name), exist_ok=True)
-        with contextlib.suppress(FileExistsError):
-            os.symlink(f"usr/{name}", os.path.join(to, name))
-    for deb in sorted(debs):
-        # tar keeps the links of the merged /usr, dpkg -x would replace them
-        with subprocess.Popen(["dpkg-deb", "--fsys-tarfile", deb], stdout=subprocess.PIPE) as data:
-            run_from(data.stdout, "tar", "-C", to, "--keep-directory-symlink", "-xpf", "-")
-            if data.wait():
-                raise KernelError(f"{os.path.basename(deb)} cannot be unpacked")
-
-
-def run_from(stdin, *argv):
-    done = subprocess.run(argv, stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                          text=True, check=False)
-    if done.returncode:
-        raise KernelError(f"'{' '.join(argv)}' failed:\n{done.stdout[-2000:]}")
-
-
 def raw_image(vmlinuz, image):
     """The kernel as QEMU loads it: Debian's is an Image, perhaps compressed."""
     with open(vmlinuz, "rb") as f:
@@ -108,7 +66,7 @@ def make(final):
     os.makedirs(os.path.dirname(final), exist_ok=True)
     note("fetching Debian 12 for arm64 (once, about a minute)")
     with tempfile.TemporaryDirectory(dir=os.path.dirname(final), prefix=".arm64-") as work:
-        apt = Apt(os.path.join(work, "apt"))
+        apt = Apt(os.path.join(work, "apt"), NAME)
         apt("update")
         apt("--download-only", "install", *ROOT_PACKAGES)
         tree = os.path.join(work, "tree")

@@ -40,6 +40,7 @@ class Kernel:
     image: str  # ELF to boot
     modules: str  # root of a lib/modules/<kver> tree, "" if all in-kernel code is built in
     initramfs: bool  # whether the root file system needs modules
+    root: str = ""  # the root to build modules in, if this machine's compiler is too old
 
 
 def note(text):

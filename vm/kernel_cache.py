@@ -13,6 +13,7 @@ import tempfile
 import time
 
 import arm64
+import newest
 from debian_kernels import (DEBIAN_SERIES, Kernel, KernelError, cache_dir, fetch_series,
                             find_debian,
                             lock, note, run)
@@ -184,6 +185,8 @@ def find(name):
     """The kernel that a name or version stands for."""
     if name == arm64.NAME:
         return arm64.find()
+    if name == newest.NAME:
+        return newest.find()
     return find_tier(name) if name in TIERS else find_debian(name)
 
 

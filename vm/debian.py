@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: MIT
+"""Debian packages of other suites and architectures: fetched and unpacked, never installed."""
+
+import contextlib
+import os
+import subprocess
+
+from debian_kernels import KernelError, run
+
+
+class Apt:
+    """apt in directories of its own, for an architecture and perhaps other archives.
+
+    @sources: lines of sources.list(5); without them the archives of this machine's apt
+    """
+
+    def __init__(self, work, architecture, sources=None):
+        self.archives = os.path.join(work, "archives")
+        for name in ("archives/partial", "lists/partial", "state"):
+            os.makedirs(os.path.join(work, name))
+        path = os.path.join(work, "apt.conf")
+        with open(os.path.join(work, "state/status"), "w", encoding="ascii"), \
+                open(path, "w", encoding="ascii") as f:
+            f.write(f'APT::Architecture "{architecture}"; APT::Architectures "{architecture}";\n'
+                    'APT::Install-Recommends "false";\n'
+                    f'APT::Sandbox::User "root"; Dir::State "{work}/state"; Dir::State::status "{work}/state/status";\n'
+                    f'Dir::State::lists "{work}/lists"; Dir::Cache "{work}"; Dir::Cache::archives "{self.archives}";\n')
+            if sources:
+                with open(os.path.join(work, "sources.list"), "w", encoding="ascii") as lines:
+                    lines.write("".join(line + "\n" for line in sources))
+                f.write(f'Dir::Etc::sourcelist "{work}/sources.list"; Dir::Etc::sourceparts "-";\n')
+        self.env = {**os.environ, "APT_CONFIG": path, "DEBIAN_FRONTEND": "noninteractive"}
+
+    def __call__(self, *words):
+        return run("apt-get", "-q", "-y", *words, env=self.env)
+
+    def cache(self, *words):
+        return run("apt-cache", *words, env=self.env)
+
+
+def unpack(debs, to):
+    """As dpkg would, on a merged /usr and without running anything."""
+    for name in ("bin", "sbin", "lib"):
+        os.makedirs(os.path.join(to, "usr", name), exist_ok=True)
+        with contextlib.suppress(FileExistsError):
+            os.symlink(f"usr/{name}", os.path.join(to, name))
+    for deb in sorted(debs):
+        # tar keeps the links of the merged /usr, dpkg -x would replace them
+        with subprocess.Popen(["dpkg-deb", "--fsys-tarfile", deb], stdout=subprocess.PIPE) as data:
+            run_from(data.stdout, "tar", "-C", to, "--keep-directory-symlink", "-xpf", "-")
+            if data.wait():
+                raise KernelError(f"{os.path.basename(deb)} cannot be unpacked")
+
+
+def run_from(stdin, *argv):
+    done = subprocess.run(argv, stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+    if done.returncode:
+        raise KernelError(f"'{' '.join(argv)}' failed:\n{done.stdout[-2000:]}")

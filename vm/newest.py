@@ -1,0 +1,148 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""The newest kernel that Debian ships, in the cache: image, headers and a root to build in.
+
+usage: vm/newest.py fetch      make the recorded release available and print it
+       vm/newest.py offered    print the releases that Debian offers, newest first
+
+vm/newest records the release and the suites that have it. Debian 12's compiler and C library are too
+old for that kernel's headers. Its packages are therefore only unpacked, beside a compiler of the same
+suite, and nothing is installed. The suites are read from the archive that this machine's apt uses.
+"""
+
+import glob
+import os
+import re
+import shutil
+import sys
+import tempfile
+
+from debian import Apt, unpack
+from debian_kernels import Kernel, KernelError, cache_dir, extract_vmlinux, lock, note, run
+
+NAME = "newest"
+RECORD = os.path.join(os.path.dirname(os.path.realpath(__file__)), "newest")
+# what kbuild runs, and what it runs with; the headers depend on the compiler
+ROOT_PACKAGES = ["bash", "binutils", "coreutils", "dash", "diffutils", "findutils", "grep", "kmod", "make", "mawk",
+                 "perl-base", "sed", "util-linux"]
+FLAVOUR = r"(\d+)\.(\d+)\.(\d+)\+deb\d+-amd64"
+
+
+def record():
+    """The release under test and the suites that have it."""
+    with open(RECORD, encoding="ascii") as f:
+        words = [line.split() for line in f if not line.startswith("#")]
+    release, *suites = words[0]
+    return release, suites
+
+
+def archive():
+    """The address of Debian's archive, as this machine's apt knows it."""
+    known = run("apt-get", "indextargets", "--format", "$(ORIGIN) $(CODENAME) $(REPO_URI)",
+                "Created-By: Packages")
+    for line in known.splitlines():
+        origin, codename, address = line.split()
+        if origin == "Debian" and "-" not in codename:
+            return address
+    raise KernelError("apt knows no archive of Debian: run apt-get update")
+
+
+def sources(suites):
+    return [f"deb {archive()} {suite} main" for suite in suites]
+
+
+def offered(apt):
+    """Releases with image and headers, newest first."""
+    names = set(apt.cache("pkgnames", "linux-").split())
+    found = [re.fullmatch(r"linux-headers-(" + FLAVOUR + ")", name) for name in names]
+    releases = [(tuple(map(int, m.groups()[1:])), m.group(1)) for m in found
+                if m and f"linux-image-{m.group(1)}" in names]
+    return [release for _, release in sorted(releases, reverse=True)]
+
+
+def image_packages(apt, release):
+    """From 7.2 on the image is an empty package that depends on its parts."""
+    depends = apt.cache("depends", f"linux-image-{release}")
+    parts = re.findall(r"Depends: (linux-(?:binary|modules)-" + re.escape(release) + ")", depends)
+    return parts or [f"linux-image-{release}"]
+
+
+def download(apt, packages, work, name):
+    directory = os.path.join(work, name)
+    os.makedirs(directory)
+    run("apt-get", "-q", "download", *packages, env=apt.env, cwd=directory)
+    return glob.glob(f"{directory}/*.deb")
+
+
+def make(final, release, suites):
+    os.makedirs(os.path.dirname(final), exist_ok=True)
+    note(f"fetching Debian's kernel {release} and a compiler for it (once, about a minute)")
+    with tempfile.TemporaryDirectory(dir=os.path.dirname(final), prefix=".newest-") as work:
+        apt = Apt(os.path.join(work, "apt"), "amd64", sources(suites))
+        apt("update")
+        if release not in offered(apt):
+            raise KernelError(f"Debian's suites {' '.join(suites)} have no kernel {release} any more. "
+                              f"They have {', '.join(offered(apt)[:3])}: write one of them into "
+                              "vm/newest, and run make next")
+        apt("--download-only", "install", *ROOT_PACKAGES, f"linux-headers-{release}")
+        tree = os.path.join(work, "tree")
+        root = os.path.join(tree, "root")
+        unpack(glob.glob(f"{apt.archives}/*.deb"), root)
+        # links that the packages' scripts would make
+        for link, target in (("usr/bin/sh", "dash"), ("usr/bin/awk", "mawk")):
+            if not os.path.lexists(os.path.join(root, link)):
+                os.symlink(target, os.path.join(root, link))
+        for name in ("dev", "proc", "tmp"):
+            os.makedirs(os.path.join(root, name), exist_ok=True)
+        unpack(download(apt, image_packages(apt, release), work, "image"), tree)
+        images = glob.glob(f"{tree}/boot/vmlinuz-*") + glob.glob(f"{tree}/lib/modules/*/vmlinuz")
+        extract_vmlinux(images[0], f"{tree}/vmlinux")
+        os.unlink(images[0])
+        run("depmod", "-b", tree, release)
+        open(os.path.join(tree, ".complete"), "w", encoding="ascii").close()
+        shutil.rmtree(final, ignore_errors=True)
+        os.rename(tree, final)
+
+
+def directory(release):
+    return os.path.join(cache_dir(), "newest", release)
+
+
+def fetch():
+    release, suites = record()
+    final = directory(release)
+    with lock(NAME):
+        if not os.path.exists(os.path.join(final, ".complete")):
+            make(final, release, suites)
+    return release
+
+
+def find():
+    release, _ = record()
+    top = directory(release)
+    if not os.path.exists(os.path.join(top, ".complete")):
+        raise KernelError(f"Debian's kernel {release} is not in the cache: run vm/newest.py fetch")
+    return Kernel(NAME, release, "x86_64", f"/usr/src/linux-headers-{release}",
+                               f"{top}/vmlinux", top, True, root=f"{top}/root")
+
+
+def main(argv):
+    try:
+        if argv == ["fetch"]:
+            print(fetch())
+        elif argv == ["offered"]:
+            with tempfile.TemporaryDirectory() as work:
+                apt = Apt(work, "amd64", sources(record()[1]))
+                apt("update")
+                print("\n".join(offered(apt)))
+        else:
+            print(__doc__, file=sys.stderr)
+            return 2
+    except (KernelError, OSError) as error:
+        print(f"newest: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
