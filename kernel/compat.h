@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The differences between the kernels that we build for (6.1 to 6.12), and
+ * The differences between the kernels that we build for (6.1 to 7.3), and
  * the only place that asks for a version.
  */
 #ifndef _PERFCTR_COMPAT_H_
@@ -72,7 +72,9 @@ static inline void perfctr_hrtimer_setup(struct hrtimer *timer,
 /* up to 6.1 drivers have no function for it and the reservation lock is not part of it */
 static inline int perfctr_gem_vmap(struct drm_gem_object *obj, struct iosys_map *map)
 {
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 2, 0)
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 16, 0)
+	return drm_gem_vmap(obj, map);
+#elif LINUX_VERSION_CODE >= KERNEL_VERSION(6, 2, 0)
 	return drm_gem_vmap_unlocked(obj, map);
 #else
 	if (!obj->funcs->vmap)
@@ -83,7 +85,9 @@ static inline int perfctr_gem_vmap(struct drm_gem_object *obj, struct iosys_map 
 
 static inline void perfctr_gem_vunmap(struct drm_gem_object *obj, struct iosys_map *map)
 {
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 2, 0)
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 16, 0)
+	drm_gem_vunmap(obj, map);
+#elif LINUX_VERSION_CODE >= KERNEL_VERSION(6, 2, 0)
 	drm_gem_vunmap_unlocked(obj, map);
 #else
 	obj->funcs->vunmap(obj, map);
@@ -105,6 +109,20 @@ static inline void perfctr_gem_vunmap(struct drm_gem_object *obj, struct iosys_m
 	.poll = drm_poll,						\
 	.read = drm_read,						\
 	.llseek = noop_llseek
+
+/* the date of a driver's interface: DRM_IOCTL_VERSION wants it up to 6.13 */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 14, 0)
+#define PERFCTR_DRM_DATE
+#else
+#define PERFCTR_DRM_DATE	.date = "20261122",
+#endif
+
+/* up to 6.10 the remove callback that returns nothing has a name of its own */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 11, 0)
+#define PERFCTR_PLATFORM_REMOVE	remove
+#else
+#define PERFCTR_PLATFORM_REMOVE	remove_new
+#endif
 
 /* up to 6.4 DRM itself reports nothing about a file */
 static inline void perfctr_drm_show_fdinfo(struct seq_file *m, struct file *file)

@@ -93,7 +93,7 @@ static const struct drm_driver perfctr_soc_drm_driver = {
 
 	.name = PERFCTR_SOC_NAME,
 	.desc = "PMUs of this machine",
-	.date = "20261121",
+	PERFCTR_DRM_DATE
 	.major = 1,
 	.minor = 0,
 };

@@ -47,8 +47,8 @@ static ssize_t cpumask_show(struct device *dev, struct device_attribute *attr, c
 	cpu = cpumask_first(&pmu->active_cpu);
 	raw_spin_unlock_irqrestore(&pmu->lock, irq);
 
-	return cpumap_print_to_pagebuf(true, page, cpu < nr_cpu_ids ? cpumask_of(cpu) :
-				       cpu_none_mask);
+	return sysfs_emit(page, "%*pbl\n", cpumask_pr_args(cpu < nr_cpu_ids ? cpumask_of(cpu) :
+								  cpu_none_mask));
 }
 static DEVICE_ATTR_RO(cpumask);
 
@@ -57,7 +57,7 @@ static ssize_t associated_cpus_show(struct device *dev, struct device_attribute 
 {
 	struct tegra410_pmu *pmu = to_tegra410_pmu(dev_get_drvdata(dev));
 
-	return cpumap_print_to_pagebuf(true, page, &pmu->pdata.cpus);
+	return sysfs_emit(page, "%*pbl\n", cpumask_pr_args(&pmu->pdata.cpus));
 }
 static DEVICE_ATTR_RO(associated_cpus);
 

@@ -196,7 +196,7 @@ static const struct drm_driver core_driver = {
 	.fops = &core_fops,
 	.name = "perfctr-kunit",
 	.desc = "KUnit's driver",
-	.date = "20261121",
+	PERFCTR_DRM_DATE
 };
 
 const struct drm_perfctr_config core_config = {
@@ -449,11 +449,11 @@ const struct drm_perfctr_ring_control *ring_of(struct core *core)
 	return &core->control;
 }
 
-bool wait_for(const unsigned int *counter, unsigned int at_least)
+bool wait_for(const unsigned int *counter, unsigned int least)
 {
 	unsigned long end = jiffies + PATIENCE;
 
-	while (READ_ONCE(*counter) < at_least) {
+	while (READ_ONCE(*counter) < least) {
 		if (time_after(jiffies, end))
 			return false;
 		usleep_range(500, 1000);

@@ -123,6 +123,6 @@ u64 value_at(const struct drm_perfctr_sample_header *s, unsigned int nth);
 /* a copy of its control area */
 const struct drm_perfctr_ring_control *ring_of(struct core *core);
 /* false: not reached in time */
-bool wait_for(const unsigned int *counter, unsigned int at_least);
+bool wait_for(const unsigned int *counter, unsigned int least);
 
 #endif /* KUNIT_DRIVER_H */

@@ -149,7 +149,7 @@ static const struct drm_driver vsoc_drm_driver = {
 
 	.name = "vsoc",
 	.desc = "Virtual SoC",
-	.date = "20261121",
+	PERFCTR_DRM_DATE
 	.major = 1,
 	.minor = 0,
 };
@@ -347,7 +347,7 @@ static void vsoc_remove(struct platform_device *pdev)
 
 static struct platform_driver vsoc_platform_driver = {
 	.probe = vsoc_probe,
-	.remove_new = vsoc_remove,
+	.PERFCTR_PLATFORM_REMOVE = vsoc_remove,
 	.driver = {
 		.name = "vsoc",
 		/* new_device and loading the module return the error */

@@ -43,7 +43,7 @@ const char *vsoc_listing_check(const struct drm_vsoc_instruction *insn, u32 coun
 	return NULL;
 }
 
-static bool guard(struct vsoc_step *step)
+static bool guard_holds(struct vsoc_step *step)
 {
 	switch (step->insn.guard) {
 	case DRM_VSOC_GUARD_TRUE:
@@ -91,7 +91,7 @@ int vsoc_listing_run(struct vsoc_run *run, u32 steps, struct vsoc_thread *thread
 		if (run->at >= run->count)
 			return -EINVAL;
 		step = &run->steps[run->at];
-		on = guard(step);
+		on = guard_holds(step);
 		step->reached = true;
 		run->taken++;
 		count_step(step, on, thread);
