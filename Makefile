@@ -41,8 +41,8 @@ FUZZ_KERNEL ?= 6.12
 export FUZZ_S FUZZ_KERNEL
 
 .DEFAULT_GOAL := all
-.PHONY: all setup generated modules booted-modules uml-modules vm shell unit coverage kunit igt \
-	mesa-test fuzz debug-test kernel-coverage bench check install dkms deb package-test \
+.PHONY: all setup generated modules booted-modules uml-modules newest-modules vm shell unit coverage \
+	kunit igt mesa-test fuzz debug-test kernel-coverage bench check next install dkms deb package-test \
 	panthor-check arm64 test-arm64 test demo mesa mesa-shim demo-hud clean help $(PARTS)
 
 all: $(PARTS) modules ## build everything: library, tools, tests, modules for Debian 6.12 and 6.1
@@ -63,17 +63,15 @@ $(PARTS): generated | setup
 		{ $(NEWS) "  BUILD   $(@:build-%=%)"; $(MAKE) -C $(@:build-%=%) all; }
 $(filter-out build-libperfctr,$(PARTS)): $(filter build-libperfctr,$(PARTS))
 
-modules: generated | setup ## kernel modules; KVER="6.12 6.1" (default), fast, uml, or a release
+modules: generated | setup ## kernel modules; KVER="6.12 6.1" (default), newest, uml, ...
 	$(Q)$(if $(strip $(KVER)),,echo 'make $@: KVER is empty: use KVER="6.12 6.1"' >&2; exit 2)
-	$(Q)for k in $(KVER); do \
-		case $$k in 6.*) ;; *) vm/kernel_cache.py build $$k || exit;; esac; \
-		scripts/build-modules $$k || exit; done
+	$(Q)for k in $(KVER); do vm/kernel_cache.py build $$k && scripts/build-modules $$k || exit; done
 
 # The modules of the kernel that is to boot, beside those that "all" builds.
 booted-modules: all
 	$(Q)$(if $(filter $(KERNEL),$(KVER)),:,$(MAKE) modules KVER=$(KERNEL))
 
-vm: booted-modules ## run CMD="command" in the VM; KERNEL=6.12 (default), 6.1, uml, debug, ...
+vm: booted-modules ## run CMD="command" in the VM; KERNEL=6.12 (default), 6.1, newest, uml, ...
 	$(Q)$(if $(CMD),,echo 'make vm: say what to run: make vm CMD="perfctr list"' >&2; exit 2)
 	$(Q)vm/run --kernel $(KERNEL) -- sh -c $(call quote,$(CMD))
 quote = '$(subst ','\'',$(1))'
@@ -93,8 +91,14 @@ demo-hud: all mesa ## a GL scene with the counters in the Gallium HUD, as pictur
 	$(Q)mesa/demo-hud
 
 # The suites are listed in scripts/suites.
-test: all uml-modules arm64 mesa mesa-shim ## all tests; last line: N passed, N failed, N skipped
+test: all uml-modules newest-modules arm64 mesa mesa-shim ## all tests; last line: N passed, ...
 	$(Q)scripts/run-suites $(SUITES)
+
+newest-modules: generated | setup
+	$(Q)$(MAKE) modules KVER=newest
+
+next: all ## build and test on the newest kernel that Debian offers, or on RELEASE=...
+	$(Q)scripts/next $(RELEASE)
 
 uml-modules: generated | setup
 	$(Q)$(MAKE) modules KVER=uml

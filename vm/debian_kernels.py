@@ -155,7 +155,7 @@ def install_headers(kver):
 def fetch_debian(kver, package):
     """Unpack an image package into the cache, never installing it."""
     final = debian_dir(kver)
-    if os.path.exists(os.path.join(final, ".complete")):
+    if is_cached(kver):
         return
     note(f"unpacking {package} into the cache")
     os.makedirs(os.path.dirname(final), exist_ok=True)
@@ -201,6 +201,10 @@ def fetch_series(series, update=False):
                           + "".join("\n" + error for error in errors[-1:]))
 
 
+def is_cached(kver):
+    return os.path.exists(os.path.join(debian_dir(kver), ".complete"))
+
+
 def find_debian(name):
     """The newest cached kernel of a series, or the cached release of that name."""
     kver = name
@@ -209,7 +213,7 @@ def find_debian(name):
         if not cached:
             raise KernelError(f"no Debian {name} kernel in {cache_dir()}: run scripts/setup")
         kver = cached[0]
-    elif not os.path.exists(os.path.join(debian_dir(name), ".complete")):
+    elif not is_cached(name):
         raise KernelError(f"unknown kernel '{name}': run vm/run --help for the list, or use a "
                           f"Debian "
                           f"release that is in {cache_dir()}/kernels")

@@ -15,8 +15,7 @@ import time
 import arm64
 import newest
 from debian_kernels import (DEBIAN_SERIES, Kernel, KernelError, cache_dir, fetch_series,
-                            find_debian,
-                            lock, note, run)
+                            find_debian, is_cached, lock, note, run)
 
 VM_DIR = os.path.dirname(os.path.realpath(__file__))
 TOP = os.path.dirname(VM_DIR)
@@ -185,8 +184,8 @@ def find(name):
     """The kernel that a name or version stands for."""
     if name == arm64.NAME:
         return arm64.find()
-    if name == newest.NAME:
-        return newest.find()
+    if name == newest.NAME or newest.is_cached(name):
+        return newest.find(name)
     return find_tier(name) if name in TIERS else find_debian(name)
 
 
@@ -194,7 +193,8 @@ def find(name):
 
 USAGE = """usage: vm/kernel_cache.py COMMAND [ARGUMENT...]
   fetch [--update] SERIES...  make Debian kernels (6.12, 6.1) and their headers available
-  build TIER...               build our own kernels (fast, debug, kcsan, uml, uml-debug)
+  build NAME...               make any kernel available: Debian's (6.12, 6.12-rt, 6.1, newest), or
+                              our own builds (fast, debug, kcsan, uml, uml-debug)
   get FIELD[,FIELD...] NAME   print fields of a kernel: kver, arch, kdir, image, modules
   source                      print the unpacked kernel source's directory
   dir                         print the cache directory"""
@@ -211,8 +211,13 @@ def main(argv):
                 fetch_series(series, update)
         elif command == "build" and args:
             jobs = int(os.environ["JOBS"]) if "JOBS" in os.environ else None
-            for tier in args:
-                build_tier(tier, jobs)
+            for name in args:
+                if name in DEBIAN_SERIES:
+                    fetch_series(name)
+                elif name == newest.NAME:
+                    newest.fetch()
+                elif name in TIERS or not newest.is_cached(name) and not is_cached(name):
+                    build_tier(name, jobs)
         elif command == "get" and len(args) == 2:
             kernel = find(args[1])
             fields = dataclasses.asdict(kernel)

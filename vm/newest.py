@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 """The newest kernel that Debian ships, in the cache: image, headers and a root to build in.
 
-usage: vm/newest.py fetch      make the recorded release available and print it
-       vm/newest.py offered    print the releases that Debian offers, newest first
+usage: vm/newest.py fetch [RELEASE]  make the recorded or another release available and print it
+       vm/newest.py offered          print the releases that the recorded suites have, newest first
 
 vm/newest records the release and the suites that have it. Debian 12's compiler and C library are too
 old for that kernel's headers. Its packages are therefore only unpacked, beside a compiler of the same
@@ -108,28 +108,33 @@ def directory(release):
     return os.path.join(cache_dir(), "newest", release)
 
 
-def fetch():
-    release, suites = record()
+def fetch(release=None):
+    recorded, suites = record()
+    release = release or recorded
     final = directory(release)
     with lock(NAME):
-        if not os.path.exists(os.path.join(final, ".complete")):
+        if not is_cached(release):
             make(final, release, suites)
     return release
 
 
-def find():
-    release, _ = record()
+def is_cached(release):
+    return os.path.exists(os.path.join(directory(release), ".complete"))
+
+
+def find(name=NAME):
+    release = record()[0] if name == NAME else name
     top = directory(release)
-    if not os.path.exists(os.path.join(top, ".complete")):
+    if not is_cached(release):
         raise KernelError(f"Debian's kernel {release} is not in the cache: run vm/newest.py fetch")
-    return Kernel(NAME, release, "x86_64", f"/usr/src/linux-headers-{release}",
+    return Kernel(name, release, "x86_64", f"/usr/src/linux-headers-{release}",
                                f"{top}/vmlinux", top, True, root=f"{top}/root")
 
 
 def main(argv):
     try:
-        if argv == ["fetch"]:
-            print(fetch())
+        if argv[:1] == ["fetch"] and len(argv) <= 2:
+            print(fetch(*argv[1:]))
         elif argv == ["offered"]:
             with tempfile.TemporaryDirectory() as work:
                 apt = Apt(work, "amd64", sources(record()[1]))
