@@ -41,9 +41,10 @@ FUZZ_KERNEL ?= 6.12
 export FUZZ_S FUZZ_KERNEL
 
 .DEFAULT_GOAL := all
-.PHONY: all setup generated modules booted-modules uml-modules newest-modules vm shell unit coverage \
-	kunit igt mesa-test fuzz debug-test kernel-coverage bench check next install dkms deb package-test \
-	panthor-check arm64 test-arm64 test demo mesa mesa-shim demo-hud clean help $(PARTS)
+.PHONY: all setup generated modules booted-modules uml-modules newest-modules vm shell unit \
+	coverage kunit igt mesa-test fuzz debug-test kernel-coverage bench check next install dkms \
+	deb package-test panthor-check arm64 test-arm64 test demo mesa mesa-shim demo-hud clean \
+	help $(PARTS)
 
 all: $(PARTS) modules ## build everything: library, tools, tests, modules for Debian 6.12 and 6.1
 
@@ -65,7 +66,8 @@ $(filter-out build-libperfctr,$(PARTS)): $(filter build-libperfctr,$(PARTS))
 
 modules: generated | setup ## kernel modules; KVER="6.12 6.1" (default), newest, uml, ...
 	$(Q)$(if $(strip $(KVER)),,echo 'make $@: KVER is empty: use KVER="6.12 6.1"' >&2; exit 2)
-	$(Q)for k in $(KVER); do vm/kernel_cache.py build $$k && scripts/build-modules $$k || exit; done
+	$(Q)for k in $(KVER); do \
+		vm/kernel_cache.py build $$k && scripts/build-modules $$k || exit; done
 
 # The modules of the kernel that is to boot, beside those that "all" builds.
 booted-modules: all

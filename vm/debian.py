@@ -19,16 +19,21 @@ class Apt:
         for name in ("archives/partial", "lists/partial", "state"):
             os.makedirs(os.path.join(work, name))
         path = os.path.join(work, "apt.conf")
-        with open(os.path.join(work, "state/status"), "w", encoding="ascii"), \
+        options = {
+            "APT::Architecture": architecture, "APT::Architectures": architecture,
+            "APT::Install-Recommends": "false", "APT::Sandbox::User": "root",
+            "Dir::State": f"{work}/state", "Dir::State::status": f"{work}/state/status",
+            "Dir::State::lists": f"{work}/lists",
+            "Dir::Cache": work, "Dir::Cache::archives": self.archives,
+        }
+        if sources:
+            options["Dir::Etc::sourcelist"] = f"{work}/sources.list"
+            options["Dir::Etc::sourceparts"] = "-"
+            with open(f"{work}/sources.list", "w", encoding="ascii") as f:
+                f.write("".join(line + "\n" for line in sources))
+        with open(f"{work}/state/status", "w", encoding="ascii"), \
                 open(path, "w", encoding="ascii") as f:
-            f.write(f'APT::Architecture "{architecture}"; APT::Architectures "{architecture}";\n'
-                    'APT::Install-Recommends "false";\n'
-                    f'APT::Sandbox::User "root"; Dir::State "{work}/state"; Dir::State::status "{work}/state/status";\n'
-                    f'Dir::State::lists "{work}/lists"; Dir::Cache "{work}"; Dir::Cache::archives "{self.archives}";\n')
-            if sources:
-                with open(os.path.join(work, "sources.list"), "w", encoding="ascii") as lines:
-                    lines.write("".join(line + "\n" for line in sources))
-                f.write(f'Dir::Etc::sourcelist "{work}/sources.list"; Dir::Etc::sourceparts "-";\n')
+            f.write("".join(f'{name} "{value}";\n' for name, value in options.items()))
         self.env = {**os.environ, "APT_CONFIG": path, "DEBIAN_FRONTEND": "noninteractive"}
 
     def __call__(self, *words):
@@ -53,6 +58,7 @@ def unpack(debs, to):
 
 
 def run_from(stdin, *argv):
-    done = subprocess.run(argv, stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+    done = subprocess.run(argv, stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                          text=True, check=False)
     if done.returncode:
         raise KernelError(f"'{' '.join(argv)}' failed:\n{done.stdout[-2000:]}")

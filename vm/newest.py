@@ -2,12 +2,13 @@
 # SPDX-License-Identifier: MIT
 """The newest kernel that Debian ships, in the cache: image, headers and a root to build in.
 
-usage: vm/newest.py fetch [RELEASE]  make the recorded or another release available and print it
-       vm/newest.py offered          print the releases that the recorded suites have, newest first
+usage: vm/newest.py fetch [RELEASE]  make the recorded release, or another, available; print it
+       vm/newest.py offered          print the releases in the recorded suites, newest first
 
-vm/newest records the release and the suites that have it. Debian 12's compiler and C library are too
-old for that kernel's headers. Its packages are therefore only unpacked, beside a compiler of the same
-suite, and nothing is installed. The suites are read from the archive that this machine's apt uses.
+vm/newest records the release and the suites that have it. Debian 12's compiler and C library are
+too old for that kernel's headers. Its packages are therefore only unpacked, beside a compiler of
+the same suite, and nothing is installed. The suites are read from the archive that this machine's
+apt uses.
 """
 
 import glob
@@ -23,8 +24,8 @@ from debian_kernels import Kernel, KernelError, cache_dir, extract_vmlinux, lock
 NAME = "newest"
 RECORD = os.path.join(os.path.dirname(os.path.realpath(__file__)), "newest")
 # what kbuild runs, and what it runs with; the headers depend on the compiler
-ROOT_PACKAGES = ["bash", "binutils", "coreutils", "dash", "diffutils", "findutils", "grep", "kmod", "make", "mawk",
-                 "perl-base", "sed", "util-linux"]
+ROOT_PACKAGES = ["bash", "binutils", "coreutils", "dash", "diffutils", "findutils", "grep", "kmod",
+                 "make", "mawk", "perl-base", "sed", "util-linux"]
 FLAVOUR = r"(\d+)\.(\d+)\.(\d+)\+deb\d+-amd64"
 
 
@@ -81,7 +82,7 @@ def make(final, release, suites):
         apt = Apt(os.path.join(work, "apt"), "amd64", sources(suites))
         apt("update")
         if release not in offered(apt):
-            raise KernelError(f"Debian's suites {' '.join(suites)} have no kernel {release} any more. "
+            raise KernelError(f"Debian's suites {' '.join(suites)} have no kernel {release}. "
                               f"They have {', '.join(offered(apt)[:3])}: write one of them into "
                               "vm/newest, and run make next")
         apt("--download-only", "install", *ROOT_PACKAGES, f"linux-headers-{release}")

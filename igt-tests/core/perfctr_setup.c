@@ -377,7 +377,7 @@ static void setup_set_not_of_block(void)
 
 static void setup_test_only(void)
 {
-	struct igt_perfctr_session t, s = igt_setup_request(&dev);
+	struct igt_perfctr_session s = igt_setup_request(&dev), t = s;
 
 	for (unsigned int i = 0; i < 2 * dev.info.max_sessions_per_file; i++) {
 		igt_perfctr_session_init(&t, &dev);
