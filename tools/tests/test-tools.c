@@ -656,7 +656,7 @@ static void test_users_of_frames(void)
 	CHECK(!hears(1, 2) && complaints == 1);
 }
 
-/* Clients of one user share his rate, whoever of them asks; those of another have their own. */
+/* Clients of one user share one rate; clients of another user have their own. */
 static void test_shares_of_users(void)
 {
 	struct serve_shared *shared = serve_shared_new();

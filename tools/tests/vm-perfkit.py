@@ -532,7 +532,7 @@ def too_few_frames_are_reported():
 
 @test
 def no_frames_are_reported():
-    """--frames: a command that tells none gets the reason and the way out"""
+    """--frames: a command that reports none gets the reason and the way out"""
     stderr = run("perfctr", "perfkit", "--frames", "2", "-e", "FRAGMENTS", "--", "true",
                  status=1).stderr
     check("reported no frame" in stderr and "-I" in stderr and "Mesa" in stderr, stderr)

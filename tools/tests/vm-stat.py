@@ -408,7 +408,7 @@ def list_info_check():
 
 
 def clients_of(user=None):
-    """What info tells of processes with sessions, as some user: the list, and whether there may
+    """What info reports of processes with sessions, as some user: the list, and whether there may
     be more"""
     options = {"preexec_fn": drop(user)} if user else {}
     out = subprocess.run(["perfctr", "info", "--json"], stdout=subprocess.PIPE, check=True,

@@ -18,7 +18,7 @@ PATIENCE_S = 40
 
 
 class Terminal:
-    """perfctr top in a pane; when it ends a shell tells its exit status"""
+    """perfctr top in a pane; when it ends a shell prints its exit status"""
 
     def __init__(self, *options, columns=110, rows=30):
         environment = dict(os.environ, TERM="screen", LANG="C.UTF-8", LC_ALL="C.UTF-8")

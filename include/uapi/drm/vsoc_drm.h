@@ -465,7 +465,7 @@ struct drm_vsoc_cmd_wait {
  * All that the commands before it count is in this sample, nothing of the
  * commands after it is. The session is looked up by SUBMIT; it must be active
  * when the command is executed. A sample that could not be taken (the ring is
- * full, the session is not active) does not stop the job; WAIT tells it.
+ * full, the session is not active) does not stop the job; WAIT returns it.
  */
 struct drm_vsoc_cmd_sample {
 	/** @user_data: for the sample. */

@@ -30,10 +30,10 @@
  *
  * A PMU that does not count on a CPU says -ENOENT or -EINVAL, and one that is
  * going -ENODEV. Every other refusal means that a CPU would be missing from the
- * sum: SETUP and START fail then, and later, when nobody can be told, the
+ * sum: SETUP and START fail then. Later, when no call can fail, the
  * counter is not valid and the block has DRM_PERFCTR_STATE_ERROR.
  *
- * Events are opened with the credentials of whoever did SETUP, by whatever task:
+ * Events are opened with the credentials of the task that did SETUP, by any task:
  * the right to count was checked there and is part of the session, as the right
  * to write is part of an open file.
  *

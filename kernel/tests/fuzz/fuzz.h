@@ -148,8 +148,11 @@ extern bool fuzz_verbose;
 extern __thread sigjmp_buf *fuzz_recover;
 /* number of the operation in its table */
 extern __thread unsigned int fuzz_op;
+/* an ioctl found its file closed or its device gone */
+extern __thread bool fuzz_gone;
 
-/* mostly an open file, an existing session */
+/* mostly an open file, an existing session; the slot of a file, or -1 */
+int any_slot(struct world *w, struct rng *r);
 int any_fd(struct world *w, struct rng *r);
 struct session *any_session(struct world *w, struct rng *r);
 struct bo *any_bo(struct world *w, struct rng *r);
@@ -184,6 +187,8 @@ int call(int fd, unsigned long request, void *arg);
 /* the n-th of our render nodes, or -1 */
 int open_node(unsigned int n);
 int open_any_node(void);
+/* a file of one of our drivers? */
+bool is_ours(int fd);
 
 /* --- root's hand (fuzz_root.c) ------------------------------------------- */
 

@@ -32,14 +32,14 @@ static void add_lines(struct json_object *root, const struct report *report, boo
 void report_json(const struct report *report)
 {
 	struct json_object *root = json_object_new_object();
-	struct json_object *troubles = json_object_new_array();
+	struct json_object *notes = json_object_new_array();
 	char text[512];
 
 	json_add_u64(root, "version", 1);
 	json_add(root, "capture", capture_file_json(report->file));
 	for (size_t n = 0; describe_trouble(report->file, n, text, sizeof(text)); n++)
-		json_object_array_add(troubles, json_object_new_string(text));
-	json_add(root, "notes", troubles);
+		json_object_array_add(notes, json_object_new_string(text));
+	json_add(root, "notes", notes);
 	add_lines(root, report, false);
 	if (report->per_block)
 		add_lines(root, report, true);
