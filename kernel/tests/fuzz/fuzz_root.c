@@ -78,12 +78,12 @@ static void open_nodes_to_all(void)
 static void root_new_device(struct world *w, struct rng *r)
 {
 	char text[160];
+	int n;
 
-	snprintf(text, sizeof(text),
-		 "%u shader_present=0x%x l2_slices=%u counters_per_block=%u fw_slots=%u "
-		 "shader_dense=%u%s",
-		 FIRST_ID + below(r, IDS), below(r, 256), below(r, 18), 64 * (1 + below(r, 2)),
-		 1u << below(r, 8), below(r, 2), percent(r, 50) ? " product=nv50" : "");
+	n = snprintf(text, sizeof(text), "%u shader_present=0x%x l2_slices=%u fw_slots=%u",
+		     FIRST_ID + below(r, IDS), below(r, 256), below(r, 18), 1u << below(r, 8));
+	snprintf(text + n, sizeof(text) - n, " counters_per_block=%u shader_dense=%u%s",
+		 64 * (1 + below(r, 2)), below(r, 2), percent(r, 50) ? " product=nv50" : "");
 	if (percent(r, 10))
 		text[below(r, strlen(text))] = 32 + below(r, 95);
 	write_text(DRIVER "new_device", text);
