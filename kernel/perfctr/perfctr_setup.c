@@ -58,11 +58,11 @@ static int check_requests(struct drm_perfctr_session *session, unsigned int coun
 			return ret;
 		if (requests[i].flags & DRM_PERFCTR_REQUEST_PMU) {
 			session->pmu.counters += hweight64(requests[i].mask);
-			if (session->pmu.counters > DRM_PERFCTR_MAX_PMU_COUNTERS)
-				return perfctr_reject(pc, E2BIG,
-						      "requests[%u].mask: more than %u PMU counters",
-						      i, DRM_PERFCTR_MAX_PMU_COUNTERS);
-			continue;
+			if (session->pmu.counters <= DRM_PERFCTR_MAX_PMU_COUNTERS)
+				continue;
+			return perfctr_reject(pc, E2BIG,
+					      "requests[%u].mask: more than %u PMU counters", i,
+					      DRM_PERFCTR_MAX_PMU_COUNTERS);
 		}
 		if (set >= 0 && requests[i].set != set)
 			return perfctr_reject(pc, EINVAL, "requests[%u].set: %u, others have %d",
@@ -108,8 +108,8 @@ static int check_period(struct drm_perfctr *pc, u64 period_ns, bool privileged)
 				      PERFCTR_MIN_PERIOD_NS, PERFCTR_MAX_PERIOD_NS);
 	if (period_ns < min_ns && !privileged)
 		return perfctr_reject(pc, EPERM,
-				      "period_ns: below %llu needs CAP_PERFMON (sysctl dev.perfctr.max_sample_rate_hz)",
-				      min_ns);
+				      "period_ns: below %llu needs CAP_PERFMON (sysctl %s)",
+				      min_ns, "dev.perfctr.max_sample_rate_hz");
 	return 0;
 }
 

@@ -77,10 +77,10 @@ DECLARE_EVENT_CLASS(drm_perfctr_sample,
 		__entry->merged_periods = header->merged_periods;
 		__entry->merged_others = header->merged_others;
 	),
-	TP_printk("minor=%u session=%llu seq=%llu start_ns=%llu end_ns=%llu flags=0x%x merged=%u+%u unread=%u",
-		  __entry->minor, __entry->session, __entry->seq, __entry->start_ns,
-		  __entry->end_ns, __entry->flags, __entry->merged_periods,
-		  __entry->merged_others, __entry->unread)
+	TP_printk("minor=%u session=%llu seq=%llu start_ns=%llu end_ns=%llu "
+		  "flags=0x%x merged=%u+%u unread=%u", __entry->minor, __entry->session,
+		  __entry->seq, __entry->start_ns, __entry->end_ns, __entry->flags,
+		  __entry->merged_periods, __entry->merged_others, __entry->unread)
 );
 
 /* a sample became visible */

@@ -465,8 +465,9 @@ static int open_events(struct drm_perfctr *pc, struct perfctr_pmu_block *pmu,
 		ret = open_where_wanted(pc, event);
 		if (ret == -EACCES || ret == -EPERM)
 			return perfctr_reject(pc, -ret,
-					      "block %u:%u: perf wants CAP_PERFMON or sysctl kernel.perf_event_paranoid=0",
-					      request->type, request->index);
+					      "block %u:%u: perf wants CAP_PERFMON or sysctl %s",
+					      request->type, request->index,
+					      "kernel.perf_event_paranoid=0");
 		if (ret)
 			return perfctr_reject(pc, -ret, "block %u:%u: PMU %u refuses config 0x%llx",
 					      request->type, request->index, request->pmu_type,

@@ -35,8 +35,8 @@ static const char usage[] =
 "each. Ends after S seconds (10) or N operations of each thread. The same seed gives each thread\n"
 "the same operations. --trace records them, one line each: PROCESS THREAD SEED; --replay repeats\n"
 "a record, with --serial one line after the other in one process. Process 0 works in sysfs and\n"
-"debugfs as root (not with --no-root), odd ones are unprivileged. --coverage prints how many basic\n"
-"blocks of modules built with KCOV_INSTRUMENT=y the operations reach. Prints TAP.\n";
+"debugfs as root (not with --no-root), odd ones are unprivileged. --coverage prints how many\n"
+"basic blocks of modules built with KCOV_INSTRUMENT=y the operations reach. Prints TAP.\n";
 
 static struct {
 	__u64 seed;

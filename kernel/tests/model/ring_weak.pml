@@ -4,8 +4,8 @@
  *
  * ring.pml interleaves statements in program order; here stores become visible in any order that
  * the architecture allows (arm64: any, but for one address and for a store-release), and loads may
- * have been done before the loads in front of them, but for a load-acquire. One slot of two words is
- * enough: it is the slot that is written again that both pairs protect.
+ * have been done before the loads in front of them, but for a load-acquire. One slot of two words
+ * is enough: it is the slot that is written again that both pairs protect.
  *
  * BUG=1: insert_idx is a plain store.    BUG=2: insert_idx is a plain load.
  * BUG=3: extract_idx is a plain store.   BUG=4: extract_idx is a plain load and the compiler,
@@ -18,7 +18,7 @@
 
 /* memory, as the other side sees it */
 byte low, high, insert_idx, extract_idx;
-/* stores of the kernel's CPU that are not visible yet; one for each address, as those are in order */
+/* stores of the kernel's CPU that are not visible yet: one for each address, those are in order */
 bool wait_low, wait_high, wait_insert;
 byte next_low, next_high, next_insert;
 
@@ -53,7 +53,8 @@ active proctype kernel()
 		:: BUG == 4 -> extract_idx == n - 1
 		:: BUG != 4 -> skip
 		fi;
-		d_step { !wait_insert -> next_insert = n; wait_insert = true };	/* smp_store_release() */
+		/* smp_store_release() */
+		d_step { !wait_insert -> next_insert = n; wait_insert = true };
 		n++
 	:: else -> break
 	od

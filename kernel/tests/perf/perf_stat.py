@@ -5,7 +5,7 @@
 usage, in the guest: perf_stat.py [forms|wide|second-gpu|cpu-peer]; prints TAP
 
 A case is a perf stat command line around a workload with traffic of all kinds. What each event must
-have counted comes from the model's ground truth (debugfs), filtered here by what the command asked for.
+have counted comes from the model's ground truth (debugfs), filtered by what the command asked for.
 """
 
 import glob
@@ -215,7 +215,8 @@ def pcie_tgt_forms():
          [f"{pmu}/rd_bytes,dst_addr_base=0x30000000,dst_addr_mask=0xFFF00000,dst_addr_en=1/"],
          [(pmu, "rd_bytes", {"dst": ["cxl"]})])
     case("PCIE-TGT: root port and address",
-         [f"{pmu}/rd_bytes,dst_rp_mask=2,dst_addr_base=0x20000000,dst_addr_mask=0xFF000000,dst_addr_en=1/"],
+         [f"{pmu}/rd_bytes,dst_rp_mask=2,dst_addr_base=0x20000000,dst_addr_mask=0xFF000000,"
+          "dst_addr_en=1/"],
          [(pmu, "rd_bytes", {"rp": [1], "dst": ["pcie_peer"]})])
     names = ["rd_bytes", "wr_bytes", "rd_req", "wr_req"]
     case("PCIE-TGT: named events", [f"{pmu}/{name}/" for name in [*names, "cycles"]],
@@ -227,7 +228,8 @@ def masked_address(pmu):
     """Two writes of which a mask takes a part: the rows of truth are coarser, so counted by hand"""
     name = "PCIE-TGT: address mask 0xFFF00 compares bits 8..19"
     text = perf_stat(["-a", "-x,"],
-                     [f"{pmu}/event=0x1,dst_addr_base=0x10000,dst_addr_mask=0xFFF00,dst_addr_en=0x1/"],
+                     [f"{pmu}/event=0x1,dst_addr_base=0x10000,dst_addr_mask=0xFFF00,"
+                      "dst_addr_en=0x1/"],
                      workload(MIXED))
     # of 0xff00..0x100ff the second 256 bytes; of 0x110000..0x110fff, bit 20 ignored, the first 256;
     # of 0x40000000..0x40014fff those at 0x10000

@@ -4,8 +4,9 @@
 
 usage, in the guest: ring.py [consistency|metrics|beside|hotplug]...; prints TAP
 
-Everything goes through perfctr stat: the real ioctls, one session, the real ring. What was to be counted comes
-from the model's ground truth, and the formulas are written down here once more, by hand.
+Everything goes through perfctr stat: the real ioctls, one session, the real ring. What was to be
+counted comes from the model's ground truth, and the formulas are written down here once more, by
+hand.
 """
 
 import glob
@@ -65,14 +66,19 @@ def random_jobs(seed):
             f"draw vertices={r.randint(3, 9000)} primitives={r.randint(1, 3000)} "
             f"fragments={r.randint(1, 60000)} texels={r.randint(0, 90000)}",
             f"compute threads={r.randint(1, 5000)} instructions={r.randint(1, 400)}",
-            f"copy bytes={LINE_BYTES * lines} {r.choice(['read', 'write', 'read write'])} initiator=gpu "
-            f"home={r.choice(['cmem', 'cmem', 'cxl', 'remote'])} socket={socket} latency={r.randint(1, 900)}",
-            f"copy bytes={LINE_BYTES * lines} hit_bytes={LINE_BYTES * r.randint(0, lines)} "
-            f"{r.choice(['read', 'write'])} initiator=cpu home={r.choice(['cmem', 'gmem', 'remote'])} "
+            f"copy bytes={LINE_BYTES * lines} {r.choice(['read', 'write', 'read write'])} "
+            f"initiator=gpu home={r.choice(['cmem', 'cmem', 'cxl', 'remote'])} "
             f"socket={socket} latency={r.randint(1, 900)}",
-            f"pcie bytes={LINE_BYTES * lines} {r.choice(['read', 'write']) if n >= 6 else ['read', 'write'][n % 2]} socket={socket} "
+            f"copy bytes={LINE_BYTES * lines} hit_bytes={LINE_BYTES * r.randint(0, lines)} "
+            f"{r.choice(['read', 'write'])} initiator=cpu "
+            f"home={r.choice(['cmem', 'gmem', 'remote'])} "
+            f"socket={socket} latency={r.randint(1, 900)}",
+            f"pcie bytes={LINE_BYTES * lines} "
+            f"{r.choice(['read', 'write']) if n >= 6 else ['read', 'write'][n % 2]} "
+            f"socket={socket} "
             f"rc={r.choice(ROOT_COMPLEXES)} rp={r.randint(0, 7)} bdf={r.randint(1, 0xffff)} "
-            f"home={r.choice(['cmem', 'gmem', 'cxl', 'remote', 'peer']) if n >= 6 else 'cmem'} latency={r.randint(1, 900)}",
+            f"home={r.choice(['cmem', 'gmem', 'cxl', 'remote', 'peer']) if n >= 6 else 'cmem'} "
+            f"latency={r.randint(1, 900)}",
         ]))
     file = tempfile.NamedTemporaryFile("w", suffix=".jobs", delete=False)
     file.write("\n".join(jobs) + "\n")
@@ -124,12 +130,15 @@ def consistency():
                  for key in n if n[key] != after[key] - before[key]]
         for way in ("rd", "wr"):
             if n["gpu_" + way] != n["link_" + way]:
-                wrong.append(f"{way}: lines out of the L2 {n['gpu_' + way]}, over the link {n['link_' + way]}")
+                wrong.append(f"{way}: lines out of the L2 {n['gpu_' + way]}, "
+                             f"over the link {n['link_' + way]}")
             bytes_in = LINE_BYTES * n["gpu_" + way] + n["pcie_" + way]
             if bytes_in != n["fabric_" + way]:
-                wrong.append(f"{way}: GPU and PCIe moved {bytes_in}, the fabric saw {n['fabric_' + way]}")
+                wrong.append(f"{way}: GPU and PCIe moved {bytes_in}, "
+                             f"the fabric saw {n['fabric_' + way]}")
         if CMEM_REQUEST_BYTES * n["cmem"] != n["to_cmem"]:
-            wrong.append(f"the fabric read {n['to_cmem']}, memory saw {CMEM_REQUEST_BYTES * n['cmem']}")
+            wrong.append(f"the fabric read {n['to_cmem']}, "
+                         f"memory saw {CMEM_REQUEST_BYTES * n['cmem']}")
         # sample by sample: what the intervals hold is all there is
         for at, counter in enumerate(result["counters"]):
             parts = sum(interval["counters"][at]["value"] for interval in result["intervals"])
@@ -138,7 +147,8 @@ def consistency():
         if result["samples"] < 5 or not all(n.values()):
             wrong.append(f"hardly a test: {result['samples']} samples, {n}")
         report(not wrong,
-               f"seed {seed}: L2, link, fabric, PCIe and memory agree in {result['samples']} samples",
+               f"seed {seed}: L2, link, fabric, PCIe and memory agree "
+               f"in {result['samples']} samples",
                "\n".join(wrong))
 
 
@@ -249,7 +259,8 @@ def check_metrics(block, pmu, formulas):
             value = metrics[name]["value"]
             if not (value is None and metrics[name]["state"] == NO_VALUE if by_hand is None else
                     close(value, by_hand)):
-                wrong.append(f"{name}: {value} ({metrics[name]['state']}), by hand {by_hand} of {n}")
+                wrong.append(f"{name}: {value} ({metrics[name]['state']}), "
+                             f"by hand {by_hand} of {n}")
     return wrong
 
 
@@ -282,7 +293,7 @@ def metrics():
 
 
 def multiplexed():
-    """Nine events of a UCF that has eight counters: estimates, marked as such, not far from the truth."""
+    """Nine events of a UCF of eight counters: estimates, marked as such, not far from the truth."""
     names = [n for n in METRICS["ucf0"][1] if n != "frequency"]
     jobs = ["vsoc-job", "-q", "-r", "300",
             *"copy bytes=1Mi read write initiator=cpu home=cmem socket=0".split()]
@@ -292,7 +303,8 @@ def multiplexed():
     wrong = []
     part = [c for c in counters.values() if c["running_percent"] < 100]
     if not part or any("multiplexed" not in c["block_states"] for c in part):
-        wrong.append(f"not multiplexed: {[(c['counter'], c['running_percent']) for c in counters.values()]}")
+        wrong.append("not multiplexed: "
+                     f"{[(c['counter'], c['running_percent']) for c in counters.values()]}")
     pmu = METRICS["ucf0"][0]
     n = {name: total(after, pmu, name) - total(before, pmu, name) for name in counters
          if name != "cycles"}
@@ -309,7 +321,7 @@ def multiplexed():
     report(not wrong, "more events than counters: marked as estimates", "\n".join(wrong))
 
 
-# --- perf and the ring at the same time ------------------------------------------------------------
+# --- perf and the ring at the same time ---------------------------------------------------------
 
 BESIDE = [("nvidia_ucf_pmu_0", "mem_bytes_rd", "", {}),
           ("nvidia_ucf_pmu_0", "slc_bytes_wr", ",src_loc_cpu=1",
@@ -323,7 +335,7 @@ BESIDE = [("nvidia_ucf_pmu_0", "mem_bytes_rd", "", {}),
 
 
 def both(command, name, during=None):
-    """perf stat -x, around perfctr stat around the workload: the same events, twice, against truth"""
+    """perf stat around perfctr stat around the workload: the same events, twice, against truth"""
     events = [f"{pmu}/{event}{filters}/" for pmu, event, filters, _ in BESIDE]
     before = truth()
     timer = threading.Timer(0.15, during) if during else None
