@@ -7,7 +7,7 @@
     generate.py --uapi FOLDER kernel PRODUCT FILE.h      positions for kernel code
     generate.py --uapi FOLDER docs FILE.md               one page for people
     generate.py --uapi FOLDER query [GLOB]               list names (--json for programs)
-    generate.py --uapi FOLDER trust FILE                 take over what perfctr validate --save noted
+    generate.py --uapi FOLDER trust FILE                 take over what validate --save noted
 
 Each TOML file below the folder of this program (or --database DIR) is one page:
 the counters of one block type of one product. See README.md for the keys.
@@ -273,7 +273,8 @@ class Page:
     def choice(self, table, index, data, key, allowed):
         if data[key] not in allowed:
             self.error(table, index, key,
-                       f"{table} '{data['id']}': {key} '{data[key]}' is none of {', '.join(allowed)}")
+                       f"{table} '{data['id']}': {key} '{data[key]}' is none of "
+                       f"{', '.join(allowed)}")
 
     def identifier(self, table, index, data):
         if not re.fullmatch(r"[a-z][a-z0-9_]*", data["id"]):
@@ -302,11 +303,13 @@ class Page:
                        f"counter '{data['id']}': bit {data['bit']} is not in 0..{MAX_POSITION}")
         if self.block < 16 and data["bit"] < HEADER_POSITIONS:
             self.error("counter", index, "bit",
-                       f"counter '{data['id']}': bits 0..{HEADER_POSITIONS - 1} are the block's header")
+                       f"counter '{data['id']}': bits 0..{HEADER_POSITIONS - 1} are the block's "
+                       "header")
         if self.catalogue and self.catalogue.get(data["name"].upper()) != data["bit"]:
             self.error("counter", index, "bit",
                        f"counter '{data['id']}': the uAPI header has bit "
-                       f"{self.catalogue.get(data['name'].upper(), 'none')} for it, not {data['bit']}")
+                       f"{self.catalogue.get(data['name'].upper(), 'none')} for it, "
+                       f"not {data['bit']}")
         self.recipe(index, data)
         data["set_mask"] = 0
         for name in data["sets"]:
@@ -348,7 +351,8 @@ class Page:
                     wrong("mux must be registers, 0x400c0c or MPC, with values of 32 bits")
             elif key not in RECIPE_KEYS[block]:
                 wrong(f"unknown key '{key}'")
-            elif type(value) is not int or not RECIPE_KEYS[block][key][0] <= value <= RECIPE_KEYS[block][key][1]:
+            elif type(value) is not int or not (
+                    RECIPE_KEYS[block][key][0] <= value <= RECIPE_KEYS[block][key][1]):
                 low, high = RECIPE_KEYS[block][key]
                 wrong(f"{key} is not in {low:#x}..{high:#x}")
         if recipe.get("mode", "").startswith("EVENT_B") and not ("start" in recipe and
@@ -365,7 +369,8 @@ class Page:
         low, high = (int(bits[2]), int(bits[3] or bits[2])) if bits else (0, 0)
         if not bits or not low <= high <= 63:
             self.error("filter", index, "bits",
-                       f"filter '{data['name']}': bits '{data['bits']}' are none, expected config1:8 or config1:8-23")
+                       f"filter '{data['name']}': bits '{data['bits']}' are none, "
+                       "expected config1:8 or config1:8-23")
             return
         if not re.fullmatch(r"[a-z][a-z0-9_]*", data["name"]):
             self.error("filter", index, "name", f"filter '{data['name']}' is no name")
@@ -377,9 +382,11 @@ class Page:
         for other in self.filters:
             if other["name"] == data["name"]:
                 self.error("filter", index, "name", f"filter '{data['name']}' is there already")
-            elif other["word"] == data["word"] and low < other["low"] + other["width"] and other["low"] <= high:
+            elif (other["word"] == data["word"] and low < other["low"] + other["width"] and
+                  other["low"] <= high):
                 self.error("filter", index, "bits",
-                           f"filter '{data['name']}': bits {data['bits']} are those of '{other['name']}'")
+                           f"filter '{data['name']}': bits {data['bits']} are those "
+                           f"of '{other['name']}'")
         self.filters.append(data)
 
     def metric(self, index, data):
@@ -429,8 +436,8 @@ class Database:
                         other, first = seen[key]
                         line = other.lines.of("counter", first["index"], what)
                         page.error("counter", c["index"], what,
-                                   f"counter '{c['id']}': {what} {c[what]} is taken by '{first['id']}' "
-                                   f"({other.shown}:{line})")
+                                   f"counter '{c['id']}': {what} {c[what]} is taken "
+                                   f"by '{first['id']}' ({other.shown}:{line})")
                     else:
                         seen[key] = (page, c)
 
@@ -446,7 +453,8 @@ class Database:
                         other, other_table, first = seen[value]
                         line = other.lines.of(other_table, first["index"], key)
                         page.error(table, row["index"], key,
-                                   f"{table} '{row['id']}': {key} '{row[attribute]}' is taken ({other.shown}:{line})")
+                                   f"{table} '{row['id']}': {key} '{row[attribute]}' is taken "
+                                   f"({other.shown}:{line})")
                     else:
                         seen[value] = (page, table, row)
 
@@ -469,7 +477,8 @@ class Database:
                     block = block if dot else page.head["block"]
                     if counter not in names.get((page.product, block), ()):
                         page.error("metric", m["index"], "formula",
-                                   f"metric '{m['id']}': no counter '{name}' in {page.head['product']}.{block}")
+                                   f"metric '{m['id']}': no counter '{name}' "
+                                   f"in {page.head['product']}.{block}")
                 if not [n for n in used if n not in VARIABLES]:
                     page.error("metric", m["index"], "formula",
                                f"metric '{m['id']}': uses no counter")
@@ -649,7 +658,8 @@ def docs(db):
                 counts = f" Counts: `{c['definition']}`." if c["definition"] else ""
                 if c["recipe"]:
                     counts += f" Recipe: `{recipe_text(c['recipe'])}`."
-                out.append(f"| {where}{sets} | `{c['name']}` | {c['unit']} | {c['kind']} | {c['trust']} | {c['long']}{counts} |")
+                out.append(f"| {where}{sets} | `{c['name']}` | {c['unit']} | {c['kind']} | "
+                           f"{c['trust']} | {c['long']}{counts} |")
             out.append("")
         if page.filters:
             out += ["| filter | bits | meaning |", "|---|---|---|"]
@@ -684,7 +694,8 @@ def query(db, pattern, as_json):
         print(json.dumps(found, indent=1))
     else:
         for row in found:
-            print(f"{row['product']}.{row['block']}.{row['name']:<28} [{row['unit']}] {row['short']}")
+            print(f"{row['product']}.{row['block']}.{row['name']:<28} "
+                  f"[{row['unit']}] {row['short']}")
     return found
 
 

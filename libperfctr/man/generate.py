@@ -8,7 +8,7 @@ Each function that is declared below a /** comment gets a page in section 3; fun
 follow it without a comment of their own (ref, unref) share it. The comment at the top of a header
 becomes an overview page. With --map every symbol of a linker map must have got a page. What is
 documented badly (an argument without its line, a result without Return:) is an error.
-With --examples the code in the headers' first comments is written out, each as a function in a file.
+With --examples the code in the headers' first comments is written out, a function in a file each.
 """
 
 import argparse
@@ -122,7 +122,8 @@ def read_header(path, include):
     token = re.compile(
         r"(?P<comment>/\*.*?\*/)|(?P<type>^(?:struct|enum) (?P<tname>\w+) \{(?P<tbody>.*?)^\};)|"
         r"(?P<typedef>^typedef .*?;)|(?P<inline>^static inline (?P<ihead>[^{;]*?\))\s*\{.*?^\})|"
-        r"(?P<function>^(?!struct \w+;|extern|typedef|#|static)[a-z][\w\s\*]*?perfctr_\w+\([^;{]*?\);)",
+        r"(?P<function>^(?!struct \w+;|extern|typedef|#|static)"
+        r"[a-z][\w\s\*]*?perfctr_\w+\([^;{]*?\);)",
         re.S | re.M)
     doc = None
     for m in token.finditer(text):

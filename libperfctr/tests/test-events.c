@@ -381,9 +381,9 @@ static void filters_have_names(void)
 		   "src_loc_cpu=1,dst_loc_cmem=1");
 	EQUAL_TEXT(filters(DRM_PERFCTR_TEGRA410_BLOCK_PCIE, 0, 0x1010800, 0x11),
 		   "src_bdf=0x108,src_bdf_en=1,dst_loc_cmem=1,dst_rem=1");
-	EQUAL_TEXT(
-		filters(DRM_PERFCTR_TEGRA410_BLOCK_PCIE_TGT, 0x818, 0x10000, UINT64_MAX),
-		"dst_rp_mask=0x3,dst_addr_en=1,dst_addr_base=0x10000,dst_addr_mask=0xffffffffffffffff");
+	EQUAL_TEXT(filters(DRM_PERFCTR_TEGRA410_BLOCK_PCIE_TGT, 0x818, 0x10000, UINT64_MAX),
+		   "dst_rp_mask=0x3,dst_addr_en=1,dst_addr_base=0x10000,"
+		   "dst_addr_mask=0xffffffffffffffff");
 	/* what has no name is not hidden */
 	EQUAL_TEXT(filters(DRM_PERFCTR_TEGRA410_BLOCK_UCF, 0x10, 0x2000001, 5),
 		   "src_loc_noncpu=1,config=0x10,config1=0x2000000,config2=0x5");

@@ -138,7 +138,8 @@ name = "one"
 short = "First"
 unit = "cycles"
 kind = "cycles"
-recipe = { domain = 1, mode = "EVENT_B4", event = 0xec, event_op = 0x5555, start = 0x76, start_op = 0xffff, mux = { MPC = 3 } }
+recipe = { domain = 1, mode = "EVENT_B4", event = 0xec, event_op = 0x5555, \
+start = 0x76, start_op = 0xffff, mux = { MPC = 3 } }
 """
 
 RECIPE_MISTAKES = [
@@ -210,7 +211,8 @@ with tempfile.TemporaryDirectory() as folder:
     header = Path(folder) / "recipes.h"
     run(folder, "kernel", "NV50", header)
     text = header.read_text(encoding="utf-8")
-    report("X(0, 1, PCOUNTER_EVENT_B4, 0xecu, 0x5555u, 0x76u, 0xffffu, NV50_MUX_MPC, 0x3u, NV50_MUX_NONE, 0u)" in text
+    report("X(0, 1, PCOUNTER_EVENT_B4, 0xecu, 0x5555u, 0x76u, 0xffffu, "
+           "NV50_MUX_MPC, 0x3u, NV50_MUX_NONE, 0u)" in text
            and "#define NV50_PCOUNTER_DOMAIN1\t0x0000000000000001ULL" in text,
            "recipes for the kernel", text)
     for old, new, wanted in RECIPE_MISTAKES:

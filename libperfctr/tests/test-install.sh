@@ -73,9 +73,10 @@ sample_answers() {
 # A capture of the virtual SoC: two draws of 1000 and 5 fragments.
 read_capture() {
 	# shellcheck disable=SC2046
-	"$cc" -std=c11 -Wall -Wextra $(flags --cflags) "$top/libperfctr/examples/capture.c" -o "$root/capture" \
-		-Werror $(flags --libs) &&
-		tar -C "$root" -xf "$top/libperfctr/fuzz/corpus.tar.xz" capture/vsoc-in-stream --transform s,.*/,, &&
+	"$cc" -std=c11 -Wall -Wextra $(flags --cflags) "$top/libperfctr/examples/capture.c" \
+		-o "$root/capture" -Werror $(flags --libs) &&
+		tar -C "$root" -xf "$top/libperfctr/fuzz/corpus.tar.xz" --transform s,.*/,, \
+			capture/vsoc-in-stream &&
 		LD_LIBRARY_PATH=$home/lib "$root/capture" "$root/vsoc-in-stream" |
 		grep -E '^shader +FRAGMENTS +1005 fragments$'
 }
@@ -96,8 +97,9 @@ soname() {
 
 # The decoder needs nothing but what every C compiler brings.
 decoder_stands_alone() {
-	"$cc" -std=c11 -O2 -Wall -Wextra -Werror -I"$top/libperfctr/include" -I"$top/libperfctr/src" \
-		-c "$top/libperfctr/src/decode/decode.c" -o "$root/decode.o" &&
+	"$cc" -std=c11 -O2 -Wall -Wextra -Werror -I"$top/libperfctr/include" \
+		-I"$top/libperfctr/src" -c "$top/libperfctr/src/decode/decode.c" \
+		-o "$root/decode.o" &&
 		! nm -u "$root/decode.o" | grep -vE '_GLOBAL_OFFSET_TABLE_|memcpy|__stack_chk_fail'
 }
 
@@ -117,27 +119,30 @@ man_pages() {
 man_is_complete() {
 	local generate=("${PYTHON:-python3}" "$top/libperfctr/man/generate.py") bad
 	mkdir -p "$root/bad" "$root/pages"
-	for bad in 's/^ \* @which:/ * @what:/' 's/^ \* Return: 0; -ENODEV no such/ * 0; -ENODEV no such/' \
+	for bad in 's/^ \* @which:/ * @what:/' \
+		's/^ \* Return: 0; -ENODEV no such/ * 0; -ENODEV no such/' \
 		's/^ \* perfctr_device_fd()/ * perfctr_device_file()/'; do
 		sed "$bad" "$top/libperfctr/include/perfctr/perfctr.h" >"$root/bad/perfctr.h"
 		! cmp -s "$root/bad/perfctr.h" "$top/libperfctr/include/perfctr/perfctr.h" || return
-		! "${generate[@]}" "$root/pages" "$root/bad/perfctr.h" 2>/dev/null || { echo "$bad"; return 1; }
+		! "${generate[@]}" "$root/pages" "$root/bad/perfctr.h" 2>/dev/null ||
+			{ echo "$bad"; return 1; }
 	done
 	(cat "$top/libperfctr/libperfctr.map"; echo '	perfctr_no_such_call;') >"$root/bad/map"
-	! "${generate[@]}" --map "$root/bad/map" "$root/pages" "$top"/libperfctr/include/perfctr/*.h 2>/dev/null
+	! "${generate[@]}" --map "$root/bad/map" "$root/pages" \
+		"$top"/libperfctr/include/perfctr/*.h 2>/dev/null
 }
 
 # The code in the pages compiles as it stands there.
 man_examples() {
 	local file count=0
 	mkdir -p "$root/examples"
-	"${PYTHON:-python3}" "$top/libperfctr/man/generate.py" --examples "$root/examples" "$root/pages" \
-		"$top"/libperfctr/include/perfctr/*.h || return
+	"${PYTHON:-python3}" "$top/libperfctr/man/generate.py" --examples "$root/examples" \
+		"$root/pages" "$top"/libperfctr/include/perfctr/*.h || return
 	for file in "$root"/examples/*.c; do
 		count=$((count + 1))
 		# shellcheck disable=SC2046
-		"$cc" -std=c11 -Wall -Wextra -Wno-unused-parameter -Werror $(flags --cflags) -c "$file" -o "$root/example.o" ||
-			return
+		"$cc" -std=c11 -Wall -Wextra -Wno-unused-parameter -Werror $(flags --cflags) \
+			-c "$file" -o "$root/example.o" || return
 	done
 	[ "$count" = 3 ] || { echo "$count examples"; return 1; }
 }
@@ -156,7 +161,8 @@ echo "1..18"
 check 'make install' make -s -C "$top/libperfctr" install BUILD="$build" DESTDIR= PREFIX="$home"
 check 'make install with DESTDIR' install_staged
 check 'pkg-config knows it' pkg-config --exists perfctr
-check 'the header is C11' compile "$cc" -std=c11 -x c -fsyntax-only "$home/include/perfctr/perfctr.h"
+check 'the header is C11' compile "$cc" -std=c11 -x c -fsyntax-only \
+	"$home/include/perfctr/perfctr.h"
 check 'the header is C++11' compile g++ -std=c++11 -x c++ -fsyntax-only \
 	"$home/include/perfctr/perfctr.h"
 check 'headers of hardware families are installed' family_headers

@@ -74,9 +74,10 @@ static void explain_denial(struct perfctr_selection *s, const struct drm_perfctr
 	if (!r || !request_is_pmu(r)) {
 		perfctr_fail(
 			ctx, error,
-			"%s: counters show what all users do, so this needs CAP_PERFMON (run as root), or "
-			"\"sysctl dev.perfctr.paranoid=0\" by root, which lets all users of this machine "
-			"watch each other; \"perfctr serve\" gives single users what its policy allows",
+			"%s: counters show what all users do, so this needs CAP_PERFMON (run as "
+			"root), or \"sysctl dev.perfctr.paranoid=0\" by root, which lets all "
+			"users of this machine watch each other; \"perfctr serve\" gives single "
+			"users what its policy allows",
 			name);
 		return;
 	}
@@ -204,11 +205,10 @@ static void explain_other(struct perfctr_selection *s, const struct drm_perfctr_
 		explain_pmu(s, r, error);
 		return;
 	}
-	perfctr_fail(
-		s->device->ctx, error,
-		"%s: the kernel refuses the session: %s; \"echo 2 > /sys/module/drm/parameters/debug\" "
-		"makes it log the reason",
-		s->device->info.name, strerror(-error));
+	perfctr_fail(s->device->ctx, error,
+		     "%s: the kernel refuses the session: %s; "
+		     "\"echo 2 > /sys/module/drm/parameters/debug\" makes it log the reason",
+		     s->device->info.name, strerror(-error));
 }
 
 /* Return: whether it is the period. */
@@ -252,9 +252,9 @@ void refusal_explain(struct perfctr_selection *selection, const struct drm_perfc
 	case -EDQUOT:
 		perfctr_fail(
 			ctx, error,
-			"%s: this user's sessions, their rings or their PMU counters are at the limit: "
-			"end some, run as root, or raise sysctl dev.perfctr.max_user_sessions or "
-			"max_user_ring_kb",
+			"%s: this user's sessions, their rings or their PMU counters are at the "
+			"limit: end some, run as root, or raise sysctl "
+			"dev.perfctr.max_user_sessions or max_user_ring_kb",
 			info->name);
 		return;
 	case -EBUSY:
@@ -282,11 +282,10 @@ void refusal_explain(struct perfctr_selection *selection, const struct drm_perfc
 			     info->name, info->max_sessions_per_file);
 		return;
 	case -ENFILE:
-		perfctr_fail(
-			ctx, error,
-			"%s: users without CAP_PERFMON have all the sessions that the device gives them; "
-			"run as root",
-			info->name);
+		perfctr_fail(ctx, error,
+			     "%s: users without CAP_PERFMON have all the sessions that the device "
+			     "gives them; run as root",
+			     info->name);
 		return;
 	case -ENODEV:
 		perfctr_fail(ctx, error, "%s: the device is gone", info->name);
