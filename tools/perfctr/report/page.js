@@ -31,16 +31,18 @@ const shape = (name, parent, attributes) => {
 
 // --- numbers ---
 
-const PREFIXES = [[1e18, "E"], [1e15, "P"], [1e12, "T"], [1e9, "G"], [1e6, "M"], [1e3, "k"], [1, ""],
-	[1e-3, "m"], [1e-6, "\u00b5"], [1e-9, "n"]];
+const PREFIXES = [[1e18, "E"], [1e15, "P"], [1e12, "T"], [1e9, "G"], [1e6, "M"], [1e3, "k"],
+	[1, ""], [1e-3, "m"], [1e-6, "\u00b5"], [1e-9, "n"]];
 function short(value, unit) {
 	if (value === null)
 		return "not measured";
 	const size = Math.abs(value), percent = unit === "%";
 	if (!size)
 		return percent ? "0 %" : `0 ${unit}`;
-	const [factor, prefix] = percent ? [1, ""] : PREFIXES.find(([f]) => size >= f * 0.99995) || [1e-9, "n"];
-	const number = value / factor, digits = Math.abs(number) >= 100 ? 1 : Math.abs(number) >= 10 ? 2 : 3;
+	const [factor, prefix] = percent ? [1, ""] :
+		PREFIXES.find(([f]) => size >= f * 0.99995) || [1e-9, "n"];
+	const number = value / factor;
+	const digits = Math.abs(number) >= 100 ? 1 : Math.abs(number) >= 10 ? 2 : 3;
 	return `${number.toFixed(digits)} ${prefix}${unit}`;
 }
 function time(ns, step) {
@@ -48,7 +50,9 @@ function time(ns, step) {
 	if (step >= 1e9 || (step === undefined && s >= 10))
 		return `${step === undefined ? s.toFixed(3) : +s.toFixed(3)} s`;
 	if (step === undefined)
-		return s >= 1 ? `${s.toFixed(4)} s` : s >= 1e-3 ? `${(s * 1e3).toFixed(3)} ms` : `${(s * 1e6).toFixed(2)} \u00b5s`;
+		return s >= 1 ? `${s.toFixed(4)} s` :
+			s >= 1e-3 ? `${(s * 1e3).toFixed(3)} ms` :
+			`${(s * 1e6).toFixed(2)} \u00b5s`;
 	if (end >= 1e9)
 		return `${s.toFixed(Math.max(0, Math.ceil(-Math.log10(step / 1e9) - 1e-9)))} s`;
 	if (end >= 1e6)
@@ -71,7 +75,7 @@ function binAt(t) {
 	return low;
 }
 
-// pieces [x0, x1, min, max, mean] of what is visible: bins, or columns of pixels if there are more bins
+// pieces [x0, x1, min, max, mean] of what is visible: bins, or columns of pixels if fewer
 function pieces(line) {
 	const first = binAt(left), result = [], scale = COLUMNS / (right - left);
 	let last = first;
@@ -118,11 +122,18 @@ function paths({ line, label }) {
 	} else {
 		const peaks = byId("peaks").checked;
 		top = peaks ? line.full : line.top;
-		label.textContent = !(line.most > 0) ? "" : peaks || line.top === line.full ? short(top, line.unit) :
+		label.textContent = !(line.most > 0) ? "" :
+			peaks || line.top === line.full ? short(top, line.unit) :
 			`${short(top, line.unit)}, peaks to ${short(line.most, line.unit)}`;
 	}
-	const y = (v) => (HEIGHT - 3 - (HEIGHT - 9) * Math.min(1.07, Math.max(0, v) / top)).toFixed(2);
-	let mean = "", area = "", fill = "", holes = "", run = [], x = Math.max(0, (from[0] - left) * COLUMNS / (right - left));
+	const y = (v) =>
+		(HEIGHT - 3 - (HEIGHT - 9) * Math.min(1.07, Math.max(0, v) / top)).toFixed(2);
+	let mean = "", area = "", fill = "", holes = "", run = [];
+	let x = Math.max(0, (from[0] - left) * COLUMNS / (right - left));
+	const hole = (stop) => {
+		const start = Math.max(0, x).toFixed(2);
+		holes += `M${start} 0H${stop.toFixed(2)}V${HEIGHT}H${start}Z`;
+	};
 	const flush = () => {
 		if (!run.length)
 			return;
@@ -144,7 +155,7 @@ function paths({ line, label }) {
 		// wider than a pixel: nobody measured in between
 		if (p[0] - x > 1) {
 			flush();
-			holes += `M${Math.max(0, x).toFixed(2)} 0H${Math.min(COLUMNS, p[0]).toFixed(2)}V${HEIGHT}H${Math.max(0, x).toFixed(2)}Z`;
+			hole(Math.min(COLUMNS, p[0]));
 		}
 		run.push(p);
 		x = Math.max(x, p[1]);
@@ -152,7 +163,7 @@ function paths({ line, label }) {
 	flush();
 	const stop = Math.min(COLUMNS, (end - left) * COLUMNS / (right - left));
 	if (stop - x > 1)
-		holes += `M${Math.max(0, x).toFixed(2)} 0H${stop.toFixed(2)}V${HEIGHT}H${Math.max(0, x).toFixed(2)}Z`;
+		hole(stop);
 	return { mean, area, fill, holes };
 }
 
@@ -180,7 +191,7 @@ function group(line) {
 	return g;
 }
 
-// A few short peaks would press all else to the ground: they are cut off at the top, and the label says so.
+// A few short peaks would press all else to the ground: they are cut off, and the label says so.
 function scale(line) {
 	const usual = (v) => line.unit === "%" ? Math.max(100, v) : v;
 	line.full = line.most > 0 ? usual(line.most) : 1;
@@ -198,10 +209,13 @@ function makeRow(line) {
 	node("b", name, "", line.name).title = line.event;
 	node("span", name, "", line.block ? line.label : line.text).title = line.text;
 	const plot = node("div", box, "plot");
-	const svg = shape("svg", plot, { viewBox: `0 0 ${COLUMNS} ${HEIGHT}`, preserveAspectRatio: "none", role: "img" });
+	const svg = shape("svg", plot, { viewBox: `0 0 ${COLUMNS} ${HEIGHT}`,
+		preserveAspectRatio: "none", role: "img" });
 	svg.setAttribute("aria-label", `${line.event} over time: ${line.say}`);
-	const row = { line, box, plot, svg, value: node("div", box, "value"), drawn: false, visible: false };
-	for (const [className, color] of [["hole", ""], ["fill", "fill"], ["area", "fill"], ["mean", "stroke"]]) {
+	const row = { line, box, plot, svg, value: node("div", box, "value"),
+		drawn: false, visible: false };
+	const styles = [["hole", ""], ["fill", "fill"], ["area", "fill"], ["mean", "stroke"]];
+	for (const [className, color] of styles) {
 		row[className] = shape("path", svg, { class: className });
 		if (color)
 			row[className].style[color] = g.color;
@@ -229,8 +243,10 @@ function showValue(row) {
 	const { line, value } = row;
 	let text, below;
 	if (cursor === null) {
-		text = line.total ? `${line.total} ${line.totalUnit}` : short(line.average, line.unit);
-		below = !line.total ? "mean" : line.average !== null ? `${short(line.average, line.unit)} mean` : "";
+		text = line.total ? `${line.total} ${line.totalUnit}` :
+			short(line.average, line.unit);
+		below = !line.total ? "mean" :
+			line.average !== null ? `${short(line.average, line.unit)} mean` : "";
 	} else {
 		const n = binAt(cursor);
 		const inside = n < bins && from[n] <= cursor;
@@ -329,20 +345,23 @@ function look(a, b) {
 	right = left + span;
 	redraw();
 }
-const zoom = (factor, at = (left + right) / 2) => look(at - (at - left) * factor, at + (right - at) * factor);
+const zoom = (factor, at = (left + right) / 2) =>
+	look(at - (at - left) * factor, at + (right - at) * factor);
 const pan = (share) => look(left + share * (right - left), right + share * (right - left));
 
 function readout() {
 	const box = byId("readout");
 	if (cursor === null) {
-		box.textContent = right - left < end ? `${time(left)} to ${time(right)}: ${time(right - left)}` :
-			`${time(end)}${data.exact ? `, ${bins} samples` : `, ${data.samples} samples in ${bins} points`}`;
+		box.textContent = right - left < end ?
+			`${time(left)} to ${time(right)}: ${time(right - left)}` :
+			data.exact ? `${time(end)}, ${bins} samples` :
+			`${time(end)}, ${data.samples} samples in ${bins} points`;
 		return;
 	}
 	const n = binAt(cursor);
 	let text = `at ${time(cursor)}`;
 	if (n < bins && from[n] <= cursor) {
-		text += data.exact ? `, sample of ${time(to[n] - from[n])}` : `, point of ${time(to[n] - from[n])}`;
+		text += `, ${data.exact ? "sample" : "point"} of ${time(to[n] - from[n])}`;
 		const q = data.quality[n];
 		if (q)
 			text += `: ${q[3]}`;
@@ -383,12 +402,14 @@ function listen(row) {
 	plot.addEventListener("pointermove", (e) => {
 		const t = timeOf(e, plot);
 		if (start && start.pans) {
-			const moved = (e.clientX - start.x) / plot.clientWidth * (start.right - start.left);
+			const moved = (e.clientX - start.x) / plot.clientWidth *
+				(start.right - start.left);
 			look(start.left - moved, start.right - moved);
 			return;
 		}
 		if (start && Math.abs(e.clientX - start.x) > 3) {
-			const a = (Math.min(t, start.t) - left) / (right - left), b = (Math.max(t, start.t) - left) / (right - left);
+			const a = (Math.min(t, start.t) - left) / (right - left);
+			const b = (Math.max(t, start.t) - left) / (right - left);
 			select.style.display = "block";
 			select.style.left = `${100 * a}%`;
 			select.style.width = `${100 * (b - a)}%`;
@@ -396,8 +417,9 @@ function listen(row) {
 		setCursor(t);
 	});
 	plot.addEventListener("pointerup", (e) => {
+		const t = timeOf(e, plot);
 		if (start && !start.pans && Math.abs(e.clientX - start.x) > 3)
-			look(Math.min(start.t, timeOf(e, plot)), Math.max(start.t, timeOf(e, plot)));
+			look(Math.min(start.t, t), Math.max(start.t, t));
 		start = null;
 		select.style.display = "none";
 	});
@@ -423,7 +445,8 @@ function filter() {
 	let shown = 0;
 	for (const { line, box } of rows) {
 		const text = `${line.event} ${line.text} ${line.group}`.toLowerCase();
-		const show = (blocks || !line.block) && (zero || line.most > 0 || line.most === null) &&
+		const show = (blocks || !line.block) &&
+			(zero || line.most > 0 || line.most === null) &&
 			words.every((w) => text.includes(w));
 		box.classList.toggle("hidden", !show);
 		shown += show;
@@ -469,10 +492,12 @@ function listenAll() {
 	});
 	overview.addEventListener("pointerup", () => { grabbed = null; });
 	document.addEventListener("keydown", (e) => {
-		if (e.ctrlKey || e.metaKey || e.altKey || /^(INPUT|TEXTAREA|SELECT)$/.test(e.target.tagName))
+		if (e.ctrlKey || e.metaKey || e.altKey ||
+				/^(INPUT|TEXTAREA|SELECT)$/.test(e.target.tagName))
 			return;
-		const keys = { ArrowLeft: () => pan(-0.2), ArrowRight: () => pan(0.2), "+": () => zoom(0.5), "=": () => zoom(0.5),
-			"-": () => zoom(2), 0: () => look(0, end), Escape: () => look(0, end),
+		const keys = { ArrowLeft: () => pan(-0.2), ArrowRight: () => pan(0.2),
+			"+": () => zoom(0.5), "=": () => zoom(0.5), "-": () => zoom(2),
+			0: () => look(0, end), Escape: () => look(0, end),
 			"/": () => byId("search").focus() };
 		if (!keys[e.key])
 			return;
@@ -499,8 +524,8 @@ function sortable(table) {
 		button.addEventListener("click", () => {
 			const down = head.getAttribute("aria-sort") !== "descending";
 			const key = (row) => {
-				const cell = row.cells[column];
-				return cell.dataset.v === undefined ? cell.textContent.toLowerCase() : Number(cell.dataset.v);
+				const cell = row.cells[column], { v } = cell.dataset;
+				return v === undefined ? cell.textContent.toLowerCase() : Number(v);
 			};
 			const sorted = [...table.tBodies[0].rows].sort((a, b) => {
 				const x = key(a), y = key(b);
@@ -542,7 +567,8 @@ addEventListener("hashchange", () => { recall(); filter(); });
 filter();
 // what is on the screen is there at once, the rest when it is scrolled to
 for (const row of rows)
-	row.visible = row.box.offsetParent !== null && row.box.getBoundingClientRect().top < innerHeight;
+	row.visible = row.box.offsetParent !== null &&
+		row.box.getBoundingClientRect().top < innerHeight;
 draw();
 document.documentElement.dataset.ready = String(rows.length);
 })();
