@@ -149,7 +149,8 @@ def check_means(result):
 @test
 def means_of_many_ratios_are_exact():
     """-r 50: ratios of different cycles have a mean, and the bottleneck is the one of the means"""
-    events = "CS SOL,CS Bottleneck,SHD SOL,SHD Bottleneck,TILER SOL,TILER Bottleneck,gpu_utilization"
+    events = "CS SOL,CS Bottleneck,SHD SOL,SHD Bottleneck,TILER SOL,TILER Bottleneck," \
+             "gpu_utilization"
     result = perfkit("-r", "50", "-e", events, "--", "vsoc-job", "-q", "draw", "vertices=300",
                      "primitives=100",
                      "fragments=2000")
@@ -335,7 +336,8 @@ def an_interrupt_is_reported():
     """SIGINT in a repetition: it is said, and the values are those of the repetitions before"""
     with tempfile.TemporaryDirectory() as folder:
         # the second repetition waits for the signal
-        script = f'cd {folder}; test -e first || {{ touch first; exit; }}; echo up >&2; exec sleep 1000'
+        script = f"cd {folder}; test -e first || {{ touch first; exit; }}; echo up >&2; " \
+                 "exec sleep 1000"
         with subprocess.Popen(("perfctr", "perfkit", "--json", "-r", "5", "-e", "FRAGMENTS", "--",
                                "sh", "-c", script),
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as p:
@@ -379,7 +381,8 @@ def nvidia_counters_equal_truth():
     with nvidia_device() as (node, path):
         # the truth in front of and behind the work of each pass
         script = f"cat {path} >>/tmp/snapshots; echo >>/tmp/snapshots; " \
-                 f"vsoc-job -q -d {node} -f {JOB} && cat {path} >>/tmp/snapshots; echo >>/tmp/snapshots"
+                 f"vsoc-job -q -d {node} -f {JOB} && cat {path} >>/tmp/snapshots; " \
+                 "echo >>/tmp/snapshots"
         if os.path.exists("/tmp/snapshots"):
             os.remove("/tmp/snapshots")
         result = perfkit("-d", node, "--", "sh", "-c", script)
@@ -588,7 +591,9 @@ def frames_that_move_nothing_are_reported():
 def another_session_does_not_end_the_command():
     """--frames, -I: when the next pass cannot count the command goes on; what was counted is
     shown, and the fix"""
-    script = f"""import subprocess, sys; sys.path.insert(0, "{os.path.dirname(APP)}"); import frames_app, time
+    script = f"""import subprocess, sys, time
+sys.path.insert(0, "{os.path.dirname(APP)}")
+import frames_app
 frames = frames_app.Frames()
 # its session counts in the set of the first pass, as this frame does
 p = subprocess.Popen(("perfctr", "stat", "-I", "10", "-e", "FRAGMENTS", "--", "sleep", "1000"),
@@ -634,7 +639,8 @@ print("one", flush=True)
 open("{fifo}").read()
 frames.end()
 """
-        script = f"{{ python3 -c '{first}' & }} | {{ read one; {APP} renderD128 3; : >{fifo}; wait; cat; }}; {APP} renderD128 1"
+        script = f"{{ python3 -c '{first}' & }} | " \
+                 f"{{ read one; {APP} renderD128 3; : >{fifo}; wait; cat; }}; {APP} renderD128 1"
         done = run("perfctr", "perfkit", "--json", "--frames", "3", "-e", "FRAGMENTS", "--", "sh",
                    "-c", script)
         result = json.loads(done.stdout)
@@ -646,7 +652,9 @@ frames.end()
 @test
 def the_application_outlives_the_tool():
     """--frames: a tool that is killed does not stop the application"""
-    script = f"""import os, signal, sys; sys.path.insert(0, "{os.path.dirname(APP)}"); import frames_app
+    script = f"""import os, signal, sys
+sys.path.insert(0, "{os.path.dirname(APP)}")
+import frames_app
 frames = frames_app.Frames()
 frames.end()
 os.kill(os.getppid(), signal.SIGKILL)

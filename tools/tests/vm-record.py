@@ -157,7 +157,8 @@ def through_the_broker():
     truth"""
     policy, socket, folder = path("policy"), path("socket"), path("open")
     with open(policy, "w", encoding="utf-8") as f:
-        f.write("[rule tester]\nusers = nobody\ndevices = vsoc\nblocks = shader\nmin_period = 2ms\n")
+        f.write("[rule tester]\nusers = nobody\ndevices = vsoc\nblocks = shader\n"
+                "min_period = 2ms\n")
     os.chmod(WORK, 0o755)
     os.mkdir(folder)
     os.chmod(folder, 0o777)
@@ -222,8 +223,8 @@ def progress_on_a_terminal():
           f"progress {screen}")
     check(screen[-1].startswith("perfctr record: ") and "samples" in screen[-1],
           f"end line {screen[-1]!r}")
-    done = subprocess.run(
-        "set -o pipefail; perfctr record -o - -p 1 -e 'shader/*' --timeout 10s | head -c 1000 | wc -c",
+    done = subprocess.run("set -o pipefail; perfctr record -o - -p 1 -e 'shader/*' --timeout 10s "
+                          "| head -c 1000 | wc -c",
                           shell=True, executable="/bin/bash", stdout=subprocess.PIPE,
                           stderr=subprocess.PIPE, text=True,
                           timeout=60, check=False)

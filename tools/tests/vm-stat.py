@@ -116,7 +116,8 @@ def full_ring_mixes_contexts():
     """stat --per-context: what a full ring cannot tell apart is reported as mixed, and the whole is
     exact"""
     done = run("perfctr", "stat", "-j", "--per-context", "-e", "FRAGMENTS", "--", "sh", "-c",
-               "kill -STOP $PPID; vsoc-job -q --tag-contexts -r 700 draw fragments=10; kill -CONT $PPID")
+               "kill -STOP $PPID; vsoc-job -q --tag-contexts -r 700 draw fragments=10; "
+               "kill -CONT $PPID")
     result = json.loads(done.stdout)
     values = {tag: sum(counters.values()) for tag, counters in contexts_of(result).items()}
     check(result["counters"][0]["value"] == 7000 == sum(values.values()), f"{values}")

@@ -171,8 +171,8 @@ static void print_measured(const struct chart *c)
 		char text[40];
 
 		fprintf(c->out,
-			"<circle class=\"measured\" cx=\"%.1f\" cy=\"%.1f\" r=\"3.6\"><title>%" PRId64
-			": %s</title></circle>",
+			"<circle class=\"measured\" cx=\"%.1f\" cy=\"%.1f\" r=\"3.6\">"
+			"<title>%" PRId64 ": %s</title></circle>",
 			x_of(c, n), y_of(c, (double)cell.value), c->spots[n].x,
 			number_group(cell.value, text, sizeof(text)));
 	}
@@ -182,8 +182,8 @@ static void print_key(FILE *out, const char *style, const char *name)
 {
 	if (style)
 		fprintf(out,
-			"<span><svg viewBox=\"0 0 22 9\"><polyline class=\"%s\" points=\"0,4.5 22,4.5\"/>"
-			"</svg>",
+			"<span><svg viewBox=\"0 0 22 9\"><polyline class=\"%s\" "
+			"points=\"0,4.5 22,4.5\"/></svg>",
 			style);
 	else
 		fputs("<span><svg viewBox=\"0 0 22 9\"><circle class=\"measured\" cx=\"11\" "

@@ -148,8 +148,8 @@ static void print_slips(const struct study *study, const size_t *points, size_t 
 			fputs(", ", out);
 			text(out, a->points[points[i]].label);
 			fprintf(out,
-				": the source of the data expected %s; what is documented gives %s for "
-				"its listing.</p>\n",
+				": the source of the data expected %s; what is documented gives %s "
+				"for its listing.</p>\n",
 				number_group(row.cell.published, printed, sizeof(printed)),
 				number_group(row.expected, follows, sizeof(follows)));
 		}
@@ -274,8 +274,8 @@ static void print_relations(const struct study *study, FILE *out)
 				result->points, result->points == 1 ? "" : "s");
 		else
 			fprintf(out,
-				"<td><span class=\"verdict UNTRUSTED\">violated</span> at %zu of %zu: "
-				"%" PRId64 " against %" PRId64,
+				"<td><span class=\"verdict UNTRUSTED\">violated</span> "
+				"at %zu of %zu: %" PRId64 " against %" PRId64,
 				result->violated, result->points, result->left, result->right);
 		fputs("</tr>\n", out);
 	}

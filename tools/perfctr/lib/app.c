@@ -86,7 +86,8 @@ int app_failed(const struct app *app, int error)
 		/* what was asked for, not what happened to it */
 		return EXIT_USAGE;
 	case -EBUSY:
-		fputs("perfctr info lists the processes that have sessions; root sees all of them\n",
+		fputs("perfctr info lists the processes that have sessions; "
+		      "root sees all of them\n",
 		      app->err);
 		return EXIT_FAILED;
 	case -ENODEV:

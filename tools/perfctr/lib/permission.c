@@ -79,10 +79,9 @@ void permission_of(const struct app *app, struct perfctr_device *device,
 		return;
 	}
 	if (permission->may_count) {
-		snprintf(
-			permission->text, sizeof(permission->text),
-			"may count the device's blocks, but no software events and other perf PMUs: "
-			"that needs CAP_PERFMON");
+		snprintf(permission->text, sizeof(permission->text),
+			 "may count the device's blocks, but no software events and other perf "
+			 "PMUs: that needs CAP_PERFMON");
 		snprintf(permission->fix, sizeof(permission->fix),
 			 "run as root, or: setcap cap_perfmon+ep $(command -v perfctr)");
 		return;

@@ -121,8 +121,9 @@ static const char page_lines[] =
 	"<button type=\"button\" id=\"theme\">light/dark</button>\n"
 	"<span id=\"readout\" role=\"status\"></span>\n</div>\n"
 	"<div class=\"strip\"><div class=\"name\">merged, lost</div>\n<div>\n"
-	"<div id=\"overview\" role=\"slider\" tabindex=\"0\" aria-label=\"Visible time\" aria-valuemin=\"0\" "
-	"aria-valuemax=\"100\" aria-valuenow=\"0\"><div id=\"window\" class=\"hidden\"></div></div>\n"
+	"<div id=\"overview\" role=\"slider\" tabindex=\"0\" aria-label=\"Visible time\" "
+	"aria-valuemin=\"0\" aria-valuemax=\"100\" aria-valuenow=\"0\">"
+	"<div id=\"window\" class=\"hidden\"></div></div>\n"
 	"<div id=\"axis\" aria-hidden=\"true\"></div>\n</div>\n<div></div></div>\n</div>\n"
 	"<div id=\"lines\"></div>\n"
 	"<p id=\"none\" class=\"quiet hidden\">Nothing has that name, or all of it is zero.</p>\n"
@@ -404,9 +405,9 @@ void report_html(const struct report *report)
 	else
 		fprintf(out,
 			"This capture has more samples than the page has points: each of the %zu "
-			"points is the mean over its time, and the area around the line reaches from "
-			"the smallest to the largest sample, so no peak is hidden. perfctr export has "
-			"every sample.",
+			"points is the mean over its time, and the area around the line reaches "
+			"from the smallest to the largest sample, so no peak is hidden. perfctr "
+			"export has every sample.",
 			t->bin_count);
 	fputs("</p>\n</footer>\n", out);
 	write_data(report);

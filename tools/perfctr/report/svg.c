@@ -462,8 +462,8 @@ void report_svg(const struct report *report)
 		WIDTH, height, WIDTH, height);
 	markup_text(p.out, perfctr_device_info(report->file->device)->name);
 	fprintf(p.out,
-		": counters over time</title>\n<!-- made by perfctr report %s -->\n<style>%s</style>\n"
-		"<rect class=\"page\" width=\"%d\" height=\"%.0f\"/>\n",
+		": counters over time</title>\n<!-- made by perfctr report %s -->\n"
+		"<style>%s</style>\n<rect class=\"page\" width=\"%d\" height=\"%.0f\"/>\n",
 		PERFCTR_VERSION, style, WIDTH, height);
 	write_head(&p);
 	if (span_ns > 0) {

@@ -213,26 +213,26 @@ static void measured_errors(void)
 	bad_file(&campaign,
 		 "{\"rows\":\n  [{\"benchmark\": \"matrix-copy\", \"event\": \"DMOV\"}]}",
 		 "f:2:4: 'value' is missing");
-	bad_file(
-		&campaign,
-		"{\"rows\": [{\"benchmark\": \"matrix-copy\", \"event\": \"DMOV\",\n\"value\": \"7\"}]}",
-		"f:2:10: 'value' must be a number");
-	bad_file(
-		&campaign,
-		"{\"rows\": [{\"benchmark\": \"matrix-copy\", \"event\": \"DMOV\",\n\"value\": -7}]}",
-		"f:2:10: 'value' is -7: negative");
+	bad_file(&campaign,
+		 "{\"rows\": [{\"benchmark\": \"matrix-copy\", \"event\": \"DMOV\",\n"
+		 "\"value\": \"7\"}]}",
+		 "f:2:10: 'value' must be a number");
+	bad_file(&campaign,
+		 "{\"rows\": [{\"benchmark\": \"matrix-copy\", \"event\": \"DMOV\",\n"
+		 "\"value\": -7}]}",
+		 "f:2:10: 'value' is -7: negative");
 	bad_file(&campaign,
 		 "{\"rows\": [{\"benchmark\": \"matrix-copy\", \"event\": \"DMOV\",\n"
 		 "\"value\": 18446744073709551616}]}",
 		 "f:2:10: 'value' is 18446744073709551616: beyond");
-	bad_file(
-		&campaign,
-		"{\"rows\": [{\"benchmark\": \"matrix-copy\", \"event\": \"DMOV\",\n\"value\": 1.5}]}",
-		"f:2:10: 'value' is 1.5: not an integer");
-	bad_file(
-		&campaign,
-		"{\"rows\": [\n{\"benchmark\": \"matrix-copy\", \"event\": \"x,\\\"]}\", \"value\": 1}]}",
-		"f:2:39: the campaign has no such event");
+	bad_file(&campaign,
+		 "{\"rows\": [{\"benchmark\": \"matrix-copy\", \"event\": \"DMOV\",\n"
+		 "\"value\": 1.5}]}",
+		 "f:2:10: 'value' is 1.5: not an integer");
+	bad_file(&campaign,
+		 "{\"rows\": [\n"
+		 "{\"benchmark\": \"matrix-copy\", \"event\": \"x,\\\"]}\", \"value\": 1}]}",
+		 "f:2:39: the campaign has no such event");
 	bad_file(&campaign,
 		 "{\"rows\": [{\"benchmark\": \"matrix-copy\", \"event\": \"DMOV\", \"value\": 1,\n"
 		 "  \"n\": null}]}",
@@ -347,9 +347,9 @@ static void campaign_errors(void)
 		     ":3:11: unknown member 'nmae'");
 	bad_campaign("{\"campaign\": \"x\", \"events\": [],\n\"benchmarks\": [{\"name\": \"b\"}]}",
 		     ":2:16: a benchmark needs a 'listing' or 'quantities'");
-	bad_campaign(
-		"{\"campaign\": \"x\",\n\"events\": [{\"name\": \"a\", \"documented\": [\"MOV:gone\"]}]}",
-		":2:41: 'MOV:gone': the state after the colon");
+	bad_campaign("{\"campaign\": \"x\",\n"
+		     "\"events\": [{\"name\": \"a\", \"documented\": [\"MOV:gone\"]}]}",
+		     ":2:41: 'MOV:gone': the state after the colon");
 	bad_campaign("{\"campaign\": \"x\", \"anchor\": \"z\", \"events\": [], \"benchmarks\": []}",
 		     ":1:1: the anchor 'z' is no event");
 }
