@@ -256,7 +256,7 @@ class Page:
 
     def table(self, table, index, data, keys, needed):
         good = True
-        name = f"{table} '{data['id']}'" if "id" in data else table
+        name = f"{table} '{data['name']}'" if "name" in data else table
         for key in needed:
             if key not in data or data[key] == "":
                 self.error(table, index, None, f"{name}: missing {key}")
@@ -286,10 +286,13 @@ class Page:
     def counter(self, index, data):
         data = dict(data)
         generic = self.head["block"] == "GENERIC_PMU"
-        needed = ["id", "name", "short", "unit", "kind"] + (["config"] if generic else ["bit"])
+        needed = ["name", "short", "unit"] + (["config"] if generic else ["bit"])
         if not self.table("counter", index, data, COUNTER_KEYS, needed):
             return
-        for key, value in (("long", data["short"]), ("sets", ["PRIMARY"]),
+        unit = data["unit"]
+        for key, value in (("id", data["name"].lower()), ("long", data["short"]),
+                           ("kind", unit if unit in ("cycles", "bytes") else "count"),
+                           ("sets", ["PRIMARY"]),
                            ("availability", "always"),
                            ("trust", "unvalidated"), ("event", None), ("config", 0), ("bit", 0),
                            ("definition", "")):
@@ -392,9 +395,10 @@ class Page:
     def metric(self, index, data):
         data = dict(data)
         if not self.table("metric", index, data, METRIC_KEYS,
-                          ("id", "name", "short", "formula", "unit")):
+                          ("name", "short", "formula", "unit")):
             return
-        for key, value in (("long", data["short"]), ("scope", "block"), ("trust", "unvalidated")):
+        for key, value in (("id", data["name"].lower()), ("long", data["short"]),
+                           ("scope", "block"), ("trust", "unvalidated")):
             data.setdefault(key, value)
         self.identifier("metric", index, data)
         self.choice("metric", index, data, "scope", SCOPES)

@@ -80,13 +80,13 @@ MISTAKES = [
     ('bit = 5', 'bit = 3', 16, "bits 0..3 are the block's header"),
     ('bit = 5', 'bit = 256', 16, "bit 256 is not in 0..255"),
     ('bit = 5', 'bit = "5"', 16, "bit must be int"),
-    ('bit = 5\n', '', 15, "counter 'two': missing bit"),
+    ('bit = 5\n', '', 15, "counter 'TWO': missing bit"),
     ('id = "two"', 'id = "one"', 17, "id 'vsoc_csf.shader.one' is taken ({page}:9)"),
     ('id = "two"', 'id = "Two"', 17, "an id is lower-case"),
     ('name = "TWO"', 'name = "ONE"', 18, "name 'ONE' is taken ({page}:10)"),
     ('name = "TWO"', 'name = "2"', 18, "'2' is no name"),
     ('unit = "things"\nkind = "count"\n\n[[metric]]', 'kind = "count"\n\n[[metric]]', 15,
-     "counter 'two': missing unit"),
+     "counter 'TWO': missing unit"),
     ('kind = "count"\n\n[[metric]]', 'kind = "many"\n\n[[metric]]', 21, "kind 'many' is none of"),
     ('short = "Second"', 'shrot = "Second"', 19, "unknown key 'shrot'"),
     ('formula = "ONE / TWO"', 'formula = "ONE / THREE"', 27,
@@ -118,11 +118,9 @@ text = "Fabric."
 [[counter]]
 bit = 1
 event = 0x100000000
-id = "cycles"
 name = "cycles"
 short = "Cycles"
 unit = "cycles"
-kind = "cycles"
 """
 
 PCOUNTER = """\
@@ -133,11 +131,9 @@ text = "Macro signals."
 
 [[counter]]
 bit = 0
-id = "one"
 name = "one"
 short = "First"
 unit = "cycles"
-kind = "cycles"
 recipe = { domain = 1, mode = "EVENT_B4", event = 0xec, event_op = 0x5555, \
 start = 0x76, start_op = 0xffff, mux = { MPC = 3 } }
 """
@@ -177,7 +173,7 @@ def page_of(folder, text):
     return path
 
 
-print(f"1..{len(MISTAKES) + len(FILTER_MISTAKES) + len(RECIPE_MISTAKES) + 14}")
+print(f"1..{len(MISTAKES) + len(FILTER_MISTAKES) + len(RECIPE_MISTAKES) + 15}")
 with tempfile.TemporaryDirectory() as folder:
     page_of(folder, PAGE)
     status, _, errors = run(folder, "check")
@@ -226,6 +222,10 @@ with tempfile.TemporaryDirectory() as folder:
     status, _, errors = run(folder, "check")
     report(status == 1 and "page.toml:8: " in errors and "the uAPI header has bit 0" in errors,
            "positions of SoC events are those of the uAPI header", errors)
+    page_of(folder, UCF.replace("bit = 1", "bit = 0"))
+    status, out, _ = run(folder, "--json", "query", "cycles")
+    report(status == 0 and '"id": "cycles"' in out and '"kind": "cycles"' in out,
+           "the id follows from the name, the kind from the unit", out)
 
     page_of(folder, PAGE)
     header = Path(folder) / "out.h"
