@@ -35,6 +35,27 @@ void fixture_create(void);
 int fixture_start(void);
 /* count one of each kind of counter, with a little time on both sides */
 void fixture_count(u32 n);
+/* macros, so that a failed check has the line of its test */
+#define fixture_begin() \
+	do { \
+		firmware_default_config(); \
+		check_eq(fixture_start(), 0); \
+	} while (0)
+#define fixture_collect(c, n) \
+	do { \
+		fixture_count(n); \
+		check_eq(core_collect(c), 0); \
+	} while (0)
+#define collect_clean(c) \
+	do { \
+		check_eq(core_collect(c), 0); \
+		check_eq((c)->flags, 0); \
+	} while (0)
+#define fixture_collect_clean(c, n) \
+	do { \
+		fixture_count(n); \
+		collect_clean(c); \
+	} while (0)
 /* everything that was counted and not dropped has arrived, and nothing else */
 bool fixture_conserved(void);
 

@@ -8,8 +8,7 @@
 
 static void start_programs_the_interface(void)
 {
-	firmware_default_config();
-	check_eq(fixture_start(), 0);
+	fixture_begin();
 	check_eq(fw.protocol_errors, 0);
 	check_eq(fw.enables, 1);
 	check_eq(fw.input.prfcnt_csg_en, 0);
@@ -38,8 +37,7 @@ static void counts_before_start_are_dropped(void)
 {
 	struct drm_perfctr_collection c;
 
-	firmware_default_config();
-	check_eq(fixture_start(), 0);
+	fixture_begin();
 	/* firmware.c leaves 12345 in counters when it is enabled */
 	check_eq(core_collect(&c), 0);
 	check_eq(core.totals[0][10], 0);
@@ -71,8 +69,7 @@ static void every_shape_counts_exactly(void)
 			native_sleep_ns(1000 + random_below(&random, 1000000));
 			firmware_count_random(&random);
 			native_sleep_ns(1000);
-			check_eq(core_collect(&c), 0);
-			check_eq(c.flags, 0);
+			collect_clean(&c);
 			check_eq(c.lost_ns, 0);
 			for (i = 0; i < core.source->block_count; i++) {
 				const u64 *available = core.source->descs[i].available;
@@ -111,9 +108,7 @@ static void hidden_core_is_not_counted(void)
 	firmware_default_config();
 	fw.config.shader_visible = 0x1;
 	check_eq(fixture_start(), 0);
-	fixture_count(7);
-	check_eq(core_collect(&c), 0);
-	check_eq(c.flags, 0);
+	fixture_collect_clean(&c, 7);
 	check(fixture_conserved());
 	check_eq(core.totals[core_block(DRM_PERFCTR_MALI_BLOCK_SHADER, 0)][4], 7);
 }
@@ -127,9 +122,7 @@ static void unavailable_counters_are_left_out(void)
 	check_eq(fixture_start(), 0);
 	check_eq(core.source->descs[0].available[0], 0xff0);
 	check_eq(fw.input.prfcnt_fw_en, 0x3f);
-	fixture_count(9);
-	check_eq(core_collect(&c), 0);
-	check_eq(c.flags, 0);
+	fixture_collect_clean(&c, 9);
 	check_eq(core.totals[0][4], 9);
 	check_eq(core.totals[0][10], 9);
 	check_eq(core.totals[0][12], 0);
@@ -141,8 +134,7 @@ static void counters_wider_than_32_bits_together(void)
 	struct drm_perfctr_collection c;
 	unsigned int i;
 
-	firmware_default_config();
-	check_eq(fixture_start(), 0);
+	fixture_begin();
 	for (i = 0; i < 5; i++) {
 		native_sleep_ns(1000);
 		firmware_count(2, 20, U32_MAX - 1);
@@ -156,8 +148,7 @@ static void indices_wrap_at_32_bits(void)
 	struct drm_perfctr_collection c;
 	unsigned int i;
 
-	firmware_default_config();
-	check_eq(fixture_start(), 0);
+	fixture_begin();
 	fw.input.prfcnt_extract = U32_MAX - 5;
 	fw.output.prfcnt_insert = U32_MAX - 5;
 	csf->extract = U32_MAX - 5;
@@ -166,8 +157,7 @@ static void indices_wrap_at_32_bits(void)
 		fixture_count(i);
 		if (i % 3 == 0)
 			firmware_sample(CSF_REASON_THRESHOLD);
-		check_eq(core_collect(&c), 0);
-		check_eq(c.flags, 0);
+		collect_clean(&c);
 		check(fixture_conserved());
 	}
 	check(fw.output.prfcnt_insert < 100);
@@ -178,16 +168,13 @@ static void automatic_samples_are_all_read(void)
 	struct drm_perfctr_collection c;
 	unsigned int i;
 
-	firmware_default_config();
-	check_eq(fixture_start(), 0);
+	fixture_begin();
 	for (i = 0; i < fw.config.slots; i++) {
 		fixture_count(3);
 		firmware_sample(CSF_REASON_POWEROFF);
 	}
 	/* the ring is full: a request alone would overflow */
-	fixture_count(3);
-	check_eq(core_collect(&c), 0);
-	check_eq(c.flags, 0);
+	fixture_collect_clean(&c, 3);
 	check_eq(c.lost_ns, 0);
 	check_eq(fw.dropped_samples, 0);
 	check(fixture_conserved());
@@ -244,9 +231,7 @@ static void no_gpu_clock_is_no_error(void)
 	firmware_default_config();
 	fw.fail.anchor_fails = FOREVER;
 	check_eq(fixture_start(), 0);
-	fixture_count(5);
-	check_eq(core_collect(&c), 0);
-	check_eq(c.flags, 0);
+	fixture_collect_clean(&c, 5);
 	check_eq(c.time_ns, native_now_ns);
 	check(!c.has_gpu_timestamp);
 	check(fixture_conserved());
@@ -256,8 +241,7 @@ static void cycles_are_reported(void)
 {
 	struct drm_perfctr_collection c;
 
-	firmware_default_config();
-	check_eq(fixture_start(), 0);
+	fixture_begin();
 	native_sleep_ns(MS);
 	fw.cycles[DRM_PERFCTR_MALI_CLOCK_TOP] = 1000;
 	fw.cycles[DRM_PERFCTR_MALI_CLOCK_SHADER] = 3000;
@@ -276,34 +260,28 @@ static void power_states_follow_the_cores(void)
 	struct drm_perfctr_collection c;
 	int core0, core16;
 
-	firmware_default_config();
-	check_eq(fixture_start(), 0);
+	fixture_begin();
 	core0 = core_block(DRM_PERFCTR_MALI_BLOCK_SHADER, 0);
 	core16 = core_block(DRM_PERFCTR_MALI_BLOCK_SHADER, 16);
-	fixture_count(2);
-	check_eq(core_collect(&c), 0);
+	fixture_collect(&c, 2);
 	check_eq(core.states[core16], DRM_PERFCTR_STATE_ON | DRM_PERFCTR_STATE_AVAILABLE |
 				      DRM_PERFCTR_STATE_NORMAL);
 
 	fixture_count(2);
 	firmware_power(BIT_ULL(16));
-	fixture_count(2);
-	check_eq(core_collect(&c), 0);
+	fixture_collect(&c, 2);
 	check((core.states[core16] & 3) == (DRM_PERFCTR_STATE_ON | DRM_PERFCTR_STATE_OFF));
 	check((core.states[core0] & 3) == DRM_PERFCTR_STATE_ON);
 	check(fixture_conserved());
 
 	/* off all the time: zero is measured */
-	fixture_count(2);
-	check_eq(core_collect(&c), 0);
-	check_eq(c.flags, 0);
+	fixture_collect_clean(&c, 2);
 	check((core.states[core16] & 3) == DRM_PERFCTR_STATE_OFF);
 	check_eq(core.valid[core16][0], core.source->descs[core16].available[0]);
 	check(fixture_conserved());
 
 	firmware_power(0);
-	fixture_count(2);
-	check_eq(core_collect(&c), 0);
+	fixture_collect(&c, 2);
 	check((core.states[core16] & 3) == (DRM_PERFCTR_STATE_ON | DRM_PERFCTR_STATE_OFF));
 	check(fixture_conserved());
 }
@@ -313,20 +291,17 @@ static void protected_mode_is_reported(void)
 	struct drm_perfctr_collection c;
 	const u32 both = DRM_PERFCTR_STATE_NORMAL | DRM_PERFCTR_STATE_PROTECTED;
 
-	firmware_default_config();
-	check_eq(fixture_start(), 0);
+	fixture_begin();
 	fixture_count(2);
 	firmware_protected(true);
-	fixture_count(2);
-	check_eq(core_collect(&c), 0);
+	fixture_collect(&c, 2);
 	check((core.states[0] & both) == both);
 	check_eq(core_collect(&c), 0);
 	check((core.states[0] & both) == DRM_PERFCTR_STATE_PROTECTED);
 	firmware_protected(false);
 	check_eq(core_collect(&c), 0);
 	check((core.states[0] & both) == both);
-	fixture_count(1);
-	check_eq(core_collect(&c), 0);
+	fixture_collect(&c, 1);
 	check((core.states[0] & both) == DRM_PERFCTR_STATE_NORMAL);
 	check(fixture_conserved());
 }
@@ -336,10 +311,8 @@ static void start_stop_start_begins_at_zero(void)
 	struct drm_perfctr_collection c;
 	u64 counted;
 
-	firmware_default_config();
-	check_eq(fixture_start(), 0);
-	fixture_count(4);
-	check_eq(core_collect(&c), 0);
+	fixture_begin();
+	fixture_collect(&c, 4);
 	counted = core.totals[0][4];
 	fixture_count(100);
 	core.source->ops->stop(core.source);
@@ -348,8 +321,7 @@ static void start_stop_start_begins_at_zero(void)
 	check_eq(core.source->ops->start(core.source, 0), 0);
 	check_eq(core_collect(&c), 0);
 	check_eq(core.totals[0][4], counted);
-	fixture_count(5);
-	check_eq(core_collect(&c), 0);
+	fixture_collect(&c, 5);
 	check_eq(core.totals[0][4], counted + 5);
 	check_eq(c.flags, 0);
 	check_eq(fw.protocol_errors, 0);
@@ -361,8 +333,7 @@ static void events_are_acknowledged_and_told_once(void)
 {
 	struct drm_perfctr_collection c;
 
-	firmware_default_config();
-	check_eq(fixture_start(), 0);
+	fixture_begin();
 	fixture_count(1);
 	firmware_sample(CSF_REASON_THRESHOLD);
 	firmware_sample(CSF_REASON_THRESHOLD);
@@ -391,8 +362,7 @@ static void threshold_storm_without_samples_is_no_event(void)
 {
 	unsigned int i;
 
-	firmware_default_config();
-	check_eq(fixture_start(), 0);
+	fixture_begin();
 	for (i = 0; i < 10000; i++) {
 		fw.output.ack ^= CSF_GLB_PRFCNT_THRESHOLD;
 		fixture_irq();
@@ -405,8 +375,7 @@ static void requested_sample_is_no_event(void)
 {
 	struct drm_perfctr_collection c;
 
-	firmware_default_config();
-	check_eq(fixture_start(), 0);
+	fixture_begin();
 	check_eq(core_collect(&c), 0);
 	fixture_irq();
 	check_eq(core.events, 0);
@@ -434,16 +403,12 @@ static void reset_and_start_again(void)
 {
 	struct drm_perfctr_collection c;
 
-	firmware_default_config();
-	check_eq(fixture_start(), 0);
-	fixture_count(3);
-	check_eq(core_collect(&c), 0);
+	fixture_begin();
+	fixture_collect(&c, 3);
 	core.source->ops->reset(core.source);
 	firmware_restart();
 	check_eq(core.source->ops->start(core.source, 0), 0);
-	fixture_count(8);
-	check_eq(core_collect(&c), 0);
-	check_eq(c.flags, 0);
+	fixture_collect_clean(&c, 8);
 	check(fixture_conserved());
 	check_eq(fw.protocol_errors, 0);
 }
@@ -456,8 +421,7 @@ static void overflow_reports_how_long(void)
 	unsigned int i;
 	u64 full_ns;
 
-	firmware_default_config();
-	check_eq(fixture_start(), 0);
+	fixture_begin();
 	for (i = 0; i < fw.config.slots; i++) {
 		fixture_count(1);
 		firmware_sample(CSF_REASON_POWEROFF);
@@ -471,17 +435,14 @@ static void overflow_reports_how_long(void)
 	check(!((fw.input.req ^ fw.output.ack) & CSF_EVENTS));
 	check_eq(core.events, 1);
 	full_ns = native_now_ns - full_ns;
-	fixture_count(2);
-	check_eq(core_collect(&c), 0);
+	fixture_collect(&c, 2);
 	check_eq(c.flags, DRM_PERFCTR_SAMPLE_OVERFLOW);
 	check(c.lost_ns > full_ns - 100 && c.lost_ns < full_ns + 100);
 	check_eq(fw.dropped_samples, 3);
 	check(fixture_conserved());
 	check(core.states[0] & DRM_PERFCTR_STATE_LOST);
 	/* over: nothing is sticky */
-	fixture_count(2);
-	check_eq(core_collect(&c), 0);
-	check_eq(c.flags, 0);
+	fixture_collect_clean(&c, 2);
 	check_eq(c.lost_ns, 0);
 	check(!(core.states[0] & DRM_PERFCTR_STATE_LOST));
 }
@@ -506,8 +467,7 @@ static void overflow_without_metadata_is_bounded_by_the_span(void)
 	check_eq(c.flags, DRM_PERFCTR_SAMPLE_OVERFLOW);
 	check_eq(c.lost_ns, c.time_ns - began_ns);
 	check(fixture_conserved());
-	check_eq(core_collect(&c), 0);
-	check_eq(c.flags, 0);
+	collect_clean(&c);
 }
 
 /* --- set-up -------------------------------------------------------------- */
@@ -521,101 +481,55 @@ static void no_unprepare(void *priv, bool quiet)
 {
 }
 
+static void expect_rejected(void)
+{
+	fixture_create();
+	check(IS_ERR(csf));
+	check_eq(PTR_ERR(csf), -EINVAL);
+	firmware_default_config();
+	firmware_boot();
+}
+
 static void wrong_configuration_is_rejected(void)
 {
 	static struct csf_perfctr_driver_ops ops;
-	unsigned int i;
 
-	for (i = 0; i < 24; i++) {
-		firmware_default_config();
-		firmware_boot();
-		ops = *fw.config.ops;
-		switch (i) {
-		case 0:
-			fw.config.control = NULL;
-			break;
-		case 1:
-			fw.config.input = NULL;
-			break;
-		case 2:
-			fw.config.output = NULL;
-			break;
-		case 3:
-			fw.config.req_lock = NULL;
-			break;
-		case 4:
-			fw.config.ops = NULL;
-			break;
-		case 5:
-			fw.config.ring = NULL;
-			break;
-		case 6:
-			fw.config.ring_bytes = csf_perfctr_ring_bytes(&fw.config) - 1;
-			break;
-		case 7:
-			fw.config.slots = 0;
-			break;
-		case 8:
-			fw.config.slots = 1;
-			break;
-		case 9:
-			fw.config.slots = 3;
-			break;
-		case 10:
-			fw.config.slots = 256;
-			break;
-		case 11:
-			fw.config.jasid = 8;
-			break;
-		case 12:
-			fw.config.l2_slices = 0;
-			break;
-		case 13:
-			fw.config.l2_slices = 65;
-			break;
-		case 14:
-			fw.config.shader_present = 0;
-			break;
-		case 15:
-			fw.config.shader_visible = 0x2;
-			break;
-		case 16:
-			fw.config.counters_per_block = 32;
-			break;
-		case 17:
-			fw.config.counters_per_block = 65;
-			break;
-		case 18:
-			fw.config.ring = fw.ring + 4;
-			break;
-		/* firmware states another geometry */
-		case 19:
-			fw.control.prfcnt_size += 1;
-			break;
-		case 20:
-			fw.control.prfcnt_size += 1 << 16;
-			break;
-		case 21:
-			fw.control.prfcnt_features = 5;
-			break;
-		/* two rings; a ring that is never released */
-		case 22:
-			ops.prepare = no_prepare;
-			ops.unprepare = no_unprepare;
-			fw.config.ops = &ops;
-			break;
-		case 23:
-			ops.prepare = no_prepare;
-			fw.config.ops = &ops;
-			fw.config.ring = NULL;
-			break;
-		}
-		fixture_create();
-		check(IS_ERR(csf));
-		check_eq(PTR_ERR(csf), -EINVAL);
-	}
+#define WRONG(setting) do { setting; expect_rejected(); } while (0)
 	firmware_default_config();
 	firmware_boot();
+	WRONG(fw.config.control = NULL);
+	WRONG(fw.config.input = NULL);
+	WRONG(fw.config.output = NULL);
+	WRONG(fw.config.req_lock = NULL);
+	WRONG(fw.config.ops = NULL);
+	WRONG(fw.config.ring = NULL);
+	WRONG(fw.config.ring_bytes = csf_perfctr_ring_bytes(&fw.config) - 1);
+	WRONG(fw.config.slots = 0);
+	WRONG(fw.config.slots = 1);
+	WRONG(fw.config.slots = 3);
+	WRONG(fw.config.slots = 256);
+	WRONG(fw.config.jasid = 8);
+	WRONG(fw.config.l2_slices = 0);
+	WRONG(fw.config.l2_slices = 65);
+	WRONG(fw.config.shader_present = 0);
+	WRONG(fw.config.shader_visible = 0x2);
+	WRONG(fw.config.counters_per_block = 32);
+	WRONG(fw.config.counters_per_block = 65);
+	WRONG(fw.config.ring = fw.ring + 4);
+	/* firmware states another geometry */
+	WRONG(fw.control.prfcnt_size += 1);
+	WRONG(fw.control.prfcnt_size += 1 << 16);
+	WRONG(fw.control.prfcnt_features = 5);
+	/* two rings; a ring that is never released */
+	ops = *fw.config.ops;
+	ops.prepare = no_prepare;
+	ops.unprepare = no_unprepare;
+	WRONG(fw.config.ops = &ops);
+	ops = *fw.config.ops;
+	ops.prepare = no_prepare;
+	fw.config.ops = &ops;
+	WRONG(fw.config.ring = NULL);
+#undef WRONG
 	core_reset();
 	fixture_create();
 	check(!IS_ERR(csf));

@@ -160,8 +160,7 @@ static void saturated_counter_is_reported(void)
 {
 	struct drm_perfctr_collection c;
 
-	firmware_default_config();
-	check_eq(fixture_start(), 0);
+	fixture_begin();
 	fw.fail.saturate = 1;
 	check_eq(core_collect(&c), 0);
 	check(core.states[3] & DRM_PERFCTR_STATE_SATURATED);
@@ -184,8 +183,7 @@ static void late_answer_is_not_taken_for_the_next(void)
 	native_sleep_ns(50 * MS);
 	fixture_count(2);
 	asked_ns = native_now_ns;
-	check_eq(core_collect(&c), 0);
-	check_eq(c.flags, 0);
+	collect_clean(&c);
 	check_eq(c.lost_ns, 0);
 	check(fixture_conserved());
 	check(c.time_ns + 100 >= asked_ns);
@@ -235,9 +233,7 @@ static void start_gives_up_and_can_be_repeated(void)
 	check(!(fw.input.req & CSF_GLB_PRFCNT_ENABLE));
 	fw.fail.no_enable_ack = 0;
 	check_eq(core.source->ops->start(core.source, 0), 0);
-	fixture_count(1);
-	check_eq(core_collect(&c), 0);
-	check_eq(c.flags, 0);
+	fixture_collect_clean(&c, 1);
 }
 
 static void stop_is_bounded_and_the_next_start_recovers(void)
@@ -245,8 +241,7 @@ static void stop_is_bounded_and_the_next_start_recovers(void)
 	struct drm_perfctr_collection c;
 	u64 before_ns;
 
-	firmware_default_config();
-	check_eq(fixture_start(), 0);
+	fixture_begin();
 	fw.fail.no_disable_ack = FOREVER;
 	before_ns = native_now_ns;
 	core.source->ops->stop(core.source);
@@ -254,9 +249,7 @@ static void stop_is_bounded_and_the_next_start_recovers(void)
 	check_eq(core.source->ops->start(core.source, 0), -ETIMEDOUT);
 	fw.fail.no_disable_ack = 0;
 	check_eq(core.source->ops->start(core.source, 0), 0);
-	fixture_count(1);
-	check_eq(core_collect(&c), 0);
-	check_eq(c.flags, 0);
+	fixture_collect_clean(&c, 1);
 }
 
 static void dead_firmware_costs_little_and_comes_back(void)
@@ -265,10 +258,8 @@ static void dead_firmware_costs_little_and_comes_back(void)
 	u64 lost_ns = 0, began_ns, before_ns;
 	unsigned int i;
 
-	firmware_default_config();
-	check_eq(fixture_start(), 0);
-	fixture_count(1);
-	check_eq(core_collect(&c), 0);
+	fixture_begin();
+	fixture_collect(&c, 1);
 	began_ns = c.time_ns;
 	fw.auto_process = false;
 	native_while_waiting = NULL;
@@ -296,9 +287,7 @@ static void dead_firmware_costs_little_and_comes_back(void)
 	check(csf->enabled);
 	/* every ns from the last good sample to the new baseline, once */
 	check(c.time_ns - began_ns >= lost_ns && c.time_ns - began_ns - lost_ns < 1000);
-	fixture_count(5);
-	check_eq(core_collect(&c), 0);
-	check_eq(c.flags, 0);
+	fixture_collect_clean(&c, 5);
 	check_eq(c.lost_ns, 0);
 }
 
@@ -307,8 +296,7 @@ static void firmware_restart_is_recovered(void)
 	struct drm_perfctr_collection c;
 	u64 before;
 
-	firmware_default_config();
-	check_eq(fixture_start(), 0);
+	fixture_begin();
 	fixture_count(3);
 	firmware_restart();
 	/* INSERT went back to zero: recovered at once */
@@ -316,9 +304,7 @@ static void firmware_restart_is_recovered(void)
 	check(c.flags & DRM_PERFCTR_SAMPLE_ERROR);
 	check(c.lost_ns);
 	before = core.totals[0][4];
-	fixture_count(4);
-	check_eq(core_collect(&c), 0);
-	check_eq(c.flags, 0);
+	fixture_collect_clean(&c, 4);
 	check_eq(core.totals[0][4], before + 4);
 }
 
@@ -331,8 +317,7 @@ static void restart_is_not_hidden_by_garbage(void)
 
 	/* the request bit may have either value after the firmware's restart */
 	for (requests = 0; requests < 2; requests++) {
-		firmware_default_config();
-		check_eq(fixture_start(), 0);
+		fixture_begin();
 		fixture_count(2);
 		if (requests)
 			check_eq(core_collect(&c), 0);
@@ -353,10 +338,8 @@ static void overflow_is_not_hidden_by_garbage(void)
 {
 	struct drm_perfctr_collection c;
 
-	firmware_default_config();
-	check_eq(fixture_start(), 0);
-	fixture_count(1);
-	check_eq(core_collect(&c), 0);
+	fixture_begin();
+	fixture_collect(&c, 1);
 	fixture_count(10);
 	fw.fail.overflow = 1;
 	fw.fail.no_irq = 1;
@@ -375,15 +358,12 @@ static void torn_core_is_not_taken_for_one_without_power(void)
 	struct drm_perfctr_collection c;
 	int core0, core16;
 
-	firmware_default_config();
-	check_eq(fixture_start(), 0);
+	fixture_begin();
 	core0 = core_block(DRM_PERFCTR_MALI_BLOCK_SHADER, 0);
 	core16 = core_block(DRM_PERFCTR_MALI_BLOCK_SHADER, 16);
 	firmware_power(BIT_ULL(16));
-	fixture_count(1);
-	check_eq(core_collect(&c), 0);
-	fixture_count(1);
-	check_eq(core_collect(&c), 0);
+	fixture_collect(&c, 1);
+	fixture_collect(&c, 1);
 	fixture_count(2);
 	fw.fault_block = firmware_shader_block(0);
 	fw.fail.torn = 1;
@@ -402,12 +382,10 @@ static void power_loss_is_not_hidden_by_garbage(void)
 	int core0, core16, garbage, i;
 
 	for (garbage = 1; garbage <= 2; garbage++) {
-		firmware_default_config();
-		check_eq(fixture_start(), 0);
+		fixture_begin();
 		core0 = core_block(DRM_PERFCTR_MALI_BLOCK_SHADER, 0);
 		core16 = core_block(DRM_PERFCTR_MALI_BLOCK_SHADER, 16);
-		fixture_count(1);
-		check_eq(core_collect(&c), 0);
+		fixture_collect(&c, 1);
 		for (i = 0; i < garbage; i++) {
 			fixture_count(1);
 			fw.fail.garbage_metadata = 1;
@@ -427,9 +405,7 @@ static void power_loss_is_not_hidden_by_garbage(void)
 		check(core.states[core16] & DRM_PERFCTR_STATE_LOST);
 		check(!(core.states[core0] & DRM_PERFCTR_STATE_LOST));
 		/* and then it is off, as before */
-		fixture_count(1);
-		check_eq(core_collect(&c), 0);
-		check_eq(c.flags, 0);
+		fixture_collect_clean(&c, 1);
 		check_eq(c.lost_ns, 0);
 	}
 }
@@ -439,16 +415,13 @@ static void stopped_gpu_clock_is_flagged(void)
 {
 	struct drm_perfctr_collection c;
 
-	firmware_default_config();
-	check_eq(fixture_start(), 0);
-	fixture_count(1);
-	check_eq(core_collect(&c), 0);
+	fixture_begin();
+	fixture_collect(&c, 1);
 	fw.fail.time_stops = 1;
 	native_sleep_ns(50 * MS);
 	check_eq(core_collect(&c), 0);
 	native_sleep_ns(50 * MS);
-	fixture_count(2);
-	check_eq(core_collect(&c), 0);
+	fixture_collect(&c, 2);
 	check(c.flags & DRM_PERFCTR_SAMPLE_ERROR);
 	check(c.time_ns <= native_now_ns);
 	check(fixture_conserved());
@@ -517,9 +490,7 @@ static void random_firmware_breaks_nothing(void)
 		{
 			u64 host = core.totals[0][4], truth = fw.counted[0][4];
 
-			fixture_count(3);
-			check_eq(core_collect(&c), 0);
-			check_eq(c.flags, 0);
+			fixture_collect_clean(&c, 3);
 			check_eq(core.totals[0][4] - host, fw.counted[0][4] - truth);
 		}
 	}

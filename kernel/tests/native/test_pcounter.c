@@ -286,6 +286,54 @@ static void idle(bool high)
 	pm_signal_set(&hw.wires[1], 0xbd, high);
 }
 
+static void start_idle(void)
+{
+	start();
+	idle(true);
+}
+
+/* a session that wants GPU_IDLE */
+static void set_up_idle(u64 period_ns)
+{
+	set_up(period_ns);
+	want(1, NV50_PCOUNTER_GPU_IDLE);
+}
+
+/* the signals of ROP_BUSY */
+static void rop_busy(void)
+{
+	pm_signal_set(&hw.wires[2], 0x02, true);
+	pm_signal_set(&hw.wires[2], 0x03, true);
+}
+
+/* 63 in each clock: a packet in each 976 clocks, 2,048 of them fit */
+static void rop_overflows(void)
+{
+	memset(hw.wires[2].bits, 0xff, 3 * sizeof(hw.wires[2].bits[0]));
+}
+
+/* macros, so that a failed check has the line of its test */
+#define collect_after(ns, errno) \
+	do { \
+		pass(ns); \
+		check_eq(collect(), errno); \
+	} while (0)
+#define check_loss(flags_, ns) \
+	do { \
+		check_eq(core.last.flags, flags_); \
+		check_eq(core.last.lost_ns, ns); \
+	} while (0)
+#define check_idle(clocks) \
+	do { \
+		check_eq(core.totals[1][NV50_PCOUNTER_GPU_IDLE], clocks); \
+		check_eq(core.cycles[1], clocks); \
+	} while (0)
+#define check_idle_ran(ns) \
+	do { \
+		check_eq(core.running[1][NV50_PCOUNTER_GPU_IDLE], ns); \
+		check_eq(core.enabled[1], ns); \
+	} while (0)
+
 static u32 fault_states(unsigned int block)
 {
 	return core.states[block] & (LOST | SATURATED | DRM_PERFCTR_STATE_ERROR);
@@ -293,32 +341,24 @@ static u32 fault_states(unsigned int block)
 
 static void a_saturated_counter_costs_the_time_between_two_collections(void)
 {
-	set_up(0);
-	want(1, NV50_PCOUNTER_GPU_IDLE);
+	set_up_idle(0);
 	want(2, NV50_PCOUNTER_ROP_BUSY);
-	start();
-	idle(true);
-	pass(U32_MAX - 1ull);
-	check_eq(collect(), 0);
+	start_idle();
+	collect_after(U32_MAX - 1ull, 0);
 	/* the last value that is one */
 	check_eq(core.totals[1][NV50_PCOUNTER_GPU_IDLE], U32_MAX - 1ull);
-	check_eq(core.last.flags, 0);
-	check_eq(core.last.lost_ns, 0);
+	check_loss(0, 0);
 	check_eq(fault_states(1), 0);
-	pass(5000 * MS);
-	check_eq(collect(), 0);
+	collect_after(5000 * MS, 0);
 	check_eq(core.totals[1][NV50_PCOUNTER_GPU_IDLE], 2ull * U32_MAX - 1);
-	check_eq(core.last.flags, DRM_PERFCTR_SAMPLE_OVERFLOW);
-	check_eq(core.last.lost_ns, 5000 * MS);
+	check_loss(DRM_PERFCTR_SAMPLE_OVERFLOW, 5000 * MS);
 	check_eq(fault_states(1), LOST | SATURATED);
 	/* its own counts are few, its clocks are not */
 	check_eq(fault_states(2), LOST | SATURATED);
 	check_eq(fault_states(MP_BLOCK), 0);
 	check_eq(fault_states(4), 0);
-	pass(MS);
-	check_eq(collect(), 0);
-	check_eq(core.last.flags, 0);
-	check_eq(core.last.lost_ns, 0);
+	collect_after(MS, 0);
+	check_loss(0, 0);
 	check_eq(fault_states(1), 0);
 	finish();
 }
@@ -328,11 +368,9 @@ static void clocks_that_nobody_is_told_are_nobodys_loss(void)
 {
 	set_up(0);
 	start();
-	pass(5000 * MS);
-	check_eq(collect(), 0);
+	collect_after(5000 * MS, 0);
 	check_eq(core.cycles[1], U32_MAX);
-	check_eq(core.last.flags, 0);
-	check_eq(core.last.lost_ns, 0);
+	check_loss(0, 0);
 	check_eq(fault_states(1), 0);
 	finish();
 }
@@ -343,11 +381,9 @@ static void clocks_of_mp_counters_that_saturate_are_lost(void)
 	set_up(0);
 	want(MP_BLOCK, NV50_MP_BRANCH);
 	start();
-	pass(5000 * MS);
-	check_eq(collect(), 0);
+	collect_after(5000 * MS, 0);
 	check_eq(core.cycles[MP_DOMAIN], U32_MAX);
-	check_eq(core.last.flags, DRM_PERFCTR_SAMPLE_OVERFLOW);
-	check_eq(core.last.lost_ns, 5000 * MS);
+	check_loss(DRM_PERFCTR_SAMPLE_OVERFLOW, 5000 * MS);
 	check_eq(fault_states(MP_BLOCK), LOST | SATURATED);
 	check_eq(fault_states(1), 0);
 	finish();
@@ -359,20 +395,16 @@ static void mp_counters_that_saturate_say_so(void)
 	want(MP_BLOCK, NV50_MP_INSTRUCTIONS);
 	start();
 	pm_signal_set(&hw.mp_wires.unit[4], 0x04, true);
-	pass(1000 * MS);
-	check_eq(collect(), 0);
+	collect_after(1000 * MS, 0);
 	check_eq(core.totals[MP_BLOCK][NV50_MP_INSTRUCTIONS], 1000 * MS);
 	check_eq(core.last.flags, 0);
 	/* so that the clocks of its domain do not saturate as well */
 	mp_method(&hw.mp, MP_PM_SET(0), U32_MAX - 1000);
-	pass(MS);
-	check_eq(collect(), 0);
+	collect_after(MS, 0);
 	check_eq(core.totals[MP_BLOCK][NV50_MP_INSTRUCTIONS], 1000 * MS + U32_MAX);
-	check_eq(core.last.flags, DRM_PERFCTR_SAMPLE_OVERFLOW);
-	check_eq(core.last.lost_ns, MS);
+	check_loss(DRM_PERFCTR_SAMPLE_OVERFLOW, MS);
 	check_eq(fault_states(MP_BLOCK), LOST | SATURATED);
-	pass(MS);
-	check_eq(collect(), 0);
+	collect_after(MS, 0);
 	check_eq(core.last.flags, 0);
 	check_eq(fault_states(MP_BLOCK), 0);
 	finish();
@@ -381,23 +413,18 @@ static void mp_counters_that_saturate_say_so(void)
 /* a domain that does not answer costs neither the others' counts nor its own */
 static void a_swap_that_is_not_answered_is_read_later(void)
 {
-	set_up(0);
-	want(1, NV50_PCOUNTER_GPU_IDLE);
-	start();
-	idle(true);
+	set_up_idle(0);
+	start_idle();
 	pass(MS);
 	/* of the eight requests, those of domains 0 and 1 */
 	hw.silences = 2;
 	check_eq(collect(), -EIO);
-	pass(MS);
-	check_eq(collect(), 0);
+	collect_after(MS, 0);
 	check_eq(core.totals[1][NV50_PCOUNTER_GPU_IDLE], 2 * MS);
-	check_eq(core.running[1][NV50_PCOUNTER_GPU_IDLE], 2 * MS);
-	check_eq(core.enabled[1], 2 * MS);
+	check_idle_ran(2 * MS);
 	check_eq(core.cycles[1], 2 * MS);
 	check_eq(core.cycles[2], 2 * MS);
-	check_eq(core.last.flags, 0);
-	check_eq(core.last.lost_ns, 0);
+	check_loss(0, 0);
 	check_eq(fault_states(0) | fault_states(1) | fault_states(2), 0);
 	finish();
 }
@@ -405,10 +432,8 @@ static void a_swap_that_is_not_answered_is_read_later(void)
 /* requested twice before it answers: the second swap has overwritten the first one's counts */
 static void a_period_that_was_swapped_over_is_lost(void)
 {
-	set_up(0);
-	want(1, NV50_PCOUNTER_GPU_IDLE);
-	start();
-	idle(true);
+	set_up_idle(0);
+	start_idle();
 	pass(MS);
 	hw.for_ever = true;
 	hw.silences = PCOUNTER_DOMAINS;
@@ -417,32 +442,24 @@ static void a_period_that_was_swapped_over_is_lost(void)
 	/* one read sees nothing; the next request sees both at once */
 	check_eq(collect(), 0);
 	check_eq(core.totals[1][NV50_PCOUNTER_GPU_IDLE], MS);
-	check_eq(core.last.flags, DRM_PERFCTR_SAMPLE_OVERFLOW);
-	check_eq(core.last.lost_ns, 2 * MS);
+	check_loss(DRM_PERFCTR_SAMPLE_OVERFLOW, 2 * MS);
 	check_eq(fault_states(1), LOST);
-	pass(MS);
-	check_eq(collect(), 0);
-	check_eq(core.last.flags, 0);
-	check_eq(core.last.lost_ns, 0);
+	collect_after(MS, 0);
+	check_loss(0, 0);
 	check_eq(fault_states(1), 0);
 	finish();
 }
 
 static void a_selection_keeps_what_was_counted_before_it(void)
 {
-	set_up(0);
-	want(1, NV50_PCOUNTER_GPU_IDLE);
-	start();
-	idle(true);
-	pass(MS);
-	check_eq(collect(), 0);
+	set_up_idle(0);
+	start_idle();
+	collect_after(MS, 0);
 	pass(1000);
 	want(2, NV50_PCOUNTER_ROP_BUSY);
 	select_wanted();
-	pass(MS);
-	check_eq(collect(), 0);
-	check_eq(core.totals[1][NV50_PCOUNTER_GPU_IDLE], 2 * MS + 1000);
-	check_eq(core.cycles[1], 2 * MS + 1000);
+	collect_after(MS, 0);
+	check_idle(2 * MS + 1000);
 	check_eq(core.last.flags, 0);
 	finish();
 }
@@ -453,18 +470,14 @@ static void selections_without_end_lose_no_counts(void)
 	const unsigned int selections = 20;
 	unsigned int i;
 
-	set_up(0);
-	want(1, NV50_PCOUNTER_GPU_IDLE);
-	start();
-	idle(true);
+	set_up_idle(0);
+	start_idle();
 	for (i = 0; i < selections; i++) {
 		pass(1000);
 		select_wanted();
 	}
-	pass(1000);
-	check_eq(collect(), 0);
-	check_eq(core.totals[1][NV50_PCOUNTER_GPU_IDLE], (selections + 1) * 1000);
-	check_eq(core.cycles[1], (selections + 1) * 1000);
+	collect_after(1000, 0);
+	check_idle((selections + 1) * 1000);
 	check(core.running[1][NV50_PCOUNTER_GPU_IDLE] < (selections + 1) * 1000);
 	check_eq(core.running[1][NV50_PCOUNTER_GPU_IDLE], core.enabled[1]);
 	check_eq(core.last.flags, 0);
@@ -474,33 +487,25 @@ static void selections_without_end_lose_no_counts(void)
 /* a domain that does not answer before it is programmed again: its counts are lost, no others */
 static void a_selection_tells_what_it_could_not_read(void)
 {
-	set_up(0);
-	want(1, NV50_PCOUNTER_GPU_IDLE);
+	set_up_idle(0);
 	want(2, NV50_PCOUNTER_ROP_BUSY);
-	start();
-	idle(true);
-	pm_signal_set(&hw.wires[2], 0x02, true);
-	pm_signal_set(&hw.wires[2], 0x03, true);
-	pass(MS);
-	check_eq(collect(), 0);
+	start_idle();
+	rop_busy();
+	collect_after(MS, 0);
 	pass(1000);
 	hw.silences = 2;
 	/* another counter of each domain */
 	want(1, NV50_PCOUNTER_SETUP_PRIMITIVE_COUNT);
 	want(2, NV50_PCOUNTER_ROP_WAITS_FOR_SHADER);
 	select_wanted();
-	pass(MS);
-	check_eq(collect(), 0);
+	collect_after(MS, 0);
 	check_eq(core.totals[1][NV50_PCOUNTER_GPU_IDLE], 2 * MS);
 	check_eq(core.totals[2][NV50_PCOUNTER_ROP_BUSY], 2 * MS + 1000);
-	check_eq(core.last.flags & DRM_PERFCTR_SAMPLE_ERROR, DRM_PERFCTR_SAMPLE_ERROR);
-	check_eq(core.last.lost_ns, 1000);
+	check_loss(DRM_PERFCTR_SAMPLE_ERROR, 1000);
 	check_eq(fault_states(1), LOST);
 	check_eq(fault_states(2), 0);
-	pass(MS);
-	check_eq(collect(), 0);
-	check_eq(core.last.flags, 0);
-	check_eq(core.last.lost_ns, 0);
+	collect_after(MS, 0);
+	check_loss(0, 0);
 	finish();
 }
 
@@ -526,8 +531,7 @@ static void without_memory_nothing_is_recorded(void)
 	start();
 	check_eq(core.source->batch_ns, 0);
 	idle(true);
-	pass(MS);
-	check_eq(collect(), 0);
+	collect_after(MS, 0);
 	check_eq(core.totals[1][NV50_PCOUNTER_GPU_IDLE], MS);
 	finish();
 }
@@ -537,8 +541,7 @@ static void the_loss_of_one_domain_is_told_beside_another(void)
 {
 	u64 now_ns, stall_ns = 40 * MS;
 
-	set_up(PERIOD_NS);
-	want(1, NV50_PCOUNTER_GPU_IDLE);
+	set_up_idle(PERIOD_NS);
 	want(2, NV50_PCOUNTER_ROP_SAMPLES_IN_COUNT_1);
 	start();
 	check(core.source->batch_ns);
@@ -546,10 +549,7 @@ static void the_loss_of_one_domain_is_told_beside_another(void)
 	do
 		check_eq(collect_until(native_now_ns - MS / 2), 0);
 	while (core.last.more);
-	/* 63 in each clock: a packet in each 976 clocks, 2,048 of them fit */
-	hw.wires[2].bits[0] = ~0ull;
-	hw.wires[2].bits[1] = ~0ull;
-	hw.wires[2].bits[2] = ~0ull;
+	rop_overflows();
 	pass(stall_ns);
 	now_ns = native_now_ns;
 	/* the core requests a sample of the first period: it gets all at once */
@@ -571,16 +571,11 @@ static void losses_at_the_same_time_are_not_added_up(void)
 {
 	u64 stall_ns = 300 * MS;
 
-	set_up(PERIOD_NS);
-	want(1, NV50_PCOUNTER_GPU_IDLE);
+	set_up_idle(PERIOD_NS);
 	want(2, NV50_PCOUNTER_ROP_SAMPLES_IN_COUNT_1);
-	start();
-	idle(true);
-	hw.wires[2].bits[0] = ~0ull;
-	hw.wires[2].bits[1] = ~0ull;
-	hw.wires[2].bits[2] = ~0ull;
-	pass(stall_ns);
-	check_eq(collect(), 0);
+	start_idle();
+	rop_overflows();
+	collect_after(stall_ns, 0);
 	check_eq(fault_states(1), LOST | SATURATED);
 	check_eq(fault_states(2), LOST | SATURATED);
 	check(core.last.lost_ns >= stall_ns - 2049 * 976);
@@ -590,23 +585,16 @@ static void losses_at_the_same_time_are_not_added_up(void)
 
 static void a_trigger_that_is_not_answered_costs_nothing(void)
 {
-	set_up(PERIOD_NS);
-	want(1, NV50_PCOUNTER_GPU_IDLE);
-	start();
-	idle(true);
-	pass(MS);
-	check_eq(collect(), 0);
+	set_up_idle(PERIOD_NS);
+	start_idle();
+	collect_after(MS, 0);
 	pass(MS);
 	hw.silences = 2;
 	check_eq(collect(), -EIO);
-	pass(MS);
-	check_eq(collect(), -EIO);
-	pass(MS);
-	check_eq(collect(), 0);
-	check_eq(core.totals[1][NV50_PCOUNTER_GPU_IDLE], 4 * MS);
-	check_eq(core.cycles[1], 4 * MS);
-	check_eq(core.last.flags, 0);
-	check_eq(core.last.lost_ns, 0);
+	collect_after(MS, -EIO);
+	collect_after(MS, 0);
+	check_idle(4 * MS);
+	check_loss(0, 0);
 	check_eq(core.last.time_ns, native_now_ns);
 	finish();
 }
@@ -622,17 +610,13 @@ static u32 periodic_of(unsigned int d)
 /* a recorded, idle domain that does not answer until both halves are full */
 static void fill_both_halves(void)
 {
-	set_up(PERIOD_NS);
-	want(1, NV50_PCOUNTER_GPU_IDLE);
+	set_up_idle(PERIOD_NS);
 	start();
 	check_eq(periodic_of(1), 5);
-	pass(MS);
-	check_eq(collect(), 0);
+	collect_after(MS, 0);
 	hw.stuck[1] = true;
-	pass(MS);
-	check_eq(collect(), -EIO);
-	pass(HALF_NS + MS);
-	check_eq(collect(), -EIO);
+	collect_after(MS, -EIO);
+	collect_after(HALF_NS + MS, -EIO);
 }
 
 /* 1000 clocks of a millisecond */
@@ -666,8 +650,7 @@ static void a_long_silence_costs_nothing(void)
 		check_eq(core.last.time_ns, native_now_ns);
 		check_eq(core.totals[1][NV50_PCOUNTER_GPU_IDLE], 1000);
 		check_eq(core.cycles[1], all_ns);
-		check_eq(core.last.flags, 0);
-		check_eq(core.last.lost_ns, 0);
+		check_loss(0, 0);
 		check_eq(fault_states(1), 0);
 		/* that is its time as well; at least a nanosecond */
 		check_eq(core.running[1][NV50_PCOUNTER_GPU_IDLE], core.enabled[1]);
@@ -697,10 +680,8 @@ static void a_long_silence_tells_what_it_lost(void)
 	check(core.last.lost_ns >= lost_ns + MS);
 	check(core.last.lost_ns <= lost_ns + 2 * MS);
 	check_eq(core.cycles[1], HALF_NS + 3 * MS + lost_ns);
-	pass(MS);
-	check_eq(collect(), 0);
-	check_eq(core.last.flags, 0);
-	check_eq(core.last.lost_ns, 0);
+	collect_after(MS, 0);
+	check_loss(0, 0);
 	check_eq(core.totals[1][NV50_PCOUNTER_GPU_IDLE], U16_MAX + MS);
 	finish();
 }
@@ -725,31 +706,24 @@ static void a_silence_after_a_long_one_costs_nothing(void)
 	check_eq(collect(), 0);
 	check_eq(core.totals[1][NV50_PCOUNTER_GPU_IDLE], 1000);
 	check_eq(core.cycles[1], all_ns);
-	check_eq(core.last.flags, 0);
-	check_eq(core.last.lost_ns, 0);
+	check_loss(0, 0);
 	check_eq(core.last.time_ns, native_now_ns);
-	check_eq(core.running[1][NV50_PCOUNTER_GPU_IDLE], all_ns);
-	check_eq(core.enabled[1], all_ns);
+	check_idle_ran(all_ns);
 	finish();
 }
 
 static void a_selection_tells_what_was_not_recorded(void)
 {
-	set_up(PERIOD_NS);
-	want(1, NV50_PCOUNTER_GPU_IDLE);
-	start();
-	idle(true);
-	pass(MS);
-	check_eq(collect(), 0);
+	set_up_idle(PERIOD_NS);
+	start_idle();
+	collect_after(MS, 0);
 	pass(MS);
 	hw.silences = 1;
 	want(1, NV50_PCOUNTER_SETUP_PRIMITIVE_COUNT);
 	select_wanted();
-	pass(MS);
-	check_eq(collect(), 0);
+	collect_after(MS, 0);
 	check_eq(core.totals[1][NV50_PCOUNTER_GPU_IDLE], 2 * MS);
-	check_eq(core.last.flags & DRM_PERFCTR_SAMPLE_ERROR, DRM_PERFCTR_SAMPLE_ERROR);
-	check_eq(core.last.lost_ns, MS);
+	check_loss(DRM_PERFCTR_SAMPLE_ERROR, MS);
 	check_eq(fault_states(1), LOST);
 	finish();
 }
@@ -762,15 +736,11 @@ static u32 mode_of(unsigned int d)
 /* a batch covers all domains: packets of those that answered are not read either */
 static void a_selection_tells_what_another_domain_kept_from_being_read(void)
 {
-	set_up(PERIOD_NS);
-	want(1, NV50_PCOUNTER_GPU_IDLE);
+	set_up_idle(PERIOD_NS);
 	want(2, NV50_PCOUNTER_ROP_BUSY);
-	start();
-	idle(true);
-	pm_signal_set(&hw.wires[2], 0x02, true);
-	pm_signal_set(&hw.wires[2], 0x03, true);
-	pass(MS);
-	check_eq(collect(), 0);
+	start_idle();
+	rop_busy();
+	collect_after(MS, 0);
 	pass(MS);
 	hw.stuck[2] = true;
 	check_eq(collect(), -EIO);
@@ -778,19 +748,15 @@ static void a_selection_tells_what_another_domain_kept_from_being_read(void)
 	want(1, NV50_PCOUNTER_SETUP_PRIMITIVE_COUNT);
 	select_wanted();
 	hw.stuck[2] = false;
-	pass(MS);
-	check_eq(collect(), 0);
+	collect_after(MS, 0);
 	check_eq(core.totals[1][NV50_PCOUNTER_GPU_IDLE], 2 * MS);
-	check_eq(core.last.flags & DRM_PERFCTR_SAMPLE_ERROR, DRM_PERFCTR_SAMPLE_ERROR);
-	check_eq(core.last.lost_ns, MS + 1000);
+	check_loss(DRM_PERFCTR_SAMPLE_ERROR, MS + 1000);
 	check_eq(fault_states(1), LOST);
 	/* it is unchanged, and delivers everything when it answers */
 	check_eq(core.totals[2][NV50_PCOUNTER_ROP_BUSY], 3 * MS + 1000);
 	check_eq(fault_states(2), 0);
-	pass(MS);
-	check_eq(collect(), 0);
-	check_eq(core.last.flags, 0);
-	check_eq(core.last.lost_ns, 0);
+	collect_after(MS, 0);
+	check_loss(0, 0);
 	check_eq(fault_states(1) | fault_states(2), 0);
 	finish();
 }
@@ -798,44 +764,34 @@ static void a_selection_tells_what_another_domain_kept_from_being_read(void)
 /* a counter is dropped while another domain does not answer: no session loses anything */
 static void a_domain_may_leave_while_another_is_silent(void)
 {
-	set_up(PERIOD_NS);
-	want(1, NV50_PCOUNTER_GPU_IDLE);
+	set_up_idle(PERIOD_NS);
 	want(2, NV50_PCOUNTER_ROP_BUSY);
-	start();
-	idle(true);
-	pass(MS);
-	check_eq(collect(), 0);
+	start_idle();
+	collect_after(MS, 0);
 	pass(MS);
 	hw.stuck[1] = true;
 	core.wanted[2][0] = 0;
 	select_wanted();
 	check_eq(mode_of(2), PCOUNTER_MODE_OFF);
 	check_eq(mode_of(1), PCOUNTER_MODE_RECORD);
-	pass(MS);
-	check_eq(collect(), -EIO);
+	collect_after(MS, -EIO);
 	hw.stuck[1] = false;
-	pass(MS);
-	check_eq(collect(), 0);
-	check_eq(core.totals[1][NV50_PCOUNTER_GPU_IDLE], 4 * MS);
-	check_eq(core.cycles[1], 4 * MS);
-	check_eq(core.last.flags, DRM_PERFCTR_SAMPLE_ERROR);
-	check_eq(core.last.lost_ns, 0);
+	collect_after(MS, 0);
+	check_idle(4 * MS);
+	check_loss(DRM_PERFCTR_SAMPLE_ERROR, 0);
 	check_eq(fault_states(1), 0);
 	/* each time once */
-	check_eq(core.enabled[1], 4 * MS);
-	check_eq(core.running[1][NV50_PCOUNTER_GPU_IDLE], 4 * MS);
+	check_idle_ran(4 * MS);
 	finish();
 }
 
 /* a session that joins while another domain is silent runs from then on, the others all the time */
 static void joining_a_silent_record_gives_no_earlier_time(void)
 {
-	set_up(PERIOD_NS);
-	want(1, NV50_PCOUNTER_GPU_IDLE);
+	set_up_idle(PERIOD_NS);
 	want(2, NV50_PCOUNTER_ROP_BUSY);
 	start();
-	pass(MS);
-	check_eq(collect(), 0);
+	collect_after(MS, 0);
 	pass(MS);
 	hw.stuck[2] = true;
 	check_eq(collect(), -EIO);
@@ -844,15 +800,13 @@ static void joining_a_silent_record_gives_no_earlier_time(void)
 	want(1, NV50_PCOUNTER_SETUP_PRIMITIVE_COUNT);
 	want(3, NV50_PCOUNTER_SHADER_BUSY);
 	select_wanted();
-	pass(MS);
-	check_eq(collect(), -EIO);
+	collect_after(MS, -EIO);
 	/* once more: the session that joined continues */
 	want(1, NV50_PCOUNTER_GEOM_PRIMITIVE_IN_COUNT);
 	pass(1000);
 	select_wanted();
 	hw.stuck[2] = false;
-	pass(MS);
-	check_eq(collect(), 0);
+	collect_after(MS, 0);
 	check_eq(core.enabled[3], 2 * MS + 1000);
 	check_eq(core.enabled[1], 5 * MS + 1000);
 	check_eq(core.enabled[2], 5 * MS + 1000);
@@ -873,14 +827,12 @@ static void recording_that_begins_or_ends_in_silence_has_each_time_once(void)
 	unsigned int ends;
 
 	for (ends = 0; ends < 2; ends++) {
-		set_up(PERIOD_NS);
-		want(1, NV50_PCOUNTER_GPU_IDLE);
+		set_up_idle(PERIOD_NS);
 		if (!ends)
 			want(MP_BLOCK, NV50_MP_BRANCH);
 		start();
 		check_eq(!!core.source->batch_ns, ends);
-		pass(MS);
-		check_eq(collect(), 0);
+		collect_after(MS, 0);
 		pass(MS);
 		hw.stuck[1] = true;
 		check_eq(collect(), -EIO);
@@ -890,10 +842,8 @@ static void recording_that_begins_or_ends_in_silence_has_each_time_once(void)
 		select_wanted();
 		check_eq(!!core.source->batch_ns, !ends);
 		hw.stuck[1] = false;
-		pass(MS);
-		check_eq(collect(), 0);
-		check_eq(core.enabled[1], 3 * MS + 1000);
-		check_eq(core.running[1][NV50_PCOUNTER_GPU_IDLE], 3 * MS + 1000);
+		collect_after(MS, 0);
+		check_idle_ran(3 * MS + 1000);
 		check_eq(core.running[1][NV50_PCOUNTER_SETUP_PRIMITIVE_COUNT], MS);
 		check_eq(core.running[MP_BLOCK][NV50_MP_BRANCH], ends ? MS : 2 * MS + 1000);
 		finish();
@@ -906,14 +856,12 @@ static void a_selection_leaves_other_domains_alone(void)
 	unsigned int period;
 
 	for (period = 0; period < 2; period++) {
-		set_up(period * PERIOD_NS);
-		want(1, NV50_PCOUNTER_GPU_IDLE);
+		set_up_idle(period * PERIOD_NS);
 		start();
 		check_eq(!!core.source->batch_ns, period);
 		idle(true);
 		memset(hw.set_up, 0, sizeof(hw.set_up));
-		pass(MS);
-		check_eq(collect(), 0);
+		collect_after(MS, 0);
 		pass(1000);
 		/* what it does not deliver now comes later */
 		hw.silences = 1 + !period;
@@ -921,15 +869,11 @@ static void a_selection_leaves_other_domains_alone(void)
 		select_wanted();
 		check_eq(hw.set_up[1], 0);
 		check_eq(hw.set_up[2], 2);
-		pass(MS);
-		check_eq(collect(), 0);
-		check_eq(core.totals[1][NV50_PCOUNTER_GPU_IDLE], 2 * MS + 1000);
-		check_eq(core.cycles[1], 2 * MS + 1000);
-		check_eq(core.last.flags, DRM_PERFCTR_SAMPLE_ERROR);
-		check_eq(core.last.lost_ns, 0);
+		collect_after(MS, 0);
+		check_idle(2 * MS + 1000);
+		check_loss(DRM_PERFCTR_SAMPLE_ERROR, 0);
 		check_eq(fault_states(1), 0);
-		pass(MS);
-		check_eq(collect(), 0);
+		collect_after(MS, 0);
 		check_eq(core.last.flags, 0);
 		check_eq(core.cycles[1], 3 * MS + 1000);
 		finish();
@@ -955,8 +899,7 @@ static void selections_starve_nobody(void)
 		core.wanted[2][0] ^= 1ull << conflicting[3];
 		check_eq(collect(), 0);
 		select_wanted();
-		pass(100000);
-		check_eq(collect(), 0);
+		collect_after(100000, 0);
 	}
 	for (i = 0; i < 4; i++) {
 		const u64 ns = core.running[2][conflicting[i]];
@@ -977,12 +920,10 @@ static void turns_are_as_long_as_what_was_counted_in_them(void)
 	struct random_state r = { test_seed() };
 	unsigned int n;
 
-	set_up(0);
-	want(1, NV50_PCOUNTER_GPU_IDLE);
+	set_up_idle(0);
 	/* an integer: has the domain for itself */
 	want(1, NV50_PCOUNTER_GEOM_VERTEX_IN_COUNT);
-	start();
-	idle(true);
+	start_idle();
 	for (n = 0; n < 1000; n++) {
 		pass(1 + random_below(&r, 3 * MS));
 		/* sometimes a session comes or goes, some time after the collection */
@@ -1016,22 +957,16 @@ static unsigned int slot_of(unsigned int counter)
 
 static void times_of_turns_come_with_their_counts(void)
 {
-	set_up(0);
-	want(1, NV50_PCOUNTER_GPU_IDLE);
-	start();
-	idle(true);
-	pass(MS);
-	check_eq(collect(), 0);
+	set_up_idle(0);
+	start_idle();
+	collect_after(MS, 0);
 	pass(1000);
 	hw.silences = 2 * PCOUNTER_DOMAINS;
 	core.wanted[1][0] = 1ull << NV50_PCOUNTER_SETUP_PRIMITIVE_COUNT;
 	select_wanted();
-	pass(1000);
-	check_eq(collect(), -EIO);
-	check_eq(core.running[1][NV50_PCOUNTER_GPU_IDLE], MS);
-	check_eq(core.enabled[1], MS);
-	pass(1000);
-	check_eq(collect(), 0);
+	collect_after(1000, -EIO);
+	check_idle_ran(MS);
+	collect_after(1000, 0);
 	check_eq(core.running[1][NV50_PCOUNTER_GPU_IDLE], MS + 1000);
 	check_eq(core.running[1][NV50_PCOUNTER_SETUP_PRIMITIVE_COUNT], 2000);
 	check_eq(core.enabled[1], MS + 3000);
@@ -1059,16 +994,14 @@ static void what_missed_contexts_ran_for_less(void)
 	check_eq(core.running[MP_BLOCK][NV50_MP_DIVERGENT_BRANCH], MS);
 	check_eq(core.valid[MP_BLOCK],
 		 1ull << NV50_MP_BRANCH | 1ull << NV50_MP_DIVERGENT_BRANCH);
-	check_eq(core.running[1][NV50_PCOUNTER_GPU_IDLE], MS);
-	check_eq(core.enabled[1], MS);
+	check_idle_ran(MS);
 	/* a failed collection reports nothing of it, the next one everything */
 	pass(MS);
 	hw.mp_missed_ns[slot_of(NV50_MP_BRANCH)] = 300;
 	hw.silences = 1;
 	check_eq(collect(), -EIO);
 	hw.mp_missed_ns[slot_of(NV50_MP_BRANCH)] += 200;
-	pass(MS);
-	check_eq(collect(), 0);
+	collect_after(MS, 0);
 	check_eq(core.enabled[MP_BLOCK], 3 * MS);
 	check_eq(core.running[MP_BLOCK][NV50_MP_BRANCH], 3 * MS - 1500);
 	check_eq(core.valid[MP_BLOCK], core.wanted[MP_BLOCK][0]);
@@ -1089,10 +1022,8 @@ static void what_missed_contexts_ran_for_less(void)
 /* two packets for each period, after the first batch with another frequency */
 static void packets_follow_the_frequency(void)
 {
-	set_up(PERIOD_NS);
-	want(1, NV50_PCOUNTER_GPU_IDLE);
-	start();
-	idle(true);
+	set_up_idle(PERIOD_NS);
+	start_idle();
 	check_eq(periodic_of(1), 5);
 	pass(MS);
 	hw.hz = HZ / 4;
@@ -1102,10 +1033,8 @@ static void packets_follow_the_frequency(void)
 	hw.hz = HZ;
 	check_eq(collect(), 0);
 	check_eq(periodic_of(1), 5);
-	pass(MS);
-	check_eq(collect(), 0);
-	check_eq(core.totals[1][NV50_PCOUNTER_GPU_IDLE], 3 * MS);
-	check_eq(core.cycles[1], 3 * MS);
+	collect_after(MS, 0);
+	check_idle(3 * MS);
 	finish();
 }
 

@@ -198,93 +198,61 @@ static unsigned int first_fit(const struct pcounter_recipe *recipes)
 }
 
 /*
- * Requests for which first fit needs one pass too many. The recipes are made up: first fit was
- * optimal for 300,000 random requests of 14 to 18 counters of the database.
+ * Requests for which first fit needs one pass too many: domain, mode, two multiplexers with their
+ * values. The recipes are made up: first fit was optimal for 300,000 random requests of 14 to 18
+ * counters of the database.
  */
+#define S(d, ...)	{ .domain = d, .mode = PCOUNTER_SIMPLE, __VA_ARGS__ }
+#define B6(d, ...)	{ .domain = d, .mode = PCOUNTER_EVENT_B6, __VA_ARGS__ }
+static const struct {
+	struct {
+		u8 domain, mode, mux[2], value[2];
+	} counters[9];
+	u8 count, first, least;
+} first_fit_fails[] = {
+	{ { B6(1, { 7, 0 }, { 1, 0 }), S(0), B6(0, { 0, 4 }, { 0, 1 }), S(1),
+	    S(0, { 3, 8 }, { 1, 0 }), S(1, { 3, 0 }, { 2, 0 }) }, 6, 3, 2 },
+	{ { S(1), B6(0), S(0, { 0, 4 }, { 0, 0 }), S(1, { 0, 4 }, { 0, 1 }), S(1), B6(1),
+	    S(0) }, 7, 3, 2 },
+	{ { B6(0), S(0), B6(1), S(1, { 7, 0 }, { 0, 0 }), S(1), S(1, { 5, 4 }, { 0, 1 }), S(1),
+	    S(0, { 0, 4 }, { 0, 0 }) }, 8, 3, 2 },
+	{ { S(0), S(0, { 3, 0 }, { 0, 0 }), S(1, { 3, 0 }, { 1, 0 }), B6(0, { 0, 6 }, { 0, 2 }),
+	    S(1), B6(1, { 0, 2 }, { 0, 1 }), S(1), S(0) }, 8, 3, 2 },
+	{ { S(0, { 7, 6 }, { 0, 2 }), B6(1), S(0), S(1, { 5, 0 }, { 2, 0 }),
+	    S(0, { 5, 0 }, { 1, 0 }), B6(0, { 0, 6 }, { 0, 0 }), S(1) }, 7, 3, 2 },
+};
+
 static void where_first_fit_is_too_long_the_search_finds_less(void)
 {
-	static const struct {
-		/* domain, mode, two multiplexers with their values; from position 0 on */
-		struct {
-			u8 domain, mode, mux[2], value[2];
-		} counters[9];
-		u8 count, first, least;
-	} cases[] = {
-		{ {
-			{ 1, PCOUNTER_EVENT_B6, { 7, 0 }, { 1, 0 } },
-			{ 0, PCOUNTER_SIMPLE, { 0, 0 }, { 0, 0 } },
-			{ 0, PCOUNTER_EVENT_B6, { 0, 4 }, { 0, 1 } },
-			{ 1, PCOUNTER_SIMPLE, { 0, 0 }, { 0, 0 } },
-			{ 0, PCOUNTER_SIMPLE, { 3, 8 }, { 1, 0 } },
-			{ 1, PCOUNTER_SIMPLE, { 3, 0 }, { 2, 0 } },
-		  }, 6, 3, 2 },
-		{ {
-			{ 1, PCOUNTER_SIMPLE, { 0, 0 }, { 0, 0 } },
-			{ 0, PCOUNTER_EVENT_B6, { 0, 0 }, { 0, 0 } },
-			{ 0, PCOUNTER_SIMPLE, { 0, 4 }, { 0, 0 } },
-			{ 1, PCOUNTER_SIMPLE, { 0, 4 }, { 0, 1 } },
-			{ 1, PCOUNTER_SIMPLE, { 0, 0 }, { 0, 0 } },
-			{ 1, PCOUNTER_EVENT_B6, { 0, 0 }, { 0, 0 } },
-			{ 0, PCOUNTER_SIMPLE, { 0, 0 }, { 0, 0 } },
-		  }, 7, 3, 2 },
-		{ {
-			{ 0, PCOUNTER_EVENT_B6, { 0, 0 }, { 0, 0 } },
-			{ 0, PCOUNTER_SIMPLE, { 0, 0 }, { 0, 0 } },
-			{ 1, PCOUNTER_EVENT_B6, { 0, 0 }, { 0, 0 } },
-			{ 1, PCOUNTER_SIMPLE, { 7, 0 }, { 0, 0 } },
-			{ 1, PCOUNTER_SIMPLE, { 0, 0 }, { 0, 0 } },
-			{ 1, PCOUNTER_SIMPLE, { 5, 4 }, { 0, 1 } },
-			{ 1, PCOUNTER_SIMPLE, { 0, 0 }, { 0, 0 } },
-			{ 0, PCOUNTER_SIMPLE, { 0, 4 }, { 0, 0 } },
-		  }, 8, 3, 2 },
-		{ {
-			{ 0, PCOUNTER_SIMPLE, { 0, 0 }, { 0, 0 } },
-			{ 0, PCOUNTER_SIMPLE, { 3, 0 }, { 0, 0 } },
-			{ 1, PCOUNTER_SIMPLE, { 3, 0 }, { 1, 0 } },
-			{ 0, PCOUNTER_EVENT_B6, { 0, 6 }, { 0, 2 } },
-			{ 1, PCOUNTER_SIMPLE, { 0, 0 }, { 0, 0 } },
-			{ 1, PCOUNTER_EVENT_B6, { 0, 2 }, { 0, 1 } },
-			{ 1, PCOUNTER_SIMPLE, { 0, 0 }, { 0, 0 } },
-			{ 0, PCOUNTER_SIMPLE, { 0, 0 }, { 0, 0 } },
-		  }, 8, 3, 2 },
-		{ {
-			{ 0, PCOUNTER_SIMPLE, { 7, 6 }, { 0, 2 } },
-			{ 1, PCOUNTER_EVENT_B6, { 0, 0 }, { 0, 0 } },
-			{ 0, PCOUNTER_SIMPLE, { 0, 0 }, { 0, 0 } },
-			{ 1, PCOUNTER_SIMPLE, { 5, 0 }, { 2, 0 } },
-			{ 0, PCOUNTER_SIMPLE, { 5, 0 }, { 1, 0 } },
-			{ 0, PCOUNTER_EVENT_B6, { 0, 6 }, { 0, 0 } },
-			{ 1, PCOUNTER_SIMPLE, { 0, 0 }, { 0, 0 } },
-		  }, 7, 3, 2 },
-	};
 	unsigned int i, k;
 
-	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+	for (i = 0; i < ARRAY_SIZE(first_fit_fails); i++) {
+		const typeof(*first_fit_fails) *c = &first_fit_fails[i];
 		struct pcounter_set wanted = { { 0 } }, passes[9] = { { { 0 } } };
 		u8 counters[9];
 
 		memset(random_recipes, 0, sizeof(random_recipes));
-		for (k = 0; k < cases[i].count; k++) {
+		for (k = 0; k < c->count; k++) {
 			struct pcounter_recipe *r = &random_recipes[k];
 
 			r->kind = PCOUNTER_KIND_DOMAIN;
-			r->domain = cases[i].counters[k].domain;
-			r->mode = cases[i].counters[k].mode;
-			r->mux[0] = cases[i].counters[k].mux[0];
-			r->mux[1] = cases[i].counters[k].mux[1];
-			r->value[0] = cases[i].counters[k].value[0];
-			r->value[1] = cases[i].counters[k].value[1];
+			r->domain = c->counters[k].domain;
+			r->mode = c->counters[k].mode;
+			r->mux[0] = c->counters[k].mux[0];
+			r->mux[1] = c->counters[k].mux[1];
+			r->value[0] = c->counters[k].value[0];
+			r->value[1] = c->counters[k].value[1];
 			pcounter_set_add(&wanted, k);
 			counters[k] = k;
 		}
 		pcounter_schedule_make(&schedule, random_recipes, &wanted);
 		check_schedule(random_recipes, &wanted);
 		/* so the schedule is not first fit's */
-		check_eq(first_fit(random_recipes), cases[i].first);
-		check_eq(smallest(random_recipes, counters, cases[i].count, passes, 0,
-				  cases[i].count + 1), cases[i].least);
-		check(cases[i].least < cases[i].first);
-		check_eq(schedule.count, cases[i].least);
+		check_eq(first_fit(random_recipes), c->first);
+		check_eq(smallest(random_recipes, counters, c->count, passes, 0,
+				  c->count + 1), c->least);
+		check(c->least < c->first);
+		check_eq(schedule.count, c->least);
 	}
 }
 

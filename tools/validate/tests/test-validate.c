@@ -154,6 +154,51 @@ static void bad_file(struct campaign *campaign, const char *text, const char *wh
 	arena_free(&arena);
 }
 
+/* an error names its line and column */
+#define CSV "benchmark,event,value\n"
+#define JSON "{\"rows\": [{\"benchmark\": \"matrix-copy\", \"event\": \"DMOV\""
+static const struct {
+	const char *text, *where;
+} bad_files[] = {
+	{ "", "f:1:1: the file is empty" },
+	{ "benchmark,event\n", "f:1:1: a column is missing in the header: value" },
+	{ "benchmark,event,value,colour\n", "f:1:23: neither a known column" },
+	{ "benchmark,event,value,value\n", "f:1:23: this column stands twice" },
+	{ CSV, "f:1:1: no measurement follows" },
+	{ CSV "matrix-copy,DMOV,many\n", "f:2:18: 'value' is not a number" },
+	{ CSV "matrix-copy,DMOV,-1\n", "f:2:18: 'value' is negative" },
+	{ CSV "matrix-copy,DMOV,\n", "f:2:18: 'value' is empty" },
+	{ CSV "matrix-copy,DMOV,1.5\n", "f:2:18: 'value' is not an integer" },
+	{ CSV "matrix-copy,DMOV,18446744073709551616\n", "f:2:18: 'value' is beyond 2^64-1" },
+	{ CSV "matrix-copy,DMOV,1x\n", "f:2:18: 'value' is not a number" },
+	{ CSV "matrix-copy,DMOV\n", "f:2:13: fewer cells" },
+	{ CSV "matrix-copy,DMOV,1,2\n", "f:2:20: more cells" },
+	{ CSV "matrix-copy,what,1\n", "f:2:13: the campaign has no such event" },
+	{ CSV "something,DMOV,1\n", "f:2:1: the campaign has no such benchmark" },
+	{ CSV "float-loop,DMOV,1\n", "f:2:1: the benchmark needs a column for its parameter: N" },
+	{ "benchmark,event,value,N\nmatrix-copy,DMOV,1,3\n",
+	  "f:2:20: the benchmark has no such parameter" },
+	{ "benchmark,event,value,N\nfloat-loop,DMOV,1,-3\n", "f:2:19: 'N' is negative" },
+	{ CSV "matrix-copy,DMOV,1\n\n# x\nmatrix-copy,DMOV,2\n", "f:5:1: the same benchmark" },
+	{ CSV "matrix-copy,\"DMOV,1\n", "f:2:13: the cell has no closing quote" },
+	{ CSV "matrix-copy,DM\"OV,1\n", "f:2:15: a quote in the middle" },
+	{ "{", "f:1:2: " },
+	{ "{\"rows\": []}", "f:1:10: there is no measurement" },
+	{ "[]", "f:1:1: measurements are an object" },
+	{ "{\"rows\": [],\n \"rows\": []}", "f:2:2: this name stands twice" },
+	{ "{\"rows\":\n  [{\"benchmark\": \"matrix-copy\", \"event\": \"DMOV\"}]}",
+	  "f:2:4: 'value' is missing" },
+	{ JSON ",\n\"value\": \"7\"}]}", "f:2:10: 'value' must be a number" },
+	{ JSON ",\n\"value\": -7}]}", "f:2:10: 'value' is -7: negative" },
+	{ JSON ",\n\"value\": 18446744073709551616}]}",
+	  "f:2:10: 'value' is 18446744073709551616: beyond" },
+	{ JSON ",\n\"value\": 1.5}]}", "f:2:10: 'value' is 1.5: not an integer" },
+	{ "{\"rows\": [\n{\"benchmark\": \"matrix-copy\", \"event\": \"x,\\\"]}\", \"value\": 1}]}",
+	  "f:2:39: the campaign has no such event" },
+	{ JSON ", \"value\": 1,\n  \"n\": null}]}", "f:1:11: unknown member 'n'" },
+	{ "{\"rows\": [null]}", "f:1:10: a row is an object, not null" },
+};
+
 static void measured_errors(void)
 {
 	struct campaign campaign;
@@ -169,75 +214,8 @@ static void measured_errors(void)
 	CHECK(measured.count == 2 && measured.readings[0].parameters[0] == 1 &&
 	      measured.readings[1].value == UINT64_MAX);
 
-	bad_file(&campaign, "", "f:1:1: the file is empty");
-	bad_file(&campaign, "benchmark,event\n", "f:1:1: a column is missing in the header: value");
-	bad_file(&campaign, "benchmark,event,value,colour\n", "f:1:23: neither a known column");
-	bad_file(&campaign, "benchmark,event,value,value\n", "f:1:23: this column stands twice");
-	bad_file(&campaign, "benchmark,event,value\n", "f:1:1: no measurement follows");
-	bad_file(&campaign, "benchmark,event,value\nmatrix-copy,DMOV,many\n",
-		 "f:2:18: 'value' is not a number");
-	bad_file(&campaign, "benchmark,event,value\nmatrix-copy,DMOV,-1\n",
-		 "f:2:18: 'value' is negative");
-	bad_file(&campaign, "benchmark,event,value\nmatrix-copy,DMOV,\n",
-		 "f:2:18: 'value' is empty");
-	bad_file(&campaign, "benchmark,event,value\nmatrix-copy,DMOV,1.5\n",
-		 "f:2:18: 'value' is not an integer");
-	bad_file(&campaign, "benchmark,event,value\nmatrix-copy,DMOV,18446744073709551616\n",
-		 "f:2:18: 'value' is beyond 2^64-1");
-	bad_file(&campaign, "benchmark,event,value\nmatrix-copy,DMOV,1x\n",
-		 "f:2:18: 'value' is not a number");
-	bad_file(&campaign, "benchmark,event,value\nmatrix-copy,DMOV\n", "f:2:13: fewer cells");
-	bad_file(&campaign, "benchmark,event,value\nmatrix-copy,DMOV,1,2\n", "f:2:20: more cells");
-	bad_file(&campaign, "benchmark,event,value\nmatrix-copy,what,1\n",
-		 "f:2:13: the campaign has no such event");
-	bad_file(&campaign, "benchmark,event,value\nsomething,DMOV,1\n",
-		 "f:2:1: the campaign has no such benchmark");
-	bad_file(&campaign, "benchmark,event,value\nfloat-loop,DMOV,1\n",
-		 "f:2:1: the benchmark needs a column for its parameter: N");
-	bad_file(&campaign, "benchmark,event,value,N\nmatrix-copy,DMOV,1,3\n",
-		 "f:2:20: the benchmark has no such parameter");
-	bad_file(&campaign, "benchmark,event,value,N\nfloat-loop,DMOV,1,-3\n",
-		 "f:2:19: 'N' is negative");
-	bad_file(&campaign,
-		 "benchmark,event,value\nmatrix-copy,DMOV,1\n\n# x\nmatrix-copy,DMOV,2\n",
-		 "f:5:1: the same benchmark");
-	bad_file(&campaign, "benchmark,event,value\nmatrix-copy,\"DMOV,1\n",
-		 "f:2:13: the cell has no closing quote");
-	bad_file(&campaign, "benchmark,event,value\nmatrix-copy,DM\"OV,1\n",
-		 "f:2:15: a quote in the middle");
-
-	bad_file(&campaign, "{", "f:1:2: ");
-	bad_file(&campaign, "{\"rows\": []}", "f:1:10: there is no measurement");
-	bad_file(&campaign, "[]", "f:1:1: measurements are an object");
-	bad_file(&campaign, "{\"rows\": [],\n \"rows\": []}", "f:2:2: this name stands twice");
-	bad_file(&campaign,
-		 "{\"rows\":\n  [{\"benchmark\": \"matrix-copy\", \"event\": \"DMOV\"}]}",
-		 "f:2:4: 'value' is missing");
-	bad_file(&campaign,
-		 "{\"rows\": [{\"benchmark\": \"matrix-copy\", \"event\": \"DMOV\",\n"
-		 "\"value\": \"7\"}]}",
-		 "f:2:10: 'value' must be a number");
-	bad_file(&campaign,
-		 "{\"rows\": [{\"benchmark\": \"matrix-copy\", \"event\": \"DMOV\",\n"
-		 "\"value\": -7}]}",
-		 "f:2:10: 'value' is -7: negative");
-	bad_file(&campaign,
-		 "{\"rows\": [{\"benchmark\": \"matrix-copy\", \"event\": \"DMOV\",\n"
-		 "\"value\": 18446744073709551616}]}",
-		 "f:2:10: 'value' is 18446744073709551616: beyond");
-	bad_file(&campaign,
-		 "{\"rows\": [{\"benchmark\": \"matrix-copy\", \"event\": \"DMOV\",\n"
-		 "\"value\": 1.5}]}",
-		 "f:2:10: 'value' is 1.5: not an integer");
-	bad_file(&campaign,
-		 "{\"rows\": [\n"
-		 "{\"benchmark\": \"matrix-copy\", \"event\": \"x,\\\"]}\", \"value\": 1}]}",
-		 "f:2:39: the campaign has no such event");
-	bad_file(&campaign,
-		 "{\"rows\": [{\"benchmark\": \"matrix-copy\", \"event\": \"DMOV\", \"value\": 1,\n"
-		 "  \"n\": null}]}",
-		 "f:1:11: unknown member 'n'");
-	bad_file(&campaign, "{\"rows\": [null]}", "f:1:10: a row is an object, not null");
+	for (size_t n = 0; n < sizeof(bad_files) / sizeof(*bad_files); n++)
+		bad_file(&campaign, bad_files[n].text, bad_files[n].where);
 	arena_free(&arena);
 }
 
