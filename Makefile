@@ -142,7 +142,7 @@ debug-test: all ## tests on kernels with KASAN, KCSAN, lockdep, UBSAN, kmemleak;
 	$(Q)$(MAKE) modules KVER="uml-debug debug kcsan"
 	$(Q)scripts/run-suites -f scripts/suites-debug $(SUITES)
 
-kernel-coverage: all ## coverage of the kernel modules (docs/coverage.md)
+kernel-coverage: all ## line coverage of the kernel modules, by file
 	$(Q)scripts/coverage
 
 bench: all ## ratios measured in one run
