@@ -27,6 +27,9 @@ static const char *const gpu_events[] = {
 	"pcounter*/cycles",
 };
 
+/* all of a GPU whose counters have no names */
+static const char *const unnamed_gpu_events[] = { "C[0-9]*" };
+
 static const char *const soc_events[] = {
 	"metric:slc_read_bandwidth",  "metric:mem_read_bandwidth",   "metric:mem_write_bandwidth",
 	"metric:pcie.read_bandwidth", "metric:pcie.write_bandwidth", "metric:cmem_read_latency",
@@ -120,6 +123,8 @@ int defaults_add(const struct app *app, struct perfctr_selection *selection,
 	if (perfctr_selection_copy(selection, &empty))
 		return -ENOMEM;
 	added += add_known(selection, gpu_events, ARRAY_SIZE(gpu_events), &error);
+	if (!added)
+		added += add_known(selection, unnamed_gpu_events, 1, &error);
 	error = perfctr_selection_copy(selection, &all);
 	if (!error)
 		soc = add_known(all, soc_events, ARRAY_SIZE(soc_events), &error);

@@ -234,6 +234,47 @@ static void list_counters(struct lister *l, unsigned int set)
 	}
 }
 
+static bool has_names(const struct drm_perfctr_block_info *b)
+{
+	const struct perfctr_counter_desc *c = NULL;
+
+	while ((c = perfctr_counter_next(c)))
+		if (c->product == b->product && c->block_type == b->type)
+			return true;
+	return false;
+}
+
+/* Types of GPU block whose counters the database does not name: they are selected by number. */
+static void list_unnamed(struct lister *l)
+{
+	unsigned int last = 0;
+
+	for (size_t i = 0; l->device && i < perfctr_device_block_count(l->device); i++) {
+		const struct drm_perfctr_block_info *b = perfctr_device_block(l->device, i);
+		const char *type = perfctr_block_type_name(b->type);
+		unsigned int first = 0;
+		char text[64], range[96];
+
+		/* blocks of a type are neighbours */
+		if (b->type == last || !type || b->format & DRM_PERFCTR_FORMAT_PMU_IDENTITY ||
+		    has_names(b))
+			continue;
+		last = b->type;
+		while (first < DRM_PERFCTR_SECTION_COUNTERS && !(b->available[0] >> first & 1))
+			first++;
+		snprintf(text, sizeof(text), "%s/C%u", type, first);
+		snprintf(range, sizeof(range), "to %s/C%u: counters without names", type,
+			 b->counters - 1);
+		if (!wanted(l, text, text, range) || is_hidden(l, PERFCTR_TRUST_UNVALIDATED))
+			continue;
+		snprintf(l->heading, sizeof(l->heading), "%s of %s", type,
+			 perfctr_product_name(b->product));
+		if (!l->events)
+			print_entry(l, text, "", range, PERFCTR_TRUST_UNVALIDATED);
+		l->found++;
+	}
+}
+
 /* --- perf PMUs of the machine --------------------------------------------- */
 
 /* Filters of a type of SoC block, once below its first PMU. */
@@ -397,6 +438,7 @@ static int list_all(struct lister *l, bool json)
 	}
 	for (unsigned int set = DRM_PERFCTR_SET_PRIMARY; set <= DRM_PERFCTR_SET_TERTIARY; set++)
 		list_counters(l, set);
+	list_unnamed(l);
 	error = l->all ? 0 : perfctr_pmu_events(l->app->ctx, show_pmu_event, l);
 	list_metrics(l);
 	if (json) {
