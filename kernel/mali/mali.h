@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The model of a Mali CSF GPU: the device, and what its parts know of each other.
+ *
+ * Locks, outer to inner: mali_mcu.lock (a mutex: firmware and command streams), mali_gpu.lock (a
+ * spinlock, interrupts off: every register, the address spaces' tables and the counters).
+ * The host's handlers are called with neither, by a thread of their own: a driver writes registers
+ * with its locks held.
+ */
+#ifndef _MALI_H_
+#define _MALI_H_
+
+#include <linux/ioport.h>
+#include <linux/spinlock.h>
+#include <linux/types.h>
+#include <linux/wait.h>
+
+#include "mali_products.h"
+
+struct dentry;
+struct mali_counters;
+struct mali_mcu;
+struct mali_platform;
+struct mali_prfcnt;
+struct page;
+struct task_struct;
+
+#define MALI_ADDRESS_SPACES	16
+/* the microcontroller's own; firmware, its ring of samples and suspend buffers are in it */
+#define MALI_MCU_AS		0
+
+enum mali_irq_name {
+	MALI_IRQ_JOB,
+	MALI_IRQ_MMU,
+	MALI_IRQ_GPU,
+	MALI_IRQS,
+};
+
+enum mali_domain {
+	MALI_DOMAIN_SHADER,
+	MALI_DOMAIN_TILER,
+	MALI_DOMAIN_L2,
+	MALI_DOMAINS,
+};
+
+enum mali_fail {
+	MALI_FAIL_BOOT,			/* firmware does not start */
+	MALI_FAIL_ANSWERS,		/* nor answer what the host asks for through doorbell 0 */
+	MALI_FAIL_HALT,			/* nor halt */
+	MALI_FAIL_COUNTERS,		/* nor acknowledge requests for counters */
+	MALI_FAIL_UNRECOVERABLE,	/* the next instruction is a CS_UNRECOVERABLE, once */
+	MALI_FAILS,
+};
+
+/* a block of interrupt registers and its line */
+struct mali_irq {
+	u32 rawstat;	/* causes */
+	u32 mask;	/* causes that raise the line */
+	int number;	/* of the host's interrupt */
+};
+
+/* an address space: registers as written, tables in use since UPDATE */
+struct mali_as {
+	u64 transtab;
+	u64 memattr;
+	u64 lockaddr;
+	u64 transcfg;
+	u64 root;	/* physical address of the table in use */
+	u64 config;	/* its configuration; MALI_MODE_UNMAPPED: nothing can be translated */
+	bool locked;	/* between LOCK and UNLOCK or a flush */
+	u32 fault_status;
+	u64 fault_address;
+};
+
+/* the device */
+struct mali_gpu {
+	const struct mali_product *product;
+
+	struct resource window;	/* registers, in the resource tree */
+	/* real memory at its address: user space maps the flush ID's page */
+	struct page *window_pages;
+
+	spinlock_t lock;	/* all below up to @mcu, and the counters */
+	struct mali_irq irq[MALI_IRQS];
+	unsigned long irq_due;	/* lines that went high, one bit each */
+	struct mali_as as[MALI_ADDRESS_SPACES];
+	u64 powered[MALI_DOMAINS];	/* units that are ready */
+	u32 mcu_control;	/* MALI_MCU_CONTROL_*, as written */
+	u32 mcu_status;	/* MALI_MCU_STATUS_* */
+	u32 flush_id;
+	u32 fault_status;
+	u64 fault_address;
+	u32 coherency_protocol;
+	u64 timestamp_offset;
+	u64 cycles;	/* up to @clock_ns, while the L2 cache has power */
+	u64 clock_ns;
+	unsigned long core_hz;	/* frequency that the clock is set to */
+
+	struct mali_counters *counters;
+	struct mali_mcu *mcu;
+	struct mali_platform *platform;
+	struct mali_prfcnt *prfcnt;
+
+	/* what goes wrong while it is not zero; debugfs has a file for each */
+	u32 fail[MALI_FAILS];
+	struct task_struct *irq_thread;	/* calls the host's handlers */
+	wait_queue_head_t irq_wait;
+	struct dentry *debugfs;
+};
+
+/* mali_window.c */
+int mali_window_init(struct mali_gpu *gpu);
+
+/* mali_registers.c */
+u32 mali_register_read(struct mali_gpu *gpu, u32 offset);
+void mali_register_write(struct mali_gpu *gpu, u32 offset, u32 value);
+
+/* mali_irq.c */
+int mali_irq_init(struct mali_gpu *gpu);
+void mali_irq_fini(struct mali_gpu *gpu);
+u32 mali_irq_read(struct mali_gpu *gpu, enum mali_irq_name name, u32 offset);
+void mali_irq_write(struct mali_gpu *gpu, enum mali_irq_name name, u32 offset, u32 value);
+void mali_irq_raise_locked(struct mali_gpu *gpu, enum mali_irq_name name, u32 causes);
+void mali_irq_raise(struct mali_gpu *gpu, enum mali_irq_name name, u32 causes);
+
+/* mali_clock.c */
+void mali_clock_update_locked(struct mali_gpu *gpu);
+void mali_clock_set(struct mali_gpu *gpu, unsigned long hz);
+u64 mali_cycles(struct mali_gpu *gpu);
+u64 mali_cycles_locked(struct mali_gpu *gpu);
+u64 mali_timestamp(const struct mali_gpu *gpu);
+
+/* mali_power.c */
+u64 mali_power_present(const struct mali_gpu *gpu, enum mali_domain domain);
+u32 mali_power_read(struct mali_gpu *gpu, u32 offset);
+void mali_power_write(struct mali_gpu *gpu, u32 offset, u32 value);
+void mali_power_set_locked(struct mali_gpu *gpu, enum mali_domain domain, u64 ready);
+void mali_power_reset(struct mali_gpu *gpu);
+void mali_flush_caches_locked(struct mali_gpu *gpu);
+
+/* mali_mmu.c */
+u32 mali_as_read(struct mali_gpu *gpu, u32 offset);
+void mali_as_write(struct mali_gpu *gpu, u32 offset, u32 value);
+void mali_as_reset_locked(struct mali_gpu *gpu);
+int mali_mem_read(struct mali_gpu *gpu, u32 as, u64 va, void *data, size_t bytes);
+int mali_mem_write(struct mali_gpu *gpu, u32 as, u64 va, const void *data, size_t bytes);
+int mali_mem_read32(struct mali_gpu *gpu, u32 as, u64 va, u32 *value);
+int mali_mem_read64(struct mali_gpu *gpu, u32 as, u64 va, u64 *value);
+int mali_mem_write32(struct mali_gpu *gpu, u32 as, u64 va, u32 value);
+int mali_mem_write64(struct mali_gpu *gpu, u32 as, u64 va, u64 value);
+void *mali_mem_page(struct mali_gpu *gpu, u32 as, u64 va);
+
+/* mali_platform.c */
+int mali_platform_prepare(struct mali_gpu *gpu);
+int mali_platform_add_device(struct mali_gpu *gpu);
+void mali_platform_fini(struct mali_gpu *gpu);
+
+#endif /* _MALI_H_ */

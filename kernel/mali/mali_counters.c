@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The counters of the hardware, and the truth in debugfs.
+ */
+#include <linux/bitops.h>
+#include <linux/debugfs.h>
+#include <linux/seq_file.h>
+#include <linux/slab.h>
+
+#include "mali_counters.h"
+#include "mali_regs.h"
+
+void mali_count_locked(struct mali_gpu *gpu, u32 block, u32 counter, u64 amount)
+{
+	struct mali_counters *counters = gpu->counters;
+	size_t i = block * counters->words + counter;
+
+	lockdep_assert_held(&gpu->lock);
+	counters->reg[i] += amount;
+	counters->truth[i] += amount;
+}
+
+void mali_count(struct mali_gpu *gpu, u32 block, u32 counter, u64 amount)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&gpu->lock, flags);
+	mali_count_locked(gpu, block, counter, amount);
+	spin_unlock_irqrestore(&gpu->lock, flags);
+}
+
+/* architecture 13 has moved them */
+void mali_count_job(struct mali_gpu *gpu, enum mali_job_counter job, u64 amount)
+{
+	static const u8 positions[2][4] = { { 17, 25, 33, 34 }, { 65, 33, 49, 50 } };
+
+	mali_count(gpu, MALI_BLOCK_CSHW, positions[gpu->product->gpu_id >> 28 >= 13][job],
+		   amount);
+}
+
+/*
+ * Positions below 64 in a block that are as the hardware would count, those included that it does
+ * not have. Work takes no time here, so its active cycles are zero. All others depend on shaders,
+ * caches or culling, and are not valid.
+ */
+u64 mali_counters_modelled(const struct mali_gpu *gpu, u32 block)
+{
+	/* a header of which nothing is valid looks damaged */
+	if (block == MALI_BLOCK_FW)
+		return GENMASK_ULL(3, 0);
+	if (block == MALI_BLOCK_CSHW && gpu->product->gpu_id >> 28 >= 13)
+		return GENMASK_ULL(15, 0) | GENMASK_ULL(51, 48);
+	if (block == MALI_BLOCK_CSHW)
+		return GENMASK_ULL(17, 0) | GENMASK_ULL(25, 24) | GENMASK_ULL(35, 32);
+	if (block == MALI_BLOCK_TILER)
+		return GENMASK_ULL(7, 0);
+	if (block < MALI_BLOCK_MEMSYS + MALI_L2_SLICES)
+		return GENMASK_ULL(11, 0);
+	return GENMASK_ULL(3, 0) | GENMASK_ULL(19, 18) | GENMASK_ULL(23, 22);
+}
+
+/* pieces of work go to the cores in turn */
+void mali_count_cores(struct mali_gpu *gpu, u32 counter, u64 amount)
+{
+	const u32 cores = hweight64(gpu->product->shader_present);
+	const u32 first = MALI_BLOCK_MEMSYS + MALI_L2_SLICES;
+	struct mali_counters *counters = gpu->counters;
+	const u64 each = amount / cores;
+	unsigned long flags;
+	u32 i, rest = amount % cores;
+
+	spin_lock_irqsave(&gpu->lock, flags);
+	for (i = 0; i < cores; i++) {
+		u32 core = (counters->next_core + i) % cores;
+
+		mali_count_locked(gpu, first + core, counter, each + (i < rest));
+	}
+	counters->next_core = (counters->next_core + rest) % cores;
+	spin_unlock_irqrestore(&gpu->lock, flags);
+}
+
+void mali_count_cycles_locked(struct mali_gpu *gpu, u64 cycles)
+{
+	bool irq = false;
+	int i;
+
+	mali_count_locked(gpu, MALI_BLOCK_CSHW, MALI_CSHW_GPU_ACTIVE, cycles);
+	if (gpu->mcu_status == MALI_MCU_STATUS_ENABLED)
+		mali_count_locked(gpu, MALI_BLOCK_CSHW, MALI_CSHW_MCU_ACTIVE, cycles);
+	for (i = 0; i < MALI_IRQS; i++)
+		irq |= gpu->irq[i].rawstat & gpu->irq[i].mask;
+	if (irq)
+		mali_count_locked(gpu, MALI_BLOCK_CSHW, MALI_CSHW_GPU_IRQ_ACTIVE, cycles);
+}
+
+/* a walk that ended at @level; the model has one MMU for all slices, its counts are the first's */
+void mali_count_walk_locked(struct mali_gpu *gpu, unsigned int level)
+{
+	mali_count_locked(gpu, MALI_BLOCK_MEMSYS, MALI_MEMSYS_MMU_REQUESTS, 1);
+	mali_count_locked(gpu, MALI_BLOCK_MEMSYS, MALI_MEMSYS_TABLE_READS_L2, 1);
+	if (level == 3)
+		mali_count_locked(gpu, MALI_BLOCK_MEMSYS, MALI_MEMSYS_TABLE_READS_L3, 1);
+}
+
+/* a line for each counter that has moved: block, its index, position, counts */
+/* the number of the n-th core that is present */
+static u32 core_number(const struct mali_gpu *gpu, u32 n)
+{
+	u64 cores = gpu->product->shader_present;
+
+	while (n--)
+		cores &= cores - 1;
+	return __ffs64(cores);
+}
+
+static int truth_show(struct seq_file *file, void *unused)
+{
+	struct mali_gpu *gpu = file->private;
+	static const char * const names[] = { "fw", "cshw", "tiler", "memsys", "shader" };
+	const u32 first_core = MALI_BLOCK_MEMSYS + MALI_L2_SLICES;
+	struct mali_counters *counters = gpu->counters;
+	u32 block, counter;
+
+	for (block = 0; block < counters->blocks; block++) {
+		for (counter = MALI_COUNTER_HEADER; counter < counters->words; counter++) {
+			unsigned long flags;
+			u32 index = 0;
+			u64 truth;
+
+			spin_lock_irqsave(&gpu->lock, flags);
+			truth = counters->truth[block * counters->words + counter];
+			spin_unlock_irqrestore(&gpu->lock, flags);
+			if (block >= first_core)
+				index = core_number(gpu, block - first_core);
+			else if (block >= MALI_BLOCK_MEMSYS)
+				index = block - MALI_BLOCK_MEMSYS;
+			if (truth)
+				seq_printf(file, "%s %u %u %llu\n",
+					   names[block >= first_core ? 4 : min(block, 3u)], index,
+					   counter, truth);
+		}
+	}
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(truth);
+
+int mali_counters_init(struct mali_gpu *gpu)
+{
+	const struct mali_product *product = gpu->product;
+	struct mali_counters *counters = kzalloc(sizeof(*counters), GFP_KERNEL);
+	size_t number;
+
+	if (!counters)
+		return -ENOMEM;
+	counters->blocks = MALI_BLOCK_MEMSYS + MALI_L2_SLICES +
+			   hweight64(product->shader_present);
+	counters->words = product->counters_per_block;
+	number = counters->blocks * counters->words;
+	counters->reg = kcalloc(number, sizeof(*counters->reg), GFP_KERNEL);
+	counters->truth = kcalloc(number, sizeof(*counters->truth), GFP_KERNEL);
+	gpu->counters = counters;
+	if (!counters->reg || !counters->truth) {
+		mali_counters_fini(gpu);
+		return -ENOMEM;
+	}
+	debugfs_create_file("truth", 0444, gpu->debugfs, gpu, &truth_fops);
+	return 0;
+}
+
+void mali_counters_fini(struct mali_gpu *gpu)
+{
+	kfree(gpu->counters->truth);
+	kfree(gpu->counters->reg);
+	kfree(gpu->counters);
+	gpu->counters = NULL;
+}

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The counters of the hardware: registers of 32 bits that wrap, and the truth, which does not.
+ */
+#ifndef _MALI_COUNTERS_H_
+#define _MALI_COUNTERS_H_
+
+#include "mali.h"
+
+/* the first four words of a block are its header */
+#define MALI_COUNTER_HEADER	4
+
+/* blocks by number: these, then the slices of the L2 cache, then the cores that are present */
+enum mali_block {
+	MALI_BLOCK_FW,
+	MALI_BLOCK_CSHW,
+	MALI_BLOCK_TILER,
+	MALI_BLOCK_MEMSYS,
+};
+
+/* positions in a block that the model moves; they are the hardware's */
+enum mali_cshw_counter {
+	MALI_CSHW_GPU_ACTIVE = 4,
+	MALI_CSHW_MCU_ACTIVE = 5,
+	MALI_CSHW_MMU_FLUSH_COUNT = 7,
+	MALI_CSHW_GPU_IRQ_ACTIVE = 10,
+	MALI_CSHW_GPU_IRQ_COUNT = 11,
+	MALI_CSHW_CACHE_FLUSH = 13,
+};
+
+/* places of the front end's job counters differ: of MALI_JOB_*, and tasks of 32 by 32 pixels */
+enum mali_job_counter {
+	MALI_JOB_TILER,
+	MALI_JOB_COMPUTE,
+	MALI_JOB_FRAGMENT,
+	MALI_JOB_FRAGMENT_TASKS,
+};
+
+enum mali_tiler_counter {
+	MALI_TILER_TRIANGLES = 6,
+	MALI_TILER_LINES = 7,
+	MALI_TILER_POINTS = 8,
+};
+
+enum mali_memsys_counter {
+	MALI_MEMSYS_MMU_REQUESTS = 4,
+	MALI_MEMSYS_TABLE_READS_L3 = 5,
+	MALI_MEMSYS_TABLE_READS_L2 = 6,
+};
+
+enum mali_shader_counter {
+	MALI_SHADER_FRAG_PTILES = 18,
+	MALI_SHADER_COMPUTE_TASKS = 23,
+};
+
+/* under mali_gpu.lock */
+struct mali_counters {
+	u32 blocks;	/* of the product */
+	u32 words;	/* of a block */
+	u32 *reg;	/* what firmware reads */
+	u64 *truth;	/* since the device exists */
+	u32 next_core;	/* that gets the next piece of work */
+};
+
+int mali_counters_init(struct mali_gpu *gpu);
+void mali_counters_fini(struct mali_gpu *gpu);
+void mali_count_locked(struct mali_gpu *gpu, u32 block, u32 counter, u64 amount);
+void mali_count(struct mali_gpu *gpu, u32 block, u32 counter, u64 amount);
+void mali_count_cores(struct mali_gpu *gpu, u32 counter, u64 amount);
+void mali_count_job(struct mali_gpu *gpu, enum mali_job_counter job, u64 amount);
+u64 mali_counters_modelled(const struct mali_gpu *gpu, u32 block);
+void mali_count_cycles_locked(struct mali_gpu *gpu, u64 cycles);
+void mali_count_walk_locked(struct mali_gpu *gpu, unsigned int level);
+
+#endif /* _MALI_COUNTERS_H_ */

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Answers and events of firmware: words that the host reads, and their interrupts.
+ *
+ * An answer makes a bit of ack equal to req. An event makes it differ: it is pending until the host
+ * has made req equal again, and the same event is not raised a second time before that.
+ */
+#include "mali_mcu.h"
+#include "mali_regs.h"
+
+/* --- global --------------------------------------------------------------- */
+
+/* answers go out together; the host is interrupted if it wants to hear of one of them */
+void mali_global_acknowledge(struct mali_mcu *mcu, u32 ack)
+{
+	u32 changed = mali_word(&mcu->out->ack) ^ ack;
+
+	mali_set_word(&mcu->out->ack, ack);
+	if (changed & mali_word(&mcu->in->ack_irq_mask))
+		mali_irq_raise(mcu->gpu, MALI_IRQ_JOB, MALI_JOB_IRQ_GLOBAL);
+}
+
+void mali_global_event(struct mali_mcu *mcu, u32 event)
+{
+	u32 ack = mali_word(&mcu->out->ack);
+
+	if (!((mali_word(&mcu->in->req) ^ ack) & event))
+		mali_global_acknowledge(mcu, ack ^ event);
+}
+
+/* --- groups --------------------------------------------------------------- */
+
+void mali_group_acknowledge(struct mali_group *group, u32 ack)
+{
+	u32 changed = mali_word(&group->out->ack) ^ ack;
+
+	mali_set_word(&group->out->ack, ack);
+	if (changed & mali_word(&group->in->ack_irq_mask))
+		mali_irq_raise(group->mcu->gpu, MALI_IRQ_JOB, BIT(group->number));
+}
+
+void mali_group_event(struct mali_group *group, u32 event)
+{
+	u32 ack = mali_word(&group->out->ack);
+
+	if (!((mali_word(&group->in->req) ^ ack) & event))
+		mali_group_acknowledge(group, ack ^ event);
+}
+
+/* --- streams -------------------------------------------------------------- */
+
+static void stream_event(struct mali_stream *stream, u32 event)
+{
+	struct mali_group *group = stream->group;
+	u32 ack = mali_word(&stream->out->ack);
+	u32 req;
+
+	if ((mali_word(&stream->in->req) ^ ack) & event)
+		return;
+	mali_set_word(&stream->out->ack, ack ^ event);
+	if (!(mali_word(&stream->in->ack_irq_mask) & event))
+		return;
+	/* which stream of the group it is */
+	req = mali_word(&group->out->stream_irq_req);
+	if (!((req ^ mali_word(&group->in->stream_irq_ack)) & BIT(stream->number)))
+		mali_set_word(&group->out->stream_irq_req, req ^ BIT(stream->number));
+	mali_irq_raise(group->mcu->gpu, MALI_IRQ_JOB, BIT(group->number));
+}
+
+/* the stream does nothing more until its group ends */
+void mali_stream_fatal(struct mali_stream *stream, u32 exception, u64 info)
+{
+	stream->state = MALI_STREAM_FATAL;
+	mali_set_word64(&stream->out->fatal_info, info);
+	mali_set_word(&stream->out->fatal, exception);
+	stream_event(stream, MALI_CS_FATAL);
+}
+
+/* the stream goes on */
+void mali_stream_fault(struct mali_stream *stream, u32 exception, u64 info)
+{
+	mali_set_word64(&stream->out->fault_info, info);
+	mali_set_word(&stream->out->fault, exception);
+	stream_event(stream, MALI_CS_FAULT);
+}

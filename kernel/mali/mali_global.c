@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Firmware's global interface: the control words, requests, events, the idle timer.
+ */
+#include <linux/bitfield.h>
+#include <linux/ktime.h>
+#include <linux/math64.h>
+#include <linux/minmax.h>
+
+#include "mali_mcu.h"
+#include "mali_prfcnt.h"
+
+/* places in the shared section; the first page is the global interface's */
+#define INPUT_OFFSET		0x400
+#define OUTPUT_OFFSET		0x800
+#define GROUP_STRIDE		0x400
+
+#define FLIPPED_REQUESTS \
+	(MALI_GLB_PROGRESS_TIMER | MALI_GLB_ALLOC_ENABLE | MALI_GLB_POWEROFF_TIMER | \
+	 MALI_GLB_PING | MALI_GLB_CONFIG_UPDATE)
+#define LEVELS \
+	(MALI_GLB_HALT | MALI_GLB_COUNTER_ENABLE | MALI_GLB_IDLE_ENABLE)
+
+/* the words that the host reads when firmware has booted; req and ack stay as they were left */
+void mali_global_boot(struct mali_mcu *mcu)
+{
+	struct mali_global_control *control = mali_mcu_shared(mcu, 0);
+	u32 i;
+
+	mcu->in = mali_mcu_shared(mcu, INPUT_OFFSET);
+	mcu->out = mali_mcu_shared(mcu, OUTPUT_OFFSET);
+	mali_set_word(&mcu->out->ack, mali_word(&mcu->out->ack) & ~MALI_GLB_HALT);
+	for (i = 0; i < MALI_GROUPS; i++)
+		mali_group_boot(mcu, i, GROUP_STRIDE);
+
+	mali_set_word(&control->features, 0);
+	mali_set_word(&control->input_va, MALI_SHARED_VA + INPUT_OFFSET);
+	mali_set_word(&control->output_va, MALI_SHARED_VA + OUTPUT_OFFSET);
+	mali_set_word(&control->group_num, MALI_GROUPS);
+	mali_set_word(&control->group_stride, GROUP_STRIDE);
+	mali_set_word(&control->prfcnt_size, mali_prfcnt_size(mcu->gpu));
+	mali_set_word(&control->instr_features, 0);
+	/* the last one: without it nothing has booted */
+	mali_set_word(&control->version, 0x01010000);
+}
+
+static void power_cores(struct mali_mcu *mcu)
+{
+	u64 cores = mali_word64(&mcu->in->core_en_mask) & mcu->gpu->product->shader_present;
+	unsigned long flags;
+
+	spin_lock_irqsave(&mcu->gpu->lock, flags);
+	mali_power_set_locked(mcu->gpu, MALI_DOMAIN_SHADER, cores);
+	spin_unlock_irqrestore(&mcu->gpu->lock, flags);
+}
+
+static int ring_groups(struct mali_mcu *mcu)
+{
+	u32 req = mali_word(&mcu->in->doorbell_req);
+	u32 rung = req ^ mali_word(&mcu->out->doorbell_ack);
+	u32 i;
+	int err = 0;
+
+	for (i = 0; i < MALI_GROUPS && !err; i++)
+		if (rung & BIT(i))
+			err = mali_group_requests(&mcu->group[i]);
+	mali_set_word(&mcu->out->doorbell_ack, req);
+	return err;
+}
+
+/* an error: firmware cannot go on */
+int mali_global_requests(struct mali_mcu *mcu)
+{
+	u32 req = mali_word(&mcu->in->req);
+	u32 ack = mali_word(&mcu->out->ack);
+	u32 pending = req ^ ack;
+
+	if (pending & MALI_GLB_ALLOC_ENABLE)
+		power_cores(mcu);
+	if (pending & (MALI_GLB_PRFCNT_ENABLE | MALI_GLB_PRFCNT_SAMPLE))
+		ack = mali_prfcnt_requests(mcu, req, ack);
+	ack ^= pending & (FLIPPED_REQUESTS | LEVELS);
+	mali_global_acknowledge(mcu, ack);
+	return ring_groups(mcu);
+}
+
+static u64 timer_ns(struct mali_gpu *gpu, u32 timer)
+{
+	u64 ticks = (u64)FIELD_GET(MALI_TIMER_VALUE, timer) << MALI_TIMER_SHIFT;
+	u64 hz = timer & MALI_TIMER_GPU_CYCLES ? READ_ONCE(gpu->core_hz) :
+						 MALI_TIMESTAMP_HZ;
+
+	return mul_u64_u64_div_u64(ticks, NSEC_PER_SEC, max_t(u64, hz, 1));
+}
+
+/* the host hears once that all groups are idle, and stay so as long as its timer says */
+void mali_global_check_idle(struct mali_mcu *mcu)
+{
+	bool idle = true, active = false;
+	u32 i;
+
+	for (i = 0; i < MALI_GROUPS; i++) {
+		active |= mali_group_active(&mcu->group[i]);
+		idle &= mcu->group[i].idle || !mali_group_active(&mcu->group[i]);
+	}
+	if (!(mali_word(&mcu->in->req) & MALI_GLB_IDLE_ENABLE))
+		idle = false;
+	if (!active || !idle || mcu->instructions != mcu->instructions_idle) {
+		WRITE_ONCE(mcu->idle_at_ns, 0);
+		mcu->idle_reported = false;
+		mcu->instructions_idle = mcu->instructions;
+	}
+	if (!active || !idle || mcu->idle_reported)
+		return;
+	if (!mcu->idle_at_ns) {
+		WRITE_ONCE(mcu->idle_at_ns, ktime_get_ns() +
+			   timer_ns(mcu->gpu, mali_word(&mcu->in->idle_timer)));
+	} else if (ktime_get_ns() >= mcu->idle_at_ns) {
+		WRITE_ONCE(mcu->idle_at_ns, 0);
+		mcu->idle_reported = true;
+		mali_global_event(mcu, MALI_GLB_IDLE);
+	}
+}

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Interrupt registers and lines.
+ *
+ * The line of a block is high while a cause is set that the mask has. The host's controller notices
+ * edges, and the line rises also when the mask is written. A thread calls the handlers, as a driver
+ * writes registers with interrupts off and its locks held; not irq_work, which User-mode Linux
+ * leaves to its next tick.
+ */
+#include <linux/bitops.h>
+#include <linux/err.h>
+#include <linux/interrupt.h>
+#include <linux/irq.h>
+#include <linux/irqdesc.h>
+#include <linux/kthread.h>
+
+#include "mali.h"
+#include "mali_counters.h"
+#include "mali_regs.h"
+
+/* User-mode Linux has its own numbers below this one */
+#define FIRST_NUMBER	16
+
+static void update_line(struct mali_gpu *gpu, enum mali_irq_name name, u32 before)
+{
+	const struct mali_irq *irq = &gpu->irq[name];
+
+	if (before || !(irq->rawstat & irq->mask))
+		return;
+	__set_bit(name, &gpu->irq_due);
+	mali_count_locked(gpu, MALI_BLOCK_CSHW, MALI_CSHW_GPU_IRQ_COUNT, 1);
+	wake_up(&gpu->irq_wait);
+}
+
+void mali_irq_raise_locked(struct mali_gpu *gpu, enum mali_irq_name name, u32 causes)
+{
+	struct mali_irq *irq = &gpu->irq[name];
+	u32 before = irq->rawstat & irq->mask;
+
+	mali_clock_update_locked(gpu);
+	irq->rawstat |= causes;
+	update_line(gpu, name, before);
+}
+
+void mali_irq_raise(struct mali_gpu *gpu, enum mali_irq_name name, u32 causes)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&gpu->lock, flags);
+	mali_irq_raise_locked(gpu, name, causes);
+	spin_unlock_irqrestore(&gpu->lock, flags);
+}
+
+u32 mali_irq_read(struct mali_gpu *gpu, enum mali_irq_name name, u32 offset)
+{
+	const struct mali_irq *irq = &gpu->irq[name];
+
+	switch (offset) {
+	case MALI_IRQ_RAWSTAT:
+		return irq->rawstat;
+	case MALI_IRQ_MASK:
+		return irq->mask;
+	case MALI_IRQ_STATUS:
+		return irq->rawstat & irq->mask;
+	}
+	return 0;
+}
+
+void mali_irq_write(struct mali_gpu *gpu, enum mali_irq_name name, u32 offset, u32 value)
+{
+	struct mali_irq *irq = &gpu->irq[name];
+	u32 before = irq->rawstat & irq->mask;
+
+	mali_clock_update_locked(gpu);
+	switch (offset) {
+	case MALI_IRQ_RAWSTAT:
+		irq->rawstat |= value;
+		break;
+	case MALI_IRQ_CLEAR:
+		irq->rawstat &= ~value;
+		break;
+	case MALI_IRQ_MASK:
+		irq->mask = value;
+		break;
+	}
+	update_line(gpu, name, before);
+}
+
+static unsigned long take_due(struct mali_gpu *gpu)
+{
+	unsigned long flags, due;
+
+	spin_lock_irqsave(&gpu->lock, flags);
+	due = gpu->irq_due;
+	gpu->irq_due = 0;
+	spin_unlock_irqrestore(&gpu->lock, flags);
+	return due;
+}
+
+static int irq_thread(void *data)
+{
+	struct mali_gpu *gpu = data;
+	unsigned long due;
+	unsigned int name;
+
+	while (!kthread_should_stop()) {
+		wait_event_idle(gpu->irq_wait, READ_ONCE(gpu->irq_due) || kthread_should_stop());
+		due = take_due(gpu);
+		for_each_set_bit(name, &due, MALI_IRQS)
+			generic_handle_irq_safe(gpu->irq[name].number);
+	}
+	return 0;
+}
+
+int mali_irq_init(struct mali_gpu *gpu)
+{
+	int first = irq_alloc_descs(-1, FIRST_NUMBER, MALI_IRQS, NUMA_NO_NODE);
+	int i;
+
+	if (first < 0)
+		return first;
+	for (i = 0; i < MALI_IRQS; i++) {
+		gpu->irq[i].number = first + i;
+		irq_set_chip_and_handler(first + i, &dummy_irq_chip, handle_simple_irq);
+		irq_modify_status(first + i, IRQ_NOREQUEST, IRQ_NOPROBE);
+	}
+	init_waitqueue_head(&gpu->irq_wait);
+	gpu->irq_thread = kthread_run(irq_thread, gpu, "mali-irq");
+	if (IS_ERR(gpu->irq_thread)) {
+		irq_free_descs(first, MALI_IRQS);
+		return PTR_ERR(gpu->irq_thread);
+	}
+	return 0;
+}
+
+void mali_irq_fini(struct mali_gpu *gpu)
+{
+	kthread_stop(gpu->irq_thread);
+	irq_free_descs(gpu->irq[0].number, MALI_IRQS);
+}

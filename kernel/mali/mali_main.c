@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Module, parameters, set-up in order.
+ *
+ * The module cannot be unloaded: the kernel's emulation of I/O memory keeps a region for ever.
+ */
+#include <linux/debugfs.h>
+#include <linux/device.h>
+#include <linux/ktime.h>
+#include <linux/module.h>
+#include <linux/seq_file.h>
+#include <linux/slab.h>
+
+#include "mali.h"
+#include "mali_counters.h"
+#include "mali_mcu.h"
+#include "mali_prfcnt.h"
+
+static char *product = "g610";
+module_param(product, charp, 0444);
+MODULE_PARM_DESC(product, "name of the GPU: g310, g610, g610-incoherent, g710, g615, g720, g725");
+
+static int state_show(struct seq_file *file, void *unused)
+{
+	struct mali_gpu *gpu = file->private;
+	struct mali_mcu *mcu = gpu->mcu;
+	u32 i;
+
+	mutex_lock(&mcu->lock);
+	seq_printf(file, "product %s\nmcu_status %u\ndoorbells %llu\ninstructions %llu\n",
+		   gpu->product->name, READ_ONCE(gpu->mcu_status), mcu->doorbells,
+		   mcu->instructions);
+	for (i = 0; i < MALI_GROUPS; i++)
+		if (mali_group_active(&mcu->group[i]))
+			seq_printf(file, "group %u as %u priority %u idle %d\n", i,
+				   mcu->group[i].as, mcu->group[i].priority,
+				   mcu->group[i].idle);
+	mutex_unlock(&mcu->lock);
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(state);
+
+static void create_fails(struct mali_gpu *gpu)
+{
+	static const char * const names[MALI_FAILS] = {
+		[MALI_FAIL_BOOT] = "fail_boot",
+		[MALI_FAIL_ANSWERS] = "fail_answers",
+		[MALI_FAIL_HALT] = "fail_halt",
+		[MALI_FAIL_COUNTERS] = "fail_counters",
+		[MALI_FAIL_UNRECOVERABLE] = "fail_unrecoverable",
+	};
+	int i;
+
+	for (i = 0; i < MALI_FAILS; i++)
+		debugfs_create_u32(names[i], 0600, gpu->debugfs, &gpu->fail[i]);
+}
+
+static struct mali_gpu *create(const struct mali_product *which)
+{
+	struct mali_gpu *gpu = kzalloc(sizeof(*gpu), GFP_KERNEL);
+	unsigned long flags;
+
+	if (!gpu)
+		return NULL;
+	gpu->product = which;
+	gpu->core_hz = mali_core_hz[0];
+	gpu->clock_ns = ktime_get_ns();
+	gpu->flush_id = 1;
+	spin_lock_init(&gpu->lock);
+	spin_lock_irqsave(&gpu->lock, flags);
+	mali_as_reset_locked(gpu);
+	spin_unlock_irqrestore(&gpu->lock, flags);
+	gpu->debugfs = debugfs_create_dir("mali", NULL);
+	return gpu;
+}
+
+static int __init mali_init(void)
+{
+	const struct mali_product *which = mali_product_find(product);
+	struct mali_gpu *gpu;
+	int err;
+
+	if (!which) {
+		pr_err("mali: no product is called '%s'\n", product);
+		return -EINVAL;
+	}
+	gpu = create(which);
+	if (!gpu)
+		return -ENOMEM;
+	err = mali_counters_init(gpu);
+	if (err)
+		goto free;
+	err = mali_prfcnt_init(gpu);
+	if (err)
+		goto no_prfcnt;
+	err = mali_irq_init(gpu);
+	if (err)
+		goto no_irq;
+	err = mali_mcu_init(gpu);
+	if (err)
+		goto no_mcu;
+	err = mali_platform_prepare(gpu);
+	if (err)
+		goto no_platform;
+	/* the last thing that can fail: it cannot be undone */
+	err = mali_window_init(gpu);
+	if (err)
+		goto no_window;
+	create_fails(gpu);
+	debugfs_create_file("state", 0444, gpu->debugfs, gpu, &state_fops);
+	err = mali_platform_add_device(gpu);
+	if (err)
+		pr_err("mali: there is a model, but no device: %d\n", err);
+	return 0;
+
+no_window:
+	mali_platform_fini(gpu);
+no_platform:
+	mali_mcu_fini(gpu);
+no_mcu:
+	mali_irq_fini(gpu);
+no_irq:
+	mali_prfcnt_fini(gpu);
+no_prfcnt:
+	mali_counters_fini(gpu);
+free:
+	debugfs_remove_recursive(gpu->debugfs);
+	kfree(gpu);
+	return err;
+}
+module_init(mali_init);
+
+MODULE_DESCRIPTION("Model of a Mali CSF GPU");
+MODULE_LICENSE("GPL");

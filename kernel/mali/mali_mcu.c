@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The microcontroller: its thread, boot, halt, reset.
+ *
+ * The thread is woken by register writes and does all that firmware and the command streams do.
+ * It calls nobody of the host's; what it raises goes through the interrupt thread.
+ */
+#include <linux/bitops.h>
+#include <linux/err.h>
+#include <linux/jiffies.h>
+#include <linux/kthread.h>
+#include <linux/ktime.h>
+#include <linux/mm.h>
+#include <linux/sched.h>
+#include <linux/slab.h>
+
+#include "mali_mcu.h"
+#include "mali_prfcnt.h"
+#include "mali_regs.h"
+
+/* any context, with or without gpu->lock */
+void mali_mcu_kick(struct mali_gpu *gpu, unsigned int event)
+{
+	struct mali_mcu *mcu = gpu->mcu;
+
+	/* pairs with the test in take_events(): the host's words are visible before the event */
+	smp_mb__before_atomic();
+	set_bit(event, &mcu->events);
+	wake_up(&mcu->wait);
+}
+
+void mali_mcu_doorbell(struct mali_gpu *gpu, u32 number)
+{
+	mali_mcu_kick(gpu, number ? MALI_MCU_EVENT_STREAMS : MALI_MCU_EVENT_GLOBAL);
+}
+
+static void set_status(struct mali_gpu *gpu, u32 status)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&gpu->lock, flags);
+	gpu->mcu_status = status;
+	spin_unlock_irqrestore(&gpu->lock, flags);
+}
+
+/* firmware cannot go on: it answers nothing from now on */
+static void die(struct mali_mcu *mcu)
+{
+	mcu->running = false;
+	set_status(mcu->gpu, MALI_MCU_STATUS_FATAL);
+}
+
+/* the shared section may be gone already if firmware did not run */
+static void stop_all(struct mali_mcu *mcu)
+{
+	u32 i;
+
+	mcu->idle_at_ns = 0;
+	mcu->idle_reported = false;
+	mali_prfcnt_reset(mcu->gpu);
+	if (!mcu->running)
+		return;
+	mcu->running = false;
+	for (i = 0; i < MALI_GROUPS; i++)
+		mali_group_reset(&mcu->group[i]);
+}
+
+static bool find_shared(struct mali_mcu *mcu)
+{
+	u32 i;
+
+	for (i = 0; i < MALI_SHARED_PAGES; i++) {
+		mcu->shared[i] = mali_mem_page(mcu->gpu, MALI_MCU_AS,
+					       MALI_SHARED_VA + i * PAGE_SIZE);
+		if (!mcu->shared[i])
+			return false;
+	}
+	return true;
+}
+
+static void boot(struct mali_mcu *mcu)
+{
+	struct mali_gpu *gpu = mcu->gpu;
+	unsigned long flags;
+
+	if (mcu->running || READ_ONCE(gpu->fail[MALI_FAIL_BOOT]))
+		return;
+	if (!find_shared(mcu)) {
+		die(mcu);
+		return;
+	}
+	mali_global_boot(mcu);
+	mcu->running = true;
+	spin_lock_irqsave(&gpu->lock, flags);
+	gpu->mcu_status = MALI_MCU_STATUS_ENABLED;
+	mali_power_set_locked(gpu, MALI_DOMAIN_TILER, mali_power_present(gpu, MALI_DOMAIN_TILER));
+	mali_irq_raise_locked(gpu, MALI_IRQ_JOB, MALI_JOB_IRQ_GLOBAL);
+	spin_unlock_irqrestore(&gpu->lock, flags);
+}
+
+static void control(struct mali_mcu *mcu)
+{
+	struct mali_gpu *gpu = mcu->gpu;
+
+	if (READ_ONCE(gpu->mcu_control) != MALI_MCU_CONTROL_DISABLE) {
+		boot(mcu);
+		return;
+	}
+	stop_all(mcu);
+	set_status(gpu, MALI_MCU_STATUS_DISABLED);
+}
+
+static void halt(struct mali_mcu *mcu)
+{
+	mali_set_word(&mcu->out->halt_status, 0);
+	stop_all(mcu);
+	set_status(mcu->gpu, MALI_MCU_STATUS_HALTED);
+}
+
+static unsigned long take_events(struct mali_mcu *mcu)
+{
+	return xchg(&mcu->events, 0);
+}
+
+/* returns true if a stream can go on */
+static bool work(struct mali_mcu *mcu)
+{
+	unsigned long events = take_events(mcu);
+	bool more = false;
+	u32 i;
+
+	if (test_bit(MALI_MCU_EVENT_RESET, &events)) {
+		stop_all(mcu);
+		mali_power_reset(mcu->gpu);
+		/* what was written to MCU_CONTROL before the reset is gone with it */
+		return false;
+	}
+	if (test_bit(MALI_MCU_EVENT_CONTROL, &events))
+		control(mcu);
+	if (!mcu->running)
+		return false;
+	if (test_bit(MALI_MCU_EVENT_GLOBAL, &events) &&
+	    !READ_ONCE(mcu->gpu->fail[MALI_FAIL_ANSWERS])) {
+		mcu->doorbells++;
+		if (mali_global_requests(mcu)) {
+			die(mcu);
+			return false;
+		}
+		if (mali_word(&mcu->in->req) & MALI_GLB_HALT &&
+		    !READ_ONCE(mcu->gpu->fail[MALI_FAIL_HALT])) {
+			halt(mcu);
+			return false;
+		}
+	}
+	mcu->synced = false;
+	for (i = 0; i < MALI_GROUPS; i++)
+		more |= mali_group_run(&mcu->group[i]);
+	mali_global_check_idle(mcu);
+	return more || mcu->synced;
+}
+
+static long time_to_idle(const struct mali_mcu *mcu)
+{
+	u64 at = READ_ONCE(mcu->idle_at_ns);
+	u64 now = ktime_get_ns();
+
+	if (!at)
+		return MAX_SCHEDULE_TIMEOUT;
+	return at > now ? nsecs_to_jiffies(at - now) + 1 : 1;
+}
+
+static int mcu_thread(void *data)
+{
+	struct mali_mcu *mcu = data;
+	bool more = false;
+
+	while (!kthread_should_stop()) {
+		if (!more)
+			wait_event_idle_timeout(mcu->wait,
+						READ_ONCE(mcu->events) || kthread_should_stop(),
+						time_to_idle(mcu));
+		mutex_lock(&mcu->lock);
+		more = work(mcu);
+		mutex_unlock(&mcu->lock);
+		cond_resched();
+	}
+	return 0;
+}
+
+int mali_mcu_init(struct mali_gpu *gpu)
+{
+	struct mali_mcu *mcu = kvzalloc(sizeof(*mcu), GFP_KERNEL);
+
+	if (!mcu)
+		return -ENOMEM;
+	mcu->gpu = gpu;
+	mutex_init(&mcu->lock);
+	init_waitqueue_head(&mcu->wait);
+	gpu->mcu = mcu;
+	mcu->thread = kthread_run(mcu_thread, mcu, "mali-mcu");
+	if (IS_ERR(mcu->thread)) {
+		int err = PTR_ERR(mcu->thread);
+
+		gpu->mcu = NULL;
+		kvfree(mcu);
+		return err;
+	}
+	return 0;
+}
+
+void mali_mcu_fini(struct mali_gpu *gpu)
+{
+	kthread_stop(gpu->mcu->thread);
+	kvfree(gpu->mcu);
+	gpu->mcu = NULL;
+}

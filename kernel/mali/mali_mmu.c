@@ -1,0 +1,324 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Address spaces: their registers, the walk of the page tables, accesses to the host's memory.
+ *
+ * Tables are those of Arm's LPAE, stage 1, 4 KiB granule. There is no TLB: each access walks, so
+ * that a flush has nothing to do; a locked region is remembered, but stalls nobody yet.
+ */
+#include <linux/bitfield.h>
+#include <linux/bits.h>
+#include <linux/io.h>
+#include <linux/minmax.h>
+#include <linux/mm.h>
+#include <linux/pfn.h>
+#include <linux/string.h>
+
+#include "mali.h"
+#include "mali_counters.h"
+#include "mali_exception.h"
+#include "mali_regs.h"
+
+#define TABLE_LEVELS		4
+#define TABLE_BITS		9
+#define LAST_LEVEL		(TABLE_LEVELS - 1)
+#define GRANULE_SHIFT		12
+
+#define ENTRY_VALID		BIT_ULL(0)
+#define ENTRY_TABLE		BIT_ULL(1)	/* on the last level: a page */
+#define ENTRY_READ_ONLY		BIT_ULL(7)
+#define ENTRY_ACCESS_FLAG	BIT_ULL(10)
+#define ENTRY_ADDRESS		GENMASK_ULL(47, 12)
+
+#define INPUT_BITS_BASE		55
+
+/* --- registers ----------------------------------------------------------- */
+
+static void set_half(u64 *value, u32 offset, u32 half)
+{
+	if (offset & 4)
+		*value = (u64)half << 32 | lower_32_bits(*value);
+	else
+		*value = (*value & ~(u64)U32_MAX) | half;
+}
+
+static void command(struct mali_gpu *gpu, struct mali_as *as, u32 command)
+{
+	switch (command) {
+	case MALI_AS_COMMAND_UPDATE:
+		as->root = as->transtab & ENTRY_ADDRESS;
+		as->config = as->transcfg;
+		break;
+	case MALI_AS_COMMAND_LOCK:
+		as->locked = true;
+		break;
+	case MALI_AS_COMMAND_FLUSH_MEM:
+	case MALI_AS_COMMAND_FLUSH_PT:
+		mali_count_locked(gpu, MALI_BLOCK_CSHW, MALI_CSHW_MMU_FLUSH_COUNT, 1);
+		fallthrough;
+	case MALI_AS_COMMAND_UNLOCK:
+		as->locked = false;
+		break;
+	}
+}
+
+u32 mali_as_read(struct mali_gpu *gpu, u32 offset)
+{
+	const struct mali_as *as = &gpu->as[offset / MALI_AS_BYTES];
+	u64 value = 0;
+
+	offset %= MALI_AS_BYTES;
+	switch (offset & ~4) {
+	case MALI_AS_TRANSTAB:
+		value = as->transtab;
+		break;
+	case MALI_AS_MEMATTR:
+		value = as->memattr;
+		break;
+	case MALI_AS_LOCKADDR:
+		value = as->lockaddr;
+		break;
+	case MALI_AS_COMMAND:
+		/* commands finish at once, so STATUS is always zero; the other half */
+		return offset == MALI_AS_FAULTSTATUS ? as->fault_status : 0;
+	case MALI_AS_FAULTADDRESS:
+		value = as->fault_address;
+		break;
+	case MALI_AS_TRANSCFG:
+		value = as->transcfg;
+		break;
+	}
+	return offset & 4 ? upper_32_bits(value) : lower_32_bits(value);
+}
+
+void mali_as_write(struct mali_gpu *gpu, u32 offset, u32 value)
+{
+	struct mali_as *as = &gpu->as[offset / MALI_AS_BYTES];
+
+	offset %= MALI_AS_BYTES;
+	switch (offset) {
+	case MALI_AS_TRANSTAB ... MALI_AS_TRANSTAB + 4:
+		set_half(&as->transtab, offset, value);
+		break;
+	case MALI_AS_MEMATTR ... MALI_AS_MEMATTR + 4:
+		set_half(&as->memattr, offset, value);
+		break;
+	case MALI_AS_LOCKADDR ... MALI_AS_LOCKADDR + 4:
+		set_half(&as->lockaddr, offset, value);
+		break;
+	case MALI_AS_COMMAND:
+		command(gpu, as, value);
+		break;
+	case MALI_AS_TRANSCFG ... MALI_AS_TRANSCFG + 4:
+		set_half(&as->transcfg, offset, value);
+		break;
+	}
+}
+
+void mali_as_reset_locked(struct mali_gpu *gpu)
+{
+	unsigned int i;
+
+	memset(gpu->as, 0, sizeof(gpu->as));
+	for (i = 0; i < MALI_ADDRESS_SPACES; i++)
+		gpu->as[i].config = MALI_MODE_UNMAPPED;
+}
+
+/* --- translation --------------------------------------------------------- */
+
+static u32 fault_of_leaf(const struct mali_as *as, u64 entry, u32 access)
+{
+	if (!(entry & ENTRY_ACCESS_FLAG) && !(as->config & MALI_TRANSCFG_NO_AF_FAULT))
+		return MALI_EXCEPTION_ACCESS_FLAG;
+	if (entry & ENTRY_READ_ONLY && access == MALI_AS_ACCESS_WRITE)
+		return MALI_EXCEPTION_PERMISSION;
+	return 0;
+}
+
+static bool is_memory(u64 pa)
+{
+	return pfn_valid(PHYS_PFN(pa));
+}
+
+/* returns zero and @pa, or the exception */
+static u32 walk(struct mali_gpu *gpu, const struct mali_as *as, u64 va, u32 access, u64 *pa)
+{
+	u64 table = as->root;
+	unsigned int level;
+	u32 fault;
+
+	for (level = 0; level < TABLE_LEVELS; level++) {
+		unsigned int shift = GRANULE_SHIFT + (LAST_LEVEL - level) * TABLE_BITS;
+		u64 index = (va >> shift) & (BIT(TABLE_BITS) - 1);
+		u64 entry;
+
+		if (!is_memory(table))
+			return MALI_EXCEPTION_ADDRESS_SIZE_OUT + level;
+		entry = READ_ONCE(((u64 *)phys_to_virt(table))[index]);
+		if (!(entry & ENTRY_VALID))
+			return MALI_EXCEPTION_TRANSLATION + level;
+		if (level < LAST_LEVEL && entry & ENTRY_TABLE) {
+			table = entry & ENTRY_ADDRESS;
+			continue;
+		}
+		/* a block needs a level that has some, a page its mark */
+		if (!level || (level == LAST_LEVEL && !(entry & ENTRY_TABLE)))
+			return MALI_EXCEPTION_TRANSLATION + level;
+		fault = fault_of_leaf(as, entry, access);
+		if (fault)
+			return fault + level;
+		mali_count_walk_locked(gpu, level);
+		*pa = (entry & ENTRY_ADDRESS & ~(BIT_ULL(shift) - 1)) | (va & (BIT_ULL(shift) - 1));
+		return is_memory(*pa) ? 0 : MALI_EXCEPTION_ADDRESS_SIZE_OUT + level;
+	}
+	return MALI_EXCEPTION_TRANSLATION;
+}
+
+static u32 translate(struct mali_gpu *gpu, const struct mali_as *as, u64 va, u32 access, u64 *pa)
+{
+	u32 bits;
+
+	switch (FIELD_GET(MALI_TRANSCFG_MODE, as->config)) {
+	case MALI_MODE_IDENTITY:
+		*pa = va;
+		return is_memory(va) ? 0 : MALI_EXCEPTION_ADDRESS_SIZE_OUT;
+	case MALI_MODE_4K:
+		bits = INPUT_BITS_BASE - FIELD_GET(MALI_TRANSCFG_INPUT_BITS, as->config);
+		if (va >> min(bits, 63u))
+			return MALI_EXCEPTION_ADDRESS_SIZE_IN;
+		return walk(gpu, as, va, access, pa);
+	}
+	return MALI_EXCEPTION_TRANSLATION;
+}
+
+/* the first fault stays until the address space is set up anew */
+static void report_fault(struct mali_gpu *gpu, u32 number, u64 va, u32 access, u32 exception)
+{
+	struct mali_as *as = &gpu->as[number];
+
+	if (!(gpu->irq[MALI_IRQ_MMU].rawstat & BIT(number))) {
+		as->fault_status = FIELD_PREP(MALI_AS_FAULTSTATUS_TYPE, exception) |
+				   FIELD_PREP(MALI_AS_FAULTSTATUS_ACCESS, access);
+		as->fault_address = va;
+	}
+	mali_irq_raise_locked(gpu, MALI_IRQ_MMU, BIT(number));
+}
+
+static void *translate_or_fault(struct mali_gpu *gpu, u32 number, u64 va, u32 access)
+{
+	u64 pa;
+	u32 exception = translate(gpu, &gpu->as[number], va, access, &pa);
+
+	if (!exception)
+		return phys_to_virt(pa);
+	report_fault(gpu, number, va, access, exception);
+	return NULL;
+}
+
+/* --- accesses ------------------------------------------------------------ */
+
+/* copies page by page; the lock keeps the table in place only while a page is copied */
+static int copy(struct mali_gpu *gpu, u32 as, u64 va, void *data, size_t bytes, u32 access)
+{
+	while (bytes) {
+		size_t some = min_t(size_t, bytes, PAGE_SIZE - offset_in_page(va));
+		unsigned long flags;
+		void *memory;
+
+		spin_lock_irqsave(&gpu->lock, flags);
+		memory = translate_or_fault(gpu, as, va, access);
+		if (memory && access == MALI_AS_ACCESS_WRITE)
+			memcpy(memory, data, some);
+		else if (memory)
+			memcpy(data, memory, some);
+		spin_unlock_irqrestore(&gpu->lock, flags);
+		if (!memory)
+			return -EFAULT;
+		va += some;
+		data += some;
+		bytes -= some;
+	}
+	return 0;
+}
+
+/* an error is a fault of the address space, and has been reported */
+int mali_mem_read(struct mali_gpu *gpu, u32 as, u64 va, void *data, size_t bytes)
+{
+	return copy(gpu, as, va, data, bytes, MALI_AS_ACCESS_READ);
+}
+
+int mali_mem_write(struct mali_gpu *gpu, u32 as, u64 va, const void *data, size_t bytes)
+{
+	return copy(gpu, as, va, (void *)data, bytes, MALI_AS_ACCESS_WRITE);
+}
+
+/*
+ * Words that the host may access at the same time: whole where they are aligned. A word that is
+ * read is older than what is read after it, one that is written newer than what was written before.
+ */
+static int access_word(struct mali_gpu *gpu, u32 as, u64 va, u64 *value, size_t bytes, u32 access)
+{
+	const bool write = access == MALI_AS_ACCESS_WRITE;
+	unsigned long flags;
+	void *memory;
+
+	/* little-endian: the low word comes first */
+	if (va % bytes)
+		return copy(gpu, as, va, value, bytes, access);
+	if (write)
+		/* see above */
+		smp_wmb();
+	spin_lock_irqsave(&gpu->lock, flags);
+	memory = translate_or_fault(gpu, as, va, access);
+	if (memory && write && bytes == sizeof(u64))
+		WRITE_ONCE(*(u64 *)memory, *value);
+	else if (memory && write)
+		WRITE_ONCE(*(u32 *)memory, *value);
+	else if (memory && bytes == sizeof(u64))
+		*value = READ_ONCE(*(u64 *)memory);
+	else if (memory)
+		*value = READ_ONCE(*(u32 *)memory);
+	spin_unlock_irqrestore(&gpu->lock, flags);
+	if (!write)
+		/* see above */
+		smp_rmb();
+	return memory ? 0 : -EFAULT;
+}
+
+int mali_mem_read32(struct mali_gpu *gpu, u32 as, u64 va, u32 *value)
+{
+	u64 word = 0;
+	int err = access_word(gpu, as, va, &word, sizeof(u32), MALI_AS_ACCESS_READ);
+
+	*value = word;
+	return err;
+}
+
+int mali_mem_read64(struct mali_gpu *gpu, u32 as, u64 va, u64 *value)
+{
+	*value = 0;
+	return access_word(gpu, as, va, value, sizeof(u64), MALI_AS_ACCESS_READ);
+}
+
+int mali_mem_write32(struct mali_gpu *gpu, u32 as, u64 va, u32 value)
+{
+	u64 word = value;
+
+	return access_word(gpu, as, va, &word, sizeof(u32), MALI_AS_ACCESS_WRITE);
+}
+
+int mali_mem_write64(struct mali_gpu *gpu, u32 as, u64 va, u64 value)
+{
+	return access_word(gpu, as, va, &value, sizeof(u64), MALI_AS_ACCESS_WRITE);
+}
+
+/* the page at @va in the host's memory, for firmware's own structures; NULL is a fault */
+void *mali_mem_page(struct mali_gpu *gpu, u32 as, u64 va)
+{
+	unsigned long flags;
+	void *memory;
+
+	spin_lock_irqsave(&gpu->lock, flags);
+	memory = translate_or_fault(gpu, as, va, MALI_AS_ACCESS_WRITE);
+	spin_unlock_irqrestore(&gpu->lock, flags);
+	return memory;
+}

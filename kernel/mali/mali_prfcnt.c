@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Firmware's side of the counter protocol. What it does for a request is described in csf_layout.h;
+ * this firmware has no metadata block, so it takes samples on request only, of the primary set.
+ */
+#include <linux/bitfield.h>
+#include <linux/bitops.h>
+#include <linux/debugfs.h>
+#include <linux/log2.h>
+#include <linux/minmax.h>
+#include <linux/seq_file.h>
+#include <linux/slab.h>
+
+#include "source/csf/csf_layout.h"
+#include "mali_counters.h"
+#include "mali_mcu.h"
+#include "mali_prfcnt.h"
+
+#define ENABLE_BITS	32		/* of a mask */
+
+enum block_type {
+	TYPE_FW,
+	TYPE_CSHW,
+	TYPE_TILER,
+	TYPE_MEMSYS,
+	TYPE_SHADER,
+	TYPES,
+};
+
+/* under mali_mcu.lock */
+struct mali_prfcnt {
+	bool enabled;
+	u64 ring_va;
+	u32 slots;
+	u32 enable[TYPES];
+	u32 insert;	/* number of the next sample */
+	u32 *base;	/* registers at the end of the last sample */
+	__le32 words[CSF_BLOCK_COUNTERS_MAX];	/* a block as it goes to the ring */
+	u64 taken;	/* samples in the ring since the device exists */
+	u64 lost;	/* samples for which there was no slot */
+};
+
+/* slots of a sample: one for each core up to the highest, absent ones too */
+static u32 shader_slots(const struct mali_gpu *gpu)
+{
+	return fls64(gpu->product->shader_present);
+}
+
+static u32 block_bytes(const struct mali_gpu *gpu)
+{
+	return gpu->product->counters_per_block * sizeof(u32);
+}
+
+static u32 sample_blocks(const struct mali_gpu *gpu)
+{
+	return MALI_BLOCK_MEMSYS + MALI_L2_SLICES + shader_slots(gpu);
+}
+
+/* the control word: bytes of firmware's blocks and of the others */
+u32 mali_prfcnt_size(const struct mali_gpu *gpu)
+{
+	const u32 units = block_bytes(gpu) / CSF_PRFCNT_SIZE_UNIT_BYTES;
+
+	return FIELD_PREP(CSF_PRFCNT_SIZE_FW_MASK, units) |
+	       FIELD_PREP(CSF_PRFCNT_SIZE_HW_MASK, (sample_blocks(gpu) - 1) * units);
+}
+
+/* --- samples ------------------------------------------------------------- */
+
+static u32 type_of(const struct mali_gpu *gpu, u32 position)
+{
+	if (position < MALI_BLOCK_MEMSYS)
+		return position;
+	return position < MALI_BLOCK_MEMSYS + MALI_L2_SLICES ? TYPE_MEMSYS : TYPE_SHADER;
+}
+
+/* the block of the hardware at @position of a sample, or -1: a core that is absent */
+static int block_at(const struct mali_gpu *gpu, u32 position)
+{
+	const u32 first = MALI_BLOCK_MEMSYS + MALI_L2_SLICES;
+	const u64 present = gpu->product->shader_present;
+
+	if (position < first)
+		return position;
+	if (!(present & BIT_ULL(position - first)))
+		return -1;
+	return first + hweight64(present & (BIT_ULL(position - first) - 1));
+}
+
+/* read and clear the counters of @block into prfcnt->words */
+static void take_block(struct mali_gpu *gpu, u32 block, u32 enable, u64 ticks)
+{
+	struct mali_prfcnt *prfcnt = gpu->prfcnt;
+	const u32 words = gpu->product->counters_per_block;
+	const u32 *reg = gpu->counters->reg + block * words;
+	u32 *base = prfcnt->base + block * words;
+	const u32 per_bit = words / ENABLE_BITS;
+	const u64 modelled = mali_counters_modelled(gpu, block);
+	unsigned long flags;
+	u32 i;
+
+	for (i = 0; i < ENABLE_BITS; i++)
+		if (i * per_bit >= 64 || ~modelled >> i * per_bit & (BIT(per_bit) - 1))
+			enable &= ~BIT(i);
+
+	memset(prfcnt->words, 0, sizeof(prfcnt->words));
+	prfcnt->words[CSF_BLOCK_TIMESTAMP_LO] = cpu_to_le32(lower_32_bits(ticks));
+	prfcnt->words[CSF_BLOCK_TIMESTAMP_HI] = cpu_to_le32(upper_32_bits(ticks));
+	prfcnt->words[CSF_BLOCK_PRFCNT_EN] = cpu_to_le32(enable);
+	spin_lock_irqsave(&gpu->lock, flags);
+	for (i = CSF_BLOCK_HEADER_WORDS; i < words; i++) {
+		if (enable & BIT(i / per_bit))
+			prfcnt->words[i] = cpu_to_le32(reg[i] - base[i]);
+		base[i] = reg[i];
+	}
+	spin_unlock_irqrestore(&gpu->lock, flags);
+}
+
+/* without a slot to write to, what was counted is gone */
+static int take_blocks(struct mali_gpu *gpu, u64 va, bool write)
+{
+	struct mali_prfcnt *prfcnt = gpu->prfcnt;
+	const u32 bytes = block_bytes(gpu);
+	u64 ticks = mali_timestamp(gpu);
+	u32 position;
+	int err = 0;
+
+	for (position = 0; position < sample_blocks(gpu); position++, va += bytes) {
+		int block = block_at(gpu, position);
+
+		if (block < 0)
+			memset(prfcnt->words, 0, sizeof(prfcnt->words));
+		else
+			take_block(gpu, block, prfcnt->enable[type_of(gpu, position)], ticks);
+		if (write && !err)
+			err = mali_mem_write(gpu, MALI_MCU_AS, va, prfcnt->words, bytes);
+	}
+	return err;
+}
+
+static u32 event(u32 req, u32 ack, u32 bit)
+{
+	return (req ^ ack) & bit ? ack : ack ^ bit;
+}
+
+static u32 take_sample(struct mali_mcu *mcu, u32 req, u32 ack)
+{
+	struct mali_gpu *gpu = mcu->gpu;
+	struct mali_prfcnt *prfcnt = gpu->prfcnt;
+	const u32 extract = mali_word(&mcu->in->prfcnt_extract);
+	const u64 sample_bytes = (u64)sample_blocks(gpu) * block_bytes(gpu);
+	const bool room = prfcnt->insert - extract < prfcnt->slots;
+	u64 va = prfcnt->ring_va + (prfcnt->insert & (prfcnt->slots - 1)) * sample_bytes;
+
+	mali_cycles(gpu);
+	if (take_blocks(gpu, va, room)) {
+		/* the ring is not mapped: the address space has reported it */
+		mali_set_word(&mcu->out->prfcnt_status, CSF_PRFCNT_STATUS_FAILED);
+		prfcnt->enabled = false;
+		return ack;
+	}
+	if (!room) {
+		prfcnt->lost++;
+		return event(req, ack, MALI_GLB_PRFCNT_OVERFLOW);
+	}
+	prfcnt->taken++;
+	prfcnt->insert++;
+	mali_set_word(&mcu->out->prfcnt_insert, prfcnt->insert);
+	if (prfcnt->insert - extract >= prfcnt->slots / 2)
+		ack = event(req, ack, MALI_GLB_PRFCNT_THRESHOLD);
+	return ack;
+}
+
+/* --- requests ------------------------------------------------------------ */
+
+static bool read_config(struct mali_mcu *mcu)
+{
+	struct mali_prfcnt *prfcnt = mcu->gpu->prfcnt;
+	struct mali_global_input *in = mcu->in;
+	u32 config = mali_word(&in->prfcnt_config);
+
+	prfcnt->ring_va = mali_word64(&in->prfcnt_base);
+	prfcnt->slots = FIELD_GET(CSF_PRFCNT_CONFIG_SLOTS_MASK, config);
+	prfcnt->enable[TYPE_FW] = mali_word(&in->prfcnt_fw_enable);
+	prfcnt->enable[TYPE_CSHW] = mali_word(&in->prfcnt_csf_enable);
+	prfcnt->enable[TYPE_TILER] = mali_word(&in->prfcnt_tiler_enable);
+	prfcnt->enable[TYPE_MEMSYS] = mali_word(&in->prfcnt_mmu_l2_enable);
+	prfcnt->enable[TYPE_SHADER] = mali_word(&in->prfcnt_shader_enable);
+	return is_power_of_2(prfcnt->slots) && !mali_word(&in->prfcnt_as) &&
+	       !(config & (CSF_PRFCNT_CONFIG_SET_MASK | CSF_PRFCNT_CONFIG_METADATA));
+}
+
+static void start(struct mali_mcu *mcu)
+{
+	struct mali_gpu *gpu = mcu->gpu;
+	struct mali_prfcnt *prfcnt = gpu->prfcnt;
+	struct mali_counters *counters = gpu->counters;
+	unsigned long flags;
+
+	mali_cycles(gpu);
+	spin_lock_irqsave(&gpu->lock, flags);
+	memcpy(prfcnt->base, counters->reg,
+	       (size_t)counters->blocks * counters->words * sizeof(u32));
+	spin_unlock_irqrestore(&gpu->lock, flags);
+	prfcnt->insert = mali_word(&mcu->in->prfcnt_extract);
+	prfcnt->enabled = true;
+	mali_set_word(&mcu->out->prfcnt_insert, prfcnt->insert);
+	mali_set_word(&mcu->out->prfcnt_status, 0);
+}
+
+/* returns @ack with what has been done */
+u32 mali_prfcnt_requests(struct mali_mcu *mcu, u32 req, u32 ack)
+{
+	struct mali_prfcnt *prfcnt = mcu->gpu->prfcnt;
+	const u32 pending = req ^ ack;
+
+	if (READ_ONCE(mcu->gpu->fail[MALI_FAIL_COUNTERS]))
+		return ack;
+	if (pending & MALI_GLB_PRFCNT_SAMPLE) {
+		/* disabled in the same breath: the last sample is the answer */
+		if (prfcnt->enabled && req & MALI_GLB_PRFCNT_ENABLE)
+			ack = take_sample(mcu, req, ack);
+		ack ^= MALI_GLB_PRFCNT_SAMPLE;
+	}
+	if (!(pending & MALI_GLB_PRFCNT_ENABLE))
+		return ack;
+	if (!(req & MALI_GLB_PRFCNT_ENABLE)) {
+		if (prfcnt->enabled)
+			ack = take_sample(mcu, req, ack);
+		prfcnt->enabled = false;
+		ack &= ~MALI_GLB_PRFCNT_ENABLE;
+	} else if (read_config(mcu)) {
+		start(mcu);
+		ack |= MALI_GLB_PRFCNT_ENABLE;
+	} else {
+		mali_set_word(&mcu->out->prfcnt_status, CSF_PRFCNT_STATUS_FAILED);
+	}
+	return ack;
+}
+
+void mali_prfcnt_reset(struct mali_gpu *gpu)
+{
+	gpu->prfcnt->enabled = false;
+	gpu->prfcnt->insert = 0;
+}
+
+/* --- set-up -------------------------------------------------------------- */
+
+static int samples_show(struct seq_file *file, void *unused)
+{
+	struct mali_gpu *gpu = file->private;
+
+	seq_printf(file, "taken %llu\nlost %llu\n", READ_ONCE(gpu->prfcnt->taken),
+		   READ_ONCE(gpu->prfcnt->lost));
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(samples);
+
+int mali_prfcnt_init(struct mali_gpu *gpu)
+{
+	struct mali_prfcnt *prfcnt = kzalloc(sizeof(*prfcnt), GFP_KERNEL);
+
+	if (!prfcnt)
+		return -ENOMEM;
+	prfcnt->base = kcalloc((size_t)gpu->counters->blocks * gpu->counters->words,
+			       sizeof(*prfcnt->base), GFP_KERNEL);
+	if (!prfcnt->base) {
+		kfree(prfcnt);
+		return -ENOMEM;
+	}
+	gpu->prfcnt = prfcnt;
+	debugfs_create_file("samples", 0444, gpu->debugfs, gpu, &samples_fops);
+	return 0;
+}
+
+void mali_prfcnt_fini(struct mali_gpu *gpu)
+{
+	kfree(gpu->prfcnt->base);
+	kfree(gpu->prfcnt);
+	gpu->prfcnt = NULL;
+}

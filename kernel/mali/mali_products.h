@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Products as data: what they differ in, and what all have in common.
+ */
+#ifndef _MALI_PRODUCTS_H_
+#define _MALI_PRODUCTS_H_
+
+#include <linux/types.h>
+
+#define MALI_L2_SLICES		4
+#define MALI_GROUPS		8
+#define MALI_STREAMS		8
+#define MALI_REGISTERS		96
+#define MALI_SCOREBOARDS	8
+#define MALI_TIMESTAMP_HZ	24000000
+
+/* what the device can be set to, ascending */
+static const unsigned long mali_core_hz[] = { 300000000, 500000000, 1000000000 };
+
+/* a GPU */
+struct mali_product {
+	const char *name;	/* as the module's parameter has it */
+	u32 gpu_id;	/* architecture, product and version */
+	u32 counters_per_block;	/* words of a block, header included */
+	u64 shader_present;	/* cores; the numbers have holes */
+	bool coherent;	/* the host's caches are snooped; else its mappings are write-combined */
+};
+
+const struct mali_product *mali_product_find(const char *name);
+
+#endif /* _MALI_PRODUCTS_H_ */

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The register file: which part of the model a register belongs to.
+ */
+#include <linux/bitfield.h>
+#include <linux/printk.h>
+
+#include "mali.h"
+#include "mali_mcu.h"
+#include "mali_regs.h"
+
+static u32 half(u64 value, u32 offset)
+{
+	return offset & 4 ? upper_32_bits(value) : lower_32_bits(value);
+}
+
+/* what a Mali-G610 in an RK3588 has, where products do not differ in what matters here */
+static u32 read_identity(const struct mali_gpu *gpu, u32 offset)
+{
+	const struct mali_product *product = gpu->product;
+
+	switch (offset) {
+	case MALI_GPU_ID:
+		return product->gpu_id;
+	case MALI_L2_FEATURES:
+		return 0x07120306;
+	case MALI_TILER_FEATURES:
+		return 0x809;
+	case MALI_MEM_FEATURES:
+		return (MALI_L2_SLICES - 1) << 8 | 1;
+	case MALI_MMU_FEATURES:
+		return 40 << 8 | 48;
+	case MALI_AS_PRESENT:
+		return 0xff;
+	case MALI_CSF_ID:
+		return 0x040a0412;
+	case MALI_THREAD_MAX_THREADS:
+		return 2048;
+	case MALI_THREAD_MAX_WORKGROUP:
+	case MALI_THREAD_MAX_BARRIER:
+		return 1024;
+	case MALI_THREAD_FEATURES:
+		return 0x04010000;
+	case MALI_TEXTURE_FEATURES:
+		return 0xc1ffff9e;
+	case MALI_TEXTURE_FEATURES + 4:
+		return 0xffff;
+	case MALI_TEXTURE_FEATURES + 8:
+		return U32_MAX;
+	case MALI_SHADER_PRESENT ... MALI_SHADER_PRESENT + 4:
+		return half(product->shader_present, offset);
+	case MALI_TILER_PRESENT:
+	case MALI_L2_PRESENT:
+		return 1;
+	case MALI_COHERENCY_FEATURES:
+		/* ACE-Lite */
+		return product->coherent;
+	}
+	return 0;
+}
+
+static u32 read_gpu(struct mali_gpu *gpu, u32 offset)
+{
+	switch (offset) {
+	case MALI_GPU_FAULT_STATUS:
+		return gpu->fault_status;
+	case MALI_GPU_FAULT_ADDRESS ... MALI_GPU_FAULT_ADDRESS + 4:
+		return half(gpu->fault_address, offset);
+	case MALI_TIMESTAMP_OFFSET ... MALI_TIMESTAMP_OFFSET + 4:
+		return half(gpu->timestamp_offset, offset);
+	case MALI_CYCLE_COUNT ... MALI_CYCLE_COUNT + 4:
+		return half(mali_cycles_locked(gpu), offset);
+	case MALI_TIMESTAMP ... MALI_TIMESTAMP + 4:
+		return half(mali_timestamp(gpu), offset);
+	case MALI_COHERENCY_PROTOCOL:
+		return gpu->coherency_protocol;
+	case MALI_MCU_CONTROL:
+		return gpu->mcu_control;
+	case MALI_MCU_STATUS:
+		return gpu->mcu_status;
+	case MALI_FLUSH_ID:
+		return gpu->flush_id;
+	}
+	return read_identity(gpu, offset);
+}
+
+static void gpu_command(struct mali_gpu *gpu, u32 command)
+{
+	switch (FIELD_GET(MALI_COMMAND_CODE, command)) {
+	case MALI_COMMAND_NOP:
+		break;
+	case MALI_COMMAND_RESET:
+		mali_mcu_kick(gpu, MALI_MCU_EVENT_RESET);
+		break;
+	case MALI_COMMAND_FLUSH:
+		mali_flush_caches_locked(gpu);
+		mali_irq_raise_locked(gpu, MALI_IRQ_GPU, MALI_GPU_IRQ_FLUSH_DONE);
+		break;
+	default:
+		pr_debug("mali: unknown GPU command %#x\n", command);
+	}
+}
+
+static void write_gpu(struct mali_gpu *gpu, u32 offset, u32 value)
+{
+	switch (offset) {
+	case MALI_GPU_COMMAND:
+		gpu_command(gpu, value);
+		break;
+	case MALI_TIMESTAMP_OFFSET:
+		gpu->timestamp_offset = (gpu->timestamp_offset & ~(u64)U32_MAX) | value;
+		break;
+	case MALI_TIMESTAMP_OFFSET + 4:
+		gpu->timestamp_offset = (u64)value << 32 | lower_32_bits(gpu->timestamp_offset);
+		break;
+	case MALI_COHERENCY_PROTOCOL:
+		gpu->coherency_protocol = value;
+		break;
+	case MALI_MCU_CONTROL:
+		gpu->mcu_control = value;
+		mali_mcu_kick(gpu, MALI_MCU_EVENT_CONTROL);
+		break;
+	default:
+		pr_debug("mali: write of %#x to register %#x has no effect\n", value, offset);
+	}
+}
+
+static bool within(u32 offset, u32 first, u32 bytes)
+{
+	return offset >= first && offset - first < bytes;
+}
+
+/* the block of interrupt registers at @offset, or -1 */
+static int irq_block(u32 offset)
+{
+	if (within(offset, MALI_GPU_IRQ, MALI_IRQ_BLOCK_BYTES))
+		return MALI_IRQ_GPU;
+	if (within(offset, MALI_JOB_IRQ, MALI_IRQ_BLOCK_BYTES))
+		return MALI_IRQ_JOB;
+	if (within(offset, MALI_MMU_IRQ, MALI_IRQ_BLOCK_BYTES))
+		return MALI_IRQ_MMU;
+	return -1;
+}
+
+#define POWER_BYTES	(MALI_POWER_ACTIVE + MALI_POWER_BANK_BYTES - MALI_POWER_READY)
+#define AS_BYTES	(MALI_ADDRESS_SPACES * MALI_AS_BYTES)
+
+u32 mali_register_read(struct mali_gpu *gpu, u32 offset)
+{
+	int irq = irq_block(offset);
+	unsigned long flags;
+	u32 value;
+
+	spin_lock_irqsave(&gpu->lock, flags);
+	if (irq >= 0)
+		value = mali_irq_read(gpu, irq, offset % MALI_IRQ_BLOCK_BYTES);
+	else if (within(offset, MALI_POWER_READY, POWER_BYTES))
+		value = mali_power_read(gpu, offset);
+	else if (within(offset, MALI_AS, AS_BYTES))
+		value = mali_as_read(gpu, offset - MALI_AS);
+	else
+		value = read_gpu(gpu, offset);
+	spin_unlock_irqrestore(&gpu->lock, flags);
+	return value;
+}
+
+void mali_register_write(struct mali_gpu *gpu, u32 offset, u32 value)
+{
+	int irq = irq_block(offset);
+	unsigned long flags;
+
+	/* after what the host wrote to memory; takes no lock */
+	if (offset >= MALI_DOORBELL) {
+		mali_mcu_doorbell(gpu, (offset - MALI_DOORBELL) / MALI_DOORBELL_BYTES);
+		return;
+	}
+	spin_lock_irqsave(&gpu->lock, flags);
+	if (irq >= 0)
+		mali_irq_write(gpu, irq, offset % MALI_IRQ_BLOCK_BYTES, value);
+	else if (within(offset, MALI_POWER_READY, POWER_BYTES))
+		mali_power_write(gpu, offset, value);
+	else if (within(offset, MALI_AS, AS_BYTES))
+		mali_as_write(gpu, offset - MALI_AS, value);
+	else
+		write_gpu(gpu, offset, value);
+	spin_unlock_irqrestore(&gpu->lock, flags);
+}

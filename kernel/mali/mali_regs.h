@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Registers of a Mali CSF GPU, as offsets in its window. All are accessed in 32 bits; those of 64
+ * bits are two, the low one first.
+ */
+#ifndef _MALI_REGS_H_
+#define _MALI_REGS_H_
+
+#include <linux/bits.h>
+
+/* the window holds the doorbells of all group slots */
+#define MALI_WINDOW_BYTES		0x200000
+
+/* what the product is */
+#define MALI_GPU_ID			0x000
+#define MALI_L2_FEATURES		0x004
+#define MALI_CORE_FEATURES		0x008
+#define MALI_TILER_FEATURES		0x00c
+#define MALI_MEM_FEATURES		0x010
+#define MALI_MMU_FEATURES		0x014
+#define MALI_AS_PRESENT			0x018
+#define MALI_CSF_ID			0x01c
+#define MALI_THREAD_MAX_THREADS		0x0a0
+#define MALI_THREAD_MAX_WORKGROUP	0x0a4
+#define MALI_THREAD_MAX_BARRIER		0x0a8
+#define MALI_THREAD_FEATURES		0x0ac
+#define MALI_TEXTURE_FEATURES		0x0b0	/* four words */
+#define MALI_SHADER_PRESENT		0x100
+#define MALI_TILER_PRESENT		0x110
+#define MALI_L2_PRESENT			0x120
+#define MALI_REVIDR			0x280
+#define MALI_COHERENCY_FEATURES		0x300
+#define MALI_COHERENCY_PROTOCOL		0x304
+
+/* the GPU block */
+#define MALI_GPU_IRQ			0x020
+#define MALI_GPU_COMMAND		0x030
+#define MALI_GPU_STATUS			0x034
+#define MALI_GPU_FAULT_STATUS		0x03c
+#define MALI_GPU_FAULT_ADDRESS		0x040
+#define MALI_TIMESTAMP_OFFSET		0x088
+#define MALI_CYCLE_COUNT		0x090
+#define MALI_TIMESTAMP			0x098
+
+#define MALI_COMMAND_CODE		GENMASK(7, 0)
+#define MALI_COMMAND_PAYLOAD		GENMASK(31, 8)
+#define MALI_COMMAND_NOP		0
+#define MALI_COMMAND_RESET		1
+#define MALI_COMMAND_FLUSH		4
+
+#define MALI_GPU_IRQ_FAULT		BIT(0)
+#define MALI_GPU_IRQ_RESET_DONE		BIT(8)
+#define MALI_GPU_IRQ_FLUSH_DONE		BIT(17)
+
+/* power: three domains, 16 bytes apart in each bank of registers */
+#define MALI_POWER_READY		0x140
+#define MALI_POWER_ON			0x180
+#define MALI_POWER_OFF			0x1c0
+#define MALI_POWER_TRANS		0x200
+#define MALI_POWER_ACTIVE		0x240
+#define MALI_POWER_BANK_BYTES		0x30
+#define MALI_POWER_DOMAIN_BYTES		0x10
+
+/* the microcontroller */
+#define MALI_MCU_CONTROL		0x700
+#define MALI_MCU_STATUS			0x704
+
+#define MALI_MCU_CONTROL_DISABLE	0
+#define MALI_MCU_CONTROL_ENABLE		1
+#define MALI_MCU_CONTROL_AUTO		2
+
+#define MALI_MCU_STATUS_DISABLED	0
+#define MALI_MCU_STATUS_ENABLED		1
+#define MALI_MCU_STATUS_HALTED		2
+#define MALI_MCU_STATUS_FATAL		3
+
+/* interrupt blocks; these four words are at the start of each */
+#define MALI_JOB_IRQ			0x1000
+#define MALI_MMU_IRQ			0x2000
+#define MALI_IRQ_RAWSTAT		0x0
+#define MALI_IRQ_CLEAR			0x4
+#define MALI_IRQ_MASK			0x8
+#define MALI_IRQ_STATUS			0xc
+#define MALI_IRQ_BLOCK_BYTES		0x10
+
+#define MALI_JOB_IRQ_GLOBAL		BIT(31)
+
+/* address spaces */
+#define MALI_AS				0x2400
+#define MALI_AS_BYTES			0x40
+#define MALI_AS_TRANSTAB		0x00
+#define MALI_AS_MEMATTR			0x08
+#define MALI_AS_LOCKADDR		0x10
+#define MALI_AS_COMMAND			0x18
+#define MALI_AS_FAULTSTATUS		0x1c
+#define MALI_AS_FAULTADDRESS		0x20
+#define MALI_AS_STATUS			0x28
+#define MALI_AS_TRANSCFG		0x30
+#define MALI_AS_FAULTEXTRA		0x38
+
+#define MALI_AS_COMMAND_NOP		0
+#define MALI_AS_COMMAND_UPDATE		1
+#define MALI_AS_COMMAND_LOCK		2
+#define MALI_AS_COMMAND_UNLOCK		3
+#define MALI_AS_COMMAND_FLUSH_PT	4
+#define MALI_AS_COMMAND_FLUSH_MEM	5
+
+#define MALI_AS_FAULTSTATUS_TYPE	GENMASK(7, 0)
+#define MALI_AS_FAULTSTATUS_ACCESS	GENMASK(9, 8)
+#define MALI_AS_ACCESS_ATOMIC		0
+#define MALI_AS_ACCESS_EXECUTE		1
+#define MALI_AS_ACCESS_READ		2
+#define MALI_AS_ACCESS_WRITE		3
+
+#define MALI_TRANSCFG_MODE		GENMASK_ULL(3, 0)
+#define MALI_TRANSCFG_INPUT_BITS	GENMASK_ULL(10, 6)	/* 55 less them */
+#define MALI_TRANSCFG_NO_AF_FAULT	BIT_ULL(34)
+#define MALI_MODE_UNMAPPED		1
+#define MALI_MODE_IDENTITY		2
+#define MALI_MODE_4K			6
+
+/* user space maps this page */
+#define MALI_FLUSH_ID			0x10000
+
+#define MALI_DOORBELL			0x80000
+#define MALI_DOORBELL_BYTES		0x10000
+
+#endif /* _MALI_REGS_H_ */

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Stream slots: the ring buffer, calls into other buffers, a stream's status.
+ */
+#include <linux/bitfield.h>
+#include <linux/kernel.h>
+#include <linux/string.h>
+
+#include "mali_counters.h"
+#include "mali_exception.h"
+#include "mali_mcu.h"
+#include "mali_regs.h"
+
+/* instructions until another stream has its turn */
+#define SLICE		256
+
+#define INSTRUCTION_BYTES	8
+
+static struct mali_gpu *gpu_of(const struct mali_stream *stream)
+{
+	return stream->group->mcu->gpu;
+}
+
+static void set_ack_state(struct mali_stream *stream, u32 state)
+{
+	u32 ack = mali_word(&stream->out->ack);
+
+	mali_set_word(&stream->out->ack, (ack & ~MALI_CS_STATE) | state);
+}
+
+/* --- ring ---------------------------------------------------------------- */
+
+/* the ring's words are in firmware's own address space, the ring in the group's */
+static int read_insert(struct mali_stream *stream, u64 *insert)
+{
+	return mali_mem_read64(gpu_of(stream), MALI_MCU_AS, stream->ring_input_va +
+			       offsetof(struct mali_ring_input, insert), insert);
+}
+
+static int write_extract(struct mali_stream *stream)
+{
+	return mali_mem_write64(gpu_of(stream), MALI_MCU_AS, stream->ring_output_va +
+				offsetof(struct mali_ring_output, extract), stream->cs.extract);
+}
+
+static void write_active(struct mali_stream *stream, u32 active)
+{
+	mali_mem_write32(gpu_of(stream), MALI_MCU_AS, stream->ring_output_va +
+			 offsetof(struct mali_ring_output, active), active);
+}
+
+/* --- start and stop ------------------------------------------------------ */
+
+static bool read_config(struct mali_stream *stream)
+{
+	stream->ring_va = mali_word64(&stream->in->ring_va);
+	stream->ring_bytes = mali_word(&stream->in->ring_bytes);
+	stream->ring_input_va = mali_word64(&stream->in->ring_input_va);
+	stream->ring_output_va = mali_word64(&stream->in->ring_output_va);
+	return is_power_of_2(stream->ring_bytes) && stream->ring_bytes >= PAGE_SIZE;
+}
+
+/* registers and calls are zero, or those of the suspend buffer: the group has seen to that */
+void mali_stream_start(struct mali_stream *stream)
+{
+	stream->state = MALI_STREAM_RUNNING;
+	set_ack_state(stream, MALI_CS_START);
+	mali_set_word(&stream->out->fault, 0);
+	mali_set_word(&stream->out->fatal, 0);
+	if (!read_config(stream)) {
+		mali_stream_fatal(stream, MALI_EXCEPTION_CS_CONFIG_FAULT, stream->ring_bytes);
+		return;
+	}
+	/* where to begin is the host's to say; it says the same as what was saved */
+	if (mali_mem_read64(gpu_of(stream), MALI_MCU_AS, stream->ring_input_va +
+			    offsetof(struct mali_ring_input, extract), &stream->cs.extract))
+		mali_stream_fatal(stream, MALI_EXCEPTION_CS_BUS_FAULT, stream->ring_input_va);
+	else
+		write_active(stream, 1);
+}
+
+void mali_stream_stop(struct mali_stream *stream)
+{
+	if (stream->state == MALI_STREAM_STOPPED)
+		return;
+	stream->state = MALI_STREAM_STOPPED;
+	set_ack_state(stream, MALI_CS_STOP);
+}
+
+/* the host rang for this stream */
+void mali_stream_requests(struct mali_stream *stream)
+{
+	u32 req = mali_word(&stream->in->req);
+	u32 wanted = FIELD_GET(MALI_CS_STATE, req);
+
+	if (wanted == MALI_CS_START && stream->state == MALI_STREAM_STOPPED)
+		mali_stream_start(stream);
+	else if (wanted == MALI_CS_STOP)
+		mali_stream_stop(stream);
+	/* the host chooses what makes a stream idle; all of it is reported anyway */
+	mali_set_word(&stream->out->ack,
+		      (mali_word(&stream->out->ack) &
+		       (MALI_CS_STATE | MALI_CS_TILER_OOM | MALI_CS_FATAL | MALI_CS_FAULT)) |
+		      (req & ~(MALI_CS_STATE | MALI_CS_TILER_OOM | MALI_CS_FATAL | MALI_CS_FAULT)));
+}
+
+/* --- status and events ---------------------------------------------------- */
+
+bool mali_stream_idle(const struct mali_stream *stream)
+{
+	return stream->state != MALI_STREAM_RUNNING;
+}
+
+void mali_stream_status(struct mali_stream *stream)
+{
+	const struct mali_cs *cs = &stream->cs;
+	const struct mali_wait *wait = &stream->wait;
+	struct mali_stream_output *out = stream->out;
+	const bool waits = stream->state == MALI_STREAM_WAITING;
+	u32 flags = 0;
+
+	if (stream->state == MALI_STREAM_STOPPED)
+		return;
+	if (waits)
+		flags = MALI_CS_WAIT_SYNC | (wait->greater ? MALI_CS_WAIT_GREATER : 0) |
+			(wait->wide ? MALI_CS_WAIT_64BIT : 0);
+	mali_set_word64(&out->command_va, cs->depth ? cs->frame[cs->depth - 1].pc :
+			stream->ring_va + (cs->extract & (stream->ring_bytes - 1)));
+	mali_set_word(&out->wait, flags);
+	mali_set_word64(&out->wait_va, waits ? wait->va : 0);
+	mali_set_word(&out->wait_value_low, waits ? lower_32_bits(wait->value) : 0);
+	mali_set_word(&out->wait_value_high, waits ? upper_32_bits(wait->value) : 0);
+	/* work ends before the next instruction */
+	mali_set_word(&out->scoreboards, 0);
+	mali_set_word(&out->heap_vt_started, cs->vt_started);
+	mali_set_word(&out->heap_vt_ended, cs->vt_ended);
+	mali_set_word(&out->heap_fragment_ended, cs->fragment_ended);
+	mali_set_word64(&out->heap_va, cs->heap_va);
+	mali_set_word(&out->blocked_reason,
+		      waits ? MALI_CS_BLOCKED_SYNC_WAIT : MALI_CS_BLOCKED_NOT);
+}
+
+/* --- running ------------------------------------------------------------- */
+
+/* an instruction and where the next one is; false: there is none, or it cannot be read */
+static bool fetch(struct mali_stream *stream, u64 *instruction)
+{
+	struct mali_gpu *gpu = gpu_of(stream);
+	struct mali_cs *cs = &stream->cs;
+	u64 insert, va, *next;
+
+	while (cs->depth && cs->frame[cs->depth - 1].pc >= cs->frame[cs->depth - 1].end)
+		cs->depth--;
+	if (!cs->depth && read_insert(stream, &insert)) {
+		mali_stream_fatal(stream, MALI_EXCEPTION_CS_BUS_FAULT, stream->ring_input_va);
+		return false;
+	}
+	if (!cs->depth && cs->extract >= insert) {
+		stream->state = MALI_STREAM_EMPTY;
+		return false;
+	}
+	next = cs->depth ? &cs->frame[cs->depth - 1].pc : &cs->extract;
+	va = cs->depth ? *next : stream->ring_va + (cs->extract & (stream->ring_bytes - 1));
+	if (mali_mem_read64(gpu, stream->group->as, va, instruction)) {
+		mali_stream_fatal(stream, MALI_EXCEPTION_CS_BUS_FAULT, va);
+		return false;
+	}
+	*next += INSTRUCTION_BYTES;
+	return true;
+}
+
+/* a blocked instruction is executed again */
+static void step_back(struct mali_stream *stream)
+{
+	struct mali_cs *cs = &stream->cs;
+
+	if (cs->depth)
+		cs->frame[cs->depth - 1].pc -= INSTRUCTION_BYTES;
+	else
+		cs->extract -= INSTRUCTION_BYTES;
+}
+
+/* returns true if it could go further */
+bool mali_stream_run(struct mali_stream *stream)
+{
+	u64 instruction;
+	u32 i;
+
+	if (stream->state == MALI_STREAM_EMPTY || stream->state == MALI_STREAM_WAITING)
+		stream->state = MALI_STREAM_RUNNING;
+	if (stream->state != MALI_STREAM_RUNNING)
+		return false;
+	for (i = 0; i < SLICE && stream->state == MALI_STREAM_RUNNING; i++) {
+		if (!fetch(stream, &instruction))
+			break;
+		if (mali_cs_step(stream, instruction)) {
+			stream->group->mcu->instructions++;
+		} else {
+			step_back(stream);
+			stream->state = MALI_STREAM_WAITING;
+		}
+	}
+	if (write_extract(stream) && stream->state != MALI_STREAM_FATAL)
+		mali_stream_fatal(stream, MALI_EXCEPTION_CS_BUS_FAULT, stream->ring_output_va);
+	if (stream->state == MALI_STREAM_EMPTY)
+		write_active(stream, 0);
+	return stream->state == MALI_STREAM_RUNNING;
+}

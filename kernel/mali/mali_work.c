@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What the commands that start work would do to the hardware: counted from the registers of the
+ * command stream. Shaders are not executed, so nothing is counted that only they know.
+ */
+#include <linux/bitfield.h>
+#include <linux/minmax.h>
+
+#include "mali_counters.h"
+#include "mali_cs.h"
+#include "mali_mcu.h"
+
+/* registers of the command stream that work is described in */
+#define COMPUTE_SIZE		37	/* workgroups: three words */
+#define IDVS_INDICES		33
+#define IDVS_INSTANCES		34
+#define IDVS_FLAGS		56
+#define FRAGMENT_MIN		42
+#define FRAGMENT_MAX		43
+
+#define FLAGS_DRAW_MODE		GENMASK(7, 0)
+#define FLAGS_RESTART		BIT(19)
+#define BOX_X			GENMASK(15, 0)
+#define BOX_Y			GENMASK(31, 16)
+
+/* the sides of a tile, and of a task for a core */
+#define TILE_PIXELS		16
+#define TASK_PIXELS		32
+
+enum draw_mode {
+	DRAW_POINTS = 1,
+	DRAW_LINES = 2,
+	DRAW_LINE_STRIP = 4,
+	DRAW_LINE_LOOP = 6,
+	DRAW_TRIANGLES = 8,
+	DRAW_TRIANGLE_STRIP = 10,
+	DRAW_TRIANGLE_FAN = 12,
+};
+
+void mali_work_compute(struct mali_stream *stream)
+{
+	const u32 *size = &stream->cs.reg[COMPUTE_SIZE];
+	struct mali_gpu *gpu = stream->group->mcu->gpu;
+
+	mali_count_job(gpu, MALI_JOB_COMPUTE, 1);
+	mali_count_cores(gpu, MALI_SHADER_COMPUTE_TASKS, (u64)size[0] * size[1] * size[2]);
+}
+
+/* primitives of @indices, and the counter that they go to */
+static u32 primitives(u32 mode, u32 indices, u32 *counter)
+{
+	*counter = MALI_TILER_TRIANGLES;
+	switch (mode) {
+	case DRAW_POINTS:
+		*counter = MALI_TILER_POINTS;
+		return indices;
+	case DRAW_LINES:
+		*counter = MALI_TILER_LINES;
+		return indices / 2;
+	case DRAW_LINE_STRIP:
+		*counter = MALI_TILER_LINES;
+		return indices > 1 ? indices - 1 : 0;
+	case DRAW_LINE_LOOP:
+		*counter = MALI_TILER_LINES;
+		return indices > 1 ? indices : 0;
+	case DRAW_TRIANGLES:
+		return indices / 3;
+	case DRAW_TRIANGLE_STRIP:
+	case DRAW_TRIANGLE_FAN:
+		return indices > 2 ? indices - 2 : 0;
+	}
+	return 0;
+}
+
+void mali_work_idvs(struct mali_stream *stream, u64 instruction)
+{
+	const u32 *reg = stream->cs.reg;
+	struct mali_gpu *gpu = stream->group->mcu->gpu;
+	u32 flags = reg[IDVS_FLAGS] | FIELD_GET(MALI_CS_IMMEDIATE32, instruction);
+	u32 counter;
+	u64 count;
+
+	mali_count_job(gpu, MALI_JOB_TILER, 1);
+	/* where strips begin anew is in the index buffer */
+	if (flags & FLAGS_RESTART)
+		return;
+	count = primitives(FIELD_GET(FLAGS_DRAW_MODE, flags), reg[IDVS_INDICES], &counter);
+	mali_count(gpu, MALI_BLOCK_TILER, counter, count * reg[IDVS_INSTANCES]);
+}
+
+/* squares of a size that a framebuffer's bounds touch */
+static u64 squares(const struct mali_stream *stream, u32 pixels)
+{
+	const u32 low = stream->cs.reg[FRAGMENT_MIN];
+	const u32 high = stream->cs.reg[FRAGMENT_MAX];
+	const u32 x[] = { FIELD_GET(BOX_X, low), FIELD_GET(BOX_X, high) };
+	const u32 y[] = { FIELD_GET(BOX_Y, low), FIELD_GET(BOX_Y, high) };
+
+	if (x[1] < x[0] || y[1] < y[0])
+		return 0;
+	return (u64)(x[1] / pixels - x[0] / pixels + 1) * (y[1] / pixels - y[0] / pixels + 1);
+}
+
+void mali_work_fragment(struct mali_stream *stream)
+{
+	struct mali_gpu *gpu = stream->group->mcu->gpu;
+
+	mali_count_job(gpu, MALI_JOB_FRAGMENT, 1);
+	mali_count_job(gpu, MALI_JOB_FRAGMENT_TASKS, squares(stream, TASK_PIXELS));
+	mali_count_cores(gpu, MALI_SHADER_FRAG_PTILES, squares(stream, TILE_PIXELS));
+}
