@@ -112,6 +112,11 @@ bool igt_perfctr_open(struct igt_perfctr_device *dev, const char *driver)
 	return open_node(dev, driver, NULL);
 }
 
+bool igt_perfctr_open_any(struct igt_perfctr_device *dev)
+{
+	return igt_perfctr_open(dev, "vsoc") || igt_perfctr_open(dev, "panthor");
+}
+
 bool igt_perfctr_open_device(struct igt_perfctr_device *dev, const char *device)
 {
 	return open_node(dev, NULL, device);

@@ -67,6 +67,8 @@ struct igt_perfctr_session {
 
 /* opens the render node of @driver; false: there is none */
 bool igt_perfctr_open(struct igt_perfctr_device *dev, const char *driver);
+/* opens the virtual SoC, or else a GPU of panthor */
+bool igt_perfctr_open_any(struct igt_perfctr_device *dev);
 /* opens the node of a device by its name in sysfs, for example "vsoc.0" */
 bool igt_perfctr_open_device(struct igt_perfctr_device *dev, const char *device);
 /* another file on the same device */
