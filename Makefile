@@ -43,8 +43,8 @@ export FUZZ_S FUZZ_KERNEL
 .DEFAULT_GOAL := all
 .PHONY: all setup generated modules booted-modules uml-modules newest-modules vm shell unit \
 	coverage kunit igt mesa-test fuzz debug-test kernel-coverage bench check next install dkms \
-	deb package-test panthor-check arm64 test-arm64 test demo mesa mesa-shim demo-hud clean \
-	help $(PARTS)
+	deb package-test panthor-check arm64 test-arm64 test demo demo-mali mesa mesa-shim \
+	demo-hud clean help $(PARTS)
 
 all: $(PARTS) modules ## build everything: library, tools, tests, modules for Debian 6.12 and 6.1
 
@@ -78,8 +78,10 @@ vm: booted-modules ## run CMD="command" in the VM; KERNEL=6.12 (default), 6.1, n
 	$(Q)vm/run --kernel $(KERNEL) -- sh -c $(call quote,$(CMD))
 quote = '$(subst ','\'',$(1))'
 
-shell: booted-modules ## a root shell in the VM, modules loaded, tools on PATH; KERNEL=6.12
-	$(Q)vm/run --kernel $(KERNEL) -- bash -i; status=$$?; \
+SHELL_NEEDS = $(if $(filter mali,$(KERNEL)),all uml-modules,booted-modules)
+shell: $(SHELL_NEEDS) ## a root shell in the VM with modules and tools; KERNEL=6.12, mali (Mali GPU)
+	$(Q)vm/run --kernel $(if $(filter mali,$(KERNEL)),uml -- kernel/mali/start,$(KERNEL) --) \
+		bash -i; status=$$?; \
 		case $$status in $(VM_FAILURES)) exit $$status ;; esac
 # vm/run's own: kernel complaint, timeout, no guest. How a shell or Ctrl-] ends it is no error.
 VM_FAILURES := 99 | 124 | 125
@@ -88,6 +90,9 @@ demo: build-tools ## counters of a virtual GPU and of kernel PMUs, live, from th
 	$(call need,tools/demo,the demo)
 	$(Q)$(if $(DEMO_ONLY),scripts/build-modules $(KERNEL),$(MAKE) modules KVER=$(KERNEL))
 	$(Q)vm/run --kernel $(KERNEL) -- tools/demo
+
+demo-mali: build-tools uml-modules ## counters of a modelled Mali GPU under the kernel's panthor
+	$(Q)vm/run --kernel uml -- kernel/mali/start kernel/mali/demo
 
 demo-hud: all mesa ## a GL scene with the counters in the Gallium HUD, as pictures
 	$(Q)mesa/demo-hud

@@ -1,0 +1,223 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Our series for panthor, the core and perfctr on a model of a Mali GPU: what is counted equals
+the model's truth. Prints TAP. Runs as root in the guest, under kernel/mali/start."""
+
+import json
+import subprocess
+import sys
+import time
+
+import mali
+from mali import MODEL, POWER, bind, fail, jobs, node, read, run_job, suspended
+import harness
+from harness import check, run, test, wait_for
+
+WORK = ("draw=33,2", "fragment=70,50", "compute=5,3,2", "store")
+# What one job of WORK does, and nothing else: jobs of the three kinds, 3 × 2 tasks, 11 triangles
+# twice, 5 × 4 tiles, workgroups
+EXPECTED = {"cshw/C17": 1, "cshw/C25": 1, "cshw/C33": 1, "cshw/C34": 6, "tiler/C6": 22,
+            "tiler/C7": 0, "shader/C18": 20, "shader/C23": 30}
+# in blocks of 128 counters these are valid together with some that only shaders know: not at all
+for event in ("cshw/C17", "cshw/C25", "shader/C18", "shader/C23"):
+    if "product g615" in read(f"{MODEL}/state"):
+        del EXPECTED[event]
+
+
+def truth():
+    """{(block type, its index, counter): counts}"""
+    values = {}
+    for line in read(f"{MODEL}/truth").splitlines():
+        kind, index, counter, value = line.split()
+        values[kind, int(index), f"C{counter}"] = int(value)
+    return values
+
+
+class Stat:
+    """perfctr stat of all blocks, around a command or a with-block."""
+
+    def __init__(self, *options, period="5ms"):
+        self.begin = truth()
+        events = [option for event in EXPECTED for option in ("-e", event)]
+        # pylint: disable=consider-using-with
+        self.process = subprocess.Popen(
+            ("perfctr", "stat", "-d", node(), "--json", "-A", "-p", period, *events, *options, "--",
+             "cat"), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            text=True)
+        time.sleep(0.3)
+
+    def end(self):
+        out, errors = self.process.communicate(timeout=60)
+        check(self.process.returncode == 0, f"perfctr stat: {errors}")
+        return json.loads(out)
+
+
+def compare(result, before, after, exact=True):
+    """Each counter of each block against the truth; not exact: never more than it."""
+    check(len(result["counters"]) >= 4, f"only {len(result['counters'])} counters")
+    totals = {}
+    for c in result["counters"]:
+        key = c["type"], c["index"], c["counter"]
+        expected = after.get(key, 0) - before.get(key, 0)
+        check(c["state"] == "ok", f"{key} is {c['state']}")
+        good = c["value"] == expected if exact else c["value"] <= expected
+        check(good, f"{key}: counted {c['value']}, truth {expected}")
+        event = f"{c['type']}/{c['counter']}"
+        totals[event] = totals.get(event, 0) + c["value"]
+    return totals
+
+
+def count_exactly(*arguments, number, groups=1):
+    """Jobs under perfctr stat: the counts equal the truth, and what the jobs should do."""
+    stat = Stat()
+    jobs(*arguments, *WORK, groups=groups)
+    result = stat.end()
+    totals = compare(result, stat.begin, truth())
+    check(totals == {event: n * number for event, n in EXPECTED.items()}, f"totals {totals}")
+    return result
+
+
+@test
+def describes():
+    """info: the GPU's name, frequencies of all clocks, timestamps"""
+    text = run("perfctr", "info", "-d", node()).stdout
+    info = json.loads(run("perfctr", "info", "-d", node(), "--json").stdout)
+    check("Mali" in text and "at most 0 Hz" not in text, text)
+    check("timestamp" in json.dumps(info), info)
+
+
+@test
+def version_stays():
+    """the driver's minor version is upstream's 0: Mesa compares it"""
+    check("Initialized panthor 1.0.0" in run("dmesg").stdout, "another version")
+
+
+@test
+def lists():
+    """list: counters without names are there by number"""
+    text = run("perfctr", "list", "-d", node()).stdout
+    check("cshw/C4" in text and "shader/C" in text, text)
+
+
+@test
+def default_events():
+    """stat without -e counts the GPU, although its counters have no names"""
+    out = run("perfctr", "stat", "-d", node(), "--json", "--",
+              "mali-job", "-d", node(), "-q", *WORK).stdout
+    result = {c["event"]: c["value"] for c in json.loads(out)["counters"]}
+    check(result.get("cshw/C33") == 1, result)
+
+
+@test
+def exact():
+    """stat: 100 jobs, each counter of each block equals the truth"""
+    count_exactly("-n", "100", number=100)
+
+
+@test
+def not_valid():
+    """what only running shaders would know is not valid, never zero"""
+    out = run("perfctr", "stat", "-d", node(), "--json", "-e", "shader/C9,tiler/C12", "--",
+              "mali-job", "-d", node(), "-q", *WORK).stdout
+    for c in json.loads(out)["counters"]:
+        check(c["state"] != "ok" and c["value"] is None, c)
+
+
+@test
+def many_groups():
+    """12 groups on 8 slots: nothing is counted twice or lost in suspend buffers"""
+    count_exactly("-g", "12", "-n", "5", number=60, groups=12)
+
+
+@test
+def across_suspend():
+    """runtime suspend between jobs: exact"""
+    before = int(read(f"{POWER}/runtime_suspended_time"))
+    count_exactly("-n", "6", "-s", "200", number=6)
+    check(int(read(f"{POWER}/runtime_suspended_time")) > before, "never suspended")
+
+
+@test
+def fast_sampling():
+    """a period of 1 ms while the GPU suspends and resumes: exact"""
+    stat = Stat(period="1ms")
+    jobs("-n", "10", "-s", "80", *WORK)
+    compare(stat.end(), stat.begin, truth())
+
+
+@test
+def faults():
+    """page faults and invalid instructions: exact up to them"""
+    stat = Stat()
+    for what in ("fault", "invalid"):
+        jobs(*WORK, what, *WORK, state="fatal")
+    jobs(*WORK)
+    totals = compare(stat.end(), stat.begin, truth())
+    check(totals["cshw/C33"] == 3, totals)
+
+
+@test
+def reset():
+    """a reset: its samples report it, one or, if one was due meanwhile, two; no more is counted
+    than happened"""
+    stat = Stat()
+    jobs("-n", "20", *WORK)
+    fail("unrecoverable")
+    run_job("store", status=1)
+    jobs("-n", "20", *WORK)
+    result = stat.end()
+    status = result["kernel"]
+    check(status["resets"] in (1, 2), status)
+    totals = compare(result, stat.begin, truth(), exact=False)
+    check(totals["cshw/C33"] >= 20 and (totals["cshw/C33"] == 40 or status["lost_ns"]),
+          f"{totals}, {status}")
+
+
+@test
+def mute_firmware():
+    """firmware that acknowledges no counter request: reported, and counted again afterwards"""
+    stat = Stat()
+    jobs("-n", "5", *WORK)
+    fail("counters")
+    time.sleep(0.5)
+    fail("counters", 0)
+    jobs("-n", "5", *WORK)
+    result = stat.end()
+    totals = compare(result, stat.begin, truth(), exact=False)
+    check(totals["cshw/C33"] == 10 or result["kernel"]["errors"], f"{totals} {result['kernel']}")
+    count_exactly("-n", "5", number=5)
+
+
+@test
+def unplug():
+    """unbind while counting: the session ends with the device, the next one is exact"""
+    stat = Stat(period="1ms")
+    jobs("-n", "5", *WORK)
+    bind("unbind")
+    out, errors = stat.process.communicate(timeout=60)
+    check("gone" in errors, errors)
+    if out:
+        compare(json.loads(out), stat.begin, truth(), exact=False)
+    bind()
+    count_exactly("-n", "5", number=5)
+
+
+@test
+def probe_loop():
+    """unbind and bind 10 times while somebody counts: exact in the end"""
+    for _ in range(10):
+        stat = Stat()
+        bind("unbind")
+        stat.process.communicate(timeout=60)
+        bind()
+    count_exactly("-n", "5", number=5)
+
+
+@test
+def gives_the_ring_back():
+    """without sessions the GPU suspends, and the kernel complains about nothing"""
+    wait_for(suspended, "does not suspend")
+
+
+if __name__ == "__main__":
+    sys.exit(harness.main(mali.MISSING))

@@ -1,0 +1,157 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""The unmodified panthor of Debian's kernel source on a model of a Mali GPU. Prints TAP. Runs as
+root in the guest, under kernel/mali/start."""
+
+import subprocess
+import sys
+import time
+
+import mali
+from mali import POWER, Log, bind, fail, jobs, node, read, run_job, suspended
+import harness
+from harness import check, run, test, wait_for
+
+GROUP_SLOTS, ADDRESS_SPACES = 8, 8
+
+
+@test
+def probes():
+    """probe: the driver finds the GPU and says which it is"""
+    log = run("dmesg").stdout
+    check("Initialized panthor" in log, log)
+
+
+@test
+def one_job():
+    """a job is executed: what it stores is in memory"""
+    jobs("store")
+
+
+@test
+def many_jobs():
+    """500 jobs in a row in one group"""
+    jobs("-n", "500", "store")
+
+
+@test
+def more_groups_than_slots():
+    """12 groups with VMs of their own share 8 group slots and 8 address spaces"""
+    check(12 > GROUP_SLOTS and 12 > ADDRESS_SPACES - 1, "not more")
+    jobs("-g", "12", "-n", "8", "store", groups=12)
+
+
+@test
+def suspend_and_resume():
+    """runtime suspend between jobs: memory and groups stay as they are"""
+    before = int(read(f"{POWER}/runtime_suspended_time"))
+    jobs("-n", "6", "-s", "150", "store")
+    check(int(read(f"{POWER}/runtime_suspended_time")) > before, "never suspended")
+
+
+@test
+def page_fault():
+    """an address that is not mapped: the group ends, another one works"""
+    log = Log()
+    jobs("store", "fault", state="fatal")
+    log.expect("Unhandled Page fault in AS")
+    jobs("store")
+
+
+@test
+def invalid_instruction():
+    """an instruction that does not exist: CS_FATAL"""
+    log = Log()
+    jobs("store", "invalid", state="fatal")
+    log.expect("CS_INSTR_INVALID")
+    jobs("store")
+
+
+@test
+def unrecoverable():
+    """CS_UNRECOVERABLE: the driver resets the GPU, which works again"""
+    log = Log()
+    fail("unrecoverable")
+    run_job("store", status=1)
+    log.expect("CS_UNRECOVERABLE")
+    jobs("store")
+
+
+@test
+def hung_job():
+    """a job that never ends: timed out after the driver's five seconds, another one works beside"""
+    with subprocess.Popen(["mali-job", "-d", node(), "hang"], stdout=subprocess.PIPE,
+                          text=True) as hung:
+        jobs("-n", "20", "-s", "50", "store")
+        out = hung.communicate()[0]
+    check("timed out" in out, out)
+    jobs("store")
+
+
+@test
+def firmware_does_not_halt():
+    """firmware that does not halt: the suspend is not clean, the next boot is a slow one"""
+    wait_for(suspended, "does not suspend")
+    log = Log()
+    fail("halt")
+    jobs("store")
+    wait_for(suspended, "does not suspend")
+    log.expect("Failed to cleanly suspend MCU")
+    fail("halt", 0)
+    jobs("store")
+
+
+@test
+def mute_firmware():
+    """firmware that answers nothing: the GPU is reset, and works when firmware does"""
+    fail("answers")
+    with subprocess.Popen(["mali-job", "-d", node(), "store"], stdout=subprocess.DEVNULL) as job:
+        time.sleep(1)
+        fail("answers", 0)
+        job.wait(60)
+    jobs("store")
+
+
+@test
+def unplug_while_working():
+    """unbind while 4 groups have jobs: they end, the next bind works"""
+    with subprocess.Popen(["mali-job", "-d", node(), "-g", "4", "-n", "1000000", "store"],
+                          stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as job:
+        time.sleep(0.5)
+        bind("unbind")
+        check(not node(), "the node stays")
+        check(job.wait(60) != 0, "jobs without a device")
+    bind()
+    jobs("store")
+
+
+@test
+def probe_fails():
+    """firmware that does not boot: probe fails, and works later"""
+    bind("unbind")
+    fail("boot")
+    log = Log()
+    try:
+        bind()
+        raise AssertionError("probe without firmware")
+    except OSError:
+        pass
+    finally:
+        fail("boot", 0)
+    log.expect("Failed to boot MCU")
+    bind()
+    jobs("store")
+
+
+@test
+def probe_loop():
+    """unbind and bind 100 times, with a job each tenth time"""
+    for n in range(100):
+        bind("unbind")
+        bind()
+        if n % 10 == 0:
+            jobs("store")
+
+
+if __name__ == "__main__":
+    sys.exit(harness.main(mali.MISSING))
