@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """SoC events in the ring, beside GPU blocks and beside perf: sums, metrics, agreement.
 
-usage, in the guest: ring.py [consistency|metrics|beside|hotplug]...; prints TAP
+usage, in the guest: ring.py [consistency|metrics|beside|hotplug|traces]...; prints TAP
 
 Everything goes through perfctr stat: the real ioctls, one session, the real ring. What was to be
 counted comes from the model's ground truth, and the formulas are written down here once more, by
@@ -390,10 +390,36 @@ def beside():
          "and when the work comes in parts")
 
 
+def traced(names, *options):
+    """Samples of a session, and the core's tracepoints that perf counted meanwhile."""
+    arguments = [word for name in names for word in ("-e", f"drm_perfctr:drm_perfctr_{name}")]
+    with tempfile.NamedTemporaryFile("r") as out:
+        done = subprocess.run(["perf", "stat", "-a", "-x,", "-o", out.name, *arguments, "--",
+                               "perfctr", "stat", "--json", "-e", "memsys/EXT_READ", *options],
+                              stdout=subprocess.PIPE, check=True, text=True)
+        return json.loads(done.stdout)["samples"], *counts(out.read())
+
+
+def traces():
+    names = ["publish", "collect", "stretch", "error"]
+    samples, *got = traced(names, "-p", "5ms", "--", "sleep", "0.5")
+    report(got[0] == samples > 2 and got[1] >= samples and not got[3],
+           "perf counts a publish for each sample, and the collections",
+           f"{samples} samples; {dict(zip(names, got))}")
+    # the session's reader stops: what has no slot is stretched, and what firmware does not answer
+    # is an error
+    script = ("kill -STOP $PPID; sleep 1; set -- /sys/kernel/debug/dri/*/vsoc/fail_no_ack; "
+              "echo 1000 >$1; sleep 1; echo 0 >$1; kill -CONT $PPID")
+    samples, *got = traced(names, "-p", "100us", "--", "sh", "-c", script)
+    report(got[0] == samples and got[2] > 0 and got[3] > 0,
+           "perf counts stretched samples and errors of the hardware",
+           f"{samples} samples; {dict(zip(names, got))}")
+
+
 def main():
-    for name in sys.argv[1:] or ["consistency", "metrics", "beside"]:
+    for name in sys.argv[1:] or ["consistency", "metrics", "beside", "traces"]:
         {"consistency": consistency, "metrics": metrics, "beside": beside,
-         "hotplug": hotplug}[name]()
+         "hotplug": hotplug, "traces": traces}[name]()
     print(f"{RESULTS['ok']} passed, {RESULTS['not ok']} failed, 0 skipped")
     return 1 if RESULTS["not ok"] else 0
 
