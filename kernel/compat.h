@@ -32,13 +32,6 @@ static inline void perfctr_eventfd_signal(struct eventfd_ctx *ctx)
 #define perfctr_run_worker	kthread_create_worker
 #endif
 
-/* the system's queue for work of ordinary priority on any CPU */
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 18, 0)
-#define perfctr_unbound_wq	system_dfl_wq
-#else
-#define perfctr_unbound_wq	system_unbound_wq
-#endif
-
 static inline void perfctr_vm_flags_set(struct vm_area_struct *vma, unsigned long flags)
 {
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 3, 0)

@@ -10,6 +10,7 @@
 #include <linux/slab.h>
 #include <linux/spinlock.h>
 #include <linux/uidgid.h>
+#include <linux/user_namespace.h>
 
 #include "perfctr_internal.h"
 
@@ -28,11 +29,26 @@ struct perfctr_account {
 static DEFINE_SPINLOCK(accounts_lock);
 static DEFINE_HASHTABLE(accounts, 6);
 
+/*
+ * Who is charged: the owner of the user namespace, so that nobody multiplies their limits by the
+ * subordinate IDs that they have there. What root owns (containers) is told apart by these IDs.
+ */
+static kuid_t charged_user(void)
+{
+	const struct user_namespace *ns = current_user_ns();
+
+	if (ns == &init_user_ns)
+		return current_uid();
+	while (ns->parent != &init_user_ns)
+		ns = ns->parent;
+	return uid_eq(ns->owner, GLOBAL_ROOT_UID) ? current_uid() : ns->owner;
+}
+
 /* the caller's account with one reference, or -ENOMEM */
 struct perfctr_account *drm_perfctr_account_get(void)
 {
 	struct perfctr_account *account, *fresh;
-	kuid_t uid = current_uid();
+	kuid_t uid = charged_user();
 
 	fresh = kzalloc(sizeof(*fresh), PERFCTR_GFP_USER);
 	if (!fresh)
@@ -89,9 +105,9 @@ int drm_perfctr_charge(struct perfctr_account *account, unsigned int sessions,
 		return 0;
 	spin_lock(&accounts_lock);
 	/* each fits its type: sums of what was charged before and one call's amounts */
-	if (account->sessions + sessions > drm_perfctr_max_user_sessions() ||
+	if (account->sessions + sessions > (u32)READ_ONCE(drm_perfctr_max_user_sessions) ||
 	    account->pmu_counters + pmu_counters > MAX_PMU_COUNTERS ||
-	    account->bytes + bytes > drm_perfctr_max_user_ring_bytes()) {
+	    account->bytes + bytes > (u64)READ_ONCE(drm_perfctr_max_user_ring_kb) << 10) {
 		ret = -EDQUOT;
 	} else {
 		account->sessions += sessions;

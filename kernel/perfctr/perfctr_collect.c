@@ -157,7 +157,7 @@ int drm_perfctr_collect(struct drm_perfctr_source *source, u64 until_ns, bool *m
 		state->transition_seq = state->seq;
 		/* whichever call collects: the interrupt for it may be late or lost */
 		if (!pc->serving_events)
-			drm_perfctr_source_event(source);
+			drm_perfctr_source_transition(source);
 	}
 	if (!ret || state->lost_flags)
 		state->good_ns = max(state->good_ns, c.time_ns);
@@ -200,21 +200,37 @@ u64 drm_perfctr_collect_left_ns(const struct drm_perfctr_source *source)
 }
 
 /**
- * drm_perfctr_source_event() - the hardware reports something by itself
+ * drm_perfctr_source_event() - a buffer of the hardware fills up, or has
  * @source: the source
  *
- * For samples that the hardware took without being asked (power transitions,
- * protected mode) and for buffers that fill up: has the core collect soon.
- * &drm_perfctr_collection.transition then distinguishes them: an interrupt often
- * stands for both. Any context.
+ * Has the core collect at once. Any context.
  */
 void drm_perfctr_source_event(struct drm_perfctr_source *source)
 {
-	struct drm_perfctr *pc = source->pc;
+	struct perfctr_class *class = &source->pc->classes[PERFCTR_PRIVILEGED];
 
-	kthread_queue_work(pc->classes[PERFCTR_PRIVILEGED].worker, &pc->event_work);
+	kthread_queue_work(class->worker, &class->event_work);
 }
 EXPORT_SYMBOL_GPL(drm_perfctr_source_event);
+
+/**
+ * drm_perfctr_source_transition() - the hardware took a sample without being asked
+ * @source: the source
+ *
+ * For changes of power or of protected mode. The core collects soon if a session is to
+ * get an AUTOMATIC sample of it, at the priority of these sessions; the rate of
+ * transitions is not the core's. Any context.
+ */
+void drm_perfctr_source_transition(struct drm_perfctr_source *source)
+{
+	struct perfctr_class *class = &source->pc->classes[PERFCTR_PRIVILEGED];
+
+	if (!READ_ONCE(class->automatic_sessions))
+		class = &source->pc->classes[PERFCTR_ORDINARY];
+	if (READ_ONCE(class->automatic_sessions))
+		kthread_queue_work(class->worker, &class->event_work);
+}
+EXPORT_SYMBOL_GPL(drm_perfctr_source_transition);
 
 /**
  * drm_perfctr_block_totals() - totals that a source adds to

@@ -48,7 +48,7 @@ static void free_source(struct drm_perfctr_source *source)
 {
 	unsigned int i;
 
-	for (i = 0; i < source->block_count; i++) {
+	for (i = 0; source->blocks && i < source->block_count; i++) {
 		kvfree(source->blocks[i].totals);
 		kvfree(source->blocks[i].valid);
 		kvfree(source->blocks[i].running);
@@ -102,16 +102,11 @@ static void release_device(struct drm_device *drm, void *data)
 
 static void copy_config(struct drm_perfctr *pc, const struct drm_perfctr_config *config)
 {
-	strscpy(pc->config.name, config->name, sizeof(pc->config.name));
-	pc->config.gpu_id = config->gpu_id;
-	pc->config.product = config->product;
+	pc->config = *config;
+	strscpy(pc->name, config->name, sizeof(pc->name));
+	pc->config.name = pc->name;
 	pc->config.sets = (config->sets & PERFCTR_SETS_MASK) | BIT(DRM_PERFCTR_SET_PRIMARY);
-	pc->config.clocks = config->clocks;
-	pc->config.clock_count = config->clock_count;
-	pc->config.timestamp_hz = config->timestamp_hz;
-	pc->config.timestamp_bits = config->timestamp_bits;
-	pc->config.ops = config->ops;
-	pc->config.features = config->features | DRM_PERFCTR_FEATURE_PERIODIC;
+	pc->config.features |= DRM_PERFCTR_FEATURE_PERIODIC;
 	if (IS_ENABLED(CONFIG_DRM_PERFCTR_PMU))
 		pc->config.features |= DRM_PERFCTR_FEATURE_PMU;
 	if (config->timestamp_hz)
@@ -206,8 +201,6 @@ int drm_perfctr_add_source(struct drm_perfctr *pc, struct drm_perfctr_source *so
 	source->state = kzalloc(sizeof(*source->state), GFP_KERNEL);
 	source->blocks = kvcalloc(source->block_count, sizeof(*source->blocks), GFP_KERNEL);
 	ret = source->state && source->blocks ? 0 : -ENOMEM;
-	if (!source->blocks)
-		goto err_free_state;
 	for (i = 0; !ret && i < source->block_count; i++)
 		ret = init_block(source, i);
 	if (!ret && source->ops->select) {
@@ -216,8 +209,10 @@ int drm_perfctr_add_source(struct drm_perfctr *pc, struct drm_perfctr_source *so
 						 sizeof(*source->state->wanted), GFP_KERNEL);
 		ret = source->state->wanted ? 0 : -ENOMEM;
 	}
-	if (ret)
-		goto err_free;
+	if (ret) {
+		free_source(source);
+		return ret;
+	}
 
 	drm_perfctr_source_prepare_init(source);
 	source->pc = pc;
@@ -225,26 +220,8 @@ int drm_perfctr_add_source(struct drm_perfctr *pc, struct drm_perfctr_source *so
 	pc->sources[pc->source_count++] = source;
 	pc->block_count += source->block_count;
 	return drmm_add_action_or_reset(pc->drm, release_source, source);
-
-err_free:
-	free_source(source);
-	return ret;
-err_free_state:
-	kfree(source->state);
-	source->state = NULL;
-	return ret;
 }
 EXPORT_SYMBOL_GPL(drm_perfctr_add_source);
-
-/* the blocks of all sources, numbered through; @nth is below pc->block_count */
-struct drm_perfctr_block *drm_perfctr_block_at(struct drm_perfctr *pc, unsigned int nth)
-{
-	unsigned int s = 0;
-
-	while (nth >= pc->sources[s]->block_count)
-		nth -= pc->sources[s++]->block_count;
-	return &pc->sources[s]->blocks[nth];
-}
 
 static int sessions_show(struct seq_file *m, void *unused)
 {
@@ -306,15 +283,20 @@ static int __init perfctr_init(void)
 	ret = drm_perfctr_sysctl_init();
 	if (ret)
 		return ret;
-	ret = drm_perfctr_pmu_init();
-	if (ret)
-		drm_perfctr_sysctl_exit();
+	drm_perfctr_wake_queue = alloc_workqueue("perfctr", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
+	ret = drm_perfctr_wake_queue ? drm_perfctr_pmu_init() : -ENOMEM;
+	if (!ret)
+		return 0;
+	if (drm_perfctr_wake_queue)
+		destroy_workqueue(drm_perfctr_wake_queue);
+	drm_perfctr_sysctl_exit();
 	return ret;
 }
 
 static void __exit perfctr_exit(void)
 {
 	drm_perfctr_pmu_exit();
+	destroy_workqueue(drm_perfctr_wake_queue);
 	drm_perfctr_sysctl_exit();
 }
 

@@ -107,9 +107,10 @@ struct perfctr_source_state {
 struct perfctr_class {
 	struct drm_perfctr *pc;
 	struct kthread_worker *worker;
-	/* something is due; perf events are to be read */
+	/* something is due; perf events are to be read; the hardware reported something */
 	struct kthread_work tick_work;
 	struct kthread_work pmu_work;
+	struct kthread_work event_work;
 	/* queues tick_work */
 	struct hrtimer timer;
 	ktime_t last_tick;
@@ -117,6 +118,9 @@ struct perfctr_class {
 	struct rt_mutex caller_lock;
 	/* sessions between START and STOP, under &drm_perfctr.lock */
 	struct list_head active;
+	/* those of them with DRM_PERFCTR_SETUP_AUTOMATIC; a session was visited in this tick */
+	unsigned int automatic_sessions;
+	u64 ticks;
 	/* perf events of some of them are to be read; &drm_perfctr.cpu_changes as followed */
 	bool pmu_wanted;
 	int cpu_changes;
@@ -127,19 +131,9 @@ enum { PERFCTR_ORDINARY, PERFCTR_PRIVILEGED, PERFCTR_CLASSES };
 /* the counters of a device */
 struct drm_perfctr {
 	struct drm_device *drm;
-	/* as given by the driver, see struct drm_perfctr_config */
-	struct {
-		char name[32];
-		u64 gpu_id;
-		u16 product;
-		u32 sets;
-		u32 features;
-		const struct drm_perfctr_clock_desc *clocks;
-		unsigned int clock_count;
-		u64 timestamp_hz;
-		unsigned int timestamp_bits;
-		const struct drm_perfctr_driver_ops *ops;
-	} config;
+	/* as given by the driver, and what the core adds; @name has its own copy */
+	struct drm_perfctr_config config;
+	char name[32];
 
 	/* constant after set-up; block_count is of all sources */
 	struct drm_perfctr_source *sources[PERFCTR_MAX_SOURCES];
@@ -176,8 +170,7 @@ struct drm_perfctr {
 
 	/* CPUs that came or went; atomic */
 	atomic_t cpu_changes;
-	/* the hardware reported something; sources have fewer sessions than before */
-	struct kthread_work event_work;
+	/* sources have fewer sessions than before */
 	struct kthread_work release_work;
 	/* in the list of devices that follow CPU hotplug */
 	struct list_head node;
@@ -262,8 +255,9 @@ struct drm_perfctr_session {
 		/* periods and other samples that were due and are not published */
 		u64 periods;
 		u64 others;
-		/* the tick that goes on publishes a sample */
+		/* the tick that goes on publishes a sample; &perfctr_class.ticks that came by */
 		bool in_tick;
+		u64 tick;
 		/* one of @others: an AUTOMATIC sample is to be made of it */
 		bool automatic_due;
 		/* time whose counts the final collection could not get */
@@ -346,8 +340,16 @@ static inline bool perfctr_in_batches(const struct drm_perfctr_session *session)
 	return perfctr_is_batchable(session) && source->batch_ns && source->state->running;
 }
 
-/* perfctr_device.c */
-struct drm_perfctr_block *drm_perfctr_block_at(struct drm_perfctr *pc, unsigned int nth);
+/* the next sample that the timer is to make for a session, KTIME_MAX: none */
+static inline ktime_t perfctr_next_due(const struct drm_perfctr_session *session)
+{
+	if (session->pending.automatic_due)
+		return 0;
+	/* the source says when a batch is due */
+	if (!session->config.period_ns || perfctr_in_batches(session))
+		return KTIME_MAX;
+	return session->pending.due;
+}
 
 /* perfctr_sysctl.c */
 int drm_perfctr_sysctl_init(void);
@@ -355,8 +357,8 @@ void drm_perfctr_sysctl_exit(void);
 bool drm_perfctr_has_privilege(void);
 bool drm_perfctr_may_observe(bool privileged);
 u64 drm_perfctr_unprivileged_min_period_ns(void);
-unsigned int drm_perfctr_max_user_sessions(void);
-u64 drm_perfctr_max_user_ring_bytes(void);
+extern int drm_perfctr_max_user_sessions;
+extern int drm_perfctr_max_user_ring_kb;
 
 /* perfctr_account.c; a NULL account has no limits */
 struct perfctr_account *drm_perfctr_account_get(void);
@@ -373,6 +375,7 @@ void drm_perfctr_memory_put(struct perfctr_memory *memory);
 struct file *drm_perfctr_memory_file(struct perfctr_memory *memory);
 
 /* perfctr_wake.c */
+extern struct workqueue_struct *drm_perfctr_wake_queue;
 int drm_perfctr_wake_init(struct drm_perfctr_session *session, int eventfd);
 void drm_perfctr_wake(struct drm_perfctr_session *session);
 void drm_perfctr_wake_fini(struct drm_perfctr_session *session);
@@ -406,8 +409,12 @@ int drm_perfctr_lock_call(struct drm_perfctr_session *session);
 void drm_perfctr_unlock_call(struct drm_perfctr_session *session);
 int drm_perfctr_sampler_attach(struct drm_perfctr_session *session);
 void drm_perfctr_sampler_detach(struct drm_perfctr_session *session);
+void drm_perfctr_sampler_select(struct drm_perfctr_source *source,
+				const struct drm_perfctr_session *session);
 int drm_perfctr_sampler_collect(struct drm_perfctr_session *session);
 int drm_perfctr_sampler_collect_source(struct drm_perfctr_source *source);
+void drm_perfctr_sampler_add(struct drm_perfctr_session *session);
+void drm_perfctr_sampler_remove(struct drm_perfctr_session *session);
 void drm_perfctr_sampler_begin(struct drm_perfctr_session *session);
 void drm_perfctr_sampler_end(struct drm_perfctr_session *session);
 unsigned long drm_perfctr_sampler_sources(const struct drm_perfctr_session *session);
@@ -425,15 +432,14 @@ void drm_perfctr_update_status(struct drm_perfctr_session *session);
 int drm_perfctr_collect(struct drm_perfctr_source *source, u64 until_ns, bool *more);
 u64 drm_perfctr_collect_left_ns(const struct drm_perfctr_source *source);
 
-/* perfctr_source.c; with the sampler lock held but for the first three */
+/* perfctr_source.c; with the sampler lock held but for the first five */
+struct drm_perfctr_block *drm_perfctr_block_at(struct drm_perfctr *pc, unsigned int nth);
 void drm_perfctr_source_prepare_init(struct drm_perfctr_source *source);
 int drm_perfctr_source_prepare(struct drm_perfctr_source *source);
 void drm_perfctr_source_unprepare(struct drm_perfctr_source *source);
 void drm_perfctr_source_unplug(struct drm_perfctr_source *source);
 int drm_perfctr_source_start(struct drm_perfctr_source *source);
 void drm_perfctr_source_stop(struct drm_perfctr_source *source);
-void drm_perfctr_source_select(struct drm_perfctr_source *source,
-			       const struct drm_perfctr_session *session);
 void drm_perfctr_source_account_lost(struct drm_perfctr_source *source);
 
 #endif /* _PERFCTR_INTERNAL_H_ */

@@ -67,7 +67,8 @@ static void restart_sources(struct drm_perfctr *pc)
 		if (ret)
 			drm_dbg(pc->drm, "perfctr: %s did not restart: %d\n", source->name, ret);
 		if (!state->running && !pc->suspended)
-			state->lost_flags |= DRM_PERFCTR_SAMPLE_ERROR;
+			state->lost_flags |= pc->resetting ? DRM_PERFCTR_SAMPLE_RESET :
+							     DRM_PERFCTR_SAMPLE_ERROR;
 	}
 	drm_perfctr_sampler_arm(&pc->classes[PERFCTR_PRIVILEGED]);
 }
@@ -151,26 +152,10 @@ void drm_perfctr_post_reset(struct drm_perfctr *pc)
 }
 EXPORT_SYMBOL_GPL(drm_perfctr_post_reset);
 
-/* the last time for active sessions; those that are dead by now stop counting */
-static void read_pmus(struct drm_perfctr *pc)
-{
-	struct drm_perfctr_session *session;
-	unsigned int i;
-
-	rt_mutex_lock(&pc->lock);
-	list_for_each_entry(session, &pc->all, all_node)
-		drm_perfctr_pmu_want(session, false);
-	rt_mutex_unlock(&pc->lock);
-	for (i = 0; i < PERFCTR_CLASSES; i++) {
-		kthread_queue_work(pc->classes[i].worker, &pc->classes[i].pmu_work);
-		kthread_flush_worker(pc->classes[i].worker);
-	}
-}
-
 /* the final sample of an active session; the sources were collected */
 static void end_session(struct drm_perfctr_session *session)
 {
-	list_del_init(&session->node);
+	drm_perfctr_sampler_remove(session);
 	drm_perfctr_sampler_end(session);
 	drm_perfctr_publish(session, DRM_PERFCTR_SAMPLE_FINAL | DRM_PERFCTR_SAMPLE_UNPLUGGED,
 			    session->config.user_data);
@@ -194,7 +179,7 @@ void drm_perfctr_unplug(struct drm_perfctr *pc)
 	struct perfctr_class *class;
 	unsigned int i;
 
-	read_pmus(pc);
+	drm_perfctr_pmu_read_all(pc);
 	rt_mutex_lock(&pc->lock);
 	/* also those that do not run: their sessions' samples have to report it */
 	for (i = 0; i < pc->source_count; i++) {
@@ -218,6 +203,6 @@ void drm_perfctr_unplug(struct drm_perfctr *pc)
 	wake_up_all(&pc->reset_wait);
 	for (i = 0; i < pc->source_count; i++)
 		drm_perfctr_source_unplug(pc->sources[i]);
-	read_pmus(pc);
+	drm_perfctr_pmu_read_all(pc);
 }
 EXPORT_SYMBOL_GPL(drm_perfctr_unplug);

@@ -9,6 +9,7 @@
 #include <drm/drm_drv.h>
 
 #include "perfctr_internal.h"
+#include "pmu/pmu.h"
 
 static_assert(sizeof(struct drm_perfctr_query) == 24);
 static_assert(sizeof(struct drm_perfctr_device_info) == 128);
@@ -62,18 +63,8 @@ static int fill_block(struct drm_perfctr *pc, unsigned int nth, void *element)
 	struct drm_perfctr_block_info *info = element;
 	const struct drm_perfctr_block_desc *desc;
 
-	if (IS_ENABLED(CONFIG_DRM_PERFCTR_PMU) && nth == pc->block_count) {
-		*info = (struct drm_perfctr_block_info) {
-			.type = DRM_PERFCTR_BLOCK_GENERIC_PMU,
-			.index = DRM_PERFCTR_INDEX_ALL,
-			.counters = 1,
-			.product = DRM_PERFCTR_PRODUCT_PERF_PMU,
-			.sets = BIT(DRM_PERFCTR_SET_PRIMARY),
-			.clock = DRM_PERFCTR_CLOCK_NONE,
-			.format = DRM_PERFCTR_FORMAT_RUNNING_TIMES |
-				  DRM_PERFCTR_FORMAT_PMU_IDENTITY,
-			.available = { 1 },
-		};
+	if (nth == pc->block_count) {
+		drm_perfctr_pmu_block_info(info);
 		return 0;
 	}
 

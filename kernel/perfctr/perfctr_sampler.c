@@ -31,9 +31,11 @@
  * It is an rt_mutex, so that an ordinary task which holds it inherits the priority of
  * the SCHED_FIFO worker that waits. Commands that ask hardware (START, SAMPLE, STOP),
  * and the ordinary worker, take &perfctr_class.caller_lock before it. So at most one
- * of the ordinary class and one of the privileged class hold the sampler lock or wait
- * for it, and a job's SAMPLE or a reset waits for a collection of each, however many
- * tasks call in a loop. Others take it for moments in which no hardware is asked::
+ * of the ordinary class and one of the privileged class ask hardware under the sampler
+ * lock or wait to, and a job's SAMPLE or a reset waits for a collection of each, however
+ * many tasks call in a loop. SETUP and TEARDOWN take it without, for moments in which no
+ * hardware is asked: closing a file must not wait behind callers who ask hardware that
+ * is dead::
  *
  *     ordinary commands, worker --> caller_lock --+
  *     privileged commands --------> caller_lock --+--> sampler lock --> locks of sources
@@ -263,6 +265,63 @@ int drm_perfctr_sampler_collect(struct drm_perfctr_session *session)
 
 /* --- begin and end of a span --------------------------------------------- */
 
+static void add_wanted(const struct drm_perfctr_session *session,
+		       const struct drm_perfctr_source *source, u64 *wanted)
+{
+	unsigned int i;
+
+	for (i = 0; i < session->view_count; i++) {
+		const struct perfctr_view *view = &session->views[i];
+
+		if (view->block && view->block->source == source)
+			wanted[(view->block - source->blocks) * DRM_PERFCTR_BLOCK_INFO_SECTIONS +
+			       view->section] |= view->mask;
+	}
+}
+
+static void add_period(const struct drm_perfctr_session *session,
+		       struct drm_perfctr_source *source)
+{
+	struct perfctr_source_state *state = source->state;
+	u64 ring_ns;
+
+	if (!perfctr_is_batchable(session) || session->sources[0].source != source)
+		return;
+	source->period_ns = min_not_zero(source->period_ns, session->config.period_ns);
+	/* a reader that keeps up must not find that a batch was larger than its ring */
+	ring_ns = session->config.period_ns * max(session->ring.slots / 2, 1u);
+	state->batch_ns = min_not_zero(state->batch_ns, ring_ns);
+}
+
+/**
+ * drm_perfctr_sampler_select() - give a source what all active sessions want of it
+ * @source: the source, just collected if it runs
+ * @session: counted as active; may be NULL
+ */
+void drm_perfctr_sampler_select(struct drm_perfctr_source *source,
+				const struct drm_perfctr_session *session)
+{
+	const struct drm_perfctr_session *other;
+	struct perfctr_class *class;
+	u64 *wanted = source->state->wanted;
+
+	if (!wanted)
+		return;
+	memset(wanted, 0, source->block_count * DRM_PERFCTR_BLOCK_INFO_SECTIONS * sizeof(*wanted));
+	source->period_ns = 0;
+	source->state->batch_ns = 0;
+	perfctr_for_each_active(source->pc, class, other) {
+		add_wanted(other, source, wanted);
+		add_period(other, source);
+	}
+	if (session) {
+		add_wanted(session, source, wanted);
+		add_period(session, source);
+	}
+	source->ops->select(source, wanted);
+	source->state->batch_ns = min_not_zero(source->state->batch_ns, source->batch_ns);
+}
+
 /* the sources have one session less: later, as the caller does not wait for hardware */
 static void release_sources(struct drm_perfctr_session *session, unsigned int count)
 {
@@ -289,7 +348,7 @@ static int attach_source(struct drm_perfctr_source *source, struct drm_perfctr_s
 	/* what was counted until now belongs to what was selected until now */
 	if (state->running && state->wanted)
 		drm_perfctr_sampler_collect_source(source);
-	drm_perfctr_source_select(source, session);
+	drm_perfctr_sampler_select(source, session);
 	ret = drm_perfctr_source_start(source);
 	if (ret) {
 		drm_dbg(source->pc->drm, "perfctr: %s did not start: %d\n", source->name, ret);
@@ -338,6 +397,26 @@ void drm_perfctr_sampler_detach(struct drm_perfctr_session *session)
 	release_sources(session, session->source_count);
 }
 
+/* the workers look after a session from now on */
+void drm_perfctr_sampler_add(struct drm_perfctr_session *session)
+{
+	struct perfctr_class *class = session->class;
+
+	list_add_tail(&session->node, &class->active);
+	if (session->config.flags & DRM_PERFCTR_SETUP_AUTOMATIC)
+		WRITE_ONCE(class->automatic_sessions, class->automatic_sessions + 1);
+}
+
+/* undo drm_perfctr_sampler_add() */
+void drm_perfctr_sampler_remove(struct drm_perfctr_session *session)
+{
+	struct perfctr_class *class = session->class;
+
+	list_del_init(&session->node);
+	if (session->config.flags & DRM_PERFCTR_SETUP_AUTOMATIC)
+		WRITE_ONCE(class->automatic_sessions, class->automatic_sessions - 1);
+}
+
 /* an active session's first period; it was just baselined */
 void drm_perfctr_sampler_begin(struct drm_perfctr_session *session)
 {
@@ -366,8 +445,10 @@ void drm_perfctr_sampler_end(struct drm_perfctr_session *session)
 
 		if (!state->incomplete)
 			continue;
-		/* the span ends here all the same */
+		/* the span ends here all the same, at no time of the GPU */
 		state->time_ns = max(state->time_ns, ktime_get_raw_ns());
+		state->gpu_epoch = 0;
+		state->gpu_timestamp = 0;
 		lost_ns = state->time_ns - min(state->time_ns, state->good_ns);
 		session->pending.unread_ns = max(session->pending.unread_ns, lost_ns);
 	}

@@ -77,7 +77,7 @@ static int activate(struct drm_perfctr_session *session, u64 user_data, bool awa
 	session->config.user_data = user_data;
 	session->awake = awake;
 	WRITE_ONCE(session->active, true);
-	list_add_tail(&session->node, &session->class->active);
+	drm_perfctr_sampler_add(session);
 	drm_perfctr_ring_set_state(&session->ring, DRM_PERFCTR_RING_ACTIVE);
 	drm_perfctr_sampler_arm(session->class);
 	/* the sources' own deadlines */
@@ -185,7 +185,7 @@ static bool deactivate(struct drm_perfctr_session *session)
 {
 	bool awake = session->awake;
 
-	list_del_init(&session->node);
+	drm_perfctr_sampler_remove(session);
 	WRITE_ONCE(session->active, false);
 	session->awake = false;
 	drm_perfctr_sampler_detach(session);
@@ -301,13 +301,15 @@ int drm_perfctr_session_manual(struct drm_perfctr_session *session, u64 user_dat
  * are as they were read last, which their capture time shows, and are read soon.
  *
  * Returns: 0; -ENOENT if the session ended or is not active meanwhile; -ENOSPC
- * if the sample was merged.
+ * if the sample was merged; -EOPNOTSUPP without DRM_PERFCTR_FEATURE_IN_STREAM.
  */
 int drm_perfctr_session_sample(struct drm_perfctr_session *session, u64 user_data)
 {
 	struct drm_perfctr *pc = session->pc;
 	int ret = 0;
 
+	if (!(pc->config.features & DRM_PERFCTR_FEATURE_IN_STREAM))
+		return -EOPNOTSUPP;
 	drm_perfctr_lock_urgent(pc);
 	if (session->dead || !session->active) {
 		ret = -ENOENT;

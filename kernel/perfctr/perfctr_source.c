@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The life of a source: prepared for sessions, started, given its selection, stopped.
+ * A source: its blocks, and its life: prepared for sessions, started, stopped.
  */
 #include <linux/minmax.h>
 #include <linux/string.h>
@@ -26,6 +26,16 @@
  */
 
 #define UNPREPARE_DELAY	HZ
+
+/* the blocks of all sources, numbered through; @nth is below pc->block_count */
+struct drm_perfctr_block *drm_perfctr_block_at(struct drm_perfctr *pc, unsigned int nth)
+{
+	unsigned int s = 0;
+
+	while (nth >= pc->sources[s]->block_count)
+		nth -= pc->sources[s++]->block_count;
+	return &pc->sources[s]->blocks[nth];
+}
 
 static void unprepare_locked(struct drm_perfctr_source *source)
 {
@@ -156,61 +166,4 @@ void drm_perfctr_source_account_lost(struct drm_perfctr_source *source)
 	state->pending_flags |= state->lost_flags;
 	state->pending_lost = true;
 	state->lost_flags = 0;
-}
-
-static void add_wanted(const struct drm_perfctr_session *session,
-		       const struct drm_perfctr_source *source, u64 *wanted)
-{
-	unsigned int i;
-
-	for (i = 0; i < session->view_count; i++) {
-		const struct perfctr_view *view = &session->views[i];
-
-		if (view->block && view->block->source == source)
-			wanted[(view->block - source->blocks) * DRM_PERFCTR_BLOCK_INFO_SECTIONS +
-			       view->section] |= view->mask;
-	}
-}
-
-static void add_period(const struct drm_perfctr_session *session,
-		       struct drm_perfctr_source *source)
-{
-	struct perfctr_source_state *state = source->state;
-	u64 ring_ns;
-
-	if (!perfctr_is_batchable(session) || session->sources[0].source != source)
-		return;
-	source->period_ns = min_not_zero(source->period_ns, session->config.period_ns);
-	/* a reader that keeps up must not find that a batch was larger than its ring */
-	ring_ns = session->config.period_ns * max(session->ring.slots / 2, 1u);
-	state->batch_ns = min_not_zero(state->batch_ns, ring_ns);
-}
-
-/**
- * drm_perfctr_source_select() - give a source what all active sessions want of it
- * @source: the source, just collected if it runs
- * @session: counted as active; may be NULL
- */
-void drm_perfctr_source_select(struct drm_perfctr_source *source,
-			       const struct drm_perfctr_session *session)
-{
-	const struct drm_perfctr_session *other;
-	struct perfctr_class *class;
-	u64 *wanted = source->state->wanted;
-
-	if (!wanted)
-		return;
-	memset(wanted, 0, source->block_count * DRM_PERFCTR_BLOCK_INFO_SECTIONS * sizeof(*wanted));
-	source->period_ns = 0;
-	source->state->batch_ns = 0;
-	perfctr_for_each_active(source->pc, class, other) {
-		add_wanted(other, source, wanted);
-		add_period(other, source);
-	}
-	if (session) {
-		add_wanted(session, source, wanted);
-		add_period(session, source);
-	}
-	source->ops->select(source, wanted);
-	source->state->batch_ns = min_not_zero(source->state->batch_ns, source->batch_ns);
 }

@@ -16,9 +16,9 @@ static int perfctr_paranoid = 1;
 /* samples per second of one unprivileged session */
 static int perfctr_max_sample_rate_hz = 1000;
 /* of one unprivileged user, all devices together: an eighth of what a device gives to all */
-static int perfctr_user_sessions = PERFCTR_MAX_SESSIONS_DEVICE / 8;
+int drm_perfctr_max_user_sessions = PERFCTR_MAX_SESSIONS_DEVICE / 8;
 /* of one unprivileged user's rings: four of the largest, with their control areas */
-static int perfctr_user_ring_kb = 4 * (int)((PERFCTR_MAX_RING_BYTES + SZ_1M) >> 10);
+int drm_perfctr_max_user_ring_kb = 4 * (int)((PERFCTR_MAX_RING_BYTES + SZ_1M) >> 10);
 
 static int rate_min_hz = 1;
 static int rate_max_hz = (int)(NSEC_PER_SEC / PERFCTR_MIN_PERIOD_NS);
@@ -38,8 +38,8 @@ static struct ctl_table_header *perfctr_sysctl_header;
 static struct ctl_table perfctr_sysctl_table[] = {
 	ENTRY("paranoid", perfctr_paranoid, SYSCTL_ZERO, SYSCTL_ONE),
 	ENTRY("max_sample_rate_hz", perfctr_max_sample_rate_hz, &rate_min_hz, &rate_max_hz),
-	ENTRY("max_user_sessions", perfctr_user_sessions, SYSCTL_ZERO, NULL),
-	ENTRY("max_user_ring_kb", perfctr_user_ring_kb, SYSCTL_ZERO, NULL),
+	ENTRY("max_user_sessions", drm_perfctr_max_user_sessions, SYSCTL_ZERO, NULL),
+	ENTRY("max_user_ring_kb", drm_perfctr_max_user_ring_kb, SYSCTL_ZERO, NULL),
 	PERFCTR_SYSCTL_END
 };
 
@@ -71,14 +71,4 @@ u64 drm_perfctr_unprivileged_min_period_ns(void)
 {
 	return max_t(u64, NSEC_PER_SEC / READ_ONCE(perfctr_max_sample_rate_hz),
 		     PERFCTR_MIN_PERIOD_NS);
-}
-
-unsigned int drm_perfctr_max_user_sessions(void)
-{
-	return READ_ONCE(perfctr_user_sessions);
-}
-
-u64 drm_perfctr_max_user_ring_bytes(void)
-{
-	return (u64)READ_ONCE(perfctr_user_ring_kb) << 10;
 }

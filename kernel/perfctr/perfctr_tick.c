@@ -10,16 +10,8 @@
 #include "perfctr_internal.h"
 #include "pmu/pmu.h"
 
-/* the next sample that the timer is to make for a session, KTIME_MAX: none */
-static ktime_t next_due(const struct drm_perfctr_session *session)
-{
-	if (session->pending.automatic_due)
-		return 0;
-	/* the source says when a batch is due */
-	if (!session->config.period_ns || perfctr_in_batches(session))
-		return KTIME_MAX;
-	return session->pending.due;
-}
+/* between two ticks of the ordinary worker */
+#define ORDINARY_MIN_GAP_NS	(250 * NSEC_PER_USEC)
 
 /**
  * drm_perfctr_sampler_arm() - set the timer of a class to the next thing that is due
@@ -28,17 +20,19 @@ static ktime_t next_due(const struct drm_perfctr_session *session)
 void drm_perfctr_sampler_arm(struct perfctr_class *class)
 {
 	struct drm_perfctr *pc = class->pc;
+	bool privileged = class == &pc->classes[PERFCTR_PRIVILEGED];
+	/* a tick looks at each session: unequal periods must not add up to a storm */
+	u64 gap_ns = privileged ? PERFCTR_MIN_PERIOD_NS : ORDINARY_MIN_GAP_NS;
 	struct drm_perfctr_session *session;
 	ktime_t next = KTIME_MAX;
 	unsigned int i;
 
 	lockdep_assert_held(&pc->lock);
 	list_for_each_entry(session, &class->active, node)
-		next = min_t(ktime_t, next, next_due(session));
-	/* many sessions with unequal periods must not add up to a storm */
+		next = min_t(ktime_t, next, perfctr_next_due(session));
 	if (next != KTIME_MAX)
-		next = max_t(ktime_t, next, ktime_add_ns(class->last_tick, PERFCTR_MIN_PERIOD_NS));
-	if (class == &pc->classes[PERFCTR_PRIVILEGED] && !pc->suspended && !pc->unplugged)
+		next = max_t(ktime_t, next, ktime_add_ns(class->last_tick, gap_ns));
+	if (privileged && !pc->suspended && !pc->unplugged)
 		for (i = 0; i < pc->source_count; i++) {
 			u64 left_ns = drm_perfctr_collect_left_ns(pc->sources[i]);
 
@@ -59,22 +53,6 @@ static enum hrtimer_restart timer_fired(struct hrtimer *timer)
 	atomic64_inc(&class->pc->timer_interrupts);
 	kthread_queue_work(class->worker, &class->tick_work);
 	return HRTIMER_NORESTART;
-}
-
-/* with the sampler lock, released meanwhile: read the perf events of what is due, if there are */
-static bool read_pmus(struct perfctr_class *class, ktime_t now)
-{
-	struct drm_perfctr_session *session;
-	bool any = false;
-
-	list_for_each_entry(session, &class->active, node) {
-		if (!session->pmu.present || ktime_before(now, next_due(session)))
-			continue;
-		drm_perfctr_pmu_want(session, false);
-		any = true;
-	}
-	drm_perfctr_pmu_serve(class);
-	return any;
 }
 
 /* @mask and the sources whose own time has come */
@@ -119,7 +97,7 @@ static void tick_privileged(struct kthread_work *work)
 	now = ktime_get();
 	class->last_tick = now;
 	publish_due(class, now, false);
-	if (read_pmus(class, now))
+	if (drm_perfctr_pmu_serve_due(class, now))
 		publish_due(class, now, true);
 	drm_perfctr_sampler_arm(class);
 	rt_mutex_unlock(&pc->lock);
@@ -138,27 +116,33 @@ static void publish_automatic(struct drm_perfctr_session *session)
 	drm_perfctr_publish(session, DRM_PERFCTR_SAMPLE_AUTOMATIC, session->config.user_data);
 }
 
-/* the next ordinary session that is due at @now; false: there is none */
+/*
+ * The next ordinary session that is due at @now; false: there is none. Each session that the tick
+ * has looked at goes to the tail, so that it looks at each once.
+ */
 static bool serve_one(struct perfctr_class *class, ktime_t now, unsigned long *collected)
 {
 	struct drm_perfctr_session *session;
+	unsigned long sources;
 
-	list_for_each_entry(session, &class->active, node) {
-		unsigned long sources = drm_perfctr_sampler_sources(session) & ~*collected;
-
-		if (ktime_before(now, next_due(session)))
-			continue;
-		drm_perfctr_sampler_collect_mask(class->pc, sources);
-		*collected |= sources;
-		if (drm_perfctr_sampler_is_due(session, now))
-			drm_perfctr_publish(session, DRM_PERFCTR_SAMPLE_PERIODIC,
-					    session->config.user_data);
-		else if (session->pending.automatic_due)
-			publish_automatic(session);
+	do {
+		session = list_first_entry_or_null(&class->active, struct drm_perfctr_session,
+						   node);
+		if (!session || session->pending.tick == class->ticks)
+			return false;
+		session->pending.tick = class->ticks;
 		list_move_tail(&session->node, &class->active);
-		return true;
-	}
-	return false;
+	} while (ktime_before(now, perfctr_next_due(session)));
+
+	sources = drm_perfctr_sampler_sources(session) & ~*collected;
+	drm_perfctr_sampler_collect_mask(class->pc, sources);
+	*collected |= sources;
+	if (drm_perfctr_sampler_is_due(session, now))
+		drm_perfctr_publish(session, DRM_PERFCTR_SAMPLE_PERIODIC,
+				    session->config.user_data);
+	else if (session->pending.automatic_due)
+		publish_automatic(session);
+	return true;
 }
 
 /* ordinary priority: others may have the lock after each session */
@@ -173,7 +157,8 @@ static void tick_ordinary(struct kthread_work *work)
 	rt_mutex_lock(&pc->lock);
 	now = ktime_get();
 	class->last_tick = now;
-	read_pmus(class, now);
+	class->ticks++;
+	drm_perfctr_pmu_serve_due(class, now);
 	rt_mutex_unlock(&pc->lock);
 	while (more) {
 		rt_mutex_lock(&class->caller_lock);
@@ -224,21 +209,20 @@ static bool publish_transitions(struct drm_perfctr *pc)
 	return later;
 }
 
-/* the hardware took a sample by itself, or its buffer fills up */
+/* the hardware took a sample by itself, or its buffer fills up: it comes before perf */
 static void serve_event(struct kthread_work *work)
 {
-	struct drm_perfctr *pc = container_of(work, struct drm_perfctr, event_work);
+	struct perfctr_class *class = container_of(work, struct perfctr_class, event_work);
+	struct drm_perfctr *pc = class->pc;
 	struct perfctr_class *privileged = &pc->classes[PERFCTR_PRIVILEGED];
 	struct perfctr_class *ordinary = &pc->classes[PERFCTR_ORDINARY];
 	struct drm_perfctr_session *session;
 	unsigned long sources = 0;
 	unsigned int i;
 
+	if (class == ordinary)
+		rt_mutex_lock(&class->caller_lock);
 	rt_mutex_lock(&pc->lock);
-	list_for_each_entry(session, &privileged->active, node)
-		if (session->config.flags & DRM_PERFCTR_SETUP_AUTOMATIC)
-			drm_perfctr_pmu_want(session, false);
-	drm_perfctr_pmu_serve(privileged);
 	for (i = 0; i < pc->source_count; i++)
 		if (pc->sources[i]->state->running)
 			sources |= BIT(i);
@@ -246,10 +230,18 @@ static void serve_event(struct kthread_work *work)
 	pc->serving_events = true;
 	drm_perfctr_sampler_collect_mask(pc, sources);
 	pc->serving_events = false;
+	if (class == privileged) {
+		list_for_each_entry(session, &class->active, node)
+			if (session->config.flags & DRM_PERFCTR_SETUP_AUTOMATIC)
+				drm_perfctr_pmu_want(session, false);
+		drm_perfctr_pmu_serve(class);
+	}
 	if (publish_transitions(pc))
 		kthread_queue_work(ordinary->worker, &ordinary->tick_work);
 	drm_perfctr_sampler_arm(privileged);
 	rt_mutex_unlock(&pc->lock);
+	if (class == ordinary)
+		rt_mutex_unlock(&class->caller_lock);
 }
 
 /* sources have fewer sessions than before: stop them, or have them count less */
@@ -272,7 +264,7 @@ static void release(struct kthread_work *work)
 		} else if (state->wanted) {
 			if (state->running)
 				drm_perfctr_sampler_collect_source(source);
-			drm_perfctr_source_select(source, NULL);
+			drm_perfctr_sampler_select(source, NULL);
 		}
 	}
 	drm_perfctr_sampler_arm(&pc->classes[PERFCTR_PRIVILEGED]);
@@ -296,6 +288,7 @@ static int init_class(struct drm_perfctr *pc, struct perfctr_class *class, const
 	rt_mutex_init(&class->caller_lock);
 	INIT_LIST_HEAD(&class->active);
 	kthread_init_work(&class->pmu_work, serve_pmus);
+	kthread_init_work(&class->event_work, serve_event);
 	perfctr_hrtimer_setup(&class->timer, timer_fired, CLOCK_MONOTONIC,
 			      HRTIMER_MODE_ABS_HARD);
 	class->worker = perfctr_run_worker(0, "perfctr%s/%s", suffix, dev_name(pc->drm->dev));
@@ -309,7 +302,6 @@ int drm_perfctr_sampler_init(struct drm_perfctr *pc)
 	struct perfctr_class *ordinary = &pc->classes[PERFCTR_ORDINARY];
 	int ret;
 
-	kthread_init_work(&pc->event_work, serve_event);
 	kthread_init_work(&pc->release_work, release);
 	kthread_init_work(&privileged->tick_work, tick_privileged);
 	kthread_init_work(&ordinary->tick_work, tick_ordinary);

@@ -5,13 +5,16 @@
  * eventfd_signal() walks every waiter with interrupts off, and user space controls
  * how many there are. It is therefore never called under the sampler lock or at the
  * sampler's priority: publishing queues the session's work item. Several samples may
- * share one signal.
+ * share one signal. The queue has WQ_MEM_RECLAIM, since a scheduler of jobs waits for it
+ * where a job has the last reference to a session.
  */
 #include <linux/eventfd.h>
 #include <linux/workqueue.h>
 
 #include "compat.h"
 #include "perfctr_internal.h"
+
+struct workqueue_struct *drm_perfctr_wake_queue;
 
 static void signal_eventfd(struct work_struct *work)
 {
@@ -40,7 +43,7 @@ int drm_perfctr_wake_init(struct drm_perfctr_session *session, int fd)
 void drm_perfctr_wake(struct drm_perfctr_session *session)
 {
 	if (session->eventfd)
-		queue_work(perfctr_unbound_wq, &session->wake_work);
+		queue_work(drm_perfctr_wake_queue, &session->wake_work);
 }
 
 /* undo drm_perfctr_wake_init(); a signal that is queued is sent first */

@@ -643,9 +643,10 @@ enum drm_perfctr_cmd {
  * bounded time: when SAMPLE or STOP returns 0 the sample is in the ring.
  * Hardware that does not answer gives a sample with DRM_PERFCTR_SAMPLE_ERROR.
  * The hardware takes one sample at a time. Callers without CAP_PERFMON queue
- * for it one behind the other; at most one of them at a time is in the way of
- * periodic sessions, jobs and callers with CAP_PERFMON. STATUS, TEARDOWN and
- * closing the file do not wait for hardware that is asked on their behalf.
+ * for it one behind the other; at most one of them at a time asks the hardware
+ * while periodic sessions, jobs and callers with CAP_PERFMON wait. STATUS,
+ * TEARDOWN and closing the file do not wait for hardware that is asked on their
+ * behalf.
  *
  * Errors of every command: -EINVAL unknown @cmd or a field that must be zero
  * is not (the kernel's debug log, drm.debug=0x2, names it); -EINVAL @size

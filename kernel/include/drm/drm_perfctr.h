@@ -123,7 +123,8 @@ struct drm_perfctr_source_ops {
 	/**
 	 * @unprepare: undo @prepare. Called from a work some time after the last
 	 * session that uses the source ended, or by drm_perfctr_unplug(); the source
-	 * is stopped. Optional.
+	 * is stopped. Must not wait for a reset: one that fails calls
+	 * drm_perfctr_unplug(), which waits for this. Optional.
 	 */
 	void (*unprepare)(struct drm_perfctr_source *source);
 	/**
@@ -336,6 +337,7 @@ void drm_perfctr_post_reset(struct drm_perfctr *pc);
 
 /* from a source: any context */
 void drm_perfctr_source_event(struct drm_perfctr_source *source);
+void drm_perfctr_source_transition(struct drm_perfctr_source *source);
 
 /* from a source's collect */
 u64 *drm_perfctr_block_totals(struct drm_perfctr_source *source, unsigned int block);

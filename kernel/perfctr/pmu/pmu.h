@@ -39,6 +39,12 @@ void drm_perfctr_pmu_begin(struct drm_perfctr_session *session);
 void drm_perfctr_pmu_want(struct drm_perfctr_session *session, bool follow);
 /* the worker itself: the sampler lock is held, and released meanwhile */
 void drm_perfctr_pmu_serve(struct perfctr_class *class);
+bool drm_perfctr_pmu_serve_due(struct perfctr_class *class, ktime_t now);
+/* waits for the workers, without the sampler lock */
+void drm_perfctr_pmu_read_all(struct drm_perfctr *pc);
+
+/* QUERY */
+void drm_perfctr_pmu_block_info(struct drm_perfctr_block_info *info);
 
 /* with the sampler lock: publishing */
 u64 drm_perfctr_pmu_time(const struct drm_perfctr_session *session);
@@ -81,6 +87,13 @@ static inline void drm_perfctr_pmu_handover(struct drm_perfctr_session *session)
 static inline void drm_perfctr_pmu_begin(struct drm_perfctr_session *session) {}
 static inline void drm_perfctr_pmu_want(struct drm_perfctr_session *session, bool follow) {}
 static inline void drm_perfctr_pmu_serve(struct perfctr_class *class) {}
+static inline void drm_perfctr_pmu_read_all(struct drm_perfctr *pc) {}
+static inline void drm_perfctr_pmu_block_info(struct drm_perfctr_block_info *info) {}
+
+static inline bool drm_perfctr_pmu_serve_due(struct perfctr_class *class, ktime_t now)
+{
+	return false;
+}
 
 static inline u64 drm_perfctr_pmu_time(const struct drm_perfctr_session *session)
 {

@@ -62,6 +62,20 @@ static struct perfctr_pmu_block *next_pmu(const struct drm_perfctr_session *sess
 
 /* --- SETUP --------------------------------------------------------------- */
 
+void drm_perfctr_pmu_block_info(struct drm_perfctr_block_info *info)
+{
+	*info = (struct drm_perfctr_block_info) {
+		.type = DRM_PERFCTR_BLOCK_GENERIC_PMU,
+		.index = DRM_PERFCTR_INDEX_ALL,
+		.counters = 1,
+		.product = DRM_PERFCTR_PRODUCT_PERF_PMU,
+		.sets = BIT(DRM_PERFCTR_SET_PRIMARY),
+		.clock = DRM_PERFCTR_CLOCK_NONE,
+		.format = DRM_PERFCTR_FORMAT_RUNNING_TIMES | DRM_PERFCTR_FORMAT_PMU_IDENTITY,
+		.available = { 1 },
+	};
+}
+
 int drm_perfctr_pmu_check(struct drm_perfctr *pc, const struct drm_perfctr_block_request *r,
 			  unsigned int i)
 {
@@ -370,6 +384,38 @@ void drm_perfctr_pmu_serve(struct perfctr_class *class)
 	serve_list(&read, false);
 	serve_list(&follow, true);
 	rt_mutex_lock(&pc->lock);
+}
+
+/* with the sampler lock, released meanwhile: read the perf events of what is due, if there are */
+bool drm_perfctr_pmu_serve_due(struct perfctr_class *class, ktime_t now)
+{
+	struct drm_perfctr_session *session;
+	bool any = false;
+
+	list_for_each_entry(session, &class->active, node) {
+		if (!session->pmu.present || ktime_before(now, perfctr_next_due(session)))
+			continue;
+		drm_perfctr_pmu_want(session, false);
+		any = true;
+	}
+	drm_perfctr_pmu_serve(class);
+	return any;
+}
+
+/* unplug: the last time for active sessions; those that are dead by now stop counting */
+void drm_perfctr_pmu_read_all(struct drm_perfctr *pc)
+{
+	struct drm_perfctr_session *session;
+	unsigned int i;
+
+	rt_mutex_lock(&pc->lock);
+	list_for_each_entry(session, &pc->all, all_node)
+		drm_perfctr_pmu_want(session, false);
+	rt_mutex_unlock(&pc->lock);
+	for (i = 0; i < PERFCTR_CLASSES; i++) {
+		kthread_queue_work(pc->classes[i].worker, &pc->classes[i].pmu_work);
+		kthread_flush_worker(pc->classes[i].worker);
+	}
 }
 
 /* --- CPU hotplug --------------------------------------------------------- */

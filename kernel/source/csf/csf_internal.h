@@ -29,6 +29,8 @@
 struct csf_perfctr {
 	/** @source: what the core sees. */
 	struct drm_perfctr_source source;
+	/** @prepared: the driver's ring is there. */
+	bool prepared;
 	/** @drm: for messages. */
 	struct drm_device *drm;
 	/** @config: as given by the driver. */

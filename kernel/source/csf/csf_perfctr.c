@@ -99,19 +99,35 @@ static int csf_prepare(struct drm_perfctr_source *source)
 {
 	struct csf_perfctr *csf = to_csf(source);
 	struct csf_perfctr_config *config = &csf->config;
+	int ret;
 
-	if (!config->ops->prepare)
+	if (!config->ops->prepare || csf->prepared)
 		return 0;
-	return config->ops->prepare(config->priv, &config->ring, &config->ring_va);
+	ret = config->ops->prepare(config->priv, &config->ring, &config->ring_va);
+	csf->prepared = !ret;
+	return ret;
+}
+
+static void csf_free_ring(struct drm_device *drm, void *data)
+{
+	struct csf_perfctr *csf = data;
+
+	if (csf->prepared)
+		csf->config.ops->unprepare(csf->config.priv);
+	csf->prepared = false;
 }
 
 static void csf_unprepare(struct drm_perfctr_source *source)
 {
 	struct csf_perfctr *csf = to_csf(source);
 
-	/* STOP has made the request, but may have timed out */
-	if (csf->config.ops->prepare)
-		csf->config.ops->unprepare(csf->config.priv, !csf_enable_pending(csf));
+	/*
+	 * Firmware that has not acknowledged the request of STOP may still write to the ring. Only
+	 * a reset would end that, and a reset that fails waits for this call: the ring stays for
+	 * the next session, or until the device is released.
+	 */
+	if (!csf_enable_pending(csf))
+		csf_free_ring(csf->drm, csf);
 }
 
 static int csf_start(struct drm_perfctr_source *source, u8 set)
@@ -542,6 +558,11 @@ struct csf_perfctr *drmm_csf_perfctr_create(struct drm_device *drm, struct drm_p
 	if (!reader->spans || !csf->totals || !descs)
 		return ERR_PTR(-ENOMEM);
 	csf_describe_blocks(csf, descs);
+
+	/* before the source: it outlives its works */
+	ret = drmm_add_action_or_reset(drm, csf_free_ring, csf);
+	if (ret)
+		return ERR_PTR(ret);
 
 	csf->source.name = "csf";
 	csf->source.ops = &csf_source_ops;

@@ -75,12 +75,12 @@ struct csf_perfctr_driver_ops {
 	 */
 	int (*prepare)(void *priv, void **ring, u64 *ring_va);
 	/**
-	 * @unprepare: undo @prepare, when nothing counts any more: some time after
-	 * the last session ended, or in drm_perfctr_unplug(). Goes with @prepare.
-	 * Not @quiet: firmware has not acknowledged that it stopped and may still
-	 * write to the ring; the driver has to end that, by a reset.
+	 * @unprepare: undo @prepare when firmware has acknowledged that it stopped:
+	 * some time after the last session ended, or in drm_perfctr_unplug().
+	 * Otherwise with the release of the device, when no firmware runs. A reset
+	 * that fails waits for it: it must not wait for one. Goes with @prepare.
 	 */
-	void (*unprepare)(void *priv, bool quiet);
+	void (*unprepare)(void *priv);
 	/**
 	 * @ring_doorbell: ring the global doorbell. Earlier writes to the input
 	 * page must be visible to firmware first: writel() does that. Called

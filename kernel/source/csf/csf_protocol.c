@@ -415,7 +415,7 @@ bool csf_take_overflow(struct csf_perfctr *csf)
  */
 void csf_perfctr_irq(struct csf_perfctr *csf)
 {
-	bool collect = false;
+	bool fill = false, transition = false;
 	unsigned long flags;
 	u32 events, insert;
 
@@ -428,21 +428,23 @@ void csf_perfctr_irq(struct csf_perfctr *csf)
 		insert = csf_insert(csf);
 
 		/* not while samples are being read, nor in a storm of interrupts */
-		collect = events & CSF_GLB_PRFCNT_THRESHOLD &&
-			  insert - READ_ONCE(csf->extract) >= csf->config.slots / 4;
-		collect |= events & CSF_GLB_PRFCNT_OVERFLOW;
+		fill = events & CSF_GLB_PRFCNT_THRESHOLD &&
+		       insert - READ_ONCE(csf->extract) >= csf->config.slots / 4;
+		fill |= events & CSF_GLB_PRFCNT_OVERFLOW;
+		fill &= !csf->event_pending;
+		csf->event_pending |= fill;
 		/* a sample without a request: power or protected mode changed */
-		collect |= !csf->requesting && insert != csf->seen_insert;
+		transition = !csf->requesting && insert != csf->seen_insert;
 		csf->seen_insert = insert;
-		collect &= !csf->event_pending;
-		csf->event_pending |= collect;
 	}
 	spin_unlock_irqrestore(csf->config.req_lock, flags);
 
 	/* a waiter that comes later checks the words before it sleeps */
 	if (wq_has_sleeper(&csf->ack_wait))
 		wake_up(&csf->ack_wait);
-	if (collect)
+	if (fill)
 		drm_perfctr_source_event(&csf->source);
+	else if (transition)
+		drm_perfctr_source_transition(&csf->source);
 }
 EXPORT_SYMBOL_GPL(csf_perfctr_irq);

@@ -514,6 +514,27 @@ static void transitions_without_end(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, sample_at(core, 3)->flags & DRM_PERFCTR_SAMPLE_STRETCHED);
 }
 
+/* the rate of transitions is not the core's: those that no session asked for cost nothing */
+static void transitions_for_nobody(struct kunit *test)
+{
+	struct core *core = test->priv;
+	struct fake_source *fake = add_source(core, &plain_ops);
+	u32 handle = session_of(core, 0, BIT(0), 0);
+	unsigned int before, i;
+
+	KUNIT_ASSERT_EQ(test, tagged(core, DRM_PERFCTR_CMD_START, handle, 0), 0);
+	fake->next.transition = true;
+	KUNIT_ASSERT_EQ(test, tagged(core, DRM_PERFCTR_CMD_SAMPLE, handle, 0), 0);
+	before = fake->collects;
+	for (i = 0; i < 100; i++)
+		drm_perfctr_source_transition(&fake->base);
+	msleep(50);
+	KUNIT_EXPECT_EQ(test, fake->collects, before);
+	/* a buffer that fills up is read all the same */
+	drm_perfctr_source_event(&fake->base);
+	KUNIT_EXPECT_TRUE(test, wait_for(&fake->collects, before + 1));
+}
+
 /* a source whose counters wrap is read in time without any request */
 static void read_in_time(struct kunit *test)
 {
@@ -731,6 +752,7 @@ static struct kunit_case core_cases[] = {
 	KUNIT_CASE(collect_fails),
 	KUNIT_CASE(wrong_times),
 	KUNIT_CASE(transitions_without_end),
+	KUNIT_CASE(transitions_for_nobody),
 	KUNIT_CASE(read_in_time),
 	KUNIT_CASE(power_twice),
 	KUNIT_CASE(suspend_unread),

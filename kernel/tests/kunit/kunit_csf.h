@@ -10,6 +10,7 @@
 #define drm_perfctr_block_totals	kunit_block_totals
 #define drm_perfctr_block_report	kunit_block_report
 #define drm_perfctr_source_event	kunit_source_event
+#define drm_perfctr_source_transition	kunit_source_event
 #define csf_perfctr_irq			kunit_csf_irq
 #define csf_perfctr_sample_bytes	kunit_csf_sample_bytes
 #define csf_perfctr_ring_bytes		kunit_csf_ring_bytes

@@ -317,6 +317,42 @@ static void start_waits_for_reset(struct kunit *test)
 	put_task_struct(task);
 }
 
+/* power that comes back during a reset is no error of the hardware */
+static void resumed_in_reset(struct kunit *test)
+{
+	struct core *core = test->priv;
+	u32 handle, flags;
+
+	add_source(core, &fake_ops);
+	handle = session_of(core, 0, BIT(0), 0);
+	KUNIT_ASSERT_EQ(test, tagged(core, DRM_PERFCTR_CMD_START, handle, 0), 0);
+	drm_perfctr_suspend(core->pc);
+	drm_perfctr_pre_reset(core->pc);
+	drm_perfctr_resume(core->pc);
+	drm_perfctr_post_reset(core->pc);
+	KUNIT_ASSERT_EQ(test, tagged(core, DRM_PERFCTR_CMD_STOP, handle, 0), 0);
+	flags = sample_at(core, 0)->flags;
+	KUNIT_EXPECT_TRUE(test, flags & DRM_PERFCTR_SAMPLE_RESET);
+	KUNIT_EXPECT_FALSE(test, flags & DRM_PERFCTR_SAMPLE_ERROR);
+}
+
+/* hardware that did not answer to STOP: the time of the GPU that it had is not that of the end */
+static void unread_end_without_timestamp(struct kunit *test)
+{
+	struct core *core = test->priv;
+	struct fake_source *fake = add_source(core, &fake_ops);
+	u32 handle = session_of(core, 0, BIT(0), 0);
+
+	fake->next.has_gpu_timestamp = true;
+	fake->next.gpu_timestamp = 5;
+	KUNIT_ASSERT_EQ(test, tagged(core, DRM_PERFCTR_CMD_START, handle, 0), 0);
+	KUNIT_ASSERT_EQ(test, tagged(core, DRM_PERFCTR_CMD_SAMPLE, handle, 0), 0);
+	KUNIT_EXPECT_NE(test, sample_at(core, 0)->gpu_epoch, 0);
+	fake->next.incomplete = true;
+	KUNIT_ASSERT_EQ(test, tagged(core, DRM_PERFCTR_CMD_STOP, handle, 0), 0);
+	KUNIT_EXPECT_EQ(test, sample_at(core, 1)->gpu_epoch, 0);
+}
+
 /* a source that was not stopped after its last session drops its counters all the same */
 static void reset_before_release(struct kunit *test)
 {
@@ -449,6 +485,8 @@ static struct kunit_case robust_cases[] = {
 	KUNIT_CASE(block_formats),
 	KUNIT_CASE(full_device),
 	KUNIT_CASE(start_waits_for_reset),
+	KUNIT_CASE(resumed_in_reset),
+	KUNIT_CASE(unread_end_without_timestamp),
 	KUNIT_CASE(reset_before_release),
 	KUNIT_CASE(signals_end_waits),
 	KUNIT_CASE(reports_while_hardware_hangs),

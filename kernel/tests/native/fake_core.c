@@ -35,6 +35,12 @@ void drm_perfctr_source_event(struct drm_perfctr_source *source)
 	core.events++;
 }
 
+void drm_perfctr_source_transition(struct drm_perfctr_source *source)
+{
+	assert(!fw.lock.held);
+	core.transitions++;
+}
+
 void core_reset(void)
 {
 	memset(&core, 0, sizeof(core));

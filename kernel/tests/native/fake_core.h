@@ -15,6 +15,7 @@ struct fake_core {
 	/* reports since the last collection began */
 	unsigned int reports[FIRMWARE_MAX_BLOCKS];
 	unsigned int events;
+	unsigned int transitions;
 	unsigned int add_errno;
 };
 

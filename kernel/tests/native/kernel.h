@@ -316,7 +316,10 @@ extern bool native_verbose;
 #define drm_err(drm, ...)	(native_drm_errors++, drm_dbg(drm, __VA_ARGS__))
 
 /* freed by native_free_managed() */
+struct drm_device;
+typedef void (*native_action_t)(struct drm_device *drm, void *data);
 void *native_managed(size_t n, size_t size);
+int native_add_action(native_action_t action, void *data);
 void native_free_managed(void);
 /* the n-th allocation from now on fails, 0: none */
 extern unsigned int native_fail_alloc;
@@ -328,5 +331,7 @@ struct seq_file;
 #define kfree(memory)			free(memory)
 #define drmm_kzalloc(drm, size, gfp)	((void)(gfp), native_managed(1, size))
 #define drmm_kcalloc(drm, n, size, gfp)	((void)(gfp), native_managed(n, size))
+
+#define drmm_add_action_or_reset(drm, action, data) native_add_action(action, data)
 
 #endif /* NATIVE_KERNEL_H */

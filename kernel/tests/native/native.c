@@ -19,6 +19,8 @@ void native_sleep_ns(u64 ns)
 
 struct managed {
 	struct managed *next;
+	/* an action with the pointer behind this header, or memory */
+	native_action_t action;
 };
 
 static struct managed *managed;
@@ -30,20 +32,35 @@ void *native_managed(size_t n, size_t size)
 	if (native_fail_alloc && !--native_fail_alloc)
 		return NULL;
 	/* behind a header: an overrun still hits the end of the allocation */
-	m = calloc(1, 16 + n * size);
+	m = calloc(1, sizeof(*m) + n * size);
 	if (!m)
 		return NULL;
 	m->next = managed;
 	managed = m;
-	return (char *)m + 16;
+	return m + 1;
+}
+
+int native_add_action(native_action_t action, void *data)
+{
+	void **at = native_managed(1, sizeof(*at));
+
+	if (!at) {
+		action(NULL, data);
+		return -ENOMEM;
+	}
+	*at = data;
+	managed->action = action;
+	return 0;
 }
 
 void native_free_managed(void)
 {
 	while (managed) {
-		struct managed *next = managed->next;
+		struct managed *first = managed;
 
-		free(managed);
-		managed = next;
+		managed = first->next;
+		if (first->action)
+			first->action(NULL, *(void **)(first + 1));
+		free(first);
 	}
 }

@@ -39,11 +39,8 @@ static int prepare(void *priv, void **ring, u64 *va)
 	return 0;
 }
 
-static bool was_quiet;
-
-static void unprepare(void *priv, bool quiet)
+static void unprepare(void *priv)
 {
-	was_quiet = quiet;
 	check_eq(--rings, 0);
 }
 
@@ -306,13 +303,43 @@ static void the_ring_exists_while_sessions_do(void)
 	core.source->ops->stop(core.source);
 	core.source->ops->unprepare(core.source);
 	check_eq(rings, 0);
-	check(was_quiet);
 	/* another one, at another time */
 	check_eq(core_start(), 0);
 	count(5);
 	collect();
 	check_eq(lost(), 0);
 	check_eq(fw.protocol_errors, 0);
+}
+
+/* a source's unprepare must not wait for the reset that would end the writing */
+static void firmware_that_does_not_stop_keeps_the_ring(void)
+{
+	probe();
+	check_eq(core_start(), 0);
+	fw.fail.no_disable_ack = FOREVER;
+	core.source->ops->stop(core.source);
+	core.source->ops->unprepare(core.source);
+	check_eq(rings, 1);
+	/* the next session has the same ring and firmware that answers again */
+	fw.fail.no_disable_ack = 0;
+	check_eq(core_start(), 0);
+	count(3);
+	collect();
+	check_eq(lost(), 0);
+	core.source->ops->stop(core.source);
+	core.source->ops->unprepare(core.source);
+	check_eq(rings, 0);
+
+	/* the last resort is the release of the device */
+	check_eq(core_start(), 0);
+	fw.fail.no_disable_ack = FOREVER;
+	core.source->ops->stop(core.source);
+	core.source->ops->unprepare(core.source);
+	check_eq(rings, 1);
+	native_free_managed();
+	check_eq(rings, 0);
+	fw.fail.no_disable_ack = 0;
+	probe();
 }
 
 /* a late interrupt of the job IRQ after the source was stopped for good */
@@ -348,6 +375,7 @@ static const struct test tests[] = {
 	TEST(a_reset_loses_only_what_was_not_collected),
 	TEST(reset_after_reset_and_suspend_in_between),
 	TEST(the_ring_exists_while_sessions_do),
+	TEST(firmware_that_does_not_stop_keeps_the_ring),
 	TEST(interrupts_after_unplug_are_harmless),
 	TEST(the_size_of_firmware_decides),
 };

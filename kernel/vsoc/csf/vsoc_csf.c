@@ -53,7 +53,7 @@ static int prepare(void *priv, void **ring, u64 *ring_va)
 }
 
 /* the model of firmware restarts by itself if its ring goes while it counts */
-static void unprepare(void *priv, bool quiet)
+static void unprepare(void *priv)
 {
 	struct vsoc_device *vsoc = priv;
 
