@@ -88,10 +88,6 @@ struct mali_gpu {
 	u32 mcu_control;	/* MALI_MCU_CONTROL_*, as written */
 	u32 mcu_status;	/* MALI_MCU_STATUS_* */
 	u32 flush_id;
-	u32 fault_status;
-	u64 fault_address;
-	u32 coherency_protocol;
-	u64 timestamp_offset;
 	u64 cycles;	/* up to @clock_ns, while the L2 cache has power */
 	u64 clock_ns;
 	unsigned long core_hz;	/* frequency that the clock is set to */
@@ -128,7 +124,7 @@ void mali_clock_update_locked(struct mali_gpu *gpu);
 void mali_clock_set(struct mali_gpu *gpu, unsigned long hz);
 u64 mali_cycles(struct mali_gpu *gpu);
 u64 mali_cycles_locked(struct mali_gpu *gpu);
-u64 mali_timestamp(const struct mali_gpu *gpu);
+u64 mali_timestamp(void);
 
 /* mali_power.c */
 u64 mali_power_present(const struct mali_gpu *gpu, enum mali_domain domain);

@@ -52,9 +52,7 @@ u64 mali_cycles(struct mali_gpu *gpu)
 	return cycles;
 }
 
-u64 mali_timestamp(const struct mali_gpu *gpu)
+u64 mali_timestamp(void)
 {
-	return gpu->timestamp_offset + mul_u64_u64_div_u64(ktime_get_raw_ns(),
-							   MALI_TIMESTAMP_HZ,
-							   NSEC_PER_SEC);
+	return mul_u64_u64_div_u64(ktime_get_raw_ns(), MALI_TIMESTAMP_HZ, NSEC_PER_SEC);
 }

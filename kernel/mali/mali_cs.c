@@ -4,7 +4,7 @@
  *
  * Work (RUN_*) is done when its instruction is, so that scoreboard entries are never busy and WAIT
  * never waits. Opcodes that are not modelled end the stream with CS_INSTR_INVALID: PROGRESS_*,
- * PROT_REGION, RUN_TILING, RUN_FULLSCREEN, and those that nobody documents.
+ * PROT_REGION, RUN_TILING, RUN_FULLSCREEN, RUN_COMPUTE_INDIRECT, and those that nobody documents.
  */
 #include <linux/bitfield.h>
 #include <linux/bitops.h>
@@ -12,7 +12,6 @@
 
 #include "mali_counters.h"
 #include "mali_cs.h"
-#include "mali_exception.h"
 #include "mali_mcu.h"
 #include "mali_regs.h"
 
@@ -123,7 +122,7 @@ static void store_state(struct mali_stream *stream, u64 instruction)
 
 	switch (FIELD_GET(MALI_CS_STORED_STATE, instruction)) {
 	case STATE_TIMESTAMP:
-		value = mali_timestamp(gpu);
+		value = mali_timestamp();
 		break;
 	case STATE_CYCLES:
 		value = mali_cycles(gpu);
@@ -284,16 +283,6 @@ static void flush(struct mali_stream *stream, u64 instruction)
 	spin_unlock_irqrestore(&gpu->lock, flags);
 }
 
-static void set_handler(struct mali_stream *stream, u64 instruction)
-{
-	if (FIELD_GET(MALI_CS_EXCEPTION, instruction) != MALI_CS_EXCEPTION_TILER_OOM) {
-		mali_stream_fatal(stream, MALI_EXCEPTION_CS_INSTR_INVALID, instruction);
-		return;
-	}
-	stream->cs.oom_va = get64(stream, address(instruction));
-	stream->cs.oom_length = get(stream, data(instruction));
-}
-
 static void heap_operation(struct mali_stream *stream, u64 instruction)
 {
 	struct mali_cs *cs = &stream->cs;
@@ -352,6 +341,9 @@ bool mali_cs_step(struct mali_stream *stream, u64 instruction)
 	case MALI_CS_REQ_RESOURCE:
 	case MALI_CS_FINISH_TILING:
 	case MALI_CS_TRACE_POINT:
+	case MALI_CS_SET_SB_ENTRY:
+	/* the handler of tiler out of memory, which does not happen */
+	case MALI_CS_SET_EXCEPTION_HANDLER:
 		break;
 	case MALI_CS_MOVE48:
 	case MALI_CS_MOVE32:
@@ -373,13 +365,6 @@ bool mali_cs_step(struct mali_stream *stream, u64 instruction)
 	case MALI_CS_CALL:
 	case MALI_CS_JUMP:
 		call(stream, instruction, opcode == MALI_CS_JUMP);
-		break;
-	case MALI_CS_SET_SB_ENTRY:
-		cs->endpoint_entry = FIELD_GET(MALI_CS_ENDPOINT_ENTRY, instruction);
-		cs->other_entry = FIELD_GET(MALI_CS_OTHER_ENTRY, instruction);
-		break;
-	case MALI_CS_SET_EXCEPTION_HANDLER:
-		set_handler(stream, instruction);
 		break;
 	case MALI_CS_FLUSH_CACHE2:
 		flush(stream, instruction);
@@ -409,7 +394,6 @@ bool mali_cs_step(struct mali_stream *stream, u64 instruction)
 			cs->fragment_ended++;
 		break;
 	case MALI_CS_RUN_COMPUTE:
-	case MALI_CS_RUN_COMPUTE_INDIRECT:
 		mali_work_compute(stream);
 		break;
 	case MALI_CS_RUN_IDVS:

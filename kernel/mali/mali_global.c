@@ -8,7 +8,6 @@
 #include <linux/minmax.h>
 
 #include "mali_mcu.h"
-#include "mali_prfcnt.h"
 
 /* places in the shared section; the first page is the global interface's */
 #define INPUT_OFFSET		0x400
@@ -24,7 +23,7 @@
 /* the words that the host reads when firmware has booted; req and ack stay as they were left */
 void mali_global_boot(struct mali_mcu *mcu)
 {
-	struct mali_global_control *control = mali_mcu_shared(mcu, 0);
+	struct csf_glb_control *control = mali_mcu_shared(mcu, 0);
 	u32 i;
 
 	mcu->in = mali_mcu_shared(mcu, INPUT_OFFSET);

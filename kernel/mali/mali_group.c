@@ -134,8 +134,6 @@ static int change_state(struct mali_group *group, u32 state)
 	case MALI_CSG_START:
 	case MALI_CSG_RESUME:
 		group->as = FIELD_GET(MALI_CSG_CONFIG_AS, mali_word(&group->in->config));
-		group->priority = FIELD_GET(MALI_CSG_PRIORITY,
-					    mali_word(&group->in->endpoint_req));
 		group->idle = false;
 		for (i = 0; i < MALI_STREAMS; i++)
 			memset(&group->streams[i].cs, 0, sizeof(group->streams[i].cs));
@@ -182,9 +180,6 @@ int mali_group_requests(struct mali_group *group)
 			return err;
 		ack = (ack & ~MALI_CSG_STATE) | (req & MALI_CSG_STATE);
 	}
-	if (pending & MALI_CSG_ENDPOINT_CONFIG)
-		group->priority = FIELD_GET(MALI_CSG_PRIORITY,
-					    mali_word(&group->in->endpoint_req));
 	if (mali_group_active(group))
 		ring_streams(group);
 	if (pending & MALI_CSG_STATUS_UPDATE)

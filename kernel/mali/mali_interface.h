@@ -3,7 +3,7 @@
  * What firmware and host share: the global interface, group slots, stream slots, ring buffers.
  *
  * Written from the public description of the interface, for the model alone: it shares no header
- * with the driver that it is to test. The global words of the counters are those of csf_layout.h.
+ * with the driver that it is to test. The global words are those of csf_layout.h.
  */
 #ifndef _MALI_INTERFACE_H_
 #define _MALI_INTERFACE_H_
@@ -20,53 +20,6 @@
 #define MALI_STREAM_CONTROL_OFFSET	0x40
 
 /* --- the global interface ------------------------------------------------ */
-
-struct mali_global_control {
-	__le32 version;
-	__le32 features;
-	__le32 input_va;
-	__le32 output_va;
-	__le32 group_num;
-	__le32 group_stride;
-	__le32 prfcnt_size;
-	__le32 instr_features;
-	__le32 prfcnt_features;
-};
-
-struct mali_global_input {
-	__le32 req;
-	__le32 ack_irq_mask;
-	__le32 doorbell_req;
-	__le32 reserved1;
-	__le32 progress_timer;
-	__le32 poweroff_timer;
-	__le64 core_en_mask;
-	__le32 reserved2;
-	__le32 prfcnt_as;
-	__le64 prfcnt_base;
-	__le32 prfcnt_extract;
-	__le32 reserved3[3];
-	__le32 prfcnt_config;
-	__le32 prfcnt_csg_select;
-	__le32 prfcnt_fw_enable;
-	__le32 prfcnt_csg_enable;
-	__le32 prfcnt_csf_enable;
-	__le32 prfcnt_shader_enable;
-	__le32 prfcnt_tiler_enable;
-	__le32 prfcnt_mmu_l2_enable;
-	__le32 reserved4[8];
-	__le32 idle_timer;
-};
-
-struct mali_global_output {
-	__le32 ack;
-	__le32 reserved1;
-	__le32 doorbell_ack;
-	__le32 reserved2;
-	__le32 halt_status;
-	__le32 prfcnt_status;
-	__le32 prfcnt_insert;
-};
 
 /* bits of req and ack: a level that ack follows ... */
 #define MALI_GLB_HALT			BIT(0)
@@ -142,7 +95,6 @@ struct mali_group_output {
 
 #define MALI_CSG_OUTPUT_IDLE		BIT(0)		/* of state */
 #define MALI_CSG_CONFIG_AS		GENMASK(3, 0)
-#define MALI_CSG_PRIORITY		GENMASK(31, 28)	/* of endpoint_req */
 
 /* --- stream slots -------------------------------------------------------- */
 
@@ -202,8 +154,6 @@ struct mali_stream_output {
 #define MALI_CS_TILER_OOM		BIT(26)
 #define MALI_CS_FATAL			BIT(30)
 #define MALI_CS_FAULT			BIT(31)
-
-#define MALI_CS_CONFIG_DOORBELL		GENMASK(15, 8)
 
 #define MALI_CS_WAIT_GREATER		BIT(24)
 #define MALI_CS_WAIT_64BIT		BIT(30)

@@ -14,7 +14,6 @@
 #include "mali.h"
 #include "mali_counters.h"
 #include "mali_mcu.h"
-#include "mali_prfcnt.h"
 
 static char *product = "g610";
 module_param(product, charp, 0444);
@@ -27,13 +26,11 @@ static int state_show(struct seq_file *file, void *unused)
 	u32 i;
 
 	mutex_lock(&mcu->lock);
-	seq_printf(file, "product %s\nmcu_status %u\ndoorbells %llu\ninstructions %llu\n",
-		   gpu->product->name, READ_ONCE(gpu->mcu_status), mcu->doorbells,
-		   mcu->instructions);
+	seq_printf(file, "product %s\nmcu_status %u\ninstructions %llu\n", gpu->product->name,
+		   READ_ONCE(gpu->mcu_status), mcu->instructions);
 	for (i = 0; i < MALI_GROUPS; i++)
 		if (mali_group_active(&mcu->group[i]))
-			seq_printf(file, "group %u as %u priority %u idle %d\n", i,
-				   mcu->group[i].as, mcu->group[i].priority,
+			seq_printf(file, "group %u as %u idle %d\n", i, mcu->group[i].as,
 				   mcu->group[i].idle);
 	mutex_unlock(&mcu->lock);
 	return 0;

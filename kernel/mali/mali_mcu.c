@@ -15,7 +15,6 @@
 #include <linux/slab.h>
 
 #include "mali_mcu.h"
-#include "mali_prfcnt.h"
 #include "mali_regs.h"
 
 /* any context, with or without gpu->lock */
@@ -141,7 +140,6 @@ static bool work(struct mali_mcu *mcu)
 		return false;
 	if (test_bit(MALI_MCU_EVENT_GLOBAL, &events) &&
 	    !READ_ONCE(mcu->gpu->fail[MALI_FAIL_ANSWERS])) {
-		mcu->doorbells++;
 		if (mali_global_requests(mcu)) {
 			die(mcu);
 			return false;

@@ -10,6 +10,7 @@
 #include <asm/barrier.h>
 #include <asm/byteorder.h>
 
+#include "source/csf/csf_layout.h"
 #include "mali.h"
 #include "mali_interface.h"
 
@@ -37,15 +38,11 @@ struct mali_cs {
 	u64 extract;	/* in the ring, bytes, free running: the next instruction of depth 0 */
 	struct mali_frame frame[MALI_CALL_DEPTH];
 	u32 depth;	/* frames in use */
-	u32 endpoint_entry;	/* scoreboard entry that work signals */
-	u32 other_entry;
 	u32 error;	/* a fault was inherited and no barrier has been met since */
 	u64 heap_va;
 	u32 vt_started;
 	u32 vt_ended;
 	u32 fragment_ended;
-	u32 oom_length;	/* bytes of the handler of tiler out of memory, zero: none */
-	u64 oom_va;
 };
 
 /* what a stream slot does */
@@ -86,7 +83,6 @@ struct mali_group {
 	u32 number;
 	u32 state;	/* MALI_CSG_*, as acknowledged */
 	u32 as;	/* address space of the streams */
-	u32 priority;
 	bool idle;	/* no stream can go on, and the host knows */
 	struct mali_stream streams[MALI_STREAMS];
 };
@@ -100,13 +96,12 @@ struct mali_mcu {
 	struct mutex lock;	/* everything below */
 	bool running;	/* booted, and neither halted nor dead */
 	void *shared[MALI_SHARED_PAGES];	/* the pages of the shared section */
-	struct mali_global_input *in;
-	struct mali_global_output *out;
+	struct csf_glb_input *in;
+	struct csf_glb_output *out;
 	struct mali_group group[MALI_GROUPS];
 	bool synced;	/* a synchronisation object was written: streams that wait look again */
 	u64 idle_at_ns;	/* when the host hears that all groups are idle; zero: not counting down */
 	bool idle_reported;	/* the host has heard of it */
-	u64 doorbells;	/* of the global interface, for debugfs */
 	u64 instructions;	/* executed; one that blocks is counted when it is over */
 	u64 instructions_idle;	/* when all groups were found to be idle */
 };
@@ -178,5 +173,12 @@ void mali_group_acknowledge(struct mali_group *group, u32 ack);
 void mali_group_event(struct mali_group *group, u32 event);
 void mali_stream_fatal(struct mali_stream *stream, u32 exception, u64 info);
 void mali_stream_fault(struct mali_stream *stream, u32 exception, u64 info);
+
+/* mali_prfcnt.c */
+int mali_prfcnt_init(struct mali_gpu *gpu);
+void mali_prfcnt_fini(struct mali_gpu *gpu);
+u32 mali_prfcnt_size(const struct mali_gpu *gpu);
+u32 mali_prfcnt_requests(struct mali_mcu *mcu, u32 req, u32 ack);
+void mali_prfcnt_reset(struct mali_gpu *gpu);
 
 #endif /* _MALI_MCU_H_ */

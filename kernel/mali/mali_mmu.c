@@ -15,7 +15,6 @@
 
 #include "mali.h"
 #include "mali_counters.h"
-#include "mali_exception.h"
 #include "mali_regs.h"
 
 #define TABLE_LEVELS		4

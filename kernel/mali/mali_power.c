@@ -88,8 +88,6 @@ void mali_power_reset(struct mali_gpu *gpu)
 	mali_as_reset_locked(gpu);
 	gpu->mcu_control = MALI_MCU_CONTROL_DISABLE;
 	gpu->mcu_status = MALI_MCU_STATUS_DISABLED;
-	gpu->fault_status = 0;
-	gpu->fault_address = 0;
 	gpu->cycles = 0;
 	mali_irq_raise_locked(gpu, MALI_IRQ_GPU, MALI_GPU_IRQ_RESET_DONE);
 	spin_unlock_irqrestore(&gpu->lock, flags);

@@ -14,7 +14,6 @@
 #include "source/csf/csf_layout.h"
 #include "mali_counters.h"
 #include "mali_mcu.h"
-#include "mali_prfcnt.h"
 
 #define ENABLE_BITS	32		/* of a mask */
 
@@ -121,7 +120,7 @@ static int take_blocks(struct mali_gpu *gpu, u64 va, bool write)
 {
 	struct mali_prfcnt *prfcnt = gpu->prfcnt;
 	const u32 bytes = block_bytes(gpu);
-	u64 ticks = mali_timestamp(gpu);
+	u64 ticks = mali_timestamp();
 	u32 position;
 	int err = 0;
 
@@ -176,17 +175,17 @@ static u32 take_sample(struct mali_mcu *mcu, u32 req, u32 ack)
 static bool read_config(struct mali_mcu *mcu)
 {
 	struct mali_prfcnt *prfcnt = mcu->gpu->prfcnt;
-	struct mali_global_input *in = mcu->in;
+	struct csf_glb_input *in = mcu->in;
 	u32 config = mali_word(&in->prfcnt_config);
 
 	prfcnt->ring_va = mali_word64(&in->prfcnt_base);
 	prfcnt->slots = FIELD_GET(CSF_PRFCNT_CONFIG_SLOTS_MASK, config);
-	prfcnt->enable[TYPE_FW] = mali_word(&in->prfcnt_fw_enable);
-	prfcnt->enable[TYPE_CSHW] = mali_word(&in->prfcnt_csf_enable);
-	prfcnt->enable[TYPE_TILER] = mali_word(&in->prfcnt_tiler_enable);
-	prfcnt->enable[TYPE_MEMSYS] = mali_word(&in->prfcnt_mmu_l2_enable);
-	prfcnt->enable[TYPE_SHADER] = mali_word(&in->prfcnt_shader_enable);
-	return is_power_of_2(prfcnt->slots) && !mali_word(&in->prfcnt_as) &&
+	prfcnt->enable[TYPE_FW] = mali_word(&in->prfcnt_fw_en);
+	prfcnt->enable[TYPE_CSHW] = mali_word(&in->prfcnt_csf_en);
+	prfcnt->enable[TYPE_TILER] = mali_word(&in->prfcnt_tiler_en);
+	prfcnt->enable[TYPE_MEMSYS] = mali_word(&in->prfcnt_mmu_l2_en);
+	prfcnt->enable[TYPE_SHADER] = mali_word(&in->prfcnt_shader_en);
+	return is_power_of_2(prfcnt->slots) && !mali_word(&in->prfcnt_jasid) &&
 	       !(config & (CSF_PRFCNT_CONFIG_SET_MASK | CSF_PRFCNT_CONFIG_METADATA));
 }
 

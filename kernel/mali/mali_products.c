@@ -7,6 +7,8 @@
 
 #include "mali_products.h"
 
+const unsigned long mali_core_hz[3] = { 300000000, 500000000, 1000000000 };
+
 static const struct mali_product products[] = {
 	{ "g310", 0xac740000, 64, 0x1, true },
 	/* as in the RK3588: four cores */

@@ -15,7 +15,7 @@
 #define MALI_TIMESTAMP_HZ	24000000
 
 /* what the device can be set to, ascending */
-static const unsigned long mali_core_hz[] = { 300000000, 500000000, 1000000000 };
+extern const unsigned long mali_core_hz[3];
 
 /* a GPU */
 struct mali_product {

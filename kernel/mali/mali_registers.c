@@ -62,18 +62,10 @@ static u32 read_identity(const struct mali_gpu *gpu, u32 offset)
 static u32 read_gpu(struct mali_gpu *gpu, u32 offset)
 {
 	switch (offset) {
-	case MALI_GPU_FAULT_STATUS:
-		return gpu->fault_status;
-	case MALI_GPU_FAULT_ADDRESS ... MALI_GPU_FAULT_ADDRESS + 4:
-		return half(gpu->fault_address, offset);
-	case MALI_TIMESTAMP_OFFSET ... MALI_TIMESTAMP_OFFSET + 4:
-		return half(gpu->timestamp_offset, offset);
 	case MALI_CYCLE_COUNT ... MALI_CYCLE_COUNT + 4:
 		return half(mali_cycles_locked(gpu), offset);
 	case MALI_TIMESTAMP ... MALI_TIMESTAMP + 4:
-		return half(mali_timestamp(gpu), offset);
-	case MALI_COHERENCY_PROTOCOL:
-		return gpu->coherency_protocol;
+		return half(mali_timestamp(), offset);
 	case MALI_MCU_CONTROL:
 		return gpu->mcu_control;
 	case MALI_MCU_STATUS:
@@ -106,15 +98,6 @@ static void write_gpu(struct mali_gpu *gpu, u32 offset, u32 value)
 	switch (offset) {
 	case MALI_GPU_COMMAND:
 		gpu_command(gpu, value);
-		break;
-	case MALI_TIMESTAMP_OFFSET:
-		gpu->timestamp_offset = (gpu->timestamp_offset & ~(u64)U32_MAX) | value;
-		break;
-	case MALI_TIMESTAMP_OFFSET + 4:
-		gpu->timestamp_offset = (u64)value << 32 | lower_32_bits(gpu->timestamp_offset);
-		break;
-	case MALI_COHERENCY_PROTOCOL:
-		gpu->coherency_protocol = value;
 		break;
 	case MALI_MCU_CONTROL:
 		gpu->mcu_control = value;

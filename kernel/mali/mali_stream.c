@@ -7,7 +7,6 @@
 #include <linux/string.h>
 
 #include "mali_counters.h"
-#include "mali_exception.h"
 #include "mali_mcu.h"
 #include "mali_regs.h"
 
