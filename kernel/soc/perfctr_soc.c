@@ -21,14 +21,10 @@
 
 #define PERFCTR_SOC_NAME	"perfctr_soc"
 
-/**
- * struct perfctr_soc - the device
- */
+/* the device */
 struct perfctr_soc {
-	/** @drm: the DRM device. */
-	struct drm_device drm;
-	/** @pc: the counter core. */
-	struct drm_perfctr *pc;
+	struct drm_device drm;	/* the DRM device */
+	struct drm_perfctr *pc;	/* the counter core */
 };
 
 static struct perfctr_soc *to_perfctr_soc(struct drm_device *drm)

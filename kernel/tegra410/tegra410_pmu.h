@@ -32,29 +32,25 @@ struct tegra410_pmu;
 /* hwc->flags: the device left while it was counting */
 #define TEGRA410_ORPHAN		BIT(1)
 
-/**
- * struct tegra410_pmu_kind - description of one kind of PMU
+/*
+ * description of one kind of PMU
  *
  * The operations that touch hardware are called with the PMU's lock held and
  * interrupts off, and only while a device is bound.
  */
 struct tegra410_pmu_kind {
-	/** @name_format: of the PMU's name: socket, root complex. */
-	const char *name_format;
-	/** @attr_groups: of the PMU in sysfs. */
-	const struct attribute_group *const *attr_groups;
-	/** @task_errno: what an event that is attached to a task gets. */
-	int task_errno;
-	/** @identifier: text of that file; NULL: PMIIDR. */
-	const char *identifier;
-	/**
-	 * @init: a device was bound: identify the hardware, read its shape,
+	const char *name_format;	/* of the PMU's name: socket, root complex */
+	const struct attribute_group *const *attr_groups;	/* of the PMU in sysfs */
+	int task_errno;			/* what an event that is attached to a task gets */
+	const char *identifier;		/* text of that file; NULL: PMIIDR */
+	/*
+	 * a device was bound: identify the hardware, read its shape,
 	 * bring it into the stopped state. Returns 0 or a negative errno.
 	 * May sleep.
 	 */
 	int (*init)(struct tegra410_pmu *pmu, struct device *dev);
-	/**
-	 * @open: check the event's config and decode it into hw_event(),
+	/*
+	 * check the event's config and decode it into hw_event(),
 	 * hw_filter(), hw_filter2(); reserve what it needs for its lifetime.
 	 * @leader is the first event of the group that this PMU counts with
 	 * filters, or NULL. Called with open_lock. Returns 0 or a negative
@@ -62,114 +58,83 @@ struct tegra410_pmu_kind {
 	 */
 	int (*open)(struct tegra410_pmu *pmu, struct perf_event *event,
 		    struct perf_event *leader);
-	/** @close: give back what @open reserved; optional, with open_lock. */
+	/* give back what @open reserved; optional, with open_lock */
 	void (*close)(struct tegra410_pmu *pmu, struct perf_event *event);
-	/** @is_cycles: the event has the dedicated cycle counter; optional. */
+	/* the event has the dedicated cycle counter; optional */
 	bool (*is_cycles)(const struct perf_event *event);
-	/** @slots: counters that could count the event, a bit for each. */
+	/* counters that could count the event, a bit for each */
 	u32 (*slots)(struct tegra410_pmu *pmu, const struct perf_event *event);
-	/**
-	 * @conflict: two events must not count at the same time; optional,
+	/*
+	 * two events must not count at the same time; optional,
 	 * called with and without the lock.
 	 */
 	bool (*conflict)(const struct perf_event *a, const struct perf_event *b);
-	/** @assign: event type and filters of a stopped counter; optional. */
+	/* event type and filters of a stopped counter; optional */
 	void (*assign)(struct tegra410_pmu *pmu, struct perf_event *event, int idx);
-	/** @preset: value from which a stopped counter starts, into prev_count. */
+	/* value from which a stopped counter starts, into prev_count */
 	void (*preset)(struct tegra410_pmu *pmu, struct perf_event *event, int idx);
-	/** @start: let these counters count, others continue. */
+	/* let these counters count, others continue */
 	void (*start)(struct tegra410_pmu *pmu, u32 mask);
-	/** @stop: stop these counters, those of pmu->running continue. */
+	/* stop these counters, those of pmu->running continue */
 	void (*stop)(struct tegra410_pmu *pmu, u32 mask);
-	/**
-	 * @read: current value, counting or stopped. Returns 0, or a negative
+	/*
+	 * current value, counting or stopped. Returns 0, or a negative
 	 * errno if no consistent value could be had.
 	 */
 	int (*read)(struct tegra410_pmu *pmu, struct perf_event *event, int idx, u64 *value);
-	/** @release: undo @assign; the counter is stopped; optional. */
+	/* undo @assign; the counter is stopped; optional */
 	void (*release)(struct tegra410_pmu *pmu, struct perf_event *event, int idx);
-	/** @idle: nothing of pmu->running is left and all values are read; optional. */
+	/* nothing of pmu->running is left and all values are read; optional */
 	void (*idle)(struct tegra410_pmu *pmu);
-	/** @irq: read and clear the overflow status; optional. */
-	u32 (*irq)(struct tegra410_pmu *pmu);
+	u32 (*irq)(struct tegra410_pmu *pmu);	/* read and clear the overflow status; optional */
 };
 
-/**
- * struct tegra410_pmu_slot - a target address filter of PCIE-TGT
- */
+/* a target address filter of PCIE-TGT */
 struct tegra410_pmu_slot {
-	/** @base: address. */
-	u64 base;
-	/** @mask: bits of the address that are compared. */
-	u64 mask;
-	/** @opened: open events that share it. */
-	unsigned int opened;
-	/** @counting: counters that use it now. */
-	unsigned int counting;
+	u64 base;		/* address */
+	u64 mask;		/* bits of the address that are compared */
+	unsigned int opened;	/* open events that share it */
+	unsigned int counting;	/* counters that use it now */
 };
 
-/**
- * struct tegra410_pmu - one PMU
+/*
+ * one PMU
  *
  * Lives from the first bind of its device to the end of the module, see
  * "Unbinding" in tegra410_pmu_bind.c.
  */
 struct tegra410_pmu {
-	/** @pmu: perf's side. */
-	struct pmu pmu;
-	/** @name: in sysfs. */
-	char name[TEGRA410_PMU_NAME_BYTES];
-	/** @kind: constant. */
-	const struct tegra410_pmu_kind *kind;
-	/** @pdata: of the bound device, or of the last one. */
+	struct pmu pmu;				/* perf's side */
+	char name[TEGRA410_PMU_NAME_BYTES];	/* in sysfs */
+	const struct tegra410_pmu_kind *kind;	/* constant */
+	/* of the bound device, or of the last one */
 	struct tegra410_pmu_platform_data pdata;
-	/** @entry: in the list of all PMUs. */
-	struct list_head entry;
-	/** @hotplug: CPU hotplug instance. */
-	struct hlist_node hotplug;
+	struct list_head entry;		/* in the list of all PMUs */
+	struct hlist_node hotplug;	/* CPU hotplug instance */
 
-	/** @open_lock: protects what open events reserve. */
-	struct mutex open_lock;
-	/** @bdf_users: PCIE: open events that use @bdf. */
-	unsigned int bdf_users;
-	/** @bdf: PCIE: the PMU's BDF filter. */
-	u32 bdf;
-	/** @address_slots: PCIE-TGT; .counting is under @lock. */
+	struct mutex open_lock;	/* protects what open events reserve */
+	unsigned int bdf_users;	/* PCIE: open events that use @bdf */
+	u32 bdf;		/* PCIE: the PMU's BDF filter */
+	/* PCIE-TGT; .counting is under @lock */
 	struct tegra410_pmu_slot address_slots[PCIE_TGT_SLOTS];
 
-	/** @lock: protects the registers and all below. */
-	raw_spinlock_t lock;
-	/** @bound: a device is there, registers may be touched. */
-	bool bound;
-	/** @was_opened: an event was opened since registration. */
-	bool was_opened;
-	/** @active_cpu: the CPU of the events, none or one. */
-	cpumask_t active_cpu;
-	/** @migrating: events move to another CPU, counters run on. */
-	bool migrating;
-	/** @used: slots that belong to an event. */
-	u32 used;
-	/** @running: of @used, slots that count. */
-	u32 running;
-	/** @pending: of @used, slots to start when perf enables the PMU again. */
-	u32 pending;
-	/** @parked: of @running, slots whose event perf took off. */
-	u32 parked;
-	/** @events: owner of each slot. */
-	struct perf_event *events[TEGRA410_PMU_SLOTS];
+	raw_spinlock_t lock;	/* protects the registers and all below */
+	bool bound;		/* a device is there, registers may be touched */
+	bool was_opened;	/* an event was opened since registration */
+	cpumask_t active_cpu;	/* the CPU of the events, none or one */
+	bool migrating;		/* events move to another CPU, counters run on */
+	u32 used;		/* slots that belong to an event */
+	u32 running;		/* of @used, slots that count */
+	u32 pending;		/* of @used, slots to start when perf enables the PMU again */
+	u32 parked;		/* of @running, slots whose event perf took off */
+	struct perf_event *events[TEGRA410_PMU_SLOTS];	/* owner of each slot */
 
-	/** @counter_mask: of the width of a counter. */
-	u64 counter_mask;
-	/** @programmable: CoreSight: event counters. */
-	u32 programmable;
-	/** @has_cycle_counter: CoreSight: dedicated cycle counter. */
-	bool has_cycle_counter;
-	/** @pmiidr: CoreSight: identification. */
-	u32 pmiidr;
-	/** @instances: others: windows that are read. */
-	unsigned int instances;
-	/** @gpus: NVLink-C2C: bit n: GPU n exists. */
-	u32 gpus;
+	u64 counter_mask;	/* of the width of a counter */
+	u32 programmable;	/* CoreSight: event counters */
+	bool has_cycle_counter;	/* CoreSight: dedicated cycle counter */
+	u32 pmiidr;		/* CoreSight: identification */
+	unsigned int instances;	/* others: windows that are read */
+	u32 gpus;		/* NVLink-C2C: bit n: GPU n exists */
 };
 
 static inline struct tegra410_pmu *to_tegra410_pmu(struct pmu *pmu)

@@ -23,54 +23,31 @@
 #define CSF_EVENTS	(CSF_GLB_PRFCNT_THRESHOLD | CSF_GLB_PRFCNT_OVERFLOW)
 #define CSF_ACK_IRQS	(CSF_GLB_PRFCNT_ENABLE | CSF_GLB_PRFCNT_SAMPLE | CSF_EVENTS)
 
-/**
- * struct csf_perfctr - the counters of one device
- */
+/* the counters of one device */
 struct csf_perfctr {
-	/** @source: what the core sees. */
-	struct drm_perfctr_source source;
-	/** @prepared: the driver's ring is there. */
-	bool prepared;
-	/** @drm: for messages. */
-	struct drm_device *drm;
-	/** @config: as given by the driver. */
-	struct csf_perfctr_config config;
-	/** @reader: takes samples apart. */
-	struct csf_reader reader;
-	/** @time: converts their timestamps. */
-	struct csf_time time;
-	/** @totals: of each visible block, in the core. */
-	u64 **totals;
-	/** @sample_bytes: between slots. */
-	size_t sample_bytes;
-	/** @ack_wait: woken by each global interrupt. */
-	wait_queue_head_t ack_wait;
+	struct drm_perfctr_source source;	/* what the core sees */
+	bool prepared;				/* the driver's ring is there */
+	struct drm_device *drm;			/* for messages */
+	struct csf_perfctr_config config;	/* as given by the driver */
+	struct csf_reader reader;		/* takes samples apart */
+	struct csf_time time;			/* converts their timestamps */
+	u64 **totals;				/* of each visible block, in the core */
+	size_t sample_bytes;			/* between slots */
+	wait_queue_head_t ack_wait;		/* woken by each global interrupt */
 
-	/** @set: counter set in use. */
-	u8 set;
-	/** @enabled: firmware acknowledged PRFCNT_ENABLE. */
-	bool enabled;
-	/** @extract: next sample to read; what is in memory is for firmware only. */
-	u32 extract;
-	/** @outstanding: a request was not acknowledged in time. */
-	bool outstanding;
-	/** @time_ns: CLOCK_MONOTONIC_RAW up to which counts were read. */
-	u64 time_ns;
-	/** @timed: @time_ns was computed from the GPU timestamp of the last sample. */
-	bool timed;
-	/** @retry_ns: CLOCK_MONOTONIC_RAW before which a dead firmware is left alone. */
-	u64 retry_ns;
+	u8 set;		/* counter set in use */
+	bool enabled;	/* firmware acknowledged PRFCNT_ENABLE */
+	u32 extract;	/* next sample to read; what is in memory is for firmware only */
+	bool outstanding;	/* a request was not acknowledged in time */
+	u64 time_ns;	/* CLOCK_MONOTONIC_RAW up to which counts were read */
+	bool timed;	/* @time_ns was computed from the GPU timestamp of the last sample */
+	u64 retry_ns;	/* CLOCK_MONOTONIC_RAW before which a dead firmware is left alone */
 
-	/** @live: csf_perfctr_irq() may look at the pages. */
-	bool live;
-	/** @requesting: new samples are expected, they are no event. */
-	bool requesting;
-	/** @event_pending: the core was asked to collect. */
-	bool event_pending;
-	/** @overflow: firmware ran out of slots since the last collection. */
-	bool overflow;
-	/** @seen_insert: INSERT up to which no event is needed. */
-	u32 seen_insert;
+	bool live;		/* csf_perfctr_irq() may look at the pages */
+	bool requesting;	/* new samples are expected, they are no event */
+	bool event_pending;	/* the core was asked to collect */
+	bool overflow;		/* firmware ran out of slots since the last collection */
+	u32 seen_insert;	/* INSERT up to which no event is needed */
 };
 
 /* csf_protocol.c: with the core's sampler lock held; deadlines: CLOCK_MONOTONIC_RAW */

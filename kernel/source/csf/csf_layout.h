@@ -11,28 +11,17 @@
 #include <linux/bits.h>
 #include <linux/types.h>
 
-/**
- * struct csf_glb_control - global control block, written by firmware at boot
- */
+/* global control block, written by firmware at boot */
 struct csf_glb_control {
-	/** @version: interface version. */
-	__le32 version;
-	/** @features: GLB features. */
-	__le32 features;
-	/** @input_va: firmware address of struct csf_glb_input. */
-	__le32 input_va;
-	/** @output_va: firmware address of struct csf_glb_output. */
-	__le32 output_va;
-	/** @group_num: command stream groups. */
-	__le32 group_num;
-	/** @group_stride: bytes between group control blocks. */
-	__le32 group_stride;
-	/** @prfcnt_size: see CSF_PRFCNT_SIZE_*. */
-	__le32 prfcnt_size;
-	/** @instr_features: instrumentation features. */
-	__le32 instr_features;
-	/** @prfcnt_features: see CSF_PRFCNT_FEATURES_*; zero on old firmware. */
-	__le32 prfcnt_features;
+	__le32 version;		/* interface version */
+	__le32 features;	/* GLB features */
+	__le32 input_va;	/* firmware address of struct csf_glb_input */
+	__le32 output_va;	/* firmware address of struct csf_glb_output */
+	__le32 group_num;	/* command stream groups */
+	__le32 group_stride;	/* bytes between group control blocks */
+	__le32 prfcnt_size;	/* see CSF_PRFCNT_SIZE_* */
+	__le32 instr_features;	/* instrumentation features */
+	__le32 prfcnt_features;	/* see CSF_PRFCNT_FEATURES_*; zero on old firmware */
 };
 
 /* prfcnt_size: bytes of a sample, in units of 256 */
@@ -42,54 +31,30 @@ struct csf_glb_control {
 #define CSF_PRFCNT_FEATURES_MD_MASK	GENMASK(3, 0)
 #define CSF_PRFCNT_SIZE_UNIT_BYTES	256
 
-/**
- * struct csf_glb_input - global input page, written by the host
- */
+/* global input page, written by the host */
 struct csf_glb_input {
-	/** @req: requests, CSF_GLB_*. */
-	__le32 req;
-	/** @ack_irq_mask: acknowledgments that raise an interrupt. */
-	__le32 ack_irq_mask;
-	/** @doorbell_req: group doorbells. */
-	__le32 doorbell_req;
-	/** @reserved1: not used here. */
-	__le32 reserved1;
-	/** @progress_timer: the driver's. */
-	__le32 progress_timer;
-	/** @poweroff_timer: the driver's. */
-	__le32 poweroff_timer;
-	/** @core_en_mask: the driver's. */
-	__le64 core_en_mask;
-	/** @reserved2: not used here. */
-	__le32 reserved2;
-	/** @prfcnt_jasid: address space of the sample ring. */
-	__le32 prfcnt_jasid;
-	/** @prfcnt_base: GPU address of the sample ring. */
-	__le64 prfcnt_base;
-	/** @prfcnt_extract: free-running index of the next sample the host will read. */
-	__le32 prfcnt_extract;
-	/** @reserved3: not used here. */
-	__le32 reserved3[3];
-	/** @prfcnt_config: see CSF_PRFCNT_CONFIG_*. */
-	__le32 prfcnt_config;
-	/** @prfcnt_csg_select: group of the CSG blocks, which are not used. */
-	__le32 prfcnt_csg_select;
-	/** @prfcnt_fw_en: FW block; one bit = counters_per_block / 32 counters. */
-	__le32 prfcnt_fw_en;
-	/** @prfcnt_csg_en: CSG blocks, 0. */
-	__le32 prfcnt_csg_en;
-	/** @prfcnt_csf_en: CSHW block. */
-	__le32 prfcnt_csf_en;
-	/** @prfcnt_shader_en: SHADER blocks. */
-	__le32 prfcnt_shader_en;
-	/** @prfcnt_tiler_en: TILER block. */
-	__le32 prfcnt_tiler_en;
-	/** @prfcnt_mmu_l2_en: MEMSYS blocks. */
-	__le32 prfcnt_mmu_l2_en;
-	/** @reserved4: not used here. */
-	__le32 reserved4[8];
-	/** @idle_timer: the driver's. */
-	__le32 idle_timer;
+	__le32 req;			/* requests, CSF_GLB_* */
+	__le32 ack_irq_mask;		/* acknowledgments that raise an interrupt */
+	__le32 doorbell_req;		/* group doorbells */
+	__le32 reserved1;		/* not used here */
+	__le32 progress_timer;		/* the driver's */
+	__le32 poweroff_timer;		/* the driver's */
+	__le64 core_en_mask;		/* the driver's */
+	__le32 reserved2;		/* not used here */
+	__le32 prfcnt_jasid;		/* address space of the sample ring */
+	__le64 prfcnt_base;		/* GPU address of the sample ring */
+	__le32 prfcnt_extract;	/* free-running index of the next sample the host will read */
+	__le32 reserved3[3];		/* not used here */
+	__le32 prfcnt_config;		/* see CSF_PRFCNT_CONFIG_* */
+	__le32 prfcnt_csg_select;	/* group of the CSG blocks, which are not used */
+	__le32 prfcnt_fw_en;		/* FW block; one bit = counters_per_block / 32 counters */
+	__le32 prfcnt_csg_en;		/* CSG blocks, 0 */
+	__le32 prfcnt_csf_en;		/* CSHW block */
+	__le32 prfcnt_shader_en;	/* SHADER blocks */
+	__le32 prfcnt_tiler_en;		/* TILER block */
+	__le32 prfcnt_mmu_l2_en;	/* MEMSYS blocks */
+	__le32 reserved4[8];		/* not used here */
+	__le32 idle_timer;		/* the driver's */
 };
 
 /* prfcnt_config; the number of slots is a power of two, 256 does not fit */
@@ -97,24 +62,15 @@ struct csf_glb_input {
 #define CSF_PRFCNT_CONFIG_SET_MASK	GENMASK(9, 8)
 #define CSF_PRFCNT_CONFIG_METADATA	BIT(10)
 
-/**
- * struct csf_glb_output - global output page, written by firmware
- */
+/* global output page, written by firmware */
 struct csf_glb_output {
-	/** @ack: acknowledgments, CSF_GLB_*. */
-	__le32 ack;
-	/** @reserved1: not used here. */
-	__le32 reserved1;
-	/** @doorbell_ack: acknowledged group doorbells. */
-	__le32 doorbell_ack;
-	/** @reserved2: not used here. */
-	__le32 reserved2;
-	/** @halt_status: the driver's. */
-	__le32 halt_status;
-	/** @prfcnt_status: see CSF_PRFCNT_STATUS_*. */
-	__le32 prfcnt_status;
-	/** @prfcnt_insert: free-running index of the next sample firmware will write. */
-	__le32 prfcnt_insert;
+	__le32 ack;		/* acknowledgments, CSF_GLB_* */
+	__le32 reserved1;	/* not used here */
+	__le32 doorbell_ack;	/* acknowledged group doorbells */
+	__le32 reserved2;	/* not used here */
+	__le32 halt_status;	/* the driver's */
+	__le32 prfcnt_status;	/* see CSF_PRFCNT_STATUS_* */
+	__le32 prfcnt_insert;	/* free-running index of the next sample firmware will write */
 };
 
 #define CSF_PRFCNT_STATUS_FAILED	BIT(0)

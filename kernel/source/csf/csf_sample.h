@@ -12,95 +12,57 @@
 /** CSF_CLOCKS - clock domains with cycles in the metadata block. */
 #define CSF_CLOCKS	3
 
-/**
- * struct csf_block - one block of a firmware sample
- */
+/* one block of a firmware sample */
 struct csf_block {
-	/** @type: what it counts. */
-	enum csf_perfctr_type type;
-	/** @index: number within the type; for shader cores the physical one. */
-	u16 index;
-	/** @desc: index of the block that users see, or CSF_BLOCK_HIDDEN. */
-	s16 desc;
-	/** @written: PRFCNT_EN of its last good header, 0: not known yet. */
-	u32 written;
-	/** @counters: those that @written stands for. */
-	u64 counters[CSF_PERFCTR_SECTIONS];
+	enum csf_perfctr_type type;	/* what it counts */
+	u16 index;	/* number within the type; for shader cores the physical one */
+	s16 desc;	/* index of the block that users see, or CSF_BLOCK_HIDDEN */
+	u32 written;	/* PRFCNT_EN of its last good header, 0: not known yet */
+	u64 counters[CSF_PERFCTR_SECTIONS];	/* those that @written stands for */
 };
 
 /** CSF_BLOCK_HIDDEN - an absent core or one that users must not see. */
 #define CSF_BLOCK_HIDDEN	(-1)
 
-/**
- * struct csf_block_span - what is known of a visible block since the last collection
- */
+/* what is known of a visible block since the last collection */
 struct csf_block_span {
-	/** @valid: counters that were measured. */
-	u64 valid[CSF_PERFCTR_SECTIONS];
-	/** @states: enum drm_perfctr_block_states. */
-	u32 states;
+	u64 valid[CSF_PERFCTR_SECTIONS];	/* counters that were measured */
+	u32 states;				/* enum drm_perfctr_block_states */
 };
 
-/**
- * struct csf_reader - reads firmware samples one after the other
- */
+/* reads firmware samples one after the other */
 struct csf_reader {
-	/** @blocks: blocks in the order of the sample, without metadata. */
-	struct csf_block *blocks;
-	/** @block_count: elements of @blocks. */
-	unsigned int block_count;
-	/** @visible_count: of those, shown to users. */
-	unsigned int visible_count;
-	/** @counters_per_block: 32-bit words of a block. */
-	u32 counters_per_block;
-	/** @has_metadata: samples begin with a metadata block. */
-	bool has_metadata;
-	/** @extended_metadata: the metadata block carries enum csf_metadata_word. */
-	bool extended_metadata;
-	/** @shader_present: cores that can report. */
-	u64 shader_present;
-	/** @available: counters of each type in the set in use, header words left out. */
+	struct csf_block *blocks;	/* blocks in the order of the sample, without metadata */
+	unsigned int block_count;	/* elements of @blocks */
+	unsigned int visible_count;	/* of those, shown to users */
+	u32 counters_per_block;		/* 32-bit words of a block */
+	bool has_metadata;		/* samples begin with a metadata block */
+	bool extended_metadata;		/* the metadata block carries enum csf_metadata_word */
+	u64 shader_present;		/* cores that can report */
+	/* counters of each type in the set in use, header words left out */
 	u64 available[CSF_PERFCTR_TYPES][CSF_PERFCTR_SECTIONS];
-	/** @enable: enable mask of each type as programmed. */
-	u32 enable[CSF_PERFCTR_TYPES];
+	u32 enable[CSF_PERFCTR_TYPES];	/* enable mask of each type as programmed */
 
-	/** @end_ticks: end of the last sample, 0: none yet. */
-	u64 end_ticks;
-	/** @seq: number of the last sample. */
-	u32 seq;
-	/** @seq_valid: @seq is known. */
-	bool seq_valid;
-	/** @protected: the last sample ended with entering protected mode. */
-	bool protected;
-	/** @shader_off: the last sample ended with the cores losing power. */
-	bool shader_off;
-	/** @cores_on: cores with power in the last sample, 0 if that is not known. */
-	u64 cores_on;
-	/** @power_down: the last sample was taken because cores lose power. */
-	bool power_down;
+	u64 end_ticks;		/* end of the last sample, 0: none yet */
+	u32 seq;		/* number of the last sample */
+	bool seq_valid;		/* @seq is known */
+	bool protected;		/* the last sample ended with entering protected mode */
+	bool shader_off;	/* the last sample ended with the cores losing power */
+	u64 cores_on;		/* cores with power in the last sample, 0 if that is not known */
+	bool power_down;	/* the last sample was taken because cores lose power */
 
 	/* what follows is collected over several samples: csf_reader_begin() */
 
-	/** @spans: one for each visible block. */
-	struct csf_block_span *spans;
-	/** @samples: samples read. */
-	unsigned int samples;
-	/** @reasons: all of their reasons, CSF_REASON_*. */
-	u32 reasons;
-	/** @unknown_reason: one of them has no reason. */
-	bool unknown_reason;
-	/** @transition: one of them was taken as power or protected mode changed. */
-	bool transition;
-	/** @corrupt: something in them is invalid. */
-	bool corrupt;
-	/** @gap: samples are missing between them. */
-	bool gap;
-	/** @lost_ticks: time in which something was not counted. */
-	u64 lost_ticks;
-	/** @lost_untimed: something was not counted for an unknown time. */
-	bool lost_untimed;
-	/** @cycles: clock cycles, indexed by enum drm_perfctr_mali_clock. */
-	u64 cycles[CSF_CLOCKS];
+	struct csf_block_span *spans;	/* one for each visible block */
+	unsigned int samples;	/* samples read */
+	u32 reasons;		/* all of their reasons, CSF_REASON_* */
+	bool unknown_reason;	/* one of them has no reason */
+	bool transition;	/* one of them was taken as power or protected mode changed */
+	bool corrupt;		/* something in them is invalid */
+	bool gap;		/* samples are missing between them */
+	u64 lost_ticks;		/* time in which something was not counted */
+	bool lost_untimed;	/* something was not counted for an unknown time */
+	u64 cycles[CSF_CLOCKS];	/* clock cycles, indexed by enum drm_perfctr_mali_clock */
 };
 
 unsigned int csf_reader_block_count(const struct csf_perfctr_config *config);

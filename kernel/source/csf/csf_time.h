@@ -8,18 +8,12 @@
 #include <linux/types.h>
 #include "csf_perfctr.h"
 
-/**
- * struct csf_time - the last two moments at which both clocks were read
- */
+/* the last two moments at which both clocks were read */
 struct csf_time {
-	/** @hz: nominal frequency of the GPU timestamp, 0 if unknown. */
-	u64 hz;
-	/** @prev: the anchor before @cur. */
-	struct csf_perfctr_anchor prev;
-	/** @cur: the latest anchor. */
-	struct csf_perfctr_anchor cur;
-	/** @anchors: how many of the two are there, 0..2. */
-	unsigned int anchors;
+	u64 hz;				/* nominal frequency of the GPU timestamp, 0 if unknown */
+	struct csf_perfctr_anchor prev;	/* the anchor before @cur */
+	struct csf_perfctr_anchor cur;	/* the latest anchor */
+	unsigned int anchors;		/* how many of the two are there, 0..2 */
 };
 
 void csf_time_init(struct csf_time *time, u64 hz);

@@ -154,17 +154,17 @@ static inline u8 pcounter_trailer(unsigned int d)
  * reaches 0xffff stays there: its counts are lost.
  */
 
-/**
- * struct pcounter_packet - a packet in memory; little-endian
+/*
+ * a packet in memory; little-endian
  *
  * In SHORT packets counters 0..2 are the macro signals PRE, START and EVENT (as
  * the count mode says), 3 is the clocks with FLAG. In LONG ones each of the four
  * sources of PRE, then of START, then of EVENT has a counter: no tables.
  */
 struct pcounter_packet {
-	/** @cycles_stop: cycles since the last packet, and STOP pulses, 0: a counter was full. */
+	/* cycles since the last packet, and STOP pulses, 0: a counter was full */
 	__le64 cycles_stop;
-	/** @counters: PCOUNTER_LONG_COUNTERS or PCOUNTER_SHORT_COUNTERS, saturating. */
+	/* PCOUNTER_LONG_COUNTERS or PCOUNTER_SHORT_COUNTERS, saturating */
 	__le16 counters[PCOUNTER_LONG_COUNTERS];
 };
 

@@ -25,96 +25,62 @@
 /* selections without a collection that succeeds, until their times are no longer kept */
 #define PCOUNTER_PENDING_SLICES	8
 
-/**
- * struct pcounter_slice - a time in which the same counters were programmed
- */
+/* a time in which the same counters were programmed */
 struct pcounter_slice {
-	/** @members: these counters. */
-	struct pcounter_set members;
-	/** @ns: length for MP counters. */
-	u64 ns;
-	/** @domain_ns: length for each domain; 0: it did not count. */
-	u64 domain_ns[PCOUNTER_DOMAINS];
-	/** @mp_counter: MP counter of each slot, or PCOUNTER_NONE. */
-	u8 mp_counter[MP_SLOTS];
-	/** @mp_missed_ns: part of @ns in which the counter had no slot. */
-	u64 mp_missed_ns[MP_SLOTS];
+	struct pcounter_set members;		/* these counters */
+	u64 ns;					/* length for MP counters */
+	u64 domain_ns[PCOUNTER_DOMAINS];	/* length for each domain; 0: it did not count */
+	u8 mp_counter[MP_SLOTS];		/* MP counter of each slot, or PCOUNTER_NONE */
+	u64 mp_missed_ns[MP_SLOTS];		/* part of @ns in which the counter had no slot */
 };
 
-/**
- * struct pcounter - the counters of a device
- */
+/* the counters of a device */
 struct pcounter {
-	/** @source: what the core sees. */
-	struct drm_perfctr_source source;
-	/** @config: as given by the driver. */
-	struct pcounter_config config;
-	/** @tpc_count: elements of @tpc. */
-	unsigned int tpc_count;
-	/** @tpc: physical index of each TPC. */
-	u8 tpc[PCOUNTER_MAX_TPCS];
+	struct drm_perfctr_source source;	/* what the core sees */
+	struct pcounter_config config;		/* as given by the driver */
+	unsigned int tpc_count;			/* elements of @tpc */
+	u8 tpc[PCOUNTER_MAX_TPCS];		/* physical index of each TPC */
 
-	/** @schedule: passes for what is wanted; the hardware may still be at an older one. */
+	/* passes for what is wanted; the hardware may still be at an older one */
 	struct pcounter_schedule schedule;
-	/** @running: between start and stop. */
-	bool running;
-	/** @clocks_wanted: mask of domains whose clocks are in samples. */
-	u8 clocks_wanted;
-	/** @period_ns: shortest period to record for; 0: do not record. */
-	u64 period_ns;
+	bool running;		/* between start and stop */
+	u8 clocks_wanted;	/* mask of domains whose clocks are in samples */
+	u64 period_ns;		/* shortest period to record for; 0: do not record */
 
-	/** @counter: what each counter of a domain counts, or PCOUNTER_NONE. */
+	/* what each counter of a domain counts, or PCOUNTER_NONE */
 	u8 counter[PCOUNTER_DOMAINS][PCOUNTER_SLOTS];
-	/** @ctrl: CTRL of each domain. */
-	u32 ctrl[PCOUNTER_DOMAINS];
-	/** @recorded: mask of domains in RECORD mode; 0: all are in QUAD mode. */
-	u8 recorded;
-	/** @mp_counter: MP counter of each slot, or PCOUNTER_NONE. */
-	u8 mp_counter[MP_SLOTS];
-	/** @mp_missed_ns: time in this slice in which the counter had no slot. */
-	u64 mp_missed_ns[MP_SLOTS];
+	u32 ctrl[PCOUNTER_DOMAINS];	/* CTRL of each domain */
+	u8 recorded;	/* mask of domains in RECORD mode; 0: all are in QUAD mode */
+	u8 mp_counter[MP_SLOTS];	/* MP counter of each slot, or PCOUNTER_NONE */
+	u64 mp_missed_ns[MP_SLOTS];	/* time in this slice in which the counter had no slot */
 
-	/** @time_ns: time of the last collection. */
-	u64 time_ns;
-	/** @clock_ns: time of the hardware's clocks at @time_ns. */
-	u64 clock_ns;
-	/** @slice_ns: time that the current pass has counted. */
-	u64 slice_ns;
-	/** @held_ns: when pcounter_hold() was called last. */
-	u64 held_ns;
-	/** @held_clock_ns: time of the hardware's clocks at @held_ns. */
-	u64 held_clock_ns;
-	/** @late: mask of domains that have not answered yet. */
-	u8 late;
-	/** @late_ns: length of the period that they have not answered for. */
-	u64 late_ns;
+	u64 time_ns;		/* time of the last collection */
+	u64 clock_ns;		/* time of the hardware's clocks at @time_ns */
+	u64 slice_ns;		/* time that the current pass has counted */
+	u64 held_ns;		/* when pcounter_hold() was called last */
+	u64 held_clock_ns;	/* time of the hardware's clocks at @held_ns */
+	u8 late;		/* mask of domains that have not answered yet */
+	u64 late_ns;		/* length of the period that they have not answered for */
 
-	/**
-	 * @pending: what was read and not reported yet, after a collection that failed or
+	/*
+	 * what was read and not reported yet, after a collection that failed or
 	 * between a collection and a selection: all but the counts, which are in the totals.
 	 */
 	struct drm_perfctr_collection pending;
-	/** @pending_states: of each block. */
-	u32 pending_states[PCOUNTER_MAX_BLOCKS];
-	/** @pending_lost_ns: of packets, by domain: times overlap, so the longest counts. */
+	u32 pending_states[PCOUNTER_MAX_BLOCKS];	/* of each block */
+	/* of packets, by domain: times overlap, so the longest counts */
 	u64 pending_lost_ns[PCOUNTER_DOMAINS];
-	/** @pending_slices: ended between a collection and a selection. */
+	/* ended between a collection and a selection */
 	struct pcounter_slice pending_slices[PCOUNTER_PENDING_SLICES];
-	/** @pending_slice_count: elements of @pending_slices in use. */
-	unsigned int pending_slice_count;
+	unsigned int pending_slice_count;	/* elements of @pending_slices in use */
 
-	/** @record: packets of each domain. */
-	struct pcounter_record record[PCOUNTER_DOMAINS];
-	/** @in_batch: a batch is being read. */
-	bool in_batch;
-	/** @batch_ns: end of the batch. */
-	u64 batch_ns;
-	/** @reached_ns: end of the last packet of each domain. */
-	u64 reached_ns[PCOUNTER_DOMAINS];
-	/** @reported_ns: the same when it was last reported. */
-	u64 reported_ns[PCOUNTER_DOMAINS];
+	struct pcounter_record record[PCOUNTER_DOMAINS];	/* packets of each domain */
+	bool in_batch;				/* a batch is being read */
+	u64 batch_ns;				/* end of the batch */
+	u64 reached_ns[PCOUNTER_DOMAINS];	/* end of the last packet of each domain */
+	u64 reported_ns[PCOUNTER_DOMAINS];	/* the same when it was last reported */
 
-	/** @stats: for debugfs. */
+	/* for debugfs */
 	struct {
 		u64 collections;
 		u64 batches;

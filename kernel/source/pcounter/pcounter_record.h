@@ -16,53 +16,31 @@
 /* fastest clock of a domain */
 #define PCOUNTER_MAX_HZ		1500000000ULL
 
-/**
- * struct pcounter_record - the packets of a domain
- */
+/* the packets of a domain */
 struct pcounter_record {
-	/** @mem: two halves of @half_bytes; the hardware writes it at any time. */
-	u8 *mem;
-	/** @half_bytes: bytes of each half. */
-	u32 half_bytes;
-	/** @half: the one that the hardware writes. */
-	u8 half;
-	/** @flipped: the other half is full of packets that were not read yet. */
-	bool flipped;
-	/** @written: where the packets in @half ended when the hardware was asked, in bytes. */
-	u32 written;
-	/** @full: that was the end of @half: later counts are in no packet. */
-	bool full;
-	/** @at: of each half, the next packet to read, in bytes. */
-	u32 at[2];
-	/** @end: of each half, where this batch ends, in bytes. */
-	u32 end[2];
+	u8 *mem;	/* two halves of @half_bytes; the hardware writes it at any time */
+	u32 half_bytes;	/* bytes of each half */
+	u8 half;	/* the one that the hardware writes */
+	bool flipped;	/* the other half is full of packets that were not read yet */
+	u32 written;	/* where the packets in @half ended when the hardware was asked, in bytes */
+	bool full;	/* that was the end of @half: later counts are in no packet */
+	u32 at[2];	/* of each half, the next packet to read, in bytes */
+	u32 end[2];	/* of each half, where this batch ends, in bytes */
 
-	/** @from_ns: when the batch begins. */
-	u64 from_ns;
-	/** @span_ns: how long it is. */
-	u64 span_ns;
-	/** @cycles: clocks of all its packets. */
-	u64 cycles;
-	/** @done_cycles: clocks of those that were read. */
-	u64 done_cycles;
-	/** @saturated: counts are lost in this batch. */
-	bool saturated;
+	u64 from_ns;		/* when the batch begins */
+	u64 span_ns;		/* how long it is */
+	u64 cycles;		/* clocks of all its packets */
+	u64 done_cycles;	/* clocks of those that were read */
+	bool saturated;		/* counts are lost in this batch */
 };
 
-/**
- * struct pcounter_counts - contents of a packet
- */
+/* contents of a packet */
 struct pcounter_counts {
-	/** @end_ns: when its last clock was, between those of its batch. */
-	u64 end_ns;
-	/** @cycles: clocks. */
-	u64 cycles;
-	/** @stops: STOP pulses; 0: a counter was full; above 1: packets that had no room. */
-	u16 stops;
-	/** @counters: by enum pcounter_slot. */
-	u16 counters[PCOUNTER_RECORD_SLOTS];
-	/** @saturated: mask of those that are at their maximum: counts are lost. */
-	u8 saturated;
+	u64 end_ns;	/* when its last clock was, between those of its batch */
+	u64 cycles;	/* clocks */
+	u16 stops;	/* STOP pulses; 0: a counter was full; above 1: packets that had no room */
+	u16 counters[PCOUNTER_RECORD_SLOTS];	/* by enum pcounter_slot */
+	u8 saturated;	/* mask of those that are at their maximum: counts are lost */
 };
 
 bool pcounter_record_fits(const struct pcounter_schedule *s);

@@ -22,40 +22,24 @@ enum pcounter_kind {
 	PCOUNTER_KIND_MP,
 };
 
-/**
- * struct pcounter_recipe - what the hardware is set to for a counter; from the database
- */
+/* what the hardware is set to for a counter; from the database */
 struct pcounter_recipe {
-	/** @kind: enum pcounter_kind. */
-	u8 kind;
-	/** @domain: PCOUNTER: clock domain. */
-	u8 domain;
-	/** @mode: enum pcounter_count_mode or enum mp_mode. */
-	u8 mode;
-	/** @unit: MP: unit. */
-	u8 unit;
-	/** @signal: MP: signal of the unit. */
-	u8 signal;
-	/** @mux: multiplexers, 0: none. */
-	u8 mux[PCOUNTER_RECIPE_MUXES];
-	/** @value: what they must be set to. */
-	u32 value[PCOUNTER_RECIPE_MUXES];
-	/** @event: PCOUNTER: sources. */
-	u32 event;
-	/** @event_op: PCOUNTER: table. */
-	u32 event_op;
-	/** @start: PCOUNTER, EVENT_B4 and EVENT_B6: sources. */
-	u32 start;
-	/** @start_op: PCOUNTER, EVENT_B4 and EVENT_B6: table. */
-	u32 start_op;
+	u8 kind;				/* enum pcounter_kind */
+	u8 domain;				/* PCOUNTER: clock domain */
+	u8 mode;				/* enum pcounter_count_mode or enum mp_mode */
+	u8 unit;				/* MP: unit */
+	u8 signal;				/* MP: signal of the unit */
+	u8 mux[PCOUNTER_RECIPE_MUXES];		/* multiplexers, 0: none */
+	u32 value[PCOUNTER_RECIPE_MUXES];	/* what they must be set to */
+	u32 event;				/* PCOUNTER: sources */
+	u32 event_op;				/* PCOUNTER: table */
+	u32 start;				/* PCOUNTER, EVENT_B4 and EVENT_B6: sources */
+	u32 start_op;				/* PCOUNTER, EVENT_B4 and EVENT_B6: table */
 };
 
-/**
- * struct pcounter_set - a set of counters
- */
+/* a set of counters */
 struct pcounter_set {
-	/** @bits: positions of PCOUNTER, and of MP. */
-	u64 bits[PCOUNTER_COUNTERS / 64];
+	u64 bits[PCOUNTER_COUNTERS / 64];	/* positions of PCOUNTER, and of MP */
 };
 
 static inline bool pcounter_in_set(const struct pcounter_set *set, unsigned int n)
@@ -68,43 +52,27 @@ static inline void pcounter_set_add(struct pcounter_set *set, unsigned int n)
 	set->bits[n / 64] |= 1ull << (n % 64);
 }
 
-/**
- * struct pcounter_pass - counters that count at the same time
- */
+/* counters that count at the same time */
 struct pcounter_pass {
-	/** @members: the counters. */
-	struct pcounter_set members;
-	/** @simple: counters of each domain that use one of its four. */
-	u8 simple[PCOUNTER_DOMAINS];
-	/** @integer: a counter has the whole domain: another mode. */
-	u8 integer[PCOUNTER_DOMAINS];
-	/** @mp: MP counters. */
-	u8 mp;
-	/** @mux_users: counters that need a multiplexer as it is. */
-	u8 mux_users[PCOUNTER_MUXES_MAX];
-	/** @mux_value: values of multiplexers with users. */
-	u32 mux_value[PCOUNTER_MUXES_MAX];
-	/** @ran_ns: time that it has counted since the schedule was made. */
-	u64 ran_ns;
+	struct pcounter_set members;	/* the counters */
+	u8 simple[PCOUNTER_DOMAINS];	/* counters of each domain that use one of its four */
+	u8 integer[PCOUNTER_DOMAINS];	/* a counter has the whole domain: another mode */
+	u8 mp;				/* MP counters */
+	u8 mux_users[PCOUNTER_MUXES_MAX];	/* counters that need a multiplexer as it is */
+	u32 mux_value[PCOUNTER_MUXES_MAX];	/* values of multiplexers with users */
+	u64 ran_ns;			/* time that it has counted since the schedule was made */
 };
 
 /* a counter each: the worst case */
 #define PCOUNTER_PASSES_MAX	PCOUNTER_COUNTERS
 
-/**
- * struct pcounter_schedule - passes in round-robin
- */
+/* passes in round-robin */
 struct pcounter_schedule {
-	/** @count: passes; 0: nothing is wanted. */
-	unsigned int count;
-	/** @current_pass: the one that counts. */
-	unsigned int current_pass;
-	/** @passes: the passes. */
-	struct pcounter_pass passes[PCOUNTER_PASSES_MAX];
-	/** @slice: number of the last slice, of all schedules. */
-	u64 slice;
-	/** @last_slice: of each counter, 0: it had none. */
-	u64 last_slice[PCOUNTER_COUNTERS];
+	unsigned int count;			/* passes; 0: nothing is wanted */
+	unsigned int current_pass;		/* the one that counts */
+	struct pcounter_pass passes[PCOUNTER_PASSES_MAX];	/* the passes */
+	u64 slice;				/* number of the last slice, of all schedules */
+	u64 last_slice[PCOUNTER_COUNTERS];	/* of each counter, 0: it had none */
 
 	/* private: while it is made */
 	u8 order[PCOUNTER_COUNTERS];

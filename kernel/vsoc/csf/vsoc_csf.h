@@ -13,16 +13,11 @@ struct csf_glb_control;
 struct csf_glb_input;
 struct csf_glb_output;
 
-/**
- * struct vsoc_fw_pages - the global interface, shared by firmware and host
- */
+/* the global interface, shared by firmware and host */
 struct vsoc_fw_pages {
-	/** @control: written at boot. */
-	struct csf_glb_control *control;
-	/** @input: written by the host. */
-	struct csf_glb_input *input;
-	/** @output: written by firmware. */
-	struct csf_glb_output *output;
+	struct csf_glb_control *control;	/* written at boot */
+	struct csf_glb_input *input;		/* written by the host */
+	struct csf_glb_output *output;		/* written by firmware */
 };
 
 int vsoc_fw_init(struct vsoc_device *vsoc);

@@ -29,111 +29,66 @@ enum fw_block_type {
 	FW_BLOCK_TYPES,
 };
 
-/**
- * struct fw_settled - blocks of a slot whose counts are accounted for
- */
+/* blocks of a slot whose counts are accounted for */
 struct fw_settled {
-	/** @blocks: by number in the hardware. */
+	/* by number in the hardware */
 	DECLARE_BITMAP(blocks, VSOC_BLOCK_MEMSYS + VSOC_MAX_L2_SLICES + VSOC_MAX_CORES);
 };
 
-/**
- * struct vsoc_fw - the microcontroller; everything but the pages is private to it
- */
+/* the microcontroller; everything but the pages is private to it */
 struct vsoc_fw {
-	/** @vsoc: the device. */
-	struct vsoc_device *vsoc;
-	/** @pages: memory shared with the host. */
-	struct vsoc_fw_pages pages;
-	/** @map_va: address of the only mapping in address space 0. */
-	u64 map_va;
-	/** @map: its memory. */
-	void *map;
-	/** @map_bytes: its size. */
-	size_t map_bytes;
+	struct vsoc_device *vsoc;	/* the device */
+	struct vsoc_fw_pages pages;	/* memory shared with the host */
+	u64 map_va;			/* address of the only mapping in address space 0 */
+	void *map;			/* its memory */
+	size_t map_bytes;		/* its size */
 
-	/** @mcu: the processor. */
-	struct task_struct *mcu;
-	/** @wait: the MCU sleeps here. */
-	wait_queue_head_t wait;
-	/** @doorbell: rung since the MCU last looked. */
-	bool doorbell;
-	/** @rung_ns: CLOCK_MONOTONIC when it was rung first after that. */
-	u64 rung_ns;
-	/** @irq: the interrupt line. */
-	struct irq_work irq;
-	/** @irq_timer: the same where irq_work is no interrupt. */
-	struct hrtimer irq_timer;
-	/** @handler: what the host does in hard interrupt context. */
+	struct task_struct *mcu;	/* the processor */
+	wait_queue_head_t wait;		/* the MCU sleeps here */
+	bool doorbell;			/* rung since the MCU last looked */
+	u64 rung_ns;			/* CLOCK_MONOTONIC when it was rung first after that */
+	struct irq_work irq;		/* the interrupt line */
+	struct hrtimer irq_timer;	/* the same where irq_work is no interrupt */
+	/* what the host does in hard interrupt context */
 	void (*handler)(struct vsoc_device *vsoc);
 
-	/** @lock: firmware state, that is everything below. Outside of hw_lock. */
-	struct mutex lock;
-	/** @enabled: counting, PRFCNT_ENABLE is acknowledged. */
-	bool enabled;
-	/** @busy_since_ns: CLOCK_MONOTONIC since the MCU works on requests; 0: it does not. */
+	struct mutex lock;	/* firmware state, that is everything below. Outside of hw_lock. */
+	bool enabled;		/* counting, PRFCNT_ENABLE is acknowledged */
+	/* CLOCK_MONOTONIC since the MCU works on requests; 0: it does not */
 	u64 busy_since_ns;
-	/** @busy_ns: time that the MCU took for requests, up to its interrupts. */
-	u64 busy_ns;
-	/** @asked_ns: @rung_ns of the doorbell that the MCU answers. */
-	u64 asked_ns;
-	/** @metadata: samples begin with a metadata block. */
-	bool metadata;
-	/** @set: counter set that the hardware counts for samples. */
-	u32 set;
-	/** @ring: the sample ring. */
-	void *ring;
-	/** @slots: of the ring. */
-	u32 slots;
-	/** @enable: masks as programmed. */
-	u32 enable[FW_BLOCK_TYPES];
-	/** @insert: next slot to write, free-running. */
-	u32 insert;
-	/** @seq: number of the next sample. */
-	u32 seq;
-	/** @ack: what the output page says. */
-	u32 ack;
-	/** @start_ticks: GPU timestamp at which the running span began. */
-	u64 start_ticks;
-	/** @cycles: of the clocks at that time. */
-	u64 cycles[VSOC_CLOCKS];
-	/** @cores_on: cores powered for some of the span. */
-	u64 cores_on;
-	/** @cores_off: cores without power for some of the span. */
-	u64 cores_off;
-	/** @base: counter registers at the end of the last sample. */
-	u32 *base;
-	/** @dropped: counts that firmware or a fault destroyed since the device exists. */
-	u64 *dropped;
-	/** @doubtful: counts that the host need not have got since the device exists. */
-	u64 *doubtful;
-	/** @stop_truth: truth of each register when counting stopped. */
-	u64 *stop_truth;
-	/** @asked: a sample was written that the host asked for, since counting was enabled. */
+	u64 busy_ns;		/* time that the MCU took for requests, up to its interrupts */
+	u64 asked_ns;		/* @rung_ns of the doorbell that the MCU answers */
+	bool metadata;		/* samples begin with a metadata block */
+	u32 set;		/* counter set that the hardware counts for samples */
+	void *ring;		/* the sample ring */
+	u32 slots;		/* of the ring */
+	u32 enable[FW_BLOCK_TYPES];	/* masks as programmed */
+	u32 insert;		/* next slot to write, free-running */
+	u32 seq;		/* number of the next sample */
+	u32 ack;		/* what the output page says */
+	u64 start_ticks;	/* GPU timestamp at which the running span began */
+	u64 cycles[VSOC_CLOCKS];	/* of the clocks at that time */
+	u64 cores_on;		/* cores powered for some of the span */
+	u64 cores_off;		/* cores without power for some of the span */
+	u32 *base;		/* counter registers at the end of the last sample */
+	u64 *dropped;	/* counts that firmware or a fault destroyed since the device exists */
+	u64 *doubtful;		/* counts that the host need not have got since the device exists */
+	u64 *stop_truth;	/* truth of each register when counting stopped */
+	/* a sample was written that the host asked for, since counting was enabled */
 	bool asked;
-	/** @baseline: INSERT behind the first of these; the host drops what is before it. */
-	u32 baseline;
-	/** @settled: for each slot of @ring, the blocks that are in @dropped or @doubtful. */
+	u32 baseline;	/* INSERT behind the first of these; the host drops what is before it */
+	/* for each slot of @ring, the blocks that are in @dropped or @doubtful */
 	struct fw_settled *settled;
 
-	/** @backwards: this sample has a time before its beginning. */
-	bool backwards;
-	/** @sample_counts: all counts of this sample. */
-	u64 sample_counts;
-	/** @saturated: register that is at its maximum in this sample, 0: none. */
-	size_t saturated;
-	/** @samples_written: since the device exists. */
-	u64 samples_written;
-	/** @samples_dropped: since the device exists. */
-	u64 samples_dropped;
-	/** @interrupts: raised. */
-	u64 interrupts;
-	/** @doorbells: seen. */
-	u64 doorbells;
-	/** @late_answers: acknowledgments that a host may have given up waiting for. */
-	u64 late_answers;
-	/** @resets: of the GPU. */
-	u64 resets;
+	bool backwards;		/* this sample has a time before its beginning */
+	u64 sample_counts;	/* all counts of this sample */
+	size_t saturated;	/* register that is at its maximum in this sample, 0: none */
+	u64 samples_written;	/* since the device exists */
+	u64 samples_dropped;	/* since the device exists */
+	u64 interrupts;		/* raised */
+	u64 doorbells;		/* seen */
+	u64 late_answers;	/* acknowledgments that a host may have given up waiting for */
+	u64 resets;		/* of the GPU */
 };
 
 static inline u32 fw_read(const __le32 *word)

@@ -58,18 +58,13 @@ static bool stepped;
 module_param(stepped, bool, 0644);
 MODULE_PARM_DESC(stepped, "a device that is bound begins with stepped time, always the same (N)");
 
-/**
- * struct vsoc_instance - a device that exists, bound to the driver or not
- */
+/* a device that exists, bound to the driver or not */
 struct vsoc_instance {
-	/** @node: in instances. */
-	struct list_head node;
-	/** @pdev: the platform device; its platform data is a copy of the shape. */
+	struct list_head node;	/* in instances */
+	/* the platform device; its platform data is a copy of the shape */
 	struct platform_device *pdev;
-	/** @unplug: vsoc_unplug_soon(). */
-	struct work_struct unplug;
-	/** @error: of the last probe, 0: none. */
-	int error;
+	struct work_struct unplug;	/* vsoc_unplug_soon() */
+	int error;			/* of the last probe, 0: none */
 };
 
 /* protects the list, and makes one device come or go at a time */

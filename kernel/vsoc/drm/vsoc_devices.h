@@ -11,48 +11,29 @@ struct attribute_group;
 struct platform_device;
 struct vsoc_instance;
 
-/**
- * enum vsoc_product - which counters the GPU has
- */
+/* which counters the GPU has */
 enum vsoc_product {
-	/** @VSOC_PRODUCT_CSF: those of a Mali GPU, from its firmware. */
-	VSOC_PRODUCT_CSF,
-	/** @VSOC_PRODUCT_NV50: PCOUNTER and MP counters. */
-	VSOC_PRODUCT_NV50,
-	/** @VSOC_PRODUCTS: number of products. */
-	VSOC_PRODUCTS,
+	VSOC_PRODUCT_CSF,	/* those of a Mali GPU, from its firmware */
+	VSOC_PRODUCT_NV50,	/* PCOUNTER and MP counters */
+	VSOC_PRODUCTS,		/* number of products */
 };
 
-/**
- * struct vsoc_config - what a device is to be like
- */
+/* what a device is to be like */
 struct vsoc_config {
-	/** @shader_present: mask of shader cores, not zero. */
-	u64 shader_present;
-	/** @l2_slices: 1..VSOC_MAX_L2_SLICES. */
-	u32 l2_slices;
-	/** @counters_per_block: 64 or 128. */
-	u32 counters_per_block;
-	/** @fw_slots: of the firmware's ring, a power of two, 2..128. */
-	u32 fw_slots;
-	/** @profile: enum vsoc_profile, negative if it was none. */
-	int profile;
-	/** @product: enum vsoc_product, negative if it was none. */
-	int product;
-	/** @shader_dense: no holes in firmware's samples. */
-	bool shader_dense;
-	/** @stepped: time moves only when a test says so. */
-	bool stepped;
+	u64 shader_present;	/* mask of shader cores, not zero */
+	u32 l2_slices;		/* 1..VSOC_MAX_L2_SLICES */
+	u32 counters_per_block;	/* 64 or 128 */
+	u32 fw_slots;		/* of the firmware's ring, a power of two, 2..128 */
+	int profile;		/* enum vsoc_profile, negative if it was none */
+	int product;		/* enum vsoc_product, negative if it was none */
+	bool shader_dense;	/* no holes in firmware's samples */
+	bool stepped;		/* time moves only when a test says so */
 };
 
-/**
- * struct vsoc_platform_data - what comes with the platform device
- */
+/* what comes with the platform device */
 struct vsoc_platform_data {
-	/** @config: shape of the device. */
-	struct vsoc_config config;
-	/** @instance: whose device it is. */
-	struct vsoc_instance *instance;
+	struct vsoc_config config;	/* shape of the device */
+	struct vsoc_instance *instance;	/* whose device it is */
 };
 
 extern const struct attribute_group *vsoc_devices_groups[];

@@ -38,39 +38,23 @@ struct vsoc_record {
 	int sample_errno;
 };
 
-/**
- * struct vsoc_file - an open file
- */
+/* an open file */
 struct vsoc_file {
-	/** @vsoc: the device. */
-	struct vsoc_device *vsoc;
-	/** @pid: of who opened it. */
-	pid_t pid;
-	/** @number: of the file, from 1 on. */
-	u32 number;
-	/** @perf: counter sessions. */
-	struct drm_perfctr_file perf;
-	/** @ctxs: contexts by id. */
-	struct xarray ctxs;
-	/** @jobs: unfinished jobs by id. */
-	struct xarray jobs;
-	/** @submit_lock: makes the ids of jobs follow the order of queueing. */
-	struct mutex submit_lock;
-	/** @last_job: id of the last job, 0: none yet. */
-	u64 last_job;
-	/** @job_end: woken at the end of each job. */
-	wait_queue_head_t job_end;
-	/** @freed: jobs that are over, to be freed by @free_work. */
-	struct llist_head freed;
-	/** @free_work: frees them. */
-	struct work_struct free_work;
+	struct vsoc_device *vsoc;	/* the device */
+	pid_t pid;			/* of who opened it */
+	u32 number;			/* of the file, from 1 on */
+	struct drm_perfctr_file perf;	/* counter sessions */
+	struct xarray ctxs;		/* contexts by id */
+	struct xarray jobs;		/* unfinished jobs by id */
+	struct mutex submit_lock;	/* makes the ids of jobs follow the order of queueing */
+	u64 last_job;			/* id of the last job, 0: none yet */
+	wait_queue_head_t job_end;	/* woken at the end of each job */
+	struct llist_head freed;	/* jobs that are over, to be freed by @free_work */
+	struct work_struct free_work;	/* frees them */
 
-	/** @record_lock: protects what follows. */
-	spinlock_t record_lock;
-	/** @records: of the last jobs worth a record. */
-	struct vsoc_record records[MAX_RECORDS];
-	/** @next_record: the oldest one. */
-	unsigned int next_record;
+	spinlock_t record_lock;				/* protects what follows */
+	struct vsoc_record records[MAX_RECORDS];	/* of the last jobs worth a record */
+	unsigned int next_record;			/* the oldest one */
 };
 
 static struct vsoc_file *to_vsoc_file(struct drm_file *file)

@@ -51,157 +51,102 @@ enum vsoc_clock {
 	VSOC_CLOCKS,
 };
 
-/**
- * struct vsoc_clock_state - a clock domain; cycles are exact integers
- */
+/* a clock domain; cycles are exact integers */
 struct vsoc_clock_state {
-	/** @hz: frequency now. */
-	u64 hz;
-	/** @on: powered. */
-	bool on;
-	/** @on_ns: powered time since @base_cycles was taken. */
-	u64 on_ns;
-	/** @base_cycles: cycles counted at earlier frequencies. */
-	u64 base_cycles;
+	u64 hz;			/* frequency now */
+	bool on;		/* powered */
+	u64 on_ns;		/* powered time since @base_cycles was taken */
+	u64 base_cycles;	/* cycles counted at earlier frequencies */
 };
 
-/**
- * struct vsoc_gpu - the registers of the GPU; all under hw_lock
- */
+/* the registers of the GPU; all under hw_lock */
 struct vsoc_gpu {
-	/** @reg: counter registers as the hardware has them: 32 bits, they wrap. */
-	u32 *reg;
-	/** @truth: the same counts, never wrapping. */
-	u64 *truth;
-	/** @account: of whose work is being counted, NULL: nobody's. */
-	struct vsoc_account *account;
-	/** @nobody: counts that no context caused. */
-	u64 *nobody;
-	/** @closed: counts of contexts that are gone. */
-	u64 *closed;
-	/** @accounts: of the contexts. */
-	struct list_head accounts;
-	/** @account_count: of @accounts. */
-	u32 account_count;
-	/** @others: the account of contexts that found @accounts full. */
-	struct vsoc_account *others;
-	/** @clocks: the clock domains. */
-	struct vsoc_clock_state clocks[VSOC_CLOCKS];
-	/** @clock_ns: vsoc_now_ns() up to which @clocks are accounted. */
-	u64 clock_ns;
-	/** @cores_on: powered shader cores. */
-	u64 cores_on;
-	/** @protected: in protected mode, in which nothing is counted. */
-	bool protected;
+	u32 *reg;	/* counter registers as the hardware has them: 32 bits, they wrap */
+	u64 *truth;			/* the same counts, never wrapping */
+	struct vsoc_account *account;	/* of whose work is being counted, NULL: nobody's */
+	u64 *nobody;			/* counts that no context caused */
+	u64 *closed;			/* counts of contexts that are gone */
+	struct list_head accounts;	/* of the contexts */
+	u32 account_count;		/* of @accounts */
+	struct vsoc_account *others;	/* the account of contexts that found @accounts full */
+	struct vsoc_clock_state clocks[VSOC_CLOCKS];	/* the clock domains */
+	u64 clock_ns;			/* vsoc_now_ns() up to which @clocks are accounted */
+	u64 cores_on;			/* powered shader cores */
+	bool protected;			/* in protected mode, in which nothing is counted */
 };
 
-/**
- * struct vsoc_stepped - time that moves only when a test says so
- */
+/* time that moves only when a test says so */
 struct vsoc_stepped {
-	/** @on: it is in use; changes under hw_lock. */
-	bool on;
-	/** @now_ns: time of the device; written by the engine, under hw_lock. */
-	u64 now_ns;
-	/** @target_ns: where it may go; under the engine's lock. */
-	u64 target_ns;
+	bool on;	/* it is in use; changes under hw_lock */
+	u64 now_ns;	/* time of the device; written by the engine, under hw_lock */
+	u64 target_ns;	/* where it may go; under the engine's lock */
 };
 
-/**
- * struct vsoc_ops - what the engine and the models call above them
+/*
+ * what the engine and the models call above them
  *
  * The engine knows neither the driver nor the models: they drive each other through this table,
  * which vsoc_drv.c fills.
  */
 struct vsoc_ops {
-	/** @job_finish: a queued job has ended; frees it, but for its context. */
+	/* a queued job has ended; frees it, but for its context */
 	void (*job_finish)(struct vsoc_device *vsoc, struct vsoc_job *job, int status);
-	/** @unplug_soon: remove the device later; any context. */
-	void (*unplug_soon)(struct vsoc_device *vsoc);
-	/** @core_power: power exactly these shader cores. */
+	void (*unplug_soon)(struct vsoc_device *vsoc);	/* remove the device later; any context */
+	/* power exactly these shader cores */
 	void (*core_power)(struct vsoc_device *vsoc, u64 cores_on);
-	/** @traffic: memory or PCIe traffic passes; hw_lock held. */
+	/* memory or PCIe traffic passes; hw_lock held */
 	void (*traffic)(struct vsoc_device *vsoc, const struct vsoc_traffic *t);
 
 	/* NVIDIA-style counters; without them these do nothing */
-	/** @idle: account for the time in which no job ran; hw_lock held. */
+	/* account for the time in which no job ran; hw_lock held */
 	void (*idle)(struct vsoc_device *vsoc);
-	/** @job: a job of @ctx begins; NULL: it has ended. */
+	/* a job of @ctx begins; NULL: it has ended */
 	void (*job)(struct vsoc_device *vsoc, struct vsoc_ctx *ctx);
-	/** @command: @cmd comes next; NULL: begin or end of a job. May lengthen @work. */
+	/* @cmd comes next; NULL: begin or end of a job. May lengthen @work. */
 	void (*command)(struct vsoc_device *vsoc, struct vsoc_work *work,
 			const struct drm_vsoc_command *cmd, const struct vsoc_thread *thread);
-	/** @progress: @ns of @work at nominal clocks were executed in @time_ns; hw_lock held. */
+	/* @ns of @work at nominal clocks were executed in @time_ns; hw_lock held */
 	void (*progress)(struct vsoc_device *vsoc, const struct vsoc_work *work, u64 ns,
 			 u64 time_ns);
-	/** @methods: a METHODS command of the running job. */
+	/* a METHODS command of the running job */
 	void (*methods)(struct vsoc_device *vsoc, const struct drm_vsoc_cmd_methods *methods);
-	/** @store: write the MP counters of all TPCs to @records, by physical index. */
+	/* write the MP counters of all TPCs to @records, by physical index */
 	void (*store)(struct vsoc_device *vsoc, struct drm_vsoc_mp_record *records, u32 sequence);
 };
 
-/**
- * struct vsoc_device - one virtual SoC
- */
+/* one virtual SoC */
 struct vsoc_device {
-	/** @drm: the DRM device. */
-	struct drm_device drm;
-	/** @pdev: the platform device that it hangs off. */
-	struct platform_device *pdev;
-	/** @ops: constant. */
-	const struct vsoc_ops *ops;
-	/** @instance: whose device it is, see vsoc_devices.c. */
-	struct vsoc_instance *instance;
-	/** @pc: the counter core. */
-	struct drm_perfctr *pc;
-	/** @shape: constant. */
-	struct vsoc_shape shape;
-	/** @counting: counter logic of the shader cores; @last_integer is the engine's. */
+	struct drm_device drm;		/* the DRM device */
+	struct platform_device *pdev;	/* the platform device that it hangs off */
+	const struct vsoc_ops *ops;	/* constant */
+	struct vsoc_instance *instance;	/* whose device it is, see vsoc_devices.c */
+	struct drm_perfctr *pc;		/* the counter core */
+	struct vsoc_shape shape;	/* constant */
+	/* counter logic of the shader cores; @last_integer is the engine's */
 	struct vsoc_counting counting;
-	/** @hw_lock: protects the hardware model: @gpu and the fabric's traffic. */
-	struct mutex hw_lock;
-	/** @gpu: registers. */
-	struct vsoc_gpu gpu;
-	/** @stepped: virtual time, unless it is real. */
-	struct vsoc_stepped stepped;
-	/** @files: opened since the device exists. */
-	atomic_t files;
-	/** @fw: the microcontroller and its firmware. */
-	struct vsoc_fw *fw;
-	/** @engine: executes jobs. */
-	struct vsoc_engine *engine;
-	/** @faults: hardware that fails by name. */
-	struct vsoc_faults *faults;
-	/** @faults_set: those with a probability above zero; changed by vsoc_fault.c only. */
-	u64 faults_set;
-	/** @log: what happened lately. */
-	struct vsoc_log *log;
-	/** @reset_work: resets the GPU; any context may schedule it. */
-	struct work_struct reset_work;
-	/** @watchdog_work: a reset for a job that hangs, if it still does. */
-	struct work_struct watchdog_work;
-	/** @fabric: everything outside of the GPU; owned by vsoc_fabric.c. */
-	struct vsoc_fabric *fabric;
-	/** @reset_sem: taken for writing while the GPU is reset. */
-	struct rw_semaphore reset_sem;
-	/** @reset_ms: how long a reset takes. */
-	unsigned int reset_ms;
-	/** @job_timeout_ms: time of the device that a job may take. */
-	unsigned int job_timeout_ms;
-	/** @req_lock: the host's requests in the firmware's input page. */
-	spinlock_t req_lock;
-	/** @fw_slots: samples that fit the firmware's ring. */
-	u32 fw_slots;
-	/** @fw_ring: its memory, while sessions exist. */
-	void *fw_ring;
-	/** @fw_ring_bytes: bytes of it. */
-	size_t fw_ring_bytes;
-	/** @csf: the counter source above the firmware; NULL for @product_nv50. */
+	struct mutex hw_lock;	/* protects the hardware model: @gpu and the fabric's traffic */
+	struct vsoc_gpu gpu;		/* registers */
+	struct vsoc_stepped stepped;	/* virtual time, unless it is real */
+	atomic_t files;			/* opened since the device exists */
+	struct vsoc_fw *fw;		/* the microcontroller and its firmware */
+	struct vsoc_engine *engine;	/* executes jobs */
+	struct vsoc_faults *faults;	/* hardware that fails by name */
+	u64 faults_set;	/* those with a probability above zero; changed by vsoc_fault.c only */
+	struct vsoc_log *log;		/* what happened lately */
+	struct work_struct reset_work;	/* resets the GPU; any context may schedule it */
+	struct work_struct watchdog_work;	/* a reset for a job that hangs, if it still does */
+	struct vsoc_fabric *fabric;	/* everything outside of the GPU; owned by vsoc_fabric.c */
+	struct rw_semaphore reset_sem;	/* taken for writing while the GPU is reset */
+	unsigned int reset_ms;		/* how long a reset takes */
+	unsigned int job_timeout_ms;	/* time of the device that a job may take */
+	spinlock_t req_lock;		/* the host's requests in the firmware's input page */
+	u32 fw_slots;			/* samples that fit the firmware's ring */
+	void *fw_ring;			/* its memory, while sessions exist */
+	size_t fw_ring_bytes;		/* bytes of it */
+	/* the counter source above the firmware; NULL for @product_nv50 */
 	struct csf_perfctr *csf;
-	/** @product_nv50: the GPU's counters are those of an nv50; constant. */
-	bool product_nv50;
-	/** @nv50: they, under hw_lock; NULL: it has others. */
-	struct vsoc_nv50 *nv50;
+	bool product_nv50;	/* the GPU's counters are those of an nv50; constant */
+	struct vsoc_nv50 *nv50;	/* they, under hw_lock; NULL: it has others */
 };
 
 static inline struct vsoc_device *to_vsoc(struct drm_device *drm)

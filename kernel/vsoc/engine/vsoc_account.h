@@ -10,22 +10,14 @@
 
 struct vsoc_device;
 
-/**
- * struct vsoc_account - counts of one context
- */
+/* counts of one context */
 struct vsoc_account {
-	/** @vsoc: the device. */
-	struct vsoc_device *vsoc;
-	/** @node: in the device's list, under hw_lock. */
-	struct list_head node;
-	/** @pid: who opened the file. */
-	pid_t pid;
-	/** @file: number of the open file, from 1 on in the order of opening. */
-	u32 file;
-	/** @ctx_id: of the context, as user space knows it. */
-	u32 ctx_id;
-	/** @counts: by register, under hw_lock. */
-	u64 counts[];
+	struct vsoc_device *vsoc;	/* the device */
+	struct list_head node;	/* in the device's list, under hw_lock */
+	pid_t pid;		/* who opened the file */
+	u32 file;		/* number of the open file, from 1 on in the order of opening */
+	u32 ctx_id;		/* of the context, as user space knows it */
+	u64 counts[];		/* by register, under hw_lock */
 };
 
 /* contexts that have an account of their own at a time; the rest shares one */
@@ -40,18 +32,12 @@ struct vsoc_account_owner {
 	u32 pad;
 };
 
-/**
- * struct vsoc_account_snapshot - all accounts at one moment
- */
+/* all accounts at one moment */
 struct vsoc_account_snapshot {
-	/** @count: accounts, VSOC_ACCOUNTS_FIXED and those of contexts. */
-	size_t count;
-	/** @owners: of each account; the fixed ones have none. */
-	struct vsoc_account_owner *owners;
-	/** @counters: registers of the set. */
-	size_t counters;
-	/** @counts: of each account by register of the set. */
-	u64 *counts;
+	size_t count;		/* accounts, VSOC_ACCOUNTS_FIXED and those of contexts */
+	struct vsoc_account_owner *owners;	/* of each account; the fixed ones have none */
+	size_t counters;	/* registers of the set */
+	u64 *counts;		/* of each account by register of the set */
 };
 
 int vsoc_accounts_init(struct vsoc_device *vsoc);

@@ -34,55 +34,33 @@
 /* shorter than this is not worth sleeping for; the next slice makes up for it */
 #define MIN_SLEEP_NS	(20 * NSEC_PER_USEC)
 
-/**
- * struct vsoc_engine - executes the jobs of one device
- */
+/* executes the jobs of one device */
 struct vsoc_engine {
-	/** @vsoc: the device. */
-	struct vsoc_device *vsoc;
-	/** @task: the thread that executes. */
-	struct task_struct *task;
-	/** @wait: the thread sleeps here without work. */
-	wait_queue_head_t wait;
-	/** @job_end: woken at the end of each job and when the thread parks. */
-	wait_queue_head_t job_end;
+	struct vsoc_device *vsoc;	/* the device */
+	struct task_struct *task;	/* the thread that executes */
+	wait_queue_head_t wait;		/* the thread sleeps here without work */
+	wait_queue_head_t job_end;	/* woken at the end of each job and when the thread parks */
 
-	/** @lock: the queues: everything up to the next line, and the contexts'. */
-	spinlock_t lock;
-	/** @ready: contexts with waiting jobs, next one first. */
-	struct list_head ready;
-	/** @running: context of the job in execution. */
-	struct vsoc_ctx *running;
-	/** @cancel: the job in execution has to end with its slice. */
-	bool cancel;
-	/** @hung: the watchdog wants the GPU reset because of the job in execution. */
-	bool hung;
-	/** @last_context: fence context of the last job that was started. */
-	u64 last_context;
-	/** @stopped: takes no more jobs. */
-	bool stopped;
-	/** @pauses: vsoc_engine_pause() not yet undone. */
-	unsigned int pauses;
-	/** @parked: the thread does nothing until there are no more pauses. */
-	bool parked;
+	spinlock_t lock;	/* the queues: everything up to the next line, and the contexts' */
+	struct list_head ready;	/* contexts with waiting jobs, next one first */
+	struct vsoc_ctx *running;	/* context of the job in execution */
+	bool cancel;		/* the job in execution has to end with its slice */
+	bool hung;	/* the watchdog wants the GPU reset because of the job in execution */
+	u64 last_context;	/* fence context of the last job that was started */
+	bool stopped;		/* takes no more jobs */
+	unsigned int pauses;	/* vsoc_engine_pause() not yet undone */
+	bool parked;		/* the thread does nothing until there are no more pauses */
 
 	/* the thread's own */
-	/** @work: the command in execution. */
-	struct vsoc_work work;
-	/** @time_ns: CLOCK_MONOTONIC_RAW up to which work was done. */
-	u64 time_ns;
-	/** @job_ns: time that the job in execution has taken, of the device's. */
-	u64 job_ns;
+	struct vsoc_work work;	/* the command in execution */
+	u64 time_ns;		/* CLOCK_MONOTONIC_RAW up to which work was done */
+	u64 job_ns;		/* time that the job in execution has taken, of the device's */
 };
 
-/**
- * struct engine_rate - speed of work, as a fraction of the nominal one
- */
+/* speed of work, as a fraction of the nominal one */
 struct engine_rate {
-	/** @hz: of the slowest clock in this respect. */
-	u64 hz;
-	/** @nominal_hz: of the same clock. */
-	u64 nominal_hz;
+	u64 hz;		/* of the slowest clock in this respect */
+	u64 nominal_hz;	/* of the same clock */
 };
 
 static bool job_cancelled(struct vsoc_engine *e)

@@ -22,72 +22,45 @@ struct vsoc_device;
 struct vsoc_file;
 struct vsoc_thread;
 
-/**
- * struct vsoc_job_command - a checked command
- */
+/* a checked command */
 struct vsoc_job_command {
-	/** @cmd: as user space gave it, checked. */
-	struct drm_vsoc_command cmd;
-	/** @session: for DRM_VSOC_CMD_SAMPLE, a reference. */
-	struct drm_perfctr_session *session;
-	/** @thread: for DRM_VSOC_CMD_COMPUTE with a listing: what a thread does. */
+	struct drm_vsoc_command cmd;		/* as user space gave it, checked */
+	struct drm_perfctr_session *session;	/* for DRM_VSOC_CMD_SAMPLE, a reference */
+	/* for DRM_VSOC_CMD_COMPUTE with a listing: what a thread does */
 	struct vsoc_thread *thread;
-	/** @bo: for DRM_VSOC_CMD_MP_STORE, a reference, mapped. */
-	struct drm_gem_object *bo;
-	/** @vaddr: of @bo. */
-	void *vaddr;
+	struct drm_gem_object *bo;	/* for DRM_VSOC_CMD_MP_STORE, a reference, mapped */
+	void *vaddr;			/* of @bo */
 };
 
-/**
- * struct vsoc_ctx - a queue of jobs
- */
+/* a queue of jobs */
 struct vsoc_ctx {
-	/** @ref: the file's and one for each job. */
-	struct kref ref;
-	/** @file: constant until the context is closed. */
-	struct vsoc_file *file;
-	/** @account: what its jobs counted; set with its first job. */
-	struct vsoc_account *account;
-	/** @fence_context: for the jobs' fences. */
-	u64 fence_context;
-	/** @mp: its MP counters, under hw_lock; NULL: the product has none. */
+	struct kref ref;		/* the file's and one for each job */
+	struct vsoc_file *file;		/* constant until the context is closed */
+	struct vsoc_account *account;	/* what its jobs counted; set with its first job */
+	u64 fence_context;		/* for the jobs' fences */
+	/* its MP counters, under hw_lock; NULL: the product has none */
 	struct nv50_mp_context *mp;
 
 	/* under the engine's lock */
-	/** @jobs: waiting jobs, oldest first. */
-	struct list_head jobs;
-	/** @ready: in the engine's round robin if @jobs is not empty and none of them runs. */
+	struct list_head jobs;	/* waiting jobs, oldest first */
+	/* in the engine's round robin if @jobs is not empty and none of them runs */
 	struct list_head ready;
-	/** @unfinished: jobs, waiting and running. */
-	u32 unfinished;
-	/** @fence_seqno: of the last job. */
-	u64 fence_seqno;
-	/** @closed: takes no more jobs. */
-	bool closed;
+	u32 unfinished;		/* jobs, waiting and running */
+	u64 fence_seqno;	/* of the last job */
+	bool closed;		/* takes no more jobs */
 };
 
-/**
- * struct vsoc_job - an array of commands
- */
+/* an array of commands */
 struct vsoc_job {
-	/** @ctx: a reference. */
-	struct vsoc_ctx *ctx;
-	/** @node: in the context's queue. */
-	struct list_head node;
-	/** @freed: in the file's list of jobs that are over. */
-	struct llist_node freed;
-	/** @id: for user space. */
-	u64 id;
-	/** @fence: signals the end; NULL if nobody asked for it. */
-	struct dma_fence *fence;
-	/** @sample_errors: SAMPLE commands that gave no sample. */
-	u32 sample_errors;
-	/** @sample_errno: of the first of them. */
-	int sample_errno;
-	/** @count: elements of @commands. */
-	u32 count;
-	/** @commands: what to do. */
-	struct vsoc_job_command commands[] __counted_by(count);
+	struct vsoc_ctx *ctx;		/* a reference */
+	struct list_head node;		/* in the context's queue */
+	struct llist_node freed;	/* in the file's list of jobs that are over */
+	u64 id;				/* for user space */
+	struct dma_fence *fence;	/* signals the end; NULL if nobody asked for it */
+	u32 sample_errors;		/* SAMPLE commands that gave no sample */
+	int sample_errno;		/* of the first of them */
+	u32 count;			/* elements of @commands */
+	struct vsoc_job_command commands[] __counted_by(count);	/* what to do */
 };
 
 int vsoc_engine_queue(struct vsoc_device *vsoc, struct vsoc_job *job, u32 max_unfinished);

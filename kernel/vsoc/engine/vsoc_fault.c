@@ -24,38 +24,23 @@
 #define UNLIMITED		U32_MAX
 #define MAX_INPUT_BYTES		64
 
-/**
- * struct vsoc_fault_state - one fault
- */
+/* one fault */
 struct vsoc_fault_state {
-	/** @owner: all of them. */
-	struct vsoc_faults *owner;
-	/** @permille: probability. */
-	u32 permille;
-	/** @times: that it may still happen. */
-	u32 times;
-	/** @hits: that it has happened. */
-	u32 hits;
+	struct vsoc_faults *owner;	/* all of them */
+	u32 permille;			/* probability */
+	u32 times;			/* that it may still happen */
+	u32 hits;			/* that it has happened */
 };
 
-/**
- * struct vsoc_faults - the faults of one device
- */
+/* the faults of one device */
 struct vsoc_faults {
-	/** @vsoc: the device. */
-	struct vsoc_device *vsoc;
-	/** @lock: protects everything. */
-	spinlock_t lock;
-	/** @random: the sequence. */
-	struct rnd_state random;
-	/** @seed: with which it began. */
-	u64 seed;
-	/** @delay_ms: for faults that are about being late. */
-	u32 delay_ms;
-	/** @hits: all that has happened since the device exists. */
-	u64 hits;
-	/** @state: of each fault. */
-	struct vsoc_fault_state state[VSOC_FAULT_COUNT];
+	struct vsoc_device *vsoc;	/* the device */
+	spinlock_t lock;		/* protects everything */
+	struct rnd_state random;	/* the sequence */
+	u64 seed;			/* with which it began */
+	u32 delay_ms;			/* for faults that are about being late */
+	u64 hits;			/* all that has happened since the device exists */
+	struct vsoc_fault_state state[VSOC_FAULT_COUNT];	/* of each fault */
 };
 
 /* one bit for each in a u64 */

@@ -25,51 +25,33 @@ enum vsoc_class {
 	VSOC_CLASSES,
 };
 
-/**
- * struct vsoc_thread - instructions of one thread
- */
+/* instructions of one thread */
 struct vsoc_thread {
-	/** @on: executed with a true guard, by class. */
-	u64 on[VSOC_CLASSES];
-	/** @off: reached with a false guard. */
-	u64 off[VSOC_CLASSES];
-	/** @dead: that stand behind the EXIT that ended the thread and were never reached. */
+	u64 on[VSOC_CLASSES];	/* executed with a true guard, by class */
+	u64 off[VSOC_CLASSES];	/* reached with a false guard */
+	/* that stand behind the EXIT that ended the thread and were never reached */
 	u64 dead[VSOC_CLASSES];
-	/** @shuffles: SHFL among @on of VSOC_CLASS_MOVE. */
-	u64 shuffles;
-	/** @loads: LDG among @on of VSOC_CLASS_LD_ST. */
-	u64 loads;
-	/** @stores: STG among @on of VSOC_CLASS_LD_ST. */
-	u64 stores;
+	u64 shuffles;	/* SHFL among @on of VSOC_CLASS_MOVE */
+	u64 loads;	/* LDG among @on of VSOC_CLASS_LD_ST */
+	u64 stores;	/* STG among @on of VSOC_CLASS_LD_ST */
 };
 
-/**
- * struct vsoc_step - an instruction of a listing while it is executed
- */
+/* an instruction of a listing while it is executed */
 struct vsoc_step {
-	/** @insn: as user space gave it. */
-	struct drm_vsoc_instruction insn;
-	/** @used: times that the guard was true since it was false. */
-	u32 used;
-	/** @reached: a thread came here. */
-	bool reached;
+	struct drm_vsoc_instruction insn;	/* as user space gave it */
+	u32 used;	/* times that the guard was true since it was false */
+	bool reached;	/* a thread came here */
 };
 
 /* what is wrong with instruction @insn of a listing of @count, or NULL */
 const char *vsoc_listing_check(const struct drm_vsoc_instruction *insn, u32 count);
 
-/**
- * struct vsoc_run - a thread on its way through a listing
- */
+/* a thread on its way through a listing */
 struct vsoc_run {
-	/** @steps: the listing; @used and @reached zero at the beginning. */
-	struct vsoc_step *steps;
-	/** @count: elements of @steps. */
-	u32 count;
-	/** @at: where the thread is. */
-	u32 at;
-	/** @taken: instructions that it has reached. */
-	u32 taken;
+	struct vsoc_step *steps;	/* the listing; @used and @reached zero at the beginning */
+	u32 count;			/* elements of @steps */
+	u32 at;				/* where the thread is */
+	u32 taken;			/* instructions that it has reached */
 };
 
 /* execute up to @steps more; 0 the thread ended, -EAGAIN not yet, -EINVAL it ran past the end */

@@ -17,16 +17,11 @@
 /* a power of two; some seconds of a storm */
 #define LOG_ENTRIES	512
 
-/**
- * struct vsoc_log - the last events of one device
- */
+/* the last events of one device */
 struct vsoc_log {
-	/** @lock: protects everything. */
-	spinlock_t lock;
-	/** @next: number of the next entry, free-running. */
-	u64 next;
-	/** @entries: by number modulo their count. */
-	struct vsoc_log_entry entries[LOG_ENTRIES];
+	spinlock_t lock;				/* protects everything */
+	u64 next;					/* number of the next entry, free-running */
+	struct vsoc_log_entry entries[LOG_ENTRIES];	/* by number modulo their count */
 };
 
 void vsoc_log(struct vsoc_device *vsoc, const struct vsoc_log_entry *entry)

@@ -10,46 +10,27 @@
 struct dentry;
 struct vsoc_device;
 
-/**
- * enum vsoc_log_kind - what happened
- */
+/* what happened */
 enum vsoc_log_kind {
-	/** @VSOC_LOG_FAULT: a fault; name: which. */
-	VSOC_LOG_FAULT,
-	/** @VSOC_LOG_SAMPLE: a sample was written; detail: its reason. */
-	VSOC_LOG_SAMPLE,
-	/** @VSOC_LOG_DOUBTED: the same of one that the host need not believe. */
-	VSOC_LOG_DOUBTED,
-	/** @VSOC_LOG_DROPPED: there was no slot for one; detail: its reason. */
-	VSOC_LOG_DROPPED,
-	/** @VSOC_LOG_REQUEST: requests were seen; detail: their bits. */
-	VSOC_LOG_REQUEST,
-	/** @VSOC_LOG_GIVEN_UP: counts so far are destroyed, samples in the ring doubtful. */
-	VSOC_LOG_GIVEN_UP,
+	VSOC_LOG_FAULT,		/* a fault; name: which */
+	VSOC_LOG_SAMPLE,	/* a sample was written; detail: its reason */
+	VSOC_LOG_DOUBTED,	/* the same of one that the host need not believe */
+	VSOC_LOG_DROPPED,	/* there was no slot for one; detail: its reason */
+	VSOC_LOG_REQUEST,	/* requests were seen; detail: their bits */
+	VSOC_LOG_GIVEN_UP,	/* counts so far are destroyed, samples in the ring doubtful */
 };
 
-/**
- * struct vsoc_log_entry - one event
- */
+/* one event */
 struct vsoc_log_entry {
-	/** @raw_ns: CLOCK_MONOTONIC_RAW. */
-	u64 raw_ns;
-	/** @counts: all that a sample has. */
-	u64 counts;
-	/** @kind: what happened. */
-	enum vsoc_log_kind kind;
-	/** @name: of a fault. */
-	const char *name;
-	/** @detail: depends on @kind. */
-	u32 detail;
-	/** @insert: firmware's, after it. */
-	u32 insert;
-	/** @extract: the host's. */
-	u32 extract;
-	/** @req: request word. */
-	u32 req;
-	/** @ack: acknowledge word. */
-	u32 ack;
+	u64 raw_ns;			/* CLOCK_MONOTONIC_RAW */
+	u64 counts;			/* all that a sample has */
+	enum vsoc_log_kind kind;	/* what happened */
+	const char *name;		/* of a fault */
+	u32 detail;			/* depends on @kind */
+	u32 insert;			/* firmware's, after it */
+	u32 extract;			/* the host's */
+	u32 req;			/* request word */
+	u32 ack;			/* acknowledge word */
 };
 
 int vsoc_log_init(struct vsoc_device *vsoc);

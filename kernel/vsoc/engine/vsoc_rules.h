@@ -40,105 +40,65 @@ enum vsoc_block {
 	VSOC_BLOCK_MEMSYS,
 };
 
-/**
- * struct vsoc_shape - what a GPU consists of; constant for a device
- */
+/* what a GPU consists of; constant for a device */
 struct vsoc_shape {
-	/** @shader_present: bit n: core n exists. */
-	u64 shader_present;
-	/** @cores: set bits of @shader_present, 1..VSOC_MAX_CORES. */
-	u32 cores;
-	/** @l2_slices: 1..VSOC_MAX_L2_SLICES. */
-	u32 l2_slices;
-	/** @counters_per_block: 64 or 128. */
-	u32 counters_per_block;
-	/** @shader_dense: the firmware's samples have no holes for absent cores. */
-	bool shader_dense;
-	/** @blocks: VSOC_BLOCK_MEMSYS + @l2_slices + @cores; so many for each counter set. */
-	u32 blocks;
+	u64 shader_present;	/* bit n: core n exists */
+	u32 cores;		/* set bits of @shader_present, 1..VSOC_MAX_CORES */
+	u32 l2_slices;		/* 1..VSOC_MAX_L2_SLICES */
+	u32 counters_per_block;	/* 64 or 128 */
+	bool shader_dense;	/* the firmware's samples have no holes for absent cores */
+	u32 blocks;	/* VSOC_BLOCK_MEMSYS + @l2_slices + @cores; so many for each counter set */
 };
 
-/**
- * struct vsoc_work_item - what a piece of work adds to one counter
- */
+/* what a piece of work adds to one counter */
 struct vsoc_work_item {
-	/** @total: when the work is finished. */
-	u64 total;
-	/** @done: added already. */
-	u64 done;
-	/** @block: number of the block, enum vsoc_block, plus set times vsoc_shape.blocks. */
-	u16 block;
-	/** @counter: position in the block. */
-	u16 counter;
-	/** @stream: 1 + index of the traffic that has a line for each count; 0: none. */
-	u16 stream;
+	u64 total;	/* when the work is finished */
+	u64 done;	/* added already */
+	u16 block;	/* number of the block, enum vsoc_block, plus set times vsoc_shape.blocks */
+	u16 counter;	/* position in the block */
+	u16 stream;	/* 1 + index of the traffic that has a line for each count; 0: none */
 };
 
-/**
- * struct vsoc_work_stream - memory traffic of a piece of work
- */
+/* memory traffic of a piece of work */
 struct vsoc_work_stream {
-	/** @traffic: what is the same for all parts. */
-	struct vsoc_traffic traffic;
-	/** @lines: of DRM_VSOC_LINE_BYTES, when the work is finished. */
-	u64 lines;
-	/** @done: lines reported already. */
-	u64 done;
-	/** @hit_lines: of @lines, served by the system level cache. */
-	u64 hit_lines;
-	/** @by_counters: progress follows the counters that name this stream. */
-	bool by_counters;
+	struct vsoc_traffic traffic;	/* what is the same for all parts */
+	u64 lines;			/* of DRM_VSOC_LINE_BYTES, when the work is finished */
+	u64 done;			/* lines reported already */
+	u64 hit_lines;			/* of @lines, served by the system level cache */
+	bool by_counters;		/* progress follows the counters that name this stream */
 };
 
-/**
- * enum vsoc_profile - how the shader cores count thread instructions
- */
+/* how the shader cores count thread instructions */
 enum vsoc_profile {
-	/** @VSOC_PROFILE_XAVIER: as measured on the product. */
-	VSOC_PROFILE_XAVIER,
-	/** @VSOC_PROFILE_DOCUMENTED: as a reader of its documentation expects. */
-	VSOC_PROFILE_DOCUMENTED,
-	/** @VSOC_PROFILES: number of profiles. */
-	VSOC_PROFILES,
+	VSOC_PROFILE_XAVIER,		/* as measured on the product */
+	VSOC_PROFILE_DOCUMENTED,	/* as a reader of its documentation expects */
+	VSOC_PROFILES,			/* number of profiles */
 };
 
-/**
- * enum vsoc_miscount - how counter logic is wrong, for those who look for that
+/*
+ * how counter logic is wrong, for those who look for that
  *
  * Concerns THREAD_INST_INTEGER of COMPUTE commands if nothing else is said.
  */
 enum vsoc_miscount {
-	/** @VSOC_MISCOUNT_NONE: it is right. */
-	VSOC_MISCOUNT_NONE,
-	/** @VSOC_MISCOUNT_DOUBLE: counts twice. */
-	VSOC_MISCOUNT_DOUBLE,
-	/** @VSOC_MISCOUNT_SWAP: integer and single precision are exchanged. */
-	VSOC_MISCOUNT_SWAP,
-	/** @VSOC_MISCOUNT_DEAD: all classes count what is never reached behind EXIT. */
-	VSOC_MISCOUNT_DEAD,
-	/** @VSOC_MISCOUNT_SATURATE: a core stops at 65535 in each kernel. */
-	VSOC_MISCOUNT_SATURATE,
-	/** @VSOC_MISCOUNT_WRAP: a core counts modulo 65536 in each kernel. */
-	VSOC_MISCOUNT_WRAP,
-	/** @VSOC_MISCOUNT_STALE: a core reports the kernel before, a buffer swap is lost. */
-	VSOC_MISCOUNT_STALE,
-	/** @VSOC_MISCOUNT_OFF_BY_ONE: one too many for each kernel in each core. */
-	VSOC_MISCOUNT_OFF_BY_ONE,
-	/** @VSOC_MISCOUNT_MUX: the multiplexer still selects single precision. */
-	VSOC_MISCOUNT_MUX,
-	/** @VSOC_MISCOUNTS: number of ways. */
-	VSOC_MISCOUNTS,
+	VSOC_MISCOUNT_NONE,	/* it is right */
+	VSOC_MISCOUNT_DOUBLE,	/* counts twice */
+	VSOC_MISCOUNT_SWAP,	/* integer and single precision are exchanged */
+	VSOC_MISCOUNT_DEAD,	/* all classes count what is never reached behind EXIT */
+	VSOC_MISCOUNT_SATURATE,	/* a core stops at 65535 in each kernel */
+	VSOC_MISCOUNT_WRAP,	/* a core counts modulo 65536 in each kernel */
+	VSOC_MISCOUNT_STALE,	/* a core reports the kernel before, a buffer swap is lost */
+	VSOC_MISCOUNT_OFF_BY_ONE,	/* one too many for each kernel in each core */
+	VSOC_MISCOUNT_MUX,	/* the multiplexer still selects single precision */
+	VSOC_MISCOUNTS,		/* number of ways */
 };
 
-/**
- * struct vsoc_counting - the counter logic of the shader cores
- */
+/* the counter logic of the shader cores */
 struct vsoc_counting {
-	/** @profile: enum vsoc_profile; may change at any time, read once per kernel and core. */
+	/* enum vsoc_profile; may change at any time, read once per kernel and core */
 	u32 profile;
-	/** @miscount: enum vsoc_miscount, likewise. */
-	u32 miscount;
-	/** @last_integer: integer thread instructions of the last kernel, by present core. */
+	u32 miscount;	/* enum vsoc_miscount, likewise */
+	/* integer thread instructions of the last kernel, by present core */
 	u64 last_integer[VSOC_MAX_CORES];
 };
 
@@ -156,28 +116,17 @@ enum vsoc_thread_counter {
 
 #define VSOC_MAX_STREAMS	2
 
-/**
- * struct vsoc_work - a command while it is executed
- */
+/* a command while it is executed */
 struct vsoc_work {
-	/** @shape: of the device. */
-	const struct vsoc_shape *shape;
-	/** @counting: counter logic of the shader cores. */
-	struct vsoc_counting *counting;
-	/** @duration_ns: at nominal clocks. */
-	u64 duration_ns;
-	/** @done_ns: of @duration_ns, executed already. */
-	u64 done_ns;
-	/** @items: counters that move. */
-	struct vsoc_work_item *items;
-	/** @count: elements of @items in use. */
-	u32 count;
-	/** @capacity: elements of @items, vsoc_work_capacity(). */
-	u32 capacity;
-	/** @streams: memory traffic. */
-	struct vsoc_work_stream streams[VSOC_MAX_STREAMS];
-	/** @stream_count: elements of @streams in use. */
-	u32 stream_count;
+	const struct vsoc_shape *shape;	/* of the device */
+	struct vsoc_counting *counting;	/* counter logic of the shader cores */
+	u64 duration_ns;		/* at nominal clocks */
+	u64 done_ns;			/* of @duration_ns, executed already */
+	struct vsoc_work_item *items;	/* counters that move */
+	u32 count;			/* elements of @items in use */
+	u32 capacity;			/* elements of @items, vsoc_work_capacity() */
+	struct vsoc_work_stream streams[VSOC_MAX_STREAMS];	/* memory traffic */
+	u32 stream_count;		/* elements of @streams in use */
 };
 
 void vsoc_shape_init(struct vsoc_shape *shape, u64 shader_present, u32 l2_slices,

@@ -62,60 +62,41 @@ enum soc_dst {
 	SOC_DST_REM,
 };
 
-/**
- * struct soc_tag - what hardware knows of a piece of traffic
+/*
+ * what hardware knows of a piece of traffic
  *
  * A kind uses the fields that its filters can tell apart, the others are 0.
  */
 struct soc_tag {
-	/** @address: PCIE_TGT: of the first byte. */
-	u64 address;
-	/** @bytes: PCIE_TGT: length, for the address filters. */
-	u64 bytes;
-	/** @bdf: PCIE: the device. */
-	u16 bdf;
-	/** @src: UCF: enum soc_src. */
-	u8 src;
-	/** @dst: UCF, PCIE, PCIE_TGT: enum soc_dst. */
-	u8 dst;
-	/** @rp: PCIE, PCIE_TGT: root port. */
-	u8 rp;
-	/** @gpu: NVLink-C2C: GPU, by its number on the link. */
-	u8 gpu;
+	u64 address;	/* PCIE_TGT: of the first byte */
+	u64 bytes;	/* PCIE_TGT: length, for the address filters */
+	u16 bdf;	/* PCIE: the device */
+	u8 src;		/* UCF: enum soc_src */
+	u8 dst;		/* UCF, PCIE, PCIE_TGT: enum soc_dst */
+	u8 rp;		/* PCIE, PCIE_TGT: root port */
+	u8 gpu;		/* NVLink-C2C: GPU, by its number on the link */
 };
 
-/**
- * struct soc_pmu_ops - registers of a kind; all with the model's lock
- */
+/* registers of a kind; all with the model's lock */
 struct soc_pmu_ops {
-	/** @read: 32 bits; offset in a window. */
+	/* 32 bits; offset in a window */
 	u32 (*read)(struct soc_pmu *pmu, unsigned int window, unsigned int offset);
-	/** @write: 32 bits. */
+	/* 32 bits */
 	void (*write)(struct soc_pmu *pmu, unsigned int window, unsigned int offset, u32 value);
-	/** @count: this traffic happened, @amounts by catalogue number. */
+	/* this traffic happened, @amounts by catalogue number */
 	void (*count)(struct soc_pmu *pmu, const struct soc_tag *tag, const u64 *amounts);
-	/** @sync: bring cycle counters up to date. */
-	void (*sync)(struct soc_pmu *pmu);
+	void (*sync)(struct soc_pmu *pmu);	/* bring cycle counters up to date */
 };
 
-/**
- * struct soc_irq - overflow interrupt: irq_work here, then the CPU that the driver wants
- */
+/* overflow interrupt: irq_work here, then the CPU that the driver wants */
 struct soc_irq {
-	/** @work: gets out of the model's lock. */
-	struct irq_work work;
-	/** @csd: gets to @cpu. */
-	call_single_data_t csd;
-	/** @handler: the driver's, or NULL. Under the model's lock. */
-	void (*handler)(void *data);
-	/** @data: for @handler. */
-	void *data;
-	/** @cpu: where the handler runs. */
-	unsigned int cpu;
-	/** @busy: raised and not yet handled. */
-	bool busy;
-	/** @count: how often it was raised. */
-	u64 count;
+	struct irq_work work;		/* gets out of the model's lock */
+	call_single_data_t csd;		/* gets to @cpu */
+	void (*handler)(void *data);	/* the driver's, or NULL. Under the model's lock. */
+	void *data;			/* for @handler */
+	unsigned int cpu;		/* where the handler runs */
+	bool busy;			/* raised and not yet handled */
+	u64 count;			/* how often it was raised */
 };
 
 #define SOC_CSPMU_COUNTERS	32
@@ -176,76 +157,46 @@ struct soc_truth_row {
 /* PCIE_TGT rows are by address; traffic is cut at multiples of this */
 #define SOC_TRUTH_REGION_BYTES	0x10000
 
-/**
- * struct soc_truth - what really happened, by tag
- */
+/* what really happened, by tag */
 struct soc_truth {
-	/** @rows: by tag. */
-	DECLARE_HASHTABLE(rows, SOC_TRUTH_BITS);
-	/** @row_count: at most SOC_TRUTH_MAX_ROWS. */
-	unsigned int row_count;
-	/** @dropped: pieces of traffic that have no row. */
-	u64 dropped;
+	DECLARE_HASHTABLE(rows, SOC_TRUTH_BITS);	/* by tag */
+	unsigned int row_count;				/* at most SOC_TRUTH_MAX_ROWS */
+	u64 dropped;					/* pieces of traffic that have no row */
 };
 
-/**
- * struct soc_pmu - the model of one PMU
- */
+/* the model of one PMU */
 struct soc_pmu {
-	/** @name: for debugfs and regmap. */
-	char name[SOC_NAME_BYTES];
-	/** @pdata: for the driver. */
-	struct tegra410_pmu_platform_data pdata;
-	/** @pdev: the device that the driver binds to. */
-	struct platform_device *pdev;
-	/** @ops: registers. */
-	const struct soc_pmu_ops *ops;
-	/** @regmap: the driver's way to them. */
-	struct regmap *regmap;
-	/** @hz: of the cycle counter. */
-	u64 hz;
-	/** @before_read: see struct soc_config. */
-	void (*before_read)(struct soc_pmu *pmu, void *data);
-	/** @before_affinity: see struct soc_config. */
-	void (*before_affinity)(struct soc_pmu *pmu, void *data);
-	/** @before_data: for both. */
-	void *before_data;
-	/** @leaving: its device is about to go. */
-	bool leaving;
-	/** @truth: under hw_lock. */
-	struct soc_truth truth;
-	/** @lock: protects all below. */
-	raw_spinlock_t lock;
-	/** @cycles: of the virtual clock when counters were last brought up to date. */
-	u64 cycles;
-	/** @cycles_counted: by the cycle counter while it was enabled. */
-	u64 cycles_counted;
-	/** @bad_accesses: to registers that do not exist or whose clock is off. */
-	u64 bad_accesses;
-	/** @irq: CoreSight PMUs. */
-	struct soc_irq irq;
+	char name[SOC_NAME_BYTES];	/* for debugfs and regmap */
+	struct tegra410_pmu_platform_data pdata;	/* for the driver */
+	struct platform_device *pdev;	/* the device that the driver binds to */
+	const struct soc_pmu_ops *ops;	/* registers */
+	struct regmap *regmap;		/* the driver's way to them */
+	u64 hz;				/* of the cycle counter */
+	void (*before_read)(struct soc_pmu *pmu, void *data);	/* see struct soc_config */
+	void (*before_affinity)(struct soc_pmu *pmu, void *data);	/* see struct soc_config */
+	void *before_data;		/* for both */
+	bool leaving;			/* its device is about to go */
+	struct soc_truth truth;		/* under hw_lock */
+	raw_spinlock_t lock;		/* protects all below */
+	u64 cycles;	/* of the virtual clock when counters were last brought up to date */
+	u64 cycles_counted;		/* by the cycle counter while it was enabled */
+	u64 bad_accesses;		/* to registers that do not exist or whose clock is off */
+	struct soc_irq irq;		/* CoreSight PMUs */
 	union {
-		/** @cs: registers of UCF, PCIE, PCIE-TGT. */
-		struct soc_cspmu cs;
-		/** @win: registers of the others. */
-		struct soc_windows win;
+		struct soc_cspmu cs;	/* registers of UCF, PCIE, PCIE-TGT */
+		struct soc_windows win;	/* registers of the others */
 	};
 };
 
-/**
- * struct soc_config - shape of the models
- */
+/* shape of the models */
 struct soc_config {
-	/** @counters: programmable counters of CoreSight PMUs, 1..31. */
-	unsigned int counters;
-	/** @width: bits of their counters, 8..64. */
-	unsigned int width;
-	/** @before_read: before each read of a register, with interrupts off; may spoil it. */
+	unsigned int counters;	/* programmable counters of CoreSight PMUs, 1..31 */
+	unsigned int width;	/* bits of their counters, 8..64 */
+	/* before each read of a register, with interrupts off; may spoil it */
 	void (*before_read)(struct soc_pmu *pmu, void *data);
-	/** @before_affinity: before the CPU of the interrupt is set, maybe with interrupts off. */
+	/* before the CPU of the interrupt is set, maybe with interrupts off */
 	void (*before_affinity)(struct soc_pmu *pmu, void *data);
-	/** @before_data: for both. */
-	void *before_data;
+	void *before_data;	/* for both */
 };
 
 /* cycles of the PMU's clock since the machine started, as if it had always run */

@@ -64,38 +64,26 @@ static char *soc_cpus[VSOC_SOCKETS];
 module_param_array(soc_cpus, charp, NULL, 0444);
 MODULE_PARM_DESC(soc_cpus, "CPUs of each socket as ranges, e.g. 0-1,2-3 (split evenly)");
 
-/**
- * struct vsoc_fabric - the SoC around the GPU; traffic under hw_lock
- */
+/* the SoC around the GPU; traffic under hw_lock */
 struct vsoc_fabric {
-	/** @bytes: totals since the device exists, by read (0) and write (1). */
+	/* totals since the device exists, by read (0) and write (1) */
 	u64 bytes[KINDS][INITIATORS][HOMES][2];
-	/** @max_step: by which a piece of traffic may move a counter. */
-	u64 max_step;
-	/** @owner: this device has the names of the PMUs. */
-	bool owner;
-	/** @ucf: models by socket. */
-	struct soc_pmu *ucf[VSOC_SOCKETS];
-	/** @pcie: by socket and root complex. */
+	u64 max_step;				/* by which a piece of traffic may move a counter */
+	bool owner;				/* this device has the names of the PMUs */
+	struct soc_pmu *ucf[VSOC_SOCKETS];	/* models by socket */
+	/* by socket and root complex */
 	struct soc_pmu *pcie[VSOC_SOCKETS][VSOC_ROOT_COMPLEXES];
-	/** @pcie_tgt: by socket and root complex. */
+	/* by socket and root complex */
 	struct soc_pmu *pcie_tgt[VSOC_SOCKETS][VSOC_ROOT_COMPLEXES];
-	/** @cmem: by socket. */
-	struct soc_pmu *cmem[VSOC_SOCKETS];
-	/** @c2c: by socket. */
-	struct soc_pmu *c2c[VSOC_SOCKETS];
-	/** @clink: by socket. */
-	struct soc_pmu *clink[VSOC_SOCKETS];
-	/** @dlink: by socket. */
-	struct soc_pmu *dlink[VSOC_SOCKETS];
-	/** @all: the same models, in the order of creation. */
+	struct soc_pmu *cmem[VSOC_SOCKETS];	/* by socket */
+	struct soc_pmu *c2c[VSOC_SOCKETS];	/* by socket */
+	struct soc_pmu *clink[VSOC_SOCKETS];	/* by socket */
+	struct soc_pmu *dlink[VSOC_SOCKETS];	/* by socket */
+	/* the same models, in the order of creation */
 	struct soc_pmu *all[VSOC_SOCKETS * (5 + 2 * VSOC_ROOT_COMPLEXES)];
-	/** @count: elements of @all. */
-	unsigned int count;
-	/** @plug_lock: which of them have a device. */
-	struct mutex plug_lock;
-	/** @leave_work: takes the devices of those that are leaving. */
-	struct work_struct leave_work;
+	unsigned int count;		/* elements of @all */
+	struct mutex plug_lock;		/* which of them have a device */
+	struct work_struct leave_work;	/* takes the devices of those that are leaving */
 };
 
 /* PMUs have global names: one virtual SoC at a time has them */

@@ -11,45 +11,34 @@
 #include "pm_model.h"
 #include "engine/vsoc_rules.h"
 
-/**
- * struct nv50_mp_context - the MP counters as a context sees them, while it does not run
- */
+/* the MP counters as a context sees them, while it does not run */
 struct nv50_mp_context {
-	/** @tpc: by present core; their @control are the same. */
-	struct mp_state tpc[VSOC_MAX_CORES];
-	/** @resets: of the GPU, before this was saved. */
-	u32 resets;
+	struct mp_state tpc[VSOC_MAX_CORES];	/* by present core; their @control are the same */
+	u32 resets;				/* of the GPU, before this was saved */
 };
 
-/**
- * struct nv50_mp - the MP counters of a GPU
- */
+/* the MP counters of a GPU */
 struct nv50_mp {
-	/** @tpc: the hardware, by present core. */
-	struct mp_state tpc[VSOC_MAX_CORES];
-	/** @cores: elements of @tpc in use. */
-	unsigned int cores;
-	/** @resets: number of resets. */
-	u32 resets;
-	/** @context: the one that runs, NULL: none. */
-	struct nv50_mp_context *context;
-	/**
-	 * @claimed: mask of the slots that the context that runs needs. @tpc has its values
+	struct mp_state tpc[VSOC_MAX_CORES];	/* the hardware, by present core */
+	unsigned int cores;			/* elements of @tpc in use */
+	u32 resets;				/* number of resets */
+	struct nv50_mp_context *context;	/* the one that runs, NULL: none */
+	/*
+	 * mask of the slots that the context that runs needs. @tpc has its values
 	 * of these, @context those of the others.
 	 */
 	u8 claimed;
 
-	/** @wanted: CONTROL of the driver's counters, as in slots of these numbers; 0: none. */
+	/* CONTROL of the driver's counters, as in slots of these numbers; 0: none */
 	u32 wanted[MP_SLOTS];
-	/** @slot: where each of them counts; MP_SLOTS: nowhere. */
-	u8 slot[MP_SLOTS];
-	/** @saved: counts of theirs that are in no register any more. */
+	u8 slot[MP_SLOTS];	/* where each of them counts; MP_SLOTS: nowhere */
+	/* counts of theirs that are in no register any more */
 	u64 saved[VSOC_MAX_CORES][MP_SLOTS];
-	/** @full: masks of those that were at their maximum when they were saved. */
+	/* masks of those that were at their maximum when they were saved */
 	u8 full[VSOC_MAX_CORES];
-	/** @missed_ns: time without a slot while a context ran, not reported yet. */
+	/* time without a slot while a context ran, not reported yet */
 	u64 missed_ns[MP_SLOTS];
-	/** @missed_total_ns: the same since it was programmed; the largest one chooses first. */
+	/* the same since it was programmed; the largest one chooses first */
 	u64 missed_total_ns[MP_SLOTS];
 };
 

@@ -54,13 +54,10 @@ enum nv50_mp_activity {
 	NV50_MP_ACTIVITIES,
 };
 
-/**
- * struct nv50_demand - what a command makes happen
- */
+/* what a command makes happen */
 struct nv50_demand {
-	/** @gpu: activities. */
-	u64 gpu[NV50_ACTIVITIES];
-	/** @mp: activities of each TPC, by present core. */
+	u64 gpu[NV50_ACTIVITIES];	/* activities */
+	/* activities of each TPC, by present core */
 	u64 mp[VSOC_MAX_CORES][NV50_MP_ACTIVITIES];
 };
 
@@ -79,14 +76,10 @@ u64 nv50_pending_clocks(const u64 *pending, unsigned int domain);
  */
 void nv50_emit(u64 *pending, const u64 *clocks, bool flush, u64 *emitted);
 
-/**
- * struct nv50_waves - what happens on the wires of a domain; too large for a stack
- */
+/* what happens on the wires of a domain; too large for a stack */
 struct nv50_waves {
-	/** @wave: the waves. */
-	struct pm_wave wave[PM_WAVES_MAX];
-	/** @count: elements in use. */
-	unsigned int count;
+	struct pm_wave wave[PM_WAVES_MAX];	/* the waves */
+	unsigned int count;			/* elements in use */
 };
 
 /*

@@ -11,12 +11,9 @@
 
 #define PM_WORDS (PCOUNTER_SIGNALS / 64)
 
-/**
- * struct pm_signals - the wires of a domain in a clock
- */
+/* the wires of a domain in a clock */
 struct pm_signals {
-	/** @bits: signal n is bit n % 64 of word n / 64. */
-	u64 bits[PM_WORDS];
+	u64 bits[PM_WORDS];	/* signal n is bit n % 64 of word n / 64 */
 };
 
 static inline bool pm_signal(const struct pm_signals *s, u8 n)
@@ -31,99 +28,59 @@ static inline void pm_signal_set(struct pm_signals *s, u8 n, bool on)
 	s->bits[n / 64] = (s->bits[n / 64] & ~bit) | (on ? bit : 0);
 }
 
-/**
- * struct pm_counters - the counters of a domain that SWAP copies
- */
+/* the counters of a domain that SWAP copies */
 struct pm_counters {
-	/** @ctr: by slot; 32 bits, saturating. */
-	u32 ctr[PCOUNTER_SLOTS];
-	/** @cycles: clocks, saturating. */
-	u32 cycles;
+	u32 ctr[PCOUNTER_SLOTS];	/* by slot; 32 bits, saturating */
+	u32 cycles;			/* clocks, saturating */
 };
 
-/**
- * struct pm_domain - a clock domain
- */
+/* a clock domain */
 struct pm_domain {
-	/** @trailer: first of the 32 signals that each domain has. */
-	u8 trailer;
-	/** @src: registers, by enum pcounter_slot. */
-	u32 src[PCOUNTER_SLOTS];
-	/** @op: registers. */
-	u32 op[PCOUNTER_INPUTS];
-	/** @spec_src: register. */
-	u32 spec_src;
-	/** @ctrl: register. */
-	u32 ctrl;
-	/** @threshold: register. */
-	u32 threshold;
-	/** @shadow: counting. */
-	struct pm_counters shadow;
-	/** @visible: what the registers read. */
-	struct pm_counters visible;
-	/** @status: enum pcounter_quad_status or enum pcounter_single_status. */
-	u32 status;
-	/** @swap: a write asked for a swap before the next clock. */
-	bool swap;
-	/** @trigger: PM_TRIGGER pulses in the next clock. */
-	bool trigger;
-	/** @last: signals of the last clock. */
-	struct pm_signals last;
-	/** @event: output of EVENT in the last clock. */
-	bool event;
-	/** @flag: the flag. */
-	bool flag;
-	/** @flag_wire: what FLAG is in the next clock: the flag a clock ago. */
-	bool flag_wire;
-	/** @edges: other domains' EVENT and FLAG that rose since the last clock; see import. */
+	u8 trailer;			/* first of the 32 signals that each domain has */
+	u32 src[PCOUNTER_SLOTS];	/* registers, by enum pcounter_slot */
+	u32 op[PCOUNTER_INPUTS];	/* registers */
+	u32 spec_src;			/* register */
+	u32 ctrl;			/* register */
+	u32 threshold;			/* register */
+	struct pm_counters shadow;	/* counting */
+	struct pm_counters visible;	/* what the registers read */
+	u32 status;	/* enum pcounter_quad_status or enum pcounter_single_status */
+	bool swap;			/* a write asked for a swap before the next clock */
+	bool trigger;			/* PM_TRIGGER pulses in the next clock */
+	struct pm_signals last;		/* signals of the last clock */
+	bool event;			/* output of EVENT in the last clock */
+	bool flag;			/* the flag */
+	bool flag_wire;			/* what FLAG is in the next clock: the flag a clock ago */
+	/* other domains' EVENT and FLAG that rose since the last clock; see import */
 	u16 edges;
-	/**
-	 * @import: what is on its way from other domains, EVENT of domain n is bit n, its FLAG
+	/*
+	 * what is on its way from other domains, EVENT of domain n is bit n, its FLAG
 	 * bit 8 + n: of the last clock, of the one before.
 	 */
 	u16 import[2];
-	/** @periodic: clocks since PERIODIC pulsed. */
-	u32 periodic;
-	/** @clocks: all clocks there were. */
-	u64 clocks;
+	u32 periodic;	/* clocks since PERIODIC pulsed */
+	u64 clocks;	/* all clocks there were */
 
-	/** @pre_init: SINGLE: CTR_PRE as it was written. */
-	u32 pre_init;
-	/** @stop_init: SINGLE: CTR_STOP as it was written. */
-	u32 stop_init;
+	u32 pre_init;	/* SINGLE: CTR_PRE as it was written */
+	u32 stop_init;	/* SINGLE: CTR_STOP as it was written */
 
-	/** @mem: RECORD: memory of the packets. */
-	u8 *mem;
-	/** @mem_bytes: bytes of @mem. */
-	u32 mem_bytes;
-	/** @record_start: register. */
-	u32 record_start;
-	/** @record_limit: register. */
-	u32 record_limit;
-	/** @record_at: where the next packet goes. */
-	u32 record_at;
-	/** @overrun: a packet was written at or behind the limit. */
-	bool overrun;
-	/** @pending: a packet is due and could not be written. */
-	bool pending;
-	/** @stop_settled: the STOP pulse of the next clock was counted already. */
-	bool stop_settled;
-	/** @record: counters of the next packet. */
-	u16 record[PCOUNTER_LONG_COUNTERS];
-	/** @record_cycles: since the last packet; 48 bits. */
-	u64 record_cycles;
-	/** @record_stops: STOP pulses since then. */
-	u32 record_stops;
+	u8 *mem;		/* RECORD: memory of the packets */
+	u32 mem_bytes;		/* bytes of @mem */
+	u32 record_start;	/* register */
+	u32 record_limit;	/* register */
+	u32 record_at;		/* where the next packet goes */
+	bool overrun;		/* a packet was written at or behind the limit */
+	bool pending;		/* a packet is due and could not be written */
+	bool stop_settled;	/* the STOP pulse of the next clock was counted already */
+	u16 record[PCOUNTER_LONG_COUNTERS];	/* counters of the next packet */
+	u64 record_cycles;	/* since the last packet; 48 bits */
+	u32 record_stops;	/* STOP pulses since then */
 };
 
-/**
- * struct pm_model - PCOUNTER of a GPU
- */
+/* PCOUNTER of a GPU */
 struct pm_model {
-	/** @domains: the clock domains. */
-	struct pm_domain domains[PCOUNTER_DOMAINS];
-	/** @gctrl: register; bits that stay. */
-	u32 gctrl;
+	struct pm_domain domains[PCOUNTER_DOMAINS];	/* the clock domains */
+	u32 gctrl;					/* register; bits that stay */
 };
 
 void pm_init(struct pm_model *pm);
@@ -138,18 +95,12 @@ static inline bool pm_table(u32 op, unsigned int args)
 	return (op & PCOUNTER_OP_TABLE) >> args & 1;
 }
 
-/**
- * struct pm_wave - something that happens on some wires for a while
- */
+/* something that happens on some wires for a while */
 struct pm_wave {
-	/** @from: first clock. */
-	u64 from;
-	/** @to: clock behind the last one. */
-	u64 to;
-	/** @set: signals that are 1 meanwhile. */
-	struct pm_signals set;
-	/** @clear: signals that are 0 meanwhile. */
-	struct pm_signals clear;
+	u64 from;			/* first clock */
+	u64 to;				/* clock behind the last one */
+	struct pm_signals set;		/* signals that are 1 meanwhile */
+	struct pm_signals clear;	/* signals that are 0 meanwhile */
 };
 
 #define PM_WAVES_MAX 32
@@ -159,24 +110,16 @@ void pm_run_waves(struct pm_model *pm, unsigned int domain, const struct pm_sign
 
 /* --- MP counters -------------------------------------------------------------- */
 
-/**
- * struct mp_state - the MP counters of a TPC in a context
- */
+/* the MP counters of a TPC in a context */
 struct mp_state {
-	/** @control: registers. */
-	u32 control[MP_SLOTS];
-	/** @value: registers; saturating. */
-	u32 value[MP_SLOTS];
-	/** @out: outputs of the last clock, a bit for each slot. */
-	u8 out;
+	u32 control[MP_SLOTS];	/* registers */
+	u32 value[MP_SLOTS];	/* registers; saturating */
+	u8 out;			/* outputs of the last clock, a bit for each slot */
 };
 
-/**
- * struct mp_signals - the wires of a TPC in a clock
- */
+/* the wires of a TPC in a clock */
 struct mp_signals {
-	/** @unit: by unit. */
-	struct pm_signals unit[MP_UNITS];
+	struct pm_signals unit[MP_UNITS];	/* by unit */
 };
 
 void mp_method(struct mp_state *mp, u32 method, u32 value);
