@@ -13,108 +13,62 @@
 
 #include <stdbool.h>
 
-/**
- * enum pctr_unit - what a value is, and its format
- */
+/* what a value is, and its format */
 enum pctr_unit {
-	/** @PCTR_UNIT_COUNT: integer. */
-	PCTR_UNIT_COUNT,
-	/** @PCTR_UNIT_BYTES: integer, bytes or bytes per second. */
-	PCTR_UNIT_BYTES,
-	/** @PCTR_UNIT_MICROSECONDS: integer. */
-	PCTR_UNIT_MICROSECONDS,
-	/** @PCTR_UNIT_HZ: integer. */
-	PCTR_UNIT_HZ,
-	/** @PCTR_UNIT_NUMBER: with fraction. */
-	PCTR_UNIT_NUMBER,
-	/** @PCTR_UNIT_PERCENT: with fraction, 0..100. */
-	PCTR_UNIT_PERCENT,
+	PCTR_UNIT_COUNT, /* integer */
+	PCTR_UNIT_BYTES, /* integer, bytes or bytes per second */
+	PCTR_UNIT_MICROSECONDS, /* integer */
+	PCTR_UNIT_HZ, /* integer */
+	PCTR_UNIT_NUMBER, /* with fraction */
+	PCTR_UNIT_PERCENT, /* with fraction, 0..100 */
 };
 
-/**
- * union pctr_value - value of a counter
- */
+/* value of a counter */
 union pctr_value {
-	/** @integer: for units without fraction. */
-	uint64_t integer;
-	/** @number: for PCTR_UNIT_NUMBER and PCTR_UNIT_PERCENT. */
-	double number;
+	uint64_t integer; /* for units without fraction */
+	double number; /* for PCTR_UNIT_NUMBER and PCTR_UNIT_PERCENT */
 };
 
-/**
- * struct pctr_counter - something that can be counted
- */
+/* something that can be counted */
 struct pctr_counter {
-	/** @name: in its group, "FRAGMENTS". */
-	char *name;
-	/** @full_name: of the device, "shader16.FRAGMENTS". */
-	char *full_name;
-	/** @event: what perfctr_selection_add() takes. */
-	char *event;
-	/** @metric: for a metric, else NULL. */
-	const struct perfctr_metric_desc *metric;
-	/** @scale: what a count is multiplied with, 1 for most. */
-	double scale;
-	/** @config: of a perf event, to find its block among others. */
-	uint64_t config;
-	/** @config1: of a perf event. */
-	uint64_t config1;
-	/** @config2: of a perf event. */
-	uint64_t config2;
-	/** @pmu_type: of a perf event, type of the PMU. */
-	uint32_t pmu_type;
-	/** @group: index of its group. */
-	unsigned int group;
-	/** @unit: what values are. */
-	enum pctr_unit unit;
-	/** @several_passes: of a metric: see pctr_catalogue_is_monitored(). */
-	bool several_passes;
-	/** @is_level: values are states or ratios: they do not add up over time. */
-	bool is_level;
-	/** @format: enum drm_perfctr_block_format of its block. */
-	uint8_t format;
-	/** @block_type: see "Block types" in perfctr_drm.h; 0 for a metric of the whole device. */
+	char *name; /* in its group, "FRAGMENTS" */
+	char *full_name; /* of the device, "shader16.FRAGMENTS" */
+	char *event; /* what perfctr_selection_add() takes */
+	const struct perfctr_metric_desc *metric; /* for a metric, else NULL */
+	double scale; /* what a count is multiplied with, 1 for most */
+	uint64_t config; /* of a perf event, to find its block among others */
+	uint64_t config1; /* of a perf event */
+	uint64_t config2; /* of a perf event */
+	uint32_t pmu_type; /* of a perf event, type of the PMU */
+	unsigned int group; /* index of its group */
+	enum pctr_unit unit; /* what values are */
+	bool several_passes; /* of a metric: see pctr_catalogue_is_monitored() */
+	bool is_level; /* values are states or ratios: they do not add up over time */
+	uint8_t format; /* enum drm_perfctr_block_format of its block */
+	/* see "Block types" in perfctr_drm.h; 0 for a metric of the whole device */
 	uint16_t block_type;
-	/** @block_index: DRM_PERFCTR_INDEX_ALL: all blocks added up. */
-	uint16_t block_index;
-	/** @position: in its block. */
-	uint16_t position;
+	uint16_t block_index; /* DRM_PERFCTR_INDEX_ALL: all blocks added up */
+	uint16_t position; /* in its block */
 };
 
-/**
- * struct pctr_group - counters that belong together, never empty
- */
+/* counters that belong together, never empty */
 struct pctr_group {
-	/** @name: "shader16". */
-	char *name;
-	/** @count: number of its counters. */
-	unsigned int count;
-	/** @is_tried: the following means something. */
-	bool is_tried;
-	/** @is_measured: and is known, not just the least there is. */
-	bool is_measured;
-	/** @monitored: counters for which pctr_catalogue_is_monitored() is true. */
-	unsigned int monitored;
-	/** @max_active: how many of them can be active at once. */
-	unsigned int max_active;
+	char *name; /* "shader16" */
+	unsigned int count; /* number of its counters */
+	bool is_tried; /* the following means something */
+	bool is_measured; /* and is known, not just the least there is */
+	unsigned int monitored; /* counters for which pctr_catalogue_is_monitored() is true */
+	unsigned int max_active; /* how many of them can be active at once */
 };
 
-/**
- * struct pctr_catalogue - groups and counters of a device; does not change
- */
+/* groups and counters of a device; does not change */
 struct pctr_catalogue {
-	/** @counters: those of the first group, of the second one, ... */
-	struct pctr_counter *counters;
-	/** @groups: the groups. */
-	struct pctr_group *groups;
-	/** @counter_count: elements of @counters. */
-	unsigned int counter_count;
-	/** @group_count: elements of @groups. */
-	unsigned int group_count;
-	/** @device: what perfctr_device_open() takes. */
-	char *device;
-	/** @driver: name of the device's kernel driver. */
-	char *driver;
+	struct pctr_counter *counters; /* those of the first group, of the second one, .. */
+	struct pctr_group *groups; /* the groups */
+	unsigned int counter_count; /* elements of @counters */
+	unsigned int group_count; /* elements of @groups */
+	char *device; /* what perfctr_device_open() takes */
+	char *driver; /* name of the device's kernel driver */
 };
 
 /**

@@ -18,29 +18,22 @@
 struct pctr_context;
 struct pctr_query;
 
-/**
- * enum pctr_mark - user_data of samples: what ends with them
- */
+/* user_data of samples: what ends with them */
 enum pctr_mark {
-	/** @PCTR_MARK_OTHER: anything else. */
-	PCTR_MARK_OTHER = 0,
-	/** @PCTR_MARK_OWN: commands of this context only. */
-	PCTR_MARK_OWN = 1,
+	PCTR_MARK_OTHER = 0, /* anything else */
+	PCTR_MARK_OWN = 1, /* commands of this context only */
 };
 
-/**
- * enum pctr_query_flags - what a query is for
- */
+/* what a query is for */
 enum pctr_query_flags {
-	/** @PCTR_QUERY_ATTRIBUTED: jobs take samples for it, see pctr_context_handles(). */
-	PCTR_QUERY_ATTRIBUTED = 1 << 0,
-	/**
-	 * @PCTR_QUERY_EXACT: it does not begin if its counters, or those of other such queries that
+	PCTR_QUERY_ATTRIBUTED = 1 << 0, /* jobs take samples for it, see pctr_context_handles() */
+	/*
+	 * it does not begin if its counters, or those of other such queries that
 	 * are active, would have to be multiplexed.
 	 */
 	PCTR_QUERY_EXACT = 1 << 1,
-	/**
-	 * @PCTR_QUERY_FRAME: a frame of the HUD. The next one begins where it ends, and values of
+	/*
+	 * a frame of the HUD. The next one begins where it ends, and values of
 	 * multiplexed counters are the mean over a window, see struct pctr_window.
 	 */
 	PCTR_QUERY_FRAME = 1 << 2,

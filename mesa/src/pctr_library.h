@@ -70,8 +70,8 @@
 	X(totals_sum)               \
 	X(totals_unref)
 
-/**
- * struct pctr_library - the library's functions
+/*
+ * the library's functions
  *
  * pctr.ctx_new() is perfctr_ctx_new().
  */

@@ -52,8 +52,8 @@ static inline bool pctr_is_multiplexed(unsigned int format)
 
 struct pctr_query;
 
-/**
- * struct pctr_window - frames over which a HUD's counters are averaged
+/*
+ * frames over which a HUD's counters are averaged
  *
  * A multiplexing slot lasts longer than most frames, so most frames have no counts of most
  * multiplexed counters, and hardly any frame has all counters of a metric. Frames are therefore
@@ -62,24 +62,16 @@ struct pctr_query;
  * few of them in flight.
  */
 struct pctr_window {
-	/** @next: of the context. */
-	struct pctr_window *next;
-	/** @counters: indices in the catalogue. */
-	unsigned int *counters;
-	/** @count: number of them. */
-	unsigned int count;
-	/** @users: queries that share it. */
-	unsigned int users;
-	/** @counting: the query that counts for it, or NULL. */
-	const struct pctr_query *counting;
-	/** @frames: number of frames in @totals. */
-	unsigned int frames;
-	/** @totals: of all frames since the last window was full. */
-	struct perfctr_totals *totals;
-	/** @values: means of the last full window, zero before there was one. */
+	struct pctr_window *next; /* of the context */
+	unsigned int *counters; /* indices in the catalogue */
+	unsigned int count; /* number of them */
+	unsigned int users; /* queries that share it */
+	const struct pctr_query *counting; /* the query that counts for it, or NULL */
+	unsigned int frames; /* number of frames in @totals */
+	struct perfctr_totals *totals; /* of all frames since the last window was full */
+	/* means of the last full window, zero before there was one */
 	union pctr_value *values;
-	/** @waited: counters that were estimated in the last window, or are in this one. */
-	bool *waited;
+	bool *waited; /* counters that were estimated in the last window, or are in this one */
 };
 
 /**

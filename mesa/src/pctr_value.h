@@ -8,16 +8,11 @@
 
 #include "pctr_catalogue.h"
 
-/**
- * struct pctr_view - samples of a query, added up
- */
+/* samples of a query, added up */
 struct pctr_view {
-	/** @single: each block for itself. */
-	const struct perfctr_totals *single;
-	/** @sum: blocks of a type added up. */
-	struct perfctr_totals *sum;
-	/** @frames: of how many frames, at least 1: amounts are the mean of them. */
-	unsigned int frames;
+	const struct perfctr_totals *single; /* each block for itself */
+	struct perfctr_totals *sum; /* blocks of a type added up */
+	unsigned int frames; /* of how many frames, at least 1: amounts are the mean of them */
 };
 
 /**

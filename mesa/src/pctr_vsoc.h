@@ -9,18 +9,12 @@
 
 struct pctr_vsoc;
 
-/**
- * struct pctr_work - what was rendered, from pipeline statistics
- */
+/* what was rendered, from pipeline statistics */
 struct pctr_work {
-	/** @vertices: invocations of vertex shaders. */
-	uint64_t vertices;
-	/** @primitives: primitives that reached the clipper. */
-	uint64_t primitives;
-	/** @fragments: invocations of fragment shaders. */
-	uint64_t fragments;
-	/** @threads: invocations of compute shaders. */
-	uint64_t threads;
+	uint64_t vertices; /* invocations of vertex shaders */
+	uint64_t primitives; /* primitives that reached the clipper */
+	uint64_t fragments; /* invocations of fragment shaders */
+	uint64_t threads; /* invocations of compute shaders */
 };
 
 /**

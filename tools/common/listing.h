@@ -17,28 +17,20 @@ enum {
 	LISTING_MNEMONIC_BYTES = 24,
 };
 
-/**
- * struct listing_parameter - a name in the formulas of a listing
- */
+/* a name in the formulas of a listing */
 struct listing_parameter {
-	/** @name: a letter or underscore, then letters, digits, underscores. */
+	/* a letter or underscore, then letters, digits, underscores */
 	char name[LISTING_NAME_BYTES];
-	/** @value: what it stands for. */
-	int64_t value;
-	/** @used: set by listing_read() if a formula has it. */
-	bool used;
+	int64_t value; /* what it stands for */
+	bool used; /* set by listing_read() if a formula has it */
 };
 
-/**
- * struct listing - what a thread does; zeroed when empty
- */
+/* what a thread does; zeroed when empty */
 struct listing {
-	/** @instructions: as the kernel takes them; owned. */
-	struct drm_vsoc_instruction *instructions;
-	/** @mnemonics: as written, with modifiers, one for each instruction; owned. */
+	struct drm_vsoc_instruction *instructions; /* as the kernel takes them; owned */
+	/* as written, with modifiers, one for each instruction; owned */
 	char (*mnemonics)[LISTING_MNEMONIC_BYTES];
-	/** @count: elements of @instructions. */
-	size_t count;
+	size_t count; /* elements of @instructions */
 };
 
 /**

@@ -10,43 +10,30 @@
 
 #include "measured.h"
 
-/**
- * struct point - a benchmark with values for its parameters
- */
+/* a benchmark with values for its parameters */
 struct point {
 	size_t benchmark;
 	int64_t parameters[MAX_PARAMETERS];
-	/** @counts: by number of feature, in all threads and kernels; ends with @known. */
+	/* by number of feature, in all threads and kernels; ends with @known */
 	int64_t *counts;
-	/** @known: elements of @counts. */
-	size_t known;
-	/** @kernels: how often the work is started. */
-	int64_t kernels;
-	/** @label: for people, for example "float-loop N=10". */
-	const char *label;
-	/** @reserve: not measured yet, and only if the engine asks for it. */
-	bool reserve;
+	size_t known; /* elements of @counts */
+	int64_t kernels; /* how often the work is started */
+	const char *label; /* for people, for example "float-loop N=10" */
+	bool reserve; /* not measured yet, and only if the engine asks for it */
 };
 
-/**
- * struct cell - what was measured of an event at a point
- */
+/* what was measured of an event at a point */
 struct cell {
-	/** @count: readings that count; 0: not measured. */
-	size_t count;
-	/** @value: median. */
-	uint64_t value;
+	size_t count; /* readings that count; 0: not measured */
+	uint64_t value; /* median */
 	uint64_t min;
 	uint64_t max;
-	/** @units: blocks that counted, 0: unknown. */
-	uint64_t units;
+	uint64_t units; /* blocks that counted, 0: unknown */
 	uint64_t published;
 	bool has_published;
 };
 
-/**
- * struct analysis - a campaign and what is known
- */
+/* a campaign and what is known */
 struct analysis {
 	struct arena *arena;
 	struct failure *failure;
@@ -56,14 +43,11 @@ struct analysis {
 	struct point *points;
 	size_t point_count;
 	struct measured measured;
-	/** @point_of: point of each reading. */
-	size_t *point_of;
-	/** @unavailable: by event: why it cannot be measured here, or NULL. */
-	const char **unavailable;
-	/** @bad_reading: what analysis_merge() failed at, if it was a reading. */
+	size_t *point_of; /* point of each reading */
+	const char **unavailable; /* by event: why it cannot be measured here, or NULL */
+	/* what analysis_merge() failed at, if it was a reading */
 	const struct reading *bad_reading;
-	/** @dropped: readings that are left out because their run's anchor was off. */
-	size_t dropped;
+	size_t dropped; /* readings that are left out because their run's anchor was off */
 };
 
 /**

@@ -13,12 +13,9 @@
 /* sums of products of 64-bit numbers; gcc and clang on all 64-bit machines */
 typedef __int128 wide;
 
-/**
- * struct arena - memory that is freed all at once; starts out as {0}
- */
+/* memory that is freed all at once; starts out as {0} */
 struct arena {
-	/** @last: newest block. */
-	struct arena_block *last;
+	struct arena_block *last; /* newest block */
 };
 
 /**
@@ -59,12 +56,9 @@ char *arena_printf(struct arena *arena, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 void arena_free(struct arena *arena);
 
-/**
- * struct failure - what went wrong; text is empty if nothing did
- */
+/* what went wrong; text is empty if nothing did */
 struct failure {
-	/** @text: one line: file, line, column, reason and what would be right. */
-	char text[512];
+	char text[512]; /* one line: file, line, column, reason and what would be right */
 };
 
 /* Returns -1; only the first failure is kept. */

@@ -5,16 +5,11 @@
 
 #include <stddef.h>
 
-/**
- * struct builtin - a file
- */
+/* a file */
 struct builtin {
-	/** @name: without folder, for example "matrix-copy.lst". */
-	const char *name;
-	/** @text: NUL terminated. */
-	const char *text;
-	/** @end: behind the NUL. */
-	const char *end;
+	const char *name; /* without folder, for example "matrix-copy.lst" */
+	const char *text; /* NUL terminated */
+	const char *end; /* behind the NUL */
 };
 
 extern const struct builtin builtins[];

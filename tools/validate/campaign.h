@@ -16,101 +16,69 @@
 #define MAX_RUNS 1000
 #define PPM 1000000
 
-/**
- * struct acceptance - how far a measurement may be off; the larger of both counts
- */
+/* how far a measurement may be off; the larger of both counts */
 struct acceptance {
-	/** @absolute: counts. */
-	uint64_t absolute;
-	/** @relative_ppm: millionths of the expected value. */
-	uint64_t relative_ppm;
+	uint64_t absolute; /* counts */
+	uint64_t relative_ppm; /* millionths of the expected value */
 };
 
-/**
- * struct idea - a rule that the campaign's author wants to see tried
- */
+/* a rule that the campaign's author wants to see tried */
 struct idea {
 	const char *name;
 	struct rule rule;
 };
 
-/**
- * struct event - something that is counted, and its documented rule
- */
+/* something that is counted, and its documented rule */
 struct event {
-	/** @name: in the campaign, and in formulas of relations. */
-	const char *name;
-	/** @counter: as perfctr stat -e takes it; empty if there is no such counter. */
-	const char *counter;
-	/** @text: documentation, as far as it is known. */
-	const char *text;
-	/** @set: enum drm_perfctr_set of @counter. */
-	unsigned int set;
-	/** @group: events of different groups are counted in different runs. */
-	unsigned int group;
-	/** @documented: rule that the documentation states; not given: relations only. */
-	struct rule documented;
-	/** @ideas: tried and plotted before the search. */
-	struct idea *ideas;
+	const char *name; /* in the campaign, and in formulas of relations */
+	const char *counter; /* as perfctr stat -e takes it; empty if there is no such counter */
+	const char *text; /* documentation, as far as it is known */
+	unsigned int set; /* enum drm_perfctr_set of @counter */
+	unsigned int group; /* events of different groups are counted in different runs */
+	struct rule documented; /* rule that the documentation states; not given: relations only */
+	struct idea *ideas; /* tried and plotted before the search */
 	size_t idea_count;
-	/** @candidates: features that the search may use; without any: all of the benchmarks. */
+	/* features that the search may use; without any: all of the benchmarks */
 	struct feature *candidates;
 	size_t candidate_count;
-	/** @max_weight: largest weight of a feature in the search. */
-	unsigned int max_weight;
-	/** @accept: acceptance. */
-	struct acceptance accept;
+	unsigned int max_weight; /* largest weight of a feature in the search */
+	struct acceptance accept; /* acceptance */
 };
 
-/**
- * struct parameter - what a benchmark varies
- */
+/* what a benchmark varies */
 struct parameter {
 	const char *name;
 	int64_t *values;
 	size_t count;
 };
 
-/**
- * struct quantity - how much of something a benchmark does
- */
+/* how much of something a benchmark does */
 struct quantity {
 	const char *name;
-	/** @formula: over parameters and constants. */
-	const char *formula;
+	const char *formula; /* over parameters and constants */
 };
 
-/**
- * struct benchmark - work with a known amount of everything
- */
+/* work with a known amount of everything */
 struct benchmark {
 	const char *name;
 	const char *title;
-	/** @listing: text of a program, or NULL; it is counted if there are no @quantities. */
+	/* text of a program, or NULL; it is counted if there are no @quantities */
 	const char *listing;
-	/** @listing_name: for messages. */
-	const char *listing_name;
-	/** @threads: formula: threads of the listing. */
-	const char *threads;
-	/** @kernels: formula: how often the work is started. */
-	const char *kernels;
-	/** @command: words of vsoc-job with {FORMULA} in them, or a kernel of the CPU; or NULL. */
+	const char *listing_name; /* for messages */
+	const char *threads; /* formula: threads of the listing */
+	const char *kernels; /* formula: how often the work is started */
+	/* words of vsoc-job with {FORMULA} in them, or a kernel of the CPU; or NULL */
 	const char *command;
 	struct parameter parameters[MAX_PARAMETERS];
 	size_t parameter_count;
 	struct quantity *quantities;
 	size_t quantity_count;
-	/** @events: by event: how much of it is done is known; NULL: of all events. */
-	bool *events;
-	/** @reserve: not measured at first; for the engine to choose. */
-	bool reserve;
-	/** @constructed: made by the engine. */
-	bool constructed;
+	bool *events; /* by event: how much of it is done is known; NULL: of all events */
+	bool reserve; /* not measured at first; for the engine to choose */
+	bool constructed; /* made by the engine */
 };
 
-/**
- * struct relation - two formulas over events that must agree
- */
+/* two formulas over events that must agree */
 struct relation {
 	const char *name;
 	const char *left;
@@ -118,32 +86,23 @@ struct relation {
 	struct acceptance accept;
 };
 
-/**
- * struct constant - a number with a name
- */
+/* a number with a name */
 struct constant {
 	const char *name;
 	int64_t value;
 };
 
-/**
- * struct campaign - all of a file
- */
+/* all of a file */
 struct campaign {
 	const char *name;
 	const char *title;
 	const char *text;
-	/** @device: what runs it: "vsoc", "cpu", or "" for measurements only. */
-	const char *device;
-	/** @profile: profile of the virtual SoC it is about, or "". */
-	const char *profile;
-	/** @product: perfctr_product_name() of the devices it is about, or "". */
-	const char *product;
-	/** @database: the documentation is the counter database. */
-	bool database;
-	/** @anchor: event that joins runs of different events, or NULL. */
-	const char *anchor;
-	/** @keep: mnemonics with modifiers that are features of their own (NULL at the end). */
+	const char *device; /* what runs it: "vsoc", "cpu", or "" for measurements only */
+	const char *profile; /* profile of the virtual SoC it is about, or "" */
+	const char *product; /* perfctr_product_name() of the devices it is about, or "" */
+	bool database; /* the documentation is the counter database */
+	const char *anchor; /* event that joins runs of different events, or NULL */
+	/* mnemonics with modifiers that are features of their own (NULL at the end) */
 	const char **keep;
 	struct event *events;
 	size_t event_count;
@@ -153,8 +112,7 @@ struct campaign {
 	size_t relation_count;
 	struct constant *constants;
 	size_t constant_count;
-	/** @runs: of each live measurement. */
-	unsigned int runs;
+	unsigned int runs; /* of each live measurement */
 };
 
 /**

@@ -13,20 +13,15 @@ struct cell {
 	unsigned int column;
 };
 
-/**
- * struct csv - a text while it is read
- */
+/* a text while it is read */
 struct csv {
 	const char *name;
 	struct arena *arena;
 	struct failure *failure;
-	/** @at: what comes next. */
-	const char *at;
+	const char *at; /* what comes next */
 	const char *end;
-	/** @line: last line that was read. */
-	unsigned int line;
-	/** @row_line: in which the row began: quoted cells may have line feeds. */
-	unsigned int row_line;
+	unsigned int line; /* last line that was read */
+	unsigned int row_line; /* in which the row began: quoted cells may have line feeds */
 	struct cell cells[CSV_MAX_COLUMNS];
 	size_t count;
 };

@@ -10,22 +10,14 @@
 
 #include "base.h"
 
-/**
- * struct document - a JSON file
- */
+/* a JSON file */
 struct document {
-	/** @name: for messages. */
-	const char *name;
-	/** @text: the bytes, NUL terminated. */
-	const char *text;
-	/** @length: of @text. */
-	size_t length;
-	/** @arena: owner of strings. */
-	struct arena *arena;
-	/** @failure: the first error. */
-	struct failure *failure;
-	/** @root: what was read; owned. */
-	struct json_object *root;
+	const char *name; /* for messages */
+	const char *text; /* the bytes, NUL terminated */
+	size_t length; /* of @text */
+	struct arena *arena; /* owner of strings */
+	struct failure *failure; /* the first error */
+	struct json_object *root; /* what was read; owned */
 };
 
 /**

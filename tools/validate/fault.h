@@ -34,15 +34,11 @@ enum fault {
 	FAULT_SILENT,
 };
 
-/**
- * struct fault_found - a fault that explains all readings
- */
+/* a fault that explains all readings */
 struct fault_found {
 	enum fault fault;
-	/** @text: one sentence. */
-	const char *text;
-	/** @correct: rule of what the counter counts; not given if counts are lost. */
-	struct rule correct;
+	const char *text; /* one sentence */
+	struct rule correct; /* rule of what the counter counts; not given if counts are lost */
 };
 
 /* "doubled", "swap", ... for machines. */

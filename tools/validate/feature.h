@@ -22,44 +22,29 @@ enum state { STATE_ON, STATE_OFF, STATE_SKIPPED, STATE_DEAD };
 
 extern const char *const state_names[STATES];
 
-/**
- * struct feature - a mnemonic in a state, or a quantity
- */
+/* a mnemonic in a state, or a quantity */
 struct feature {
-	/** @name: mnemonic or quantity; kept by the arena. */
-	const char *name;
-	/** @state: enum state; STATE_ON for quantities. */
-	enum state state;
+	const char *name; /* mnemonic or quantity; kept by the arena */
+	enum state state; /* enum state; STATE_ON for quantities */
 };
 
-/**
- * struct features - features that have numbers
- */
+/* features that have numbers */
 struct features {
-	/** @items: without doubles. */
-	struct feature *items;
-	/** @count: elements of @items. */
-	size_t count;
+	struct feature *items; /* without doubles */
+	size_t count; /* elements of @items */
 };
 
-/**
- * struct term - part of a rule
- */
+/* part of a rule */
 struct term {
-	/** @feature: an operation stands for all its modifiers. */
-	struct feature feature;
-	/** @weight: counts for each of it. */
-	int64_t weight;
+	struct feature feature; /* an operation stands for all its modifiers */
+	int64_t weight; /* counts for each of it */
 };
 
-/**
- * struct rule - what a counter counts: the sum of its terms
- */
+/* what a counter counts: the sum of its terms */
 struct rule {
 	struct term *terms;
 	size_t count;
-	/** @given: somebody stated it, be it as the empty sum. */
-	bool given;
+	bool given; /* somebody stated it, be it as the empty sum */
 };
 
 /* "MOV", "NOP:dead". Returns 0 or -1. */

@@ -16,43 +16,28 @@
 
 #define NO_SEQUENCE UINT64_MAX
 
-/**
- * struct reading - one number
- */
+/* one number */
 struct reading {
 	size_t benchmark;
 	size_t event;
-	/** @parameters: in the order of the benchmark's parameters. */
-	int64_t parameters[MAX_PARAMETERS];
-	/** @run: readings of one run were taken together. */
-	uint64_t run;
-	/** @sequence: of the work among all, or NO_SEQUENCE. */
-	uint64_t sequence;
-	/** @units: blocks that counted; 0: unknown. */
-	uint64_t units;
+	int64_t parameters[MAX_PARAMETERS]; /* in the order of the benchmark's parameters */
+	uint64_t run; /* readings of one run were taken together */
+	uint64_t sequence; /* of the work among all, or NO_SEQUENCE */
+	uint64_t units; /* blocks that counted; 0: unknown */
 	uint64_t value;
-	/** @published: what the source of the data expected. */
-	uint64_t published;
-	/** @has_published: @published was given. */
-	bool has_published;
-	/** @dropped: the run's anchor is off, see analysis_merge(). */
-	bool dropped;
+	uint64_t published; /* what the source of the data expected */
+	bool has_published; /* @published was given */
+	bool dropped; /* the run's anchor is off, see analysis_merge() */
 };
 
-/**
- * struct measured - all readings
- */
+/* all readings */
 struct measured {
 	struct reading *readings;
 	size_t count;
-	/** @table: numbers of readings plus 1 by what they are of; 0: free. */
-	size_t *table;
-	/** @table_count: elements of @table, a power of two. */
-	size_t table_count;
-	/** @source: file or device, for the report. */
-	const char *source;
-	/** @configuration: pairs of name and value. */
-	const char **configuration;
+	size_t *table; /* numbers of readings plus 1 by what they are of; 0: free */
+	size_t table_count; /* elements of @table, a power of two */
+	const char *source; /* file or device, for the report */
+	const char **configuration; /* pairs of name and value */
 	size_t configuration_count;
 };
 

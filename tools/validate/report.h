@@ -5,35 +5,25 @@
 
 #include "study.h"
 
-/**
- * struct report - what is reported
- */
+/* what is reported */
 struct report {
-	/** @studies: campaigns that were evaluated. */
-	const struct study *studies;
+	const struct study *studies; /* campaigns that were evaluated */
 	size_t count;
-	/** @skipped: campaigns that could not be run, and why: pairs of name and reason. */
+	/* campaigns that could not be run, and why: pairs of name and reason */
 	const char *const *skipped;
 	size_t skipped_count;
-	/** @verbose: the reasoning of trusted events too. */
-	bool verbose;
-	/** @arena: for texts. */
-	struct arena *arena;
+	bool verbose; /* the reasoning of trusted events too */
+	struct arena *arena; /* for texts */
 };
 
-/**
- * struct table_row - an event at a point
- */
+/* an event at a point */
 struct table_row {
 	struct cell cell;
-	/** @has_expected: the documentation predicts a value. */
-	bool has_expected;
+	bool has_expected; /* the documentation predicts a value */
 	uint64_t expected;
-	/** @has_refined: the definition that was found predicts a value. */
-	bool has_refined;
+	bool has_refined; /* the definition that was found predicts a value */
 	uint64_t refined;
-	/** @slip: what the source of the data printed does not follow from its benchmark. */
-	bool slip;
+	bool slip; /* what the source of the data printed does not follow from its benchmark */
 };
 
 void validate_text(const struct report *report, FILE *out);

@@ -9,25 +9,16 @@
 #include "analysis.h"
 #include "solve.h"
 
-/**
- * struct search - what is left of the space of rules
- */
+/* what is left of the space of rules */
 struct search {
-	/** @arena: owner of the graphs. */
-	struct arena arena;
-	/** @variables: numbers of the candidate features. */
-	size_t *variables;
+	struct arena arena; /* owner of the graphs */
+	size_t *variables; /* numbers of the candidate features */
 	size_t count;
-	/** @occurs: by variable: some measured point has the feature. */
-	bool *occurs;
-	/** @max_weight: of each feature. */
-	unsigned int max_weight;
-	/** @points: measurements that were used. */
-	size_t points;
-	/** @space: remaining rules. */
-	struct space space;
-	/** @failure: set if the space is too large to be searched. */
-	struct failure failure;
+	bool *occurs; /* by variable: some measured point has the feature */
+	unsigned int max_weight; /* of each feature */
+	size_t points; /* measurements that were used */
+	struct space space; /* remaining rules */
+	struct failure failure; /* set if the space is too large to be searched */
 };
 
 /**

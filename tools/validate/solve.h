@@ -20,75 +20,47 @@
 /* partial sums of all nodes: 64 MiB, and as much again while they grow */
 #define MAX_SOLVE_SUMS ((size_t)8 << 20)
 
-/**
- * struct solve_row - one measurement: lo <= sum of coefficient * weight <= hi
- */
+/* one measurement: lo <= sum of coefficient * weight <= hi */
 struct solve_row {
-	/** @coefficients: one for each variable, may be negative. */
-	const int64_t *coefficients;
-	/** @lo: least value. */
-	int64_t lo;
-	/** @hi: greatest value; equal to @lo if the measurement is exact. */
-	int64_t hi;
+	const int64_t *coefficients; /* one for each variable, may be negative */
+	int64_t lo; /* least value */
+	int64_t hi; /* greatest value; equal to @lo if the measurement is exact */
 };
 
-/**
- * struct solve_problem - what is known
- */
+/* what is known */
 struct solve_problem {
-	/** @max_weight: of each variable, 0..MAX_WEIGHT. */
-	const unsigned int *max_weight;
-	/** @rows: measurements. */
-	const struct solve_row *rows;
-	/** @variables: number of features. */
-	size_t variables;
-	/** @row_count: elements of @rows. */
-	size_t row_count;
+	const unsigned int *max_weight; /* of each variable, 0..MAX_WEIGHT */
+	const struct solve_row *rows; /* measurements */
+	size_t variables; /* number of features */
+	size_t row_count; /* elements of @rows */
 };
 
-/**
- * struct solve_fact - what the measurements say after reduction: lo <= sum <= hi
- */
+/* what the measurements say after reduction: lo <= sum <= hi */
 struct solve_fact {
-	/** @coefficients: one for each variable. */
-	int64_t *coefficients;
+	int64_t *coefficients; /* one for each variable */
 	int64_t lo;
 	int64_t hi;
 };
 
-/**
- * struct component - variables that depend on each other, and on no others
- */
+/* variables that depend on each other, and on no others */
 struct component {
-	/** @variables: their numbers in the problem. */
-	const size_t *variables;
-	/** @count: elements of @variables. */
-	size_t count;
-	/** @solutions: number of solutions, UINT64_MAX if more. */
-	uint64_t solutions;
-	/** @layers: of the graph. */
-	const struct layer *layers;
-	/** @facts: that join the variables. */
-	const struct solve_fact **facts;
+	const size_t *variables; /* their numbers in the problem */
+	size_t count; /* elements of @variables */
+	uint64_t solutions; /* number of solutions, UINT64_MAX if more */
+	const struct layer *layers; /* of the graph */
+	const struct solve_fact **facts; /* that join the variables */
 	size_t fact_count;
 };
 
-/**
- * struct space - all solutions: each combination of the components' solutions
- */
+/* all solutions: each combination of the components' solutions */
 struct space {
-	/** @components: independent of each other. */
-	struct component *components;
-	/** @count: elements of @components. */
-	size_t count;
-	/** @variables: of the problem. */
-	size_t variables;
-	/** @solutions: product of the components' numbers, UINT64_MAX if more. */
-	uint64_t solutions;
-	/** @allowed: bit w of element v: some solution gives variable v the weight w. */
+	struct component *components; /* independent of each other */
+	size_t count; /* elements of @components */
+	size_t variables; /* of the problem */
+	uint64_t solutions; /* product of the components' numbers, UINT64_MAX if more */
+	/* bit w of element v: some solution gives variable v the weight w */
 	uint32_t *allowed;
-	/** @nodes: size of the graphs, for the curious. */
-	size_t nodes;
+	size_t nodes; /* size of the graphs, for the curious */
 };
 
 /**

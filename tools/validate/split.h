@@ -5,40 +5,26 @@
 
 #include "search.h"
 
-/**
- * struct wish - an event of which several rules are left
- */
+/* an event of which several rules are left */
 struct wish {
 	size_t event;
-	/** @search: its rules; NULL: there are too many to be searched yet. */
-	const struct search *search;
+	const struct search *search; /* its rules; NULL: there are too many to be searched yet */
 };
 
-/**
- * struct split - what a benchmark shows about an event
- */
+/* what a benchmark shows about an event */
 struct split {
 	size_t event;
-	/** @rules: remaining ones that were looked at. */
-	size_t rules;
-	/** @groups: different values that they predict. */
-	size_t groups;
-	/** @largest: rules of the largest group. */
-	size_t largest;
+	size_t rules; /* remaining ones that were looked at */
+	size_t groups; /* different values that they predict */
+	size_t largest; /* rules of the largest group */
 };
 
-/**
- * struct proposal - what to measure next
- */
+/* what to measure next */
 struct proposal {
-	/** @point: an unmeasured point of the campaign, or of @listing; -1: none helps. */
-	long point;
-	/** @listing: text of a benchmark that was made for it, or NULL. */
-	const char *listing;
-	/** @name: of the benchmark. */
-	const char *name;
-	/** @splits: what it does for each event with open rules. */
-	struct split *splits;
+	long point; /* an unmeasured point of the campaign, or of @listing; -1: none helps */
+	const char *listing; /* text of a benchmark that was made for it, or NULL */
+	const char *name; /* of the benchmark */
+	struct split *splits; /* what it does for each event with open rules */
 	size_t split_count;
 };
 

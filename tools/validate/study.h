@@ -8,36 +8,27 @@
 
 struct study;
 
-/**
- * struct machine - what can measure
- */
+/* what can measure */
 struct machine {
-	/** @name: for people. */
-	const char *name;
-	/** @data: of the functions. */
-	void *data;
-	/**
-	 * @measure: do the work of a point once and add a reading of each event
+	const char *name; /* for people */
+	void *data; /* of the functions */
+	/*
+	 * do the work of a point once and add a reading of each event
 	 *
 	 * Return: 0; -1 with a failure.
 	 */
 	int (*measure)(struct machine *machine, struct analysis *analysis, size_t point);
-	/** @close: gives everything back. */
-	void (*close)(struct machine *machine);
+	void (*close)(struct machine *machine); /* gives everything back */
 };
 
-/**
- * struct study - a campaign and its results
- */
+/* a campaign and its results */
 struct study {
 	struct analysis analysis;
 	struct relation_result *relations;
-	/** @outcomes: one for each event. */
-	struct outcome *outcomes;
-	/** @next: what would separate most, if it was not measured: point is not negative. */
+	struct outcome *outcomes; /* one for each event */
+	/* what would separate most, if it was not measured: point is not negative */
 	struct proposal next;
-	/** @asked: benchmarks that the engine chose and measured. */
-	unsigned int asked;
+	unsigned int asked; /* benchmarks that the engine chose and measured */
 };
 
 /**

@@ -26,82 +26,55 @@ enum verdict {
 
 enum { MAX_FAULTS = 8, MAX_PATH = 6 };
 
-/**
- * struct round - what a round of measuring left of an event's rules
- */
+/* what a round of measuring left of an event's rules */
 struct round {
-	/** @after: what was measured last, for people. */
-	const char *after;
-	/** @points: measurements of the event. */
-	size_t points;
-	/** @remaining: rules that fit, UINT64_MAX if more. */
-	uint64_t remaining;
-	/** @open: where they differ. */
-	const char *open;
+	const char *after; /* what was measured last, for people */
+	size_t points; /* measurements of the event */
+	uint64_t remaining; /* rules that fit, UINT64_MAX if more */
+	const char *open; /* where they differ */
 };
 
-/**
- * struct idea_result - how an author's hypothesis fared
- */
+/* how an author's hypothesis fared */
 struct idea_result {
 	bool fits;
-	/** @point: where it fails first. */
-	size_t point;
-	/** @predicted: there. */
-	uint64_t predicted;
+	size_t point; /* where it fails first */
+	uint64_t predicted; /* there */
 };
 
-/**
- * struct relation_result - how a relation fared
- */
+/* how a relation fared */
 struct relation_result {
-	/** @points: where it could be computed. */
-	size_t points;
-	/** @violated: of these. */
-	size_t violated;
-	/** @worst: point with the largest difference. */
-	size_t worst;
+	size_t points; /* where it could be computed */
+	size_t violated; /* of these */
+	size_t worst; /* point with the largest difference */
 	int64_t left;
 	int64_t right;
 };
 
-/**
- * struct outcome - an event's verdict and the way to it
- */
+/* an event's verdict and the way to it */
 struct outcome {
 	enum verdict verdict;
 	enum verdict path[MAX_PATH];
 	size_t path_length;
-	/** @reason: of the verdict, one sentence. */
-	const char *reason;
-	/** @definition: what it counts as far as it is known, or NULL. */
-	const char *definition;
-	/** @found: @definition as a rule, for predictions; given is false if there is none. */
+	const char *reason; /* of the verdict, one sentence */
+	const char *definition; /* what it counts as far as it is known, or NULL */
+	/* @definition as a rule, for predictions; given is false if there is none */
 	struct rule found;
-	/** @points: with measurements. */
-	size_t points;
-	/** @exercised: of these, where what is documented gives more than nothing. */
-	size_t exercised;
-	/** @off: of these, beyond the acceptance. */
-	size_t off;
-	/** @worst: point with the largest difference of a single reading. */
-	size_t worst;
+	size_t points; /* with measurements */
+	size_t exercised; /* of these, where what is documented gives more than nothing */
+	size_t off; /* of these, beyond the acceptance */
+	size_t worst; /* point with the largest difference of a single reading */
 	uint64_t worst_expected;
 	uint64_t worst_value;
-	/** @spread: largest difference between readings of a point. */
-	uint64_t spread;
-	/** @repeatable: no spread beyond the acceptance. */
-	bool repeatable;
-	/**
-	 * @violated: names of violated relations that this event may be the reason of, as no
+	uint64_t spread; /* largest difference between readings of a point */
+	bool repeatable; /* no spread beyond the acceptance */
+	/*
+	 * names of violated relations that this event may be the reason of, as no
 	 * other event of them is off; "" if none
 	 */
 	const char *violated;
 	struct idea_result *ideas;
-	/** @searched: the members below mean something. */
-	bool searched;
-	/** @search_error: why it could not be searched, or NULL. */
-	const char *search_error;
+	bool searched; /* the members below mean something */
+	const char *search_error; /* why it could not be searched, or NULL */
 	uint64_t remaining;
 	const char *bounds;
 	const char *proven;

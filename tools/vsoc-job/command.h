@@ -11,20 +11,13 @@
 
 #include "common/listing.h"
 
-/**
- * struct job - commands of one job, in order
- */
+/* commands of one job, in order */
 struct job {
-	/** @commands: as the kernel takes them. */
-	struct drm_vsoc_command *commands;
-	/** @count: elements of @commands in use. */
-	size_t count;
-	/** @capacity: elements of @commands allocated. */
-	size_t capacity;
-	/** @listings: that commands point to. */
-	struct listing *listings;
-	/** @listing_count: elements of @listings. */
-	size_t listing_count;
+	struct drm_vsoc_command *commands; /* as the kernel takes them */
+	size_t count; /* elements of @commands in use */
+	size_t capacity; /* elements of @commands allocated */
+	struct listing *listings; /* that commands point to */
+	size_t listing_count; /* elements of @listings */
 };
 
 void job_clear(struct job *job);

@@ -9,9 +9,7 @@
 
 #include "command.h"
 
-/**
- * struct runner_job - a job that was submitted and not yet waited for
- */
+/* a job that was submitted and not yet waited for */
 struct runner_job {
 	uint64_t id;
 	uint32_t ctx_id;
@@ -23,9 +21,7 @@ struct runner_job {
 	uint32_t store_count;
 };
 
-/**
- * struct runner_result - how a job ended
- */
+/* how a job ended */
 struct runner_result {
 	uint64_t id;
 	uint32_t ctx_id;
@@ -41,9 +37,7 @@ struct runner_result {
 
 typedef void (*runner_result_fn)(void *data, const struct runner_result *result);
 
-/**
- * struct runner - an open device and what is queued on it
- */
+/* an open device and what is queued on it */
 struct runner {
 	int fd;
 	bool owns_fd;

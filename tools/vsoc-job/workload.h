@@ -12,15 +12,11 @@
 #define WORKLOAD_FABRIC (1u << DRM_VSOC_CMD_COPY | 1u << DRM_VSOC_CMD_PCIE)
 #define WORKLOAD_ALL (WORKLOAD_GPU | WORKLOAD_FABRIC | 1u << DRM_VSOC_CMD_WAIT)
 
-/**
- * struct workload_random - source of random jobs
- */
+/* source of random jobs */
 struct workload_random {
-	/** @state: begins as the seed. */
-	uint64_t state;
-	/** @kinds: WORKLOAD_ALL or some of it. */
-	uint32_t kinds;
-	/** @info: of the device, so that every command is one it accepts. */
+	uint64_t state; /* begins as the seed */
+	uint32_t kinds; /* WORKLOAD_ALL or some of it */
+	/* of the device, so that every command is one it accepts */
 	const struct drm_vsoc_info *info;
 };
 

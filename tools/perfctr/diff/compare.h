@@ -6,16 +6,11 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/**
- * struct compare_mean - mean of a series, and how far it can be trusted
- */
+/* mean of a series, and how far it can be trusted */
 struct compare_mean {
-	/** @mean: of the values that are numbers. */
-	double mean;
-	/** @variance: of the mean, NAN below two values. */
-	double variance;
-	/** @count: values that are numbers. */
-	size_t count;
+	double mean; /* of the values that are numbers */
+	double variance; /* of the mean, NAN below two values */
+	size_t count; /* values that are numbers */
 };
 
 /**

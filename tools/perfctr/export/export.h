@@ -20,8 +20,8 @@ struct export
 	void *state;
 };
 
-/**
- * struct export_format - a way to write a capture
+/*
+ * a way to write a capture
  *
  * All return 0 or a negative errno.
  */

@@ -10,46 +10,33 @@
 
 enum { CLIENT_COMMAND_BYTES = 32, CLIENT_PATH_BYTES = 64, CLIENT_NO_SET = -1 };
 
-/**
- * struct client - an open file with sessions
- */
+/* an open file with sessions */
 struct client {
-	/** @pid: who has it open; a file that was inherited or sent is listed for each process. */
+	/* who has it open; a file that was inherited or sent is listed for each process */
 	pid_t pid;
-	/** @uid: of that process. */
-	uid_t uid;
-	/** @fd: its number there. */
-	int fd;
-	/** @id: the same for all descriptors of a file, 0 on kernels without it (6.1). */
-	uint64_t id;
-	/** @command: name of the process. */
-	char command[CLIENT_COMMAND_BYTES];
-	/** @sessions: all, and of these @active between START and STOP. */
-	unsigned int sessions;
+	uid_t uid; /* of that process */
+	int fd; /* its number there */
+	uint64_t id; /* the same for all descriptors of a file, 0 on kernels without it (6.1) */
+	char command[CLIENT_COMMAND_BYTES]; /* name of the process */
+	unsigned int sessions; /* all, and of these @active between START and STOP */
 	unsigned int active;
-	/** @kib: KiB of the buffers that they hold. */
-	uint64_t kib;
-	/** @set: counter set that they keep from others, enum drm_perfctr_set, or CLIENT_NO_SET. */
+	uint64_t kib; /* KiB of the buffers that they hold */
+	/* counter set that they keep from others, enum drm_perfctr_set, or CLIENT_NO_SET */
 	int set;
 };
 
-/**
- * struct clients - those of a device
- */
+/* those of a device */
 struct clients {
-	/** @list: by process; owned. */
-	struct client *list;
+	struct client *list; /* by process; owned */
 	size_t count;
-	/** @hidden: this user may not look at all processes. */
-	bool hidden;
-	/**
-	 * @unseen: further sessions that the kernel's own list has, whose files no process has a
+	bool hidden; /* this user may not look at all processes */
+	/*
+	 * further sessions that the kernel's own list has, whose files no process has a
 	 * descriptor of: a mapping of the ring keeps one, too, and so does a socket that it was
 	 * sent to. 0 without debugfs.
 	 */
 	unsigned int unseen;
-	/** @kernel_list: the file of that list. */
-	char kernel_list[CLIENT_PATH_BYTES];
+	char kernel_list[CLIENT_PATH_BYTES]; /* the file of that list */
 };
 
 /**

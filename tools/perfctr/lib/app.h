@@ -29,22 +29,14 @@ enum exit_status {
 	EXIT_SIGNAL_BASE = 128,
 };
 
-/**
- * struct app - what a command runs with
- */
+/* what a command runs with */
 struct app {
-	/** @ctx: the library. */
-	struct perfctr_ctx *ctx;
-	/** @name: of the command, for messages. */
-	const char *name;
-	/** @out: where results go that are asked for; stdout but in tests. */
-	FILE *out;
-	/** @err: where messages go; stderr but in tests. */
-	FILE *err;
-	/** @argv: arguments of the command, for messages. */
-	char **argv;
-	/** @via: socket of the broker to go through, or NULL. */
-	const char *via;
+	struct perfctr_ctx *ctx; /* the library */
+	const char *name; /* of the command, for messages */
+	FILE *out; /* where results go that are asked for; stdout but in tests */
+	FILE *err; /* where messages go; stderr but in tests */
+	char **argv; /* arguments of the command, for messages */
+	const char *via; /* socket of the broker to go through, or NULL */
 };
 
 /* A command: argv[0] is its name. Return: enum exit_status. */

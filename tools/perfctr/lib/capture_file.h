@@ -11,43 +11,30 @@
 /* the file that record writes and the others read by default */
 #define CAPTURE_DEFAULT_FILE "perfctr.capture"
 
-/**
- * struct capture_text - something that the recorder wrote about the capture
- */
+/* something that the recorder wrote about the capture */
 struct capture_text {
 	char *key;
 	char *value;
 };
 
-/**
- * struct capture_file - an open capture, read once
- */
+/* an open capture, read once */
 struct capture_file {
-	/** @path: as the user wrote it, "stdin" for -. */
-	const char *path;
+	const char *path; /* as the user wrote it, "stdin" for - */
 	int fd;
-	/** @reader: keeps device and selection. */
-	struct perfctr_capture_reader *reader;
+	struct perfctr_capture_reader *reader; /* keeps device and selection */
 	struct perfctr_device *device;
 	struct perfctr_selection *selection;
-	/** @session: NULL if the file has none. */
-	const struct perfctr_capture_session *session;
-	/** @status: NULL if recording was not finished. */
-	const struct drm_perfctr_status *status;
-	/** @totals: of all samples. */
-	struct perfctr_totals *totals;
+	const struct perfctr_capture_session *session; /* NULL if the file has none */
+	const struct drm_perfctr_status *status; /* NULL if recording was not finished */
+	struct perfctr_totals *totals; /* of all samples */
 	struct capture_text *texts;
 	size_t text_count;
 	struct perfctr_anchor *anchors;
 	size_t anchor_count;
-	/** @bytes: of the file. */
-	uint64_t bytes;
-	/** @cut_bytes: after the last whole record. */
-	uint64_t cut_bytes;
-	/** @bad_samples: records that should be samples and are not. */
-	uint64_t bad_samples;
-	/** @damage: what is wrong with the file from some byte on, NULL if nothing is. */
-	char *damage;
+	uint64_t bytes; /* of the file */
+	uint64_t cut_bytes; /* after the last whole record */
+	uint64_t bad_samples; /* records that should be samples and are not */
+	char *damage; /* what is wrong with the file from some byte on, NULL if nothing is */
 };
 
 /**

@@ -6,9 +6,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-/**
- * struct child - a process that waits to become the command
- */
+/* a process that waits to become the command */
 struct child {
 	pid_t pid;
 	int go_fd;

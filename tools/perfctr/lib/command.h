@@ -9,15 +9,11 @@
 /* how long a command may take to end after a signal, before counting ends */
 enum { COMMAND_GRACE_MS = 3000 };
 
-/**
- * struct command - a command line, perhaps empty, and its process
- */
+/* a command line, perhaps empty, and its process */
 struct command {
-	/** @argv: NULL: there is no command, and all functions do nothing. */
-	char **argv;
+	char **argv; /* NULL: there is no command, and all functions do nothing */
 	struct child child;
-	/** @shared_fd: the device's file as the command inherits it, -1: it does not. */
-	int shared_fd;
+	int shared_fd; /* the device's file as the command inherits it, -1: it does not */
 };
 
 /**

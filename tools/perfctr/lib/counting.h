@@ -5,30 +5,19 @@
 
 #include "option.h"
 
-/**
- * struct counting - the options that stat and record share
- */
+/* the options that stat and record share */
 struct counting {
-	/** @device: node, driver or name; NULL: the first. */
-	const char *device;
-	/** @events: names; empty: the defaults. */
-	struct option_words events;
-	/** @period_ns: time between samples. */
-	uint64_t period_ns;
-	/** @has_period: it was given. */
-	bool has_period;
-	/** @timeout_ns: counting ends after that, 0: never. */
-	uint64_t timeout_ns;
-	/** @set: counter set. */
-	uint64_t set;
+	const char *device; /* node, driver or name; NULL: the first */
+	struct option_words events; /* names; empty: the defaults */
+	uint64_t period_ns; /* time between samples */
+	bool has_period; /* it was given */
+	uint64_t timeout_ns; /* counting ends after that, 0: never */
+	uint64_t set; /* counter set */
 	bool keep_awake;
-	/** @all_cpus: accepted as perf has it; counting is always system-wide. */
-	bool all_cpus;
-	/** @output: file, NULL: not given. */
-	const char *output;
+	bool all_cpus; /* accepted as perf has it; counting is always system-wide */
+	const char *output; /* file, NULL: not given */
 	bool json;
-	/** @command: to count beside, NULL: none. */
-	char **command;
+	char **command; /* to count beside, NULL: none */
 };
 
 /* Lines of a table of options. @period: TIME, or TIME_OR_ZERO if 0 means something. */

@@ -5,14 +5,10 @@
 
 #include "app.h"
 
-/**
- * struct left_out - what this user may not see
- */
+/* what this user may not see */
 struct left_out {
-	/** @blocks: kinds of SoC blocks, "ucf, pcie"; empty: nothing was left out. */
-	char blocks[128];
-	/** @error: the kernel's error for the last of them. */
-	int error;
+	char blocks[128]; /* kinds of SoC blocks, "ucf, pcie"; empty: nothing was left out */
+	int error; /* the kernel's error for the last of them */
 };
 
 /**

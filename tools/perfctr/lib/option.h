@@ -5,11 +5,9 @@
 
 #include "app.h"
 
-/**
- * struct option_words - the values of an option that may be repeated
- */
+/* the values of an option that may be repeated */
 struct option_words {
-	/** @words: texts of the command line; the array is freed by option_words_free(). */
+	/* texts of the command line; the array is freed by option_words_free() */
 	const char **words;
 	size_t count;
 };
@@ -34,20 +32,16 @@ enum option_kind {
 	OPTION_CALL_OPTIONAL,
 };
 
-/**
- * struct option_spec - one option of a command
- */
+/* one option of a command */
 struct option_spec {
-	/** @letter: 0: none. Lines with the letter of an earlier one are other names of it. */
+	/* 0: none. Lines with the letter of an earlier one are other names of it. */
 	char letter;
-	/** @name: long name; NULL ends a table. */
-	const char *name;
+	const char *name; /* long name; NULL ends a table */
 	enum option_kind kind;
 	void *to;
 	uint64_t min, max;
-	/** @given: set if the option was given; may be NULL. */
-	bool *given;
-	/** @call: Return: 0 or an exit status, the message was printed. */
+	bool *given; /* set if the option was given; may be NULL */
+	/* Return: 0 or an exit status, the message was printed */
 	int (*call)(const struct app *app, void *to, const char *text);
 };
 

@@ -5,16 +5,11 @@
 
 #include "app.h"
 
-/**
- * struct output - a result that is being written
- */
+/* a result that is being written */
 struct output {
-	/** @stream: to write to. */
-	FILE *stream;
-	/** @path: NULL for stdout. */
-	const char *path;
-	/** @is_nameless: the file gets its name when it is whole. */
-	bool is_nameless;
+	FILE *stream; /* to write to */
+	const char *path; /* NULL for stdout */
+	bool is_nameless; /* the file gets its name when it is whole */
 };
 
 /**

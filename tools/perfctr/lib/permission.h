@@ -7,22 +7,14 @@
 
 #define PARANOID_PATH "/proc/sys/dev/perfctr/paranoid"
 
-/**
- * struct permission - what a user may do with a device
- */
+/* what a user may do with a device */
 struct permission {
-	/** @may_count: a session with the device's own counters is accepted. */
-	bool may_count;
-	/** @may_count_pmu: a session with an event of the kernel's software PMU is. */
-	bool may_count_pmu;
-	/** @cap_perfmon: the process has CAP_PERFMON or CAP_SYS_ADMIN. */
-	bool cap_perfmon;
-	/** @error: why not, a negative errno. */
-	int error;
-	/** @text: a sentence. */
-	char text[256];
-	/** @fix: command that helps, empty if nothing has to be changed. */
-	char fix[256];
+	bool may_count; /* a session with the device's own counters is accepted */
+	bool may_count_pmu; /* a session with an event of the kernel's software PMU is */
+	bool cap_perfmon; /* the process has CAP_PERFMON or CAP_SYS_ADMIN */
+	int error; /* why not, a negative errno */
+	char text[256]; /* a sentence */
+	char fix[256]; /* command that helps, empty if nothing has to be changed */
 };
 
 /**

@@ -8,14 +8,10 @@
 
 #include "app.h"
 
-/**
- * struct signals - blocked signals
- */
+/* blocked signals */
 struct signals {
-	/** @fd: readable when one came; -1 if none are caught. */
-	int fd;
-	/** @before: the mask that was there. */
-	sigset_t before;
+	int fd; /* readable when one came; -1 if none are caught */
+	sigset_t before; /* the mask that was there */
 };
 
 /**

@@ -56,17 +56,12 @@ static void add_point(struct filler *f, size_t line, size_t first_bin, size_t la
 	const struct timeline *t = f->t;
 	struct timeline_line *l = &t->lines[line];
 	double *weights = f->weights + line * t->bin_count;
-	double delta;
 
 	if (!(value >= l->least))
 		l->least = value;
 	if (!(value <= l->most))
 		l->most = value;
 	l->samples++;
-	/* Welford's method: stable for many samples of large values */
-	delta = value - l->rate_mean;
-	l->rate_mean += delta / (double)l->samples;
-	l->rate_m2 += delta * (value - l->rate_mean);
 	for (size_t n = first_bin; n <= last_bin; n++) {
 		const struct timeline_bin *bin = &t->bins[n];
 		uint64_t from = sample->start_ns > bin->start_ns ? sample->start_ns : bin->start_ns;
@@ -173,9 +168,4 @@ void timeline_free(struct timeline *timeline)
 	free(timeline->lines);
 	free(timeline->memory);
 	*timeline = (struct timeline){ 0 };
-}
-
-double timeline_deviation(const struct timeline_line *line)
-{
-	return line->samples < 2 ? NAN : sqrt(line->rate_m2 / (double)(line->samples - 1));
 }

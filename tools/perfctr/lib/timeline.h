@@ -12,62 +12,40 @@
 
 #include "values.h"
 
-/**
- * struct timeline_line - one counter or metric over time
- */
+/* one counter or metric over time */
 struct timeline_line {
-	/** @row: its name and unit; in timeline.values. */
-	const struct row *row;
-	/** @is_block: of a single block, else of all of its type. */
-	bool is_block;
-	/** @is_rate: values are per second; else levels and metrics as they are. */
-	bool is_rate;
-	/** @min: of each bin; NAN: nobody measured. */
-	double *min;
+	const struct row *row; /* its name and unit; in timeline.values */
+	bool is_block; /* of a single block, else of all of its type */
+	bool is_rate; /* values are per second; else levels and metrics as they are */
+	double *min; /* of each bin; NAN: nobody measured */
 	double *max;
 	double *mean;
-	/** @least: smallest of @min, NAN if there is none. */
-	double least;
+	double least; /* smallest of @min, NAN if there is none */
 	double most;
-	/** @samples: in which it was measured. */
-	uint64_t samples;
-	/** @rate_mean: of the samples' values, each counting once, and their squared deviations. */
-	double rate_mean;
-	double rate_m2;
+	uint64_t samples; /* in which it was measured */
 };
 
-/**
- * struct timeline_bin - a piece of time
- */
+/* a piece of time */
 struct timeline_bin {
 	uint64_t start_ns;
 	uint64_t end_ns;
-	/** @samples: that reach into it. */
-	uint64_t samples;
-	/** @merged_periods: of them. */
-	uint64_t merged_periods;
-	/** @lost_ns: of them. */
-	uint64_t lost_ns;
-	/** @flags: enum drm_perfctr_sample_flags of them together. */
-	uint32_t flags;
+	uint64_t samples; /* that reach into it */
+	uint64_t merged_periods; /* of them */
+	uint64_t lost_ns; /* of them */
+	uint32_t flags; /* enum drm_perfctr_sample_flags of them together */
 };
 
-/**
- * struct timeline - all lines over the same bins
- */
+/* all lines over the same bins */
 struct timeline {
-	/** @is_exact: each bin is one sample. */
-	bool is_exact;
+	bool is_exact; /* each bin is one sample */
 	uint64_t start_ns;
 	uint64_t end_ns;
 	struct timeline_bin *bins;
 	size_t bin_count;
 	struct timeline_line *lines;
 	size_t line_count;
-	/** @values: keeps what @row of lines points to. */
-	struct values values;
-	/** @memory: of all lines' bins. */
-	double *memory;
+	struct values values; /* keeps what @row of lines points to */
+	double *memory; /* of all lines' bins */
 };
 
 /**
@@ -84,8 +62,5 @@ int timeline_fill(const struct app *app, struct capture_file *file, size_t max_b
 		  struct timeline *timeline);
 
 void timeline_free(struct timeline *timeline);
-
-/* Samples' rates: standard deviation, NAN below two samples. */
-double timeline_deviation(const struct timeline_line *line);
 
 #endif /* PERFCTR_TIMELINE_H */

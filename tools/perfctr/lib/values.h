@@ -6,42 +6,29 @@
 #include "capture_file.h"
 #include "rows.h"
 
-/**
- * struct values_line - one counter or metric
- */
+/* one counter or metric */
 struct values_line {
-	/** @row: its name and unit, and its total over the capture. */
-	const struct row *row;
-	/** @is_block: of a single block; else as it was named, of all of its type mostly. */
-	bool is_block;
-	/** @is_rate: numbers are per second; else levels and metrics as they are. */
-	bool is_rate;
+	const struct row *row; /* its name and unit, and its total over the capture */
+	bool is_block; /* of a single block; else as it was named, of all of its type mostly */
+	bool is_rate; /* numbers are per second; else levels and metrics as they are */
 };
 
-/**
- * struct values_item - the value of a line in the current sample
- */
+/* the value of a line in the current sample */
 struct values_item {
-	/** @is_present: the sample has the counter, measured or not. */
-	bool is_present;
+	bool is_present; /* the sample has the counter, measured or not */
 	bool is_measured;
-	/** @count: exact; the sum of the measured ones for a line of a type. */
-	uint64_t count;
-	/** @number: rate, level or metric; NAN if there is none. */
-	double number;
+	uint64_t count; /* exact; the sum of the measured ones for a line of a type */
+	double number; /* rate, level or metric; NAN if there is none */
 };
 
-/**
- * struct values - lines, and the items of the sample at hand
- */
+/* lines, and the items of the sample at hand */
 struct values {
 	struct values_line *lines;
 	struct values_item *items;
 	size_t count;
-	/** @sums: the capture's totals as they were named, by type of block mostly; its metrics. */
+	/* the capture's totals as they were named, by type of block mostly; its metrics */
 	struct rows sums;
-	/** @blocks: the same by block; empty unless asked for. */
-	struct rows blocks;
+	struct rows blocks; /* the same by block; empty unless asked for */
 	/* see values.c */
 	const struct capture_file *file;
 	struct perfctr_totals *one;

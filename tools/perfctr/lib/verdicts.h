@@ -16,20 +16,13 @@
 
 struct verdicts;
 
-/**
- * struct verdict_note - what is known of a counter beyond the database
- */
+/* what is known of a counter beyond the database */
 struct verdict_note {
-	/** @trust: enum perfctr_trust. */
-	unsigned int trust;
-	/** @definition: what it counts, if it differs from the database; else NULL. */
-	const char *definition;
-	/** @reason: of the verdict, or NULL. */
-	const char *reason;
-	/** @campaign: that judged it, or NULL. */
-	const char *campaign;
-	/** @time: when, as text, or NULL. */
-	const char *time;
+	unsigned int trust; /* enum perfctr_trust */
+	const char *definition; /* what it counts, if it differs from the database; else NULL */
+	const char *reason; /* of the verdict, or NULL */
+	const char *campaign; /* that judged it, or NULL */
+	const char *time; /* when, as text, or NULL */
 };
 
 /**

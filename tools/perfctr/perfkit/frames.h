@@ -24,27 +24,19 @@ enum {
 	FRAMES_MAX_FDS = FRAMES_MAX_TELLERS + 1,
 };
 
-/**
- * struct frames - processes that report ends of frames
- */
+/* processes that report ends of frames */
 struct frames {
-	/** @app: for messages. */
-	const struct app *app;
-	/** @socket_fd: where they connect, -1: closed. */
-	int socket_fd;
-	/** @tellers: processes that are connected. */
+	const struct app *app; /* for messages */
+	int socket_fd; /* where they connect, -1: closed */
+	/* processes that are connected */
 	struct frame_teller {
 		int fd;
 		pid_t pid;
 	} tellers[FRAMES_MAX_TELLERS];
-	/** @teller_count: of them. */
-	size_t teller_count;
-	/** @counted_fd: whose frames are counted, -1: of the next one that reports any. */
-	int counted_fd;
-	/** @said_other: the note about frames of another process was printed. */
-	bool said_other;
-	/** @stopped: no more frames are wanted. */
-	bool stopped;
+	size_t teller_count; /* of them */
+	int counted_fd; /* whose frames are counted, -1: of the next one that reports any */
+	bool said_other; /* the note about frames of another process was printed */
+	bool stopped; /* no more frames are wanted */
 };
 
 /**

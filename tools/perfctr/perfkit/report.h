@@ -8,21 +8,14 @@
 #include "lib/app.h"
 #include "stat.h"
 
-/**
- * enum perfkit_mode - what passes take turns in
- */
+/* what passes take turns in */
 enum perfkit_mode {
-	/** @PERFKIT_EXPERIMENTS: runs of the command. */
-	PERFKIT_EXPERIMENTS,
-	/** @PERFKIT_SLICES: slices of time of one run. */
-	PERFKIT_SLICES,
-	/** @PERFKIT_FRAMES: frames that one run draws. */
-	PERFKIT_FRAMES,
+	PERFKIT_EXPERIMENTS, /* runs of the command */
+	PERFKIT_SLICES, /* slices of time of one run */
+	PERFKIT_FRAMES, /* frames that one run draws */
 };
 
-/**
- * struct perfkit_report - the result
- */
+/* the result */
 struct perfkit_report {
 	struct app *app;
 	struct perfctr_device *device;

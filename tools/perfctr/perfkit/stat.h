@@ -14,30 +14,18 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/**
- * struct perfkit_stat - the values of one counter over all frames or repetitions
- */
+/* the values of one counter over all frames or repetitions */
 struct perfkit_stat {
-	/** @measured: values that went in. */
-	uint64_t measured;
-	/** @sum: of them. */
-	mpq_t sum;
-	/** @min: smallest. */
-	mpq_t min;
-	/** @max: largest. */
-	mpq_t max;
-	/** @cycles: of the blocks' clock in all of them, 0: they have none. */
-	mpz_t cycles;
-	/** @time_ns: sum of the times that a unit's shares stand for. */
-	mpq_t time_ns;
-	/** @timed: how many there are. */
-	uint64_t timed;
-	/** @elapsed_ns: time of all of them. */
-	mpz_t elapsed_ns;
-	/** @flags: enum perfctr_perfkit_flags of all of them. */
-	uint32_t flags;
-	/** @state: why the last one that was none was none; enum perfctr_value_state. */
-	uint32_t state;
+	uint64_t measured; /* values that went in */
+	mpq_t sum; /* of them */
+	mpq_t min; /* smallest */
+	mpq_t max; /* largest */
+	mpz_t cycles; /* of the blocks' clock in all of them, 0: they have none */
+	mpq_t time_ns; /* sum of the times that a unit's shares stand for */
+	uint64_t timed; /* how many there are */
+	mpz_t elapsed_ns; /* time of all of them */
+	uint32_t flags; /* enum perfctr_perfkit_flags of all of them */
+	uint32_t state; /* why the last one that was none was none; enum perfctr_value_state */
 };
 
 /* Nothing was measured yet. */

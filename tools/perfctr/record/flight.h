@@ -7,32 +7,21 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/**
- * struct flight_entry - when a sample was taken from the ring, and how large it is
- */
+/* when a sample was taken from the ring, and how large it is */
 struct flight_entry {
 	uint64_t taken_ns;
 	uint32_t bytes;
 };
 
-/**
- * struct flight - samples, oldest first
- */
+/* samples, oldest first */
 struct flight {
-	/** @keep_ns: samples that were taken longer ago are dropped. */
-	uint64_t keep_ns;
-	/** @limit_bytes: memory for samples; older ones go when it is used up. */
-	size_t limit_bytes;
-	/** @stride: room for each sample. */
-	size_t stride;
-	/** @capacity: samples that fit now, a power of two or 0. */
-	size_t capacity;
-	/** @first: free-running index of the oldest sample. */
-	size_t first;
-	/** @count: samples kept. */
-	size_t count;
-	/** @cut_short: samples younger than @keep_ns that went for lack of room. */
-	uint64_t cut_short;
+	uint64_t keep_ns; /* samples that were taken longer ago are dropped */
+	size_t limit_bytes; /* memory for samples; older ones go when it is used up */
+	size_t stride; /* room for each sample */
+	size_t capacity; /* samples that fit now, a power of two or 0 */
+	size_t first; /* free-running index of the oldest sample */
+	size_t count; /* samples kept */
+	uint64_t cut_short; /* samples younger than @keep_ns that went for lack of room */
 	struct flight_entry *entries;
 	unsigned char *bytes;
 };

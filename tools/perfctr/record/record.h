@@ -12,22 +12,17 @@
 
 enum { RECORD_FLIGHT_LIMIT_MIB = 1024 };
 
-/**
- * struct record_options - the command line
- */
+/* the command line */
 struct record_options {
 	struct counting counting;
-	/** @flight_ns: what the flight recorder keeps, 0: record all. */
-	uint64_t flight_ns;
+	uint64_t flight_ns; /* what the flight recorder keeps, 0: record all */
 	bool in_stream;
 	bool automatic;
 	bool progress;
 	bool quiet;
 };
 
-/**
- * struct record - a recording
- */
+/* a recording */
 struct record {
 	struct app *app;
 	struct record_options options;
@@ -35,8 +30,7 @@ struct record {
 	struct perfctr_selection *selection;
 	struct perfctr_session *session;
 	struct perfctr_cursor *cursor;
-	/** @writer: NULL in flight mode until something is written. */
-	struct perfctr_capture_writer *writer;
+	struct perfctr_capture_writer *writer; /* NULL in flight mode until something is written */
 	struct flight flight;
 	struct command command;
 	struct signals signals;
@@ -45,17 +39,13 @@ struct record {
 	uint64_t bytes;
 	uint64_t begin_ns, end_ns;
 	uint64_t flushed_ns, anchored_ns, shown_ns;
-	/** @dumps: files that the flight recorder wrote. */
-	unsigned int dumps;
-	/** @ended_by: signal that ended it, 0 if none. */
-	int ended_by;
+	unsigned int dumps; /* files that the flight recorder wrote */
+	int ended_by; /* signal that ended it, 0 if none */
 	bool shows_progress;
 	bool progress_on_screen;
-	/** @flight_was_cut: memory was not enough for all of flight_ns. */
-	bool flight_was_cut;
+	bool flight_was_cut; /* memory was not enough for all of flight_ns */
 	bool device_is_gone;
-	/** @status: the kernel's own totals, if @has_status. */
-	struct drm_perfctr_status status;
+	struct drm_perfctr_status status; /* the kernel's own totals, if @has_status */
 	bool has_status;
 };
 

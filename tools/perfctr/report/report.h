@@ -7,16 +7,13 @@
 #include "lib/markup.h"
 #include "lib/timeline.h"
 
-/**
- * struct report - what is shown, and how
- */
+/* what is shown, and how */
 struct report {
 	struct app *app;
 	struct capture_file *file;
 	struct timeline *timeline;
 	FILE *out;
-	/** @per_block: lines of single blocks too. */
-	bool per_block;
+	bool per_block; /* lines of single blocks too */
 };
 
 void report_text(const struct report *report);

@@ -7,35 +7,23 @@
 #include <stdio.h>
 #include <sys/types.h>
 
-/**
- * struct serve_log - where lines go and how many still may
- */
+/* where lines go and how many still may */
 struct serve_log {
-	/** @to: file. */
-	FILE *to;
-	/** @json: one JSON object per line. */
-	bool json;
-	/** @second: that @lines are counted of. */
-	long second;
-	/** @lines: written in this second. */
-	unsigned int lines;
-	/** @suppressed: lines that were too many. */
-	unsigned long suppressed;
+	FILE *to; /* file */
+	bool json; /* one JSON object per line */
+	long second; /* that @lines are counted of */
+	unsigned int lines; /* written in this second */
+	unsigned long suppressed; /* lines that were too many */
 };
 
-/**
- * struct serve_peer - the peer, from the kernel
- */
+/* the peer, from the kernel */
 struct serve_peer {
-	/** @number: of the connection, from 1 on. */
-	unsigned long number;
+	unsigned long number; /* of the connection, from 1 on */
 	pid_t pid;
 	uid_t uid;
 	gid_t gid;
-	/** @groups: supplementary groups. */
-	gid_t *groups;
-	/** @group_count: number of them. */
-	size_t group_count;
+	gid_t *groups; /* supplementary groups */
+	size_t group_count; /* number of them */
 };
 
 /**

@@ -11,50 +11,34 @@
 
 #define SERVE_POLICY_PATH PERFCTR_SYSCONFDIR "/perfctr/serve.conf"
 
-/**
- * struct serve_words - names or patterns of one key
- */
+/* names or patterns of one key */
 struct serve_words {
 	char **words;
 	size_t count;
 };
 
-/**
- * struct serve_rule - what some users may do
- */
+/* what some users may do */
 struct serve_rule {
-	/** @name: of its section, for messages. */
-	char *name;
-	/** @users: names or numbers, "*" for everyone. */
-	struct serve_words users;
-	/** @groups: names or numbers. */
-	struct serve_words groups;
-	/** @devices: patterns of node, driver or device name. */
-	struct serve_words devices;
-	/** @blocks: patterns of block types, as "perfctr list" has them before the slash. */
+	char *name; /* of its section, for messages */
+	struct serve_words users; /* names or numbers, "*" for everyone */
+	struct serve_words groups; /* names or numbers */
+	struct serve_words devices; /* patterns of node, driver or device name */
+	/* patterns of block types, as "perfctr list" has them before the slash */
 	struct serve_words blocks;
-	/** @pmus: patterns of names of perf PMUs that are no blocks of the device. */
+	/* patterns of names of perf PMUs that are no blocks of the device */
 	struct serve_words pmus;
-	/** @min_period_ns: shortest time between samples. */
-	uint64_t min_period_ns;
-	/** @ring_bytes: of all rings of one connection. */
-	uint64_t ring_bytes;
-	/** @sessions: of one connection. */
-	uint32_t sessions;
-	/** @keep_awake: whether a session may keep the GPU powered. */
-	bool keep_awake;
+	uint64_t min_period_ns; /* shortest time between samples */
+	uint64_t ring_bytes; /* of all rings of one connection */
+	uint32_t sessions; /* of one connection */
+	bool keep_awake; /* whether a session may keep the GPU powered */
 };
 
-/**
- * struct serve_policy - the file
- */
+/* the file */
 struct serve_policy {
 	struct serve_rule *rules;
 	size_t rule_count;
-	/** @clients: connections at one time. */
-	uint32_t clients;
-	/** @clients_per_user: of them, of one user. */
-	uint32_t clients_per_user;
+	uint32_t clients; /* connections at one time */
+	uint32_t clients_per_user; /* of them, of one user */
 };
 
 /**

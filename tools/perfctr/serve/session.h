@@ -16,26 +16,17 @@
 
 enum serve_file { SERVE_RING, SERVE_EVENTFD, SERVE_FILES };
 
-/**
- * struct serve_session - a session, or what is left of one
- */
+/* a session, or what is left of one */
 struct serve_session {
-	/** @handle: of the kernel, 0: it has ended and only its memory is left. */
-	uint32_t handle;
-	/** @bytes: of control area and slots. */
-	uint64_t bytes;
-	/** @period_ns: time between samples. */
-	uint64_t period_ns;
-	/** @files: ring and eventfd, -1 if closed. */
-	int files[SERVE_FILES];
+	uint32_t handle; /* of the kernel, 0: it has ended and only its memory is left */
+	uint64_t bytes; /* of control area and slots */
+	uint64_t period_ns; /* time between samples */
+	int files[SERVE_FILES]; /* ring and eventfd, -1 if closed */
 };
 
-/**
- * struct serve_sessions - all of a client
- */
+/* all of a client */
 struct serve_sessions {
-	/** @fd: DRM file that they belong to. */
-	int fd;
+	int fd; /* DRM file that they belong to */
 	struct serve_session *list;
 	size_t count;
 };

@@ -18,29 +18,26 @@ enum {
 	SERVE_USER_SESSIONS = 4,
 };
 
-/**
- * struct serve_shared - clients and users of a broker
+/*
+ * clients and users of a broker
  *
  * The broker's first process gives out the places; those that serve clients use them.
  */
 struct serve_shared {
 	struct {
-		/** @pid: of the process that serves it, 0: free. */
-		pid_t pid;
+		pid_t pid; /* of the process that serves it, 0: free */
 		uid_t uid;
-		/** @rate: of its periodic sessions together, in samples per 1000 s. */
+		/* of its periodic sessions together, in samples per 1000 s */
 		_Atomic uint64_t rate;
 	} clients[SERVE_MAX_CLIENTS];
 	struct {
 		uid_t uid;
-		/** @next_ns: CLOCK_MONOTONIC from which on a command may reach the hardware. */
+		/* CLOCK_MONOTONIC from which on a command may reach the hardware */
 		_Atomic uint64_t next_ns;
 	} users[SERVE_MAX_CLIENTS];
 };
 
-/**
- * struct serve_share - a client's part of it
- */
+/* a client's part of it */
 struct serve_share {
 	struct serve_shared *shared;
 	unsigned int client, user;

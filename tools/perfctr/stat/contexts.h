@@ -10,38 +10,26 @@
 
 #include "lib/rows.h"
 
-/**
- * enum stat_context_kind - whose counts they are
- */
+/* whose counts they are */
 enum stat_context_kind {
-	/** @STAT_CONTEXT_TAGGED: of the context that tags its samples with user_data. */
-	STAT_CONTEXT_TAGGED,
-	/** @STAT_CONTEXT_OTHERS: samples without a tag. */
-	STAT_CONTEXT_OTHERS,
-	/** @STAT_CONTEXT_MIXED: the ring was full, several samples became one. */
-	STAT_CONTEXT_MIXED,
-	/** @STAT_CONTEXT_FURTHER: of contexts beyond STAT_CONTEXTS_MAX. */
-	STAT_CONTEXT_FURTHER,
+	STAT_CONTEXT_TAGGED, /* of the context that tags its samples with user_data */
+	STAT_CONTEXT_OTHERS, /* samples without a tag */
+	STAT_CONTEXT_MIXED, /* the ring was full, several samples became one */
+	STAT_CONTEXT_FURTHER, /* of contexts beyond STAT_CONTEXTS_MAX */
 };
 
 /* tags that are counted apart; a program that gives each job a tag of its own wants record */
 enum { STAT_CONTEXTS_MAX = 1024 };
 
-/**
- * struct stat_context - one context, or one of the other kinds
- */
+/* one context, or one of the other kinds */
 struct stat_context {
 	enum stat_context_kind kind;
-	/** @user_data: the tag, 0 for other kinds. */
-	uint64_t user_data;
+	uint64_t user_data; /* the tag, 0 for other kinds */
 	struct perfctr_totals *totals;
-	/** @rows: of @totals, after stat_contexts_fill(). */
-	struct rows rows;
+	struct rows rows; /* of @totals, after stat_contexts_fill() */
 };
 
-/**
- * struct stat_contexts - by tag, the other kinds behind them
- */
+/* by tag, the other kinds behind them */
 struct stat_contexts {
 	struct stat_context *contexts;
 	size_t count;

@@ -8,9 +8,7 @@
 #include "lib/rows.h"
 #include "contexts.h"
 
-/**
- * struct stat_options - the command line
- */
+/* the command line */
 struct stat_options {
 	struct counting counting;
 	uint64_t interval_ns;
@@ -18,67 +16,47 @@ struct stat_options {
 	const char *separator;
 	bool jsonl;
 	bool per_block;
-	/** @per_context: by the tags of the jobs' samples. */
-	bool per_context;
-	/** @trusted_only: leave out what is not known to be trusted. */
-	bool trusted_only;
+	bool per_context; /* by the tags of the jobs' samples */
+	bool trusted_only; /* leave out what is not known to be trusted */
 };
 
-/**
- * struct row_stat - one row over intervals and over runs
- */
+/* one row over intervals and over runs */
 struct row_stat {
 	char event[ROW_EVENT_BYTES];
-	/** @intervals: that were long enough to compare, in which it was measured. */
-	uint64_t intervals;
-	/** @min: smallest rate of those, per second; of metrics and levels the value. */
-	double min;
+	uint64_t intervals; /* that were long enough to compare, in which it was measured */
+	double min; /* smallest rate of those, per second; of metrics and levels the value */
 	double max;
-	/** @weighted_sum: of rate times seconds; @elapsed_ns: of those. */
-	double weighted_sum;
+	double weighted_sum; /* of rate times seconds; @elapsed_ns: of those */
 	uint64_t elapsed_ns;
-	/** @runs: runs in which it was measured, with mean and sum of squared differences. */
+	/* runs in which it was measured, with mean and sum of squared differences */
 	uint64_t runs;
 	double run_mean;
 	double run_m2;
 };
 
-/**
- * struct stat_report - the result so far
- */
+/* the result so far */
 struct stat_report {
-	/** @verdicts: on this machine's counters. */
-	struct verdicts *verdicts;
+	struct verdicts *verdicts; /* on this machine's counters */
 	const struct stat_options *options;
 	FILE *out;
 	struct perfctr_device *device;
 	struct perfctr_selection *selection;
-	/** @rows: of everything. */
-	struct rows rows;
-	/** @stats: elements match those of @rows in number and order. */
-	struct row_stat *stats;
+	struct rows rows; /* of everything */
+	struct row_stat *stats; /* elements match those of @rows in number and order */
 	size_t stat_count;
-	/** @contexts: the same counts by who caused them; empty without --per-context. */
+	/* the same counts by who caused them; empty without --per-context */
 	struct stat_contexts contexts;
-	/** @status: the kernel's own totals. */
-	struct drm_perfctr_status status;
-	/** @start_ns: CLOCK_MONOTONIC_RAW of the first count. */
-	uint64_t start_ns;
+	struct drm_perfctr_status status; /* the kernel's own totals */
+	uint64_t start_ns; /* CLOCK_MONOTONIC_RAW of the first count */
 	uint64_t interval_count;
-	/** @exit_status: of the command, 0 without one. */
-	int exit_status;
+	int exit_status; /* of the command, 0 without one */
 	uint32_t runs;
-	/** @ended_by: signal that ended counting, 0 if none. */
-	int ended_by;
-	/** @device_gone: the device ended it. */
-	bool device_gone;
-	/** @has_intervals: intervals were written, for formats that need commas. */
-	bool has_intervals;
+	int ended_by; /* signal that ended counting, 0 if none */
+	bool device_gone; /* the device ended it */
+	bool has_intervals; /* intervals were written, for formats that need commas */
 };
 
-/**
- * struct stat_format - a way to show the result
- */
+/* a way to show the result */
 struct stat_format {
 	void (*begin)(struct stat_report *report);
 	/* one interval of -I */

@@ -7,14 +7,10 @@
 
 #include <perfctr/perfctr.h>
 
-/**
- * struct top_set - a choice of events under a name
- */
+/* a choice of events under a name */
 struct top_set {
-	/** @name: for --view and the screen. */
-	const char *name;
-	/** @events: patterns, NULL terminated; NULL: -e or the defaults. */
-	const char *const *events;
+	const char *name; /* for --view and the screen */
+	const char *const *events; /* patterns, NULL terminated; NULL: -e or the defaults */
 };
 
 extern const struct top_set top_sets[];

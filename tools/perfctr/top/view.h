@@ -10,49 +10,36 @@ enum { TOP_HISTORY = 64 };
 
 enum top_sort { TOP_SORT_EVENT, TOP_SORT_VALUE, TOP_SORT_NAME, TOP_SORTS };
 
-/**
- * struct top_item - one counter or metric over time
- */
+/* one counter or metric over time */
 struct top_item {
 	char event[ROW_EVENT_BYTES];
 	char counter[ROW_EVENT_BYTES];
 	char unit[ROW_UNIT_BYTES];
-	/** @group: heading that it belongs to: name of its block, or "metrics". */
-	char group[64];
-	/** @order: place in which it appeared. */
-	size_t order;
-	/** @group_order: the same of its group. */
-	size_t group_order;
-	/** @is_percent: 100 is a full bar; else the largest value seen is. */
-	bool is_percent;
+	char group[64]; /* heading that it belongs to: name of its block, or "metrics" */
+	size_t order; /* place in which it appeared */
+	size_t group_order; /* the same of its group */
+	bool is_percent; /* 100 is a full bar; else the largest value seen is */
 	bool is_rate;
-	/** @trust: enum perfctr_trust. */
-	unsigned int trust;
+	unsigned int trust; /* enum perfctr_trust */
 	uint32_t state;
 	uint32_t flags;
-	/** @now: per second for counters, value of metrics and levels. */
-	double now;
+	double now; /* per second for counters, value of metrics and levels */
 	double peak;
-	/** @history: values, NAN for not measured; oldest first from @history_at on. */
+	/* values, NAN for not measured; oldest first from @history_at on */
 	double history[TOP_HISTORY];
 	unsigned int history_at;
 	unsigned int history_count;
 };
 
-/**
- * struct top_view - everything that is on the screen
- */
+/* everything that is on the screen */
 struct top_view {
 	struct top_item *items;
 	size_t count;
 	enum top_sort sort;
-	/** @folded: groups of which only the heading is shown, NUL separated. */
-	char folded[32][64];
+	char folded[32][64]; /* groups of which only the heading is shown, NUL separated */
 	size_t folded_count;
-	/** @span: of the last interval. */
-	struct perfctr_span span;
-	/** @merged_periods: since the start. */
-	uint64_t merged_periods;
+	struct perfctr_span span; /* of the last interval */
+	uint64_t merged_periods; /* since the start */
 	uint64_t lost_ns;
 	uint64_t samples;
 	double seconds;
@@ -60,16 +47,12 @@ struct top_view {
 
 enum top_line_kind { TOP_LINE_GROUP, TOP_LINE_ITEM };
 
-/**
- * struct top_line - one line
- */
+/* one line */
 struct top_line {
 	enum top_line_kind kind;
 	const struct top_item *item;
-	/** @folded: of a group. */
-	bool folded;
-	/** @items: number in the group. */
-	size_t items;
+	bool folded; /* of a group */
+	size_t items; /* number in the group */
 };
 
 /**
