@@ -81,8 +81,7 @@ static void many_tests(void)
 		for (unsigned int i = 0; i < SESSIONS; i++) {
 			struct igt_perfctr_session *s = &many[i * 37 % SESSIONS];
 
-			igt_assert_eq(igt_perfctr_stop(s, 0), 0);
-			igt_perfctr_drain(s);
+			igt_perfctr_finish(s);
 			igt_vsoc_assert_conserved(s, &before, &after);
 			igt_perfctr_session_fini(s);
 		}
@@ -106,8 +105,7 @@ static void many_tests(void)
 		struct igt_perfctr_session s, theirs[8];
 
 		igt_perfctr_session_setup(&s, &dev, SLOTS, 0);
-		igt_vsoc_truth(&dev, &before);
-		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+		igt_vsoc_start(&s, &before);
 		igt_perfctr_reopen(&other, &dev);
 		for (unsigned int i = 0; i < 8; i++) {
 			igt_perfctr_session_setup(&theirs[i], &other, SLOTS, i & 1 ? MS : 0);
@@ -200,8 +198,7 @@ static void child_ends(enum end end)
 
 	count_users(users);
 	igt_perfctr_session_setup(&s, &dev, SLOTS, MS);
-	igt_vsoc_truth(&dev, &before);
-	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+	igt_vsoc_start(&s, &before);
 	for (unsigned int round = 0; round < 20; round++) {
 		int pipes[2], status;
 		char byte;
@@ -248,8 +245,7 @@ static void process_tests(void)
 		struct igt_perfctr_session s;
 
 		igt_perfctr_session_setup(&s, &dev, SLOTS, MS);
-		igt_vsoc_truth(&dev, &before);
-		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+		igt_vsoc_start(&s, &before);
 		igt_fork(child, 1) close(dev.fd);
 		igt_waitchildren();
 		finish_conserved(&s);
@@ -264,8 +260,7 @@ static void process_tests(void)
 
 		igt_perfctr_reopen(&mine, &dev);
 		igt_perfctr_session_setup(&s, &mine, SLOTS, 0);
-		igt_vsoc_truth(&dev, &before);
-		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+		igt_vsoc_start(&s, &before);
 		copy = dup(mine.fd);
 		close(mine.fd);
 		mine.fd = copy;
@@ -294,8 +289,7 @@ static void process_tests(void)
 		struct igt_perfctr_session s;
 
 		igt_perfctr_session_setup(&s, &dev, SLOTS, 0);
-		igt_vsoc_truth(&dev, &before);
-		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+		igt_vsoc_start(&s, &before);
 		igt_vsoc_work(&dev, 1);
 		igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
 		igt_vsoc_truth(&dev, &after);

@@ -50,14 +50,6 @@ static void begin(struct igt_perfctr_session *s)
 	igt_assert_eq(igt_perfctr_start(s, START_DATA), 0);
 }
 
-static void end_conserved(struct igt_perfctr_session *s)
-{
-	igt_assert_eq(igt_perfctr_stop(s, 0), 0);
-	igt_vsoc_truth(&dev, &after);
-	igt_perfctr_drain(s);
-	igt_vsoc_assert_conserved(s, &before, &after);
-}
-
 /* --- power --- */
 
 static void power_suspended(void)
@@ -85,7 +77,7 @@ static void power_suspended(void)
 			igt_vsoc_power(0, "on");
 	}
 	igt_vsoc_work(&dev, 1);
-	end_conserved(&s);
+	igt_vsoc_stop_conserved(&s, &before);
 	igt_assert_eq_u32(s.last.flags, DRM_PERFCTR_SAMPLE_FINAL);
 	igt_perfctr_session_fini(&s);
 }
@@ -104,7 +96,7 @@ static void power_keep_awake(void)
 	igt_sleep_ms(300);
 	igt_assert(igt_vsoc_power_is(0, "active"));
 	igt_vsoc_work(&dev, 1);
-	end_conserved(&s);
+	igt_vsoc_stop_conserved(&s, &before);
 	igt_assert(!(s.flags & DRM_PERFCTR_SAMPLE_SUSPENDED));
 	igt_vsoc_await_power(0, "suspended");
 	igt_vsoc_power(0, "on");
@@ -122,7 +114,7 @@ static void power_start_suspended(void)
 	igt_assert(igt_vsoc_power_is(0, "suspended"));
 	igt_vsoc_work(&dev, 2);
 	igt_vsoc_power(0, "on");
-	end_conserved(&s);
+	igt_vsoc_stop_conserved(&s, &before);
 	igt_perfctr_session_fini(&s);
 }
 
@@ -137,9 +129,9 @@ static void power_protected_suspended(void)
 	igt_vsoc_debugfs(&dev, "protected", "1");
 	igt_vsoc_debugfs(&dev, "protected", "0");
 	igt_vsoc_power(0, "on");
-	end_conserved(&s);
+	igt_vsoc_stop_conserved(&s, &before);
 	igt_assert_eq_u64(igt_perfctr_sum(&s, DRM_PERFCTR_MALI_BLOCK_FW, 0,
-					  igt_vsoc_counter(&after, DRM_PERFCTR_MALI_BLOCK_FW,
+					  igt_vsoc_counter(&before, DRM_PERFCTR_MALI_BLOCK_FW,
 							   "PROTECTED_ENTRIES")),
 			  1);
 	igt_perfctr_session_fini(&s);
@@ -164,7 +156,10 @@ static void power_automatic(void)
 	}
 	igt_vsoc_work(&dev, 1);
 	igt_assert_eq(igt_perfctr_stop(&plain, 0), 0);
-	end_conserved(&s);
+	igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
+	igt_vsoc_truth(&dev, &after);
+	igt_perfctr_drain(&s);
+	igt_vsoc_assert_conserved(&s, &before, &after);
 	igt_perfctr_drain(&plain);
 	igt_vsoc_assert_conserved(&plain, &before, &after);
 	igt_assert_lte_u64(2, s.automatic);
@@ -188,8 +183,7 @@ static void automatic_overflow(void)
 	igt_sleep_ms(100);
 	igt_vsoc_debugfs(&dev, "fail_overflow", "0");
 	igt_assert_eq_u32(igt_perfctr_status(&s).flags, DRM_PERFCTR_STATUS_ACTIVE);
-	igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
-	igt_perfctr_drain(&s);
+	igt_perfctr_finish(&s);
 	igt_assert_eq_u64(s.samples, 2);
 	igt_assert_eq_u64(s.automatic, 0);
 	igt_perfctr_session_fini(&s);
@@ -207,8 +201,7 @@ static void power_protected(void)
 	igt_perfctr_wait_unread(&s, 1);
 	igt_vsoc_debugfs(&dev, "protected", "0");
 	igt_perfctr_wait_unread(&s, 2);
-	igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
-	igt_perfctr_drain(&s);
+	igt_perfctr_finish(&s);
 	for (unsigned int b = 0; b < s.setup.block_count; b++)
 		states |= s.sums[b].states;
 	igt_assert(states & DRM_PERFCTR_STATE_PROTECTED);
@@ -266,10 +259,7 @@ static void start_in_reset(void)
 	igt_vsoc_debugfs(&dev, "reset_ms", "0");
 	igt_vsoc_truth(&dev, &before);
 	igt_vsoc_work(&dev, 0);
-	igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
-	igt_vsoc_truth(&dev, &after);
-	igt_perfctr_drain(&s);
-	igt_vsoc_assert_conserved(&s, &before, &after);
+	igt_vsoc_stop_conserved(&s, &before);
 	igt_assert_eq_u64(s.lost_ns, 0);
 	igt_perfctr_session_fini(&s);
 	igt_perfctr_sysctl("paranoid", "1");
@@ -291,7 +281,7 @@ static void reset_after_stop(void)
 		create(&s, 0, 0);
 		begin(&s);
 		igt_vsoc_work(&dev, i);
-		end_conserved(&s);
+		igt_vsoc_stop_conserved(&s, &before);
 		igt_assert_eq_u64(s.lost_ns, 0);
 		igt_perfctr_session_fini(&s);
 	}
@@ -317,8 +307,7 @@ static void reset_tests(void)
 		igt_assert_lt(0, igt_perfctr_slot(&s, 1)->lost_ns > 0);
 		igt_assert(!(igt_perfctr_slot(&s, 2)->flags & DRM_PERFCTR_SAMPLE_RESET));
 		igt_assert_eq_u64(igt_perfctr_status(&s).resets, 1);
-		igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
-		igt_perfctr_drain(&s);
+		igt_perfctr_finish(&s);
 		igt_assert_eq_u64(igt_perfctr_status(&s).lost_ns, s.lost_ns);
 		igt_perfctr_session_fini(&s);
 	}
@@ -352,7 +341,7 @@ static void reset_tests(void)
 			memset(s.sums[b].value, 0, sizeof(s.sums[b].value));
 		igt_vsoc_truth(&dev, &before);
 		igt_vsoc_work(&dev, 4);
-		end_conserved(&s);
+		igt_vsoc_stop_conserved(&s, &before);
 		igt_assert(!(s.last.flags & DRM_PERFCTR_SAMPLE_ERROR));
 		igt_perfctr_session_fini(&s);
 	}
@@ -365,13 +354,12 @@ static void reset_tests(void)
 		create(&s, 0, 0);
 		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
 		igt_vsoc_debugfs(&dev, "reset", "1");
-		igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
-		igt_perfctr_drain(&s);
+		igt_perfctr_finish(&s);
 		for (unsigned int b = 0; b < s.setup.block_count; b++)
 			memset(s.sums[b].value, 0, sizeof(s.sums[b].value));
 		begin(&s);
 		igt_vsoc_work(&dev, 4);
-		end_conserved(&s);
+		igt_vsoc_stop_conserved(&s, &before);
 		igt_assert(!(s.last.flags & DRM_PERFCTR_SAMPLE_RESET));
 		igt_perfctr_session_fini(&s);
 	}
@@ -548,8 +536,7 @@ static void lost_reset(void)
 	igt_assert_eq(igt_perfctr_sample(&b.manual, 0), 0);
 	drain_beside(&b);
 	igt_assert_lte_u64(300 * MS, b.manual.last.lost_ns);
-	igt_assert_eq(igt_perfctr_stop(&after_it, 0), 0);
-	igt_perfctr_drain(&after_it);
+	igt_perfctr_finish(&after_it);
 	igt_assert_eq_u64(after_it.lost_ns, 0);
 	igt_assert(!(after_it.flags & DRM_PERFCTR_SAMPLE_RESET));
 	igt_perfctr_session_fini(&after_it);
@@ -611,13 +598,9 @@ static void lost_resume(void)
 	dead_ns = igt_raw_ns() - dead_ns;
 	/* until here: each collection tries to start it again */
 	igt_vsoc_debugfs(&dev, "fail_no_ack", "0");
-	igt_vsoc_truth(&dev, &before);
-	igt_assert_eq(igt_perfctr_start(&other, 0), 0);
+	igt_vsoc_start(&other, &before);
 	igt_vsoc_work(&dev, 1);
-	igt_assert_eq(igt_perfctr_stop(&other, 0), 0);
-	igt_vsoc_truth(&dev, &after);
-	igt_perfctr_drain(&other);
-	igt_vsoc_assert_conserved(&other, &before, &after);
+	igt_vsoc_stop_conserved(&other, &before);
 	igt_assert_eq_u64(other.lost_ns, 0);
 	igt_assert_eq_u32(other.flags, DRM_PERFCTR_SAMPLE_FINAL);
 	igt_perfctr_session_fini(&other);
@@ -904,7 +887,7 @@ static void unplug_tests(void)
 		create(&s, 0, 0);
 		begin(&s);
 		igt_vsoc_work(&dev, 2);
-		end_conserved(&s);
+		igt_vsoc_stop_conserved(&s, &before);
 		igt_perfctr_session_fini(&s);
 	}
 	igt_describe("QUERY that waits for memory during an unplug asks the driver nothing more: "

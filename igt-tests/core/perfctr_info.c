@@ -152,8 +152,7 @@ static void words_of_blocks(void)
 		if (!(dev.info.sets >> set & 1))
 			continue;
 		igt_perfctr_session_init_set(&s, &dev, set);
-		igt_perfctr_session_create(&s);
-		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+		igt_perfctr_begin(&s);
 		igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
 		h = igt_perfctr_slot(&s, 0);
 		igt_assert_lt(0, h->block_count);
@@ -255,8 +254,7 @@ static void capture(void)
 
 	igt_perfctr_session_init(&s, &dev);
 	igt_require_f(igt_perfctr_add_ucf(&s), "no PMU of the fabric\n");
-	igt_perfctr_session_create(&s);
-	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+	igt_perfctr_begin(&s);
 	igt_fault_arm(&dev, "no_ack", 1);
 	before_ns = igt_raw_ns();
 	igt_assert_eq(igt_perfctr_sample(&s, 0), 0);
@@ -280,8 +278,7 @@ static void capture(void)
 	pmu_at_ns = h->end_ns + pmu_ns;
 	igt_assert_lte_u64(before_ns, pmu_at_ns);
 	igt_assert_lte_u64(h->start_ns, pmu_at_ns);
-	igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
-	igt_perfctr_drain(&s);
+	igt_perfctr_finish(&s);
 	igt_perfctr_session_fini(&s);
 }
 

@@ -115,8 +115,7 @@ static void root_counts(void)
 	igt_perfctr_session_init(&s, &dev);
 	s.setup.slots = 8192;
 	s.setup.request_count = 1;
-	igt_perfctr_session_create(&s);
-	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+	igt_perfctr_begin(&s);
 	igt_vsoc_work(&dev, 1);
 	igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
 	igt_assert_eq(igt_perfctr_drain(&s), 1);

@@ -169,8 +169,7 @@ static void set_up_events(struct igt_perfctr_session s[2], const struct igt_perf
 		}
 		s[k].setup.request_count = BLOCKS;
 		s[k].setup.period_ns = MS + k * 300000;
-		igt_perfctr_session_create(&s[k]);
-		igt_assert_eq(igt_perfctr_start(&s[k], 0), 0);
+		igt_perfctr_begin(&s[k]);
 	}
 }
 
@@ -589,8 +588,7 @@ static uint64_t hundred_rounds(const struct igt_perfctr_device *mine)
 		for (unsigned int n = 0; n < 100; n++) {
 			igt_assert_eq(igt_perfctr_start(&s, 0), 0);
 			igt_assert_eq(igt_perfctr_sample(&s, 0), 0);
-			igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
-			igt_perfctr_drain(&s);
+			igt_perfctr_finish(&s);
 		}
 		ns = igt_raw_ns() - ns;
 		if (ns < shortest_ns)

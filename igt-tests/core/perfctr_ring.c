@@ -44,8 +44,7 @@ static void full_ring(uint32_t slots, uint64_t period_ns)
 	uint64_t sum;
 
 	igt_perfctr_session_setup(&s, &dev, slots, period_ns);
-	igt_vsoc_truth(&dev, &before);
-	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+	igt_vsoc_start(&s, &before);
 	if (period_ns) {
 		/* until only the slot of STOP is free */
 		igt_perfctr_wait_unread(&s, slots - 1);
@@ -87,8 +86,7 @@ static void hostile_extract(uint64_t value)
 
 	igt_perfctr_session_setup(&s, &dev, 8, 0);
 	igt_perfctr_session_setup(&other, &dev, 8, 0);
-	igt_vsoc_truth(&dev, &before);
-	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+	igt_vsoc_start(&s, &before);
 	igt_assert_eq(igt_perfctr_start(&other, 0), 0);
 	for (unsigned int i = 0; i < 3; i++)
 		igt_assert_eq(igt_perfctr_sample(&s, i), 0);
@@ -184,8 +182,7 @@ static void ring_all_sizes(void)
 		igt_perfctr_session_init(&s, &dev);
 		s.setup.slots = slots;
 		s.setup.request_count = 1;
-		igt_perfctr_session_create(&s);
-		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+		igt_perfctr_begin(&s);
 		for (uint32_t i = 0; i < slots - 1 && i < 70; i++)
 			igt_assert_eq(igt_perfctr_sample(&s, i), 0);
 		igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
@@ -211,8 +208,7 @@ static void ring_scribbled(void)
 
 	igt_perfctr_session_setup(&s, &dev, 8, MS);
 	igt_perfctr_session_setup(&other, &dev, 256, MS);
-	igt_vsoc_truth(&dev, &before);
-	igt_assert_eq(igt_perfctr_start(&other, 0), 0);
+	igt_vsoc_start(&other, &before);
 	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
 	scribbling = true;
 	igt_assert_eq(pthread_create(&thread, NULL, scribble, &s), 0);
@@ -390,8 +386,7 @@ static void wake_watermark(void)
 	igt_perfctr_session_init(&s, &dev);
 	s.setup.eventfd = fd;
 	s.setup.watermark = 4;
-	igt_perfctr_session_create(&s);
-	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+	igt_perfctr_begin(&s);
 	for (unsigned int i = 1; i <= 6; i++) {
 		igt_assert_eq(igt_perfctr_sample(&s, i), 0);
 		igt_assert(i >= 4 ? is_signalled(fd) : is_quiet(fd));
@@ -415,8 +410,7 @@ static void wake_zero(void)
 
 	igt_perfctr_session_init(&s, &dev);
 	s.setup.eventfd = fd;
-	igt_perfctr_session_create(&s);
-	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+	igt_perfctr_begin(&s);
 	for (unsigned int i = 0; i < 3; i++) {
 		igt_assert_eq(igt_perfctr_sample(&s, i), 0);
 		igt_assert(is_signalled(fd));
@@ -434,8 +428,7 @@ static void wake_poll(void)
 	s.setup.eventfd = p.fd;
 	s.setup.watermark = 3;
 	s.setup.period_ns = 5 * MS;
-	igt_perfctr_session_create(&s);
-	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+	igt_perfctr_begin(&s);
 	igt_assert_eq(poll(&p, 1, 5000), 1);
 	igt_assert_lte_u64(3, igt_perfctr_unread(&s));
 	igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
@@ -453,8 +446,7 @@ static void wake_full(void)
 		s.setup.slots = slots;
 		s.setup.eventfd = fd;
 		s.setup.watermark = slots;
-		igt_perfctr_session_create(&s);
-		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+		igt_perfctr_begin(&s);
 		for (uint32_t i = 1; i < slots; i++) {
 			igt_assert(is_quiet(fd));
 			igt_assert_eq(igt_perfctr_sample(&s, i), 0);
@@ -474,8 +466,7 @@ static void wake_stop_state(void)
 
 	igt_perfctr_session_init(&s, &dev);
 	s.setup.eventfd = w.eventfd;
-	igt_perfctr_session_create(&s);
-	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+	igt_perfctr_begin(&s);
 	igt_assert_eq(pthread_create(&thread, NULL, be_woken, &w), 0);
 	igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
 	igt_assert_eq(pthread_join(thread, NULL), 0);

@@ -73,8 +73,7 @@ static void conserve_sets(void)
 				igt_assert_eq(igt_perfctr_sample(&s, n), 0);
 				igt_perfctr_drain(&s);
 			}
-			igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
-			igt_perfctr_drain(&s);
+			igt_perfctr_finish(&s);
 			igt_vsoc_truth_of_set(&dev, set, &after);
 			igt_vsoc_assert_conserved(&s, &before, &after);
 			different[set] = igt_perfctr_sum(&s, DRM_PERFCTR_MALI_BLOCK_MEMSYS, 0, 5);
@@ -134,8 +133,7 @@ static void conserve_sleeping_consumer(void)
 	struct igt_perfctr_session s;
 
 	igt_perfctr_session_setup(&s, &dev, 4, MS);
-	igt_vsoc_truth(&dev, &before);
-	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+	igt_vsoc_start(&s, &before);
 	for (unsigned int round = 0; round < 3; round++) {
 		igt_vsoc_work(&dev, round);
 		igt_perfctr_wait_merged(&s);
@@ -183,8 +181,7 @@ static void conserve_two_sessions(void)
 	b.setup.request_count = 2;
 	igt_perfctr_session_create(&b);
 
-	igt_vsoc_truth(&dev, &before);
-	igt_assert_eq(igt_perfctr_start(&a, 0), 0);
+	igt_vsoc_start(&a, &before);
 	igt_assert_eq(igt_perfctr_start(&b, 0), 0);
 	for (unsigned int n = 0; n < 5; n++) {
 		igt_vsoc_work(&dev, n);
@@ -209,15 +206,13 @@ static void conserve_joining_and_leaving(void)
 	pthread_t thread;
 
 	igt_perfctr_session_setup(&s, &dev, 64, MS);
-	igt_vsoc_truth(&dev, &before);
-	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+	igt_vsoc_start(&s, &before);
 	igt_assert_eq(pthread_create(&thread, NULL, jobs_thread, NULL), 0);
 	for (unsigned int n = 0; n < 12; n++) {
 		igt_perfctr_session_init(&other, &dev);
 		other.setup.request_count = 1 + n % other.setup.request_count;
 		other.setup.period_ns = n & 1 ? MS / 2 : 0;
-		igt_perfctr_session_create(&other);
-		igt_assert_eq(igt_perfctr_start(&other, 0), 0);
+		igt_perfctr_begin(&other);
 		igt_perfctr_drain(&s);
 		if (n % 3)
 			igt_assert_eq(igt_perfctr_stop(&other, 0), 0);
@@ -446,8 +441,7 @@ static void in_stream_attribution(void)
 		c[2 * i + 1].sample.handle = s.handle;
 		c[2 * i + 1].sample.user_data = 70 + i;
 	}
-	igt_vsoc_truth(&dev, &before);
-	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+	igt_vsoc_start(&s, &before);
 	wait = igt_vsoc_wait(&dev, igt_vsoc_submit(&dev, c, 6));
 	igt_assert_eq(wait.status, 0);
 	igt_assert_eq(wait.sample_errors, 0);

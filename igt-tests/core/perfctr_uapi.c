@@ -504,8 +504,7 @@ static void start_full(void)
 
 	igt_perfctr_session_init(&s, &dev);
 	s.setup.slots = 1;
-	igt_perfctr_session_create(&s);
-	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+	igt_perfctr_begin(&s);
 	igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
 	igt_assert_eq(igt_perfctr_start(&s, 0), -ENOSPC);
 	igt_assert_eq(igt_perfctr_drain(&s), 1);

@@ -61,6 +61,18 @@ void igt_nv50_read_after(void)
 	igt_vsoc_truth(&igt_nv50.dev, &igt_nv50.after);
 }
 
+void igt_nv50_start(struct igt_perfctr_session *s)
+{
+	igt_nv50_read_before();
+	igt_assert_eq(igt_perfctr_start(s, 0), 0);
+}
+
+void igt_nv50_finish(struct igt_perfctr_session *s)
+{
+	igt_perfctr_finish(s);
+	igt_nv50_read_after();
+}
+
 struct igt_nv50_counter igt_nv50_counter(const char *name)
 {
 	for (unsigned int i = 0; i < igt_nv50.before.count; i++) {

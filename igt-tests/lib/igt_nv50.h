@@ -44,6 +44,9 @@ void igt_nv50_end_subtest(void);
 /* set igt_nv50.before and igt_nv50.after to the truth at this moment */
 void igt_nv50_read_before(void);
 void igt_nv50_read_after(void);
+/* the same with START, and with STOP and drain */
+void igt_nv50_start(struct igt_perfctr_session *s);
+void igt_nv50_finish(struct igt_perfctr_session *s);
 
 struct igt_nv50_counter {
 	uint16_t type, index; /* type of the first block that has it */

@@ -132,23 +132,6 @@ void igt_perfctr_reopen(struct igt_perfctr_device *dev, const struct igt_perfctr
 	igt_assert(dev->fd >= 0);
 }
 
-int igt_perfctr_open_card(const char *driver)
-{
-	char path[32];
-	int fd;
-
-	for (int i = 0; i < RENDER_MINORS; i++) {
-		snprintf(path, sizeof(path), "/dev/dri/card%d", i);
-		fd = open(path, O_RDWR | O_CLOEXEC);
-		if (fd < 0)
-			continue;
-		if (driver_is(fd, driver))
-			return fd;
-		close(fd);
-	}
-	return -1;
-}
-
 void igt_perfctr_close(struct igt_perfctr_device *dev)
 {
 	if (dev->fd >= 0)
@@ -551,6 +534,18 @@ void igt_perfctr_assert_status(struct igt_perfctr_session *s, bool active)
 	igt_assert_eq_u64(st.overflows, 0);
 	igt_assert_eq_u64(st.resets, 0);
 	igt_assert_eq_u64(st.bad_extract, 0);
+}
+
+void igt_perfctr_begin(struct igt_perfctr_session *s)
+{
+	igt_perfctr_session_create(s);
+	igt_assert_eq(igt_perfctr_start(s, 0), 0);
+}
+
+void igt_perfctr_finish(struct igt_perfctr_session *s)
+{
+	igt_assert_eq(igt_perfctr_stop(s, 0), 0);
+	igt_perfctr_drain(s);
 }
 
 void igt_perfctr_sample_and_drain(struct igt_perfctr_session *s)

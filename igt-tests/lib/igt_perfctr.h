@@ -76,8 +76,6 @@ void igt_perfctr_reopen(struct igt_perfctr_device *dev, const struct igt_perfctr
 void igt_perfctr_close(struct igt_perfctr_device *dev);
 /* query device and blocks again */
 void igt_perfctr_describe(struct igt_perfctr_device *dev);
-/* the primary node of another driver, or -1 */
-int igt_perfctr_open_card(const char *driver);
 
 /* all return 0 or -errno */
 int igt_perfctr_ioctl(int fd, unsigned long request, void *arg);
@@ -121,6 +119,10 @@ bool igt_perfctr_is_batched(struct igt_perfctr_session *s);
 void igt_perfctr_await_batched(struct igt_perfctr_session *s, bool batched);
 /* read and check everything that is published, free the slots; returns the samples read */
 unsigned int igt_perfctr_drain(struct igt_perfctr_session *s);
+/* create and START, which must succeed */
+void igt_perfctr_begin(struct igt_perfctr_session *s);
+/* STOP, which must succeed, and drain */
+void igt_perfctr_finish(struct igt_perfctr_session *s);
 /* SAMPLE, which must succeed, and drain */
 void igt_perfctr_sample_and_drain(struct igt_perfctr_session *s);
 /* SAMPLE of a periodic session: drains if periods have filled the ring */

@@ -8,13 +8,6 @@
 #include "igt_rights.h"
 #include "igt_small.h"
 
-void igt_small_become(struct igt_perfctr_device *mine, const struct igt_perfctr_device *dev,
-		      uid_t user)
-{
-	igt_perfctr_reopen(mine, dev);
-	igt_drop_to(user, 0);
-}
-
 int igt_small_setup(int fd)
 {
 	struct drm_perfctr_block_request request = {

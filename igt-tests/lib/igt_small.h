@@ -10,9 +10,6 @@
 
 #include "igt_perfctr.h"
 
-/* open @dev once more as @mine and become @user for good */
-void igt_small_become(struct igt_perfctr_device *mine, const struct igt_perfctr_device *dev,
-		      uid_t user);
 /* a session of one slot, its ring closed; a handle or -errno */
 int igt_small_setup(int fd);
 /* as many as that file may have; *@error is the errno of the one that failed */

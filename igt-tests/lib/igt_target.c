@@ -14,7 +14,6 @@
 #include "igt_sys.h"
 
 #define MS 1000000ull
-#define PLATFORM "/sys/devices/platform/vsoc.%u"
 #define MAX_FAULTS 64
 #define MAX_PMUS 64
 #define FAULT_NAME_BYTES 48

@@ -325,6 +325,12 @@ void igt_vsoc_assert_conserved(const struct igt_perfctr_session *s,
 	igt_assert_eq(compared, enabled);
 }
 
+void igt_vsoc_start(struct igt_perfctr_session *s, struct igt_vsoc_truth *before)
+{
+	igt_vsoc_truth(s->dev, before);
+	igt_assert_eq(igt_perfctr_start(s, 0), 0);
+}
+
 void igt_vsoc_stop_conserved(struct igt_perfctr_session *s, const struct igt_vsoc_truth *before)
 {
 	static struct igt_vsoc_truth after;
@@ -340,8 +346,7 @@ void igt_vsoc_conserve(struct igt_perfctr_session *s, unsigned int jobs,
 {
 	static struct igt_vsoc_truth before;
 
-	igt_vsoc_truth(s->dev, &before);
-	igt_assert_eq(igt_perfctr_start(s, 0), 0);
+	igt_vsoc_start(s, &before);
 	for (unsigned int n = 0; n < jobs; n++) {
 		igt_vsoc_work(s->dev, n);
 		if (step)

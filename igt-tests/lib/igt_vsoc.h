@@ -76,6 +76,8 @@ void igt_vsoc_assert_conserved(const struct igt_perfctr_session *s,
 			       const struct igt_vsoc_truth *after);
 /* STOP, and read to the end: every sum is what the hardware counted since @before */
 void igt_vsoc_stop_conserved(struct igt_perfctr_session *s, const struct igt_vsoc_truth *before);
+/* the truth before START */
+void igt_vsoc_start(struct igt_perfctr_session *s, struct igt_vsoc_truth *before);
 /*
  * START, @jobs jobs with @step (or NULL) after each, STOP: every sum is what the hardware counted,
  * nothing was lost, and STATUS agrees.

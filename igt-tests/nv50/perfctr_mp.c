@@ -203,12 +203,6 @@ static void session_of(struct igt_perfctr_session *s, const char *const *names, 
 	igt_assert_eq(igt_perfctr_start(s, 0), 0);
 }
 
-static void stop(struct igt_perfctr_session *s)
-{
-	igt_assert_eq(igt_perfctr_stop(s, 0), 0);
-	igt_perfctr_drain(s);
-}
-
 /* --- what SUBMIT accepts --- */
 
 static void other_product(void)
@@ -429,7 +423,7 @@ static void own_counts(void)
 		igt_assert_eq_u64(total_in(h, "branch"), each / 16);
 	}
 	igt_assert_eq_u64(s.extract + igt_perfctr_unread(&s), 2 * JOBS);
-	stop(&s);
+	igt_perfctr_finish(&s);
 	igt_perfctr_session_fini(&s);
 	for (unsigned int i = 0; i < 3; i++)
 		igt_assert_eq(igt_vsoc_ctx_destroy(igt_nv50.dev.fd, ctx[i]), 0);
@@ -498,7 +492,7 @@ static void state_kept(void)
 		for (unsigned int slot = 0; slot < SLOTS; slot++)
 			igt_assert_eq_u64(stored(1536, 4 + i, slot), 0);
 	}
-	stop(&s);
+	igt_perfctr_finish(&s);
 	igt_perfctr_session_fini(&s);
 	for (unsigned int i = 0; i < 2; i++)
 		igt_assert_eq(igt_vsoc_ctx_destroy(igt_nv50.dev.fd, ctx[i]), 0);
@@ -555,7 +549,7 @@ static void function_of_slots(void)
 		igt_assert_eq_u64(alone, 1000 * 64);
 		igt_assert_eq(igt_vsoc_ctx_destroy(igt_nv50.dev.fd, ctx), 0);
 	}
-	stop(&s);
+	igt_perfctr_finish(&s);
 	/* and the session had no slot then, which its times show */
 	igt_assert(s.flags & DRM_PERFCTR_SAMPLE_MULTIPLEXED);
 	igt_assert_eq_u64(total(&s, "instructions"), 0);
@@ -602,8 +596,7 @@ static void check_all_slots(void)
 		run(DRM_VSOC_CTX_DEFAULT, &other, 1);
 	}
 	run(ctx, take, 1);
-	stop(&s);
-	igt_nv50_read_after();
+	igt_nv50_finish(&s);
 	igt_assert(s.flags & DRM_PERFCTR_SAMPLE_MULTIPLEXED);
 	igt_assert_eq_u64(total(&s, "instructions"), JOBS * 300 * 160);
 	igt_assert_eq_u64(total(&s, "branch"), JOBS * 300 * 10);
@@ -632,8 +625,7 @@ static void check_all_slots(void)
 		run(DRM_VSOC_CTX_DEFAULT, &other, 1);
 	}
 	run(ctx, give, 1);
-	stop(&s);
-	igt_nv50_read_after();
+	igt_nv50_finish(&s);
 	igt_assert_eq_u32(s.flags & DRM_PERFCTR_SAMPLE_MULTIPLEXED, 0);
 	igt_nv50_assert_conserved(&s);
 	igt_assert_eq_u64(igt_nv50_ran(&s, "branch"), igt_nv50_sum(&s, "branch")->time_enabled);
@@ -669,7 +661,7 @@ static void all_slots_invalid(void)
 		igt_assert_eq_u64(b->valid_mask, 0);
 		igt_assert(b->states & DRM_PERFCTR_STATE_MULTIPLEXED);
 	}
-	stop(&s);
+	igt_perfctr_finish(&s);
 	igt_perfctr_session_fini(&s);
 	igt_assert_eq(igt_vsoc_ctx_destroy(igt_nv50.dev.fd, ctx), 0);
 }
@@ -700,8 +692,7 @@ static void slot_taken(void)
 				stored(0, n, i),
 				64ull * (100 + 10 * i + (i + 1 < SLOTS ? 110 + 10 * i : 0)));
 	}
-	stop(&s);
-	igt_nv50_read_after();
+	igt_nv50_finish(&s);
 	igt_assert_eq_u32(s.flags & DRM_PERFCTR_SAMPLE_MULTIPLEXED, 0);
 	igt_nv50_assert_conserved(&s);
 	igt_perfctr_session_fini(&s);
@@ -719,7 +710,7 @@ static void slots_shared(void)
 	session_of(&s, beside_four, 4);
 	for (unsigned int n = 0; n < JOBS; n++)
 		run(ctx, c, 2);
-	stop(&s);
+	igt_perfctr_finish(&s);
 	igt_assert(s.flags & DRM_PERFCTR_SAMPLE_MULTIPLEXED);
 	for (unsigned int i = 0; i < 4; i++) {
 		const uint64_t enabled_ns = igt_nv50_sum(&s, beside_four[i])->time_enabled;
@@ -787,7 +778,7 @@ static void hostile_methods(void)
 		}
 		igt_perfctr_drain(&s);
 	}
-	stop(&s);
+	igt_perfctr_finish(&s);
 	igt_assert_eq_u32(s.flags & DRM_PERFCTR_SAMPLE_OVERFLOW, 0);
 	igt_assert_eq_u64(s.lost_ns, 0);
 	igt_info("%u samples exact, %u multiplexed\n", exact, flagged);
@@ -818,8 +809,7 @@ static void start_in_job(void)
 	igt_nv50_step(200 * MS);
 	finish(job);
 	igt_vsoc_debugfs(&igt_nv50.dev, "stepped", "0");
-	stop(&s);
-	igt_nv50_read_after();
+	igt_nv50_finish(&s);
 	igt_assert_eq_u32(s.flags & DRM_PERFCTR_SAMPLE_MULTIPLEXED, 0);
 	igt_nv50_assert_conserved(&s);
 	igt_assert_eq_u64(stored(0, 1, 0), 1000 * 64);

@@ -77,8 +77,7 @@ static void stop_stepped(struct igt_perfctr_session *s, const char *const *names
 			 unsigned int count, unsigned int turns)
 {
 	igt_nv50_read_after();
-	igt_assert_eq(igt_perfctr_stop(s, 0), 0);
-	igt_perfctr_drain(s);
+	igt_perfctr_finish(s);
 	igt_assert(s->flags & DRM_PERFCTR_SAMPLE_MULTIPLEXED);
 	igt_assert_eq_u64(igt_nv50_value(s, "gpu_busy"), igt_nv50_truth("gpu_busy"));
 	/* a collection takes a nanosecond while time stands still */
@@ -284,8 +283,7 @@ static unsigned int assert_any_are_scaled(struct igt_chance *chance, unsigned in
 		}
 		igt_nv50.before = igt_nv50.after;
 	}
-	igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
-	igt_perfctr_drain(&s);
+	igt_perfctr_finish(&s);
 	igt_vsoc_debugfs(&igt_nv50.dev, "stepped", "0");
 	for (unsigned int i = 0; i < wanted; i++) {
 		assert_one_is_scaled(&s, &slices[i]);
@@ -363,8 +361,7 @@ static void multiplexed(void)
 	/* never the limit */
 	igt_nv50_want(&s, "gpu_busy");
 	igt_perfctr_session_create(&s);
-	igt_nv50_read_before();
-	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+	igt_nv50_start(&s);
 	/* by progress, not by time: this many slots for each */
 	for (unsigned int n = 0; n < TURNS || least < 2 * IGT_NV50_SLICE_NS; n++) {
 		igt_nv50_work(n);
@@ -378,9 +375,7 @@ static void multiplexed(void)
 			if (igt_nv50_ran(&s, names[i]) < least)
 				least = igt_nv50_ran(&s, names[i]);
 	}
-	igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
-	igt_perfctr_drain(&s);
-	igt_nv50_read_after();
+	igt_nv50_finish(&s);
 	if (s.last.end_ns - last > longest)
 		longest = s.last.end_ns - last;
 
@@ -415,8 +410,7 @@ static void join_and_leave(void)
 	igt_nv50_want(&t, "rop_samples_in_count_1");
 	igt_perfctr_session_create(&s);
 	igt_perfctr_session_create(&t);
-	igt_nv50_read_before();
-	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+	igt_nv50_start(&s);
 	igt_nv50_work(1);
 	igt_assert_eq(igt_perfctr_start(&t, 0), 0);
 	igt_assert_eq(igt_perfctr_sample(&s, 1), 0);
@@ -468,12 +462,10 @@ static void join_loses_nothing(void)
 	igt_nv50_read_before();
 	for (unsigned int n = 0; n < 500; n++) {
 		igt_assert_eq(igt_perfctr_start(&t, 0), 0);
-		igt_assert_eq(igt_perfctr_stop(&t, 0), 0);
-		igt_perfctr_drain(&t);
+		igt_perfctr_finish(&t);
 	}
 	igt_nv50_read_after();
-	igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
-	igt_perfctr_drain(&s);
+	igt_perfctr_finish(&s);
 	/* it runs all the time, before and after as well */
 	igt_assert_lte_u64(igt_nv50_truth("gpu_idle"), igt_nv50_value(&s, "gpu_idle"));
 	igt_perfctr_session_fini(&t);
@@ -499,13 +491,11 @@ static void join_starves_nobody(void)
 		/* three passes, then two, then three */
 		for (unsigned int n = 0; n < 500; n++) {
 			igt_assert_eq(igt_perfctr_start(&t, 0), 0);
-			igt_assert_eq(igt_perfctr_stop(&t, 0), 0);
-			igt_perfctr_drain(&t);
+			igt_perfctr_finish(&t);
 		}
 		igt_perfctr_sample_and_drain(&s);
 	} while (!has_share(&s, names[0]) || !has_share(&s, names[1]) || !has_share(&t, names[2]));
-	igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
-	igt_perfctr_drain(&s);
+	igt_perfctr_finish(&s);
 	igt_assert_eq_u64(t.lost_ns, 0);
 	igt_perfctr_session_fini(&t);
 	igt_perfctr_session_fini(&s);
@@ -519,16 +509,13 @@ static void shared_multiplexer(void)
 	igt_nv50_want(&s, "shader_busy");
 	igt_nv50_want(&s, "sm_cta_launched");
 	igt_perfctr_session_create(&s);
-	igt_nv50_read_before();
-	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+	igt_nv50_start(&s);
 	do {
 		igt_nv50_work(1);
 		igt_assert_eq(igt_perfctr_sample(&s, 1), 0);
 		igt_perfctr_drain(&s);
 	} while (!igt_nv50_ran(&s, "shader_busy") || !igt_nv50_ran(&s, "sm_cta_launched"));
-	igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
-	igt_perfctr_drain(&s);
-	igt_nv50_read_after();
+	igt_nv50_finish(&s);
 	igt_assert(s.flags & DRM_PERFCTR_SAMPLE_MULTIPLEXED);
 	igt_assert_eq_u64(igt_nv50_ran(&s, "shader_busy") + igt_nv50_ran(&s, "sm_cta_launched"),
 			  igt_nv50_sum(&s, "shader_busy")->time_enabled);

@@ -42,14 +42,11 @@ static void single_exact(void)
 		igt_nv50_session_init(&s, 0);
 		igt_nv50_want(&s, name);
 		igt_perfctr_session_create(&s);
-		igt_nv50_read_before();
-		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+		igt_nv50_start(&s);
 		igt_nv50_work(i);
 		igt_assert_eq(igt_perfctr_sample(&s, 1), 0);
 		igt_nv50_work(i + 1);
-		igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
-		igt_perfctr_drain(&s);
-		igt_nv50_read_after();
+		igt_nv50_finish(&s);
 		igt_assert_eq_u32(s.flags & DRM_PERFCTR_SAMPLE_MULTIPLEXED, 0);
 		igt_nv50_assert_conserved(&s);
 		igt_assert_eq_u64(igt_nv50_ran(&s, name), igt_nv50_sum(&s, name)->time_enabled);
@@ -81,15 +78,12 @@ static void together_exact(void)
 	for (unsigned int i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		igt_nv50_want(&s, names[i]);
 	igt_perfctr_session_create(&s);
-	igt_nv50_read_before();
-	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+	igt_nv50_start(&s);
 	for (unsigned int n = 0; n < 10; n++) {
 		igt_nv50_work(n);
 		igt_assert_eq(igt_perfctr_sample(&s, n), 0);
 	}
-	igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
-	igt_perfctr_drain(&s);
-	igt_nv50_read_after();
+	igt_nv50_finish(&s);
 	igt_assert_eq_u32(s.flags & DRM_PERFCTR_SAMPLE_MULTIPLEXED, 0);
 	igt_nv50_assert_conserved(&s);
 	igt_perfctr_session_fini(&s);
@@ -104,8 +98,7 @@ static void suspend(void)
 	igt_nv50_want(&s, "setup_primitive_count");
 	igt_nv50_want(&s, "instructions");
 	igt_perfctr_session_create(&s);
-	igt_nv50_read_before();
-	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+	igt_nv50_start(&s);
 	igt_nv50_work(0);
 	igt_nv50_power("auto");
 	igt_vsoc_await_power(IGT_NV50_NUMBER, "suspended");
@@ -114,9 +107,7 @@ static void suspend(void)
 	igt_assert(s.last.flags & DRM_PERFCTR_SAMPLE_SUSPENDED);
 	igt_nv50_power("on");
 	igt_nv50_work(1);
-	igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
-	igt_perfctr_drain(&s);
-	igt_nv50_read_after();
+	igt_nv50_finish(&s);
 	igt_assert_eq_u64(s.lost_ns, 0);
 	igt_nv50_assert_conserved(&s);
 	igt_perfctr_session_fini(&s);
@@ -132,8 +123,7 @@ static void overflow(void)
 	igt_nv50_want(&s, "setup_primitive_count");
 	igt_nv50_want(&s, "shader_busy");
 	igt_perfctr_session_create(&s);
-	igt_nv50_read_before();
-	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+	igt_nv50_start(&s);
 	igt_nv50_work(0);
 	do {
 		igt_vsoc_debugfs(&igt_nv50.dev, "stepped", "1");
@@ -158,9 +148,7 @@ static void overflow(void)
 				  (DRM_PERFCTR_STATE_LOST | DRM_PERFCTR_STATE_SATURATED),
 			  0);
 	igt_nv50_work(1);
-	igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
-	igt_perfctr_drain(&s);
-	igt_nv50_read_after();
+	igt_nv50_finish(&s);
 	igt_assert_eq_u32(s.last.flags & DRM_PERFCTR_SAMPLE_OVERFLOW, 0);
 	igt_assert_eq_u64(s.last.lost_ns, 0);
 	igt_assert_lte_u64(igt_nv50_value(&s, "gpu_idle") + 1, igt_nv50_truth("gpu_idle"));
@@ -178,15 +166,12 @@ static void reset(void)
 	igt_nv50_session_init(&s, 0);
 	igt_nv50_want(&s, "setup_primitive_count");
 	igt_nv50_want(&s, "instructions");
-	igt_perfctr_session_create(&s);
-	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+	igt_perfctr_begin(&s);
 	igt_nv50_work(0);
 	igt_vsoc_debugfs(&igt_nv50.dev, "reset", "1");
 	igt_nv50_read_before();
 	igt_nv50_work(1);
-	igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
-	igt_perfctr_drain(&s);
-	igt_nv50_read_after();
+	igt_nv50_finish(&s);
 	igt_assert(s.flags & DRM_PERFCTR_SAMPLE_RESET);
 	igt_nv50_assert_conserved(&s);
 	igt_perfctr_session_fini(&s);
@@ -262,8 +247,7 @@ static void context_tests(void)
 			c[i][1].compute.instructions = shaders[i].instructions;
 			igt_assert_eq(igt_perfctr_start(&s[i], 0), 0);
 		}
-		igt_nv50_read_before();
-		igt_assert_eq(igt_perfctr_start(&all, 0), 0);
+		igt_nv50_start(&all);
 		for (unsigned int n = 0; n < JOBS; n++)
 			for (unsigned int i = 0; i < 2; i++)
 				igt_assert_eq(igt_vsoc_submit_to(igt_nv50.dev.fd, ctx[i], c[i], 3,
@@ -271,9 +255,7 @@ static void context_tests(void)
 					      0);
 		for (unsigned int i = 0; i < 2; i++)
 			igt_assert_eq(igt_vsoc_wait(&igt_nv50.dev, jobs[i]).status, 0);
-		igt_assert_eq(igt_perfctr_stop(&all, 0), 0);
-		igt_perfctr_drain(&all);
-		igt_nv50_read_after();
+		igt_nv50_finish(&all);
 
 		for (unsigned int i = 0; i < 2; i++) {
 			const uint64_t warps = shaders[i].threads / WARP;
@@ -286,8 +268,7 @@ static void context_tests(void)
 					  JOBS * each / 16);
 			instructions += JOBS * each;
 			busy += JOBS * 4 * (warps / TPCS) * shaders[i].instructions;
-			igt_assert_eq(igt_perfctr_stop(&s[i], 0), 0);
-			igt_perfctr_drain(&s[i]);
+			igt_perfctr_finish(&s[i]);
 			igt_perfctr_session_fini(&s[i]);
 		}
 		igt_nv50_assert_conserved(&all);
@@ -353,8 +334,7 @@ static void fault(unsigned int i)
 
 	igt_nv50_session_create(&s, faults[i].period_ns, names, 3);
 	igt_nv50_session_create(&t, 0, other, 2);
-	igt_nv50_read_before();
-	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+	igt_nv50_start(&s);
 	igt_assert_eq(igt_perfctr_start(&t, 0), 0);
 	igt_assert_eq(igt_perfctr_is_batched(&s), faults[i].period_ns != 0);
 	igt_nv50_work(1);
@@ -404,8 +384,7 @@ static void start_unanswered(uint64_t period_ns, const char *newcomer, bool touc
 
 	igt_nv50_session_create(&s, period_ns, names, 2);
 	igt_nv50_session_create(&t, 0, &newcomer, 1);
-	igt_nv50_read_before();
-	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+	igt_nv50_start(&s);
 	igt_nv50_work(1);
 	igt_fault_arm(&igt_nv50.dev, "pcounter_late", UINT32_MAX);
 	t0 = igt_raw_ns();
@@ -417,13 +396,10 @@ static void start_unanswered(uint64_t period_ns, const char *newcomer, bool touc
 	igt_assert_eq(igt_perfctr_is_batched(&s), period_ns != 0);
 	assert_clean(&s);
 	igt_nv50_work(3);
-	igt_assert_eq(igt_perfctr_stop(&t, 0), 0);
-	igt_perfctr_drain(&t);
+	igt_perfctr_finish(&t);
 	igt_assert_eq_u32(t.flags & FAULT_FLAGS, 0);
 	igt_assert_lte_u64(1, igt_nv50_value(&t, newcomer));
-	igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
-	igt_perfctr_drain(&s);
-	igt_nv50_read_after();
+	igt_nv50_finish(&s);
 	igt_assert_eq_u32(s.flags & FAULT_FLAGS & ~DRM_PERFCTR_SAMPLE_OVERFLOW,
 			  DRM_PERFCTR_SAMPLE_ERROR);
 	/* an unchanged domain continues, and is read when it answers */

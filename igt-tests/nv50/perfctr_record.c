@@ -195,9 +195,7 @@ static bool record_exact(void)
 /* all samples, and all counts */
 static void stop_and_read(struct igt_perfctr_session *s)
 {
-	igt_assert_eq(igt_perfctr_stop(s, 0), 0);
-	igt_perfctr_drain(s);
-	igt_nv50_read_after();
+	igt_nv50_finish(s);
 }
 
 /* more clocks at once than half of the memory has packets for */
@@ -266,8 +264,7 @@ static void lose_in_silence(bool stop_first)
 	igt_nv50_session_create(&s, IGT_NV50_RECORD_PERIOD_NS, busy, 2);
 	/* has no samples during the silence that report nothing */
 	igt_nv50_session_create(&whole, 0, busy, 2);
-	igt_nv50_read_before();
-	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+	igt_nv50_start(&s);
 	igt_assert_eq(igt_perfctr_start(&whole, 0), 0);
 	igt_assert(igt_perfctr_is_batched(&s));
 	job = igt_vsoc_submit(&igt_nv50.dev, &c, 1);
@@ -333,8 +330,7 @@ static void record_full_ring(void)
 	for (unsigned int i = 0; i < RECORDED; i++)
 		igt_nv50_want(&s, recorded[i]);
 	igt_perfctr_session_create(&s);
-	igt_nv50_read_before();
-	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+	igt_nv50_start(&s);
 	igt_nv50_work(1);
 	igt_perfctr_wait_merged(&s);
 	igt_assert(igt_perfctr_is_batched(&s));
@@ -357,8 +353,7 @@ static void record_small_ring(void)
 	s.setup.slots = 2;
 	igt_nv50_want(&s, "gpu_busy");
 	igt_perfctr_session_create(&s);
-	igt_nv50_read_before();
-	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+	igt_nv50_start(&s);
 	for (unsigned int n = 0; s.periodic < 20; n++) {
 		igt_nv50_work(n);
 		igt_perfctr_drain(&s);
@@ -439,8 +434,7 @@ static void record_stop(void)
 
 	for (unsigned int n = 0; n < 20; n++) {
 		igt_nv50_session_create(&s, IGT_NV50_RECORD_PERIOD_NS, recorded, RECORDED);
-		igt_nv50_read_before();
-		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+		igt_nv50_start(&s);
 		igt_nv50_work(n);
 		igt_perfctr_sample_with_room(&s);
 		igt_perfctr_drain(&s);
@@ -464,8 +458,7 @@ static void record_back_pressure(void)
 	uint64_t refused, saturated = igt_nv50_sampler("saturated");
 
 	igt_nv50_session_create(&s, IGT_NV50_RECORD_PERIOD_NS, recorded, RECORDED);
-	igt_nv50_read_before();
-	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+	igt_nv50_start(&s);
 	igt_nv50_work(1);
 	/* everything is in it: no work from here on, so that nothing can saturate */
 	igt_perfctr_sample_with_room(&s);
@@ -486,15 +479,13 @@ static void record_overflow(void)
 	uint64_t saturated;
 
 	igt_nv50_session_create(&s, IGT_NV50_RECORD_PERIOD_NS, idle, 1);
-	igt_nv50_read_before();
-	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+	igt_nv50_start(&s);
 	igt_nv50_read_after();
 	saturated = igt_nv50_sampler("saturated");
 	fill_memory();
 	while (igt_nv50_sampler("saturated") == saturated)
 		igt_perfctr_drain(&s);
-	igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
-	igt_perfctr_drain(&s);
+	igt_perfctr_finish(&s);
 	igt_assert(fell_behind(&s));
 	igt_assert(igt_nv50_sum(&s, "gpu_idle")->states & DRM_PERFCTR_STATE_SATURATED);
 	/* without work, cycles, which do not saturate, give the expected value */
@@ -521,8 +512,7 @@ static void record_stop_silent(void)
 
 		igt_nv50_session_create(&s, IGT_NV50_RECORD_PERIOD_NS, few, 3);
 		igt_nv50_session_create(&t, 0, few, 3);
-		igt_nv50_read_before();
-		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+		igt_nv50_start(&s);
 		igt_assert_eq(igt_perfctr_start(&t, 0), 0);
 		igt_assert(igt_perfctr_is_batched(&s));
 		fall_silent();
@@ -556,17 +546,14 @@ static void record_leave_silent(void)
 	for (unsigned int times = 1; times <= 4; times++) {
 		igt_nv50_session_create(&s, IGT_NV50_RECORD_PERIOD_NS, stay, 2);
 		igt_nv50_session_create(&t, IGT_NV50_RECORD_PERIOD_NS, leave, 1);
-		igt_nv50_read_before();
-		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+		igt_nv50_start(&s);
 		igt_assert_eq(igt_perfctr_start(&t, 0), 0);
 		igt_assert(igt_perfctr_is_batched(&s));
 		igt_nv50_work(1);
 		igt_perfctr_drain(&s);
 		igt_perfctr_drain(&t);
 		igt_fault_arm(&igt_nv50.dev, "pcounter_late", times);
-		igt_assert_eq(igt_perfctr_stop(&t, 0), 0);
-		igt_nv50_read_after();
-		igt_perfctr_drain(&t);
+		igt_nv50_finish(&t);
 		if (t.flags & (DRM_PERFCTR_SAMPLE_ERROR | DRM_PERFCTR_SAMPLE_OVERFLOW))
 			igt_assert_lte_u64(igt_nv50_value(&t, "rop_busy"),
 					   igt_nv50_truth("rop_busy"));
@@ -623,8 +610,7 @@ static void record_fallback(void)
 		while (count < 4 && cases[i].names[count])
 			count++;
 		igt_nv50_session_create(&s, cases[i].period_ns, cases[i].names, count);
-		igt_nv50_read_before();
-		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+		igt_nv50_start(&s);
 		igt_assert_eq(igt_perfctr_is_batched(&s), cases[i].batched);
 		for (unsigned int n = 0; n < 2 || s.periodic < 10; n++) {
 			igt_nv50_work(n);
@@ -662,8 +648,7 @@ static void record_suspend(void)
 	struct igt_perfctr_session s;
 
 	igt_nv50_session_create(&s, IGT_NV50_RECORD_PERIOD_NS, recorded, RECORDED);
-	igt_nv50_read_before();
-	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+	igt_nv50_start(&s);
 	igt_nv50_work(0);
 	igt_nv50_power("auto");
 	for (unsigned int n = 0; !igt_vsoc_power_is(IGT_NV50_NUMBER, "suspended"); n++) {
@@ -688,8 +673,7 @@ static void record_unplug(void)
 	igt_nv50_session_create(&s, IGT_NV50_RECORD_PERIOD_NS, recorded, RECORDED);
 	igt_nv50_session_create(&t, 0, clocks, 2);
 	igt_nv50_session_create(&m, 0, clocks, 2);
-	igt_nv50_read_before();
-	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+	igt_nv50_start(&s);
 	igt_assert_eq(igt_perfctr_start(&t, 0), 0);
 	igt_assert_eq(igt_perfctr_start(&m, 0), 0);
 	igt_nv50_work(0);

@@ -162,8 +162,7 @@ static void core_masks(void)
 		igt_vsoc_truth(&other, &other_before);
 		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
 		igt_vsoc_work(&other, i);
-		igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
-		igt_perfctr_drain(&s);
+		igt_perfctr_finish(&s);
 		igt_vsoc_truth(&other, &other_after);
 		igt_vsoc_assert_conserved(&s, &other_before, &other_after);
 		for (unsigned int core = 0; core < 64; core++)
@@ -337,8 +336,7 @@ static void gone_under_load(void)
 	come();
 	igt_perfctr_session_setup(&a, &dev, SLOTS, 2 * MS);
 	igt_perfctr_session_setup(&b, &other, SLOTS, 2 * MS);
-	igt_vsoc_truth(&dev, &before);
-	igt_assert_eq(igt_perfctr_start(&a, 0), 0);
+	igt_vsoc_start(&a, &before);
 	igt_assert_eq(igt_perfctr_start(&b, 0), 0);
 	igt_vsoc_mixed(commands, 1);
 	for (unsigned int i = 0; i < 16; i++)
@@ -354,8 +352,7 @@ static void gone_under_load(void)
 		igt_vsoc_work(&dev, i);
 		igt_perfctr_drain(&a);
 	}
-	igt_assert_eq(igt_perfctr_stop(&a, 0), 0);
-	igt_perfctr_drain(&a);
+	igt_perfctr_finish(&a);
 	igt_vsoc_truth(&dev, &after);
 	igt_vsoc_assert_conserved(&a, &before, &after);
 	igt_perfctr_session_fini(&a);
@@ -413,8 +410,7 @@ static void pmu_gone(void)
 	pmu = ucf_block(&s, igt_perfctr_slot(&s, s.extract + 2));
 	igt_assert_eq_u64(pmu->valid_mask, 0);
 	igt_assert(pmu->states & DRM_PERFCTR_STATE_ERROR);
-	igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
-	igt_perfctr_drain(&s);
+	igt_perfctr_finish(&s);
 	igt_vsoc_truth(&other, &other_after);
 	igt_vsoc_assert_conserved(&s, &other_before, &other_after);
 	/* no counts appear after it was gone */
@@ -565,8 +561,7 @@ static void pmu_back(void)
 	igt_require_f(!access(IGT_UCF_TYPE, R_OK), "no PMU nvidia_ucf_pmu_0\n");
 	igt_perfctr_session_init(&s, &dev);
 	igt_assert(igt_perfctr_add_ucf(&s));
-	igt_perfctr_session_create(&s);
-	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+	igt_perfctr_begin(&s);
 	copy_by_cpu(&dev);
 	igt_vsoc_debugfs(&dev, "pmu_unplug", "nvidia_ucf_pmu_0");
 	copy_by_cpu(&dev);
@@ -574,8 +569,7 @@ static void pmu_back(void)
 	/* perf looks at all events of a PMU again when one is added */
 	igt_perfctr_session_init(&t, &dev);
 	igt_assert(igt_perfctr_add_ucf(&t));
-	igt_perfctr_session_create(&t);
-	igt_assert_eq(igt_perfctr_start(&t, 0), 0);
+	igt_perfctr_begin(&t);
 	copy_by_cpu(&dev);
 	igt_assert_eq(igt_perfctr_sample(&s, 1), 0);
 	pmu = ucf_block(&s, igt_perfctr_slot(&s, 0));
@@ -607,8 +601,7 @@ static void fault_pmu_gone(void)
 	late = igt_vsoc_firmware(&dev, "late_answers");
 	/* the other device has no ERROR */
 	igt_perfctr_session_setup(&second, &dev, SLOTS, 5 * MS);
-	igt_vsoc_truth(&dev, &before);
-	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+	igt_vsoc_start(&s, &before);
 	igt_assert_eq(igt_perfctr_start(&second, 0), 0);
 	copy_by_cpu(&dev);
 	igt_fault_arm(&dev, "pmu_gone", 1);
@@ -645,11 +638,9 @@ static void fault_pmu_gone(void)
 	igt_vsoc_debugfs(&dev, "pmu_plug", "nvidia_ucf_pmu_0");
 	igt_perfctr_session_init(&s, &dev);
 	igt_assert(igt_perfctr_add_ucf(&s));
-	igt_perfctr_session_create(&s);
-	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+	igt_perfctr_begin(&s);
 	copy_by_cpu(&dev);
-	igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
-	igt_perfctr_drain(&s);
+	igt_perfctr_finish(&s);
 	igt_assert_eq_u64(igt_perfctr_sum(&s, DRM_PERFCTR_TEGRA410_BLOCK_UCF, 0,
 					  DRM_PERFCTR_TEGRA410_UCF_MEM_BYTES_RD),
 			  COPY_BYTES);

@@ -163,16 +163,12 @@ static void run_kernel(const struct kernel *k, uint64_t counts[THREAD_COUNTERS])
 	set_rounds(k->rounds);
 	igt_perfctr_session_init(&s, &dev);
 	igt_perfctr_session_create(&s);
-	igt_vsoc_truth(&dev, &before);
-	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+	igt_vsoc_start(&s, &before);
 	igt_assert_eq(igt_vsoc_wait(&dev, igt_vsoc_submit(&dev, &c, 1)).status, 0);
-	igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
-	igt_vsoc_truth(&dev, &after);
-	igt_perfctr_drain(&s);
-	igt_vsoc_assert_conserved(&s, &before, &after);
+	igt_vsoc_stop_conserved(&s, &before);
 	for (unsigned int i = 0; i < THREAD_COUNTERS; i++) {
-		uint16_t counter =
-			igt_vsoc_counter(&after, DRM_PERFCTR_MALI_BLOCK_SHADER, thread_counters[i]);
+		uint16_t counter = igt_vsoc_counter(&before, DRM_PERFCTR_MALI_BLOCK_SHADER,
+						    thread_counters[i]);
 
 		counts[i] = 0;
 		for (unsigned int core = 0; core < 64; core++)

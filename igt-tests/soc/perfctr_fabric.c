@@ -182,8 +182,7 @@ static void bounds_tests(void)
 						  &s.setup, sizeof(s.setup)),
 			      -E2BIG);
 		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
-		igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
-		igt_perfctr_drain(&s);
+		igt_perfctr_finish(&s);
 		igt_perfctr_session_fini(&s);
 	}
 }
@@ -201,11 +200,9 @@ static void fabric_tests(void)
 		c.copy.initiator = DRM_VSOC_INITIATOR_CPU;
 		igt_perfctr_session_init_empty(&s, &dev);
 		add_ucf(&s, 0, 0);
-		igt_perfctr_session_create(&s);
-		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+		igt_perfctr_begin(&s);
 		igt_vsoc_wait(&dev, igt_vsoc_submit(&dev, &c, 1));
-		igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
-		igt_perfctr_drain(&s);
+		igt_perfctr_finish(&s);
 		igt_assert_eq_u64(igt_perfctr_sum(&s, DRM_PERFCTR_TEGRA410_BLOCK_UCF, 0,
 						  DRM_PERFCTR_TEGRA410_UCF_MEM_BYTES_RD),
 				  64000);
@@ -226,8 +223,7 @@ static void fabric_tests(void)
 		ucf_events(&s, UCF_COUNTERS);
 		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
 		igt_sleep_ms(100);
-		igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
-		igt_perfctr_drain(&s);
+		igt_perfctr_finish(&s);
 		igt_assert(!(s.flags & DRM_PERFCTR_SAMPLE_MULTIPLEXED));
 		for (unsigned int b = 0; b < s.setup.block_count; b++)
 			igt_assert(!(s.sums[b].states & DRM_PERFCTR_STATE_MULTIPLEXED));

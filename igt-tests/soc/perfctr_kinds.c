@@ -487,11 +487,9 @@ static void same_events(const struct catalogue *k, unsigned int first, unsigned 
 	/* a kind with fewer events */
 	if (!s.requests[0].mask)
 		return;
-	igt_perfctr_session_create(&s);
-	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+	igt_perfctr_begin(&s);
 	igt_vsoc_wait(&dev, igt_vsoc_submit(&dev, commands, every_way(commands)));
-	igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
-	igt_perfctr_drain(&s);
+	igt_perfctr_finish(&s);
 	for (unsigned int bit = first; bit < first + bits; bit++) {
 		const char *name = k->names[bit];
 		uint64_t count;

@@ -23,7 +23,7 @@ IGT_TEST_DESCRIPTION("SoC blocks count what their PMU counts while CPUs come and
 #define GLOBAL DRM_PERFCTR_CPU_ANY
 
 static struct igt_perfctr_device dev;
-static struct igt_vsoc_truth before, after;
+static struct igt_vsoc_truth before;
 /* an event that only this test causes: a system call, or hits of a PMU of the tests */
 static struct {
 	uint32_t type;
@@ -161,8 +161,7 @@ static void tracepoint_exact(void)
 	/* again: the events in between are not in it */
 	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
 	calls(10);
-	igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
-	igt_perfctr_drain(&s);
+	igt_perfctr_finish(&s);
 	igt_assert_eq_u64(counted(&s, 7), 1244);
 	igt_perfctr_session_fini(&s);
 }
@@ -175,14 +174,12 @@ static void tracepoint_periodic(void)
 	s.setup.slots = 4;
 	s.setup.period_ns = MS;
 	igt_perfctr_add_pmu(&s, 7, exact.type, exact.config, GLOBAL);
-	igt_perfctr_session_create(&s);
-	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+	igt_perfctr_begin(&s);
 	for (unsigned int i = 0; i < 20; i++) {
 		calls(50);
 		igt_sleep_ms(1);
 	}
-	igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
-	igt_perfctr_drain(&s);
+	igt_perfctr_finish(&s);
 	igt_assert_eq_u64(counted(&s, 7), 1000);
 	igt_assert(s.flags & DRM_PERFCTR_SAMPLE_STRETCHED);
 	igt_perfctr_session_fini(&s);
@@ -196,8 +193,7 @@ static void per_cpu(void)
 	igt_perfctr_session_init_empty(&s, &dev);
 	igt_perfctr_add_pmu(&s, 0, exact.type, exact.config, 0);
 	igt_perfctr_add_pmu(&s, 1, exact.type, exact.config, 1);
-	igt_perfctr_session_create(&s);
-	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+	igt_perfctr_begin(&s);
 	pin(0);
 	calls(30);
 	pin(1);
@@ -224,11 +220,9 @@ static void times(void)
 
 	igt_perfctr_session_init_empty(&s, &dev);
 	igt_perfctr_add_pmu(&s, 0, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK, 0);
-	igt_perfctr_session_create(&s);
-	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+	igt_perfctr_begin(&s);
 	igt_sleep_ms(SPAN_MS);
-	igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
-	igt_perfctr_drain(&s);
+	igt_perfctr_finish(&s);
 	span = s.last.end_ns - s.first.start_ns;
 	igt_assert_eq_u64(s.sums[0].time_enabled, s.sums[0].time_running);
 	igt_assert_lte_u64(span * 9 / 10, s.sums[0].time_enabled);
@@ -244,11 +238,9 @@ static void measured_zero(void)
 
 	igt_perfctr_session_init_empty(&s, &dev);
 	igt_perfctr_add_pmu(&s, 0, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_DUMMY, GLOBAL);
-	igt_perfctr_session_create(&s);
-	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+	igt_perfctr_begin(&s);
 	igt_sleep_ms(5);
-	igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
-	igt_perfctr_drain(&s);
+	igt_perfctr_finish(&s);
 	igt_assert_eq_u64(counted(&s, 0), 0);
 	igt_assert_eq_u64(s.sums[0].valid, 1);
 	igt_perfctr_session_fini(&s);
@@ -261,17 +253,13 @@ static void gpu_and_pmu(void)
 	igt_perfctr_session_init(&s, &dev);
 	igt_perfctr_add_pmu(&s, 7, exact.type, exact.config, GLOBAL);
 	igt_perfctr_session_create(&s);
-	igt_vsoc_truth(&dev, &before);
-	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+	igt_vsoc_start(&s, &before);
 	for (unsigned int i = 0; i < 4; i++) {
 		igt_vsoc_work(&dev, i);
 		calls(25);
 		igt_assert_eq(igt_perfctr_sample(&s, i), 0);
 	}
-	igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
-	igt_vsoc_truth(&dev, &after);
-	igt_perfctr_drain(&s);
-	igt_vsoc_assert_conserved(&s, &before, &after);
+	igt_vsoc_stop_conserved(&s, &before);
 	igt_assert_eq_u64(counted(&s, 7), 100);
 	igt_perfctr_session_fini(&s);
 }
@@ -285,8 +273,7 @@ static void automatic(void)
 	s.setup.slots = 64;
 	s.setup.flags = DRM_PERFCTR_SETUP_AUTOMATIC;
 	igt_perfctr_add_pmu(&s, 7, exact.type, exact.config, GLOBAL);
-	igt_perfctr_session_create(&s);
-	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+	igt_perfctr_begin(&s);
 	calls(25);
 	called_ns = igt_raw_ns();
 	igt_vsoc_debugfs(&dev, "cores_on", "0x0");
@@ -398,11 +385,9 @@ static void refusal_tests(void)
 		igt_perfctr_session_init_empty(&s, &dev);
 		igt_perfctr_add_pmu(&s, 0, exact.type, exact.config, GLOBAL);
 		igt_perfctr_add_pmu(&s, 0xfffe, exact.type, exact.config, GLOBAL);
-		igt_perfctr_session_create(&s);
-		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+		igt_perfctr_begin(&s);
 		calls(42);
-		igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
-		igt_perfctr_drain(&s);
+		igt_perfctr_finish(&s);
 		igt_assert_eq_u64(counted(&s, 0), 42);
 		igt_assert_eq_u64(counted(&s, 0xfffe), 42);
 		igt_perfctr_session_fini(&s);
@@ -428,8 +413,7 @@ static void calls_around_hotplug(struct igt_perfctr_session *s, uint64_t gone, u
 	pin(1);
 	calls(3);
 	pin(-1);
-	igt_assert_eq(igt_perfctr_stop(s, 0), 0);
-	igt_perfctr_drain(s);
+	igt_perfctr_finish(s);
 	igt_assert_eq_u64(counted(s, 7), back);
 }
 
@@ -460,8 +444,7 @@ static void hotplug_tests(void)
 		pin(0);
 		calls(20);
 		pin(-1);
-		igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
-		igt_perfctr_drain(&s);
+		igt_perfctr_finish(&s);
 		igt_assert_eq_u64(counted(&s, 7), 120);
 		igt_perfctr_session_fini(&s);
 	}
@@ -484,16 +467,12 @@ static void hotplug_tests(void)
 		s.setup.slots = 256;
 		igt_perfctr_add_pmu(&s, 7, exact.type, exact.config, GLOBAL);
 		igt_perfctr_session_create(&s);
-		igt_vsoc_truth(&dev, &before);
-		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+		igt_vsoc_start(&s, &before);
 		cpu_online(1, false);
 		igt_vsoc_work(&dev, 0);
 		cpu_online(1, true);
 		igt_vsoc_work(&dev, 1);
-		igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
-		igt_vsoc_truth(&dev, &after);
-		igt_perfctr_drain(&s);
-		igt_vsoc_assert_conserved(&s, &before, &after);
+		igt_vsoc_stop_conserved(&s, &before);
 		igt_perfctr_session_fini(&s);
 	}
 }
@@ -568,8 +547,7 @@ static void fence_tests(void)
 		s.setup.period_ns = 2 * MS;
 		s.setup.slots = 256;
 		igt_perfctr_add_pmu(&s, 7, exact.type, exact.config, GLOBAL);
-		igt_perfctr_session_create(&s);
-		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+		igt_perfctr_begin(&s);
 		calls(1);
 		perf_user(0);
 		cpu_online(1, false);
@@ -584,8 +562,7 @@ static void fence_tests(void)
 		igt_perfctr_drain(&s);
 		sample_in_job(&s, 2);
 		igt_assert_eq(igt_perfctr_sample(&s, 0), 0);
-		igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
-		igt_perfctr_drain(&s);
+		igt_perfctr_finish(&s);
 		igt_assert_eq_u64(counted(&s, 7), 321);
 		igt_assert(s.flags & DRM_PERFCTR_SAMPLE_RESET);
 		igt_assert(s.flags & DRM_PERFCTR_SAMPLE_IN_STREAM);
@@ -681,8 +658,7 @@ static void refused_start(void)
 	refuse(0, 0);
 	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
 	igt_sleep_ms(SPAN_MS);
-	igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
-	igt_perfctr_drain(&s);
+	igt_perfctr_finish(&s);
 	span = s.last.end_ns - s.first.start_ns;
 	igt_assert_lte_u64(span * 18 / 10, counted(&s, 7));
 	igt_assert_eq_u64(s.sums[0].valid, 1);
@@ -732,8 +708,7 @@ static void hotplug_unprivileged_start(void)
 	cpu_online(1, true);
 	unprivileged_start(&s);
 	igt_sleep_ms(SPAN_MS);
-	igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
-	igt_perfctr_drain(&s);
+	igt_perfctr_finish(&s);
 	span = s.last.end_ns - s.first.start_ns;
 	igt_assert_lte_u64(span * 18 / 10, counted(&s, 7));
 	igt_assert_lte_u64(span * 18 / 10, s.sums[0].time_enabled);

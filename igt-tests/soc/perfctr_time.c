@@ -102,8 +102,7 @@ static void begin_clocks(struct igt_perfctr_session *s)
 	igt_vsoc_totals(&dev, DRM_PERFCTR_SET_PRIMARY, &totals);
 	igt_perfctr_session_init(s, &dev);
 	s->setup.slots = 64;
-	igt_perfctr_session_create(s);
-	igt_assert_eq(igt_perfctr_start(s, 0), 0);
+	igt_perfctr_begin(s);
 }
 
 static void end_clocks(struct igt_perfctr_session *s)
@@ -256,8 +255,7 @@ static void time_bound_real(void)
 	struct igt_perfctr_session s;
 
 	igt_perfctr_session_init(&s, &dev);
-	igt_perfctr_session_create(&s);
-	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+	igt_perfctr_begin(&s);
 	for (unsigned int i = 0; i < 40; i++) {
 		uint64_t from_ns, to_ns;
 

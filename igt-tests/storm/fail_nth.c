@@ -556,12 +556,9 @@ static void pcounter(void)
 		igt_perfctr_session_fini(&t);
 
 		igt_nv50_session_create(&t, periods_ns[i], names, 2);
-		igt_nv50_read_before();
-		igt_assert_eq(igt_perfctr_start(&t, 0), 0);
+		igt_nv50_start(&t);
 		igt_nv50_work(1);
-		igt_assert_eq(igt_perfctr_stop(&t, 0), 0);
-		igt_perfctr_drain(&t);
-		igt_nv50_read_after();
+		igt_nv50_finish(&t);
 		igt_nv50_assert_conserved(&t);
 		igt_perfctr_session_fini(&t);
 		dev = csf;
@@ -607,18 +604,14 @@ static void soc_active_hotplug(void)
 
 static void conserve(void)
 {
-	static struct igt_vsoc_truth before, after;
+	static struct igt_vsoc_truth before;
 	struct igt_perfctr_session t;
 
 	igt_perfctr_session_init(&t, &dev);
 	igt_perfctr_session_create(&t);
-	igt_vsoc_truth(&dev, &before);
-	igt_assert_eq(igt_perfctr_start(&t, 0), 0);
+	igt_vsoc_start(&t, &before);
 	igt_vsoc_work(&dev, 1);
-	igt_assert_eq(igt_perfctr_stop(&t, 0), 0);
-	igt_vsoc_truth(&dev, &after);
-	igt_perfctr_drain(&t);
-	igt_vsoc_assert_conserved(&t, &before, &after);
+	igt_vsoc_stop_conserved(&t, &before);
 	igt_perfctr_session_fini(&t);
 }
 

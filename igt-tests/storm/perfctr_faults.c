@@ -408,8 +408,7 @@ static void fault(unsigned int i)
 	open_account(&first, &dev, ~0ull, 0, false);
 	igt_assert_eq(igt_perfctr_start(&first.s, 0), 0);
 	igt_vsoc_work(&dev, 9);
-	igt_assert_eq(igt_perfctr_stop(&first.s, 0), 0);
-	igt_perfctr_drain(&first.s);
+	igt_perfctr_finish(&first.s);
 	igt_assert_eq_u32(first.s.flags & ~ORDINARY, 0);
 	close_account(&first);
 	igt_assert_eq_u64(first.account.truth, first.account.counts);
@@ -454,8 +453,7 @@ static void unplugged(void)
 		igt_perfctr_session_unmap(&a->s);
 	}
 	igt_vsoc_work(&dev, 3);
-	igt_assert_eq(igt_perfctr_stop(&beside.s, 0), 0);
-	igt_perfctr_drain(&beside.s);
+	igt_perfctr_finish(&beside.s);
 	igt_assert_eq_u32(beside.s.flags & ~ORDINARY, 0);
 	close_account(&beside);
 	igt_assert_eq_u64(beside.account.truth, beside.account.counts);
@@ -500,16 +498,14 @@ static uint64_t swap_trouble(const char *fault, uint32_t must)
 	igt_assert_eq_u32(s->flags & ~ORDINARY, must);
 	igt_vsoc_work(&other, 2);
 	igt_vsoc_work(&dev, 2);
-	igt_assert_eq(igt_perfctr_stop(s, 0), 0);
-	igt_perfctr_drain(s);
+	igt_perfctr_finish(s);
 	igt_assert_eq_u32(s->last.flags & ~ORDINARY, 0);
 	igt_assert_eq_u64(s->last.lost_ns, 0);
 	igt_vsoc_totals(&other, DRM_PERFCTR_SET_PRIMARY, &totals);
 	missing = igt_account_settle(&first.account, &totals);
 	igt_assert_lte_u64(1, first.account.counts);
 	igt_perfctr_session_fini(s);
-	igt_assert_eq(igt_perfctr_stop(&beside.s, 0), 0);
-	igt_perfctr_drain(&beside.s);
+	igt_perfctr_finish(&beside.s);
 	igt_assert_eq_u32(beside.s.flags & ~ORDINARY, 0);
 	close_account(&beside);
 	igt_vsoc_go(&other, OTHER);
@@ -575,8 +571,7 @@ static void start_of_dead_firmware(const char *name, int error)
 	igt_account_open(&a->account, &a->s, DRM_PERFCTR_SET_PRIMARY);
 	igt_assert_eq(igt_perfctr_start(&a->s, 0), 0);
 	igt_vsoc_work(&dev, 1);
-	igt_assert_eq(igt_perfctr_stop(&a->s, 0), 0);
-	igt_perfctr_drain(&a->s);
+	igt_perfctr_finish(&a->s);
 	igt_assert_eq_u32(a->s.flags & ~ORDINARY, 0);
 	close_account(a);
 	igt_assert_eq_u64(a->account.truth, a->account.counts);
@@ -740,8 +735,7 @@ static void stop_unanswered(void)
 	igt_assert_lt(0, first.account.blocks_missing);
 	igt_perfctr_session_fini(&first.s);
 
-	igt_assert_eq(igt_perfctr_stop(&second.s, 0), 0);
-	igt_perfctr_drain(&second.s);
+	igt_perfctr_finish(&second.s);
 	igt_assert_eq_u64(second.s.lost_ns, 0);
 	for (unsigned int b = 0; b < second.s.setup.block_count; b++)
 		igt_assert_eq_u32(second.s.sums[b].states & DRM_PERFCTR_STATE_LOST, 0);
@@ -758,8 +752,7 @@ static void stop_unanswered_power(void)
 	igt_vsoc_power(0, "auto");
 	igt_perfctr_session_init(&s, &dev);
 	s.setup.flags = DRM_PERFCTR_SETUP_KEEP_AWAKE;
-	igt_perfctr_session_create(&s);
-	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+	igt_perfctr_begin(&s);
 	igt_vsoc_work(&dev, 0);
 	igt_fault_arm(&dev, "no_ack", UINT32_MAX);
 	igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
@@ -836,8 +829,7 @@ static void end_with_cores_lost(void)
 	}
 	/* and the fault is over */
 	igt_vsoc_work(&dev, 5);
-	igt_assert_eq(igt_perfctr_stop(&first.s, 0), 0);
-	igt_perfctr_drain(&first.s);
+	igt_perfctr_finish(&first.s);
 	assert_clean(&first);
 	close_account(&first);
 }

@@ -753,8 +753,7 @@ static void calm_down(void)
 	igt_vsoc_truth(&devices[0].dev, &before);
 	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
 	igt_vsoc_work(&devices[0].dev, 1);
-	igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
-	igt_perfctr_drain(&s);
+	igt_perfctr_finish(&s);
 	igt_assert_eq_u32(s.flags & (DRM_PERFCTR_SAMPLE_ERROR | DRM_PERFCTR_SAMPLE_RESET), 0);
 	igt_vsoc_truth(&devices[0].dev, &after);
 	igt_vsoc_assert_conserved(&s, &before, &after);
