@@ -42,9 +42,9 @@ export FUZZ_S FUZZ_KERNEL
 
 .DEFAULT_GOAL := all
 .PHONY: all setup generated modules booted-modules uml-modules newest-modules vm shell unit \
-	coverage kunit igt mesa-test fuzz debug-test kernel-coverage bench check next install dkms \
-	deb package-test panthor-check arm64 test-arm64 test demo demo-mali mesa mesa-shim \
-	demo-hud clean help $(PARTS)
+	coverage kunit igt mesa-test mesa-next fuzz debug-test kernel-coverage bench check next \
+	install dkms deb package-test package-next panthor-check arm64 test-arm64 test demo \
+	demo-mali mesa mesa-shim demo-hud clean help $(PARTS)
 
 all: $(PARTS) modules ## build everything: library, tools, tests, modules for Debian 6.12 and 6.1
 
@@ -126,10 +126,19 @@ igt: all uml-modules ## IGT tests in the VM on 6.12 and 6.1, and their runner; S
 	$(Q)scripts/run-suites $(or $(SUITES),igt-runner igt-map igt-meson igt-6.12 igt-6.1 igt-uml)
 
 mesa: generated | setup ## Mesa's software driver with our counters; the first time it compiles Mesa
-	$(Q)mesa/build softpipe
+	$(Q)mesa/build 25.0.7
+
+# the suites of 25.0.7, which name no version
+mesa-next: all uml-modules ## another version of Mesa, built and tested: MESA=SOURCE-TREE
+	$(Q)$(if $(wildcard $(MESA)/VERSION),,echo 'make $@: use MESA=SOURCE-TREE' >&2; exit 2)
+	$(Q)mesa/build '$(MESA)'
+	$(Q)mkdir -p $(BUILD)/test && sed -n -e ':a; /\\$$/ { N; ba }' \
+		-e '/^mesa-/ { /run -m/d; s/mesa\/run /&-m next /p }' scripts/suites \
+		>$(BUILD)/test/mesa-next
+	$(Q)scripts/run-suites -f $(BUILD)/test/mesa-next
 
 mesa-shim: generated | setup
-	$(Q)mesa/build shim
+	$(Q)mesa/build 22.3.6
 
 mesa-test: all uml-modules mesa mesa-shim ## Mesa provider: piglit, HUD and GL client in the VM
 	$(Q)scripts/run-suites 'mesa*'
@@ -180,6 +189,9 @@ test-arm64: arm64 ## all tests that run on Debian's arm64 6.12 kernel, emulated
 
 panthor-check: | setup ## apply the panthor series to Debian's kernel, build for arm64 and x86-64
 	$(Q)scripts/run-suites 'panthor*'
+
+package-next: | setup ## packages in a fresh Debian 13, counting on its newest kernel
+	$(Q)packaging/test-deb trixie
 
 package-test: all ## dkms on 6.12 and 6.1; packages installed, upgraded and removed in a fresh root
 	$(Q)scripts/run-suites 'package*'

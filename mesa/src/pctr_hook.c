@@ -40,6 +40,7 @@ struct pctr_screen {
 	bool gives_work;
 	/* a tool may want to know where frames end */
 	bool reports_frames;
+	bool driver_has_monitors;
 };
 
 /* Functions of a context that are replaced. */
@@ -628,6 +629,35 @@ static int hooked_driver_query_group_info(struct pipe_screen *screen, unsigned i
 	return 1;
 }
 
+/* Capabilities are a function up to Mesa 24; from 25 on, where the patch defines this, a struct. */
+#if PCTR_MESA < 25
+static bool has_statistics(struct pipe_screen *screen)
+{
+	return screen->get_param(screen, PIPE_CAP_QUERY_PIPELINE_STATISTICS);
+}
+
+/* the state tracker asks for groups itself */
+static bool offer_monitors(struct pipe_screen *screen, bool offered)
+{
+	return false;
+}
+#else
+static bool has_statistics(struct pipe_screen *screen)
+{
+	return screen->caps.query_pipeline_statistics;
+}
+
+/* The driver filled the struct before this hook ran. Return: what it had offered. */
+static bool offer_monitors(struct pipe_screen *screen, bool offered)
+{
+	struct pipe_caps *caps = (struct pipe_caps *)&screen->caps;
+	bool before = caps->performance_monitor;
+
+	caps->performance_monitor = offered;
+	return before;
+}
+#endif
+
 static void hooked_screen_destroy(struct pipe_screen *screen)
 {
 	struct pctr_screen *s = screen->pctr;
@@ -641,6 +671,8 @@ static void hooked_screen_destroy(struct pipe_screen *screen)
 		screen->get_driver_query_info = s->get_driver_query_info;
 		screen->get_driver_query_group_info = s->get_driver_query_group_info;
 		screen->pctr = NULL;
+		if (s->catalogue)
+			offer_monitors(screen, s->driver_has_monitors);
 		pctr_catalogue_free(s->catalogue);
 		free(s);
 	}
@@ -679,8 +711,7 @@ static bool gives_work(struct pipe_screen *screen, const struct pctr_catalogue *
 	const char *name = screen->get_name(screen);
 
 	return catalogue && (!strncmp(name, "softpipe", 8) || !strncmp(name, "llvmpipe", 8)) &&
-	       pctr_vsoc_is_device(catalogue) &&
-	       screen->get_param(screen, PIPE_CAP_QUERY_PIPELINE_STATISTICS) &&
+	       pctr_vsoc_is_device(catalogue) && has_statistics(screen) &&
 	       debug_get_bool_option("GALLIUM_PERFCTR_JOBS", true);
 }
 
@@ -729,6 +760,8 @@ static void hook(struct pipe_screen *screen, const char *wanted)
 		return;
 	screen->get_driver_query_info = hooked_driver_query_info;
 	screen->get_driver_query_group_info = hooked_driver_query_group_info;
+	s->driver_has_monitors =
+		offer_monitors(screen, driver_groups(s, screen) + s->catalogue->group_count > 0);
 }
 
 void pctr_screen_hook(struct pipe_screen *screen)

@@ -7,9 +7,14 @@
 
 #include <stdio.h>
 
+#if PCTR_MESA >= 25
+#define _glapi_set_context _mesa_glapi_set_context
+#endif
+
 enum { GROUPS = 3, COUNTERS = 5, ANNOUNCED = 2 };
 
 static struct gl_context context;
+static struct gl_shared_state shared;
 
 /* --- what performance_monitor.c calls --------------------------------------- */
 
@@ -76,6 +81,7 @@ int main(void)
 	char name[16] = "";
 
 	context.pipe = &pipe;
+	context.Shared = &shared;
 	_glapi_set_context(&context);
 	_mesa_init_performance_monitors(&context);
 
