@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
  * The bytes of a block of perf events. Pure code: also built natively by
  * kernel/tests/native.
