@@ -372,6 +372,17 @@ static bool entry_is(const struct perfctr_device_entry *e, const char *which)
 	       !strcasecmp(e->name, which);
 }
 
+static int open_local(struct perfctr_ctx *ctx, struct perfctr_device **device)
+{
+	const struct device_link *link;
+	void *data;
+	int error = perfctr_local_link(ctx, &link, &data);
+
+	return error ? error :
+		       perfctr_device_from_link(ctx, link, data, PERFCTR_DEVICE_LOCAL,
+						PERFCTR_DEVICE_LOCAL, device);
+}
+
 EXPORT int perfctr_device_open(struct perfctr_ctx *ctx, const char *which,
 			       struct perfctr_device **device)
 {
@@ -381,6 +392,8 @@ EXPORT int perfctr_device_open(struct perfctr_ctx *ctx, const char *which,
 	int error;
 	size_t n;
 
+	if (which && !strcmp(which, PERFCTR_DEVICE_LOCAL))
+		return open_local(ctx, device);
 	if (which && strchr(which, '/')) {
 		error = open_path(ctx, which, &d);
 		if (error)
@@ -420,8 +433,12 @@ EXPORT int perfctr_device_open(struct perfctr_ctx *ctx, const char *which,
 			     "no device \"%s\": give a node, driver or name from \"perfctr info\"",
 			     which);
 	} else {
-		perfctr_fail(ctx, error, "none of the %zu DRM devices offers performance counters",
-			     list->count);
+		error = open_local(ctx, device);
+		if (error == -ENODEV)
+			perfctr_fail(ctx, error,
+				     "none of the %zu DRM devices offers performance counters, and "
+				     "the kernel has no perf PMUs",
+				     list->count);
 	}
 	perfctr_device_list_unref(list);
 	return error;

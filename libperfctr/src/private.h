@@ -87,6 +87,8 @@ struct device_link {
 	/* whether the last failed ioctl() left its reason in the context */
 	bool (*explained)(const void *data);
 	void (*free)(void *data);
+	/* perf itself answers, in this process */
+	bool local;
 };
 
 struct perfctr_device {
@@ -121,6 +123,9 @@ static inline bool perfctr_device_explained(const struct perfctr_device *device)
 /* Takes over @data, also on failure. */
 int perfctr_device_from_link(struct perfctr_ctx *ctx, const struct device_link *link, void *data,
 			     const char *path, const char *driver, struct perfctr_device **device);
+
+/* To the perf PMUs of this machine, without a DRM device. Return: 0; -ENODEV there are none. */
+int perfctr_local_link(struct perfctr_ctx *ctx, const struct device_link **link, void **data);
 
 /* what an event of a perf PMU was called, for request number n of a selection */
 struct selection_label {

@@ -5,6 +5,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/perf_event.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +13,7 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
@@ -115,6 +117,30 @@ static int real_poll(void *data, int fd, int64_t timeout_ns)
 
 	(void)data;
 	return result < 0 ? -errno : result;
+}
+
+static int real_perf_event_open(void *data, const void *attr, pid_t pid, int cpu, int group_fd)
+{
+	long fd = syscall(SYS_perf_event_open, attr, pid, cpu, group_fd, PERF_FLAG_FD_CLOEXEC);
+
+	(void)data;
+	return fd < 0 ? -errno : (int)fd;
+}
+
+static int real_memfd(void *data, const char *name, size_t size)
+{
+	int fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	int error;
+
+	(void)data;
+	if (fd < 0)
+		return -errno;
+	if (!ftruncate(fd, (off_t)size) &&
+	    !fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL))
+		return fd;
+	error = -errno;
+	close(fd);
+	return error;
 }
 
 static int real_connect(void *data, const char *path)
@@ -228,6 +254,8 @@ const struct perfctr_sys perfctr_sys_real = {
 	.munmap = real_munmap,
 	.eventfd = real_eventfd,
 	.poll = real_poll,
+	.perf_event_open = real_perf_event_open,
+	.memfd = real_memfd,
 	.connect = real_connect,
 	.send = real_send,
 	.receive = real_receive,

@@ -31,6 +31,10 @@ struct perfctr_sys {
 	int (*eventfd)(void *data);
 	/* 1 readable, 0 time over; negative timeout: no limit */
 	int (*poll)(void *data, int fd, int64_t timeout_ns);
+	/* close-on-exec; @attr: struct perf_event_attr */
+	int (*perf_event_open)(void *data, const void *attr, pid_t pid, int cpu, int group_fd);
+	/* memory of @size bytes that never changes its size, close-on-exec */
+	int (*memfd)(void *data, const char *name, size_t size);
 	/* a connection of whole messages to a Unix socket, close-on-exec */
 	int (*connect)(void *data, const char *path);
 	/* a whole message; never a signal */

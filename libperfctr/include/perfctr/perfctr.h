@@ -59,6 +59,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include <drm/perfctr_drm.h>
 #include <perfctr/decode.h>
@@ -201,13 +202,19 @@ size_t perfctr_device_list_count(const struct perfctr_device_list *list);
 const struct perfctr_device_entry *perfctr_device_list_get(const struct perfctr_device_list *list,
 							   size_t n);
 
+/** PERFCTR_DEVICE_LOCAL - the perf PMUs of this machine; needs no kernel module. */
+#define PERFCTR_DEVICE_LOCAL "local"
+
 /**
  * perfctr_device_open() - open a device
  * @ctx: context
  * @which: path of a node ("/dev/dri/renderD128"), last part of it ("renderD128"),
- *	   name of a driver ("vsoc"), name of a device, or NULL for the first
- *	   device that offers counters
+ *	   name of a driver ("vsoc"), name of a device, PERFCTR_DEVICE_LOCAL, or NULL for
+ *	   the first device that offers counters, the local one if there is none
  * @device: set to the device on success
+ *
+ * A session of the local device counts in this process: a thread reads perf events and
+ * writes the ring. perf_event_open() says who may count what.
  *
  * Return: 0; -ENODEV no such device offers counters; -ENOTTY the node's driver
  * has none; errors of open().
@@ -215,6 +222,18 @@ const struct perfctr_device_entry *perfctr_device_list_get(const struct perfctr_
 int perfctr_device_open(struct perfctr_ctx *ctx, const char *which, struct perfctr_device **device);
 struct perfctr_device *perfctr_device_ref(struct perfctr_device *device);
 struct perfctr_device *perfctr_device_unref(struct perfctr_device *device);
+
+/**
+ * perfctr_device_count_task() - count a process instead of the whole machine
+ * @device: the local device
+ * @task: the process, which counts with the children that it will have; 0: everything
+ *
+ * For sessions made from now on. PMUs of the SoC and of GPUs count no processes. Without
+ * CAP_PERFMON, kernel.perf_event_paranoid = 2 leaves out what the kernel does for it.
+ *
+ * Return: 0; -EOPNOTSUPP another device.
+ */
+int perfctr_device_count_task(struct perfctr_device *device, pid_t task);
 
 /**
  * perfctr_device_open_fd() - make a device from an open DRM file

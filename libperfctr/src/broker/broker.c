@@ -272,7 +272,11 @@ static void broker_free(void *data)
 	free(b);
 }
 
-static const struct device_link broker_link = { broker_ioctl, broker_explained, broker_free };
+static const struct device_link broker_link = {
+	.ioctl = broker_ioctl,
+	.explained = broker_explained,
+	.free = broker_free,
+};
 
 static int broker_connect(struct perfctr_ctx *ctx, const char *path, struct broker **broker)
 {

@@ -139,11 +139,11 @@ static int check_broker(struct perfctr_selection *s, unsigned int type)
 	const struct perfctr_device *device = s->device;
 	size_t n;
 
-	for (n = 0; device->link && n < device->block_count; n++)
+	if (!device->link || device->link->local)
+		return 0;
+	for (n = 0; n < device->block_count; n++)
 		if (device->blocks[n].type == type)
 			return 0;
-	if (!device->link)
-		return 0;
 	return perfctr_fail(device->ctx, -EACCES, "the broker's policy does not allow %s",
 			    type == DRM_PERFCTR_BLOCK_GENERIC_PMU ? "events of perf PMUs" :
 								    perfctr_block_type_name(type));

@@ -148,12 +148,9 @@ unswitched_filter(const struct drm_perfctr_block_request *r, const struct perfct
 	return NULL;
 }
 
-static void explain_pmu(struct perfctr_selection *s, const struct drm_perfctr_block_request *r,
-			int error)
+static void event_of_request(struct perfctr_selection *s, const struct drm_perfctr_block_request *r,
+			     char *text, size_t size)
 {
-	const struct perfctr_filter_desc *filter, *on;
-	struct perfctr_ctx *ctx = s->device->ctx;
-	char label[LABEL_BYTES], event[256], online[256];
 	struct counter_key key = {
 		.type = r->type,
 		.index = r->index,
@@ -166,19 +163,39 @@ static void explain_pmu(struct perfctr_selection *s, const struct drm_perfctr_bl
 		.config2 = r->config2,
 	};
 
-	selection_counter_label(s, &key, event, sizeof(event));
+	selection_counter_label(s, &key, text, size);
+}
+
+/* Return: whether it names a CPU that is not online, which was explained. */
+static bool explain_cpu(struct perfctr_ctx *ctx, const struct drm_perfctr_block_request *r,
+			const char *label, const char *event, int error)
+{
+	char online[256];
+
+	if (r->cpu == DRM_PERFCTR_CPU_ANY ||
+	    perfctr_sys_read_text(ctx->sys, CPU_ONLINE_PATH, online, sizeof(online)) <= 0 ||
+	    is_in_list(online, r->cpu))
+		return false;
+	perfctr_fail(ctx, error, "%s/%s/: CPU %d is not online; there are %s", label, event, r->cpu,
+		     online);
+	return true;
+}
+
+static void explain_pmu(struct perfctr_selection *s, const struct drm_perfctr_block_request *r,
+			int error)
+{
+	const struct perfctr_filter_desc *filter, *on;
+	struct perfctr_ctx *ctx = s->device->ctx;
+	char label[LABEL_BYTES], event[256];
+
+	event_of_request(s, r, event, sizeof(event));
 	if (r->type == DRM_PERFCTR_BLOCK_GENERIC_PMU)
 		pmu_name_of_type(ctx, r->pmu_type, label, sizeof(label));
 	else
 		perfctr_block_label(r->type, r->index, label, sizeof(label));
 
-	if (r->cpu != DRM_PERFCTR_CPU_ANY &&
-	    perfctr_sys_read_text(ctx->sys, CPU_ONLINE_PATH, online, sizeof(online)) > 0 &&
-	    !is_in_list(online, r->cpu)) {
-		perfctr_fail(ctx, error, "%s/%s/: CPU %d is not online; there are %s", label, event,
-			     r->cpu, online);
+	if (explain_cpu(ctx, r, label, event, error))
 		return;
-	}
 	filter = r->type == DRM_PERFCTR_BLOCK_GENERIC_PMU ? NULL : unswitched_filter(r, &on);
 	if (filter) {
 		perfctr_fail(ctx, error, "%s/%s/: %s does nothing without %s=1", label, event,
@@ -194,6 +211,65 @@ static void explain_pmu(struct perfctr_selection *s, const struct drm_perfctr_bl
 			     "the PMU of %s refuses %s/%s/: %s; \"echo 'module tegra410_pmu +p' > "
 			     "/proc/dynamic_debug/control\" makes it log the reason",
 			     label, label, event, strerror(-error));
+}
+
+/* What perf's error means for the user of an ordinary machine. */
+static const char *perf_advice(struct perfctr_ctx *ctx, int error, char *text, size_t size)
+{
+	long paranoid = 2;
+
+	switch (error) {
+	case -EACCES:
+	case -EPERM:
+		read_number(ctx, PERF_PARANOID_PATH, &paranoid);
+		snprintf(text, size,
+			 "kernel.perf_event_paranoid = %ld keeps what all processes do for "
+			 "CAP_PERFMON: sudo setcap cap_perfmon+ep $(command -v perfctr), or sudo "
+			 "sysctl kernel.perf_event_paranoid=0 for all users; in a container the "
+			 "seccomp filter may forbid perf_event_open()",
+			 paranoid);
+		return text;
+	case -ENOENT:
+		return "this CPU or PMU has no such event; perfctr list shows those that exist";
+	case -EOPNOTSUPP:
+		return "the hardware cannot count it this way, and many virtual machines have no "
+		       "hardware counters; perfctr list shows other events";
+	case -EBUSY:
+		return "somebody else uses the counter: end the other profiler, or the NMI "
+		       "watchdog with sudo sysctl kernel.nmi_watchdog=0";
+	case -EMFILE:
+		return "each event takes a file on each CPU: raise the limit with ulimit -n, or "
+		       "count fewer events, or on one CPU with cpu=0 behind the event";
+	case -ENODEV:
+		return "its CPU is offline or its hardware is gone; "
+		       "/sys/devices/system/cpu/online has the CPUs";
+	case -EINVAL:
+		return "it does not take these terms; /sys/bus/event_source/devices/PMU/format has "
+		       "its fields";
+	case -ESRCH:
+		return "there is no such process";
+	default:
+		return strerror(-error);
+	}
+}
+
+static void explain_local(struct perfctr_selection *s, const struct drm_perfctr_setup *setup,
+			  int error)
+{
+	const struct drm_perfctr_block_request *r = refused_request(s, setup, error);
+	struct perfctr_ctx *ctx = s->device->ctx;
+	char pmu[LABEL_BYTES], event[256], advice[320];
+
+	if (!r) {
+		perfctr_fail(ctx, error, "perf refuses %u events together: %s",
+			     setup->request_count, perf_advice(ctx, error, advice, sizeof(advice)));
+		return;
+	}
+	pmu_name_of_type(ctx, r->pmu_type, pmu, sizeof(pmu));
+	event_of_request(s, r, event, sizeof(event));
+	if (!explain_cpu(ctx, r, pmu, event, error))
+		perfctr_fail(ctx, error, "perf refuses %s/%s/: %s", pmu, event,
+			     perf_advice(ctx, error, advice, sizeof(advice)));
 }
 
 static void explain_other(struct perfctr_selection *s, const struct drm_perfctr_setup *setup,
@@ -237,6 +313,12 @@ void refusal_explain(struct perfctr_selection *selection, const struct drm_perfc
 
 	if (perfctr_device_explained(device))
 		return;
+	/* what is not about the ring is perf's */
+	if (device->link && device->link->local && error != -ERANGE && error != -E2BIG &&
+	    error != -ENOSPC) {
+		explain_local(selection, setup, error);
+		return;
+	}
 	switch (error) {
 	case -EACCES:
 		explain_denial(selection, setup, error);

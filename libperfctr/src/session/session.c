@@ -176,7 +176,7 @@ static int session_setup(struct perfctr_session *s, const struct perfctr_session
 	struct drm_perfctr_setup setup;
 	int error;
 
-	/* a broker has an eventfd of its own, and gives it away with the ring */
+	/* behind a link the eventfd is the other side's, and comes with the ring */
 	if (!device->link) {
 		s->eventfd = sys->eventfd(sys->data);
 		if (s->eventfd < 0)

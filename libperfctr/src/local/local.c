@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The local device: the perf PMUs of this machine without a module of ours.
+ *
+ * QUERY and CONTROL are answered below the code that makes them, so that sessions, cursors and
+ * everything above are the same as with a DRM device.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "counters/pmu.h"
+#include "sessions.h"
+
+enum { MAX_SESSIONS = 64, INTERFACE_VERSION = 3 };
+
+struct local {
+	struct perfctr_ctx *ctx;
+	pid_t task;
+	/* by handle - 1 */
+	struct local_session *sessions[MAX_SESSIONS];
+};
+
+/* --- QUERY ------------------------------------------------------------------------ */
+
+static const struct drm_perfctr_device_info device_info = {
+	.features = DRM_PERFCTR_FEATURE_PERIODIC | DRM_PERFCTR_FEATURE_PMU,
+	.version = INTERFACE_VERSION,
+	.sample_header_size = sizeof(struct drm_perfctr_sample_header),
+	.block_header_size = sizeof(struct drm_perfctr_block_header),
+	.ring_control_size = sizeof(struct drm_perfctr_ring_control),
+	.block_count = 1,
+	.sets = 1,
+	.max_slots = LOCAL_MAX_SLOTS,
+	.max_sessions_per_file = MAX_SESSIONS,
+	.max_requests = LOCAL_MAX_REQUESTS,
+	.product = DRM_PERFCTR_PRODUCT_UNKNOWN,
+	.min_period_ns = LOCAL_MIN_PERIOD_NS,
+	.unprivileged_min_period_ns = LOCAL_MIN_PERIOD_NS,
+	.max_period_ns = LOCAL_MAX_PERIOD_NS,
+	.max_ring_bytes = LOCAL_MAX_RING_BYTES,
+	.name = "this machine",
+};
+
+static const struct drm_perfctr_block_info pmu_block = {
+	.type = DRM_PERFCTR_BLOCK_GENERIC_PMU,
+	.index = DRM_PERFCTR_INDEX_ALL,
+	.counters = 1,
+	.product = DRM_PERFCTR_PRODUCT_PERF_PMU,
+	.sets = 1,
+	.clock = DRM_PERFCTR_CLOCK_NONE,
+	.format = DRM_PERFCTR_FORMAT_RUNNING_TIMES | DRM_PERFCTR_FORMAT_PMU_IDENTITY,
+	.available = { 1 },
+};
+
+static int local_query(struct drm_perfctr_query *q)
+{
+	static const struct {
+		const void *element;
+		uint32_t bytes, count;
+	} answers[] = {
+		[DRM_PERFCTR_QUERY_DEVICE] = { &device_info, sizeof(device_info), 1 },
+		[DRM_PERFCTR_QUERY_BLOCKS] = { &pmu_block, sizeof(pmu_block), 1 },
+		[DRM_PERFCTR_QUERY_CLOCKS] = { NULL, sizeof(struct drm_perfctr_clock_info), 0 },
+	};
+	uint32_t bytes;
+
+	if (q->type >= ARRAY_SIZE(answers))
+		return -EINVAL;
+	bytes = answers[q->type].bytes;
+	if (q->pointer && q->count && answers[q->type].count) {
+		memset((void *)(uintptr_t)q->pointer, 0, q->stride);
+		memcpy((void *)(uintptr_t)q->pointer, answers[q->type].element,
+		       bytes < q->stride ? bytes : q->stride);
+	}
+	q->count = answers[q->type].count;
+	q->stride = bytes;
+	return 0;
+}
+
+/* --- CONTROL ---------------------------------------------------------------------- */
+
+static int local_control(struct local *local, struct drm_perfctr_control *c)
+{
+	void *argument = (void *)(uintptr_t)c->pointer;
+	struct local_session **session;
+	int error;
+
+	if (c->cmd == DRM_PERFCTR_CMD_SETUP) {
+		uint32_t n = 0;
+
+		while (n < MAX_SESSIONS && local->sessions[n])
+			n++;
+		if (n == MAX_SESSIONS)
+			return -ENOSPC;
+		error = local_setup(local->ctx, local->task, argument, &local->sessions[n]);
+		c->handle = error || !local->sessions[n] ? 0 : n + 1;
+		return error;
+	}
+	if (!c->handle || c->handle > MAX_SESSIONS || !local->sessions[c->handle - 1])
+		return -ENOENT;
+	session = &local->sessions[c->handle - 1];
+	switch (c->cmd) {
+	case DRM_PERFCTR_CMD_TEARDOWN:
+		local_session_free(*session);
+		*session = NULL;
+		return 0;
+	case DRM_PERFCTR_CMD_START:
+		return local_start(*session, argument);
+	case DRM_PERFCTR_CMD_STOP:
+		return local_stop(*session, argument);
+	case DRM_PERFCTR_CMD_SAMPLE:
+		return local_sample(*session, argument);
+	case DRM_PERFCTR_CMD_STATUS:
+		local_status(*session, argument);
+		return 0;
+	default:
+		return -EINVAL;
+	}
+}
+
+static int local_ioctl(void *data, unsigned long request, void *argument)
+{
+	if (request == DRM_IOCTL_PERFCTR_QUERY)
+		return local_query(argument);
+	return local_control(data, argument);
+}
+
+static bool local_explained(const void *data)
+{
+	(void)data;
+	return false;
+}
+
+/* Each session has a reference of the device: none is left. */
+static void local_free(void *data)
+{
+	free(data);
+}
+
+static const struct device_link local_link = {
+	.ioctl = local_ioctl,
+	.explained = local_explained,
+	.free = local_free,
+	.local = true,
+};
+
+/* --- life ------------------------------------------------------------------------- */
+
+int perfctr_local_link(struct perfctr_ctx *ctx, const struct device_link **link, void **data)
+{
+	struct pmu_list pmus;
+	struct local *local;
+	int error = pmu_list_load(ctx, &pmus);
+	size_t count = error ? 0 : pmus.count;
+
+	pmu_list_free(&pmus);
+	if (error)
+		return error;
+	if (!count)
+		return perfctr_fail(ctx, -ENODEV,
+				    "this kernel has no perf PMUs: it was built without "
+				    "CONFIG_PERF_EVENTS, or /sys is not mounted");
+	local = calloc(1, sizeof(*local));
+	if (!local)
+		return perfctr_no_memory(ctx);
+	local->ctx = ctx;
+	*link = &local_link;
+	*data = local;
+	return 0;
+}
+
+EXPORT int perfctr_device_count_task(struct perfctr_device *device, pid_t task)
+{
+	struct local *local = device->link_data;
+
+	if (!device->link || !device->link->local)
+		return perfctr_fail(device->ctx, -EOPNOTSUPP,
+				    "%s counts what all processes do; the device \"local\" counts "
+				    "one of them",
+				    device->info.name);
+	local->task = task;
+	return 0;
+}

@@ -1,0 +1,398 @@
+// SPDX-License-Identifier: MIT
+/*
+ * perf events of a local session.
+ *
+ * A counter is one event on each CPU that its PMU counts on: the cpumask of an uncore PMU, the
+ * CPUs of one kind of cores, or all. The sum over all files that were ever open only grows,
+ * whatever happens to CPUs.
+ *
+ * Events of one PMU and CPU share a group where the PMU counts all of them anyway, so that one
+ * read() returns 32 of them. Events of CPU cores do not: a group counts as a whole or not at all,
+ * and the kernel's own use of a counter (the NMI watchdog) would keep a large one out.
+ */
+#include "perf_events.h"
+
+#include <linux/perf_event.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "counters/pmu.h"
+
+#define PMU_PATH "/sys/bus/event_source/devices"
+#define ONLINE_PATH "/sys/devices/system/cpu/online"
+
+enum { MAX_GROUP = 32, NO_FILE = UINT32_MAX };
+
+struct local_file {
+	int fd, cpu;
+	uint32_t counter;
+	/* leads its group; the next file of the group, NO_FILE: none */
+	bool leads;
+	uint32_t next, members;
+	/* as of the last read: count, and the times enabled and running in ns */
+	uint64_t last[3];
+};
+
+/* The next CPU of "0-3,6" after @cpu; -1: none. */
+static int next_cpu(const char *list, int cpu)
+{
+	char *end;
+
+	while (*list) {
+		long low = strtol(list, &end, 10), high = low;
+
+		if (end == list)
+			break;
+		if (*end == '-')
+			high = strtol(end + 1, &end, 10);
+		if (cpu < high)
+			return cpu < low ? (int)low : cpu + 1;
+		list = *end == ',' ? end + 1 : end;
+	}
+	return -1;
+}
+
+static bool has_cpu(const char *list, int cpu)
+{
+	return next_cpu(list, cpu - 1) == cpu;
+}
+
+/* --- files ------------------------------------------------------------------------ */
+
+/* The leader of a group that an event can join; NO_FILE: none. */
+static uint32_t find_leader(const struct perf_events *c, const struct local_counter *counter,
+			    int cpu)
+{
+	for (size_t n = c->file_count; counter->grouped && !c->task && n-- > 0;) {
+		const struct local_file *f = &c->files[n];
+
+		if (f->leads && f->cpu == cpu && f->members < MAX_GROUP &&
+		    c->counters[f->counter].pmu_type == counter->pmu_type)
+			return (uint32_t)n;
+	}
+	return NO_FILE;
+}
+
+static int open_event(struct perf_events *c, const struct local_counter *counter, int cpu,
+		      int group_fd)
+{
+	struct perf_event_attr attr = {
+		.type = counter->pmu_type,
+		.size = sizeof(attr),
+		.config = counter->config,
+		.config1 = counter->config1,
+		.config2 = counter->config2,
+		.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING |
+			       (c->task ? 0 : PERF_FORMAT_GROUP),
+		/* the leader switches its group */
+		.disabled = group_fd < 0,
+		.inherit = c->task != 0,
+	};
+	int fd =
+		c->sys->perf_event_open(c->sys->data, &attr, c->task ? c->task : -1, cpu, group_fd);
+
+	/* what an ordinary user may count of his own processes */
+	if (fd == -EACCES && c->task) {
+		attr.exclude_kernel = attr.exclude_hv = 1;
+		fd = c->sys->perf_event_open(c->sys->data, &attr, c->task, cpu, group_fd);
+	}
+	return fd;
+}
+
+static void control(struct perf_events *c, const struct local_file *f, unsigned long request)
+{
+	c->sys->ioctl(c->sys->data, f->fd, request, NULL);
+}
+
+static int open_on(struct perf_events *c, uint32_t which, int cpu)
+{
+	struct local_counter *counter = &c->counters[which];
+	uint32_t leader = find_leader(c, counter, cpu);
+	struct local_file *f;
+	int fd = -EINVAL;
+
+	if (c->file_count == c->file_room) {
+		size_t room = c->file_room ? 2 * c->file_room : 16;
+
+		f = realloc(c->files, room * sizeof(*f));
+		if (!f)
+			return -ENOMEM;
+		c->files = f;
+		c->file_room = room;
+	}
+	if (leader != NO_FILE)
+		fd = open_event(c, counter, cpu, c->files[leader].fd);
+	if (fd < 0) {
+		leader = NO_FILE;
+		fd = open_event(c, counter, cpu, -1);
+	}
+	if (fd < 0)
+		return fd;
+	f = &c->files[c->file_count];
+	*f = (struct local_file){
+		.fd = fd,
+		.cpu = cpu,
+		.counter = which,
+		.leads = leader == NO_FILE,
+		.next = NO_FILE,
+		.members = 1,
+	};
+	if (leader != NO_FILE) {
+		uint32_t last = leader;
+
+		while (c->files[last].next != NO_FILE)
+			last = c->files[last].next;
+		c->files[last].next = (uint32_t)c->file_count;
+		c->files[leader].members++;
+	}
+	c->file_count++;
+	counter->open_count++;
+	counter->open_cpu = cpu;
+	if (c->active && leader == NO_FILE)
+		control(c, f, PERF_EVENT_IOC_ENABLE);
+	return 0;
+}
+
+static bool is_open_on(const struct perf_events *c, uint32_t which, int cpu)
+{
+	for (size_t n = 0; n < c->file_count; n++)
+		if (c->files[n].counter == which && c->files[n].cpu == cpu)
+			return true;
+	return false;
+}
+
+/* The PMU does not count on that CPU, or it or the CPU is going. */
+static bool is_elsewhere(int error)
+{
+	return error == -ENODEV || error == -ENOENT || error == -EINVAL;
+}
+
+/* Count where it is wanted. Return: 0; the error of a CPU that the sum would lack. */
+static int open_where_wanted(struct perf_events *c, uint32_t which)
+{
+	struct local_counter *counter = &c->counters[which];
+	char cpus[256];
+	int error = -ENODEV;
+
+	if (c->task)
+		return counter->open_count ? 0 : open_on(c, which, -1);
+	if (counter->cpu != DRM_PERFCTR_CPU_ANY)
+		return is_open_on(c, which, counter->cpu) ? 0 : open_on(c, which, counter->cpu);
+	if (!*counter->cpus_path ||
+	    perfctr_sys_read_text(c->sys, counter->cpus_path, cpus, sizeof(cpus)) <= 0)
+		memcpy(cpus, c->online, sizeof(cpus));
+	for (int cpu = next_cpu(cpus, -1); cpu >= 0; cpu = next_cpu(cpus, cpu)) {
+		int result;
+
+		if (is_open_on(c, which, cpu) || (!counter->uncore && !has_cpu(c->online, cpu)))
+			continue;
+		result = open_on(c, which, cpu);
+		if (result && !is_elsewhere(result))
+			return result;
+		/* -ENOENT, no such event, explains more than the others */
+		if (result && error != -ENOENT)
+			error = result;
+	}
+	return counter->open_count ? 0 : error;
+}
+
+static void read_online(struct perf_events *c)
+{
+	if (perfctr_sys_read_text(c->sys, ONLINE_PATH, c->online, sizeof(c->online)) <= 0)
+		strcpy(c->online, "0");
+	c->looked_ns = perfctr_time_raw_ns();
+}
+
+/* Where the PMU counts. Return: 0, or an error if there is no such PMU. */
+static int describe(struct perfctr_ctx *ctx, const struct pmu_list *pmus,
+		    struct local_counter *counter)
+{
+	static const char *const files[] = { "cpumask", "cpus" };
+	char cpus[256];
+
+	for (size_t n = 0; n < pmus->count; n++) {
+		const struct pmu *pmu = &pmus->pmus[n];
+
+		if (pmu->type != counter->pmu_type)
+			continue;
+		snprintf(counter->pmu, sizeof(counter->pmu), "%.*s", (int)sizeof(counter->pmu) - 1,
+			 pmu->name);
+		for (size_t i = 0; i < ARRAY_SIZE(files) && !*counter->cpus_path; i++) {
+			char *path = counter->cpus_path;
+
+			snprintf(path, sizeof(counter->cpus_path), PMU_PATH "/%s/%s", pmu->name,
+				 files[i]);
+			counter->uncore = !i;
+			if (perfctr_sys_read_text(ctx->sys, path, cpus, sizeof(cpus)) <= 0)
+				*path = '\0';
+		}
+		counter->uncore &= *counter->cpus_path != '\0';
+		counter->grouped = counter->uncore || pmu->type == PERF_TYPE_SOFTWARE;
+		return 0;
+	}
+	return -ENOENT;
+}
+
+int perf_events_open(struct perfctr_ctx *ctx, struct perf_events *c)
+{
+	struct pmu_list pmus;
+	int error = pmu_list_load(ctx, &pmus);
+
+	c->sys = ctx->sys;
+	read_online(c);
+	for (size_t n = 0; !error && n < c->counter_count; n++) {
+		error = describe(ctx, &pmus, &c->counters[n]);
+		if (!error)
+			error = open_where_wanted(c, (uint32_t)n);
+	}
+	pmu_list_free(&pmus);
+	return error;
+}
+
+/* --- reading ------------------------------------------------------------------------ */
+
+/* perf gives no bytes for an event that it could not keep on its CPU: what it had is kept. */
+static void read_group(struct perf_events *c, struct local_file *leader)
+{
+	uint64_t words[3 + MAX_GROUP];
+	uint32_t at = (uint32_t)(leader - c->files), n = 0;
+	ssize_t got = c->sys->read(c->sys->data, leader->fd, words, sizeof(words));
+
+	for (; at != NO_FILE; at = c->files[at].next, n++) {
+		struct local_file *f = &c->files[at];
+		struct local_counter *counter = &c->counters[f->counter];
+
+		if (c->task && got >= (ssize_t)(3 * sizeof(words[0]))) {
+			memcpy(f->last, words, sizeof(f->last));
+		} else if (!c->task && got >= (ssize_t)((4 + n) * sizeof(words[0]))) {
+			f->last[0] = words[3 + n];
+			f->last[1] = words[1];
+			f->last[2] = words[2];
+		} else {
+			counter->incomplete = true;
+			counter->states |= DRM_PERFCTR_STATE_ERROR;
+		}
+	}
+}
+
+static void read_files(struct perf_events *c)
+{
+	for (size_t n = 0; n < c->counter_count; n++) {
+		struct local_counter *counter = &c->counters[n];
+
+		memcpy(counter->sum, counter->gone, sizeof(counter->sum));
+		counter->incomplete |= counter->missing;
+		counter->states |= counter->open_count ? DRM_PERFCTR_STATE_ON :
+							 DRM_PERFCTR_STATE_OFF;
+		if (counter->missing)
+			counter->states |= DRM_PERFCTR_STATE_ERROR;
+	}
+	for (size_t n = 0; n < c->file_count; n++)
+		if (c->files[n].leads)
+			read_group(c, &c->files[n]);
+	for (size_t n = 0; n < c->file_count; n++)
+		for (size_t i = 0; i < ARRAY_SIZE(c->files[n].last); i++)
+			c->counters[c->files[n].counter].sum[i] += c->files[n].last[i];
+}
+
+static bool is_offline(const struct perf_events *c, const struct local_file *f)
+{
+	return !c->counters[f->counter].uncore && f->cpu >= 0 && !has_cpu(c->online, f->cpu);
+}
+
+/* Close the files of CPUs that are offline, whole groups at once; keep what they counted. */
+static int drop_offline(struct perf_events *c)
+{
+	size_t kept = 0;
+	uint32_t *moved = calloc(c->file_count + 1, sizeof(*moved));
+
+	if (!moved)
+		return -ENOMEM;
+	for (size_t n = 0; n < c->file_count; n++)
+		if (c->files[n].leads && is_offline(c, &c->files[n]))
+			read_group(c, &c->files[n]);
+	for (size_t n = 0; n < c->file_count; n++) {
+		struct local_file *f = &c->files[n];
+		struct local_counter *counter = &c->counters[f->counter];
+
+		moved[n] = (uint32_t)kept;
+		if (!is_offline(c, f)) {
+			c->files[kept++] = *f;
+			continue;
+		}
+		for (size_t i = 0; i < ARRAY_SIZE(f->last); i++)
+			counter->gone[i] += f->last[i];
+		counter->open_count--;
+		counter->states |= DRM_PERFCTR_STATE_MIGRATED;
+		c->sys->close(c->sys->data, f->fd);
+	}
+	c->file_count = kept;
+	for (size_t n = 0; n < kept; n++)
+		if (c->files[n].next != NO_FILE)
+			c->files[n].next = moved[c->files[n].next];
+	free(moved);
+	return 0;
+}
+
+/* CPUs may have come or gone. Return: 0, or why a counter lacks a CPU. */
+static int follow_cpus(struct perf_events *c)
+{
+	char before[sizeof(c->online)];
+	int error = 0;
+
+	memcpy(before, c->online, sizeof(before));
+	read_online(c);
+	if (!strcmp(before, c->online) || c->task)
+		return 0;
+	error = drop_offline(c);
+	for (size_t n = 0; n < c->counter_count; n++) {
+		unsigned int open_count = c->counters[n].open_count;
+		int result = open_where_wanted(c, (uint32_t)n);
+
+		if (c->counters[n].open_count != open_count)
+			c->counters[n].states |= DRM_PERFCTR_STATE_MIGRATED;
+		c->counters[n].missing = result && !is_elsewhere(result);
+		if (c->counters[n].missing)
+			error = result;
+	}
+	return error;
+}
+
+uint64_t perf_events_read(struct perf_events *c)
+{
+	if (perfctr_time_raw_ns() - c->looked_ns > NS_PER_S)
+		follow_cpus(c);
+	read_files(c);
+	return perfctr_time_raw_ns();
+}
+
+int perf_events_start(struct perf_events *c)
+{
+	int error = follow_cpus(c);
+
+	if (error)
+		return error;
+	for (size_t n = 0; n < c->file_count; n++)
+		if (c->files[n].leads)
+			control(c, &c->files[n], PERF_EVENT_IOC_ENABLE);
+	c->active = true;
+	return 0;
+}
+
+void perf_events_stop(struct perf_events *c)
+{
+	for (size_t n = 0; n < c->file_count; n++)
+		if (c->files[n].leads)
+			control(c, &c->files[n], PERF_EVENT_IOC_DISABLE);
+	c->active = false;
+}
+
+void perf_events_close(struct perf_events *c)
+{
+	while (c->file_count)
+		c->sys->close(c->sys->data, c->files[--c->file_count].fd);
+	free(c->files);
+	free(c->counters);
+	*c = (struct perf_events){ .sys = c->sys };
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/* Sessions of a local device: what the kernel's core does for those of a DRM device. */
+#ifndef PERFCTR_LOCAL_SESSIONS_H
+#define PERFCTR_LOCAL_SESSIONS_H
+
+#include "private.h"
+
+struct local_session;
+
+enum {
+	LOCAL_MAX_SLOTS = 65536,
+	LOCAL_MAX_REQUESTS = 1024,
+	LOCAL_MIN_PERIOD_NS = 100000,
+};
+
+#define LOCAL_MAX_PERIOD_NS (3600ull * NS_PER_S)
+#define LOCAL_MAX_RING_BYTES (64ull << 20)
+
+/* SETUP; @session stays NULL with TEST_ONLY. All but free return 0 or the command's errno. */
+int local_setup(struct perfctr_ctx *ctx, pid_t task, struct drm_perfctr_setup *setup,
+		struct local_session **session);
+int local_start(struct local_session *s, const struct drm_perfctr_start *start);
+int local_sample(struct local_session *s, const struct drm_perfctr_sample *sample);
+int local_stop(struct local_session *s, const struct drm_perfctr_stop *stop);
+void local_status(struct local_session *s, struct drm_perfctr_status *status);
+void local_session_free(struct local_session *s);
+
+#endif /* PERFCTR_LOCAL_SESSIONS_H */

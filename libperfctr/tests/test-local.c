@@ -1,0 +1,373 @@
+// SPDX-License-Identifier: MIT
+/* The local device: perf events of this machine, and what perf refuses through the seam. */
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "private.h"
+#include "test.h"
+
+#define ONLINE_PATH "/sys/devices/system/cpu/online"
+
+enum { PAGES = 200, SLEEPS = 20, MAX_FILES = 64, FAKE_STEP = 10 };
+
+/* the real system calls but for what a test changes */
+static struct seam {
+	struct perfctr_sys sys;
+	/* perf_event_open() fails with it, 0: works */
+	int error;
+	/* events are ours if it is set: each read of one adds FAKE_STEP */
+	const char *online;
+	struct {
+		int fd, leader;
+		uint64_t count;
+	} files[MAX_FILES];
+	size_t file_count;
+} seam;
+static struct perfctr_ctx *ctx;
+static struct perfctr_device *device;
+static struct perfctr_selection *selection;
+static struct perfctr_session *session;
+static struct perfctr_cursor *cursor;
+
+static int seam_perf_event_open(void *data, const void *attr, pid_t pid, int cpu, int group_fd)
+{
+	if (seam.error)
+		return seam.error;
+	if (!seam.online)
+		return perfctr_sys_real.perf_event_open(data, attr, pid, cpu, group_fd);
+	if (seam.file_count == MAX_FILES)
+		return -EMFILE;
+	seam.files[seam.file_count].fd = seam.sys.memfd(data, "event", 0);
+	seam.files[seam.file_count].leader = group_fd;
+	seam.files[seam.file_count].count = 0;
+	return seam.files[seam.file_count++].fd;
+}
+
+static int seam_open(void *data, const char *path, int flags)
+{
+	int fd;
+
+	if (!seam.online || strcmp(path, ONLINE_PATH))
+		return perfctr_sys_real.open(data, path, flags);
+	fd = memfd_create("online", 0);
+	if (pwrite(fd, seam.online, strlen(seam.online), 0) < 0)
+		abort();
+	return fd;
+}
+
+static ssize_t seam_read(void *data, int fd, void *bytes, size_t size)
+{
+	uint64_t words[3 + MAX_FILES] = { 0 };
+
+	for (size_t n = 0; seam.online && n < seam.file_count; n++)
+		if (seam.files[n].fd == fd || seam.files[n].leader == fd)
+			words[3 + words[0]++] = seam.files[n].count += FAKE_STEP;
+	if (!words[0])
+		return perfctr_sys_real.read(data, fd, bytes, size);
+	words[1] = words[2] = words[3];
+	if (size > (3 + words[0]) * sizeof(*words))
+		size = (3 + words[0]) * sizeof(*words);
+	memcpy(bytes, words, size);
+	return (ssize_t)size;
+}
+
+static int seam_close(void *data, int fd)
+{
+	for (size_t n = 0; n < seam.file_count; n++)
+		if (seam.files[n].fd == fd)
+			seam.files[n] = seam.files[--seam.file_count];
+	return perfctr_sys_real.close(data, fd);
+}
+
+static void begin(const char *events)
+{
+	seam = (struct seam){ .sys = perfctr_sys_real };
+	seam.sys.perf_event_open = seam_perf_event_open;
+	seam.sys.open = seam_open;
+	seam.sys.close = seam_close;
+	EQUAL(perfctr_ctx_new_with(&seam.sys, &ctx), 0);
+	EQUAL(perfctr_device_open(ctx, PERFCTR_DEVICE_LOCAL, &device), 0);
+	EQUAL(perfctr_selection_new(device, &selection), 0);
+	CHECK(perfctr_selection_add(selection, events) > 0);
+}
+
+static void new_session(uint64_t period_ns, uint32_t slots)
+{
+	const struct perfctr_session_opts opts = {
+		.size = sizeof(opts),
+		.period_ns = period_ns,
+		.slots = slots,
+	};
+
+	EQUAL(perfctr_session_new(selection, &opts, &session), 0);
+	EQUAL(perfctr_cursor_new(session, &cursor), 0);
+}
+
+static void end(void)
+{
+	cursor = perfctr_cursor_unref(cursor);
+	session = perfctr_session_unref(session);
+	selection = perfctr_selection_unref(selection);
+	device = perfctr_device_unref(device);
+	ctx = perfctr_ctx_unref(ctx);
+}
+
+/* What the unread samples hold of each block, and of how many kinds they are. */
+struct seen {
+	uint64_t sums[4], merged;
+	unsigned int periodic, final, samples;
+	uint64_t end_ns;
+	uint32_t states;
+};
+
+static void read_samples(struct seen *seen)
+{
+	struct perfctr_sample sample;
+	struct perfctr_block block;
+
+	*seen = (struct seen){ 0 };
+	while (perfctr_cursor_next(cursor, &sample) > 0) {
+		CHECK(!seen->samples++ || sample.start_ns == seen->end_ns);
+		seen->end_ns = sample.end_ns;
+		seen->merged += sample.merged_periods;
+		seen->periodic += !!(sample.flags & DRM_PERFCTR_SAMPLE_PERIODIC);
+		seen->final += !!(sample.flags & DRM_PERFCTR_SAMPLE_FINAL);
+		for (unsigned int n = 0; perfctr_decode_block(&sample, &block) > 0; n++) {
+			seen->sums[n] += perfctr_block_value(&block, 0);
+			seen->states |= block.states;
+		}
+		perfctr_cursor_advance(cursor, 1);
+	}
+}
+
+/* --- a child that counts itself ---------------------------------------------------- */
+
+static pid_t child;
+static int to_child[2], from_child[2];
+
+static void child_run(void)
+{
+	const struct timespec pause = { 0, 1000000 };
+	char byte;
+
+	if (read(to_child[0], &byte, 1) != 1)
+		_exit(1);
+	for (int n = 0; n < SLEEPS; n++) {
+		char *pages = mmap(NULL, PAGES * 4096, PROT_READ | PROT_WRITE,
+				   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+		for (int i = 0; i < PAGES; i++)
+			((volatile char *)pages)[i * 4096] = 1;
+		munmap(pages, PAGES * 4096);
+		nanosleep(&pause, NULL);
+	}
+	if (write(from_child[1], "", 1) != 1 || read(to_child[0], &byte, 1) != 1)
+		_exit(1);
+	_exit(0);
+}
+
+/* Minor faults and context switches of the child, which waits for us. */
+static void child_counts(uint64_t counts[2])
+{
+	char path[64], line[512], state = 0;
+	unsigned long value;
+
+	counts[0] = counts[1] = 0;
+	while (state != 'S') {
+		FILE *file;
+
+		snprintf(path, sizeof(path), "/proc/%d/stat", child);
+		file = fopen(path, "r");
+		if (!file ||
+		    fscanf(file, "%*d %*[^)]) %c %*d %*d %*d %*d %*d %*u %lu", &state, &value) != 2)
+			abort();
+		fclose(file);
+		counts[0] = value;
+	}
+	snprintf(path, sizeof(path), "/proc/%d/status", child);
+	for (FILE *file = fopen(path, "r"); file; file = NULL) {
+		while (fgets(line, sizeof(line), file))
+			if (sscanf(line, "voluntary_ctxt_switches: %lu", &value) == 1 ||
+			    sscanf(line, "nonvoluntary_ctxt_switches: %lu", &value) == 1)
+				counts[1] += value;
+		fclose(file);
+	}
+}
+
+/* The child's work while a session counts it; what it did by /proc. */
+static void count_child(uint64_t truth[2])
+{
+	uint64_t before[2];
+	char byte;
+
+	if (pipe2(to_child, O_CLOEXEC) || pipe2(from_child, O_CLOEXEC))
+		abort();
+	child = fork();
+	if (!child)
+		child_run();
+	EQUAL(perfctr_device_count_task(device, child), 0);
+	new_session(1000000, 4);
+	EQUAL(perfctr_session_start(session, 0), 0);
+	child_counts(before);
+	EQUAL(write(to_child[1], "", 1), 1);
+	EQUAL(read(from_child[0], &byte, 1), 1);
+	child_counts(truth);
+	truth[0] -= before[0];
+	truth[1] -= before[1];
+	EQUAL(perfctr_session_stop(session, 0), 0);
+	EQUAL(write(to_child[1], "", 1), 1);
+	waitpid(child, NULL, 0);
+	for (int n = 0; n < 2; n++) {
+		close(to_child[n]);
+		close(from_child[n]);
+	}
+}
+
+static void child_is_counted_exactly_in_a_ring_that_is_full(void)
+{
+	struct drm_perfctr_status status;
+	struct seen seen;
+	uint64_t truth[2];
+
+	begin("software/minor-faults/,software/context-switches/");
+	count_child(truth);
+	EQUAL(perfctr_session_status(session, &status, sizeof(status)), 0);
+	read_samples(&seen);
+	CHECK(truth[0] >= PAGES * SLEEPS && truth[1] >= SLEEPS);
+	EQUAL(seen.sums[0], truth[0]);
+	EQUAL(seen.sums[1], truth[1]);
+	/* three periods and STOP fill four slots; each other period is merged */
+	EQUAL(seen.samples, 4);
+	EQUAL(seen.periodic, 3);
+	EQUAL(seen.final, 1);
+	CHECK(seen.merged >= SLEEPS - 3);
+	EQUAL(status.merged_periods, seen.merged);
+	EQUAL(status.pending_merged, 0);
+	EQUAL(status.insert_idx, 4);
+	end();
+}
+
+static void periods_are_samples_or_merged(void)
+{
+	const struct timespec pause = { 0, 50000000 };
+	struct seen seen;
+
+	begin("software/task-clock/,software/page-faults/,software/context-switches/");
+	new_session(1000000, 256);
+	EQUAL(perfctr_session_start(session, 0), 0);
+	nanosleep(&pause, NULL);
+	EQUAL(perfctr_session_stop(session, 0), 0);
+	read_samples(&seen);
+	CHECK(seen.periodic + seen.merged >= 50 && seen.periodic > 1);
+	CHECK(seen.sums[0] >= 50000000);
+	end();
+}
+
+static void commands_follow_the_contract(void)
+{
+	const struct perfctr_session_opts periodic = { .size = sizeof(periodic),
+						       .period_ns = 1000000 };
+	struct perfctr_session *other;
+	struct seen seen;
+	uint64_t signals;
+
+	begin("software/page-faults/");
+	new_session(0, 2);
+	EQUAL(perfctr_session_sample(session, 1), -ENOTCONN);
+	EQUAL(perfctr_session_stop(session, 1), -EALREADY);
+	EQUAL(perfctr_session_start(session, 1), 0);
+	EQUAL(perfctr_session_start(session, 1), -EALREADY);
+	EQUAL(perfctr_session_sample(session, 2), 0);
+	EQUAL(perfctr_session_sample(session, 3), -ENOSPC);
+	EQUAL(perfctr_session_stop(session, 4), 0);
+	EQUAL(perfctr_session_start(session, 1), -ENOSPC);
+	EQUAL(read(perfctr_session_eventfd(session), &signals, sizeof(signals)), 8);
+	EQUAL(signals, 2);
+	read_samples(&seen);
+	EQUAL(seen.samples, 2);
+	EQUAL(perfctr_session_start(session, 1), 0);
+	/* ended while it counts */
+	EQUAL(perfctr_session_new(selection, &periodic, &other), 0);
+	EQUAL(perfctr_session_start(other, 1), 0);
+	perfctr_session_unref(other);
+	end();
+}
+
+static void perf_says_no(void)
+{
+	static const struct {
+		int error;
+		const char *text;
+	} cases[] = {
+		{ -EACCES, "kernel.perf_event_paranoid" },
+		{ -EPERM, "setcap cap_perfmon+ep" },
+		{ -ENOENT, "no such event" },
+		{ -EMFILE, "ulimit -n" },
+		{ -EBUSY, "kernel.nmi_watchdog=0" },
+		{ -EOPNOTSUPP, "virtual machines have no hardware counters" },
+		{ -ENODEV, "CPU is offline" },
+		{ -EINVAL, "does not take these terms" },
+	};
+
+	for (size_t n = 0; n < ARRAY_SIZE(cases); n++) {
+		begin("software/page-faults/");
+		perfctr_ctx_set_log_level(ctx, PERFCTR_LOG_NONE);
+		seam.error = cases[n].error;
+		EQUAL(perfctr_session_new(selection, NULL, &session), cases[n].error);
+		HAS_TEXT(perfctr_ctx_error(ctx), "perf refuses software/page-faults/: ");
+		HAS_TEXT(perfctr_ctx_error(ctx), cases[n].text);
+		end();
+	}
+}
+
+/* CPU 1 goes and comes back: its counts stay, and it is counted again. */
+static void cpus_come_and_go(void)
+{
+	const struct timespec longer_than_a_look = { 1, 100000000 };
+	struct seen seen;
+
+	begin("software/page-faults/,software/context-switches/");
+	seam.sys.read = seam_read;
+	seam.online = "0-1";
+	new_session(0, 8);
+	EQUAL(seam.file_count, 4);
+	EQUAL(perfctr_session_start(session, 0), 0);
+	EQUAL(perfctr_session_sample(session, 0), 0);
+	read_samples(&seen);
+	EQUAL(seen.sums[0], 2 * FAKE_STEP);
+	EQUAL(seen.sums[1], 2 * FAKE_STEP);
+	seam.online = "0";
+	nanosleep(&longer_than_a_look, NULL);
+	EQUAL(perfctr_session_sample(session, 0), 0);
+	EQUAL(seam.file_count, 2);
+	read_samples(&seen);
+	/* CPU 1's last reading is in it */
+	EQUAL(seen.sums[0], 2 * FAKE_STEP);
+	CHECK(seen.states & DRM_PERFCTR_STATE_MIGRATED);
+	seam.online = "0-1";
+	nanosleep(&longer_than_a_look, NULL);
+	EQUAL(perfctr_session_stop(session, 0), 0);
+	EQUAL(seam.file_count, 4);
+	read_samples(&seen);
+	EQUAL(seen.sums[0], 2 * FAKE_STEP);
+	EQUAL(seen.sums[1], 2 * FAKE_STEP);
+	end();
+	EQUAL(seam.file_count, 0);
+}
+
+static const struct test tests[] = {
+	{ "faults and switches of a child are counted exactly, though the ring is full",
+	  child_is_counted_exactly_in_a_ring_that_is_full },
+	{ "each period is a sample or merged into one", periods_are_samples_or_merged },
+	{ "commands follow the contract of the kernel's", commands_follow_the_contract },
+	{ "each refusal of perf comes with what helps", perf_says_no },
+	{ "CPUs that come and go lose no counts", cpus_come_and_go },
+};
+
+TEST_MAIN(tests)
