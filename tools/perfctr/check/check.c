@@ -23,7 +23,7 @@ static const char help[] =
 	"Goes from the kernel to a real sample and stops at what is missing: module, node,\n"
 	"permission. Each line that is not ok ends with the command that fixes it.\n"
 	"\n"
-	"  -d, --device DEVICE  node (/dev/dri/renderD128, renderD128), driver or name\n"
+	"  -d, --device DEVICE  node (/dev/dri/renderD128, renderD128), driver, name, local\n"
 	"  -j, --json           as JSON\n"
 	"\n"
 	"Exit: 0 counters can be used, 1 they do not work, 2 usage, 3 not permitted,\n"
@@ -88,11 +88,11 @@ static void check_module(struct checker *k, bool has_device)
 	else if (has_device)
 		say(k, VERDICT_OK, "core", NULL, "part of the kernel or of its driver");
 	else
-		say(k, VERDICT_BAD, "core",
+		say(k, VERDICT_NOTE, "core",
 		    "sudo modprobe drm_perfctr; if there is no such module: make dkms in the "
 		    "sources, "
 		    "or the package perfctr-dkms",
-		    "the counter core drm_perfctr is not loaded");
+		    "the counter core drm_perfctr is not loaded: no counters of GPUs through it");
 }
 
 /* Return: exit status; the node to go on with in *path if there is one. */
@@ -126,10 +126,10 @@ static int check_nodes(struct checker *k, const struct perfctr_device_list *list
 		    "no node that this user may open offers counters");
 		return EXIT_DENIED;
 	}
-	say(k, VERDICT_BAD, "node",
-	    "sudo modprobe perfctr_soc (PMUs of this machine), or sudo modprobe vsoc (virtual GPU)",
+	say(k, VERDICT_NOTE, "node", NULL, "%s: perfctr counts this machine's perf PMUs",
 	    count ? "no driver of a DRM node has counters" : "there is no DRM node in /dev/dri");
-	return EXIT_NO_DEVICE;
+	*path = PERFCTR_DEVICE_LOCAL;
+	return EXIT_FINE;
 }
 
 static int check_permission(struct checker *k, struct perfctr_device *device)
@@ -230,7 +230,7 @@ static int check_counting(struct checker *k, struct perfctr_device *device, bool
 	int error = perfctr_selection_new(device, &selection);
 
 	if (!error)
-		error = defaults_add(k->app, selection, &left_out);
+		error = defaults_add(k->app, device, selection, &left_out);
 	/* what a broker keeps back is its policy, not perf's */
 	if (!by_broker)
 		check_perf(k, device, &left_out);

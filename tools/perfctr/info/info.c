@@ -350,7 +350,7 @@ static int show_one(struct app *app, const char *which, struct json_object *arra
 	permission_of(app, device, &permission);
 	/* behind a broker there may be a node that is not here */
 	if (clients_find(perfctr_device_path(device), &clients))
-		clients.hidden = true;
+		clients.hidden = !device_is_local(device);
 	if (array)
 		json_object_array_add(array, json_device(device, &permission, &clients));
 	else
@@ -393,6 +393,8 @@ static int show_all(struct app *app, struct json_object *array, struct json_obje
 				permission_entry_text(e));
 		}
 	}
+	if (status == EXIT_NO_DEVICE)
+		status = show_one(app, PERFCTR_DEVICE_LOCAL, array);
 	if (status != EXIT_FINE && !array)
 		fprintf(app->err, "no device offers counters; perfctr check shows what helps\n");
 	perfctr_device_list_unref(list);

@@ -20,7 +20,8 @@ int counting_open(const struct app *app, const struct counting *counting,
 		error = perfctr_selection_set_counter_set(*selection, (unsigned int)counting->set);
 	if (error)
 		return app_failed(app, error);
-	return device_select(app, *selection, counting->events.words, counting->events.count);
+	return device_select(app, *device, *selection, counting->events.words,
+			     counting->events.count);
 }
 
 int counting_in_stream_session(struct perfctr_selection *selection,

@@ -2,7 +2,10 @@
 #include "defaults.h"
 
 #include <errno.h>
+#include <fnmatch.h>
 #include <string.h>
+
+#include "device.h"
 
 #define PERF_PARANOID_PATH "/proc/sys/kernel/perf_event_paranoid"
 
@@ -40,6 +43,35 @@ static const char *const kernel_events[] = {
 	"software/task-clock/",
 	"software/context-switches/",
 	"software/page-faults/",
+};
+
+/* what is counted on the local device: PMUs and their events in sysfs */
+static const struct local_event {
+	const char *pmu, *event;
+} local_events[] = {
+	{ "cpu", "cpu-cycles" },
+	{ "cpu", "instructions" },
+	{ "cpu_*", "cpu-cycles" },
+	{ "cpu_*", "instructions" },
+	{ "armv*", "cpu_cycles" },
+	{ "armv*", "inst_retired" },
+	{ "uncore_imc*", "cas_count_read" },
+	{ "uncore_imc*", "cas_count_write" },
+	{ "uncore_imc*", "data_reads" },
+	{ "uncore_imc*", "data_writes" },
+	{ "uncore_imc_free_running*", "data_read" },
+	{ "uncore_imc_free_running*", "data_write" },
+	{ "uncore_imc_free_running*", "data_total" },
+	{ "imx*_ddr*", "read-cycles" },
+	{ "imx*_ddr*", "write-cycles" },
+	{ "meson_ddr_bw*", "total_rw_bytes" },
+	{ "arm_cmn*", "hnf_mc_reqs" },
+	{ "i915*", "rcs0-busy" },
+	{ "i915*", "bcs0-busy" },
+	{ "i915*", "vcs0-busy" },
+	{ "power", "energy-pkg" },
+	{ "power", "energy-ram" },
+	{ "power", "energy-gpu" },
 };
 
 static int add_known(struct perfctr_selection *selection, const char *const *events, size_t count,
@@ -111,8 +143,47 @@ static int add_permitted(struct perfctr_selection *selection, struct perfctr_sel
 	return added > 0 && error >= 0 ? added : 0;
 }
 
-int defaults_add(const struct app *app, struct perfctr_selection *selection,
-		 struct left_out *left_out)
+struct local_defaults {
+	struct perfctr_selection *selection, *empty;
+	struct left_out *left_out;
+	int added;
+};
+
+static int add_local_event(void *data, const struct perfctr_pmu_event *event)
+{
+	struct local_defaults *l = data;
+
+	for (size_t i = 0; event->event && i < ARRAY_SIZE(local_events); i++)
+		if (!fnmatch(local_events[i].pmu, event->pmu, 0) &&
+		    !strcmp(local_events[i].event, event->event))
+			l->added += add_permitted(l->selection, l->empty, event->text, l->left_out);
+	return 0;
+}
+
+/* Hardware that every user understands; software events only where there is nothing else. */
+static int add_local(const struct app *app, struct perfctr_selection *selection,
+		     struct perfctr_selection *empty, struct left_out *left_out)
+{
+	struct local_defaults l = { selection, empty, left_out, 0 };
+	int error = perfctr_pmu_events(app->ctx, add_local_event, &l);
+
+	for (size_t i = 0; i < ARRAY_SIZE(soc_events); i++)
+		l.added += add_permitted(selection, empty, soc_events[i], left_out);
+	*left_out->blocks = '\0';
+	if (l.added)
+		return l.added;
+	for (size_t i = 0; i < ARRAY_SIZE(kernel_events); i++)
+		l.added += add_permitted(selection, empty, kernel_events[i], left_out);
+	*left_out->blocks = '\0';
+	if (!l.added)
+		return add_known(selection, kernel_events, ARRAY_SIZE(kernel_events), &error);
+	app_error(app, "no counters of CPU cores, memory or power that this user may use: "
+		       "software events only; perfctr list has all that there is");
+	return l.added;
+}
+
+int defaults_add(const struct app *app, const struct perfctr_device *device,
+		 struct perfctr_selection *selection, struct left_out *left_out)
 {
 	struct perfctr_selection *all = NULL, *empty = NULL;
 	int error = 0, added = 0, soc = 0, refused = 0;
@@ -122,6 +193,11 @@ int defaults_add(const struct app *app, struct perfctr_selection *selection,
 	*left_out = (struct left_out){ 0 };
 	if (perfctr_selection_copy(selection, &empty))
 		return -ENOMEM;
+	if (device_is_local(device)) {
+		added = add_local(app, selection, empty, left_out);
+		perfctr_selection_unref(empty);
+		return added;
+	}
 	added += add_known(selection, gpu_events, ARRAY_SIZE(gpu_events), &error);
 	if (!added)
 		added += add_known(selection, unnamed_gpu_events, 1, &error);

@@ -22,8 +22,8 @@ struct left_out {
  *
  * Return: number of counters, or a negative errno if nothing could be selected.
  */
-int defaults_add(const struct app *app, struct perfctr_selection *selection,
-		 struct left_out *left_out);
+int defaults_add(const struct app *app, const struct perfctr_device *device,
+		 struct perfctr_selection *selection, struct left_out *left_out);
 
 /**
  * defaults_why() - why PMUs were left out, and what helps

@@ -80,13 +80,13 @@ int device_open_to_look(const struct app *app, const char *which, struct perfctr
 	return open_device(app, which, false, device);
 }
 
-int device_select(const struct app *app, struct perfctr_selection *selection,
-		  const char *const *events, size_t count)
+int device_select(const struct app *app, const struct perfctr_device *device,
+		  struct perfctr_selection *selection, const char *const *events, size_t count)
 {
 	if (!count) {
 		struct left_out left_out;
 		char why[128];
-		int error = defaults_add(app, selection, &left_out);
+		int error = defaults_add(app, device, selection, &left_out);
 
 		if (error < 0)
 			return app_failed(app, error);

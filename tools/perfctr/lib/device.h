@@ -3,7 +3,15 @@
 #ifndef PERFCTR_DEVICE_H
 #define PERFCTR_DEVICE_H
 
+#include <string.h>
+
 #include "app.h"
+
+/* Whether it is this machine's perf PMUs, without a DRM node. */
+static inline bool device_is_local(const struct perfctr_device *device)
+{
+	return !strcmp(perfctr_device_driver(device), PERFCTR_DEVICE_LOCAL);
+}
 
 /*
  * Open a device to count on, or print why there is none. Uses the broker if --via names one, or if
@@ -16,7 +24,7 @@ int device_open(const struct app *app, const char *which, struct perfctr_device 
 int device_open_to_look(const struct app *app, const char *which, struct perfctr_device **device);
 
 /* Add the events to the selection; without any, the defaults. Return: 0 or an exit status. */
-int device_select(const struct app *app, struct perfctr_selection *selection,
-		  const char *const *events, size_t count);
+int device_select(const struct app *app, const struct perfctr_device *device,
+		  struct perfctr_selection *selection, const char *const *events, size_t count);
 
 #endif /* PERFCTR_DEVICE_H */

@@ -5,6 +5,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "device.h"
+
 /* ask the kernel about the first counter of the first block of the wanted kind */
 static int try_block(struct perfctr_device *device, bool pmu)
 {
@@ -84,6 +86,16 @@ void permission_of(const struct app *app, struct perfctr_device *device,
 			 "PMUs: that needs CAP_PERFMON");
 		snprintf(permission->fix, sizeof(permission->fix),
 			 "run as root, or: setcap cap_perfmon+ep $(command -v perfctr)");
+		return;
+	}
+	if (device_is_local(device) &&
+	    (permission->error == -EACCES || permission->error == -EPERM)) {
+		snprintf(permission->text, sizeof(permission->text),
+			 "may not count what all processes do: no CAP_PERFMON and "
+			 "kernel.perf_event_paranoid above 0, or a container forbids it");
+		snprintf(permission->fix, sizeof(permission->fix),
+			 "sudo setcap cap_perfmon+ep $(command -v perfctr), or for all users: "
+			 "sudo sysctl kernel.perf_event_paranoid=0");
 		return;
 	}
 	if (permission->error == -EACCES || permission->error == -EPERM) {

@@ -24,7 +24,7 @@ static const char help[] =
 	"\n"
 	"  -l, --long           unit, kind, trust, formula and full description of each\n"
 	"  -a, --all            everything in the database, of all products\n"
-	"  -d, --device DEVICE  node (/dev/dri/renderD128, renderD128), driver or name\n"
+	"  -d, --device DEVICE  node (/dev/dri/renderD128, renderD128), driver, name, local\n"
 	"      --via SOCKET     what the broker (perfctr serve) there lets this user count\n"
 	"  -j, --json           as JSON, always with descriptions\n"
 	"      --trusted-only   only what perfctr validate found to be as documented\n"
@@ -217,6 +217,9 @@ static void list_counters(struct lister *l, unsigned int set)
 		char blocks[512], text[192];
 
 		if ((c->sets & -c->sets) != 1u << set)
+			continue;
+		/* of a PMU that the machine has: below, by its name */
+		if (c->block_type == DRM_PERFCTR_BLOCK_GENERIC_PMU && !l->all)
 			continue;
 		blocks_with(l, c, set, blocks, sizeof(blocks));
 		if (!*blocks && !l->all)

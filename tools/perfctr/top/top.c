@@ -431,7 +431,8 @@ static int select_set(struct top *t, size_t set, struct perfctr_selection **sele
 	if (error)
 		return app_failed(t->app, error);
 	if (!top_sets[set].events)
-		return device_select(t->app, *selection, t->events.words, t->events.count);
+		return device_select(t->app, t->device, *selection, t->events.words,
+				     t->events.count);
 	error = top_set_select(&top_sets[set], *selection);
 	if (error > 0)
 		return 0;
