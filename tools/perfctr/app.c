@@ -55,7 +55,7 @@ static void usage(FILE *to)
 	      "Performance counters of GPUs and of the SoC around them.\n\n",
 	      to);
 	for (size_t i = 0; i < ARRAY_SIZE(subcommands); i++)
-		fprintf(to, "  %-8s %s\n", subcommands[i].name, subcommands[i].summary);
+		fprintf(to, "  %-8s  %s\n", subcommands[i].name, subcommands[i].summary);
 	fputs("\n"
 	      "perfctr COMMAND --help lists the options, man perfctr-COMMAND has the details.\n"
 	      "Begin with: perfctr check; perfctr list; perfctr stat sleep 1\n"

@@ -2,8 +2,8 @@
 /*
  * Registers and memory of the Mali CSF firmware's counter interface.
  *
- * The only thing that the driver side (csf_protocol.c) and the firmware model
- * (kernel/vsoc/) share. Names follow the public interface: PRFCNT_*, GLB_*.
+ * The only thing that the driver side (csf_protocol.c) and the models of firmware
+ * (kernel/vsoc/, kernel/mali/) share. Names follow the public interface: PRFCNT_*, GLB_*.
  */
 #ifndef _CSF_LAYOUT_H_
 #define _CSF_LAYOUT_H_

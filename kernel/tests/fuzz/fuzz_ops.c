@@ -143,15 +143,22 @@ static int control(struct world *w, struct rng *r, int fd, __u32 cmd, __u32 *han
 
 /* blocks of the GPU behind a file: a device has those of one family */
 struct family {
-	unsigned int first, count;
+	unsigned int first, last;
 };
+
+static unsigned int types_of(struct family family)
+{
+	return family.last - family.first + 1;
+}
 
 static struct family family_of(int fd)
 {
 	static const struct family csf = {
 		DRM_PERFCTR_MALI_BLOCK_FW, DRM_PERFCTR_MALI_BLOCK_SHADER,
 	};
-	static const struct family nv50 = { DRM_PERFCTR_NV50_BLOCK_PCOUNTER, 2 };
+	static const struct family nv50 = {
+		DRM_PERFCTR_NV50_BLOCK_PCOUNTER, DRM_PERFCTR_NV50_BLOCK_MP,
+	};
 	struct drm_perfctr_device_info info = { 0 };
 	struct drm_perfctr_query query = {
 		.type = DRM_PERFCTR_QUERY_DEVICE,
@@ -193,7 +200,7 @@ static void random_request(struct world *w, struct rng *r, struct family family,
 		q->index = below(r, 4);
 		fallthrough;
 	default:
-		q->type = family.first + below(r, family.count);
+		q->type = family.first + below(r, types_of(family));
 		q->flags = DRM_PERFCTR_REQUEST_AVAILABLE;
 		q->mask = percent(r, 70) ? ~0ull : rnd(r) & rnd(r);
 		q->section = percent(r, 90) ? 0 : below(r, 3);
@@ -206,7 +213,7 @@ static unsigned int random_requests(struct world *w, struct rng *r, int fd,
 				    struct drm_perfctr_block_request *requests)
 {
 	const struct family family = family_of(fd);
-	unsigned int i, count = 1 + below(r, percent(r, 90) ? family.count : MAX_REQUESTS);
+	unsigned int i, count = 1 + below(r, percent(r, 90) ? types_of(family) : MAX_REQUESTS);
 	__u8 set = percent(r, 90) ? 0 : below(r, 4);
 
 	for (i = 0; i < count; i++) {
@@ -215,7 +222,7 @@ static unsigned int random_requests(struct world *w, struct rng *r, int fd,
 			requests[i].set = percent(r, 99) ? set : below(r, 4);
 		/* the same type twice is refused */
 		if (percent(r, 90) && requests[i].type <= DRM_PERFCTR_NV50_BLOCK_MP)
-			requests[i].type = family.first + i % family.count;
+			requests[i].type = family.first + i % types_of(family);
 	}
 	return count;
 }

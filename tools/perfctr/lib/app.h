@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What all commands share: messages, exit status, terminal. */
+/* What all subcommands share: messages, exit status, terminal. */
 #ifndef PERFCTR_APP_H
 #define PERFCTR_APP_H
 
@@ -12,7 +12,7 @@
 #define NS_PER_S 1000000000ull
 #define NS_PER_MS 1000000ull
 
-/* Exit status of every command; stat and record pass the command's own through. */
+/* Exit status of every subcommand; stat, record and perfkit pass on that of their workload. */
 enum exit_status {
 	EXIT_FINE = 0,
 	EXIT_FAILED = 1,

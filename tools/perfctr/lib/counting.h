@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What stat and record count, and beside what: the options that both have. */
+/* Options that stat and record share: events, period, output, device, and the workload to run. */
 #ifndef PERFCTR_COUNTING_H
 #define PERFCTR_COUNTING_H
 
@@ -17,7 +17,7 @@ struct counting {
 	bool all_cpus; /* accepted as perf has it; counting is always system-wide */
 	const char *output; /* file, NULL: not given */
 	bool json;
-	char **command; /* to count beside, NULL: none */
+	char **command; /* the workload to run, NULL: none */
 };
 
 /* Lines of a table of options. @period: TIME, or TIME_OR_ZERO if 0 means something. */

@@ -21,12 +21,12 @@ enum option_kind {
 	OPTION_TEXT,
 	/* struct option_words *to */
 	OPTION_WORDS,
-	/* uint64_t *to in ns, of "100" (ms), "500us", "2s"; the second kind takes 0 too */
+	/* uint64_t *to in ns, of "100" (ms), "500us", "2s"; OPTION_TIME_OR_ZERO accepts 0 */
 	OPTION_TIME,
 	OPTION_TIME_OR_ZERO,
 	/* uint64_t *to, of "12", "4Ki"; from min to max */
 	OPTION_NUMBER,
-	/* call() with the text, NULL if there is none; the last two kinds need not have one */
+	/* call() with the text; PLAIN has none, OPTIONAL may have none: NULL */
 	OPTION_CALL,
 	OPTION_CALL_PLAIN,
 	OPTION_CALL_OPTIONAL,
@@ -34,7 +34,7 @@ enum option_kind {
 
 /* one option of a command */
 struct option_spec {
-	/* 0: none. Lines with the letter of an earlier one are other names of it. */
+	/* 0: none. A later entry with the same letter is an alias. */
 	char letter;
 	const char *name; /* long name; NULL ends a table */
 	enum option_kind kind;

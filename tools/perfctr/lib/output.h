@@ -29,14 +29,14 @@ int output_open(const struct app *app, const char *path, struct output *output);
  * output_close() - end a result
  * @app: for messages
  * @output: open output
- * @status: of what was written; a file of which nothing came is dropped
+ * @status: of what was written; the file is discarded if it is not 0
  *
  * Return: @status, or EXIT_FAILED if the result could not be written; the message was printed.
  */
 int output_close(const struct app *app, struct output *output, int status);
 
 /**
- * output_open_live() - begin a result that is read while it comes
+ * output_open_live() - open a stream that a reader may follow while it is written
  * @app: for messages
  * @path: file, written from its beginning; NULL: none
  * @otherwise: the stream without a file
