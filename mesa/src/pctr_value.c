@@ -63,7 +63,6 @@ static struct number count_of(const struct perfctr_totals_block *block,
 	    total->running_ns < info->time_enabled) {
 		result.number *= (double)info->time_enabled / (double)total->running_ns;
 		result.is_exact = false;
-		*integer = (uint64_t)result.number;
 	}
 	return result;
 }
@@ -127,7 +126,8 @@ union pctr_value pctr_value_of(const struct pctr_counter *counter, const struct 
 	}
 	count = count_of(block, counter, &value.integer);
 	*is_exact = count.is_exact;
-	if (counter->scale == 1 && !has_fraction(counter) && frames == 1)
+	/* integers beyond 2^53 stay exact; what was extrapolated is rounded */
+	if (count.is_exact && counter->scale == 1 && !has_fraction(counter) && frames == 1)
 		return value;
 	return to_value(counter, count.number * counter->scale / frames);
 }
