@@ -32,7 +32,7 @@ static const struct {
 	OPCODE(BAR),	   OPCODE(MOV),	      OPCODE(SHFL),
 };
 
-/* a place that a name stands for, and a branch that names one */
+/* the definition of a label, or a branch that refers to one */
 struct label {
 	char name[LISTING_NAME_BYTES];
 	size_t at;
@@ -370,7 +370,7 @@ static int parse_target(struct parser *p, char *text, struct drm_vsoc_instructio
 	if (end == text + 1 || target > LISTING_MAX_INSTRUCTIONS ||
 	    target < -LISTING_MAX_INSTRUCTIONS || (long)p->count + target < 0)
 		return fail(p, p->line, "BRA %s leaves the listing", text);
-	/* whether it is below the end is known at the end */
+	/* checked against the number of instructions after the last line */
 	insn->target = (uint32_t)((long)p->count + target);
 	return 0;
 }

@@ -52,7 +52,7 @@ int listing_read(FILE *file, const char *name, struct listing_parameter *paramet
  * listing_read_foreign() - read a listing of any machine
  *
  * As listing_read(), but an instruction that the virtual SoC does not have gets opcode 0 and
- * may have small letters. BRA and EXIT still are what ends a straight line.
+ * may have small letters. BRA and EXIT still end a basic block.
  */
 int listing_read_foreign(FILE *file, const char *name, struct listing_parameter *parameters,
 			 size_t parameter_count, struct listing *listing, char *error,

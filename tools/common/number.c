@@ -49,12 +49,12 @@ int number_parse_count(const char *text, uint64_t *value)
 	uint64_t result;
 	char *end;
 
-	/* strtoull() takes blanks and signs, an amount has none */
+	/* strtoull() accepts blanks and signs, which an amount does not have */
 	if (!isdigit((unsigned char)*text))
 		return -EINVAL;
 
 	errno = 0;
-	/* not base 0: a leading zero is no request for octal */
+	/* not base 0, which would read a leading zero as octal */
 	number = strtoull(text, &end, !strncmp(text, "0x", 2) ? 16 : 10);
 	if (errno)
 		return -errno;
@@ -124,7 +124,7 @@ char *number_short(double value, char *text, size_t size)
 		snprintf(text, size, "- ");
 		return text;
 	}
-	/* 999.95 and not 1000: what would round to 1000.0 takes the next prefix */
+	/* 999.95 would round to 1000.0, so it takes the next prefix */
 	if (magnitude >= 999.95) {
 		while (magnitude >= 999.95 && step + 1 < ARRAY_SIZE(large)) {
 			magnitude /= 1000;

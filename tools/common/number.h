@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Numbers as people type and read them. */
+/* Numbers as users type and read them. */
 #ifndef TOOLS_NUMBER_H
 #define TOOLS_NUMBER_H
 

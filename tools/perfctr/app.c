@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-/* perfctr: the table of its commands. */
+/* perfctr: the table of its subcommands. */
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "commands.h"
 
-/* validate is a program of its own: beside this one in a checkout, in libexec if installed. */
+/* validate is a separate program: next to this one in a checkout, in libexec if installed. */
 static int validate_exec(struct app *app, int argc, char **argv)
 {
 	static const char *const places[] = { "", "../libexec/" };

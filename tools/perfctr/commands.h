@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The commands of perfctr, each in a folder of its name. */
+/* The subcommands of perfctr, each in a folder of its name. */
 #ifndef PERFCTR_COMMANDS_H
 #define PERFCTR_COMMANDS_H
 

@@ -95,7 +95,7 @@ static void check_module(struct checker *k, bool has_device)
 		    "the counter core drm_perfctr is not loaded: no counters of GPUs through it");
 }
 
-/* Return: exit status; the node to go on with in *path if there is one. */
+/* Return: exit status; *path is the node to continue with, if there is one. */
 static int check_nodes(struct checker *k, const struct perfctr_device_list *list, const char **path)
 {
 	size_t count = perfctr_device_list_count(list);
@@ -153,7 +153,7 @@ static int check_permission(struct checker *k, struct perfctr_device *device)
 	return p.error == -EACCES || p.error == -EPERM ? EXIT_DENIED : EXIT_FAILED;
 }
 
-/* The only proof is a sample. */
+/* Only a sample proves that counting works. */
 static int check_sample(struct checker *k, struct perfctr_selection *selection)
 {
 	const struct timespec pause = { 0, 10 * NS_PER_MS };
@@ -176,7 +176,7 @@ static int check_sample(struct checker *k, struct perfctr_selection *selection)
 		error = got > 0 ? 0 : got < 0 ? got : -ENODATA;
 	}
 	if (error == -EBUSY) {
-		/* the machine is set up; somebody uses it */
+		/* not a problem of the setup: another session is active */
 		say(k, VERDICT_NOTE, "sample", "sudo perfctr info (shows whose session it is)",
 		    "not tried: %s", perfctr_ctx_error(k->app->ctx));
 		error = 0;
@@ -221,7 +221,7 @@ static void check_perf(struct checker *k, const struct perfctr_device *device,
 		    "those of the SoC's blocks");
 }
 
-/* What perfctr stat counts by default. */
+/* Checks what perfctr stat counts by default. */
 static int check_counting(struct checker *k, struct perfctr_device *device, bool by_broker)
 {
 	struct perfctr_selection *selection = NULL;
@@ -231,7 +231,7 @@ static int check_counting(struct checker *k, struct perfctr_device *device, bool
 
 	if (!error)
 		error = defaults_add(k->app, device, selection, &left_out);
-	/* what a broker keeps back is its policy, not perf's */
+	/* a broker leaves PMUs out by its policy, not by perf's */
 	if (!by_broker)
 		check_perf(k, device, &left_out);
 	if (error >= 0)
@@ -243,7 +243,7 @@ static int check_counting(struct checker *k, struct perfctr_device *device, bool
 	return status;
 }
 
-/* Whom the broker lets count needs nothing else. Return: exit status. */
+/* A user that the broker accepts needs no other permission. Return: exit status. */
 static int check_broker(struct checker *k, const char *which, int status)
 {
 	struct perfctr_device *device;

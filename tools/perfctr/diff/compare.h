@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Whether two means differ, or only seem to. */
+/* Whether the difference of two means is significant. */
 #ifndef PERFCTR_COMPARE_H
 #define PERFCTR_COMPARE_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-/* mean of a series, and how far it can be trusted */
+/* mean of a series and its variance */
 struct compare_mean {
 	double mean; /* of the values that are numbers */
 	double variance; /* of the mean, NAN below two values */
@@ -18,9 +18,8 @@ struct compare_mean {
  * @values: values; NAN where there is none
  * @count: number of them
  *
- * Values should be means over pieces of time that are long against whatever
- * repeats in them: neighbours that resemble each other make the mean look better
- * than it is.
+ * Each value should be a mean over an interval longer than any periodicity in the data: correlated
+ * neighbours make the variance too small.
  *
  * Return: the mean.
  */
@@ -29,7 +28,7 @@ struct compare_mean compare_mean_of(const double *values, size_t count);
 /**
  * compare_error() - how far apart two means may be by chance
  * @a: one mean
- * @b: the other one
+ * @b: another mean
  * @error: half the width of the 99 % confidence interval of their difference
  *
  * Welch's unequal variances t interval.
@@ -38,7 +37,7 @@ struct compare_mean compare_mean_of(const double *values, size_t count);
  */
 bool compare_error(const struct compare_mean *a, const struct compare_mean *b, double *error);
 
-/* Values on each side, below which chance is not estimated. */
+/* Smallest number of values on each side for an estimate of chance. */
 enum { COMPARE_LEAST = 6 };
 
 #endif /* PERFCTR_COMPARE_H */

@@ -19,9 +19,9 @@
 #include "lib/timeline.h"
 
 enum {
-	/* pieces of time that captures are cut into to see how much their rates vary */
+	/* intervals of a capture from which the variance of its rates is estimated */
 	PIECES = 40,
-	/* samples that a piece should have at least */
+	/* minimum number of samples in an interval */
 	SAMPLES_PER_PIECE = 2,
 	EVENT_WIDTH = 28,
 	COUNT_WIDTH = 20,
@@ -106,10 +106,10 @@ static const char *const verdict_names[] = {
 	[VERDICT_CLEAR] = "clear",
 };
 
-/* side of a comparison: one capture's line, NULL if it has none of that name */
+/* one capture's side of a comparison: its line, NULL if it lacks the counter */
 struct side {
 	const struct timeline_line *line;
-	/* rate, level or metric over the whole capture; NAN: there is none */
+	/* rate, level or metric over the whole capture; NAN if there is none */
 	double number;
 };
 
@@ -205,7 +205,7 @@ static bool is_shown(const struct diff *d, const struct change *c)
 	return false;
 }
 
-/* A metric of the device is in the lines of sums already. */
+/* Metrics of the device are already among the lines of sums. */
 static bool is_repeated(const struct timeline_line *line)
 {
 	return line->is_block && line->row->metric && !line->row->info;
@@ -220,7 +220,7 @@ static int by_change(const void *a, const void *b)
 	return (p < q) - (p > q);
 }
 
-/* Lines of A with those of B that have their name, then the others of B. */
+/* Match lines of A and B by name; lines that only B has come last. */
 static int match(struct diff *d)
 {
 	const struct timeline *a = &d->captures[0].timeline, *b = &d->captures[1].timeline;
@@ -330,7 +330,7 @@ static void notes_text(const struct change *c, char *text, size_t size)
 	}
 }
 
-/* Widths in characters, and which columns there is room for. */
+/* Column widths in characters, and which columns fit. */
 struct layout {
 	int event, count, difference;
 	bool has_rates, has_error;
@@ -359,7 +359,7 @@ static int wider(int width, const char *text)
 	return length > width ? length : width;
 }
 
-/* As wide as they need to be; then rates go, the difference, the error, what is left of names. */
+/* If the table is too wide, drop the rates, then the difference, the error, then cut names. */
 static struct layout lay_out(const struct diff *d)
 {
 	struct layout l = { EVENT_WIDTH, COUNT_WIDTH, COUNT_WIDTH, true, true, 0 };
@@ -387,7 +387,7 @@ static struct layout lay_out(const struct diff *d)
 		least.has_error = false;
 	if (columns_of(&least) > l.columns)
 		least.event -= columns_of(&least) - l.columns;
-	/* names have lines of their own then */
+	/* then each name gets a line of its own */
 	if (least.event < EVENT_LEAST)
 		least.event = 0;
 	return least;
@@ -547,7 +547,7 @@ static bool exceeds_threshold(const struct diff *d)
 {
 	for (size_t n = 0; d->options.has_threshold && n < d->count; n++) {
 		const struct change *c = &d->changes[n];
-		/* from nothing to something is more than any percentage */
+		/* a change from zero exceeds every percentage */
 		double percent = isnan(c->percent) ? INFINITY : fabs(c->percent);
 
 		if (c->verdict == VERDICT_CLEAR && percent > d->options.threshold_percent)

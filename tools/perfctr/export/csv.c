@@ -13,7 +13,7 @@ static int csv_begin(struct export *e)
 	return 0;
 }
 
-/* Counters only: metrics are computed, and spreadsheets can do that. */
+/* Counters only: a spreadsheet can compute the metrics. */
 static int csv_sample(struct export *e, const struct perfctr_sample *sample)
 {
 	char flags[256];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* perfctr export: a capture for other programs. */
+/* perfctr export: convert a capture for other programs. */
 #include "export.h"
 
 #include <getopt.h>
@@ -113,7 +113,7 @@ static int write_all(const struct app *app, const struct export_options *o,
 		error = o->format->begin(&e);
 	if (!error) {
 		status = capture_file_each(app, file, take_sample, &walk);
-		/* frees what begin() made, too */
+		/* also frees what begin() allocated */
 		error = o->format->end(&e);
 	}
 	values_free(&e.values);

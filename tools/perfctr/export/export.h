@@ -6,29 +6,25 @@
 #include "lib/values.h"
 
 /**
- * struct export - where to, and what
+ * struct export - one export
  */
 struct export
 {
 	struct capture_file *file;
 	FILE *out;
-	/** @values: with lines of single blocks. */
+	/** @values: including lines of single blocks. */
 	struct values values;
 	/** @counts: Perfetto: counts of each sample instead of rates. */
 	bool counts;
-	/** @state: the format's own. */
+	/** @state: private to the format. */
 	void *state;
 };
 
-/*
- * a way to write a capture
- *
- * All return 0 or a negative errno.
- */
+/* an output format; its functions return 0 or a negative errno */
 struct export_format {
 	const char *name;
 	int (*begin)(struct export *e);
-	/* values have been taken from the sample */
+	/* @values holds the values of the sample */
 	int (*sample)(struct export *e, const struct perfctr_sample *sample);
 	int (*end)(struct export *e);
 };

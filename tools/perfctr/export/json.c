@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* A capture as JSON lines: what it is, each sample, the end. */
+/* A capture as JSON lines: header, samples, end. */
 #include <errno.h>
 #include <math.h>
 

@@ -2,11 +2,10 @@
 /*
  * A capture as a Perfetto trace.
  *
- * A track for the capture, below it one for the samples, and one for each block
- * with a counter track for each of its counters and metrics. Times are in
- * CLOCK_MONOTONIC_RAW as in the samples; clock snapshots relate it to the clocks
- * of other traces. The value of a sample stands from its start on: a counter
- * track keeps it until the next one.
+ * A track for the capture, below it one for the samples, and one for each block with a counter
+ * track for each of its counters and metrics. Times are in CLOCK_MONOTONIC_RAW as in the samples;
+ * clock snapshots relate it to the clocks of other traces. The value of a sample is written at the
+ * sample's start: a counter track keeps a value until the next one.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -30,13 +29,13 @@ enum {
 	TAG_PACKET = 1 << 3 | 2,
 	UUID_CAPTURE = 1,
 	UUID_SAMPLES = 2,
-	/* blocks follow, then counters */
+	/* UUIDs of blocks follow, then those of counters */
 	UUID_FIRST = 16,
 };
 
 struct track {
 	uint64_t uuid;
-	/* what the track shows now, so that what stays the same is not repeated */
+	/* current value of the track; an unchanged value is not written again */
 	double shown;
 	bool has_shown;
 };
@@ -60,7 +59,7 @@ static int write_packet(struct export *e, Perfetto__TracePacket *packet)
 	packet->has_trusted_packet_sequence_id = true;
 	packet->trusted_packet_sequence_id = SEQUENCE_ID;
 	if (!packet->has_sequence_flags) {
-		/* the first one's defaults are needed to read it: the format has a flag for that */
+		/* the defaults in the first packet are needed to read this one */
 		packet->has_sequence_flags = true;
 		packet->sequence_flags = NEEDS_INCREMENTAL_STATE;
 	}
@@ -210,7 +209,7 @@ static int write_tracks(struct export *e)
 		error = write_group(e, UUID_SAMPLES, UUID_CAPTURE, "samples",
 				    "what is to be known about samples", 0);
 	for (size_t n = 0; !error && n < e->values.count; n++)
-		/* a metric of the whole device has no block: its line of sums serves */
+		/* a metric of the whole device has no block: use its line of sums */
 		if (e->values.lines[n].is_block)
 			error = write_counter_track(e, n);
 	return error;
@@ -283,7 +282,7 @@ static int write_value(struct export *e, size_t line, uint64_t time_ns)
 			   track->uuid);
 }
 
-/* Counters of the sample that nobody measured, as a list of names; too long a one ends in "...". */
+/* Names of the sample's counters that were not measured; a list that is too long ends in "...". */
 static void unmeasured(const struct export *e, char *text, size_t size)
 {
 	size_t used = 0;
@@ -301,7 +300,7 @@ static void unmeasured(const struct export *e, char *text, size_t size)
 		memcpy(text + size - 4, "...", 4);
 }
 
-/* A slice marks what counters do not show: holes, merged and lost time, tags. */
+/* A slice shows what counters do not: holes, merged and lost time, tags. */
 static int write_slice(struct export *e, const struct perfctr_sample *sample)
 {
 	Perfetto__TrackEvent begin = PERFETTO__TRACK_EVENT__INIT;
@@ -359,7 +358,7 @@ static int perfetto_sample(struct export *e, const struct perfctr_sample *sample
 	return error;
 }
 
-/* Let the last values end where the capture does. */
+/* End the last values where the capture ends. */
 static int write_last(struct export *e)
 {
 	const struct perfctr_span *span = perfctr_totals_span(e->file->totals);

@@ -15,7 +15,7 @@
 
 enum { DRM_MAJOR = 226, LINE_BYTES = 256, NAME_BYTES = 64 };
 
-/* What nodes of one device have in common; NULL if it is no DRM node, or gone. */
+/* Path in sysfs that all nodes of a device share; NULL if @node is no DRM node, or is gone. */
 static char *device_of(const struct stat *node)
 {
 	char path[NAME_BYTES];
@@ -40,7 +40,7 @@ static void read_command(const char *process, struct client *client)
 	if (fgets(client->command, sizeof(client->command), f))
 		client->command[strcspn(client->command, "\n")] = '\0';
 	fclose(f);
-	/* a process gives itself whatever name it likes, and this goes to terminals */
+	/* a process chooses its own name, and terminals print it */
 	for (char *c = client->command; *c; c++)
 		if (!isprint((unsigned char)*c))
 			*c = '?';
@@ -58,7 +58,7 @@ static bool read_fdinfo(const char *process, const char *file, struct client *cl
 	if (!f)
 		return false;
 	while (fgets(line, sizeof(line), f)) {
-		/* lines of others match none of these */
+		/* other lines match none of these */
 		sscanf(line, "drm-client-id: %" SCNu64, &client->id);
 		sscanf(line, "perfctr-sessions: %u", &client->sessions);
 		sscanf(line, "perfctr-active: %u", &client->active);
@@ -71,7 +71,7 @@ static bool read_fdinfo(const char *process, const char *file, struct client *cl
 	return client->sessions;
 }
 
-/* The same file under another number of the same process. */
+/* The same open file under another descriptor of the same process. */
 static bool is_known(const struct clients *clients, const struct client *client)
 {
 	for (size_t i = clients->count; client->id && i-- > 0;) {
@@ -95,7 +95,7 @@ static int add(struct clients *clients, const struct client *client)
 	return 0;
 }
 
-/* Files of one process; what ends meanwhile is not there. */
+/* Files of one process; a process that has exited has none. */
 static int look_at(const char *process, const char *device, struct clients *clients)
 {
 	char path[PATH_MAX];
@@ -130,7 +130,7 @@ static int look_at(const char *process, const char *device, struct clients *clie
 	return error;
 }
 
-/* Files that several processes have count once, where the kernel identifies them. */
+/* Count a file that several processes have open once, if the kernel identifies files. */
 static unsigned int count_seen(const struct clients *clients)
 {
 	unsigned int seen = 0;
@@ -158,7 +158,7 @@ static void look_at_kernel_list(const struct stat *node, struct clients *clients
 	f = fopen(clients->kernel_list, "re");
 	if (!f)
 		return;
-	/* below a heading */
+	/* skip the heading */
 	if (fgets(line, sizeof(line), f))
 		while (fgets(line, sizeof(line), f))
 			all++;
@@ -174,7 +174,7 @@ int clients_find(const char *path, struct clients *clients)
 	int error = 0;
 	DIR *all;
 
-	/* with hidepid= others' processes are not even there */
+	/* with hidepid= other users' processes are not in /proc */
 	*clients = (struct clients){ .hidden = geteuid() != 0 };
 	if (stat(path, &st))
 		return -errno;

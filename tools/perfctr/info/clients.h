@@ -12,31 +12,31 @@ enum { CLIENT_COMMAND_BYTES = 32, CLIENT_PATH_BYTES = 64, CLIENT_NO_SET = -1 };
 
 /* an open file with sessions */
 struct client {
-	/* who has it open; a file that was inherited or sent is listed for each process */
+	/* process that has it open; an inherited or sent file is listed for each process */
 	pid_t pid;
-	uid_t uid; /* of that process */
-	int fd; /* its number there */
+	uid_t uid; /* of the process */
+	int fd; /* its descriptor in the process */
 	uint64_t id; /* the same for all descriptors of a file, 0 on kernels without it (6.1) */
 	char command[CLIENT_COMMAND_BYTES]; /* name of the process */
-	unsigned int sessions; /* all, and of these @active between START and STOP */
+	unsigned int sessions; /* all; @active of them are between START and STOP */
 	unsigned int active;
-	uint64_t kib; /* KiB of the buffers that they hold */
-	/* counter set that they keep from others, enum drm_perfctr_set, or CLIENT_NO_SET */
+	uint64_t kib; /* KiB of their buffers */
+	/* counter set that they reserve, enum drm_perfctr_set, or CLIENT_NO_SET */
 	int set;
 };
 
-/* those of a device */
+/* the clients of a device */
 struct clients {
 	struct client *list; /* by process; owned */
 	size_t count;
-	bool hidden; /* this user may not look at all processes */
+	bool hidden; /* this user may not inspect all processes */
 	/*
-	 * further sessions that the kernel's own list has, whose files no process has a
-	 * descriptor of: a mapping of the ring keeps one, too, and so does a socket that it was
-	 * sent to. 0 without debugfs.
+	 * Further sessions in the kernel's own list, of files that no process has a descriptor of.
+	 * A mapping of the ring or a socket that the file was sent to keeps such a session alive. 0
+	 * without debugfs.
 	 */
 	unsigned int unseen;
-	char kernel_list[CLIENT_PATH_BYTES]; /* the file of that list */
+	char kernel_list[CLIENT_PATH_BYTES]; /* path of that list */
 };
 
 /**

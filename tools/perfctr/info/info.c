@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* perfctr info: what a device is and what this user may do with it. */
+/* perfctr info: describe a device and what this user may do with it. */
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
@@ -65,7 +65,7 @@ enum { LINE_INDENT = 4 };
 
 /* --- text ----------------------------------------------------------------- */
 
-/* blocks of one type and clock in one line: they differ in their index only */
+/* Blocks of one type and clock share a line: only their index differs. */
 static size_t print_blocks(FILE *out, const struct perfctr_device *device, size_t first)
 {
 	const struct drm_perfctr_block_info *b = perfctr_device_block(device, first);
@@ -108,7 +108,7 @@ static const char *set_name(int set)
 	return set >= 0 && set < (int)ARRAY_SIZE(set_names) ? set_names[set] : "?";
 }
 
-/* One of these is in the way of a session that gets -EBUSY. */
+/* A session that gets -EBUSY conflicts with one of these. */
 static void print_clients(FILE *out, const struct clients *clients)
 {
 	fprintf(out, " sessions:%s\n",
@@ -193,7 +193,7 @@ static void print_device(FILE *out, const struct perfctr_device *device,
 	print_clients(out, clients);
 }
 
-/* Print it, with lines of the terminal's width that go on below what they are about. */
+/* Print at the terminal's width, with continuation lines indented below the text. */
 static void print_fitting(FILE *out, const struct perfctr_device *device,
 			  const struct permission *permission, const struct clients *clients)
 {
@@ -348,7 +348,7 @@ static int show_one(struct app *app, const char *which, struct json_object *arra
 	if (status)
 		return status;
 	permission_of(app, device, &permission);
-	/* behind a broker there may be a node that is not here */
+	/* a broker's device may have no node here */
 	if (clients_find(perfctr_device_path(device), &clients))
 		clients.hidden = !device_is_local(device);
 	if (array)
@@ -436,7 +436,7 @@ static int show_port(void *data, const struct perfctr_pcie_port *port)
 	return 0;
 }
 
-/* Only machines with such ports show them. Without root print a note, not an error. */
+/* Only machines with root ports show them. Without root print a note, not an error. */
 static void show_ports(struct app *app, struct json_object *root)
 {
 	struct ports ports = { .app = app };

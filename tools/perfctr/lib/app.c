@@ -15,9 +15,9 @@ int app_main(struct app *app, app_run_fn run, int argc, char **argv)
 	int status, error;
 
 	*app = (struct app){ .name = app->name, .out = stdout, .err = stderr, .argv = argv };
-	/* "perfctr list | head" ends quietly, whatever the caller ignores */
+	/* "perfctr list | head" ends quietly, even if the caller ignores SIGPIPE */
 	signal(SIGPIPE, SIG_DFL);
-	/* characters of the terminal only: numbers keep their point */
+	/* only LC_CTYPE, so that numbers keep the decimal point */
 	setlocale(LC_CTYPE, "");
 	/* getopt_long() leaves the message to app_bad_option() */
 	opterr = 0;
@@ -29,7 +29,7 @@ int app_main(struct app *app, app_run_fn run, int argc, char **argv)
 	status = run(app, argc, argv);
 	perfctr_ctx_unref(app->ctx);
 	error = app_flush(stdout);
-	/* a command that failed has printed the reason */
+	/* the subcommand has printed the reason */
 	if (error && status == EXIT_FAILED)
 		return status;
 	if (error) {
@@ -83,7 +83,7 @@ int app_failed(const struct app *app, int error)
 	case -EINVAL:
 	case -ERANGE:
 	case -E2BIG:
-		/* what was asked for, not what happened to it */
+		/* the request was invalid */
 		return EXIT_USAGE;
 	case -EBUSY:
 		fputs("perfctr info lists the processes that have sessions; "
@@ -114,7 +114,7 @@ int app_flush(FILE *out)
 	errno = 0;
 	if (!fflush(out) && !ferror(out))
 		return 0;
-	/* an earlier write failed, its reason is gone */
+	/* an earlier write failed, and its errno is lost */
 	return errno ? -errno : -EIO;
 }
 

@@ -12,7 +12,7 @@
 #define NS_PER_S 1000000000ull
 #define NS_PER_MS 1000000ull
 
-/* Exit status of every subcommand; stat, record and perfkit pass on that of their workload. */
+/* Exit status of every subcommand; stat, record and perfkit return that of their workload. */
 enum exit_status {
 	EXIT_FINE = 0,
 	EXIT_FAILED = 1,
@@ -23,23 +23,23 @@ enum exit_status {
 	EXIT_NO_DEVICE = 4,
 	/* diff: more than the threshold */
 	EXIT_DIFFERS = 5,
-	/* the command to run cannot be executed, or is not found */
+	/* the workload cannot be executed, or is not found */
 	EXIT_CANNOT_RUN = 126,
 	EXIT_NOT_FOUND = 127,
 	EXIT_SIGNAL_BASE = 128,
 };
 
-/* what a command runs with */
+/* the state that a subcommand runs with */
 struct app {
 	struct perfctr_ctx *ctx; /* the library */
-	const char *name; /* of the command, for messages */
-	FILE *out; /* where results go that are asked for; stdout but in tests */
-	FILE *err; /* where messages go; stderr but in tests */
-	char **argv; /* arguments of the command, for messages */
-	const char *via; /* socket of the broker to go through, or NULL */
+	const char *name; /* name of the subcommand, for messages */
+	FILE *out; /* requested results; stdout except in tests */
+	FILE *err; /* messages; stderr except in tests */
+	char **argv; /* arguments of the subcommand, for messages */
+	const char *via; /* socket of the broker to use, or NULL */
 };
 
-/* A command: argv[0] is its name. Return: enum exit_status. */
+/* A subcommand: argv[0] is its name. Return: enum exit_status. */
 typedef int (*app_run_fn)(struct app *app, int argc, char **argv);
 
 /**
@@ -53,26 +53,26 @@ typedef int (*app_run_fn)(struct app *app, int argc, char **argv);
  */
 int app_main(struct app *app, app_run_fn run, int argc, char **argv);
 
-/* Print a message with the command's name in front. */
+/* Print a message with the subcommand's name in front. */
 void app_error(const struct app *app, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
 /* As app_error() with a hint at --help. Return: EXIT_USAGE. */
 int app_usage(const struct app *app, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* For what getopt_long() does not know: name it. Return: EXIT_USAGE. */
+/* Report the option that getopt_long() rejected. Return: EXIT_USAGE. */
 int app_bad_option(const struct app *app);
 
 /*
- * Print the library's reason for a failed call and what helps against it.
- * Return: the exit status that stands for the error.
+ * Print the library's reason for a failed call, and how to fix it. Return: the exit status for the
+ * error.
  */
 int app_failed(const struct app *app, int error);
 
-/* Columns of the terminal that a stream goes to, @otherwise if it is none. */
+/* Terminal width of a stream, @otherwise if it is no terminal. */
 int app_columns(FILE *out, int otherwise);
 
-/* Write what is buffered. Return: 0 if everything was written, else -errno. */
+/* Flush @out. Return: 0 if everything was written, else -errno. */
 int app_flush(FILE *out);
 
 /* Whether this process has a capability in its effective set; number from capability(7). */

@@ -20,7 +20,7 @@ static int out_of_memory(const struct app *app)
 	return EXIT_FAILED;
 }
 
-/* Text of a file as a terminal may show it. */
+/* Copy of a text from the file that is safe to print on a terminal. */
 static char *clean_copy(const char *text)
 {
 	char *copy = strdup(text);
@@ -53,7 +53,7 @@ static int take_anchor(struct capture_file *file, const struct perfctr_capture_r
 	struct perfctr_anchor *anchors, anchor;
 
 	perfctr_capture_copy(record, &anchor, sizeof(anchor));
-	/* conversion needs them in order; one that is not is not ours */
+	/* conversion needs ascending times; skip an anchor that is out of order */
 	if (file->anchor_count == MAX_ANCHORS || !anchor.raw_ns ||
 	    (file->anchor_count && anchor.raw_ns < file->anchors[file->anchor_count - 1].raw_ns))
 		return 0;
@@ -93,7 +93,7 @@ static int take_record(struct capture_file *file, const struct perfctr_capture_r
 	}
 }
 
-/* A pipe can be read once only: what comes from it goes into a file without a name. */
+/* A pipe can be read only once: copy it to an unnamed file. */
 static int spool(const struct app *app)
 {
 	FILE *file = tmpfile();
@@ -210,7 +210,7 @@ int capture_file_each(const struct app *app, struct capture_file *file, capture_
 			break;
 	}
 	perfctr_capture_reader_unref(reader);
-	/* damage ends the samples, which was noticed when the file was opened */
+	/* damage ends the samples; it was reported when the file was opened */
 	if (!result || result == -EBADMSG)
 		return 0;
 	if (result == -ENOMEM)

@@ -15,7 +15,7 @@ static void close_fd(int *fd)
 	*fd = -1;
 }
 
-/* In the new process: wait for the word, then become the command. */
+/* In the child: wait for child_go(), then execute the workload. */
 static void become(char **argv, int stdout_fd, int go_fd, int error_fd)
 {
 	sigset_t none;

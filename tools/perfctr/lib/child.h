@@ -1,36 +1,36 @@
 /* SPDX-License-Identifier: MIT */
-/* A command that is started only when counting has begun. */
+/* A workload that starts only after counting has begun. */
 #ifndef PERFCTR_CHILD_H
 #define PERFCTR_CHILD_H
 
 #include <stdbool.h>
 #include <sys/types.h>
 
-/* a process that waits to become the command */
+/* a process that waits to execute the workload */
 struct child {
 	pid_t pid;
 	int go_fd;
 	int error_fd;
-	/* wait status once it has ended */
+	/* wait status, once the child has ended */
 	int status;
 	bool ended;
 };
 
 /**
- * child_prepare() - make the process, do not let it run yet
+ * child_prepare() - fork a process that waits to execute the workload
  * @child: filled
- * @argv: command and arguments, NULL at the end
- * @stdout_fd: what its standard output shall be, or -1 to leave it
+ * @argv: workload and arguments, NULL at the end
+ * @stdout_fd: its standard output, or -1 to inherit it
  *
- * Signals that the caller blocks are unblocked in it. A child that is never let
- * go ends with child_abandon().
+ * Signals that the caller blocks are unblocked in it. End a child that is never started with
+ * child_abandon().
  *
  * Return: 0 or a negative errno.
  */
 int child_prepare(struct child *child, char **argv, int stdout_fd);
 
 /**
- * child_go() - let it become the command
+ * child_go() - execute the workload
  * @child: prepared child
  *
  * Return: 0; -ENOENT, -EACCES or another negative errno if it cannot be executed.
@@ -38,8 +38,8 @@ int child_prepare(struct child *child, char **argv, int stdout_fd);
 int child_go(struct child *child);
 
 /**
- * child_poll() - has it ended?
- * @child: child that runs
+ * child_poll() - whether the child has ended
+ * @child: running child
  *
  * Return: true once it has; @child->status then holds the wait status.
  */
@@ -48,7 +48,7 @@ bool child_poll(struct child *child);
 /* Wait until it has ended. */
 void child_wait(struct child *child);
 
-/* End a child that was prepared and not let go. */
+/* End a child that was prepared but not started. */
 void child_abandon(struct child *child);
 
 /* Exit status as a shell would give it: 128 + signal if it was killed. */

@@ -6,7 +6,7 @@
 
 void columns_wrap(FILE *out, const char *text, int column, int indent, int columns)
 {
-	/* whether a word stands in the line already, behind which a blank is due */
+	/* whether the line has a word, so that a blank must follow */
 	bool has_word = false;
 
 	if (column == COLUMNS_UNINDENTED) {

@@ -17,7 +17,7 @@ int command_share(const struct app *app, struct command *command, struct perfctr
 			       "broker there is none");
 		return EXIT_DENIED;
 	}
-	/* without FD_CLOEXEC, unlike the library's own */
+	/* without FD_CLOEXEC, unlike the library's descriptor */
 	command->shared_fd = dup(perfctr_device_fd(device));
 	if (command->shared_fd < 0) {
 		app_error(app, "sharing the device: %s", strerror(errno));

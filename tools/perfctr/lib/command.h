@@ -1,29 +1,29 @@
 /* SPDX-License-Identifier: MIT */
-/* The command that runs while counting: start, environment, exit status. */
+/* The workload that runs while counting: start, environment, exit status. */
 #ifndef PERFCTR_COMMAND_H
 #define PERFCTR_COMMAND_H
 
 #include "app.h"
 #include "child.h"
 
-/* how long a command may take to end after a signal, before counting ends */
+/* time for the workload to end after a signal, before counting ends */
 enum { COMMAND_GRACE_MS = 3000 };
 
-/* a command line, perhaps empty, and its process */
+/* a workload, if there is one, and its process */
 struct command {
-	char **argv; /* NULL: there is no command, and all functions do nothing */
+	char **argv; /* NULL: no workload, and all functions do nothing */
 	struct child child;
-	int shared_fd; /* the device's file as the command inherits it, -1: it does not */
+	int shared_fd; /* descriptor of the device that the workload inherits, -1: none */
 };
 
 /**
- * command_share() - let the command's jobs carry samples of a session
+ * command_share() - let the workload's jobs sample a session in-stream
  * @app: for messages
  * @command: before command_prepare()
  * @device: device
  * @session: session
  *
- * The command finds PERFCTR_FD, the open device, and PERFCTR_SESSION, the session's handle, in
+ * The workload finds PERFCTR_FD, the open device, and PERFCTR_SESSION, the session's handle, in
  * its environment.
  *
  * Return: 0 or an exit status, the message was printed.
@@ -32,25 +32,28 @@ int command_share(const struct app *app, struct command *command, struct perfctr
 		  const struct perfctr_session *session);
 
 /**
- * command_prepare() - make the process, do not let it run yet
+ * command_prepare() - fork a process that waits to execute the workload
  * @app: for messages
  * @command: command
- * @stdout_fd: what its standard output shall be, -1 to leave it
+ * @stdout_fd: its standard output, -1 to inherit it
  *
  * Return: 0 or EXIT_CANNOT_RUN, the message was printed.
  */
 int command_prepare(const struct app *app, struct command *command, int stdout_fd);
 
-/* Let it go once counting has begun. Return: 0 or an exit status, the message was printed. */
+/*
+ * Start the workload after counting has begun. Return: 0 or an exit status, the message was
+ * printed.
+ */
 int command_go(const struct app *app, struct command *command);
 
-/* End a process that was prepared and not let go. */
+/* End a process that was prepared but not started. */
 void command_abandon(struct command *command);
 
-/* Whether there is a command and it has ended. */
+/* Whether there is a workload and it has ended. */
 bool command_has_ended(struct command *command);
 
-/* Pass a signal on. */
+/* Forward a signal to the workload. */
 void command_kill(const struct command *command, int number);
 
 /**
@@ -58,7 +61,7 @@ void command_kill(const struct command *command, int number);
  * @command: command
  * @ended_by: signal that ended counting, 0 if none
  *
- * One that outlived its grace is left to run: it is not ours to kill hard.
+ * A workload that outlives COMMAND_GRACE_MS keeps running: it never gets SIGKILL.
  *
  * Return: 128 + signal for one that was killed or still runs; 0 without a command.
  */

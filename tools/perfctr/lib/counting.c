@@ -5,7 +5,7 @@
 
 #include "device.h"
 
-/* jobs' samples come when they come, many at a time */
+/* in-stream samples arrive in bursts */
 enum { IN_STREAM_SLOTS = 1024 };
 
 int counting_open(const struct app *app, const struct counting *counting,

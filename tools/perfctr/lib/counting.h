@@ -10,17 +10,17 @@ struct counting {
 	const char *device; /* node, driver or name; NULL: the first */
 	struct option_words events; /* names; empty: the defaults */
 	uint64_t period_ns; /* time between samples */
-	bool has_period; /* it was given */
-	uint64_t timeout_ns; /* counting ends after that, 0: never */
+	bool has_period; /* whether a period was given */
+	uint64_t timeout_ns; /* duration of counting, 0: unlimited */
 	uint64_t set; /* counter set */
 	bool keep_awake;
-	bool all_cpus; /* accepted as perf has it; counting is always system-wide */
+	bool all_cpus; /* accepted for compatibility with perf; counting is always system-wide */
 	const char *output; /* file, NULL: not given */
 	bool json;
 	char **command; /* the workload to run, NULL: none */
 };
 
-/* Lines of a table of options. @period: TIME, or TIME_OR_ZERO if 0 means something. */
+/* Lines of an option table. @period: TIME, or TIME_OR_ZERO if 0 is a value. */
 /* clang-format off */
 #define COUNTING_OPTIONS(app, c, period) \
 	OPTION('e', "event", WORDS, &(c)->events), \
@@ -36,24 +36,25 @@ struct counting {
 /* clang-format on */
 
 /**
- * counting_open() - the device and what to count on it
+ * counting_open() - open the device and select what to count
  * @app: for messages
  * @counting: options
  * @device: set to the device
  * @selection: set to the selection
  *
- * Return: 0 or an exit status, the message was printed; what was set is the caller's in any case.
+ * Return: 0 or an exit status, the message was printed; the caller owns what was set, even on
+ * failure.
  */
 int counting_open(const struct app *app, const struct counting *counting,
 		  struct perfctr_device **device, struct perfctr_selection **selection);
 
 /**
- * counting_in_stream_session() - a session for samples that jobs carry
+ * counting_in_stream_session() - a session for in-stream samples
  * @selection: what to count
  * @opts: options; slots and watermark do not matter
  * @session: set to the session on success
  *
- * Its ring is as large as the device has for many jobs at once.
+ * Its ring has room for bursts of jobs, if the device allows that size.
  *
  * Return: 0 or a negative errno.
  */

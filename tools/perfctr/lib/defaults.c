@@ -9,7 +9,7 @@
 
 #define PERF_PARANOID_PATH "/proc/sys/kernel/perf_event_paranoid"
 
-/* counters of which there is one that matters, then metrics */
+/* one counter for each kind of work, then metrics */
 static const char *const gpu_events[] = {
 	"GPU_ACTIVE",
 	"JOBS",
@@ -30,7 +30,7 @@ static const char *const gpu_events[] = {
 	"pcounter*/cycles",
 };
 
-/* all of a GPU whose counters have no names */
+/* all counters of a GPU whose counters have no names */
 static const char *const unnamed_gpu_events[] = { "C[0-9]*" };
 
 static const char *const soc_events[] = {
@@ -38,14 +38,14 @@ static const char *const soc_events[] = {
 	"metric:pcie.read_bandwidth", "metric:pcie.write_bandwidth", "metric:cmem_read_latency",
 };
 
-/* PMUs that every kernel has; their events need CAP_PERFMON */
+/* software PMU of every kernel; its events need CAP_PERFMON */
 static const char *const kernel_events[] = {
 	"software/task-clock/",
 	"software/context-switches/",
 	"software/page-faults/",
 };
 
-/* what is counted on the local device: PMUs and their events in sysfs */
+/* what is counted on the local device, by the names in sysfs */
 static const struct local_event {
 	const char *pmu, *event;
 } local_events[] = {
@@ -96,7 +96,7 @@ static bool is_accepted(struct perfctr_selection *selection, int *error)
 	return *error >= 0;
 }
 
-/* The kinds of block that one selection has and another has not. */
+/* Note the PMU blocks of a selection that was refused. */
 static void note_left_out(struct left_out *left_out, const struct perfctr_selection *with,
 			  int error)
 {
@@ -108,7 +108,7 @@ static void note_left_out(struct left_out *left_out, const struct perfctr_select
 		const char *name = perfctr_block_type_name(r->type);
 		const char *known = strstr(left_out->blocks, name);
 
-		/* pcie is in pcie_tgt */
+		/* compare whole names: pcie is part of pcie_tgt */
 		while (known && known[strlen(name)] != ',' && known[strlen(name)])
 			known = strstr(known + 1, name);
 		if (known || !(r->flags & DRM_PERFCTR_REQUEST_PMU))
@@ -122,9 +122,8 @@ static void note_left_out(struct left_out *left_out, const struct perfctr_select
 }
 
 /*
- * Add an event if the kernel takes it. Return: counters added.
- *
- * It is tried alone: whether it fits to the others is not what is asked.
+ * Add an event if the kernel accepts it alone; whether it fits with the others is not checked.
+ * Return: counters added.
  */
 static int add_permitted(struct perfctr_selection *selection, struct perfctr_selection *empty,
 			 const char *event, struct left_out *left_out)
@@ -160,7 +159,7 @@ static int add_local_event(void *data, const struct perfctr_pmu_event *event)
 	return 0;
 }
 
-/* Hardware that every user understands; software events only where there is nothing else. */
+/* Hardware events first; software events only if there are no others. */
 static int add_local(const struct app *app, struct perfctr_selection *selection,
 		     struct perfctr_selection *empty, struct left_out *left_out)
 {
@@ -204,7 +203,7 @@ int defaults_add(const struct app *app, const struct perfctr_device *device,
 	error = perfctr_selection_copy(selection, &all);
 	if (!error)
 		soc = add_known(all, soc_events, ARRAY_SIZE(soc_events), &error);
-	/* mostly everyone may see them all, or nothing at all */
+	/* usually a user may see all of them or none */
 	if (all && soc && !is_accepted(all, &refused) &&
 	    (!added || is_accepted(selection, &error))) {
 		for (size_t i = 0; i < ARRAY_SIZE(soc_events); i++)
@@ -217,7 +216,7 @@ int defaults_add(const struct app *app, const struct perfctr_device *device,
 	}
 	perfctr_selection_unref(all);
 	perfctr_selection_unref(empty);
-	/* a broker has a policy of its own, and few allow them */
+	/* a broker has its own policy, and few allow these */
 	if (!app->via &&
 	    (app_has_capability(APP_CAP_PERFMON) || app_has_capability(APP_CAP_SYS_ADMIN)))
 		added += add_known(selection, kernel_events, ARRAY_SIZE(kernel_events), &error);

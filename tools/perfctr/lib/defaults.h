@@ -5,7 +5,7 @@
 
 #include "app.h"
 
-/* what this user may not see */
+/* PMUs that this user may not see */
 struct left_out {
 	char blocks[128]; /* kinds of SoC blocks, "ucf, pcie"; empty: nothing was left out */
 	int error; /* the kernel's error for the last of them */
@@ -17,8 +17,8 @@ struct left_out {
  * @selection: empty selection
  * @left_out: filled with the PMUs that the kernel refuses this user; may be NULL
  *
- * Metrics of the device and the counters that people look at first; what this
- * device lacks or this user may not see is left out.
+ * Selects metrics and the most useful counters. What the device lacks or the user may not see is
+ * left out.
  *
  * Return: number of counters, or a negative errno if nothing could be selected.
  */
@@ -26,12 +26,12 @@ int defaults_add(const struct app *app, const struct perfctr_device *device,
 		 struct perfctr_selection *selection, struct left_out *left_out);
 
 /**
- * defaults_why() - why PMUs were left out, and what helps
+ * defaults_why() - why PMUs were left out, and how to fix it
  * @left_out: not empty
  * @text: filled with a clause such as "kernel.perf_event_paranoid = 3 keeps them for CAP_PERFMON"
  * @size: bytes at @text
  *
- * Return: the command that helps, NULL if none is known.
+ * Return: a shell command that fixes it, NULL if none is known.
  */
 const char *defaults_why(const struct left_out *left_out, char *text, size_t size);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Captures and rows in words, for report, diff and the pictures. */
+/* Captures and rows in words, for report, diff and the plots. */
 #ifndef PERFCTR_DESCRIBE_H
 #define PERFCTR_DESCRIBE_H
 
@@ -10,18 +10,18 @@
 char *describe_date(const struct capture_file *file, char *text, size_t size);
 
 /*
- * One sentence on what is wrong with the counts, NULL after the last one.
- * n: 0.. ; text: where it goes. Return: @text.
+ * One sentence on a problem with the counts, NULL after the last one. n: 0.. ; text: buffer.
+ * Return: @text.
  */
 char *describe_trouble(const struct capture_file *file, size_t n, char *text, size_t size);
 
-/* The value of a row as people read it, in full; "not measured" and the like if there is none. */
+/* The value of a row with all digits; "not measured" or a similar text if there is none. */
 char *describe_value(const struct row *row, char *text, size_t size);
 
 /* Unit of the rate, "" for levels and metrics. Return: @text. */
 char *describe_rate_unit(const struct row *row, char *text, size_t size);
 
-/* What is to be known about a value, separated by "; ", empty if nothing. Return: @text. */
+/* Notes on a value, separated by "; ", empty if there are none. Return: @text. */
 char *describe_notes(const struct row *row, char *text, size_t size);
 
 #endif /* PERFCTR_DESCRIBE_H */

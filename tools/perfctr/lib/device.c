@@ -17,13 +17,13 @@ static int open_at(const struct app *app, const char *which, struct perfctr_devi
 	return perfctr_device_open(app->ctx, which, device);
 }
 
-/* Whether this user lacks a right, not whether there is a device. */
+/* Whether the error is one of permission, not a missing device. */
 static bool is_denied(int error)
 {
 	return error == -EACCES || error == -EPERM;
 }
 
-/* Return: 0 and another *device; else what the broker answered is in the context. */
+/* Return: 0 and another *device; on error the context has the broker's reason. */
 static int try_broker(const struct app *app, const char *which, struct perfctr_device **device)
 {
 	struct perfctr_device *other;
@@ -55,7 +55,7 @@ static int open_device(const struct app *app, const char *which, bool counts,
 	}
 	if (!denied || app->via)
 		return error ? app_failed(app, error) : 0;
-	/* without a broker the direct way's own message is the best one */
+	/* without a broker, the message of the direct attempt is the most useful one */
 	if (access(PERFCTR_BROKER_SOCKET, F_OK))
 		return app_failed(app, denied);
 	snprintf(reason, sizeof(reason), "%s", perfctr_ctx_error(app->ctx));

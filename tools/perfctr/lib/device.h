@@ -7,7 +7,7 @@
 
 #include "app.h"
 
-/* Whether it is this machine's perf PMUs, without a DRM node. */
+/* Whether it is the local device: this machine's perf PMUs, without a DRM node. */
 static inline bool device_is_local(const struct perfctr_device *device)
 {
 	return !strcmp(perfctr_device_driver(device), PERFCTR_DEVICE_LOCAL);
@@ -15,15 +15,16 @@ static inline bool device_is_local(const struct perfctr_device *device)
 
 /*
  * Open a device to count on, or print why there is none. Uses the broker if --via names one, or if
- * this user may not count and the system's broker accepts him.
- * Return: 0 or an exit status.
+ * this user may not count and the system's broker accepts the user. Return: 0 or an exit status.
  */
 int device_open(const struct app *app, const char *which, struct perfctr_device **device);
 
-/* Open a device to look only: by the broker if --via names one or the node cannot be opened. */
+/* Open a device for queries only: by the broker if --via names one or the node cannot be opened. */
 int device_open_to_look(const struct app *app, const char *which, struct perfctr_device **device);
 
-/* Add the events to the selection; without any, the defaults. Return: 0 or an exit status. */
+/*
+ * Add the events to the selection, or the defaults if there are none. Return: 0 or an exit status.
+ */
 int device_select(const struct app *app, const struct perfctr_device *device,
 		  struct perfctr_selection *selection, const char *const *events, size_t count);
 

@@ -83,7 +83,7 @@ void json_add_double(struct json_object *object, const char *name, double value)
 		if (strtod(text, NULL) == value)
 			break;
 	}
-	/* a number that happens to be whole stays recognisable as no integer */
+	/* a whole number keeps a decimal point, so that it reads as floating-point */
 	if (!strpbrk(text, ".e"))
 		strcat(text, ".0");
 	json_add(object, name, json_object_new_double_s(value, text));

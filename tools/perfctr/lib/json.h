@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* JSON output: numbers keep their type, text is escaped, what is unknown is null. */
+/* JSON output: numbers keep their type, text is escaped, unknown values are null. */
 #ifndef PERFCTR_JSON_H
 #define PERFCTR_JSON_H
 
@@ -26,7 +26,7 @@ void json_add_double(struct json_object *object, const char *name, double value)
 /* "a,b" as an array of texts, empty array for an empty text. */
 void json_add_words(struct json_object *object, const char *name, const char *words);
 
-/* Write one value, indented or in one line, without a line feed after it; drops it. */
+/* Write one value, indented or in one line, without a line feed after it; drops the reference. */
 void json_write(FILE *to, struct json_object *value, bool indented);
 
 #endif /* PERFCTR_JSON_H */

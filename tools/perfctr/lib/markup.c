@@ -27,7 +27,7 @@ void markup_text(FILE *out, const char *text)
 			fputs("&#39;", out);
 			break;
 		default:
-			/* control characters are no XML, escaped or not */
+			/* control characters are invalid in XML, even escaped */
 			fputc((unsigned char)*c < ' ' ? ' ' : *c, out);
 		}
 	}

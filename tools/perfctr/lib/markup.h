@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-/* Text of HTML and SVG, in elements and attributes. */
+/* Escape a text for elements and attributes of HTML and SVG. */
 void markup_text(FILE *out, const char *text);
 
 #endif /* PERFCTR_MARKUP_H */

@@ -76,7 +76,7 @@ static int has_arg(enum option_kind kind)
 	return kind == OPTION_CALL_OPTIONAL ? optional_argument : required_argument;
 }
 
-/* As getopt_long() wants it: letters, and long options with the number of their line. */
+/* Convert to getopt_long()'s form: letters, and long options with the index of their entry. */
 static void translate(const struct option_spec *specs, bool runs_command, char *letters,
 		      struct option *options)
 {

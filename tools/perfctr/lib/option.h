@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Command lines: a table of options for each command, one reader for all. */
+/* Command lines: an option table for each subcommand, one parser for all. */
 #ifndef PERFCTR_OPTION_H
 #define PERFCTR_OPTION_H
 
@@ -26,15 +26,15 @@ enum option_kind {
 	OPTION_TIME_OR_ZERO,
 	/* uint64_t *to, of "12", "4Ki"; from min to max */
 	OPTION_NUMBER,
-	/* call() with the text; PLAIN has none, OPTIONAL may have none: NULL */
+	/* call() with the text; NULL for PLAIN, and for OPTIONAL without a text */
 	OPTION_CALL,
 	OPTION_CALL_PLAIN,
 	OPTION_CALL_OPTIONAL,
 };
 
-/* one option of a command */
+/* one option of a subcommand */
 struct option_spec {
-	/* 0: none. A later entry with the same letter is an alias. */
+	/* 0: no letter. A later entry with the same letter is an alias. */
 	char letter;
 	const char *name; /* long name; NULL ends a table */
 	enum option_kind kind;
@@ -55,11 +55,11 @@ struct option_spec {
 /**
  * option_parse() - read a command line
  * @app: for messages
- * @argc: of the command
- * @argv: of the command
+ * @argc: of the subcommand
+ * @argv: of the subcommand
  * @help: text of --help
  * @specs: options
- * @runs_command: options end at the first word that is none: a command to run
+ * @runs_command: options end at the first word that is no option: the workload
  *
  * On success optind is the index of the first word that is no option.
  *
@@ -68,7 +68,7 @@ struct option_spec {
 int option_parse(const struct app *app, int argc, char **argv, const char *help,
 		 const struct option_spec *specs, bool runs_command);
 
-/* For commands without arguments. Return: 0 or EXIT_USAGE, the message was printed. */
+/* For subcommands without arguments. Return: 0 or EXIT_USAGE, the message was printed. */
 int option_no_arguments(const struct app *app, int argc, char **argv);
 
 #endif /* PERFCTR_OPTION_H */

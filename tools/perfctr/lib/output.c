@@ -16,7 +16,7 @@ static int failed(const struct app *app, const char *path, int error)
 	return EXIT_FAILED;
 }
 
-/* A file without a name in the folder of path: it is gone with the process. */
+/* Open an unnamed file in the folder of path, which vanishes with the process. */
 static int open_nameless(const char *path)
 {
 	const char *slash = strrchr(path, '/');
@@ -39,11 +39,11 @@ int output_open(const struct app *app, const char *path, struct output *output)
 	*output = (struct output){ .stream = app->out, .path = path };
 	if (!path)
 		return 0;
-	/* a link stays one: what it points to is written */
+	/* a symbolic link stays: write to its target */
 	if (lstat(path, &stat) || S_ISREG(stat.st_mode))
 		fd = open_nameless(path);
 	output->is_nameless = fd >= 0;
-	/* file systems that cannot do that; or a device, a pipe, no folder */
+	/* the file system has no unnamed files, or path is a device, a pipe, in no folder */
 	if (fd < 0)
 		fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
 	if (fd < 0)
@@ -55,7 +55,7 @@ int output_open(const struct app *app, const char *path, struct output *output)
 	return failed(app, path, ENOMEM);
 }
 
-/* Give the file its name, in place of what has it. Return: 0 or -errno. */
+/* Give the file its name, replacing an existing file. Return: 0 or -errno. */
 static int name_file(const struct output *output)
 {
 	char from[40], part[PATH_BYTES];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Where a result goes: to a file that is whole or not there, or to stdout. */
+/* Output of a result: to stdout, or to a file that appears only when it is complete. */
 #ifndef PERFCTR_OUTPUT_H
 #define PERFCTR_OUTPUT_H
 
@@ -9,7 +9,7 @@
 struct output {
 	FILE *stream; /* to write to */
 	const char *path; /* NULL for stdout */
-	bool is_nameless; /* the file gets its name when it is whole */
+	bool is_nameless; /* the file gets its name when it is complete */
 };
 
 /**
@@ -18,8 +18,8 @@ struct output {
  * @path: file, NULL for stdout; must outlive @output
  * @output: filled on success
  *
- * What was under that name stays until output_close(), whatever ends the
- * process before. Devices and pipes are written as they are.
+ * An existing file stays until output_close(), even if the process is killed before. Devices and
+ * pipes are written directly.
  *
  * Return: 0 or an exit status, the message was printed.
  */
@@ -29,7 +29,7 @@ int output_open(const struct app *app, const char *path, struct output *output);
  * output_close() - end a result
  * @app: for messages
  * @output: open output
- * @status: of what was written; the file is discarded if it is not 0
+ * @status: of the writer; the file is discarded if it is not 0
  *
  * Return: @status, or EXIT_FAILED if the result could not be written; the message was printed.
  */
@@ -47,11 +47,11 @@ int output_close(const struct app *app, struct output *output, int status);
 int output_open_live(const struct app *app, const char *path, FILE *otherwise, FILE **stream);
 
 /**
- * output_close_live() - end it
+ * output_close_live() - close the stream
  * @app: for messages
  * @path: as it was opened with
  * @stream: the stream; NULL: it was not opened
- * @status: of what was written
+ * @status: of the writer
  *
  * Return: @status, or EXIT_FAILED if the result could not be written; the message was printed.
  */

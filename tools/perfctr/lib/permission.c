@@ -7,7 +7,7 @@
 
 #include "device.h"
 
-/* ask the kernel about the first counter of the first block of the wanted kind */
+/* Check a session with the first counter of the first block of the wanted kind. */
 static int try_block(struct perfctr_device *device, bool pmu)
 {
 	struct perfctr_selection *selection;
@@ -34,7 +34,7 @@ static int try_block(struct perfctr_device *device, bool pmu)
 	if (error >= 0)
 		error = perfctr_session_check(selection, NULL, NULL);
 	perfctr_selection_unref(selection);
-	/* the last thing that is asked: another counter set is in use at the moment */
+	/* the kernel checks permission first: -EBUSY means another counter set is in use */
 	return error == -EBUSY ? 0 : error;
 }
 
@@ -42,7 +42,7 @@ int permission_to_count(struct perfctr_device *device)
 {
 	int error = try_block(device, false);
 
-	/* a device without blocks of its own has those of the SoC */
+	/* a device without GPU blocks has those of the SoC */
 	if (error == -ENOENT)
 		error = try_block(device, true);
 	return error < 0 ? error : 0;

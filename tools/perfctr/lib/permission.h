@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* May this user see counters, and if not, what helps? */
+/* Whether this user may see counters, and if not, how to fix it. */
 #ifndef PERFCTR_PERMISSION_H
 #define PERFCTR_PERMISSION_H
 
@@ -9,12 +9,12 @@
 
 /* what a user may do with a device */
 struct permission {
-	bool may_count; /* a session with the device's own counters is accepted */
-	bool may_count_pmu; /* a session with an event of the kernel's software PMU is */
+	bool may_count; /* a session with the device's counters is accepted */
+	bool may_count_pmu; /* a session with an event of the kernel's software PMU is accepted */
 	bool cap_perfmon; /* the process has CAP_PERFMON or CAP_SYS_ADMIN */
-	int error; /* why not, a negative errno */
-	char text[256]; /* a sentence */
-	char fix[256]; /* command that helps, empty if nothing has to be changed */
+	int error; /* reason if not, a negative errno */
+	char text[256]; /* the reason as a sentence */
+	char fix[256]; /* command that fixes it, empty if nothing has to be changed */
 };
 
 /**

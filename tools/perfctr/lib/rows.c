@@ -29,8 +29,8 @@ static struct row *add_row(struct rows *rows)
 }
 
 /*
- * Two events of the PMU "software" are PMUs of their own inside of the kernel,
- * before 6.2 without a name: what was asked for is the PMU's type.
+ * Inside the kernel two events of the PMU "software" belong to PMUs of their own, which have no
+ * name before 6.2. So compare the PMU type of the request.
  */
 static bool is_software(const struct perfctr_totals_block_info *info,
 			const struct perfctr_selection *selection)
@@ -46,7 +46,7 @@ static bool is_software(const struct perfctr_totals_block_info *info,
 	return false;
 }
 
-/* A name may come from a file or from a driver: none shall move the terminal's cursor. */
+/* A name may come from a file or a driver: it must not contain terminal escapes. */
 static void clean(char *text)
 {
 	for (; *text; text++)
@@ -67,7 +67,7 @@ static void name_counter(struct row *row, const struct perfctr_totals_block_info
 		snprintf(row->event, sizeof(row->event), "%s/%.180s", row->label, row->counter);
 		return;
 	}
-	/* for a generic PMU the name is the whole event, as the user wrote it */
+	/* the name of a generic PMU's counter is the whole event, as the user wrote it */
 	perfctr_filter_text(info->type, info->config, info->config1, info->config2, filters,
 			    sizeof(filters));
 	snprintf(row->event, sizeof(row->event), "%s/%.120s%s%s/", row->label, row->counter,
@@ -110,7 +110,7 @@ static void fill_value(struct row *row, const struct perfctr_total *total,
 		row->rate = row->number * 1e9 / (double)span->elapsed_ns;
 }
 
-/* What is known of the last line; drops it if it is not to be shown. */
+/* Note what is known of the last row; drop the row if it is not to be shown. */
 static void judge_row(struct rows *rows)
 {
 	struct row *row = &rows->rows[rows->count - 1];
@@ -165,10 +165,10 @@ char *row_clock_text(const struct row *row, char *text, size_t size)
 	return text;
 }
 
-/* how counters shall be shown */
+/* which counters to show: all, those named singly, those named as a sum */
 enum naming { NAMING_ALL, NAMING_SINGLE, NAMING_SUMMED };
 
-/* Whether a counter was named that way, for a sum: in any of its blocks. */
+/* Whether a counter was named that way; for a sum, in any of its blocks. */
 static bool is_named(const struct perfctr_selection *selection,
 		     const struct perfctr_totals_block_info *info, unsigned int position,
 		     enum naming naming)
@@ -190,7 +190,7 @@ static bool is_named(const struct perfctr_selection *selection,
 			return true;
 		known |= (single | summed) & bit;
 	}
-	/* of what a file holds that is not known */
+	/* a file need not record the naming: such a counter is summed */
 	return naming == NAMING_SUMMED && !known;
 }
 

@@ -31,15 +31,15 @@ struct row {
 	uint64_t value; /* exact count; counters only */
 	double number; /* value for people: scaled, extrapolated; the result of a metric */
 	double scale; /* factor from @value to @unit, 1 for most */
-	double running_ratio; /* part of the time in which a multiplexed counter ran, else 1 */
+	double running_ratio; /* fraction of the time in which a multiplexed counter ran, else 1 */
 	/*
-	 * @number per second, NAN for metrics and levels. The one rule for all commands: a
-	 * row that adds up several blocks has their total rate, that of cycles included.
+	 * @number per second, NAN for metrics and levels. A row that adds up several blocks has
+	 * their total rate, also for cycles. All subcommands use this rule.
 	 */
 	double rate;
 	uint64_t measured; /* samples in which it was measured */
 	uint64_t missed; /* samples in which it was not */
-	/* enum perfctr_trust; of a metric that of its least trusted counter */
+	/* enum perfctr_trust; a metric has that of its least trusted counter */
 	unsigned int trust;
 };
 
@@ -49,12 +49,12 @@ struct rows {
 	size_t count;
 	size_t capacity;
 	struct perfctr_span span; /* what was added up */
-	struct perfctr_totals *sum; /* keeps what @info of rows points to */
-	/* of this machine, not owned, or NULL; stays when the table is filled again */
+	struct perfctr_totals *sum; /* owns what @info of rows points to */
+	/* verdicts of this machine, not owned, or NULL; kept when the table is filled again */
 	const struct verdicts *verdicts;
 	struct perfctr_ctx *ctx; /* for formulas of metrics; needed with @verdicts */
-	bool trusted_only; /* lines of counters that are not trusted are left out */
-	size_t hidden; /* lines that were left out */
+	bool trusted_only; /* leave out counters that are not trusted */
+	size_t hidden; /* rows that were left out */
 };
 
 /**
@@ -71,7 +71,7 @@ int rows_fill(struct rows *rows, struct perfctr_totals *totals, struct perfctr_s
 	      bool per_block);
 
 /**
- * row_clock_text() - the clock of one block, of a row that adds up the cycles of several
+ * row_clock_text() - clock of each block of a row that adds up cycles
  * @row: row
  * @text: filled with "54.25 Mcycles/s in each of 4 blocks"; empty for all other rows
  * @size: bytes at @text
@@ -93,7 +93,7 @@ const struct perfctr_totals_block_info *row_part(const struct row *row, size_t *
 void rows_clear(struct rows *rows);
 void rows_free(struct rows *rows);
 
-/* The line of that event, NULL if there is none; hint: where it probably is. */
+/* The row of an event, NULL if there is none; hint: its likely index. */
 const struct row *rows_find(const struct rows *rows, const char *event, size_t hint);
 
 #endif /* PERFCTR_ROWS_H */

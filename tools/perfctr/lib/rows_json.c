@@ -57,7 +57,7 @@ struct json_object *rows_json_counter(const struct row *row)
 			      kind_names[row->desc->kind] :
 			      NULL);
 	json_add_text(c, "unit", *row->unit ? row->unit : NULL);
-	/* the exact count; null and never 0 if it was not measured */
+	/* null, never 0, if the counter was not measured */
 	if (ok)
 		json_add_u64(c, "value", row->value);
 	else

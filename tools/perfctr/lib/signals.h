@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Signals that are read like data, so that none is missed and none interrupts. */
+/* Signals read from a file descriptor: none is lost, and none interrupts a call. */
 #ifndef PERFCTR_SIGNALS_H
 #define PERFCTR_SIGNALS_H
 
@@ -10,8 +10,8 @@
 
 /* blocked signals */
 struct signals {
-	int fd; /* readable when one came; -1 if none are caught */
-	sigset_t before; /* the mask that was there */
+	int fd; /* readable when a signal is pending; -1 if none are caught */
+	sigset_t before; /* previous signal mask */
 };
 
 /**
@@ -20,17 +20,14 @@ struct signals {
  * @signals: filled
  * @more: 0 terminated
  *
- * Return: 0 or EXIT_FAILED, the message was printed; signals_release() is due in both cases.
+ * Return: 0 or EXIT_FAILED, the message was printed; call signals_release() in both cases.
  */
 int signals_catch(const struct app *app, struct signals *signals, const int *more);
 
-/* The next one that came. Return: false if there is none. */
+/* The next pending signal. Return: false if there is none. */
 bool signals_next(const struct signals *signals, struct signalfd_siginfo *info);
 
-/*
- * The mask as it was. Signals that came and were not looked at are dropped: what they should
- * have ended is at its end.
- */
+/* Restore the mask. Pending signals are dropped, because the work that they would end is done. */
 void signals_release(struct signals *signals);
 
 #endif /* PERFCTR_SIGNALS_H */

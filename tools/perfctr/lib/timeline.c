@@ -8,7 +8,7 @@
 
 struct filler {
 	struct timeline *t;
-	/* ns that the mean of each bin of each line is over */
+	/* ns that contribute to the mean of each bin of each line */
 	double *weights;
 	size_t next_bin;
 };
@@ -80,7 +80,7 @@ static void add_point(struct filler *f, size_t line, size_t first_bin, size_t la
 	}
 }
 
-/* Bins that a sample reaches into, by number. */
+/* The first and last bin that a sample overlaps. */
 static void find_bins(struct filler *f, const struct perfctr_sample *sample, size_t *first,
 		      size_t *last)
 {
@@ -95,7 +95,7 @@ static void find_bins(struct filler *f, const struct perfctr_sample *sample, siz
 		return;
 	}
 	from = width > 0 ? (double)(sample->start_ns - t->start_ns) / width : 0;
-	/* an end on the border belongs to the bin before */
+	/* an end on the border belongs to the earlier bin */
 	to = width > 0 ? (double)(sample->end_ns - t->start_ns) / width - 1e-9 : 0;
 	*first = from < (double)(t->bin_count - 1) ? (size_t)from : t->bin_count - 1;
 	*last = to > 0 ? (size_t)to : 0;
@@ -112,7 +112,7 @@ static int take_sample(void *data, struct perfctr_sample *sample)
 	size_t first, last;
 	int error;
 
-	/* the totals have left out what could not be added up */
+	/* the totals left out samples that cannot be added up */
 	if (sample->start_ns < t->start_ns || sample->end_ns > t->end_ns ||
 	    (t->is_exact && f->next_bin == t->bin_count))
 		return 0;

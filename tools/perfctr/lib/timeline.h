@@ -2,10 +2,9 @@
 /*
  * Counters and metrics of a capture over time.
  *
- * Time is cut into bins. Each bin has, for each line, the smallest and the
- * largest rate of any sample in it and the mean over the bin's time, so that
- * a line of few bins hides no peak. If there are enough bins, each sample has
- * its own.
+ * Time is cut into bins. Each bin has, for each line, the smallest and the largest rate of any
+ * sample in it and the mean over the bin's time, so that a line of few bins hides no peak. If there
+ * are enough bins, each sample has its own.
  */
 #ifndef PERFCTR_TIMELINE_H
 #define PERFCTR_TIMELINE_H
@@ -15,24 +14,24 @@
 /* one counter or metric over time */
 struct timeline_line {
 	const struct row *row; /* its name and unit; in timeline.values */
-	bool is_block; /* of a single block, else of all of its type */
-	bool is_rate; /* values are per second; else levels and metrics as they are */
-	double *min; /* of each bin; NAN: nobody measured */
+	bool is_block; /* of a single block, else the sum over its type */
+	bool is_rate; /* values are per second; levels and metrics are not */
+	double *min; /* one value per bin; NAN: not measured */
 	double *max;
 	double *mean;
 	double least; /* smallest of @min, NAN if there is none */
 	double most;
-	uint64_t samples; /* in which it was measured */
+	uint64_t samples; /* samples in which it was measured */
 };
 
-/* a piece of time */
+/* one bin */
 struct timeline_bin {
 	uint64_t start_ns;
 	uint64_t end_ns;
-	uint64_t samples; /* that reach into it */
-	uint64_t merged_periods; /* of them */
-	uint64_t lost_ns; /* of them */
-	uint32_t flags; /* enum drm_perfctr_sample_flags of them together */
+	uint64_t samples; /* number of samples that overlap the bin */
+	uint64_t merged_periods; /* of these samples */
+	uint64_t lost_ns; /* of these samples */
+	uint32_t flags; /* enum drm_perfctr_sample_flags of these samples, ORed */
 };
 
 /* all lines over the same bins */
@@ -44,15 +43,15 @@ struct timeline {
 	size_t bin_count;
 	struct timeline_line *lines;
 	size_t line_count;
-	struct values values; /* keeps what @row of lines points to */
-	double *memory; /* of all lines' bins */
+	struct values values; /* owns what @row of lines points to */
+	double *memory; /* bins of all lines */
 };
 
 /**
- * timeline_fill() - read a capture once more for its course
+ * timeline_fill() - read a capture again and fill the bins
  * @app: for messages
  * @file: open capture
- * @max_bins: at most so many bins, at least 1
+ * @max_bins: maximum number of bins, at least 1
  * @per_block: lines of single blocks too
  * @timeline: filled on success, to be freed by the caller in any case
  *

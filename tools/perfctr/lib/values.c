@@ -9,13 +9,13 @@
 enum { NO_LINE = -1 };
 
 /*
- * What a block of the samples contributes to: found once, as samples of a
- * session bring the same blocks in the same order.
+ * Lines that a block of a sample contributes to. Found once, because all samples of a session have
+ * the same blocks in the same order.
  */
 struct values_source {
 	struct perfctr_block block;
 	struct perfctr_block_pmu pmu;
-	/* line of the counter at each bit: of the block, its type, the block as named */
+	/* by bit of the counter: line of the block, of its type, of the block as named */
 	int lines[DRM_PERFCTR_SECTION_COUNTERS];
 	int sum_lines[DRM_PERFCTR_SECTION_COUNTERS];
 	int named_lines[DRM_PERFCTR_SECTION_COUNTERS];
@@ -77,7 +77,7 @@ void values_free(struct values *values)
 
 /* --- counters ----------------------------------------------------------------- */
 
-/* Whether a line is of the block at hand or adds it up. */
+/* Whether a line shows the current block, alone or in a sum. */
 static bool is_of_block(const struct perfctr_totals_block_info *i, const struct values_source *s)
 {
 	const struct perfctr_block *b = &s->block;
@@ -183,7 +183,7 @@ static int take_blocks(struct values *v, struct perfctr_sample *sample)
 			uint64_t running_ns = perfctr_block_running(&block, i);
 			double scaled = (double)count;
 
-			/* as if it had counted all the time at the same rate */
+			/* extrapolate at the same rate to the whole time */
 			if (has_times && block.states & DRM_PERFCTR_STATE_MULTIPLEXED &&
 			    running_ns < enabled_ns) {
 				if (running_ns)
@@ -217,7 +217,7 @@ static void finish_counters(struct values *v, const struct perfctr_sample *sampl
 
 /* --- metrics -------------------------------------------------------------------- */
 
-/* Number of the block in the capture's totals; those of one sample come in the same order. */
+/* Index of the block in the capture's totals; the blocks of a sample come in the same order. */
 static size_t block_number(const struct perfctr_totals *totals,
 			   const struct perfctr_totals_block_info *info)
 {

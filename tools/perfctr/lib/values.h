@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What single samples of a capture say, counter by counter and metric by metric. */
+/* Values of single samples of a capture, by counter and metric. */
 #ifndef PERFCTR_VALUES_H
 #define PERFCTR_VALUES_H
 
@@ -8,27 +8,27 @@
 
 /* one counter or metric */
 struct values_line {
-	const struct row *row; /* its name and unit, and its total over the capture */
-	bool is_block; /* of a single block; else as it was named, of all of its type mostly */
-	bool is_rate; /* numbers are per second; else levels and metrics as they are */
+	const struct row *row; /* name, unit and total over the capture */
+	bool is_block; /* of a single block; else as named, mostly the sum over a type */
+	bool is_rate; /* numbers are per second; levels and metrics are not */
 };
 
 /* the value of a line in the current sample */
 struct values_item {
 	bool is_present; /* the sample has the counter, measured or not */
 	bool is_measured;
-	uint64_t count; /* exact; the sum of the measured ones for a line of a type */
+	uint64_t count; /* exact; for a line of a type the sum over the measured blocks */
 	double number; /* rate, level or metric; NAN if there is none */
 };
 
-/* lines, and the items of the sample at hand */
+/* lines, and their values in the current sample */
 struct values {
 	struct values_line *lines;
 	struct values_item *items;
 	size_t count;
-	/* the capture's totals as they were named, by type of block mostly; its metrics */
+	/* totals of the capture as named, mostly by type of block, with metrics */
 	struct rows sums;
-	struct rows blocks; /* the same by block; empty unless asked for */
+	struct rows blocks; /* the same by block; empty unless requested */
 	/* see values.c */
 	const struct capture_file *file;
 	struct perfctr_totals *one;
@@ -38,11 +38,11 @@ struct values {
 };
 
 /**
- * values_init() - prepare to look at the samples of a capture
+ * values_init() - prepare to evaluate the samples of a capture
  * @app: for the library's context
  * @file: open capture, must outlive @values
  * @per_block: lines of single blocks too
- * @values: filled; values_free() is due also after a failure
+ * @values: filled; call values_free() also after a failure
  *
  * Return: 0 or a negative errno.
  */
@@ -50,7 +50,7 @@ int values_init(const struct app *app, const struct capture_file *file, bool per
 		struct values *values);
 
 /**
- * values_take() - look at a sample
+ * values_take() - evaluate a sample
  * @values: values; items change
  * @sample: sample of the capture
  *

@@ -17,17 +17,17 @@ enum { PATH_BYTES = 1024, NAME_BYTES = 128 };
 static const char format_name[] = "perfctr verdicts 1";
 static const char system_path[] = "/var/lib/perfctr/verdicts.json";
 
-/* members: id of a counter to an object */
+/* maps the id of a counter to an object */
 struct verdicts {
 	struct json_object *all;
-	/* ids that were put since loading */
+	/* ids added since loading */
 	struct json_object *put;
 };
 
 static const struct {
 	const char *name;
 	char mark;
-	/* the larger, the worse */
+	/* higher is worse */
 	int rank;
 } trusts[] = {
 	[PERFCTR_TRUST_UNVALIDATED] = { "unvalidated", ' ', 0 },
@@ -111,7 +111,7 @@ void verdicts_free(struct verdicts *verdicts)
 	free(verdicts);
 }
 
-/* The folder of a file, which may not be there yet. */
+/* Create the folder of a file if it does not exist. */
 static void make_folder(const char *path)
 {
 	char folder[PATH_BYTES];
@@ -149,7 +149,7 @@ int verdicts_save(const struct verdicts *verdicts, const char *path, char *where
 		json_object_put(root);
 		return -errno;
 	}
-	/* readers see the old file or the new one */
+	/* readers see either the old file or the new one */
 	json_write(file, root, true);
 	fputc('\n', file);
 	if (ferror(file))
@@ -244,7 +244,7 @@ unsigned int verdicts_metric_trust(const struct verdicts *verdicts, struct perfc
 		const struct perfctr_counter_desc *c = formula_counter(metric, name);
 		unsigned int trust = verdicts_trust(verdicts, c);
 
-		/* elapsed_s and the like are no counters */
+		/* elapsed_s and similar names are no counters */
 		if (!c)
 			continue;
 		known = true;
@@ -301,7 +301,7 @@ const struct perfctr_counter_desc *verdicts_counter(const char *event, unsigned 
 	const struct perfctr_counter_desc *c = NULL;
 	char name[NAME_BYTES];
 
-	/* a filter makes another event of it */
+	/* a filter makes it a different event */
 	if (!slash || strchr(event, ','))
 		return NULL;
 	snprintf(name, sizeof(name), "%.*s", (int)strcspn(slash + 1, "/"), slash + 1);

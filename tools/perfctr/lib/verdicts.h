@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Verdicts of perfctr validate on this machine's counters, beside the counter database: what
- * list, stat and top mark.
+ * Verdicts of perfctr validate on this machine's counters, which list, stat and top show beside the
+ * counter database.
  *
- * They are in a JSON file: $PERFCTR_VERDICTS, else /var/lib/perfctr/verdicts.json (root's) and,
- * over it, perfctr/verdicts.json below $XDG_STATE_HOME or ~/.local/state.
+ * They are in a JSON file: $PERFCTR_VERDICTS if set. Else /var/lib/perfctr/verdicts.json (root's)
+ * is read, and perfctr/verdicts.json below $XDG_STATE_HOME or ~/.local/state takes precedence.
  */
 #ifndef PERFCTR_VERDICTS_H
 #define PERFCTR_VERDICTS_H
@@ -20,21 +20,21 @@ struct verdicts;
 struct verdict_note {
 	unsigned int trust; /* enum perfctr_trust */
 	const char *definition; /* what it counts, if it differs from the database; else NULL */
-	const char *reason; /* of the verdict, or NULL */
-	const char *campaign; /* that judged it, or NULL */
-	const char *time; /* when, as text, or NULL */
+	const char *reason; /* reason of the verdict, or NULL */
+	const char *campaign; /* campaign that gave the verdict, or NULL */
+	const char *time; /* time of the verdict as text, or NULL */
 };
 
 /**
  * verdicts_load() - read the verdicts of this machine
- * @err: where a message goes if a file cannot be read as one
+ * @err: stream for a message if a file is malformed
  *
- * Return: the verdicts, to be freed; without any: the database's own.
+ * Return: the verdicts, to be freed; without a file those of the database.
  */
 struct verdicts *verdicts_load(FILE *err);
 void verdicts_free(struct verdicts *verdicts);
 
-/* What is known of a counter, NULL: nothing is known beyond the database. */
+/* What is known of a counter beyond the database, NULL if nothing. */
 const struct verdict_note *verdicts_find(const struct verdicts *verdicts,
 					 const struct perfctr_counter_desc *desc,
 					 struct verdict_note *note);
@@ -43,11 +43,11 @@ const struct verdict_note *verdicts_find(const struct verdicts *verdicts,
 unsigned int verdicts_trust(const struct verdicts *verdicts,
 			    const struct perfctr_counter_desc *desc);
 
-/* the same of the least trusted counter that a metric needs */
+/* enum perfctr_trust of the least trusted counter that a metric needs */
 unsigned int verdicts_metric_trust(const struct verdicts *verdicts, struct perfctr_ctx *ctx,
 				   const struct perfctr_metric_desc *metric);
 
-/* "trusted", ... and the mark before or behind a name: + = ? ! or a blank */
+/* "trusted" and so on, and the mark beside a name: + = ? ! or a blank */
 const char *verdicts_trust_name(unsigned int trust);
 char verdicts_mark(unsigned int trust);
 
@@ -61,7 +61,7 @@ char verdicts_mark(unsigned int trust);
  * @name: of the counter, for people
  * @desc: counter, may be NULL
  *
- * Prints nothing for what is trusted or was not validated.
+ * Prints nothing for a counter that is trusted or was not validated.
  */
 void verdicts_print_note(const struct verdicts *verdicts, FILE *out, const char *name,
 			 const struct perfctr_counter_desc *desc);
@@ -72,7 +72,7 @@ const struct perfctr_counter_desc *verdicts_counter(const char *event, unsigned 
 /* --- writing ------------------------------------------------------------------------- */
 
 /**
- * verdicts_put() - note a verdict, to be saved
+ * verdicts_put() - store a verdict for verdicts_save()
  * @verdicts: from verdicts_load()
  * @desc: counter
  * @note: texts are copied
@@ -85,11 +85,11 @@ void verdicts_put(struct verdicts *verdicts, const struct perfctr_counter_desc *
 /**
  * verdicts_save() - write all verdicts
  * @verdicts: verdicts
- * @path: file, NULL: where this user's verdicts are
+ * @path: file, NULL: the file of this user's verdicts
  * @where: set to the file's name, also on failure; up to @size bytes
  * @size: bytes at @where
  *
- * Return: 0 or a negative errno; an old file stays as it is then.
+ * Return: 0 or a negative errno; on failure an existing file is unchanged.
  */
 int verdicts_save(const struct verdicts *verdicts, const char *path, char *where, size_t size);
 

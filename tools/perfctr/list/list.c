@@ -48,7 +48,7 @@ struct lister {
 	bool all;
 	int width;
 	size_t found;
-	/* heading that the next event belongs under, and the one that is printed */
+	/* heading of the next event, and the last heading printed */
 	char heading[128];
 	char printed[128];
 	/* by type of block */
@@ -57,7 +57,7 @@ struct lister {
 	struct json_object *metrics;
 	struct verdicts *verdicts;
 	bool trusted_only;
-	/* counters that need a footnote, and whether there are marks at all */
+	/* counters that need a footnote, and whether any counter has a mark */
 	const struct perfctr_counter_desc **notes;
 	size_t note_count;
 	bool marks;
@@ -206,7 +206,7 @@ static void blocks_with(const struct lister *l, const struct perfctr_counter_des
 	}
 }
 
-/* Counters of which @set is the first that has them. */
+/* Counters whose first set is @set. */
 static void list_counters(struct lister *l, unsigned int set)
 {
 	const struct perfctr_counter_desc *c = NULL;
@@ -218,7 +218,7 @@ static void list_counters(struct lister *l, unsigned int set)
 
 		if ((c->sets & -c->sets) != 1u << set)
 			continue;
-		/* of a PMU that the machine has: below, by its name */
+		/* of a PMU of this machine: listed below under the PMU's name */
 		if (c->block_type == DRM_PERFCTR_BLOCK_GENERIC_PMU && !l->all)
 			continue;
 		blocks_with(l, c, set, blocks, sizeof(blocks));
@@ -326,7 +326,7 @@ static int show_pmu_event(void *data, const struct perfctr_pmu_event *event)
 	    is_hidden(l, PERFCTR_TRUST_UNVALIDATED))
 		return 0;
 	if (!event->event) {
-		/* nothing to name; worth a line only for those who look for the PMU */
+		/* no events: print only if the user looks for the PMU */
 		if (!l->pattern_count || l->events)
 			return 0;
 		print_entry(l, event->text, "", "names no events: give its format fields",
@@ -374,7 +374,7 @@ static bool can_compute(struct lister *l, const struct perfctr_metric_desc *m)
 	return result > 0;
 }
 
-/* "metric:NAME", as perfctr stat takes it too, for "metric:BLOCK.NAME". */
+/* "metric:NAME", which perfctr stat accepts too, for "metric:BLOCK.NAME". */
 static bool wanted_metric(const struct lister *l, const char *text,
 			  const struct perfctr_metric_desc *m)
 {
@@ -466,7 +466,7 @@ static int list_all(struct lister *l, bool json)
 	return EXIT_FAILED;
 }
 
-/* of a pipe, and of a terminal on which a description is worth folding */
+/* width for a pipe; smallest width at which a description is wrapped */
 enum { LIST_COLUMNS = 100, LEAST_COLUMNS = 40 };
 
 int list_run(struct app *app, int argc, char **argv)

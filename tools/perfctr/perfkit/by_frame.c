@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* perfctr perfkit: one run of the command, whose frames take turns in counting the passes. */
+/* perfctr perfkit: one run of the workload, whose frames count the passes round-robin. */
 #include <errno.h>
 #include <inttypes.h>
 #include <poll.h>
@@ -12,10 +12,10 @@
 #include "frames.h"
 #include "runs.h"
 
-/* Mesa's provider takes its device from there; "1": the only one */
+/* Mesa's provider reads its device from it; "1": the only one */
 #define MESA_VARIABLE "GALLIUM_PERFCTR"
 
-/* Return: whether a frame ended; else the command did. */
+/* Return: whether a frame ended; false: the workload ended. */
 static bool wait_for_frame(struct perfkit *p, struct frames *frames)
 {
 	while (!child_poll(&p->child)) {
@@ -31,8 +31,8 @@ static bool wait_for_frame(struct perfkit *p, struct frames *frames)
 }
 
 /*
- * Each counter has one value per round of the passes. Metrics of several passes are known when the
- * round is over.
+ * Each counter has one value per round of passes. Metrics of several passes are known after the
+ * round.
  */
 static void add_frame(struct perfkit *p, unsigned int pass)
 {
@@ -50,19 +50,21 @@ static void add_frame(struct perfkit *p, unsigned int pass)
 	}
 }
 
-/* A frame has ended. Return: 1 that was the last one, 0 more are wanted, or a negative errno. */
+/*
+ * Handle the end of a frame. Return: 1 it was the last one, 0 more are wanted, or a negative errno.
+ */
 static int take_frame(struct perfkit *p)
 {
 	struct perfkit_report *r = &p->report;
 	int error;
 
 	if (r->frames_told++ < r->frames_skipped) {
-		/* the next one is the first that counts */
+		/* the next frame is the first that counts */
 		error = r->frames_told == r->frames_skipped ? perfctr_perfkit_sample(r->kit) : 0;
 		return error < 0 ? error : 0;
 	}
 	error = perfctr_perfkit_sample(r->kit);
-	/* the next pass cannot begin, the one that ended is whole */
+	/* the next pass cannot begin; the one that ended is complete */
 	if (error >= 0 || (error == -EBUSY && r->passes > 1))
 		add_frame(p, (unsigned int)(r->frames++ % r->passes));
 	if (error < 0)
@@ -70,7 +72,7 @@ static int take_frame(struct perfkit *p)
 	return r->frames_told == perfkit_frames_needed(r);
 }
 
-/* Why there may be no more frames. */
+/* Print why there may be no more frames. */
 static void tell_end(const struct perfkit *p)
 {
 	const struct app *app = p->report.app;
@@ -102,13 +104,13 @@ static void tell_too_few(const struct perfkit_report *r)
 			"it is run once for each pass then, or use -I");
 }
 
-/* Cycles go by without work. */
+/* Cycles elapse without work. */
 static bool is_clock(const struct perfctr_perfkit_counter *counter)
 {
 	return !strcmp(counter->unit, "cycles");
 }
 
-/* Frames that another device draws look like frames without work. */
+/* Frames drawn by another device look like frames without work. */
 static void tell_idle(const struct perfkit_report *r)
 {
 	const char *device = getenv(MESA_VARIABLE);
@@ -147,7 +149,7 @@ static int measure(struct perfkit *p, struct frames *frames)
 		failure = perfkit_count_no_more(p, result);
 	perfctr_perfkit_end_sampling(p->report.kit);
 	frames_stop(frames);
-	/* no process reports frames any more: wait for the end */
+	/* no process reports frames any more: wait for the end of the workload */
 	wait_for_frame(p, frames);
 	frames_close(frames);
 	p->report.exit_status = child_exit_status(&p->child);
@@ -170,14 +172,14 @@ static int start(struct perfkit *p)
 	return app_failed(p->report.app, error);
 }
 
-/* With several devices Mesa takes none. Keep what the user chose, also 0 for none. */
+/* Mesa selects no device if there are several. Keep the user's choice, even 0 for none. */
 static int name_device(const struct perfkit *p)
 {
 	const char *path = perfctr_device_path(p->report.device);
 	const char *node = strrchr(path, '/');
 	const char *chosen = getenv(MESA_VARIABLE);
 
-	/* Mesa does not go through a broker */
+	/* Mesa does not use a broker */
 	if (!node || p->report.app->via || access(path, R_OK | W_OK) ||
 	    (chosen && strcmp(chosen, "1")))
 		return 0;
@@ -192,7 +194,7 @@ int perfkit_frames(struct perfkit *p)
 	struct frames frames = { .socket_fd = -1 };
 	int status, error;
 
-	/* found out before the command runs, not in its first frame */
+	/* fail before the workload runs, not in its first frame */
 	error = perfctr_perfkit_passes(p->report.kit, &p->report.passes);
 	if (error)
 		return app_failed(p->report.app, error);

@@ -21,7 +21,7 @@ static int failed(const struct frames *f, const char *call)
 	return EXIT_FAILED;
 }
 
-/* The kernel gives it a name that nobody has: nothing stays in a folder, whatever happens to us. */
+/* The kernel assigns an unused abstract name, so no file is left behind. */
 static int give_name(const struct frames *f)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
@@ -103,14 +103,14 @@ static void leave(struct frames *f, size_t n)
 	if (f->tellers[n].fd == f->counted_fd)
 		f->counted_fd = -1;
 	close(f->tellers[n].fd);
-	/* in the order in which they came: who leaves is seen in front of who comes instead */
+	/* keep the order of connection: a process leaves before its successor is seen */
 	memmove(&f->tellers[n], &f->tellers[n + 1],
 		(--f->teller_count - n) * sizeof(f->tellers[0]));
 }
 
 static void answer(int fd)
 {
-	/* if it is gone, that is seen when it is read */
+	/* a closed connection is noticed by the next read */
 	(void)!send(fd, GO, strlen(GO), MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
@@ -125,7 +125,7 @@ static void tell_other(struct frames *f, pid_t pid)
 		  (int)pid);
 }
 
-/* Whether a frame of the process ended that is counted. @gone: out: it reports no more */
+/* Whether a counted frame of the process ended. @gone: out: the process reports no more */
 static bool hear(struct frames *f, const struct frame_teller *teller, bool *gone)
 {
 	char message[MESSAGE_BYTES];

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Ends of frames that a command reports: the tool's side of the protocol in docs/perfkit.md.
+ * Ends of frames that a workload reports: the tool's side of the protocol in docs/perfkit.md.
  *
- * Each process of the command that draws connects to a socket whose name is in its environment. The
- * frames of one of them are counted, and wait for an answer while the counters are changed.
+ * Each process of the workload that draws connects to a socket whose name is in its environment.
+ * The frames of one process are counted; after each it waits for an answer while the counters
+ * change.
  */
 #ifndef PERFCTR_FRAMES_H
 #define PERFCTR_FRAMES_H
@@ -27,29 +28,30 @@ enum {
 /* processes that report ends of frames */
 struct frames {
 	const struct app *app; /* for messages */
-	int socket_fd; /* where they connect, -1: closed */
-	/* processes that are connected */
+	int socket_fd; /* listening socket, -1: closed */
+	/* connected processes */
 	struct frame_teller {
 		int fd;
 		pid_t pid;
 	} tellers[FRAMES_MAX_TELLERS];
-	size_t teller_count; /* of them */
-	int counted_fd; /* whose frames are counted, -1: of the next one that reports any */
+	size_t teller_count; /* number of connected processes */
+	/* descriptor whose frames are counted, -1: the next one that reports a frame */
+	int counted_fd;
 	bool said_other; /* the note about frames of another process was printed */
 	bool stopped; /* no more frames are wanted */
 };
 
 /**
- * frames_open() - let commands that are started from now on report frames
+ * frames_open() - let processes started from now on report frames
  * @app: for messages
  * @frames: filled
  *
- * Return: 0 or EXIT_FAILED, the message was printed. frames_close() is due in both cases.
+ * Return: 0 or EXIT_FAILED, the message was printed. call frames_close() in both cases.
  */
 int frames_open(const struct app *app, struct frames *frames);
 
 /**
- * frames_fds() - what to wait for
+ * frames_fds() - descriptors to poll
  * @frames: open
  * @fds: filled with up to FRAMES_MAX_FDS elements
  *
@@ -63,20 +65,20 @@ size_t frames_fds(const struct frames *frames, struct pollfd *fds);
  *
  * Does not block. Accepts connections, and answers those whose frames are not counted.
  *
- * Return: whether a frame ended that is counted: frames_answer() is due.
+ * Return: whether a counted frame ended; then call frames_answer().
  */
 bool frames_next(struct frames *frames);
 
-/* Let the command draw the next frame. */
+/* Let the workload draw the next frame. */
 void frames_answer(struct frames *frames);
 
 /*
- * Stop: drop the connected processes, which draw on and report no frames. The socket stays: its
- * name is in the command's environment, and nobody else shall listen there.
+ * Stop: disconnect the processes, which then draw without reporting frames. The socket stays open,
+ * so that no other process can bind the name that is in the workload's environment.
  */
 void frames_stop(struct frames *frames);
 
-/* The command has ended: stop, and close the socket. */
+/* The workload has ended: stop, and close the socket. */
 void frames_close(struct frames *frames);
 
 #endif /* PERFCTR_FRAMES_H */

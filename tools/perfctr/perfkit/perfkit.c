@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* perfctr perfkit: more counters than the hardware has, of a repeatable command. */
+/* perfctr perfkit: more counters than the hardware has at once, of a repeatable workload. */
 #include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
@@ -90,7 +90,7 @@ static int parse_options(struct app *app, int argc, char **argv, struct perfkit_
 
 /* --- what is done --------------------------------------------------------------------- */
 
-/* What would be done, and what each pass counts. */
+/* Print the plan: what each pass counts. */
 static int tell_passes(struct perfkit *p)
 {
 	struct perfctr_perfkit *kit = p->report.kit;

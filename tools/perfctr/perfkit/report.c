@@ -8,7 +8,9 @@
 
 #include "lib/json.h"
 
-/* 2: cycles, elapsed_ns are means, integers > 63 bits strings; 3: slices are no frames */
+/*
+ * 2: cycles, elapsed_ns are means, integers > 63 bits strings; 3: slices are separate from frames
+ */
 enum { JSON_VERSION = 3, NUMBER_BYTES = 48, MOST_BITS = 63, NAME_WIDTH = 36, US_PER_S = 1000000 };
 
 uint64_t perfkit_frames_needed(const struct perfkit_report *r)
@@ -71,7 +73,7 @@ static int name_of_unit(const struct perfctr_perfkit_counter *counter)
 	return (int)strcspn(counter->name, " ");
 }
 
-/* A unit without a measurement could have been it: add a note. */
+/* Print a note on units that were not measured: one of them could be the bottleneck. */
 static void print_bottleneck(const struct perfkit_report *r, size_t bottleneck, mpq_t time_ns)
 {
 	const struct perfctr_perfkit_counter *counter = perfctr_perfkit_counter(r->kit, bottleneck);
@@ -124,7 +126,7 @@ static void print_mode(const struct perfkit_report *r)
 	}
 }
 
-/* The unit that held the others up: the longest time. Return: -1 there is none. */
+/* The unit with the longest time: the bottleneck. Return: -1 if there is none. */
 static long find_bottleneck(const struct perfkit_report *r, mpq_t time_ns)
 {
 	long found = -1;
@@ -173,7 +175,7 @@ void perfkit_print_text(const struct perfkit_report *r)
 
 /* --- JSON -------------------------------------------------------------------------- */
 
-/* A number if all readers can take it, else its digits as a string. */
+/* A number if every JSON reader can represent it, else its digits as a string. */
 static struct json_object *integer_object(mpz_srcptr number)
 {
 	struct json_object *o = NULL;
@@ -187,7 +189,7 @@ static struct json_object *integer_object(mpz_srcptr number)
 	return o;
 }
 
-/* Exact, and as a number for those who do not mind. */
+/* An exact ratio, and its nearest double. */
 static void add_ratio(struct json_object *object, const char *name, mpq_srcptr ratio)
 {
 	struct json_object *o = json_object_new_object();
@@ -198,7 +200,7 @@ static void add_ratio(struct json_object *object, const char *name, mpq_srcptr r
 	json_add(object, name, o);
 }
 
-/* All of one scale: 100 * mean / cycles is a share. */
+/* All means have one scale: 100 * mean / cycles is a percentage. */
 static void add_means(struct json_object *object, const struct perfkit_stat *stat)
 {
 	mpq_t mean;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* perfctr perfkit: what was measured, and how it is shown. */
+/* perfctr perfkit: the result and its output. */
 #ifndef PERFCTR_PERFKIT_REPORT_H
 #define PERFCTR_PERFKIT_REPORT_H
 
@@ -8,11 +8,11 @@
 #include "lib/app.h"
 #include "stat.h"
 
-/* what passes take turns in */
+/* what the passes are distributed over */
 enum perfkit_mode {
-	PERFKIT_EXPERIMENTS, /* runs of the command */
-	PERFKIT_SLICES, /* slices of time of one run */
-	PERFKIT_FRAMES, /* frames that one run draws */
+	PERFKIT_EXPERIMENTS, /* runs of the workload */
+	PERFKIT_SLICES, /* time slices of one run */
+	PERFKIT_FRAMES, /* frames of one run */
 };
 
 /* the result */
@@ -25,20 +25,20 @@ struct perfkit_report {
 	struct perfkit_stat *stats;
 	unsigned int passes;
 	enum perfkit_mode mode;
-	/* experiments that were completed; slices, and frames, that were measured */
+	/* completed experiments; measured slices and frames */
 	uint64_t repetitions, slices, frames;
-	/* of slices */
+	/* length of a slice */
 	uint64_t interval_ns;
-	/* of frames: what is wanted, what is left out in front of it, and all that were reported */
+	/* frames wanted per pass, skipped at the beginning, and reported in total */
 	uint64_t frames_of_pass, frames_skipped, frames_told;
 	int exit_status;
 	FILE *out;
 };
 
-/* Characters of the longest name, or what looks well. */
+/* Width of the column of names. */
 int perfkit_name_width(const struct perfkit_report *report);
 
-/* Frames that the command must report; the passes are known. */
+/* Frames that the workload must report; the passes must be known. */
 uint64_t perfkit_frames_needed(const struct perfkit_report *report);
 
 void perfkit_print_text(const struct perfkit_report *report);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* perfctr perfkit: runs of the command, one for each pass or one in slices of time. */
+/* perfctr perfkit: runs of the workload, one for each pass or one in slices of time. */
 #include "runs.h"
 
 #include <errno.h>
@@ -19,15 +19,15 @@ void perfkit_pass_signals(struct perfkit *p)
 		if (info.ssi_signo == SIGCHLD)
 			continue;
 		p->ended_by = (int)info.ssi_signo;
-		/* the terminal signals the command too, kill(1) does not */
+		/* the terminal signals the workload too, kill(1) does not */
 		if (info.ssi_code <= 0)
 			kill(p->child.pid, p->ended_by);
 	}
 }
 
 /*
- * Wait for the command, at most until an instant on CLOCK_MONOTONIC_RAW; 0: no limit.
- * Return: whether it has ended.
+ * Wait for the workload, at most until an instant on CLOCK_MONOTONIC_RAW; 0: no limit. Return:
+ * whether it has ended.
  */
 static bool wait_for_command(struct perfkit *p, uint64_t until_ns)
 {
@@ -105,8 +105,8 @@ static void tell_failed_pass(const struct perfkit *p, unsigned int pass)
 }
 
 /*
- * One pass is one run of the command. If the command fails, the pass is left open: what it counted
- * is of half the work and counts as not measured. Return: 0 or an exit status.
+ * One pass is one run of the workload. If the workload fails, its pass stays open: the counts of an
+ * incomplete run are discarded. Return: 0 or an exit status.
  */
 static int run_pass(struct perfkit *p, unsigned int pass)
 {
@@ -175,7 +175,7 @@ int perfkit_slices(struct perfkit *p)
 	bool ended = false;
 	int failure = 0;
 
-	/* found out before the command runs, not in its first slice */
+	/* fail before the workload runs, not in its first slice */
 	error = perfctr_perfkit_passes(kit, &p->report.passes);
 	if (error)
 		return app_failed(app, error);
@@ -191,7 +191,7 @@ int perfkit_slices(struct perfkit *p)
 	while (!status && !ended && error >= 0) {
 		until_ns = perfctr_time_raw_ns() + p->options.interval_ns;
 		ended = wait_for_command(p, until_ns);
-		/* a slice that was cut short compares with no other one */
+		/* a slice that was cut short is not comparable */
 		if (ended)
 			break;
 		error = perfctr_perfkit_sample(kit);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* perfctr perfkit: runs of the command, and what counts in them. */
+/* perfctr perfkit: runs of the workload, and what counts in them. */
 #ifndef PERFCTR_PERFKIT_RUNS_H
 #define PERFCTR_PERFKIT_RUNS_H
 
@@ -22,9 +22,9 @@ struct perfkit {
 	struct perfkit_report report;
 	struct child child;
 	struct signals signals;
-	/* signal that ended it, 0: none */
+	/* signal that ended counting, 0: none */
 	int ended_by;
-	/* the command was started: there is a result, if only that nothing was measured */
+	/* the workload was started: there is a result, even if nothing was measured */
 	bool ran;
 };
 
@@ -34,19 +34,19 @@ int perfkit_experiment(struct perfkit *p);
 /* One run, a pass in each slice of time. Return: 0 or an exit status. */
 int perfkit_slices(struct perfkit *p);
 
-/* One run, a pass in each frame that the command reports. Return: 0 or an exit status. */
+/* One run, a pass in each frame that the workload reports. Return: 0 or an exit status. */
 int perfkit_frames(struct perfkit *p);
 
 /* Steps of a run. Return: 0 or an exit status, the message was printed. */
 int perfkit_prepare_command(struct perfkit *p);
 int perfkit_let_go(struct perfkit *p);
 
-/* Signals that came: those that end us end the command. */
+/* Handle pending signals: those that end perfctr are forwarded to the workload. */
 void perfkit_pass_signals(struct perfkit *p);
 
 /*
- * Print why counting failed, a negative errno. The command goes on without it: an observer does not
- * end what it observes. Return: an exit status.
+ * Print why counting failed, a negative errno. The workload continues without counting. Return: an
+ * exit status.
  */
 int perfkit_count_no_more(const struct perfkit *p, int error);
 

@@ -9,7 +9,7 @@
 
 enum { NUMBER_BYTES = 48, DIGITS = 3, SCALE = 1000 };
 
-/* GMP's own functions take a long, which can have 32 bits */
+/* GMP's own functions take a long, which may have 32 bits */
 static void set_u64(mpz_ptr z, uint64_t number)
 {
 	mpz_import(z, 1, 1, sizeof(number), 0, 0, &number);
@@ -130,7 +130,7 @@ void perfkit_stat_mean_of(const struct perfkit_stat *stat, mpz_srcptr sum, mpq_t
 
 double ratio_number(mpq_srcptr ratio)
 {
-	/* cut off by GMP */
+	/* GMP truncates */
 	double toward_zero = mpq_get_d(ratio);
 	double away = nextafter(toward_zero, mpq_sgn(ratio) * INFINITY);
 	bool away_is_nearer;
@@ -159,7 +159,7 @@ const char *ratio_text(mpq_srcptr ratio, char *text, size_t size)
 	unsigned long digits;
 	mpz_t thousandths;
 
-	/* floor((2 * SCALE * |n| + d) / 2d): the half up */
+	/* floor((2 * SCALE * |n| + d) / 2d): rounds half up */
 	mpz_init(thousandths);
 	mpz_abs(thousandths, mpq_numref(ratio));
 	mpz_mul_ui(thousandths, thousandths, 2 * SCALE);
@@ -167,7 +167,7 @@ const char *ratio_text(mpq_srcptr ratio, char *text, size_t size)
 	mpz_fdiv_q(thousandths, thousandths, mpq_denref(ratio));
 	mpz_fdiv_q_2exp(thousandths, thousandths, 1);
 	digits = mpz_fdiv_q_ui(thousandths, thousandths, SCALE);
-	/* values are of 63 bits, and so are their means */
+	/* values have 63 bits, and so do their means */
 	mpz_export(&whole, NULL, 1, sizeof(whole), 0, 0, thousandths);
 	mpz_clear(thousandths);
 	number_group(whole, grouped, sizeof(grouped));

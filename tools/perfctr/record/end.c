@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* The last line of perfctr record: what is in the file. */
+/* The last line of perfctr record: what the file contains. */
 #include <inttypes.h>
 #include <signal.h>
 #include <string.h>
@@ -53,7 +53,7 @@ void record_print_end(const struct record *r, bool whole)
 	if (r->flight_was_cut)
 		fprintf(err, "; %d MiB of memory were not enough for all of it",
 			RECORD_FLIGHT_LIMIT_MIB);
-	/* its last totals may still have been had */
+	/* the last totals may have been read before */
 	if (r->device_is_gone)
 		fputs("; the device is gone", err);
 	if (!whole)

@@ -21,7 +21,7 @@ static int file_failed(struct record *r, const char *path, int error)
 	return EXIT_FAILED;
 }
 
-/* What a reader wants to know besides the session. */
+/* Write what a reader needs besides the session. */
 static int write_texts(struct record *r, struct perfctr_capture_writer *writer)
 {
 	struct utsname machine;
@@ -75,8 +75,8 @@ int record_end_file(struct record *r, struct perfctr_capture_writer *writer)
 }
 
 /*
- * What the flight recorder keeps, into a file of its own. It gets its name when
- * it is whole: who waits for the file finds it complete.
+ * Write what the flight recorder keeps into a new file. The file gets its name when it is complete,
+ * so a process that waits for it never sees a part of it.
  */
 int record_dump(struct record *r, const char *path)
 {
@@ -134,7 +134,7 @@ int record_open_output(struct record *r)
 	if (!strcmp(path, "-")) {
 		r->file_fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
 	} else if (r->options.flight_ns) {
-		/* now and not when it is too late: may it be written? */
+		/* check now, not at the first dump, that the file can be written */
 		snprintf(hidden, sizeof(hidden), PART_FORMAT, path);
 		r->file_fd = open(hidden, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
 		if (r->file_fd >= 0)

@@ -18,7 +18,7 @@ static void drop_first(struct flight *f)
 	f->count--;
 }
 
-/* Twice the room, samples in order from slot 0. Return: false if there is no more. */
+/* Double the room, with samples in order from slot 0. Return: false at the limit. */
 static bool grow(struct flight *f)
 {
 	size_t capacity = f->capacity ? 2 * f->capacity : FIRST_CAPACITY;

@@ -16,12 +16,12 @@ struct flight_entry {
 /* samples, oldest first */
 struct flight {
 	uint64_t keep_ns; /* samples that were taken longer ago are dropped */
-	size_t limit_bytes; /* memory for samples; older ones go when it is used up */
-	size_t stride; /* room for each sample */
-	size_t capacity; /* samples that fit now, a power of two or 0 */
+	size_t limit_bytes; /* memory for samples; the oldest are dropped at the limit */
+	size_t stride; /* bytes for each sample */
+	size_t capacity; /* allocated slots, a power of two or 0 */
 	size_t first; /* free-running index of the oldest sample */
 	size_t count; /* samples kept */
-	uint64_t cut_short; /* samples younger than @keep_ns that went for lack of room */
+	uint64_t cut_short; /* samples younger than @keep_ns that were dropped for lack of memory */
 	struct flight_entry *entries;
 	unsigned char *bytes;
 };

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * perfctr record: samples into a file, as they lie in the ring.
+ * perfctr record: samples into a file, as they are in the ring.
  *
- * Nothing is decoded on the way. The file is valid at every moment: records are
- * written whole but for the last one, which a reader leaves out if it was cut off.
+ * Nothing is decoded on the way. The file is valid at every moment: only its last record can be
+ * incomplete, and a reader ignores such a record.
  */
 #include "record.h"
 
@@ -20,7 +20,7 @@
 
 enum {
 	DEFAULT_PERIOD_MS = 10,
-	/* samples lie in the ring that long before we look: short for a crash, long for the CPU */
+	/* time that samples stay in the ring: short for a crash, long for few wakeups */
 	LATENCY_MS = 100,
 	FLUSH_MS = 500,
 	ANCHOR_MS = 5000,
@@ -118,13 +118,13 @@ static int keep(struct record *r, const struct perfctr_slot *slot, uint64_t now_
 }
 
 /*
- * Take what has been published so far, in bursts: one store gives many slots back. Not what
- * comes meanwhile: where samples come faster than they can be written there is no end, and
- * signals, the command's end and flushes would wait for it.
+ * Take the samples published so far, in bursts: one store frees many slots. Samples that arrive
+ * meanwhile wait, because a source that is faster than the file would keep this loop running and
+ * delay signals, the end of the workload and flushes.
  */
 static int drain(struct record *r)
 {
-	/* half a ring at most, so that a fast source finds free slots meanwhile */
+	/* at most half a ring, so that a fast source finds free slots */
 	const uint32_t burst = perfctr_session_sizes(r->session)->slots / 2 + 1;
 	uint32_t left = perfctr_cursor_lag(r->cursor), taken = 0;
 	uint64_t now_ns = perfctr_time_raw_ns();
@@ -186,7 +186,7 @@ static void show_progress(struct record *r, uint64_t now_ns)
 		 record_bytes_text(bytes, size, sizeof(size)), perfctr_cursor_merged(r->cursor),
 		 (double)perfctr_cursor_lost_ns(r->cursor) * 1e-9,
 		 r->command.argv ? "until the command ends" : "Ctrl-C ends");
-	/* a line that wraps could not be taken back */
+	/* a line that wraps could not be erased */
 	fprintf(r->app->err, "\r\033[K%.*s", app_columns(r->app->err, (int)sizeof(text)) - 1, text);
 	fflush(r->app->err);
 	r->progress_on_screen = true;
@@ -216,7 +216,7 @@ static bool take_signals(struct record *r)
 		}
 		r->ended_by = (int)info.ssi_signo;
 		ends = true;
-		/* the terminal signals the command too, kill(1) does not */
+		/* the terminal signals the workload too, kill(1) does not */
 		if (info.ssi_code <= 0)
 			command_kill(&r->command, r->ended_by);
 	}
@@ -228,13 +228,13 @@ static uint64_t time_left_ns(uint64_t deadline_ns, uint64_t now_ns)
 	return deadline_ns > now_ns ? deadline_ns - now_ns : 0;
 }
 
-/* When to look again, whatever happens, in ms. */
+/* Longest time to sleep, in ms. */
 static int patience_ms(const struct record *r, uint64_t now_ns, uint64_t told_ns)
 {
 	const struct counting *c = &r->options.counting;
 	uint64_t left_ns = FLUSH_MS * NS_PER_MS, other_ns;
 
-	/* a watermark that is not reached wakes nobody */
+	/* a watermark that is not reached does not wake the reader */
 	if (!c->period_ns || c->period_ns < LATENCY_MS * NS_PER_MS)
 		left_ns = 2 * LATENCY_MS * NS_PER_MS;
 	if (c->timeout_ns && !told_ns) {
@@ -244,7 +244,7 @@ static int patience_ms(const struct record *r, uint64_t now_ns, uint64_t told_ns
 	return (int)(left_ns / NS_PER_MS) + 1;
 }
 
-/* Read samples until the command ends, the time is over or a signal comes. */
+/* Read samples until the workload ends, the time is over or a signal comes. */
 static int collect(struct record *r)
 {
 	const uint64_t timeout_ns = r->options.counting.timeout_ns;
@@ -279,12 +279,12 @@ static int collect(struct record *r)
 		if (poll(fds, ARRAY_SIZE(fds), patience_ms(r, now_ns, told_ns)) < 0 &&
 		    errno != EINTR)
 			return -errno;
-		/* the count adds nothing to the ring */
+		/* the eventfd's count is not needed */
 		if (fds[1].revents && read(fds[1].fd, &counter, sizeof(counter)) < 0 &&
 		    errno != EAGAIN)
 			return -errno;
 		if (take_signals(r)) {
-			/* the second time means it */
+			/* a second signal does not wait for the workload */
 			if (!r->command.argv || told_ns)
 				return 0;
 			told_ns = now_ns;
@@ -292,7 +292,9 @@ static int collect(struct record *r)
 	}
 }
 
-/* --- the command ---------------------------------------------------------------- */
+/*
+ * --- the workload ---------------------------------------------------------------
+ */
 
 static int launch(struct record *r)
 {
@@ -317,7 +319,7 @@ static int finish(struct record *r, bool write_more)
 	r->end_ns = perfctr_time_raw_ns();
 	if (error == -ENODEV)
 		error = 0;
-	/* after a full disk nothing more fits, but what the ring has costs nothing to try */
+	/* after a failed write nothing more is written */
 	result = write_more ? drain(r) : 0;
 	if (!error && result != -ENODEV)
 		error = result;
@@ -356,7 +358,7 @@ static int run(struct record *r)
 	}
 	status = command_go(r->app, &r->command);
 	error = status ? 0 : collect(r);
-	/* unplugged: what was recorded until then is worth keeping */
+	/* unplugged: keep what was recorded */
 	r->device_is_gone = error == -ENODEV;
 	if (r->device_is_gone)
 		error = 0;
@@ -377,7 +379,7 @@ static int run(struct record *r)
 	if (!r->options.quiet)
 		record_print_end(r, !failed);
 	if (r->device_is_gone && r->command.argv)
-		/* its status is still wanted; a terminal's Ctrl-C reaches it without us */
+		/* its status is still wanted; Ctrl-C of a terminal reaches it directly */
 		child_wait(&r->command.child);
 	if (!status)
 		status = failed || (r->device_is_gone && !r->command.argv) ?
@@ -426,7 +428,7 @@ int record_run(struct app *app, int argc, char **argv)
 		.signals.fd = -1,
 		.command.shared_fd = -1,
 	};
-	/* SIGPIPE: a reader of our pipe that is gone is an error of write(), reported at the end */
+	/* without SIGPIPE, write() to a closed pipe fails, which is reported at the end */
 	int more_signals[] = { SIGCHLD, SIGPIPE, 0, 0 };
 	int status;
 

@@ -15,7 +15,7 @@ enum { RECORD_FLIGHT_LIMIT_MIB = 1024 };
 /* the command line */
 struct record_options {
 	struct counting counting;
-	uint64_t flight_ns; /* what the flight recorder keeps, 0: record all */
+	uint64_t flight_ns; /* time that the flight recorder keeps, 0: record all */
 	bool in_stream;
 	bool automatic;
 	bool progress;
@@ -43,35 +43,39 @@ struct record {
 	int ended_by; /* signal that ended it, 0 if none */
 	bool shows_progress;
 	bool progress_on_screen;
-	bool flight_was_cut; /* memory was not enough for all of flight_ns */
+	bool flight_was_cut; /* memory was too small for all of flight_ns */
 	bool device_is_gone;
 	struct drm_perfctr_status status; /* the kernel's own totals, if @has_status */
 	bool has_status;
 };
 
-/* --- record_file.c: all return 0 or an exit status, the message was printed, unless stated */
+/*
+ * --- file.c: all return 0 or an exit status, the message was printed, unless stated
+ */
 
-/* Whether the file may be written, found out before anything is counted. */
+/* Check that the file can be written, before anything is counted. */
 int record_open_output(struct record *r);
 
-/* What comes before the samples. Return: 0 or a negative errno. */
+/* Write what precedes the samples. Return: 0 or a negative errno. */
 int record_begin_file(struct record *r, int fd, struct perfctr_capture_writer **writer);
 
-/* The kernel's totals and the time once more. Return: 0 or a negative errno. */
+/* Write the kernel's totals and another time anchor. Return: 0 or a negative errno. */
 int record_end_file(struct record *r, struct perfctr_capture_writer *writer);
 
-/* What the flight recorder keeps, into a file. */
+/* Write what the flight recorder keeps into a file. */
 int record_dump(struct record *r, const char *path);
 
 /* The same into FILE.1, FILE.2, ... */
 int record_dump_numbered(struct record *r);
 
-/* --- record_end.c */
+/*
+ * --- end.c
+ */
 
 /* "12.3 kB"; 40 bytes are enough. Return: @text. */
 char *record_bytes_text(uint64_t bytes, char *text, size_t size);
 
-/* What was recorded: the line for people, and JSON. whole: nothing is missing at the end. */
+/* Print what was recorded: a line for people, and JSON. whole: the recording is complete. */
 void record_print_end(const struct record *r, bool whole);
 void record_print_json(const struct record *r, int exit_status, bool whole);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* How lines of picture and page belong together. */
+/* Groups of lines in plots and pages. */
 #include <string.h>
 
 #include "report.h"
@@ -19,7 +19,7 @@ bool report_is_part(const struct timeline_line *block, const struct timeline_lin
 
 	if (!block->is_block || sum->is_block || !a || block->row->metric != sum->row->metric)
 		return false;
-	/* a metric's line of sums may be of no block in particular */
+	/* the sum line of a metric may have no block */
 	if (block->row->metric)
 		return block->row->metric->scope == PERFCTR_SCOPE_BLOCK;
 	return b && b->blocks > 1 && a->type == b->type && a->section == b->section &&

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * perfctr report --html: one file that needs nothing else. Tables are in it as
- * they are; the time lines are data that the page's script draws.
+ * perfctr report --html: one self-contained file. Tables are plain HTML; the page's script draws
+ * the time lines from data in the file.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -197,7 +197,7 @@ static void write_table(const struct report *report, const char *title, bool of_
 
 /* --- data of the time lines ---------------------------------------------------------- */
 
-/* A text as JSON inside of a script: nothing in it can end the script. */
+/* Write a text as JSON inside a script element: nothing in it can end the script. */
 static void write_text(FILE *out, const char *name, const char *value)
 {
 	struct json_object *o = json_object_new_object(), *text;
@@ -244,7 +244,7 @@ static double average_of(const struct timeline_line *line)
 	return line->is_rate ? row->rate : row->number;
 }
 
-/* Text of a picture for screen readers. */
+/* Text alternative of a plot, for screen readers. */
 static void describe(const struct timeline_line *line, char *text, size_t size)
 {
 	char unit[64], mean[32], least[32], most[32];
@@ -292,7 +292,7 @@ static void write_line(const struct report *report, const struct timeline_line *
 	fputs(",\"most\":", out);
 	write_value(out, line->most);
 	write_values(out, "mean", line->mean, t->bin_count);
-	/* bins of single samples have no more */
+	/* in a bin of a single sample min and max equal the mean */
 	if (!t->is_exact) {
 		write_values(out, "min", line->min, t->bin_count);
 		write_values(out, "max", line->max, t->bin_count);
@@ -300,7 +300,7 @@ static void write_line(const struct report *report, const struct timeline_line *
 	fputc('}', out);
 }
 
-/* Metrics before counters, and behind each its blocks. */
+/* Metrics before counters, each followed by its blocks. */
 static void write_group(const struct report *report, const char *group, bool *first)
 {
 	const struct timeline *t = report->timeline;

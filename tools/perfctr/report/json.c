@@ -19,7 +19,7 @@ static void add_lines(struct json_object *root, const struct report *report, boo
 		if (line->is_block != of_blocks || (of_blocks && row->metric && !row->info))
 			continue;
 		o = row->metric ? rows_json_metric(row) : rows_json_counter(row);
-		/* of single samples: rates, levels, metrics */
+		/* over single samples: rates, levels, metrics */
 		json_add_double(o, "sample_min", line->least);
 		json_add_double(o, "sample_max", line->most);
 		json_add_text(o, "sample_unit", describe_rate_unit(row, unit, sizeof(unit)));

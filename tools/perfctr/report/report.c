@@ -16,9 +16,9 @@
 #include "lib/output.h"
 
 enum {
-	/* one for each two pixels of a line: more is ink, not information */
+	/* one for each two pixels of a line: more are not visible */
 	SVG_BINS = 350,
-	/* numbers in a page: each costs some seven bytes */
+	/* numbers in a page: each takes about seven bytes */
 	HTML_NUMBERS = 1500000,
 	HTML_LEAST_BINS = 400,
 	HTML_MOST_BINS = 8000,
@@ -131,7 +131,7 @@ static bool matches(const struct report_options *o, const char *event)
 	return !o->patterns.count;
 }
 
-/* Keep the lines that were asked for. Return: 0 or an exit status. */
+/* Keep the requested lines. Return: 0 or an exit status. */
 static int select_lines(const struct app *app, const struct report_options *o, struct timeline *t)
 {
 	size_t kept = 0;
@@ -160,7 +160,7 @@ static int show(struct app *app, const struct report_options *o, struct capture_
 		.file = file,
 		.timeline = &timeline,
 		.out = out,
-		/* a page can fold them away */
+		/* a page can fold lines of blocks */
 		.per_block = o->per_block || o->format == FORMAT_HTML,
 	};
 	int status = timeline_fill(app, file, bins_of(o, file), report.per_block, &timeline);

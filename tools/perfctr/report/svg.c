@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * perfctr report --svg: a picture of counters and metrics over time, for
- * documents and bug reports. Bins are drawn as steps: between its ends a sample
- * does not show the course.
+ * perfctr report --svg: counters and metrics over time as a picture, for documents and bug reports.
+ * Bins are drawn as steps, because the course within a sample is unknown.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -67,11 +66,11 @@ static void write_text(const struct picture *p, double x, double y, const char *
 	fputs("</text>\n", p->out);
 }
 
-/* As much of a text as fits that many characters. */
+/* Cut a text to a number of characters. */
 static char *cut(char *text, size_t characters)
 {
 	if (strlen(text) > characters) {
-		/* not within a character of several bytes */
+		/* do not split a character of several bytes */
 		while (characters && ((unsigned char)text[characters] & 0xc0) == 0x80)
 			characters--;
 		snprintf(text + characters, 4, "...");
@@ -106,7 +105,7 @@ static bool is_first_of_group(const struct picture *p, size_t n)
 	return true;
 }
 
-/* Whether a line of a block is already there as that of its type. */
+/* Whether a line of a block repeats that of its type. */
 static bool is_twin(const struct picture *p, const struct timeline_line *block)
 {
 	const struct timeline *t = p->report->timeline;
@@ -192,7 +191,7 @@ static void write_grid(const struct picture *p, double top, double bottom)
 	fputs("\"/>\n", p->out);
 }
 
-/* Where samples were merged, where counts were lost. */
+/* Mark where samples were merged and where counts were lost. */
 static void write_strip(struct picture *p)
 {
 	const struct timeline *t = p->report->timeline;
@@ -221,7 +220,7 @@ static void write_strip(struct picture *p)
 
 /* --- lines ---------------------------------------------------------------------------- */
 
-/* Bins without a hole between them, as a range. Return: false after the last one. */
+/* The next run of bins without a hole, as a range. Return: false after the last one. */
 static bool next_run(const struct timeline *t, const double *values, size_t *first, size_t *last)
 {
 	size_t n = *last;
@@ -278,8 +277,8 @@ static int by_value(const void *a, const void *b)
 }
 
 /*
- * Top of a line's scale. A few short peaks would press all else to the ground:
- * they are cut off, and the label shows it.
+ * Top of a line's scale. A few short peaks that would flatten the rest are cut off; the label shows
+ * it.
  */
 static double top_of(const struct timeline *t, const struct timeline_line *line)
 {
@@ -374,7 +373,7 @@ static void write_line(struct picture *p, const struct timeline_line *line, int 
 	p->y += ROW_HEIGHT;
 }
 
-/* Metrics before counters, and behind each its blocks. */
+/* Metrics before counters, each followed by its blocks. */
 static void write_group(struct picture *p, const char *group, int color)
 {
 	const struct timeline *t = p->report->timeline;
@@ -399,7 +398,7 @@ static void write_group(struct picture *p, const char *group, int color)
 	}
 }
 
-/* Counters that were zero, or that nobody measured, need no line of their own. */
+/* Counters that were zero or not measured have no line: list them. */
 static void write_list(struct picture *p, const char *title, bool zeros)
 {
 	const struct timeline *t = p->report->timeline;

@@ -67,7 +67,7 @@ static const char *short_or_blank(double value, char *text, size_t size)
 	return isfinite(value) ? number_short(value, text, size) : "";
 }
 
-/* What a line has: widths in characters, and whether there is room for the range. */
+/* Widths of columns in characters, and whether the range fits. */
 struct layout {
 	int value, unit, event;
 	bool range;
@@ -89,7 +89,7 @@ static int columns_of(const struct layout *l)
 	       (l->range ? RANGE_COLUMNS : 0);
 }
 
-/* First the range goes, then what is left of a name. */
+/* If the table is too wide, drop the range, then cut names. */
 static struct layout lay_out(const struct report *report, bool of_blocks)
 {
 	const struct timeline *t = report->timeline;
@@ -140,7 +140,7 @@ static void print_line(const struct report *report, const struct timeline_line *
 		return;
 	}
 	snprintf(text, sizeof(text), "(%s)", notes);
-	/* behind the line, or below it */
+	/* after the line, or below it */
 	if (columns_of(l) + 2 + (int)strlen(text) > l->columns) {
 		fputc('\n', report->out);
 		columns_wrap(report->out, text, 0, 2, l->columns);

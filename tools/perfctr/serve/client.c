@@ -2,8 +2,8 @@
 /*
  * The broker's side of the protocol in perfctr/broker.h.
  *
- * What comes from the client is checked here against the policy, and by the kernel for
- * everything else. Nothing is read from memory that the client can write.
+ * Requests are checked here against the policy, and by the kernel for everything else. Nothing is
+ * read from memory that the client can write.
  */
 #include "client.h"
 
@@ -23,11 +23,11 @@
 
 enum {
 	CONTENT_BYTES = PERFCTR_BROKER_MAX_BYTES - sizeof(struct perfctr_broker_header),
-	/* for the first request, and for each reply to be taken */
+	/* timeout for the first request, and for each reply to be received */
 	PATIENCE_S = 10,
-	/* how often memory that a client keeps is looked at */
+	/* interval of the check for memory that a client keeps */
 	REMAINS_MS = 250,
-	/* what a request costs, and how much a client may save for a burst */
+	/* cost of a request, and the largest burst */
 	REQUEST_NS = 1000000,
 	BURST_NS = 100000000,
 };
@@ -101,7 +101,7 @@ void serve_client_refuse(int fd, int error, const char *text)
 	close(fd);
 }
 
-/* Put an error and its reason in place of the reply. Return: error. */
+/* Replace the reply by an error and its reason. Return: error. */
 static int refuse(struct client *c, int error, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
@@ -119,7 +119,7 @@ static int refuse(struct client *c, int error, const char *format, ...)
 	return error;
 }
 
-/* As refuse() for what the policy forbids, with a log line: somebody may wonder why. */
+/* As refuse(), for what the policy forbids; the log line is for the administrator. */
 static int forbid(struct client *c, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 static int forbid(struct client *c, const char *format, ...)
@@ -135,7 +135,7 @@ static int forbid(struct client *c, const char *format, ...)
 		      text);
 }
 
-/* The kernel's answer; its reasons are the client's to explain, as if it had asked itself. */
+/* Return the kernel's error; the client's library explains it as for a direct call. */
 static int kernel_refused(struct client *c, int error)
 {
 	c->bytes = 0;
@@ -159,7 +159,7 @@ static void pause_ns(uint64_t ns)
 		nanosleep(&pause, NULL);
 }
 
-/* A token bucket for requests of any kind: only the client waits. */
+/* A token bucket for requests of any kind: only this client waits. */
 static void limit_requests(struct client *c)
 {
 	uint64_t now = now_ns();
@@ -186,7 +186,7 @@ static bool may_use(const struct serve_rule *rule, const struct perfctr_device_e
 	       serve_words_match(&rule->devices, e->name);
 }
 
-/* Among the DRM nodes with counters: the client does not choose what file the broker opens. */
+/* Only DRM nodes with counters: the client does not choose which file the broker opens. */
 static int open_device(struct client *c, const char *which)
 {
 	struct perfctr_device_list *list;
@@ -271,7 +271,7 @@ static size_t block_count(const struct client *c)
 	return count;
 }
 
-/* The device as this client has it: limits are the policy's where those are tighter. */
+/* The device as the client may use it: the policy's limits apply where they are tighter. */
 static void query_device(struct client *c)
 {
 	struct drm_perfctr_device_info info = *perfctr_device_info(c->device);
@@ -282,7 +282,7 @@ static void query_device(struct client *c)
 	info.max_ring_bytes = smaller(info.max_ring_bytes, c->rule->ring_bytes);
 	info.min_period_ns = larger(info.min_period_ns, c->rule->min_period_ns);
 	info.unprivileged_min_period_ns = info.min_period_ns;
-	/* jobs belong to a DRM file, and that stays here */
+	/* jobs need the DRM file, which the client does not get */
 	info.features &= ~(uint32_t)DRM_PERFCTR_FEATURE_IN_STREAM;
 	if (!c->rule->keep_awake)
 		info.features &= ~(uint32_t)DRM_PERFCTR_FEATURE_KEEP_AWAKE;
@@ -365,7 +365,7 @@ static bool pmu_type_is(const char *pmu, uint32_t type)
 	return !app_read_number(path, &number) && number >= 0 && (uint32_t)number == type;
 }
 
-/* Perf PMUs are requested by number, and the policy has names. */
+/* Requests have the number of a perf PMU, the policy has names. */
 static bool may_count_pmu(const struct client *c, uint32_t type)
 {
 	static const char folder[] = "/sys/bus/event_source/devices";
@@ -448,7 +448,7 @@ static bool is_zero(const unsigned char *bytes, size_t size)
 	return !size;
 }
 
-/* Return: 0 with a checked copy of the requests that the client cannot reach. */
+/* Return: 0 with a checked copy of the requests, out of the client's reach. */
 static int read_setup(struct client *c, struct drm_perfctr_setup *s,
 		      struct drm_perfctr_block_request **requests)
 {
@@ -459,7 +459,7 @@ static int read_setup(struct client *c, struct drm_perfctr_setup *s,
 	if (!h->count || h->stride < sizeof(**requests) || c->bytes / h->stride < h->count ||
 	    c->bytes - (size_t)h->count * h->stride < sizeof(*s))
 		return refuse(c, -EINVAL, "SETUP without its requests");
-	/* the requests are at the end, behind a structure that may have grown */
+	/* the requests follow the structure, which may have grown */
 	setup_bytes = c->bytes - (size_t)h->count * h->stride;
 	if (!is_zero(from + sizeof(*s), setup_bytes - sizeof(*s)))
 		return refuse(c, -E2BIG, "SETUP with members that the broker does not know");
@@ -534,7 +534,7 @@ static int take_setup(struct client *c, const int **files)
 	wanted = s;
 	error = check_setup(c, &s, requests);
 	if (!error) {
-		/* the kernel reports the size before anything exists */
+		/* the kernel reports the size before it creates the session */
 		s.flags |= DRM_PERFCTR_SETUP_TEST_ONLY;
 		error = kernel_control(c, DRM_PERFCTR_CMD_SETUP, 0, &s, sizeof(s));
 		if (error)
@@ -576,20 +576,20 @@ static int take_control(struct client *c, const int **files)
 	case DRM_PERFCTR_CMD_START:
 	case DRM_PERFCTR_CMD_STOP:
 	case DRM_PERFCTR_CMD_SAMPLE:
-		/* hardware commands share the sample rate of all the user's clients */
+		/* commands to the hardware share the sample rate of all clients of a user */
 		pause_ns(serve_share_wait_ns(c->share, now_ns(), c->rule->min_period_ns));
 		break;
 	default:
 		return refuse(c, -EINVAL, "the broker knows no command %u", h->code);
 	}
-	/* the kernel checks the structure, also one that has grown */
+	/* the kernel checks the structure, even one that has grown */
 	error = kernel_control(c, h->code, h->handle, c->message.content, c->bytes);
 	return error ? kernel_refused(c, error) : 0;
 }
 
 /* --- the connection --------------------------------------------------------------- */
 
-/* Answer the request. Return: 0; a negative errno: hang up. */
+/* Answer the request. Return: 0; a negative errno: close the connection. */
 static int answer(struct client *c)
 {
 	struct perfctr_broker_header *h = &c->message.header;
@@ -617,14 +617,14 @@ static int answer(struct client *c)
 	return error;
 }
 
-/* Return: 1 there is a request; 0 the end; a negative errno with a log line: it is none. */
+/* Return: 1 a request; 0 the end; a negative errno, logged: a malformed request. */
 static int receive_request(struct client *c)
 {
 	const struct perfctr_broker_header *h = &c->message.header;
 	struct pollfd p = { .fd = c->fd, .events = POLLIN };
 	ssize_t got;
 
-	/* who has opened a device may be silent for as long as it counts */
+	/* a client with an open device may be silent while it counts */
 	if (!c->device && !poll(&p, 1, PATIENCE_S * 1000)) {
 		serve_log_line(c->log, "silent", c->peer, "no request within %d s", PATIENCE_S);
 		return 0;
@@ -643,7 +643,7 @@ static int receive_request(struct client *c)
 	return 1;
 }
 
-/* The place of the client stays taken while it keeps memory of ours. */
+/* A client occupies its slot as long as it keeps memory of the broker. */
 static void wait_for_remains(struct client *c)
 {
 	const struct timespec pause = { 0, REMAINS_MS * (long)NS_PER_MS };
@@ -692,7 +692,7 @@ void serve_client_run(struct app *app, struct serve_log *log, const struct serve
 			serve_share_end_period(share, c->sessions.list[n].period_ns);
 			serve_sessions_teardown(&c->sessions, &c->sessions.list[n]);
 		}
-	/* the DRM file goes with its sessions, before anybody waits */
+	/* close the DRM file, and its sessions with it, before waiting */
 	perfctr_device_unref(c->device);
 	wait_for_remains(c);
 	serve_log_line(log, "end", peer, "connection ended");

@@ -14,10 +14,10 @@
  * @log: log
  * @rule: what the client may do
  * @peer: who it is
- * @share: its part of what all clients of its user share
+ * @share: its slot in the state that all clients share
  * @fd: connection, taken over
  *
- * Comes back when everything that the client had is released, memory that it keeps included.
+ * Returns when everything of the client is released, including memory that it keeps.
  */
 void serve_client_run(struct app *app, struct serve_log *log, const struct serve_rule *rule,
 		      const struct serve_peer *peer, const struct serve_share *share, int fd);

@@ -10,7 +10,7 @@
 
 enum { LINE_BYTES = 1024 };
 
-/* One write() for a line: processes that share the file do not mix theirs. */
+/* One write() for a line: processes that share the file do not mix their lines. */
 static void put(struct serve_log *log, const char *line, int length)
 {
 	if (length <= 0)

@@ -7,18 +7,18 @@
 #include <stdio.h>
 #include <sys/types.h>
 
-/* where lines go and how many still may */
+/* where lines go, and their rate limit */
 struct serve_log {
 	FILE *to; /* file */
 	bool json; /* one JSON object per line */
-	long second; /* that @lines are counted of */
+	long second; /* second in which @lines were written */
 	unsigned int lines; /* written in this second */
-	unsigned long suppressed; /* lines that were too many */
+	unsigned long suppressed; /* lines over the limit */
 };
 
-/* the peer, from the kernel */
+/* credentials of the peer, from the kernel */
 struct serve_peer {
-	unsigned long number; /* of the connection, from 1 on */
+	unsigned long number; /* number of the connection, from 1 on */
 	pid_t pid;
 	uid_t uid;
 	gid_t gid;
@@ -30,7 +30,7 @@ struct serve_peer {
  * serve_log_line() - write a line
  * @log: log
  * @event: a word for programs that read the log
- * @peer: whom it is about, or NULL for the broker itself
+ * @peer: client that it concerns, or NULL for the broker itself
  * @format: the sentence
  *
  * At most SERVE_LOG_LINES_PER_S lines, so no client fills a disk. The number left out is logged

@@ -73,7 +73,7 @@ bool serve_words_match(const struct serve_words *words, const char *name)
 
 static int fail(struct reader *r, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Return: 0, which ends the reading. */
+/* Return: 0, which stops the parser. */
 static int fail(struct reader *r, const char *format, ...)
 {
 	va_list args;
@@ -183,7 +183,7 @@ static int take_rule(struct reader *r, struct serve_rule *rule, const char *key,
 	return take_words(r, rule, key, value);
 }
 
-/* Return: 1 to go on, 0 to end with the line's number. */
+/* Return: 1 to continue, 0 to stop with the line's number. */
 static int take_line(void *data, const char *section, const char *key, const char *value)
 {
 	struct reader *r = data;
@@ -199,7 +199,7 @@ static int take_line(void *data, const char *section, const char *key, const cha
 	return take_rule(r, rule, key, value);
 }
 
-/* A name that nobody has would let the rule fail silently. */
+/* Reject names of no account: a rule with one would silently never match. */
 static int check_names(struct reader *r)
 {
 	char *end;

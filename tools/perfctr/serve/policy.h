@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Who may count what through the broker: a file of rules. */
+/* Policy of the broker: which users may count what. */
 #ifndef PERFCTR_SERVE_POLICY_H
 #define PERFCTR_SERVE_POLICY_H
 
@@ -17,35 +17,35 @@ struct serve_words {
 	size_t count;
 };
 
-/* what some users may do */
+/* the permissions of some users */
 struct serve_rule {
-	char *name; /* of its section, for messages */
+	char *name; /* name of its section, for messages */
 	struct serve_words users; /* names or numbers, "*" for everyone */
 	struct serve_words groups; /* names or numbers */
 	struct serve_words devices; /* patterns of node, driver or device name */
 	/* patterns of block types, as "perfctr list" has them before the slash */
 	struct serve_words blocks;
-	/* patterns of names of perf PMUs that are no blocks of the device */
+	/* patterns of names of perf PMUs that are not blocks of the device */
 	struct serve_words pmus;
 	uint64_t min_period_ns; /* shortest time between samples */
-	uint64_t ring_bytes; /* of all rings of one connection */
-	uint32_t sessions; /* of one connection */
+	uint64_t ring_bytes; /* limit for all rings of one connection */
+	uint32_t sessions; /* limit for one connection */
 	bool keep_awake; /* whether a session may keep the GPU powered */
 };
 
-/* the file */
+/* the policy file */
 struct serve_policy {
 	struct serve_rule *rules;
 	size_t rule_count;
-	uint32_t clients; /* connections at one time */
-	uint32_t clients_per_user; /* of them, of one user */
+	uint32_t clients; /* limit of connections at one time */
+	uint32_t clients_per_user; /* limit for one user */
 };
 
 /**
  * serve_policy_read() - read a policy
  * @path: file
  * @policy: filled on success
- * @error: where the reason goes on failure
+ * @error: set to the reason on failure
  * @size: bytes at @error
  *
  * Return: 0; -EINVAL the file is malformed; another negative errno.
@@ -58,12 +58,12 @@ void serve_policy_free(struct serve_policy *policy);
  * @policy: policy
  * @peer: user
  *
- * Return: the first rule that names the user or one of his groups; NULL: he may do nothing.
+ * Return: the first rule that names the user or one of the user's groups; NULL: no permission.
  */
 const struct serve_rule *serve_policy_rule(const struct serve_policy *policy,
 					   const struct serve_peer *peer);
 
-/** serve_words_match() - whether a name fits one of the patterns, whatever its case */
+/** serve_words_match() - whether a name matches a pattern, ignoring case */
 bool serve_words_match(const struct serve_words *words, const char *name);
 
 #endif /* PERFCTR_SERVE_POLICY_H */

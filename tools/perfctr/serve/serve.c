@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
- * perfctr serve: sessions for processes that may not make them.
+ * perfctr serve: sessions for processes that may not create them.
  *
- * The broker looks at who connects and starts a process for each client that the policy names. So
- * what a client does, or does to the broker, stays with that client, and everything that it had
- * goes with that process, whatever ends it.
+ * The broker checks the credentials of each peer and starts a process for each client that the
+ * policy accepts. A client can harm only its own process, and everything that the client had is
+ * released when that process ends.
  */
 #include <errno.h>
 #include <grp.h>
@@ -59,7 +59,7 @@ enum {
 	MAX_GROUPS = 65536,
 };
 
-/* a process that serves somebody */
+/* a process that serves a client */
 struct child {
 	pid_t pid;
 	uid_t uid;
@@ -76,7 +76,7 @@ struct server {
 	uint64_t idle_ns;
 	bool check;
 	int listener;
-	/* the socket's file is ours to remove */
+	/* the broker created the socket's file, and removes it */
 	bool owns_path;
 	struct signals signals;
 	struct child *children;
@@ -228,7 +228,7 @@ static int socket_from_systemd(struct server *s)
 	return 0;
 }
 
-/* A broker that was killed leaves its file; a living one answers there. */
+/* A broker that was killed leaves its socket's file; a running one accepts a connection. */
 static bool remove_stale(const struct sockaddr_un *address)
 {
 	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
@@ -273,7 +273,7 @@ static int open_socket(struct server *s)
 		app_error(s->app, "socket: %s", strerror(errno));
 		return EXIT_FAILED;
 	}
-	/* nobody connects before owner and mode are right */
+	/* no client connects before owner and mode are right */
 	mask = umask(0777);
 	result = bind(s->listener, (const struct sockaddr *)&address, sizeof(address));
 	if (result && errno == EADDRINUSE && remove_stale(&address))
@@ -307,7 +307,7 @@ static int read_peer(int fd, struct serve_peer *peer)
 	peer->pid = credentials.pid;
 	peer->uid = credentials.uid;
 	peer->gid = credentials.gid;
-	/* the kernel returns how much room it needs */
+	/* the kernel returns the size that it needs */
 	length = 0;
 	while (getsockopt(fd, SOL_SOCKET, SO_PEERGROUPS, groups, &length)) {
 		free(groups);
@@ -348,12 +348,12 @@ static void turn_away(struct server *s, const struct serve_peer *peer, int fd, i
 	serve_client_refuse(fd, error, text);
 }
 
-/* In the new process: nothing of the broker's but its policy. Does not come back. */
+/* In the new process: keeps only the policy of the broker. Does not return. */
 static void serve_in_child(struct server *s, const struct serve_rule *rule,
 			   const struct serve_peer *peer, const struct serve_share *share, int fd,
 			   pid_t parent)
 {
-	/* a broker that is killed takes its clients' sessions along */
+	/* if the broker is killed, its clients' sessions end too */
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL) || getppid() != parent)
 		_exit(EXIT_FAILED);
 	sigprocmask(SIG_SETMASK, &s->signals.before, NULL);
@@ -477,7 +477,7 @@ static void reload(struct server *s)
 		       s->policy.rule_count);
 }
 
-/* Return: whether to end. */
+/* Return: whether to exit. */
 static bool take_signals(struct server *s)
 {
 	struct signalfd_siginfo info;
@@ -532,7 +532,7 @@ static void serve(struct server *s)
 	serve_log_line(&s->log, "end", NULL, "ended after %lu clients", s->connections);
 }
 
-/* A broker that may not count cannot serve: fail now, not for each client. */
+/* A broker that may not count cannot serve: fail at the start, not for each client. */
 static int check_self(const struct server *s)
 {
 	if (app_has_capability(APP_CAP_PERFMON) || app_has_capability(APP_CAP_SYS_ADMIN))

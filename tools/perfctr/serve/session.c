@@ -99,7 +99,7 @@ void serve_sessions_teardown(struct serve_sessions *sessions, struct serve_sessi
 	session->files[SERVE_EVENTFD] = -1;
 }
 
-/* The ring's fdinfo has the number of descriptors and mappings of it; one is ours. */
+/* The ring's fdinfo has the number of its descriptors and mappings; one is the broker's. */
 static bool is_shared(int file)
 {
 	char path[64], line[128];
@@ -109,7 +109,7 @@ static bool is_shared(int file)
 	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", file);
 	info = fopen(path, "re");
 	if (!info)
-		/* unknown is not free */
+		/* if unknown, assume that it is in use */
 		return true;
 	while (fgets(line, sizeof(line), info))
 		if (sscanf(line, "users: %ld", &count) == 1)

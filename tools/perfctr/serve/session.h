@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Sessions that the broker has in the kernel for a client.
+ * Kernel sessions that the broker holds for a client.
  *
- * The client gets files; what it does with them must not cost more than its policy allows. So
- * memory of a ring counts until nobody has it any more, also after the session's end.
+ * The client gets file descriptors, and keeping them must not cost more than its policy allows. So
+ * the memory of a ring counts until its last descriptor and mapping are gone, even after the
+ * session's end.
  */
 #ifndef PERFCTR_SERVE_SESSION_H
 #define PERFCTR_SERVE_SESSION_H
@@ -16,17 +17,17 @@
 
 enum serve_file { SERVE_RING, SERVE_EVENTFD, SERVE_FILES };
 
-/* a session, or what is left of one */
+/* a session, or the memory that is left of one */
 struct serve_session {
-	uint32_t handle; /* of the kernel, 0: it has ended and only its memory is left */
-	uint64_t bytes; /* of control area and slots */
+	uint32_t handle; /* handle in the kernel, 0: ended, only its memory is left */
+	uint64_t bytes; /* size of control area and slots */
 	uint64_t period_ns; /* time between samples */
 	int files[SERVE_FILES]; /* ring and eventfd, -1 if closed */
 };
 
-/* all of a client */
+/* the sessions of a client */
 struct serve_sessions {
-	int fd; /* DRM file that they belong to */
+	int fd; /* DRM file that owns them */
 	struct serve_session *list;
 	size_t count;
 };
@@ -34,7 +35,7 @@ struct serve_sessions {
 /**
  * serve_sessions_setup() - create a session
  * @sessions: sessions; @fd set
- * @setup: as the client wants it, with the requests' address; filled in as the kernel does
+ * @setup: from the client, with the requests' address; the kernel fills it in
  *
  * Return: the session, valid until the next one is made; NULL with *@error a negative errno.
  */
@@ -48,15 +49,15 @@ struct serve_session *serve_sessions_find(struct serve_sessions *sessions, uint3
 void serve_sessions_teardown(struct serve_sessions *sessions, struct serve_session *session);
 
 /**
- * serve_sessions_use() - forget memory that nobody has any more
+ * serve_sessions_use() - drop memory that is no longer in use
  * @sessions: sessions
- * @bytes: set to what is in use, by sessions or by who kept a ring; may be NULL
+ * @bytes: set to the bytes in use, including rings that the client kept; may be NULL
  *
- * Return: number of sessions and remains.
+ * Return: number of sessions, and of ended ones whose memory is in use.
  */
 size_t serve_sessions_use(struct serve_sessions *sessions, uint64_t *bytes);
 
-/** serve_ioctl() - ioctl() that is restarted; return: 0 or a negative errno */
+/** serve_ioctl() - ioctl(), restarted on EINTR; return: 0 or a negative errno */
 int serve_ioctl(int fd, unsigned long request, void *argument);
 
 #endif /* PERFCTR_SERVE_SESSION_H */

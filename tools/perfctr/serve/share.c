@@ -28,7 +28,7 @@ static bool has_client(const struct serve_shared *s, uid_t uid)
 	return false;
 }
 
-/* The user's place, or one that nobody needs any more; SERVE_MAX_CLIENTS: there is none. */
+/* The user's slot, or a free one; SERVE_MAX_CLIENTS: there is none. */
 static unsigned int find_user(struct serve_shared *s, uid_t uid, uint64_t now_ns)
 {
 	unsigned int n;
@@ -99,7 +99,7 @@ bool serve_share_add_period(const struct serve_share *share, uint64_t period_ns,
 	struct serve_shared *s = share->shared;
 	uint64_t sum = 0;
 
-	/* first, so that of two clients at a time at least one sees both */
+	/* add first, so that of two concurrent clients at least one sees both */
 	s->clients[share->client].rate += rate_of(period_ns);
 	for (unsigned int n = 0; n < SERVE_MAX_CLIENTS; n++)
 		if (s->clients[n].uid == s->clients[share->client].uid)

@@ -49,7 +49,7 @@ static int insert(struct stat_contexts *contexts, struct perfctr_ctx *ctx, size_
 	return 0;
 }
 
-/* Tags are of samples between commands only, and only if no other sample is inside. */
+/* A tag is valid only for an in-stream sample that no other sample was merged into. */
 static enum stat_context_kind kind_of(const struct perfctr_sample *sample)
 {
 	if (sample->flags & DRM_PERFCTR_SAMPLE_STRETCHED)

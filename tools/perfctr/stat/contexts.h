@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Counts by context: what samples that jobs carry say of who caused them.
+ * Counts by context: which context caused the counts of in-stream samples.
  *
  * A sample has what was counted since the session's last one. If a job begins with a sample and
- * ends with one that is tagged (its user_data), the latter has the counts of that job alone.
+ * ends with a tagged one (user_data), the tagged sample has the counts of that job alone.
  */
 #ifndef PERFCTR_STAT_CONTEXTS_H
 #define PERFCTR_STAT_CONTEXTS_H
 
 #include "lib/rows.h"
 
-/* whose counts they are */
+/* what the counts are of */
 enum stat_context_kind {
-	STAT_CONTEXT_TAGGED, /* of the context that tags its samples with user_data */
+	STAT_CONTEXT_TAGGED, /* a context that tags its samples with user_data */
 	STAT_CONTEXT_OTHERS, /* samples without a tag */
-	STAT_CONTEXT_MIXED, /* the ring was full, several samples became one */
-	STAT_CONTEXT_FURTHER, /* of contexts beyond STAT_CONTEXTS_MAX */
+	STAT_CONTEXT_MIXED, /* several samples that were merged because the ring was full */
+	STAT_CONTEXT_FURTHER, /* contexts beyond STAT_CONTEXTS_MAX */
 };
 
-/* tags that are counted apart; a program that gives each job a tag of its own wants record */
+/* tags that are counted separately; a program with a tag for each job should use record */
 enum { STAT_CONTEXTS_MAX = 1024 };
 
 /* one context, or one of the other kinds */

@@ -26,7 +26,7 @@ static void put_row(struct stat_report *report, const struct row *row, const str
 	else if (row->metric || row->scale != 1)
 		put_number(out, row->number);
 	else
-		/* what was counted; the running percentage has how it extrapolates */
+		/* the raw count; the running percentage shows how it extrapolates */
 		fprintf(out, "%" PRIu64, row->value);
 	fputs(separator, out);
 	csv_field(out, row->unit, separator);
@@ -70,7 +70,7 @@ static void csv_end(struct stat_report *report)
 	const struct stat_contexts *contexts = &report->contexts;
 	char name[32];
 
-	/* as perf: with parts there is no summary, sums would be counted twice */
+	/* as perf: no summary beside parts, or sums would be counted twice */
 	for (size_t i = 0; i < contexts->count; i++) {
 		const struct rows *rows = &contexts->contexts[i].rows;
 

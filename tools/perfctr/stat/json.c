@@ -2,8 +2,8 @@
 /*
  * JSON of perfctr stat.
  *
- * Intervals are written as they come, so that memory does not grow with time;
- * end() closes the document, whatever ended the counting.
+ * Intervals are written as they come, so that memory does not grow with time; end() completes the
+ * document in all cases.
  */
 #include <math.h>
 #include <signal.h>
@@ -51,7 +51,7 @@ static void add_rows(struct json_object *object, const struct rows *rows,
 	json_add(object, "metrics", metrics);
 }
 
-/* The same counts by who caused them, null without --per-context. */
+/* The same counts by context, null without --per-context. */
 static struct json_object *contexts(const struct stat_report *report)
 {
 	struct json_object *array;
@@ -69,7 +69,7 @@ static struct json_object *contexts(const struct stat_report *report)
 		else
 			json_add(o, "user_data", NULL);
 		rows_json_add_span(o, &context->rows.span);
-		/* the numbers in between are other contexts' samples */
+		/* the sequence numbers in between are other contexts' samples */
 		json_object_object_del(o, "missing_samples");
 		add_rows(o, &context->rows, NULL);
 		json_object_array_add(array, o);
@@ -91,7 +91,7 @@ static void add_head(struct json_object *root, const struct stat_report *report)
 		struct json_object *holder = json_object_new_object(), *text;
 		struct json_object *words = json_object_new_array();
 
-		/* by way of an object, for its check of the bytes */
+		/* through an object, which checks the bytes */
 		for (char **word = o->counting.command; *word; word++) {
 			json_add_text(holder, "word", *word);
 			json_object_object_get_ex(holder, "word", &text);
@@ -142,10 +142,7 @@ static struct json_object *interval(const struct stat_report *report, const stru
 	return i;
 }
 
-/*
- * Write the members of an object without its braces: the document is written in
- * two parts, with the intervals between them.
- */
+/* Write the members of an object without its braces: the intervals come between two parts. */
 static void write_members(FILE *out, struct json_object *object)
 {
 	bool first = true;

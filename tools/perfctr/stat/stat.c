@@ -14,7 +14,7 @@
 #include "lib/signals.h"
 
 enum {
-	/* without -I and -p: short enough for min and max, long enough to cost nothing */
+	/* without -I and -p: short enough for min and max, long enough to cost little */
 	DEFAULT_PERIOD_MS = 100,
 	MAX_REPEAT = 10000,
 };
@@ -76,7 +76,7 @@ static int check_options(const struct app *app, struct stat_options *o)
 	if (o->per_context && !c->command)
 		return app_usage(app, "--per-context counts the jobs of a COMMAND apart: "
 				      "give one");
-	/* samples of other reasons inside of a job are nobody's */
+	/* samples for other reasons inside a job belong to no context */
 	if (o->per_context && (o->interval_ns || c->has_period || o->repeat > 1))
 		return app_usage(app, "--per-context needs the jobs' own samples alone: without "
 				      "-I, -p and -r");
@@ -129,13 +129,13 @@ struct stat {
 	struct command command;
 };
 
-/* 0: the only one is all of the time */
+/* 0: one interval covers the whole time */
 static uint64_t interval_ns(const struct stat_options *o)
 {
 	return o->interval_ns ? o->interval_ns : o->counting.period_ns;
 }
 
-/* The rows of an interval belong to those of the run by their place. */
+/* Row n of an interval belongs to row n of the run. */
 static int end_interval(struct stat *s)
 {
 	const struct perfctr_span *span = perfctr_totals_span(s->interval);
@@ -145,7 +145,7 @@ static int end_interval(struct stat *s)
 
 	if (!span->samples)
 		return 0;
-	/* rates compare whatever the length, but the rest before the end may be of no length */
+	/* rates of any length are comparable, but the last interval may be almost empty */
 	long_enough = wanted_ns && span->elapsed_ns >= wanted_ns / 2;
 	error = rows_fill(&s->scratch, s->interval, s->report.selection, s->options.per_block);
 	if (!error)
@@ -165,8 +165,8 @@ static int end_interval(struct stat *s)
 }
 
 /*
- * Periods are aligned to a grid that all sessions share, so the first one is
- * shorter; if it is much shorter it belongs to the first interval.
+ * Periods are aligned to a grid that all sessions share, so the first one is shorter. If it is much
+ * shorter it belongs to the first interval.
  */
 static bool interval_is_over(const struct stat *s)
 {
@@ -199,8 +199,8 @@ static int take_sample(struct stat *s, struct perfctr_sample *sample)
 }
 
 /*
- * Take in what has been published so far, not what comes meanwhile: where samples come faster
- * than they can be shown there is no end.
+ * Take the samples published so far. Samples that arrive meanwhile wait, because a source that is
+ * faster than the output would keep this loop running.
  */
 static int drain(struct stat *s)
 {
@@ -230,20 +230,20 @@ static int take_signals(struct stat *s)
 		if (info.ssi_signo == SIGCHLD)
 			continue;
 		ends_by = (int)info.ssi_signo;
-		/* the terminal signals the command too, kill(1) does not */
+		/* the terminal signals the workload too, kill(1) does not */
 		if (info.ssi_code <= 0)
 			command_kill(&s->command, ends_by);
 	}
 	return ends_by;
 }
 
-/* of a duration that began at begin_ns */
+/* time left of a duration that began at begin_ns */
 static int64_t left_of(uint64_t duration_ns, uint64_t begin_ns, uint64_t now_ns)
 {
 	return now_ns - begin_ns >= duration_ns ? 0 : (int64_t)(duration_ns - (now_ns - begin_ns));
 }
 
-/* Read samples until the command ends, the time is over or a signal comes. */
+/* Read samples until the workload ends, the time is over or a signal comes. */
 static int count(struct stat *s)
 {
 	const uint64_t begin_ns = perfctr_time_raw_ns();
@@ -262,7 +262,7 @@ static int count(struct stat *s)
 
 		error = s->report.device_gone ? 0 : drain(s);
 		if (error == -ENODEV) {
-			/* what was counted until then is worth showing, and the command goes on */
+			/* show what was counted until then; the workload continues */
 			s->report.device_gone = true;
 			if (!s->command.argv)
 				return 0;
@@ -284,7 +284,7 @@ static int count(struct stat *s)
 			told_ns = now_ns;
 			continue;
 		}
-		/* the eventfd signals new samples only, and the end of the ring once */
+		/* the eventfd signals new samples, and the end of the ring only once */
 		if (!s->report.device_gone &&
 		    (perfctr_cursor_lag(s->cursor) ||
 		     perfctr_cursor_state(s->cursor) & DRM_PERFCTR_RING_DEAD))
@@ -293,7 +293,7 @@ static int count(struct stat *s)
 			 left_ns < 0 ? -1 : (int)((left_ns + NS_PER_MS - 1) / NS_PER_MS)) < 0 &&
 		    errno != EINTR)
 			return -errno;
-		/* the count adds nothing to the ring */
+		/* the eventfd's count is not needed */
 		if (fds[1].revents && read(fds[1].fd, &counter, sizeof(counter)) < 0 &&
 		    errno != EAGAIN)
 			return -errno;
@@ -343,7 +343,7 @@ static int run_once(struct stat *s)
 		s->report.device_gone = true;
 	else if (!error)
 		error = stop_error;
-	/* what is in the ring is worth showing after an error too */
+	/* show what the ring holds even after an error */
 	stop_error = drain(s);
 	if (!error && stop_error != -ENODEV)
 		error = stop_error;
@@ -375,7 +375,7 @@ static int run_all(struct stat *s)
 	while (!status && runs-- && !report->ended_by && !report->device_gone)
 		status = run_once(s);
 
-	/* whatever happened: the result so far is shown and the document is whole */
+	/* show the result so far and complete the document, even after an error */
 	error = perfctr_session_status(s->session, &report->status, sizeof(report->status));
 	if (error)
 		report->status = (struct drm_perfctr_status){ 0 };
@@ -410,7 +410,7 @@ static int create_session(struct stat *s)
 	uint64_t samples = s->options.interval_ns ? s->options.interval_ns / opts.period_ns : 1;
 	int error;
 
-	/* wake once per interval, and in time before the ring of 16 slots is full */
+	/* wake once per interval, and before the ring of 16 slots is full */
 	opts.watermark = samples < 1 ? 1 : samples > 8 ? 8 : (uint32_t)samples;
 	if (!s->options.interval_ns && opts.period_ns < 10 * NS_PER_MS)
 		opts.watermark = 8;
@@ -428,7 +428,7 @@ static int create_session(struct stat *s)
 	return error ? app_failed(s->app, error) : 0;
 }
 
-/* Without -o: a table does not mix with the command's own output. */
+/* Without -o: keeps the table apart from the workload's output. */
 static FILE *usual_output(const struct stat *s)
 {
 	bool data = s->options.counting.json || s->options.jsonl || s->options.separator;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What perfctr stat knows, for the formats that show it. */
+/* Data of perfctr stat for its output formats. */
 #ifndef PERFCTR_STAT_H
 #define PERFCTR_STAT_H
 
@@ -16,17 +16,17 @@ struct stat_options {
 	const char *separator;
 	bool jsonl;
 	bool per_block;
-	bool per_context; /* by the tags of the jobs' samples */
-	bool trusted_only; /* leave out what is not known to be trusted */
+	bool per_context; /* separate counts by the tags of the jobs' samples */
+	bool trusted_only; /* leave out counters that are not known to be trusted */
 };
 
 /* one row over intervals and over runs */
 struct row_stat {
 	char event[ROW_EVENT_BYTES];
-	uint64_t intervals; /* that were long enough to compare, in which it was measured */
-	double min; /* smallest rate of those, per second; of metrics and levels the value */
+	uint64_t intervals; /* intervals of sufficient length in which it was measured */
+	double min; /* smallest rate of those, per second; the value of metrics and levels */
 	double max;
-	double weighted_sum; /* of rate times seconds; @elapsed_ns: of those */
+	double weighted_sum; /* sum of rate times seconds; @elapsed_ns: time of those intervals */
 	uint64_t elapsed_ns;
 	/* runs in which it was measured, with mean and sum of squared differences */
 	uint64_t runs;
@@ -36,24 +36,24 @@ struct row_stat {
 
 /* the result so far */
 struct stat_report {
-	struct verdicts *verdicts; /* on this machine's counters */
+	struct verdicts *verdicts; /* verdicts on this machine's counters */
 	const struct stat_options *options;
 	FILE *out;
 	struct perfctr_device *device;
 	struct perfctr_selection *selection;
-	struct rows rows; /* of everything */
+	struct rows rows; /* rows of the whole run */
 	struct row_stat *stats; /* elements match those of @rows in number and order */
 	size_t stat_count;
-	/* the same counts by who caused them; empty without --per-context */
+	/* the same counts by context; empty without --per-context */
 	struct stat_contexts contexts;
 	struct drm_perfctr_status status; /* the kernel's own totals */
 	uint64_t start_ns; /* CLOCK_MONOTONIC_RAW of the first count */
 	uint64_t interval_count;
-	int exit_status; /* of the command, 0 without one */
+	int exit_status; /* of the workload, 0 without one */
 	uint32_t runs;
 	int ended_by; /* signal that ended counting, 0 if none */
-	bool device_gone; /* the device ended it */
-	bool has_intervals; /* intervals were written, for formats that need commas */
+	bool device_gone; /* the device is gone */
+	bool has_intervals; /* intervals were written; formats need it for commas */
 };
 
 /* a way to show the result */
@@ -72,12 +72,12 @@ extern const struct stat_format stat_jsonl;
 /* Shared by formats. */
 const struct row_stat *stat_of_row(const struct stat_report *report, size_t n);
 
-/* Whether min, mean and max of a row say something: most of the time is in them. */
+/* Whether min, mean and max of a row are meaningful: they cover most of the time. */
 bool row_stat_has_range(const struct stat_report *report, const struct row_stat *stat);
 double row_stat_mean(const struct row_stat *stat);
 double row_stat_stddev_percent(const struct row_stat *stat);
 
-/* stat_series.c: elements of report->stats for all rows. Return: 0 or -ENOMEM. */
+/* series.c: elements of report->stats for all rows. Return: 0 or -ENOMEM. */
 int stat_find_rows(struct stat_report *report, const struct rows *rows);
 void row_stat_add_interval(struct row_stat *stat, const struct row *row, uint64_t elapsed_ns);
 void row_stat_add_run(struct row_stat *stat, const struct row *row);

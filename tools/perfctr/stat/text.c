@@ -24,12 +24,12 @@ static void value_text(const struct row *row, double number, char *text, size_t 
 		number_group((uint64_t)llround(number), text, size);
 	else
 		number_group(row->value, text, size);
-	/* the blank for a prefix is of no use at the end of a column */
+	/* the blank for a prefix is useless at the end of a column */
 	if (*text && text[strlen(text) - 1] == ' ')
 		text[strlen(text) - 1] = '\0';
 }
 
-/* What is to be known about a value, in parentheses. */
+/* Notes on a value, in parentheses. */
 static void print_notes(FILE *out, const struct row *row)
 {
 	char states[128];
@@ -109,11 +109,11 @@ static void print_range(struct stat_report *report, const struct row_stat *stat)
 		number_short(stat->max, max, sizeof(max)));
 }
 
-/* widths of columns in characters, as the contents need them */
+/* column widths in characters */
 struct columns {
 	int value, unit, event;
 	bool range;
-	/* intervals that went into the ranges, at most */
+	/* largest number of intervals of a range */
 	uint64_t intervals;
 };
 
@@ -153,7 +153,7 @@ static struct columns measure(struct stat_report *report)
 		if (stat->intervals > c.intervals)
 			c.intervals = stat->intervals;
 	}
-	/* beside them: five blanks, a rate of 12, a range of 29 */
+	/* the other columns: five blanks, a rate of 12, a range of 29 */
 	if (c.value + c.unit + c.event + 5 + 12 + 29 > app_columns(report->out, INT_MAX))
 		c.range = false;
 	return c;
@@ -180,7 +180,7 @@ static void print_row(struct stat_report *report, const struct row *row,
 	fputc('\n', report->out);
 }
 
-/* The same counts by who caused them. */
+/* The same counts by context. */
 static void print_contexts(struct stat_report *report, const struct columns *c)
 {
 	static const char *const texts[] = {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What perfctr top shows at a time: everything, or the metrics of one part of the machine. */
+/* The views of perfctr top: everything, or the metrics of one part of the machine. */
 #ifndef PERFCTR_TOP_SETS_H
 #define PERFCTR_TOP_SETS_H
 
@@ -7,9 +7,9 @@
 
 #include <perfctr/perfctr.h>
 
-/* a choice of events under a name */
+/* a named selection of events */
 struct top_set {
-	const char *name; /* for --view and the screen */
+	const char *name; /* name for --view and the screen */
 	const char *const *events; /* patterns, NULL terminated; NULL: -e or the defaults */
 };
 

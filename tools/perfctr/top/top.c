@@ -74,12 +74,12 @@ struct top {
 	struct verdicts *verdicts;
 	struct top_view view;
 	struct signals signals;
-	/* index into top_sets, and what happened when another one was wanted */
+	/* index into top_sets, and the error of the last attempt to switch */
 	size_t set;
 	char note[64];
 	bool paused;
 	bool quit;
-	/* first line on the screen, and the one that keys act on */
+	/* first line on the screen, and the selected line */
 	size_t first;
 	size_t at;
 };
@@ -129,7 +129,7 @@ static int parse_options(struct top *t, int argc, char **argv)
 
 /* --- samples -------------------------------------------------------------------- */
 
-/* The counters that metrics are made of are not what a view is about. */
+/* Drop the counters that metrics are computed from: a view shows metrics. */
 static void keep_metrics(struct rows *rows)
 {
 	size_t kept = 0;
@@ -140,10 +140,10 @@ static void keep_metrics(struct rows *rows)
 	rows->count = kept;
 }
 
-/* Take in what the ring holds. Return: intervals that ended, or a negative errno. */
+/* Take in the samples of the ring. Return: intervals that ended, or a negative errno. */
 static int take_samples(struct top *t)
 {
-	/* not what comes meanwhile: keys have their turn however fast samples come */
+	/* not what arrives meanwhile, so that keys are read even if samples come fast */
 	uint32_t left = perfctr_cursor_lag(t->cursor);
 	struct perfctr_sample sample;
 	int result, updates = 0;
@@ -163,7 +163,7 @@ static int take_samples(struct top *t)
 			error = rows_fill(&t->rows, t->totals, t->selection, t->per_block);
 		if (!error && top_sets[t->set].events)
 			keep_metrics(&t->rows);
-		/* the first period is a fragment: periods lie on a grid */
+		/* the first period is shorter: periods lie on a grid */
 		if (!error &&
 		    (t->view.samples || t->snapshot ||
 		     sample.end_ns - sample.start_ns >= t->interval_ns / 2) &&
@@ -181,7 +181,7 @@ static int start(struct top *t)
 {
 	struct perfctr_session_opts opts = {
 		.size = sizeof(opts),
-		/* a snapshot takes exactly one interval, not what is left of a period */
+		/* a snapshot takes exactly one interval, not the rest of a period */
 		.period_ns = t->snapshot ? 0 : t->interval_ns,
 	};
 	int error = perfctr_session_new(t->selection, &opts, &t->session);
@@ -195,7 +195,7 @@ static int start(struct top *t)
 	return error ? app_failed(t->app, error) : 0;
 }
 
-/* Sleep until something happens. Return: whether a signal ends it. */
+/* Sleep until a signal, a sample or a key. Return: whether to exit. */
 static bool wait_for_events(struct top *t, int timeout_ms, bool keys)
 {
 	struct pollfd fds[] = {
@@ -207,7 +207,7 @@ static bool wait_for_events(struct top *t, int timeout_ms, bool keys)
 	uint64_t counter;
 	bool end = false;
 
-	/* the eventfd signals new samples only, and the end of the ring once */
+	/* the eventfd signals new samples, and the end of the ring only once */
 	if (perfctr_cursor_lag(t->cursor) ||
 	    perfctr_cursor_state(t->cursor) & DRM_PERFCTR_RING_DEAD)
 		timeout_ms = 0;
@@ -217,12 +217,12 @@ static bool wait_for_events(struct top *t, int timeout_ms, bool keys)
 		end = errno != EAGAIN;
 	while (signals_next(&t->signals, &info)) {
 		if (info.ssi_signo == SIGWINCH)
-			/* where curses looks for it when its own handler cannot run */
+			/* curses reads it there if its own handler cannot run */
 			ungetch(KEY_RESIZE);
 		else
 			end = true;
 	}
-	/* a terminal that is gone reads as its end for ever */
+	/* a closed terminal reads as end of file for ever */
 	return end || fds[2].revents & (POLLHUP | POLLERR | POLLNVAL);
 }
 
@@ -353,7 +353,7 @@ static void draw_line(const struct top_line *line, int y, int width, bool utf8, 
 	attr_set(A_NORMAL, 0, NULL);
 }
 
-/* In the last line but one: what the chosen counter counts if it is not as documented. */
+/* Last line but one: what the selected counter counts if it is not as documented. */
 static void draw_note(struct top *t, const struct top_line *lines, size_t count, int height)
 {
 	const struct top_item *item = t->at < count ? lines[t->at].item : NULL;
@@ -417,7 +417,7 @@ static void begin_anew(struct top *t)
 	t->at = 0;
 }
 
-/* Items of the other view have other names. */
+/* Items of another view have other names. */
 static void switch_view(struct top *t)
 {
 	begin_anew(t);
@@ -442,7 +442,7 @@ static int select_set(struct top *t, size_t set, struct perfctr_selection **sele
 	return EXIT_FAILED;
 }
 
-/* A view is a session of its own: what is not shown is not counted. Return: 0 or an exit status. */
+/* A view is a session of its own, so only what is shown is counted. Return: 0 or an exit status. */
 static int change_set(struct top *t, size_t set)
 {
 	struct perfctr_selection *selection = NULL;
@@ -451,7 +451,7 @@ static int change_set(struct top *t, size_t set)
 	size_t length = 0;
 	int status;
 
-	/* what is wrong with it belongs on the screen */
+	/* show its error on the screen */
 	t->app->err = open_memstream(&text, &length);
 	status = t->app->err ? select_set(t, set, &selection) : EXIT_FAILED;
 	if (t->app->err)

@@ -10,7 +10,7 @@
 #include "common/number.h"
 
 enum {
-	/* columns of a line beside name, bar and sparkline */
+	/* columns of a line besides name, bar and sparkline */
 	VALUE_COLUMNS = 22,
 	MIN_NAME_COLUMNS = 18,
 	MAX_NAME_COLUMNS = 34,

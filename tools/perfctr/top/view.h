@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What perfctr top shows: a list of lines, without a terminal. */
+/* The screen of perfctr top: a list of lines, without a terminal. */
 #ifndef PERFCTR_TOP_VIEW_H
 #define PERFCTR_TOP_VIEW_H
 
@@ -15,28 +15,28 @@ struct top_item {
 	char event[ROW_EVENT_BYTES];
 	char counter[ROW_EVENT_BYTES];
 	char unit[ROW_UNIT_BYTES];
-	char group[64]; /* heading that it belongs to: name of its block, or "metrics" */
-	size_t order; /* place in which it appeared */
-	size_t group_order; /* the same of its group */
-	bool is_percent; /* 100 is a full bar; else the largest value seen is */
+	char group[64]; /* heading: name of its block, or "metrics" */
+	size_t order; /* order of appearance */
+	size_t group_order; /* order of appearance of its group */
+	bool is_percent; /* 100 is a full bar, else the largest value seen */
 	bool is_rate;
 	unsigned int trust; /* enum perfctr_trust */
 	uint32_t state;
 	uint32_t flags;
 	double now; /* per second for counters, value of metrics and levels */
 	double peak;
-	/* values, NAN for not measured; oldest first from @history_at on */
+	/* NAN for not measured; the oldest value is at @history_at */
 	double history[TOP_HISTORY];
 	unsigned int history_at;
 	unsigned int history_count;
 };
 
-/* everything that is on the screen */
+/* the contents of the screen */
 struct top_view {
 	struct top_item *items;
 	size_t count;
 	enum top_sort sort;
-	char folded[32][64]; /* groups of which only the heading is shown, NUL separated */
+	char folded[32][64]; /* groups of which only the heading is shown */
 	size_t folded_count;
 	struct perfctr_span span; /* of the last interval */
 	uint64_t merged_periods; /* since the start */
@@ -51,8 +51,8 @@ enum top_line_kind { TOP_LINE_GROUP, TOP_LINE_ITEM };
 struct top_line {
 	enum top_line_kind kind;
 	const struct top_item *item;
-	bool folded; /* of a group */
-	size_t items; /* number in the group */
+	bool folded; /* the group is folded */
+	size_t items; /* number of items in the group */
 };
 
 /**
@@ -113,7 +113,7 @@ void top_value(const struct top_item *item, char *text, size_t size);
 void top_format(const struct top_line *line, unsigned int width, bool utf8, char *text,
 		size_t size);
 
-/* Time, samples, what was merged or lost. */
+/* Time, samples, merged periods, lost time. */
 void top_status(const struct top_view *view, char *text, size_t size);
 
 #endif /* PERFCTR_TOP_VIEW_H */
