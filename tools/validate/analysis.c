@@ -233,7 +233,7 @@ long analysis_point(struct analysis *a, size_t benchmark, const int64_t *paramet
 	return (long)a->point_count++;
 }
 
-/* all combinations of values, the last parameter fastest */
+/* all combinations of values; the last parameter varies fastest */
 static int add_points(struct analysis *a, size_t benchmark)
 {
 	const struct benchmark *b = &a->campaign->benchmarks[benchmark];
@@ -279,12 +279,12 @@ static int check_feature(const struct analysis *a, const struct event *event,
 		    event->name, feature_text(feature, text, sizeof(text)));
 }
 
-/* A name that no benchmark has would count for nothing, and nobody would notice the slip. */
+/* Reject names that no benchmark has, which are probably misspelled: they would count nothing. */
 static int check_names(const struct analysis *a)
 {
 	const struct campaign *c = a->campaign;
 
-	/* instructions need not occur: that none does is a result */
+	/* an instruction need not occur: its absence is a result */
 	for (size_t b = 0; b < c->benchmark_count; b++)
 		if (!c->benchmarks[b].quantity_count)
 			return 0;
@@ -313,10 +313,10 @@ int analysis_begin(struct analysis *a)
 	a->unavailable = arena_array(a->arena, a->campaign->event_count, sizeof(*a->unavailable));
 	if (check_names(a) < 0)
 		return -1;
-	/* they are numbers 0 and 1, see analysis_count() */
+	/* features 0 and 1, see analysis_count() */
 	features_intern(a->arena, &a->features, &kernel);
 	features_intern(a->arena, &a->features, &unit);
-	/* what only a hypothesis knows is a feature too */
+	/* features that only a hypothesis names count too */
 	for (size_t e = 0; e < a->campaign->event_count; e++)
 		for (size_t i = 0; i < a->campaign->events[e].candidate_count; i++)
 			features_intern(a->arena, &a->features,
@@ -449,7 +449,7 @@ static void drop_runs(struct analysis *a, size_t anchor)
 		const struct reading *own = anchor_of(a, i, anchor);
 		struct cell cell = analysis_cell(a, a->point_of[i], anchor);
 
-		/* without an anchor a reading cannot be compared with others: it stays */
+		/* keep a reading without an anchor: it cannot be compared */
 		drop[i] = own && !analysis_accepts(event, cell.value, own->value);
 	}
 	for (size_t i = 0; i < a->measured.count; i++) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Everything that is known of a campaign: its points (a benchmark with values for its
- * parameters), what each point does, and what was measured there.
+ * What is known of a campaign: its points (a benchmark with values for its parameters), what each
+ * point does, and what was measured there.
  */
 #ifndef VALIDATE_ANALYSIS_H
 #define VALIDATE_ANALYSIS_H
@@ -14,17 +14,17 @@
 struct point {
 	size_t benchmark;
 	int64_t parameters[MAX_PARAMETERS];
-	/* by number of feature, in all threads and kernels; ends with @known */
+	/* by number of feature, over all threads and kernels; @known elements */
 	int64_t *counts;
 	size_t known; /* elements of @counts */
-	int64_t kernels; /* how often the work is started */
-	const char *label; /* for people, for example "float-loop N=10" */
-	bool reserve; /* not measured yet, and only if the engine asks for it */
+	int64_t kernels; /* number of times that the work is started */
+	const char *label; /* label for people, for example "float-loop N=10" */
+	bool reserve; /* not measured yet; only measured if the engine requests it */
 };
 
 /* what was measured of an event at a point */
 struct cell {
-	size_t count; /* readings that count; 0: not measured */
+	size_t count; /* readings in use; 0: not measured */
 	uint64_t value; /* median */
 	uint64_t min;
 	uint64_t max;
@@ -45,13 +45,13 @@ struct analysis {
 	struct measured measured;
 	size_t *point_of; /* point of each reading */
 	const char **unavailable; /* by event: why it cannot be measured here, or NULL */
-	/* what analysis_merge() failed at, if it was a reading */
+	/* the reading at which analysis_merge() failed, or NULL */
 	const struct reading *bad_reading;
-	size_t dropped; /* readings that are left out because their run's anchor was off */
+	size_t dropped; /* readings that are left out because the anchor of their run was off */
 };
 
 /**
- * analysis_begin() - work out what each point of a campaign does
+ * analysis_begin() - compute what each point of a campaign does
  * @analysis: arena, failure, ctx and campaign are set, the rest zero
  *
  * Return: 0 or -1.
@@ -62,24 +62,24 @@ int analysis_begin(struct analysis *analysis);
 #define CORES_CONSTANT "CORES"
 
 /**
- * analysis_set_cores() - work out again what points do, on a device of that many shader cores
+ * analysis_set_cores() - recompute what points do on a device with these shader cores
  * @analysis: begun; nothing happens if its campaign has no such constant
- * @mask: of the cores that are there
+ * @mask: of the present cores
  *
  * Return: 0 or -1.
  */
 int analysis_set_cores(struct analysis *analysis, uint64_t mask);
 
-/* The point; it is added if it is new. Returns its number or -1. */
+/* Adds a point if it is new. Returns its number or -1. */
 long analysis_point(struct analysis *analysis, size_t benchmark, const int64_t *parameters);
 
-/* The listing of a point, to be given to listing_free(). Returns 0 or -1. */
+/* The listing of a point, for listing_free(). Returns 0 or -1. */
 int analysis_listing(struct analysis *analysis, const struct point *point, struct listing *listing);
 
 /* Adds a benchmark that has a listing and no parameters. Returns its point or -1. */
 long analysis_construct(struct analysis *analysis, const char *name, const char *listing);
 
-/* Relates readings to points, drops those of runs whose anchor is off. Returns 0 or -1. */
+/* Assigns readings to points, drops those of runs whose anchor is off. Returns 0 or -1. */
 int analysis_merge(struct analysis *analysis);
 
 struct cell analysis_cell(const struct analysis *analysis, size_t point, size_t event);
@@ -90,7 +90,7 @@ int64_t analysis_count(const struct analysis *analysis, const struct point *poin
 		       uint64_t units);
 
 /**
- * analysis_expected() - what a rule gives at a point
+ * analysis_expected() - the value that a rule gives at a point
  * @value: set on success
  *
  * Return: 0; -1 it is negative or beyond 63 bits.

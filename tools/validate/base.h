@@ -10,10 +10,10 @@
 
 #define ARRAY_SIZE(array) (sizeof(array) / sizeof((array)[0]))
 
-/* sums of products of 64-bit numbers; gcc and clang on all 64-bit machines */
+/* sums of products of 64-bit numbers; gcc and clang have it on all 64-bit machines */
 typedef __int128 wide;
 
-/* memory that is freed all at once; starts out as {0} */
+/* memory that is freed all at once; initialize with {0} */
 struct arena {
 	struct arena_block *last; /* newest block */
 };
@@ -40,7 +40,7 @@ void *arena_alloc(struct arena *arena, size_t bytes);
 void *arena_array(struct arena *arena, size_t count, size_t bytes);
 
 /**
- * arena_grow() - room for one element more
+ * arena_grow() - make room for another element
  * @arena: arena
  * @array: array from arena_array() or NULL
  * @count: elements in use
@@ -56,9 +56,9 @@ char *arena_printf(struct arena *arena, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 void arena_free(struct arena *arena);
 
-/* what went wrong; text is empty if nothing did */
+/* the first error; text is empty if there was none */
 struct failure {
-	char text[512]; /* one line: file, line, column, reason and what would be right */
+	char text[512]; /* one line: file, line, column, reason and what would be correct */
 };
 
 /* Returns -1; only the first failure is kept. */

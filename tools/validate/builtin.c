@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* the assembler looks for the file in the top directory, see Makefile */
+/* the assembler searches the top directory for the file, see Makefile */
 #define EMBED(symbol, path)                       \
 	__asm__(".section .rodata\n"              \
 		".global embed_" #symbol "\n"     \

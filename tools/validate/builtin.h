@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Files of campaigns/ and listings/ that are part of the program. */
+/* Files of campaigns/ and listings/ that are built into the program. */
 #ifndef VALIDATE_BUILTIN_H
 #define VALIDATE_BUILTIN_H
 
@@ -7,9 +7,9 @@
 
 /* a file */
 struct builtin {
-	const char *name; /* without folder, for example "matrix-copy.lst" */
+	const char *name; /* without the folder, for example "matrix-copy.lst" */
 	const char *text; /* NUL terminated */
-	const char *end; /* behind the NUL */
+	const char *end; /* after the NUL */
 };
 
 extern const struct builtin builtins[];

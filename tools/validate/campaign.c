@@ -47,7 +47,7 @@ uint64_t acceptance_limit(const struct acceptance *accept, uint64_t expected)
 
 /* --- parts -------------------------------------------------------------------------- */
 
-/* classes of mnemonics that rules may name, while a file is read */
+/* classes of mnemonics for rules, used while a file is read */
 struct class
 {
 	const char *name;
@@ -132,7 +132,7 @@ static void parse_rule(struct reader *r, const struct json_object *list, struct 
 		parse_term(r, json_object_array_get_idx(list, i), rule);
 }
 
-/* rule of "sum": the documented rules of other events together */
+/* rule of "sum": the sum of the documented rules of other events */
 static void parse_sum(struct reader *r, const struct json_object *list, struct rule *rule)
 {
 	for (size_t i = 0; i < json_object_array_length(list) && !failed(r); i++) {
@@ -380,7 +380,7 @@ static void *parse_objects(struct reader *r, const struct json_object *root, con
 	size_t length = list ? json_object_array_length(list) : 0;
 	char *items = arena_array(r->doc.arena, length ? length : 1, bytes);
 
-	/* the parsers look at what is before them */
+	/* the parsers read the elements before theirs */
 	if (count == &r->campaign->event_count)
 		r->campaign->events = (struct event *)items;
 	else if (count == &r->campaign->benchmark_count)
@@ -508,7 +508,7 @@ int64_t *campaign_constant(struct campaign *campaign, const char *name)
 size_t campaign_construct(struct arena *arena, struct campaign *campaign, const char *name,
 			  const char *listing)
 {
-	/* rarely more than a few dozen: simply copied */
+	/* rarely more than a few dozen, so copying is cheap */
 	struct benchmark *more = arena_array(arena, campaign->benchmark_count + 1, sizeof(*more));
 
 	if (campaign->benchmark_count)
@@ -518,7 +518,7 @@ size_t campaign_construct(struct arena *arena, struct campaign *campaign, const 
 		.title = "constructed to separate the remaining rules",
 		.listing = listing,
 		.listing_name = name,
-		/* a multiple of all warps and numbers of cores that matter */
+		/* a multiple of all relevant numbers of warps and cores */
 		.threads = "1024",
 		.kernels = "1",
 		.command = "",

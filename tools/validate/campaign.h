@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A campaign: benchmarks, what is documented of events, what is accepted. Data, in JSON;
+ * A campaign: benchmarks, documentation of events, acceptance of deviations. Data, in JSON;
  * docs/validate.md has the members.
  */
 #ifndef VALIDATE_CAMPAIGN_H
@@ -16,29 +16,29 @@
 #define MAX_RUNS 1000
 #define PPM 1000000
 
-/* how far a measurement may be off; the larger of both counts */
+/* how far a measurement may be off; the larger limit applies */
 struct acceptance {
 	uint64_t absolute; /* counts */
 	uint64_t relative_ppm; /* millionths of the expected value */
 };
 
-/* a rule that the campaign's author wants to see tried */
+/* a hypothesis of the campaign's author */
 struct idea {
 	const char *name;
 	struct rule rule;
 };
 
-/* something that is counted, and its documented rule */
+/* an event and its documented rule */
 struct event {
-	const char *name; /* in the campaign, and in formulas of relations */
-	const char *counter; /* as perfctr stat -e takes it; empty if there is no such counter */
+	const char *name; /* name in the campaign, and in formulas of relations */
+	const char *counter; /* as in perfctr stat -e; empty if there is no counter for it */
 	const char *text; /* documentation, as far as it is known */
 	unsigned int set; /* enum drm_perfctr_set of @counter */
 	unsigned int group; /* events of different groups are counted in different runs */
-	struct rule documented; /* rule that the documentation states; not given: relations only */
+	struct rule documented; /* rule in the documentation; if not given, only relations apply */
 	struct idea *ideas; /* tried and plotted before the search */
 	size_t idea_count;
-	/* features that the search may use; without any: all of the benchmarks */
+	/* features that the search may use; empty: all features of the benchmarks */
 	struct feature *candidates;
 	size_t candidate_count;
 	unsigned int max_weight; /* largest weight of a feature in the search */
@@ -52,33 +52,33 @@ struct parameter {
 	size_t count;
 };
 
-/* how much of something a benchmark does */
+/* amount of something that a benchmark does */
 struct quantity {
 	const char *name;
-	const char *formula; /* over parameters and constants */
+	const char *formula; /* formula over parameters and constants */
 };
 
-/* work with a known amount of everything */
+/* work with known amounts */
 struct benchmark {
 	const char *name;
 	const char *title;
-	/* text of a program, or NULL; it is counted if there are no @quantities */
+	/* text of a program, or NULL; its instructions are counted if there are no @quantities */
 	const char *listing;
 	const char *listing_name; /* for messages */
 	const char *threads; /* formula: threads of the listing */
-	const char *kernels; /* formula: how often the work is started */
+	const char *kernels; /* formula: number of times that the work is started */
 	/* words of vsoc-job with {FORMULA} in them, or a kernel of the CPU; or NULL */
 	const char *command;
 	struct parameter parameters[MAX_PARAMETERS];
 	size_t parameter_count;
 	struct quantity *quantities;
 	size_t quantity_count;
-	bool *events; /* by event: how much of it is done is known; NULL: of all events */
-	bool reserve; /* not measured at first; for the engine to choose */
-	bool constructed; /* made by the engine */
+	bool *events; /* by event: the amount is known; NULL: it is known of all events */
+	bool reserve; /* not measured at first; the engine may choose it */
+	bool constructed; /* constructed by the engine */
 };
 
-/* two formulas over events that must agree */
+/* two formulas over events that must have the same value */
 struct relation {
 	const char *name;
 	const char *left;
@@ -92,17 +92,18 @@ struct constant {
 	int64_t value;
 };
 
-/* all of a file */
+/* a campaign file */
 struct campaign {
 	const char *name;
 	const char *title;
 	const char *text;
-	const char *device; /* what runs it: "vsoc", "cpu", or "" for measurements only */
-	const char *profile; /* profile of the virtual SoC it is about, or "" */
-	const char *product; /* perfctr_product_name() of the devices it is about, or "" */
+	/* device that runs it: "vsoc", "cpu", or "" for measurements from a file only */
+	const char *device;
+	const char *profile; /* profile of the virtual SoC that it needs, or "" */
+	const char *product; /* perfctr_product_name() of the devices that it needs, or "" */
 	bool database; /* the documentation is the counter database */
 	const char *anchor; /* event that joins runs of different events, or NULL */
-	/* mnemonics with modifiers that are features of their own (NULL at the end) */
+	/* mnemonics with modifiers that are separate features (NULL at the end) */
 	const char **keep;
 	struct event *events;
 	size_t event_count;
@@ -112,7 +113,7 @@ struct campaign {
 	size_t relation_count;
 	struct constant *constants;
 	size_t constant_count;
-	unsigned int runs; /* of each live measurement */
+	unsigned int runs; /* number of runs of each live measurement */
 };
 
 /**
@@ -127,14 +128,14 @@ struct campaign {
 int campaign_load(struct arena *arena, const char *which, struct campaign *campaign,
 		  struct failure *failure);
 
-/* Adds a benchmark that was made to separate rules, without parameters. Returns its number. */
+/* Adds a constructed benchmark without parameters. Returns its number. */
 size_t campaign_construct(struct arena *arena, struct campaign *campaign, const char *name,
 			  const char *listing);
 
 /* Name of the built-in campaign number @n, NULL at the end. */
 const char *campaign_builtin(size_t n);
 
-/* The value of a constant, to be changed; NULL if there is none of that name. */
+/* Pointer to the value of a constant, which may be changed; NULL if there is none. */
 int64_t *campaign_constant(struct campaign *campaign, const char *name);
 
 long campaign_event(const struct campaign *campaign, const char *name);

@@ -27,7 +27,7 @@ static int plain_cell(struct csv *csv, const char *line_start, struct cell *cell
 	return 0;
 }
 
-/* Bytes of a quoted cell at most: up to the quote that is not doubled. */
+/* Maximum bytes of a quoted cell: up to the quote that is not doubled. */
 static size_t quoted_length(const struct csv *csv)
 {
 	const char *at = csv->at + 1;

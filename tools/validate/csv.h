@@ -13,15 +13,16 @@ struct cell {
 	unsigned int column;
 };
 
-/* a text while it is read */
+/* a parser's position in a text */
 struct csv {
 	const char *name;
 	struct arena *arena;
 	struct failure *failure;
-	const char *at; /* what comes next */
+	const char *at; /* next byte to read */
 	const char *end;
-	unsigned int line; /* last line that was read */
-	unsigned int row_line; /* in which the row began: quoted cells may have line feeds */
+	unsigned int line; /* line that was read last */
+	/* line in which the row began: quoted cells may contain line feeds */
+	unsigned int row_line;
 	struct cell cells[CSV_MAX_COLUMNS];
 	size_t count;
 };

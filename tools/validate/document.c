@@ -15,12 +15,12 @@ static const char *const type_names[] = {
 
 /* --- where a value stands ------------------------------------------------------- */
 
-/* the text and what json-c made of it, side by side; the text is known to be JSON */
+/* position in the text and in json-c's tree; the text is known to be valid JSON */
 struct walk {
 	const char *at;
 	const struct json_object *wanted;
 	const char *found;
-	/* a name that stands twice in its object */
+	/* a name that occurs twice in its object */
 	const char *twice;
 };
 
@@ -29,7 +29,7 @@ static void skip_space(struct walk *w)
 	w->at += strspn(w->at, " \t\r\n");
 }
 
-/* from the opening quote to behind the closing one */
+/* from the opening quote to after the closing one */
 static void skip_string(struct walk *w)
 {
 	for (w->at++; *w->at && *w->at != '"'; w->at++)
@@ -62,7 +62,7 @@ static void walk_object(struct walk *w, const struct json_object *object)
 		w->at++;
 		skip_space(w);
 		own = w->at;
-		/* json-c keeps one of two members with the same name */
+		/* json-c keeps only one of two members with the same name */
 		for (int i = 0; i < members; i++) {
 			skip_space(&earlier);
 			if (same_key(earlier.at, own))
@@ -88,13 +88,13 @@ static void walk_object(struct walk *w, const struct json_object *object)
 		w->at++;
 	skip_space(w);
 	if (*w->at++ == ',') {
-		/* more than json-c kept */
+		/* more members than json-c kept */
 		skip_space(w);
 		w->twice = w->at;
 	}
 }
 
-/* Any value that nothing is known of. */
+/* Any value, whose type is unknown. */
 static void skip_value(struct walk *w)
 {
 	unsigned int depth = 0;
@@ -210,7 +210,7 @@ int document_parse(struct document *document)
 	if (!tokener)
 		return fail(document->failure, "%s: out of memory", document->name);
 	json_tokener_set_flags(tokener, JSON_TOKENER_STRICT | JSON_TOKENER_VALIDATE_UTF8);
-	/* the NUL behind the text ends it for the tokener */
+	/* the tokener stops at the NUL after the text */
 	document->root = json_tokener_parse_ex(tokener, document->text, (int)document->length + 1);
 	error = json_tokener_get_error(tokener);
 	end = json_tokener_get_parse_end(tokener);
@@ -286,7 +286,7 @@ int document_count(const struct document *document, const struct json_object *va
 	if (json_object_get_type(value) != json_type_int &&
 	    json_object_get_type(value) != json_type_double)
 		return document_fail(document, value, "'%s' must be a number", what);
-	/* json-c clips what is beyond 64 bits: only the text is exact */
+	/* json-c clips values beyond 64 bits: only the text is exact */
 	*count = json_object_get_uint64(value);
 	if (json_object_is_type(value, json_type_int) && json_object_get_int64(value) >= 0 &&
 	    *count != UINT64_MAX && *count <= max)

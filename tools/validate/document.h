@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * JSON files of which every error names line and column. json-c parses; it does not
- * remember where a value stood, so that is looked up in the text when it is needed.
+ * JSON files whose errors name line and column. json-c parses, but does not record where a value
+ * was, so the position is searched in the text when it is needed.
  */
 #ifndef VALIDATE_DOCUMENT_H
 #define VALIDATE_DOCUMENT_H
@@ -17,14 +17,14 @@ struct document {
 	size_t length; /* of @text */
 	struct arena *arena; /* owner of strings */
 	struct failure *failure; /* the first error */
-	struct json_object *root; /* what was read; owned */
+	struct json_object *root; /* parsed document; owned */
 };
 
 /**
  * document_parse() - read a text
  * @document: all but @root filled
  *
- * Names that stand twice in an object are an error, as is anything but JSON.
+ * A name that occurs twice in an object is an error, as is invalid JSON.
  *
  * Return: 0 with @root set, or -1.
  */
@@ -41,10 +41,10 @@ const char *document_place(const struct document *document, const struct json_ob
 /* A member of the given type; NULL if it is absent or, with a failure, of another type. */
 struct json_object *document_get(const struct document *document, const struct json_object *object,
 				 const char *key, enum json_type type, bool required);
-/* A text, copied to the arena; @fallback if it is absent, NULL: it is required. */
+/* A text, copied to the arena; @fallback if it is absent. NULL as fallback makes it required. */
 const char *document_text(const struct document *document, const struct json_object *object,
 			  const char *key, const char *fallback);
-/* The text of a value that must be one, copied to the arena; NULL with a failure. */
+/* A value that must be a text, copied to the arena; NULL with a failure. */
 const char *document_string(const struct document *document, const struct json_object *value,
 			    const char *what);
 /* A count of at most @max; @fallback if it is absent. */

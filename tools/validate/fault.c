@@ -6,14 +6,14 @@
 
 enum { MIN_BITS = 8, MAX_BITS = 48, MAX_MULTIPLE = 4 };
 
-/* what is tried on all readings of an event */
+/* a hypothesis that is compared with all readings of an event */
 struct trial {
 	const struct analysis *a;
 	const struct event *event;
 	size_t number;
-	/* linear faults: what is counted instead */
+	/* for linear faults: the rule of what is counted */
 	struct rule rule;
-	/* the others */
+	/* for other faults */
 	enum fault fault;
 	unsigned int bits;
 };
@@ -39,7 +39,7 @@ const char *fault_name(enum fault fault)
 
 /* --- predictions --------------------------------------------------------------------- */
 
-/* the point whose work was done right before a reading's; NULL: unknown */
+/* the point whose work was done just before that of a reading; NULL: unknown */
 static const struct point *point_before(const struct trial *t, const struct reading *reading)
 {
 	const struct measured *m = &t->a->measured;
@@ -51,7 +51,9 @@ static const struct point *point_before(const struct trial *t, const struct read
 	return NULL;
 }
 
-/* Returns 1 with a prediction; 0 nothing is predicted for this reading; -1 the fault cannot be. */
+/*
+ * Returns 1 with a prediction; 0 if there is none for this reading; -1 if the fault is impossible.
+ */
 static int predict(const struct trial *t, size_t n, uint64_t *value)
 {
 	const struct reading *reading = &t->a->measured.readings[n];
@@ -69,7 +71,7 @@ static int predict(const struct trial *t, size_t n, uint64_t *value)
 		return -1;
 	if (t->fault != FAULT_SATURATED && t->fault != FAULT_WRAPPED)
 		return 1;
-	/* each unit has its share of each kernel */
+	/* each unit does its share of each kernel */
 	limit = reading->units * (uint64_t)point->kernels;
 	if (!limit || *value % limit)
 		return -1;
@@ -82,7 +84,7 @@ static int predict(const struct trial *t, size_t n, uint64_t *value)
 	return 1;
 }
 
-/* whether the trial agrees with all readings, and the documentation does not with one of them */
+/* whether the trial agrees with all readings, and the documentation disagrees with at least one */
 static bool agrees(const struct trial *t)
 {
 	const struct measured *m = &t->a->measured;
@@ -131,7 +133,7 @@ static struct rule copy_rule(const struct analysis *a, const struct rule *rule, 
 	return copy;
 }
 
-/* what is documented as executed counts in another state too */
+/* the documented rule, counting its instructions in another state too */
 static struct rule with_state(const struct analysis *a, const struct rule *rule, enum state state)
 {
 	struct rule more = copy_rule(a, rule, 1);

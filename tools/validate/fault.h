@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Known ways in which counter logic is wrong. Each predicts every reading from what the
- * event should count; a fault that predicts all of them, and is not the documentation
- * itself, has a name.
+ * Known faults of counter logic. Each predicts every reading from what the event should count. A
+ * fault is reported if it predicts all readings and differs from the documentation.
  */
 #ifndef VALIDATE_FAULT_H
 #define VALIDATE_FAULT_H
@@ -16,19 +15,19 @@ enum fault {
 	FAULT_MULTIPLE,
 	/* two events are exchanged */
 	FAULT_SWAP,
-	/* counts what another event should, which itself is right */
+	/* counts what another event should count, which itself is correct */
 	FAULT_MULTIPLEXER,
-	/* counts what stands behind EXIT and is never reached */
+	/* counts dead instructions behind EXIT */
 	FAULT_DEAD,
 	/* counts instructions whose guard is false */
 	FAULT_PREDICATED_OFF,
-	/* one too many for each kernel, or for each in each unit */
+	/* one too many for each kernel, or for each kernel in each unit */
 	FAULT_OFF_BY_ONE,
 	/* a unit stops at 2^n - 1 */
 	FAULT_SATURATED,
 	/* a unit counts modulo 2^n */
 	FAULT_WRAPPED,
-	/* reports the work before: a buffer swap was lost */
+	/* reports the previous work: a buffer swap was lost */
 	FAULT_STALE,
 	/* never counts */
 	FAULT_SILENT,
@@ -41,7 +40,7 @@ struct fault_found {
 	struct rule correct; /* rule of what the counter counts; not given if counts are lost */
 };
 
-/* "doubled", "swap", ... for machines. */
+/* "doubled", "swap" and so on, for programs. */
 const char *fault_name(enum fault fault);
 
 /**
@@ -57,7 +56,7 @@ size_t fault_find(const struct analysis *analysis, size_t event, struct fault_fo
 		  size_t max);
 
 /**
- * fault_of_rule() - name the difference between what is and what should be
+ * fault_of_rule() - name the difference between the found and the documented rule
  * @analysis: campaign and arena
  * @event: number of the event
  * @search: search with one rule left

@@ -174,7 +174,7 @@ int listing_features(struct arena *arena, struct features *features, const char 
 	struct tally *tallies = arena_array(arena, listing->count, sizeof(*tallies));
 	size_t exit_at = 0;
 
-	/* an instruction has at most two new features: executed and off */
+	/* an instruction adds at most two features: executed and off */
 	*counts = arena_array(arena, features->count + 2 * listing->count, sizeof(**counts));
 	if (listing_run(listing, tallies, &exit_at, failure) < 0)
 		return -1;

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Features: what a counter could look at. A rule gives each feature a weight.
+ * Features: what a counter could count. A rule gives each feature a weight.
  *
- * A feature of a listing is a mnemonic and what became of the instruction: "MOV" or
- * "MOV:on" executed, "SHFL:off" reached with a false guard, "NOP:skipped" jumped over,
- * "NOP:dead" behind the EXIT that ended the thread and never reached. Other benchmarks
- * have quantities, for example "read_lines". Every benchmark has "@kernel", one for each
- * kernel, and "@unit", one for each kernel in each unit that counts.
+ * A feature of a listing is a mnemonic and a state of the instruction: "MOV" or "MOV:on" executed,
+ * "SHFL:off" reached with a false guard, "NOP:skipped" jumped over, "NOP:dead" behind the EXIT that
+ * ended the thread. Other benchmarks have quantities, for example "read_lines". Every benchmark has
+ * "@kernel", one for each kernel, and "@unit", one for each kernel in each unit that counts.
  */
 #ifndef VALIDATE_FEATURE_H
 #define VALIDATE_FEATURE_H
@@ -24,27 +23,27 @@ extern const char *const state_names[STATES];
 
 /* a mnemonic in a state, or a quantity */
 struct feature {
-	const char *name; /* mnemonic or quantity; kept by the arena */
+	const char *name; /* mnemonic or quantity; owned by the arena */
 	enum state state; /* enum state; STATE_ON for quantities */
 };
 
-/* features that have numbers */
+/* numbered features */
 struct features {
-	struct feature *items; /* without doubles */
+	struct feature *items; /* without duplicates */
 	size_t count; /* elements of @items */
 };
 
 /* part of a rule */
 struct term {
-	struct feature feature; /* an operation stands for all its modifiers */
-	int64_t weight; /* counts for each of it */
+	struct feature feature; /* an operation covers all its modifiers */
+	int64_t weight; /* counts per occurrence */
 };
 
 /* what a counter counts: the sum of its terms */
 struct rule {
 	struct term *terms;
 	size_t count;
-	bool given; /* somebody stated it, be it as the empty sum */
+	bool given; /* false: no rule; an empty sum may be given */
 };
 
 /* "MOV", "NOP:dead". Returns 0 or -1. */
@@ -54,7 +53,7 @@ int feature_parse(struct arena *arena, const char *text, struct feature *feature
 char *feature_text(const struct feature *feature, char *text, size_t size);
 /* Whether @part is @whole, or an operation of which @whole is a modification. */
 bool feature_covers(const struct feature *part, const struct feature *whole);
-/* Number of a feature; it is added if it is new. */
+/* Adds a feature if it is new. Returns its number. */
 size_t features_intern(struct arena *arena, struct features *features,
 		       const struct feature *feature);
 /* Number or -1. */
@@ -67,7 +66,7 @@ void rule_add(struct arena *arena, struct rule *rule, const struct feature *feat
 /* "2 MOV + NOP:dead - S2R", "nothing" for the empty sum; in the arena. */
 const char *rule_text(struct arena *arena, const struct rule *rule);
 
-/* times each instruction of a listing was executed, and reached with a false guard */
+/* how often an instruction of a listing was executed, and reached with a false guard */
 struct tally {
 	uint64_t on;
 	uint64_t off;
@@ -91,7 +90,7 @@ int listing_run(const struct listing *listing, struct tally *tallies, size_t *ex
  * listing_features() - how often each feature occurs in one thread
  * @arena: owner of the result
  * @features: grows by those that are new
- * @keep: mnemonics with modifiers that are features of their own (NULL at the end), or NULL
+ * @keep: mnemonics with modifiers that are separate features (NULL at the end), or NULL
  * @listing: program
  * @counts: set to an array, index is the feature's; ends with @features->count
  * @failure: see listing_run()

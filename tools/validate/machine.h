@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What campaigns are run on. */
+/* The machines that run campaigns. */
 #ifndef VALIDATE_MACHINE_H
 #define VALIDATE_MACHINE_H
 

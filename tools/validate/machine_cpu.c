@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * The CPU that this program runs on. Kernels of known length, counted by perf events of the
- * calling thread, user space only where the event allows it.
+ * The CPU that this program runs on: kernels of known length, counted by perf events of the calling
+ * thread, only in user space where the event allows it.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -18,7 +18,7 @@
 
 /* --- kernels ----------------------------------------------------------------------- */
 
-/* two instructions a round, one of them a branch that is taken but in the last round */
+/* two instructions per round, one of them a branch that is taken in all but the last round */
 static int loop(uint64_t rounds)
 {
 #if defined(__x86_64__)
@@ -42,7 +42,7 @@ static int touch(uint64_t pages)
 
 	if (memory == MAP_FAILED)
 		return -errno;
-	/* huge pages would be one fault for many pages */
+	/* with huge pages one fault would cover many pages */
 	madvise((void *)memory, bytes, MADV_NOHUGEPAGE);
 	for (size_t at = 0; at < bytes; at += page_bytes)
 		memory[at] = 1;
@@ -113,14 +113,14 @@ static int open_event(const char *name)
 	return -EINVAL;
 }
 
-/* as PERF_FORMAT_TOTAL_TIME_* make read() give it */
+/* the format of read() with PERF_FORMAT_TOTAL_TIME_* */
 struct counted {
 	uint64_t value;
 	uint64_t enabled_ns;
 	uint64_t running_ns;
 };
 
-/* A count of a part of the time is no measurement, and who took the PMU will do so again. */
+/* Give up an event that ran only part of the time: its count is useless, and that will recur. */
 static void abandon_event(struct analysis *a, struct cpu *cpu, size_t event,
 			  const struct counted *counted)
 {
@@ -134,7 +134,7 @@ static void abandon_event(struct analysis *a, struct cpu *cpu, size_t event,
 			     counted->running_ns, counted->enabled_ns);
 }
 
-/* One event at a time: they do not disturb each other, and all of them fit. */
+/* One event at a time, so that events neither disturb each other nor compete for counters. */
 static int measure_event(struct analysis *a, struct cpu *cpu, const struct point *point,
 			 size_t event, const struct kernel *kernel, uint64_t amount)
 {
@@ -149,7 +149,7 @@ static int measure_event(struct analysis *a, struct cpu *cpu, const struct point
 	struct counted counted, before;
 
 	memcpy(reading.parameters, point->parameters, sizeof(reading.parameters));
-	/* the times are those of the event's life: RESET leaves them */
+	/* the times are cumulative: RESET does not clear them */
 	if (read(fd, &before, sizeof(before)) != sizeof(before))
 		return fail(a->failure, "%s: %s", point->label, strerror(EIO));
 	ioctl(fd, PERF_EVENT_IOC_RESET, 0);
@@ -207,7 +207,7 @@ static void close_cpu(struct machine *machine)
 			close(cpu->fds[e]);
 }
 
-/* What the processor calls itself; NULL where the kernel has no name. */
+/* The processor's own name of its model; NULL if the kernel has none. */
 static const char *cpu_model(struct analysis *a)
 {
 	static const char *const keys[] = { "\nmodel name", "\nCPU part" };

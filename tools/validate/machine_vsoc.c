@@ -72,7 +72,7 @@ static int select_events(struct analysis *a, struct vsoc *v)
 	}
 	if (!c->anchor)
 		return 0;
-	/* positions of anchors are the same in all sets */
+	/* anchors have the same position in all sets */
 	for (size_t g = 0; g < v->group_count; g++)
 		if (v->group_of[campaign_event(c, c->anchor)] != (long)g &&
 		    perfctr_selection_add(v->groups[g].selection,
@@ -84,7 +84,7 @@ static int select_events(struct analysis *a, struct vsoc *v)
 
 /* --- work ---------------------------------------------------------------- */
 
-/* "copy bytes={N * 64} read" with the formulas computed; in the arena */
+/* "copy bytes={N * 64} read" with its formulas evaluated; in the arena */
 static const char *expand(const struct analysis *a, const struct point *point, const char *text)
 {
 	const char *out = "";
@@ -151,7 +151,7 @@ static int listing_job(struct analysis *a, const struct point *point, struct job
 	return job_add(job, &command) ? fail(a->failure, "out of memory") : 0;
 }
 
-/* The point's work, once; waits for its end. */
+/* Does the point's work once, and waits for its end. */
 static int do_work(struct analysis *a, struct vsoc *v, const struct point *point)
 {
 	const struct benchmark *b = &a->campaign->benchmarks[point->benchmark];
@@ -185,7 +185,7 @@ static int add_samples(struct perfctr_cursor *cursor, struct perfctr_totals *tot
 	return got == -ENODEV ? 0 : got;
 }
 
-/* What a session of the group counts while the work is done. */
+/* Counts the events of a group while the work is done. */
 static int count_work(struct analysis *a, struct vsoc *v, const struct group *group,
 		      const struct point *point, struct perfctr_totals *totals)
 {
@@ -262,7 +262,7 @@ static int add_readings(struct analysis *a, const struct vsoc *v, size_t group,
 
 		if (!benchmark_states(&c->benchmarks[point->benchmark], e))
 			continue;
-		/* where there is no counter nothing counts: that is a measurement, too */
+		/* an event without a counter counts zero: that is a measurement too */
 		if (*event->counter ? v->group_of[e] != (long)group && !is_anchor : group > 0)
 			continue;
 		if (*event->counter)
@@ -281,7 +281,7 @@ static int add_readings(struct analysis *a, const struct vsoc *v, size_t group,
 static int measure(struct machine *machine, struct analysis *a, size_t number)
 {
 	struct vsoc *v = machine->data;
-	/* analysis_formula() and others never add points: it stays where it is */
+	/* analysis_formula() and the other functions never add points: the address is stable */
 	const struct point *point = &a->points[number];
 	int ret = 0;
 
@@ -297,7 +297,7 @@ static int measure(struct machine *machine, struct analysis *a, size_t number)
 			ret = add_readings(a, v, g, point, totals);
 		perfctr_totals_unref(totals);
 		v->run++;
-		/* of the last of several kernels */
+		/* number of the last of several kernels */
 		v->sequence += (uint64_t)point->kernels;
 	}
 	return ret;
@@ -315,7 +315,7 @@ static void close_vsoc(struct machine *machine)
 	perfctr_device_unref(v->device);
 }
 
-/* the chosen one is in brackets; debugfs is for root, so it may stay unknown */
+/* the chosen profile is in brackets; only root can read debugfs, else it is unknown */
 static const char *profile_of(struct analysis *a, const char *path)
 {
 	const char *digits = path + strcspn(path, "0123456789");
@@ -359,7 +359,7 @@ static bool is_product(const struct vsoc *v, const char *product)
 	return !*product || (name && !strcmp(name, product));
 }
 
-/* Opens another virtual SoC instead, whose counters are those of the product, if there is one. */
+/* Opens another virtual SoC of the product instead, if there is one. */
 static void open_product(struct vsoc *v, const char *product)
 {
 	struct perfctr_device_list *list;
@@ -378,7 +378,7 @@ static void open_product(struct vsoc *v, const char *product)
 	perfctr_device_list_unref(list);
 }
 
-/* The first virtual SoC that the campaign is about; or @which, if it is about that. */
+/* The first virtual SoC that the campaign accepts; or @which, if it accepts that. */
 static int open_device(struct analysis *a, struct vsoc *v, const char *which)
 {
 	const char *product = a->campaign->product;
@@ -402,7 +402,7 @@ static int open_device(struct analysis *a, struct vsoc *v, const char *which)
 	return -ENODEV;
 }
 
-/* What benchmarks do may depend on the number of cores. */
+/* The work of benchmarks may depend on the number of cores. */
 static int use_cores(struct analysis *a, const struct vsoc *v)
 {
 	const int64_t *cores = campaign_constant(a->campaign, CORES_CONSTANT);

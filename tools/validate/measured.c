@@ -7,9 +7,11 @@
 
 enum { MAX_UNITS = 1000000 };
 
-/* --- which readings there are ------------------------------------------------------ */
+/*
+ * --- index of readings ------------------------------------------------------------
+ */
 
-/* FNV-1a, over words: benchmarks, events and runs are small numbers, the last step spreads them. */
+/* FNV-1a over words: benchmarks, events and runs are small, the last step distributes them. */
 static uint64_t hash_word(uint64_t hash, uint64_t word)
 {
 	hash = (hash ^ word) * UINT64_C(0x100000001b3);
@@ -32,7 +34,7 @@ static bool is_same(const struct reading *a, const struct reading *b, size_t par
 	       !memcmp(a->parameters, b->parameters, parameters * sizeof(a->parameters[0]));
 }
 
-/* Where a reading is in the table, or where it belongs. */
+/* Slot of a reading in the table, or the free slot for it. */
 static size_t *find(const struct measured *measured, const struct campaign *campaign,
 		    const struct reading *reading)
 {
@@ -181,7 +183,7 @@ static int read_count(const struct csv *csv, size_t n, const char *name, uint64_
 	return csv_fail(csv, cell->column, what, *cell->text ? cell->text : NULL);
 }
 
-/* which work, which event */
+/* benchmark and event of a row */
 static int read_names(const struct csv *csv, const struct campaign *campaign,
 		      const struct column *columns, struct reading *reading)
 {
@@ -389,7 +391,7 @@ static int json_reading(const struct document *doc, const struct json_object *ro
 	return json_parameters(doc, row, &campaign->benchmarks[reading->benchmark], reading);
 }
 
-/* the part of a result file that is about a campaign; the file itself if it is none */
+/* the campaign's part of a result file; the whole file if it is no result file */
 static const struct json_object *find_result(const struct document *doc,
 					     const struct campaign *campaign)
 {
@@ -411,7 +413,7 @@ static const struct json_object *find_result(const struct document *doc,
 	return result;
 }
 
-/* listings that the engine made when the file was written */
+/* listings that the engine constructed before the file was written */
 static int read_constructed(const struct document *doc, const struct json_object *root,
 			    struct campaign *campaign)
 {
@@ -476,7 +478,9 @@ static int parse_root(const struct document *doc, struct campaign *campaign,
 	return doc->failure->text[0] ? -1 : 0;
 }
 
-/* --- either ----------------------------------------------------------------------- */
+/*
+ * --- either format -------------------------------------------------------------------
+ */
 
 static bool looks_like_json(const char *text, size_t length)
 {
@@ -528,7 +532,7 @@ int measured_parse(struct arena *arena, const char *name, const char *text, size
 		csv.end = text + length;
 		return parse_csv(&csv, campaign, measured);
 	}
-	/* the document has the place of a NUL byte */
+	/* document_parse() reports the place of a NUL byte */
 	ret = document_parse(&doc);
 	if (!ret)
 		ret = parse_root(&doc, campaign, measured);

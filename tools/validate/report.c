@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* What all kinds of reports say. */
+/* Common parts of all reports. */
 #include "report.h"
 
 #include <inttypes.h>

@@ -5,15 +5,15 @@
 
 #include "study.h"
 
-/* what is reported */
+/* contents of a report */
 struct report {
 	const struct study *studies; /* campaigns that were evaluated */
 	size_t count;
-	/* campaigns that could not be run, and why: pairs of name and reason */
+	/* campaigns that were skipped: pairs of name and reason */
 	const char *const *skipped;
 	size_t skipped_count;
-	bool verbose; /* the reasoning of trusted events too */
-	struct arena *arena; /* for texts */
+	bool verbose; /* print the reasoning of trusted events too */
+	struct arena *arena; /* for allocated text */
 };
 
 /* an event at a point */
@@ -21,9 +21,10 @@ struct table_row {
 	struct cell cell;
 	bool has_expected; /* the documentation predicts a value */
 	uint64_t expected;
-	bool has_refined; /* the definition that was found predicts a value */
+	bool has_refined; /* the found definition predicts a value */
 	uint64_t refined;
-	bool slip; /* what the source of the data printed does not follow from its benchmark */
+	/* the source of the data printed a value that does not follow from its benchmark */
+	bool slip;
 };
 
 void validate_text(const struct report *report, FILE *out);
@@ -45,7 +46,7 @@ bool validate_row(const struct study *study, size_t point, size_t event, struct 
 const char **validate_chain(const struct study *study, size_t event, struct arena *arena,
 			    size_t *count);
 
-/* Whether an event may be relied on: TRUSTED or EXPLAINED. */
+/* Whether an event can be used: TRUSTED or EXPLAINED. */
 bool validate_usable(const struct outcome *outcome);
 
 #endif /* VALIDATE_REPORT_H */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* A plot of what was expected and what was measured over a parameter, as SVG in HTML. */
+/* A plot of expected and measured values over a parameter, as SVG in HTML. */
 #include "report_chart.h"
 
 #include <inttypes.h>
@@ -54,7 +54,9 @@ long chart_parameter(const struct benchmark *benchmark)
 	return -1;
 }
 
-/* points of the benchmark that differ in one parameter only; the others have their last value */
+/*
+ * points of the benchmark that differ in one parameter; the other parameters have their last value
+ */
 static void collect(struct chart *c, size_t benchmark, size_t parameter)
 {
 	const struct analysis *a = &c->study->analysis;
@@ -106,7 +108,7 @@ static double y_of(const struct chart *c, double value)
 	return HEIGHT - BOTTOM - (HEIGHT - TOP - BOTTOM) * value / c->y_max;
 }
 
-/* 1, 2 or 5 times a power of ten, so that at most TICKS of them make the range */
+/* 1, 2 or 5 times a power of ten, so that at most TICKS steps cover the range */
 static double nice_step(double range)
 {
 	double power = pow(10, floor(log10(range / TICKS)));
@@ -137,7 +139,7 @@ static void print_grid(const struct chart *c, const char *parameter)
 			y > 0 ? text : "0");
 	}
 	for (size_t n = 0; n < c->count; n++) {
-		/* the first, the last, and what does not touch its neighbour */
+		/* label the first and the last, and those that do not touch a neighbour */
 		if (n && n + 1 < c->count &&
 		    (x_of(c, n) - x_of(c, n - 1) < 24 || x_of(c, c->count - 1) - x_of(c, n) < 24))
 			continue;
@@ -217,7 +219,7 @@ void chart_print(FILE *out, const struct study *study, size_t benchmark, size_t 
 	stretch(&c, &event->documented);
 	for (size_t i = 0; i < event->idea_count; i++)
 		stretch(&c, &event->ideas[i].rule);
-	/* nothing was expected, nothing was measured: the table shows that better */
+	/* only zeros: the table shows that better */
 	if (c.y_max <= 0)
 		return;
 	c.y_max *= 1.06;

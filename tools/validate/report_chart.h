@@ -12,7 +12,7 @@ long chart_parameter(const struct benchmark *benchmark);
  * @out: HTML page
  * @study: study
  * @benchmark: number of the benchmark
- * @parameter: number of the parameter; others keep their last value
+ * @parameter: number of the parameter; the other parameters keep their last value
  * @event: number of the event; nothing is printed with fewer than two points, or if all is zero
  */
 void chart_print(FILE *out, const struct study *study, size_t benchmark, size_t parameter,

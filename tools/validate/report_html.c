@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* The report as one page that needs nothing else: tables, plots and the reasoning. */
+/* The report as a self-contained page: tables, plots and the reasoning. */
 #include <inttypes.h>
 #include <string.h>
 #include <sys/utsname.h>
@@ -10,7 +10,7 @@
 #include "lib/markup.h"
 #include "report_chart.h"
 
-/* What is printed once for each column group of a table. */
+/* Repeated for each column group of a table. */
 enum { COLUMNS = 3 };
 
 static void text(FILE *out, const char *words)
@@ -70,7 +70,9 @@ static void print_verdicts(const struct study *study, FILE *out)
 	fputs("</table></div>\n", out);
 }
 
-/* --- tables like the publication's ---------------------------------------------------- */
+/*
+ * --- tables as in the publication ----------------------------------------------------
+ */
 
 static void print_discrepancy(FILE *out, const struct table_row *row)
 {
@@ -289,7 +291,7 @@ static void print_listing(FILE *out, const char *name, const char *listing, cons
 	fputs(" <span class=\"quiet\">", out);
 	text(out, note);
 	fputs("</span></summary><pre>", out);
-	/* words and line feeds: the escape would turn these into blanks */
+	/* line by line: markup_text() would turn line feeds into blanks */
 	for (const char *line = listing; line && *line;) {
 		int length = (int)strcspn(line, "\n");
 		char copy[128];
@@ -297,7 +299,7 @@ static void print_listing(FILE *out, const char *name, const char *listing, cons
 		snprintf(copy, sizeof(copy), "%.*s", length, line);
 		text(out, copy);
 		fputc('\n', out);
-		/* the last line may end with the text */
+		/* the last line may lack a line feed */
 		line += length;
 		line += *line == '\n';
 	}

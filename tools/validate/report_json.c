@@ -34,7 +34,7 @@ static struct json_object *parameters_json(const struct study *study, const stru
 	return parameters;
 }
 
-/* every reading, in the form that --measured takes */
+/* all readings, in the format of --measured */
 static struct json_object *rows_json(const struct study *study)
 {
 	const struct measured *m = &study->analysis.measured;
@@ -62,7 +62,7 @@ static struct json_object *rows_json(const struct study *study)
 	return rows;
 }
 
-/* what each of an author's hypotheses gives at a point: the series of the plots */
+/* the values of the author's hypotheses at a point, for the plots */
 static struct json_object *hypotheses_json(const struct study *study, size_t point, size_t number,
 					   uint64_t units)
 {

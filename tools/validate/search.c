@@ -12,7 +12,7 @@ bool search_may_use(const struct event *event, const struct feature *feature)
 	for (size_t i = 0; i < event->candidate_count; i++)
 		if (feature_covers(&event->candidates[i], feature))
 			return true;
-	/* without any: whatever a thread came to or ended before, nothing that it jumped over */
+	/* by default all states of mnemonics except skipped ones */
 	return !event->candidate_count && *feature->name != '@' && feature->state != STATE_SKIPPED;
 }
 
@@ -40,7 +40,7 @@ static void add_row(const struct analysis *a, const struct event *event, const s
 		coefficients[v] = analysis_count(a, point, s->variables[v], cell->units);
 		s->occurs[v] |= coefficients[v] != 0;
 	}
-	/* a rule has to agree with every reading, not only with the median */
+	/* a rule must agree with every reading, not only with the median */
 	row->coefficients = coefficients;
 	row->lo = clip(cell->max > limit ? cell->max - limit : 0);
 	row->hi = clip(cell->min <= UINT64_MAX - limit ? cell->min + limit : UINT64_MAX);
@@ -66,7 +66,7 @@ int search_rules(const struct analysis *a, size_t event_number, struct search *s
 			continue;
 		add_row(a, event, &a->points[p], &cell, s, &rows[s->points]);
 		if (rows[s->points].lo > rows[s->points].hi) {
-			/* readings that are further apart than what is accepted fit no rule */
+			/* if readings differ by more than the acceptance, no rule fits */
 			s->space.solutions = 0;
 			s->space.allowed = arena_array(&s->arena, s->count, sizeof(uint32_t));
 			return 0;
@@ -167,7 +167,7 @@ static int64_t gcd(int64_t a, int64_t b)
 	return a < 0 ? -a : a;
 }
 
-/* threads are a factor of everything: nobody wants to read it */
+/* drop the factor of all terms, the number of threads, which makes the text hard to read */
 static void shorten(struct rule *rule, int64_t *sum)
 {
 	int64_t divisor = *sum;
@@ -180,7 +180,7 @@ static void shorten(struct rule *rule, int64_t *sum)
 		*sum /= divisor;
 }
 
-/* what a measurement implies about weights that are not known one by one */
+/* what measurements imply about weights that are not known individually */
 static const char *fact_text(const struct analysis *a, const struct search *s,
 			     const struct solve_fact *fact, struct arena *arena)
 {

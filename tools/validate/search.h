@@ -9,16 +9,16 @@
 #include "analysis.h"
 #include "solve.h"
 
-/* what is left of the space of rules */
+/* the remaining space of rules */
 struct search {
 	struct arena arena; /* owner of the graphs */
 	size_t *variables; /* numbers of the candidate features */
 	size_t count;
 	bool *occurs; /* by variable: some measured point has the feature */
 	unsigned int max_weight; /* of each feature */
-	size_t points; /* measurements that were used */
+	size_t points; /* number of measurements in use */
 	struct space space; /* remaining rules */
-	struct failure failure; /* set if the space is too large to be searched */
+	struct failure failure; /* set if the space is too large for a search */
 };
 
 /**
@@ -42,16 +42,16 @@ int search_weight(const struct search *search, size_t variable);
 struct rule search_rule(const struct analysis *analysis, const struct search *search,
 			uint64_t number, struct arena *arena);
 
-/* What all remaining rules agree in: "MOV + S2R", in @arena. */
+/* The part that all remaining rules have in common: "MOV + S2R", in @arena. */
 const char *search_proven(const struct analysis *analysis, const struct search *search,
 			  struct arena *arena);
-/* What they agree to leave out: "SHFL:off, NOP:dead". */
+/* The features that none of them counts: "SHFL:off, NOP:dead". */
 const char *search_excluded(const struct analysis *analysis, const struct search *search,
 			    struct arena *arena);
 /* Where they differ: "NOP 0..2; EXIT + BRA:dead = 1"; empty if they do not. */
 const char *search_open(const struct analysis *analysis, const struct search *search,
 			struct arena *arena);
-/* Candidates that no measurement had. */
+/* Candidates that occur in no measurement. */
 const char *search_untested(const struct analysis *analysis, const struct search *search,
 			    struct arena *arena);
 /* "7 features, weights 0..2: 2187 rules". */

@@ -4,15 +4,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* coefficients of a reduced row beyond this are left unreduced: sums must fit in 64 bits */
+/* a row stays unreduced if a coefficient would exceed this: sums must fit in 64 bits */
 #define MAX_COEFFICIENT ((wide)1 << 40)
-/* a partial sum of a row that no remaining variable can spoil */
+/* partial sum of a row that is fulfilled whatever the remaining variables are */
 #define SATISFIED INT64_MAX
 #define NO_CHILD UINT32_MAX
-/* of all that a row's variables can add up to, so that sums and SATISFIED stay apart */
+/* limit of the sum of a row, so that no sum equals SATISFIED */
 #define MAX_ROW_SUM ((wide)1 << 62)
 
-/* nodes before a variable is chosen; the last layer has at most one node */
+/* nodes before a variable is assigned; the last layer has at most one node */
 struct layer {
 	size_t variable;
 	unsigned int max_weight;
@@ -50,8 +50,8 @@ static uint64_t multiply_saturated(uint64_t a, uint64_t b)
 /* --- reduction ---------------------------------------------------------------- */
 
 /*
- * row := pivot * row - factor * pivot row, divided by what all its numbers
- * share. Returns false, and changes nothing, if a number gets too large.
+ * row := pivot * row - factor * pivot row, divided by the common divisor of its numbers. Returns
+ * false, and changes nothing, if a number gets too large.
  */
 static bool eliminate(struct solve_fact *row, const struct solve_fact *by, size_t column,
 		      size_t variables, wide *scratch)
@@ -88,7 +88,7 @@ static bool eliminate(struct solve_fact *row, const struct solve_fact *by, size_
 	return true;
 }
 
-/* Divides a row by what all its numbers share, so that sums stay small. */
+/* Divides a row by the common divisor of its numbers, so that sums stay small. */
 static void normalize(struct solve_fact *row, size_t variables)
 {
 	int64_t divisor = row->lo;
@@ -102,8 +102,8 @@ static void normalize(struct solve_fact *row, size_t variables)
 }
 
 /*
- * Cuts the interval of a row to what can be reached at all. A row that reaches further than
- * sums can be computed is a failure: an answer would be wrong.
+ * Limits the interval of a row to what its variables can reach. Fails if the sums of a row could
+ * overflow, because the result would be wrong.
  */
 static int bound(struct solve_fact *row, const unsigned int *max_weight, size_t variables,
 		 struct failure *failure)
@@ -180,7 +180,7 @@ static void join_rows(const struct solve_fact *rows, size_t count, size_t variab
 
 /* --- the graph of a component --------------------------------------------------- */
 
-/* range and common divisor of what the variables from a layer on can add to a row */
+/* range and common divisor of the sums that the variables from a layer on can add to a row */
 struct rest {
 	int64_t min;
 	int64_t max;
@@ -196,7 +196,7 @@ struct builder {
 	size_t count;
 	struct rest *rests;
 	size_t *nodes;
-	/* open hash of the layer that is being filled: node + 1 */
+	/* open-addressing hash of the layer that is being filled: node + 1 */
 	uint32_t *hash;
 	size_t hash_size;
 };
@@ -272,7 +272,7 @@ static void hash_grow(struct builder *b, const struct layer *layer)
 	}
 }
 
-/* The node with these sums; it is added if it is new. */
+/* Adds a node with these sums if it is new. */
 static uint32_t intern_node(struct builder *b, struct layer *layer, const int64_t *sums)
 {
 	const size_t bytes = b->row_count * sizeof(*sums);
@@ -347,7 +347,10 @@ static void count_solutions(struct builder *b)
 	}
 }
 
-/* every node was reached from the first one: a child with solutions proves its weight possible */
+/*
+ * every node is reachable from the first one: a child with solutions proves that its weight is
+ * possible
+ */
 static void find_allowed(const struct builder *b, uint32_t *allowed)
 {
 	for (size_t depth = 0; depth < b->count; depth++) {
@@ -366,7 +369,7 @@ static int build(struct builder *b, uint32_t *allowed, uint64_t *solutions)
 	struct layer *first = &b->layers[0];
 	int64_t *zeros = arena_array(b->arena, b->row_count + 1, sizeof(*zeros));
 
-	/* the last layer of the component before left its hash behind */
+	/* discard the hash of the previous component's last layer */
 	b->hash = NULL;
 	b->hash_size = 0;
 	find_rests(b);

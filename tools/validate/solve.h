@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * All counting rules that fit: weights 0..max for each feature such that every
- * measurement lies in its interval.
+ * All counting rules that fit: weights 0..max for each feature such that every measurement lies in
+ * its interval.
  *
- * Exact measurements are a linear system over the integers. It is reduced first
- * (which shows what no measurement connects), cut into independent components,
- * and each component becomes a layered graph: a layer for each feature, a node
- * for each combination of partial sums from which a solution can still be
- * reached. Equal futures are shared, so the number of solutions can be far larger
- * than the graph; counts are exact and any solution can be fetched by its number.
+ * Exact measurements are a linear system over the integers. It is reduced, which shows variables
+ * that no measurement connects, and divided into independent components. Each component becomes a
+ * layered graph: a layer for each feature, a node for each combination of partial sums from which a
+ * solution can be reached. Nodes with equal sums are shared, so the number of solutions can be far
+ * larger than the graph; counts are exact and any solution can be fetched by its number.
  */
 #ifndef VALIDATE_SOLVE_H
 #define VALIDATE_SOLVE_H
@@ -17,7 +16,7 @@
 
 #define MAX_WEIGHT 15
 #define MAX_SOLVE_NODES 2000000
-/* partial sums of all nodes: 64 MiB, and as much again while they grow */
+/* limit of the partial sums of all nodes: 64 MiB, and as much again while they grow */
 #define MAX_SOLVE_SUMS ((size_t)8 << 20)
 
 /* one measurement: lo <= sum of coefficient * weight <= hi */
@@ -27,7 +26,7 @@ struct solve_row {
 	int64_t hi; /* greatest value; equal to @lo if the measurement is exact */
 };
 
-/* what is known */
+/* the problem to solve */
 struct solve_problem {
 	const unsigned int *max_weight; /* of each variable, 0..MAX_WEIGHT */
 	const struct solve_row *rows; /* measurements */
@@ -35,20 +34,20 @@ struct solve_problem {
 	size_t row_count; /* elements of @rows */
 };
 
-/* what the measurements say after reduction: lo <= sum <= hi */
+/* a row after reduction: lo <= sum <= hi */
 struct solve_fact {
 	int64_t *coefficients; /* one for each variable */
 	int64_t lo;
 	int64_t hi;
 };
 
-/* variables that depend on each other, and on no others */
+/* variables that depend on each other and on no others */
 struct component {
 	const size_t *variables; /* their numbers in the problem */
 	size_t count; /* elements of @variables */
 	uint64_t solutions; /* number of solutions, UINT64_MAX if more */
 	const struct layer *layers; /* of the graph */
-	const struct solve_fact **facts; /* that join the variables */
+	const struct solve_fact **facts; /* facts that connect the variables */
 	size_t fact_count;
 };
 
@@ -60,13 +59,13 @@ struct space {
 	uint64_t solutions; /* product of the components' numbers, UINT64_MAX if more */
 	/* bit w of element v: some solution gives variable v the weight w */
 	uint32_t *allowed;
-	size_t nodes; /* size of the graphs, for the curious */
+	size_t nodes; /* size of the graphs, for statistics */
 };
 
 /**
  * solve() - find all solutions
  * @arena: owner of the result
- * @problem: what is known
+ * @problem: the problem
  * @space: filled on success
  * @failure: set if the graph would get too large
  *
@@ -83,7 +82,7 @@ int solve(struct arena *arena, const struct solve_problem *problem, struct space
  */
 void component_solution(const struct component *component, uint64_t number, uint8_t *weights);
 
-/* The same for the whole space; the last component varies fastest. */
+/* As component_solution(), for the whole space; the last component varies fastest. */
 void space_solution(const struct space *space, uint64_t number, uint8_t *weights);
 
 #endif /* VALIDATE_SOLVE_H */

@@ -6,9 +6,9 @@
 #include <string.h>
 
 enum {
-	/* rules that are looked at one by one; of more an even selection */
+	/* rules that are examined individually; of more, an even selection */
 	MAX_RULES = 4096,
-	/* so that a thread stays far below what devices accept */
+	/* keeps a thread far below the limit of devices */
 	MAX_INSTRUCTIONS = 3000,
 	MAX_FEATURES = 16,
 };
@@ -31,7 +31,7 @@ static uint64_t units_of(const struct analysis *a, size_t event)
 	return 0;
 }
 
-/* what the remaining rules of a wish predict; the caller frees */
+/* predictions of the remaining rules of a wish; the caller frees */
 static int64_t *predictions(const struct analysis *a, const struct point *point,
 			    const struct wish *wish, size_t *count)
 {
@@ -63,7 +63,7 @@ static int64_t *predictions(const struct analysis *a, const struct point *point,
 	return values;
 }
 
-/* Rules that it separates from those of the largest group, over all wishes. */
+/* Number of rules outside the largest group of equal predictions, over all wishes. */
 static size_t split_score(const struct analysis *a, const struct point *point,
 			  const struct wish *wishes, size_t count, struct proposal *proposal)
 {
@@ -76,7 +76,10 @@ static size_t split_score(const struct analysis *a, const struct point *point,
 		int64_t *values;
 
 		if (!wishes[w].search) {
-			/* anything that isolates features brings it closer to a search */
+			/*
+			 * prefer a constructed benchmark: isolated features make the space small
+			 * enough to search
+			 */
 			score += a->campaign->benchmarks[point->benchmark].constructed;
 			continue;
 		}
@@ -99,15 +102,15 @@ static size_t split_score(const struct analysis *a, const struct point *point,
 
 /* --- construction -------------------------------------------------------------------------- */
 
-/* a feature that rules differ in, and how many events want to know */
+/* a feature in which rules differ, and the number of events that depend on it */
 struct open_feature {
 	size_t feature;
 	size_t wishes;
-	/* written line by line: few of them, please */
+	/* branches are written line by line: use few */
 	bool is_branch;
 };
 
-/* measured in a benchmark that was made to separate it */
+/* measured in a benchmark that was constructed to separate it */
 static bool was_isolated(const struct analysis *a, size_t feature)
 {
 	for (size_t p = 0; p < a->point_count; p++)
@@ -131,7 +134,7 @@ static bool is_open(const struct analysis *a, const struct wish *wish, size_t fe
 	return false;
 }
 
-/* the virtual SoC knows some mnemonics; elsewhere a person writes the benchmark */
+/* the virtual SoC executes some mnemonics; for others a person must write the benchmark */
 static bool can_build(const struct analysis *a, const struct feature *feature)
 {
 	size_t length = strcspn(feature->name, ".");
@@ -186,13 +189,13 @@ static const char *lines(struct arena *arena, const char *text, size_t times, co
 {
 	if (strcmp(name, "BRA"))
 		return arena_printf(arena, "%s\t%zu * %s%s\n", text, times, guard, name);
-	/* a branch stands for one place; this one goes where the thread goes anyway */
+	/* a branch has one target; this one goes to the next line */
 	while (times--)
 		text = arena_printf(arena, "%s\t%sBRA +1\n", text, guard);
 	return text;
 }
 
-/* amounts of features by state; the EXIT that ends the thread comes by itself */
+/* amounts of features by state; the EXIT that ends the thread is added */
 static const char *write_listing(struct arena *arena, const struct features *features,
 				 const struct open_feature *open, const size_t *amounts,
 				 size_t count)
@@ -214,7 +217,7 @@ static const char *write_listing(struct arena *arena, const struct features *fea
 	if (skipped)
 		parts[STATE_SKIPPED] =
 			arena_printf(arena, "\tBRA +%zu\n%s", skipped + 1, parts[STATE_SKIPPED]);
-	/* the last branch behind EXIT needs a place to go to */
+	/* the last branch behind EXIT needs a target */
 	if (*parts[STATE_DEAD])
 		return arena_printf(arena, "%s%s%s\tEXIT\n%s%s", parts[STATE_ON], parts[STATE_OFF],
 				    parts[STATE_SKIPPED], parts[STATE_DEAD],
@@ -224,8 +227,8 @@ static const char *write_listing(struct arena *arena, const struct features *fea
 }
 
 /*
- * Amounts are digits of a number: with weights below the base, the count has the weight
- * of each feature. What does not fit into one listing is left for the next one.
+ * Amounts are digits of a number: if all weights are below the base, the count shows the weight of
+ * each feature. Features that do not fit into one listing are left for the next one.
  */
 static const char *construct(struct analysis *a, const struct wish *wishes, size_t count)
 {
@@ -241,7 +244,7 @@ static const char *construct(struct analysis *a, const struct wish *wishes, size
 		const struct feature *feature = &a->features.items[open[i].feature];
 
 		if (feature->state == STATE_ON && !strcmp(feature->name, "EXIT")) {
-			/* there is exactly one: the first digit is taken */
+			/* there is exactly one EXIT: it takes the first digit */
 			exit_open = true;
 			amount = base;
 			memmove(&open[i], &open[i + 1], (--found - i) * sizeof(*open));
@@ -295,7 +298,7 @@ int split_propose(struct analysis *a, const struct wish *wishes, size_t count, u
 			proposal->listing = listing;
 			a->points[point].reserve = true;
 		} else {
-			/* nobody will measure it */
+			/* will not be measured */
 			a->point_count--;
 			a->campaign->benchmark_count--;
 		}

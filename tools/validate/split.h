@@ -5,26 +5,26 @@
 
 #include "search.h"
 
-/* an event of which several rules are left */
+/* an event with several remaining rules */
 struct wish {
 	size_t event;
-	const struct search *search; /* its rules; NULL: there are too many to be searched yet */
+	const struct search *search; /* its rules; NULL: too many to search yet */
 };
 
-/* what a benchmark shows about an event */
+/* how well a benchmark separates the rules of an event */
 struct split {
 	size_t event;
-	size_t rules; /* remaining ones that were looked at */
+	size_t rules; /* remaining rules that were examined */
 	size_t groups; /* different values that they predict */
 	size_t largest; /* rules of the largest group */
 };
 
-/* what to measure next */
+/* proposal for the next measurement */
 struct proposal {
 	long point; /* an unmeasured point of the campaign, or of @listing; -1: none helps */
-	const char *listing; /* text of a benchmark that was made for it, or NULL */
+	const char *listing; /* text of a constructed benchmark, or NULL */
 	const char *name; /* of the benchmark */
-	struct split *splits; /* what it does for each event with open rules */
+	struct split *splits; /* its effect on each event with open rules */
 	size_t split_count;
 };
 

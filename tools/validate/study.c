@@ -3,10 +3,10 @@
 
 #include <inttypes.h>
 
-/* each round settles several features; a campaign that needs more has lost its way */
+/* each round settles several features; more rounds mean that the search does not converge */
 enum { MAX_ROUNDS = 96 };
 
-/* Points change from one reading to the next, so that what is stale shows. */
+/* Changes the point from reading to reading, so that stale counts show. */
 static int measure_all(struct study *study, struct machine *machine, FILE *progress)
 {
 	struct analysis *a = &study->analysis;

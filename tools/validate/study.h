@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A campaign from its first measurement to its verdicts: measure, judge, ask for more. */
+/* Runs a campaign to its verdicts: measure, judge, measure more. */
 #ifndef VALIDATE_STUDY_H
 #define VALIDATE_STUDY_H
 
@@ -8,17 +8,17 @@
 
 struct study;
 
-/* what can measure */
+/* a machine that can measure */
 struct machine {
-	const char *name; /* for people */
-	void *data; /* of the functions */
+	const char *name; /* name for people */
+	void *data; /* private to the functions */
 	/*
-	 * do the work of a point once and add a reading of each event
+	 * Do the work of a point once and add a reading of each event.
 	 *
 	 * Return: 0; -1 with a failure.
 	 */
 	int (*measure)(struct machine *machine, struct analysis *analysis, size_t point);
-	void (*close)(struct machine *machine); /* gives everything back */
+	void (*close)(struct machine *machine); /* release all resources */
 };
 
 /* a campaign and its results */
@@ -26,9 +26,9 @@ struct study {
 	struct analysis analysis;
 	struct relation_result *relations;
 	struct outcome *outcomes; /* one for each event */
-	/* what would separate most, if it was not measured: point is not negative */
+	/* the best proposal that was not measured; valid if point is not negative */
 	struct proposal next;
-	unsigned int asked; /* benchmarks that the engine chose and measured */
+	unsigned int asked; /* number of benchmarks that the engine chose and measured */
 };
 
 /**
@@ -36,7 +36,7 @@ struct study {
  * @study: analysis begun; its readings may have been read from a file
  * @machine: measures all points first unless there are readings, and then what the engine asks
  *	     for; NULL: nothing is measured
- * @progress: gets what is being done, may be NULL
+ * @progress: stream for progress messages, may be NULL
  *
  * Return: 0 or -1 with the analysis' failure.
  */

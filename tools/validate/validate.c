@@ -11,7 +11,7 @@
 #include "lib/verdicts.h"
 #include "report.h"
 
-/* beside those of all commands: a counter was measured and is neither trusted nor explained */
+/* in addition to those of all subcommands: a measured counter is neither trusted nor explained */
 enum { EXIT_DOUBT = 5 };
 
 static const char help[] =
@@ -64,7 +64,7 @@ struct validator {
 	size_t study_count;
 	const char **skipped;
 	size_t skipped_count;
-	/* exit status of the last one that was skipped */
+	/* exit status of the last campaign that was skipped */
 	int skipped_status;
 };
 
@@ -89,7 +89,7 @@ static int load(struct validator *v, const char *which, struct study *study)
 	return analysis_begin(&study->analysis);
 }
 
-/* Lets the campaign's machine measure. On failure the reason is in @v->failure. */
+/* Measures on the campaign's machine. On failure the reason is in @v->failure. */
 static int run_live(struct validator *v, struct study *study)
 {
 	struct analysis *a = &study->analysis;
@@ -109,7 +109,7 @@ static int run_live(struct validator *v, struct study *study)
 	return ret < 0 ? EXIT_FAILED : EXIT_FINE;
 }
 
-/* The work that a row is of may be impossible; only its benchmark knows. */
+/* Rejects rows of impossible work, which only the benchmark can detect. */
 static int check_rows(struct validator *v, struct analysis *a, const char *text, size_t length)
 {
 	const char *place;
@@ -126,7 +126,7 @@ static int check_rows(struct validator *v, struct analysis *a, const char *text,
 	return -1;
 }
 
-/* Of a device that was measured elsewhere; without it the campaign's own number stands. */
+/* Uses the cores of the device of the measurements; without it, the campaign's default. */
 static int use_cores(struct analysis *a)
 {
 	const char *text = measured_configured(&a->measured, "cores");
@@ -194,7 +194,7 @@ static void skip(struct validator *v, const char *name)
 	v->failure.text[0] = '\0';
 }
 
-/* Runs a campaign on the machine it is for. Asked for by name it must not be skipped. */
+/* Runs a campaign on its machine. A campaign that was requested by name must not be skipped. */
 static int evaluate_live(struct validator *v, const char *which, bool by_name)
 {
 	struct study *study = &v->studies[v->study_count];
@@ -262,7 +262,7 @@ static int list_campaigns(struct validator *v)
 	return EXIT_FINE;
 }
 
-/* Opens a file, lets a report be written, and makes sure that it was. */
+/* Writes a report to a file, and checks that it was written. */
 static int write_report(struct validator *v, const struct report *report, const char *path,
 			void (*write)(const struct report *report, FILE *out))
 {
@@ -316,7 +316,7 @@ static void put_verdicts(const struct study *study, struct verdicts *verdicts, s
 	}
 }
 
-/* Writes the verdicts to where list, stat and top look for them. */
+/* Saves the verdicts for list, stat and top. */
 static int save_verdicts(struct validator *v)
 {
 	struct verdicts *verdicts = verdicts_load(v->app->err);

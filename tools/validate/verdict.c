@@ -54,7 +54,7 @@ int verdict_relations(const struct analysis *a, struct relation_result *results)
 	return 0;
 }
 
-/* whether a measurement of an event is not what is documented */
+/* whether a measurement of an event differs from the documentation */
 static bool is_off(const struct analysis *a, size_t number)
 {
 	const struct event *event = &a->campaign->events[number];
@@ -87,8 +87,8 @@ static bool other_is_off(const struct analysis *a, size_t event, const struct re
 }
 
 /*
- * Whether a relation that holds is evidence about an event: all others in it are what is
- * documented of them. Two events that are known by their sum alone may be exchanged.
+ * Whether a relation that holds is evidence about an event: all other events in it must be as
+ * documented. Two events with a known sum may still be exchanged.
  */
 static bool supports(const struct analysis *a, size_t event, const struct relation *relation)
 {
@@ -103,7 +103,7 @@ static bool supports(const struct analysis *a, size_t event, const struct relati
 	return true;
 }
 
-/* relations of an event that hold, and those of them from which its value follows */
+/* relations of an event that hold, and how many of them determine its value */
 struct held {
 	size_t all;
 	size_t supporting;
@@ -145,7 +145,7 @@ static uint64_t distance(uint64_t a, uint64_t b)
 	return a > b ? a - b : b - a;
 }
 
-/* the reading that is furthest from what is documented, over all points */
+/* the reading that differs most from the documentation, over all points */
 static void compare(const struct analysis *a, size_t number, struct outcome *o)
 {
 	const struct event *event = &a->campaign->events[number];
@@ -207,7 +207,7 @@ static void add_round(const struct analysis *a, struct outcome *o, const char *a
 {
 	const struct round *last = o->round_count ? &o->rounds[o->round_count - 1] : NULL;
 
-	/* a round that brought this event nothing is not worth a line */
+	/* do not print a round without a new measurement of this event */
 	if (last && last->points == o->points)
 		return;
 	o->rounds = arena_grow(a->arena, o->rounds, o->round_count, sizeof(*o->rounds));
@@ -257,7 +257,7 @@ static void define(struct outcome *o, const struct rule *rule, const char *text)
 	o->found = *rule;
 }
 
-/* more than one rule fits */
+/* several rules fit */
 static void judge_several(const struct analysis *a, struct outcome *o)
 {
 	if (o->remaining == UINT64_MAX)
@@ -273,7 +273,7 @@ static void judge_several(const struct analysis *a, struct outcome *o)
 				     o->open, *o->untested ? "; untested: " : "", o->untested);
 }
 
-/* points that a rule was tried at: work that it, or the documentation, counts */
+/* points that test a rule: they have work that it, or the documentation, counts */
 static size_t tried_at(const struct analysis *a, size_t number, const struct rule *rule)
 {
 	const struct rule *documented = &a->campaign->events[number].documented;
@@ -292,7 +292,7 @@ static size_t tried_at(const struct analysis *a, size_t number, const struct rul
 	return points;
 }
 
-/* A rule that was made from a measurement is not tested by the same. */
+/* A measurement that suggested a rule cannot confirm it. */
 static void explain(const struct analysis *a, size_t number, const struct rule *rule,
 		    const char *reason, struct outcome *o)
 {
@@ -307,7 +307,7 @@ static void explain(const struct analysis *a, size_t number, const struct rule *
 	o->reason = reason;
 }
 
-/* whether two rules give the same wherever was measured, by what they give each feature */
+/* whether two rules are equal at all measured points, by their weights of each feature */
 static bool same_rule(const struct analysis *a, const struct search *search, const struct rule *x,
 		      const struct rule *y)
 {
@@ -341,7 +341,7 @@ static void judge_none(const struct analysis *a, size_t number, struct outcome *
 	} else if (fault) {
 		o->reason = arena_printf(a->arena, "%s: counts are lost", fault->text);
 	} else if (o->search_error) {
-		/* that nothing was found is no reason to say that there is nothing */
+		/* a search that failed does not prove that no rule fits */
 		o->reason = arena_printf(a->arena, "not searched: %s", o->search_error);
 		return;
 	} else if (*o->violated && !o->off) {
@@ -360,7 +360,7 @@ static void judge_one(const struct analysis *a, size_t number, const struct sear
 	struct rule rule = search_rule(a, search, 0, a->arena);
 	struct fault_found named;
 
-	/* faults are hypotheses like the rules of the space: one of either may be left */
+	/* faults are hypotheses like rules: one of either kind may be left */
 	for (size_t i = 0; i < o->fault_count; i++) {
 		if (o->faults[i].correct.given &&
 		    same_rule(a, search, &rule, &o->faults[i].correct))
@@ -391,7 +391,7 @@ static void judge_quarantined(const struct analysis *a, size_t number, bool has_
 		judge_none(a, number, o);
 }
 
-/* whether some reading of an event is more than nothing */
+/* whether any reading of an event is not zero */
 static bool ever_counted(const struct analysis *a, size_t number)
 {
 	for (size_t p = 0; p < a->point_count; p++)
@@ -447,7 +447,7 @@ int verdict_event(const struct analysis *a, size_t number, const struct relation
 		judge_quarantined(a, number, searched, search, o);
 		return searched;
 	}
-	/* what is documented as nothing is exercised by anything */
+	/* an event documented as zero is exercised by any work */
 	if (!o->exercised && event->documented.count) {
 		o->reason = "no benchmark made it count; a counter that cannot would look the same";
 		return searched;

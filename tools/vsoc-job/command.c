@@ -15,14 +15,14 @@
 enum { MAX_REPEAT = 65536 };
 
 enum field_kind {
-	FIELD_AMOUNT, /* a number that adds up */
-	FIELD_NUMBER, /* a number that does not */
+	FIELD_AMOUNT, /* a number that can be summed */
+	FIELD_NUMBER, /* a number that cannot be summed */
 	FIELD_TIME, /* a duration */
 	FIELD_INITIATOR, /* enum drm_vsoc_initiator by name */
 	FIELD_HOME, /* enum drm_vsoc_home by name */
 	FIELD_FLAG, /* a word that sets a bit */
 	FIELD_LISTING, /* a file with instructions */
-	FIELD_METHOD, /* the value of one more method */
+	FIELD_METHOD, /* the value of another method */
 };
 
 struct field {
@@ -81,7 +81,7 @@ static const struct field pcie_fields[] = {
 	FIELD(FIELD_AMOUNT, pcie.bytes, "bytes"),
 	FIELD(FIELD_NUMBER, pcie.address, "address"),
 	FLAG(pcie.flags, "read", DRM_VSOC_PCIE_READ),
-	/* a write is the absence of a read; the word is there to be read by people */
+	/* no flag means write; the word is accepted for readability */
 	FLAG(pcie.flags, "write", 0),
 	FLAG(pcie.flags, "target", DRM_VSOC_PCIE_TARGET),
 	FIELD(FIELD_NUMBER, pcie.socket, "socket"),
@@ -102,7 +102,7 @@ static const struct field sample_fields[] = {
 	FIELD(FIELD_NUMBER, sample.user_data, "user_data"),
 };
 
-/* each of them as often as there is room, executed in their order */
+/* each may be repeated up to the limit; executed in this order */
 static const struct field methods_fields[] = {
 	METHOD("control0", DRM_VSOC_MP_PM_CONTROL(0)),
 	METHOD("control1", DRM_VSOC_MP_PM_CONTROL(1)),
@@ -114,7 +114,7 @@ static const struct field methods_fields[] = {
 	METHOD("set3", DRM_VSOC_MP_PM_SET(3)),
 };
 
-/* where to is the runner's business */
+/* the runner sets the address */
 static const struct field store_fields[] = {
 	FIELD(FIELD_NUMBER, mp_store.sequence, "sequence"),
 };
@@ -281,12 +281,12 @@ static const char *value_help(enum field_kind kind)
 	}
 }
 
-/* a command while its words are read */
+/* state of the parser of a command */
 struct reader {
 	const struct command_kind *kind;
 	struct drm_vsoc_command command;
 	const char *listing;
-	/* of pcie: which of the two words came */
+	/* pcie: which of the two words were given */
 	bool reads, writes;
 	struct listing_parameter parameters[LISTING_MAX_PARAMETERS];
 	size_t parameter_count;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Jobs as text: words to the commands of the virtual SoC. */
+/* Jobs as text: converts words to commands of the virtual SoC. */
 #ifndef VSOC_JOB_COMMAND_H
 #define VSOC_JOB_COMMAND_H
 
@@ -16,7 +16,7 @@ struct job {
 	struct drm_vsoc_command *commands; /* as the kernel takes them */
 	size_t count; /* elements of @commands in use */
 	size_t capacity; /* elements of @commands allocated */
-	struct listing *listings; /* that commands point to */
+	struct listing *listings; /* listings that commands point to */
 	size_t listing_count; /* elements of @listings */
 };
 
@@ -36,7 +36,7 @@ int job_add(struct job *job, const struct drm_vsoc_command *command);
  * job_parse() - append commands from words
  * @job: job
  * @words: for example "x2", "draw", "vertices=300", "copy", "bytes=4Ki", "read";
- *	a compute's "listing=FILE" is read, "N=10" behind it is a parameter of the listing
+ *	a compute's "listing=FILE" is read, "N=10" after it is a parameter of the listing
  * @count: number of words
  * @error: set to a sentence on failure
  * @error_bytes: bytes at @error
@@ -54,7 +54,7 @@ int job_parse(struct job *job, const char *const *words, size_t count, char *err
  */
 const char *command_name(uint32_t type);
 
-/* One numeric field of a command, for those who add up what was submitted. */
+/* Total of a numeric field of commands. */
 struct command_amount {
 	const char *command;
 	const char *field;
@@ -64,7 +64,7 @@ struct command_amount {
 enum { COMMAND_AMOUNTS = 16 };
 
 /**
- * command_amounts_add() - add the amounts of a command to sums
+ * command_amounts_add() - add the fields of a command to totals
  * @amounts: COMMAND_AMOUNTS elements, zeroed before the first call
  * @command: command
  */

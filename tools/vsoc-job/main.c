@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* vsoc-job: gives the virtual SoC something to count. */
+/* vsoc-job: runs jobs on the virtual SoC. */
 #include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
@@ -25,7 +25,7 @@ enum {
 	DEFAULT_TIMEOUT_S = 30,
 	MAX_CONTEXTS = 1024,
 	DEMO_FRAME_NS = 33333333,
-	/* frames that are queued ahead: one runs, one waits, as with double buffering */
+	/* frames queued ahead: one runs, one waits, as with double buffering */
 	DEMO_QUEUED_FRAMES = 2,
 	LINE_WORDS = 256,
 };
@@ -165,7 +165,7 @@ static int read_kinds(const char *text, uint32_t *kinds)
 	return 0;
 }
 
-/* The session that perfctr shares with the commands that it runs. */
+/* The session that perfctr shares with its workload. */
 static int read_shared_session(struct options *o)
 {
 	const char *fd = getenv("PERFCTR_FD"), *session = getenv("PERFCTR_SESSION");
@@ -284,7 +284,7 @@ struct report {
 	struct json_object *stores;
 };
 
-/* What a job stored: the counters of each TPC by its store commands, in order. */
+/* The records of a job: counters of each TPC, by store command, in order. */
 static void on_stores(const struct report *report, const struct runner_result *result)
 {
 	const struct drm_vsoc_info *info = &report->runner->info;
@@ -576,7 +576,7 @@ static int run_demo(struct runner *runner, const struct options *o)
 		if (elapsed_ns < due_ns)
 			sleep_ns(due_ns - elapsed_ns);
 		else
-			/* late (a slow machine): drop frames, as a game would */
+			/* late on a slow machine: drop frames, as a game would */
 			frame = elapsed_ns / DEMO_FRAME_NS;
 		ret = workload_demo_job(frame, DEMO_FRAME_NS, &runner->info, &job);
 		if (!ret)

@@ -17,7 +17,7 @@
 
 enum {
 	NS_PER_MS = 1000000,
-	/* so that a signal that came just before WAIT does not cost its whole time */
+	/* limits the delay if a signal arrives just before WAIT */
 	WAIT_STEP_NS = 250 * NS_PER_MS,
 };
 
@@ -65,7 +65,7 @@ static int by_name(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* the render node of lowest number that is a virtual SoC */
+/* the virtual SoC whose render node has the lowest number */
 static int find_vsoc(struct runner *runner)
 {
 	struct dirent *entry;
@@ -169,7 +169,7 @@ static void free_stores(struct runner *runner, struct runner_job *job)
 	job->stores = NULL;
 }
 
-/* a buffer for the store commands of @job, if there are any, and a copy of it that names it */
+/* allocates a buffer for the store commands of @job, if any, and copies the job with its address */
 static int give_stores(struct runner *runner, const struct job **job, struct runner_job *queued)
 {
 	struct drm_vsoc_bo_create create = { 0 };
@@ -299,7 +299,7 @@ static void finish_job(struct runner *runner, size_t at, const struct runner_res
 	free_stores(runner, &job);
 }
 
-/* a fence that does not signal for a job that is done would be a bug of the device */
+/* a fence that does not signal after its job is a bug of the device */
 static int check_fence(struct runner *runner, int fd)
 {
 	struct pollfd p = { .fd = fd, .events = POLLIN };
@@ -393,7 +393,7 @@ static int add_sample(struct runner *runner, uint64_t user_data)
 	return job_add(&runner->sampled, &command);
 }
 
-/* The job with its samples: what came before it is in the first, what it did in the last one. */
+/* Adds samples before and after the job: the last one has the job's counts. */
 static int put_samples_around(struct runner *runner, const struct job *job, uint32_t ctx_id)
 {
 	int error;

@@ -9,13 +9,13 @@
 
 #include "command.h"
 
-/* a job that was submitted and not yet waited for */
+/* a submitted job that was not waited for */
 struct runner_job {
 	uint64_t id;
 	uint32_t ctx_id;
 	uint32_t commands;
 	int fence_fd;
-	/* where its store commands store to, NULL: it has none */
+	/* buffer of its store commands, NULL: it has none */
 	char *stores;
 	uint32_t stores_handle;
 	uint32_t store_count;
@@ -26,18 +26,18 @@ struct runner_result {
 	uint64_t id;
 	uint32_t ctx_id;
 	uint32_t commands;
-	/* 0 done, -ECANCELED cut short, -ETIME not done in time */
+	/* 0 done, -ECANCELED cancelled, -ETIME timed out */
 	int status;
 	uint32_t sample_errors;
 	int sample_errno;
-	/* of each store command the records of all TPCs, see runner_record() */
+	/* for each store command the records of all TPCs, see runner_record() */
 	const char *stores;
 	uint32_t store_count;
 };
 
 typedef void (*runner_result_fn)(void *data, const struct runner_result *result);
 
-/* an open device and what is queued on it */
+/* an open device and its queue */
 struct runner {
 	int fd;
 	bool owns_fd;
@@ -47,15 +47,15 @@ struct runner {
 	uint32_t next_context;
 	bool fences;
 	/*
-	 * session that samples each job, 0: none: before its first command untagged, behind its
-	 * last one tagged with 1 + the context's id
+	 * session that samples each job, 0: none. The sample before the first command has no tag,
+	 * the one after the last command has 1 + the context's id
 	 */
 	uint32_t sample_handle;
-	/* the job as it is submitted, where that is not what was given */
+	/* the submitted job, if it differs from the given one */
 	struct job sampled;
 	struct job stored;
 	uint64_t timeout_ns;
-	/* set by a signal handler: waiting ends early */
+	/* set by a signal handler: ends waiting */
 	const volatile sig_atomic_t *stop;
 	/* unfinished jobs, oldest first */
 	struct runner_job *queue;
@@ -100,7 +100,7 @@ int runner_submit(struct runner *runner, const struct job *job);
  * @runner: runner
  * @left: unfinished jobs to accept
  *
- * A job that is not done in timeout_ns is counted and given up.
+ * A job that exceeds timeout_ns is counted and dropped from the queue.
  *
  * Return: 0 or a negative errno with runner->error; -EINTR if stop was set.
  */

@@ -15,7 +15,7 @@ enum {
 	RANDOM_ADDRESS_LINES = 1 << 20,
 };
 
-/* splitmix64: any seed is as good as another, zero included */
+/* splitmix64: accepts any seed, zero included */
 static uint64_t next_random(struct workload_random *random)
 {
 	uint64_t z = random->state += 0x9e3779b97f4a7c15;
@@ -25,7 +25,7 @@ static uint64_t next_random(struct workload_random *random)
 	return z ^ z >> 31;
 }
 
-/* 0..limit - 1 */
+/* random number in 0..limit - 1 */
 static uint64_t below(struct workload_random *random, uint64_t limit)
 {
 	return limit ? next_random(random) % limit : 0;
@@ -120,7 +120,7 @@ int workload_random_job(struct workload_random *random, struct job *job)
 	return 0;
 }
 
-/* 0..1, one wave in period_s */
+/* sine in 0..1 with a period of period_s */
 static double wave(double seconds, double period_s)
 {
 	return 0.5 - 0.5 * cos(2 * 3.14159265358979 * seconds / period_s);
@@ -140,13 +140,13 @@ int workload_demo_job(uint64_t frame, uint64_t frame_ns, const struct drm_vsoc_i
 	const double particles = fmod(seconds, 5) < 1.5 ? wave(fmod(seconds, 5), 1.5) : 0;
 	const double stream = wave(seconds + 2, 11);
 	const bool disk = fmod(seconds, 4) < 0.8;
-	/* amounts that keep four cores at 500 MHz busy for about half of a frame */
+	/* amounts that keep four cores at 500 MHz busy for about half a frame */
 	const double fragments = 120e6 * frame_s * scene;
 	struct drm_vsoc_command command;
 	int ret;
 
 	job_clear(job);
-	/* a frame is several draws, as in a real one */
+	/* several draws per frame, as in a real workload */
 	for (int i = 0; i < 4; i++) {
 		command = (struct drm_vsoc_command){ .type = DRM_VSOC_CMD_DRAW };
 		command.draw.fragments = (uint64_t)(fragments / 4);

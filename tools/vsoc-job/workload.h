@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Jobs that are made up: random ones that a seed repeats, and the demo's. */
+/* Synthetic jobs: random ones from a seed, and those of the demo. */
 #ifndef VSOC_JOB_WORKLOAD_H
 #define VSOC_JOB_WORKLOAD_H
 
@@ -7,16 +7,16 @@
 
 #include "command.h"
 
-/* Kinds of commands that random jobs consist of, bits by enum drm_vsoc_cmd_type. */
+/* Kinds of commands in random jobs, bits by enum drm_vsoc_cmd_type. */
 #define WORKLOAD_GPU (1u << DRM_VSOC_CMD_DRAW | 1u << DRM_VSOC_CMD_COMPUTE)
 #define WORKLOAD_FABRIC (1u << DRM_VSOC_CMD_COPY | 1u << DRM_VSOC_CMD_PCIE)
 #define WORKLOAD_ALL (WORKLOAD_GPU | WORKLOAD_FABRIC | 1u << DRM_VSOC_CMD_WAIT)
 
 /* source of random jobs */
 struct workload_random {
-	uint64_t state; /* begins as the seed */
-	uint32_t kinds; /* WORKLOAD_ALL or some of it */
-	/* of the device, so that every command is one it accepts */
+	uint64_t state; /* initially the seed */
+	uint32_t kinds; /* WORKLOAD_ALL or a subset */
+	/* of the device, so that it accepts every command */
 	const struct drm_vsoc_info *info;
 };
 
@@ -36,8 +36,8 @@ int workload_random_job(struct workload_random *random, struct job *job);
  * @info: of the device
  * @job: cleared, then filled
  *
- * The load breathes: a scene that grows and shrinks, particles now and then, a
- * CPU that streams, a disk that bursts.
+ * The load varies: a scene that grows and shrinks, occasional particles, CPU streams and disk
+ * bursts.
  *
  * Return: 0 or -ENOMEM.
  */

@@ -38,8 +38,8 @@ def points(campaign, name):
     return {p["point"]: (p["expected"], p["measured"]) for p in event(campaign, name)["points"]}
 
 
-# per thread: documented and counted, after the tables of the publication; DMOV and the total with
-# each SHFL that its guard turned off, as its listing has them
+# per thread: documented and counted, after the tables of the publication. DMOV and the total
+# include each SHFL that its guard turned off, as in its listing
 THREADS = {"matrix-copy": 1048576}
 TABLES = {
     "matrix-copy": {"DMOV": (3, 0), "inst_misc": (4, 6), "inst_integer": (5, 5),
@@ -167,7 +167,7 @@ def exit_and_branch():
     listing = campaign["next"]["listing"].splitlines()
     end = listing.index("\tEXIT")
     branches = sum("BRA" in line for line in listing[end + 1:])
-    # one EXIT: the two rules differ unless exactly one branch stands behind it
+    # one EXIT: the two rules differ unless exactly one branch follows it
     check(branches != 1, f"{branches} branches behind EXIT tell nothing")
 
 
@@ -306,7 +306,7 @@ def sum_of_unknown_events():
         found = event(judge(campaign, rows), name)
         check(found["verdict"] == "MEASURED" and "as little is known" in found["reason"],
               found["reason"])
-    # one is documented: the other follows
+    # one is documented, and the other follows
     campaign["events"][0]["documented"] = ["h"]
     campaign["benchmarks"][0]["quantities"]["h"] = "30"
     check(event(judge(campaign, rows), "misses")["verdict"] == "TRUSTED",
@@ -328,7 +328,7 @@ def rule_or_fault():
     check(found["verdict"] == "QUARANTINED" and found["search"]["remaining"] == 1 and
           "one rule fits, and a known fault as well: saturated" in found["reason"],
           f"{found['verdict']}: {found['reason']}")
-    # nobody knows how many units counted, so nothing can be found saturated
+    # the number of units is unknown, so no unit can be found saturated
     rows = [",".join(r.split(",")[:3] + r.split(",")[4:]) for r in rows]
     found = event(judge(campaign, rows), "e")
     check(found["verdict"] == "EXPLAINED" and found["definition"] == "k", found["reason"])
@@ -369,7 +369,7 @@ def relations_alone():
           "holds")
     found = own_campaign(rows + ["0,c,301"])
     check(event(found, "c")["verdict"] == "UNTRUSTED", "violated")
-    # b is off by its own measurement: the relation says nothing about c
+    # b is off by its own measurement, so the relation is no evidence about c
     found = own_campaign(["0,a,100", "0,b,210", "0,c,300"])
     check(event(found, "c")["verdict"] == "MEASURED" and
           event(found, "b")["verdict"] == "UNTRUSTED",

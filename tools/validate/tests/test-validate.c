@@ -22,7 +22,7 @@ static uint64_t below(uint64_t limit)
 	return (state >> 33) % limit;
 }
 
-/* All weights one by one; @allowed and the number must be the solver's. */
+/* Enumerates all weights; @allowed and the count must equal the solver's. */
 static void against_brute_force(void)
 {
 	int64_t c[ROWS][VARIABLES];
@@ -48,7 +48,7 @@ static void against_brute_force(void)
 			c[r][v] = below(3) ? ((int64_t)below(7) - 1) * scale : 0;
 			sum += c[r][v] * (int64_t)below(max[v] + 1);
 		}
-		/* exact, with a tolerance, sometimes impossible */
+		/* exact, with a tolerance, or impossible */
 		rows[r] = (struct solve_row){ c[r], sum - (int64_t)below(2) * 3,
 					      sum + (int64_t)below(2) * 2 };
 		if (!below(3))
@@ -89,7 +89,7 @@ static void against_brute_force(void)
 	arena_free(&arena);
 }
 
-/* 2^60 rules: found by the graph, not by counting */
+/* 2^60 rules: the graph finds them, enumeration could not */
 static void large_space(void)
 {
 	enum { MANY = 60 };
@@ -111,7 +111,7 @@ static void large_space(void)
 	arena_free(&arena);
 }
 
-/* sums that 64 bits do not hold: right, or refused, never wrong */
+/* sums beyond 64 bits: the result is right or an error, never wrong */
 static void large_numbers(void)
 {
 	const int64_t c[] = { INT64_C(4000000000000000000), INT64_C(4000000000000000001) };
@@ -124,7 +124,7 @@ static void large_numbers(void)
 
 	CHECK(!solve(&arena, &problem, &space, &failure));
 	CHECK(space.solutions == 1);
-	/* beyond what can be reached */
+	/* beyond the reachable range */
 	row.lo = row.hi;
 	CHECK(!solve(&arena, &problem, &space, &failure));
 	CHECK(space.solutions == 0);
@@ -142,7 +142,7 @@ static void bad_file(struct campaign *campaign, const char *text, const char *wh
 	struct measured measured;
 	struct failure failure = { "" };
 	struct arena arena = { 0 };
-	/* a copy of its own, so that a read beyond its end is seen */
+	/* a copy, so that a sanitizer sees a read beyond its end */
 	char *copy = strdup(text);
 
 	CHECK(measured_parse(&arena, "f", copy, strlen(copy), campaign, &measured, &failure) < 0);
@@ -219,7 +219,7 @@ static void measured_errors(void)
 	arena_free(&arena);
 }
 
-/* whatever bytes come: an error with a place, or readings */
+/* any bytes give an error with a place, or readings */
 static void mutated_files(void)
 {
 	static const char csv[] = "benchmark,N,event,value,run,expected\n"
@@ -262,8 +262,10 @@ static void mutated_files(void)
 
 enum { MANY_ROWS = 50000, ROW_BYTES = 40 };
 
-/* Rows with quoted names, the last one the same as another: with a copy of the rest of the file for
- * each cell, or a look at all others for each row, this would not come to an end. */
+/*
+ * Many rows with quoted names, of which the last repeats another row. An algorithm that copies the
+ * rest of the file for each cell, or compares each row with all others, would take too long.
+ */
 static void many_rows(void)
 {
 	char *text = malloc((MANY_ROWS + 2) * ROW_BYTES), *at = text;

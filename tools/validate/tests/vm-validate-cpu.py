@@ -32,7 +32,7 @@ def validate(*arguments):
 
 
 def loop(documented):
-    """verdict on the instructions of a loop of 2 N, if it is said to be something else
+    """verdict on the instructions of a loop of 2 N, whose documentation is @documented
 
     QEMU counts about 2500 instructions of the kernel in a timer interrupt, although the kernel is
     excluded: one in a hundred.
@@ -52,7 +52,7 @@ def loop(documented):
 
 
 def perf_event_open(cpu):
-    """an event that takes a counter of a processor for itself"""
+    """an event that occupies a counter of a processor"""
     attr = struct.pack("<IIQQQQQ", HARDWARE, 112, INSTRUCTIONS, 0, 0, 0,
                        PINNED_EXCLUDE_HV).ljust(112, b"\0")
     return ctypes.CDLL(None, use_errno=True).syscall(SYS_PERF_EVENT_OPEN, attr, -1, cpu, -1, 8)
@@ -64,7 +64,7 @@ def builtin():
     campaign, events, _ = validate("cpu")
     points = {p["point"]: (p["expected"], p["measured"]) for p in events["instructions"]["points"]}
     check(set(points) == {"loop N=100000", "loop N=1000000"}, f"{points}")
-    # an interrupt or three
+    # up to three interrupts
     check(all(0 < m - e < 10000 for e, m in points.values()), f"{points}")
     check(events["branches"]["verdict"] == "SELECTED" and "no PMU" in events["branches"]["reason"],
           events["branches"]["reason"])

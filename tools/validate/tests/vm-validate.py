@@ -63,7 +63,7 @@ def published_kernels():
         points = {p["point"]: p["measured"] for p in event(campaign, name)["points"]}
         for point, row in MEASURED.items():
             check(points[point] == row[n], f"{name} at {point}: {points[point]}, not {row[n]}")
-    # figure 4's column for two rounds, which the publication mentions and does not print
+    # figure 4's column for two rounds, which the publication mentions but does not print
     two = next(p for p in event(campaign, "inst_misc")["points"] if p["point"] == "float-loop N=2")
     check((two["expected"], two["hypotheses"]["S2R + NOP + MOV"], two["hypotheses"]["S2R + MOV"],
            two["measured"]) ==
@@ -200,7 +200,7 @@ def off_by_one():
     check(weights(event(campaign, "integer")).get("@unit") == 1, "not by unit")
 
 
-# nothing in the model makes them count
+# the model has nothing that makes them count
 UNDRIVEN = {"stream_out_busy", "setup_point_count",
             "setup_line_count"} | {f"prof_trigger_{n:02}" for n in range(8)}
 NV50 = "9"
@@ -216,7 +216,7 @@ def nv50_counters():
     """vsoc-pcounter: MP and PCOUNTER counters as documented, what nothing drives not trusted"""
     done = run("vsoc-pcounter", status=NO_DEVICE)
     check("no virtual SoC with counters of nv50" in done.stderr, done.stderr)
-    # not the campaign's own number of cores
+    # not the campaign's default number of cores
     tell_driver("new_device", f"{NV50} product=nv50 shader_present=0x15")
     try:
         campaign = live("vsoc-pcounter", status=DOUBT)
@@ -239,7 +239,7 @@ def nv50_counters():
     check(len({r["run"] for r in campaign["rows"]
                if r["event"] == "instructions"}) == 10 * 2 * 19 and
           not campaign["dropped_readings"], "the anchor is not in every run")
-    # the result says how many cores there were
+    # the result has the number of cores
     path = "/tmp/nv50.json"
     with open(path, "w", encoding="utf-8") as f:
         json.dump({n: campaign[n] for n in ("campaign", "configuration", "rows")}, f)
@@ -252,13 +252,13 @@ def nv50_counters():
 
 
 def nv50_wrong_definitions():
-    """What is said of some counters is wrong, one wire is another's, one pass holds too much."""
+    """Three faults: wrong documentation, a wire of another unit, a pass with too many counters."""
     top = os.path.join(os.path.dirname(os.path.realpath(__file__)), "../../..")
     with open(os.path.join(top, "campaigns/vsoc-pcounter.json"), encoding="utf-8") as f:
         campaign = json.load(f)
     events = {e["name"]: e for e in campaign["events"]}
     events["geom_busy"]["documented"] = ["2 geom_cycles"]
-    # what CUPTI says
+    # as documented by CUPTI
     events["branch"]["documented"] = ["branches"]
     events["instructions"]["documented"] = ["warp_instructions", "exits"]
     events["setup_primitive_count"]["counter"] = "pcounter/setup_primitive_culled_count"
@@ -321,7 +321,7 @@ def perfctr(*arguments, status=FINE):
 @test
 def written_back():
     """--save: list, stat and top mark counters, say what they count, and filter"""
-    # what the database itself says of the virtual SoC
+    # the verdicts of the database itself on the virtual SoC
     own = perfctr("list", "--trusted-only").stdout
     check("+ shader/THREAD_INST_INTEGER" in own and "+ memsys/L2_READ " in own and
           "FRAGMENTS" not in own and
@@ -360,12 +360,12 @@ def written_back():
     check("\n= THREAD_INST_INTEGER" in top and "it counts FSETP" in top, f"top: {top}")
     top = perfctr("top", "--snapshot", "-I", "50", "--trusted-only", "-e", counters).stdout
     check("MISC" in top and "INTEGER" not in top, f"top: {top}")
-    # right again: the verdict is replaced
+    # correct again: the verdict is replaced
     perfctr("validate", "--save", "--runs", "1", "vsoc-gpu")
     with open("/tmp/verdicts.json", encoding="utf-8") as f:
         check({v["trust"] for v in json.load(f)["verdicts"].values()} == {"trusted"},
               "not replaced")
-    # a campaign with definitions of its own says nothing about the database
+    # a campaign with definitions of its own is no evidence about the database
     check("not saved" in perfctr("validate", "--save", "--runs", "1", "xavier-gpu").stderr,
           "xavier-gpu was saved")
 
