@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: MIT
-# perfctr: "make help" lists the targets. Each part has a Makefile of its own with the targets all,
-# unit, install and clean, which finds here: TOP, BUILD (where every output goes), V, CC, CFLAGS,
-# PREFIX, DESTDIR. Kernel modules are built by scripts/build-modules.
+# perfctr: "make help" lists the targets. Each part has its own Makefile with the targets all, unit,
+# install and clean, which inherits TOP, BUILD (the directory of all outputs), V, CC, CFLAGS, PREFIX
+# and DESTDIR. Kernel modules are built by scripts/build-modules.
 
 TOP := $(CURDIR)
 BUILD ?= $(TOP)/build
 PREFIX ?= /usr/local
 DESTDIR ?=
 CFLAGS ?= -O2 -g
-# kernels that "make modules" builds for, and the one that shell, vm and demo boot
+# kernels for "make modules", and the kernel that shell, vm and demo boot
 KVER ?= 6.12 6.1
 KERNEL ?= 6.12
 JOBS ?= $(shell nproc)
@@ -20,7 +20,7 @@ ifneq ($(words $(TOP)),1)
 $(error The checkout is in '$(TOP)': kernel build and QEMU cannot handle blanks in it, move it)
 endif
 
-# names of what is built go to stderr, as stdout is the command's of "make vm"; not with -s
+# names of built files go to stderr, because stdout belongs to the command of "make vm"; not with -s
 ifndef NEWS
 NEWS := $(if $(findstring s,$(filter-out -%,$(firstword $(MAKEFLAGS)))),:,echo >&2)
 endif
@@ -32,7 +32,7 @@ Q := $(if $(filter 1,$(V)),,@)
 PARTS_ALL := libperfctr tools bench igt-tests mesa
 PARTS := $(patsubst %/Makefile,build-%,$(wildcard $(PARTS_ALL:%=%/Makefile)))
 
-# $(call need,FILE,WHAT): fail instead of succeeding with nothing done
+# $(call need,FILE,WHAT): fail if FILE does not exist
 need = @test -e $(1) || { echo "make $@: $(2) does not exist yet ($(1))" >&2; exit 1; }
 
 SUITES ?=
@@ -48,7 +48,7 @@ export FUZZ_S FUZZ_KERNEL
 
 all: $(PARTS) modules ## build everything: library, tools, tests, modules for Debian 6.12 and 6.1
 
-# somebody waits for the demo: not for the packages that only tests need
+# the demo should start soon: skip the packages that only tests need
 DEMO_ONLY := $(and $(filter demo,$(MAKECMDGOALS)),$(filter 6.12,$(KERNEL)),\
 	$(if $(filter-out demo,$(MAKECMDGOALS)),,y))
 
@@ -69,7 +69,7 @@ modules: generated | setup ## kernel modules; KVER="6.12 6.1" (default), newest,
 	$(Q)for k in $(KVER); do \
 		vm/kernel_cache.py build $$k && scripts/build-modules $$k || exit; done
 
-# The modules of the kernel that is to boot, beside those that "all" builds.
+# Modules of the kernel to boot, in addition to those that "all" builds.
 booted-modules: all
 	$(Q)$(if $(filter $(KERNEL),$(KVER)),:,$(MAKE) modules KVER=$(KERNEL))
 
@@ -83,7 +83,7 @@ shell: $(SHELL_NEEDS) ## a root shell in the VM with modules and tools; KERNEL=6
 	$(Q)vm/run --kernel $(if $(filter mali,$(KERNEL)),uml -- kernel/mali/start,$(KERNEL) --) \
 		bash -i; status=$$?; \
 		case $$status in $(VM_FAILURES)) exit $$status ;; esac
-# vm/run's own: kernel complaint, timeout, no guest. How a shell or Ctrl-] ends it is no error.
+# Statuses of vm/run itself: kernel complaint, timeout, no guest. A shell that ends is no error.
 VM_FAILURES := 99 | 124 | 125
 
 demo: build-tools ## counters of a virtual GPU and of kernel PMUs, live, from the VM
@@ -128,7 +128,7 @@ igt: all uml-modules ## IGT tests in the VM on 6.12 and 6.1, and their runner; S
 mesa: generated | setup ## Mesa's software driver with our counters; the first time it compiles Mesa
 	$(Q)mesa/build 25.0.7
 
-# the suites of 25.0.7, which name no version
+# the suites of Mesa 25.0.7, whose names have no version
 mesa-next: all uml-modules ## another version of Mesa, built and tested: MESA=SOURCE-TREE
 	$(Q)$(if $(wildcard $(MESA)/VERSION),,echo 'make $@: use MESA=SOURCE-TREE' >&2; exit 2)
 	$(Q)mesa/build '$(MESA)'
@@ -168,7 +168,7 @@ install: ## library, tools, headers and man pages below $(DESTDIR)$(PREFIX)
 	$(call need,tools/Makefile,the tools)
 	$(Q)for part in libperfctr tools; do $(MAKE) -C $$part install || exit; done
 
-# the sources as they belong below /usr/src
+# the sources as installed below /usr/src
 DKMS_TREE := $(BUILD)/dkms/perfctr-$(shell sed -n 's/^PERFCTR_VERSION := //p' version.mk)
 dkms: generated ## sources of the modules for DKMS, and how to install them
 	$(Q)packaging/dkms-tree $(DKMS_TREE)
@@ -178,7 +178,7 @@ dkms: generated ## sources of the modules for DKMS, and how to install them
 deb: | setup ## Debian packages in build/deb, judged by lintian
 	$(Q)packaging/build-deb
 
-# arm64 is cross-built with what vm/arm64.py fetches
+# arm64 is cross-built with the packages that vm/arm64.py fetches
 arm64: generated | setup ## cross-build everything for arm64 into build/arm64
 	$(Q)vm/arm64.py fetch >/dev/null
 	$(Q)$(NEWS) "  BUILD   arm64: library, commands, tests, modules"

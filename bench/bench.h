@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the benchmarks share: a clock and a middle. */
+/* Shared by the benchmarks: a clock and the median. */
 #ifndef PERFCTR_BENCH_H
 #define PERFCTR_BENCH_H
 
@@ -22,7 +22,7 @@ static inline int by_value(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* sorts @values, of which there is at least one */
+/* sorts @values; @count is at least 1 */
 static inline double median(double *values, size_t count)
 {
 	qsort(values, count, sizeof(*values), by_value);

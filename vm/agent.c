@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 /*
- * PID 1 of the guests that vm/run boots. It connects to the host over one character device, does
- * what the host's directives say (mounts, modules, environment), runs one command and relays its
+ * PID 1 of the guests that vm/run boots. It connects to the host over one character device,
+ * executes the host's directives (mounts, modules, environment), runs one command and relays its
  * terminal or pipes, the kernel log and the exit status.
  *
  * Both directions carry frames: one byte type, 32-bit little-endian length, payload. The types are
- * listed at enum frame_type; vm/run is the other end.
+ * listed at enum frame_type; the peer is vm/run.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -41,7 +41,8 @@ enum frame_type {
 	FRAME_STDOUT = 'O',
 	FRAME_STDERR = 'E',
 	FRAME_KMSG = 'K', /* whole /dev/kmsg records */
-	FRAME_TAKEN = 'T', /* the command has read the last FRAME_STDIN: the next may come */
+	/* the command has read the last FRAME_STDIN: the host may send the next */
+	FRAME_TAKEN = 'T',
 	FRAME_EXIT = 'X', /* u32 exit status as a shell reports it, u32 taint mask */
 	FRAME_FAILED = 'F', /* text: why the guest could not be set up */
 };
@@ -51,14 +52,14 @@ enum frame_type {
 #define PORT_WAIT_MS 20000
 #define KMSG_RECORD_BYTES 8192
 #define WORDS_MAX 8
-/* kmemleak suspects nothing younger than 5 s */
+/* kmemleak reports only objects older than 5 s */
 #define LEAK_AGE_S 6
 #define ROOT_9P_OPTIONS "trans=virtio,version=9p2000.L,msize=512000,cache=loose"
 
 static int port = -1;
 static int kmsg = -1;
 
-/* Where the host's tree is mounted, and where the tree of the command is put together. */
+/* Mount point of the host's tree, and the directory in which the command's tree is built. */
 static const char *lower_dir;
 static const char *root_dir;
 
@@ -94,7 +95,7 @@ static void send_frame(enum frame_type type, const void *data, uint32_t len)
 {
 	uint8_t header[FRAME_HEADER_BYTES] = { type, len, len >> 8, len >> 16, len >> 24 };
 
-	/* one write where it fits: each costs a trip to the host */
+	/* one write if it fits: each write exits to the host */
 	if (len <= 4096) {
 		uint8_t frame[FRAME_HEADER_BYTES + 4096];
 
@@ -117,7 +118,7 @@ static void relay_kmsg(void)
 		ssize_t n = read(kmsg, batch + used, KMSG_RECORD_BYTES);
 
 		if (n < 0 && errno == EPIPE)
-			continue; /* records were overwritten before we came */
+			continue; /* the kernel overwrote records before they were read */
 		if (n > 0)
 			used += n;
 		if (used && (n <= 0 || used > sizeof(batch) - KMSG_RECORD_BYTES)) {
@@ -244,7 +245,7 @@ static void open_port(void)
 	}
 }
 
-/* Directives of the host. Each gets its words; words[0] is the name. */
+/* Directives of the host. Each gets its words; words[0] is its name. */
 
 static void do_hide(char **words)
 {
@@ -258,7 +259,7 @@ static void do_bind(char **words)
 	struct stat what;
 
 	if (!stat(source, &what) && !S_ISDIR(what.st_mode)) {
-		/* its directory is there */
+		/* its directory exists */
 		int fd = open(target, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
 
 		if (fd < 0)
@@ -282,10 +283,7 @@ static void do_share(char **words)
 
 static void do_module(char **words)
 {
-	/*
-	 * a directory of the host that is no part of the guest's root is only there once it is
-	 * shared
-	 */
+	/* a directory of the host outside the guest's root exists only once it is shared */
 	const char *path = path_in(root_dir, words[1]);
 
 	insert_module(access(path, R_OK) ? path_in(lower_dir, words[1]) : path,
@@ -318,7 +316,7 @@ static void do_arg(char **words)
 	command.argv[command.argc] = NULL;
 }
 
-/* The tree of the command becomes the root. */
+/* Make the tree of the command the root. */
 static void do_root(char **words)
 {
 	(void)words;
@@ -359,7 +357,7 @@ static const struct {
 	{ "root", 1, do_root }, /* no more mounts: enter the tree */
 };
 
-/* Returns false for "run", the last one. */
+/* Returns false for "run", the last directive. */
 static bool do_directive(char *text, size_t len)
 {
 	char *words[WORDS_MAX + 1] = { 0 };
@@ -384,7 +382,7 @@ static bool do_directive(char *text, size_t len)
 	fail("bad directive '%s'", count ? words[0] : "");
 }
 
-/* Bytes from the host, up to one whole frame and what follows. */
+/* Bytes from the host: up to one whole frame and the bytes after it. */
 static struct {
 	uint8_t data[FRAME_HEADER_BYTES + FRAME_MAX_BYTES + 1];
 	size_t used;
@@ -404,7 +402,7 @@ static size_t inbox_frame_bytes(void)
 
 static void inbox_fill(void)
 {
-	/* one byte stays free: the end of a directive's last word */
+	/* keep one byte free, for the NUL after a directive's last word */
 	ssize_t n = read(port, inbox.data + inbox.used, sizeof(inbox.data) - 1 - inbox.used);
 
 	if (n == 0 || (n < 0 && errno != EINTR && errno != EAGAIN))
@@ -454,7 +452,7 @@ static uint32_t read_taint(void)
 	return taint;
 }
 
-/* The command and the guest's ends of what it reads and writes. -1: closed. */
+/* The command and the guest's ends of its input and output. -1: closed. */
 static struct {
 	pid_t pid;
 	int in, out, err;
@@ -551,7 +549,7 @@ static void start_command(void)
 	send_frame(FRAME_RUNNING, NULL, 0);
 }
 
-/* Relays what is there. Returns false when the other end is closed. */
+/* Relays available output. Returns false when the peer is closed. */
 static bool relay_output(int fd, enum frame_type type)
 {
 	char buf[16384];
@@ -564,7 +562,7 @@ static bool relay_output(int fd, enum frame_type type)
 		else if (n < 0 && (errno == EAGAIN || errno == EINTR))
 			return true;
 		else
-			return false; /* a pty whose last user is gone reads EIO */
+			return false; /* a pty whose last user has closed it returns EIO */
 	}
 }
 
@@ -587,7 +585,7 @@ static void feed_input(void)
 	if (n > 0)
 		child.pending_done += n;
 	else if (errno != EAGAIN && errno != EINTR)
-		child.pending_done = child.pending_len; /* nobody reads any more */
+		child.pending_done = child.pending_len; /* no reader is left */
 	if (child.pending_done < child.pending_len)
 		return;
 	child.pending_len = 0;
@@ -595,7 +593,7 @@ static void feed_input(void)
 	send_frame(FRAME_TAKEN, NULL, 0);
 }
 
-/* One frame of the host while the command runs. */
+/* Handles one frame of the host while the command runs. */
 static void obey_frame(const uint8_t *frame, size_t bytes)
 {
 	const uint8_t *data = frame + FRAME_HEADER_BYTES;
@@ -655,10 +653,9 @@ static bool write_kmemleak(const char *path, const char *command)
 }
 
 /*
- * On a kernel with kmemleak: look for what the command left behind. The kernel says that something
- * was found, which the host takes for the complaint that it is. An object is suspected when it is
- * five seconds old, and what a stack or a register of a moment points to is found by the second
- * scan.
+ * On a kernel with kmemleak: scan for memory that the command leaked. The kernel logs a finding,
+ * which the host detects as a complaint. An object is suspected once it is five seconds old; the
+ * second scan clears objects to which only a stack or register pointed at the first scan.
  */
 static void look_for_leaks(void)
 {
@@ -722,7 +719,7 @@ static void relay_until_exit(int children)
 			ended = reap(&result[0]);
 		}
 	}
-	/* what the command left in the pipes; its background children may still hold them open */
+	/* drain the pipes; background children of the command may still hold them open */
 	if (child.out >= 0)
 		relay_output(child.out, FRAME_STDOUT);
 	if (child.err >= 0)
@@ -746,10 +743,10 @@ int main(void)
 	children = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
 
 	mkdir("/dev", 0755);
-	/* -EBUSY where the kernel has mounted it */
+	/* -EBUSY if the kernel has mounted it */
 	mount("devtmpfs", "/dev", "devtmpfs", 0, NULL);
 	if (root) {
-		/* initramfs: the host's tree needs modules */
+		/* initramfs: mounting the host's tree needs modules */
 		insert_boot_modules();
 		lower_dir = "/lower";
 		root_dir = "/root";
@@ -769,7 +766,7 @@ int main(void)
 	else
 		mount_or_fail("/", lower_dir, NULL, MS_BIND, NULL);
 	mount_or_fail(lower_dir, root_dir, NULL, MS_BIND, NULL);
-	/* the host may not want a kernel that began like this */
+	/* the host may reject a kernel from its boot messages */
 	relay_kmsg();
 	send_frame(FRAME_HELLO, NULL, 0);
 	obey_directives();

@@ -25,7 +25,7 @@ from debian_kernels import Kernel, KernelError, cache_dir, find_debian, lock, no
 
 NAME = "arm64"
 TRIPLE = "aarch64-linux-gnu"
-# what the tests run on, and what they are built with
+# packages for running the tests, and for building them
 ROOT_PACKAGES = ["bash", "coreutils", "dash", "findutils", "grep", "kmod", "libc6-dev", "libcap2",
                  "libdrm-dev",
                  "libgcc-12-dev", "libgmp-dev", "libinih-dev", "libinih1", "libjson-c-dev",
@@ -72,7 +72,7 @@ def make(final):
         tree = os.path.join(work, "tree")
         root, modules = os.path.join(tree, "root"), os.path.join(tree, "kernel")
         unpack(glob.glob(f"{apt.archives}/*.deb"), root)
-        # the shell that everything begins with; a package's script would choose it
+        # the shell that runs first; a package's script would select it
         with contextlib.suppress(FileExistsError):
             os.symlink("dash", os.path.join(root, "usr/bin/sh"))
         with contextlib.suppress(FileExistsError):
@@ -82,11 +82,11 @@ def make(final):
 
         packages = os.path.join(work, "packages")
         os.makedirs(packages)
-        # their dependencies are of the other architecture, or not of interest
+        # their dependencies are of the other architecture, or not needed
         run("apt-get", "-q", "download", image, headers, env=apt.env, cwd=packages)
         unpack(glob.glob(f"{packages}/linux-image-*.deb"), modules)
         unpack(glob.glob(f"{packages}/linux-headers-*.deb"), os.path.join(tree, "headers"))
-        # the build's own tools are this machine's
+        # the build's own tools run on this machine
         kbuild = f"usr/lib/linux-kbuild-{release}"
         os.makedirs(os.path.join(tree, "headers/usr/lib"), exist_ok=True)
         os.symlink(f"/{kbuild}", os.path.join(tree, "headers", kbuild))
@@ -131,7 +131,7 @@ def root():
 
 
 def compiler_env():
-    """The unpacked compiler finds its parts beside itself, its libraries with some help."""
+    """The unpacked compiler finds its own parts, and its libraries through LD_LIBRARY_PATH."""
     cross = os.path.join(base(), "cross")
     libraries = f"{cross}/usr/lib/x86_64-linux-gnu"
     return {

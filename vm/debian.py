@@ -11,8 +11,8 @@ from debian_kernels import KernelError, run
 class Apt:
     """apt in directories of its own, for an architecture and perhaps other archives.
 
-    @sources: lines of sources.list(5); without them the archives of this machine's apt
-    """
+    @sources: lines of sources.list(5); by default the archives of this machine's apt
+"""
 
     def __init__(self, work, architecture, sources=None):
         self.archives = os.path.join(work, "archives")
@@ -44,13 +44,13 @@ class Apt:
 
 
 def unpack(debs, to):
-    """As dpkg would, on a merged /usr and without running anything."""
+    """Unpack as dpkg would, on a merged /usr and without running scripts."""
     for name in ("bin", "sbin", "lib"):
         os.makedirs(os.path.join(to, "usr", name), exist_ok=True)
         with contextlib.suppress(FileExistsError):
             os.symlink(f"usr/{name}", os.path.join(to, name))
     for deb in sorted(debs):
-        # tar keeps the links of the merged /usr, dpkg -x would replace them
+        # tar keeps the links of the merged /usr; dpkg -x would replace them
         with subprocess.Popen(["dpkg-deb", "--fsys-tarfile", deb], stdout=subprocess.PIPE) as data:
             run_from(data.stdout, "tar", "-C", to, "--keep-directory-symlink", "-xpf", "-")
             if data.wait():

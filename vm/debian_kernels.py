@@ -28,19 +28,19 @@ DEBIAN_SERIES = {
 
 
 class KernelError(Exception):
-    """Something the user can mend; the text says what and how."""
+    """An error that the user can fix; the text has the fix."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Kernel:
-    name: str  # what the user asked for: 6.12, 6.1, fast, uml, ... or a full version
+    name: str  # as requested: 6.12, 6.1, fast, uml, ... or a full version
     kver: str  # kernel release, what uname -r prints
     arch: str  # x86_64, arm64 or um
     kdir: str  # directory to build modules against
     image: str  # ELF to boot
     modules: str  # root of a lib/modules/<kver> tree, "" if all in-kernel code is built in
     initramfs: bool  # whether the root file system needs modules
-    root: str = ""  # the root to build modules in, if this machine's compiler is too old
+    root: str = ""  # root file system to build modules in, if this machine's compiler is too old
 
 
 def note(text):
@@ -70,7 +70,7 @@ def lock(name):
 
 
 def run(*argv, **kwargs):
-    """Run a command; a failure carries its output."""
+    """Run a command; an error includes its output."""
     done = subprocess.run(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                           stderr=subprocess.STDOUT, text=True, check=False, **kwargs)
     if done.returncode:

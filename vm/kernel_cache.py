@@ -29,14 +29,14 @@ TIERS = {
     "uml-debug": ("um", ["base", "uml", "sanitize"]),
     "kcsan": ("x86_64", ["base", "x86", "kcsan"]),
 }
-# Variables for the kernel's make. The kernel itself is built without KCSAN, our modules with it:
-# races inside the kernel are not ours to report. A race of a module with the kernel still shows as
-# a value that changes.
+# Variables for the kernel's make. The kernel itself is built without KCSAN, our modules with it: we
+# do not report races inside the kernel. A race of a module with the kernel still shows as a value
+# that changes.
 BUILD_ARGS = {"kcsan": ["KCSAN_SANITIZE=n"]}
 
 
 def run_with_progress(argv, env, what, log_path):
-    """Run a long make; on stderr what it is, how many objects are done, how long it takes."""
+    """Run a long make; stderr shows its name, the number of objects and the time."""
     started = shown = time.monotonic()
     live = sys.stderr.isatty()
     note(f"{what}, log: {log_path}")
@@ -90,7 +90,7 @@ def source_tree():
                     run("patch", "-s", "-p1", "-d", work, "-i", patch)
                 os.chmod(work, 0o755)
                 os.rename(work, tree)
-                os.makedirs(work)  # the context manager wants something to remove
+                os.makedirs(work)  # the context manager needs a directory to remove
     return tree
 
 
@@ -128,7 +128,7 @@ def find_tier(tier):
 
 
 def check_config(config, wanted):
-    """Every option of the fragments must have survived Kconfig; a dropped one is a silent loss."""
+    """All options of the fragments must be in the configuration: Kconfig drops them silently."""
     with open(config, encoding="ascii") as f:
         have = set(f.read().splitlines())
     lost = []

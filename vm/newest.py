@@ -23,7 +23,7 @@ from debian_kernels import Kernel, KernelError, cache_dir, extract_vmlinux, lock
 
 NAME = "newest"
 RECORD = os.path.join(os.path.dirname(os.path.realpath(__file__)), "newest")
-# what kbuild runs, and what it runs with; the headers depend on the compiler
+# packages that kbuild runs, and those that it needs; the headers depend on the compiler
 ROOT_PACKAGES = ["bash", "binutils", "coreutils", "dash", "diffutils", "findutils", "grep", "kmod",
                  "make", "mawk", "perl-base", "sed", "util-linux"]
 FLAVOUR = r"(\d+)\.(\d+)\.(\d+)\+deb\d+-amd64"
@@ -38,7 +38,7 @@ def record():
 
 
 def archive():
-    """The address of Debian's archive, as this machine's apt knows it."""
+    """The address of Debian's archive, from this machine's apt."""
     known = run("apt-get", "indextargets", "--format", "$(ORIGIN) $(CODENAME) $(REPO_URI)",
                 "Created-By: Packages")
     for line in known.splitlines():

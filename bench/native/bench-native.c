@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * What samples cost without a kernel around them, against plain memory work:
+ * Cost of samples without a kernel around them, against plain memory work:
  *
  *  - publishing a sample with 64 counters and copying it out of the ring, each
  *    against memcpy of as many bytes;
@@ -9,8 +9,8 @@
  *  - decoding it and adding up its counters, against adding up 64 u64;
  *  - publishing for 1 to 64 sessions.
  *
- * Subject and peer alternate in the same run; each figure is the median of all
- * rounds. Prints JSON; bench/run has the goals.
+ * Subject and reference alternate in the same run; each figure is the median of all rounds. Prints
+ * JSON; bench/run has the goals.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -32,7 +32,7 @@ static unsigned char copy[4096];
 static unsigned char peer_ring[SLOTS * SLOT_BYTES] __attribute__((aligned(64)));
 static uint64_t plain[COUNTERS];
 
-/* keeps the compiler from seeing through a loop */
+/* keeps the compiler from optimizing a loop away */
 static inline void opaque(void *p)
 {
 	__asm__ __volatile__("" : : "r"(p) : "memory");
@@ -43,7 +43,9 @@ static const unsigned char *slot_of(uint64_t index)
 	return ring_memory() + (index & (SLOTS - 1)) * slot_stride();
 }
 
-/* --- subjects and peers: ns for each sample ------------------------------- */
+/*
+ * --- subjects and references: ns for each sample --------------------------
+ */
 
 static double produce_one(void)
 {
@@ -67,8 +69,8 @@ static double copy_in(void)
 }
 
 /*
- * Take a sample out as a recorder does: see it, check its size, copy it, give the
- * slot back. All slots hold samples, the indices go round them.
+ * Take a sample out as a recorder does: see it, check its size, copy it, free the slot. All slots
+ * hold samples, and the indices wrap around.
  */
 static double drain_one(void)
 {
@@ -110,7 +112,7 @@ static double copy_out(void)
 
 static struct perfctr_capture_writer *writer;
 
-/* As perfctr record does, without the system calls for waiting. */
+/* As perfctr record, without the system calls for waiting. */
 static double record_one(void)
 {
 	uint64_t begin = now_ns();
@@ -152,7 +154,7 @@ static double plain_sum(void)
 	return (double)(now_ns() - begin) / ITERATIONS;
 }
 
-/* all rings are written once around before the clock runs */
+/* write every ring once before the measurement */
 static double publish_in(unsigned int sessions)
 {
 	uint64_t begin, end;

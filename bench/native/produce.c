@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What the sampler does for a session that is due, with the core's own code:
- * room, header, block, publish.
+ * The sampler's work for a session that is due, with the core's own code: room, header, block,
+ * publish.
  */
 #include "kernel.h"
 #include <drm/perfctr_mali.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The kernel side of the benchmark: produce.c is built against the stand-in for
- * the linux/ headers, everything else as an ordinary program.
+ * The kernel side of the benchmark: produce.c is built against the stand-in for the linux/ headers,
+ * all other files as an ordinary program.
  */
 #ifndef BENCH_PRODUCE_H
 #define BENCH_PRODUCE_H
@@ -11,17 +11,19 @@
 
 #define COUNTERS 64
 /*
- * A second of a 1 kHz session. Sessions share them, so that all cases touch the
- * same amount of memory and none profits from the caches more than another.
+ * A second of a 1 kHz session. Sessions share the slots, so that all cases touch the same amount of
+ * memory and profit equally from the caches.
  */
 #define SLOTS 1024
 
-/* sessions of one block each, on the same totals, SLOTS / @count slots; 0 if out of memory */
+/*
+ * creates sessions of one block each, on the same totals, SLOTS / @count slots; 0 if out of memory
+ */
 int sessions_create(unsigned int count);
 void sessions_destroy(void);
-/* as if the hardware had counted: all totals grow */
+/* all totals grow, as if the hardware had counted */
 void hardware_counts(void);
-/* publish one sample in each session; their readers keep up */
+/* publish one sample in each session; readers take it at once */
 void sessions_publish(void);
 size_t sample_bytes(void);
 size_t slot_stride(void);

@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: MIT
 /*
- * What share of a CPU a periodic session of all GPU blocks costs the kernel, and how much of it
- * any sampler of hardware would cost on the same machine.
+ * Share of a CPU that a periodic session of all GPU blocks costs the kernel, and how much of it any
+ * sampler of hardware would cost on the same machine.
  *
- * A loop inside the kernel (kernel/tests/soak) takes what the CPU has left. It runs with
- * nothing else, with the session, and with a bare sampler: the same two interrupts and switches
- * of threads with no counters; medians of all windows. Time is that of the host's thread that is
- * the CPU, so that other work on the host does not count.
+ * A loop inside the kernel (kernel/tests/soak) uses the remaining CPU time. It runs alone, with the
+ * session, and with a bare sampler: the same two interrupts and thread switches without counters.
+ * The figures are medians of all windows. Time is that of the host's thread of the CPU, so that
+ * other work on the host does not count.
  *
- * The virtual GPU's firmware is a model: its work is no kernel's cost. What it does is measured
- * by itself; that it is a thread, which is woken up and switched to, is measured by a bare
- * sampler whose hardware is a thread, too. Both are subtracted.
+ * The firmware of the virtual GPU is a model, whose work is no cost of the kernel. Its work is
+ * measured separately, its wakeups and switches as a thread by a bare sampler whose hardware is a
+ * thread too. Both are subtracted.
  *
- * --instructions: the machine runs an instruction in a nanosecond (vm/run --count-instructions),
- * so that times are counts, and exact whatever else the host does.
+ * --instructions: the machine runs an instruction in a nanosecond (vm/run --count-instructions), so
+ * times are counts, and independent of the host.
  *
- * usage: bench-share [--instructions], as root where perfctr_soak.ko is loaded, on one CPU.
- * Prints JSON; bench/run has the goals.
+ * usage: bench-share [--instructions], as root where perfctr_soak.ko is loaded, on one CPU. Prints
+ * JSON; bench/run has the goals.
  */
 #include <errno.h>
 #include <sched.h>
@@ -36,16 +36,16 @@
 #define PERIOD_NS (1000000000u / HZ)
 #define WINDOW_MS 50
 #define ROUNDS 60
-/* exact, but slow */
+/* these are exact, but slow */
 #define COUNTED_ROUNDS 5
-/* ring: nobody reads in a window */
+/* slots of the ring, which has no reader during a window */
 #define SLOTS 128
 #define MAX_BLOCKS 256
 
 struct window {
-	/* of the loop, in the CPU's time */
+	/* of the loop, in CPU time */
 	double ns, loops;
-	/* the model's */
+	/* CPU time of the model */
 	double model_ns;
 	unsigned int samples;
 };
@@ -67,7 +67,7 @@ static void put(const char *file, unsigned int value)
 		die(path, strerror(errno));
 }
 
-/* a number of the line that begins with @key, @skip numbers after it */
+/* number at position @skip of the line that begins with @key */
 static uint64_t get(const char *path, const char *key, unsigned int skip)
 {
 	char line[256] = "", *at = NULL;
@@ -88,7 +88,7 @@ static uint64_t get(const char *path, const char *key, unsigned int skip)
 	return value;
 }
 
-/* the device's directory in debugfs, by the minor number of its node */
+/* file in the device's debugfs directory, by the minor number of its node */
 static const char *firmware_file(struct perfctr_device *device)
 {
 	static char path[128];
@@ -127,7 +127,7 @@ static struct perfctr_session *open_session(struct perfctr_ctx *ctx, struct perf
 		.size = sizeof(opts),
 		.slots = SLOTS,
 		.period_ns = PERIOD_NS,
-		/* as the commands do: a reader is woken for half a ring, not for each sample */
+		/* as the tools: wake the reader for half a ring, not for each sample */
 		.watermark = SLOTS / 2,
 	};
 	struct perfctr_selection *selection;
@@ -171,7 +171,7 @@ static struct window soak_session(struct perfctr_session *session, struct perfct
 		w.samples++;
 		perfctr_cursor_advance(cursor, 1);
 	}
-	/* the last one is STOP's, taken after the window */
+	/* the last one is that of STOP, after the window */
 	if (w.samples < 2)
 		die("session", "no samples in a window");
 	w.samples--;
@@ -191,14 +191,14 @@ static struct window soak_bare(const char *firmware, const char *file)
 	return w;
 }
 
-/* what each sample took from the loop */
+/* time that each sample took from the loop */
 static double sample_ns(const struct window *w, const struct window *idle)
 {
 	return (w->ns - w->loops * idle->ns / idle->loops - w->model_ns) / w->samples;
 }
 
 struct result {
-	/* of a sample: the kernel's, a bare sampler's, and the model's two parts left out */
+	/* cost of a sample: of the kernel, of a bare sampler, and the two parts of the model */
 	double session_ns, bare_ns, model_ns, model_thread_ns;
 };
 
@@ -256,7 +256,7 @@ int main(int argc, char **argv)
 		die("SCHED_IDLE", strerror(errno));
 
 	r = measure(session, cursor, firmware, counted ? COUNTED_ROUNDS : ROUNDS);
-	/* ns, or instructions where one is a nanosecond */
+	/* ns, or instructions if one takes a nanosecond */
 	printf("{\"hz\": %u, \"blocks\": %u, \"sample\": %.0f, \"bare\": %.0f, \"model\": %.0f, "
 	       "\"model_thread\": %.0f}\n",
 	       HZ, blocks, r.session_ns, r.bare_ns, r.model_ns, r.model_thread_ns);

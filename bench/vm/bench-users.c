@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 /*
- * What sessions of users without CAP_PERFMON cost, and what they do to a privileged one.
+ * Cost of sessions of users without CAP_PERFMON, and their effect on a privileged session.
  *
- * So many periodic sessions of one small block, at the shortest period that they may have, of as
- * many users as that takes; their rings are emptied. Beside them a privileged session of 1 kHz:
- * its jitter is how far its samples are from a period apart. CPU is what all kernel workers
- * used, 0 where the kernel does not count that.
+ * The benchmark opens the maximum number of periodic sessions of one small block, at the shortest
+ * allowed period, as several users; their rings are drained. The jitter of a privileged session of
+ * 1 kHz is the deviation of its samples from the period. CPU is the time of all kernel workers, 0
+ * if the kernel does not count it.
  *
  * usage: bench-users, as root, with the sysctl dev.perfctr.paranoid, which is set to 0 meanwhile.
  * Prints JSON; bench/run has the goals.
@@ -51,7 +51,7 @@ static void put(const char *path, const char *text)
 		die(path, strerror(errno));
 }
 
-/* ns that kernel workers were on a CPU */
+/* CPU time of the kernel workers in ns */
 static double worker_ns(void)
 {
 	DIR *proc = opendir("/proc");
@@ -100,7 +100,7 @@ static struct perfctr_selection *select_block(struct perfctr_device *device)
 	return selection;
 }
 
-/* A user with so many sessions, whose rings never fill. Does not come back. */
+/* A user with @sessions sessions, whose rings never fill. Does not return. */
 static void be_user(unsigned int number, unsigned int sessions, int ready)
 {
 	static struct perfctr_cursor *cursors[USER_SESSIONS];
@@ -157,7 +157,7 @@ struct result {
 	double jitter_ns, jitter_99_ns, worker_share, merged_share;
 };
 
-/* The privileged session, for as long as SAMPLES periods take. */
+/* Measure the privileged session for SAMPLES periods. */
 static struct result measure(struct perfctr_device *device)
 {
 	struct perfctr_session_opts opts = {
@@ -210,7 +210,7 @@ int main(void)
 	put(PARANOID, "0");
 	if (perfctr_ctx_new(&ctx) || perfctr_device_open(ctx, NULL, &device))
 		die("device", "none that can be opened");
-	/* users are of no group */
+	/* users are in no group */
 	chmod(perfctr_device_path(device), 0666);
 	printf("{\"period_ns\": %llu, \"steps\": [",
 	       (unsigned long long)perfctr_device_info(device)->unprivileged_min_period_ns);

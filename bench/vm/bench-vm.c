@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 /*
- * What reading counters costs a consumer, on a device (in the VM: the virtual SoC):
+ * Cost of reading counters for a consumer, on a device (in the VM: the virtual SoC):
  *
  *  - reading COUNTERS counters through the ring, against one read() of a
  *    perf_event group of as many events;
- *  - from asking for a sample to seeing it, against a bare eventfd round trip
- *    between two threads.
+ *  - from the request for a sample to its arrival, against a bare eventfd round
+ *    trip between two threads.
  *
- * Subject and peer alternate in the same run; each figure is the median of all
- * rounds. Prints JSON; bench/run has the goals.
+ * Subject and reference alternate in the same run; each figure is the median of all rounds. Prints
+ * JSON; bench/run has the goals.
  */
 #include <errno.h>
 #include <linux/perf_event.h>
@@ -28,10 +28,10 @@
 
 #define COUNTERS 64
 #define ROUNDS 15
-/* a ring that a round drains whole but for the slot kept for STOP */
+/* slots of a ring that a round drains completely, except for the slot kept for STOP */
 #define SLOTS 256
 #define SAMPLES (SLOTS - 1)
-/* samples that a reader takes before it gives their slots back */
+/* samples that a reader takes before it frees their slots */
 #define BATCH 16
 #define MAX_BLOCKS 256
 
@@ -61,7 +61,7 @@ static uint64_t lowest_bits(uint64_t mask, unsigned int count)
 	return low;
 }
 
-/* the block with the most counters that was not taken yet, or NULL */
+/* the block with the most counters that is not in use yet, or NULL */
 static const struct drm_perfctr_block_info *largest_block(const struct subject *s,
 							  const bool *taken, size_t *which)
 {
@@ -81,7 +81,7 @@ static const struct drm_perfctr_block_info *largest_block(const struct subject *
 	return largest;
 }
 
-/* COUNTERS counters from as few blocks as possible, as a group is of one PMU */
+/* COUNTERS counters from as few blocks as possible, because a perf group has one PMU */
 static void select_counters(struct subject *s, struct perfctr_selection *selection)
 {
 	const struct drm_perfctr_block_info *block;
@@ -191,7 +191,9 @@ static double time_request(struct subject *s)
 	return (double)begin / SAMPLES;
 }
 
-/* --- peer: a perf_event group --------------------------------------------- */
+/*
+ * --- reference: a perf_event group ------------------------------------------
+ */
 
 static int group_open(int *members)
 {
@@ -228,7 +230,9 @@ static double time_group(int leader)
 	return (double)begin / SAMPLES;
 }
 
-/* --- peer: an eventfd round trip ------------------------------------------ */
+/*
+ * --- reference: an eventfd round trip ---------------------------------------
+ */
 
 struct ping {
 	int request;

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Capture files made byte by byte from their documentation, so that tests do not depend on what
-writes them."""
+"""Capture files made byte by byte from the documented format, so that tests do not depend on the
+writer."""
 
 import struct
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Checks of the native tests of the tools: the file and the text of those that fail, and a count.
+ * Checks of the native tests of the tools: prints file and text of each failure, and counts them.
  */
 #ifndef TOOLS_TESTS_CHECK_H
 #define TOOLS_TESTS_CHECK_H
@@ -22,7 +22,7 @@ static inline void check(bool ok, const char *what)
 
 #define CHECK(condition) check(condition, __FILE__ ": " #condition)
 
-/* what the program ends with */
+/* the exit status of the program */
 static inline int check_summary(void)
 {
 	printf("%u passed, %u failed, 0 skipped\n", passed, failed);

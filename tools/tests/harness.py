@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What tests of the commands share: a list of tests, checks, commands that are run, TAP."""
+"""Shared by the tests of the tools: list of tests, checks, running commands, TAP."""
 
 import fcntl
 import os
@@ -15,7 +15,7 @@ ERROR_LINES = 40
 
 
 def test(function):
-    """A test: its documentation is its name; what it returns, if anything, is why it was
+    """A test: its documentation is its name. Its return value, if any, is the reason why it was
     skipped."""
     TESTS.append(function)
     return function
@@ -36,7 +36,7 @@ def drop(uid=NOBODY, groups=()):
 
 
 def run(*command, status=0, uid=None, timeout=120, text=True, **options):
-    """Run a command that shall end with that status, or one of those; by another user with uid."""
+    """Run a command and check its status, one or several; as another user with uid."""
     if uid is not None:
         options["preexec_fn"] = drop(uid)
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=text,
@@ -49,7 +49,7 @@ def run(*command, status=0, uid=None, timeout=120, text=True, **options):
 
 
 def lines_in_columns(columns, *command):
-    """What a command prints on a terminal with so many columns."""
+    """Output of a command on a terminal with that many columns."""
     ours, theirs = os.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
     with subprocess.Popen(command, stdout=theirs, stderr=subprocess.DEVNULL) as process:
@@ -66,7 +66,7 @@ def lines_in_columns(columns, *command):
 
 
 def wait_for(condition, what, seconds=40):
-    """Wait until condition(); what: a text, or a function that gives one."""
+    """Wait until condition(); what: a text, or a function that returns one."""
     end = time.monotonic() + seconds
     while not condition():
         check(time.monotonic() < end, what() if callable(what) else what)

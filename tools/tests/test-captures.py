@@ -48,7 +48,7 @@ def path(name):
 
 
 def head(product=cb.VSOC_CSF):
-    """What comes before the samples: two shader blocks and one event of a PMU."""
+    """The records before the samples: two shader blocks and one event of a PMU."""
     parts = [cb.HEADER]
     parts += [cb.record(cb.TEXT, cb.texts("driver", "testdriver")),
               cb.record(cb.TEXT, cb.texts("command", NAME))]
@@ -79,8 +79,7 @@ def blocks(first, second, product=cb.UNHEARD_OF, valid=None):
 
 
 def unknown_device(finished=True):
-    """Three samples of a product that no database knows; the second is stretched, one counter
-    not measured in it."""
+    """Three samples of a product that no database has; the second is merged and lacks a counter."""
     parts = [head(cb.UNHEARD_OF)]
     t = START
     parts.append(cb.record(cb.SAMPLE, cb.sample(0, t, t + 10 * MS, blocks(EXACT, 1))))
@@ -167,7 +166,7 @@ def names_are_kept():
                             cb.block_request(cb.GENERIC_PMU, 0, 1, pmu_type=20, config=3))
         data = unknown_device()
         check(data.count(old + generic) == 1, "no requests in the file")
-        # the label is of request 1
+        # the label belongs to request 1
         return data.replace(old + generic, generic + generic + new + naming)
 
     def naming(number, single, summed):
@@ -189,7 +188,7 @@ def names_are_kept():
     check(list(both) == ["shader/EIGHT", "shader/LEVEL", "shader0/EIGHT"], f"{list(both)}")
     check(both["shader/EIGHT"]["value"] == EXACT + 15 and both["shader0/EIGHT"] == eight, f"{both}")
     check(both["shader/EIGHT"]["sample_min"] == 2 / 0.03, f"{both}")
-    # of an older recorder
+    # recorded by an older version
     check(list(rows(write("n3.cap", named(b"")))) == ["shader/EIGHT", "shader/LEVEL"],
           "without names")
     changes = json.loads(run("diff", "-j", one, path("n2.cap")).stdout)["changes"]
@@ -237,7 +236,7 @@ def damage_is_reported():
     done = run("report", "-j", "-", stdin=bytes(data), status=1)
     capture = json.loads(done.stdout)["capture"]
     check(capture["samples"] == 2 and f"byte {at}" in capture["damage"], f"{capture}")
-    # a sample that is none is left out
+    # an invalid sample is left out
     data = bytearray(unknown_device())
     at = data.index(cb.sample(0, START, START + 10 * MS, blocks(EXACT, 1)))
     data[at + 4:at + 6] = b"\xff\xff"
@@ -350,7 +349,7 @@ def perfetto_says_what_is_missing():
 
 
 class Page(html.parser.HTMLParser):
-    """Elements of a page, and what it would load."""
+    """Elements of a page, and references to other files."""
 
     def __init__(self):
         super().__init__()
@@ -527,7 +526,7 @@ def diff_compares_rates():
     same = json.loads(run("diff", "-j", a, a).stdout)["changes"]
     check(all(not c["change"] and c["verdict"] != "clear" for c in same),
           "a capture differs from itself")
-    # three samples tell nothing about chance
+    # three samples are too few for an estimate of chance
     few = json.loads(run("diff", "-j", a, path("a.cap")).stdout)["changes"]
     check({c["verdict"] for c in few if c["a"] and c["b"]} <= {"unknown"},
           "verdict of three samples")
@@ -555,7 +554,7 @@ def captures_of_version_1():
             check(now == then, "\n".join(list(difflib.unified_diff(
                 then.decode().splitlines(), now.decode().splitlines(), f"{name}.{kind}", "now",
                 n=0))[:20]))
-        # cut anywhere it is read up to there
+        # a file that is cut anywhere is read up to there
         data = stored(f"{name}.cap")
         for size in range(16, len(data), 4099):
             run("report", "-j", "-", stdin=data[:size], status=0)

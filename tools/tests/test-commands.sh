@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # usage: tools/tests/test-commands.sh
-# Every command of perfctr has help that fits a screen and names its exit statuses, --json, a man
+# Every subcommand of perfctr has help that fits a screen and names its exit statuses, --json, a man
 # page with all options, completion, and status 2 for unknown options. Prints TAP; needs no device.
 # shellcheck disable=SC2317,SC2016  # functions are called by name
 set -u
@@ -27,7 +27,7 @@ has_json() {
 	"$perfctr" "$1" --help | grep -q -e --json
 }
 
-# options in the help, without those that only perf's users know
+# options in the help, except those kept for users of perf
 man_has_options() {
 	local page=$top/tools/man/perfctr-$1.1 option bad=0
 	[ -e "$page" ] || { echo "$page is missing"; return 1; }

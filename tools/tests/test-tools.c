@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Parsing and formatting of the commands, without a device. */
+/* Parsing and formatting of the tools, without a device. */
 #include <errno.h>
 #include <math.h>
 #include <poll.h>
@@ -279,7 +279,7 @@ static void test_top(void)
 	CHECK(!top_view_lines(&view, &lines, &count) && count == 3 && lines[0].folded);
 	free(lines);
 	lines = NULL;
-	/* the second counter of a group stays in it, whatever its number */
+	/* the second counter of a group stays in it, regardless of its number */
 	CHECK(!top_view_update(&view, &more));
 	CHECK(!top_view_lines(&view, &lines, &count) && count == 4);
 	CHECK(lines[3].kind == TOP_LINE_ITEM && !strcmp(lines[3].item->counter, "C"));
@@ -307,12 +307,12 @@ static void test_flight(void)
 	for (uint64_t n = 0; n < 5000; n++)
 		in_order &= !flight_add(&f, &n, sizeof(n), 10 * n);
 	CHECK(in_order);
-	/* those of the last 1000 ns, at 10 ns each, and the one at its border */
+	/* those of the last 1000 ns, at 10 ns each, and the one at the limit */
 	CHECK(f.count == 101 && !f.cut_short);
 	for (size_t n = 0; n < f.count; n++)
 		in_order &= flight_number(&f, n) == 5000 - 101 + n;
 	CHECK(in_order);
-	/* room for 16 only: the newest are kept, and that some are missing is known */
+	/* room for only 16: the newest are kept, and cut_short counts the missing ones */
 	flight_free(&f);
 	f = (struct flight){ .keep_ns = 1000, .limit_bytes = 1024, .stride = 64 };
 	for (uint64_t n = 0; n < 100; n++)
@@ -387,8 +387,8 @@ static uint64_t ratio_mod(mpq_srcptr ratio, uint64_t prime)
 }
 
 /*
- * Means of many ratios without a common denominator. The exact sum has thousands of digits; here it
- * is computed as a remainder by large primes, where a wrong one differs.
+ * Means of many ratios without a common denominator. The exact sum has thousands of digits, so
+ * compare remainders modulo large primes, in which a wrong sum differs.
  */
 static void test_perfkit_means(void)
 {
@@ -417,7 +417,7 @@ static void test_perfkit_means(void)
 							.denominator = (int64_t)denominator,
 							.elapsed_ns = 7,
 						});
-			/* every other one stands for a time, of n */
+			/* every second value represents a time, of n */
 			perfkit_stat_add_time(&stat,
 					      &(struct perfctr_perfkit_value){
 						      .numerator = n,
@@ -457,7 +457,7 @@ static void test_perfkit_states(void)
 	struct perfkit_stat stat;
 
 	perfkit_stat_init(&stat);
-	/* nobody measured it: that is not "ok" */
+	/* a value that was not measured is not "ok" */
 	CHECK(!stat.measured && stat.state == PERFCTR_VALUE_NOT_MEASURED);
 	CHECK(!perfkit_stat_mean_time(&stat, stat.sum));
 	perfkit_stat_add(&stat, &value);
@@ -508,7 +508,7 @@ void app_error(const struct app *app, const char *format, ...)
 	complaints++;
 }
 
-/* A program that reports frames to the socket that the environment names. */
+/* A program that reports frames to the socket in its environment. */
 static int connect_teller(void)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
@@ -561,21 +561,21 @@ static void test_frames(void)
 	frames_answer(&frames);
 	CHECK(may_go(second) && !frames_next(&frames));
 
-	/* others are not, do not wait, and a note is printed once */
+	/* others are not counted and do not wait; a note is printed once */
 	CHECK(sends(first, "frame") && !frames_next(&frames) && may_go(first) && complaints == 1);
 	CHECK(sends(first, "frame") && !frames_next(&frames) && may_go(first) && complaints == 1);
 
 	CHECK(sends(third, "frames") && !frames_next(&frames) && was_closed(third));
 	CHECK(complaints == 2 && frames_fds(&frames, fds) == 3);
 
-	/* when it is gone the next one is */
+	/* after it disconnects, the next process is counted */
 	close(second);
 	CHECK(!frames_next(&frames) && frames_fds(&frames, fds) == 2);
 	CHECK(sends(first, "frame") && frames_next(&frames));
 	frames_answer(&frames);
 	CHECK(may_go(first));
 
-	/* one that comes behind one that goes is seen behind it, however many there are */
+	/* a new process is listed after the one that leaves, whatever their number */
 	close(third);
 	second = connect_teller();
 	third = connect_teller();
@@ -591,7 +591,7 @@ static void test_frames(void)
 	third = connect_teller();
 	CHECK(sends(third, "frame") && frames_next(&frames) && frames_fds(&frames, fds) == 3);
 
-	/* who comes when all is there hears that nothing more is wanted, without a word */
+	/* after frames_stop() a new process is ignored without a message */
 	frames_stop(&frames);
 	CHECK(was_closed(second) && was_closed(third));
 	close(second);
@@ -626,7 +626,7 @@ static void test_many_tellers(void)
 		close(tellers[n]);
 }
 
-/* Whether a tool of one user hears a program of another one. */
+/* Whether a tool of one user accepts a program of another user. */
 static bool hears(uid_t tool, uid_t program)
 {
 	struct frames frames;
@@ -670,7 +670,7 @@ static void test_shares_of_users(void)
 	CHECK(serve_share_take(shared, 1000, start, &other));
 	serve_share_note(&other, 13);
 
-	/* commands are an interval apart, and none is saved up for a burst */
+	/* commands are an interval apart, and unused time does not allow a burst */
 	CHECK(!serve_share_wait_ns(&first, start + 900 * ms, ms));
 	CHECK(serve_share_wait_ns(&second, start + 900 * ms, ms) == ms);
 	CHECK(serve_share_wait_ns(&first, start + 900 * ms, ms) == 2 * ms);
@@ -687,7 +687,7 @@ static void test_shares_of_users(void)
 	serve_share_end_period(&second, 2 * ms);
 	CHECK(serve_share_add_period(&first, 2 * ms, ms));
 
-	/* what a process had goes with it, but not the time of the last command */
+	/* a process frees its resources at exit, but the time of the last command remains */
 	serve_share_drop(shared, 11);
 	serve_share_drop(shared, 12);
 	CHECK(serve_share_take(shared, 0, start + 900 * ms, &first));
@@ -696,7 +696,7 @@ static void test_shares_of_users(void)
 	for (int n = 0; n < 4; n++)
 		CHECK(serve_share_add_period(&first, ms, ms));
 
-	/* users of before leave their places, but not while they have to wait or have a client */
+	/* slots of former users are free, unless they have to wait or have a client */
 	serve_share_drop(shared, 14);
 	for (uid_t uid = 2000; uid < 2000 + SERVE_MAX_CLIENTS - 2; uid++) {
 		CHECK(serve_share_take(shared, uid, start + 900 * ms, &second));

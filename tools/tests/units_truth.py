@@ -1,17 +1,16 @@
 # SPDX-License-Identifier: MIT
-"""What metrics and units of perfkit must be, computed from the truth of the virtual SoC.
+"""Expected metrics and units of perfkit, computed from the truth of the virtual SoC.
 
-Written from their definitions in docs/perfkit.md and in the database's texts, not from their
-formulas: a ratio of a counter is its share of the cycles of its clock; a unit's SOL is the share in
-which it was busy, its Bottleneck the share in which it was busy without waiting. The length of a
-cycle is that of its counter's clock.
-"""
+Written from the definitions in docs/perfkit.md and in the database's texts, not from their
+formulas. A ratio of a counter is its share of the cycles of its clock. A unit's SOL is the share
+in which it was busy, its Bottleneck the share in which it was busy without waiting. The length
+of a cycle is that of its counter's clock."""
 
 import fractions
 import json
 import subprocess
 
-# NVPerfKit's names of units, and what the names of their counters begin with
+# NVPerfKit's names of units, and the prefixes of their counters
 NV50_UNITS = {"IDX": "input_assembler", "GEOM": "geom", "SHD": "shader", "TEX": "texture",
               "ROP": "rop"}
 # block, busy, waits
@@ -41,7 +40,7 @@ def share(part, *others):
 
 
 def nv50_metrics(pm, mp):
-    """of counters in the same words as the database's texts"""
+    """counters by the words of the database's texts"""
     return {
         "mp.branch_efficiency": lambda: share(mp("branch"), mp("divergent_branch")),
         "mp.branch_rate": lambda: fractions.Fraction(mp("branch"), mp("instructions")),
@@ -81,7 +80,7 @@ class Result:
         return fractions.Fraction(int(value["numerator"]), int(value["denominator"]))
 
     def value(self, block, name):
-        """gpu_idle goes on while the truth is read: it is what remains of the cycles"""
+        """gpu_idle also counts while the truth is read: it is the rest of the cycles"""
         if name == "gpu_idle":
             busy = self.truth_of(self.counters["pcounter/gpu_idle"])["pcounter", "gpu_busy"]
             return self.cycles(block, name) - busy
@@ -112,7 +111,7 @@ def expected_unit(r, name, kind, is_nv50):
 
 
 def expected_metric(r, name):
-    """None: it is not of nv50's"""
+    """None: not a metric of nv50"""
     block, metric = name.split(".")
     if block not in ("pcounter", "mp"):
         return None
@@ -144,8 +143,8 @@ def check_bottleneck(r, result):
 
 
 def problems(result, truth_of, clocks=None):
-    """What differs; truth_of(counter of the JSON document) has the truth of its first pass;
-    clocks: of frequencies()."""
+    """Differences from the truth. truth_of(counter of the JSON document) returns the truth of its
+    first pass; clocks: from frequencies()."""
     r = Result(result, truth_of, clocks)
     is_nv50 = "pcounter/gpu_idle" in r.counters
     found = []

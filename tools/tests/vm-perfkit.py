@@ -24,7 +24,7 @@ JOB = "/tmp/perfkit.job"
 TESTS = []
 NOBODY = 65534
 
-# what a frame of a scene is made of: many draws, a pass of computing, a copy
+# a frame of a scene: many draws, a compute pass, a copy
 FRAMES = """
 draw vertices=3000 primitives=1000 fragments=50000 texels=20000
 x4 draw vertices=900 primitives=300 fragments=12345
@@ -70,7 +70,7 @@ def perfkit(*arguments, **options):
 
 
 def exact(value):
-    """integers that no 64-bit reader could take are strings"""
+    """integers that a 64-bit reader cannot represent are strings"""
     return fractions.Fraction(int(value["numerator"]), int(value["denominator"]))
 
 
@@ -165,7 +165,7 @@ def means_of_many_ratios_are_exact():
 @test
 def means_of_many_slices_are_exact():
     """-I: 200 slices and more of a ratio have a mean"""
-    # how long a slice really is depends on the host
+    # the real length of a slice depends on the host
     for jobs in 500, 2000, 8000, 32000:
         result = perfkit("-I", "1", "-e", "gpu_utilization,SHD Bottleneck", "--", "vsoc-job", "-q",
                          "--random", str(jobs))
@@ -225,7 +225,7 @@ def slices_take_turns():
     """-I: one run; each slice brings one pass, and what the slices of the only pass count adds
     up"""
     before = truth()
-    # the slice that ends with the command is left out: there is no work in it
+    # the slice that ends with the workload is left out: it has no work
     result = perfkit("-I", "5", "-e", "FRAGMENTS", "--", "sh", "-c",
                      "vsoc-job -q --random 60; sleep 0.1")
     fragments = counted(before, truth())["shader", "FRAGMENTS"]
@@ -359,7 +359,7 @@ def truths():
 
 @contextlib.contextmanager
 def nvidia_device():
-    """Yields its node and the path of its truth."""
+    """Yields the node and the path of its truth."""
     nodes, before = set(glob.glob("/dev/dri/renderD*")), truths()
     try:
         with open(NEW_DEVICE, "w", encoding="ascii") as f:
@@ -379,7 +379,7 @@ def nvidia_counters_equal_truth():
     """every counter of an NVIDIA-style GPU equals the truth of its own pass; fewer passes than
     counters"""
     with nvidia_device() as (node, path):
-        # the truth in front of and behind the work of each pass
+        # the truth before and after the work of each pass
         script = f"cat {path} >>/tmp/snapshots; echo >>/tmp/snapshots; " \
                  f"vsoc-job -q -d {node} -f {JOB} && cat {path} >>/tmp/snapshots; " \
                  "echo >>/tmp/snapshots"
@@ -396,7 +396,7 @@ def nvidia_counters_equal_truth():
             key = tuple(c["name"].split("/"))
             expected = counted(*snapshots[2 * c["first_pass"]:2 * c["first_pass"] + 2])[key]
             check(c["state"] == "ok" and c["passes"] == 1 and not c["estimated"], f"{key}: {c}")
-            # it goes on while the truth is read: units_truth has it
+            # it also counts while the truth is read: see units_truth
             if key[1] == "gpu_idle":
                 continue
             check(exact(c["mean"]) == expected, f"{key}: {c['mean']}, truth {expected}")
@@ -464,8 +464,8 @@ def truth_of_frame(folder, n):
 
 
 def check_frames(result, folder, skip, clocks):
-    """each counter is what the frames of its pass were; metrics and units, of one round, are
-    what that truth makes them"""
+    """Each counter equals the work of the frames of its pass; metrics and units of one round follow
+    from that truth."""
     if result["frames_per_pass"] == 1:
         problems = units_truth.problems(result, lambda c: truth_of_frame(folder, skip +
                                                                          c["first_pass"]), clocks)
@@ -474,7 +474,7 @@ def check_frames(result, folder, skip, clocks):
         check(c["state"] == "ok" and not c["estimated"] and
               c["measured"] == result["frames_per_pass"], f"{c}")
         key = tuple(c["name"].split("/"))
-        # gpu_idle goes on while the truth is read
+        # gpu_idle also counts while the truth is read
         if c["kind"] != "counter" or key[1] == "gpu_idle":
             continue
         frames_of_pass = range(skip + c["first_pass"], result["frames_needed"], result["passes"])
@@ -494,7 +494,7 @@ def frames_equal_truth():
             reported = perfkit(*options, "--passes")
             needed = skip + count * reported["passes"]
             check(reported["passes"] > 1 and reported["frames_needed"] == needed, f"{reported}")
-            # what it draws afterwards is in nothing
+            # work after the counted frames is in no count
             with tempfile.TemporaryDirectory() as folder:
                 result = perfkit(*options, "--", APP, node, str(needed + 2), path, folder)
                 check((result["frames"], result["frames_told"], result["frames_needed"],
@@ -615,7 +615,7 @@ print("drew all", frames.reported)
     check("drew all 1" in done.stderr and result["exit_status"] == 0, done.stderr)
     check({c["first_pass"]: c["measured"] for c in result["counters"]} == {0: 1, 1: 0}, f"{result}")
     check(exact(by_name(result)["shader/FRAGMENTS"]["mean"]) == 4000, f"{result}")
-    # it begins in a slice of its own set, and is there when the next one is due
+    # it begins in a slice of its own set, and runs when the next one is due
     script = "until perfctr stat -e FRAGMENTS -- sleep 0.3 2>/dev/null; do :; done; echo through"
     done = run("perfctr", "perfkit", "--json", "-I", "20", "-e", "FRAGMENTS,L2_HITS", "--", "sh",
                "-c", script, status=1)
@@ -631,7 +631,7 @@ def one_process_is_counted():
     with tempfile.TemporaryDirectory() as folder:
         fifo = os.path.join(folder, "go")
         os.mkfifo(fifo)
-        # the first one has reported one frame and goes on when the second one has drawn all
+        # the first one has reported one frame and continues after the second one has drawn all
         first = f"""import sys; sys.path.insert(0, "{os.path.dirname(APP)}"); import frames_app
 frames = frames_app.Frames()
 frames.end()
@@ -665,13 +665,13 @@ print(frames.reported, frames.connection)
     with subprocess.Popen(("perfctr", "perfkit", "--frames", "9", "-e", "FRAGMENTS", "--",
                            "python3", "-c", script),
                           stdout=subprocess.PIPE, text=True) as p:
-        # ends when the application does, too
+        # ends with the application
         out = p.stdout.read()
     check(p.returncode == -signal.SIGKILL and out in ("1 None\n", "2 None\n"),
           f"status {p.returncode}: {out}")
 
 
-# four integers of domain 2 exclude each other; MP has as many as it counts at once
+# four integers of domain 2 exclude each other; MP has as many as it can count at once
 MANY = ("setup_primitive_count,shader_busy,rop_busy,rop_samples_in_count_1,texture_busy,"
         "instructions,branch")
 SMALL = "draw", "vertices=300", "primitives=100", "fragments=4000", "texels=1000"
@@ -790,7 +790,7 @@ def nvidia_overflow_is_of_its_domain():
 
 
 def main():
-    # words that the functions' names have, or all
+    # words in the names of functions, or all
     tests = [t for t in TESTS if not sys.argv[1:] or
              any(word in t.__name__ for word in sys.argv[1:])]
     if not TRUTH:

@@ -42,7 +42,7 @@ def wait_for_samples(name, count):
 
 
 def record(*words, status=0):
-    """What was recorded, by record's own JSON."""
+    """The result of a recording, from record's JSON."""
     done = run("perfctr", "record", "-j", *words, status=status)
     return json.loads(done.stdout), done.stderr
 
@@ -89,7 +89,7 @@ def flight_recorder_keeps_the_last_seconds():
         if os.path.exists(path("f.cap.1")):
             break
         time.sleep(0.05)
-    # it gets its name when it is whole
+    # the file gets its name when it is complete
     first = report("f.cap.1")["capture"]
     run("vsoc-job", "-q", "draw", "fragments=4321")
     process.send_signal(signal.SIGINT)
@@ -194,7 +194,7 @@ def status_of_the_command():
     done = run("perfctr", "record", "-e", "FRAGMENTS", "-o", "/dev/full", "true", status=1)
     check("No space left" in done.stderr and "ended early" in done.stderr, done.stderr)
     run("perfctr", "record", "-o", path("no/such/folder"), "true", status=1)
-    # what the command prints does not get into a capture on stdout
+    # output of the workload does not get into a capture on stdout
     done = subprocess.run("perfctr record -q -o - -e FRAGMENTS echo hello | perfctr report -j -",
                           shell=True,
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=60,
@@ -280,7 +280,7 @@ def gpu_timestamps():
 def unplugged():
     """record while the device goes: what came before is in the file, and the command's status
     is waited for"""
-    # the last test: there is no device after it
+    # the last test: it removes the device
     driver = "/sys/bus/platform/drivers/vsoc"
     words = ("perfctr", "record", "-p", "10", "-e", "FRAGMENTS", "-o")
     alone = subprocess.Popen([*words, path("u1.cap")], stderr=subprocess.PIPE, text=True)

@@ -98,12 +98,12 @@ class Broker:
 
 
 class Client:
-    """the protocol, spoken by somebody who may do it wrong"""
+    """the protocol, also with violations"""
 
     def __init__(self, uid=USER, device=b"\0"):
         self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self.socket.settimeout(15)
-        # credentials of a connection are those of connect()
+        # the credentials of a connection are those of connect()
         os.seteuid(0)
         groups = os.getgroups()
         os.setgroups([])
@@ -132,7 +132,7 @@ class Client:
         try:
             data, ancillary, _, _ = self.socket.recvmsg(1 << 18, room)
         except ConnectionResetError:
-            # the last words of a broker that hung up with our request unread
+            # the reply of a broker that closed the connection before it read the request
             data, ancillary, _, _ = self.socket.recvmsg(1 << 18, room)
         for level, kind, content in ancillary:
             if level == socket.SOL_SOCKET and kind == socket.SCM_RIGHTS:
@@ -173,13 +173,13 @@ def close_all(files):
 
 
 def no_session_is_left():
-    """Another counter set can be used only if no session at all has the first one."""
+    """Another counter set can be used only if no session at all uses the first one."""
     return subprocess.run(["perfctr", "stat", "--set", "1", "-e", "shader/*", "true"], check=False,
                           stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode == 0
 
 
 def open_files():
-    """DRM files that are open, as the kernel says"""
+    """number of open DRM files, from the kernel"""
     count = 0
     for path in glob.glob("/sys/kernel/debug/dri/*/clients"):
         if os.path.exists(os.path.dirname(path) + "/vsoc"):
@@ -211,7 +211,7 @@ def check_all_released(broker=None):
 
 
 def start_counting(*options, uid=USER):
-    """perfctr stat that counts until it is stopped, once it does"""
+    """perfctr stat that counts until it is stopped; returns once it counts"""
     process = subprocess.Popen(["perfctr", "stat", "--jsonl", "--via", SOCKET, "-I", "100", "-e",
                                 "FRAGMENTS", *options], preexec_fn=drop(uid), text=True,
                                stdout=subprocess.PIPE, stderr=subprocess.PIPE)
@@ -240,7 +240,7 @@ def totals_equal_truth():
         compared = moved = 0
         for c in result["counters"]:
             key = (c["type"], c["index"], c["counter"])
-            # cycles run without work too, and some of them before and after
+            # cycles also run without work, and some of them before and after
             if c["counter"] in MOVED_BY_MEASURING or c["unit"] == "cycles" or key not in after:
                 continue
             expected = after[key] - before[key]
@@ -291,7 +291,7 @@ def policy_forbids():
         done = run("perfctr", "stat", "--via", SOCKET, "-d", "nodriver", "-e", "FRAGMENTS", "true",
                    uid=USER, status=4)
         check("has no device nodriver" in done.stderr, done.stderr)
-        # who does not ask libperfctr first gets the same
+        # a client without libperfctr's checks gets the same error
         client = Client()
         for options in ({"block": UCF}, {"block": GENERIC, "pmu_type": 1, "mask": 1},
                         {"period_ns": 1999999}, {"flags": KEEP_AWAKE}, {"block": 99}):
@@ -304,7 +304,7 @@ def policy_forbids():
         _, files, _ = client.session(period_ns=2000000)
         close_all(files)
         client.close()
-        # the broker opens devices only, not what a client names
+        # the broker opens only devices, not files that a client names
         check(run("perfctr", "stat", "--via", SOCKET, "-d", "/dev/watchdog", "-e", "FRAGMENTS",
                   "true", uid=USER, status=4).stderr.count("/dev/watchdog"), "watchdog")
         check_all_released(broker)
@@ -431,7 +431,7 @@ def limits_hold():
         for handle, _, _ in sessions:
             check(client.command(TEARDOWN, handle, b"")[0] == 0, "TEARDOWN")
             check(client.command(STATUS, handle, bytes(96))[0] == errno.ENOENT, "still there")
-        # the client has the files: the memory is his
+        # the client has the files, so the memory counts for it
         check(client.setup()[0] == errno.ENOSPC, "rings that are kept do not count")
         for _, files, _ in sessions:
             close_all(files)
@@ -439,7 +439,7 @@ def limits_hold():
         close_all(files)
         error, content, _, _ = client.setup(slots=4096)
         check(error == errno.ERANGE and b"65536 bytes" in content, f"{error} {content}")
-        # and it keeps the place of a connection that has ended
+        # the client also occupies the slot of a connection that has ended
         handle, files, _ = client.session()
         client.close()
         time.sleep(0.6)
@@ -459,7 +459,7 @@ def limits_hold():
 
 
 def garbage(client, number):
-    """Send something that is wrong in one way. What comes back does not matter."""
+    """Send a request that is wrong in one way. The reply does not matter."""
     good = HEADER.pack(HEADER.size, VERSION, QUERY, 0, 1, 0, 0, 1, 64)
     messages = [b"", b"x", b"\0" * 31, b"\xff" * 32, b"\xff" * 4096, os.urandom(200), good[:-1],
                 good + b"x", HEADER.pack(HEADER.size, 1, QUERY, 0, 0, 0, 0, 0, 0),
@@ -492,7 +492,7 @@ def hostile_clients():
             client.close()
             number += 1
         check(total > 10, "few messages")
-        # files that nobody asked for are not kept
+        # unexpected files are closed
         client = Client()
         worker = [p for p in broker.children()][-1]
         before = len(os.listdir(f"/proc/{worker}/fd"))
@@ -519,7 +519,7 @@ def hostile_clients():
                                                       encoding="ascii").read()).group(1))
         check(after < rss + 512, f"the broker grew from {rss} to {after} KiB")
         check(len(os.listdir(f"/proc/{broker.process.pid}/fd")) < 12, "files pile up")
-        # what was left out of a second is said by the first line of a later one
+        # the first line of a later second has the number of suppressed lines
 
         def left_out_is_said():
             with contextlib.suppress(OSError, AssertionError):
@@ -578,13 +578,13 @@ def one_rate_for_each_user():
             client, (handle, _, _) = clients[n % 2], opened[n % 2]
             check(client.command(SAMPLE, handle)[0] in (0, errno.ENOSPC), "SAMPLE")
         took = time.monotonic() - begin
-        # 42 commands, of which none was saved up for
+        # 42 commands without a saved-up burst
         check(took > 0.8, f"40 samples of two clients in {took:.3f} s")
         for _, files, _ in opened:
             close_all(files)
         for client in clients:
             client.close()
-        # the time of a session that is gone counts, for a client that comes after it
+        # the time of a session that has ended counts for a later client too
         wait_for(lambda: not broker.children(), "processes remain")
         clients = [Client(), Client()]
         opened = [clients[n % 2].session(period_ns=20000000) for n in range(4)]
@@ -656,7 +656,7 @@ def socket_activation():
     listener.bind(SOCKET)
     os.chmod(SOCKET, 0o666)
     listener.listen(8)
-    # as the unit does it: a user of its own, one capability, the group of the node
+    # as in the unit: a user of its own, one capability, the group of the node
     os.chown(NODE, 0, 109)
     os.chmod(NODE, 0o660)
     process = subprocess.Popen(
@@ -686,11 +686,11 @@ def socket_activation():
 
 
 def in_a_process(function):
-    """Run a test in a process of its own, so that a failed one leaves no files open."""
+    """Run a test in a child process, so that a failed test leaves no files open."""
     pid = os.fork()
     if pid:
         status = os.waitpid(pid, 0)[1]
-        # what a failed test left running
+        # processes that a failed test left running
         with contextlib.suppress(ProcessLookupError):
             os.killpg(pid, signal.SIGKILL)
         check(status == 0, "the reason is above")
@@ -709,7 +709,7 @@ def in_a_process(function):
 
 def main():
     if not MISSING:
-        # the nodes are for root alone: whatever works, works through the broker
+        # only root can open the nodes, so successful access is through the broker
         for node in glob.glob("/dev/dri/*"):
             if not os.path.isdir(node):
                 os.chmod(node, 0o600)

@@ -103,7 +103,7 @@ def contexts_equal_truth():
         account = next(a for n, a in accounts.items() if n.startswith(f"{stat.pid}/") and
                        n.endswith(f"/{tag - 1}"))
         for key, value in parts[tag].items():
-            # what a job's beginning and end cost is not between its samples
+            # the cost of a job's beginning and end is not between its samples
             if key[0] in ("shader", "tiler", "memsys") and key[2] not in MOVED_BY_MEASURING:
                 check(value == account.get(key, 0),
                       f"context {tag}, {key}: {value}, truth {account.get(key, 0)}")
@@ -172,7 +172,7 @@ def exit_status_is_the_commands():
 
 
 def wait_until_counting(process):
-    """stat blocks its signals before it counts; a busy machine takes its time until then"""
+    """stat blocks its signals before it counts; wait for that on a busy machine"""
     for _ in range(200):
         with open(f"/proc/{process.pid}/status", encoding="ascii") as f:
             blocked = next(int(line.split()[1], 16) for line in f if line.startswith("SigBlk"))
@@ -312,7 +312,7 @@ def ranges_are_rates():
 
 
 def rate_in(text, event):
-    """Of a line of stat, report or diff: the number and prefix in front of "/s"."""
+    """Number and prefix before "/s" in a line of stat, report or diff."""
     line = next(line for line in text.splitlines() if f" {event}" in line)
     number, prefix = re.search(r" ([0-9.]+) ?([kMG]?)/s", line).groups()
     return float(number) * {"": 1, "k": 1e3, "M": 1e6, "G": 1e9}[prefix], line
@@ -409,8 +409,7 @@ def list_info_check():
 
 
 def clients_of(user=None):
-    """What info reports of processes with sessions, as some user: the list, and whether there may
-    be more"""
+    """Processes with sessions that info reports to a user: the list; whether there may be more."""
     options = {"preexec_fn": drop(user)} if user else {}
     out = subprocess.run(["perfctr", "info", "--json"], stdout=subprocess.PIPE, check=True,
                          **options).stdout

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the virtual SoC says that it really counted."""
+"""The virtual SoC's own record of its real counts."""
 
 import glob
 import os
@@ -13,7 +13,7 @@ ALL_GPU = "fw/*,cshw/*,tiler/*,memsys/*,shader/*"
 
 # debugfs has a file for each counter set
 SUFFIXES = "", "_secondary", "_tertiary"
-# counters that the act of measuring moves between reading the truth and START or STOP
+# counters that the measurement moves between reading the truth and START or STOP
 MOVED_BY_MEASURING = {"MCU_ACTIVE", "MCU_SLEEP", "DOORBELLS", "HOST_INTERRUPTS", "SCHED_TICKS",
                       "CORE_POWER_UPS", "CORE_POWER_DOWNS", "SAMPLE_COMMANDS"}
 
@@ -38,11 +38,11 @@ def add_up(lines):
 
 
 def totals(path, suffixes=SUFFIXES):
-    """The same of all counter sets; path: of the file of the first one, or of a copy of it."""
+    """The same for all counter sets; path: of the file of the first one, or of a copy of it."""
     values = {}
     for suffix in suffixes:
         with open(path + suffix, encoding="ascii") as f:
-            # a counter of several sets is the same in all of them
+            # a counter in several sets has the same value in all
             values = {**add_up(f), **values}
     return values
 
