@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The cache directory, and Debian's amd64 kernels in it.
 
-The cache is outside the checkout and each entry is keyed by what it is made of. Checkouts share it
+The cache is outside the checkout and each entry is keyed by its inputs. Checkouts share it
 and nothing in it needs invalidating. See vm/README.md.
 """
 

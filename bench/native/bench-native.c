@@ -175,8 +175,6 @@ static double publish_in(unsigned int sessions)
 	return (double)(end - begin) / (ITERATIONS / sessions) / sessions;
 }
 
-/* --- report -------------------------------------------------------------- */
-
 struct pair {
 	const char *name;
 	double (*subject_ns)(void);

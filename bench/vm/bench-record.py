@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 """perfctr record at 10 kHz on a device (in the VM: the virtual SoC).
 
-Two figures: the recorder's CPU time, and how many of the requested samples came. Under emulation
-the device is the slow side. Prints JSON; bench/run has the goals.
+Two figures: the recorder's CPU time, and the share of requested samples that arrived. Under
+emulation the device is the slow side. Prints JSON; bench/run has the goals.
 """
 
 import json

@@ -8,9 +8,9 @@
  * The figures are medians of all windows. Time is that of the host's thread of the CPU, so that
  * other work on the host does not count.
  *
- * The firmware of the virtual GPU is a model, whose work is no cost of the kernel. Its work is
- * measured separately, its wakeups and switches as a thread by a bare sampler whose hardware is a
- * thread too. Both are subtracted.
+ * The firmware of the virtual GPU is a model, so its work is no cost of the kernel. That work is
+ * measured separately. The wakeups and switches of the model's thread are measured by a bare
+ * sampler whose hardware is a thread too. Both are subtracted.
  *
  * --instructions: the machine runs an instruction in a nanosecond (vm/run --count-instructions), so
  * times are counts, and independent of the host.

@@ -43,8 +43,6 @@ static void die(const char *what, const char *why)
 	exit(1);
 }
 
-/* --- subject: the ring --------------------------------------------------- */
-
 struct subject {
 	struct perfctr_ctx *ctx;
 	struct perfctr_device *device;
@@ -261,8 +259,6 @@ static double time_ping(const struct ping *ping)
 			die("eventfd", strerror(errno));
 	return (double)(now_ns() - begin) / SAMPLES;
 }
-
-/* --- main ----------------------------------------------------------------- */
 
 int main(void)
 {

@@ -21,13 +21,13 @@ enum {
 struct listing_parameter {
 	/* a letter or underscore, then letters, digits, underscores */
 	char name[LISTING_NAME_BYTES];
-	int64_t value; /* what it stands for */
+	int64_t value; /* its value */
 	bool used; /* set by listing_read() if a formula has it */
 };
 
-/* what a thread does; zeroed when empty */
+/* the instructions of a thread; zeroed when empty */
 struct listing {
-	struct drm_vsoc_instruction *instructions; /* as the kernel takes them; owned */
+	struct drm_vsoc_instruction *instructions; /* in the kernel's format; owned */
 	/* as written, with modifiers, one for each instruction; owned */
 	char (*mnemonics)[LISTING_MNEMONIC_BYTES];
 	size_t count; /* elements of @instructions */
@@ -40,10 +40,10 @@ struct listing {
  * @parameters: names of formulas
  * @parameter_count: elements of @parameters, at most LISTING_MAX_PARAMETERS
  * @listing: filled on success, to be given to listing_free()
- * @error: set to "NAME:LINE: what is wrong" on failure
+ * @error: set to "NAME:LINE: reason" on failure
  * @error_bytes: bytes at @error
  *
- * Return: 0; -EINVAL with @error, also if a parameter is not used; -ENOMEM; -EIO.
+ * Return: 0; -EINVAL with @error, also for an unused parameter; -ENOMEM; -EIO.
  */
 int listing_read(FILE *file, const char *name, struct listing_parameter *parameters,
 		 size_t parameter_count, struct listing *listing, char *error, size_t error_bytes);

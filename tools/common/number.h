@@ -28,7 +28,7 @@ int number_parse_time(const char *text, uint64_t unit_ns, uint64_t *value_ns);
 /**
  * number_group() - write an integer with a comma at each thousand
  * @value: integer
- * @text: where it goes, always NUL terminated
+ * @text: buffer, always NUL terminated after the call
  * @size: bytes at @text; 27 are enough for all values
  *
  * Return: @text.
@@ -38,10 +38,10 @@ char *number_group(uint64_t value, char *text, size_t size);
 /**
  * number_short() - write a number with four digits and a prefix of 1000: "12.35 M"
  * @value: number
- * @text: where it goes, always NUL terminated
+ * @text: buffer, always NUL terminated after the call
  * @size: bytes at @text
  *
- * The blank before the prefix is there without a prefix too, so that a unit may follow.
+ * A blank follows the digits even without a prefix, so that a unit can be appended.
  *
  * Return: @text.
  */

@@ -575,7 +575,7 @@ static void test_frames(void)
 	frames_answer(&frames);
 	CHECK(may_go(first));
 
-	/* a new process is listed after the one that leaves, whatever their number */
+	/* a new process is listed after the one that leaves, for any number of processes */
 	close(third);
 	second = connect_teller();
 	third = connect_teller();

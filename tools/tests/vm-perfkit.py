@@ -680,7 +680,7 @@ OTHER = "draw", "vertices=60", "primitives=20", "fragments=1000", "texels=500"
 
 
 def work(node, path, job):
-    """What a job was, by the truth."""
+    """The truth of a job's work."""
     before = vsoc_truth.totals(path, [""])
     run("vsoc-job", "-q", "-d", node, *job)
     return counted(before, vsoc_truth.totals(path, [""]))

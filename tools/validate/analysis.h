@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What is known of a campaign: its points (a benchmark with values for its parameters), what each
- * point does, and what was measured there.
+ * A campaign's points (a benchmark with values for its parameters), the work of each point, and its
+ * measurements.
  */
 #ifndef VALIDATE_ANALYSIS_H
 #define VALIDATE_ANALYSIS_H
@@ -22,7 +22,7 @@ struct point {
 	bool reserve; /* not measured yet; only measured if the engine requests it */
 };
 
-/* what was measured of an event at a point */
+/* the measurement of an event at a point */
 struct cell {
 	size_t count; /* readings in use; 0: not measured */
 	uint64_t value; /* median */
@@ -33,7 +33,7 @@ struct cell {
 	bool has_published;
 };
 
-/* a campaign and what is known */
+/* a campaign with its points and readings */
 struct analysis {
 	struct arena *arena;
 	struct failure *failure;

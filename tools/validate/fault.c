@@ -37,8 +37,6 @@ const char *fault_name(enum fault fault)
 	return names[fault];
 }
 
-/* --- predictions --------------------------------------------------------------------- */
-
 /* the point whose work was done just before that of a reading; NULL: unknown */
 static const struct point *point_before(const struct trial *t, const struct reading *reading)
 {
@@ -122,8 +120,6 @@ static bool rule_agrees(const struct analysis *a, size_t event, const struct rul
 	return agrees(&t);
 }
 
-/* --- rules ----------------------------------------------------------------------------- */
-
 static struct rule copy_rule(const struct analysis *a, const struct rule *rule, int64_t factor)
 {
 	struct rule copy = { .given = true };
@@ -158,8 +154,6 @@ static struct rule with_extra(const struct analysis *a, const struct rule *rule,
 	rule_add(a->arena, &more, &extra, 1);
 	return more;
 }
-
-/* --- the catalogue ----------------------------------------------------------------------- */
 
 struct catalogue {
 	const struct analysis *a;
@@ -257,8 +251,6 @@ size_t fault_find(const struct analysis *a, size_t event, struct fault_found *fo
 		       "stale: it reports the kernel before, a buffer swap is lost");
 	return c.count;
 }
-
-/* --- differences of rules ------------------------------------------------------------------ */
 
 bool fault_of_rule(const struct analysis *a, size_t event, const struct search *search,
 		   struct fault_found *found)

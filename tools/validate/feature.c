@@ -66,8 +66,6 @@ size_t features_intern(struct arena *arena, struct features *features,
 	return features->count++;
 }
 
-/* --- rules ---------------------------------------------------------------------- */
-
 int64_t rule_weight(const struct rule *rule, const struct feature *feature)
 {
 	int64_t weight = 0;
@@ -106,8 +104,6 @@ const char *rule_text(struct arena *arena, const struct rule *rule)
 	}
 	return *text ? text : "nothing";
 }
-
-/* --- listings --------------------------------------------------------------------- */
 
 static bool guard_is_true(const struct drm_vsoc_instruction *insn, uint32_t *used)
 {

@@ -16,8 +16,6 @@
 
 #include "machine.h"
 
-/* --- kernels ----------------------------------------------------------------------- */
-
 /* two instructions per round, one of them a branch that is taken in all but the last round */
 static int loop(uint64_t rounds)
 {
@@ -67,8 +65,6 @@ static const struct kernel {
 	{ "touch", touch },
 	{ "sleep", naps },
 };
-
-/* --- events ------------------------------------------------------------------------ */
 
 static const struct cpu_event {
 	const char *name;

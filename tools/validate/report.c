@@ -32,8 +32,6 @@ bool validate_row(const struct study *study, size_t point, size_t event, struct 
 	return true;
 }
 
-/* --- the reasoning ------------------------------------------------------------------- */
-
 struct chain {
 	struct arena *arena;
 	const char **steps;

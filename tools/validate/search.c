@@ -102,8 +102,6 @@ struct rule search_rule(const struct analysis *a, const struct search *s, uint64
 	return rule;
 }
 
-/* --- in words ------------------------------------------------------------------------ */
-
 const char *search_proven(const struct analysis *a, const struct search *s, struct arena *arena)
 {
 	struct rule rule = { .given = true };

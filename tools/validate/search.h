@@ -25,7 +25,7 @@ struct search {
  * search_rules() - find all rules that agree
  * @analysis: measurements
  * @event: number of the event
- * @search: filled; to be freed, whatever the result
+ * @search: filled; to be freed, even on failure
  *
  * Return: 0; -1 with @search->failure.
  */

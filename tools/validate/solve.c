@@ -6,7 +6,7 @@
 
 /* a row stays unreduced if a coefficient would exceed this: sums must fit in 64 bits */
 #define MAX_COEFFICIENT ((wide)1 << 40)
-/* partial sum of a row that is fulfilled whatever the remaining variables are */
+/* partial sum of a row that is satisfied for all values of the remaining variables */
 #define SATISFIED INT64_MAX
 #define NO_CHILD UINT32_MAX
 /* limit of the sum of a row, so that no sum equals SATISFIED */

@@ -13,8 +13,6 @@ enum {
 	MAX_FEATURES = 16,
 };
 
-/* --- how well a point splits ------------------------------------------------------------ */
-
 static int by_value(const void *a, const void *b)
 {
 	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
@@ -99,8 +97,6 @@ static size_t split_score(const struct analysis *a, const struct point *point,
 	}
 	return score;
 }
-
-/* --- construction -------------------------------------------------------------------------- */
 
 /* a feature in which rules differ, and the number of events that depend on it */
 struct open_feature {
@@ -260,8 +256,6 @@ static const char *construct(struct analysis *a, const struct wish *wishes, size
 		return NULL;
 	return write_listing(a->arena, &a->features, open, amounts, used);
 }
-
-/* --- choice -------------------------------------------------------------------------------- */
 
 int split_propose(struct analysis *a, const struct wish *wishes, size_t count, unsigned int number,
 		  struct proposal *proposal)

@@ -34,8 +34,8 @@ struct study {
 /**
  * study_run() - measure and judge
  * @study: analysis begun; its readings may have been read from a file
- * @machine: measures all points first unless there are readings, and then what the engine asks
- *	     for; NULL: nothing is measured
+ * @machine: measures all points first unless there are readings, and then those that the engine
+ *	     requests; NULL: nothing is measured
  * @progress: stream for progress messages, may be NULL
  *
  * Return: 0 or -1 with the analysis' failure.

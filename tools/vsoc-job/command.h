@@ -13,7 +13,7 @@
 
 /* commands of one job, in order */
 struct job {
-	struct drm_vsoc_command *commands; /* as the kernel takes them */
+	struct drm_vsoc_command *commands; /* in the kernel's format */
 	size_t count; /* elements of @commands in use */
 	size_t capacity; /* elements of @commands allocated */
 	struct listing *listings; /* listings that commands point to */

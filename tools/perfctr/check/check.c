@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* perfctr check: can counters be used here, and if not, what helps? */
+/* perfctr check: whether counters can be used here, and how to fix it if not. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>

@@ -40,7 +40,7 @@ struct clients {
 };
 
 /**
- * clients_find() - look through /proc
+ * clients_find() - find the clients in /proc
  * @path: a node of the device, card or render node
  * @clients: filled; give it to clients_free()
  *

@@ -9,7 +9,7 @@
 
 #define PERF_PARANOID_PATH "/proc/sys/kernel/perf_event_paranoid"
 
-/* one counter for each kind of work, then metrics */
+/* the counters that users look at first, then metrics */
 static const char *const gpu_events[] = {
 	"GPU_ACTIVE",
 	"JOBS",

@@ -21,8 +21,6 @@ struct values_source {
 	int named_lines[DRM_PERFCTR_SECTION_COUNTERS];
 };
 
-/* --- lines ------------------------------------------------------------------ */
-
 static void add_lines(struct values *v, const struct rows *rows, bool is_block)
 {
 	for (size_t n = 0; n < rows->count; n++) {
@@ -74,8 +72,6 @@ void values_free(struct values *values)
 	free(values->sources);
 	*values = (struct values){ 0 };
 }
-
-/* --- counters ----------------------------------------------------------------- */
 
 /* Whether a line shows the current block, alone or in a sum. */
 static bool is_of_block(const struct perfctr_totals_block_info *i, const struct values_source *s)
@@ -214,8 +210,6 @@ static void finish_counters(struct values *v, const struct perfctr_sample *sampl
 			item->number = l->is_rate ? number * 1e9 / elapsed_ns : number;
 	}
 }
-
-/* --- metrics -------------------------------------------------------------------- */
 
 /* Index of the block in the capture's totals; the blocks of a sample come in the same order. */
 static size_t block_number(const struct perfctr_totals *totals,

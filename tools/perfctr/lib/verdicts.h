@@ -57,7 +57,7 @@ char verdicts_mark(unsigned int trust);
 /**
  * verdicts_print_note() - footnote of a counter that is not as documented
  * @verdicts: verdicts
- * @out: where it goes
+ * @out: stream
  * @name: of the counter, for people
  * @desc: counter, may be NULL
  *

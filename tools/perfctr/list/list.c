@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* perfctr list: what can be counted. */
+/* perfctr list: list what can be counted. */
 #include <errno.h>
 #include <fnmatch.h>
 #include <getopt.h>

@@ -88,8 +88,6 @@ static int parse_options(struct app *app, int argc, char **argv, struct perfkit_
 	return 0;
 }
 
-/* --- what is done --------------------------------------------------------------------- */
-
 /* Print the plan: what each pass counts. */
 static int tell_passes(struct perfkit *p)
 {
@@ -121,8 +119,6 @@ static int tell_passes(struct perfkit *p)
 	}
 	return 0;
 }
-
-/* --- set-up ------------------------------------------------------------------------- */
 
 static int add_counters(struct perfkit *p)
 {

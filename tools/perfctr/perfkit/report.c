@@ -29,8 +29,6 @@ static const char *mean_text(const struct perfkit_stat *stat, char *text, size_t
 	return text;
 }
 
-/* --- text ------------------------------------------------------------------------ */
-
 static const char *marks(uint32_t flags)
 {
 	static const char *const texts[] = { "", " >", " ~", " >~", " *", " >*", " ~*", " >~*" };
@@ -172,8 +170,6 @@ void perfkit_print_text(const struct perfkit_report *r)
 		      "   * not all blocks measured it\n",
 		      r->out);
 }
-
-/* --- JSON -------------------------------------------------------------------------- */
 
 /* A number if every JSON reader can represent it, else its digits as a string. */
 static struct json_object *integer_object(mpz_srcptr number)

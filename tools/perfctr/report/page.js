@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Time lines of a capture: zoom, pan, search. The tables of the page do without.
+// Time lines of a capture: zoom, pan, search. The tables of the page need no script.
 "use strict";
 (() => {
 const data = JSON.parse(document.getElementById("data").textContent);
 const byId = (id) => document.getElementById(id);
 const SVG = "http://www.w3.org/2000/svg";
-// more than one piece for each STEP of the COLUMNS is more ink than picture
+// draw at most one piece for each STEP of the COLUMNS
 const COLUMNS = 1200, STEP = 3, HEIGHT = 100, COLORS = 8;
 const from = data.from, to = data.to, bins = from.length;
 const end = bins ? to[bins - 1] : 1;
@@ -60,7 +60,7 @@ function time(ns, step) {
 	return `${+(s * 1e6).toFixed(3)} \u00b5s`;
 }
 
-// --- the course of a line as paths ---
+// --- lines as paths ---
 
 // first bin that ends after t
 function binAt(t) {
@@ -89,7 +89,7 @@ function pieces(line) {
 			continue;
 		const min = line.min ? line.min[n] : mean, max = line.max ? line.max[n] : mean;
 		const x0 = (from[n] - left) * scale, x1 = (to[n] - left) * scale;
-		// a long sample stays alone: what a short one beside it reached is not its own
+		// keep a long sample separate: the extremes of a short neighbour are not its own
 		if (!merge || x1 - x0 > STEP) {
 			result.push([x0, x1, min, max, mean]);
 			index = -1;
@@ -152,7 +152,7 @@ function paths({ line, label }) {
 		run = [];
 	};
 	for (const p of list) {
-		// wider than a pixel: nobody measured in between
+		// a gap wider than a pixel: not measured in between
 		if (p[0] - x > 1) {
 			flush();
 			hole(Math.min(COLUMNS, p[0]));
@@ -191,7 +191,7 @@ function group(line) {
 	return g;
 }
 
-// A few short peaks would press all else to the ground: they are cut off, and the label says so.
+// A few short peaks that would flatten the rest are cut off, and the label shows it.
 function scale(line) {
 	const usual = (v) => line.unit === "%" ? Math.max(100, v) : v;
 	line.full = line.most > 0 ? usual(line.most) : 1;
@@ -238,7 +238,7 @@ function drawRow(row) {
 	showValue(row);
 }
 
-// of the bin under the cursor, else of all that is visible
+// value of the bin under the cursor, else of the visible range
 function showValue(row) {
 	const { line, value } = row;
 	let text, below;
@@ -301,7 +301,7 @@ function draw() {
 	remember();
 }
 
-// the view is in the address: a link or a bookmark brings it back
+// the address contains the view: a link or a bookmark restores it
 function remember() {
 	const view = new URLSearchParams();
 	if (right - left < end)
@@ -317,7 +317,7 @@ function remember() {
 	try {
 		history.replaceState(null, "", hash ? `#${hash}` : location.pathname);
 	} catch {
-		// some browsers refuse that for files: the view is only not remembered
+		// some browsers refuse this for files: then the view is not remembered
 	}
 }
 
@@ -565,7 +565,7 @@ listenAll();
 recall();
 addEventListener("hashchange", () => { recall(); filter(); });
 filter();
-// what is on the screen is there at once, the rest when it is scrolled to
+// draw visible rows at once, the rest when they are scrolled into view
 for (const row of rows)
 	row.visible = row.box.offsetParent !== null &&
 		row.box.getBoundingClientRect().top < innerHeight;

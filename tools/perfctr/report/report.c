@@ -106,8 +106,6 @@ static int parse_options(const struct app *app, int argc, char **argv, struct re
 	return 0;
 }
 
-/* --- command -------------------------------------------------------------------- */
-
 static size_t bins_of(const struct report_options *o, struct capture_file *file)
 {
 	size_t lines = 0, bins;

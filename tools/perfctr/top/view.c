@@ -23,8 +23,6 @@ static const char *const eighths[] = { " ", "▏", "▎", "▍", "▌", "▋", "
 static const char *const steps[] = { "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█" };
 static const char ascii_steps[] = "_.,-=+*#";
 
-/* --- taking in intervals ---------------------------------------------------- */
-
 static struct top_item *find_item(struct top_view *view, const struct row *row, size_t hint)
 {
 	struct top_item *items, *item;
@@ -49,7 +47,7 @@ static struct top_item *find_item(struct top_view *view, const struct row *row, 
 			 row->counter);
 	else
 		snprintf(item->counter, sizeof(item->counter), "%s", row->counter);
-	/* metrics first: they say most */
+	/* metrics first: they are the most useful */
 	if (row->metric)
 		item->group_order = 0;
 	for (size_t i = 0; !row->metric && i < view->count; i++) {
@@ -99,8 +97,6 @@ void top_view_free(struct top_view *view)
 	view->items = NULL;
 	view->count = 0;
 }
-
-/* --- lines ------------------------------------------------------------------- */
 
 static bool is_folded(const struct top_view *view, const char *group)
 {
@@ -193,8 +189,6 @@ int top_view_lines(const struct top_view *view, struct top_line **lines, size_t 
 	free(order);
 	return 0;
 }
-
-/* --- drawing ------------------------------------------------------------------ */
 
 double top_item_fill(const struct top_item *item)
 {

@@ -86,7 +86,7 @@ double top_item_fill(const struct top_item *item);
  * @fill: 0..1
  * @width: columns
  * @utf8: with blocks of an eighth of a column, else with #
- * @text: where it goes, at least 3 * width + 1 bytes
+ * @text: buffer, at least 3 * width + 1 bytes
  */
 void top_bar(double fill, unsigned int width, bool utf8, char *text);
 
@@ -95,7 +95,7 @@ void top_bar(double fill, unsigned int width, bool utf8, char *text);
  * @item: item
  * @width: columns
  * @utf8: with blocks, else with _.-=#
- * @text: where it goes, at least 3 * width + 1 bytes
+ * @text: buffer, at least 3 * width + 1 bytes
  */
 void top_spark(const struct top_item *item, unsigned int width, bool utf8, char *text);
 
@@ -107,7 +107,7 @@ void top_value(const struct top_item *item, char *text, size_t size);
  * @line: line
  * @width: columns
  * @utf8: see top_bar()
- * @text: where it goes
+ * @text: buffer
  * @size: bytes at @text, at least 4 * width + 1
  */
 void top_format(const struct top_line *line, unsigned int width, bool utf8, char *text,
