@@ -2,9 +2,9 @@
 /*
  * Cost of sessions of users without CAP_PERFMON, and their effect on a privileged session.
  *
- * Each measurement has a number of periodic sessions of one small block, at the shortest period that
- * they may have, of as many users as that number needs; their rings are drained. The jitter of a
- * privileged session of 1 kHz is the deviation of its samples from the period. CPU is the time of
+ * Each measurement has a number of periodic sessions of one small block, at the shortest period
+ * that they may have, of as many users as that number needs; their rings are drained. The jitter of
+ * a privileged session of 1 kHz is the deviation of its samples from the period. CPU is the time of
  * all kernel workers, 0 if the kernel does not count it.
  *
  * usage: bench-users, as root, with the sysctl dev.perfctr.paranoid, which is set to 0 meanwhile.

@@ -26,7 +26,6 @@ struct solve_row {
 	int64_t hi; /* greatest value; equal to @lo if the measurement is exact */
 };
 
-/* the problem to solve */
 struct solve_problem {
 	const unsigned int *max_weight; /* of each variable, 0..MAX_WEIGHT */
 	const struct solve_row *rows; /* measurements */

@@ -41,7 +41,6 @@ struct idea_result {
 	uint64_t predicted; /* predicted value at that point */
 };
 
-/* result of a relation */
 struct relation_result {
 	size_t points; /* points at which it could be computed */
 	size_t violated; /* points at which it is violated */

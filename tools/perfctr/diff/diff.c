@@ -71,7 +71,6 @@ static int take_threshold(const struct app *app, void *options, const char *text
 	return 0;
 }
 
-/* Return: 0; an exit status; -1 help was printed. */
 static int parse_options(const struct app *app, int argc, char **argv, struct diff_options *o)
 {
 	const struct option_spec options[] = {

@@ -63,7 +63,6 @@ static int take_json(const struct app *app, void *options, const char *text)
 	return find_format(app, options, export_json.name);
 }
 
-/* Return: 0; an exit status; -1 help was printed. */
 static int parse_options(const struct app *app, int argc, char **argv, struct export_options *o)
 {
 	const struct option_spec options[] = {

@@ -24,7 +24,6 @@ struct timeline_line {
 	uint64_t samples; /* samples in which it was measured */
 };
 
-/* one bin */
 struct timeline_bin {
 	uint64_t start_ns;
 	uint64_t end_ns;

@@ -46,7 +46,6 @@ static const char help[] =
 	"Exit: the command's own status (128 + signal), 1 error or too few frames, 2 usage,\n"
 	"3 not permitted, 4 no device, 126 and 127 the command cannot be run.\n";
 
-/* Return: 0; an exit status; -1 help was printed. */
 static int parse_options(struct app *app, int argc, char **argv, struct perfkit_options *o)
 {
 	const struct option_spec options[] = {

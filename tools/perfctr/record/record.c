@@ -78,7 +78,6 @@ static int check_options(const struct app *app, struct record_options *o)
 	return 0;
 }
 
-/* Return: 0; an exit status; -1 help was printed. */
 static int parse_options(struct app *app, int argc, char **argv, struct record_options *o)
 {
 	const struct option_spec options[] = {

@@ -22,7 +22,6 @@ struct record_options {
 	bool quiet;
 };
 
-/* a recording */
 struct record {
 	struct app *app;
 	struct record_options options;

@@ -82,7 +82,6 @@ static int set_html(const struct app *app, void *options, const char *text)
 	return set_format(app, options, FORMAT_HTML);
 }
 
-/* Return: 0; an exit status; -1 help was printed. */
 static int parse_options(const struct app *app, int argc, char **argv, struct report_options *o)
 {
 	const struct option_spec options[] = {

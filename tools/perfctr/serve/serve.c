@@ -109,7 +109,6 @@ static int take_idle_exit(const struct app *app, void *server, const char *text)
 	return app_usage(app, "--idle-exit '%s': give a time such as 60s", text);
 }
 
-/* Return: 0; an exit status; -1 help was printed. */
 static int parse_options(struct server *s, int argc, char **argv)
 {
 	const struct option_spec options[] = {

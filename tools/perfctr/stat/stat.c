@@ -85,7 +85,6 @@ static int check_options(const struct app *app, struct stat_options *o)
 	return 0;
 }
 
-/* Return: 0; an exit status; -1 help was printed. */
 static int parse_options(struct app *app, int argc, char **argv, struct stat_options *o)
 {
 	const struct option_spec options[] = {

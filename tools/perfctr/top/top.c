@@ -95,7 +95,6 @@ static int take_view(const struct app *app, void *top, const char *text)
 	return 0;
 }
 
-/* Return: 0; an exit status; -1 help was printed. */
 static int parse_options(struct top *t, int argc, char **argv)
 {
 	const struct option_spec options[] = {

@@ -47,7 +47,6 @@ struct top_view {
 
 enum top_line_kind { TOP_LINE_GROUP, TOP_LINE_ITEM };
 
-/* one line */
 struct top_line {
 	enum top_line_kind kind;
 	const struct top_item *item;
