@@ -283,7 +283,7 @@ static void parse_quantities(struct reader *r, const struct json_object *object,
 	}
 }
 
-/* a built-in listing, or a file beside the campaign's */
+/* a built-in listing, or a file in the campaign's folder */
 static const char *find_listing(struct reader *r, const struct json_object *at, const char *name)
 {
 	const struct builtin *builtin = builtin_find(name);

@@ -17,7 +17,7 @@ enum fault {
 	FAULT_SWAP,
 	/* counts what another event should count, which itself is correct */
 	FAULT_MULTIPLEXER,
-	/* counts dead instructions behind EXIT */
+	/* counts dead instructions after EXIT */
 	FAULT_DEAD,
 	/* counts instructions whose guard is false */
 	FAULT_PREDICATED_OFF,

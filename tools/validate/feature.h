@@ -3,7 +3,7 @@
  * Features: what a counter could count. A rule gives each feature a weight.
  *
  * A feature of a listing is a mnemonic and a state of the instruction: "MOV" or "MOV:on" executed,
- * "SHFL:off" reached with a false guard, "NOP:skipped" jumped over, "NOP:dead" behind the EXIT that
+ * "SHFL:off" reached with a false guard, "NOP:skipped" jumped over, "NOP:dead" after the EXIT that
  * ended the thread. Other benchmarks have quantities, for example "read_lines". Every benchmark has
  * "@kernel", one for each kernel, and "@unit", one for each kernel in each unit that counts.
  */

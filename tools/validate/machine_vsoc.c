@@ -315,7 +315,7 @@ static void close_vsoc(struct machine *machine)
 	perfctr_device_unref(v->device);
 }
 
-/* the chosen profile is in brackets; only root can read debugfs, else it is unknown */
+/* the chosen profile is in brackets; without root debugfs is unreadable and the profile unknown */
 static const char *profile_of(struct analysis *a, const char *path)
 {
 	const char *digits = path + strcspn(path, "0123456789");

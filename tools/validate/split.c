@@ -213,7 +213,7 @@ static const char *write_listing(struct arena *arena, const struct features *fea
 	if (skipped)
 		parts[STATE_SKIPPED] =
 			arena_printf(arena, "\tBRA +%zu\n%s", skipped + 1, parts[STATE_SKIPPED]);
-	/* the last branch behind EXIT needs a target */
+	/* the last branch after EXIT needs a target */
 	if (*parts[STATE_DEAD])
 		return arena_printf(arena, "%s%s%s\tEXIT\n%s%s", parts[STATE_ON], parts[STATE_OFF],
 				    parts[STATE_SKIPPED], parts[STATE_DEAD],

@@ -219,7 +219,7 @@ static int by_change(const void *a, const void *b)
 	return (p < q) - (p > q);
 }
 
-/* Match lines of A and B by name; lines that only B has come last. */
+/* Match lines of A and B by name; lines that are only in B are last. */
 static int match(struct diff *d)
 {
 	const struct timeline *a = &d->captures[0].timeline, *b = &d->captures[1].timeline;

@@ -190,7 +190,7 @@ static bool is_named(const struct perfctr_selection *selection,
 			return true;
 		known |= (single | summed) & bit;
 	}
-	/* a file need not record the naming: such a counter is summed */
+	/* if a file lacks the naming of a counter, it is summed */
 	return naming == NAMING_SUMMED && !known;
 }
 

@@ -16,7 +16,7 @@
 
 struct verdicts;
 
-/* what is known of a counter beyond the database */
+/* verdict on a counter, beyond the database */
 struct verdict_note {
 	unsigned int trust; /* enum perfctr_trust */
 	const char *definition; /* what it counts, if it differs from the database; else NULL */

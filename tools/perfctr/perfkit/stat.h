@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * perfctr perfkit: what is known of a counter over all frames or repetitions, exactly.
+ * perfctr perfkit: exact statistics of a counter over all frames or repetitions.
  *
  * The common denominator of ratios of cycle counts grows with each ratio that is added, so numbers
  * here have arbitrary precision (GMP).
@@ -45,7 +45,7 @@ void perfkit_stat_take(struct perfkit_stat *stat, const struct perfctr_perfkit *
 void perfkit_stat_mean(const struct perfkit_stat *stat, mpq_t mean);
 void perfkit_stat_mean_of(const struct perfkit_stat *stat, mpz_srcptr sum, mpq_t mean);
 
-/* Return: whether any value stands for a time. */
+/* Return: whether any value represents a time. */
 bool perfkit_stat_mean_time(const struct perfkit_stat *stat, mpq_t mean);
 
 /* The nearest double. */

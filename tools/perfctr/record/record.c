@@ -20,7 +20,7 @@
 
 enum {
 	DEFAULT_PERIOD_MS = 10,
-	/* time that samples stay in the ring: short for a crash, long for few wakeups */
+	/* time that samples stay in the ring: a compromise between loss in a crash and wakeups */
 	LATENCY_MS = 100,
 	FLUSH_MS = 500,
 	ANCHOR_MS = 5000,

@@ -75,7 +75,7 @@ function binAt(t) {
 	return low;
 }
 
-// pieces [x0, x1, min, max, mean] of what is visible: bins, or columns of pixels if fewer
+// pieces [x0, x1, min, max, mean] of the visible range: bins, or columns of pixels if fewer
 function pieces(line) {
 	const first = binAt(left), result = [], scale = COLUMNS / (right - left);
 	let last = first;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* perfctr report: what a capture holds. */
+/* perfctr report: show the contents of a capture. */
 #include "report.h"
 
 #include <fnmatch.h>

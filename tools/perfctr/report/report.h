@@ -7,7 +7,7 @@
 #include "lib/markup.h"
 #include "lib/timeline.h"
 
-/* what is shown, and how */
+/* contents and format of a report */
 struct report {
 	struct app *app;
 	struct capture_file *file;

@@ -12,8 +12,8 @@
  * serve_client_run() - answer a client until the connection ends
  * @app: app
  * @log: log
- * @rule: what the client may do
- * @peer: who it is
+ * @rule: permissions of the client
+ * @peer: its credentials
  * @share: its slot in the state that all clients share
  * @fd: connection, taken over
  *

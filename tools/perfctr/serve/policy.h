@@ -23,7 +23,7 @@ struct serve_rule {
 	struct serve_words users; /* names or numbers, "*" for everyone */
 	struct serve_words groups; /* names or numbers */
 	struct serve_words devices; /* patterns of node, driver or device name */
-	/* patterns of block types, as "perfctr list" has them before the slash */
+	/* patterns of block types, as printed before the slash by "perfctr list" */
 	struct serve_words blocks;
 	/* patterns of names of perf PMUs that are not blocks of the device */
 	struct serve_words pmus;

@@ -2,7 +2,7 @@
 /*
  * Counts by context: which context caused the counts of in-stream samples.
  *
- * A sample has what was counted since the session's last one. If a job begins with a sample and
+ * A sample has the counts since the session's previous one. If a job begins with a sample and
  * ends with a tagged one (user_data), the tagged sample has the counts of that job alone.
  */
 #ifndef PERFCTR_STAT_CONTEXTS_H
@@ -10,7 +10,7 @@
 
 #include "lib/rows.h"
 
-/* what the counts are of */
+/* the source of counts */
 enum stat_context_kind {
 	STAT_CONTEXT_TAGGED, /* a context that tags its samples with user_data */
 	STAT_CONTEXT_OTHERS, /* samples without a tag */
@@ -29,7 +29,7 @@ struct stat_context {
 	struct rows rows; /* of @totals, after stat_contexts_fill() */
 };
 
-/* by tag, the other kinds behind them */
+/* by tag, followed by the other kinds */
 struct stat_contexts {
 	struct stat_context *contexts;
 	size_t count;

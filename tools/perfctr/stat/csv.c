@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* CSV of perfctr stat: the fields of perf stat -x and a few more behind them. */
+/* CSV of perfctr stat: the fields of perf stat -x, followed by a few more. */
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
