@@ -654,8 +654,8 @@ static bool write_kmemleak(const char *path, const char *command)
 
 /*
  * On a kernel with kmemleak: scan for memory that the command leaked. The kernel logs a finding,
- * which the host detects as a complaint. An object is suspected once it is five seconds old; the
- * second scan clears objects to which only a stack or register pointed at the first scan.
+ * which the host detects as a complaint. An object is suspected once it is five seconds old. A leak
+ * that a stack or register happened to point to in the first scan is found by the second one.
  */
 static void look_for_leaks(void)
 {
