@@ -1,33 +1,33 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The protocol of "perfctr serve": counters for processes that may not count themselves.
+ * The protocol of "perfctr serve": counters for processes without permission to count.
  *
- * perfctr_device_open_broker() speaks it; this header is for those who write
- * another client or another broker.
+ * perfctr_device_open_broker() implements the client; this header is for authors of
+ * another client or broker.
  *
  * A client connects to a Unix socket of type SOCK_SEQPACKET. Each packet is one
  * message: a struct perfctr_broker_header and its content, at most
  * PERFCTR_BROKER_MAX_BYTES. The client sends a request and waits for its reply,
- * which has the same type. The structures inside are those of perfctr_drm.h
- * and grow by its rules; numbers have the byte order of the machine.
+ * which has the same type. The content uses the structures of perfctr_drm.h and
+ * their rules of extension; numbers have the byte order of the machine.
  *
  *	request   content                                reply: content, files
  *	OPEN      name as perfctr_device_open() takes,   struct perfctr_broker_opened
  *	          NUL terminated, empty for the first
- *	QUERY     none; code, first, count, stride say   count elements of stride bytes;
- *	          which elements and how much room       first is how many there are
+ *	QUERY     none; code, first, count, stride       count elements of stride bytes;
+ *	          select the elements                    first is the total number
  *	CONTROL   the structure of the command in code;  the structure as the kernel filled
- *	          SETUP: then count requests of stride   it; SETUP that is no test: ring_fd,
+ *	          SETUP: then count requests of stride   it; SETUP without TEST_ONLY: ring_fd,
  *	          bytes each                             eventfd
  *
- * OPEN comes first and once. A session is named by the handle of the reply to
- * SETUP and lives until TEARDOWN or the end of the connection, whichever side
- * ends it. A broker that refuses sends error, a negative errno, and the reason
- * as text; so it does, with type 0, when it ends the connection on its own.
+ * The first request is OPEN; it is sent once. The reply to SETUP has the handle of
+ * the session, which exists until TEARDOWN or until either side ends the connection.
+ * A broker that refuses a request sends error, a negative errno, and the reason as
+ * text. It sends the same with type 0 before it ends the connection by itself.
  *
  * In SETUP the address of the requests must be zero and eventfd -1. The client
  * maps ring_fd as the kernel's header describes, and reads samples there without
- * asking the broker. Slots can only be read, by the ring file's own rules.
+ * the broker. The ring file allows only reads of the slots.
  */
 #ifndef PERFCTR_BROKER_H
 #define PERFCTR_BROKER_H
@@ -38,10 +38,10 @@
 extern "C" {
 #endif
 
-/** PERFCTR_BROKER_SOCKET - where a broker of the system listens. */
+/** PERFCTR_BROKER_SOCKET - socket of the system's broker. */
 #define PERFCTR_BROKER_SOCKET "/run/perfctr/serve"
 
-/** PERFCTR_BROKER_VERSION - of the protocol. */
+/** PERFCTR_BROKER_VERSION - version of the protocol. */
 #define PERFCTR_BROKER_VERSION 2
 
 /** PERFCTR_BROKER_MAX_BYTES - largest message. */
@@ -51,7 +51,7 @@ extern "C" {
 #define PERFCTR_BROKER_FILES 2
 
 /**
- * enum perfctr_broker_type - what a message is about
+ * enum perfctr_broker_type - type of a message
  */
 enum perfctr_broker_type {
 	/** @PERFCTR_BROKER_END: the broker ends the connection; no request. */
@@ -80,11 +80,11 @@ struct perfctr_broker_header {
 	uint32_t code;
 	/** @handle: CONTROL: the session. */
 	uint32_t handle;
-	/** @first: QUERY: first element wanted; reply: elements that there are. */
+	/** @first: QUERY: first requested element; reply: total number of elements. */
 	uint32_t first;
-	/** @count: elements in the message; QUERY: most that are wanted. */
+	/** @count: elements in the message; QUERY: largest number wanted. */
 	uint32_t count;
-	/** @stride: bytes of each of them. */
+	/** @stride: bytes per element. */
 	uint32_t stride;
 };
 
@@ -92,7 +92,7 @@ struct perfctr_broker_header {
  * struct perfctr_broker_opened - reply to OPEN
  */
 struct perfctr_broker_opened {
-	/** @path: of the device's node, NUL terminated. */
+	/** @path: path of the device's node, NUL terminated. */
 	char path[256];
 	/** @driver: name of its kernel driver, NUL terminated. */
 	char driver[32];

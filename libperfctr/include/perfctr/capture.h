@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Capture files: samples as they lay in the ring, and what is needed to read them.
+ * Capture files: copies of samples in the ring, and the data needed to read them.
  *
- * A file is a header of 16 bytes, "perfctr\n" and the version 3 as u64, and
- * then records until its end. The version is that of the kernel interface whose
- * structures are inside; the reader makes those of files of version 1, which have
- * the interface's versions 1 and 2, look the same. A record is a header of 8 bytes, u32 size of the
- * whole record and u32 type, and its content, filled up with zeroes to a
- * multiple of 8 bytes. All numbers are little-endian. A reader skips records of
- * types that it does not know and ignores what is longer than it knows.
+ * A file is a header of 16 bytes, "perfctr\n" and the version 3 as u64, followed by
+ * records. The version is that of the kernel interface whose structures the file
+ * contains. Files of version 1 contain structures of the interface's versions 1 and 2;
+ * the reader converts them. A record is a header of 8 bytes, u32 size of the whole
+ * record and u32 type, and its content, padded with zeroes to a multiple of 8 bytes.
+ * All numbers are little-endian. A reader skips records of unknown types and ignores
+ * unknown data at the end of a record.
  *
- * A file that was cut off is readable up to its last whole record. What comes
- * before the samples (device, session, counters by name) is enough to read them
- * with a library whose counter database does not know the device.
+ * A truncated file is readable up to its last whole record. The records before the
+ * samples (device, session, counters by name) are sufficient to read the samples with
+ * a library whose counter database does not know the device.
  */
 #ifndef PERFCTR_CAPTURE_H
 #define PERFCTR_CAPTURE_H
@@ -27,7 +27,7 @@ extern "C" {
 #define PERFCTR_CAPTURE_MAX_RECORD (16u << 20)
 
 /**
- * enum perfctr_capture_type - what a record holds
+ * enum perfctr_capture_type - type of a record
  */
 enum perfctr_capture_type {
 	/** @PERFCTR_CAPTURE_DEVICE: struct drm_perfctr_device_info. */
@@ -40,7 +40,7 @@ enum perfctr_capture_type {
 	PERFCTR_CAPTURE_REQUEST = 4,
 	/**
 	 * @PERFCTR_CAPTURE_LABEL: u64 number of the request, then three texts, each NUL
-	 * terminated: its name, its unit, and what one count stands for in that unit.
+	 * terminated: its name, its unit, and the value of one count in that unit.
 	 */
 	PERFCTR_CAPTURE_LABEL = 5,
 	/** @PERFCTR_CAPTURE_ANCHOR: struct perfctr_anchor. */
@@ -61,8 +61,8 @@ enum perfctr_capture_type {
 	 */
 	PERFCTR_CAPTURE_METRIC = 10,
 	/**
-	 * @PERFCTR_CAPTURE_STATUS: struct drm_perfctr_status at the end. A file without it was
-	 * not finished.
+	 * @PERFCTR_CAPTURE_STATUS: struct drm_perfctr_status at the end. A file without it is
+	 * incomplete.
 	 */
 	PERFCTR_CAPTURE_STATUS = 11,
 	/**
@@ -71,12 +71,12 @@ enum perfctr_capture_type {
 	 * of the type. See perfctr_selection_naming().
 	 */
 	PERFCTR_CAPTURE_NAMING = 12,
-	/** @PERFCTR_CAPTURE_SAMPLE: a sample as it lay in the ring. */
+	/** @PERFCTR_CAPTURE_SAMPLE: the bytes of a sample in the ring. */
 	PERFCTR_CAPTURE_SAMPLE = 16,
 };
 
 /**
- * struct perfctr_capture_session - how the session ran
+ * struct perfctr_capture_session - properties of the session
  */
 struct perfctr_capture_session {
 	/** @period_ns: time between samples, 0: manual. */
@@ -119,7 +119,7 @@ struct perfctr_capture_counter {
 	uint8_t trust;
 	/** @optional: 1 if only some devices of the product have it. */
 	uint8_t optional;
-	/** @header_bytes: where the texts begin; at least 24. */
+	/** @header_bytes: offset of the texts; at least 24. */
 	uint16_t header_bytes;
 };
 
@@ -137,7 +137,7 @@ struct perfctr_capture_metric {
 	uint8_t scope;
 	/** @trust: enum perfctr_trust. */
 	uint8_t trust;
-	/** @header_bytes: where the texts begin; at least 8. */
+	/** @header_bytes: offset of the texts; at least 8. */
 	uint16_t header_bytes;
 };
 
@@ -147,11 +147,11 @@ struct perfctr_capture_reader;
 /**
  * perfctr_capture_writer_new() - begin a capture file
  * @ctx: context
- * @fd: file, pipe or socket, at its beginning; stays the caller's
+ * @fd: file, pipe or socket, at its beginning; the caller keeps ownership
  * @writer: set to the writer on success
  *
- * What is written is kept in memory until perfctr_capture_flush() or until
- * there is enough of it.
+ * Records are buffered in memory until perfctr_capture_flush() or until the
+ * buffer is full.
  *
  * Return: 0 or -ENOMEM.
  */
@@ -163,20 +163,20 @@ struct perfctr_capture_writer *perfctr_capture_writer_ref(struct perfctr_capture
  * perfctr_capture_writer_unref() - drop a reference
  * @writer: writer or NULL
  *
- * What was not flushed is lost: flush before the last one.
+ * Unflushed records are lost: flush before dropping the last reference.
  *
  * Return: NULL.
  */
 struct perfctr_capture_writer *perfctr_capture_writer_unref(struct perfctr_capture_writer *writer);
 
 /**
- * perfctr_capture_write_session() - write what a session is
+ * perfctr_capture_write_session() - write the description of a session
  * @writer: writer
  * @session: session
  *
- * Device, blocks, clocks, how the session runs, requests, and name, unit and
- * meaning of all counters and metrics: what a reader needs, whatever its own
- * counter database knows.
+ * Writes device, blocks, clocks, properties of the session, requests, and name,
+ * unit and meaning of all counters and metrics, so that a reader does not depend on
+ * its own counter database.
  *
  * Return: 0 or a negative errno.
  */
@@ -187,14 +187,15 @@ int perfctr_capture_write_session(struct perfctr_capture_writer *writer,
  * perfctr_capture_write_anchor() - write the time on all clocks
  * @writer: writer
  *
- * At least at the beginning and at the end; more often makes conversions better.
+ * Write one at least at the beginning and at the end; more make conversions more
+ * accurate.
  *
  * Return: 0 or a negative errno.
  */
 int perfctr_capture_write_anchor(struct perfctr_capture_writer *writer);
 
 /**
- * perfctr_capture_write_text() - write something about the capture
+ * perfctr_capture_write_text() - write a key and a value
  * @writer: writer
  * @key: for example "command"
  * @value: text
@@ -208,9 +209,9 @@ int perfctr_capture_write_text(struct perfctr_capture_writer *writer, const char
  * perfctr_capture_write_sample() - write a sample
  * @writer: writer
  * @bytes: the sample, from perfctr_cursor_peek()
- * @size: bytes that may be read; the sample's own size is written
+ * @size: bytes that may be read; the number of bytes in the sample's header is written
  *
- * Looks at nothing but the size.
+ * Reads only the size in the sample's header.
  *
  * Return: 0; -EBADMSG the sample's size is not within @size; another negative errno.
  */
@@ -218,12 +219,12 @@ int perfctr_capture_write_sample(struct perfctr_capture_writer *writer, const vo
 				 size_t size);
 
 /**
- * perfctr_capture_write_status() - write the kernel's own totals of the session
+ * perfctr_capture_write_status() - write the kernel's totals of the session
  * @writer: writer
  * @session: session, stopped
  *
- * At the end: from it a reader knows that the file is whole, and how many
- * samples there were.
+ * Call it at the end: the record shows a reader that the file is complete, and the
+ * number of samples.
  *
  * Return: 0; -ENODEV the device is gone; another negative errno.
  */
@@ -231,11 +232,11 @@ int perfctr_capture_write_status(struct perfctr_capture_writer *writer,
 				 struct perfctr_session *session);
 
 /**
- * perfctr_capture_flush() - write to the file what is still in memory
+ * perfctr_capture_flush() - write buffered records to the file
  * @writer: writer
  *
- * Return: 0 or the negative errno of write(), for example -ENOSPC; what could
- * not be written is kept and tried again.
+ * Return: 0 or the negative errno of write(), for example -ENOSPC; unwritten
+ * bytes stay buffered for the next call.
  */
 int perfctr_capture_flush(struct perfctr_capture_writer *writer);
 
@@ -253,22 +254,22 @@ uint64_t perfctr_capture_bytes(const struct perfctr_capture_writer *writer);
 struct perfctr_capture_record {
 	/** @content: bytes, aligned to 8; valid until the next record is read. */
 	const void *content;
-	/** @size: bytes of the content, fill included. */
+	/** @size: bytes of the content, padding included. */
 	size_t size;
-	/** @offset: where the record begins in the file. */
+	/** @offset: offset of the record in the file. */
 	uint64_t offset;
-	/** @type: enum perfctr_capture_type or something newer. */
+	/** @type: enum perfctr_capture_type or a newer type. */
 	uint32_t type;
 };
 
 /**
  * perfctr_capture_reader_new() - begin to read a capture file
  * @ctx: context
- * @fd: file or pipe, at its beginning; stays the caller's
+ * @fd: file or pipe, at its beginning; the caller keeps ownership
  * @reader: set to the reader on success
  *
- * Return: 0; -EBADMSG it is no capture file; -EPROTONOSUPPORT it is of a version
- * that this library cannot read; another negative errno.
+ * Return: 0; -EBADMSG it is not a capture file; -EPROTONOSUPPORT this library
+ * cannot read its version; another negative errno.
  */
 int perfctr_capture_reader_new(struct perfctr_ctx *ctx, int fd,
 			       struct perfctr_capture_reader **reader);
@@ -280,39 +281,39 @@ struct perfctr_capture_reader *perfctr_capture_reader_unref(struct perfctr_captu
  * @reader: reader
  * @record: filled if the result is 1
  *
- * A record may be shorter than its structure was when this library was built:
- * perfctr_capture_copy() takes what is there. Samples go to
- * perfctr_decode_sample(), which checks them.
+ * A record may be shorter than this library's version of its structure: copy it with
+ * perfctr_capture_copy(). Decode samples with perfctr_decode_sample(), which checks
+ * them.
  *
- * Return: 1; 0 at the end, also of a file that was cut off; -EBADMSG what follows
- * is no record; the negative errno of read().
+ * Return: 1; 0 at the end, also of a truncated file; -EBADMSG the next bytes are not
+ * a record; the negative errno of read().
  */
 int perfctr_capture_next(struct perfctr_capture_reader *reader,
 			 struct perfctr_capture_record *record);
 
 /**
- * perfctr_capture_cut_bytes() - what was left of a record that was cut off
- * @reader: reader that has come to the end
+ * perfctr_capture_cut_bytes() - size of a truncated record at the end
+ * @reader: reader at the end of its file
  *
  * Return: bytes after the last whole record, 0 if the file is complete.
  */
 uint64_t perfctr_capture_cut_bytes(const struct perfctr_capture_reader *reader);
 
 /**
- * perfctr_capture_copy() - take a structure from a record
+ * perfctr_capture_copy() - copy a structure from a record
  * @record: record
- * @to: where the structure goes; what the record does not have is zero
+ * @to: destination; members that the record does not have are zero
  * @size: bytes of the structure
  */
 void perfctr_capture_copy(const struct perfctr_capture_record *record, void *to, size_t size);
 
 /**
- * perfctr_capture_text() - take key and value from a record
+ * perfctr_capture_text() - get key and value of a record
  * @record: record of type PERFCTR_CAPTURE_TEXT
  * @key: set to the key
  * @value: set to the value
  *
- * Return: 0; -EBADMSG it holds no two texts.
+ * Return: 0; -EBADMSG it does not hold two texts.
  */
 int perfctr_capture_text(const struct perfctr_capture_record *record, const char **key,
 			 const char **value);
@@ -321,39 +322,39 @@ int perfctr_capture_text(const struct perfctr_capture_record *record, const char
  * perfctr_capture_device() - the device that was recorded
  * @reader: reader
  *
- * What the records that were read so far say of it: complete when the first
- * sample is reached. It answers as a device that is there, but no session can
- * be made from it; perfctr_device_fd() is -1.
+ * Built from the records that were read so far; complete when the first sample is
+ * reached. Queries work as with a present device, but it cannot create sessions;
+ * perfctr_device_fd() is -1.
  *
  * Return: the device, no reference is taken.
  */
 struct perfctr_device *perfctr_capture_device(const struct perfctr_capture_reader *reader);
 
 /**
- * perfctr_capture_selection() - what was recorded
+ * perfctr_capture_selection() - the recorded counters
  * @reader: reader
  *
- * As perfctr_capture_device(). Gives names and units of counters to
- * perfctr_totals_label() and its like, and to totals by perfctr_totals_describe().
+ * Complete as for perfctr_capture_device(). perfctr_totals_label() and similar functions,
+ * and perfctr_totals_describe(), take names and units of counters from it.
  *
  * Return: the selection, no reference is taken.
  */
 struct perfctr_selection *perfctr_capture_selection(const struct perfctr_capture_reader *reader);
 
 /**
- * perfctr_capture_session() - how the session ran
+ * perfctr_capture_session() - properties of the session
  * @reader: reader
  *
- * Return: valid as long as the reader; NULL before its record.
+ * Return: valid as long as the reader; NULL before its record was read.
  */
 const struct perfctr_capture_session *
 perfctr_capture_session(const struct perfctr_capture_reader *reader);
 
 /**
  * perfctr_capture_status() - the kernel's totals at the end of the session
- * @reader: reader that has come to the end
+ * @reader: reader at the end of its file
  *
- * Return: valid as long as the reader; NULL if the recording was not finished.
+ * Return: valid as long as the reader; NULL if the recording is incomplete.
  */
 const struct drm_perfctr_status *
 perfctr_capture_status(const struct perfctr_capture_reader *reader);

@@ -2,13 +2,13 @@
 /*
  * The decoder: from the bytes of a sample to its blocks and counters.
  *
- * It trusts nothing: the bytes may come from a ring, a file or an attacker, at
- * any alignment. Every length is checked before it is used. What is newer than
- * this library (longer headers, formats that add to a block) is skipped by its
- * size; the counters of a block of unknown type are read as those of any other.
+ * It trusts no input: the bytes may come from a ring, a file or an attacker, at
+ * any alignment. Every length is checked before it is used. Additions newer than
+ * this library (longer headers, formats that extend a block) are skipped by their
+ * size; the counters of blocks of unknown type are read normally.
  *
- * This header and decode.c need nothing but a C compiler, so that both can be
- * taken into programs that cannot link the library.
+ * This header and decode.c need only a C compiler, so programs that cannot link
+ * the library can include them.
  *
  *	struct perfctr_sample s;
  *	struct perfctr_block b;
@@ -32,32 +32,32 @@ extern "C" {
 #pragma GCC visibility push(default)
 
 /**
- * enum perfctr_decode_error - what is wrong with bytes; all negative
+ * enum perfctr_decode_error - errors of the decoder; all negative
  */
 enum perfctr_decode_error {
-	/** @PERFCTR_DECODE_TRUNCATED: fewer bytes than in the header. */
+	/** @PERFCTR_DECODE_TRUNCATED: fewer bytes than the header's size. */
 	PERFCTR_DECODE_TRUNCATED = -1,
-	/** @PERFCTR_DECODE_BAD_SIZE: a size below its minimum or no multiple of 8. */
+	/** @PERFCTR_DECODE_BAD_SIZE: a size below its minimum or not a multiple of 8. */
 	PERFCTR_DECODE_BAD_SIZE = -2,
 	/** @PERFCTR_DECODE_BAD_HEADER_SIZE: a header size that does not fit its size. */
 	PERFCTR_DECODE_BAD_HEADER_SIZE = -3,
 	/** @PERFCTR_DECODE_BAD_BLOCK_COUNT: more or fewer blocks than bytes for them. */
 	PERFCTR_DECODE_BAD_BLOCK_COUNT = -4,
-	/** @PERFCTR_DECODE_BAD_MASK: valid counters that are not enabled, or no room. */
+	/** @PERFCTR_DECODE_BAD_MASK: valid counters that are not enabled, or no space for them. */
 	PERFCTR_DECODE_BAD_MASK = -5,
 	/** @PERFCTR_DECODE_BAD_TIME: the end lies before the start. */
 	PERFCTR_DECODE_BAD_TIME = -6,
 };
 
 /**
- * struct perfctr_sample - the header of a sample, and where its blocks are
+ * struct perfctr_sample - the header of a sample, and the position of its blocks
  *
- * Points into the bytes that were decoded: valid as long as those are.
+ * Points into the decoded bytes and is valid as long as they are.
  */
 struct perfctr_sample {
 	/** @bytes: first byte of the sample. */
 	const unsigned char *bytes;
-	/** @next: first byte of the block that perfctr_decode_block() gives next. */
+	/** @next: first byte of the block that perfctr_decode_block() returns next. */
 	const unsigned char *next;
 	/** @end: byte after the sample. */
 	const unsigned char *end;
@@ -67,39 +67,39 @@ struct perfctr_sample {
 	uint16_t header_size;
 	/** @block_count: blocks of the sample. */
 	uint16_t block_count;
-	/** @blocks_left: blocks that perfctr_decode_block() has not given yet. */
+	/** @blocks_left: blocks that perfctr_decode_block() has not returned yet. */
 	uint16_t blocks_left;
 	/** @seq: number of the sample in its session, from 0 on. */
 	uint64_t seq;
-	/** @start_ns: CLOCK_MONOTONIC_RAW of the earliest count inside. */
+	/** @start_ns: CLOCK_MONOTONIC_RAW of the earliest count in the sample. */
 	uint64_t start_ns;
-	/** @end_ns: CLOCK_MONOTONIC_RAW of the latest count inside. */
+	/** @end_ns: CLOCK_MONOTONIC_RAW of the latest count in the sample. */
 	uint64_t end_ns;
 	/** @user_data: as given to START, SAMPLE or STOP. */
 	uint64_t user_data;
 	/** @flags: enum drm_perfctr_sample_flags. */
 	uint32_t flags;
-	/** @merged_periods: periods that ended inside without a sample of their own. */
+	/** @merged_periods: periods that ended in the sample without a separate sample. */
 	uint32_t merged_periods;
-	/** @lost_ns: upper bound of the time whose counts the hardware lost. */
+	/** @lost_ns: upper bound of the time for which the hardware lost counts. */
 	uint64_t lost_ns;
 	/** @merged_others: AUTOMATIC and IN_STREAM samples that are part of this one. */
 	uint32_t merged_others;
-	/** @gpu_epoch: timestamps of equal epochs can be compared; 0: there is none. */
+	/** @gpu_epoch: timestamps of equal epochs can be compared; 0: no timestamp. */
 	uint32_t gpu_epoch;
-	/** @gpu_timestamp: the GPU's own timestamp counter at the end, as it was read. */
+	/** @gpu_timestamp: raw value of the GPU's timestamp counter at the end. */
 	uint64_t gpu_timestamp;
 };
 
 /**
- * struct perfctr_block - the header of a block, and where its counters are
+ * struct perfctr_block - the header of a block, and the position of its counters
  */
 struct perfctr_block {
 	/** @bytes: first byte of the block. */
 	const unsigned char *bytes;
-	/** @values: the counters, @count u64 at any alignment. */
+	/** @values: the counters, @count times u64 at any alignment. */
 	const unsigned char *values;
-	/** @running: time in ns that each counter ran, @count u64, or NULL. */
+	/** @running: time in ns that each counter ran, @count times u64, or NULL. */
 	const unsigned char *running;
 	/** @size: bytes of the block. */
 	uint32_t size;
@@ -107,7 +107,7 @@ struct perfctr_block {
 	uint16_t type;
 	/** @index: physical index. */
 	uint16_t index;
-	/** @section: bit n of a mask stands for counter 64 * @section + n. */
+	/** @section: bit n of a mask is counter 64 * @section + n. */
 	uint8_t section;
 	/** @format: enum drm_perfctr_block_format. */
 	uint8_t format;
@@ -132,7 +132,7 @@ struct perfctr_block {
 };
 
 /**
- * struct perfctr_block_pmu - which perf PMU counted a block, and with which filters
+ * struct perfctr_block_pmu - the perf PMU of a block, and its filters
  */
 struct perfctr_block_pmu {
 	/** @config: perf config, or the filter bits of it. */
@@ -151,20 +151,20 @@ struct perfctr_block_pmu {
 
 /**
  * perfctr_decode_sample() - check and read the header of a sample
- * @bytes: where a sample should begin; any alignment
+ * @bytes: first byte of a sample; any alignment
  * @size: bytes that may be read
  * @sample: filled on success
  *
- * All blocks are checked too: after success perfctr_decode_block() cannot fail.
+ * Checks all blocks too: after success perfctr_decode_block() cannot fail.
  *
- * Return: bytes of the sample, which is where a next one would begin; 0 if @size
- * is 0; enum perfctr_decode_error if the bytes are no sample.
+ * Return: bytes of the sample, the offset of the next one; 0 if @size is 0;
+ * enum perfctr_decode_error if the bytes are not a sample.
  */
 long perfctr_decode_sample(const void *bytes, size_t size, struct perfctr_sample *sample);
 
 /**
  * perfctr_decode_block() - read the next block of a sample
- * @sample: from perfctr_decode_sample(); its position moves on
+ * @sample: from perfctr_decode_sample(); its position advances
  * @block: filled on success
  *
  * Return: 1 if there was a block, 0 after the last one, enum
@@ -173,24 +173,24 @@ long perfctr_decode_sample(const void *bytes, size_t size, struct perfctr_sample
 int perfctr_decode_block(struct perfctr_sample *sample, struct perfctr_block *block);
 
 /**
- * perfctr_decode_rewind() - let perfctr_decode_block() begin at the first block again
+ * perfctr_decode_rewind() - move back to the first block
  * @sample: from perfctr_decode_sample()
  */
 void perfctr_decode_rewind(struct perfctr_sample *sample);
 
 /**
- * perfctr_block_read_pmu() - read which perf PMU counted a block
+ * perfctr_block_read_pmu() - read the perf PMU of a block
  * @block: from perfctr_decode_block()
  * @pmu: filled on success
  *
- * Return: 1, or 0 if no perf PMU counted it.
+ * Return: 1, or 0 if the block does not come from a perf PMU.
  */
 int perfctr_block_read_pmu(const struct perfctr_block *block, struct perfctr_block_pmu *pmu);
 
 /**
  * perfctr_block_read_times() - read how long a block counted
  * @block: from perfctr_decode_block()
- * @enabled_ns: ns in which its counters were to count, filled on success
+ * @enabled_ns: ns for which its counters were enabled, filled on success
  * @running_ns: smallest running time of its counters in ns, filled on success
  *
  * perfctr_block_running() has the running time of each counter.
@@ -207,12 +207,12 @@ int perfctr_block_read_times(const struct perfctr_block *block, uint64_t *enable
  * @value: filled if the result is 1
  *
  * Return: 1 if it was measured, 0 if it is stored but was not measured, -1 if
- * the block does not store it.
+ * the block does not have it.
  */
 int perfctr_block_find(const struct perfctr_block *block, unsigned int position, uint64_t *value);
 
 /**
- * perfctr_decode_error_text() - say in words what is wrong with bytes
+ * perfctr_decode_error_text() - description of an error
  * @error: enum perfctr_decode_error
  *
  * Return: a constant text, never NULL.
@@ -224,7 +224,7 @@ const char *perfctr_decode_error_text(long error);
  * @block: from perfctr_decode_block()
  * @n: 0..count - 1; counters are stored in the order of enable_mask's bits
  *
- * Inline, so that a loop over all counters costs what reading the memory costs.
+ * Inline, so that a loop over all counters costs no more than the memory reads.
  *
  * Return: the value; zero if it was not measured.
  */
@@ -240,7 +240,7 @@ static inline uint64_t perfctr_block_value(const struct perfctr_block *block, un
 }
 
 /**
- * perfctr_block_running() - time in ns that a stored counter really ran
+ * perfctr_block_running() - time in ns that a stored counter ran
  * @block: from perfctr_decode_block()
  * @n: 0..count - 1
  *

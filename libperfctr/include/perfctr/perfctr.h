@@ -2,7 +2,7 @@
 /*
  * libperfctr: performance counters of DRM devices and SoC PMUs.
  *
- *	context    log and error text; everything else is made from one
+ *	context    log and error text; all other objects belong to one
  *	device     a DRM node that offers counters
  *	selection  which counters, given by name
  *	session    a selection that counts into a ring
@@ -12,23 +12,22 @@
  *	database   names, units and meaning of counters and metrics
  *
  * Conventions
- *  - Objects are opaque and counted: perfctr_x_ref() takes a reference and
+ *  - Objects are opaque and reference-counted: perfctr_x_ref() takes a reference and
  *    returns the object, perfctr_x_unref() drops one and returns NULL; both
- *    accept NULL. An object keeps what it was made from.
- *  - A function that can fail returns 0 or a negative errno, or what it
- *    documents. perfctr_ctx_error() then has the reason in words.
- *  - Option structures begin with their size: set it to sizeof, the rest to
- *    zero or to what is wanted. A library older than the program accepts a
- *    longer structure if what it does not know is zero, else -E2BIG.
+ *    accept NULL. An object holds references to the objects it was made from.
+ *  - A function that can fail returns 0 or a negative errno, unless documented
+ *    otherwise. perfctr_ctx_error() then has the reason in words.
+ *  - Option structures begin with their size: set it to sizeof and unused members
+ *    to zero. A library older than the program accepts a longer structure if the
+ *    members that it does not know are zero, else -E2BIG.
  *  - Structures to which the library returns a pointer may grow at their end:
- *    never copy, allocate or subscript them. Those that the caller provides
+ *    never copy, allocate or subscript them. Structures that the caller provides
  *    without a size never change.
- *  - Nothing is global. A context with everything made from it is for one
- *    thread at a time; different contexts are independent. The cursor
- *    functions touch nothing but the cursor and its ring: one other thread
- *    may use the cursor of a session.
+ *  - Nothing is global. One thread at a time may use a context and the objects made
+ *    from it; different contexts are independent. The cursor functions access only
+ *    the cursor and its ring, so a second thread may use the cursor of a session.
  *
- * What all shader cores counted in a second:
+ * Example: the sum over all shader cores in one second:
  *
  *	struct perfctr_ctx *ctx = NULL;
  *	struct perfctr_device *device = NULL;
@@ -84,13 +83,13 @@ struct perfctr_expr;
  * enum perfctr_log_level - importance of a message
  */
 enum perfctr_log_level {
-	/** @PERFCTR_LOG_NONE: as a threshold: nothing. */
+	/** @PERFCTR_LOG_NONE: as a threshold: no messages. */
 	PERFCTR_LOG_NONE = 0,
 	/** @PERFCTR_LOG_ERROR: a call failed. */
 	PERFCTR_LOG_ERROR = 1,
-	/** @PERFCTR_LOG_WARNING: something is not as it should be, the call goes on. */
+	/** @PERFCTR_LOG_WARNING: something is wrong, the call continues. */
 	PERFCTR_LOG_WARNING = 2,
-	/** @PERFCTR_LOG_INFO: what was chosen. */
+	/** @PERFCTR_LOG_INFO: choices that the library made. */
 	PERFCTR_LOG_INFO = 3,
 	/** @PERFCTR_LOG_DEBUG: every step. */
 	PERFCTR_LOG_DEBUG = 4,
@@ -109,7 +108,7 @@ typedef void (*perfctr_log_fn)(void *data, int level, const char *text);
  * @ctx: set to the context on success
  *
  * The environment variable PERFCTR_LOG (none, error, warning, info, debug) sets
- * the threshold, else it is none. Without a callback messages go to stderr.
+ * the threshold; default none. Without a callback messages go to stderr.
  *
  * Return: 0 or -ENOMEM.
  */
@@ -118,7 +117,7 @@ struct perfctr_ctx *perfctr_ctx_ref(struct perfctr_ctx *ctx);
 struct perfctr_ctx *perfctr_ctx_unref(struct perfctr_ctx *ctx);
 
 /**
- * perfctr_ctx_set_log() - say where messages go
+ * perfctr_ctx_set_log() - set the destination of messages
  * @ctx: context
  * @fn: callback, NULL for stderr
  * @data: passed to @fn
@@ -128,7 +127,7 @@ void perfctr_ctx_set_log(struct perfctr_ctx *ctx, perfctr_log_fn fn, void *data)
 /**
  * perfctr_ctx_set_log_level() - set the threshold of messages
  * @ctx: context
- * @level: enum perfctr_log_level; PERFCTR_LOG in the environment wins
+ * @level: enum perfctr_log_level; PERFCTR_LOG in the environment has priority
  */
 void perfctr_ctx_set_log_level(struct perfctr_ctx *ctx, int level);
 
@@ -141,37 +140,37 @@ void perfctr_ctx_set_log_level(struct perfctr_ctx *ctx, int level);
 int perfctr_ctx_log_level(const struct perfctr_ctx *ctx);
 
 /**
- * perfctr_ctx_error() - why the last call that failed did
+ * perfctr_ctx_error() - reason of the last failure
  * @ctx: context
  *
- * One sentence that names what is wrong and, where one is known, what helps.
+ * One sentence with the problem and, if known, a remedy.
  *
- * Return: the text, empty if nothing failed yet; valid until the next failure.
+ * Return: the text, empty if no call failed yet; valid until the next failure.
  */
 const char *perfctr_ctx_error(const struct perfctr_ctx *ctx);
 
 /* --- devices ------------------------------------------------------------- */
 
 /**
- * struct perfctr_device_entry - a DRM node that was looked at
+ * struct perfctr_device_entry - a DRM node of the machine
  */
 struct perfctr_device_entry {
-	/** @path: of the node, for example /dev/dri/renderD128. */
+	/** @path: path of the node, for example /dev/dri/renderD128. */
 	const char *path;
 	/** @driver: name of the kernel driver, empty if unknown. */
 	const char *driver;
 	/** @name: name of the device or product, empty without counters. */
 	const char *name;
 	/**
-	 * @error: 0 if the device offers counters, else why not: -EACCES or
-	 * -EPERM the node may not be opened, -ENOTTY or -EINVAL its driver has no
-	 * counters, another negative errno.
+	 * @error: 0 if the device offers counters; -EACCES or -EPERM the node may
+	 * not be opened; -ENOTTY or -EINVAL its driver has no counters; another
+	 * negative errno.
 	 */
 	int error;
 };
 
 /**
- * perfctr_device_list_new() - look at all DRM nodes of the machine
+ * perfctr_device_list_new() - list all DRM nodes of the machine
  * @ctx: context
  * @list: set to the list on success, ordered by path
  *
@@ -210,13 +209,13 @@ const struct perfctr_device_entry *perfctr_device_list_get(const struct perfctr_
  * @ctx: context
  * @which: path of a node ("/dev/dri/renderD128"), last part of it ("renderD128"),
  *	   name of a driver ("vsoc"), name of a device, PERFCTR_DEVICE_LOCAL, or NULL for
- *	   the first device that offers counters, the local one if there is none
+ *	   the first device that offers counters, or the local device if there is none
  * @device: set to the device on success
  *
  * A session of the local device counts in this process: a thread reads perf events and
- * writes the ring. perf_event_open() says who may count what.
+ * writes the ring. The rules of perf_event_open() decide about permission.
  *
- * Return: 0; -ENODEV no such device offers counters; -ENOTTY the node's driver
+ * Return: 0; -ENODEV no matching device offers counters; -ENOTTY the node's driver
  * has none; errors of open().
  */
 int perfctr_device_open(struct perfctr_ctx *ctx, const char *which, struct perfctr_device **device);
@@ -226,10 +225,10 @@ struct perfctr_device *perfctr_device_unref(struct perfctr_device *device);
 /**
  * perfctr_device_count_task() - count a process instead of the whole machine
  * @device: the local device
- * @task: the process, which counts with the children that it will have; 0: everything
+ * @task: the process, counted with its future children; 0: the whole machine
  *
- * For sessions made from now on. PMUs of the SoC and of GPUs count no processes. Without
- * CAP_PERFMON, kernel.perf_event_paranoid = 2 leaves out what the kernel does for it.
+ * Applies to sessions made after this call. PMUs of the SoC and of GPUs cannot count a single
+ * process. Without CAP_PERFMON, kernel.perf_event_paranoid = 2 excludes kernel mode.
  *
  * Return: 0; -EOPNOTSUPP another device.
  */
@@ -238,11 +237,11 @@ int perfctr_device_count_task(struct perfctr_device *device, pid_t task);
 /**
  * perfctr_device_open_fd() - make a device from an open DRM file
  * @ctx: context
- * @fd: open DRM file; it is duplicated and stays the caller's, who may close it
+ * @fd: open DRM file; it is duplicated, so the caller may close it
  * @device: set to the device on success
  *
- * Sessions belong to the open file: those of the caller on the same file share
- * its limits, and handles are the same for both.
+ * Sessions belong to the open file: the caller's own sessions on it share its
+ * limits and handles.
  *
  * Return: 0; -ENOTTY the driver offers no counters; another negative errno.
  */
@@ -251,19 +250,18 @@ int perfctr_device_open_fd(struct perfctr_ctx *ctx, int fd, struct perfctr_devic
 /**
  * perfctr_device_open_broker() - open a device through "perfctr serve"
  * @ctx: context
- * @socket: path of the broker's socket, NULL for the one of the system, /run/perfctr/serve
- * @which: as for perfctr_device_open(), among the devices that the broker lets this user have
+ * @socket: path of the broker's socket, NULL for the system's broker, /run/perfctr/serve
+ * @which: as for perfctr_device_open(), among the devices that the policy allows this user
  * @device: set to the device on success
  *
- * For processes that may not count themselves. Everything that is made from the
- * device works the same, within what the broker's policy allows; samples come
- * from the kernel through the ring, not through the broker. Blocks that the policy
- * forbids are not among the device's. When the broker ends, sessions end: the
- * cursor gives what was published and then -ENODEV.
+ * For processes without permission to count. All objects made from the device work the
+ * same, within the broker's policy; samples come from the kernel through the ring, not
+ * through the broker. Blocks that the policy forbids are not listed. When the broker ends,
+ * sessions end: the cursor returns the published samples and then -ENODEV.
  *
- * Return: 0; -ENOENT, -ECONNREFUSED nobody listens there; -EACCES the user may not
- * connect, or the policy does not name him; -EUSERS too many clients; -ENODEV no such
- * device, or none that the policy allows; another negative errno.
+ * Return: 0; -ENOENT, -ECONNREFUSED no broker listens there; -EACCES the user may not
+ * connect, or the policy does not name this user; -EUSERS too many clients; -ENODEV no
+ * such device, or the policy allows none; another negative errno.
  */
 int perfctr_device_open_broker(struct perfctr_ctx *ctx, const char *socket, const char *which,
 			       struct perfctr_device **device);
@@ -272,7 +270,7 @@ int perfctr_device_open_broker(struct perfctr_ctx *ctx, const char *socket, cons
  * perfctr_device_fd() - the device's DRM file
  * @device: device
  *
- * For the driver's own ioctls; handles of sessions are of this file.
+ * For the driver's own ioctls; handles of sessions belong to this file.
  *
  * Return: the file descriptor, owned by the device; -1 if a broker has it.
  */
@@ -295,10 +293,10 @@ const char *perfctr_device_path(const struct perfctr_device *device);
 const char *perfctr_device_driver(const struct perfctr_device *device);
 
 /**
- * perfctr_device_info() - what the device can do
+ * perfctr_device_info() - properties of the device
  * @device: device
  *
- * Return: as the kernel reported it; what an older kernel does not know is zero.
+ * Return: as the kernel reported it; members that an older kernel does not know are zero.
  */
 const struct drm_perfctr_device_info *perfctr_device_info(const struct perfctr_device *device);
 
@@ -339,13 +337,12 @@ const struct drm_perfctr_clock_info *perfctr_device_clock(const struct perfctr_d
 							  size_t n);
 
 /**
- * perfctr_device_refresh() - ask the device again
+ * perfctr_device_refresh() - query the device again
  * @device: device
  *
- * Brings info, blocks and current clock frequencies up to date; pointers from
- * before become invalid.
+ * Updates info, blocks and current clock frequencies; earlier pointers become invalid.
  *
- * Return: 0 or a negative errno, with everything as it was.
+ * Return: 0 or a negative errno, with the device unchanged.
  */
 int perfctr_device_refresh(struct perfctr_device *device);
 
@@ -357,13 +354,13 @@ int perfctr_device_refresh(struct perfctr_device *device);
 enum perfctr_kind {
 	/** @PERFCTR_KIND_COUNT: events; values of samples add up. */
 	PERFCTR_KIND_COUNT = 0,
-	/** @PERFCTR_KIND_CYCLES: cycles of the counter's clock; add up. */
+	/** @PERFCTR_KIND_CYCLES: cycles of the counter's clock; values add up. */
 	PERFCTR_KIND_CYCLES = 1,
-	/** @PERFCTR_KIND_BYTES: bytes; add up. */
+	/** @PERFCTR_KIND_BYTES: bytes; values add up. */
 	PERFCTR_KIND_BYTES = 2,
-	/** @PERFCTR_KIND_TIME: nanoseconds; add up. */
+	/** @PERFCTR_KIND_TIME: nanoseconds; values add up. */
 	PERFCTR_KIND_TIME = 3,
-	/** @PERFCTR_KIND_LEVEL: a state at the sample's end; do not add up. */
+	/** @PERFCTR_KIND_LEVEL: a state at the sample's end; values do not add up. */
 	PERFCTR_KIND_LEVEL = 4,
 };
 
@@ -371,20 +368,20 @@ enum perfctr_kind {
  * enum perfctr_trust - verdict of the validation of a counter
  */
 enum perfctr_trust {
-	/** @PERFCTR_TRUST_UNVALIDATED: nobody compared it with a known count. */
+	/** @PERFCTR_TRUST_UNVALIDATED: never compared with a known count. */
 	PERFCTR_TRUST_UNVALIDATED = 0,
 	/** @PERFCTR_TRUST_TRUSTED: measured equals expected, as far as tested. */
 	PERFCTR_TRUST_TRUSTED = 1,
-	/** @PERFCTR_TRUST_QUARANTINED: differs, no explanation yet. */
+	/** @PERFCTR_TRUST_QUARANTINED: differs from the expected count, no explanation yet. */
 	PERFCTR_TRUST_QUARANTINED = 2,
-	/** @PERFCTR_TRUST_EXPLAINED: differs from its name; the text has what it counts. */
+	/** @PERFCTR_TRUST_EXPLAINED: differs from its name; the text describes its real meaning. */
 	PERFCTR_TRUST_EXPLAINED = 3,
-	/** @PERFCTR_TRUST_UNTRUSTED: differs and no explanation holds. */
+	/** @PERFCTR_TRUST_UNTRUSTED: differs from the expected count, no explanation holds. */
 	PERFCTR_TRUST_UNTRUSTED = 4,
 };
 
 /**
- * struct perfctr_counter_desc - what is known of a counter
+ * struct perfctr_counter_desc - description of a counter
  */
 struct perfctr_counter_desc {
 	/** @id: stable name, for example "vsoc_csf.shader.fragments". */
@@ -393,15 +390,15 @@ struct perfctr_counter_desc {
 	const char *name;
 	/** @short_text: a few words. */
 	const char *short_text;
-	/** @long_text: what it counts, exactly. */
+	/** @long_text: exactly which events it counts. */
 	const char *long_text;
 	/** @unit: for example "cycles", "bytes", "fragments". */
 	const char *unit;
-	/** @pmu: perf PMU: its name or the beginning of it, else empty. */
+	/** @pmu: name of the perf PMU or a prefix of it, else empty. */
 	const char *pmu;
 	/** @event: perf config that selects it, for counters of perf PMUs. */
 	uint64_t event;
-	/** @sets: bit n: present in counter set n. */
+	/** @sets: bit n is set if counter set n has it. */
 	uint32_t sets;
 	/** @product: see "Products" in perfctr_drm.h. */
 	uint16_t product;
@@ -417,12 +414,12 @@ struct perfctr_counter_desc {
 	uint8_t trust;
 	/** @optional: 1 if only some devices of the product have it. */
 	uint8_t optional;
-	/** @definition: what it counts if validation found that to be something else, or NULL. */
+	/** @definition: its real meaning, if validation found one that differs, or NULL. */
 	const char *definition;
 };
 
 /**
- * enum perfctr_scope - what a metric is computed of
+ * enum perfctr_scope - the blocks that a metric is computed from
  */
 enum perfctr_scope {
 	/** @PERFCTR_SCOPE_BLOCK: one block, or all blocks of its type added up. */
@@ -441,7 +438,7 @@ struct perfctr_metric_desc {
 	const char *name;
 	/** @short_text: a few words. */
 	const char *short_text;
-	/** @long_text: what it means, exactly. */
+	/** @long_text: exact meaning. */
 	const char *long_text;
 	/** @unit: for example "%", "bytes/s". */
 	const char *unit;
@@ -453,7 +450,7 @@ struct perfctr_metric_desc {
 	uint16_t block_type;
 	/** @scope: enum perfctr_scope. */
 	uint8_t scope;
-	/** @trust: enum perfctr_trust of the weakest counter or of the metric itself. */
+	/** @trust: enum perfctr_trust of the least trusted counter or of the metric itself. */
 	uint8_t trust;
 };
 
@@ -467,7 +464,7 @@ struct perfctr_metric_desc {
 const struct perfctr_counter_desc *perfctr_counter_next(const struct perfctr_counter_desc *prev);
 
 /**
- * perfctr_counter_at() - what is known of a position
+ * perfctr_counter_at() - description of the counter at a position
  * @product: product number
  * @block_type: block type, not GENERIC_PMU
  * @set: enum drm_perfctr_set
@@ -479,7 +476,7 @@ const struct perfctr_counter_desc *perfctr_counter_at(unsigned int product, unsi
 						      unsigned int set, unsigned int position);
 
 /**
- * perfctr_counter_of_pmu() - what is known of an event of a perf PMU
+ * perfctr_counter_of_pmu() - description of an event of a perf PMU
  * @pmu: name of the PMU, for example "software"
  * @config: perf config
  *
@@ -501,7 +498,7 @@ const struct perfctr_metric_desc *perfctr_metric_next(const struct perfctr_metri
 struct perfctr_filter_desc {
 	/** @name: as in event names and in the PMU's format directory, "src_loc_cpu". */
 	const char *name;
-	/** @short_text: what it lets through. */
+	/** @short_text: the traffic that it selects. */
 	const char *short_text;
 	/** @product: see "Products" in perfctr_drm.h. */
 	uint16_t product;
@@ -509,11 +506,11 @@ struct perfctr_filter_desc {
 	uint16_t block_type;
 	/** @word: 0: in perf's config, 1: config1, 2: config2. */
 	uint8_t word;
-	/** @low: lowest bit in it. */
+	/** @low: lowest bit in @word. */
 	uint8_t low;
 	/** @width: bits, 1..64. */
 	uint8_t width;
-	/** @hex: people read it in hexadecimal: a mask or an address. */
+	/** @hex: 1 if shown in hexadecimal: a mask or an address. */
 	uint8_t hex;
 };
 
@@ -526,7 +523,7 @@ struct perfctr_filter_desc {
 const struct perfctr_filter_desc *perfctr_filter_next(const struct perfctr_filter_desc *prev);
 
 /**
- * perfctr_filter_text() - filters of a SoC block as people write them
+ * perfctr_filter_text() - filters of a SoC block as text
  * @block_type: block type; a generic PMU's words are events and give no text
  * @config: filter bits of perf's config, from the block
  * @config1: config1
@@ -534,8 +531,8 @@ const struct perfctr_filter_desc *perfctr_filter_next(const struct perfctr_filte
  * @text: where the text goes, always NUL terminated if @size is not zero
  * @size: bytes at @text
  *
- * For example "src_loc_cpu=1,dst_loc_cmem=1", "" without a filter. Bits that the database has
- * no name for follow as "config1=0x...".
+ * For example "src_loc_cpu=1,dst_loc_cmem=1", "" without a filter. Bits without a name in the
+ * database follow as "config1=0x...".
  *
  * Return: length of the full text, as snprintf().
  */
@@ -559,13 +556,13 @@ const char *perfctr_block_type_name(unsigned int type);
 const char *perfctr_product_name(unsigned int product);
 
 /**
- * perfctr_block_label() - name of a block for people and for event names
+ * perfctr_block_label() - name of a block, also used in event names
  * @type: block type
- * @index: its index, DRM_PERFCTR_INDEX_ALL for all added up
+ * @index: its index, DRM_PERFCTR_INDEX_ALL for the sum of all blocks of the type
  * @text: where the name goes, always NUL terminated if @size is not zero
  * @size: bytes at @text
  *
- * For example "shader16", "pcie0_rc2", "shader" for all, "type77.3" if unknown.
+ * For example "shader16", "pcie0_rc2", "shader" for the sum, "type77.3" if unknown.
  *
  * Return: length of the full name, as snprintf().
  */
@@ -599,17 +596,17 @@ int perfctr_state_text(uint32_t states, char *text, size_t size);
 struct perfctr_pmu_event {
 	/** @pmu: name of the PMU in sysfs. */
 	const char *pmu;
-	/** @label: name of its block, for example "ucf0"; else @pmu. */
+	/** @label: name of its block, for example "ucf0", or @pmu without one. */
 	const char *label;
-	/** @event: name of the event, NULL for a PMU that names none. */
+	/** @event: name of the event, NULL for a PMU without named events. */
 	const char *event;
 	/** @text: as perfctr_selection_add() takes it. */
 	const char *text;
 	/** @unit: unit of the value after @scale, empty if unknown. */
 	const char *unit;
-	/** @scale: what a count is to be multiplied with, 1 for most. */
+	/** @scale: factor from a count to @unit, usually 1. */
 	double scale;
-	/** @desc: what the database knows of it, or NULL. */
+	/** @desc: its description in the database, or NULL. */
 	const struct perfctr_counter_desc *desc;
 	/** @config: perf config. */
 	uint64_t config;
@@ -617,7 +614,7 @@ struct perfctr_pmu_event {
 	uint32_t pmu_type;
 	/** @block_type: block type, see perfctr_drm.h. */
 	uint16_t block_type;
-	/** @index: index of the block; means nothing for GENERIC_PMU. */
+	/** @index: index of the block; no meaning for GENERIC_PMU. */
 	uint16_t index;
 };
 
@@ -626,14 +623,14 @@ struct perfctr_pmu_event {
  * @data: as given to perfctr_pmu_events()
  * @event: valid during the call
  *
- * Return: 0 to go on; anything else ends the walk and is its result.
+ * Return: 0 to continue; any other value ends the walk and is its result.
  */
 typedef int (*perfctr_pmu_event_fn)(void *data, const struct perfctr_pmu_event *event);
 
 /**
  * perfctr_pmu_events() - walk through the named events of the machine's perf PMUs
  * @ctx: context
- * @fn: called for each event, ordered by PMU and name, and once for a PMU without any
+ * @fn: called for each event, ordered by PMU and name, and once for a PMU without named events
  * @data: passed to @fn
  *
  * Return: 0; what @fn returned; a negative errno.
@@ -641,9 +638,9 @@ typedef int (*perfctr_pmu_event_fn)(void *data, const struct perfctr_pmu_event *
 int perfctr_pmu_events(struct perfctr_ctx *ctx, perfctr_pmu_event_fn fn, void *data);
 
 /**
- * struct perfctr_pcie_port - a PCIe root port and the root complex that it belongs to
+ * struct perfctr_pcie_port - a PCIe root port and its root complex
  *
- * The PMUs of a Tegra410 are named after socket and root complex; lspci and drivers know PCI
+ * The PMUs of a Tegra410 are named after socket and root complex; lspci and drivers use PCI
  * segments. Each root port has both in a designated vendor-specific extended capability
  * (DVSEC, vendor 0x10de, id 4).
  */
@@ -664,13 +661,13 @@ struct perfctr_pcie_port {
 
 /**
  * perfctr_pcie_port_decode() - find the capability in a configuration space
- * @config: configuration space, as in a device's file "config" in sysfs; never trusted
- * @bytes: how much of it there is, 4096 for all
+ * @config: configuration space, as in a device's file "config" in sysfs; not trusted
+ * @bytes: bytes at @config, 4096 for the whole space
  * @port: filled in on success
  *
- * Return: 0; -ENOENT if the device is no such root port; -ENODATA if @bytes end before the
- * extended capabilities, as they do for users other than root; -EBADMSG if the list of
- * capabilities is cut short, goes round or points nowhere.
+ * Return: 0; -ENOENT if the device has no such capability; -ENODATA if @bytes end before the
+ * extended capabilities, as for users other than root; -EBADMSG if the list of capabilities
+ * is truncated, has a loop or an invalid pointer.
  */
 int perfctr_pcie_port_decode(const void *config, size_t bytes, struct perfctr_pcie_port *port);
 
@@ -679,7 +676,7 @@ int perfctr_pcie_port_decode(const void *config, size_t bytes, struct perfctr_pc
  * @data: as given to perfctr_pcie_ports()
  * @port: valid during the call
  *
- * Return: 0 to go on; anything else ends the walk and is its result.
+ * Return: 0 to continue; any other value ends the walk and is its result.
  */
 typedef int (*perfctr_pcie_port_fn)(void *data, const struct perfctr_pcie_port *port);
 
@@ -689,8 +686,8 @@ typedef int (*perfctr_pcie_port_fn)(void *data, const struct perfctr_pcie_port *
  * @fn: called for each, in the order of their addresses
  * @data: passed to @fn
  *
- * Return: 0, also if there is none; what @fn returned; -EACCES if there may be some that only
- * root can see; another negative errno.
+ * Return: 0, also without root ports; what @fn returned; -EACCES if there may be root ports that
+ * only root can see; another negative errno.
  */
 int perfctr_pcie_ports(struct perfctr_ctx *ctx, perfctr_pcie_port_fn fn, void *data);
 
@@ -712,7 +709,7 @@ struct perfctr_selection *perfctr_selection_unref(struct perfctr_selection *sele
  * @from: selection
  * @selection: set to the copy on success
  *
- * For trying something with perfctr_session_check() that may be refused.
+ * For trying a change with perfctr_session_check() first.
  *
  * Return: 0 or -ENOMEM.
  */
@@ -727,31 +724,31 @@ int perfctr_selection_copy(const struct perfctr_selection *from,
  * Names are not case-sensitive; * ? and [] match as in a shell. An event is
  *
  *   GPU_ACTIVE, FRAG*            counters of all blocks by name
- *   shader/FRAG*, shader*        a type of block; without a counter: all of it
+ *   shader/FRAG*, shader*        a type of block; without a counter: all its counters
  *   memsys0/L2_READ, shader16    one block by its index
- *   shader/C9                    counter by position, known to the database or not
+ *   shader/C9                    counter by position, in the database or not
  *   ucf0/mem_bytes_rd,src_loc_cpu=1/
  *                                event of a SoC block with filters
  *   software/cpu-clock/, pmu/event=0x3c,config1=1,cpu=2/
  *                                event of any perf PMU as in perf; cpu=N chooses
- *                                a CPU, else the PMU's own or all added up
+ *                                a CPU, default: the PMU's own or the sum of all
  *   tracepoint/sched:sched_switch/
  *                                a tracepoint
  *   cpu-clock, context-switches  events of the software PMU
- *   metric:l2_*                  what a metric is computed of
+ *   metric:l2_*                  the counters that a metric needs
  *   {a,b}                        braces of a perf group are accepted and ignored
  *
- * An event with a filter of a SoC block that is selected with another filter
- * becomes a block of its own, of type GENERIC_PMU.
+ * If a SoC block is already selected with another filter, the event gets a
+ * separate block of type GENERIC_PMU.
  *
- * Return: counters that the text names, at least 1; -ENOENT nothing has that
- * name; -EINVAL the text is malformed; -EOPNOTSUPP the device takes no perf
- * PMUs; another negative errno. On failure the selection is as it was.
+ * Return: counters that the text names, at least 1; -ENOENT no counter has that
+ * name; -EINVAL the text is malformed; -EOPNOTSUPP the device does not support perf
+ * PMUs; another negative errno. On failure the selection is unchanged.
  */
 int perfctr_selection_add(struct perfctr_selection *selection, const char *text);
 
 /**
- * perfctr_selection_add_request() - select counters by a request as the kernel takes it
+ * perfctr_selection_add_request() - select counters by a request of the kernel interface
  * @selection: selection
  * @request: request; for GENERIC_PMU the index is chosen by the library
  *
@@ -763,9 +760,9 @@ int perfctr_selection_add_request(struct perfctr_selection *selection,
 /**
  * perfctr_selection_set_counter_set() - choose the counter set of the GPU's blocks
  * @selection: selection, still empty
- * @set: enum drm_perfctr_set; primary without this call
+ * @set: enum drm_perfctr_set; default primary
  *
- * Return: 0; -EOPNOTSUPP the device has no such set; -EBUSY not empty.
+ * Return: 0; -EOPNOTSUPP the device does not have this set; -EBUSY not empty.
  */
 int perfctr_selection_set_counter_set(struct perfctr_selection *selection, unsigned int set);
 
@@ -792,10 +789,11 @@ perfctr_selection_request(const struct perfctr_selection *selection, size_t n);
  * @selection: selection
  * @n: number of the request
  * @single: set to the bits of its mask that were named with the block's index, as in
- *          "memsys0/L2_READ" or "shader1?/FRAGMENTS": to be shown by themselves
- * @summed: set to those that were named without, as in "L2_READ" or "memsys/L2_READ": to be
- *          added up over the blocks of the type; a bit can be in both. Both are 0 for
- *          what no name stands for, and in captures of recorders that did not keep it.
+ *          "memsys0/L2_READ" or "shader1?/FRAGMENTS": to be shown per block
+ * @summed: set to the bits that were named without an index, as in "L2_READ" or
+ *          "memsys/L2_READ": to be added up over the blocks of the type; a bit can be in
+ *          both. Both are 0 for counters without a name, and in captures without this
+ *          information.
  */
 void perfctr_selection_naming(const struct perfctr_selection *selection, size_t n, uint64_t *single,
 			      uint64_t *summed);
@@ -819,15 +817,15 @@ const struct perfctr_metric_desc *
 perfctr_selection_metric(const struct perfctr_selection *selection, size_t n);
 
 /**
- * perfctr_counter_label() - name of a counter for people
+ * perfctr_counter_label() - display name of a counter
  * @selection: selection that the block was sampled with, or NULL
  * @block: block from the decoder
  * @position: position in the block
  * @text: where the name goes, always NUL terminated if @size is not zero
  * @size: bytes at @text
  *
- * The database's name; for events of perf PMUs the selection's text
- * ("cpu-clock"); else "C" and the position. Without the block's name.
+ * The name in the database; for events of perf PMUs the selection's text
+ * ("cpu-clock"); else "C" and the position. The block's name is not included.
  *
  * Return: length of the full name, as snprintf().
  */
@@ -842,7 +840,7 @@ int perfctr_counter_label(const struct perfctr_selection *selection,
  * @position: position in the block
  * @text: where the unit goes, always NUL terminated if @size is not zero
  * @size: bytes at @text
- * @scale: set to what one count stands for in that unit, usually 1; may be NULL
+ * @scale: set to the value of one count in that unit, usually 1; may be NULL
  *
  * From the database, or from the unit and scale files of the event in sysfs.
  *
@@ -855,7 +853,7 @@ int perfctr_counter_unit(const struct perfctr_selection *selection,
 /* --- sessions ------------------------------------------------------------ */
 
 /**
- * struct perfctr_session_opts - how a session runs
+ * struct perfctr_session_opts - options of a session
  */
 struct perfctr_session_opts {
 	/** @size: sizeof(struct perfctr_session_opts). */
@@ -864,12 +862,12 @@ struct perfctr_session_opts {
 	uint64_t period_ns;
 	/**
 	 * @slots: samples that the ring holds, rounded up to a power of two;
-	 * 0: as many as a quarter of a second brings, at least 16.
+	 * 0: the samples of a quarter of a second, at least 16.
 	 */
 	uint32_t slots;
 	/**
 	 * @watermark: unread samples that wake perfctr_cursor_wait(), 0: 1; one slot is
-	 * kept for STOP, so as many as the ring has slots are one less.
+	 * reserved for STOP, so a watermark of all slots means one less.
 	 */
 	uint32_t watermark;
 	/** @flags: DRM_PERFCTR_SETUP_KEEP_AWAKE, DRM_PERFCTR_SETUP_AUTOMATIC. */
@@ -879,7 +877,7 @@ struct perfctr_session_opts {
 };
 
 /**
- * struct perfctr_session_sizes - what a session needs
+ * struct perfctr_session_sizes - sizes of a session's ring and samples
  */
 struct perfctr_session_sizes {
 	/** @size: sizeof(struct perfctr_session_sizes), set by the caller. */
@@ -899,9 +897,9 @@ struct perfctr_session_sizes {
 };
 
 /**
- * perfctr_session_check() - ask the kernel whether a session could be created
- * @selection: what to count
- * @opts: how, or NULL
+ * perfctr_session_check() - check whether a session could be created
+ * @selection: counters
+ * @opts: options, or NULL
  * @sizes: filled on success, may be NULL
  *
  * Creates nothing.
@@ -914,14 +912,14 @@ int perfctr_session_check(struct perfctr_selection *selection,
 
 /**
  * perfctr_session_new() - create a session
- * @selection: what to count; later changes of it have no effect
- * @opts: how, or NULL for a manual session
+ * @selection: counters; later changes of it have no effect
+ * @opts: options, or NULL for a manual session
  * @session: set to the session on success
  *
  * Creates an eventfd, sets the session up and maps its ring. Does not count yet.
  *
- * Return: 0; -EACCES or -EPERM this user may not see system-wide counters or
- * not that often; -EBUSY another counter set is in use; -ENOSPC, -EDQUOT, -ENFILE too many
+ * Return: 0; -EACCES or -EPERM this user has no permission for system-wide counters or for
+ * this period; -EBUSY another counter set is in use; -ENOSPC, -EDQUOT, -ENFILE too many
  * sessions of this file, this user, all users; other errors of DRM_PERFCTR_CMD_SETUP, see
  * perfctr_drm.h.
  */
@@ -935,7 +933,7 @@ struct perfctr_session *perfctr_session_unref(struct perfctr_session *session);
  * @session: session
  * @user_data: for periodic and automatic samples
  *
- * Return: 0; -EALREADY it counts; -ENOSPC no slot is free for the final sample;
+ * Return: 0; -EALREADY it is active; -ENOSPC no slot is free for the final sample;
  * -ETIMEDOUT, -EIO the hardware does not answer; another negative errno.
  */
 int perfctr_session_start(struct perfctr_session *session, uint64_t user_data);
@@ -945,9 +943,8 @@ int perfctr_session_start(struct perfctr_session *session, uint64_t user_data);
  * @session: session
  * @user_data: for this sample
  *
- * Return: 0, the sample is in the ring; -ENOSPC the ring is full: nothing is
- * lost, the counts will be in the next sample; -ENOTCONN not started; another
- * negative errno.
+ * Return: 0, the sample is in the ring; -ENOSPC the ring is full: no counts are
+ * lost, the next sample has them; -ENOTCONN not started; another negative errno.
  */
 int perfctr_session_sample(struct perfctr_session *session, uint64_t user_data);
 
@@ -962,9 +959,9 @@ int perfctr_session_sample(struct perfctr_session *session, uint64_t user_data);
 int perfctr_session_stop(struct perfctr_session *session, uint64_t user_data);
 
 /**
- * perfctr_session_status() - the kernel's own totals of the session
+ * perfctr_session_status() - the kernel's totals of the session
  * @session: session
- * @status: filled on success; what an older kernel does not know is zero
+ * @status: filled on success; members that an older kernel does not know are zero
  * @size: sizeof(*@status) of the caller
  *
  * Return: 0 or a negative errno.
@@ -984,7 +981,7 @@ const struct perfctr_session_sizes *perfctr_session_sizes(const struct perfctr_s
  * perfctr_session_handle() - the kernel's handle of the session
  * @session: session
  *
- * For jobs that carry samples; belongs to the file of perfctr_device_fd().
+ * For jobs that carry samples; valid on the file of perfctr_device_fd().
  *
  * Return: the handle, never 0.
  */
@@ -994,8 +991,8 @@ uint32_t perfctr_session_handle(const struct perfctr_session *session);
  * perfctr_session_eventfd() - file that becomes readable at the watermark
  * @session: session
  *
- * For the caller's own poll(). Read 8 bytes from it before looking at the ring,
- * or use perfctr_cursor_wait(), which does.
+ * For the caller's own poll(). Read 8 bytes from it before reading the ring,
+ * or use perfctr_cursor_wait(), which does so.
  *
  * Return: the file descriptor, owned by the session.
  */
@@ -1005,10 +1002,9 @@ int perfctr_session_eventfd(const struct perfctr_session *session);
  * perfctr_session_ring_fd() - the ring as a file
  * @session: session
  *
- * For another process that is to read the samples: it maps the file as
- * struct drm_perfctr_ring_control describes, and can write nothing but extract_idx.
- * It needs ring_offset and ring_bytes of perfctr_session_sizes(), and the eventfd. The
- * session must have no cursor then.
+ * For a reader in another process: it maps the file as struct drm_perfctr_ring_control
+ * describes, and can only write extract_idx. It needs ring_offset and ring_bytes of
+ * perfctr_session_sizes(), and the eventfd. The session must not have a cursor then.
  *
  * Return: the file descriptor, owned by the session.
  */
@@ -1023,7 +1019,7 @@ int perfctr_session_ring_fd(const struct perfctr_session *session);
 struct perfctr_device *perfctr_session_device(const struct perfctr_session *session);
 
 /**
- * perfctr_session_selection() - what the session counts
+ * perfctr_session_selection() - counters of the session
  * @session: session
  *
  * Return: the session's own copy of the selection, no reference is taken.
@@ -1033,12 +1029,12 @@ struct perfctr_selection *perfctr_session_selection(const struct perfctr_session
 /* --- cursors ------------------------------------------------------------- */
 
 /**
- * struct perfctr_slot - a published sample where it lies in the ring
+ * struct perfctr_slot - a published sample in the ring
  */
 struct perfctr_slot {
 	/** @bytes: the sample; valid until perfctr_cursor_advance() passes it. */
 	const void *bytes;
-	/** @size: bytes that may be read; the sample's own size may be smaller. */
+	/** @size: bytes that may be read; the sample itself may be smaller. */
 	size_t size;
 	/** @index: free-running index of the slot. */
 	uint64_t index;
@@ -1056,26 +1052,26 @@ struct perfctr_cursor *perfctr_cursor_ref(struct perfctr_cursor *cursor);
 struct perfctr_cursor *perfctr_cursor_unref(struct perfctr_cursor *cursor);
 
 /**
- * perfctr_cursor_peek() - look at an unread sample
+ * perfctr_cursor_peek() - access an unread sample
  * @cursor: cursor
- * @ahead: 0 for the oldest unread one, 1 for the one after it, ...
+ * @ahead: 0 for the oldest unread sample, 1 for the next one, and so on
  * @slot: filled if the result is 1
  *
  * No system call and no copy. Decode with perfctr_decode_sample().
  *
- * Return: 1; 0 there is no such sample now; -ENODEV there is none and none will
- * follow; -EBADMSG the indices in the ring make no sense.
+ * Return: 1; 0 there is no such sample yet; -ENODEV there is none and none will
+ * follow; -EBADMSG the indices in the ring are invalid.
  */
 int perfctr_cursor_peek(struct perfctr_cursor *cursor, uint32_t ahead, struct perfctr_slot *slot);
 
 /**
- * perfctr_cursor_advance() - give read samples back to the kernel
+ * perfctr_cursor_advance() - return the slots of read samples to the kernel
  * @cursor: cursor
- * @count: how many, oldest first, at most perfctr_cursor_lag()
+ * @count: samples, oldest first, at most perfctr_cursor_lag()
  *
- * One store for all of them: read a few, then advance once.
+ * One store for all of them: read several, then advance once.
  *
- * Return: 0; -ERANGE so many were not published.
+ * Return: 0; -ERANGE fewer samples were published.
  */
 int perfctr_cursor_advance(struct perfctr_cursor *cursor, uint32_t count);
 
@@ -1085,7 +1081,7 @@ int perfctr_cursor_advance(struct perfctr_cursor *cursor, uint32_t count);
  * @sample: filled if the result is 1; valid until perfctr_cursor_advance()
  *
  * Return: 1; 0 or a negative errno as perfctr_cursor_peek(); -EBADMSG the
- * slot's bytes are no sample.
+ * slot does not hold a sample.
  */
 int perfctr_cursor_next(struct perfctr_cursor *cursor, struct perfctr_sample *sample);
 
@@ -1097,13 +1093,13 @@ int perfctr_cursor_next(struct perfctr_cursor *cursor, struct perfctr_sample *sa
  * Returns at once, without a system call, while there are unread samples;
  * otherwise when the session's watermark is reached or the session stops.
  *
- * Return: 1 there is a sample; 0 the time is over; -ENODEV none will follow;
- * -EINTR a signal came.
+ * Return: 1 there is a sample; 0 timeout; -ENODEV none will follow; -EINTR
+ * interrupted by a signal.
  */
 int perfctr_cursor_wait(struct perfctr_cursor *cursor, int64_t timeout_ns);
 
 /**
- * perfctr_cursor_lag() - samples published and not yet given back
+ * perfctr_cursor_lag() - samples published and not yet returned
  * @cursor: cursor
  *
  * Return: the number, at most the ring's slots.
@@ -1137,7 +1133,7 @@ uint32_t perfctr_cursor_state(const struct perfctr_cursor *cursor);
 /* --- totals -------------------------------------------------------------- */
 
 /**
- * struct perfctr_span - what samples were added up
+ * struct perfctr_span - the samples that were added up
  */
 struct perfctr_span {
 	/** @samples: number of samples. */
@@ -1148,13 +1144,13 @@ struct perfctr_span {
 	uint64_t end_ns;
 	/** @elapsed_ns: time covered: lengths of all samples added up. */
 	uint64_t elapsed_ns;
-	/** @merged_periods: of all samples. */
+	/** @merged_periods: total of all samples. */
 	uint64_t merged_periods;
-	/** @lost_ns: of all samples. */
+	/** @lost_ns: total of all samples. */
 	uint64_t lost_ns;
 	/** @missing_samples: holes in the sequence numbers. */
 	uint64_t missing_samples;
-	/** @flags: flags of all samples together. */
+	/** @flags: bitwise OR of the flags of all samples. */
 	uint32_t flags;
 };
 
@@ -1162,11 +1158,11 @@ struct perfctr_span {
  * struct perfctr_total - one counter added up
  */
 struct perfctr_total {
-	/** @desc: what is known of it, NULL if nothing. */
+	/** @desc: its description, or NULL. */
 	const struct perfctr_counter_desc *desc;
 	/** @position: position in its block. */
 	uint16_t position;
-	/** @overflow: 1 if @sum passed 2^64 and is modulo it. */
+	/** @overflow: 1 if @sum exceeded 64 bits and is modulo 2^64. */
 	uint16_t overflow;
 	/** @sum: exact sum of the measured values; the last one for a level. */
 	uint64_t sum;
@@ -1180,7 +1176,7 @@ struct perfctr_total {
 	uint64_t measured;
 	/** @missed: samples in which it was not. */
 	uint64_t missed;
-	/** @running_ns: time it ran, for counters of perf PMUs and others that take turns. */
+	/** @running_ns: time it ran, for multiplexed counters and those of perf PMUs. */
 	uint64_t running_ns;
 };
 
@@ -1206,11 +1202,11 @@ struct perfctr_totals_block_info {
 	uint8_t clock;
 	/** @blocks: blocks that were added up. */
 	uint16_t blocks;
-	/** @states: states of all samples together. */
+	/** @states: bitwise OR of the states of all samples. */
 	uint32_t states;
 	/** @clock_cycles: cycles of @clock. */
 	uint64_t clock_cycles;
-	/** @is_pmu: 1 if the members below, but for the times, mean something. */
+	/** @is_pmu: 1 if the members below are valid; the times are valid in any case. */
 	uint32_t is_pmu;
 	/** @cpu: CPU that counted, -1 for several. */
 	int32_t cpu;
@@ -1220,7 +1216,7 @@ struct perfctr_totals_block_info {
 	uint64_t config1;
 	/** @config2: see struct perfctr_block_pmu. */
 	uint64_t config2;
-	/** @time_enabled: ns in which its counters were to count. */
+	/** @time_enabled: ns for which its counters were enabled. */
 	uint64_t time_enabled;
 	/** @time_running: smallest running time of its counters, in ns. */
 	uint64_t time_running;
@@ -1240,12 +1236,11 @@ struct perfctr_totals *perfctr_totals_ref(struct perfctr_totals *totals);
 struct perfctr_totals *perfctr_totals_unref(struct perfctr_totals *totals);
 
 /**
- * perfctr_totals_describe() - say where names and kinds of unknown counters are
+ * perfctr_totals_describe() - set the source of names and kinds of unknown counters
  * @totals: totals, still empty
- * @selection: from perfctr_capture_selection(); others add nothing to the database
+ * @selection: from perfctr_capture_selection(); other selections have no effect
  *
- * Counters that this library's database does not know are described by what the
- * capture file has about them.
+ * Counters that are not in this library's database are described from the capture file.
  *
  * Return: 0; -EBUSY @totals has blocks already.
  */
@@ -1254,14 +1249,14 @@ int perfctr_totals_describe(struct perfctr_totals *totals, struct perfctr_select
 /**
  * perfctr_totals_add() - add a sample
  * @totals: totals
- * @sample: from the decoder, its position does not matter and moves
+ * @sample: from the decoder; the call ignores and changes its position
  *
  * Return: 0; -EBADMSG its blocks are malformed; -ENOMEM.
  */
 int perfctr_totals_add(struct perfctr_totals *totals, struct perfctr_sample *sample);
 
 /**
- * perfctr_totals_reset() - forget all values, keep the blocks
+ * perfctr_totals_reset() - clear all values, keep the blocks
  * @totals: totals
  */
 void perfctr_totals_reset(struct perfctr_totals *totals);
@@ -1270,17 +1265,17 @@ void perfctr_totals_reset(struct perfctr_totals *totals);
  * perfctr_totals_sum() - add up the blocks of each type
  * @totals: totals of single blocks
  * @sum: set to new totals on success, with one block for each type, section,
- *	 set, product, clock and filter; GENERIC_PMU blocks stay apart
+ *	 set, product, clock and filter; GENERIC_PMU blocks stay separate
  *
- * min, max and last are those of the sums of single samples. A copy: it does
- * not follow later samples.
+ * min, max and last refer to the sum of each sample. The result is a copy:
+ * later samples do not change it.
  *
  * Return: 0 or -ENOMEM.
  */
 int perfctr_totals_sum(const struct perfctr_totals *totals, struct perfctr_totals **sum);
 
 /**
- * perfctr_totals_span() - what was added up
+ * perfctr_totals_span() - the samples that were added up
  * @totals: totals
  *
  * Return: the span, valid as long as the totals.
@@ -1298,18 +1293,18 @@ size_t perfctr_totals_block_count(const struct perfctr_totals *totals);
 /**
  * perfctr_totals_block() - one block in totals
  * @totals: totals
- * @n: 0..count - 1; in the order in which samples brought them
+ * @n: 0..count - 1; in the order of their first appearance
  *
- * Return: the block, valid until a sample brings a new one; NULL if out of range.
+ * Return: the block, valid until a sample adds a new one; NULL if out of range.
  */
 const struct perfctr_totals_block *perfctr_totals_block(const struct perfctr_totals *totals,
 							size_t n);
 
 /**
- * perfctr_totals_block_info() - what a block is
+ * perfctr_totals_block_info() - description of a block
  * @block: block in totals
  *
- * Return: the description, valid as the block.
+ * Return: the description, valid as long as the block.
  */
 const struct perfctr_totals_block_info *
 perfctr_totals_block_info(const struct perfctr_totals_block *block);
@@ -1327,7 +1322,7 @@ size_t perfctr_totals_counter_count(const struct perfctr_totals_block *block);
  * @block: block in totals
  * @n: 0..count - 1, ordered by position
  *
- * Return: the counter, valid as the block; NULL if out of range.
+ * Return: the counter, valid as long as the block; NULL if out of range.
  */
 const struct perfctr_total *perfctr_totals_counter(const struct perfctr_totals_block *block,
 						   size_t n);
@@ -1353,7 +1348,7 @@ int perfctr_totals_label(const struct perfctr_selection *selection,
  * @n: 0..count - 1
  * @text: where the unit goes, always NUL terminated if @size is not zero
  * @size: bytes at @text
- * @scale: set to what a value has to be multiplied with to be in that unit; may be NULL
+ * @scale: set to the factor from a value to that unit; may be NULL
  *
  * Return: as perfctr_counter_unit().
  */
@@ -1364,10 +1359,10 @@ int perfctr_totals_unit(const struct perfctr_selection *selection,
 /* --- values and metrics -------------------------------------------------- */
 
 /**
- * enum perfctr_value_state - whether a value is one
+ * enum perfctr_value_state - whether there is a value
  */
 enum perfctr_value_state {
-	/** @PERFCTR_VALUE_OK: it is. */
+	/** @PERFCTR_VALUE_OK: there is a value. */
 	PERFCTR_VALUE_OK = 0,
 	/** @PERFCTR_VALUE_NOT_SELECTED: a counter that it needs is not in the samples. */
 	PERFCTR_VALUE_NOT_SELECTED = 1,
@@ -1375,12 +1370,12 @@ enum perfctr_value_state {
 	PERFCTR_VALUE_NOT_MEASURED = 2,
 	/** @PERFCTR_VALUE_ZERO_DENOMINATOR: a division by zero. */
 	PERFCTR_VALUE_ZERO_DENOMINATOR = 3,
-	/** @PERFCTR_VALUE_OVERFLOW: beyond what can be computed. */
+	/** @PERFCTR_VALUE_OVERFLOW: the result is out of range. */
 	PERFCTR_VALUE_OVERFLOW = 4,
 };
 
 /**
- * enum perfctr_value_flags - how good a value is
+ * enum perfctr_value_flags - accuracy of a value
  */
 enum perfctr_value_flags {
 	/** @PERFCTR_VALUE_INTEGER: integer and exact, @integer holds it. */
@@ -1392,7 +1387,7 @@ enum perfctr_value_flags {
 };
 
 /**
- * struct perfctr_value - a computed number, or why there is none
+ * struct perfctr_value - a computed number, or the reason why there is none
  */
 struct perfctr_value {
 	/** @number: the value if @state is PERFCTR_VALUE_OK. */
@@ -1406,7 +1401,7 @@ struct perfctr_value {
 };
 
 /**
- * perfctr_value_state_text() - say in words why there is no value
+ * perfctr_value_state_text() - the reason why there is no value, in words
  * @state: enum perfctr_value_state
  *
  * Return: a constant text, never NULL.
@@ -1426,7 +1421,7 @@ void perfctr_totals_rate(const struct perfctr_totals *totals, const struct perfc
  * perfctr_totals_metric() - compute a metric of the database
  * @totals: totals; from perfctr_totals_sum() for whole types and for the device
  * @metric: metric
- * @block: block in @totals of the metric's type; NULL: the first one that fits
+ * @block: block in @totals of the metric's type; NULL: the first matching one
  * @value: filled on success
  *
  * Return: 0; -EINVAL @block is of another type; -ENOMEM.
@@ -1438,19 +1433,19 @@ int perfctr_totals_metric(const struct perfctr_totals *totals,
 /**
  * typedef perfctr_expr_lookup - returns the value of a name in a formula
  * @data: as given to perfctr_expr_eval()
- * @name: the name as it stands in the formula
+ * @name: the name as written in the formula
  * @value: to be filled; its state and flags carry over to the result
  */
 typedef void (*perfctr_expr_lookup)(void *data, const char *name, struct perfctr_value *value);
 
 /**
- * perfctr_expr_new() - read a formula
+ * perfctr_expr_new() - parse a formula
  * @ctx: context
  * @text: formula
  * @expr: set to the formula on success
  *
- * Numbers, names, + - * /, parentheses, min(a, b), max(a, b). A name is a
- * counter of the metric's block ("L2_READ"), of the blocks of another type
+ * A formula has numbers, names, + - * /, parentheses, min(a, b), max(a, b). A name
+ * is a counter of the metric's block ("L2_READ"), of the blocks of another type
  * ("MEMSYS.L2_READ"), or one of elapsed_ns, elapsed_s, block.cycles (of the
  * clock of the formula's first counter) and block.count (blocks that were added up).
  * Integers stay exact through + - * and division without remainder.
@@ -1494,12 +1489,12 @@ struct perfctr_anchor {
 	uint64_t boottime_ns;
 	/** @realtime_ns: CLOCK_REALTIME at that instant. */
 	uint64_t realtime_ns;
-	/** @error_ns: all clocks were read within this time. */
+	/** @error_ns: time between the first and the last clock read. */
 	uint64_t error_ns;
 };
 
 /**
- * perfctr_time_raw_ns() - now, on the clock of samples
+ * perfctr_time_raw_ns() - current time on the clock of samples
  *
  * Return: CLOCK_MONOTONIC_RAW in ns.
  */
@@ -1507,39 +1502,40 @@ uint64_t perfctr_time_raw_ns(void);
 
 /**
  * perfctr_time_anchor() - read all clocks at one instant
- * @anchor: filled with the tightest of a few attempts
+ * @anchor: filled with the attempt that has the smallest error_ns
  *
  * Return: 0 or a negative errno.
  */
 int perfctr_time_anchor(struct perfctr_anchor *anchor);
 
 /**
- * perfctr_time_convert() - a time of a sample on another clock
- * @first: anchor from before
- * @last: anchor from after, or the same one as @first
+ * perfctr_time_convert() - convert a time of a sample to another clock
+ * @first: an earlier anchor
+ * @last: a later anchor, or @first
  * @raw_ns: time to convert
  * @clock: CLOCK_MONOTONIC, CLOCK_BOOTTIME or CLOCK_REALTIME
  * @ns: set to the time on that clock
  *
- * Between the anchors linearly, outside of them at the rate of CLOCK_MONOTONIC_RAW.
+ * Interpolates linearly between the anchors. Outside of them it uses the rate of
+ * CLOCK_MONOTONIC_RAW.
  *
- * Return: 0; -EINVAL another clock.
+ * Return: 0; -EINVAL any other clock.
  */
 int perfctr_time_convert(const struct perfctr_anchor *first, const struct perfctr_anchor *last,
 			 uint64_t raw_ns, int clock, uint64_t *ns);
 
 /**
- * perfctr_time_of_gpu() - a timestamp of the GPU on the clock of samples
+ * perfctr_time_of_gpu() - convert a GPU timestamp to the clock of samples
  * @device: device; its clocks are as of the last query, see perfctr_device_refresh()
- * @epoch: of the timestamp: gpu_epoch of a sample, or epoch of the device's clock
- *	   DRM_PERFCTR_CLOCK_TIMESTAMP for timestamps that Vulkan or GL gave since
+ * @epoch: epoch of the timestamp: gpu_epoch of a sample, or epoch of the device's clock
+ *	   DRM_PERFCTR_CLOCK_TIMESTAMP for later timestamps of Vulkan or GL
  * @gpu_timestamp: value of the GPU's timestamp counter
  * @raw_ns: set to CLOCK_MONOTONIC_RAW on success
  *
- * At the nominal frequency from the pair of the last query on: refresh the device
- * from time to time if the GPU's oscillator is not the host's.
+ * Extrapolates at the nominal frequency from the pair of times of the last query.
+ * Refresh the device from time to time if the GPU has a separate oscillator.
  *
- * Return: 0; -EOPNOTSUPP the device has no timestamp; -ESTALE the counter started anew
+ * Return: 0; -EOPNOTSUPP the device has no timestamp; -ESTALE the counter restarted
  * between the timestamp and the query.
  */
 int perfctr_time_of_gpu(const struct perfctr_device *device, uint32_t epoch, uint64_t gpu_timestamp,

@@ -2,20 +2,20 @@
 /*
  * perfkit: experiments with more counters than the hardware has.
  *
- * In the manner of NVPerfKit: counters are added by name; the device determines in how
- * many passes they can be counted; the application does the same work once for
- * each pass; then every counter has a value for every object. Or the application
- * does its work once, and each sample brings the counters of another pass up to
- * date. docs/perfkit.md has the calls of NVPerfKit and their equivalents.
+ * Modelled on NVPerfKit: counters are added by name; the device determines the number
+ * of passes; the application does the same work once per pass; then every counter has
+ * a value for every object. Alternatively the application does its work once, and each
+ * sample updates the counters of the next pass. docs/perfkit.md has the calls of
+ * NVPerfKit and their equivalents.
  *
  *	counter     of the database or of a perf PMU, a metric, or of a unit of the GPU
  *		    "SHD SOL" (speed of light: busy time) and "SHD Bottleneck"
  *	experiment  from begin_experiment to end_experiment: all passes once
  *	pass        counters that the device counts at the same time
- *	object      a part of the work; a pass in which none is begun is object 0
+ *	object      a part of the work; a pass without objects is object 0
  *
- * Values are fractions of integers in lowest terms: nothing is rounded. A value that
- * nobody measured says so, and so does one that had to share its hardware counter.
+ * Values are fractions of integers in lowest terms and never rounded. A value that was
+ * not measured, or that shared its hardware counter, is marked.
  *
  * The library does not know the application's queue: wait for the device (glFinish())
  * before an object begins and before it ends.
@@ -51,40 +51,40 @@ extern "C" {
 struct perfctr_perfkit;
 
 /**
- * enum perfctr_perfkit_kind - where the value of a counter comes from
+ * enum perfctr_perfkit_kind - source of the value of a counter
  */
 enum perfctr_perfkit_kind {
 	/** @PERFCTR_PERFKIT_COUNTER: it is counted. */
 	PERFCTR_PERFKIT_COUNTER = 0,
-	/** @PERFCTR_PERFKIT_METRIC: computed of counters by a formula of the database. */
+	/** @PERFCTR_PERFKIT_METRIC: computed from counters by a formula of the database. */
 	PERFCTR_PERFKIT_METRIC = 1,
 	/** @PERFCTR_PERFKIT_SOL: cycles in which a unit of the GPU was busy, in % of all. */
 	PERFCTR_PERFKIT_SOL = 2,
 	/**
-	 * @PERFCTR_PERFKIT_BOTTLENECK: cycles in which a unit was busy and waited for no
-	 * other, in % of all. Waits of a domain with another clock are converted by the
-	 * frequencies of perfctr_device_clock().
+	 * @PERFCTR_PERFKIT_BOTTLENECK: cycles in which a unit was busy and did not wait for
+	 * another unit, in % of all. Waits of a domain with another clock are converted by
+	 * the frequencies of perfctr_device_clock().
 	 */
 	PERFCTR_PERFKIT_BOTTLENECK = 3,
 };
 
 /**
- * enum perfctr_perfkit_flags - how good a value is
+ * enum perfctr_perfkit_flags - accuracy of a value
  */
 enum perfctr_perfkit_flags {
 	/** @PERFCTR_PERFKIT_UPDATED: measured by the experiment, or by the last sample. */
 	PERFCTR_PERFKIT_UPDATED = 1u << 0,
 	/**
-	 * @PERFCTR_PERFKIT_OVERFLOW: a counter stuck at its maximum or counts were lost by
-	 * the hardware: it was at least that much.
+	 * @PERFCTR_PERFKIT_OVERFLOW: a counter saturated or the hardware lost counts: the
+	 * value is a lower bound.
 	 */
 	PERFCTR_PERFKIT_OVERFLOW = 1u << 1,
 	/**
-	 * @PERFCTR_PERFKIT_ESTIMATED: another session took the hardware counter for part of the
-	 * time; the value is what it would have been.
+	 * @PERFCTR_PERFKIT_ESTIMATED: another session used the hardware counter for part of the
+	 * time; the value is extrapolated.
 	 */
 	PERFCTR_PERFKIT_ESTIMATED = 1u << 2,
-	/** @PERFCTR_PERFKIT_PARTIAL: a block did not measure it, the others did. */
+	/** @PERFCTR_PERFKIT_PARTIAL: only some blocks measured it. */
 	PERFCTR_PERFKIT_PARTIAL = 1u << 3,
 };
 
@@ -92,39 +92,39 @@ enum perfctr_perfkit_flags {
  * struct perfctr_perfkit_counter - a counter that was added
  */
 struct perfctr_perfkit_counter {
-	/** @name: with its block, "shader/FRAGMENTS", "shader16/FRAGMENTS", "SHD SOL". */
+	/** @name: name with its block, "shader/FRAGMENTS", "shader16/FRAGMENTS", "SHD SOL". */
 	const char *name;
 	/** @text: a few words. */
 	const char *text;
-	/** @unit: of the value, "fragments", "%". */
+	/** @unit: unit of the value, "fragments", "%". */
 	const char *unit;
-	/** @desc: what the database knows of it, NULL if nothing or if it is computed. */
+	/** @desc: its description in the database, NULL without one or if it is computed. */
 	const struct perfctr_counter_desc *desc;
 	/** @metric: formula, NULL if it is counted. */
 	const struct perfctr_metric_desc *metric;
 	/** @kind: enum perfctr_perfkit_kind. */
 	uint32_t kind;
-	/** @passes: passes that it takes part in, after perfctr_perfkit_passes(); else 0. */
+	/** @passes: number of its passes, after perfctr_perfkit_passes(); else 0. */
 	uint32_t passes;
-	/** @first_pass: the first of them. */
+	/** @first_pass: its first pass. */
 	uint32_t first_pass;
 	/** @reserved: zero. */
 	uint32_t reserved;
 };
 
 /**
- * struct perfctr_perfkit_value - what a counter counted
+ * struct perfctr_perfkit_value - value of a counter
  */
 struct perfctr_perfkit_value {
 	/** @numerator: the value is @numerator / @denominator, in lowest terms. */
 	int64_t numerator;
-	/** @denominator: 1 for what is counted, never below. */
+	/** @denominator: at least 1; 1 for counters. */
 	int64_t denominator;
-	/** @cycles: cycles of the blocks' clock meanwhile, 0 if they have none or if unknown. */
+	/** @cycles: cycles of the blocks' clock in that time, 0 without a clock or if unknown. */
 	uint64_t cycles;
 	/** @elapsed_ns: time in which it was measured. */
 	uint64_t elapsed_ns;
-	/** @state: enum perfctr_value_state; the numbers mean something if it is OK. */
+	/** @state: enum perfctr_value_state; the numbers are valid only if it is OK. */
 	uint32_t state;
 	/** @flags: enum perfctr_perfkit_flags. */
 	uint32_t flags;
@@ -147,12 +147,12 @@ struct perfctr_perfkit *perfctr_perfkit_unref(struct perfctr_perfkit *kit);
  * @text: events separated by commas as perfctr_selection_add() takes them; names of metrics
  *	  with or without "metric:"; names of units, "SHD SOL", "* Bottleneck"
  *
- * Unlike a selection a kit takes counters of all counter sets together. What is in it
- * already is not added again.
+ * Unlike a selection, a kit can have counters of several counter sets. Counters that it
+ * already has are not added again.
  *
- * Return: counters that the text names, at least 1; -ENOENT nothing has that name;
- * -EINVAL the text is malformed; -EBUSY an experiment or sampling is going on; another
- * negative errno. On failure the kit is as it was.
+ * Return: counters that the text names, at least 1; -ENOENT no counter has that name;
+ * -EINVAL the text is malformed; -EBUSY an experiment or sampling is active; another
+ * negative errno. On failure the kit is unchanged.
  */
 int perfctr_perfkit_add(struct perfctr_perfkit *kit, const char *text);
 
@@ -160,18 +160,18 @@ int perfctr_perfkit_add(struct perfctr_perfkit *kit, const char *text);
  * perfctr_perfkit_add_all() - add every counter, metric and unit of the GPU
  * @kit: kit, neither in an experiment nor sampling
  *
- * Without the perf PMUs of the machine: of those there is no end.
+ * The perf PMUs of the machine are not included, as they have too many events.
  *
  * Return: as perfctr_perfkit_add().
  */
 int perfctr_perfkit_add_all(struct perfctr_perfkit *kit);
 
 /**
- * perfctr_perfkit_remove() - take a counter out
+ * perfctr_perfkit_remove() - remove a counter
  * @kit: kit, neither in an experiment nor sampling
- * @n: 0..count - 1; those after it move up
+ * @n: 0..count - 1; the counters after it move up by one
  *
- * Return: 0; -ERANGE no such counter; -EBUSY an experiment or sampling is going on.
+ * Return: 0; -ERANGE no such counter; -EBUSY an experiment or sampling is active.
  */
 int perfctr_perfkit_remove(struct perfctr_perfkit *kit, size_t n);
 
@@ -203,13 +203,13 @@ const struct perfctr_perfkit_counter *perfctr_perfkit_counter(const struct perfc
 long perfctr_perfkit_find(const struct perfctr_perfkit *kit, const char *name);
 
 /**
- * perfctr_perfkit_passes() - in how many passes the counters can be counted
+ * perfctr_perfkit_passes() - number of passes that the counters need
  * @kit: kit
  * @passes: set to the number on success, at least 1
  *
- * Asks the device: counters that count at once when they are requested together
- * share a pass. That takes a short session for each pass where counters take turns. Which
- * other sessions count at that time can make it more.
+ * Determined by trial: counters that run at the same time when requested together share
+ * a pass. If the device multiplexes counters, this takes a short session for each pass.
+ * Other active sessions can increase the number.
  *
  * Return: 0; -ENODATA there are no counters; -ETIMEDOUT the device's time stands still; errors
  * of perfctr_session_new() and perfctr_session_start().
@@ -221,33 +221,33 @@ int perfctr_perfkit_passes(struct perfctr_perfkit *kit, unsigned int *passes);
  * @kit: kit, neither in an experiment nor sampling
  * @passes: set to the number of passes on success
  *
- * Forgets the values from before.
+ * Drops all earlier values.
  *
- * Return: as perfctr_perfkit_passes(); -EBUSY an experiment or sampling is going on.
+ * Return: as perfctr_perfkit_passes(); -EBUSY an experiment or sampling is active.
  */
 int perfctr_perfkit_begin_experiment(struct perfctr_perfkit *kit, unsigned int *passes);
 
 /**
  * perfctr_perfkit_begin_pass() - count the counters of a pass
  * @kit: kit in an experiment, not in a pass
- * @pass: 0..passes - 1, in any order; done again it replaces what it measured before
+ * @pass: 0..passes - 1, in any order; repeating a pass replaces its values
  *
- * Return: 0; -EPROTO no experiment, or a pass is going on; -ERANGE no such pass; errors of
+ * Return: 0; -EPROTO no experiment, or a pass is active; -ERANGE no such pass; errors of
  * perfctr_session_new() and perfctr_session_start().
  */
 int perfctr_perfkit_begin_pass(struct perfctr_perfkit *kit, unsigned int pass);
 
 /**
- * perfctr_perfkit_begin_object() - a part of the work begins
+ * perfctr_perfkit_begin_object() - begin a part of the work
  * @kit: kit in a pass, not in an object
- * @object: number of the part, below 65536; begun again in the same pass its counts add up
+ * @object: number of the part, below 65536; if repeated in the same pass, its counts add up
  *
- * Return: 0; -EPROTO no pass, or an object is going on; -ERANGE; another negative errno.
+ * Return: 0; -EPROTO no pass, or an object is active; -ERANGE; another negative errno.
  */
 int perfctr_perfkit_begin_object(struct perfctr_perfkit *kit, unsigned int object);
 
 /**
- * perfctr_perfkit_end_object() - a part of the work is done
+ * perfctr_perfkit_end_object() - end a part of the work
  * @kit: kit in an object
  *
  * Return: 0; -EPROTO no object was begun; another negative errno.
@@ -258,8 +258,8 @@ int perfctr_perfkit_end_object(struct perfctr_perfkit *kit);
  * perfctr_perfkit_end_pass() - stop counting
  * @kit: kit in a pass, not in an object
  *
- * Return: 0; -EPROTO no pass, or an object is going on; another negative errno: the pass
- * has to be done again.
+ * Return: 0; -EPROTO no pass, or an object is active; another negative errno: the pass
+ * must be repeated.
  */
 int perfctr_perfkit_end_pass(struct perfctr_perfkit *kit);
 
@@ -269,7 +269,7 @@ int perfctr_perfkit_end_pass(struct perfctr_perfkit *kit);
  *
  * Ends it in any state.
  *
- * Return: 0; -EPROTO there is none; -ENODATA a pass is missing: counters that it has are
+ * Return: 0; -EPROTO no experiment; -ENODATA a pass is missing: its counters are
  * PERFCTR_VALUE_NOT_MEASURED.
  */
 int perfctr_perfkit_end_experiment(struct perfctr_perfkit *kit);
@@ -278,16 +278,16 @@ int perfctr_perfkit_end_experiment(struct perfctr_perfkit *kit);
  * perfctr_perfkit_object_count() - objects that were measured
  * @kit: kit
  *
- * Return: the highest number of an object, plus 1; 0 before the first one.
+ * Return: the highest number of an object plus 1; 0 before the first object.
  */
 unsigned int perfctr_perfkit_object_count(const struct perfctr_perfkit *kit);
 
 /**
- * perfctr_perfkit_value() - what a counter counted
+ * perfctr_perfkit_value() - value of a counter
  * @kit: kit
  * @n: counter, 0..count - 1
  * @object: part of the work; 0 for samples
- * @value: filled on success; look at its state
+ * @value: filled on success; check its state
  *
  * Return: 0; -ERANGE no such counter.
  */
@@ -295,14 +295,14 @@ int perfctr_perfkit_value(const struct perfctr_perfkit *kit, size_t n, unsigned 
 			  struct perfctr_perfkit_value *value);
 
 /**
- * perfctr_perfkit_time() - the time in ns that a unit's share stands for
+ * perfctr_perfkit_time() - a unit's share as a time in ns
  * @kit: kit
  * @n: counter of kind PERFCTR_PERFKIT_SOL or PERFCTR_PERFKIT_BOTTLENECK
  * @object: part of the work; 0 for samples
- * @time_ns: filled on success; look at its state
+ * @time_ns: filled on success; check its state
  *
- * Value / 100 * cycles, over the frequency of the unit's clock. A share is of the pass that
- * measured it, and passes last differently though the work in them is the same: times compare.
+ * The time is value / 100 * cycles / frequency of the unit's clock. Passes with the same
+ * work differ in length: compare times of different passes, not shares.
  *
  * Return: 0; -ERANGE no such counter; -EINVAL it is of another kind.
  */
@@ -313,29 +313,28 @@ int perfctr_perfkit_time(const struct perfctr_perfkit *kit, size_t n, unsigned i
  * perfctr_perfkit_sample() - end a frame, begin the next one
  * @kit: kit, not in an experiment
  *
- * The first call begins to count the first pass. Each further one brings the counters of a
- * pass up to date, marks their values PERFCTR_PERFKIT_UPDATED, those alone, and goes on to
- * the next pass, the first one after the last. With one pass there is no gap between frames.
+ * The first call begins to count the first pass. Each further call updates the counters of
+ * one pass, marks only these values PERFCTR_PERFKIT_UPDATED, and continues with the next
+ * pass; the last pass is followed by the first. With one pass there is no gap between frames.
  *
- * Return: counters that were brought up to date, 0 for the first call; -EBUSY in an
- * experiment; as perfctr_perfkit_passes(); another negative errno.
+ * Return: counters that were updated, 0 for the first call; -EBUSY in an experiment; as
+ * perfctr_perfkit_passes(); another negative errno.
  */
 int perfctr_perfkit_sample(struct perfctr_perfkit *kit);
 
 /**
- * perfctr_perfkit_end_sampling() - stop what perfctr_perfkit_sample() began
+ * perfctr_perfkit_end_sampling() - stop sampling
  * @kit: kit; values stay
  */
 void perfctr_perfkit_end_sampling(struct perfctr_perfkit *kit);
 
 /**
- * perfctr_perfkit_bottleneck() - which unit holds the others up
+ * perfctr_perfkit_bottleneck() - the unit that limits the others
  * @kit: kit with counters of kind PERFCTR_PERFKIT_BOTTLENECK
  * @object: part of the work; 0 for samples
  *
- * By perfctr_perfkit_time().
- *
- * Return: number of the counter with the longest time; -ENODATA none has one, or all are 0.
+ * Return: number of the counter with the longest perfctr_perfkit_time(); -ENODATA no counter
+ * has a time, or all are 0.
  */
 long perfctr_perfkit_bottleneck(const struct perfctr_perfkit *kit, unsigned int object);
 
