@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Devices: finding them, opening them, and what they say about themselves. */
+/* Devices: finding them, opening them, and their properties. */
 #include "private.h"
 
 #include <fcntl.h>
@@ -12,9 +12,9 @@
 #define DRM_CLASS_PATH "/sys/class/drm"
 
 enum {
-	/* more than any device has; such a driver misunderstood the query */
+	/* more than any device has: the driver misunderstood the query */
 	MAX_ELEMENTS = 65536,
-	/* of the interface in perfctr_drm.h, and what came before it */
+	/* version of the interface in perfctr_drm.h, and its predecessor */
 	LEAST_VERSION = 3,
 	OLD_SAMPLE_HEADER_SIZE = 64,
 };
@@ -44,10 +44,7 @@ int perfctr_device_control(struct perfctr_device *device, uint32_t cmd, uint32_t
 	return error;
 }
 
-/*
- * Ask for an array. @elements is allocated; what a shorter element of the
- * kernel does not have is zero.
- */
+/* Query an array. @elements is allocated; members that the kernel's elements lack are zero. */
 static int query(struct perfctr_device *device, uint32_t type, size_t element_bytes,
 		 void **elements, size_t *count)
 {
@@ -76,7 +73,7 @@ static int query(struct perfctr_device *device, uint32_t type, size_t element_by
 		if (!room)
 			break;
 		error = perfctr_device_ioctl(device, DRM_IOCTL_PERFCTR_QUERY, &q);
-		/* there may be more than a moment ago */
+		/* the number may have grown since the last query */
 		if (!error && q.count <= room) {
 			room = q.count;
 			break;
@@ -91,14 +88,14 @@ static int query(struct perfctr_device *device, uint32_t type, size_t element_by
 	return 0;
 }
 
-/* Errors of drivers that do not know the ioctl. */
+/* Errors of drivers without the ioctl. */
 static bool is_unknown_ioctl(int error)
 {
 	return error == -ENOTTY || error == -EINVAL || error == -ENOSYS || error == -EOPNOTSUPP ||
 	       error == -EACCES || error == -EPROTO;
 }
 
-/* Return: 0; -EPROTO the answer is to another question; -EPROTONOSUPPORT the kernel is too old. */
+/* Return: 0; -EPROTO it is not an answer to the query; -EPROTONOSUPPORT the kernel is too old. */
 static int check_info(const struct drm_perfctr_device_info *info)
 {
 	if (info->version >= LEAST_VERSION &&
@@ -160,7 +157,7 @@ static void read_driver_name(struct perfctr_device *device)
 		device->driver[version.name_len] = '\0';
 }
 
-/* Fills *device also with -ENOTTY: its driver is known then. */
+/* Sets *device even for -ENOTTY: its driver is known then. */
 static int device_new(struct perfctr_ctx *ctx, int fd, const struct device_link *link,
 		      void *link_data, const char *path, const char *driver,
 		      struct perfctr_device **device)
@@ -202,7 +199,7 @@ static int device_new(struct perfctr_ctx *ctx, int fd, const struct device_link 
 	return error;
 }
 
-/* Takes over fd, also on failure. Fills *device as device_new(). */
+/* Takes ownership of fd, also on failure. Sets *device as device_new() does. */
 static int device_from_fd(struct perfctr_ctx *ctx, int fd, const char *path,
 			  struct perfctr_device **device)
 {
@@ -319,7 +316,7 @@ EXPORT int perfctr_device_list_new(struct perfctr_ctx *ctx, struct perfctr_devic
 	atomic_init(&l->refs, 1);
 	l->ctx = perfctr_ctx_ref(ctx);
 
-	/* a node without counters is no error here */
+	/* a node without counters is not an error here */
 	if (level < PERFCTR_LOG_DEBUG)
 		ctx->log_level = PERFCTR_LOG_NONE;
 	error = ctx->sys->list(ctx->sys->data, DRI_PATH, list_add, l);
@@ -422,7 +419,7 @@ EXPORT int perfctr_device_open(struct perfctr_ctx *ctx, const char *which,
 	} else if (error != -ENODEV) {
 		perfctr_device_unref(d);
 	} else if (denied) {
-		/* opening it again puts its reason into the context */
+		/* opening it again puts the reason into the context */
 		error = open_path(ctx, denied->path, &d);
 		if (error)
 			perfctr_device_unref(d);

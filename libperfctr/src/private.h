@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the files of the library share. */
+/* Declarations shared by the library's files. */
 #ifndef PERFCTR_PRIVATE_H
 #define PERFCTR_PRIVATE_H
 
@@ -50,21 +50,21 @@ static inline void perfctr_refs_get(atomic_uint *refs)
 
 static inline bool perfctr_refs_put(atomic_uint *refs)
 {
-	/* what any user did to the object comes before its end, whichever user ends it */
+	/* acquire-release: all accesses to the object happen before it is freed */
 	return atomic_fetch_sub_explicit(refs, 1, memory_order_acq_rel) == 1;
 }
 
 /*
- * Check a versioned structure of the caller and take the part that is known.
- * Return: 0; -EINVAL no size; -E2BIG not zero beyond what is known.
+ * Check a versioned structure of the caller and copy the known part.
+ * Return: 0; -EINVAL no size; -E2BIG not zero beyond the known part.
  */
 int perfctr_take_struct(struct perfctr_ctx *ctx, const char *what, const void *from,
 			size_t from_bytes, void *to, size_t to_bytes);
 
-/* As strtod(), whatever the locale's decimal point is. */
+/* As strtod(), independent of the locale's decimal point. */
 double perfctr_strtod(const char *text, char **end);
 
-/* Whether a perf PMU counts what is requested, a block of the device, counters of a product. */
+/* Whether a perf PMU counts a request, a block of the device, or counters of a product. */
 static inline bool request_is_pmu(const struct drm_perfctr_block_request *request)
 {
 	return request->flags & DRM_PERFCTR_REQUEST_PMU;
@@ -80,21 +80,24 @@ static inline bool product_is_pmu(unsigned int product)
 	return product == DRM_PERFCTR_TEGRA410_PRODUCT || product == DRM_PERFCTR_PRODUCT_PERF_PMU;
 }
 
-/* How a device is asked that another process has open. Both calls get @data of the device. */
+/* Access to a device that this process did not open. Both calls get @data of the device. */
 struct device_link {
-	/* as the kernel does the two ioctls; SETUP fills in an eventfd too, owned as ring_fd is */
+	/*
+	 * as the kernel's two ioctls; SETUP also returns an eventfd, which the caller owns like
+	 * ring_fd
+	 */
 	int (*ioctl)(void *data, unsigned long request, void *argument);
 	/* whether the last failed ioctl() left its reason in the context */
 	bool (*explained)(const void *data);
 	void (*free)(void *data);
-	/* perf itself answers, in this process */
+	/* this process counts perf events itself */
 	bool local;
 };
 
 struct perfctr_device {
 	atomic_uint refs;
 	struct perfctr_ctx *ctx;
-	/* the DRM file, or -1 and a link to the process that has it */
+	/* the DRM file, or -1 and a link */
 	int fd;
 	const struct device_link *link;
 	void *link_data;
@@ -110,29 +113,31 @@ struct perfctr_device {
 /* DRM_IOCTL_PERFCTR_QUERY or DRM_IOCTL_PERFCTR_CONTROL, directly or through the link. */
 int perfctr_device_ioctl(struct perfctr_device *device, unsigned long request, void *argument);
 
-/* A command of DRM_IOCTL_PERFCTR_CONTROL; *handle is given and set. Return: 0 or -errno. */
+/* Issue a command of DRM_IOCTL_PERFCTR_CONTROL; *handle is in and out. Return: 0 or -errno. */
 int perfctr_device_control(struct perfctr_device *device, uint32_t cmd, uint32_t *handle,
 			   void *argument, size_t bytes);
 
-/* Whether the last failed ioctl has its reason in the context already. */
+/* Whether the context already has the reason of the last failed ioctl. */
 static inline bool perfctr_device_explained(const struct perfctr_device *device)
 {
 	return device->link && device->link->explained(device->link_data);
 }
 
-/* Takes over @data, also on failure. */
+/* Takes ownership of @data, also on failure. */
 int perfctr_device_from_link(struct perfctr_ctx *ctx, const struct device_link *link, void *data,
 			     const char *path, const char *driver, struct perfctr_device **device);
 
-/* To the perf PMUs of this machine, without a DRM device. Return: 0; -ENODEV there are none. */
+/*
+ * Link to the perf PMUs of this machine, without a DRM device. Return: 0; -ENODEV there are none.
+ */
 int perfctr_local_link(struct perfctr_ctx *ctx, const struct device_link **link, void **data);
 
-/* what an event of a perf PMU was called, for request number n of a selection */
+/* name of a perf PMU's event, for request number n of a selection */
 struct selection_label {
 	char text[LABEL_BYTES];
 	char unit[16];
 	double scale;
-	/* bits of the request's mask that were named with the block's index, and without */
+	/* bits of the request's mask that were named with and without the block's index */
 	uint64_t single, summed;
 };
 
@@ -148,7 +153,7 @@ struct perfctr_selection {
 	size_t request_count;
 	const struct perfctr_metric_desc **metrics;
 	size_t metric_count;
-	/* NULL unless it was read from a file */
+	/* NULL unless the selection was read from a file */
 	struct catalogue *catalogue;
 };
 
@@ -165,7 +170,7 @@ struct perfctr_session {
 	uint32_t flags;
 	uint32_t handle;
 	int eventfd, ring_fd;
-	/* the indices, and slot 0: memory that the kernel writes */
+	/* the indices, and slot 0; the kernel writes to both */
 	struct mapping control, ring;
 	atomic_bool has_cursor;
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* The system calls themselves. */
+/* The system calls. */
 #include "sys.h"
 
 #include <dirent.h>
@@ -20,7 +20,7 @@
 
 enum {
 	NS_PER_S = 1000000000,
-	/* more than any message of ours brings */
+	/* more than any of our messages has */
 	MAX_FILES = 8,
 };
 

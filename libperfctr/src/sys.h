@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The seam under every system call, so that tests run without a device.
+ * Indirection for all system calls, so that tests run without a device.
  *
  * All functions return a negative errno on failure.
  */
@@ -18,42 +18,42 @@ struct perfctr_sys {
 	void *data;
 	int (*open)(void *data, const char *path, int flags);
 	int (*close)(void *data, int fd);
-	/* a duplicate with close-on-exec */
+	/* duplicate, with close-on-exec */
 	int (*dup)(void *data, int fd);
 	ssize_t (*read)(void *data, int fd, void *bytes, size_t size);
 	ssize_t (*write)(void *data, int fd, const void *bytes, size_t size);
-	/* restarted when interrupted, as every DRM ioctl expects */
+	/* restarted when interrupted, as DRM ioctls require */
 	int (*ioctl)(void *data, int fd, unsigned long request, void *argument);
 	int (*mmap)(void *data, int fd, uint64_t offset, size_t size, bool writable,
 		    void **address);
 	int (*munmap)(void *data, void *address, size_t size);
 	/* non-blocking, close-on-exec */
 	int (*eventfd)(void *data);
-	/* 1 readable, 0 time over; negative timeout: no limit */
+	/* 1 readable, 0 timeout; negative timeout: no limit */
 	int (*poll)(void *data, int fd, int64_t timeout_ns);
 	/* close-on-exec; @attr: struct perf_event_attr */
 	int (*perf_event_open)(void *data, const void *attr, pid_t pid, int cpu, int group_fd);
-	/* memory of @size bytes that never changes its size, close-on-exec */
+	/* memory of a fixed @size in bytes, close-on-exec */
 	int (*memfd)(void *data, const char *name, size_t size);
-	/* a connection of whole messages to a Unix socket, close-on-exec */
+	/* connect to a Unix socket of type SOCK_SEQPACKET, close-on-exec */
 	int (*connect)(void *data, const char *path);
-	/* a whole message; never a signal */
+	/* a whole message; never raises SIGPIPE */
 	int (*send)(void *data, int fd, const void *bytes, size_t size);
 	/*
-	 * A whole message and the files that came with it, which the caller owns, close-on-exec.
-	 * *file_count: room in, number out. Return: bytes, 0 at the end of the connection;
-	 * -EMSGSIZE the message or its files need more room.
+	 * Receive a whole message and its file descriptors, which the caller owns, close-on-exec.
+	 * *file_count: in: capacity, out: number. Return: bytes, 0 at the end of the connection;
+	 * -EMSGSIZE the message or its files need more space.
 	 */
 	ssize_t (*receive)(void *data, int fd, void *bytes, size_t size, int *files,
 			   size_t *file_count);
-	/* call fn for each name in a folder, in byte order; an error of fn ends the call */
+	/* call fn for each name in a folder, in byte order; an error of fn ends the walk */
 	int (*list)(void *data, const char *path, sys_list_fn fn, void *arg);
 };
 
 extern const struct perfctr_sys perfctr_sys_real;
 
 /*
- * Read a small text file whole, without the line feed at its end.
+ * Read a whole small text file, without the line feed at its end.
  * Return: length, at most size - 1; -EFBIG if it is longer.
  */
 int perfctr_sys_read_text(const struct perfctr_sys *sys, const char *path, char *text, size_t size);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * The client's side of the protocol in perfctr/broker.h.
+ * Client side of the protocol in perfctr/broker.h.
  *
- * QUERY and CONTROL become messages below the code that makes them, so that devices and
- * sessions are the same whichever process has the DRM file.
+ * QUERY and CONTROL become messages at the ioctl level, so the code for devices and sessions does
+ * not depend on which process has the DRM file.
  */
 #include "private.h"
 
@@ -13,7 +13,7 @@
 
 #include <perfctr/broker.h>
 
-/* what comes with the reply to SETUP, in this order */
+/* files that come with the reply to SETUP, in this order */
 enum broker_file { BROKER_RING, BROKER_EVENTFD, BROKER_FILES };
 
 _Static_assert((int)BROKER_FILES == PERFCTR_BROKER_FILES, "as documented");
@@ -29,7 +29,7 @@ struct broker {
 	struct perfctr_ctx *ctx;
 	int fd;
 	bool explained;
-	/* of the last SETUP, -1: none */
+	/* files of the last SETUP, -1: none */
 	int files[BROKER_FILES];
 	struct message message;
 };
@@ -45,7 +45,7 @@ static void drop_files(struct broker *b)
 	}
 }
 
-/* Messages of a broker go to a terminal: one line, no control characters. */
+/* Messages of a broker are printed on terminals: one line, no control characters. */
 static void clean_text(unsigned char *text, size_t bytes)
 {
 	for (size_t n = 0; n < bytes && text[n]; n++)
@@ -60,7 +60,7 @@ static int refused(struct broker *b, size_t bytes)
 
 	if (error >= 0 || error < -4095)
 		return perfctr_fail(b->ctx, -EPROTO, "the broker does not follow the protocol");
-	/* without a reason it is the kernel's answer, which is explained as ever */
+	/* without a text the error is the kernel's and is explained as usual */
 	b->explained = bytes && m->content[0];
 	if (!b->explained)
 		return error;
@@ -76,7 +76,7 @@ static int receive_reply(struct broker *b, uint16_t type, size_t *bytes)
 	size_t file_count = ARRAY_SIZE(b->files);
 	ssize_t got = sys->receive(sys->data, b->fd, m, sizeof(*m), b->files, &file_count);
 
-	/* a broker that hangs up with our request unread: first the reset, then its last message */
+	/* the broker hung up with our request unread: first the reset, then its last message */
 	if (got == -ECONNRESET) {
 		file_count = ARRAY_SIZE(b->files);
 		got = sys->receive(sys->data, b->fd, m, sizeof(*m), b->files, &file_count);
@@ -104,7 +104,7 @@ static int receive_reply(struct broker *b, uint16_t type, size_t *bytes)
 	return 0;
 }
 
-/* Send the message with its content of @bytes. Return: 0, with the reply in its place. */
+/* Send the message with @bytes of content. Return: 0, the reply replaces the message. */
 static int ask(struct broker *b, uint16_t type, size_t *bytes)
 {
 	const struct perfctr_sys *sys = b->ctx->sys;
@@ -118,7 +118,7 @@ static int ask(struct broker *b, uint16_t type, size_t *bytes)
 	m->header.type = type;
 	m->header.error = 0;
 	error = sys->send(sys->data, b->fd, m, m->header.size);
-	/* a broker that hung up may have sent the reason before */
+	/* a broker that hung up may have sent a reason before */
 	if (error && error != -EPIPE && error != -ECONNRESET) {
 		b->explained = true;
 		return perfctr_fail(b->ctx, error, "cannot ask the broker: %s", strerror(-error));
@@ -137,7 +137,7 @@ static int malformed(struct broker *b)
 
 /* --- the ioctls ------------------------------------------------------------------- */
 
-/* The elements may need several messages. */
+/* The reply may need several messages. */
 static int ask_query(struct broker *b, struct drm_perfctr_query *q)
 {
 	struct message *m = &b->message;
@@ -170,7 +170,7 @@ static int ask_query(struct broker *b, struct drm_perfctr_query *q)
 		}
 		done += m->header.count;
 	} while (m->header.count && done < q->count && done < total);
-	/* fewer than promised would leave holes */
+	/* fewer elements than announced would leave holes */
 	if (q->count && done < total && done < q->count)
 		return malformed(b);
 	q->count = total;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The bytes of a capture file, see <perfctr/capture.h>. */
+/* Format of a capture file, see <perfctr/capture.h>. */
 #ifndef PERFCTR_CAPTURE_FORMAT_H
 #define PERFCTR_CAPTURE_FORMAT_H
 
@@ -10,12 +10,12 @@
 
 #define CAPTURE_MAGIC "perfctr\n"
 
-/* keys of texts that the library writes itself */
+/* keys of the texts that the library writes */
 #define CAPTURE_KEY_DRIVER "driver"
 #define CAPTURE_KEY_PATH "path"
 
 enum {
-	/* that of the kernel interface whose structures are inside; 1: of its versions 1 and 2 */
+	/* version of the kernel interface whose structures are inside; 1: its versions 1 and 2 */
 	CAPTURE_VERSION = 3,
 	CAPTURE_VERSION_OLD = 1,
 	CAPTURE_HEADER_BYTES = 16,
@@ -31,10 +31,10 @@ struct capture_record_header {
 _Static_assert(sizeof(struct capture_record_header) == CAPTURE_RECORD_HEADER_BYTES, "record");
 _Static_assert(sizeof(CAPTURE_MAGIC) - 1 == sizeof(uint64_t), "magic");
 
-/* Make a record of CAPTURE_VERSION_OLD, with that content, one of today. */
+/* Convert a record of CAPTURE_VERSION_OLD with that content to the current version. */
 void capture_upgrade(struct perfctr_capture_record *record, unsigned char *content);
 
-/* What the records before the samples say: an object each, made with the reader. */
+/* Contents of the records before the samples; one object each, created with the reader. */
 struct capture_meta {
 	struct perfctr_device *device;
 	struct perfctr_selection *selection;
@@ -47,7 +47,7 @@ int capture_meta_init(struct capture_meta *meta, struct perfctr_ctx *ctx);
 void capture_meta_free(struct capture_meta *meta);
 
 /*
- * Take a record. A malformed one is skipped.
+ * Add a record. A malformed one is skipped.
  * Return: 0 or -ENOMEM.
  */
 int capture_meta_take(struct capture_meta *meta, const struct perfctr_capture_record *record);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Device, session and counters of a capture file. No bytes of it are trusted. */
+/* Device, session and counters of a capture file. The bytes of the file are not trusted. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,7 +7,7 @@
 #include "capture.h"
 #include "counters/selection.h"
 
-/* the kernel's own limit; a file that claims more is no recording */
+/* the kernel's limits; a file with more is not a recording */
 enum { MAX_BLOCKS = 65536, MAX_REQUESTS = 65536 };
 
 int capture_meta_init(struct capture_meta *meta, struct perfctr_ctx *ctx)
@@ -31,7 +31,7 @@ void capture_meta_free(struct capture_meta *meta)
 	perfctr_device_unref(meta->device);
 }
 
-/* Text of a file as a terminal may show it. */
+/* Copy text of a file, made safe for terminals. */
 static void take_name(char *to, size_t size, const char *from, size_t room)
 {
 	size_t length = strnlen(from, room);
@@ -43,12 +43,12 @@ static void take_name(char *to, size_t size, const char *from, size_t room)
 	to[length] = '\0';
 }
 
-/* Room for one more element. */
+/* Grow an array for one more element. */
 static void *grow(struct perfctr_device *d, void *array, size_t count, size_t bytes)
 {
 	void *more;
 
-	/* at powers of two */
+	/* capacities are powers of two */
 	if (count & (count - 1))
 		return array;
 	more = realloc(array, (count ? 2 * count : 1) * bytes);
@@ -75,7 +75,7 @@ static int take_clock(struct perfctr_device *d, const struct perfctr_capture_rec
 {
 	struct drm_perfctr_clock_info *clocks, *clock;
 
-	/* one more: the GPU's timestamp */
+	/* one more for the GPU's timestamp */
 	if (d->clock_count == DRM_PERFCTR_MAX_CLOCKS + 1)
 		return 0;
 	clocks = grow(d, d->clocks, d->clock_count, sizeof(*clocks));
@@ -98,7 +98,7 @@ static int take_request(struct perfctr_selection *s, const struct perfctr_captur
 	return selection_append(s, &request, NULL);
 }
 
-/* How its counters were named; of no others. */
+/* How the request's counters were named; masks are limited to its counters. */
 static void take_naming(struct perfctr_selection *s, const struct perfctr_capture_record *record)
 {
 	uint64_t content[3], number;

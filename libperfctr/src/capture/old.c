@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
- * Captures of version 1 hold structures of the kernel interface's versions 1 and 2. They become
- * those of version 3 here, record by record, so that nothing else has to know of them.
+ * Captures of version 1 hold structures of the kernel interface's versions 1 and 2. This file
+ * converts them to version 3, record by record, so no other code depends on them.
  *
- * In those the range of a block's type implied its format, a PMU's filters came before its
- * times, and samples had no timestamp of the GPU.
+ * In versions 1 and 2 the range of a block's type implied its format, a PMU's filters came before
+ * its times, and samples had no timestamp of the GPU.
  */
 #include <string.h>
 
@@ -17,7 +17,7 @@ enum {
 	OLD_PMU_LAST = 63,
 	OLD_SAMPLE_HEADER = 64,
 	OLD_FEATURE_BO_CREATE = 1 << 5,
-	/* struct drm_perfctr_device_info: a member that is gone, and those behind it */
+	/* struct drm_perfctr_device_info: a removed member, and the members after it */
 	OLD_PMU_HEADER_SIZE = offsetof(struct drm_perfctr_device_info, ring_control_size),
 	OLD_AFTER_IT = OLD_PMU_HEADER_SIZE + sizeof(uint32_t),
 	OLD_LAST = offsetof(struct drm_perfctr_device_info, pad),
@@ -75,10 +75,10 @@ static void upgrade_block(unsigned char *block, size_t size)
 	memcpy((unsigned char *)(header + 1) + sizeof(old.times), old.config, sizeof(old.config));
 }
 
-/* What is malformed is left for the decoder to refuse. */
+/* Malformed samples are left for the decoder to reject. */
 static void upgrade_sample(struct perfctr_capture_record *record, unsigned char *content)
 {
-	/* the record's header is before the content, and needed no more */
+	/* the record's header is before the content and no longer needed */
 	unsigned char *sample = content - CAPTURE_RECORD_HEADER_BYTES;
 	struct drm_perfctr_sample_header *header = (void *)sample;
 	size_t at;

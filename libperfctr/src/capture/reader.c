@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Reading capture files: no bytes of a file lead anywhere but to an error or to its end. */
+/* Reading capture files: any input leads to an error or to the end of the file. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,18 +11,18 @@ struct perfctr_capture_reader {
 	atomic_uint refs;
 	struct perfctr_ctx *ctx;
 	int fd;
-	/* bytes of the file from offset on; the record at hand begins at start */
+	/* bytes of the file from offset on; the current record begins at start */
 	unsigned char *buffer;
 	size_t start, used, room;
 	uint64_t offset;
-	/* the record that was given out last, to be passed by the next call */
+	/* size of the record returned last; the next call skips it */
 	size_t current;
 	bool at_end, is_old;
 	struct capture_meta meta;
 };
 
 /*
- * Make so many bytes from start on available.
+ * Make that many bytes from start on available.
  * Return: 1; 0 the file ends before; a negative errno.
  */
 static int fill(struct perfctr_capture_reader *r, size_t wanted)
@@ -37,7 +37,7 @@ static int fill(struct perfctr_capture_reader *r, size_t wanted)
 	r->used -= r->start;
 	r->start = 0;
 	while (r->used < wanted && !r->at_end) {
-		/* a size that the file claims costs memory only as far as there are bytes */
+		/* memory grows with the bytes read, not with the size that the file claims */
 		if (r->used == r->room) {
 			unsigned char *buffer = realloc(r->buffer, 2 * r->room);
 

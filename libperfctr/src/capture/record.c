@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Reading what a record holds. */
+/* Accessing the content of a record. */
 #include "capture.h"
 
 #include <string.h>

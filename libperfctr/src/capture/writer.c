@@ -74,7 +74,7 @@ EXPORT int perfctr_capture_flush(struct perfctr_capture_writer *writer)
 			break;
 		done += (size_t)result;
 	}
-	/* after an error go on where it stopped: no byte twice, none left out */
+	/* after an error continue with the first unwritten byte */
 	memmove(writer->buffer, writer->buffer + done, writer->used - done);
 	writer->used -= done;
 	writer->flushed += done;
@@ -137,7 +137,7 @@ static int write_record(struct perfctr_capture_writer *w, uint32_t type, const v
 	return 0;
 }
 
-/* Texts one after the other, each with its NUL. */
+/* Consecutive texts, each with its NUL. */
 struct texts {
 	char *bytes;
 	size_t used, room;
@@ -161,7 +161,7 @@ static bool add_text(struct texts *t, const char *text)
 	return true;
 }
 
-/* A record of a structure and texts. */
+/* A record of a structure followed by texts. */
 static int write_with_texts(struct perfctr_capture_writer *w, uint32_t type, const void *fixed,
 			    size_t fixed_bytes, const char *const *texts, size_t count)
 {
@@ -187,7 +187,7 @@ static int write_naming(struct perfctr_capture_writer *w, uint64_t number,
 		htole64(label->summed),
 	};
 
-	/* requests that no name stands for have none */
+	/* requests without a name have no naming */
 	if (!label->single && !label->summed)
 		return 0;
 	return write_record(w, PERFCTR_CAPTURE_NAMING, content, sizeof(content), NULL, 0);
@@ -221,7 +221,7 @@ static bool is_product_of_device(const struct perfctr_device *d,
 {
 	size_t n;
 
-	/* a PMU is described by its samples; it may not be among the device's blocks */
+	/* a PMU is described by its samples; it may be missing in the device's blocks */
 	if (c->pmu[0])
 		return true;
 	for (n = 0; n < d->block_count; n++)
@@ -230,7 +230,7 @@ static bool is_product_of_device(const struct perfctr_device *d,
 	return false;
 }
 
-/* Whether the counter may be in the samples. */
+/* Whether the counter can be in the samples. */
 static bool is_selected(const struct perfctr_selection *s, const struct perfctr_counter_desc *c)
 {
 	size_t n;
@@ -282,7 +282,7 @@ static int write_metric(struct perfctr_capture_writer *w, const struct perfctr_m
 				ARRAY_SIZE(texts));
 }
 
-/* Names and meaning of what is counted, so that the file needs no database. */
+/* Names and meaning of the selected counters, so that readers need no database. */
 static int write_catalogue(struct perfctr_capture_writer *w, const struct perfctr_selection *s)
 {
 	const struct perfctr_counter_desc *counter = NULL;

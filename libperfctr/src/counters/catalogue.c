@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Counters and metrics that a capture file describes, for libraries whose
- * database lacks them. No bytes of a file are trusted.
+ * Counters and metrics that a capture file describes, for libraries whose database lacks them. The
+ * bytes of the file are not trusted.
  */
 #include "catalogue.h"
 
@@ -10,13 +10,13 @@
 
 enum {
 	TEXTS = 6,
-	/* longer than any formula; the time to compute one grows with it */
+	/* longer than any formula; limits the time to compute one */
 	MAX_FORMULA_BYTES = 4096,
-	/* what a file may claim; the kernel's own limit of blocks times some counters each */
+	/* limit for files; the kernel's own limit of blocks times some counters each */
 	MAX_ENTRIES = 65536,
 };
 
-/* a description and the texts that it points to, in one allocation */
+/* a description and its texts, in one allocation */
 struct entry {
 	union {
 		struct perfctr_counter_desc counter;
@@ -75,8 +75,8 @@ struct catalogue *catalogue_unref(struct catalogue *catalogue)
 }
 
 /*
- * The texts of a record that begin at offset, copied to @to, which has room for
- * the whole record. Return: false if there are fewer than TEXTS.
+ * Copy the texts of a record that begin at offset to @to, which has room for the whole record.
+ * Return: false if there are fewer than TEXTS.
  */
 static bool take_texts(const struct perfctr_capture_record *record, size_t offset, char *to,
 		       const char **texts)
@@ -102,12 +102,12 @@ static bool take_texts(const struct perfctr_capture_record *record, size_t offse
 	return true;
 }
 
-/* Room for one more. */
+/* Grow the list for one more entry. */
 static int grow(struct perfctr_ctx *ctx, struct entries *list)
 {
 	struct entry **more;
 
-	/* at powers of two */
+	/* capacities are powers of two */
 	if (list->count & (list->count - 1))
 		return 0;
 	more = realloc(list->entries, (list->count ? 2 * list->count : 1) * sizeof(*more));
@@ -118,7 +118,7 @@ static int grow(struct perfctr_ctx *ctx, struct entries *list)
 }
 
 /*
- * An entry with the texts of a record, to be put behind the others, for which there is room.
+ * Create an entry with the texts of a record. The list has room for it.
  * Return: 0, with a NULL @entry if the record has no texts or there are too many; -ENOMEM.
  */
 static int new_entry(struct perfctr_ctx *ctx, struct entries *list,
@@ -190,7 +190,7 @@ static const struct perfctr_metric_desc *metric_of_database(const char *id)
 	return NULL;
 }
 
-/* Whether it can be computed: the file may be anybody's. */
+/* Whether it is a valid formula; the file is not trusted. */
 static bool is_formula(struct perfctr_ctx *ctx, const char *text)
 {
 	struct perfctr_expr *expr;

@@ -7,7 +7,7 @@
 
 #include "private.h"
 
-/* what names a counter */
+/* identifies a counter */
 struct counter_key {
 	unsigned int type, index, product, set, position;
 	const char *pmu;
@@ -19,7 +19,7 @@ struct catalogue *catalogue_ref(struct catalogue *catalogue);
 struct catalogue *catalogue_unref(struct catalogue *catalogue);
 
 /*
- * Take a counter or a metric from its record. A malformed one is skipped; *metric is NULL then.
+ * Add a counter or a metric from its record. A malformed one is skipped; *metric is NULL then.
  * Return: 0 or -ENOMEM.
  */
 int catalogue_take_counter(struct catalogue *catalogue,
@@ -27,7 +27,7 @@ int catalogue_take_counter(struct catalogue *catalogue,
 int catalogue_take_metric(struct catalogue *catalogue, const struct perfctr_capture_record *record,
 			  const struct perfctr_metric_desc **metric);
 
-/* The counter of that key or NULL. */
+/* The counter with that key or NULL. */
 const struct perfctr_counter_desc *catalogue_counter(const struct catalogue *catalogue,
 						     const struct counter_key *key);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Looking things up in the counter database. */
+/* Lookups in the counter database. */
 #include "private.h"
 
 #include <string.h>
@@ -28,7 +28,7 @@ EXPORT const struct perfctr_filter_desc *perfctr_filter_next(const struct perfct
 	return next < perfctr_filter_table + perfctr_filter_count ? next : NULL;
 }
 
-/* Negative, zero or positive as a comes before, at or after the key. */
+/* Return: negative, zero or positive if a is before, at or after the key. */
 static int compare(const struct perfctr_counter_desc *a, unsigned int product,
 		   unsigned int block_type, unsigned int position)
 {
@@ -60,7 +60,7 @@ EXPORT const struct perfctr_counter_desc *perfctr_counter_at(unsigned int produc
 		else
 			high = middle;
 	}
-	/* the same position can mean something else in each set */
+	/* the same position can have another counter in each set */
 	for (; low < perfctr_counter_count; low++) {
 		if (compare(&table[low], product, block_type, position))
 			return NULL;
@@ -74,7 +74,7 @@ EXPORT const struct perfctr_counter_desc *perfctr_counter_of_pmu(const char *pmu
 {
 	const struct perfctr_counter_desc *c = NULL;
 
-	/* what "software" gives for its first two events are PMUs of their own in the kernel */
+	/* the kernel has separate PMUs for the first two events of "software" */
 	if (!strcmp(pmu, "cpu_clock") || !strcmp(pmu, "task_clock"))
 		pmu = "software";
 	while ((c = perfctr_counter_next(c)))

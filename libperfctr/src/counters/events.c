@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Event names: from what people write to what a selection holds. */
+/* Event names: from the user's text to the requests of a selection. */
 #include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -64,7 +64,7 @@ static bool block_matches(const struct drm_perfctr_block_info *b, const char *pa
 	return matches(pattern, label) || (type && !strcasecmp(pattern, type));
 }
 
-/* Whether a pattern for blocks selects some of a type, not the type. */
+/* Whether a pattern for blocks selects individual blocks instead of a whole type. */
 static bool selects_some(const struct parser *p, const struct drm_perfctr_block_info *b,
 			 const char *pattern)
 {
@@ -90,7 +90,7 @@ static bool is_gpu_block(const struct parser *p, const char *pattern)
 	return false;
 }
 
-/* Without a slash "t*" means counters: a block must be named by its whole type. */
+/* Without a slash "t*" means counters: a block type must be spelled out. */
 static bool is_gpu_block_alone(const struct parser *p, const char *pattern)
 {
 	size_t n;
@@ -162,7 +162,7 @@ static int add_block_counters(struct parser *p, const struct drm_perfctr_block_i
 	return found;
 }
 
-/* Counters of the blocks that match; no pattern for blocks: all of them. */
+/* Counters of the blocks that match; without a pattern for blocks, all of them. */
 static int add_gpu_counters(struct parser *p, const char *blocks, const char *counters)
 {
 	int found = 0;
@@ -193,7 +193,7 @@ static bool is_in_set(const struct drm_perfctr_block_info *b, unsigned int posit
 	       available[section] >> position % DRM_PERFCTR_SECTION_COUNTERS & 1;
 }
 
-/* A counter set but the chosen one that has a counter of that name; -1: none has. */
+/* Another counter set that has a counter of that name; -1: none. */
 static int other_set(const struct parser *p, const char *blocks, const char *name)
 {
 	const struct perfctr_counter_desc *desc = NULL;
@@ -253,7 +253,7 @@ static int load_pmus(struct parser *p)
 	return error;
 }
 
-/* A PMU by its name, its block's name, or as in perf without its running number. */
+/* Match a PMU by its name, its block's name, or like perf without its trailing number. */
 static bool pmu_matches(const struct pmu *pmu, const char *pattern)
 {
 	const char *type = perfctr_block_type_name(pmu->block_type);
@@ -268,7 +268,7 @@ static bool pmu_matches(const struct pmu *pmu, const char *pattern)
 	       strspn(pmu->name + length + 1, "0123456789") == strlen(pmu->name + length + 1);
 }
 
-/* Whether a pattern for PMUs selects some of a kind, not the kind. */
+/* Whether a pattern for PMUs selects individual PMUs instead of a whole kind. */
 static bool selects_some_pmus(const struct parser *p, const struct pmu *pmu, const char *pattern)
 {
 	size_t n;
@@ -279,11 +279,11 @@ static bool selects_some_pmus(const struct parser *p, const struct pmu *pmu, con
 		if (p->pmus.pmus[n].block_type == pmu->block_type &&
 		    !pmu_matches(&p->pmus.pmus[n], pattern))
 			return true;
-	/* the only one of its kind, by its own name */
+	/* the only PMU of its kind, by its own name */
 	return !is_glob(pattern) && (matches(pattern, pmu->name) || matches(pattern, pmu->label));
 }
 
-/* The database's counter of a SoC block that an event is, apart from its filters. */
+/* The database's counter for an event of a SoC block, without its filters. */
 static const struct perfctr_counter_desc *typed_event(const struct pmu *pmu, uint64_t config)
 {
 	const struct perfctr_counter_desc *c = NULL;
@@ -342,7 +342,7 @@ struct expansion {
 	struct parser *parser;
 	const struct pmu *pmu;
 	const char *pattern;
-	/* terms after the name, with the comma before them */
+	/* terms after the name, including the comma before them */
 	const char *filters;
 	bool single;
 };
@@ -358,7 +358,7 @@ static int expand_event(void *arg, const char *name)
 	return add_pmu_event(e->parser, e->pmu, terms, e->single);
 }
 
-/* All events of a PMU whose name matches the first of the terms. */
+/* All events of a PMU whose name matches the first term. */
 static int add_pmu_events(struct parser *p, const struct pmu *pmu, const char *terms, bool single)
 {
 	char pattern[EVENT_BYTES];
@@ -409,7 +409,7 @@ static int add_pmu_head(struct parser *p, const char *head, const char *terms)
 	return 0;
 }
 
-/* Events of SoC blocks and of the software PMU by their names alone. */
+/* Events of SoC blocks and of the software PMU by name only. */
 static int add_pmu_plain(struct parser *p, const char *name)
 {
 	int error;
@@ -431,7 +431,7 @@ static int add_pmu_plain(struct parser *p, const char *name)
 
 /* --- metrics ------------------------------------------------------------------- */
 
-/* Whether the device has blocks of a product and type, or the machine such PMUs. */
+/* Whether the device or the machine's PMUs have a block of a product and type. */
 static bool has_block(struct parser *p, unsigned int product, unsigned int type)
 {
 	size_t n;
@@ -449,7 +449,7 @@ static bool has_block(struct parser *p, unsigned int product, unsigned int type)
 	return false;
 }
 
-/* The counter that a name in a formula stands for, in the blocks of one type. */
+/* Add the counter of a name in a formula, in the blocks of one type. */
 static int add_metric_counter(struct parser *p, const struct perfctr_metric_desc *metric,
 			      const char *name)
 {
@@ -500,7 +500,7 @@ static int add_metrics(struct parser *p, const char *pattern)
 			continue;
 		found++;
 		error = add_metric(p, metric);
-		/* one of many may need a counter that this device lacks */
+		/* one of many matches may need a counter that this device lacks */
 		if (error == -ENOENT && is_glob(pattern))
 			continue;
 		if (error)
@@ -549,10 +549,10 @@ static int cut(struct parser *p, char *to, const char *from, size_t length)
 }
 
 /*
- * Read one event at *text and move behind it.
+ * Read one event at *text and advance past it.
  *
- * Commas separate events, but also the terms of a perf PMU between its slashes,
- * so what stands before the first slash decides where the event ends.
+ * Commas separate events, but also the terms of a perf PMU between its slashes, so the text before
+ * the first slash determines where the event ends.
  */
 static int add_event(struct parser *p, const char **text)
 {

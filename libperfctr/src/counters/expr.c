@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Formulas of metrics: read into postfix order, computed with a small stack.
+ * Formulas of metrics: parsed into postfix order, computed with a small stack.
  *
- * counters/generate.py reads the same grammar when it checks the database.
+ * counters/generate.py uses the same grammar when it checks the database.
  */
 #include "private.h"
 
@@ -28,7 +28,7 @@ struct op {
 	enum op_code code;
 	unsigned int name;
 	struct perfctr_value number;
-	/* digits behind the point make a power of ten, not a power of two */
+	/* decimal digits make a power of ten, which a double cannot represent exactly */
 	struct fraction exact;
 };
 
@@ -94,7 +94,7 @@ static int emit(struct reader *r, struct op op)
 
 static int read_sum(struct reader *r);
 
-/* The number as it is written, "1.05" is 105 / 100; with an exponent as it is computed with. */
+/* The number as written, "1.05" is 105 / 100; with an exponent the double is used. */
 static struct fraction read_exact(const char *text, const char *end, double number)
 {
 	struct fraction digits = fraction_of(0), scale = fraction_of(1), ten = fraction_of(10);
@@ -275,7 +275,7 @@ static int read_sum(struct reader *r)
 	return error;
 }
 
-/* Values on the stack at the same time. */
+/* Largest number of values on the stack at the same time. */
 static size_t stack_needed(const struct perfctr_expr *e)
 {
 	size_t depth = 0, most = 0, n;
@@ -345,7 +345,7 @@ static bool exact(enum op_code code, int64_t a, int64_t b, int64_t *result)
 	case OP_MUL:
 		return !__builtin_mul_overflow(a, b, result);
 	case OP_DIV:
-		/* the one quotient that overflows, and its remainder too */
+		/* INT64_MIN / -1 overflows, and so does its remainder */
 		if (b == 0 || (b == -1 && a == INT64_MIN) || a % b)
 			return false;
 		*result = a / b;

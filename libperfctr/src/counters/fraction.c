@@ -37,7 +37,7 @@ static struct fraction reduce(int128 numerator, int128 denominator, uint32_t fla
 {
 	int128 divisor;
 
-	/* the one number that has no opposite */
+	/* the minimum has no positive counterpart */
 	if (numerator < -INT128_MOST)
 		return fraction_none(PERFCTR_VALUE_OVERFLOW);
 	divisor = common_divisor(absolute(numerator), denominator);
@@ -62,7 +62,7 @@ struct fraction fraction_of_double(double number)
 	return reduce(integer, (int128)1 << -exponent, 0);
 }
 
-/* Return: whether both are values; else what the result is. */
+/* Return: whether both are values; else @none has the state. */
 static bool both(const struct fraction *a, const struct fraction *b, struct fraction *none)
 {
 	*none = fraction_none(a->state != PERFCTR_VALUE_OK ? a->state : b->state);
@@ -76,7 +76,7 @@ static struct fraction sum(const struct fraction *a, const struct fraction *b, b
 
 	if (!both(a, b, &none))
 		return none;
-	/* over the smallest common denominator */
+	/* use the smallest common denominator */
 	divisor = common_divisor(a->denominator, b->denominator);
 	if (__builtin_mul_overflow(a->numerator, b->denominator / divisor, &left) ||
 	    __builtin_mul_overflow(b->numerator, a->denominator / divisor, &right) ||

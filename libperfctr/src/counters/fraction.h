@@ -2,8 +2,8 @@
 /*
  * Fractions of integers, for values that must not be rounded.
  *
- * Always in lowest terms with a positive denominator. What does not fit in 127 bits becomes
- * PERFCTR_VALUE_OVERFLOW, never a wrong number.
+ * Always in lowest terms with a positive denominator. A result that does not fit in 127 bits
+ * becomes PERFCTR_VALUE_OVERFLOW, never a wrong number.
  */
 #ifndef PERFCTR_FRACTION_H
 #define PERFCTR_FRACTION_H
@@ -19,7 +19,7 @@ struct fraction {
 };
 
 struct fraction fraction_of(uint64_t number);
-/* An exact one of a double, which is a fraction itself. */
+/* Exact conversion: every finite double is a fraction. */
 struct fraction fraction_of_double(double number);
 struct fraction fraction_none(uint32_t state);
 
@@ -27,13 +27,13 @@ struct fraction fraction_add(const struct fraction *a, const struct fraction *b)
 struct fraction fraction_subtract(const struct fraction *a, const struct fraction *b);
 struct fraction fraction_multiply(const struct fraction *a, const struct fraction *b);
 struct fraction fraction_divide(const struct fraction *a, const struct fraction *b);
-/* Negative, zero or positive; both must have a value. Overflow: by their quotients. */
+/* Return: negative, zero or positive; both must have a value. Compares quotients on overflow. */
 int fraction_compare(const struct fraction *a, const struct fraction *b);
 
 /* Returns the value of a name in a formula. */
 typedef struct fraction (*fraction_lookup)(void *data, const char *name);
 
-/* A formula, exactly; in expr.c. */
+/* Evaluate a formula exactly; in expr.c. */
 struct fraction expr_eval_fraction(const struct perfctr_expr *expr, fraction_lookup lookup,
 				   void *data);
 

@@ -10,9 +10,9 @@
 struct scope {
 	const struct perfctr_totals *totals;
 	const struct perfctr_metric_desc *metric;
-	/* where names without a block are looked up */
+	/* block for names without a block prefix */
 	const struct perfctr_totals_block *block;
-	/* the part of it whose clock is meant */
+	/* the section of it whose clock is used */
 	const struct perfctr_totals_block *clocked;
 };
 
@@ -41,7 +41,7 @@ static const struct perfctr_total *find_counter(const struct perfctr_totals_bloc
 	return NULL;
 }
 
-/* Whether two blocks are sections of the same one, or what the clock domains of a sum have. */
+/* Whether two blocks are sections of the same block, or clock domains of the same sum. */
 static bool same_block(const struct perfctr_totals_block *a, const struct perfctr_totals_block *b)
 {
 	return a->info.type == b->info.type && a->info.index == b->info.index &&
@@ -50,7 +50,7 @@ static bool same_block(const struct perfctr_totals_block *a, const struct perfct
 	       a->info.config2 == b->info.config2 && !strcmp(a->pmu, b->pmu);
 }
 
-/* Blocks of NVIDIA GPUs: the kernel multiplexes their counters and reports the time of each. */
+/* Blocks of NVIDIA GPUs: the kernel multiplexes their counters and reports a time for each. */
 static bool takes_turns(const struct perfctr_totals_block *b)
 {
 	return b->info.time_enabled && !b->info.is_pmu;
@@ -65,15 +65,15 @@ static struct perfctr_value value_of_counter(const struct perfctr_totals_block *
 		return (struct perfctr_value){ .state = PERFCTR_VALUE_NOT_MEASURED };
 	if (t->overflow)
 		return (struct perfctr_value){ .state = PERFCTR_VALUE_OVERFLOW };
-	/* events of a block are enabled one by one: a shorter time alone means nothing */
+	/* events of a block are enabled one by one, so a shorter time alone is no multiplexing */
 	if (b->info.states & DRM_PERFCTR_STATE_MULTIPLEXED &&
 	    t->running_ns < b->info.time_enabled) {
-		/* multiplexed: as if it had counted all the time at the same rate */
+		/* multiplexed: extrapolate at the same rate */
 		v.number *= (double)b->info.time_enabled / (double)t->running_ns;
 		v.integer = 0;
 		v.flags = PERFCTR_VALUE_ESTIMATED;
 	}
-	/* a counter that had no turn in a sample was not missed: its time is in the estimate */
+	/* a counter that did not run in a sample is covered by the extrapolation */
 	if (t->missed && !takes_turns(b))
 		v.flags |= PERFCTR_VALUE_PARTIAL;
 	return v;
@@ -86,7 +86,7 @@ static void add_value(struct perfctr_value *sum, const struct perfctr_value *v)
 									   PERFCTR_VALUE_INTEGER;
 
 	if (v->state != PERFCTR_VALUE_OK) {
-		/* the others are a part of what was asked for */
+		/* the other blocks are only a part of the requested sum */
 		sum->flags |= PERFCTR_VALUE_PARTIAL;
 		return;
 	}
@@ -98,7 +98,7 @@ static void add_value(struct perfctr_value *sum, const struct perfctr_value *v)
 		sum->integer = 0;
 }
 
-/* A metric is of all traffic, unless it is asked for a block with a filter. */
+/* A metric covers all traffic, unless a filtered block is requested. */
 static bool is_filtered(const struct perfctr_totals_block *b)
 {
 	return b->info.is_pmu && b->info.type != DRM_PERFCTR_BLOCK_GENERIC_PMU &&
@@ -134,7 +134,7 @@ static struct perfctr_value sum_of_type(const struct scope *scope, const char *n
 	return sum;
 }
 
-/* The part of the scope's block that has a counter; NULL if none has. */
+/* The section of the scope's block that has a counter; NULL if none has. */
 static const struct perfctr_totals_block *part_with(const struct scope *scope, const char *name,
 						    const struct perfctr_total **counter)
 {
@@ -160,7 +160,7 @@ static struct perfctr_value value_in_block(const struct scope *scope, const char
 	return value_of_counter(b, t);
 }
 
-/* block.cycles is of the clock that the formula's first counter counts on. */
+/* block.cycles uses the clock of the formula's first counter. */
 static const struct perfctr_totals_block *clocked_part(const struct scope *scope,
 						       const struct perfctr_expr *expr)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Names in formulas that are no counters. */
+/* Names in formulas that are not counters. */
 #ifndef PERFCTR_METRIC_H
 #define PERFCTR_METRIC_H
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Which PCI segment the PMU of a root complex counts: root ports of Tegra410 say
- * so in a vendor-specific capability (DVSEC) of their configuration space.
+ * The PCI segment that the PMU of a root complex counts. Root ports of Tegra410 have it in a
+ * vendor-specific capability (DVSEC) of their configuration space.
  */
 #include "private.h"
 
@@ -16,12 +16,12 @@ enum {
 	CONFIG_BYTES = 4096,
 	EXTENDED_START = 0x100,
 	CAPABILITY_ALIGN = 4,
-	/* a list without loops has no more than this */
+	/* a list without loops is not longer than this */
 	CAPABILITIES_MAX = (CONFIG_BYTES - EXTENDED_START) / CAPABILITY_ALIGN,
 	CAPABILITY_DVSEC = 0x23,
 	DVSEC_HEADER1 = 4,
 	DVSEC_HEADER2 = 8,
-	/* designated by NVIDIA: id 4 has the place of a root port */
+	/* assigned by NVIDIA: id 4 has the location of a root port */
 	VENDOR_NVIDIA = 0x10de,
 	DVSEC_ROOT_PORT = 4,
 	ROOT_PORT_BUS = 0xc,
@@ -53,7 +53,7 @@ EXPORT int perfctr_pcie_port_decode(const void *config, size_t bytes,
 		if (bytes < at + 4)
 			return at == EXTENDED_START ? -ENODATA : -EBADMSG;
 		header = word_at(c, at);
-		/* no extended capabilities, or no device any more */
+		/* no extended capabilities, or the device is gone */
 		if (!header || header == UINT32_MAX)
 			return at == EXTENDED_START ? -ENOENT : -EBADMSG;
 		if ((header & 0xffff) == CAPABILITY_DVSEC && bytes >= at + DVSEC_HEADER2 + 2) {
@@ -80,7 +80,7 @@ EXPORT int perfctr_pcie_port_decode(const void *config, size_t bytes,
 		if (at < EXTENDED_START || at % CAPABILITY_ALIGN)
 			return -EBADMSG;
 	}
-	/* more steps than places: it goes round */
+	/* more steps than possible positions: the list has a loop */
 	return -EBADMSG;
 }
 
@@ -88,7 +88,7 @@ struct walk {
 	struct perfctr_ctx *ctx;
 	perfctr_pcie_port_fn fn;
 	void *data;
-	/* devices of the vendor whose extended configuration space may not be read */
+	/* the vendor's devices whose extended configuration space cannot be read */
 	unsigned int hidden, found;
 };
 

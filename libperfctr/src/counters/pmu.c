@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* perf PMUs: from the words that people write to what perf_event_open() takes. */
+/* perf PMUs: from event text to the arguments of perf_event_open(). */
 #include "pmu.h"
 
 #include <limits.h>
@@ -13,7 +13,7 @@
 
 enum { TEXT_BYTES = 256 };
 
-/* the kinds that have a block type of their own, by the names of their drivers */
+/* kinds with a separate block type, by the names of their drivers */
 static const struct {
 	const char *format;
 	uint16_t block_type;
@@ -50,7 +50,7 @@ static void classify(struct pmu *pmu)
 	}
 }
 
-/* Its driver has lost its device: perf has the PMU still, and no CPU that counts for it. */
+/* Whether the driver has lost its device: the PMU stays registered, without a CPU that counts. */
 static bool is_gone(struct perfctr_ctx *ctx, const char *name)
 {
 	char path[PATH_BYTES], cpus[TEXT_BYTES];
@@ -136,7 +136,7 @@ static int event_name(void *arg, const char *name)
 {
 	const struct names *names = arg;
 
-	/* event.unit, event.scale and the like describe the event */
+	/* names with a dot (event.unit, event.scale) are attributes of events */
 	return strchr(name, '.') ? 0 : names->fn(names->arg, name);
 }
 
@@ -182,7 +182,7 @@ static int parse_number(const char *text, uint64_t *value)
 }
 
 /*
- * Spread value over the bits that a format file names: "config1:0-7,32-35".
+ * Distribute value over the bits that a format file names: "config1:0-7,32-35".
  * With value NULL collect the bits in *field instead.
  */
 static int apply_format(const char *format, const uint64_t *value, struct pmu_event *event,

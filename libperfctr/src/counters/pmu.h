@@ -22,7 +22,7 @@ struct pmu_list {
 	size_t count;
 };
 
-/* what the terms of an event add up to */
+/* result of the terms of an event */
 struct pmu_event {
 	uint64_t config, config1, config2;
 	int32_t cpu;

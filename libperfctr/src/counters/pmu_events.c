@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* The events that the perf PMUs of the machine name. */
+/* Events that the perf PMUs of the machine name. */
 #include <stdio.h>
 #include <string.h>
 
@@ -34,7 +34,7 @@ static int tell(struct walk *w, const char *name)
 	if (length < 0 || (size_t)length >= sizeof(text))
 		return 0;
 	event.text = text;
-	/* an event that sysfs names but describes in a way that this library cannot read */
+	/* skip an event whose description in sysfs this library cannot parse */
 	if (name && pmu_add_term(w->ctx, pmu, name, &resolved))
 		return 0;
 	if (name) {

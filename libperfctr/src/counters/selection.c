@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Selections: the requests that names stand for. The names are read in events.c. */
+/* Selections: lists of requests. events.c parses the names. */
 #include "selection.h"
 
 #include <stdio.h>
@@ -48,7 +48,7 @@ EXPORT struct perfctr_selection *perfctr_selection_unref(struct perfctr_selectio
 
 static void *copy_array(const void *from, size_t count, size_t bytes)
 {
-	/* one more, so that an empty array is not taken for a failure */
+	/* one more, so that an empty array is not mistaken for a failure */
 	void *to = calloc(count + 1, bytes);
 
 	if (to && count)
@@ -133,7 +133,7 @@ static bool same_event(const struct drm_perfctr_block_request *a,
 	       a->config2 == b->config2 && a->cpu == b->cpu;
 }
 
-/* A broker shows the blocks that its policy allows; sysfs has the perf PMUs. */
+/* A broker lists only the blocks that its policy allows; sysfs lists all perf PMUs. */
 static int check_broker(struct perfctr_selection *s, unsigned int type)
 {
 	const struct perfctr_device *device = s->device;
@@ -155,7 +155,7 @@ static struct selection_label naming(const struct drm_perfctr_block_request *r, 
 					 .summed = single ? 0 : r->mask };
 }
 
-/* Add the counters of a request to one of the selection. */
+/* Add the counters of a request to an existing one. */
 static void merge(struct perfctr_selection *s, struct drm_perfctr_block_request *old,
 		  const struct drm_perfctr_block_request *r, bool single)
 {
@@ -192,7 +192,7 @@ int selection_add_pmu(struct perfctr_selection *s, const struct drm_perfctr_bloc
 	for (n = 0; n < s->request_count; n++) {
 		struct drm_perfctr_block_request *old = &s->requests[n];
 
-		/* the same block with another filter is a block of its own in the samples */
+		/* the same block with another filter needs a separate block in the samples */
 		if (old->type != r->type || old->index != r->index || old->section != r->section ||
 		    !same_event(old, r))
 			continue;
@@ -347,7 +347,7 @@ const struct perfctr_counter_desc *counter_key_desc(const struct perfctr_selecti
 	if (key->type == DRM_PERFCTR_BLOCK_GENERIC_PMU)
 		return perfctr_counter_of_pmu(key->pmu, key->config);
 	desc = perfctr_counter_at(key->product, key->type, key->set, key->position);
-	/* the database is kept, a file is as old as it is: the file only fills gaps */
+	/* prefer the database, which is maintained; the file only fills gaps */
 	if (!desc && selection && selection->catalogue)
 		desc = catalogue_counter(selection->catalogue, key);
 	return desc;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * Totals: samples added up, exactly, for each block and for each type of block.
+ * Totals: samples added up exactly, per block and per type of block.
  *
- * A sample is first collected in the pending members and then folded in, so
- * that the smallest and the largest value of a type are those of its sum.
+ * A sample is first collected in the pending members and then folded in, so that minimum and
+ * maximum of a type refer to its sum.
  */
 #include "totals.h"
 
@@ -92,7 +92,7 @@ static bool is_block(const struct perfctr_totals_block *b, const struct perfctr_
 	return !i->is_pmu ||
 	       (i->config == pmu->config && i->config1 == pmu->config1 &&
 		i->config2 == pmu->config2 &&
-		/* of the other types each instance has a name of its own */
+		/* generic PMUs differ by name; other types have a name per instance */
 		(i->type != DRM_PERFCTR_BLOCK_GENERIC_PMU || !strcmp(b->pmu, pmu->name)));
 }
 
@@ -147,7 +147,7 @@ static void add_counters(const struct perfctr_totals *totals, struct perfctr_tot
 	}
 }
 
-/* The block of the totals that a block of a sample belongs to, made if it is new. */
+/* Find or create the totals block for a block of a sample. */
 static struct perfctr_totals_block *find_block(struct perfctr_totals *t,
 					       const struct perfctr_block *block,
 					       const struct perfctr_block_pmu *pmu, size_t *hint)
@@ -157,11 +157,11 @@ static struct perfctr_totals_block *find_block(struct perfctr_totals *t,
 	struct perfctr_totals_block *b;
 	size_t n;
 
-	/* a generic block's index only distinguishes events */
+	/* the index of a generic block only distinguishes events */
 	if (t->by_type && block->type != DRM_PERFCTR_BLOCK_GENERIC_PMU)
 		index = DRM_PERFCTR_INDEX_ALL;
 
-	/* samples of a session bring their blocks in the same order */
+	/* samples of a session have their blocks in the same order */
 	for (n = 0; n < t->block_count; n++) {
 		size_t at = (*hint + n) % t->block_count;
 
@@ -281,10 +281,7 @@ static void add_span(struct perfctr_totals *t, const struct perfctr_sample *samp
 	t->next_seq = sample->seq + 1;
 }
 
-/*
- * Make sure that every block of the sample has a place, so that a sample is
- * added whole or not at all.
- */
+/* Create all blocks of the sample first, so that a sample is added completely or not at all. */
 static int prepare(struct perfctr_totals *t, struct perfctr_sample *sample)
 {
 	struct perfctr_block_pmu pmu = { 0 };
@@ -356,7 +353,7 @@ EXPORT void perfctr_totals_reset(struct perfctr_totals *totals)
 		b->info.time_running = 0;
 		b->info.blocks = 0;
 	}
-	/* a hole in the numbers counts where the next sample is added */
+	/* a gap in the sequence numbers is detected when the next sample is added */
 	totals->span = (struct perfctr_span){ 0 };
 	if (totals->sums)
 		perfctr_totals_reset(totals->sums);

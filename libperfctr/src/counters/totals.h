@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Totals, for those who look inside. */
+/* Internals of totals. */
 #ifndef PERFCTR_TOTALS_H
 #define PERFCTR_TOTALS_H
 
 #include "private.h"
 
-/* one counter: what was added up, and what the sample at hand brought so far */
+/* one counter: the totals, and the pending values of the current sample */
 struct totals_counter {
 	struct perfctr_total total;
 	uint64_t pending;
@@ -18,9 +18,9 @@ struct perfctr_totals_block {
 	char label[PATH_BYTES / 8];
 	char pmu[DRM_PERFCTR_PMU_NAME_BYTES];
 	uint32_t pmu_type;
-	/* counters that were seen; bit n belongs to counters[n] */
+	/* counters seen so far; bit n belongs to counters[n] */
 	uint64_t mask;
-	/* those of the sample at hand, and how many blocks it brought */
+	/* counters of the current sample, and the number of its blocks */
 	uint64_t pending_mask;
 	uint16_t pending_blocks;
 	struct totals_counter counters[DRM_PERFCTR_SECTION_COUNTERS];
@@ -31,7 +31,7 @@ struct perfctr_totals {
 	struct perfctr_ctx *ctx;
 	/* added up over the blocks of a type: index is DRM_PERFCTR_INDEX_ALL */
 	bool by_type;
-	/* describes what the database does not know; may be NULL */
+	/* describes counters that the database does not have; may be NULL */
 	struct perfctr_selection *selection;
 	struct perfctr_totals_block **blocks;
 	size_t block_count;

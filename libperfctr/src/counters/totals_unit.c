@@ -13,7 +13,7 @@ EXPORT int perfctr_totals_unit(const struct perfctr_selection *selection,
 
 	if (scale)
 		*scale = 1;
-	/* sysfs comes before the database for events of perf PMUs */
+	/* for events of perf PMUs sysfs has priority over the database */
 	for (size_t i = 0; selection && i < selection->request_count; i++) {
 		const struct drm_perfctr_block_request *r = &selection->requests[i];
 

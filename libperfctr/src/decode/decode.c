@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: MIT
 /*
- * Sample bytes to blocks and counters.
+ * Decoding sample bytes into blocks and counters.
  *
- * Offsets instead of structures: the bytes may lie at any address, and nothing
- * but <perfctr/decode.h> is needed to build this file. layout.c compares the
- * offsets with the kernel's header.
+ * Uses offsets instead of structures: the bytes may be unaligned, and the file must build with only
+ * <perfctr/decode.h>. layout.c compares the offsets with the kernel's header.
  */
 #include <perfctr/decode.h>
 
 #include "layout.h"
 
-/* bytes of the header with what the format adds; unknown bits add what is behind that */
+/* smallest header size for the format; unknown bits can only add bytes after that */
 static inline uint32_t header_min(unsigned int format)
 {
 	return (uint32_t)LAYOUT_BLOCK_MIN +
@@ -33,7 +32,7 @@ static inline uint64_t load64(const unsigned char *p)
 	return load32(p) | (uint64_t)load32(p + 4) << 32;
 }
 
-/* without a population count instruction the compiler would call its runtime */
+/* avoids the compiler's runtime library on CPUs without a population count */
 static inline unsigned int count_bits(uint64_t x)
 {
 	x -= x >> 1 & 0x5555555555555555u;
@@ -42,7 +41,7 @@ static inline unsigned int count_bits(uint64_t x)
 	return (unsigned int)(x * 0x0101010101010101u >> 56);
 }
 
-/* what the check of a block has to look at */
+/* fields that check_block() has read */
 struct shape {
 	uint64_t enable_mask;
 	uint64_t valid_mask;
@@ -110,7 +109,7 @@ void perfctr_decode_rewind(struct perfctr_sample *sample)
 	sample->blocks_left = sample->block_count;
 }
 
-/* the next block; NULL @block: check it only */
+/* Read the next block; with @block NULL only check it. */
 static inline int next_block(struct perfctr_sample *sample, struct perfctr_block *block)
 {
 	const unsigned char *p = sample->next;
@@ -131,7 +130,7 @@ static inline int next_block(struct perfctr_sample *sample, struct perfctr_block
 
 int perfctr_decode_block(struct perfctr_sample *sample, struct perfctr_block *block)
 {
-	/* checked again: another process may write to the bytes */
+	/* check again: another process may have changed the bytes */
 	return next_block(sample, block);
 }
 
@@ -177,7 +176,7 @@ long perfctr_decode_sample(const void *bytes, size_t size, struct perfctr_sample
 	} while (result > 0);
 	if (result < 0)
 		return result;
-	/* bytes that belong to no block would be counts that nobody sees */
+	/* bytes outside of blocks could hide counts */
 	if (sample->next != sample->end)
 		return PERFCTR_DECODE_BAD_BLOCK_COUNT;
 

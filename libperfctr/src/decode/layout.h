@@ -42,7 +42,7 @@ enum {
 	LAYOUT_BLOCK_PRODUCT = 46,
 	LAYOUT_BLOCK_MIN = 48,
 
-	/* enum drm_perfctr_block_format; what each bit adds begins where the one before ends */
+	/* enum drm_perfctr_block_format; the part of each bit follows that of the bit before */
 	LAYOUT_FORMAT_RUNNING_TIMES = 1,
 	LAYOUT_FORMAT_PMU_IDENTITY = 2,
 

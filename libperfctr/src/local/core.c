@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* The core's pure files, which are GPL-2.0 OR MIT: one implementation of ring and samples. */
+/* The core's pure files, which are GPL-2.0 OR MIT: the same code writes rings and samples here. */
 #pragma GCC diagnostic ignored "-Wsign-compare"
 #ifdef __clang__
 #pragma clang diagnostic ignored "-Wc2x-extensions"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the core's pure files need of the kernel's headers: core.c builds them here, so that local
- * sessions write the same bytes as the kernel does.
+ * Replacements for the kernel headers of the core's pure files. core.c builds them, so local
+ * sessions write the same bytes as the kernel.
  */
 #ifndef PERFCTR_LOCAL_KERNEL_H
 #define PERFCTR_LOCAL_KERNEL_H

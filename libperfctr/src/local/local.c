@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * The local device: the perf PMUs of this machine without a module of ours.
+ * The local device: the perf PMUs of this machine, without a kernel module.
  *
- * QUERY and CONTROL are answered below the code that makes them, so that sessions, cursors and
- * everything above are the same as with a DRM device.
+ * QUERY and CONTROL are answered at the ioctl level, so sessions, cursors and all other code are
+ * the same as with a DRM device.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,7 +17,7 @@ enum { MAX_SESSIONS = 64, INTERFACE_VERSION = 3 };
 struct local {
 	struct perfctr_ctx *ctx;
 	pid_t task;
-	/* by handle - 1 */
+	/* index: handle - 1 */
 	struct local_session *sessions[MAX_SESSIONS];
 };
 
@@ -132,7 +132,7 @@ static bool local_explained(const void *data)
 	return false;
 }
 
-/* Each session has a reference of the device: none is left. */
+/* Sessions hold references to the device, so none is left. */
 static void local_free(void *data)
 {
 	free(data);

@@ -2,13 +2,13 @@
 /*
  * perf events of a local session.
  *
- * A counter is one event on each CPU that its PMU counts on: the cpumask of an uncore PMU, the
- * CPUs of one kind of cores, or all. The sum over all files that were ever open only grows,
- * whatever happens to CPUs.
+ * A counter has one event on each CPU that its PMU counts on: the cpumask of an uncore PMU, the
+ * CPUs of one kind of cores, or all. The sum over all files that were ever open never decreases,
+ * even if CPUs go offline.
  *
- * Events of one PMU and CPU share a group where the PMU counts all of them anyway, so that one
- * read() returns 32 of them. Events of CPU cores do not: a group counts as a whole or not at all,
- * and the kernel's own use of a counter (the NMI watchdog) would keep a large one out.
+ * Events of one PMU and CPU share a group if the PMU can count all of them at once, so one read()
+ * returns up to 32 of them. Events of CPU cores have no groups: a group counts completely or not at
+ * all, and a counter taken by the kernel (the NMI watchdog) would keep a large group from counting.
  */
 #include "perf_events.h"
 
@@ -27,10 +27,10 @@ enum { MAX_GROUP = 32, NO_FILE = UINT32_MAX };
 struct local_file {
 	int fd, cpu;
 	uint32_t counter;
-	/* leads its group; the next file of the group, NO_FILE: none */
+	/* whether it leads its group; the next file of the group, NO_FILE: none */
 	bool leads;
 	uint32_t next, members;
-	/* as of the last read: count, and the times enabled and running in ns */
+	/* values of the last read: count, and the times enabled and running in ns */
 	uint64_t last[3];
 };
 
@@ -85,14 +85,14 @@ static int open_event(struct perf_events *c, const struct local_counter *counter
 		.config2 = counter->config2,
 		.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING |
 			       (c->task ? 0 : PERF_FORMAT_GROUP),
-		/* the leader switches its group */
+		/* the leader enables and disables its group */
 		.disabled = group_fd < 0,
 		.inherit = c->task != 0,
 	};
 	int fd =
 		c->sys->perf_event_open(c->sys->data, &attr, c->task ? c->task : -1, cpu, group_fd);
 
-	/* what an ordinary user may count of his own processes */
+	/* unprivileged users may count their own processes without the kernel */
 	if (fd == -EACCES && c->task) {
 		attr.exclude_kernel = attr.exclude_hv = 1;
 		fd = c->sys->perf_event_open(c->sys->data, &attr, c->task, cpu, group_fd);
@@ -162,13 +162,13 @@ static bool is_open_on(const struct perf_events *c, uint32_t which, int cpu)
 	return false;
 }
 
-/* The PMU does not count on that CPU, or it or the CPU is going. */
+/* The PMU does not count on that CPU, or the CPU or PMU is going away. */
 static bool is_elsewhere(int error)
 {
 	return error == -ENODEV || error == -ENOENT || error == -EINVAL;
 }
 
-/* Count where it is wanted. Return: 0; the error of a CPU that the sum would lack. */
+/* Open the event on the CPUs requested. Return: 0; the error of a CPU that the sum would miss. */
 static int open_where_wanted(struct perf_events *c, uint32_t which)
 {
 	struct local_counter *counter = &c->counters[which];
@@ -190,7 +190,7 @@ static int open_where_wanted(struct perf_events *c, uint32_t which)
 		result = open_on(c, which, cpu);
 		if (result && !is_elsewhere(result))
 			return result;
-		/* -ENOENT, no such event, explains more than the others */
+		/* -ENOENT, no such event, is the most helpful error */
 		if (result && error != -ENOENT)
 			error = result;
 	}
@@ -204,7 +204,7 @@ static void read_online(struct perf_events *c)
 	c->looked_ns = perfctr_time_raw_ns();
 }
 
-/* Where the PMU counts. Return: 0, or an error if there is no such PMU. */
+/* Find the CPUs that the PMU counts on. Return: 0, or an error if there is no such PMU. */
 static int describe(struct perfctr_ctx *ctx, const struct pmu_list *pmus,
 		    struct local_counter *counter)
 {
@@ -252,7 +252,7 @@ int perf_events_open(struct perfctr_ctx *ctx, struct perf_events *c)
 
 /* --- reading ------------------------------------------------------------------------ */
 
-/* perf gives no bytes for an event that it could not keep on its CPU: what it had is kept. */
+/* perf returns no bytes for an event that lost its place on the CPU: keep the last values. */
 static void read_group(struct perf_events *c, struct local_file *leader)
 {
 	uint64_t words[3 + MAX_GROUP];
@@ -301,7 +301,7 @@ static bool is_offline(const struct perf_events *c, const struct local_file *f)
 	return !c->counters[f->counter].uncore && f->cpu >= 0 && !has_cpu(c->online, f->cpu);
 }
 
-/* Close the files of CPUs that are offline, whole groups at once; keep what they counted. */
+/* Close the files of CPUs that are offline, in whole groups; keep their counts. */
 static int drop_offline(struct perf_events *c)
 {
 	size_t kept = 0;
@@ -335,7 +335,7 @@ static int drop_offline(struct perf_events *c)
 	return 0;
 }
 
-/* CPUs may have come or gone. Return: 0, or why a counter lacks a CPU. */
+/* Adapt to CPU hotplug. Return: 0, or the reason why a counter lacks a CPU. */
 static int follow_cpus(struct perf_events *c)
 {
 	char before[sizeof(c->online)];

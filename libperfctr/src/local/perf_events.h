@@ -1,32 +1,34 @@
 /* SPDX-License-Identifier: MIT */
-/* perf events of a local session: opened, read, moved with the CPUs, closed. */
+/* perf events of a local session: open, read, follow CPU hotplug, close. */
 #ifndef PERFCTR_LOCAL_PERF_EVENTS_H
 #define PERFCTR_LOCAL_PERF_EVENTS_H
 
 #include "private.h"
 
-/* one event on all the CPUs that its PMU counts on */
+/* one event on all CPUs of its PMU */
 struct local_counter {
 	uint32_t pmu_type;
 	uint64_t config, config1, config2;
 	/* the CPU requested, or DRM_PERFCTR_CPU_ANY */
 	int32_t cpu;
-	/* the PMU chose its CPUs, and moves its events itself when one goes offline */
+	/* the PMU has a cpumask and migrates its events itself on CPU hotplug */
 	bool uncore;
-	/* may share a group with its PMU's other events: reading it is one call */
+	/* may share a group with the PMU's other events, so that one call reads them */
 	bool grouped;
-	/* a CPU is not counted; since the last look, or a file could not be read */
+	/* a CPU is not counted; since the last collection, or a file could not be read */
 	bool missing, incomplete;
-	/* files open, and the CPU of the last */
+	/* open files, and the CPU of the last one */
 	unsigned int open_count;
 	int open_cpu;
-	/* enum drm_perfctr_block_states since the last look */
+	/* enum drm_perfctr_block_states since the last collection */
 	uint32_t states;
-	/* count, time enabled and time running in ns: of all files ever opened as of the last read,
-	   and of those that are closed */
+	/*
+	 * count, time enabled and time running in ns: sum of all files ever opened as of the last
+	 * read, and sum of the closed files
+	 */
 	uint64_t sum[3], gone[3];
 	char pmu[DRM_PERFCTR_PMU_NAME_BYTES];
-	/* where sysfs has the CPUs */
+	/* sysfs file with the PMU's CPUs */
 	char cpus_path[PATH_BYTES];
 };
 
@@ -38,22 +40,22 @@ struct perf_events {
 	size_t counter_count;
 	struct local_file *files;
 	size_t file_count, file_room;
-	/* the process counted, with its future children; 0: everything */
+	/* the counted process, with its future children; 0: the whole machine */
 	pid_t task;
 	bool active;
-	/* CPUs online as of the last look, and when that was */
+	/* online CPUs at the last check, and its time */
 	char online[256];
 	uint64_t looked_ns;
 };
 
 /*
- * Open the events of the counters, which do not count yet.
- * Return: 0, or perf's error; perf_events_close() is due in any case.
+ * Open the events of the counters, disabled.
+ * Return: 0, or perf's error; call perf_events_close() in any case.
  */
 int perf_events_open(struct perfctr_ctx *ctx, struct perf_events *c);
 int perf_events_start(struct perf_events *c);
 void perf_events_stop(struct perf_events *c);
-/* Read all counters. Return: CLOCK_MONOTONIC_RAW of that. */
+/* Read all counters. Return: CLOCK_MONOTONIC_RAW of the read. */
 uint64_t perf_events_read(struct perf_events *c);
 void perf_events_close(struct perf_events *c);
 

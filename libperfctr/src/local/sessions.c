@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Sessions of a local device. The contract is perfctr_drm.h's, the ring and the blocks are written
- * by the core's own code (core.c); a thread stands in for the kernel's timer.
+ * Sessions of a local device. They follow the contract of perfctr_drm.h. The core's own code
+ * (core.c) writes ring and blocks; a thread replaces the kernel's timer.
  */
 #include "sessions.h"
 
@@ -20,7 +20,7 @@
 
 enum { FORMAT = DRM_PERFCTR_FORMAT_RUNNING_TIMES | DRM_PERFCTR_FORMAT_PMU_IDENTITY };
 
-/* a block of the samples; its counters are neighbours in events.counters */
+/* a block of the samples; its counters are consecutive in events.counters */
 struct local_block {
 	struct perfctr_view view;
 	struct perfctr_pmu_block pmu;
@@ -31,7 +31,7 @@ struct local_block {
 
 struct local_session {
 	const struct perfctr_sys *sys;
-	/* the caller's commands and the thread */
+	/* serialises the caller's commands and the thread */
 	pthread_mutex_t lock;
 	pthread_t thread;
 	struct perf_events events;
@@ -41,10 +41,10 @@ struct local_session {
 	struct perfctr_ring ring;
 	void *memory;
 	size_t memory_bytes;
-	/* the program's, and the one that ends the thread's sleep */
+	/* eventfd of the program, and the eventfd that wakes the thread */
 	int eventfd, wake;
 	u64 period_ns, user_data;
-	/* START, the end of the last sample, periods that ended since START */
+	/* START, the end of the last sample, number of periods that ended since START */
 	u64 start_ns, end_ns, periods;
 	struct drm_perfctr_status status;
 };
@@ -56,7 +56,7 @@ static u64 round_up(u64 value, u64 to)
 
 /* --- samples ---------------------------------------------------------------------- */
 
-/* Read the counters into the blocks. Return: CLOCK_MONOTONIC_RAW of that. */
+/* Read the counters into the blocks. Return: CLOCK_MONOTONIC_RAW of the read. */
 static u64 collect(struct local_session *s)
 {
 	u64 now = perf_events_read(&s->events);
@@ -92,7 +92,7 @@ static void update_status(struct local_session *s)
 	s->status.bad_extract = s->ring.bad_extract;
 }
 
-/* Periods that ended by @now and were not counted yet wait for the next sample. */
+/* Add the periods that ended by @now to the pending ones of the next sample. */
 static u64 count_periods(struct local_session *s, u64 now)
 {
 	u64 ended = s->period_ns ? (now - s->start_ns) / s->period_ns - s->periods : 0;
@@ -111,7 +111,7 @@ static void signal_program(struct local_session *s)
 		s->sys->write(s->sys->data, s->eventfd, &one, sizeof(one));
 }
 
-/* What was counted since the last sample; there is a free slot, and it was just collected. */
+/* Publish the counts since the last sample. There is a free slot, and collect() was just called. */
 static void publish(struct local_session *s, u64 end_ns, u32 flags, u64 user_data)
 {
 	struct drm_perfctr_sample_header header = {
@@ -144,7 +144,7 @@ static void publish(struct local_session *s, u64 end_ns, u32 flags, u64 user_dat
 	s->end_ns = end_ns;
 	drm_perfctr_ring_set_totals(&s->ring, s->status.merged_periods, 0);
 	unread = drm_perfctr_ring_publish(&s->ring);
-	/* a reader that the final sample wakes must not find the session active */
+	/* a reader that the final sample wakes must not see an active session */
 	if (flags & DRM_PERFCTR_SAMPLE_FINAL)
 		drm_perfctr_ring_set_state(&s->ring, 0);
 	if (unread >= s->watermark || flags & DRM_PERFCTR_SAMPLE_FINAL)
@@ -157,12 +157,15 @@ static bool is_active(const struct local_session *s)
 	return s->status.flags & DRM_PERFCTR_STATUS_ACTIVE;
 }
 
-/* With the lock. Return: ns until the next period ends. */
+/* Call with the lock held. Return: ns until the next period ends. */
 static u64 tick(struct local_session *s)
 {
 	u64 now = perfctr_time_raw_ns();
 
-	/* one slot is kept for STOP; a sample without a slot is not read: the next one has it */
+	/*
+	 * one slot is reserved for STOP; without a slot do not collect: the next sample has the
+	 * counts
+	 */
 	if (count_periods(s, now) && drm_perfctr_ring_free(&s->ring) >= 2)
 		publish(s, collect(s), DRM_PERFCTR_SAMPLE_PERIODIC, s->user_data);
 	update_status(s);
@@ -175,7 +178,7 @@ static void *sampler(void *arg)
 	struct local_session *s = arg;
 
 	prctl(PR_SET_NAME, "perfctr-local");
-	/* sleeps end when they should, not up to 50 us later */
+	/* precise sleeps; the default slack is 50 us */
 	prctl(PR_SET_TIMERSLACK, 1ul);
 	pthread_mutex_lock(&s->lock);
 	while (is_active(s)) {
@@ -196,7 +199,7 @@ static int start_thread(struct local_session *s)
 	sigset_t all, before;
 	int error;
 
-	/* signals are the program's */
+	/* leave signals to the program */
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	error = pthread_create(&s->thread, NULL, sampler, s);
@@ -299,7 +302,7 @@ static int check_request(const struct drm_perfctr_block_request *r)
 	    r->cpu < DRM_PERFCTR_CPU_ANY ||
 	    (r->type == DRM_PERFCTR_BLOCK_GENERIC_PMU && (r->mask != 1 || r->section)))
 		return -EINVAL;
-	/* perf PMUs are all that there is */
+	/* the device has only perf PMUs */
 	return request_is_pmu(r) ? 0 : -ENXIO;
 }
 
@@ -327,7 +330,7 @@ static int check(const struct drm_perfctr_setup *setup)
 	return 0;
 }
 
-/* One counter, of bit @bit of the request. Return: 0; -ENXIO the type has no such counter. */
+/* Add one counter, bit @bit of the request. Return: 0; -ENXIO the type has no such counter. */
 static int add_counter(struct local_session *s, const struct drm_perfctr_block_request *r,
 		       unsigned int bit)
 {
@@ -416,7 +419,7 @@ static int add_blocks(struct perfctr_ctx *ctx, struct local_session *s,
 	return error;
 }
 
-/* Files of the program: the ring and its eventfd. */
+/* File descriptors for the program: the ring and its eventfd. */
 static int make_ring(struct local_session *s, struct drm_perfctr_setup *setup)
 {
 	const struct perfctr_sys *sys = s->sys;
@@ -490,7 +493,7 @@ void local_session_free(struct local_session *s)
 		pthread_mutex_unlock(&s->lock);
 		end_thread(s);
 	}
-	/* the ring may be read on by another process */
+	/* another process may still read the ring */
 	if (s->memory) {
 		drm_perfctr_ring_set_state(&s->ring, DRM_PERFCTR_RING_DEAD);
 		sys->munmap(sys->data, s->memory, s->memory_bytes);

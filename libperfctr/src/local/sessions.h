@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Sessions of a local device: what the kernel's core does for those of a DRM device. */
+/* Sessions of a local device, equivalent to the kernel core's sessions of a DRM device. */
 #ifndef PERFCTR_LOCAL_SESSIONS_H
 #define PERFCTR_LOCAL_SESSIONS_H
 

@@ -62,7 +62,7 @@ EXPORT struct perfctr_perfkit *perfctr_perfkit_unref(struct perfctr_perfkit *kit
 static bool same_need(const struct drm_perfctr_block_request *a,
 		      const struct drm_perfctr_block_request *b)
 {
-	/* the number of a generic block is unique in one selection only */
+	/* the index of a generic block is unique only within one selection */
 	bool same_index = a->index == b->index || a->type == DRM_PERFCTR_BLOCK_GENERIC_PMU;
 
 	return a->type == b->type && same_index && a->section == b->section && a->set == b->set &&
@@ -107,7 +107,7 @@ static int add_need(struct perfctr_perfkit *kit, struct kit_entry *entry,
 	return 0;
 }
 
-/* Needs that no counter has any more. */
+/* Remove needs that no counter uses. */
 static void drop_unused_needs(struct perfctr_perfkit *kit)
 {
 	size_t n, kept = 0, entry, k;
@@ -121,7 +121,7 @@ static void drop_unused_needs(struct perfctr_perfkit *kit)
 			for (k = 0; k < e->need_count; k++) {
 				if (e->needs[k] != n)
 					continue;
-				/* it moves down to a number that was looked at already */
+				/* it moves down to an index that was already visited */
 				e->needs[k] = kept;
 				used = true;
 			}
@@ -159,7 +159,7 @@ static struct kit_entry *find_entry(const struct perfctr_perfkit *kit, const cha
 	return NULL;
 }
 
-/* What a batch of names makes: added whole or not at all. */
+/* A batch of names; added completely or not at all. */
 struct addition {
 	struct perfctr_perfkit *kit;
 	size_t first;
@@ -215,7 +215,7 @@ static const struct perfctr_counter_desc *describe(const struct perfctr_selectio
 	return perfctr_counter_at(product, r->type, r->set, position);
 }
 
-/* One bit of a request, by itself or as part of the sum over its type. */
+/* Add one bit of a request, as a single counter or as part of the sum over its type. */
 static int add_counter(struct addition *a, const struct perfctr_selection *selection,
 		       size_t request, unsigned int bit, bool summed)
 {
@@ -236,7 +236,7 @@ static int add_counter(struct addition *a, const struct perfctr_selection *selec
 		memcpy(entry->name, name, sizeof(name));
 		entry->info.desc = describe(selection, r, position);
 		entry->info.text = entry->info.desc ? entry->info.desc->short_text : "";
-		/* perf events have raw counts here, unscaled */
+		/* perf events have raw, unscaled counts here */
 		if (entry->info.desc)
 			entry->info.unit = entry->info.desc->unit;
 		error = append(kit, entry);
@@ -245,10 +245,10 @@ static int add_counter(struct addition *a, const struct perfctr_selection *selec
 			return error;
 		}
 	}
-	/* what several sets count is counted in the first of them */
+	/* a counter of several sets is counted in the first of them */
 	if (entry->need_count && kit->needs[entry->needs[0]].request.set != r->set)
 		return 0;
-	/* from before, or a further block of the sum */
+	/* already known, or a further block of the sum */
 	known = entry->need_count;
 	error = add_need(kit, entry, r, bit);
 	for (size_t n = 0; !error && n < known; n++)
@@ -308,7 +308,7 @@ static int add_events(struct addition *a, const char *text)
 	int found = 0, first_error = 0;
 	unsigned int set;
 
-	/* the same counter can be in several sets: the first one that has it */
+	/* a counter can be in several sets: use the first */
 	for (set = 0; set < 3 && (!found || is_pattern(text)); set++) {
 		struct perfctr_selection *selection;
 		int error;
@@ -334,7 +334,7 @@ static int add_events(struct addition *a, const char *text)
 
 /* --- metrics and units ------------------------------------------------------------ */
 
-/* The counters of a formula. Return: 0; -ENOENT the device lacks one. */
+/* Add the counters of a formula. Return: 0; -ENOENT the device lacks one. */
 static int add_formula(struct perfctr_perfkit *kit, struct kit_entry *entry,
 		       const struct perfctr_metric_desc *metric)
 {
@@ -382,7 +382,7 @@ static bool has_block(const struct perfctr_device *device, const struct perfctr_
 		if (device->blocks[n].type == m->block_type &&
 		    device->blocks[n].product == m->product)
 			return true;
-	/* a device reports PMUs as a whole; the selection knows them one by one */
+	/* a device reports PMUs as a whole; the selection lists them individually */
 	return product_is_pmu(m->product) && device->info.features & DRM_PERFCTR_FEATURE_PMU;
 }
 
@@ -445,7 +445,7 @@ add_metrics(struct addition *a, const char *pattern,
 		    (gpu_only && product_is_pmu(metric->product)))
 			continue;
 		error = add_computed(a, metric, kind);
-		/* this device lacks a counter that it needs, or the PMU */
+		/* this device lacks a required counter or PMU */
 		if (error == -ENOENT)
 			continue;
 		if (error)
@@ -469,7 +469,7 @@ static int add_one(struct addition *a, const char *text)
 		found = add_metrics(a, text + prefix, perfctr_metric_next, false);
 	} else {
 		event_error = add_events(a, text);
-		/* -EINVAL: a unit's name has a blank in it */
+		/* -EINVAL: names of units contain a space */
 		if (event_error >= 0 || (event_error != -ENOENT && event_error != -EINVAL))
 			return event_error;
 		found = add_metrics(a, text, perfctr_metric_next, false);
@@ -533,7 +533,7 @@ EXPORT int perfctr_perfkit_add_all(struct perfctr_perfkit *kit)
 
 	if (error)
 		return error;
-	/* each type of block by its name: PMUs are not among them */
+	/* all GPU block types by name; PMUs are not included */
 	for (n = 0; n < kit->device->block_count && error >= 0; n++) {
 		const unsigned int type = kit->device->blocks[n].type;
 		const char *name = perfctr_block_type_name(type);

@@ -10,20 +10,20 @@
 
 enum { KIT_NAME_BYTES = 3 * LABEL_BYTES, KIT_MOST_OBJECTS = 65536, KIT_NO_PASS = ~0u };
 
-/* one counter of one block: what the kernel is asked for; mask has one bit */
+/* one counter of one block, as requested from the kernel; mask has one bit */
 struct kit_need {
 	struct drm_perfctr_block_request request;
 	unsigned int pass;
 };
 
-/* what was added */
+/* an added counter */
 struct kit_entry {
 	struct perfctr_perfkit_counter info;
 	char name[KIT_NAME_BYTES];
-	/* numbers of the needs that its value is made of */
+	/* indices of the needs that its value is computed from */
 	size_t *needs;
 	size_t need_count;
-	/* brought up to date by the last sample, or by the experiment */
+	/* updated by the last sample, or by the experiment */
 	bool updated;
 };
 
@@ -31,7 +31,7 @@ enum kit_state { KIT_IDLE, KIT_EXPERIMENT, KIT_PASS, KIT_OBJECT, KIT_SAMPLING };
 
 struct kit_pass {
 	struct perfctr_selection *selection;
-	/* it was measured in this experiment, or since sampling began */
+	/* measured in this experiment, or since sampling began */
 	bool done;
 };
 
@@ -47,10 +47,10 @@ struct perfctr_perfkit {
 	bool planned;
 	struct kit_pass *passes;
 	unsigned int pass_count;
-	/* totals[object * pass_count + pass], NULL where nothing was measured */
+	/* totals[object * pass_count + pass], NULL if not measured */
 	struct perfctr_totals **totals;
 	unsigned int object_count;
-	/* the pass that counts */
+	/* the active pass */
 	unsigned int pass, object;
 	bool had_object;
 	struct perfctr_session *session;
@@ -65,14 +65,14 @@ static inline struct perfctr_ctx *kit_ctx(const struct perfctr_perfkit *kit)
 /* Units of GPUs as metrics whose names end in " SOL" or " Bottleneck"; NULL after the last one. */
 const struct perfctr_metric_desc *kit_unit_next(const struct perfctr_metric_desc *prev);
 
-/* Find out which needs count together. Return: 0 or a negative errno. */
+/* Find the needs that can be counted together. Return: 0 or a negative errno. */
 int kit_plan(struct perfctr_perfkit *kit);
 void kit_forget_plan(struct perfctr_perfkit *kit);
 
 /* Drop all values. */
 void kit_forget_values(struct perfctr_perfkit *kit);
 
-/* End a session that counts. */
+/* End the active session. */
 void kit_close_session(struct perfctr_perfkit *kit);
 
 #endif /* PERFCTR_SRC_PERFKIT_H */

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 /*
- * perfkit: which counters fit together.
+ * perfkit: find counters that fit into one pass.
  *
- * What fits is a fact of the device: counter sets exclude each other, PMUs have so many
- * counters, recipes of PCOUNTER need multiplexers of others. None of that is known here. All needs
- * are requested together; the running times that the kernel reports show which counters run from
- * the beginning: those share a pass. The rest is requested again.
+ * This depends on the device: counter sets exclude each other, PMUs have a limited number of
+ * counters, recipes of PCOUNTER need multiplexers of other recipes. This code knows none of these
+ * rules. It requests all needs together; the counters that the kernel reports as running from the
+ * beginning share a pass. The rest is requested again.
  */
 #include "perfkit.h"
 
@@ -13,19 +13,19 @@
 #include <string.h>
 
 enum {
-	/* a device that is just powered up may need a while until its time goes on */
+	/* after power-up it may take a while until the device's time advances */
 	PROBE_TRIES = 200,
 	PROBE_WAIT_NS = 1000000,
 	PROBE_SLOTS = 4,
 	FIRST_TIMED_BLOCK = 16,
 };
 
-/* needs that are tried together: numbers of them */
+/* indices of the needs that are tried together */
 struct trial {
 	struct perfctr_perfkit *kit;
 	size_t *needs;
 	size_t count;
-	/* result: time that each ran, and whether any had to take turns */
+	/* result: the time that each ran, and whether any was multiplexed */
 	uint64_t *running_ns;
 	bool takes_turns;
 };
@@ -76,7 +76,7 @@ static uint64_t time_of(const struct perfctr_block *block, uint64_t bit)
 	return block->valid_mask & bit ? perfctr_block_running(block, place) : 0;
 }
 
-/* Return: 1; 0 if no time has passed in the sample. */
+/* Return: 1; 0 if the sample covers no time. */
 static int read_trial(struct trial *t, struct perfctr_sample *sample)
 {
 	struct perfctr_block_pmu pmu = { 0 };
@@ -93,7 +93,9 @@ static int read_trial(struct trial *t, struct perfctr_sample *sample)
 		if (!perfctr_block_read_times(&block, &enabled_ns, &running_ns))
 			enabled_ns = 1;
 		no_time |= !enabled_ns;
-		/* of perf events the times alone differ: they are enabled one after the other */
+		/*
+		 * for perf events the times alone differ because they are enabled one after another
+		 */
 		t->takes_turns |= block.states & DRM_PERFCTR_STATE_MULTIPLEXED;
 		perfctr_block_read_pmu(&block, &pmu);
 		for (size_t n = 0; n < t->count; n++) {
@@ -109,7 +111,7 @@ static int read_trial(struct trial *t, struct perfctr_sample *sample)
 	return !no_time;
 }
 
-/* Count for a moment. */
+/* Count for a short time. */
 static int run_trial(struct trial *t, struct perfctr_session *session,
 		     struct perfctr_cursor *cursor)
 {
@@ -178,7 +180,7 @@ static int try_together(struct trial *t)
 	return error;
 }
 
-/* Keep those that ran; if they all did by turns, the half that ran longest. */
+/* Keep the needs that ran all the time; if all were multiplexed, the half that ran longest. */
 static void keep_luckiest(struct trial *t)
 {
 	size_t before = t->count, kept = 0, n, k;
@@ -193,7 +195,7 @@ static void keep_luckiest(struct trial *t)
 		t->count = kept;
 		return;
 	}
-	/* nobody ran: somebody else has it all; one counter that shares is the least there is */
+	/* no need ran because other sessions hold the hardware: try a single counter */
 	for (n = 0; kept && n < before / 2; n++) {
 		size_t most = n, need;
 		uint64_t time_ns;
@@ -211,7 +213,7 @@ static void keep_luckiest(struct trial *t)
 	t->count = before / 2;
 }
 
-/* What could go with the next pass: of one counter set, and PMUs, which have none. */
+/* Needs that the next pass could have: those of one counter set, and of PMUs, which have no set. */
 static void candidates(struct trial *t)
 {
 	const struct perfctr_perfkit *kit = t->kit;
@@ -234,9 +236,7 @@ static void candidates(struct trial *t)
 	}
 }
 
-/*
- * A trial that was cut by halves may have become too small: add what fits besides.
- */
+/* A trial that was halved may be too small: add other needs that still fit. */
 static int fill_up(struct trial *t, const size_t *all, size_t all_count)
 {
 	size_t n, k;
@@ -308,7 +308,7 @@ static int add_pass(struct perfctr_perfkit *kit, const struct trial *t)
 	return 0;
 }
 
-/* What the counters take part in. */
+/* Set the pass numbers of the counters. */
 static void tell_passes(struct perfctr_perfkit *kit)
 {
 	size_t n, k, before;

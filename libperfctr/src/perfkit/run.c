@@ -29,7 +29,7 @@ void kit_close_session(struct perfctr_perfkit *kit)
 	kit->session = perfctr_session_unref(kit->session);
 }
 
-/* Begin to count a pass. */
+/* Open and start the session of a pass. */
 static int open_session(struct perfctr_perfkit *kit, unsigned int pass)
 {
 	const struct perfctr_session_opts opts = {
@@ -50,7 +50,7 @@ static int open_session(struct perfctr_perfkit *kit, unsigned int pass)
 	return error;
 }
 
-/* Room for an object, without values. */
+/* Find or create the empty totals of an object. */
 static int find_totals(struct perfctr_perfkit *kit, unsigned int object,
 		       struct perfctr_totals **totals)
 {
@@ -80,7 +80,7 @@ static int find_totals(struct perfctr_perfkit *kit, unsigned int object,
 	return 0;
 }
 
-/* Take in what is in the ring; without totals it is dropped. */
+/* Read all samples in the ring into the totals; without totals drop them. */
 static int drain(struct perfctr_perfkit *kit, struct perfctr_totals *totals)
 {
 	struct perfctr_sample sample;
@@ -94,7 +94,7 @@ static int drain(struct perfctr_perfkit *kit, struct perfctr_totals *totals)
 		if (error)
 			return error;
 	}
-	/* a session that was stopped has no more to come */
+	/* a stopped session publishes no more samples */
 	return result == -ENODEV && !totals ? 0 : result;
 }
 
@@ -167,7 +167,7 @@ EXPORT int perfctr_perfkit_begin_object(struct perfctr_perfkit *kit, unsigned in
 		return perfctr_fail(kit_ctx(kit), -ERANGE, "object %u: the highest is %u", object,
 				    KIT_MOST_OBJECTS - 1);
 	error = find_totals(kit, object, &totals);
-	/* what was counted so far belongs to no object */
+	/* the counts so far do not belong to an object */
 	if (!error)
 		error = perfctr_session_sample(kit->session, object);
 	if (!error)
@@ -194,7 +194,7 @@ EXPORT int perfctr_perfkit_end_object(struct perfctr_perfkit *kit)
 	return error ? error : drain(kit, totals);
 }
 
-/* End the session; its last counts go to the totals of an object, or to none. */
+/* End the session; add its last counts to an object, or drop them. */
 static int stop_session(struct perfctr_perfkit *kit, bool keep)
 {
 	struct perfctr_totals *totals = NULL;
@@ -204,7 +204,7 @@ static int stop_session(struct perfctr_perfkit *kit, bool keep)
 		error = find_totals(kit, 0, &totals);
 	if (!error) {
 		error = drain(kit, totals);
-		/* what was published before the ring's end is all there is */
+		/* the ring ended: all published samples are read */
 		error = error == -ENODEV ? 0 : error;
 	}
 	kit_close_session(kit);
@@ -257,7 +257,7 @@ EXPORT unsigned int perfctr_perfkit_object_count(const struct perfctr_perfkit *k
 
 /* --- samples ------------------------------------------------------------------------ */
 
-/* Mark what the pass has brought up to date. */
+/* Mark the counters that the pass has updated. */
 static int mark_updated(struct perfctr_perfkit *kit)
 {
 	int updated = 0;
@@ -280,7 +280,7 @@ static int mark_updated(struct perfctr_perfkit *kit)
 	return updated;
 }
 
-/* The frame that ends replaces the one of the same pass before. */
+/* The ending frame replaces the previous frame of the same pass. */
 static int take_frame(struct perfctr_perfkit *kit)
 {
 	struct perfctr_totals *totals;

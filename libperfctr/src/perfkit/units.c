@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
- * Units of GPUs: how busy one is (SOL, speed of light), and how much of that it waited for no
- * other unit, so that it is what held the others up (Bottleneck).
+ * Units of GPUs: SOL (speed of light) is the share of cycles in which a unit was busy. Bottleneck
+ * is the part of it in which the unit did not wait for another unit.
  *
  * Names as in NVPerfKit: IDX input assembler, GEOM geometry, SHD shader, TEX texture, ROP raster
- * operations. Units that have no counter of their being busy (2D, ZCULL, FB) are not here.
+ * operations. Units without a busy counter (2D, ZCULL, FB) are missing.
  */
 #include <drm/perfctr_mali.h>
 #include <drm/perfctr_nv50.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* perfkit: values of counters, each from the pass that measured it. */
+/* perfkit: values of counters, each computed from the pass that measured it. */
 #include "perfkit.h"
 
 #include <string.h>
@@ -10,14 +10,14 @@
 
 enum { PERCENT = 100 };
 
-/* what a value is made of: cycles and time are those of its first counter */
+/* inputs and result of a value; cycles and time are those of its first counter */
 struct computation {
 	const struct perfctr_perfkit *kit;
 	const struct kit_entry *entry;
 	unsigned int object;
 	bool has_cycles, clock_known;
 	uint64_t cycles, elapsed_ns, blocks;
-	/* of the first counter, if it has cycles */
+	/* clock of the first counter, if it has cycles */
 	uint32_t clock;
 	struct fraction frequency_hz;
 };
@@ -48,8 +48,8 @@ static bool belongs(const struct drm_perfctr_block_request *r, const struct perf
 }
 
 /*
- * Whether counts are missing. A block with states has its own mark; the sample's mark is of some
- * block, perhaps one that another session counts.
+ * Whether counts are missing. Blocks with states have their own mark. The sample's mark may come
+ * from any block, possibly one of another session.
  */
 static bool lacks_counts(const struct perfctr_totals *totals, const struct perfctr_totals_block *b)
 {
@@ -83,7 +83,7 @@ static struct fraction value_in_block(const struct perfctr_totals *totals,
 	return value;
 }
 
-/* Add what a part measured to the sum; PARTIAL: some did and some did not. */
+/* Add a part to the sum; PARTIAL: only some parts were measured. */
 static void add_part(struct fraction *sum, const struct fraction *part)
 {
 	bool had = sum->state == PERFCTR_VALUE_OK, has = part->state == PERFCTR_VALUE_OK;
@@ -96,7 +96,7 @@ static void add_part(struct fraction *sum, const struct fraction *part)
 		sum->flags |= PERFCTR_PERFKIT_PARTIAL;
 }
 
-/* The device's own number, else by what its clock counted. */
+/* The device's frequency, else the cycles of the clock over the time. */
 static struct fraction frequency_of(const struct computation *c,
 				    const struct perfctr_totals *totals,
 				    const struct perfctr_totals_block *b)
@@ -116,7 +116,7 @@ static struct fraction frequency_of(const struct computation *c,
 	return fraction_divide(&cycles, &block_ns);
 }
 
-/* A unit can wait for another one in a domain with another clock: cycles of the first counter's. */
+/* Convert cycles to the first counter's clock: a unit can wait for a unit in another domain. */
 static struct fraction in_first_clock(const struct computation *c,
 				      const struct perfctr_totals *totals,
 				      const struct perfctr_totals_block *b,
@@ -131,7 +131,7 @@ static struct fraction in_first_clock(const struct computation *c,
 	return fraction_divide(&result, &frequency_hz);
 }
 
-/* A need can be of all blocks of a type; *blocks counts them. */
+/* A need can cover all blocks of a type; *blocks counts them. */
 static struct fraction value_of_need(struct computation *c, const struct kit_need *need, bool first)
 {
 	const struct perfctr_totals *totals = totals_of(c, need);
@@ -179,7 +179,7 @@ static const char *name_of_need(const struct computation *c, const struct kit_ne
 	return desc ? desc->name : "";
 }
 
-/* The needs that a name of the formula stands for, or all without a name. */
+/* Whether a need belongs to a name of the formula; without a name, always. */
 static bool is_meant(const struct computation *c, const struct kit_need *need, const char *name)
 {
 	const char *dot = name ? strchr(name, '.') : NULL;
@@ -199,7 +199,7 @@ static bool is_meant(const struct computation *c, const struct kit_need *need, c
 static struct fraction sum_of_needs(struct computation *c, const char *name)
 {
 	struct fraction sum = fraction_none(PERFCTR_VALUE_NOT_SELECTED), one;
-	/* block.cycles is of the blocks that have the formula's first counter */
+	/* block.cycles refers to the blocks of the formula's first counter */
 	bool first = !c->has_cycles;
 	size_t n;
 
@@ -249,7 +249,7 @@ static struct fraction compute(struct computation *c)
 		return sum_of_needs(c, NULL);
 	if (perfctr_expr_new(kit_ctx(c->kit), metric->formula, &expr))
 		return fraction_none(PERFCTR_VALUE_NOT_MEASURED);
-	/* cycles and time may stand in front of the counter that they belong to */
+	/* cycles and time may precede their counter in the formula */
 	for (n = 0; (name = perfctr_expr_name(expr, n)); n++) {
 		if (metric_is_variable(name) || strchr(name, '.'))
 			continue;
@@ -291,7 +291,7 @@ EXPORT int perfctr_perfkit_value(const struct perfctr_perfkit *kit, size_t n, un
 	return 0;
 }
 
-/* The cycles that the share of a unit stands for, in ns: passes of other lengths compare. */
+/* The cycles of a unit's share in ns, which can be compared between passes. */
 static struct fraction compute_time_ns(struct computation *c)
 {
 	struct fraction time_ns = compute(c), cycles = fraction_of(c->cycles);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
- * Cursors: reading samples where the kernel wrote them.
+ * Cursors: reading samples in place in the ring.
  *
- * The indices run freely, slot = index & (slots - 1). The cursor keeps the last
- * insert index that it saw and looks at the shared one only when it has read
- * everything up to there, so reading a burst touches the shared line once.
+ * The indices are free-running, slot = index & (slots - 1). The cursor caches the last insert index
+ * and reads the shared one only when it has no more unread samples, so reading a burst touches the
+ * shared cache line once.
  */
 #include "private.h"
 
@@ -17,14 +17,14 @@ struct perfctr_cursor {
 	struct drm_perfctr_ring_control *control;
 	const unsigned char *ring;
 	uint32_t slots, slot_stride;
-	/* as last written for the kernel, and as last read */
+	/* last written extract index, last read insert index */
 	uint64_t extract, insert;
 	uint32_t state;
 };
 
 /*
- * All memory ordering between the kernel and us, see struct
- * drm_perfctr_ring_control in perfctr_drm.h.
+ * All memory ordering between kernel and reader, see struct drm_perfctr_ring_control in
+ * perfctr_drm.h.
  */
 static void cursor_sync(struct perfctr_cursor *c, uint64_t extract)
 {
@@ -157,7 +157,7 @@ EXPORT int perfctr_cursor_wait(struct perfctr_cursor *cursor, int64_t timeout_ns
 		result = sys->poll(sys->data, cursor->session->eventfd, left);
 		if (result < 0)
 			return result;
-		/* an old event may be about samples that were read already: look again */
+		/* the event may belong to samples that were already read: check again */
 		if (result > 0 &&
 		    sys->read(sys->data, cursor->session->eventfd, &events, sizeof(events)) < 0)
 			events = 0;

@@ -2,8 +2,8 @@
 /*
  * Why the kernel refuses a session.
  *
- * It answers with an errno and nothing else, so the reason is found here: by what is known of the
- * request, and by asking for each request alone.
+ * The kernel returns only an errno. This file finds the reason from the properties of the request
+ * and by trying each request alone.
  */
 #include "refusal.h"
 
@@ -18,7 +18,7 @@
 #define PERF_PARANOID_PATH "/proc/sys/kernel/perf_event_paranoid"
 #define CPU_ONLINE_PATH "/sys/devices/system/cpu/online"
 
-/* Return: whether the file has a number. */
+/* Return: whether the file holds a number. */
 static bool read_number(struct perfctr_ctx *ctx, const char *path, long *value)
 {
 	char text[32], *end;
@@ -29,7 +29,7 @@ static bool read_number(struct perfctr_ctx *ctx, const char *path, long *value)
 	return !*end;
 }
 
-/* The first request that fails alone with the same error; NULL: only all together fail. */
+/* The first request that fails alone with the same error; NULL: they fail only together. */
 static const struct drm_perfctr_block_request *
 refused_request(struct perfctr_selection *s, const struct drm_perfctr_setup *setup, int error)
 {
@@ -127,7 +127,7 @@ static uint64_t filter_value(const struct drm_perfctr_block_request *r,
 	return f->word < ARRAY_SIZE(words) ? words[f->word] >> f->low & mask : 0;
 }
 
-/* A filter with a value whose switch, "src_bdf_en" for "src_bdf", is off; NULL: there is none. */
+/* A filter with a value but without its enable, "src_bdf" without "src_bdf_en"; NULL: none. */
 static const struct perfctr_filter_desc *
 unswitched_filter(const struct drm_perfctr_block_request *r, const struct perfctr_filter_desc **on)
 {
@@ -166,7 +166,7 @@ static void event_of_request(struct perfctr_selection *s, const struct drm_perfc
 	selection_counter_label(s, &key, text, size);
 }
 
-/* Return: whether it names a CPU that is not online, which was explained. */
+/* Return: whether it names an offline CPU, which was explained. */
 static bool explain_cpu(struct perfctr_ctx *ctx, const struct drm_perfctr_block_request *r,
 			const char *label, const char *event, int error)
 {
@@ -213,7 +213,7 @@ static void explain_pmu(struct perfctr_selection *s, const struct drm_perfctr_bl
 			     label, label, event, strerror(-error));
 }
 
-/* What perf's error means for the user of an ordinary machine. */
+/* Advice for an error of perf. */
 static const char *perf_advice(struct perfctr_ctx *ctx, int error, char *text, size_t size)
 {
 	long paranoid = 2;
@@ -287,7 +287,7 @@ static void explain_other(struct perfctr_selection *s, const struct drm_perfctr_
 		     s->device->info.name, strerror(-error));
 }
 
-/* Return: whether it is the period. */
+/* Return: whether the period is the reason. */
 static bool explain_period(struct perfctr_device *device, const struct drm_perfctr_setup *s,
 			   int error)
 {
@@ -313,7 +313,7 @@ void refusal_explain(struct perfctr_selection *selection, const struct drm_perfc
 
 	if (perfctr_device_explained(device))
 		return;
-	/* what is not about the ring is perf's */
+	/* errors that do not concern the ring come from perf */
 	if (device->link && device->link->local && error != -ERANGE && error != -E2BIG &&
 	    error != -ENOSPC) {
 		explain_local(selection, setup, error);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Why the kernel refuses a session, in words that help. */
+/* Explains why the kernel refuses a session. */
 #ifndef PERFCTR_REFUSAL_H
 #define PERFCTR_REFUSAL_H
 
 #include "private.h"
 
-/* Keep the reason for an error of SETUP as the context's error text. */
+/* Store the reason for an error of SETUP as the context's error text. */
 void refusal_explain(struct perfctr_selection *selection, const struct drm_perfctr_setup *setup,
 		     int error);
 

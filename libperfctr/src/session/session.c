@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Sessions: the ring, and the commands. */
+/* Sessions: ring and commands. */
 #include "refusal.h"
 
 #include <stdio.h>
@@ -8,7 +8,7 @@
 
 enum {
 	MIN_SLOTS = 16,
-	/* the time that a ring holds if the program does not say otherwise */
+	/* duration that a ring holds by default */
 	DEFAULT_RING_NS = 250000000,
 };
 
@@ -36,7 +36,7 @@ static void fill_setup(struct perfctr_selection *selection, const struct perfctr
 	}
 	*setup = (struct drm_perfctr_setup){
 		.flags = opts->flags | flags,
-		/* 2^31 fits, and no kernel takes more */
+		/* 2^31 fits, and no kernel accepts more */
 		.slots = round_up_slots(slots, 1u << 31),
 		.eventfd = eventfd,
 		.watermark = opts->watermark,
@@ -48,7 +48,7 @@ static void fill_setup(struct perfctr_selection *selection, const struct perfctr
 	};
 }
 
-/* SETUP; a ring that the program did not size may shrink. */
+/* SETUP; a ring of default size may shrink. */
 static int try_setup(struct perfctr_selection *selection, const struct perfctr_session_opts *opts,
 		     struct drm_perfctr_setup *setup, uint32_t *handle)
 {
@@ -176,7 +176,7 @@ static int session_setup(struct perfctr_session *s, const struct perfctr_session
 	struct drm_perfctr_setup setup;
 	int error;
 
-	/* behind a link the eventfd is the other side's, and comes with the ring */
+	/* with a link the eventfd comes with the ring */
 	if (!device->link) {
 		s->eventfd = sys->eventfd(sys->data);
 		if (s->eventfd < 0)

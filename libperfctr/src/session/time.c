@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Time: the clock of samples and the clocks of everything else. */
+/* Time: conversion between the clock of samples and other clocks. */
 #include "private.h"
 
 #include <time.h>
@@ -38,7 +38,7 @@ EXPORT int perfctr_time_anchor(struct perfctr_anchor *anchor)
 			return -EIO;
 		a.raw_ns = before + (after - before) / 2;
 		a.error_ns = after - before;
-		/* the attempt that was not interrupted is the shortest one */
+		/* use the shortest attempt: it was not interrupted */
 		if (!found || a.error_ns < anchor->error_ns)
 			*anchor = a;
 		found = true;
@@ -77,7 +77,7 @@ EXPORT int perfctr_time_convert(const struct perfctr_anchor *first,
 	if (error)
 		return error;
 
-	/* modulo 2^64, so a time before the anchor comes out right as well */
+	/* modulo 2^64, so that times before the anchor are correct too */
 	if (raw_ns <= first->raw_ns || last->raw_ns <= first->raw_ns) {
 		*ns = from + (raw_ns - first->raw_ns);
 		return 0;
@@ -86,7 +86,7 @@ EXPORT int perfctr_time_convert(const struct perfctr_anchor *first,
 		*ns = to + (raw_ns - last->raw_ns);
 		return 0;
 	}
-	/* the other clock's drift is small: interpolate it, not the time */
+	/* interpolate the other clock's drift, which is small, not the time */
 	raw_span = last->raw_ns - first->raw_ns;
 	share = (long double)(raw_ns - first->raw_ns) / (long double)raw_span;
 	*ns = from + (raw_ns - first->raw_ns) +
@@ -110,7 +110,7 @@ EXPORT int perfctr_time_of_gpu(const struct perfctr_device *device, uint32_t epo
 	if (!epoch || epoch != c->epoch)
 		return -ESTALE;
 
-	/* the nearest time before or after the pair, of those between which the counter wraps */
+	/* nearest time before or after the pair, within one wrap of the counter */
 	unused_bits = 64 - c->valid_bits;
 	ticks = (int64_t)((gpu_timestamp - c->gpu_timestamp) << unused_bits) >> unused_bits;
 	*raw_ns = c->raw_ns + (uint64_t)(int64_t)(ticks * NS_PER_S / c->frequency_hz);
