@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * Add a capture of perfctr record up and print it: no device is needed.
+ * Add up a capture of perfctr record and print it; no device is needed.
  * usage: capture FILE
  */
 #include <perfctr/capture.h>
@@ -15,7 +15,7 @@ static int add_all(struct perfctr_capture_reader *reader, struct perfctr_totals 
 	int result;
 
 	while ((result = perfctr_capture_next(reader, &record)) > 0) {
-		/* other records describe what the samples hold: the reader has taken them */
+		/* the reader handles the other records, which describe the samples */
 		if (record.type != PERFCTR_CAPTURE_SAMPLE ||
 		    perfctr_decode_sample(record.content, record.size, &sample) <= 0)
 			continue;
@@ -73,7 +73,7 @@ int main(int argc, char **argv)
 		error = perfctr_totals_describe(totals, perfctr_capture_selection(reader));
 	if (!error)
 		error = add_all(reader, totals);
-	/* a damaged file is as good as what comes before the damage */
+	/* a damaged file is valid up to the damage */
 	if (error)
 		fprintf(stderr, "capture: %s\n", perfctr_ctx_error(ctx));
 	if (totals && (!error || error == -EBADMSG))

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * Count for a second, ten samples, and print what a few counters counted.
+ * Count for a second in ten samples and print the sums.
  * usage: sample [EVENT...], for example: sample 'shader/FRAG*' GPU_ACTIVE
  */
 #include <perfctr/perfctr.h>
@@ -22,7 +22,7 @@ static int count(struct perfctr_session *session, struct perfctr_totals *totals)
 		if (error < 0)
 			break;
 		error = 0;
-		/* no system call in here, and no copy: the sample is read where it lies */
+		/* no system call and no copy: the sample is read in the ring */
 		while (!error && perfctr_cursor_next(cursor, &sample) > 0) {
 			error = perfctr_totals_add(totals, &sample);
 			perfctr_cursor_advance(cursor, 1);

@@ -13,7 +13,7 @@ struct input {
 	size_t size;
 };
 
-/* In pieces, as from a pipe. */
+/* Return data in pieces, as a pipe does. */
 static ssize_t read_input(void *data, int fd, void *bytes, size_t size)
 {
 	struct input *in = data;
@@ -28,7 +28,7 @@ static ssize_t read_input(void *data, int fd, void *bytes, size_t size)
 	return (ssize_t)part;
 }
 
-/* What a report does with it: names, units, metrics. */
+/* Use the file like a report: names, units, metrics. */
 static void use(const struct perfctr_capture_reader *reader, const struct perfctr_totals *totals)
 {
 	const struct perfctr_selection *selection = perfctr_capture_selection(reader);

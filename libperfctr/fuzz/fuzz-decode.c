@@ -15,7 +15,7 @@ static struct perfctr_totals *new_totals(struct perfctr_ctx **ctx)
 	return totals;
 }
 
-/* What the decoder gives must lie inside of the bytes that it was given. */
+/* Pointers from the decoder must lie within the input. */
 static void check_block(const struct perfctr_sample *s, const struct perfctr_block *b)
 {
 	struct perfctr_block_pmu pmu;

@@ -127,9 +127,7 @@ static inline bool perfctr_device_explained(const struct perfctr_device *device)
 int perfctr_device_from_link(struct perfctr_ctx *ctx, const struct device_link *link, void *data,
 			     const char *path, const char *driver, struct perfctr_device **device);
 
-/*
- * Link to the perf PMUs of this machine, without a DRM device. Return: 0; -ENODEV there are none.
- */
+/* Link to this machine's perf PMUs, without a DRM device. Return: 0; -ENODEV there are none. */
 int perfctr_local_link(struct perfctr_ctx *ctx, const struct device_link **link, void **data);
 
 /* name of a perf PMU's event, for request number n of a selection */

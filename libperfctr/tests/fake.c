@@ -226,7 +226,7 @@ static int fake_mmap(void *data, int fd, uint64_t offset, size_t size, bool writ
 		return -EACCES;
 	if (offset % PAGE || end > f->ring_file_bytes)
 		return -EINVAL;
-	/* really without the right to write */
+	/* mapped without write permission, as by the kernel */
 	*address = mmap(NULL, size, prot, MAP_SHARED, memory, (off_t)offset);
 	if (*address == MAP_FAILED)
 		abort();
@@ -302,7 +302,7 @@ static int answer_query(struct fake *f, struct drm_perfctr_query *q)
 
 enum { FAKE_SPAN_NS = 1000000 };
 
-/* The counters of a block that run now; the others have no turn. */
+/* The counters of a block that run now; the others wait for their slot. */
 static uint64_t take_turns(const struct fake *f, uint64_t mask, unsigned int *used,
 			   uint64_t *running)
 {
@@ -375,7 +375,7 @@ static void make_sample(struct fake *f, uint32_t flags)
 			b->section = r->section;
 			b->set = r->set;
 			b->states |= f->block_states;
-			/* those that a test adds have their own */
+			/* blocks that a test adds have other counters */
 			if (b->product == DRM_VSOC_PRODUCT_CSF)
 				b->product = f->info.product;
 		}
@@ -397,7 +397,7 @@ bool fake_publish(struct fake *f, uint32_t flags)
 	return true;
 }
 
-/* A file of control area and slots, and the kernel's own mapping of it. */
+/* Create a file of control area and slots, and the kernel's mapping of it. */
 static int create_ring(struct fake *f, const struct drm_perfctr_setup *s)
 {
 	int fd = take_fd(f), memory = memfd_create("ring", MFD_CLOEXEC);

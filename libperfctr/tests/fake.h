@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A machine in memory: files, DRM nodes and a kernel that answers the ioctls,
- * behind the library's table of system calls.
+ * A machine in memory: files, DRM nodes and a kernel that answers the ioctls, behind the library's
+ * table of system calls.
  */
 #ifndef PERFCTR_FAKE_H
 #define PERFCTR_FAKE_H
@@ -48,7 +48,7 @@ struct fake {
 	struct drm_perfctr_device_info info;
 	struct drm_perfctr_block_info blocks[24];
 	size_t block_count;
-	/* bytes of the kernel's own structures: a past or future kernel */
+	/* sizes of the kernel's structures, to simulate an older or newer kernel */
 	size_t info_bytes, block_bytes;
 
 	/* the last session */
@@ -64,14 +64,14 @@ struct fake {
 	struct sample_writer writer;
 	/* the step of PCOUNTER and MP blocks with that index, 0: step; cycles of their clocks */
 	uint64_t mux_steps[8], mux_cycles;
-	/* counters of all PMUs and NVIDIA blocks that run at once, the first ones; 0: all */
+	/* number of counters of all PMUs and NVIDIA blocks that run at once; 0: all */
 	unsigned int slots_at_once;
 	/* flags of every sample, states of every block */
 	uint32_t sample_flags, block_states;
-	/* called by poll() in place of time that passes */
+	/* called by poll() instead of waiting */
 	void (*on_poll)(struct fake *fake);
 
-	/* what is open or allocated: all zero at the end */
+	/* open or allocated resources: all zero at the end */
 	int open_fds, mappings;
 	uint64_t ring_file_bytes;
 	struct {
@@ -95,7 +95,7 @@ struct fake {
 
 /* A machine with a vsoc device: fw, cshw, tiler, two L2 slices, four cores. */
 struct fake *fake_new(void);
-/* Check that nothing is left, and free. */
+/* Check that no resource is left, and free. */
 void fake_free(struct fake *fake);
 void fake_file(struct fake *fake, const char *path, const char *content);
 void fake_binary(struct fake *fake, const char *path, const void *content, size_t bytes);

@@ -61,7 +61,7 @@ struct drm_perfctr_block_header *sample_add_block(struct sample_writer *w, uint1
 	return b;
 }
 
-/* A block with running times; its header has so many bytes. */
+/* Add a block with running times; its header has @header_bytes bytes. */
 static struct drm_perfctr_block_header *add_timed(struct sample_writer *w, uint16_t type,
 						  uint16_t index, uint64_t mask,
 						  const uint64_t *values, const uint64_t *running,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Making samples, well formed unless a test changes them afterwards. */
+/* Creates well-formed samples, which tests can then modify. */
 #ifndef PERFCTR_SAMPLES_H
 #define PERFCTR_SAMPLES_H
 
@@ -36,7 +36,7 @@ struct sample_pmu_block {
 struct drm_perfctr_sample_header *sample_begin(struct sample_writer *w);
 struct drm_perfctr_sample_header *sample_header(struct sample_writer *w);
 
-/* Add a block with the counters of mask; values has one for each of them. */
+/* Add a block with the counters of mask; values has one entry for each. */
 struct drm_perfctr_block_header *sample_add_block(struct sample_writer *w, uint16_t type,
 						  uint16_t index, uint64_t mask,
 						  const uint64_t *values);
@@ -50,7 +50,7 @@ struct sample_pmu_block *sample_add_pmu(struct sample_writer *w, uint16_t type, 
 					uint64_t mask, const uint64_t *values,
 					const uint64_t *running, uint64_t enabled);
 
-/* Make a header longer by so many bytes of 0xa5, as a later kernel would. */
+/* Extend a header by @bytes of 0xa5, as a newer kernel would. */
 void sample_grow_block_header(struct sample_writer *w, size_t bytes);
 void sample_grow_header(struct sample_writer *w, size_t bytes);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * The client of a broker that may send anything: scripted connections and messages, no sockets.
- * What a real broker and the kernel do is tested in the VM.
+ * The client with a broker that may send anything: scripted connections and messages, no sockets.
+ * The VM tests use a real broker and kernel.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -13,20 +13,20 @@
 
 enum { MAX_BYTES = PERFCTR_BROKER_MAX_BYTES, FIRST_FILE = 1000 };
 
-/* a broker whose n-th answer, from 1 on, can be spoilt */
+/* a broker whose n-th answer, from 1 on, can be corrupted */
 static struct script {
 	struct fake *fake;
 	struct perfctr_ctx *ctx;
 	struct perfctr_sys sys;
 	int answers;
-	/* what to do with answer number spoil_at */
+	/* how to corrupt answer number spoil_at */
 	int spoil_at;
 	void (*spoil)(struct script *s, struct perfctr_broker_header *h);
-	/* of the answer that waits to be received */
+	/* the pending answer */
 	_Alignas(8) unsigned char bytes[MAX_BYTES];
 	size_t size;
 	int receive_error, file_count;
-	/* what the broker said to be at the end */
+	/* the broker sent END */
 	bool gone;
 	int open_files;
 } script;
@@ -37,7 +37,7 @@ static void answer_query(struct perfctr_broker_header *h, unsigned char *content
 	struct drm_perfctr_query q = { .type = h->code };
 	uint32_t first = h->first;
 
-	/* a message holds two blocks only, so that a client must ask again */
+	/* a message holds only two blocks, so that a client must query again */
 	q.count = h->count < 2 ? h->count : 2;
 	h->stride = h->code == DRM_PERFCTR_QUERY_DEVICE ? sizeof(f->info) :
 		    h->code == DRM_PERFCTR_QUERY_BLOCKS ? sizeof(f->blocks[0]) :
@@ -139,7 +139,7 @@ static int script_connect(void *data, const char *path)
 
 static int script_close(void *data, int fd)
 {
-	/* sysfs is read as ever */
+	/* sysfs is read normally */
 	if (fd < FIRST_FILE - 1)
 		return script.fake->sys.close(data, fd);
 	script.open_files--;
@@ -151,7 +151,7 @@ static int script_mmap(void *data, int fd, uint64_t offset, size_t size, bool wr
 {
 	(void)data;
 	EQUAL(fd, FIRST_FILE);
-	/* the ring is not asked for more than the broker gives */
+	/* the client maps no more of the ring than the broker announced */
 	EQUAL(offset, writable ? 0 : 4096);
 	*address = calloc(1, size);
 	return *address ? 0 : -ENOMEM;
@@ -188,7 +188,7 @@ static void end(void)
 	fake_free(script.fake);
 }
 
-/* Everything that a program does, until something fails. */
+/* All steps of a program, until one fails. */
 static int use_broker(void)
 {
 	struct perfctr_session_opts opts = { .size = sizeof(opts), .slots = 4 };
@@ -236,7 +236,7 @@ static int spoilt(int at, void (*spoil)(struct script *s, struct perfctr_broker_
 
 	begin(at, spoil);
 	error = use_broker();
-	/* the last answer, to TEARDOWN, does not matter to anybody */
+	/* the last answer, to TEARDOWN, is irrelevant */
 	if (error && !perfctr_ctx_error(script.ctx)[0])
 		test_fail(__FILE__, __LINE__, "answer %d: error %d without a reason", at, error);
 	end();
@@ -276,7 +276,7 @@ static void refusal_has_the_brokers_message(void)
 {
 	begin(1, refuse);
 	EQUAL(use_broker(), -EACCES);
-	/* without what a terminal would obey */
+	/* without terminal control characters */
 	EQUAL_TEXT(perfctr_ctx_error(script.ctx), "the policy  [1msays no");
 	end();
 }
@@ -342,7 +342,7 @@ static void few_elements(struct script *s, struct perfctr_broker_header *h)
 		h->error = -EPROTO;
 }
 
-/* Whatever is wrong with whichever answer: an error, a reason, nothing left open. */
+/* Any corrupt answer leads to an error with a reason and leaves nothing open. */
 static void broken_answers_are_errors(void)
 {
 	void (*const wrongs[])(struct script * s, struct perfctr_broker_header * h) = {
@@ -359,7 +359,7 @@ static void broken_answers_are_errors(void)
 			CHECK(spoilt(at, wrongs[n]) < 0);
 	EQUAL(spoilt(2, many_elements), -EPROTO);
 	EQUAL(spoilt(3, many_elements), -EPROTO);
-	/* the number of devices is asked for first, then the device */
+	/* the client queries the number of devices first, then the device */
 	EQUAL(spoilt(3, few_elements), -EPROTO);
 }
 

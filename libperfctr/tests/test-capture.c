@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Capture files: what is written is read, and what is cut or damaged is noticed. */
+/* Capture files: round trips, and detection of truncated or damaged files. */
 #include <perfctr/capture.h>
 #include <stdlib.h>
 #include <string.h>
@@ -81,7 +81,7 @@ static void record_session(void)
 struct seen {
 	int result, records, samples, blocks, requests, labels;
 	uint64_t cut_bytes, last_seq, sum;
-	/* where the last whole record ends */
+	/* end of the last whole record */
 	uint64_t end;
 };
 
@@ -182,7 +182,7 @@ static void records_hold_what_they_say(void)
 	end();
 }
 
-/* Where the content of the first record of that type lies in a file. */
+/* Find the content of the first record of that type in a file. */
 static uint64_t *find_content(unsigned char *bytes, uint32_t type)
 {
 	uint32_t head[2];
@@ -227,14 +227,14 @@ static void naming_is_kept(void)
 	EQUAL(single, 0);
 	EQUAL(summed, mask);
 
-	/* named for one block; counters that were not asked for were not named */
+	/* named for one block; bits outside of the request are dropped */
 	naming[1] = UINT64_MAX;
 	naming[2] = 0;
 	read_naming(bytes, &single, &summed);
 	EQUAL(single, mask);
 	EQUAL(summed, 0);
 
-	/* of a request that is not there */
+	/* for a request that does not exist */
 	naming[0] = UINT64_MAX;
 	read_naming(bytes, &single, &summed);
 	EQUAL(single, 0);
@@ -301,14 +301,14 @@ static void file_explains_itself(void)
 	CHECK(scale > 0);
 	EQUAL(perfctr_totals_counter(perfctr_totals_block(totals, 0), 0)->sum,
 	      SAMPLES * ((UINT64_C(1) << 53) + 1));
-	/* no session can be made of it */
+	/* it cannot create sessions */
 	CHECK(perfctr_session_check(selection, NULL, NULL) < 0);
 	perfctr_totals_unref(totals);
 	perfctr_capture_reader_unref(reader);
 	end();
 }
 
-/* Let a product that no database knows be in all blocks and in what describes them. */
+/* Set a product unknown to every database in all blocks and their descriptions. */
 static void change_product(uint16_t product)
 {
 	size_t at = 16;
@@ -323,7 +323,7 @@ static void change_product(uint16_t product)
 			memcpy(content + offsetof(struct perfctr_capture_counter, product),
 			       &product, sizeof(product));
 		if (type == PERFCTR_CAPTURE_METRIC) {
-			/* and with a name that it does not have */
+			/* and with an unknown name */
 			content[sizeof(struct perfctr_capture_metric)] = 'X';
 			memcpy(content + offsetof(struct perfctr_capture_metric, product), &product,
 			       sizeof(product));
@@ -366,7 +366,7 @@ static void unknown_devices_are_read_by_what_the_file_says(void)
 		EQUAL(perfctr_totals_metric(sum, metric, NULL, &value), 0);
 		EQUAL(value.state, PERFCTR_VALUE_OK);
 	}
-	/* what describes the counters lives as long as the totals */
+	/* the description of the counters lives as long as the totals */
 	reader = perfctr_capture_reader_unref(reader);
 	totals = perfctr_totals_unref(totals);
 	total = perfctr_totals_counter(perfctr_totals_block(sum, 0), 0);
@@ -432,7 +432,7 @@ static void damage_is_named_with_its_place(void)
 	HAS_TEXT(perfctr_ctx_error(ctx), "damaged at byte 16");
 	memcpy(file + 16, "\xf8\xff\xff\xff", 4);
 	EQUAL(read_bytes(file, file_bytes).result, -EBADMSG);
-	/* a size that the file does not have: cut off, and no memory for it */
+	/* a size beyond the end of the file: truncated, without allocating that much */
 	memcpy(file + 16, "\0\0\xff\0", 4);
 	seen = read_bytes(file, file_bytes);
 	EQUAL(seen.result, 0);

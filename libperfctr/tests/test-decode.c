@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* The decoder: what it reads, and that no bytes make it read anything else. */
+/* The decoder: correct reads, and no reads outside of the input. */
 #include <perfctr/decode.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +12,7 @@ static const uint64_t numbers[64] = {
 	1, 2, 3, UINT64_MAX, (UINT64_C(1) << 53) + 1, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16,
 };
 
-/* Decode an exact copy on the heap, so that the sanitizer sees a byte too many. */
+/* Decode an exact copy on the heap, so that the sanitizer detects overruns. */
 static long decode_copy(const void *bytes, size_t size, unsigned int shift)
 {
 	unsigned char *copy = malloc(size + shift);
@@ -363,13 +363,13 @@ static void multiplexed_blocks_have_times(void)
 	EQUAL(enabled_ns, 1000);
 	EQUAL(running_ns, 400);
 	EQUAL(perfctr_block_read_pmu(&b, &pmu), 0);
-	/* its times must fit too */
+	/* its times must fit as well */
 	m->block.enable_mask = 0x111;
 	EQUAL(decode_copy(w.bytes, w.size, 0), PERFCTR_DECODE_BAD_MASK);
 	m->block.enable_mask = 0x11;
 	m->block.header_size = sizeof(m->block);
 	EQUAL(decode_copy(w.bytes, w.size, 0), PERFCTR_DECODE_BAD_HEADER_SIZE);
-	/* others have none */
+	/* other blocks have no times */
 	make_mixed();
 	EQUAL(perfctr_decode_sample(w.bytes, w.size, &s), w.size);
 	perfctr_decode_block(&s, &b);
@@ -392,7 +392,7 @@ static void pmu_names_end(void)
 	EQUAL(strlen(pmu.name), 31);
 }
 
-/* In a ring the bytes can change after they were checked: never read outside. */
+/* In a ring the bytes can change after the check: never read outside of them. */
 static void bytes_that_change_are_checked_again(void)
 {
 	struct perfctr_sample s;

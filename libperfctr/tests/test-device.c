@@ -147,7 +147,7 @@ static void older_and_newer_kernels_are_understood(void)
 	end();
 }
 
-/* The first three queries are of the list, the next ones of the device itself. */
+/* The first three queries belong to the list, the next ones to the device. */
 static void failing_queries_leave_nothing_behind(void)
 {
 	struct perfctr_device *device;

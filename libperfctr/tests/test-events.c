@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Event names: what people write becomes the right requests, or the right complaint. */
+/* Event names: valid ones become the right requests, invalid ones the right error. */
 #include <string.h>
 
 #include "fake.h"
@@ -108,7 +108,7 @@ static void blocks_and_counters_by_name(void)
 	restart();
 	EQUAL(perfctr_selection_add(s, "shader*"), 4 * 26);
 	restart();
-	/* names of counters, not the block tiler0 with all that it has */
+	/* counter names, not all counters of the block tiler0 */
 	EQUAL(perfctr_selection_add(s, "tile*"), 4 + 4 * 3);
 	EQUAL(perfctr_selection_add(s, "tiler*"), 15);
 	restart();
@@ -155,7 +155,7 @@ static void events_of_soc_blocks(void)
 	EQUAL(request(0)->mask, 1 << DRM_PERFCTR_TEGRA410_UCF_MEM_BYTES_RD);
 	EQUAL(request(0)->config, 0);
 	EQUAL(request(0)->config1, 0x102);
-	/* same filter: same block; another one: a block of its own */
+	/* same filter: same block; different filter: a separate block */
 	EQUAL(perfctr_selection_add(s, "ucf0/mem_bytes_wr,src_loc_cpu=1,dst_loc_cmem/"), 1);
 	EQUAL(perfctr_selection_request_count(s), 1);
 	EQUAL(perfctr_selection_add(s, "nvidia_ucf_pmu_0/mem_bytes_rd/"), 1);
@@ -187,7 +187,7 @@ static void events_of_soc_blocks(void)
 	end();
 }
 
-/* perf keeps a PMU whose driver is unbound, with no CPU that counts for it */
+/* perf keeps a PMU whose driver is unbound, without a CPU that counts for it */
 static void pmus_without_a_cpu_are_gone(void)
 {
 	begin();
@@ -384,7 +384,7 @@ static void filters_have_names(void)
 	EQUAL_TEXT(filters(DRM_PERFCTR_TEGRA410_BLOCK_PCIE_TGT, 0x818, 0x10000, UINT64_MAX),
 		   "dst_rp_mask=0x3,dst_addr_en=1,dst_addr_base=0x10000,"
 		   "dst_addr_mask=0xffffffffffffffff");
-	/* what has no name is not hidden */
+	/* bits without a name are shown too */
 	EQUAL_TEXT(filters(DRM_PERFCTR_TEGRA410_BLOCK_UCF, 0x10, 0x2000001, 5),
 		   "src_loc_noncpu=1,config=0x10,config1=0x2000000,config2=0x5");
 	EQUAL_TEXT(filters(DRM_PERFCTR_TEGRA410_BLOCK_NVCLINK, 0, 3, 0), "config1=0x3");

@@ -132,7 +132,7 @@ static void names_are_looked_up(void)
 	perfctr_ctx_unref(ctx);
 }
 
-/* Every formula that the database offers is one for this reader as well. */
+/* This parser accepts every formula of the database. */
 static void formulas_of_the_database_are_read(void)
 {
 	const struct perfctr_metric_desc *m = NULL;

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
-/* The local device: perf events of this machine, and what perf refuses through the seam. */
+/*
+ * The local device: this machine's perf events, and errors of perf injected through the system call
+ * table.
+ */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,12 +19,12 @@
 
 enum { PAGES = 200, SLEEPS = 20, MAX_FILES = 64, FAKE_STEP = 10 };
 
-/* the real system calls but for what a test changes */
+/* the real system calls, except those that a test changes */
 static struct seam {
 	struct perfctr_sys sys;
-	/* perf_event_open() fails with it, 0: works */
+	/* error of perf_event_open(), 0: it succeeds */
 	int error;
-	/* events are ours if it is set: each read of one adds FAKE_STEP */
+	/* if set, events are simulated: each read of one adds FAKE_STEP */
 	const char *online;
 	struct {
 		int fd, leader;
@@ -118,7 +121,7 @@ static void end(void)
 	ctx = perfctr_ctx_unref(ctx);
 }
 
-/* What the unread samples hold of each block, and of how many kinds they are. */
+/* Sums of each block in the unread samples, and the kinds of samples. */
 struct seen {
 	uint64_t sums[4], merged;
 	unsigned int periodic, final, samples;
@@ -172,7 +175,7 @@ static void child_run(void)
 	_exit(0);
 }
 
-/* Minor faults and context switches of the child, which waits for us. */
+/* Minor faults and context switches of the child, which waits meanwhile. */
 static void child_counts(uint64_t counts[2])
 {
 	char path[64], line[512], state = 0;
@@ -200,7 +203,7 @@ static void child_counts(uint64_t counts[2])
 	}
 }
 
-/* The child's work while a session counts it; what it did by /proc. */
+/* Let the child work while a session counts it; the truth is from /proc. */
 static void count_child(uint64_t truth[2])
 {
 	uint64_t before[2];
@@ -292,7 +295,7 @@ static void commands_follow_the_contract(void)
 	read_samples(&seen);
 	EQUAL(seen.samples, 2);
 	EQUAL(perfctr_session_start(session, 1), 0);
-	/* ended while it counts */
+	/* freed while it is active */
 	EQUAL(perfctr_session_new(selection, &periodic, &other), 0);
 	EQUAL(perfctr_session_start(other, 1), 0);
 	perfctr_session_unref(other);
@@ -326,7 +329,7 @@ static void perf_says_no(void)
 	}
 }
 
-/* CPU 1 goes and comes back: its counts stay, and it is counted again. */
+/* CPU 1 goes offline and online: its counts stay, and it is counted again. */
 static void cpus_come_and_go(void)
 {
 	const struct timespec longer_than_a_look = { 1, 100000000 };
@@ -347,7 +350,7 @@ static void cpus_come_and_go(void)
 	EQUAL(perfctr_session_sample(session, 0), 0);
 	EQUAL(seam.file_count, 2);
 	read_samples(&seen);
-	/* CPU 1's last reading is in it */
+	/* includes CPU 1's last read */
 	EQUAL(seen.sums[0], 2 * FAKE_STEP);
 	CHECK(seen.states & DRM_PERFCTR_STATE_MIGRATED);
 	seam.online = "0-1";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Root complexes and PCI segments, from configuration spaces that are made up here. */
+/* Root complexes and PCI segments, from synthetic configuration spaces. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -51,7 +51,7 @@ static void port_data(uint8_t *config, size_t at, uint8_t bus, uint8_t segment, 
 	memcpy(config + at + 0xc, bytes, sizeof(bytes));
 }
 
-/* a root port as hardware shows it: AER, another vendor's DVSEC, two of NVIDIA's */
+/* a root port as in hardware: AER, another vendor's DVSEC, two of NVIDIA's */
 static void root_port(uint8_t *config, uint8_t segment, uint8_t rp, uint8_t rc, uint8_t socket)
 {
 	memset(config, 0, CONFIG_BYTES);
@@ -64,7 +64,7 @@ static void root_port(uint8_t *config, uint8_t segment, uint8_t rp, uint8_t rc, 
 	capability(config, 0x200, 0x19, 0);
 }
 
-/* decode a copy that ends where the memory ends: reading on is found out */
+/* decode a copy that ends at the end of the allocation, to detect overruns */
 static int decode(const uint8_t *config, size_t bytes, struct perfctr_pcie_port *port)
 {
 	uint8_t *copy = malloc(bytes + !bytes);
@@ -88,7 +88,7 @@ static void root_port_is_found(void)
 	EQUAL(port.root_port, 3);
 	EQUAL(port.root_complex, 4);
 	EQUAL(port.socket, 1);
-	/* all that it needs is there */
+	/* all required bytes are there */
 	EQUAL(decode(config, 0x1a0 + PORT_BYTES, &port), 0);
 	EQUAL(decode(config, 0x1a0 + PORT_BYTES - 1, &port), -EBADMSG);
 }
@@ -108,7 +108,7 @@ static void others_are_not(void)
 	/* gone from the bus */
 	memset(config, 0xff, sizeof(config));
 	EQUAL(decode(config, CONFIG_BYTES, &port), -ENOENT);
-	/* the same number of another vendor */
+	/* another vendor with the same id */
 	memset(config, 0, sizeof(config));
 	dvsec(config, 0x100, 0x8086, 4, 0x20, 0);
 	EQUAL(decode(config, CONFIG_BYTES, &port), -ENOENT);
@@ -120,13 +120,13 @@ static void hostile_lists_end(void)
 	struct perfctr_pcie_port port;
 	uint8_t config[CONFIG_BYTES] = { 0 };
 
-	/* to itself, and back and forth */
+	/* loops: to itself, and back and forth */
 	capability(config, 0x100, 1, 0x100);
 	EQUAL(decode(config, CONFIG_BYTES, &port), -EBADMSG);
 	capability(config, 0x100, 1, 0x200);
 	capability(config, 0x200, 2, 0x100);
 	EQUAL(decode(config, CONFIG_BYTES, &port), -EBADMSG);
-	/* to nowhere */
+	/* invalid pointers */
 	for (size_t n = 0; n < ARRAY_SIZE(bad); n++) {
 		capability(config, 0x100, 1, bad[n]);
 		EQUAL(decode(config, CONFIG_BYTES, &port), -EBADMSG);
@@ -134,7 +134,7 @@ static void hostile_lists_end(void)
 	capability(config, 0x100, 1, 0x300);
 	EQUAL(decode(config, CONFIG_BYTES, &port), -EBADMSG);
 	EQUAL(decode(config, 0x302, &port), -EBADMSG);
-	/* a capability that ends before what it must hold, or is marked so */
+	/* a capability that is truncated, by its length or by the end of the space */
 	memset(config, 0, sizeof(config));
 	dvsec(config, 0x100, NVIDIA, 4, PORT_BYTES - 1, 0);
 	EQUAL(decode(config, CONFIG_BYTES, &port), -EBADMSG);
@@ -155,7 +155,7 @@ static void any_bytes_are_survived(void)
 		root_port(config, 1, 2, 3, 0);
 		for (int n = 0; n < 1 + round % 4; n++) {
 			x = x * 6364136223846793005 + 1442695040888963407;
-			/* mostly where the list is */
+			/* mostly within the list */
 			config[0x100 + (x >> 33) % (x >> 20 & 1 ? 0x110 : CONFIG_BYTES - 0x100)] =
 				(uint8_t)(x >> 56);
 		}
@@ -163,7 +163,7 @@ static void any_bytes_are_survived(void)
 		found +=
 			!decode(config, round % 3 ? CONFIG_BYTES : (x >> 40) % CONFIG_BYTES, &port);
 	}
-	/* some survive, some do not: the rounds reached both ends */
+	/* the rounds covered both results */
 	CHECK(found > 1000 && found < 19000);
 }
 
@@ -221,7 +221,7 @@ static void users_see_why_there_is_nothing(void)
 	fake_binary(fake, PCI "0004:00:00.0/config", a, 64);
 	EQUAL(perfctr_pcie_ports(ctx, see, &seen), -EACCES);
 	HAS_TEXT(perfctr_ctx_error(ctx), "only root may read them");
-	/* devices of others hide nothing that is of interest */
+	/* devices of other vendors cannot hide root ports */
 	put(a, 0, 0x8086);
 	EQUAL(perfctr_pcie_ports(ctx, see, &seen), 0);
 	end();

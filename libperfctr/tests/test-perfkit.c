@@ -75,7 +75,7 @@ static struct perfctr_perfkit_value value_of(const char *name, unsigned int obje
 	return value;
 }
 
-/* All passes, with nothing in them. */
+/* Run all passes without work. */
 static unsigned int run_experiment(void)
 {
 	unsigned int passes = 0, pass;
@@ -100,7 +100,7 @@ static void counters_are_added_by_name(void)
 	EQUAL_TEXT(perfctr_perfkit_counter(kit, 0)->unit, "fragments");
 	CHECK(perfctr_perfkit_counter(kit, 0)->desc);
 	EQUAL_TEXT(perfctr_perfkit_counter(kit, 1)->name, "shader16/FRAGMENTS");
-	/* what is there already is not added again */
+	/* counters that the kit has are not added again */
 	CHECK(perfctr_perfkit_add(kit, "FRAGMENTS") > 0);
 	EQUAL(perfctr_perfkit_count(kit), 2);
 	EQUAL(perfctr_perfkit_find(kit, "fragments"), 0);
@@ -202,7 +202,7 @@ static void everything_is_in_three_passes(void)
 	begin();
 	CHECK(perfctr_perfkit_add_all(kit) > 150);
 	EQUAL(run_experiment(), 3);
-	/* all sets have it: it is counted once */
+	/* all sets have it, but it is counted once */
 	EQUAL(value_of("GPU_ACTIVE", 0).numerator, 1);
 	EQUAL(perfctr_perfkit_counter(kit, (size_t)perfctr_perfkit_find(kit, "GPU_ACTIVE"))->passes,
 	      1);
@@ -267,7 +267,7 @@ static void nvidia_counters_take_as_many_passes_as_they_need(void)
 	/* two blocks of MP with two counters, one of PCOUNTER */
 	fake->slots_at_once = 2;
 	EQUAL(run_experiment(), 3);
-	/* of both blocks, in whatever pass they were measured */
+	/* the sum of both blocks, whatever passes measured them */
 	EQUAL(value_of("branch", 0).numerator, 2);
 	EQUAL(value_of("divergent_branch", 0).numerator, 4);
 	EQUAL(value_of("branch_efficiency", 0).numerator, 100);
@@ -289,7 +289,7 @@ static void objects_have_values_of_their_own(void)
 	for (unsigned int pass = 0; pass < passes; pass++) {
 		EQUAL(perfctr_perfkit_begin_pass(kit, pass), 0);
 		for (object = 0; object < 3; object++) {
-			/* the work of an object is twice as much as that of the one before */
+			/* each object does twice the work of the previous one */
 			EQUAL(perfctr_perfkit_begin_object(kit, object), 0);
 			for (unsigned int n = 1; n < 1u << object; n++) {
 				EQUAL(perfctr_perfkit_end_object(kit), 0);
@@ -316,7 +316,7 @@ static void objects_have_values_of_their_own(void)
 	end();
 }
 
-/* Of several blocks, in several passes: an object that never began is not partly measured. */
+/* Several blocks and passes: an object that never began is not partly measured. */
 static void an_object_that_never_began_has_no_marks(void)
 {
 	unsigned int passes;
@@ -444,7 +444,7 @@ static void one_pass_samples_without_a_gap(void)
 		EQUAL(perfctr_perfkit_sample(kit), 2);
 		EQUAL(value_of("GPU_ACTIVE", 0).numerator, 1);
 	}
-	/* one session, and one more to ask: none was stopped */
+	/* one session, and one for the plan: none was stopped */
 	EQUAL(fake->calls[FAKE_CONTROL + DRM_PERFCTR_CMD_START], 1);
 	EQUAL(fake->calls[FAKE_CONTROL + DRM_PERFCTR_CMD_STOP], 0);
 	end();
@@ -460,7 +460,7 @@ static void ratios_are_fractions(void)
 	CHECK(perfctr_perfkit_add(kit, "vertices_per_primitive,gpu_utilization,ext_read_bandwidth,"
 				       "TILER SOL,TILER Bottleneck") > 0);
 	EQUAL(run_experiment(), 1);
-	/* after TILER_ACTIVE, in front of TILER_STALL */
+	/* after TILER_ACTIVE and before TILER_STALL */
 	value = value_of("vertices_per_primitive", 0);
 	EQUAL(value.numerator, 2);
 	EQUAL(value.denominator, 3);
@@ -469,7 +469,7 @@ static void ratios_are_fractions(void)
 	EQUAL(value.numerator, 1);
 	EQUAL(value.denominator, 5);
 	EQUAL(value_of("TILER SOL", 0).state, PERFCTR_VALUE_OK);
-	/* it waited longer than it was busy: not a negative share */
+	/* it waited longer than it was busy: the share is not negative */
 	EQUAL(value_of("TILER Bottleneck", 0).numerator, 0);
 	EQUAL(perfctr_perfkit_bottleneck(kit, 0), -ENODATA);
 	CHECK(perfctr_perfkit_add(kit, "* Bottleneck") > 0);
@@ -477,7 +477,7 @@ static void ratios_are_fractions(void)
 	CHECK(perfctr_perfkit_bottleneck(kit, 0) >= 0);
 	EQUAL_TEXT(perfctr_perfkit_counter(kit, (size_t)perfctr_perfkit_bottleneck(kit, 0))->name,
 		   "SHD Bottleneck");
-	/* nothing was done: no ratio, and an error */
+	/* no work: no ratio, and an error */
 	fake->step = 0;
 	run_experiment();
 	EQUAL(value_of("vertices_per_primitive", 0).state, PERFCTR_VALUE_ZERO_DENOMINATOR);
@@ -511,7 +511,7 @@ static void begin_with_domains(uint64_t slow, uint64_t fast)
 	EQUAL(perfctr_perfkit_new(device, &kit), 0);
 }
 
-/* A unit that waits for a unit of another clock domain: the wait counts in time, not cycles. */
+/* A unit that waits for a unit of another clock domain: the wait is converted by time. */
 static void waits_are_of_their_own_clock(void)
 {
 	struct perfctr_perfkit_value value;
@@ -547,7 +547,7 @@ static const struct perfctr_perfkit_counter *counter_of(const char *name)
 	return perfctr_perfkit_counter(kit, (size_t)perfctr_perfkit_find(kit, name));
 }
 
-/* SHD is busy for longer than TEX, in a pass that takes longer still. */
+/* SHD is busy for longer than TEX, in an even longer pass. */
 static void check_the_bottleneck_is_the_longest(unsigned int texture_domain,
 						uint64_t texture_cycles)
 {
@@ -616,7 +616,7 @@ static void marks_say_how_good_a_value_is(void)
 	EQUAL(perfctr_perfkit_begin_experiment(kit, &passes), 0);
 	EQUAL(passes, 1);
 	EQUAL(perfctr_perfkit_begin_pass(kit, 0), 0);
-	/* another session came after the passes were planned */
+	/* another session started after the passes were planned */
 	fake->slots_at_once = 1;
 	EQUAL(perfctr_perfkit_end_pass(kit), 0);
 	EQUAL(perfctr_perfkit_end_experiment(kit), 0);
@@ -630,7 +630,7 @@ static void marks_say_how_good_a_value_is(void)
 	fake->sample_flags = DRM_PERFCTR_SAMPLE_OVERFLOW;
 	run_experiment();
 	EQUAL(value_of("config=1", 0).flags, PERFCTR_PERFKIT_UPDATED | PERFCTR_PERFKIT_OVERFLOW);
-	/* a block with states of its own has lost nothing: another one has */
+	/* a block with its own states has lost nothing: the mark is another block's */
 	fake->block_states = DRM_PERFCTR_STATE_ON | DRM_PERFCTR_STATE_AVAILABLE;
 	run_experiment();
 	EQUAL(value_of("config=1", 0).flags, PERFCTR_PERFKIT_UPDATED);

@@ -70,7 +70,7 @@ static void reads_what_was_published(void)
 	end();
 }
 
-/* A node of panthor is a node: found, counted, decoded; Mali's counters have no names yet. */
+/* panthor nodes are found, counted and decoded; Mali's counters have no names yet. */
 static void another_driver_is_the_same_to_us(void)
 {
 	struct perfctr_session_opts opts = { .size = sizeof(opts), .slots = 4 };
@@ -187,7 +187,7 @@ static void waiting_ends_with_a_sample_or_the_time(void)
 	end();
 }
 
-/* An event about samples that were read already must not look like a sample. */
+/* An event for samples that were already read does not wake the reader. */
 static void stale_events_do_not_wake(void)
 {
 	begin_session(4);
@@ -337,7 +337,7 @@ static void period_out_of_range_is_named(void)
 	fake_fail(fake, FAKE_CONTROL, 1, -ERANGE);
 	EQUAL(perfctr_session_new(selection, &opts, &session), -ERANGE);
 	HAS_TEXT(perfctr_ctx_error(ctx), "the period of 5 ns is not within 10000..10000000000");
-	/* the kernel takes a period below the minimum for a mistake of another kind */
+	/* a period below the minimum has a different errno in the kernel */
 	end();
 	begin();
 	fake_fail(fake, FAKE_CONTROL, 1, -EINVAL);
@@ -348,7 +348,7 @@ static void period_out_of_range_is_named(void)
 
 #define PMUS "/sys/bus/event_source/devices/"
 
-/* what is refused is found among what is not, and named */
+/* the refused request is found among valid ones, and named */
 static void refused_pmu_is_named(void)
 {
 	static const struct {
@@ -376,7 +376,7 @@ static void refused_pmu_is_named(void)
 		  "0", "pcie0_rc4/rd_bytes/: src_bdf does nothing without src_bdf_en=1" },
 		{ "pcie0_rc4/rd_bytes,src_bdf=0x108,src_bdf_en=1/", DRM_PERFCTR_TEGRA410_BLOCK_PCIE,
 		  -EINVAL, "0", "the PMU of pcie0_rc4 refuses pcie0_rc4/rd_bytes/" },
-		/* it is the GPU's blocks that are refused */
+		/* the GPU's blocks are refused */
 		{ "ucf0/cycles/", DRM_PERFCTR_MALI_BLOCK_SHADER, -EACCES, "0",
 		  "this needs CAP_PERFMON" },
 		{ "ucf0/cycles/", DRM_PERFCTR_MALI_BLOCK_SHADER, -EINVAL, "0",
@@ -444,7 +444,7 @@ static void ring_fits_the_period_and_the_limits(void)
 	opts.period_ns = 10000;
 	EQUAL(perfctr_session_check(selection, &opts, &sizes), 0);
 	CHECK(sizes.slots < 4096 && sizes.ring_bytes <= fake->info.max_ring_bytes);
-	/* what the program asks for is not changed */
+	/* a size that the program requests is not changed */
 	opts.slots = 4096;
 	EQUAL(perfctr_session_check(selection, &opts, &sizes), -ERANGE);
 	HAS_TEXT(perfctr_ctx_error(ctx), "a ring of 4096 slots is too large");
@@ -503,7 +503,7 @@ static void set_up_is_one_command(void)
 	end();
 }
 
-/* A broker passes the ring's file on: another process reads samples, and cannot write them. */
+/* A broker passes on the ring's file: another process reads samples but cannot write them. */
 static void ring_file_is_all_that_a_reader_needs(void)
 {
 	const struct perfctr_session_sizes *sizes;
@@ -542,7 +542,7 @@ static void gpu_time_is_converted_across_its_wrap(void)
 	EQUAL(raw_ns, FAKE_GPU_RAW_NS);
 	EQUAL(perfctr_time_of_gpu(device, FAKE_GPU_EPOCH, FAKE_GPU_TIMESTAMP - 7, &raw_ns), 0);
 	EQUAL(raw_ns, FAKE_GPU_RAW_NS - 7000);
-	/* with and without the bits that the counter does not have */
+	/* with and without bits above the counter's width */
 	EQUAL(perfctr_time_of_gpu(device, FAKE_GPU_EPOCH, FAKE_GPU_TIMESTAMP + 32, &raw_ns), 0);
 	EQUAL(raw_ns, FAKE_GPU_RAW_NS + 32000);
 	EQUAL(perfctr_time_of_gpu(device, FAKE_GPU_EPOCH, FAKE_GPU_TIMESTAMP + 32 - wrap, &raw_ns),

@@ -294,7 +294,7 @@ static void counters_without_a_turn_in_a_sample_are_not_missed(void)
 
 enum { SETUP_CYCLES = 1000, SHADER_CYCLES = 3000, TURN_NS = SPAN_NS / 4 };
 
-/* setup_primitive_count and gpu_busy of domain 1, shader_busy of domain 3, which took turns */
+/* setup_primitive_count and gpu_busy of domain 1, shader_busy of domain 3, multiplexed */
 static void begin_domains(void)
 {
 	static const uint64_t setup[2] = { 250, 100 }, setup_ns[2] = { SPAN_NS, SPAN_NS };
@@ -373,7 +373,7 @@ static void multiplexed_counters_are_scaled_and_say_so(void)
 	EQUAL(v.flags, PERFCTR_VALUE_ESTIMATED);
 	/* 4 * 5000 / (2 * 50) */
 	CHECK(v.number == 200);
-	/* the counts themselves are as they were counted */
+	/* the counts themselves stay unchanged */
 	EQUAL(counter(totals, 0, 2)->sum, CMEM_OUTSTANDING);
 	EQUAL(counter(totals, 0, 2)->running_ns, SPAN_NS / 4);
 	end();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * What perfctr.h promises about threads, under the thread sanitizer: contexts are independent of
- * other, and the cursor of a session may be used by one other thread than the session.
+ * The thread rules of perfctr.h under the thread sanitizer: contexts are independent of each other,
+ * and one other thread may use the cursor of a session.
  */
 #include <pthread.h>
 #include <stdlib.h>
@@ -33,7 +33,7 @@ static uint64_t sum_of_first(struct perfctr_cursor *cursor, struct perfctr_total
 	return perfctr_totals_counter(perfctr_totals_block(totals, 0), 0)->sum;
 }
 
-/* One program's whole use of the library, on a device of its own. */
+/* A complete use of the library, on a separate device. */
 static void *use_everything(void *result)
 {
 	for (int round = 0; round < ROUNDS; round++) {

@@ -37,9 +37,7 @@ void pmu_list_free(struct pmu_list *list);
 /* "software" for PERF_TYPE_SOFTWARE; "pmu_type=77" if there is none. */
 void pmu_name_of_type(struct perfctr_ctx *ctx, uint32_t type, char *name, size_t size);
 
-/*
- * Call fn for each event that the PMU names, from sysfs or from the database.
- */
+/* Call fn for each event that the PMU names, from sysfs or from the database. */
 int pmu_list_events(struct perfctr_ctx *ctx, const struct pmu *pmu, sys_list_fn fn, void *arg);
 
 /*

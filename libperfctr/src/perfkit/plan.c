@@ -94,7 +94,7 @@ static int read_trial(struct trial *t, struct perfctr_sample *sample)
 			enabled_ns = 1;
 		no_time |= !enabled_ns;
 		/*
-		 * for perf events the times alone differ because they are enabled one after another
+		 * perf events are enabled one after another: their times alone are no multiplexing
 		 */
 		t->takes_turns |= block.states & DRM_PERFCTR_STATE_MULTIPLEXED;
 		perfctr_block_read_pmu(&block, &pmu);
