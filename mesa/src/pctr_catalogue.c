@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* what the HUD's syntax and its dump files reserve */
+/* characters reserved by the HUD's syntax and its dump files */
 #define RESERVED_CHARACTERS "+,:;=/"
 
 /* A catalogue while it is built. */
@@ -78,7 +78,7 @@ static bool choose_device(struct builder *b, const char *wanted, const char *con
 			"%u devices have counters: choose one with GALLIUM_PERFCTR=renderD<number>",
 			found);
 	else if (!found)
-		/* the library has the reason for each node */
+		/* the library reports the reason for each node */
 		pctr.device_open(b->ctx, NULL, &b->device);
 	else if (pctr.device_open(b->ctx, path, &b->device))
 		path = NULL;
@@ -106,7 +106,7 @@ static bool grow(struct builder *b, void *array, unsigned int count, unsigned in
 	return true;
 }
 
-/* The group that counters are added to from now on; removed again if it stays empty. */
+/* Begin the group of the following counters; an empty group is removed again. */
 static bool begin_group(struct builder *b, const char *name)
 {
 	struct pctr_catalogue *c = b->catalogue;
@@ -172,7 +172,7 @@ static void add_counter(struct builder *b, const struct pctr_counter *like, cons
 	group->count++;
 }
 
-/* Whether the device accepts an event, and the first of the requests that it stands for. */
+/* Whether the device accepts an event, and the first of its requests. */
 static bool try_event(struct builder *b, const char *event, bool ask_kernel,
 		      struct drm_perfctr_block_request *request)
 {
@@ -194,7 +194,7 @@ static bool is_gpu(const struct drm_perfctr_block_info *info)
 	return !(info->format & DRM_PERFCTR_FORMAT_PMU_IDENTITY);
 }
 
-/* Block types with events of PMUs. If the GPU lacks such a block, perf may have it. */
+/* Block types with events of PMUs. If the GPU lacks this block, perf may have it. */
 static uint8_t format_of(const struct builder *b, unsigned int type)
 {
 	const struct drm_perfctr_block_info *info;
@@ -477,7 +477,7 @@ static struct pctr_counter *first_of_group(const struct pctr_catalogue *c, unsig
 	return first;
 }
 
-/* Blocks with the same counters, such as the TPCs, have the same limits. */
+/* Blocks with the same counters, for example the TPCs, have the same limits. */
 static const struct pctr_counter *find_alike(const struct pctr_catalogue *c,
 					     const struct pctr_counter *first, unsigned int count,
 					     unsigned int *max_active)
@@ -535,7 +535,7 @@ bool pctr_catalogue_is_monitored(struct pctr_catalogue *catalogue, unsigned int 
 	bool is_monitored;
 
 	pthread_mutex_lock(&limits_lock);
-	/* not again: the result must match the group as it was announced */
+	/* measure only once: the result must match the group as it was listed */
 	if (!g->is_tried)
 		measure(catalogue, g, first_of_group(catalogue, c->group));
 	is_monitored = !c->several_passes;
@@ -576,7 +576,7 @@ static bool fill(struct builder *b)
 		snprintf(problem_text, sizeof(problem_text), "%s has no counters", c->device);
 		return false;
 	}
-	/* the rules are the same for all devices; report a reason that the user can act on */
+	/* the permission is the same for all devices; report a reason that the user can act on */
 	return may_count(b, c->counters[0].event);
 }
 

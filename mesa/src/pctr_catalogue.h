@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a device can count, as groups of counters for GL: one group for each
- * type of block with all its blocks added up, one for each block where there
- * are several, one for each perf PMU. Blocks without common counters, as the
- * clock domains of PCOUNTER, are not added up. Metrics are counters of the
- * group that they are computed from. Order and names depend on the device only.
+ * Counters of a device, as groups for GL: one group for each type of block (the sum of its blocks),
+ * one for each block if there are several, one for each perf PMU. Blocks without common counters,
+ * for example the clock domains of PCOUNTER, are not added up. Metrics are counters of the group
+ * that they are computed from. Order and names depend on the device only.
  */
 #ifndef PCTR_CATALOGUE_H
 #define PCTR_CATALOGUE_H
@@ -13,7 +12,7 @@
 
 #include <stdbool.h>
 
-/* what a value is, and its format */
+/* meaning and format of a value */
 enum pctr_unit {
 	PCTR_UNIT_COUNT, /* integer */
 	PCTR_UNIT_BYTES, /* integer, bytes or bytes per second */
@@ -29,19 +28,19 @@ union pctr_value {
 	double number; /* for PCTR_UNIT_NUMBER and PCTR_UNIT_PERCENT */
 };
 
-/* something that can be counted */
+/* a counter or a metric */
 struct pctr_counter {
 	char *name; /* in its group, "FRAGMENTS" */
 	char *full_name; /* of the device, "shader16.FRAGMENTS" */
 	char *event; /* what perfctr_selection_add() takes */
 	const struct perfctr_metric_desc *metric; /* for a metric, else NULL */
-	double scale; /* what a count is multiplied with, 1 for most */
-	uint64_t config; /* of a perf event, to find its block among others */
+	double scale; /* factor of a count, usually 1 */
+	uint64_t config; /* of a perf event, identifies its block */
 	uint64_t config1; /* of a perf event */
 	uint64_t config2; /* of a perf event */
 	uint32_t pmu_type; /* of a perf event, type of the PMU */
 	unsigned int group; /* index of its group */
-	enum pctr_unit unit; /* what values are */
+	enum pctr_unit unit; /* unit of its values */
 	bool several_passes; /* of a metric: see pctr_catalogue_is_monitored() */
 	bool is_level; /* values are states or ratios: they do not add up over time */
 	uint8_t format; /* enum drm_perfctr_block_format of its block */
@@ -51,12 +50,12 @@ struct pctr_counter {
 	uint16_t position; /* in its block */
 };
 
-/* counters that belong together, never empty */
+/* related counters, never empty */
 struct pctr_group {
 	char *name; /* "shader16" */
 	unsigned int count; /* number of its counters */
-	bool is_tried; /* the following means something */
-	bool is_measured; /* and is known, not just the least there is */
+	bool is_tried; /* the following members are valid */
+	bool is_measured; /* the limit was measured; otherwise it is the minimum */
 	unsigned int monitored; /* counters for which pctr_catalogue_is_monitored() is true */
 	unsigned int max_active; /* how many of them can be active at once */
 };

@@ -11,7 +11,7 @@
 #include <string.h>
 
 enum {
-	/* two for each job between two readings, for a few jobs */
+	/* two for each job between two reads, for a few jobs */
 	SESSION_SLOTS = 64,
 	WORD_BITS = 64,
 	/*
@@ -27,9 +27,9 @@ struct pctr_session {
 	struct perfctr_selection *selection;
 	struct perfctr_session *session;
 	struct perfctr_cursor *cursor;
-	/* counters of the catalogue that it covers */
+	/* catalogue counters that it covers */
 	uint64_t *covers;
-	/* queries that count on it */
+	/* active queries on it */
 	struct pctr_query *active;
 	/* made for a monitor: monitors want, or wanted, its multiplexed counters */
 	bool exact;
@@ -37,7 +37,7 @@ struct pctr_session {
 	bool was_multiplexed;
 	/* the last sample ended a frame of the HUD: the next frame begins there */
 	bool is_between_frames;
-	/* of the samples since a trial began, else NULL */
+	/* totals of the samples since a trial began, else NULL */
 	struct perfctr_totals *trial;
 };
 
@@ -51,7 +51,7 @@ struct pctr_context {
 	struct pctr_query *queries;
 	struct pctr_window *windows;
 	unsigned int words;
-	/* a trial is running: does another monitor fit? */
+	/* a trial checks whether another monitor fits */
 	bool in_trial;
 	bool said, said_waits;
 	bool gone;
@@ -62,9 +62,11 @@ struct pctr_query {
 	struct pctr_query *next, *next_active;
 	/* while it counts */
 	struct pctr_session *session;
-	/* of all samples, of the context's own samples, and of all samples outside of trials */
+	/*
+	 * totals of all samples, of the context's own samples, and of all samples outside of trials
+	 */
 	struct perfctr_totals *totals, *own, *undisturbed;
-	/* of a query whose multiplexed counters are not averaged over a window */
+	/* window of a HUD's frame, with multiplexed counters averaged over it; else NULL */
 	struct pctr_window *window;
 	union pctr_value *values;
 	unsigned int *counters;
@@ -143,7 +145,7 @@ static void session_free(struct pctr_session *s)
 	free(s);
 }
 
-/* Close sessions that nothing counts on, except @kept. */
+/* Close sessions without active queries, except @kept. */
 static void drop_others(struct pctr_context *c, const struct pctr_session *kept)
 {
 	struct pctr_session **link = &c->sessions;
@@ -160,7 +162,7 @@ static void drop_others(struct pctr_context *c, const struct pctr_session *kept)
 	}
 }
 
-/* The newest session stays useful while there are queries. */
+/* Keep the newest session while there are queries. */
 static void drop_sessions(struct pctr_context *c)
 {
 	drop_others(c, c->queries ? c->sessions : NULL);
@@ -196,7 +198,7 @@ static bool covers_query(const struct pctr_session *s, const struct pctr_query *
 	return true;
 }
 
-/* A selection of counters of the catalogue; with an error, of those that need all of them. */
+/* Create a selection of the covered counters. On error there is no selection. */
 static int select_counters(struct pctr_context *c, const uint64_t *covers,
 			   struct perfctr_selection **selection)
 {
@@ -225,7 +227,7 @@ static bool is_wanted(const struct pctr_context *c, const struct pctr_query *oth
 	return other->session && (other->exact || !query->exact);
 }
 
-/* A session for the counters of @query and, unless @alone, of other queries of the context. */
+/* Open a session for the counters of @query and, unless @alone, of other queries. */
 static int session_open(struct pctr_context *c, const struct pctr_query *query, bool alone,
 			struct pctr_session **session)
 {
@@ -264,7 +266,7 @@ failed:
 
 /*
  * One session for all queries saves sessions and samples. If a query cannot be served, the others
- * must not fail with it: then each has a session of its own, and this one becomes the newest.
+ * must not fail with it: then each query gets a separate session, and this one becomes the newest.
  */
 static struct pctr_session *session_new(struct pctr_context *c, const struct pctr_query *query)
 {
@@ -282,7 +284,7 @@ static struct pctr_session *session_new(struct pctr_context *c, const struct pct
 	return s;
 }
 
-/* Whether this query counts for its window. */
+/* Whether this query is the one that counts for its window. */
 static bool is_in_window(const struct pctr_query *q)
 {
 	return q->window && q->window->counting == q;
@@ -304,7 +306,7 @@ static int deliver(struct pctr_session *s, struct perfctr_sample *sample)
 	return error;
 }
 
-/* Whether everything that a sample has was counted all the time. */
+/* Record whether all counters of a sample counted all the time. */
 static void look_for_waits(struct pctr_session *s, struct perfctr_sample *sample)
 {
 	uint64_t enabled_ns, running_ns;
@@ -335,14 +337,14 @@ static int session_drain(struct pctr_session *s)
 	return result;
 }
 
-/* Assign everything counted until now to the queries that are active now. */
+/* Add everything counted until now to the queries that are active now. */
 static bool session_sample(struct pctr_context *c, struct pctr_session *s)
 {
 	int error = session_drain(s);
 
 	if (!error)
 		error = pctr.session_sample(s->session, PCTR_MARK_OTHER);
-	/* a device that was removed leaves a last sample */
+	/* a removed device leaves a last sample */
 	session_drain(s);
 	if (error)
 		fail(c, error);
@@ -391,7 +393,7 @@ static struct waits waits_of(const struct perfctr_totals *totals)
 	return waits;
 }
 
-/* Whether monitors count on a session; those of the newest session are about to. */
+/* Whether monitors use a session; monitors are about to begin on the newest one. */
 static bool is_for_monitors(const struct pctr_context *c, const struct pctr_session *s)
 {
 	const struct pctr_query *q = s->active;
@@ -402,10 +404,10 @@ static bool is_for_monitors(const struct pctr_context *c, const struct pctr_sess
 }
 
 /*
- * Judge all sessions since the trial began. Counters of monitors must not have waited. If no
- * counter of any session waited, there is one pass. Otherwise all passes that monitors need must be
- * one and the same: each waiting counter had its own slot, which shows in its times. Passes that
- * only other processes need are not visible.
+ * Check all sessions since the trial began. Counters of monitors must not have waited. If no
+ * counter of any session waited, there is one pass. Otherwise all monitors must need the same pass:
+ * each waiting counter had its own slot, which its times show. Passes that only other processes
+ * need are not visible.
  */
 static struct waits waits_of_all(const struct pctr_context *c, bool *refused)
 {
@@ -424,7 +426,7 @@ static struct waits waits_of_all(const struct pctr_context *c, bool *refused)
 	return all;
 }
 
-/* Look often enough. Returns whether the counters of monitors run all the time. */
+/* Sample several times. Returns whether the counters of monitors run all the time. */
 static bool observe(struct pctr_context *c)
 {
 	unsigned int looks = 0, waiting = UINT_MAX;
@@ -440,14 +442,14 @@ static bool observe(struct pctr_context *c)
 		waits = waits_of_all(c, &refused);
 		if (refused)
 			return false;
-		/* not before a slot can be over, in the device's time */
+		/* not before a slot can have ended in the device's time */
 		if (waits.time_ns >= next_ns) {
 			looks++;
 			next_ns = waits.time_ns + PCTR_SLOT_NS;
 		}
 		if (looks >= PCTR_LOOKS && (!waits.waited || !waits.waiting))
 			return true;
-		/* long enough for every slot */
+		/* enough time for every slot */
 		if (looks && waits.waiting < waiting) {
 			waiting = waits.waiting;
 			n = 0;
@@ -461,7 +463,7 @@ static bool observe(struct pctr_context *c)
 /* Whether the counters of all monitors, including the newest session, fit in one pass. */
 static bool fits(struct pctr_context *c)
 {
-	/* samples from before the newest session are in no totals */
+	/* totals must not have samples from before the newest session */
 	bool ok = sample_all(c);
 
 	for (struct pctr_session *s = c->sessions; s && ok; s = s->next)
@@ -476,15 +478,15 @@ static bool fits(struct pctr_context *c)
 }
 
 /*
- * A session for a monitor, which becomes the newest one. NULL if this made counters of this or of
- * another active monitor wait. The time of the trial is left out of all values, because it would
- * make them estimates.
+ * Open a session for a monitor, which becomes the newest one. NULL if it made counters of this or
+ * of another active monitor wait. All values exclude the time of the trial, which would make them
+ * estimates.
  */
 static struct pctr_session *session_exact(struct pctr_context *c, const struct pctr_query *query)
 {
 	struct pctr_session *s;
 
-	/* a session that nothing counts on would take multiplexing slots too */
+	/* an unused session would take multiplexing slots too */
 	drop_others(c, NULL);
 	if (!sample_all(c))
 		return NULL;
@@ -532,7 +534,7 @@ unsigned int pctr_context_room(struct pctr_context *context)
 		if (left < room)
 			room = left;
 	}
-	/* one for STOP, one for a sample of ours */
+	/* one for STOP, one for our own sample */
 	return room > 2 ? room - 2 : 0;
 }
 
@@ -614,7 +616,7 @@ static struct pctr_session *session_found(struct pctr_context *c, const struct p
 		return NULL;
 	if (query->exact)
 		return fits(c) ? s : NULL;
-	/* the GPU's work since then belongs to nobody else */
+	/* the GPU's work since then belongs to this query */
 	return (query->is_frame && s->is_between_frames) || session_sample(c, s) ? s : NULL;
 }
 
@@ -630,7 +632,7 @@ bool pctr_query_begin(struct pctr_query *query)
 	/* START is its first sample */
 	if (!s && query->exact && !c->gone)
 		s = session_exact(c, query);
-	/* a single counter takes nothing from anybody, and nobody takes anything from it */
+	/* a single counter, alone in its context, always begins */
 	if (!s && !c->gone && (!query->exact || (query->count == 1 && !is_other_active(query))))
 		s = session_new(c, query);
 	if (!s)
@@ -661,7 +663,7 @@ static void report_waits(struct pctr_query *q)
 	c->say("counters of monitors had to wait for those of others: values are extrapolated");
 }
 
-/* A frame of the HUD is over: values of the window, if it is full now. */
+/* End a frame of the HUD: update the values if the window is full. */
 static void end_frame(struct pctr_query *q)
 {
 	const struct pctr_catalogue *catalogue = q->context->catalogue;

@@ -18,7 +18,7 @@
 struct pctr_context;
 struct pctr_query;
 
-/* user_data of samples: what ends with them */
+/* user_data of samples: the owner of the commands before the sample */
 enum pctr_mark {
 	PCTR_MARK_OTHER = 0, /* anything else */
 	PCTR_MARK_OWN = 1, /* commands of this context only */
@@ -28,8 +28,8 @@ enum pctr_mark {
 enum pctr_query_flags {
 	PCTR_QUERY_ATTRIBUTED = 1 << 0, /* jobs take samples for it, see pctr_context_handles() */
 	/*
-	 * it does not begin if its counters, or those of other such queries that
-	 * are active, would have to be multiplexed.
+	 * Begin is refused if its counters, or those of other active exact queries, would have to
+	 * be multiplexed.
 	 */
 	PCTR_QUERY_EXACT = 1 << 1,
 	/*

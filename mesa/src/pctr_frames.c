@@ -17,7 +17,7 @@
 #define GO "go"
 
 enum {
-	/* more than any message has */
+	/* more than any message of the protocol */
 	MESSAGE_BYTES = 64,
 	NOT_ASKED = -2,
 	NOBODY = -1,
@@ -29,7 +29,7 @@ enum {
  */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static int connection = NOT_ASKED;
-/* the context whose frames count; NULL: the next context that asks */
+/* the context whose frames are reported; NULL: the next context that asks */
 static const void *teller;
 /* the message about another context's frames was printed */
 static bool said_other;
@@ -57,7 +57,7 @@ static socklen_t address_of(const char *name, struct sockaddr_un *address)
 }
 
 /*
- * After its owner has gone anybody may listen at an abstract name, and would then block this
+ * Any process can listen on an abstract name after its owner has gone, and would then block this
  * program. Return: 0 or a negative errno.
  */
 static int check_listener(int fd)
@@ -165,7 +165,7 @@ static void ask(pctr_frames_say_fn say)
 		say_refused(say, name, fd);
 }
 
-/* Return: whether the tool wants the next frame too. */
+/* Return: whether the tool expects the next frame too. */
 static bool tell_end(void)
 {
 	char answer[MESSAGE_BYTES];

@@ -33,12 +33,12 @@ struct pctr_screen {
 				     struct pipe_driver_query_info *info);
 	int (*get_driver_query_group_info)(struct pipe_screen *screen, unsigned index,
 					   struct pipe_driver_query_group_info *info);
-	/* NULL: there are none, for a reason that was reported, or the user wants none */
+	/* NULL without counters: the reason was reported, or the user disabled them */
 	struct pctr_catalogue *catalogue;
 	unsigned references;
 	/* rendering becomes jobs of the virtual GPU */
 	bool gives_work;
-	/* a tool may want to know where frames end */
+	/* report ends of frames to a tool */
 	bool reports_frames;
 	bool driver_has_monitors;
 };
@@ -148,7 +148,7 @@ static void free_hooked_query(struct pipe_context *pipe, struct hooked_query *qu
 	free(query);
 }
 
-/* Divide @types; returns how many are ours, or -1 for a type that does not exist. */
+/* Split @types; returns the number of our types, or -1 for a type that does not exist. */
 static int divide(const struct pctr_catalogue *catalogue, struct hooked_query *query,
 		  const unsigned *types, unsigned *ours, unsigned *drivers)
 {
@@ -197,7 +197,7 @@ static bool fill_batch_query(struct pipe_context *pipe, struct hooked_query *que
 		return false;
 	if (!driver_count)
 		return true;
-	/* a driver may clear a whole union */
+	/* a driver may clear the whole union */
 	query->driver_result =
 		calloc(1, sizeof(*query->driver_result) +
 				  driver_count * sizeof(query->driver_result->batch[0]));
@@ -257,7 +257,7 @@ static void fail(struct pctr_hook *hook, const char *what)
 		say(what);
 }
 
-/* Everything drawn before this call is counted when it returns. */
+/* On return all earlier draws are counted. */
 static void finish_rendering(struct pipe_context *pipe)
 {
 	struct pctr_hook *hook = pipe->pctr;
@@ -304,13 +304,13 @@ static bool hooked_end_query(struct pipe_context *pipe, struct pipe_query *query
 	if (hooked->for_monitor)
 		finish_rendering(pipe);
 	ok = pctr_query_end(hooked->ours);
-	/* end the driver's in any case, even if ours failed */
+	/* end the driver's query even if ours failed */
 	if (hooked->drivers && !hook->driver.end_query(pipe, hooked->drivers))
 		ok = false;
 	return ok;
 }
 
-/* 64 bits for every unit: a reader may look at more bits than the unit needs. */
+/* 64 bits for every unit: a reader may read more bits than the unit needs. */
 static union pipe_numeric_type_union format(union pctr_value value, enum pctr_unit unit,
 					    bool for_hud)
 {
@@ -339,7 +339,7 @@ static bool hooked_get_query_result(struct pipe_context *pipe, struct pipe_query
 	if (hooked->drivers &&
 	    !hook->driver.get_query_result(pipe, hooked->drivers, wait, hooked->driver_result))
 		return false;
-	/* there is room for exactly these numbers, not for the whole union */
+	/* the result has exactly these numbers, not whole unions */
 	for (unsigned n = 0; n < hooked->count; n++) {
 		unsigned position = hooked->counters[n].position;
 
@@ -393,7 +393,7 @@ static void flush_work(struct pipe_context *pipe, unsigned flags)
 
 	end_statistics(pipe);
 	submit_work(hook);
-	/* glFinish() waits for the GPU, so the rendered work must be done too */
+	/* glFinish() waits for the GPU, so wait for the jobs too */
 	if (flags & PIPE_FLUSH_HINT_FINISH)
 		pctr_vsoc_wait(hook->vsoc);
 	if (active)
@@ -593,7 +593,7 @@ static int hooked_driver_query_info(struct pipe_screen *screen, unsigned index,
 	info->name = listing == FOR_HUD_IN_FULL ? counter->full_name : counter->name;
 	info->query_type = (for_hud ? FIRST_HUD_TYPE : FIRST_MONITOR_TYPE) + index;
 	info->type = pipe_types[counter->unit];
-	/* the HUD reads it as an integer, whatever the type */
+	/* the HUD reads percentages as integers */
 	if (for_hud && counter->unit == PCTR_UNIT_PERCENT)
 		info->max_value.u64 = 100;
 	info->result_type = counter->is_level ? PIPE_DRIVER_QUERY_RESULT_TYPE_AVERAGE :
@@ -665,7 +665,7 @@ static void hooked_screen_destroy(struct pipe_screen *screen)
 
 	pthread_mutex_lock(&screens_lock);
 	if (!--s->references) {
-		/* a shared screen may live on */
+		/* a shared screen may continue to exist */
 		screen->destroy = destroy;
 		screen->context_create = s->context_create;
 		screen->get_driver_query_info = s->get_driver_query_info;

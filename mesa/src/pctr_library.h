@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * libperfctr, loaded when it is needed: the driver also runs without the library.
- */
+/* libperfctr, loaded on demand: the driver also runs without the library. */
 #ifndef PCTR_LIBRARY_H
 #define PCTR_LIBRARY_H
 

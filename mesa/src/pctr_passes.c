@@ -123,9 +123,7 @@ static bool try_counter(struct group_trial *t, struct perfctr_perfkit *kit, unsi
 	return t->kept[n] || !pctr.perfkit_remove(kit, pctr.perfkit_count(kit) - 1);
 }
 
-/*
- * Fill a pass, first with the counters that complete most metrics. Returns how many; 0: not known.
- */
+/* Fill a pass, counters of most metrics first. Returns how many; 0: not known. */
 static unsigned int fill_a_pass(struct group_trial *t)
 {
 	struct perfctr_perfkit *kit = NULL;

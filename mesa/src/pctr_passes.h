@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the hardware counts at the same time. NVIDIA GPUs have four counters in each clock domain
- * and in each TPC, and multiplexers that several counters need. What does not fit in one pass is
- * multiplexed.
+ * Counters that the hardware can count at the same time. NVIDIA GPUs have four counters in each
+ * clock domain and in each TPC, and multiplexers that several counters need. Counters that do not
+ * fit in one pass are multiplexed.
  */
 #ifndef PCTR_PASSES_H
 #define PCTR_PASSES_H

@@ -24,7 +24,7 @@ struct pctr_vsoc {
 	uint64_t done_job;
 	/* samples of each session that jobs may take before the next wait */
 	unsigned int due_samples;
-	/* the device takes no more work */
+	/* the device accepts no more work */
 	bool stopped;
 };
 
@@ -113,7 +113,7 @@ static uint32_t build(struct drm_vsoc_command *commands, const struct pctr_work 
 {
 	uint32_t count = 0;
 
-	/* this sample ends the work of others, the next one ends ours */
+	/* this sample ends other contexts' work, the next one ends ours */
 	add_samples(commands, &count, handles, handle_count, PCTR_MARK_OTHER);
 	if (work->vertices | work->primitives | work->fragments)
 		commands[count++] = (struct drm_vsoc_command){
@@ -141,7 +141,7 @@ static void queue(struct pctr_vsoc *v, struct drm_vsoc_command *commands, uint32
 	};
 
 	while (call(pctr_context_fd(v->context), DRM_IOCTL_VSOC_SUBMIT, &submit)) {
-		/* the queue is full: once the last one of ours is done, all are */
+		/* the queue is full; if all our jobs are done, waiting does not help */
 		if (errno != EAGAIN || v->done_job == v->last_job) {
 			stop(v, "SUBMIT", errno);
 			return;

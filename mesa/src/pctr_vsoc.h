@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Work for the virtual SoC: the rendering of a software renderer becomes a job of the virtual GPU.
- */
+/* Work for the virtual SoC: software rendering becomes a job of the virtual GPU. */
 #ifndef PCTR_VSOC_H
 #define PCTR_VSOC_H
 
@@ -9,7 +7,7 @@
 
 struct pctr_vsoc;
 
-/* what was rendered, from pipeline statistics */
+/* amounts of rendering, from pipeline statistics */
 struct pctr_work {
 	uint64_t vertices; /* invocations of vertex shaders */
 	uint64_t primitives; /* primitives that reached the clipper */

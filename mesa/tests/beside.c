@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * Monitors beside each other and beside other processes, as standard input says. Commands are
- * lines, answers too, the last line of each is "done":
+ * Concurrent monitors, controlled by commands on standard input. Commands and answers are lines;
+ * "done" ends each answer:
  *
- *	groups				of a new context: group NAME COUNTERS MAX_ACTIVE
+ *	groups				a new context: group NAME COUNTERS MAX_ACTIVE
  *	begin MONITOR GROUP.COUNTER...	began or refused; MONITOR is a digit
  *	draw				the scene
  *	end MONITOR			value GROUP.COUNTER VALUE
@@ -34,7 +34,7 @@ static GLuint *monitor_by(const char *word)
 	return &monitors[word[0] - '0'];
 }
 
-/* Limits are listed when a context is created. */
+/* Print the groups. Limits are listed when a context is created. */
 static void tell_groups(void)
 {
 	struct surface other;

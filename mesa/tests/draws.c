@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Many small draws, to see what a draw costs. usage: draws NUMBER PER-FRAME */
+/* Many small draws, to measure the cost of a draw. usage: draws NUMBER PER-FRAME */
 #include "common/monitor.h"
 
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Counters of the virtual SoC in the driver of another GPU, which Mesa's drm-shim stands in for.
- * Prints TAP. usage: drivers RENDERER what GL_RENDERER must contain
+ * Counters of the virtual SoC in the driver of another GPU, whose kernel driver Mesa's drm-shim
+ * replaces. Prints TAP. usage: drivers RENDERER, a substring of GL_RENDERER
  */
 #include "common/monitor.h"
 
@@ -56,7 +56,7 @@ static bool counts(GLuint monitor)
 	       value_find(&groups, values, count, "shader.FRAGMENTS")->u64 == FRAGMENTS;
 }
 
-/* The driver's own groups come before ours. */
+/* The driver's groups precede ours. */
 static int driver_groups(void)
 {
 	const struct group *first = group_find(&groups, "fw");
@@ -108,7 +108,7 @@ int main(int argc, char **argv)
 	if (argc != 2)
 		return 2;
 	renderer = argv[1];
-	/* vsoc-job is to see the machine as it is */
+	/* vsoc-job must not use drm-shim */
 	unsetenv("LD_PRELOAD");
 	surface_new(&surface);
 	check(strstr((const char *)glGetString(GL_RENDERER), renderer) != NULL, "is the driver");

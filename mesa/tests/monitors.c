@@ -103,7 +103,7 @@ static void lists_groups(void)
 		EXPECT(group != NULL);
 		if (!group)
 			continue;
-		/* in this order */
+		/* ascending ids */
 		EXPECT((int)group->id > last);
 		last = (int)group->id;
 	}
@@ -135,7 +135,7 @@ static void has_all_types(void)
 	EXPECT_EQUAL(counter_find(&groups, "shader.FRAGMENTS")->type, GL_UNSIGNED_INT64_AMD);
 }
 
-/* Every counter of the GPU alone, of a perf PMU one per group: opening those takes its time. */
+/* Each GPU counter alone, but only one per group of a perf PMU, because opening those is slow. */
 static void each_counter_alone(void)
 {
 	for (int n = 0; n < groups.count; n++) {
@@ -410,7 +410,7 @@ static void counts_the_context_only(void)
 	end(pid);
 	read_values(monitor);
 	expect_drawn(10, 20, 20);
-	/* the others were busy meanwhile, or this shows nothing */
+	/* the test needs other GPU work in that time */
 	EXPECT(all > 1000003);
 	gl.DeletePerfMonitorsAMD(1, &monitor);
 }
@@ -457,7 +457,7 @@ static void contexts_in_threads(void)
 	}
 }
 
-/* One counter set is active at a time: what the device cannot do, Begin refuses. */
+/* Only one counter set is active at a time, so Begin refuses the other set. */
 static void another_counter_set_is_in_use(void)
 {
 	char *const other[] = { "perfctr", "stat",	"--set",     "1",   "-e", "shader/WARPS",
@@ -473,7 +473,7 @@ static void another_counter_set_is_in_use(void)
 			gl.EndPerfMonitorAMD(monitor);
 		gl.DeletePerfMonitorsAMD(1, &monitor);
 		monitor = monitor_of(&groups, drawing);
-		/* it found our set in use, and ended */
+		/* it ended because our set is in use */
 		if (waitpid(pid, NULL, WNOHANG) == pid)
 			pid = start(other);
 		usleep(5000);
@@ -522,7 +522,7 @@ static void immediate_mode_is_counted(void)
 {
 	GLuint monitor = monitor_of(&groups, drawing);
 
-	/* vertices wait in GL until something flushes them */
+	/* GL queues vertices until something flushes them */
 	glBegin(GL_TRIANGLES);
 	for (int n = 0; n < 9; n++)
 		glVertex2f(n % 3 == 1 ? 1.0f : -1.0f, n % 3 == 2 ? 1.0f : -1.0f);
@@ -539,7 +539,7 @@ static void immediate_mode_is_counted(void)
 	gl.DeletePerfMonitorsAMD(1, &monitor);
 }
 
-/* They wait in a cache of GL until something else is drawn. */
+/* GL caches bitmaps until something else is drawn. */
 static void draw_bitmap(void)
 {
 	static const GLubyte bits[] = { 0xff, 0xff, 0xff, 0xff };
@@ -553,7 +553,7 @@ static void bitmaps_are_counted(void)
 {
 	GLuint monitor = monitor_of(&groups, drawing);
 
-	/* a monitor's first Begin is not like the others */
+	/* the first Begin of a monitor differs from later ones */
 	for (int n = 0; n < 2; n++) {
 		draw_bitmap();
 		gl.BeginPerfMonitorAMD(monitor);
@@ -586,7 +586,7 @@ static void data_size_is_kept(void)
 			data[n] = CANARY;
 		gl.GetPerfMonitorCounterDataAMD(monitor, GL_PERFMON_RESULT_AMD, (GLsizei)room, data,
 						&written);
-		/* whole counters of 16 bytes, and nothing behind them */
+		/* whole counters of 16 bytes, and no write past the end */
 		EXPECT_EQUAL(written, room / 16 * 16);
 		for (GLuint n = room / 16 * 4; n < 64; n++)
 			if (data[n] != CANARY)
@@ -610,7 +610,7 @@ static void selected_while_active(void)
 	monitor_add(monitor, counter_find(&groups, "shader.FRAGMENTS"));
 	monitor_add(monitor, counter_find(&groups, "tiler.PRIMITIVES"));
 	draw_rectangle(32, 32);
-	/* refused, and nothing changes */
+	/* refused without a change */
 	gl.SelectPerfMonitorCountersAMD(monitor, GL_TRUE,
 					counter_find(&groups, "shader.FRAGMENTS")->group, 1, &bad);
 	EXPECT_EQUAL(gl_error(), GL_INVALID_VALUE);
@@ -620,16 +620,14 @@ static void selected_while_active(void)
 	EXPECT_EQUAL(value_count, 3);
 	if (value_count != 3)
 		return;
-	/* it began again when it was changed */
+	/* the change restarted it */
 	EXPECT_EQUAL(value("shader.FRAGMENTS"), 32 * 32);
 	EXPECT_EQUAL(value("tiler.VERTICES"), 6);
 	EXPECT_EQUAL(value("tiler.PRIMITIVES"), 2);
 	gl.DeletePerfMonitorsAMD(1, &monitor);
 }
 
-/*
- * GALLIUM_PERFCTR_JOBS=0: no commands of ours to sample between; monitors are of the whole device.
- */
+/* GALLIUM_PERFCTR_JOBS=0: without our jobs monitors count the whole device. */
 static void counts_the_device(void)
 {
 	char *const other[] = { "vsoc-job",	   "-q", "draw", "vertices=31", "primitives=7",
@@ -666,7 +664,7 @@ static int without_jobs(void)
 
 int main(int argc, char **argv)
 {
-	/* what Mesa says in pieces must not come into the middle of a result */
+	/* Mesa's messages must not interleave with a result */
 	setvbuf(stderr, NULL, _IOLBF, BUFSIZ);
 	if (argc > 1 && !strcmp(argv[1], "--without-jobs"))
 		return without_jobs();

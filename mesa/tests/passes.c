@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: MIT
 /*
- * Counts everything that there is, as a client does that knows nothing of the hardware: counters
- * are added to a monitor until Begin refuses it, that is a pass, the others are for the next one
- * (apitrace's retrace and qapitrace do that). The scene is drawn once for each pass. usage: passes
- * TRUTH TRUTH is a file of the virtual SoC. Prints lines of words:
+ * Counts all counters like a client without knowledge of the hardware: it adds counters to a
+ * monitor until Begin refuses it, which makes a pass, and continues with the next pass (as
+ * apitrace's retrace and qapitrace do). The scene is drawn once per pass.
+ * usage: passes TRUTH
+ * TRUTH is a file of the virtual SoC. Prints lines of words:
  *
  *	group NAME COUNTERS MAX_ACTIVE
  *	pass NUMBER
- *	before ...	a line of TRUTH in front of the scene, after ... one behind it
+ *	before ...	a line of TRUTH before the scene
+ *	after ...	a line of TRUTH after the scene
  *	value GROUP COUNTER VALUE
  */
 #include "common/monitor.h"
@@ -20,7 +22,7 @@
 enum { FRAMES = 2, BLOCKS = 12, LINE_BYTES = 256 };
 
 static struct groups groups;
-/* what is left to be counted, in the order of the groups */
+/* counters still to be counted, in the order of the groups */
 static const struct counter **left;
 static int left_count;
 
@@ -68,7 +70,7 @@ static bool begins(const struct counter *const *counters, int count)
 	return error == GL_NO_ERROR;
 }
 
-/* Move what fits from @left to @pass; returns how many. */
+/* Move the counters that fit from @left to @pass; returns how many. */
 static int take_pass(const struct counter **pass)
 {
 	int count = 0, kept = 0;
@@ -154,7 +156,7 @@ int main(int argc, char **argv)
 		const struct group *group = &groups.group[n];
 
 		printf("group %s %d %d\n", group->name, group->count, group->max_active);
-		/* perf PMUs are not the hardware that this is about */
+		/* this test is not about perf PMUs */
 		for (int c = 0; c < group->count; c++)
 			if (!strncmp(group->name, "pcounter", 8) || !strncmp(group->name, "mp", 2))
 				left[left_count++] = &group->counters[c];

@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: MIT
 /*
- * An animated scene in a window: a ring of lit blocks that turns and breathes. What is drawn
- * depends on the frame's number only. usage: scene [-s WxH] [-n FRAMES] [-b BLOCKS] [-x COMMAND]
- * [-c] [-m] [-r TIMES]
+ * An animated scene in a window: a rotating, pulsating ring of lit blocks. A frame depends on its
+ * number only.
+ * usage: scene [-s WxH] [-n FRAMES] [-b BLOCKS] [-x COMMAND] [-c] [-m] [-r TIMES]
  *  -s  size of the window in pixels, default 200x200
  *  -n  frames to draw, default 100
  *  -b  blocks of the ring at most, default 24
  *  -x  after each frame, run this in a shell with the frame's number in $FRAME
  *  -c  print "frame vertices primitives fragments" of each frame, from GL's pipeline statistics
- *  -m  in each frame two monitors of GL_AMD_performance_monitor, and print what they count: of the
- *	first one fragments, of the second one, which begins and ends after the first, primitives
- *  -r do all that so many times, each time with a display of its own: the driver is unloaded
- *  between them
+ *  -m  in each frame two monitors of GL_AMD_performance_monitor, and print their counts: the first
+ *	counts fragments; the second begins and ends after it and counts primitives
+ *  -r  repeat everything TIMES times with a new display each: the driver is unloaded in between
  */
 #include "common/monitor.h"
 #include "common/ring.h"
@@ -132,7 +131,7 @@ static void draw_monitored(const struct options *options, int frame, const struc
 	       (unsigned long long)only_value(groups, monitors[1]));
 }
 
-/* What looks at the frame that just ended. */
+/* Run the command that checks the frame that just ended. */
 static void run_command(const struct options *options, int frame)
 {
 	char number[16];
@@ -223,7 +222,7 @@ static void show(const struct options *options)
 int main(int argc, char **argv)
 {
 	struct options options = read_options(argc, argv);
-	/* a server that lost its last client starts anew and refuses the next one meanwhile */
+	/* a server that lost its last client restarts and refuses connections meanwhile */
 	Display *x = XOpenDisplay(NULL);
 
 	if (!x)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the HUD's tests share: runs of the scene, what the HUD dumps, and TAP."""
+"""Shared by the HUD's tests: runs of the scene, the HUD's dump files, and TAP."""
 
 import itertools
 import os
@@ -11,7 +11,7 @@ BUILD = os.environ.get("PERFCTR_BUILD") or os.path.join(
 SCENE = os.path.join(BUILD, "tests/mesa/scene")
 # runs of the scene until the GPU does each frame in time
 TRIES = 10
-# jobs that may wait, a frame has one
+# jobs that may be queued; a frame has one
 QUEUE = 64
 
 failed = 0
@@ -42,13 +42,13 @@ def end():
 def start(hud, dump, *options):
     os.makedirs(dump)
     env = dict(os.environ, GALLIUM_HUD=hud, GALLIUM_HUD_PERIOD="0", GALLIUM_HUD_DUMP_DIR=dump)
-    # line by line, to see how far it is
+    # line by line, to show progress
     return subprocess.Popen(["stdbuf", "-oL", SCENE, *options], env=env, stdout=subprocess.PIPE,
                             text=True)
 
 
 def finish(process, output=""):
-    """The numbers that the scene printed after output and before, a list for each frame."""
+    """The numbers of output and of the scene's remaining output, a list for each frame."""
     output += process.communicate()[0]
     if process.returncode:
         raise RuntimeError(f"the scene ends with status {process.returncode}")

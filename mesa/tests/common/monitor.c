@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* polls of one result: a driver may need a flush or two, not more */
+/* polls of one result: a driver needs only a few flushes */
 enum { RESULT_POLLS = 1000 };
 
 struct perf_monitor_functions gl;
@@ -214,7 +214,7 @@ unsigned int value_bytes(GLenum type)
 	return type == GL_UNSIGNED_INT64_AMD ? sizeof(uint64_t) : sizeof(uint32_t);
 }
 
-/* The entry at @data; returns its words, 0 if it is none. */
+/* Parse the entry at @data; returns its words, 0 if it is invalid. */
 static unsigned int parse(const struct groups *groups, const GLuint *data, unsigned int words,
 			  struct value *value)
 {

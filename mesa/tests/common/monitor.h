@@ -13,7 +13,7 @@
 
 enum { SURFACE_SIZE = 64, NAME_BYTES = 128 };
 
-/* A context and what it draws into: SURFACE_SIZE by SURFACE_SIZE pixels. */
+/* A context and its render target: SURFACE_SIZE by SURFACE_SIZE pixels. */
 struct surface {
 	EGLDisplay display;
 	EGLContext context;
@@ -78,37 +78,37 @@ void gl_load(void);
 /* Create a context of OpenGL and make it current; exits if there is no GL. */
 void surface_new(struct surface *surface);
 void surface_use(const struct surface *surface);
-/* Destroys the context whatever it is doing. */
+/* Destroys the context in any state. */
 void surface_free(struct surface *surface);
 
 bool has_extension(const char *name);
-/* The first error since the last call. */
+/* The first GL error since the last call. */
 GLenum gl_error(void);
 
-/* Everything that the current context can count; exits if there is nothing. */
+/* Read all groups of the current context; exits if there are none. */
 void groups_read(struct groups *groups);
 void groups_free(struct groups *groups);
 const struct group *group_find(const struct groups *groups, const char *name);
-/* By the HUD's name, "shader.FRAGMENTS"; exits if there is none. */
+/* Find a counter by the HUD's name, "shader.FRAGMENTS"; exits if there is none. */
 const struct counter *counter_find(const struct groups *groups, const char *name);
 
 /* Add a counter to a monitor. */
 void monitor_add(GLuint monitor, const struct counter *counter);
-/* A monitor of counters by the HUD's names, the last one NULL. */
+/* Create a monitor of counters by the HUD's names, the last one NULL. */
 GLuint monitor_of(const struct groups *groups, const char *const *names);
 GLuint monitor_size(GLuint monitor);
 /*
- * Wait for the result and take it apart. Returns the number of values, which come in any order,
- * or -1 if there is no result or its bytes make no sense.
+ * Wait for the result and parse it. Returns the number of values, in any order, or -1 if there is
+ * no result or it is malformed.
  */
 int monitor_values(const struct groups *groups, GLuint monitor, struct value *values, int max);
-/* One of them by the HUD's name; exits if it is not there. */
+/* Find a value by the HUD's name; exits if there is none. */
 const struct value *value_find(const struct groups *groups, const struct value *values, int count,
 			       const char *name);
 /* Number of bytes of a counter's value in a result. */
 unsigned int value_bytes(GLenum type);
 
-/* Two triangles without a common pixel that cover @width by @height pixels. */
+/* Two triangles that cover @width by @height pixels without overlap. */
 void draw_rectangle(int width, int height);
 
 #endif /* MONITOR_H */

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 /*
- * Sessions of a context: which block is a perf event's, and which queries share one. Built by
+ * Sessions of a context: the block of a perf event, and queries that share a session. Built by
  * mesa/tests/groups.
  */
 #include <stdio.h>
 #include <time.h>
 
 static int sleep_of_model(const struct timespec *wait, struct timespec *rest);
-/* time is that of the model below: nobody waits for it */
+/* time is simulated by the model below */
 #define nanosleep sleep_of_model
 
 #include "pctr_context.c"
@@ -18,7 +18,7 @@ struct pctr_library pctr;
 
 enum { TYPE = 9, CONFIG = 5, CONFIG1 = 6 };
 
-/* Two requests that differ in one number only, for each of the numbers. */
+/* For each number, two requests that differ in it only. */
 static const struct drm_perfctr_block_request requests[] = {
 	{ .pmu_type = TYPE, .config = CONFIG, .config1 = CONFIG1 },
 	{ .pmu_type = TYPE + 1, .config = CONFIG, .config1 = CONFIG1 },
@@ -74,13 +74,13 @@ static const char *ctx_error(const struct perfctr_ctx *ctx)
 }
 
 /*
- * Events are one letter. "a" and "h" are of perf PMUs and never wait. A pass has its turn for as
- * long as docs/pcounter.md says.
+ * Events are one letter. "a" and "h" are of perf PMUs and never wait. A pass has a multiplexing
+ * slot of the length in docs/pcounter.md.
  */
 enum { EVENTS = 8, ROOM = 3, TURN_NS = 2000000, IOCTL_NS = 50000 };
 #define ALWAYS (1u << ('a' - 'a') | 1u << ('h' - 'a'))
 
-/* Times and counts of each event: every event counts one in each ns in which it runs. */
+/* Times and counts of each event; an event counts 1 per ns in which it runs. */
 struct counts {
 	uint64_t enabled_ns, running_ns[EVENTS];
 };
@@ -89,7 +89,7 @@ struct perfctr_session {
 	struct perfctr_session *next;
 	unsigned int events;
 	struct counts base;
-	/* one that was not read */
+	/* the unread sample */
 	struct counts sample;
 	bool has_sample;
 };
@@ -103,14 +103,14 @@ struct perfctr_totals {
 
 static struct counts now;
 static struct perfctr_session *counting;
-/* whose turn it is, and for how long */
+/* the running pass, and the time of its current slot */
 static unsigned int current_pass;
 static uint64_t slice_ns;
-/* the last turn of each event, and of all */
+/* number of the last slot of each event, and of the current slot */
 static unsigned int last_turn[EVENTS], turn;
-/* of another process */
+/* events that another process counts */
 static unsigned int others;
-/* of the time that passes while somebody sleeps, the device knows one part in so many */
+/* the device's time advances by 1 / slowness of the time that callers sleep */
 static unsigned int slowness;
 static const struct counts *sample_read;
 static unsigned int sample_events;
@@ -132,8 +132,8 @@ static unsigned int pass_count(void)
 }
 
 /*
- * A pass has the next ROOM of the wanted events in the order of their names; the last one has room
- * for the first of them once more.
+ * A pass has the next ROOM wanted events in alphabetical order; the last pass is filled up with the
+ * first events again.
  */
 static unsigned int events_of_pass(unsigned int pass)
 {
@@ -163,8 +163,8 @@ static void begin_turn(unsigned int pass)
 }
 
 /*
- * As the kernel does: a pass of who waits for the longest time has the first turn, newcomers that
- * is.
+ * As in the kernel: the pass of the event that has waited longest, usually a new one, has the first
+ * slot.
  */
 static void select_again(void)
 {
@@ -189,14 +189,14 @@ static void let_pass(uint64_t ns)
 			now.running_ns[n] += ns;
 }
 
-/* Only then somebody sees that a turn is over. */
+/* Slots end only at collections. */
 static void collect(void)
 {
 	if (slice_ns >= TURN_NS && pass_count() > 1)
 		begin_turn((current_pass + 1) % pass_count());
 }
 
-/* The kernel's own collections may come late. */
+/* The kernel's own collections may be late. */
 static int sleep_of_model(const struct timespec *wait, struct timespec *rest)
 {
 	(void)rest;
@@ -204,7 +204,7 @@ static int sleep_of_model(const struct timespec *wait, struct timespec *rest)
 	return 0;
 }
 
-/* of the selection, and what nobody may count */
+/* events of the selection, and events without permission */
 static unsigned int selected, forbidden;
 static int most_events;
 
@@ -390,7 +390,7 @@ static int sum_totals(const struct perfctr_totals *totals, struct perfctr_totals
 	return 0;
 }
 
-/* All events are in one block: the only one. */
+/* All events are in one block. */
 static const struct perfctr_totals_block *totals_block(const struct perfctr_totals *totals,
 						       size_t n)
 {
@@ -473,7 +473,7 @@ static void use_hardware(void)
 	hardware.said = hardware.said_waits = false;
 }
 
-/* A query as production makes it, of events by their letters. */
+/* Create a query as the hook does, with one letter per event. */
 static struct pctr_query *query_of(const char *events, unsigned int flags)
 {
 	unsigned int counters[EVENTS], count = 0;
@@ -488,7 +488,7 @@ static struct pctr_query *monitor_of(const char *events)
 	return query_of(events, PCTR_QUERY_EXACT);
 }
 
-/* Nothing of the context stays. */
+/* Free everything and check that nothing is left. */
 static bool all_gone(void)
 {
 	while (hardware.queries)
@@ -502,7 +502,7 @@ static unsigned int bit(char event)
 	return 1u << (event - 'a');
 }
 
-/* What another process counts from now on. */
+/* Set the events that another process counts from now on. */
 static void count_elsewhere(const char *events)
 {
 	for (others = 0; *events; events++)
@@ -528,13 +528,13 @@ static bool bad_query_fails_alone(void)
 	good = query_of("a", 0);
 	forbidden = bit('g');
 	ok = !pctr_query_begin(bad) && !sessions && complaints == 1;
-	/* alone, as the other one is not active */
+	/* alone, as the other query is not active */
 	tries = 0;
 	ok = ok && pctr_query_begin(good) && tries == 1 && sessions == 1 && complaints == 1;
 	ok = ok && pctr_query_end(good);
 	pctr_query_free(bad);
 	pctr_query_free(good);
-	/* what never takes turns is asked for with the others: with it first, then without it */
+	/* "h" is never multiplexed: the session is tried with it first, then without it */
 	forbidden = bit('h');
 	bad = query_of("h", 0);
 	good = query_of("a", 0);
@@ -552,7 +552,7 @@ static bool turns_are_refused(void)
 	first = monitor_of("bcd");
 	second = monitor_of("e");
 	both = monitor_of("bcde");
-	/* the others are not active: their counters have no turn */
+	/* inactive queries do not count, so there is no conflict */
 	ok = pctr_query_begin(first) && sessions == 1 && pctr_query_end(first);
 	ok = ok && pctr_query_begin(second) && pctr_query_end(second);
 	ok = ok && !pctr_query_begin(both) && !complaints && !counting;
@@ -568,7 +568,7 @@ static bool others_of_the_context_are_not_ruined(void)
 	use_hardware();
 	a = monitor_of("de");
 	fitting = monitor_of("f");
-	/* these never wait, and "e" and "f" do for them */
+	/* "b" and "c" would never wait, but would make "e" and "f" wait */
 	b = monitor_of("bc");
 	single = monitor_of("b");
 	waits = monitor_of("g");
@@ -577,25 +577,25 @@ static bool others_of_the_context_are_not_ruined(void)
 	begin_ns = now.enabled_ns;
 	let_turns_pass(5);
 	ok = ok && !pctr_query_begin(b);
-	/* the same with a session of its own */
+	/* the same with a separate session */
 	most_events = 2;
 	ok = ok && !pctr_query_begin(b);
 	most_events = EVENTS;
 	ok = ok && pctr_query_begin(fitting) && pctr_query_begin(pmu);
 	ok = ok && !pctr_query_begin(single) && !pctr_query_begin(waits);
 	ok = ok && pctr_query_end(fitting) && pctr_query_end(pmu);
-	/* now there is room */
+	/* now it fits */
 	ok = ok && pctr_query_begin(single) && pctr_query_end(single);
 	let_turns_pass(3);
 	ok = ok && pctr_query_end(a) && !complaints;
-	/* not extrapolated: a part of the trials' time is missing, nothing more */
+	/* not extrapolated: only a part of the trials' time is missing */
 	value = pctr_query_value(a, 1).integer;
 	ok = ok && value >= 8 * TURN_NS && value % IOCTL_NS == 0 &&
 	     value < now.enabled_ns - begin_ns;
 	return all_gone() && ok;
 }
 
-/* Its counters take turns, among themselves or with others. */
+/* Its counters are multiplexed, among themselves or with others. */
 static bool hud_begins_always(void)
 {
 	struct pctr_query *hud, *monitor, *other;
@@ -607,7 +607,7 @@ static bool hud_begins_always(void)
 	other = monitor_of("e");
 	ok = pctr_query_begin(hud) && !pctr_query_begin(monitor) && pctr_query_end(hud);
 	ok = ok && pctr_query_begin(monitor) && pctr_query_begin(other) && !complaints;
-	/* the other way round it is reported */
+	/* in the reverse order a message is printed */
 	ok = ok && pctr_query_begin(hud);
 	let_turns_pass(6);
 	ok = ok && pctr_query_end(monitor) && complaints == 1 && pctr_query_end(other) &&
@@ -621,19 +621,22 @@ static bool monitors_are_in_all_passes(void)
 	bool ok;
 
 	use_hardware();
-	/* first the monitor's three, then the HUD's: nobody waits who is looked at first */
+	/*
+	 * first the monitor's three events, then the HUD's: in the first slot the monitor does not
+	 * wait
+	 */
 	hud = query_of("efg", 0);
 	monitor = monitor_of("bcd");
 	ok = pctr_query_begin(hud) && !pctr_query_begin(monitor);
 	all_gone();
-	/* only the HUD's wait, for whom there is room now and not later */
+	/* only the HUD's events wait; they run now, but not in later slots */
 	hud = query_of("bde", 0);
 	monitor = monitor_of("b");
 	next = monitor_of("c");
 	ok = ok && pctr_query_begin(hud) && pctr_query_begin(monitor) && pctr_query_begin(next);
 	let_turns_pass(4);
 	ok = ok && pctr_query_end(monitor) && pctr_query_end(next) && !complaints;
-	/* who waits already, waits on */
+	/* events that already wait continue to wait */
 	ok = ok && pctr_query_begin(monitor) && pctr_query_begin(next);
 	return all_gone() && ok;
 }
@@ -647,12 +650,12 @@ static bool another_process_is_reported(void)
 	single = monitor_of("g");
 	both = monitor_of("bg");
 	count_elsewhere("def");
-	/* nothing to take away from one; it is extrapolated */
+	/* a single counter begins and is extrapolated */
 	ok = !pctr_query_begin(both) && pctr_query_begin(single);
 	let_turns_pass(20);
 	ok = ok && pctr_query_end(single) && complaints == 1;
 	hardware.said_waits = false;
-	/* who comes later is not seen at Begin */
+	/* Begin cannot detect a session that starts later */
 	count_elsewhere("");
 	later = monitor_of("fg");
 	ok = ok && pctr_query_begin(later);
@@ -662,7 +665,7 @@ static bool another_process_is_reported(void)
 	return all_gone() && ok;
 }
 
-/* They have the first turn of two, as others had theirs before. */
+/* A new monitor has the first of two slots, because the other events had theirs before. */
 static bool newcomers_are_refused(void)
 {
 	struct pctr_query *hud, *newcomers;
@@ -673,15 +676,13 @@ static bool newcomers_are_refused(void)
 	count_elsewhere("def");
 	let_turns_pass(1);
 	ok = !pctr_query_begin(newcomers) && !complaints && !counting;
-	/* there is room, and then others come between two monitors */
+	/* it fits, then another process starts between two monitors */
 	count_elsewhere("d");
 	ok = ok && pctr_query_begin(newcomers) && pctr_query_end(newcomers);
 	count_elsewhere("def");
 	ok = ok && !pctr_query_begin(newcomers) && !complaints;
 	pctr_query_free(newcomers);
-	/*
-	 * beside the HUD, which is in the same pass: nobody of the context waits in the first turn
-	 */
+	/* beside the HUD in the same pass: no event of the context waits in the first slot */
 	count_elsewhere("efg");
 	hud = query_of("bd", 0);
 	newcomers = monitor_of("bc");
@@ -689,7 +690,7 @@ static bool newcomers_are_refused(void)
 	return all_gone() && ok;
 }
 
-/* A turn is one of the device's time. */
+/* Slots are measured in the device's time. */
 static bool slow_devices_are_waited_for(void)
 {
 	struct pctr_query *monitor;
@@ -706,9 +707,7 @@ static bool slow_devices_are_waited_for(void)
 	return all_gone() && ok;
 }
 
-/*
- * A frame of the HUD that lasts for @ns; returns the first counter's value, ~0 if others' differ.
- */
+/* A HUD frame of @ns; returns the first counter's value, ~0 if the values differ. */
 static uint64_t hud_frame(struct pctr_query *query, uint64_t ns)
 {
 	uint64_t value;
@@ -725,7 +724,7 @@ static uint64_t hud_frame(struct pctr_query *query, uint64_t ns)
 	return value;
 }
 
-/* The last of so many frames whose value is not @value, 0 if there is none. */
+/* The last of @frames frames whose value is not @value, 0 if there is none. */
 static unsigned int last_other(struct pctr_query *query, unsigned int frames, uint64_t ns,
 			       uint64_t value)
 {
@@ -739,7 +738,7 @@ static unsigned int last_other(struct pctr_query *query, unsigned int frames, ui
 
 static bool short_frames_are_put_together(void)
 {
-	/* the end of a frame takes an ioctl, too; a window: two passes, eight turns each */
+	/* the end of a frame also takes an ioctl; a window has two passes of eight slots each */
 	enum { FRAME_NS = TURN_NS / 4, WINDOW = 2 * 8 * 4, FRAMES = 3 * WINDOW };
 	uint64_t frame = FRAME_NS + IOCTL_NS;
 	struct pctr_query *hud;
@@ -748,14 +747,15 @@ static bool short_frames_are_put_together(void)
 
 	use_hardware();
 	hud = query_of("bcdefg", PCTR_QUERY_FRAME);
-	/* values come after all counters had their slots; then each event counts one in each ns */
+	/* values appear after all counters had their slots; each event counts 1 per ns */
 	while (first < FRAMES && hud_frame(hud, FRAME_NS) != frame)
 		first++;
 	ok = first > WINDOW / 2 && first <= WINDOW && !last_other(hud, FRAMES, FRAME_NS, frame);
 	pctr_query_free(hud);
 	ok = ok && !hardware.windows;
 	/*
-	 * alone each frame is its own, beside others a mean, and alone again its own after a window
+	 * alone each frame has its own value, with another process a mean; later again its own
+	 * after a window
 	 */
 	hud = query_of("bcd", PCTR_QUERY_FRAME);
 	ok = ok && !last_other(hud, 9, FRAME_NS, frame) &&
@@ -768,7 +768,7 @@ static bool short_frames_are_put_together(void)
 	return all_gone() && ok && first && first <= WINDOW && !hardware.windows && !complaints;
 }
 
-/* of a device that has nothing to do: a ratio of nothing */
+/* the device is idle: division by zero */
 static bool idle;
 
 static int metric_of_model(const struct perfctr_totals *totals,
@@ -784,7 +784,7 @@ static int metric_of_model(const struct perfctr_totals *totals,
 	return 0;
 }
 
-/* Nobody waits: a window in which there was nothing to divide by must not hide what comes. */
+/* Without waiting: a window with a zero denominator must not hide later values. */
 static bool ratios_of_nothing_are_forgotten(void)
 {
 	enum { FRAMES = 100 };

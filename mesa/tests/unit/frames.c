@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * Ends of frames: who reports them, and what becomes of a process whose tool is gone or never was.
+ * Ends of frames: which context reports them, and processes whose tool is gone or never existed.
  * Built by mesa/tests/groups.
  */
 #include "pctr_frames.c"
@@ -31,7 +31,7 @@ static void say(const char *text)
 
 /* --- a tool ----------------------------------------------------------------- */
 
-/* The variable names it. */
+/* Open the socket that PERFCTR_FRAMES names. */
 static int open_server(int type)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
@@ -56,11 +56,11 @@ static bool is_readable(int fd)
 	return poll(&poll_fd, 1, ANSWER_MS) == 1;
 }
 
-/* What the tool is to do with the next frame. */
+/* The tool's answer to the next frame. */
 static const char *answer;
 static int client = -1, heard;
 
-/* Takes one frame; without an answer it closes. */
+/* Receive one frame; without an answer close the connection. */
 static void *serve(void *unused)
 {
 	char message[MESSAGE_BYTES];
@@ -82,7 +82,7 @@ static void *serve(void *unused)
 	return NULL;
 }
 
-/* The context's frame ends, and the tool gives this answer. Returns whether it was reported. */
+/* End a frame of the context; the tool gives this answer. Returns whether it was reported. */
 static bool end_frame(const void *context, const char *with)
 {
 	int before = heard;
@@ -97,7 +97,7 @@ static bool end_frame(const void *context, const char *with)
 	return heard == before + 1;
 }
 
-/* As if the process had just begun. */
+/* Reset to the state of a new process. */
 static void begin(int type)
 {
 	forget();
@@ -150,10 +150,7 @@ static void test_names(void)
 	      "a tool that has ended is reported once");
 }
 
-/*
- * Root only: listens as somebody else, then asks as the user of this number. Returns whether a
- * frame is reported.
- */
+/* Root only: listen as one user, then ask as another. Returns whether a frame is reported. */
 static bool hears_listener(uid_t listener, uid_t user)
 {
 	bool listens;
@@ -161,7 +158,7 @@ static bool hears_listener(uid_t listener, uid_t user)
 	forget();
 	close(server);
 	messages = 0;
-	/* the listener is who called listen() */
+	/* the kernel records the user that called listen() */
 	if (seteuid(listener))
 		return false;
 	server = open_server(SOCK_SEQPACKET);
@@ -194,7 +191,7 @@ static bool hung_up(int fd)
 	return is_readable(fd) && !recv(fd, &byte, 1, 0);
 }
 
-/* The library goes with its last display. */
+/* The library is unloaded with its last display. */
 static void test_unload(void)
 {
 	begin(SOCK_SEQPACKET);
@@ -235,7 +232,7 @@ static void test_frames(void)
 	check(!pctr_frames_listens(&contexts[0], say), "nor one that is gone");
 }
 
-/* Each process has a connection. */
+/* Each process has a separate connection. */
 static void test_fork(void)
 {
 	int status = -1, parents;

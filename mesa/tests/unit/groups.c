@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Mesa's performance_monitor.c with a driver whose groups are not what they should be: one without
- * counters, one with more of them than it says. Built against Mesa's source by mesa/tests/groups.
+ * Mesa's performance_monitor.c with a driver of inconsistent groups: one without counters, one with
+ * more counters than it announces. Built against Mesa's source by mesa/tests/groups.
  */
 #include "main/performance_monitor.c"
 
@@ -33,7 +33,7 @@ int ST_DEBUG;
 
 /* --- the driver ------------------------------------------------------------ */
 
-/* Group 0 is empty, 1 has two counters and says so, 2 has three and says two. */
+/* Group 0 is empty, group 1 has and announces two counters, group 2 has three and announces two. */
 static int group_info(struct pipe_screen *screen, unsigned int index,
 		      struct pipe_driver_query_group_info *info)
 {
@@ -88,7 +88,7 @@ int main(void)
 	puts("1..4");
 	_mesa_GetPerfMonitorGroupsAMD(&groups, 0, NULL);
 	check(groups == GROUPS - 1, "patch 2: a group without counters is left out");
-	/* without the patch there are groups, and nothing behind them: it ends here */
+	/* without the patch the groups have no counters: stop here */
 	if (!context.PerfMonitor.Groups) {
 		puts("Bail out! groups were announced and there are none");
 		return 1;

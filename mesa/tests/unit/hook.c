@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 /*
- * The hook with a driver that shares its screen, has queries of its own and uses its context's
- * functions while it is destroyed. Built against Mesa's headers by mesa/tests/groups.
+ * The hook with a driver that shares its screen, has queries of its own, and uses its context's
+ * functions while it destroys the context. Built against Mesa's headers by mesa/tests/groups.
  */
 #include "pctr_hook.c"
 
 #include <stdio.h>
 
-/* counters of the driver, and of ours in one group */
+/* counters of the driver, and ours in one group */
 enum { DRIVERS = 2, OURS = 3, DRIVER_TYPE = 256, DRIVER_VALUE = 70, OUR_VALUE = 500 };
 
 static int number, failed;
@@ -201,7 +201,7 @@ static struct pipe_query *driver_create_batch(struct pipe_context *pipe, unsigne
 	return driver_create(pipe, 0, 0);
 }
 
-/* As svga's: NULL, when the context goes, frees what its queries shared. */
+/* Like svga: NULL, on destruction of the context, frees data shared by its queries. */
 static void driver_destroy_query(struct pipe_context *pipe, struct pipe_query *query)
 {
 	(void)pipe;
@@ -285,7 +285,7 @@ static struct pipe_context *driver_context(struct pipe_screen *screen, void *pri
 	return pipe;
 }
 
-/* It has no groups, and its queries say that they are in group 0. */
+/* It has no groups, and its queries claim group 0. */
 static int driver_query_info(struct pipe_screen *screen, unsigned int index,
 			     struct pipe_driver_query_info *info)
 {
@@ -325,7 +325,7 @@ static int driver_param(struct pipe_screen *screen, enum pipe_cap cap)
 
 /* --- tests -------------------------------------------------------------------- */
 
-/* As the HUD looks for it; 0: there is none. */
+/* Search like the HUD; 0: there is none. */
 static unsigned int type_of_first(struct pipe_screen *screen, const char *name)
 {
 	unsigned int count = (unsigned int)screen->get_driver_query_info(screen, 0, NULL);
@@ -374,7 +374,7 @@ static void test_batch(struct pipe_context *pipe)
 	enum { COUNT = sizeof(types) / sizeof(types[0]) };
 	unsigned int bad = FIRST_HUD_TYPE + OURS;
 	struct pipe_query *query = pipe->create_batch_query(pipe, COUNT, types);
-	/* just as large as st/mesa makes it */
+	/* exactly as large as st/mesa allocates it */
 	union pipe_numeric_type_union *batch = calloc(COUNT, sizeof(*batch));
 	union pipe_query_result *result = (union pipe_query_result *)batch;
 
@@ -406,7 +406,7 @@ static void test_batch(struct pipe_context *pipe)
 	free(batch);
 }
 
-/* Ends a frame or just flushes. Returns how many frames were reported. */
+/* End a frame or only flush. Returns the number of reported frames. */
 static int flush(struct pipe_context *pipe, unsigned int flags)
 {
 	int before = frames_ended;
@@ -466,7 +466,7 @@ int main(void)
 	setenv("GALLIUM_PERFCTR", "1", 1);
 	puts("1..19");
 	pctr_screen_hook(&screen);
-	/* the driver gave the same screen again */
+	/* the driver returned the same screen again */
 	pctr_screen_hook(&screen);
 	test_list(&screen);
 	pipe = screen.context_create(&screen, NULL, 0);
