@@ -33,7 +33,6 @@ struct perfctr_ctx {
 
 int perfctr_ctx_new_with(const struct perfctr_sys *sys, struct perfctr_ctx **ctx);
 
-/* Send a message to the log. */
 void perfctr_log(struct perfctr_ctx *ctx, int level, const char *format, ...) PRINTF(3, 4);
 
 /* Keep the reason for perfctr_ctx_error(). Return: error, a negative errno. */

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# The decoder reads untrusted bytes: the tests must run nearly all of its lines and branches.
+# The decoder reads untrusted bytes: the tests must cover nearly all of its lines and branches.
 set -u
 
 top=$(cd "$(dirname "$0")/../.." && pwd -P)

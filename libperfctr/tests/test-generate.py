@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""The generator: every kind of mistake in the database is named with its file and line."""
+"""The generator reports every kind of mistake in the database with its file and line."""
 import json
 import re
 import subprocess
@@ -74,7 +74,7 @@ FILTER_MISTAKES = [
      "SHADER blocks have no filters"),
 ]
 
-# what is replaced, by what, line of the complaint, part of it
+# replaced text, replacement, line of the message, part of the message
 MISTAKES = [
     ('bit = 5', 'bit = 4', 16, "bit 4 is taken by 'one' ({page}:8)"),
     ('bit = 5', 'bit = 3', 16, "bits 0..3 are the block's header"),
@@ -269,7 +269,7 @@ with tempfile.TemporaryDirectory() as folder:
            errors)
     verdicts.unlink()
 
-# what is in the headers has a name in the library, and blocks of PMUs have a PMU
+# enumerators of the headers have a name in the library, and blocks of PMUs have a PMU
 header = "".join(p.read_text(encoding="utf-8")
                  for p in sorted((TOP / "include/uapi/drm").glob("perfctr_*.h")))
 for table, name in (("counters/names.c",

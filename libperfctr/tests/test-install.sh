@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# The installed library: what a program of somebody else needs is there and works.
+# The installed library has all that another program needs, and works.
 # shellcheck disable=SC2317 # functions are run by check()
 set -u
 
@@ -31,7 +31,7 @@ flags() {
 	pkg-config "$@" perfctr
 }
 
-# What a package builder does: the paths in the files are those without DESTDIR.
+# As in a package build: the paths in the files do not contain DESTDIR.
 install_staged() {
 	make -s -C "$top/libperfctr" install BUILD="$build" DESTDIR="$root/stage" PREFIX=/usr \
 		LIBDIR=/usr/lib/test &&
@@ -64,7 +64,7 @@ link_static() {
 		-Werror "$home/lib/libperfctr.a" -lm && ! ldd "$root/static" | grep perfctr
 }
 
-# Without a device the example says so and fails; with one it counts.
+# Without a device the example prints an error and fails; with one it counts.
 sample_answers() {
 	LD_LIBRARY_PATH=$home/lib "$root/sample" 2>"$root/err" && return 0
 	grep -qE 'DRM devices offers performance counters|CAP_PERFMON|group' "$root/err"
@@ -81,7 +81,7 @@ read_capture() {
 		grep -E '^shader +FRAGMENTS +1005 fragments$'
 }
 
-# Declared functions are exported, and nothing else is.
+# Exactly the declared functions are exported.
 exported_is_declared() {
 	nm -D --defined-only "$home/lib/libperfctr.so" | awk '$2 == "T" { print $3 }' |
 		sed 's/@.*//' | sort >"$root/exported"
@@ -95,7 +95,7 @@ soname() {
 	readelf -d "$home/lib/libperfctr.so" | grep -q 'SONAME.*libperfctr\.so\.1'
 }
 
-# The decoder needs nothing but what every C compiler brings.
+# The decoder needs only a C compiler.
 decoder_stands_alone() {
 	"$cc" -std=c11 -O2 -Wall -Wextra -Werror -I"$top/libperfctr/include" \
 		-I"$top/libperfctr/src" -c "$top/libperfctr/src/decode/decode.c" \
@@ -104,7 +104,7 @@ decoder_stands_alone() {
 }
 
 
-# Every call has a page, which is installed, and nothing in it displeases mandoc.
+# Every call has an installed page without warnings from mandoc.
 man_pages() {
 	local name
 	while read -r name; do
@@ -115,7 +115,7 @@ man_pages() {
 	return 1
 }
 
-# What is missing in the comments is an error of the generator.
+# The generator reports missing documentation as an error.
 man_is_complete() {
 	local generate=("${PYTHON:-python3}" "$top/libperfctr/man/generate.py") bad
 	mkdir -p "$root/bad" "$root/pages"
@@ -132,7 +132,7 @@ man_is_complete() {
 		"$top"/libperfctr/include/perfctr/*.h 2>/dev/null
 }
 
-# The code in the pages compiles as it stands there.
+# The code in the pages compiles unchanged.
 man_examples() {
 	local file count=0
 	mkdir -p "$root/examples"

@@ -43,7 +43,6 @@ static void take_name(char *to, size_t size, const char *from, size_t room)
 	to[length] = '\0';
 }
 
-/* Grow an array for one more element. */
 static void *grow(struct perfctr_device *d, void *array, size_t count, size_t bytes)
 {
 	void *more;

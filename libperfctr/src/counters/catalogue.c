@@ -102,7 +102,6 @@ static bool take_texts(const struct perfctr_capture_record *record, size_t offse
 	return true;
 }
 
-/* Grow the list for one more entry. */
 static int grow(struct perfctr_ctx *ctx, struct entries *list)
 {
 	struct entry **more;

@@ -69,10 +69,8 @@ const struct perfctr_metric_desc *kit_unit_next(const struct perfctr_metric_desc
 int kit_plan(struct perfctr_perfkit *kit);
 void kit_forget_plan(struct perfctr_perfkit *kit);
 
-/* Drop all values. */
 void kit_forget_values(struct perfctr_perfkit *kit);
 
-/* End the active session. */
 void kit_close_session(struct perfctr_perfkit *kit);
 
 #endif /* PERFCTR_SRC_PERFKIT_H */

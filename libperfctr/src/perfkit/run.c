@@ -29,7 +29,6 @@ void kit_close_session(struct perfctr_perfkit *kit)
 	kit->session = perfctr_session_unref(kit->session);
 }
 
-/* Open and start the session of a pass. */
 static int open_session(struct perfctr_perfkit *kit, unsigned int pass)
 {
 	const struct perfctr_session_opts opts = {
