@@ -71,13 +71,13 @@ struct pctr_catalogue {
 };
 
 /**
- * pctr_catalogue_new() - find the device and what it counts
+ * pctr_catalogue_new() - find the device and its counters
  * @wanted: name or node of the device, or NULL
  * @screen_drivers: names of the kernel drivers that the screen's GPU may have, ends with NULL
- * @problem: set to a sentence that says why there is none; valid forever or until the next call
+ * @problem: on failure set to a sentence with the reason; valid forever or until the next call
  *	     of this thread
  *
- * The device is @wanted; else the only one with one of the drivers; else the only one there is.
+ * The device is @wanted; else the only one with one of the drivers; else the only device.
  *
  * Return: the catalogue, owned by the caller; NULL on failure.
  */

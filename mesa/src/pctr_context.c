@@ -21,7 +21,7 @@ enum {
 	TRIES = 100,
 };
 
-/* A session of the kernel and what it counts. */
+/* A session of the kernel and its counters. */
 struct pctr_session {
 	struct pctr_session *next;
 	struct perfctr_selection *selection;

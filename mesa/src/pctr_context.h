@@ -2,11 +2,10 @@
 /*
  * Queries of one GL context, on one session of the device.
  *
- * A session counts what all queries of the context want and is replaced when a query wants more. A
- * query takes one sample when it begins and one when it ends, however many counters it has. Its
- * values are the sum of all samples in between, from any requester. Samples that a job takes
- * between two of its commands belong to the context: an attributed query counts only the context's
- * own commands on the GPU.
+ * A session has the counters of all queries of the context and is replaced when a query needs more.
+ * A query takes one sample when it begins and one when it ends. Its values are the sum of all
+ * samples in between, from any requester. Samples that a job takes between two of its commands
+ * belong to the context: an attributed query counts only the context's own commands on the GPU.
  *
  * A context and everything made from it belong to one thread at a time.
  */
@@ -24,7 +23,7 @@ enum pctr_mark {
 	PCTR_MARK_OWN = 1, /* commands of this context only */
 };
 
-/* what a query is for */
+/* purpose of a query */
 enum pctr_query_flags {
 	PCTR_QUERY_ATTRIBUTED = 1 << 0, /* jobs take samples for it, see pctr_context_handles() */
 	/*
@@ -112,8 +111,8 @@ struct pctr_query *pctr_query_new(struct pctr_context *context, const unsigned i
  * @query: query; an active one begins again
  *
  * A PCTR_QUERY_EXACT query is refused if its counters do not fit in one pass together with
- * everything that is active. The trial takes PCTR_LOOKS looks, PCTR_LOOK_NS apart, which cover two
- * multiplexing slots of other sessions; a third pass goes unnoticed. If the query does not fit,
+ * all active queries. The trial takes PCTR_LOOKS samples, PCTR_LOOK_NS apart, which cover two
+ * multiplexing slots of other sessions; it cannot detect a third pass. If the query does not fit,
  * active exact queries count nothing during the trial. A query of a single counter always begins if
  * no other exact query of the context is active; it is extrapolated if other sessions count. All
  * other queries always begin and may cause active ones to be multiplexed, as may other contexts and

@@ -28,8 +28,8 @@ bool pctr_frames_wanted(void);
  * @context: any pointer that identifies the context, not NULL
  * @say: reports messages, each once in a process
  *
- * The first call in a process connects, if a process of this user or of root listens. The frames of
- * the first context that asks are the ones that count.
+ * The first call in a process connects, if a process of this user or of root listens. Only frames
+ * of the first context that calls this are counted.
  *
  * Return: whether to call pctr_frames_end() once the GPU has finished the frame.
  */

@@ -647,7 +647,7 @@ static bool has_statistics(struct pipe_screen *screen)
 	return screen->caps.query_pipeline_statistics;
 }
 
-/* The driver filled the struct before this hook ran. Return: what it had offered. */
+/* The driver filled the struct before this hook ran. Return: the driver's value. */
 static bool offer_monitors(struct pipe_screen *screen, bool offered)
 {
 	struct pipe_caps *caps = (struct pipe_caps *)&screen->caps;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * Only the kernel knows what fits in one pass. libperfctr's perfkit measures it with short
+ * Only the kernel knows which counters fit in one pass. libperfctr's perfkit measures it with short
  * sessions.
  */
 #include "pctr_passes.h"

@@ -34,10 +34,10 @@ struct pctr_vsoc *pctr_vsoc_new(struct pctr_context *context);
 /**
  * pctr_vsoc_submit() - submit work to the virtual GPU
  * @vsoc: from pctr_vsoc_new()
- * @work: what to do
+ * @work: amounts of work
  *
- * Does not wait for it. The job takes the samples that pctr_context_handles() asks for, before and
- * after the work.
+ * Does not wait for it. The job samples the sessions of pctr_context_handles() before and after the
+ * work.
  */
 void pctr_vsoc_submit(struct pctr_vsoc *vsoc, const struct pctr_work *work);
 

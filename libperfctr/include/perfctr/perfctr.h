@@ -6,7 +6,7 @@
  *	device     a DRM node that offers counters
  *	selection  which counters, given by name
  *	session    a selection that counts into a ring
- *	cursor     reads the samples of a session where they lie
+ *	cursor     reads the samples of a session in place
  *	decoder    decode.h: sample bytes to blocks and counters
  *	totals     adds samples up; sums, rates, metrics
  *	database   names, units and meaning of counters and metrics
@@ -528,7 +528,7 @@ const struct perfctr_filter_desc *perfctr_filter_next(const struct perfctr_filte
  * @config: filter bits of perf's config, from the block
  * @config1: config1
  * @config2: config2
- * @text: where the text goes, always NUL terminated if @size is not zero
+ * @text: buffer for the text, always NUL terminated if @size is not zero
  * @size: bytes at @text
  *
  * For example "src_loc_cpu=1,dst_loc_cmem=1", "" without a filter. Bits without a name in the
@@ -559,7 +559,7 @@ const char *perfctr_product_name(unsigned int product);
  * perfctr_block_label() - name of a block, also used in event names
  * @type: block type
  * @index: its index, DRM_PERFCTR_INDEX_ALL for the sum of all blocks of the type
- * @text: where the name goes, always NUL terminated if @size is not zero
+ * @text: buffer for the name, always NUL terminated if @size is not zero
  * @size: bytes at @text
  *
  * For example "shader16", "pcie0_rc2", "shader" for the sum, "type77.3" if unknown.
@@ -571,7 +571,7 @@ int perfctr_block_label(unsigned int type, unsigned int index, char *text, size_
 /**
  * perfctr_flag_text() - names of the bits of flags
  * @flags: enum drm_perfctr_sample_flags
- * @text: where the names go, separated by commas, always NUL terminated
+ * @text: buffer for the names, separated by commas, always NUL terminated
  * @size: bytes at @text
  *
  * Return: length of the full text, as snprintf().
@@ -581,7 +581,7 @@ int perfctr_flag_text(uint32_t flags, char *text, size_t size);
 /**
  * perfctr_state_text() - names of the bits of block states
  * @states: enum drm_perfctr_block_states
- * @text: where the names go, separated by commas, always NUL terminated
+ * @text: buffer for the names, separated by commas, always NUL terminated
  * @size: bytes at @text
  *
  * Return: length of the full text, as snprintf().
@@ -821,7 +821,7 @@ perfctr_selection_metric(const struct perfctr_selection *selection, size_t n);
  * @selection: selection that the block was sampled with, or NULL
  * @block: block from the decoder
  * @position: position in the block
- * @text: where the name goes, always NUL terminated if @size is not zero
+ * @text: buffer for the name, always NUL terminated if @size is not zero
  * @size: bytes at @text
  *
  * The name in the database; for events of perf PMUs the selection's text
@@ -838,7 +838,7 @@ int perfctr_counter_label(const struct perfctr_selection *selection,
  * @selection: selection that the block was sampled with, or NULL
  * @block: block from the decoder
  * @position: position in the block
- * @text: where the unit goes, always NUL terminated if @size is not zero
+ * @text: buffer for the unit, always NUL terminated if @size is not zero
  * @size: bytes at @text
  * @scale: set to the value of one count in that unit, usually 1; may be NULL
  *
@@ -1332,7 +1332,7 @@ const struct perfctr_total *perfctr_totals_counter(const struct perfctr_totals_b
  * @selection: selection that was sampled, or NULL
  * @block: block in totals
  * @n: 0..count - 1
- * @text: where the name goes, always NUL terminated if @size is not zero
+ * @text: buffer for the name, always NUL terminated if @size is not zero
  * @size: bytes at @text
  *
  * Return: as perfctr_counter_label().
@@ -1346,7 +1346,7 @@ int perfctr_totals_label(const struct perfctr_selection *selection,
  * @selection: selection that was sampled, or NULL
  * @block: block in totals
  * @n: 0..count - 1
- * @text: where the unit goes, always NUL terminated if @size is not zero
+ * @text: buffer for the unit, always NUL terminated if @size is not zero
  * @size: bytes at @text
  * @scale: set to the factor from a value to that unit; may be NULL
  *
@@ -1401,7 +1401,7 @@ struct perfctr_value {
 };
 
 /**
- * perfctr_value_state_text() - the reason why there is no value, in words
+ * perfctr_value_state_text() - text for the reason why there is no value
  * @state: enum perfctr_value_state
  *
  * Return: a constant text, never NULL.
