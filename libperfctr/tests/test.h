@@ -24,7 +24,7 @@ bool test_equal(long long a, long long b, const char *file, int line, const char
 bool test_equal_text(const char *a, const char *b, const char *file, int line, const char *text);
 bool test_has_text(const char *all, const char *part, const char *file, int line);
 
-/* All go on after a failure and return whether they held. */
+/* All continue after a failure and return whether they held. */
 #define CHECK(condition) test_check((condition), __FILE__, __LINE__, #condition)
 #define EQUAL(a, b) test_equal((long long)(a), (long long)(b), __FILE__, __LINE__, #a " == " #b)
 #define EQUAL_TEXT(a, b) test_equal_text((a), (b), __FILE__, __LINE__, #a " == " #b)

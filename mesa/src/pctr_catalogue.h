@@ -111,10 +111,7 @@ struct pctr_group pctr_catalogue_group(struct pctr_catalogue *catalogue, unsigne
  */
 bool pctr_catalogue_is_monitored(struct pctr_catalogue *catalogue, unsigned int counter);
 
-/**
- * pctr_catalogue_free() - free a catalogue
- * @catalogue: catalogue or NULL
- */
+/* @catalogue: may be NULL */
 void pctr_catalogue_free(struct pctr_catalogue *catalogue);
 
 #endif /* PCTR_CATALOGUE_H */

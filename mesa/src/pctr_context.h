@@ -38,9 +38,7 @@ enum pctr_query_flags {
 	PCTR_QUERY_FRAME = 1 << 2,
 };
 
-/**
- * typedef pctr_say_fn - report one line, without a line feed, to the user
- */
+/* reports one line, without a line feed, to the user */
 typedef void (*pctr_say_fn)(const char *text);
 
 /**
@@ -52,10 +50,7 @@ typedef void (*pctr_say_fn)(const char *text);
  */
 struct pctr_context *pctr_context_new(const struct pctr_catalogue *catalogue, pctr_say_fn say);
 
-/**
- * pctr_context_free() - free a context and its queries
- * @context: context or NULL
- */
+/* Also frees the queries. @context: may be NULL */
 void pctr_context_free(struct pctr_context *context);
 
 /**
@@ -139,10 +134,7 @@ bool pctr_query_end(struct pctr_query *query);
  */
 union pctr_value pctr_query_value(const struct pctr_query *query, unsigned int n);
 
-/**
- * pctr_query_free() - free a query, active or not
- * @query: query or NULL
- */
+/* @query: active or not, may be NULL */
 void pctr_query_free(struct pctr_query *query);
 
 #endif /* PCTR_CONTEXT_H */

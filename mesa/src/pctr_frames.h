@@ -11,16 +11,10 @@
 
 #include <stdbool.h>
 
-/**
- * typedef pctr_frames_say_fn - report one line, without a line feed, to the user
- */
+/* reports one line, without a line feed, to the user */
 typedef void (*pctr_frames_say_fn)(const char *text);
 
-/**
- * pctr_frames_wanted() - whether this process shall report ends of frames
- *
- * Return: whether the environment names a socket.
- */
+/* Whether the environment names a socket to which this process reports ends of frames. */
 bool pctr_frames_wanted(void);
 
 /**
@@ -44,10 +38,7 @@ bool pctr_frames_listens(const void *context, pctr_frames_say_fn say);
  */
 void pctr_frames_end(const void *context);
 
-/**
- * pctr_frames_leave() - a context is destroyed: frames of another one may count
- * @context: context
- */
+/* The context is destroyed: frames of another context may count. */
 void pctr_frames_leave(const void *context);
 
 #endif /* PCTR_FRAMES_H */

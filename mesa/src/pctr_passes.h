@@ -26,9 +26,7 @@ enum {
 	PCTR_WINDOW_SLOTS = 8,
 };
 
-/**
- * pctr_wait_for_slot() - wait for the time between two looks
- */
+/* Wait for the time between two looks. */
 static inline void pctr_wait_for_slot(void)
 {
 	const struct timespec wait = { .tv_nsec = PCTR_LOOK_NS };

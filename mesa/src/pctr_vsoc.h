@@ -15,12 +15,7 @@ struct pctr_work {
 	uint64_t threads; /* invocations of compute shaders */
 };
 
-/**
- * pctr_vsoc_is_device() - whether a device is a virtual SoC
- * @catalogue: of the device
- *
- * Return: whether it is.
- */
+/* Whether the catalogue's device is a virtual SoC. */
 bool pctr_vsoc_is_device(const struct pctr_catalogue *catalogue);
 
 /**
@@ -41,16 +36,10 @@ struct pctr_vsoc *pctr_vsoc_new(struct pctr_context *context);
  */
 void pctr_vsoc_submit(struct pctr_vsoc *vsoc, const struct pctr_work *work);
 
-/**
- * pctr_vsoc_wait() - wait until all work is done and counted
- * @vsoc: from pctr_vsoc_new()
- */
+/* Wait until all work is done and counted. */
 void pctr_vsoc_wait(struct pctr_vsoc *vsoc);
 
-/**
- * pctr_vsoc_free() - stop submitting work
- * @vsoc: handle or NULL
- */
+/* @vsoc: may be NULL */
 void pctr_vsoc_free(struct pctr_vsoc *vsoc);
 
 #endif /* PCTR_VSOC_H */
