@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The model of a Mali CSF GPU: the device, and what its parts know of each other.
+ * The model of a Mali CSF GPU: the device, and the interfaces between its parts.
  *
  * Locks, outer to inner: mali_mcu.lock (a mutex: firmware and command streams), mali_gpu.lock (a
  * spinlock, interrupts off: every register, the address spaces' tables and the counters).
- * The host's handlers are called with neither, by a thread of their own: a driver writes registers
- * with its locks held.
+ * A dedicated thread calls the host's interrupt handlers with neither lock held: a driver writes
+ * registers with its own locks held.
  */
 #ifndef _MALI_H_
 #define _MALI_H_
@@ -26,7 +26,7 @@ struct page;
 struct task_struct;
 
 #define MALI_ADDRESS_SPACES	16
-/* the microcontroller's own; firmware, its ring of samples and suspend buffers are in it */
+/* reserved for the microcontroller; maps firmware, its sample ring and the suspend buffers */
 #define MALI_MCU_AS		0
 
 enum mali_irq_name {
@@ -45,10 +45,10 @@ enum mali_domain {
 
 enum mali_fail {
 	MALI_FAIL_BOOT,			/* firmware does not start */
-	MALI_FAIL_ANSWERS,		/* nor answer what the host asks for through doorbell 0 */
-	MALI_FAIL_HALT,			/* nor halt */
-	MALI_FAIL_COUNTERS,		/* nor acknowledge requests for counters */
-	MALI_FAIL_UNRECOVERABLE,	/* the next instruction is a CS_UNRECOVERABLE, once */
+	MALI_FAIL_ANSWERS,		/* firmware ignores requests through doorbell 0 */
+	MALI_FAIL_HALT,			/* firmware does not halt */
+	MALI_FAIL_COUNTERS,		/* firmware does not acknowledge counter requests */
+	MALI_FAIL_UNRECOVERABLE,	/* the next instruction raises CS_UNRECOVERABLE, once */
 	MALI_FAILS,
 };
 
@@ -56,7 +56,7 @@ enum mali_fail {
 struct mali_irq {
 	u32 rawstat;	/* causes */
 	u32 mask;	/* causes that raise the line */
-	int number;	/* of the host's interrupt */
+	int number;	/* host interrupt number */
 };
 
 /* an address space: registers as written, tables in use since UPDATE */
@@ -66,7 +66,7 @@ struct mali_as {
 	u64 lockaddr;
 	u64 transcfg;
 	u64 root;	/* physical address of the table in use */
-	u64 config;	/* its configuration; MALI_MODE_UNMAPPED: nothing can be translated */
+	u64 config;	/* configuration of @root; MALI_MODE_UNMAPPED: every translation faults */
 	bool locked;	/* between LOCK and UNLOCK or a flush */
 	u32 fault_status;
 	u64 fault_address;
@@ -77,27 +77,27 @@ struct mali_gpu {
 	const struct mali_product *product;
 
 	struct resource window;	/* registers, in the resource tree */
-	/* real memory at its address: user space maps the flush ID's page */
+	/* real memory at the window's address: userspace maps the flush ID page */
 	struct page *window_pages;
 
-	spinlock_t lock;	/* all below up to @mcu, and the counters */
+	spinlock_t lock;	/* protects everything up to @mcu, and the counters */
 	struct mali_irq irq[MALI_IRQS];
-	unsigned long irq_due;	/* lines that went high, one bit each */
+	unsigned long irq_due;	/* lines that were raised, one bit each */
 	struct mali_as as[MALI_ADDRESS_SPACES];
 	u64 powered[MALI_DOMAINS];	/* units that are ready */
 	u32 mcu_control;	/* MALI_MCU_CONTROL_*, as written */
 	u32 mcu_status;	/* MALI_MCU_STATUS_* */
 	u32 flush_id;
-	u64 cycles;	/* up to @clock_ns, while the L2 cache has power */
+	u64 cycles;	/* until @clock_ns; advances only while the L2 cache is powered */
 	u64 clock_ns;
-	unsigned long core_hz;	/* frequency that the clock is set to */
+	unsigned long core_hz;	/* current frequency */
 
 	struct mali_counters *counters;
 	struct mali_mcu *mcu;
 	struct mali_platform *platform;
 	struct mali_prfcnt *prfcnt;
 
-	/* what goes wrong while it is not zero; debugfs has a file for each */
+	/* a fault is injected while its value is not zero; debugfs has a file for each */
 	u32 fail[MALI_FAILS];
 	struct task_struct *irq_thread;	/* calls the host's handlers */
 	wait_queue_head_t irq_wait;

@@ -8,7 +8,7 @@
 #include "mali.h"
 #include "mali_counters.h"
 
-/* what has passed goes into the count, before frequency or power changes */
+/* accounts the elapsed time; call before frequency or power changes */
 void mali_clock_update_locked(struct mali_gpu *gpu)
 {
 	u64 now = ktime_get_ns();
@@ -17,7 +17,7 @@ void mali_clock_update_locked(struct mali_gpu *gpu)
 	lockdep_assert_held(&gpu->lock);
 	if (gpu->powered[MALI_DOMAIN_L2])
 		cycles = mul_u64_u64_div_u64(now - gpu->clock_ns, gpu->core_hz, NSEC_PER_SEC);
-	/* a part of a cycle is left for the next time */
+	/* leave a fraction of a cycle for the next call */
 	if (gpu->powered[MALI_DOMAIN_L2] && !cycles)
 		return;
 	gpu->cycles += cycles;

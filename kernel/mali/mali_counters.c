@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The counters of the hardware, and the truth in debugfs.
+ * The counter registers of the hardware, and their 64-bit truth in debugfs.
  */
 #include <linux/bitops.h>
 #include <linux/debugfs.h>
@@ -29,7 +29,7 @@ void mali_count(struct mali_gpu *gpu, u32 block, u32 counter, u64 amount)
 	spin_unlock_irqrestore(&gpu->lock, flags);
 }
 
-/* architecture 13 has moved them */
+/* architecture 13 moved the job counters */
 void mali_count_job(struct mali_gpu *gpu, enum mali_job_counter job, u64 amount)
 {
 	static const u8 positions[2][4] = { { 17, 25, 33, 34 }, { 65, 33, 49, 50 } };
@@ -39,13 +39,13 @@ void mali_count_job(struct mali_gpu *gpu, enum mali_job_counter job, u64 amount)
 }
 
 /*
- * Positions below 64 in a block that are as the hardware would count, those included that it does
- * not have. Work takes no time here, so its active cycles are zero. All others depend on shaders,
- * caches or culling, and are not valid.
+ * Bit mask of the positions below 64 whose counts are valid, unimplemented ones included. Work
+ * takes no time in the model, so its active cycles are zero. All other positions depend on
+ * shaders, caches or culling, and are not valid.
  */
 u64 mali_counters_modelled(const struct mali_gpu *gpu, u32 block)
 {
-	/* a header of which nothing is valid looks damaged */
+	/* a header without any valid position looks corrupt */
 	if (block == MALI_BLOCK_FW)
 		return GENMASK_ULL(3, 0);
 	if (block == MALI_BLOCK_CSHW && gpu->product->gpu_id >> 28 >= 13)
@@ -59,7 +59,7 @@ u64 mali_counters_modelled(const struct mali_gpu *gpu, u32 block)
 	return GENMASK_ULL(3, 0) | GENMASK_ULL(19, 18) | GENMASK_ULL(23, 22);
 }
 
-/* pieces of work go to the cores in turn */
+/* distributes @amount over the cores round-robin */
 void mali_count_cores(struct mali_gpu *gpu, u32 counter, u64 amount)
 {
 	const u32 cores = hweight64(gpu->product->shader_present);
@@ -93,7 +93,7 @@ void mali_count_cycles_locked(struct mali_gpu *gpu, u64 cycles)
 		mali_count_locked(gpu, MALI_BLOCK_CSHW, MALI_CSHW_GPU_IRQ_ACTIVE, cycles);
 }
 
-/* a walk that ended at @level; the model has one MMU for all slices, its counts are the first's */
+/* a walk that ended at @level; the model has one MMU, counted in the first slice */
 void mali_count_walk_locked(struct mali_gpu *gpu, unsigned int level)
 {
 	mali_count_locked(gpu, MALI_BLOCK_MEMSYS, MALI_MEMSYS_MMU_REQUESTS, 1);
@@ -102,8 +102,7 @@ void mali_count_walk_locked(struct mali_gpu *gpu, unsigned int level)
 		mali_count_locked(gpu, MALI_BLOCK_MEMSYS, MALI_MEMSYS_TABLE_READS_L3, 1);
 }
 
-/* a line for each counter that has moved: block, its index, position, counts */
-/* the number of the n-th core that is present */
+/* the number of the @n-th core that is present */
 static u32 core_number(const struct mali_gpu *gpu, u32 n)
 {
 	u64 cores = gpu->product->shader_present;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The counters of the hardware: registers of 32 bits that wrap, and the truth, which does not.
+ * Counter registers of the hardware (32 bits, they wrap), and the truth (64 bits, never wraps).
  */
 #ifndef _MALI_COUNTERS_H_
 #define _MALI_COUNTERS_H_
@@ -18,7 +18,7 @@ enum mali_block {
 	MALI_BLOCK_MEMSYS,
 };
 
-/* positions in a block that the model moves; they are the hardware's */
+/* positions that the model counts, as in the hardware */
 enum mali_cshw_counter {
 	MALI_CSHW_GPU_ACTIVE = 4,
 	MALI_CSHW_MCU_ACTIVE = 5,
@@ -28,7 +28,7 @@ enum mali_cshw_counter {
 	MALI_CSHW_CACHE_FLUSH = 13,
 };
 
-/* places of the front end's job counters differ: of MALI_JOB_*, and tasks of 32 by 32 pixels */
+/* the front end's job counters, whose positions depend on the product; tasks are 32 by 32 pixels */
 enum mali_job_counter {
 	MALI_JOB_TILER,
 	MALI_JOB_COMPUTE,
@@ -55,11 +55,11 @@ enum mali_shader_counter {
 
 /* under mali_gpu.lock */
 struct mali_counters {
-	u32 blocks;	/* of the product */
-	u32 words;	/* of a block */
+	u32 blocks;	/* number of blocks of the product */
+	u32 words;	/* words of a block, header included */
 	u32 *reg;	/* what firmware reads */
-	u64 *truth;	/* since the device exists */
-	u32 next_core;	/* that gets the next piece of work */
+	u64 *truth;	/* totals since the device exists */
+	u32 next_core;	/* index of the core that gets the next piece of work */
 };
 
 int mali_counters_init(struct mali_gpu *gpu);

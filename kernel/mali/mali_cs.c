@@ -2,9 +2,9 @@
 /*
  * The interpreter of command streams.
  *
- * Work (RUN_*) is done when its instruction is, so that scoreboard entries are never busy and WAIT
- * never waits. Opcodes that are not modelled end the stream with CS_INSTR_INVALID: PROGRESS_*,
- * PROT_REGION, RUN_TILING, RUN_FULLSCREEN, RUN_COMPUTE_INDIRECT, and those that nobody documents.
+ * Work (RUN_*) completes with its instruction, so scoreboard entries are never busy and WAIT never
+ * waits. Opcodes that are not modelled end the stream with CS_INSTR_INVALID: PROGRESS_*,
+ * PROT_REGION, RUN_TILING, RUN_FULLSCREEN, RUN_COMPUTE_INDIRECT, and undocumented ones.
  */
 #include <linux/bitfield.h>
 #include <linux/bitops.h>
@@ -52,7 +52,7 @@ static u32 data(u64 instruction)
 	return FIELD_GET(MALI_CS_DATA, instruction);
 }
 
-/* a register that the product does not have reads as zero and keeps nothing */
+/* a register that the product does not have reads as zero and ignores writes */
 static u32 get(const struct mali_stream *stream, u32 number)
 {
 	return number < MALI_REGISTERS ? stream->cs.reg[number] : 0;
@@ -128,7 +128,7 @@ static void store_state(struct mali_stream *stream, u64 instruction)
 		value = mali_cycles(gpu);
 		break;
 	case STATE_DISJOINT:
-		/* the clock of the model is never disturbed */
+		/* the model's clock is never disjoint */
 		break;
 	case STATE_ERROR:
 		value = stream->cs.error;
@@ -141,7 +141,7 @@ static void store_state(struct mali_stream *stream, u64 instruction)
 
 /* --- synchronisation objects --------------------------------------------- */
 
-/* value, and behind it a word: did what led to it fail? */
+/* the value, followed by an error word: did the work before it fail? */
 static int read_object(struct mali_stream *stream, u64 va, bool wide, u64 *value)
 {
 	struct mali_gpu *gpu = gpu_of(stream);
@@ -173,7 +173,7 @@ static void sync_write(struct mali_stream *stream, u64 instruction, bool wide, b
 	u32 status = instruction & MALI_CS_ERROR_PROPAGATE ? stream->cs.error : 0;
 	u64 value = 0;
 
-	/* the status first: a reader of the value finds it as well */
+	/* write the status first: a reader that sees the new value also sees its status */
 	if ((add && read_object(stream, va, wide, &value)) ||
 	    mali_mem_write32(gpu_of(stream), as, status_va, status) ||
 	    write_object(stream, va, wide, value + operand)) {
@@ -269,7 +269,7 @@ static void call(struct mali_stream *stream, u64 instruction, bool jump)
 
 /* --- the rest ------------------------------------------------------------ */
 
-/* the caches of the model are always clean: what counts is that a flush has been */
+/* the model has no caches; only the number of flushes matters */
 static void flush(struct mali_stream *stream, u64 instruction)
 {
 	struct mali_gpu *gpu = gpu_of(stream);
@@ -277,7 +277,7 @@ static void flush(struct mali_stream *stream, u64 instruction)
 	unsigned long flags;
 
 	spin_lock_irqsave(&gpu->lock, flags);
-	/* zero: flush in any case; else not if there was a flush since the host read the number */
+	/* zero: always flush; otherwise only if no flush happened since the host read the ID */
 	if (!latest || latest == gpu->flush_id)
 		mali_flush_caches_locked(gpu);
 	spin_unlock_irqrestore(&gpu->lock, flags);
@@ -325,7 +325,7 @@ static void arithmetic(struct mali_stream *stream, u64 instruction, u32 opcode)
 	}
 }
 
-/* returns false if the instruction blocks: it is to be executed again */
+/* returns false if the instruction blocks and must be executed again */
 bool mali_cs_step(struct mali_stream *stream, u64 instruction)
 {
 	const u32 opcode = FIELD_GET(MALI_CS_OPCODE, instruction);
@@ -342,7 +342,7 @@ bool mali_cs_step(struct mali_stream *stream, u64 instruction)
 	case MALI_CS_FINISH_TILING:
 	case MALI_CS_TRACE_POINT:
 	case MALI_CS_SET_SB_ENTRY:
-	/* the handler of tiler out of memory, which does not happen */
+	/* the only handler is for tiler out of memory, which never happens in the model */
 	case MALI_CS_SET_EXCEPTION_HANDLER:
 		break;
 	case MALI_CS_MOVE48:

@@ -61,7 +61,7 @@ enum mali_opcode {
 #define MALI_CS_HEAP_OPERATION_KIND	GENMASK_ULL(33, 32)
 #define MALI_CS_FRAGMENT_COMPLETED	BIT_ULL(0)
 
-/* conditions; SYNC_WAIT has the first two */
+/* conditions; SYNC_WAIT supports the first two */
 enum mali_condition {
 	MALI_CONDITION_LEQUAL,
 	MALI_CONDITION_GREATER,

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Answers and events of firmware: words that the host reads, and their interrupts.
+ * Acknowledgements and events of firmware: words that the host reads, and their interrupts.
  *
- * An answer makes a bit of ack equal to req. An event makes it differ: it is pending until the host
- * has made req equal again, and the same event is not raised a second time before that.
+ * An acknowledgement makes a bit of ack equal to req. An event makes it differ: it is pending until
+ * the host makes req equal again, and is not raised a second time before that.
  */
 #include "mali_mcu.h"
 #include "mali_regs.h"
 
 /* --- global --------------------------------------------------------------- */
 
-/* answers go out together; the host is interrupted if it wants to hear of one of them */
+/* acknowledges all at once; raises one interrupt if the host enabled any of them */
 void mali_global_acknowledge(struct mali_mcu *mcu, u32 ack)
 {
 	u32 changed = mali_word(&mcu->out->ack) ^ ack;
@@ -60,14 +60,14 @@ static void stream_event(struct mali_stream *stream, u32 event)
 	mali_set_word(&stream->out->ack, ack ^ event);
 	if (!(mali_word(&stream->in->ack_irq_mask) & event))
 		return;
-	/* which stream of the group it is */
+	/* report to the group which stream it is */
 	req = mali_word(&group->out->stream_irq_req);
 	if (!((req ^ mali_word(&group->in->stream_irq_ack)) & BIT(stream->number)))
 		mali_set_word(&group->out->stream_irq_req, req ^ BIT(stream->number));
 	mali_irq_raise(group->mcu->gpu, MALI_IRQ_JOB, BIT(group->number));
 }
 
-/* the stream does nothing more until its group ends */
+/* the stream stops until its group ends */
 void mali_stream_fatal(struct mali_stream *stream, u32 exception, u64 info)
 {
 	stream->state = MALI_STREAM_FATAL;
@@ -76,7 +76,7 @@ void mali_stream_fatal(struct mali_stream *stream, u32 exception, u64 info)
 	stream_event(stream, MALI_CS_FATAL);
 }
 
-/* the stream goes on */
+/* the stream continues */
 void mali_stream_fault(struct mali_stream *stream, u32 exception, u64 info)
 {
 	mali_set_word64(&stream->out->fault_info, info);

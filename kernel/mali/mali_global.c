@@ -9,7 +9,7 @@
 
 #include "mali_mcu.h"
 
-/* places in the shared section; the first page is the global interface's */
+/* offsets in the shared section; its first page holds the global interface */
 #define INPUT_OFFSET		0x400
 #define OUTPUT_OFFSET		0x800
 #define GROUP_STRIDE		0x400
@@ -20,7 +20,7 @@
 #define LEVELS \
 	(MALI_GLB_HALT | MALI_GLB_COUNTER_ENABLE | MALI_GLB_IDLE_ENABLE)
 
-/* the words that the host reads when firmware has booted; req and ack stay as they were left */
+/* fills in the words that the host reads after boot; req and ack keep their values */
 void mali_global_boot(struct mali_mcu *mcu)
 {
 	struct csf_glb_control *control = mali_mcu_shared(mcu, 0);
@@ -39,7 +39,7 @@ void mali_global_boot(struct mali_mcu *mcu)
 	mali_set_word(&control->group_stride, GROUP_STRIDE);
 	mali_set_word(&control->prfcnt_size, mali_prfcnt_size(mcu->gpu));
 	mali_set_word(&control->instr_features, 0);
-	/* the last one: without it nothing has booted */
+	/* written last: the host takes a version of zero for firmware that has not booted */
 	mali_set_word(&control->version, 0x01010000);
 }
 
@@ -67,7 +67,7 @@ static int ring_groups(struct mali_mcu *mcu)
 	return err;
 }
 
-/* an error: firmware cannot go on */
+/* an error means that firmware cannot continue */
 int mali_global_requests(struct mali_mcu *mcu)
 {
 	u32 req = mali_word(&mcu->in->req);
@@ -92,7 +92,7 @@ static u64 timer_ns(struct mali_gpu *gpu, u32 timer)
 	return mul_u64_u64_div_u64(ticks, NSEC_PER_SEC, max_t(u64, hz, 1));
 }
 
-/* the host hears once that all groups are idle, and stay so as long as its timer says */
+/* reports idle once, after all groups have been idle for as long as the host's timer */
 void mali_global_check_idle(struct mali_mcu *mcu)
 {
 	bool idle = true, active = false;

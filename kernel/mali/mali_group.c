@@ -9,7 +9,7 @@
 
 #include "mali_mcu.h"
 
-/* places in a group's part of the shared section; its streams' words are in one area behind all */
+/* offsets in a group's part of the shared section; stream words follow those of all groups */
 #define INPUT_OFFSET		0x200
 #define OUTPUT_OFFSET		0x280
 #define STREAM_STRIDE		0x10
@@ -28,11 +28,11 @@ static_assert(sizeof(struct mali_stream_output) <= STREAM_BYTES - STREAM_OUTPUT)
 
 #define SUSPEND_MAGIC		0x53555350
 
-/* what a suspend buffer begins with; the streams follow */
+/* start of a suspend buffer; the streams follow */
 struct suspend_header {
 	u32 magic;
 	u32 streams;
-	u64 started;	/* streams that were, one bit each */
+	u64 started;	/* mask of streams that were started */
 };
 
 static u64 stream_place(u64 va, u32 stream)
@@ -79,7 +79,7 @@ static int restore(struct mali_group *group)
 
 	if (err)
 		return err;
-	/* nothing that firmware wrote: the host gave another buffer, or overwrote this one */
+	/* not written by firmware: the host passed a different buffer, or overwrote this one */
 	if (header.magic != SUSPEND_MAGIC || header.streams != MALI_STREAMS)
 		return -EINVAL;
 	for (i = 0; i < header.streams; i++) {
@@ -165,7 +165,7 @@ static void ring_streams(struct mali_group *group)
 	mali_set_word(&group->out->doorbell_ack, req);
 }
 
-/* an error: firmware cannot go on, and gives no answer; the host takes it for hung, which it is */
+/* an error means that firmware cannot continue and no longer answers: the host sees it hang */
 int mali_group_requests(struct mali_group *group)
 {
 	const u32 answers = MALI_CSG_STATE | MALI_CSG_ENDPOINT_CONFIG | MALI_CSG_STATUS_UPDATE;
@@ -185,14 +185,14 @@ int mali_group_requests(struct mali_group *group)
 	if (pending & MALI_CSG_STATUS_UPDATE)
 		update_status(group);
 	ack ^= pending & (MALI_CSG_ENDPOINT_CONFIG | MALI_CSG_STATUS_UPDATE);
-	/* the streams may have raised events meanwhile */
+	/* streams may have raised events meanwhile: keep those bits of ack */
 	mali_group_acknowledge(group, (ack & answers) | (mali_word(&group->out->ack) & ~answers));
 	return 0;
 }
 
 /* --- running ------------------------------------------------------------- */
 
-/* let each stream go on for a while; returns true if one of them could go further */
+/* executes a slice of each stream; returns true if any of them has more to execute */
 bool mali_group_run(struct mali_group *group)
 {
 	const u64 before = group->mcu->instructions;
@@ -205,7 +205,7 @@ bool mali_group_run(struct mali_group *group)
 		more |= mali_stream_run(&group->streams[i]);
 		idle &= mali_stream_idle(&group->streams[i]);
 	}
-	/* idle again is as good as idle: there was something to do in between */
+	/* report idle again if instructions were executed since the last report */
 	if (idle && (!group->idle || group->mcu->instructions != before)) {
 		update_status(group);
 		mali_group_event(group, MALI_CSG_IDLE);
@@ -250,7 +250,7 @@ void mali_group_boot(struct mali_mcu *mcu, u32 number, u32 stride)
 	group->number = number;
 	group->in = mali_mcu_shared(mcu, offset + INPUT_OFFSET);
 	group->out = mali_mcu_shared(mcu, offset + OUTPUT_OFFSET);
-	/* as it was left by the firmware before, which ended or suspended every group */
+	/* the previous firmware ended or suspended every group */
 	group->state = mali_word(&group->out->ack) & MALI_CSG_STATE;
 	group->idle = false;
 	if (mali_group_active(group))

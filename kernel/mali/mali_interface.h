@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What firmware and host share: the global interface, group slots, stream slots, ring buffers.
+ * The interface shared by firmware and host: global, group slots, stream slots, ring buffers.
  *
- * Written from the public description of the interface, for the model alone: it shares no header
- * with the driver that it is to test. The global words are those of csf_layout.h.
+ * Written from the public description of the interface, for the model alone: no header is shared
+ * with the driver under test. The global words are those of csf_layout.h.
  */
 #ifndef _MALI_INTERFACE_H_
 #define _MALI_INTERFACE_H_
@@ -11,34 +11,34 @@
 #include <linux/bits.h>
 #include <linux/types.h>
 
-/* the section that everything below is in, at this address of the microcontroller */
+/* address of the shared section, as the microcontroller sees it */
 #define MALI_SHARED_VA			0x04000000ULL
 #define MALI_SHARED_BYTES		0x20000
 
-/* these two places are the host's to know, all others are found through the control words */
+/* these two offsets are fixed; the host finds all others through the control words */
 #define MALI_GROUP_CONTROL_OFFSET	0x1000
 #define MALI_STREAM_CONTROL_OFFSET	0x40
 
 /* --- the global interface ------------------------------------------------ */
 
-/* bits of req and ack: a level that ack follows ... */
+/* bits of req and ack. Levels, which ack follows: */
 #define MALI_GLB_HALT			BIT(0)
 #define MALI_GLB_PRFCNT_ENABLE		BIT(5)
 #define MALI_GLB_COUNTER_ENABLE		BIT(7)
 #define MALI_GLB_IDLE_ENABLE		BIT(10)
-/* ... a request that the host makes by flipping it, done when ack is equal ... */
+/* requests, which the host makes by flipping req; done when ack equals req: */
 #define MALI_GLB_PROGRESS_TIMER		BIT(1)
 #define MALI_GLB_ALLOC_ENABLE		BIT(2)
 #define MALI_GLB_POWEROFF_TIMER		BIT(3)
 #define MALI_GLB_PRFCNT_SAMPLE		BIT(6)
 #define MALI_GLB_PING			BIT(8)
 #define MALI_GLB_CONFIG_UPDATE		BIT(9)
-/* ... an event that firmware makes by flipping ack, pending until req is equal */
+/* events, which firmware makes by flipping ack; pending until req equals ack: */
 #define MALI_GLB_PRFCNT_THRESHOLD	BIT(24)
 #define MALI_GLB_PRFCNT_OVERFLOW	BIT(25)
 #define MALI_GLB_IDLE			BIT(26)
 
-/* timers: units of 1024 ticks of the timestamp, or of the GPU's own cycles */
+/* timers: in units of 1024 ticks of the timestamp, or of 1024 GPU cycles */
 #define MALI_TIMER_VALUE		GENMASK(30, 0)
 #define MALI_TIMER_GPU_CYCLES		BIT(31)
 #define MALI_TIMER_SHIFT		10
@@ -104,7 +104,7 @@ struct mali_stream_control {
 	__le32 output_va;
 };
 
-#define MALI_STREAM_REGISTERS		GENMASK(7, 0)	/* less one */
+#define MALI_STREAM_REGISTERS		GENMASK(7, 0)	/* number minus one */
 #define MALI_STREAM_SCOREBOARDS		GENMASK(15, 8)
 #define MALI_STREAM_COMPUTE		BIT(16)
 #define MALI_STREAM_FRAGMENT		BIT(17)

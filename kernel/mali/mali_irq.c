@@ -2,10 +2,10 @@
 /*
  * Interrupt registers and lines.
  *
- * The line of a block is high while a cause is set that the mask has. The host's controller notices
- * edges, and the line rises also when the mask is written. A thread calls the handlers, as a driver
- * writes registers with interrupts off and its locks held; not irq_work, which User-mode Linux
- * leaves to its next tick.
+ * The line of a block is high while an unmasked cause is set. The host's controller is
+ * edge-triggered; writing the mask can raise the line too. A thread calls the handlers, because a
+ * driver writes registers with interrupts off and its locks held. It is not irq_work, which
+ * User-mode Linux delays until its next tick.
  */
 #include <linux/bitops.h>
 #include <linux/err.h>
@@ -18,7 +18,7 @@
 #include "mali_counters.h"
 #include "mali_regs.h"
 
-/* User-mode Linux has its own numbers below this one */
+/* User-mode Linux uses the numbers below */
 #define FIRST_NUMBER	16
 
 static void update_line(struct mali_gpu *gpu, enum mali_irq_name name, u32 before)

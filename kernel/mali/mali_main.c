@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Module, parameters, set-up in order.
+ * Module parameters and set-up.
  *
  * The module cannot be unloaded: the kernel's emulation of I/O memory keeps a region for ever.
  */
@@ -99,7 +99,7 @@ static int __init mali_init(void)
 	err = mali_platform_prepare(gpu);
 	if (err)
 		goto no_platform;
-	/* the last thing that can fail: it cannot be undone */
+	/* last, because it cannot be undone */
 	err = mali_window_init(gpu);
 	if (err)
 		goto no_window;

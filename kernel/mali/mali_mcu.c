@@ -2,8 +2,8 @@
 /*
  * The microcontroller: its thread, boot, halt, reset.
  *
- * The thread is woken by register writes and does all that firmware and the command streams do.
- * It calls nobody of the host's; what it raises goes through the interrupt thread.
+ * Register writes wake the thread, which executes all of firmware and the command streams. It
+ * calls no code of the host; its interrupts go through the interrupt thread.
  */
 #include <linux/bitops.h>
 #include <linux/err.h>
@@ -42,14 +42,14 @@ static void set_status(struct mali_gpu *gpu, u32 status)
 	spin_unlock_irqrestore(&gpu->lock, flags);
 }
 
-/* firmware cannot go on: it answers nothing from now on */
+/* firmware cannot continue: it answers nothing from now on */
 static void die(struct mali_mcu *mcu)
 {
 	mcu->running = false;
 	set_status(mcu->gpu, MALI_MCU_STATUS_FATAL);
 }
 
-/* the shared section may be gone already if firmware did not run */
+/* the shared section may be gone already if firmware was not running */
 static void stop_all(struct mali_mcu *mcu)
 {
 	u32 i;
@@ -121,7 +121,7 @@ static unsigned long take_events(struct mali_mcu *mcu)
 	return xchg(&mcu->events, 0);
 }
 
-/* returns true if a stream can go on */
+/* returns true if a stream has more to execute */
 static bool work(struct mali_mcu *mcu)
 {
 	unsigned long events = take_events(mcu);
@@ -131,7 +131,7 @@ static bool work(struct mali_mcu *mcu)
 	if (test_bit(MALI_MCU_EVENT_RESET, &events)) {
 		stop_all(mcu);
 		mali_power_reset(mcu->gpu);
-		/* what was written to MCU_CONTROL before the reset is gone with it */
+		/* the reset discards earlier writes to MCU_CONTROL */
 		return false;
 	}
 	if (test_bit(MALI_MCU_EVENT_CONTROL, &events))

@@ -19,9 +19,9 @@
 
 /* events, bits of mali_mcu.events */
 #define MALI_MCU_EVENT_CONTROL	0	/* MCU_CONTROL was written */
-#define MALI_MCU_EVENT_RESET	1	/* a soft reset was asked for */
+#define MALI_MCU_EVENT_RESET	1	/* soft reset requested */
 #define MALI_MCU_EVENT_GLOBAL	2	/* doorbell 0 */
-#define MALI_MCU_EVENT_STREAMS	3	/* another doorbell */
+#define MALI_MCU_EVENT_STREAMS	3	/* any other doorbell */
 
 /* a buffer of instructions that is being executed */
 struct mali_frame {
@@ -29,13 +29,10 @@ struct mali_frame {
 	u64 end;
 };
 
-/*
- * what a command stream keeps when its group is suspended; goes to the suspend
- * buffer as it is
- */
+/* state of a command stream across suspend; copied to the suspend buffer as it is */
 struct mali_cs {
 	u32 reg[MALI_REGISTERS];
-	u64 extract;	/* in the ring, bytes, free running: the next instruction of depth 0 */
+	u64 extract;	/* ring position in bytes, free-running: next instruction at depth 0 */
 	struct mali_frame frame[MALI_CALL_DEPTH];
 	u32 depth;	/* frames in use */
 	u32 error;	/* a fault was inherited and no barrier has been met since */
@@ -45,7 +42,7 @@ struct mali_cs {
 	u32 fragment_ended;
 };
 
-/* what a stream slot does */
+/* state of a stream slot */
 enum mali_stream_state {
 	MALI_STREAM_STOPPED,
 	MALI_STREAM_RUNNING,
@@ -83,7 +80,7 @@ struct mali_group {
 	u32 number;
 	u32 state;	/* MALI_CSG_*, as acknowledged */
 	u32 as;	/* address space of the streams */
-	bool idle;	/* no stream can go on, and the host knows */
+	bool idle;	/* no stream can continue, and the host was notified */
 	struct mali_stream streams[MALI_STREAMS];
 };
 
@@ -91,43 +88,43 @@ struct mali_mcu {
 	struct mali_gpu *gpu;
 	struct task_struct *thread;
 	wait_queue_head_t wait;
-	unsigned long events;	/* MALI_MCU_EVENT_*, what has happened since firmware last looked */
+	unsigned long events;	/* MALI_MCU_EVENT_* since firmware last looked */
 
-	struct mutex lock;	/* everything below */
+	struct mutex lock;	/* protects everything below */
 	bool running;	/* booted, and neither halted nor dead */
 	void *shared[MALI_SHARED_PAGES];	/* the pages of the shared section */
 	struct csf_glb_input *in;
 	struct csf_glb_output *out;
 	struct mali_group group[MALI_GROUPS];
-	bool synced;	/* a synchronisation object was written: streams that wait look again */
-	u64 idle_at_ns;	/* when the host hears that all groups are idle; zero: not counting down */
-	bool idle_reported;	/* the host has heard of it */
-	u64 instructions;	/* executed; one that blocks is counted when it is over */
-	u64 instructions_idle;	/* when all groups were found to be idle */
+	bool synced;	/* a synchronisation object was written: waiting streams check again */
+	u64 idle_at_ns;	/* when to report that all groups are idle; zero: not counting down */
+	bool idle_reported;	/* idle was reported */
+	u64 instructions;	/* executed; a blocked one counts when it completes */
+	u64 instructions_idle;	/* @instructions when all groups were found idle */
 };
 
 static inline u32 mali_word(const __le32 *word)
 {
-	/* what the other side wrote before the word is read after it */
+	/* what the host wrote before the word is read after it */
 	return le32_to_cpu(smp_load_acquire(word));
 }
 
 static inline u64 mali_word64(const __le64 *word)
 {
-	/* as mali_word() */
+	/* as in mali_word() */
 	return le64_to_cpu(smp_load_acquire(word));
 }
 
-/* what was written before the word is visible before it */
+/* everything written before the word becomes visible before it */
 static inline void mali_set_word(__le32 *word, u32 value)
 {
-	/* as the comment says */
+	/* see above */
 	smp_store_release(word, cpu_to_le32(value));
 }
 
 static inline void mali_set_word64(__le64 *word, u64 value)
 {
-	/* as the comment says */
+	/* see mali_set_word() */
 	smp_store_release(word, cpu_to_le64(value));
 }
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Address spaces: their registers, the walk of the page tables, accesses to the host's memory.
+ * Address spaces: their registers, page-table walks, accesses to the host's memory.
  *
- * Tables are those of Arm's LPAE, stage 1, 4 KiB granule. There is no TLB: each access walks, so
- * that a flush has nothing to do; a locked region is remembered, but stalls nobody yet.
+ * Tables are those of Arm's LPAE, stage 1, 4 KiB granule. There is no TLB: each access walks the
+ * table, so a flush has nothing to do. A locked region is recorded, but stalls no access.
  */
 #include <linux/bitfield.h>
 #include <linux/bits.h>
@@ -77,7 +77,7 @@ u32 mali_as_read(struct mali_gpu *gpu, u32 offset)
 		value = as->lockaddr;
 		break;
 	case MALI_AS_COMMAND:
-		/* commands finish at once, so STATUS is always zero; the other half */
+		/* FAULTSTATUS shares the 64 bits; STATUS is zero, as commands finish at once */
 		return offset == MALI_AS_FAULTSTATUS ? as->fault_status : 0;
 	case MALI_AS_FAULTADDRESS:
 		value = as->fault_address;
@@ -159,7 +159,7 @@ static u32 walk(struct mali_gpu *gpu, const struct mali_as *as, u64 va, u32 acce
 			table = entry & ENTRY_ADDRESS;
 			continue;
 		}
-		/* a block needs a level that has some, a page its mark */
+		/* there are no blocks on level 0, and pages on the last level need the bit set */
 		if (!level || (level == LAST_LEVEL && !(entry & ENTRY_TABLE)))
 			return MALI_EXCEPTION_TRANSLATION + level;
 		fault = fault_of_leaf(as, entry, access);
@@ -189,7 +189,7 @@ static u32 translate(struct mali_gpu *gpu, const struct mali_as *as, u64 va, u32
 	return MALI_EXCEPTION_TRANSLATION;
 }
 
-/* the first fault stays until the address space is set up anew */
+/* keeps the first fault until the address space is set up again */
 static void report_fault(struct mali_gpu *gpu, u32 number, u64 va, u32 access, u32 exception)
 {
 	struct mali_as *as = &gpu->as[number];
@@ -215,7 +215,7 @@ static void *translate_or_fault(struct mali_gpu *gpu, u32 number, u64 va, u32 ac
 
 /* --- accesses ------------------------------------------------------------ */
 
-/* copies page by page; the lock keeps the table in place only while a page is copied */
+/* copies page by page: the lock, which keeps the table valid, is dropped between pages */
 static int copy(struct mali_gpu *gpu, u32 as, u64 va, void *data, size_t bytes, u32 access)
 {
 	while (bytes) {
@@ -239,7 +239,7 @@ static int copy(struct mali_gpu *gpu, u32 as, u64 va, void *data, size_t bytes, 
 	return 0;
 }
 
-/* an error is a fault of the address space, and has been reported */
+/* an error is a fault of the address space and has been reported */
 int mali_mem_read(struct mali_gpu *gpu, u32 as, u64 va, void *data, size_t bytes)
 {
 	return copy(gpu, as, va, data, bytes, MALI_AS_ACCESS_READ);
@@ -251,8 +251,8 @@ int mali_mem_write(struct mali_gpu *gpu, u32 as, u64 va, const void *data, size_
 }
 
 /*
- * Words that the host may access at the same time: whole where they are aligned. A word that is
- * read is older than what is read after it, one that is written newer than what was written before.
+ * Words that the host may access concurrently. Aligned words are accessed atomically, reads with
+ * acquire and writes with release semantics.
  */
 static int access_word(struct mali_gpu *gpu, u32 as, u64 va, u64 *value, size_t bytes, u32 access)
 {
@@ -260,11 +260,11 @@ static int access_word(struct mali_gpu *gpu, u32 as, u64 va, u64 *value, size_t 
 	unsigned long flags;
 	void *memory;
 
-	/* little-endian: the low word comes first */
+	/* the low word comes first, as in a little-endian u64 */
 	if (va % bytes)
 		return copy(gpu, as, va, value, bytes, access);
 	if (write)
-		/* see above */
+		/* release, see above */
 		smp_wmb();
 	spin_lock_irqsave(&gpu->lock, flags);
 	memory = translate_or_fault(gpu, as, va, access);
@@ -278,7 +278,7 @@ static int access_word(struct mali_gpu *gpu, u32 as, u64 va, u64 *value, size_t 
 		*value = READ_ONCE(*(u32 *)memory);
 	spin_unlock_irqrestore(&gpu->lock, flags);
 	if (!write)
-		/* see above */
+		/* acquire, see above */
 		smp_rmb();
 	return memory ? 0 : -EFAULT;
 }
@@ -310,7 +310,7 @@ int mali_mem_write64(struct mali_gpu *gpu, u32 as, u64 va, u64 value)
 	return access_word(gpu, as, va, &value, sizeof(u64), MALI_AS_ACCESS_WRITE);
 }
 
-/* the page at @va in the host's memory, for firmware's own structures; NULL is a fault */
+/* the page at @va in the host's memory, for firmware's own structures; NULL on a fault */
 void *mali_mem_page(struct mali_gpu *gpu, u32 as, u64 va)
 {
 	unsigned long flags;

@@ -26,7 +26,7 @@ static unsigned long clock_recalc_rate(struct clk_hw *hw, unsigned long parent_r
 	return READ_ONCE(of_clock(hw)->gpu->core_hz);
 }
 
-/* the highest frequency of the table that is not above what was asked for */
+/* the highest supported frequency that does not exceed the requested one */
 static int clock_determine_rate(struct clk_hw *hw, struct clk_rate_request *request)
 {
 	unsigned long best = mali_core_hz[0];
@@ -64,7 +64,7 @@ static int clock_init(struct mali_platform *platform)
 	err = clk_hw_register(NULL, &platform->clock);
 	if (err)
 		return err;
-	/* core, stacks and coregroup are one clock here */
+	/* one clock serves core, stacks and coregroup */
 	platform->lookup = clkdev_hw_create(&platform->clock, NULL, MALI_DEVICE_NAME);
 	if (platform->lookup)
 		return 0;
@@ -128,7 +128,7 @@ static void regulator_fini(struct mali_platform *platform)
 
 /* --- the device ---------------------------------------------------------- */
 
-/* the window has its address by now; a driver may bind at once */
+/* call when the window has its address: a driver may bind at once */
 int mali_platform_add_device(struct mali_gpu *gpu)
 {
 	struct mali_platform *platform = gpu->platform;
@@ -181,7 +181,7 @@ free:
 	return err;
 }
 
-/* of what was prepared; a device is never taken away */
+/* undoes mali_platform_prepare(); the platform device is never removed */
 void mali_platform_fini(struct mali_gpu *gpu)
 {
 	struct mali_platform *platform = gpu->platform;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What a board has around the GPU: device tree, clock, regulator, platform device.
+ * The GPU's surroundings on a board: device tree, clock, regulator, platform device.
  */
 #ifndef _MALI_PLATFORM_H_
 #define _MALI_PLATFORM_H_
@@ -17,7 +17,6 @@ struct regulator_dev;
 #define MALI_DEVICE_NAME	"mali-gpu"
 #define MALI_MICROVOLT		800000
 
-/* the surroundings */
 struct mali_platform {
 	struct mali_gpu *gpu;
 	struct of_changeset changeset;

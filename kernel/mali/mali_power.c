@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Power of cores, tiler and L2 cache; cache flushes; what a soft reset does to all of them.
+ * Power of cores, tiler and L2 cache; cache flushes; soft reset of all of them.
  *
  * A transition takes no time here: POWER_TRANS is always zero.
  */
@@ -21,7 +21,7 @@ static u32 half(u64 value, u32 offset)
 	return offset & 4 ? upper_32_bits(value) : lower_32_bits(value);
 }
 
-/* @offset of a register in one of the banks */
+/* @offset: of a register in one of the banks */
 u32 mali_power_read(struct mali_gpu *gpu, u32 offset)
 {
 	u32 within = (offset - MALI_POWER_READY) % (MALI_POWER_ON - MALI_POWER_READY);
@@ -60,20 +60,20 @@ void mali_power_set_locked(struct mali_gpu *gpu, enum mali_domain domain, u64 re
 
 /* --- caches and reset ---------------------------------------------------- */
 
-/* there is no cache in the model, only the number of flushes, which user space reads */
+/* the model has no caches, only the flush ID, which userspace reads */
 void mali_flush_caches_locked(struct mali_gpu *gpu)
 {
 	u32 *page = page_address(gpu->window_pages) + MALI_FLUSH_ID;
 
 	lockdep_assert_held(&gpu->lock);
-	/* zero means: always flush */
+	/* a flush ID of zero means "always flush" */
 	if (!++gpu->flush_id)
 		gpu->flush_id = 1;
 	WRITE_ONCE(*page, gpu->flush_id);
 	mali_count_locked(gpu, MALI_BLOCK_CSHW, MALI_CSHW_CACHE_FLUSH, 1);
 }
 
-/* masks of the interrupts survive */
+/* interrupt masks keep their values */
 void mali_power_reset(struct mali_gpu *gpu)
 {
 	unsigned long flags;

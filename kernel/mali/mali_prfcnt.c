@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Firmware's side of the counter protocol. What it does for a request is described in csf_layout.h;
- * this firmware has no metadata block, so it takes samples on request only, of the primary set.
+ * Firmware's side of the counter protocol, which csf_layout.h describes. This firmware has no
+ * metadata block: it takes samples on request only, of the primary set.
  */
 #include <linux/bitfield.h>
 #include <linux/bitops.h>
@@ -15,7 +15,7 @@
 #include "mali_counters.h"
 #include "mali_mcu.h"
 
-#define ENABLE_BITS	32		/* of a mask */
+#define ENABLE_BITS	32		/* bits of an enable mask */
 
 enum block_type {
 	TYPE_FW,
@@ -34,12 +34,12 @@ struct mali_prfcnt {
 	u32 enable[TYPES];
 	u32 insert;	/* number of the next sample */
 	u32 *base;	/* registers at the end of the last sample */
-	__le32 words[CSF_BLOCK_COUNTERS_MAX];	/* a block as it goes to the ring */
-	u64 taken;	/* samples in the ring since the device exists */
-	u64 lost;	/* samples for which there was no slot */
+	__le32 words[CSF_BLOCK_COUNTERS_MAX];	/* the block being written to the ring */
+	u64 taken;	/* samples written to the ring since the device exists */
+	u64 lost;	/* samples dropped because no slot was free */
 };
 
-/* slots of a sample: one for each core up to the highest, absent ones too */
+/* block slots of a sample: one for each core up to the highest, absent cores included */
 static u32 shader_slots(const struct mali_gpu *gpu)
 {
 	return fls64(gpu->product->shader_present);
@@ -55,7 +55,7 @@ static u32 sample_blocks(const struct mali_gpu *gpu)
 	return MALI_BLOCK_MEMSYS + MALI_L2_SLICES + shader_slots(gpu);
 }
 
-/* the control word: bytes of firmware's blocks and of the others */
+/* control word: bytes of firmware's blocks and of the hardware's */
 u32 mali_prfcnt_size(const struct mali_gpu *gpu)
 {
 	const u32 units = block_bytes(gpu) / CSF_PRFCNT_SIZE_UNIT_BYTES;
@@ -73,7 +73,7 @@ static u32 type_of(const struct mali_gpu *gpu, u32 position)
 	return position < MALI_BLOCK_MEMSYS + MALI_L2_SLICES ? TYPE_MEMSYS : TYPE_SHADER;
 }
 
-/* the block of the hardware at @position of a sample, or -1: a core that is absent */
+/* the hardware block at @position of a sample, or -1 for an absent core */
 static int block_at(const struct mali_gpu *gpu, u32 position)
 {
 	const u32 first = MALI_BLOCK_MEMSYS + MALI_L2_SLICES;
@@ -115,7 +115,7 @@ static void take_block(struct mali_gpu *gpu, u32 block, u32 enable, u64 ticks)
 	spin_unlock_irqrestore(&gpu->lock, flags);
 }
 
-/* without a slot to write to, what was counted is gone */
+/* without a free slot (@write is false), the counts are lost */
 static int take_blocks(struct mali_gpu *gpu, u64 va, bool write)
 {
 	struct mali_prfcnt *prfcnt = gpu->prfcnt;
@@ -153,7 +153,7 @@ static u32 take_sample(struct mali_mcu *mcu, u32 req, u32 ack)
 
 	mali_cycles(gpu);
 	if (take_blocks(gpu, va, room)) {
-		/* the ring is not mapped: the address space has reported it */
+		/* the ring is not mapped; the address space has reported the fault */
 		mali_set_word(&mcu->out->prfcnt_status, CSF_PRFCNT_STATUS_FAILED);
 		prfcnt->enabled = false;
 		return ack;
@@ -207,7 +207,7 @@ static void start(struct mali_mcu *mcu)
 	mali_set_word(&mcu->out->prfcnt_status, 0);
 }
 
-/* returns @ack with what has been done */
+/* returns @ack with the completed requests acknowledged */
 u32 mali_prfcnt_requests(struct mali_mcu *mcu, u32 req, u32 ack)
 {
 	struct mali_prfcnt *prfcnt = mcu->gpu->prfcnt;
@@ -216,7 +216,7 @@ u32 mali_prfcnt_requests(struct mali_mcu *mcu, u32 req, u32 ack)
 	if (READ_ONCE(mcu->gpu->fail[MALI_FAIL_COUNTERS]))
 		return ack;
 	if (pending & MALI_GLB_PRFCNT_SAMPLE) {
-		/* disabled in the same breath: the last sample is the answer */
+		/* sampled and disabled by one request word: take the sample first */
 		if (prfcnt->enabled && req & MALI_GLB_PRFCNT_ENABLE)
 			ack = take_sample(mcu, req, ack);
 		ack ^= MALI_GLB_PRFCNT_SAMPLE;

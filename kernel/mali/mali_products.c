@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Products as data.
+ * Table of products.
  */
 #include <linux/array_size.h>
 #include <linux/string.h>

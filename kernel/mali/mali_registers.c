@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The register file: which part of the model a register belongs to.
+ * The register file: dispatches accesses to the parts of the model.
  */
 #include <linux/bitfield.h>
 #include <linux/printk.h>
@@ -14,7 +14,7 @@ static u32 half(u64 value, u32 offset)
 	return offset & 4 ? upper_32_bits(value) : lower_32_bits(value);
 }
 
-/* what a Mali-G610 in an RK3588 has, where products do not differ in what matters here */
+/* values of the Mali-G610 in the RK3588, except where the model depends on the product */
 static u32 read_identity(const struct mali_gpu *gpu, u32 offset)
 {
 	const struct mali_product *product = gpu->product;
@@ -152,7 +152,7 @@ void mali_register_write(struct mali_gpu *gpu, u32 offset, u32 value)
 	int irq = irq_block(offset);
 	unsigned long flags;
 
-	/* after what the host wrote to memory; takes no lock */
+	/* a doorbell orders earlier writes of the host to memory; takes no lock */
 	if (offset >= MALI_DOORBELL) {
 		mali_mcu_doorbell(gpu, (offset - MALI_DOORBELL) / MALI_DOORBELL_BYTES);
 		return;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Registers of a Mali CSF GPU, as offsets in its window. All are accessed in 32 bits; those of 64
- * bits are two, the low one first.
+ * Registers of a Mali CSF GPU, as offsets in its window. All accesses are 32 bits wide; a 64-bit
+ * register is two words, the low one first.
  */
 #ifndef _MALI_REGS_H_
 #define _MALI_REGS_H_
@@ -11,7 +11,7 @@
 /* the window holds the doorbells of all group slots */
 #define MALI_WINDOW_BYTES		0x200000
 
-/* what the product is */
+/* identity and features */
 #define MALI_GPU_ID			0x000
 #define MALI_L2_FEATURES		0x004
 #define MALI_TILER_FEATURES		0x00c
@@ -43,7 +43,7 @@
 #define MALI_GPU_IRQ_RESET_DONE		BIT(8)
 #define MALI_GPU_IRQ_FLUSH_DONE		BIT(17)
 
-/* power: three domains, 16 bytes apart in each bank of registers */
+/* power: in each bank of registers, the three domains are 16 bytes apart */
 #define MALI_POWER_READY		0x140
 #define MALI_POWER_ON			0x180
 #define MALI_POWER_OFF			0x1c0
@@ -62,7 +62,7 @@
 #define MALI_MCU_STATUS_HALTED		2
 #define MALI_MCU_STATUS_FATAL		3
 
-/* interrupt blocks; these four words are at the start of each */
+/* interrupt blocks; each begins with these four words */
 #define MALI_JOB_IRQ			0x1000
 #define MALI_MMU_IRQ			0x2000
 #define MALI_IRQ_RAWSTAT		0x0
@@ -96,19 +96,19 @@
 #define MALI_AS_ACCESS_WRITE		3
 
 #define MALI_TRANSCFG_MODE		GENMASK_ULL(3, 0)
-#define MALI_TRANSCFG_INPUT_BITS	GENMASK_ULL(10, 6)	/* 55 less them */
+#define MALI_TRANSCFG_INPUT_BITS	GENMASK_ULL(10, 6)	/* 55 minus the input bits */
 #define MALI_TRANSCFG_NO_AF_FAULT	BIT_ULL(34)
 #define MALI_MODE_UNMAPPED		1
 #define MALI_MODE_IDENTITY		2
 #define MALI_MODE_4K			6
 
-/* user space maps this page */
+/* userspace maps this page */
 #define MALI_FLUSH_ID			0x10000
 
 #define MALI_DOORBELL			0x80000
 #define MALI_DOORBELL_BYTES		0x10000
 
-/* why a command stream stopped, or an address could not be translated */
+/* exceptions: why a command stream stopped, or why an address was not translated */
 #define MALI_EXCEPTION_CS_CONFIG_FAULT		0x40
 #define MALI_EXCEPTION_CS_UNRECOVERABLE		0x41
 #define MALI_EXCEPTION_CS_BUS_FAULT		0x48

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Stream slots: the ring buffer, calls into other buffers, a stream's status.
+ * Stream slots: the ring buffer, calls into other buffers, stream status.
  */
 #include <linux/bitfield.h>
 #include <linux/kernel.h>
@@ -10,7 +10,7 @@
 #include "mali_mcu.h"
 #include "mali_regs.h"
 
-/* instructions until another stream has its turn */
+/* instructions before the next stream is executed */
 #define SLICE		256
 
 #define INSTRUCTION_BYTES	8
@@ -29,7 +29,7 @@ static void set_ack_state(struct mali_stream *stream, u32 state)
 
 /* --- ring ---------------------------------------------------------------- */
 
-/* the ring's words are in firmware's own address space, the ring in the group's */
+/* the ring's pointers are in firmware's address space, the ring is in the group's */
 static int read_insert(struct mali_stream *stream, u64 *insert)
 {
 	return mali_mem_read64(gpu_of(stream), MALI_MCU_AS, stream->ring_input_va +
@@ -59,7 +59,7 @@ static bool read_config(struct mali_stream *stream)
 	return is_power_of_2(stream->ring_bytes) && stream->ring_bytes >= PAGE_SIZE;
 }
 
-/* registers and calls are zero, or those of the suspend buffer: the group has seen to that */
+/* the group has set registers and calls: zero, or restored from the suspend buffer */
 void mali_stream_start(struct mali_stream *stream)
 {
 	stream->state = MALI_STREAM_RUNNING;
@@ -70,7 +70,7 @@ void mali_stream_start(struct mali_stream *stream)
 		mali_stream_fatal(stream, MALI_EXCEPTION_CS_CONFIG_FAULT, stream->ring_bytes);
 		return;
 	}
-	/* where to begin is the host's to say; it says the same as what was saved */
+	/* the host sets the position, which equals the saved one after a resume */
 	if (mali_mem_read64(gpu_of(stream), MALI_MCU_AS, stream->ring_input_va +
 			    offsetof(struct mali_ring_input, extract), &stream->cs.extract))
 		mali_stream_fatal(stream, MALI_EXCEPTION_CS_BUS_FAULT, stream->ring_input_va);
@@ -86,7 +86,7 @@ void mali_stream_stop(struct mali_stream *stream)
 	set_ack_state(stream, MALI_CS_STOP);
 }
 
-/* the host rang for this stream */
+/* handles the host's doorbell for this stream */
 void mali_stream_requests(struct mali_stream *stream)
 {
 	u32 req = mali_word(&stream->in->req);
@@ -96,7 +96,7 @@ void mali_stream_requests(struct mali_stream *stream)
 		mali_stream_start(stream);
 	else if (wanted == MALI_CS_STOP)
 		mali_stream_stop(stream);
-	/* the host chooses what makes a stream idle; all of it is reported anyway */
+	/* the request bits that select idle conditions have no effect: all are reported */
 	mali_set_word(&stream->out->ack,
 		      (mali_word(&stream->out->ack) &
 		       (MALI_CS_STATE | MALI_CS_TILER_OOM | MALI_CS_FATAL | MALI_CS_FAULT)) |
@@ -129,7 +129,7 @@ void mali_stream_status(struct mali_stream *stream)
 	mali_set_word64(&out->wait_va, waits ? wait->va : 0);
 	mali_set_word(&out->wait_value_low, waits ? lower_32_bits(wait->value) : 0);
 	mali_set_word(&out->wait_value_high, waits ? upper_32_bits(wait->value) : 0);
-	/* work ends before the next instruction */
+	/* no work is pending between instructions */
 	mali_set_word(&out->scoreboards, 0);
 	mali_set_word(&out->heap_vt_started, cs->vt_started);
 	mali_set_word(&out->heap_vt_ended, cs->vt_ended);
@@ -141,7 +141,7 @@ void mali_stream_status(struct mali_stream *stream)
 
 /* --- running ------------------------------------------------------------- */
 
-/* an instruction and where the next one is; false: there is none, or it cannot be read */
+/* reads an instruction and advances; returns false if there is none or it cannot be read */
 static bool fetch(struct mali_stream *stream, u64 *instruction)
 {
 	struct mali_gpu *gpu = gpu_of(stream);
@@ -179,7 +179,7 @@ static void step_back(struct mali_stream *stream)
 		cs->extract -= INSTRUCTION_BYTES;
 }
 
-/* returns true if it could go further */
+/* returns true if the stream has more to execute */
 bool mali_stream_run(struct mali_stream *stream)
 {
 	u64 instruction;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The GPU's nodes in the device tree, below the root that User-mode Linux always has.
+ * The GPU's device tree nodes, below the root that User-mode Linux always has.
  */
 #include <linux/of.h>
 #include <linux/printk.h>
@@ -8,7 +8,7 @@
 
 #include "mali_platform.h"
 
-/* phandles of real trees are small */
+/* chosen not to clash with the small phandles of real trees */
 #define OPP_PHANDLE	0x6d616c69
 
 static int add_frequency(struct mali_platform *platform, unsigned long hz)
@@ -57,7 +57,7 @@ static int add_gpu(struct mali_platform *platform)
 	platform->gpu_node = of_changeset_create_node(changeset, of_root, "mali-gpu");
 	if (!platform->gpu_node)
 		return -ENOMEM;
-	/* else the tree's code makes a platform device of its own from the node */
+	/* prevents the OF core from creating a platform device for the node */
 	of_node_set_flag(platform->gpu_node, OF_POPULATED);
 	err = of_changeset_add_prop_string(changeset, platform->gpu_node, "compatible",
 					   "arm,mali-valhall-csf");
@@ -84,7 +84,7 @@ int mali_tree_init(struct mali_platform *platform)
 		of_changeset_destroy(&platform->changeset);
 		return err;
 	}
-	/* properties come after the node is attached, and only attaching reads the phandle */
+	/* properties are added after the node is attached, but only attaching parses the phandle */
 	platform->opp_node->phandle = OPP_PHANDLE;
 	return 0;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The register window: the kernel's emulation of I/O memory (User-mode Linux) calls the model for
- * each access. Its address is that of real memory, as user space maps the page of the flush ID.
+ * each access. The window lies at the address of real memory: userspace maps the flush ID page.
  */
 #include <linux/gfp.h>
 #include <linux/io.h>
@@ -14,10 +14,10 @@
 #include "mali_regs.h"
 
 #define WINDOW_ORDER	get_order(MALI_WINDOW_BYTES)
-/* 256 MiB of the resource tree are not free; where memory is, is random */
+/* up to 256 MiB of the resource tree are taken, and pages come at random addresses */
 #define ATTEMPTS	130
 
-/* the emulation hands over no pointer of ours */
+/* the emulation's map callback has no context pointer */
 static struct mali_gpu *window_gpu;
 
 static unsigned long window_read(void *priv, unsigned int offset, int size)
@@ -50,7 +50,7 @@ static const struct logic_iomem_region_ops region_ops = {
 	.map = window_map,
 };
 
-/* a region stays for ever, and so does the module */
+/* the region can never be removed, so the module cannot be unloaded */
 int __init mali_window_init(struct mali_gpu *gpu)
 {
 	static struct page *tried[ATTEMPTS] __initdata;

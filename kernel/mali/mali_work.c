@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What the commands that start work would do to the hardware: counted from the registers of the
- * command stream. Shaders are not executed, so nothing is counted that only they know.
+ * Counts of the commands that start work, derived from the stream's registers. Shaders are not
+ * executed, so counts that depend on them stay zero.
  */
 #include <linux/bitfield.h>
 #include <linux/minmax.h>
@@ -10,7 +10,7 @@
 #include "mali_cs.h"
 #include "mali_mcu.h"
 
-/* registers of the command stream that work is described in */
+/* stream registers that describe work */
 #define COMPUTE_SIZE		37	/* workgroups: three words */
 #define IDVS_INDICES		33
 #define IDVS_INSTANCES		34
@@ -23,7 +23,7 @@
 #define BOX_X			GENMASK(15, 0)
 #define BOX_Y			GENMASK(31, 16)
 
-/* the sides of a tile, and of a task for a core */
+/* sides of a tile and of a core's task */
 #define TILE_PIXELS		16
 #define TASK_PIXELS		32
 
@@ -46,7 +46,7 @@ void mali_work_compute(struct mali_stream *stream)
 	mali_count_cores(gpu, MALI_SHADER_COMPUTE_TASKS, (u64)size[0] * size[1] * size[2]);
 }
 
-/* primitives of @indices, and the counter that they go to */
+/* number of primitives of @indices, and the counter for them */
 static u32 primitives(u32 mode, u32 indices, u32 *counter)
 {
 	*counter = MALI_TILER_TRIANGLES;
@@ -81,14 +81,14 @@ void mali_work_idvs(struct mali_stream *stream, u64 instruction)
 	u64 count;
 
 	mali_count_job(gpu, MALI_JOB_TILER, 1);
-	/* where strips begin anew is in the index buffer */
+	/* restart positions are in the index buffer, which is not read */
 	if (flags & FLAGS_RESTART)
 		return;
 	count = primitives(FIELD_GET(FLAGS_DRAW_MODE, flags), reg[IDVS_INDICES], &counter);
 	mali_count(gpu, MALI_BLOCK_TILER, counter, count * reg[IDVS_INSTANCES]);
 }
 
-/* squares of a size that a framebuffer's bounds touch */
+/* number of squares of side @pixels that the framebuffer's bounds touch */
 static u64 squares(const struct mali_stream *stream, u32 pixels)
 {
 	const u32 low = stream->cs.reg[FRAGMENT_MIN];

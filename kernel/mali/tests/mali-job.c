@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * Jobs for a Mali CSF GPU through the ioctls of panthor, whatever the driver runs on.
+ * Jobs for a Mali CSF GPU through panthor's ioctls, on real hardware or on the model.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -37,7 +37,7 @@ enum {
 	UNMAPPED_VA = 0x7f000000,
 	RING_BYTES = 64 << 10,
 	MAX_GROUPS = 64,
-	/* registers: an address, and what is stored there */
+	/* stream registers: an address, and the data stored there */
 	R_ADDRESS = 80,
 	R_DATA = 82,
 	WAIT_S = 60,
@@ -141,7 +141,7 @@ static __u64 *add_command(__u64 *code, const char *text, __u32 job)
 	if (!strcmp(text, "hang")) {
 		code = move32(address(code, DATA_VA + 64), R_DATA, 1);
 		code = move32(code, R_DATA + 1, 0);
-		/* until the word is greater than one */
+		/* wait until the word is greater than one */
 		return emit(code, OP_SYNC_WAIT64,
 			    memory | (__u64)R_DATA << 32 | 1u << 28);
 	}
@@ -206,7 +206,7 @@ static void wait_for(const struct group *group, __u64 point)
 /* Return: false if the group takes no more jobs. */
 static bool submit(struct group *group, __u32 job, char **commands)
 {
-	/* four jobs are in the air */
+	/* up to four jobs are in flight */
 	__u32 place = job % 4 * (DATA_OFFSET / 4);
 	__u64 *begin = (__u64 *)(group->memory + place), *code = begin;
 	struct drm_panthor_sync_op sync = {
@@ -229,7 +229,7 @@ static bool submit(struct group *group, __u32 job, char **commands)
 	while (*commands)
 		code = add_command(code, *commands++, job);
 	queue.stream_addr = GPU_VA + place;
-	/* in whole cache lines */
+	/* pad to whole cache lines */
 	while ((code - begin) % 8)
 		*code++ = 0;
 	queue.stream_size = (code - begin) * sizeof(*code);

@@ -3,9 +3,8 @@
  * The virtual SoC: a DRM device whose hardware is a model.
  *
  * Locks, outer to inner: reset_sem, the core's sampler lock, vsoc_fw.lock, hw_lock,
- * vsoc_engine.lock. The models (vsoc_gpu.c, vsoc_fw.c, the fabric) know nothing of
- * DRM; the glue (vsoc_csf.c) reaches the firmware only through shared pages, a
- * doorbell and an interrupt.
+ * vsoc_engine.lock. The models (vsoc_gpu.c, vsoc_fw.c, the fabric) do not depend on DRM; the glue
+ * (vsoc_csf.c) reaches the firmware only through shared pages, a doorbell and an interrupt.
  */
 #ifndef _VSOC_H_
 #define _VSOC_H_
@@ -35,13 +34,13 @@ struct vsoc_job;
 struct vsoc_log;
 struct vsoc_nv50;
 
-/* a job that takes longer is cut short, unless debugfs says something else */
+/* default time limit of a job, which debugfs can change; a job that exceeds it is cancelled */
 #define VSOC_JOB_TIMEOUT_MS	10000
 
-/* when stepped time begins that was stepped from the beginning; nothing boots that fast */
+/* initial time if time is stepped from module load; every boot takes longer than this */
 #define VSOC_STEPPED_START_NS	(10 * NSEC_PER_MSEC)
 #define VSOC_TIMESTAMP_HZ	24000000ULL
-/* counters of a block of NVIDIA-style counters */
+/* counters in a block of NVIDIA-style counters */
 #define VSOC_NV50_POSITIONS	64
 
 enum vsoc_clock {
@@ -61,48 +60,47 @@ struct vsoc_clock_state {
 
 /* the registers of the GPU; all under hw_lock */
 struct vsoc_gpu {
-	u32 *reg;	/* counter registers as the hardware has them: 32 bits, they wrap */
+	u32 *reg;	/* counter registers: 32 bits, they wrap, as in the hardware */
 	u64 *truth;			/* the same counts, never wrapping */
-	struct vsoc_account *account;	/* of whose work is being counted, NULL: nobody's */
-	u64 *nobody;			/* counts that no context caused */
-	u64 *closed;			/* counts of contexts that are gone */
-	struct list_head accounts;	/* of the contexts */
-	u32 account_count;		/* of @accounts */
-	struct vsoc_account *others;	/* the account of contexts that found @accounts full */
+	struct vsoc_account *account;	/* context that is being counted; NULL: none */
+	u64 *nobody;			/* counts without a context */
+	u64 *closed;			/* counts of closed contexts */
+	struct list_head accounts;	/* contexts' accounts */
+	u32 account_count;		/* length of @accounts */
+	struct vsoc_account *others;	/* shared by contexts that did not fit into @accounts */
 	struct vsoc_clock_state clocks[VSOC_CLOCKS];	/* the clock domains */
 	u64 clock_ns;			/* vsoc_now_ns() up to which @clocks are accounted */
 	u64 cores_on;			/* powered shader cores */
-	bool protected;			/* in protected mode, in which nothing is counted */
+	bool protected;			/* protected mode, in which nothing is counted */
 };
 
-/* time that moves only when a test says so */
+/* time that only advances in steps that a test requests */
 struct vsoc_stepped {
-	bool on;	/* it is in use; changes under hw_lock */
-	u64 now_ns;	/* time of the device; written by the engine, under hw_lock */
-	u64 target_ns;	/* where it may go; under the engine's lock */
+	bool on;	/* in use; changes under hw_lock */
+	u64 now_ns;	/* current time; written by the engine, under hw_lock */
+	u64 target_ns;	/* time to advance to; under the engine's lock */
 };
 
 /*
- * what the engine and the models call above them
+ * callbacks of the engine and the models, filled in by vsoc_drv.c
  *
- * The engine knows neither the driver nor the models: they drive each other through this table,
- * which vsoc_drv.c fills.
+ * They avoid a dependency of the engine on the driver and the models.
  */
 struct vsoc_ops {
-	/* a queued job has ended; frees it, but for its context */
+	/* a queued job has ended; frees the job, but not its context */
 	void (*job_finish)(struct vsoc_device *vsoc, struct vsoc_job *job, int status);
 	void (*unplug_soon)(struct vsoc_device *vsoc);	/* remove the device later; any context */
 	/* power exactly these shader cores */
 	void (*core_power)(struct vsoc_device *vsoc, u64 cores_on);
-	/* memory or PCIe traffic passes; hw_lock held */
+	/* memory or PCIe traffic occurs; hw_lock held */
 	void (*traffic)(struct vsoc_device *vsoc, const struct vsoc_traffic *t);
 
-	/* NVIDIA-style counters; without them these do nothing */
-	/* account for the time in which no job ran; hw_lock held */
+	/* The rest is for NVIDIA-style counters and does nothing without them. */
+	/* account for the time without a running job; hw_lock held */
 	void (*idle)(struct vsoc_device *vsoc);
 	/* a job of @ctx begins; NULL: it has ended */
 	void (*job)(struct vsoc_device *vsoc, struct vsoc_ctx *ctx);
-	/* @cmd comes next; NULL: begin or end of a job. May lengthen @work. */
+	/* @cmd is next; NULL: begin or end of a job. May lengthen @work. */
 	void (*command)(struct vsoc_device *vsoc, struct vsoc_work *work,
 			const struct drm_vsoc_command *cmd, const struct vsoc_thread *thread);
 	/* @ns of @work at nominal clocks were executed in @time_ns; hw_lock held */
@@ -117,36 +115,36 @@ struct vsoc_ops {
 /* one virtual SoC */
 struct vsoc_device {
 	struct drm_device drm;		/* the DRM device */
-	struct platform_device *pdev;	/* the platform device that it hangs off */
+	struct platform_device *pdev;	/* parent platform device */
 	const struct vsoc_ops *ops;	/* constant */
-	struct vsoc_instance *instance;	/* whose device it is, see vsoc_devices.c */
+	struct vsoc_instance *instance;	/* set by vsoc_devices.c */
 	struct drm_perfctr *pc;		/* the counter core */
 	struct vsoc_shape shape;	/* constant */
-	/* counter logic of the shader cores; @last_integer is the engine's */
+	/* counter logic of the shader cores; only the engine accesses @last_integer */
 	struct vsoc_counting counting;
 	struct mutex hw_lock;	/* protects the hardware model: @gpu and the fabric's traffic */
 	struct vsoc_gpu gpu;		/* registers */
-	struct vsoc_stepped stepped;	/* virtual time, unless it is real */
-	atomic_t files;			/* opened since the device exists */
+	struct vsoc_stepped stepped;	/* stepped time, if on */
+	atomic_t files;			/* number of files opened since the device exists */
 	struct vsoc_fw *fw;		/* the microcontroller and its firmware */
 	struct vsoc_engine *engine;	/* executes jobs */
-	struct vsoc_faults *faults;	/* hardware that fails by name */
-	u64 faults_set;	/* those with a probability above zero; changed by vsoc_fault.c only */
-	struct vsoc_log *log;		/* what happened lately */
+	struct vsoc_faults *faults;	/* fault injection */
+	u64 faults_set;	/* mask of faults with a probability above zero; set by vsoc_fault.c */
+	struct vsoc_log *log;		/* recent events */
 	struct work_struct reset_work;	/* resets the GPU; any context may schedule it */
-	struct work_struct watchdog_work;	/* a reset for a job that hangs, if it still does */
-	struct vsoc_fabric *fabric;	/* everything outside of the GPU; owned by vsoc_fabric.c */
-	struct rw_semaphore reset_sem;	/* taken for writing while the GPU is reset */
-	unsigned int reset_ms;		/* how long a reset takes */
-	unsigned int job_timeout_ms;	/* time of the device that a job may take */
+	struct work_struct watchdog_work;	/* resets the GPU if the running job still hangs */
+	struct vsoc_fabric *fabric;	/* everything outside the GPU; owned by vsoc_fabric.c */
+	struct rw_semaphore reset_sem;	/* held for writing during a GPU reset */
+	unsigned int reset_ms;		/* duration of a reset */
+	unsigned int job_timeout_ms;	/* time limit of a job, in device time */
 	spinlock_t req_lock;		/* the host's requests in the firmware's input page */
-	u32 fw_slots;			/* samples that fit the firmware's ring */
+	u32 fw_slots;			/* samples that fit into the firmware's ring */
 	void *fw_ring;			/* its memory, while sessions exist */
-	size_t fw_ring_bytes;		/* bytes of it */
-	/* the counter source above the firmware; NULL for @product_nv50 */
+	size_t fw_ring_bytes;		/* size of @fw_ring */
+	/* the counter source on top of the firmware; NULL with @product_nv50 */
 	struct csf_perfctr *csf;
-	bool product_nv50;	/* the GPU's counters are those of an nv50; constant */
-	struct vsoc_nv50 *nv50;	/* they, under hw_lock; NULL: it has others */
+	bool product_nv50;	/* the GPU has NVIDIA-style counters; constant */
+	struct vsoc_nv50 *nv50;	/* NVIDIA-style counters, under hw_lock; or NULL */
 };
 
 static inline struct vsoc_device *to_vsoc(struct drm_device *drm)
@@ -166,7 +164,7 @@ void vsoc_gpu_count(struct vsoc_device *vsoc, u32 block, u32 counter, u64 n);
 void vsoc_gpu_count_truth(struct vsoc_device *vsoc, size_t index, u64 n);
 u64 vsoc_now_ns(const struct vsoc_device *vsoc);
 
-/* registers of the NVIDIA-style counters, behind those of all sets: PCOUNTER, then each TPC */
+/* registers of NVIDIA-style counters: PCOUNTER, then each TPC; they follow those of all sets */
 static inline size_t vsoc_nv50_registers(const struct vsoc_device *vsoc)
 {
 	return vsoc->product_nv50 ? VSOC_NV50_POSITIONS * (1 + vsoc->shape.cores) : 0;
@@ -188,7 +186,7 @@ static inline size_t vsoc_gpu_registers(const struct vsoc_device *vsoc)
 	       vsoc_nv50_registers(vsoc);
 }
 
-/* those of a counter set; NVIDIA-style counters, shown as the primary set, are behind all sets */
+/* first register of a set; NVIDIA-style counters pose as the primary set, but follow all sets */
 static inline size_t vsoc_gpu_set_first(const struct vsoc_device *vsoc, u32 set)
 {
 	const bool nv50 = vsoc->product_nv50 && set == DRM_PERFCTR_SET_PRIMARY;

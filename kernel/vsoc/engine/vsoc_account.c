@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Who caused what the hardware counted: an account for each context, one for
- * contexts that are gone, one for what no context did (power, protected mode),
- * one for contexts beyond VSOC_MAX_ACCOUNTS. Together they are the truth.
+ * Counts by context: an account for each context, one for closed contexts, one for counts without
+ * a context (power, protected mode), one for contexts beyond VSOC_MAX_ACCOUNTS. Their sum is the
+ * truth.
  */
 #include <linux/slab.h>
 #include <linux/string.h>
@@ -24,7 +24,7 @@ int vsoc_accounts_init(struct vsoc_device *vsoc)
 	return gpu->nobody && gpu->closed && gpu->others ? 0 : -ENOMEM;
 }
 
-/* whether there is room for one more; then it is taken */
+/* reserves an account if there is room */
 static bool reserve(struct vsoc_device *vsoc)
 {
 	bool room;
@@ -36,7 +36,7 @@ static bool reserve(struct vsoc_device *vsoc)
 	return room;
 }
 
-/* returns NULL without memory; where there are too many accounts, the one of all others */
+/* returns the shared account if there are too many; NULL without memory */
 struct vsoc_account *vsoc_account_open(struct vsoc_device *vsoc, pid_t pid, u32 file, u32 ctx_id)
 {
 	struct vsoc_account *account;
@@ -61,13 +61,13 @@ struct vsoc_account *vsoc_account_open(struct vsoc_device *vsoc, pid_t pid, u32 
 	return account;
 }
 
-/* its counts are added to those of all contexts that are gone; @account may be NULL */
+/* adds the counts to those of closed contexts; @account may be NULL */
 void vsoc_account_close(struct vsoc_account *account)
 {
 	struct vsoc_device *vsoc;
 	size_t i;
 
-	/* that of all others has no device */
+	/* the shared account has no device */
 	if (!account || !account->vsoc)
 		return;
 	vsoc = account->vsoc;
@@ -81,8 +81,8 @@ void vsoc_account_close(struct vsoc_account *account)
 }
 
 /*
- * All accounts and the truth of a counter set at one moment; the caller frees with kvfree(). Their
- * number is bounded by VSOC_MAX_ACCOUNTS.
+ * Consistent copy of all accounts and the truth of a counter set. The caller frees with kvfree().
+ * VSOC_MAX_ACCOUNTS bounds its size.
  */
 struct vsoc_account_snapshot *vsoc_accounts_snapshot(struct vsoc_device *vsoc, u32 set)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Counts by context: what vsoc_gpu.c counts, divided by who caused it.
+ * Counts by context: divides what vsoc_gpu.c counts.
  */
 #ifndef _VSOC_ACCOUNT_H_
 #define _VSOC_ACCOUNT_H_
@@ -14,15 +14,15 @@ struct vsoc_device;
 struct vsoc_account {
 	struct vsoc_device *vsoc;	/* the device */
 	struct list_head node;	/* in the device's list, under hw_lock */
-	pid_t pid;		/* who opened the file */
-	u32 file;		/* number of the open file, from 1 on in the order of opening */
-	u32 ctx_id;		/* of the context, as user space knows it */
+	pid_t pid;		/* opener of the file */
+	u32 file;		/* number of the open file, from 1, in the order of opening */
+	u32 ctx_id;		/* as userspace knows it */
 	u64 counts[];		/* by register, under hw_lock */
 };
 
-/* contexts that have an account of their own at a time; the rest shares one */
+/* contexts with an account of their own; further ones share one */
 #define VSOC_MAX_ACCOUNTS	256
-/* accounts that a snapshot begins with: the truth, nobody's, closed contexts', others' */
+/* first accounts of a snapshot: the truth, no context, closed contexts, shared */
 #define VSOC_ACCOUNTS_FIXED	4
 
 struct vsoc_account_owner {
@@ -34,7 +34,7 @@ struct vsoc_account_owner {
 
 /* all accounts at one moment */
 struct vsoc_account_snapshot {
-	size_t count;		/* accounts, VSOC_ACCOUNTS_FIXED and those of contexts */
+	size_t count;		/* VSOC_ACCOUNTS_FIXED plus those of contexts */
 	struct vsoc_account_owner *owners;	/* of each account; the fixed ones have none */
 	size_t counters;	/* registers of the set */
 	u64 *counts;		/* of each account by register of the set */

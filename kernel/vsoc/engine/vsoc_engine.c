@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The workload engine: takes jobs from the contexts round-robin and executes their
- * commands over real time, in slices. A job is never interrupted by another
- * one, so what is counted between two SAMPLE commands belongs to the commands
- * between them.
+ * The workload engine: takes jobs from the contexts round-robin and executes their commands in
+ * slices of real or stepped time. Jobs never overlap: counts between two SAMPLE commands belong to
+ * the commands between them.
  */
 #include <linux/delay.h>
 #include <linux/dma-fence.h>
@@ -23,43 +22,43 @@
 
 /* longest time whose work is counted at once */
 #define SLICE_NS	NSEC_PER_MSEC
-/* an engine that was kept from running catches up by this at most */
+/* a delayed engine catches up by at most this */
 #define MAX_LAG_NS	NSEC_PER_MSEC
-/* a job without progress for this long hangs; a reset that did not help is tried again */
+/* a job without progress for this long hangs; also the interval at which a reset is retried */
 #define HANG_TIMEOUT_NS	(200 * NSEC_PER_MSEC)
 /* longest step */
 #define STEP_MAX_NS	(10 * NSEC_PER_SEC)
-/* longest wait for a step to be over */
+/* longest wait for a step to finish */
 #define STEP_TIMEOUT	(20 * HZ)
-/* shorter than this is not worth sleeping for; the next slice makes up for it */
+/* do not sleep for less than this; the next slice makes up for it */
 #define MIN_SLEEP_NS	(20 * NSEC_PER_USEC)
 
 /* executes the jobs of one device */
 struct vsoc_engine {
 	struct vsoc_device *vsoc;	/* the device */
-	struct task_struct *task;	/* the thread that executes */
-	wait_queue_head_t wait;		/* the thread sleeps here without work */
+	struct task_struct *task;	/* the thread, which executes jobs */
+	wait_queue_head_t wait;		/* the idle thread sleeps here */
 	wait_queue_head_t job_end;	/* woken at the end of each job and when the thread parks */
 
 	spinlock_t lock;	/* the queues: everything up to the next line, and the contexts' */
 	struct list_head ready;	/* contexts with waiting jobs, next one first */
 	struct vsoc_ctx *running;	/* context of the job in execution */
-	bool cancel;		/* the job in execution has to end with its slice */
-	bool hung;	/* the watchdog wants the GPU reset because of the job in execution */
-	u64 last_context;	/* fence context of the last job that was started */
-	bool stopped;		/* takes no more jobs */
-	unsigned int pauses;	/* vsoc_engine_pause() not yet undone */
-	bool parked;		/* the thread does nothing until there are no more pauses */
+	bool cancel;		/* the running job must end with its slice */
+	bool hung;	/* the watchdog requests a GPU reset because of the running job */
+	u64 last_context;	/* fence context of the last job started */
+	bool stopped;		/* accepts no more jobs */
+	unsigned int pauses;	/* vsoc_engine_pause() calls not yet undone */
+	bool parked;		/* the thread is stopped until @pauses is zero */
 
-	/* the thread's own */
-	struct vsoc_work work;	/* the command in execution */
+	/* private to the thread */
+	struct vsoc_work work;	/* the running command */
 	u64 time_ns;		/* CLOCK_MONOTONIC_RAW up to which work was done */
-	u64 job_ns;		/* time that the job in execution has taken, of the device's */
+	u64 job_ns;		/* device time that the running job has taken */
 };
 
-/* speed of work, as a fraction of the nominal one */
+/* speed of work relative to nominal clocks */
 struct engine_rate {
-	u64 hz;		/* of the slowest clock in this respect */
+	u64 hz;		/* of the clock that slowed down most */
 	u64 nominal_hz;	/* of the same clock */
 };
 
@@ -68,7 +67,7 @@ static bool job_cancelled(struct vsoc_engine *e)
 	return READ_ONCE(e->cancel) || kthread_should_stop();
 }
 
-/* between two slices: stay here while paused; a new pause may follow at once */
+/* between two slices: wait while paused; a new pause may follow at once */
 static void park(struct vsoc_engine *e)
 {
 	if (!READ_ONCE(e->pauses))
@@ -104,7 +103,7 @@ static u64 step_target(struct vsoc_engine *e)
 	return target_ns;
 }
 
-/* every command needs all domains: none counts more cycles than its clock has */
+/* every command needs all clock domains, so none counts more cycles than its clock provides */
 static struct engine_rate current_rate(const struct vsoc_device *vsoc)
 {
 	struct engine_rate rate = { 1, 1 };
@@ -119,21 +118,21 @@ static struct engine_rate current_rate(const struct vsoc_device *vsoc)
 	return rate;
 }
 
-/* work at nominal clocks that fits into @ns */
+/* work at nominal clocks that fits into @ns of time */
 static u64 work_in(struct engine_rate rate, u64 ns)
 {
 	return mul_u64_u64_div_u64(ns, rate.hz, rate.nominal_hz);
 }
 
-/* time that @ns of work take, rounded up */
+/* time that @ns of work takes, rounded up */
 static u64 time_of(struct engine_rate rate, u64 ns)
 {
 	return div64_u64(ns * rate.nominal_hz + rate.hz - 1, rate.hz);
 }
 
 /*
- * Virtual time for up to @ns of work at nominal clocks; waits until a test lets it pass. Returns
- * the work that there is time for, 0: time is real again, the job was cancelled, or a pause.
+ * Waits until a test advances time, and returns how much of @ns of work at nominal clocks fits
+ * into it. Returns 0 if time is real again, the job was cancelled, or a pause begins.
  */
 static u64 pass_stepped_time(struct vsoc_engine *e, struct engine_rate rate, u64 ns)
 {
@@ -167,7 +166,7 @@ static void pass_real_time(struct vsoc_engine *e, struct engine_rate rate, u64 n
 	}
 }
 
-/* before counts are read: none of them must belong to a later time */
+/* before counts are read: wait until real time has reached the time of all counts */
 static void wait_for_time(struct vsoc_engine *e)
 {
 	u64 now_ns = ktime_get_raw_ns();
@@ -176,7 +175,7 @@ static void wait_for_time(struct vsoc_engine *e)
 		fsleep(DIV_ROUND_UP_ULL(e->time_ns - now_ns, NSEC_PER_USEC));
 }
 
-/* the watchdog's reset comes later: another job may run by then */
+/* the watchdog runs asynchronously: another job may be running by then */
 static void ask_reset(struct vsoc_engine *e)
 {
 	spin_lock(&e->lock);
@@ -202,7 +201,7 @@ static void await_reset(struct vsoc_engine *e)
 	}
 }
 
-/* the command makes no progress, until the watchdog sees it */
+/* makes no progress until the watchdog notices */
 static void hang(struct vsoc_engine *e)
 {
 	u64 hang_ns = ktime_get_raw_ns();
@@ -214,7 +213,7 @@ static void hang(struct vsoc_engine *e)
 	await_reset(e);
 }
 
-/* @ns of e->work happen now */
+/* account for @ns of e->work */
 static void progress(struct vsoc_engine *e, u64 ns)
 {
 	struct vsoc_device *vsoc = e->vsoc;
@@ -255,7 +254,7 @@ static bool execute(struct vsoc_engine *e)
 	return true;
 }
 
-/* the start and the end of a job: they take time, but a job that is cancelled has both */
+/* the start and end of a job take time, but are counted even if the job is cancelled */
 static void execute_surely(struct vsoc_engine *e)
 {
 	if (!execute(e))
@@ -269,7 +268,7 @@ static void take_sample(struct vsoc_engine *e, struct vsoc_job *job,
 
 	wait_for_time(e);
 	ret = drm_perfctr_session_sample(c->session, c->cmd.sample.user_data);
-	/* what comes next begins after it: there is nothing to catch up with */
+	/* the next command begins after the sample: there is no time to catch up with */
 	e->time_ns = max(e->time_ns, vsoc_now_ns(e->vsoc));
 	if (!ret)
 		return;
@@ -340,7 +339,7 @@ static struct vsoc_job *next_job(struct vsoc_engine *e, bool *context_switch)
 	if (ctx && !e->pauses) {
 		job = list_first_entry(&ctx->jobs, struct vsoc_job, node);
 		list_del_init(&job->node);
-		/* queued again at the end of its job, behind contexts that came meanwhile */
+		/* requeued at the end of its job, behind contexts that arrived meanwhile */
 		list_del_init(&ctx->ready);
 		*context_switch = ctx->fence_context != e->last_context;
 		e->last_context = ctx->fence_context;
@@ -362,7 +361,7 @@ static bool has_work(struct vsoc_engine *e)
 	return work;
 }
 
-/* there is virtual time to pass */
+/* a step has been requested and is not finished */
 static bool step_pending(struct vsoc_engine *e)
 {
 	const struct vsoc_stepped *stepped = &e->vsoc->stepped;
@@ -370,13 +369,13 @@ static bool step_pending(struct vsoc_engine *e)
 	return READ_ONCE(stepped->on) && READ_ONCE(stepped->now_ns) < step_target(e);
 }
 
-/* virtual time passes at once if there is nothing to do in it */
+/* without work, stepped time advances at once */
 static void skip_to_target(struct vsoc_engine *e)
 {
 	u64 target_ns = 0;
 
 	spin_lock(&e->lock);
-	/* a job that was submitted before the step is seen here: it comes first */
+	/* a job submitted before the step must be executed first */
 	if (list_empty(&e->ready))
 		target_ns = e->vsoc->stepped.target_ns;
 	spin_unlock(&e->lock);
@@ -427,7 +426,7 @@ static bool is_parked(struct vsoc_engine *e)
 	return parked;
 }
 
-/* with the lock held: no job begins from now on */
+/* with the lock held: no job starts from now on */
 static void begin_pause(struct vsoc_engine *e, bool cancel)
 {
 	WRITE_ONCE(e->pauses, e->pauses + 1);
@@ -444,10 +443,10 @@ static void await_parked(struct vsoc_engine *e)
 /**
  * vsoc_engine_pause() - stop executing between two slices
  * @vsoc: the device
- * @cancel: the job in execution ends there, when the pause is over
+ * @cancel: end the running job when the pause is over
  *
- * Waits until the thread has stopped, at most for a slice or an in-stream
- * sample. Pauses nest. Not from the engine's thread.
+ * Waits for the thread to stop, which takes at most a slice or an in-stream sample. Pauses nest.
+ * Must not be called from the engine's thread.
  */
 void vsoc_engine_pause(struct vsoc_device *vsoc, bool cancel)
 {
@@ -463,7 +462,7 @@ void vsoc_engine_pause(struct vsoc_device *vsoc, bool cancel)
  * vsoc_engine_pause_hung() - vsoc_engine_pause() for the watchdog, with cancel
  * @vsoc: the device
  *
- * Return: false if the job that hung has been cancelled meanwhile, or is over: nothing has changed.
+ * Return: false, without a pause, if the hung job has been cancelled or has ended meanwhile.
  */
 bool vsoc_engine_pause_hung(struct vsoc_device *vsoc)
 {
@@ -493,20 +492,20 @@ void vsoc_engine_resume(struct vsoc_device *vsoc)
 	wake_up(&e->wait);
 }
 
-/* a job is being executed; of use only while paused */
+/* a job is running; meaningful only while paused */
 bool vsoc_engine_busy(struct vsoc_device *vsoc)
 {
 	return READ_ONCE(vsoc->engine->running);
 }
 
 /**
- * vsoc_engine_set_stepped() - let virtual time stand still, or be real again
+ * vsoc_engine_set_stepped() - switch between stepped and real time
  * @vsoc: the device
- * @on: stand still
+ * @on: stepped time
  *
- * Time never goes back: it stands where it is, or jumps to real time.
+ * Time never goes backwards: it stops at its current value, or jumps to real time.
  *
- * Return: 0; -EALREADY it is so.
+ * Return: 0; -EALREADY if nothing changes.
  */
 int vsoc_engine_set_stepped(struct vsoc_device *vsoc, bool on)
 {
@@ -536,7 +535,7 @@ static bool step_done(struct vsoc_engine *e)
 	return !step_pending(e) || READ_ONCE(e->stopped);
 }
 
-/* returns the time by which the step would overtake real time, 0: it is under way; or -EINVAL */
+/* returns by how much the step would overtake real time, 0 if it has begun, or -EINVAL */
 static s64 try_step(struct vsoc_engine *e, u64 ns)
 {
 	struct vsoc_stepped *stepped = &e->vsoc->stepped;
@@ -556,15 +555,15 @@ static s64 try_step(struct vsoc_engine *e, u64 ns)
 }
 
 /**
- * vsoc_engine_step() - let virtual time pass
+ * vsoc_engine_step() - let stepped time advance
  * @vsoc: the device
- * @ns: that long, at most STEP_MAX_NS
+ * @ns: by how much, at most STEP_MAX_NS
  *
- * Waits until everything that happens in this time has happened, and before that until real
- * time is ahead: the core takes a sample from the future for a mistake.
+ * First waits until real time is ahead, because the core rejects samples from the future; then
+ * until everything that happens in the step has happened.
  *
- * Return: 0; -EINVAL time is not stepped; -ERANGE @ns; -EINTR a fatal signal; -ETIME a job that
- * does not go on, for STEP_TIMEOUT.
+ * Return: 0; -EINVAL if time is not stepped; -ERANGE for @ns; -EINTR on a fatal signal; -ETIME if a
+ * job makes no progress for STEP_TIMEOUT.
  */
 int vsoc_engine_step(struct vsoc_device *vsoc, u64 ns)
 {
@@ -587,7 +586,7 @@ int vsoc_engine_step(struct vsoc_device *vsoc, u64 ns)
 	return left ? 0 : -ETIME;
 }
 
-/* nothing runs and nothing waits */
+/* nothing is running or queued */
 bool vsoc_engine_idle(struct vsoc_device *vsoc)
 {
 	struct vsoc_engine *e = vsoc->engine;
@@ -620,8 +619,8 @@ void vsoc_engine_ctx_init(struct vsoc_ctx *ctx)
 }
 
 /*
- * Hand @job over to the engine. Returns 0, or -ENODEV, -ENOENT (the context was
- * closed) or -EAGAIN, and the job stays the caller's.
+ * Queues @job. Returns 0; after -ENODEV, -ENOENT (the context was closed) or -EAGAIN, the caller
+ * still owns the job.
  */
 int vsoc_engine_queue(struct vsoc_device *vsoc, struct vsoc_job *job, u32 max_unfinished)
 {
@@ -629,7 +628,7 @@ int vsoc_engine_queue(struct vsoc_device *vsoc, struct vsoc_job *job, u32 max_un
 	struct vsoc_ctx *ctx = job->ctx;
 	int ret = 0;
 
-	/* counted before the job can run and end */
+	/* set the account before the job can run and end */
 	mutex_lock(&vsoc->hw_lock);
 	spin_lock(&e->lock);
 	if (e->stopped) {
@@ -682,9 +681,9 @@ static void cancel_waiting(struct vsoc_device *vsoc, struct vsoc_ctx *ctx, struc
 }
 
 /*
- * End all jobs of @ctx, of which the caller has a reference, and take no more.
- * Waits for the running one, which ends with its current slice, and for those
- * that vsoc_engine_fini() is cancelling: their file may be freed after this.
+ * Ends all jobs of @ctx, to which the caller has a reference, and accepts no more. Waits for the
+ * running one, which ends with its current slice, and for those that vsoc_engine_fini() is
+ * cancelling: the caller may free the file afterwards.
  */
 void vsoc_engine_close_ctx(struct vsoc_device *vsoc, struct vsoc_ctx *ctx)
 {
@@ -736,7 +735,7 @@ int vsoc_engine_init(struct vsoc_device *vsoc)
 	return 0;
 }
 
-/* stop the thread and cancel all jobs; open files may still close their contexts later */
+/* stops the thread and cancels all jobs; open files may still close their contexts later */
 void vsoc_engine_fini(struct vsoc_device *vsoc)
 {
 	struct vsoc_engine *e = vsoc->engine;
@@ -756,7 +755,7 @@ void vsoc_engine_fini(struct vsoc_device *vsoc)
 	while ((ctx = list_first_entry_or_null(&e->ready, struct vsoc_ctx, ready))) {
 		LIST_HEAD(jobs);
 
-		/* the jobs' references keep it until the last one is put */
+		/* the jobs' references keep the context until the last one is dropped */
 		kref_get(&ctx->ref);
 		list_splice_init(&ctx->jobs, &jobs);
 		list_del_init(&ctx->ready);

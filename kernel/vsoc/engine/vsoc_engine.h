@@ -24,9 +24,9 @@ struct vsoc_thread;
 
 /* a checked command */
 struct vsoc_job_command {
-	struct drm_vsoc_command cmd;		/* as user space gave it, checked */
+	struct drm_vsoc_command cmd;		/* as submitted, checked */
 	struct drm_perfctr_session *session;	/* for DRM_VSOC_CMD_SAMPLE, a reference */
-	/* for DRM_VSOC_CMD_COMPUTE with a listing: what a thread does */
+	/* for DRM_VSOC_CMD_COMPUTE with a listing: counts of a thread */
 	struct vsoc_thread *thread;
 	struct drm_gem_object *bo;	/* for DRM_VSOC_CMD_MP_STORE, a reference, mapped */
 	void *vaddr;			/* of @bo */
@@ -34,33 +34,32 @@ struct vsoc_job_command {
 
 /* a queue of jobs */
 struct vsoc_ctx {
-	struct kref ref;		/* the file's and one for each job */
+	struct kref ref;		/* one for the file and one for each job */
 	struct vsoc_file *file;		/* constant until the context is closed */
-	struct vsoc_account *account;	/* what its jobs counted; set with its first job */
+	struct vsoc_account *account;	/* what its jobs count; set with its first job */
 	u64 fence_context;		/* for the jobs' fences */
-	/* its MP counters, under hw_lock; NULL: the product has none */
+	/* MP counters, under hw_lock; NULL if the product has none */
 	struct nv50_mp_context *mp;
 
 	/* under the engine's lock */
-	struct list_head jobs;	/* waiting jobs, oldest first */
-	/* in the engine's round robin if @jobs is not empty and none of them runs */
+	struct list_head jobs;	/* queued jobs, oldest first */
+	/* in the engine's round-robin list if @jobs is not empty and none of its jobs runs */
 	struct list_head ready;
-	u32 unfinished;		/* jobs, waiting and running */
+	u32 unfinished;		/* jobs, queued and running */
 	u64 fence_seqno;	/* of the last job */
-	bool closed;		/* takes no more jobs */
+	bool closed;		/* accepts no more jobs */
 };
 
-/* an array of commands */
 struct vsoc_job {
 	struct vsoc_ctx *ctx;		/* a reference */
 	struct list_head node;		/* in the context's queue */
-	struct llist_node freed;	/* in the file's list of jobs that are over */
+	struct llist_node freed;	/* in the file's list of ended jobs */
 	u64 id;				/* for user space */
-	struct dma_fence *fence;	/* signals the end; NULL if nobody asked for it */
-	u32 sample_errors;		/* SAMPLE commands that gave no sample */
-	int sample_errno;		/* of the first of them */
+	struct dma_fence *fence;	/* signals the end; NULL if not requested */
+	u32 sample_errors;		/* SAMPLE commands that failed */
+	int sample_errno;		/* of the first failure */
 	u32 count;			/* elements of @commands */
-	struct vsoc_job_command commands[] __counted_by(count);	/* what to do */
+	struct vsoc_job_command commands[] __counted_by(count);
 };
 
 int vsoc_engine_queue(struct vsoc_device *vsoc, struct vsoc_job *job, u32 max_unfinished);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Faults by name: when they happen.
+ * Fault injection: when a fault occurs.
  *
- * Each fault has a probability in 1/1000 and a number of times left. All draw from one
- * pseudo-random sequence: the same seed and the same draws give the same faults.
+ * Each fault has a probability in 1/1000 and a number of occurrences left. All draw from one
+ * pseudo-random sequence: the same seed and the same draws produce the same faults.
  */
 #include <linux/debugfs.h>
 #include <linux/kstrtox.h>
@@ -24,26 +24,24 @@
 #define UNLIMITED		U32_MAX
 #define MAX_INPUT_BYTES		64
 
-/* one fault */
 struct vsoc_fault_state {
-	struct vsoc_faults *owner;	/* all of them */
+	struct vsoc_faults *owner;
 	u32 permille;			/* probability */
-	u32 times;			/* that it may still happen */
-	u32 hits;			/* that it has happened */
+	u32 times;			/* occurrences left */
+	u32 hits;			/* occurrences so far */
 };
 
-/* the faults of one device */
+/* fault injection of one device */
 struct vsoc_faults {
-	struct vsoc_device *vsoc;	/* the device */
+	struct vsoc_device *vsoc;
 	spinlock_t lock;		/* protects everything */
 	struct rnd_state random;	/* the sequence */
-	u64 seed;			/* with which it began */
-	u32 delay_ms;			/* for faults that are about being late */
-	u64 hits;			/* all that has happened since the device exists */
-	struct vsoc_fault_state state[VSOC_FAULT_COUNT];	/* of each fault */
+	u64 seed;			/* seed of the sequence */
+	u32 delay_ms;			/* for faults that delay something */
+	u64 hits;			/* occurrences of all faults since the device exists */
+	struct vsoc_fault_state state[VSOC_FAULT_COUNT];
 };
 
-/* one bit for each in a u64 */
 static_assert((int)VSOC_FAULT_COUNT <= 64);
 
 static const char * const fault_names[VSOC_FAULT_COUNT] = {

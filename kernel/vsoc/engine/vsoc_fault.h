@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Hardware that fails by name.
+ * Fault injection.
  */
 #ifndef _VSOC_FAULT_H_
 #define _VSOC_FAULT_H_
@@ -11,7 +11,7 @@
 
 #include "vsoc.h"
 
-/* one file fail_<name in small letters> each; README.md says what they do */
+/* one debugfs file fail_<name in lower case> each; README.md describes them */
 enum vsoc_fault {
 	VSOC_FAULT_LOST_DOORBELL,
 	VSOC_FAULT_SLOW_DOORBELL,
@@ -57,18 +57,18 @@ enum vsoc_fault {
 };
 
 int vsoc_faults_init(struct vsoc_device *vsoc);
-/* whether a fault that is set happens this time */
+/* decides whether a fault with a probability above zero occurs now */
 bool vsoc_fault_draw(struct vsoc_device *vsoc, enum vsoc_fault fault);
 
-/* whether the fault happens here and now; any context. Costs next to nothing if it is not set */
+/* whether the fault occurs now; any context. Cheap if the fault is not set. */
 static inline bool vsoc_fault(struct vsoc_device *vsoc, enum vsoc_fault fault)
 {
 	return READ_ONCE(vsoc->faults_set) & BIT_ULL(fault) && vsoc_fault_draw(vsoc, fault);
 }
 
-/* a number that follows from the seed */
+/* next pseudo-random number of the sequence */
 u32 vsoc_fault_random(struct vsoc_device *vsoc);
-/* for the faults that are about being late */
+/* delay of faults that delay something */
 unsigned int vsoc_fault_delay_ms(struct vsoc_device *vsoc);
 void vsoc_faults_debugfs(struct vsoc_device *vsoc, struct dentry *dir);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Block counter hardware: 32-bit registers that wrap, clocks, and beside them
- * the 64-bit truth that real hardware does not have.
+ * Block counter hardware: 32-bit registers that wrap, clocks, and the 64-bit truth, which real
+ * hardware does not have.
  */
 #include <linux/math64.h>
 #include <linux/slab.h>
@@ -11,7 +11,7 @@
 #include "vsoc.h"
 #include "vsoc_account.h"
 
-/* any number: the GPU's timestamp does not begin with the host's clock */
+/* arbitrary: the GPU's timestamp is not aligned with the host's clock */
 #define VSOC_TIMESTAMP_START	0x123456789aULL
 
 const u64 vsoc_nominal_hz[VSOC_CLOCKS] = {
@@ -40,13 +40,13 @@ int vsoc_gpu_init(struct vsoc_device *vsoc)
 	return 0;
 }
 
-/* CLOCK_MONOTONIC_RAW, or what a test made of it, which is never ahead of that */
+/* CLOCK_MONOTONIC_RAW or stepped time, which is never ahead of it */
 u64 vsoc_now_ns(const struct vsoc_device *vsoc)
 {
 	return READ_ONCE(vsoc->stepped.on) ? READ_ONCE(vsoc->stepped.now_ns) : ktime_get_raw_ns();
 }
 
-/* account for the time since the last call; before power or frequency changes */
+/* account for the time since the last call; call before power or frequency changes */
 void vsoc_gpu_update_clocks(struct vsoc_device *vsoc)
 {
 	struct vsoc_gpu *gpu = &vsoc->gpu;
@@ -87,7 +87,7 @@ u64 vsoc_gpu_timestamp(u64 raw_ns)
 	return VSOC_TIMESTAMP_START + mul_u64_u64_div_u64(raw_ns, VSOC_TIMESTAMP_HZ, NSEC_PER_SEC);
 }
 
-/* what really happened, whatever the registers say */
+/* counts in the truth only, not in the registers */
 void vsoc_gpu_count_truth(struct vsoc_device *vsoc, size_t index, u64 n)
 {
 	struct vsoc_gpu *gpu = &vsoc->gpu;
@@ -136,8 +136,8 @@ static void report(struct vsoc_device *vsoc, struct vsoc_work_stream *s, u64 lin
 }
 
 /*
- * Execute @ns more nanoseconds of @work. Each counter is at its share of the
- * total at any time, and at the total in the end.
+ * Execute @ns more nanoseconds of @work. At any time, each counter has its share of the total; at
+ * the end, all of it.
  */
 void vsoc_gpu_progress(struct vsoc_device *vsoc, struct vsoc_work *work, u64 ns)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * One thread on its way through an instruction listing. All threads of a
- * command do the same, so one is enough. Pure: built natively by the tests.
+ * Executes one thread of an instruction listing; all threads of a command are equal. Free of
+ * kernel interfaces: the tests build it natively.
  */
 #include <linux/errno.h>
 #include <linux/string.h>

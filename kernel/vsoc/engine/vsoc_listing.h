@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Instruction listings: what a thread of a COMPUTE does. Pure.
+ * Instruction listings: what a thread of a COMPUTE executes. Free of kernel interfaces.
  */
 #ifndef _VSOC_LISTING_H_
 #define _VSOC_LISTING_H_
@@ -27,34 +27,34 @@ enum vsoc_class {
 
 /* instructions of one thread */
 struct vsoc_thread {
-	u64 on[VSOC_CLASSES];	/* executed with a true guard, by class */
-	u64 off[VSOC_CLASSES];	/* reached with a false guard */
-	/* that stand behind the EXIT that ended the thread and were never reached */
+	u64 on[VSOC_CLASSES];	/* executed: the guard was true */
+	u64 off[VSOC_CLASSES];	/* skipped: the guard was false */
+	/* behind the EXIT that ended the thread, never reached */
 	u64 dead[VSOC_CLASSES];
 	u64 shuffles;	/* SHFL among @on of VSOC_CLASS_MOVE */
 	u64 loads;	/* LDG among @on of VSOC_CLASS_LD_ST */
 	u64 stores;	/* STG among @on of VSOC_CLASS_LD_ST */
 };
 
-/* an instruction of a listing while it is executed */
+/* an instruction of a listing and its state */
 struct vsoc_step {
-	struct drm_vsoc_instruction insn;	/* as user space gave it */
-	u32 used;	/* times that the guard was true since it was false */
-	bool reached;	/* a thread came here */
+	struct drm_vsoc_instruction insn;	/* as submitted */
+	u32 used;	/* times that the guard was true since it was last false */
+	bool reached;	/* the thread has reached it */
 };
 
-/* what is wrong with instruction @insn of a listing of @count, or NULL */
+/* describes what is wrong with instruction @insn of a listing of @count; NULL if it is valid */
 const char *vsoc_listing_check(const struct drm_vsoc_instruction *insn, u32 count);
 
-/* a thread on its way through a listing */
+/* a thread that executes a listing */
 struct vsoc_run {
-	struct vsoc_step *steps;	/* the listing; @used and @reached zero at the beginning */
+	struct vsoc_step *steps;	/* the listing; @used and @reached are initially zero */
 	u32 count;			/* elements of @steps */
-	u32 at;				/* where the thread is */
-	u32 taken;			/* instructions that it has reached */
+	u32 at;				/* position of the thread */
+	u32 taken;			/* instructions reached so far */
 };
 
-/* execute up to @steps more; 0 the thread ended, -EAGAIN not yet, -EINVAL it ran past the end */
+/* execute up to @steps more; 0 if the thread ended, -EAGAIN if not yet, -EINVAL past the end */
 int vsoc_listing_run(struct vsoc_run *run, u32 steps, struct vsoc_thread *thread);
 
 #endif /* _VSOC_LISTING_H_ */

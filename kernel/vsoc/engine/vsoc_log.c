@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The last events of firmware and faults, in debugfs. They are always kept: a loss that no
- * account explains is found afterwards, often in a storm that cannot be replayed exactly.
+ * Recent events of firmware and faults, in debugfs. They are always recorded: an unexplained loss
+ * is noticed only afterwards, often in a stress run that cannot be replayed exactly.
  */
 #include <linux/debugfs.h>
 #include <linux/math64.h>
@@ -14,14 +14,13 @@
 #include "vsoc.h"
 #include "vsoc_log.h"
 
-/* a power of two; some seconds of a storm */
+/* a power of two; covers a few seconds of a stress run */
 #define LOG_ENTRIES	512
 
-/* the last events of one device */
 struct vsoc_log {
-	spinlock_t lock;				/* protects everything */
+	spinlock_t lock;
 	u64 next;					/* number of the next entry, free-running */
-	struct vsoc_log_entry entries[LOG_ENTRIES];	/* by number modulo their count */
+	struct vsoc_log_entry entries[LOG_ENTRIES];	/* indexed by number modulo LOG_ENTRIES */
 };
 
 void vsoc_log(struct vsoc_device *vsoc, const struct vsoc_log_entry *entry)

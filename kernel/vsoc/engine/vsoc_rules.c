@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The counting rules of the virtual GPU. Pure: built natively by the tests.
+ * The counting rules of the virtual GPU. Free of kernel interfaces: the tests build it natively.
  */
 #include <linux/bitops.h>
 #include <linux/math64.h>
@@ -32,9 +32,9 @@
 #define JOB_START_MCU_CYCLES	400
 #define JOB_END_MCU_CYCLES	200
 
-/* the registers count at most this fast, what they have to count decides when a kernel is done */
+/* maximum rate of a register; it decides how long a kernel takes */
 #define MAX_COUNTS_PER_NS	3
-#define ACCUMULATOR_MAX		U16_MAX	/* of a miscounting kernel accumulator */
+#define ACCUMULATOR_MAX		U16_MAX	/* of a faulty per-kernel accumulator */
 
 /* a thread of @total instructions without a listing */
 struct vsoc_thread vsoc_rules_mix(u64 total)
@@ -67,7 +67,7 @@ static u64 executed(const struct vsoc_thread *thread)
 	return sum;
 }
 
-/* an instruction whose guard is false takes its turn all the same */
+/* an instruction whose guard is false is issued as well */
 static u64 issued(const struct vsoc_thread *thread)
 {
 	u64 sum = executed(thread);
@@ -93,10 +93,10 @@ void vsoc_rules_count_thread(const struct vsoc_thread *thread, enum vsoc_profile
 			class[i] += thread->dead[i];
 	}
 	if (documented) {
-		/* moves have a class but no counter; the total has them */
+		/* moves have a class but no counter; the total includes them */
 		total = class[VSOC_CLASS_MOVE];
 	} else {
-		/* a shuffle has no class, any other move is miscellaneous */
+		/* a shuffle has no class; other moves count as miscellaneous */
 		class[VSOC_CLASS_MISC] += class[VSOC_CLASS_MOVE] - thread->shuffles;
 	}
 
@@ -111,7 +111,7 @@ void vsoc_rules_count_thread(const struct vsoc_thread *thread, enum vsoc_profile
 	counts[VSOC_THREAD_TOTAL] = total;
 }
 
-/* counter logic that is wrong in a controlled way; @counts are of all threads of core @core */
+/* injects a counting error; @counts: of all threads of core @core */
 static void miscount(struct vsoc_counting *counting, enum vsoc_miscount how, u32 core,
 		     u64 counts[VSOC_THREAD_COUNTERS])
 {
@@ -200,7 +200,7 @@ static void add_stream(struct vsoc_work *work, u16 block, u16 counter, u64 total
 	item->stream = stream;
 }
 
-/* counters at positions 0..63 of @block that the sets after the primary have as well */
+/* mask of the counters at positions 0..63 of @block that the other sets have, too */
 static const u64 *shared_counters(const struct vsoc_work *work, u16 block)
 {
 	static const u64 cshw[] = { VSOC_CSHW_SECONDARY_SHARED, VSOC_CSHW_TERTIARY_SHARED };
@@ -220,7 +220,7 @@ static const u64 *shared_counters(const struct vsoc_work *work, u16 block)
 	return block < VSOC_BLOCK_MEMSYS + work->shape->l2_slices ? memsys : shader;
 }
 
-/* a counter of the primary set, and of the others where they have it too */
+/* adds to a counter of the primary set, and of the other sets if they have it */
 static void add(struct vsoc_work *work, u16 block, u16 counter, u64 total)
 {
 	const u64 *shared = shared_counters(work, block);
@@ -232,7 +232,7 @@ static void add(struct vsoc_work *work, u16 block, u16 counter, u64 total)
 			add_stream(work, set * work->shape->blocks + block, counter, total, 0);
 }
 
-/* a counter of one of the other sets */
+/* adds to a counter of the secondary or tertiary set */
 static void add_secondary(struct vsoc_work *work, u16 block, u16 counter, u64 total)
 {
 	add_stream(work, DRM_PERFCTR_SET_SECONDARY * work->shape->blocks + block, counter, total,
@@ -255,7 +255,7 @@ static u16 shader_block(const struct vsoc_work *work, u32 core)
 	return VSOC_BLOCK_MEMSYS + work->shape->l2_slices + core;
 }
 
-/* lines that the parts of the GPU move through the L2 */
+/* lines that the units of the GPU move through the L2 */
 struct l2_load {
 	u64 read_tiler;
 	u64 read_shader;
@@ -278,8 +278,8 @@ static struct vsoc_work_stream *add_traffic(struct vsoc_work *work, const struct
 }
 
 /*
- * Counters of the memory system and the traffic that leaves it; returns the
- * nanoseconds that the busiest slice needs. @home says where the traffic goes.
+ * Counters of the memory system, and traffic that leaves it for @home. Returns the time in
+ * nanoseconds that the busiest slice needs.
  */
 static u64 memsys(struct vsoc_work *work, const struct l2_load *load,
 		  const struct vsoc_traffic *home, u64 hit_lines)
@@ -330,7 +330,7 @@ static u64 memsys(struct vsoc_work *work, const struct l2_load *load,
 		add(work, b, VSOC_MEMSYS_MMU_LOOKUPS, read + write);
 		add(work, b, VSOC_MEMSYS_MMU_MISSES, div_up(read + write, MMU_PAGE_LINES));
 		add(work, b, VSOC_MEMSYS_L2_READ_TILER, vsoc_share(load->read_tiler, n, k));
-		/* the two kinds of cached reads are shared out together above */
+		/* the sum of both kinds of cached reads was distributed above */
 		add(work, b, VSOC_MEMSYS_L2_READ_SHADER,
 		    cached - vsoc_share(load->read_tiler, n, k));
 		add(work, b, VSOC_MEMSYS_L2_READ_TRANSFER, vsoc_share(load->read_transfer, n, k));
@@ -378,7 +378,7 @@ static const u16 thread_counters[VSOC_THREAD_COUNTERS] = {
 	[VSOC_THREAD_TOTAL] = VSOC_SHADER_THREAD_INST_TOTAL,
 };
 
-/* what @warps warps of @thread do in core @core */
+/* counts of @warps warps of @thread in core @core */
 static void warp_instructions(struct vsoc_work *work, u32 core, const struct vsoc_thread *thread,
 			      u64 warps)
 {
@@ -408,7 +408,7 @@ static void add_thread_counts(struct vsoc_work *work, u32 core,
 		add(work, shader_block(work, core), thread_counters[i], counts[i]);
 }
 
-/* @threads vertex and fragment threads of @thread in core @core */
+/* counts of @threads vertex and fragment threads of @thread in core @core */
 static void thread_instructions(struct vsoc_work *work, u32 core,
 				const struct vsoc_thread *thread, u64 threads)
 {
@@ -422,8 +422,8 @@ static void thread_instructions(struct vsoc_work *work, u32 core,
 }
 
 /*
- * The same for threads of a kernel, as the counter logic sees it. Returns the time that the
- * fastest counter needs.
+ * Counts of a kernel's threads, as the counter logic sees them. Returns the time that the fastest
+ * counter needs.
  */
 static u64 kernel_instructions(struct vsoc_work *work, u32 core, const struct vsoc_thread *thread,
 			       u64 threads)
@@ -443,7 +443,7 @@ static u64 kernel_instructions(struct vsoc_work *work, u32 core, const struct vs
 	return div_up(most, MAX_COUNTS_PER_NS);
 }
 
-/* the last warp is not full: its instructions diverge, in the core that runs it */
+/* instructions of a partial last warp diverge, in the core that runs it */
 static void divergence(struct vsoc_work *work, u64 threads, u64 per_warp)
 {
 	u64 warps = div_up(threads, WARP_THREADS);
@@ -609,7 +609,7 @@ static u64 compute(struct vsoc_work *work, const struct drm_vsoc_cmd_compute *c,
 	}
 	divergence(work, c->threads, executed(&thread));
 
-	/* a warp that does nothing takes the time of an instruction */
+	/* an empty warp takes the time of one instruction */
 	compute_ns = SHADER_NS(WARP_INSTRUCTION_CYCLES * div_up(warps, n) *
 			       max_t(u64, issued(&thread), 1));
 
@@ -621,7 +621,7 @@ static u64 compute(struct vsoc_work *work, const struct drm_vsoc_cmd_compute *c,
 	return max3(compute_ns, counting_ns, memsys(work, &load, &gpu_home, 0));
 }
 
-/* the fabric asks each L2 slice for the lines of a copy whose home is this GPU */
+/* the fabric snoops each L2 slice for the lines of a copy whose home is this GPU */
 static void snoops(struct vsoc_work *work, u64 lines)
 {
 	const u32 n = work->shape->l2_slices;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What a command adds to each counter: exact integer rules, without time and
- * without state. The table in README.md says the same in words.
+ * What a command adds to each counter: exact integer rules, independent of time and state. The
+ * table in README.md describes them.
  */
 #ifndef _VSOC_RULES_H_
 #define _VSOC_RULES_H_
@@ -26,8 +26,8 @@
 #define VSOC_SHADER_HZ		500000000ULL
 
 /*
- * No counter counts faster: the fastest one is EXT_READ_OUTSTANDING with 4
- * reads in flight in each of 800 million cycles per second.
+ * Rate of the fastest counter: EXT_READ_OUTSTANDING, with 4 reads in flight in each of 800 million
+ * cycles per second.
  */
 #define VSOC_MAX_COUNT_HZ	3200000000ULL
 
@@ -46,8 +46,8 @@ struct vsoc_shape {
 	u32 cores;		/* set bits of @shader_present, 1..VSOC_MAX_CORES */
 	u32 l2_slices;		/* 1..VSOC_MAX_L2_SLICES */
 	u32 counters_per_block;	/* 64 or 128 */
-	bool shader_dense;	/* the firmware's samples have no holes for absent cores */
-	u32 blocks;	/* VSOC_BLOCK_MEMSYS + @l2_slices + @cores; so many for each counter set */
+	bool shader_dense;	/* the firmware's samples have no gaps for absent cores */
+	u32 blocks;	/* of each counter set: VSOC_BLOCK_MEMSYS + @l2_slices + @cores */
 };
 
 /* what a piece of work adds to one counter */
@@ -56,48 +56,48 @@ struct vsoc_work_item {
 	u64 done;	/* added already */
 	u16 block;	/* number of the block, enum vsoc_block, plus set times vsoc_shape.blocks */
 	u16 counter;	/* position in the block */
-	u16 stream;	/* 1 + index of the traffic that has a line for each count; 0: none */
+	u16 stream;	/* 1 + index of the stream with one line for each count; 0: none */
 };
 
 /* memory traffic of a piece of work */
 struct vsoc_work_stream {
-	struct vsoc_traffic traffic;	/* what is the same for all parts */
+	struct vsoc_traffic traffic;	/* fields common to all parts */
 	u64 lines;			/* of DRM_VSOC_LINE_BYTES, when the work is finished */
 	u64 done;			/* lines reported already */
 	u64 hit_lines;			/* of @lines, served by the system level cache */
-	bool by_counters;		/* progress follows the counters that name this stream */
+	bool by_counters;		/* the counters that name this stream determine @done */
 };
 
 /* how the shader cores count thread instructions */
 enum vsoc_profile {
 	VSOC_PROFILE_XAVIER,		/* as measured on the product */
-	VSOC_PROFILE_DOCUMENTED,	/* as a reader of its documentation expects */
+	VSOC_PROFILE_DOCUMENTED,	/* as its documentation describes */
 	VSOC_PROFILES,			/* number of profiles */
 };
 
 /*
- * how counter logic is wrong, for those who look for that
+ * Injected counting errors, to test validation tools
  *
- * Concerns THREAD_INST_INTEGER of COMPUTE commands if nothing else is said.
+ * They affect THREAD_INST_INTEGER of COMPUTE commands unless stated otherwise.
  */
 enum vsoc_miscount {
-	VSOC_MISCOUNT_NONE,	/* it is right */
+	VSOC_MISCOUNT_NONE,	/* correct */
 	VSOC_MISCOUNT_DOUBLE,	/* counts twice */
 	VSOC_MISCOUNT_SWAP,	/* integer and single precision are exchanged */
-	VSOC_MISCOUNT_DEAD,	/* all classes count what is never reached behind EXIT */
+	VSOC_MISCOUNT_DEAD,	/* all classes also count unreached instructions behind EXIT */
 	VSOC_MISCOUNT_SATURATE,	/* a core stops at 65535 in each kernel */
 	VSOC_MISCOUNT_WRAP,	/* a core counts modulo 65536 in each kernel */
-	VSOC_MISCOUNT_STALE,	/* a core reports the kernel before, a buffer swap is lost */
+	VSOC_MISCOUNT_STALE,	/* a core reports the previous kernel: a lost buffer swap */
 	VSOC_MISCOUNT_OFF_BY_ONE,	/* one too many for each kernel in each core */
 	VSOC_MISCOUNT_MUX,	/* the multiplexer still selects single precision */
-	VSOC_MISCOUNTS,		/* number of ways */
+	VSOC_MISCOUNTS,		/* number of errors */
 };
 
-/* the counter logic of the shader cores */
+/* counter logic of the shader cores */
 struct vsoc_counting {
-	/* enum vsoc_profile; may change at any time, read once per kernel and core */
+	/* enum vsoc_profile; may change any time, read once for each kernel and core */
 	u32 profile;
-	u32 miscount;	/* enum vsoc_miscount, likewise */
+	u32 miscount;	/* enum vsoc_miscount, read in the same way */
 	/* integer thread instructions of the last kernel, by present core */
 	u64 last_integer[VSOC_MAX_CORES];
 };
@@ -116,13 +116,13 @@ enum vsoc_thread_counter {
 
 #define VSOC_MAX_STREAMS	2
 
-/* a command while it is executed */
+/* a command during its execution */
 struct vsoc_work {
-	const struct vsoc_shape *shape;	/* of the device */
+	const struct vsoc_shape *shape;
 	struct vsoc_counting *counting;	/* counter logic of the shader cores */
 	u64 duration_ns;		/* at nominal clocks */
 	u64 done_ns;			/* of @duration_ns, executed already */
-	struct vsoc_work_item *items;	/* counters that move */
+	struct vsoc_work_item *items;	/* affected counters */
 	u32 count;			/* elements of @items in use */
 	u32 capacity;			/* elements of @items, vsoc_work_capacity() */
 	struct vsoc_work_stream streams[VSOC_MAX_STREAMS];	/* memory traffic */
@@ -133,23 +133,20 @@ void vsoc_shape_init(struct vsoc_shape *shape, u64 shader_present, u32 l2_slices
 		     u32 counters_per_block);
 u32 vsoc_work_capacity(const struct vsoc_shape *shape);
 
-/* a thread without a listing that executes @total instructions */
+/* a thread of @total instructions without a listing */
 struct vsoc_thread vsoc_rules_mix(u64 total);
 
 /* what the registers count for one thread; @count_dead: VSOC_MISCOUNT_DEAD */
 void vsoc_rules_count_thread(const struct vsoc_thread *thread, enum vsoc_profile profile,
 			     bool count_dead, u64 counts[VSOC_THREAD_COUNTERS]);
 
-/*
- * Fill @work in; @cmd is valid in the sense of vsoc_job.c, @thread what a thread of its
- * listing does, NULL: it has none.
- */
+/* Fills @work in. @cmd has been checked (vsoc_command.c). @thread: of its listing; NULL: none. */
 void vsoc_rules_command(struct vsoc_work *work, const struct drm_vsoc_command *cmd,
 			const struct vsoc_thread *thread);
 void vsoc_rules_job_start(struct vsoc_work *work, bool context_switch);
 void vsoc_rules_job_end(struct vsoc_work *work, bool faulted);
 
-/* part of @total that falls to number @k of @n: parts add up to @total */
+/* share number @k of @n of @total; the shares add up to @total */
 u64 vsoc_share(u64 total, u32 n, u32 k);
 
 #endif /* _VSOC_RULES_H_ */
