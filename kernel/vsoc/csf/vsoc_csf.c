@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The driver's glue between the firmware interface and the counter source: what
- * a driver of real hardware does, and nothing that only a model could.
+ * Glue between the firmware interface and the counter source: only what a driver of real hardware
+ * does, nothing specific to a model.
  */
 #include <linux/err.h>
 #include <linux/ktime.h>
@@ -15,7 +15,7 @@
 
 #define RING_VA		0x10000000ULL
 
-/* a section that no counter of the block is in */
+/* mask of available counters: a section of the block without any */
 #define NO_COUNTERS	0
 
 #define ALL_SETS \
@@ -52,7 +52,7 @@ static int prepare(void *priv, void **ring, u64 *ring_va)
 	return 0;
 }
 
-/* the model of firmware restarts by itself if its ring goes while it counts */
+/* the firmware model restarts if its ring is unmapped while counting is enabled */
 static void unprepare(void *priv)
 {
 	struct vsoc_device *vsoc = priv;

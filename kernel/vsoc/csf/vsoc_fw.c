@@ -2,10 +2,9 @@
 /*
  * The GPU's microcontroller and its firmware, as far as counters are concerned.
  *
- * Written from the interface description in csf_layout.h alone; what the host
- * side makes of it is unknown here. The MCU is a thread. It is woken by the
- * doorbell, looks at the request word, works, writes its output page and raises
- * the interrupt.
+ * Written from the interface description in csf_layout.h alone, without knowledge of the host's
+ * implementation. The MCU is a thread. The doorbell wakes it; it reads the request word, executes
+ * the requests, writes its output page and raises the interrupt.
  */
 #include <linux/bitfield.h>
 #include <linux/debugfs.h>
@@ -29,12 +28,12 @@
 #define FW_INPUT_VA		0x04001000
 #define FW_OUTPUT_VA		0x04002000
 
-/* requests that are acknowledged without anything else to do */
+/* requests that need nothing but an acknowledgement */
 #define FW_PLAIN_REQUESTS	(CSF_GLB_PING)
 
 /*
- * The MCU is a thread, and has no say in when it runs. A host gives up after
- * CSF_PRFCNT_ACK_TIMEOUT_MS; half of that, as its wait may begin before the doorbell.
+ * The scheduler decides when the MCU thread runs. A host gives up after CSF_PRFCNT_ACK_TIMEOUT_MS;
+ * use half of it, as the host may begin to wait before it rings the doorbell.
  */
 #define LATE_ANSWER_MS		(CSF_PRFCNT_ACK_TIMEOUT_MS / 2)
 
@@ -43,7 +42,7 @@
 #define STORM_EVENTS		32
 #define STORM_PAUSE_US		200
 
-/* what the host does in its interrupt is not the MCU's time */
+/* the time of the host's interrupt handler is not the MCU's */
 static void stop_clock(struct vsoc_fw *fw)
 {
 	if (fw->busy_since_ns)
@@ -51,7 +50,7 @@ static void stop_clock(struct vsoc_fw *fw)
 	fw->busy_since_ns = 0;
 }
 
-/* a CPU that cannot interrupt itself (User-mode Linux) leaves irq_work to its next tick: 10 ms */
+/* without self-IPIs (User-mode Linux), irq_work is delayed until the next tick: up to 10 ms */
 static void raise_line(struct vsoc_fw *fw)
 {
 	if (arch_irq_work_has_interrupt())
@@ -80,7 +79,7 @@ static void acknowledge(struct vsoc_fw *fw, u32 ack)
 		interrupt(fw);
 }
 
-/* a sample that nobody asked for, with hw_lock held */
+/* a sample that the host did not request; called with hw_lock held */
 static void automatic_sample(struct vsoc_fw *fw, u32 reason)
 {
 	u32 req = fw_read(&fw->pages.input->req);
@@ -88,7 +87,7 @@ static void automatic_sample(struct vsoc_fw *fw, u32 reason)
 	if (!fw->enabled)
 		return;
 	acknowledge(fw, fw_take_sample(fw, req, fw->ack, reason));
-	/* without an event nothing was acknowledged, but INSERT has moved */
+	/* if no event was raised, ack is unchanged, but INSERT has advanced */
 	interrupt(fw);
 }
 
@@ -135,7 +134,7 @@ static bool start_counting(struct vsoc_fw *fw)
 	WRITE_ONCE(fw->pages.output->prfcnt_status, 0);
 	fw->insert = fw_read(&fw->pages.input->prfcnt_extract);
 	fw_write(&fw->pages.output->prfcnt_insert, fw->insert);
-	/* samples leave out the slots of absent cores */
+	/* samples do not write the slots of absent cores */
 	memset(fw->ring, 0, fw->slots * fw_sample_bytes(fw));
 
 	vsoc_gpu_update_clocks(vsoc);
@@ -159,7 +158,7 @@ static void handle_requests(struct vsoc_fw *fw)
 	if (pending & CSF_GLB_PRFCNT_SAMPLE) {
 		if (fw->enabled && vsoc_fault(fw->vsoc, VSOC_FAULT_EXTRA_SAMPLE))
 			ack = fw_take_sample(fw, req, ack, CSF_REASON_THRESHOLD);
-		/* disabled in the same breath: the last sample is the answer */
+		/* sampled and disabled by one request word: take the sample first */
 		if (fw->enabled && req & CSF_GLB_PRFCNT_ENABLE &&
 		    !vsoc_fault(fw->vsoc, VSOC_FAULT_ACK_WITHOUT_SAMPLE))
 			ack = fw_take_sample(fw, req, ack, CSF_REASON_REQUEST);
@@ -181,7 +180,7 @@ static void handle_requests(struct vsoc_fw *fw)
 
 	if (vsoc_fault(fw->vsoc, VSOC_FAULT_LATE_ACK))
 		msleep(vsoc_fault_delay_ms(fw->vsoc));
-	/* before the answer: who has seen that sees this */
+	/* update before the acknowledgement, so that its reader sees the new value */
 	if (ktime_get_mono_fast_ns() - fw->asked_ns > LATE_ANSWER_MS * NSEC_PER_MSEC)
 		fw->late_answers++;
 	acknowledge(fw, ack);
@@ -189,7 +188,7 @@ static void handle_requests(struct vsoc_fw *fw)
 		acknowledge(fw, ack ^ CSF_GLB_PRFCNT_SAMPLE);
 }
 
-/* firmware crashes and boots anew without a word */
+/* firmware crashes and reboots silently */
 static void restart(struct vsoc_fw *fw)
 {
 	mutex_lock(&fw->vsoc->hw_lock);
@@ -202,7 +201,7 @@ static void restart(struct vsoc_fw *fw)
 	fw_write(&fw->pages.output->ack, 0);
 }
 
-/* the host acknowledges and firmware raises the event again */
+/* raises the event again each time the host acknowledges it */
 static void threshold_storm(struct vsoc_fw *fw)
 {
 	unsigned int i;
@@ -215,7 +214,7 @@ static void threshold_storm(struct vsoc_fw *fw)
 	}
 }
 
-/* returns true if firmware never gets to see the doorbell's requests */
+/* returns true if firmware ignores the doorbell's requests */
 static bool fail_request(struct vsoc_fw *fw)
 {
 	struct vsoc_device *vsoc = fw->vsoc;
@@ -251,7 +250,7 @@ static int mcu_thread(void *data)
 	u64 rung_ns;
 
 	while (!kthread_should_stop()) {
-		/* pairs with the doorbell's release: rung_ns stays until the doorbell is taken */
+		/* pairs with vsoc_fw_doorbell(): rung_ns is stable while doorbell is set */
 		wait_event_idle(fw->wait, smp_load_acquire(&fw->doorbell) || kthread_should_stop());
 		rung_ns = READ_ONCE(fw->rung_ns);
 		if (!xchg(&fw->doorbell, false))
@@ -287,7 +286,7 @@ static enum hrtimer_restart irq_from_timer(struct hrtimer *timer)
 	return HRTIMER_NORESTART;
 }
 
-/* --- what the rest of the device sees ------------------------------------ */
+/* --- interface to the rest of the device ---------------------------------- */
 
 /* the host rings the global doorbell; any context */
 void vsoc_fw_doorbell(struct vsoc_device *vsoc)
@@ -298,7 +297,7 @@ void vsoc_fw_doorbell(struct vsoc_device *vsoc)
 		return;
 	if (!READ_ONCE(fw->doorbell))
 		WRITE_ONCE(fw->rung_ns, ktime_get_mono_fast_ns());
-	/* after what the host wrote to the input page */
+	/* orders the host's writes to the input page before the doorbell */
 	smp_store_release(&fw->doorbell, true);
 	wake_up(&fw->wait);
 }
@@ -308,13 +307,13 @@ const struct vsoc_fw_pages *vsoc_fw_pages(struct vsoc_device *vsoc)
 	return &vsoc->fw->pages;
 }
 
-/* map @memory, NULL: nothing, at @va of the MCU's address space 0 */
+/* map @memory at @va of the MCU's address space 0; NULL unmaps */
 void vsoc_fw_map(struct vsoc_device *vsoc, u64 va, void *memory, size_t bytes)
 {
 	struct vsoc_fw *fw = vsoc->fw;
 
 	mutex_lock(&fw->lock);
-	/* a ring that goes away under its feet is a fault that firmware does not survive */
+	/* firmware crashes if the ring is unmapped while counting is enabled */
 	if (!memory && fw->enabled)
 		restart(fw);
 	fw->map_va = va;
@@ -323,7 +322,7 @@ void vsoc_fw_map(struct vsoc_device *vsoc, u64 va, void *memory, size_t bytes)
 	mutex_unlock(&fw->lock);
 }
 
-/* @handler is called in hard interrupt context; NULL: nobody listens, waits for the last call */
+/* @handler is called in hard interrupt context; NULL: removes it and waits for its last call */
 void vsoc_fw_set_irq(struct vsoc_device *vsoc, void (*handler)(struct vsoc_device *vsoc))
 {
 	WRITE_ONCE(vsoc->fw->handler, handler);
@@ -334,8 +333,8 @@ void vsoc_fw_set_irq(struct vsoc_device *vsoc, void (*handler)(struct vsoc_devic
 }
 
 /*
- * Power shader cores up and down. Firmware samples before the change, so that no
- * count is lost with the power and no span has two states of a core in it.
+ * Powers shader cores up and down. Firmware takes a sample before the change, so that no count is
+ * lost with the power, and the power state of a core is constant within a sample's time span.
  */
 void vsoc_fw_core_power(struct vsoc_device *vsoc, u64 cores_on)
 {
@@ -367,8 +366,8 @@ void vsoc_fw_core_power(struct vsoc_device *vsoc, u64 cores_on)
 }
 
 /*
- * Protected mode begins or ends. Nothing is counted in it, so that its span has a
- * sample of its own.
+ * Enters or leaves protected mode, in which nothing is counted. A sample at each transition
+ * separates its time span from others.
  */
 void vsoc_fw_protected(struct vsoc_device *vsoc, bool enter)
 {
@@ -390,7 +389,7 @@ void vsoc_fw_protected(struct vsoc_device *vsoc, bool enter)
 	mutex_unlock(&fw->lock);
 }
 
-/* the GPU is reset: registers and pages are zeroed, firmware boots anew */
+/* GPU reset: registers and pages are zeroed, firmware reboots */
 void vsoc_fw_reset(struct vsoc_device *vsoc)
 {
 	const size_t counters = vsoc_gpu_registers(vsoc);
@@ -418,8 +417,8 @@ void vsoc_fw_reset(struct vsoc_device *vsoc)
 }
 
 /*
- * One consistent copy of all counts, of those that are gone, of those that may be, and of those
- * that hardware still has. @pending must be zeroed.
+ * One consistent copy of all counts, of those lost, of those that may be lost, and of those that
+ * are not in a sample yet. @pending must be zeroed.
  */
 void vsoc_fw_totals(struct vsoc_device *vsoc, u64 *truth, u64 *dropped, u64 *doubtful,
 		    u64 *pending)
@@ -543,7 +542,7 @@ int vsoc_fw_init(struct vsoc_device *vsoc)
 		fw->mcu = NULL;
 		return ret;
 	}
-	/* a microcontroller does not wait for CPUs that are busy */
+	/* a microcontroller does not compete for host CPUs */
 	sched_set_fifo(fw->mcu);
 	return 0;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The inside of the firmware: shared by vsoc_fw.c and vsoc_fw_sample.c only.
+ * Internals of the firmware: shared by vsoc_fw.c and vsoc_fw_sample.c only.
  */
 #ifndef _VSOC_FW_H_
 #define _VSOC_FW_H_
@@ -29,65 +29,65 @@ enum fw_block_type {
 	FW_BLOCK_TYPES,
 };
 
-/* blocks of a slot whose counts are accounted for */
+/* blocks of a ring slot whose counts were already added to @dropped or @doubtful */
 struct fw_settled {
-	/* by number in the hardware */
+	/* indexed by hardware block */
 	DECLARE_BITMAP(blocks, VSOC_BLOCK_MEMSYS + VSOC_MAX_L2_SLICES + VSOC_MAX_CORES);
 };
 
-/* the microcontroller; everything but the pages is private to it */
+/* the microcontroller; only @pages is shared with the host */
 struct vsoc_fw {
-	struct vsoc_device *vsoc;	/* the device */
+	struct vsoc_device *vsoc;
 	struct vsoc_fw_pages pages;	/* memory shared with the host */
-	u64 map_va;			/* address of the only mapping in address space 0 */
+	u64 map_va;			/* address of the single mapping in address space 0 */
 	void *map;			/* its memory */
 	size_t map_bytes;		/* its size */
 
-	struct task_struct *mcu;	/* the processor */
+	struct task_struct *mcu;	/* the thread that models the processor */
 	wait_queue_head_t wait;		/* the MCU sleeps here */
-	bool doorbell;			/* rung since the MCU last looked */
-	u64 rung_ns;			/* CLOCK_MONOTONIC when it was rung first after that */
+	bool doorbell;			/* rung since the MCU last checked */
+	u64 rung_ns;			/* CLOCK_MONOTONIC of the first ring since then */
 	struct irq_work irq;		/* the interrupt line */
-	struct hrtimer irq_timer;	/* the same where irq_work is no interrupt */
-	/* what the host does in hard interrupt context */
+	struct hrtimer irq_timer;	/* replaces @irq where irq_work is not an interrupt */
+	/* the host's interrupt handler, called in hard interrupt context */
 	void (*handler)(struct vsoc_device *vsoc);
 
-	struct mutex lock;	/* firmware state, that is everything below. Outside of hw_lock. */
-	bool enabled;		/* counting, PRFCNT_ENABLE is acknowledged */
-	/* CLOCK_MONOTONIC since the MCU works on requests; 0: it does not */
+	struct mutex lock;	/* protects everything below; taken before hw_lock */
+	bool enabled;		/* counting: PRFCNT_ENABLE is acknowledged */
+	/* CLOCK_MONOTONIC when the MCU started to execute requests; 0: idle */
 	u64 busy_since_ns;
-	u64 busy_ns;		/* time that the MCU took for requests, up to its interrupts */
-	u64 asked_ns;		/* @rung_ns of the doorbell that the MCU answers */
+	u64 busy_ns;		/* total time spent on requests, up to their interrupts */
+	u64 asked_ns;		/* @rung_ns of the doorbell being handled */
 	bool metadata;		/* samples begin with a metadata block */
-	u32 set;		/* counter set that the hardware counts for samples */
+	u32 set;		/* counter set that samples contain */
 	void *ring;		/* the sample ring */
-	u32 slots;		/* of the ring */
+	u32 slots;		/* number of slots */
 	u32 enable[FW_BLOCK_TYPES];	/* masks as programmed */
 	u32 insert;		/* next slot to write, free-running */
 	u32 seq;		/* number of the next sample */
-	u32 ack;		/* what the output page says */
-	u64 start_ticks;	/* GPU timestamp at which the running span began */
-	u64 cycles[VSOC_CLOCKS];	/* of the clocks at that time */
-	u64 cores_on;		/* cores powered for some of the span */
-	u64 cores_off;		/* cores without power for some of the span */
+	u32 ack;		/* acknowledge word in the output page */
+	u64 start_ticks;	/* GPU timestamp at which the current time span began */
+	u64 cycles[VSOC_CLOCKS];	/* clock cycles at that time */
+	u64 cores_on;		/* cores powered for part of the span */
+	u64 cores_off;		/* cores unpowered for part of the span */
 	u32 *base;		/* counter registers at the end of the last sample */
-	u64 *dropped;	/* counts that firmware or a fault destroyed since the device exists */
-	u64 *doubtful;		/* counts that the host need not have got since the device exists */
+	u64 *dropped;	/* lost in firmware or by a fault, since the device exists */
+	u64 *doubtful;		/* possibly lost, since the device exists */
 	u64 *stop_truth;	/* truth of each register when counting stopped */
-	/* a sample was written that the host asked for, since counting was enabled */
+	/* a requested sample was written since counting was enabled */
 	bool asked;
-	u32 baseline;	/* INSERT behind the first of these; the host drops what is before it */
-	/* for each slot of @ring, the blocks that are in @dropped or @doubtful */
+	u32 baseline;	/* INSERT after the first requested sample; the host drops earlier ones */
+	/* for each slot of @ring, the blocks in @dropped or @doubtful */
 	struct fw_settled *settled;
 
-	bool backwards;		/* this sample has a time before its beginning */
-	u64 sample_counts;	/* all counts of this sample */
-	size_t saturated;	/* register that is at its maximum in this sample, 0: none */
+	bool backwards;		/* this sample's end time precedes its start (injected fault) */
+	u64 sample_counts;	/* sum of all counts of this sample */
+	size_t saturated;	/* register saturated in this sample; 0: none */
 	u64 samples_written;	/* since the device exists */
 	u64 samples_dropped;	/* since the device exists */
 	u64 interrupts;		/* raised */
 	u64 doorbells;		/* seen */
-	u64 late_answers;	/* acknowledgments that a host may have given up waiting for */
+	u64 late_answers;	/* acknowledgements so late that a host may have given up */
 	u64 resets;		/* of the GPU */
 };
 
@@ -99,11 +99,11 @@ static inline u32 fw_read(const __le32 *word)
 
 static inline void fw_write(__le32 *word, u32 value)
 {
-	/* what the word announces was written before */
+	/* makes what the word announces visible first */
 	smp_store_release(word, cpu_to_le32(value));
 }
 
-/* register of a block in the counter set in use */
+/* register of a block in the active counter set */
 static inline size_t fw_index(const struct vsoc_fw *fw, u32 block, u32 counter)
 {
 	const struct vsoc_device *vsoc = fw->vsoc;
@@ -111,7 +111,7 @@ static inline size_t fw_index(const struct vsoc_fw *fw, u32 block, u32 counter)
 	return vsoc_gpu_index(vsoc, fw->set * vsoc->shape.blocks + block, counter);
 }
 
-/* the register's counts come into samples */
+/* whether samples contain the register */
 static inline bool fw_is_counted(const struct vsoc_fw *fw, size_t i)
 {
 	return fw->enabled && i >= fw_index(fw, 0, 0) &&

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Firmware reads and clears the counters and writes them to the sample ring.
+ * Samples: firmware reads and clears the counters and writes them to the sample ring.
  */
 #include <linux/log2.h>
 #include <linux/minmax.h>
@@ -10,7 +10,7 @@
 #include "engine/vsoc_fault.h"
 #include "vsoc_fw.h"
 
-/* divides the header and the counters of a block */
+/* divides the number of header words and of counters in a block */
 #define REGISTERS_AT_ONCE	4
 
 void fw_log(struct vsoc_fw *fw, enum vsoc_log_kind kind, u32 detail, u64 counts)
@@ -32,7 +32,7 @@ static void put_u64(__le32 *words, u64 value)
 	words[1] = cpu_to_le32(upper_32_bits(value));
 }
 
-/* count @value of register @i: into the slot at @word, or it is gone if that is NULL */
+/* stores @value of register @i at @word; counts it as dropped if @word is NULL */
 static void sample_counter(struct vsoc_fw *fw, __le32 *word, size_t i, u32 value)
 {
 	fw->sample_counts += value;
@@ -43,8 +43,8 @@ static void sample_counter(struct vsoc_fw *fw, __le32 *word, size_t i, u32 value
 }
 
 /*
- * Read and clear the counters of @block. @words is NULL if there is no slot to
- * write to: the counts are gone.
+ * Reads and clears the counters of @block. The counts are dropped if @words is NULL: no slot is
+ * free.
  */
 static void sample_block(struct vsoc_fw *fw, __le32 *words, u32 block, u32 enable, u64 ticks)
 {
@@ -63,7 +63,7 @@ static void sample_block(struct vsoc_fw *fw, __le32 *words, u32 block, u32 enabl
 	}
 
 	for (some = CSF_BLOCK_HEADER_WORDS; some < counters; some += REGISTERS_AT_ONCE) {
-		/* few registers move between two samples */
+		/* most registers do not change between two samples */
 		if (!memcmp(reg + some, base + some, REGISTERS_AT_ONCE * sizeof(*reg)))
 			continue;
 		for (c = some; c < some + REGISTERS_AT_ONCE; c++) {
@@ -99,7 +99,7 @@ static void sample_metadata(struct vsoc_fw *fw, __le32 *words, u32 reason, u64 t
 	put_u64(&words[CSF_METADATA_CORES_OFF], fw->cores_off);
 }
 
-/* the span that begins at @ticks; called with the clocks up to date */
+/* starts a time span at @ticks; the clocks must be up to date */
 void fw_begin_span(struct vsoc_fw *fw, u64 ticks)
 {
 	struct vsoc_device *vsoc = fw->vsoc;
@@ -152,14 +152,14 @@ static void sample_hardware(struct vsoc_fw *fw, __le32 *slot, u32 reason)
 		if (!present && shape->shader_dense)
 			continue;
 		if (present && on && dark)
-			/* what the metadata says of it is of a moment ago */
+			/* the metadata still lists the core: it was powered a moment ago */
 			sample_block(fw, NULL, block + number++, fw->enable[FW_BLOCK_SHADER],
 				     ticks);
 		else if (present)
-			/* a core without power in the whole span writes no mask */
+			/* a core without power in the whole span has an empty mask */
 			sample_block(fw, slot, block + number++,
 				     on ? fw->enable[FW_BLOCK_SHADER] : 0, ticks);
-		/* the slot of an absent core is zero since counting was enabled */
+		/* like the slot of an absent core, which is zeroed when counting is enabled */
 		if (slot && present && on && dark)
 			memset(slot, 0, fw_block_bytes(shape));
 		if (slot)
@@ -184,8 +184,8 @@ static void sample_hardware(struct vsoc_fw *fw, __le32 *slot, u32 reason)
 #define INSERT_BACK		2
 
 /*
- * A counter that counts more than its register holds and stays at the maximum:
- * the truth has it all, the sample the maximum, the rest is dropped.
+ * Saturates a counter: the truth has the full count, the sample has the register's maximum, and the
+ * difference is dropped.
  */
 static void saturate(struct vsoc_fw *fw)
 {
@@ -201,7 +201,7 @@ static void saturate(struct vsoc_fw *fw)
 	fw->dropped[i] += SATURATION_EXTRA;
 }
 
-/* shift all registers so that the next counts wrap them */
+/* moves all registers close to their maximum, so that they wrap soon */
 static void wrap_soon(struct vsoc_fw *fw)
 {
 	struct vsoc_device *vsoc = fw->vsoc;
@@ -214,7 +214,7 @@ static void wrap_soon(struct vsoc_fw *fw)
 	}
 }
 
-/* hardware block behind block number @position of a sample, or -1 for an absent core */
+/* hardware block at @position of a sample, or -1 for an absent core */
 static int block_at(const struct vsoc_fw *fw, u32 position)
 {
 	const struct vsoc_shape *shape = &fw->vsoc->shape;
@@ -228,7 +228,7 @@ static int block_at(const struct vsoc_fw *fw, u32 position)
 	return first_core + hweight64(shape->shader_present & (BIT_ULL(core) - 1));
 }
 
-/* what @words holds, a block of the slot @number of the ring, goes to an account; once */
+/* adds the counts of a block of ring slot @number, at @words, to @account, at most once */
 static void settle_block(struct vsoc_fw *fw, u64 *account, u32 number, u32 position,
 			 const __le32 *words)
 {
@@ -254,7 +254,7 @@ static __le32 *first_block(struct vsoc_fw *fw, u32 number)
 	       fw->metadata * fw_block_bytes(&fw->vsoc->shape);
 }
 
-/* the host need not believe or even read what is in the slot */
+/* the host may reject or not read the slot */
 static void doubt_slot(struct vsoc_fw *fw, u32 number)
 {
 	const u32 words = fw->vsoc->shape.counters_per_block;
@@ -265,7 +265,7 @@ static void doubt_slot(struct vsoc_fw *fw, u32 number)
 		settle_block(fw, fw->doubtful, number, position, first + position * words);
 }
 
-/* the ring is about to be given up: the host may take what is in it, or not */
+/* the ring is about to be abandoned: the host may still use its samples, or not */
 static void doubt_unread(struct vsoc_fw *fw)
 {
 	const u32 extract = fw_read(&fw->pages.input->prfcnt_extract);
@@ -292,7 +292,7 @@ static void lose_counts(struct vsoc_fw *fw, u32 first_block, u32 end_block)
 	}
 }
 
-/* the same of some cores */
+/* as lose_counts(), for some cores */
 void fw_lose_cores(struct vsoc_fw *fw, u64 cores)
 {
 	const struct vsoc_shape *shape = &fw->vsoc->shape;
@@ -305,7 +305,7 @@ void fw_lose_cores(struct vsoc_fw *fw, u64 cores)
 	}
 }
 
-/* what is in the ring, unread and in no account, and what no sample was taken of */
+/* adds unread counts in the ring that are in no account, and counts that are not sampled yet */
 void fw_add_pending(struct vsoc_fw *fw, u64 *pending)
 {
 	const u32 extract = fw_read(&fw->pages.input->prfcnt_extract);
@@ -330,7 +330,7 @@ void fw_add_pending(struct vsoc_fw *fw, u64 *pending)
 	}
 }
 
-/* counting begins: earlier counts are in no sample */
+/* counting starts: earlier counts are in no sample */
 void fw_begin_truth(struct vsoc_fw *fw)
 {
 	const u64 *truth = fw->vsoc->gpu.truth;
@@ -342,9 +342,8 @@ void fw_begin_truth(struct vsoc_fw *fw)
 }
 
 /*
- * Enabling may leave old counts in the registers, so the host drops all samples up to the first
- * that it asked for: those that were there when it read that one, and any before it. It has read
- * it when EXTRACT is behind it.
+ * Old counts may be in the registers when counting is enabled. The host therefore drops all
+ * samples up to the first one that it requested, and has read that one when EXTRACT is past it.
  */
 static bool before_baseline(const struct vsoc_fw *fw, u32 extract)
 {
@@ -352,8 +351,7 @@ static bool before_baseline(const struct vsoc_fw *fw, u32 extract)
 }
 
 /*
- * Counting ends, if it had begun: nobody gets what no sample was taken of, nor what happens from
- * now on.
+ * Counting stops, if it was enabled: counts that are not sampled yet and all later ones are lost.
  */
 void fw_end_truth(struct vsoc_fw *fw)
 {
@@ -385,7 +383,7 @@ static void corrupt(struct vsoc_fw *fw, u32 number, __le32 *slot)
 		position = vsoc_fault_random(vsoc) % (VSOC_BLOCK_MEMSYS + shape->l2_slices);
 		settle_block(fw, fw->dropped, number, position, first + position * words);
 		for (i = 0; i < CSF_BLOCK_HEADER_WORDS; i++)
-			/* neither a mask nor a time that could be right */
+			/* invalid both as a mask and as a timestamp */
 			first[position * words + i] =
 				cpu_to_le32(vsoc_fault_random(vsoc) | BIT(31) | BIT(0));
 	}
@@ -409,15 +407,15 @@ static u32 announced_insert(struct vsoc_fw *fw)
 
 /* --- events and samples --------------------------------------------------- */
 
-/* an event of firmware's own: pending while req and ack differ */
+/* raises an event of firmware: it is pending while req and ack differ */
 u32 fw_event(u32 req, u32 ack, u32 bit)
 {
 	return (req ^ ack) & bit ? ack : ack ^ bit;
 }
 
 /*
- * Take a sample, with hw_lock held. Returns the acknowledge word that reports the
- * host of it, to be written after whatever else is to be acknowledged is in it.
+ * Takes a sample, with hw_lock held. Returns the acknowledge word with the sample's events; the
+ * caller adds its own bits and writes it.
  */
 u32 fw_take_sample(struct vsoc_fw *fw, u32 req, u32 ack, u32 reason)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What a command may look like.
+ * Validation of commands.
  */
 #include <linux/overflow.h>
 #include <linux/sched/signal.h>
@@ -15,7 +15,7 @@
 
 #define LISTING_STRIDE_MIN	16
 #define LISTING_STRIDE_MAX	4096
-/* steps and instructions between two looks at the rest of the world */
+/* steps and instructions between checks for signals and rescheduling */
 #define LISTING_BREATH		8192
 
 static bool is_amount(u64 value)
@@ -241,7 +241,7 @@ static int read_steps(struct vsoc_device *vsoc, const struct drm_vsoc_cmd_comput
 	return 0;
 }
 
-/* follow one thread to its end; @budget: steps that the job has left */
+/* executes one thread to its end; @budget: steps that the job may still use */
 static int follow_thread(struct vsoc_device *vsoc, struct vsoc_run *run, u32 number, u32 *budget,
 			 struct vsoc_thread *thread)
 {
@@ -296,6 +296,6 @@ int vsoc_read_listing(struct vsoc_device *vsoc, const struct drm_vsoc_cmd_comput
 	if (!ret)
 		ret = follow_thread(vsoc, &run, number, budget, *thread);
 	kvfree(run.steps);
-	/* in case of an error the job frees the thread */
+	/* on an error, freeing the job frees the thread */
 	return ret;
 }

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Which virtual SoCs there are: one that the module's parameters describe, and
- * those that were written into new_device.
+ * The virtual SoCs: one described by the module's parameters, and those created through new_device.
  *
- * A device's shape belongs to its platform device: it stays the same when the
- * driver is unbound and bound again, and it goes with del_device or the module.
+ * A device's shape belongs to its platform device: it persists across unbind and bind, until
+ * del_device or module unload.
  */
 #include <linux/err.h>
 #include <linux/list.h>
@@ -21,7 +20,7 @@
 #include "vsoc_devices.h"
 #include "vsoc_drv.h"
 
-/* the device that the parameters describe */
+/* described by the module's parameters */
 #define DEFAULT_ID	0
 #define MAX_ID		255
 #define MAX_TEXT	512
@@ -58,16 +57,16 @@ static bool stepped;
 module_param(stepped, bool, 0644);
 MODULE_PARM_DESC(stepped, "a device that is bound begins with stepped time, always the same (N)");
 
-/* a device that exists, bound to the driver or not */
+/* a device, bound to the driver or not */
 struct vsoc_instance {
 	struct list_head node;	/* in instances */
-	/* the platform device; its platform data is a copy of the shape */
+	/* its platform data has a copy of the shape */
 	struct platform_device *pdev;
 	struct work_struct unplug;	/* vsoc_unplug_soon() */
-	int error;			/* of the last probe, 0: none */
+	int error;			/* of the last probe; 0: none */
 };
 
-/* protects the list, and makes one device come or go at a time */
+/* protects the list; serialises creation and removal of devices */
 static DEFINE_MUTEX(instances_lock);
 static LIST_HEAD(instances);
 
@@ -112,10 +111,10 @@ static int config_from_parameters(struct vsoc_config *config)
 }
 
 /**
- * vsoc_config_fault() - what is wrong with a shape
+ * vsoc_config_fault() - check a shape
  * @config: the shape
  *
- * Return: a sentence about the first fault, NULL for none.
+ * Return: a description of the first error; NULL if the shape is valid.
  */
 const char *vsoc_config_fault(const struct vsoc_config *config)
 {
@@ -135,7 +134,7 @@ const char *vsoc_config_fault(const struct vsoc_config *config)
 	return NULL;
 }
 
-/* one word "key=value" of new_device */
+/* parses one "key=value" of new_device */
 static const char *parse_word(struct vsoc_config *config, char *word)
 {
 	char *value = strchr(word, '=');
@@ -165,7 +164,7 @@ static const char *parse_word(struct vsoc_config *config, char *word)
 	return ret ? "not a number" : NULL;
 }
 
-/* --- coming and going ------------------------------------------------------ */
+/* --- creation and removal ---------------------------------------------------- */
 
 static void unplug_work(struct work_struct *work)
 {
@@ -175,7 +174,7 @@ static void unplug_work(struct work_struct *work)
 }
 
 /**
- * vsoc_unplug_soon() - the device disappears, soon
+ * vsoc_unplug_soon() - remove the device asynchronously
  * @vsoc: the device
  *
  * Context: any.
@@ -189,7 +188,7 @@ static void remove_instance(struct vsoc_instance *instance)
 {
 	lockdep_assert_held(&instances_lock);
 	list_del(&instance->node);
-	/* without the driver nothing schedules the work */
+	/* the driver is the only one that schedules the work */
 	device_release_driver(&instance->pdev->dev);
 	cancel_work_sync(&instance->unplug);
 	platform_device_unregister(instance->pdev);
@@ -224,7 +223,7 @@ static int add_instance(int id, const struct vsoc_config *config)
 	list_add_tail(&instance->node, &instances);
 	if (platform_get_drvdata(instance->pdev))
 		return 0;
-	/* a device that could not be probed is of no use */
+	/* remove a device that failed to probe */
 	ret = instance->error ?: -ENODEV;
 	remove_instance(instance);
 	return ret;
@@ -241,7 +240,7 @@ static int parse_id(const char *word, int *id)
 	return ret ?: *id < 0 || *id > MAX_ID ? -EINVAL : 0;
 }
 
-/* "ID [key=value]...": keys are those of the module's parameters, which give what is not said */
+/* "ID [key=value]...": keys are the module's parameters, which also provide the defaults */
 static ssize_t new_device_store(struct device_driver *driver, const char *buf, size_t count)
 {
 	struct vsoc_config config;
@@ -317,11 +316,11 @@ const struct attribute_group *vsoc_devices_groups[] = {
 };
 
 /**
- * vsoc_devices_config() - the shape that a device being probed is to have
+ * vsoc_devices_config() - shape of the device being probed
  * @pdev: the platform device
- * @instance: set to what vsoc_unplug_soon() needs
+ * @instance: set to the argument of vsoc_unplug_soon()
  *
- * Return: the shape, with the parameter of stepped time as it is now.
+ * Return: the shape, with the current value of the parameter for stepped time.
  */
 struct vsoc_config vsoc_devices_config(struct platform_device *pdev,
 				       struct vsoc_instance **instance)
@@ -335,12 +334,12 @@ struct vsoc_config vsoc_devices_config(struct platform_device *pdev,
 }
 
 /**
- * vsoc_devices_probed() - how probing ended
+ * vsoc_devices_probed() - record the result of a probe
  * @pdev: the platform device
  * @error: 0 or -errno
  *
- * Return: the error for the driver core. The lack of a free DRM minor must not be in the kernel's
- * log, so it is -ENODEV there; new_device returns -ENOSPC.
+ * Return: the error for the driver core: -ENODEV, which is not logged, if no DRM minor is free. In
+ * that case new_device returns -ENOSPC.
  */
 int vsoc_devices_probed(struct platform_device *pdev, int error)
 {
@@ -351,7 +350,7 @@ int vsoc_devices_probed(struct platform_device *pdev, int error)
 }
 
 /**
- * vsoc_devices_init() - register the driver, and the device that the parameters describe
+ * vsoc_devices_init() - register the driver, and the device of the module's parameters
  * @driver: the driver
  *
  * Return: 0 or -errno.
@@ -369,7 +368,7 @@ int vsoc_devices_init(struct platform_driver *driver)
 		pr_err("vsoc: module parameter: %s\n", wrong);
 		return -EINVAL;
 	}
-	/* new_device is there before the first device: who writes it has to wait */
+	/* new_device appears before the first device: its writers must wait */
 	mutex_lock(&instances_lock);
 	ret = platform_driver_register(driver);
 	registered = !ret;

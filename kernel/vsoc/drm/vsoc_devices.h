@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Which virtual SoCs there are, and of what shape.
+ * The virtual SoCs and their shapes.
  */
 #ifndef _VSOC_DEVICES_H_
 #define _VSOC_DEVICES_H_
@@ -11,29 +11,29 @@ struct attribute_group;
 struct platform_device;
 struct vsoc_instance;
 
-/* which counters the GPU has */
+/* kind of counters of the GPU */
 enum vsoc_product {
-	VSOC_PRODUCT_CSF,	/* those of a Mali GPU, from its firmware */
+	VSOC_PRODUCT_CSF,	/* of a Mali GPU, from its firmware */
 	VSOC_PRODUCT_NV50,	/* PCOUNTER and MP counters */
 	VSOC_PRODUCTS,		/* number of products */
 };
 
-/* what a device is to be like */
+/* shape of a device */
 struct vsoc_config {
 	u64 shader_present;	/* mask of shader cores, not zero */
 	u32 l2_slices;		/* 1..VSOC_MAX_L2_SLICES */
 	u32 counters_per_block;	/* 64 or 128 */
-	u32 fw_slots;		/* of the firmware's ring, a power of two, 2..128 */
-	int profile;		/* enum vsoc_profile, negative if it was none */
-	int product;		/* enum vsoc_product, negative if it was none */
-	bool shader_dense;	/* no holes in firmware's samples */
-	bool stepped;		/* time moves only when a test says so */
+	u32 fw_slots;		/* slots of the firmware's ring, a power of two, 2..128 */
+	int profile;		/* enum vsoc_profile; negative: invalid */
+	int product;		/* enum vsoc_product; negative: invalid */
+	bool shader_dense;	/* firmware's samples have no gaps for absent cores */
+	bool stepped;		/* time only advances in steps that a test requests */
 };
 
-/* what comes with the platform device */
+/* platform data */
 struct vsoc_platform_data {
-	struct vsoc_config config;	/* shape of the device */
-	struct vsoc_instance *instance;	/* whose device it is */
+	struct vsoc_config config;
+	struct vsoc_instance *instance;	/* the device's */
 };
 
 extern const struct attribute_group *vsoc_devices_groups[];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The virtual SoC as a DRM device on a platform device that the module creates.
+ * The virtual SoC: a DRM device on a platform device that the module creates.
  */
 #include <linux/debugfs.h>
 #include <linux/err.h>
@@ -154,7 +154,7 @@ static const struct drm_driver vsoc_drm_driver = {
 	.minor = 0,
 };
 
-/* not under hw_lock, which the models hold while they work */
+/* must not take hw_lock, which the models hold for long */
 static u64 frequency_hz(struct drm_device *drm, u8 clock)
 {
 	struct vsoc_device *vsoc = to_vsoc(drm);
@@ -185,7 +185,7 @@ static const struct drm_perfctr_clock_desc clock_descs[] = {
 	{ DRM_PERFCTR_MALI_CLOCK_SHADER, "shader", VSOC_SHADER_HZ },
 };
 
-/* the same with NVIDIA-style counters: clock n is that of PCOUNTER's domain n */
+/* with NVIDIA-style counters: clock n is that of PCOUNTER's domain n */
 static const struct drm_perfctr_clock_desc nv50_clock_descs[] = {
 	{ 0, "host", 200000000 },
 	{ 1, "core-a", VSOC_COREGROUP_HZ },
@@ -248,7 +248,7 @@ static const struct vsoc_ops vsoc_ops = {
 	.store = vsoc_nv50_store,
 };
 
-/* stop everything that runs by itself, callers first */
+/* stops everything asynchronous, callers first */
 static void stop_models(struct vsoc_device *vsoc)
 {
 	vsoc_engine_fini(vsoc);
@@ -335,12 +335,12 @@ static void vsoc_remove(struct platform_device *pdev)
 {
 	struct vsoc_device *vsoc = platform_get_drvdata(pdev);
 
-	/* sessions get their last sample while the hardware still answers */
+	/* sessions take their last sample while the hardware still responds */
 	vsoc_power_fini(vsoc);
 	drm_perfctr_unplug(vsoc->pc);
 	drm_dev_unplug(&vsoc->drm);
 	stop_models(vsoc);
-	/* nothing can schedule them any more */
+	/* nothing can schedule them from here on */
 	cancel_work_sync(&vsoc->reset_work);
 	cancel_work_sync(&vsoc->watchdog_work);
 }
@@ -350,7 +350,7 @@ static struct platform_driver vsoc_platform_driver = {
 	.PERFCTR_PLATFORM_REMOVE = vsoc_remove,
 	.driver = {
 		.name = "vsoc",
-		/* new_device and loading the module return the error */
+		/* so that new_device and module loading return the error */
 		.probe_type = PROBE_FORCE_SYNCHRONOUS,
 		.pm = pm_ptr(&vsoc_pm_ops),
 		.groups = vsoc_devices_groups,
@@ -364,7 +364,7 @@ static int __init vsoc_init(void)
 
 static void __exit vsoc_exit(void)
 {
-	/* with the driver the files go that make devices */
+	/* this also removes new_device and del_device */
 	platform_driver_unregister(&vsoc_platform_driver);
 	vsoc_devices_exit();
 }
@@ -372,7 +372,7 @@ static void __exit vsoc_exit(void)
 module_init(vsoc_init);
 module_exit(vsoc_exit);
 
-/* the blocks of the modelled fabric */
+/* it provides the blocks of the modelled fabric */
 MODULE_SOFTDEP("pre: tegra410_perfctr");
 MODULE_DESCRIPTION("Virtual SoC with performance counters");
 MODULE_LICENSE("GPL");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The parts of the driver.
+ * Interfaces between the parts of the driver.
  */
 #ifndef _VSOC_DRV_H_
 #define _VSOC_DRV_H_
@@ -46,10 +46,10 @@ void vsoc_reset_work(struct work_struct *work);
 void vsoc_watchdog_work(struct work_struct *work);
 void vsoc_power_debugfs(struct vsoc_device *vsoc, struct dentry *dir);
 
-/* vsoc_truth.c: what really happened, in debugfs */
+/* vsoc_truth.c: exact counts, in debugfs */
 void vsoc_truth_debugfs(struct vsoc_device *vsoc, struct dentry *dir);
 
-/* vsoc_profile.c: which counter logic the shader cores have */
+/* vsoc_profile.c: counter logic of the shader cores */
 int vsoc_profile_by_name(const char *name);
 void vsoc_profile_debugfs(struct vsoc_device *vsoc, struct dentry *dir);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Fences that signal the end of a job. A sync_file can outlive the device and its files, so a
- * fence holds nothing but the module.
+ * Fences for the end of a job. A sync_file can outlive the device and its files, so a fence
+ * references the module only.
  */
 #include <linux/dma-fence.h>
 #include <linux/module.h>
@@ -26,7 +26,7 @@ static const char *get_timeline_name(struct dma_fence *fence)
 
 static void release(struct dma_fence *fence)
 {
-	/* freed after a grace period by the core: nothing of ours runs then */
+	/* freed after a grace period without calling back into this module */
 	dma_fence_free(fence);
 	module_put(THIS_MODULE);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Open files, their contexts and jobs: the ioctls but GET_INFO.
+ * Open files, their contexts and jobs: all ioctls except GET_INFO.
  */
 #include <linux/dma-fence.h>
 #include <linux/file.h>
@@ -27,10 +27,10 @@
 
 #define COMMAND_STRIDE_MIN	96
 #define COMMAND_STRIDE_MAX	4096
-/* ended jobs of a file with errors to report */
+/* failed jobs that a file remembers */
 #define MAX_RECORDS		64
 
-/* what WAIT reports of an ended job */
+/* what WAIT reports about a failed job */
 struct vsoc_record {
 	u64 job_id;
 	int status;
@@ -38,23 +38,22 @@ struct vsoc_record {
 	int sample_errno;
 };
 
-/* an open file */
 struct vsoc_file {
-	struct vsoc_device *vsoc;	/* the device */
-	pid_t pid;			/* of who opened it */
-	u32 number;			/* of the file, from 1 on */
+	struct vsoc_device *vsoc;
+	pid_t pid;			/* of the opener */
+	u32 number;			/* number of the file, from 1 */
 	struct drm_perfctr_file perf;	/* counter sessions */
 	struct xarray ctxs;		/* contexts by id */
 	struct xarray jobs;		/* unfinished jobs by id */
-	struct mutex submit_lock;	/* makes the ids of jobs follow the order of queueing */
-	u64 last_job;			/* id of the last job, 0: none yet */
+	struct mutex submit_lock;	/* job ids follow the order of queueing */
+	u64 last_job;			/* id of the last job; 0: none */
 	wait_queue_head_t job_end;	/* woken at the end of each job */
-	struct llist_head freed;	/* jobs that are over, to be freed by @free_work */
-	struct work_struct free_work;	/* frees them */
+	struct llist_head freed;	/* ended jobs, to be freed by @free_work */
+	struct work_struct free_work;
 
-	spinlock_t record_lock;				/* protects what follows */
-	struct vsoc_record records[MAX_RECORDS];	/* of the last jobs worth a record */
-	unsigned int next_record;			/* the oldest one */
+	spinlock_t record_lock;				/* protects the following */
+	struct vsoc_record records[MAX_RECORDS];	/* of recent failed jobs */
+	unsigned int next_record;			/* index of the oldest one */
 };
 
 static struct vsoc_file *to_vsoc_file(struct drm_file *file)
@@ -108,7 +107,7 @@ static int ctx_create(struct vsoc_file *vf, struct xa_limit limit, u32 *id)
 	return ret == -EBUSY ? -EMFILE : ret;
 }
 
-/* the caller took @ctx out of the file's table and has its reference */
+/* the caller has removed @ctx from the file's table and passes its reference */
 static void ctx_close(struct vsoc_file *vf, struct vsoc_ctx *ctx)
 {
 	vsoc_engine_close_ctx(vf->vsoc, ctx);
@@ -163,8 +162,8 @@ static void job_free(struct vsoc_job *job)
 }
 
 /*
- * Dropping the last reference to a session or a buffer takes locks. Their holder may wait for
- * the fence of the next job, so the thread that executes jobs must not take them.
+ * Dropping the last reference to a session or a buffer takes locks, whose holder may wait for the
+ * fence of the next job. The engine's thread must therefore not free jobs.
  */
 static void free_jobs(struct work_struct *work)
 {
@@ -217,7 +216,7 @@ void vsoc_postclose(struct drm_device *drm, struct drm_file *file)
 	struct vsoc_ctx *ctx;
 	unsigned long id;
 
-	/* jobs hold sessions: they end first */
+	/* end the jobs first: they hold references to sessions */
 	xa_for_each(&vf->ctxs, id, ctx) {
 		xa_erase(&vf->ctxs, id);
 		ctx_close(vf, ctx);
@@ -265,9 +264,8 @@ static void recall(struct vsoc_file *vf, struct drm_vsoc_wait *args)
 }
 
 /*
- * The end of a queued job. Its file is still there: closing waits until all
- * contexts are empty. The caller has the job's context reference from here on,
- * and the job is gone.
+ * End of a queued job. Its file still exists, because closing waits until all contexts are empty.
+ * The job is gone afterwards, and the caller owns its context reference.
  */
 void vsoc_job_finish(struct vsoc_device *vsoc, struct vsoc_job *job, int status)
 {
@@ -277,7 +275,7 @@ void vsoc_job_finish(struct vsoc_device *vsoc, struct vsoc_job *job, int status)
 	bool signalling = dma_fence_begin_signalling();
 
 	remember(vf, job, status);
-	/* before anybody sees that it is over: WAIT waits until it is freed */
+	/* before the end is visible, because WAIT flushes the work */
 	llist_add(&job->freed, &vf->freed);
 	schedule_work(&vf->free_work);
 	xa_erase(&vf->jobs, id);
@@ -362,7 +360,7 @@ static int check_submit(struct drm_device *drm, const struct drm_vsoc_submit *ar
 	return ret;
 }
 
-/* the job keeps the GPU awake until its end, and nothing is counted during a reset */
+/* the job keeps the GPU powered until its end; the lock excludes a reset */
 static int power_and_queue(struct vsoc_device *vsoc, struct vsoc_job *job)
 {
 	int ret;
@@ -381,7 +379,7 @@ static int power_and_queue(struct vsoc_device *vsoc, struct vsoc_job *job)
 	return ret;
 }
 
-/* queue @job under the next id of the file */
+/* queues @job under the file's next id */
 static int job_queue(struct vsoc_file *vf, struct vsoc_job *job, u32 ctx_id,
 		     struct sync_file **sync, u64 *id)
 {
@@ -494,7 +492,7 @@ int vsoc_submit_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
 
 /* --- waiting ------------------------------------------------------------- */
 
-/* time that is left, at most VSOC_MAX_WAIT_NS */
+/* remaining time, at most VSOC_MAX_WAIT_NS */
 static s64 wait_ns(const struct drm_vsoc_wait *args)
 {
 	s64 ns = args->timeout_ns;
@@ -557,7 +555,7 @@ int vsoc_wait_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
 	if (ret)
 		return ret;
 	recall(vf, args);
-	/* what it held is free for others */
+	/* wait until the job's references are dropped */
 	flush_work(&vf->free_work);
 	return 0;
 }

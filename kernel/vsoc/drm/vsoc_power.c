@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Power, frequencies and reset of the GPU: what the power controller and the
- * driver's power management do on real hardware.
+ * Power, frequencies and reset of the GPU: the roles of the power controller and of the driver's
+ * power management.
  *
- * Runtime power management is forbidden until user space writes "auto" to
- * power/control of the platform device. Jobs keep the GPU awake, sessions only
- * if they ask to.
+ * Runtime power management is forbidden until userspace writes "auto" to power/control of the
+ * platform device. Jobs keep the GPU powered; sessions do so only on request.
  */
 #include <linux/debugfs.h>
 #include <linux/delay.h>
@@ -24,9 +23,7 @@
 
 #define AUTOSUSPEND_MS	50
 #define MIN_HZ		1000000ULL
-/* longest reset */
 #define MAX_RESET_MS	10000
-/* longest time that a job can be allowed to take: an hour */
 #define MAX_JOB_TIMEOUT_MS	3600000
 
 static void set_clocks(struct vsoc_device *vsoc, bool on)
@@ -41,8 +38,8 @@ static void set_clocks(struct vsoc_device *vsoc, bool on)
 }
 
 /*
- * Cores go down before the counters stop and come up after they started again, so
- * that both transitions are counted and sampled.
+ * Cores power down before the counters stop and power up after they restart, so that both
+ * transitions are counted and sampled.
  */
 static int vsoc_runtime_suspend(struct device *dev)
 {
@@ -107,7 +104,7 @@ void vsoc_power_init(struct vsoc_device *vsoc)
 	pm_runtime_forbid(dev);
 }
 
-/* awake, and power management is over */
+/* powers the GPU and ends power management */
 void vsoc_power_fini(struct vsoc_device *vsoc)
 {
 	struct device *dev = vsoc->drm.dev;
@@ -120,7 +117,7 @@ void vsoc_power_fini(struct vsoc_device *vsoc)
 	pm_runtime_set_suspended(dev);
 }
 
-/* wake the GPU and keep it awake; -ENODEV when the device is about to go */
+/* powers the GPU and keeps it powered; -ENODEV if the device is being removed */
 int vsoc_power_get(struct vsoc_device *vsoc)
 {
 	int ret = pm_runtime_resume_and_get(vsoc->drm.dev);
@@ -134,7 +131,7 @@ void vsoc_power_put(struct vsoc_device *vsoc)
 	pm_runtime_put_autosuspend(vsoc->drm.dev);
 }
 
-/* @watchdog: only if the job that hung still does */
+/* @watchdog: only if the running job still hangs */
 static int reset(struct vsoc_device *vsoc, bool watchdog)
 {
 	bool wanted = true;
@@ -148,7 +145,7 @@ static int reset(struct vsoc_device *vsoc, bool watchdog)
 	if (ret)
 		goto out;
 
-	/* jobs that wait for the reset have fences */
+	/* fences of jobs wait for the reset */
 	signalling = dma_fence_begin_signalling();
 	if (watchdog)
 		wanted = vsoc_engine_pause_hung(vsoc);
@@ -169,7 +166,7 @@ out:
 	return ret;
 }
 
-/* reset the GPU: the running job is cut short, counts since the last sample are lost */
+/* resets the GPU: the running job is cancelled, counts since the last sample are lost */
 int vsoc_reset(struct vsoc_device *vsoc)
 {
 	return reset(vsoc, false);
@@ -179,7 +176,7 @@ void vsoc_watchdog_work(struct work_struct *work)
 {
 	struct vsoc_device *vsoc = container_of(work, struct vsoc_device, watchdog_work);
 
-	/* a work queue that is busy: the job may be over when its turn comes */
+	/* models a busy work queue: the job may have ended when the work runs */
 	if (vsoc_fault(vsoc, VSOC_FAULT_WATCHDOG_LATE))
 		msleep(vsoc_fault_delay_ms(vsoc));
 	reset(vsoc, true);
@@ -241,7 +238,7 @@ static int cores_on_get(void *data, u64 *value)
 	return 0;
 }
 
-/* a job powers all cores up: only between jobs */
+/* -EBUSY during a job, which powers up all cores */
 static int cores_on_set(void *data, u64 value)
 {
 	struct vsoc_device *vsoc = data;
@@ -273,7 +270,7 @@ static int protected_get(void *data, u64 *value)
 	return 0;
 }
 
-/* firmware does it, which needs power */
+/* performed by firmware, which needs power */
 static int protected_set(void *data, u64 value)
 {
 	struct vsoc_device *vsoc = data;
@@ -292,7 +289,7 @@ DEFINE_DEBUGFS_ATTRIBUTE(protected_fops, protected_get, protected_set, "%llu\n")
 
 static int set_hz(struct vsoc_device *vsoc, enum vsoc_clock clock, u64 hz)
 {
-	/* above nominal, counters would be faster than they may be */
+	/* above the nominal frequency, counters would exceed VSOC_MAX_COUNT_HZ */
 	if (hz < MIN_HZ || hz > vsoc_nominal_hz[clock])
 		return -ERANGE;
 	mutex_lock(&vsoc->hw_lock);

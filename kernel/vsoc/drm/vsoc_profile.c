@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The counter logic of the shader cores: how the product counts thread
- * instructions, and ways to count them wrong, chosen in debugfs. Validators are
- * tested with it.
+ * Counter logic of the shader cores, chosen in debugfs: how the product counts thread instructions,
+ * and injected counting errors. It tests validation tools.
  */
 #include <linux/debugfs.h>
 #include <linux/seq_file.h>
@@ -31,13 +30,13 @@ static const char * const miscount_names[VSOC_MISCOUNTS] = {
 	[VSOC_MISCOUNT_MUX] = "mux",
 };
 
-/* enum vsoc_profile or -EINVAL */
+/* returns an enum vsoc_profile or -EINVAL */
 int vsoc_profile_by_name(const char *name)
 {
 	return match_string(profile_names, VSOC_PROFILES, name);
 }
 
-/* all names, the chosen one in brackets */
+/* all names, the current one in brackets */
 static void show_names(struct seq_file *m, const char * const *names, u32 count, u32 chosen)
 {
 	u32 i;

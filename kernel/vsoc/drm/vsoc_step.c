@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Stepped time in debugfs: "stepped" switches it, "step_ns" lets some pass and
- * has the time.
+ * Stepped time in debugfs: "stepped" switches it on; "step_ns" advances it and reads the time.
  */
 #include <linux/debugfs.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The buffers that jobs store MP counters to.
+ * Buffers to which jobs store MP counters.
  */
 #include <linux/bitops.h>
 #include <linux/iosys-map.h>
@@ -31,17 +31,17 @@ int vsoc_bo_create_ioctl(struct drm_device *drm, void *data, struct drm_file *fi
 	}
 	shmem = drm_gem_shmem_create(drm, PAGE_ALIGN(args->size));
 	if (IS_ERR(shmem))
-		/* -ENOSPC: shmem has no memory for an inode */
+		/* -ENOSPC from shmem: no memory for an inode */
 		return PTR_ERR(shmem) == -ENOSPC ? -ENOMEM : PTR_ERR(shmem);
 	args->size = shmem->base.size;
 	args->mmap_offset = drm_vma_node_offset_addr(&shmem->base.vma_node);
 	ret = drm_gem_handle_create(file, &shmem->base, &args->handle);
-	/* the handle holds the buffer from here on */
+	/* the handle owns the buffer from here on */
 	drm_gem_object_put(&shmem->base);
 	return ret;
 }
 
-/* records of all TPCs up to the last one that is present */
+/* size of records up to the last present TPC */
 static u64 store_bytes(const struct vsoc_device *vsoc)
 {
 	return fls64(vsoc->shape.shader_present) * sizeof(struct drm_vsoc_mp_record);
@@ -50,11 +50,11 @@ static u64 store_bytes(const struct vsoc_device *vsoc)
 /**
  * vsoc_store_map() - look up and map the buffer of a command
  * @vsoc: the device
- * @file: whose handle it is
- * @c: the command, checked but for the handle and its buffer
+ * @file: the file of the handle
+ * @c: the command, checked except for the handle and its buffer
  * @number: of the command in its job
  *
- * The job keeps the memory, whatever happens to the handle, the file or the device.
+ * The job references the memory, independently of the handle, the file and the device.
  *
  * Return: 0, or as documented for SUBMIT.
  */
@@ -73,7 +73,7 @@ int vsoc_store_map(struct vsoc_device *vsoc, struct drm_file *file, struct vsoc_
 			       s->handle);
 		return -ENOENT;
 	}
-	/* its exporter may move or revoke it */
+	/* the exporter may move or revoke it */
 	if (c->bo->import_attach) {
 		wrong = "is imported";
 		ret = -EOPNOTSUPP;
@@ -95,7 +95,7 @@ int vsoc_store_map(struct vsoc_device *vsoc, struct drm_file *file, struct vsoc_
 	return ret;
 }
 
-/* undo vsoc_store_map(), if it was done */
+/* undoes vsoc_store_map() if it was called */
 void vsoc_store_unmap(struct vsoc_job_command *c)
 {
 	struct iosys_map map;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What the hardware really counted, and what it looks like, in debugfs. Tests
- * compare samples with it.
+ * Exact counts of the hardware, and its shape, in debugfs. Tests compare samples with them.
  */
 #include <linux/debugfs.h>
 #include <linux/seq_file.h>
@@ -48,7 +47,7 @@ NAMES(SHADER);
 NAMES(SHADER_SECONDARY);
 NAMES(SHADER_TERTIARY);
 
-/* what each type counts in a counter set */
+/* counter names of each block type in a counter set */
 struct set_names {
 	struct counter_names fw;
 	struct counter_names cshw;
@@ -83,7 +82,7 @@ enum totals {
 	TOTALS_KINDS,
 };
 
-/* @account: begins each line and lines of zeroes are left out; NULL: neither */
+/* @account: prefix of each line, and zero counts are omitted; NULL: neither */
 static void show_block(struct seq_file *m, const char *account, const char *type, u32 index,
 		       u32 block, const struct counter_names *names, const u64 *values,
 		       unsigned int kinds)
@@ -107,7 +106,7 @@ static void show_block(struct seq_file *m, const char *account, const char *type
 	}
 }
 
-/* @values: of the set; and so are those of @kinds - 1 more totals, all registers further each */
+/* @values: of the set, followed by @kinds - 1 more totals at a distance of all registers */
 static void show_counters(struct seq_file *m, const char *account, const u64 *values, u32 set,
 			  unsigned int kinds)
 {
@@ -132,7 +131,7 @@ static void show_counters(struct seq_file *m, const char *account, const u64 *va
 			show_block(m, account, "SHADER", i, block++, &names->shader, values, kinds);
 }
 
-/* @kinds totals from @kind on, in one consistent copy */
+/* a consistent copy of @kinds totals, from @kind on */
 static int show_totals(struct seq_file *m, u32 set, enum totals kind, unsigned int kinds)
 {
 	struct vsoc_device *vsoc = m->private;
@@ -174,8 +173,8 @@ TOTALS_FILE(counts_secondary, DRM_PERFCTR_SET_SECONDARY, TOTALS_TRUTH, TOTALS_KI
 TOTALS_FILE(counts_tertiary, DRM_PERFCTR_SET_TERTIARY, TOTALS_TRUTH, TOTALS_KINDS);
 
 /*
- * Accounts of a counter set, lines of zeroes left out. The first four are "total", "nobody",
- * "closed" and "others"; a context is PID/FILE/CONTEXT.
+ * Accounts of a counter set, without zero counts. The first four are "total", "nobody", "closed"
+ * and "others"; a context is PID/FILE/CONTEXT.
  */
 static int show_accounts(struct seq_file *m, u32 set)
 {

@@ -9,7 +9,7 @@
 #include "soc_model.h"
 #include "tegra410/tegra410_regs.h"
 
-/* event numbers by catalogue number; cycles are apart */
+/* event numbers by catalogue number, except for cycles */
 static const u32 ucf_ids[] = {
 	[DRM_PERFCTR_TEGRA410_UCF_SLC_ALLOCATE]		= UCF_EVENT_SLC_ALLOCATE,
 	[DRM_PERFCTR_TEGRA410_UCF_SLC_WB]		= UCF_EVENT_SLC_WB,
@@ -31,7 +31,7 @@ static const u32 ucf_ids[] = {
 	[DRM_PERFCTR_TEGRA410_UCF_EXT_SNP_EVICT]		= UCF_EVENT_EXT_SNP_EVICT,
 };
 
-/* PCIE and PCIE-TGT have catalogue number = event number, cycles last */
+/* on PCIE and PCIE-TGT, event numbers equal catalogue numbers; cycles are last */
 #define PCIE_IDS	(PCIE_EVENT_RD_CUM_OUTS + 1)
 #define PCIE_TGT_IDS	(PCIE_EVENT_WR_REQ + 1)
 
@@ -109,7 +109,7 @@ static u64 matching_lines(u64 address, u64 bytes, u64 base, u64 mask)
 	unsigned int k;
 
 	while (address != end) {
-		/* the largest aligned block from here on that has one answer */
+		/* the largest aligned block in which the answer does not change */
 		k = address ? __ffs64(address) : 63;
 		while ((end - address) >> k == 0)
 			k--;
@@ -131,7 +131,7 @@ static u64 matching_lines(u64 address, u64 bytes, u64 base, u64 mask)
 	return lines;
 }
 
-/* lines that pass the filters of a PCIE-TGT counter */
+/* number of lines that pass the filters of a PCIE-TGT counter */
 static u64 pcie_tgt_lines(const struct soc_cspmu *cs, u32 filter2, const struct soc_tag *tag)
 {
 	u32 rp_mask = FIELD_GET(PCIE_TGT_RP_MASK, filter2);
@@ -141,7 +141,7 @@ static u64 pcie_tgt_lines(const struct soc_cspmu *cs, u32 filter2, const struct 
 
 	if (!filter2)
 		return 0;
-	/* only BARs have separate root ports */
+	/* the root port filter applies to BARs only */
 	if (rp_mask && (tag->dst != SOC_DST_PCIE_PEER || !(rp_mask & BIT(tag->rp))))
 		return 0;
 	if (slots) {
@@ -154,7 +154,7 @@ static u64 pcie_tgt_lines(const struct soc_cspmu *cs, u32 filter2, const struct 
 	return lines;
 }
 
-/* what counter @n counts of this traffic */
+/* amount that counter @n selects from this traffic */
 static u64 cspmu_selected(const struct soc_pmu *pmu, unsigned int n, const struct soc_tag *tag,
 			  const u64 *amounts)
 {
@@ -169,7 +169,7 @@ static u64 cspmu_selected(const struct soc_pmu *pmu, unsigned int n, const struc
 	case TEGRA410_PMU_PCIE:
 		return pcie_selects(cs->filtr[n], cs->filt2r[n], tag) ? amount : 0;
 	default:
-		/* bytes or requests, one request for each line */
+		/* bytes or requests, with one request per line */
 		return amount / (tag->bytes / SOC_LINE_BYTES) *
 		       pcie_tgt_lines(cs, cs->filt2r[n], tag);
 	}
@@ -223,7 +223,7 @@ static void cspmu_count(struct soc_pmu *pmu, const struct soc_tag *tag, const u6
 
 /* --- registers ------------------------------------------------------------ */
 
-/* the index of a register in an array of @count at @first, or -1 */
+/* index of a register in an array of @count at @first, or -1 */
 static int cspmu_index(const struct soc_cspmu *cs, unsigned int offset, unsigned int first,
 		       unsigned int count)
 {
@@ -323,7 +323,7 @@ static void cspmu_page0_write(struct soc_pmu *pmu, unsigned int offset, u32 valu
 	}
 }
 
-/* the counter that @offset of page 1 belongs to, and whether it is its high word */
+/* counter at @offset of page 1; @high: the high word */
 static int cspmu_counter_at(const struct soc_cspmu *cs, unsigned int offset, bool *high)
 {
 	unsigned int n = offset / cs->stride;
@@ -371,7 +371,7 @@ static void cspmu_page1_write(struct soc_pmu *pmu, unsigned int offset, u32 valu
 	cs->counter[n] = counter & cs->counter_mask;
 }
 
-/* one 32-bit word of an address slot, shifted into place of a 64-bit register */
+/* the 64-bit register of a 32-bit word of an address slot, and the word's shift in it */
 static u64 *slot_word(struct soc_cspmu *cs, unsigned int offset, unsigned int *shift, u32 **ctrl)
 {
 	unsigned int n = (offset - PCIE_TGT_SLOT_CTRL(0)) / PCIE_TGT_SLOT_STRIDE;
@@ -467,7 +467,7 @@ static const struct soc_pmu_ops cspmu_ops = {
 
 /* --- set-up --------------------------------------------------------------- */
 
-/* cycle counters of less than 64 bits overflow on their own: look four times per wrap */
+/* cycle counters below 64 bits overflow without traffic: update them four times per wrap */
 static u64 cspmu_look_ns(const struct soc_pmu *pmu)
 {
 	return max_t(u64, div64_u64((pmu->cs.counter_mask >> 2) * (NSEC_PER_SEC / 1000),
@@ -487,11 +487,11 @@ static enum hrtimer_restart cspmu_timer(struct hrtimer *timer)
 }
 
 /**
- * soc_cspmu_max_step - largest amount by which traffic may move a counter at once
+ * soc_cspmu_max_step - largest amount by which traffic may increase a counter at once
  * @pmu: the PMU
  *
- * Hardware counts one by one; a model that gets a whole transfer at once must
- * not jump over an overflow. Returns a quarter of a counter's range.
+ * Hardware counts one by one. The model counts a transfer at once, and must not skip an overflow.
+ * Returns a quarter of a counter's range.
  */
 u64 soc_cspmu_max_step(const struct soc_pmu *pmu)
 {
@@ -499,7 +499,7 @@ u64 soc_cspmu_max_step(const struct soc_pmu *pmu)
 }
 
 /**
- * soc_cspmu_init - registers after reset
+ * soc_cspmu_init - set registers to their reset values
  * @pmu: the PMU
  * @config: shape
  */
@@ -525,7 +525,7 @@ void soc_cspmu_init(struct soc_pmu *pmu, const struct soc_config *config)
 
 	pmu->ops = &cspmu_ops;
 	cs->pmiidr = model | CSPMU_IMPLEMENTER_NVIDIA;
-	/* N counts the cycle counter too, less one */
+	/* N is the number of counters, cycle counter included, minus one */
 	cs->pmcfgr = FIELD_PREP(CSPMU_PMCFGR_N, config->counters) |
 		     FIELD_PREP(CSPMU_PMCFGR_SIZE, config->width - 1) | CSPMU_PMCFGR_CC;
 	cs->counter_mask = GENMASK_ULL(config->width - 1, 0);

@@ -2,15 +2,15 @@
 /*
  * The overflow interrupt of a register model.
  *
- * Raised under the model's lock, so irq_work carries it out of there, and from
- * its handler a call function interrupt to the CPU that the driver chose. It is
- * a level: as long as an enabled overflow bit is set, the handler is called again.
+ * It is raised under the model's lock, so irq_work defers it, and a function call IPI takes it to
+ * the CPU that the driver chose. It is level-triggered: the handler is called again as long as an
+ * enabled overflow bit is set.
  */
 #include <linux/delay.h>
 
 #include "soc_model.h"
 
-/* how long traffic waits for the driver: longer, and counts are lost as on silicon */
+/* traffic waits this long for the driver; afterwards counts are lost, as in hardware */
 #define IRQ_PATIENCE_MS		200
 
 static bool irq_level(const struct soc_pmu *pmu)
@@ -18,7 +18,7 @@ static bool irq_level(const struct soc_pmu *pmu)
 	return pmu->cs.overflow & pmu->cs.irq_enabled;
 }
 
-/* hard interrupt, on the right CPU */
+/* in hard interrupt context, on the chosen CPU */
 static void irq_deliver(struct soc_pmu *pmu)
 {
 	void (*handler)(void *data);
@@ -47,15 +47,15 @@ static void irq_work_handler(struct irq_work *work)
 	struct soc_pmu *pmu = container_of(work, struct soc_pmu, irq.work);
 	unsigned int cpu = READ_ONCE(pmu->irq.cpu);
 
-	/* -EBUSY: on its way already. No such CPU any more: any will do */
+	/* -EBUSY: already pending. -ENXIO: the CPU is offline, so use this one. */
 	if (cpu == smp_processor_id() ||
 	    smp_call_function_single_async(cpu, &pmu->irq.csd) == -ENXIO)
 		irq_deliver(pmu);
 }
 
 /**
- * soc_irq_raise - an enabled overflow bit was set
- * @pmu: the PMU; with its lock
+ * soc_irq_raise - raise the interrupt after an enabled overflow bit was set
+ * @pmu: the PMU, locked
  */
 void soc_irq_raise(struct soc_pmu *pmu)
 {
@@ -68,11 +68,10 @@ void soc_irq_raise(struct soc_pmu *pmu)
 }
 
 /**
- * soc_irq_wait - traffic stands still until the driver has handled the interrupt
+ * soc_irq_wait - block traffic until the driver has handled the interrupt
  * @pmu: the PMU
  *
- * Between two pieces of traffic much less time passes here than on silicon.
- * Process context.
+ * Traffic is much denser here than in hardware. Process context.
  */
 void soc_irq_wait(struct soc_pmu *pmu)
 {
@@ -88,7 +87,7 @@ static int soc_irq_request(void *ctx, void (*handler)(void *data), void *data)
 	unsigned long irq;
 	int ret = -EBUSY;
 
-	/* as request_irq(): it must be freed before it is requested again */
+	/* as with request_irq(), the previous handler must have been freed */
 	raw_spin_lock_irqsave(&pmu->lock, irq);
 	if (!pmu->irq.handler) {
 		pmu->irq.data = data;
@@ -109,7 +108,7 @@ static void soc_irq_free(void *ctx)
 	raw_spin_unlock_irqrestore(&pmu->lock, irq);
 
 	irq_work_sync(&pmu->irq.work);
-	/* what is on its way to another CPU always arrives or was turned back above */
+	/* a pending interrupt either reaches its CPU or is cancelled above */
 	while (READ_ONCE(pmu->irq.busy))
 		usleep_range(20, 50);
 }
@@ -120,7 +119,7 @@ static void soc_irq_set_affinity(void *ctx, unsigned int cpu)
 
 	if (pmu->before_affinity)
 		pmu->before_affinity(pmu, pmu->before_data);
-	/* what the kernel's interrupts would say of one that was freed meanwhile */
+	/* as the kernel's interrupts warn about a freed one */
 	WARN_ONCE(!READ_ONCE(pmu->irq.handler), "%s: affinity of a free interrupt\n", pmu->name);
 	WRITE_ONCE(pmu->irq.cpu, cpu);
 }
@@ -132,7 +131,7 @@ const struct tegra410_pmu_irq_ops soc_irq_ops = {
 };
 
 /**
- * soc_irq_init - without a handler
+ * soc_irq_init - initialise without a handler
  * @pmu: the PMU
  */
 void soc_irq_init(struct soc_pmu *pmu)

@@ -2,14 +2,12 @@
 /*
  * Register models of the SoC's uncore PMUs.
  *
- * A model shares nothing with the drivers but tegra410_regs.h: they reach it
- * through a regmap and get its interrupt. The fabric reports to a model each
- * piece of traffic once, with all that hardware would know of it; what a
- * counter counts of it is decided here, from the registers.
+ * A model shares only tegra410_regs.h with the drivers, which access it through a regmap and an
+ * interrupt. The fabric reports each piece of traffic to a model once, with every attribute that
+ * the hardware knows; the model's registers determine which counters count it.
  *
- * Locking: traffic and truth are under the device's hw_lock (mutex). Registers
- * are under soc_pmu.lock, a raw spinlock, because perf reads and programs
- * counters with interrupts off.
+ * Locking: hw_lock of the device (a mutex) protects traffic and truth. soc_pmu.lock protects
+ * registers; it is a raw spinlock, because perf reads and programs counters with interrupts off.
  */
 #ifndef _SOC_MODEL_H_
 #define _SOC_MODEL_H_
@@ -34,13 +32,13 @@ struct regmap;
 struct seq_file;
 struct soc_pmu;
 
-/* bytes of a request on PCIe and on the C2C links in this model: a line */
+/* size of a PCIe or C2C request in this model: a line */
 #define SOC_LINE_BYTES		64
-/* events of the largest catalogue (UCF) */
+/* events in the largest catalogue (UCF) */
 #define SOC_EVENTS		(DRM_PERFCTR_TEGRA410_UCF_EXT_SNP_EVICT + 1)
 #define SOC_NAME_BYTES		48
 
-/* virtual clocks, as measured on a real machine */
+/* clocks, as measured on a real machine */
 #define SOC_UCF_HZ		2500000000ULL
 #define SOC_PCIE_HZ		1040000000ULL
 #define SOC_CMEM_HZ		2500000000ULL
@@ -63,9 +61,9 @@ enum soc_dst {
 };
 
 /*
- * what hardware knows of a piece of traffic
+ * attributes of a piece of traffic that hardware knows
  *
- * A kind uses the fields that its filters can tell apart, the others are 0.
+ * Each kind uses the fields that its filters distinguish; the others are 0.
  */
 struct soc_tag {
 	u64 address;	/* PCIE_TGT: of the first byte */
@@ -77,26 +75,26 @@ struct soc_tag {
 	u8 gpu;		/* NVLink-C2C: GPU, by its number on the link */
 };
 
-/* registers of a kind; all with the model's lock */
+/* register interface of a kind; called with the model's lock held */
 struct soc_pmu_ops {
 	/* 32 bits; offset in a window */
 	u32 (*read)(struct soc_pmu *pmu, unsigned int window, unsigned int offset);
 	/* 32 bits */
 	void (*write)(struct soc_pmu *pmu, unsigned int window, unsigned int offset, u32 value);
-	/* this traffic happened, @amounts by catalogue number */
+	/* count traffic; @amounts by catalogue number */
 	void (*count)(struct soc_pmu *pmu, const struct soc_tag *tag, const u64 *amounts);
-	void (*sync)(struct soc_pmu *pmu);	/* bring cycle counters up to date */
+	void (*sync)(struct soc_pmu *pmu);	/* update the cycle counters */
 };
 
-/* overflow interrupt: irq_work here, then the CPU that the driver wants */
+/* overflow interrupt: irq_work, then an IPI to the driver's CPU */
 struct soc_irq {
-	struct irq_work work;		/* gets out of the model's lock */
-	call_single_data_t csd;		/* gets to @cpu */
-	void (*handler)(void *data);	/* the driver's, or NULL. Under the model's lock. */
+	struct irq_work work;		/* leaves the model's lock */
+	call_single_data_t csd;		/* IPI to @cpu */
+	void (*handler)(void *data);	/* the driver's, or NULL; under the model's lock */
 	void *data;			/* for @handler */
-	unsigned int cpu;		/* where the handler runs */
+	unsigned int cpu;		/* on which the handler runs */
 	bool busy;			/* raised and not yet handled */
-	u64 count;			/* how often it was raised */
+	u64 count;			/* number of interrupts raised */
 };
 
 #define SOC_CSPMU_COUNTERS	32
@@ -154,14 +152,14 @@ struct soc_truth_row {
 
 #define SOC_TRUTH_BITS		6
 #define SOC_TRUTH_MAX_ROWS	4096
-/* PCIE_TGT rows are by address; traffic is cut at multiples of this */
+/* PCIE_TGT rows are by address; traffic is split at multiples of this */
 #define SOC_TRUTH_REGION_BYTES	0x10000
 
-/* what really happened, by tag */
+/* exact totals by tag */
 struct soc_truth {
 	DECLARE_HASHTABLE(rows, SOC_TRUTH_BITS);	/* by tag */
 	unsigned int row_count;				/* at most SOC_TRUTH_MAX_ROWS */
-	u64 dropped;					/* pieces of traffic that have no row */
+	u64 dropped;					/* pieces of traffic without a row */
 };
 
 /* the model of one PMU */
@@ -170,17 +168,17 @@ struct soc_pmu {
 	struct tegra410_pmu_platform_data pdata;	/* for the driver */
 	struct platform_device *pdev;	/* the device that the driver binds to */
 	const struct soc_pmu_ops *ops;	/* registers */
-	struct regmap *regmap;		/* the driver's way to them */
+	struct regmap *regmap;		/* the driver's access to them */
 	u64 hz;				/* of the cycle counter */
 	void (*before_read)(struct soc_pmu *pmu, void *data);	/* see struct soc_config */
 	void (*before_affinity)(struct soc_pmu *pmu, void *data);	/* see struct soc_config */
 	void *before_data;		/* for both */
-	bool leaving;			/* its device is about to go */
+	bool leaving;			/* its device is about to be removed */
 	struct soc_truth truth;		/* under hw_lock */
-	raw_spinlock_t lock;		/* protects all below */
-	u64 cycles;	/* of the virtual clock when counters were last brought up to date */
-	u64 cycles_counted;		/* by the cycle counter while it was enabled */
-	u64 bad_accesses;		/* to registers that do not exist or whose clock is off */
+	raw_spinlock_t lock;		/* protects everything below */
+	u64 cycles;	/* of the clock at the last counter update */
+	u64 cycles_counted;		/* counted while the cycle counter was enabled */
+	u64 bad_accesses;		/* to nonexistent registers, or without a clock */
 	struct soc_irq irq;		/* CoreSight PMUs */
 	union {
 		struct soc_cspmu cs;	/* registers of UCF, PCIE, PCIE-TGT */
@@ -192,14 +190,14 @@ struct soc_pmu {
 struct soc_config {
 	unsigned int counters;	/* programmable counters of CoreSight PMUs, 1..31 */
 	unsigned int width;	/* bits of their counters, 8..64 */
-	/* before each read of a register, with interrupts off; may spoil it */
+	/* called before each register read, with interrupts off; may inject a fault */
 	void (*before_read)(struct soc_pmu *pmu, void *data);
-	/* before the CPU of the interrupt is set, maybe with interrupts off */
+	/* called before the interrupt's CPU is set, possibly with interrupts off */
 	void (*before_affinity)(struct soc_pmu *pmu, void *data);
 	void *before_data;	/* for both */
 };
 
-/* cycles of the PMU's clock since the machine started, as if it had always run */
+/* cycles of the PMU's clock since boot, as if it had never stopped */
 static inline u64 soc_pmu_cycles(const struct soc_pmu *pmu)
 {
 	return mul_u64_u64_div_u64(ktime_get_raw_fast_ns(), pmu->hz, NSEC_PER_SEC);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The model of one PMU: regmap, virtual clock, the device that the driver binds to.
+ * The model of one PMU: regmap, clock, and the device that the driver binds to.
  */
 #include <linux/platform_device.h>
 #include <linux/regmap.h>
@@ -10,9 +10,9 @@
 #include "tegra410/tegra410_regs.h"
 
 /**
- * soc_pmu_count - traffic passes the PMU
+ * soc_pmu_count - count traffic that passes the PMU
  * @pmu: the PMU
- * @tag: what it knows of it
+ * @tag: the traffic's attributes
  * @amounts: by catalogue number
  *
  * Context: process context, under the device's hw_lock.
@@ -146,7 +146,7 @@ struct soc_pmu *soc_pmu_create(struct device *parent,
 }
 
 /**
- * soc_pmu_plug - let a driver find it
+ * soc_pmu_plug - create the device for a driver
  * @pmu: the PMU
  * @parent: of the device
  *
@@ -167,10 +167,10 @@ int soc_pmu_plug(struct soc_pmu *pmu, struct device *parent)
 }
 
 /**
- * soc_pmu_unplug - take the device away from the driver
+ * soc_pmu_unplug - remove the device
  * @pmu: the PMU; plugged or not
  *
- * When this returns the regmap is no longer in use.
+ * The regmap is unused afterwards.
  */
 void soc_pmu_unplug(struct soc_pmu *pmu)
 {

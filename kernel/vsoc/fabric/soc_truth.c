@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What really happened on the fabric: exact totals of each PMU's events, for
- * each combination of what its filters can tell apart. Counted from the first
- * moment of the device, whether a PMU counts or not.
+ * Exact totals of each PMU's events, for each combination of attributes that its filters
+ * distinguish. Totals start with the device, whether or not a PMU counts.
  */
 #include <linux/jhash.h>
 #include <linux/slab.h>
@@ -75,7 +74,7 @@ static const char * const dst_names[] = {
 	[SOC_DST_REM]		= "rem",
 };
 
-/* the part of a tag that makes a row */
+/* the attributes that identify a row */
 static struct soc_tag truth_key(const struct soc_tag *tag)
 {
 	struct soc_tag key = *tag;
@@ -110,7 +109,7 @@ static struct soc_truth_row *truth_row(struct soc_truth *truth, const struct soc
 	}
 	if (truth->row_count == SOC_TRUTH_MAX_ROWS)
 		return NULL;
-	/* fences wait for the job that causes the traffic */
+	/* GFP_ATOMIC: fences wait for the job that causes the traffic */
 	row = kzalloc(sizeof(*row), GFP_ATOMIC | __GFP_NOWARN);
 	if (!row)
 		return NULL;
@@ -121,9 +120,9 @@ static struct soc_truth_row *truth_row(struct soc_truth *truth, const struct soc
 }
 
 /**
- * soc_truth_add - some traffic happened
+ * soc_truth_add - account for traffic
  * @pmu: the PMU that it passed
- * @tag: what the PMU knows of it; not across a multiple of SOC_TRUTH_REGION_BYTES
+ * @tag: its attributes; it must not cross a multiple of SOC_TRUTH_REGION_BYTES
  * @amounts: by catalogue number
  */
 void soc_truth_add(struct soc_pmu *pmu, const struct soc_tag *tag, const u64 *amounts)
@@ -183,9 +182,9 @@ static void truth_show_tag(const struct soc_pmu *pmu, const struct soc_tag *tag,
 }
 
 /**
- * soc_truth_show - all rows as text: tag, then event=total
+ * soc_truth_show - print all rows: tag, then event=total
  * @pmu: the PMU
- * @m: where the text goes
+ * @m: output
  */
 void soc_truth_show(struct soc_pmu *pmu, struct seq_file *m)
 {

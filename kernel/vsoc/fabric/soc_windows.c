@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Register model of the PMUs of instance windows: CMEM latency, NVLink-C2C,
- * NV-CLink, NV-DLink.
+ * Register model of PMUs with instance windows: CMEM latency, NVLink-C2C, NV-CLink, NV-DLink.
  */
 #include <linux/bitops.h>
 
 #include "soc_model.h"
 #include "tegra410/tegra410_regs.h"
 
-/* counters of an instance: the cycles, then CMEM: REQ and AOR of each channel */
+/* counters of an instance: cycles; then, on CMEM, REQ and AOR of each channel */
 #define CYCLES			0
 #define CMEM_REQ(mc)		(1 + (mc))
 #define CMEM_AOR(mc)		(1 + CMEM_CHANNELS + (mc))
@@ -32,7 +31,7 @@ static void windows_sync(struct soc_pmu *pmu)
 	pmu->cycles_counted += passed;
 }
 
-/* spread @amount over the instances of @mask, each channel of which is @counters apart */
+/* distributes @amount over the instances of @mask, whose channels are @counters apart */
 static void windows_spread(struct soc_windows *win, u32 mask, unsigned int first,
 			   unsigned int channels, u64 amount)
 {
@@ -47,7 +46,7 @@ static void windows_spread(struct soc_windows *win, u32 mask, unsigned int first
 	}
 }
 
-/* the instances that traffic of this tag takes */
+/* instances on the path of this traffic */
 static u32 windows_route(const struct soc_pmu *pmu, const struct soc_tag *tag)
 {
 	switch (pmu->pdata.kind) {
@@ -137,7 +136,7 @@ static u32 windows_read(struct soc_pmu *pmu, unsigned int window, unsigned int o
 		n = counter_of(offset - 4);
 		high = true;
 	}
-	/* the broadcast window can not be read, CMEM not without its clock */
+	/* the broadcast window cannot be read; CMEM cannot be read without its clock */
 	if (n < 0 || window >= win->instances || (windows_is_cmem(pmu) && !win->gate)) {
 		pmu->bad_accesses++;
 		return 0;
@@ -181,7 +180,7 @@ static void windows_write(struct soc_pmu *pmu, unsigned int window, unsigned int
 	struct soc_windows *win = &pmu->win;
 
 	windows_sync(pmu);
-	/* this model has one state for all instances: control is broadcast */
+	/* the model has one control state for all instances, so it must be broadcast */
 	if (window != win->instances)
 		pmu->bad_accesses++;
 	else if (windows_is_cmem(pmu) && offset == CMEM_CG_CTRL)
@@ -204,7 +203,7 @@ static const struct soc_pmu_ops windows_ops = {
 };
 
 /**
- * soc_windows_init - registers after reset
+ * soc_windows_init - set registers to their reset values
  * @pmu: the PMU
  */
 void soc_windows_init(struct soc_pmu *pmu)

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Everything outside of the GPU: takes the traffic of the workload engine and
- * shows it to each PMU that it passes.
+ * Everything outside the GPU: passes the workload engine's traffic to each PMU on its path.
  *
- * Which PMUs those are, and how much each of their events counts, is the
- * routing below; docs/tegra410.md lists it as rules. Nothing is rounded: traffic comes
- * in whole lines of 64 bytes.
+ * The routing below determines these PMUs and the amounts of their events; docs/tegra410.md lists
+ * the rules. Nothing is rounded: traffic consists of whole 64-byte lines.
  */
 #include <linux/cpumask.h>
 #include <linux/debugfs.h>
@@ -29,16 +27,16 @@
 #define INITIATORS	(DRM_VSOC_INITIATOR_REMOTE + 1)
 #define HOMES		(DRM_VSOC_HOME_REMOTE + 1)
 
-/* a read that stalls, well below what the kernel takes for a lock-up */
+/* duration of a stalled read, well below the kernel's lockup threshold */
 #define SLOW_READ_MS	20
 
 #define MIN_COUNTERS	1
 #define MAX_COUNTERS	31
-/* a cycle counter of less would overflow faster than it can be looked after */
+/* a narrower cycle counter would overflow faster than it can be updated */
 #define MIN_WIDTH	32
 #define MAX_WIDTH	64
 #define MAX_GPU_MASK	(BIT(TEGRA410_PMU_MAX_GPUS) - 1)
-/* instances of NVLink-C2C by GPU, all of them to another SoC, those of NV-CLink */
+/* NVLink-C2C instances by GPU, all of them to another SoC, those of NV-CLink */
 #define C2C_GPU0_INSTANCES	GENMASK(6, 0)
 #define C2C_GPU1_INSTANCES	GENMASK(13, 7)
 #define C2C_CPU_INSTANCES	GENMASK(NVLINK_C2C_INSTANCES - 1, 0)
@@ -64,12 +62,12 @@ static char *soc_cpus[VSOC_SOCKETS];
 module_param_array(soc_cpus, charp, NULL, 0444);
 MODULE_PARM_DESC(soc_cpus, "CPUs of each socket as ranges, e.g. 0-1,2-3 (split evenly)");
 
-/* the SoC around the GPU; traffic under hw_lock */
+/* the SoC around the GPU; hw_lock protects traffic */
 struct vsoc_fabric {
 	/* totals since the device exists, by read (0) and write (1) */
 	u64 bytes[KINDS][INITIATORS][HOMES][2];
-	u64 max_step;				/* by which a piece of traffic may move a counter */
-	bool owner;				/* this device has the names of the PMUs */
+	u64 max_step;				/* limit of a counter's increment at once */
+	bool owner;				/* this device registers the PMUs' names */
 	struct soc_pmu *ucf[VSOC_SOCKETS];	/* models by socket */
 	/* by socket and root complex */
 	struct soc_pmu *pcie[VSOC_SOCKETS][VSOC_ROOT_COMPLEXES];
@@ -79,23 +77,23 @@ struct vsoc_fabric {
 	struct soc_pmu *c2c[VSOC_SOCKETS];	/* by socket */
 	struct soc_pmu *clink[VSOC_SOCKETS];	/* by socket */
 	struct soc_pmu *dlink[VSOC_SOCKETS];	/* by socket */
-	/* the same models, in the order of creation */
+	/* all models, in the order of creation */
 	struct soc_pmu *all[VSOC_SOCKETS * (5 + 2 * VSOC_ROOT_COMPLEXES)];
 	unsigned int count;		/* elements of @all */
-	struct mutex plug_lock;		/* which of them have a device */
-	struct work_struct leave_work;	/* takes the devices of those that are leaving */
+	struct mutex plug_lock;		/* protects the set of PMUs with a device */
+	struct work_struct leave_work;	/* removes the devices of PMUs that are leaving */
 };
 
-/* PMUs have global names: one virtual SoC at a time has them */
+/* PMU names are global: only one virtual SoC can register them */
 static atomic_t soc_taken = ATOMIC_INIT(0);
 
 /* --- routing -------------------------------------------------------------- */
 
-/* a piece of traffic, taken apart */
+/* a decoded piece of traffic */
 struct flow {
 	const struct vsoc_traffic *t;
 	u64 lines;
-	/* of @lines, not served by the system level cache */
+	/* part of @lines that misses the system level cache */
 	u64 misses;
 	u64 latency;
 	u8 src;
@@ -187,7 +185,7 @@ static void to_pcie_tgt(struct soc_pmu *pmu, const struct flow *f)
 	struct soc_tag tag = { .rp = f->t->root_port, .dst = f->dst };
 	u64 n[SOC_EVENTS] = {};
 
-	/* rows of truth are by address */
+	/* split by address, as rows of truth are */
 	for (; address != end; address = next) {
 		next = round_down(address, SOC_TRUTH_REGION_BYTES) + SOC_TRUTH_REGION_BYTES;
 		if (end - address < next - address)
@@ -215,7 +213,7 @@ static void to_cmem(struct soc_pmu *pmu, const struct flow *f)
 	soc_pmu_count(pmu, &tag, n);
 }
 
-/* @lines over one of the links, @in or out */
+/* @lines over one of the links; @in: incoming */
 static void to_link(struct soc_pmu *pmu, const struct flow *f, u8 gpu, u64 lines, bool in)
 {
 	const struct soc_tag tag = { .gpu = gpu };
@@ -225,7 +223,7 @@ static void to_link(struct soc_pmu *pmu, const struct flow *f, u8 gpu, u64 lines
 	if (!lines)
 		return;
 	if (f->t->write) {
-		/* links between SoCs and to memory only count reads */
+		/* links to other SoCs and to memory count reads only */
 		if (pmu->pdata.kind != TEGRA410_PMU_NVLINK_C2C || pmu->pdata.cpu_en_mask)
 			return;
 		n[in ? DRM_PERFCTR_TEGRA410_C2C_IN_WR_REQ :
@@ -241,7 +239,7 @@ static void to_link(struct soc_pmu *pmu, const struct flow *f, u8 gpu, u64 lines
 	soc_pmu_count(pmu, &tag, n);
 }
 
-/* the engine's GPU n is the n-th one that is present */
+/* hardware number of the engine's GPU @gpu: the @gpu-th present one */
 static u8 link_gpu(u8 gpu)
 {
 	unsigned long present = soc_gpu_mask;
@@ -254,7 +252,7 @@ static u8 link_gpu(u8 gpu)
 	return __ffs(present);
 }
 
-/* behind the cache: where the home is */
+/* beyond the cache, at the home of the traffic */
 static void to_home(struct vsoc_fabric *fabric, const struct flow *f)
 {
 	u8 socket = f->t->socket;
@@ -298,7 +296,7 @@ static void route_pcie(struct vsoc_fabric *fabric, const struct flow *f)
 	u8 socket = f->t->socket;
 
 	to_pcie(fabric->pcie[socket][f->t->root_complex], f);
-	/* between two devices it does not enter the coherent fabric */
+	/* peer-to-peer traffic does not enter the coherent fabric */
 	if (f->dst == SOC_DST_PCIE_PEER)
 		return;
 	to_ucf(fabric->ucf[socket], f);
@@ -325,13 +323,13 @@ static void route(struct vsoc_fabric *fabric, const struct vsoc_traffic *t)
 		break;
 	default:
 		to_pcie_tgt(fabric->pcie_tgt[t->socket][t->root_complex], &f);
-		/* CXL memory of a device is coherent, a BAR is not */
+		/* CXL memory is coherent, a BAR is not */
 		if (f.dst == SOC_DST_CXL)
 			to_ucf(fabric->ucf[t->socket], &f);
 	}
 }
 
-/* lines that move no counter by more than it may at once */
+/* number of lines that do not exceed max_step in any counter */
 static u64 max_lines(const struct vsoc_fabric *fabric, const struct vsoc_traffic *t)
 {
 	u64 per_line = max_t(u64, SOC_LINE_BYTES, t->latency_cycles);
@@ -396,7 +394,7 @@ static void show_state(struct soc_pmu *pmu, struct seq_file *m)
 		   cycles, interrupts, bad, pmu->truth.dropped);
 }
 
-/* all PMUs in one file: one read is one moment */
+/* all PMUs in one file, so that one read is consistent */
 static int soc_show(struct seq_file *m, void *unused)
 {
 	struct vsoc_device *vsoc = m->private;
@@ -414,7 +412,7 @@ static int soc_show(struct seq_file *m, void *unused)
 }
 DEFINE_SHOW_ATTRIBUTE(soc);
 
-/* --- PMUs that come and go ------------------------------------------------ */
+/* --- PMU removal and return ------------------------------------------------- */
 
 static void leave_work(struct work_struct *work)
 {
@@ -431,7 +429,7 @@ static void leave_work(struct work_struct *work)
 	mutex_unlock(&fabric->plug_lock);
 }
 
-/* under the raw lock of a regmap */
+/* called under the raw lock of a regmap */
 static void before_read(struct soc_pmu *pmu, void *data)
 {
 	struct vsoc_device *vsoc = data;
@@ -444,7 +442,7 @@ static void before_read(struct soc_pmu *pmu, void *data)
 	}
 }
 
-/* maybe with a raw lock held */
+/* may be called with a raw lock held */
 static void before_affinity(struct soc_pmu *pmu, void *data)
 {
 	if (vsoc_fault(data, VSOC_FAULT_PMU_AFFINITY))
@@ -457,10 +455,10 @@ static int plug(struct vsoc_device *vsoc, const char *name, bool in)
 	unsigned int i;
 	int ret = -ENODEV;
 
-	/* the PMUs of this device have no names: those of the first one have them */
+	/* only the owner's PMUs have devices */
 	if (!fabric->owner)
 		return -EBUSY;
-	/* one that is leaving leaves before it comes */
+	/* finish a pending removal first */
 	flush_work(&fabric->leave_work);
 	mutex_lock(&fabric->plug_lock);
 	for (i = 0; i < fabric->count && ret == -ENODEV; i++) {
@@ -548,7 +546,7 @@ static int check_params(struct vsoc_device *vsoc)
 	return 0;
 }
 
-/* the CPUs of a socket: the parameter, or an even share of the possible ones */
+/* CPUs of a socket: the parameter, or an even share of all possible CPUs */
 static int socket_cpus(struct vsoc_device *vsoc, unsigned int socket, cpumask_t *cpus)
 {
 	unsigned int per_socket = DIV_ROUND_UP(num_possible_cpus(), VSOC_SOCKETS);
@@ -570,7 +568,7 @@ static int socket_cpus(struct vsoc_device *vsoc, unsigned int socket, cpumask_t 
 		if (n++ / per_socket == socket)
 			cpumask_set_cpu(cpu, cpus);
 	}
-	/* fewer CPUs than sockets */
+	/* there are fewer CPUs than sockets */
 	if (cpumask_empty(cpus))
 		cpumask_set_cpu(cpumask_last(cpu_possible_mask), cpus);
 	return 0;
@@ -641,7 +639,7 @@ static int create_socket(struct vsoc_device *vsoc, unsigned int socket)
 	return ret ?: create_links(vsoc, &pdata);
 }
 
-/* devices for the drivers; without PMUs the fabric still knows the truth */
+/* creates devices for the drivers; the truth does not depend on them */
 static int plug_all(struct vsoc_device *vsoc)
 {
 	struct vsoc_fabric *fabric = vsoc->fabric;
@@ -688,7 +686,7 @@ void vsoc_fabric_fini(struct vsoc_device *vsoc)
 
 	if (!fabric)
 		return;
-	/* after this nothing reads, so that nothing leaves by itself */
+	/* no register is read afterwards, so no PMU leaves by itself */
 	mutex_lock(&fabric->plug_lock);
 	for (i = 0; i < fabric->count; i++)
 		soc_pmu_unplug(fabric->all[i]);

@@ -14,7 +14,7 @@ int vsoc_fabric_init(struct vsoc_device *vsoc);
 void vsoc_fabric_fini(struct vsoc_device *vsoc);
 void vsoc_fabric_debugfs(struct vsoc_device *vsoc, struct dentry *dir);
 
-/* hw_lock held: must not sleep long or call back into the GPU model; never concurrent */
+/* Call with hw_lock held, never concurrently. Does not sleep long or call into the GPU model. */
 void vsoc_fabric_traffic(struct vsoc_device *vsoc, const struct vsoc_traffic *t);
 
 #endif /* _VSOC_FABRIC_H_ */

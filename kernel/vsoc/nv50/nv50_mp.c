@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * MP counters of contexts, and of the driver beside them.
+ * MP counters of contexts, and those of the driver, which share the slots.
  */
 #include <linux/bits.h>
 #include <linux/bitops.h>
@@ -11,24 +11,23 @@
 /**
  * DOC: slots
  *
- * A TPC has four slots, and they are part of a context: what a job programs is there for the
- * context's next job, and for nobody else. The driver, which counts for all contexts, uses in
- * each of them the slots that are left::
+ * A TPC has four slots, which are part of a context: what a job programs persists for the next job
+ * of the same context, and is invisible to others. The driver counts for all contexts; in each of
+ * them, it uses the slots that the context leaves free::
  *
  *     context A   programs nothing      driver: slots 0 1 2 3
  *     context B   CONTROL(1) != 0       driver: slots 0   2 3, its fourth counter misses B
  *     context B   CONTROL(1) := 0       driver: slots 0 1 2 3
  *
- * A slot is the context's while its CONTROL is not zero, and while the function of another
- * slot of the context depends on its signal: the driver's signal there would change what the
- * context counts.
+ * A context owns a slot while its CONTROL is not zero, and while the function of another of its
+ * slots depends on the slot's signal: the driver's signal would change what the context counts.
  *
- * What the driver counted in a slot is taken before the context gets it, and a context's value
- * in a slot that it does not use is put aside meanwhile: a slot whose CONTROL is zero counts
- * nothing, so it has not changed when it comes back.
+ * Before a context gets a slot, the driver's counts are read from it. Conversely, the context's
+ * value of a free slot is saved while the driver uses the slot: it cannot change meanwhile,
+ * because a slot whose CONTROL is zero does not count.
  *
- * The driver's own methods are those of a prologue of each job, and of each change between two
- * slices of work: of what the context has, or of what the driver wants.
+ * A real driver would write the registers in a prologue of each job, and between two slices of
+ * work.
  */
 
 static bool depends_on(u32 control, unsigned int argument)
@@ -65,11 +64,11 @@ u8 nv50_mp_claimed(const u32 control[MP_SLOTS])
 }
 
 /**
- * nv50_mp_is_method() - may a job contain this?
+ * nv50_mp_is_method() - whether a job may contain a method
  * @method: the method
  * @data: its value
  *
- * Returns: true if it sets or programs an MP counter, with bits that are defined.
+ * Returns: true if it sets or programs an MP counter, using defined bits only.
  */
 bool nv50_mp_is_method(u32 method, u32 data)
 {
@@ -87,7 +86,7 @@ bool nv50_mp_is_method(u32 method, u32 data)
 	return false;
 }
 
-/* a method in all TPCs */
+/* a method for all TPCs */
 static void broadcast(struct nv50_mp *m, u32 method, u32 data)
 {
 	unsigned int k;
@@ -96,7 +95,7 @@ static void broadcast(struct nv50_mp *m, u32 method, u32 data)
 		mp_method(&m->tpc[k], method, data);
 }
 
-/* the driver's @counter leaves its slot: its counts are kept */
+/* removes the driver's @counter from its slot and saves its counts */
 static void vacate(struct nv50_mp *m, unsigned int counter)
 {
 	const unsigned int slot = m->slot[counter];
@@ -121,7 +120,7 @@ static void copy_slot(struct mp_state *to, const struct mp_state *from, unsigned
 	to->out = (to->out & ~BIT(slot)) | (from->out & BIT(slot));
 }
 
-/* the context does not need a slot any more, or does not run any more */
+/* saves a slot that the context no longer needs, or whose context stops */
 static void put_aside(struct nv50_mp *m, unsigned int slot)
 {
 	unsigned int k;
@@ -140,7 +139,7 @@ static void put_in(struct nv50_mp *m, unsigned int slot)
 		copy_slot(&m->tpc[k], &m->context->tpc[k], slot);
 }
 
-/* the driver's counter that is nowhere and has missed most, MP_SLOTS: there is none */
+/* the unplaced driver counter that missed the most time; MP_SLOTS: none */
 static unsigned int next_counter(const struct nv50_mp *m)
 {
 	unsigned int counter, next = MP_SLOTS;
@@ -153,7 +152,7 @@ static unsigned int next_counter(const struct nv50_mp *m)
 	return next;
 }
 
-/* the driver's counters go where there is room, in the context that runs */
+/* places the driver's counters in free slots of the running context */
 static void place(struct nv50_mp *m)
 {
 	unsigned int counter, slot;
@@ -175,7 +174,7 @@ static void place(struct nv50_mp *m)
 	}
 }
 
-/* the context that runs needs other slots than before */
+/* the set of slots that the running context needs has changed */
 static void claim(struct nv50_mp *m, u8 claimed)
 {
 	const u8 before = m->claimed;
@@ -210,9 +209,9 @@ static void clear_counters(struct nv50_mp *m)
 }
 
 /**
- * nv50_mp_init() - no context, no counters of the driver
+ * nv50_mp_init() - initialise without a context and driver counters
  * @m: the MP counters
- * @cores: present TPCs
+ * @cores: number of present TPCs
  */
 void nv50_mp_init(struct nv50_mp *m, unsigned int cores)
 {
@@ -222,7 +221,7 @@ void nv50_mp_init(struct nv50_mp *m, unsigned int cores)
 }
 
 /**
- * nv50_mp_reset() - the GPU forgets its registers, and those of all contexts
+ * nv50_mp_reset() - GPU reset: clears the registers, and those of all contexts
  * @m: the MP counters
  */
 void nv50_mp_reset(struct nv50_mp *m)
@@ -230,14 +229,14 @@ void nv50_mp_reset(struct nv50_mp *m)
 	clear_slots(m);
 	clear_counters(m);
 	m->resets++;
-	/* it ends, but not before the driver programs its counters again */
+	/* the context still runs while the driver programs its counters again */
 	if (m->context)
 		memset(m->context->tpc, 0, sizeof(m->context->tpc));
 }
 
 /**
- * nv50_mp_begin() - a job of a context begins
- * @m: the MP counters; no context runs
+ * nv50_mp_begin() - start a job of a context
+ * @m: the MP counters; no context may be running
  * @context: the context; all zero before its first job
  */
 void nv50_mp_begin(struct nv50_mp *m, struct nv50_mp_context *context)
@@ -250,7 +249,7 @@ void nv50_mp_begin(struct nv50_mp *m, struct nv50_mp_context *context)
 }
 
 /**
- * nv50_mp_end() - the job has ended
+ * nv50_mp_end() - end the job
  * @m: the MP counters
  */
 void nv50_mp_end(struct nv50_mp *m)
@@ -265,9 +264,9 @@ void nv50_mp_end(struct nv50_mp *m)
 }
 
 /**
- * nv50_mp_method() - a method of the context that runs
+ * nv50_mp_method() - execute a method of the running context
  * @m: the MP counters
- * @method: as nv50_mp_is_method() wants it
+ * @method: accepted by nv50_mp_is_method()
  * @data: its value
  */
 void nv50_mp_method(struct nv50_mp *m, u32 method, u32 data)
@@ -287,9 +286,9 @@ void nv50_mp_method(struct nv50_mp *m, u32 method, u32 data)
 }
 
 /**
- * nv50_mp_read() - a counter of the context that runs
+ * nv50_mp_read() - read a counter of the running context
  * @m: the MP counters
- * @core: number of the TPC among those that are present
+ * @core: index among the present TPCs
  * @slot: the slot
  *
  * Returns: its value.
@@ -301,9 +300,9 @@ u32 nv50_mp_read(const struct nv50_mp *m, unsigned int core, unsigned int slot)
 }
 
 /**
- * nv50_mp_passed() - the context that runs has run for some time
+ * nv50_mp_passed() - account for run time of the running context
  * @m: the MP counters
- * @ns: how long, since it began or since something was last changed
+ * @ns: time since it began or since the last change
  */
 void nv50_mp_passed(struct nv50_mp *m, u64 ns)
 {
@@ -318,9 +317,9 @@ void nv50_mp_passed(struct nv50_mp *m, u64 ns)
 }
 
 /**
- * nv50_mp_program() - what the driver counts from now on, in all contexts
+ * nv50_mp_program() - set the driver's counters, for all contexts
  * @m: the MP counters
- * @control: of each counter, 0: none; the function is replaced by that of its slot
+ * @control: of each counter, 0: none; the function is adapted to the counter's slot
  *
  * Counters begin at 0.
  */
@@ -337,13 +336,13 @@ void nv50_mp_program(struct nv50_mp *m, const u32 control[MP_SLOTS])
 }
 
 /**
- * nv50_mp_take() - what a counter of the driver counted since it was taken or programmed
+ * nv50_mp_take() - read and clear a driver counter
  * @m: the MP counters
- * @core: number of the TPC among those that are present
+ * @core: index among the present TPCs
  * @counter: the counter
  * @saturated: set to whether it was at its maximum
  *
- * Returns: the counts.
+ * Returns: the counts since the last call or since it was programmed.
  */
 u64 nv50_mp_take(struct nv50_mp *m, unsigned int core, unsigned int counter, bool *saturated)
 {
@@ -362,12 +361,12 @@ u64 nv50_mp_take(struct nv50_mp *m, unsigned int core, unsigned int counter, boo
 }
 
 /**
- * nv50_mp_take_missed_ns() - how long a counter of the driver did not count
+ * nv50_mp_take_missed_ns() - read and clear the time in which a driver counter did not count
  * @m: the MP counters
  * @counter: the counter
  *
- * Returns: time since this was asked or the counter was programmed, in which contexts ran that
- * had no slot for it.
+ * Returns: run time of contexts that had no slot for it, since the last call or since it was
+ * programmed.
  */
 u64 nv50_mp_take_missed_ns(struct nv50_mp *m, unsigned int counter)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The MP counters of a GPU: what contexts program with methods of their jobs, and the
- * counters of the driver in the slots that the context that runs does not use. Pure,
- * also built natively by kernel/tests/native. The caller serialises.
+ * The MP counters of a GPU: those that contexts program with methods of their jobs, and those of
+ * the driver, in slots that the running context leaves free. Free of kernel interfaces:
+ * kernel/tests/native builds it, too. The caller serialises.
  */
 #ifndef _NV50_MP_H_
 #define _NV50_MP_H_
@@ -11,34 +11,33 @@
 #include "pm_model.h"
 #include "engine/vsoc_rules.h"
 
-/* the MP counters as a context sees them, while it does not run */
+/* saved MP counters of a context that is not running */
 struct nv50_mp_context {
-	struct mp_state tpc[VSOC_MAX_CORES];	/* by present core; their @control are the same */
-	u32 resets;				/* of the GPU, before this was saved */
+	struct mp_state tpc[VSOC_MAX_CORES];	/* by present core; @control is the same in all */
+	u32 resets;				/* nv50_mp.resets when this was saved */
 };
 
-/* the MP counters of a GPU */
 struct nv50_mp {
 	struct mp_state tpc[VSOC_MAX_CORES];	/* the hardware, by present core */
 	unsigned int cores;			/* elements of @tpc in use */
 	u32 resets;				/* number of resets */
-	struct nv50_mp_context *context;	/* the one that runs, NULL: none */
+	struct nv50_mp_context *context;	/* the running context; NULL: none */
 	/*
-	 * mask of the slots that the context that runs needs. @tpc has its values
-	 * of these, @context those of the others.
+	 * mask of the slots that the running context owns. @tpc has their values, @context
+	 * those of the others.
 	 */
 	u8 claimed;
 
 	/* CONTROL of the driver's counters, as in slots of these numbers; 0: none */
 	u32 wanted[MP_SLOTS];
-	u8 slot[MP_SLOTS];	/* where each of them counts; MP_SLOTS: nowhere */
-	/* counts of theirs that are in no register any more */
+	u8 slot[MP_SLOTS];	/* slot of each driver counter; MP_SLOTS: none */
+	/* driver's counts that are no longer in a register */
 	u64 saved[VSOC_MAX_CORES][MP_SLOTS];
-	/* masks of those that were at their maximum when they were saved */
+	/* masks of driver counters that were saturated when saved */
 	u8 full[VSOC_MAX_CORES];
-	/* time without a slot while a context ran, not reported yet */
+	/* time without a slot while a context ran, not yet reported */
 	u64 missed_ns[MP_SLOTS];
-	/* the same since it was programmed; the largest one chooses first */
+	/* time without a slot since programmed; the largest one gets a slot first */
 	u64 missed_total_ns[MP_SLOTS];
 };
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What an nv50 GPU does for a command, and on which wires that is seen. README.md says
- * the rules in words. Which wire means what follows from the recipes of the database;
- * amounts are this model's.
+ * How an nv50 GPU executes a command, and the wires on which this is visible. README.md lists the
+ * rules. The recipes of the counter database determine the wires; the amounts are this model's.
  */
 #include <linux/kernel.h>
 #include <linux/math64.h>
@@ -23,7 +22,7 @@ const u64 nv50_domain_hz[PCOUNTER_DOMAINS] = {
 	400000000, VSOC_COREGROUP_HZ, 400000000, VSOC_COREGROUP_HZ,
 };
 
-/* where an activity is seen, and how much of it there can be in a clock */
+/* domain of an activity, and its maximum per clock */
 static const struct {
 	u8 domain;
 	u8 most;
@@ -58,7 +57,7 @@ static const struct {
 	[NV50_TEX_WAITS_FOR_SHADER] = { 3, 1 },
 };
 
-/* --- what a command does --------------------------------------------------------- */
+/* --- activities of a command ------------------------------------------------------- */
 
 static u64 div_up(u64 total, u32 n)
 {
@@ -79,11 +78,11 @@ static void mp_warps(struct nv50_demand *d, const struct vsoc_shape *shape,
 
 		d->mp[k][NV50_ACT_INSTRUCTIONS] += w * instructions;
 		d->mp[k][NV50_ACT_BRANCH] += w * thread->on[VSOC_CLASS_CONTROL];
-		/* each access to memory of the core, whose banks all threads want at once */
+		/* accesses to shared memory: all threads hit the same banks, so they serialise */
 		d->mp[k][NV50_ACT_SERIALIZE] +=
 			w * (thread->on[VSOC_CLASS_LD_ST] - thread->loads - thread->stores);
 	}
-	/* the last warp is not full: where it branches, some threads do not */
+	/* in a partial last warp, some threads do not take the branch */
 	if (warps && threads % WARP_THREADS)
 		d->mp[(warps - 1) % shape->cores][NV50_ACT_DIVERGENT_BRANCH] +=
 			thread->on[VSOC_CLASS_CONTROL];
@@ -151,11 +150,11 @@ static void compute(struct nv50_demand *d, const struct vsoc_shape *shape,
 }
 
 /**
- * nv50_command() - what a command makes happen
+ * nv50_command() - compute the activities of a command
  * @demand: filled in
  * @shape: of the device; each shader core is a TPC
  * @cmd: the command, NULL: none
- * @thread: what a thread of its listing does, or NULL
+ * @thread: counts of a thread of its listing, or NULL
  */
 void nv50_command(struct nv50_demand *demand, const struct vsoc_shape *shape,
 		  const struct drm_vsoc_command *cmd, const struct vsoc_thread *thread)
@@ -167,7 +166,7 @@ void nv50_command(struct nv50_demand *demand, const struct vsoc_shape *shape,
 		compute(demand, shape, &cmd->compute, thread);
 }
 
-/* shortest time in which all of it can be seen */
+/* shortest time in which the wires can show all activities */
 u64 nv50_demand_ns(const struct nv50_demand *demand, const struct vsoc_shape *shape)
 {
 	u64 ns = 0;
@@ -189,7 +188,7 @@ static u64 clocks_of(unsigned int activity, u64 amount)
 	return div_up(amount, activities[activity].most);
 }
 
-/* the activity whose clocks come before those of @activity on the same wires, or itself */
+/* the activity that precedes @activity on the same wires, or itself */
 static unsigned int before(unsigned int activity)
 {
 	if (activity == NV50_TEX_OTHER)
@@ -237,7 +236,7 @@ static struct pm_wave *add_wave(struct nv50_waves *w, u64 from, u64 to)
 {
 	struct pm_wave *wave = &w->wave[w->count];
 
-	/* one that is empty is overwritten by the next */
+	/* an empty wave is not kept: the next one overwrites it */
 	memset(wave, 0, sizeof(*wave));
 	wave->from = from;
 	wave->to = to;
@@ -268,7 +267,7 @@ static void low(struct nv50_waves *w, u64 from, u64 to, const u8 *signals, unsig
 #define LOW(w, from, to, ...) \
 	low(w, from, to, (const u8 []){ __VA_ARGS__ }, sizeof((const u8 []){ __VA_ARGS__ }))
 
-/* @amount units on @wires as an integer, @most in each clock, and @gate meanwhile */
+/* shows @amount units as integers on @wires, @most per clock, with @gates high meanwhile */
 static void integer(struct nv50_waves *w, u64 amount, u32 most, const u8 *wires, unsigned int count,
 		    const u8 *gates, unsigned int gate_count)
 {
@@ -305,7 +304,7 @@ static void core_a(struct nv50_waves *w, const u32 *mux, const u64 *e)
 		integer(w, e[NV50_VERTICES], 7, vertex_wires, ARRAY_SIZE(vertex_wires), NULL, 0);
 	}
 	HIGH(w, 0, e[NV50_VERTICES], 0x5d);
-	/* setup knows triangles only */
+	/* setup processes triangles only */
 	HIGH(w, 0, p, 0x5c, 0xd2, 0xd5, 0xd8, 0xd9);
 	HIGH(w, 0, e[NV50_CULLED], 0xa4);
 	if (mux[NV50_MUX_402CA4] == 7)
@@ -356,7 +355,7 @@ static void core_b(struct nv50_waves *w, const u32 *mux, const u64 *e)
 		HIGH(w, waits / 2, waits, 0x47);
 	}
 	if (mux[NV50_MUX_408808] & 0x800) {
-		/* the level: 0, then 1; all ones when there is no sample */
+		/* the level: 0, then 1; all ones without a sample */
 		LOW(w, 0, base, 0x48, 0x49, 0x4a, 0x4b);
 		LOW(w, base, base + e[NV50_TEX_OTHER], 0x49, 0x4a, 0x4b);
 		if (mux[NV50_MUX_40881C] & 0x800)
@@ -405,12 +404,12 @@ static void shader(struct nv50_waves *w, const u32 *mux, const u64 *e)
 }
 
 /**
- * nv50_drive() - run a domain
+ * nv50_drive() - clock a domain
  * @pm: the model
- * @waves: to work with
+ * @waves: scratch memory
  * @domain: number of the domain
  * @mux: multiplexers
- * @emitted: what happens, see nv50_emit(); NULL: nothing
+ * @emitted: activities, see nv50_emit(); NULL: none
  * @busy: the graphics engine is not idle
  * @clocks: number of clocks
  */
@@ -435,7 +434,7 @@ void nv50_drive(struct pm_model *pm, struct nv50_waves *waves, unsigned int doma
 	pm_run_waves(pm, domain, &idle, waves->wave, waves->count, clocks);
 }
 
-/* unit and signal of what a TPC does, as in the database */
+/* unit and signal of each TPC activity, as in the database */
 static const struct {
 	u8 unit, signal;
 } mp_wires[NV50_MP_ACTIVITIES] = {
@@ -446,7 +445,7 @@ static const struct {
 	[NV50_ACT_SERIALIZE] = { 0, 0x0b },
 };
 
-/* the unit whose signals come over the multiplexer that PCOUNTER's shader domain uses too */
+/* signals of this unit share a multiplexer with PCOUNTER's shader domain */
 #define MP_SHARED_UNIT	1
 #define MP_SHARED_VALUE	0x200
 
@@ -473,7 +472,7 @@ void nv50_drive_mp(struct mp_state *mp, const u32 *mux, const u64 *emitted, u64 
 	}
 }
 
-/* --- what the counters of the database should count -------------------------------- */
+/* --- expected counts of the database's counters ------------------------------------ */
 
 void nv50_expect(const u64 *e, void (*count)(void *priv, u32 position, u64 n), void *priv)
 {
@@ -520,7 +519,7 @@ void nv50_expect(const u64 *e, void (*count)(void *priv, u32 position, u64 n), v
 	for (i = 0; i < ARRAY_SIZE(same); i++)
 		if (e[same[i].activity])
 			count(priv, same[i].position, e[same[i].activity]);
-	/* clocks, not units */
+	/* these count clocks, not units */
 	if (e[NV50_RASTER_PIXELS])
 		count(priv, NV50_PCOUNTER_RASTERIZER_PIXELS_OUT_COUNT_0,
 		      clocks_of(NV50_RASTER_PIXELS, e[NV50_RASTER_PIXELS]));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What an nv50 GPU does for a command, and on which wires of PCOUNTER and of the TPCs
- * that is seen. Pure.
+ * How an nv50 GPU executes a command, and the wires of PCOUNTER and of the TPCs on which this is
+ * visible. Free of kernel interfaces.
  */
 #ifndef _NV50_WIRES_H_
 #define _NV50_WIRES_H_
@@ -11,7 +11,7 @@
 #include "pm_model.h"
 #include "engine/vsoc_rules.h"
 
-/* things that happen, in clocks of their domain or in units */
+/* activities, in clocks of their domain or in units */
 enum nv50_activity {
 	NV50_IA_BUSY,
 	NV50_IA_WAITS_FOR_FB,
@@ -44,7 +44,7 @@ enum nv50_activity {
 	NV50_ACTIVITIES,
 };
 
-/* events of the MP counters that something here makes; the others are never seen */
+/* MP counter events that the model generates; it never generates others */
 enum nv50_mp_activity {
 	NV50_ACT_BRANCH,
 	NV50_ACT_DIVERGENT_BRANCH,
@@ -54,44 +54,44 @@ enum nv50_mp_activity {
 	NV50_MP_ACTIVITIES,
 };
 
-/* what a command makes happen */
+/* activities of a command */
 struct nv50_demand {
-	u64 gpu[NV50_ACTIVITIES];	/* activities */
-	/* activities of each TPC, by present core */
+	u64 gpu[NV50_ACTIVITIES];
+	/* of each TPC, by present core */
 	u64 mp[VSOC_MAX_CORES][NV50_MP_ACTIVITIES];
 };
 
-/* nominal clocks of the domains; the shader clock is vsoc's, all follow when it is changed */
+/* nominal clocks of the domains; the shader clock is vsoc's, and all scale with it */
 extern const u64 nv50_domain_hz[PCOUNTER_DOMAINS];
 
 void nv50_command(struct nv50_demand *demand, const struct vsoc_shape *shape,
 		  const struct drm_vsoc_command *cmd, const struct vsoc_thread *thread);
 u64 nv50_demand_ns(const struct nv50_demand *demand, const struct vsoc_shape *shape);
 
-/* clocks of a domain that @pending takes */
+/* clocks of a domain that @pending needs */
 u64 nv50_pending_clocks(const u64 *pending, unsigned int domain);
 /*
- * Move what fits into @clocks of each domain from @pending to @emitted; @flush: also parts of a
- * clock
+ * Moves what fits into @clocks of each domain from @pending to @emitted; @flush: includes fractions
+ * of a clock.
  */
 void nv50_emit(u64 *pending, const u64 *clocks, bool flush, u64 *emitted);
 
-/* what happens on the wires of a domain; too large for a stack */
+/* activity on the wires of a domain; too large for the stack */
 struct nv50_waves {
-	struct pm_wave wave[PM_WAVES_MAX];	/* the waves */
+	struct pm_wave wave[PM_WAVES_MAX];
 	unsigned int count;			/* elements in use */
 };
 
 /*
- * Run a domain for @clocks clocks in which @emitted of nv50_emit() happens; @mux: by enum
- * nv50_mux
+ * Clocks a domain for @clocks clocks, in which @emitted of nv50_emit() occurs; @mux: by enum
+ * nv50_mux.
  */
 void nv50_drive(struct pm_model *pm, struct nv50_waves *waves, unsigned int domain,
 		const u32 *mux, const u64 *emitted, bool busy, u64 clocks);
 /* the same for the MP counters of a TPC */
 void nv50_drive_mp(struct mp_state *mp, const u32 *mux, const u64 *emitted, u64 clocks);
 
-/* tell what counters at positions of the database should count for @emitted */
+/* reports to @count what each counter of the database should count for @emitted */
 void nv50_expect(const u64 *emitted, void (*count)(void *priv, u32 position, u64 n), void *priv);
 void nv50_expect_mp(const u64 *emitted, void (*count)(void *priv, u32 position, u64 n),
 		    void *priv);

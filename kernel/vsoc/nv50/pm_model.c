@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Model of PCOUNTER. Its input is the state of a domain's wires for a number of clocks;
- * everything is computed for as many clocks at once as nothing changes in, and is
- * exactly what one clock after the other would give.
+ * Model of PCOUNTER. Its input is the state of a domain's wires for a number of clocks. It computes
+ * all clocks without a change at once; the result equals that of single clocks.
  */
 #include <linux/minmax.h>
 #include <linux/string.h>
@@ -17,7 +16,7 @@ static u32 add_saturating(u32 a, u64 n)
 
 static u64 mul_saturating(u64 clocks, u32 n)
 {
-	/* more than that saturates every counter anyway */
+	/* U32_MAX clocks saturate every counter */
 	return min_t(u64, clocks, U32_MAX) * n;
 }
 
@@ -50,13 +49,13 @@ static u32 packet_bytes(const struct pm_domain *d)
 	return d->ctrl & PCOUNTER_CTRL_RECORD_SHORT ? PCOUNTER_SHORT_BYTES : PCOUNTER_LONG_BYTES;
 }
 
-/* EVENT and STOP have other delays than the rest */
+/* EVENT and STOP have different delays from the other inputs */
 static bool is_event_like(unsigned int input)
 {
 	return input == PCOUNTER_EVENT || input == PCOUNTER_STOP;
 }
 
-/* the flag's inputs borrow PRE's and START's */
+/* the flag's inputs use the sources of PRE and START */
 static u32 sources_of(const struct pm_domain *d, unsigned int input)
 {
 	const u32 pre = d->src[PCOUNTER_PRE], start = d->src[PCOUNTER_START];
@@ -104,7 +103,7 @@ static u32 source_bits(const struct pm_domain *d, unsigned int input, const stru
 	return bits;
 }
 
-/* what each counter of a domain gets in a clock */
+/* increment of each counter of a domain in a clock */
 static void increments(const struct pm_domain *d, const struct pm_signals *now,
 		       const bool out[PCOUNTER_INPUTS], u32 inc[PCOUNTER_SLOTS])
 {
@@ -143,7 +142,7 @@ static void add_counters(struct pm_counters *c, const u32 inc[PCOUNTER_SLOTS], u
 	c->cycles = add_saturating(c->cycles, clocks);
 }
 
-/* before the clock is counted: what happens in it belongs to the next period */
+/* called before the clock is counted: the clock belongs to the next period */
 static void swap_counters(struct pm_domain *d)
 {
 	d->visible = d->shadow;
@@ -151,7 +150,7 @@ static void swap_counters(struct pm_domain *d)
 	d->status = min_t(u32, d->status + 1, PCOUNTER_QUAD_OVERFLOW);
 }
 
-/* a swap that was written takes place before the next clock, whether anybody looks or not */
+/* a requested swap takes place before the next clock, even if that clock never comes */
 static void settle_swap(struct pm_domain *d)
 {
 	if (d->swap)
@@ -163,7 +162,7 @@ static void quad(struct pm_domain *d, const u32 inc[PCOUNTER_SLOTS], bool swap, 
 {
 	u64 n;
 
-	/* each clock is a period: after the third one nothing is new */
+	/* each clock is a period: the state does not change after the third */
 	for (n = swap ? min_t(u64, clocks, 3) : 0; n; n--) {
 		swap_counters(d);
 		add_counters(&d->shadow, inc, 1);
@@ -184,7 +183,7 @@ static void single_start(struct pm_domain *d)
 	d->status = PCOUNTER_SINGLE_WAIT_PRE;
 }
 
-/* a write to any other register of the domain ends it */
+/* a write to any other register of the domain aborts it */
 static void single_abort(struct pm_domain *d)
 {
 	if (mode_of(d) == PCOUNTER_MODE_SINGLE)
@@ -194,7 +193,7 @@ static void single_abort(struct pm_domain *d)
 static void single_period_begins(struct pm_domain *d)
 {
 	d->visible.cycles = 0;
-	/* one period only, unless it is to add up */
+	/* one period only, unless periods accumulate */
 	if (!(d->ctrl & PCOUNTER_CTRL_PERIOD_ALL))
 		d->visible.ctr[PCOUNTER_EVENT] = 0;
 	d->status = PCOUNTER_SINGLE_COUNTING;
@@ -218,7 +217,7 @@ static void count_visible(struct pm_domain *d, unsigned int slot, const u32 inc[
 	*ctr = add_saturating(*ctr, mul_saturating(clocks, inc[slot]));
 }
 
-/* returns the clocks that were used up, all of the same kind */
+/* returns the number of clocks consumed, all in the same state */
 static u64 single(struct pm_domain *d, const bool out[PCOUNTER_INPUTS],
 		  const u32 inc[PCOUNTER_SLOTS], u64 clocks)
 {
@@ -245,7 +244,7 @@ static u64 single(struct pm_domain *d, const bool out[PCOUNTER_INPUTS],
 		if (out[PCOUNTER_STOP])
 			n = 1;
 		count_visible(d, PCOUNTER_EVENT, inc, n);
-		/* else it stays 0 from WAIT_PRE on */
+		/* in other modes, it stays 0 from WAIT_PRE on */
 		if (mode == PCOUNTER_EXTRA_B4 || mode == PCOUNTER_EXTRA_B6_EVENT_B2)
 			count_visible(d, PCOUNTER_PRE, inc, n);
 		d->visible.cycles = add_saturating(d->visible.cycles, n);
@@ -283,7 +282,7 @@ static void write_packet(struct pm_domain *d)
 	for (i = 0; i < PCOUNTER_LONG_COUNTERS; i++)
 		packet.counters[i] = cpu_to_le16(d->record[i]);
 	memcpy(d->mem + d->record_at, &packet, packet_bytes(d));
-	/* the one that passes the limit is written, none after it */
+	/* the packet that passes the limit is written, none after it */
 	d->overrun = d->record_at >= d->record_limit;
 	d->record_at += packet_bytes(d);
 	d->pending = false;
@@ -335,14 +334,14 @@ static void count_stop(struct pm_domain *d)
 	d->pending = true;
 }
 
-/* returns the clocks that were used up */
+/* returns the number of clocks consumed */
 static u64 record_clocks(struct pm_domain *d, const u32 add[PCOUNTER_LONG_COUNTERS], bool stop,
 			 u64 clocks)
 {
 	unsigned int i;
 	u64 n;
 
-	/* as with SWAP: the clock of the pulse belongs to the next packet */
+	/* as for a swap: the clock of the pulse belongs to the next packet */
 	if (stop && !d->stop_settled)
 		count_stop(d);
 	d->stop_settled = false;
@@ -373,7 +372,7 @@ static u64 record(struct pm_domain *d, const struct pm_signals *now, bool held, 
 
 /* --- clocks ---------------------------------------------------------------------- */
 
-/* CLRFLAG is stronger; SINGLE that is over keeps the flag as it is */
+/* CLRFLAG takes precedence; a finished SINGLE does not change the flag */
 static bool next_flag(const struct pm_domain *d, bool setflag, bool clrflag)
 {
 	if (mode_of(d) == PCOUNTER_MODE_SINGLE && d->status == PCOUNTER_SINGLE_INACTIVE)
@@ -381,7 +380,7 @@ static bool next_flag(const struct pm_domain *d, bool setflag, bool clrflag)
 	return (setflag || d->flag) && !clrflag;
 }
 
-/* EVENT and FLAG from now on; other domains may want to know that they rose */
+/* sets EVENT and FLAG; passes rising edges on to other domains */
 static void drive_wires(struct pm_model *pm, struct pm_domain *d, bool event, bool flag)
 {
 	const unsigned int number = d - pm->domains;
@@ -396,7 +395,7 @@ static void drive_wires(struct pm_model *pm, struct pm_domain *d, bool event, bo
 	d->flag_wire = flag;
 }
 
-/* @clocks clocks in which all wires stay as they are, and so were they before but for the first */
+/* all wires are constant during @clocks clocks, and equal to those before unless @clocks is 1 */
 static u64 run_constant(struct pm_model *pm, struct pm_domain *d, const struct pm_signals *now,
 			u64 clocks)
 {
@@ -410,7 +409,7 @@ static u64 run_constant(struct pm_model *pm, struct pm_domain *d, const struct p
 		out[i] = macro(d, i, now, setflag);
 	increments(d, now, out, inc);
 	flag = next_flag(d, setflag, out[PCOUNTER_CLRFLAG]);
-	/* EVENT is a wire in the next clock, FLAG in the one after that */
+	/* EVENT drives its wire in the next clock, FLAG in the one after that */
 	if (out[PCOUNTER_EVENT] != d->event || flag != d->flag || d->flag != d->flag_wire)
 		n = 1;
 
@@ -455,7 +454,7 @@ static bool looks_at_periodic(const struct pm_domain *d, unsigned int input)
 	return false;
 }
 
-/* PERIODIC is used: only then each of its pulses matters */
+/* the domain uses PERIODIC; its pulses can be ignored otherwise */
 static bool uses_periodic(const struct pm_model *pm, const struct pm_domain *d)
 {
 	unsigned int i;
@@ -468,14 +467,14 @@ static bool uses_periodic(const struct pm_model *pm, const struct pm_domain *d)
 	return (d->spec_src & 0xff) == d->trailer + PCOUNTER_TRAILER_PERIODIC;
 }
 
-/* which of them come as pulses */
+/* mask of imported signals that arrive as pulses */
 static u16 import_pulses(const struct pm_domain *d)
 {
 	return (d->ctrl & PCOUNTER_CTRL_EVENT_PULSE ? 0x00ff : 0) |
 	       (d->ctrl & PCOUNTER_CTRL_FLAG_PULSE ? 0xff00 : 0);
 }
 
-/* what begins its way from other domains in this clock */
+/* signals that leave other domains in this clock */
 static u16 imported(const struct pm_model *pm, const struct pm_domain *d)
 {
 	const u16 pulses = import_pulses(d);
@@ -489,7 +488,7 @@ static u16 imported(const struct pm_model *pm, const struct pm_domain *d)
 	return (d->edges & pulses) | (levels & ~pulses);
 }
 
-/* the same in all clocks that come, as long as no other domain is clocked */
+/* imported signals remain the same in all future clocks, unless another domain is clocked */
 static bool imports_settled(const struct pm_model *pm, const struct pm_domain *d)
 {
 	const u16 now = imported(pm, d);
@@ -503,7 +502,7 @@ static void shift_imports(struct pm_domain *d, u16 now)
 	d->import[0] = now;
 }
 
-/* the trailer's part of the wires, in the clock that comes */
+/* adds the trailer's wires for the next clock */
 static void add_trailer(const struct pm_model *pm, const struct pm_domain *d, bool periodic,
 			struct pm_signals *now)
 {
@@ -514,7 +513,7 @@ static void add_trailer(const struct pm_model *pm, const struct pm_domain *d, bo
 	pm_signal_set(now, d->trailer + PCOUNTER_TRAILER_WRCACHE_FLUSH, false);
 	pm_signal_set(now, d->trailer + PCOUNTER_TRAILER_PERIODIC, periodic);
 	pm_signal_set(now, d->trailer + PCOUNTER_TRAILER_PM_TRIGGER, d->trigger);
-	/* of other domains: two clocks later */
+	/* signals of other domains arrive two clocks later */
 	for (i = 0; i < PCOUNTER_DOMAINS; i++) {
 		const bool event = i == own ? d->event : d->import[1] >> i & 1;
 		const bool flag = i == own ? d->flag_wire :
@@ -525,7 +524,7 @@ static void add_trailer(const struct pm_model *pm, const struct pm_domain *d, bo
 	}
 }
 
-/* STOP pulses in the next clock, whatever the other wires are then */
+/* STOP pulses in the next clock, regardless of other wires */
 static bool stop_is_certain(const struct pm_domain *d)
 {
 	const u32 op = d->op[PCOUNTER_STOP];
@@ -544,8 +543,8 @@ static bool stop_is_certain(const struct pm_domain *d)
 }
 
 /*
- * As with a swap that was written: the packet that PM_TRIGGER makes is that of the clocks
- * before it, whether the next clock has come when somebody looks or not.
+ * As with a requested swap: the packet that PM_TRIGGER causes contains the clocks before it, and is
+ * written even if the next clock never comes.
  */
 static void settle_stop(const struct pm_model *pm, struct pm_domain *d)
 {
@@ -558,9 +557,9 @@ static void settle_stop(const struct pm_model *pm, struct pm_domain *d)
 }
 
 /*
- * RECORD as it is used: PERIODIC makes packets and does nothing else, no table looks at the
- * last clock. Then all clocks are alike but for the pulses, which are many. Returns false if it
- * is not so.
+ * Fast path for typical use of RECORD: PERIODIC only causes packets, and no table depends on the
+ * last clock. Then all clocks are equal except for the pulses, of which there are many. Returns
+ * false if the conditions are not met.
  */
 static bool run_recorded(struct pm_model *pm, struct pm_domain *d, const struct pm_signals *signals,
 			 u64 clocks)
@@ -584,7 +583,7 @@ static bool run_recorded(struct pm_model *pm, struct pm_domain *d, const struct 
 	for (i = 0; i < PCOUNTER_INPUTS; i++)
 		out[i] = macro(d, i, &now, false);
 	stop = macro(d, PCOUNTER_STOP, &pulse, false);
-	/* event and flag are wires too: they have to stay as they are */
+	/* event and flag are wires as well: they must be constant */
 	if (out[PCOUNTER_STOP] || out[PCOUNTER_EVENT] != d->event ||
 	    next_flag(d, out[PCOUNTER_SETFLAG], out[PCOUNTER_CLRFLAG]) != d->flag ||
 	    d->flag != d->flag_wire)
@@ -612,7 +611,7 @@ static bool run_recorded(struct pm_model *pm, struct pm_domain *d, const struct 
  * @pm: the model
  * @domain: number of the domain
  * @signals: its wires, without the trailer's
- * @clocks: number of clocks in which they are so
+ * @clocks: number of clocks with these wires
  */
 void pm_run(struct pm_model *pm, unsigned int domain, const struct pm_signals *signals, u64 clocks)
 {
@@ -622,7 +621,7 @@ void pm_run(struct pm_model *pm, unsigned int domain, const struct pm_signals *s
 	bool try_record = periodic;
 
 	while (clocks) {
-		/* a longer period was set before: the pulse is overdue */
+		/* overdue if the period was longer before */
 		const bool pulse = period && d->periodic + 1 >= period;
 		const bool settled = imports_settled(pm, d);
 		const u16 now_imported = imported(pm, d);
@@ -631,11 +630,11 @@ void pm_run(struct pm_model *pm, unsigned int domain, const struct pm_signals *s
 
 		if (settled && try_record && run_recorded(pm, d, signals, clocks))
 			return;
-		/* what does not do now does not until other wires come */
+		/* the fast path was refused: it stays refused until the wires change */
 		if (settled)
 			try_record = false;
 		add_trailer(pm, d, periodic && pulse, &now);
-		/* the first clock after a change sees it in the delayed sources */
+		/* delayed sources see a change one clock later */
 		n = memcmp(&now, &d->last, sizeof(now)) ? 1 : clocks;
 		if (periodic)
 			n = pulse ? 1 : min_t(u64, n, period - 1 - d->periodic);
@@ -658,13 +657,13 @@ void pm_run(struct pm_model *pm, unsigned int domain, const struct pm_signals *s
 }
 
 /**
- * pm_run_waves() - clock a domain while things happen on its wires
+ * pm_run_waves() - clock a domain while its wires change
  * @pm: the model
  * @domain: number of the domain
- * @idle: its wires when nothing happens
- * @waves: what happens
+ * @idle: its wires outside of all waves
+ * @waves: changes of the wires
  * @count: elements of @waves, at most PM_WAVES_MAX
- * @clocks: clocks to run; waves do not go beyond
+ * @clocks: number of clocks; no wave ends later
  */
 void pm_run_waves(struct pm_model *pm, unsigned int domain, const struct pm_signals *idle,
 		  const struct pm_wave *waves, unsigned int count, u64 clocks)
@@ -731,12 +730,12 @@ static void trigger(struct pm_model *pm)
 
 	for (i = 0; i < PCOUNTER_DOMAINS; i++) {
 		pm->domains[i].trigger = true;
-		/* one more before a clock came: hardware is faster than any host, this is not */
+		/* no clock may pass between two triggers: the model is slower than hardware */
 		pm->domains[i].stop_settled = false;
 	}
 }
 
-/* the register of a domain that has a place at each 0x20 bytes; NULL: others */
+/* the register of a domain that occurs every 0x20 bytes; NULL: other registers */
 static u32 *plain_register(struct pm_domain *d, u32 reg)
 {
 	unsigned int input = (reg - PCOUNTER_SRC(0, 0)) / 0x40;
@@ -774,7 +773,7 @@ static u32 *plain_register(struct pm_domain *d, u32 reg)
 	return NULL;
 }
 
-/* only the hardware writes them; what is written to PRE and STOP is where SINGLE starts */
+/* read-only; writes to PRE and STOP set the values from which SINGLE starts */
 static bool is_counter(u32 reg)
 {
 	return reg == PCOUNTER_CTR_CYCLES(0) || reg == PCOUNTER_CTR_PRE(0) ||
@@ -827,7 +826,7 @@ void pm_write(struct pm_model *pm, u32 reg, u32 value)
 		single_abort(d);
 		return;
 	}
-	/* a write to PRE's table is a pulse of SWAP, G84 and later */
+	/* a write to PRE's table pulses SWAP, on G84 and later */
 	if (mode_of(d) == PCOUNTER_MODE_QUAD)
 		d->swap = true;
 	if (mode_of(d) == PCOUNTER_MODE_SINGLE && d->status == PCOUNTER_SINGLE_INACTIVE)
@@ -876,9 +875,9 @@ static bool mp_argument(const struct mp_state *mp, const struct mp_signals *sign
 
 /**
  * mp_run() - clock a TPC
- * @mp: its counters, of the context that runs
+ * @mp: its counters, of the running context
  * @signals: its wires
- * @clocks: number of clocks in which they are so
+ * @clocks: number of clocks with these wires
  */
 void mp_run(struct mp_state *mp, const struct mp_signals *signals, u64 clocks)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Model of PCOUNTER and of MP counters: registers and clocks, nothing else. Pure,
- * also built natively by kernel/tests/native. The caller serialises.
+ * Model of PCOUNTER and of MP counters: registers and clocks only. Free of kernel interfaces:
+ * kernel/tests/native builds it, too. The caller serialises.
  */
 #ifndef _PM_MODEL_H_
 #define _PM_MODEL_H_
@@ -28,7 +28,7 @@ static inline void pm_signal_set(struct pm_signals *s, u8 n, bool on)
 	s->bits[n / 64] = (s->bits[n / 64] & ~bit) | (on ? bit : 0);
 }
 
-/* the counters of a domain that SWAP copies */
+/* counters of a domain that SWAP copies */
 struct pm_counters {
 	u32 ctr[PCOUNTER_SLOTS];	/* by slot; 32 bits, saturating */
 	u32 cycles;			/* clocks, saturating */
@@ -36,51 +36,50 @@ struct pm_counters {
 
 /* a clock domain */
 struct pm_domain {
-	u8 trailer;			/* first of the 32 signals that each domain has */
+	u8 trailer;			/* first of the 32 signals that every domain has */
 	u32 src[PCOUNTER_SLOTS];	/* registers, by enum pcounter_slot */
 	u32 op[PCOUNTER_INPUTS];	/* registers */
 	u32 spec_src;			/* register */
 	u32 ctrl;			/* register */
 	u32 threshold;			/* register */
 	struct pm_counters shadow;	/* counting */
-	struct pm_counters visible;	/* what the registers read */
+	struct pm_counters visible;	/* visible through the registers */
 	u32 status;	/* enum pcounter_quad_status or enum pcounter_single_status */
-	bool swap;			/* a write asked for a swap before the next clock */
+	bool swap;			/* swap requested before the next clock */
 	bool trigger;			/* PM_TRIGGER pulses in the next clock */
 	struct pm_signals last;		/* signals of the last clock */
 	bool event;			/* output of EVENT in the last clock */
 	bool flag;			/* the flag */
-	bool flag_wire;			/* what FLAG is in the next clock: the flag a clock ago */
-	/* other domains' EVENT and FLAG that rose since the last clock; see import */
+	bool flag_wire;			/* FLAG in the next clock: @flag, one clock delayed */
+	/* rising edges of other domains' EVENT and FLAG since the last clock; as @import */
 	u16 edges;
 	/*
-	 * what is on its way from other domains, EVENT of domain n is bit n, its FLAG
-	 * bit 8 + n: of the last clock, of the one before.
+	 * delay line of signals of other domains: of the last clock, and of the one before.
+	 * EVENT of domain n is bit n, its FLAG is bit 8 + n.
 	 */
 	u16 import[2];
-	u32 periodic;	/* clocks since PERIODIC pulsed */
-	u64 clocks;	/* all clocks there were */
+	u32 periodic;	/* clocks since the last PERIODIC pulse */
+	u64 clocks;	/* clocks so far */
 
-	u32 pre_init;	/* SINGLE: CTR_PRE as it was written */
-	u32 stop_init;	/* SINGLE: CTR_STOP as it was written */
+	u32 pre_init;	/* SINGLE: CTR_PRE as written */
+	u32 stop_init;	/* SINGLE: CTR_STOP as written */
 
 	u8 *mem;		/* RECORD: memory of the packets */
-	u32 mem_bytes;		/* bytes of @mem */
+	u32 mem_bytes;
 	u32 record_start;	/* register */
 	u32 record_limit;	/* register */
-	u32 record_at;		/* where the next packet goes */
-	bool overrun;		/* a packet was written at or behind the limit */
+	u32 record_at;		/* offset of the next packet */
+	bool overrun;		/* a packet was written at or beyond the limit */
 	bool pending;		/* a packet is due and could not be written */
-	bool stop_settled;	/* the STOP pulse of the next clock was counted already */
+	bool stop_settled;	/* the STOP pulse of the next clock has been counted */
 	u16 record[PCOUNTER_LONG_COUNTERS];	/* counters of the next packet */
 	u64 record_cycles;	/* since the last packet; 48 bits */
-	u32 record_stops;	/* STOP pulses since then */
+	u32 record_stops;	/* STOP pulses since the last packet */
 };
 
-/* PCOUNTER of a GPU */
 struct pm_model {
-	struct pm_domain domains[PCOUNTER_DOMAINS];	/* the clock domains */
-	u32 gctrl;					/* register; bits that stay */
+	struct pm_domain domains[PCOUNTER_DOMAINS];
+	u32 gctrl;					/* register; persistent bits */
 };
 
 void pm_init(struct pm_model *pm);
@@ -95,12 +94,12 @@ static inline bool pm_table(u32 op, unsigned int args)
 	return (op & PCOUNTER_OP_TABLE) >> args & 1;
 }
 
-/* something that happens on some wires for a while */
+/* a temporary change of some wires */
 struct pm_wave {
 	u64 from;			/* first clock */
-	u64 to;				/* clock behind the last one */
-	struct pm_signals set;		/* signals that are 1 meanwhile */
-	struct pm_signals clear;	/* signals that are 0 meanwhile */
+	u64 to;				/* first clock after it */
+	struct pm_signals set;		/* signals that are 1 during the wave */
+	struct pm_signals clear;	/* signals that are 0 during the wave */
 };
 
 #define PM_WAVES_MAX 32

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The GPU with NVIDIA-style counters: lets the workload engine drive the wires of the
- * model, and is the driver that gives the model to the counter source.
+ * The GPU with NVIDIA-style counters: drives the model's wires from the workload engine, and is the
+ * driver that connects the model to the counter source.
  *
- * Clocks: while a job runs, the domains are clocked by the engine's slices; when none
- * does, by the time that has passed at each access.
+ * While a job runs, the engine's slices clock the domains. Otherwise, each access clocks them for
+ * the time elapsed.
  */
 #include <linux/bitops.h>
 #include <linux/debugfs.h>
@@ -22,9 +22,9 @@
 #include "engine/vsoc_fault.h"
 #include "vsoc_nv50.h"
 
-/* packets of each domain: 16,384 short ones */
+/* memory for 16,384 short packets of each domain */
 #define RECORD_BYTES	(256u << 10)
-/* while packets are written, clocks of idle time are at most for so long at once */
+/* while packets are recorded, limit of idle time to be clocked at once */
 #define RECORD_IDLE_NS_MAX	NSEC_PER_SEC
 
 struct vsoc_nv50 {
@@ -33,20 +33,20 @@ struct vsoc_nv50 {
 	void *record[PCOUNTER_DOMAINS];
 	struct nv50_waves waves;
 	u32 mux[NV50_MUXES];
-	/* clocks that are not whole yet, in 1/NSEC_PER_SEC */
+	/* fractions of a clock, in 1/NSEC_PER_SEC */
 	u64 fraction[PCOUNTER_DOMAINS];
-	/* vsoc_now_ns() up to which the domains were clocked */
+	/* vsoc_now_ns() until which the domains were clocked */
 	u64 time_ns;
 	bool job;
 
-	/* the command in execution, the part that was due, and what waits for clocks */
+	/* activities of the running command, those already due, and those that wait for clocks */
 	struct nv50_demand demand;
 	struct nv50_demand done;
 	struct nv50_demand pending;
 
 	struct nv50_mp mp;
 
-	/* mask of domains whose STATUS and RECORD_STATUS are 0 until the registers are let go */
+	/* mask of domains whose STATUS and RECORD_STATUS read 0 until the registers are released */
 	u8 silent;
 
 	/* for nv50_expect() */
@@ -54,7 +54,7 @@ struct vsoc_nv50 {
 	size_t truth;
 };
 
-/* registers for the truth, behind those of the Mali-style blocks: PCOUNTER, then each TPC */
+/* first register of the truth: PCOUNTER, then each TPC, after those of Mali-style blocks */
 static size_t first_register(const struct vsoc_device *vsoc)
 {
 	return vsoc_gpu_set_first(vsoc, DRM_PERFCTR_SET_PRIMARY);
@@ -101,7 +101,7 @@ static bool is_recording(const struct vsoc_nv50 *nv)
 	return false;
 }
 
-/* time passed in which no job ran */
+/* account for time without a job */
 void vsoc_nv50_idle(struct vsoc_device *vsoc)
 {
 	struct vsoc_nv50 *nv = vsoc->nv50;
@@ -141,7 +141,7 @@ void vsoc_nv50_idle(struct vsoc_device *vsoc)
 	}
 }
 
-/* a job of @ctx begins, NULL: it has ended: MP counters are switched */
+/* a job of @ctx begins, or ended (NULL): switches MP counters */
 void vsoc_nv50_job(struct vsoc_device *vsoc, struct vsoc_ctx *ctx)
 {
 	struct vsoc_nv50 *nv = vsoc->nv50;
@@ -158,7 +158,7 @@ void vsoc_nv50_job(struct vsoc_device *vsoc, struct vsoc_ctx *ctx)
 	mutex_unlock(&vsoc->hw_lock);
 }
 
-/* the time of the command is over */
+/* the duration of the command has passed */
 void vsoc_nv50_methods(struct vsoc_device *vsoc, const struct drm_vsoc_cmd_methods *methods)
 {
 	unsigned int i;
@@ -170,7 +170,7 @@ void vsoc_nv50_methods(struct vsoc_device *vsoc, const struct drm_vsoc_cmd_metho
 	mutex_unlock(&vsoc->hw_lock);
 }
 
-/* @records: room for all TPCs, by physical index */
+/* @records: for all TPCs, by physical index */
 void vsoc_nv50_store(struct vsoc_device *vsoc, struct drm_vsoc_mp_record *records, u32 sequence)
 {
 	u64 tpcs = vsoc->shape.shader_present;
@@ -183,13 +183,13 @@ void vsoc_nv50_store(struct vsoc_device *vsoc, struct drm_vsoc_mp_record *record
 		for (slot = 0; slot < MP_SLOTS; slot++)
 			WRITE_ONCE(record->counters[slot],
 				   nv50_mp_read(&vsoc->nv50->mp, k, slot));
-		/* user space looks at it first, with acquire semantics */
+		/* written last: userspace reads it first, with acquire semantics */
 		smp_store_release(&record->sequence, sequence);
 	}
 	mutex_unlock(&vsoc->hw_lock);
 }
 
-/* a new context's; returns 0 or -ENOMEM */
+/* MP counters of a new context; returns 0 or -ENOMEM */
 int vsoc_nv50_ctx_init(struct vsoc_device *vsoc, struct vsoc_ctx *ctx)
 {
 	if (!vsoc->product_nv50)
@@ -198,7 +198,7 @@ int vsoc_nv50_ctx_init(struct vsoc_device *vsoc, struct vsoc_ctx *ctx)
 	return ctx->mp ? 0 : -ENOMEM;
 }
 
-/* @cmd: what comes next, NULL: begin or end of a job */
+/* @cmd: the next command; NULL: begin or end of a job */
 void vsoc_nv50_command(struct vsoc_device *vsoc, struct vsoc_work *work,
 		       const struct drm_vsoc_command *cmd, const struct vsoc_thread *thread)
 {
@@ -208,13 +208,13 @@ void vsoc_nv50_command(struct vsoc_device *vsoc, struct vsoc_work *work,
 		return;
 	nv50_command(&nv->demand, &vsoc->shape, cmd, thread);
 	memset(&nv->done, 0, sizeof(nv->done));
-	/* everything must be seen on the wires, and these are slow */
+	/* a command takes at least as long as the wires need to show its activities */
 	if (cmd)
 		work->duration_ns = max(work->duration_ns,
 					nv50_demand_ns(&nv->demand, &vsoc->shape));
 }
 
-/* move what is due by now from @demand to @pending */
+/* moves what has become due from @demand to @pending */
 static void fall_due(const struct vsoc_work *work, u64 demand, u64 *done, u64 *pending)
 {
 	u64 due = demand;
@@ -259,7 +259,7 @@ static void progress_mp(struct vsoc_nv50 *nv, const struct vsoc_work *work, unsi
 }
 
 /**
- * vsoc_nv50_progress() - a slice of a command was executed
+ * vsoc_nv50_progress() - account for a slice of a command
  * @vsoc: the device
  * @work: the command
  * @ns: length of the slice at nominal clocks
@@ -268,7 +268,7 @@ static void progress_mp(struct vsoc_nv50 *nv, const struct vsoc_work *work, unsi
 void vsoc_nv50_progress(struct vsoc_device *vsoc, const struct vsoc_work *work, u64 ns,
 			u64 time_ns)
 {
-	/* the end of a command: everything must be seen now */
+	/* at the end of a command, the wires must have shown everything */
 	const bool flush = work->done_ns == work->duration_ns;
 	struct vsoc_nv50 *nv = vsoc->nv50;
 	u64 clocks[PCOUNTER_DOMAINS];
@@ -280,7 +280,7 @@ void vsoc_nv50_progress(struct vsoc_device *vsoc, const struct vsoc_work *work, 
 	nv->time_ns += time_ns;
 	for (i = 0; i < PCOUNTER_DOMAINS; i++) {
 		clocks[i] = advance(nv, i, ns);
-		/* slices are rounded: what did not fit into them takes a clock or two more */
+		/* slices are rounded: add the clocks that the remainder needs */
 		if (flush)
 			clocks[i] = max(clocks[i], nv50_pending_clocks(nv->pending.gpu, i) +
 						   nv50_pending_clocks(nv->demand.gpu, i) -
@@ -297,7 +297,7 @@ void vsoc_nv50_progress(struct vsoc_device *vsoc, const struct vsoc_work *work, 
 		progress_mp(nv, work, k, clocks[3]);
 }
 
-/* how the GPU gets the address of the memory is not modelled */
+/* the model's memory is set directly: GPU addresses are not modelled */
 static void init_model(struct vsoc_nv50 *nv)
 {
 	unsigned int d;
@@ -307,7 +307,7 @@ static void init_model(struct vsoc_nv50 *nv)
 		pm_set_memory(&nv->pm, d, nv->record[d], RECORD_BYTES);
 }
 
-/* the GPU forgets its registers */
+/* GPU reset: clears the registers */
 void vsoc_nv50_reset(struct vsoc_device *vsoc)
 {
 	struct vsoc_nv50 *nv = vsoc->nv50;
@@ -322,7 +322,7 @@ void vsoc_nv50_reset(struct vsoc_device *vsoc)
 	mutex_unlock(&vsoc->hw_lock);
 }
 
-/* current frequency of a domain; all follow the shader clock. Any context */
+/* current frequency of a domain, which scales with the shader clock; any context */
 u64 vsoc_nv50_hz(struct vsoc_device *vsoc, u8 clock)
 {
 	return mul_u64_u64_div_u64(nv50_domain_hz[clock],
@@ -332,7 +332,7 @@ u64 vsoc_nv50_hz(struct vsoc_device *vsoc, u8 clock)
 
 /* --- the driver --------------------------------------------------------------------- */
 
-/* while a job runs, its clocks come in slices: time is that of the last one */
+/* while a job runs, its slices provide the clocks: time is that of the last slice */
 static u64 begin(void *priv)
 {
 	struct vsoc_device *vsoc = priv;
@@ -350,7 +350,7 @@ static void end(void *priv)
 	mutex_unlock(&vsoc->hw_lock);
 }
 
-/* @domains: mask of those that are asked for their counts; returns false if they do not hear it */
+/* @domains: mask of domains that the request is for; returns false if an injected fault drops it */
 static bool is_asked(struct vsoc_device *vsoc, u8 domains)
 {
 	struct vsoc_nv50 *nv = vsoc->nv50;
@@ -384,7 +384,7 @@ static void write_register(void *priv, u32 reg, u32 value)
 
 	if (reg == PGRAPH_PM_TRIGGER && !is_asked(vsoc, U8_MAX))
 		return;
-	/* that value again: a swap, and not another table */
+	/* the same value again requests a swap */
 	if (reg == PCOUNTER_OP(d, PCOUNTER_PRE) && value == pm_read(pm, reg) && is_quad(pm, d)) {
 		if (!is_asked(vsoc, BIT(d)))
 			return;
@@ -464,7 +464,7 @@ int vsoc_nv50_init(struct vsoc_device *vsoc)
 	if (ret)
 		return ret;
 	for (d = 0; d < PCOUNTER_DOMAINS; d++) {
-		/* the error suffices, without a warning */
+		/* __GFP_NOWARN: the error is reported anyway */
 		nv->record[d] = __vmalloc(RECORD_BYTES, GFP_KERNEL | __GFP_ZERO | __GFP_NOWARN);
 		if (!nv->record[d])
 			return -ENOMEM;
@@ -519,7 +519,7 @@ static void show_line(struct seq_file *m, const char *account, const char *type,
 	seq_printf(m, "%s %u %u %s %llu\n", type, index, position, name, value);
 }
 
-/* as the truth of the other product; @values: of the primary set */
+/* in the format of the Mali-style truth; @values: of the primary set */
 void vsoc_nv50_show(struct seq_file *m, const char *account, const u64 *values)
 {
 	static const struct {

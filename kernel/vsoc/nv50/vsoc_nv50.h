@@ -17,18 +17,18 @@ struct vsoc_device;
 struct vsoc_thread;
 struct vsoc_work;
 
-/* all of these do nothing but on a device with that product, vsoc->nv50 */
+/* no-ops on a device without NVIDIA-style counters (vsoc->nv50) */
 int vsoc_nv50_init(struct vsoc_device *vsoc);
 int vsoc_nv50_counters_init(struct vsoc_device *vsoc);
 u64 vsoc_nv50_hz(struct vsoc_device *vsoc, u8 clock);
 
 int vsoc_nv50_ctx_init(struct vsoc_device *vsoc, struct vsoc_ctx *ctx);
 
-/* from the engine's thread */
+/* called from the engine's thread */
 void vsoc_nv50_job(struct vsoc_device *vsoc, struct vsoc_ctx *ctx);
 void vsoc_nv50_command(struct vsoc_device *vsoc, struct vsoc_work *work,
 		       const struct drm_vsoc_command *cmd, const struct vsoc_thread *thread);
-/* only with vsoc->nv50, while a job runs */
+/* require vsoc->nv50 and a running job */
 void vsoc_nv50_methods(struct vsoc_device *vsoc, const struct drm_vsoc_cmd_methods *methods);
 void vsoc_nv50_store(struct vsoc_device *vsoc, struct drm_vsoc_mp_record *records, u32 sequence);
 /* with hw_lock held */
