@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What csf_perfctr.c (the source) and csf_protocol.c (requests to firmware) share.
+ * Interface between csf_perfctr.c (the source) and csf_protocol.c (requests to firmware).
  */
 #ifndef _CSF_INTERNAL_H_
 #define _CSF_INTERNAL_H_
@@ -16,20 +16,20 @@
 
 /* interrupts can get lost: poll this often while waiting */
 #define CSF_POLL_MS			10
-/* polls before a timeout, however long a virtual machine stood still */
+/* minimum number of polls before a timeout, in case a virtual machine was paused */
 #define CSF_MIN_POLLS			3
-/* firmware that could not be recovered is tried again after this time */
+/* minimum time between attempts to recover firmware */
 #define CSF_RETRY_NS			NSEC_PER_SEC
 #define CSF_EVENTS	(CSF_GLB_PRFCNT_THRESHOLD | CSF_GLB_PRFCNT_OVERFLOW)
 #define CSF_ACK_IRQS	(CSF_GLB_PRFCNT_ENABLE | CSF_GLB_PRFCNT_SAMPLE | CSF_EVENTS)
 
 /* the counters of one device */
 struct csf_perfctr {
-	struct drm_perfctr_source source;	/* what the core sees */
-	bool prepared;				/* the driver's ring is there */
+	struct drm_perfctr_source source;	/* interface to the core */
+	bool prepared;				/* the driver has allocated the ring */
 	struct drm_device *drm;			/* for messages */
 	struct csf_perfctr_config config;	/* as given by the driver */
-	struct csf_reader reader;		/* takes samples apart */
+	struct csf_reader reader;		/* decodes samples */
 	struct csf_time time;			/* converts their timestamps */
 	u64 **totals;				/* of each visible block, in the core */
 	size_t sample_bytes;			/* between slots */
@@ -37,17 +37,17 @@ struct csf_perfctr {
 
 	u8 set;		/* counter set in use */
 	bool enabled;	/* firmware acknowledged PRFCNT_ENABLE */
-	u32 extract;	/* next sample to read; what is in memory is for firmware only */
+	u32 extract;	/* next sample to read; the copy in shared memory is for firmware only */
 	bool outstanding;	/* a request was not acknowledged in time */
-	u64 time_ns;	/* CLOCK_MONOTONIC_RAW up to which counts were read */
-	bool timed;	/* @time_ns was computed from the GPU timestamp of the last sample */
-	u64 retry_ns;	/* CLOCK_MONOTONIC_RAW before which a dead firmware is left alone */
+	u64 time_ns;	/* CLOCK_MONOTONIC_RAW until which counts were read */
+	bool timed;	/* @time_ns was derived from the GPU timestamp of the last sample */
+	u64 retry_ns;	/* CLOCK_MONOTONIC_RAW of the next attempt to recover firmware */
 
-	bool live;		/* csf_perfctr_irq() may look at the pages */
-	bool requesting;	/* new samples are expected, they are no event */
-	bool event_pending;	/* the core was asked to collect */
+	bool live;		/* csf_perfctr_irq() may access the pages */
+	bool requesting;	/* a request is pending: its samples are not events */
+	bool event_pending;	/* a collection was requested from the core */
 	bool overflow;		/* firmware ran out of slots since the last collection */
-	u32 seen_insert;	/* INSERT up to which no event is needed */
+	u32 seen_insert;	/* INSERT up to which no event is raised */
 };
 
 /* csf_protocol.c: with the core's sampler lock held; deadlines: CLOCK_MONOTONIC_RAW */

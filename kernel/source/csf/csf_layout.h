@@ -2,8 +2,8 @@
 /*
  * Registers and memory of the Mali CSF firmware's counter interface.
  *
- * The only thing that the driver side (csf_protocol.c) and the models of firmware
- * (kernel/vsoc/, kernel/mali/) share. Names follow the public interface: PRFCNT_*, GLB_*.
+ * The only header shared by the driver (csf_protocol.c) and the models of firmware
+ * (kernel/vsoc/, kernel/mali/). Names follow the public interface: PRFCNT_*, GLB_*.
  */
 #ifndef _CSF_LAYOUT_H_
 #define _CSF_LAYOUT_H_
@@ -57,7 +57,7 @@ struct csf_glb_input {
 	__le32 idle_timer;		/* the driver's */
 };
 
-/* prfcnt_config; the number of slots is a power of two, 256 does not fit */
+/* prfcnt_config; the number of slots is a power of two, at most 128 */
 #define CSF_PRFCNT_CONFIG_SLOTS_MASK	GENMASK(7, 0)
 #define CSF_PRFCNT_CONFIG_SET_MASK	GENMASK(9, 8)
 #define CSF_PRFCNT_CONFIG_METADATA	BIT(10)
@@ -81,10 +81,10 @@ struct csf_glb_output {
 /*
  * Bits of req and ack.
  *
- * PRFCNT_ENABLE is a level: req holds the wanted state, done when ack equals it.
+ * PRFCNT_ENABLE is a level: req holds the requested state; done when ack equals it.
  * PRFCNT_SAMPLE toggles: the host flips req, firmware flips ack when the sample
- * is in the ring. THRESHOLD and OVERFLOW come from firmware: pending while
- * req and ack differ, the host copies ack into req to acknowledge.
+ * is in the ring. THRESHOLD and OVERFLOW are raised by firmware: pending while
+ * req and ack differ; the host copies ack into req to acknowledge.
  */
 #define CSF_GLB_HALT			BIT(0)
 #define CSF_GLB_PROTM_ENTER		BIT(4)
@@ -108,8 +108,8 @@ struct csf_glb_output {
  * global interrupt. The host reads in the opposite order.
  *
  * THRESHOLD is raised when half the slots are unread. OVERFLOW is raised when
- * a sample was due and no slot was free: its counts are lost, and only the
- * metadata of the next one (sequence number, start of the span) shows it.
+ * a sample is due and no slot is free: its counts are lost, which only the
+ * metadata of the next one (sequence number, start of the span) shows.
  *
  * Disable: firmware takes a last sample (CSF_REASON_DISABLE), stops counting
  * and clears the bit in ack.
@@ -129,16 +129,16 @@ struct csf_glb_output {
 
 /* header words of each block; counters begin at CSF_BLOCK_HEADER_WORDS */
 enum csf_block_word {
-	/* GPU timestamp up to which the block counted */
+	/* GPU timestamp of the end of the block's counts */
 	CSF_BLOCK_TIMESTAMP_LO = 0,
 	CSF_BLOCK_TIMESTAMP_HI = 1,
 	/*
-	 * mask of what was written, in the units of the enable masks; host zeroes
-	 * it, and zero it stays where nothing was written: an absent core, a
-	 * core without power in the whole span
+	 * mask of counters written, in units of the enable masks. The host zeroes it; it remains
+	 * zero if firmware does not write the block: an absent core, or one without power in the
+	 * whole span
 	 */
 	CSF_BLOCK_PRFCNT_EN = 2,
-	/* metadata block: why the sample was taken; host zeroes it */
+	/* metadata block: reason of the sample; the host zeroes it */
 	CSF_BLOCK_SAMPLE_REASON = 3,
 	CSF_BLOCK_HEADER_WORDS = 4,
 };
@@ -156,17 +156,17 @@ enum csf_block_word {
 
 /* further words of the metadata block */
 enum csf_metadata_word {
-	/* sample number modulo 2^32, counts overwritten ones too */
+	/* sample number modulo 2^32; dropped samples count as well */
 	CSF_METADATA_SEQ = 4,
 	/* 64-bit cycle counts since the previous sample, low word first */
 	CSF_METADATA_CYCLES_TOP = 6,
 	CSF_METADATA_CYCLES_COREGROUP = 8,
 	CSF_METADATA_CYCLES_SHADER = 10,
-	/* GPU timestamp at which the span of this sample began, low word first */
+	/* GPU timestamp of the start of this sample's span, low word first */
 	CSF_METADATA_START = 12,
-	/* shader cores that were powered for some of the span, 64 bits, low word first */
+	/* shader cores with power for part of the span, 64 bits, low word first */
 	CSF_METADATA_CORES_ON = 14,
-	/* and without power for some of it */
+	/* shader cores without power for part of the span, 64 bits, low word first */
 	CSF_METADATA_CORES_OFF = 16,
 };
 

@@ -24,14 +24,14 @@
 /**
  * DOC: overview
  *
- * The microcontroller of a Mali CSF GPU reads and clears the hardware counters
- * and writes them as samples into a ring in memory. The host asks for a sample
- * through the global interface; firmware also takes one by itself before counts
- * would be lost (a core loses power, protected mode begins).
+ * The microcontroller of a Mali CSF GPU reads and clears the hardware counters and writes them as
+ * samples into a ring in memory. The host requests samples through the global interface; firmware
+ * also takes them automatically before counts would be lost (before a core loses power or protected
+ * mode begins).
  *
- * The core wants counts since the last collection. While a session runs, all counters of all
- * blocks are enabled in hardware. Sessions come and go without reprogramming it, so they do not
- * disturb each other; the core applies their masks when it writes samples.
+ * The core needs the counts since the last collection. While a session runs, all counters of all
+ * blocks are enabled in hardware, so that sessions do not disturb each other when they start or
+ * stop; the core applies their masks when it writes samples.
  *
  * A collection::
  *
@@ -42,20 +42,20 @@
  *                                       <--- ack.SAMPLE = req.SAMPLE, interrupt
  *     drain: read samples EXTRACT..INSERT
  *
- * Without the first drain a request could overflow a full ring. Samples that firmware took by
- * itself in between are read in order; each adds to the totals, whatever its reason.
+ * Without the first drain a request could overflow a full ring. Automatic samples in between are
+ * read in order; each adds to the totals, whatever its reason.
  */
 
 /**
  * DOC: recovery
  *
- * The indices can no longer be trusted if INSERT is behind EXTRACT or more than a ring ahead,
- * a slot was never written, two requests got no answer, PRFCNT_ENABLE is no longer acknowledged
- * (firmware has restarted), or PRFCNT_STATUS.FAILED is set. Counting is then disabled, programmed
- * from scratch (a reset may have zeroed everything) and enabled. Counts since the last sample
- * that was read are lost; the collection has DRM_PERFCTR_SAMPLE_ERROR and the lost time.
+ * The indices are untrusted if INSERT is behind EXTRACT or more than a ring ahead, a slot was
+ * never written, two requests were not answered, PRFCNT_ENABLE is no longer acknowledged
+ * (firmware has restarted), or PRFCNT_STATUS.FAILED is set. Recovery disables counting, programs
+ * it from scratch (a reset may have zeroed everything) and enables it. Counts since the last
+ * sample read are lost; the collection has DRM_PERFCTR_SAMPLE_ERROR and the lost time.
  *
- * Each step has one acknowledge timeout, with at least CSF_MIN_POLLS polls. A collection takes
+ * Each step has one acknowledgement timeout, with at least CSF_MIN_POLLS polls. A collection takes
  * at most four of them:
  *
  * ============================ ==========================================
@@ -70,7 +70,7 @@
  * ============================ ==========================================
  */
 
-/* longest interval if the driver does not know how fast counters are */
+/* longest interval if the driver does not specify the counters' maximum rate */
 #define CSF_DEFAULT_INTERVAL_NS		NSEC_PER_SEC
 #define CSF_MAX_JASID			7
 
@@ -81,10 +81,10 @@ static struct csf_perfctr *to_csf(struct drm_perfctr_source *source)
 
 /* --- start and stop ------------------------------------------------------- */
 
-/* time of the last sample that was read, or of now */
+/* time of the last sample read, or now */
 static u64 csf_last_time_ns(struct csf_perfctr *csf)
 {
-	/* the clocks were read after it */
+	/* the clocks were read after that sample */
 	const u64 end_ns = csf->time.cur.raw_ns;
 	u64 raw_ns;
 
@@ -123,8 +123,8 @@ static void csf_unprepare(struct drm_perfctr_source *source)
 
 	/*
 	 * Firmware that has not acknowledged the request of STOP may still write to the ring. Only
-	 * a reset would end that, and a reset that fails waits for this call: the ring stays for
-	 * the next session, or until the device is released.
+	 * a reset stops it, and a failing reset waits for this call. Keep the ring until the next
+	 * session or the release of the device.
 	 */
 	if (!csf_enable_pending(csf))
 		csf_free_ring(csf->drm, csf);
@@ -144,7 +144,7 @@ static int csf_start(struct drm_perfctr_source *source, u8 set)
 	csf_reader_begin(&csf->reader);
 	csf->retry_ns = 0;
 	ret = csf_enable(csf, csf_ack_deadline_ms());
-	/* user space cannot act upon the details */
+	/* userspace cannot act on the details */
 	if (ret)
 		return ret == -ETIMEDOUT ? ret : -EIO;
 	csf->time_ns = 0;
@@ -172,7 +172,7 @@ static void csf_reset(struct drm_perfctr_source *source)
 
 /* --- collecting ---------------------------------------------------------- */
 
-/* power and protected mode as in PRFCNT_STATUS, for firmware without metadata */
+/* power and protected mode from PRFCNT_STATUS, for firmware without metadata */
 static u32 csf_status_states(u32 status)
 {
 	u32 states = 0;
@@ -202,8 +202,8 @@ static void csf_report_blocks(struct csf_perfctr *csf, u32 states)
 }
 
 /*
- * Returns 0 if everything up to now was read, -ETIMEDOUT if firmware may still
- * answer, -EIO if it does not and -EPROTO if its indices make no sense.
+ * Returns 0 if everything up to now was read, -ETIMEDOUT if firmware may still answer, -EIO if it
+ * does not answer, and -EPROTO if its indices are invalid.
  */
 static int csf_collect_samples(struct csf_perfctr *csf)
 {
@@ -215,7 +215,7 @@ static int csf_collect_samples(struct csf_perfctr *csf)
 	if (csf_settle_request(csf))
 		return -EIO;
 	ret = csf_drain(csf, csf->totals);
-	/* without metadata: no request was made for these */
+	/* without metadata: these samples were not requested */
 	csf->reader.transition |= csf->reader.samples && !csf->reader.has_metadata;
 	if (!ret)
 		ret = csf_request(csf, csf->totals, csf_ack_deadline_ms());
@@ -224,25 +224,25 @@ static int csf_collect_samples(struct csf_perfctr *csf)
 	return ret;
 }
 
-/* advance to the end of what was read */
+/* advance to the end of the last sample read */
 static void csf_advance_time(struct csf_perfctr *csf)
 {
 	if (csf->reader.samples)
 		csf->time_ns = max(csf->time_ns, csf_last_time_ns(csf));
 }
 
-/* the GPU timestamp at csf->time_ns, if that was computed from one */
+/* report the GPU timestamp at csf->time_ns, if that was derived from one */
 static void csf_report_timestamp(struct csf_perfctr *csf, struct drm_perfctr_collection *c)
 {
 	c->gpu_timestamp = csf->reader.end_ticks;
 	c->has_gpu_timestamp = csf->enabled && csf->timed;
 }
 
-/* first half of a recovery: stop counting and read what is left */
+/* first half of a recovery: stop counting and read the remaining samples */
 static void csf_shut_down(struct csf_perfctr *csf, bool trust_indices)
 {
 	if (csf->enabled && !csf_disable(csf, csf_ack_deadline_ms()) && trust_indices) {
-		/* the acknowledgment before INSERT */
+		/* read the acknowledgement before INSERT */
 		rmb();
 		csf_drain(csf, csf->totals);
 		csf_advance_time(csf);
@@ -251,7 +251,7 @@ static void csf_shut_down(struct csf_perfctr *csf, bool trust_indices)
 	csf_reader_lost(&csf->reader, DRM_PERFCTR_STATE_LOST | DRM_PERFCTR_STATE_ERROR);
 }
 
-/* second half: count again; everything up to here is lost */
+/* second half: start counting again; all counts so far are lost */
 static void csf_begin_anew(struct csf_perfctr *csf, struct drm_perfctr_collection *c)
 {
 	u64 now_ns = ktime_get_raw_ns();
@@ -312,7 +312,7 @@ static int csf_collect(struct drm_perfctr_source *source, struct drm_perfctr_col
 		c->clock_cycles[i] = reader->cycles[i];
 	csf_report_blocks(csf, csf_status_states(csf_status(csf)));
 
-	/* after the report, which this must not change */
+	/* after the report, which must not include it */
 	if (restart)
 		csf_begin_anew(csf, c);
 	c->time_ns = csf->time_ns;
@@ -406,7 +406,7 @@ static int csf_check_config(struct drm_device *drm, const struct csf_perfctr_con
 	return -EINVAL;
 }
 
-/* firmware reports sizes only: other sizes mean another layout */
+/* firmware reports only sizes: a different size indicates a different layout */
 static int csf_check_firmware(struct drm_device *drm, const struct csf_perfctr_config *config)
 {
 	u32 size = le32_to_cpu(READ_ONCE(config->control->prfcnt_size));
@@ -426,12 +426,12 @@ static int csf_check_firmware(struct drm_device *drm, const struct csf_perfctr_c
 }
 
 /**
- * csf_perfctr_check() - does the description fit itself and the firmware?
+ * csf_perfctr_check() - check the description's consistency, and against firmware
  * @drm: the device, for messages
  * @config: description of the device
  *
- * For drivers that describe themselves to the core before they call
- * drmm_csf_perfctr_create(), which makes the same check.
+ * For drivers that register with the core before they call drmm_csf_perfctr_create(), which makes
+ * the same check.
  *
  * Returns: 0, or -EINVAL after a message.
  */
@@ -506,7 +506,7 @@ static u64 csf_max_interval_ns(u64 max_count_hz)
 
 	if (!max_count_hz)
 		return CSF_DEFAULT_INTERVAL_NS;
-	/* a quarter of it is left for a late timer and a slow acknowledgment */
+	/* reserve a quarter of it for a late timer and a slow acknowledgement */
 	wrap_ns = div64_u64((u64)U32_MAX * NSEC_PER_SEC, max_count_hz);
 	return max_t(u64, wrap_ns - wrap_ns / 4, 1);
 }
@@ -517,12 +517,11 @@ static u64 csf_max_interval_ns(u64 max_count_hz)
  * @pc: its counter core, from drmm_perfctr_create()
  * @config: description of the device, copied
  *
- * To be called while probing, after firmware has booted and filled in its
- * control block and before drm_dev_register(). Nothing is programmed before a
- * session starts. The memory is freed with @drm.
+ * Call it while probing, after firmware has booted and filled in its control block, and before
+ * drm_dev_register(). It programs nothing; the first session does. The memory is freed with @drm.
  *
- * Returns: the counters, or ERR_PTR(): -EINVAL the configuration contradicts
- * itself or what firmware says, -ENOMEM.
+ * Returns: the counters, or ERR_PTR(): -EINVAL if the configuration contradicts itself or
+ * firmware, -ENOMEM.
  */
 struct csf_perfctr *drmm_csf_perfctr_create(struct drm_device *drm, struct drm_perfctr *pc,
 					    const struct csf_perfctr_config *config)
@@ -559,7 +558,7 @@ struct csf_perfctr *drmm_csf_perfctr_create(struct drm_device *drm, struct drm_p
 		return ERR_PTR(-ENOMEM);
 	csf_describe_blocks(csf, descs);
 
-	/* before the source: it outlives its works */
+	/* registered before the source, so that it is called after the source's work items end */
 	ret = drmm_add_action_or_reset(drm, csf_free_ring, csf);
 	if (ret)
 		return ERR_PTR(ret);

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Mali CSF firmware counters: what a DRM driver calls to offer them.
+ * Mali CSF firmware counters: the interface for DRM drivers.
  *
- * The driver describes its firmware interface and block geometry once, calls
- * csf_perfctr_irq() on each global interrupt, and leaves the rest to the
- * counter core (drm/drm_perfctr.h): power and reset go through
- * drm_perfctr_suspend(), _resume(), _pre_reset(), _post_reset() and _unplug().
+ * The driver describes its firmware interface and block geometry once, and calls
+ * csf_perfctr_irq() on each global interrupt. The counter core (drm/drm_perfctr.h) does the rest;
+ * power and reset use drm_perfctr_suspend(), _resume(), _pre_reset(), _post_reset() and _unplug().
  */
 #ifndef _CSF_PERFCTR_H_
 #define _CSF_PERFCTR_H_
@@ -22,7 +21,7 @@ struct drm_perfctr;
 
 /** CSF_PERFCTR_MAX_SLOTS - largest power of two that fits PRFCNT_CONFIG.SIZE. */
 #define CSF_PERFCTR_MAX_SLOTS		128
-/** CSF_PERFCTR_DEFAULT_SLOTS - a good number of slots for csf_perfctr_config. */
+/** CSF_PERFCTR_DEFAULT_SLOTS - recommended number of slots for csf_perfctr_config. */
 #define CSF_PERFCTR_DEFAULT_SLOTS	32
 /** CSF_PERFCTR_MAX_L2_SLICES - largest l2_slices. */
 #define CSF_PERFCTR_MAX_L2_SLICES	64
@@ -48,7 +47,7 @@ enum csf_perfctr_type {
 };
 
 /**
- * struct csf_perfctr_anchor - one moment on both clocks
+ * struct csf_perfctr_anchor - a simultaneous reading of both clocks
  */
 struct csf_perfctr_anchor {
 	/** @gpu_ticks: GPU timestamp. */
@@ -56,14 +55,14 @@ struct csf_perfctr_anchor {
 	/** @raw_ns: CLOCK_MONOTONIC_RAW, ktime_get_raw_ns(). */
 	u64 raw_ns;
 	/**
-	 * @error_ns: how far the two can be apart, e.g. half the time between two
+	 * @error_ns: maximum time between the two readings, e.g. half the time between two
 	 * ktime_get_raw_ns() around the register read.
 	 */
 	u32 error_ns;
 };
 
 /**
- * struct csf_perfctr_driver_ops - what the counters need from the driver
+ * struct csf_perfctr_driver_ops - callbacks of the counters into the driver
  */
 struct csf_perfctr_driver_ops {
 	/**
@@ -75,22 +74,22 @@ struct csf_perfctr_driver_ops {
 	 */
 	int (*prepare)(void *priv, void **ring, u64 *ring_va);
 	/**
-	 * @unprepare: undo @prepare when firmware has acknowledged that it stopped:
-	 * some time after the last session ended, or in drm_perfctr_unplug().
-	 * Otherwise with the release of the device, when no firmware runs. A reset
-	 * that fails waits for it: it must not wait for one. Goes with @prepare.
+	 * @unprepare: undo @prepare after firmware has acknowledged that it stopped: some time
+	 * after the last session ended, or in drm_perfctr_unplug(). If it did not acknowledge,
+	 * called when the device is released and no firmware runs. It must not wait for a reset,
+	 * because a failing reset waits for it. Required with @prepare.
 	 */
 	void (*unprepare)(void *priv);
 	/**
-	 * @ring_doorbell: ring the global doorbell. Earlier writes to the input
-	 * page must be visible to firmware first: writel() does that. Called
-	 * from process context, without @req_lock.
+	 * @ring_doorbell: ring the global doorbell. Earlier writes to the input page must be
+	 * visible to firmware first, which writel() ensures. Called from process context,
+	 * without @req_lock.
 	 */
 	void (*ring_doorbell)(void *priv);
 	/**
-	 * @read_anchor: read the GPU timestamp together with CLOCK_MONOTONIC_RAW.
-	 * Called from process context while counting. Optional: without it or
-	 * when it returns an error, samples carry the time of their delivery.
+	 * @read_anchor: read the GPU timestamp together with CLOCK_MONOTONIC_RAW. Called from
+	 * process context while counting. Optional: without it, or when it returns an error,
+	 * samples carry the time at which they were delivered.
 	 */
 	int (*read_anchor)(void *priv, struct csf_perfctr_anchor *anchor);
 };
@@ -100,16 +99,15 @@ struct csf_perfctr_driver_ops {
  */
 struct csf_perfctr_type_config {
 	/**
-	 * @available: counters that exist in the primary set, bit n of word m is
-	 * counter 64 m + n; the four header words are left out by the source. All
-	 * zero: every one.
+	 * @available: counters that exist in the primary set; bit n of word m is counter 64 m + n.
+	 * The source masks out the four header words. All zero: every counter exists.
 	 */
 	u64 available[CSF_PERFCTR_SECTIONS];
 	/** @sets: bit n: the type counts in set n; 0 means the primary set only. */
 	u32 sets;
 	/**
-	 * @set_available: as @available for the secondary and the tertiary set;
-	 * all zero: none. Only where @sets has the set.
+	 * @set_available: as @available for the secondary and the tertiary set; all zero: none.
+	 * Ignored for sets that are not in @sets.
 	 */
 	u64 set_available[2][CSF_PERFCTR_SECTIONS];
 };
@@ -117,8 +115,8 @@ struct csf_perfctr_type_config {
 /**
  * struct csf_perfctr_config - description of a device
  *
- * Copied by drmm_csf_perfctr_create(). What the pointers lead to must be valid
- * until drm_perfctr_unplug() returned and the last csf_perfctr_irq() is over.
+ * Copied by drmm_csf_perfctr_create(). Its pointers must remain valid until
+ * drm_perfctr_unplug() has returned and the last csf_perfctr_irq() has ended.
  */
 struct csf_perfctr_config {
 	/** @control: global control block, written by firmware. */
@@ -128,22 +126,20 @@ struct csf_perfctr_config {
 	/** @output: global output page, written by firmware. */
 	const struct csf_glb_output *output;
 	/**
-	 * @req_lock: protects the req and ack_irq_mask words of @input, which the
-	 * driver uses for its own requests. Taken with spin_lock_irqsave(): where
-	 * csf_perfctr_irq() is called from hard interrupts, the driver has to
-	 * disable interrupts too.
+	 * @req_lock: protects the req and ack_irq_mask words of @input, which the driver uses for
+	 * its own requests. Taken with spin_lock_irqsave(): if csf_perfctr_irq() is called from
+	 * hard interrupts, the driver must disable interrupts as well.
 	 */
 	spinlock_t *req_lock;
 	/** @ops: calls into the driver. */
 	const struct csf_perfctr_driver_ops *ops;
-	/** @priv: handed to each of @ops. */
+	/** @priv: passed to each of @ops. */
 	void *priv;
 
 	/**
-	 * @ring: kernel address of the sample ring, csf_perfctr_ring_bytes()
-	 * long, 8-byte aligned, zeroed, coherent with firmware (for panthor:
-	 * uncached). Allocated and mapped for the GPU by the driver; NULL if
-	 * @ops->prepare does that.
+	 * @ring: kernel address of the sample ring, csf_perfctr_ring_bytes() long, 8-byte aligned,
+	 * zeroed, coherent with firmware (for panthor: uncached). Allocated and mapped for the GPU
+	 * by the driver; NULL if @ops->prepare does that.
 	 */
 	void *ring;
 	/** @ring_va: GPU address of @ring. */
@@ -158,21 +154,20 @@ struct csf_perfctr_config {
 	/** @l2_slices: MEMSYS blocks, 1..CSF_PERFCTR_MAX_L2_SLICES. */
 	u32 l2_slices;
 	/**
-	 * @shader_present: cores that the hardware has. It reserves one block for
-	 * each bit up to the highest, or, with @shader_dense, for each core.
+	 * @shader_present: mask of cores in the hardware. A sample has one block for each bit up
+	 * to the highest, or, with @shader_dense, for each core.
 	 */
 	u64 shader_present;
 	/**
-	 * @shader_visible: cores to show to users, a subset of @shader_present
-	 * (firmware tables can take cores away from the system). Block indices
-	 * are the bit numbers.
+	 * @shader_visible: mask of cores visible to users, a subset of @shader_present (firmware
+	 * tables can disable cores). Block indices are the bit numbers.
 	 */
 	u64 shader_visible;
-	/** @shader_dense: no holes in the sample; arch 14 and later. */
+	/** @shader_dense: no gaps in the sample; arch 14 and later. */
 	bool shader_dense;
 	/**
-	 * @extended_metadata: the metadata block carries enum csf_metadata_word.
-	 * Without it time gaps, cycles and power states of cores are unknown.
+	 * @extended_metadata: the metadata block has enum csf_metadata_word. Without it time gaps,
+	 * cycles and power states of cores are unknown.
 	 */
 	bool extended_metadata;
 	/** @counters_per_block: 64 or 128. */
@@ -185,9 +180,9 @@ struct csf_perfctr_config {
 	/** @timestamp_hz: frequency of the GPU timestamp; 0: unknown. */
 	u64 timestamp_hz;
 	/**
-	 * @max_count_hz: rate above which no counter ever counts; from it follows
-	 * how often the core must collect so that no 32-bit counter wraps.
-	 * 0: unknown, once per second is assumed to do.
+	 * @max_count_hz: upper bound of the rate of any counter. It determines how often the core
+	 * must collect so that no 32-bit counter wraps. 0: unknown, the core collects once per
+	 * second.
 	 */
 	u64 max_count_hz;
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Mali CSF firmware counters: requests, acknowledgments and samples in shared memory.
+ * Mali CSF firmware counters: requests, acknowledgements and samples in shared memory.
  */
 #include <linux/bitfield.h>
 #include <linux/jiffies.h>
@@ -18,50 +18,49 @@
 #include "csf_internal.h"
 
 /**
- * DOC: requests and acknowledgments
+ * DOC: requests and acknowledgements
  *
- * Only the words in memory show whether a request is done. The interrupt merely wakes; the
- * driver's other requests share it, so req and ack may still differ when it comes::
+ * Only the words in memory show whether a request is done. The interrupt just wakes the waiter; it
+ * is shared with the driver's other requests, so req and ack may still differ when it occurs::
  *
  *     req  ___/-----------------      ack  ________________/----
  *                 ^ interrupt for something else   ^ done
  *
- * Acknowledgment too late: the request stays outstanding. The collection fails with what it has;
- * the next one waits for the old request before it makes its own, so that it never mistakes the
- * old sample for the new one::
+ * Late acknowledgement: the request stays outstanding. The collection fails with the samples it
+ * has; the next one waits for the old request before it makes its own, so that it cannot mistake
+ * the old sample for the new one::
  *
  *     req  ___/--------------------------\_________
  *     ack  __________________/---------------\_____
  *             |--- timeout --| late, read    | the new one
  *
- * If the second timeout passes as well, firmware is stopped and started (recovery). If that
+ * If the second timeout expires as well, firmware is stopped and started (recovery). If that
  * fails too, the next attempt is made after CSF_RETRY_NS.
  *
- * Acknowledged twice: the bit flips back, and req and ack differ without a request of ours. To
- * firmware that looks like a request, so it is treated as outstanding. Acknowledged without a
- * sample for the request: the request is made once more.
+ * Duplicate acknowledgement: the bit flips back, and req and ack differ without a request.
+ * Firmware sees a request, so it is treated as outstanding. Acknowledgement without a sample: the
+ * request is repeated once.
  *
- * A lost interrupt costs CSF_POLL_MS, a lost doorbell one timeout: waiting for an
- * old request rings again.
+ * A lost interrupt costs CSF_POLL_MS, a lost doorbell one timeout: waiting for an old request
+ * rings the doorbell again.
  */
 
 /**
  * DOC: locking
  *
- * The core's sampler lock serialises all source operations, so everything but
- * the fields below is only touched by one thread. Waiting happens under it.
+ * The core's sampler lock serialises all source operations, including their waits. It protects
+ * everything except the fields below.
  *
- * csf_perfctr_config.req_lock (innermost, taken with interrupts disabled)
- * protects the words req and ack_irq_mask, which the driver's other requests
- * change too, and in struct csf_perfctr what csf_perfctr_irq() needs: live,
- * requesting, seen_insert, event_pending, overflow. No wait, no callback and no
- * call of the core is made under it.
+ * csf_perfctr_config.req_lock (innermost, taken with interrupts disabled) protects the words req
+ * and ack_irq_mask, which the driver's other requests change as well, and the fields of struct
+ * csf_perfctr that csf_perfctr_irq() uses: live, requesting, seen_insert, event_pending, overflow.
+ * Code that holds it does not wait, and calls neither the driver nor the core.
  *
- * csf_perfctr_irq() may run in hard or threaded interrupt context, at any time,
- * concurrently with itself and with every operation.
+ * csf_perfctr_irq() may run in hard or threaded interrupt context, at any time, concurrently with
+ * itself and with every operation.
  */
 
-/* a request that was acknowledged without a sample is made this often */
+/* attempts of a request that is acknowledged without a sample */
 #define CSF_REQUEST_ATTEMPTS		2
 
 /* --- words shared with firmware ------------------------------------------ */
@@ -91,7 +90,7 @@ static void csf_write(__le32 *word, u32 value)
 	WRITE_ONCE(*word, cpu_to_le32(value));
 }
 
-/* bits of req and ack that differ: a request of ours or an event of firmware's */
+/* bits of req and ack that differ: pending requests of the driver and events of firmware */
 static u32 csf_pending(const struct csf_perfctr *csf)
 {
 	return csf_req(csf) ^ csf_ack(csf);
@@ -113,7 +112,7 @@ static void csf_update_req(struct csf_perfctr *csf, u32 value, u32 mask)
 
 static void csf_ring_doorbell(struct csf_perfctr *csf)
 {
-	/* what was written to the input page comes before the doorbell */
+	/* order writes to the input page before the doorbell */
 	wmb();
 	csf->config.ops->ring_doorbell(csf->config.priv);
 }
@@ -156,7 +155,7 @@ static u64 csf_read_clocks(struct csf_perfctr *csf)
 	}
 	if (!csf_time_add_anchor(&csf->time, &anchor)) {
 		drm_dbg(csf->drm, "csf: GPU timestamp did not go on as it must\n");
-		/* one of the two readings is wrong: do not check samples against them */
+		/* one of the two readings is wrong: do not validate samples with them */
 		csf->reader.corrupt = true;
 		csf->reader.end_ticks = 0;
 		return U64_MAX;
@@ -165,8 +164,8 @@ static u64 csf_read_clocks(struct csf_perfctr *csf)
 }
 
 /*
- * Read all samples that firmware has finished. Returns -EPROTO if the indices
- * cannot be right and -EIO if a slot was not written; what came before is read.
+ * Reads all complete samples. Returns -EPROTO if the indices are invalid and -EIO if a slot was
+ * not written; samples before it are read.
  */
 int csf_drain(struct csf_perfctr *csf, u64 *const *totals)
 {
@@ -181,7 +180,7 @@ int csf_drain(struct csf_perfctr *csf, u64 *const *totals)
 			insert, csf->config.slots, csf->extract);
 		return -EPROTO;
 	}
-	/* INSERT before the slots and before the clocks that bound their timestamps */
+	/* read INSERT before the slots, and before the clocks that bound their timestamps */
 	rmb();
 	now_ticks = csf_read_clocks(csf);
 
@@ -195,9 +194,9 @@ int csf_drain(struct csf_perfctr *csf, u64 *const *totals)
 			drm_dbg(csf->drm, "csf: slot %u was not written\n", slot);
 			return ret;
 		}
-		/* csf_perfctr_irq() looks at it */
+		/* csf_perfctr_irq() reads it locklessly */
 		WRITE_ONCE(csf->extract, csf->extract + 1);
-		/* reads and the zeroed masks before firmware may write the slot again */
+		/* finish reads and zeroing of masks before firmware may reuse the slot */
 		mb();
 		csf_write(&csf->config.input->prfcnt_extract, csf->extract);
 	}
@@ -218,7 +217,7 @@ void csf_expect_samples(struct csf_perfctr *csf, bool expect)
 	spin_unlock_irqrestore(csf->config.req_lock, flags);
 }
 
-/* wait for a request that was not acknowledged in time, or was acknowledged twice */
+/* wait for a request whose acknowledgement is late or was duplicated */
 int csf_settle_request(struct csf_perfctr *csf)
 {
 	if (!csf->outstanding && !(csf_pending(csf) & CSF_GLB_PRFCNT_SAMPLE))
@@ -231,7 +230,7 @@ int csf_settle_request(struct csf_perfctr *csf)
 	return 0;
 }
 
-/* ask for a sample and read everything up to it */
+/* request a sample and read everything up to it */
 int csf_request(struct csf_perfctr *csf, u64 *const *totals, u64 deadline_ms)
 {
 	unsigned int attempt;
@@ -248,7 +247,7 @@ int csf_request(struct csf_perfctr *csf, u64 *const *totals, u64 deadline_ms)
 			csf->outstanding = true;
 			return -ETIMEDOUT;
 		}
-		/* the acknowledgment before INSERT */
+		/* read the acknowledgement before INSERT */
 		rmb();
 		ret = csf_drain(csf, totals);
 		if (ret)
@@ -279,7 +278,7 @@ void csf_set_live(struct csf_perfctr *csf, bool live)
 	if (live) {
 		u32 ack = csf_ack(csf);
 
-		/* drop old events and requests */
+		/* clear old events and requests */
 		csf_write(&input->req, (csf_req(csf) & ~CSF_EVENTS) | (ack & CSF_EVENTS));
 		csf_write(&input->ack_irq_mask,
 			  le32_to_cpu(READ_ONCE(input->ack_irq_mask)) | CSF_ACK_IRQS);
@@ -328,8 +327,8 @@ static void csf_program(struct csf_perfctr *csf)
 }
 
 /*
- * Begin to count from scratch. Firmware does not promise that enabling clears
- * the hardware counters, so a first sample is taken and dropped.
+ * Starts counting from scratch. Enabling does not necessarily clear the hardware counters, so the
+ * first sample is discarded.
  */
 int csf_enable(struct csf_perfctr *csf, u64 deadline_ms)
 {
@@ -343,7 +342,7 @@ int csf_enable(struct csf_perfctr *csf, u64 deadline_ms)
 
 	csf_program(csf);
 	csf_reader_restart(&csf->reader);
-	/* an old request must not be answered in the new ring */
+	/* firmware must not answer an old request in the new ring */
 	csf->outstanding = false;
 	csf_update_req(csf, csf_ack(csf), CSF_GLB_PRFCNT_SAMPLE);
 	csf_set_live(csf, true);
@@ -366,7 +365,7 @@ int csf_enable(struct csf_perfctr *csf, u64 deadline_ms)
 	return 0;
 
 err_stop:
-	/* not waited for: the next attempt does */
+	/* does not wait for the acknowledgement: the next attempt does */
 	csf_update_req(csf, 0, CSF_GLB_PRFCNT_ENABLE);
 	csf_ring_doorbell(csf);
 	csf->enabled = false;
@@ -374,7 +373,7 @@ err_stop:
 	return ret;
 }
 
-/* with req_lock held: acknowledge the events of firmware; returns them */
+/* acknowledges and returns firmware's events; with req_lock held */
 static u32 csf_take_events(struct csf_perfctr *csf)
 {
 	u32 ack = csf_ack(csf);
@@ -393,7 +392,7 @@ bool csf_take_overflow(struct csf_perfctr *csf)
 	bool overflow;
 
 	spin_lock_irqsave(csf->config.req_lock, flags);
-	/* its interrupt may be late or lost */
+	/* the interrupt of an event may be late or lost */
 	if (csf->live)
 		csf_take_events(csf);
 	overflow = csf->overflow;
@@ -405,13 +404,12 @@ bool csf_take_overflow(struct csf_perfctr *csf)
 /* --- interrupts ---------------------------------------------------------- */
 
 /**
- * csf_perfctr_irq() - the global interface raised an interrupt
+ * csf_perfctr_irq() - handle an interrupt of the global interface
  * @csf: the counters, may be NULL
  *
- * To be called on each global interrupt whatever its reason, from hard or
- * threaded interrupt context. Acknowledges the events of the counters and
- * leaves all other bits alone. Does not touch the pages unless something
- * counts, so that it is harmless while the GPU is reset or suspended.
+ * Call it on each global interrupt, whatever its reason, from hard or threaded interrupt context.
+ * Acknowledges events of the counters and leaves all other bits unchanged. Accesses the pages only
+ * while counting, so it is safe while the GPU is reset or suspended.
  */
 void csf_perfctr_irq(struct csf_perfctr *csf)
 {
@@ -427,19 +425,19 @@ void csf_perfctr_irq(struct csf_perfctr *csf)
 		events = csf_take_events(csf);
 		insert = csf_insert(csf);
 
-		/* not while samples are being read, nor in a storm of interrupts */
+		/* not while samples are being read, nor in an interrupt storm */
 		fill = events & CSF_GLB_PRFCNT_THRESHOLD &&
 		       insert - READ_ONCE(csf->extract) >= csf->config.slots / 4;
 		fill |= events & CSF_GLB_PRFCNT_OVERFLOW;
 		fill &= !csf->event_pending;
 		csf->event_pending |= fill;
-		/* a sample without a request: power or protected mode changed */
+		/* an unsolicited sample: power or protected mode changed */
 		transition = !csf->requesting && insert != csf->seen_insert;
 		csf->seen_insert = insert;
 	}
 	spin_unlock_irqrestore(csf->config.req_lock, flags);
 
-	/* a waiter that comes later checks the words before it sleeps */
+	/* a later waiter checks the words before it sleeps */
 	if (wq_has_sleeper(&csf->ack_wait))
 		wake_up(&csf->ack_wait);
 	if (fill)

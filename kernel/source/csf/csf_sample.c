@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Samples as firmware writes them.
+ * Decoding and validation of firmware's samples.
  */
 #include <linux/bitops.h>
 #include <linux/compiler.h>
@@ -16,37 +16,36 @@
 #include "perfctr_mask.h"
 
 /**
- * DOC: what is believed of a firmware sample
+ * DOC: validation of a firmware sample
  *
  * Firmware, and possibly others in its address space, can write to a sample at any time.
- * Each word is read once; counters that may be saturated are read again, which changes no
- * count. Positions and sizes come from the driver's configuration only, so nothing in a
- * sample leads outside of it. Checks:
+ * Each word is read once; only the check for saturated counters reads some again, which changes
+ * no count. Positions and sizes come from the driver's configuration alone, so the contents of a
+ * sample cannot cause accesses outside of it. Checks:
  *
- * - PRFCNT_EN, which we zero after reading a slot: zero in all blocks means that firmware
- *   never wrote the slot. A header is garbage if it has a bit that was never enabled, other
- *   bits than last time (enable masks do not change while counting), or a timestamp before
- *   the previous sample's or in the future.
- * - metadata: timestamps in order, sequence number ahead, only cores that exist,
- *   no more cycles than any clock can give, and some of at least one clock where
- *   time went on. One contradiction and none of it is used.
+ * - PRFCNT_EN, which the driver zeroes after reading a slot: zero in all blocks means that
+ *   firmware never wrote the slot. A header is invalid if it has a bit that was never enabled,
+ *   bits that differ from the last sample's (enable masks do not change while counting), or a
+ *   timestamp before the previous sample's or in the future.
+ * - metadata: ordered timestamps, an increasing sequence number, only existing cores, at most as
+ *   many cycles as any clock can provide, and cycles of at least one clock if time has advanced.
+ *   Metadata that fails one check is not used at all.
  *
- * A block with a garbage header counts as lost for the span of its sample, the
- * others are taken::
+ * A block with an invalid header is lost for the span of its sample; the others are used::
  *
  *     sample n-1          sample n                      sample n+1
  *     ....end_ticks][start_ticks .......... end_ticks][....
  *                  ^^ a gap is lost time: samples were due here, the
  *                     ring was full and the sequence number shows how many
  *
- * Counters are relative to the previous sample (firmware clears them), so that
- * each adds to the totals as it is. A counter at its maximum has stopped there
- * or was about to wrap; both are reported as saturated.
+ * Counters are relative to the previous sample (firmware clears them), so their values are added
+ * to the totals. A counter at its maximum has saturated or was about to wrap; both are reported
+ * as saturated.
  */
 
-/* more cycles per tick of the GPU timestamp than any clock has */
+/* upper bound of cycles per tick of the GPU timestamp, for any clock */
 #define CSF_CYCLES_PER_TICK_MAX		4096
-/* firmware needs a clock to take a sample: at least one cycle in so many ticks */
+/* taking a sample needs a clock: at least one cycle in this many ticks */
 #define CSF_TICKS_PER_CYCLE_MAX		4096
 
 struct csf_sample_span {
@@ -54,22 +53,22 @@ struct csf_sample_span {
 	u64 end_ticks;
 	u64 cores_on;
 	u64 cores_off;
-	/* cores that lost power without a sample before it */
+	/* cores that lost power without a preceding sample */
 	u64 cores_gone;
-	/* cores that had power when it began, if their power at its end is unknown */
+	/* cores with power at the start, if their power at the end is unknown */
 	u64 cores_due;
-	/* cores whose block was written: they had power */
+	/* cores whose block was written, which therefore had power */
 	u64 cores_written;
 	u32 reason;
 	/* start and end are known */
 	bool timed;
-	/* cores_on and cores_off are */
+	/* cores_on and cores_off are known */
 	bool cores_known;
 	/* PRFCNT_EN of any block */
 	u32 written;
-	/* samples before this one are missing */
+	/* preceding samples are missing */
 	bool gap;
-	/* a block of this one could not be read */
+	/* a block of this sample could not be used */
 	bool lost;
 };
 
@@ -102,7 +101,7 @@ unsigned int csf_reader_block_count(const struct csf_perfctr_config *config)
 	return CSF_PERFCTR_MEMSYS + config->l2_slices + shader_slots(config);
 }
 
-/* one bit of an enable mask stands for this many counters */
+/* counters per bit of an enable mask */
 static unsigned int counters_per_bit(u32 counters_per_block)
 {
 	return counters_per_block / 32;
@@ -146,7 +145,7 @@ static void add_block(struct csf_reader *reader, enum csf_perfctr_type type, u16
 }
 
 /**
- * csf_reader_use_set() - expect samples of another counter set
+ * csf_reader_use_set() - switch to another counter set
  * @reader: with its sizes known
  * @config: geometry, already checked
  * @set: enum drm_perfctr_set
@@ -179,7 +178,7 @@ void csf_reader_use_set(struct csf_reader *reader, const struct csf_perfctr_conf
 
 /**
  * csf_reader_init() - derive the layout of samples
- * @reader: zeroed but for @blocks, which has room for csf_reader_block_count()
+ * @reader: zeroed except for @blocks, which has room for csf_reader_block_count()
  * @config: geometry, already checked
  * @has_metadata: firmware puts a metadata block in front
  *
@@ -231,7 +230,7 @@ void csf_reader_restart(struct csf_reader *reader)
 }
 
 /**
- * csf_reader_begin() - forget what was reported of earlier samples
+ * csf_reader_begin() - clear the results of earlier samples
  * @reader: the reader
  */
 void csf_reader_begin(struct csf_reader *reader)
@@ -267,7 +266,7 @@ void csf_reader_clear_slot(const struct csf_reader *reader, void *slot)
 }
 
 /**
- * csf_reader_lost() - counts of all blocks were lost for a part of the span
+ * csf_reader_lost() - mark counts of all blocks as lost for a part of the span
  * @reader: the reader
  * @states: DRM_PERFCTR_STATE_LOST, _ERROR
  */
@@ -354,7 +353,7 @@ static void read_metadata(struct csf_reader *reader, __le32 *words, u64 now_tick
 	span->timed = span->end_ticks <= now_ticks && read_extended(reader, words, span);
 	if (!span->timed) {
 		reader->corrupt = true;
-		/* this sequence number or the last one is wrong */
+		/* the sequence number of this sample or of the last one is wrong */
 		reader->seq_valid = false;
 		span->cores_known = false;
 		span->reason = 0;
@@ -394,7 +393,7 @@ static u32 power_states(const struct csf_reader *reader, const struct csf_block 
 	return states;
 }
 
-/* if firmware did not sample before cores lost power, their counts are lost */
+/* counts are lost if cores lost power without a preceding sample */
 static void follow_cores(struct csf_reader *reader, struct csf_sample_span *span)
 {
 	if (span->cores_known && !span->gap && !reader->power_down)
@@ -405,7 +404,7 @@ static void follow_cores(struct csf_reader *reader, struct csf_sample_span *span
 	reader->power_down = span->reason & CSF_REASON_POWEROFF;
 }
 
-/* add up neighbours; returns all bits that are set in any of them and in @seen */
+/* adds adjacent counters; returns the OR of their values and @seen */
 static u32 add_run(u64 *__restrict totals, const __le32 *words, unsigned int count, u32 seen)
 {
 	unsigned int i;
@@ -439,11 +438,11 @@ static bool accumulate(u64 *totals, const __le32 *words, u64 mask)
 
 		seen = add_run(totals + first, words + first, count, seen);
 	}
-	/* cheap test first: hardly any counters have all bits set, alone or together */
+	/* cheap test first: it rarely passes */
 	return seen == U32_MAX && any_at_maximum(words, mask);
 }
 
-/* the counters of a block, from PRFCNT_EN of a good header; 0: after garbage */
+/* sets the block's counters from PRFCNT_EN of a valid header; 0: after an invalid one */
 static noinline void expect_counters(const struct csf_reader *reader, struct csf_block *block,
 				     u32 enabled)
 {
@@ -463,7 +462,7 @@ static bool believe_header(const struct csf_reader *reader, struct csf_block *bl
 		    (!block->written || enabled == block->written) &&
 		    ticks >= reader->end_ticks && ticks <= now_ticks;
 
-	/* after garbage either mask can be the right one */
+	/* after an invalid header, this mask or the previous one may be right */
 	if (!good || !block->written)
 		expect_counters(reader, block, good ? enabled : 0);
 	return good;
@@ -519,11 +518,11 @@ static void read_visible(struct csf_reader *reader, struct csf_block *block,
 }
 
 /**
- * csf_reader_read() - take a sample out of a slot
+ * csf_reader_read() - decode the sample in a slot
  * @reader: the reader
  * @slot: memory of the sample, written by firmware before INSERT was read
  * @now_ticks: GPU timestamp read after INSERT, U64_MAX if unknown
- * @totals: for each visible block, where its counts are added; NULL: they are dropped
+ * @totals: for each visible block, where to add its counts; NULL: discard them
  *
  * Returns: 0, or -EIO if firmware has not written the slot: nothing was added.
  */
@@ -557,7 +556,7 @@ int csf_reader_read(struct csf_reader *reader, void *slot, u64 now_ticks, u64 *c
 	if (!sample.written)
 		return -EIO;
 
-	/* the reason is unknown: they may still have power */
+	/* the reason is unknown: these cores may still have power */
 	if (reader->extended_metadata && !sample.cores_known)
 		reader->cores_on = sample.cores_due | sample.cores_written;
 	if (sample.reason & (CSF_REASON_POWERON | CSF_REASON_POWEROFF))
@@ -571,7 +570,7 @@ int csf_reader_read(struct csf_reader *reader, void *slot, u64 now_ticks, u64 *c
 	reader->lost_untimed |= sample.lost && !sample.timed;
 	if (sample.gap)
 		csf_reader_lost(reader, DRM_PERFCTR_STATE_LOST);
-	/* without an end the next sample has no predecessor either */
+	/* without a valid end, the next sample has no predecessor */
 	reader->end_ticks = sample.timed ? sample.end_ticks : 0;
 	return 0;
 }

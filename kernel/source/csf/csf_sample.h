@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Samples as firmware writes them, and what of them is valid. Also built natively by kernel/tests.
+ * Decoding and validation of firmware's samples. kernel/tests builds it natively, too.
  */
 #ifndef _CSF_SAMPLE_H_
 #define _CSF_SAMPLE_H_
@@ -14,27 +14,27 @@
 
 /* one block of a firmware sample */
 struct csf_block {
-	enum csf_perfctr_type type;	/* what it counts */
-	u16 index;	/* number within the type; for shader cores the physical one */
-	s16 desc;	/* index of the block that users see, or CSF_BLOCK_HIDDEN */
-	u32 written;	/* PRFCNT_EN of its last good header, 0: not known yet */
-	u64 counters[CSF_PERFCTR_SECTIONS];	/* those that @written stands for */
+	enum csf_perfctr_type type;
+	u16 index;	/* number within the type; for shader cores the physical number */
+	s16 desc;	/* index of the visible block, or CSF_BLOCK_HIDDEN */
+	u32 written;	/* PRFCNT_EN of its last valid header, 0: unknown */
+	u64 counters[CSF_PERFCTR_SECTIONS];	/* counters in @written */
 };
 
-/** CSF_BLOCK_HIDDEN - an absent core or one that users must not see. */
+/** CSF_BLOCK_HIDDEN - an absent core, or one that is hidden from users. */
 #define CSF_BLOCK_HIDDEN	(-1)
 
-/* what is known of a visible block since the last collection */
+/* state of a visible block since the last collection */
 struct csf_block_span {
 	u64 valid[CSF_PERFCTR_SECTIONS];	/* counters that were measured */
 	u32 states;				/* enum drm_perfctr_block_states */
 };
 
-/* reads firmware samples one after the other */
+/* decodes consecutive firmware samples */
 struct csf_reader {
 	struct csf_block *blocks;	/* blocks in the order of the sample, without metadata */
 	unsigned int block_count;	/* elements of @blocks */
-	unsigned int visible_count;	/* of those, shown to users */
+	unsigned int visible_count;	/* visible elements of @blocks */
 	u32 counters_per_block;		/* 32-bit words of a block */
 	bool has_metadata;		/* samples begin with a metadata block */
 	bool extended_metadata;		/* the metadata block carries enum csf_metadata_word */
@@ -48,17 +48,17 @@ struct csf_reader {
 	bool seq_valid;		/* @seq is known */
 	bool protected;		/* the last sample ended with entering protected mode */
 	bool shader_off;	/* the last sample ended with the cores losing power */
-	u64 cores_on;		/* cores with power in the last sample, 0 if that is not known */
+	u64 cores_on;		/* cores with power in the last sample, 0: unknown */
 	bool power_down;	/* the last sample was taken because cores lose power */
 
-	/* what follows is collected over several samples: csf_reader_begin() */
+	/* results, accumulated over several samples since csf_reader_begin() */
 
 	struct csf_block_span *spans;	/* one for each visible block */
 	unsigned int samples;	/* samples read */
-	u32 reasons;		/* all of their reasons, CSF_REASON_* */
+	u32 reasons;		/* union of their reasons, CSF_REASON_* */
 	bool unknown_reason;	/* one of them has no reason */
-	bool transition;	/* one of them was taken as power or protected mode changed */
-	bool corrupt;		/* something in them is invalid */
+	bool transition;	/* one of them was taken because power or protected mode changed */
+	bool corrupt;		/* invalid data was found */
 	bool gap;		/* samples are missing between them */
 	u64 lost_ticks;		/* time in which something was not counted */
 	bool lost_untimed;	/* something was not counted for an unknown time */

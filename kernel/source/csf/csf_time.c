@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * GPU timestamps to CLOCK_MONOTONIC_RAW.
+ * Conversion of GPU timestamps to CLOCK_MONOTONIC_RAW.
  */
 #include <linux/math64.h>
 #include <linux/minmax.h>
@@ -13,32 +13,32 @@
 /**
  * DOC: time of a sample
  *
- * Firmware stamps samples with the GPU timestamp; samples for user space carry
- * CLOCK_MONOTONIC_RAW. Both clocks run without adjustment but from different
- * oscillators, so a single pair of readings and the nominal frequency would
- * drift apart. The source therefore reads a pair (an anchor) whenever it takes
- * samples out of the ring and interpolates between the last two::
+ * Firmware stamps samples with the GPU timestamp; samples for userspace carry
+ * CLOCK_MONOTONIC_RAW. Neither clock is adjusted, but they have different oscillators, so that a
+ * single pair of readings and the nominal frequency would drift apart. The source therefore reads
+ * a pair (an anchor) whenever it takes samples out of the ring, and interpolates between the last
+ * two::
  *
  *     raw   prev.raw_ns ----------- ? --------- cur.raw_ns
  *     GPU   prev.gpu_ticks ------ ticks ------- cur.gpu_ticks
  *
- * A sample's timestamp lies between the anchor of the collection before and the
- * one taken after firmware delivered it. The error is at most that of the worse
- * anchor plus one tick plus rounding, see csf_time_error_ns(), whatever the
- * frequency of the GPU does: the timestamp counter does not follow it.
+ * A sample's timestamp lies between the anchor of the previous collection and the anchor taken
+ * after firmware delivered it. The error is at most that of the worse anchor plus one tick plus
+ * rounding, see csf_time_error_ns(). It does not depend on the GPU's frequency, which does not
+ * affect the timestamp counter.
  *
- * Outside of the two anchors the nominal frequency serves.
+ * Outside the two anchors the nominal frequency is used.
  */
 
 /* fastest timestamp for which ticks * NSEC_PER_SEC / hz can be computed */
 #define CSF_TIME_MAX_HZ			10000000000ULL
-/* anchors that disagree with the nominal frequency by more than 1/64 are wrong */
+/* an anchor is rejected if it deviates from the nominal frequency by more than 1/64 ... */
 #define CSF_TIME_TOLERANCE_SHIFT	6
-/* ... unless that is less than what interrupts between two readings can cost */
+/* ... plus this allowance for interrupts between two readings */
 #define CSF_TIME_TOLERANCE_NS		100000ULL
 
 /**
- * csf_time_init() - begin without any anchor
+ * csf_time_init() - initialise without an anchor
  * @time: the conversion
  * @hz: nominal frequency of the timestamp, 0 if unknown
  */
@@ -74,13 +74,12 @@ static u64 interpolate(u64 ticks, u64 num, u64 den)
 }
 
 /**
- * csf_time_add_anchor() - both clocks were read
+ * csf_time_add_anchor() - add a reading of both clocks
  * @time: the conversion
- * @anchor: what was read
+ * @anchor: the reading
  *
- * Returns: false if the GPU timestamp did not go on as it must have since the
- * last anchor (it stopped, jumped, or went backwards). The new anchor then is
- * the only one.
+ * Returns: false if the GPU timestamp did not advance as expected since the last anchor (it
+ * stopped, jumped, or went backwards). The new anchor then becomes the only one.
  */
 bool csf_time_add_anchor(struct csf_time *time, const struct csf_perfctr_anchor *anchor)
 {
@@ -132,7 +131,7 @@ u64 csf_time_to_ns(const struct csf_time *time, u64 ticks)
  * @ticks: GPU timestamp
  * @raw_ns: CLOCK_MONOTONIC_RAW
  *
- * Returns: false if there is nothing to convert with.
+ * Returns: false without an anchor, and outside of two anchors without a nominal frequency.
  */
 bool csf_time_to_raw(const struct csf_time *time, u64 ticks, u64 *raw_ns)
 {
@@ -162,7 +161,7 @@ bool csf_time_to_raw(const struct csf_time *time, u64 ticks, u64 *raw_ns)
 }
 
 /**
- * csf_time_error_ns() - how wrong csf_time_to_raw() can be between the anchors
+ * csf_time_error_ns() - maximum error of csf_time_to_raw() between the anchors
  * @time: the conversion
  *
  * Returns: upper bound in ns.

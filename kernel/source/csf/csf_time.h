@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * GPU timestamps to CLOCK_MONOTONIC_RAW. Also built natively by kernel/tests.
+ * Conversion of GPU timestamps to CLOCK_MONOTONIC_RAW. kernel/tests builds it natively, too.
  */
 #ifndef _CSF_TIME_H_
 #define _CSF_TIME_H_
@@ -8,12 +8,12 @@
 #include <linux/types.h>
 #include "csf_perfctr.h"
 
-/* the last two moments at which both clocks were read */
+/* the last two readings of both clocks */
 struct csf_time {
 	u64 hz;				/* nominal frequency of the GPU timestamp, 0 if unknown */
-	struct csf_perfctr_anchor prev;	/* the anchor before @cur */
-	struct csf_perfctr_anchor cur;	/* the latest anchor */
-	unsigned int anchors;		/* how many of the two are there, 0..2 */
+	struct csf_perfctr_anchor prev;	/* the reading before @cur */
+	struct csf_perfctr_anchor cur;	/* the latest reading */
+	unsigned int anchors;		/* number of valid readings, 0..2 */
 };
 
 void csf_time_init(struct csf_time *time, u64 hz);

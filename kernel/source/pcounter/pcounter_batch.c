@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * PCOUNTER: batches of packets of domains in RECORD mode.
+ * PCOUNTER: batches of packets from domains in RECORD mode.
  */
 #include <linux/bitops.h>
 #include <linux/errno.h>
@@ -21,7 +21,7 @@ static int await_packet(struct pcounter *p, unsigned int d)
 	return -EIO;
 }
 
-/* keep the rate of packets when the clock changes */
+/* keep the rate of packets when the clock frequency changes */
 static void follow_frequency(struct pcounter *p, unsigned int d)
 {
 	const u32 ctrl = (p->ctrl[d] & ~(u32)PCOUNTER_CTRL_PERIODIC) |
@@ -32,8 +32,8 @@ static void follow_frequency(struct pcounter *p, unsigned int d)
 }
 
 /*
- * Make a batch of all packets up to now. A PERIODIC packet of the same moment can be mistaken for
- * that of the trigger; the few clocks between them are in the next batch then.
+ * Makes a batch of all packets so far. A PERIODIC packet at the same time can be mistaken for that
+ * of the trigger; the next batch then contains the few clocks between them.
  */
 static int cut_batch(struct pcounter *p)
 {
@@ -47,7 +47,7 @@ static int cut_batch(struct pcounter *p)
 
 		if (!pcounter_record_flip(r))
 			continue;
-		/* LIMIT first: at most one packet is written in between, and it has room */
+		/* LIMIT first: at most one packet is written before START, and it has room */
 		pcounter_wr(p, PCOUNTER_RECORD_LIMIT(d), pcounter_record_limit(r));
 		pcounter_wr(p, PCOUNTER_RECORD_START(d), pcounter_record_start(r));
 	}
@@ -55,12 +55,12 @@ static int cut_batch(struct pcounter *p)
 	for_each_set_bit(d, &recorded, PCOUNTER_DOMAINS)
 		if (await_packet(p, d))
 			p->late |= BIT(d);
-	/* read none: a selection must not forget the packets of domains that answered */
+	/* read no domain: a new selection must not discard the packets of domains that responded */
 	if (p->late) {
 		p->late = recorded;
 		return -EIO;
 	}
-	/* the position before the packets */
+	/* read the position before the packets */
 	rmb();
 	for_each_set_bit(d, &recorded, PCOUNTER_DOMAINS)
 		pcounter_record_batch(&p->record[d], p->reached_ns[d], p->held_ns,
@@ -118,8 +118,8 @@ static void take_packet(struct pcounter *p, unsigned int d)
 }
 
 /*
- * Take packets of all domains up to the first one that ends at @until_ns or later, and set
- * @reached_ns to its end. Returns a mask of the domains that had packets.
+ * Takes packets of all domains up to the first one that ends at @until_ns or later, and sets
+ * @reached_ns to its end. Returns a mask of the domains with packets.
  */
 u8 pcounter_take_packets(struct pcounter *p, u64 until_ns, u64 *reached_ns)
 {
@@ -150,9 +150,9 @@ static bool had_no_room(const struct pcounter *p)
 }
 
 /*
- * Begin a batch of everything up to now; the hardware is held. If both halves were full, counts
- * are in no packet yet: the packets are taken, with the hardware released as that takes time,
- * and a second batch has the rest.
+ * Begins a batch of everything up to now; the hardware is held. If both halves were full, some
+ * counts are not in packets yet: take the packets, with the hardware released, and make a second
+ * batch of the rest.
  */
 int pcounter_begin_batch(struct pcounter *p)
 {
@@ -167,7 +167,7 @@ int pcounter_begin_batch(struct pcounter *p)
 	return cut_batch(p);
 }
 
-/* counts are lost somewhere in the batch, so that it must not be divided */
+/* counts are lost at an unknown position in the batch, so it must not be divided */
 static bool batch_is_saturated(const struct pcounter *p)
 {
 	unsigned int d;
@@ -202,7 +202,7 @@ int pcounter_collect_packets(struct pcounter *p, struct drm_perfctr_collection *
 	c->time_ns = c->more ? reached_ns : p->batch_ns;
 	pcounter_take_pending(p, c, states);
 	for (i = 0; i < PCOUNTER_DOMAINS; i++) {
-		/* one or two clocks may take less than 1 ns */
+		/* one or two clocks may be shorter than 1 ns */
 		slice.domain_ns[i] = max_t(u64, p->reached_ns[i] - p->reported_ns[i],
 					   !!(taken & BIT(i)));
 		p->reported_ns[i] = p->reached_ns[i];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * PCOUNTER: counts of domains in QUAD mode and of MP counters, and what is reported of them.
+ * PCOUNTER: counts of domains in QUAD mode and of MP counters; reports of both modes.
  */
 #include <linux/bitops.h>
 #include <linux/errno.h>
@@ -9,7 +9,7 @@
 
 #include "pcounter_internal.h"
 
-/* the register that a swap copies the counter of a slot to */
+/* the register to which a swap copies the counter of a slot */
 static u32 counter_register(unsigned int d, unsigned int slot)
 {
 	switch (slot) {
@@ -23,7 +23,7 @@ static u32 counter_register(unsigned int d, unsigned int slot)
 	return PCOUNTER_CTR_STOP(d);
 }
 
-/* counts were lost at some time in the last @ns */
+/* counts were lost during the last @ns */
 void pcounter_lose(struct pcounter *p, unsigned int block, u64 ns, u32 states)
 {
 	p->pending_states[block] |= states | DRM_PERFCTR_STATE_LOST;
@@ -31,7 +31,7 @@ void pcounter_lose(struct pcounter *p, unsigned int block, u64 ns, u32 states)
 	p->pending.lost_ns = max(p->pending.lost_ns, ns);
 }
 
-/* the clocks of a domain saturated; without consequence if they are in no sample */
+/* the clocks of a domain saturated; ignored if no sample contains them */
 static void lose_clocks(struct pcounter *p, unsigned int d, u64 ns)
 {
 	unsigned int i;
@@ -43,7 +43,7 @@ static void lose_clocks(struct pcounter *p, unsigned int d, u64 ns)
 		pcounter_lose(p, PCOUNTER_DOMAINS + i, ns, DRM_PERFCTR_STATE_SATURATED);
 }
 
-/* read the period that a swap has copied; @ns: since the last collection */
+/* reads the period that a swap has copied; @ns: since the last collection */
 static void read_domain(struct pcounter *p, unsigned int d, u64 ns)
 {
 	u64 *totals = drm_perfctr_block_totals(&p->source, d);
@@ -98,7 +98,7 @@ static u64 counted_in(const struct pcounter_set *members, unsigned int block)
 					  members->bits[1];
 }
 
-/* MP counters that ran for more than @ns of a slice; @next_ns: the shortest of these times */
+/* MP counters that ran for more than @ns of a slice; @next_ns: the shortest of their times */
 static u64 counted_longer(const struct pcounter_slice *slice, u64 ns, u64 *next_ns)
 {
 	unsigned int slot;
@@ -116,14 +116,14 @@ static u64 counted_longer(const struct pcounter_slice *slice, u64 ns, u64 *next_
 	return counted;
 }
 
-/* add to the times that counters ran; returns the counters that counted in a slice */
+/* adds to the running times of counters; returns the counters that counted in a slice */
 static u64 ran(struct pcounter *p, unsigned int block, const struct pcounter_slice *slice)
 {
 	const bool is_domain = block < PCOUNTER_DOMAINS;
 	const u64 slice_ns = is_domain ? slice->domain_ns[block] : slice->ns;
 	u64 ns = 0, next_ns = slice_ns, all = 0;
 
-	/* in pieces, so that each counter gets its own time; their order does not matter */
+	/* piecewise, because counters have different times; the order of pieces does not matter */
 	for (; ns < slice_ns; ns = next_ns) {
 		u64 counted[DRM_PERFCTR_BLOCK_INFO_SECTIONS] = {};
 
@@ -166,8 +166,8 @@ void pcounter_take_pending(struct pcounter *p, struct drm_perfctr_collection *c,
 }
 
 /*
- * All domains swap before any is read, so that their periods end together. Domains that answer
- * are read even if another one does not.
+ * Swaps all domains before it reads any, so that their periods end together. A domain that does not
+ * respond does not prevent others from being read.
  */
 int pcounter_read_domains(struct pcounter *p, u64 ns)
 {
@@ -207,7 +207,7 @@ void pcounter_read_mp(struct pcounter *p, u64 ns)
 		p->mp_missed_ns[slot] += p->config.ops->mp_missed_ns(p->config.priv, slot);
 }
 
-/* the slice of @ns that ended with the counts just read */
+/* the slice of @ns whose counts were just read */
 struct pcounter_slice pcounter_end_slice(struct pcounter *p, const struct pcounter_set *members,
 					 u64 ns)
 {
@@ -224,7 +224,7 @@ struct pcounter_slice pcounter_end_slice(struct pcounter *p, const struct pcount
 
 void pcounter_report_all(struct pcounter *p, u64 ns, const u32 *states)
 {
-	/* one or two clocks may take less than 1 ns */
+	/* one or two clocks may be shorter than 1 ns */
 	const struct pcounter_slice slice =
 		pcounter_end_slice(p, &pcounter_current_pass(p)->members, max(ns, 1ULL));
 	unsigned int i;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * PCOUNTER and MP counters of the nv50 family: registers, methods, record packets. The source
- * and the model in kernel/vsoc/nv50 share nothing else.
+ * PCOUNTER and MP counters of the nv50 family: registers, methods, record packets. The only header
+ * shared by the source and the model in kernel/vsoc/nv50.
  *
  * Addresses, CTRL and PM_TRIGGER are as documented by envytools (docs/hw/pcounter/intro.rst,
- * NV40:GF100) and programmed by nouveau's nv40.c; methods are those of Mesa's nv50 driver. What
- * we chose ourselves is marked "chosen".
+ * NV40:GF100) and programmed by nouveau's nv40.c; methods are those of Mesa's nv50 driver.
+ * "chosen" marks definitions of our own.
  */
 #ifndef _PCOUNTER_HW_H_
 #define _PCOUNTER_HW_H_
@@ -23,7 +23,7 @@ enum pcounter_slot {
 	PCOUNTER_START,
 	PCOUNTER_EVENT,
 	PCOUNTER_STOP,
-	/* inputs that no counter counts, with sources of PRE and START */
+	/* inputs without a counter; they use the sources of PRE and START */
 	PCOUNTER_SETFLAG,
 	PCOUNTER_CLRFLAG,
 	PCOUNTER_INPUTS,
@@ -31,7 +31,7 @@ enum pcounter_slot {
 
 /* --- registers; @d: domain, @i: enum pcounter_slot ------------------------- */
 
-/* PRE, START, EVENT and STOP have one */
+/* only PRE, START, EVENT and STOP have this register */
 #define PCOUNTER_SRC(d, i)	(0xa400 + 0x40 * (i) + 4 * (d))
 #define PCOUNTER_OP(d, i)	(0xa420 + 0x40 * (i) + 4 * (d))
 #define PCOUNTER_SETFLAG_OP(d)	(0xa500 + 4 * (d))
@@ -87,12 +87,12 @@ enum pcounter_mode {
 	PCOUNTER_MODE_SINGLE,
 	PCOUNTER_MODE_QUAD,
 	PCOUNTER_MODE_RECORD,
-	PCOUNTER_MODE_OFF,	/* chosen: unknown on hardware */
+	PCOUNTER_MODE_OFF,	/* chosen: not documented */
 };
 
 /*
- * What is added in a clock. B4: START's four sources as an integer; B6: and EVENT's
- * sources 2 and 3 as bits 4 and 5; B2: EVENT's sources 0 and 1.
+ * increment per clock. B4: START's four sources as an integer; B6: the same, with EVENT's sources
+ * 2 and 3 as bits 4 and 5; B2: EVENT's sources 0 and 1.
  */
 enum pcounter_count_mode {
 	PCOUNTER_SIMPLE,
@@ -102,7 +102,7 @@ enum pcounter_count_mode {
 	PCOUNTER_EXTRA_B6_EVENT_B2,
 };
 
-/* STATUS of a domain in QUAD mode, moved up by SWAP, down by a write to QUAD_ACK */
+/* STATUS of a domain in QUAD mode; SWAP increments it, a write to QUAD_ACK decrements it */
 enum pcounter_quad_status {
 	PCOUNTER_QUAD_EMPTY,
 	PCOUNTER_QUAD_VALID,
@@ -118,9 +118,9 @@ enum pcounter_single_status {
 };
 
 #define PCOUNTER_GCTRL_RECORD_CLEAR	BIT(0)	/* counters of RECORD mode are held at 0 */
-#define PCOUNTER_GCTRL_PERIODIC_RESET	BIT(4)	/* all domains' PERIODIC begin when it goes */
+#define PCOUNTER_GCTRL_PERIODIC_RESET	BIT(4)	/* restarts PERIODIC in all domains */
 
-/* trailer: signals that each domain has, from its trailer base on */
+/* trailer: signals of every domain, relative to its trailer base */
 #define PCOUNTER_TRAILER_ZERO		0x0c
 #define PCOUNTER_TRAILER_PERIODIC	0x0d
 #define PCOUNTER_TRAILER_WRCACHE_FLUSH	0x0e
@@ -128,7 +128,7 @@ enum pcounter_single_status {
 #define PCOUNTER_TRAILER_EVENT(d)	(0x17 - (d))
 #define PCOUNTER_TRAILER_FLAG(d)	(0x1f - (d))
 
-/* the first of them, G84 and later */
+/* trailer base, on G84 and later */
 static inline u8 pcounter_trailer(unsigned int d)
 {
 	static const u8 first[PCOUNTER_DOMAINS] = { 0x00, 0xe0, 0x80, 0x20 };
@@ -142,35 +142,35 @@ static inline u8 pcounter_trailer(unsigned int d)
 #define PCOUNTER_LONG_COUNTERS	12
 #define PCOUNTER_SHORT_BYTES	16
 #define PCOUNTER_SHORT_COUNTERS	4
-#define PCOUNTER_RECORD_FULL	0xf000	/* a counter there makes a packet */
+#define PCOUNTER_RECORD_FULL	0xf000	/* a counter that reaches it causes a packet */
 #define PCOUNTER_RECORD_CYCLES	GENMASK_ULL(47, 0)
 #define PCOUNTER_RECORD_STOP_SHIFT	48
 #define PCOUNTER_RECORD_STOP_MAX	0xfff
 
 /*
- * RECORD_START and RECORD_LIMIT are bytes from the beginning of the domain's memory. The packet
- * that begins at or behind the limit is the last one. After it counters continue and STOP pulses
- * are counted, until RECORD_START is written; then one packet has all of it. A counter that
- * reaches 0xffff stays there: its counts are lost.
+ * RECORD_START and RECORD_LIMIT are byte offsets in the domain's memory. The packet that begins at
+ * or beyond the limit is the last one. Counters and STOP pulses then accumulate until RECORD_START
+ * is written; a single packet holds them. A counter that reaches 0xffff stays there and loses
+ * counts.
  */
 
 /*
  * a packet in memory; little-endian
  *
- * In SHORT packets counters 0..2 are the macro signals PRE, START and EVENT (as
- * the count mode says), 3 is the clocks with FLAG. In LONG ones each of the four
- * sources of PRE, then of START, then of EVENT has a counter: no tables.
+ * In SHORT packets counters 0..2 count the macro signals PRE, START and EVENT (in the count mode),
+ * counter 3 counts clocks with FLAG. In LONG packets each of the four sources of PRE, START and
+ * EVENT has a counter; tables are not used.
  */
 struct pcounter_packet {
-	/* cycles since the last packet, and STOP pulses, 0: a counter was full */
+	/* cycles since the last packet, and number of STOP pulses; 0: caused by a full counter */
 	__le64 cycles_stop;
 	/* PCOUNTER_LONG_COUNTERS or PCOUNTER_SHORT_COUNTERS, saturating */
 	__le16 counters[PCOUNTER_LONG_COUNTERS];
 };
 
 /* RECORD_STATUS */
-#define PCOUNTER_RECORD_POSITION	GENMASK(30, 0)	/* where the next packet goes */
-#define PCOUNTER_RECORD_OVERRUN		BIT(31)		/* nothing is written any more */
+#define PCOUNTER_RECORD_POSITION	GENMASK(30, 0)	/* offset of the next packet */
+#define PCOUNTER_RECORD_OVERRUN		BIT(31)		/* no more packets are written */
 
 /* --- MP counters, programmed by methods of the command stream ---------------- */
 
@@ -194,7 +194,7 @@ enum mp_mode {
 	MP_LOGOP_PULSE,
 };
 
-/* the function that selects a slot's own signal: argument i is the signal of slot i */
+/* the function that selects only a slot's own signal: argument i is the signal of slot i */
 static inline u16 mp_func_own(unsigned int slot)
 {
 	static const u16 func[MP_SLOTS] = { 0xaaaa, 0xcccc, 0xf0f0, 0xff00 };

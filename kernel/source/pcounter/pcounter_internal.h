@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the files of the PCOUNTER source share. Calls go in the order of the declarations:
- * perfctr uses batch, batch uses collect, collect uses program.
+ * Interfaces between the files of the PCOUNTER source. perfctr calls batch, batch calls collect,
+ * collect calls program.
  */
 #ifndef _PCOUNTER_INTERNAL_H_
 #define _PCOUNTER_INTERNAL_H_
@@ -16,59 +16,59 @@
 
 /* no counter, in struct pcounter and struct pcounter_slice */
 #define PCOUNTER_NONE		PCOUNTER_COUNTERS
-/* domain whose clocks are those of the TPCs */
+/* domain that has the TPCs' clock */
 #define PCOUNTER_MP_DOMAIN	3
 #define PCOUNTER_MAX_TPCS	64
 #define PCOUNTER_MAX_BLOCKS	(PCOUNTER_DOMAINS + PCOUNTER_MAX_TPCS)
 /* a swap takes one clock, and the slowest clock runs at some MHz */
 #define PCOUNTER_SWAP_TRIES	100
-/* selections without a collection that succeeds, until their times are no longer kept */
+/* selections without a successful collection before their running times are dropped */
 #define PCOUNTER_PENDING_SLICES	8
 
-/* a time in which the same counters were programmed */
+/* a time span with a constant set of programmed counters */
 struct pcounter_slice {
-	struct pcounter_set members;		/* these counters */
+	struct pcounter_set members;		/* the programmed counters */
 	u64 ns;					/* length for MP counters */
 	u64 domain_ns[PCOUNTER_DOMAINS];	/* length for each domain; 0: it did not count */
 	u8 mp_counter[MP_SLOTS];		/* MP counter of each slot, or PCOUNTER_NONE */
-	u64 mp_missed_ns[MP_SLOTS];		/* part of @ns in which the counter had no slot */
+	u64 mp_missed_ns[MP_SLOTS];		/* part of @ns without a slot */
 };
 
 /* the counters of a device */
 struct pcounter {
-	struct drm_perfctr_source source;	/* what the core sees */
+	struct drm_perfctr_source source;	/* interface to the core */
 	struct pcounter_config config;		/* as given by the driver */
 	unsigned int tpc_count;			/* elements of @tpc */
 	u8 tpc[PCOUNTER_MAX_TPCS];		/* physical index of each TPC */
 
-	/* passes for what is wanted; the hardware may still be at an older one */
+	/* passes for the requested counters; the hardware may still run an older one */
 	struct pcounter_schedule schedule;
 	bool running;		/* between start and stop */
-	u8 clocks_wanted;	/* mask of domains whose clocks are in samples */
-	u64 period_ns;		/* shortest period to record for; 0: do not record */
+	u8 clocks_wanted;	/* mask of domains whose clocks are requested */
+	u64 period_ns;		/* shortest session period to record for; 0: do not record */
 
-	/* what each counter of a domain counts, or PCOUNTER_NONE */
+	/* counter in each slot of a domain, or PCOUNTER_NONE */
 	u8 counter[PCOUNTER_DOMAINS][PCOUNTER_SLOTS];
 	u32 ctrl[PCOUNTER_DOMAINS];	/* CTRL of each domain */
 	u8 recorded;	/* mask of domains in RECORD mode; 0: all are in QUAD mode */
 	u8 mp_counter[MP_SLOTS];	/* MP counter of each slot, or PCOUNTER_NONE */
-	u64 mp_missed_ns[MP_SLOTS];	/* time in this slice in which the counter had no slot */
+	u64 mp_missed_ns[MP_SLOTS];	/* time in this slice without a slot */
 
 	u64 time_ns;		/* time of the last collection */
-	u64 clock_ns;		/* time of the hardware's clocks at @time_ns */
-	u64 slice_ns;		/* time that the current pass has counted */
-	u64 held_ns;		/* when pcounter_hold() was called last */
-	u64 held_clock_ns;	/* time of the hardware's clocks at @held_ns */
-	u8 late;		/* mask of domains that have not answered yet */
-	u64 late_ns;		/* length of the period that they have not answered for */
+	u64 clock_ns;		/* time of the domains' clocks at @time_ns */
+	u64 slice_ns;		/* running time of the current pass */
+	u64 held_ns;		/* time of the last pcounter_hold() */
+	u64 held_clock_ns;	/* time of the domains' clocks at @held_ns */
+	u8 late;		/* mask of domains that have not responded yet */
+	u64 late_ns;		/* length of their unread period */
 
 	/*
-	 * what was read and not reported yet, after a collection that failed or
-	 * between a collection and a selection: all but the counts, which are in the totals.
+	 * read but not reported, after a failed collection or between a collection and a
+	 * selection; the counts themselves are already in the totals.
 	 */
 	struct drm_perfctr_collection pending;
 	u32 pending_states[PCOUNTER_MAX_BLOCKS];	/* of each block */
-	/* of packets, by domain: times overlap, so the longest counts */
+	/* of packets, by domain: times overlap, so the maximum is reported */
 	u64 pending_lost_ns[PCOUNTER_DOMAINS];
 	/* ended between a collection and a selection */
 	struct pcounter_slice pending_slices[PCOUNTER_PENDING_SLICES];
@@ -78,7 +78,7 @@ struct pcounter {
 	bool in_batch;				/* a batch is being read */
 	u64 batch_ns;				/* end of the batch */
 	u64 reached_ns[PCOUNTER_DOMAINS];	/* end of the last packet of each domain */
-	u64 reported_ns[PCOUNTER_DOMAINS];	/* the same when it was last reported */
+	u64 reported_ns[PCOUNTER_DOMAINS];	/* @reached_ns at the last report */
 
 	/* for debugfs */
 	struct {

@@ -18,49 +18,48 @@
 /**
  * DOC: overview
  *
- * The database has a recipe for each counter: what the hardware must be set to. The counters
- * that sessions want are packed into passes (pcounter_sched.c). If one pass is enough, all of
- * them count all the time. Otherwise the collection at the end of a slice programs the next
- * pass, and each block reports how long each of its counters ran.
+ * The database has a recipe for each counter: the hardware settings that it needs. The counters
+ * that sessions request are packed into passes (pcounter_sched.c). If one pass is enough, all of
+ * them count permanently. Otherwise the collection at the end of a slice programs the next pass,
+ * and each block reports the running time of each counter.
  *
  * A collection swaps all domains, by a write to PRE's table. A swap copies and clears the
  * counters in one clock, so nothing is lost between two periods.
  *
  * MP counters belong to contexts. The driver programs them by methods at the start of each job,
- * the same in all contexts, and reads them at its end and at samples in its command stream. So
- * the difference of two such samples is the work of that job alone. A context that programs MP
- * counters itself keeps its slots; a counter that has no slot left does not count its jobs, and
- * their time is not in the counter's running time.
+ * identically in all contexts, and reads them at its end and at samples in its command stream. The
+ * difference of two such samples is therefore the work of that job alone. A context that programs
+ * MP counters itself keeps its slots; a counter without a slot does not count that context's jobs,
+ * and its running time excludes them.
  *
- * Counters have 32 bits and saturate, so max_interval_ns depends on how much a counter of the
- * schedule can add in a clock.
- */
+ * Counters have 32 bits and saturate, so max_interval_ns depends on the largest increment per clock
+ * in the schedule.
 
 /**
  * DOC: recording
  *
- * For periods that are too short for a timer the hardware writes the counts of each period
- * to memory (pcounter_record.c), and the core collects packets in batches. A collection ends
- * at the packet for the core's next sample and reports whether there are more. Sessions get
- * the same counts as without recording, at a finer grain.
+ * For periods that are too short for a timer, the hardware writes the counts of each period to
+ * memory (pcounter_record.c), and the core collects packets in batches. A collection ends at the
+ * packet for the core's next sample and reports whether there are more. Sessions get the same
+ * counts as without recording, at a higher resolution.
  *
- * Recording needs one pass, no MP counters, at most three SIMPLE counters or one integer counter
- * in each domain, and a session with a period of at most PCOUNTER_RECORD_PERIOD_NS_MAX that
- * samples this source only. When that changes, everything is collected and programmed anew.
+ * Recording requires one pass, no MP counters, at most three SIMPLE counters or one integer counter
+ * in each domain, and a session with a period of at most PCOUNTER_RECORD_PERIOD_NS_MAX that samples
+ * only this source. When these conditions change, everything is collected and reprogrammed.
  *
- * Each domain has its own clock and packets. The counts of a block end with its last packet
- * before the end of the sample; its capture time is the end of that packet.
+ * Each domain has its own clock and packets. The counts of a block end with its last packet before
+ * the end of the sample; its capture time is the end of that packet.
  *
- * If packets had no room left, a collection takes two batches: reading the first one makes room
- * for the second one, which has the counts up to now.
+ * If packets ran out of room, a collection takes two batches: reading the first one makes room for
+ * the second one, which has the counts up to now.
  */
 
-/* most that an integer counter adds in a clock */
+/* largest increments of an integer counter in a clock */
 #define B4_MAX			15
 #define B6_MAX			63
-/* a pass counts for at least this time before the next one does */
+/* minimum running time of a pass */
 #define SLICE_NS		(2 * NSEC_PER_MSEC)
-/* while there are several passes; the core collects after half of it, which is SLICE_NS */
+/* maximum interval with several passes; the core collects after half of it, which is SLICE_NS */
 #define ROTATE_INTERVAL_NS	(2 * SLICE_NS)
 /* longest time from a packet to its sample */
 #define BATCH_NS		(10 * NSEC_PER_MSEC)
@@ -85,7 +84,7 @@ static int pcounter_collect(struct drm_perfctr_source *source, struct drm_perfct
 	if (!ret) {
 		pcounter_read_mp(p, p->held_ns - p->time_ns);
 		pcounter_take_pending(p, c, states);
-		/* by the hardware's clocks, however late this collection is */
+		/* by the hardware's clocks: independent of this collection's delay */
 		ns = p->held_clock_ns - p->clock_ns;
 		pcounter_report_all(p, ns, states);
 		pcounter_schedule_ran(&p->schedule, ns);
@@ -125,7 +124,7 @@ static u32 packet_clocks(const struct pcounter *p, unsigned int d)
 	return PCOUNTER_PERIODIC_CLOCKS(pcounter_periodic(p, d));
 }
 
-/* time in which the packets of a half fill up at the fastest clock */
+/* time in which packets fill a half, at the fastest clock */
 static u64 record_room_ns(const struct pcounter *p)
 {
 	const struct pcounter_pass *pass = &p->schedule.passes[0];
@@ -145,8 +144,8 @@ static u64 record_room_ns(const struct pcounter *p)
 }
 
 /*
- * Read what was counted since the last collection, before programming clears it: these counts
- * belong to the sessions before the selection.
+ * Reads the counts since the last collection before programming clears them: they belong to the
+ * sessions before the selection.
  */
 static void save_pending(struct pcounter *p)
 {
@@ -162,12 +161,12 @@ static void save_pending(struct pcounter *p)
 		ret = pcounter_read_domains(p, ns);
 		pcounter_read_mp(p, ns);
 	}
-	/* lost for a domain that did not answer and is programmed now */
+	/* a domain that did not respond loses its counts, as it is reprogrammed now */
 	p->late_ns = p->held_ns - p->time_ns;
 	p->pending.flags |= ret ? DRM_PERFCTR_SAMPLE_ERROR : 0;
 }
 
-/* program a new schedule; @members: what was counted until now */
+/* programs a new schedule; @members: counters that counted so far */
 static void select_now(struct pcounter *p, const struct pcounter_set *members)
 {
 	const u8 was_recorded = p->recorded;
@@ -184,7 +183,7 @@ static void select_now(struct pcounter *p, const struct pcounter_set *members)
 		p->time_ns = p->held_ns;
 	memcpy(reported_ns, p->reported_ns, sizeof(reported_ns));
 	begun = was_recorded & pcounter_program(p);
-	/* a domain that continues gets its time from its packets */
+	/* the packets of a domain that continues determine its time */
 	for (d = 0; d < PCOUNTER_DOMAINS; d++)
 		if (begun & BIT(d))
 			slice.domain_ns[d] = p->held_ns - reported_ns[d];
@@ -215,7 +214,7 @@ static void pcounter_select(struct drm_perfctr_source *source, const u64 *wanted
 	if (p->config.record_bytes && pcounter_record_fits(&p->schedule) &&
 	    source->period_ns <= PCOUNTER_RECORD_PERIOD_NS_MAX)
 		p->period_ns = source->period_ns;
-	/* half of it, as the worker can be late */
+	/* half of it, to allow for delays of the worker */
 	source->batch_ns = p->period_ns ? min_t(u64, BATCH_NS, record_room_ns(p) / 2) : 0;
 	if (p->running)
 		select_now(p, &before);
@@ -345,7 +344,7 @@ struct pcounter *drmm_pcounter_create(struct drm_device *drm, struct drm_perfctr
 EXPORT_SYMBOL_GPL(drmm_pcounter_create);
 
 /**
- * pcounter_show() - mode and statistics, for debugfs
+ * pcounter_show() - print mode and statistics, for debugfs
  * @p: the counters
  * @m: the file
  */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * PCOUNTER: registers and methods of what is wanted.
+ * PCOUNTER: register programming.
  */
 #include <linux/bitops.h>
 #include <linux/ktime.h>
@@ -9,7 +9,7 @@
 
 #include "pcounter_internal.h"
 
-/* of STOP */
+/* table of STOP */
 #define TABLE_ARG0_OR_ARG1	0xeeee
 
 const struct pcounter_recipe pcounter_recipes[PCOUNTER_COUNTERS] = {
@@ -31,7 +31,7 @@ const u64 pcounter_domain_counters[PCOUNTER_DOMAINS] = {
 	NV50_PCOUNTER_DOMAIN4, NV50_PCOUNTER_DOMAIN5, NV50_PCOUNTER_DOMAIN6, NV50_PCOUNTER_DOMAIN7,
 };
 
-/* keep everything else off the hardware until pcounter_release() */
+/* exclude all other hardware accesses until pcounter_release() */
 void pcounter_hold(struct pcounter *p)
 {
 	p->held_clock_ns = p->config.ops->begin(p->config.priv);
@@ -52,7 +52,7 @@ static void set_muxes(struct pcounter *p, const struct pcounter_pass *pass)
 			p->config.ops->set_mux(p->config.priv, mux, pass->mux_value[mux]);
 }
 
-/* at least two packets for each sample: each domain ends one in it, wherever samples begin */
+/* at least two packets for each sample, so that each sample contains the end of a packet */
 unsigned int pcounter_periodic(const struct pcounter *p, unsigned int d)
 {
 	return pcounter_record_periodic(p->config.ops->hz(p->config.priv, d), p->period_ns / 2);
@@ -76,7 +76,7 @@ void pcounter_write_ctrl(struct pcounter *p, unsigned int d, u32 ctrl)
 	p->ctrl[d] = ctrl;
 }
 
-/* only PERIODIC and PM_TRIGGER make packets; counters begin at zero, as in QUAD mode */
+/* only PERIODIC and PM_TRIGGER cause packets; counters start at zero, as in QUAD mode */
 static void enter_record(struct pcounter *p, unsigned int d)
 {
 	struct pcounter_record *r = &p->record[d];
@@ -92,7 +92,7 @@ static void enter_record(struct pcounter *p, unsigned int d)
 	p->reported_ns[d] = p->held_ns;
 }
 
-/* assign the counters of @pass to those of a domain; returns enum pcounter_count_mode */
+/* assigns the counters of @pass to the slots of a domain; returns enum pcounter_count_mode */
 static u32 slots_of(const struct pcounter_pass *pass, unsigned int d, u8 counter[PCOUNTER_SLOTS])
 {
 	u64 mask = pass->members.bits[0] & pcounter_domain_counters[d];
@@ -113,8 +113,8 @@ static u32 slots_of(const struct pcounter_pass *pass, unsigned int d, u8 counter
 }
 
 /*
- * A domain whose programming does not change continues without a missing clock. Returns true if
- * it was programmed and begins at zero.
+ * A domain whose programming is unchanged continues without losing a clock. Returns true if it was
+ * reprogrammed and starts at zero.
  */
 static bool program_domain(struct pcounter *p, unsigned int d, const struct pcounter_pass *pass)
 {
@@ -124,7 +124,7 @@ static bool program_domain(struct pcounter *p, unsigned int d, const struct pcou
 
 	if (ctrl == p->ctrl[d] && !memcmp(counter, p->counter[d], sizeof(counter)))
 		return false;
-	/* it has not answered: its counts are lost, if any sample has them */
+	/* it has not responded: its counts are lost, which matters only if they are in samples */
 	if (p->late & p->clocks_wanted & BIT(d)) {
 		p->pending_states[d] |= DRM_PERFCTR_STATE_LOST;
 		p->pending.lost_ns = max(p->pending.lost_ns, p->late_ns);
@@ -141,7 +141,7 @@ static bool program_domain(struct pcounter *p, unsigned int d, const struct pcou
 
 		pcounter_wr(p, PCOUNTER_SRC(d, slot), r->event);
 		pcounter_wr(p, PCOUNTER_OP(d, slot), r->event_op);
-		/* the only one of its domain; it adds START */
+		/* an integer counter, alone in its domain, also uses START */
 		if (r->mode == PCOUNTER_SIMPLE)
 			continue;
 		pcounter_wr(p, PCOUNTER_SRC(d, PCOUNTER_START), r->start);
@@ -149,7 +149,7 @@ static bool program_domain(struct pcounter *p, unsigned int d, const struct pcou
 	}
 	if (p->recorded & BIT(d))
 		enter_record(p, d);
-	/* no signal swaps, only a write does */
+	/* only a write swaps, no signal */
 	pcounter_wr(p, PCOUNTER_SPEC_SRC(d), pcounter_trailer(d) + PCOUNTER_TRAILER_ZERO);
 	pcounter_write_ctrl(p, d, ctrl);
 	return true;
@@ -176,7 +176,7 @@ static void program_mp(struct pcounter *p, const struct pcounter_pass *pass)
 	p->config.ops->mp_program(p->config.priv, control);
 }
 
-/* program the current pass, hardware held; returns a mask of the domains that begin at zero */
+/* programs the current pass, hardware held; returns a mask of the domains that start at zero */
 u8 pcounter_program(struct pcounter *p)
 {
 	const struct pcounter_pass *pass = pcounter_current_pass(p);

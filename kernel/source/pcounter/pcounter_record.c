@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Memory that RECORD mode fills with packets.
+ * Packet memory of RECORD mode.
  */
 #include <linux/compiler.h>
 #include <linux/math64.h>
@@ -15,41 +15,41 @@
 /**
  * DOC: packets
  *
- * The hardware writes packets one after the other until it has passed the limit. The memory of
- * a domain has two halves. Before a batch is read, the hardware is sent to the other half::
+ * The hardware writes packets sequentially until it has passed the limit. The memory of a domain
+ * has two halves. Before a batch is read, the hardware is switched to the half that is empty::
  *
  *     half 0   p p p p p p p . . .      written since the last batch
  *     half 1   . . . . . . . . . .      all zero
  *                                       RECORD_START := half 1, then PM_TRIGGER
  *     half 0   p p p p p p p . . .      complete: the packet below was written later
- *     half 1   T . . . . . . . . .      what came since the last p
+ *     half 1   T . . . . . . . . .      counts since the last p
  *
- *     the batch: all p, then T. Packets that were read are zeroed; the next batch begins
- *     behind T and ends in half 0.
+ *     the batch: all p, then T. Packets are zeroed after reading; the next batch begins
+ *     after T and ends in half 0.
  *
- * So a packet is never overwritten and always has room, whichever of them was written while
- * RECORD_START was. A packet is never zero: it has clocks or a STOP pulse. The old half ends with
- * the first zero packet. The new half is read up to the position in RECORD_STATUS: a packet that
- * is being written there may have its clocks in memory but not its counters. Reading never leaves
- * the halves, whatever is in memory or in the register.
+ * A packet is thus never overwritten and always has room, even if the hardware writes one while
+ * RECORD_START is written. A packet is never zero: it has clocks or a STOP pulse. The old half ends
+ * with the first zero packet. The new half is read up to the position in RECORD_STATUS: a packet
+ * that is being written there may have its clocks in memory but not its counters. Reads never leave
+ * the halves, whatever memory or the register contains.
  *
- * If the hardware was sent on too late, half 0 is full and T has everything since: several STOP
+ * If the hardware was switched too late, half 0 is full and T has everything since: several STOP
  * pulses, and counters that may have saturated.
  *
- * If the hardware does not report its position until half 1 is full as well, there is no half to
- * send it to. The batch then ends with the last packet in half 1, whose time follows from its
- * clocks. T is written into half 0 when all of it has been read, and is the next batch.
+ * If the hardware does not report its position until half 1 is full as well, neither half is
+ * empty. The batch then ends with the last packet in half 1, whose time follows from its clocks.
+ * T is written into half 0 when all of it has been read, and is the next batch.
  *
- * A packet has clocks but no time. The times at which a batch begins and ends are known; packets
- * divide it in proportion to their clocks. A change of frequency displaces packets by less than
- * the length of the batch, and never the batch itself.
+ * A packet has clocks but no time. The start and end time of a batch are known; they are
+ * interpolated by clocks. A change of frequency displaces packets by less than the length of the
+ * batch, and never the batch itself.
  */
 
 /**
- * pcounter_record_fits() - can the counters of a schedule be recorded?
+ * pcounter_record_fits() - whether the counters of a schedule can be recorded
  * @s: the schedule
  *
- * MP counters have no such mode, and one of the four counters of a domain makes the packets.
+ * MP counters have no such mode, and one of the four counters of a domain causes the packets.
  *
  * Returns: true if they can.
  */
@@ -67,7 +67,7 @@ bool pcounter_record_fits(const struct pcounter_schedule *s)
 }
 
 /**
- * pcounter_record_periodic() - how often packets should come
+ * pcounter_record_periodic() - choose the rate of packets
  * @hz: clock of the domain
  * @period_ns: the session's
  *
@@ -84,7 +84,7 @@ unsigned int pcounter_record_periodic(u64 hz, u64 period_ns)
 }
 
 /**
- * pcounter_record_init() - begin with empty memory
+ * pcounter_record_init() - initialise with empty memory
  * @r: the packets
  * @mem: memory that the hardware does not write yet
  * @bytes: of @mem: two or more packets for each half
@@ -101,10 +101,10 @@ void pcounter_record_init(struct pcounter_record *r, void *mem, u32 bytes)
 }
 
 /**
- * pcounter_record_start() - where the hardware is to write
+ * pcounter_record_start() - start of the half that the hardware is to write
  * @r: the packets
  *
- * Returns: for PCOUNTER_RECORD_START.
+ * Returns: a value for PCOUNTER_RECORD_START.
  */
 u32 pcounter_record_start(const struct pcounter_record *r)
 {
@@ -112,10 +112,10 @@ u32 pcounter_record_start(const struct pcounter_record *r)
 }
 
 /**
- * pcounter_record_limit() - the last packet that has room
+ * pcounter_record_limit() - position of the last packet with room
  * @r: the packets
  *
- * Returns: for PCOUNTER_RECORD_LIMIT.
+ * Returns: a value for PCOUNTER_RECORD_LIMIT.
  */
 u32 pcounter_record_limit(const struct pcounter_record *r)
 {
@@ -123,11 +123,11 @@ u32 pcounter_record_limit(const struct pcounter_record *r)
 }
 
 /**
- * pcounter_record_flip() - send the hardware to the other half
- * @r: the packets, nothing left of the last batch
+ * pcounter_record_flip() - switch the hardware to the other half
+ * @r: the packets, with nothing left of the last batch
  *
- * Returns: true: write the limit, then the start; false: that was done already, and no batch
- * was read since.
+ * Returns: true: write the limit, then the start; false: already done, and no batch was read
+ * since.
  */
 bool pcounter_record_flip(struct pcounter_record *r)
 {
@@ -142,11 +142,11 @@ bool pcounter_record_flip(struct pcounter_record *r)
 }
 
 /**
- * pcounter_record_position() - how far has the hardware come?
+ * pcounter_record_position() - process the hardware's position
  * @r: the packets, after pcounter_record_flip()
- * @position: of RECORD_STATUS
+ * @position: from RECORD_STATUS
  *
- * Returns: true if there is a packet behind pcounter_record_start(), and so all before it are in
+ * Returns: true if there is a packet after pcounter_record_start(), so that all earlier ones are in
  * memory. False: not yet, or the position is invalid.
  */
 bool pcounter_record_position(struct pcounter_record *r, u32 position)
@@ -171,7 +171,7 @@ static u64 cycles_of(u64 cycles_stop)
 	return cycles_stop & PCOUNTER_RECORD_CYCLES;
 }
 
-/* how far packets go in a half, at most to @end; adds up their clocks */
+/* end of the packets in a half, at most @end; adds up their clocks */
 static u32 scan(struct pcounter_record *r, unsigned int half, u32 end)
 {
 	u32 at;
@@ -191,7 +191,7 @@ static u32 scan(struct pcounter_record *r, unsigned int half, u32 end)
 	return at;
 }
 
-/* how long @cycles take, at most @most_ns */
+/* duration of @cycles, at most @most_ns */
 static u64 span_of_clocks(u64 cycles, u64 hz, u64 most_ns)
 {
 	hz = min_t(u64, hz, PCOUNTER_MAX_HZ);
@@ -201,10 +201,10 @@ static u64 span_of_clocks(u64 cycles, u64 hz, u64 most_ns)
 }
 
 /**
- * pcounter_record_batch() - what was written until now is a batch
+ * pcounter_record_batch() - make a batch of all packets so far
  * @r: the packets, after pcounter_record_position() returned true
- * @from_ns: when the last batch ended
- * @now_ns: now; the batch ends here if all packets had room
+ * @from_ns: end of the last batch
+ * @now_ns: current time, at which the batch ends if all packets had room
  * @hz: clock of the domain
  */
 void pcounter_record_batch(struct pcounter_record *r, u64 from_ns, u64 now_ns, u64 hz)
@@ -226,7 +226,7 @@ static bool is_read(const struct pcounter_record *r, unsigned int half)
 	return r->at[half] >= r->end[half];
 }
 
-/* never behind the end of the batch, as memory may have changed since it was scanned */
+/* limited to the end of the batch, as memory may have changed since it was scanned */
 static u64 time_of(const struct pcounter_record *r, u64 cycles)
 {
 	if (!r->cycles || cycles >= r->cycles)
@@ -243,7 +243,7 @@ static int next_half(const struct pcounter_record *r)
 }
 
 /**
- * pcounter_record_peek() - when does the next packet of the batch end?
+ * pcounter_record_peek() - end time of the batch's next packet
  * @r: the packets
  * @end_ns: set to its time
  *
@@ -261,7 +261,7 @@ bool pcounter_record_peek(const struct pcounter_record *r, u64 *end_ns)
 }
 
 /**
- * pcounter_record_take() - the next packet of the batch
+ * pcounter_record_take() - take the batch's next packet
  * @r: the packets
  * @counts: its contents
  *

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Memory that RECORD mode fills with packets. Also built natively by kernel/tests.
+ * Packet memory of RECORD mode. kernel/tests builds it natively, too.
  */
 #ifndef _PCOUNTER_RECORD_H_
 #define _PCOUNTER_RECORD_H_
@@ -9,9 +9,9 @@
 #include "pcounter_hw.h"
 #include "pcounter_sched.h"
 
-/* counters of a domain in RECORD mode: STOP makes the packets */
+/* counters of a domain in RECORD mode; the fourth, STOP, causes the packets */
 #define PCOUNTER_RECORD_SLOTS	3
-/* longest period to record for: above, collecting by timer costs less */
+/* longest period to record for; above it, a timer is cheaper */
 #define PCOUNTER_RECORD_PERIOD_NS_MAX	500000
 /* fastest clock of a domain */
 #define PCOUNTER_MAX_HZ		1500000000ULL
@@ -20,27 +20,27 @@
 struct pcounter_record {
 	u8 *mem;	/* two halves of @half_bytes; the hardware writes it at any time */
 	u32 half_bytes;	/* bytes of each half */
-	u8 half;	/* the one that the hardware writes */
-	bool flipped;	/* the other half is full of packets that were not read yet */
-	u32 written;	/* where the packets in @half ended when the hardware was asked, in bytes */
-	bool full;	/* that was the end of @half: later counts are in no packet */
-	u32 at[2];	/* of each half, the next packet to read, in bytes */
-	u32 end[2];	/* of each half, where this batch ends, in bytes */
+	u8 half;	/* half that the hardware writes */
+	bool flipped;	/* the other half has unread packets */
+	u32 written;	/* end of the packets in @half as last reported, in bytes */
+	bool full;	/* packets have filled @half: later counts are not in a packet */
+	u32 at[2];	/* position of the next unread packet in each half, in bytes */
+	u32 end[2];	/* end of this batch in each half, in bytes */
 
-	u64 from_ns;		/* when the batch begins */
-	u64 span_ns;		/* how long it is */
-	u64 cycles;		/* clocks of all its packets */
-	u64 done_cycles;	/* clocks of those that were read */
+	u64 from_ns;		/* start of the batch */
+	u64 span_ns;		/* its duration */
+	u64 cycles;		/* clocks of all packets in the batch */
+	u64 done_cycles;	/* clocks of packets already read */
 	bool saturated;		/* counts are lost in this batch */
 };
 
 /* contents of a packet */
 struct pcounter_counts {
-	u64 end_ns;	/* when its last clock was, between those of its batch */
+	u64 end_ns;	/* time of its last clock, interpolated in the batch */
 	u64 cycles;	/* clocks */
-	u16 stops;	/* STOP pulses; 0: a counter was full; above 1: packets that had no room */
+	u16 stops;	/* STOP pulses; 0: a counter was full; above 1: packets without room */
 	u16 counters[PCOUNTER_RECORD_SLOTS];	/* by enum pcounter_slot */
-	u8 saturated;	/* mask of those that are at their maximum: counts are lost */
+	u8 saturated;	/* mask of counters at their maximum: counts are lost */
 };
 
 bool pcounter_record_fits(const struct pcounter_schedule *s);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Which counters count together, and which pass is next.
+ * Packing of counters into passes, and rotation of passes.
  */
 #include <linux/minmax.h>
 #include <linux/string.h>
@@ -13,27 +13,26 @@
  *
  * A pass is a set of counters that the hardware can count at the same time:
  *
- * - a domain has four counters, but only one mode: one counter that adds integers
- *   (EVENT_B4, EVENT_B6) has it for itself, or four SIMPLE ones share it;
+ * - a domain has four counters, but only one mode: either one counter that adds integers
+ *   (EVENT_B4, EVENT_B6), or up to four SIMPLE ones;
  * - a TPC has four MP counters;
- * - a multiplexer has one value. PCOUNTER and MP counters share one of them, which needs
+ * - a multiplexer has one value. PCOUNTER and MP counters share one multiplexer.
  *   no special case.
  *
- * The wanted counters are packed into as few passes as possible: first fit, counters with the
- * most conflicts first, and then, if a lower bound leaves room for fewer passes, a search. It is
- * bounded by SEARCH_STEPS: common sets get the minimum, unusual ones a bounded time. Last, each
- * counter joins all other passes that have room for it, so that one without conflicts counts
- * all the time.
+ * The requested counters are packed into as few passes as possible: first fit, counters with the
+ * most conflicts first, followed by a search if the number exceeds a lower bound. SEARCH_STEPS
+ * bounds the search: it finds the minimum for common sets, and ends in time for unusual ones.
+ * Finally each counter joins all other passes that have room for it, so that one without conflicts
+ * counts permanently.
  *
- * The pass that has run for the shortest time is next. With equal slices that is round-robin;
- * with unequal ones no pass is more than a slice behind another.
+ * The pass with the shortest running time is next. With equal slices that is round-robin; with
+ * unequal ones no pass is more than a slice behind another.
  *
- * A new schedule begins with a pass of the counter whose last slice is the longest ago.
- * Otherwise sessions that start and stop faster than passes rotate would keep the schedule in
- * its first pass.
+ * A new schedule begins with a pass of the counter that has waited longest. Otherwise sessions that
+ * start and stop faster than passes rotate would keep the schedule in its first pass.
  */
 
-/* passes tried for counters until the search for fewer passes ends */
+/* limit of placements tried in the search for fewer passes */
 #define SEARCH_STEPS	20000
 
 bool pcounter_pass_fits(const struct pcounter_pass *pass, const struct pcounter_recipe *recipe)
@@ -60,7 +59,7 @@ bool pcounter_pass_fits(const struct pcounter_pass *pass, const struct pcounter_
 	return true;
 }
 
-/* @by: 1 or -1 */
+/* adds (@by 1) or removes (@by -1) a counter */
 static void change(struct pcounter_pass *pass, const struct pcounter_recipe *recipe,
 		   unsigned int counter, int by)
 {
@@ -97,7 +96,7 @@ static bool same_domain(const struct pcounter_recipe *a, const struct pcounter_r
 	return a->kind == b->kind && (a->kind == PCOUNTER_KIND_MP || a->domain == b->domain);
 }
 
-/* two counters that can never be in one pass */
+/* whether two counters can never share a pass */
 static bool conflict(const struct pcounter_recipe *a, const struct pcounter_recipe *b)
 {
 	unsigned int i, k;
@@ -121,7 +120,7 @@ static unsigned int conflicts_of(const struct pcounter_schedule *s,
 	return n;
 }
 
-/* by number of conflicts, most first, then by number */
+/* sorts by number of conflicts, highest first, then by number */
 static void sort_wanted(struct pcounter_schedule *s, const struct pcounter_recipe *recipes,
 			const struct pcounter_set *wanted)
 {
@@ -143,7 +142,7 @@ static void sort_wanted(struct pcounter_schedule *s, const struct pcounter_recip
 	}
 }
 
-/* a greedy set of counters of which no two fit into one pass */
+/* size of a greedy set of counters that all conflict with each other */
 static unsigned int clique_of(const struct pcounter_schedule *s,
 			      const struct pcounter_recipe *recipes, unsigned int first)
 {
@@ -161,7 +160,7 @@ static unsigned int clique_of(const struct pcounter_schedule *s,
 	return n;
 }
 
-/* the number of passes cannot be smaller */
+/* lower bound of the number of passes */
 static unsigned int lower_bound(const struct pcounter_schedule *s,
 				const struct pcounter_recipe *recipes)
 {
@@ -210,7 +209,7 @@ static void first_fit(struct pcounter_schedule *s, const struct pcounter_recipe 
 static bool search(struct pcounter_schedule *s, const struct pcounter_recipe *recipes,
 		   unsigned int limit, unsigned int *steps)
 {
-	/* passes in use before each counter was placed: empty ones are all alike */
+	/* number of passes in use before each counter was placed: all empty ones are equivalent */
 	u8 used[PCOUNTER_COUNTERS + 1] = {};
 	unsigned int i = 0, p = 0;
 
@@ -248,7 +247,7 @@ static void fill(struct pcounter_schedule *s, const struct pcounter_recipe *reci
 
 	for (p = 0; p < s->count; p++)
 		for (i = 0; i < s->wanted; i++) {
-			/* begin with another counter in each pass */
+			/* start with a different counter in each pass */
 			const unsigned int counter = s->order[(i + p) % s->wanted];
 
 			if (!pcounter_in_set(&s->passes[p].members, counter) &&
@@ -283,11 +282,11 @@ static unsigned int longest_waiting(const struct pcounter_schedule *s)
 
 /**
  * pcounter_schedule_make() - pack counters into passes
- * @s: the schedule; only the numbers of the last slices are kept
+ * @s: the schedule; only the counters' last slices are kept
  * @recipes: PCOUNTER_COUNTERS of them
- * @wanted: counters; those without a recipe are left out
+ * @wanted: counters; those without a recipe are ignored
  *
- * Takes a bounded time and allocates nothing.
+ * Takes a bounded time and does not allocate memory.
  */
 void pcounter_schedule_make(struct pcounter_schedule *s, const struct pcounter_recipe *recipes,
 			    const struct pcounter_set *wanted)
@@ -315,9 +314,9 @@ void pcounter_schedule_make(struct pcounter_schedule *s, const struct pcounter_r
 }
 
 /**
- * pcounter_schedule_ran() - the current pass has counted
+ * pcounter_schedule_ran() - account for running time of the current pass
  * @s: the schedule
- * @ns: for so long
+ * @ns: running time
  */
 void pcounter_schedule_ran(struct pcounter_schedule *s, u64 ns)
 {
@@ -326,7 +325,7 @@ void pcounter_schedule_ran(struct pcounter_schedule *s, u64 ns)
 }
 
 /**
- * pcounter_schedule_rotate() - go to the next pass
+ * pcounter_schedule_rotate() - select the next pass
  * @s: the schedule
  *
  * Returns: true if the pass has changed.
@@ -338,7 +337,7 @@ bool pcounter_schedule_rotate(struct pcounter_schedule *s)
 
 	if (s->count < 2)
 		return false;
-	/* among equals, the next one after the current pass */
+	/* among equal ones, the next after the current pass */
 	next = (before + 1) % s->count;
 	for (i = 2; i <= s->count; i++) {
 		const unsigned int p = (before + i) % s->count;

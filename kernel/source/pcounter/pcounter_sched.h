@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Which counters count together, and which pass is next. Also built natively by kernel/tests.
+ * Packing of counters into passes, and rotation of passes. kernel/tests builds it natively, too.
  */
 #ifndef _PCOUNTER_SCHED_H_
 #define _PCOUNTER_SCHED_H_
@@ -8,21 +8,20 @@
 #include <linux/types.h>
 #include "pcounter_hw.h"
 
-/* counters that can be asked for: positions of PCOUNTER, then those of MP */
+/* counters: positions of PCOUNTER, then those of MP */
 #define PCOUNTER_POSITIONS	64
 #define PCOUNTER_MP_FIRST	PCOUNTER_POSITIONS
 #define PCOUNTER_COUNTERS	(2 * PCOUNTER_POSITIONS)
 #define PCOUNTER_RECIPE_MUXES	2
 #define PCOUNTER_MUXES_MAX	16
 
-/* what a recipe is for */
 enum pcounter_kind {
 	PCOUNTER_KIND_NONE,
 	PCOUNTER_KIND_DOMAIN,
 	PCOUNTER_KIND_MP,
 };
 
-/* what the hardware is set to for a counter; from the database */
+/* hardware settings for a counter; from the database */
 struct pcounter_recipe {
 	u8 kind;				/* enum pcounter_kind */
 	u8 domain;				/* PCOUNTER: clock domain */
@@ -30,7 +29,7 @@ struct pcounter_recipe {
 	u8 unit;				/* MP: unit */
 	u8 signal;				/* MP: signal of the unit */
 	u8 mux[PCOUNTER_RECIPE_MUXES];		/* multiplexers, 0: none */
-	u32 value[PCOUNTER_RECIPE_MUXES];	/* what they must be set to */
+	u32 value[PCOUNTER_RECIPE_MUXES];	/* their values */
 	u32 event;				/* PCOUNTER: sources */
 	u32 event_op;				/* PCOUNTER: table */
 	u32 start;				/* PCOUNTER, EVENT_B4 and EVENT_B6: sources */
@@ -55,26 +54,26 @@ static inline void pcounter_set_add(struct pcounter_set *set, unsigned int n)
 /* counters that count at the same time */
 struct pcounter_pass {
 	struct pcounter_set members;	/* the counters */
-	u8 simple[PCOUNTER_DOMAINS];	/* counters of each domain that use one of its four */
-	u8 integer[PCOUNTER_DOMAINS];	/* a counter has the whole domain: another mode */
-	u8 mp;				/* MP counters */
-	u8 mux_users[PCOUNTER_MUXES_MAX];	/* counters that need a multiplexer as it is */
+	u8 simple[PCOUNTER_DOMAINS];	/* SIMPLE counters in each domain */
+	u8 integer[PCOUNTER_DOMAINS];	/* an integer counter, which uses the whole domain */
+	u8 mp;				/* number of MP counters */
+	u8 mux_users[PCOUNTER_MUXES_MAX];	/* counters that depend on the value */
 	u32 mux_value[PCOUNTER_MUXES_MAX];	/* values of multiplexers with users */
-	u64 ran_ns;			/* time that it has counted since the schedule was made */
+	u64 ran_ns;			/* running time since the schedule was made */
 };
 
-/* a counter each: the worst case */
+/* worst case: one counter in each pass */
 #define PCOUNTER_PASSES_MAX	PCOUNTER_COUNTERS
 
-/* passes in round-robin */
+/* passes and their rotation */
 struct pcounter_schedule {
-	unsigned int count;			/* passes; 0: nothing is wanted */
-	unsigned int current_pass;		/* the one that counts */
-	struct pcounter_pass passes[PCOUNTER_PASSES_MAX];	/* the passes */
-	u64 slice;				/* number of the last slice, of all schedules */
-	u64 last_slice[PCOUNTER_COUNTERS];	/* of each counter, 0: it had none */
+	unsigned int count;			/* number of passes; 0: no counter requested */
+	unsigned int current_pass;		/* index of the running pass */
+	struct pcounter_pass passes[PCOUNTER_PASSES_MAX];
+	u64 slice;				/* number of the last slice, across schedules */
+	u64 last_slice[PCOUNTER_COUNTERS];	/* of each counter, 0: none */
 
-	/* private: while it is made */
+	/* private to pcounter_schedule_make() */
 	u8 order[PCOUNTER_COUNTERS];
 	u8 assigned[PCOUNTER_COUNTERS];
 	unsigned int wanted;
