@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A DRM device without a GPU: serves the perf PMUs of the machine that it is
- * loaded on through the counter interface of perfctr_drm.h.
+ * A DRM device without a GPU: offers the machine's perf PMUs through the counter interface of
+ * perfctr_drm.h.
  *
- * All counters come from the core's PMU source; this driver has no hardware of
- * its own. docs/tegra410.md describes its use on real machines.
+ * All counters come from the core's PMU source; this driver has no hardware of its own.
+ * docs/tegra410.md describes its use on real machines.
  */
 #include <linux/err.h>
 #include <linux/module.h>
@@ -21,10 +21,9 @@
 
 #define PERFCTR_SOC_NAME	"perfctr_soc"
 
-/* the device */
 struct perfctr_soc {
-	struct drm_device drm;	/* the DRM device */
-	struct drm_perfctr *pc;	/* the counter core */
+	struct drm_device drm;
+	struct drm_perfctr *pc;
 };
 
 static struct perfctr_soc *to_perfctr_soc(struct drm_device *drm)
@@ -98,7 +97,7 @@ static void perfctr_soc_remove(void *data)
 {
 	struct perfctr_soc *soc = data;
 
-	/* sessions get their last sample first */
+	/* first let sessions take their last sample */
 	drm_perfctr_unplug(soc->pc);
 	drm_dev_unplug(&soc->drm);
 }
@@ -158,7 +157,7 @@ static void __exit perfctr_soc_exit(void)
 module_init(perfctr_soc_init);
 module_exit(perfctr_soc_exit);
 
-/* catalogues of PMUs that have block types of their own */
+/* catalogues of PMUs that have their own block types */
 MODULE_SOFTDEP("pre: tegra410_perfctr");
 MODULE_DESCRIPTION("Counters of the machine's perf PMUs on a DRM node");
 MODULE_LICENSE("GPL");

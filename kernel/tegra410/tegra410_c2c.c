@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The C2C family: NVLink-C2C to GPUs or another SoC, NV-CLink to another SoC,
- * NV-DLink to CXL memory. One register layout, the peer decides what of it
- * counts.
+ * The C2C family: NVLink-C2C to GPUs or another SoC, NV-CLink to another SoC, NV-DLink to CXL
+ * memory. They share one register layout; the peer determines which counters count.
  */
 #include <linux/bitfield.h>
 
@@ -72,7 +71,7 @@ static int nvlink_c2c_gpu_init(struct tegra410_pmu *pmu, struct device *dev)
 {
 	unsigned int gpu;
 
-	/* a bit is the number of a GPU, whichever GPUs there are */
+	/* a bit is the number of a GPU, independent of which GPUs exist */
 	pmu->gpus = 0;
 	for (gpu = 0; gpu < TEGRA410_PMU_MAX_GPUS; gpu++) {
 		if (pmu->pdata.gpu_en_mask[gpu] >> NVLINK_C2C_INSTANCES) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Tegra410 uncore PMUs: counters of the CoreSight PMU architecture (Arm
- * IHI 0091), on which UCF, PCIE and PCIE-TGT are built.
+ * Tegra410 uncore PMUs: counters of the CoreSight PMU architecture (Arm IHI 0091), which UCF, PCIE
+ * and PCIE-TGT implement.
  */
 #include <linux/bitfield.h>
 #include <linux/device.h>
@@ -11,7 +11,7 @@
 /* event counters 0..30 and the cycle counter fit one enable register */
 #define CSPMU_MAX_PROGRAMMABLE	CSPMU_CYCLE_IDX
 
-/* registers of identification; what can not be read matches nothing */
+/* identification registers; an unreadable one matches no model */
 static u32 tegra410_cspmu_id(struct tegra410_pmu *pmu, unsigned int offset)
 {
 	u32 value;
@@ -19,7 +19,7 @@ static u32 tegra410_cspmu_id(struct tegra410_pmu *pmu, unsigned int offset)
 	return tegra410_pmu_read32(pmu, CSPMU_PAGE0, offset, &value) ? 0 : value;
 }
 
-/* where it reads as zero, PMIIDR is made of the CoreSight identification */
+/* if PMIIDR reads as zero, it is derived from the CoreSight identification */
 static u32 tegra410_cspmu_pmiidr(struct tegra410_pmu *pmu)
 {
 	u32 pmiidr = tegra410_cspmu_id(pmu, CSPMU_PMIIDR);
@@ -53,9 +53,9 @@ static unsigned int tegra410_cspmu_stride(struct tegra410_pmu *pmu)
 /**
  * tegra410_cspmu_init - identify a CoreSight PMU and stop it
  * @pmu: the PMU
- * @model: product, variant and revision that it must have
+ * @model: expected product, variant and revision
  *
- * Returns 0, -ENODEV if it is something else, or the regmap's error.
+ * Returns 0, -ENODEV for a different model, or the regmap's error.
  */
 int tegra410_cspmu_init(struct tegra410_pmu *pmu, u32 model)
 {
@@ -91,7 +91,7 @@ int tegra410_cspmu_init(struct tegra410_pmu *pmu, u32 model)
  * @pmu: the PMU
  * @event: the event
  *
- * Returns the cycle counter for cycles where there is one, else all others.
+ * Returns the cycle counter for cycles if there is one, else all others.
  */
 u32 tegra410_cspmu_slots(struct tegra410_pmu *pmu, const struct perf_event *event)
 {
@@ -106,8 +106,7 @@ u32 tegra410_cspmu_slots(struct tegra410_pmu *pmu, const struct perf_event *even
  * @event: its event
  * @idx: the counter
  *
- * Leaves as much room above for the count until the interrupt as below for the
- * one until it is handled.
+ * Leaves half of the range until the overflow interrupt, and half until it is handled.
  */
 void tegra410_cspmu_preset(struct tegra410_pmu *pmu, struct perf_event *event, int idx)
 {
@@ -124,7 +123,7 @@ void tegra410_cspmu_preset(struct tegra410_pmu *pmu, struct perf_event *event, i
 /**
  * tegra410_cspmu_start - start counters, all at once
  * @pmu: the PMU
- * @mask: which
+ * @mask: the counters
  */
 void tegra410_cspmu_start(struct tegra410_pmu *pmu, u32 mask)
 {
@@ -140,7 +139,7 @@ void tegra410_cspmu_start(struct tegra410_pmu *pmu, u32 mask)
 /**
  * tegra410_cspmu_stop - stop counters, all at once
  * @pmu: the PMU
- * @mask: which
+ * @mask: the counters
  */
 void tegra410_cspmu_stop(struct tegra410_pmu *pmu, u32 mask)
 {
@@ -158,7 +157,7 @@ void tegra410_cspmu_stop(struct tegra410_pmu *pmu, u32 mask)
  * @pmu: the PMU
  * @event: its event
  * @idx: the counter
- * @value: where its value goes
+ * @value: set to its value
  *
  * Returns 0 or a negative errno.
  */
@@ -178,7 +177,7 @@ int tegra410_cspmu_read(struct tegra410_pmu *pmu, struct perf_event *event, int 
 }
 
 /**
- * tegra410_cspmu_irq - take the overflow status
+ * tegra410_cspmu_irq - read and clear the overflow status
  * @pmu: the PMU
  *
  * Returns the counters that overflowed since the last call.

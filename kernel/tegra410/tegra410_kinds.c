@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The uncore PMUs of Tegra410 as block types of the counter core: how the PMUs
- * are named, and which event each bit of a mask stands for.
+ * The uncore PMUs of Tegra410 as block types of the counter core: names of the PMUs, and the event
+ * for each bit of a mask.
  */
 #include <linux/bits.h>
 #include <linux/build_bug.h>
@@ -71,7 +71,7 @@ static const u64 c2c_events[] = {
 	[DRM_PERFCTR_TEGRA410_C2C_OUT_WR_REQ] = 0x8,
 };
 
-/* a bit of a mask of 64 for each */
+/* events are the bits of a 64-bit mask */
 static_assert(ARRAY_SIZE(ucf_events) <= DRM_PERFCTR_SECTION_COUNTERS);
 static_assert(ARRAY_SIZE(pcie_events) <= DRM_PERFCTR_SECTION_COUNTERS);
 static_assert(ARRAY_SIZE(pcie_tgt_events) <= DRM_PERFCTR_SECTION_COUNTERS);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * PCIE PMU: what the devices behind a root complex read and write.
+ * PCIE PMU: reads and writes of the devices behind a root complex.
  */
 #include <linux/bitfield.h>
 
@@ -20,7 +20,7 @@ static u32 pcie_bdf(const struct perf_event *event)
 	return hw_filter(&event->hw) & PCIE_BDF_FILTER;
 }
 
-/* check the source filter and fill in what is not given */
+/* checks the source filter and fills in defaults */
 static int pcie_source(struct tegra410_pmu *pmu, struct perf_event *event,
 		       struct perf_event *leader, u32 *source)
 {
@@ -90,8 +90,8 @@ static void pcie_close(struct tegra410_pmu *pmu, struct perf_event *event)
 }
 
 /*
- * Events with and without the PMU's BDF filter do not count at the same time.
- * They are not refused, perf gives them turns.
+ * Events with and without the PMU's BDF filter cannot count at the same time. They are accepted;
+ * perf multiplexes them.
  */
 static bool pcie_conflict(const struct perf_event *a, const struct perf_event *b)
 {

@@ -15,7 +15,7 @@ static bool pcie_tgt_is_cycles(const struct perf_event *event)
 	return (event->attr.config & PCIE_TGT_CONFIG_EVENT) == PCIE_TGT_EVENT_CYCLES;
 }
 
-/* the address slot of an event that has one, else NULL */
+/* the address slot of an event, or NULL */
 static struct tegra410_pmu_slot *pcie_tgt_slot(struct tegra410_pmu *pmu,
 					       const struct perf_event *event)
 {
@@ -25,9 +25,8 @@ static struct tegra410_pmu_slot *pcie_tgt_slot(struct tegra410_pmu *pmu,
 }
 
 /*
- * Slots are reserved for as long as an event is open, so that too many are
- * refused there and then. One that has the same base and mask is looked for in
- * all slots before a free one is taken.
+ * Slots are reserved while an event is open, so that opening fails when none is free. An existing
+ * slot with the same base and mask is shared.
  */
 static struct tegra410_pmu_slot *pcie_tgt_reserve(struct tegra410_pmu *pmu, u64 base, u64 mask)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Tegra410 uncore PMU drivers: what the shared body and the kinds know of each other.
+ * Tegra410 uncore PMU drivers: interface between the common part and the kinds.
  */
 #ifndef _TEGRA410_PMU_H_
 #define _TEGRA410_PMU_H_
@@ -18,73 +18,68 @@
 
 /* hardware or logical counters of one PMU; one bit each in a u32 */
 #define TEGRA410_PMU_SLOTS	32
-/* "nvidia_cmem_latency_pmu_" and two numbers */
+/* longest name: "nvidia_cmem_latency_pmu_" and two numbers */
 #define TEGRA410_PMU_NAME_BYTES	48
 
 struct tegra410_pmu;
 
-/* the perf event's own fields that hold what open decoded */
+/* fields of the perf event that hold its decoded attributes */
 #define hw_event(hwc)		((hwc)->config_base)	/* event number */
 #define hw_filter(hwc)		((hwc)->config)		/* first filter register */
 #define hw_filter2(hwc)		((hwc)->event_base)	/* second filter register */
-/* hwc->flags: the start value could not be read, the first value read is it */
+/* hwc->flags: the start value could not be read; the first value read replaces it */
 #define TEGRA410_NO_BASELINE	BIT(0)
-/* hwc->flags: the device left while it was counting */
+/* hwc->flags: the device was removed while the event was counting */
 #define TEGRA410_ORPHAN		BIT(1)
 
 /*
  * description of one kind of PMU
  *
- * The operations that touch hardware are called with the PMU's lock held and
- * interrupts off, and only while a device is bound.
+ * Operations that access hardware are called with the PMU's lock held and interrupts off, and only
+ * while a device is bound.
  */
 struct tegra410_pmu_kind {
 	const char *name_format;	/* of the PMU's name: socket, root complex */
 	const struct attribute_group *const *attr_groups;	/* of the PMU in sysfs */
-	int task_errno;			/* what an event that is attached to a task gets */
-	const char *identifier;		/* text of that file; NULL: PMIIDR */
+	int task_errno;			/* errno for an event attached to a task */
+	const char *identifier;		/* contents of sysfs file "identifier"; NULL: PMIIDR */
 	/*
-	 * a device was bound: identify the hardware, read its shape,
-	 * bring it into the stopped state. Returns 0 or a negative errno.
-	 * May sleep.
+	 * identify the hardware of a newly bound device, read its shape, stop its counters. Returns
+	 * 0 or a negative errno. May sleep.
 	 */
 	int (*init)(struct tegra410_pmu *pmu, struct device *dev);
 	/*
-	 * check the event's config and decode it into hw_event(),
-	 * hw_filter(), hw_filter2(); reserve what it needs for its lifetime.
-	 * @leader is the first event of the group that this PMU counts with
-	 * filters, or NULL. Called with open_lock. Returns 0 or a negative
-	 * errno with a debug message.
+	 * check the event's config and decode it into hw_event(), hw_filter(), hw_filter2();
+	 * reserve what it needs while open. @leader is the first event of the group on this PMU
+	 * that has filters, or NULL. Called with open_lock. Returns 0, or a negative errno with a
+	 * debug message.
 	 */
 	int (*open)(struct tegra410_pmu *pmu, struct perf_event *event,
 		    struct perf_event *leader);
-	/* give back what @open reserved; optional, with open_lock */
+	/* release what @open reserved; optional, with open_lock */
 	void (*close)(struct tegra410_pmu *pmu, struct perf_event *event);
-	/* the event has the dedicated cycle counter; optional */
+	/* the event uses the dedicated cycle counter; optional */
 	bool (*is_cycles)(const struct perf_event *event);
-	/* counters that could count the event, a bit for each */
+	/* mask of counters that can count the event */
 	u32 (*slots)(struct tegra410_pmu *pmu, const struct perf_event *event);
-	/*
-	 * two events must not count at the same time; optional,
-	 * called with and without the lock.
-	 */
+	/* two events cannot count at the same time; optional, called with and without the lock */
 	bool (*conflict)(const struct perf_event *a, const struct perf_event *b);
-	/* event type and filters of a stopped counter; optional */
+	/* program event and filters of a stopped counter; optional */
 	void (*assign)(struct tegra410_pmu *pmu, struct perf_event *event, int idx);
-	/* value from which a stopped counter starts, into prev_count */
+	/* set the start value of a stopped counter, also in prev_count */
 	void (*preset)(struct tegra410_pmu *pmu, struct perf_event *event, int idx);
-	/* let these counters count, others continue */
+	/* start these counters; others continue */
 	void (*start)(struct tegra410_pmu *pmu, u32 mask);
-	/* stop these counters, those of pmu->running continue */
+	/* stop these counters; those of pmu->running continue */
 	void (*stop)(struct tegra410_pmu *pmu, u32 mask);
 	/*
-	 * current value, counting or stopped. Returns 0, or a negative
-	 * errno if no consistent value could be had.
+	 * current value, counting or stopped. Returns 0, or a negative errno if no consistent value
+	 * could be read.
 	 */
 	int (*read)(struct tegra410_pmu *pmu, struct perf_event *event, int idx, u64 *value);
 	/* undo @assign; the counter is stopped; optional */
 	void (*release)(struct tegra410_pmu *pmu, struct perf_event *event, int idx);
-	/* nothing of pmu->running is left and all values are read; optional */
+	/* pmu->running is empty and all values are read; optional */
 	void (*idle)(struct tegra410_pmu *pmu);
 	u32 (*irq)(struct tegra410_pmu *pmu);	/* read and clear the overflow status; optional */
 };
@@ -93,21 +88,21 @@ struct tegra410_pmu_kind {
 struct tegra410_pmu_slot {
 	u64 base;		/* address */
 	u64 mask;		/* bits of the address that are compared */
-	unsigned int opened;	/* open events that share it */
-	unsigned int counting;	/* counters that use it now */
+	unsigned int opened;	/* number of open events that share it */
+	unsigned int counting;	/* number of counters that use it now */
 };
 
 /*
  * one PMU
  *
- * Lives from the first bind of its device to the end of the module, see
- * "Unbinding" in tegra410_pmu_bind.c.
+ * Exists from the first bind of its device until module exit, see "unbinding" in
+ * tegra410_pmu_bind.c.
  */
 struct tegra410_pmu {
-	struct pmu pmu;				/* perf's side */
+	struct pmu pmu;				/* interface to perf */
 	char name[TEGRA410_PMU_NAME_BYTES];	/* in sysfs */
 	const struct tegra410_pmu_kind *kind;	/* constant */
-	/* of the bound device, or of the last one */
+	/* of the bound device, or of the previous one */
 	struct tegra410_pmu_platform_data pdata;
 	struct list_head entry;		/* in the list of all PMUs */
 	struct hlist_node hotplug;	/* CPU hotplug instance */
@@ -115,25 +110,25 @@ struct tegra410_pmu {
 	struct mutex open_lock;	/* protects what open events reserve */
 	unsigned int bdf_users;	/* PCIE: open events that use @bdf */
 	u32 bdf;		/* PCIE: the PMU's BDF filter */
-	/* PCIE-TGT; .counting is under @lock */
+	/* PCIE-TGT; @lock protects .counting */
 	struct tegra410_pmu_slot address_slots[PCIE_TGT_SLOTS];
 
-	raw_spinlock_t lock;	/* protects the registers and all below */
-	bool bound;		/* a device is there, registers may be touched */
+	raw_spinlock_t lock;	/* protects the registers and everything below */
+	bool bound;		/* a device is bound, registers may be accessed */
 	bool was_opened;	/* an event was opened since registration */
-	cpumask_t active_cpu;	/* the CPU of the events, none or one */
-	bool migrating;		/* events move to another CPU, counters run on */
-	u32 used;		/* slots that belong to an event */
-	u32 running;		/* of @used, slots that count */
-	u32 pending;		/* of @used, slots to start when perf enables the PMU again */
-	u32 parked;		/* of @running, slots whose event perf took off */
+	cpumask_t active_cpu;	/* CPU on which events run; none or one */
+	bool migrating;		/* events are moving to another CPU, counters continue */
+	u32 used;		/* slots assigned to an event */
+	u32 running;		/* of @used, slots that are counting */
+	u32 pending;		/* of @used, slots to start at the next pmu_enable() */
+	u32 parked;		/* of @running, slots whose event perf has removed */
 	struct perf_event *events[TEGRA410_PMU_SLOTS];	/* owner of each slot */
 
-	u64 counter_mask;	/* of the width of a counter */
+	u64 counter_mask;	/* maximum value of a counter */
 	u32 programmable;	/* CoreSight: event counters */
 	bool has_cycle_counter;	/* CoreSight: dedicated cycle counter */
 	u32 pmiidr;		/* CoreSight: identification */
-	unsigned int instances;	/* others: windows that are read */
+	unsigned int instances;	/* others: readable windows */
 	u32 gpus;		/* NVLink-C2C: bit n: GPU n exists */
 };
 
@@ -147,7 +142,7 @@ static inline bool tegra410_pmu_owns(struct tegra410_pmu *pmu, struct perf_event
 	return event->pmu == &pmu->pmu;
 }
 
-/* a user's error: which PMU, what is wrong; only at debug level */
+/* logs an invalid user request, at debug level only */
 #define tegra410_pmu_reject(pmu, fmt, ...) \
 	pr_debug("%s: " fmt "\n", (pmu)->name, ##__VA_ARGS__)
 
@@ -177,7 +172,7 @@ extern const struct attribute_group tegra410_pmu_identifier_group;
 #define TEGRA410_EVENT(_name, _id) \
 	PMU_EVENT_ATTR_ID(_name, tegra410_pmu_event_show, _id)
 
-/* a file in format/; kinds have the same names with different bits */
+/* a file in format/; kinds use the same names for different bits */
 #define TEGRA410_FORMAT(_kind, _name, _bits)					\
 	static struct dev_ext_attribute _kind##_format_##_name = {		\
 		.attr = __ATTR(_name, 0444, tegra410_pmu_text_show, NULL),		\

@@ -14,24 +14,22 @@
 /**
  * DOC: unbinding
  *
- * perf_pmu_unregister() of the kernels that we support frees memory that open
- * events, and even events in the middle of being closed, still use; there is no
- * callback at the end of an event's life. The only sure sign that a PMU has no
- * event left is the module's reference count, of which each event holds one
- * (pmu.module). So:
+ * perf_pmu_unregister() of the supported kernels frees memory that open events, and even events
+ * being closed, still use; there is no callback at the end of an event's life. Only the module's
+ * reference count, of which each event holds one (pmu.module), shows that a PMU has no event left.
+ * Therefore:
  *
- *  - A PMU that never had an event since it was registered is unregistered
- *    when its device leaves.
- *  - Any other one stays registered until the module is unloaded, without a
- *    device: the last values are read, cpumask becomes empty, opening fails
- *    with -ENODEV, add() fails, so that perf shows events as not running.
- *  - A new device of the same name and kind takes the registered PMU over.
- *    Events that were counting when the old one left stay halted, events that
- *    were not count like new ones.
- *  - The module can not be unloaded while events are open.
+ *  - A PMU that never had an event since it was registered is unregistered when its device is
+ *    unbound.
+ *  - Any other PMU stays registered without a device until the module is unloaded: the last values
+ *    are read, cpumask becomes empty, opening fails with -ENODEV, add() fails, so that perf
+ *    reports events as not running.
+ *  - A new device of the same name and kind takes over the registered PMU. Events that were
+ *    counting when the old one was unbound remain halted; others count like new ones.
+ *  - The module cannot be unloaded while events are open.
  */
 
-/* protects tegra410_pmus, and a PMU's binding against other bindings */
+/* protects tegra410_pmus; serialises binding and unbinding */
 static DEFINE_MUTEX(tegra410_pmus_lock);
 static LIST_HEAD(tegra410_pmus);
 static int tegra410_hotplug_state;
@@ -68,7 +66,7 @@ static void tegra410_pmu_set_affinity(struct tegra410_pmu *pmu, unsigned int cpu
 		pmu->pdata.irq_ops->set_affinity(pmu->pdata.irq_ctx, cpu);
 }
 
-/* the first associated CPU that comes online owns the PMU */
+/* the first associated CPU to come online owns the PMU */
 static int tegra410_pmu_cpu_online(unsigned int cpu, struct hlist_node *node)
 {
 	struct tegra410_pmu *pmu = hlist_entry_safe(node, struct tegra410_pmu, hotplug);
@@ -142,7 +140,7 @@ static struct tegra410_pmu *tegra410_pmu_alloc(const struct tegra410_pmu_kind *k
 	if (!pmu)
 		return NULL;
 	pmu->pmu = tegra410_pmu_template;
-	/* perf and the driver core only read the array */
+	/* perf and the driver core do not modify the array */
 	pmu->pmu.attr_groups = (const struct attribute_group **)kind->attr_groups;
 	pmu->kind = kind;
 	strscpy(pmu->name, name, sizeof(pmu->name));
@@ -177,7 +175,7 @@ static void tegra410_pmu_unregister(struct tegra410_pmu *pmu)
 	kfree(pmu);
 }
 
-/* from here on events can be opened */
+/* events can be opened from here on */
 static void tegra410_pmu_go(struct tegra410_pmu *pmu)
 {
 	unsigned long irq;
@@ -222,13 +220,13 @@ static void tegra410_pmu_unbind(void *data)
 	struct tegra410_pmu *pmu = data;
 
 	mutex_lock(&tegra410_pmus_lock);
-	/* a CPU on its way offline moves events and interrupt without the PMU's lock */
+	/* a CPU going offline moves events and interrupt without the PMU's lock */
 	cpus_read_lock();
 	tegra410_pmu_detach(pmu);
 	if (pmu->pdata.irq_ops)
 		pmu->pdata.irq_ops->free(pmu->pdata.irq_ctx);
 	cpus_read_unlock();
-	/* constant since detach */
+	/* does not change after detach */
 	if (!pmu->was_opened)
 		tegra410_pmu_unregister(pmu);
 	mutex_unlock(&tegra410_pmus_lock);
@@ -333,7 +331,7 @@ static void __exit tegra410_pmu_module_exit(void)
 	struct tegra410_pmu *pmu, *next;
 
 	platform_driver_unregister(&tegra410_pmu_driver);
-	/* no event is left: each one held a reference to the module */
+	/* no event is left: each one held a module reference */
 	list_for_each_entry_safe(pmu, next, &tegra410_pmus, entry)
 		tegra410_pmu_unregister(pmu);
 	cpuhp_remove_multi_state(tegra410_hotplug_state);

@@ -1,31 +1,29 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Tegra410 uncore PMUs: the body that all kinds share, seen from perf.
+ * Tegra410 uncore PMUs: the perf interface, common to all kinds.
  */
 #include "tegra410_pmu.h"
 
 /**
  * DOC: counting without gaps
  *
- * These counters belong to a socket, not to a CPU or a task: between two
- * events of perf that only rearrange software (another event is opened, a
- * group is scheduled out and in again, the owning CPU goes offline) there is no
- * reason to stop them. perf takes an event off with del() and puts it back with
- * add() inside one pmu_disable()/pmu_enable() section:
+ * These counters belong to a socket, not to a CPU or a task. They need not stop when perf only
+ * rearranges events (another event is opened, a group is scheduled out and in again, the owning CPU
+ * goes offline). perf removes an event with del() and adds it again with add() in one
+ * pmu_disable()/pmu_enable() section:
  *
  *	         del(A)          add(A)  add(B)       pmu_enable()
  *	A  ------+---------------+------------------------------>
  *	  counts | parked, counts | counts on
  *	B                                +-- pending --+ counts ->
  *
- * del() only parks a counter: it is read, but runs on. If the event comes back
- * it keeps counter and start value, so nothing is lost. What is still parked at
- * pmu_enable() is stopped, read and given up; what is pending is started, all
- * counters with one register write. An event that needs a counter while all
- * free ones are parked gives those up at once: perf is multiplexing then.
+ * del() only parks a counter: it is read, but continues. If the event is added again, it keeps
+ * counter and start value, so nothing is lost. At pmu_enable(), counters that are still parked are
+ * stopped, read and released, and pending ones are started, all with one register write. An event
+ * that needs a counter while all free ones are parked releases those at once: perf is multiplexing
+ * then.
  *
- * For the same reason there is no pmu_disable(): it would stop the counters of
- * everybody else.
+ * For the same reason pmu_disable() does nothing: it would stop the counters of all other events.
  *
  * While events move to another CPU, parked counters survive pmu_enable();
  * tegra410_pmu_end_migration() releases the unclaimed ones.
@@ -34,18 +32,18 @@
 /**
  * DOC: locking
  *
- * tegra410_pmu.open_lock (mutex): what open events reserve for their lifetime,
- * the BDF and the target addresses. Nests inside perf's ctx->mutex.
+ * tegra410_pmu.open_lock (mutex): what events reserve while open, the BDF and the target addresses.
+ * Nests inside perf's ctx->mutex.
  *
- * tegra410_pmu.lock (raw spinlock, interrupts off): registers, slots, the
- * owning CPU, whether a device is bound. Nests inside perf's context locks.
+ * tegra410_pmu.lock (raw spinlock, interrupts off): registers, slots, the owning CPU, whether a
+ * device is bound. Nests inside perf's context locks.
  *
- * event->count and prev_count of an event in pmu->events[] are only written
- * with it, so interrupt and callbacks may even run on different CPUs.
+ * event->count and prev_count of an event in pmu->events[] are only written under it, so interrupt
+ * and callbacks may even run on different CPUs.
  *
- * cpus_read_lock(): a device binds and leaves with it, so that the hotplug callbacks
- * can move events and the interrupt of a bound PMU without tegra410_pmu.lock, which
- * perf's own locks forbid. Outside of tegra410_pmu.open_lock.
+ * cpus_read_lock(): held to bind and unbind a device, so that the hotplug callbacks can move events
+ * and the interrupt of a bound PMU without tegra410_pmu.lock, which perf's own locks forbid. Taken
+ * before tegra410_pmu.open_lock.
  */
 
 static void tegra410_pmu_fold(struct tegra410_pmu *pmu, struct perf_event *event, int idx)
@@ -53,7 +51,7 @@ static void tegra410_pmu_fold(struct tegra410_pmu *pmu, struct perf_event *event
 	struct hw_perf_event *hwc = &event->hw;
 	u64 value, prev;
 
-	/* without a value nothing is added: the next read has it all */
+	/* if the read fails, add nothing: the next read includes it */
 	if (pmu->kind->read(pmu, event, idx, &value))
 		return;
 
@@ -78,7 +76,7 @@ static void tegra410_pmu_drop(struct tegra410_pmu *pmu, int idx)
 	pmu->parked &= ~BIT(idx);
 }
 
-/* stop these counters and read them for the last time */
+/* stops these counters and reads their final values */
 static void tegra410_pmu_halt(struct tegra410_pmu *pmu, u32 mask)
 {
 	unsigned long bits = mask;
@@ -131,7 +129,7 @@ static int tegra410_pmu_attach(struct tegra410_pmu *pmu, struct perf_event *even
 		return -ENODEV;
 	if (!cpumask_test_cpu(smp_processor_id(), &pmu->pdata.cpus))
 		return -ENOENT;
-	/* refused, it would keep perf from adding those behind it */
+	/* if it were refused, perf would not add the events after it */
 	if (hwc->flags & TEGRA410_ORPHAN) {
 		hwc->state = PERF_HES_STOPPED | PERF_HES_UPTODATE;
 		return 0;
@@ -180,7 +178,7 @@ static int tegra410_pmu_add(struct perf_event *event, int flags)
 	return ret;
 }
 
-/* the slot of an event that has one, else -1; a device that left took all slots away */
+/* the slot of an event, or -1; unbinding a device releases all slots */
 static int tegra410_pmu_slot_of(struct tegra410_pmu *pmu, struct perf_event *event)
 {
 	int idx = event->hw.idx;
@@ -262,7 +260,7 @@ static void tegra410_pmu_enable(struct pmu *core)
 	unsigned long irq;
 
 	raw_spin_lock_irqsave(&pmu->lock, irq);
-	/* first start, then stop: instances windows stop when nothing runs any more */
+	/* start first, then stop: instance windows stop when no counter runs */
 	if (pmu->pending) {
 		pmu->kind->start(pmu, pmu->pending);
 		pmu->running |= pmu->pending;
@@ -273,16 +271,16 @@ static void tegra410_pmu_enable(struct pmu *core)
 	raw_spin_unlock_irqrestore(&pmu->lock, irq);
 }
 
-/* perf only calls pmu_enable() where there is also this; see "counting without gaps" */
+/* perf calls pmu_enable() only if this callback exists; see "counting without gaps" */
 static void tegra410_pmu_disable(struct pmu *core)
 {
 }
 
 /**
- * tegra410_pmu_handle_irq - a counter overflowed
+ * tegra410_pmu_handle_irq - handle an overflow interrupt
  * @data: the PMU
  *
- * Stops, reads and presets the counters that overflowed; others run on.
+ * Stops, reads and presets the counters that overflowed; others continue.
  * Context: hard interrupt.
  */
 void tegra410_pmu_handle_irq(void *data)
@@ -309,9 +307,9 @@ void tegra410_pmu_handle_irq(void *data)
 /**
  * tegra410_pmu_begin_migration - keep counters while events move to another CPU
  * @pmu: the PMU
- * @cpu: where they move
+ * @cpu: the CPU to which they move
  *
- * Return: false if there is no device, and nothing to move.
+ * Return: false if there is no device and thus nothing to move.
  */
 bool tegra410_pmu_begin_migration(struct tegra410_pmu *pmu, unsigned int cpu)
 {
@@ -329,7 +327,7 @@ bool tegra410_pmu_begin_migration(struct tegra410_pmu *pmu, unsigned int cpu)
 }
 
 /**
- * tegra410_pmu_end_migration - give up counters whose events did not arrive
+ * tegra410_pmu_end_migration - release counters whose events were not added again
  * @pmu: the PMU
  */
 void tegra410_pmu_end_migration(struct tegra410_pmu *pmu)
@@ -343,12 +341,11 @@ void tegra410_pmu_end_migration(struct tegra410_pmu *pmu)
 }
 
 /**
- * tegra410_pmu_detach - the device goes away: last values, then no register access
+ * tegra410_pmu_detach - read final values and end register access, for unbinding
  * @pmu: the PMU
  *
- * Events keep the counts that they have. add() fails from now on. Those that
- * were counting do not count again even if a device comes back: nothing could
- * tell what they missed.
+ * Events keep their counts. add() fails from now on. Events that were counting do not resume even
+ * if a device is bound again: what they missed is unknown.
  */
 void tegra410_pmu_detach(struct tegra410_pmu *pmu)
 {
@@ -361,7 +358,7 @@ void tegra410_pmu_detach(struct tegra410_pmu *pmu)
 		tegra410_pmu_halt(pmu, pmu->running);
 		bits = pmu->used;
 		for_each_set_bit(idx, &bits, TEGRA410_PMU_SLOTS) {
-			/* perf calls them active until it schedules them anew */
+			/* perf treats them as active until it reschedules them */
 			pmu->events[idx]->hw.state |= PERF_HES_STOPPED | PERF_HES_UPTODATE;
 			pmu->events[idx]->hw.flags |= TEGRA410_ORPHAN;
 			tegra410_pmu_drop(pmu, idx);
@@ -381,7 +378,7 @@ static void tegra410_pmu_destroy(struct perf_event *event)
 	unsigned long irq;
 	int idx;
 
-	/* closed in the middle of a migration: nothing else releases it in time */
+	/* closed during a migration: nothing else would release it in time */
 	raw_spin_lock_irqsave(&pmu->lock, irq);
 	idx = tegra410_pmu_slot_of(pmu, event);
 	if (idx >= 0) {
@@ -407,7 +404,7 @@ static bool tegra410_pmu_is_filtered(struct tegra410_pmu *pmu, struct perf_event
 	return tegra410_pmu_owns(pmu, event) && !tegra410_pmu_is_cycles(pmu, event);
 }
 
-/* the event whose filters the others of the group have to go by */
+/* the event whose filters apply to the other events of the group */
 static struct perf_event *tegra410_pmu_filter_leader(struct tegra410_pmu *pmu,
 						     struct perf_event *event)
 {
@@ -424,7 +421,7 @@ static struct perf_event *tegra410_pmu_filter_leader(struct tegra410_pmu *pmu,
 	return NULL;
 }
 
-/* take a counter for @event beside @members; whether there is one */
+/* reserves a counter for @event in addition to @members; returns whether one is free */
 static bool tegra410_pmu_fits(struct tegra410_pmu *pmu, struct perf_event *event,
 			      struct perf_event **members, u32 *used)
 {
@@ -484,7 +481,7 @@ other_pmu:
 	return -EINVAL;
 }
 
-/* the CPU that counts now */
+/* the CPU on which events currently count */
 static int tegra410_pmu_pick_cpu(struct tegra410_pmu *pmu, struct perf_event *event)
 {
 	unsigned int cpu;
@@ -552,7 +549,7 @@ static int tegra410_pmu_event_init(struct perf_event *event)
 const struct pmu tegra410_pmu_template = {
 	.module		= THIS_MODULE,
 	.task_ctx_nr	= perf_invalid_context,
-	/* the interrupt is for wide counts, not for sampling */
+	/* the interrupt extends the counters, it does not support sampling */
 	.capabilities	= PERF_PMU_CAP_NO_EXCLUDE | PERF_PMU_CAP_NO_INTERRUPT,
 	.event_init	= tegra410_pmu_event_init,
 	.pmu_enable	= tegra410_pmu_enable,

@@ -2,11 +2,10 @@
 /*
  * Platform data: the description of one PMU.
  *
- * A platform device named TEGRA410_PMU_DEVICE with a struct
- * tegra410_pmu_platform_data. The virtual SoC creates them with a regmap onto
- * its register models; on silicon a binding for ACPI or a device tree would
- * create them with a regmap whose reg_read and reg_write use readl() and
- * writel() in the window's memory resource.
+ * It belongs to a platform device named TEGRA410_PMU_DEVICE. The virtual SoC creates these devices
+ * with a regmap onto its register models. On hardware, an ACPI or device tree binding would create
+ * them with a regmap whose reg_read and reg_write use readl() and writel() in the window's memory
+ * resource.
  */
 #ifndef _TEGRA410_PMU_PLATFORM_H_
 #define _TEGRA410_PMU_PLATFORM_H_
@@ -21,7 +20,6 @@ struct regmap;
 /* GPUs behind the NVLink-C2C of a socket */
 #define TEGRA410_PMU_MAX_GPUS	2
 
-/* which of the seven kinds */
 enum tegra410_pmu_kind_id {
 	TEGRA410_PMU_UCF,
 	TEGRA410_PMU_PCIE,
@@ -38,25 +36,25 @@ enum tegra410_pmu_kind_id {
  */
 struct tegra410_pmu_irq_ops {
 	/**
-	 * @request: have @handler called with @data, in hard interrupt context
-	 * on the CPU set by @set_affinity, while the PMU signals an overflow.
-	 * May sleep. Returns 0 or a negative errno.
+	 * @request: call @handler with @data, in hard interrupt context on the CPU set by
+	 * @set_affinity, while the PMU signals an overflow. May sleep. Returns 0 or a negative
+	 * errno.
 	 */
 	int (*request)(void *ctx, void (*handler)(void *data), void *data);
-	/** @free: @handler does not run and is not called any more. May sleep. */
+	/** @free: ensure that @handler is neither running nor called again. May sleep. */
 	void (*free)(void *ctx);
-	/** @set_affinity: move the interrupt; from CPU hotplug callbacks. */
+	/** @set_affinity: move the interrupt; called from CPU hotplug callbacks. */
 	void (*set_affinity)(void *ctx, unsigned int cpu);
 };
 
 /**
  * struct tegra410_pmu_platform_data - one PMU
  *
- * Copied with the platform device. Everything that it points to must live
- * until the platform device is unregistered.
+ * Copied with the platform device. Its pointers must remain valid until the platform device is
+ * unregistered.
  */
 struct tegra410_pmu_platform_data {
-	/** @kind: which kind. */
+	/** @kind: one of the seven kinds. */
 	enum tegra410_pmu_kind_id kind;
 	/** @socket: number in the PMU's name. */
 	unsigned int socket;
@@ -71,11 +69,11 @@ struct tegra410_pmu_platform_data {
 	struct regmap *regmap;
 	/** @irq_ops: overflow interrupt, NULL if there is none. */
 	const struct tegra410_pmu_irq_ops *irq_ops;
-	/** @irq_ctx: for @irq_ops. */
+	/** @irq_ctx: passed to @irq_ops. */
 	void *irq_ctx;
-	/** @cpu_en_mask: NVLINK_C2C, NVCLINK: instances that lead to another SoC. */
+	/** @cpu_en_mask: NVLINK_C2C, NVCLINK: instances connected to another SoC. */
 	u32 cpu_en_mask;
-	/** @gpu_en_mask: NVLINK_C2C: instances that lead to each GPU. */
+	/** @gpu_en_mask: NVLINK_C2C: instances connected to each GPU. */
 	u32 gpu_en_mask[TEGRA410_PMU_MAX_GPUS];
 };
 

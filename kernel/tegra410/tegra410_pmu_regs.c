@@ -6,7 +6,7 @@
 
 #include "tegra410_pmu.h"
 
-/* the high word of a counter changes once in 2^32 counts: one retry is the rule */
+/* retries; the high word changes once in 2^32 counts, so one retry normally suffices */
 #define HI_LO_HI_POLLS	1000
 
 /**
@@ -14,7 +14,7 @@
  * @pmu: the PMU
  * @window: window of the register
  * @offset: offset in the window
- * @value: where its value goes, on success only
+ * @value: set to its value, on success only
  *
  * Returns 0 or the regmap's error.
  */
@@ -52,15 +52,14 @@ void tegra410_pmu_write64(struct tegra410_pmu *pmu, unsigned int window, unsigne
 }
 
 /**
- * tegra410_pmu_read64 - read a 64-bit counter that may count meanwhile
+ * tegra410_pmu_read64 - read a 64-bit counter that may be counting
  * @pmu: the PMU
  * @window: window of the counter
  * @offset: offset of its low word
- * @value: where the value goes
+ * @value: set to its value, on success only
  *
- * Returns 0; the regmap's error; -ETIMEDOUT if the high word does not come to
- * rest, which a counter that counts can not do. @value is only written on
- * success: a made-up one would look like an enormous count.
+ * Returns 0; the regmap's error; -ETIMEDOUT if the high word keeps changing, which no working
+ * counter does. A guessed value would appear as an enormous count.
  */
 int tegra410_pmu_read64(struct tegra410_pmu *pmu, unsigned int window, unsigned int offset,
 			u64 *value)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Tegra410 uncore PMUs: files that all kinds have in sysfs.
+ * Tegra410 uncore PMUs: sysfs files common to all kinds.
  */
 #include <linux/device.h>
 #include <linux/sysfs.h>
@@ -8,10 +8,10 @@
 #include "tegra410_pmu.h"
 
 /**
- * tegra410_pmu_event_show - a file in events/
+ * tegra410_pmu_event_show - show a file in events/
  * @dev: the PMU's device
  * @attr: its attribute, a struct perf_pmu_events_attr
- * @page: where the text goes
+ * @page: output
  *
  * Returns the length of the text.
  */
@@ -23,10 +23,10 @@ ssize_t tegra410_pmu_event_show(struct device *dev, struct device_attribute *att
 }
 
 /**
- * tegra410_pmu_text_show - a file in format/
+ * tegra410_pmu_text_show - show a file in format/
  * @dev: the PMU's device
  * @attr: its attribute, a struct dev_ext_attribute
- * @page: where the text goes
+ * @page: output
  *
  * Returns the length of the text.
  */

@@ -2,10 +2,9 @@
 /*
  * Registers of the Tegra410 uncore PMUs.
  *
- * The only thing that the drivers and the register models (kernel/vsoc/fabric/)
- * share. All registers are reached through one regmap per PMU with 32-bit
- * values: window << TEGRA410_WINDOW_SHIFT | offset. A window is one memory
- * resource of the device. Registers of 64 bits are pairs, low word first.
+ * The only header shared by the drivers and the register models (kernel/vsoc/fabric/). Each PMU has
+ * one regmap with 32-bit values for all its registers: window << TEGRA410_WINDOW_SHIFT | offset. A
+ * window is one memory resource of the device. 64-bit registers are pairs, low word first.
  */
 #ifndef _TEGRA410_REGS_H_
 #define _TEGRA410_REGS_H_
@@ -24,7 +23,7 @@
 /* PCIE-TGT only: target address filters */
 #define CSPMU_ADDRESS_FILTER		2
 
-/* page 1; stride 4 where counters have up to 32 bits, else 8 */
+/* page 1; stride 4 for counters of up to 32 bits, else 8 */
 #define CSPMU_PMEVCNTR(n, stride)	(0x000 + (n) * (stride))
 #define CSPMU_PMOVSCLR			0xc80
 /* page 0 */
@@ -59,13 +58,13 @@
 #define CSPMU_PMIIDR_VARIANT		GENMASK(19, 16)
 #define CSPMU_PMIIDR_REVISION		GENMASK(15, 12)
 #define CSPMU_PMIIDR_IMPLEMENTER	GENMASK(11, 0)
-/* product, variant and revision, which tell the kinds apart */
+/* product, variant and revision, which identify the kind */
 #define CSPMU_PMIIDR_MODEL		GENMASK(31, 12)
 #define CSPMU_IMPLEMENTER_NVIDIA	0x36b
 #define UCF_PMIIDR_MODEL		0x2cf20000
 #define PCIE_PMIIDR_MODEL		0x10301000
 #define PCIE_TGT_PMIIDR_MODEL		0x10700000
-/* PMPIDR0-4, of which PMIIDR is made where it reads as zero */
+/* PMPIDR0-4, from which PMIIDR is derived if it reads as zero */
 #define CSPMU_PMPIDR0_PART_0		GENMASK(7, 0)
 #define CSPMU_PMPIDR1_PART_1		GENMASK(3, 0)
 #define CSPMU_PMPIDR1_DES_0		GENMASK(7, 4)
@@ -74,7 +73,7 @@
 #define CSPMU_PMPIDR3_REVAND		GENMASK(7, 4)
 #define CSPMU_PMPIDR4_DES_2		GENMASK(3, 0)
 
-/* the dedicated cycle counter's place among the counters */
+/* index of the dedicated cycle counter */
 #define CSPMU_CYCLE_IDX			31
 
 /* UCF: PMEVFILTR, and PMCCFILTR for the cycle counter */
@@ -113,7 +112,7 @@
 #define PCIE_TGT_SLOT_MASK(n)		(0xd44 + (n) * PCIE_TGT_SLOT_STRIDE)
 #define PCIE_TGT_SLOT_CTRL_E		BIT(0)
 
-/* event numbers with a meaning for driver or model */
+/* event numbers that the driver or the model needs */
 #define UCF_EVENT_BUS_CYCLES		0x1d
 #define UCF_EVENT_SLC_ALLOCATE		0xf0
 #define UCF_EVENT_SLC_WB		0xf3
@@ -142,7 +141,7 @@
 
 /* --- CMEM latency --------------------------------------------------------- */
 
-/* windows 0..13: instances; then broadcast, write only */
+/* windows 0..13: instances; then a write-only broadcast window */
 #define CMEM_INSTANCES			14
 #define CMEM_CHANNELS			3
 #define CMEM_CG_CTRL			0x800
@@ -161,12 +160,12 @@
 #define CMEM_EVENT_CYCLES		0x0
 #define CMEM_EVENT_RD_REQ		0x1
 #define CMEM_EVENT_RD_CUM_OUTS		0x2
-/* one read request */
+/* size of a read request */
 #define CMEM_REQUEST_BYTES		32
 
 /* --- C2C family: NVLink-C2C, NV-CLink, NV-DLink --------------------------- */
 
-/* windows 0..n-1: instances; then broadcast, write only */
+/* windows 0..n-1: instances; then a write-only broadcast window */
 #define NVLINK_C2C_INSTANCES		14
 #define NVCLINK_INSTANCES		12
 #define NVDLINK_INSTANCES		16

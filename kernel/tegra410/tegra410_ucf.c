@@ -26,7 +26,7 @@ static int ucf_open(struct tegra410_pmu *pmu, struct perf_event *event,
 		return 0;
 	}
 
-	/* each of the two fields that is not given means everything */
+	/* a field that is zero means no filter: select everything */
 	hw_filter(&event->hw) = (config1 & UCF_SRC ?: UCF_SRC) | (config1 & UCF_DST ?: UCF_DST);
 	return 0;
 }

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Tegra410 uncore PMUs: fixed counters, always on, in the windows of several
- * instances of one unit, with a broadcast window to control all of them. CMEM
- * latency and the C2C family are built so.
+ * Tegra410 uncore PMUs: fixed counters, always on, in the windows of several instances of one unit,
+ * with a broadcast window to control all of them. CMEM latency and the C2C family use this layout.
  *
- * Any number of events share the counters. The first event starts them from
- * zero, each further one takes the value at that moment as its own start.
- * Counters have 64 bits and no overflow interrupt; differences are modulo 2^64,
- * so the overflow bits of the status registers have nothing to tell.
+ * Any number of events share the counters. The first event starts them from zero, each further one
+ * takes the current value as its start value. Counters have 64 bits and no overflow interrupt;
+ * differences are modulo 2^64, so the overflow bits of the status registers are not needed.
  */
 #include "tegra410_pmu.h"
 
@@ -24,7 +22,7 @@ u32 tegra410_windows_slots(struct tegra410_pmu *pmu, const struct perf_event *ev
 }
 
 /**
- * tegra410_windows_preset - where an event starts to count
+ * tegra410_windows_preset - set the start value of an event
  * @pmu: the PMU
  * @event: the event
  * @idx: its slot
