@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What one user without CAP_PERFMON has of all devices together: sessions, bytes of
- * rings, counters of perf PMUs. Refused with -EDQUOT above the limits, so that no
- * user takes all sessions of a device from the others.
+ * Limits of a user without CAP_PERFMON across all devices: sessions, bytes of rings, counters of
+ * perf PMUs. Requests above them fail with -EDQUOT, so that no user can take all sessions of a
+ * device.
  */
 #include <linux/cred.h>
 #include <linux/hashtable.h>
@@ -19,7 +19,7 @@
 struct perfctr_account {
 	struct hlist_node node;
 	kuid_t uid;
-	/* sessions and rings; under the lock as everything else */
+	/* one for each session and ring; protected by the lock, like everything else */
 	unsigned int references;
 	unsigned int sessions;
 	unsigned int pmu_counters;
@@ -30,8 +30,8 @@ static DEFINE_SPINLOCK(accounts_lock);
 static DEFINE_HASHTABLE(accounts, 6);
 
 /*
- * Who is charged: the owner of the user namespace, so that nobody multiplies their limits by the
- * subordinate IDs that they have there. What root owns (containers) is told apart by these IDs.
+ * The user to charge: the owner of the user namespace, so that subordinate IDs in it do not
+ * multiply the limits. Namespaces owned by root (containers) are charged by their subordinate IDs.
  */
 static kuid_t charged_user(void)
 {
@@ -68,7 +68,6 @@ struct perfctr_account *drm_perfctr_account_get(void)
 	return account;
 }
 
-/* one more reference */
 struct perfctr_account *drm_perfctr_account_ref(struct perfctr_account *account)
 {
 	if (account) {
@@ -79,7 +78,7 @@ struct perfctr_account *drm_perfctr_account_ref(struct perfctr_account *account)
 	return account;
 }
 
-/* the last reference forgets the user */
+/* dropping the last reference frees the account */
 void drm_perfctr_account_put(struct perfctr_account *account)
 {
 	bool last;
@@ -95,7 +94,7 @@ void drm_perfctr_account_put(struct perfctr_account *account)
 		kfree(account);
 }
 
-/* 0 or -EDQUOT */
+/* returns 0 or -EDQUOT */
 int drm_perfctr_charge(struct perfctr_account *account, unsigned int sessions,
 		       unsigned int pmu_counters, u64 bytes)
 {
@@ -104,7 +103,7 @@ int drm_perfctr_charge(struct perfctr_account *account, unsigned int sessions,
 	if (!account)
 		return 0;
 	spin_lock(&accounts_lock);
-	/* each fits its type: sums of what was charged before and one call's amounts */
+	/* no sum can overflow: limited amounts plus those of one call */
 	if (account->sessions + sessions > (u32)READ_ONCE(drm_perfctr_max_user_sessions) ||
 	    account->pmu_counters + pmu_counters > MAX_PMU_COUNTERS ||
 	    account->bytes + bytes > (u64)READ_ONCE(drm_perfctr_max_user_ring_kb) << 10) {

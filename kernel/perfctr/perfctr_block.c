@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * Accumulated counts of a block of counters, and what a span of collections
- * has seen.
+ * Accumulated counts of a block of counters, and sticky status over a span of collections.
  */
 #include <linux/bitops.h>
 #include <linux/string.h>
@@ -12,7 +11,7 @@
 /**
  * drm_perfctr_sticky_set() - record the conditions of a collection
  * @sticky: the status
- * @seq: number of the collection; those since the last call were like that of the last call
+ * @seq: number of the collection; skipped collections had the conditions of the last call
  * @bits: conditions that were set
  */
 void drm_perfctr_sticky_set(struct perfctr_sticky *sticky, u64 seq, u64 bits)
@@ -30,7 +29,7 @@ void drm_perfctr_sticky_set(struct perfctr_sticky *sticky, u64 seq, u64 bits)
 	sticky->changed = seq;
 }
 
-/* drm_perfctr_sticky_since() for a span in which they changed */
+/* drm_perfctr_sticky_since() for a span in which the conditions changed */
 u64 drm_perfctr_sticky_search(const struct perfctr_sticky *sticky, u64 base_seq)
 {
 	u64 seen = sticky->now;
@@ -43,7 +42,7 @@ u64 drm_perfctr_sticky_search(const struct perfctr_sticky *sticky, u64 base_seq)
 }
 
 /**
- * drm_perfctr_counters_rebase() - begin a new span without publishing the old one
+ * drm_perfctr_counters_rebase() - begin a new span, discarding the old one
  * @base: one value per stored counter
  * @totals: of the 64 counters of the section
  * @mask: stored counters
@@ -58,7 +57,7 @@ void drm_perfctr_counters_rebase(u64 *base, const u64 *totals, u64 mask)
 	}
 }
 
-/* drm_perfctr_counters_emit() where some were not measured */
+/* drm_perfctr_counters_emit() where some counters were not measured */
 __le64 *drm_perfctr_counters_emit_valid(__le64 *dst, u64 *base, const u64 *totals, u64 mask,
 					u64 valid)
 {

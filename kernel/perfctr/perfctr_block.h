@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * Accumulated counts of a block of counters, and what a span of collections
- * has seen. Pure code: also built natively by kernel/tests/native.
+ * Accumulated counts of a block of counters, and sticky status over a span of collections. Free of
+ * kernel interfaces: kernel/tests/native builds it, too.
  */
 #ifndef _PERFCTR_BLOCK_H_
 #define _PERFCTR_BLOCK_H_
@@ -20,10 +20,9 @@
 /**
  * struct perfctr_sticky - sticky status of 64 conditions for any number of readers
  *
- * Collections are numbered 1, 2, 3 ...; number n covers the time since n - 1.
- * A condition is set in a collection or it is not. Each reader can ask, without
- * work per reader in between: which conditions were set in at least one of the
- * collections base + 1 ... now?
+ * Collections are numbered 1, 2, 3 ...; number n covers the time since n - 1. A condition is either
+ * set or clear in a collection. Each reader can query which conditions were set in at least one of
+ * the collections base + 1 ... now. No work per reader is needed in between.
  */
 struct perfctr_sticky {
 	/** @now: conditions of the latest collection. */
@@ -51,11 +50,10 @@ static inline u64 drm_perfctr_sticky_since(const struct perfctr_sticky *sticky, 
 }
 
 /**
- * struct drm_perfctr_block - a block of counters as the core keeps it
+ * struct drm_perfctr_block - the core's state of a block of counters
  *
- * Totals only ever grow (modulo 2^64). A session remembers the totals of its
- * last sample and publishes the difference, so that a collection costs the same
- * for one session as for a thousand.
+ * Totals only grow (modulo 2^64). A session remembers the totals of its last sample and publishes
+ * the difference, so that the cost of a collection does not depend on the number of sessions.
  */
 struct drm_perfctr_block {
 	/** @desc: as described by the source. */
@@ -64,19 +62,19 @@ struct drm_perfctr_block {
 	u64 *totals;
 	/** @running: ns that each counter counted; NULL without FORMAT_RUNNING_TIMES. */
 	u64 *running;
-	/** @enabled: ns in which the block counted. */
+	/** @enabled: ns in which the block was counting. */
 	u64 enabled;
-	/** @time_ns: CLOCK_MONOTONIC_RAW up to which @totals go, 0: as the source's. */
+	/** @time_ns: CLOCK_MONOTONIC_RAW up to which @totals count; 0: the source's. */
 	u64 time_ns;
 	/** @states: enum drm_perfctr_block_states of each collection. */
 	struct perfctr_sticky states;
-	/** @valid: counters that were measured, one per section. */
+	/** @valid: mask of measured counters, one per section. */
 	struct perfctr_sticky *valid;
 	/** @source: the source that counts it. */
 	struct drm_perfctr_source *source;
 };
 
-/* positions that count in counter set @set, one mask for each 64 */
+/* counters in set @set, one mask for each 64 */
 static inline const u64 *perfctr_block_available(const struct drm_perfctr_block_desc *desc, u8 set)
 {
 	return set == DRM_PERFCTR_SET_PRIMARY ? desc->available : desc->set_available[set - 1];
@@ -91,7 +89,7 @@ static inline unsigned int perfctr_block_sections(const struct drm_perfctr_block
 /**
  * struct perfctr_view - one block of one session's samples
  *
- * The counters that the session asked for, and where its last sample ended.
+ * The counters that the session requested, and their totals at its last sample.
  */
 struct perfctr_view {
 	/** @mask: counters of the section that are stored. */
@@ -104,7 +102,7 @@ struct perfctr_view {
 	const u64 *running;
 	/** @base_running: running times at the end of the last sample, one per stored counter. */
 	u64 *base_running;
-	/** @base_enabled: the same for the block. */
+	/** @base_enabled: the block's @enabled at the end of the last sample. */
 	u64 base_enabled;
 	/** @base_cycles: total of the block's clock at the end of the last sample. */
 	u64 base_cycles;
@@ -126,7 +124,7 @@ struct perfctr_view {
  * drm_perfctr_header_size() - bytes of a block's header
  * @format: enum drm_perfctr_block_format
  *
- * Returns: size of the common header and of what the format adds to it.
+ * Returns: size of the common header and the format's extension.
  */
 static inline u32 drm_perfctr_header_size(u8 format)
 {
@@ -149,10 +147,10 @@ __le64 *drm_perfctr_counters_emit_valid(__le64 *dst, u64 *base, const u64 *total
 static inline void perfctr_emit_run(__le64 *__restrict dst, u64 *__restrict base,
 				    const u64 *__restrict totals, unsigned int count)
 {
-	/* a store that waits for its line, of eight counters, holds up those to @base behind it */
+	/* prefetch: a store that waits for its cache line delays those to @base after it */
 	for (unsigned int i = 0; count > 32 && i < count; i += 8)
 		__builtin_prefetch(dst + i, 1);
-	/* the kernel has no vector registers: the loop itself would cost as much again */
+	/* unrolled: the kernel has no vector registers, and the loop itself costs as much again */
 #pragma GCC unroll 8
 	for (unsigned int i = 0; i < count; i++) {
 		dst[i] = cpu_to_le64(totals[i] - base[i]);
@@ -161,17 +159,17 @@ static inline void perfctr_emit_run(__le64 *__restrict dst, u64 *__restrict base
 }
 
 /**
- * drm_perfctr_counters_emit() - store what was counted since the last sample
- * @dst: where the counters go; only written, user space may see it
- * @base: totals at the end of the last sample, brought up to date
+ * drm_perfctr_counters_emit() - store counts since the last sample
+ * @dst: destination; never read, as userspace can access it
+ * @base: totals at the end of the last sample; updated
  * @totals: of the 64 counters of the section
  * @mask: stored counters
  * @valid: counters that were measured
  *
- * A counter that was not measured is stored as zero and keeps its base, so
- * that nothing is lost should its total have moved all the same.
+ * A counter that was not measured is stored as zero and keeps its base, so that nothing is lost if
+ * its total has changed nevertheless.
  *
- * Returns: address behind the counters.
+ * Returns: address after the counters.
  */
 static inline __le64 *drm_perfctr_counters_emit(__le64 *dst, u64 *base, const u64 *totals,
 						u64 mask, u64 valid)

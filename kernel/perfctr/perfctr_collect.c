@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Collecting: ask one source, add up what it reports, account for what was lost.
+ * Collecting: read a source, add to the totals, account for lost time.
  */
 #include <linux/bitops.h>
 #include <linux/kthread.h>
@@ -13,11 +13,10 @@
 /**
  * DOC: lost time
  *
- * Each source keeps the time up to which everything is accounted for: in its
- * totals or in its total of lost time (perfctr_source_state.good_ns). While
- * perfctr_source_state.lost_flags is set, the hardware is awake and does not
- * count: every collection moves both on, so that each session sees its own part
- * of the loss, however many of them sample meanwhile::
+ * For each source, perfctr_source_state.good_ns is the time up to which everything is accounted
+ * for: in its totals or in its total of lost time. While perfctr_source_state.lost_flags is set,
+ * the hardware has power but does not count: every collection advances both, so that each session
+ * sees its own part of the loss, however many of them are sampling::
  *
  *     counting           ======|.............|=======
  *                          good^      ^      ^ start succeeds: the rest is added
@@ -38,10 +37,10 @@
  * ======================================= =================== ==================
  */
 
-/* hardware that does not start is started again at this interval */
+/* interval of attempts to start hardware that failed to start */
 #define RESTART_INTERVAL_NS	NSEC_PER_SEC
 
-/* the hardware cannot be asked: what a collection reports instead */
+/* report for hardware that cannot be read */
 static void report_all(struct drm_perfctr_source *source, u32 states, bool valid)
 {
 	u8 set = perfctr_active_set(source->pc);
@@ -56,9 +55,8 @@ static void report_all(struct drm_perfctr_source *source, u32 states, bool valid
 }
 
 /*
- * A start after resume or reset that failed is not the end: hardware that was slow to wake
- * up must not cost its sessions the rest of their lives. Hardware that stays dead holds the
- * lock for a timeout once per interval only.
+ * Retries a start that failed after resume or reset, so that sessions survive hardware that is slow
+ * to wake up. Dead hardware holds the lock for one timeout per interval only.
  */
 static void retry_start(struct drm_perfctr_source *source)
 {
@@ -82,7 +80,7 @@ static int ask(struct drm_perfctr_source *source, struct drm_perfctr_collection 
 	if (source->state->running) {
 		ret = source->ops->collect(source, c);
 	} else if (pc->suspended || pc->unplugged) {
-		/* without power nothing happens: zero is what was counted */
+		/* without power nothing is counted: zero is valid */
 		report_all(source, DRM_PERFCTR_STATE_OFF, true);
 		c->flags |= pc->suspended ? DRM_PERFCTR_SAMPLE_SUSPENDED : 0;
 		return 0;
@@ -94,7 +92,7 @@ static int ask(struct drm_perfctr_source *source, struct drm_perfctr_collection 
 	return ret;
 }
 
-/* the GPU's time of this collection, and the pair of times for QUERY */
+/* the GPU timestamp of this collection, and the clock pair for QUERY */
 static void take_timestamp(struct drm_perfctr_source *source,
 			   const struct drm_perfctr_collection *c, bool has_timestamp)
 {
@@ -113,8 +111,8 @@ static void take_timestamp(struct drm_perfctr_source *source,
 }
 
 /**
- * drm_perfctr_collect() - bring the totals of a source up to now
- * @source: the source; one that does not run is reported as such
+ * drm_perfctr_collect() - update the totals of a source
+ * @source: the source; if it does not run, that is reported
  * @until_ns: see struct drm_perfctr_collection
  * @more: set if the source has more of its batch
  *
@@ -145,7 +143,7 @@ int drm_perfctr_collect(struct drm_perfctr_source *source, u64 until_ns, bool *m
 
 	if (state->lost_flags)
 		c.lost_ns = U64_MAX;
-	/* a collection that failed lost nothing by itself, but may be part of what was */
+	/* a failed collection loses nothing by itself, but may overlap a loss */
 	c.lost_ns = min(c.lost_ns, c.time_ns - min(c.time_ns, state->good_ns));
 	state->lost_ns += c.lost_ns;
 	c.flags |= state->pending_flags | state->lost_flags;
@@ -155,7 +153,7 @@ int drm_perfctr_collect(struct drm_perfctr_source *source, u64 until_ns, bool *m
 	state->time_ns = c.time_ns;
 	if (c.transition) {
 		state->transition_seq = state->seq;
-		/* whichever call collects: the interrupt for it may be late or lost */
+		/* for any caller of collect: the interrupt for it may be late or lost */
 		if (!pc->serving_events)
 			drm_perfctr_source_transition(source);
 	}
@@ -174,17 +172,17 @@ int drm_perfctr_collect(struct drm_perfctr_source *source, u64 until_ns, bool *m
 }
 
 /**
- * drm_perfctr_collect_left_ns() - how long a source may go without being asked
+ * drm_perfctr_collect_left_ns() - time until a source must be collected
  * @source: the source
  *
- * From the last attempt, not from the time that the source reports: that may stand still.
+ * Counted from the last attempt; the time that the source reports may not advance.
  *
  * Returns: ns until a hardware counter may wrap or a batch is due, U64_MAX: never.
  */
 u64 drm_perfctr_collect_left_ns(const struct drm_perfctr_source *source)
 {
 	const struct perfctr_source_state *state = source->state;
-	/* half the interval: the worker may come late */
+	/* half the interval, to allow for delays of the worker */
 	u64 interval_ns = source->max_interval_ns / 2;
 	u64 now, left_ns;
 
@@ -200,10 +198,10 @@ u64 drm_perfctr_collect_left_ns(const struct drm_perfctr_source *source)
 }
 
 /**
- * drm_perfctr_source_event() - a buffer of the hardware fills up, or has
+ * drm_perfctr_source_event() - a buffer of the hardware is filling up or full
  * @source: the source
  *
- * Has the core collect at once. Any context.
+ * Makes the core collect at once. Any context.
  */
 void drm_perfctr_source_event(struct drm_perfctr_source *source)
 {
@@ -214,12 +212,12 @@ void drm_perfctr_source_event(struct drm_perfctr_source *source)
 EXPORT_SYMBOL_GPL(drm_perfctr_source_event);
 
 /**
- * drm_perfctr_source_transition() - the hardware took a sample without being asked
+ * drm_perfctr_source_transition() - the hardware took an unsolicited sample
  * @source: the source
  *
- * For changes of power or of protected mode. The core collects soon if a session is to
- * get an AUTOMATIC sample of it, at the priority of these sessions; the rate of
- * transitions is not the core's. Any context.
+ * For changes of power or of protected mode. If a session requested AUTOMATIC samples, the core
+ * collects soon, at the priority of these sessions, because the rate of transitions is not under
+ * its control. Any context.
  */
 void drm_perfctr_source_transition(struct drm_perfctr_source *source)
 {
@@ -233,7 +231,7 @@ void drm_perfctr_source_transition(struct drm_perfctr_source *source)
 EXPORT_SYMBOL_GPL(drm_perfctr_source_transition);
 
 /**
- * drm_perfctr_block_totals() - totals that a source adds to
+ * drm_perfctr_block_totals() - totals for a source to add to
  * @source: the source, in its collect
  * @block: index in the source's descs
  *
@@ -262,7 +260,7 @@ static noinline void report_change(struct drm_perfctr_block *b, u64 seq, u32 sta
  * @states: enum drm_perfctr_block_states
  * @valid: counters that were measured, one mask for each 64; NULL: none
  *
- * To be called for every block in every successful collection, once.
+ * Call it once for every block in every successful collection.
  */
 void drm_perfctr_block_report(struct drm_perfctr_source *source, unsigned int block,
 			      u32 states, const u64 *valid)
@@ -273,11 +271,11 @@ void drm_perfctr_block_report(struct drm_perfctr_source *source, unsigned int bl
 	const struct perfctr_source_state *state = source->state;
 	u64 changed;
 
-	/* no source can know what a reset costs, or hardware that did not start */
+	/* sources do not know what a reset, or hardware that failed to start, has lost */
 	if (state->lost_flags || state->pending_lost)
 		states |= DRM_PERFCTR_STATE_LOST;
 	b->time_ns = 0;
-	/* mostly they are those of the last collection */
+	/* usually the same as in the last collection */
 	changed = b->states.now ^ states;
 	for (i = 0; i < sections; i++)
 		changed |= b->valid[i].now ^ (valid ? valid[i] & available[i] : 0);
@@ -287,11 +285,11 @@ void drm_perfctr_block_report(struct drm_perfctr_source *source, unsigned int bl
 EXPORT_SYMBOL_GPL(drm_perfctr_block_report);
 
 /**
- * drm_perfctr_block_ran() - which counters of a block really counted
+ * drm_perfctr_block_ran() - report which counters of a block were counting
  * @source: the source, in its collect
  * @block: index in the source's descs, of a block with DRM_PERFCTR_FORMAT_RUNNING_TIMES
  * @ns: time since the last collection in which the block counted
- * @counted: counters that counted meanwhile, one mask for each 64
+ * @counted: counters that were counting, one mask for each 64
  */
 void drm_perfctr_block_ran(struct drm_perfctr_source *source, unsigned int block, u64 ns,
 			   const u64 *counted)
@@ -312,7 +310,7 @@ void drm_perfctr_block_ran(struct drm_perfctr_source *source, unsigned int block
 EXPORT_SYMBOL_GPL(drm_perfctr_block_ran);
 
 /**
- * drm_perfctr_block_reached() - a block's counts go to another time than the collection's
+ * drm_perfctr_block_reached() - report a block's own end time
  * @source: the source, in its collect, after drm_perfctr_block_report()
  * @block: index in the source's descs
  * @time_ns: CLOCK_MONOTONIC_RAW, not later than that of the collection

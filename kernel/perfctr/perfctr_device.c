@@ -24,8 +24,8 @@
 /**
  * DOC: overview
  *
- * A helper for DRM drivers. It owns sessions, the sampler, the user's ring, the
- * ioctls; the driver owns the hardware and describes it by sources::
+ * A helper for DRM drivers. It owns sessions, the sampler, rings and ioctls; the driver owns the
+ * hardware and describes it by sources::
  *
  *     hardware -> source -> sampler -> session -> slot of a ring -> user space
  *
@@ -40,8 +40,8 @@
  *    drm_perfctr_pre_reset(), drm_perfctr_post_reset().
  * 5. remove: drm_perfctr_unplug(), then drm_dev_unplug().
  *
- * Memory of rings is the core's, see perfctr_memory.c: a driver needs no GEM for it.
- * perf PMUs can be sampled by every adopter without any work on its side.
+ * The core allocates the rings, see perfctr_memory.c: a driver needs no GEM for it. Every adopter
+ * can sample perf PMUs without additional code.
  */
 
 static void free_source(struct drm_perfctr_source *source)
@@ -61,7 +61,7 @@ static void free_source(struct drm_perfctr_source *source)
 	source->state = NULL;
 }
 
-/* managed resources go in reverse order: the last source first, all before the device */
+/* managed actions run in reverse order: the last source first, all before the device */
 static void release_source(struct drm_device *drm, void *data)
 {
 	struct drm_perfctr_source *source = data;
@@ -76,8 +76,8 @@ static void release_source(struct drm_device *drm, void *data)
 }
 
 /*
- * Jobs and resets take the sampler lock, and fences wait for these. lockdep learns it
- * here, so that it need not see an allocation and a reset to find fault with both.
+ * Jobs and resets take the sampler lock, and fences wait for these. Teach lockdep this order, so
+ * that it reports a violation without both an allocation and a reset having occurred.
  */
 static void prime_lock(struct drm_perfctr *pc)
 {
@@ -166,7 +166,7 @@ static int init_block(struct drm_perfctr_source *source, unsigned int i)
 		return -EINVAL;
 
 	sections = perfctr_block_sections(&block->desc);
-	/* whole sections, so that a view never has to look at the block's end */
+	/* whole sections, so that a view need not check the block's end */
 	block->totals = kvcalloc(sections * DRM_PERFCTR_SECTION_COUNTERS,
 				 sizeof(*block->totals), GFP_KERNEL);
 	block->valid = kvcalloc(sections, sizeof(*block->valid), GFP_KERNEL);
@@ -182,11 +182,10 @@ static int init_block(struct drm_perfctr_source *source, unsigned int i)
 /**
  * drm_perfctr_add_source() - add a kind of counter hardware
  * @pc: the counters, of a device not registered yet
- * @source: the source; memory that is managed by the device (drmm_kzalloc()) before
- *	this call, or lives longer than the device
+ * @source: the source; its memory is managed by the device (drmm_kzalloc()) since before this
+ *	call, or outlives the device
  *
- * Returns: 0; -EINVAL for a description that makes no sense; -ENOSPC for too
- * many sources; -ENOMEM.
+ * Returns: 0; -EINVAL for an invalid description; -ENOSPC for too many sources; -ENOMEM.
  */
 int drm_perfctr_add_source(struct drm_perfctr *pc, struct drm_perfctr_source *source)
 {
@@ -243,7 +242,7 @@ static int sessions_show(struct seq_file *m, void *unused)
 			   session->active ? "yes" : "no", set,
 			   session->memory->bytes / SZ_1K,
 			   session->config.period_ns);
-		/* a thread can give itself any name */
+		/* escaped: a thread can choose any name */
 		seq_printf(m, "%*pE\n", (int)strlen(session->owner.comm), session->owner.comm);
 	}
 	rt_mutex_unlock(&pc->lock);
@@ -262,12 +261,12 @@ static int sampler_show(struct seq_file *m, void *unused)
 DEFINE_SHOW_ATTRIBUTE(sampler);
 
 /**
- * drm_perfctr_debugfs_init() - show root all sessions of a device and what the sampler did
+ * drm_perfctr_debugfs_init() - create debugfs files with sessions and sampler statistics
  * @pc: the counters
- * @dir: of the device, from the driver's debugfs_init; the files go with it
+ * @dir: of the device, from the driver's debugfs_init; it removes the files
  *
- * "perfctr_sessions" has a line for each session, with the process that made it: fdinfo
- * covers only files that a process has a descriptor of, and a mapping keeps a file, too.
+ * "perfctr_sessions" has a line for each session, with the process that created it. fdinfo does not
+ * cover files that are held by a mapping only.
  */
 void drm_perfctr_debugfs_init(struct drm_perfctr *pc, struct dentry *dir)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the files of the counter core share.
+ * Interfaces between the files of the counter core.
  */
 #ifndef _PERFCTR_INTERNAL_H_
 #define _PERFCTR_INTERNAL_H_
@@ -35,45 +35,45 @@ struct perfctr_account;
 #define PERFCTR_MAX_SLOTS		65536u
 #define PERFCTR_MAX_RING_BYTES		(64ull << 20)
 #define PERFCTR_MAX_REQUESTS		1024u
-/* larger than any structure will ever be: bounds the scan and the writing of zeroes behind ours */
+/* above any structure size: bounds the check and the writing of trailing zeroes */
 #define PERFCTR_STRUCT_SIZE_MAX		4096u
 #define PERFCTR_MAX_BLOCKS		65535u
 #define PERFCTR_MAX_SESSIONS_FILE	128u
-/* of all users without CAP_PERFMON together */
+/* limit for all users without CAP_PERFMON together */
 #define PERFCTR_MAX_SESSIONS_DEVICE	1024u
 #define PERFCTR_MIN_PERIOD_NS		10000ull
 #define PERFCTR_MAX_PERIOD_NS		(3600ull * NSEC_PER_SEC)
-/* memory whose size user space decides: charged to its cgroup, -ENOMEM without a warning */
+/* for memory whose size userspace chooses: charged to its cgroup, -ENOMEM without a warning */
 #define PERFCTR_GFP_USER \
 	(GFP_KERNEL_ACCOUNT | __GFP_RETRY_MAYFAIL | __GFP_NOWARN)
 
 /*
- * what the core keeps about a source
+ * the core's state of a source
  *
- * Under &drm_perfctr.lock, but for what @prepare_lock protects.
+ * Protected by &drm_perfctr.lock, except for what @prepare_lock protects.
  */
 struct perfctr_source_state {
-	/* collections: number, and CLOCK_MONOTONIC_RAW up to which the totals go */
+	/* number of the last collection, and CLOCK_MONOTONIC_RAW up to which the totals count */
 	u64 seq;
 	u64 time_ns;
-	/* when the source was asked last, whatever time it reports */
+	/* time of the last call of ops->collect, independent of the time that it reports */
 	u64 asked_ns;
-	/* time up to which all counts are in the totals or in lost_ns, the total of lost time */
+	/* time up to which counts are in the totals or accounted for in lost_ns, the total loss */
 	u64 good_ns;
 	u64 lost_ns;
-	/* DRM_PERFCTR_SAMPLE_* of the collections; for the next one, and LOST for its blocks */
+	/* DRM_PERFCTR_SAMPLE_* of collections; of the next one; whether that reports LOST */
 	struct perfctr_sticky flags;
 	u32 pending_flags;
 	bool pending_lost;
-	/* why all counts since good_ns are lost until the source is started; 0: they are not */
+	/* if not 0, all counts since good_ns are lost, for this reason, until the source starts */
 	u32 lost_flags;
 	/* the last collection with a transition */
 	u64 transition_seq;
-	/* the GPU's timestamp at time_ns; epoch 0: there is none */
+	/* the GPU timestamp at time_ns; epoch 0: none */
 	u64 gpu_timestamp;
 	u32 gpu_epoch;
 
-	/* active sessions, and whether their number shrank and nothing was done about it yet */
+	/* number of active sessions; it has decreased, and release_work has not run yet */
 	unsigned int users;
 	bool release_due;
 	/* between ops->start and ops->stop, in counter set @set */
@@ -83,13 +83,13 @@ struct perfctr_source_state {
 	bool incomplete;
 	/* for ops->select: DRM_PERFCTR_BLOCK_INFO_SECTIONS masks for each block */
 	u64 *wanted;
-	/* longest time between two batches, for source and rings; none is due before backoff */
+	/* maximum interval of batches, for source and rings; no batch is due before backoff */
 	u64 batch_ns;
 	u64 backoff_until_ns;
-	/* a source that should run and does not is not started again before */
+	/* earliest time of the next attempt to start a source that failed to start */
 	u64 restart_ns;
 
-	/* protects the rest; neither reset nor the sampler takes it */
+	/* protects the following; neither reset nor the sampler takes it */
 	struct mutex prepare_lock;
 	atomic_t prepare_users;
 	bool prepared;
@@ -101,27 +101,26 @@ struct perfctr_source_state {
 /*
  * sessions of one priority
  *
- * Those of holders of CAP_PERFMON have a SCHED_FIFO worker, those of all others an
- * ordinary one.
+ * Sessions of holders of CAP_PERFMON have a SCHED_FIFO worker, all others an ordinary one.
  */
 struct perfctr_class {
 	struct drm_perfctr *pc;
 	struct kthread_worker *worker;
-	/* something is due; perf events are to be read; the hardware reported something */
+	/* something is due; perf events must be read; the hardware reported an event */
 	struct kthread_work tick_work;
 	struct kthread_work pmu_work;
 	struct kthread_work event_work;
 	/* queues tick_work */
 	struct hrtimer timer;
 	ktime_t last_tick;
-	/* before &drm_perfctr.lock: one caller of the class at a time is in the way of others */
+	/* taken before &drm_perfctr.lock: limits its contenders to one caller per class */
 	struct rt_mutex caller_lock;
 	/* sessions between START and STOP, under &drm_perfctr.lock */
 	struct list_head active;
-	/* those of them with DRM_PERFCTR_SETUP_AUTOMATIC; a session was visited in this tick */
+	/* number with DRM_PERFCTR_SETUP_AUTOMATIC; ticks so far: each visits a session once */
 	unsigned int automatic_sessions;
 	u64 ticks;
-	/* perf events of some of them are to be read; &drm_perfctr.cpu_changes as followed */
+	/* perf events of some sessions must be read; &drm_perfctr.cpu_changes already handled */
 	bool pmu_wanted;
 	int cpu_changes;
 };
@@ -131,90 +130,89 @@ enum { PERFCTR_ORDINARY, PERFCTR_PRIVILEGED, PERFCTR_CLASSES };
 /* the counters of a device */
 struct drm_perfctr {
 	struct drm_device *drm;
-	/* as given by the driver, and what the core adds; @name has its own copy */
+	/* from the driver, extended by the core; @name is a copy */
 	struct drm_perfctr_config config;
 	char name[32];
 
-	/* constant after set-up; block_count is of all sources */
+	/* constant after set-up; block_count is the sum over all sources */
 	struct drm_perfctr_source *sources[PERFCTR_MAX_SOURCES];
 	unsigned int source_count;
 	unsigned int block_count;
 
 	/*
-	 * The sampler lock, see "locking". Protects everything below unless said
-	 * otherwise, all totals and all sessions but for their references and their
-	 * perf events.
+	 * The sampler lock, see "locking". Protects everything below unless stated otherwise, all
+	 * totals, and all sessions except for their references and perf events.
 	 */
 	struct rt_mutex lock;
 	struct perfctr_class classes[PERFCTR_CLASSES];
-	/* all sessions, in any state; the number of those without CAP_PERFMON */
+	/* all sessions, in any state; number of those without CAP_PERFMON; id of the next one */
 	struct list_head all;
 	unsigned int ordinary_sessions;
 	u64 next_session_id;
-	/* counter set, valid while sessions with blocks of a source hold it */
+	/* active counter set, valid while set_users is not 0: sessions with blocks of a source */
 	u8 set;
 	unsigned int set_users;
 	/* total cycles of each clock domain */
 	u64 cycles[DRM_PERFCTR_MAX_CLOCKS];
-	/* no hardware access: for now, between pre_reset and post_reset, for ever */
+	/* no hardware access: while suspended; between pre_reset and post_reset; permanently */
 	bool suspended;
 	bool resetting;
 	bool unplugged;
-	/* the end of a reset, or unplug */
+	/* woken at the end of a reset, and by unplug */
 	wait_queue_head_t reset_wait;
-	/* transitions that a collection finds are served by its caller */
+	/* the current collection's caller handles transitions */
 	bool serving_events;
 	/* for debugfs */
 	u64 collections;
 	atomic64_t timer_interrupts;
 
-	/* CPUs that came or went; atomic */
+	/* number of CPUs that came online or went offline; atomic */
 	atomic_t cpu_changes;
-	/* sources have fewer sessions than before */
+	/* sources have fewer sessions: stop or reprogram them */
 	struct kthread_work release_work;
 	/* in the list of devices that follow CPU hotplug */
 	struct list_head node;
 
-	/* the last pair of times, for QUERY */
+	/* the last pair of clock readings, for QUERY */
 	struct {
 		/* protects the pair */
 		spinlock_t lock;
 		u64 gpu_timestamp;
 		u64 raw_ns;
 		u32 pair_epoch;
-		/* of now; also read under @lock alone */
+		/* current epoch; may also be read with @lock alone */
 		u32 epoch;
 	} clock;
 };
 
-/* pages that only CPUs use: a control area and the slots behind it */
+/* ring memory, accessed by CPUs only: a control area followed by the slots */
 #define PERFCTR_CONTROL_BYTES		PAGE_SIZE
 
 struct perfctr_memory {
-	/* the session and the file */
+	/* references of the session and of the file */
 	struct kref refcount;
 	struct perfctr_account *account;
 	/* charged to @account */
 	u64 bytes;
-	/* allocated so far */
+	/* pages allocated so far */
 	unsigned long count;
 	struct page **pages;
 	void *vaddr;
 };
 
-/* where a session stands with a source */
+/* position of a session in a source */
 struct perfctr_source_view {
 	struct drm_perfctr_source *source;
-	/* the collection at which the last sample ended, and the source's lost time there */
+	/* collection at which the last sample ended, and the source's lost time then */
 	u64 base_seq;
 	u64 base_lost_ns;
-	/* the collection up to which an AUTOMATIC sample was due */
+	/* last collection already checked for AUTOMATIC samples */
 	u64 transition_seq;
 };
 
-/* counters that somebody requested */
+/* a set of requested counters and its ring */
 struct drm_perfctr_session {
-	/* one reference of the file's table, one of each job that samples it */
+	/* one reference for the file's table, one for each job that samples it */
 	struct kref refcount;
 	struct drm_perfctr *pc;
 	struct perfctr_class *class;
@@ -231,7 +229,7 @@ struct drm_perfctr_session {
 		u64 user_data;
 	} config;
 
-	/* made by: user to charge (NULL with CAP_PERFMON), process, its user and its name */
+	/* creator: account (NULL with CAP_PERFMON), process, user and name */
 	struct {
 		struct perfctr_account *account;
 		struct pid *pid;
@@ -239,7 +237,7 @@ struct drm_perfctr_session {
 		char comm[TASK_COMM_LEN];
 	} owner;
 
-	/* life: between START and STOP; torn down or unplugged; what it holds */
+	/* between START and STOP; torn down or unplugged; holds the device awake, set @set */
 	bool active;
 	bool dead;
 	bool awake;
@@ -252,15 +250,15 @@ struct drm_perfctr_session {
 		ktime_t due;
 		/* end of the last sample */
 		u64 end_ns;
-		/* periods and other samples that were due and are not published */
+		/* periods and other samples that were due and are not published yet */
 		u64 periods;
 		u64 others;
-		/* the tick that goes on publishes a sample; &perfctr_class.ticks that came by */
+		/* the current tick publishes a sample; last tick that visited the session */
 		bool in_tick;
 		u64 tick;
-		/* one of @others: an AUTOMATIC sample is to be made of it */
+		/* one of @others must be published as an AUTOMATIC sample */
 		bool automatic_due;
-		/* time whose counts the final collection could not get */
+		/* lost time of sources that the final collection could not read */
 		u64 unread_ns;
 	} pending;
 
@@ -275,17 +273,17 @@ struct drm_perfctr_session {
 	struct perfctr_memory *memory;
 	u32 sample_size;
 
-	/* NULL: there is no eventfd; signals it */
+	/* NULL: none; work that signals it */
 	struct eventfd_ctx *eventfd;
 	struct work_struct wake_work;
 
-	/* what is counted: sources, the blocks in the order of the sample, their bases */
+	/* sources; blocks in the order of the sample; storage of the blocks' base values */
 	struct perfctr_source_view sources[PERFCTR_MAX_SOURCES];
 	unsigned int source_count;
 	struct perfctr_view *views;
 	unsigned int view_count;
 	u64 *bases;
-	/* sources whose ops->prepare was called for this session, one bit each */
+	/* mask of sources on which ops->prepare was called for this session */
 	unsigned long prepared;
 
 	/* perf events, see "perf events and fences" */
@@ -294,16 +292,16 @@ struct drm_perfctr_session {
 		struct mutex lock;
 		bool present;
 		unsigned int counters;
-		/* the worker is to read them, to follow CPUs first; in its list of those */
+		/* the worker must read the events; after following CPUs; in the worker's list */
 		bool wanted;
 		bool follow;
 		struct list_head node;
-		/* &drm_perfctr.cpu_changes when START opened them */
+		/* &drm_perfctr.cpu_changes when START opened the events */
 		int cpu_changes;
 	} pmu;
 };
 
-/* rejections name the field, at debug level only: user space can cause them at will */
+/* rejections name the field, at debug level only, as userspace can cause any number */
 #define perfctr_reject(pc, errno, fmt, ...) \
 	({ \
 		drm_dbg((pc)->drm, "perfctr: " fmt "\n", ##__VA_ARGS__); \
@@ -314,7 +312,7 @@ struct drm_perfctr_session {
 	for ((class) = (pc)->classes; (class) < (pc)->classes + PERFCTR_CLASSES; (class)++) \
 		list_for_each_entry(session, &(class)->active, node)
 
-/* the counter set that the hardware counts; with the sampler lock held */
+/* the active counter set; with the sampler lock held */
 static inline u8 perfctr_active_set(const struct drm_perfctr *pc)
 {
 	return READ_ONCE(pc->set_users) ? READ_ONCE(pc->set) : DRM_PERFCTR_SET_PRIMARY;
@@ -325,14 +323,14 @@ static inline bool perfctr_is_privileged(const struct drm_perfctr_session *sessi
 	return session->class == &session->pc->classes[PERFCTR_PRIVILEGED];
 }
 
-/* can periodic samples be made from batches of a source: is it the only one? */
+/* whether a source's batches could provide the periodic samples: it must be the only source */
 static inline bool perfctr_is_batchable(const struct drm_perfctr_session *session)
 {
 	return session->config.period_ns && session->source_count == 1 &&
 	       !session->pmu.present && perfctr_is_privileged(session);
 }
 
-/* are the periodic samples of an active session made from batches of its source? */
+/* whether a source's batches provide the periodic samples of an active session */
 static inline bool perfctr_in_batches(const struct drm_perfctr_session *session)
 {
 	const struct drm_perfctr_source *source = session->sources[0].source;
@@ -340,12 +338,12 @@ static inline bool perfctr_in_batches(const struct drm_perfctr_session *session)
 	return perfctr_is_batchable(session) && source->batch_ns && source->state->running;
 }
 
-/* the next sample that the timer is to make for a session, KTIME_MAX: none */
+/* time of the next periodic sample that the timer must trigger; KTIME_MAX: none */
 static inline ktime_t perfctr_next_due(const struct drm_perfctr_session *session)
 {
 	if (session->pending.automatic_due)
 		return 0;
-	/* the source says when a batch is due */
+	/* the source determines when a batch is due */
 	if (!session->config.period_ns || perfctr_in_batches(session))
 		return KTIME_MAX;
 	return session->pending.due;
@@ -360,7 +358,7 @@ u64 drm_perfctr_unprivileged_min_period_ns(void);
 extern int drm_perfctr_max_user_sessions;
 extern int drm_perfctr_max_user_ring_kb;
 
-/* perfctr_account.c; a NULL account has no limits */
+/* perfctr_account.c; a NULL account means no limits */
 struct perfctr_account *drm_perfctr_account_get(void);
 struct perfctr_account *drm_perfctr_account_ref(struct perfctr_account *account);
 void drm_perfctr_account_put(struct perfctr_account *account);
@@ -403,7 +401,7 @@ int drm_perfctr_sampler_init(struct drm_perfctr *pc);
 void drm_perfctr_sampler_fini(struct drm_perfctr *pc);
 void drm_perfctr_sampler_arm(struct perfctr_class *class);
 
-/* perfctr_sampler.c; with the sampler lock held but for the first three */
+/* perfctr_sampler.c; with the sampler lock held, except for the first three */
 void drm_perfctr_lock_urgent(struct drm_perfctr *pc);
 int drm_perfctr_lock_call(struct drm_perfctr_session *session);
 void drm_perfctr_unlock_call(struct drm_perfctr_session *session);
@@ -432,7 +430,7 @@ void drm_perfctr_update_status(struct drm_perfctr_session *session);
 int drm_perfctr_collect(struct drm_perfctr_source *source, u64 until_ns, bool *more);
 u64 drm_perfctr_collect_left_ns(const struct drm_perfctr_source *source);
 
-/* perfctr_source.c; with the sampler lock held but for the first five */
+/* perfctr_source.c; with the sampler lock held, except for the first five */
 struct drm_perfctr_block *drm_perfctr_block_at(struct drm_perfctr *pc, unsigned int nth);
 void drm_perfctr_source_prepare_init(struct drm_perfctr_source *source);
 int drm_perfctr_source_prepare(struct drm_perfctr_source *source);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * DRM_IOCTL_PERFCTR_CONTROL: finds the session and copies structures, nothing else.
+ * DRM_IOCTL_PERFCTR_CONTROL: looks up sessions and copies structures.
  */
 #include <linux/fcntl.h>
 #include <linux/file.h>
@@ -13,7 +13,7 @@
 
 static_assert(sizeof(struct drm_perfctr_control) == 24);
 static_assert(sizeof(struct drm_perfctr_status) == 104);
-/* START, STOP and SAMPLE have nothing but user_data */
+/* START, STOP and SAMPLE consist of user_data only */
 static_assert(sizeof(struct drm_perfctr_start) == sizeof(u64));
 static_assert(sizeof(struct drm_perfctr_stop) == sizeof(u64));
 static_assert(sizeof(struct drm_perfctr_sample) == sizeof(u64));
@@ -43,7 +43,7 @@ static struct drm_perfctr_session *lookup(struct drm_perfctr_file *pf, u32 handl
 	return session;
 }
 
-/* all structures that grew since version 3 would have a smaller one as minimum */
+/* a structure that has grown since version 3 would need its old size as the minimum here */
 static int check_size(struct drm_perfctr *pc, const struct drm_perfctr_control *control)
 {
 	if (control->size < struct_size_of(control->cmd))
@@ -54,7 +54,7 @@ static int check_size(struct drm_perfctr *pc, const struct drm_perfctr_control *
 	return 0;
 }
 
-/* a command's structure from user space, of this version or a later one */
+/* copies a command's structure from userspace, of this version or a later one */
 static int copy_in(struct drm_perfctr *pc, const struct drm_perfctr_control *control,
 		   void *dst, size_t size)
 {
@@ -66,7 +66,7 @@ static int copy_in(struct drm_perfctr *pc, const struct drm_perfctr_control *con
 	return ret;
 }
 
-/* a structure back to user space, zeroes behind what we know */
+/* copies a structure to userspace; fields unknown to this version are zeroed */
 static int copy_out(const struct drm_perfctr_control *control, const void *src, size_t size)
 {
 	void __user *dst = u64_to_user_ptr(control->pointer);
@@ -79,8 +79,8 @@ static int copy_out(const struct drm_perfctr_control *control, const void *src, 
 }
 
 /*
- * The descriptor, the structure, the handle: nothing may fail after the last, as user space
- * owns the session from there on.
+ * Descriptor, structure, then handle: nothing may fail after the last, because userspace owns the
+ * session from then on.
  */
 static int hand_out(struct drm_perfctr_file *pf, struct drm_perfctr_control *control,
 		    struct drm_perfctr_setup *setup, struct drm_perfctr_session *session)
@@ -149,7 +149,7 @@ static int control_teardown(struct drm_perfctr_file *pf, const struct drm_perfct
 
 	if (control->size || control->pointer)
 		return perfctr_reject(pf->pc, EINVAL, "TEARDOWN has no structure");
-	/* the caller that takes it out of the table owns it: no second teardown can */
+	/* removal from the table transfers ownership: there is no second teardown */
 	session = xa_erase(&pf->sessions, control->handle);
 	if (!session)
 		return perfctr_reject(pf->pc, ENOENT, "handle: no session %u", control->handle);
@@ -260,14 +260,14 @@ void drm_perfctr_file_close(struct drm_perfctr_file *pf)
 EXPORT_SYMBOL_GPL(drm_perfctr_file_close);
 
 /**
- * drm_perfctr_show_fdinfo() - what a file has of the counters
- * @p: where to; keys in the form of Documentation/gpu/drm-usage-stats.rst
+ * drm_perfctr_show_fdinfo() - print a file's use of the counters
+ * @p: output; keys follow Documentation/gpu/drm-usage-stats.rst
  * @pf: the file
  *
- * From the driver's show_fdinfo. "perfctr-sessions" and, of these, "perfctr-active" are
- * numbers; "perfctr-memory" is that of their rings; "perfctr-set" is the number of the
- * counter set that they hold against SETUP of another one, and is missing if there is
- * none. Waits for nobody.
+ * Call it from the driver's show_fdinfo. "perfctr-sessions" is the number of sessions,
+ * "perfctr-active" that of active ones, "perfctr-memory" the size of their rings. "perfctr-set" is
+ * the counter set that they hold, for which SETUP of a different set fails; it is omitted if there
+ * is none. Does not wait for locks.
  */
 void drm_perfctr_show_fdinfo(struct drm_printer *p, struct drm_perfctr_file *pf)
 {

@@ -2,8 +2,8 @@
 /*
  * The bytes of a sample.
  *
- * The headers are declared in the CPU's byte order and specified as
- * little-endian: Kconfig offers the core to little-endian machines only.
+ * Headers are declared in the CPU's byte order and specified as little-endian: Kconfig restricts
+ * the core to little-endian machines.
  */
 #include <linux/bitops.h>
 #include <linux/minmax.h>
@@ -21,7 +21,7 @@ static_assert(sizeof(struct drm_perfctr_ring_control) == 128);
 
 /**
  * drm_perfctr_layout_header() - write a sample's header
- * @dst: the slot; only written
+ * @dst: the slot; never read
  * @values: the header in kernel memory
  */
 void drm_perfctr_layout_header(void *dst, const struct drm_perfctr_sample_header *values)
@@ -30,10 +30,10 @@ void drm_perfctr_layout_header(void *dst, const struct drm_perfctr_sample_header
 }
 
 /**
- * drm_perfctr_layout_capture() - a capture time as the block's header has it
+ * drm_perfctr_layout_capture() - convert a capture time to the range of the block header
  * @ns: relative to the sample's end
  *
- * Returns: the same within the range of the header's field.
+ * Returns: @ns, clamped.
  */
 s32 drm_perfctr_layout_capture(s64 ns)
 {
@@ -41,8 +41,8 @@ s32 drm_perfctr_layout_capture(s64 ns)
 }
 
 /*
- * The running time of each counter at @times, behind the counters, and the header's summary.
- * Returns the address behind them. Not inlined: most blocks have none.
+ * Writes the running times of the counters to @times, and their summary to the header. Returns the
+ * address after them. Not inlined: most blocks have none.
  */
 static noinline __le64 *emit_times(struct drm_perfctr_running_times *summary, __le64 *times,
 				   struct perfctr_view *view, struct perfctr_span *span)
@@ -69,11 +69,11 @@ static noinline __le64 *emit_times(struct drm_perfctr_running_times *summary, __
 
 /**
  * drm_perfctr_layout_block() - write a block of a source and begin its next span
- * @dst: where in the slot; only written
+ * @dst: position in the slot; never read
  * @view: the block
- * @span: what happened to it; MULTIPLEXED is added to its states
+ * @span: its status in the span; MULTIPLEXED is added to its states
  *
- * Returns: address behind the block.
+ * Returns: address after the block.
  */
 void *drm_perfctr_layout_block(void *dst, struct perfctr_view *view, struct perfctr_span *span)
 {
@@ -85,7 +85,7 @@ void *drm_perfctr_layout_block(void *dst, struct perfctr_view *view, struct perf
 
 	if (view->format & DRM_PERFCTR_FORMAT_RUNNING_TIMES)
 		end = emit_times(dst + sizeof(*header), end, view, span);
-	/* in place: words that were written in pieces cannot be copied at once without a stall */
+	/* written in place: copying a structure right after writing its members would stall */
 	header->size = (void *)end - dst;
 	header->type = desc->type;
 	header->index = desc->index;

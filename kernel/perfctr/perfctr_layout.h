@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * The bytes of a sample. Pure code: also built natively by kernel/tests/native.
+ * The bytes of a sample. Free of kernel interfaces: kernel/tests/native builds it, too.
  */
 #ifndef _PERFCTR_LAYOUT_H_
 #define _PERFCTR_LAYOUT_H_
@@ -9,7 +9,7 @@
 #include "perfctr_block.h"
 
 /**
- * struct perfctr_span - what one block reports for the span of a sample
+ * struct perfctr_span - status of one block in the span of a sample
  */
 struct perfctr_span {
 	/** @states: enum drm_perfctr_block_states seen in the span. */
@@ -18,7 +18,7 @@ struct perfctr_span {
 	u64 valid;
 	/** @clock_cycles: cycles of the block's clock. */
 	u64 clock_cycles;
-	/** @capture_ns: when the block was read, relative to the sample's end. */
+	/** @capture_ns: time at which the block was read, relative to the sample's end. */
 	s64 capture_ns;
 };
 

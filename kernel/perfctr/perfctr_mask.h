@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * Masks of counters, one run of neighbours at a time.
+ * Masks of counters, processed in runs of adjacent bits.
  */
 #ifndef _PERFCTR_MASK_H_
 #define _PERFCTR_MASK_H_
@@ -9,12 +9,12 @@
 #include <linux/types.h>
 
 /**
- * perfctr_mask_run() - take the lowest run of set bits out of a mask
+ * perfctr_mask_run() - remove the lowest run of set bits from a mask
  * @mask: not zero
  * @first: the run's lowest bit
  *
- * Counters are mostly enabled in long runs, and a loop over a run costs a third
- * of the instructions of one that looks for the next bit each time.
+ * Counters are usually enabled in long runs. A loop over a run takes a third of the instructions of
+ * a search for each next bit.
  *
  * Returns: number of bits in the run, 1..64.
  */
@@ -24,7 +24,7 @@ static inline unsigned int perfctr_mask_run(u64 *mask, unsigned int *first)
 	unsigned int end;
 
 	*first = __ffs64(*mask);
-	/* the carry runs through the run and stops above it */
+	/* the carry propagates through the run and stops above it */
 	above = *mask + BIT_ULL(*first);
 	end = above ? __ffs64(above) : 64;
 	*mask &= above;

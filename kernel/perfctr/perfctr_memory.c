@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The memory of a ring: pages that only CPUs use, and a file that user space maps.
+ * The memory of a ring: pages that only CPUs access, and a file for userspace to map.
  *
- * It is no GEM object. A driver's buffers may be write-combined, where a
- * store-release orders nothing, may move, and are of the driver's own type. These
- * pages are ordinary cached memory that stays where it is. The kernel writes them
- * through one mapping of its own.
+ * It is not a GEM object: a driver's buffers may be write-combined, in which case a store-release
+ * does not order, may move, and have a driver-specific type. These pages are ordinary cached memory
+ * at fixed addresses. The kernel writes them through its own mapping.
  */
 #include <linux/anon_inodes.h>
 #include <linux/fs.h>
@@ -20,7 +19,7 @@
 #include "compat.h"
 #include "perfctr_internal.h"
 
-/* the control area comes first and is the only part that user space may write */
+/* the control area comes first; it is the only part that userspace may write */
 #define CONTROL_PAGES	(PERFCTR_CONTROL_BYTES / PAGE_SIZE)
 
 static_assert(sizeof(struct drm_perfctr_ring_control) <= PERFCTR_CONTROL_BYTES);
@@ -38,7 +37,7 @@ static void memory_release(struct kref *ref)
 	kfree(memory);
 }
 
-/* a reference ends: of the session, or of the file */
+/* drops the reference of the session or of the file */
 void drm_perfctr_memory_put(struct perfctr_memory *memory)
 {
 	if (memory)
@@ -64,9 +63,9 @@ static int allocate(struct perfctr_memory *memory, unsigned long count)
 }
 
 /**
- * drm_perfctr_memory_create() - zeroed memory for a control area and slots
- * @account: charged for it until the memory is gone; may be NULL
- * @ring_bytes: of the slots
+ * drm_perfctr_memory_create() - allocate zeroed memory for a control area and slots
+ * @account: charged until the memory is freed; may be NULL
+ * @ring_bytes: size of the slots
  *
  * Returns: the memory with one reference; -EDQUOT, -ENOMEM or -EINTR.
  */
@@ -118,10 +117,10 @@ static int memory_file_release(struct inode *inode, struct file *file)
 	return 0;
 }
 
-/* For a broker that gave the file away: whether anybody has it still. */
+/* lets a broker that passed the file on check whether it is still in use */
 static void memory_show_fdinfo(struct seq_file *m, struct file *file)
 {
-	/* without the reference of procfs itself */
+	/* excludes the reference of procfs itself */
 	seq_printf(m, "users:\t%ld\n", (long)file_count(file) - 1);
 }
 
@@ -133,7 +132,7 @@ static const struct file_operations memory_fops = {
 	.llseek = noop_llseek,
 };
 
-/* a file that holds a reference of its own, or an ERR_PTR */
+/* returns a file with its own reference, or an ERR_PTR */
 struct file *drm_perfctr_memory_file(struct perfctr_memory *memory)
 {
 	struct file *file;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What happens to a device while it counts: suspend, resume, reset, unplug.
+ * Events of a device while it counts: suspend, resume, reset, unplug.
  */
 #include <linux/hrtimer.h>
 #include <linux/kthread.h>
@@ -9,7 +9,7 @@
 #include "perfctr_internal.h"
 #include "pmu/pmu.h"
 
-/* the GPU's timestamp counter may have started anew */
+/* the GPU timestamp counter may have restarted */
 static void new_epoch(struct drm_perfctr *pc)
 {
 	spin_lock(&pc->clock.lock);
@@ -24,8 +24,8 @@ static void new_epoch(struct drm_perfctr *pc)
  * drm_perfctr_suspend() - the hardware is about to lose power
  * @pc: the counters
  *
- * Call while it still answers. Active sessions stay active; their samples say
- * so and go on after drm_perfctr_resume().
+ * Call while the hardware still responds. Active sessions remain active; their samples report the
+ * suspension and continue after drm_perfctr_resume().
  */
 void drm_perfctr_suspend(struct drm_perfctr *pc)
 {
@@ -38,7 +38,7 @@ void drm_perfctr_suspend(struct drm_perfctr *pc)
 
 			if (source->state->running) {
 				drm_perfctr_sampler_collect_source(source);
-				/* stopping drops what could not be read */
+				/* stopping discards what could not be read */
 				if (source->state->incomplete)
 					source->state->lost_flags |= DRM_PERFCTR_SAMPLE_ERROR;
 				drm_perfctr_source_stop(source);
@@ -51,7 +51,7 @@ void drm_perfctr_suspend(struct drm_perfctr *pc)
 }
 EXPORT_SYMBOL_GPL(drm_perfctr_suspend);
 
-/* sources that active sessions need; while one does not run, its counts are lost */
+/* starts the sources of active sessions; while one does not run, its counts are lost */
 static void restart_sources(struct drm_perfctr *pc)
 {
 	unsigned int i;
@@ -73,7 +73,7 @@ static void restart_sources(struct drm_perfctr *pc)
 	drm_perfctr_sampler_arm(&pc->classes[PERFCTR_PRIVILEGED]);
 }
 
-/* up to now nothing happened that could have been counted */
+/* nothing was counted up to now, so nothing is lost */
 static void end_suspension(struct drm_perfctr *pc)
 {
 	unsigned int i;
@@ -93,7 +93,7 @@ static void end_suspension(struct drm_perfctr *pc)
  * drm_perfctr_resume() - the hardware has power again
  * @pc: the counters
  *
- * Call before anything runs on it.
+ * Call before any work runs on the hardware.
  */
 void drm_perfctr_resume(struct drm_perfctr *pc)
 {
@@ -111,8 +111,8 @@ EXPORT_SYMBOL_GPL(drm_perfctr_resume);
  * drm_perfctr_pre_reset() - the hardware is about to be reset
  * @pc: the counters
  *
- * What it counted since the last collection is lost, as it may not answer any
- * more, and so is everything until it counts again; the samples say so.
+ * Counts since the last collection are lost, because the hardware may no longer respond, and so are
+ * all counts until counting is restarted; the samples report both.
  */
 void drm_perfctr_pre_reset(struct drm_perfctr *pc)
 {
@@ -123,7 +123,7 @@ void drm_perfctr_pre_reset(struct drm_perfctr *pc)
 	for (i = 0; !pc->suspended && i < pc->source_count; i++) {
 		struct drm_perfctr_source *source = pc->sources[i];
 
-		/* one that no session needs may run until the release work stops it */
+		/* includes sources that no session needs but release_work has not stopped yet */
 		if (source->state->running && source->ops->reset)
 			source->ops->reset(source);
 		source->state->running = false;
@@ -135,10 +135,10 @@ void drm_perfctr_pre_reset(struct drm_perfctr *pc)
 EXPORT_SYMBOL_GPL(drm_perfctr_pre_reset);
 
 /**
- * drm_perfctr_post_reset() - the hardware works again
+ * drm_perfctr_post_reset() - the reset has succeeded
  * @pc: the counters
  *
- * Not to be called for a reset that failed: drm_perfctr_unplug() is.
+ * After a reset that failed, call drm_perfctr_unplug() instead.
  */
 void drm_perfctr_post_reset(struct drm_perfctr *pc)
 {
@@ -152,7 +152,7 @@ void drm_perfctr_post_reset(struct drm_perfctr *pc)
 }
 EXPORT_SYMBOL_GPL(drm_perfctr_post_reset);
 
-/* the final sample of an active session; the sources were collected */
+/* publishes the final sample of an active session; the sources have been collected */
 static void end_session(struct drm_perfctr_session *session)
 {
 	drm_perfctr_sampler_remove(session);
@@ -165,13 +165,12 @@ static void end_session(struct drm_perfctr_session *session)
 }
 
 /**
- * drm_perfctr_unplug() - the hardware is gone or about to go
+ * drm_perfctr_unplug() - the hardware is or will be removed
  * @pc: the counters
  *
- * Ends every active session with a final sample. No source is called after this
- * returned. Call before drm_dev_unplug(), which ends the calls of &struct
- * drm_perfctr_driver_ops. It waits for perf and for ops->prepare, which allocate:
- * where a reset failed, signal all fences first.
+ * Ends every active session with a final sample. No source is called afterwards. Call before
+ * drm_dev_unplug(), which ends the calls of &struct drm_perfctr_driver_ops. It waits for perf and
+ * for ops->prepare, which allocate memory: if a reset failed, signal all fences first.
  */
 void drm_perfctr_unplug(struct drm_perfctr *pc)
 {
@@ -181,7 +180,7 @@ void drm_perfctr_unplug(struct drm_perfctr *pc)
 
 	drm_perfctr_pmu_read_all(pc);
 	rt_mutex_lock(&pc->lock);
-	/* also those that do not run: their sessions' samples have to report it */
+	/* including those that do not run, for their sessions' samples to report it */
 	for (i = 0; i < pc->source_count; i++) {
 		if (pc->sources[i]->state->users)
 			drm_perfctr_sampler_collect_source(pc->sources[i]);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Publishing: fill a slot with what a session counted since its last sample.
+ * Publishing: writes a session's counts since its last sample to a slot.
  */
 #include <linux/minmax.h>
 #include <linux/string.h>
@@ -12,9 +12,8 @@
 /**
  * DOC: samples
  *
- * A source adds what the hardware counted to totals that only ever grow. A
- * session remembers the totals of its last sample, its base, and publishes the
- * difference::
+ * A source adds hardware counts to totals that only grow. A session remembers the totals of its
+ * last sample, its base, and publishes the difference::
  *
  *     totals of a counter   0----3-------9----12------20----->
  *     collections           |    |       |     |       |
@@ -23,16 +22,15 @@
  *
  *     S: START takes the base      X: STOP publishes the rest
  *
- * So a session costs nothing while it is not due, another session that starts or
- * stops changes nothing for it, and the sum over its samples telescopes to
- * (total at STOP) - (total at START): the law of conservation holds by
- * construction, whatever was merged in between.
+ * A session therefore costs nothing while no sample is due, and other sessions that start or stop
+ * do not affect it. The sum over its samples telescopes to (total at STOP) - (total at START):
+ * counts are conserved by construction, even if samples are merged.
  *
- * A sample that is due while no slot is free is not published; the session counts
- * it as pending and the next sample is STRETCHED by it. Its base was not touched.
+ * A sample that is due while no slot is free is not published; the session counts it as pending,
+ * and the next sample includes it and is STRETCHED. The base does not change.
  *
- * States, flags and valid masks are sticky (struct perfctr_sticky), so they too are
- * exact for every session's own span.
+ * States, flags and valid masks are sticky (struct perfctr_sticky), and thus also exact for every
+ * session's span.
  */
 
 /* the latest capture time of a session's blocks */
@@ -65,7 +63,7 @@ static void rebase_sources(struct drm_perfctr_session *session)
 	}
 }
 
-/* begin a span: what was counted so far is not published; the session was just collected */
+/* begins a span without publishing earlier counts; the session was just collected */
 void drm_perfctr_baseline(struct drm_perfctr_session *session)
 {
 	unsigned int i;
@@ -92,13 +90,13 @@ void drm_perfctr_baseline(struct drm_perfctr_session *session)
 	session->pending.end_ns = drm_perfctr_session_time(session);
 }
 
-/* may a sample be published that is not the final one? One slot is kept for STOP */
+/* whether a sample other than the final one may be published; one slot is reserved for STOP */
 bool drm_perfctr_has_room(struct drm_perfctr_session *session)
 {
 	return drm_perfctr_ring_free(&session->ring) >= 2;
 }
 
-/* the copy that STATUS returns without the sampler lock */
+/* updates the copy that STATUS returns without the sampler lock */
 void drm_perfctr_update_status(struct drm_perfctr_session *session)
 {
 	struct drm_perfctr_status *totals = &session->totals;
@@ -116,7 +114,7 @@ void drm_perfctr_update_status(struct drm_perfctr_session *session)
 	spin_unlock(&session->status_lock);
 }
 
-/* inlined: what the loop over views has in registers is not saved for each */
+/* inlined, so that the loop over views need not save its registers */
 static __always_inline void *publish_view(struct drm_perfctr_session *session,
 					  struct perfctr_view *view, void *at, u64 end_ns,
 					  u32 *states)
@@ -134,7 +132,7 @@ static __always_inline void *publish_view(struct drm_perfctr_session *session,
 	state = sv->source->state;
 	cycles = view_cycles(session->pc, view);
 	span.states = drm_perfctr_sticky_since(&block->states, sv->base_seq);
-	/* for other sessions these counts are not lost, the next collection may get them */
+	/* not lost for other sessions, whose next collection may read these counts */
 	if (session->pending.unread_ns && state->incomplete)
 		span.states |= DRM_PERFCTR_STATE_LOST;
 	span.valid = drm_perfctr_sticky_since(&block->valid[view->section], sv->base_seq);
@@ -146,7 +144,7 @@ static __always_inline void *publish_view(struct drm_perfctr_session *session,
 	return at;
 }
 
-/* flags, lost time and the GPU's time from the sources; the latest of them has the time */
+/* sets flags, lost time and GPU timestamp, which is that of the most recent source */
 static void fill_from_sources(struct drm_perfctr_session *session,
 			      struct drm_perfctr_sample_header *header)
 {
@@ -199,9 +197,9 @@ static void add_totals(struct drm_perfctr_session *session,
 }
 
 /**
- * drm_perfctr_publish() - publish what a session counted since its last sample
+ * drm_perfctr_publish() - publish a session's counts since its last sample
  * @session: the session, just collected, with a free slot
- * @flags: DRM_PERFCTR_SAMPLE_* that say why
+ * @flags: DRM_PERFCTR_SAMPLE_*, reason of the sample
  * @user_data: for the header
  */
 void drm_perfctr_publish(struct drm_perfctr_session *session, u32 flags, u64 user_data)
@@ -235,7 +233,7 @@ void drm_perfctr_publish(struct drm_perfctr_session *session, u32 flags, u64 use
 
 	unread = drm_perfctr_ring_publish(&session->ring);
 	trace_drm_perfctr_publish(session, &header, unread);
-	/* a reader that the final sample wakes must not find the session active */
+	/* a reader woken by the final sample must find the session stopped */
 	if (flags & DRM_PERFCTR_SAMPLE_FINAL)
 		drm_perfctr_ring_set_state(&session->ring, 0);
 	if (unread >= session->config.watermark || flags & DRM_PERFCTR_SAMPLE_FINAL) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * DRM_IOCTL_PERFCTR_QUERY: what exists.
+ * DRM_IOCTL_PERFCTR_QUERY: describes device, blocks, clocks and sets.
  */
 #include <linux/minmax.h>
 #include <linux/string.h>
@@ -16,7 +16,7 @@ static_assert(sizeof(struct drm_perfctr_device_info) == 128);
 static_assert(sizeof(struct drm_perfctr_block_info) == 112);
 static_assert(sizeof(struct drm_perfctr_clock_info) == 72);
 
-/* one element that exists; -ENODEV: the device is gone meanwhile */
+/* fills in one existing element; -ENODEV: the device was removed meanwhile */
 typedef int (*query_fill)(struct drm_perfctr *pc, unsigned int nth, void *element);
 
 static unsigned int block_info_count(const struct drm_perfctr *pc)
@@ -42,7 +42,7 @@ static int fill_device(struct drm_perfctr *pc, unsigned int nth, void *element)
 		.block_count = block_info_count(pc),
 		.clock_count = clock_info_count(pc),
 		.sets = pc->config.sets,
-		/* the lock is held across hardware access: a set that changes now may be missed */
+		/* not locked, as the lock is held across hardware access: may be outdated */
 		.active_set = perfctr_active_set(pc),
 		.max_slots = PERFCTR_MAX_SLOTS,
 		.max_sessions_per_file = PERFCTR_MAX_SESSIONS_FILE,
@@ -83,7 +83,7 @@ static int fill_block(struct drm_perfctr *pc, unsigned int nth, void *element)
 	return 0;
 }
 
-/* the pair of times that the last collection left; the hardware is not asked */
+/* the pair of clock readings of the last collection; does not access the hardware */
 static void fill_timestamp(struct drm_perfctr *pc, struct drm_perfctr_clock_info *info)
 {
 	*info = (struct drm_perfctr_clock_info) {
@@ -119,7 +119,7 @@ static int fill_clock(struct drm_perfctr *pc, unsigned int nth, void *element)
 	};
 	strscpy(info->name, desc->name, sizeof(info->name));
 	if (ops && ops->frequency_hz) {
-		/* it may have gone since the call began, or while the last element was copied */
+		/* the device may have been removed since the call began */
 		if (!drm_dev_enter(pc->drm, &idx))
 			return -ENODEV;
 		info->frequency_hz = ops->frequency_hz(pc->drm, desc->clock);
@@ -128,7 +128,7 @@ static int fill_clock(struct drm_perfctr *pc, unsigned int nth, void *element)
 	return 0;
 }
 
-/* element by element, as long or short as the caller knows it */
+/* copies element by element, in the caller's element size */
 static int query_array(struct drm_perfctr *pc, struct drm_perfctr_query *query,
 		       unsigned int exist, size_t size, query_fill fill)
 {

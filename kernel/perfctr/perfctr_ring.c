@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * The ring of samples that user space maps.
+ * The ring of samples that userspace maps.
  */
 #include <linux/compiler.h>
 #include <linux/string.h>
@@ -12,7 +12,7 @@
 /**
  * DOC: slots and indices
  *
- * Both indices run freely and are never reduced; slot = index & (slots - 1).
+ * Both indices are free-running; slot = index & (slots - 1).
  * With four slots, S = unread sample, . = free::
  *
  *     extract 5, insert 7        extract 5, insert 9       extract 9, insert 9
@@ -20,17 +20,17 @@
  *            .  S  S  .                 S  S  S  S                .  .  .  .
  *     2 unread, 2 free           4 unread, full            empty
  *
- * A session keeps one slot for the sample of STOP: while it is active a sample
- * is published only if two slots are free, so at STOP one always is. The slot
- * that is being written is not visible before insert has moved past it.
+ * A session reserves one slot for the sample of STOP: while it is active, a sample is published
+ * only if two slots are free, so that one is free at STOP. The slot being written is not visible
+ * until insert moves past it.
  *
- * User space owns extract and can write anything there. A value is accepted if
- * it lies between the last accepted one and insert; else it is ignored, the
- * slots stay occupied, and only the owner of the ring suffers.
+ * Userspace owns extract and can write any value. A value between the last accepted one and insert
+ * is accepted. Others are ignored: the slots stay occupied, which harms only the owner of the
+ * ring.
  */
 
 /**
- * drm_perfctr_ring_init() - begin with an empty ring
+ * drm_perfctr_ring_init() - initialise an empty ring
  * @ring: the ring
  * @memory: @slots * @stride bytes, 8-byte aligned
  * @control: indices, 8-byte aligned, overwritten
@@ -49,7 +49,7 @@ void drm_perfctr_ring_init(struct perfctr_ring *ring, void *memory,
 }
 
 /**
- * drm_perfctr_ring_free() - free slots, by what user space has written to extract_idx
+ * drm_perfctr_ring_free() - number of free slots, based on userspace's extract_idx
  * @ring: the ring
  *
  * Returns: number of slots that may be written, 0..slots.
@@ -57,8 +57,8 @@ void drm_perfctr_ring_init(struct perfctr_ring *ring, void *memory,
 u32 drm_perfctr_ring_free(struct perfctr_ring *ring)
 {
 	/*
-	 * Pairs with user space's store-release of extract_idx: its reads of the
-	 * slot come before our next writes to it. Read once, then checked.
+	 * Pairs with userspace's store-release of extract_idx: its reads of the slot precede the
+	 * kernel's next writes to it. Read only once, as userspace can change it.
 	 */
 	u64 extract = smp_load_acquire(&ring->control->extract_idx);
 
@@ -71,10 +71,10 @@ u32 drm_perfctr_ring_free(struct perfctr_ring *ring)
 }
 
 /**
- * drm_perfctr_ring_slot() - where the next sample goes
- * @ring: the ring; the caller made sure that a slot is free
+ * drm_perfctr_ring_slot() - the slot of the next sample
+ * @ring: the ring; the caller has ensured that a slot is free
  *
- * Returns: address of stride bytes. User space maps them read-only.
+ * Returns: address of stride bytes, which userspace maps read-only.
  */
 void *drm_perfctr_ring_slot(struct perfctr_ring *ring)
 {
@@ -91,15 +91,15 @@ u32 drm_perfctr_ring_publish(struct perfctr_ring *ring)
 {
 	ring->insert++;
 	/*
-	 * Pairs with user space's load-acquire of insert_idx: a reader that sees
-	 * the new index sees the whole sample.
+	 * Pairs with userspace's load-acquire of insert_idx: a reader that sees the new index sees
+	 * the complete sample.
 	 */
 	smp_store_release(&ring->control->insert_idx, ring->insert);
 	return (u32)(ring->insert - ring->extract);
 }
 
 /**
- * drm_perfctr_ring_set_state() - show user space what the session is doing
+ * drm_perfctr_ring_set_state() - publish the session's state to userspace
  * @ring: the ring
  * @state: enum drm_perfctr_ring_state
  */
@@ -110,7 +110,7 @@ void drm_perfctr_ring_set_state(struct perfctr_ring *ring, u32 state)
 }
 
 /**
- * drm_perfctr_ring_set_totals() - show user space what was merged and lost so far
+ * drm_perfctr_ring_set_totals() - publish totals of merged and lost samples to userspace
  * @ring: the ring
  * @merged_periods: total of the published samples
  * @lost_ns: total of the published samples

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * The ring of samples that user space maps. Pure code: also built natively by
- * kernel/tests/native.
+ * The ring of samples that userspace maps. Free of kernel interfaces: kernel/tests/native builds
+ * it, too.
  */
 #ifndef _PERFCTR_RING_H_
 #define _PERFCTR_RING_H_
@@ -12,10 +12,10 @@
 /**
  * struct perfctr_ring - the kernel's view of a ring
  *
- * The indices here are the true ones; those in @control are for user space.
+ * These indices are authoritative; those in @control are for userspace.
  */
 struct perfctr_ring {
-	/** @memory: slot 0; only written, another process may read it at any time. */
+	/** @memory: slot 0; never read, as another process may read it at any time. */
 	void *memory;
 	/** @control: shared indices. */
 	struct drm_perfctr_ring_control *control;
@@ -25,9 +25,9 @@ struct perfctr_ring {
 	u32 stride;
 	/** @insert: next sample to publish. */
 	u64 insert;
-	/** @extract: last accepted value of user space's index. */
+	/** @extract: last accepted value of userspace's index. */
 	u64 extract;
-	/** @bad_extract: impossible values that were ignored. */
+	/** @bad_extract: number of invalid values ignored. */
 	u64 bad_extract;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The sampler: locks, collections of several sources, begin and end of a span.
+ * The sampler: locks, collections of several sources, begin and end of spans.
  */
 #include <linux/bitops.h>
 #include <linux/ktime.h>
@@ -14,8 +14,8 @@
 /**
  * DOC: order
  *
- * Calls go in one direction. The sampler decides when, collecting asks a source and
- * adds up, publishing fills slots; none of them calls back::
+ * Calls go in one direction. The sampler decides when to collect; collecting reads a source and
+ * adds to totals; publishing fills slots. None of them calls back::
  *
  *     session, power  -->  sampler  -->  collect  -->  source
  *                                   -->  publish  -->  layout, ring
@@ -24,47 +24,44 @@
 /**
  * DOC: locking
  *
- * &drm_perfctr.lock, the sampler lock, serialises collections, START, STOP, SAMPLE,
- * suspend, reset, unplug. It is held while a source waits for its hardware, which
- * every source bounds.
+ * &drm_perfctr.lock, the sampler lock, serialises collections, START, STOP, SAMPLE, suspend, reset,
+ * unplug. It is held while a source waits for its hardware; every source bounds these waits.
  *
- * It is an rt_mutex, so that an ordinary task which holds it inherits the priority of
- * the SCHED_FIFO worker that waits. Commands that ask hardware (START, SAMPLE, STOP),
- * and the ordinary worker, take &perfctr_class.caller_lock before it. So at most one
- * of the ordinary class and one of the privileged class ask hardware under the sampler
- * lock or wait to, and a job's SAMPLE or a reset waits for a collection of each, however
- * many tasks call in a loop. SETUP and TEARDOWN take it without, for moments in which no
- * hardware is asked: closing a file must not wait behind callers who ask hardware that
- * is dead::
+ * It is an rt_mutex, so that an ordinary task which holds it inherits the priority of a waiting
+ * SCHED_FIFO worker. Commands that access hardware (START, SAMPLE, STOP) and the ordinary worker
+ * take &perfctr_class.caller_lock before it. Therefore at most one task of each class accesses
+ * hardware under the sampler lock or waits to do so. A job's SAMPLE or a reset thus waits for at
+ * most one collection of each, however many tasks issue commands in a loop. SETUP and TEARDOWN
+ * skip the caller lock, as they hold the sampler lock only briefly and without hardware access:
+ * closing a file must not wait behind callers that access dead hardware::
  *
  *     ordinary commands, worker --> caller_lock --+
  *     privileged commands --------> caller_lock --+--> sampler lock --> locks of sources
  *     SCHED_FIFO worker, jobs, power -------------+
  *
- * Reset and in-stream SAMPLE take the sampler lock where a driver signals dma-fences,
- * or has to before they can be signalled. Reclaim may wait for fences. So under the
- * sampler lock nobody may allocate memory with GFP_KERNEL, wait for a fence, or take a
- * lock under which somebody else does: this holds for sources too, and lockdep knows
- * it from drmm_perfctr_create() on. perf does all of that, so it is called without the
- * sampler lock, see "perf events and fences".
+ * Reset and in-stream SAMPLE take the sampler lock in a driver's fence-signalling sections, or
+ * where fences depend on it. Reclaim may wait for fences. Code under the sampler lock, sources
+ * included, must therefore not allocate memory with GFP_KERNEL, wait for a fence, or take a lock
+ * under which other code does; drmm_perfctr_create() teaches lockdep this rule. perf does all of
+ * that, so it is called without the sampler lock, see "perf events and fences".
  *
- * Order: driver's locks around suspend and reset -> sampler lock -> locks of sources;
- * session's pmu.lock -> caller_lock -> sampler lock; prepare_lock -> sampler lock. A
- * source's interrupt handler never takes the sampler lock. QUERY, STATUS and fdinfo
- * take neither of these locks: they read copies.
+ * Order: driver's locks around suspend and reset -> sampler lock -> locks of sources; session's
+ * pmu.lock -> caller_lock -> sampler lock; prepare_lock -> sampler lock. A source's interrupt
+ * handler never takes the sampler lock. QUERY, STATUS and fdinfo take none of these locks: they
+ * read copies.
  *
- * The session table of a file is an xarray; a lookup takes a reference under its lock.
- * A session enters the table when it is complete.
+ * The session table of a file is an xarray; a lookup takes a reference under its lock. A session
+ * enters the table when it is complete.
  */
 
-/* readings of two clocks that are this close belong together; so many are tried */
+/* readings of two clocks at most this far apart are accepted; number of attempts */
 #define CLOCKS_APART_NS		2000
 #define CLOCK_READINGS		8
 
 /*
- * The sampler lock for what fences wait for: jobs, power and reset. An ordinary task that holds it
- * and is preempted inherits no more than an ordinary priority from them: have the SCHED_FIFO worker
- * wait, too.
+ * Takes the sampler lock where fences depend on it: jobs, power and reset. A preempted holder
+ * inherits only the caller's priority, which may be ordinary; make the SCHED_FIFO worker wait as
+ * well.
  */
 void drm_perfctr_lock_urgent(struct drm_perfctr *pc)
 {
@@ -76,7 +73,7 @@ void drm_perfctr_lock_urgent(struct drm_perfctr *pc)
 	rt_mutex_lock(&pc->lock);
 }
 
-/* the sampler lock for a command of user space; -EINTR with no lock held */
+/* takes the sampler lock for a command of userspace; -EINTR with no lock held */
 int drm_perfctr_lock_call(struct drm_perfctr_session *session)
 {
 	int ret;
@@ -97,9 +94,9 @@ void drm_perfctr_unlock_call(struct drm_perfctr_session *session)
 }
 
 /*
- * CLOCK_MONOTONIC - CLOCK_MONOTONIC_RAW: from the clock of samples to that of timers. The two
- * cannot be read at once. An interrupt between the readings would make times of hardware look
- * later than they are, and periods be counted that are not over: the closest readings count.
+ * CLOCK_MONOTONIC - CLOCK_MONOTONIC_RAW: converts from the clock of samples to that of timers. The
+ * clocks are not read simultaneously. An interrupt between the readings would shift hardware times
+ * and count periods that have not ended, so the closest of several readings is used.
  */
 static s64 raw_offset_ns(void)
 {
@@ -120,7 +117,7 @@ static s64 raw_offset_ns(void)
 	return offset_ns;
 }
 
-/* count the periods of a session, periodic or not, that ended before @now, CLOCK_MONOTONIC */
+/* counts the periods of a session, periodic or not, that ended before @now (CLOCK_MONOTONIC) */
 static void count_periods(struct drm_perfctr_session *session, ktime_t now)
 {
 	u64 ended;
@@ -134,7 +131,7 @@ static void count_periods(struct drm_perfctr_session *session, ktime_t now)
 	session->pending.periods += ended;
 }
 
-/* a periodic session whose time has come: count its periods, see if there is room */
+/* for a periodic session that is due: counts its periods, returns whether there is room */
 bool drm_perfctr_sampler_is_due(struct drm_perfctr_session *session, ktime_t now)
 {
 	if (!session->config.period_ns || ktime_before(now, session->pending.due))
@@ -144,7 +141,7 @@ bool drm_perfctr_sampler_is_due(struct drm_perfctr_session *session, ktime_t now
 		drm_perfctr_update_status(session);
 		return false;
 	}
-	/* the last one is the sample itself */
+	/* the sample itself is the last period */
 	session->pending.periods--;
 	return true;
 }
@@ -157,7 +154,7 @@ static bool is_of_batch(const struct drm_perfctr_session *session,
 	return session->sources[0].source == source && perfctr_in_batches(session);
 }
 
-/* CLOCK_MONOTONIC_RAW of the next sample from a source's batch */
+/* CLOCK_MONOTONIC_RAW of the next sample to make from a source's batch */
 static u64 next_in_batch(const struct drm_perfctr_source *source, s64 offset_ns)
 {
 	struct perfctr_class *class = &source->pc->classes[PERFCTR_PRIVILEGED];
@@ -184,9 +181,9 @@ static void publish_batched(struct drm_perfctr_source *source, s64 offset_ns)
 }
 
 /*
- * A sample for each period in the batch, by the times of its pieces. If that takes longer than
- * half of the time that the next batch will be about, the rest is merged, and the worker pauses
- * for as long as it took: it must not take all of a CPU that is too slow for the rate.
+ * Makes a sample for each period in the batch, by the times of its pieces. If that takes longer
+ * than half of the interval of batches, the remaining periods are merged. The worker pauses for as
+ * long as it ran, so that it does not monopolise a CPU that is too slow for the rate.
  */
 static int collect_batch(struct drm_perfctr_source *source)
 {
@@ -203,22 +200,22 @@ static int collect_batch(struct drm_perfctr_source *source)
 		if (ktime_get_raw_ns() - begin_ns <= state->batch_ns / 2)
 			until_ns = next_in_batch(source, offset_ns);
 		ret = drm_perfctr_collect(source, until_ns, &more);
-		/* the last piece ends anywhere, maybe for a sample that the caller publishes */
+		/* the last piece ends at no period: the caller may publish a sample of it */
 		if (more || ret)
 			publish_batched(source, offset_ns);
 	} while (more);
 	now_ns = ktime_get_raw_ns();
-	/* the hardware has room for two batches: half of one is left for coming late */
+	/* the hardware has room for two batches; half of one is reserved for delays */
 	state->backoff_until_ns = now_ns + min(now_ns - begin_ns, state->batch_ns / 2);
 	return ret;
 }
 
 /**
- * drm_perfctr_sampler_collect_source() - bring the totals of a source up to now
+ * drm_perfctr_sampler_collect_source() - update the totals of a source
  * @source: the source
  *
- * Publishes the periodic samples of sessions that are served from its batches. The
- * slot that STOP needs stays free, others may not.
+ * Publishes the periodic samples of sessions that are served from its batches. They may fill all
+ * slots except the one reserved for STOP.
  *
  * Returns: 0 or the source's error.
  */
@@ -231,7 +228,7 @@ int drm_perfctr_sampler_collect_source(struct drm_perfctr_source *source)
 	return drm_perfctr_collect(source, U64_MAX, &more);
 }
 
-/* sources of @mask, each once; 0 or the first error */
+/* collects each source of @mask; returns 0 or the first error */
 int drm_perfctr_sampler_collect_mask(struct drm_perfctr *pc, unsigned long mask)
 {
 	unsigned int id;
@@ -256,7 +253,7 @@ unsigned long drm_perfctr_sampler_sources(const struct drm_perfctr_session *sess
 	return mask;
 }
 
-/* all sources of a session; perf events were read before */
+/* collects all sources of a session, whose perf events have been read */
 int drm_perfctr_sampler_collect(struct drm_perfctr_session *session)
 {
 	lockdep_assert_held(&session->pc->lock);
@@ -288,13 +285,13 @@ static void add_period(const struct drm_perfctr_session *session,
 	if (!perfctr_is_batchable(session) || session->sources[0].source != source)
 		return;
 	source->period_ns = min_not_zero(source->period_ns, session->config.period_ns);
-	/* a reader that keeps up must not find that a batch was larger than its ring */
+	/* a batch must fit into half the ring, so that a reader can keep up */
 	ring_ns = session->config.period_ns * max(session->ring.slots / 2, 1u);
 	state->batch_ns = min_not_zero(state->batch_ns, ring_ns);
 }
 
 /**
- * drm_perfctr_sampler_select() - give a source what all active sessions want of it
+ * drm_perfctr_sampler_select() - pass a source the counters that all active sessions need
  * @source: the source, just collected if it runs
  * @session: counted as active; may be NULL
  */
@@ -322,7 +319,7 @@ void drm_perfctr_sampler_select(struct drm_perfctr_source *source,
 	source->state->batch_ns = min_not_zero(source->state->batch_ns, source->batch_ns);
 }
 
-/* the sources have one session less: later, as the caller does not wait for hardware */
+/* the sources have one session less; deferred, so that the caller does not wait for hardware */
 static void release_sources(struct drm_perfctr_session *session, unsigned int count)
 {
 	struct drm_perfctr *pc = session->pc;
@@ -339,13 +336,13 @@ static int attach_source(struct drm_perfctr_source *source, struct drm_perfctr_s
 	struct perfctr_source_state *state = source->state;
 	int ret;
 
-	/* what was lost while no session was active is nobody's loss */
+	/* losses without an active session are not reported */
 	if (!state->users) {
 		state->lost_flags = 0;
 		state->pending_flags = 0;
 		state->pending_lost = false;
 	}
-	/* what was counted until now belongs to what was selected until now */
+	/* counts so far belong to the previous selection */
 	if (state->running && state->wanted)
 		drm_perfctr_sampler_collect_source(source);
 	drm_perfctr_sampler_select(source, session);
@@ -360,11 +357,11 @@ static int attach_source(struct drm_perfctr_source *source, struct drm_perfctr_s
 }
 
 /**
- * drm_perfctr_sampler_attach() - have all sources count that a session needs
+ * drm_perfctr_sampler_attach() - start all sources that a session needs
  * @session: the session
  *
- * Returns: 0, or the error of the source that could not be started or that still has
- * counts from before; no source counts for the session then.
+ * Returns: 0, or the error of a source that failed to start or still has earlier counts; in that
+ * case no source counts for the session.
  */
 int drm_perfctr_sampler_attach(struct drm_perfctr_session *session)
 {
@@ -390,14 +387,14 @@ undo:
 	return ret;
 }
 
-/* undo drm_perfctr_sampler_attach(): a work stops what is not needed any more */
+/* undoes drm_perfctr_sampler_attach(); release_work stops sources that are no longer needed */
 void drm_perfctr_sampler_detach(struct drm_perfctr_session *session)
 {
 	lockdep_assert_held(&session->pc->lock);
 	release_sources(session, session->source_count);
 }
 
-/* the workers look after a session from now on */
+/* adds a session to those that the workers serve */
 void drm_perfctr_sampler_add(struct drm_perfctr_session *session)
 {
 	struct perfctr_class *class = session->class;
@@ -417,7 +414,7 @@ void drm_perfctr_sampler_remove(struct drm_perfctr_session *session)
 		WRITE_ONCE(class->automatic_sessions, class->automatic_sessions - 1);
 }
 
-/* an active session's first period; it was just baselined */
+/* starts an active session's first period; the session was just baselined */
 void drm_perfctr_sampler_begin(struct drm_perfctr_session *session)
 {
 	u64 period_ns = session->config.period_ns;
@@ -426,13 +423,13 @@ void drm_perfctr_sampler_begin(struct drm_perfctr_session *session)
 	if (!period_ns)
 		return;
 	start_ns = session->pending.end_ns + raw_offset_ns();
-	/* multiples of the period: equal periods share one collection */
+	/* align to multiples of the period: equal periods share one collection */
 	session->pending.due = ns_to_ktime(start_ns - start_ns % period_ns + period_ns);
 }
 
 /*
- * The last collection of a session is over: count the periods that ended in its span, however
- * long the hardware took to answer. What a source did not return is lost for the session.
+ * After the last collection of a session: counts the periods that ended in its span, including the
+ * time that the hardware took to respond. What a source did not return is lost for the session.
  */
 void drm_perfctr_sampler_end(struct drm_perfctr_session *session)
 {
@@ -445,7 +442,7 @@ void drm_perfctr_sampler_end(struct drm_perfctr_session *session)
 
 		if (!state->incomplete)
 			continue;
-		/* the span ends here all the same, at no time of the GPU */
+		/* the span ends now nevertheless, without a GPU timestamp */
 		state->time_ns = max(state->time_ns, ktime_get_raw_ns());
 		state->gpu_epoch = 0;
 		state->gpu_timestamp = 0;

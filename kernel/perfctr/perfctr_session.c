@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The life of a session after SETUP: START, SAMPLE, STOP, STATUS, TEARDOWN.
+ * Sessions after SETUP: START, SAMPLE, STOP, STATUS, TEARDOWN.
  */
 #include <linux/pid.h>
 #include <linux/slab.h>
@@ -22,16 +22,15 @@
  *                                    v
  *                                   dead
  *
- * TEARDOWN and closing the file work in every state and do not ask the hardware: a
- * work stops sources that are not needed any more. The memory of a session stays
- * until the last reference is gone: a job that carries a SAMPLE holds one and finds
- * the session dead.
+ * TEARDOWN and closing the file work in every state and do not access the hardware: release_work
+ * stops sources that are no longer needed. A session's memory is freed with its last reference: a
+ * job that contains a SAMPLE holds one, and finds the session dead.
  */
 
-/* START waits so long for the end of a reset */
+/* maximum time that START waits for the end of a reset */
 #define RESET_TIMEOUT	(5 * HZ)
 
-/* the last reference is gone; a session that SETUP could not complete comes here, too */
+/* frees a session, also one that SETUP could not complete */
 void drm_perfctr_session_release(struct kref *ref)
 {
 	struct drm_perfctr_session *session =
@@ -63,7 +62,7 @@ static int check_start(struct drm_perfctr_session *session)
 	return pc->resetting ? -EAGAIN : 0;
 }
 
-/* with the sampler lock held; perf events count already */
+/* with the sampler lock held, after perf events were enabled */
 static int activate(struct drm_perfctr_session *session, u64 user_data, bool awake)
 {
 	int ret;
@@ -80,7 +79,7 @@ static int activate(struct drm_perfctr_session *session, u64 user_data, bool awa
 	drm_perfctr_sampler_add(session);
 	drm_perfctr_ring_set_state(&session->ring, DRM_PERFCTR_RING_ACTIVE);
 	drm_perfctr_sampler_arm(session->class);
-	/* the sources' own deadlines */
+	/* arm the timer for the sources' own deadlines */
 	drm_perfctr_sampler_arm(&session->pc->classes[PERFCTR_PRIVILEGED]);
 	drm_perfctr_update_status(session);
 	return 0;
@@ -106,7 +105,7 @@ static int start(struct drm_perfctr_session *session, u64 user_data, bool awake)
 	return ret;
 }
 
-/* whether START makes sense, before perf events begin to count */
+/* checks START before perf events are enabled */
 static int precheck(struct drm_perfctr_session *session)
 {
 	int ret;
@@ -144,7 +143,7 @@ static int start_outside_reset(struct drm_perfctr_session *session, u64 user_dat
 	return ret;
 }
 
-/* -ENODEV: the device is gone */
+/* -ENODEV: the device was removed */
 static int wake_device(struct drm_perfctr *pc)
 {
 	int idx, ret;
@@ -169,7 +168,7 @@ int drm_perfctr_session_start(struct drm_perfctr_session *session, u64 user_data
 	struct drm_perfctr *pc = session->pc;
 	int ret = 0;
 
-	/* resuming takes the sampler lock: do it first */
+	/* before the sampler lock, which resuming takes */
 	if (wake)
 		ret = wake_device(pc);
 	if (ret)
@@ -180,7 +179,7 @@ int drm_perfctr_session_start(struct drm_perfctr_session *session, u64 user_data
 	return ret;
 }
 
-/* leave the active state; the caller relaxes the device if this returns true */
+/* leaves the active state; if it returns true, the caller must relax the device */
 static bool deactivate(struct drm_perfctr_session *session)
 {
 	bool awake = session->awake;
@@ -194,7 +193,7 @@ static bool deactivate(struct drm_perfctr_session *session)
 	return awake;
 }
 
-/* both locks of a command, perf events just read; -EINTR with neither held */
+/* takes both locks of a command after reading perf events; -EINTR with neither held */
 static int lock_and_read(struct drm_perfctr_session *session)
 {
 	int ret;
@@ -232,7 +231,7 @@ int drm_perfctr_session_stop(struct drm_perfctr_session *session, u64 user_data)
 	} else if (!session->active) {
 		ret = perfctr_reject(pc, EALREADY, "STOP: session is not active");
 	} else {
-		/* an error is in the sample's flags; what could be read is in it */
+		/* the sample's flags report an error; it contains what could be read */
 		drm_perfctr_sampler_collect(session);
 		drm_perfctr_sampler_end(session);
 		drm_perfctr_ring_free(&session->ring);
@@ -248,7 +247,7 @@ int drm_perfctr_session_stop(struct drm_perfctr_session *session, u64 user_data)
 	return ret;
 }
 
-/* periods of a batch come first, and may take the room */
+/* periods of a batch are published first, and may use up the room */
 static bool collect_with_room(struct drm_perfctr_session *session)
 {
 	if (!drm_perfctr_has_room(session))
@@ -289,19 +288,19 @@ int drm_perfctr_session_manual(struct drm_perfctr_session *session, u64 user_dat
 }
 
 /**
- * drm_perfctr_session_sample() - a SAMPLE in the command stream
+ * drm_perfctr_session_sample() - SAMPLE in the command stream
  * @session: reference from drm_perfctr_session_get()
  * @user_data: for the sample
  *
- * Called by the driver between two commands of a job, when what came before is
- * counted and what comes after has not begun. Nobody waits for an error: a sample
- * that finds no slot is merged into the next one.
+ * Called by the driver between two commands of a job, when the earlier one has been counted and the
+ * later one has not started. The application does not see errors: a sample without a free slot is
+ * merged into the next one.
  *
- * May be called where fences are signalled, so it does not call perf: perf events
- * are as they were read last, which their capture time shows, and are read soon.
+ * May be called in fence-signalling sections, so it does not call perf: the sample contains the
+ * last values read from perf events, as their capture time shows, and the worker reads them soon.
  *
- * Returns: 0; -ENOENT if the session ended or is not active meanwhile; -ENOSPC
- * if the sample was merged; -EOPNOTSUPP without DRM_PERFCTR_FEATURE_IN_STREAM.
+ * Returns: 0; -ENOENT if the session has ended or is not active; -ENOSPC if the sample was merged;
+ * -EOPNOTSUPP without DRM_PERFCTR_FEATURE_IN_STREAM.
  */
 int drm_perfctr_session_sample(struct drm_perfctr_session *session, u64 user_data)
 {
@@ -329,7 +328,7 @@ int drm_perfctr_session_sample(struct drm_perfctr_session *session, u64 user_dat
 }
 EXPORT_SYMBOL_GPL(drm_perfctr_session_sample);
 
-/* STATUS: as of the last sample or command, without waiting for anybody */
+/* STATUS: as of the last sample or command; does not wait */
 void drm_perfctr_session_status(struct drm_perfctr_session *session,
 				struct drm_perfctr_status *status)
 {
@@ -338,7 +337,7 @@ void drm_perfctr_session_status(struct drm_perfctr_session *session,
 	spin_unlock(&session->status_lock);
 }
 
-/* undo what SETUP prepared and charged, and drop its reference; no list has the session */
+/* undoes SETUP and drops its reference; the session must not be in any list */
 void drm_perfctr_session_discard(struct drm_perfctr_session *session)
 {
 	struct drm_perfctr *pc = session->pc;
@@ -353,8 +352,8 @@ void drm_perfctr_session_discard(struct drm_perfctr_session *session)
 
 /**
  * drm_perfctr_session_teardown() - TEARDOWN: end a session in any state
- * @session: the session, no longer in its file's table; the table's reference
- *	is consumed
+ * @session: the session, no longer in its file's table; consumes the table's
+ *  reference
  */
 void drm_perfctr_session_teardown(struct drm_perfctr_session *session)
 {
@@ -362,7 +361,7 @@ void drm_perfctr_session_teardown(struct drm_perfctr_session *session)
 	bool relax;
 
 	rt_mutex_lock(&pc->lock);
-	/* unplug has ended the session, but not its hold on the device */
+	/* unplug ends a session but keeps its wake reference */
 	relax = session->active ? deactivate(session) : session->awake;
 	session->awake = false;
 	session->dead = true;
@@ -384,9 +383,9 @@ void drm_perfctr_session_teardown(struct drm_perfctr_session *session)
 /**
  * drm_perfctr_session_get() - look up a session for a job
  * @pf: the file
- * @handle: user space's handle
+ * @handle: userspace's handle
  *
- * Returns: a reference, to be given back with drm_perfctr_session_put(), or NULL.
+ * Returns: a reference, to be released with drm_perfctr_session_put(), or NULL.
  */
 struct drm_perfctr_session *drm_perfctr_session_get(struct drm_perfctr_file *pf, u32 handle)
 {
@@ -402,11 +401,11 @@ struct drm_perfctr_session *drm_perfctr_session_get(struct drm_perfctr_file *pf,
 EXPORT_SYMBOL_GPL(drm_perfctr_session_get);
 
 /**
- * drm_perfctr_session_put() - give a reference back
+ * drm_perfctr_session_put() - release a reference
  * @session: the session, or NULL
  *
- * Process context, where a driver frees its jobs and not where it signals their
- * fences: the last reference frees memory.
+ * Process context, outside of fence-signalling sections, e.g. where a driver frees its jobs: the
+ * last reference frees memory.
  */
 void drm_perfctr_session_put(struct drm_perfctr_session *session)
 {

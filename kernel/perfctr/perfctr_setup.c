@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * SETUP: checks what user space requests and builds a session of it.
+ * SETUP: validates userspace's request and creates a session.
  */
 #include <linux/cred.h>
 #include <linux/log2.h>
@@ -21,7 +21,7 @@
 static_assert(sizeof(struct drm_perfctr_setup) == 88);
 static_assert(sizeof(struct drm_perfctr_block_request) == 56);
 
-/* --- rules that need no look at the device's state ----------------------- */
+/* --- rules that do not depend on the device's state ---------------------- */
 
 static int check_request(struct drm_perfctr *pc, const struct drm_perfctr_block_request *r,
 			 unsigned int i)
@@ -201,7 +201,7 @@ static int make_ring(struct drm_perfctr_session *session, const struct drm_perfc
 	return drm_perfctr_wake_init(session, setup->eventfd);
 }
 
-/* the point of no return: the device knows the session */
+/* the session becomes visible to the device; nothing may fail afterwards */
 static int register_session(struct drm_perfctr_session *session, bool test_only)
 {
 	struct drm_perfctr *pc = session->pc;
@@ -269,13 +269,13 @@ static struct drm_perfctr_session *alloc_session(struct drm_perfctr *pc,
 	session->owner.uid = current_uid();
 	get_task_comm(session->owner.comm, current);
 	session->config.flags = setup->flags;
-	/* the slot of STOP is not used before: a watermark of all slots would wake nobody */
+	/* without the slot reserved for STOP, a watermark of all slots would never be reached */
 	session->config.watermark = clamp(setup->watermark, 1u, max(setup->slots - 1, 1u));
 	session->config.period_ns = setup->period_ns;
 	return session;
 }
 
-/* before anything else is allocated: calls that fail in the end have it meanwhile */
+/* before all other allocations, so that requests that fail later are limited, too */
 static int charge(struct drm_perfctr_session *session)
 {
 	struct perfctr_account *account;
@@ -316,7 +316,7 @@ static int build(struct drm_perfctr_session *session, struct drm_perfctr_setup *
 /**
  * drm_perfctr_setup() - SETUP
  * @pc: the device
- * @setup: as copied from user space; the results but ring_fd are filled in
+ * @setup: copied from userspace; results except ring_fd are filled in
  *
  * Returns: the session with one reference, stopped; NULL for TEST_ONLY; or an
  * ERR_PTR.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A source: its blocks, and its life: prepared for sessions, started, stopped.
+ * Sources: their blocks; prepare, start and stop.
  */
 #include <linux/minmax.h>
 #include <linux/string.h>
@@ -19,15 +19,14 @@
  *     |                  |                |                  |
  *     | memory, mappings | counts         |                  |
  *
- * Preparing may sleep, allocate and resume the device, so it has a mutex of its
- * own, which neither reset nor the sampler takes. The last session only schedules
- * unprepare: its TEARDOWN may run anywhere, and a tool that is started again
- * finds the source prepared.
+ * Preparing may sleep, allocate and resume the device. It therefore has its own mutex, which
+ * neither reset nor the sampler takes. The last session only schedules unprepare, because TEARDOWN
+ * may run in any process context, and a tool that is restarted finds the source prepared.
  */
 
 #define UNPREPARE_DELAY	HZ
 
-/* the blocks of all sources, numbered through; @nth is below pc->block_count */
+/* the @nth block of all sources; @nth is below pc->block_count */
 struct drm_perfctr_block *drm_perfctr_block_at(struct drm_perfctr *pc, unsigned int nth)
 {
 	unsigned int s = 0;
@@ -44,7 +43,7 @@ static void unprepare_locked(struct drm_perfctr_source *source)
 	lockdep_assert_held(&state->prepare_lock);
 	if (!state->prepared)
 		return;
-	/* the release work may not have run yet */
+	/* release_work may not have run yet */
 	rt_mutex_lock(&source->pc->lock);
 	drm_perfctr_source_stop(source);
 	rt_mutex_unlock(&source->pc->lock);
@@ -71,7 +70,7 @@ void drm_perfctr_source_prepare_init(struct drm_perfctr_source *source)
 	INIT_DELAYED_WORK(&source->state->unprepare_work, unprepare_work);
 }
 
-/* one more session will use the source; 0, the driver's error, -ENODEV or -EINTR */
+/* adds a session that will use the source; 0, the driver's error, -ENODEV or -EINTR */
 int drm_perfctr_source_prepare(struct drm_perfctr_source *source)
 {
 	struct perfctr_source_state *state = source->state;
@@ -93,14 +92,14 @@ int drm_perfctr_source_prepare(struct drm_perfctr_source *source)
 	return ret;
 }
 
-/* undo drm_perfctr_source_prepare(); waits for nobody */
+/* undoes drm_perfctr_source_prepare(); does not wait */
 void drm_perfctr_source_unprepare(struct drm_perfctr_source *source)
 {
 	if (atomic_dec_and_test(&source->state->prepare_users))
 		schedule_delayed_work(&source->state->unprepare_work, UNPREPARE_DELAY);
 }
 
-/* the hardware goes: no op is called after this */
+/* the hardware is removed: no op is called afterwards */
 void drm_perfctr_source_unplug(struct drm_perfctr_source *source)
 {
 	struct perfctr_source_state *state = source->state;
@@ -113,7 +112,7 @@ void drm_perfctr_source_unplug(struct drm_perfctr_source *source)
 }
 
 /**
- * drm_perfctr_source_start() - have a source count in the active set, if the device can
+ * drm_perfctr_source_start() - start a source in the active set, if the device has power
  * @source: the source
  *
  * Returns: 0 or the source's error.
@@ -125,7 +124,7 @@ int drm_perfctr_source_start(struct drm_perfctr_source *source)
 	u8 set = perfctr_active_set(pc);
 	int ret;
 
-	/* still running for sessions that are gone */
+	/* still running for sessions that have ended */
 	if (state->running && state->set != set)
 		drm_perfctr_source_stop(source);
 	if (state->running || pc->suspended || pc->resetting || pc->unplugged)
@@ -150,9 +149,8 @@ void drm_perfctr_source_stop(struct drm_perfctr_source *source)
 }
 
 /*
- * Counts are not lost any more from now on: counting began again, or power went and
- * nothing happens. The next sample of each session reports the time, whichever
- * session collects first.
+ * Ends a loss: counting has resumed, or the hardware is without power and counts nothing. The next
+ * sample of each session reports the time, whichever session collects first.
  */
 void drm_perfctr_source_account_lost(struct drm_perfctr_source *source)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Who may count, how often and how much: sysctl dev.perfctr.*
+ * Limits and permissions: sysctl dev.perfctr.*
  */
 #include <linux/capability.h>
 #include <linux/math64.h>
@@ -11,13 +11,13 @@
 #include "compat.h"
 #include "perfctr_internal.h"
 
-/* 1: counters need CAP_PERFMON; 0: the users of this machine may watch each other */
+/* 1: counters need CAP_PERFMON; 0: users may observe each other */
 static int perfctr_paranoid = 1;
 /* samples per second of one unprivileged session */
 static int perfctr_max_sample_rate_hz = 1000;
-/* of one unprivileged user, all devices together: an eighth of what a device gives to all */
+/* per unprivileged user, across devices: an eighth of the limit of a device */
 int drm_perfctr_max_user_sessions = PERFCTR_MAX_SESSIONS_DEVICE / 8;
-/* of one unprivileged user's rings: four of the largest, with their control areas */
+/* per unprivileged user, all rings: four of the largest, with their control areas */
 int drm_perfctr_max_user_ring_kb = 4 * (int)((PERFCTR_MAX_RING_BYTES + SZ_1M) >> 10);
 
 static int rate_min_hz = 1;
@@ -54,14 +54,14 @@ void drm_perfctr_sysctl_exit(void)
 	unregister_sysctl_table(perfctr_sysctl_header);
 }
 
-/* classifies only: a caller that can do without is no audited denial */
+/* not audited: callers without the capability are allowed, with limits */
 bool drm_perfctr_has_privilege(void)
 {
 	return ns_capable_noaudit(&init_user_ns, CAP_PERFMON) ||
 	       ns_capable_noaudit(&init_user_ns, CAP_SYS_ADMIN);
 }
 
-/* counters show what other users' work does to the hardware */
+/* counters reveal other users' activity */
 bool drm_perfctr_may_observe(bool privileged)
 {
 	return privileged || !READ_ONCE(perfctr_paranoid) || perfmon_capable();

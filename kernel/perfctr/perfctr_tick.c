@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The workers of a device: timers, what is due, what the hardware reports by itself.
+ * The workers of a device: timers, due samples, events of the hardware.
  */
 #include <linux/bitops.h>
 #include <linux/ktime.h>
@@ -10,18 +10,18 @@
 #include "perfctr_internal.h"
 #include "pmu/pmu.h"
 
-/* between two ticks of the ordinary worker */
+/* minimum time between two ticks of the ordinary worker */
 #define ORDINARY_MIN_GAP_NS	(250 * NSEC_PER_USEC)
 
 /**
- * drm_perfctr_sampler_arm() - set the timer of a class to the next thing that is due
- * @class: the privileged one also looks after the sources' own deadlines
+ * drm_perfctr_sampler_arm() - set the timer of a class to its next deadline
+ * @class: the privileged one also handles the sources' own deadlines
  */
 void drm_perfctr_sampler_arm(struct perfctr_class *class)
 {
 	struct drm_perfctr *pc = class->pc;
 	bool privileged = class == &pc->classes[PERFCTR_PRIVILEGED];
-	/* a tick looks at each session: unequal periods must not add up to a storm */
+	/* a tick visits each session: different periods must not add up to a timer storm */
 	u64 gap_ns = privileged ? PERFCTR_MIN_PERIOD_NS : ORDINARY_MIN_GAP_NS;
 	struct drm_perfctr_session *session;
 	ktime_t next = KTIME_MAX;
@@ -55,7 +55,7 @@ static enum hrtimer_restart timer_fired(struct hrtimer *timer)
 	return HRTIMER_NORESTART;
 }
 
-/* @mask and the sources whose own time has come */
+/* adds sources whose own deadline has passed to @mask */
 static unsigned long add_sources_left(const struct drm_perfctr *pc, unsigned long mask)
 {
 	unsigned int i;
@@ -66,7 +66,7 @@ static unsigned long add_sources_left(const struct drm_perfctr *pc, unsigned lon
 	return mask;
 }
 
-/* sessions with perf events, or those without, that are due: one collection, one end of a span */
+/* publishes due sessions, with or without perf events: one collection, one end of span for all */
 static void publish_due(struct perfctr_class *class, ktime_t now, bool pmu)
 {
 	struct drm_perfctr_session *session;
@@ -86,7 +86,7 @@ static void publish_due(struct perfctr_class *class, ktime_t now, bool pmu)
 					    session->config.user_data);
 }
 
-/* SCHED_FIFO. What hardware needs comes before what waits for perf */
+/* SCHED_FIFO. Serves hardware before sessions that wait for perf. */
 static void tick_privileged(struct kthread_work *work)
 {
 	struct perfctr_class *class = container_of(work, struct perfctr_class, tick_work);
@@ -103,7 +103,7 @@ static void tick_privileged(struct kthread_work *work)
 	rt_mutex_unlock(&pc->lock);
 }
 
-/* an AUTOMATIC sample of a session that was counted as pending */
+/* publishes an AUTOMATIC sample that was counted as pending */
 static void publish_automatic(struct drm_perfctr_session *session)
 {
 	session->pending.automatic_due = false;
@@ -111,14 +111,14 @@ static void publish_automatic(struct drm_perfctr_session *session)
 		drm_perfctr_update_status(session);
 		return;
 	}
-	/* the last one is the sample itself */
+	/* the sample itself is the last one */
 	session->pending.others--;
 	drm_perfctr_publish(session, DRM_PERFCTR_SAMPLE_AUTOMATIC, session->config.user_data);
 }
 
 /*
- * The next ordinary session that is due at @now; false: there is none. Each session that the tick
- * has looked at goes to the tail, so that it looks at each once.
+ * Serves the next ordinary session that is due at @now; false: none. Moves each session to the
+ * tail, so that a tick visits it once.
  */
 static bool serve_one(struct perfctr_class *class, ktime_t now, unsigned long *collected)
 {
@@ -145,7 +145,7 @@ static bool serve_one(struct perfctr_class *class, ktime_t now, unsigned long *c
 	return true;
 }
 
-/* ordinary priority: others may have the lock after each session */
+/* ordinary priority: releases the lock after each session */
 static void tick_ordinary(struct kthread_work *work)
 {
 	struct perfctr_class *class = container_of(work, struct perfctr_class, tick_work);
@@ -172,7 +172,7 @@ static void tick_ordinary(struct kthread_work *work)
 	}
 }
 
-/* has an AUTOMATIC session had no sample yet for what the collections found? */
+/* whether the collections found a transition since the session's last AUTOMATIC sample */
 static bool saw_transition(struct drm_perfctr_session *session)
 {
 	bool saw = false;
@@ -189,7 +189,7 @@ static bool saw_transition(struct drm_perfctr_session *session)
 	return saw;
 }
 
-/* AUTOMATIC samples; true if some of them are left to the ordinary worker */
+/* publishes AUTOMATIC samples; returns true if the ordinary worker must publish some */
 static bool publish_transitions(struct drm_perfctr *pc)
 {
 	struct drm_perfctr_session *session;
@@ -209,7 +209,7 @@ static bool publish_transitions(struct drm_perfctr *pc)
 	return later;
 }
 
-/* the hardware took a sample by itself, or its buffer fills up: it comes before perf */
+/* the hardware took a sample by itself, or its buffer fills up: collect before calling perf */
 static void serve_event(struct kthread_work *work)
 {
 	struct perfctr_class *class = container_of(work, struct perfctr_class, event_work);
@@ -226,7 +226,7 @@ static void serve_event(struct kthread_work *work)
 	for (i = 0; i < pc->source_count; i++)
 		if (pc->sources[i]->state->running)
 			sources |= BIT(i);
-	/* firmware that reports transitions without end must not keep this work busy */
+	/* endless transitions in firmware must not requeue this work */
 	pc->serving_events = true;
 	drm_perfctr_sampler_collect_mask(pc, sources);
 	pc->serving_events = false;
@@ -244,7 +244,7 @@ static void serve_event(struct kthread_work *work)
 		rt_mutex_unlock(&class->caller_lock);
 }
 
-/* sources have fewer sessions than before: stop them, or have them count less */
+/* sources have fewer sessions than before: stop or reprogram them */
 static void release(struct kthread_work *work)
 {
 	struct drm_perfctr *pc = container_of(work, struct drm_perfctr, release_work);
@@ -272,7 +272,7 @@ static void release(struct kthread_work *work)
 	rt_mutex_unlock(&pc->classes[PERFCTR_ORDINARY].caller_lock);
 }
 
-/* perf events of a job's session are to be read, a CPU came or went, or a job waits */
+/* perf events of a job's session must be read, a CPU came or went, or a job waits */
 static void serve_pmus(struct kthread_work *work)
 {
 	struct perfctr_class *class = container_of(work, struct perfctr_class, pmu_work);
@@ -295,7 +295,7 @@ static int init_class(struct drm_perfctr *pc, struct perfctr_class *class, const
 	return PTR_ERR_OR_ZERO(class->worker);
 }
 
-/* the workers of a device; 0 or a negative errno */
+/* creates the workers of a device; returns 0 or a negative errno */
 int drm_perfctr_sampler_init(struct drm_perfctr *pc)
 {
 	struct perfctr_class *privileged = &pc->classes[PERFCTR_PRIVILEGED];
@@ -312,12 +312,12 @@ int drm_perfctr_sampler_init(struct drm_perfctr *pc)
 	if (ret)
 		kthread_destroy_worker(privileged->worker);
 	else
-		/* a late sample is a stretched one: run before ordinary work */
+		/* delayed samples are stretched: run before ordinary work */
 		sched_set_fifo_low(privileged->worker->task);
 	return ret;
 }
 
-/* undo drm_perfctr_sampler_init(); there are no active sessions */
+/* undoes drm_perfctr_sampler_init(); there are no active sessions */
 void drm_perfctr_sampler_fini(struct drm_perfctr *pc)
 {
 	unsigned int i;

@@ -39,13 +39,13 @@ DECLARE_EVENT_CLASS(drm_perfctr_asked,
 		  __entry->lost_ns, __entry->flags, __entry->ret)
 );
 
-/* a source was asked */
+/* a source was collected */
 DEFINE_EVENT(drm_perfctr_asked, drm_perfctr_collect,
 	TP_PROTO(const struct drm_perfctr_source *source,
 		 const struct drm_perfctr_collection *c, int ret),
 	TP_ARGS(source, c, ret));
 
-/* the same, if it could not be read or what it reported made no sense */
+/* a collection failed, or its report was invalid */
 DEFINE_EVENT(drm_perfctr_asked, drm_perfctr_error,
 	TP_PROTO(const struct drm_perfctr_source *source,
 		 const struct drm_perfctr_collection *c, int ret),
@@ -89,7 +89,7 @@ DEFINE_EVENT(drm_perfctr_sample, drm_perfctr_publish,
 		 const struct drm_perfctr_sample_header *header, u32 unread),
 	TP_ARGS(session, header, unread));
 
-/* a sample that is about to be published has earlier ones inside */
+/* a sample about to be published includes earlier ones */
 DEFINE_EVENT(drm_perfctr_sample, drm_perfctr_stretch,
 	TP_PROTO(const struct drm_perfctr_session *session,
 		 const struct drm_perfctr_sample_header *header, u32 unread),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The blocks of a session's samples: found by its requests.
+ * The blocks of a session's samples, looked up from its requests.
  */
 #include <linux/nospec.h>
 #include <linux/slab.h>
@@ -45,7 +45,7 @@ static int view_block(struct drm_perfctr_session *session, struct drm_perfctr_bl
 	if (!(block->desc.sets & BIT(request->set)))
 		return perfctr_reject(pc, EOPNOTSUPP, "block %u:%u has no set %u",
 				      block->desc.type, block->desc.index, request->set);
-	/* both were checked, but may be speculated past */
+	/* both were checked; prevents speculation past the checks */
 	set = array_index_nospec(request->set, DRM_PERFCTR_SET_TERTIARY + 1);
 	section = array_index_nospec(request->section, PERFCTR_SECTIONS_MAX);
 	available = perfctr_block_available(&block->desc, set)[section];
@@ -112,7 +112,7 @@ static int view_source_blocks(struct drm_perfctr_session *session,
 	return 0;
 }
 
-/* upper bound of the views that the requests can give */
+/* upper bound of the number of views for the requests */
 static unsigned int count_views(struct drm_perfctr *pc, unsigned int request_count,
 				const struct drm_perfctr_block_request *requests)
 {
@@ -152,7 +152,7 @@ static int alloc_bases(struct drm_perfctr_session *session)
 	return 0;
 }
 
-/* the blocks of a new session's samples, with their bases; 0 or an errno of SETUP */
+/* builds a new session's views and their bases; 0 or an errno of SETUP */
 int drm_perfctr_build_views(struct drm_perfctr_session *session, unsigned int request_count,
 			    const struct drm_perfctr_block_request *requests)
 {

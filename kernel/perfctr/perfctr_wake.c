@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Wake-ups: a session's eventfd is signalled when there is something to read.
+ * Wake-ups: signals a session's eventfd when there are samples to read.
  *
- * eventfd_signal() walks every waiter with interrupts off, and user space controls
- * how many there are. It is therefore never called under the sampler lock or at the
- * sampler's priority: publishing queues the session's work item. Several samples may
- * share one signal. The queue has WQ_MEM_RECLAIM, since a scheduler of jobs waits for it
- * where a job has the last reference to a session.
+ * eventfd_signal() walks every waiter with interrupts off, and userspace controls how many there
+ * are. It is therefore never called under the sampler lock or at the sampler's priority: publishing
+ * queues the session's work item. Several samples may share one signal. The queue has
+ * WQ_MEM_RECLAIM, because a job scheduler waits for it when a job drops the last reference to a
+ * session.
  */
 #include <linux/eventfd.h>
 #include <linux/workqueue.h>
@@ -24,7 +24,7 @@ static void signal_eventfd(struct work_struct *work)
 	perfctr_eventfd_signal(session->eventfd);
 }
 
-/* a session gets its eventfd, -1: none; 0 or the errno of SETUP */
+/* sets a session's eventfd, -1: none; returns 0 or the errno of SETUP */
 int drm_perfctr_wake_init(struct drm_perfctr_session *session, int fd)
 {
 	struct eventfd_ctx *eventfd;
@@ -39,14 +39,14 @@ int drm_perfctr_wake_init(struct drm_perfctr_session *session, int fd)
 	return 0;
 }
 
-/* the ring has something to read, which was written before; any context */
+/* queues a signal; whatever is to be read must have been written before; any context */
 void drm_perfctr_wake(struct drm_perfctr_session *session)
 {
 	if (session->eventfd)
 		queue_work(drm_perfctr_wake_queue, &session->wake_work);
 }
 
-/* undo drm_perfctr_wake_init(); a signal that is queued is sent first */
+/* undoes drm_perfctr_wake_init(); sends a queued signal first */
 void drm_perfctr_wake_fini(struct drm_perfctr_session *session)
 {
 	if (!session->eventfd)
