@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The differences between the kernels that we build for (6.1 to 7.3), and
- * the only place that asks for a version.
+ * Differences between the supported kernels (6.1 to 7.3); the only file that checks versions.
  */
 #ifndef _PERFCTR_COMPAT_H_
 #define _PERFCTR_COMPAT_H_
@@ -25,7 +24,7 @@ static inline void perfctr_eventfd_signal(struct eventfd_ctx *ctx)
 #endif
 }
 
-/* creates a worker that runs */
+/* creates a running worker */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 14, 0)
 #define perfctr_run_worker	kthread_run_worker
 #else
@@ -62,7 +61,7 @@ static inline void perfctr_hrtimer_setup(struct hrtimer *timer,
 #endif
 }
 
-/* up to 6.1 drivers have no function for it and the reservation lock is not part of it */
+/* up to 6.1 there is no vmap function for drivers, and vmap does not take the reservation lock */
 static inline int perfctr_gem_vmap(struct drm_gem_object *obj, struct iosys_map *map)
 {
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 16, 0)
@@ -87,7 +86,7 @@ static inline void perfctr_gem_vunmap(struct drm_gem_object *obj, struct iosys_m
 #endif
 }
 
-/* file operations of a driver without GEM; from 6.12 on DRM refuses files without the flag */
+/* file operations of a driver without GEM; since 6.12 DRM rejects files without the flag */
 #ifdef FOP_UNSIGNED_OFFSET
 #define PERFCTR_FOP_FLAGS	.fop_flags = FOP_UNSIGNED_OFFSET,
 #else
@@ -103,14 +102,14 @@ static inline void perfctr_gem_vunmap(struct drm_gem_object *obj, struct iosys_m
 	.read = drm_read,						\
 	.llseek = noop_llseek
 
-/* the date of a driver's interface: DRM_IOCTL_VERSION wants it up to 6.13 */
+/* date of a driver's interface, for DRM_IOCTL_VERSION up to 6.13 */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 14, 0)
 #define PERFCTR_DRM_DATE
 #else
 #define PERFCTR_DRM_DATE	.date = "20261122",
 #endif
 
-/* up to 6.10 the remove callback that returns nothing has a name of its own */
+/* up to 6.10 the remove callback without a return value has a separate name */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 11, 0)
 #define PERFCTR_PLATFORM_REMOVE	remove
 #else
@@ -125,7 +124,7 @@ static inline void perfctr_drm_show_fdinfo(struct seq_file *m, struct file *file
 #endif
 }
 
-/* tables end with an empty entry up to 6.10 and must not from 6.11 on */
+/* sysctl tables end with an empty entry up to 6.10, and must not since 6.11 */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 11, 0)
 #define PERFCTR_SYSCTL_END
 #else

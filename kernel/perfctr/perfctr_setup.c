@@ -201,7 +201,7 @@ static int make_ring(struct drm_perfctr_session *session, const struct drm_perfc
 	return drm_perfctr_wake_init(session, setup->eventfd);
 }
 
-/* the session becomes visible to the device; nothing may fail afterwards */
+/* last step: makes the session visible to the device */
 static int register_session(struct drm_perfctr_session *session, bool test_only)
 {
 	struct drm_perfctr *pc = session->pc;

@@ -8,8 +8,8 @@
  *   DRM_IOCTL_PERFCTR_QUERY    what exists: device, blocks, clocks
  *   DRM_IOCTL_PERFCTR_CONTROL  sessions: SETUP, START, SAMPLE, STOP, ...
  *
- * This header is neutral. Block types, products and events of a hardware
- * family are in a header of that family, drm/perfctr_<family>.h.
+ * Block types, products and events of a hardware family are defined in its own
+ * header, drm/perfctr_<family>.h.
  *
  * All structures are little-endian, have the same layout for 32- and 64-bit
  * user space and are 8-byte aligned.
@@ -17,9 +17,9 @@
  * How structures grow
  * -------------------
  * New members are added at the end only. A structure must be at least as long
- * as version 3 defines it, else -EINVAL. A structure shorter than the kernel's
- * is extended with zeroes; a longer one must be zero in the part that the
- * kernel does not know, else -E2BIG. Members named pad or reserved and unknown
+ * as in version 3, else -EINVAL. The kernel extends a shorter structure than
+ * its own with zeroes; the part of a longer one that is unknown to the kernel
+ * must be zero, else -E2BIG. Members named pad or reserved and unknown
  * flags must be zero, else -EINVAL.
  *
  * How a session runs
@@ -28,27 +28,26 @@
  *  2. SETUP checks the requests, allocates the ring and returns a file
  *     descriptor for it. With DRM_PERFCTR_SETUP_TEST_ONLY it only checks.
  *  3. User space maps the control area and the slots with mmap() of ring_fd.
- *  4. START takes the baseline. From there on, periodic sessions publish by
- *     themselves and manual ones with SAMPLE.
+ *  4. START takes the baseline. Periodic sessions then publish samples
+ *     automatically, manual ones on SAMPLE.
  *  5. While insert_idx != extract_idx, the slot extract_idx & (slots - 1)
  *     holds a complete sample; user space reads it and adds 1 to extract_idx.
  *     This needs no system call.
  *  6. STOP publishes the final sample. START may follow again; TEARDOWN or
  *     closing the file ends the session at any point.
  *
- * The conservation law: the values of all samples published between START and
- * STOP add up to exactly what the hardware counted in that time. A full ring
- * never drops a sample, it stretches the next one. Counts that the hardware
- * itself lost are reported by flags and by lost_ns.
+ * Conservation of counts: the values of all samples published between START
+ * and STOP add up to exactly what the hardware counted in that time. If the
+ * ring is full, no sample is dropped; the next one is stretched. Counts lost
+ * in the hardware are reported by flags and by lost_ns.
  *
- * Who may count
- * -------------
- * Counters are system-wide: they show what the work of every user does to the
- * hardware, in enough detail to recognise keystrokes and web pages. SETUP
- * therefore needs CAP_PERFMON, or the sysctl dev.perfctr.paranoid set to 0,
- * by which root states that the users of this machine may watch each other.
- * Without CAP_PERFMON a period is at least unprivileged_min_period_ns. Nothing
- * else in this interface hides one user's work from another.
+ * Permissions
+ * -----------
+ * Counters are system-wide: they reveal the activity of every user, in enough
+ * detail to recognise keystrokes and web pages. SETUP therefore needs
+ * CAP_PERFMON, or the sysctl dev.perfctr.paranoid set to 0, by which root
+ * permits users to observe each other. Without CAP_PERFMON a period is at
+ * least unprivileged_min_period_ns. There is no other isolation of users.
  */
 #ifndef _UAPI_PERFCTR_DRM_H_
 #define _UAPI_PERFCTR_DRM_H_
@@ -60,8 +59,8 @@ extern "C" {
 #endif
 
 /*
- * Driver-private ioctl numbers, relative to DRM_COMMAND_BASE. The upper end of
- * the range is used so that they do not meet a driver's own numbering.
+ * Driver-private ioctl numbers, relative to DRM_COMMAND_BASE, at the upper end
+ * of the range to avoid a driver's own numbers.
  */
 #define DRM_PERFCTR_QUERY	0x5d
 #define DRM_PERFCTR_CONTROL	0x5e
@@ -76,37 +75,36 @@ extern "C" {
 /*
  * Block types
  *
- * A block type is a number that is unique over all drivers, stable and never
- * reused. Types are given out in ranges of 16, of which a hardware family may
- * have several; the header of the family names the types of its ranges. A
- * reader skips a type that it does not know by the size in the block's header,
- * and can still read its counters: their format is in the block, see enum
- * drm_perfctr_block_format.
+ * A block type is a number that is unique across all drivers, stable and never
+ * reused. Types are allocated in ranges of 16, of which a hardware family may
+ * have several; the family's header names the types. A reader can skip an
+ * unknown type by the size in the block's header, or read its counters, as the
+ * block specifies their format, see enum drm_perfctr_block_format.
  */
 
-/** DRM_PERFCTR_BLOCK_GENERIC_PMU - one event of any perf PMU */
+/** DRM_PERFCTR_BLOCK_GENERIC_PMU - one event of any perf PMU. */
 #define DRM_PERFCTR_BLOCK_GENERIC_PMU	32
 
 /** DRM_PERFCTR_INDEX_ALL - in a block request: every block of that type. */
 #define DRM_PERFCTR_INDEX_ALL	0xffff
 
-/** DRM_PERFCTR_SECTION_COUNTERS - counters that one mask covers. */
+/** DRM_PERFCTR_SECTION_COUNTERS - number of counters in a mask. */
 #define DRM_PERFCTR_SECTION_COUNTERS	64
 
 /**
- * enum drm_perfctr_block_format - what a block carries beyond its counters
+ * enum drm_perfctr_block_format - extensions of a block
  *
- * Bit mask. The additions to the block's header follow struct
- * drm_perfctr_block_header in the order of the bits, and so do the additions
- * behind the counters. A reader that does not know a bit ignores what it adds:
- * that comes after everything that it does know, inside header_size and size.
+ * Bit mask. Extensions of the block's header follow struct
+ * drm_perfctr_block_header in the order of the bits; others follow the counters
+ * in the same order. A reader ignores extensions of unknown bits, which come
+ * after all known ones, within header_size and size.
  */
 enum drm_perfctr_block_format {
 	/**
 	 * @DRM_PERFCTR_FORMAT_RUNNING_TIMES: the hardware has fewer counters than
 	 * can be requested and multiplexes them. Header: struct
-	 * drm_perfctr_running_times. Behind the counters: one u64 for each of
-	 * them, the time in ns in which that counter really ran.
+	 * drm_perfctr_running_times. After the counters: one u64 for each of
+	 * them, its running time in ns.
 	 */
 	DRM_PERFCTR_FORMAT_RUNNING_TIMES = 1u << 0,
 	/**
@@ -119,8 +117,8 @@ enum drm_perfctr_block_format {
 /**
  * enum drm_perfctr_set - counter set of a GPU
  *
- * A set selects what the counters of a block mean. One set is active per
- * device at a time: SETUP with another one fails with -EBUSY.
+ * A set selects the meaning of a block's counters. Only one set is active per
+ * device at a time: SETUP with a different one fails with -EBUSY.
  */
 enum drm_perfctr_set {
 	/** @DRM_PERFCTR_SET_PRIMARY: the set that every device has. */
@@ -141,45 +139,44 @@ enum drm_perfctr_set {
 /*
  * Products
  *
- * A product number says which page of the counter database explains a block.
- * It travels in every block, so that a sample can be named without asking the
- * device that it came from. The high byte is the hardware family; the family's
- * header has its products.
+ * A product number identifies a page of the counter database. Every block
+ * contains it, so that a sample can be decoded without access to its device.
+ * The high byte is the hardware family; the family's header defines products.
  */
 
 /** DRM_PERFCTR_PRODUCT_UNKNOWN - no database page, counters have numbers only. */
 #define DRM_PERFCTR_PRODUCT_UNKNOWN	0
-/** DRM_PERFCTR_PRODUCT_PERF_PMU - a perf PMU; the block carries name and config. */
+/** DRM_PERFCTR_PRODUCT_PERF_PMU - a perf PMU; the block contains name and config. */
 #define DRM_PERFCTR_PRODUCT_PERF_PMU	0x0500
 
 /**
- * enum drm_perfctr_block_states - what happened to a block in the sample's span
+ * enum drm_perfctr_block_states - states of a block in the sample's span
  *
  * Bit mask; opposite bits together mean that both occurred. None set: unknown.
  */
 enum drm_perfctr_block_states {
-	/** @DRM_PERFCTR_STATE_ON: powered for some of the span. */
+	/** @DRM_PERFCTR_STATE_ON: powered for part of the span. */
 	DRM_PERFCTR_STATE_ON = 1u << 0,
-	/** @DRM_PERFCTR_STATE_OFF: without power for some of the span. */
+	/** @DRM_PERFCTR_STATE_OFF: without power for part of the span. */
 	DRM_PERFCTR_STATE_OFF = 1u << 1,
-	/** @DRM_PERFCTR_STATE_AVAILABLE: usable by this system for some of the span. */
+	/** @DRM_PERFCTR_STATE_AVAILABLE: usable by this system for part of the span. */
 	DRM_PERFCTR_STATE_AVAILABLE = 1u << 2,
-	/** @DRM_PERFCTR_STATE_UNAVAILABLE: given away (virtualisation, partition). */
+	/** @DRM_PERFCTR_STATE_UNAVAILABLE: assigned elsewhere (virtualisation, partition). */
 	DRM_PERFCTR_STATE_UNAVAILABLE = 1u << 3,
-	/** @DRM_PERFCTR_STATE_NORMAL: in normal mode for some of the span. */
+	/** @DRM_PERFCTR_STATE_NORMAL: in normal mode for part of the span. */
 	DRM_PERFCTR_STATE_NORMAL = 1u << 4,
 	/** @DRM_PERFCTR_STATE_PROTECTED: in protected mode, where nothing is counted. */
 	DRM_PERFCTR_STATE_PROTECTED = 1u << 5,
 	/** @DRM_PERFCTR_STATE_MULTIPLEXED: counted for time_running of time_enabled only. */
 	DRM_PERFCTR_STATE_MULTIPLEXED = 1u << 6,
-	/** @DRM_PERFCTR_STATE_SATURATED: a hardware counter stuck at its maximum. */
+	/** @DRM_PERFCTR_STATE_SATURATED: a hardware counter reached its maximum. */
 	DRM_PERFCTR_STATE_SATURATED = 1u << 7,
 	/** @DRM_PERFCTR_STATE_LOST: counts of this block were lost in the span. */
 	DRM_PERFCTR_STATE_LOST = 1u << 8,
 	/**
-	 * @DRM_PERFCTR_STATE_ERROR: the block could not be read at least once, or
-	 * the PMU's hardware is gone, or a CPU that came online could not be counted
-	 * on: counters that lack it are not valid until it can.
+	 * @DRM_PERFCTR_STATE_ERROR: reading the block failed at least once, or the
+	 * PMU's hardware was removed, or counting failed on a CPU that came online:
+	 * counters that lack this CPU are not valid until it succeeds.
 	 */
 	DRM_PERFCTR_STATE_ERROR = 1u << 9,
 	/** @DRM_PERFCTR_STATE_MIGRATED: counting moved to another CPU. */
@@ -189,12 +186,12 @@ enum drm_perfctr_block_states {
 /* --- samples ------------------------------------------------------------- */
 
 /**
- * enum drm_perfctr_sample_flags - why a sample exists and what happened in its span
+ * enum drm_perfctr_sample_flags - reason of a sample, and events in its span
  */
 enum drm_perfctr_sample_flags {
 	/** @DRM_PERFCTR_SAMPLE_MANUAL: published by SAMPLE. */
 	DRM_PERFCTR_SAMPLE_MANUAL = 1u << 0,
-	/** @DRM_PERFCTR_SAMPLE_PERIODIC: published by the session's period. */
+	/** @DRM_PERFCTR_SAMPLE_PERIODIC: published at the end of a period. */
 	DRM_PERFCTR_SAMPLE_PERIODIC = 1u << 1,
 	/**
 	 * @DRM_PERFCTR_SAMPLE_AUTOMATIC: published on a transition of the hardware
@@ -204,24 +201,24 @@ enum drm_perfctr_sample_flags {
 	/** @DRM_PERFCTR_SAMPLE_FINAL: published by STOP, the last one until START. */
 	DRM_PERFCTR_SAMPLE_FINAL = 1u << 3,
 	/**
-	 * @DRM_PERFCTR_SAMPLE_IN_STREAM: taken between two commands of a job. Blocks
-	 * of perf PMUs are as they were read last, at their capture_ns, and are read
-	 * again soon for the next sample: a job must not wait for perf.
+	 * @DRM_PERFCTR_SAMPLE_IN_STREAM: taken between two commands of a job. A job
+	 * must not wait for perf: blocks of perf PMUs contain the last values read,
+	 * at their capture_ns, and are read again soon for the next sample.
 	 */
 	DRM_PERFCTR_SAMPLE_IN_STREAM = 1u << 4,
 	/**
-	 * @DRM_PERFCTR_SAMPLE_STRETCHED: earlier samples are inside: merged_periods or
+	 * @DRM_PERFCTR_SAMPLE_STRETCHED: includes earlier samples: merged_periods or
 	 * merged_others is not zero.
 	 */
 	DRM_PERFCTR_SAMPLE_STRETCHED = 1u << 5,
 	/**
-	 * @DRM_PERFCTR_SAMPLE_OVERFLOW: the hardware ran out of room; counts of up
+	 * @DRM_PERFCTR_SAMPLE_OVERFLOW: a hardware buffer overflowed; counts of up
 	 * to lost_ns are missing.
 	 */
 	DRM_PERFCTR_SAMPLE_OVERFLOW = 1u << 6,
 	/**
-	 * @DRM_PERFCTR_SAMPLE_ERROR: the hardware did not answer or answered
-	 * nonsense; what could not be read is not marked valid or is in lost_ns.
+	 * @DRM_PERFCTR_SAMPLE_ERROR: the hardware did not respond, or its response
+	 * was invalid; what could not be read is not valid, or is in lost_ns.
 	 */
 	DRM_PERFCTR_SAMPLE_ERROR = 1u << 7,
 	/** @DRM_PERFCTR_SAMPLE_RESET: the device was reset inside the span. */
@@ -230,15 +227,15 @@ enum drm_perfctr_sample_flags {
 	DRM_PERFCTR_SAMPLE_SUSPENDED = 1u << 9,
 	/** @DRM_PERFCTR_SAMPLE_MULTIPLEXED: a block has STATE_MULTIPLEXED. */
 	DRM_PERFCTR_SAMPLE_MULTIPLEXED = 1u << 10,
-	/** @DRM_PERFCTR_SAMPLE_UNPLUGGED: the device is gone; nothing follows. */
+	/** @DRM_PERFCTR_SAMPLE_UNPLUGGED: the device was removed; this is the last sample. */
 	DRM_PERFCTR_SAMPLE_UNPLUGGED = 1u << 11,
 };
 
 /**
  * struct drm_perfctr_sample_header - first bytes of a sample
  *
- * Followed by @block_count blocks, the first at @header_size bytes from here,
- * each further one at the previous one's size.
+ * Followed by @block_count blocks, the first at offset @header_size, each further
+ * one at the end (size) of the previous one.
  */
 struct drm_perfctr_sample_header {
 	/** @size: bytes of the whole sample, this header included; multiple of 8. */
@@ -250,40 +247,40 @@ struct drm_perfctr_sample_header {
 	/** @seq: 0 for the first published sample of the session, then +1 each. */
 	__u64 seq;
 	/**
-	 * @start_ns: CLOCK_MONOTONIC_RAW from which on counts are inside. Equal to
-	 * the end_ns of the previous sample, unless START is between.
+	 * @start_ns: CLOCK_MONOTONIC_RAW at the start of the span. Equal to the
+	 * end_ns of the previous sample, except after START.
 	 */
 	__u64 start_ns;
-	/** @end_ns: CLOCK_MONOTONIC_RAW up to which counts are inside. */
+	/** @end_ns: CLOCK_MONOTONIC_RAW at the end of the span. */
 	__u64 end_ns;
 	/** @user_data: from SAMPLE and STOP; from START for all others. */
 	__u64 user_data;
 	/** @flags: enum drm_perfctr_sample_flags. */
 	__u32 flags;
 	/**
-	 * @merged_periods: periods that ended inside the span without a sample of
-	 * their own, because no slot was free or the sampler came late. Each period
-	 * that ends between START and STOP is either a sample with
-	 * DRM_PERFCTR_SAMPLE_PERIODIC or one of these, in whatever sample comes next.
+	 * @merged_periods: periods that ended in the span without a separate sample,
+	 * because no slot was free or the sampler was delayed. Each period that ends
+	 * between START and STOP is either a sample with DRM_PERFCTR_SAMPLE_PERIODIC,
+	 * or counted here in the next sample of any kind.
 	 */
 	__u32 merged_periods;
 	/**
-	 * @lost_ns: upper bound of the time inside the span whose counts the
-	 * hardware lost, 0 if none were. That includes time in which it was awake
-	 * and did not count: during a reset, or until it is started again.
+	 * @lost_ns: upper bound of the time in the span whose counts the hardware
+	 * lost; 0: none. Includes time in which it was powered but did not count:
+	 * during a reset, or until it is started again.
 	 */
 	__u64 lost_ns;
-	/** @merged_others: AUTOMATIC and IN_STREAM samples inside that had no slot. */
+	/** @merged_others: AUTOMATIC and IN_STREAM samples in the span that had no slot. */
 	__u32 merged_others;
 	/**
-	 * @gpu_epoch: changes whenever the GPU's timestamp counter may have started
-	 * anew: reset, resume. Timestamps of equal epochs can be compared. 0: the
-	 * sample has no timestamp.
+	 * @gpu_epoch: changes whenever the GPU's timestamp counter may have restarted
+	 * (reset, resume). Timestamps of equal epochs are comparable. 0: the sample
+	 * has no timestamp.
 	 */
 	__u32 gpu_epoch;
 	/**
-	 * @gpu_timestamp: raw value of the GPU's own timestamp counter at the time up
-	 * to which the device's blocks count, which is @end_ns plus their capture_ns.
+	 * @gpu_timestamp: raw value of the GPU's timestamp counter at the end of the
+	 * counts of the device's blocks, which is @end_ns plus their capture_ns.
 	 * Frequency and width are in DRM_PERFCTR_QUERY_CLOCKS. 0 if @gpu_epoch is 0.
 	 */
 	__u64 gpu_timestamp;
@@ -292,18 +289,18 @@ struct drm_perfctr_sample_header {
 /**
  * struct drm_perfctr_block_header - first bytes of a block
  *
- * Followed by what @format adds and then, at @header_size, by one u64 for each
- * bit of @enable_mask, lowest bit first. The value of a bit that is not in
+ * Followed by the extensions in @format and then, at @header_size, by one u64 for
+ * each bit of @enable_mask, lowest bit first. The value of a bit that is not in
  * @valid_mask is zero and means "not measured".
  */
 struct drm_perfctr_block_header {
-	/** @size: bytes of header, counters and what @format adds; multiple of 8. */
+	/** @size: bytes of header, counters and extensions in @format; multiple of 8. */
 	__u32 size;
 	/** @type: block type, see "Block types". */
 	__u16 type;
-	/** @index: physical index; sparse masks keep their holes. */
+	/** @index: physical index; indices may have gaps. */
 	__u16 index;
-	/** @section: bit n stands for counter 64 * section + n. */
+	/** @section: bit n of the masks is counter 64 * section + n. */
 	__u8 section;
 	/** @format: enum drm_perfctr_block_format. */
 	__u8 format;
@@ -319,9 +316,9 @@ struct drm_perfctr_block_header {
 	__u64 enable_mask;
 	/** @valid_mask: counters that were measured, a subset of @enable_mask. */
 	__u64 valid_mask;
-	/** @capture_ns: when this block was read, relative to the sample's end_ns. */
+	/** @capture_ns: time at which this block was read, relative to the sample's end_ns. */
 	__s32 capture_ns;
-	/** @header_size: bytes of this header and what @format adds to it; multiple of 8. */
+	/** @header_size: bytes of this header and its extensions; multiple of 8. */
 	__u16 header_size;
 	/** @product: see "Products". */
 	__u16 product;
@@ -330,23 +327,23 @@ struct drm_perfctr_block_header {
 /**
  * struct drm_perfctr_running_times - DRM_PERFCTR_FORMAT_RUNNING_TIMES in the header
  *
- * What a counter would have counted without multiplexing is value *
- * @time_enabled / its running time. A counter that did not run at all in the
- * span is not in valid_mask.
+ * The estimated count without multiplexing is value * @time_enabled / running
+ * time of the counter. A counter that did not run in the span is not in
+ * valid_mask.
  */
 struct drm_perfctr_running_times {
 	/**
-	 * @time_enabled: ns of the span in which the block counted for anybody; for
-	 * a perf PMU, in which its events were enabled, all CPUs added up. It is by
-	 * the hardware's clock and may differ from the span by what a collection
-	 * comes late.
+	 * @time_enabled: ns of the span in which the block counted for any session;
+	 * for a perf PMU, in which its events were enabled, summed over all CPUs.
+	 * Measured by the hardware's clock, it may differ from the span by the delay
+	 * of a collection.
 	 */
 	__u64 time_enabled;
 	/** @time_running: smallest running time of the stored counters, in ns. */
 	__u64 time_running;
 };
 
-/** DRM_PERFCTR_PMU_NAME_BYTES - room for a PMU's name with its final NUL. */
+/** DRM_PERFCTR_PMU_NAME_BYTES - size of a PMU's name, including the final NUL. */
 #define DRM_PERFCTR_PMU_NAME_BYTES	32
 
 /**
@@ -362,11 +359,11 @@ struct drm_perfctr_pmu_identity {
 	__u64 config1;
 	/** @config2: perf config2. */
 	__u64 config2;
-	/** @pmu_type: dynamic perf type number on the machine that sampled. */
+	/** @pmu_type: dynamic perf type number on the sampled machine. */
 	__u32 pmu_type;
-	/** @cpu: the CPU that counted, -1 for several added up. */
+	/** @cpu: the CPU of the counts; -1: sum over several. */
 	__s32 cpu;
-	/** @pmu_name: the PMU's name, NUL terminated, cut to 31 characters. */
+	/** @pmu_name: the PMU's name, NUL terminated, truncated to 31 characters. */
 	char pmu_name[DRM_PERFCTR_PMU_NAME_BYTES];
 };
 
@@ -382,8 +379,8 @@ enum drm_perfctr_ring_state {
 	/** @DRM_PERFCTR_RING_ACTIVE: between START and STOP. */
 	DRM_PERFCTR_RING_ACTIVE = 1u << 0,
 	/**
-	 * @DRM_PERFCTR_RING_DEAD: nothing will follow. A session that was not torn
-	 * down by its owner has lost its device.
+	 * @DRM_PERFCTR_RING_DEAD: no sample will follow, after TEARDOWN by the owner
+	 * or removal of the device.
 	 */
 	DRM_PERFCTR_RING_DEAD = 1u << 1,
 };
@@ -391,13 +388,13 @@ enum drm_perfctr_ring_state {
 /**
  * struct drm_perfctr_ring_control - the two indices, shared with the kernel
  *
- * It lies at offset 0 of ring_fd, in ring_offset bytes that may be mapped for
- * reading and writing. The slots behind it may be mapped for reading only.
- * Mappings must be MAP_SHARED. ring_fd may be passed to another process, which
- * then reads the session; it stays readable after the session ended. poll() of it
- * means nothing yet: wait for the eventfd of SETUP.
+ * It is at offset 0 of ring_fd, in an area of ring_offset bytes that may be
+ * mapped for reading and writing. The slots after it may be mapped for reading
+ * only. Mappings must be MAP_SHARED. ring_fd may be passed to another process to
+ * read the session; it remains readable after the session has ended. poll() of
+ * it is undefined so far: wait for the eventfd of SETUP.
  *
- * Both indices run freely, slot = index & (slots - 1), and the number of
+ * Both indices are free-running, slot = index & (slots - 1), and the number of
  * published, unread samples is insert_idx - extract_idx; all slots are usable.
  *
  * Memory ordering: the kernel writes a sample, then @insert_idx with
@@ -406,15 +403,15 @@ enum drm_perfctr_ring_state {
  * store-release; the kernel reads @extract_idx with load-acquire before it
  * writes into the slot again.
  *
- * The kernel never reads anything here but @extract_idx: by START, SAMPLE and
- * STOP and for each sample that is due, maybe several times. Each read is one
- * load, and its value is checked. One outside [last accepted extract_idx,
- * insert_idx] is ignored and counted in bad_extract of STATUS.
+ * @extract_idx is the only member that the kernel reads: in START, SAMPLE and
+ * STOP and for each sample that is due, possibly several times. Each read is a
+ * single load. A value outside [last accepted extract_idx, insert_idx] is
+ * ignored and counted in bad_extract of STATUS.
  */
 struct drm_perfctr_ring_control {
 	/** @extract_idx: next sample that user space will read; user space writes. */
 	__u64 extract_idx;
-	/** @user_reserved: zeroed by SETUP, never read or written by the kernel after that. */
+	/** @user_reserved: zeroed by SETUP; the kernel does not access it afterwards. */
 	__u64 user_reserved[7];
 	/** @insert_idx: next sample that the kernel will publish; the kernel writes. */
 	__u64 insert_idx;
@@ -433,7 +430,7 @@ struct drm_perfctr_ring_control {
 /* --- QUERY --------------------------------------------------------------- */
 
 /**
- * enum drm_perfctr_query_type - what DRM_IOCTL_PERFCTR_QUERY returns
+ * enum drm_perfctr_query_type - result of DRM_IOCTL_PERFCTR_QUERY
  */
 enum drm_perfctr_query_type {
 	/** @DRM_PERFCTR_QUERY_DEVICE: one struct drm_perfctr_device_info. */
@@ -447,12 +444,11 @@ enum drm_perfctr_query_type {
 /**
  * struct drm_perfctr_query - argument of DRM_IOCTL_PERFCTR_QUERY
  *
- * With @pointer zero, @count and @stride are set to what exists and nothing
- * else happens. Otherwise up to @count elements are written, @stride bytes
- * apart; an element longer than the kernel's is filled with zeroes, a shorter
- * one gets the first @stride bytes. @count and @stride are then set to what
- * exists in full. No permission is needed. A query neither waits for hardware
- * nor wakes it.
+ * With @pointer zero, only @count and @stride are set, to the kernel's number
+ * and size of elements. Otherwise up to @count elements are written, @stride
+ * bytes apart: a longer element than the kernel's is filled with zeroes, a
+ * shorter one gets the first @stride bytes. @count and @stride are then set as
+ * well. No permission is needed. A query neither waits for hardware nor wakes it.
  *
  * Errors: -EINVAL unknown @type, @pad not zero, @stride zero, above 4096 or
  * not a multiple of 8; -EFAULT; -ENODEV the device was unplugged.
@@ -473,27 +469,27 @@ struct drm_perfctr_query {
 /**
  * enum drm_perfctr_features - @features of struct drm_perfctr_device_info
  *
- * What needs a feature that the device lacks is refused with -EOPNOTSUPP.
+ * A request that needs a missing feature fails with -EOPNOTSUPP.
  */
 enum drm_perfctr_features {
 	/** @DRM_PERFCTR_FEATURE_PERIODIC: periods are supported. */
 	DRM_PERFCTR_FEATURE_PERIODIC = 1u << 0,
 	/** @DRM_PERFCTR_FEATURE_STATES: the hardware reports block states. */
 	DRM_PERFCTR_FEATURE_STATES = 1u << 1,
-	/** @DRM_PERFCTR_FEATURE_AUTOMATIC: hardware transitions give samples. */
+	/** @DRM_PERFCTR_FEATURE_AUTOMATIC: hardware transitions can cause samples. */
 	DRM_PERFCTR_FEATURE_AUTOMATIC = 1u << 2,
 	/** @DRM_PERFCTR_FEATURE_PMU: blocks of perf PMUs can be requested. */
 	DRM_PERFCTR_FEATURE_PMU = 1u << 3,
-	/** @DRM_PERFCTR_FEATURE_IN_STREAM: jobs can carry samples. */
+	/** @DRM_PERFCTR_FEATURE_IN_STREAM: jobs can contain samples. */
 	DRM_PERFCTR_FEATURE_IN_STREAM = 1u << 4,
 	/** @DRM_PERFCTR_FEATURE_KEEP_AWAKE: DRM_PERFCTR_SETUP_KEEP_AWAKE works. */
 	DRM_PERFCTR_FEATURE_KEEP_AWAKE = 1u << 5,
-	/** @DRM_PERFCTR_FEATURE_GPU_TIMESTAMP: samples carry gpu_timestamp. */
+	/** @DRM_PERFCTR_FEATURE_GPU_TIMESTAMP: samples have gpu_timestamp. */
 	DRM_PERFCTR_FEATURE_GPU_TIMESTAMP = 1u << 6,
 };
 
 /**
- * struct drm_perfctr_device_info - what the device and the core can do
+ * struct drm_perfctr_device_info - features and limits of the device and the core
  */
 struct drm_perfctr_device_info {
 	/** @features: enum drm_perfctr_features. */
@@ -563,8 +559,8 @@ struct drm_perfctr_block_info {
 	/** @format: enum drm_perfctr_block_format of the block in samples. */
 	__u8 format;
 	/**
-	 * @first_section: section of @available[0]. A block with more sections than an
-	 * element has room for has several elements. No kernel has one yet.
+	 * @first_section: section of @available[0]. A block with more sections than
+	 * fit into an element has several elements; there is none so far.
 	 */
 	__u8 first_section;
 	/** @pad: zero. */
@@ -572,8 +568,8 @@ struct drm_perfctr_block_info {
 	/** @available: counters that exist, one mask per section, in the primary set. */
 	__u64 available[DRM_PERFCTR_BLOCK_INFO_SECTIONS];
 	/**
-	 * @set_available: the same for the secondary ([0]) and the tertiary ([1])
-	 * set; zero where @sets lacks the set.
+	 * @set_available: as @available for the secondary ([0]) and the tertiary
+	 * ([1]) set; zero for sets that are not in @sets.
 	 */
 	__u64 set_available[2][DRM_PERFCTR_BLOCK_INFO_SECTIONS];
 };
@@ -583,9 +579,9 @@ struct drm_perfctr_block_info {
  *
  * The element with @clock DRM_PERFCTR_CLOCK_TIMESTAMP exists if the device has
  * DRM_PERFCTR_FEATURE_GPU_TIMESTAMP. It relates the GPU's time to the host's:
- * @gpu_timestamp and @raw_ns are the same moment, the end of the last collection. All
- * members below @name are zero in other elements, and while nothing has been
- * collected yet.
+ * @gpu_timestamp and @raw_ns are simultaneous, at the end of the last collection.
+ * All members below @name are zero in other elements, and before the first
+ * collection.
  */
 struct drm_perfctr_clock_info {
 	/** @clock: number of the domain, or DRM_PERFCTR_CLOCK_TIMESTAMP. */
@@ -620,13 +616,13 @@ enum drm_perfctr_cmd {
 	DRM_PERFCTR_CMD_SETUP = 0,
 	/**
 	 * @DRM_PERFCTR_CMD_TEARDOWN: end a session in any state and release its
-	 * handle; no structure, size and pointer must be zero. An active session
-	 * loses what it has not published: STOP first.
+	 * handle; no structure, size and pointer must be zero. Unpublished counts of
+	 * an active session are discarded: STOP first.
 	 */
 	DRM_PERFCTR_CMD_TEARDOWN = 1,
-	/** @DRM_PERFCTR_CMD_START: begin counting; struct drm_perfctr_start. */
+	/** @DRM_PERFCTR_CMD_START: start counting; struct drm_perfctr_start. */
 	DRM_PERFCTR_CMD_START = 2,
-	/** @DRM_PERFCTR_CMD_STOP: publish the rest, stop; struct drm_perfctr_stop. */
+	/** @DRM_PERFCTR_CMD_STOP: publish a final sample and stop; struct drm_perfctr_stop. */
 	DRM_PERFCTR_CMD_STOP = 3,
 	/** @DRM_PERFCTR_CMD_SAMPLE: publish a sample; struct drm_perfctr_sample. */
 	DRM_PERFCTR_CMD_SAMPLE = 4,
@@ -637,25 +633,24 @@ enum drm_perfctr_cmd {
 /**
  * struct drm_perfctr_control - argument of DRM_IOCTL_PERFCTR_CONTROL
  *
- * A command that has a structure and is given a zero @pointer sets @size to
- * the kernel's size of that structure, does nothing else and succeeds.
- * Success is always 0. START, SAMPLE and STOP wait for the hardware for a
- * bounded time: when SAMPLE or STOP returns 0 the sample is in the ring.
- * Hardware that does not answer gives a sample with DRM_PERFCTR_SAMPLE_ERROR.
- * The hardware takes one sample at a time. Callers without CAP_PERFMON queue
- * for it one behind the other; at most one of them at a time asks the hardware
- * while periodic sessions, jobs and callers with CAP_PERFMON wait. STATUS,
- * TEARDOWN and closing the file do not wait for hardware that is asked on their
- * behalf.
+ * A command that has a structure, called with a zero @pointer, only sets @size
+ * to the kernel's size of that structure and succeeds. Success is always 0.
+ * START, SAMPLE and STOP wait for the hardware for a bounded time: when SAMPLE
+ * or STOP returns 0, the sample is in the ring. If the hardware does not
+ * respond, the sample has DRM_PERFCTR_SAMPLE_ERROR. The hardware takes one
+ * sample at a time. Callers without CAP_PERFMON are serialised: at most one of
+ * them at a time accesses the hardware while periodic sessions, jobs and callers
+ * with CAP_PERFMON wait. STATUS, TEARDOWN and closing the file do not access
+ * the hardware.
  *
  * Errors of every command: -EINVAL unknown @cmd or a field that must be zero
  * is not (the kernel's debug log, drm.debug=0x2, names it); -EINVAL @size
  * is below version 3's; -E2BIG the structure is longer than the kernel's and
  * not zero there, or longer than 4096 bytes; -EFAULT @pointer; -ENOENT @handle
- * is no session of this file (all but SETUP); -ENODEV the device was unplugged
- * (the ring's state says so too); -EINTR a signal came while waiting for
- * another session's sample (SETUP, START, SAMPLE, STOP): nothing was done,
- * repeat the command.
+ * is not a session of this file (all but SETUP); -ENODEV the device was
+ * unplugged (the ring's state shows this, too); -EINTR a signal arrived while
+ * waiting for another session's sample (SETUP, START, SAMPLE, STOP): the command
+ * had no effect, repeat it.
  */
 struct drm_perfctr_control {
 	/** @cmd: enum drm_perfctr_cmd. */
@@ -673,37 +668,37 @@ struct drm_perfctr_control {
  */
 enum drm_perfctr_request_flags {
 	/**
-	 * @DRM_PERFCTR_REQUEST_AVAILABLE: drop counters that a block does not have
-	 * from @mask instead of failing; a block with none left is left out. Not
-	 * with DRM_PERFCTR_REQUEST_PMU.
+	 * @DRM_PERFCTR_REQUEST_AVAILABLE: remove counters that a block does not have
+	 * from @mask instead of failing; omit a block with an empty mask. Not with
+	 * DRM_PERFCTR_REQUEST_PMU.
 	 */
 	DRM_PERFCTR_REQUEST_AVAILABLE = 1u << 0,
-	/** @DRM_PERFCTR_REQUEST_PMU: a perf PMU counts; the members from @cpu on name it. */
+	/** @DRM_PERFCTR_REQUEST_PMU: a perf PMU counts, given by the members from @cpu on. */
 	DRM_PERFCTR_REQUEST_PMU = 1u << 1,
 };
 
 /**
  * DRM_PERFCTR_MAX_PMU_COUNTERS - counters of all perf PMUs of one session
  *
- * Each is a perf event, or one for each CPU, and perf needs longer for each
- * further one. The sessions of a user without CAP_PERFMON have twice as many
- * together.
+ * Each is a perf event, or one for each CPU; the cost of each grows with their
+ * number. The limit of all sessions of a user without CAP_PERFMON is twice this
+ * number.
  */
 #define DRM_PERFCTR_MAX_PMU_COUNTERS	256
 
-/** DRM_PERFCTR_CPU_ANY - the PMU's own CPU, or all CPUs added up. */
+/** DRM_PERFCTR_CPU_ANY - the PMU's own CPU, or the sum over all CPUs. */
 #define DRM_PERFCTR_CPU_ANY	(-1)
 
 /**
- * struct drm_perfctr_block_request - counters of one block that a session wants
+ * struct drm_perfctr_block_request - requested counters of one block
  */
 struct drm_perfctr_block_request {
 	/** @type: block type, see "Block types". */
 	__u16 type;
 	/**
 	 * @index: physical index or DRM_PERFCTR_INDEX_ALL. For
-	 * DRM_PERFCTR_BLOCK_GENERIC_PMU any number below that, chosen by user
-	 * space to tell the blocks apart.
+	 * DRM_PERFCTR_BLOCK_GENERIC_PMU any smaller number, chosen by userspace to
+	 * distinguish blocks.
 	 */
 	__u16 index;
 	/** @section: @mask covers counters from 64 * section on; 0 for a PMU. */
@@ -726,8 +721,8 @@ struct drm_perfctr_block_request {
 	/** @pad2: must be zero. */
 	__u32 pad2;
 	/**
-	 * @config: perf config (GENERIC_PMU) or the filter bits of it (types with a
-	 * catalogue); zero without REQUEST_PMU, as the next two.
+	 * @config: perf config (GENERIC_PMU) or its filter bits (types with a
+	 * catalogue). @config, @config1 and @config2 are zero without REQUEST_PMU.
 	 */
 	__u64 config;
 	/** @config1: perf config1. */
@@ -741,16 +736,16 @@ struct drm_perfctr_block_request {
  */
 enum drm_perfctr_setup_flags {
 	/**
-	 * @DRM_PERFCTR_SETUP_TEST_ONLY: check everything but the eventfd, fill in the
-	 * results except ring_fd, which is -1, create nothing; limits of sessions and
-	 * of PMU counters are checked as if it did. eventfd must be -1.
+	 * @DRM_PERFCTR_SETUP_TEST_ONLY: check everything except the eventfd, which
+	 * must be -1, fill in the results except ring_fd, which is -1, and create no
+	 * session. Includes the limits of sessions and of PMU counters.
 	 */
 	DRM_PERFCTR_SETUP_TEST_ONLY = 1u << 0,
 	/** @DRM_PERFCTR_SETUP_KEEP_AWAKE: keep the GPU powered while active. */
 	DRM_PERFCTR_SETUP_KEEP_AWAKE = 1u << 1,
 	/**
-	 * @DRM_PERFCTR_SETUP_AUTOMATIC: publish also when power or protected mode of
-	 * the hardware changed; transitions close together may share a sample.
+	 * @DRM_PERFCTR_SETUP_AUTOMATIC: also publish when power or protected mode of
+	 * the hardware has changed; transitions in quick succession may share a sample.
 	 */
 	DRM_PERFCTR_SETUP_AUTOMATIC = 1u << 2,
 };
@@ -759,44 +754,46 @@ enum drm_perfctr_setup_flags {
  * struct drm_perfctr_setup - DRM_PERFCTR_CMD_SETUP
  *
  * Errors besides the common ones:
- * -EACCES  counters are system-wide and the caller may not see them: needs
- *          CAP_PERFMON, or sysctl dev.perfctr.paranoid=0 set by root;
+ * -EACCES  system-wide counters need CAP_PERFMON, or sysctl
+ *          dev.perfctr.paranoid=0 set by root;
  *          DRM_PERFCTR_BLOCK_GENERIC_PMU always needs CAP_PERFMON, other PMUs
- *          CAP_PERFMON or sysctl kernel.perf_event_paranoid=0 besides
- * -EPERM   @period_ns is shorter than what the caller may use
- * -EINVAL  @slots zero or no power of two; @request_count zero;
- *          @request_stride below version 3's size of a request, above 4096 or no
- *          multiple of 8; a request with a zero @mask, with counters that
- *          the block lacks, with a set that differs from the others', with PMU
- *          members set without DRM_PERFCTR_REQUEST_PMU, with bits that are no
- *          filter of the block's PMU; nothing left of all requests with
+ *          CAP_PERFMON or sysctl kernel.perf_event_paranoid=0 in addition
+ * -EPERM   @period_ns is shorter than the caller's minimum
+ * -EINVAL  @slots is zero or not a power of two; @request_count is zero;
+ *          @request_stride is below version 3's size of a request, above 4096 or
+ *          not a multiple of 8; a request with a zero @mask, with counters that
+ *          the block lacks, with a set that differs from other requests', with
+ *          PMU members set without DRM_PERFCTR_REQUEST_PMU, with bits that are
+ *          not filters of the block's PMU; no counter remains with
  *          DRM_PERFCTR_REQUEST_AVAILABLE; @watermark above @slots; @eventfd is
- *          no eventfd
+ *          not an eventfd
  * -ERANGE  @slots above max_slots; ring above max_ring_bytes; @period_ns
  *          outside min_period_ns..max_period_ns
  * -E2BIG   @request_count above max_requests, more than 65535 blocks, more
  *          than DRM_PERFCTR_MAX_PMU_COUNTERS counters of PMUs
  * -ENXIO   no block of that type and index, no such section, or no catalogue
  *          for that type of PMU block
- * -EOPNOTSUPP the set does not exist, or a feature that the device lacks
+ * -EOPNOTSUPP the set does not exist, or the device lacks a feature
  * -EEXIST  the same block and section is requested twice; PMU blocks may be
  *          requested again with other filters
- * -EBUSY   another set is in use on this device, or the hardware by other means
- * -ENOENT  no PMU with that type, or it is not of the block's kind, or it has
- *          no such event
+ * -EBUSY   another set is in use on this device, or the hardware is in use by
+ *          other means
+ * -ENOENT  no PMU with that type number, or it is not of the block's kind, or it
+ *          has no such event
  * -EBADF   @eventfd is not an open file
- * -EMFILE  the process can have no more file descriptors
+ * -EMFILE  the process has reached its limit of file descriptors
  * -ENOSPC  max_sessions_per_file reached
- * -EDQUOT  the caller's user has its share, see sysctl dev.perfctr.max_user_sessions
- *          and max_user_ring_kb, and DRM_PERFCTR_MAX_PMU_COUNTERS
- * -ENFILE  all users without CAP_PERFMON together have what this device gives
- *          them. Nobody with CAP_PERFMON gets this or -EDQUOT.
+ * -EDQUOT  the user has reached its limits, see sysctl dev.perfctr.max_user_sessions
+ *          and max_user_ring_kb, and DRM_PERFCTR_MAX_PMU_COUNTERS; not with
+ *          CAP_PERFMON
+ * -ENFILE  the limit of this device for all users without CAP_PERFMON is
+ *          reached; not with CAP_PERFMON
  * -ENOMEM  out of memory
- * For PMUs errors of perf and of the PMU itself are passed on, see its
- * documentation. With DRM_PERFCTR_CPU_ANY an event counts on every CPU that its
- * PMU counts on: -ENOENT, -EINVAL and -ENODEV of a PMU mean that it does not
- * count on that CPU, and are errors only if no CPU is left; any other error of
- * one CPU is SETUP's. The right to count is checked here, not by START.
+ * For PMUs, errors of perf and of the PMU are returned, see its documentation.
+ * With DRM_PERFCTR_CPU_ANY an event counts on every CPU on which its PMU counts:
+ * -ENOENT, -EINVAL and -ENODEV from a PMU mean that it does not count on that
+ * CPU, and are errors only if no CPU is left; SETUP returns any other error of a
+ * CPU. Permission to count is checked here, not by START.
  */
 struct drm_perfctr_setup {
 	/** @flags: enum drm_perfctr_setup_flags. */
@@ -806,15 +803,15 @@ struct drm_perfctr_setup {
 	/** @period_ns: time between periodic samples, 0 = manual. */
 	__u64 period_ns;
 	/**
-	 * @eventfd: is signalled soon after a sample was published while @watermark
-	 * or more are unread, after STOP and when the ring dies; or -1. insert_idx
-	 * and state of the control area were written before. Its value is no count
+	 * @eventfd: signalled after a sample is published while @watermark or more
+	 * are unread, after STOP and when the ring becomes dead; or -1. insert_idx
+	 * and state of the control area are written before. Its value is not a count
 	 * of samples: several may share a signal.
 	 */
 	__s32 eventfd;
 	/**
-	 * @watermark: unread samples that wake, 0..slots; 0 means 1, and slots means
-	 * slots - 1, as one slot is kept for the sample of STOP.
+	 * @watermark: unread samples that cause a signal, 0..slots; 0 means 1, and
+	 * slots means slots - 1, as one slot is reserved for the sample of STOP.
 	 */
 	__u32 watermark;
 	/** @requests: user address of the struct drm_perfctr_block_request array. */
@@ -823,7 +820,7 @@ struct drm_perfctr_setup {
 	__u32 request_count;
 	/** @request_stride: bytes between elements of @requests. */
 	__u32 request_stride;
-	/** @reserved: must be zero; for a wake-up by a counter's value. */
+	/** @reserved: must be zero; for future wake-ups by a counter's value. */
 	__u64 reserved[2];
 	/** @ring_fd: out: file descriptor of the ring, close-on-exec; the caller closes it. */
 	__s32 ring_fd;
@@ -833,7 +830,7 @@ struct drm_perfctr_setup {
 	__u32 sample_size;
 	/** @block_count: out: blocks in each sample. */
 	__u32 block_count;
-	/** @ring_offset: out: of slot 0 in @ring_fd, in bytes; a multiple of the page size. */
+	/** @ring_offset: out: offset of slot 0 in @ring_fd, in bytes; multiple of the page size. */
 	__u64 ring_offset;
 	/** @ring_bytes: out: slots * slot_stride; @ring_fd is rounded up to pages. */
 	__u64 ring_bytes;
@@ -842,11 +839,11 @@ struct drm_perfctr_setup {
 /**
  * struct drm_perfctr_start - DRM_PERFCTR_CMD_START
  *
- * Counts from before START are in no sample. During a reset of the device START
- * waits for its end. Errors besides the common ones: -EALREADY the session is
- * active; -ENOSPC no slot is free for the final sample; -ETIMEDOUT or -EIO the
- * hardware could not be started; perf's error if a CPU that came online since
- * SETUP cannot be counted on.
+ * No sample contains counts from before START. During a reset of the device,
+ * START waits for its end. Errors besides the common ones: -EALREADY the session
+ * is active; -ENOSPC no slot is free for the final sample; -ETIMEDOUT or -EIO the
+ * hardware could not be started; perf's error if counting fails on a CPU that
+ * came online since SETUP.
  */
 struct drm_perfctr_start {
 	/** @user_data: for the periodic and automatic samples. */
@@ -856,8 +853,8 @@ struct drm_perfctr_start {
 /**
  * struct drm_perfctr_stop - DRM_PERFCTR_CMD_STOP
  *
- * Always delivers: START made sure that a slot is left. Errors besides the
- * common ones: -EALREADY the session is not active.
+ * Always publishes a sample: START has reserved a slot. Errors besides the common
+ * ones: -EALREADY the session is not active.
  */
 struct drm_perfctr_stop {
 	/** @user_data: for the final sample. */
@@ -867,10 +864,9 @@ struct drm_perfctr_stop {
 /**
  * struct drm_perfctr_sample - DRM_PERFCTR_CMD_SAMPLE
  *
- * Also for periodic sessions, in which the sample then comes in addition.
- * Errors besides the common ones: -ENOSPC only the slot kept for STOP is
- * free: nothing was lost, the counts will be in the next sample; -ENOTCONN
- * the session is not active.
+ * In periodic sessions, the sample is additional. Errors besides the common ones:
+ * -ENOSPC only the slot reserved for STOP is free: no counts are lost, the next
+ * sample contains them; -ENOTCONN the session is not active.
  */
 struct drm_perfctr_sample {
 	/** @user_data: for this sample. */
@@ -880,20 +876,19 @@ struct drm_perfctr_sample {
 /**
  * enum drm_perfctr_status_flags - @flags of struct drm_perfctr_status
  *
- * None reports that the device is gone: STATUS fails with -ENODEV then, as
- * every ioctl of the file does. DRM_PERFCTR_RING_DEAD and, for a session that
- * was active, DRM_PERFCTR_SAMPLE_UNPLUGGED in its last sample report it without
- * an ioctl.
+ * After removal of the device, STATUS fails with -ENODEV, like every ioctl of the
+ * file. DRM_PERFCTR_RING_DEAD and, for a session that was active,
+ * DRM_PERFCTR_SAMPLE_UNPLUGGED in its last sample report it without an ioctl.
  */
 enum drm_perfctr_status_flags {
 	/** @DRM_PERFCTR_STATUS_ACTIVE: between START and STOP. */
 	DRM_PERFCTR_STATUS_ACTIVE = 1u << 0,
 	/**
-	 * @DRM_PERFCTR_STATUS_BATCHED: the hardware records the counts of each period
-	 * by itself, and its records become samples in batches: many at once, with
-	 * the times of the periods. Else a timer of the kernel makes each sample.
-	 * Which one applies depends on what all sessions of the device count, and may
-	 * change whenever one starts or stops.
+	 * @DRM_PERFCTR_STATUS_BATCHED: the hardware records the counts of each
+	 * period, and the kernel converts the records to samples in batches: many at
+	 * once, with the times of the periods. Otherwise a timer of the kernel
+	 * triggers each sample. This depends on the counters of all sessions of the
+	 * device, and may change whenever one starts or stops.
 	 */
 	DRM_PERFCTR_STATUS_BATCHED = 1u << 1,
 };
@@ -902,21 +897,21 @@ enum drm_perfctr_status_flags {
  * struct drm_perfctr_status - DRM_PERFCTR_CMD_STATUS, filled by the kernel
  *
  * A structure longer than the kernel's is filled with zeroes. All totals are
- * since SETUP and as of the session's last sample or command, whichever came
- * later. The contents that the caller passes in are ignored.
+ * since SETUP, as of the session's last sample or command, whichever is later.
+ * Contents passed in are ignored.
  */
 struct drm_perfctr_status {
 	/** @flags: enum drm_perfctr_status_flags. */
 	__u32 flags;
 	/** @slots: as given to SETUP. */
 	__u32 slots;
-	/** @insert_idx: the kernel's own; also the number of published samples. */
+	/** @insert_idx: the kernel's index; also the number of published samples. */
 	__u64 insert_idx;
 	/** @extract_idx: last value accepted from the control area. */
 	__u64 extract_idx;
 	/** @merged_periods: total in published samples. */
 	__u64 merged_periods;
-	/** @pending_merged: samples that were due and wait for a free slot. */
+	/** @pending_merged: due samples that wait for a free slot. */
 	__u64 pending_merged;
 	/** @lost_ns: total in published samples. */
 	__u64 lost_ns;
@@ -926,11 +921,11 @@ struct drm_perfctr_status {
 	__u64 overflows;
 	/** @resets: published samples with DRM_PERFCTR_SAMPLE_RESET. */
 	__u64 resets;
-	/** @bad_extract: impossible values of extract_idx that were ignored. */
+	/** @bad_extract: number of invalid values of extract_idx, which were ignored. */
 	__u64 bad_extract;
 	/** @ring_full: SAMPLE commands that failed with -ENOSPC. */
 	__u64 ring_full;
-	/** @wakeups: samples and ends that reached the watermark, or were to wake anyway. */
+	/** @wakeups: signals requested: samples at the watermark, STOP, end of the ring. */
 	__u64 wakeups;
 	/** @merged_others: total in published samples. */
 	__u64 merged_others;

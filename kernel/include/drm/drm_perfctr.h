@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * The counter core: what a DRM driver calls to offer performance counters.
+ * The counter core: the interface for DRM drivers that offer performance counters.
  */
 #ifndef _DRM_PERFCTR_H_
 #define _DRM_PERFCTR_H_
@@ -23,7 +23,7 @@ struct perfctr_source_state;
 struct seq_file;
 
 /**
- * struct drm_perfctr_block_desc - one block of counters that a source serves
+ * struct drm_perfctr_block_desc - one block of counters of a source
  */
 struct drm_perfctr_block_desc {
 	/** @type: block type, see "Block types" in perfctr_drm.h. */
@@ -40,125 +40,114 @@ struct drm_perfctr_block_desc {
 	u8 clock;
 	/** @format: DRM_PERFCTR_FORMAT_RUNNING_TIMES if the source multiplexes, else 0. */
 	u8 format;
-	/** @available: positions that count in the primary set, one mask for each 64. */
+	/** @available: counters in the primary set, one mask for each 64. */
 	u64 available[DRM_PERFCTR_BLOCK_INFO_SECTIONS];
-	/** @set_available: the same for the secondary and the tertiary set. */
+	/** @set_available: as @available, for the secondary and the tertiary set. */
 	u64 set_available[2][DRM_PERFCTR_BLOCK_INFO_SECTIONS];
 };
 
 /**
- * struct drm_perfctr_collection - what a source reports about one collection
+ * struct drm_perfctr_collection - report of a source about one collection
  *
- * Zeroed by the core before the call, but for @until_ns.
+ * Zeroed by the core before the call, except for @until_ns.
  */
 struct drm_perfctr_collection {
 	/**
-	 * @until_ns: CLOCK_MONOTONIC_RAW at which a sample is due. A source that has
-	 * a batch, see &drm_perfctr_source.batch_ns, returns of it what it has up to
-	 * the first boundary at or after that, at least one piece, and sets @more if
-	 * that is not all. Other sources ignore it.
+	 * @until_ns: CLOCK_MONOTONIC_RAW at which a sample is due. A source with batches, see
+	 * &drm_perfctr_source.batch_ns, returns its batch up to the first boundary at or after that
+	 * time, but at least one piece, and sets @more if there is more. Other sources ignore it.
 	 */
 	u64 until_ns;
 	/**
-	 * @time_ns: CLOCK_MONOTONIC_RAW up to which the counts are in; 0: the core
-	 * takes the time after the call.
+	 * @time_ns: CLOCK_MONOTONIC_RAW up to which counts are included; 0: the core uses the time
+	 * after the call.
 	 */
 	u64 time_ns;
 	/**
-	 * @gpu_timestamp: raw value of the device's timestamp counter at @time_ns.
-	 * Valid if @has_gpu_timestamp.
+	 * @gpu_timestamp: raw value of the device's timestamp counter at @time_ns, valid if
+	 * @has_gpu_timestamp.
 	 */
 	u64 gpu_timestamp;
 	/** @has_gpu_timestamp: @gpu_timestamp was read, or recorded with the counts. */
 	bool has_gpu_timestamp;
-	/**
-	 * @lost_ns: time since the last collection whose counts are lost, at most
-	 * the time since then.
-	 */
+	/** @lost_ns: time since the last collection whose counts are lost, at most all of it. */
 	u64 lost_ns;
 	/** @clock_cycles: cycles of each clock domain since the last collection. */
 	u64 clock_cycles[DRM_PERFCTR_MAX_CLOCKS];
 	/** @flags: DRM_PERFCTR_SAMPLE_OVERFLOW, _ERROR, _RESET, _SUSPENDED. */
 	u32 flags;
 	/**
-	 * @transition: power or protected mode changed since the last collection:
-	 * sessions with DRM_PERFCTR_SETUP_AUTOMATIC get a sample. Not for a buffer
-	 * that fills up or overflows.
+	 * @transition: power or protected mode changed since the last collection: sessions with
+	 * DRM_PERFCTR_SETUP_AUTOMATIC get a sample. Not for buffers that are filling up or
+	 * overflowing.
 	 */
 	bool transition;
 	/**
-	 * @incomplete: counts from after @time_ns are still in the hardware, which did
-	 * not return them in time. They come with the next collection or, if there is
-	 * none before @stop, the core reports that they are lost.
+	 * @incomplete: the hardware did not return counts from after @time_ns in time. The next
+	 * collection includes them; if there is none before @stop, the core reports them as lost.
 	 */
 	bool incomplete;
 	/**
-	 * @more: the source has more of its batch, from after @time_ns. It is called
-	 * again at once. Only where &drm_perfctr_source.batch_ns is not 0.
+	 * @more: there is more of the batch, from after @time_ns; the source is called again at
+	 * once. Only if &drm_perfctr_source.batch_ns is not 0.
 	 */
 	bool more;
 };
 
 /**
- * struct drm_perfctr_source_ops - the hardware side of the core
+ * struct drm_perfctr_source_ops - hardware access of a source
  *
- * All but @prepare and @unprepare are called with the core's sampler lock held,
- * never concurrently, and may sleep for a bounded time. None may call back into
- * the core except for the drm_perfctr_block_*() functions.
+ * All except @prepare and @unprepare are called with the core's sampler lock held, never
+ * concurrently, and may sleep for a bounded time. None may call back into the core except for the
+ * drm_perfctr_block_*() functions.
  *
- * The sampler lock is taken where dma-fences are signalled (jobs, reset). So none
- * of them may allocate memory with GFP_KERNEL, wait for a fence, take a dma_resv
- * lock or mmap_lock, or take a lock that anybody holds while doing so; GFP_NOWAIT
- * is fine. lockdep complains about the first that does.
+ * The sampler lock is taken in fence-signalling sections (jobs, reset). Ops called under it must
+ * not allocate memory with GFP_KERNEL, wait for a fence, take a dma_resv lock or mmap_lock, or take
+ * a lock under which other code does any of this; GFP_NOWAIT is fine. lockdep reports violations.
  */
 struct drm_perfctr_source_ops {
 	/**
-	 * @prepare: allocate and map what counting needs. Called by SETUP for the
-	 * first session that uses the source, under a mutex that neither reset nor
-	 * the sampler takes: may sleep, allocate and resume the device. Returns 0,
-	 * or the error of SETUP; -EBUSY where the hardware is used by other means.
-	 * Optional.
+	 * @prepare: allocate and map what counting needs. Called by SETUP of the first session that
+	 * uses the source, under a mutex that neither reset nor the sampler takes: may sleep,
+	 * allocate and resume the device. Returns 0, or the error of SETUP; -EBUSY if the hardware
+	 * is in use by other means. Optional.
 	 */
 	int (*prepare)(struct drm_perfctr_source *source);
 	/**
-	 * @unprepare: undo @prepare. Called from a work some time after the last
-	 * session that uses the source ended, or by drm_perfctr_unplug(); the source
-	 * is stopped. Must not wait for a reset: one that fails calls
-	 * drm_perfctr_unplug(), which waits for this. Optional.
+	 * @unprepare: undo @prepare. Called from a work item some time after the last session that
+	 * uses the source has ended, or by drm_perfctr_unplug(); the source is stopped. Must not
+	 * wait for a reset, because a failing reset calls drm_perfctr_unplug(), which waits for
+	 * this. Optional.
 	 */
 	void (*unprepare)(struct drm_perfctr_source *source);
 	/**
-	 * @start: begin counting everything that the source's blocks have in
-	 * counter set @set. Called when the first session becomes active and
-	 * after resume and reset. Returns 0, or -ETIMEDOUT / -EIO with nothing
-	 * counting; START returns the same.
+	 * @start: start all counters that the source's blocks have in counter set @set. Called when
+	 * the first session becomes active and after resume and reset. Returns 0, or -ETIMEDOUT /
+	 * -EIO with all counters stopped, which START returns.
 	 */
 	int (*start)(struct drm_perfctr_source *source, u8 set);
-	/** @stop: stop counting; must not fail. Counts since the last @collect are dropped. */
+	/** @stop: stop counting; must not fail. Discards counts since the last @collect. */
 	void (*stop)(struct drm_perfctr_source *source);
 	/**
-	 * @collect: add to the totals what was counted since the last collection
-	 * (or since @start), see drm_perfctr_block_totals(), and report states
-	 * and valid counters of each block, see drm_perfctr_block_report().
-	 * Returns 0, or -ETIMEDOUT / -EIO where nothing could be read: the
-	 * core then marks all blocks of the source as not measured and the
-	 * sample with DRM_PERFCTR_SAMPLE_ERROR. Counts that are still in the
-	 * hardware come with the next collection.
+	 * @collect: add counts since the last collection (or @start) to the totals, see
+	 * drm_perfctr_block_totals(), and report states and valid counters of each block, see
+	 * drm_perfctr_block_report(). Returns 0, or -ETIMEDOUT / -EIO if nothing could be read: the
+	 * core then marks all blocks of the source as not measured and the sample with
+	 * DRM_PERFCTR_SAMPLE_ERROR. The next collection includes counts still in the hardware.
 	 */
 	int (*collect)(struct drm_perfctr_source *source,
 		       struct drm_perfctr_collection *c);
 	/**
-	 * @reset: the hardware is about to be reset and forgets its state; @stop
-	 * is not called for it. Optional.
+	 * @reset: the hardware is about to be reset and loses its state; @stop is not called in
+	 * this case. Optional.
 	 */
 	void (*reset)(struct drm_perfctr_source *source);
 	/**
-	 * @select: for hardware that cannot count everything at once: receives what
-	 * is wanted, DRM_PERFCTR_BLOCK_INFO_SECTIONS masks for each block, of all
-	 * active sessions together. Called before @start, and between @collect and
-	 * the next one whenever it changes; a collection comes right before if the
-	 * source counts. May change &drm_perfctr_source.max_interval_ns and
-	 * &drm_perfctr_source.batch_ns. Optional.
+	 * @select: for hardware that cannot count everything at once: @wanted is the union of the
+	 * counters of all active sessions, DRM_PERFCTR_BLOCK_INFO_SECTIONS masks for each block.
+	 * Called before @start, and between two collections whenever it changes; a collection
+	 * immediately precedes it while the source counts. May change
+	 * &drm_perfctr_source.max_interval_ns and &drm_perfctr_source.batch_ns. Optional.
 	 */
 	void (*select)(struct drm_perfctr_source *source, const u64 *wanted);
 };
@@ -166,34 +155,34 @@ struct drm_perfctr_source_ops {
 /**
  * struct drm_perfctr_source - one kind of counter hardware of a device
  *
- * Embedded in the driver's own structure. The members before the private ones
- * are set by the driver before drm_perfctr_add_source() and constant afterwards.
+ * Embedded in the driver's own structure. The driver sets the members before the private ones
+ * before drm_perfctr_add_source(); they are constant afterwards unless stated otherwise.
  */
 struct drm_perfctr_source {
 	/** @name: for debug messages. */
 	const char *name;
-	/** @ops: the hardware. */
+	/** @ops: hardware access. */
 	const struct drm_perfctr_source_ops *ops;
 	/** @descs: the blocks; the core copies them. */
 	const struct drm_perfctr_block_desc *descs;
 	/** @block_count: elements of @descs. */
 	unsigned int block_count;
 	/**
-	 * @max_interval_ns: longest time between two collections in which no
-	 * hardware counter can wrap; the core collects at least that often while
-	 * counting. 0: no limit. Changes in @ops->select only.
+	 * @max_interval_ns: longest time between two collections in which no hardware counter can
+	 * wrap; the core collects at least that often while counting. 0: no limit. Only
+	 * @ops->select may change it.
 	 */
 	u64 max_interval_ns;
 	/**
-	 * @batch_ns: not 0: the hardware records its counts at short intervals by itself,
-	 * and is to be collected at least that often. Each collection is a batch, returned
-	 * in pieces: periodic samples of sessions with nothing else in them are made of
-	 * these, by their times, and need no timer. Changes in @ops->select only.
+	 * @batch_ns: not 0: the hardware records its counts at short intervals and must be
+	 * collected at least that often. Each collection is a batch, returned in pieces. They
+	 * provide the periodic samples of sessions without other sources, which then need no timer.
+	 * Only @ops->select may change it.
 	 */
 	u64 batch_ns;
 	/**
-	 * @period_ns: for @ops->select: shortest period of the sessions whose samples
-	 * could be made from batches; 0: there is none.
+	 * @period_ns: for @ops->select: shortest period of the sessions whose samples could be made
+	 * from batches; 0: none.
 	 */
 	u64 period_ns;
 
@@ -217,36 +206,35 @@ struct drm_perfctr_clock_desc {
 };
 
 /**
- * struct drm_perfctr_driver_ops - what the core needs from the driver; each optional
+ * struct drm_perfctr_driver_ops - callbacks of the core into the driver; each optional
  */
 struct drm_perfctr_driver_ops {
 	/**
-	 * @frequency_hz: current frequency of a clock domain, as the driver knows it:
-	 * neither waits for hardware nor wakes it. Any context that may sleep, between
-	 * drm_dev_enter() and drm_dev_exit(), so not after drm_dev_unplug().
+	 * @frequency_hz: current frequency of a clock domain as known to the driver, without
+	 * waiting for or waking the hardware. Any context that may sleep, between drm_dev_enter()
+	 * and drm_dev_exit(), so not after drm_dev_unplug().
 	 */
 	u64 (*frequency_hz)(struct drm_device *drm, u8 clock);
 	/**
-	 * @wake: power the device up and keep it (pm_runtime_resume_and_get()) for
-	 * a session with DRM_PERFCTR_SETUP_KEEP_AWAKE, which is refused without this
-	 * op. Called without locks, between drm_dev_enter() and drm_dev_exit(), so not
-	 * after drm_dev_unplug().
+	 * @wake: power up the device and keep it powered (pm_runtime_resume_and_get()) for a
+	 * session with DRM_PERFCTR_SETUP_KEEP_AWAKE, which requires this op. Called without locks,
+	 * between drm_dev_enter() and drm_dev_exit(), so not after drm_dev_unplug().
 	 */
 	int (*wake)(struct drm_device *drm);
 	/**
-	 * @relax: undo each successful @wake (pm_runtime_put_autosuspend()). Called without
-	 * locks, and also after drm_dev_unplug(), when a session that was active ends with
-	 * its file: the parent device's usage count must not stay, it may be bound again. So it
-	 * may use @drm and its parent, but neither hardware nor what devres has freed.
+	 * @relax: undo each successful @wake (pm_runtime_put_autosuspend()). Called without locks.
+	 * Also called after drm_dev_unplug(), when a session that was active ends with its file,
+	 * so that the parent device, which may be bound again, keeps no usage count. It may use
+	 * @drm and its parent, but neither hardware nor what devres has freed.
 	 */
 	void (*relax)(struct drm_device *drm);
 };
 
 /**
- * struct drm_perfctr_config - description of a device; only used during the call
+ * struct drm_perfctr_config - description of a device; used only during the call
  */
 struct drm_perfctr_config {
-	/** @name: product name for user space, at most 31 characters. */
+	/** @name: product name for userspace, at most 31 characters. */
 	const char *name;
 	/** @gpu_id: the driver's identification of the hardware, 0 if none. */
 	u64 gpu_id;
@@ -263,10 +251,7 @@ struct drm_perfctr_config {
 	const struct drm_perfctr_clock_desc *clocks;
 	/** @clock_count: elements of @clocks. */
 	unsigned int clock_count;
-	/**
-	 * @timestamp_hz: frequency of the timestamp that sources report with their
-	 * collections; 0: there is none.
-	 */
+	/** @timestamp_hz: frequency of the timestamp in sources' collections; 0: none. */
 	u64 timestamp_hz;
 	/** @timestamp_bits: bits after which it wraps, 1..64; 0 if there is none. */
 	unsigned int timestamp_bits;
@@ -285,11 +270,11 @@ struct drm_perfctr_file {
 	atomic_t session_count;
 };
 
-/* set-up: before drm_dev_register(); freed with the drm_device */
+/* set-up, before drm_dev_register(); freed with the drm_device */
 struct drm_perfctr *drmm_perfctr_create(struct drm_device *drm,
 					const struct drm_perfctr_config *config);
 int drm_perfctr_add_source(struct drm_perfctr *pc, struct drm_perfctr_source *source);
-/* before the source's hardware goes away, in the driver's remove, before drm_dev_unplug() */
+/* in the driver's remove, before drm_dev_unplug() and before the hardware is removed */
 void drm_perfctr_unplug(struct drm_perfctr *pc);
 
 /* the driver's open, postclose and show_fdinfo */
@@ -306,8 +291,7 @@ int drm_perfctr_control_ioctl(struct drm_perfctr_file *pf, void *data);
  * @pc_of: expression of type struct drm_perfctr * for the struct drm_device *drm
  * @pf_of: expression of type struct drm_perfctr_file * for the struct drm_file *file
  *
- * Once in the file that has the driver's ioctl table, which lists
- * DRM_PERFCTR_IOCTLS.
+ * Use it once, in the file with the driver's ioctl table, which lists DRM_PERFCTR_IOCTLS.
  */
 #define DRM_PERFCTR_IOCTL_HANDLERS(pc_of, pf_of)						\
 static int drm_perfctr_query_handler(struct drm_device *drm, void *data, struct drm_file *file)	\
@@ -326,8 +310,8 @@ static int drm_perfctr_control_handler(struct drm_device *drm, void *data,			\
 	DRM_IOCTL_DEF_DRV(PERFCTR_CONTROL, drm_perfctr_control_handler, DRM_RENDER_ALLOW)
 
 /*
- * power and reset; sleepable, outside of source ops. They allocate nothing and wait
- * for nothing but bounded hardware access: may be called where fences are signalled,
+ * power and reset; may sleep; must not be called from source ops. They do not allocate memory and
+ * wait only for bounded hardware access, so they may be called in fence-signalling sections,
  * between dma_fence_begin_signalling() and dma_fence_end_signalling()
  */
 void drm_perfctr_suspend(struct drm_perfctr *pc);
@@ -352,18 +336,18 @@ void drm_perfctr_block_reached(struct drm_perfctr_source *source, unsigned int b
 void drm_perfctr_debugfs_init(struct drm_perfctr *pc, struct dentry *dir);
 
 /*
- * sampling in the command stream; drm_perfctr_session_sample() may be called where
- * fences are signalled, the others may not
+ * sampling in the command stream; only drm_perfctr_session_sample() may be called in
+ * fence-signalling sections
  */
 struct drm_perfctr_session *drm_perfctr_session_get(struct drm_perfctr_file *pf, u32 handle);
 void drm_perfctr_session_put(struct drm_perfctr_session *session);
 int drm_perfctr_session_sample(struct drm_perfctr_session *session, u64 user_data);
 
 /**
- * struct drm_perfctr_pmu_kind - a block type that a known kind of perf PMU counts
+ * struct drm_perfctr_pmu_kind - a block type counted by a kind of perf PMU
  *
- * The bits of a block's mask stand for @events. The core checks by the PMU's own
- * name that it is of that kind.
+ * The bits of a block's mask select @events. The core checks the PMU's name to verify that it is of
+ * that kind.
  */
 struct drm_perfctr_pmu_kind {
 	/** @type: block type, see "Block types" in perfctr_drm.h. */
@@ -372,13 +356,13 @@ struct drm_perfctr_pmu_kind {
 	u16 product;
 	/** @prefix: the PMU's name up to the number of its socket. */
 	const char *prefix;
-	/** @infix: the name goes on with this and the low byte of the index; or NULL. */
+	/** @infix: follows in the name, before the low byte of the index; or NULL. */
 	const char *infix;
 	/** @config_mask: bits of config that select the event; others are filters. */
 	u64 config_mask;
-	/** @filter: filters in config, config1 and config2: all other bits are refused. */
+	/** @filter: filter bits in config, config1 and config2; all other bits are rejected. */
 	u64 filter[3];
-	/** @filter_enable: bit of config without which config1 and config2 mean nothing. */
+	/** @filter_enable: bit of config that enables config1 and config2. */
 	u64 filter_enable;
 	/** @events: config of each event of the catalogue. */
 	const u64 *events;

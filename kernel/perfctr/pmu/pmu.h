@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Blocks of perf PMUs: what the rest of the core calls. Without CONFIG_DRM_PERFCTR_PMU
- * nothing of it exists and requests for such blocks are refused.
+ * Blocks of perf PMUs: interface to the rest of the core. Without CONFIG_DRM_PERFCTR_PMU, requests
+ * for such blocks are rejected.
  */
 #ifndef _PERFCTR_PMU_H_
 #define _PERFCTR_PMU_H_
@@ -18,29 +18,29 @@ void drm_perfctr_pmu_exit(void);
 void drm_perfctr_pmu_add_device(struct drm_perfctr *pc);
 void drm_perfctr_pmu_remove_device(struct drm_perfctr *pc);
 
-/* SETUP: the rules for a request; a view with its events; and the end of all of them */
+/* SETUP: checks a request; creates a view with its events; releases all of them */
 int drm_perfctr_pmu_check(struct drm_perfctr *pc, const struct drm_perfctr_block_request *request,
 			  unsigned int i);
 int drm_perfctr_pmu_view(struct drm_perfctr_session *session,
 			 const struct drm_perfctr_block_request *request);
 void drm_perfctr_pmu_destroy(struct drm_perfctr_session *session);
 
-/* commands, with the session's pmu.lock and without the sampler lock: they call perf */
+/* commands; with the session's pmu.lock but not the sampler lock, because they call perf */
 int drm_perfctr_pmu_enable(struct drm_perfctr_session *session);
 void drm_perfctr_pmu_disable(struct drm_perfctr_session *session);
 void drm_perfctr_pmu_read(struct drm_perfctr_session *session);
-/* TEARDOWN, with neither lock: the session is in no list any more */
+/* TEARDOWN, with neither lock: the session is in no list */
 void drm_perfctr_pmu_close(struct drm_perfctr_session *session);
-/* with both locks: samples may have what was read; the same for START */
+/* with both locks: makes values read available to samples; the same for START */
 void drm_perfctr_pmu_handover(struct drm_perfctr_session *session);
 void drm_perfctr_pmu_begin(struct drm_perfctr_session *session);
 
-/* with the sampler lock: have the worker read a session's events, after following CPUs if wanted */
+/* with the sampler lock: queues reading a session's events; @follow: follow CPUs first */
 void drm_perfctr_pmu_want(struct drm_perfctr_session *session, bool follow);
-/* the worker itself: the sampler lock is held, and released meanwhile */
+/* in the worker, with the sampler lock, which they release meanwhile */
 void drm_perfctr_pmu_serve(struct perfctr_class *class);
 bool drm_perfctr_pmu_serve_due(struct perfctr_class *class, ktime_t now);
-/* waits for the workers, without the sampler lock */
+/* waits for the workers; without the sampler lock */
 void drm_perfctr_pmu_read_all(struct drm_perfctr *pc);
 
 /* QUERY */

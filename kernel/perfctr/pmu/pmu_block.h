@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * A block that perf events count: what the files of this directory share.
+ * A block of perf events: shared by the files of this directory.
  */
 #ifndef _PERFCTR_PMU_BLOCK_H_
 #define _PERFCTR_PMU_BLOCK_H_
@@ -16,33 +16,33 @@ struct perfctr_pmu_event;
 /*
  * counts of perf events
  *
- * Totals are packed: one for each bit of the view's mask.
+ * Arrays of totals are packed: one element for each bit of the view's mask.
  */
 struct perfctr_pmu_block {
 	u16 type;
 	u16 index;
 	u16 product;
-	/* for the block's header; cpu is -1 for several */
+	/* for the block's header; cpu is -1 for a sum over several CPUs */
 	struct drm_perfctr_pmu_identity identity;
-	/* what its kind says of the PMU, with a reference of the kind's module; NULL: any PMU */
+	/* description of the PMU's kind, with a reference to its module; NULL: any PMU */
 	const struct drm_perfctr_pmu_kind *kind;
 	struct module *owner;
-	/* of SETUP, with which events are opened */
+	/* of SETUP's caller; events are opened with them */
 	const struct cred *cred;
 	unsigned int count;
 
-	/* handed over, under the sampler lock: per event, and of all since the last sample */
+	/* handed over, under the sampler lock: by event; and for all since the last sample */
 	u64 *totals;
 	u64 *enabled;
 	u64 *running;
 	u64 *base_enabled;
 	u64 *base_running;
 	u32 states;
-	/* events that lacked a CPU; bit n: @totals[n] */
+	/* mask of events that are missing on a CPU; bit n: @totals[n] */
 	u64 incomplete;
 	u64 time_ns;
 
-	/* read and not handed over yet, under the session's pmu.lock */
+	/* read but not handed over, under the session's pmu.lock */
 	struct {
 		u32 states;
 		s32 cpu;

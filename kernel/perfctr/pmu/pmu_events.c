@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The perf events of a block: opened, read, moved to other CPUs, released.
+ * The perf events of a block: opening, reading, migration between CPUs, release.
  */
 #include <linux/bitops.h>
 #include <linux/cpumask.h>
@@ -18,56 +18,54 @@
 /**
  * DOC: events and CPUs
  *
- * A counter of a SoC block is one perf event, or one for each CPU that the PMU
- * counts on. Which CPUs these are is found out by opening the event:
+ * A counter of a SoC block is one perf event, or one for each CPU on which the PMU counts. Opening
+ * the event determines these CPUs:
  *
- * - An uncore PMU accepts any CPU of its die or socket and moves the event to
- *   the one CPU that it has chosen. Opening it on every CPU and keeping one
- *   event for each CPU where it ended up gives one event for each die.
- * - A software, tracepoint or core PMU leaves the event where it was put: one
- *   event for each CPU that the PMU counts on. Each type of core of a
- *   heterogeneous machine has a PMU of its own, which refuses the others' CPUs.
+ * - An uncore PMU accepts any CPU of its die or socket and moves the event to the one CPU that it
+ *   has chosen. Opening it on every CPU and keeping one event for each resulting CPU gives one
+ *   event for each die.
+ * - A software, tracepoint or core PMU leaves the event on the requested CPU: one event for each
+ *   CPU on which the PMU counts. On a heterogeneous machine each type of core has its own PMU,
+ *   which rejects the other CPUs.
  *
- * A PMU that does not count on a CPU says -ENOENT or -EINVAL, and one that is
- * going -ENODEV. Every other refusal means that a CPU would be missing from the
- * sum: SETUP and START fail then. Later, when no call can fail, the
- * counter is not valid and the block has DRM_PERFCTR_STATE_ERROR.
+ * A PMU that does not count on a CPU returns -ENOENT or -EINVAL; a PMU that is being removed returns
+ * -ENODEV. Any other error means that a CPU would be missing from the sum: SETUP and START fail.
+ * Later, when no call can fail, the counter is not valid and the block has DRM_PERFCTR_STATE_ERROR.
  *
- * Events are opened with the credentials of the task that did SETUP, by any task:
- * the right to count was checked there and is part of the session, as the right
- * to write is part of an open file.
+ * Any task can open events, with the credentials of SETUP's caller: permission to count was checked
+ * there and belongs to the session, as permission to write belongs to an open file.
  *
- * When a CPU goes offline an uncore driver moves its events itself. Other events
- * die there: perf detaches them and keeps their count, which the next read takes
- * over. When a CPU comes online, events that want every CPU are opened on it too.
+ * When a CPU goes offline, an uncore driver migrates its events. perf detaches other events and
+ * keeps their counts, which the next read adds. When a CPU comes online, events that count on every
+ * CPU are opened on it as well.
  *
- * The sum over all events that ever counted only grows, whatever happens to CPUs.
+ * The sum over all events that ever counted only grows, also across CPU hotplug.
  */
 
-/* one counter of a SoC block */
+/* a counter of a SoC block */
 struct perfctr_pmu_event {
 	struct perfctr_pmu_block *pmu;
 	struct perf_event_attr attr;
-	/* events that count, at most one for each possible CPU */
+	/* open events, at most one for each possible CPU */
 	struct perf_event **open;
 	unsigned int open_count;
 	/* the CPU requested, or DRM_PERFCTR_CPU_ANY */
 	int wanted_cpu;
-	/* the first CPU that the PMU accepts is enough */
+	/* open on the first CPU that the PMU accepts, only */
 	bool single;
 	/* between enable and disable */
 	bool counting;
-	/* a CPU that is wanted could not be opened */
+	/* opening failed on a CPU on which it should count */
 	bool missing;
-	/* of events that are gone */
+	/* of released events */
 	u64 gone_count;
 	u64 gone_enabled;
 	u64 gone_running;
-	/* of all events as of the last read; times in ns */
+	/* sum over all events at the last read; times in ns */
 	u64 count;
 	u64 enabled;
 	u64 running;
-	/* ns that perf calls running while the hardware was gone */
+	/* ns that perf reports as running although the hardware was removed */
 	u64 halted_running;
 };
 
@@ -82,8 +80,8 @@ static bool is_open_on(const struct perfctr_pmu_event *event, int cpu)
 }
 
 /*
- * PMUs that do more than counting when an event is opened: they read memory at an address of
- * the user, or put a probe there, and a worker that opens the event again has other memory.
+ * PMUs whose events do more than count: they read memory at a user-supplied address, or place a
+ * probe there. A worker that reopens the event has a different address space.
  */
 static bool is_refused(const char *name)
 {
@@ -100,7 +98,7 @@ static struct perf_event *create_on(struct perfctr_pmu_event *event, int cpu)
 	return perf;
 }
 
-/* -EOPNOTSUPP, or -ENOENT for a PMU that is not what the request calls it */
+/* -EOPNOTSUPP, or -ENOENT if the PMU's name does not match the request's block type */
 static int check_name(struct drm_perfctr *pc, const struct perfctr_pmu_event *event,
 		      const char *name)
 {
@@ -127,7 +125,7 @@ static int open_on(struct drm_perfctr *pc, struct perfctr_pmu_event *event, int 
 		perf_event_release_kernel(perf);
 		return ret;
 	}
-	/* the PMU moved it to where we already count */
+	/* the PMU moved it to a CPU that already has one */
 	if (is_open_on(event, perf->cpu)) {
 		perf_event_release_kernel(perf);
 		return 0;
@@ -139,15 +137,15 @@ static int open_on(struct drm_perfctr *pc, struct perfctr_pmu_event *event, int 
 	return 0;
 }
 
-/* the PMU does not count on that CPU, or it or the CPU is going */
+/* the PMU does not count on that CPU, or the PMU or the CPU is being removed */
 static bool is_elsewhere(int error)
 {
 	return error == -ENODEV || error == -ENOENT || error == -EINVAL;
 }
 
 /*
- * If no CPU takes the event, the error that explains most: where one says that the
- * PMU has no such event and another that it is not associated, the former.
+ * Selects the error to return if no CPU accepts the event. An error about the event takes
+ * precedence over one about the CPU.
  */
 static int better_error(int error, int other)
 {
@@ -160,7 +158,7 @@ static int open_on_any(struct drm_perfctr *pc, struct perfctr_pmu_event *event)
 {
 	int cpu, error = -ENODEV;
 
-	/* a CPU that comes or goes meanwhile is the hotplug work's business */
+	/* the hotplug work handles CPUs that change state meanwhile */
 	for_each_online_cpu(cpu) {
 		int ret;
 
@@ -176,7 +174,7 @@ static int open_on_any(struct drm_perfctr *pc, struct perfctr_pmu_event *event)
 		if (!is_elsewhere(ret))
 			return ret;
 		error = better_error(error, ret);
-		/* an uncore PMU means the event, not the CPU */
+		/* from an uncore PMU, -ENOENT refers to the event, not to the CPU */
 		if (event->single && ret == -ENOENT)
 			break;
 	}
@@ -184,8 +182,8 @@ static int open_on_any(struct drm_perfctr *pc, struct perfctr_pmu_event *event)
 }
 
 /*
- * Returns: 0 if every CPU that the PMU counts on is open; an error that is
- * is_elsewhere() if none of them is there.
+ * Returns: 0 if the event is open on every CPU on which the PMU counts; an error that
+ * is_elsewhere() accepts if there is no such CPU.
  */
 static int open_where_wanted(struct drm_perfctr *pc, struct perfctr_pmu_event *event)
 {
@@ -209,9 +207,9 @@ static void add_reading(struct perf_event *perf, u64 *count, u64 *enabled, u64 *
 }
 
 /*
- * A PMU whose hardware disappears stops its events, but perf goes on to call them
- * active: without this, what nobody counted would be a measured zero. Seen before
- * and after a reading, so that an event on its way out is not taken for one.
+ * If a PMU's hardware is removed, it stops its events, but perf still considers them active: their
+ * counts would appear as measured zeroes. Checked before and after a read, because an event that is
+ * being descheduled looks the same for a moment.
  */
 static bool is_halted(const struct perf_event *perf)
 {
@@ -225,9 +223,8 @@ static bool is_detached(const struct perf_event *perf)
 }
 
 /*
- * perf detaches the events of a CPU that went offline, for good and whether they
- * count or not. A PMU driver that moves its events to another CPU detaches them
- * too, but under locks that a reading waits for.
+ * When a CPU goes offline, perf detaches its events permanently. A PMU driver that migrates events
+ * detaches them as well, but under locks that a read waits for.
  */
 static bool has_exited(struct perf_event *perf)
 {
@@ -239,7 +236,7 @@ static bool has_exited(struct perf_event *perf)
 	return is_detached(perf);
 }
 
-/* release exited events and keep what they counted; true if there were any */
+/* releases exited events and adds their counts to gone_count; returns true if there were any */
 static bool drop_exited(struct perfctr_pmu_event *event)
 {
 	unsigned int i = 0;
@@ -261,8 +258,8 @@ static bool drop_exited(struct perfctr_pmu_event *event)
 }
 
 /*
- * CPUs came or went: count where it is wanted. 0, or the first error that keeps an event from
- * a CPU that it should count on; the others were opened all the same.
+ * Follows CPU hotplug. Returns 0, or the first error of opening an event on a CPU on which it
+ * should count; other events are opened nevertheless.
  */
 int drm_perfctr_pmu_block_follow(struct drm_perfctr *pc, struct perfctr_pmu_block *pmu)
 {
@@ -286,7 +283,7 @@ int drm_perfctr_pmu_block_follow(struct drm_perfctr *pc, struct perfctr_pmu_bloc
 	return error;
 }
 
-/* without the sampler lock, as everything that calls perf */
+/* without the sampler lock, as all code that calls perf */
 void drm_perfctr_pmu_block_read(struct drm_perfctr *pc, struct perfctr_pmu_block *pmu)
 {
 	unsigned int i, e;
@@ -332,7 +329,7 @@ void drm_perfctr_pmu_block_read(struct drm_perfctr *pc, struct perfctr_pmu_block
 	pmu->fresh.time_ns = ktime_get_raw_ns();
 }
 
-/* let samples have what was read; with the sampler lock */
+/* makes values read available to samples; with the sampler lock */
 void drm_perfctr_pmu_block_handover(struct perfctr_pmu_block *pmu)
 {
 	unsigned int i;
@@ -361,19 +358,19 @@ void drm_perfctr_pmu_block_disable(struct perfctr_pmu_block *pmu)
 	}
 }
 
-/* 0, or why the PMU does not count on a CPU on which it should; nothing counts then */
+/* returns 0, or the error of a CPU on which the PMU should count; nothing counts then */
 int drm_perfctr_pmu_block_enable(struct drm_perfctr *pc, struct perfctr_pmu_block *pmu)
 {
 	unsigned int i, e;
 	int ret;
 
-	/* CPUs may have come and gone while the session was stopped */
+	/* CPUs may have changed state while the session was stopped */
 	ret = drm_perfctr_pmu_block_follow(pc, pmu);
 	if (ret)
 		return perfctr_reject(pc, -ret, "START: block %u:%u: PMU %u refuses a CPU",
 				      pmu->type, pmu->index, pmu->identity.pmu_type);
 	for (i = 0; i < pmu->count; i++) {
-		/* each one takes longer than the one before: perf schedules them all anew */
+		/* each one takes longer than the previous one: perf reschedules all of them */
 		if (fatal_signal_pending(current)) {
 			drm_perfctr_pmu_block_disable(pmu);
 			return -EINTR;
@@ -386,7 +383,7 @@ int drm_perfctr_pmu_block_enable(struct drm_perfctr *pc, struct perfctr_pmu_bloc
 	return 0;
 }
 
-/* release the events of a block that counts no more */
+/* releases the events of a block that has stopped */
 void drm_perfctr_pmu_block_close(struct perfctr_pmu_block *pmu)
 {
 	unsigned int i;
@@ -399,7 +396,6 @@ void drm_perfctr_pmu_block_close(struct perfctr_pmu_block *pmu)
 	}
 }
 
-/* release a block and its events */
 void drm_perfctr_pmu_free(struct perfctr_pmu_block *pmu)
 {
 	unsigned int i;
@@ -479,11 +475,11 @@ static int open_events(struct drm_perfctr *pc, struct perfctr_pmu_block *pmu,
 /**
  * drm_perfctr_pmu_open() - open the events of a new block
  * @pc: the device
- * @pmu: the block, but for arrays, events and the PMU's name
+ * @pmu: the block, initialised except for arrays, events and the PMU's name
  * @request: checked
  *
- * Returns: 0, the block does not count yet; or the error of perf or of the PMU, after
- * which drm_perfctr_pmu_free() has to release what there is.
+ * Returns: 0, with the block not counting yet; or the error of perf or of the PMU, after which the
+ * caller must call drm_perfctr_pmu_free().
  */
 int drm_perfctr_pmu_open(struct drm_perfctr *pc, struct perfctr_pmu_block *pmu,
 			 const struct drm_perfctr_block_request *request)

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Kinds of perf PMUs with a block type of their own. Drivers register them; the core
- * knows none.
+ * Kinds of perf PMUs with a block type of their own, registered by drivers.
  */
 #include <linux/list.h>
 #include <linux/module.h>
@@ -23,12 +22,12 @@ static DEFINE_MUTEX(tables_lock);
 static LIST_HEAD(tables);
 
 /**
- * drm_perfctr_register_pmu_kinds() - offer block types that perf PMUs count
- * @kinds: must live until it is unregistered; types that nobody else has registered
+ * drm_perfctr_register_pmu_kinds() - register block types of perf PMUs
+ * @kinds: must remain valid until unregistered; block types must not be registered yet
  * @count: elements of @kinds
- * @owner: module that has the table; stays while a session uses a kind of it
+ * @owner: module that has the table; pinned while a session uses one of its kinds
  *
- * Returns: 0; -EINVAL for a catalogue of no or more than 64 events; -ENOMEM.
+ * Returns: 0; -EINVAL for a catalogue without or with more than 64 events; -ENOMEM.
  */
 int drm_perfctr_register_pmu_kinds(const struct drm_perfctr_pmu_kind *kinds, unsigned int count,
 				   struct module *owner)
@@ -55,7 +54,7 @@ EXPORT_SYMBOL_GPL(drm_perfctr_register_pmu_kinds);
 
 /**
  * drm_perfctr_unregister_pmu_kinds() - undo drm_perfctr_register_pmu_kinds()
- * @kinds: the table; no session uses it, as the owner could not go else
+ * @kinds: the table, unused: each session that uses it pins the owner
  */
 void drm_perfctr_unregister_pmu_kinds(const struct drm_perfctr_pmu_kind *kinds)
 {
@@ -72,7 +71,7 @@ void drm_perfctr_unregister_pmu_kinds(const struct drm_perfctr_pmu_kind *kinds)
 }
 EXPORT_SYMBOL_GPL(drm_perfctr_unregister_pmu_kinds);
 
-/* the kind of a block type, NULL for any PMU; with a reference of its module, or -ENXIO */
+/* returns 0 or -ENXIO; *@kind: of a block type, pinning its module; NULL: any PMU */
 int drm_perfctr_pmu_kind_get(u16 type, const struct drm_perfctr_pmu_kind **kind,
 			     struct module **owner)
 {
@@ -99,8 +98,8 @@ int drm_perfctr_pmu_kind_get(u16 type, const struct drm_perfctr_pmu_kind **kind,
 }
 
 /*
- * Bits of @value that are no filter of that kind of PMU, @field 0 to 2: config, config1,
- * config2. A PMU ignores most of them, but the block would be another one.
+ * Returns the bits of @value that are not filters of that kind of PMU; @field 0 to 2: config,
+ * config1, config2. A PMU ignores most of them, but they would make a different block.
  */
 u64 drm_perfctr_pmu_kind_refuses(const struct drm_perfctr_pmu_kind *kind, unsigned int field,
 				 u64 config, u64 value)
@@ -113,8 +112,8 @@ u64 drm_perfctr_pmu_kind_refuses(const struct drm_perfctr_pmu_kind *kind, unsign
 }
 
 /*
- * Is a PMU of that name the one of block @index? User space names a PMU by its dynamic number;
- * the PMU's own name says what it really is.
+ * Checks that a PMU's name is that of block @index. Userspace selects a PMU by its dynamic number;
+ * the name identifies its kind.
  */
 bool drm_perfctr_pmu_kind_matches(const struct drm_perfctr_pmu_kind *kind, const char *pmu_name,
 				  u16 index)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * The bytes of a block of perf events. Pure code: also built natively by
- * kernel/tests/native.
+ * The bytes of a block of perf events. Free of kernel interfaces: kernel/tests/native builds it,
+ * too.
  */
 #include <linux/bitops.h>
 #include <linux/minmax.h>
@@ -12,7 +12,7 @@
 #include "pmu_block.h"
 
 /**
- * drm_perfctr_pmu_baseline() - begin a span without publishing the old one
+ * drm_perfctr_pmu_baseline() - begin a new span, discarding the old one
  * @view: the block, view->pmu not NULL
  */
 void drm_perfctr_pmu_baseline(struct perfctr_view *view)
@@ -29,12 +29,12 @@ void drm_perfctr_pmu_baseline(struct perfctr_view *view)
 
 /**
  * drm_perfctr_pmu_layout() - write a block of perf events and begin its next span
- * @dst: where in the slot; only written
+ * @dst: position in the slot; never read
  * @view: the block, view->pmu not NULL
  * @end_ns: the sample's end
- * @states: enum drm_perfctr_block_states, those of the block are added
+ * @states: enum drm_perfctr_block_states, to which those of the block are added
  *
- * Returns: address behind the block.
+ * Returns: address after the block.
  */
 void *drm_perfctr_pmu_layout(void *dst, struct perfctr_view *view, u64 end_ns, u32 *states)
 {
@@ -62,10 +62,10 @@ void *drm_perfctr_pmu_layout(void *dst, struct perfctr_view *view, u64 end_ns, u
 		u64 running = pmu->running[i] - pmu->base_running[i];
 		u64 value = pmu->totals[i] - view->base[i];
 
-		/* a part of the CPUs is not the count */
+		/* a sum that lacks CPUs is not valid */
 		if (pmu->incomplete & BIT_ULL(i))
 			value = 0;
-		/* never scheduled: not zero, but not measured */
+		/* an event that was never scheduled is not measured, rather than zero */
 		else if (running || value)
 			header.valid_mask |= mask & -mask;
 		if (running < enabled)

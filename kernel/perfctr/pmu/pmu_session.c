@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The perf events of a session: made by SETUP, read without the sampler lock, handed
- * over with it; and CPU hotplug.
+ * The perf events of a session: created by SETUP, read without the sampler lock, handed over with
+ * it; CPU hotplug.
  */
 #include <linux/atomic.h>
 #include <linux/capability.h>
@@ -16,15 +16,14 @@
 /**
  * DOC: perf events and fences
  *
- * Every operation of perf on an event holds the mutex of the event's CPU, and
- * perf_event_open() allocates memory under it. Reclaim can wait for a fence of the
- * GPU, so neither GPU reset nor a job may wait for perf, nor for a lock that is held
- * across a call of perf. Therefore
+ * Every perf operation on an event holds the mutex of the event's CPU, and perf_event_open()
+ * allocates memory under it. Reclaim can wait for a fence of the GPU. Therefore neither GPU reset
+ * nor a job may wait for perf, or for a lock that is held during a perf call:
  *
- * - &drm_perfctr_session.pmu.lock is held across all calls of perf, and never
- *   taken by reset, suspend, resume or a job;
- * - what was read is handed over with &drm_perfctr.lock held as well, so that a
- *   sample can be published with that one alone::
+ * - &drm_perfctr_session.pmu.lock is held during all perf calls, and never taken by reset, suspend,
+ *   resume or a job;
+ * - values read are handed over with &drm_perfctr.lock held as well, so that publishing a sample
+ *   needs only that lock::
  *
  *     START, STOP, SAMPLE        worker (period, event, CPU hotplug)
  *       pmu.lock                   pmu.lock
@@ -38,14 +37,14 @@
  *       sampler lock
  *         collect sources, publish: perf events as they were handed over last
  *
- * The worker takes no reference to the sessions that it serves: TEARDOWN waits until
- * it has finished with its session.
+ * The worker holds no reference to the sessions that it serves: TEARDOWN waits until it has
+ * finished with the session.
  */
 
 static enum cpuhp_state cpuhp_state;
 static DEFINE_MUTEX(devices_lock);
 static LIST_HEAD(devices);
-/* a worker has finished with a session */
+/* woken when a worker has finished with a session */
 static DECLARE_WAIT_QUEUE_HEAD(served);
 
 static struct perfctr_pmu_block *next_pmu(const struct drm_perfctr_session *session,
@@ -94,7 +93,7 @@ int drm_perfctr_pmu_check(struct drm_perfctr *pc, const struct drm_perfctr_block
 	return 0;
 }
 
-/* the bits that a kind's catalogue and filters leave to user space */
+/* checks that only bits which a kind's catalogue and filters permit are set */
 static int check_kind(struct drm_perfctr *pc, const struct drm_perfctr_pmu_kind *kind,
 		      const struct drm_perfctr_block_request *r)
 {
@@ -116,14 +115,14 @@ static int check_kind(struct drm_perfctr *pc, const struct drm_perfctr_pmu_kind 
 					      "block %u:%u: config%u: 0x%llx is no filter",
 					      r->type, r->index, i, refused);
 	}
-	/* kernel.perf_event_paranoid is perf's policy and not ours to relax */
+	/* do not relax perf's policy, kernel.perf_event_paranoid */
 	if (!kind && !perfmon_capable())
 		return perfctr_reject(pc, EACCES, "block %u:%u: any PMU needs CAP_PERFMON",
 				      r->type, r->index);
 	return 0;
 }
 
-/* a block of a kind is identified by its filters too; a block of any PMU by its number alone */
+/* a block of a kind is identified by index and filters, a block of any PMU by index only */
 static bool is_same(const struct perfctr_pmu_block *pmu,
 		    const struct drm_perfctr_block_request *request)
 {
@@ -229,7 +228,7 @@ void drm_perfctr_pmu_disable(struct drm_perfctr_session *session)
 		drm_perfctr_pmu_block_disable(pmu);
 }
 
-/* have the events count and read them; 0 or why not, and nothing counts then */
+/* starts the events and reads them; returns 0, or an error with all of them stopped */
 int drm_perfctr_pmu_enable(struct drm_perfctr_session *session)
 {
 	struct perfctr_pmu_block *pmu;
@@ -238,7 +237,7 @@ int drm_perfctr_pmu_enable(struct drm_perfctr_session *session)
 
 	lockdep_assert_held(&session->pmu.lock);
 	lockdep_assert_not_held(&session->pc->lock);
-	/* CPUs that come or go from here on may find the session not active yet */
+	/* before opening: hotplug of later CPUs may find the session not active yet */
 	session->pmu.cpu_changes = atomic_read(&session->pc->cpu_changes);
 	for_each_pmu(session, i, pmu) {
 		ret = drm_perfctr_pmu_block_enable(session->pc, pmu);
@@ -266,7 +265,7 @@ void drm_perfctr_pmu_handover(struct drm_perfctr_session *session)
 void drm_perfctr_pmu_begin(struct drm_perfctr_session *session)
 {
 	drm_perfctr_pmu_handover(session);
-	/* a CPU came or went after START opened the events */
+	/* a CPU changed state after START opened the events */
 	if (session->pmu.present &&
 	    session->pmu.cpu_changes != atomic_read(&session->pc->cpu_changes)) {
 		drm_perfctr_pmu_want(session, true);
@@ -281,7 +280,7 @@ void drm_perfctr_pmu_close(struct drm_perfctr_session *session)
 
 	if (!session->pmu.present)
 		return;
-	/* the worker may have found it before it left the lists */
+	/* the worker may have picked the session before it left the lists */
 	wait_event(served, list_empty_careful(&session->pmu.node));
 	mutex_lock(&session->pmu.lock);
 	for_each_pmu(session, i, pmu)
@@ -330,13 +329,13 @@ static void serve(struct drm_perfctr_session *session, bool follow)
 	drm_perfctr_pmu_handover(session);
 	dead = session->dead;
 	rt_mutex_unlock(&pc->lock);
-	/* unplugged: nobody will STOP it */
+	/* unplugged: no STOP will follow */
 	if (dead)
 		drm_perfctr_pmu_disable(session);
 	mutex_unlock(&session->pmu.lock);
 }
 
-/* sessions that count have to follow CPUs that came or went */
+/* makes active sessions follow CPUs that changed state */
 static void look_at_cpus(struct perfctr_class *class)
 {
 	int changes = atomic_read(&class->pc->cpu_changes);
@@ -355,7 +354,7 @@ static void serve_list(struct list_head *list, bool follow)
 
 	list_for_each_entry_safe(session, next, list, pmu.node) {
 		serve(session, follow);
-		/* the last look at the session: TEARDOWN may go on */
+		/* last access to the session: TEARDOWN may continue */
 		list_del_init_careful(&session->pmu.node);
 		wake_up_all(&served);
 	}
@@ -386,7 +385,7 @@ void drm_perfctr_pmu_serve(struct perfctr_class *class)
 	rt_mutex_lock(&pc->lock);
 }
 
-/* with the sampler lock, released meanwhile: read the perf events of what is due, if there are */
+/* with the sampler lock, released meanwhile: reads perf events of due sessions; false: none */
 bool drm_perfctr_pmu_serve_due(struct perfctr_class *class, ktime_t now)
 {
 	struct drm_perfctr_session *session;
@@ -402,7 +401,7 @@ bool drm_perfctr_pmu_serve_due(struct perfctr_class *class, ktime_t now)
 	return any;
 }
 
-/* unplug: the last time for active sessions; those that are dead by now stop counting */
+/* for unplug: final read for active sessions; stops events of dead ones */
 void drm_perfctr_pmu_read_all(struct drm_perfctr *pc)
 {
 	struct drm_perfctr_session *session;
@@ -420,7 +419,7 @@ void drm_perfctr_pmu_read_all(struct drm_perfctr *pc)
 
 /* --- CPU hotplug --------------------------------------------------------- */
 
-/* opening events takes locks that the hotplug code holds: leave it to the workers */
+/* opening events takes locks that the hotplug code holds: defer to the workers */
 static int cpu_change(unsigned int cpu)
 {
 	struct drm_perfctr *pc;
