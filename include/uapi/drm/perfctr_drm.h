@@ -925,7 +925,7 @@ struct drm_perfctr_status {
 	__u64 bad_extract;
 	/** @ring_full: SAMPLE commands that failed with -ENOSPC. */
 	__u64 ring_full;
-	/** @wakeups: signals requested: samples at the watermark, STOP, end of the ring. */
+	/** @wakeups: published samples that reached the watermark or were final. */
 	__u64 wakeups;
 	/** @merged_others: total in published samples. */
 	__u64 merged_others;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 WITH Linux-syscall-note OR MIT */
 /*
  * Counters of NVIDIA's nv50 family: names of block types and products for
- * perfctr_drm.h. Blocks have DRM_PERFCTR_FORMAT_RUNNING_TIMES: PCOUNTER and the
- * MPs have fewer counters than signals, which are multiplexed.
+ * perfctr_drm.h. Blocks have DRM_PERFCTR_FORMAT_RUNNING_TIMES, because PCOUNTER
+ * and the MPs have fewer counters than signals and multiplex them.
  */
 #ifndef _UAPI_PERFCTR_NV50_H_
 #define _UAPI_PERFCTR_NV50_H_

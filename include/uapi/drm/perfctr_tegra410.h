@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 WITH Linux-syscall-note OR MIT */
 /*
  * SoC uncore PMUs of Tegra410: names of block types and of the events that the
- * bits of their masks stand for, for requests with DRM_PERFCTR_REQUEST_PMU of
+ * bits of their masks select, for requests with DRM_PERFCTR_REQUEST_PMU of
  * perfctr_drm.h. Source of numbers: the kernel's
  * Documentation/admin-guide/perf/nvidia-tegra410-pmu.rst.
  */
@@ -36,10 +36,10 @@ enum drm_perfctr_tegra410_block {
 #define DRM_PERFCTR_TEGRA410_PRODUCT	0x0300
 
 /*
- * Bit n of the masks of a SoC block stands for the event with value n below;
- * section is always 0. In parentheses: the event's number in perf's config.
- * Filters are the PMU's own (see format/ in sysfs), in config, config1 and
- * config2 of the request; all zero: everything is counted.
+ * Bit n of a SoC block's masks is the event with value n below; section is
+ * always 0. In parentheses: the event's number in perf's config. Filters are
+ * those of the PMU (see format/ in sysfs), in config, config1 and config2 of the
+ * request; all zero: no filter.
  */
 
 /**

@@ -3,19 +3,18 @@
  * The virtual SoC (vsoc.ko): jobs for its GPU and its fabric.
  *
  * The counters of the device are read with the ioctls of perfctr_drm.h, which
- * vsoc offers at their usual numbers. The ioctls here only make the device do
- * something that can be counted:
+ * vsoc offers at their usual numbers. The ioctls here submit work to be counted:
  *
  *   DRM_IOCTL_VSOC_GET_INFO     shape and limits of the device
  *   DRM_IOCTL_VSOC_SUBMIT       queue a job, an array of commands
  *   DRM_IOCTL_VSOC_WAIT         wait for a job
- *   DRM_IOCTL_VSOC_CTX_CREATE   a further queue
- *   DRM_IOCTL_VSOC_CTX_DESTROY  give it up, cancel its jobs
- *   DRM_IOCTL_VSOC_BO_CREATE    memory that jobs store MP counters to
+ *   DRM_IOCTL_VSOC_CTX_CREATE   create an additional queue
+ *   DRM_IOCTL_VSOC_CTX_DESTROY  destroy it, cancel its jobs
+ *   DRM_IOCTL_VSOC_BO_CREATE    create memory for MP counters
  *
- * What each command adds to each counter is an exact integer rule, listed in
- * kernel/vsoc/README.md. Everything that a job counts is counted before WAIT
- * reports it done or its fence signals.
+ * kernel/vsoc/README.md lists what each command adds to each counter, as exact
+ * integer rules. All counts of a job are complete before WAIT reports it done or
+ * its fence signals.
  *
  * All structures are little-endian, have the same layout for 32- and 64-bit
  * user space and are 8-byte aligned. They grow at the end: a shorter structure
@@ -97,22 +96,22 @@ struct drm_vsoc_info {
 	__u32 root_ports;
 	/** @gpus: GPUs behind each socket's NVLink-C2C; this one is number 0. */
 	__u32 gpus;
-	/** @max_listing: instructions of one listing. Since version 2, as what follows. */
+	/** @max_listing: instructions of one listing. Since version 2, like the following. */
 	__u32 max_listing;
-	/** @max_steps: instructions that one thread reaches until it ends. */
+	/** @max_steps: instructions that one thread may reach until it ends. */
 	__u32 max_steps;
-	/** @max_job_steps: the same for one thread of each command of a job together. */
+	/** @max_job_steps: sum over the commands of a job, one thread each. */
 	__u64 max_job_steps;
 };
 
 /**
  * struct drm_vsoc_get_info - argument of DRM_IOCTL_VSOC_GET_INFO
  *
- * With @pointer zero, @size is set to the kernel's size of struct
- * drm_vsoc_info and nothing else happens. Otherwise @size bytes are written;
- * what the kernel does not know is zero. No permission is needed.
+ * With @pointer zero, only @size is set, to the kernel's size of struct
+ * drm_vsoc_info. Otherwise @size bytes are written; those beyond the kernel's
+ * size are zero. No permission is needed.
  *
- * Errors besides the common ones: -EINVAL @size is zero or no multiple of 8,
+ * Errors besides the common ones: -EINVAL @size is zero, not a multiple of 8,
  * or above 4096.
  */
 struct drm_vsoc_get_info {
@@ -127,7 +126,7 @@ struct drm_vsoc_get_info {
 /* --- commands ------------------------------------------------------------ */
 
 /**
- * enum drm_vsoc_cmd_type - what a command does; @type of struct drm_vsoc_command
+ * enum drm_vsoc_cmd_type - @type of struct drm_vsoc_command; the member that it uses
  */
 enum drm_vsoc_cmd_type {
 	/** @DRM_VSOC_CMD_DRAW: vertices, primitives, fragments; draw. */
@@ -142,14 +141,14 @@ enum drm_vsoc_cmd_type {
 	DRM_VSOC_CMD_WAIT = 5,
 	/** @DRM_VSOC_CMD_SAMPLE: sample a session of the submitting file; sample. */
 	DRM_VSOC_CMD_SAMPLE = 6,
-	/** @DRM_VSOC_CMD_METHODS: program MP counters; methods. Since version 3, as the next. */
+	/** @DRM_VSOC_CMD_METHODS: program MP counters; methods. Since version 3, like the next. */
 	DRM_VSOC_CMD_METHODS = 7,
 	/** @DRM_VSOC_CMD_MP_STORE: store MP counters; mp_store. */
 	DRM_VSOC_CMD_MP_STORE = 8,
 };
 
 /**
- * enum drm_vsoc_initiator - who moves bytes
+ * enum drm_vsoc_initiator - source of memory accesses
  */
 enum drm_vsoc_initiator {
 	/** @DRM_VSOC_INITIATOR_GPU: this GPU, through its L2 (counted in MEMSYS). */
@@ -163,7 +162,7 @@ enum drm_vsoc_initiator {
 };
 
 /**
- * enum drm_vsoc_home - where an address lives, seen from @socket
+ * enum drm_vsoc_home - memory of an address, seen from @socket
  */
 enum drm_vsoc_home {
 	/** @DRM_VSOC_HOME_CMEM: DRAM of the socket's CPUs. */
@@ -202,8 +201,8 @@ struct drm_vsoc_cmd_draw {
 /**
  * enum drm_vsoc_opcode - @opcode of struct drm_vsoc_instruction
  *
- * Named after the shader instructions whose counting is modelled; modifiers do
- * not matter (IMAD.MOV and IMAD.WIDE are IMAD). The upper byte is the class:
+ * Named after the shader instructions whose counting is modelled; modifiers are
+ * ignored (IMAD.MOV and IMAD.WIDE are IMAD). The upper byte is the class:
  * 1 integer, 2 single precision, 3 load and store, 4 control, 5 conversion,
  * 6 miscellaneous, 7 move. Operands are not modelled.
  */
@@ -306,15 +305,14 @@ enum drm_vsoc_guard {
 	DRM_VSOC_GUARD_FALSE = 1,
 	/**
 	 * @DRM_VSOC_GUARD_TIMES: true the first @guard_times times that a thread
-	 * comes here, then false once, then all over again. A loop of N rounds
-	 * ends with a BRA whose guard is true N - 1 times, also when it is inside
-	 * another loop.
+	 * reaches it, then false once, then repeated. A loop of N iterations ends
+	 * with a BRA whose guard is true N - 1 times, even in a nested loop.
 	 */
 	DRM_VSOC_GUARD_TIMES = 2,
 };
 
 /**
- * struct drm_vsoc_instruction - one place in a listing
+ * struct drm_vsoc_instruction - one instruction of a listing
  */
 struct drm_vsoc_instruction {
 	/** @opcode: enum drm_vsoc_opcode. */
@@ -325,7 +323,7 @@ struct drm_vsoc_instruction {
 	__u8 pad;
 	/** @guard_times: for DRM_VSOC_GUARD_TIMES, else zero. */
 	__u32 guard_times;
-	/** @target: of a BRA, index of an instruction of the listing; else zero. */
+	/** @target: for a BRA, index of an instruction in the listing; else zero. */
 	__u32 target;
 	/** @reserved: must be zero. */
 	__u32 reserved;
@@ -334,23 +332,23 @@ struct drm_vsoc_instruction {
 /**
  * struct drm_vsoc_cmd_compute - run threads on the shader cores
  *
- * All threads do the same: @instructions of a fixed mix, or what a listing
- * says. A thread begins at the first instruction of its listing, and must
- * reach an EXIT whose guard is true within max_steps instructions, those with
- * a false guard included.
+ * All threads are equal: they execute @instructions of a fixed mix, or a listing.
+ * A thread begins at the first instruction of its listing, and must reach an
+ * EXIT whose guard is true within max_steps instructions, including those with a
+ * false guard.
  *
  * Errors of SUBMIT because of a listing: -EINVAL a field of an instruction is
- * out of its range, the thread runs past the end, or @instructions is not
- * zero; -E2BIG @listing_count above max_listing, or all listings of the job
- * together take more than max_job_steps instructions and steps; -ELOOP the
- * thread is not done after max_steps; -EINTR a fatal signal came meanwhile.
+ * out of range, the thread runs past the end, or @instructions is not zero;
+ * -E2BIG @listing_count above max_listing, or all listings of the job together
+ * take more than max_job_steps instructions and steps; -ELOOP the thread has not
+ * ended after max_steps; -EINTR a fatal signal arrived meanwhile.
  *
  * Traffic of the GPU goes to home CMEM of socket 0.
  */
 struct drm_vsoc_cmd_compute {
 	/** @threads: 0..max_units. */
 	__u64 threads;
-	/** @instructions: that each thread executes, 0..65535; 0 with a listing. */
+	/** @instructions: number executed by each thread, 0..65535; 0 with a listing. */
 	__u32 instructions;
 	/** @listing_count: elements of @listing, 0..max_listing; 0: no listing. */
 	__u32 listing_count;
@@ -378,8 +376,8 @@ enum drm_vsoc_copy_flags {
 /**
  * struct drm_vsoc_cmd_copy - memory traffic
  *
- * With both flags @bytes are read and @bytes are written. At least one flag
- * is needed, else -EINVAL.
+ * With both flags, @bytes are read and @bytes are written. Without any,
+ * -EINVAL.
  */
 struct drm_vsoc_cmd_copy {
 	/** @bytes: 0..max_units, multiple of DRM_VSOC_LINE_BYTES. */
@@ -387,8 +385,8 @@ struct drm_vsoc_cmd_copy {
 	/** @address: physical address in the home, multiple of DRM_VSOC_LINE_BYTES. */
 	__u64 address;
 	/**
-	 * @hit_bytes: of @bytes, in each direction, those that the system level
-	 * cache serves and that do not reach the memory; multiple of
+	 * @hit_bytes: part of @bytes, in each direction, that the system level cache
+	 * serves and that does not reach the memory; multiple of
 	 * DRM_VSOC_LINE_BYTES, at most @bytes.
 	 */
 	__u64 hit_bytes;
@@ -398,7 +396,7 @@ struct drm_vsoc_cmd_copy {
 	__u32 initiator;
 	/** @home: enum drm_vsoc_home. */
 	__u32 home;
-	/** @socket: socket of the home, below sockets; the initiator is there too. */
+	/** @socket: socket of the home and of the initiator, below sockets. */
 	__u32 socket;
 	/** @latency_cycles: of each read, in cycles of the memory clock, 0..65535; 0 = 200. */
 	__u32 latency_cycles;
@@ -410,7 +408,7 @@ struct drm_vsoc_cmd_copy {
  * enum drm_vsoc_pcie_flags - @flags of struct drm_vsoc_cmd_pcie
  */
 enum drm_vsoc_pcie_flags {
-	/** @DRM_VSOC_PCIE_READ: a read; without it a write. */
+	/** @DRM_VSOC_PCIE_READ: read; without it, write. */
 	DRM_VSOC_PCIE_READ = 1u << 0,
 	/**
 	 * @DRM_VSOC_PCIE_TARGET: the SoC accesses the device (BAR or CXL HDM);
@@ -425,7 +423,7 @@ enum drm_vsoc_pcie_flags {
 struct drm_vsoc_cmd_pcie {
 	/** @bytes: 0..max_units, multiple of DRM_VSOC_LINE_BYTES. */
 	__u64 bytes;
-	/** @address: physical address that is accessed, multiple of DRM_VSOC_LINE_BYTES. */
+	/** @address: physical address accessed, multiple of DRM_VSOC_LINE_BYTES. */
 	__u64 address;
 	/** @flags: enum drm_vsoc_pcie_flags. */
 	__u32 flags;
@@ -443,7 +441,7 @@ struct drm_vsoc_cmd_pcie {
 	 */
 	__u32 home;
 	/**
-	 * @initiator: with DRM_VSOC_PCIE_TARGET who accesses the device: CPU,
+	 * @initiator: with DRM_VSOC_PCIE_TARGET, source of the accesses: CPU,
 	 * NONCPU or REMOTE; else must be zero.
 	 */
 	__u32 initiator;
@@ -462,10 +460,10 @@ struct drm_vsoc_cmd_wait {
 /**
  * struct drm_vsoc_cmd_sample - sample a session between two commands
  *
- * All that the commands before it count is in this sample, nothing of the
- * commands after it is. The session is looked up by SUBMIT; it must be active
- * when the command is executed. A sample that could not be taken (the ring is
- * full, the session is not active) does not stop the job; WAIT returns it.
+ * The sample contains all counts of the commands before it, and none of the
+ * commands after it. SUBMIT looks up the session, which must be active when the
+ * command is executed. A sample that fails (the ring is full, the session is not
+ * active) does not stop the job; WAIT reports it.
  */
 struct drm_vsoc_cmd_sample {
 	/** @user_data: for the sample. */
@@ -480,20 +478,21 @@ struct drm_vsoc_cmd_sample {
 #define DRM_VSOC_MP_COUNTERS	4
 
 /**
- * DRM_VSOC_MP_PM_SET - method: the value of a counter
+ * DRM_VSOC_MP_PM_SET - method: set the value of a counter
  * @slot: 0..3
  */
 #define DRM_VSOC_MP_PM_SET(slot)	(0x02d0 + 4 * (slot))
 
 /**
- * DRM_VSOC_MP_PM_CONTROL - method: what a counter counts
+ * DRM_VSOC_MP_PM_CONTROL - method: program a counter
  * @slot: 0..3
  *
- * Bit 0: 0 the clocks in which the function is true (LOGOP), 1 how often it
- * becomes true (LOGOP_PULSE); 4..6: unit, 0..5; 8..23: function, bit i is its
- * value where the signals of the four slots are the bits of i, slot 0's the
- * lowest; 24..31: signal of the unit, for the functions of all slots. The
- * others must be zero. A counter with the function 0 stands still.
+ * Bit 0: 0 counts clocks in which the function is true (LOGOP), 1 its rising
+ * edges (LOGOP_PULSE). Bits 4..6: unit, 0..5. Bits 8..23: function, a truth
+ * table: bit i is its value when the signals of the four slots are the bits of
+ * i, slot 0's the lowest. Bits 24..31: signal of the unit, an input of the
+ * functions of all slots. Other bits must be zero. A counter with function 0
+ * does not count.
  */
 #define DRM_VSOC_MP_PM_CONTROL(slot)	(0x02e0 + 4 * (slot))
 
@@ -510,25 +509,25 @@ struct drm_vsoc_method {
 /**
  * struct drm_vsoc_cmd_methods - program the MP counters of the context
  *
- * In all TPCs, in the order of @methods, between the commands before and behind
- * it. MP counters are part of a context: they are all zero in a new one, count
- * what its jobs do and nothing else, and stay as they are from one job to the
- * next. A reset of the GPU makes them zero.
+ * The methods take effect in all TPCs, in the order of @methods, between the
+ * previous and the next command. MP counters are part of a context: they are all
+ * zero in a new one, count only its jobs, and persist between jobs. A reset of
+ * the GPU clears them.
  *
- * Sessions use the counters that the context does not need, in jobs and between
- * them, see docs/pcounter.md. Events of unit 1 are seen only while a session
- * counts one of them: a multiplexer before them is the kernel's.
+ * Sessions use the counters that the context leaves free, in jobs and between
+ * them, see docs/pcounter.md. Events of unit 1 are visible only while a session
+ * counts one of them, because the kernel controls their multiplexer.
  *
  * Errors of SUBMIT because of this command: -EOPNOTSUPP the device's product is
- * not nv50; -EINVAL @count, another method, an undefined bit of a value, or a
- * method behind @count that is not zero.
+ * not nv50; -EINVAL @count, an unknown method, an undefined bit of a value, or a
+ * non-zero element after @count.
  */
 struct drm_vsoc_cmd_methods {
 	/** @count: elements of @methods, 1..10. */
 	__u32 count;
 	/** @pad: must be zero. */
 	__u32 pad;
-	/** @methods: those from @count on must be zero. */
+	/** @methods: elements from @count on must be zero. */
 	struct drm_vsoc_method methods[10];
 };
 
@@ -548,16 +547,16 @@ struct drm_vsoc_mp_record {
 /**
  * struct drm_vsoc_cmd_mp_store - store the MP counters of the context
  *
- * The counters have all that the commands before it in the job made them count,
- * and nothing of those behind it. Record n, 20 bytes each, is that of TPC n
- * (shader core n of shader_present); records of TPCs that do not exist are not
- * written. A record is complete when @sequence is in it (load-acquire), and so
- * are all when WAIT reports the job done with status 0. It runs no warp itself.
+ * The values contain all counts of earlier commands of the job, and none of later
+ * ones; the command itself runs no warp. Record n, 20 bytes each, is that of TPC
+ * n (shader core n of shader_present); records of absent TPCs are not written. A
+ * record is complete when it contains @sequence (load-acquire). All of them are
+ * complete when WAIT reports the job done with status 0.
  *
- * SUBMIT looks the buffer up; the job keeps it until its end, also if the
+ * SUBMIT looks up the buffer; the job references it until its end, even if the
  * handle is closed. Errors of SUBMIT because of this command: -EOPNOTSUPP the
  * device's product is not nv50, or the buffer is imported; -ENOENT no such
- * buffer; -EINVAL @offset is no multiple of DRM_VSOC_MP_STORE_ALIGN; -ENOSPC
+ * buffer; -EINVAL @offset is not a multiple of DRM_VSOC_MP_STORE_ALIGN; -ENOSPC
  * the buffer has no room for the records up to that of the last TPC.
  */
 struct drm_vsoc_cmd_mp_store {
@@ -594,7 +593,7 @@ struct drm_vsoc_command {
 		struct drm_vsoc_cmd_methods methods;
 		/** @mp_store: for DRM_VSOC_CMD_MP_STORE. */
 		struct drm_vsoc_cmd_mp_store mp_store;
-		/** @reserved: room for more; what a command does not use must be zero. */
+		/** @reserved: space for extensions; bytes unused by the command must be zero. */
 		__u64 reserved[11];
 	};
 };
@@ -615,18 +614,18 @@ enum drm_vsoc_submit_flags {
 /**
  * struct drm_vsoc_submit - argument of DRM_IOCTL_VSOC_SUBMIT
  *
- * Jobs of a context run in order; contexts share the device fairly.
- * Nothing is queued if SUBMIT fails.
+ * Jobs of a context run in order; contexts are scheduled round-robin. Nothing is
+ * queued if SUBMIT fails.
  *
  * Errors besides the common ones: -EINVAL a field of this structure or of a
- * command is out of its range, @command_count is zero, @command_stride is
- * below the size of struct drm_vsoc_command's first version (96) or no
- * multiple of 8 or above 4096; -E2BIG @command_count above max_commands, or
- * a longer command is not zero in the part that the kernel does not know;
- * -ENOENT no such context, session or buffer; -EOPNOTSUPP a command that the
- * product does not have, or an imported buffer; -ENOSPC a buffer is too small;
- * -EAGAIN max_queued_jobs jobs of the context are unfinished: WAIT for one;
- * -EMFILE no file descriptor is left; -ENOMEM.
+ * command is out of range, @command_count is zero, @command_stride is below the
+ * size of struct drm_vsoc_command's first version (96), not a multiple of 8, or
+ * above 4096; -E2BIG @command_count above max_commands, or a longer command is
+ * not zero in the part that is unknown to the kernel; -ENOENT no such context,
+ * session or buffer; -EOPNOTSUPP a command that the product does not support, or
+ * an imported buffer; -ENOSPC a buffer is too small; -EAGAIN max_queued_jobs jobs
+ * of the context are unfinished: WAIT for one; -EMFILE no file descriptor is
+ * left; -ENOMEM.
  */
 struct drm_vsoc_submit {
 	/** @flags: enum drm_vsoc_submit_flags. */
@@ -639,7 +638,7 @@ struct drm_vsoc_submit {
 	__u32 command_count;
 	/** @command_stride: bytes between elements of @commands. */
 	__u32 command_stride;
-	/** @job_id: out: 1 for the first job of the file, then +1 each. */
+	/** @job_id: out: 1 for the first job of the file, incremented for each job. */
 	__u64 job_id;
 	/** @fence_fd: out: a sync_file that signals when the job is done, or -1. */
 	__s32 fence_fd;
@@ -660,30 +659,30 @@ enum drm_vsoc_wait_flags {
 /**
  * struct drm_vsoc_wait - argument of DRM_IOCTL_VSOC_WAIT
  *
- * One call sleeps for at most max_wait_ns. @status, @sample_errors and
- * @sample_errno are remembered for the last 64 jobs of a file in which one of
- * them is not zero.
+ * A call sleeps for at most max_wait_ns. @status, @sample_errors and
+ * @sample_errno are recorded for the last 64 jobs of a file in which one of them
+ * is not zero.
  *
- * Errors besides the common ones: -EINVAL unknown @flags, @timeout_ns
+ * Errors besides the common ones: -EINVAL unknown @flags, @timeout_ns is
  * negative; -ENOENT the file never had that job; -ETIME it is not done after
- * @timeout_ns or max_wait_ns; -EINTR a signal came, @timeout_ns then holds
- * the rest if it was relative.
+ * @timeout_ns or max_wait_ns; -EINTR a signal arrived, and @timeout_ns is set to
+ * the remaining time if it was relative.
  */
 struct drm_vsoc_wait {
 	/** @job_id: from SUBMIT. */
 	__u64 job_id;
-	/** @timeout_ns: 0 only asks. */
+	/** @timeout_ns: 0: do not wait. */
 	__s64 timeout_ns;
 	/** @flags: enum drm_vsoc_wait_flags. */
 	__u32 flags;
 	/**
-	 * @status: out: 0 done; -ECANCELED cut short (context destroyed, reset);
+	 * @status: out: 0 done; -ECANCELED cancelled (context destroyed, reset);
 	 * -EIO the GPU faulted (debugfs fail_job_fault).
 	 */
 	__s32 status;
-	/** @sample_errors: out: SAMPLE commands of the job that gave no sample. */
+	/** @sample_errors: out: SAMPLE commands of the job that failed. */
 	__u32 sample_errors;
-	/** @sample_errno: out: why the first of them failed, negative errno, or 0. */
+	/** @sample_errno: out: negative errno of the first failure, or 0. */
 	__s32 sample_errno;
 };
 
@@ -705,9 +704,9 @@ struct drm_vsoc_ctx_create {
 /**
  * struct drm_vsoc_ctx_destroy - argument of DRM_IOCTL_VSOC_CTX_DESTROY
  *
- * Jobs that wait are cancelled, the one that runs is cut short; both are done
- * with status -ECANCELED when this returns. Errors besides the common ones:
- * -ENOENT no such context; -EINVAL the default context; @pad.
+ * Queued jobs and the running one are cancelled; all are done with status
+ * -ECANCELED when this returns. Errors besides the common ones: -ENOENT no such
+ * context; -EINVAL the default context; @pad.
  */
 struct drm_vsoc_ctx_destroy {
 	/** @ctx_id: from CTX_CREATE. */
