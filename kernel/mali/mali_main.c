@@ -2,7 +2,7 @@
 /*
  * Module parameters and set-up.
  *
- * The module cannot be unloaded: the kernel's emulation of I/O memory keeps a region for ever.
+ * The module cannot be unloaded, as the kernel's emulation of I/O memory cannot remove a region.
  */
 #include <linux/debugfs.h>
 #include <linux/device.h>

@@ -686,7 +686,7 @@ void vsoc_fabric_fini(struct vsoc_device *vsoc)
 
 	if (!fabric)
 		return;
-	/* no register is read afterwards, so no PMU leaves by itself */
+	/* no register is read afterwards, so leave_work is not scheduled again */
 	mutex_lock(&fabric->plug_lock);
 	for (i = 0; i < fabric->count; i++)
 		soc_pmu_unplug(fabric->all[i]);

@@ -319,7 +319,7 @@ void nv50_mp_passed(struct nv50_mp *m, u64 ns)
 /**
  * nv50_mp_program() - set the driver's counters, for all contexts
  * @m: the MP counters
- * @control: of each counter, 0: none; the function is adapted to the counter's slot
+ * @control: of each counter, 0: none; its slot determines the function
  *
  * Counters begin at 0.
  */
