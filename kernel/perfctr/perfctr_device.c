@@ -27,7 +27,7 @@
  * A helper for DRM drivers. It owns sessions, the sampler, rings and ioctls; the driver owns the
  * hardware and describes it by sources::
  *
- *     hardware -> source -> sampler -> session -> slot of a ring -> user space
+ *     hardware -> source -> sampler -> session -> slot of a ring -> userspace
  *
  * A driver adopts it in these steps:
  *

@@ -25,8 +25,7 @@
  * until insert moves past it.
  *
  * Userspace owns extract and can write any value. A value between the last accepted one and insert
- * is accepted. Others are ignored: the slots stay occupied, which harms only the owner of the
- * ring.
+ * is accepted. Others are ignored: the slots stay occupied, which harms only the owner of the ring.
  */
 
 /**

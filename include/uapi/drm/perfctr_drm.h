@@ -12,7 +12,7 @@
  * header, drm/perfctr_<family>.h.
  *
  * All structures are little-endian, have the same layout for 32- and 64-bit
- * user space and are 8-byte aligned.
+ * userspace and are 8-byte aligned.
  *
  * How structures grow
  * -------------------
@@ -31,22 +31,20 @@
  *  4. START takes the baseline. Periodic sessions then publish samples
  *     automatically, manual ones on SAMPLE.
  *  5. While insert_idx != extract_idx, the slot extract_idx & (slots - 1)
- *     holds a complete sample; user space reads it and adds 1 to extract_idx.
+ *     holds a complete sample; userspace reads it and adds 1 to extract_idx.
  *     This needs no system call.
  *  6. STOP publishes the final sample. START may follow again; TEARDOWN or
  *     closing the file ends the session at any point.
  *
- * Conservation of counts: the values of all samples published between START
- * and STOP add up to exactly what the hardware counted in that time. If the
- * ring is full, no sample is dropped; the next one is stretched. Counts lost
- * in the hardware are reported by flags and by lost_ns.
+ * Conservation of counts: the values of all samples published between START and STOP add up to
+ * exactly what the hardware counted in that time. If the ring is full, no sample is dropped; the
+ * next one is stretched. Counts lost in the hardware are reported by flags and by lost_ns.
  *
  * Permissions
  * -----------
- * Counters are system-wide: they reveal the activity of every user, in enough
- * detail to recognise keystrokes and web pages. SETUP therefore needs
- * CAP_PERFMON, or the sysctl dev.perfctr.paranoid set to 0, by which root
- * permits users to observe each other. Without CAP_PERFMON a period is at
+ * Counters are system-wide: they reveal the activity of every user, in enough detail to recognise
+ * keystrokes and web pages. SETUP therefore needs CAP_PERFMON, or the sysctl dev.perfctr.paranoid
+ * set to 0, by which root permits users to observe each other. Without CAP_PERFMON a period is at
  * least unprivileged_min_period_ns. There is no other isolation of users.
  */
 #ifndef _UAPI_PERFCTR_DRM_H_
@@ -75,11 +73,10 @@ extern "C" {
 /*
  * Block types
  *
- * A block type is a number that is unique across all drivers, stable and never
- * reused. Types are allocated in ranges of 16, of which a hardware family may
- * have several; the family's header names the types. A reader can skip an
- * unknown type by the size in the block's header, or read its counters, as the
- * block specifies their format, see enum drm_perfctr_block_format.
+ * A block type is a number that is unique across all drivers, stable and never reused. Types are
+ * allocated in ranges of 16, of which a hardware family may have several; the family's header names
+ * the types. A reader can skip an unknown type by the size in the block's header, or read its
+ * counters, as the block specifies their format, see enum drm_perfctr_block_format.
  */
 
 /** DRM_PERFCTR_BLOCK_GENERIC_PMU - one event of any perf PMU. */
@@ -94,17 +91,15 @@ extern "C" {
 /**
  * enum drm_perfctr_block_format - extensions of a block
  *
- * Bit mask. Extensions of the block's header follow struct
- * drm_perfctr_block_header in the order of the bits; others follow the counters
- * in the same order. A reader ignores extensions of unknown bits, which come
- * after all known ones, within header_size and size.
+ * Bit mask. Extensions of the block's header follow struct drm_perfctr_block_header in the order of
+ * the bits; others follow the counters in the same order. A reader ignores extensions of unknown
+ * bits, which come after all known ones, within header_size and size.
  */
 enum drm_perfctr_block_format {
 	/**
-	 * @DRM_PERFCTR_FORMAT_RUNNING_TIMES: the hardware has fewer counters than
-	 * can be requested and multiplexes them. Header: struct
-	 * drm_perfctr_running_times. After the counters: one u64 for each of
-	 * them, its running time in ns.
+	 * @DRM_PERFCTR_FORMAT_RUNNING_TIMES: the hardware has fewer counters than can be requested
+	 * and multiplexes them. Header: struct drm_perfctr_running_times. After the counters: one
+	 * u64 for each of them, its running time in ns.
 	 */
 	DRM_PERFCTR_FORMAT_RUNNING_TIMES = 1u << 0,
 	/**
@@ -273,9 +268,8 @@ struct drm_perfctr_sample_header {
 	/** @merged_others: AUTOMATIC and IN_STREAM samples in the span that had no slot. */
 	__u32 merged_others;
 	/**
-	 * @gpu_epoch: changes whenever the GPU's timestamp counter may have restarted
-	 * (reset, resume). Timestamps of equal epochs are comparable. 0: the sample
-	 * has no timestamp.
+	 * @gpu_epoch: changes whenever the GPU's timestamp counter may have restarted (reset,
+	 * resume). Timestamps of equal epochs are comparable. 0: the sample has no timestamp.
 	 */
 	__u32 gpu_epoch;
 	/**
@@ -327,16 +321,14 @@ struct drm_perfctr_block_header {
 /**
  * struct drm_perfctr_running_times - DRM_PERFCTR_FORMAT_RUNNING_TIMES in the header
  *
- * The estimated count without multiplexing is value * @time_enabled / running
- * time of the counter. A counter that did not run in the span is not in
- * valid_mask.
+ * The estimated count without multiplexing is value * @time_enabled / running time of the counter.
+ * A counter that did not run in the span is not in valid_mask.
  */
 struct drm_perfctr_running_times {
 	/**
-	 * @time_enabled: ns of the span in which the block counted for any session;
-	 * for a perf PMU, in which its events were enabled, summed over all CPUs.
-	 * Measured by the hardware's clock, it may differ from the span by the delay
-	 * of a collection.
+	 * @time_enabled: ns of the span in which the block counted for any session; for a perf PMU,
+	 * in which its events were enabled, summed over all CPUs. Measured by the hardware's clock,
+	 * it may differ from the span by the delay of a collection.
 	 */
 	__u64 time_enabled;
 	/** @time_running: smallest running time of the stored counters, in ns. */
@@ -388,28 +380,25 @@ enum drm_perfctr_ring_state {
 /**
  * struct drm_perfctr_ring_control - the two indices, shared with the kernel
  *
- * It is at offset 0 of ring_fd, in an area of ring_offset bytes that may be
- * mapped for reading and writing. The slots after it may be mapped for reading
- * only. Mappings must be MAP_SHARED. ring_fd may be passed to another process to
- * read the session; it remains readable after the session has ended. poll() of
- * it is undefined so far: wait for the eventfd of SETUP.
+ * It is at offset 0 of ring_fd, in an area of ring_offset bytes that may be mapped for reading and
+ * writing. The slots after it may be mapped for reading only. Mappings must be MAP_SHARED. ring_fd
+ * may be passed to another process to read the session; it remains readable after the session has
+ * ended. poll() of it is undefined so far: wait for the eventfd of SETUP.
  *
  * Both indices are free-running, slot = index & (slots - 1), and the number of
  * published, unread samples is insert_idx - extract_idx; all slots are usable.
  *
- * Memory ordering: the kernel writes a sample, then @insert_idx with
- * store-release; user space reads @insert_idx with load-acquire, then the
- * sample. User space reads the sample, then writes @extract_idx with
- * store-release; the kernel reads @extract_idx with load-acquire before it
- * writes into the slot again.
+ * Memory ordering: the kernel writes a sample, then @insert_idx with store-release; userspace
+ * reads @insert_idx with load-acquire, then the sample. User space reads the sample, then writes
+ * @extract_idx with store-release; the kernel reads @extract_idx with load-acquire before it writes
+ * into the slot again.
  *
- * @extract_idx is the only member that the kernel reads: in START, SAMPLE and
- * STOP and for each sample that is due, possibly several times. Each read is a
- * single load. A value outside [last accepted extract_idx, insert_idx] is
- * ignored and counted in bad_extract of STATUS.
+ * @extract_idx is the only member that the kernel reads: in START, SAMPLE and STOP and for each
+ * sample that is due, possibly several times. Each read is a single load. A value outside [last
+ * accepted extract_idx, insert_idx] is ignored and counted in bad_extract of STATUS.
  */
 struct drm_perfctr_ring_control {
-	/** @extract_idx: next sample that user space will read; user space writes. */
+	/** @extract_idx: next sample that userspace will read; userspace writes. */
 	__u64 extract_idx;
 	/** @user_reserved: zeroed by SETUP; the kernel does not access it afterwards. */
 	__u64 user_reserved[7];
@@ -444,11 +433,10 @@ enum drm_perfctr_query_type {
 /**
  * struct drm_perfctr_query - argument of DRM_IOCTL_PERFCTR_QUERY
  *
- * With @pointer zero, only @count and @stride are set, to the kernel's number
- * and size of elements. Otherwise up to @count elements are written, @stride
- * bytes apart: a longer element than the kernel's is filled with zeroes, a
- * shorter one gets the first @stride bytes. @count and @stride are then set as
- * well. No permission is needed. A query neither waits for hardware nor wakes it.
+ * With @pointer zero, only @count and @stride are set, to the kernel's number and size of elements.
+ * Otherwise up to @count elements are written, @stride bytes apart: a longer element than the
+ * kernel's is filled with zeroes, a shorter one gets the first @stride bytes. @count and @stride
+ * are then set as well. No permission is needed. A query neither waits for hardware nor wakes it.
  *
  * Errors: -EINVAL unknown @type, @pad not zero, @stride zero, above 4096 or
  * not a multiple of 8; -EFAULT; -ENODEV the device was unplugged.
@@ -579,9 +567,8 @@ struct drm_perfctr_block_info {
  *
  * The element with @clock DRM_PERFCTR_CLOCK_TIMESTAMP exists if the device has
  * DRM_PERFCTR_FEATURE_GPU_TIMESTAMP. It relates the GPU's time to the host's:
- * @gpu_timestamp and @raw_ns are simultaneous, at the end of the last collection.
- * All members below @name are zero in other elements, and before the first
- * collection.
+ * @gpu_timestamp and @raw_ns are simultaneous, at the end of the last collection. All members below
+ * @name are zero in other elements, and before the first collection.
  */
 struct drm_perfctr_clock_info {
 	/** @clock: number of the domain, or DRM_PERFCTR_CLOCK_TIMESTAMP. */
@@ -633,24 +620,20 @@ enum drm_perfctr_cmd {
 /**
  * struct drm_perfctr_control - argument of DRM_IOCTL_PERFCTR_CONTROL
  *
- * A command that has a structure, called with a zero @pointer, only sets @size
- * to the kernel's size of that structure and succeeds. Success is always 0.
- * START, SAMPLE and STOP wait for the hardware for a bounded time: when SAMPLE
- * or STOP returns 0, the sample is in the ring. If the hardware does not
- * respond, the sample has DRM_PERFCTR_SAMPLE_ERROR. The hardware takes one
- * sample at a time. Callers without CAP_PERFMON are serialised: at most one of
- * them at a time accesses the hardware while periodic sessions, jobs and callers
- * with CAP_PERFMON wait. STATUS, TEARDOWN and closing the file do not access
- * the hardware.
+ * A command that has a structure, called with a zero @pointer, only sets @size to the kernel's size
+ * of that structure and succeeds. Success is always 0. START, SAMPLE and STOP wait for the hardware
+ * for a bounded time: when SAMPLE or STOP returns 0, the sample is in the ring. If the hardware
+ * does not respond, the sample has DRM_PERFCTR_SAMPLE_ERROR. The hardware takes one sample at a
+ * time. Callers without CAP_PERFMON are serialised: at most one of them at a time accesses the
+ * hardware while periodic sessions, jobs and callers with CAP_PERFMON wait. STATUS, TEARDOWN and
+ * closing the file do not access the hardware.
  *
- * Errors of every command: -EINVAL unknown @cmd or a field that must be zero
- * is not (the kernel's debug log, drm.debug=0x2, names it); -EINVAL @size
- * is below version 3's; -E2BIG the structure is longer than the kernel's and
- * not zero there, or longer than 4096 bytes; -EFAULT @pointer; -ENOENT @handle
- * is not a session of this file (all but SETUP); -ENODEV the device was
- * unplugged (the ring's state shows this, too); -EINTR a signal arrived while
- * waiting for another session's sample (SETUP, START, SAMPLE, STOP): the command
- * had no effect, repeat it.
+ * Errors of every command: -EINVAL unknown @cmd or a field that must be zero is not (the kernel's
+ * debug log, drm.debug=0x2, names it); -EINVAL @size is below version 3's; -E2BIG the structure is
+ * longer than the kernel's and not zero there, or longer than 4096 bytes; -EFAULT @pointer; -ENOENT
+ * @handle is not a session of this file (all but SETUP); -ENODEV the device was unplugged (the
+ * ring's state shows this, too); -EINTR a signal arrived while waiting for another session's sample
+ * (SETUP, START, SAMPLE, STOP): the command had no effect, repeat it.
  */
 struct drm_perfctr_control {
 	/** @cmd: enum drm_perfctr_cmd. */
@@ -668,9 +651,8 @@ struct drm_perfctr_control {
  */
 enum drm_perfctr_request_flags {
 	/**
-	 * @DRM_PERFCTR_REQUEST_AVAILABLE: remove counters that a block does not have
-	 * from @mask instead of failing; omit a block with an empty mask. Not with
-	 * DRM_PERFCTR_REQUEST_PMU.
+	 * @DRM_PERFCTR_REQUEST_AVAILABLE: remove counters that a block does not have from @mask
+	 * instead of failing; omit a block with an empty mask. Not with DRM_PERFCTR_REQUEST_PMU.
 	 */
 	DRM_PERFCTR_REQUEST_AVAILABLE = 1u << 0,
 	/** @DRM_PERFCTR_REQUEST_PMU: a perf PMU counts, given by the members from @cpu on. */
@@ -680,9 +662,8 @@ enum drm_perfctr_request_flags {
 /**
  * DRM_PERFCTR_MAX_PMU_COUNTERS - counters of all perf PMUs of one session
  *
- * Each is a perf event, or one for each CPU; the cost of each grows with their
- * number. The limit of all sessions of a user without CAP_PERFMON is twice this
- * number.
+ * Each is a perf event, or one for each CPU; the cost of each grows with their number. The limit of
+ * all sessions of a user without CAP_PERFMON is twice this number.
  */
 #define DRM_PERFCTR_MAX_PMU_COUNTERS	256
 
@@ -696,9 +677,8 @@ struct drm_perfctr_block_request {
 	/** @type: block type, see "Block types". */
 	__u16 type;
 	/**
-	 * @index: physical index or DRM_PERFCTR_INDEX_ALL. For
-	 * DRM_PERFCTR_BLOCK_GENERIC_PMU any smaller number, chosen by userspace to
-	 * distinguish blocks.
+	 * @index: physical index or DRM_PERFCTR_INDEX_ALL. For DRM_PERFCTR_BLOCK_GENERIC_PMU any
+	 * smaller number, chosen by userspace to distinguish blocks.
 	 */
 	__u16 index;
 	/** @section: @mask covers counters from 64 * section on; 0 for a PMU. */
@@ -803,10 +783,9 @@ struct drm_perfctr_setup {
 	/** @period_ns: time between periodic samples, 0 = manual. */
 	__u64 period_ns;
 	/**
-	 * @eventfd: signalled after a sample is published while @watermark or more
-	 * are unread, after STOP and when the ring becomes dead; or -1. insert_idx
-	 * and state of the control area are written before. Its value is not a count
-	 * of samples: several may share a signal.
+	 * @eventfd: signalled after a sample is published while @watermark or more are unread,
+	 * after STOP and when the ring becomes dead; or -1. insert_idx and state of the control
+	 * area are written before. Its value is not a count of samples: several may share a signal.
 	 */
 	__s32 eventfd;
 	/**
@@ -839,11 +818,10 @@ struct drm_perfctr_setup {
 /**
  * struct drm_perfctr_start - DRM_PERFCTR_CMD_START
  *
- * No sample contains counts from before START. During a reset of the device,
- * START waits for its end. Errors besides the common ones: -EALREADY the session
- * is active; -ENOSPC no slot is free for the final sample; -ETIMEDOUT or -EIO the
- * hardware could not be started; perf's error if counting fails on a CPU that
- * came online since SETUP.
+ * No sample contains counts from before START. During a reset of the device, START waits for its
+ * end. Errors besides the common ones: -EALREADY the session is active; -ENOSPC no slot is free for
+ * the final sample; -ETIMEDOUT or -EIO the hardware could not be started; perf's error if counting
+ * fails on a CPU that came online since SETUP.
  */
 struct drm_perfctr_start {
 	/** @user_data: for the periodic and automatic samples. */
@@ -884,11 +862,10 @@ enum drm_perfctr_status_flags {
 	/** @DRM_PERFCTR_STATUS_ACTIVE: between START and STOP. */
 	DRM_PERFCTR_STATUS_ACTIVE = 1u << 0,
 	/**
-	 * @DRM_PERFCTR_STATUS_BATCHED: the hardware records the counts of each
-	 * period, and the kernel converts the records to samples in batches: many at
-	 * once, with the times of the periods. Otherwise a timer of the kernel
-	 * triggers each sample. This depends on the counters of all sessions of the
-	 * device, and may change whenever one starts or stops.
+	 * @DRM_PERFCTR_STATUS_BATCHED: the hardware records the counts of each period, and the
+	 * kernel converts the records to samples in batches: many at once, with the times of the
+	 * periods. Otherwise a timer of the kernel triggers each sample. This depends on the
+	 * counters of all sessions of the device, and may change whenever one starts or stops.
 	 */
 	DRM_PERFCTR_STATUS_BATCHED = 1u << 1,
 };
@@ -896,9 +873,8 @@ enum drm_perfctr_status_flags {
 /**
  * struct drm_perfctr_status - DRM_PERFCTR_CMD_STATUS, filled by the kernel
  *
- * A structure longer than the kernel's is filled with zeroes. All totals are
- * since SETUP, as of the session's last sample or command, whichever is later.
- * Contents passed in are ignored.
+ * A structure longer than the kernel's is filled with zeroes. All totals are since SETUP, as of the
+ * session's last sample or command, whichever is later. Contents passed in are ignored.
  */
 struct drm_perfctr_status {
 	/** @flags: enum drm_perfctr_status_flags. */

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 WITH Linux-syscall-note OR MIT */
 /*
- * Counters of Mali GPUs with a command stream front end (CSF): names of block
- * types, clock domains and products for perfctr_drm.h. The counter database
- * describes each counter.
+ * Counters of Mali GPUs with a command stream front end (CSF): names of block types, clock domains
+ * and products for perfctr_drm.h. The counter database describes each counter.
  */
 #ifndef _UAPI_PERFCTR_MALI_H_
 #define _UAPI_PERFCTR_MALI_H_

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 WITH Linux-syscall-note OR MIT */
 /*
- * SoC uncore PMUs of Tegra410: names of block types and of the events that the
- * bits of their masks select, for requests with DRM_PERFCTR_REQUEST_PMU of
- * perfctr_drm.h. Source of numbers: the kernel's
- * Documentation/admin-guide/perf/nvidia-tegra410-pmu.rst.
+ * SoC uncore PMUs of Tegra410: names of block types and of the events that the bits of their masks
+ * select, for requests with DRM_PERFCTR_REQUEST_PMU of perfctr_drm.h. Source of numbers: the
+ * kernel's Documentation/admin-guide/perf/nvidia-tegra410-pmu.rst.
  */
 #ifndef _UAPI_PERFCTR_TEGRA410_H_
 #define _UAPI_PERFCTR_TEGRA410_H_
@@ -36,10 +35,9 @@ enum drm_perfctr_tegra410_block {
 #define DRM_PERFCTR_TEGRA410_PRODUCT	0x0300
 
 /*
- * Bit n of a SoC block's masks is the event with value n below; section is
- * always 0. In parentheses: the event's number in perf's config. Filters are
- * those of the PMU (see format/ in sysfs), in config, config1 and config2 of the
- * request; all zero: no filter.
+ * Bit n of a SoC block's masks is the event with value n below; section is always 0. In
+ * parentheses: the event's number in perf's config. Filters are those of the PMU (see format/ in
+ * sysfs), in config, config1 and config2 of the request; all zero: no filter.
  */
 
 /**
@@ -160,21 +158,15 @@ enum drm_perfctr_tegra410_cmem_latency_event {
 enum drm_perfctr_tegra410_c2c_event {
 	/** @DRM_PERFCTR_TEGRA410_C2C_CYCLES: cycles of the link (0x0). */
 	DRM_PERFCTR_TEGRA410_C2C_CYCLES = 0,
-	/**
-	 * @DRM_PERFCTR_TEGRA410_C2C_IN_RD_CUM_OUTS: incoming reads in flight, per cycle (0x1).
-	 */
+	/** @DRM_PERFCTR_TEGRA410_C2C_IN_RD_CUM_OUTS: incoming reads in flight, per cycle (0x1). */
 	DRM_PERFCTR_TEGRA410_C2C_IN_RD_CUM_OUTS = 1,
 	/** @DRM_PERFCTR_TEGRA410_C2C_IN_RD_REQ: incoming reads (0x2). */
 	DRM_PERFCTR_TEGRA410_C2C_IN_RD_REQ = 2,
-	/**
-	 * @DRM_PERFCTR_TEGRA410_C2C_IN_WR_CUM_OUTS: incoming writes in flight, per cycle (0x3).
-	 */
+	/** @DRM_PERFCTR_TEGRA410_C2C_IN_WR_CUM_OUTS: incoming writes in flight, per cycle (0x3). */
 	DRM_PERFCTR_TEGRA410_C2C_IN_WR_CUM_OUTS = 3,
 	/** @DRM_PERFCTR_TEGRA410_C2C_IN_WR_REQ: incoming writes (0x4). */
 	DRM_PERFCTR_TEGRA410_C2C_IN_WR_REQ = 4,
-	/**
-	 * @DRM_PERFCTR_TEGRA410_C2C_OUT_RD_CUM_OUTS: outgoing reads in flight, per cycle (0x5).
-	 */
+	/** @DRM_PERFCTR_TEGRA410_C2C_OUT_RD_CUM_OUTS: outgoing reads in flight, per cycle (0x5). */
 	DRM_PERFCTR_TEGRA410_C2C_OUT_RD_CUM_OUTS = 5,
 	/** @DRM_PERFCTR_TEGRA410_C2C_OUT_RD_REQ: outgoing reads (0x6). */
 	DRM_PERFCTR_TEGRA410_C2C_OUT_RD_REQ = 6,

@@ -12,18 +12,15 @@
  *   DRM_IOCTL_VSOC_CTX_DESTROY  destroy it, cancel its jobs
  *   DRM_IOCTL_VSOC_BO_CREATE    create memory for MP counters
  *
- * kernel/vsoc/README.md lists what each command adds to each counter, as exact
- * integer rules. All counts of a job are complete before WAIT reports it done or
- * its fence signals.
+ * kernel/vsoc/README.md lists what each command adds to each counter, as exact integer rules. All
+ * counts of a job are complete before WAIT reports it done or its fence signals.
  *
- * All structures are little-endian, have the same layout for 32- and 64-bit
- * user space and are 8-byte aligned. They grow at the end: a shorter structure
- * is extended with zeroes, a longer one must be zero there, else -E2BIG.
- * Members named pad or reserved and unknown flags must be zero, else -EINVAL.
- * The kernel's debug log (drm.debug=0x2) names the field of every rejection.
+ * All structures are little-endian, have the same layout for 32- and 64-bit userspace and are
+ * 8-byte aligned. They grow at the end: a shorter structure is extended with zeroes, a longer one
+ * must be zero there, else -E2BIG. Members named pad or reserved and unknown flags must be zero,
+ * else -EINVAL. The kernel's debug log (drm.debug=0x2) names the field of every rejection.
  *
- * Errors of every ioctl: -EFAULT a pointer is wrong; -ENODEV the device was
- * unplugged.
+ * Errors of every ioctl: -EFAULT a pointer is wrong; -ENODEV the device was unplugged.
  */
 #ifndef _UAPI_VSOC_DRM_H_
 #define _UAPI_VSOC_DRM_H_
@@ -107,12 +104,10 @@ struct drm_vsoc_info {
 /**
  * struct drm_vsoc_get_info - argument of DRM_IOCTL_VSOC_GET_INFO
  *
- * With @pointer zero, only @size is set, to the kernel's size of struct
- * drm_vsoc_info. Otherwise @size bytes are written; those beyond the kernel's
- * size are zero. No permission is needed.
+ * With @pointer zero, only @size is set, to the kernel's size of struct drm_vsoc_info. Otherwise
+ * @size bytes are written; those beyond the kernel's size are zero. No permission is needed.
  *
- * Errors besides the common ones: -EINVAL @size is zero, not a multiple of 8,
- * or above 4096.
+ * Errors besides the common ones: -EINVAL @size is zero, not a multiple of 8, or above 4096.
  */
 struct drm_vsoc_get_info {
 	/** @pointer: user address of a struct drm_vsoc_info, or zero. */
@@ -201,10 +196,9 @@ struct drm_vsoc_cmd_draw {
 /**
  * enum drm_vsoc_opcode - @opcode of struct drm_vsoc_instruction
  *
- * Named after the shader instructions whose counting is modelled; modifiers are
- * ignored (IMAD.MOV and IMAD.WIDE are IMAD). The upper byte is the class:
- * 1 integer, 2 single precision, 3 load and store, 4 control, 5 conversion,
- * 6 miscellaneous, 7 move. Operands are not modelled.
+ * Named after the shader instructions whose counting is modelled; modifiers are ignored (IMAD.MOV
+ * and IMAD.WIDE are IMAD). The upper byte is the class: 1 integer, 2 single precision, 3 load and
+ * store, 4 control, 5 conversion, 6 miscellaneous, 7 move. Operands are not modelled.
  */
 enum drm_vsoc_opcode {
 	/** @DRM_VSOC_OP_BMSK: class integer. */
@@ -332,10 +326,9 @@ struct drm_vsoc_instruction {
 /**
  * struct drm_vsoc_cmd_compute - run threads on the shader cores
  *
- * All threads are equal: they execute @instructions of a fixed mix, or a listing.
- * A thread begins at the first instruction of its listing, and must reach an
- * EXIT whose guard is true within max_steps instructions, including those with a
- * false guard.
+ * All threads are equal: they execute @instructions of a fixed mix, or a listing. A thread begins
+ * at the first instruction of its listing, and must reach an EXIT whose guard is true within
+ * max_steps instructions, including those with a false guard.
  *
  * Errors of SUBMIT because of a listing: -EINVAL a field of an instruction is
  * out of range, the thread runs past the end, or @instructions is not zero;
@@ -385,9 +378,8 @@ struct drm_vsoc_cmd_copy {
 	/** @address: physical address in the home, multiple of DRM_VSOC_LINE_BYTES. */
 	__u64 address;
 	/**
-	 * @hit_bytes: part of @bytes, in each direction, that the system level cache
-	 * serves and that does not reach the memory; multiple of
-	 * DRM_VSOC_LINE_BYTES, at most @bytes.
+	 * @hit_bytes: part of @bytes, in each direction, that the system level cache serves and
+	 * that does not reach the memory; multiple of DRM_VSOC_LINE_BYTES, at most @bytes.
 	 */
 	__u64 hit_bytes;
 	/** @flags: enum drm_vsoc_copy_flags. */
@@ -460,10 +452,9 @@ struct drm_vsoc_cmd_wait {
 /**
  * struct drm_vsoc_cmd_sample - sample a session between two commands
  *
- * The sample contains all counts of the commands before it, and none of the
- * commands after it. SUBMIT looks up the session, which must be active when the
- * command is executed. A sample that fails (the ring is full, the session is not
- * active) does not stop the job; WAIT reports it.
+ * The sample contains all counts of the commands before it, and none of the commands after it.
+ * SUBMIT looks up the session, which must be active when the command is executed. A sample that
+ * fails (the ring is full, the session is not active) does not stop the job; WAIT reports it.
  */
 struct drm_vsoc_cmd_sample {
 	/** @user_data: for the sample. */
@@ -487,12 +478,11 @@ struct drm_vsoc_cmd_sample {
  * DRM_VSOC_MP_PM_CONTROL - method: program a counter
  * @slot: 0..3
  *
- * Bit 0: 0 counts clocks in which the function is true (LOGOP), 1 its rising
- * edges (LOGOP_PULSE). Bits 4..6: unit, 0..5. Bits 8..23: function, a truth
- * table: bit i is its value when the signals of the four slots are the bits of
- * i, slot 0's the lowest. Bits 24..31: signal of the unit, an input of the
- * functions of all slots. Other bits must be zero. A counter with function 0
- * does not count.
+ * Bit 0: 0 counts clocks in which the function is true (LOGOP), 1 its rising edges (LOGOP_PULSE).
+ * Bits 4..6: unit, 0..5. Bits 8..23: function, a truth table: bit i is its value when the signals
+ * of the four slots are the bits of i, slot 0's the lowest. Bits 24..31: signal of the unit, an
+ * input of the functions of all slots. Other bits must be zero. A counter with function 0 does not
+ * count.
  */
 #define DRM_VSOC_MP_PM_CONTROL(slot)	(0x02e0 + 4 * (slot))
 
@@ -509,18 +499,16 @@ struct drm_vsoc_method {
 /**
  * struct drm_vsoc_cmd_methods - program the MP counters of the context
  *
- * The methods take effect in all TPCs, in the order of @methods, between the
- * previous and the next command. MP counters are part of a context: they are all
- * zero in a new one, count only its jobs, and persist between jobs. A reset of
- * the GPU clears them.
+ * The methods take effect in all TPCs, in the order of @methods, between the previous and the next
+ * command. MP counters are part of a context: they are all zero in a new one, count only its jobs,
+ * and persist between jobs. A reset of the GPU clears them.
  *
  * Sessions use the counters that the context leaves free, in jobs and between
  * them, see docs/pcounter.md. Events of unit 1 are visible only while a session
  * counts one of them, because the kernel controls their multiplexer.
  *
- * Errors of SUBMIT because of this command: -EOPNOTSUPP the device's product is
- * not nv50; -EINVAL @count, an unknown method, an undefined bit of a value, or a
- * non-zero element after @count.
+ * Errors of SUBMIT because of this command: -EOPNOTSUPP the device's product is not nv50; -EINVAL
+ * @count, an unknown method, an undefined bit of a value, or a non-zero element after @count.
  */
 struct drm_vsoc_cmd_methods {
 	/** @count: elements of @methods, 1..10. */
@@ -547,11 +535,10 @@ struct drm_vsoc_mp_record {
 /**
  * struct drm_vsoc_cmd_mp_store - store the MP counters of the context
  *
- * The values contain all counts of earlier commands of the job, and none of later
- * ones; the command itself runs no warp. Record n, 20 bytes each, is that of TPC
- * n (shader core n of shader_present); records of absent TPCs are not written. A
- * record is complete when it contains @sequence (load-acquire). All of them are
- * complete when WAIT reports the job done with status 0.
+ * The values contain all counts of earlier commands of the job, and none of later ones; the command
+ * itself runs no warp. Record n, 20 bytes each, is that of TPC n (shader core n of shader_present);
+ * records of absent TPCs are not written. A record is complete when it contains @sequence
+ * (load-acquire). All of them are complete when WAIT reports the job done with status 0.
  *
  * SUBMIT looks up the buffer; the job references it until its end, even if the
  * handle is closed. Errors of SUBMIT because of this command: -EOPNOTSUPP the
@@ -617,15 +604,13 @@ enum drm_vsoc_submit_flags {
  * Jobs of a context run in order; contexts are scheduled round-robin. Nothing is
  * queued if SUBMIT fails.
  *
- * Errors besides the common ones: -EINVAL a field of this structure or of a
- * command is out of range, @command_count is zero, @command_stride is below the
- * size of struct drm_vsoc_command's first version (96), not a multiple of 8, or
- * above 4096; -E2BIG @command_count above max_commands, or a longer command is
- * not zero in the part that is unknown to the kernel; -ENOENT no such context,
- * session or buffer; -EOPNOTSUPP a command that the product does not support, or
- * an imported buffer; -ENOSPC a buffer is too small; -EAGAIN max_queued_jobs jobs
- * of the context are unfinished: WAIT for one; -EMFILE no file descriptor is
- * left; -ENOMEM.
+ * Errors besides the common ones: -EINVAL a field of this structure or of a command is out of
+ * range, @command_count is zero, @command_stride is below the size of struct drm_vsoc_command's
+ * first version (96), not a multiple of 8, or above 4096; -E2BIG @command_count above max_commands,
+ * or a longer command is not zero in the part that is unknown to the kernel; -ENOENT no such
+ * context, session or buffer; -EOPNOTSUPP a command that the product does not support, or an
+ * imported buffer; -ENOSPC a buffer is too small; -EAGAIN max_queued_jobs jobs of the context are
+ * unfinished: WAIT for one; -EMFILE no file descriptor is left; -ENOMEM.
  */
 struct drm_vsoc_submit {
 	/** @flags: enum drm_vsoc_submit_flags. */
@@ -660,8 +645,7 @@ enum drm_vsoc_wait_flags {
  * struct drm_vsoc_wait - argument of DRM_IOCTL_VSOC_WAIT
  *
  * A call sleeps for at most max_wait_ns. @status, @sample_errors and
- * @sample_errno are recorded for the last 64 jobs of a file in which one of them
- * is not zero.
+ * @sample_errno are recorded for the last 64 jobs of a file in which one of them is not zero.
  *
  * Errors besides the common ones: -EINVAL unknown @flags, @timeout_ns is
  * negative; -ENOENT the file never had that job; -ETIME it is not done after
@@ -691,8 +675,7 @@ struct drm_vsoc_wait {
 /**
  * struct drm_vsoc_ctx_create - argument of DRM_IOCTL_VSOC_CTX_CREATE
  *
- * Errors besides the common ones: -EINVAL @flags; -EMFILE max_contexts
- * reached; -ENOMEM.
+ * Errors besides the common ones: -EINVAL @flags; -EMFILE max_contexts reached; -ENOMEM.
  */
 struct drm_vsoc_ctx_create {
 	/** @flags: must be zero. */

@@ -28,8 +28,8 @@
  *   CPU on which the PMU counts. On a heterogeneous machine each type of core has its own PMU,
  *   which rejects the other CPUs.
  *
- * A PMU that does not count on a CPU returns -ENOENT or -EINVAL; a PMU that is being removed returns
- * -ENODEV. Any other error means that a CPU would be missing from the sum: SETUP and START fail.
+ * A PMU that does not count on a CPU returns -ENOENT or -EINVAL, and -ENODEV while it is being
+ * removed. Any other error means that a CPU would be missing from the sum: SETUP and START fail.
  * Later, when no call can fail, the counter is not valid and the block has DRM_PERFCTR_STATE_ERROR.
  *
  * Any task can open events, with the credentials of SETUP's caller: permission to count was checked

@@ -119,10 +119,9 @@ struct csf_glb_output {
 #define CSF_PRFCNT_ACK_TIMEOUT_MS	100
 
 /*
- * A sample: [metadata] FW CSHW TILER MEMSYS × slices SHADER × shader slots,
- * each block counters_per_block words of 32 bits. Shader slots: one for each
- * bit up to the highest core present (the absent ones hold zeroes) up to arch
- * 13, one for each present core from arch 14 on.
+ * A sample: [metadata] FW CSHW TILER MEMSYS × slices SHADER × shader slots, each block
+ * counters_per_block words of 32 bits. Shader slots: one for each bit up to the highest core
+ * present (the absent ones hold zeroes) up to arch 13, one for each present core from arch 14 on.
  */
 #define CSF_BLOCK_COUNTERS_MIN		64
 #define CSF_BLOCK_COUNTERS_MAX		128

@@ -126,8 +126,7 @@ u32 pcounter_record_limit(const struct pcounter_record *r)
  * pcounter_record_flip() - switch the hardware to the other half
  * @r: the packets, with nothing left of the last batch
  *
- * Returns: true: write the limit, then the start; false: already done, and no batch was read
- * since.
+ * Returns: true: write the limit, then the start; false: already done, and no batch was read since.
  */
 bool pcounter_record_flip(struct pcounter_record *r)
 {

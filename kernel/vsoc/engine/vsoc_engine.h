@@ -54,7 +54,7 @@ struct vsoc_job {
 	struct vsoc_ctx *ctx;		/* a reference */
 	struct list_head node;		/* in the context's queue */
 	struct llist_node freed;	/* in the file's list of ended jobs */
-	u64 id;				/* for user space */
+	u64 id;				/* for userspace */
 	struct dma_fence *fence;	/* signals the end; NULL if not requested */
 	u32 sample_errors;		/* SAMPLE commands that failed */
 	int sample_errno;		/* of the first failure */

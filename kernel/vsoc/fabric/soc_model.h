@@ -100,9 +100,7 @@ struct soc_irq {
 #define SOC_CSPMU_COUNTERS	32
 #define SOC_ADDRESS_SLOTS	8
 
-/*
- * struct soc_cspmu - registers of a CoreSight PMU
- */
+/* struct soc_cspmu - registers of a CoreSight PMU */
 struct soc_cspmu {
 	u32 typer[SOC_CSPMU_COUNTERS];
 	u32 filtr[SOC_CSPMU_COUNTERS];
@@ -130,9 +128,7 @@ struct soc_cspmu {
 #define SOC_INSTANCES		16
 #define SOC_INSTANCE_COUNTERS	9
 
-/*
- * struct soc_windows - registers of a PMU of instance windows
- */
+/* struct soc_windows - registers of a PMU of instance windows */
 struct soc_windows {
 	u64 counter[SOC_INSTANCES][SOC_INSTANCE_COUNTERS];
 	u32 enabled;
@@ -141,9 +137,7 @@ struct soc_windows {
 	unsigned int instances;
 };
 
-/*
- * struct soc_truth_row - true totals of one tag
- */
+/* struct soc_truth_row - true totals of one tag */
 struct soc_truth_row {
 	struct hlist_node node;
 	struct soc_tag tag;
