@@ -34,6 +34,7 @@
  *
  * Counters have 32 bits and saturate, so max_interval_ns depends on the largest increment per clock
  * in the schedule.
+ */
 
 /**
  * DOC: recording
