@@ -72,7 +72,6 @@ struct mali_as {
 	u64 fault_address;
 };
 
-/* the device */
 struct mali_gpu {
 	const struct mali_product *product;
 

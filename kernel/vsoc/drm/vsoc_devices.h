@@ -15,7 +15,7 @@ struct vsoc_instance;
 enum vsoc_product {
 	VSOC_PRODUCT_CSF,	/* of a Mali GPU, from its firmware */
 	VSOC_PRODUCT_NV50,	/* PCOUNTER and MP counters */
-	VSOC_PRODUCTS,		/* number of products */
+	VSOC_PRODUCTS,
 };
 
 /* shape of a device */

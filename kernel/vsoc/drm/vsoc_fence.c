@@ -11,7 +11,7 @@
 
 struct vsoc_fence {
 	struct dma_fence base;
-	spinlock_t lock;	/* of base */
+	spinlock_t lock;
 };
 
 static const char *get_driver_name(struct dma_fence *fence)

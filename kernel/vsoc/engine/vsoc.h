@@ -114,7 +114,7 @@ struct vsoc_ops {
 
 /* one virtual SoC */
 struct vsoc_device {
-	struct drm_device drm;		/* the DRM device */
+	struct drm_device drm;
 	struct platform_device *pdev;	/* parent platform device */
 	const struct vsoc_ops *ops;	/* constant */
 	struct vsoc_instance *instance;	/* set by vsoc_devices.c */

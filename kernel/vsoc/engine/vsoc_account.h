@@ -12,7 +12,7 @@ struct vsoc_device;
 
 /* counts of one context */
 struct vsoc_account {
-	struct vsoc_device *vsoc;	/* the device */
+	struct vsoc_device *vsoc;
 	struct list_head node;	/* in the device's list, under hw_lock */
 	pid_t pid;		/* opener of the file */
 	u32 file;		/* number of the open file, from 1, in the order of opening */

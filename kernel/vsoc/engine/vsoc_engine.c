@@ -35,7 +35,7 @@
 
 /* executes the jobs of one device */
 struct vsoc_engine {
-	struct vsoc_device *vsoc;	/* the device */
+	struct vsoc_device *vsoc;
 	struct task_struct *task;	/* the thread, which executes jobs */
 	wait_queue_head_t wait;		/* the idle thread sleeps here */
 	wait_queue_head_t job_end;	/* woken at the end of each job and when the thread parks */

@@ -72,7 +72,7 @@ struct vsoc_work_stream {
 enum vsoc_profile {
 	VSOC_PROFILE_XAVIER,		/* as measured on the product */
 	VSOC_PROFILE_DOCUMENTED,	/* as its documentation describes */
-	VSOC_PROFILES,			/* number of profiles */
+	VSOC_PROFILES,
 };
 
 /*
@@ -90,7 +90,7 @@ enum vsoc_miscount {
 	VSOC_MISCOUNT_STALE,	/* a core reports the previous kernel: a lost buffer swap */
 	VSOC_MISCOUNT_OFF_BY_ONE,	/* one too many for each kernel in each core */
 	VSOC_MISCOUNT_MUX,	/* the multiplexer still selects single precision */
-	VSOC_MISCOUNTS,		/* number of errors */
+	VSOC_MISCOUNTS,
 };
 
 /* counter logic of the shader cores */

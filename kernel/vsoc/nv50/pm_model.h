@@ -34,7 +34,6 @@ struct pm_counters {
 	u32 cycles;			/* clocks, saturating */
 };
 
-/* a clock domain */
 struct pm_domain {
 	u8 trailer;			/* first of the 32 signals that every domain has */
 	u32 src[PCOUNTER_SLOTS];	/* registers, by enum pcounter_slot */
@@ -49,7 +48,7 @@ struct pm_domain {
 	bool trigger;			/* PM_TRIGGER pulses in the next clock */
 	struct pm_signals last;		/* signals of the last clock */
 	bool event;			/* output of EVENT in the last clock */
-	bool flag;			/* the flag */
+	bool flag;
 	bool flag_wire;			/* FLAG in the next clock: @flag, one clock delayed */
 	/* rising edges of other domains' EVENT and FLAG since the last clock; as @import */
 	u16 edges;
