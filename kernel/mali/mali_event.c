@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Acknowledgements and events of firmware: words that the host reads, and their interrupts.
+ * Acknowledgments and events of firmware: words that the host reads, and their interrupts.
  *
- * An acknowledgement makes a bit of ack equal to req. An event makes it differ: it is pending until
+ * An acknowledgment makes a bit of ack equal to req. An event makes it differ: it is pending until
  * the host makes req equal again, and is not raised a second time before that.
  */
 #include "mali_mcu.h"

@@ -55,7 +55,7 @@
  * it from scratch (a reset may have zeroed everything) and enables it. Counts since the last
  * sample read are lost; the collection has DRM_PERFCTR_SAMPLE_ERROR and the lost time.
  *
- * Each step has one acknowledgement timeout, with at least CSF_MIN_POLLS polls. A collection takes
+ * Each step has one acknowledgment timeout, with at least CSF_MIN_POLLS polls. A collection takes
  * at most four of them:
  *
  * ============================ ==========================================
@@ -242,7 +242,7 @@ static void csf_report_timestamp(struct csf_perfctr *csf, struct drm_perfctr_col
 static void csf_shut_down(struct csf_perfctr *csf, bool trust_indices)
 {
 	if (csf->enabled && !csf_disable(csf, csf_ack_deadline_ms()) && trust_indices) {
-		/* read the acknowledgement before INSERT */
+		/* read the acknowledgment before INSERT */
 		rmb();
 		csf_drain(csf, csf->totals);
 		csf_advance_time(csf);
@@ -506,7 +506,7 @@ static u64 csf_max_interval_ns(u64 max_count_hz)
 
 	if (!max_count_hz)
 		return CSF_DEFAULT_INTERVAL_NS;
-	/* reserve a quarter of it for a late timer and a slow acknowledgement */
+	/* reserve a quarter of it for a late timer and a slow acknowledgment */
 	wrap_ns = div64_u64((u64)U32_MAX * NSEC_PER_SEC, max_count_hz);
 	return max_t(u64, wrap_ns - wrap_ns / 4, 1);
 }

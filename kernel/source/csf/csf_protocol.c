@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Mali CSF firmware counters: requests, acknowledgements and samples in shared memory.
+ * Mali CSF firmware counters: requests, acknowledgments and samples in shared memory.
  */
 #include <linux/bitfield.h>
 #include <linux/jiffies.h>
@@ -18,7 +18,7 @@
 #include "csf_internal.h"
 
 /**
- * DOC: requests and acknowledgements
+ * DOC: requests and acknowledgments
  *
  * Only the words in memory show whether a request is done. The interrupt just wakes the waiter; it
  * is shared with the driver's other requests, so req and ack may still differ when it occurs::
@@ -26,7 +26,7 @@
  *     req  ___/-----------------      ack  ________________/----
  *                 ^ interrupt for something else   ^ done
  *
- * Late acknowledgement: the request stays outstanding. The collection fails with the samples it
+ * Late acknowledgment: the request stays outstanding. The collection fails with the samples it
  * has; the next one waits for the old request before it makes its own, so that it cannot mistake
  * the old sample for the new one::
  *
@@ -37,8 +37,8 @@
  * If the second timeout expires as well, firmware is stopped and started (recovery). If that
  * fails too, the next attempt is made after CSF_RETRY_NS.
  *
- * Duplicate acknowledgement: the bit flips back, and req and ack differ without a request.
- * Firmware sees a request, so it is treated as outstanding. Acknowledgement without a sample: the
+ * Duplicate acknowledgment: the bit flips back, and req and ack differ without a request.
+ * Firmware sees a request, so it is treated as outstanding. Acknowledgment without a sample: the
  * request is repeated once.
  *
  * A lost interrupt costs CSF_POLL_MS, a lost doorbell one timeout: waiting for an old request
@@ -217,7 +217,7 @@ void csf_expect_samples(struct csf_perfctr *csf, bool expect)
 	spin_unlock_irqrestore(csf->config.req_lock, flags);
 }
 
-/* wait for a request whose acknowledgement is late or was duplicated */
+/* wait for a request whose acknowledgment is late or was duplicated */
 int csf_settle_request(struct csf_perfctr *csf)
 {
 	if (!csf->outstanding && !(csf_pending(csf) & CSF_GLB_PRFCNT_SAMPLE))
@@ -247,7 +247,7 @@ int csf_request(struct csf_perfctr *csf, u64 *const *totals, u64 deadline_ms)
 			csf->outstanding = true;
 			return -ETIMEDOUT;
 		}
-		/* read the acknowledgement before INSERT */
+		/* read the acknowledgment before INSERT */
 		rmb();
 		ret = csf_drain(csf, totals);
 		if (ret)
@@ -365,7 +365,7 @@ int csf_enable(struct csf_perfctr *csf, u64 deadline_ms)
 	return 0;
 
 err_stop:
-	/* does not wait for the acknowledgement: the next attempt does */
+	/* does not wait for the acknowledgment: the next attempt does */
 	csf_update_req(csf, 0, CSF_GLB_PRFCNT_ENABLE);
 	csf_ring_doorbell(csf);
 	csf->enabled = false;

@@ -28,7 +28,7 @@
 #define FW_INPUT_VA		0x04001000
 #define FW_OUTPUT_VA		0x04002000
 
-/* requests that need nothing but an acknowledgement */
+/* requests that need nothing but an acknowledgment */
 #define FW_PLAIN_REQUESTS	(CSF_GLB_PING)
 
 /*
@@ -180,7 +180,7 @@ static void handle_requests(struct vsoc_fw *fw)
 
 	if (vsoc_fault(fw->vsoc, VSOC_FAULT_LATE_ACK))
 		msleep(vsoc_fault_delay_ms(fw->vsoc));
-	/* update before the acknowledgement, so that its reader sees the new value */
+	/* update before the acknowledgment, so that its reader sees the new value */
 	if (ktime_get_mono_fast_ns() - fw->asked_ns > LATE_ANSWER_MS * NSEC_PER_MSEC)
 		fw->late_answers++;
 	acknowledge(fw, ack);

@@ -87,7 +87,7 @@ struct vsoc_fw {
 	u64 samples_dropped;	/* since the device exists */
 	u64 interrupts;		/* raised */
 	u64 doorbells;		/* seen */
-	u64 late_answers;	/* acknowledgements so late that a host may have given up */
+	u64 late_answers;	/* acknowledgments so late that a host may have given up */
 	u64 resets;		/* of the GPU */
 };
 

@@ -11,7 +11,7 @@
 
 struct vsoc_fence {
 	struct dma_fence base;
-	spinlock_t lock;
+	spinlock_t lock;	/* protects base */
 };
 
 static const char *get_driver_name(struct dma_fence *fence)

@@ -18,7 +18,7 @@
 #define LOG_ENTRIES	512
 
 struct vsoc_log {
-	spinlock_t lock;
+	spinlock_t lock;				/* protects the members below */
 	u64 next;					/* number of the next entry, free-running */
 	struct vsoc_log_entry entries[LOG_ENTRIES];	/* indexed by number modulo LOG_ENTRIES */
 };
