@@ -120,7 +120,7 @@ man_is_complete() {
 	local generate=("${PYTHON:-python3}" "$top/libperfctr/man/generate.py") bad
 	mkdir -p "$root/bad" "$root/pages"
 	for bad in 's/^ \* @which:/ * @what:/' \
-		's/^ \* Return: 0; -ENODEV no such/ * 0; -ENODEV no such/' \
+		's/^ \* Return: 0; -ENODEV no matching/ * 0; -ENODEV no matching/' \
 		's/^ \* perfctr_device_fd()/ * perfctr_device_file()/'; do
 		sed "$bad" "$top/libperfctr/include/perfctr/perfctr.h" >"$root/bad/perfctr.h"
 		! cmp -s "$root/bad/perfctr.h" "$top/libperfctr/include/perfctr/perfctr.h" || return
