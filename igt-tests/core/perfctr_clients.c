@@ -625,7 +625,7 @@ static void permission_fd_passed(void)
 
 static void permission_tests(void)
 {
-	/* Covers: setup -EACCES, Who may count */
+	/* Covers: setup -EACCES, Permissions */
 	igt_describe("without CAP_PERFMON counters are -EACCES");
 	igt_subtest("permission-none") permission_none();
 	/* Covers: setup -EACCES */
