@@ -40,11 +40,36 @@ static void assert_periods(const struct igt_perfctr_session *s, uint64_t period_
 	igt_assert_lte_u64(s->periodic + s->merged, periods + 1);
 }
 
+/*
+ * The machine stood still for longer than packets and counters have room, so that hardware lost
+ * counts and samples must report it. By the hardware's clock: it may catch up with a job at once.
+ */
+static bool fell_behind(const struct igt_perfctr_session *s)
+{
+	unsigned int full = 0;
+
+	if (!(s->flags & DRM_PERFCTR_SAMPLE_OVERFLOW))
+		return false;
+	igt_info("counters were full for %llu ns\n", (long long)s->lost_ns);
+	igt_assert_lte_u64(1, s->lost_ns);
+	for (unsigned int b = 0; b < s->setup.block_count; b++) {
+		if (!(s->sums[b].states & DRM_PERFCTR_STATE_SATURATED))
+			continue;
+		igt_assert(s->sums[b].states & DRM_PERFCTR_STATE_LOST);
+		igt_assert_lte_u64(ROOM_CLOCKS, s->sums[b].saturated_cycles);
+		full++;
+	}
+	igt_assert_lte(1, full);
+	return true;
+}
+
+/* every count is in the samples; on a machine that fell behind they report the loss instead */
 static void assert_exact(const struct igt_perfctr_session *s)
 {
-	igt_assert_eq_u32(s->flags & (DRM_PERFCTR_SAMPLE_MULTIPLEXED | DRM_PERFCTR_SAMPLE_OVERFLOW |
-				      DRM_PERFCTR_SAMPLE_ERROR),
+	igt_assert_eq_u32(s->flags & (DRM_PERFCTR_SAMPLE_MULTIPLEXED | DRM_PERFCTR_SAMPLE_ERROR),
 			  0);
+	if (fell_behind(s))
+		return;
 	igt_assert_eq_u64(s->lost_ns, 0);
 	igt_nv50_assert_conserved(s);
 }
@@ -109,29 +134,6 @@ static bool report_rate(uint64_t period_ns, const char *beside)
 		igt_assert_lte_u64(8 * interrupts, s.samples + s.merged);
 	end_exact(&s, period_ns);
 	return s.samples > s.merged;
-}
-
-/*
- * The machine stood still for longer than packets and counters have room, so that hardware lost
- * counts and samples must report it. By the hardware's clock: it may catch up with a job at once.
- */
-static bool fell_behind(const struct igt_perfctr_session *s)
-{
-	unsigned int full = 0;
-
-	if (!(s->flags & DRM_PERFCTR_SAMPLE_OVERFLOW))
-		return false;
-	igt_info("counters were full for %llu ns\n", (long long)s->lost_ns);
-	igt_assert_lte_u64(1, s->lost_ns);
-	for (unsigned int b = 0; b < s->setup.block_count; b++) {
-		if (!(s->sums[b].states & DRM_PERFCTR_STATE_SATURATED))
-			continue;
-		igt_assert(s->sums[b].states & DRM_PERFCTR_STATE_LOST);
-		igt_assert_lte_u64(ROOM_CLOCKS, s->sums[b].saturated_cycles);
-		full++;
-	}
-	igt_assert_lte(1, full);
-	return true;
 }
 
 /* returns whether the hardware could count everything */
@@ -233,16 +235,19 @@ static void assert_lost_in_silence(const struct igt_perfctr_session *s, uint64_t
 		const struct igt_perfctr_sum *sum = &s->sums[b];
 		const uint32_t lost = DRM_PERFCTR_STATE_LOST | DRM_PERFCTR_STATE_SATURATED;
 		/*
-		 * By its own clock. The packets of one half are not lost, except for the room of
-		 * packets of collections that were not answered.
+		 * The packets of one half are not lost, except for the room of packets of
+		 * collections that were not answered. They last this long at least.
 		 */
-		const uint64_t packet = sum->index == 3 ? PACKET_CLOCKS_3 : PACKET_CLOCKS_1;
-		const uint64_t kept = packet * ROOM_PACKETS / 16 * 15;
+		const bool shader = sum->index == 3;
+		const uint64_t kept = (shader ? PACKET_CLOCKS_3 : PACKET_CLOCKS_1) * ROOM_PACKETS /
+				      16 * 15;
+		const uint64_t kept_ns = kept * 1000 / (shader ? 500 : 800);
 
 		igt_assert_eq_u32(sum->states & lost, lost);
 		igt_assert_lte_u64(kept, sum->cycles);
-		if (most_ns < (double)span_ns * (sum->cycles - kept) / sum->cycles)
-			most_ns = (double)span_ns * (sum->cycles - kept) / sum->cycles;
+		igt_assert_lte_u64(kept_ns, span_ns);
+		if (most_ns < span_ns - kept_ns)
+			most_ns = span_ns - kept_ns;
 	}
 	igt_info("lost %llu of %llu ns, %llu to %llu\n", (long long)s->lost_ns, (long long)span_ns,
 		 (long long)(silent_ns - HALF_NS), (long long)most_ns);
@@ -441,7 +446,7 @@ static void record_stop(void)
 		igt_nv50_read_after();
 		/* periods may have ended since, without work */
 		igt_assert_eq_u64(s.manual, 1);
-		igt_nv50_assert_conserved(&s);
+		assert_exact(&s);
 		igt_nv50_work(n + 1);
 		igt_assert_eq(igt_perfctr_stop(&s, 2), 0);
 		igt_perfctr_drain(&s);
@@ -638,7 +643,8 @@ static void record_reset(void)
 	stop_and_read(&s);
 	igt_assert(s.flags & DRM_PERFCTR_SAMPLE_RESET);
 	igt_assert_lte_u64(1, s.lost_ns);
-	igt_nv50_assert_conserved(&s);
+	if (!fell_behind(&s))
+		igt_nv50_assert_conserved(&s);
 	assert_periods(&s, IGT_NV50_RECORD_PERIOD_NS);
 	igt_perfctr_session_fini(&s);
 }
