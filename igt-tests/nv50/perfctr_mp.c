@@ -888,7 +888,7 @@ static void lifetime_tests(void)
 			igt_vsoc_debugfs(&igt_nv50.dev, "stepped", "0");
 			if (!mapped)
 				continue;
-			while (!((volatile const struct drm_vsoc_mp_record *)record(0, 0))->sequence)
+			while (!*(volatile const __u32 *)&record(0, 0)->sequence)
 				usleep(1000);
 			munmap(store.map, store.bytes);
 		}
