@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "private.h"
+#include "local/sessions.h"
 #include "test.h"
 
 #define ONLINE_PATH "/sys/devices/system/cpu/online"
@@ -364,11 +365,49 @@ static void cpus_come_and_go(void)
 	EQUAL(seam.file_count, 0);
 }
 
+/* as the kernel: a later version may give them a meaning */
+static void unknown_flags_are_refused(void)
+{
+	struct drm_perfctr_block_request request = {
+		.type = DRM_PERFCTR_BLOCK_GENERIC_PMU,
+		.flags = DRM_PERFCTR_REQUEST_PMU,
+		.mask = 1,
+		.cpu = DRM_PERFCTR_CPU_ANY,
+		.pmu_type = 1, /* PERF_TYPE_SOFTWARE */
+		.config = 2, /* page faults */
+	};
+	const struct drm_perfctr_setup good = {
+		.flags = DRM_PERFCTR_SETUP_TEST_ONLY,
+		.slots = 4,
+		.eventfd = -1,
+		.requests = (uintptr_t)&request,
+		.request_count = 1,
+		.request_stride = sizeof(request),
+	};
+	struct local_session *local;
+	struct drm_perfctr_setup setup;
+
+	begin("software/page-faults/");
+	setup = good;
+	EQUAL(local_setup(ctx, getpid(), &setup, &local), 0);
+	setup = good;
+	setup.flags |= 1u << 31;
+	EQUAL(local_setup(ctx, getpid(), &setup, &local), -EINVAL);
+	setup = good;
+	setup.reserved[1] = 1;
+	EQUAL(local_setup(ctx, getpid(), &setup, &local), -EINVAL);
+	setup = good;
+	request.flags |= 1u << 31;
+	EQUAL(local_setup(ctx, getpid(), &setup, &local), -EINVAL);
+	end();
+}
+
 static const struct test tests[] = {
 	{ "faults and switches of a child are counted exactly, though the ring is full",
 	  child_is_counted_exactly_in_a_ring_that_is_full },
 	{ "each period is a sample or merged into one", periods_are_samples_or_merged },
 	{ "commands follow the contract of the kernel's", commands_follow_the_contract },
+	{ "unknown flags and reserved members are refused", unknown_flags_are_refused },
 	{ "each refusal of perf comes with what helps", perf_says_no },
 	{ "CPUs that come and go lose no counts", cpus_come_and_go },
 };

@@ -15,6 +15,7 @@
 #include "perf_events.h"
 #include "kernel.h"
 
+#include "../../../kernel/perfctr/perfctr_layout.h"
 #include "../../../kernel/perfctr/perfctr_ring.h"
 #include "../../../kernel/perfctr/pmu/pmu_block.h"
 
@@ -140,7 +141,7 @@ static void publish(struct local_session *s, u64 end_ns, u32 flags, u64 user_dat
 		header.flags |= DRM_PERFCTR_SAMPLE_STRETCHED;
 	if (states & DRM_PERFCTR_STATE_MULTIPLEXED)
 		header.flags |= DRM_PERFCTR_SAMPLE_MULTIPLEXED;
-	memcpy(slot, &header, sizeof(header));
+	drm_perfctr_layout_header(slot, &header);
 	s->end_ns = end_ns;
 	drm_perfctr_ring_set_totals(&s->ring, s->status.merged_periods, 0);
 	unread = drm_perfctr_ring_publish(&s->ring);
@@ -298,8 +299,10 @@ void local_status(struct local_session *s, struct drm_perfctr_status *status)
 
 static int check_request(const struct drm_perfctr_block_request *r)
 {
-	if (r->pad || r->pad2 || !r->mask || r->set || r->index == DRM_PERFCTR_INDEX_ALL ||
-	    r->cpu < DRM_PERFCTR_CPU_ANY ||
+	const u32 known = DRM_PERFCTR_REQUEST_AVAILABLE | DRM_PERFCTR_REQUEST_PMU;
+
+	if (r->pad || r->pad2 || r->flags & ~known || !r->mask || r->set ||
+	    r->index == DRM_PERFCTR_INDEX_ALL || r->cpu < DRM_PERFCTR_CPU_ANY ||
 	    (r->type == DRM_PERFCTR_BLOCK_GENERIC_PMU && (r->mask != 1 || r->section)))
 		return -EINVAL;
 	/* the device has only perf PMUs */
@@ -309,8 +312,12 @@ static int check_request(const struct drm_perfctr_block_request *r)
 static int check(const struct drm_perfctr_setup *setup)
 {
 	const struct drm_perfctr_block_request *r = (const void *)(uintptr_t)setup->requests;
+	const u32 absent = DRM_PERFCTR_SETUP_KEEP_AWAKE | DRM_PERFCTR_SETUP_AUTOMATIC;
 
-	if (setup->flags & (DRM_PERFCTR_SETUP_KEEP_AWAKE | DRM_PERFCTR_SETUP_AUTOMATIC))
+	if (setup->flags & ~(absent | DRM_PERFCTR_SETUP_TEST_ONLY) || setup->reserved[0] ||
+	    setup->reserved[1])
+		return -EINVAL;
+	if (setup->flags & absent)
 		return -EOPNOTSUPP;
 	if (!setup->request_count || setup->request_stride != sizeof(*r) || !setup->slots ||
 	    setup->slots & (setup->slots - 1) || setup->watermark > setup->slots)
