@@ -665,6 +665,28 @@ static bool another_process_is_reported(void)
 	return all_gone() && ok;
 }
 
+/* The hardware counts ns, so that each extrapolated count is a multiple of IOCTL_NS, too. */
+static bool extrapolated_counts_are_rounded(void)
+{
+	struct pctr_query *single;
+	bool ok = true;
+
+	use_hardware();
+	single = monitor_of("g");
+	count_elsewhere("def");
+	/* for some of these times (enabled / running) * running is not whole */
+	for (unsigned int n = 0; n < 400; n++) {
+		ok = ok && pctr_query_begin(single);
+		for (unsigned int turn = 0; turn < 3 + n % 11; turn++) {
+			let_pass(TURN_NS + (n + turn) * IOCTL_NS);
+			collect();
+		}
+		ok = ok && pctr_query_end(single) &&
+		     pctr_query_value(single, 0).integer % IOCTL_NS == 0;
+	}
+	return all_gone() && ok && complaints;
+}
+
 /* A new monitor has the first of two slots, because the other events had theirs before. */
 static bool newcomers_are_refused(void)
 {
@@ -813,7 +835,7 @@ static void check(bool ok, const char *name)
 
 int main(void)
 {
-	puts("1..11");
+	puts("1..12");
 	check(blocks_of_perf_events(), "perf events are told apart by all that makes them");
 	check(bad_query_fails_alone(),
 	      "a query that cannot be had does not keep the others from counting");
@@ -826,6 +848,7 @@ int main(void)
 	      "a monitor begins if it is in all passes, not in the first");
 	check(another_process_is_reported(),
 	      "beside another process one counter is extrapolated, more are refused");
+	check(extrapolated_counts_are_rounded(), "an extrapolated count is rounded, not cut off");
 	check(newcomers_are_refused(),
 	      "a monitor that has the first turn beside another process is looked at for longer");
 	check(slow_devices_are_waited_for(),
