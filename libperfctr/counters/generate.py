@@ -71,8 +71,8 @@ class Uapi:
         text = "\n".join(p.read_text(encoding="utf-8") for p in sorted(Path(folder).glob("*.h")))
         self.kinds = {}
         for kind, name in self.NAMES.items():
-            found = re.findall(rf"^(?:\s*{name}\s*=|#define\s+{name}\s)\s*(0x[0-9a-fA-F]+|\d+),?$",
-                               text, re.M)
+            found = re.findall(rf"^(?:\s*{name}\s*=|#define\s+{name}\s)\s*(0x[0-9a-fA-F]+|\d+),?"
+                               r"(?: /\*.*)?$", text, re.M)
             if not found:
                 raise SystemExit(f"{folder}: no numbers of kind {kind} found")
             self.kinds[kind] = {(a or b).replace("PRODUCT_",
