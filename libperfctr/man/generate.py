@@ -56,7 +56,8 @@ def comment_lines(text):
 
 def parse_comment(lines):
     """{short, arguments: [(name, text)], body: [paragraph or list of lines], result}"""
-    match = re.match(r"(?:(?:struct|enum|typedef)\s+)?(\w+)(?:\(\))?\s*-\s*(.*)", lines[0])
+    match = re.match(r"(?:(?:struct|enum|typedef)\s+)?(\w+)(?:\(\))?\s*-\s*(.*)",
+                     lines[0].strip())
     if not match:
         raise DocError(f"'{lines[0]}' is not NAME - SHORT")
     doc = {"name": match.group(1), "short": match.group(2), "arguments": [], "body": [],
@@ -101,16 +102,21 @@ def add_body(body, line, new_paragraph):
 
 
 def parse_members(text):
-    """[(declaration, description)] of a struct or enum"""
-    members = []
-    for comment, declaration in re.findall(r"/\*\*(.*?)\*/\s*([^;,{}]*[;,]?)", text, re.S):
-        doc = comment_lines("/**" + comment + "*/")
-        joined = " ".join(line.strip() for line in doc if line.strip())
-        match = re.match(r"@(\w+):\s*(.*)", joined)
-        if match:
-            members.append((" ".join(declaration.split()).rstrip(",;").split(" = ")[0],
-                            match.group(2)))
-    return members
+    """[(declaration, description)] of a struct or enum: a comment is in front of its member, or
+    behind it in the same line"""
+    end = ";" if ";" in re.sub(r"/\*.*?\*/", "", text, flags=re.S) else ","
+    members, before = [], ""
+    for m in re.finditer(rf"/\*(.*?)\*/|([^/{end}{{}}]+{end})", text, re.S):
+        if m[2]:
+            members.append([" ".join(m[2].split()).rstrip(end).split(" = ")[0], before])
+            before = ""
+            continue
+        comment = " ".join(" ".join(comment_lines(f"/*{m[1]}*/")).split()).rstrip(".") + "."
+        if text[:m.start()].rpartition("\n")[2].strip():
+            members[-1][1] = comment
+        else:
+            before = comment
+    return [member for member in members if member[1]]
 
 
 def read_header(path, include):

@@ -50,52 +50,31 @@ extern "C" {
 /** PERFCTR_BROKER_FILES - file descriptors with the reply to SETUP. */
 #define PERFCTR_BROKER_FILES 2
 
-/**
- * enum perfctr_broker_type - type of a message
- */
+/** enum perfctr_broker_type - type of a message */
 enum perfctr_broker_type {
-	/** @PERFCTR_BROKER_END: the broker ends the connection; no request. */
-	PERFCTR_BROKER_END = 0,
-	/** @PERFCTR_BROKER_OPEN: choose a device. */
-	PERFCTR_BROKER_OPEN = 1,
-	/** @PERFCTR_BROKER_QUERY: as DRM_IOCTL_PERFCTR_QUERY. */
-	PERFCTR_BROKER_QUERY = 2,
-	/** @PERFCTR_BROKER_CONTROL: as DRM_IOCTL_PERFCTR_CONTROL. */
-	PERFCTR_BROKER_CONTROL = 3,
+	PERFCTR_BROKER_END = 0, /* the broker ends the connection; no request */
+	PERFCTR_BROKER_OPEN = 1, /* choose a device */
+	PERFCTR_BROKER_QUERY = 2, /* as DRM_IOCTL_PERFCTR_QUERY */
+	PERFCTR_BROKER_CONTROL = 3, /* as DRM_IOCTL_PERFCTR_CONTROL */
 };
 
-/**
- * struct perfctr_broker_header - first bytes of every message
- */
+/** struct perfctr_broker_header - first bytes of every message */
 struct perfctr_broker_header {
-	/** @size: bytes of the message, this header included. */
-	uint32_t size;
-	/** @version: PERFCTR_BROKER_VERSION. */
-	uint16_t version;
-	/** @type: enum perfctr_broker_type. */
-	uint16_t type;
-	/** @error: reply: 0 or a negative errno; request: 0. */
-	int32_t error;
-	/** @code: QUERY: its type; CONTROL: enum drm_perfctr_cmd. */
-	uint32_t code;
-	/** @handle: CONTROL: the session. */
-	uint32_t handle;
-	/** @first: QUERY: first requested element; reply: total number of elements. */
-	uint32_t first;
-	/** @count: elements in the message; QUERY: largest number wanted. */
-	uint32_t count;
-	/** @stride: bytes per element. */
-	uint32_t stride;
+	uint32_t size; /* bytes of the message, this header included */
+	uint16_t version; /* PERFCTR_BROKER_VERSION */
+	uint16_t type; /* enum perfctr_broker_type */
+	int32_t error; /* reply: 0 or a negative errno; request: 0 */
+	uint32_t code; /* QUERY: its type; CONTROL: enum drm_perfctr_cmd */
+	uint32_t handle; /* CONTROL: the session */
+	uint32_t first; /* QUERY: first requested element; reply: total number of elements */
+	uint32_t count; /* elements in the message; QUERY: largest number wanted */
+	uint32_t stride; /* bytes per element */
 };
 
-/**
- * struct perfctr_broker_opened - reply to OPEN
- */
+/** struct perfctr_broker_opened - reply to OPEN */
 struct perfctr_broker_opened {
-	/** @path: path of the device's node, NUL terminated. */
-	char path[256];
-	/** @driver: name of its kernel driver, NUL terminated. */
-	char driver[32];
+	char path[256]; /* path of the device's node, NUL terminated */
+	char driver[32]; /* name of its kernel driver, NUL terminated */
 };
 
 #if defined(__cplusplus)

@@ -26,73 +26,51 @@ extern "C" {
 /** PERFCTR_CAPTURE_MAX_RECORD - largest size of a record, in bytes. */
 #define PERFCTR_CAPTURE_MAX_RECORD (16u << 20)
 
-/**
- * enum perfctr_capture_type - type of a record
- */
+/** enum perfctr_capture_type - type of a record */
 enum perfctr_capture_type {
-	/** @PERFCTR_CAPTURE_DEVICE: struct drm_perfctr_device_info. */
-	PERFCTR_CAPTURE_DEVICE = 1,
-	/** @PERFCTR_CAPTURE_BLOCK: struct drm_perfctr_block_info, one for each block. */
-	PERFCTR_CAPTURE_BLOCK = 2,
-	/** @PERFCTR_CAPTURE_CLOCK: struct drm_perfctr_clock_info, one for each clock. */
-	PERFCTR_CAPTURE_CLOCK = 3,
-	/** @PERFCTR_CAPTURE_REQUEST: struct drm_perfctr_block_request of the session. */
-	PERFCTR_CAPTURE_REQUEST = 4,
-	/**
-	 * @PERFCTR_CAPTURE_LABEL: u64 number of the request, then three texts, each NUL
-	 * terminated: its name, its unit, and the value of one count in that unit.
+	PERFCTR_CAPTURE_DEVICE = 1, /* struct drm_perfctr_device_info */
+	PERFCTR_CAPTURE_BLOCK = 2, /* struct drm_perfctr_block_info, one for each block */
+	PERFCTR_CAPTURE_CLOCK = 3, /* struct drm_perfctr_clock_info, one for each clock */
+	PERFCTR_CAPTURE_REQUEST = 4, /* struct drm_perfctr_block_request of the session */
+	/*
+	 * u64 number of the request, then three texts, each NUL terminated: its name, its unit, and
+	 * the value of one count in that unit
 	 */
 	PERFCTR_CAPTURE_LABEL = 5,
-	/** @PERFCTR_CAPTURE_ANCHOR: struct perfctr_anchor. */
-	PERFCTR_CAPTURE_ANCHOR = 6,
-	/** @PERFCTR_CAPTURE_TEXT: a key and a value, each NUL terminated. */
-	PERFCTR_CAPTURE_TEXT = 7,
-	/** @PERFCTR_CAPTURE_SESSION: struct perfctr_capture_session. */
-	PERFCTR_CAPTURE_SESSION = 8,
-	/**
-	 * @PERFCTR_CAPTURE_COUNTER: struct perfctr_capture_counter, then six texts, each NUL
-	 * terminated: id, name, short_text, long_text, unit, pmu of struct perfctr_counter_desc.
+	PERFCTR_CAPTURE_ANCHOR = 6, /* struct perfctr_anchor */
+	PERFCTR_CAPTURE_TEXT = 7, /* a key and a value, each NUL terminated */
+	PERFCTR_CAPTURE_SESSION = 8, /* struct perfctr_capture_session */
+	/*
+	 * struct perfctr_capture_counter, then six texts, each NUL terminated: id, name,
+	 * short_text, long_text, unit, pmu of struct perfctr_counter_desc
 	 */
 	PERFCTR_CAPTURE_COUNTER = 9,
-	/**
-	 * @PERFCTR_CAPTURE_METRIC: struct perfctr_capture_metric, then six texts, each NUL
-	 * terminated: id, name, short_text, long_text, unit, formula of struct
-	 * perfctr_metric_desc. One for each metric that was selected.
+	/*
+	 * struct perfctr_capture_metric, then six texts, each NUL terminated: id, name, short_text,
+	 * long_text, unit, formula of struct perfctr_metric_desc. One for each metric that was
+	 * selected.
 	 */
 	PERFCTR_CAPTURE_METRIC = 10,
-	/**
-	 * @PERFCTR_CAPTURE_STATUS: struct drm_perfctr_status at the end. A file without it is
-	 * incomplete.
-	 */
+	/* struct drm_perfctr_status at the end. A file without it is incomplete. */
 	PERFCTR_CAPTURE_STATUS = 11,
-	/**
-	 * @PERFCTR_CAPTURE_NAMING: u64 number of a request, then two u64 masks of its counters:
-	 * those that were named with the block's index, and those that were named for all blocks
-	 * of the type. See perfctr_selection_naming().
+	/*
+	 * u64 number of a request, then two u64 masks of its counters: those that were named with
+	 * the block's index, and those that were named for all blocks of the type. See
+	 * perfctr_selection_naming().
 	 */
 	PERFCTR_CAPTURE_NAMING = 12,
-	/** @PERFCTR_CAPTURE_SAMPLE: the bytes of a sample in the ring. */
-	PERFCTR_CAPTURE_SAMPLE = 16,
+	PERFCTR_CAPTURE_SAMPLE = 16, /* the bytes of a sample in the ring */
 };
 
-/**
- * struct perfctr_capture_session - properties of the session
- */
+/** struct perfctr_capture_session - properties of the session */
 struct perfctr_capture_session {
-	/** @period_ns: time between samples, 0: manual. */
-	uint64_t period_ns;
-	/** @flags: enum drm_perfctr_setup_flags. */
-	uint32_t flags;
-	/** @slots: samples that the ring held. */
-	uint32_t slots;
-	/** @sample_bytes: bytes of each sample. */
-	uint32_t sample_bytes;
-	/** @block_count: blocks of each sample. */
-	uint32_t block_count;
-	/** @set: enum drm_perfctr_set. */
-	uint32_t set;
-	/** @reserved: zero. */
-	uint32_t reserved;
+	uint64_t period_ns; /* time between samples, 0: manual */
+	uint32_t flags; /* enum drm_perfctr_setup_flags */
+	uint32_t slots; /* samples that the ring held */
+	uint32_t sample_bytes; /* bytes of each sample */
+	uint32_t block_count; /* blocks of each sample */
+	uint32_t set; /* enum drm_perfctr_set */
+	uint32_t reserved; /* zero */
 };
 
 /**
@@ -101,26 +79,16 @@ struct perfctr_capture_session {
  * As in struct perfctr_counter_desc.
  */
 struct perfctr_capture_counter {
-	/** @event: perf config that selects it. */
-	uint64_t event;
-	/** @sets: bit n: present in counter set n. */
-	uint32_t sets;
-	/** @product: product number. */
-	uint16_t product;
-	/** @block_type: block type. */
-	uint16_t block_type;
-	/** @position: position in its block. */
-	uint16_t position;
-	/** @clock: clock domain or DRM_PERFCTR_CLOCK_NONE. */
-	uint8_t clock;
-	/** @kind: enum perfctr_kind. */
-	uint8_t kind;
-	/** @trust: enum perfctr_trust. */
-	uint8_t trust;
-	/** @optional: 1 if only some devices of the product have it. */
-	uint8_t optional;
-	/** @header_bytes: offset of the texts; at least 24. */
-	uint16_t header_bytes;
+	uint64_t event; /* perf config that selects it */
+	uint32_t sets; /* bit n: present in counter set n */
+	uint16_t product; /* product number */
+	uint16_t block_type; /* block type */
+	uint16_t position; /* position in its block */
+	uint8_t clock; /* clock domain or DRM_PERFCTR_CLOCK_NONE */
+	uint8_t kind; /* enum perfctr_kind */
+	uint8_t trust; /* enum perfctr_trust */
+	uint8_t optional; /* 1 if only some devices of the product have it */
+	uint16_t header_bytes; /* offset of the texts; at least 24 */
 };
 
 /**
@@ -129,16 +97,11 @@ struct perfctr_capture_counter {
  * As in struct perfctr_metric_desc.
  */
 struct perfctr_capture_metric {
-	/** @product: product number. */
-	uint16_t product;
-	/** @block_type: block type. */
-	uint16_t block_type;
-	/** @scope: enum perfctr_scope. */
-	uint8_t scope;
-	/** @trust: enum perfctr_trust. */
-	uint8_t trust;
-	/** @header_bytes: offset of the texts; at least 8. */
-	uint16_t header_bytes;
+	uint16_t product; /* product number */
+	uint16_t block_type; /* block type */
+	uint8_t scope; /* enum perfctr_scope */
+	uint8_t trust; /* enum perfctr_trust */
+	uint16_t header_bytes; /* offset of the texts; at least 8 */
 };
 
 struct perfctr_capture_writer;
@@ -248,18 +211,12 @@ int perfctr_capture_flush(struct perfctr_capture_writer *writer);
  */
 uint64_t perfctr_capture_bytes(const struct perfctr_capture_writer *writer);
 
-/**
- * struct perfctr_capture_record - a record of a file
- */
+/** struct perfctr_capture_record - a record of a file */
 struct perfctr_capture_record {
-	/** @content: bytes, aligned to 8; valid until the next record is read. */
-	const void *content;
-	/** @size: bytes of the content, padding included. */
-	size_t size;
-	/** @offset: offset of the record in the file. */
-	uint64_t offset;
-	/** @type: enum perfctr_capture_type or a newer type. */
-	uint32_t type;
+	const void *content; /* bytes, aligned to 8; valid until the next record is read */
+	size_t size; /* bytes of the content, padding included */
+	uint64_t offset; /* offset of the record in the file */
+	uint32_t type; /* enum perfctr_capture_type or a newer type */
 };
 
 /**

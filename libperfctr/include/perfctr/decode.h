@@ -31,22 +31,15 @@ extern "C" {
 
 #pragma GCC visibility push(default)
 
-/**
- * enum perfctr_decode_error - errors of the decoder; all negative
- */
+/** enum perfctr_decode_error - errors of the decoder; all negative */
 enum perfctr_decode_error {
-	/** @PERFCTR_DECODE_TRUNCATED: fewer bytes than the header's size. */
-	PERFCTR_DECODE_TRUNCATED = -1,
-	/** @PERFCTR_DECODE_BAD_SIZE: a size below its minimum or not a multiple of 8. */
-	PERFCTR_DECODE_BAD_SIZE = -2,
-	/** @PERFCTR_DECODE_BAD_HEADER_SIZE: a header size that does not fit its size. */
-	PERFCTR_DECODE_BAD_HEADER_SIZE = -3,
-	/** @PERFCTR_DECODE_BAD_BLOCK_COUNT: more or fewer blocks than bytes for them. */
-	PERFCTR_DECODE_BAD_BLOCK_COUNT = -4,
-	/** @PERFCTR_DECODE_BAD_MASK: valid counters that are not enabled, or no space for them. */
+	PERFCTR_DECODE_TRUNCATED = -1, /* fewer bytes than the header's size */
+	PERFCTR_DECODE_BAD_SIZE = -2, /* a size below its minimum or not a multiple of 8 */
+	PERFCTR_DECODE_BAD_HEADER_SIZE = -3, /* a header size that does not fit its size */
+	PERFCTR_DECODE_BAD_BLOCK_COUNT = -4, /* more or fewer blocks than bytes for them */
+	/* valid counters that are not enabled, or no space for them */
 	PERFCTR_DECODE_BAD_MASK = -5,
-	/** @PERFCTR_DECODE_BAD_TIME: the end lies before the start. */
-	PERFCTR_DECODE_BAD_TIME = -6,
+	PERFCTR_DECODE_BAD_TIME = -6, /* the end lies before the start */
 };
 
 /**
@@ -55,98 +48,56 @@ enum perfctr_decode_error {
  * Points into the decoded bytes and is valid as long as they are.
  */
 struct perfctr_sample {
-	/** @bytes: first byte of the sample. */
-	const unsigned char *bytes;
-	/** @next: first byte of the block that perfctr_decode_block() returns next. */
+	const unsigned char *bytes; /* first byte of the sample */
+	/* first byte of the block that perfctr_decode_block() returns next */
 	const unsigned char *next;
-	/** @end: byte after the sample. */
-	const unsigned char *end;
-	/** @size: bytes of the sample. */
-	uint32_t size;
-	/** @header_size: bytes of its header; the first block follows. */
-	uint16_t header_size;
-	/** @block_count: blocks of the sample. */
-	uint16_t block_count;
-	/** @blocks_left: blocks that perfctr_decode_block() has not returned yet. */
-	uint16_t blocks_left;
-	/** @seq: number of the sample in its session, from 0 on. */
-	uint64_t seq;
-	/** @start_ns: CLOCK_MONOTONIC_RAW of the earliest count in the sample. */
-	uint64_t start_ns;
-	/** @end_ns: CLOCK_MONOTONIC_RAW of the latest count in the sample. */
-	uint64_t end_ns;
-	/** @user_data: as given to START, SAMPLE or STOP. */
-	uint64_t user_data;
-	/** @flags: enum drm_perfctr_sample_flags. */
-	uint32_t flags;
-	/** @merged_periods: periods that ended in the sample without a separate sample. */
-	uint32_t merged_periods;
-	/** @lost_ns: upper bound of the time for which the hardware lost counts. */
-	uint64_t lost_ns;
-	/** @merged_others: AUTOMATIC and IN_STREAM samples that are part of this one. */
-	uint32_t merged_others;
-	/** @gpu_epoch: timestamps of equal epochs can be compared; 0: no timestamp. */
-	uint32_t gpu_epoch;
-	/** @gpu_timestamp: raw value of the GPU's timestamp counter at the end. */
-	uint64_t gpu_timestamp;
+	const unsigned char *end; /* byte after the sample */
+	uint32_t size; /* bytes of the sample */
+	uint16_t header_size; /* bytes of its header; the first block follows */
+	uint16_t block_count; /* blocks of the sample */
+	uint16_t blocks_left; /* blocks that perfctr_decode_block() has not returned yet */
+	uint64_t seq; /* number of the sample in its session, from 0 on */
+	uint64_t start_ns; /* CLOCK_MONOTONIC_RAW of the earliest count in the sample */
+	uint64_t end_ns; /* CLOCK_MONOTONIC_RAW of the latest count in the sample */
+	uint64_t user_data; /* as given to START, SAMPLE or STOP */
+	uint32_t flags; /* enum drm_perfctr_sample_flags */
+	uint32_t merged_periods; /* periods that ended in the sample without a separate sample */
+	uint64_t lost_ns; /* upper bound of the time for which the hardware lost counts */
+	uint32_t merged_others; /* AUTOMATIC and IN_STREAM samples that are part of this one */
+	uint32_t gpu_epoch; /* timestamps of equal epochs can be compared; 0: no timestamp */
+	uint64_t gpu_timestamp; /* raw value of the GPU's timestamp counter at the end */
 };
 
-/**
- * struct perfctr_block - the header of a block, and the position of its counters
- */
+/** struct perfctr_block - the header of a block, and the position of its counters */
 struct perfctr_block {
-	/** @bytes: first byte of the block. */
-	const unsigned char *bytes;
-	/** @values: the counters, @count times u64 at any alignment. */
-	const unsigned char *values;
-	/** @running: time in ns that each counter ran, @count times u64, or NULL. */
+	const unsigned char *bytes; /* first byte of the block */
+	const unsigned char *values; /* the counters, @count times u64 at any alignment */
+	/* time in ns that each counter ran, @count times u64, or NULL */
 	const unsigned char *running;
-	/** @size: bytes of the block. */
-	uint32_t size;
-	/** @type: block type, see "Block types" in perfctr_drm.h. */
-	uint16_t type;
-	/** @index: physical index. */
-	uint16_t index;
-	/** @section: bit n of a mask is counter 64 * @section + n. */
-	uint8_t section;
-	/** @format: enum drm_perfctr_block_format. */
-	uint8_t format;
-	/** @product: see "Products" in perfctr_drm.h. */
-	uint16_t product;
-	/** @set: enum drm_perfctr_set. */
-	uint8_t set;
-	/** @clock: clock domain or DRM_PERFCTR_CLOCK_NONE. */
-	uint8_t clock;
-	/** @count: counters stored, 0..64. */
-	uint16_t count;
-	/** @states: enum drm_perfctr_block_states. */
-	uint32_t states;
-	/** @capture_ns: when the block was read, relative to the sample's end_ns. */
-	int32_t capture_ns;
-	/** @clock_cycles: cycles of @clock in the span. */
-	uint64_t clock_cycles;
-	/** @enable_mask: counters stored, lowest bit first. */
-	uint64_t enable_mask;
-	/** @valid_mask: counters that were measured; the others read as zero. */
-	uint64_t valid_mask;
+	uint32_t size; /* bytes of the block */
+	uint16_t type; /* block type, see "Block types" in perfctr_drm.h */
+	uint16_t index; /* physical index */
+	uint8_t section; /* bit n of a mask is counter 64 * @section + n */
+	uint8_t format; /* enum drm_perfctr_block_format */
+	uint16_t product; /* see "Products" in perfctr_drm.h */
+	uint8_t set; /* enum drm_perfctr_set */
+	uint8_t clock; /* clock domain or DRM_PERFCTR_CLOCK_NONE */
+	uint16_t count; /* counters stored, 0..64 */
+	uint32_t states; /* enum drm_perfctr_block_states */
+	int32_t capture_ns; /* when the block was read, relative to the sample's end_ns */
+	uint64_t clock_cycles; /* cycles of @clock in the span */
+	uint64_t enable_mask; /* counters stored, lowest bit first */
+	uint64_t valid_mask; /* counters that were measured; the others read as zero */
 };
 
-/**
- * struct perfctr_block_pmu - the perf PMU of a block, and its filters
- */
+/** struct perfctr_block_pmu - the perf PMU of a block, and its filters */
 struct perfctr_block_pmu {
-	/** @config: perf config, or the filter bits of it. */
-	uint64_t config;
-	/** @config1: perf config1. */
-	uint64_t config1;
-	/** @config2: perf config2. */
-	uint64_t config2;
-	/** @pmu_type: perf type number on the machine that sampled. */
-	uint32_t pmu_type;
-	/** @cpu: CPU that counted, -1 for several. */
-	int32_t cpu;
-	/** @name: the PMU's name, always NUL terminated. */
-	char name[32];
+	uint64_t config; /* perf config, or the filter bits of it */
+	uint64_t config1; /* perf config1 */
+	uint64_t config2; /* perf config2 */
+	uint32_t pmu_type; /* perf type number on the machine that sampled */
+	int32_t cpu; /* CPU that counted, -1 for several */
+	char name[32]; /* the PMU's name, always NUL terminated */
 };
 
 /**

@@ -79,20 +79,13 @@ struct perfctr_expr;
 
 /* --- context ------------------------------------------------------------- */
 
-/**
- * enum perfctr_log_level - importance of a message
- */
+/** enum perfctr_log_level - importance of a message */
 enum perfctr_log_level {
-	/** @PERFCTR_LOG_NONE: as a threshold: no messages. */
-	PERFCTR_LOG_NONE = 0,
-	/** @PERFCTR_LOG_ERROR: a call failed. */
-	PERFCTR_LOG_ERROR = 1,
-	/** @PERFCTR_LOG_WARNING: something is wrong, the call continues. */
-	PERFCTR_LOG_WARNING = 2,
-	/** @PERFCTR_LOG_INFO: choices that the library made. */
-	PERFCTR_LOG_INFO = 3,
-	/** @PERFCTR_LOG_DEBUG: every step. */
-	PERFCTR_LOG_DEBUG = 4,
+	PERFCTR_LOG_NONE = 0, /* as a threshold: no messages */
+	PERFCTR_LOG_ERROR = 1, /* a call failed */
+	PERFCTR_LOG_WARNING = 2, /* something is wrong, the call continues */
+	PERFCTR_LOG_INFO = 3, /* choices that the library made */
+	PERFCTR_LOG_DEBUG = 4, /* every step */
 };
 
 /**
@@ -151,20 +144,14 @@ const char *perfctr_ctx_error(const struct perfctr_ctx *ctx);
 
 /* --- devices ------------------------------------------------------------- */
 
-/**
- * struct perfctr_device_entry - a DRM node of the machine
- */
+/** struct perfctr_device_entry - a DRM node of the machine */
 struct perfctr_device_entry {
-	/** @path: path of the node, for example /dev/dri/renderD128. */
-	const char *path;
-	/** @driver: name of the kernel driver, empty if unknown. */
-	const char *driver;
-	/** @name: name of the device or product, empty without counters. */
-	const char *name;
-	/**
-	 * @error: 0 if the device offers counters; -EACCES or -EPERM the node may
-	 * not be opened; -ENOTTY or -EINVAL its driver has no counters; another
-	 * negative errno.
+	const char *path; /* path of the node, for example /dev/dri/renderD128 */
+	const char *driver; /* name of the kernel driver, empty if unknown */
+	const char *name; /* name of the device or product, empty without counters */
+	/*
+	 * 0 if the device offers counters; -EACCES or -EPERM the node may not be opened; -ENOTTY or
+	 * -EINVAL its driver has no counters; another negative errno
 	 */
 	int error;
 };
@@ -348,110 +335,64 @@ int perfctr_device_refresh(struct perfctr_device *device);
 
 /* --- the counter database ------------------------------------------------ */
 
-/**
- * enum perfctr_kind - how the values of a counter behave
- */
+/** enum perfctr_kind - how the values of a counter behave */
 enum perfctr_kind {
-	/** @PERFCTR_KIND_COUNT: events; values of samples add up. */
-	PERFCTR_KIND_COUNT = 0,
-	/** @PERFCTR_KIND_CYCLES: cycles of the counter's clock; values add up. */
-	PERFCTR_KIND_CYCLES = 1,
-	/** @PERFCTR_KIND_BYTES: bytes; values add up. */
-	PERFCTR_KIND_BYTES = 2,
-	/** @PERFCTR_KIND_TIME: nanoseconds; values add up. */
-	PERFCTR_KIND_TIME = 3,
-	/** @PERFCTR_KIND_LEVEL: a state at the sample's end; values do not add up. */
-	PERFCTR_KIND_LEVEL = 4,
+	PERFCTR_KIND_COUNT = 0, /* events; values of samples add up */
+	PERFCTR_KIND_CYCLES = 1, /* cycles of the counter's clock; values add up */
+	PERFCTR_KIND_BYTES = 2, /* bytes; values add up */
+	PERFCTR_KIND_TIME = 3, /* nanoseconds; values add up */
+	PERFCTR_KIND_LEVEL = 4, /* a state at the sample's end; values do not add up */
 };
 
-/**
- * enum perfctr_trust - verdict of the validation of a counter
- */
+/** enum perfctr_trust - verdict of the validation of a counter */
 enum perfctr_trust {
-	/** @PERFCTR_TRUST_UNVALIDATED: never compared with a known count. */
-	PERFCTR_TRUST_UNVALIDATED = 0,
-	/** @PERFCTR_TRUST_TRUSTED: measured equals expected, as far as tested. */
-	PERFCTR_TRUST_TRUSTED = 1,
-	/** @PERFCTR_TRUST_QUARANTINED: differs from the expected count, no explanation yet. */
-	PERFCTR_TRUST_QUARANTINED = 2,
-	/** @PERFCTR_TRUST_EXPLAINED: differs from its name; the text describes its real meaning. */
+	PERFCTR_TRUST_UNVALIDATED = 0, /* never compared with a known count */
+	PERFCTR_TRUST_TRUSTED = 1, /* measured equals expected, as far as tested */
+	PERFCTR_TRUST_QUARANTINED = 2, /* differs from the expected count, no explanation yet */
+	/* differs from its name; the text describes its real meaning */
 	PERFCTR_TRUST_EXPLAINED = 3,
-	/** @PERFCTR_TRUST_UNTRUSTED: differs from the expected count, no explanation holds. */
-	PERFCTR_TRUST_UNTRUSTED = 4,
+	PERFCTR_TRUST_UNTRUSTED = 4, /* differs from the expected count, no explanation holds */
 };
 
-/**
- * struct perfctr_counter_desc - description of a counter
- */
+/** struct perfctr_counter_desc - description of a counter */
 struct perfctr_counter_desc {
-	/** @id: stable name, for example "vsoc_csf.shader.fragments". */
-	const char *id;
-	/** @name: short name, for example "FRAGMENTS". */
-	const char *name;
-	/** @short_text: a few words. */
-	const char *short_text;
-	/** @long_text: exactly which events it counts. */
-	const char *long_text;
-	/** @unit: for example "cycles", "bytes", "fragments". */
-	const char *unit;
-	/** @pmu: name of the perf PMU or a prefix of it, else empty. */
-	const char *pmu;
-	/** @event: perf config that selects it, for counters of perf PMUs. */
-	uint64_t event;
-	/** @sets: bit n is set if counter set n has it. */
-	uint32_t sets;
-	/** @product: see "Products" in perfctr_drm.h. */
-	uint16_t product;
-	/** @block_type: block type, see perfctr_drm.h. */
-	uint16_t block_type;
-	/** @position: position in its block. */
-	uint16_t position;
-	/** @clock: clock domain or DRM_PERFCTR_CLOCK_NONE. */
-	uint8_t clock;
-	/** @kind: enum perfctr_kind. */
-	uint8_t kind;
-	/** @trust: enum perfctr_trust. */
-	uint8_t trust;
-	/** @optional: 1 if only some devices of the product have it. */
-	uint8_t optional;
-	/** @definition: its real meaning, if validation found one that differs, or NULL. */
+	const char *id; /* stable name, for example "vsoc_csf.shader.fragments" */
+	const char *name; /* short name, for example "FRAGMENTS" */
+	const char *short_text; /* a few words */
+	const char *long_text; /* exactly which events it counts */
+	const char *unit; /* for example "cycles", "bytes", "fragments" */
+	const char *pmu; /* name of the perf PMU or a prefix of it, else empty */
+	uint64_t event; /* perf config that selects it, for counters of perf PMUs */
+	uint32_t sets; /* bit n is set if counter set n has it */
+	uint16_t product; /* see "Products" in perfctr_drm.h */
+	uint16_t block_type; /* block type, see perfctr_drm.h */
+	uint16_t position; /* position in its block */
+	uint8_t clock; /* clock domain or DRM_PERFCTR_CLOCK_NONE */
+	uint8_t kind; /* enum perfctr_kind */
+	uint8_t trust; /* enum perfctr_trust */
+	uint8_t optional; /* 1 if only some devices of the product have it */
+	/* its real meaning, if validation found one that differs, or NULL */
 	const char *definition;
 };
 
-/**
- * enum perfctr_scope - the blocks that a metric is computed from
- */
+/** enum perfctr_scope - the blocks that a metric is computed from */
 enum perfctr_scope {
-	/** @PERFCTR_SCOPE_BLOCK: one block, or all blocks of its type added up. */
-	PERFCTR_SCOPE_BLOCK = 0,
-	/** @PERFCTR_SCOPE_DEVICE: the device, with all blocks of each type added up. */
-	PERFCTR_SCOPE_DEVICE = 1,
+	PERFCTR_SCOPE_BLOCK = 0, /* one block, or all blocks of its type added up */
+	PERFCTR_SCOPE_DEVICE = 1, /* the device, with all blocks of each type added up */
 };
 
-/**
- * struct perfctr_metric_desc - a value computed from counters
- */
+/** struct perfctr_metric_desc - a value computed from counters */
 struct perfctr_metric_desc {
-	/** @id: stable name, for example "vsoc_csf.memsys.l2_read_hit_ratio". */
-	const char *id;
-	/** @name: short name, for example "l2_read_hit_ratio". */
-	const char *name;
-	/** @short_text: a few words. */
-	const char *short_text;
-	/** @long_text: exact meaning. */
-	const char *long_text;
-	/** @unit: for example "%", "bytes/s". */
-	const char *unit;
-	/** @formula: see perfctr_expr_new(). */
-	const char *formula;
-	/** @product: see "Products" in perfctr_drm.h. */
-	uint16_t product;
-	/** @block_type: block type, see perfctr_drm.h. */
-	uint16_t block_type;
-	/** @scope: enum perfctr_scope. */
-	uint8_t scope;
-	/** @trust: enum perfctr_trust of the least trusted counter or of the metric itself. */
-	uint8_t trust;
+	const char *id; /* stable name, for example "vsoc_csf.memsys.l2_read_hit_ratio" */
+	const char *name; /* short name, for example "l2_read_hit_ratio" */
+	const char *short_text; /* a few words */
+	const char *long_text; /* exact meaning */
+	const char *unit; /* for example "%", "bytes/s" */
+	const char *formula; /* see perfctr_expr_new() */
+	uint16_t product; /* see "Products" in perfctr_drm.h */
+	uint16_t block_type; /* block type, see perfctr_drm.h */
+	uint8_t scope; /* enum perfctr_scope */
+	uint8_t trust; /* enum perfctr_trust of the least trusted counter or of the metric itself */
 };
 
 /**
@@ -492,26 +433,16 @@ const struct perfctr_counter_desc *perfctr_counter_of_pmu(const char *pmu, uint6
  */
 const struct perfctr_metric_desc *perfctr_metric_next(const struct perfctr_metric_desc *prev);
 
-/**
- * struct perfctr_filter_desc - one filter of the events of a SoC block
- */
+/** struct perfctr_filter_desc - one filter of the events of a SoC block */
 struct perfctr_filter_desc {
-	/** @name: as in event names and in the PMU's format directory, "src_loc_cpu". */
-	const char *name;
-	/** @short_text: the traffic that it selects. */
-	const char *short_text;
-	/** @product: see "Products" in perfctr_drm.h. */
-	uint16_t product;
-	/** @block_type: block type, see perfctr_drm.h. */
-	uint16_t block_type;
-	/** @word: 0: in perf's config, 1: config1, 2: config2. */
-	uint8_t word;
-	/** @low: lowest bit in @word. */
-	uint8_t low;
-	/** @width: bits, 1..64. */
-	uint8_t width;
-	/** @hex: 1 if shown in hexadecimal: a mask or an address. */
-	uint8_t hex;
+	const char *name; /* as in event names and in the PMU's format directory, "src_loc_cpu" */
+	const char *short_text; /* the traffic that it selects */
+	uint16_t product; /* see "Products" in perfctr_drm.h */
+	uint16_t block_type; /* block type, see perfctr_drm.h */
+	uint8_t word; /* 0: in perf's config, 1: config1, 2: config2 */
+	uint8_t low; /* lowest bit in @word */
+	uint8_t width; /* bits, 1..64 */
+	uint8_t hex; /* 1 if shown in hexadecimal: a mask or an address */
 };
 
 /**
@@ -590,32 +521,19 @@ int perfctr_state_text(uint32_t states, char *text, size_t size);
 
 /* --- perf PMUs of the machine --------------------------------------------- */
 
-/**
- * struct perfctr_pmu_event - an event that a perf PMU of the machine names
- */
+/** struct perfctr_pmu_event - an event that a perf PMU of the machine names */
 struct perfctr_pmu_event {
-	/** @pmu: name of the PMU in sysfs. */
-	const char *pmu;
-	/** @label: name of its block, for example "ucf0", or @pmu without one. */
-	const char *label;
-	/** @event: name of the event, NULL for a PMU without named events. */
-	const char *event;
-	/** @text: as perfctr_selection_add() takes it. */
-	const char *text;
-	/** @unit: unit of the value after @scale, empty if unknown. */
-	const char *unit;
-	/** @scale: factor from a count to @unit, usually 1. */
-	double scale;
-	/** @desc: its description in the database, or NULL. */
-	const struct perfctr_counter_desc *desc;
-	/** @config: perf config. */
-	uint64_t config;
-	/** @pmu_type: type number of the PMU on this machine. */
-	uint32_t pmu_type;
-	/** @block_type: block type, see perfctr_drm.h. */
-	uint16_t block_type;
-	/** @index: index of the block; no meaning for GENERIC_PMU. */
-	uint16_t index;
+	const char *pmu; /* name of the PMU in sysfs */
+	const char *label; /* name of its block, for example "ucf0", or @pmu without one */
+	const char *event; /* name of the event, NULL for a PMU without named events */
+	const char *text; /* as perfctr_selection_add() takes it */
+	const char *unit; /* unit of the value after @scale, empty if unknown */
+	double scale; /* factor from a count to @unit, usually 1 */
+	const struct perfctr_counter_desc *desc; /* its description in the database, or NULL */
+	uint64_t config; /* perf config */
+	uint32_t pmu_type; /* type number of the PMU on this machine */
+	uint16_t block_type; /* block type, see perfctr_drm.h */
+	uint16_t index; /* index of the block; no meaning for GENERIC_PMU */
 };
 
 /**
@@ -645,18 +563,12 @@ int perfctr_pmu_events(struct perfctr_ctx *ctx, perfctr_pmu_event_fn fn, void *d
  * (DVSEC, vendor 0x10de, id 4).
  */
 struct perfctr_pcie_port {
-	/** @address: "0004:00:00.0"; NULL from perfctr_pcie_port_decode(). */
-	const char *address;
-	/** @segment: PCI segment (domain). */
-	uint8_t segment;
-	/** @bus: bus behind the port. */
-	uint8_t bus;
-	/** @root_port: number of the port, bit of src_rp_mask and dst_rp_mask. */
-	uint8_t root_port;
-	/** @root_complex: number in the PMU's name: pcie<socket>_rc<root_complex>. */
-	uint8_t root_complex;
-	/** @socket: socket of the root complex. */
-	uint8_t socket;
+	const char *address; /* "0004:00:00.0"; NULL from perfctr_pcie_port_decode() */
+	uint8_t segment; /* PCI segment (domain) */
+	uint8_t bus; /* bus behind the port */
+	uint8_t root_port; /* number of the port, bit of src_rp_mask and dst_rp_mask */
+	uint8_t root_complex; /* number in the PMU's name: pcie<socket>_rc<root_complex> */
+	uint8_t socket; /* socket of the root complex */
 };
 
 /**
@@ -852,48 +764,33 @@ int perfctr_counter_unit(const struct perfctr_selection *selection,
 
 /* --- sessions ------------------------------------------------------------ */
 
-/**
- * struct perfctr_session_opts - options of a session
- */
+/** struct perfctr_session_opts - options of a session */
 struct perfctr_session_opts {
-	/** @size: sizeof(struct perfctr_session_opts). */
-	size_t size;
-	/** @period_ns: time between samples, 0: only perfctr_session_sample(). */
-	uint64_t period_ns;
-	/**
-	 * @slots: samples that the ring holds, rounded up to a power of two;
-	 * 0: the samples of a quarter of a second, at least 16.
+	size_t size; /* sizeof(struct perfctr_session_opts) */
+	uint64_t period_ns; /* time between samples, 0: only perfctr_session_sample() */
+	/*
+	 * samples that the ring holds, rounded up to a power of two; 0: the samples of a quarter of
+	 * a second, at least 16
 	 */
 	uint32_t slots;
-	/**
-	 * @watermark: unread samples that wake perfctr_cursor_wait(), 0: 1; one slot is
-	 * reserved for STOP, so a watermark of all slots means one less.
+	/*
+	 * unread samples that wake perfctr_cursor_wait(), 0: 1; one slot is reserved for STOP, so a
+	 * watermark of all slots means one less
 	 */
 	uint32_t watermark;
-	/** @flags: DRM_PERFCTR_SETUP_KEEP_AWAKE, DRM_PERFCTR_SETUP_AUTOMATIC. */
-	uint32_t flags;
-	/** @reserved: zero. */
-	uint32_t reserved;
+	uint32_t flags; /* DRM_PERFCTR_SETUP_KEEP_AWAKE, DRM_PERFCTR_SETUP_AUTOMATIC */
+	uint32_t reserved; /* zero */
 };
 
-/**
- * struct perfctr_session_sizes - sizes of a session's ring and samples
- */
+/** struct perfctr_session_sizes - sizes of a session's ring and samples */
 struct perfctr_session_sizes {
-	/** @size: sizeof(struct perfctr_session_sizes), set by the caller. */
-	size_t size;
-	/** @ring_offset: where slot 0 begins in the ring's file. */
-	uint64_t ring_offset;
-	/** @ring_bytes: bytes of the slots. */
-	uint64_t ring_bytes;
-	/** @slots: samples that the ring holds. */
-	uint32_t slots;
-	/** @slot_stride: bytes between slots. */
-	uint32_t slot_stride;
-	/** @sample_bytes: bytes of each sample. */
-	uint32_t sample_bytes;
-	/** @block_count: blocks of each sample. */
-	uint32_t block_count;
+	size_t size; /* sizeof(struct perfctr_session_sizes), set by the caller */
+	uint64_t ring_offset; /* where slot 0 begins in the ring's file */
+	uint64_t ring_bytes; /* bytes of the slots */
+	uint32_t slots; /* samples that the ring holds */
+	uint32_t slot_stride; /* bytes between slots */
+	uint32_t sample_bytes; /* bytes of each sample */
+	uint32_t block_count; /* blocks of each sample */
 };
 
 /**
@@ -1028,16 +925,11 @@ struct perfctr_selection *perfctr_session_selection(const struct perfctr_session
 
 /* --- cursors ------------------------------------------------------------- */
 
-/**
- * struct perfctr_slot - a published sample in the ring
- */
+/** struct perfctr_slot - a published sample in the ring */
 struct perfctr_slot {
-	/** @bytes: the sample; valid until perfctr_cursor_advance() passes it. */
-	const void *bytes;
-	/** @size: bytes that may be read; the sample itself may be smaller. */
-	size_t size;
-	/** @index: free-running index of the slot. */
-	uint64_t index;
+	const void *bytes; /* the sample; valid until perfctr_cursor_advance() passes it */
+	size_t size; /* bytes that may be read; the sample itself may be smaller */
+	uint64_t index; /* free-running index of the slot */
 };
 
 /**
@@ -1132,96 +1024,53 @@ uint32_t perfctr_cursor_state(const struct perfctr_cursor *cursor);
 
 /* --- totals -------------------------------------------------------------- */
 
-/**
- * struct perfctr_span - the samples that were added up
- */
+/** struct perfctr_span - the samples that were added up */
 struct perfctr_span {
-	/** @samples: number of samples. */
-	uint64_t samples;
-	/** @start_ns: earliest start_ns of a sample. */
-	uint64_t start_ns;
-	/** @end_ns: latest end_ns of a sample. */
-	uint64_t end_ns;
-	/** @elapsed_ns: time covered: lengths of all samples added up. */
-	uint64_t elapsed_ns;
-	/** @merged_periods: total of all samples. */
-	uint64_t merged_periods;
-	/** @lost_ns: total of all samples. */
-	uint64_t lost_ns;
-	/** @missing_samples: holes in the sequence numbers. */
-	uint64_t missing_samples;
-	/** @flags: bitwise OR of the flags of all samples. */
-	uint32_t flags;
+	uint64_t samples; /* number of samples */
+	uint64_t start_ns; /* earliest start_ns of a sample */
+	uint64_t end_ns; /* latest end_ns of a sample */
+	uint64_t elapsed_ns; /* time covered: lengths of all samples added up */
+	uint64_t merged_periods; /* total of all samples */
+	uint64_t lost_ns; /* total of all samples */
+	uint64_t missing_samples; /* holes in the sequence numbers */
+	uint32_t flags; /* bitwise OR of the flags of all samples */
 };
 
-/**
- * struct perfctr_total - one counter added up
- */
+/** struct perfctr_total - one counter added up */
 struct perfctr_total {
-	/** @desc: its description, or NULL. */
-	const struct perfctr_counter_desc *desc;
-	/** @position: position in its block. */
-	uint16_t position;
-	/** @overflow: 1 if @sum exceeded 64 bits and is modulo 2^64. */
-	uint16_t overflow;
-	/** @sum: exact sum of the measured values; the last one for a level. */
-	uint64_t sum;
-	/** @min: smallest value of a sample that was measured. */
-	uint64_t min;
-	/** @max: largest value of a sample. */
-	uint64_t max;
-	/** @last: value of the last sample that was measured. */
-	uint64_t last;
-	/** @measured: samples in which it was measured. */
-	uint64_t measured;
-	/** @missed: samples in which it was not. */
-	uint64_t missed;
-	/** @running_ns: time it ran, for multiplexed counters and those of perf PMUs. */
-	uint64_t running_ns;
+	const struct perfctr_counter_desc *desc; /* its description, or NULL */
+	uint16_t position; /* position in its block */
+	uint16_t overflow; /* 1 if @sum exceeded 64 bits and is modulo 2^64 */
+	uint64_t sum; /* exact sum of the measured values; the last one for a level */
+	uint64_t min; /* smallest value of a sample that was measured */
+	uint64_t max; /* largest value of a sample */
+	uint64_t last; /* value of the last sample that was measured */
+	uint64_t measured; /* samples in which it was measured */
+	uint64_t missed; /* samples in which it was not */
+	uint64_t running_ns; /* time it ran, for multiplexed counters and those of perf PMUs */
 };
 
-/**
- * struct perfctr_totals_block_info - the block that counters belong to
- */
+/** struct perfctr_totals_block_info - the block that counters belong to */
 struct perfctr_totals_block_info {
-	/** @label: name of the block, for example "shader16". */
-	const char *label;
-	/** @type: block type, see perfctr_drm.h. */
-	uint16_t type;
-	/** @index: physical index, DRM_PERFCTR_INDEX_ALL in perfctr_totals_sum(). */
-	uint16_t index;
-	/** @section: positions begin at 64 * @section. */
-	uint8_t section;
-	/** @format: enum drm_perfctr_block_format of its blocks. */
-	uint8_t format;
-	/** @product: see "Products" in perfctr_drm.h. */
-	uint16_t product;
-	/** @set: enum drm_perfctr_set. */
-	uint8_t set;
-	/** @clock: clock domain or DRM_PERFCTR_CLOCK_NONE. */
-	uint8_t clock;
-	/** @blocks: blocks that were added up. */
-	uint16_t blocks;
-	/** @states: bitwise OR of the states of all samples. */
-	uint32_t states;
-	/** @clock_cycles: cycles of @clock. */
-	uint64_t clock_cycles;
-	/** @is_pmu: 1 if the members below are valid; the times are valid in any case. */
-	uint32_t is_pmu;
-	/** @cpu: CPU that counted, -1 for several. */
-	int32_t cpu;
-	/** @config: see struct perfctr_block_pmu. */
-	uint64_t config;
-	/** @config1: see struct perfctr_block_pmu. */
-	uint64_t config1;
-	/** @config2: see struct perfctr_block_pmu. */
-	uint64_t config2;
-	/** @time_enabled: ns for which its counters were enabled. */
-	uint64_t time_enabled;
-	/** @time_running: smallest running time of its counters, in ns. */
-	uint64_t time_running;
-	/** @pmu: name of the PMU, empty if none. */
-	const char *pmu;
+	const char *label; /* name of the block, for example "shader16" */
+	uint16_t type; /* block type, see perfctr_drm.h */
+	uint16_t index; /* physical index, DRM_PERFCTR_INDEX_ALL in perfctr_totals_sum() */
+	uint8_t section; /* positions begin at 64 * @section */
+	uint8_t format; /* enum drm_perfctr_block_format of its blocks */
+	uint16_t product; /* see "Products" in perfctr_drm.h */
+	uint8_t set; /* enum drm_perfctr_set */
+	uint8_t clock; /* clock domain or DRM_PERFCTR_CLOCK_NONE */
+	uint16_t blocks; /* blocks that were added up */
+	uint32_t states; /* bitwise OR of the states of all samples */
+	uint64_t clock_cycles; /* cycles of @clock */
+	uint32_t is_pmu; /* 1 if the members below are valid; the times are valid in any case */
+	int32_t cpu; /* CPU that counted, -1 for several */
+	uint64_t config; /* see struct perfctr_block_pmu */
+	uint64_t config1; /* see struct perfctr_block_pmu */
+	uint64_t config2; /* see struct perfctr_block_pmu */
+	uint64_t time_enabled; /* ns for which its counters were enabled */
+	uint64_t time_running; /* smallest running time of its counters, in ns */
+	const char *pmu; /* name of the PMU, empty if none */
 };
 
 /**
@@ -1358,46 +1207,28 @@ int perfctr_totals_unit(const struct perfctr_selection *selection,
 
 /* --- values and metrics -------------------------------------------------- */
 
-/**
- * enum perfctr_value_state - whether there is a value
- */
+/** enum perfctr_value_state - whether there is a value */
 enum perfctr_value_state {
-	/** @PERFCTR_VALUE_OK: there is a value. */
-	PERFCTR_VALUE_OK = 0,
-	/** @PERFCTR_VALUE_NOT_SELECTED: a counter that it needs is not in the samples. */
-	PERFCTR_VALUE_NOT_SELECTED = 1,
-	/** @PERFCTR_VALUE_NOT_MEASURED: a counter that it needs was not measured. */
-	PERFCTR_VALUE_NOT_MEASURED = 2,
-	/** @PERFCTR_VALUE_ZERO_DENOMINATOR: a division by zero. */
-	PERFCTR_VALUE_ZERO_DENOMINATOR = 3,
-	/** @PERFCTR_VALUE_OVERFLOW: the result is out of range. */
-	PERFCTR_VALUE_OVERFLOW = 4,
+	PERFCTR_VALUE_OK = 0, /* there is a value */
+	PERFCTR_VALUE_NOT_SELECTED = 1, /* a counter that it needs is not in the samples */
+	PERFCTR_VALUE_NOT_MEASURED = 2, /* a counter that it needs was not measured */
+	PERFCTR_VALUE_ZERO_DENOMINATOR = 3, /* a division by zero */
+	PERFCTR_VALUE_OVERFLOW = 4, /* the result is out of range */
 };
 
-/**
- * enum perfctr_value_flags - accuracy of a value
- */
+/** enum perfctr_value_flags - accuracy of a value */
 enum perfctr_value_flags {
-	/** @PERFCTR_VALUE_INTEGER: integer and exact, @integer holds it. */
-	PERFCTR_VALUE_INTEGER = 1u << 0,
-	/** @PERFCTR_VALUE_ESTIMATED: extrapolated, a counter was multiplexed. */
-	PERFCTR_VALUE_ESTIMATED = 1u << 1,
-	/** @PERFCTR_VALUE_PARTIAL: some samples or blocks did not measure a counter. */
-	PERFCTR_VALUE_PARTIAL = 1u << 2,
+	PERFCTR_VALUE_INTEGER = 1u << 0, /* integer and exact, @integer holds it */
+	PERFCTR_VALUE_ESTIMATED = 1u << 1, /* extrapolated, a counter was multiplexed */
+	PERFCTR_VALUE_PARTIAL = 1u << 2, /* some samples or blocks did not measure a counter */
 };
 
-/**
- * struct perfctr_value - a computed number, or the reason why there is none
- */
+/** struct perfctr_value - a computed number, or the reason why there is none */
 struct perfctr_value {
-	/** @number: the value if @state is PERFCTR_VALUE_OK. */
-	double number;
-	/** @integer: the exact value if PERFCTR_VALUE_INTEGER is set. */
-	int64_t integer;
-	/** @state: enum perfctr_value_state. */
-	uint32_t state;
-	/** @flags: enum perfctr_value_flags. */
-	uint32_t flags;
+	double number; /* the value if @state is PERFCTR_VALUE_OK */
+	int64_t integer; /* the exact value if PERFCTR_VALUE_INTEGER is set */
+	uint32_t state; /* enum perfctr_value_state */
+	uint32_t flags; /* enum perfctr_value_flags */
 };
 
 /**
@@ -1477,20 +1308,13 @@ const char *perfctr_expr_name(const struct perfctr_expr *expr, size_t n);
 
 /* --- time ---------------------------------------------------------------- */
 
-/**
- * struct perfctr_anchor - one instant on several clocks
- */
+/** struct perfctr_anchor - one instant on several clocks */
 struct perfctr_anchor {
-	/** @raw_ns: CLOCK_MONOTONIC_RAW, the clock of samples. */
-	uint64_t raw_ns;
-	/** @monotonic_ns: CLOCK_MONOTONIC at that instant. */
-	uint64_t monotonic_ns;
-	/** @boottime_ns: CLOCK_BOOTTIME at that instant. */
-	uint64_t boottime_ns;
-	/** @realtime_ns: CLOCK_REALTIME at that instant. */
-	uint64_t realtime_ns;
-	/** @error_ns: time between the first and the last clock read. */
-	uint64_t error_ns;
+	uint64_t raw_ns; /* CLOCK_MONOTONIC_RAW, the clock of samples */
+	uint64_t monotonic_ns; /* CLOCK_MONOTONIC at that instant */
+	uint64_t boottime_ns; /* CLOCK_BOOTTIME at that instant */
+	uint64_t realtime_ns; /* CLOCK_REALTIME at that instant */
+	uint64_t error_ns; /* time between the first and the last clock read */
 };
 
 /**

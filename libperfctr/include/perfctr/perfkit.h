@@ -50,84 +50,54 @@ extern "C" {
 
 struct perfctr_perfkit;
 
-/**
- * enum perfctr_perfkit_kind - source of the value of a counter
- */
+/** enum perfctr_perfkit_kind - source of the value of a counter */
 enum perfctr_perfkit_kind {
-	/** @PERFCTR_PERFKIT_COUNTER: it is counted. */
-	PERFCTR_PERFKIT_COUNTER = 0,
-	/** @PERFCTR_PERFKIT_METRIC: computed from counters by a formula of the database. */
-	PERFCTR_PERFKIT_METRIC = 1,
-	/** @PERFCTR_PERFKIT_SOL: cycles in which a unit of the GPU was busy, in % of all. */
-	PERFCTR_PERFKIT_SOL = 2,
-	/**
-	 * @PERFCTR_PERFKIT_BOTTLENECK: cycles in which a unit was busy and did not wait for
-	 * another unit, in % of all. Waits of a domain with another clock are converted by
-	 * the frequencies of perfctr_device_clock().
+	PERFCTR_PERFKIT_COUNTER = 0, /* it is counted */
+	PERFCTR_PERFKIT_METRIC = 1, /* computed from counters by a formula of the database */
+	PERFCTR_PERFKIT_SOL = 2, /* cycles in which a unit of the GPU was busy, in % of all */
+	/*
+	 * cycles in which a unit was busy and did not wait for another unit, in % of all. Waits of
+	 * a domain with another clock are converted by the frequencies of perfctr_device_clock().
 	 */
 	PERFCTR_PERFKIT_BOTTLENECK = 3,
 };
 
-/**
- * enum perfctr_perfkit_flags - accuracy of a value
- */
+/** enum perfctr_perfkit_flags - accuracy of a value */
 enum perfctr_perfkit_flags {
-	/** @PERFCTR_PERFKIT_UPDATED: measured by the experiment, or by the last sample. */
-	PERFCTR_PERFKIT_UPDATED = 1u << 0,
-	/**
-	 * @PERFCTR_PERFKIT_OVERFLOW: a counter saturated or the hardware lost counts: the
-	 * value is a lower bound.
-	 */
+	PERFCTR_PERFKIT_UPDATED = 1u << 0, /* measured by the experiment, or by the last sample */
+	/* a counter saturated or the hardware lost counts: the value is a lower bound */
 	PERFCTR_PERFKIT_OVERFLOW = 1u << 1,
-	/**
-	 * @PERFCTR_PERFKIT_ESTIMATED: another session used the hardware counter for part of the
-	 * time; the value is extrapolated.
+	/*
+	 * another session used the hardware counter for part of the time; the value is extrapolated
 	 */
 	PERFCTR_PERFKIT_ESTIMATED = 1u << 2,
-	/** @PERFCTR_PERFKIT_PARTIAL: only some blocks measured it. */
-	PERFCTR_PERFKIT_PARTIAL = 1u << 3,
+	PERFCTR_PERFKIT_PARTIAL = 1u << 3, /* only some blocks measured it */
 };
 
-/**
- * struct perfctr_perfkit_counter - a counter that was added
- */
+/** struct perfctr_perfkit_counter - a counter that was added */
 struct perfctr_perfkit_counter {
-	/** @name: name with its block, "shader/FRAGMENTS", "shader16/FRAGMENTS", "SHD SOL". */
+	/* name with its block, "shader/FRAGMENTS", "shader16/FRAGMENTS", "SHD SOL" */
 	const char *name;
-	/** @text: a few words. */
-	const char *text;
-	/** @unit: unit of the value, "fragments", "%". */
-	const char *unit;
-	/** @desc: its description in the database, NULL without one or if it is computed. */
+	const char *text; /* a few words */
+	const char *unit; /* unit of the value, "fragments", "%" */
+	/* its description in the database, NULL without one or if it is computed */
 	const struct perfctr_counter_desc *desc;
-	/** @metric: formula, NULL if it is counted. */
-	const struct perfctr_metric_desc *metric;
-	/** @kind: enum perfctr_perfkit_kind. */
-	uint32_t kind;
-	/** @passes: number of its passes, after perfctr_perfkit_passes(); else 0. */
-	uint32_t passes;
-	/** @first_pass: its first pass. */
-	uint32_t first_pass;
-	/** @reserved: zero. */
-	uint32_t reserved;
+	const struct perfctr_metric_desc *metric; /* formula, NULL if it is counted */
+	uint32_t kind; /* enum perfctr_perfkit_kind */
+	uint32_t passes; /* number of its passes, after perfctr_perfkit_passes(); else 0 */
+	uint32_t first_pass; /* its first pass */
+	uint32_t reserved; /* zero */
 };
 
-/**
- * struct perfctr_perfkit_value - value of a counter
- */
+/** struct perfctr_perfkit_value - value of a counter */
 struct perfctr_perfkit_value {
-	/** @numerator: the value is @numerator / @denominator, in lowest terms. */
-	int64_t numerator;
-	/** @denominator: at least 1; 1 for counters. */
-	int64_t denominator;
-	/** @cycles: cycles of the blocks' clock in that time, 0 without a clock or if unknown. */
+	int64_t numerator; /* the value is @numerator / @denominator, in lowest terms */
+	int64_t denominator; /* at least 1; 1 for counters */
+	/* cycles of the blocks' clock in that time, 0 without a clock or if unknown */
 	uint64_t cycles;
-	/** @elapsed_ns: time in which it was measured. */
-	uint64_t elapsed_ns;
-	/** @state: enum perfctr_value_state; the numbers are valid only if it is OK. */
-	uint32_t state;
-	/** @flags: enum perfctr_perfkit_flags. */
-	uint32_t flags;
+	uint64_t elapsed_ns; /* time in which it was measured */
+	uint32_t state; /* enum perfctr_value_state; the numbers are valid only if it is OK */
+	uint32_t flags; /* enum perfctr_perfkit_flags */
 };
 
 /**
