@@ -43,8 +43,7 @@
 #define MAX_BLOCKS 256
 
 struct window {
-	/* of the loop, in CPU time */
-	double ns, loops;
+	double ns, loops; /* of the loop, in CPU time */
 	/* CPU time of the model */
 	double model_ns;
 	unsigned int samples;

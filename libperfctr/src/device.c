@@ -12,8 +12,7 @@
 #define DRM_CLASS_PATH "/sys/class/drm"
 
 enum {
-	/* more than any device has: the driver misunderstood the query */
-	MAX_ELEMENTS = 65536,
+	MAX_ELEMENTS = 65536, /* more than any device has: the driver misunderstood the query */
 	/* version of the interface in perfctr_drm.h, and its predecessor */
 	LEAST_VERSION = 3,
 	OLD_SAMPLE_HEADER_SIZE = 64,

@@ -89,8 +89,7 @@ struct device_link {
 	/* whether the last failed ioctl() left its reason in the context */
 	bool (*explained)(const void *data);
 	void (*free)(void *data);
-	/* this process counts perf events itself */
-	bool local;
+	bool local; /* this process counts perf events itself */
 };
 
 struct perfctr_device {
@@ -150,8 +149,7 @@ struct perfctr_selection {
 	size_t request_count;
 	const struct perfctr_metric_desc **metrics;
 	size_t metric_count;
-	/* NULL unless the selection was read from a file */
-	struct catalogue *catalogue;
+	struct catalogue *catalogue; /* NULL unless the selection was read from a file */
 };
 
 struct mapping {

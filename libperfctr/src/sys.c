@@ -20,8 +20,7 @@
 
 enum {
 	NS_PER_S = 1000000000,
-	/* more than any of our messages has */
-	MAX_FILES = 8,
+	MAX_FILES = 8, /* more than any of our messages has */
 };
 
 static int real_open(void *data, const char *path, int flags)

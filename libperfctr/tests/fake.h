@@ -66,8 +66,7 @@ struct fake {
 	uint64_t mux_steps[8], mux_cycles;
 	/* number of counters of all PMUs and NVIDIA blocks that run at once; 0: all */
 	unsigned int slots_at_once;
-	/* flags of every sample, states of every block */
-	uint32_t sample_flags, block_states;
+	uint32_t sample_flags, block_states; /* flags of every sample, states of every block */
 	/* called by poll() instead of waiting */
 	void (*on_poll)(struct fake *fake);
 
@@ -87,8 +86,7 @@ struct fake {
 	/* text files by path; a node is one with the content "node:DRIVER" */
 	struct {
 		const char *path, *content;
-		/* of a binary one; 0: up to the first NUL */
-		size_t bytes;
+		size_t bytes; /* of a binary one; 0: up to the first NUL */
 	} files[256];
 	size_t file_count;
 };

@@ -17,8 +17,7 @@ struct sample_writer {
 	/* aligned as a slot is */
 	_Alignas(8) unsigned char bytes[SAMPLE_ROOM];
 	size_t size;
-	/* offset of the last block */
-	size_t block;
+	size_t block; /* offset of the last block */
 };
 
 /* blocks of DRM_PERFCTR_FORMAT_RUNNING_TIMES, without and with _PMU_IDENTITY */

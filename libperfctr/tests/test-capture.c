@@ -81,8 +81,7 @@ static void record_session(void)
 struct seen {
 	int result, records, samples, blocks, requests, labels;
 	uint64_t cut_bytes, last_seq, sum;
-	/* end of the last whole record */
-	uint64_t end;
+	uint64_t end; /* end of the last whole record */
 };
 
 static void see_sample(const struct perfctr_capture_record *record, struct seen *seen)

@@ -23,8 +23,7 @@ enum { PAGES = 200, SLEEPS = 20, MAX_FILES = 64, FAKE_STEP = 10 };
 /* the real system calls, except those that a test changes */
 static struct seam {
 	struct perfctr_sys sys;
-	/* error of perf_event_open(), 0: it succeeds */
-	int error;
+	int error; /* error of perf_event_open(), 0: it succeeds */
 	/* if set, events are simulated: each read of one adds FAKE_STEP */
 	const char *online;
 	struct {

@@ -27,18 +27,14 @@ struct pctr_session {
 	struct perfctr_selection *selection;
 	struct perfctr_session *session;
 	struct perfctr_cursor *cursor;
-	/* catalogue counters that it covers */
-	uint64_t *covers;
-	/* active queries on it */
-	struct pctr_query *active;
-	/* made for a monitor: monitors want, or wanted, its multiplexed counters */
-	bool exact;
+	uint64_t *covers; /* catalogue counters that it covers */
+	struct pctr_query *active; /* active queries on it */
+	bool exact; /* made for a monitor: monitors want, or wanted, its multiplexed counters */
 	/* a counter had to wait for its multiplexing slot in the last sample */
 	bool was_multiplexed;
 	/* the last sample ended a frame of the HUD: the next frame begins there */
 	bool is_between_frames;
-	/* totals of the samples since a trial began, else NULL */
-	struct perfctr_totals *trial;
+	struct perfctr_totals *trial; /* totals of the samples since a trial began, else NULL */
 };
 
 struct pctr_context {
@@ -60,8 +56,7 @@ struct pctr_context {
 struct pctr_query {
 	struct pctr_context *context;
 	struct pctr_query *next, *next_active;
-	/* while it counts */
-	struct pctr_session *session;
+	struct pctr_session *session; /* while it counts */
 	/*
 	 * totals of all samples, of the context's own samples, and of all samples outside of trials
 	 */
@@ -72,8 +67,7 @@ struct pctr_query {
 	unsigned int *counters;
 	unsigned int count;
 	bool attributed, exact;
-	/* a frame of the HUD, not a monitor's time from Begin to End */
-	bool is_frame;
+	bool is_frame; /* a frame of the HUD, not a monitor's time from Begin to End */
 };
 
 /* --- context --------------------------------------------------------------- */
@@ -364,12 +358,9 @@ static bool sample_all(struct pctr_context *c)
 
 /* State of the multiplexed counters in some totals. */
 struct waits {
-	/* device time that has passed for all of them */
-	uint64_t time_ns;
-	/* a counter had to wait */
-	bool waited;
-	/* counters that only waited */
-	unsigned int waiting;
+	uint64_t time_ns; /* device time that has passed for all of them */
+	bool waited; /* a counter had to wait */
+	unsigned int waiting; /* counters that only waited */
 };
 
 static struct waits waits_of(const struct perfctr_totals *totals)

@@ -36,8 +36,7 @@ struct pctr_screen {
 	/* NULL without counters: the reason was reported, or the user disabled them */
 	struct pctr_catalogue *catalogue;
 	unsigned references;
-	/* rendering becomes jobs of the virtual GPU */
-	bool gives_work;
+	bool gives_work; /* rendering becomes jobs of the virtual GPU */
 	/* report ends of frames to a tool */
 	bool reports_frames;
 	bool driver_has_monitors;

@@ -50,10 +50,8 @@ struct group_trial {
 	struct perfctr_device *device;
 	struct pctr_counter *first;
 	unsigned int count;
-	/* needs[m * count + n]: metric m is computed from counter n of the group */
-	bool *needs;
-	/* counters of the pass that is being filled */
-	bool *kept;
+	bool *needs; /* needs[m * count + n]: metric m is computed from counter n of the group */
+	bool *kept; /* counters of the pass that is being filled */
 };
 
 static void find_needs(struct group_trial *t, unsigned int m)

@@ -14,8 +14,7 @@
 enum {
 	/* the minimum length of a multiplexing slot, see docs/pcounter.md; no ioctl reports it */
 	PCTR_SLOT_NS = 2000000,
-	/* between two looks: a slot, and a margin for clocks that differ */
-	PCTR_LOOK_NS = 3000000,
+	PCTR_LOOK_NS = 3000000, /* between two looks: a slot, and a margin for clocks that differ */
 	/*
 	 * Looks that cover two slots. The first slot shows nothing: a new counter gets it, because
 	 * the others had theirs before. Each look collects, and a collection ends a slot that is

@@ -8,8 +8,7 @@
 /* A number before it is rounded. */
 struct number {
 	double number;
-	/* complete: no part was left out, so it is not an estimate */
-	bool is_exact;
+	bool is_exact; /* complete: no part was left out, so it is not an estimate */
 };
 
 /* Index of the block that the session has for an event of a perf PMU. */

@@ -24,8 +24,7 @@ struct pctr_vsoc {
 	uint64_t done_job;
 	/* samples of each session that jobs may take before the next wait */
 	unsigned int due_samples;
-	/* the device accepts no more work */
-	bool stopped;
+	bool stopped; /* the device accepts no more work */
 };
 
 bool pctr_vsoc_is_device(const struct pctr_catalogue *catalogue)

@@ -59,8 +59,7 @@ struct reader {
 	struct campaign *campaign;
 	struct class *classes;
 	size_t class_count;
-	/* folder of the file, "" for a built-in one */
-	const char *folder;
+	const char *folder; /* folder of the file, "" for a built-in one */
 };
 
 static bool failed(const struct reader *r)

@@ -9,8 +9,7 @@ enum { CSV_MAX_COLUMNS = 32 };
 
 struct cell {
 	const char *text;
-	/* from 1 on, in bytes */
-	unsigned int column;
+	unsigned int column; /* from 1 on, in bytes */
 };
 
 /* a parser's position in a text */

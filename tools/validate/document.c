@@ -20,8 +20,7 @@ struct walk {
 	const char *at;
 	const struct json_object *wanted;
 	const char *found;
-	/* a name that occurs twice in its object */
-	const char *twice;
+	const char *twice; /* a name that occurs twice in its object */
 };
 
 static void skip_space(struct walk *w)

@@ -11,8 +11,7 @@ struct trial {
 	const struct analysis *a;
 	const struct event *event;
 	size_t number;
-	/* for linear faults: the rule of what is counted */
-	struct rule rule;
+	struct rule rule; /* for linear faults: the rule of what is counted */
 	/* for other faults */
 	enum fault fault;
 	unsigned int bits;

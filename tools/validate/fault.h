@@ -11,26 +11,16 @@
 
 enum fault {
 	FAULT_NONE,
-	/* counts 2, 3 or 4 times */
-	FAULT_MULTIPLE,
-	/* two events are exchanged */
-	FAULT_SWAP,
-	/* counts what another event should count, which itself is correct */
-	FAULT_MULTIPLEXER,
-	/* counts dead instructions after EXIT */
-	FAULT_DEAD,
-	/* counts instructions whose guard is false */
-	FAULT_PREDICATED_OFF,
-	/* one too many for each kernel, or for each kernel in each unit */
-	FAULT_OFF_BY_ONE,
-	/* a unit stops at 2^n - 1 */
-	FAULT_SATURATED,
-	/* a unit counts modulo 2^n */
-	FAULT_WRAPPED,
-	/* reports the previous work: a buffer swap was lost */
-	FAULT_STALE,
-	/* never counts */
-	FAULT_SILENT,
+	FAULT_MULTIPLE, /* counts 2, 3 or 4 times */
+	FAULT_SWAP, /* two events are exchanged */
+	FAULT_MULTIPLEXER, /* counts what another event should count, which itself is correct */
+	FAULT_DEAD, /* counts dead instructions after EXIT */
+	FAULT_PREDICATED_OFF, /* counts instructions whose guard is false */
+	FAULT_OFF_BY_ONE, /* one too many for each kernel, or for each kernel in each unit */
+	FAULT_SATURATED, /* a unit stops at 2^n - 1 */
+	FAULT_WRAPPED, /* a unit counts modulo 2^n */
+	FAULT_STALE, /* reports the previous work: a buffer swap was lost */
+	FAULT_SILENT, /* never counts */
 };
 
 /* a fault that explains all readings */

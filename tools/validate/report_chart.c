@@ -19,8 +19,7 @@ enum {
 	BOTTOM = 28,
 	TICKS = 4,
 	MAX_POINTS = 64,
-	/* colours of hypotheses */
-	IDEA_STYLES = 4,
+	IDEA_STYLES = 4, /* colours of hypotheses */
 };
 
 /* a point of a line: value of the parameter, number of the study's point */

@@ -17,8 +17,7 @@ struct layer {
 	size_t variable;
 	unsigned int max_weight;
 	size_t nodes;
-	/* partial sums, one for each row of the component */
-	int64_t *sums;
+	int64_t *sums; /* partial sums, one for each row of the component */
 	/* node in the next layer for each weight, NO_CHILD if none */
 	uint32_t *children;
 	uint64_t *solutions;

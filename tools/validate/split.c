@@ -6,8 +6,7 @@
 #include <string.h>
 
 enum {
-	/* rules that are examined individually; of more, an even selection */
-	MAX_RULES = 4096,
+	MAX_RULES = 4096, /* rules that are examined individually; of more, an even selection */
 	/* keeps a thread far below the limit of devices */
 	MAX_INSTRUCTIONS = 3000,
 	MAX_FEATURES = 16,
@@ -102,8 +101,7 @@ static size_t split_score(const struct analysis *a, const struct point *point,
 struct open_feature {
 	size_t feature;
 	size_t wishes;
-	/* branches are written line by line: use few */
-	bool is_branch;
+	bool is_branch; /* branches are written line by line: use few */
 };
 
 /* measured in a benchmark that was constructed to separate it */

@@ -64,8 +64,7 @@ struct validator {
 	size_t study_count;
 	const char **skipped;
 	size_t skipped_count;
-	/* exit status of the last campaign that was skipped */
-	int skipped_status;
+	int skipped_status; /* exit status of the last campaign that was skipped */
 };
 
 static int failed(struct validator *v)

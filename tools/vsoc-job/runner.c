@@ -17,8 +17,7 @@
 
 enum {
 	NS_PER_MS = 1000000,
-	/* limits the delay if a signal arrives just before WAIT */
-	WAIT_STEP_NS = 250 * NS_PER_MS,
+	WAIT_STEP_NS = 250 * NS_PER_MS, /* limits the delay if a signal arrives just before WAIT */
 };
 
 static const char drm_folder[] = "/dev/dri";

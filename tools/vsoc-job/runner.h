@@ -55,8 +55,7 @@ struct runner {
 	struct job sampled;
 	struct job stored;
 	uint64_t timeout_ns;
-	/* set by a signal handler: ends waiting */
-	const volatile sig_atomic_t *stop;
+	const volatile sig_atomic_t *stop; /* set by a signal handler: ends waiting */
 	/* unfinished jobs, oldest first */
 	struct runner_job *queue;
 	size_t queue_count;

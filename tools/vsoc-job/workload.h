@@ -16,8 +16,7 @@
 struct workload_random {
 	uint64_t state; /* initially the seed */
 	uint32_t kinds; /* WORKLOAD_ALL or a subset */
-	/* of the device, so that it accepts every command */
-	const struct drm_vsoc_info *info;
+	const struct drm_vsoc_info *info; /* of the device, so that it accepts every command */
 };
 
 /**

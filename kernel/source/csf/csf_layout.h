@@ -155,8 +155,7 @@ enum csf_block_word {
 
 /* further words of the metadata block */
 enum csf_metadata_word {
-	/* sample number modulo 2^32; dropped samples count as well */
-	CSF_METADATA_SEQ = 4,
+	CSF_METADATA_SEQ = 4, /* sample number modulo 2^32; dropped samples count as well */
 	/* 64-bit cycle counts since the previous sample, low word first */
 	CSF_METADATA_CYCLES_TOP = 6,
 	CSF_METADATA_CYCLES_COREGROUP = 8,

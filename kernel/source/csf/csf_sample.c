@@ -53,23 +53,16 @@ struct csf_sample_span {
 	u64 end_ticks;
 	u64 cores_on;
 	u64 cores_off;
-	/* cores that lost power without a preceding sample */
-	u64 cores_gone;
-	/* cores with power at the start, if their power at the end is unknown */
-	u64 cores_due;
+	u64 cores_gone; /* cores that lost power without a preceding sample */
+	u64 cores_due; /* cores with power at the start, if their power at the end is unknown */
 	/* cores whose block was written, which therefore had power */
 	u64 cores_written;
 	u32 reason;
-	/* start and end are known */
-	bool timed;
-	/* cores_on and cores_off are known */
-	bool cores_known;
-	/* PRFCNT_EN of any block */
-	u32 written;
-	/* preceding samples are missing */
-	bool gap;
-	/* a block of this sample could not be used */
-	bool lost;
+	bool timed; /* start and end are known */
+	bool cores_known; /* cores_on and cores_off are known */
+	u32 written; /* PRFCNT_EN of any block */
+	bool gap; /* preceding samples are missing */
+	bool lost; /* a block of this sample could not be used */
 };
 
 static u32 read32(const __le32 *words, unsigned int word)

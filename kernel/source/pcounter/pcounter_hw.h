@@ -188,10 +188,8 @@ struct pcounter_packet {
 #define MP_UNITS		6
 
 enum mp_mode {
-	/* clocks in which the function is true */
-	MP_LOGOP,
-	/* clocks in which it becomes true */
-	MP_LOGOP_PULSE,
+	MP_LOGOP, /* clocks in which the function is true */
+	MP_LOGOP_PULSE, /* clocks in which it becomes true */
 };
 
 /* the function that selects only a slot's own signal: argument i is the signal of slot i */

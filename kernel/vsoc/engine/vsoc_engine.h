@@ -38,8 +38,7 @@ struct vsoc_ctx {
 	struct vsoc_file *file;		/* constant until the context is closed */
 	struct vsoc_account *account;	/* what its jobs count; set with its first job */
 	u64 fence_context;		/* for the jobs' fences */
-	/* MP counters, under hw_lock; NULL if the product has none */
-	struct nv50_mp_context *mp;
+	struct nv50_mp_context *mp; /* MP counters, under hw_lock; NULL if the product has none */
 
 	/* under the engine's lock */
 	struct list_head jobs;	/* queued jobs, oldest first */

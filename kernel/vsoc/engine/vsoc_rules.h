@@ -36,8 +36,7 @@ enum vsoc_block {
 	VSOC_BLOCK_FW,
 	VSOC_BLOCK_CSHW,
 	VSOC_BLOCK_TILER,
-	/* followed by the other slices, then the present cores */
-	VSOC_BLOCK_MEMSYS,
+	VSOC_BLOCK_MEMSYS, /* followed by the other slices, then the present cores */
 };
 
 /* what a GPU consists of; constant for a device */

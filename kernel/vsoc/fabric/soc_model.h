@@ -133,8 +133,7 @@ struct soc_windows {
 	u64 counter[SOC_INSTANCES][SOC_INSTANCE_COUNTERS];
 	u32 enabled;
 	u32 gate;
-	/* constant */
-	unsigned int instances;
+	unsigned int instances; /* constant */
 };
 
 /* struct soc_truth_row - true totals of one tag */

@@ -69,8 +69,7 @@ struct vsoc_fabric {
 	u64 max_step;				/* limit of a counter's increment at once */
 	bool owner;				/* this device registers the PMUs' names */
 	struct soc_pmu *ucf[VSOC_SOCKETS];	/* models by socket */
-	/* by socket and root complex */
-	struct soc_pmu *pcie[VSOC_SOCKETS][VSOC_ROOT_COMPLEXES];
+	struct soc_pmu *pcie[VSOC_SOCKETS][VSOC_ROOT_COMPLEXES]; /* by socket and root complex */
 	/* by socket and root complex */
 	struct soc_pmu *pcie_tgt[VSOC_SOCKETS][VSOC_ROOT_COMPLEXES];
 	struct soc_pmu *cmem[VSOC_SOCKETS];	/* by socket */

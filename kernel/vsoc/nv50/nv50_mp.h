@@ -31,12 +31,9 @@ struct nv50_mp {
 	/* CONTROL of the driver's counters, as in slots of these numbers; 0: none */
 	u32 wanted[MP_SLOTS];
 	u8 slot[MP_SLOTS];	/* slot of each driver counter; MP_SLOTS: none */
-	/* driver's counts that are no longer in a register */
-	u64 saved[VSOC_MAX_CORES][MP_SLOTS];
-	/* masks of driver counters that were saturated when saved */
-	u8 full[VSOC_MAX_CORES];
-	/* time without a slot while a context ran, not yet reported */
-	u64 missed_ns[MP_SLOTS];
+	u64 saved[VSOC_MAX_CORES][MP_SLOTS]; /* driver's counts that are no longer in a register */
+	u8 full[VSOC_MAX_CORES]; /* masks of driver counters that were saturated when saved */
+	u64 missed_ns[MP_SLOTS]; /* time without a slot while a context ran, not yet reported */
 	/* time without a slot since programmed; the largest one gets a slot first */
 	u64 missed_total_ns[MP_SLOTS];
 };

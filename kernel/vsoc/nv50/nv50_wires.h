@@ -57,8 +57,7 @@ enum nv50_mp_activity {
 /* activities of a command */
 struct nv50_demand {
 	u64 gpu[NV50_ACTIVITIES];
-	/* of each TPC, by present core */
-	u64 mp[VSOC_MAX_CORES][NV50_MP_ACTIVITIES];
+	u64 mp[VSOC_MAX_CORES][NV50_MP_ACTIVITIES]; /* of each TPC, by present core */
 };
 
 /* nominal clocks of the domains; the shader clock is vsoc's, and all scale with it */

@@ -33,8 +33,7 @@ struct vsoc_nv50 {
 	void *record[PCOUNTER_DOMAINS];
 	struct nv50_waves waves;
 	u32 mux[NV50_MUXES];
-	/* fractions of a clock, in 1/NSEC_PER_SEC */
-	u64 fraction[PCOUNTER_DOMAINS];
+	u64 fraction[PCOUNTER_DOMAINS]; /* fractions of a clock, in 1/NSEC_PER_SEC */
 	/* vsoc_now_ns() until which the domains were clocked */
 	u64 time_ns;
 	bool job;

@@ -10,8 +10,7 @@
 
 enum {
 	TEXTS = 6,
-	/* longer than any formula; limits the time to compute one */
-	MAX_FORMULA_BYTES = 4096,
+	MAX_FORMULA_BYTES = 4096, /* longer than any formula; limits the time to compute one */
 	/* limit for files; the kernel's own limit of blocks times some counters each */
 	MAX_ENTRIES = 65536,
 };

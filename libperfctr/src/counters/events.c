@@ -20,8 +20,7 @@ struct parser {
 	struct perfctr_selection *selection;
 	struct pmu_list pmus;
 	bool pmus_loaded;
-	/* counters that the text named */
-	int found;
+	int found; /* counters that the text named */
 };
 
 static bool matches(const char *pattern, const char *name)

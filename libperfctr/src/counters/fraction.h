@@ -14,8 +14,7 @@ __extension__ typedef __int128 int128;
 
 struct fraction {
 	int128 numerator, denominator;
-	/* enum perfctr_value_state, enum perfctr_perfkit_flags */
-	uint32_t state, flags;
+	uint32_t state, flags; /* enum perfctr_value_state, enum perfctr_perfkit_flags */
 };
 
 struct fraction fraction_of(uint64_t number);

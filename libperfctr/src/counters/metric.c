@@ -10,10 +10,8 @@
 struct scope {
 	const struct perfctr_totals *totals;
 	const struct perfctr_metric_desc *metric;
-	/* block for names without a block prefix */
-	const struct perfctr_totals_block *block;
-	/* the section of it whose clock is used */
-	const struct perfctr_totals_block *clocked;
+	const struct perfctr_totals_block *block; /* block for names without a block prefix */
+	const struct perfctr_totals_block *clocked; /* the section of it whose clock is used */
 };
 
 static struct perfctr_value value_of_u64(uint64_t number)

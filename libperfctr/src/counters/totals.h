@@ -18,8 +18,7 @@ struct perfctr_totals_block {
 	char label[PATH_BYTES / 8];
 	char pmu[DRM_PERFCTR_PMU_NAME_BYTES];
 	uint32_t pmu_type;
-	/* counters seen so far; bit n belongs to counters[n] */
-	uint64_t mask;
+	uint64_t mask; /* counters seen so far; bit n belongs to counters[n] */
 	/* counters of the current sample, and the number of its blocks */
 	uint64_t pending_mask;
 	uint16_t pending_blocks;
@@ -29,8 +28,7 @@ struct perfctr_totals_block {
 struct perfctr_totals {
 	atomic_uint refs;
 	struct perfctr_ctx *ctx;
-	/* added up over the blocks of a type: index is DRM_PERFCTR_INDEX_ALL */
-	bool by_type;
+	bool by_type; /* added up over the blocks of a type: index is DRM_PERFCTR_INDEX_ALL */
 	/* describes counters that the database does not have; may be NULL */
 	struct perfctr_selection *selection;
 	struct perfctr_totals_block **blocks;
@@ -38,8 +36,7 @@ struct perfctr_totals {
 	struct perfctr_span span;
 	bool has_seq;
 	uint64_t next_seq;
-	/* the same samples added up by type; NULL if by_type */
-	struct perfctr_totals *sums;
+	struct perfctr_totals *sums; /* the same samples added up by type; NULL if by_type */
 };
 
 #endif /* PERFCTR_TOTALS_H */

@@ -17,8 +17,7 @@ enum { MAX_SESSIONS = 64, INTERFACE_VERSION = 3 };
 struct local {
 	struct perfctr_ctx *ctx;
 	pid_t task;
-	/* index: handle - 1 */
-	struct local_session *sessions[MAX_SESSIONS];
+	struct local_session *sessions[MAX_SESSIONS]; /* index: handle - 1 */
 };
 
 /* --- QUERY ------------------------------------------------------------------------ */

@@ -9,10 +9,8 @@
 struct local_counter {
 	uint32_t pmu_type;
 	uint64_t config, config1, config2;
-	/* the CPU requested, or DRM_PERFCTR_CPU_ANY */
-	int32_t cpu;
-	/* the PMU has a cpumask and migrates its events itself on CPU hotplug */
-	bool uncore;
+	int32_t cpu; /* the CPU requested, or DRM_PERFCTR_CPU_ANY */
+	bool uncore; /* the PMU has a cpumask and migrates its events itself on CPU hotplug */
 	/* may share a group with the PMU's other events, so that one call reads them */
 	bool grouped;
 	/* a CPU is not counted; since the last collection, or a file could not be read */
@@ -20,16 +18,14 @@ struct local_counter {
 	/* open files, and the CPU of the last one */
 	unsigned int open_count;
 	int open_cpu;
-	/* enum drm_perfctr_block_states since the last collection */
-	uint32_t states;
+	uint32_t states; /* enum drm_perfctr_block_states since the last collection */
 	/*
 	 * count, time enabled and time running in ns: sum of all files ever opened as of the last
 	 * read, and sum of the closed files
 	 */
 	uint64_t sum[3], gone[3];
 	char pmu[DRM_PERFCTR_PMU_NAME_BYTES];
-	/* sysfs file with the PMU's CPUs */
-	char cpus_path[PATH_BYTES];
+	char cpus_path[PATH_BYTES]; /* sysfs file with the PMU's CPUs */
 };
 
 struct local_file;

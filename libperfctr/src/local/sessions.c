@@ -26,8 +26,7 @@ struct local_block {
 	struct perfctr_view view;
 	struct perfctr_pmu_block pmu;
 	size_t first;
-	/* base, totals, enabled, running, base_enabled, base_running of each counter */
-	u64 *words;
+	u64 *words; /* base, totals, enabled, running, base_enabled, base_running of each counter */
 };
 
 struct local_session {

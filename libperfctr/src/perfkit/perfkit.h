@@ -23,16 +23,14 @@ struct kit_entry {
 	/* indices of the needs that its value is computed from */
 	size_t *needs;
 	size_t need_count;
-	/* updated by the last sample, or by the experiment */
-	bool updated;
+	bool updated; /* updated by the last sample, or by the experiment */
 };
 
 enum kit_state { KIT_IDLE, KIT_EXPERIMENT, KIT_PASS, KIT_OBJECT, KIT_SAMPLING };
 
 struct kit_pass {
 	struct perfctr_selection *selection;
-	/* measured in this experiment, or since sampling began */
-	bool done;
+	bool done; /* measured in this experiment, or since sampling began */
 };
 
 struct perfctr_perfkit {

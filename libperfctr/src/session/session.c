@@ -8,8 +8,7 @@
 
 enum {
 	MIN_SLOTS = 16,
-	/* duration that a ring holds by default */
-	DEFAULT_RING_NS = 250000000,
+	DEFAULT_RING_NS = 250000000, /* duration that a ring holds by default */
 };
 
 /* --- sizes -------------------------------------------------------------------- */

@@ -19,8 +19,7 @@
 #include "lib/timeline.h"
 
 enum {
-	/* intervals of a capture from which the variance of its rates is estimated */
-	PIECES = 40,
+	PIECES = 40, /* intervals of a capture from which the variance of its rates is estimated */
 	/* minimum number of samples in an interval */
 	SAMPLES_PER_PIECE = 2,
 	EVENT_WIDTH = 28,
@@ -108,8 +107,7 @@ static const char *const verdict_names[] = {
 /* one capture's side of a comparison: its line, NULL if it lacks the counter */
 struct side {
 	const struct timeline_line *line;
-	/* rate, level or metric over the whole capture; NAN if there is none */
-	double number;
+	double number; /* rate, level or metric over the whole capture; NAN if there is none */
 };
 
 struct change {

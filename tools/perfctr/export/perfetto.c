@@ -29,8 +29,7 @@ enum {
 	TAG_PACKET = 1 << 3 | 2,
 	UUID_CAPTURE = 1,
 	UUID_SAMPLES = 2,
-	/* UUIDs of blocks follow, then those of counters */
-	UUID_FIRST = 16,
+	UUID_FIRST = 16, /* UUIDs of blocks follow, then those of counters */
 };
 
 struct track {

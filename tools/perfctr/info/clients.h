@@ -21,8 +21,7 @@ struct client {
 	unsigned int sessions; /* all; @active of them are between START and STOP */
 	unsigned int active;
 	uint64_t kib; /* KiB of their buffers */
-	/* counter set that they reserve, enum drm_perfctr_set, or CLIENT_NO_SET */
-	int set;
+	int set; /* counter set that they reserve, enum drm_perfctr_set, or CLIENT_NO_SET */
 };
 
 /* the clients of a device */

@@ -17,12 +17,9 @@ enum exit_status {
 	EXIT_FINE = 0,
 	EXIT_FAILED = 1,
 	EXIT_USAGE = 2,
-	/* this user may not see the counters */
-	EXIT_DENIED = 3,
-	/* no device offers counters */
-	EXIT_NO_DEVICE = 4,
-	/* diff: more than the threshold */
-	EXIT_DIFFERS = 5,
+	EXIT_DENIED = 3, /* this user may not see the counters */
+	EXIT_NO_DEVICE = 4, /* no device offers counters */
+	EXIT_DIFFERS = 5, /* diff: more than the threshold */
 	/* the workload cannot be executed, or is not found */
 	EXIT_CANNOT_RUN = 126,
 	EXIT_NOT_FOUND = 127,

@@ -15,17 +15,13 @@ struct option_words {
 void option_words_free(struct option_words *words);
 
 enum option_kind {
-	/* bool *to = true */
-	OPTION_FLAG,
-	/* const char **to */
-	OPTION_TEXT,
-	/* struct option_words *to */
-	OPTION_WORDS,
+	OPTION_FLAG, /* bool *to = true */
+	OPTION_TEXT, /* const char **to */
+	OPTION_WORDS, /* struct option_words *to */
 	/* uint64_t *to in ns, of "100" (ms), "500us", "2s"; OPTION_TIME_OR_ZERO accepts 0 */
 	OPTION_TIME,
 	OPTION_TIME_OR_ZERO,
-	/* uint64_t *to, of "12", "4Ki"; from min to max */
-	OPTION_NUMBER,
+	OPTION_NUMBER, /* uint64_t *to, of "12", "4Ki"; from min to max */
 	/* call() with the text; NULL for PLAIN, and for OPTIONAL without a text */
 	OPTION_CALL,
 	OPTION_CALL_PLAIN,

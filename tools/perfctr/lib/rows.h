@@ -39,8 +39,7 @@ struct row {
 	double rate;
 	uint64_t measured; /* samples in which it was measured */
 	uint64_t missed; /* samples in which it was not */
-	/* enum perfctr_trust; a metric has that of its least trusted counter */
-	unsigned int trust;
+	unsigned int trust; /* enum perfctr_trust; a metric has that of its least trusted counter */
 };
 
 /* a table */

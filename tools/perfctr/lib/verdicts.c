@@ -20,15 +20,13 @@ static const char system_path[] = "/var/lib/perfctr/verdicts.json";
 /* maps the id of a counter to an object */
 struct verdicts {
 	struct json_object *all;
-	/* ids added since loading */
-	struct json_object *put;
+	struct json_object *put; /* ids added since loading */
 };
 
 static const struct {
 	const char *name;
 	char mark;
-	/* higher is worse */
-	int rank;
+	int rank; /* higher is worse */
 } trusts[] = {
 	[PERFCTR_TRUST_UNVALIDATED] = { "unvalidated", ' ', 0 },
 	[PERFCTR_TRUST_TRUSTED] = { "trusted", '+', 1 },

@@ -27,8 +27,7 @@ struct perfkit_report {
 	enum perfkit_mode mode;
 	/* completed experiments; measured slices and frames */
 	uint64_t repetitions, slices, frames;
-	/* length of a slice */
-	uint64_t interval_ns;
+	uint64_t interval_ns; /* length of a slice */
 	/* frames wanted per pass, skipped at the beginning, and reported in total */
 	uint64_t frames_of_pass, frames_skipped, frames_told;
 	int exit_status;

@@ -22,10 +22,8 @@ struct perfkit {
 	struct perfkit_report report;
 	struct child child;
 	struct signals signals;
-	/* signal that ended counting, 0: none */
-	int ended_by;
-	/* the workload was started: there is a result, even if nothing was measured */
-	bool ran;
+	int ended_by; /* signal that ended counting, 0: none */
+	bool ran; /* the workload was started: there is a result, even if nothing was measured */
 };
 
 /* A run for each pass. Return: 0 or an exit status. */

@@ -16,8 +16,7 @@
 #include "lib/output.h"
 
 enum {
-	/* one for each two pixels of a line: more are not visible */
-	SVG_BINS = 350,
+	SVG_BINS = 350, /* one for each two pixels of a line: more are not visible */
 	/* numbers in a page: each takes about seven bytes */
 	HTML_NUMBERS = 1500000,
 	HTML_LEAST_BINS = 400,

@@ -23,10 +23,8 @@
 
 enum {
 	CONTENT_BYTES = PERFCTR_BROKER_MAX_BYTES - sizeof(struct perfctr_broker_header),
-	/* timeout for the first request, and for each reply to be received */
-	PATIENCE_S = 10,
-	/* interval of the check for memory that a client keeps */
-	REMAINS_MS = 250,
+	PATIENCE_S = 10, /* timeout for the first request, and for each reply to be received */
+	REMAINS_MS = 250, /* interval of the check for memory that a client keeps */
 	/* cost of a request, and the largest burst */
 	REQUEST_NS = 1000000,
 	BURST_NS = 100000000,
@@ -46,8 +44,7 @@ struct client {
 	struct perfctr_device *device;
 	struct serve_sessions sessions;
 	const struct serve_share *share;
-	/* time up to which requests are covered: a token bucket */
-	uint64_t allowed_ns;
+	uint64_t allowed_ns; /* time up to which requests are covered: a token bucket */
 	/* the request, then the reply to it */
 	struct message message;
 	size_t bytes;

@@ -27,8 +27,7 @@ struct serve_shared {
 	struct {
 		pid_t pid; /* process that serves it, 0: free */
 		uid_t uid;
-		/* total of its periodic sessions, in samples per 1000 s */
-		_Atomic uint64_t rate;
+		_Atomic uint64_t rate; /* total of its periodic sessions, in samples per 1000 s */
 	} clients[SERVE_MAX_CLIENTS];
 	struct {
 		uid_t uid;

@@ -113,8 +113,7 @@ static void print_range(struct stat_report *report, const struct row_stat *stat)
 struct columns {
 	int value, unit, event;
 	bool range;
-	/* largest number of intervals of a range */
-	uint64_t intervals;
+	uint64_t intervals; /* largest number of intervals of a range */
 };
 
 static void row_value(struct stat_report *report, const struct row *row,
