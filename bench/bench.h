@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Shared by the benchmarks: a clock and the median. */
-#ifndef PERFCTR_BENCH_H
-#define PERFCTR_BENCH_H
+#pragma once
 
 #include <stdint.h>
 #include <stdlib.h>
@@ -28,5 +27,3 @@ static inline double median(double *values, size_t count)
 	qsort(values, count, sizeof(*values), by_value);
 	return values[count / 2];
 }
-
-#endif

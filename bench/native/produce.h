@@ -3,8 +3,7 @@
  * The kernel side of the benchmark: produce.c is built against the stand-in for the linux/ headers,
  * all other files as an ordinary program.
  */
-#ifndef BENCH_PRODUCE_H
-#define BENCH_PRODUCE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -31,5 +30,3 @@ size_t slot_stride(void);
 unsigned char *ring_memory(void);
 uint64_t *ring_insert_idx(void);
 uint64_t *ring_extract_idx(void);
-
-#endif /* BENCH_PRODUCE_H */

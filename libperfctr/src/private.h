@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Declarations shared by the library's files. */
-#ifndef PERFCTR_PRIVATE_H
-#define PERFCTR_PRIVATE_H
+#pragma once
 
 #include <errno.h>
 #include <stdatomic.h>
@@ -174,5 +173,3 @@ static inline struct perfctr_ctx *session_ctx(const struct perfctr_session *sess
 {
 	return session->selection->device->ctx;
 }
-
-#endif /* PERFCTR_PRIVATE_H */

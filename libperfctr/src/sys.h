@@ -4,8 +4,7 @@
  *
  * All functions return a negative errno on failure.
  */
-#ifndef PERFCTR_SYS_H
-#define PERFCTR_SYS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -57,5 +56,3 @@ extern const struct perfctr_sys perfctr_sys_real;
  * Return: length, at most size - 1; -EFBIG if it is longer.
  */
 int perfctr_sys_read_text(const struct perfctr_sys *sys, const char *path, char *text, size_t size);
-
-#endif /* PERFCTR_SYS_H */

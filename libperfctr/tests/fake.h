@@ -3,8 +3,7 @@
  * A machine in memory: files, DRM nodes and a kernel that answers the ioctls, behind the library's
  * table of system calls.
  */
-#ifndef PERFCTR_FAKE_H
-#define PERFCTR_FAKE_H
+#pragma once
 
 #include "private.h"
 
@@ -101,5 +100,3 @@ void fake_fail(struct fake *fake, enum fake_call call, int nth, int error);
 
 /* Publish a sample as the kernel does. Return: whether there was a slot. */
 bool fake_publish(struct fake *fake, uint32_t flags);
-
-#endif /* PERFCTR_FAKE_H */

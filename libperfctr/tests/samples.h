@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Creates well-formed samples, which tests can then modify. */
-#ifndef PERFCTR_SAMPLES_H
-#define PERFCTR_SAMPLES_H
+#pragma once
 
 #include <drm/perfctr_drm.h>
 #include <drm/perfctr_mali.h>
@@ -52,5 +51,3 @@ struct sample_pmu_block *sample_add_pmu(struct sample_writer *w, uint16_t type, 
 /* Extend a header by @bytes of 0xa5, as a newer kernel would. */
 void sample_grow_block_header(struct sample_writer *w, size_t bytes);
 void sample_grow_header(struct sample_writer *w, size_t bytes);
-
-#endif /* PERFCTR_SAMPLES_H */

@@ -3,8 +3,7 @@
  * A test program: a list of functions, each of which checks one behaviour of the
  * library. Prints TAP; exit status 0 if all passed.
  */
-#ifndef PERFCTR_TEST_H
-#define PERFCTR_TEST_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -35,5 +34,3 @@ bool test_has_text(const char *all, const char *part, const char *file, int line
 	{                                                                    \
 		return test_main(tests, sizeof(tests) / sizeof((tests)[0])); \
 	}
-
-#endif /* PERFCTR_TEST_H */

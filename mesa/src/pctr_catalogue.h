@@ -5,8 +5,7 @@
  * for example the clock domains of PCOUNTER, are not added up. Metrics are counters of the group
  * that they are computed from. Order and names depend on the device only.
  */
-#ifndef PCTR_CATALOGUE_H
-#define PCTR_CATALOGUE_H
+#pragma once
 
 #include "pctr_library.h"
 
@@ -113,5 +112,3 @@ bool pctr_catalogue_is_monitored(struct pctr_catalogue *catalogue, unsigned int 
 
 /* @catalogue: may be NULL */
 void pctr_catalogue_free(struct pctr_catalogue *catalogue);
-
-#endif /* PCTR_CATALOGUE_H */

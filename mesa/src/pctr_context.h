@@ -9,8 +9,7 @@
  *
  * A context and everything made from it belong to one thread at a time.
  */
-#ifndef PCTR_CONTEXT_H
-#define PCTR_CONTEXT_H
+#pragma once
 
 #include "pctr_catalogue.h"
 
@@ -136,5 +135,3 @@ union pctr_value pctr_query_value(const struct pctr_query *query, unsigned int n
 
 /* @query: active or not, may be NULL */
 void pctr_query_free(struct pctr_query *query);
-
-#endif /* PCTR_CONTEXT_H */

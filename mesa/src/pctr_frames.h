@@ -6,8 +6,7 @@
  * protocol. Each process has its own connection. Frames of one window count: those of the context
  * that ends a frame first, until that context is destroyed.
  */
-#ifndef PCTR_FRAMES_H
-#define PCTR_FRAMES_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -40,5 +39,3 @@ void pctr_frames_end(const void *context);
 
 /* The context is destroyed: frames of another context may count. */
 void pctr_frames_leave(const void *context);
-
-#endif /* PCTR_FRAMES_H */

@@ -18,8 +18,7 @@
  * outside of groups for the HUD, as "group.COUNTER" and, hidden, as "COUNTER"; then for GL in its
  * group.
  */
-#ifndef PCTR_HOOK_H
-#define PCTR_HOOK_H
+#pragma once
 
 struct pipe_screen;
 
@@ -37,5 +36,3 @@ void pctr_screen_hook(struct pipe_screen *screen);
 #ifdef __cplusplus
 }
 #endif
-
-#endif /* PCTR_HOOK_H */

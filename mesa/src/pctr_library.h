@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* libperfctr, loaded on demand: the driver also runs without the library. */
-#ifndef PCTR_LIBRARY_H
-#define PCTR_LIBRARY_H
+#pragma once
 
 #include <perfctr/perfctr.h>
 #include <perfctr/perfkit.h>
@@ -90,5 +89,3 @@ extern struct pctr_library pctr;
  * Return: NULL on success; otherwise a sentence, valid forever, with the reason.
  */
 const char *pctr_library_load(void);
-
-#endif /* PCTR_LIBRARY_H */

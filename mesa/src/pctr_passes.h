@@ -4,8 +4,7 @@
  * clock domain and in each TPC, and multiplexers that several counters need. Counters that do not
  * fit in one pass are multiplexed.
  */
-#ifndef PCTR_PASSES_H
-#define PCTR_PASSES_H
+#pragma once
 
 #include "pctr_catalogue.h"
 
@@ -113,5 +112,3 @@ bool pctr_window_is_full(const struct pctr_window *window);
  * Return: how many counters one pass has at most; 0 if it is not known.
  */
 unsigned int pctr_passes_measure(const char *path, struct pctr_counter *first, unsigned int count);
-
-#endif /* PCTR_PASSES_H */

@@ -3,8 +3,7 @@
  * Values of counters from added-up samples, in the counter's own unit, rounded and limited as the
  * users of the values require.
  */
-#ifndef PCTR_VALUE_H
-#define PCTR_VALUE_H
+#pragma once
 
 #include "pctr_catalogue.h"
 
@@ -26,5 +25,3 @@ struct pctr_view {
  */
 union pctr_value pctr_value_of(const struct pctr_counter *counter, const struct pctr_view *view,
 			       const struct perfctr_selection *selection, bool *is_exact);
-
-#endif /* PCTR_VALUE_H */

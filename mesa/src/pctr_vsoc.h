@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Work for the virtual SoC: software rendering becomes a job of the virtual GPU. */
-#ifndef PCTR_VSOC_H
-#define PCTR_VSOC_H
+#pragma once
 
 #include "pctr_context.h"
 
@@ -41,5 +40,3 @@ void pctr_vsoc_wait(struct pctr_vsoc *vsoc);
 
 /* @vsoc: may be NULL */
 void pctr_vsoc_free(struct pctr_vsoc *vsoc);
-
-#endif /* PCTR_VSOC_H */

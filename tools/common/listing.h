@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Instruction listings as text, see listings/README.md. */
-#ifndef COMMON_LISTING_H
-#define COMMON_LISTING_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -70,5 +69,3 @@ const char *listing_mnemonic(uint16_t opcode);
 
 /* length of the name that @text begins with, 0: none */
 size_t listing_name_length(const char *text);
-
-#endif /* COMMON_LISTING_H */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Numbers as users type and read them. */
-#ifndef TOOLS_NUMBER_H
-#define TOOLS_NUMBER_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -46,5 +45,3 @@ char *number_group(uint64_t value, char *text, size_t size);
  * Return: @text.
  */
 char *number_short(double value, char *text, size_t size);
-
-#endif /* TOOLS_NUMBER_H */

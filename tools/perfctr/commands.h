@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The subcommands of perfctr, each in a folder of its name. */
-#ifndef PERFCTR_COMMANDS_H
-#define PERFCTR_COMMANDS_H
+#pragma once
 
 #include "lib/app.h"
 
@@ -16,5 +15,3 @@ int report_run(struct app *app, int argc, char **argv);
 int export_run(struct app *app, int argc, char **argv);
 int diff_run(struct app *app, int argc, char **argv);
 int serve_run(struct app *app, int argc, char **argv);
-
-#endif /* PERFCTR_COMMANDS_H */

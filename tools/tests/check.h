@@ -2,8 +2,7 @@
 /*
  * Checks of the native tests of the tools: prints file and text of each failure, and counts them.
  */
-#ifndef TOOLS_TESTS_CHECK_H
-#define TOOLS_TESTS_CHECK_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -28,5 +27,3 @@ static inline int check_summary(void)
 	printf("%u passed, %u failed, 0 skipped\n", passed, failed);
 	return failed ? 1 : 0;
 }
-
-#endif

@@ -3,8 +3,7 @@
  * A campaign's points (a benchmark with values for its parameters), the work of each point, and its
  * measurements.
  */
-#ifndef VALIDATE_ANALYSIS_H
-#define VALIDATE_ANALYSIS_H
+#pragma once
 
 #include <perfctr/perfctr.h>
 
@@ -116,5 +115,3 @@ int analysis_formula(const struct analysis *analysis, const char *text, const st
 
 /* Whether a formula names an event. */
 bool analysis_formula_has(const struct analysis *analysis, const char *text, const char *name);
-
-#endif /* VALIDATE_ANALYSIS_H */

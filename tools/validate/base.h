@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Memory that lives as long as an analysis, and the text of the first error. */
-#ifndef VALIDATE_BASE_H
-#define VALIDATE_BASE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -74,5 +73,3 @@ int fail(struct failure *failure, const char *format, ...) __attribute__((format
  * Return: the bytes followed by a NUL, or NULL.
  */
 char *read_file(struct arena *arena, const char *path, size_t *length, struct failure *failure);
-
-#endif /* VALIDATE_BASE_H */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Files of campaigns/ and listings/ that are built into the program. */
-#ifndef VALIDATE_BUILTIN_H
-#define VALIDATE_BUILTIN_H
+#pragma once
 
 #include <stddef.h>
 
@@ -17,5 +16,3 @@ extern const size_t builtin_count;
 
 /* The file or NULL. */
 const struct builtin *builtin_find(const char *name);
-
-#endif /* VALIDATE_BUILTIN_H */

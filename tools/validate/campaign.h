@@ -3,8 +3,7 @@
  * A campaign: benchmarks, documentation of events, acceptance of deviations. Data, in JSON;
  * docs/validate.md has the members.
  */
-#ifndef VALIDATE_CAMPAIGN_H
-#define VALIDATE_CAMPAIGN_H
+#pragma once
 
 #include <drm/perfctr_drm.h>
 
@@ -145,5 +144,3 @@ bool benchmark_states(const struct benchmark *benchmark, size_t event);
 long benchmark_parameter(const struct benchmark *benchmark, const char *name);
 /* Largest difference that is accepted; rounds down. */
 uint64_t acceptance_limit(const struct acceptance *accept, uint64_t expected);
-
-#endif /* VALIDATE_CAMPAIGN_H */

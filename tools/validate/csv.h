@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Rows of comma-separated values, with the column in which each cell begins. */
-#ifndef VALIDATE_CSV_H
-#define VALIDATE_CSV_H
+#pragma once
 
 #include "base.h"
 
@@ -31,5 +30,3 @@ int csv_row(struct csv *csv);
 
 /* Returns -1; @text may be NULL. */
 int csv_fail(const struct csv *csv, unsigned int column, const char *what, const char *text);
-
-#endif /* VALIDATE_CSV_H */

@@ -3,8 +3,7 @@
  * JSON files whose errors name line and column. json-c parses, but does not record where a value
  * was, so the position is searched in the text when it is needed.
  */
-#ifndef VALIDATE_DOCUMENT_H
-#define VALIDATE_DOCUMENT_H
+#pragma once
 
 #include <json.h>
 
@@ -69,5 +68,3 @@ enum number_error {
 /* A count: decimal digits only, 0..2^64-1. */
 enum number_error parse_count(const char *text, uint64_t *value);
 const char *number_error_text(enum number_error error);
-
-#endif /* VALIDATE_DOCUMENT_H */

@@ -3,8 +3,7 @@
  * Known faults of counter logic. Each predicts every reading from what the event should count. A
  * fault is reported if it predicts all readings and differs from the documentation.
  */
-#ifndef VALIDATE_FAULT_H
-#define VALIDATE_FAULT_H
+#pragma once
 
 #include "analysis.h"
 #include "search.h"
@@ -56,5 +55,3 @@ size_t fault_find(const struct analysis *analysis, size_t event, struct fault_fo
  */
 bool fault_of_rule(const struct analysis *analysis, size_t event, const struct search *search,
 		   struct fault_found *found);
-
-#endif /* VALIDATE_FAULT_H */

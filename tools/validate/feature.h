@@ -7,8 +7,7 @@
  * ended the thread. Other benchmarks have quantities, for example "read_lines". Every benchmark has
  * "@kernel", one for each kernel, and "@unit", one for each kernel in each unit that counts.
  */
-#ifndef VALIDATE_FEATURE_H
-#define VALIDATE_FEATURE_H
+#pragma once
 
 #include "common/listing.h"
 #include "base.h"
@@ -99,5 +98,3 @@ int listing_run(const struct listing *listing, struct tally *tallies, size_t *ex
  */
 int listing_features(struct arena *arena, struct features *features, const char *const *keep,
 		     const struct listing *listing, int64_t **counts, struct failure *failure);
-
-#endif /* VALIDATE_FEATURE_H */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The machines that run campaigns. */
-#ifndef VALIDATE_MACHINE_H
-#define VALIDATE_MACHINE_H
+#pragma once
 
 #include "study.h"
 
@@ -19,5 +18,3 @@ int machine_vsoc(struct analysis *analysis, const char *which, struct machine *m
 
 /* machine_cpu() - this CPU, counted with perf events of the calling thread; as machine_vsoc() */
 int machine_cpu(struct analysis *analysis, struct machine *machine, int *error);
-
-#endif /* VALIDATE_MACHINE_H */

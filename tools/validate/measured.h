@@ -8,8 +8,7 @@
  * parameter. JSON: {"campaign": NAME, "configuration": {...}, "rows": [{"benchmark", "event",
  * "parameters": {...}, "value", ...}]}. Every error names line and column.
  */
-#ifndef VALIDATE_MEASURED_H
-#define VALIDATE_MEASURED_H
+#pragma once
 
 #include "campaign.h"
 
@@ -85,5 +84,3 @@ const char *measured_configured(const struct measured *measured, const char *nam
 /* Adds a pair to the configuration; neither string is copied. */
 void measured_configure(struct arena *arena, struct measured *measured, const char *name,
 			const char *value);
-
-#endif /* VALIDATE_MEASURED_H */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Results of studies for people and programs. */
-#ifndef VALIDATE_REPORT_H
-#define VALIDATE_REPORT_H
+#pragma once
 
 #include "study.h"
 
@@ -48,5 +47,3 @@ const char **validate_chain(const struct study *study, size_t event, struct aren
 
 /* Whether an event can be used: TRUSTED or EXPLAINED. */
 bool validate_usable(const struct outcome *outcome);
-
-#endif /* VALIDATE_REPORT_H */

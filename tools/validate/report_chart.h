@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef VALIDATE_REPORT_CHART_H
-#define VALIDATE_REPORT_CHART_H
+#pragma once
 
 #include "report.h"
 
@@ -17,5 +16,3 @@ long chart_parameter(const struct benchmark *benchmark);
  */
 void chart_print(FILE *out, const struct study *study, size_t benchmark, size_t parameter,
 		 size_t event);
-
-#endif /* VALIDATE_REPORT_CHART_H */

@@ -3,8 +3,7 @@
  * The search for rules: all weights 0..max of an event's candidate features that agree
  * with every measurement.
  */
-#ifndef VALIDATE_SEARCH_H
-#define VALIDATE_SEARCH_H
+#pragma once
 
 #include "analysis.h"
 #include "solve.h"
@@ -56,5 +55,3 @@ const char *search_untested(const struct analysis *analysis, const struct search
 			    struct arena *arena);
 /* "7 features, weights 0..2: 2187 rules". */
 const char *search_bounds(const struct search *search, struct arena *arena);
-
-#endif /* VALIDATE_SEARCH_H */

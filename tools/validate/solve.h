@@ -9,8 +9,7 @@
  * solution can be reached. Nodes with equal sums are shared, so the number of solutions can be far
  * larger than the graph; counts are exact and any solution can be fetched by its number.
  */
-#ifndef VALIDATE_SOLVE_H
-#define VALIDATE_SOLVE_H
+#pragma once
 
 #include "base.h"
 
@@ -83,5 +82,3 @@ void component_solution(const struct component *component, uint64_t number, uint
 
 /* As component_solution(), for the whole space; the last component varies fastest. */
 void space_solution(const struct space *space, uint64_t number, uint8_t *weights);
-
-#endif /* VALIDATE_SOLVE_H */

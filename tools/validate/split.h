@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The next benchmark: the one that separates most of the remaining rules. */
-#ifndef VALIDATE_SPLIT_H
-#define VALIDATE_SPLIT_H
+#pragma once
 
 #include "search.h"
 
@@ -40,5 +39,3 @@ struct proposal {
  */
 int split_propose(struct analysis *analysis, const struct wish *wishes, size_t count,
 		  unsigned int number, struct proposal *proposal);
-
-#endif /* VALIDATE_SPLIT_H */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Runs a campaign to its verdicts: measure, judge, measure more. */
-#ifndef VALIDATE_STUDY_H
-#define VALIDATE_STUDY_H
+#pragma once
 
 #include "split.h"
 #include "verdict.h"
@@ -41,5 +40,3 @@ struct study {
  * Return: 0 or -1 with the analysis' failure.
  */
 int study_run(struct study *study, struct machine *machine, FILE *progress);
-
-#endif /* VALIDATE_STUDY_H */

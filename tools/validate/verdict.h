@@ -9,8 +9,7 @@
  * An event stays MEASURED while no work makes it count, because a dead counter would look the same.
  * It stays QUARANTINED while several definitions fit, or one that a single point suggested.
  */
-#ifndef VALIDATE_VERDICT_H
-#define VALIDATE_VERDICT_H
+#pragma once
 
 #include "fault.h"
 
@@ -114,5 +113,3 @@ int verdict_event(const struct analysis *analysis, size_t event,
 
 /* Whether another measurement could change the verdict: several rules fit. */
 bool verdict_is_open(const struct outcome *outcome);
-
-#endif /* VALIDATE_VERDICT_H */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Jobs as text: converts words to commands of the virtual SoC. */
-#ifndef VSOC_JOB_COMMAND_H
-#define VSOC_JOB_COMMAND_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -72,5 +71,3 @@ void command_amounts_add(struct command_amount *amounts, const struct drm_vsoc_c
 
 /* Print the commands and their fields, one line each. */
 void command_help(void);
-
-#endif /* VSOC_JOB_COMMAND_H */

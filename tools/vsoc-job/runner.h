@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Submits jobs to the virtual SoC and waits for them. */
-#ifndef VSOC_JOB_RUNNER_H
-#define VSOC_JOB_RUNNER_H
+#pragma once
 
 #include <signal.h>
 #include <stdbool.h>
@@ -110,5 +109,3 @@ const struct drm_vsoc_mp_record *runner_record(const struct runner *runner, cons
 					       uint32_t store, unsigned int tpc);
 
 uint64_t runner_now_ns(void);
-
-#endif /* VSOC_JOB_RUNNER_H */

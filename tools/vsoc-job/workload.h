@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Synthetic jobs: random ones from a seed, and those of the demo. */
-#ifndef VSOC_JOB_WORKLOAD_H
-#define VSOC_JOB_WORKLOAD_H
+#pragma once
 
 #include <stdint.h>
 
@@ -42,5 +41,3 @@ int workload_random_job(struct workload_random *random, struct job *job);
  */
 int workload_demo_job(uint64_t frame, uint64_t frame_ns, const struct drm_vsoc_info *info,
 		      struct job *job);
-
-#endif /* VSOC_JOB_WORKLOAD_H */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Format of a capture file, see <perfctr/capture.h>. */
-#ifndef PERFCTR_CAPTURE_FORMAT_H
-#define PERFCTR_CAPTURE_FORMAT_H
+#pragma once
 
 #include <endian.h>
 #include <perfctr/capture.h>
@@ -51,5 +50,3 @@ void capture_meta_free(struct capture_meta *meta);
  * Return: 0 or -ENOMEM.
  */
 int capture_meta_take(struct capture_meta *meta, const struct perfctr_capture_record *record);
-
-#endif /* PERFCTR_CAPTURE_FORMAT_H */

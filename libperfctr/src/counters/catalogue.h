@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Counters and metrics that a capture file describes. */
-#ifndef PERFCTR_CATALOGUE_H
-#define PERFCTR_CATALOGUE_H
+#pragma once
 
 #include <perfctr/capture.h>
 
@@ -30,5 +29,3 @@ int catalogue_take_metric(struct catalogue *catalogue, const struct perfctr_capt
 /* The counter with that key or NULL. */
 const struct perfctr_counter_desc *catalogue_counter(const struct catalogue *catalogue,
 						     const struct counter_key *key);
-
-#endif /* PERFCTR_CATALOGUE_H */

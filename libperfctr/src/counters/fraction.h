@@ -5,8 +5,7 @@
  * Always in lowest terms with a positive denominator. A result that does not fit in 127 bits
  * becomes PERFCTR_VALUE_OVERFLOW, never a wrong number.
  */
-#ifndef PERFCTR_FRACTION_H
-#define PERFCTR_FRACTION_H
+#pragma once
 
 #include <perfctr/perfctr.h>
 
@@ -35,5 +34,3 @@ typedef struct fraction (*fraction_lookup)(void *data, const char *name);
 /* Evaluate a formula exactly; in expr.c. */
 struct fraction expr_eval_fraction(const struct perfctr_expr *expr, fraction_lookup lookup,
 				   void *data);
-
-#endif /* PERFCTR_FRACTION_H */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Names in formulas that are not counters. */
-#ifndef PERFCTR_METRIC_H
-#define PERFCTR_METRIC_H
+#pragma once
 
 #include <stdbool.h>
 #include <string.h>
@@ -16,5 +15,3 @@ static inline bool metric_is_variable(const char *name)
 	return !strcmp(name, METRIC_ELAPSED_NS) || !strcmp(name, METRIC_ELAPSED_S) ||
 	       !strcmp(name, METRIC_BLOCK_CYCLES) || !strcmp(name, METRIC_BLOCK_COUNT);
 }
-
-#endif /* PERFCTR_METRIC_H */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* perf PMUs as sysfs describes them. */
-#ifndef PERFCTR_PMU_H
-#define PERFCTR_PMU_H
+#pragma once
 
 #include "private.h"
 
@@ -49,5 +48,3 @@ int pmu_add_term(struct perfctr_ctx *ctx, const struct pmu *pmu, const char *ter
 
 /* Bits of config that select the event; the others are filters. */
 uint64_t pmu_event_bits(struct perfctr_ctx *ctx, const struct pmu *pmu);
-
-#endif /* PERFCTR_PMU_H */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Building a selection, and the names of its counters. */
-#ifndef PERFCTR_SELECTION_H
-#define PERFCTR_SELECTION_H
+#pragma once
 
 #include "catalogue.h"
 
@@ -34,5 +33,3 @@ const struct perfctr_counter_desc *counter_key_desc(const struct perfctr_selecti
 						    const struct counter_key *key);
 int selection_counter_label(const struct perfctr_selection *selection,
 			    const struct counter_key *key, char *text, size_t size);
-
-#endif /* PERFCTR_SELECTION_H */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Internals of totals. */
-#ifndef PERFCTR_TOTALS_H
-#define PERFCTR_TOTALS_H
+#pragma once
 
 #include "private.h"
 
@@ -38,5 +37,3 @@ struct perfctr_totals {
 	uint64_t next_seq;
 	struct perfctr_totals *sums; /* the same samples added up by type; NULL if by_type */
 };
-
-#endif /* PERFCTR_TOTALS_H */

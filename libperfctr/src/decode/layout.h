@@ -3,8 +3,7 @@
  * Offsets in a sample, in bytes. decode.c must build without the kernel's
  * header; layout.c checks these against it.
  */
-#ifndef PERFCTR_LAYOUT_H
-#define PERFCTR_LAYOUT_H
+#pragma once
 
 enum {
 	LAYOUT_SECTION_COUNTERS = 64,
@@ -60,5 +59,3 @@ enum {
 	LAYOUT_PMU_NAME = 32,
 	LAYOUT_PMU_BYTES = 64,
 };
-
-#endif /* PERFCTR_LAYOUT_H */

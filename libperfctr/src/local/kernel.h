@@ -3,8 +3,7 @@
  * Replacements for the kernel headers of the core's pure files. core.c builds them, so local
  * sessions write the same bytes as the kernel.
  */
-#ifndef PERFCTR_LOCAL_KERNEL_H
-#define PERFCTR_LOCAL_KERNEL_H
+#pragma once
 
 #include <assert.h>
 #include <endian.h>
@@ -54,5 +53,3 @@ struct xarray {
 #define min(a, b) PICK(a, b, <, _low_a, _low_b)
 #define max(a, b) PICK(a, b, >, _high_a, _high_b)
 #define clamp_t(type, value, low, high) min(max((type)(value), (type)(low)), (type)(high))
-
-#endif /* PERFCTR_LOCAL_KERNEL_H */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* perf events of a local session: open, read, follow CPU hotplug, close. */
-#ifndef PERFCTR_LOCAL_PERF_EVENTS_H
-#define PERFCTR_LOCAL_PERF_EVENTS_H
+#pragma once
 
 #include "private.h"
 
@@ -54,5 +53,3 @@ void perf_events_stop(struct perf_events *c);
 /* Read all counters. Return: CLOCK_MONOTONIC_RAW of the read. */
 uint64_t perf_events_read(struct perf_events *c);
 void perf_events_close(struct perf_events *c);
-
-#endif /* PERFCTR_LOCAL_PERF_EVENTS_H */

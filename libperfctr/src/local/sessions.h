@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Sessions of a local device, equivalent to the kernel core's sessions of a DRM device. */
-#ifndef PERFCTR_LOCAL_SESSIONS_H
-#define PERFCTR_LOCAL_SESSIONS_H
+#pragma once
 
 #include "private.h"
 
@@ -24,5 +23,3 @@ int local_sample(struct local_session *s, const struct drm_perfctr_sample *sampl
 int local_stop(struct local_session *s, const struct drm_perfctr_stop *stop);
 void local_status(struct local_session *s, struct drm_perfctr_status *status);
 void local_session_free(struct local_session *s);
-
-#endif /* PERFCTR_LOCAL_SESSIONS_H */

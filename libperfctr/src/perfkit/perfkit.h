@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What the files of perfkit share. */
-#ifndef PERFCTR_SRC_PERFKIT_H
-#define PERFCTR_SRC_PERFKIT_H
+#pragma once
 
 #include <perfctr/perfkit.h>
 
@@ -70,5 +69,3 @@ void kit_forget_plan(struct perfctr_perfkit *kit);
 void kit_forget_values(struct perfctr_perfkit *kit);
 
 void kit_close_session(struct perfctr_perfkit *kit);
-
-#endif /* PERFCTR_SRC_PERFKIT_H */

@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Explains why the kernel refuses a session. */
-#ifndef PERFCTR_REFUSAL_H
-#define PERFCTR_REFUSAL_H
+#pragma once
 
 #include "private.h"
 
 /* Store the reason for an error of SETUP as the context's error text. */
 void refusal_explain(struct perfctr_selection *selection, const struct drm_perfctr_setup *setup,
 		     int error);
-
-#endif /* PERFCTR_REFUSAL_H */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* GL contexts without a window, and GL_AMD_performance_monitor for tests. */
-#ifndef MONITOR_H
-#define MONITOR_H
+#pragma once
 
 #define GL_GLEXT_PROTOTYPES
 #include <EGL/egl.h>
@@ -110,5 +109,3 @@ unsigned int value_bytes(GLenum type);
 
 /* Two triangles that cover @width by @height pixels without overlap. */
 void draw_rectangle(int width, int height);
-
-#endif /* MONITOR_H */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Whether the difference of two means is significant. */
-#ifndef PERFCTR_COMPARE_H
-#define PERFCTR_COMPARE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -39,5 +38,3 @@ bool compare_error(const struct compare_mean *a, const struct compare_mean *b, d
 
 /* Smallest number of values on each side for an estimate of chance. */
 enum { COMPARE_LEAST = 6 };
-
-#endif /* PERFCTR_COMPARE_H */

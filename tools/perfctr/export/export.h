@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The formats of perfctr export. */
-#ifndef PERFCTR_EXPORT_H
-#define PERFCTR_EXPORT_H
+#pragma once
 
 #include "lib/values.h"
 
@@ -32,5 +31,3 @@ struct export_format {
 extern const struct export_format export_csv;
 extern const struct export_format export_json;
 extern const struct export_format export_perfetto;
-
-#endif /* PERFCTR_EXPORT_H */

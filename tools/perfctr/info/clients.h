@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Which processes have sessions on a device, from the core's fdinfo and debugfs. */
-#ifndef PERFCTR_CLIENTS_H
-#define PERFCTR_CLIENTS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -47,5 +46,3 @@ struct clients {
  */
 int clients_find(const char *path, struct clients *clients);
 void clients_free(struct clients *clients);
-
-#endif /* PERFCTR_CLIENTS_H */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What all subcommands share: messages, exit status, terminal. */
-#ifndef PERFCTR_APP_H
-#define PERFCTR_APP_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -78,5 +77,3 @@ enum { APP_CAP_SYS_ADMIN = 21, APP_CAP_PERFMON = 38 };
 
 /* Value of a sysctl below /proc/sys or of a small file with one number. Return: 0 or -errno. */
 int app_read_number(const char *path, long *value);
-
-#endif /* PERFCTR_APP_H */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A capture file as the subcommands read it. */
-#ifndef PERFCTR_CAPTURE_FILE_H
-#define PERFCTR_CAPTURE_FILE_H
+#pragma once
 
 #include <perfctr/capture.h>
 
@@ -89,5 +88,3 @@ int capture_file_exit_status(const struct capture_file *file);
 
 /* Description of the file, for the JSON of all subcommands. */
 struct json_object *capture_file_json(const struct capture_file *file);
-
-#endif /* PERFCTR_CAPTURE_FILE_H */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A workload that starts only after counting has begun. */
-#ifndef PERFCTR_CHILD_H
-#define PERFCTR_CHILD_H
+#pragma once
 
 #include <stdbool.h>
 #include <sys/types.h>
@@ -53,5 +52,3 @@ void child_abandon(struct child *child);
 
 /* Exit status as a shell would give it: 128 + signal if it was killed. */
 int child_exit_status(const struct child *child);
-
-#endif /* PERFCTR_CHILD_H */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Text wrapped at the terminal's width. */
-#ifndef PERFCTR_COLUMNS_H
-#define PERFCTR_COLUMNS_H
+#pragma once
 
 #include <stdio.h>
 
@@ -27,5 +26,3 @@ void columns_wrap(FILE *out, const char *text, int column, int indent, int colum
  * @width: columns, at least 1
  */
 void columns_cut(FILE *out, const char *text, int width);
-
-#endif /* PERFCTR_COLUMNS_H */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The workload that runs while counting: start, environment, exit status. */
-#ifndef PERFCTR_COMMAND_H
-#define PERFCTR_COMMAND_H
+#pragma once
 
 #include "app.h"
 #include "child.h"
@@ -71,5 +70,3 @@ int command_status(const struct command *command, int ended_by);
 char *command_text(char *const *argv, char *text, size_t size);
 
 void command_close(struct command *command);
-
-#endif /* PERFCTR_COMMAND_H */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Options that stat and record share: events, period, output, device, and the workload to run. */
-#ifndef PERFCTR_COUNTING_H
-#define PERFCTR_COUNTING_H
+#pragma once
 
 #include "option.h"
 
@@ -61,5 +60,3 @@ int counting_open(const struct app *app, const struct counting *counting,
 int counting_in_stream_session(struct perfctr_selection *selection,
 			       const struct perfctr_session_opts *opts,
 			       struct perfctr_session **session);
-
-#endif /* PERFCTR_COUNTING_H */

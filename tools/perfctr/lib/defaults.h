@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What is counted by default. */
-#ifndef PERFCTR_DEFAULTS_H
-#define PERFCTR_DEFAULTS_H
+#pragma once
 
 #include "app.h"
 
@@ -34,5 +33,3 @@ int defaults_add(const struct app *app, const struct perfctr_device *device,
  * Return: a shell command that fixes it, NULL if none is known.
  */
 const char *defaults_why(const struct left_out *left_out, char *text, size_t size);
-
-#endif /* PERFCTR_DEFAULTS_H */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Captures and rows in words, for report, diff and the plots. */
-#ifndef PERFCTR_DESCRIBE_H
-#define PERFCTR_DESCRIBE_H
+#pragma once
 
 #include "capture_file.h"
 #include "rows.h"
@@ -23,5 +22,3 @@ char *describe_rate_unit(const struct row *row, char *text, size_t size);
 
 /* Notes on a value, separated by "; ", empty if there are none. Return: @text. */
 char *describe_notes(const struct row *row, char *text, size_t size);
-
-#endif /* PERFCTR_DESCRIBE_H */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Open the device, directly or through the broker, and select what to count on it. */
-#ifndef PERFCTR_DEVICE_H
-#define PERFCTR_DEVICE_H
+#pragma once
 
 #include <string.h>
 
@@ -27,5 +26,3 @@ int device_open_to_look(const struct app *app, const char *which, struct perfctr
  */
 int device_select(const struct app *app, const struct perfctr_device *device,
 		  struct perfctr_selection *selection, const char *const *events, size_t count);
-
-#endif /* PERFCTR_DEVICE_H */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* JSON output: numbers keep their type, text is escaped, unknown values are null. */
-#ifndef PERFCTR_JSON_H
-#define PERFCTR_JSON_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -28,5 +27,3 @@ void json_add_words(struct json_object *object, const char *name, const char *wo
 
 /* Write one value, indented or in one line, without a line feed after it; drops the reference. */
 void json_write(FILE *to, struct json_object *value, bool indented);
-
-#endif /* PERFCTR_JSON_H */

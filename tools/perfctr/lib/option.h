@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Command lines: an option table for each subcommand, one parser for all. */
-#ifndef PERFCTR_OPTION_H
-#define PERFCTR_OPTION_H
+#pragma once
 
 #include "app.h"
 
@@ -66,5 +65,3 @@ int option_parse(const struct app *app, int argc, char **argv, const char *help,
 
 /* For subcommands without arguments. Return: 0 or EXIT_USAGE, the message was printed. */
 int option_no_arguments(const struct app *app, int argc, char **argv);
-
-#endif /* PERFCTR_OPTION_H */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Output of a result: to stdout, or to a file that appears only when it is complete. */
-#ifndef PERFCTR_OUTPUT_H
-#define PERFCTR_OUTPUT_H
+#pragma once
 
 #include "app.h"
 
@@ -56,5 +55,3 @@ int output_open_live(const struct app *app, const char *path, FILE *otherwise, F
  * Return: @status, or EXIT_FAILED if the result could not be written; the message was printed.
  */
 int output_close_live(const struct app *app, const char *path, FILE *stream, int status);
-
-#endif /* PERFCTR_OUTPUT_H */

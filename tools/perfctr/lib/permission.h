@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Whether this user may see counters, and if not, how to fix it. */
-#ifndef PERFCTR_PERMISSION_H
-#define PERFCTR_PERMISSION_H
+#pragma once
 
 #include "app.h"
 
@@ -41,5 +40,3 @@ int permission_to_count(struct perfctr_device *device);
  * Return: a constant text.
  */
 const char *permission_entry_text(const struct perfctr_device_entry *entry);
-
-#endif /* PERFCTR_PERMISSION_H */

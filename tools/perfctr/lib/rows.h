@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Counters and metrics of totals as lines of a table. */
-#ifndef PERFCTR_ROWS_H
-#define PERFCTR_ROWS_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -94,5 +93,3 @@ void rows_free(struct rows *rows);
 
 /* The row of an event, NULL if there is none; hint: its likely index. */
 const struct row *rows_find(const struct rows *rows, const char *event, size_t hint);
-
-#endif /* PERFCTR_ROWS_H */

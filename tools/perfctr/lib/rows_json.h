@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Rows of a table as JSON: the same members in every subcommand. */
-#ifndef PERFCTR_ROWS_JSON_H
-#define PERFCTR_ROWS_JSON_H
+#pragma once
 
 #include <json.h>
 
@@ -13,5 +12,3 @@ struct json_object *rows_json_metric(const struct row *row);
 
 /* Add members with what was added up and what is wrong with it. */
 void rows_json_add_span(struct json_object *object, const struct perfctr_span *span);
-
-#endif /* PERFCTR_ROWS_JSON_H */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Signals read from a file descriptor: none is lost, and none interrupts a call. */
-#ifndef PERFCTR_SIGNALS_H
-#define PERFCTR_SIGNALS_H
+#pragma once
 
 #include <signal.h>
 #include <sys/signalfd.h>
@@ -29,5 +28,3 @@ bool signals_next(const struct signals *signals, struct signalfd_siginfo *info);
 
 /* Restore the mask. Pending signals are dropped, because the work that they would end is done. */
 void signals_release(struct signals *signals);
-
-#endif /* PERFCTR_SIGNALS_H */

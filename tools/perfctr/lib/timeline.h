@@ -6,8 +6,7 @@
  * sample in it and the mean over the bin's time, so that a line of few bins hides no peak. If there
  * are enough bins, each sample has its own.
  */
-#ifndef PERFCTR_TIMELINE_H
-#define PERFCTR_TIMELINE_H
+#pragma once
 
 #include "values.h"
 
@@ -60,5 +59,3 @@ int timeline_fill(const struct app *app, struct capture_file *file, size_t max_b
 		  struct timeline *timeline);
 
 void timeline_free(struct timeline *timeline);
-
-#endif /* PERFCTR_TIMELINE_H */

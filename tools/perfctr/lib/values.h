@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Values of single samples of a capture, by counter and metric. */
-#ifndef PERFCTR_VALUES_H
-#define PERFCTR_VALUES_H
+#pragma once
 
 #include "capture_file.h"
 #include "rows.h"
@@ -59,5 +58,3 @@ int values_init(const struct app *app, const struct capture_file *file, bool per
 int values_take(struct values *values, struct perfctr_sample *sample);
 
 void values_free(struct values *values);
-
-#endif /* PERFCTR_VALUES_H */

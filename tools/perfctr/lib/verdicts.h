@@ -6,8 +6,7 @@
  * They are in a JSON file: $PERFCTR_VERDICTS if set. Else /var/lib/perfctr/verdicts.json (root's)
  * is read, and perfctr/verdicts.json below $XDG_STATE_HOME or ~/.local/state takes precedence.
  */
-#ifndef PERFCTR_VERDICTS_H
-#define PERFCTR_VERDICTS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -92,5 +91,3 @@ void verdicts_put(struct verdicts *verdicts, const struct perfctr_counter_desc *
  * Return: 0 or a negative errno; on failure an existing file is unchanged.
  */
 int verdicts_save(const struct verdicts *verdicts, const char *path, char *where, size_t size);
-
-#endif /* PERFCTR_VERDICTS_H */

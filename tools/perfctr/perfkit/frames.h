@@ -6,8 +6,7 @@
  * The frames of one process are counted; after each it waits for an answer while the counters
  * change.
  */
-#ifndef PERFCTR_FRAMES_H
-#define PERFCTR_FRAMES_H
+#pragma once
 
 #include <poll.h>
 #include <stdbool.h>
@@ -80,5 +79,3 @@ void frames_stop(struct frames *frames);
 
 /* The workload has ended: stop, and close the socket. */
 void frames_close(struct frames *frames);
-
-#endif /* PERFCTR_FRAMES_H */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* perfctr perfkit: the result and its output. */
-#ifndef PERFCTR_PERFKIT_REPORT_H
-#define PERFCTR_PERFKIT_REPORT_H
+#pragma once
 
 #include <perfctr/perfkit.h>
 
@@ -42,5 +41,3 @@ uint64_t perfkit_frames_needed(const struct perfkit_report *report);
 
 void perfkit_print_text(const struct perfkit_report *report);
 void perfkit_print_json(const struct perfkit_report *report);
-
-#endif /* PERFCTR_PERFKIT_REPORT_H */

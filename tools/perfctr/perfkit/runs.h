@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* perfctr perfkit: runs of the workload, and what counts in them. */
-#ifndef PERFCTR_PERFKIT_RUNS_H
-#define PERFCTR_PERFKIT_RUNS_H
+#pragma once
 
 #include "lib/child.h"
 #include "lib/option.h"
@@ -47,5 +46,3 @@ void perfkit_pass_signals(struct perfkit *p);
  * exit status.
  */
 int perfkit_count_no_more(const struct perfkit *p, int error);
-
-#endif /* PERFCTR_PERFKIT_RUNS_H */

@@ -5,8 +5,7 @@
  * The common denominator of ratios of cycle counts grows with each ratio that is added, so numbers
  * here have arbitrary precision (GMP).
  */
-#ifndef PERFCTR_PERFKIT_STAT_H
-#define PERFCTR_PERFKIT_STAT_H
+#pragma once
 
 #include <gmp.h>
 #include <perfctr/perfkit.h>
@@ -53,5 +52,3 @@ double ratio_number(mpq_srcptr ratio);
 
 /* As people read it: "1,234,567" or "98.813", to three decimals, half up. Return: text. */
 const char *ratio_text(mpq_srcptr ratio, char *text, size_t size);
-
-#endif /* PERFCTR_PERFKIT_STAT_H */

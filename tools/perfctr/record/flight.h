@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The samples of the last seconds, in memory. */
-#ifndef PERFCTR_FLIGHT_H
-#define PERFCTR_FLIGHT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -48,5 +47,3 @@ int flight_add(struct flight *flight, const void *bytes, size_t size, uint64_t n
 const void *flight_get(const struct flight *flight, size_t n, size_t *size);
 
 void flight_free(struct flight *flight);
-
-#endif /* PERFCTR_FLIGHT_H */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What the parts of perfctr record share. */
-#ifndef PERFCTR_RECORD_H
-#define PERFCTR_RECORD_H
+#pragma once
 
 #include <perfctr/capture.h>
 
@@ -77,5 +76,3 @@ char *record_bytes_text(uint64_t bytes, char *text, size_t size);
 /* Print what was recorded: a line for people, and JSON. whole: the recording is complete. */
 void record_print_end(const struct record *r, bool whole);
 void record_print_json(const struct record *r, int exit_status, bool whole);
-
-#endif /* PERFCTR_RECORD_H */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The formats of perfctr report. */
-#ifndef PERFCTR_REPORT_H
-#define PERFCTR_REPORT_H
+#pragma once
 
 #include "lib/describe.h"
 #include "lib/markup.h"
@@ -26,5 +25,3 @@ const char *report_group(const struct row *row);
 
 /* Whether a line of a single block is of a counter or metric that several blocks have. */
 bool report_is_part(const struct timeline_line *block, const struct timeline_line *sum);
-
-#endif /* PERFCTR_REPORT_H */

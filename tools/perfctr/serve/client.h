@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* One client of the broker, in a process of its own. */
-#ifndef PERFCTR_SERVE_CLIENT_H
-#define PERFCTR_SERVE_CLIENT_H
+#pragma once
 
 #include "lib/app.h"
 #include "log.h"
@@ -29,5 +28,3 @@ void serve_client_run(struct app *app, struct serve_log *log, const struct serve
  * @text: reason
  */
 void serve_client_refuse(int fd, int error, const char *text);
-
-#endif /* PERFCTR_SERVE_CLIENT_H */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Log lines of the broker: to stderr, where systemd's journal or a file takes them. */
-#ifndef PERFCTR_SERVE_LOG_H
-#define PERFCTR_SERVE_LOG_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -39,5 +38,3 @@ struct serve_peer {
 void serve_log_line(struct serve_log *log, const char *event, const struct serve_peer *peer,
 		    const char *format, ...) __attribute__((format(printf, 4, 5)));
 enum { SERVE_LOG_LINES_PER_S = 20 };
-
-#endif /* PERFCTR_SERVE_LOG_H */

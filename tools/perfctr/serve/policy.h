@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Policy of the broker: which users may count what. */
-#ifndef PERFCTR_SERVE_POLICY_H
-#define PERFCTR_SERVE_POLICY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -65,5 +64,3 @@ const struct serve_rule *serve_policy_rule(const struct serve_policy *policy,
 
 /** serve_words_match() - whether a name matches a pattern, ignoring case */
 bool serve_words_match(const struct serve_words *words, const char *name);
-
-#endif /* PERFCTR_SERVE_POLICY_H */

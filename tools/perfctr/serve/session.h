@@ -6,8 +6,7 @@
  * the memory of a ring counts until its last descriptor and mapping are gone, even after the
  * session's end.
  */
-#ifndef PERFCTR_SERVE_SESSION_H
-#define PERFCTR_SERVE_SESSION_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -59,5 +58,3 @@ size_t serve_sessions_use(struct serve_sessions *sessions, uint64_t *bytes);
 
 /** serve_ioctl() - ioctl(), restarted on EINTR; return: 0 or a negative errno */
 int serve_ioctl(int fd, unsigned long request, void *argument);
-
-#endif /* PERFCTR_SERVE_SESSION_H */

@@ -4,8 +4,7 @@
  *
  * Each client has a process of its own, so this is memory that the processes share.
  */
-#ifndef PERFCTR_SERVE_SHARE_H
-#define PERFCTR_SERVE_SHARE_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -89,5 +88,3 @@ bool serve_share_add_period(const struct serve_share *share, uint64_t period_ns,
 
 /** serve_share_end_period() - remove a periodic session */
 void serve_share_end_period(const struct serve_share *share, uint64_t period_ns);
-
-#endif /* PERFCTR_SERVE_SHARE_H */

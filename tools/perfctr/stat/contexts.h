@@ -5,8 +5,7 @@
  * A sample has the counts since the session's previous one. If a job begins with a sample and
  * ends with a tagged one (user_data), the tagged sample has the counts of that job alone.
  */
-#ifndef PERFCTR_STAT_CONTEXTS_H
-#define PERFCTR_STAT_CONTEXTS_H
+#pragma once
 
 #include "lib/rows.h"
 
@@ -63,5 +62,3 @@ char *stat_context_name(const struct stat_context *context, char *text, size_t s
 const char *stat_context_kind_name(enum stat_context_kind kind);
 
 void stat_contexts_free(struct stat_contexts *contexts);
-
-#endif /* PERFCTR_STAT_CONTEXTS_H */

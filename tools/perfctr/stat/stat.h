@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Data of perfctr stat for its output formats. */
-#ifndef PERFCTR_STAT_H
-#define PERFCTR_STAT_H
+#pragma once
 
 #include "lib/counting.h"
 #include "lib/json.h"
@@ -81,5 +80,3 @@ double row_stat_stddev_percent(const struct row_stat *stat);
 int stat_find_rows(struct stat_report *report, const struct rows *rows);
 void row_stat_add_interval(struct row_stat *stat, const struct row *row, uint64_t elapsed_ns);
 void row_stat_add_run(struct row_stat *stat, const struct row *row);
-
-#endif /* PERFCTR_STAT_H */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The views of perfctr top: everything, or the metrics of one part of the machine. */
-#ifndef PERFCTR_TOP_SETS_H
-#define PERFCTR_TOP_SETS_H
+#pragma once
 
 #include <stddef.h>
 
@@ -27,5 +26,3 @@ int top_set_find(const char *name);
  * Return: number of counters, 0 if it has none; a negative errno.
  */
 int top_set_select(const struct top_set *set, struct perfctr_selection *selection);
-
-#endif /* PERFCTR_TOP_SETS_H */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The screen of perfctr top: a list of lines, without a terminal. */
-#ifndef PERFCTR_TOP_VIEW_H
-#define PERFCTR_TOP_VIEW_H
+#pragma once
 
 #include "lib/app.h"
 #include "lib/rows.h"
@@ -114,5 +113,3 @@ void top_format(const struct top_line *line, unsigned int width, bool utf8, char
 
 /* Time, samples, merged periods, lost time. */
 void top_status(const struct top_view *view, char *text, size_t size);
-
-#endif /* PERFCTR_TOP_VIEW_H */
