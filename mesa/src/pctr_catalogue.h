@@ -69,43 +69,31 @@ struct pctr_catalogue {
 	char *driver; /* name of the device's kernel driver */
 };
 
-/**
- * pctr_catalogue_new() - find the device and its counters
- * @wanted: name or node of the device, or NULL
- * @screen_drivers: names of the kernel drivers that the screen's GPU may have, ends with NULL
- * @problem: on failure set to a sentence with the reason; valid forever or until the next call
- *	     of this thread
- *
- * The device is @wanted; else the only one with one of the drivers; else the only device.
- *
+/*
+ * Find the device and its counters. The device is @wanted; else the only one with one of the
+ * drivers; else the only device.
+ * @wanted: name or node of the device, or NULL; @screen_drivers: names of the kernel drivers that
+ * the screen's GPU may have, ends with NULL; @problem: on failure set to a sentence with the
+ * reason; valid forever or until the next call of this thread.
  * Return: the catalogue, owned by the caller; NULL on failure.
  */
 struct pctr_catalogue *pctr_catalogue_new(const char *wanted, const char *const *screen_drivers,
 					  const char **problem);
 
-/**
- * pctr_catalogue_group() - limits of a group
- * @catalogue: catalogue
- * @group: index of the group
- *
- * max_active is the largest number of counters that fit in one pass. Begin may refuse a smaller set
- * whose multiplexers conflict. For multiplexed counters the limit is measured at the first call,
- * with short sessions that take multiplexing slots from other sessions. While other sessions
- * prevent the measurement max_active is 1, which Begin always accepts, and the next call measures
- * again. Any thread may call this.
- *
+/*
+ * Limits of a group. max_active is the largest number of counters that fit in one pass. Begin may
+ * refuse a smaller set whose multiplexers conflict. For multiplexed counters the limit is measured
+ * at the first call, with short sessions that take multiplexing slots from other sessions. While
+ * other sessions prevent the measurement max_active is 1, which Begin always accepts, and the next
+ * call measures again. Any thread may call this.
  * Return: the group as it is now; it changes if it could not be measured before. The catalogue owns
  * its name.
  */
 struct pctr_group pctr_catalogue_group(struct pctr_catalogue *catalogue, unsigned int group);
 
-/**
- * pctr_catalogue_is_monitored() - whether a monitor can have a counter
- * @catalogue: catalogue
- * @counter: index of the counter
- *
- * A metric that needs counters of several passes never has a value, so Begin would refuse it.
- *
+/*
+ * Whether a monitor can have a counter. A metric that needs counters of several passes never has a
+ * value, so Begin would refuse it.
  * Return: whether it can.
  */
 bool pctr_catalogue_is_monitored(struct pctr_catalogue *catalogue, unsigned int counter);

@@ -40,11 +40,9 @@ enum pctr_query_flags {
 /* reports one line, without a line feed, to the user */
 typedef void (*pctr_say_fn)(const char *text);
 
-/**
- * pctr_context_new() - open the device for a GL context
- * @catalogue: of the device, outlives the context
- * @say: where messages go
- *
+/*
+ * Open the device for a GL context.
+ * @catalogue: of the device, outlives the context; @say: where messages go.
  * Return: the context or NULL, after a message.
  */
 struct pctr_context *pctr_context_new(const struct pctr_catalogue *catalogue, pctr_say_fn say);
@@ -52,83 +50,64 @@ struct pctr_context *pctr_context_new(const struct pctr_catalogue *catalogue, pc
 /* Also frees the queries. @context: may be NULL */
 void pctr_context_free(struct pctr_context *context);
 
-/**
- * pctr_context_fd() - file of the device, for the driver's own ioctls
- * @context: context
- *
+/*
+ * File of the device, for the driver's own ioctls.
  * Return: the file descriptor, owned by the context.
  */
 int pctr_context_fd(const struct pctr_context *context);
 
-/**
- * pctr_context_handles() - sessions that jobs must take samples of
- * @context: context
- * @handles: filled with the first @max handles
- * @max: elements of @handles
- *
- * Those of attributed queries that are active.
- *
+/*
+ * Sessions that jobs must take samples of. Those of attributed queries that are active.
+ * @handles: filled with the first @max handles.
  * Return: the number of such sessions, which may be above @max.
  */
 unsigned int pctr_context_handles(struct pctr_context *context, uint32_t *handles,
 				  unsigned int max);
 
-/**
- * pctr_context_room() - make room for samples that a job will take
- * @context: context
- *
+/*
+ * Make room for samples that a job will take.
  * Return: samples that fit into the ring of each session now.
  */
 unsigned int pctr_context_room(struct pctr_context *context);
 
-/**
- * pctr_context_fail() - values are not reliable from here on
- * @context: context
- * @what: reason, one sentence without a full stop; only the first reason is reported
+/*
+ * Values are not reliable from here on.
+ * @what: reason, one sentence without a full stop; only the first reason is reported.
  */
 void pctr_context_fail(struct pctr_context *context, const char *what);
 
-/**
- * pctr_query_new() - create a query
- * @context: context
- * @counters: indices in the catalogue, any order, twice is fine
- * @count: number of them, at least 1
- * @flags: enum pctr_query_flags
- *
+/*
+ * Create a query.
+ * @counters: indices in the catalogue, any order, twice is fine; @count: number of them, at least
+ * 1; @flags: enum pctr_query_flags.
  * Return: the query; NULL if the device is gone or memory is short.
  */
 struct pctr_query *pctr_query_new(struct pctr_context *context, const unsigned int *counters,
 				  unsigned int count, unsigned int flags);
 
-/**
- * pctr_query_begin() - begin to count
- * @query: query; an active one begins again
- *
- * A PCTR_QUERY_EXACT query is refused if its counters do not fit in one pass together with
- * all active queries. The trial takes PCTR_LOOKS samples, PCTR_LOOK_NS apart, which cover two
- * multiplexing slots of other sessions; it cannot detect a third pass. If the query does not fit,
- * active exact queries count nothing during the trial. A query of a single counter always begins if
- * no other exact query of the context is active; it is extrapolated if other sessions count. All
- * other queries always begin and may cause active ones to be multiplexed, as may other contexts and
- * processes later. Multiplexed counters are extrapolated, and pctr_query_end() reports that once.
- *
+/*
+ * Begin to count. A PCTR_QUERY_EXACT query is refused if its counters do not fit in one pass
+ * together with all active queries. The trial takes PCTR_LOOKS samples, PCTR_LOOK_NS apart, which
+ * cover two multiplexing slots of other sessions; it cannot detect a third pass. If the query does
+ * not fit, active exact queries count nothing during the trial. A query of a single counter always
+ * begins if no other exact query of the context is active; it is extrapolated if other sessions
+ * count. All other queries always begin and may cause active ones to be multiplexed, as may other
+ * contexts and processes later. Multiplexed counters are extrapolated, and pctr_query_end() reports
+ * that once.
+ * @query: query; an active one begins again.
  * Return: whether it counts. Any other reason for a refusal is reported once.
  */
 bool pctr_query_begin(struct pctr_query *query);
 
-/**
- * pctr_query_end() - stop counting and compute the values
- * @query: query
- *
+/*
+ * Stop counting and compute the values.
  * Return: whether it was active. The values are final when this returns.
  */
 bool pctr_query_end(struct pctr_query *query);
 
-/**
- * pctr_query_value() - result of the last pctr_query_end()
- * @query: query
- * @n: position in the array of pctr_query_new()
- *
+/*
+ * Result of the last pctr_query_end().
+ * @n: position in the array of pctr_query_new().
  * Return: the value, zero if it was never measured.
  */
 union pctr_value pctr_query_value(const struct pctr_query *query, unsigned int n);

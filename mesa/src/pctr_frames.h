@@ -16,24 +16,20 @@ typedef void (*pctr_frames_say_fn)(const char *text);
 /* Whether the environment names a socket to which this process reports ends of frames. */
 bool pctr_frames_wanted(void);
 
-/**
- * pctr_frames_listens() - whether the tool waits for the end of this context's frames
- * @context: any pointer that identifies the context, not NULL
- * @say: reports messages, each once in a process
- *
- * The first call in a process connects, if a process of this user or of root listens. Only frames
- * of the first context that calls this are counted.
- *
+/*
+ * Whether the tool waits for the end of this context's frames. The first call in a process
+ * connects, if a process of this user or of root listens. Only frames of the first context that
+ * calls this are counted.
+ * @context: any pointer that identifies the context, not NULL; @say: reports messages, each once in
+ * a process.
  * Return: whether to call pctr_frames_end() once the GPU has finished the frame.
  */
 bool pctr_frames_listens(const void *context, pctr_frames_say_fn say);
 
-/**
- * pctr_frames_end() - report the end of a frame and wait until the next one may begin
- * @context: for which pctr_frames_listens() returned true
- *
- * Waits while the tool changes its counters. When the tool has enough frames, or is gone, no more
- * frames are reported.
+/*
+ * Report the end of a frame and wait until the next one may begin. Waits while the tool changes its
+ * counters. When the tool has enough frames, or is gone, no more frames are reported.
+ * @context: for which pctr_frames_listens() returned true.
  */
 void pctr_frames_end(const void *context);
 

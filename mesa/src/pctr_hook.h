@@ -26,10 +26,10 @@ struct pipe_screen;
 extern "C" {
 #endif
 
-/**
- * pctr_screen_hook() - add counters to a screen
+/*
+ * Add counters to a screen.
  * @screen: completely wrapped screen, or NULL. Drivers share screens, so the same screen can be
- *	    passed several times. Each call pairs with one screen->destroy().
+ * passed several times. Each call pairs with one screen->destroy().
  */
 void pctr_screen_hook(struct pipe_screen *screen);
 

@@ -81,11 +81,9 @@ struct pctr_library {
 /** pctr - the functions, valid once pctr_library_load() returned NULL. */
 extern struct pctr_library pctr;
 
-/**
- * pctr_library_load() - load the library at the first call
- *
- * It stays loaded until the process ends. Any thread may call this.
- *
+/*
+ * Load the library at the first call. It stays loaded until the process ends. Any thread may call
+ * this.
  * Return: NULL on success; otherwise a sentence, valid forever, with the reason.
  */
 const char *pctr_library_load(void);

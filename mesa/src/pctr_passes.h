@@ -32,12 +32,10 @@ static inline void pctr_wait_for_slot(void)
 	nanosleep(&wait, NULL);
 }
 
-/**
- * pctr_is_multiplexed() - whether counters of a block may need several passes
- * @format: enum drm_perfctr_block_format of the block
- *
- * A device counts everything of other blocks at once; perf multiplexes the events of its PMUs.
- *
+/*
+ * Whether counters of a block may need several passes. A device counts everything of other blocks
+ * at once; perf multiplexes the events of its PMUs.
+ * @format: enum drm_perfctr_block_format of the block.
  * Return: whether they may.
  */
 static inline bool pctr_is_multiplexed(unsigned int format)
@@ -70,45 +68,31 @@ struct pctr_window {
 	bool *waited; /* counters that were estimated in the last window, or are in this one */
 };
 
-/**
- * pctr_window_get() - the window of a query
- * @windows: of the context
- * @ctx: context of the library
- * @counters: of the query
- * @count: number of them
- *
+/*
+ * The window of a query.
+ * @ctx: context of the library.
  * Return: the window, a new one if there is none for such queries; NULL without memory.
  */
 struct pctr_window *pctr_window_get(struct pctr_window **windows, struct perfctr_ctx *ctx,
 				    const unsigned int *counters, unsigned int count);
 
-/**
- * pctr_window_put() - a query is freed
- * @windows: of the context
- * @window: of the query, or NULL
- */
+/* A query is freed. @window: of the query, or NULL. */
 void pctr_window_put(struct pctr_window **windows, struct pctr_window *window);
 
-/**
- * pctr_window_is_full() - whether each counter had PCTR_WINDOW_SLOTS
- * @window: window
- *
- * While a device's time stands still no counter has any.
- *
+/*
+ * Whether each counter had PCTR_WINDOW_SLOTS. While a device's time stands still no counter has
+ * any.
  * Return: whether @totals have counts of all of them.
  */
 bool pctr_window_is_full(const struct pctr_window *window);
 
-/**
- * pctr_passes_measure() - find out how much of a group fits in one pass
- * @path: what perfctr_device_open() takes
- * @first: the group's first counter, its others follow; @several_passes of its metrics is set
- * @count: counters of the group
- *
- * Counts for a short time. Counters are tried one after the other, those that metrics need first; a
- * metric whose counters are all in the pass is in it, too. While other sessions use the same
- * hardware the result is unknown or, at worst, too small.
- *
+/*
+ * Find out how much of a group fits in one pass. Counts for a short time. Counters are tried one
+ * after the other, those that metrics need first; a metric whose counters are all in the pass is in
+ * it, too. While other sessions use the same hardware the result is unknown or, at worst, too
+ * small.
+ * @path: what perfctr_device_open() takes; @first: the group's first counter, its others follow;
+ * @several_passes of its metrics is set; @count: counters of the group.
  * Return: how many counters one pass has at most; 0 if it is not known.
  */
 unsigned int pctr_passes_measure(const char *path, struct pctr_counter *first, unsigned int count);

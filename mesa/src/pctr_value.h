@@ -14,13 +14,10 @@ struct pctr_view {
 	unsigned int frames; /* of how many frames, at least 1: amounts are the mean of them */
 };
 
-/**
- * pctr_value_of() - value of a counter
- * @counter: counter of the catalogue
- * @view: samples
- * @selection: of their session
- * @is_exact: out: whether @view has all of it; if not it is extrapolated, or there is none
- *
+/*
+ * Value of a counter.
+ * @counter: counter of the catalogue; @view: samples; @selection: of their session; @is_exact: out:
+ * whether @view has all of it; if not it is extrapolated, or there is none.
  * Return: the value in the counter's own unit, zero if it was never measured.
  */
 union pctr_value pctr_value_of(const struct pctr_counter *counter, const struct pctr_view *view,

@@ -17,21 +17,17 @@ struct pctr_work {
 /* Whether the catalogue's device is a virtual SoC. */
 bool pctr_vsoc_is_device(const struct pctr_catalogue *catalogue);
 
-/**
- * pctr_vsoc_new() - begin to submit work
- * @context: context on a virtual SoC, outlives this
- *
+/*
+ * Begin to submit work.
+ * @context: context on a virtual SoC, outlives this.
  * Return: a handle for submissions, NULL if memory is short.
  */
 struct pctr_vsoc *pctr_vsoc_new(struct pctr_context *context);
 
-/**
- * pctr_vsoc_submit() - submit work to the virtual GPU
- * @vsoc: from pctr_vsoc_new()
- * @work: amounts of work
- *
- * Does not wait for it. The job samples the sessions of pctr_context_handles() before and after the
- * work.
+/*
+ * Submit work to the virtual GPU. Does not wait for it. The job samples the sessions of
+ * pctr_context_handles() before and after the work.
+ * @vsoc: from pctr_vsoc_new(); @work: amounts of work.
  */
 void pctr_vsoc_submit(struct pctr_vsoc *vsoc, const struct pctr_work *work);
 

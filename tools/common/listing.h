@@ -32,26 +32,19 @@ struct listing {
 	size_t count; /* elements of @instructions */
 };
 
-/**
- * listing_read() - read a listing
- * @file: open for reading
- * @name: of the file, for errors
- * @parameters: names of formulas
- * @parameter_count: elements of @parameters, at most LISTING_MAX_PARAMETERS
- * @listing: filled on success, to be given to listing_free()
- * @error: set to "NAME:LINE: reason" on failure
- * @error_bytes: bytes at @error
- *
+/*
+ * Read a listing.
+ * @file: open for reading; @name: of the file, for errors; @parameters: names of formulas;
+ * @parameter_count: elements of @parameters, at most LISTING_MAX_PARAMETERS; @listing: filled on
+ * success, to be given to listing_free(); @error: set to "NAME:LINE: reason" on failure.
  * Return: 0; -EINVAL with @error, also for an unused parameter; -ENOMEM; -EIO.
  */
 int listing_read(FILE *file, const char *name, struct listing_parameter *parameters,
 		 size_t parameter_count, struct listing *listing, char *error, size_t error_bytes);
 
-/**
- * listing_read_foreign() - read a listing of any machine
- *
- * As listing_read(), but an instruction that the virtual SoC does not have gets opcode 0 and
- * may have small letters. BRA and EXIT still end a basic block.
+/*
+ * Read a listing of any machine. As listing_read(), but an instruction that the virtual SoC does
+ * not have gets opcode 0 and may have small letters. BRA and EXIT still end a basic block.
  */
 int listing_read_foreign(FILE *file, const char *name, struct listing_parameter *parameters,
 			 size_t parameter_count, struct listing *listing, char *error,
@@ -59,10 +52,9 @@ int listing_read_foreign(FILE *file, const char *name, struct listing_parameter 
 
 void listing_free(struct listing *listing);
 
-/**
- * listing_mnemonic() - name of an opcode
- * @opcode: enum drm_vsoc_opcode
- *
+/*
+ * Name of an opcode.
+ * @opcode: enum drm_vsoc_opcode.
  * Return: the name without modifiers, NULL if unknown.
  */
 const char *listing_mnemonic(uint16_t opcode);

@@ -5,43 +5,32 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/**
- * number_parse_count() - read an amount: "1000", "0x10", "64k", "2M", "4Ki", "1Gi"
- * @text: whole text; k M G T are powers of 1000, Ki Mi Gi Ti of 1024
- * @value: set on success
- *
+/*
+ * Read an amount: "1000", "0x10", "64k", "2M", "4Ki", "1Gi".
+ * @text: whole text; k M G T are powers of 1000, Ki Mi Gi Ti of 1024.
  * Return: 0; -EINVAL no number; -ERANGE beyond 64 bits.
  */
 int number_parse_count(const char *text, uint64_t *value);
 
-/**
- * number_parse_time() - read a duration: "500", "10ms", "1.5s", "2m"
- * @text: whole text; ns us ms s m h
- * @unit_ns: unit of a number without one, in ns
- * @value_ns: set on success
- *
+/*
+ * Read a duration: "500", "10ms", "1.5s", "2m".
+ * @text: whole text; ns us ms s m h; @unit_ns: unit of a number without one, in ns.
  * Return: 0; -EINVAL no duration; -ERANGE beyond 2^63 ns.
  */
 int number_parse_time(const char *text, uint64_t unit_ns, uint64_t *value_ns);
 
-/**
- * number_group() - write an integer with a comma at each thousand
- * @value: integer
- * @text: buffer, always NUL terminated after the call
- * @size: bytes at @text; 27 are enough for all values
- *
+/*
+ * Write an integer with a comma at each thousand.
+ * @text: buffer, always NUL terminated after the call; @size: bytes at @text; 27 are enough for all
+ * values.
  * Return: @text.
  */
 char *number_group(uint64_t value, char *text, size_t size);
 
-/**
- * number_short() - write a number with four digits and a prefix of 1000: "12.35 M"
- * @value: number
- * @text: buffer, always NUL terminated after the call
- * @size: bytes at @text
- *
- * A blank follows the digits even without a prefix, so that a unit can be appended.
- *
+/*
+ * Write a number with four digits and a prefix of 1000: "12.35 M". A blank follows the digits even
+ * without a prefix, so that a unit can be appended.
+ * @text: buffer, always NUL terminated after the call.
  * Return: @text.
  */
 char *number_short(double value, char *text, size_t size);

@@ -49,10 +49,9 @@ struct analysis {
 	size_t dropped; /* readings that are left out because the anchor of their run was off */
 };
 
-/**
- * analysis_begin() - compute what each point of a campaign does
- * @analysis: arena, failure, ctx and campaign are set, the rest zero
- *
+/*
+ * Compute what each point of a campaign does.
+ * @analysis: arena, failure, ctx and campaign are set, the rest zero.
  * Return: 0 or -1.
  */
 int analysis_begin(struct analysis *analysis);
@@ -60,11 +59,10 @@ int analysis_begin(struct analysis *analysis);
 /* The constant of a campaign that is the number of shader cores of the device. */
 #define CORES_CONSTANT "CORES"
 
-/**
- * analysis_set_cores() - recompute what points do on a device with these shader cores
- * @analysis: begun; nothing happens if its campaign has no such constant
- * @mask: of the present cores
- *
+/*
+ * Recompute what points do on a device with these shader cores.
+ * @analysis: begun; nothing happens if its campaign has no such constant; @mask: of the present
+ * cores.
  * Return: 0 or -1.
  */
 int analysis_set_cores(struct analysis *analysis, uint64_t mask);
@@ -88,26 +86,17 @@ bool analysis_has(const struct analysis *analysis, size_t event);
 int64_t analysis_count(const struct analysis *analysis, const struct point *point, size_t feature,
 		       uint64_t units);
 
-/**
- * analysis_expected() - the value that a rule gives at a point
- * @value: set on success
- *
- * Return: 0; -1 it is negative or beyond 63 bits.
- */
+/* The value that a rule gives at a point. Return: 0; -1 it is negative or beyond 63 bits. */
 int analysis_expected(const struct analysis *analysis, const struct point *point,
 		      const struct rule *rule, uint64_t units, uint64_t *value);
 
 /* Whether a value is within the acceptance of an event. */
 bool analysis_accepts(const struct event *event, uint64_t expected, uint64_t value);
 
-/**
- * analysis_formula() - compute a formula over integers
- * @analysis: its constants can be named
- * @text: formula
- * @point: its parameters can be named, may be NULL
- * @cells: the campaign's events can be named, one for each; may be NULL
- * @value: set on success
- *
+/*
+ * Compute a formula over integers.
+ * @analysis: its constants can be named; @point: its parameters can be named, may be NULL; @cells:
+ * the campaign's events can be named, one for each; may be NULL.
  * Return: 0; 1 an event of the formula was not measured; -1 with a failure.
  */
 int analysis_formula(const struct analysis *analysis, const char *text, const struct point *point,

@@ -17,36 +17,23 @@ struct arena {
 	struct arena_block *last; /* newest block */
 };
 
-/**
- * arena_alloc() - zeroed memory
- * @arena: arena
- * @bytes: size
- *
- * Ends the program with a message if there is no memory.
- *
+/*
+ * Zeroed memory. Ends the program with a message if there is no memory.
  * Return: the memory, owned by the arena.
  */
 void *arena_alloc(struct arena *arena, size_t bytes);
 
-/**
- * arena_array() - zeroed array; ends the program if its size overflows
- * @arena: arena
- * @count: elements
- * @bytes: of one element
- *
+/*
+ * Zeroed array; ends the program if its size overflows.
+ * @bytes: of one element.
  * Return: the memory, owned by the arena.
  */
 void *arena_array(struct arena *arena, size_t count, size_t bytes);
 
-/**
- * arena_grow() - make room for another element
- * @arena: arena
- * @array: array from arena_array() or NULL
- * @count: elements in use
- * @bytes: of one element
- *
- * Capacities are powers of two, so that @count alone shows when to copy.
- *
+/*
+ * Make room for another element. Capacities are powers of two, so that @count alone shows when to
+ * copy.
+ * @array: array from arena_array() or NULL; @count: elements in use; @bytes: of one element.
  * Return: the array, possibly moved; element @count is zero.
  */
 void *arena_grow(struct arena *arena, void *array, size_t count, size_t bytes);
@@ -63,13 +50,10 @@ struct failure {
 /* Returns -1; only the first failure is kept. */
 int fail(struct failure *failure, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/**
- * read_file() - a whole file
- * @arena: owner of the bytes
- * @path: file, "-" for standard input
- * @length: set to its length
- * @failure: set if the result is NULL
- *
+/*
+ * A whole file.
+ * @path: file, "-" for standard input; @length: set to its length; @failure: set if the result is
+ * NULL.
  * Return: the bytes followed by a NUL, or NULL.
  */
 char *read_file(struct arena *arena, const char *path, size_t *length, struct failure *failure);

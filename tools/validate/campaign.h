@@ -115,13 +115,10 @@ struct campaign {
 	unsigned int runs; /* number of runs of each live measurement */
 };
 
-/**
- * campaign_load() - read a campaign
- * @arena: owner of the result
- * @which: name of a built-in campaign, or a path (with a slash or a dot)
- * @campaign: filled on success
- * @failure: names file, line and column otherwise
- *
+/*
+ * Read a campaign.
+ * @arena: owner of the result; @which: name of a built-in campaign, or a path (with a slash or a
+ * dot); @failure: names file, line and column otherwise.
  * Return: 0 or -1.
  */
 int campaign_load(struct arena *arena, const char *which, struct campaign *campaign,

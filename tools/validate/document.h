@@ -19,12 +19,9 @@ struct document {
 	struct json_object *root; /* parsed document; owned */
 };
 
-/**
- * document_parse() - read a text
- * @document: all but @root filled
- *
- * A name that occurs twice in an object is an error, as is invalid JSON.
- *
+/*
+ * Read a text. A name that occurs twice in an object is an error, as is invalid JSON.
+ * @document: all but @root filled.
  * Return: 0 with @root set, or -1.
  */
 int document_parse(struct document *document);

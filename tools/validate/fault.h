@@ -32,25 +32,18 @@ struct fault_found {
 /* "doubled", "swap" and so on, for programs. */
 const char *fault_name(enum fault fault);
 
-/**
- * fault_find() - look for faults that explain an event's readings
- * @analysis: readings
- * @event: number of the event
- * @found: room for @max
- * @max: elements of @found
- *
+/*
+ * Look for faults that explain an event's readings.
+ * @found: room for @max.
  * Return: how many were found.
  */
 size_t fault_find(const struct analysis *analysis, size_t event, struct fault_found *found,
 		  size_t max);
 
-/**
- * fault_of_rule() - name the difference between the found and the documented rule
- * @analysis: campaign and arena
- * @event: number of the event
- * @search: search with one rule left
- * @found: filled if the result is true
- *
+/*
+ * Name the difference between the found and the documented rule.
+ * @analysis: campaign and arena; @search: search with one rule left; @found: filled if the result
+ * is true.
  * Return: whether the difference has a name.
  */
 bool fault_of_rule(const struct analysis *analysis, size_t event, const struct search *search,

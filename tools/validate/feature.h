@@ -73,27 +73,20 @@ struct tally {
 
 #define MAX_STEPS 10000000
 
-/**
- * listing_run() - follow one thread
- * @listing: program
- * @tallies: one for each instruction, filled
- * @exit_at: set to the instruction that ended the thread
- * @failure: set if the thread leaves the listing or never ends
- *
+/*
+ * Follow one thread.
+ * @tallies: one for each instruction, filled; @exit_at: set to the instruction that ended the
+ * thread; @failure: set if the thread leaves the listing or never ends.
  * Return: 0 or -1.
  */
 int listing_run(const struct listing *listing, struct tally *tallies, size_t *exit_at,
 		struct failure *failure);
 
-/**
- * listing_features() - how often each feature occurs in one thread
- * @arena: owner of the result
- * @features: grows by those that are new
- * @keep: mnemonics with modifiers that are separate features (NULL at the end), or NULL
- * @listing: program
- * @counts: set to an array, index is the feature's; ends with @features->count
- * @failure: see listing_run()
- *
+/*
+ * How often each feature occurs in one thread.
+ * @arena: owner of the result; @features: grows by those that are new; @keep: mnemonics with
+ * modifiers that are separate features (NULL at the end), or NULL; @counts: set to an array, index
+ * is the feature's; ends with @features->count; @failure: see listing_run().
  * Return: 0 or -1.
  */
 int listing_features(struct arena *arena, struct features *features, const char *const *keep,

@@ -42,30 +42,20 @@ struct measured {
 /* Name of the campaign that a file belongs to, or NULL; reports no errors. */
 const char *measured_campaign(struct arena *arena, const char *text, size_t length);
 
-/**
- * measured_parse() - read measurements
- * @arena: owner of the result
- * @name: of the file, for messages
- * @text: CSV or JSON
- * @length: its bytes
- * @campaign: of the measurements; constructed benchmarks of a result file are added
- * @measured: readings are added
- * @failure: names file, line and column on failure
- *
+/*
+ * Read measurements.
+ * @arena: owner of the result; @name: of the file, for messages; @text: CSV or JSON; @campaign: of
+ * the measurements; constructed benchmarks of a result file are added; @measured: readings are
+ * added; @failure: names file, line and column on failure.
  * Return: 0 or -1.
  */
 int measured_parse(struct arena *arena, const char *name, const char *text, size_t length,
 		   struct campaign *campaign, struct measured *measured, struct failure *failure);
 
-/**
- * measured_place() - place of a reading
- * @arena: owner of the result
- * @name: of the file
- * @text: text that measured_parse() accepted
- * @length: its bytes
- * @campaign: that it belongs to
- * @number: of the reading
- *
+/*
+ * Place of a reading.
+ * @arena: owner of the result; @name: of the file; @text: text that measured_parse() accepted;
+ * @campaign: that it belongs to; @number: of the reading.
  * Return: "FILE:LINE:COLUMN" of its row.
  */
 const char *measured_place(struct arena *arena, const char *name, const char *text, size_t length,

@@ -33,13 +33,9 @@ void validate_html(const struct report *report, FILE *out);
 /* A line of a table; false if the event was not measured there. */
 bool validate_row(const struct study *study, size_t point, size_t event, struct table_row *row);
 
-/**
- * validate_chain() - the reasoning about an event, step by step
- * @study: study
- * @event: number of the event
- * @arena: owner of the result
- * @count: set to the number of steps
- *
+/*
+ * The reasoning about an event, step by step.
+ * @arena: owner of the result; @count: set to the number of steps.
  * Return: sentences without a full stop.
  */
 const char **validate_chain(const struct study *study, size_t event, struct arena *arena,

@@ -20,12 +20,9 @@ struct search {
 	struct failure failure; /* set if the space is too large for a search */
 };
 
-/**
- * search_rules() - find all rules that agree
- * @analysis: measurements
- * @event: number of the event
- * @search: filled; to be freed, even on failure
- *
+/*
+ * Find all rules that agree.
+ * @search: filled; to be freed, even on failure.
  * Return: 0; -1 with @search->failure.
  */
 int search_rules(const struct analysis *analysis, size_t event, struct search *search);

@@ -60,23 +60,18 @@ struct space {
 	size_t nodes; /* size of the graphs, for statistics */
 };
 
-/**
- * solve() - find all solutions
- * @arena: owner of the result
- * @problem: the problem
- * @space: filled on success
- * @failure: set if the graph would get too large
- *
+/*
+ * Find all solutions.
+ * @arena: owner of the result; @failure: set if the graph would get too large.
  * Return: 0 or -1.
  */
 int solve(struct arena *arena, const struct solve_problem *problem, struct space *space,
 	  struct failure *failure);
 
-/**
- * component_solution() - fetch a solution of a component
- * @component: component
- * @number: 0..solutions - 1, in lexical order
- * @weights: weights of the problem's variables; those of the component are set
+/*
+ * Fetch a solution of a component.
+ * @number: 0..solutions - 1, in lexical order; @weights: weights of the problem's variables; those
+ * of the component are set.
  */
 void component_solution(const struct component *component, uint64_t number, uint8_t *weights);
 

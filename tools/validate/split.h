@@ -27,14 +27,10 @@ struct proposal {
 	size_t split_count;
 };
 
-/**
- * split_propose() - choose or construct a benchmark
- * @analysis: a constructed benchmark is added to it, as a point in reserve
- * @wishes: events with open rules
- * @count: elements of @wishes
- * @number: for the name of a constructed benchmark
- * @proposal: filled
- *
+/*
+ * Choose or construct a benchmark.
+ * @analysis: a constructed benchmark is added to it, as a point in reserve; @wishes: events with
+ * open rules; @number: for the name of a constructed benchmark.
  * Return: 0, also if nothing helps; -1 on failure.
  */
 int split_propose(struct analysis *analysis, const struct wish *wishes, size_t count,

@@ -30,13 +30,11 @@ struct study {
 	unsigned int asked; /* number of benchmarks that the engine chose and measured */
 };
 
-/**
- * study_run() - measure and judge
- * @study: analysis begun; its readings may have been read from a file
- * @machine: measures all points first unless there are readings, and then those that the engine
- *	     requests; NULL: nothing is measured
- * @progress: stream for progress messages, may be NULL
- *
+/*
+ * Measure and judge.
+ * @study: analysis begun; its readings may have been read from a file; @machine: measures all
+ * points first unless there are readings, and then those that the engine requests; NULL: nothing is
+ * measured; @progress: stream for progress messages, may be NULL.
  * Return: 0 or -1 with the analysis' failure.
  */
 int study_run(struct study *study, struct machine *machine, FILE *progress);

@@ -87,24 +87,18 @@ struct outcome {
 
 extern const char *const verdict_names[VERDICTS];
 
-/**
- * verdict_relations() - check all relations
- * @analysis: merged
- * @results: one for each relation, filled
- *
+/*
+ * Check all relations.
+ * @analysis: merged; @results: one for each relation, filled.
  * Return: 0 or -1.
  */
 int verdict_relations(const struct analysis *analysis, struct relation_result *results);
 
-/**
- * verdict_event() - judge an event by the measurements so far
- * @analysis: merged
- * @event: number of the event
- * @relations: from verdict_relations()
- * @after: description of the measurements since the last call
- * @search: room for the event's search, to be freed if the result is 1
- * @outcome: kept between calls
- *
+/*
+ * Judge an event by the measurements so far.
+ * @analysis: merged; @relations: from verdict_relations(); @after: description of the measurements
+ * since the last call; @search: room for the event's search, to be freed if the result is 1;
+ * @outcome: kept between calls.
  * Return: 1 with @search; 0 there was nothing to search.
  */
 int verdict_event(const struct analysis *analysis, size_t event,

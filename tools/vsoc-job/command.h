@@ -22,35 +22,20 @@ struct job {
 void job_clear(struct job *job);
 void job_free(struct job *job);
 
-/**
- * job_add() - append a command
- * @job: job
- * @command: command, copied
- *
- * Return: 0 or -ENOMEM.
- */
+/* Append a command. @command: command, copied. Return: 0 or -ENOMEM. */
 int job_add(struct job *job, const struct drm_vsoc_command *command);
 
-/**
- * job_parse() - append commands from words
- * @job: job
- * @words: for example "x2", "draw", "vertices=300", "copy", "bytes=4Ki", "read";
- *	a compute's "listing=FILE" is read, "N=10" after it is a parameter of the listing
- * @count: number of words
- * @error: set to a sentence on failure
- * @error_bytes: bytes at @error
- *
+/*
+ * Append commands from words.
+ * @words: for example "x2", "draw", "vertices=300", "copy", "bytes=4Ki", "read"; a compute's
+ * "listing=FILE" is read, "N=10" after it is a parameter of the listing; @count: number of words;
+ * @error: set to a sentence on failure.
  * Return: 0; -EINVAL with @error; -ENOMEM.
  */
 int job_parse(struct job *job, const char *const *words, size_t count, char *error,
 	      size_t error_bytes);
 
-/**
- * command_name() - name of a type of command
- * @type: enum drm_vsoc_cmd_type
- *
- * Return: the name, NULL if unknown.
- */
+/* Name of a type of command. @type: enum drm_vsoc_cmd_type. Return: the name, NULL if unknown. */
 const char *command_name(uint32_t type);
 
 /* Total of a numeric field of commands. */
@@ -62,10 +47,9 @@ struct command_amount {
 
 enum { COMMAND_AMOUNTS = 16 };
 
-/**
- * command_amounts_add() - add the fields of a command to totals
- * @amounts: COMMAND_AMOUNTS elements, zeroed before the first call
- * @command: command
+/*
+ * Add the fields of a command to totals.
+ * @amounts: COMMAND_AMOUNTS elements, zeroed before the first call.
  */
 void command_amounts_add(struct command_amount *amounts, const struct drm_vsoc_command *command);
 

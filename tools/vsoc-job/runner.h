@@ -70,36 +70,27 @@ struct runner {
 	char error[512];
 };
 
-/**
- * runner_open() - open a virtual SoC
- * @runner: zeroed but for fences, sample_handle, timeout_ns, stop and on_result
- * @which: path of a DRM node, last part of it, or NULL for the first one of driver vsoc
- * @fd: open DRM file to use instead, or -1
- * @contexts: contexts to spread jobs over, at least 1
- *
+/*
+ * Open a virtual SoC.
+ * @runner: zeroed but for fences, sample_handle, timeout_ns, stop and on_result; @which: path of a
+ * DRM node, last part of it, or NULL for the first one of driver vsoc; @fd: open DRM file to use
+ * instead, or -1; @contexts: contexts to spread jobs over, at least 1.
  * Return: 0 or a negative errno with runner->error.
  */
 int runner_open(struct runner *runner, const char *which, int fd, uint32_t contexts);
 void runner_close(struct runner *runner);
 
-/**
- * runner_submit() - queue a job in the next context
- * @runner: runner
- * @job: commands
- *
- * While the context's queue is full, waits for its oldest job.
- *
+/*
+ * Queue a job in the next context. While the context's queue is full, waits for its oldest job.
+ * @job: commands.
  * Return: 0 or a negative errno with runner->error; -EINTR if stop was set.
  */
 int runner_submit(struct runner *runner, const struct job *job);
 
-/**
- * runner_wait() - wait until at most some jobs are unfinished
- * @runner: runner
- * @left: unfinished jobs to accept
- *
- * A job that exceeds timeout_ns is counted and dropped from the queue.
- *
+/*
+ * Wait until at most some jobs are unfinished. A job that exceeds timeout_ns is counted and dropped
+ * from the queue.
+ * @left: unfinished jobs to accept.
  * Return: 0 or a negative errno with runner->error; -EINTR if stop was set.
  */
 int runner_wait(struct runner *runner, size_t left);

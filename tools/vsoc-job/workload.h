@@ -18,25 +18,18 @@ struct workload_random {
 	const struct drm_vsoc_info *info; /* of the device, so that it accepts every command */
 };
 
-/**
- * workload_random_job() - make the next random job
- * @random: source; same seed, kinds and device: same jobs
- * @job: cleared, then filled
- *
+/*
+ * Make the next random job.
+ * @random: source; same seed, kinds and device: same jobs; @job: cleared, then filled.
  * Return: 0 or -ENOMEM.
  */
 int workload_random_job(struct workload_random *random, struct job *job);
 
-/**
- * workload_demo_job() - make the demo's job of one frame
- * @frame: number of the frame, from 0 on
- * @frame_ns: time between frames
- * @info: of the device
- * @job: cleared, then filled
- *
- * The load varies: a scene that grows and shrinks, occasional particles, CPU streams and disk
- * bursts.
- *
+/*
+ * Make the demo's job of one frame. The load varies: a scene that grows and shrinks, occasional
+ * particles, CPU streams and disk bursts.
+ * @frame: number of the frame, from 0 on; @frame_ns: time between frames; @info: of the device;
+ * @job: cleared, then filled.
  * Return: 0 or -ENOMEM.
  */
 int workload_demo_job(uint64_t frame, uint64_t frame_ns, const struct drm_vsoc_info *info,

@@ -4,9 +4,7 @@
 
 #include "lib/values.h"
 
-/**
- * struct export - one export
- */
+/* One export. */
 struct export
 {
 	struct capture_file *file;

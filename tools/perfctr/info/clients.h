@@ -37,11 +37,9 @@ struct clients {
 	char kernel_list[CLIENT_PATH_BYTES]; /* path of that list */
 };
 
-/**
- * clients_find() - find the clients in /proc
- * @path: a node of the device, card or render node
- * @clients: filled; give it to clients_free()
- *
+/*
+ * Find the clients in /proc.
+ * @path: a node of the device, card or render node; @clients: filled; give it to clients_free().
  * Return: 0; -ENOMEM; the error of opening /proc or of @path's stat().
  */
 int clients_find(const char *path, struct clients *clients);

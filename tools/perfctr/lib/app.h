@@ -38,13 +38,9 @@ struct app {
 /* A subcommand: argv[0] is its name. Return: enum exit_status. */
 typedef int (*app_run_fn)(struct app *app, int argc, char **argv);
 
-/**
- * app_main() - main() of a program: set up @app, run, flush
- * @app: name may be set
- * @run: runs with ctx, out, err and argv set
- * @argc: of main()
- * @argv: of main()
- *
+/*
+ * main() of a program: set up @app, run, flush.
+ * @app: name may be set; @run: runs with ctx, out, err and argv set.
  * Return: exit status.
  */
 int app_main(struct app *app, app_run_fn run, int argc, char **argv);

@@ -36,14 +36,10 @@ struct capture_file {
 	char *damage; /* description of the damage, NULL if the file is intact */
 };
 
-/**
- * capture_file_open() - open a capture and add up its samples
- * @app: for messages
- * @path: file, - for standard input
- * @file: filled on success
- *
- * A truncated or damaged file is opened too; @file records where it ends.
- *
+/*
+ * Open a capture and add up its samples. A truncated or damaged file is opened too; @file records
+ * where it ends.
+ * @path: file, - for standard input.
  * Return: 0 or an exit status, the message was printed.
  */
 int capture_file_open(const struct app *app, const char *path, struct capture_file *file);
@@ -57,13 +53,9 @@ int capture_file_open(const struct app *app, const char *path, struct capture_fi
  */
 typedef int (*capture_sample_fn)(void *data, struct perfctr_sample *sample);
 
-/**
- * capture_file_each() - walk through the samples of a capture
- * @app: for messages
- * @file: open capture
- * @fn: called for each sample, in the order of the file
- * @data: passed to @fn
- *
+/*
+ * Walk through the samples of a capture.
+ * @file: open capture; @fn: called for each sample, in the order of the file; @data: passed to @fn.
  * Return: 0 or an exit status, the message was printed.
  */
 int capture_file_each(const struct app *app, struct capture_file *file, capture_sample_fn fn,

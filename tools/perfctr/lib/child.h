@@ -15,31 +15,23 @@ struct child {
 	bool ended;
 };
 
-/**
- * child_prepare() - fork a process that waits to execute the workload
- * @child: filled
- * @argv: workload and arguments, NULL at the end
- * @stdout_fd: its standard output, or -1 to inherit it
- *
- * Signals that the caller blocks are unblocked in it. End a child that is never started with
- * child_abandon().
- *
+/*
+ * Fork a process that waits to execute the workload. Signals that the caller blocks are unblocked
+ * in it. End a child that is never started with child_abandon().
+ * @argv: workload and arguments, NULL at the end; @stdout_fd: its standard output, or -1 to inherit
+ * it.
  * Return: 0 or a negative errno.
  */
 int child_prepare(struct child *child, char **argv, int stdout_fd);
 
-/**
- * child_go() - execute the workload
- * @child: prepared child
- *
+/*
+ * Execute the workload.
  * Return: 0; -ENOENT, -EACCES or another negative errno if it cannot be executed.
  */
 int child_go(struct child *child);
 
-/**
- * child_poll() - whether the child has ended
- * @child: running child
- *
+/*
+ * Whether the child has ended.
  * Return: true once it has; @child->status then holds the wait status.
  */
 bool child_poll(struct child *child);

@@ -7,22 +7,14 @@
 /* the first line is not indented, further lines are */
 enum { COLUMNS_UNINDENTED = -1 };
 
-/**
- * columns_wrap() - print text, broken between words
- * @out: stream
- * @text: words; line feeds are blanks
- * @column: current column of the stream, or COLUMNS_UNINDENTED
- * @indent: blanks before each further line, and before the first one if @column is 0
- * @columns: of the terminal
- *
- * Ends with a line feed. A word that is too long for a line gets a line of its own.
+/*
+ * Print text, broken between words. Ends with a line feed. A word that is too long for a line gets
+ * a line of its own.
+ * @text: words; line feeds are blanks; @column: current column of the stream, or
+ * COLUMNS_UNINDENTED; @indent: blanks before each further line, and before the first one if @column
+ * is 0; @columns: of the terminal.
  */
 void columns_wrap(FILE *out, const char *text, int column, int indent, int columns);
 
-/**
- * columns_cut() - print text padded or cut to a width
- * @out: stream
- * @text: ASCII
- * @width: columns, at least 1
- */
+/* Print text padded or cut to a width. @text: ASCII; @width: columns, at least 1. */
 void columns_cut(FILE *out, const char *text, int width);

@@ -15,27 +15,18 @@ struct command {
 	int shared_fd; /* descriptor of the device that the workload inherits, -1: none */
 };
 
-/**
- * command_share() - let the workload's jobs sample a session in-stream
- * @app: for messages
- * @command: before command_prepare()
- * @device: device
- * @session: session
- *
- * The workload finds PERFCTR_FD, the open device, and PERFCTR_SESSION, the session's handle, in
- * its environment.
- *
+/*
+ * Let the workload's jobs sample a session in-stream. The workload finds PERFCTR_FD, the open
+ * device, and PERFCTR_SESSION, the session's handle, in its environment.
+ * @command: before command_prepare().
  * Return: 0 or an exit status, the message was printed.
  */
 int command_share(const struct app *app, struct command *command, struct perfctr_device *device,
 		  const struct perfctr_session *session);
 
-/**
- * command_prepare() - fork a process that waits to execute the workload
- * @app: for messages
- * @command: command
- * @stdout_fd: its standard output, -1 to inherit it
- *
+/*
+ * Fork a process that waits to execute the workload.
+ * @stdout_fd: its standard output, -1 to inherit it.
  * Return: 0 or EXIT_CANNOT_RUN, the message was printed.
  */
 int command_prepare(const struct app *app, struct command *command, int stdout_fd);
@@ -55,13 +46,10 @@ bool command_has_ended(struct command *command);
 /* Forward a signal to the workload. */
 void command_kill(const struct command *command, int number);
 
-/**
- * command_status() - exit status as a shell would give it
- * @command: command
- * @ended_by: signal that ended counting, 0 if none
- *
- * A workload that outlives COMMAND_GRACE_MS keeps running: it never gets SIGKILL.
- *
+/*
+ * Exit status as a shell would give it. A workload that outlives COMMAND_GRACE_MS keeps running: it
+ * never gets SIGKILL.
+ * @ended_by: signal that ended counting, 0 if none.
  * Return: 128 + signal for one that was killed or still runs; 0 without a command.
  */
 int command_status(const struct command *command, int ended_by);

@@ -34,27 +34,19 @@ struct counting {
 	OPTION(0, "via", TEXT, &(app)->via)
 /* clang-format on */
 
-/**
- * counting_open() - open the device and select what to count
- * @app: for messages
- * @counting: options
- * @device: set to the device
- * @selection: set to the selection
- *
+/*
+ * Open the device and select what to count.
  * Return: 0 or an exit status, the message was printed; the caller owns what was set, even on
  * failure.
  */
 int counting_open(const struct app *app, const struct counting *counting,
 		  struct perfctr_device **device, struct perfctr_selection **selection);
 
-/**
- * counting_in_stream_session() - a session for in-stream samples
- * @selection: what to count
- * @opts: options; slots and watermark do not matter
- * @session: set to the session on success
- *
- * Its ring has room for bursts of jobs, if the device allows that size.
- *
+/*
+ * A session for in-stream samples. Its ring has room for bursts of jobs, if the device allows that
+ * size.
+ * @selection: what to count; @opts: options; slots and watermark do not matter; @session: set to
+ * the session on success.
  * Return: 0 or a negative errno.
  */
 int counting_in_stream_session(struct perfctr_selection *selection,

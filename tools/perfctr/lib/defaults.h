@@ -10,26 +10,20 @@ struct left_out {
 	int error; /* the kernel's error for the last of them */
 };
 
-/**
- * defaults_add() - select the events that show most of what a device does
- * @app: app
- * @selection: empty selection
- * @left_out: filled with the PMUs that the kernel refuses this user; may be NULL
- *
- * Selects metrics and the most useful counters. What the device lacks or the user may not see is
- * left out.
- *
+/*
+ * Select the events that show most of what a device does. Selects metrics and the most useful
+ * counters. What the device lacks or the user may not see is left out.
+ * @selection: empty selection; @left_out: filled with the PMUs that the kernel refuses this user;
+ * may be NULL.
  * Return: number of counters, or a negative errno if nothing could be selected.
  */
 int defaults_add(const struct app *app, const struct perfctr_device *device,
 		 struct perfctr_selection *selection, struct left_out *left_out);
 
-/**
- * defaults_why() - why PMUs were left out, and how to fix it
- * @left_out: not empty
- * @text: filled with a clause such as "kernel.perf_event_paranoid = 3 keeps them for CAP_PERFMON"
- * @size: bytes at @text
- *
+/*
+ * Why PMUs were left out, and how to fix it.
+ * @left_out: not empty; @text: filled with a clause such as "kernel.perf_event_paranoid = 3 keeps
+ * them for CAP_PERFMON".
  * Return: a shell command that fixes it, NULL if none is known.
  */
 const char *defaults_why(const struct left_out *left_out, char *text, size_t size);

@@ -47,17 +47,10 @@ struct option_spec {
 #define OPTIONS_END { .name = NULL }
 /* clang-format on */
 
-/**
- * option_parse() - read a command line
- * @app: for messages
- * @argc: of the subcommand
- * @argv: of the subcommand
- * @help: text of --help
- * @specs: options
- * @runs_command: options end at the first word that is no option: the workload
- *
- * On success optind is the index of the first word that is no option.
- *
+/*
+ * Read a command line. On success optind is the index of the first word that is no option.
+ * @help: text of --help; @runs_command: options end at the first word that is no option: the
+ * workload.
  * Return: 0; an exit status, the message was printed; -1 help was printed.
  */
 int option_parse(const struct app *app, int argc, char **argv, const char *help,

@@ -11,47 +11,33 @@ struct output {
 	bool is_nameless; /* the file gets its name when it is complete */
 };
 
-/**
- * output_open() - begin a result
- * @app: for messages, and for stdout
- * @path: file, NULL for stdout; must outlive @output
- * @output: filled on success
- *
- * An existing file stays until output_close(), even if the process is killed before. Devices and
- * pipes are written directly.
- *
+/*
+ * Begin a result. An existing file stays until output_close(), even if the process is killed
+ * before. Devices and pipes are written directly.
+ * @app: for messages, and for stdout; @path: file, NULL for stdout; must outlive @output.
  * Return: 0 or an exit status, the message was printed.
  */
 int output_open(const struct app *app, const char *path, struct output *output);
 
-/**
- * output_close() - end a result
- * @app: for messages
- * @output: open output
- * @status: of the writer; the file is discarded if it is not 0
- *
+/*
+ * End a result.
+ * @status: of the writer; the file is discarded if it is not 0.
  * Return: @status, or EXIT_FAILED if the result could not be written; the message was printed.
  */
 int output_close(const struct app *app, struct output *output, int status);
 
-/**
- * output_open_live() - open a stream that a reader may follow while it is written
- * @app: for messages
- * @path: file, written from its beginning; NULL: none
- * @otherwise: the stream without a file
- * @stream: set to the stream on success
- *
+/*
+ * Open a stream that a reader may follow while it is written.
+ * @path: file, written from its beginning; NULL: none; @otherwise: the stream without a file;
+ * @stream: set to the stream on success.
  * Return: 0 or an exit status, the message was printed.
  */
 int output_open_live(const struct app *app, const char *path, FILE *otherwise, FILE **stream);
 
-/**
- * output_close_live() - close the stream
- * @app: for messages
- * @path: as it was opened with
- * @stream: the stream; NULL: it was not opened
- * @status: of the writer
- *
+/*
+ * Close the stream.
+ * @path: as it was opened with; @stream: the stream; NULL: it was not opened; @status: of the
+ * writer.
  * Return: @status, or EXIT_FAILED if the result could not be written; the message was printed.
  */
 int output_close_live(const struct app *app, const char *path, FILE *stream, int status);

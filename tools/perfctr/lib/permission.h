@@ -16,27 +16,15 @@ struct permission {
 	char fix[256]; /* command that fixes it, empty if nothing has to be changed */
 };
 
-/**
- * permission_of() - find out by asking the kernel to check a session
- * @app: app
- * @device: device
- * @permission: filled
- */
+/* Find out by asking the kernel to check a session. */
 void permission_of(const struct app *app, struct perfctr_device *device,
 		   struct permission *permission);
 
-/**
- * permission_to_count() - whether the kernel would accept a session with a block of the device
- * @device: device
- *
+/*
+ * Whether the kernel would accept a session with a block of the device.
  * Return: 0 or a negative errno, -EACCES above all.
  */
 int permission_to_count(struct perfctr_device *device);
 
-/**
- * permission_entry_text() - why a node offers no counters
- * @entry: entry with an error
- *
- * Return: a constant text.
- */
+/* Why a node offers no counters. @entry: entry with an error. Return: a constant text. */
 const char *permission_entry_text(const struct perfctr_device_entry *entry);

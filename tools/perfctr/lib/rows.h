@@ -55,34 +55,26 @@ struct rows {
 	size_t hidden; /* rows that were left out */
 };
 
-/**
- * rows_fill() - make a table of totals
- * @rows: table, its former contents are dropped
- * @totals: of single blocks
- * @selection: what was counted
- * @per_block: a line for each block, else one for each type of block, and for each block whose
- *             counter was named with its index; @totals must outlive the rows
- *
+/*
+ * Make a table of totals.
+ * @rows: table, its former contents are dropped; @totals: of single blocks; @per_block: a line for
+ * each block, else one for each type of block, and for each block whose counter was named with its
+ * index; @totals must outlive the rows.
  * Return: 0 or a negative errno.
  */
 int rows_fill(struct rows *rows, struct perfctr_totals *totals, struct perfctr_selection *selection,
 	      bool per_block);
 
-/**
- * row_clock_text() - clock of each block of a row that adds up cycles
- * @row: row
- * @text: filled with "54.25 Mcycles/s in each of 4 blocks"; empty for all other rows
- * @size: bytes at @text
- *
+/*
+ * Clock of each block of a row that adds up cycles.
+ * @text: filled with "54.25 Mcycles/s in each of 4 blocks"; empty for all other rows.
  * Return: @text.
  */
 char *row_clock_text(const struct row *row, char *text, size_t size);
 
-/**
- * row_part() - walk through the single blocks that a row adds up
- * @row: row
- * @n: where to begin, moved on
- *
+/*
+ * Walk through the single blocks that a row adds up.
+ * @n: where to begin, moved on.
  * Return: a block that has the counter, NULL at the end.
  */
 const struct perfctr_totals_block_info *row_part(const struct row *row, size_t *n);

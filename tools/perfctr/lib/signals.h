@@ -13,12 +13,9 @@ struct signals {
 	sigset_t before; /* previous signal mask */
 };
 
-/**
- * signals_catch() - block SIGINT, SIGTERM and SIGHUP, and some more
- * @app: for messages
- * @signals: filled
- * @more: 0 terminated
- *
+/*
+ * Block SIGINT, SIGTERM and SIGHUP, and some more.
+ * @more: 0 terminated.
  * Return: 0 or EXIT_FAILED, the message was printed; call signals_release() in both cases.
  */
 int signals_catch(const struct app *app, struct signals *signals, const int *more);

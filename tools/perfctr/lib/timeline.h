@@ -45,14 +45,10 @@ struct timeline {
 	double *memory; /* bins of all lines */
 };
 
-/**
- * timeline_fill() - read a capture again and fill the bins
- * @app: for messages
- * @file: open capture
- * @max_bins: maximum number of bins, at least 1
- * @per_block: lines of single blocks too
- * @timeline: filled on success, to be freed by the caller in any case
- *
+/*
+ * Read a capture again and fill the bins.
+ * @file: open capture; @max_bins: maximum number of bins, at least 1; @per_block: lines of single
+ * blocks too; @timeline: filled on success, to be freed by the caller in any case.
  * Return: 0 or an exit status, the message was printed.
  */
 int timeline_fill(const struct app *app, struct capture_file *file, size_t max_bins, bool per_block,

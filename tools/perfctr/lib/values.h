@@ -36,23 +36,18 @@ struct values {
 	double *scaled;
 };
 
-/**
- * values_init() - prepare to evaluate the samples of a capture
- * @app: for the library's context
- * @file: open capture, must outlive @values
- * @per_block: lines of single blocks too
- * @values: filled; call values_free() also after a failure
- *
+/*
+ * Prepare to evaluate the samples of a capture.
+ * @app: for the library's context; @file: open capture, must outlive @values; @per_block: lines of
+ * single blocks too; @values: filled; call values_free() also after a failure.
  * Return: 0 or a negative errno.
  */
 int values_init(const struct app *app, const struct capture_file *file, bool per_block,
 		struct values *values);
 
-/**
- * values_take() - evaluate a sample
- * @values: values; items change
- * @sample: sample of the capture
- *
+/*
+ * Evaluate a sample.
+ * @values: values; items change; @sample: sample of the capture.
  * Return: 0 or a negative errno.
  */
 int values_take(struct values *values, struct perfctr_sample *sample);

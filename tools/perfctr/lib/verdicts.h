@@ -24,10 +24,9 @@ struct verdict_note {
 	const char *time; /* time of the verdict as text, or NULL */
 };
 
-/**
- * verdicts_load() - read the verdicts of this machine
- * @err: stream for a message if a file is malformed
- *
+/*
+ * Read the verdicts of this machine.
+ * @err: stream for a message if a file is malformed.
  * Return: the verdicts, to be freed; without a file those of the database.
  */
 struct verdicts *verdicts_load(FILE *err);
@@ -53,14 +52,10 @@ char verdicts_mark(unsigned int trust);
 /* One line that explains the marks. */
 #define VERDICTS_LEGEND "+ trusted   = counts something else   ? quarantined   ! not to be trusted"
 
-/**
- * verdicts_print_note() - footnote of a counter that is not as documented
- * @verdicts: verdicts
- * @out: stream
- * @name: of the counter, for people
- * @desc: counter, may be NULL
- *
- * Prints nothing for a counter that is trusted or was not validated.
+/*
+ * Footnote of a counter that is not as documented. Prints nothing for a counter that is trusted or
+ * was not validated.
+ * @name: of the counter, for people; @desc: counter, may be NULL.
  */
 void verdicts_print_note(const struct verdicts *verdicts, FILE *out, const char *name,
 			 const struct perfctr_counter_desc *desc);
@@ -70,24 +65,18 @@ const struct perfctr_counter_desc *verdicts_counter(const char *event, unsigned 
 
 /* --- writing ------------------------------------------------------------------------- */
 
-/**
- * verdicts_put() - store a verdict for verdicts_save()
- * @verdicts: from verdicts_load()
- * @desc: counter
- * @note: texts are copied
- *
- * Of several verdicts on one counter since loading the worst stays.
+/*
+ * Store a verdict for verdicts_save(). Of several verdicts on one counter since loading the worst
+ * stays.
+ * @verdicts: from verdicts_load(); @note: texts are copied.
  */
 void verdicts_put(struct verdicts *verdicts, const struct perfctr_counter_desc *desc,
 		  const struct verdict_note *note);
 
-/**
- * verdicts_save() - write all verdicts
- * @verdicts: verdicts
- * @path: file, NULL: the file of this user's verdicts
- * @where: set to the file's name, also on failure; up to @size bytes
- * @size: bytes at @where
- *
+/*
+ * Write all verdicts.
+ * @path: file, NULL: the file of this user's verdicts; @where: set to the file's name, also on
+ * failure; up to @size bytes.
  * Return: 0 or a negative errno; on failure an existing file is unchanged.
  */
 int verdicts_save(const struct verdicts *verdicts, const char *path, char *where, size_t size);

@@ -40,30 +40,23 @@ struct frames {
 	bool stopped; /* no more frames are wanted */
 };
 
-/**
- * frames_open() - let processes started from now on report frames
- * @app: for messages
- * @frames: filled
- *
+/*
+ * Let processes started from now on report frames.
  * Return: 0 or EXIT_FAILED, the message was printed. call frames_close() in both cases.
  */
 int frames_open(const struct app *app, struct frames *frames);
 
-/**
- * frames_fds() - descriptors to poll
- * @frames: open
- * @fds: filled with up to FRAMES_MAX_FDS elements
- *
+/*
+ * Descriptors to poll.
+ * @frames: open; @fds: filled with up to FRAMES_MAX_FDS elements.
  * Return: the number of elements.
  */
 size_t frames_fds(const struct frames *frames, struct pollfd *fds);
 
-/**
- * frames_next() - whether a frame has ended
- * @frames: open
- *
- * Does not block. Accepts connections, and answers those whose frames are not counted.
- *
+/*
+ * Whether a frame has ended. Does not block. Accepts connections, and answers those whose frames
+ * are not counted.
+ * @frames: open.
  * Return: whether a counted frame ended; then call frames_answer().
  */
 bool frames_next(struct frames *frames);

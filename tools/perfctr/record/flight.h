@@ -25,23 +25,17 @@ struct flight {
 	unsigned char *bytes;
 };
 
-/**
- * flight_add() - keep a sample, drop those that are too old
- * @flight: keep_ns, limit_bytes and stride set by the caller, the rest zero at first
- * @bytes: the sample
- * @size: its bytes, at most stride
- * @now_ns: time, never less than at the last call
- *
+/*
+ * Keep a sample, drop those that are too old.
+ * @flight: keep_ns, limit_bytes and stride set by the caller, the rest zero at first; @bytes: the
+ * sample; @size: its bytes, at most stride; @now_ns: time, never less than at the last call.
  * Return: 0; -E2BIG it is longer than stride; -ENOMEM not even one fits.
  */
 int flight_add(struct flight *flight, const void *bytes, size_t size, uint64_t now_ns);
 
-/**
- * flight_get() - a kept sample
- * @flight: flight
- * @n: 0..count - 1, oldest first
- * @size: set to its bytes
- *
+/*
+ * A kept sample.
+ * @n: 0..count - 1, oldest first; @size: set to its bytes.
  * Return: the sample, valid until the next flight_add().
  */
 const void *flight_get(const struct flight *flight, size_t n, size_t *size);

@@ -7,24 +7,17 @@
 #include "policy.h"
 #include "share.h"
 
-/**
- * serve_client_run() - answer a client until the connection ends
- * @app: app
- * @log: log
- * @rule: permissions of the client
- * @peer: its credentials
- * @share: its slot in the state that all clients share
- * @fd: connection, taken over
- *
- * Returns when everything of the client is released, including memory that it keeps.
+/*
+ * Answer a client until the connection ends. Returns when everything of the client is released,
+ * including memory that it keeps.
+ * @rule: permissions of the client; @peer: its credentials; @share: its slot in the state that all
+ * clients share; @fd: connection, taken over.
  */
 void serve_client_run(struct app *app, struct serve_log *log, const struct serve_rule *rule,
 		      const struct serve_peer *peer, const struct serve_share *share, int fd);
 
-/**
- * serve_client_refuse() - send a client the reason why it is not served, and hang up
- * @fd: connection, taken over
- * @error: a negative errno
- * @text: reason
+/*
+ * Send a client the reason why it is not served, and hang up.
+ * @fd: connection, taken over; @error: a negative errno.
  */
 void serve_client_refuse(int fd, int error, const char *text);

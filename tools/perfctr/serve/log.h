@@ -25,15 +25,11 @@ struct serve_peer {
 	size_t group_count; /* number of them */
 };
 
-/**
- * serve_log_line() - write a line
- * @log: log
- * @event: a word for programs that read the log
- * @peer: client that it concerns, or NULL for the broker itself
- * @format: the sentence
- *
- * At most SERVE_LOG_LINES_PER_S lines, so no client fills a disk. The number left out is logged
- * with the next one.
+/*
+ * Write a line. At most SERVE_LOG_LINES_PER_S lines, so no client fills a disk. The number left out
+ * is logged with the next one.
+ * @event: a word for programs that read the log; @peer: client that it concerns, or NULL for the
+ * broker itself; @format: the sentence.
  */
 void serve_log_line(struct serve_log *log, const char *event, const struct serve_peer *peer,
 		    const char *format, ...) __attribute__((format(printf, 4, 5)));

@@ -40,23 +40,16 @@ struct serve_policy {
 	uint32_t clients_per_user; /* limit for one user */
 };
 
-/**
- * serve_policy_read() - read a policy
- * @path: file
- * @policy: filled on success
- * @error: set to the reason on failure
- * @size: bytes at @error
- *
+/*
+ * Read a policy.
+ * @error: set to the reason on failure.
  * Return: 0; -EINVAL the file is malformed; another negative errno.
  */
 int serve_policy_read(const char *path, struct serve_policy *policy, char *error, size_t size);
 void serve_policy_free(struct serve_policy *policy);
 
-/**
- * serve_policy_rule() - the rule that decides for a user
- * @policy: policy
- * @peer: user
- *
+/*
+ * The rule that decides for a user.
  * Return: the first rule that names the user or one of the user's groups; NULL: no permission.
  */
 const struct serve_rule *serve_policy_rule(const struct serve_policy *policy,

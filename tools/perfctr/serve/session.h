@@ -31,11 +31,10 @@ struct serve_sessions {
 	size_t count;
 };
 
-/**
- * serve_sessions_setup() - create a session
- * @sessions: sessions; @fd set
- * @setup: from the client, with the requests' address; the kernel fills it in
- *
+/*
+ * Create a session.
+ * @sessions: sessions; @fd set; @setup: from the client, with the requests' address; the kernel
+ * fills it in.
  * Return: the session, valid until the next one is made; NULL with *@error a negative errno.
  */
 struct serve_session *serve_sessions_setup(struct serve_sessions *sessions,
@@ -47,11 +46,9 @@ struct serve_session *serve_sessions_find(struct serve_sessions *sessions, uint3
 /** serve_sessions_teardown() - end a session; its memory may be in use for longer */
 void serve_sessions_teardown(struct serve_sessions *sessions, struct serve_session *session);
 
-/**
- * serve_sessions_use() - drop memory that is no longer in use
- * @sessions: sessions
- * @bytes: set to the bytes in use, including rings that the client kept; may be NULL
- *
+/*
+ * Drop memory that is no longer in use.
+ * @bytes: set to the bytes in use, including rings that the client kept; may be NULL.
  * Return: number of sessions, and of ended ones whose memory is in use.
  */
 size_t serve_sessions_use(struct serve_sessions *sessions, uint64_t *bytes);

@@ -45,13 +45,10 @@ struct serve_share {
 struct serve_shared *serve_shared_new(void);
 void serve_shared_free(struct serve_shared *shared);
 
-/**
- * serve_share_take() - reserve a slot for a new client
- * @shared: shared memory
- * @uid: its user, whose slot stays reserved until the time of the last command
- * @now_ns: CLOCK_MONOTONIC
- * @share: filled on success; the slot stays free until serve_share_note()
- *
+/*
+ * Reserve a slot for a new client.
+ * @uid: its user, whose slot stays reserved until the time of the last command; @now_ns:
+ * CLOCK_MONOTONIC; @share: filled on success; the slot stays free until serve_share_note().
  * Return: whether there was a slot.
  */
 bool serve_share_take(struct serve_shared *shared, uid_t uid, uint64_t now_ns,
@@ -63,25 +60,20 @@ void serve_share_note(const struct serve_share *share, pid_t pid);
 /** serve_share_drop() - free the slot of a process that has ended */
 void serve_share_drop(struct serve_shared *shared, pid_t pid);
 
-/**
- * serve_share_wait_ns() - when the next command of the user may reach the hardware
- * @share: client
- * @now_ns: CLOCK_MONOTONIC
- * @interval_ns: minimum interval between commands of one user, over all clients
- *
+/*
+ * When the next command of the user may reach the hardware.
+ * @now_ns: CLOCK_MONOTONIC; @interval_ns: minimum interval between commands of one user, over all
+ * clients.
  * Return: ns to wait; that instant is reserved for the caller's command.
  */
 uint64_t serve_share_wait_ns(const struct serve_share *share, uint64_t now_ns,
 			     uint64_t interval_ns);
 
-/**
- * serve_share_add_period() - add a periodic session
- * @share: client
- * @period_ns: of the session, 0: none
- * @min_period_ns: shortest that the policy allows
- *
- * Return: whether the user's sessions stay within SERVE_USER_SESSIONS of the shortest period;
- * if not, nothing changes.
+/*
+ * Add a periodic session.
+ * @period_ns: of the session, 0: none; @min_period_ns: shortest that the policy allows.
+ * Return: whether the user's sessions stay within SERVE_USER_SESSIONS of the shortest period; if
+ * not, nothing changes.
  */
 bool serve_share_add_period(const struct serve_share *share, uint64_t period_ns,
 			    uint64_t min_period_ns);

@@ -34,24 +34,13 @@ struct stat_contexts {
 	size_t count;
 };
 
-/**
- * stat_contexts_add() - add a sample to its context
- * @contexts: contexts
- * @ctx: of the library
- * @sample: sample
- *
- * Return: 0 or a negative errno.
- */
+/* Add a sample to its context. Return: 0 or a negative errno. */
 int stat_contexts_add(struct stat_contexts *contexts, struct perfctr_ctx *ctx,
 		      struct perfctr_sample *sample);
 
-/**
- * stat_contexts_fill() - make the tables
- * @contexts: contexts
- * @like: table with verdicts, context and choice of trust
- * @selection: what was counted
- * @per_block: as of rows_fill()
- *
+/*
+ * Make the tables.
+ * @like: table with verdicts, context and choice of trust; @per_block: as of rows_fill().
  * Return: 0 or a negative errno.
  */
 int stat_contexts_fill(struct stat_contexts *contexts, const struct rows *like,

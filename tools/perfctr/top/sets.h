@@ -18,11 +18,9 @@ extern const size_t top_set_count;
 /** top_set_find() - the number of a set by its name, or -1 */
 int top_set_find(const char *name);
 
-/**
- * top_set_select() - add what this device has of a set
- * @set: set with events
- * @selection: empty selection
- *
+/*
+ * Add what this device has of a set.
+ * @set: set with events; @selection: empty selection.
  * Return: number of counters, 0 if it has none; a negative errno.
  */
 int top_set_select(const struct top_set *set, struct perfctr_selection *selection);

@@ -53,22 +53,13 @@ struct top_line {
 	size_t items; /* number of items in the group */
 };
 
-/**
- * top_view_update() - take in an interval
- * @view: view
- * @rows: table of the interval
- *
- * Return: 0 or -ENOMEM.
- */
+/* Take in an interval. @rows: table of the interval. Return: 0 or -ENOMEM. */
 int top_view_update(struct top_view *view, const struct rows *rows);
 void top_view_free(struct top_view *view);
 
-/**
- * top_view_lines() - make the list of lines
- * @view: view
- * @lines: set to an array to be freed by the caller
- * @count: set to its elements
- *
+/*
+ * Make the list of lines.
+ * @lines: set to an array to be freed by the caller; @count: set to its elements.
  * Return: 0 or -ENOMEM.
  */
 int top_view_lines(const struct top_view *view, struct top_line **lines, size_t *count);
@@ -79,34 +70,27 @@ void top_view_fold(struct top_view *view, const char *group);
 /* Part of a full bar, 0..1. */
 double top_item_fill(const struct top_item *item);
 
-/**
- * top_bar() - draw a bar
- * @fill: 0..1
- * @width: columns
- * @utf8: with blocks of an eighth of a column, else with #
- * @text: buffer, at least 3 * width + 1 bytes
+/*
+ * Draw a bar.
+ * @fill: 0..1; @width: columns; @utf8: with blocks of an eighth of a column, else with #; @text:
+ * buffer, at least 3 * width + 1 bytes.
  */
 void top_bar(double fill, unsigned int width, bool utf8, char *text);
 
-/**
- * top_spark() - draw the last values as a line of blocks
- * @item: item
- * @width: columns
- * @utf8: with blocks, else with _.-=#
- * @text: buffer, at least 3 * width + 1 bytes
+/*
+ * Draw the last values as a line of blocks.
+ * @width: columns; @utf8: with blocks, else with _.-=#; @text: buffer, at least 3 * width + 1
+ * bytes.
  */
 void top_spark(const struct top_item *item, unsigned int width, bool utf8, char *text);
 
 /* The value with unit, for example "12.35 Mcycles/s", "<not measured>". */
 void top_value(const struct top_item *item, char *text, size_t size);
 
-/**
- * top_format() - a line of the screen as text
- * @line: line
- * @width: columns
- * @utf8: see top_bar()
- * @text: buffer
- * @size: bytes at @text, at least 4 * width + 1
+/*
+ * A line of the screen as text.
+ * @width: columns; @utf8: see top_bar(); @text: buffer; @size: bytes at @text, at least 4 * width +
+ * 1.
  */
 void top_format(const struct top_line *line, unsigned int width, bool utf8, char *text,
 		size_t size);
